@@ -1,0 +1,663 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The test machine: a stock kernel under QEMU with the host's root underneath.
+
+    with Guest() as g:                      with Pair() as p:
+        status, out = g.run("uname -r")         p.a.run("ip link set eth0 up")
+                                                p.cut()
+
+A guest has the host's whole root, read-only over 9p with a tmpfs laid over
+it.  Only directories named in `share` keep what the guest writes.  Leaving the
+`with` block powers the guest off and reads its kernel log: an oops, a warning
+or anything else of COMPLAINTS in it raises KernelComplaint, whatever the
+commands returned.  The log of a failed run is kept in build/vm.
+
+Environment: KERNEL (version to boot), VM_ACCEL (tcg, kvm or auto),
+VM=none (run on this very host; LocalGuest stands in for Guest).
+"""
+
+import atexit
+import concurrent.futures
+import ctypes
+import fcntl
+import gzip
+import hashlib
+import json
+import lzma
+import os
+import platform
+import re
+import shlex
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import namedtuple
+from pathlib import Path
+
+TOOLS = Path(__file__).resolve().parent
+BUILD = TOOLS.parent / "build" / "vm"
+OUT = BUILD / "out"         # always shared with the guest, writable
+
+GUEST_ENV = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/root", "USER": "root", "LOGNAME": "root", "SHELL": "/bin/bash",
+    "LANG": "C.UTF-8", "TERM": "linux",
+    "VM": "none",           # tools/vm within the guest runs things right there
+    "VM_OUT": str(OUT),
+}
+
+BOOT_LIMIT = 60             # seconds until the agent must have said hello
+PROBE_LIMIT = 8             # the same for trying out kvm
+MODULES = ["virtio_pci", "virtio_console", "9p", "9pnet_virtio", "overlay"]
+NIC_MODULES = ["virtio_net"]
+
+# What a kernel prints when something is wrong.  Matched against console lines
+# from user space on, without their time stamps; there is no list of exceptions.
+COMPLAINTS = re.compile(r"""
+    \bBUG\b | \bWARNING:\  | \bINFO:\ (?!NMI\ handler) | \bOops\b |
+    Kernel\ panic | Call\ Trace: | ^general\ protection\ fault |
+    [Uu]nable\ to\ handle\ (kernel|page) | ^rcu:.*\bstall | ^divide\ error |
+    LOCKUP | DEADLOCK | Watchdog\ detected | blocked\ for\ more\ than |
+    \bK[AC]SAN\b | \bKMSAN\b | \bKFENCE: | \bUBSAN: | \bODEBUG: |
+    kmemleak: .* leak | unreferenced\ object | \bleaked\b |
+    refcount_t: | unregister_netdevice:\ waiting\ for |
+    Objects\ remaining | Slab\ .*(corrupt|error) | slab\ error |
+    Poison\ overwritten | Redzone\ overwritten | padding\ overwritten |
+    list_(add|del)\ corruption | Bad\ page | bad:\ scheduling |
+    page\ allocation\ failure | Out\ of\ memory | invoked\ oom-killer |
+    stack\ segment:\ | double\ fault: | Freeing\ .*already-free |
+    Trying\ to\ vfree | kobject\ .*(does\ not\ have|tried\ to\ add)
+    """, re.VERBOSE)
+TIMESTAMP = re.compile(r"^\[ *\d+\.\d+\](\[ *[TC]\d+\])? ")
+START_MARK = "vm: user space"
+
+
+class VMError(Exception):
+    """Something went wrong with the machine, not with a command in it."""
+    status = 123            # what tools/vm exits with
+
+
+class TimeLimit(VMError):
+    """The time limit ran out; the guest was killed."""
+    status = 124
+
+
+class KernelComplaint(VMError):
+    """The kernel log shows an oops, a warning, a leak ..."""
+    status = 125
+
+
+Result = namedtuple("Result", "status output")
+
+
+# --- the kernel log ---------------------------------------------------------
+
+def complaints(lines, before=2, after=45, most=3):
+    """Excerpts of a kernel log around what COMPLAINTS finds; empty when all is well."""
+    excerpts, last = [], -1
+    for i, line in enumerate(lines):
+        if i <= last or not COMPLAINTS.search(TIMESTAMP.sub("", line)):
+            continue
+        if len(excerpts) == most:
+            excerpts.append("... and more")
+            break
+        end = i + 1
+        while end < len(lines) and end - i < after and "---[ end" not in lines[end]:
+            end += 1
+        excerpts.append("\n".join(lines[max(i - before, last + 1):end + 1]))
+        last = end
+    return excerpts
+
+
+def read_log(path):
+    """The lines of a console log from the start of user space on (all when it never came)."""
+    text = path.read_text(errors="replace") if path.exists() else ""
+    lines = text.replace("\r", "").splitlines()
+    for i, line in enumerate(lines):
+        if START_MARK in line:
+            return lines[i + 1:]
+    return lines
+
+
+# --- what is booted: kernel and initramfs, kept in build/vm/cache -----------
+
+def kernel_version():
+    """tools/setup decides, so that what is booted is what modules are built for."""
+    found = subprocess.run([TOOLS / "setup", "--kernel"], stdout=subprocess.PIPE, text=True,
+                           check=False)
+    if found.returncode:
+        raise VMError("no kernel to boot: run tools/setup vm build")
+    return found.stdout.strip()
+
+
+def unpack_kernel(image):
+    """The ELF kernel inside a bzImage, or None.
+
+    QEMU starts it through its PVH entry, which saves the guest from unpacking
+    it: under TCG that is most of the time a boot takes.
+    """
+    data = image.read_bytes()
+    if data[0x202:0x206] != b"HdrS":
+        return None
+    start, length = struct.unpack_from("<II", data, 0x248)
+    start += ((data[0x1f1] or 4) + 1) * 512
+    payload = data[start:start + length]
+    try:
+        if payload.startswith(b"\xfd7zXZ"):
+            elf = lzma.LZMADecompressor().decompress(payload)
+        elif payload.startswith(b"\x1f\x8b"):
+            elf = gzip.decompress(payload[:-4])
+        elif payload.startswith(b"\x28\xb5\x2f\xfd"):
+            elf = subprocess.run(["zstd", "-dqc"], input=payload, stdout=subprocess.PIPE,
+                                 stderr=subprocess.DEVNULL, check=False).stdout
+        else:
+            return None
+    except (OSError, EOFError, gzip.BadGzipFile, lzma.LZMAError):
+        return None
+    return elf if elf.startswith(b"\x7fELF") else None
+
+
+def cpio(files):
+    """A newc archive of (name, mode, data); made here so that it takes neither root nor cpio."""
+    out = bytearray()
+    for number, (name, mode, data) in enumerate([*files, ("TRAILER!!!", 0, b"")]):
+        major_minor = (5, 1) if name == "dev/console" else (0, 0)
+        out += b"070701" + b"".join(b"%08X" % field for field in (
+            number, mode, 0, 0, 1, 0, len(data), 0, 0, *major_minor, len(name) + 1, 0))
+        out += name.encode() + b"\0"
+        out += b"\0" * (-len(out) % 4) + data
+        out += b"\0" * (-len(out) % 4)
+    return bytes(out)
+
+
+def module_files(version, names):
+    """Paths of modules with all they need, in load order."""
+    paths = []
+    for name in names:
+        shown = subprocess.run(["modprobe", "-S", version, "--show-depends", name],
+                               stdout=subprocess.PIPE, text=True, check=False,
+                               env={**os.environ, "PATH": GUEST_ENV["PATH"]})
+        if shown.returncode:
+            raise VMError(f"kernel {version} has no module {name}")
+        for line in shown.stdout.splitlines():
+            word = line.split()
+            if word[:1] == ["insmod"] and word[1] not in paths:
+                paths.append(word[1])
+    return [Path(path) for path in paths]
+
+
+def unpack_module(path):
+    """busybox insmod takes only plain modules, Debian compresses them from 13 on."""
+    data = path.read_bytes()
+    if path.suffix == ".xz":
+        return lzma.decompress(data)
+    if path.suffix == ".gz":
+        return gzip.decompress(data)
+    return data
+
+
+def make_initramfs(version):
+    """guest-init, guest-agent, busybox and the modules that it takes to reach the root."""
+    modules = module_files(version, MODULES + NIC_MODULES)
+    applets = "cp hostname insmod ip ln mkdir mount switch_root".split()
+    files = [(name, 0o40755, b"") for name in "bin dev proc sys lib".split()]
+    files += [
+        ("dev/console", 0o20600, b""),
+        ("bin/busybox", 0o100755, Path("/bin/busybox").read_bytes()),
+        ("init", 0o100755, (TOOLS / "guest-init").read_bytes()),
+        ("guest-agent", 0o100755, (TOOLS / "guest-agent").read_bytes()),
+        ("modules", 0o100644, "".join(
+            path.name.split(".")[0] + ".ko\n" for path in modules).encode()),
+    ]
+    files += [("bin/" + name, 0o120777, b"busybox") for name in applets]
+    files += [("lib/" + path.name.split(".")[0] + ".ko", 0o100644, unpack_module(path))
+              for path in modules]
+    return cpio(files)
+
+
+def cached(name, ingredients, make):
+    """build/vm/cache/NAME-HASH, made when it is not there.  Two makers at once do no harm."""
+    digest = hashlib.sha256(repr(ingredients).encode()).hexdigest()[:16]
+    path = BUILD / "cache" / f"{name}-{digest}"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(make())
+        os.replace(file.name, path)
+        for old in path.parent.glob(f"{name}-*"):
+            if old != path and time.time() - old.stat().st_mtime > 86400:
+                old.unlink(missing_ok=True)
+    return path
+
+
+def stamp(*paths):
+    """What tells one state of files from another."""
+    return [(str(path), os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in paths]
+
+
+def boot_files(version):
+    """The kernel and the initramfs to boot, from the cache when nothing has changed."""
+    image = Path("/boot") / f"vmlinuz-{version}"
+    kernel = cached(f"vmlinux-{version}", stamp(image), lambda: unpack_kernel(image) or b"")
+    initramfs = cached(
+        f"initramfs-{version}",
+        stamp(__file__, TOOLS / "guest-init", TOOLS / "guest-agent", "/bin/busybox",
+              f"/lib/modules/{version}/modules.dep"),
+        lambda: make_initramfs(version))
+    return kernel if kernel.stat().st_size else image, initramfs
+
+
+def accelerator():
+    """tcg, or kvm where a guest has been seen to boot with it.
+
+    That /dev/kvm is there does not mean that it works, so one probe boot finds
+    out; the answer is kept for this host and kernel.
+    """
+    wanted = os.environ.get("VM_ACCEL", "auto")
+    if wanted != "auto":
+        return wanted
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return "tcg"
+    BUILD.mkdir(parents=True, exist_ok=True)
+    key = " ".join([platform.node(), platform.release(), kernel_version()])
+    with open(BUILD / "accel", "a+", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)        # one probe, the others wait for it
+        file.seek(0)
+        known = dict(line.rsplit(": ", 1) for line in file.read().splitlines())
+        if key not in known:
+            print("tools/vm: trying kvm once", file=sys.stderr)
+            try:
+                with Guest(accel="kvm", boot_limit=PROBE_LIMIT, keep_log=False) as guest:
+                    known[key] = "kvm" if guest.run("true").status == 0 else "tcg"
+            except VMError:
+                known[key] = "tcg"
+            file.write(f"{key}: {known[key]}\n")
+    return known[key]
+
+
+# --- jobs: commands under way in a guest ------------------------------------
+
+class Job:
+    """A command that was started.  Its output is collected unless on_output takes it.
+
+    on_output(bytes) is called in a thread that serves the whole guest, so it
+    must be quick and must not wait for the guest.
+    """
+
+    def __init__(self, on_output=None):
+        self.done = threading.Condition()
+        self.status = None
+        self.data = bytearray()
+        self.on_output = on_output
+        self.failure = None         # why there will be no status: an exception
+
+    @property
+    def output(self):
+        """What it has said so far.  Bytes that are not UTF-8 survive as surrogates."""
+        with self.done:
+            return self.data.decode(errors="surrogateescape")
+
+    def took(self, data):
+        """Called by its machine: more output."""
+        if self.on_output:
+            self.on_output(data)
+            return
+        with self.done:
+            self.data += data
+            self.done.notify_all()
+
+    def ended(self, status=None, failure=None):
+        """Called by its machine: the last thing that is heard of it."""
+        with self.done:
+            if self.status is None:
+                self.status, self.failure = status, failure
+            self.done.notify_all()
+
+    def _wait(self, condition, timeout):
+        with self.done:
+            met = self.done.wait_for(
+                lambda: condition() or self.status is not None or self.failure, timeout)
+            if condition():
+                return
+            if self.failure:
+                raise self.failure
+            if not met:
+                raise TimeoutError(f"nothing after {timeout} s; so far: {self.output!r}")
+
+    def wait(self, timeout=None):
+        """Its Result, once it has ended.  TimeoutError leaves it running."""
+        self._wait(lambda: self.status is not None, timeout)
+        return Result(self.status, self.output)
+
+    def wait_for(self, text, timeout=30):
+        """Returns when its output holds text; EOFError when it ends without."""
+        self._wait(lambda: text.encode() in self.data, timeout)
+        if text not in self.output:
+            raise EOFError(f"ended without {text!r}: {self.output!r}")
+
+    def kill(self, number=signal.SIGTERM):
+        """Signals the command and its children."""
+        raise NotImplementedError
+
+    def write(self, data):
+        """Gives it input (start(..., stdin=True)); b"" is end-of-file."""
+        raise NotImplementedError
+
+
+class Machine:
+    """What Guest and LocalGuest have in common: running commands."""
+
+    def start(self, command, on_output=None, cwd=None, env=None, stdin=False, tty=None):
+        """Starts a command (a list, or a string for the shell) and returns its Job."""
+        raise NotImplementedError
+
+    def run(self, command, check=False, timeout=None, **options):
+        """Runs a command to its end: Result(status, output).
+
+        With check, a status that is not 0 raises; after timeout seconds the
+        command is killed and TimeoutError raised.
+        """
+        job = self.start(command, **options)
+        try:
+            result = job.wait(timeout)
+        except TimeoutError:
+            job.kill(signal.SIGKILL)
+            raise
+        if check and result.status:
+            raise subprocess.CalledProcessError(result.status, command, result.output)
+        return result
+
+
+# --- one guest --------------------------------------------------------------
+
+HEADER = struct.Struct(">IcI")      # see guest-agent
+
+# QEMU is told to die with the thread that started it (PR_SET_PDEATHSIG goes by
+# thread), so one thread that lives as long as this process starts them all.
+_spawner = concurrent.futures.ThreadPoolExecutor(1)
+_libc = ctypes.CDLL(None)
+_alive = set()
+
+
+@atexit.register
+def _kill_all():
+    for guest in list(_alive):
+        guest.kill()
+
+
+def _die_with_parent():
+    _libc.prctl(1, signal.SIGKILL)
+
+
+class GuestJob(Job):
+    """A command in a guest."""
+
+    def __init__(self, guest, number, on_output):
+        super().__init__(on_output)
+        self.guest = guest
+        self.number = number
+
+    def kill(self, number=signal.SIGTERM):
+        self.guest.send(b"K", self.number, str(int(number)).encode())
+
+    def write(self, data):
+        self.guest.send(b"I", self.number, data)
+
+    def resize(self, rows, columns):
+        """Tells its terminal (start(..., tty=...)) the new size."""
+        self.guest.send(b"W", self.number, f"{rows} {columns}".encode())
+
+
+class Guest(Machine):
+    """A kernel under QEMU.  Use it in a `with`, or call boot() and close().
+
+    share: directories of the host where what the guest writes stays.
+    time_limit: seconds after which the guest is killed, come what may.
+    """
+
+    def __init__(self, name="guest", mem=1024, smp=2, share=(), time_limit=600,
+                 boot_limit=BOOT_LIMIT, accel=None, nics=(), keep_log=True):
+        self.name = name
+        self.mem, self.smp = mem, smp
+        self.share = [OUT, *map(Path, share)]
+        self.time_limit, self.boot_limit = time_limit, boot_limit
+        self.accel = accel
+        self.nics = nics            # (MAC, socket) each
+        self.keep_log = keep_log
+        self.jobs, self.next_job = {}, 1
+        self.lock = threading.Lock()
+        self.hello = threading.Event()
+        self.qemu = self.dir = self.agent = self.reader = self.timer = None
+        self.failure = None         # the first thing that went wrong, an exception
+        self.boot_seconds = None
+
+    def __enter__(self):
+        self.boot()
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.close(value)
+
+    # Life and death
+
+    def boot(self):
+        """Starts QEMU and returns when the guest takes commands."""
+        begin = time.monotonic()
+        version = kernel_version()
+        accel = self.accel or accelerator()
+        kernel, initramfs = boot_files(version)
+        for path in self.share:
+            path.mkdir(parents=True, exist_ok=True)
+        self.dir = Path(tempfile.mkdtemp(prefix=f"{self.name}-{os.getpid()}-", dir=BUILD))
+        self.console = self.dir / "console.log"
+        initrd = self.dir / "initrd"
+        initrd.write_bytes(initramfs.read_bytes() + cpio(
+            [("conf", 0o100644, self._conf().encode())]))
+
+        self.agent, agent = socket.socketpair()
+        self.qmp, qmp = socket.socketpair()
+        theirs = [agent, qmp, *(sock for _, sock in self.nics)]
+        argv = self._qemu(accel, kernel, initrd, agent.fileno(), qmp.fileno())
+        (self.dir / "command").write_text(shlex.join(argv) + "\n")
+        with open(self.dir / "qemu.log", "wb") as log:
+            self.qemu = _spawner.submit(
+                subprocess.Popen, argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                pass_fds=[sock.fileno() for sock in theirs], start_new_session=True,
+                preexec_fn=_die_with_parent).result()
+        _alive.add(self)
+        for sock in theirs:
+            sock.close()
+
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        self.timer = threading.Timer(self.time_limit, self._time_is_up)
+        self.timer.daemon = True
+        self.timer.start()
+        while not self.hello.wait(0.2):
+            if time.monotonic() - begin > self.boot_limit:
+                self._fail(VMError(f"{self.name}: no sign of life {self.boot_limit} s after boot"))
+            if self.failure:
+                self.close()
+        if self.failure:
+            self.close()
+        initrd.unlink()
+        self.boot_seconds = time.monotonic() - begin
+
+    def close(self, error=None):
+        """Powers off, reads the kernel log, removes what is not needed; raises if something was wrong.
+
+        error is the exception that is already on its way, if any.
+        """
+        if not self.dir:
+            return
+        if self.hello.is_set() and not self.failure:
+            self.closing = True
+            self.send(b"Q", 0)
+            try:
+                self.qemu.wait(20)
+            except subprocess.TimeoutExpired:
+                self._fail(VMError(f"{self.name}: does not power off"))
+        self.kill()
+        failure, found = self.failure, complaints(read_log(self.console))
+        if found and not isinstance(failure, TimeLimit):
+            failure = KernelComplaint(f"{self.name}: the kernel complained")
+        directory, self.dir = self.dir, None
+        if not failure or not self.keep_log:
+            shutil.rmtree(directory, ignore_errors=True)
+        if not failure or failure is error:
+            if not failure and error and isinstance(error, VMError):
+                pass
+            return
+        log = self.console.relative_to(BUILD.parent.parent)
+        tail = found or ["\n".join(read_log(self.console)[-15:])]
+        if (directory / "qemu.log").exists():
+            tail += [(directory / "qemu.log").read_text(errors="replace").strip()]
+        text = [f"{failure.args[0]}; its log: {log}"]
+        text += ["    " + line for part in tail for line in part.splitlines()]
+        raise type(failure)("\n".join(text)) from error
+
+    def kill(self):
+        """Ends QEMU at once and what hangs on it."""
+        if self.timer:
+            self.timer.cancel()
+        if self.qemu:
+            self.qemu.kill()
+            self.qemu.wait()
+        if self.reader and self.reader is not threading.current_thread():
+            self.reader.join()
+        for sock in (self.agent, self.qmp):
+            sock.close()
+        _alive.discard(self)
+
+    def _fail(self, failure):
+        """Notes why, and ends the guest; whoever waits for it is woken by the reader."""
+        if not self.failure:
+            self.failure = failure
+        self.qemu.kill()
+
+    def _time_is_up(self):
+        """Has the log show what everybody was waiting for, then ends it."""
+        self.failure = self.failure or TimeLimit(
+            f"{self.name}: killed at the time limit of {self.time_limit} s")
+        try:
+            self.agent.settimeout(1)
+            self.send(b"S", 0, b"wl")
+            time.sleep(1)
+        except OSError:
+            pass
+        self.qemu.kill()
+
+    # What QEMU and guest-init are told
+
+    def _conf(self):
+        """Shell text for guest-init."""
+        lines = [f"hostname={shlex.quote(self.name)}", f"cwd={shlex.quote(os.getcwd())}",
+                 "mount_shares() {"]
+        for i, path in enumerate(self.share):
+            where = shlex.quote("/new" + str(path.resolve()))
+            lines += [f"mkdir -p {where}", "mount -t 9p -o trans=virtio,version=9p2000.L,"
+                      f"cache=mmap,msize=262144 share{i} {where}"]
+        return "\n".join([*lines, "}", ""])
+
+    def _qemu(self, accel, kernel, initrd, agent_fd, qmp_fd):
+        """The command line.  x86-64 only; the rest of this file does not care."""
+        kvm = accel == "kvm"
+        append = ("console=ttyS0 loglevel=5 panic=-1 oops=panic printk.devkmsg=on "
+                  "tsc=reliable no_timer_check mitigations=off random.trust_cpu=on "
+                  "cryptomgr.notests audit=0 apparmor=0 i8042.nopnp i8042.noaux i8042.nokbd")
+
+        def share(i, path, tag, options):
+            path = str(path).replace(",", ",,")
+            return ["-fsdev", f"local,id=fs{i},path={path},security_model=none{options}",
+                    "-device", f"virtio-9p-pci,fsdev=fs{i},mount_tag={tag}"]
+
+        argv = ["qemu-system-x86_64", "-accel", "kvm" if kvm else "tcg,thread=multi",
+                "-cpu", "host" if kvm else "max,la57=off", "-M", "pc",
+                "-smp", str(self.smp), "-m", str(self.mem),
+                "-nodefaults", "-display", "none", "-no-reboot",
+                "-kernel", str(kernel), "-initrd", str(initrd), "-append", append,
+                "-chardev", f"file,id=console,path={str(self.console).replace(',', ',,')}",
+                "-serial", "chardev:console",
+                "-device", "virtio-serial-pci,max_ports=2",
+                "-chardev", f"socket,id=agent,fd={agent_fd}",
+                "-device", "virtserialport,chardev=agent,nr=1",
+                "-chardev", f"socket,id=qmp,fd={qmp_fd}", "-mon", "chardev=qmp,mode=control",
+                *share("root", "/", "hostroot", ",readonly=on,multidevs=remap")]
+        for i, path in enumerate(self.share):
+            argv += share(i, path.resolve(), f"share{i}", ",multidevs=remap")
+        for i, (mac, sock) in enumerate(self.nics):
+            argv += ["-netdev", f"socket,id=net{i},fd={sock.fileno()}",
+                     "-device", f"virtio-net-pci,id=nic{i},netdev=net{i},mac={mac},romfile="]
+        return argv
+
+    # Talking to the agent and to QEMU
+
+    def send(self, kind, number, data=b""):
+        """One frame to guest-agent."""
+        with self.lock:
+            try:
+                self.agent.sendall(HEADER.pack(len(data), kind, number) + data)
+            except OSError:
+                pass                    # it has died: the reader tells those who wait
+
+    def start(self, command, on_output=None, cwd=None, env=None, stdin=False, tty=None):
+        if isinstance(command, str):
+            command = ["/bin/sh", "-c", command]
+        with self.lock:
+            job = GuestJob(self, self.next_job, on_output)
+            self.jobs[job.number] = job
+            self.next_job += 1
+        if self.failure or not self.dir:
+            job.ended(failure=self.failure or VMError(f"{self.name}: is not running"))
+        self.send(b"R", job.number, json.dumps(
+            {"argv": [str(word) for word in command], "cwd": str(cwd or os.getcwd()),
+             "env": {**GUEST_ENV, **(env or {})}, "tty": tty}).encode())
+        if not stdin and not tty:
+            job.write(b"")
+        return job
+
+    def _read(self):
+        """The reader thread: hands out what the agent says, until QEMU has gone."""
+        with self.agent.makefile("rb", buffering=1 << 20) as stream:
+            while True:
+                try:
+                    header = stream.read(HEADER.size)
+                    if len(header) < HEADER.size:
+                        break
+                    length, kind, number = HEADER.unpack(header)
+                    data = stream.read(length)
+                except OSError:
+                    break
+                job = self.jobs.get(number)
+                if kind == b"H":
+                    self.hello.set()
+                elif kind == b"O" and job:
+                    job.took(data)
+                elif kind == b"X" and job:
+                    del self.jobs[number]
+                    job.ended(int(data))
+        if not self.failure and not getattr(self, "closing", False):
+            self.failure = VMError(f"{self.name}: died")
+        for job in list(self.jobs.values()):
+            job.ended(failure=self.failure or VMError(f"{self.name}: was switched off"))
+
+    def monitor(self, command, **arguments):
+        """A QMP command to QEMU; its answer."""
+        if not hasattr(self, "_qmp_file"):
+            self._qmp_file = self.qmp.makefile("rwb")
+            self._qmp_file.readline()           # the greeting
+            self.monitor("qmp_capabilities")
+        self._qmp_file.write(json.dumps({"execute": command, "arguments": arguments}).encode())
+        self._qmp_file.flush()
+        for line in self._qmp_file:
+            answer = json.loads(line)
+            if "error" in answer:
+                raise VMError(f"{self.name}: {command}: {answer['error']['desc']}")
+            if "return" in answer:
+                return answer["return"]
+        raise VMError(f"{self.name}: QEMU has gone")
