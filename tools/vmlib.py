@@ -203,20 +203,25 @@ def unpack_module(path):
 
 def make_initramfs(version):
     """guest-init, guest-agent, busybox and the modules that it takes to reach the root."""
-    modules = module_files(version, MODULES + NIC_MODULES)
-    applets = "cp hostname insmod ip ln mkdir mount switch_root".split()
+    paths = module_files(version, MODULES + NIC_MODULES)
+    base = len(module_files(version, MODULES))
+
+    def names(some):
+        return [path.name.split(".")[0] + ".ko\n" for path in some]
+
+    applets = "cat cp hostname insmod ip ln mkdir mount switch_root".split()
     files = [(name, 0o40755, b"") for name in "bin dev proc sys lib".split()]
     files += [
         ("dev/console", 0o20600, b""),
         ("bin/busybox", 0o100755, Path("/bin/busybox").read_bytes()),
         ("init", 0o100755, (TOOLS / "guest-init").read_bytes()),
         ("guest-agent", 0o100755, (TOOLS / "guest-agent").read_bytes()),
-        ("modules", 0o100644, "".join(
-            path.name.split(".")[0] + ".ko\n" for path in modules).encode()),
+        ("modules", 0o100644, "".join(names(paths[:base])).encode()),
+        ("nic-modules", 0o100644, "".join(names(paths[base:])).encode()),
     ]
     files += [("bin/" + name, 0o120777, b"busybox") for name in applets]
-    files += [("lib/" + path.name.split(".")[0] + ".ko", 0o100644, unpack_module(path))
-              for path in modules]
+    files += [("lib/" + name.strip(), 0o100644, unpack_module(path))
+              for name, path in zip(names(paths), paths)]
     return cpio(files)
 
 
@@ -305,7 +310,11 @@ class Job:
     def took(self, data):
         """Called by its machine: more output."""
         if self.on_output:
-            self.on_output(data)
+            try:
+                self.on_output(data)
+            except Exception as error:          # pylint: disable=broad-except
+                self.on_output = lambda _: None
+                self.ended(failure=error)       # for whoever waits, not for the reader
             return
         with self.done:
             self.data += data
@@ -432,9 +441,11 @@ class Guest(Machine):
         self.jobs, self.next_job = {}, 1
         self.lock = threading.Lock()
         self.hello = threading.Event()
-        self.qemu = self.dir = self.agent = self.reader = self.timer = None
+        self.qemu = self.dir = self.console = self.reader = self.timer = None
+        self.agent = self.qmp = self.qmp_file = None
         self.failure = None         # the first thing that went wrong, an exception
         self.boot_seconds = None
+        self.closing = False
 
     def __enter__(self):
         self.boot()
@@ -509,9 +520,7 @@ class Guest(Machine):
         directory, self.dir = self.dir, None
         if not failure or not self.keep_log:
             shutil.rmtree(directory, ignore_errors=True)
-        if not failure or failure is error:
-            if not failure and error and isinstance(error, VMError):
-                pass
+        if not failure:
             return
         log = self.console.relative_to(BUILD.parent.parent)
         tail = found or ["\n".join(read_log(self.console)[-15:])]
@@ -519,7 +528,7 @@ class Guest(Machine):
             tail += [(directory / "qemu.log").read_text(errors="replace").strip()]
         text = [f"{failure.args[0]}; its log: {log}"]
         text += ["    " + line for part in tail for line in part.splitlines()]
-        raise type(failure)("\n".join(text)) from error
+        raise type(failure)("\n".join(text)) from (None if isinstance(error, VMError) else error)
 
     def kill(self):
         """Ends QEMU at once and what hangs on it."""
@@ -557,6 +566,7 @@ class Guest(Machine):
     def _conf(self):
         """Shell text for guest-init."""
         lines = [f"hostname={shlex.quote(self.name)}", f"cwd={shlex.quote(os.getcwd())}",
+                 f"nics={len(self.nics)}",
                  "mount_shares() {"]
         for i, path in enumerate(self.share):
             where = shlex.quote("/new" + str(path.resolve()))
@@ -593,6 +603,10 @@ class Guest(Machine):
         for i, (mac, sock) in enumerate(self.nics):
             argv += ["-netdev", f"socket,id=net{i},fd={sock.fileno()}",
                      "-device", f"virtio-net-pci,id=nic{i},netdev=net{i},mac={mac},romfile="]
+            for way in ("rx", "tx"):            # switched on by Pair.cut(silent=True)
+                argv += ["-chardev", f"null,id=void-{way}{i}", "-object",
+                         f"filter-redirector,id=mute-{way}{i},netdev=net{i},queue={way},"
+                         f"outdev=void-{way}{i},status=off"]
         return argv
 
     # Talking to the agent and to QEMU
@@ -641,23 +655,197 @@ class Guest(Machine):
                 elif kind == b"X" and job:
                     del self.jobs[number]
                     job.ended(int(data))
-        if not self.failure and not getattr(self, "closing", False):
+        if not self.failure and not self.closing:
             self.failure = VMError(f"{self.name}: died")
         for job in list(self.jobs.values()):
             job.ended(failure=self.failure or VMError(f"{self.name}: was switched off"))
 
     def monitor(self, command, **arguments):
         """A QMP command to QEMU; its answer."""
-        if not hasattr(self, "_qmp_file"):
-            self._qmp_file = self.qmp.makefile("rwb")
-            self._qmp_file.readline()           # the greeting
+        if not self.qmp_file:
+            self.qmp_file = self.qmp.makefile("rwb")
+            self.qmp_file.readline()            # the greeting
             self.monitor("qmp_capabilities")
-        self._qmp_file.write(json.dumps({"execute": command, "arguments": arguments}).encode())
-        self._qmp_file.flush()
-        for line in self._qmp_file:
+        self.qmp_file.write(json.dumps({"execute": command, "arguments": arguments}).encode())
+        self.qmp_file.flush()
+        for line in self.qmp_file:
             answer = json.loads(line)
             if "error" in answer:
                 raise VMError(f"{self.name}: {command}: {answer['error']['desc']}")
             if "return" in answer:
                 return answer["return"]
         raise VMError(f"{self.name}: QEMU has gone")
+
+
+# --- two guests and the cables between them ---------------------------------
+
+class Pair:
+    """Guests a and b, joined by cables: eth0 of a to eth0 of b, eth1 to eth1, ...
+
+    Their MAC addresses are 02:0a:e0:00:0N:01 in a and 02:0a:e0:00:0N:02 in b,
+    N being the number of the cable.  The interfaces are down to begin with.
+    """
+
+    def __init__(self, cables=1, mem=700, smp=1, **options):
+        ends = [socket.socketpair() for _ in range(cables)]
+        self.a, self.b = (
+            Guest(name, mem, smp, nics=[(f"02:0a:e0:00:{cable:02x}:{side + 1:02x}", pair[side])
+                                        for cable, pair in enumerate(ends)], **options)
+            for side, name in enumerate("ab"))
+
+    def __enter__(self):
+        accelerator()               # a probe must not count as boot time
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            boots = [pool.submit(guest.boot) for guest in (self.a, self.b)]
+        for boot in boots:
+            if boot.exception():
+                self.__exit__(None, boot.exception(), None)
+        return self
+
+    def __exit__(self, kind, value, trace):
+        """Closes both, whatever happens, and tells the failures of both."""
+        failures = [value] if isinstance(value, VMError) and kind is None else []
+        for guest in (self.a, self.b):
+            try:
+                guest.close(value)
+            except VMError as failure:
+                failures.append(failure)
+        if failures:
+            worst = max(failures, key=lambda failure: failure.status)
+            raise type(worst)("\n".join(str(failure) for failure in failures)) from (
+                None if isinstance(value, VMError) else value)
+
+    def cut(self, cable=0, silent=False, only=None):
+        """Pulls a cable: both ends lose carrier.
+
+        silent: the frames are lost but the carrier stays.  With only="a" just
+        those that a sends, with only="b" just those that b sends.
+        """
+        if silent:
+            for way, sender in (("rx", "a"), ("tx", "b")):
+                if only in (None, sender):
+                    self._mute(way, cable, "on")
+        else:
+            self._carrier(cable, False)
+
+    def mend(self, cable=0):
+        """Undoes every cut of a cable."""
+        for way in ("rx", "tx"):
+            self._mute(way, cable, "off")
+        self._carrier(cable, True)
+
+    def _mute(self, way, cable, status):
+        """QEMU's own packet filter loses frames, at a's end."""
+        self.a.monitor("qom-set", path=f"/objects/mute-{way}{cable}",
+                       property="status", value=status)
+
+    def _carrier(self, cable, up):
+        for guest in (self.a, self.b):
+            guest.monitor("set_link", name=f"nic{cable}", up=up)
+
+
+# --- no guest: this very host -----------------------------------------------
+
+class LocalJob(Job):
+    """A command on this host."""
+
+    def __init__(self, argv, cwd, env, stdin, on_output):
+        super().__init__(on_output)
+        self.process = subprocess.Popen(
+            argv, cwd=cwd, env=env, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        while data := self.process.stdout.read1(1 << 18):
+            self.took(data)
+        status = self.process.wait()
+        self.ended(128 - status if status < 0 else status)
+
+    def kill(self, number=signal.SIGTERM):
+        try:
+            os.killpg(self.process.pid, number)
+        except ProcessLookupError:
+            pass
+
+    def write(self, data):
+        if data:
+            self.process.stdin.write(data)
+            self.process.stdin.flush()
+        else:
+            self.process.stdin.close()
+
+
+class LocalGuest(Machine):
+    """Stands in for Guest where the host itself may load modules (VM=none).
+
+    The same commands, the same look at the kernel log, but no kernel to spare:
+    an oops here is an oops of this host.
+    """
+
+    def __init__(self, name="host", time_limit=600, **_):
+        self.name, self.time_limit = name, time_limit
+        self.boot_seconds = 0.0
+        self.jobs, self.failure = [], None
+        self.kmsg = self.timer = None
+
+    def __enter__(self):
+        if os.geteuid():
+            raise VMError("VM=none works on this host's kernel and needs root")
+        self.kmsg = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        os.lseek(self.kmsg, 0, os.SEEK_END)
+        OUT.mkdir(parents=True, exist_ok=True)
+        self.timer = threading.Timer(self.time_limit, self._time_is_up)
+        self.timer.daemon = True
+        self.timer.start()
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.timer.cancel()
+        for job in self.jobs:
+            if job.status is None:
+                job.kill(signal.SIGKILL)
+        found = complaints(self._log())
+        if found and not self.failure:
+            self.failure = KernelComplaint(f"{self.name}: the kernel complained")
+        if self.failure:
+            raise type(self.failure)("\n".join([str(self.failure), *found])) from (
+                None if isinstance(value, VMError) else value)
+
+    def _time_is_up(self):
+        self.failure = TimeLimit(f"{self.name}: killed at the time limit of {self.time_limit} s")
+        for job in self.jobs:
+            job.ended(failure=self.failure)
+            job.kill(signal.SIGKILL)
+
+    def _log(self):
+        """The records of the kernel log since the start."""
+        lines = []
+        while True:
+            try:
+                lines.append(os.read(self.kmsg, 8192).decode(errors="replace")
+                             .split("\n")[0].partition(";")[2])
+            except BlockingIOError:
+                os.close(self.kmsg)
+                return lines
+            except BrokenPipeError:         # overwritten before it was read
+                continue
+
+    def start(self, command, on_output=None, cwd=None, env=None, stdin=False, tty=None):
+        if isinstance(command, str):
+            command = ["/bin/sh", "-c", command]
+        environment = {**os.environ, **GUEST_ENV, **(env or {})}
+        try:
+            job = LocalJob(command, cwd, environment, stdin, on_output)
+        except OSError as error:
+            job = Job(on_output)
+            job.took(f"{command[0]}: {error}\n".encode())
+            job.ended(127 if isinstance(error, FileNotFoundError) else 126)
+            return job
+        self.jobs.append(job)
+        return job
+
+
+def machine(**options):
+    """A Guest, or with VM=none in the environment a LocalGuest."""
+    return (LocalGuest if os.environ.get("VM") == "none" else Guest)(**options)
