@@ -74,7 +74,8 @@ COMPLAINTS = re.compile(r"""
     Trying\ to\ vfree | kobject\ .*(does\ not\ have|tried\ to\ add)
     """, re.VERBOSE)
 TIMESTAMP = re.compile(r"^\[ *\d+\.\d+\](\[ *[TC]\d+\])? ")
-START_MARK = "vm: user space"
+START_MARK = "vm: user space"     # said by guest-init
+LIMIT_MARK = "vm: time limit"     # said by guest-agent
 
 
 class VMError(Exception):
@@ -115,13 +116,16 @@ def complaints(lines, before=2, after=45, most=3):
 
 
 def read_log(path):
-    """The lines of a console log from the start of user space on (all when it never came)."""
+    """A console log from the start of user space on, or all of it when that never came.
+
+    Two lists of lines: what the kernel said by itself, and what it was made to
+    say at the time limit.
+    """
     text = path.read_text(errors="replace") if path.exists() else ""
     lines = text.replace("\r", "").splitlines()
-    for i, line in enumerate(lines):
-        if START_MARK in line:
-            return lines[i + 1:]
-    return lines
+    start = next((i + 1 for i, line in enumerate(lines) if START_MARK in line), 0)
+    end = next((i for i, line in enumerate(lines) if LIMIT_MARK in line), len(lines))
+    return lines[start:end], lines[end + 1:]
 
 
 # --- what is booted: kernel and initramfs, kept in build/vm/cache -----------
@@ -248,6 +252,8 @@ def stamp(*paths):
 def boot_files(version):
     """The kernel and the initramfs to boot, from the cache when nothing has changed."""
     image = Path("/boot") / f"vmlinuz-{version}"
+    if not image.exists():
+        raise VMError(f"there is no {image}: run tools/setup vm, or choose another KERNEL")
     kernel = cached(f"vmlinux-{version}", stamp(image), lambda: unpack_kernel(image) or b"")
     initramfs = cached(
         f"initramfs-{version}",
@@ -264,8 +270,10 @@ def accelerator():
     out; the answer is kept for this host and kernel.
     """
     wanted = os.environ.get("VM_ACCEL", "auto")
-    if wanted != "auto":
+    if wanted in ("tcg", "kvm"):
         return wanted
+    if wanted != "auto":
+        raise VMError(f"VM_ACCEL={wanted}: it takes tcg, kvm or auto")
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "tcg"
     BUILD.mkdir(parents=True, exist_ok=True)
@@ -275,7 +283,8 @@ def accelerator():
         file.seek(0)
         known = dict(line.rsplit(": ", 1) for line in file.read().splitlines())
         if key not in known:
-            print("tools/vm: trying kvm once", file=sys.stderr)
+            print(f"tools/vm: trying once for {PROBE_LIMIT} s whether kvm works",
+                  file=sys.stderr)
             try:
                 with Guest(accel="kvm", boot_limit=PROBE_LIMIT, keep_log=False) as guest:
                     known[key] = "kvm" if guest.run("true").status == 0 else "tcg"
@@ -458,6 +467,8 @@ class Guest(Machine):
 
     def boot(self):
         """Starts QEMU and returns when the guest takes commands."""
+        if platform.machine() != "x86_64" or not shutil.which("qemu-system-x86_64"):
+            raise VMError("needs an x86-64 host with QEMU: run tools/setup vm")
         begin = time.monotonic()
         version = kernel_version()
         accel = self.accel or accelerator()
@@ -489,11 +500,14 @@ class Guest(Machine):
         self.timer = threading.Timer(self.time_limit, self._time_is_up)
         self.timer.daemon = True
         self.timer.start()
-        while not self.hello.wait(0.2):
-            if time.monotonic() - begin > self.boot_limit:
-                self._fail(VMError(f"{self.name}: no sign of life {self.boot_limit} s after boot"))
-            if self.failure:
-                self.close()
+        try:
+            while not self.hello.wait(0.2) and not self.failure:
+                if time.monotonic() - begin > self.boot_limit:
+                    self._fail(VMError(f"{self.name}: no sign of life after {self.boot_limit} s"))
+        except BaseException:           # Ctrl-C: nobody will call close()
+            self.kill()
+            shutil.rmtree(self.dir, ignore_errors=True)
+            raise
         if self.failure:
             self.close()
         initrd.unlink()
@@ -514,7 +528,8 @@ class Guest(Machine):
             except subprocess.TimeoutExpired:
                 self._fail(VMError(f"{self.name}: does not power off"))
         self.kill()
-        failure, found = self.failure, complaints(read_log(self.console))
+        failure, (lines, late) = self.failure, read_log(self.console)
+        found = complaints(lines)
         if found and not isinstance(failure, TimeLimit):
             failure = KernelComplaint(f"{self.name}: the kernel complained")
         directory, self.dir = self.dir, None
@@ -523,9 +538,8 @@ class Guest(Machine):
         if not failure:
             return
         log = self.console.relative_to(BUILD.parent.parent)
-        tail = found or ["\n".join(read_log(self.console)[-15:])]
-        if (directory / "qemu.log").exists():
-            tail += [(directory / "qemu.log").read_text(errors="replace").strip()]
+        tail = found or ([] if late else ["\n".join(lines[-15:])])
+        tail += ["\n".join(late), (directory / "qemu.log").read_text(errors="replace").strip()]
         text = [f"{failure.args[0]}; its log: {log}"]
         text += ["    " + line for part in tail for line in part.splitlines()]
         raise type(failure)("\n".join(text)) from (None if isinstance(error, VMError) else error)
@@ -555,7 +569,7 @@ class Guest(Machine):
             f"{self.name}: killed at the time limit of {self.time_limit} s")
         try:
             self.agent.settimeout(1)
-            self.send(b"S", 0, b"wl")
+            self.send(b"S", 0)
             time.sleep(1)
         except OSError:
             pass
@@ -687,6 +701,8 @@ class Pair:
     """
 
     def __init__(self, cables=1, mem=700, smp=1, **options):
+        if os.environ.get("VM") == "none":
+            raise VMError("a pair takes two kernels: not with VM=none")
         ends = [socket.socketpair() for _ in range(cables)]
         self.a, self.b = (
             Guest(name, mem, smp, nics=[(f"02:0a:e0:00:{cable:02x}:{side + 1:02x}", pair[side])
@@ -700,6 +716,7 @@ class Pair:
         for boot in boots:
             if boot.exception():
                 self.__exit__(None, boot.exception(), None)
+                raise boot.exception()
         return self
 
     def __exit__(self, kind, value, trace):
