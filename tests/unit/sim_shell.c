@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One end of the simulation: the shell around a link. See sim.h. */
+#include "sim.h"
+
+/* How long a cookie is good for, at least; at most twice that. */
+#define COOKIE_NS	(200 * SIM_MS)
+
+static char name(const struct sim_end *e)
+{
+	return 'A' + e->who;
+}
+
+void sim_end_init(struct sim *w, unsigned int who)
+{
+	struct sim_end *e = &w->end[who];
+
+	e->w = w;
+	e->who = who;
+	e->mtu = SIM_MTU_MAX;
+	e->port_up = true;
+	e->rcvbuf = 8;
+	e->cookie_key = sim_rand(w);
+	e->cfg.stall_min = 1 * SIM_MS;
+	e->cfg.stall_max = 40 * SIM_MS;
+	e->cfg.keepalive = 100 * SIM_MS;
+	e->cfg.dead = 500 * SIM_MS;
+	e->cfg.max_len = SIM_MAX_LEN;
+}
+
+static void fill_post(struct sim_tx *tx, struct oae_post *p)
+{
+	u64 hash[OAE_MAX_SLICES];
+	u8 slice[SIM_MTU_MAX];
+	u32 off, n, i = 0;
+
+	memset(p, 0, sizeof(*p));
+	p->handle = tx;
+	p->len = tx->len;
+	p->slice_max = tx->cut < tx->len ? tx->cut : tx->len;
+	p->kind = tx->kind;
+	p->flags = tx->flags;
+	for (off = 0; off < tx->len; off += n, i++) {
+		n = tx->len - off < tx->cut ? tx->len - off : tx->cut;
+		sim_content(tx, off, n, slice);
+		hash[i] = oae_slice_hash(slice, n, i);
+		if (!i)
+			p->first = oae_first_bytes(slice, n);
+	}
+	p->nslices = i;
+	p->digest = oae_whole_digest(hash, i);
+}
+
+static void unqueue(struct sim_end *e, unsigned int i)
+{
+	e->nqueue--;
+	memmove(&e->queue[i], &e->queue[i + 1],
+		(e->nqueue - i) * sizeof(e->queue[0]));
+}
+
+static void flush_queue(struct sim_end *e, int err)
+{
+	while (e->nqueue) {
+		struct sim_tx *tx = e->queue[0];
+
+		unqueue(e, 0);
+		sim_ended(e, tx, OAE_REVERSED, err);
+	}
+}
+
+static void one_op(struct sim_end *e, struct oae_actions *a,
+		   const struct oae_op *op, u64 now)
+{
+	struct sim *w = e->w;
+	struct oae_post p;
+	struct sim_tx *tx;
+	struct sim_slot *s;
+
+	switch (op->type) {
+	case OAE_OP_NOTE:
+		sim_note(e, op->note);
+		break;
+	case OAE_OP_KEEP:
+		if (!e->f || e->f->opcode != OAE_OFFER ||
+		    op->slice != e->f->slice || e->slot[op->slice].used) {
+			sim_fail(w, "KEEP of slice %u: not this frame's",
+				 op->slice);
+			break;
+		}
+		s = &e->slot[op->slice];
+		s->used = true;
+		s->len = e->f->length;
+		memcpy(s->data, e->frame->buf + e->f->hdr_len, s->len);
+		break;
+	case OAE_OP_DISCARD:
+		sim_free_slots(e);
+		break;
+	case OAE_OP_DELIVER:
+		sim_deliver(e, op->slice);
+		break;
+	case OAE_OP_COMPLETE:
+		tx = op->handle;
+		if (!tx || !tx->at_link)
+			sim_fail(w, "COMPLETE of what the link has not got");
+		else
+			sim_ended(e, tx, op->outcome, op->err);
+		break;
+	case OAE_OP_CONFIRMED:
+		if (!e->committed || !e->committed->delivered)
+			sim_fail(w, "CONFIRMED, but not delivered");
+		break;
+	case OAE_OP_RESLICE:
+		tx = op->handle;
+		if (!tx || !tx->at_link) {
+			sim_fail(w, "RESLICE of what the link has not got");
+			break;
+		}
+		tx->cut = oae_link_slice_max(&e->link);
+		sim_say(w, "  %c: #%u cut to %u bytes", name(e), (u32)tx->id,
+			tx->cut);
+		if (tx->len > OAE_MAX_SLICES * tx->cut) {
+			memset(&p, 0, sizeof(p));
+			p.handle = tx;
+		} else {
+			fill_post(tx, &p);
+		}
+		oae_link_resliced(&e->link, &p, now, a);
+		break;
+	case OAE_OP_TIMER:
+		if (!op->at)
+			sim_fail(w, "TIMER at 0");
+		e->timer_at = op->at;
+		break;
+	case OAE_OP_FLUSH:
+		flush_queue(e, op->err);
+		break;
+	case OAE_OP_GONE:
+		if (e->nqueue)
+			sim_fail(w, "GONE without FLUSH");
+		sim_died(e);
+		break;
+	default:
+		sim_fail(w, "no such op: %u", op->type);
+	}
+}
+
+static void one_send(struct sim_end *e, const struct oae_send *s)
+{
+	struct sim_tx *tx = s->handle;
+	struct oae_frame f = s->frame;
+	unsigned int i, last;
+
+	if (f.opcode != OAE_OFFER) {
+		if (s->handle)
+			sim_fail(e->w, "%s with a handle",
+				 oae_opcode_name(f.opcode));
+		sim_transmit(e, &f, NULL);
+		return;
+	}
+	if (!tx || tx->ended || !s->slices) {
+		sim_fail(e->w, "OFFER of what has ended, or of no slice");
+		return;
+	}
+	if (!tx->offered) {
+		tx->offered = true;
+		tx->offered_to = e->link.peer_inc;
+	} else if ((tx->flags & OAE_POST_EXPRESS) &&
+		   tx->offered_to != e->link.peer_inc) {
+		sim_fail(e->w, "G1: express #%u offered to another incarnation",
+			 (u32)tx->id);
+	}
+	last = (tx->len - 1) / tx->cut;
+	if (s->slices >> last > 1)
+		sim_fail(e->w, "OFFER of slices beyond the last");
+	for (i = 0; i <= last; i++) {
+		if (!(s->slices >> i & 1))
+			continue;
+		f.slice = i;
+		f.length = i < last ? tx->cut : tx->len - last * tx->cut;
+		f.flags = s->frame.flags | (i == last ? OAE_F_LAST : 0);
+		sim_transmit(e, &f, tx);
+	}
+}
+
+/* After an event: ops in order, then sends. */
+static void carry_out(struct sim_end *e, struct oae_actions *a)
+{
+	unsigned int i;
+
+	for (i = 0; i < a->nops && !e->w->why[0]; i++)
+		one_op(e, a, &a->op[i], e->w->now);
+	if (a->overflow)
+		sim_fail(e->w, "actions overflow");
+	for (i = 0; i < a->nsends && !e->w->why[0]; i++)
+		one_send(e, &a->send[i]);
+	/* A refusal is as good as never offered: it was not delivered. */
+	if (e->tag && e->link.offer.state == OAE_OFFER_PARKED)
+		((struct sim_tx *)e->link.offer.p.handle)->offered = false;
+}
+
+static void none_yet(struct oae_actions *a)
+{
+	a->nops = 0;
+	a->nsends = 0;
+	a->overflow = false;
+}
+
+/* Every event ends so: give the link what it wants. */
+static void feed(struct sim_end *e)
+{
+	struct oae_actions a;
+	struct sim_tx *tx;
+	struct oae_post p;
+	int err;
+
+	while (e->tag && e->nqueue && !e->w->why[0] &&
+	       oae_link_wants(&e->link)) {
+		tx = e->queue[0];
+		fill_post(tx, &p);
+		none_yet(&a);
+		unqueue(e, 0);
+		tx->at_link = true;
+		err = oae_link_post(&e->link, &p, e->w->now, &a);
+		if (err)
+			sim_fail(e->w, "wants, but post says %d", err);
+		carry_out(e, &a);
+	}
+}
+
+static void finish(struct sim_end *e, struct oae_actions *a)
+{
+	carry_out(e, a);
+	feed(e);
+	sim_check(e->w);
+}
+
+static void make_tag(struct sim_end *e)
+{
+	static const u32 starts[] = { 0, 0xfffffffe, 0xffffffff, 0x7fffffff };
+	u32 start = e->w->wild ? starts[sim_upto(e->w, 4)] : 0;
+
+	oae_link_init(&e->link, &e->cfg, e->w->vc, e->mtu, start);
+	e->tag = true;
+	e->timer_at = 0;
+}
+
+/**
+ * sim_post() - a user wants a transaction; opens the link if need be
+ * @e: the end
+ * @len: bytes, 8 or more
+ * @cut: bytes a slice
+ * @kind: enum oae_kind
+ * @flags: OAE_POST_*
+ *
+ * Return: the transaction; NULL if there have been too many.
+ */
+struct sim_tx *sim_post(struct sim_end *e, u32 len, u32 cut, u8 kind, u8 flags)
+{
+	struct sim *w = e->w;
+	struct oae_actions a;
+	struct sim_tx *tx;
+
+	if (w->ntx == SIM_TXS)
+		return NULL;
+	if (cut * OAE_MAX_SLICES < len)
+		cut = (len + OAE_MAX_SLICES - 1) / OAE_MAX_SLICES;
+	tx = &w->tx[w->ntx++];
+	memset(tx, 0, sizeof(*tx));
+	tx->id = w->ntx;
+	tx->len = len;
+	tx->cut = cut;
+	tx->from = e->who;
+	tx->kind = kind;
+	tx->flags = flags;
+	e->queue[e->nqueue++] = tx;
+	sim_say(w, "%c: post #%u, %u bytes by %u%s", name(e), (u32)tx->id, len,
+		cut, flags & OAE_POST_EXPRESS ? ", express" : "");
+	none_yet(&a);
+	if (!e->tag) {
+		make_tag(e);
+		oae_link_open(&e->link, w->now, &a);
+	}
+	finish(e, &a);
+	return tx;
+}
+
+/* A user wants its transaction back. */
+void sim_cancel(struct sim_end *e, struct sim_tx *tx)
+{
+	struct sim *w = e->w;
+	struct oae_actions a;
+	bool mine = tx->at_link;
+	unsigned int i;
+	int err;
+
+	if (tx->ended || tx->lost || !e->tag)
+		return;
+	sim_say(w, "%c: cancel #%u", name(e), (u32)tx->id);
+	none_yet(&a);
+	err = oae_link_cancel(&e->link, tx, OAE_E_SIGNAL, w->now, &a);
+	finish(e, &a);
+	switch (err) {
+	case 0:
+		if (!mine || !tx->ended || tx->outcome != OAE_REVERSED ||
+		    tx->err != OAE_E_SIGNAL)
+			sim_fail(w, "cancel said 0, but #%u is not reversed",
+				 (u32)tx->id);
+		break;
+	case -EINPROGRESS:
+		if (!mine || !(tx->flags & OAE_POST_EXPRESS) || !tx->offered ||
+		    tx->ended)
+			sim_fail(w, "cancel of #%u: EINPROGRESS", (u32)tx->id);
+		break;
+	case -ENOENT:
+		for (i = 0; i < e->nqueue && e->queue[i] != tx; i++)
+			;
+		if (mine || i == e->nqueue) {
+			sim_fail(w, "cancel of #%u: ENOENT", (u32)tx->id);
+			break;
+		}
+		unqueue(e, i);
+		sim_ended(e, tx, OAE_REVERSED, OAE_E_SIGNAL);
+		break;
+	default:
+		sim_fail(w, "cancel says %d", err);
+	}
+}
+
+static u32 cookie(const struct sim_end *e, u32 src_ltag, u64 when)
+{
+	u64 in[3] = { e->cookie_key, src_ltag, when };
+
+	return XXH64(in, sizeof(in), 0) >> 33 | 1;
+}
+
+/* A frame for no tag: no memory but for one that named a cookie. */
+static void stranger(struct sim_end *e, const struct oae_frame *f)
+{
+	u64 when = e->w->now / COOKIE_NS;
+	struct oae_frame r = { .vc = f->vc, .dst_ltag = f->src_ltag };
+	struct oae_actions a;
+
+	switch (f->opcode) {
+	case OAE_SYNC:
+		if (f->dst_ltag == cookie(e, f->src_ltag, when) ||
+		    f->dst_ltag == cookie(e, f->src_ltag, when - 1)) {
+			make_tag(e);
+			none_yet(&a);
+			oae_link_accept(&e->link, f, e->w->now, &a);
+			finish(e, &a);
+			return;
+		}
+		r.opcode = OAE_SYNC_CHK;
+		r.src_ltag = cookie(e, f->src_ltag, when);
+		r.sync.peer_inc = f->sync.inc;
+		r.sync.max_len = e->cfg.max_len;
+		r.sync.mtu = e->mtu;
+		break;
+	case OAE_CLOSE:
+		r.opcode = OAE_CLOSE_ACK;
+		r.src_ltag = f->dst_ltag;
+		break;
+	case OAE_OFFER:
+	case OAE_REFLECT:
+	case OAE_COMMIT:
+	case OAE_REFUSE:
+	case OAE_READY:
+	case OAE_REVERSE:
+	case OAE_DONE:
+		r.opcode = OAE_NOLINK;
+		r.src_ltag = f->dst_ltag;
+		break;
+	default:
+		return;
+	}
+	sim_transmit(e, &r, NULL);
+}
+
+void sim_receive(struct sim_end *e, const struct sim_pkt *p,
+		 const struct oae_frame *f)
+{
+	struct oae_actions a;
+
+	if (!e->tag) {
+		stranger(e, f);
+		return;
+	}
+	none_yet(&a);
+	e->frame = p;
+	e->f = f;
+	oae_link_rcv(&e->link, f, e->unread < e->rcvbuf, e->w->now, &a);
+	carry_out(e, &a);
+	e->frame = NULL;
+	e->f = NULL;
+	feed(e);
+}
+
+/* The reader takes one. */
+void sim_read(struct sim_end *e)
+{
+	struct oae_actions a;
+
+	if (!e->unread)
+		return;
+	sim_say(e->w, "%c: read", name(e));
+	e->unread--;
+	if (!e->tag)
+		return;
+	none_yet(&a);
+	oae_link_drained(&e->link, e->w->now, &a);
+	finish(e, &a);
+}
+
+/* The timer fires; also when it need not have. */
+void sim_timer(struct sim_end *e)
+{
+	struct oae_actions a;
+
+	if (!e->tag)
+		return;
+	sim_say(e->w, "%c: timer", name(e));
+	if (e->timer_at <= e->w->now)
+		e->timer_at = 0;
+	none_yet(&a);
+	oae_link_timer(&e->link, e->w->now, &a);
+	finish(e, &a);
+}
+
+void sim_close(struct sim_end *e)
+{
+	struct oae_actions a;
+
+	if (!e->tag)
+		return;
+	sim_say(e->w, "%c: close", name(e));
+	none_yet(&a);
+	oae_link_close(&e->link, e->w->now, &a);
+	finish(e, &a);
+}
+
+void sim_kill(struct sim_end *e)
+{
+	struct oae_actions a;
+
+	if (!e->tag)
+		return;
+	sim_say(e->w, "%c: kill", name(e));
+	none_yet(&a);
+	oae_link_kill(&e->link, OAE_E_SHUTDOWN, e->w->now, &a);
+	finish(e, &a);
+	if (e->tag)
+		sim_fail(e->w, "kill without GONE");
+}
+
+/* A machine stops: its users and its memory with it. */
+void sim_crash(struct sim_end *e)
+{
+	struct sim *w = e->w;
+	unsigned int i;
+
+	sim_say(w, "%c: crash", name(e));
+	for (i = 0; i < w->ntx; i++)
+		if (w->tx[i].from == e->who && !w->tx[i].ended)
+			w->tx[i].lost = true;
+	e->nqueue = 0;
+	e->unread = 0;
+	e->cookie_key = sim_rand(w);
+	if (e->tag)
+		sim_died(e);
+}
+
+void sim_port(struct sim_end *e, bool up)
+{
+	struct oae_actions a;
+
+	sim_say(e->w, "%c: port %s", name(e), up ? "up" : "down");
+	e->port_up = up;
+	if (!e->tag)
+		return;
+	none_yet(&a);
+	if (up)
+		oae_link_port_up(&e->link, e->w->now, &a);
+	else
+		oae_link_port_down(&e->link, e->w->now, &a);
+	finish(e, &a);
+}
+
+void sim_mtu(struct sim_end *e, u16 mtu)
+{
+	struct oae_actions a;
+
+	sim_say(e->w, "%c: mtu %u", name(e), mtu);
+	e->mtu = mtu;
+	if (!e->tag)
+		return;
+	none_yet(&a);
+	oae_link_set_mtu(&e->link, mtu, e->w->now, &a);
+	finish(e, &a);
+}

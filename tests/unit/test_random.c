@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Random schedules: both ends' users, the wire, clocks and crashes by dice.
+ * Then the faults stop, and the links must find back and settle everything.
+ *
+ *	OAE_SIM_SEEDS	how many runs (default 3000)
+ *	OAE_SIM_FIRST	the first seed (default 1)
+ *	OAE_SIM_TRACE	show the last events of every run, not of failing ones
+ *
+ * A failing seed is run again with its trace on, which is then shown.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <time.h>
+#include <cmocka.h>
+#include "sim.h"
+
+#define DEFAULT_SEEDS	3000
+#define SLOW		(20 * SIM_MS)	/* the longest way of a late frame */
+
+static struct sim world;
+static u64 seed_now;
+
+/* Chances of what users and fate do, per step; the rest are posts. */
+struct climate {
+	unsigned int express, many_slices, odd_kind, burst, pause;
+	unsigned int cancel, read, crash, kill, close, port, mtu, early;
+	unsigned int steps;
+};
+
+static unsigned int pick(struct sim *w, const unsigned int *of, unsigned int n)
+{
+	return of[sim_upto(w, n)];
+}
+
+#define PICK(w, ...) \
+	pick(w, (const unsigned int[]){ __VA_ARGS__ }, \
+	     sizeof((unsigned int[]){ __VA_ARGS__ }) / sizeof(unsigned int))
+
+/* One seed in eight has no faults at all: then nothing may wait for a timer. */
+static bool fair_weather(u64 seed)
+{
+	return seed % 8 == 0;
+}
+
+static void draw_faults(struct sim *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		struct sim_faults *x = &w->faults[i];
+
+		/* Often only one way, or only one kind, is bad. */
+		x->lose = PICK(w, 0, 0, 10, 50, 200, 400);
+		x->dup = PICK(w, 0, 0, 50, 300);
+		x->flip = PICK(w, 0, 0, 20, 100);
+		x->late = PICK(w, 0, 0, 10, 100);
+		x->delay = PICK(w, 1, 10, 10, 200) * SIM_US;
+		x->jitter = PICK(w, 0, 0, 20, 300, 3000) * SIM_US;
+		x->very_late = SLOW;
+	}
+}
+
+static void draw_climate(struct sim *w, struct climate *c)
+{
+	unsigned int i;
+
+	c->steps = 10 + sim_upto(w, 60);
+	c->express = PICK(w, 0, 300, 512, 1024);
+	c->many_slices = PICK(w, 0, 50, 300);
+	c->odd_kind = PICK(w, 0, 0, 0, 50);
+	c->burst = PICK(w, 100, 512, 800);
+	c->pause = PICK(w, 5, 20, 100);
+	c->cancel = PICK(w, 0, 50, 300);
+	c->read = PICK(w, 100, 300, 500);
+	c->crash = PICK(w, 0, 0, 10, 50);
+	c->kill = PICK(w, 0, 0, 0, 30);
+	c->close = PICK(w, 0, 0, 10, 50);
+	c->port = PICK(w, 0, 0, 0, 50);
+	c->mtu = PICK(w, 0, 0, 0, 50);
+	c->early = PICK(w, 0, 0, 20);
+	w->wild = sim_chance(w, 512);
+	for (i = 0; i < 2; i++) {
+		struct sim_end *e = &w->end[i];
+
+		e->rcvbuf = PICK(w, 1, 1, 2, 8);
+		e->mtu = PICK(w, OAE_MIN_MTU, 200, SIM_MTU_MAX);
+		e->cfg.max_len = PICK(w, 600, 4000, SIM_MAX_LEN);
+		e->cfg.stall_min = PICK(w, 1, 1, 5) * SIM_MS;
+		e->cfg.keepalive = PICK(w, 30, 100) * SIM_MS;
+		e->cfg.dead = PICK(w, 120, 500) * SIM_MS;
+	}
+}
+
+static void a_post(struct sim *w, struct sim_end *e, const struct climate *c)
+{
+	u32 max = e->mtu - OAE_HDR_LEN;
+	u32 cut = 8 + sim_upto(w, max - 7);
+	u32 n = sim_chance(w, c->many_slices) ? 1 + sim_upto(w, 64) :
+						1 + sim_upto(w, 3);
+	u32 len = cut * (n - 1) + 1 + sim_upto(w, cut);
+	u8 flags = 0;
+
+	if (len < 8)
+		len = 8;
+	if (sim_chance(w, c->express))
+		flags |= OAE_POST_EXPRESS;
+	if (sim_chance(w, 100))
+		flags |= OAE_POST_CONFIRM;
+	sim_post(e, len, cut,
+		 sim_chance(w, c->odd_kind) ? OAE_VERB : OAE_MESSAGE, flags);
+}
+
+static void a_cancel(struct sim *w, struct sim_end *e)
+{
+	unsigned int i, n;
+
+	/* One of the last few: the others have ended. */
+	for (n = 8, i = w->ntx; i-- && n; n--) {
+		if (w->tx[i].from == e->who && !w->tx[i].ended &&
+		    !w->tx[i].lost && sim_chance(w, 512)) {
+			sim_cancel(e, &w->tx[i]);
+			return;
+		}
+	}
+}
+
+static void act(struct sim *w, const struct climate *c)
+{
+	struct sim_end *e = &w->end[sim_upto(w, 2)];
+
+	if (sim_chance(w, c->cancel))
+		a_cancel(w, e);
+	else if (sim_chance(w, c->read))
+		sim_read(e);
+	else if (sim_chance(w, c->crash))
+		sim_crash(e);
+	else if (sim_chance(w, c->kill))
+		sim_kill(e);
+	else if (sim_chance(w, c->close))
+		sim_close(e);
+	else if (sim_chance(w, c->port))
+		sim_port(e, !e->port_up);
+	else if (sim_chance(w, c->mtu))
+		sim_mtu(e, PICK(w, OAE_MIN_MTU, 200, SIM_MTU_MAX));
+	else if (sim_chance(w, c->early))
+		sim_timer(e);
+	else
+		a_post(w, e, c);
+}
+
+static u64 a_while(struct sim *w, const struct climate *c)
+{
+	if (sim_chance(w, c->burst))
+		return 0;
+	if (sim_chance(w, c->pause))
+		return sim_rand(w) % (700 * SIM_MS);
+	return sim_rand(w) % (sim_chance(w, 512) ? 100 * SIM_US : 5 * SIM_MS);
+}
+
+static const char *state_text(const struct sim_end *e, char text[64])
+{
+	if (!e->tag)
+		return "no tag";
+	snprintf(text, 64, "%s offer %u hold %u queue %u",
+		 oae_state_name(oae_link_state(&e->link)),
+		 e->link.offer.state, e->link.hold.state, e->nqueue);
+	return text;
+}
+
+/* Readers read on, users wait: both ends get back to idle. */
+static void settle(struct sim *w, const char *what)
+{
+	u64 until = w->now + 20000 * SIM_MS;
+	char text[2][64];
+
+	while (!w->why[0] && !sim_settled(w)) {
+		if (w->now > until || sim_next_event(w) == ~0ULL) {
+			sim_fail(w, "not settled %s: A %s, B %s", what,
+				 state_text(&w->end[A], text[A]),
+				 state_text(&w->end[B], text[B]));
+			break;
+		}
+		while (w->end[A].unread)
+			sim_read(&w->end[A]);
+		while (w->end[B].unread)
+			sim_read(&w->end[B]);
+		sim_event(w);
+	}
+}
+
+/* After all that, the link is a link again: both ways, both sorts. */
+static void prove_open(struct sim *w)
+{
+	struct sim_tx *tx[4];
+	unsigned int i;
+
+	for (i = 0; i < 4 && !w->why[0]; i++) {
+		tx[i] = sim_post(&w->end[i & 1], 40, 40, OAE_MESSAGE,
+				 i & 2 ? OAE_POST_EXPRESS : 0);
+		settle(w, "in the end");
+		if (!w->why[0] && tx[i]->outcome != OAE_COMMITTED)
+			sim_fail(w, "no faults, but #%u is not committed",
+				 (u32)tx[i]->id);
+	}
+	/* The last atomic's commit may still be on its way. */
+	sim_run(w, w->now + 10 * SIM_MS);
+	sim_check_end(w);
+}
+
+static void fair_weather_check(struct sim *w)
+{
+	if (w->notes[OAE_N_STALL] || w->notes[OAE_N_PEER_FROZE] ||
+	    w->notes[OAE_N_DOWN] || w->notes[OAE_N_RESOLVED])
+		sim_fail(w, "G4: no faults, but the link failed");
+}
+
+static void one_run(struct sim *w, u64 seed, bool trace)
+{
+	struct climate c;
+	unsigned int i;
+	u64 until;
+
+	seed_now = seed;
+	sim_init(w, seed);
+	w->trace = trace;
+	draw_climate(w, &c);
+	if (fair_weather(seed)) {
+		c.crash = c.kill = c.port = c.mtu = c.close = 0;
+		c.early = 0;
+	} else {
+		draw_faults(w);
+	}
+
+	for (i = 0; i < c.steps && !w->why[0]; i++) {
+		act(w, &c);
+		until = w->now + a_while(w, &c);
+		sim_run(w, until);
+		/* The weather changes. */
+		if (!fair_weather(seed) && sim_chance(w, 30))
+			draw_faults(w);
+	}
+
+	for (i = 0; i < 2 && !w->why[0]; i++) {
+		memset(&w->faults[i], 0, sizeof(w->faults[i]));
+		w->faults[i].delay = 10 * SIM_US;
+		if (!w->end[i].port_up)
+			sim_port(&w->end[i], true);
+	}
+	settle(w, "after the faults");
+	sim_run(w, w->now + SLOW);
+	settle(w, "after the last late frame");
+	if (fair_weather(seed) && !w->why[0])
+		fair_weather_check(w);
+	if (!w->why[0])
+		prove_open(w);
+}
+
+static u64 env(const char *what, u64 otherwise)
+{
+	const char *s = getenv(what);
+
+	return s && *s ? strtoull(s, NULL, 0) : otherwise;
+}
+
+/* A sanitizer ends the program: say at least where. */
+void __sanitizer_set_death_callback(void (*cb)(void));
+
+static void say_seed(void)
+{
+	fprintf(stderr, "in seed %llu\n", (unsigned long long)seed_now);
+}
+
+static void test_seeds(void **state)
+{
+	u64 seeds = env("OAE_SIM_SEEDS", DEFAULT_SEEDS);
+	u64 first = env("OAE_SIM_FIRST", 1);
+	bool trace = env("OAE_SIM_TRACE", 0);
+	unsigned long notes[OAE_NOTE_END] = { 0 };
+	unsigned long frames = 0, events = 0, delivered = 0;
+	unsigned long outcomes[OAE_OUTCOME_END] = { 0 };
+	unsigned int i, failed = 0;
+	clock_t began = clock();
+	u64 seed;
+
+	(void)state;
+	for (seed = first; seed < first + seeds; seed++) {
+		one_run(&world, seed, trace);
+		if (world.why[0] && !trace)
+			one_run(&world, seed, true);
+		if (world.why[0] || trace) {
+			sim_print_trace(&world, stderr);
+			fprintf(stderr, "seed %llu: %s\n\n",
+				(unsigned long long)seed,
+				world.why[0] ? world.why : "good");
+		}
+		failed += !!world.why[0];
+		if (failed == env("OAE_SIM_FAILURES", 1))
+			break;
+		frames += world.frames;
+		events += world.events;
+		delivered += world.delivered;
+		for (i = 0; i < OAE_NOTE_END; i++)
+			notes[i] += world.notes[i];
+		for (i = 0; i < OAE_OUTCOME_END; i++)
+			outcomes[i] += world.outcomes[i];
+	}
+
+	printf("%llu seeds from %llu: %lu frames sent, %lu arrived, %lu delivered, %lu committed, %lu reversed, %lu unknown, %.1f s\n",
+	       (unsigned long long)(seed - first), (unsigned long long)first,
+	       frames, events, delivered, outcomes[OAE_COMMITTED],
+	       outcomes[OAE_REVERSED], outcomes[OAE_UNKNOWN],
+	       (double)(clock() - began) / CLOCKS_PER_SEC);
+	for (i = 0; i < OAE_NOTE_END; i++)
+		printf("%s%s %lu", i ? ", " : "", oae_note_name(i), notes[i]);
+	printf("\n");
+	assert_int_equal(failed, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_seeds),
+	};
+
+	__sanitizer_set_death_callback(say_seed);
+	return cmocka_run_group_tests_name("random schedules", tests, NULL,
+					   NULL);
+}
