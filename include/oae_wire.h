@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The wire: the one place where the frame format is written down.
+ *
+ * All fields are big-endian. A frame is an Ethernet header, the 40-byte base
+ * header below, extensions up to hlen, then `length` bytes of payload.
+ * doc/protocol.md section 2 is this file in prose.
+ */
+#ifndef OAE_WIRE_H
+#define OAE_WIRE_H
+
+#define OAE_ETHERTYPE		0x88B5	/* IEEE 802 Local Experimental 1 */
+#define OAE_VERSION		1
+
+/* Base header: byte offsets. */
+#define OAE_OFF_VER_HLEN	0	/* high nibble version, low nibble hlen */
+#define OAE_OFF_OPCODE		1
+#define OAE_OFF_VC		2
+#define OAE_OFF_FLAGS		3
+#define OAE_OFF_LENGTH		4	/* u16, payload bytes in this frame */
+#define OAE_OFF_SLICE		6	/* u16, index of this slice */
+#define OAE_OFF_SRC_LTAG	8	/* u32, the sender's ltag */
+#define OAE_OFF_DST_LTAG	12	/* u32, the receiver's, 0 unknown */
+#define OAE_OFF_TX		16	/* u32, last committed by the sender */
+#define OAE_OFF_RX		20	/* u32, last delivered by the sender */
+#define OAE_OFF_SEQ		24	/* u32, the transaction meant */
+#define OAE_OFF_ATTEMPT		28	/* which offering of seq, from 1 */
+#define OAE_OFF_KIND		29
+#define OAE_OFF_REASON		30	/* u16 */
+#define OAE_OFF_DIGEST		32	/* u64 */
+#define OAE_HDR_LEN		40
+
+#define OAE_HLEN_WORDS(bytes)	((bytes) / 4)
+#define OAE_HLEN_MAX		60	/* 15 words, what the nibble can say */
+
+/* VIA extension: follows the base header when the flag VIA is set. */
+#define OAE_OFF_VIA_DST		40	/* 6, final destination MAC */
+#define OAE_OFF_VIA_SRC		46	/* 6, original source MAC */
+#define OAE_VIA_LEN		12
+
+/* Ethernet pads a short frame up to this many bytes after its header. */
+#define OAE_MIN_PADDED		46
+
+#define OAE_MAX_SLICES		64
+
+enum oae_opcode {
+	OAE_SYNC	= 1,	/* where I stand; answer me */
+	OAE_SYNC_ACK	= 2,	/* where I stand; I have resolved */
+	OAE_SYNC_CHK	= 3,	/* my ltag is this one; ask again */
+	OAE_CLOSE	= 4,
+	OAE_CLOSE_ACK	= 5,
+	OAE_OFFER	= 6,	/* a slice of a transaction */
+	OAE_REFLECT	= 7,	/* this is what I heard you say */
+	OAE_COMMIT	= 8,	/* tx says what is committed */
+	OAE_REFUSE	= 9,	/* reason says why */
+	OAE_READY	= 10,	/* there is room again */
+	OAE_REVERSE	= 11,	/* forget this attempt */
+	OAE_DONE	= 12,	/* rx says what is delivered */
+	OAE_HELLO	= 13,	/* gateways make themselves known */
+	OAE_NOLINK	= 14,	/* no tag here for a frame with that ltag */
+	OAE_OPCODE_END
+};
+
+#define OAE_F_EXPRESS		0x01	/* deliver when held, no COMMIT */
+#define OAE_F_LAST		0x02	/* the last slice */
+#define OAE_F_RESUME		0x04	/* same content, keep what you have */
+#define OAE_F_WANT_DONE		0x08	/* say DONE once delivered */
+#define OAE_F_HELD		0x10	/* the sender holds a transaction */
+#define OAE_F_VIA		0x20	/* VIA extension present */
+#define OAE_F_AUTH		0x40	/* digests are keyed */
+#define OAE_F_ALL		0x7f
+
+enum oae_kind {
+	OAE_MESSAGE	= 0,
+	OAE_SWAP	= 1,
+	OAE_VERB	= 2,
+	OAE_KIND_END
+};
+
+enum oae_reason {
+	OAE_R_NONE	= 0,
+	OAE_R_BUSY	= 1,	/* no room now: READY will follow */
+	OAE_R_GAP	= 2,	/* slices missing: the payload is their map */
+	OAE_R_NO_HALF	= 3,	/* swap: no half posted here */
+	OAE_R_CONFLICT	= 4,	/* verb: the words are reserved */
+	OAE_R_TOO_BIG	= 5,	/* larger than my limit: do not offer again */
+	OAE_R_KIND	= 6,	/* kind not served here: do not offer again */
+	OAE_R_POLICY	= 7,	/* CLOSE: this peer is not accepted */
+	OAE_R_FULL	= 8,	/* CLOSE: no tag free */
+	OAE_REASON_END
+};
+
+/* SYNC, SYNC_ACK, SYNC_CHK payload: byte offsets. */
+#define OAE_SYNC_OFF_INC	0	/* u64, own incarnation */
+#define OAE_SYNC_OFF_PEER_INC	8	/* u64, the peer's as known, 0 unknown */
+#define OAE_SYNC_OFF_CAPS	16	/* u32, reserved for capabilities, 0 */
+#define OAE_SYNC_OFF_MAX_LEN	20	/* u32, largest transaction taken, bytes */
+#define OAE_SYNC_OFF_START	24	/* u32, tx before the first transaction */
+#define OAE_SYNC_OFF_MTU	28	/* u16, bytes after the Ethernet header */
+#define OAE_SYNC_OFF_ZERO	30	/* u16, 0 */
+#define OAE_SYNC_LEN		32
+
+/* REFLECT payload; the responder's half or result follows it. */
+#define OAE_REFLECT_OFF_DIGEST	0	/* u64, digest of the whole as heard */
+#define OAE_REFLECT_OFF_FIRST	8	/* its first 8 bytes, zero-filled */
+#define OAE_REFLECT_LEN		16
+
+/* REFUSE GAP payload. */
+#define OAE_GAP_OFF_MAP		0	/* u64, bit n set: slice n is missing */
+#define OAE_GAP_LEN		8
+
+/* The longest payload that is part of the protocol, not of a transaction. */
+#define OAE_BODY_MAX		OAE_SYNC_LEN
+
+/* The least MTU a port may have: a SYNC with VIA, and room to spare. */
+#define OAE_MIN_MTU		128
+
+#endif /* OAE_WIRE_H */

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Frames: bytes on the wire <-> struct oae_frame (doc/protocol.md section 2).
+ *
+ * Pure: no allocation, no clock, no kernel facility. Everything that comes in
+ * is hostile until oae_frame_parse() and then oae_frame_verify() have said
+ * OAE_BAD_NONE.
+ */
+#include "frame.h"
+
+static const char *const opcode_names[OAE_OPCODE_END] = {
+	[OAE_SYNC] = "SYNC",
+	[OAE_SYNC_ACK] = "SYNC_ACK",
+	[OAE_SYNC_CHK] = "SYNC_CHK",
+	[OAE_CLOSE] = "CLOSE",
+	[OAE_CLOSE_ACK] = "CLOSE_ACK",
+	[OAE_OFFER] = "OFFER",
+	[OAE_REFLECT] = "REFLECT",
+	[OAE_COMMIT] = "COMMIT",
+	[OAE_REFUSE] = "REFUSE",
+	[OAE_READY] = "READY",
+	[OAE_REVERSE] = "REVERSE",
+	[OAE_DONE] = "DONE",
+	[OAE_HELLO] = "HELLO",
+	[OAE_NOLINK] = "NOLINK",
+};
+
+/**
+ * oae_opcode_name() - the name of an opcode, for people
+ * @opcode: any byte
+ *
+ * Return: the name, "?" for an unknown one. Any context.
+ */
+const char *oae_opcode_name(u8 opcode)
+{
+	if (opcode >= OAE_OPCODE_END || !opcode_names[opcode])
+		return "?";
+	return opcode_names[opcode];
+}
+
+/* The digest of a header, whose digest field counts as zero. */
+static u64 header_digest(const u8 *hdr, size_t hdr_len, u64 payload_hash)
+{
+	u8 copy[OAE_HLEN_MAX];
+
+	memcpy(copy, hdr, hdr_len);
+	memset(copy + OAE_OFF_DIGEST, 0, sizeof(u64));
+	return oae_xxh64(copy, hdr_len, payload_hash);
+}
+
+/* Field ranges that depend on the opcode, and the length of its body. */
+static bool fields_ok(const struct oae_frame *f)
+{
+	if (f->kind >= OAE_KIND_END || f->reason >= OAE_REASON_END)
+		return false;
+	if (f->opcode != OAE_OFFER && f->slice)
+		return false;
+
+	switch (f->opcode) {
+	case OAE_SYNC:
+	case OAE_SYNC_ACK:
+	case OAE_SYNC_CHK:
+		return f->length == OAE_SYNC_LEN && f->src_ltag;
+	case OAE_OFFER:
+		return f->attempt && f->slice < OAE_MAX_SLICES;
+	case OAE_REFLECT:
+		return f->attempt && f->length >= OAE_REFLECT_LEN &&
+		       (f->kind != OAE_MESSAGE ||
+			f->length == OAE_REFLECT_LEN);
+	case OAE_REFUSE:
+		if (!f->attempt || f->reason < OAE_R_BUSY ||
+		    f->reason > OAE_R_KIND)
+			return false;
+		return f->length == (f->reason == OAE_R_GAP ? OAE_GAP_LEN : 0);
+	case OAE_REVERSE:
+		return f->attempt && !f->length;
+	case OAE_CLOSE:
+		return !f->length && (!f->reason || f->reason >= OAE_R_POLICY);
+	case OAE_HELLO:
+		return true;
+	default:
+		return !f->length;
+	}
+}
+
+static void parse_body(struct oae_frame *f, const u8 *p, size_t have)
+{
+	switch (f->opcode) {
+	case OAE_OFFER:
+		if (!f->slice)
+			f->first = oae_first_bytes(p, have < f->length ? have :
+						   f->length);
+		break;
+	case OAE_SYNC:
+	case OAE_SYNC_ACK:
+	case OAE_SYNC_CHK:
+		f->sync.inc = get_unaligned_be64(p + OAE_SYNC_OFF_INC);
+		f->sync.peer_inc = get_unaligned_be64(p + OAE_SYNC_OFF_PEER_INC);
+		f->sync.caps = get_unaligned_be32(p + OAE_SYNC_OFF_CAPS);
+		f->sync.max_len = get_unaligned_be32(p + OAE_SYNC_OFF_MAX_LEN);
+		f->sync.start = get_unaligned_be32(p + OAE_SYNC_OFF_START);
+		f->sync.mtu = get_unaligned_be16(p + OAE_SYNC_OFF_MTU);
+		break;
+	case OAE_REFLECT:
+		f->reflect.digest = get_unaligned_be64(p + OAE_REFLECT_OFF_DIGEST);
+		f->reflect.first = get_unaligned_be64(p + OAE_REFLECT_OFF_FIRST);
+		break;
+	case OAE_REFUSE:
+		if (f->reason == OAE_R_GAP)
+			f->gap_map = get_unaligned_be64(p + OAE_GAP_OFF_MAP);
+		break;
+	}
+}
+
+/**
+ * oae_frame_parse() - read a frame's header and the protocol's own body
+ * @f: filled in; its contents mean nothing unless OAE_BAD_NONE is returned
+ * @buf: the frame, from behind the Ethernet header
+ * @have: bytes that may be read at @buf; at least the smaller of @total and
+ *	OAE_PARSE_MAX
+ * @total: bytes that arrived behind the Ethernet header, padding included
+ *
+ * Checks everything but the digest, which oae_frame_verify() does once the
+ * payload has been hashed. Any context, no locks.
+ *
+ * Return: OAE_BAD_NONE, or the cause for which to drop the frame.
+ */
+enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
+			     size_t total)
+{
+	size_t need, hdr_len, body;
+
+	if (have < OAE_HDR_LEN || total < have)
+		return OAE_BAD_SHORT;
+	if (buf[OAE_OFF_VER_HLEN] >> 4 != OAE_VERSION)
+		return OAE_BAD_VERSION;
+
+	hdr_len = (buf[OAE_OFF_VER_HLEN] & 0x0f) * 4;
+	f->opcode = buf[OAE_OFF_OPCODE];
+	f->vc = buf[OAE_OFF_VC];
+	f->flags = buf[OAE_OFF_FLAGS];
+	if (hdr_len < OAE_HDR_LEN)
+		return OAE_BAD_HLEN;
+	if (f->flags & ~OAE_F_ALL)
+		return OAE_BAD_FLAGS;
+	if (!f->opcode || f->opcode >= OAE_OPCODE_END)
+		return OAE_BAD_OPCODE;
+	if (hdr_len != OAE_HDR_LEN +
+		       (f->flags & OAE_F_VIA ? OAE_VIA_LEN : 0))
+		return OAE_BAD_HLEN;
+
+	f->hdr_len = hdr_len;
+	f->length = get_unaligned_be16(buf + OAE_OFF_LENGTH);
+	f->slice = get_unaligned_be16(buf + OAE_OFF_SLICE);
+	f->src_ltag = get_unaligned_be32(buf + OAE_OFF_SRC_LTAG);
+	f->dst_ltag = get_unaligned_be32(buf + OAE_OFF_DST_LTAG);
+	f->tx = get_unaligned_be32(buf + OAE_OFF_TX);
+	f->rx = get_unaligned_be32(buf + OAE_OFF_RX);
+	f->seq = get_unaligned_be32(buf + OAE_OFF_SEQ);
+	f->attempt = buf[OAE_OFF_ATTEMPT];
+	f->kind = buf[OAE_OFF_KIND];
+	f->reason = get_unaligned_be16(buf + OAE_OFF_REASON);
+	f->payload_hash = 0;
+
+	need = hdr_len + f->length;
+	if (total < need)
+		return OAE_BAD_SHORT;
+	if (total > need && total > OAE_MIN_PADDED)
+		return OAE_BAD_LONG;
+	if (!fields_ok(f))
+		return OAE_BAD_FIELD;
+
+	body = oae_frame_body_len(f);
+	if (have < hdr_len + body)
+		return OAE_BAD_SHORT;
+	if (f->flags & OAE_F_VIA)
+		memcpy(f->via, buf + OAE_OFF_VIA_DST, OAE_VIA_LEN);
+	parse_body(f, buf + hdr_len, have - hdr_len);
+	return OAE_BAD_NONE;
+}
+
+/**
+ * oae_frame_verify() - check the digest of a parsed frame
+ * @f: what oae_frame_parse() made of it; @payload_hash is noted in it
+ * @hdr: its header, @f->hdr_len bytes
+ * @payload_hash: oae_slice_hash() of its @f->length payload bytes
+ *
+ * Any context, no locks.
+ *
+ * Return: OAE_BAD_NONE, OAE_BAD_DIGEST, or OAE_BAD_AUTH for a keyed digest.
+ */
+enum oae_bad oae_frame_verify(struct oae_frame *f, const u8 *hdr,
+			      u64 payload_hash)
+{
+	if (f->flags & OAE_F_AUTH)
+		return OAE_BAD_AUTH;
+	if (header_digest(hdr, f->hdr_len, payload_hash) !=
+	    get_unaligned_be64(hdr + OAE_OFF_DIGEST))
+		return OAE_BAD_DIGEST;
+	f->payload_hash = payload_hash;
+	return OAE_BAD_NONE;
+}
+
+/**
+ * oae_frame_body_len() - bytes of payload that are the protocol's own
+ * @f: a frame
+ *
+ * Return: bytes; 0 for an OFFER, whose payload is the transaction's.
+ */
+size_t oae_frame_body_len(const struct oae_frame *f)
+{
+	switch (f->opcode) {
+	case OAE_SYNC:
+	case OAE_SYNC_ACK:
+	case OAE_SYNC_CHK:
+		return OAE_SYNC_LEN;
+	case OAE_REFLECT:
+		return OAE_REFLECT_LEN;
+	case OAE_REFUSE:
+		return f->reason == OAE_R_GAP ? OAE_GAP_LEN : 0;
+	default:
+		return 0;
+	}
+}
+
+static void build_body(const struct oae_frame *f, u8 *p)
+{
+	switch (f->opcode) {
+	case OAE_SYNC:
+	case OAE_SYNC_ACK:
+	case OAE_SYNC_CHK:
+		put_unaligned_be64(f->sync.inc, p + OAE_SYNC_OFF_INC);
+		put_unaligned_be64(f->sync.peer_inc, p + OAE_SYNC_OFF_PEER_INC);
+		put_unaligned_be32(f->sync.caps, p + OAE_SYNC_OFF_CAPS);
+		put_unaligned_be32(f->sync.max_len, p + OAE_SYNC_OFF_MAX_LEN);
+		put_unaligned_be32(f->sync.start, p + OAE_SYNC_OFF_START);
+		put_unaligned_be16(f->sync.mtu, p + OAE_SYNC_OFF_MTU);
+		put_unaligned_be16(0, p + OAE_SYNC_OFF_ZERO);
+		break;
+	case OAE_REFLECT:
+		put_unaligned_be64(f->reflect.digest, p + OAE_REFLECT_OFF_DIGEST);
+		put_unaligned_be64(f->reflect.first, p + OAE_REFLECT_OFF_FIRST);
+		break;
+	case OAE_REFUSE:
+		if (f->reason == OAE_R_GAP)
+			put_unaligned_be64(f->gap_map, p + OAE_GAP_OFF_MAP);
+		break;
+	}
+}
+
+/**
+ * oae_frame_build() - write a frame's header and the protocol's own body
+ * @f: the frame; for an OFFER @f->payload_hash is the slice's hash and
+ *	@f->length its bytes, else both are derived here
+ * @buf: room for OAE_PARSE_MAX bytes
+ *
+ * Any context, no locks.
+ *
+ * Return: bytes written; an OFFER's slice follows them on the wire.
+ */
+size_t oae_frame_build(const struct oae_frame *f, u8 *buf)
+{
+	size_t hdr_len = OAE_HDR_LEN + (f->flags & OAE_F_VIA ? OAE_VIA_LEN : 0);
+	size_t body = oae_frame_body_len(f);
+	u64 hash = f->payload_hash;
+
+	buf[OAE_OFF_VER_HLEN] = OAE_VERSION << 4 | OAE_HLEN_WORDS(hdr_len);
+	buf[OAE_OFF_OPCODE] = f->opcode;
+	buf[OAE_OFF_VC] = f->vc;
+	buf[OAE_OFF_FLAGS] = f->flags;
+	put_unaligned_be16(f->opcode == OAE_OFFER ? f->length : body,
+			   buf + OAE_OFF_LENGTH);
+	put_unaligned_be16(f->slice, buf + OAE_OFF_SLICE);
+	put_unaligned_be32(f->src_ltag, buf + OAE_OFF_SRC_LTAG);
+	put_unaligned_be32(f->dst_ltag, buf + OAE_OFF_DST_LTAG);
+	put_unaligned_be32(f->tx, buf + OAE_OFF_TX);
+	put_unaligned_be32(f->rx, buf + OAE_OFF_RX);
+	put_unaligned_be32(f->seq, buf + OAE_OFF_SEQ);
+	buf[OAE_OFF_ATTEMPT] = f->attempt;
+	buf[OAE_OFF_KIND] = f->kind;
+	put_unaligned_be16(f->reason, buf + OAE_OFF_REASON);
+	put_unaligned_be64(0, buf + OAE_OFF_DIGEST);
+	if (f->flags & OAE_F_VIA)
+		memcpy(buf + OAE_OFF_VIA_DST, f->via, OAE_VIA_LEN);
+
+	build_body(f, buf + hdr_len);
+	if (f->opcode != OAE_OFFER)
+		hash = oae_slice_hash(buf + hdr_len, body, f->slice);
+	put_unaligned_be64(oae_xxh64(buf, hdr_len, hash), buf + OAE_OFF_DIGEST);
+	return hdr_len + body;
+}
+
+/**
+ * oae_slice_hash() - the hash of one frame's payload
+ * @data: the payload
+ * @len: bytes
+ * @slice: index of the slice, 0 for every frame but an OFFER
+ *
+ * Return: XXH64 of the payload seeded with @slice.
+ */
+u64 oae_slice_hash(const void *data, size_t len, u16 slice)
+{
+	return oae_xxh64(data, len, slice);
+}
+
+/**
+ * oae_whole_digest() - the digest of a transaction
+ * @hash: its slices' hashes, in order
+ * @nslices: how many, at most OAE_MAX_SLICES
+ *
+ * Return: XXH64, seed 0, over the hashes as big-endian words in order.
+ */
+u64 oae_whole_digest(const u64 *hash, unsigned int nslices)
+{
+	u8 be[OAE_MAX_SLICES * sizeof(u64)];
+	unsigned int i;
+
+	for (i = 0; i < nslices; i++)
+		put_unaligned_be64(hash[i], be + i * sizeof(u64));
+	return oae_xxh64(be, nslices * sizeof(u64), 0);
+}
+
+/**
+ * oae_first_bytes() - what REFLECT repeats of a transaction's beginning
+ * @data: the first slice
+ * @len: its bytes, may be less than 8
+ *
+ * Return: the first 8 bytes as a big-endian number, zero-filled.
+ */
+u64 oae_first_bytes(const void *data, size_t len)
+{
+	u8 first[sizeof(u64)] = { 0 };
+
+	memcpy(first, data, len < sizeof(first) ? len : sizeof(first));
+	return get_unaligned_be64(first);
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The responder (doc/protocol.md section 4.2): gathers the slices of an offer,
+ * holds it, reflects it, and delivers it when the initiator has committed. It
+ * never decides.
+ *
+ * What is being held is always transaction rx + 1. By hold.state:
+ *
+ *   NONE      nothing of it is here
+ *   PARTIAL   some slices of hold.attempt are
+ *   HELD      all of them; reflected; waits for the commit
+ *   REFUSED   hold.attempt was refused, and stays so: a late copy of it must
+ *             not be taken after the initiator counts it as not in flight
+ *   REVERSED  hold.attempt was reversed, likewise
+ *   KEPT      slices of an earlier run, for an offer with RESUME
+ */
+#include "link_int.h"
+
+/* Forget slices and attempt: rx + 1 has not been seen yet. */
+static void hold_reset(struct oae_link *l)
+{
+	l->hold.state = OAE_HOLD_NONE;
+	l->hold.have = 0;
+	l->hold.len = 0;
+	l->hold.nslices = 0;
+	l->hold.attempt = 0;
+}
+
+/**
+ * oae_hold_discard() - drop whatever slices are here
+ * @l: the link
+ * @a: actions
+ */
+void oae_hold_discard(struct oae_link *l, struct oae_actions *a)
+{
+	if (l->hold.have)
+		oae_op(a, OAE_OP_DISCARD);
+	hold_reset(l);
+}
+
+/**
+ * oae_hold_keep() - a run ended undecided: keep slices for RESUME
+ * @l: the link, resolving: what is held was not committed
+ * @a: actions
+ *
+ * A single slice is not worth it: the initiator sends its LAST slice in any
+ * case.
+ */
+void oae_hold_keep(struct oae_link *l, struct oae_actions *a)
+{
+	bool slices = l->hold.state == OAE_HOLD_PARTIAL ||
+		      l->hold.state == OAE_HOLD_HELD ||
+		      l->hold.state == OAE_HOLD_KEPT;
+
+	if (!slices || !l->hold.have || l->hold.nslices == 1) {
+		oae_hold_discard(l, a);
+		return;
+	}
+	l->hold.state = OAE_HOLD_KEPT;
+	l->hold.attempt = 0;
+}
+
+/**
+ * oae_hold_deliver() - hand what is held to the reader, rx moves on
+ * @l: the link; hold.state is HELD
+ * @now: ns
+ * @a: actions
+ */
+void oae_hold_deliver(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	oae_op(a, OAE_OP_DELIVER)->slice = l->hold.nslices;
+	l->rx++;
+	l->last_express = l->hold.express;
+	l->last_kind = l->hold.kind;
+	l->backoff = 0;
+	l->active_at = now;
+	hold_reset(l);
+}
+
+static void send_reflect(struct oae_link *l, u32 seq, u8 attempt, u8 kind,
+			 struct oae_actions *a)
+{
+	struct oae_send *s = oae_send(l, a, OAE_REFLECT);
+
+	s->frame.seq = seq;
+	s->frame.attempt = attempt;
+	s->frame.kind = kind;
+	s->frame.reflect.digest = l->hold.digest;
+	s->frame.reflect.first = l->hold.first;
+}
+
+static void send_refuse(struct oae_link *l, const struct oae_frame *f,
+			u16 reason, struct oae_actions *a)
+{
+	struct oae_send *s = oae_send(l, a, OAE_REFUSE);
+
+	s->frame.seq = f->seq;
+	s->frame.attempt = f->attempt;
+	s->frame.kind = f->kind;
+	s->frame.reason = reason;
+	if (reason == OAE_R_GAP)
+		s->frame.gap_map = oae_slice_mask(l->hold.nslices) &
+				   ~l->hold.have;
+}
+
+static void refuse(struct oae_link *l, const struct oae_frame *f, u16 reason,
+		   struct oae_actions *a)
+{
+	if (l->hold.have)
+		oae_op(a, OAE_OP_DISCARD);
+	hold_reset(l);
+	l->hold.attempt = f->attempt;
+	l->hold.state = OAE_HOLD_REFUSED;
+	l->hold.reason = reason;
+	if (reason == OAE_R_BUSY)
+		l->ready_due = true;
+	oae_note(a, OAE_N_REFUSED);
+	send_refuse(l, f, reason, a);
+}
+
+/*
+ * May the slices that are here serve this attempt too? Within a run only those
+ * of the attempt just before it; after a freeze the initiator says RESUME only
+ * if this transaction has had one content ever since it was first offered.
+ */
+static bool resumes(const struct oae_link *l, const struct oae_frame *f)
+{
+	if (!(f->flags & OAE_F_RESUME) || !l->hold.have)
+		return false;
+	if (l->hold.express != !!(f->flags & OAE_F_EXPRESS) ||
+	    l->hold.kind != f->kind)
+		return false;
+	if (l->hold.state == OAE_HOLD_KEPT)
+		return true;
+	return (l->hold.state == OAE_HOLD_PARTIAL ||
+		l->hold.state == OAE_HOLD_HELD) &&
+	       f->attempt == l->hold.attempt + 1;
+}
+
+/* A newer attempt than any seen. False: it was refused. */
+static bool begin_attempt(struct oae_link *l, const struct oae_frame *f,
+			  bool room, struct oae_actions *a)
+{
+	if (!resumes(l, f)) {
+		oae_hold_discard(l, a);
+		l->hold.express = f->flags & OAE_F_EXPRESS;
+		l->hold.kind = f->kind;
+	}
+	l->hold.state = OAE_HOLD_PARTIAL;
+	l->hold.attempt = f->attempt;
+
+	if (f->kind != OAE_MESSAGE) {
+		refuse(l, f, OAE_R_KIND, a);
+		return false;
+	}
+	if (!room) {
+		refuse(l, f, OAE_R_BUSY, a);
+		return false;
+	}
+	return true;
+}
+
+/* All slices are here. */
+static void hold(struct oae_link *l, const struct oae_frame *f, u64 now,
+		 struct oae_actions *a)
+{
+	u32 seq = f->seq;
+
+	l->hold.state = OAE_HOLD_HELD;
+	l->hold.at = now;
+	l->active_at = now;
+	l->hold.digest = oae_whole_digest(l->hold.hash, l->hold.nslices);
+	oae_note(a, OAE_N_HELD);
+	if (l->hold.express)
+		oae_hold_deliver(l, now, a);
+	send_reflect(l, seq, f->attempt, f->kind, a);
+}
+
+/* A slice of the attempt being gathered. False: the frame is to be dropped. */
+static bool keep_slice(struct oae_link *l, const struct oae_frame *f,
+		       struct oae_actions *a)
+{
+	unsigned int n = f->slice + 1;
+
+	if (f->flags & OAE_F_LAST) {
+		if ((l->hold.nslices && l->hold.nslices != n) ||
+		    (l->hold.have & ~oae_slice_mask(n))) {
+			oae_note(a, OAE_N_BAD_SLICE);
+			return false;
+		}
+		l->hold.nslices = n;
+	} else if (l->hold.nslices && n >= l->hold.nslices) {
+		oae_note(a, OAE_N_BAD_SLICE);
+		return false;
+	}
+
+	if (l->hold.have & 1ULL << f->slice) {
+		/* LAST again is how the initiator asks what is missing. */
+		if (!(f->flags & OAE_F_LAST))
+			oae_note(a, OAE_N_DUP_SLICE);
+		return true;
+	}
+	if ((u64)l->hold.len + f->length > l->cfg->max_len) {
+		refuse(l, f, OAE_R_TOO_BIG, a);
+		return false;
+	}
+
+	l->hold.have |= 1ULL << f->slice;
+	l->hold.hash[f->slice] = f->payload_hash;
+	l->hold.len += f->length;
+	if (!f->slice)
+		l->hold.first = f->first;
+	oae_op(a, OAE_OP_KEEP)->slice = f->slice;
+	return true;
+}
+
+/* An offer of what is delivered already: only an express is asked for again. */
+static void offer_delivered(struct oae_link *l, const struct oae_frame *f,
+			    struct oae_actions *a)
+{
+	if (!l->last_express || !(f->flags & OAE_F_EXPRESS) || l->hold.have) {
+		oae_note(a, OAE_N_OLD_SEQ);
+		return;
+	}
+	oae_note(a, OAE_N_REFLECTED_AGAIN);
+	if (f->flags & OAE_F_LAST)
+		send_reflect(l, f->seq, f->attempt, l->last_kind, a);
+}
+
+/**
+ * oae_rcv_offer() - a slice of an offer (protocol 4.2, steps 2 and 5)
+ * @l: the link, OPEN; the frame is of this run
+ * @f: the frame
+ * @room: the reader has room for one more transaction
+ * @now: ns
+ * @a: actions
+ */
+void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
+		   u64 now, struct oae_actions *a)
+{
+	if (f->seq == l->rx) {
+		offer_delivered(l, f, a);
+		return;
+	}
+	if (f->seq != l->rx + 1) {
+		oae_note(a, OAE_N_OLD_SEQ);
+		return;
+	}
+	if (f->attempt < l->hold.attempt) {
+		oae_note(a, OAE_N_OLD_ATTEMPT);
+		return;
+	}
+	if (f->attempt > l->hold.attempt && !begin_attempt(l, f, room, a))
+		return;
+
+	switch (l->hold.state) {
+	case OAE_HOLD_REVERSED:
+		oae_note(a, OAE_N_OLD_ATTEMPT);
+		return;
+	case OAE_HOLD_REFUSED:
+		oae_note(a, OAE_N_OLD_ATTEMPT);
+		if (f->flags & OAE_F_LAST)
+			send_refuse(l, f, l->hold.reason, a);
+		return;
+	case OAE_HOLD_HELD:
+		oae_note(a, OAE_N_REFLECTED_AGAIN);
+		if (f->flags & OAE_F_LAST)
+			send_reflect(l, f->seq, f->attempt, l->hold.kind, a);
+		return;
+	default:
+		break;
+	}
+
+	if (!keep_slice(l, f, a))
+		return;
+	if (l->hold.nslices &&
+	    l->hold.have == oae_slice_mask(l->hold.nslices)) {
+		hold(l, f, now, a);
+	} else if (f->flags & OAE_F_LAST) {
+		oae_note(a, OAE_N_GAP);
+		send_refuse(l, f, OAE_R_GAP, a);
+	}
+}
+
+/**
+ * oae_rcv_reverse() - the initiator took an attempt back (protocol 4.2, step 5)
+ * @l: the link, OPEN; the frame is of this run
+ * @f: the frame
+ * @a: actions
+ */
+void oae_rcv_reverse(struct oae_link *l, const struct oae_frame *f,
+		     struct oae_actions *a)
+{
+	if (f->seq != l->rx + 1 || f->attempt < l->hold.attempt) {
+		oae_note(a, OAE_N_OLD_SEQ);
+		return;
+	}
+	if (l->hold.state == OAE_HOLD_HELD)
+		oae_note(a, OAE_N_DROPPED);
+	oae_hold_discard(l, a);
+	l->hold.attempt = f->attempt;
+	l->hold.state = OAE_HOLD_REVERSED;
+}

@@ -1,0 +1,742 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The link's events, its one timer, and closing (doc/protocol.md section 4).
+ *
+ * Timers only notice that a link has failed. The rules of the one there is:
+ *
+ *   frozen       SYNC again at again_at; no answer since asked_at for the
+ *                dead time: the link is down
+ *   in flight    no progress of what is offered, held, or waits for DONE, for
+ *                the stall time: freeze
+ *   parked       offered again at park_at, in case READY was lost
+ *   closing      CLOSE again at again_at
+ *   idle         nothing heard for the keepalive time: probe; a probe not
+ *                answered for the dead time: the link is down
+ *
+ * It is armed lazily: never moved to a later time, only looked at again when
+ * it fires, so that an exchange of frames does not touch it.
+ */
+#include "link_int.h"
+
+static const char *const state_names[OAE_STATE_END] = {
+	[OAE_CLOSED] = "CLOSED",
+	[OAE_SYNC_SENT] = "SYNC_SENT",
+	[OAE_SYNC_RECD] = "SYNC_RECD",
+	[OAE_OPEN] = "OPEN",
+	[OAE_CLOSE_SENT] = "CLOSE_SENT",
+	[OAE_CLOSE_RECD] = "CLOSE_RECD",
+};
+
+static const char *const note_names[OAE_NOTE_END] = {
+	[OAE_N_OPENED] = "opened",
+	[OAE_N_RESOLVED] = "resolved",
+	[OAE_N_STALL] = "stall",
+	[OAE_N_PEER_FROZE] = "peer_froze",
+	[OAE_N_NOLINK] = "nolink",
+	[OAE_N_ATTEMPTS] = "attempts",
+	[OAE_N_PORT] = "port",
+	[OAE_N_IMPOSSIBLE] = "impossible",
+	[OAE_N_DOWN] = "down",
+	[OAE_N_UP] = "up",
+	[OAE_N_PEER_NEW] = "peer_new",
+	[OAE_N_BROKEN] = "broken",
+	[OAE_N_UNCONFIRMED] = "unconfirmed",
+	[OAE_N_HELD_LOST] = "held_lost",
+	[OAE_N_OFFERED] = "offered",
+	[OAE_N_REOFFERED] = "reoffered",
+	[OAE_N_PARKED] = "parked",
+	[OAE_N_REJECTED] = "rejected",
+	[OAE_N_GAP_HEARD] = "gap_heard",
+	[OAE_N_MISMATCH] = "mismatch",
+	[OAE_N_HELD] = "held",
+	[OAE_N_REFLECTED_AGAIN] = "reflected_again",
+	[OAE_N_GAP] = "gap",
+	[OAE_N_REFUSED] = "refused",
+	[OAE_N_DROPPED] = "dropped",
+	[OAE_N_PROBE] = "probe",
+	[OAE_N_CLOSE] = "close",
+	[OAE_N_GONE] = "gone",
+	[OAE_N_OLD_RUN] = "old_run",
+	[OAE_N_FROZEN] = "frozen",
+	[OAE_N_OLD_SEQ] = "old_seq",
+	[OAE_N_OLD_ATTEMPT] = "old_attempt",
+	[OAE_N_DUP_SLICE] = "dup_slice",
+	[OAE_N_BAD_SLICE] = "bad_slice",
+	[OAE_N_STALE_SYNC] = "stale_sync",
+	[OAE_N_IDLE_HELLO] = "idle_hello",
+};
+
+/**
+ * oae_state_name() - the name of a state, for people
+ * @state: a state
+ *
+ * Return: the name, "?" if there is none.
+ */
+const char *oae_state_name(enum oae_state state)
+{
+	return state < OAE_STATE_END ? state_names[state] : "?";
+}
+
+/**
+ * oae_note_name() - the name of a note, for people and programs
+ * @note: a note
+ *
+ * Return: the name, "?" if there is none.
+ */
+const char *oae_note_name(enum oae_note note)
+{
+	return note < OAE_NOTE_END ? note_names[note] : "?";
+}
+
+/**
+ * oae_link_state() - the state to show
+ * @l: the link
+ *
+ * Return: its state; OPEN shows as CLOSE_SENT or CLOSE_RECD when closing.
+ */
+enum oae_state oae_link_state(const struct oae_link *l)
+{
+	if (l->state != OAE_OPEN)
+		return l->state;
+	if (l->closing)
+		return OAE_CLOSE_SENT;
+	return l->peer_closing ? OAE_CLOSE_RECD : OAE_OPEN;
+}
+
+/**
+ * oae_link_slice_max() - the longest slice both ends can carry
+ * @l: the link
+ *
+ * Return: bytes of payload in one frame.
+ */
+u16 oae_link_slice_max(const struct oae_link *l)
+{
+	u16 mtu = l->mtu;
+
+	if (l->peer_mtu && l->peer_mtu < mtu)
+		mtu = l->peer_mtu;
+	return mtu - OAE_HDR_LEN;
+}
+
+/**
+ * oae_link_stall() - how long no progress is a failure
+ * @l: the link
+ *
+ * From the measured round trip, within the knobs, doubled with each failure
+ * since the last progress.
+ *
+ * Return: ns.
+ */
+u64 oae_link_stall(const struct oae_link *l)
+{
+	u64 max = l->cfg->stall_max;
+	u64 t = l->srtt ? l->srtt + 4 * l->rttvar : max / 10;
+
+	if (t < l->cfg->stall_min)
+		t = l->cfg->stall_min;
+	t <<= l->backoff;
+	return t < max ? t : max;
+}
+
+/* Slices sent back to back take their time before the answer can come. */
+static u64 offer_stall(const struct oae_link *l)
+{
+	u64 t = oae_link_stall(l);
+
+	return t + t * (l->offer.p.nslices - 1) / 8;
+}
+
+/**
+ * oae_rtt_sample() - a round trip was measured
+ * @l: the link
+ * @rtt: ns; one beyond a second is a clock that jumped
+ */
+void oae_rtt_sample(struct oae_link *l, u64 rtt)
+{
+	u64 err;
+
+	if (rtt > 1000000000ULL)
+		return;
+	if (!l->srtt) {
+		l->srtt = rtt | 1;
+		l->rttvar = rtt / 2;
+		return;
+	}
+	err = rtt > l->srtt ? rtt - l->srtt : l->srtt - rtt;
+	l->rttvar += (err >> 2) - (l->rttvar >> 2);
+	l->srtt += (rtt >> 3) - (l->srtt >> 3);
+	l->srtt |= 1;
+}
+
+/**
+ * oae_op() - add an op to the actions
+ * @a: actions
+ * @type: which
+ *
+ * Return: the op, zeroed but for @type.
+ */
+struct oae_op *oae_op(struct oae_actions *a, enum oae_op_type type)
+{
+	struct oae_op *op;
+
+	if (a->nops == OAE_MAX_OPS) {
+		a->overflow = true;
+		a->nops--;
+	}
+	op = &a->op[a->nops++];
+	memset(op, 0, sizeof(*op));
+	op->type = type;
+	return op;
+}
+
+/**
+ * oae_note() - something happened, to be counted and logged
+ * @a: actions
+ * @note: what
+ */
+void oae_note(struct oae_actions *a, enum oae_note note)
+{
+	oae_op(a, OAE_OP_NOTE)->note = note;
+}
+
+/**
+ * oae_complete() - a transaction has ended
+ * @a: actions
+ * @handle: whose
+ * @outcome: how
+ * @err: why, positive errno; 0 if committed
+ */
+void oae_complete(struct oae_actions *a, void *handle,
+		  enum oae_outcome outcome, int err)
+{
+	struct oae_op *op = oae_op(a, OAE_OP_COMPLETE);
+
+	op->handle = handle;
+	op->outcome = outcome;
+	op->err = err;
+}
+
+/**
+ * oae_send() - add a frame to send, its counters and ltags filled in
+ * @l: the link
+ * @a: actions
+ * @opcode: which
+ *
+ * Return: the send, all that is not the link's own zeroed.
+ */
+struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
+			  enum oae_opcode opcode)
+{
+	struct oae_send *s;
+
+	if (a->nsends == OAE_MAX_SENDS) {
+		a->overflow = true;
+		a->nsends--;
+	}
+	s = &a->send[a->nsends++];
+	memset(s, 0, sizeof(*s));
+	s->frame.opcode = opcode;
+	s->frame.vc = l->vc;
+	s->frame.src_ltag = l->ltag;
+	s->frame.dst_ltag = l->peer_ltag;
+	s->frame.tx = l->tx;
+	s->frame.rx = l->rx;
+	return s;
+}
+
+/**
+ * oae_link_init() - make a link, CLOSED
+ * @l: the link
+ * @cfg: must outlive it; may change while it lives
+ * @vc: virtual channel
+ * @mtu: bytes after the Ethernet header, OAE_MIN_MTU or more
+ * @start: tx before the first transaction
+ */
+void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,
+		   u16 mtu, u32 start)
+{
+	memset(l, 0, sizeof(*l));
+	l->cfg = cfg;
+	l->vc = vc;
+	l->mtu = mtu;
+	l->start = start;
+	l->tx = start;
+	l->confirmed = true;
+}
+
+/* When must the timer fire at the latest? 0: never. */
+static u64 deadline(const struct oae_link *l, u64 now)
+{
+	u64 at, t, stall;
+
+	if (l->state == OAE_CLOSED)
+		return 0;
+	if (l->state != OAE_OPEN) {
+		t = l->asked_at + l->cfg->dead;
+		return l->again_at < t || l->down ? l->again_at : t;
+	}
+
+	stall = oae_link_stall(l);
+	at = l->heard_at + l->cfg->keepalive;
+	if (at < l->again_at)
+		at = l->again_at;
+	if (l->close_sent && l->again_at < at)
+		at = l->again_at;
+	if (l->asked_at && l->asked_at + l->cfg->dead < at)
+		at = l->asked_at + l->cfg->dead;
+	if (l->offer.state == OAE_OFFER_PARKED && l->park_at < at)
+		at = l->park_at;
+	if (l->offer.state == OAE_OFFER_OUT) {
+		t = l->offer.at + offer_stall(l);
+		at = t < at ? t : at;
+	}
+	if (l->hold.state == OAE_HOLD_HELD && l->hold.at + stall < at)
+		at = l->hold.at + stall;
+	if (l->await_done && l->done_at + stall < at)
+		at = l->done_at + stall;
+	/* A link in use is looked at often: then the next offer need not arm. */
+	if (now - l->active_at < stall && now + stall < at)
+		at = now + stall;
+	return at;
+}
+
+/**
+ * oae_finish() - the last step of every event: go on closing, arm the timer
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ */
+void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	u64 at;
+
+	oae_close_step(l, now, a);
+	at = deadline(l, now);
+	if (!at || (l->timer_at && l->timer_at <= at))
+		return;
+	l->timer_at = at > now ? at : now + 1;
+	oae_op(a, OAE_OP_TIMER)->at = l->timer_at;
+}
+
+/**
+ * oae_link_end() - the link becomes CLOSED, whatever is in flight
+ * @l: the link
+ * @err: what those are told whose transactions are reversed, positive errno
+ * @a: actions
+ */
+void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
+{
+	if (l->offer.state != OAE_OFFER_NONE) {
+		if (oae_offer_reversible(l))
+			oae_offer_drop(l, OAE_REVERSED, err, a);
+		else
+			oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
+	}
+	oae_offer_drop_next(l, err, a);
+	oae_op(a, OAE_OP_FLUSH)->err = err;
+	if (l->hold.state == OAE_HOLD_HELD)
+		oae_note(a, OAE_N_HELD_LOST);
+	oae_hold_discard(l, a);
+	if (!l->confirmed)
+		oae_note(a, OAE_N_UNCONFIRMED);
+	oae_note(a, OAE_N_GONE);
+	oae_link_init(l, l->cfg, l->vc, l->mtu, l->start);
+	oae_op(a, OAE_OP_GONE);
+}
+
+/**
+ * oae_close_step() - go on closing: first what is in flight ends
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ */
+void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	struct oae_send *s;
+
+	if (l->state != OAE_OPEN || !(l->closing || l->peer_closing))
+		return;
+	if (l->offer.state == OAE_OFFER_PARKED)
+		oae_offer_drop(l, OAE_REVERSED, l->closing ? OAE_E_SHUTDOWN :
+			       OAE_E_PEER_CLOSED, a);
+	if (l->offer.state != OAE_OFFER_NONE ||
+	    l->hold.state == OAE_HOLD_HELD)
+		return;
+
+	if (!l->confirmed) {
+		if (l->await_done)
+			return;
+		l->await_done = true;
+		l->done_at = now;
+		s = oae_send(l, a, OAE_COMMIT);
+		s->frame.seq = l->tx;
+		s->frame.flags |= OAE_F_WANT_DONE;
+	} else if (l->peer_closing) {
+		oae_send(l, a, OAE_CLOSE_ACK);
+		oae_link_end(l, OAE_E_PEER_CLOSED, a);
+	} else if (!l->close_sent || now >= l->again_at) {
+		l->again_iv = l->close_sent ? l->again_iv * 2 :
+					      oae_link_stall(l);
+		l->again_at = now + l->again_iv;
+		l->close_sent = true;
+		if (!l->asked_at)
+			l->asked_at = now;
+		oae_send(l, a, OAE_CLOSE);
+	}
+}
+
+/* What may still be reversed is: the link is closing. */
+static void close_posts(struct oae_link *l, int err, struct oae_actions *a)
+{
+	oae_offer_drop_next(l, err, a);
+	oae_op(a, OAE_OP_FLUSH)->err = err;
+}
+
+/**
+ * oae_link_close() - close the link once what is in flight has ended
+ * @l: the link
+ * @now: ns
+ * @a: actions; OAE_OP_GONE comes now or with a later event
+ */
+void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (l->state == OAE_CLOSED || l->closing)
+		return;
+	oae_note(a, OAE_N_CLOSE);
+	close_posts(l, OAE_E_SHUTDOWN, a);
+	l->closing = true;
+	/* Never open, or given up: there is nobody to tell. */
+	if (!l->peer_inc || l->down)
+		oae_link_end(l, OAE_E_SHUTDOWN, a);
+	oae_finish(l, now, a);
+}
+
+/**
+ * oae_link_kill() - this end of the link dies now
+ * @l: the link
+ * @err: what writers are told whose transactions are reversed, positive errno
+ * @now: ns
+ * @a: actions
+ */
+void oae_link_kill(struct oae_link *l, int err, u64 now,
+		   struct oae_actions *a)
+{
+	if (l->state != OAE_CLOSED)
+		oae_link_end(l, err, a);
+	oae_finish(l, now, a);
+}
+
+/* The peer does not want this link at all (protocol 4.6). */
+static void rcv_turned_away(struct oae_link *l, const struct oae_frame *f,
+			    struct oae_actions *a)
+{
+	if (f->dst_ltag == l->ltag && f->reason)
+		oae_link_end(l, OAE_E_REFUSED, a);
+	else
+		oae_note(a, OAE_N_FROZEN);
+}
+
+static void rcv_data(struct oae_link *l, const struct oae_frame *f, bool room,
+		     u64 now, struct oae_actions *a)
+{
+	if (l->state != OAE_OPEN) {
+		if (f->opcode == OAE_CLOSE)
+			rcv_turned_away(l, f, a);
+		else
+			oae_note(a, OAE_N_FROZEN);
+		return;
+	}
+	if (f->dst_ltag != l->ltag || f->src_ltag != l->peer_ltag) {
+		oae_note(a, OAE_N_OLD_RUN);
+		return;
+	}
+	if (f->opcode == OAE_CLOSE_ACK) {
+		/* Perhaps of an end that has forgotten its counters. */
+		if (l->close_sent)
+			oae_link_end(l, OAE_E_SHUTDOWN, a);
+		else
+			oae_note(a, OAE_N_OLD_SEQ);
+		return;
+	}
+	if (f->opcode == OAE_CLOSE && f->reason) {
+		/* It has no link, and the next SYNC will hear so. */
+		oae_freeze(l, OAE_N_NOLINK, now, a);
+		return;
+	}
+	if (!oae_run_progress(l, f, now, a))
+		return;
+
+	switch (f->opcode) {
+	case OAE_OFFER:
+		oae_rcv_offer(l, f, room, now, a);
+		break;
+	case OAE_REFLECT:
+		oae_rcv_reflect(l, f, now, a);
+		break;
+	case OAE_REFUSE:
+		oae_rcv_refuse(l, f, now, a);
+		break;
+	case OAE_REVERSE:
+		oae_rcv_reverse(l, f, a);
+		break;
+	case OAE_COMMIT:
+		if (f->flags & OAE_F_WANT_DONE && f->tx == l->rx)
+			oae_send(l, a, OAE_DONE)->frame.seq = l->rx;
+		break;
+	case OAE_READY:
+		if (l->offer.state == OAE_OFFER_PARKED)
+			oae_offer_again(l, now, a);
+		break;
+	case OAE_CLOSE:
+		if (!l->peer_closing)
+			close_posts(l, OAE_E_PEER_CLOSED, a);
+		l->peer_closing = true;
+		break;
+	}
+}
+
+/**
+ * oae_link_rcv() - a frame for this link has come in
+ * @l: the link
+ * @f: the frame, parsed and verified
+ * @room: the reader has room for one more transaction
+ * @now: ns
+ * @a: actions
+ */
+void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, bool room,
+		  u64 now, struct oae_actions *a)
+{
+	if (l->state == OAE_CLOSED) {
+		oae_note(a, OAE_N_OLD_RUN);
+		return;
+	}
+
+	switch (f->opcode) {
+	case OAE_SYNC:
+		oae_rcv_sync(l, f, now, a);
+		break;
+	case OAE_SYNC_ACK:
+		oae_rcv_sync_ack(l, f, now, a);
+		break;
+	case OAE_SYNC_CHK:
+		oae_rcv_sync_chk(l, f, now, a);
+		break;
+	case OAE_NOLINK:
+		if (l->state == OAE_OPEN && f->dst_ltag == l->ltag)
+			oae_freeze(l, OAE_N_NOLINK, now, a);
+		else
+			oae_note(a, OAE_N_OLD_RUN);
+		break;
+	case OAE_HELLO:
+		oae_note(a, OAE_N_IDLE_HELLO);
+		break;
+	default:
+		rcv_data(l, f, room, now, a);
+	}
+	oae_finish(l, now, a);
+}
+
+/**
+ * oae_link_wants() - is there room for a post?
+ * @l: the link
+ *
+ * Return: true if oae_link_post() would take one.
+ */
+bool oae_link_wants(const struct oae_link *l)
+{
+	return l->state != OAE_CLOSED && !l->closing && !l->peer_closing &&
+	       !l->next_valid;
+}
+
+/**
+ * oae_link_post() - offer a transaction, now or when its turn comes
+ * @l: the link
+ * @p: copied
+ * @now: ns
+ * @a: actions
+ *
+ * Return: 0; -ENOTCONN CLOSED; -ESHUTDOWN or -EPIPE closing here or there;
+ * -EAGAIN one waits already; -EINVAL no slices, or too many.
+ */
+int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
+		  struct oae_actions *a)
+{
+	if (!p->nslices || p->nslices > OAE_MAX_SLICES)
+		return -EINVAL;
+	if (l->state == OAE_CLOSED)
+		return -ENOTCONN;
+	if (l->closing)
+		return -OAE_E_SHUTDOWN;
+	if (l->peer_closing)
+		return -OAE_E_PEER_CLOSED;
+	if (l->next_valid)
+		return -EAGAIN;
+
+	if (l->down && !oae_has_posts(l)) {
+		/* It may be back: do not wait for the slow interval. */
+		l->asked_at = now;
+		oae_ask(l, now, a);
+	}
+	l->next = *p;
+	l->next_valid = true;
+	oae_offer_pump(l, now, a);
+	oae_finish(l, now, a);
+	return 0;
+}
+
+/**
+ * oae_link_cancel() - reverse a transaction (protocol 4.1, step 5)
+ * @l: the link
+ * @handle: which
+ * @err: what its writer is told, positive errno
+ * @now: ns
+ * @a: actions; OAE_OP_COMPLETE is among them if 0 is returned
+ *
+ * Return: 0; -EINPROGRESS an express in flight, whose outcome comes later;
+ * -ENOENT not with this link.
+ */
+int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
+		    struct oae_actions *a)
+{
+	struct oae_send *s;
+	bool out;
+
+	if (l->next_valid && l->next.handle == handle) {
+		oae_offer_drop_next(l, err, a);
+		return 0;
+	}
+	if (l->offer.state == OAE_OFFER_NONE || l->offer.p.handle != handle)
+		return -ENOENT;
+	if (!oae_offer_reversible(l))
+		return -EINPROGRESS;
+
+	out = l->state == OAE_OPEN && l->offer.state == OAE_OFFER_OUT;
+	oae_offer_drop(l, OAE_REVERSED, err, a);
+	if (out) {
+		s = oae_send(l, a, OAE_REVERSE);
+		s->frame.seq = l->tx + 1;
+		s->frame.attempt = l->attempt;
+	}
+	oae_offer_pump(l, now, a);
+	oae_finish(l, now, a);
+	return 0;
+}
+
+/**
+ * oae_link_drained() - the reader has room again
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ */
+void oae_link_drained(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (l->state != OAE_OPEN || !l->ready_due)
+		return;
+	l->ready_due = false;
+	oae_send(l, a, OAE_READY)->frame.seq = l->rx + 1;
+	oae_finish(l, now, a);
+}
+
+static bool stalled(const struct oae_link *l, u64 now)
+{
+	u64 stall = oae_link_stall(l);
+
+	return (l->offer.state == OAE_OFFER_OUT &&
+		now - l->offer.at >= offer_stall(l)) ||
+	       (l->hold.state == OAE_HOLD_HELD && now - l->hold.at >= stall) ||
+	       (l->await_done && now - l->done_at >= stall);
+}
+
+static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	u64 slowest = l->cfg->dead / 4;
+
+	if (stalled(l, now)) {
+		oae_freeze(l, OAE_N_STALL, now, a);
+		return;
+	}
+	if (l->asked_at && now - l->asked_at >= l->cfg->dead) {
+		oae_freeze(l, OAE_N_STALL, now, a);
+		oae_frozen_timer(l, now, a);
+		return;
+	}
+	if (l->offer.state == OAE_OFFER_PARKED && now >= l->park_at)
+		oae_offer_again(l, now, a);
+	if (!l->close_sent && now - l->heard_at >= l->cfg->keepalive &&
+	    now >= l->again_at) {
+		if (!l->asked_at)
+			l->asked_at = now;
+		if (slowest > l->cfg->keepalive)
+			slowest = l->cfg->keepalive;
+		l->again_at = now + slowest;
+		oae_note(a, OAE_N_PROBE);
+		oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
+	}
+}
+
+/**
+ * oae_link_timer() - the timer has fired
+ * @l: the link
+ * @now: ns, not before the time it was armed for
+ * @a: actions
+ */
+void oae_link_timer(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	l->timer_at = 0;
+	if (l->state == OAE_OPEN)
+		open_timer(l, now, a);
+	else if (oae_frozen(l))
+		oae_frozen_timer(l, now, a);
+	oae_finish(l, now, a);
+}
+
+/**
+ * oae_link_port_up() - the port can carry frames again
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ */
+void oae_link_port_up(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (!oae_frozen(l))
+		return;
+	l->backoff = 0;
+	oae_ask(l, now, a);
+	oae_finish(l, now, a);
+}
+
+/**
+ * oae_link_port_down() - the port carries no frames, or has a new address
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ */
+void oae_link_port_down(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (l->state != OAE_OPEN)
+		return;
+	oae_freeze(l, OAE_N_PORT, now, a);
+	oae_finish(l, now, a);
+}
+
+/**
+ * oae_link_set_mtu() - the port's MTU has changed
+ * @l: the link
+ * @mtu: bytes after the Ethernet header, OAE_MIN_MTU or more
+ * @now: ns
+ * @a: actions
+ *
+ * The ends synchronise, for the peer to learn it and for what is in flight to
+ * be cut anew.
+ */
+void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
+		      struct oae_actions *a)
+{
+	if (l->mtu == mtu)
+		return;
+	l->mtu = mtu;
+	if (l->state != OAE_OPEN)
+		return;
+	oae_freeze(l, OAE_N_PORT, now, a);
+	oae_finish(l, now, a);
+}

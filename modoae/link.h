@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The link: one end of a bilateral alternating-bit link.
+ *
+ * Pure: events go in (a frame, a post, a cancel, the timer, ...), actions come
+ * out. Nothing here allocates, locks, reads a clock or sends. The caller holds
+ * whatever lock protects the link, gives the time, and afterwards carries the
+ * actions out: struct oae_op first and in order, under the same lock, then
+ * struct oae_send without it.
+ *
+ * The rules are those of doc/protocol.md section 4. Which file holds which:
+ *   link.c   events, timers, closing
+ *   offer.c  the initiator: offer, commit, reverse
+ *   hold.c   the responder: slices, hold, reflect, deliver
+ *   sync.c   freezing and resolving
+ */
+#ifndef OAE_LINK_H
+#define OAE_LINK_H
+
+#include "oae_types.h"
+#include "frame.h"
+
+/* The states shown to people; CLOSE_* are OPEN with a CLOSE on its way. */
+enum oae_state {
+	OAE_CLOSED,
+	OAE_SYNC_SENT,		/* frozen, the peer's ltag not yet heard */
+	OAE_SYNC_RECD,		/* frozen, the peer's ltag heard */
+	OAE_OPEN,
+	OAE_CLOSE_SENT,
+	OAE_CLOSE_RECD,
+	OAE_STATE_END
+};
+
+enum oae_outcome {
+	OAE_COMMITTED,
+	OAE_REVERSED,
+	OAE_UNKNOWN,
+	OAE_OUTCOME_END
+};
+
+/* Why a transaction that is not committed is not. Positive errno values. */
+#define OAE_E_SIGNAL		EINTR		/* reversed: a signal */
+#define OAE_E_CANCEL		ECANCELED	/* reversed: asked for, or port removed */
+#define OAE_E_DEADLINE		ETIME		/* reversed: deadline passed */
+#define OAE_E_DOWN		ENOLINK		/* reversed: no answer for dead_ms */
+#define OAE_E_SHUTDOWN		ESHUTDOWN	/* reversed: closed at this end */
+#define OAE_E_PEER_CLOSED	EPIPE		/* reversed: closed by the peer */
+#define OAE_E_REFUSED		ECONNREFUSED	/* reversed: the peer's policy */
+#define OAE_E_TOO_BIG		EMSGSIZE	/* reversed: larger than a limit */
+#define OAE_E_KIND		EOPNOTSUPP	/* reversed: kind not served there */
+#define OAE_E_UNKNOWN		EOWNERDEAD	/* unknown: an end of the link died */
+
+/**
+ * struct oae_link_cfg - what the knobs say, read at every use
+ * @stall_min: least stall time, ns
+ * @stall_max: greatest stall time, ns; also the first one, before any
+ *	round trip was measured, is a tenth of it
+ * @keepalive: ns of silence after which an idle peer is probed, also how long
+ *	a refused transaction stays parked without READY
+ * @dead: ns without an answer after which a link is down
+ * @max_len: largest transaction held, bytes
+ * @random: 32 unpredictable bits; any context the link's events come in
+ */
+struct oae_link_cfg {
+	u64 stall_min;
+	u64 stall_max;
+	u64 keepalive;
+	u64 dead;
+	u32 max_len;
+	u32 (*random)(void);
+};
+
+#define OAE_POST_EXPRESS	0x01	/* deliver at once, not reversible */
+#define OAE_POST_CONFIRM	0x02	/* ask for DONE after the commit */
+
+/**
+ * struct oae_post - a transaction to offer; the payload stays with the caller
+ * @handle: the caller's; comes back in actions
+ * @digest: oae_whole_digest() of its slices
+ * @first: oae_first_bytes()
+ * @len: bytes
+ * @slice_max: the longest slice, bytes
+ * @nslices: 1 to OAE_MAX_SLICES
+ * @kind: enum oae_kind
+ * @flags: OAE_POST_*
+ */
+struct oae_post {
+	void *handle;
+	u64 digest;
+	u64 first;
+	u32 len;
+	u16 slice_max;
+	u8 nslices;
+	u8 kind;
+	u8 flags;
+};
+
+/* What happened, to be counted and logged. Every dropped frame has one. */
+enum oae_note {
+	OAE_N_OPENED,		/* resolved for the first time */
+	OAE_N_RESOLVED,		/* resolved again, after a failure */
+	OAE_N_STALL,		/* froze: no progress for the stall time */
+	OAE_N_PEER_FROZE,	/* froze: the peer did */
+	OAE_N_NOLINK,		/* froze: the peer has no such tag */
+	OAE_N_ATTEMPTS,		/* froze: attempts of one seq used up */
+	OAE_N_PORT,		/* froze: port down, its MTU or address changed */
+	OAE_N_IMPOSSIBLE,	/* froze: a frame that no legal state sends */
+	OAE_N_DOWN,		/* no answer for dead_ms */
+	OAE_N_UP,		/* an answer again */
+	OAE_N_PEER_NEW,		/* a new incarnation of the peer */
+	OAE_N_BROKEN,		/* counters that do not fit: started again */
+	OAE_N_UNCONFIRMED,	/* committed, and the peer died before it said so */
+	OAE_N_HELD_LOST,	/* held, and its sender died undecided */
+	OAE_N_OFFERED,		/* offered */
+	OAE_N_REOFFERED,	/* the same transaction offered again */
+	OAE_N_PARKED,		/* the peer refused: BUSY, NO_HALF, CONFLICT */
+	OAE_N_REJECTED,		/* the peer refused for good: TOO_BIG, KIND */
+	OAE_N_GAP_HEARD,	/* the peer misses slices */
+	OAE_N_MISMATCH,		/* a reflection that is not what was said */
+	OAE_N_HELD,		/* held and reflected */
+	OAE_N_REFLECTED_AGAIN,	/* the same offer again, the same answer */
+	OAE_N_GAP,		/* slices missing, said so */
+	OAE_N_REFUSED,		/* refused an offer: no room, too big, kind */
+	OAE_N_DROPPED,		/* dropped what was held: the peer reversed it */
+	OAE_N_PROBE,		/* asked an idle peer whether it is there */
+	OAE_N_CLOSE,		/* began to close */
+	OAE_N_GONE,		/* closed: the tag may be forgotten */
+	OAE_N_OLD_RUN,		/* frame dropped: of another run of the link */
+	OAE_N_FROZEN,		/* frame dropped: data while frozen */
+	OAE_N_OLD_SEQ,		/* frame dropped: another transaction's */
+	OAE_N_OLD_ATTEMPT,	/* frame dropped: another attempt's */
+	OAE_N_DUP_SLICE,	/* frame dropped: slice already there */
+	OAE_N_BAD_SLICE,	/* frame dropped: slices that disagree */
+	OAE_N_STALE_SYNC,	/* SYNC_* frame dropped: names another ltag */
+	OAE_N_IDLE_HELLO,	/* frame dropped: HELLO, nobody listens */
+	OAE_NOTE_END
+};
+
+enum oae_op_type {
+	OAE_OP_NOTE,		/* @note happened */
+	OAE_OP_KEEP,		/* keep this frame's payload as slice @slice */
+	OAE_OP_DISCARD,		/* free all slices kept */
+	OAE_OP_DELIVER,		/* the slices kept, 0 to @slice - 1, to the reader */
+	OAE_OP_COMPLETE,	/* @handle ended: @outcome, @err */
+	OAE_OP_CONFIRMED,	/* the last committed one is known delivered */
+	OAE_OP_RESLICE,		/* cut @handle anew, then oae_link_resliced() */
+	OAE_OP_TIMER,		/* (re)arm the timer to fire at @at, ns */
+	OAE_OP_FLUSH,		/* end all that is queued: reversed, @err */
+	OAE_OP_GONE,		/* the link is CLOSED and may be forgotten */
+};
+
+struct oae_op {
+	u8 type;
+	u8 note;
+	u8 outcome;
+	u8 slice;
+	int err;
+	union {
+		void *handle;
+		u64 at;
+	};
+};
+
+/**
+ * struct oae_send - a frame to send
+ * @frame: the frame; for an OFFER the caller fills in length, slice, LAST and
+ *	payload_hash of each
+ * @handle: OFFER: whose slices
+ * @slices: OFFER: which of them, bit n for slice n
+ * @slice_max: OFFER: bytes of each but the last
+ * @nslices: OFFER: how many there are in all
+ */
+struct oae_send {
+	struct oae_frame frame;
+	void *handle;
+	u64 slices;
+	u16 slice_max;
+	u8 nslices;
+};
+
+#define OAE_MAX_OPS	24
+#define OAE_MAX_SENDS	5
+
+/* What an event leads to. Set both counts to 0 before the event. */
+struct oae_actions {
+	unsigned int nops;
+	unsigned int nsends;
+	bool overflow;		/* never: a bug in the link */
+	struct oae_op op[OAE_MAX_OPS];
+	struct oae_send send[OAE_MAX_SENDS];
+};
+
+enum oae_offer_state {
+	OAE_OFFER_NONE,
+	OAE_OFFER_SLICING,	/* waiting for oae_link_resliced() */
+	OAE_OFFER_OUT,		/* in flight */
+	OAE_OFFER_PARKED,	/* refused, may be reversed freely */
+};
+
+enum oae_hold_state {
+	OAE_HOLD_NONE,
+	OAE_HOLD_PARTIAL,	/* some slices of this attempt are here */
+	OAE_HOLD_HELD,		/* all are, and were reflected */
+	OAE_HOLD_REFUSED,	/* this attempt was refused */
+	OAE_HOLD_REVERSED,	/* this attempt was reversed */
+	OAE_HOLD_KEPT,		/* slices of an earlier run, for RESUME */
+};
+
+/**
+ * struct oae_link - one end of a link; the members are the link's own
+ *
+ * May be copied with memcpy (the explorer does): it holds no pointer into
+ * itself.
+ */
+struct oae_link {
+	const struct oae_link_cfg *cfg;
+	u64 inc;		/* own incarnation */
+	u64 peer_inc;		/* the peer's, 0 unknown */
+	u32 ltag;
+	u32 peer_ltag;
+	u32 tx;			/* last committed */
+	u32 rx;			/* last delivered */
+	u32 start;		/* tx before the first transaction */
+	u32 peer_max_len;
+	u16 mtu;
+	u16 peer_mtu;		/* 0 unknown */
+	u8 vc;
+	u8 state;		/* CLOSED, SYNC_SENT, SYNC_RECD or OPEN */
+	u8 attempt;		/* of tx + 1, this run */
+	u8 backoff;		/* failures since the last progress */
+	bool down;
+	bool closing;		/* closed here */
+	bool close_sent;
+	bool peer_closing;
+	bool confirmed;		/* the peer is known to have delivered tx */
+	bool await_done;
+	bool clean;		/* tx + 1 has had one content only */
+	bool last_express;	/* rx was an express */
+	bool ready_due;		/* refused BUSY: READY when there is room */
+	bool next_valid;
+	u8 last_kind;		/* kind of the express at rx */
+
+	struct {
+		struct oae_post p;
+		u64 at;		/* last progress */
+		u8 state;	/* enum oae_offer_state */
+		bool again;	/* was offered before */
+	} offer;
+	struct oae_post next;
+
+	struct {
+		u64 have;	/* slices here, bit n for slice n */
+		u64 digest;
+		u64 first;
+		u64 at;
+		u32 len;
+		u16 reason;
+		u8 state;	/* enum oae_hold_state */
+		u8 attempt;
+		u8 nslices;	/* 0 until LAST is here */
+		u8 kind;
+		bool express;
+		u64 hash[OAE_MAX_SLICES];
+	} hold;
+
+	/* Times, ns, and the one timer. */
+	u64 timer_at;		/* when it fires, 0 not armed */
+	u64 heard_at;		/* last word of the peer in this run */
+	u64 active_at;		/* last time something was in flight */
+	u64 asked_at;		/* asked and unanswered since, 0 not */
+	u64 again_at;		/* next SYNC, probe or CLOSE */
+	u64 again_iv;		/* and the interval after it */
+	u64 park_at;
+	u64 done_at;
+	u64 down_at;
+	u64 srtt;		/* smoothed round trip, 0 unmeasured */
+	u64 rttvar;
+};
+
+void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,
+		   u16 mtu, u32 start);
+void oae_link_open(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_link_accept(struct oae_link *l, const struct oae_frame *sync, u64 now,
+		     struct oae_actions *a);
+void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, bool room,
+		  u64 now, struct oae_actions *a);
+int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
+		  struct oae_actions *a);
+bool oae_link_wants(const struct oae_link *l);
+int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
+		    struct oae_actions *a);
+void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
+		       struct oae_actions *a);
+void oae_link_drained(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_link_timer(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_link_kill(struct oae_link *l, int err, u64 now,
+		   struct oae_actions *a);
+void oae_link_port_up(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_link_port_down(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
+		      struct oae_actions *a);
+
+enum oae_state oae_link_state(const struct oae_link *l);
+u16 oae_link_slice_max(const struct oae_link *l);
+u64 oae_link_stall(const struct oae_link *l);
+const char *oae_state_name(enum oae_state state);
+const char *oae_note_name(enum oae_note note);
+
+#endif /* OAE_LINK_H */

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of the link share among themselves: link.c, offer.c, hold.c, sync.c. */
+#ifndef OAE_LINK_INT_H
+#define OAE_LINK_INT_H
+
+#include "link.h"
+
+#define OAE_MAX_BACKOFF	7	/* doublings of the stall time */
+#define OAE_FORGET_DEAD	8	/* dead times until a quiet dead link is forgotten */
+
+static inline bool oae_frozen(const struct oae_link *l)
+{
+	return l->state == OAE_SYNC_SENT || l->state == OAE_SYNC_RECD;
+}
+
+/* Transaction numbers wrap: compare them by their distance. */
+static inline s32 oae_dist(u32 from, u32 to)
+{
+	return (s32)(to - from);
+}
+
+static inline u64 oae_slice_mask(unsigned int nslices)
+{
+	return ~0ULL >> (OAE_MAX_SLICES - nslices);
+}
+
+/* An express in flight cannot be reversed: the peer may have delivered it. */
+static inline bool oae_offer_reversible(const struct oae_link *l)
+{
+	return !(l->offer.p.flags & OAE_POST_EXPRESS) ||
+	       l->offer.state != OAE_OFFER_OUT;
+}
+
+/* Is anything here that may be reversed? */
+static inline bool oae_has_posts(const struct oae_link *l)
+{
+	return l->next_valid || (l->offer.state != OAE_OFFER_NONE &&
+				 oae_offer_reversible(l));
+}
+
+/* link.c */
+struct oae_op *oae_op(struct oae_actions *a, enum oae_op_type type);
+void oae_note(struct oae_actions *a, enum oae_note note);
+struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
+			  enum oae_opcode opcode);
+void oae_complete(struct oae_actions *a, void *handle,
+		  enum oae_outcome outcome, int err);
+void oae_rtt_sample(struct oae_link *l, u64 rtt);
+void oae_link_end(struct oae_link *l, int err, struct oae_actions *a);
+void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a);
+
+/* offer.c */
+void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_offer_drop(struct oae_link *l, enum oae_outcome outcome, int err,
+		    struct oae_actions *a);
+void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a);
+void oae_offer_delivered(struct oae_link *l, struct oae_actions *a);
+void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
+		     struct oae_actions *a);
+void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
+		    struct oae_actions *a);
+
+/* hold.c */
+void oae_hold_deliver(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_hold_discard(struct oae_link *l, struct oae_actions *a);
+void oae_hold_keep(struct oae_link *l, struct oae_actions *a);
+void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
+		   u64 now, struct oae_actions *a);
+void oae_rcv_reverse(struct oae_link *l, const struct oae_frame *f,
+		     struct oae_actions *a);
+
+/* sync.c */
+void oae_broken(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_freeze(struct oae_link *l, enum oae_note why, u64 now,
+		struct oae_actions *a);
+void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
+		   struct oae_actions *a);
+void oae_rcv_sync(struct oae_link *l, const struct oae_frame *f, u64 now,
+		  struct oae_actions *a);
+void oae_rcv_sync_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
+		      struct oae_actions *a);
+void oae_rcv_sync_chk(struct oae_link *l, const struct oae_frame *f, u64 now,
+		      struct oae_actions *a);
+void oae_ask(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a);
+bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
+		      struct oae_actions *a);
+
+#endif /* OAE_LINK_INT_H */

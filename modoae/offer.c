@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The initiator (doc/protocol.md section 4.1): offers one transaction at a
+ * time, commits it when the reflection says what was said, or reverses it.
+ *
+ * What is being offered is always transaction tx + 1. By offer.state:
+ *
+ *   NONE     nothing; the next post goes out at once
+ *   SLICING  waits for oae_link_resliced(): the slices no longer fit the MTU
+ *   OUT      in flight; while frozen: its fate is what resolving decides
+ *   PARKED   refused for want of room, a half or a free word: not in flight,
+ *            offered again on READY or after the keepalive interval
+ */
+#include "link_int.h"
+
+static void offer_out(struct oae_link *l, u64 slices, u8 flags, u64 now,
+		      struct oae_actions *a)
+{
+	struct oae_send *s = oae_send(l, a, OAE_OFFER);
+
+	if (l->offer.p.flags & OAE_POST_EXPRESS)
+		flags |= OAE_F_EXPRESS;
+	s->frame.flags |= flags;
+	s->frame.seq = l->tx + 1;
+	s->frame.attempt = l->attempt;
+	s->frame.kind = l->offer.p.kind;
+	s->handle = l->offer.p.handle;
+	s->slices = slices;
+	s->slice_max = l->offer.p.slice_max;
+	s->nslices = l->offer.p.nslices;
+
+	oae_note(a, l->offer.again ? OAE_N_REOFFERED : OAE_N_OFFERED);
+	l->offer.state = OAE_OFFER_OUT;
+	l->offer.again = true;
+	l->offer.at = now;
+	l->active_at = now;
+}
+
+/* False: the attempts of this run are used up, and the link froze. */
+static bool next_attempt(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (l->attempt == 0xff) {
+		l->offer.state = OAE_OFFER_OUT;
+		oae_freeze(l, OAE_N_ATTEMPTS, now, a);
+		return false;
+	}
+	l->attempt++;
+	return true;
+}
+
+/* True: the slices do not fit, and the caller was asked for better ones. */
+static bool wants_slicing(struct oae_link *l, struct oae_actions *a)
+{
+	if (l->offer.p.slice_max <= oae_link_slice_max(l))
+		return false;
+	l->offer.state = OAE_OFFER_SLICING;
+	oae_op(a, OAE_OP_RESLICE)->handle = l->offer.p.handle;
+	return true;
+}
+
+/**
+ * oae_offer_pump() - offer the next post if nothing is being offered
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ */
+void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	while (l->state == OAE_OPEN && l->offer.state == OAE_OFFER_NONE &&
+	       l->next_valid) {
+		l->offer.p = l->next;
+		l->offer.again = false;
+		l->next_valid = false;
+		if (l->offer.p.len > l->peer_max_len) {
+			oae_offer_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
+			continue;
+		}
+		if (wants_slicing(l, a) || !next_attempt(l, now, a))
+			return;
+		offer_out(l, oae_slice_mask(l->offer.p.nslices), 0, now, a);
+	}
+}
+
+/**
+ * oae_offer_again() - offer the same transaction as a new attempt
+ * @l: the link, OPEN, with something offered or parked
+ * @now: ns
+ * @a: actions
+ *
+ * The first attempt of a run asks with the LAST slice alone what the peer has
+ * kept, if the transaction has had one content only.
+ */
+void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	unsigned int n = l->offer.p.nslices;
+	bool resume = l->offer.again && l->clean && !l->attempt && n > 1;
+
+	if (wants_slicing(l, a) || !next_attempt(l, now, a))
+		return;
+	if (resume)
+		offer_out(l, 1ULL << (n - 1), OAE_F_RESUME, now, a);
+	else
+		offer_out(l, oae_slice_mask(n), 0, now, a);
+}
+
+/**
+ * oae_link_resliced() - the answer to OAE_OP_RESLICE
+ * @l: the link
+ * @p: the post as cut to oae_link_slice_max(); nslices 0 if that takes more
+ *	than OAE_MAX_SLICES
+ * @now: ns
+ * @a: actions, the same list that held the OAE_OP_RESLICE
+ */
+void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
+		       struct oae_actions *a)
+{
+	if (l->offer.state != OAE_OFFER_SLICING ||
+	    l->offer.p.handle != p->handle)
+		return;
+	if (!p->nslices) {
+		oae_offer_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
+		oae_offer_pump(l, now, a);
+		return;
+	}
+	/* Other slices are another content to a peer that kept some. */
+	l->clean = false;
+	l->offer.p = *p;
+	if (!next_attempt(l, now, a))
+		return;
+	offer_out(l, oae_slice_mask(p->nslices), 0, now, a);
+}
+
+/**
+ * oae_offer_drop() - what is offered ends otherwise than committed
+ * @l: the link
+ * @outcome: OAE_REVERSED or OAE_UNKNOWN
+ * @err: positive errno
+ * @a: actions
+ */
+void oae_offer_drop(struct oae_link *l, enum oae_outcome outcome, int err,
+		    struct oae_actions *a)
+{
+	oae_complete(a, l->offer.p.handle, outcome, err);
+	l->offer.state = OAE_OFFER_NONE;
+	/* tx + 1 will have another content now. */
+	l->clean = false;
+}
+
+/**
+ * oae_offer_drop_next() - the post that waits behind the offer is reversed
+ * @l: the link
+ * @err: positive errno
+ * @a: actions
+ */
+void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a)
+{
+	if (!l->next_valid)
+		return;
+	l->next_valid = false;
+	oae_complete(a, l->next.handle, OAE_REVERSED, err);
+}
+
+/**
+ * oae_offer_committed() - what is offered is committed, tx moves on
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ */
+void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	bool express = l->offer.p.flags & OAE_POST_EXPRESS;
+
+	oae_complete(a, l->offer.p.handle, OAE_COMMITTED, 0);
+	l->offer.state = OAE_OFFER_NONE;
+	l->tx++;
+	l->attempt = 0;
+	l->clean = true;
+	l->backoff = 0;
+	l->confirmed = express;
+	l->await_done = !express && ((l->offer.p.flags & OAE_POST_CONFIRM) ||
+				     l->closing || l->peer_closing);
+	l->done_at = now;
+	if (express && (l->offer.p.flags & OAE_POST_CONFIRM))
+		oae_op(a, OAE_OP_CONFIRMED);
+}
+
+/**
+ * oae_offer_delivered() - the peer says it has delivered tx
+ * @l: the link
+ * @a: actions
+ */
+void oae_offer_delivered(struct oae_link *l, struct oae_actions *a)
+{
+	l->confirmed = true;
+	if (l->await_done) {
+		l->await_done = false;
+		oae_op(a, OAE_OP_CONFIRMED);
+	}
+}
+
+/* Is this an answer to what is in flight? */
+static bool answers_offer(const struct oae_link *l, const struct oae_frame *f,
+			  struct oae_actions *a)
+{
+	if (l->offer.state != OAE_OFFER_OUT || f->seq != l->tx + 1) {
+		oae_note(a, OAE_N_OLD_SEQ);
+		return false;
+	}
+	if (f->attempt != l->attempt) {
+		oae_note(a, OAE_N_OLD_ATTEMPT);
+		return false;
+	}
+	return true;
+}
+
+/**
+ * oae_rcv_reflect() - what the peer heard (protocol 4.1, step 3)
+ * @l: the link, OPEN; the frame is of this run
+ * @f: the frame
+ * @now: ns
+ * @a: actions
+ */
+void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
+		     struct oae_actions *a)
+{
+	struct oae_send *s;
+
+	if (!answers_offer(l, f, a))
+		return;
+	if (f->reflect.digest != l->offer.p.digest ||
+	    f->reflect.first != l->offer.p.first) {
+		oae_note(a, OAE_N_MISMATCH);
+		if (l->offer.p.flags & OAE_POST_EXPRESS)
+			oae_broken(l, now, a);
+		else
+			oae_offer_again(l, now, a);
+		return;
+	}
+
+	oae_rtt_sample(l, now - l->offer.at);
+	oae_offer_committed(l, now, a);
+	oae_offer_pump(l, now, a);
+	/* The next offer carries the commit; an express needs none. */
+	if (l->state == OAE_OPEN && l->offer.state != OAE_OFFER_OUT &&
+	    !l->confirmed) {
+		s = oae_send(l, a, OAE_COMMIT);
+		s->frame.seq = l->tx;
+		if (l->await_done)
+			s->frame.flags |= OAE_F_WANT_DONE;
+	}
+}
+
+/**
+ * oae_rcv_refuse() - the peer does not take the offer (protocol 4.1, step 2)
+ * @l: the link, OPEN; the frame is of this run
+ * @f: the frame
+ * @now: ns
+ * @a: actions
+ */
+void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
+		    struct oae_actions *a)
+{
+	u64 missing;
+
+	if (!answers_offer(l, f, a))
+		return;
+
+	switch (f->reason) {
+	case OAE_R_GAP:
+		missing = f->gap_map & oae_slice_mask(l->offer.p.nslices);
+		oae_note(a, OAE_N_GAP_HEARD);
+		if (!missing || !next_attempt(l, now, a))
+			return;
+		/* LAST goes with them: it is the question what is missing. */
+		missing |= 1ULL << (l->offer.p.nslices - 1);
+		offer_out(l, missing, OAE_F_RESUME, now, a);
+		return;
+	case OAE_R_BUSY:
+	case OAE_R_NO_HALF:
+	case OAE_R_CONFLICT:
+		l->offer.state = OAE_OFFER_PARKED;
+		l->park_at = now + l->cfg->keepalive;
+		oae_note(a, OAE_N_PARKED);
+		return;
+	default:
+		oae_note(a, OAE_N_REJECTED);
+		oae_offer_drop(l, OAE_REVERSED,
+			       f->reason == OAE_R_TOO_BIG ? OAE_E_TOO_BIG :
+							    OAE_E_KIND, a);
+		oae_offer_pump(l, now, a);
+	}
+}
