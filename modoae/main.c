@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Start-up in order, and its exact unwinding: of a node when a namespace comes
+ * and goes, of the module when it is loaded and unloaded.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/random.h>
+#include <linux/sched.h>
+#include <net/netns/generic.h>
+
+#include "modoae.h"
+
+unsigned int oae_net_id __read_mostly;
+
+static LIST_HEAD(oae_nodes);
+static DEFINE_MUTEX(oae_nodes_lock);
+
+/**
+ * oae_node() - the node of a namespace
+ * @net: the namespace
+ *
+ * Context: any, while the namespace lives.
+ *
+ * Return: its node; NULL while the namespace is being made.
+ */
+struct oae_node *oae_node(struct net *net)
+{
+	return net_generic(net, oae_net_id);
+}
+
+/**
+ * oae_node_current() - the node of whoever calls
+ *
+ * Context: process, in a task that is not exiting.
+ *
+ * Return: the node of its namespace.
+ */
+struct oae_node *oae_node_current(void)
+{
+	return oae_node(current->nsproxy->net_ns);
+}
+
+static void oae_node_tag_close(struct oae_tag *tag, long unused)
+{
+	oae_tag_close(tag);
+}
+
+/**
+ * oae_node_close() - take no new links, and ask those there are to close
+ * @node: which
+ *
+ * Context: process, may sleep; does not wait for them.
+ */
+void oae_node_close(struct oae_node *node)
+{
+	WRITE_ONCE(node->shut, true);
+	synchronize_net();	/* who saw it open has made its tag */
+	oae_tags_for_each(node, NULL, oae_node_tag_close, 0);
+}
+
+static void oae_node_prepare(struct oae_node *node, struct net *net)
+{
+	node->net = net;
+	INIT_LIST_HEAD(&node->list);
+	INIT_LIST_HEAD(&node->ports);
+	atomic_set(&node->ntags, 0);
+	get_random_bytes(&node->cookie_key, sizeof(node->cookie_key));
+	atomic64_set(&node->stranger_window, 0);
+	init_llist_head(&node->ready);
+	INIT_LIST_HEAD(&node->reading);
+	mutex_init(&node->reader);
+	init_waitqueue_head(&node->read_wait);
+	init_waitqueue_head(&node->write_wait);
+	init_waitqueue_head(&node->write_wait);
+	init_waitqueue_head(&node->tags_wait);
+	skb_queue_head_init(&node->step_q);
+	oae_knobs_init(node);
+	oae_params_init(node);
+}
+
+static int __net_init oae_node_init(struct net *net)
+{
+	struct oae_node *node = oae_node(net);
+	int err;
+
+	oae_node_prepare(node, net);
+
+	node->stats = alloc_percpu(struct oae_stats);
+	if (!node->stats)
+		return -ENOMEM;
+	err = oae_evlog_init(node);
+	if (err)
+		goto free_stats;
+	err = oae_tags_init(node);
+	if (err)
+		goto free_evlog;
+	err = oae_procfs_init(node);
+	if (err)
+		goto free_tags;
+
+	mutex_lock(&oae_nodes_lock);
+	list_add_tail(&node->list, &oae_nodes);
+	mutex_unlock(&oae_nodes_lock);
+	return 0;
+
+free_tags:
+	oae_tags_exit(node);
+free_evlog:
+	oae_evlog_exit(node);
+free_stats:
+	free_percpu(node->stats);
+	return err;
+}
+
+static void __net_exit oae_node_exit(struct net *net)
+{
+	struct oae_node *node = oae_node(net);
+
+	mutex_lock(&oae_nodes_lock);
+	list_del(&node->list);
+	mutex_unlock(&oae_nodes_lock);
+
+	oae_procfs_exit(node);
+	/* The devices are still there: let peers know, wait for none. */
+	if (!list_empty(&node->ports))
+		oae_node_close(node);
+	oae_port_del_all(node);
+	oae_step_purge(node, NULL);
+	oae_inbox_purge(node);
+	oae_tags_exit(node);
+	rcu_barrier();		/* tags being freed may count in the node */
+	oae_evlog_exit(node);
+	free_percpu(node->stats);
+}
+
+/*
+ * Among the devices, not the subsystems: on the way out of a namespace these
+ * go first, so that its net devices can still send a CLOSE.
+ */
+static struct pernet_operations oae_net_ops = {
+	.init = oae_node_init,
+	.exit = oae_node_exit,
+	.id = &oae_net_id,
+	.size = sizeof(struct oae_node),
+};
+
+/* Close all links everywhere; wait linger_ms in all, not for each node. */
+static void oae_linger(void)
+{
+	unsigned long start = jiffies;
+	struct oae_node *node;
+	unsigned int ms, spent;
+
+	mutex_lock(&oae_nodes_lock);
+	list_for_each_entry(node, &oae_nodes, list)
+		WRITE_ONCE(node->shut, true);
+	synchronize_net();
+	list_for_each_entry(node, &oae_nodes, list)
+		oae_tags_for_each(node, NULL, oae_node_tag_close, 0);
+	list_for_each_entry(node, &oae_nodes, list) {
+		ms = READ_ONCE(node->knobs.linger_ms);
+		spent = jiffies_to_msecs(jiffies - start);
+		if (spent < ms)
+			oae_tags_wait_gone(node, NULL, ms - spent);
+	}
+	mutex_unlock(&oae_nodes_lock);
+}
+
+static void __init oae_log_loaded(void)
+{
+	struct oae_node *node = oae_node_current();
+	struct oae_port *port;
+	bool any = false;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(port, &node->ports, list) {
+		pr_info("loaded, port %s %pM\n", port->dev->name,
+			port->dev->dev_addr);
+		any = true;
+	}
+	rcu_read_unlock();
+	if (!any)
+		pr_info("loaded, no port\n");
+}
+
+static int __init oae_init(void)
+{
+	int err;
+
+	err = register_pernet_device(&oae_net_ops);
+	if (err)
+		return err;
+	err = oae_port_init();
+	if (err)
+		goto unregister_pernet;
+	err = oae_debugfs_init();
+	if (err)
+		goto unwatch;
+	err = oae_params_start();
+	if (err)
+		goto remove_debugfs;
+	oae_log_loaded();
+	return 0;
+
+remove_debugfs:
+	oae_params_stop();
+	oae_debugfs_exit();
+unwatch:
+	oae_port_exit();
+unregister_pernet:
+	unregister_pernet_device(&oae_net_ops);
+	rcu_barrier();
+	return err;
+}
+
+static void __exit oae_exit(void)
+{
+	oae_params_stop();
+	oae_linger();
+	oae_debugfs_exit();
+	oae_port_exit();
+	unregister_pernet_device(&oae_net_ops);
+	rcu_barrier();		/* call_rcu() functions are in this module */
+	pr_info("unloaded\n");
+}
+
+module_init(oae_init);
+module_exit(oae_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_AUTHOR("the modoae authors");
+MODULE_DESCRIPTION("Atomic links over Ethernet");
+MODULE_VERSION("0.1");
