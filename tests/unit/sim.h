@@ -83,6 +83,8 @@ struct sim_end {
 	u64 timer_at;		/* 0 not armed */
 	u16 mtu;
 	bool port_up;
+	bool shut;		/* turns strangers away */
+	bool trusts;		/* its peer needs no cookie */
 	u64 cookie_key;
 	u64 last_id;		/* last delivered here */
 	struct sim_tx *committed;	/* last committed from here */

@@ -181,33 +181,29 @@ static void one_send(struct sim_end *e, const struct oae_send *s)
 	}
 }
 
-/* After an event: ops in order, then sends. */
-static void carry_out(struct sim_end *e, struct oae_actions *a)
-{
-	unsigned int i;
-
-	for (i = 0; i < a->nops && !e->w->why[0]; i++)
-		one_op(e, a, &a->op[i], e->w->now);
-	if (a->overflow)
-		sim_fail(e->w, "actions overflow");
-	for (i = 0; i < a->nsends && !e->w->why[0]; i++)
-		one_send(e, &a->send[i]);
-	/* A refusal is as good as never offered: it was not delivered. */
-	if (e->tag && e->link.offer.state == OAE_OFFER_PARKED)
-		((struct sim_tx *)e->link.offer.p.handle)->offered = false;
-}
-
-static void none_yet(struct oae_actions *a)
+static void begin(struct oae_actions *a)
 {
 	a->nops = 0;
 	a->nsends = 0;
 	a->overflow = false;
 }
 
-/* Every event ends so: give the link what it wants. */
-static void feed(struct sim_end *e)
+/* The ops so far, in order; one may lead to more. */
+static void apply(struct sim_end *e, struct oae_actions *a)
 {
-	struct oae_actions a;
+	struct oae_op op;
+	unsigned int i;
+
+	for (i = 0; i < a->nops && !e->w->why[0]; i++) {
+		op = a->op[i];
+		one_op(e, a, &op, e->w->now);
+	}
+	a->nops = 0;
+}
+
+/* Give the link what it wants. */
+static void feed(struct sim_end *e, struct oae_actions *a)
+{
 	struct sim_tx *tx;
 	struct oae_post p;
 	int err;
@@ -216,20 +212,29 @@ static void feed(struct sim_end *e)
 	       oae_link_wants(&e->link)) {
 		tx = e->queue[0];
 		fill_post(tx, &p);
-		none_yet(&a);
 		unqueue(e, 0);
 		tx->at_link = true;
-		err = oae_link_post(&e->link, &p, e->w->now, &a);
+		err = oae_link_post(&e->link, &p, e->w->now, a);
 		if (err)
 			sim_fail(e->w, "wants, but post says %d", err);
-		carry_out(e, &a);
+		apply(e, a);
 	}
 }
 
+/* Every event ends so: ops, posts, and then all that is to be sent. */
 static void finish(struct sim_end *e, struct oae_actions *a)
 {
-	carry_out(e, a);
-	feed(e);
+	unsigned int i;
+
+	apply(e, a);
+	feed(e, a);
+	if (a->overflow)
+		sim_fail(e->w, "actions overflow");
+	for (i = 0; i < a->nsends && !e->w->why[0]; i++)
+		one_send(e, &a->send[i]);
+	/* A refusal is as good as never offered: it was not delivered. */
+	if (e->tag && e->link.offer.state == OAE_OFFER_PARKED)
+		((struct sim_tx *)e->link.offer.p.handle)->offered = false;
 	sim_check(e->w);
 }
 
@@ -237,8 +242,17 @@ static void make_tag(struct sim_end *e)
 {
 	static const u32 starts[] = { 0, 0xfffffffe, 0xffffffff, 0x7fffffff };
 	u32 start = e->w->wild ? starts[sim_upto(e->w, 4)] : 0;
+	struct oae_actions a;
 
-	oae_link_init(&e->link, &e->cfg, e->w->vc, e->mtu, start);
+	/* A shell may forget a tag that is gone, or use it again. */
+	if (e->link.cfg && e->link.state == OAE_CLOSED &&
+	    sim_upto(e->w, 2)) {
+		begin(&a);
+		oae_link_set_mtu(&e->link, e->mtu, e->w->now, &a);
+		finish(e, &a);
+	} else {
+		oae_link_init(&e->link, &e->cfg, e->w->vc, e->mtu, start);
+	}
 	e->tag = true;
 	e->timer_at = 0;
 }
@@ -274,7 +288,7 @@ struct sim_tx *sim_post(struct sim_end *e, u32 len, u32 cut, u8 kind, u8 flags)
 	e->queue[e->nqueue++] = tx;
 	sim_say(w, "%c: post #%u, %u bytes by %u%s", name(e), (u32)tx->id, len,
 		cut, flags & OAE_POST_EXPRESS ? ", express" : "");
-	none_yet(&a);
+	begin(&a);
 	if (!e->tag) {
 		make_tag(e);
 		oae_link_open(&e->link, w->now, &a);
@@ -295,7 +309,7 @@ void sim_cancel(struct sim_end *e, struct sim_tx *tx)
 	if (tx->ended || tx->lost || !e->tag)
 		return;
 	sim_say(w, "%c: cancel #%u", name(e), (u32)tx->id);
-	none_yet(&a);
+	begin(&a);
 	err = oae_link_cancel(&e->link, tx, OAE_E_SIGNAL, w->now, &a);
 	finish(e, &a);
 	switch (err) {
@@ -341,21 +355,26 @@ static void stranger(struct sim_end *e, const struct oae_frame *f)
 
 	switch (f->opcode) {
 	case OAE_SYNC:
-		if (f->dst_ltag == cookie(e, f->src_ltag, when) ||
+		if (e->shut) {
+			r.opcode = OAE_CLOSE;
+			r.reason = OAE_R_POLICY;
+			r.src_ltag = f->dst_ltag;
+			break;
+		}
+		if (e->trusts || f->dst_ltag == cookie(e, f->src_ltag, when) ||
 		    f->dst_ltag == cookie(e, f->src_ltag, when - 1)) {
 			make_tag(e);
-			none_yet(&a);
+			begin(&a);
 			oae_link_accept(&e->link, f, e->w->now, &a);
 			finish(e, &a);
 			return;
 		}
 		r.opcode = OAE_SYNC_CHK;
 		r.src_ltag = cookie(e, f->src_ltag, when);
-		r.sync.peer_inc = f->sync.inc;
-		r.sync.max_len = e->cfg.max_len;
-		r.sync.mtu = e->mtu;
 		break;
 	case OAE_CLOSE:
+		if (f->reason)
+			return;
 		r.opcode = OAE_CLOSE_ACK;
 		r.src_ltag = f->dst_ltag;
 		break;
@@ -384,14 +403,13 @@ void sim_receive(struct sim_end *e, const struct sim_pkt *p,
 		stranger(e, f);
 		return;
 	}
-	none_yet(&a);
+	begin(&a);
 	e->frame = p;
 	e->f = f;
 	oae_link_rcv(&e->link, f, e->unread < e->rcvbuf, e->w->now, &a);
-	carry_out(e, &a);
+	finish(e, &a);
 	e->frame = NULL;
 	e->f = NULL;
-	feed(e);
 }
 
 /* The reader takes one. */
@@ -405,7 +423,7 @@ void sim_read(struct sim_end *e)
 	e->unread--;
 	if (!e->tag)
 		return;
-	none_yet(&a);
+	begin(&a);
 	oae_link_drained(&e->link, e->w->now, &a);
 	finish(e, &a);
 }
@@ -420,7 +438,7 @@ void sim_timer(struct sim_end *e)
 	sim_say(e->w, "%c: timer", name(e));
 	if (e->timer_at <= e->w->now)
 		e->timer_at = 0;
-	none_yet(&a);
+	begin(&a);
 	oae_link_timer(&e->link, e->w->now, &a);
 	finish(e, &a);
 }
@@ -432,7 +450,7 @@ void sim_close(struct sim_end *e)
 	if (!e->tag)
 		return;
 	sim_say(e->w, "%c: close", name(e));
-	none_yet(&a);
+	begin(&a);
 	oae_link_close(&e->link, e->w->now, &a);
 	finish(e, &a);
 }
@@ -444,7 +462,7 @@ void sim_kill(struct sim_end *e)
 	if (!e->tag)
 		return;
 	sim_say(e->w, "%c: kill", name(e));
-	none_yet(&a);
+	begin(&a);
 	oae_link_kill(&e->link, OAE_E_SHUTDOWN, e->w->now, &a);
 	finish(e, &a);
 	if (e->tag)
@@ -466,6 +484,7 @@ void sim_crash(struct sim_end *e)
 	e->cookie_key = sim_rand(w);
 	if (e->tag)
 		sim_died(e);
+	e->link.cfg = NULL;
 }
 
 void sim_port(struct sim_end *e, bool up)
@@ -476,7 +495,7 @@ void sim_port(struct sim_end *e, bool up)
 	e->port_up = up;
 	if (!e->tag)
 		return;
-	none_yet(&a);
+	begin(&a);
 	if (up)
 		oae_link_port_up(&e->link, e->w->now, &a);
 	else
@@ -492,7 +511,7 @@ void sim_mtu(struct sim_end *e, u16 mtu)
 	e->mtu = mtu;
 	if (!e->tag)
 		return;
-	none_yet(&a);
+	begin(&a);
 	oae_link_set_mtu(&e->link, mtu, e->w->now, &a);
 	finish(e, &a);
 }

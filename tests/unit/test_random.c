@@ -25,7 +25,7 @@ static u64 seed_now;
 /* Chances of what users and fate do, per step; the rest are posts. */
 struct climate {
 	unsigned int express, many_slices, odd_kind, burst, pause;
-	unsigned int cancel, read, crash, kill, close, port, mtu, early;
+	unsigned int cancel, read, crash, kill, close, shut, port, mtu, early;
 	unsigned int steps;
 };
 
@@ -77,6 +77,7 @@ static void draw_climate(struct sim *w, struct climate *c)
 	c->crash = PICK(w, 0, 0, 10, 50);
 	c->kill = PICK(w, 0, 0, 0, 30);
 	c->close = PICK(w, 0, 0, 10, 50);
+	c->shut = PICK(w, 0, 0, 0, 20);
 	c->port = PICK(w, 0, 0, 0, 50);
 	c->mtu = PICK(w, 0, 0, 0, 50);
 	c->early = PICK(w, 0, 0, 20);
@@ -84,6 +85,7 @@ static void draw_climate(struct sim *w, struct climate *c)
 	for (i = 0; i < 2; i++) {
 		struct sim_end *e = &w->end[i];
 
+		e->trusts = sim_chance(w, 300);
 		e->rcvbuf = PICK(w, 1, 1, 2, 8);
 		e->mtu = PICK(w, OAE_MIN_MTU, 200, SIM_MTU_MAX);
 		e->cfg.max_len = PICK(w, 600, 4000, SIM_MAX_LEN);
@@ -126,6 +128,17 @@ static void a_cancel(struct sim *w, struct sim_end *e)
 	}
 }
 
+/* Its knob `shutdown`: close or cut all, and turn strangers away. */
+static void a_shutdown(struct sim *w, struct sim_end *e)
+{
+	e->shut = !e->shut;
+	sim_say(w, "%c: %s", 'A' + e->who, e->shut ? "shut" : "not shut");
+	if (e->shut && sim_upto(w, 2))
+		sim_close(e);
+	else if (e->shut)
+		sim_kill(e);
+}
+
 static void act(struct sim *w, const struct climate *c)
 {
 	struct sim_end *e = &w->end[sim_upto(w, 2)];
@@ -140,6 +153,8 @@ static void act(struct sim *w, const struct climate *c)
 		sim_kill(e);
 	else if (sim_chance(w, c->close))
 		sim_close(e);
+	else if (sim_chance(w, c->shut))
+		a_shutdown(w, e);
 	else if (sim_chance(w, c->port))
 		sim_port(e, !e->port_up);
 	else if (sim_chance(w, c->mtu))
@@ -227,7 +242,7 @@ static void one_run(struct sim *w, u64 seed, bool trace)
 	w->trace = trace;
 	draw_climate(w, &c);
 	if (fair_weather(seed)) {
-		c.crash = c.kill = c.port = c.mtu = c.close = 0;
+		c.crash = c.kill = c.port = c.mtu = c.close = c.shut = 0;
 		c.early = 0;
 	} else {
 		draw_faults(w);
@@ -245,6 +260,7 @@ static void one_run(struct sim *w, u64 seed, bool trace)
 	for (i = 0; i < 2 && !w->why[0]; i++) {
 		memset(&w->faults[i], 0, sizeof(w->faults[i]));
 		w->faults[i].delay = 10 * SIM_US;
+		w->end[i].shut = false;
 		if (!w->end[i].port_up)
 			sim_port(&w->end[i], true);
 	}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* For the tests of frames: samples, and the hash from its specification. */
+#ifndef OAE_FRAME_UTIL_H
+#define OAE_FRAME_UTIL_H
+
+#include "../../modoae/frame.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define BUF		2048
+
+/* A frame on the wire. */
+struct wire {
+	u8 b[BUF];
+	size_t len;
+};
+
+/*
+ * XXH64 once more, from its specification and byte by byte, so that what is on
+ * the wire does not depend on the library the core is built with.
+ */
+#define P1	0x9e3779b185ebca87ULL
+#define P2	0xc2b2ae3d27d4eb4fULL
+#define P3	0x165667b19e3779f9ULL
+#define P4	0x85ebca77c2b2ae63ULL
+#define P5	0x27d4eb2f165667c5ULL
+
+static inline u64 rotl(u64 v, unsigned int n)
+{
+	return v << n | v >> (64 - n);
+}
+
+static inline u64 le(const u8 *p, unsigned int n)
+{
+	u64 v = 0;
+
+	while (n--)
+		v = v << 8 | p[n];
+	return v;
+}
+
+static inline u64 lane(u64 acc, u64 in)
+{
+	return rotl(acc + in * P2, 31) * P1;
+}
+
+static inline u64 spec_xxh64(const void *data, size_t len, u64 seed)
+{
+	u64 v[4] = { seed + P1 + P2, seed + P2, seed, seed - P1 };
+	const u8 *p = data;
+	size_t left = len;
+	unsigned int i;
+	u64 h;
+
+	if (left >= 32) {
+		for (; left >= 32; left -= 32)
+			for (i = 0; i < 4; i++, p += 8)
+				v[i] = lane(v[i], le(p, 8));
+		h = rotl(v[0], 1) + rotl(v[1], 7) + rotl(v[2], 12) +
+		    rotl(v[3], 18);
+		for (i = 0; i < 4; i++)
+			h = (h ^ lane(0, v[i])) * P1 + P4;
+	} else {
+		h = seed + P5;
+	}
+	h += len;
+	for (; left >= 8; left -= 8, p += 8)
+		h = rotl(h ^ lane(0, le(p, 8)), 27) * P1 + P4;
+	for (; left >= 4; left -= 4, p += 4)
+		h = rotl(h ^ le(p, 4) * P1, 23) * P2 + P3;
+	for (; left; left--, p++)
+		h = rotl(h ^ *p * P5, 11) * P1;
+	h = (h ^ h >> 33) * P2;
+	h = (h ^ h >> 29) * P3;
+	return h ^ h >> 32;
+}
+
+static const char payload[] = "This is what I heard you say.";
+
+/* One frame of each opcode, every field that it may use in use. */
+static inline struct oae_frame sample(u8 opcode)
+{
+	struct oae_frame f = {
+		.opcode = opcode,
+		.vc = 0x5a,
+		.src_ltag = 0x11223344,
+		.dst_ltag = 0x55667788,
+		.tx = 0xfffffffe,
+		.rx = 0x01020304,
+		.seq = 0xffffffff,
+	};
+
+	switch (opcode) {
+	case OAE_SYNC:
+	case OAE_SYNC_ACK:
+	case OAE_SYNC_CHK:
+		f.flags = OAE_F_HELD;
+		f.sync.inc = 0x1020304050607080ULL;
+		f.sync.peer_inc = 0x90a0b0c0d0e0f001ULL;
+		f.sync.caps = 0xcafe0001;
+		f.sync.max_len = 0x00010000;
+		f.sync.start = 0xfffffff0;
+		f.sync.mtu = 1500;
+		break;
+	case OAE_CLOSE:
+		f.reason = OAE_R_POLICY;
+		break;
+	case OAE_OFFER:
+		f.flags = OAE_F_EXPRESS | OAE_F_LAST | OAE_F_RESUME;
+		f.attempt = 0xfe;
+		f.kind = OAE_MESSAGE;
+		f.slice = 63;
+		f.length = sizeof(payload);
+		f.payload_hash = oae_slice_hash(payload, sizeof(payload), 63);
+		break;
+	case OAE_REFLECT:
+		f.attempt = 7;
+		f.reflect.digest = 0x0123456789abcdefULL;
+		f.reflect.first = 0xfedcba9876543210ULL;
+		break;
+	case OAE_COMMIT:
+		f.flags = OAE_F_WANT_DONE;
+		break;
+	case OAE_REFUSE:
+		f.attempt = 9;
+		f.reason = OAE_R_GAP;
+		f.gap_map = 0x8000000000000001ULL;
+		break;
+	case OAE_REVERSE:
+		f.attempt = 10;
+		break;
+	}
+	return f;
+}
+
+static inline struct wire build(const struct oae_frame *f)
+{
+	struct wire w;
+
+	memset(&w, 0xee, sizeof(w));
+	w.len = oae_frame_build(f, w.b);
+	if (f->opcode == OAE_OFFER) {
+		memcpy(w.b + w.len, payload, f->length);
+		w.len += f->length;
+	}
+	return w;
+}
+
+static inline enum oae_bad parse(struct oae_frame *f, const struct wire *w)
+{
+	return oae_frame_parse(f, w->b, w->len, w->len);
+}
+
+/* What a receiver does: parse, hash, verify. */
+static inline enum oae_bad receive(struct oae_frame *f, const struct wire *w)
+{
+	enum oae_bad bad = parse(f, w);
+
+	if (bad)
+		return bad;
+	return oae_frame_verify(f, w->b, oae_slice_hash(w->b + f->hdr_len,
+							f->length, f->slice));
+}
+
+/* The digest made right again after a field was changed by hand. */
+static inline void sign(struct wire *w)
+{
+	size_t hdr = (w->b[0] & 15) * 4;
+	u16 slice = get_unaligned_be16(w->b + OAE_OFF_SLICE);
+	u16 len = get_unaligned_be16(w->b + OAE_OFF_LENGTH);
+
+	put_unaligned_be64(0, w->b + OAE_OFF_DIGEST);
+	put_unaligned_be64(spec_xxh64(w->b, hdr,
+				      spec_xxh64(w->b + hdr, len, slice)),
+			   w->b + OAE_OFF_DIGEST);
+}
+
+#endif /* OAE_FRAME_UTIL_H */

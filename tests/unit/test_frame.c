@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Frames: what is built is read back, and is what DESIGN section 3 says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+#include "frame_util.h"
+
+static void test_spec_hash(void **state)
+{
+	u8 data[300];
+	unsigned int i;
+
+	(void)state;
+	/* Known answers, from the xxHash specification's test vectors. */
+	assert_true(spec_xxh64("", 0, 0) == 0xef46db3751d8e999ULL);
+	assert_true(spec_xxh64("abc", 3, 0) == 0x44bc2cf5ad770999ULL);
+	for (i = 0; i < sizeof(data); i++) {
+		data[i] = i * 7 + 1;
+		assert_true(spec_xxh64(data, i, i * P1) ==
+			    oae_xxh64(data, i, i * P1));
+	}
+}
+
+static void test_round_trip(void **state)
+{
+	struct oae_frame in, out;
+	struct wire w;
+	u8 op;
+
+	(void)state;
+	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
+		in = sample(op);
+		w = build(&in);
+		memset(&out, 0x55, sizeof(out));
+		assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
+
+		assert_int_equal(out.opcode, in.opcode);
+		assert_int_equal(out.vc, in.vc);
+		assert_int_equal(out.flags, in.flags);
+		assert_int_equal(out.attempt, in.attempt);
+		assert_int_equal(out.kind, in.kind);
+		assert_int_equal(out.hdr_len, OAE_HDR_LEN);
+		assert_int_equal(out.slice, in.slice);
+		assert_int_equal(out.reason, in.reason);
+		assert_int_equal(out.src_ltag, in.src_ltag);
+		assert_int_equal(out.dst_ltag, in.dst_ltag);
+		assert_int_equal(out.tx, in.tx);
+		assert_int_equal(out.rx, in.rx);
+		assert_int_equal(out.seq, in.seq);
+		assert_int_equal(out.length, w.len - OAE_HDR_LEN);
+
+		switch (op) {
+		case OAE_SYNC:
+		case OAE_SYNC_ACK:
+		case OAE_SYNC_CHK:
+			assert_true(out.sync.inc == in.sync.inc);
+			assert_true(out.sync.peer_inc == in.sync.peer_inc);
+			assert_int_equal(out.sync.caps, in.sync.caps);
+			assert_int_equal(out.sync.max_len, in.sync.max_len);
+			assert_int_equal(out.sync.start, in.sync.start);
+			assert_int_equal(out.sync.mtu, in.sync.mtu);
+			break;
+		case OAE_OFFER:
+			assert_true(out.payload_hash == in.payload_hash);
+			break;
+		case OAE_REFLECT:
+			assert_true(out.reflect.digest == in.reflect.digest);
+			assert_true(out.reflect.first == in.reflect.first);
+			break;
+		case OAE_REFUSE:
+			assert_true(out.gap_map == in.gap_map);
+			break;
+		}
+	}
+}
+
+/* Each bit of each number is carried: one after the other is set alone. */
+static void test_every_bit(void **state)
+{
+	struct oae_frame f, out;
+	struct wire w;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 32; i++) {
+		f = sample(OAE_COMMIT);
+		f.src_ltag = 1U << i;
+		f.dst_ltag = 1U << (i + 1) % 32;
+		f.tx = 1U << (i + 2) % 32;
+		f.rx = 1U << (i + 3) % 32;
+		f.seq = 1U << (i + 4) % 32;
+		f.vc = 1U << i % 8;
+		w = build(&f);
+		assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
+		assert_int_equal(out.src_ltag, f.src_ltag);
+		assert_int_equal(out.dst_ltag, f.dst_ltag);
+		assert_int_equal(out.tx, f.tx);
+		assert_int_equal(out.rx, f.rx);
+		assert_int_equal(out.seq, f.seq);
+		assert_int_equal(out.vc, f.vc);
+	}
+}
+
+/* The wire may not change unnoticed: one frame of each opcode, byte by byte. */
+static const char *const golden[OAE_OPCODE_END] = {
+	[OAE_SYNC] =
+		"1a015a10002000001122334455667788"
+		"fffffffe01020304ffffffff00000000"
+		"64753623c71c69b3"
+		"102030405060708090a0b0c0d0e0f001"
+		"cafe000100010000fffffff005dc0000",
+	[OAE_SYNC_ACK] =
+		"1a025a10002000001122334455667788"
+		"fffffffe01020304ffffffff00000000"
+		"6956943c3d4ce6b6"
+		"102030405060708090a0b0c0d0e0f001"
+		"cafe000100010000fffffff005dc0000",
+	[OAE_SYNC_CHK] =
+		"1a035a10002000001122334455667788"
+		"fffffffe01020304ffffffff00000000"
+		"6066343e5f14ec11"
+		"102030405060708090a0b0c0d0e0f001"
+		"cafe000100010000fffffff005dc0000",
+	[OAE_CLOSE] =
+		"1a045a00000000001122334455667788"
+		"fffffffe01020304ffffffff00000007"
+		"d28b772ac7777ec3",
+	[OAE_CLOSE_ACK] =
+		"1a055a00000000001122334455667788"
+		"fffffffe01020304ffffffff00000000"
+		"2e9d064248b18610",
+	[OAE_OFFER] =
+		"1a065a07001e003f1122334455667788"
+		"fffffffe01020304fffffffffe000000"
+		"d9da267594401308"
+		"54686973206973207768617420492068"
+		"6561726420796f75207361792e00",
+	[OAE_REFLECT] =
+		"1a075a00001000001122334455667788"
+		"fffffffe01020304ffffffff07000000"
+		"941bcacfebddfb9d"
+		"0123456789abcdeffedcba9876543210",
+	[OAE_COMMIT] =
+		"1a085a08000000001122334455667788"
+		"fffffffe01020304ffffffff00000000"
+		"5d29d30bb43f52e5",
+	[OAE_REFUSE] =
+		"1a095a00000800001122334455667788"
+		"fffffffe01020304ffffffff09000002"
+		"add0b9457a5564ea"
+		"8000000000000001",
+	[OAE_READY] =
+		"1a0a5a00000000001122334455667788"
+		"fffffffe01020304ffffffff00000000"
+		"4f12c4836e26d364",
+	[OAE_REVERSE] =
+		"1a0b5a00000000001122334455667788"
+		"fffffffe01020304ffffffff0a000000"
+		"caed9ed66a3f057a",
+	[OAE_DONE] =
+		"1a0c5a00000000001122334455667788"
+		"fffffffe01020304ffffffff00000000"
+		"e437f9b36072598e",
+	[OAE_HELLO] =
+		"1a0d5a00000000001122334455667788"
+		"fffffffe01020304ffffffff00000000"
+		"f5b8b0015edf6c28",
+	[OAE_NOLINK] =
+		"1a0e5a00000000001122334455667788"
+		"fffffffe01020304ffffffff00000000"
+		"1b66c805852bc540",
+};
+
+static void hex(const struct wire *w, char *out)
+{
+	size_t i;
+
+	for (i = 0; i < w->len; i++)
+		sprintf(out + 2 * i, "%02x", w->b[i]);
+}
+
+static void test_golden(void **state)
+{
+	char text[2 * BUF + 1];
+	struct oae_frame f;
+	struct wire w;
+	u8 op;
+
+	(void)state;
+	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
+		f = sample(op);
+		w = build(&f);
+		hex(&w, text);
+		assert_string_equal(text, golden[op]);
+	}
+}
+
+/* Digests by the words of DESIGN section 3, with the hash from above. */
+static void test_digest_definition(void **state)
+{
+	struct oae_frame f, out;
+	struct wire w, copy;
+	u8 op;
+
+	(void)state;
+	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
+		f = sample(op);
+		w = build(&f);
+		copy = w;
+		sign(&copy);
+		assert_memory_equal(w.b, copy.b, w.len);
+	}
+	/* The payload's hash is seeded with the slice: none fits elsewhere. */
+	f = sample(OAE_OFFER);
+	w = build(&f);
+	assert_int_equal(parse(&out, &w), OAE_BAD_NONE);
+	assert_int_equal(oae_frame_verify(&out, w.b,
+					  oae_slice_hash(payload,
+							 sizeof(payload), 62)),
+			 OAE_BAD_DIGEST);
+}
+
+static void test_whole_digest(void **state)
+{
+	u64 hash[OAE_MAX_SLICES];
+	u8 be[sizeof(hash)];
+	unsigned int i, j;
+
+	(void)state;
+	for (i = 0; i < OAE_MAX_SLICES; i++) {
+		hash[i] = oae_slice_hash(payload, sizeof(payload), i);
+		assert_true(hash[i] == spec_xxh64(payload, sizeof(payload), i));
+		for (j = 0; j < 8; j++)
+			be[8 * i + j] = hash[i] >> (56 - 8 * j);
+		assert_true(oae_whole_digest(hash, i + 1) ==
+			    spec_xxh64(be, 8 * (i + 1), 0));
+	}
+	assert_true(oae_slice_hash("", 0, 0) == 0xef46db3751d8e999ULL);
+}
+
+static void test_first_bytes(void **state)
+{
+	(void)state;
+	assert_true(oae_first_bytes("abcdefghi", 9) == 0x6162636465666768ULL);
+	assert_true(oae_first_bytes("abcdefghi", 8) == 0x6162636465666768ULL);
+	assert_true(oae_first_bytes("abcdefghi", 3) == 0x6162630000000000ULL);
+	assert_true(oae_first_bytes("", 0) == 0);
+}
+
+/* OFFER of slice 0: parse has the first bytes, also of a short one. */
+static void test_offer_first(void **state)
+{
+	struct oae_frame f, out;
+	struct wire w;
+	unsigned int len;
+
+	(void)state;
+	for (len = 0; len < sizeof(payload); len++) {
+		f = sample(OAE_OFFER);
+		f.slice = 0;
+		f.length = len;
+		f.payload_hash = oae_slice_hash(payload, len, 0);
+		w = build(&f);
+		assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
+		assert_true(out.first == oae_first_bytes(payload, len));
+	}
+}
+
+/* An OFFER's payload need not be readable: only the header is. */
+static void test_offer_paged(void **state)
+{
+	struct oae_frame f, out;
+	struct wire w;
+
+	(void)state;
+	f = sample(OAE_OFFER);
+	w = build(&f);
+	assert_int_equal(oae_frame_parse(&out, w.b, OAE_HDR_LEN, w.len),
+			 OAE_BAD_NONE);
+	assert_int_equal(out.length, sizeof(payload));
+}
+
+static void test_via(void **state)
+{
+	struct oae_frame f, out;
+	struct wire w;
+	u8 op;
+
+	(void)state;
+	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
+		f = sample(op);
+		f.flags |= OAE_F_VIA;
+		memcpy(f.via, "\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02",
+		       OAE_VIA_LEN);
+		w = build(&f);
+		assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
+		assert_int_equal(out.hdr_len, OAE_HDR_LEN + OAE_VIA_LEN);
+		assert_memory_equal(out.via, f.via, OAE_VIA_LEN);
+		assert_memory_equal(w.b + OAE_OFF_VIA_DST, f.via, OAE_VIA_LEN);
+
+		/* The addresses are under the digest. */
+		w.b[OAE_OFF_VIA_SRC] ^= 1;
+		assert_int_equal(receive(&out, &w), OAE_BAD_DIGEST);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_spec_hash),
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_every_bit),
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_digest_definition),
+		cmocka_unit_test(test_whole_digest),
+		cmocka_unit_test(test_first_bytes),
+		cmocka_unit_test(test_offer_first),
+		cmocka_unit_test(test_offer_paged),
+		cmocka_unit_test(test_via),
+	};
+
+	return cmocka_run_group_tests_name("frames", tests, NULL, NULL);
+}

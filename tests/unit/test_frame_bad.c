@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Frames that must be dropped: each cause of DESIGN section 3, each boundary. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+#include "frame_util.h"
+
+static void test_short(void **state)
+{
+	struct oae_frame f, out;
+	struct wire w;
+	size_t whole;
+	u8 op;
+
+	(void)state;
+	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
+		f = sample(op);
+		w = build(&f);
+		whole = w.len;
+		for (w.len = 0; w.len < whole; w.len++)
+			assert_int_equal(parse(&out, &w), OAE_BAD_SHORT);
+	}
+	/* All there, but too little of it in one piece to be read. */
+	f = sample(OAE_SYNC);
+	w = build(&f);
+	assert_int_equal(oae_frame_parse(&out, w.b, w.len - 1, w.len),
+			 OAE_BAD_SHORT);
+	assert_int_equal(oae_frame_parse(&out, w.b, w.len, w.len - 1),
+			 OAE_BAD_SHORT);
+}
+
+static void test_padding(void **state)
+{
+	struct oae_frame f, out;
+	struct wire w;
+	size_t whole;
+
+	(void)state;
+	/* Up to the least an Ethernet frame carries: whatever is in it. */
+	f = sample(OAE_DONE);
+	w = build(&f);
+	assert_int_equal(w.len, OAE_HDR_LEN);
+	for (; w.len <= OAE_MIN_PADDED; w.len++)
+		assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
+	for (; w.len < 100; w.len++)
+		assert_int_equal(receive(&out, &w), OAE_BAD_LONG);
+
+	/* A frame that needs none may have none. */
+	f = sample(OAE_SYNC);
+	w = build(&f);
+	whole = w.len;
+	for (w.len = whole + 1; w.len < whole + 20; w.len++)
+		assert_int_equal(receive(&out, &w), OAE_BAD_LONG);
+}
+
+static void test_version(void **state)
+{
+	struct oae_frame f, out;
+	struct wire w;
+	unsigned int v;
+
+	(void)state;
+	for (v = 0; v < 16; v++) {
+		f = sample(OAE_DONE);
+		w = build(&f);
+		w.b[0] = v << 4 | 10;
+		sign(&w);
+		assert_int_equal(receive(&out, &w), v == OAE_VERSION ?
+				 OAE_BAD_NONE : OAE_BAD_VERSION);
+	}
+}
+
+static void test_hlen(void **state)
+{
+	struct oae_frame f, out;
+	struct wire w;
+	unsigned int n;
+
+	(void)state;
+	for (n = 0; n < 16; n++) {
+		f = sample(OAE_OFFER);
+		w = build(&f);
+		w.b[0] = OAE_VERSION << 4 | n;
+		sign(&w);
+		assert_int_equal(receive(&out, &w),
+				 n == 10 ? OAE_BAD_NONE : OAE_BAD_HLEN);
+		/* With VIA it is three words more, and nothing else. */
+		f.flags |= OAE_F_VIA;
+		w = build(&f);
+		w.b[0] = OAE_VERSION << 4 | n;
+		sign(&w);
+		assert_int_equal(receive(&out, &w),
+				 n == 13 ? OAE_BAD_NONE : OAE_BAD_HLEN);
+	}
+}
+
+static void test_opcode(void **state)
+{
+	struct oae_frame f, out;
+	struct wire w;
+	unsigned int op;
+
+	(void)state;
+	for (op = 0; op < 256; op++) {
+		if (op && op < OAE_OPCODE_END) {
+			assert_string_not_equal(oae_opcode_name(op), "?");
+			continue;
+		}
+		assert_string_equal(oae_opcode_name(op), "?");
+		f = sample(OAE_DONE);
+		w = build(&f);
+		w.b[OAE_OFF_OPCODE] = op;
+		sign(&w);
+		assert_int_equal(receive(&out, &w), OAE_BAD_OPCODE);
+	}
+}
+
+static void test_flags(void **state)
+{
+	struct oae_frame f, out;
+	struct wire w;
+
+	(void)state;
+	f = sample(OAE_DONE);
+	f.flags = OAE_F_ALL & ~OAE_F_VIA & ~OAE_F_AUTH;
+	w = build(&f);
+	assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
+	assert_int_equal(out.flags, f.flags);
+
+	w.b[OAE_OFF_FLAGS] |= 0x80;
+	sign(&w);
+	assert_int_equal(receive(&out, &w), OAE_BAD_FLAGS);
+}
+
+/* A keyed digest, and there is no key: not to be taken for a plain one. */
+static void test_auth(void **state)
+{
+	struct oae_frame f, out;
+	struct wire w;
+
+	(void)state;
+	f = sample(OAE_DONE);
+	f.flags = OAE_F_AUTH;
+	w = build(&f);
+	assert_int_equal(receive(&out, &w), OAE_BAD_AUTH);
+}
+
+/* One bit of one byte, any: such a frame is never taken. */
+static void test_flip_every_bit(void **state)
+{
+	struct oae_frame f, out;
+	struct wire w;
+	unsigned int bit;
+	size_t at;
+	u8 op;
+
+	(void)state;
+	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
+		f = sample(op);
+		w = build(&f);
+		for (at = 0; at < w.len; at++) {
+			for (bit = 0; bit < 8; bit++) {
+				w.b[at] ^= 1 << bit;
+				assert_int_not_equal(receive(&out, &w),
+						     OAE_BAD_NONE);
+				w.b[at] ^= 1 << bit;
+			}
+		}
+		/* Of the digest and the payload: by the digest alone. */
+		for (at = OAE_OFF_DIGEST; at < w.len; at++) {
+			w.b[at] ^= 0x10;
+			assert_int_equal(receive(&out, &w), OAE_BAD_DIGEST);
+			w.b[at] ^= 0x10;
+		}
+		assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
+	}
+}
+
+/* Fields out of their range, the digest being right. */
+static void test_field(void **state)
+{
+	static const struct {
+		u8 opcode;
+		u8 off;
+		u8 bytes;
+		u32 value;
+		enum oae_bad bad;
+	} cases[] = {
+		/* length: what the opcode says, or what is there */
+		{ OAE_SYNC, OAE_OFF_LENGTH, 2, 31, OAE_BAD_LONG },
+		{ OAE_SYNC, OAE_OFF_LENGTH, 2, 33, OAE_BAD_SHORT },
+		{ OAE_OFFER, OAE_OFF_LENGTH, 2, 0xffff, OAE_BAD_SHORT },
+		{ OAE_OFFER, OAE_OFF_LENGTH, 2, 10, OAE_BAD_LONG },
+		{ OAE_REFUSE, OAE_OFF_LENGTH, 2, 5, OAE_BAD_LONG },
+		{ OAE_REFLECT, OAE_OFF_LENGTH, 2, 8, OAE_BAD_LONG },
+		{ OAE_DONE, OAE_OFF_LENGTH, 2, 1, OAE_BAD_SHORT },
+		/* slice: an OFFER's, below 64 */
+		{ OAE_OFFER, OAE_OFF_SLICE, 2, 0, OAE_BAD_NONE },
+		{ OAE_OFFER, OAE_OFF_SLICE, 2, 63, OAE_BAD_NONE },
+		{ OAE_OFFER, OAE_OFF_SLICE, 2, 64, OAE_BAD_FIELD },
+		{ OAE_OFFER, OAE_OFF_SLICE, 2, 0xffff, OAE_BAD_FIELD },
+		{ OAE_REFLECT, OAE_OFF_SLICE, 2, 1, OAE_BAD_FIELD },
+		{ OAE_SYNC, OAE_OFF_SLICE, 2, 1, OAE_BAD_FIELD },
+		/* ltags: the sender of a SYNC_* has one */
+		{ OAE_SYNC, OAE_OFF_SRC_LTAG, 4, 0, OAE_BAD_FIELD },
+		{ OAE_SYNC_ACK, OAE_OFF_SRC_LTAG, 4, 0, OAE_BAD_FIELD },
+		{ OAE_SYNC_CHK, OAE_OFF_SRC_LTAG, 4, 0, OAE_BAD_FIELD },
+		{ OAE_SYNC, OAE_OFF_DST_LTAG, 4, 0, OAE_BAD_NONE },
+		{ OAE_NOLINK, OAE_OFF_SRC_LTAG, 4, 0, OAE_BAD_NONE },
+		/* attempts count from 1 */
+		{ OAE_OFFER, OAE_OFF_ATTEMPT, 1, 0, OAE_BAD_FIELD },
+		{ OAE_REFLECT, OAE_OFF_ATTEMPT, 1, 0, OAE_BAD_FIELD },
+		{ OAE_REFUSE, OAE_OFF_ATTEMPT, 1, 0, OAE_BAD_FIELD },
+		{ OAE_REVERSE, OAE_OFF_ATTEMPT, 1, 0, OAE_BAD_FIELD },
+		{ OAE_OFFER, OAE_OFF_ATTEMPT, 1, 255, OAE_BAD_NONE },
+		/* kinds */
+		{ OAE_OFFER, OAE_OFF_KIND, 1, OAE_VERB, OAE_BAD_NONE },
+		{ OAE_OFFER, OAE_OFF_KIND, 1, 3, OAE_BAD_FIELD },
+		{ OAE_COMMIT, OAE_OFF_KIND, 1, 255, OAE_BAD_FIELD },
+		/* reasons */
+		{ OAE_REFUSE, OAE_OFF_REASON, 2, OAE_R_NONE, OAE_BAD_FIELD },
+		{ OAE_REFUSE, OAE_OFF_REASON, 2, OAE_R_BUSY, OAE_BAD_FIELD },
+		{ OAE_REFUSE, OAE_OFF_REASON, 2, OAE_R_POLICY, OAE_BAD_FIELD },
+		{ OAE_REFUSE, OAE_OFF_REASON, 2, 9, OAE_BAD_FIELD },
+		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_R_NONE, OAE_BAD_NONE },
+		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_R_FULL, OAE_BAD_NONE },
+		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_R_BUSY, OAE_BAD_FIELD },
+		{ OAE_CLOSE, OAE_OFF_REASON, 2, 0xffff, OAE_BAD_FIELD },
+	};
+	struct oae_frame f, out;
+	struct wire w;
+	size_t i;
+	u8 *p;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		f = sample(cases[i].opcode);
+		w = build(&f);
+		p = w.b + cases[i].off;
+		if (cases[i].bytes == 1)
+			*p = cases[i].value;
+		else if (cases[i].bytes == 2)
+			put_unaligned_be16(cases[i].value, p);
+		else
+			put_unaligned_be32(cases[i].value, p);
+		if (parse(&out, &w) != cases[i].bad)
+			fail_msg("case %zu: %s, offset %u = %u: %d, not %d", i,
+				 oae_opcode_name(cases[i].opcode),
+				 cases[i].off, cases[i].value,
+				 parse(&out, &w), cases[i].bad);
+		if (cases[i].bad == OAE_BAD_NONE) {
+			sign(&w);
+			assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
+		}
+	}
+}
+
+/* Bodies whose length agrees with the header, but not with the opcode. */
+static void test_body_length(void **state)
+{
+	static const struct {
+		u8 opcode;
+		u16 reason;
+		u8 kind;
+		u16 len;
+		enum oae_bad bad;
+	} cases[] = {
+		{ OAE_SYNC, 0, 0, 31, OAE_BAD_FIELD },
+		{ OAE_SYNC, 0, 0, 33, OAE_BAD_FIELD },
+		{ OAE_SYNC_ACK, 0, 0, 0, OAE_BAD_FIELD },
+		{ OAE_SYNC_CHK, 0, 0, 100, OAE_BAD_FIELD },
+		{ OAE_OFFER, 0, 0, 0, OAE_BAD_NONE },
+		{ OAE_OFFER, 0, 0, 1000, OAE_BAD_NONE },
+		{ OAE_REFLECT, 0, OAE_MESSAGE, 15, OAE_BAD_FIELD },
+		{ OAE_REFLECT, 0, OAE_MESSAGE, 17, OAE_BAD_FIELD },
+		{ OAE_REFLECT, 0, OAE_SWAP, 15, OAE_BAD_FIELD },
+		{ OAE_REFLECT, 0, OAE_SWAP, 116, OAE_BAD_NONE },
+		{ OAE_REFLECT, 0, OAE_VERB, 24, OAE_BAD_NONE },
+		{ OAE_REFUSE, OAE_R_GAP, 0, 0, OAE_BAD_FIELD },
+		{ OAE_REFUSE, OAE_R_GAP, 0, 9, OAE_BAD_FIELD },
+		{ OAE_REFUSE, OAE_R_BUSY, 0, 8, OAE_BAD_FIELD },
+		{ OAE_REFUSE, OAE_R_BUSY, 0, 0, OAE_BAD_NONE },
+		{ OAE_CLOSE, 0, 0, 8, OAE_BAD_FIELD },
+		{ OAE_CLOSE_ACK, 0, 0, 8, OAE_BAD_FIELD },
+		{ OAE_COMMIT, 0, 0, 8, OAE_BAD_FIELD },
+		{ OAE_READY, 0, 0, 8, OAE_BAD_FIELD },
+		{ OAE_REVERSE, 0, 0, 8, OAE_BAD_FIELD },
+		{ OAE_DONE, 0, 0, 8, OAE_BAD_FIELD },
+		{ OAE_NOLINK, 0, 0, 8, OAE_BAD_FIELD },
+		{ OAE_HELLO, 0, 0, 8, OAE_BAD_NONE },
+	};
+	struct oae_frame f, out;
+	struct wire w;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		f = sample(cases[i].opcode);
+		w = build(&f);
+		w.b[OAE_OFF_KIND] = cases[i].kind;
+		put_unaligned_be16(cases[i].reason, w.b + OAE_OFF_REASON);
+		put_unaligned_be16(cases[i].len, w.b + OAE_OFF_LENGTH);
+		w.len = OAE_HDR_LEN + cases[i].len;
+		sign(&w);
+		if (receive(&out, &w) != cases[i].bad)
+			fail_msg("case %zu: %s with %u bytes: %d, not %d", i,
+				 oae_opcode_name(cases[i].opcode),
+				 cases[i].len, receive(&out, &w),
+				 cases[i].bad);
+	}
+}
+
+/* Nothing that comes in is read beyond its end, whatever it says (ASan). */
+static void test_any_bytes(void **state)
+{
+	struct oae_frame f;
+	u64 rng = 1;
+	unsigned int i;
+	size_t len, j;
+
+	(void)state;
+	for (i = 0; i < 100000; i++) {
+		len = i % (OAE_PARSE_MAX + 1);
+		u8 buf[len + 1];
+
+		for (j = 0; j < len; j++) {
+			rng = rng * 6364136223846793005ULL + 1442695040888963407ULL;
+			buf[j] = rng >> 33;
+		}
+		/* Often a good beginning, else few get far. */
+		if (len > 4) {
+			buf[0] = i & 1 ? 0x1a : i & 2 ? 0x1d : buf[0];
+			buf[1] = i & 4 ? buf[1] & 15 : buf[1];
+			buf[3] = i & 8 ? buf[3] & 0x3f : buf[3];
+			buf[4] = i & 16 ? 0 : buf[4];
+		}
+		if (!oae_frame_parse(&f, buf, len, len + i % 3 * 100))
+			assert_int_equal(oae_frame_verify(&f, buf, i),
+					 f.flags & OAE_F_AUTH ? OAE_BAD_AUTH :
+								OAE_BAD_DIGEST);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_short),
+		cmocka_unit_test(test_padding),
+		cmocka_unit_test(test_version),
+		cmocka_unit_test(test_hlen),
+		cmocka_unit_test(test_opcode),
+		cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_auth),
+		cmocka_unit_test(test_flip_every_bit),
+		cmocka_unit_test(test_field),
+		cmocka_unit_test(test_body_length),
+		cmocka_unit_test(test_any_bytes),
+	};
+
+	return cmocka_run_group_tests_name("malformed frames", tests, NULL, NULL);
+}
