@@ -134,7 +134,8 @@ u64 oae_link_stall(const struct oae_link *l)
 
 	if (t < l->cfg->stall_min)
 		t = l->cfg->stall_min;
-	t <<= l->backoff;
+	/* The first failure in a row is a lost frame, no more. */
+	t <<= l->backoff > 1 ? l->backoff - 1 : 0;
 	return t < max ? t : max;
 }
 
@@ -439,7 +440,7 @@ static void rcv_turned_away(struct oae_link *l, const struct oae_frame *f,
 static void rcv_data(struct oae_link *l, const struct oae_frame *f, bool room,
 		     u64 now, struct oae_actions *a)
 {
-	if (l->state != OAE_OPEN) {
+	if (l->state != OAE_OPEN && !oae_resolve_by_data(l, f, now, a)) {
 		if (f->opcode == OAE_CLOSE)
 			rcv_turned_away(l, f, a);
 		else

@@ -179,7 +179,7 @@ struct oae_send {
 };
 
 #define OAE_MAX_OPS	24
-#define OAE_MAX_SENDS	5
+#define OAE_MAX_SENDS	6
 
 /* What an event leads to. Set both counts to 0 before the event. */
 struct oae_actions {
@@ -216,6 +216,12 @@ struct oae_link {
 	const struct oae_link_cfg *cfg;
 	u64 inc;		/* own incarnation */
 	u64 peer_inc;		/* the peer's, 0 unknown */
+	struct {		/* what came with peer_ltag */
+		u64 inc;
+		u32 max_len;
+		u32 start;
+		u16 mtu;
+	} heard;
 	u32 ltag;
 	u32 peer_ltag;
 	u32 tx;			/* last committed */

@@ -86,6 +86,8 @@ void oae_rcv_sync_chk(struct oae_link *l, const struct oae_frame *f, u64 now,
 		      struct oae_actions *a);
 void oae_ask(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a);
+bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
+			 u64 now, struct oae_actions *a);
 bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 		      struct oae_actions *a);
 

@@ -93,6 +93,16 @@ void oae_freeze(struct oae_link *l, enum oae_note why, u64 now,
 	begin_sync(l, OAE_SYNC_SENT, now, a);
 }
 
+/* The peer's ltag, and what it said of itself along with it. */
+static void learn(struct oae_link *l, const struct oae_frame *f)
+{
+	l->peer_ltag = f->src_ltag;
+	l->heard.inc = f->sync.inc;
+	l->heard.max_len = f->sync.max_len;
+	l->heard.start = f->sync.start;
+	l->heard.mtu = f->sync.mtu;
+}
+
 /**
  * oae_link_open() - begin to open a link
  * @l: the link, CLOSED
@@ -124,7 +134,7 @@ void oae_link_accept(struct oae_link *l, const struct oae_frame *sync, u64 now,
 	if (l->state != OAE_CLOSED)
 		return;
 	draw_inc(l);
-	l->peer_ltag = sync->src_ltag;
+	learn(l, sync);
 	begin_sync(l, OAE_SYNC_RECD, now, a);
 	oae_finish(l, now, a);
 }
@@ -226,7 +236,7 @@ static void opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 		   struct oae_actions *a)
 {
 	oae_note(a, l->peer_mtu ? OAE_N_RESOLVED : OAE_N_OPENED);
-	l->peer_ltag = f->src_ltag;
+	learn(l, f);
 	l->peer_max_len = f->sync.max_len;
 	l->peer_mtu = f->sync.mtu < OAE_MIN_MTU ? OAE_MIN_MTU : f->sync.mtu;
 	l->state = OAE_OPEN;
@@ -259,7 +269,7 @@ static void resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 	in = oae_dist(l->rx, peer_tx);
 	out = oae_dist(l->tx, peer_rx);
 	if (!fits(l, in, out)) {
-		l->peer_ltag = f->src_ltag;
+		learn(l, f);
 		oae_broken(l, now, a);
 		return;
 	}
@@ -286,6 +296,45 @@ static void resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 		s->frame.seq = l->tx;
 		s->frame.flags |= OAE_F_WANT_DONE;
 	}
+}
+
+/**
+ * oae_resolve_by_data() - a data frame has overtaken the SYNC_ACK before it
+ * @l: the link, frozen
+ * @f: a data frame
+ * @now: ns
+ * @a: actions
+ *
+ * A peer that sends data naming both current ltags has resolved against a SYNC
+ * of mine; its counters cannot have moved since, for I am frozen. So the frame
+ * says all that the SYNC_ACK said, but for what the SYNC that told me its ltag
+ * had said already.
+ *
+ * Return: true if the link is open now.
+ */
+bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
+			 u64 now, struct oae_actions *a)
+{
+	struct oae_frame ack = {
+		.opcode = OAE_SYNC_ACK,
+		.src_ltag = f->src_ltag,
+		.tx = f->tx,
+		.rx = f->rx,
+	};
+
+	/* Of what opens a run, only these; others are said by strangers too. */
+	if (f->opcode != OAE_OFFER && f->opcode != OAE_COMMIT)
+		return false;
+	if (f->dst_ltag != l->ltag || f->src_ltag != l->peer_ltag ||
+	    !l->heard.inc)
+		return false;
+	ack.sync.inc = l->heard.inc;
+	ack.sync.peer_inc = l->inc;
+	ack.sync.max_len = l->heard.max_len;
+	ack.sync.start = l->heard.start;
+	ack.sync.mtu = l->heard.mtu;
+	resolve(l, &ack, now, a);
+	return l->state == OAE_OPEN;
 }
 
 /**
@@ -345,7 +394,7 @@ static void open_sync(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_send_sync(l, OAE_SYNC_ACK, f->src_ltag, a);
 	} else if (f->dst_ltag == l->ltag) {
 		/* The peer's run of this link has failed: so has mine. */
-		l->peer_ltag = f->src_ltag;
+		learn(l, f);
 		oae_freeze(l, OAE_N_PEER_FROZE, now, a);
 		l->state = OAE_SYNC_RECD;
 	} else {
@@ -369,7 +418,7 @@ void oae_rcv_sync(struct oae_link *l, const struct oae_frame *f, u64 now,
 	} else if (f->dst_ltag == l->ltag) {
 		resolve(l, f, now, a);
 	} else {
-		l->peer_ltag = f->src_ltag;
+		learn(l, f);
 		l->state = OAE_SYNC_RECD;
 		oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
 	}
@@ -414,7 +463,7 @@ void oae_rcv_sync_chk(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_note(a, OAE_N_STALE_SYNC);
 		return;
 	}
-	l->peer_ltag = f->src_ltag;
+	learn(l, f);
 	if (l->state == OAE_OPEN) {
 		oae_freeze(l, OAE_N_NOLINK, now, a);
 		return;

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What differs between kernel versions, each with the version and why. */
+#ifndef OAE_COMPAT_H
+#define OAE_COMPAT_H
+
+#include <linux/hrtimer.h>
+#include <linux/uio.h>
+#include <linux/version.h>
+
+/* 6.13: hrtimer_setup() takes the function too; hrtimer_init() went in 6.15 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*fn)(struct hrtimer *),
+				 clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = fn;
+}
+#endif
+
+/* 6.0: iov_iter_ubuf() needs no iovec beside it */
+static inline void oae_user_dest(struct iov_iter *iter, struct iovec *iov,
+				 void __user *buf, size_t len)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 0, 0)
+	iov->iov_base = buf;
+	iov->iov_len = len;
+	iov_iter_init(iter, READ, iov, 1, len);
+#else
+	iov_iter_ubuf(iter, READ, buf, len);
+#endif
+}
+
+#endif /* OAE_COMPAT_H */

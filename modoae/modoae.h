@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of the shell share: node, port, tag, message.
+ *
+ * Life times and locks (doc/architecture.md has the picture):
+ *   node   one network namespace; lives from pernet init to pernet exit.
+ *   port   a net device bound in a node; on node->ports, changed under RTNL
+ *	    only, freed after RCU; counted by its tags.
+ *   tag    one link; found under RCU in node->tags, counted by `ref`, its link
+ *	    and queues under tag->lock (a BH lock), freed after RCU.
+ *   msg    one transaction being sent; counted by `ref`.
+ * Lock order: kernel_param_lock, then RTNL, then node->reader, then tag->lock.
+ * Nothing is taken under tag->lock but wait queue heads.
+ */
+#ifndef MODOAE_H
+#define MODOAE_H
+
+#include <linux/bits.h>
+#include <linux/completion.h>
+#include <linux/hrtimer.h>
+#include <linux/if_ether.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/llist.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/percpu.h>
+#include <linux/rhashtable.h>
+#include <linux/seqlock.h>
+#include <linux/siphash.h>
+#include <linux/skbuff.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <net/net_namespace.h>
+
+#include "compat.h"
+#include "link.h"
+
+struct oae_node;
+struct oae_port;
+struct oae_tag;
+struct oae_msg;
+struct seq_file;
+
+/* stats.c: counters of a node. Causes of dropped frames are among them. */
+enum oae_stat {
+	OAE_S_RX_FRAMES,	/* frames that came in for a port */
+	OAE_S_RX_BYTES,
+	OAE_S_TX_FRAMES,
+	OAE_S_TX_BYTES,
+	OAE_S_TX_ERRORS,	/* frames the device would not take */
+	OAE_S_NO_MEMORY,	/* an allocation failed; the link heals */
+	OAE_S_FAULT_DROP,	/* dropped by drop_pct */
+	OAE_S_STEP_DROP,	/* dropped: the single-step queue was full */
+	OAE_S_NOT_MINE,		/* dropped: multicast, VIA, own address */
+	OAE_S_NO_TAG,		/* dropped: no tag, and nothing to answer */
+	OAE_S_STRANGER,		/* answered to a peer without a tag */
+	OAE_S_STRANGER_QUIET,	/* not answered: rate limit */
+	OAE_S_BAD_COOKIE,	/* SYNC naming a wrong or an old cookie */
+	OAE_S_NOT_ACCEPTED,	/* refused by the accept policy */
+	OAE_S_NO_ROOM_TAG,	/* refused: max_tags */
+	OAE_S_TAGS_MADE,
+	OAE_S_TAGS_GONE,
+	OAE_S_POSTED,		/* transactions taken from users */
+	OAE_S_COMMITTED,
+	OAE_S_REVERSED,
+	OAE_S_UNKNOWN,
+	OAE_S_DELIVERED,
+	OAE_S_DELIVERED_BYTES,
+	OAE_S_READ,		/* transactions taken by readers */
+	OAE_S_UNREAD_LOST,	/* delivered, never read, port or node gone */
+	OAE_S_BAD,		/* + enum oae_bad */
+	OAE_S_NOTE = OAE_S_BAD + OAE_BAD_END,	/* + enum oae_note */
+	OAE_STAT_END = OAE_S_NOTE + OAE_NOTE_END
+};
+
+struct oae_stats {
+	u64 v[OAE_STAT_END];
+};
+
+/**
+ * struct oae_knobs - what the parameters say, a copy a node
+ *
+ * Written by params.c under kernel_param_lock, read anywhere with READ_ONCE.
+ */
+struct oae_knobs {
+	unsigned int vci;
+	unsigned int tag_seq;	/* number of the first transaction */
+	unsigned int verbose;
+	unsigned int drop_pct;
+	unsigned int express;	/* noc_debug sends express */
+	unsigned int deadline_ms;	/* of a noc_debug write, 0 none */
+	unsigned int stall_min_us;
+	unsigned int stall_max_us;
+	unsigned int keepalive_ms;
+	unsigned int dead_ms;
+	unsigned int linger_ms;	/* how long unload waits for links to close */
+	unsigned int max_tags;
+	unsigned int max_len;	/* bytes of a transaction */
+	unsigned int sndq;	/* transactions queued a tag */
+	unsigned int rcvbuf;	/* bytes unread a tag */
+	unsigned int stranger_pps;	/* answers to strangers a second */
+	unsigned int accept;	/* enum oae_accept */
+};
+
+enum oae_accept { OAE_ACCEPT_ANY, OAE_ACCEPT_PEERS, OAE_ACCEPT_NONE };
+
+/* An address as typed: whole, or 24 bits under a port's own OUI. */
+struct oae_addr {
+	char dev[IFNAMSIZ];	/* "" any, the first port */
+	u8 mac[ETH_ALEN];
+	bool set;
+	bool low24;		/* only mac[3..5] count */
+};
+
+#define OAE_MAX_PEERS	64
+
+struct oae_event;		/* evlog.c */
+
+/**
+ * struct oae_node - the state of one network namespace
+ */
+struct oae_node {
+	struct net *net;
+	struct list_head list;		/* main.c: all nodes */
+	struct oae_knobs knobs;
+	struct oae_link_cfg cfg;	/* knobs in the core's units */
+	seqlock_t addr_lock;		/* target, peers, npeers */
+	struct oae_addr target;		/* read with oae_target_get() */
+	struct oae_addr peers[OAE_MAX_PEERS];
+	unsigned int npeers;
+	bool shut;			/* the knob `shutdown` */
+
+	struct list_head ports;		/* RTNL; RCU for readers */
+	struct rhashtable tags;
+	atomic_t ntags;
+	siphash_key_t cookie_key;
+	atomic64_t stranger_window;	/* admit.c: second and count */
+	struct oae_stats __percpu *stats;
+	struct oae_evlog *evlog;
+
+	/* Readers: tags that have something unread. */
+	struct llist_head ready;	/* pushed in softirq */
+	struct list_head reading;	/* the same in order, under reader */
+	struct sk_buff *unread;		/* rest of a transaction half read */
+	u32 unread_off;			/* bytes of its first slice taken */
+	struct mutex reader;
+	wait_queue_head_t read_wait;
+	wait_queue_head_t write_wait;	/* for room in a tag's queue */
+	wait_queue_head_t tags_wait;	/* a tag went away */
+
+	/* step.c: single-stepping. */
+	int step;			/* 0 run, else frames a step */
+	struct sk_buff_head step_q;
+};
+
+/**
+ * struct oae_port - a net device bound to the module in a node
+ *
+ * A reference keeps the port, not its device: a device that goes away cannot
+ * wait for whoever still looks at a dead tag. Use @dev, @pt and the step queue
+ * only under rcu_read_lock() (or with BH disabled) begun before it was seen
+ * that the port is not gone, its tag not dead: port.c waits for such readers
+ * before it lets go of the device.
+ */
+struct oae_port {
+	struct list_head list;		/* node->ports */
+	struct oae_node *node;
+	struct net_device *dev;
+	struct packet_type pt;
+	refcount_t ref;
+	unsigned int mtu;		/* of dev, READ_ONCE: also once gone */
+	bool removed;			/* no new tags; under RTNL */
+	bool gone;			/* no frames either; under RTNL */
+	bool up;			/* what its tags were told; under RTNL */
+	struct rcu_head rcu;
+};
+
+struct oae_tag_key {
+	struct oae_port *port;
+	u64 kid;			/* vc << 56 | peer MAC */
+};
+
+/**
+ * struct oae_tag - one link and what belongs to it
+ */
+struct oae_tag {
+	struct rhash_head hash;
+	struct oae_tag_key key;
+	struct oae_node *node;
+	refcount_t ref;
+	spinlock_t lock;		/* all below up to the next comment */
+	bool dead;			/* out of the table */
+	bool is_ready;			/* on node->ready or node->reading */
+	struct oae_link link;
+	struct hrtimer timer;
+	struct list_head sndq;		/* oae_msg, not yet posted */
+	unsigned int nsnd;
+	struct sk_buff *slot[OAE_MAX_SLICES];	/* slices of what is held */
+	struct sk_buff_head rcvq;	/* delivered; cb says where one begins */
+	unsigned int nrcv;		/* transactions in rcvq */
+	size_t rcv_bytes;
+	u64 born;			/* local_clock() */
+	u64 ncommitted, nreversed, nunknown, ndelivered;
+	/* not under the lock */
+	struct llist_node ready;	/* node->ready, if is_ready */
+	struct list_head reading;	/* node->reading, under node->reader */
+	struct rcu_head rcu;
+};
+
+/* A piece of a payload: all but the last are OAE_PIECE bytes long. */
+#define OAE_PIECE	PAGE_SIZE
+
+struct oae_piece {
+	struct page *page;
+	unsigned int off;
+	unsigned int len;
+};
+
+/**
+ * struct oae_msg - one transaction being sent
+ * @list: on tag->sndq until it is posted
+ * @ref: the writer's, the link's, and one a burst of slices being sent
+ * @post: what the link knows of it; post.handle is this message
+ * @hash: of each slice, room for the smallest slices allowed
+ * @done: completed with the outcome
+ * @complete: called instead of completing @done, softirq, no lock held
+ * @private: for @complete
+ * @outcome: enum oae_outcome, valid once done
+ * @err: positive errno, valid once done
+ * @t_offer: local_clock() when first offered
+ * @t_end: local_clock() when the outcome was known
+ * @npieces: how many
+ * @piece: the payload
+ */
+struct oae_msg {
+	struct list_head list;
+	refcount_t ref;
+	struct oae_post post;
+	u64 *hash;
+	struct completion done;
+	void (*complete)(struct oae_msg *msg);
+	void *private;
+	u8 outcome;
+	int err;
+	u64 t_offer;
+	u64 t_end;
+	unsigned int npieces;
+	struct oae_piece piece[];
+};
+
+/* What one skb of tag->rcvq carries besides its slice. */
+struct oae_rcv_cb {
+	u32 nslices;		/* first slice: how many; others 0 */
+	u32 len;		/* first slice: bytes of the transaction */
+};
+
+#define OAE_RCV_CB(skb)	((struct oae_rcv_cb *)(skb)->cb)
+
+/* main.c */
+extern unsigned int oae_net_id;
+struct oae_node *oae_node(struct net *net);
+struct oae_node *oae_node_current(void);
+void oae_node_close(struct oae_node *node);
+
+/* stats.c */
+static inline void oae_count_n(struct oae_node *node, unsigned int stat, u64 n)
+{
+	this_cpu_add(node->stats->v[stat], n);
+}
+
+static inline void oae_count(struct oae_node *node, unsigned int stat)
+{
+	oae_count_n(node, stat, 1);
+}
+
+u64 oae_stat_read(const struct oae_node *node, unsigned int stat);
+const char *oae_stat_name(unsigned int stat);
+const char *oae_stat_text(unsigned int stat);
+
+/* evlog.c: the last events of a node */
+enum oae_ev_kind {
+	OAE_EV_FRAME,		/* what = opcode */
+	OAE_EV_SEND,		/* what = opcode */
+	OAE_EV_POST,
+	OAE_EV_CANCEL,
+	OAE_EV_TIMER,
+	OAE_EV_NOTE,		/* what = enum oae_note */
+	OAE_EV_OUTCOME,		/* what = enum oae_outcome */
+	OAE_EV_DELIVER,
+};
+
+int oae_evlog_init(struct oae_node *node);
+void oae_evlog_exit(struct oae_node *node);
+void oae_evlog_add(struct oae_node *node, u64 now, u64 kid,
+		   enum oae_ev_kind kind, u8 what, u8 before, u8 after,
+		   u32 seq);
+int oae_evlog_show(struct oae_node *node, struct seq_file *m);
+
+/* addr.c: addresses as people write them */
+int oae_addr_parse(struct oae_addr *addr, const char *text);
+int oae_addr_print(const struct oae_addr *addr, char *buf, size_t size);
+void oae_addr_under(const struct oae_addr *addr, const struct oae_port *port,
+		    u8 mac[ETH_ALEN]);
+void oae_target(struct oae_node *node, struct oae_addr *addr);
+void oae_target_get(struct oae_node *node, struct oae_addr *addr);
+int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr,
+		     struct oae_port **port, u8 mac[ETH_ALEN]);
+bool oae_peer_configured(struct oae_node *node, const struct oae_port *port,
+			 const u8 mac[ETH_ALEN]);
+
+/* knobs.c: the parameters that are numbers */
+void oae_knobs_init(struct oae_node *node);
+int oae_knobs_check_defaults(void);
+
+/* params.c: the others, and whose all of them are */
+extern unsigned int oae_ethertype;
+void oae_params_init(struct oae_node *node);
+int oae_params_node(struct oae_node **node, bool write);
+int oae_params_start(void);
+void oae_params_stop(void);
+int oae_refuse(const char *knob, const char *val, int err,
+	       const char *accepted);
+
+/* port.c */
+int oae_port_add(struct oae_node *node, const char *name);
+int oae_port_del(struct oae_node *node, const char *name);
+void oae_port_del_all(struct oae_node *node);
+int oae_ports_set(struct oae_node *node, char *list);
+int oae_ports_print(struct oae_node *node, char *buf, size_t size);
+struct oae_port *oae_port_find(struct oae_node *node, const char *name);
+struct oae_port *oae_port_get(struct oae_port *port);
+void oae_port_put(struct oae_port *port);
+int oae_port_init(void);
+void oae_port_exit(void);
+
+/* rcv.c */
+int oae_rcv(struct sk_buff *skb, struct net_device *dev,
+	    struct packet_type *pt, struct net_device *orig_dev);
+void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb);
+
+/* xmit.c */
+void oae_xmit_frame(struct oae_port *port, const u8 *dest,
+		    const struct oae_frame *f);
+void oae_xmit_offer(struct oae_port *port, const u8 *dest,
+		    struct oae_send *send);
+
+/* admit.c: peers without a tag */
+void oae_admit(struct oae_port *port, const u8 *peer,
+	       const struct oae_frame *f, struct oae_tag *closed);
+
+/* msg.c */
+struct oae_msg *oae_msg_alloc(size_t len, gfp_t gfp);
+void oae_msg_get(struct oae_msg *msg);
+void oae_msg_put(struct oae_msg *msg);
+void oae_msg_slice(struct oae_msg *msg, unsigned int slice_max);
+unsigned int oae_msg_slice_len(const struct oae_msg *msg,
+			       unsigned int slice_max, unsigned int slice);
+void oae_msg_fill(struct oae_msg *msg, unsigned int slice_max,
+		  unsigned int slice, struct sk_buff *skb);
+
+/* inbox.c: what has been delivered and not been read */
+bool oae_inbox_room(const struct oae_tag *tag);
+void oae_inbox_add(struct oae_tag *tag, unsigned int nslices);
+bool oae_inbox_empty(struct oae_node *node);
+ssize_t oae_inbox_read(struct oae_node *node, struct iov_iter *to);
+void oae_inbox_purge(struct oae_node *node);
+
+/* tag.c */
+u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN]);
+void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN]);
+struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid);
+struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp);
+void oae_tag_put(struct oae_tag *tag);
+void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
+		 const struct oae_frame *f);
+int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
+int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg);
+int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err);
+struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more);
+void oae_tag_close(struct oae_tag *tag);
+void oae_tag_kill(struct oae_tag *tag, int err);
+void oae_tag_port_up(struct oae_tag *tag);
+void oae_tag_port_down(struct oae_tag *tag);
+void oae_tag_set_mtu(struct oae_tag *tag, unsigned int mtu);
+int oae_tags_init(struct oae_node *node);
+void oae_tags_exit(struct oae_node *node);
+void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
+		       void (*fn)(struct oae_tag *tag, long arg), long arg);
+bool oae_tags_wait_gone(struct oae_node *node, const struct oae_port *port,
+			unsigned int ms);
+
+/* step.c */
+bool oae_step_hold(struct oae_port *port, struct sk_buff *skb);
+void oae_step_set(struct oae_node *node, int step);
+void oae_step_once(struct oae_node *node);
+void oae_step_purge(struct oae_node *node, const struct oae_port *port);
+
+/* procfs.c, debugfs.c */
+int oae_procfs_init(struct oae_node *node);
+void oae_procfs_exit(struct oae_node *node);
+int oae_debugfs_init(void);
+void oae_debugfs_exit(void);
+
+#endif /* MODOAE_H */

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receive: from the packet handler to the tag, in softirq.
+ */
+#include "modoae.h"
+
+#include <linux/etherdevice.h>
+#include <linux/random.h>
+#include <net/dst.h>
+
+/* The hash of a payload wherever in the skb it lies. */
+static u64 payload_hash(struct sk_buff *skb, unsigned int from,
+			unsigned int len, u16 slice)
+{
+	struct skb_seq_state seq;
+	struct xxh64_state hash;
+	unsigned int n, done = 0;
+	const u8 *data;
+
+	if (from + len <= skb_headlen(skb))
+		return oae_slice_hash(skb->data + from, len, slice);
+
+	xxh64_reset(&hash, slice);
+	skb_prepare_seq_read(skb, from, from + len, &seq);
+	while ((n = skb_seq_read(done, &data, &seq))) {
+		xxh64_update(&hash, data, n);
+		done += n;
+	}
+	return xxh64_digest(&hash);
+}
+
+/* Parse and verify; on success the skb is trimmed of padding. */
+static enum oae_bad check_frame(struct sk_buff *skb, struct oae_frame *f)
+{
+	unsigned int have = min_t(unsigned int, skb->len, OAE_PARSE_MAX);
+	enum oae_bad bad;
+
+	if (!pskb_may_pull(skb, have))
+		return OAE_BAD_SHORT;
+	bad = oae_frame_parse(f, skb->data, have, skb->len);
+	if (bad)
+		return bad;
+	if (pskb_trim(skb, f->hdr_len + f->length))
+		return OAE_BAD_SHORT;
+	return oae_frame_verify(f, skb->data,
+				payload_hash(skb, f->hdr_len, f->length,
+					     f->slice));
+}
+
+/**
+ * oae_rcv_frame() - a frame for a port
+ * @port: where it came in
+ * @skb: data at the base header, Ethernet header before it; consumed
+ *
+ * Context: softirq (or BH disabled), RCU read lock held.
+ */
+void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
+{
+	struct oae_node *node = port->node;
+	u8 peer[ETH_ALEN];
+	struct oae_frame f;
+	struct oae_tag *tag;
+	enum oae_bad bad;
+
+	oae_count(node, OAE_S_RX_FRAMES);
+	oae_count_n(node, OAE_S_RX_BYTES, skb->len);
+
+	bad = check_frame(skb, &f);
+	if (unlikely(bad)) {
+		oae_count(node, OAE_S_BAD + bad);
+		kfree_skb(skb);
+		return;
+	}
+	ether_addr_copy(peer, eth_hdr(skb)->h_source);
+	if (unlikely(f.flags & OAE_F_VIA || !is_valid_ether_addr(peer) ||
+		     ether_addr_equal(peer, port->dev->dev_addr))) {
+		oae_count(node, OAE_S_NOT_MINE);
+		kfree_skb(skb);
+		return;
+	}
+
+	tag = oae_tag_find(port, oae_kid(f.vc, peer));
+	if (likely(tag && READ_ONCE(tag->link.state) != OAE_CLOSED)) {
+		oae_tag_rcv(tag, skb, &f);
+		return;
+	}
+	oae_admit(port, peer, &f, tag);
+	consume_skb(skb);
+}
+
+/**
+ * oae_rcv() - the packet handler of a port
+ * @skb: the frame
+ * @dev: the port's device
+ * @pt: the port's packet type
+ * @orig_dev: the device below, if any
+ *
+ * Context: softirq, RCU read lock held.
+ *
+ * Return: NET_RX_SUCCESS or NET_RX_DROP; the skb is consumed.
+ */
+int oae_rcv(struct sk_buff *skb, struct net_device *dev,
+	    struct packet_type *pt, struct net_device *orig_dev)
+{
+	struct oae_port *port = container_of(pt, struct oae_port, pt);
+	struct oae_node *node = port->node;
+	unsigned int drop_pct = READ_ONCE(node->knobs.drop_pct);
+
+	if (skb->pkt_type != PACKET_HOST) {
+		/* Tapped by a promiscuous device, or a multicast. */
+		if (skb->pkt_type != PACKET_OTHERHOST)
+			oae_count(node, OAE_S_NOT_MINE);
+		goto drop;
+	}
+	if (unlikely(drop_pct) && get_random_u32() % 100 < drop_pct) {
+		oae_count(node, OAE_S_FAULT_DROP);
+		goto drop;
+	}
+	skb = skb_share_check(skb, GFP_ATOMIC);
+	if (!skb) {
+		oae_count(node, OAE_S_NO_MEMORY);
+		return NET_RX_DROP;
+	}
+	if (unlikely(READ_ONCE(node->step)) && oae_step_hold(port, skb))
+		return NET_RX_SUCCESS;
+	oae_rcv_frame(port, skb);
+	return NET_RX_SUCCESS;
+
+drop:
+	kfree_skb(skb);
+	return NET_RX_DROP;
+}

@@ -1,0 +1,797 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tags: the table of links, and what carries a link's actions out.
+ *
+ * Every event goes the same way: under the tag's lock the link is stepped and
+ * its ops are applied; the lock is dropped; its frames are sent; whoever waits
+ * is told. BH is off and RCU held from the first to the last of these, so a
+ * port or a tag that goes away meanwhile is not freed under it.
+ */
+#include "modoae.h"
+
+#include <linux/etherdevice.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+#include <net/dst.h>
+#include <net/xfrm.h>
+
+#include "trace.h"
+
+#define STEP_TIMER_NS	(100 * NSEC_PER_MSEC)	/* timers while stepping */
+
+/* One event: what it leads to. */
+struct event {
+	struct oae_actions a;
+	u64 now;
+	struct sk_buff *skb;		/* what came in; NULL once kept */
+	struct list_head done;		/* messages that ended */
+	enum oae_state before;
+	bool wake_reader;
+	bool wake_writer;
+};
+
+static const struct rhashtable_params tag_params = {
+	.head_offset = offsetof(struct oae_tag, hash),
+	.key_offset = offsetof(struct oae_tag, key),
+	.key_len = sizeof(struct oae_tag_key),
+	.automatic_shrinking = true,
+};
+
+/**
+ * oae_kid() - the key id of a tag
+ * @vc: virtual channel
+ * @mac: the peer
+ *
+ * Return: vc in the top byte, the address in the low 48 bits.
+ */
+u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN])
+{
+	return (u64)vc << 56 | ether_addr_to_u64(mac);
+}
+
+/**
+ * oae_kid_mac() - the peer's address in a key id
+ * @kid: key id
+ * @mac: filled in
+ */
+void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN])
+{
+	u64_to_ether_addr(kid & GENMASK_ULL(47, 0), mac);
+}
+
+static void tag_free(struct rcu_head *rcu)
+{
+	struct oae_tag *tag = container_of(rcu, struct oae_tag, rcu);
+
+	oae_port_put(tag->key.port);
+	kfree(tag);
+}
+
+/**
+ * oae_tag_put() - give a reference to a tag back
+ * @tag: freed after RCU with the last one. Any context.
+ */
+void oae_tag_put(struct oae_tag *tag)
+{
+	if (refcount_dec_and_test(&tag->ref))
+		call_rcu(&tag->rcu, tag_free);
+}
+
+/* Take the tag out of the table, if nothing keeps it there. */
+static void retire(struct oae_tag *tag, bool unread_too)
+{
+	lockdep_assert_held(&tag->lock);
+	if (tag->dead || tag->link.state != OAE_CLOSED ||
+	    !list_empty(&tag->sndq) || (tag->nrcv && !unread_too))
+		return;
+	tag->dead = true;
+	hrtimer_try_to_cancel(&tag->timer);
+	rhashtable_remove_fast(&tag->node->tags, &tag->hash, tag_params);
+	atomic_dec(&tag->node->ntags);
+	oae_count(tag->node, OAE_S_TAGS_GONE);
+	/* The table's reference; the caller has RCU. */
+	oae_tag_put(tag);
+}
+
+static void discard_slots(struct oae_tag *tag)
+{
+	unsigned int i;
+
+	for (i = 0; i < OAE_MAX_SLICES; i++) {
+		kfree_skb(tag->slot[i]);
+		tag->slot[i] = NULL;
+	}
+}
+
+/* Keep the payload that came in; nothing else of the skb is needed. */
+static void keep_slot(struct oae_tag *tag, struct event *ev, unsigned int n,
+		      unsigned int hdr_len)
+{
+	struct sk_buff *skb = ev->skb;
+
+	ev->skb = NULL;
+	skb_pull(skb, hdr_len);
+	skb_orphan(skb);
+	skb_dst_drop(skb);
+	secpath_reset(skb);
+	nf_reset_ct(skb);
+	skb->dev = NULL;
+	tag->slot[n] = skb;
+}
+
+static void end_msg(struct oae_tag *tag, struct event *ev,
+		    struct oae_msg *msg, u8 outcome, int err)
+{
+	struct oae_node *node = tag->node;
+
+	msg->outcome = outcome;
+	msg->err = err;
+	msg->t_end = ev->now;
+	list_add_tail(&msg->list, &ev->done);
+
+	switch (outcome) {
+	case OAE_COMMITTED:
+		tag->ncommitted++;
+		oae_count(node, OAE_S_COMMITTED);
+		break;
+	case OAE_REVERSED:
+		tag->nreversed++;
+		oae_count(node, OAE_S_REVERSED);
+		break;
+	default:
+		tag->nunknown++;
+		oae_count(node, OAE_S_UNKNOWN);
+	}
+	oae_evlog_add(node, ev->now, tag->key.kid, OAE_EV_OUTCOME, outcome,
+		      ev->before, oae_link_state(&tag->link), tag->link.tx);
+	trace_oae_outcome(tag->key.kid, outcome, err, tag->link.tx);
+}
+
+static void flush_sndq(struct oae_tag *tag, struct event *ev, int err)
+{
+	struct oae_msg *msg, *next;
+
+	list_for_each_entry_safe(msg, next, &tag->sndq, list) {
+		list_del(&msg->list);
+		end_msg(tag, ev, msg, OAE_REVERSED, err);
+	}
+	tag->nsnd = 0;
+	ev->wake_writer = true;
+}
+
+static void apply_note(struct oae_tag *tag, struct event *ev,
+		       const struct oae_op *op)
+{
+	struct oae_msg *msg;
+
+	oae_count(tag->node, OAE_S_NOTE + op->note);
+	switch (op->note) {
+	case OAE_N_OFFERED:
+		msg = tag->link.offer.p.handle;
+		msg->t_offer = ev->now;
+		break;
+	case OAE_N_HELD:
+		break;
+	default:
+		oae_evlog_add(tag->node, ev->now, tag->key.kid, OAE_EV_NOTE,
+			      op->note, ev->before, oae_link_state(&tag->link),
+			      tag->link.tx);
+	}
+}
+
+static void apply_op(struct oae_tag *tag, struct event *ev,
+		     const struct oae_op *op, unsigned int hdr_len)
+{
+	struct oae_msg *msg = op->handle;
+
+	switch (op->type) {
+	case OAE_OP_NOTE:
+		apply_note(tag, ev, op);
+		break;
+	case OAE_OP_KEEP:
+		keep_slot(tag, ev, op->slice, hdr_len);
+		break;
+	case OAE_OP_DISCARD:
+		discard_slots(tag);
+		break;
+	case OAE_OP_DELIVER:
+		oae_inbox_add(tag, op->slice);
+		ev->wake_reader = true;
+		break;
+	case OAE_OP_COMPLETE:
+		end_msg(tag, ev, msg, op->outcome, op->err);
+		break;
+	case OAE_OP_CONFIRMED:
+		break;
+	case OAE_OP_RESLICE:
+		oae_msg_slice(msg, oae_link_slice_max(&tag->link));
+		oae_link_resliced(&tag->link, &msg->post, ev->now, &ev->a);
+		break;
+	case OAE_OP_TIMER:
+		/* A little later, lest it fire before the link's time. */
+		hrtimer_start(&tag->timer,
+			      ns_to_ktime(op->at - ev->now + NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_SOFT);
+		break;
+	case OAE_OP_FLUSH:
+		flush_sndq(tag, ev, op->err);
+		break;
+	case OAE_OP_GONE:
+		ev->wake_writer = true;
+		break;
+	}
+}
+
+/* Apply the ops so far; one may lead to more. */
+static void apply(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
+{
+	struct oae_op op;
+	unsigned int i;
+
+	for (i = 0; i < ev->a.nops; i++) {
+		op = ev->a.op[i];
+		apply_op(tag, ev, &op, hdr_len);
+	}
+	ev->a.nops = 0;
+}
+
+/* Give the link what it has room for. */
+static void feed(struct oae_tag *tag, struct event *ev)
+{
+	struct oae_msg *msg;
+	int err;
+
+	while (!list_empty(&tag->sndq) && oae_link_wants(&tag->link)) {
+		msg = list_first_entry(&tag->sndq, struct oae_msg, list);
+		list_del(&msg->list);
+		tag->nsnd--;
+		ev->wake_writer = true;
+		err = oae_link_post(&tag->link, &msg->post, ev->now, &ev->a);
+		if (err)
+			end_msg(tag, ev, msg, OAE_REVERSED, -err);
+		apply(tag, ev, 0);
+	}
+}
+
+/* BH off and the lock taken: an event begins. */
+static void begin(struct oae_tag *tag, struct event *ev)
+	__acquires(RCU_BH) __acquires(&tag->lock)
+{
+	rcu_read_lock_bh();
+	spin_lock(&tag->lock);
+	ev->a.nops = 0;
+	ev->a.nsends = 0;
+	ev->a.overflow = false;
+	ev->now = local_clock();
+	ev->skb = NULL;
+	INIT_LIST_HEAD(&ev->done);
+	ev->before = oae_link_state(&tag->link);
+	ev->wake_reader = false;
+	ev->wake_writer = false;
+}
+
+static void send_all(struct oae_tag *tag, struct event *ev)
+{
+	struct oae_port *port = tag->key.port;
+	struct oae_send *send;
+	u8 peer[ETH_ALEN];
+	unsigned int i;
+
+	if (!ev->a.nsends)
+		return;
+	oae_kid_mac(tag->key.kid, peer);
+	for (i = 0; i < ev->a.nsends; i++) {
+		send = &ev->a.send[i];
+		if (send->frame.opcode == OAE_OFFER) {
+			oae_xmit_offer(port, peer, send);
+			oae_msg_put(send->handle);
+		} else {
+			oae_xmit_frame(port, peer, &send->frame);
+		}
+	}
+}
+
+static void tell_all(struct oae_tag *tag, struct event *ev)
+{
+	struct oae_msg *msg, *next;
+
+	list_for_each_entry_safe(msg, next, &ev->done, list) {
+		INIT_LIST_HEAD(&msg->list);
+		if (msg->complete)
+			msg->complete(msg);
+		else
+			complete(&msg->done);
+		oae_msg_put(msg);
+	}
+	if (ev->wake_writer && wq_has_sleeper(&tag->node->write_wait))
+		wake_up_interruptible(&tag->node->write_wait);
+	if (ev->wake_reader && wq_has_sleeper(&tag->node->read_wait))
+		wake_up_interruptible(&tag->node->read_wait);
+}
+
+/* The event's consequences, the lock dropped, BH on again. */
+static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
+	__releases(&tag->lock) __releases(RCU_BH)
+{
+	struct oae_node *node = tag->node;
+	enum oae_state after;
+	unsigned int i;
+	bool gone;
+
+	apply(tag, ev, hdr_len);
+	feed(tag, ev);
+	WARN_ON_ONCE(ev->a.overflow);
+
+	after = oae_link_state(&tag->link);
+	for (i = 0; i < ev->a.nsends; i++) {
+		const struct oae_send *send = &ev->a.send[i];
+
+		if (send->frame.opcode == OAE_OFFER)
+			oae_msg_get(send->handle);
+		oae_evlog_add(node, ev->now, tag->key.kid, OAE_EV_SEND,
+			      send->frame.opcode, ev->before, after,
+			      send->frame.seq);
+	}
+	gone = after == OAE_CLOSED && ev->before != OAE_CLOSED;
+	retire(tag, false);
+	spin_unlock(&tag->lock);
+
+	send_all(tag, ev);
+	tell_all(tag, ev);
+	if (gone)
+		wake_up(&node->tags_wait);
+	rcu_read_unlock_bh();
+}
+
+static void log_event(struct oae_tag *tag, struct event *ev,
+		      enum oae_ev_kind kind, u8 what, u32 seq)
+{
+	oae_evlog_add(tag->node, ev->now, tag->key.kid, kind, what, ev->before,
+		      oae_link_state(&tag->link), seq);
+}
+
+/**
+ * oae_tag_rcv() - a frame for a tag
+ * @tag: the tag
+ * @skb: the frame, data at the base header; consumed
+ * @f: what it says
+ *
+ * Context: softirq, RCU read lock held, no other lock.
+ */
+void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
+		 const struct oae_frame *f)
+{
+	struct event ev;
+
+	begin(tag, &ev);
+	ev.skb = skb;
+	oae_link_rcv(&tag->link, f, oae_inbox_room(tag), ev.now, &ev.a);
+	log_event(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);
+	end(tag, &ev, f->hdr_len);
+	consume_skb(ev.skb);
+}
+
+/**
+ * oae_tag_accept() - open the link of an admitted stranger
+ * @tag: its tag, the link CLOSED
+ * @sync: its SYNC
+ *
+ * Context: softirq, RCU read lock held, no other lock.
+ *
+ * Return: 0; -ESTALE the tag is gone.
+ */
+int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
+{
+	struct event ev;
+	int err = 0;
+
+	begin(tag, &ev);
+	if (tag->dead)
+		err = -ESTALE;
+	else
+		oae_link_accept(&tag->link, sync, ev.now, &ev.a);
+	log_event(tag, &ev, OAE_EV_FRAME, sync->opcode, sync->seq);
+	end(tag, &ev, 0);
+	return err;
+}
+
+/**
+ * oae_tag_send() - queue a message; a CLOSED link is opened
+ * @tag: the tag
+ * @msg: a message that has been cut; on success the link takes a reference
+ *
+ * Context: any but hard interrupts, no lock held.
+ *
+ * Return: 0; -EAGAIN the queue is full; -ESHUTDOWN the node is shut; -ESTALE
+ * the tag is gone: find or make it again.
+ */
+int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
+{
+	struct oae_node *node = tag->node;
+	struct event ev;
+	int err = 0;
+
+	begin(tag, &ev);
+	if (tag->dead) {
+		err = -ESTALE;
+	} else if (READ_ONCE(node->shut)) {
+		err = -ESHUTDOWN;
+	} else if (tag->nsnd >= READ_ONCE(node->knobs.sndq)) {
+		err = -EAGAIN;
+	} else {
+		oae_msg_get(msg);
+		list_add_tail(&msg->list, &tag->sndq);
+		tag->nsnd++;
+		oae_count(node, OAE_S_POSTED);
+		if (tag->link.state == OAE_CLOSED)
+			oae_link_open(&tag->link, ev.now, &ev.a);
+		log_event(tag, &ev, OAE_EV_POST, 0, tag->link.tx + 1);
+	}
+	end(tag, &ev, 0);
+	return err;
+}
+
+static bool on_sndq(const struct oae_tag *tag, const struct oae_msg *msg)
+{
+	const struct oae_msg *m;
+
+	list_for_each_entry(m, &tag->sndq, list)
+		if (m == msg)
+			return true;
+	return false;
+}
+
+/**
+ * oae_tag_cancel() - reverse a message
+ * @tag: its tag
+ * @msg: the message
+ * @err: what its writer is told, positive errno
+ *
+ * Context: any but hard interrupts, no lock held.
+ *
+ * Return: 0 it ends reversed; -EINPROGRESS an express in flight; -ENOENT it
+ * has ended already.
+ */
+int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
+{
+	struct event ev;
+	int r = 0;
+
+	begin(tag, &ev);
+	if (on_sndq(tag, msg)) {
+		list_del(&msg->list);
+		tag->nsnd--;
+		ev.wake_writer = true;
+		end_msg(tag, &ev, msg, OAE_REVERSED, err);
+	} else {
+		r = oae_link_cancel(&tag->link, msg, err, ev.now, &ev.a);
+	}
+	log_event(tag, &ev, OAE_EV_CANCEL, 0, tag->link.tx + 1);
+	end(tag, &ev, 0);
+	return r;
+}
+
+/**
+ * oae_tag_take() - take the oldest unread transaction
+ * @tag: the tag, which the caller took off the list of those with some
+ * @more: whether more is unread; if not, the tag announces itself anew
+ *
+ * Context: process, no tag's lock held.
+ *
+ * Return: its skbs, linked by ->next, or NULL.
+ */
+struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more)
+{
+	struct sk_buff *first = NULL, **link = &first, *skb;
+	struct event ev;
+	u32 n = 0;
+
+	begin(tag, &ev);
+	do {
+		skb = __skb_dequeue(&tag->rcvq);
+		if (!skb)
+			break;
+		if (!first)
+			n = OAE_RCV_CB(skb)->nslices;
+		tag->rcv_bytes -= skb->truesize;
+		*link = skb;
+		link = &skb->next;
+	} while (--n);
+	if (first)
+		tag->nrcv--;
+	*more = tag->nrcv;
+	if (!*more)
+		tag->is_ready = false;
+	if (oae_inbox_room(tag))
+		oae_link_drained(&tag->link, ev.now, &ev.a);
+	end(tag, &ev, 0);
+	return first;
+}
+
+static enum hrtimer_restart tag_timer(struct hrtimer *timer)
+{
+	struct oae_tag *tag = container_of(timer, struct oae_tag, timer);
+	struct event ev;
+
+	begin(tag, &ev);
+	if (tag->dead) {
+		;
+	} else if (READ_ONCE(tag->node->step)) {
+		/* Whoever single-steps is slow: that is no failure. */
+		hrtimer_start(timer, ns_to_ktime(STEP_TIMER_NS),
+			      HRTIMER_MODE_REL_SOFT);
+	} else {
+		oae_link_timer(&tag->link, ev.now, &ev.a);
+		if (ev.a.nsends)
+			log_event(tag, &ev, OAE_EV_TIMER, 0,
+				  tag->link.tx + 1);
+	}
+	end(tag, &ev, 0);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * oae_tag_close() - close a tag's link once what is in flight has ended
+ * @tag: the tag
+ *
+ * Context: any but hard interrupts, no lock held.
+ */
+void oae_tag_close(struct oae_tag *tag)
+{
+	struct event ev;
+
+	begin(tag, &ev);
+	oae_link_close(&tag->link, ev.now, &ev.a);
+	end(tag, &ev, 0);
+}
+
+/**
+ * oae_tag_kill() - end a tag now
+ * @tag: the tag; out of the table afterwards. What is unread stays readable.
+ * @err: what writers are told whose transactions are reversed, positive errno
+ *
+ * Context: any but hard interrupts, RCU read lock held, no other lock.
+ */
+void oae_tag_kill(struct oae_tag *tag, int err)
+{
+	struct event ev;
+
+	begin(tag, &ev);
+	oae_link_kill(&tag->link, err, ev.now, &ev.a);
+	apply(tag, &ev, 0);
+	flush_sndq(tag, &ev, err);
+	retire(tag, true);
+	end(tag, &ev, 0);
+}
+
+/**
+ * oae_tag_port_up() - the tag's port carries frames again
+ * @tag: the tag. Context: any but hard interrupts, no lock held.
+ */
+void oae_tag_port_up(struct oae_tag *tag)
+{
+	struct event ev;
+
+	begin(tag, &ev);
+	oae_link_port_up(&tag->link, ev.now, &ev.a);
+	end(tag, &ev, 0);
+}
+
+/**
+ * oae_tag_port_down() - the tag's port carries no frames, or has a new address
+ * @tag: the tag. Context: any but hard interrupts, no lock held.
+ */
+void oae_tag_port_down(struct oae_tag *tag)
+{
+	struct event ev;
+
+	begin(tag, &ev);
+	oae_link_port_down(&tag->link, ev.now, &ev.a);
+	end(tag, &ev, 0);
+}
+
+/**
+ * oae_tag_set_mtu() - the tag's port has another MTU
+ * @tag: the tag
+ * @mtu: bytes after the Ethernet header, OAE_MIN_MTU or more
+ *
+ * Context: any but hard interrupts, no lock held.
+ */
+void oae_tag_set_mtu(struct oae_tag *tag, unsigned int mtu)
+{
+	struct event ev;
+
+	begin(tag, &ev);
+	oae_link_set_mtu(&tag->link, min(mtu, (unsigned int)U16_MAX), ev.now,
+			 &ev.a);
+	end(tag, &ev, 0);
+}
+
+/**
+ * oae_tag_find() - find a tag
+ * @port: its port
+ * @kid: its key id
+ *
+ * Context: RCU read lock held; the tag is good for as long.
+ *
+ * Return: the tag or NULL.
+ */
+struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid)
+{
+	struct oae_tag_key key = { .port = port, .kid = kid };
+
+	return rhashtable_lookup(&port->node->tags, &key, tag_params);
+}
+
+static struct oae_tag *tag_alloc(struct oae_port *port, u64 kid, gfp_t gfp)
+{
+	struct oae_node *node = port->node;
+	struct oae_tag *tag = kzalloc(sizeof(*tag), gfp);
+
+	if (!tag)
+		return NULL;
+	tag->key.port = oae_port_get(port);
+	tag->key.kid = kid;
+	tag->node = node;
+	refcount_set(&tag->ref, 2);	/* the table's, the caller's */
+	spin_lock_init(&tag->lock);
+	hrtimer_setup(&tag->timer, tag_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+	INIT_LIST_HEAD(&tag->sndq);
+	INIT_LIST_HEAD(&tag->reading);
+	__skb_queue_head_init(&tag->rcvq);
+	tag->born = local_clock();
+	return tag;
+}
+
+static int tag_insert(struct oae_tag *tag)
+{
+	struct oae_port *port = tag->key.port;
+	struct oae_node *node = tag->node;
+	int err;
+
+	if (READ_ONCE(port->removed))
+		return -ENODEV;
+	oae_link_init(&tag->link, &node->cfg, tag->key.kid >> 56,
+		      clamp_t(unsigned int, READ_ONCE(port->mtu), OAE_MIN_MTU,
+			      U16_MAX),
+		      READ_ONCE(node->knobs.tag_seq) - 1);
+	if (atomic_inc_return(&node->ntags) > READ_ONCE(node->knobs.max_tags))
+		err = -ENOBUFS;
+	else
+		err = rhashtable_lookup_insert_fast(&node->tags, &tag->hash,
+						    tag_params);
+	if (err)
+		atomic_dec(&node->ntags);
+	return err;
+}
+
+/**
+ * oae_tag_make() - find a tag or make one, its link CLOSED
+ * @port: its port; the caller keeps it alive
+ * @kid: its key id
+ * @gfp: GFP_KERNEL if the caller may sleep, else GFP_ATOMIC
+ *
+ * Context: any but hard interrupts, no lock held.
+ *
+ * Return: the tag with a reference for the caller; -ENODEV the port is being
+ * removed; -ENOBUFS max_tags reached; -ENOMEM.
+ */
+struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp)
+{
+	struct oae_tag *tag, *old;
+	int err;
+
+	rcu_read_lock();
+	old = oae_tag_find(port, kid);
+	if (old && refcount_inc_not_zero(&old->ref)) {
+		rcu_read_unlock();
+		return old;
+	}
+	rcu_read_unlock();
+
+	tag = tag_alloc(port, kid, gfp);
+	if (!tag) {
+		oae_count(port->node, OAE_S_NO_MEMORY);
+		return ERR_PTR(-ENOMEM);
+	}
+	do {
+		old = NULL;
+		/* Removal waits for RCU between `removed` and its last look. */
+		rcu_read_lock();
+		err = tag_insert(tag);
+		if (err == -EEXIST) {
+			old = oae_tag_find(port, kid);
+			if (old && !refcount_inc_not_zero(&old->ref))
+				old = NULL;
+		}
+		rcu_read_unlock();
+	} while (err == -EEXIST && !old);
+
+	if (!err) {
+		oae_count(port->node, OAE_S_TAGS_MADE);
+		return tag;
+	}
+	oae_port_put(port);
+	kfree(tag);
+	return old ?: ERR_PTR(err);
+}
+
+/**
+ * oae_tags_for_each() - call a function on the tags of a node
+ * @node: the node
+ * @port: only those of this port; NULL all
+ * @fn: called with BH on and RCU held; may be called twice for one tag
+ * @arg: for @fn
+ *
+ * Context: process, no lock held but RTNL.
+ */
+void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
+		       void (*fn)(struct oae_tag *tag, long arg), long arg)
+{
+	struct rhashtable_iter iter;
+	struct oae_tag *tag;
+
+	rhashtable_walk_enter(&node->tags, &iter);
+	rhashtable_walk_start(&iter);
+	while ((tag = rhashtable_walk_next(&iter))) {
+		/* -EAGAIN: resized, it begins anew */
+		if (!IS_ERR(tag) && (!port || tag->key.port == port))
+			fn(tag, arg);
+	}
+	rhashtable_walk_stop(&iter);
+	rhashtable_walk_exit(&iter);
+}
+
+static void count_open(struct oae_tag *tag, long arg)
+{
+	if (READ_ONCE(tag->link.state) != OAE_CLOSED)
+		(*(unsigned int *)arg)++;
+}
+
+static bool all_closed(struct oae_node *node, const struct oae_port *port)
+{
+	unsigned int open = 0;
+
+	oae_tags_for_each(node, port, count_open, (long)&open);
+	return !open;
+}
+
+/**
+ * oae_tags_wait_gone() - wait until links are CLOSED
+ * @node: the node
+ * @port: only those of this port; NULL all
+ * @ms: at most this long
+ *
+ * Context: process, may sleep, no lock held.
+ *
+ * Return: true if all are.
+ */
+bool oae_tags_wait_gone(struct oae_node *node, const struct oae_port *port,
+			unsigned int ms)
+{
+	return wait_event_timeout(node->tags_wait, all_closed(node, port),
+				  msecs_to_jiffies(ms));
+}
+
+/**
+ * oae_tags_init() - make a node's table of tags
+ * @node: the node
+ *
+ * Return: 0 or a negative errno. Context: process.
+ */
+int oae_tags_init(struct oae_node *node)
+{
+	return rhashtable_init(&node->tags, &tag_params);
+}
+
+/**
+ * oae_tags_exit() - free a node's table of tags
+ * @node: the node; all its ports are gone, so all its tags are
+ *
+ * Context: process.
+ */
+void oae_tags_exit(struct oae_node *node)
+{
+	rhashtable_destroy(&node->tags);
+}

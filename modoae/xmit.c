@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transmit: from struct oae_frame to the device. No lock is held here.
+ *
+ * The header is the one allocation; a slice's payload hangs on it as page
+ * fragments. A frame that cannot be sent is a frame lost: counted, and left to
+ * the link to heal.
+ */
+#include "modoae.h"
+
+#include <linux/etherdevice.h>
+
+static struct sk_buff *frame_skb(struct oae_port *port,
+				 const struct oae_frame *f)
+{
+	struct net_device *dev = port->dev;
+	unsigned int hlen = LL_RESERVED_SPACE(dev);
+	struct sk_buff *skb;
+
+	skb = alloc_skb(hlen + OAE_PARSE_MAX + dev->needed_tailroom,
+			GFP_ATOMIC);
+	if (!skb) {
+		oae_count(port->node, OAE_S_NO_MEMORY);
+		return NULL;
+	}
+	skb_reserve(skb, hlen);
+	skb_reset_network_header(skb);
+	skb_put(skb, oae_frame_build(f, skb_tail_pointer(skb)));
+	skb->dev = dev;
+	skb->protocol = port->pt.type;
+	return skb;
+}
+
+static void send_skb(struct oae_port *port, struct sk_buff *skb,
+		     const u8 *dest)
+{
+	struct oae_node *node = port->node;
+	unsigned int len = skb->len;
+
+	if (dev_hard_header(skb, port->dev, ntohs(port->pt.type), dest, NULL,
+			    len) < 0) {
+		kfree_skb(skb);
+		oae_count(node, OAE_S_TX_ERRORS);
+		return;
+	}
+	if (dev_queue_xmit(skb) == NET_XMIT_SUCCESS) {
+		oae_count(node, OAE_S_TX_FRAMES);
+		oae_count_n(node, OAE_S_TX_BYTES, len);
+	} else {
+		oae_count(node, OAE_S_TX_ERRORS);
+	}
+}
+
+/**
+ * oae_xmit_frame() - send any frame but an OFFER
+ * @port: through this port
+ * @dest: to this address
+ * @f: the frame
+ *
+ * Context: softirq or process, no lock held; the caller keeps @port alive.
+ */
+void oae_xmit_frame(struct oae_port *port, const u8 *dest,
+		    const struct oae_frame *f)
+{
+	struct sk_buff *skb = frame_skb(port, f);
+
+	if (skb)
+		send_skb(port, skb, dest);
+}
+
+/**
+ * oae_xmit_offer() - send the slices of an offer, back to back
+ * @port: through this port
+ * @dest: to this address
+ * @send: the OFFER as the link wrote it, and which slices; changed here. The
+ *	caller holds a reference to the message, which is the handle.
+ *
+ * Context: softirq or process, no lock held; the caller keeps @port alive.
+ */
+void oae_xmit_offer(struct oae_port *port, const u8 *dest,
+		    struct oae_send *send)
+{
+	struct oae_msg *msg = send->handle;
+	struct oae_frame *f = &send->frame;
+	u64 left = send->slices;
+	struct sk_buff *skb;
+
+	while (left) {
+		f->slice = __ffs64(left);
+		left &= left - 1;
+		f->length = oae_msg_slice_len(msg, send->slice_max,
+					      f->slice);
+		f->payload_hash = msg->hash[f->slice];
+		if (f->slice == send->nslices - 1)
+			f->flags |= OAE_F_LAST;
+		skb = frame_skb(port, f);
+		if (!skb)
+			return;
+		oae_msg_fill(msg, send->slice_max, f->slice, skb);
+		send_skb(port, skb, dest);
+	}
+}

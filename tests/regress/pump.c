@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pump: sends numbered transactions through noc_debug and notes the outcome of
+ * each, or receives them and notes which came, in what order, and unaltered.
+ *
+ *   pump send STREAM COUNT MIN MAX LOG   one byte an outcome: C, R, U, P
+ *   pump recv COUNT LOG                  eight bytes each: stream, number
+ *
+ * The sender stops early, with what it has, on SIGTERM; the receiver when it
+ * has COUNT, or on SIGTERM. A transaction that comes altered ends the receiver
+ * with status 3. Each tells its progress on standard output, a line a second.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOC_DEBUG	"/sys/kernel/debug/modoae/noc_debug"
+#define MAX_LEN		262144
+
+struct head {
+	uint32_t stream;
+	uint32_t number;
+	uint32_t len;
+	uint32_t sum;
+};
+
+static unsigned char buf[MAX_LEN];
+static volatile sig_atomic_t stop;
+
+static void on_term(int sig)
+{
+	(void)sig;
+	stop = 1;
+}
+
+static uint32_t mix(uint32_t x)
+{
+	x ^= x >> 16;
+	x *= 0x7feb352d;
+	x ^= x >> 15;
+	x *= 0x846ca68b;
+	return x ^ x >> 16;
+}
+
+/* What follows the head; so long that an altered or mixed piece shows. */
+static uint32_t fill(unsigned char *p, size_t len, uint32_t seed)
+{
+	uint32_t sum = seed;
+	size_t i;
+
+	for (i = 0; i + 4 <= len; i += 4) {
+		seed = seed * 1664525 + 1013904223;
+		memcpy(p + i, &seed, 4);
+		sum = (sum << 5 | sum >> 27) ^ seed;
+	}
+	for (; i < len; i++)
+		p[i] = (unsigned char)(seed >> (i & 3));
+	return sum;
+}
+
+static int intact(const struct head *h, size_t len)
+{
+	static unsigned char want[MAX_LEN];
+	size_t rest = len - sizeof(*h);
+
+	if (h->len != len)
+		return 0;
+	if (fill(want, rest, mix(h->stream ^ mix(h->number))) != h->sum)
+		return 0;
+	return !memcmp(want, buf + sizeof(*h), rest);
+}
+
+static void progress(const char *what, uint32_t n)
+{
+	static time_t last;
+	time_t now = time(NULL);
+
+	if (now == last)
+		return;
+	last = now;
+	printf("%s %u\n", what, n);
+	fflush(stdout);
+}
+
+static char outcome(ssize_t n, size_t len)
+{
+	if (n == (ssize_t)len)
+		return 'C';
+	switch (errno) {
+	case EOWNERDEAD:
+		return 'U';
+	case EINPROGRESS:
+		return 'P';
+	default:
+		return 'R';
+	}
+}
+
+static int send_all(uint32_t stream, uint32_t count, size_t min, size_t max,
+		    FILE *log)
+{
+	struct head *h = (struct head *)buf;
+	int fd = open(NOC_DEBUG, O_WRONLY);
+	uint32_t i, seed;
+	size_t len;
+
+	if (fd < 0) {
+		perror(NOC_DEBUG);
+		return 1;
+	}
+	for (i = 0; i < count && !stop; i++) {
+		seed = mix(stream ^ mix(i));
+		len = min + (max > min ? seed % (max - min + 1) : 0);
+		if (len < sizeof(*h))
+			len = sizeof(*h);
+		h->stream = stream;
+		h->number = i;
+		h->len = len;
+		h->sum = fill(buf + sizeof(*h), len - sizeof(*h), seed);
+		fputc(outcome(write(fd, buf, len), len), log);
+		progress("sent", i);
+	}
+	close(fd);
+	return 0;
+}
+
+static int recv_all(uint32_t count, FILE *log)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	const struct head *h = (const struct head *)buf;
+	uint32_t got = 0;
+	ssize_t n;
+
+	pfd.fd = open(NOC_DEBUG, O_RDONLY);
+	if (pfd.fd < 0) {
+		perror(NOC_DEBUG);
+		return 1;
+	}
+	while (got < count) {
+		n = read(pfd.fd, buf, sizeof(buf));
+		if (n < 0 && errno != EINTR) {
+			perror("read");
+			return 1;
+		}
+		if (n <= 0) {
+			if (stop)
+				break;
+			poll(&pfd, 1, 200);
+			continue;
+		}
+		if ((size_t)n < sizeof(*h) || !intact(h, n)) {
+			fprintf(stderr, "altered: stream %u number %u\n",
+				h->stream, h->number);
+			return 3;
+		}
+		fwrite(&h->stream, 4, 1, log);
+		fwrite(&h->number, 4, 1, log);
+		got++;
+		progress("received", got);
+	}
+	close(pfd.fd);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction sa = { .sa_handler = on_term };
+	int status = 2;
+	FILE *log;
+
+	/* No SA_RESTART: a blocked write is to be reversed by the signal. */
+	sigaction(SIGTERM, &sa, NULL);
+	log = argc > 1 ? fopen(argv[argc - 1], "w") : NULL;
+	if (log && argc == 7 && !strcmp(argv[1], "send"))
+		status = send_all(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]),
+				  atoi(argv[5]), log);
+	else if (log && argc == 4 && !strcmp(argv[1], "recv"))
+		status = recv_all(atoi(argv[2]), log);
+	else
+		fprintf(stderr, "pump: see the comment in pump.c\n");
+	if (log && fclose(log))
+		status = 1;
+	return status;
+}
