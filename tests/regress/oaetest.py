@@ -1,0 +1,482 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the regression tests are written with: hosts, cables, the module, a deadline.
+
+A host is a network namespace, a cable a pair of veth devices; one loaded module serves all hosts.
+Runs as root inside the test machine (tools/vm run -- tests/regress/run).
+"""
+
+import ctypes
+import errno
+import fcntl
+import os
+import re
+import select
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+import unittest
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[2]
+MODULE = Path(os.environ.get("OAE_MODULE") or REPO / "modoae" / "modoae.ko")
+PARAMETERS = Path("/sys/module/modoae/parameters")
+NOC_DEBUG = "/sys/kernel/debug/modoae/noc_debug"
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+CLONE_NEWNET = 0x40000000
+SYS_INIT_MODULE, SYS_DELETE_MODULE = 175, 176       # x86-64
+BIGGEST = 262144
+
+
+def fail_with_errno(what):
+    """Raise the OSError of the last call into LIBC."""
+    code = ctypes.get_errno()
+    raise OSError(code, f"{what}: {os.strerror(code)}")
+
+
+def wait_for(condition, what, deadline=5.0):
+    """What condition() returns once it is true. The only place that ever sleeps."""
+    end = time.monotonic() + deadline
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {deadline} s: {what}")
+        time.sleep(0.001)
+
+
+def run(*command, **kwargs):
+    """Run a program; what it printed. Its failure is an exception that says what it said."""
+    done = subprocess.run(command, text=True, check=False, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **kwargs)
+    if done.returncode:
+        raise AssertionError(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def ip(*lines):
+    """Several commands of ip in one go."""
+    done = subprocess.run(["ip", "-batch", "-"], input="\n".join(lines) + "\n", text=True,
+                          capture_output=True, check=False)
+    if done.returncode:
+        raise AssertionError(f"ip: {lines}\n{done.stderr}")
+
+
+class Writer:
+    """A write to noc_debug in a thread, which may be interrupted by a signal."""
+
+    def __init__(self, fd, data):
+        self._fd, self._data = fd, data
+        self._result = None
+        self._thread = threading.Thread(target=self._write, daemon=True)
+        self._thread.start()
+
+    def _write(self):
+        # Not os.write(), which begins again after a signal.
+        n = LIBC.write(self._fd, self._data, ctypes.c_size_t(len(self._data)))
+        self._result = n if n >= 0 else -ctypes.get_errno()
+        os.close(self._fd)
+
+    def signal(self):
+        """Interrupt it once."""
+        signal.pthread_kill(self._thread.ident, signal.SIGUSR1)
+
+    @property
+    def done(self):
+        """Has it returned?"""
+        return self._result is not None
+
+    def result(self, deadline=10.0):
+        """The bytes written, or minus the error number."""
+        wait_for(lambda: self.done, "a write to return", deadline)
+        self._thread.join()
+        return self._result
+
+
+class Host:     # pylint: disable=too-many-public-methods
+    """A network namespace, for the module a node of its own."""
+
+    _inside = threading.local()
+
+    def __init__(self, name):
+        self.name = name
+        run("ip", "netns", "add", name)
+        self._fd = os.open(f"/run/netns/{name}", os.O_RDONLY | os.O_CLOEXEC)
+        self._sock = None
+
+    def close(self):
+        """Forget it: its devices go with it."""
+        if self._sock:
+            self._sock.close()
+        os.close(self._fd)
+        run("ip", "netns", "del", self.name)
+
+    def __enter__(self):
+        """Be in the namespace: this thread, and the processes it starts."""
+        stack = self._inside.__dict__.setdefault("stack", [])
+        stack.append(os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC))
+        if LIBC.setns(self._fd, CLONE_NEWNET):
+            fail_with_errno("setns")
+        return self
+
+    def __exit__(self, *unused):
+        fd = self._inside.stack.pop()
+        LIBC.setns(fd, CLONE_NEWNET)
+        os.close(fd)
+
+    def __repr__(self):
+        return f"Host({self.name})"
+
+    # Programs.
+
+    def sh(self, cmd, check=True):
+        """Run a shell command line; what it printed, or its CompletedProcess with check=False."""
+        with self:
+            if check:
+                return run("sh", "-c", cmd)
+            return subprocess.run(["sh", "-c", cmd], text=True, check=False, capture_output=True)
+
+    # The module's files.
+
+    def _path(self, name):
+        return f"/proc/thread-self/net/modoae/{name}"
+
+    def _proc(self, name):
+        with self, open(self._path(name), encoding="ascii") as f:
+            return f.read()
+
+    def knob(self, name, value=None):
+        """A parameter of the module: what it is, or set it (OSError says why not)."""
+        with self:
+            fd = os.open(PARAMETERS / name, os.O_RDONLY if value is None else os.O_WRONLY)
+            try:
+                if value is None:
+                    return os.read(fd, 65536).decode().removesuffix("\n")
+                os.write(fd, str(value).encode())
+            finally:
+                os.close(fd)
+        return None
+
+    def knobs(self, **values):
+        """Set several."""
+        for name, value in values.items():
+            self.knob(name, value)
+
+    def add_port(self, dev):
+        """Bind one more device."""
+        self.knob("dev", f"+{dev}")
+
+    def tags(self):
+        """/proc/net/modoae/tags: a dict a line, numbers as numbers."""
+        head, *lines = self._proc("tags").splitlines()
+        rows = [dict(zip(head.split(), line.split())) for line in lines]
+        for row in rows:
+            for name in ("vc", "rx", "tx", "unread", "queue", "rtt_us", "age_s"):
+                row[name] = int(row[name])
+            row["kid"] = int(row["kid"], 16)
+        return rows
+
+    def tag(self, vc=0, peer=None):
+        """One of them, or None."""
+        for row in self.tags():
+            if row["vc"] == vc and peer in (None, row["peer"]):
+                return row
+        return None
+
+    def close_tag(self, peer, vc=0):
+        """`close` written to tags."""
+        with self, open(self._path("tags"), "wb", buffering=0) as f:
+            f.write(f"close {peer} {vc}\n".encode())
+
+    def stats(self):
+        """/proc/net/modoae/stats: name -> number."""
+        words = (line.split(None, 2) for line in self._proc("stats").splitlines())
+        return {word[0]: int(word[1]) for word in words}
+
+    def stat(self, name):
+        """One of them."""
+        return self.stats()[name]
+
+    def ev_log(self):
+        """/proc/net/modoae/ev_log: a dict a line."""
+        line = re.compile(r" *([\d.]+) 0x(\w+) (\w+) ?(\w*) +(\w+) -> (\w+) +seq (\d+)$")
+        rows = []
+        for text in self._proc("ev_log").splitlines():
+            time_, kid, kind, what, before, after, seq = line.match(text).groups()
+            rows.append({"time": float(time_), "kid": int(kid, 16), "kind": kind, "what": what,
+                         "before": before, "after": after, "seq": int(seq)})
+        return rows
+
+    # Data.
+
+    def open(self, flags=os.O_RDWR, target=None, vc=None):
+        """A file descriptor of noc_debug; target and vc are set first if given."""
+        if target is not None:
+            self.knob("target", target)
+        if vc is not None:
+            self.knob("vci", vc)
+        with self:
+            return os.open(NOC_DEBUG, flags)
+
+    def write(self, data, nonblock=False, **where):
+        """One transaction, to its outcome; nonblock: only queued."""
+        fd = self.open(os.O_WRONLY | (os.O_NONBLOCK if nonblock else 0), **where)
+        try:
+            return os.write(fd, data)
+        finally:
+            os.close(fd)
+
+    def start_write(self, data, **where):
+        """The same in a thread: see Writer."""
+        return Writer(self.open(os.O_WRONLY, **where), data)
+
+    def read(self, size=BIGGEST):
+        """One read: what has arrived of one transaction, b"" for nothing."""
+        fd = self.open(os.O_RDONLY)
+        try:
+            return os.read(fd, size)
+        finally:
+            os.close(fd)
+
+    def read_each(self):
+        """All that has arrived, a transaction an item."""
+        fd = self.open(os.O_RDONLY)
+        try:
+            return list(iter(lambda: os.read(fd, BIGGEST), b""))
+        finally:
+            os.close(fd)
+
+    def read_all(self):
+        """All that has arrived, in one."""
+        return b"".join(self.read_each())
+
+    def read_one(self, timeout=5.0):
+        """The next transaction, waiting for it."""
+        return wait_for(self.read, f"something to read at {self.name}", timeout)
+
+    # Devices.
+
+    def _ioctl(self, request, dev, data=b""):
+        if not self._sock:
+            with self:
+                self._sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        ifreq = struct.pack("16s24s", dev.encode(), data)
+        return fcntl.ioctl(self._sock, request, ifreq)[16:]
+
+    def up(self, dev, up=True):
+        """Set a device up, or down."""
+        flags = struct.unpack("H", self._ioctl(0x8913, dev)[:2])[0] & ~1    # SIOCGIFFLAGS
+        self._ioctl(0x8914, dev, struct.pack("H", flags | up))              # SIOCSIFFLAGS
+
+    def mtu(self, dev, mtu):
+        """Set a device's MTU."""
+        self._ioctl(0x8922, dev, struct.pack("i", mtu))                     # SIOCSIFMTU
+
+    def mac(self, dev):
+        """A device's address."""
+        return self._ioctl(0x8927, dev)[2:8].hex(":")                       # SIOCGIFHWADDR
+
+
+class Cable:
+    """A pair of veth devices, up, with addresses that count up from 02:0a:e0:00:00:01."""
+
+    _count = 0
+
+    def __init__(self, host_a, dev_a, host_b, dev_b, mtu=1500):
+        self.ends = ((host_a, dev_a), (host_b, dev_b))
+        self.mac_a, self.mac_b = self._next_mac(), self._next_mac()
+        a, b = host_a.name, host_b.name
+        ip(f"link add {dev_a} netns {a} address {self.mac_a} mtu {mtu} type veth "
+           f"peer name {dev_b} netns {b} address {self.mac_b} mtu {mtu}")
+        # Hosts that say nothing of their own accord.
+        for host, dev in self.ends:
+            with host:
+                Path(f"/proc/sys/net/ipv6/conf/{dev}/disable_ipv6").write_text("1", "ascii")
+        self.mend()
+
+    @classmethod
+    def _next_mac(cls):
+        Cable._count += 1
+        return f"02:0a:e0:00:{Cable._count >> 8:02x}:{Cable._count & 255:02x}"
+
+    def cut(self):
+        """Pull the cable: both devices go down."""
+        for host, dev in self.ends:
+            host.up(dev, False)
+
+    def mend(self):
+        """Plug it in."""
+        for host, dev in self.ends:
+            host.up(dev)
+
+    def netem(self, args, ends=(0, 1)):
+        """Faults, as tc netem has them, on what the ends send: "loss 10%"; None: no more."""
+        for n in ends:
+            host, dev = self.ends[n]
+            with host:
+                if args is None:
+                    run("tc", "qdisc", "del", "dev", dev, "root")
+                else:
+                    run("tc", "qdisc", "replace", "dev", dev, "root", "netem", *args.split())
+
+    def mtu(self, mtu):
+        """Set the MTU of both ends."""
+        for host, dev in self.ends:
+            host.mtu(dev, mtu)
+
+
+# The module.
+
+_image = []     # pylint: disable=invalid-name
+
+
+def _module_image():
+    if not _image:
+        # Without what a debugger wants it loads in a tenth of the time.
+        small = f"/tmp/modoae-{os.getpid()}.ko"
+        run("objcopy", "--strip-debug", str(MODULE), small)
+        _image.append(Path(small).read_bytes())
+        os.unlink(small)
+        subprocess.run(["modprobe", "xxhash"], check=False, stderr=subprocess.DEVNULL)
+    return _image[0]
+
+
+def load(host=None, **params):
+    """insmod modoae.ko in the namespace of a host; OSError says why not."""
+    if host:
+        with host:
+            load(**params)
+        return
+    image = _module_image()
+    args = " ".join(f'{name}="{value}"' for name, value in params.items()).encode()
+    if LIBC.syscall(SYS_INIT_MODULE, image, ctypes.c_ulong(len(image)), args):
+        fail_with_errno("insmod")
+
+
+def unload():
+    """rmmod modoae."""
+    if LIBC.syscall(SYS_DELETE_MODULE, b"modoae", os.O_NONBLOCK):
+        fail_with_errno("rmmod")
+
+
+def loaded():
+    """Is it there?"""
+    return PARAMETERS.exists()
+
+
+class KernelLog:
+    """What the kernel says from now on."""
+
+    COMPLAINT = re.compile(r"\bBUG\b|\bWARNING\b|\bOops\b|Call Trace|general protection|refcount_t"
+                           r"|\bINFO: |possible recursive|inconsistent lock|still has|leak"
+                           r"|unregister_netdevice: waiting|scheduling while atomic|slab-")
+
+    def __init__(self):
+        self._fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        os.lseek(self._fd, 0, os.SEEK_END)
+        self.complaints = []
+
+    def lines(self):
+        """The lines since the last time."""
+        lines = []
+        while True:
+            try:
+                record = os.read(self._fd, 8192).decode(errors="replace")
+            except BlockingIOError:
+                return lines
+            except OSError as e:
+                if e.errno != errno.EPIPE:      # some were overwritten
+                    raise
+                continue
+            line = record.split(";", 1)[1].split("\n", 1)[0]
+            lines.append(line)
+            if self.COMPLAINT.search(line):
+                self.complaints.append(line)
+
+    def close(self):
+        """Done."""
+        os.close(self._fd)
+
+
+class OaeTest(unittest.TestCase):
+    """A test case with the module loaded and hosts of its own, the same for all its tests.
+
+    build() makes the topology drawn above the class; hosts made with cls.host() go by themselves.
+    After each test the kernel must not have complained.
+    """
+
+    maxDiff = None
+    params = {}             # for insmod, which runs in the first namespace
+    one_cpu = True          # frames then stay in order from end to end
+    log = None
+
+    @classmethod
+    def build(cls):
+        """Make hosts and cables."""
+
+    @classmethod
+    def host(cls, name):
+        """A host that lives as long as the class."""
+        host = Host(name)
+        cls.addClassCleanup(host.close)
+        return host
+
+    @classmethod
+    def setUpClass(cls):
+        signal.signal(signal.SIGUSR1, lambda *unused: None)
+        os.sched_setaffinity(0, {0} if cls.one_cpu else range(os.cpu_count()))
+        cls.log = KernelLog()
+        cls.addClassCleanup(cls._end_class)
+        load(**cls.params)
+        cls.addClassCleanup(lambda: loaded() and cls._unload())
+        cls.build()
+
+    @classmethod
+    def _unload(cls):
+        """As soon as nobody uses it any more: a thread may be on its way out of a write."""
+        def gone():
+            try:
+                unload()
+            except OSError as e:
+                if e.errno != errno.EAGAIN:
+                    raise
+                return False
+            return True
+        wait_for(gone, "the module to be free")
+
+    @classmethod
+    def _end_class(cls):
+        cls.log.lines()
+        complaints, cls.log.complaints = cls.log.complaints, []
+        cls.log.close()
+        if complaints:
+            raise AssertionError("the kernel complained: " + "; ".join(complaints))
+
+    def shortDescription(self):
+        """One line a test."""
+
+    def setUp(self):
+        self.log.lines()
+
+    def tearDown(self):
+        self.log.lines()
+        complaints, self.log.complaints = self.log.complaints, []
+        self.assertEqual(complaints, [], "the kernel complained")
+
+    def assert_errno(self, code, function, *args, **kwargs):
+        """function(...) fails with this error number."""
+        with self.assertRaises(OSError) as caught:
+            function(*args, **kwargs)
+        self.assertEqual(errno.errorcode[caught.exception.errno], errno.errorcode[code])
+
+    @staticmethod
+    def poll(fd, timeout=0):
+        """What poll() says of a file right now, or within a timeout in seconds."""
+        p = select.poll()
+        p.register(fd, select.POLLIN | select.POLLOUT)
+        ready = p.poll(timeout * 1000)
+        return ready[0][1] if ready else 0

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The frame format of include/oae_wire.h, once more and on its own.
+
+Nothing here is taken from the module's code, so that a mistake on one side shows.
+"""
+
+import struct
+from dataclasses import dataclass, field, fields, replace
+
+ETHERTYPE = 0x88B5
+VERSION = 1
+HDR_LEN = 40
+MAX_SLICES = 64
+
+SYNC, SYNC_ACK, SYNC_CHK, CLOSE, CLOSE_ACK, OFFER, REFLECT, COMMIT, REFUSE, READY, REVERSE, \
+    DONE, HELLO, NOLINK = range(1, 15)
+OPCODES = ("SYNC", "SYNC_ACK", "SYNC_CHK", "CLOSE", "CLOSE_ACK", "OFFER", "REFLECT", "COMMIT",
+           "REFUSE", "READY", "REVERSE", "DONE", "HELLO", "NOLINK")
+
+EXPRESS, LAST, RESUME, WANT_DONE, HELD, VIA, AUTH = (1 << n for n in range(7))
+MESSAGE, SWAP, VERB = range(3)
+BUSY, GAP, NO_HALF, CONFLICT, TOO_BIG, KIND, POLICY, FULL = range(1, 9)
+
+_M = (1 << 64) - 1
+_P1, _P2, _P3, _P4, _P5 = (11400714785074694791, 14029467366897019727, 1609587929392839161,
+                           9650029242287828579, 2870177450012600261)
+
+
+def _rotl(x, n):
+    return (x << n | x >> 64 - n) & _M
+
+
+def _round(acc, lane):
+    acc = acc + lane * _P2 & _M
+    return (acc << 31 | acc >> 33) * _P1 & _M
+
+
+def xxh64(data, seed=0):
+    """XXH64 of some bytes."""
+    data = bytes(data)
+    length = len(data)
+    stripes = length // 32
+    if stripes:
+        a, b = seed + _P1 + _P2 & _M, seed + _P2 & _M
+        c, d = seed, seed - _P1 & _M
+        for lanes in struct.iter_unpack("<4Q", data[:stripes * 32]):
+            a, b = _round(a, lanes[0]), _round(b, lanes[1])
+            c, d = _round(c, lanes[2]), _round(d, lanes[3])
+        h = _rotl(a, 1) + _rotl(b, 7) + _rotl(c, 12) + _rotl(d, 18) & _M
+        for acc in (a, b, c, d):
+            h = (h ^ _round(0, acc)) * _P1 + _P4 & _M
+    else:
+        h = seed + _P5 & _M
+    h = h + length & _M
+    pos = stripes * 32
+    while pos + 8 <= length:
+        h ^= _round(0, int.from_bytes(data[pos:pos + 8], "little"))
+        h = _rotl(h, 27) * _P1 + _P4 & _M
+        pos += 8
+    if pos + 4 <= length:
+        h ^= int.from_bytes(data[pos:pos + 4], "little") * _P1 & _M
+        h = _rotl(h, 23) * _P2 + _P3 & _M
+        pos += 4
+    for byte in data[pos:]:
+        h = _rotl(h ^ byte * _P5 & _M, 11) * _P1 & _M
+    h = (h ^ h >> 33) * _P2 & _M
+    h = (h ^ h >> 29) * _P3 & _M
+    return h ^ h >> 32
+
+
+def mac_bytes(mac):
+    """Six bytes of "02:0a:e0:00:00:01", or of six bytes."""
+    return mac if isinstance(mac, bytes) else bytes.fromhex(mac.replace(":", ""))
+
+
+def mac_text(mac):
+    """The other way."""
+    return mac if isinstance(mac, str) else mac.hex(":")
+
+
+def whole_digest(slices):
+    """What REFLECT says of a transaction heard as these slices."""
+    return xxh64(b"".join(xxh64(s, n).to_bytes(8, "big") for n, s in enumerate(slices)))
+
+
+def first_bytes(slices):
+    """And the first 8 bytes that it repeats."""
+    return int.from_bytes(slices[0][:8].ljust(8, b"\0"), "big")
+
+
+def cut(data, slice_max):
+    """The slices of a transaction."""
+    return [data[n:n + slice_max] for n in range(0, len(data), slice_max)]
+
+
+_SYNC = struct.Struct(">QQIIIHH")
+_HEADER = struct.Struct(">BBBBHHIIIIIBBHQ")
+
+
+def sync_body(inc, peer_inc=0, max_len=65536, start=0, mtu=1500, caps=0):
+    """The payload of a SYNC, SYNC_ACK or SYNC_CHK."""
+    return _SYNC.pack(inc, peer_inc, caps, max_len, start, mtu, 0)
+
+
+def reflect_body(slices):
+    """The payload of a REFLECT."""
+    return struct.pack(">QQ", whole_digest(slices), first_bytes(slices))
+
+
+@dataclass
+class Frame:  # pylint: disable=too-many-instance-attributes
+    """One frame. What is None is derived when it is packed; set it to lie."""
+
+    opcode: int
+    dst: bytes = bytes(6)
+    src: bytes = bytes(6)
+    vc: int = 0
+    flags: int = 0
+    slice: int = 0
+    src_ltag: int = 0
+    dst_ltag: int = 0
+    tx: int = 0
+    rx: int = 0
+    seq: int = 0
+    attempt: int = 0
+    kind: int = 0
+    reason: int = 0
+    payload: bytes = b""
+    via: bytes = b""
+    version: int = VERSION
+    ethertype: int = ETHERTYPE
+    hlen: int = None
+    length: int = None
+    digest: int = None
+    tail: bytes = field(default=b"", repr=False)    # behind the payload
+
+    def pack(self):
+        """The whole frame, from the Ethernet header on."""
+        hlen = (HDR_LEN + len(self.via)) // 4 if self.hlen is None else self.hlen
+        length = len(self.payload) if self.length is None else self.length
+
+        def header(digest):
+            return _HEADER.pack(self.version << 4 | hlen, self.opcode, self.vc, self.flags,
+                                length, self.slice, self.src_ltag, self.dst_ltag, self.tx,
+                                self.rx, self.seq, self.attempt, self.kind, self.reason,
+                                digest) + self.via
+
+        digest = self.digest
+        if digest is None:
+            digest = xxh64(header(0), xxh64(self.payload, self.slice))
+        return (mac_bytes(self.dst) + mac_bytes(self.src) + self.ethertype.to_bytes(2, "big") +
+                header(digest) + self.payload + self.tail)
+
+    @classmethod
+    def parse(cls, raw):
+        """What some bytes from the wire say; ValueError if they are not a good frame."""
+        if len(raw) < 14 + HDR_LEN:
+            raise ValueError("short frame")
+        (first, opcode, vc, flags, length, slice_, src_ltag, dst_ltag, tx, rx, seq, attempt, kind,
+         reason, digest) = _HEADER.unpack_from(raw, 14)
+        at = 14 + (first & 15) * 4
+        f = cls(opcode=opcode, dst=raw[:6], src=raw[6:12], vc=vc, flags=flags, slice=slice_,
+                src_ltag=src_ltag, dst_ltag=dst_ltag, tx=tx, rx=rx, seq=seq, attempt=attempt,
+                kind=kind, reason=reason, payload=raw[at:at + length], via=raw[54:at],
+                version=first >> 4, ethertype=int.from_bytes(raw[12:14], "big"),
+                hlen=first & 15, length=length, digest=digest)
+        if len(f.payload) != length or (len(raw) > at + length and len(raw) > 60):
+            raise ValueError(f"length does not fit: {f}")
+        if replace(f, digest=None).pack()[46:54] != raw[46:54]:
+            raise ValueError(f"wrong digest: {f}")
+        return f
+
+    @property
+    def name(self):
+        """The opcode's name."""
+        return OPCODES[self.opcode - 1] if 0 < self.opcode < 15 else f"opcode {self.opcode}"
+
+    def _sync(self, n):
+        return _SYNC.unpack(self.payload)[n]
+
+    inc = property(lambda self: self._sync(0), doc="SYNC*: own incarnation")
+    peer_inc = property(lambda self: self._sync(1), doc="SYNC*: the peer's, as known")
+    max_len = property(lambda self: self._sync(3), doc="SYNC*: largest transaction")
+    start = property(lambda self: self._sync(4), doc="SYNC*: tx before the first")
+    mtu = property(lambda self: self._sync(5), doc="SYNC*: bytes after the Ethernet header")
+    gap = property(lambda self: int.from_bytes(self.payload, "big"), doc="REFUSE GAP: the map")
+
+    def __str__(self):
+        said = " ".join(f"{f.name}={getattr(self, f.name):#x}" for f in fields(self)[3:14]
+                        if getattr(self, f.name))
+        return f"<{self.name} {said} {len(self.payload)} bytes>"
