@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# `make help` lists the targets. Each first installs what it needs, and prints
+# about a line a stage.
+#
+#   V=1             show everything
+#   KERNEL=VERSION  the kernel to build for and to boot (default: the newest here)
+#   KDIR=DIR        build the module for the kernel whose build files are there
+#   VM=none         no test machine: on this very host's kernel, as root
+
+Q	:= $(if $(filter-out 0,$(V)),,@)
+V	?= 0
+export V
+MAKEFLAGS += --no-print-directory
+
+all: setup-build	## build the module, modoae/modoae.ko; the default
+	$(Q)tools/build
+
+demo: setup-demo	## two kernels, an atomic link between them, and a cable that is cut
+	$(Q)tools/build
+	$(Q)tools/demo
+
+# Every stage runs, whatever became of the one before; all must pass.
+test: setup-test	## unit tests, regression in the test machine, pairs of guests
+	$(Q)tools/build
+	$(Q)failed=; \
+	tools/stage unit $(MAKE) -s -C tests/unit run || failed=1; \
+	tools/stage regress tools/vm run --time-limit 420 -- tests/regress/run || failed=1; \
+	tools/stage pair tests/regress/pair || failed=1; \
+	test -z "$$failed"
+
+check: setup-check	## builds without a warning; sparse, checkpatch, clang-format, scripts
+	$(Q)failed=; \
+	for check in $$(tools/check list); do \
+		tools/stage check-$$check tools/check $$check || failed=1; \
+	done; \
+	test -z "$$failed"
+
+bench: setup-bench	## a bare frame echo, an atomic transaction, and their ratio
+	$(Q)tools/build
+	$(Q)tools/vm run --time-limit 300 -- tests/bench/run
+
+install: setup-build	## install on this host (root): modules_install and depmod
+	$(Q)tools/install
+
+dkms: setup-dkms	## the same with DKMS, which builds it anew for every new kernel
+	$(Q)tools/install dkms
+
+uninstall:		## undo install or dkms
+	$(Q)tools/install remove
+
+clean:			## remove what was built; what the test machine keeps stays
+	$(Q)rm -rf build/build.log build/check build/log build/unit
+	$(Q)cd modoae && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
+		Module.symvers modules.order
+	$(Q)rm -f .checkpatch-camelcase*
+	$(Q)find . -name __pycache__ -prune -exec rm -rf {} +
+
+help:			## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1 /p' Makefile | \
+		while read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+# One apt at a time, and before anything that needs what it installs.
+setup-%:
+	$(Q)tools/setup $*
+
+.NOTPARALLEL:
+.PHONY: all demo test check bench install dkms uninstall clean help
