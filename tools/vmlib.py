@@ -390,13 +390,14 @@ class Guest(Machine):
         if found and not isinstance(failure, TimeLimit):
             failure = KernelComplaint(f"{self.name}: the kernel complained")
         directory, self.dir = self.dir, None
+        qemu_log = (directory / "qemu.log").read_text(errors="replace").strip()
         if not failure or not self.keep_log:
             shutil.rmtree(directory, ignore_errors=True)
         if not failure:
             return
         log = self.console.relative_to(BUILD.parent.parent)
         tail = found or ([] if late else ["\n".join(lines[-15:])])
-        tail += ["\n".join(late), (directory / "qemu.log").read_text(errors="replace").strip()]
+        tail += ["\n".join(late), qemu_log]
         text = [f"{failure.args[0]}; its log: {log}"]
         text += ["    " + line for part in tail for line in part.splitlines()]
         raise type(failure)("\n".join(text)) from (None if isinstance(error, VMError) else error)
