@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The rules of a transaction (DESIGN section 4), one by one, frame by frame.
+ * How to read them: sim_hand.h.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "sim_hand.h"
+
+static void test_offer_reflect_commit(void **state)
+{
+	struct sim_tx *tx;
+
+	(void)state;
+	open_link();
+	tx = post(a, 0);
+	pass(B, OAE_OFFER);
+	assert_false(tx->delivered);		/* held, not delivered */
+	assert_int_equal(b->link.hold.state, OAE_HOLD_HELD);
+	pass(A, OAE_REFLECT);
+	assert_true(tx->ended);			/* the writer knows */
+	pass(B, OAE_COMMIT);
+	quiet();
+	assert_committed(tx);
+}
+
+static void test_next_offer_carries_commit(void **state)
+{
+	struct sim_tx *x, *y;
+
+	(void)state;
+	open_link();
+	x = post(a, 0);
+	y = post(a, 0);
+	pass(B, OAE_OFFER);
+	pass(A, OAE_REFLECT);
+	pass(B, OAE_OFFER);			/* no COMMIT before it */
+	assert_committed(x);
+	assert_false(y->ended);
+	flow();
+	assert_committed(y);
+}
+
+static void test_express(void **state)
+{
+	struct sim_tx *tx;
+
+	(void)state;
+	open_link();
+	tx = post(a, OAE_POST_EXPRESS);
+	pass(B, OAE_OFFER);
+	assert_true(tx->delivered);		/* at once */
+	assert_false(tx->ended);
+	sim_cancel(a, tx);			/* too late: EINPROGRESS */
+	assert_false(tx->ended);
+	pass(A, OAE_REFLECT);
+	quiet();				/* and no COMMIT */
+	assert_committed(tx);
+}
+
+static void test_same_offer_again(void **state)
+{
+	struct sim_pkt *p, copy;
+
+	(void)state;
+	open_link();
+	post(a, 0);
+	p = expect(B, OAE_OFFER);
+	copy = *p;
+	sim_arrive(&w, B, &copy);
+	sim_arrive(&w, B, &copy);
+	pass(A, OAE_REFLECT);
+	pass(A, OAE_REFLECT);			/* the same again, ignored */
+	pass(B, OAE_COMMIT);
+	sim_arrive(&w, B, &copy);		/* late: it is delivered */
+	quiet();
+	assert_int_equal(w.notes[OAE_N_REFLECTED_AGAIN], 1);
+	assert_int_equal(w.delivered, 2);
+}
+
+static void test_busy_park_ready(void **state)
+{
+	struct sim_tx *x, *y;
+
+	(void)state;
+	b->rcvbuf = 1;
+	open_link();
+	x = post(a, 0);
+	flow();
+	y = post(a, 0);
+	pass(B, OAE_OFFER);
+	pass(A, OAE_REFUSE);
+	assert_int_equal(a->link.offer.state, OAE_OFFER_PARKED);
+	assert_false(y->ended);
+	wait_ms(50);
+	assert_int_equal(w.notes[OAE_N_STALL], 0);	/* parked is no failure */
+	sim_read(b);
+	pass(A, OAE_READY);
+	assert_int_equal(a->link.attempt, 2);
+	flow();
+	assert_committed(x);
+	assert_committed(y);
+}
+
+static void test_parked_is_reversed_freely(void **state)
+{
+	struct sim_tx *tx;
+
+	(void)state;
+	b->rcvbuf = 0;
+	post(a, OAE_POST_EXPRESS);
+	flow();
+	tx = &w.tx[0];
+	assert_int_equal(a->link.offer.state, OAE_OFFER_PARKED);
+	sim_cancel(a, tx);			/* express or not */
+	assert_reversed(tx, OAE_E_SIGNAL);
+	quiet();
+}
+
+static void test_ready_lost(void **state)
+{
+	struct sim_tx *tx;
+
+	(void)state;
+	b->rcvbuf = 0;
+	tx = post(a, 0);
+	flow();
+	b->rcvbuf = 1;
+	oae_link_drained(&b->link, w.now, &(struct oae_actions){ 0 });
+	wait_ms(90);
+	assert_false(tx->ended);
+	wait_ms(20);				/* the keepalive time */
+	assert_committed(tx);
+}
+
+static void test_gap_and_resume(void **state)
+{
+	struct sim_tx *tx;
+
+	(void)state;
+	open_link();
+	tx = post_slices(a, 4, 0);
+	pass(B, OAE_OFFER);
+	lose(B, OAE_OFFER);
+	pass(B, OAE_OFFER);
+	pass(B, OAE_OFFER);
+	pass(A, OAE_REFUSE);			/* GAP: slice 1 */
+	assert_int_equal(a->link.attempt, 2);
+	assert_int_equal(w.to[B].n, 2);		/* it, and LAST to ask */
+	pass(B, OAE_OFFER);
+	assert_int_equal(b->link.hold.state, OAE_HOLD_HELD);
+	flow();
+	assert_committed(tx);
+}
+
+static void test_slices_in_any_order(void **state)
+{
+	struct sim_tx *tx;
+
+	(void)state;
+	open_link();
+	tx = post_slices(a, 64, 0);
+	assert_int_equal(w.to[B].n, 64);
+	while (w.to[B].n > 1)			/* LAST but one first */
+		sim_arrive(&w, B, sim_take(&w, B, w.to[B].n - 2));
+	flow();
+	assert_committed(tx);
+	assert_int_equal(w.notes[OAE_N_GAP], 0);
+}
+
+/* Reversed: both forget it, and its number goes to the next. */
+static void test_reverse(void **state)
+{
+	struct sim_tx *x, *y;
+	u32 seq;
+
+	(void)state;
+	open_link();
+	x = post(a, 0);
+	seq = a->link.tx + 1;
+	pass(B, OAE_OFFER);
+	sim_cancel(a, x);
+	assert_reversed(x, OAE_E_SIGNAL);
+	y = post(a, 0);
+	assert_int_equal(a->link.tx + 1, seq);
+	assert_int_equal(a->link.attempt, 2);
+	pass(A, OAE_REFLECT);			/* of the first attempt */
+	assert_false(y->ended);
+	assert_int_equal(w.notes[OAE_N_OLD_ATTEMPT], 1);
+	pass(B, OAE_REVERSE);
+	assert_int_equal(w.notes[OAE_N_DROPPED], 1);
+	flow();
+	assert_committed(y);
+}
+
+/* REVERSE lost, or late: the newer attempt replaces what is held. */
+static void test_reverse_overtaken(void **state)
+{
+	struct sim_tx *x, *y;
+	struct sim_pkt late;
+
+	(void)state;
+	open_link();
+	x = post(a, 0);
+	pass(B, OAE_OFFER);
+	sim_cancel(a, x);
+	late = *expect(B, OAE_REVERSE);
+	y = post(a, 0);
+	pass(B, OAE_OFFER);
+	sim_arrive(&w, B, &late);
+	flow();
+	assert_reversed(x, OAE_E_SIGNAL);
+	assert_committed(y);
+}
+
+static void test_mismatch(void **state)
+{
+	struct oae_frame f;
+	struct sim_tx *tx;
+
+	(void)state;
+	w.hostile = true;
+	open_link();
+	tx = post(a, 0);
+	lose(B, OAE_OFFER);
+	f = forged(a, OAE_REFLECT);
+	f.seq = a->link.tx + 1;
+	f.attempt = 1;
+	f.reflect.digest = a->link.offer.p.digest;
+	f.reflect.first = a->link.offer.p.first ^ 1;
+	inject(a, f);
+	assert_false(tx->ended);
+	assert_int_equal(a->link.attempt, 2);
+	flow();
+	assert_committed(tx);
+}
+
+static void test_attempts_used_up(void **state)
+{
+	struct sim_tx *tx;
+	unsigned int i;
+
+	(void)state;
+	open_link();
+	for (i = 0; i < 255; i++) {
+		tx = post(a, 0);
+		sim_cancel(a, tx);
+		lose(B, OAE_OFFER);
+		lose(B, OAE_REVERSE);
+	}
+	tx = post(a, 0);
+	assert_int_equal(w.notes[OAE_N_ATTEMPTS], 1);
+	assert_int_equal(oae_link_state(&a->link), OAE_SYNC_SENT);
+	flow();
+	assert_committed(tx);
+}
+
+static void test_want_done(void **state)
+{
+	struct sim_tx *tx;
+
+	(void)state;
+	open_link();
+	tx = post(a, OAE_POST_CONFIRM);
+	pass(B, OAE_OFFER);
+	pass(A, OAE_REFLECT);
+	assert_true(a->link.await_done);
+	pass(B, OAE_COMMIT);
+	pass(A, OAE_DONE);
+	assert_false(a->link.await_done);
+	quiet();
+	assert_committed(tx);
+}
+
+/* Without WANT_DONE nobody waits, but the commit is not lost for good. */
+static void test_done_lost(void **state)
+{
+	struct sim_tx *tx;
+
+	(void)state;
+	open_link();
+	tx = post(a, OAE_POST_CONFIRM);
+	pass(B, OAE_OFFER);
+	pass(A, OAE_REFLECT);
+	pass(B, OAE_COMMIT);
+	lose(A, OAE_DONE);
+	wait_ms(50);
+	assert_int_equal(w.notes[OAE_N_STALL], 1);
+	assert_false(a->link.await_done);
+	assert_committed(tx);
+}
+
+/* After a freeze LAST alone asks what the peer has kept. */
+static void test_resume_after_freeze(void **state)
+{
+	struct sim_tx *tx;
+
+	(void)state;
+	open_link();
+	tx = post_slices(a, 8, 0);
+	while (w.to[B].n > 1)
+		pass(B, OAE_OFFER);
+	lose(B, OAE_OFFER);			/* LAST */
+	sim_port(a, false);
+	sim_port(a, true);
+	while (next_opcode(B) != OAE_OFFER) {
+		unsigned int to = !!w.to[B].n;
+
+		sim_arrive(&w, to, sim_take(&w, to, 0));
+	}
+	assert_int_equal(w.to[B].n, 1);
+	flow();
+	assert_int_equal(w.notes[OAE_N_GAP], 0);
+	assert_committed(tx);
+}
+
+/* ... but never what had another content when it was sent before. */
+static void test_no_resume_of_another(void **state)
+{
+	struct sim_tx *x, *y;
+
+	(void)state;
+	open_link();
+	x = post_slices(a, 8, 0);
+	while (w.to[B].n > 4)
+		pass(B, OAE_OFFER);
+	sim_port(a, false);			/* which flushes nothing here */
+	sim_cancel(a, x);
+	y = post_slices(a, 8, 0);
+	sim_port(a, true);
+	flow();
+	assert_reversed(x, OAE_E_SIGNAL);
+	assert_committed(y);
+	assert_int_equal(w.notes[OAE_N_MISMATCH], 0);
+}
+
+static void test_mtu_cuts_anew(void **state)
+{
+	struct sim_tx *tx;
+
+	(void)state;
+	open_link();
+	tx = sim_post(a, 400, 200, OAE_MESSAGE, 0);
+	lose(B, OAE_OFFER);
+	lose(B, OAE_OFFER);
+	sim_mtu(b, OAE_MIN_MTU);
+	flow();
+	assert_int_equal(tx->cut, OAE_MIN_MTU - OAE_HDR_LEN);
+	assert_committed(tx);
+}
+
+static void test_wrap(void **state)
+{
+	static const u32 starts[] = { 0xfffffffd, 0x7ffffffd };
+	unsigned int i, j;
+	struct sim_tx *tx;
+
+	(void)state;
+	for (j = 0; j < 2; j++) {
+		setup(NULL);
+		oae_link_init(&a->link, &a->cfg, w.vc, a->mtu, starts[j]);
+		a->tag = true;
+		oae_link_open(&a->link, w.now, &(struct oae_actions){ 0 });
+		a->timer_at = w.now + SIM_MS;
+		for (i = 0; i < 8; i++) {
+			tx = post(a, i & 1 ? OAE_POST_EXPRESS : 0);
+			if (i & 2 && w.to[B].n)
+				lose(B, OAE_OFFER);
+			wait_ms(60);
+			assert_committed(tx);
+			sim_read(b);
+		}
+		assert_int_equal(a->link.tx, starts[j] + 8);
+		assert_int_equal(b->link.rx, starts[j] + 8);
+		assert_int_equal(w.notes[OAE_N_BROKEN], 0);
+	}
+}
+
+/* B's offers are lost, A's traffic flows: B must notice all the same. */
+static void test_one_way_does_not_hide(void **state)
+{
+	struct sim_tx *tx;
+	unsigned int i;
+
+	(void)state;
+	open_link();
+	tx = post(b, 0);
+	lose(A, OAE_OFFER);
+	for (i = 0; i < 50 && !w.notes[OAE_N_STALL]; i++) {
+		post(a, 0);
+		flow();
+		sim_read(b);
+		wait_ms(1);
+	}
+	assert_int_equal(w.notes[OAE_N_STALL], 1);
+	flow();
+	assert_committed(tx);
+}
+
+static void test_too_big(void **state)
+{
+	struct sim_tx *x, *y;
+
+	(void)state;
+	b->cfg.max_len = 100;
+	x = post_slices(a, 6, 0);		/* known from SYNC */
+	flow();
+	assert_reversed(x, OAE_E_TOO_BIG);
+
+	b->cfg.max_len = 50;			/* the knob moved since */
+	x = post_slices(a, 4, OAE_POST_EXPRESS);
+	y = post(a, 0);
+	flow();
+	assert_reversed(x, OAE_E_TOO_BIG);
+	assert_int_equal(w.notes[OAE_N_REJECTED], 1);
+	assert_committed(y);
+}
+
+static void test_kind(void **state)
+{
+	struct sim_tx *x, *y;
+
+	(void)state;
+	open_link();
+	x = sim_post(a, 20, 20, OAE_SWAP, 0);
+	y = post(a, 0);
+	flow();
+	assert_reversed(x, OAE_E_KIND);
+	assert_committed(y);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RULE(test_offer_reflect_commit),
+		RULE(test_next_offer_carries_commit),
+		RULE(test_express),
+		RULE(test_same_offer_again),
+		RULE(test_busy_park_ready),
+		RULE(test_parked_is_reversed_freely),
+		RULE(test_ready_lost),
+		RULE(test_gap_and_resume),
+		RULE(test_slices_in_any_order),
+		RULE(test_reverse),
+		RULE(test_reverse_overtaken),
+		RULE(test_mismatch),
+		RULE(test_attempts_used_up),
+		RULE(test_want_done),
+		RULE(test_done_lost),
+		RULE(test_resume_after_freeze),
+		RULE(test_no_resume_of_another),
+		RULE(test_mtu_cuts_anew),
+		RULE(test_wrap),
+		RULE(test_one_way_does_not_hide),
+		RULE(test_too_big),
+		RULE(test_kind),
+	};
+
+	return cmocka_run_group_tests_name("rules of a transaction", tests, NULL, NULL);
+}

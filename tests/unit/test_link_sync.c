@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The rules of opening, freezing, resolving, closing and dying (DESIGN section
+ * 4), one by one, frame by frame. How to read them: sim_hand.h.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "sim_hand.h"
+
+static void test_opening(void **state)
+{
+	struct sim_tx *tx = post(a, 0);
+
+	(void)state;
+	pass(B, OAE_SYNC);
+	assert_false(b->tag);			/* a stranger costs nothing */
+	pass(A, OAE_SYNC_CHK);			/* a cookie */
+	pass(B, OAE_SYNC);			/* which the stranger names */
+	assert_true(b->tag);
+	assert_int_equal(oae_link_state(&b->link), OAE_SYNC_RECD);
+	pass(A, OAE_SYNC);			/* a fresh ltag, not the cookie */
+	assert_int_equal(oae_link_state(&a->link), OAE_OPEN);
+	pass(B, OAE_SYNC_ACK);
+	assert_int_equal(oae_link_state(&b->link), OAE_OPEN);
+	pass(B, OAE_OFFER);
+	pass(A, OAE_SYNC_ACK);
+	pass(A, OAE_REFLECT);
+	pass(B, OAE_COMMIT);
+	quiet();
+	assert_committed(tx);
+}
+
+static void test_both_open_at_once(void **state)
+{
+	struct sim_tx *x = post(a, 0), *y = post(b, 0);
+
+	(void)state;
+	flow();
+	assert_committed(x);
+	assert_committed(y);
+	assert_int_equal(w.notes[OAE_N_OPENED], 2);
+}
+
+/* One frame of the exchange is lost: a stall, and then all is well. */
+static void lose_one(u8 flags, u8 lost)
+{
+	struct sim_tx *tx;
+
+	setup(NULL);
+	open_link();
+	tx = post(a, flags);
+	if (lost == OAE_OFFER) {
+		lose(B, OAE_OFFER);
+	} else {
+		pass(B, OAE_OFFER);
+		if (lost == OAE_REFLECT) {
+			lose(A, OAE_REFLECT);
+		} else {
+			pass(A, OAE_REFLECT);
+			lose(B, OAE_COMMIT);
+		}
+	}
+	quiet();
+	wait_ms(60);
+	assert_int_equal(w.notes[OAE_N_STALL] + w.notes[OAE_N_PEER_FROZE], 2);
+	assert_true(w.notes[OAE_N_STALL] >= 1);
+	assert_int_equal(w.notes[OAE_N_RESOLVED], 2);
+	assert_committed(tx);
+	assert_int_equal(w.delivered, 2);
+	assert_true(sim_settled(&w));
+}
+
+static void test_stall_and_resolve(void **state)
+{
+	(void)state;
+	lose_one(0, OAE_OFFER);
+	lose_one(0, OAE_REFLECT);
+	lose_one(0, OAE_COMMIT);
+	lose_one(OAE_POST_EXPRESS, OAE_OFFER);
+	lose_one(OAE_POST_EXPRESS, OAE_REFLECT);
+}
+
+static void test_sync_at_open(void **state)
+{
+	struct oae_frame f;
+	u32 ltag;
+
+	(void)state;
+	open_link();
+	ltag = a->link.ltag;
+	f = forged(a, OAE_SYNC);
+	f.sync.inc = b->link.inc;
+	f.sync.peer_inc = a->link.inc;
+
+	/* Repeated, even naming a stale ltag of mine: SYNC_ACK. */
+	f.dst_ltag = ltag ^ 1;
+	inject(a, f);
+	lose(B, OAE_SYNC_ACK);
+
+	/* New, not naming my ltag: SYNC_CHK, and I stay as I am. */
+	f.src_ltag ^= 2;
+	inject(a, f);
+	lose(B, OAE_SYNC_CHK);
+	assert_int_equal(a->link.ltag, ltag);
+	assert_int_equal(oae_link_state(&a->link), OAE_OPEN);
+
+	/* New, and naming it: genuine. */
+	f.dst_ltag = ltag;
+	inject(a, f);
+	assert_int_not_equal(a->link.ltag, ltag);
+	assert_int_equal(oae_link_state(&a->link), OAE_SYNC_RECD);
+	lose(B, OAE_SYNC);
+}
+
+/* Rule 1: a frame of the run before, of either end, is of no use. */
+static void test_both_ltags(void **state)
+{
+	struct sim_pkt late;
+	struct sim_tx *tx;
+
+	(void)state;
+	open_link();
+	tx = post(a, 0);
+	late = *expect(B, OAE_OFFER);
+	sim_port(a, false);
+	sim_port(a, true);
+	while (b->link.ltag == get_unaligned_be32(late.buf + OAE_OFF_DST_LTAG) ||
+	       oae_link_state(&b->link) != OAE_OPEN) {
+		unsigned int to = !!w.to[B].n;
+
+		sim_arrive(&w, to, sim_take(&w, to, 0));
+	}
+	sim_arrive(&w, B, &late);
+	assert_int_equal(w.notes[OAE_N_OLD_RUN], 1);
+	flow();
+	assert_committed(tx);
+	assert_int_equal(w.delivered, 2);
+}
+
+static void test_new_peer_atomic(void **state)
+{
+	struct sim_tx *tx;
+
+	(void)state;
+	open_link();
+	tx = post(a, 0);
+	pass(B, OAE_OFFER);			/* held, and then */
+	sim_crash(b);
+	lose(A, OAE_REFLECT);
+	wait_ms(60);
+	assert_int_equal(w.notes[OAE_N_PEER_NEW], 1);
+	assert_committed(tx);			/* by the next incarnation */
+}
+
+static void test_new_peer_express(void **state)
+{
+	struct sim_tx *x, *y;
+
+	(void)state;
+	open_link();
+	x = post(a, OAE_POST_EXPRESS);
+	y = post(a, OAE_POST_EXPRESS);		/* not offered yet */
+	pass(B, OAE_OFFER);
+	sim_crash(b);
+	lose(A, OAE_REFLECT);
+	wait_ms(60);
+	assert_true(x->ended && x->outcome == OAE_UNKNOWN);
+	assert_int_equal(x->err, OAE_E_UNKNOWN);
+	assert_committed(y);
+}
+
+static void test_new_peer_unconfirmed(void **state)
+{
+	(void)state;
+	open_link();
+	post(a, 0);
+	pass(B, OAE_OFFER);
+	pass(A, OAE_REFLECT);
+	lose(B, OAE_COMMIT);
+	sim_crash(b);
+	post(b, 0);				/* it comes back */
+	flow();
+	assert_int_equal(w.notes[OAE_N_UNCONFIRMED], 1);
+	sim_check_end(&w);
+}
+
+static void test_new_peer_held(void **state)
+{
+	struct sim_tx *tx;
+
+	(void)state;
+	open_link();
+	tx = post(a, 0);
+	pass(B, OAE_OFFER);
+	sim_crash(a);				/* undecided */
+	lose(A, OAE_REFLECT);
+	post(a, 0);
+	flow();
+	assert_int_equal(w.notes[OAE_N_HELD_LOST], 1);
+	assert_false(tx->delivered);
+}
+
+/* A peer that has forgotten the link says so: no stall is waited for. */
+static void test_nolink(void **state)
+{
+	struct sim_tx *tx;
+	u64 then;
+
+	(void)state;
+	open_link();
+	sim_crash(b);
+	then = w.now;
+	tx = post(a, 0);
+	pass(B, OAE_OFFER);
+	pass(A, OAE_NOLINK);
+	assert_int_equal(w.notes[OAE_N_NOLINK], 1);
+	flow();
+	assert_committed(tx);
+	assert_true(w.now - then < SIM_MS);
+}
+
+static void test_nolink_stale(void **state)
+{
+	struct oae_frame f;
+
+	(void)state;
+	open_link();
+	f = forged(a, OAE_NOLINK);
+	f.dst_ltag ^= 1;
+	inject(a, f);
+	assert_int_equal(oae_link_state(&a->link), OAE_OPEN);
+	quiet();
+}
+
+/* CLOSE first lets what is in flight end. */
+static void test_close_in_flight(void **state)
+{
+	struct sim_tx *x, *y;
+
+	(void)state;
+	open_link();
+	x = post(a, 0);
+	y = post(a, 0);
+	sim_close(a);
+	assert_reversed(y, OAE_E_SHUTDOWN);
+	assert_int_equal(oae_link_state(&a->link), OAE_CLOSE_SENT);
+	pass(B, OAE_OFFER);
+	pass(A, OAE_REFLECT);
+	pass(B, OAE_COMMIT);
+	pass(A, OAE_DONE);
+	pass(B, OAE_CLOSE);
+	assert_false(b->tag);
+	pass(A, OAE_CLOSE_ACK);
+	assert_false(a->tag);
+	quiet();
+	assert_committed(x);
+}
+
+static void test_close_ack_lost(void **state)
+{
+	(void)state;
+	open_link();
+	sim_close(a);
+	pass(B, OAE_CLOSE);
+	lose(A, OAE_CLOSE_ACK);
+	assert_true(a->tag);
+	wait_ms(50);				/* B has no tag, and answers */
+	assert_false(a->tag);
+}
+
+static void test_crossing_closes(void **state)
+{
+	struct sim_tx *x, *y;
+
+	(void)state;
+	open_link();
+	x = post(a, 0);
+	y = post(b, 0);
+	sim_close(a);
+	sim_close(b);
+	flow();
+	wait_ms(50);
+	assert_false(a->tag);
+	assert_false(b->tag);
+	assert_committed(x);
+	assert_committed(y);
+}
+
+static void test_close_peer_posts(void **state)
+{
+	struct sim_tx *x, *y;
+
+	(void)state;
+	open_link();
+	x = post(b, 0);
+	y = post(b, 0);
+	sim_close(a);
+	flow();
+	wait_ms(50);
+	assert_false(a->tag || b->tag);
+	assert_committed(x);
+	assert_true(y->ended);
+	if (y->outcome == OAE_REVERSED)
+		assert_int_equal(y->err, OAE_E_PEER_CLOSED);
+}
+
+static void test_turned_away(void **state)
+{
+	struct sim_tx *tx;
+
+	(void)state;
+	b->shut = true;
+	tx = post(a, 0);
+	pass(B, OAE_SYNC);
+	pass(A, OAE_CLOSE);
+	assert_reversed(tx, OAE_E_REFUSED);
+	assert_false(a->tag);
+	quiet();
+}
+
+static void test_keepalive(void **state)
+{
+	(void)state;
+	open_link();
+	wait_ms(1000);
+	assert_true(w.notes[OAE_N_PROBE] >= 9);
+	assert_true(w.notes[OAE_N_PROBE] <= 22);
+	assert_int_equal(w.notes[OAE_N_STALL], 0);
+	assert_int_equal(w.notes[OAE_N_DOWN], 0);
+}
+
+static void test_dead_and_up_again(void **state)
+{
+	struct sim_tx *x, *y, *z;
+
+	(void)state;
+	open_link();
+	x = post(a, 0);
+	y = post(a, OAE_POST_EXPRESS);
+	b->port_up = false;			/* a cable, not a port */
+	wait_ms(700);
+	assert_int_equal(w.notes[OAE_N_DOWN], 2);	/* both ends */
+	assert_reversed(x, OAE_E_DOWN);
+	assert_reversed(y, OAE_E_DOWN);
+	b->port_up = true;
+	wait_ms(300);
+	assert_int_equal(w.notes[OAE_N_UP], 2);
+	assert_int_equal(w.notes[OAE_N_PEER_NEW], 0);
+	z = post(a, 0);
+	flow();
+	assert_committed(z);
+}
+
+/* An express in flight is not reversed when the peer is not heard. */
+static void test_dead_express_waits(void **state)
+{
+	struct sim_tx *tx;
+
+	(void)state;
+	open_link();
+	tx = post(a, OAE_POST_EXPRESS);
+	pass(B, OAE_OFFER);
+	lose(A, OAE_REFLECT);
+	b->port_up = false;
+	wait_ms(2000);
+	assert_false(tx->ended);
+	b->port_up = true;
+	wait_ms(500);
+	assert_committed(tx);
+	assert_int_equal(w.delivered, 2);
+}
+
+/* What is held waits for its sender, dead or not. */
+static void test_dead_held_waits(void **state)
+{
+	struct sim_tx *tx;
+
+	(void)state;
+	open_link();
+	tx = post(a, 0);
+	pass(B, OAE_OFFER);
+	pass(A, OAE_REFLECT);
+	lose(B, OAE_COMMIT);
+	b->port_up = false;
+	wait_ms(20000);
+	assert_false(tx->delivered);
+	b->port_up = true;
+	wait_ms(500);
+	assert_committed(tx);
+}
+
+/* Counters that cannot be, in SYNC: counted, and both ends start again. */
+static void test_broken(void **state)
+{
+	struct oae_frame f;
+	struct sim_tx *tx;
+	u64 inc;
+
+	(void)state;
+	w.hostile = true;
+	open_link();
+	inc = a->link.inc;
+	sim_port(a, false);
+	sim_port(a, true);
+	while (w.to[B].n)
+		lose(B, OAE_SYNC);
+	f = forged(a, OAE_SYNC);
+	f.tx += 1000;
+	f.sync.inc = b->link.inc;
+	f.sync.peer_inc = a->link.inc;
+	inject(a, f);
+	assert_int_equal(w.notes[OAE_N_BROKEN], 1);
+	assert_true(a->link.inc != inc);
+	flow();
+	tx = post(a, 0);
+	flow();
+	assert_committed(tx);
+}
+
+/*
+ * Whatever a peer that knows the ltags sends: the link neither overflows nor
+ * holds more than its limit, and never forgets its timer.
+ */
+static void test_hostile(void **state)
+{
+	struct oae_frame f;
+	unsigned int i, round;
+
+	(void)state;
+	for (round = 0; round < 200; round++) {
+		sim_init(&w, round);
+		w.hostile = true;
+		a->cfg.max_len = 500;
+		post(a, 0);
+		flow();
+		for (i = 0; i < 300 && a->tag; i++) {
+			struct oae_actions act = { 0 };
+
+			f = forged(a, 1 + sim_upto(&w, OAE_OPCODE_END - 1));
+			f.flags = sim_upto(&w, 0x20);
+			f.tx += sim_upto(&w, 4) - 1;
+			f.rx += sim_upto(&w, 4) - 1;
+			f.seq = a->link.rx + sim_upto(&w, 3);
+			f.attempt = sim_upto(&w, 4) ? a->link.hold.attempt +
+						      sim_upto(&w, 2) :
+						      sim_rand(&w);
+			f.kind = sim_upto(&w, 8) ? 0 : sim_upto(&w, 3);
+			f.reason = sim_upto(&w, OAE_REASON_END);
+			if (f.opcode == OAE_CLOSE || f.opcode == OAE_CLOSE_ACK)
+				f.dst_ltag ^= !!sim_upto(&w, 20);
+			f.slice = sim_upto(&w, 64);
+			f.length = sim_upto(&w, 100);
+			if (f.opcode <= OAE_SYNC_CHK) {
+				f.src_ltag ^= !sim_upto(&w, 4);
+				f.dst_ltag ^= !sim_upto(&w, 4);
+				f.sync.inc = sim_upto(&w, 4) ? a->link.peer_inc :
+							       sim_rand(&w);
+				f.sync.peer_inc = sim_upto(&w, 4) ?
+						  a->link.inc : 7;
+				f.sync.start = sim_rand(&w);
+				f.sync.mtu = sim_rand(&w);
+				f.sync.max_len = sim_rand(&w);
+			} else if (f.opcode == OAE_REFLECT && sim_upto(&w, 2)) {
+				f.reflect.digest = a->link.offer.p.digest;
+				f.reflect.first = a->link.offer.p.first;
+			}
+			w.now += sim_upto(&w, 200) * SIM_US;
+			oae_link_rcv(&a->link, &f, sim_upto(&w, 2), w.now, &act);
+			assert_false(act.overflow);
+			assert_true(act.nsends <= OAE_MAX_SENDS);
+			assert_true(a->link.hold.len <= a->cfg.max_len);
+			if (a->link.state == OAE_CLOSED)
+				break;
+			assert_true(a->link.timer_at && a->link.ltag);
+			if (a->link.timer_at <= w.now) {
+				memset(&act, 0, sizeof(act));
+				oae_link_timer(&a->link, w.now, &act);
+				assert_false(act.overflow);
+			}
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RULE(test_opening),
+		RULE(test_both_open_at_once),
+		RULE(test_stall_and_resolve),
+		RULE(test_sync_at_open),
+		RULE(test_both_ltags),
+		RULE(test_new_peer_atomic),
+		RULE(test_new_peer_express),
+		RULE(test_new_peer_unconfirmed),
+		RULE(test_new_peer_held),
+		RULE(test_nolink),
+		RULE(test_nolink_stale),
+		RULE(test_close_in_flight),
+		RULE(test_close_ack_lost),
+		RULE(test_crossing_closes),
+		RULE(test_close_peer_posts),
+		RULE(test_turned_away),
+		RULE(test_keepalive),
+		RULE(test_dead_and_up_again),
+		RULE(test_dead_express_waits),
+		RULE(test_dead_held_waits),
+		RULE(test_broken),
+		RULE(test_hostile),
+	};
+
+	return cmocka_run_group_tests_name("rules of synchronising", tests, NULL, NULL);
+}
