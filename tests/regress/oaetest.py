@@ -107,6 +107,9 @@ class Host:     # pylint: disable=too-many-public-methods
         run("ip", "netns", "add", name)
         self._fd = os.open(f"/run/netns/{name}", os.O_RDONLY | os.O_CLOEXEC)
         self._sock = None
+        # A host that says nothing of its own accord.
+        with self:
+            Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1", "ascii")
 
     def close(self):
         """Forget it: its devices go with it."""
@@ -292,10 +295,6 @@ class Cable:
         a, b = host_a.name, host_b.name
         ip(f"link add {dev_a} netns {a} address {self.mac_a} mtu {mtu} type veth "
            f"peer name {dev_b} netns {b} address {self.mac_b} mtu {mtu}")
-        # Hosts that say nothing of their own accord.
-        for host, dev in self.ends:
-            with host:
-                Path(f"/proc/sys/net/ipv6/conf/{dev}/disable_ipv6").write_text("1", "ascii")
         self.mend()
 
     @classmethod

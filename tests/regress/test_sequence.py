@@ -1,0 +1,685 @@
+# SPDX-License-Identifier: GPL-2.0
+"""seq, attempt, tx and rx: the bookkeeping of section 4, as it is seen on the wire.
+
+A scripted peer loses, repeats and takes back what it likes, and says what the kernel must say.
+"""
+
+import errno
+
+import oaewire as oae
+from oaepeer import Peer, Wire
+from oaetest import Cable, OaeTest, wait_for
+
+BIG = bytes(range(256)) * 20        # four slices in 1500
+
+class Sequence(OaeTest):
+    """
+        host a                       AF_PACKET
+        va --------------------------- vp
+        a link a test, told apart by vc
+    """
+
+    vcs = iter(range(1, 250))
+
+    @classmethod
+    def build(cls):
+        cls.a, cls.p = cls.host("a"), cls.host("p")
+        cls.cable = Cable(cls.a, "va", cls.p, "vp")
+        cls.a.add_port("va")
+        cls.a.knobs(stranger_pps=100000, stall_max_us=10000000, stall_min_us=1000000,
+                    keepalive_ms=600000, dead_ms=3600000, target=cls.cable.mac_b)
+        cls.wire = Wire(cls.p, "vp")
+        cls.addClassCleanup(cls.wire.close)
+
+    def peer(self, **kwargs):
+        """A peer not yet known, on a channel of its own."""
+        self.a.read_all()
+        return Peer(self.wire, self.cable.mac_a, vc=next(self.vcs), **kwargs)
+
+    def post(self, peer, data):
+        """Queue a transaction to a peer."""
+        self.a.write(data, nonblock=True, vc=peer.vc)
+
+    def tag(self, peer):
+        """The kernel's end."""
+        return self.a.tag(vc=peer.vc)
+
+    # The kernel offers.
+
+    def test_numbers_go_up(self):
+        """seq is tx + 1, from 1 on, its low bit alternates; attempt begins at 1 for each."""
+        peer = self.peer().open()
+        for seq in range(1, 6):
+            self.post(peer, b"message %d" % seq)
+            offer, _ = peer.take(seq=seq, attempt=1, tx=seq - 1, rx=0, flags=oae.LAST)
+            self.assertEqual(offer.seq & 1, seq & 1)
+            peer.reflect(offer, [offer.payload])
+            peer.rx = seq
+            peer.expect(oae.COMMIT, tx=seq, seq=seq, flags=0)
+        peer.silence()
+
+    def test_next_offer_carries_the_commit(self):
+        """With something queued there is no COMMIT frame: the next OFFER's tx says it."""
+        peer = self.peer().open()
+        for n in range(3):
+            self.post(peer, b"queued %d" % n)
+        for seq in (1, 2, 3):
+            self.assertEqual(peer.accept(seq=seq, tx=seq - 1), b"queued %d" % (seq - 1))
+        peer.expect(oae.COMMIT, tx=3)
+        peer.silence()
+
+    def test_one_in_flight(self):
+        """The second offer waits for the outcome of the first."""
+        peer = self.peer().open()
+        self.post(peer, b"first")
+        self.post(peer, b"second")
+        offer, slices = peer.take(seq=1)
+        peer.silence()
+        peer.reflect(offer, slices)
+        peer.take(seq=2, tx=1)
+
+    def test_slices(self):
+        """Back to back, in order, LAST on the last; the reflection covers the whole."""
+        peer = self.peer().open()
+        self.post(peer, BIG)
+        offer, slices = peer.take(seq=1, attempt=1, slice=0)
+        self.assertEqual([len(s) for s in slices], [1460, 1460, 1460, 740])
+        self.assertEqual(b"".join(slices), BIG)
+        peer.reflect(offer, slices)
+        peer.expect(oae.COMMIT, tx=1)
+
+    def test_smaller_mtu_of_the_peer(self):
+        """Slices are no longer than both ends can carry."""
+        peer = self.peer(mtu=600).open()
+        self.post(peer, BIG)
+        _, slices = peer.take(seq=1)
+        self.assertEqual({len(s) for s in slices[:-1]}, {560})
+
+    def test_wrong_reflection(self):
+        """What is reflected is not what was said: a new attempt, nothing committed."""
+        peer = self.peer().open()
+        self.post(peer, b"say after me")
+        for attempt, wrong in ((1, [b"say after he"]), (2, [b"say after me "]), (3, [b"Say"])):
+            offer, slices = peer.take(seq=1, attempt=attempt, tx=0)
+            peer.reflect(offer, wrong)
+        offer, slices = peer.take(seq=1, attempt=4, tx=0)
+        self.assertEqual(self.tag(peer)["tx"], 0)
+        peer.reflect(offer, slices)
+        peer.expect(oae.COMMIT, tx=1)
+
+    def test_wrong_first_bytes(self):
+        """The digest alone is not enough: the first bytes must be right, too."""
+        peer = self.peer().open()
+        self.post(peer, b"say after me")
+        offer, slices = peer.take(seq=1, attempt=1)
+        body = oae.reflect_body(slices)
+        peer.reflect(offer, slices, payload=body[:-1] + b"?")
+        offer, slices = peer.take(seq=1, attempt=2)
+        peer.reflect(offer, slices)
+        peer.expect(oae.COMMIT, tx=1)
+
+    def test_old_reflections(self):
+        """A reflection of another seq or attempt commits nothing."""
+        peer = self.peer().open()
+        self.post(peer, b"mine")
+        offer, slices = peer.take(seq=1, attempt=1)
+        before = self.a.stats()
+        for other in ({"seq": 0}, {"seq": 2}, {"attempt": 2}, {"attempt": 255}):
+            peer.reflect(offer, slices, **other)
+        peer.silence()
+        after = self.a.stats()
+        self.assertEqual(self.tag(peer)["tx"], 0)
+        self.assertEqual([after[f"note_old_{n}"] - before[f"note_old_{n}"]
+                          for n in ("seq", "attempt")], [2, 2])
+        peer.reflect(offer, slices)
+        peer.expect(oae.COMMIT, tx=1)
+        peer.reflect(offer, slices)     # and again: it is committed already
+        peer.silence()
+        self.assertEqual(self.tag(peer)["tx"], 1)
+
+    def test_resume_after_gap(self):
+        """REFUSE GAP names the slices missing: those and LAST come as the next attempt."""
+        peer = self.peer().open()
+        self.post(peer, BIG)
+        first, slices = peer.take(seq=1, attempt=1)
+        missing = 0b0101
+        peer.send(oae.REFUSE, seq=1, attempt=1, reason=oae.GAP, payload=missing.to_bytes(8, "big"))
+        for n, flags in ((0, oae.RESUME), (2, oae.RESUME), (3, oae.RESUME | oae.LAST)):
+            f = peer.expect(oae.OFFER, seq=1, attempt=2, slice=n, flags=flags)
+            self.assertEqual(f.payload, slices[n])
+        peer.silence()
+        peer.reflect(first, slices, attempt=2)
+        peer.expect(oae.COMMIT, tx=1)
+
+    def test_busy_and_ready(self):
+        """REFUSE BUSY parks; READY brings it again, as a new attempt."""
+        peer = self.peer().open()
+        self.post(peer, b"later")
+        peer.take(seq=1, attempt=1)
+        peer.send(oae.REFUSE, seq=1, attempt=1, reason=oae.BUSY)
+        peer.silence()
+        self.assertEqual(self.tag(peer)["offer"], "parked")
+        peer.send(oae.READY, seq=1)
+        self.assertEqual(peer.accept(seq=1, attempt=2), b"later")
+        peer.expect(oae.COMMIT, tx=1)
+
+    def test_busy_and_ready_lost(self):
+        """READY was lost: it is offered again at the keepalive interval."""
+        self.a.knob("keepalive_ms", 50)
+        try:
+            peer = self.peer().open()
+            self.post(peer, b"later")
+            peer.take(seq=1, attempt=1)
+            peer.send(oae.REFUSE, seq=1, attempt=1, reason=oae.BUSY)
+            f = peer.next()
+            while f.opcode != oae.OFFER:        # probes may come first
+                f = peer.next()
+            self.assertEqual((f.seq, f.attempt), (1, 2))
+        finally:
+            self.a.knob("keepalive_ms", 600000)
+
+    def test_reverse_and_reuse(self):
+        """A signal reverses what is out; its seq serves the next, with a higher attempt."""
+        peer = self.peer().open()
+        writer = self.a.start_write(b"never mind", vc=peer.vc)
+        offer, slices = peer.take(seq=1, attempt=1)
+        writer.signal()
+        self.assertEqual(writer.result(), -errno.EINTR)
+        peer.expect(oae.REVERSE, seq=1, attempt=1, tx=0)
+        peer.reflect(offer, slices)     # too late
+        self.post(peer, b"but this")
+        self.assertEqual(peer.accept(seq=1, attempt=2, tx=0), b"but this")
+        peer.expect(oae.COMMIT, tx=1)
+        peer.silence()
+
+    def test_reverse_parked(self):
+        """What is parked is not in flight: it is reversed freely, and not offered again."""
+        peer = self.peer().open()
+        writer = self.a.start_write(b"never mind", vc=peer.vc)
+        peer.take(seq=1, attempt=1)
+        peer.send(oae.REFUSE, seq=1, attempt=1, reason=oae.BUSY)
+        wait_for(lambda: self.tag(peer)["offer"] == "parked", "the offer to be parked")
+        writer.signal()
+        self.assertEqual(writer.result(), -errno.EINTR)
+        peer.send(oae.READY, seq=1)
+        peer.silence()
+
+    def test_attempts_used_up(self):
+        """attempt is a byte: after 255 the link freezes, and a new run begins at 1."""
+        peer = self.peer().open()
+        self.post(peer, b"again")
+        for attempt in range(1, 256):
+            offer, _ = peer.take(seq=1, attempt=attempt)
+            peer.reflect(offer, [b"wrong"])
+        sync = peer.expect(oae.SYNC, dst_ltag=peer.ltag)
+        peer.far_ltag = sync.src_ltag
+        peer.ltag = peer.draw()
+        peer.resolve()
+        self.assertEqual(peer.accept(seq=1, attempt=1), b"again")
+        peer.expect(oae.COMMIT, tx=1)
+
+    # A run ends, what is in flight is resolved.
+
+    def test_offer_again_after_a_freeze(self):
+        """Not delivered there: offered again as for the first time, under the same seq."""
+        peer = self.peer().open()
+        self.post(peer, b"once more")
+        peer.take(seq=1, attempt=1)
+        peer.freeze()
+        peer.resolve()
+        self.assertEqual(peer.accept(seq=1, attempt=1), b"once more")
+        peer.expect(oae.COMMIT, tx=1)
+
+    def test_commit_lost(self):
+        """The COMMIT was lost: the kernel's SYNC says tx, and that is enough to deliver."""
+        peer = self.peer().open()
+        self.post(peer, b"committed")
+        offer, slices = peer.take(seq=1)
+        peer.reflect(offer, slices)
+        peer.expect(oae.COMMIT, tx=1)       # and lost
+        self.assertEqual(peer.freeze().tx, 1)
+        peer.resolve(rx=1)                  # delivered on hearing that
+        peer.rx = 1
+        peer.silence()
+        self.assertEqual(self.tag(peer)["state"], "OPEN")
+
+    def test_ask_for_last_after_a_freeze(self):
+        """After a freeze the LAST slice alone asks, with RESUME, what the peer has kept."""
+        peer = self.peer().open()
+        self.post(peer, b"something before it")
+        self.post(peer, BIG)
+        peer.accept(seq=1)
+        first, slices = peer.take(seq=2, attempt=1)
+        peer.freeze()
+        peer.resolve()
+        peer.expect(oae.OFFER, seq=2, attempt=1, slice=3, flags=oae.RESUME | oae.LAST)
+        peer.silence()
+        peer.reflect(first, slices, attempt=1)
+        peer.expect(oae.COMMIT, tx=2)
+
+    def test_no_resume_after_another_content(self):
+        """seq has had another content in the run before: the peer may have kept that."""
+        peer = self.peer().open()
+        self.post(peer, b"something before it")
+        peer.accept(seq=1)
+        peer.expect(oae.COMMIT)
+        writer = self.a.start_write(BIG[::-1], vc=peer.vc)
+        peer.take(seq=2, attempt=1)
+        writer.signal()
+        self.assertEqual(writer.result(), -errno.EINTR)
+        peer.expect(oae.REVERSE)
+        self.post(peer, BIG)
+        peer.take(seq=2, attempt=2)
+        peer.freeze()
+        peer.resolve()
+        self.assertEqual(peer.accept(seq=2, attempt=1, slice=0, flags=0), BIG)
+
+    def test_stall(self):
+        """No answer at all: the link freezes by itself, and offers again in the next run."""
+        self.a.knob("stall_min_us", 20000)
+        try:
+            peer = self.peer().open()
+            self.post(peer, b"echo?")
+            peer.take(seq=1, attempt=1)
+            wait_for(lambda: self.tag(peer)["state"] == "SYNC_SENT", "the link to freeze", 10)
+            old = peer.far_ltag
+            peer.ltag = peer.draw()
+            sync = peer.expect(oae.SYNC, tx=0, rx=0)
+            self.assertNotEqual(sync.src_ltag, old)
+            peer.far_ltag = sync.src_ltag
+            peer.inbox.clear()
+            peer.send(oae.SYNC)
+            f = peer.next()
+            while f.opcode == oae.SYNC:         # asked more than once
+                f = peer.next()
+            self.assertEqual(f.opcode, oae.SYNC_ACK)
+            self.assertEqual(peer.accept(seq=1, attempt=1), b"echo?")
+            peer.expect(oae.COMMIT, tx=1)
+        finally:
+            self.a.knob("stall_min_us", 1000000)
+
+    # The peer offers.
+
+    def test_delivered_on_commit_only(self):
+        """Held and reflected is not delivered; tx == rx + 1 on any frame of the run delivers."""
+        peer = self.peer().open()
+        carriers = (oae.COMMIT, oae.OFFER, oae.READY, oae.DONE, oae.REVERSE, oae.SYNC)
+        for n, opcode in enumerate(carriers):
+            peer.offered(b"by %d" % opcode)
+            self.assertEqual(self.a.read_all(), b"", oae.OPCODES[opcode - 1])
+            peer.commit(send=False)
+            if opcode == oae.OFFER:
+                peer.offered(b"carries")
+                self.assertEqual(self.a.read_all(), b"by %d" % opcode)
+                peer.commit(send=False)
+                peer.send(oae.COMMIT)
+                self.assertEqual(wait_for(self.a.read_all, "the carrier"), b"carries")
+                continue
+            given = {"seq": peer.tx + 1, "attempt": 1} if opcode == oae.REVERSE else {}
+            peer.send(opcode, **given)
+            if opcode == oae.SYNC:
+                peer.expect(oae.SYNC_ACK, rx=n + 2)
+            if opcode == oae.REVERSE:
+                peer.attempt = 1
+            peer.silence()
+            self.assertEqual(self.a.read_all(), b"by %d" % opcode, oae.OPCODES[opcode - 1])
+
+    def test_same_offer_again(self):
+        """The same offer again gets the same reflection again."""
+        peer = self.peer().open()
+        peer.offered(b"twice")
+        peer.offered(b"twice", attempt=1)
+        peer.commit()
+        peer.offer(b"twice", attempt=1, seq=1)      # delivered long since
+        peer.silence()
+        self.assertEqual(self.a.read_each(), [b"twice"])
+
+    def test_newer_attempt_replaces(self):
+        """A newer attempt replaces what is held, whatever is in it; an older one is dropped."""
+        peer = self.peer().open()
+        peer.offered(b"first thought")
+        peer.offered(b"second thought", attempt=7)
+        peer.offer(b"third thought", attempt=3)
+        peer.silence()
+        peer.commit()
+        peer.silence()
+        self.assertEqual(self.a.read_each(), [b"second thought"])
+
+    def test_reverse(self):
+        """REVERSE drops what is held, and late slices of it; the seq serves the next attempt."""
+        peer = self.peer().open()
+        peer.offered(b"not this")
+        peer.send(oae.REVERSE, seq=1, attempt=1)
+        peer.offer(b"not this", attempt=1)      # a copy that was delayed
+        peer.silence()
+        self.assertEqual(self.tag(peer)["hold"], "reversed")
+        peer.offered(b"but this", attempt=2)
+        peer.commit()
+        peer.silence()
+        self.assertEqual(self.a.read_each(), [b"but this"])
+
+    def test_reverse_overtakes(self):
+        """REVERSE comes before the offer it takes back: that is never held."""
+        peer = self.peer().open()
+        peer.send(oae.REVERSE, seq=1, attempt=1)
+        peer.offer(b"too late", attempt=1)
+        peer.silence()
+        self.assertEqual(self.tag(peer)["hold"], "reversed")
+        peer.offered(b"fresh", attempt=2)
+
+    def test_wrong_seq(self):
+        """An offer of any seq but rx + 1 is dropped."""
+        peer = self.peer().open()
+        before = self.a.stat("note_old_seq")
+        for seq in (0, 2, 3, 0x80000000, 0xffffffff):
+            peer.offer(b"?", seq=seq, attempt=1)
+        peer.silence()
+        self.assertEqual(self.a.stat("note_old_seq") - before, 5)
+        self.assertEqual(self.tag(peer)["hold"], "-")
+
+    def test_slices_in_any_order(self):
+        """LAST first is a question: GAP names what is missing; the rest fills it."""
+        peer = self.peer().open()
+        frames = peer.offer_frames(BIG)
+        self.wire.send(frames[3])
+        self.assertEqual(peer.expect(oae.REFUSE, reason=oae.GAP, seq=1, attempt=1).gap, 0b0111)
+        for n in (2, 0):
+            self.wire.send(frames[n])
+        peer.silence()
+        self.wire.send(frames[1])
+        peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG, 1460)))
+        peer.commit()
+        peer.silence()
+        self.assertEqual(self.a.read_each(), [BIG])
+
+    def test_duplicate_slices(self):
+        """A slice that is there already is counted and dropped."""
+        peer = self.peer().open()
+        before = self.a.stat("note_dup_slice")
+        frames = peer.offer_frames(BIG)
+        for frame in frames[:3] + frames[:3] + frames[3:]:
+            self.wire.send(frame)
+        peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG, 1460)))
+        self.assertEqual(self.a.stat("note_dup_slice") - before, 3)
+
+    def test_resume(self):
+        """The next attempt with RESUME sends only what was missing."""
+        peer = self.peer().open()
+        peer.offer(BIG, only=[0, 3])
+        self.assertEqual(peer.expect(oae.REFUSE, reason=oae.GAP, attempt=1).gap, 0b0110)
+        peer.offer(BIG, only=[1, 2, 3], flags=oae.RESUME)
+        for _ in "complete", "asked by LAST":
+            peer.expect(oae.REFLECT, attempt=2, payload=oae.reflect_body(oae.cut(BIG, 1460)))
+        peer.commit()
+        peer.silence()
+        self.assertEqual(self.a.read_each(), [BIG])
+
+    def test_new_attempt_without_resume(self):
+        """Without RESUME nothing of the attempt before is used."""
+        peer = self.peer().open()
+        peer.offer(BIG, only=[0, 1, 3])
+        peer.expect(oae.REFUSE, reason=oae.GAP, attempt=1)
+        other = BIG[::-1]
+        peer.offer(other, only=[2, 3])
+        self.assertEqual(peer.expect(oae.REFUSE, reason=oae.GAP, attempt=2).gap, 0b0011)
+        peer.offered(other)
+        peer.commit()
+        peer.silence()
+        self.assertEqual(self.a.read_each(), [other])
+
+    def test_resume_of_another_attempt(self):
+        """RESUME serves the attempt just before only: of an older one nothing is kept."""
+        peer = self.peer().open()
+        peer.offer(BIG, only=[0, 1, 3])
+        peer.expect(oae.REFUSE, reason=oae.GAP, attempt=1)
+        peer.offer(BIG, only=[2, 3], flags=oae.RESUME, attempt=3)
+        self.assertEqual(peer.expect(oae.REFUSE, reason=oae.GAP, attempt=3).gap, 0b0011)
+
+    def test_a_wrong_piece_shows(self):
+        """A slice of other content under RESUME: the reflected digest covers the whole."""
+        peer = self.peer().open()
+        peer.offer(BIG, only=[0, 1, 3])
+        peer.expect(oae.REFUSE, reason=oae.GAP)
+        peer.offer(BIG[::-1], only=[2, 3], flags=oae.RESUME)
+        mixed = oae.cut(BIG, 1460)
+        mixed[2] = oae.cut(BIG[::-1], 1460)[2]
+        peer.expect(oae.REFLECT, attempt=2, payload=oae.reflect_body(mixed))
+
+    def test_resume_after_freeze(self):
+        """After a freeze the slices kept serve an offer with RESUME."""
+        peer = self.peer().open()
+        peer.offer(BIG, only=[0, 1, 3])
+        peer.expect(oae.REFUSE, reason=oae.GAP)
+        peer.freeze()
+        peer.resolve()
+        self.assertEqual(self.tag(peer)["hold"], "kept")
+        peer.offer(BIG, only=[3], flags=oae.RESUME)
+        self.assertEqual(peer.expect(oae.REFUSE, reason=oae.GAP, attempt=1).gap, 0b0100)
+        peer.offer(BIG, only=[2, 3], flags=oae.RESUME)
+        peer.expect(oae.REFLECT, attempt=2, payload=oae.reflect_body(oae.cut(BIG, 1460)))
+
+    def test_slices_that_disagree(self):
+        """A slice beyond LAST, or another LAST, is counted and dropped."""
+        peer = self.peer().open()
+        before = self.a.stat("note_bad_slice")
+        peer.offer(BIG, only=[1, 3])
+        peer.expect(oae.REFUSE, reason=oae.GAP)
+        peer.send(oae.OFFER, seq=1, attempt=1, slice=4, payload=b"beyond")
+        peer.send(oae.OFFER, seq=1, attempt=1, slice=2, flags=oae.LAST, payload=b"another last")
+        peer.send(oae.OFFER, seq=1, attempt=1, slice=0, flags=oae.LAST, payload=b"another last")
+        peer.silence()
+        self.assertEqual(self.a.stat("note_bad_slice") - before, 3)
+        peer.offer(BIG, only=[0, 2], attempt=1)
+        peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG, 1460)))
+
+    def test_64_slices(self):
+        """A transaction has at most 64 slices, and may have all of them."""
+        peer = self.peer().open()
+        data = bytes(range(64)) * 4
+        peer.offered(data, slice_max=4)
+        peer.commit()
+        peer.silence()
+        self.assertEqual(self.a.read_each(), [data])
+
+    def test_resolve_delivers(self):
+        """A freeze after the commit: resolving against tx == rx + 1 delivers what is held."""
+        peer = self.peer().open()
+        peer.offered(b"held over")
+        peer.commit(send=False)
+        sync = peer.freeze()
+        self.assertEqual((sync.rx, bool(sync.flags & oae.HELD)), (0, True))
+        peer.resolve()
+        peer.silence()
+        self.assertEqual(self.a.read_each(), [b"held over"])
+        self.assertEqual(self.tag(peer)["rx"], 1)
+
+    def test_resolve_drops(self):
+        """A freeze before the commit: resolving against tx == rx drops what is held."""
+        peer = self.peer().open()
+        peer.offered(b"undecided")
+        peer.freeze()
+        peer.resolve()
+        self.assertEqual(self.a.read_all(), b"")
+        peer.offered(b"decided")
+        peer.commit()
+        peer.silence()
+        self.assertEqual(self.a.read_each(), [b"decided"])
+
+    def test_impossible_tx(self):
+        """A tx that no legal state sends delivers nothing: the link freezes, and is resolved."""
+        peer = self.peer().open()
+        before = self.a.stats()
+        peer.send(oae.COMMIT, tx=1, seq=1)      # commits what was never offered
+        sync = peer.expect(oae.SYNC)
+        peer.far_ltag = sync.src_ltag
+        self.assertEqual(self.a.stat("note_impossible") - before["note_impossible"], 1)
+        peer.ltag = peer.draw()
+        peer.resolve()
+        peer.offered(b"well again")
+
+    def test_broken_counters(self):
+        """Counters that do not fit when resolving: counted, and both begin again, new."""
+        peer = self.peer().open()
+        peer.offered(b"one")
+        peer.commit()
+        before = self.a.stats()
+        peer.freeze()
+        peer.send(oae.SYNC_ACK, tx=5)
+        sync = peer.expect(oae.SYNC)
+        self.assertNotEqual(sync.inc, peer.far_inc)
+        self.assertEqual(self.a.stat("note_broken") - before["note_broken"], 1)
+
+    # Numbers wrap.
+
+    def test_wrap_sending(self):
+        """tag_seq near 2^32: seq goes through 0 and on."""
+        self.a.knob("tag_seq", 0xfffffffe)
+        try:
+            peer = self.peer()
+            self.post(peer, b"first")
+            sync = peer.answer_sync(rx=0xfffffffd)
+            self.assertEqual(sync.start, 0xfffffffd)
+            for seq in (0xfffffffe, 0xffffffff, 0, 1):
+                offer, slices = peer.take(seq=seq, tx=seq - 1 & 0xffffffff)
+                peer.reflect(offer, slices, rx=seq - 1 & 0xffffffff)
+                peer.rx = seq
+                peer.expect(oae.COMMIT, tx=seq)
+                self.post(peer, b"next")
+            self.assertEqual(self.tag(peer)["tx"], 1)
+        finally:
+            self.a.knob("tag_seq", 1)
+
+    def test_wrap_receiving(self):
+        """The peer's start near 2^32: what it says is delivered through the wrap."""
+        peer = self.peer(start=0xfffffffd).open()
+        for n in range(5):
+            peer.offered(b"%d" % n)
+            peer.commit()
+        peer.silence()
+        self.assertEqual(self.a.read_each(), [b"0", b"1", b"2", b"3", b"4"])
+        self.assertEqual(self.tag(peer)["rx"], 2)
+
+    def test_wrap_freeze(self):
+        """A freeze at the wrap: -1 and 0 are neighbours when resolving, too."""
+        peer = self.peer(start=0xffffffff).open()
+        peer.offered(b"number 0")
+        peer.commit(send=False)
+        self.assertEqual(peer.tx, 0)
+        self.assertEqual(peer.freeze().rx, 0xffffffff)
+        peer.resolve()
+        peer.silence()
+        self.assertEqual(self.a.read_each(), [b"number 0"])
+
+    # Express.
+
+    def test_express_received(self):
+        """Delivered when held; no COMMIT; the offer again is only reflected again."""
+        peer = self.peer().open()
+        peer.offered(b"at once", flags=oae.EXPRESS)
+        self.assertEqual(self.a.read_each(), [b"at once"])
+        self.assertEqual(self.tag(peer)["rx"], 1)
+        peer.offered(b"at once", flags=oae.EXPRESS, attempt=1)
+        peer.commit(send=False)
+        peer.offered(b"and on", flags=oae.EXPRESS)
+        self.assertEqual(self.a.read_each(), [b"and on"])
+
+    def test_express_sent(self):
+        """EXPRESS in the OFFER; committed on the reflection, without a COMMIT."""
+        peer = self.peer().open()
+        self.a.knob("express", 1)
+        try:
+            self.post(peer, b"quick")
+            self.post(peer, b"quicker")
+        finally:
+            self.a.knob("express", 0)
+        peer.accept(seq=1, attempt=1, flags=oae.EXPRESS | oae.LAST)
+        peer.accept(seq=2, tx=1, flags=oae.EXPRESS | oae.LAST)
+        peer.silence()
+        self.assertEqual(self.tag(peer)["tx"], 2)
+
+    def test_express_resolved(self):
+        """The peer has delivered the express and its reflection is lost: rx == tx + 1 commits."""
+        peer = self.peer().open()
+        self.a.knob("express", 1)
+        try:
+            writer = self.a.start_write(b"quick", vc=peer.vc)
+            peer.take(seq=1)
+        finally:
+            self.a.knob("express", 0)
+        peer.rx = 1
+        peer.freeze()
+        peer.resolve()
+        self.assertEqual(writer.result(), 5)
+        self.assertEqual(self.tag(peer)["tx"], 1)
+        peer.silence()
+
+    def test_express_to_a_peer_that_died(self):
+        """Offered to an incarnation that died: UNKNOWN, and never offered to the next."""
+        peer = self.peer().open()
+        self.a.knob("express", 1)
+        try:
+            writer = self.a.start_write(b"quick", vc=peer.vc)
+            peer.take(seq=1)
+        finally:
+            self.a.knob("express", 0)
+        before = self.a.stats()
+        peer.inc += 1
+        peer.rx = 0
+        peer.far_inc = 0
+        peer.freeze(peer_inc=0)
+        peer.resolve()
+        self.assertEqual(writer.result(), -errno.EOWNERDEAD)
+        peer.silence()
+        self.assertEqual(self.a.stat("unknown") - before["unknown"], 1)
+
+    def test_atomic_to_a_peer_that_died(self):
+        """What was offered atomically is offered anew to the next incarnation."""
+        peer = self.peer().open()
+        writer = self.a.start_write(b"safe", vc=peer.vc)
+        peer.take(seq=1)
+        peer.inc += 1
+        peer.freeze(peer_inc=0)
+        peer.resolve()
+        self.assertEqual(peer.accept(seq=1, attempt=1), b"safe")
+        peer.expect(oae.COMMIT, tx=1)
+        self.assertEqual(writer.result(), 4)
+
+    def test_held_from_a_peer_that_died(self):
+        """Its sender died undecided: what is held is dropped, counted, never delivered."""
+        peer = self.peer().open()
+        peer.offered(b"half said")
+        before = self.a.stat("note_held_lost")
+        peer.inc += 1
+        peer.freeze(peer_inc=0)
+        peer.resolve()
+        peer.silence()
+        self.assertEqual(self.a.stat("note_held_lost") - before, 1)
+        self.assertEqual(self.a.read_all(), b"")
+
+    # DONE.
+
+    def test_want_done(self):
+        """WANT_DONE is answered with DONE once delivered, each time."""
+        peer = self.peer().open()
+        peer.offered(b"tell me")
+        peer.commit(flags=oae.WANT_DONE)
+        peer.expect(oae.DONE, rx=1, seq=1)
+        peer.send(oae.COMMIT, seq=1, flags=oae.WANT_DONE)
+        peer.expect(oae.DONE, rx=1)
+
+    def test_close_waits_for_delivery(self):
+        """Closing first asks whether what was committed has been delivered."""
+        peer = self.peer().open()
+        self.post(peer, b"last words")
+        offer, slices = peer.take(seq=1)
+        self.a.close_tag(peer.mac, peer.vc)
+        peer.silence()
+        peer.reflect(offer, slices)
+        peer.expect(oae.COMMIT, tx=1, flags=oae.WANT_DONE)
+        peer.silence()
+        peer.rx = 1
+        peer.send(oae.DONE, seq=1)
+        peer.expect(oae.CLOSE, reason=0)
+        peer.send(oae.CLOSE_ACK)
+        peer.silence()
+        self.assertIsNone(self.tag(peer))
