@@ -115,6 +115,7 @@ void sim_init(struct sim *w, u64 seed)
 	w->wild = false;
 	w->hostile = false;
 	w->events = 0;
+	w->steps = 0;
 	w->frames = 0;
 	w->delivered = 0;
 	w->why[0] = '\0';
@@ -295,6 +296,8 @@ void sim_event(struct sim *w)
 
 	if (at == ~0ULL)
 		return;
+	if (++w->steps > SIM_STEPS)
+		sim_fail(w, "no end of events: a timer that does nothing?");
 	if (at > w->now)
 		w->now = at;
 	for (i = 0; i < 2; i++) {

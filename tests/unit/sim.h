@@ -25,6 +25,7 @@
 #define SIM_MAX_LEN	8192		/* bytes of a transaction */
 #define SIM_WIRE	320		/* frames in flight, each way */
 #define SIM_TXS		512
+#define SIM_STEPS	1000000		/* frames and timers of one run */
 #define SIM_TRACE	60		/* lines of a failing run to show */
 #define SIM_LINE	200
 
@@ -113,7 +114,7 @@ struct sim {
 	unsigned int ntx;
 	bool wild;			/* starts of counters at random */
 	bool hostile;			/* frames were forged: BROKEN may be */
-	unsigned long events, frames;
+	unsigned long events, frames, steps;
 	unsigned long notes[OAE_NOTE_END];
 	unsigned long outcomes[OAE_OUTCOME_END];
 	unsigned long delivered;
