@@ -13,6 +13,7 @@ import re
 import select
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import threading
@@ -159,10 +160,20 @@ class Host:     # pylint: disable=too-many-public-methods
             try:
                 if value is None:
                     return os.read(fd, 65536).decode().removesuffix("\n")
-                os.write(fd, str(value).encode())
+                # A write of nothing would not get as far as the module.
+                os.write(fd, str(value).encode() or b"\n")
             finally:
                 os.close(fd)
         return None
+
+    def tun(self, name):
+        """A device that is not Ethernet."""
+        if not os.path.exists("/dev/net/tun"):
+            run("modprobe", "tun")
+            os.makedirs("/dev/net", exist_ok=True)
+            if not os.path.exists("/dev/net/tun"):
+                os.mknod("/dev/net/tun", stat.S_IFCHR | 0o600, os.makedev(10, 200))
+        self.sh(f"ip tuntap add {name} mode tun")
 
     def knobs(self, **values):
         """Set several."""
@@ -392,6 +403,7 @@ class KernelLog:
                     raise
                 continue
             line = record.split(";", 1)[1].split("\n", 1)[0]
+            line = re.sub(r"\\x([0-9a-f]{2})", lambda m: chr(int(m[1], 16)), line)
             lines.append(line)
             if self.COMPLAINT.search(line):
                 self.complaints.append(line)

@@ -6,9 +6,11 @@
  *   pump send STREAM COUNT MIN MAX LOG   one byte an outcome: C, R, U, P
  *   pump recv COUNT LOG                  eight bytes each: stream, number
  *
- * The sender stops early, with what it has, on SIGTERM; the receiver when it
- * has COUNT, or on SIGTERM. A transaction that comes altered ends the receiver
- * with status 3. Each tells its progress on standard output, a line a second.
+ * The sender stops early, with what it has, on SIGTERM; SIGUSR1 only takes the
+ * transaction back that is under way. The receiver stops when it has COUNT, or
+ * on SIGTERM once nothing is left to read. A transaction that comes altered
+ * ends the receiver with status 3. Each tells its progress on standard output,
+ * a line a second. NOC_FD in the environment: the file to use, already open.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,10 +36,17 @@ struct head {
 static unsigned char buf[MAX_LEN];
 static volatile sig_atomic_t stop;
 
-static void on_term(int sig)
+static void on_signal(int sig)
 {
-	(void)sig;
-	stop = 1;
+	if (sig == SIGTERM)
+		stop = 1;
+}
+
+static int open_noc(int flags)
+{
+	const char *fd = getenv("NOC_FD");
+
+	return fd ? atoi(fd) : open(NOC_DEBUG, flags);
 }
 
 static uint32_t mix(uint32_t x)
@@ -107,7 +116,7 @@ static int send_all(uint32_t stream, uint32_t count, size_t min, size_t max,
 		    FILE *log)
 {
 	struct head *h = (struct head *)buf;
-	int fd = open(NOC_DEBUG, O_WRONLY);
+	int fd = open_noc(O_WRONLY);
 	uint32_t i, seed;
 	size_t len;
 
@@ -138,7 +147,7 @@ static int recv_all(uint32_t count, FILE *log)
 	uint32_t got = 0;
 	ssize_t n;
 
-	pfd.fd = open(NOC_DEBUG, O_RDONLY);
+	pfd.fd = open_noc(O_RDONLY);
 	if (pfd.fd < 0) {
 		perror(NOC_DEBUG);
 		return 1;
@@ -171,12 +180,13 @@ static int recv_all(uint32_t count, FILE *log)
 
 int main(int argc, char **argv)
 {
-	struct sigaction sa = { .sa_handler = on_term };
+	struct sigaction sa = { .sa_handler = on_signal };
 	int status = 2;
 	FILE *log;
 
 	/* No SA_RESTART: a blocked write is to be reversed by the signal. */
 	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGUSR1, &sa, NULL);
 	log = argc > 1 ? fopen(argv[argc - 1], "w") : NULL;
 	if (log && argc == 7 && !strcmp(argv[1], "send"))
 		status = send_all(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]),
