@@ -38,6 +38,7 @@ check: setup-check	## builds without a warning; sparse, checkpatch, clang-format
 
 bench: setup-bench	## a bare frame echo, an atomic transaction, and their ratio
 	$(Q)tools/build
+	$(Q)$(MAKE) -s -C tests/bench
 	$(Q)tools/vm run --time-limit 300 -- tests/bench/run
 
 install: setup-build	## install on this host (root): modules_install and depmod
@@ -50,7 +51,7 @@ uninstall:		## undo install or dkms
 	$(Q)tools/install remove
 
 clean:			## remove what was built; what the test machine keeps stays
-	$(Q)rm -rf build/build.log build/check build/log build/unit
+	$(Q)rm -rf build/*.log build/bench build/check build/log build/unit
 	$(Q)cd modoae && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
 		Module.symvers modules.order
 	$(Q)rm -f .checkpatch-camelcase*
