@@ -25,7 +25,7 @@
 #define SIM_MAX_LEN	8192		/* bytes of a transaction */
 #define SIM_WIRE	320		/* frames in flight, each way */
 #define SIM_TXS		512
-#define SIM_STEPS	1000000		/* frames and timers of one run */
+#define SIM_STEPS	100000		/* frames and timers of one run */
 #define SIM_TRACE	60		/* lines of a failing run to show */
 #define SIM_LINE	200
 
@@ -82,6 +82,7 @@ struct sim_end {
 	struct sim_slot slot[OAE_MAX_SLICES];
 	unsigned int unread, rcvbuf;
 	u64 timer_at;		/* 0 not armed */
+	unsigned int hasty;	/* times it was armed for at once */
 	u16 mtu;
 	bool port_up;
 	bool shut;		/* turns strangers away */

@@ -440,6 +440,13 @@ void sim_timer(struct sim_end *e)
 	begin(&a);
 	oae_link_timer(&e->link, e->w->now, &a);
 	finish(e, &a);
+	/* At once again may be rounding; again and again is a storm. */
+	if (e->timer_at && e->timer_at <= e->w->now + SIM_US)
+		e->hasty++;
+	else
+		e->hasty = 0;
+	if (e->hasty > 3)
+		sim_fail(e->w, "%c: the timer fires without end", name(e));
 }
 
 void sim_close(struct sim_end *e)

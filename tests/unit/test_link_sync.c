@@ -258,6 +258,23 @@ static void test_close_in_flight(void **state)
 	assert_committed(x);
 }
 
+/* CLOSE waits for what is held here, and its timer waits with it. */
+static void test_close_sent_holding(void **state)
+{
+	struct sim_tx *tx;
+
+	(void)state;
+	open_link();
+	sim_close(a);
+	tx = post(b, 0);
+	lose(B, OAE_CLOSE);
+	pass(A, OAE_OFFER);
+	lose(B, OAE_REFLECT);
+	wait_ms(200);				/* sim_timer() counts */
+	assert_false(a->tag || b->tag);
+	assert_committed(tx);
+}
+
 static void test_close_ack_lost(void **state)
 {
 	(void)state;
@@ -498,6 +515,7 @@ int main(void)
 		RULE(test_nolink),
 		RULE(test_nolink_stale),
 		RULE(test_close_in_flight),
+		RULE(test_close_sent_holding),
 		RULE(test_close_ack_lost),
 		RULE(test_crossing_closes),
 		RULE(test_close_peer_posts),

@@ -3,7 +3,7 @@
  * Random schedules: both ends' users, the wire, clocks and crashes by dice.
  * Then the faults stop, and the links must find back and settle everything.
  *
- *	OAE_SIM_SEEDS	how many runs (default 3000)
+ *	OAE_SIM_SEEDS	how many runs (default 20000)
  *	OAE_SIM_FIRST	the first seed (default 1)
  *	OAE_SIM_FAILURES	stop after so many that fail (default 1)
  *	OAE_SIM_TRACE	show the last events of every run, not of failing ones
@@ -17,7 +17,7 @@
 #include <cmocka.h>
 #include "sim.h"
 
-#define DEFAULT_SEEDS	3000
+#define DEFAULT_SEEDS	20000
 #define SLOW		(20 * SIM_MS)	/* the longest way of a late frame */
 
 static struct sim world;
