@@ -116,12 +116,13 @@ static void parse_body(struct oae_frame *f, const u8 *p, size_t have)
  * oae_frame_parse() - read a frame's header and the protocol's own body
  * @f: filled in; its contents mean nothing unless OAE_BAD_NONE is returned
  * @buf: the frame, from behind the Ethernet header
- * @have: bytes that may be read at @buf; at least the smaller of @total and
- *	OAE_PARSE_MAX
+ * @have: bytes that may be read at @buf; header and extensions, and the
+ *	protocol's own body, must be among them
  * @total: bytes that arrived behind the Ethernet header, padding included
  *
  * Checks everything but the digest, which oae_frame_verify() does once the
- * payload has been hashed. Any context, no locks.
+ * payload has been hashed. @f->first of an OFFER is made of what can be read
+ * here; who keeps payload elsewhere fills it in. Any context, no locks.
  *
  * Return: OAE_BAD_NONE, or the cause for which to drop the frame.
  */

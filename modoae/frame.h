@@ -90,10 +90,7 @@ enum oae_bad {
 	OAE_BAD_END
 };
 
-/*
- * How much of a frame must lie in one piece for oae_frame_parse(): the longest
- * header and the longest body that is not a transaction's payload.
- */
+/* The longest header, and the longest body that is the protocol's own. */
 #define OAE_PARSE_MAX	(OAE_HLEN_MAX + OAE_BODY_MAX)
 
 enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,

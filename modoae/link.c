@@ -174,7 +174,7 @@ void oae_rtt_sample(struct oae_link *l, u64 rtt)
  * @a: actions
  * @type: which
  *
- * Return: the op, zeroed but for @type.
+ * Return: the op; the caller sets what its type has.
  */
 struct oae_op *oae_op(struct oae_actions *a, enum oae_op_type type)
 {
@@ -185,7 +185,6 @@ struct oae_op *oae_op(struct oae_actions *a, enum oae_op_type type)
 		a->nops--;
 	}
 	op = &a->op[a->nops++];
-	memset(op, 0, sizeof(*op));
 	op->type = type;
 	return op;
 }
@@ -223,25 +222,37 @@ void oae_complete(struct oae_actions *a, void *handle,
  * @a: actions
  * @opcode: which
  *
- * Return: the send, all that is not the link's own zeroed.
+ * Return: the send. What only some opcodes have (body, handle, slices) is for
+ * the caller to set, the rest is zero.
  */
 struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
 			  enum oae_opcode opcode)
 {
 	struct oae_send *s;
+	struct oae_frame *f;
 
 	if (a->nsends == OAE_MAX_SENDS) {
 		a->overflow = true;
 		a->nsends--;
 	}
 	s = &a->send[a->nsends++];
-	memset(s, 0, sizeof(*s));
-	s->frame.opcode = opcode;
-	s->frame.vc = l->vc;
-	s->frame.src_ltag = l->ltag;
-	s->frame.dst_ltag = l->peer_ltag;
-	s->frame.tx = l->tx;
-	s->frame.rx = l->rx;
+	f = &s->frame;
+	/* One by one: most of a frame is a body that few have. */
+	f->opcode = opcode;
+	f->vc = l->vc;
+	f->flags = 0;
+	f->attempt = 0;
+	f->kind = 0;
+	f->hdr_len = OAE_HDR_LEN;
+	f->length = 0;
+	f->slice = 0;
+	f->reason = 0;
+	f->src_ltag = l->ltag;
+	f->dst_ltag = l->peer_ltag;
+	f->tx = l->tx;
+	f->rx = l->rx;
+	f->seq = 0;
+	f->payload_hash = 0;
 	return s;
 }
 
@@ -278,11 +289,14 @@ static u64 deadline(const struct oae_link *l, u64 now)
 	}
 
 	stall = oae_link_stall(l);
-	at = l->heard_at + l->cfg->keepalive;
-	if (at < l->again_at)
-		at = l->again_at;
-	if (l->close_sent && l->again_at < at)
-		at = l->again_at;
+	if (l->close_sent) {
+		/* CLOSE waits for what is held, as oae_close_step() does. */
+		at = l->hold.state == OAE_HOLD_HELD ? ~0ULL : l->again_at;
+	} else {
+		at = l->heard_at + l->cfg->keepalive;
+		if (at < l->again_at)
+			at = l->again_at;
+	}
 	if (l->asked_at && l->asked_at + l->cfg->dead < at)
 		at = l->asked_at + l->cfg->dead;
 	if (l->offer.state == OAE_OFFER_PARKED && l->park_at < at)

@@ -44,6 +44,7 @@ struct oae_node *oae_node_current(void)
 {
 	return oae_node(current->nsproxy->net_ns);
 }
+EXPORT_SYMBOL_GPL(oae_node_current);
 
 static void oae_node_tag_close(struct oae_tag *tag, long unused)
 {

@@ -78,6 +78,7 @@ struct oae_msg *oae_msg_alloc(size_t len, gfp_t gfp)
 	}
 	return msg;
 }
+EXPORT_SYMBOL_GPL(oae_msg_alloc);
 
 /**
  * oae_msg_get() - take a reference
@@ -102,6 +103,7 @@ void oae_msg_put(struct oae_msg *msg)
 		put_page(msg->piece[i].page);
 	kfree(msg);
 }
+EXPORT_SYMBOL_GPL(oae_msg_put);
 
 /* A stretch of memory, part of a slice that may lie across pieces. */
 struct stretch {
@@ -179,6 +181,7 @@ void oae_msg_slice(struct oae_msg *msg, unsigned int slice_max)
 	stretch_first(&s, msg, 0, oae_msg_slice_len(msg, slice_max, 0));
 	post->first = oae_first_bytes(stretch_addr(&s), s.len);
 }
+EXPORT_SYMBOL_GPL(oae_msg_slice);
 
 /**
  * oae_msg_slice_len() - bytes of one slice

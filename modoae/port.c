@@ -75,6 +75,7 @@ void oae_port_put(struct oae_port *port)
 	if (refcount_dec_and_test(&port->ref))
 		kfree_rcu(port, rcu);
 }
+EXPORT_SYMBOL_GPL(oae_port_put);
 
 /**
  * oae_port_find() - find a port by name
@@ -100,6 +101,7 @@ struct oae_port *oae_port_find(struct oae_node *node, const char *name)
 	}
 	return NULL;
 }
+EXPORT_SYMBOL_GPL(oae_port_find);
 
 static struct oae_port *oae_port_of(struct oae_node *node,
 				    const struct net_device *dev)

@@ -8,17 +8,32 @@
 #include <linux/random.h>
 #include <net/dst.h>
 
+/* The payload, if it lies in one piece: in the head or in one fragment. */
+static const void *payload_piece(const struct sk_buff *skb, unsigned int from,
+				 unsigned int len)
+{
+	const skb_frag_t *frag = &skb_shinfo(skb)->frags[0];
+
+	if (from + len <= skb_headlen(skb))
+		return skb->data + from;
+	if (from < skb_headlen(skb) || skb_shinfo(skb)->nr_frags != 1 ||
+	    skb_has_frag_list(skb) || PageHighMem(skb_frag_page(frag)))
+		return NULL;
+	return skb_frag_address(frag) + from - skb_headlen(skb);
+}
+
 /* The hash of a payload wherever in the skb it lies. */
 static u64 payload_hash(struct sk_buff *skb, unsigned int from,
 			unsigned int len, u16 slice)
 {
+	const void *piece = payload_piece(skb, from, len);
 	struct skb_seq_state seq;
 	struct xxh64_state hash;
 	unsigned int n, done = 0;
 	const u8 *data;
 
-	if (from + len <= skb_headlen(skb))
-		return oae_slice_hash(skb->data + from, len, slice);
+	if (likely(piece))
+		return oae_slice_hash(piece, len, slice);
 
 	xxh64_reset(&hash, slice);
 	skb_prepare_seq_read(skb, from, from + len, &seq);
@@ -29,19 +44,43 @@ static u64 payload_hash(struct sk_buff *skb, unsigned int from,
 	return xxh64_digest(&hash);
 }
 
+/* What oae_frame_parse() must be able to read. An OFFER's payload stays put. */
+static unsigned int pull_header(struct sk_buff *skb)
+{
+	unsigned int want = min_t(unsigned int, skb->len, OAE_PARSE_MAX);
+
+	if (skb_headlen(skb) >= want)
+		return want;
+	if (!pskb_may_pull(skb, OAE_HDR_LEN))
+		return 0;
+	if (skb->data[OAE_OFF_OPCODE] == OAE_OFFER &&
+	    !(skb->data[OAE_OFF_FLAGS] & OAE_F_VIA))
+		return skb_headlen(skb);
+	return pskb_may_pull(skb, want) ? want : 0;
+}
+
+static void read_first(const struct sk_buff *skb, struct oae_frame *f)
+{
+	u8 first[sizeof(u64)];
+	unsigned int n = min_t(unsigned int, f->length, sizeof(first));
+
+	if (!skb_copy_bits(skb, f->hdr_len, first, n))
+		f->first = oae_first_bytes(first, n);
+}
+
 /* Parse and verify; on success the skb is trimmed of padding. */
 static enum oae_bad check_frame(struct sk_buff *skb, struct oae_frame *f)
 {
-	unsigned int have = min_t(unsigned int, skb->len, OAE_PARSE_MAX);
+	unsigned int have = pull_header(skb);
 	enum oae_bad bad;
 
-	if (!pskb_may_pull(skb, have))
-		return OAE_BAD_SHORT;
 	bad = oae_frame_parse(f, skb->data, have, skb->len);
 	if (bad)
 		return bad;
 	if (pskb_trim(skb, f->hdr_len + f->length))
 		return OAE_BAD_SHORT;
+	if (f->opcode == OAE_OFFER && !f->slice)
+		read_first(skb, f);
 	return oae_frame_verify(f, skb->data,
 				payload_hash(skb, f->hdr_len, f->length,
 					     f->slice));

@@ -290,8 +290,8 @@ static void resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_offer_again(l, now, a);
 	else
 		oae_offer_pump(l, now, a);
+	l->done_at = now;
 	if (l->await_done && l->offer.state != OAE_OFFER_OUT) {
-		l->done_at = now;
 		s = oae_send(l, a, OAE_COMMIT);
 		s->frame.seq = l->tx;
 		s->frame.flags |= OAE_F_WANT_DONE;

@@ -48,6 +48,7 @@ u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN])
 {
 	return (u64)vc << 56 | ether_addr_to_u64(mac);
 }
+EXPORT_SYMBOL_GPL(oae_kid);
 
 /**
  * oae_kid_mac() - the peer's address in a key id
@@ -76,6 +77,7 @@ void oae_tag_put(struct oae_tag *tag)
 	if (refcount_dec_and_test(&tag->ref))
 		call_rcu(&tag->rcu, tag_free);
 }
+EXPORT_SYMBOL_GPL(oae_tag_put);
 
 /* Take the tag out of the table, if nothing keeps it there. */
 static void retire(struct oae_tag *tag, bool unread_too)
@@ -253,11 +255,10 @@ static void feed(struct oae_tag *tag, struct event *ev)
 	}
 }
 
-/* BH off and the lock taken: an event begins. */
-static void begin(struct oae_tag *tag, struct event *ev)
-	__acquires(RCU_BH) __acquires(&tag->lock)
+/* An event begins. The caller has BH off, and RCU. */
+static __always_inline void begin(struct oae_tag *tag, struct event *ev)
+	__acquires(&tag->lock)
 {
-	rcu_read_lock_bh();
 	spin_lock(&tag->lock);
 	ev->a.nops = 0;
 	ev->a.nsends = 0;
@@ -309,9 +310,9 @@ static void tell_all(struct oae_tag *tag, struct event *ev)
 		wake_up_interruptible(&tag->node->read_wait);
 }
 
-/* The event's consequences, the lock dropped, BH on again. */
+/* The event's consequences; the lock is dropped. */
 static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
-	__releases(&tag->lock) __releases(RCU_BH)
+	__releases(&tag->lock)
 {
 	struct oae_node *node = tag->node;
 	enum oae_state after;
@@ -340,7 +341,6 @@ static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
 	tell_all(tag, ev);
 	if (gone)
 		wake_up(&node->tags_wait);
-	rcu_read_unlock_bh();
 }
 
 static void log_event(struct oae_tag *tag, struct event *ev,
@@ -411,6 +411,7 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 	struct event ev;
 	int err = 0;
 
+	rcu_read_lock_bh();
 	begin(tag, &ev);
 	if (tag->dead) {
 		err = -ESTALE;
@@ -428,8 +429,10 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 		log_event(tag, &ev, OAE_EV_POST, 0, tag->link.tx + 1);
 	}
 	end(tag, &ev, 0);
+	rcu_read_unlock_bh();
 	return err;
 }
+EXPORT_SYMBOL_GPL(oae_tag_send);
 
 static bool on_sndq(const struct oae_tag *tag, const struct oae_msg *msg)
 {
@@ -457,6 +460,7 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 	struct event ev;
 	int r = 0;
 
+	rcu_read_lock_bh();
 	begin(tag, &ev);
 	if (on_sndq(tag, msg)) {
 		list_del(&msg->list);
@@ -468,6 +472,7 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 	}
 	log_event(tag, &ev, OAE_EV_CANCEL, 0, tag->link.tx + 1);
 	end(tag, &ev, 0);
+	rcu_read_unlock_bh();
 	return r;
 }
 
@@ -486,6 +491,7 @@ struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more)
 	struct event ev;
 	u32 n = 0;
 
+	rcu_read_lock_bh();
 	begin(tag, &ev);
 	do {
 		skb = __skb_dequeue(&tag->rcvq);
@@ -505,6 +511,7 @@ struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more)
 	if (oae_inbox_room(tag))
 		oae_link_drained(&tag->link, ev.now, &ev.a);
 	end(tag, &ev, 0);
+	rcu_read_unlock_bh();
 	return first;
 }
 
@@ -513,6 +520,8 @@ static enum hrtimer_restart tag_timer(struct hrtimer *timer)
 	struct oae_tag *tag = container_of(timer, struct oae_tag, timer);
 	struct event ev;
 
+	/* A soft timer: BH is off, but that is not RCU to every kernel. */
+	rcu_read_lock();
 	begin(tag, &ev);
 	if (tag->dead) {
 		;
@@ -527,6 +536,7 @@ static enum hrtimer_restart tag_timer(struct hrtimer *timer)
 				  tag->link.tx + 1);
 	}
 	end(tag, &ev, 0);
+	rcu_read_unlock();
 	return HRTIMER_NORESTART;
 }
 
@@ -540,9 +550,11 @@ void oae_tag_close(struct oae_tag *tag)
 {
 	struct event ev;
 
+	rcu_read_lock_bh();
 	begin(tag, &ev);
 	oae_link_close(&tag->link, ev.now, &ev.a);
 	end(tag, &ev, 0);
+	rcu_read_unlock_bh();
 }
 
 /**
@@ -556,12 +568,14 @@ void oae_tag_kill(struct oae_tag *tag, int err)
 {
 	struct event ev;
 
+	rcu_read_lock_bh();
 	begin(tag, &ev);
 	oae_link_kill(&tag->link, err, ev.now, &ev.a);
 	apply(tag, &ev, 0);
 	flush_sndq(tag, &ev, err);
 	retire(tag, true);
 	end(tag, &ev, 0);
+	rcu_read_unlock_bh();
 }
 
 /**
@@ -572,9 +586,11 @@ void oae_tag_port_up(struct oae_tag *tag)
 {
 	struct event ev;
 
+	rcu_read_lock_bh();
 	begin(tag, &ev);
 	oae_link_port_up(&tag->link, ev.now, &ev.a);
 	end(tag, &ev, 0);
+	rcu_read_unlock_bh();
 }
 
 /**
@@ -585,9 +601,11 @@ void oae_tag_port_down(struct oae_tag *tag)
 {
 	struct event ev;
 
+	rcu_read_lock_bh();
 	begin(tag, &ev);
 	oae_link_port_down(&tag->link, ev.now, &ev.a);
 	end(tag, &ev, 0);
+	rcu_read_unlock_bh();
 }
 
 /**
@@ -601,10 +619,12 @@ void oae_tag_set_mtu(struct oae_tag *tag, unsigned int mtu)
 {
 	struct event ev;
 
+	rcu_read_lock_bh();
 	begin(tag, &ev);
 	oae_link_set_mtu(&tag->link, min(mtu, (unsigned int)U16_MAX), ev.now,
 			 &ev.a);
 	end(tag, &ev, 0);
+	rcu_read_unlock_bh();
 }
 
 /**
@@ -716,6 +736,7 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp)
 	kfree(tag);
 	return old ?: ERR_PTR(err);
 }
+EXPORT_SYMBOL_GPL(oae_tag_make);
 
 /**
  * oae_tags_for_each() - call a function on the tags of a node

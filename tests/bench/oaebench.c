@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Two round trips on the same pair of devices, measured in the kernel:
+ *
+ *   echo         a bare frame between two packet handlers, each of which
+ *                answers a frame with a new one, as a protocol must
+ *   bounce       the same frame over and over, its addresses swapped: what the
+ *                devices alone cost
+ *   transaction  an atomic transaction, from its offer to its commit, one
+ *                behind the other
+ *
+ * Loaded where the port `dev` is; `peer` is the address of the device at the
+ * other end, which is a port as well. Loading runs both and logs the medians;
+ * it never stays loaded.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/etherdevice.h>
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/rtnetlink.h>
+#include <linux/sched/clock.h>
+#include <linux/sort.h>
+#include <linux/vmalloc.h>
+
+#include "modoae.h"
+
+#define ECHO_TYPE	0x88B6	/* IEEE 802 Local Experimental 2 */
+
+static char *dev = "";
+module_param(dev, charp, 0);
+MODULE_PARM_DESC(dev, "the port to measure from");
+
+static char *peer = "";
+module_param(peer, charp, 0);
+MODULE_PARM_DESC(peer, "the address of the device at the other end");
+
+static unsigned int count = 4000;
+module_param(count, uint, 0);
+MODULE_PARM_DESC(count, "round trips of each kind");
+
+static unsigned int bytes = 64;
+module_param(bytes, uint, 0);
+MODULE_PARM_DESC(bytes, "payload of a transaction; the echo carries as much, and a header's length");
+
+static u32 *sample;
+static unsigned int nsamples;
+static u64 began;
+static DECLARE_COMPLETION(all_done);
+
+static int compare(const void *a, const void *b)
+{
+	return *(u32 *)a < *(u32 *)b ? -1 : *(u32 *)a > *(u32 *)b;
+}
+
+static void report(const char *what)
+{
+	sort(sample, nsamples, sizeof(*sample), compare, NULL);
+	pr_info("%s bytes=%u count=%u min=%u p50=%u p90=%u p99=%u ns\n", what,
+		bytes, nsamples, sample[0], sample[nsamples / 2],
+		sample[nsamples / 10 * 9], sample[nsamples / 100 * 99]);
+}
+
+/* Note a round trip. False: that was the last one. */
+static bool note(u64 ns)
+{
+	if (nsamples == count)
+		return false;
+	sample[nsamples++] = min_t(u64, ns, U32_MAX);
+	if (nsamples < count)
+		return true;
+	complete(&all_done);
+	return false;
+}
+
+static struct sk_buff *new_frame(struct net_device *out, const u8 *to,
+				 gfp_t gfp)
+{
+	unsigned int len = OAE_HDR_LEN + bytes;
+	struct sk_buff *skb;
+
+	skb = alloc_skb(LL_RESERVED_SPACE(out) + len, gfp);
+	if (!skb)
+		return NULL;
+	skb_reserve(skb, LL_RESERVED_SPACE(out));
+	skb_reset_network_header(skb);
+	skb_put(skb, len);
+	skb->dev = out;
+	skb->protocol = htons(ECHO_TYPE);
+	dev_hard_header(skb, out, ECHO_TYPE, to, NULL, len);
+	return skb;
+}
+
+/* Send a frame like the one that came back where that came from. */
+static void answer(struct sk_buff *skb, struct net_device *out)
+{
+	struct sk_buff *reply;
+	u8 to[ETH_ALEN];
+
+	ether_addr_copy(to, eth_hdr(skb)->h_source);
+	reply = new_frame(out, to, GFP_ATOMIC);
+	consume_skb(skb);
+	if (reply)
+		dev_queue_xmit(reply);
+}
+
+static void bounce(struct sk_buff *skb, struct net_device *out)
+{
+	struct ethhdr *eth = eth_hdr(skb);
+	u8 source[ETH_ALEN];
+
+	ether_addr_copy(source, eth->h_source);
+	ether_addr_copy(eth->h_source, eth->h_dest);
+	ether_addr_copy(eth->h_dest, source);
+	skb_push(skb, ETH_HLEN);
+	skb->dev = out;
+	dev_queue_xmit(skb);
+}
+
+static void (*send_back)(struct sk_buff *skb, struct net_device *out);
+
+static int echo_near(struct sk_buff *skb, struct net_device *in,
+		     struct packet_type *pt, struct net_device *orig)
+{
+	u64 now = local_clock();
+
+	if (!note(now - began)) {
+		kfree_skb(skb);
+		return NET_RX_SUCCESS;
+	}
+	began = now;
+	send_back(skb, in);
+	return NET_RX_SUCCESS;
+}
+
+static int echo_far(struct sk_buff *skb, struct net_device *in,
+		    struct packet_type *pt, struct net_device *orig)
+{
+	send_back(skb, in);
+	return NET_RX_SUCCESS;
+}
+
+static struct packet_type near_type = {
+	.type = htons(ECHO_TYPE),
+	.func = echo_near,
+};
+
+static struct packet_type far_type = {
+	.type = htons(ECHO_TYPE),
+	.func = echo_far,
+};
+
+/* From its offer to its commit, by the clock of the link's events. */
+static void committed(struct oae_msg *msg)
+{
+	if (msg->outcome == OAE_COMMITTED)
+		note(msg->t_end - msg->t_offer);
+	else
+		complete(&all_done);
+}
+
+static int wait_done(const char *what)
+{
+	if (wait_for_completion_timeout(&all_done, 30 * HZ) &&
+	    nsamples == count) {
+		report(what);
+		return 0;
+	}
+	pr_err("%s: no answer after %u round trips\n", what, nsamples);
+	return -ETIMEDOUT;
+}
+
+static int run_echo(struct net_device *near, struct net_device *far,
+		    void (*how)(struct sk_buff *, struct net_device *),
+		    const char *what)
+{
+	struct sk_buff *first = new_frame(near, far->dev_addr, GFP_KERNEL);
+	int err;
+
+	if (!first)
+		return -ENOMEM;
+	send_back = how;
+	nsamples = 0;
+	reinit_completion(&all_done);
+	near_type.dev = near;
+	far_type.dev = far;
+	dev_add_pack(&near_type);
+	dev_add_pack(&far_type);
+	began = local_clock();
+	dev_queue_xmit(first);
+	err = wait_done(what);
+	dev_remove_pack(&near_type);
+	dev_remove_pack(&far_type);
+	return err;
+}
+
+static struct oae_msg *new_msg(struct oae_tag *tag)
+{
+	struct oae_msg *msg = oae_msg_alloc(bytes, GFP_KERNEL);
+	unsigned int i;
+
+	if (!msg)
+		return NULL;
+	for (i = 0; i < msg->npieces; i++)
+		memset(page_address(msg->piece[i].page) + msg->piece[i].off, i,
+		       msg->piece[i].len);
+	oae_msg_slice(msg, tag->key.port->mtu - OAE_HDR_LEN);
+	msg->complete = committed;
+	return msg;
+}
+
+/* All are queued before the first is answered: each waits for the one before. */
+static int run_transactions(struct oae_tag *tag)
+{
+	struct oae_msg *msg, *next;
+	unsigned int i;
+	LIST_HEAD(all);
+	int err = 0;
+
+	nsamples = 0;
+	reinit_completion(&all_done);
+	for (i = 0; i < count; i++) {
+		msg = new_msg(tag);
+		if (!msg)
+			return -ENOMEM;
+		list_add(&msg->list, &all);
+	}
+	local_bh_disable();
+	list_for_each_entry_safe(msg, next, &all, list) {
+		list_del(&msg->list);
+		err = err ?: oae_tag_send(tag, msg);
+		oae_msg_put(msg);
+	}
+	local_bh_enable();
+	return err ?: wait_done("transaction");
+}
+
+/* Open the link, so that the first measured finds it as the last does. */
+static int open_link(struct oae_tag *tag)
+{
+	struct oae_msg *msg = new_msg(tag);
+	int err;
+
+	if (!msg)
+		return -ENOMEM;
+	msg->complete = NULL;
+	err = oae_tag_send(tag, msg);
+	if (!err)
+		wait_for_completion_timeout(&msg->done, 5 * HZ);
+	oae_msg_put(msg);
+	return err;
+}
+
+static struct net_device *far_device(const u8 *mac)
+{
+	struct net_device *found = NULL, *d;
+	struct net *net;
+
+	rcu_read_lock();
+	for_each_net_rcu(net) {
+		for_each_netdev_rcu(net, d)
+			if (!found && ether_addr_equal(d->dev_addr, mac))
+				found = d;
+	}
+	if (found)
+		dev_hold(found);
+	rcu_read_unlock();
+	return found;
+}
+
+static int __init bench_init(void)
+{
+	struct oae_node *node = oae_node_current();
+	struct net_device *far;
+	struct oae_port *port;
+	struct oae_tag *tag;
+	u8 mac[ETH_ALEN];
+	unsigned int i;
+	int err = -ENOMEM;
+
+	if (!mac_pton(peer, mac))
+		return -EINVAL;
+	far = far_device(mac);
+	if (!far)
+		return -ENODEV;
+	rcu_read_lock();
+	port = oae_port_find(node, dev);
+	rcu_read_unlock();
+	sample = vmalloc(array_size(count, sizeof(*sample)));
+	if (!port || !sample)
+		goto out;
+	tag = oae_tag_make(port, oae_kid(0, mac), GFP_KERNEL);
+	if (IS_ERR(tag)) {
+		err = PTR_ERR(tag);
+		goto out;
+	}
+	/* All twice: the first time warms caches up. */
+	err = open_link(tag);
+	for (i = 0; i < 2 && !err; i++)
+		err = run_echo(port->dev, far, bounce, "bounce") ?:
+		      run_echo(port->dev, far, answer, "echo") ?:
+		      run_transactions(tag);
+	oae_tag_put(tag);
+out:
+	if (port)
+		oae_port_put(port);
+	vfree(sample);
+	dev_put(far);
+	/* Nothing stays: the figures are in the log. */
+	return err ?: -ECANCELED;
+}
+module_init(bench_init);
+
+MODULE_DESCRIPTION("Measures an atomic transaction against a bare frame echo");
+MODULE_LICENSE("GPL");
