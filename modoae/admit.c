@@ -35,19 +35,19 @@ static bool cookie_valid(struct oae_node *node, const struct oae_port *port,
 static bool may_answer(struct oae_node *node)
 {
 	u64 second = (u32)(jiffies / HZ);
-	u64 old, new;
+	u64 old, next;
 
 	do {
 		old = atomic64_read(&node->stranger_window);
 		if (old >> 32 != second)
-			new = second << 32 | 1;
+			next = second << 32 | 1;
 		else
-			new = old + 1;
-		if ((u32)new > READ_ONCE(node->knobs.stranger_pps)) {
+			next = old + 1;
+		if ((u32)next > READ_ONCE(node->knobs.stranger_pps)) {
 			oae_count(node, OAE_S_STRANGER_QUIET);
 			return false;
 		}
-	} while ((u64)atomic64_cmpxchg(&node->stranger_window, old, new) !=
+	} while ((u64)atomic64_cmpxchg(&node->stranger_window, old, next) !=
 		 old);
 	return true;
 }
@@ -69,7 +69,7 @@ static void answer(struct oae_port *port, const u8 *peer,
 	if (!may_answer(port->node))
 		return;
 	oae_count(port->node, OAE_S_STRANGER);
-	oae_xmit_frame(port, peer, &r);
+	oae_xmit_frame(port, peer, &r, NULL);
 }
 
 static void admit_sync(struct oae_port *port, const u8 *peer, u64 kid,

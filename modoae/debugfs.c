@@ -110,10 +110,7 @@ static int noc_queue(struct noc_file *nf, struct oae_msg *msg, bool nonblock,
 		if (IS_ERR(tag))
 			return PTR_ERR(tag);
 		oae_msg_slice(msg, oae_link_slice_max(&tag->link));
-		if (msg->post.nslices)
-			err = oae_tag_send(tag, msg);
-		else
-			err = -EMSGSIZE;
+		err = oae_tag_send(tag, msg);
 		if (!err) {
 			*tagp = tag;
 			return 0;
@@ -185,24 +182,37 @@ static ssize_t noc_read(struct file *file, char __user *buf, size_t len,
 	return oae_inbox_read(oae_node(nf->net), &to);
 }
 
+/* Would a write be queued at once? Asking makes no tag. */
+static bool noc_room(struct noc_file *nf)
+{
+	struct oae_node *node = oae_node(nf->net);
+	struct oae_port *port;
+	struct oae_tag *tag;
+	u8 mac[ETH_ALEN];
+	bool room;
+
+	if (oae_addr_resolve(node, &nf->target, &port, mac))
+		return false;
+	rcu_read_lock();
+	tag = oae_tag_find(port, oae_kid(nf->vc, mac));
+	room = !tag || sndq_room(tag);
+	rcu_read_unlock();
+	oae_port_put(port);
+	return room;
+}
+
 static __poll_t noc_poll(struct file *file, poll_table *wait)
 {
 	struct noc_file *nf = file->private_data;
 	struct oae_node *node = oae_node(nf->net);
 	__poll_t mask = 0;
-	struct oae_tag *tag;
 
 	poll_wait(file, &node->read_wait, wait);
 	poll_wait(file, &node->write_wait, wait);
 	if (!oae_inbox_empty(node))
 		mask |= EPOLLIN | EPOLLRDNORM;
-
-	tag = noc_tag(nf);
-	if (IS_ERR(tag))
-		return mask;
-	if (sndq_room(tag))
+	if (noc_room(nf))
 		mask |= EPOLLOUT | EPOLLWRNORM;
-	oae_tag_put(tag);
 	return mask;
 }
 

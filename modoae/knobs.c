@@ -46,8 +46,10 @@ static const char *const oae_accept_words[] = {
 	[OAE_ACCEPT_NONE] = "none",
 };
 
+/* clang-format off: it takes the braces for a block */
 #define OAE_KNOB(_name, _min, _max, _unit)				\
 	{ #_name, offsetof(struct oae_knobs, _name), _min, _max, _unit, NULL }
+/* clang-format on */
 
 static const struct oae_knob oae_knobs_table[] = {
 	OAE_KNOB(vci, 0, 255, "decimal or 0x hex"),

@@ -341,9 +341,9 @@ void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb);
 
 /* xmit.c */
 void oae_xmit_frame(struct oae_port *port, const u8 *dest,
-		    const struct oae_frame *f);
+		    const struct oae_frame *f, struct sk_buff **spent);
 void oae_xmit_offer(struct oae_port *port, const u8 *dest,
-		    struct oae_send *send);
+		    struct oae_send *send, struct sk_buff **spent);
 
 /* admit.c: peers without a tag */
 void oae_admit(struct oae_port *port, const u8 *peer,

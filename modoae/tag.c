@@ -23,7 +23,7 @@
 struct event {
 	struct oae_actions a;
 	u64 now;
-	struct sk_buff *skb;		/* what came in; NULL once kept */
+	struct sk_buff *skb;		/* what came in; NULL once kept or sent */
 	struct list_head done;		/* messages that ended */
 	enum oae_state before;
 	bool wake_reader;
@@ -284,10 +284,10 @@ static void send_all(struct oae_tag *tag, struct event *ev)
 	for (i = 0; i < ev->a.nsends; i++) {
 		send = &ev->a.send[i];
 		if (send->frame.opcode == OAE_OFFER) {
-			oae_xmit_offer(port, peer, send);
+			oae_xmit_offer(port, peer, send, &ev->skb);
 			oae_msg_put(send->handle);
 		} else {
-			oae_xmit_frame(port, peer, &send->frame);
+			oae_xmit_frame(port, peer, &send->frame, &ev->skb);
 		}
 	}
 }
@@ -402,8 +402,11 @@ int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
  *
  * Context: any but hard interrupts, no lock held.
  *
- * Return: 0; -EAGAIN the queue is full; -ESHUTDOWN the node is shut; -ESTALE
- * the tag is gone: find or make it again.
+ * A tag made for this message alone is forgotten when it is not queued.
+ *
+ * Return: 0; -EAGAIN the queue is full; -ESHUTDOWN the node is shut; -EMSGSIZE
+ * it takes more than OAE_MAX_SLICES; -ESTALE the tag is gone: find or make it
+ * again.
  */
 int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 {
@@ -415,6 +418,8 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 	begin(tag, &ev);
 	if (tag->dead) {
 		err = -ESTALE;
+	} else if (!msg->post.nslices) {
+		err = -EMSGSIZE;
 	} else if (READ_ONCE(node->shut)) {
 		err = -ESHUTDOWN;
 	} else if (tag->nsnd >= READ_ONCE(node->knobs.sndq)) {
@@ -621,8 +626,8 @@ void oae_tag_set_mtu(struct oae_tag *tag, unsigned int mtu)
 
 	rcu_read_lock_bh();
 	begin(tag, &ev);
-	oae_link_set_mtu(&tag->link, min(mtu, (unsigned int)U16_MAX), ev.now,
-			 &ev.a);
+	oae_link_set_mtu(&tag->link, min_t(unsigned int, mtu, U16_MAX),
+			 ev.now, &ev.a);
 	end(tag, &ev, 0);
 	rcu_read_unlock_bh();
 }

@@ -2,28 +2,57 @@
 /*
  * Transmit: from struct oae_frame to the device. No lock is held here.
  *
- * The header is the one allocation; a slice's payload hangs on it as page
+ * The header is the one allocation, and not even that if the frame that is being
+ * answered can carry the answer; a slice's payload hangs on it as page
  * fragments. A frame that cannot be sent is a frame lost: counted, and left to
  * the link to heal.
  */
 #include "modoae.h"
 
 #include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
+
+/*
+ * Make the skb of a frame that came in, and has been done with, empty again, as
+ * if it were forwarded. False: others look at it, or it has no room.
+ */
+static bool reuse(struct sk_buff *skb, unsigned int hlen, unsigned int room)
+{
+	if (skb_is_nonlinear(skb) || skb_cloned(skb) || skb_shared(skb))
+		return false;
+	skb_trim(skb, 0);
+	if (skb_headroom(skb) < hlen || skb_tailroom(skb) < room)
+		return false;
+	skb_orphan(skb);
+	skb_scrub_packet(skb, true);
+	__vlan_hwaccel_clear_tag(skb);
+	skb_clear_hash(skb);
+	skb_set_queue_mapping(skb, 0);
+	skb->ip_summed = CHECKSUM_NONE;
+	skb->priority = 0;
+	return true;
+}
 
 static struct sk_buff *frame_skb(struct oae_port *port,
-				 const struct oae_frame *f)
+				 const struct oae_frame *f,
+				 struct sk_buff **spent)
 {
 	struct net_device *dev = port->dev;
 	unsigned int hlen = LL_RESERVED_SPACE(dev);
+	unsigned int room = OAE_PARSE_MAX + dev->needed_tailroom;
 	struct sk_buff *skb;
 
-	skb = alloc_skb(hlen + OAE_PARSE_MAX + dev->needed_tailroom,
-			GFP_ATOMIC);
-	if (!skb) {
-		oae_count(port->node, OAE_S_NO_MEMORY);
-		return NULL;
+	if (spent && *spent && reuse(*spent, hlen, room)) {
+		skb = *spent;
+		*spent = NULL;
+	} else {
+		skb = alloc_skb(hlen + room, GFP_ATOMIC);
+		if (!skb) {
+			oae_count(port->node, OAE_S_NO_MEMORY);
+			return NULL;
+		}
+		skb_reserve(skb, hlen);
 	}
-	skb_reserve(skb, hlen);
 	skb_reset_network_header(skb);
 	skb_put(skb, oae_frame_build(f, skb_tail_pointer(skb)));
 	skb->dev = dev;
@@ -56,13 +85,15 @@ static void send_skb(struct oae_port *port, struct sk_buff *skb,
  * @port: through this port
  * @dest: to this address
  * @f: the frame
+ * @spent: a frame that is done with, to be sent again as this one if it can
+ *	be, then set to NULL; or NULL
  *
  * Context: softirq or process, no lock held; the caller keeps @port alive.
  */
 void oae_xmit_frame(struct oae_port *port, const u8 *dest,
-		    const struct oae_frame *f)
+		    const struct oae_frame *f, struct sk_buff **spent)
 {
-	struct sk_buff *skb = frame_skb(port, f);
+	struct sk_buff *skb = frame_skb(port, f, spent);
 
 	if (skb)
 		send_skb(port, skb, dest);
@@ -74,11 +105,12 @@ void oae_xmit_frame(struct oae_port *port, const u8 *dest,
  * @dest: to this address
  * @send: the OFFER as the link wrote it, and which slices; changed here. The
  *	caller holds a reference to the message, which is the handle.
+ * @spent: as for oae_xmit_frame()
  *
  * Context: softirq or process, no lock held; the caller keeps @port alive.
  */
 void oae_xmit_offer(struct oae_port *port, const u8 *dest,
-		    struct oae_send *send)
+		    struct oae_send *send, struct sk_buff **spent)
 {
 	struct oae_msg *msg = send->handle;
 	struct oae_frame *f = &send->frame;
@@ -93,7 +125,7 @@ void oae_xmit_offer(struct oae_port *port, const u8 *dest,
 		f->payload_hash = msg->hash[f->slice];
 		if (f->slice == send->nslices - 1)
 			f->flags |= OAE_F_LAST;
-		skb = frame_skb(port, f);
+		skb = frame_skb(port, f, spent);
 		if (!skb)
 			return;
 		oae_msg_fill(msg, send->slice_max, f->slice, skb);
