@@ -461,6 +461,18 @@ class Outcomes(OaeTest):
         thread.join(10)
         self.assertEqual([r & select.POLLIN for _, r in ready], [select.POLLIN])
 
+    def test_no_link_for_nothing(self):
+        """A write that was refused before it was queued leaves no tag."""
+        self.a.mtu("va", 128)
+        try:
+            self.assert_errno(errno.EMSGSIZE, self.a.write, bytes(64 * 88 + 1))
+            self.assertEqual(self.a.tags(), [])
+        finally:
+            self.a.mtu("va", 1500)
+        self.a.knob("shutdown", 1)
+        self.assert_errno(errno.ESHUTDOWN, self.a.write, b"x")
+        self.assertEqual(self.a.tags(), [])
+
     def test_poll_makes_no_link(self):
         """Only asking costs no tag."""
         fd = self.a.open(target="abcdef")
