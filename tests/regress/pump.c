@@ -58,6 +58,14 @@ static uint32_t mix(uint32_t x)
 	return x ^ x >> 16;
 }
 
+/* Nothing was taken, and nothing will be for a while: do not spin. */
+static void rest(void)
+{
+	if (errno == ENODEV || errno == ESHUTDOWN || errno == ENOLINK ||
+	    errno == ECONNREFUSED)
+		poll(NULL, 0, 2);
+}
+
 /* What follows the head; so long that an altered or mixed piece shows. */
 static uint32_t fill(unsigned char *p, size_t len, uint32_t seed)
 {
@@ -118,6 +126,7 @@ static int send_all(uint32_t stream, uint32_t count, size_t min, size_t max,
 	struct head *h = (struct head *)buf;
 	int fd = open_noc(O_WRONLY);
 	uint32_t i, seed;
+	ssize_t n;
 	size_t len;
 
 	if (fd < 0) {
@@ -133,7 +142,10 @@ static int send_all(uint32_t stream, uint32_t count, size_t min, size_t max,
 		h->number = i;
 		h->len = len;
 		h->sum = fill(buf + sizeof(*h), len - sizeof(*h), seed);
-		fputc(outcome(write(fd, buf, len), len), log);
+		n = write(fd, buf, len);
+		fputc(outcome(n, len), log);
+		if (n < 0)
+			rest();
 		progress("sent", i);
 	}
 	close(fd);

@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Networks as bad as they get, and the promise all the same."""
+
+import errno
+import os
+import socket
+import struct
+from collections import Counter
+
+import oaewire as oae
+from faults import BAD_NETWORK, NETEM, HostEnd, Losing, Traffic
+from oaetest import Cable, OaeTest, wait_for
+
+MESSAGES = int(os.environ.get("FAULT_MESSAGES", "100000"))      # in each direction
+LONGEST = 400       # seconds for those, on a busy machine
+TWO_HOSTS = """
+        host a             host b
+        va ----------------- vb
+    """
+
+
+class TwoHosts(OaeTest):
+    """Two hosts and a cable."""
+
+    one_cpu = False
+    knobs = {}
+    netem = None
+
+    @classmethod
+    def build(cls):
+        cls.a, cls.b = cls.host("a"), cls.host("b")
+        cls.cable = Cable(cls.a, "va", cls.b, "vb")
+        cls.a.add_port("va")
+        cls.b.add_port("vb")
+        cls.a.knobs(target=cls.cable.mac_b, **cls.knobs)
+        cls.b.knobs(target=cls.cable.mac_a, **cls.knobs)
+        cls.end_a, cls.end_b = HostEnd(cls.a), HostEnd(cls.b)
+        if cls.netem:
+            cls.cable.netem(cls.netem)
+
+    def both_ways(self, count, **how):
+        """Traffic of `count` transactions each way: four streams, the fourth long ones."""
+        traffic = Traffic(self, self.end_a, self.end_b)
+        for end in (self.end_a, self.end_b):
+            traffic.send(end, count - count // 100, streams=3, **how)
+            traffic.send(end, count // 100, sizes=(1000, 9000), **how)
+        return traffic
+
+
+class BadNetwork(TwoHosts):
+    __doc__ = TWO_HOSTS
+    knobs = BAD_NETWORK
+    netem = NETEM
+
+    def test_a_the_network_is_bad(self):
+        """It loses, doubles, shuffles and alters: frames that are not the module's show it."""
+        sender, reader = (host_socket(host, dev) for host, dev in self.cable.ends)
+        sent, came = 2000, []
+        head = bytes.fromhex((self.cable.mac_b + self.cable.mac_a).replace(":", "")) + b"\x88\xb6"
+        for n in range(sent):
+            sender.send(head + struct.pack(">II", n, n ^ 0xffffffff) * 6)
+            if not n % 8:
+                came += packets(reader)
+        wait_for(lambda: not came.extend(packets(reader)) and len(came) > sent * 8 // 10,
+                 "most frames to arrive")
+        sender.close()
+        reader.close()
+        whole = [n for n, inverse in (struct.unpack(">II", p[14:22]) for p in came
+                                      if p[14:] == p[14:22] * 6) if n ^ inverse == 0xffffffff]
+        last, behind = -1, 0
+        for n in whole:
+            behind += n < last
+            last = max(n, last)
+        found = {"lost": sent - len(set(whole)), "altered": len(came) - len(whole),
+                 "doubled": sum(n - 1 for n in Counter(whole).values()), "overtaken": behind}
+        self.assertGreater(found["lost"], sent * 5 // 100, found)
+        for name in ("altered", "doubled", "overtaken"):
+            self.assertGreater(found[name], sent * 4 // 1000, found)
+
+    def test_all_arrives(self):
+        """100,000 in each direction at once, over one link: each once, in order, unaltered."""
+        tally = self.both_ways(MESSAGES).finish(LONGEST)
+        self.assertEqual(tally, {"C": 2 * MESSAGES, "got": 2 * MESSAGES, "lost": 0})
+
+    def test_all_arrives_with_the_interface_down_and_up(self):
+        """The same, and the interface goes down and up twenty times."""
+        traffic = self.both_ways(MESSAGES)
+        for n in range(20):
+            traffic.moved(2 * MESSAGES // 25, LONGEST)
+            self.assertTrue(traffic.running())
+            host, dev = self.cable.ends[n % 2]
+            frozen = host.stat("note_port")
+            host.up(dev, False)
+            wait_for(lambda: host.stat("note_port") > frozen or host.tag()["state"] != "OPEN",
+                     "the link to freeze")
+            host.up(dev)
+        tally = traffic.finish(LONGEST)
+        self.assertEqual(tally, {"C": 2 * MESSAGES, "got": 2 * MESSAGES, "lost": 0})
+
+    def test_express(self):
+        """Express ones are delivered at once, and just as surely."""
+        self.a.knob("express", 1)
+        self.b.knob("express", 1)
+        try:
+            tally = self.both_ways(5000).finish(100, express=True)
+        finally:
+            self.a.knob("express", 0)
+            self.b.knob("express", 0)
+        self.assertEqual(tally["C"], 10000)
+
+    def test_signals(self):
+        """Writers are interrupted at random: what they were told is reversed never arrives."""
+        traffic = self.both_ways(4000)
+        while traffic.running():
+            traffic.interrupt()
+        tally = traffic.finish()
+        self.assertGreater(tally["R"], 50)
+        self.assertEqual(tally["C"] + tally["R"], 8000)
+
+    def test_signals_express(self):
+        """An express that is interrupted is under way: it is counted when its outcome is known."""
+        self.a.knob("express", 1)
+        try:
+            traffic = self.both_ways(3000)
+            while traffic.running():
+                traffic.interrupt()
+            wait_for(lambda: self.a.tag()["offer"] == "-" == self.b.tag()["offer"],
+                     "all outcomes to be known")
+            tally = traffic.finish(express=True)
+        finally:
+            self.a.knob("express", 0)
+        self.assertGreater(tally["P"], 10)
+
+    def test_deadlines(self):
+        """Writes with a deadline shorter than many a failure takes."""
+        self.a.knob("deadline_ms", 1)
+        self.b.knob("deadline_ms", 1)
+        try:
+            tally = self.both_ways(4000).finish(100)
+        finally:
+            self.a.knob("deadline_ms", 0)
+            self.b.knob("deadline_ms", 0)
+        self.assertGreater(tally["C"], 100)
+
+    def test_slow_readers(self):
+        """No room at the readers, time and again."""
+        self.a.knob("rcvbuf", 4096)
+        self.b.knob("rcvbuf", 4096)
+        try:
+            self.both_ways(2000).finish(100)
+        finally:
+            self.a.knob("rcvbuf", 262144)
+            self.b.knob("rcvbuf", 262144)
+
+
+class ManyLinks(OaeTest):
+    """
+        host h0     host h1            host h7
+        eth0 --+    eth0 --+    ...    eth0 --+
+               |           |                  |
+        host sw +--- p0 -- + - p1 - (br0) ----+ p7
+    """
+
+    one_cpu = False
+    hosts = 8
+
+    @classmethod
+    def build(cls):
+        switch = cls.host("sw")
+        switch.sh("ip link add br0 type bridge; ip link set br0 up")
+        cls.ends, cls.macs = [], []
+        for n in range(cls.hosts):
+            host = cls.host(f"h{n}")
+            cable = Cable(host, "eth0", switch, f"p{n}")
+            switch.sh(f"ip link set p{n} master br0")
+            host.add_port("eth0")
+            host.knobs(**BAD_NETWORK)
+            cable.netem("delay 20us 20us loss 5% duplicate 2% corrupt 1%", ends=(0,))
+            cls.ends.append(HostEnd(host))
+            cls.macs.append(cable.mac_a)
+
+    def test_all_to_all(self):
+        """Everybody sends to everybody: 56 directions of 28 links."""
+        traffic = Traffic(self, *self.ends)
+        each = 100
+        for n, end in enumerate(self.ends):
+            for mac in self.macs[:n] + self.macs[n + 1:]:
+                traffic.send(end, each, sizes=(16, 2000), target=mac)
+        tally = traffic.finish(120)
+        self.assertEqual(tally["C"], each * self.hosts * (self.hosts - 1))
+        for end in self.ends:
+            self.assertEqual(len(end.host.tags()), self.hosts - 1)
+
+
+class Partition(TwoHosts):
+    __doc__ = TWO_HOSTS
+    knobs = {"dead_ms": 300, "keepalive_ms": 100, "stall_max_us": 20000}
+    everything = ()
+
+    def setUp(self):
+        super().setUp()
+        self.write(b"before")
+        self.assertEqual(self.b.read_one(), b"before")
+
+    def write(self, data):
+        """A write at a that must succeed."""
+        self.assertEqual(self.a.start_write(data).result(), len(data))
+
+    def lose(self, *opcodes, a=True, b=True):
+        """Lose frames on their way out of a, of b."""
+        losing = [Losing(host, dev, *opcodes)
+                  for wanted, (host, dev) in zip((a, b), self.cable.ends) if wanted]
+        return losing
+
+    def mend(self, losing):
+        """No more."""
+        for one in losing:
+            one.__exit__()
+
+    def wait_down(self, *hosts):
+        """Until they have given the peer up."""
+        before = [host.stat("note_down") for host in hosts]
+        for host, n in zip(hosts, before):
+            wait_for(lambda host=host, n=n: host.stat("note_down") > n, f"{host} to give up")
+
+    def in_flight(self):
+        """A write is out."""
+        wait_for(lambda: self.a.tag()["offer"] == "out", "the offer to be out")
+
+    def test_writes_end_with_enolink(self):
+        """Longer than dead_ms without an answer: reversed, and never delivered."""
+        losing = self.lose()
+        before = self.a.stats()
+        writers = [self.a.start_write(b"never %d" % n) for n in range(5)]
+        for writer in writers:
+            self.assertEqual(writer.result(), -errno.ENOLINK)
+        self.mend(losing)
+        self.write(b"after")
+        self.assertEqual(self.b.read_one(), b"after")
+        self.assertEqual(self.b.read_all(), b"")
+        self.assertEqual(self.a.stat("reversed") - before["reversed"], 5)
+
+    def test_writes_with_the_cable_pulled(self):
+        """The same when both ends see it."""
+        self.cable.cut()
+        self.assertEqual(self.a.start_write(b"never").result(), -errno.ENOLINK)
+        self.cable.mend()
+        self.write(b"after")
+        self.assertEqual(self.b.read_one(), b"after")
+        self.assertEqual(self.b.read_all(), b"")
+
+    def test_one_way(self):
+        """b hears and cannot be heard: what it holds is not delivered, for a has reversed it."""
+        losing = self.lose(a=False)
+        self.assertEqual(self.a.start_write(b"never").result(), -errno.ENOLINK)
+        self.mend(losing)
+        self.write(b"after")
+        self.assertEqual(self.b.read_one(), b"after")
+        self.assertEqual(self.b.read_all(), b"")
+
+    def test_reversed_and_the_word_is_lost(self):
+        """b holds it, a takes it back, b never hears of that."""
+        losing = self.lose(oae.REFLECT, a=False) + self.lose(oae.REVERSE, b=False)
+        writer = self.a.start_write(b"never")
+        wait_for(lambda: self.b.tag()["hold"] == "held", "b to hold it")
+        writer.signal()
+        self.assertEqual(writer.result(), -errno.EINTR)
+        self.mend(losing)
+        self.write(b"after")
+        self.assertEqual(self.b.read_one(), b"after")
+        self.assertEqual(self.b.read_all(), b"")
+
+    def test_commit_in_doubt(self):
+        """COMMIT is lost, then all is: the writer was told, and b delivers when it can."""
+        losing = self.lose(oae.COMMIT, oae.SYNC, oae.SYNC_ACK, oae.SYNC_CHK, b=False)
+        self.write(b"in doubt")
+        self.assertEqual(self.b.tag()["hold"], "held")
+        self.wait_down(self.b)
+        self.assertEqual(self.b.read_all(), b"")
+        self.assertEqual(self.b.tag()["hold"], "held")
+        self.mend(losing)
+        self.assertEqual(self.b.read_one(), b"in doubt")
+        self.write(b"after")
+        self.assertEqual(self.b.read_one(), b"after")
+
+    def express_in_doubt(self, **where):
+        """An express is out, and frames are lost: a signal says EINPROGRESS."""
+        self.a.knob("express", 1)
+        self.addCleanup(self.a.knob, "express", 0)
+        losing = self.lose(**where)
+        before = self.a.stats()
+        writer = self.a.start_write(b"express")
+        self.in_flight()
+        writer.signal()
+        self.assertEqual(writer.result(), -errno.EINPROGRESS)
+        self.wait_down(self.a)
+        after = self.a.stats()
+        for name in ("committed", "reversed", "unknown"):
+            self.assertEqual(after[name], before[name])
+        self.assertEqual(self.a.tag()["offer"], "out")
+        return losing, before["committed"]
+
+    def express_counted(self, losing, committed):
+        """It is found out after mending."""
+        self.mend(losing)
+        wait_for(lambda: self.a.stat("committed") == committed + 1, "the outcome to be counted")
+        self.write(b"after")
+        self.assertEqual(self.b.read_one(), b"after")
+        self.assertEqual(self.b.read_all(), b"")
+
+    def test_express_in_doubt_and_delivered(self):
+        """b delivers, and cannot say so."""
+        losing, committed = self.express_in_doubt(a=False)
+        self.assertEqual(self.b.read_one(), b"express")
+        self.express_counted(losing, committed)
+
+    def test_express_in_doubt_and_not_delivered(self):
+        """b does not even hear of it, and gets it after mending."""
+        losing, committed = self.express_in_doubt(b=False)
+        self.assertEqual(self.b.read_all(), b"")
+        self.mend(losing)
+        self.assertEqual(self.b.read_one(), b"express")
+        self.express_counted([], committed)
+
+    def test_an_express_is_unknown_when_the_peer_died(self):
+        """b delivers, cannot say so, and is reborn: EOWNERDEAD. An atomic one is offered anew."""
+        self.a.knob("express", 1)
+        losing = self.lose(a=False)
+        writer = self.a.start_write(b"express")
+        self.assertEqual(self.b.read_one(), b"express")
+        self.a.knob("express", 0)
+        atomic = self.a.start_write(b"atomic")
+        self.b.knobs(linger_ms=0, dev="")
+        self.b.knob("dev", "vb")
+        self.mend(losing)
+        self.b.write(b"reborn")
+        self.assertEqual(writer.result(), -errno.EOWNERDEAD)
+        self.assertEqual(atomic.result(), 6)
+        self.assertEqual(self.b.read_one(), b"atomic")
+        self.assertEqual(self.b.read_all(), b"")
+        self.assertEqual(self.a.read_one(), b"reborn")
+
+
+def host_socket(host, dev):
+    """An AF_PACKET socket for frames that are not the module's."""
+    with host:
+        sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    sock.setblocking(False)
+    sock.bind((dev, 0x88b6))
+    return sock
+
+
+def packets(sock):
+    """What has come."""
+    found = []
+    while True:
+        try:
+            found.append(sock.recv(2048))
+        except BlockingIOError:
+            return found
