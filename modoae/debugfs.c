@@ -100,7 +100,7 @@ static bool sndq_room(const struct oae_tag *tag)
 
 /* Queue it, waiting for room if asked to. 0, or nothing was queued. */
 static int noc_queue(struct noc_file *nf, struct oae_msg *msg, bool nonblock,
-		     struct oae_tag **tagp)
+		     long *left, struct oae_tag **tagp)
 {
 	struct oae_tag *tag;
 	int err;
@@ -110,15 +110,21 @@ static int noc_queue(struct noc_file *nf, struct oae_msg *msg, bool nonblock,
 		if (IS_ERR(tag))
 			return PTR_ERR(tag);
 		oae_msg_slice(msg, oae_link_slice_max(&tag->link));
-		err = oae_tag_send(tag, msg);
+		if (msg->post.nslices)
+			err = oae_tag_send(tag, msg);
+		else
+			err = -EMSGSIZE;
 		if (!err) {
 			*tagp = tag;
 			return 0;
 		}
-		if (err == -EAGAIN && !nonblock &&
-		    wait_event_interruptible(tag->node->write_wait,
-					     sndq_room(tag)))
-			err = -EINTR;
+		if (err == -EAGAIN && !nonblock) {
+			*left = wait_event_interruptible_timeout(tag->node->write_wait,
+								 sndq_room(tag),
+								 *left);
+			if (*left <= 0)
+				err = *left ? -OAE_E_SIGNAL : -OAE_E_DEADLINE;
+		}
 		oae_tag_put(tag);
 		if (err != -ESTALE && (err != -EAGAIN || nonblock))
 			return err;
@@ -126,14 +132,11 @@ static int noc_queue(struct noc_file *nf, struct oae_msg *msg, bool nonblock,
 }
 
 /* Wait for the outcome; a signal or the deadline reverses what it can. */
-static int noc_wait(struct oae_tag *tag, struct oae_msg *msg)
+static int noc_wait(struct oae_tag *tag, struct oae_msg *msg, long left)
 {
-	unsigned int ms = READ_ONCE(tag->node->knobs.deadline_ms);
-	long left;
 	int why;
 
-	left = wait_for_completion_interruptible_timeout(&msg->done, ms ?
-			msecs_to_jiffies(ms) : MAX_SCHEDULE_TIMEOUT);
+	left = wait_for_completion_interruptible_timeout(&msg->done, left);
 	if (left <= 0) {
 		why = left ? OAE_E_SIGNAL : OAE_E_DEADLINE;
 		if (oae_tag_cancel(tag, msg, why) == -EINPROGRESS)
@@ -144,6 +147,14 @@ static int noc_wait(struct oae_tag *tag, struct oae_msg *msg)
 	return msg->outcome == OAE_COMMITTED ? 0 : -msg->err;
 }
 
+/* How long a write may take, jiffies. */
+static long noc_deadline(const struct oae_node *node)
+{
+	unsigned int ms = READ_ONCE(node->knobs.deadline_ms);
+
+	return ms ? msecs_to_jiffies(ms) : MAX_SCHEDULE_TIMEOUT;
+}
+
 static ssize_t noc_write(struct file *file, const char __user *buf,
 			 size_t len, loff_t *pos)
 {
@@ -152,6 +163,7 @@ static ssize_t noc_write(struct file *file, const char __user *buf,
 	bool nonblock = file->f_flags & O_NONBLOCK;
 	struct oae_msg *msg;
 	struct oae_tag *tag;
+	long left;
 	int err;
 
 	if (!len)
@@ -161,10 +173,11 @@ static ssize_t noc_write(struct file *file, const char __user *buf,
 	msg = noc_msg(node, buf, len);
 	if (IS_ERR(msg))
 		return PTR_ERR(msg);
-	err = noc_queue(nf, msg, nonblock, &tag);
+	left = noc_deadline(node);
+	err = noc_queue(nf, msg, nonblock, &left, &tag);
 	if (!err) {
 		if (!nonblock)
-			err = noc_wait(tag, msg);
+			err = noc_wait(tag, msg, left);
 		oae_tag_put(tag);
 	}
 	oae_msg_put(msg);
