@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Who gets a link: cookies, replays, the accept policy, limits. A stranger costs no memory."""
+
+import errno
+
+import oaewire as oae
+from oaepeer import Peer, Wire, trafgen
+from oaetest import Cable, OaeTest, wait_for
+
+
+def address(n):
+    """One of many."""
+    return f"02:0a:e0:02:{n >> 8:02x}:{n & 255:02x}"
+
+
+class Admission(OaeTest):
+    """
+        host a                       AF_PACKET
+        va --------------------------- vp
+        a peer a test, told apart by its address
+    """
+
+    numbers = iter(range(1, 1000))
+    KNOBS = {"stranger_pps": 100000, "stall_max_us": 10000000, "stall_min_us": 1000000,
+             "keepalive_ms": 600000, "dead_ms": 3600000, "linger_ms": 0, "accept": "any",
+             "peers": "", "max_tags": 1024, "shutdown": 0, "target": "", "dev": "va", "vci": 0}
+
+    @classmethod
+    def build(cls):
+        cls.a, cls.p = cls.host("a"), cls.host("p")
+        cls.cable = Cable(cls.a, "va", cls.p, "vp")
+        cls.wire = Wire(cls.p, "vp")
+        cls.addClassCleanup(cls.wire.close)
+
+    def setUp(self):
+        super().setUp()
+        self.a.knob("dev", "")      # no link of the test before
+        self.a.knobs(**self.KNOBS)
+        self.a.read_all()
+        self.wire.frames()
+        self.before = self.a.stats()
+
+    def peer(self, **kwargs):
+        """One not known yet."""
+        return Peer(self.wire, self.cable.mac_a, mac=address(next(self.numbers)), **kwargs)
+
+    def moved(self, *names):
+        """What counters have moved by."""
+        after = self.a.stats()
+        return [after[name] - self.before[name] for name in names]
+
+    def cookie(self, peer, **given):
+        """Ask for one."""
+        peer.send(oae.SYNC, **({"dst_ltag": 0} | given))
+        return peer.expect(oae.SYNC_CHK, dst_ltag=given.get("src_ltag", peer.ltag)).src_ltag
+
+    # Cookies.
+
+    def test_cookie(self):
+        """A SYNC gets a cookie and no tag; a SYNC naming it gets a tag, with an ltag of its own."""
+        peer = self.peer()
+        cookie = self.cookie(peer)
+        self.assertEqual(self.a.tags(), [])
+        self.assertEqual(self.cookie(peer), cookie, "the same to the same question")
+        self.assertEqual(self.moved("tags_made", "bad_cookie"), [0, 0])
+        peer.send(oae.SYNC, dst_ltag=cookie)
+        sync = peer.expect(oae.SYNC, dst_ltag=peer.ltag)
+        self.assertNotIn(sync.src_ltag, (0, cookie))
+        self.assertEqual(self.a.tag()["state"], "SYNC_RECD")
+        self.assertEqual(self.moved("tags_made", "tags_gone"), [1, 0])
+
+    def test_wrong_cookies(self):
+        """Any other number, or a cookie for another ltag, channel or address: no tag."""
+        peer, other = self.peer(), self.peer()
+        cookie = self.cookie(peer)
+        wrong = ({"dst_ltag": cookie ^ 1}, {"dst_ltag": 1}, {"dst_ltag": 0xffffffff},
+                 {"dst_ltag": cookie, "src_ltag": peer.ltag ^ 1})
+        for given in wrong:
+            self.cookie(peer, **given)
+        self.cookie(other, dst_ltag=cookie, src_ltag=peer.ltag)
+        channel = Peer(self.wire, peer.to, vc=9, mac=peer.mac)
+        self.cookie(channel, dst_ltag=cookie, src_ltag=peer.ltag)
+        self.assertEqual(self.a.tags(), [])
+        self.assertEqual(self.moved("bad_cookie", "tags_made"), [6, 0])
+
+    def test_old_cookie(self):
+        """A cookie is good for 4 to 8 seconds."""
+        peer = self.peer()
+        cookie = self.cookie(peer)
+        wait_for(lambda: self.cookie(peer) != cookie, "the next cookie", 6)
+        second = self.cookie(peer)
+        wait_for(lambda: self.cookie(peer) != second, "the one after it", 6)
+        self.cookie(peer, dst_ltag=cookie)
+        self.assertEqual(self.a.tags(), [])
+        self.assertEqual(self.moved("bad_cookie"), [1])
+        peer.send(oae.SYNC, dst_ltag=second)
+        peer.expect(oae.SYNC)
+
+    def test_each_host_has_its_own(self):
+        """A cookie of one host is no good at another."""
+        b = self.host("b")
+        cable = Cable(b, "vb", self.p, "vq")
+        b.knobs(dev="vb", stranger_pps=100000)
+        wire = Wire(self.p, "vq")
+        self.addCleanup(wire.close)
+        peer = self.peer()
+        twin = Peer(wire, cable.mac_b and cable.mac_a, mac=peer.mac)
+        twin.ltag = peer.ltag
+        self.cookie(twin, dst_ltag=self.cookie(peer))
+        self.assertEqual(b.tags(), [])
+
+    # Replays.
+
+    def test_replay_into_the_open_link(self):
+        """The SYNCs that opened a link, again: nothing changes but that they are answered."""
+        peer = self.peer()
+        cookie = self.cookie(peer)
+        peer.open()
+        peer.offered(b"held")
+        before = self.a.tag()
+        for dst in (0, cookie):
+            peer.send(oae.SYNC, dst_ltag=dst, tx=0, rx=0)
+            peer.expect(oae.SYNC_ACK, dst_ltag=peer.ltag, src_ltag=peer.far_ltag)
+        self.assertEqual(self.a.tag() | {"age_s": 0}, before | {"age_s": 0})
+
+    def test_replay_into_the_next_run(self):
+        """A SYNC of the run before: SYNC_CHK, and the link stays as it is."""
+        peer = self.peer().open()
+        old, old_far = peer.ltag, peer.far_ltag
+        peer.freeze()
+        peer.resolve()
+        peer.offered(b"held")
+        for dst in (0, old_far):
+            peer.send(oae.SYNC, src_ltag=old, dst_ltag=dst)
+            peer.expect(oae.SYNC_CHK, dst_ltag=old, src_ltag=peer.far_ltag)
+        self.assertEqual((self.a.tag()["state"], self.a.tag()["hold"]), ("OPEN", "held"))
+
+    def test_replay_of_a_life(self):
+        """All that a peer once said, said again after the link is gone: nothing is delivered."""
+        peer = self.peer()
+        said = []
+        send = self.wire.send
+        self.wire.send = lambda frame: (said.append(frame), send(frame))
+        try:
+            peer.open()
+            peer.offered(b"once")
+            peer.commit()
+            peer.offered(b"and for all", flags=oae.EXPRESS)
+            peer.silence()
+            peer.send(oae.CLOSE)
+            peer.expect(oae.CLOSE_ACK)
+        finally:
+            self.wire.send = send
+        self.assertEqual(self.a.read_each(), [b"once", b"and for all"])
+        self.assertEqual(self.a.tags(), [])
+        for _ in range(3):
+            self.wire.trafgen(said)
+            self.wire.barrier(peer.to)
+        self.assertEqual(self.a.read_all(), b"")
+        self.assertEqual(self.moved("delivered"), [2])
+        tag = self.a.tag()      # the cookie still holds: half a link, which opens to nobody
+        self.assertIn(tag and tag["state"], (None, "SYNC_RECD"))
+
+    def test_half_links_end(self):
+        """A tag whose peer never comes back is forgotten after dead_ms."""
+        self.a.knobs(stall_min_us=5000, stall_max_us=50000, dead_ms=100)
+        for _ in range(5):
+            peer = self.peer()
+            peer.send(oae.SYNC, dst_ltag=self.cookie(peer))
+        self.wire.barrier(peer.to)
+        self.assertEqual(self.moved("tags_made"), [5])
+        wait_for(lambda: not self.a.tags(), "all to be forgotten")
+
+    # Strangers' frames.
+
+    def test_answers_name_what_they_answer(self):
+        """A data frame for no tag: NOLINK, with its ltags crossed, on its channel."""
+        peer = self.peer(vc=5)
+        for opcode in (oae.OFFER, oae.REFLECT, oae.COMMIT, oae.REFUSE, oae.READY, oae.REVERSE,
+                       oae.DONE):
+            given = {"attempt": 1, "seq": 77}
+            if opcode == oae.REFLECT:
+                given["payload"] = bytes(16)
+            if opcode == oae.REFUSE:
+                given["reason"] = oae.BUSY
+            peer.send(opcode, dst_ltag=1234, **given)
+            peer.expect(oae.NOLINK, dst_ltag=peer.ltag, src_ltag=1234, seq=77)
+        self.assertEqual(self.a.tags(), [])
+
+    def test_a_forgotten_link_is_noticed(self):
+        """A peer that has lost its tag says NOLINK: the kernel freezes, and opens it anew."""
+        peer = self.peer().open()
+        peer.offered(b"before")
+        peer.commit()
+        peer.silence()
+        writer = self.a.start_write(b"after", target=peer.mac)
+        peer.expect(oae.OFFER, seq=1)
+        peer.send(oae.NOLINK)
+        peer.inc += 1                       # it knows nothing any more
+        peer.far_inc = 0
+        peer.ltag, peer.tx, peer.rx = peer.draw(), 0, 0
+        peer.answer_sync(peer_inc=0)
+        self.assertEqual(peer.accept(seq=1, attempt=1), b"after")
+        self.assertEqual(writer.result(), 5)
+        self.assertEqual(self.a.read_each(), [b"before"])
+
+    def test_rate(self):
+        """All answers to strangers together are limited, whatever they ask."""
+        self.a.knob("stranger_pps", 50)
+        ask = []
+        for n in range(0, 300, 3):
+            peers = [Peer(self.wire, self.cable.mac_a, mac=address(5000 + n + k))
+                     for k in range(3)]
+            ask += [peers[0].frame(oae.SYNC), peers[1].frame(oae.CLOSE),
+                    peers[2].frame(oae.COMMIT)]
+        trafgen(self.p, "vp", ask)
+        wait_for(lambda: sum(self.moved("stranger", "stranger_quiet")) == 300, "all to be seen")
+        answered = self.moved("stranger")[0]
+        self.assertEqual(len(self.wire.frames()), answered)
+        self.assertIn(answered, range(20, 151))     # seconds begin when they like
+        self.a.knob("stranger_pps", 0)
+        peer = self.peer()
+        peer.send(oae.SYNC)
+        wait_for(lambda: sum(self.moved("stranger", "stranger_quiet")) == 301, "the last one")
+        self.assertEqual(self.wire.frames(), [])
+
+    def test_rate_spares_links(self):
+        """The limit is for strangers: a link is not held up by it."""
+        peer = self.peer().open()
+        self.a.knob("stranger_pps", 0)
+        peer.offered(b"free")
+        peer.commit(flags=oae.WANT_DONE)
+        peer.expect(oae.DONE)
+        peer.freeze()
+        peer.resolve()
+
+    def test_flood(self):
+        """SYNCs from a thousand addresses cost no tag, and leave room for who means it."""
+        self.a.knobs(max_tags=3)
+        flood = [Peer(self.wire, self.cable.mac_a, mac=address(8000 + n)).frame(
+            oae.SYNC, dst_ltag=n % 2 * 99) for n in range(1000)]
+        trafgen(self.p, "vp", flood)
+        wait_for(lambda: self.moved("stranger") == [1000], "all to be answered")
+        self.assertEqual(self.moved("tags_made", "bad_cookie", "no_room_tag"), [0, 500, 0])
+        self.assertEqual(self.a.tags(), [])
+        self.wire.frames()
+        for _ in range(3):
+            self.peer().open()
+
+    # Policy and limits.
+
+    def refused(self, peer, reason, **given):
+        """A SYNC that is answered with CLOSE and a reason."""
+        peer.send(oae.SYNC, **({"dst_ltag": 0} | given))
+        peer.expect(oae.CLOSE, dst_ltag=peer.ltag, reason=reason)
+
+    def test_accept_none(self):
+        """Nobody may open a link here; one that is opened from here is one."""
+        self.a.knob("accept", "none")
+        peer = self.peer()
+        self.refused(peer, oae.POLICY)
+        self.a.knob("peers", peer.mac)
+        self.refused(peer, oae.POLICY)
+        self.assertEqual(self.moved("not_accepted", "tags_made"), [2, 0])
+        self.a.write(b"mine", nonblock=True, target=peer.mac)
+        peer.answer_sync()
+        self.assertEqual(peer.accept(), b"mine")
+
+    def test_accept_peers(self):
+        """Those in peers and target, by a whole address or 24 bits; these need no cookie."""
+        self.a.knob("accept", "peers")
+        stranger, named, short, target, elsewhere = (self.peer() for _ in range(5))
+        self.a.knobs(target=target.mac, peers=",".join(
+            (named.mac, short.mac.replace(":", "")[6:], f"nosuch/{elsewhere.mac}")))
+        for peer in (stranger, elsewhere):
+            self.refused(peer, oae.POLICY)
+        for peer in (named, short, target):
+            peer.send(oae.SYNC, dst_ltag=0)
+            peer.expect(oae.SYNC, dst_ltag=peer.ltag)
+        self.assertEqual(self.moved("not_accepted", "tags_made"), [2, 3])
+
+    def test_open_links_stay(self):
+        """A policy is for opening: links there are go on, through a freeze, too."""
+        peer = self.peer().open()
+        self.a.knob("accept", "none")
+        peer.offered(b"still")
+        peer.freeze()
+        peer.resolve()
+        peer.offered(b"still")
+
+    def test_shut(self):
+        """A host that is shut refuses like a policy."""
+        self.a.knob("shutdown", 1)
+        self.refused(self.peer(), oae.POLICY)
+
+    def test_max_tags(self):
+        """CLOSE FULL to whoever is one too many; ENOBUFS here. There is room again later."""
+        self.a.knob("max_tags", 3)
+        peers = [self.peer().open() for _ in range(3)]
+        late = self.peer()
+        self.refused(late, oae.FULL, dst_ltag=self.cookie(late))
+        self.assertEqual(self.moved("no_room_tag", "tags_made"), [1, 3])
+        self.assert_errno(errno.ENOBUFS, self.a.write, b"x", target=late.mac)
+        peers[0].send(oae.CLOSE)
+        peers[0].expect(oae.CLOSE_ACK)
+        late.open()
+        self.assertEqual(len(self.a.tags()), 3)
+
+    def test_rcvbuf(self):
+        """Nobody reads: the peer is told BUSY, and READY when there is room again."""
+        self.a.knob("rcvbuf", 4096)
+        peer = self.peer().open()
+        count = 0
+        while True:
+            peer.offer(b"x" * 1000)
+            answer = peer.next()
+            if answer.opcode == oae.REFUSE:
+                break
+            peer.commit()
+            count += 1
+            self.assertLess(count, 20, "nobody says stop")
+        self.assertEqual((answer.reason, answer.seq), (oae.BUSY, count + 1))
+        self.assertEqual(self.a.tag()["unread"], count)
+        peer.silence()
+        self.assertEqual(len(self.a.read_each()), count)
+        peer.expect(oae.READY, seq=count + 1)
+        peer.offered(b"y", attempt=2)
+        peer.commit()
+        peer.silence()
+        self.assertEqual(self.a.read_each(), [b"y"])
+        self.a.knob("rcvbuf", 262144)
+
+    def test_max_len(self):
+        """More than this end takes: REFUSE TOO_BIG, and nothing of it is kept."""
+        self.a.knob("max_len", 3000)
+        peer = self.peer().open()
+        peer.offer(b"x" * 3001)
+        peer.expect(oae.REFUSE, reason=oae.TOO_BIG, seq=1, attempt=1)
+        self.assertEqual(self.a.tag()["hold"], "refused")
+        peer.offered(b"x" * 3000)
+        peer.commit()
+        peer.silence()
+        self.assertEqual(self.a.read_each(), [b"x" * 3000])
+        self.a.knob("max_len", 65536)
+
+    def test_other_kinds(self):
+        """SWAP and VERB are not served here: REFUSE KIND."""
+        peer = self.peer().open()
+        for attempt, kind in ((1, oae.SWAP), (2, oae.VERB)):
+            peer.offer(b"x", kind=kind)
+            peer.expect(oae.REFUSE, reason=oae.KIND, seq=1, attempt=attempt, kind=kind)
+        peer.offered(b"x")
