@@ -110,10 +110,7 @@ static int noc_queue(struct noc_file *nf, struct oae_msg *msg, bool nonblock,
 		if (IS_ERR(tag))
 			return PTR_ERR(tag);
 		oae_msg_slice(msg, oae_link_slice_max(&tag->link));
-		if (msg->post.nslices)
-			err = oae_tag_send(tag, msg);
-		else
-			err = -EMSGSIZE;
+		err = oae_tag_send(tag, msg);
 		if (!err) {
 			*tagp = tag;
 			return 0;
