@@ -7,6 +7,13 @@
 #include <linux/uio.h>
 #include <linux/version.h>
 
+/* 6.12: unaligned.h has moved */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#include <asm/unaligned.h>
+#else
+#include <linux/unaligned.h>
+#endif
+
 /* 6.13: hrtimer_setup() takes the function too; hrtimer_init() went in 6.15 */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 static inline void hrtimer_setup(struct hrtimer *timer,

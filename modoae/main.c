@@ -11,6 +11,7 @@
 #include <linux/nsproxy.h>
 #include <linux/random.h>
 #include <linux/sched.h>
+#include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
 #include "modoae.h"

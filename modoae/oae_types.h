@@ -11,7 +11,7 @@
 #include <linux/string.h>
 #include <linux/errno.h>
 #include <linux/xxhash.h>
-#include <asm/unaligned.h>
+#include "compat.h"
 
 #define oae_xxh64(data, len, seed)	xxh64(data, len, seed)
 #else
