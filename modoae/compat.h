@@ -7,10 +7,11 @@
 #include <linux/uio.h>
 #include <linux/version.h>
 
-/* 6.12: unaligned.h has moved */
+/* 6.12: unaligned.h has moved, and mac_pton(), which kernel.h let go later */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #include <asm/unaligned.h>
 #else
+#include <linux/hex.h>
 #include <linux/unaligned.h>
 #endif
 

@@ -4,7 +4,9 @@
  *
  * Each tag keeps its own transactions, under its own lock; the node only knows
  * which tags have some. Softirq tells it over a lock-free list, so delivering
- * takes no lock wider than the tag's. Readers take turns under node->reader.
+ * takes no lock wider than the tag's. Readers take turns under node->reader,
+ * and tags take turns with each reader; but one that has died is read to its
+ * end first, for the peer's next tag has what the peer sent later.
  *
  * A transaction is nslices skbs in a row, each one slice's payload; the first
  * says how many they are.
@@ -100,7 +102,9 @@ static struct sk_buff *next_unread(struct oae_node *node)
 		tag = list_first_entry(&node->reading, struct oae_tag, reading);
 		list_del(&tag->reading);
 		skb = oae_tag_take(tag, &more);
-		if (more)
+		if (more && READ_ONCE(tag->dead))
+			list_add(&tag->reading, &node->reading);
+		else if (more)
 			list_add_tail(&tag->reading, &node->reading);
 		else
 			oae_tag_put(tag);
