@@ -43,7 +43,11 @@ static u64 header_digest(const u8 *hdr, size_t hdr_len, u64 payload_hash)
 {
 	u8 copy[OAE_HLEN_MAX];
 
-	memcpy(copy, hdr, hdr_len);
+	/* Nearly all are: a copy of a known length is a few moves. */
+	if (hdr_len == OAE_HDR_LEN)
+		memcpy(copy, hdr, OAE_HDR_LEN);
+	else
+		memcpy(copy, hdr, hdr_len);
 	memset(copy + OAE_OFF_DIGEST, 0, sizeof(u64));
 	return oae_xxh64(copy, hdr_len, payload_hash);
 }
@@ -332,6 +336,8 @@ u64 oae_first_bytes(const void *data, size_t len)
 {
 	u8 first[sizeof(u64)] = { 0 };
 
-	memcpy(first, data, len < sizeof(first) ? len : sizeof(first));
+	if (len >= sizeof(first))
+		return get_unaligned_be64(data);
+	memcpy(first, data, len);
 	return get_unaligned_be64(first);
 }

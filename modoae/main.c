@@ -78,7 +78,6 @@ static void oae_node_prepare(struct oae_node *node, struct net *net)
 	mutex_init(&node->reader);
 	init_waitqueue_head(&node->read_wait);
 	init_waitqueue_head(&node->write_wait);
-	init_waitqueue_head(&node->write_wait);
 	init_waitqueue_head(&node->tags_wait);
 	skb_queue_head_init(&node->step_q);
 	oae_knobs_init(node);

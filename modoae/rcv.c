@@ -22,26 +22,39 @@ static const void *payload_piece(const struct sk_buff *skb, unsigned int from,
 	return skb_frag_address(frag) + from - skb_headlen(skb);
 }
 
-/* The hash of a payload wherever in the skb it lies. */
-static u64 payload_hash(struct sk_buff *skb, unsigned int from,
-			unsigned int len, u16 slice)
+/* Hash a payload that lies in several pieces. */
+static u64 hash_pieces(struct sk_buff *skb, const struct oae_frame *f)
 {
-	const void *piece = payload_piece(skb, from, len);
 	struct skb_seq_state seq;
 	struct xxh64_state hash;
 	unsigned int n, done = 0;
 	const u8 *data;
 
-	if (likely(piece))
-		return oae_slice_hash(piece, len, slice);
-
-	xxh64_reset(&hash, slice);
-	skb_prepare_seq_read(skb, from, from + len, &seq);
+	xxh64_reset(&hash, f->slice);
+	skb_prepare_seq_read(skb, f->hdr_len, f->hdr_len + f->length, &seq);
 	while ((n = skb_seq_read(done, &data, &seq))) {
 		xxh64_update(&hash, data, n);
 		done += n;
 	}
 	return xxh64_digest(&hash);
+}
+
+/* The hash of a frame's payload; an OFFER's first bytes are noted as well. */
+static u64 read_payload(struct sk_buff *skb, struct oae_frame *f)
+{
+	const void *piece = payload_piece(skb, f->hdr_len, f->length);
+	bool first = f->opcode == OAE_OFFER && !f->slice;
+	u8 bytes[sizeof(u64)];
+	unsigned int n = min_t(unsigned int, f->length, sizeof(bytes));
+
+	if (likely(piece)) {
+		if (first)
+			f->first = oae_first_bytes(piece, f->length);
+		return oae_slice_hash(piece, f->length, f->slice);
+	}
+	if (first && !skb_copy_bits(skb, f->hdr_len, bytes, n))
+		f->first = oae_first_bytes(bytes, n);
+	return hash_pieces(skb, f);
 }
 
 /* What oae_frame_parse() must be able to read. An OFFER's payload stays put. */
@@ -59,15 +72,6 @@ static unsigned int pull_header(struct sk_buff *skb)
 	return pskb_may_pull(skb, want) ? want : 0;
 }
 
-static void read_first(const struct sk_buff *skb, struct oae_frame *f)
-{
-	u8 first[sizeof(u64)];
-	unsigned int n = min_t(unsigned int, f->length, sizeof(first));
-
-	if (!skb_copy_bits(skb, f->hdr_len, first, n))
-		f->first = oae_first_bytes(first, n);
-}
-
 /* Parse and verify; on success the skb is trimmed of padding. */
 static enum oae_bad check_frame(struct sk_buff *skb, struct oae_frame *f)
 {
@@ -79,11 +83,7 @@ static enum oae_bad check_frame(struct sk_buff *skb, struct oae_frame *f)
 		return bad;
 	if (pskb_trim(skb, f->hdr_len + f->length))
 		return OAE_BAD_SHORT;
-	if (f->opcode == OAE_OFFER && !f->slice)
-		read_first(skb, f);
-	return oae_frame_verify(f, skb->data,
-				payload_hash(skb, f->hdr_len, f->length,
-					     f->slice));
+	return oae_frame_verify(f, skb->data, read_payload(skb, f));
 }
 
 /**

@@ -819,5 +819,6 @@ int oae_tags_init(struct oae_node *node)
  */
 void oae_tags_exit(struct oae_node *node)
 {
+	WARN_ON(atomic_read(&node->ntags));
 	rhashtable_destroy(&node->tags);
 }
