@@ -473,8 +473,11 @@ class Guest(Machine):
         for i, path in enumerate(self.share):
             argv += share(i, path.resolve(), f"share{i}", ",multidevs=remap")
         for i, (mac, sock) in enumerate(self.nics):
+            # With mergeable buffers QEMU before 9.1 may wait for a kick for ever once
+            # the ring ran low ("network stall at the host side").  MTU 1500 at most, so.
             argv += ["-netdev", f"socket,id=net{i},fd={sock.fileno()}",
-                     "-device", f"virtio-net-pci,id=nic{i},netdev=net{i},mac={mac},romfile="]
+                     "-device", f"virtio-net-pci,id=nic{i},netdev=net{i},mac={mac},"
+                     "mrg_rxbuf=off,rx_queue_size=1024,romfile="]
             for way in ("rx", "tx"):            # switched on by Pair.cut(silent=True)
                 argv += ["-chardev", f"null,id=void-{way}{i}", "-object",
                          f"filter-redirector,id=mute-{way}{i},netdev=net{i},queue={way},"
