@@ -193,12 +193,18 @@ static int recv_all(uint32_t count, FILE *log)
 int main(int argc, char **argv)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
+	sigset_t both;
 	int status = 2;
 	FILE *log;
 
 	/* No SA_RESTART: a blocked write is to be reversed by the signal. */
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGUSR1, &sa, NULL);
+	/* Whoever started this may have held them back until now. */
+	sigemptyset(&both);
+	sigaddset(&both, SIGTERM);
+	sigaddset(&both, SIGUSR1);
+	sigprocmask(SIG_UNBLOCK, &both, NULL);
 	log = argc > 1 ? fopen(argv[argc - 1], "w") : NULL;
 	if (log && argc == 7 && !strcmp(argv[1], "send"))
 		status = send_all(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]),
