@@ -242,7 +242,7 @@ MODULE_PARM_DESC(vci, "virtual channel that noc_debug sends on (0 to 255, defaul
 module_param_cb(tag_seq, &oae_knob_ops, NULL, 0644);
 MODULE_PARM_DESC(tag_seq, "number of the first transaction of a new link (default 1)");
 module_param_cb(verbose, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(verbose, "kernel log: 0 errors, 1 links and ports, 2 every event (default 0)");
+MODULE_PARM_DESC(verbose, "kernel log: 0 errors and losses, 1 links and ports, 2 all that is out of the ordinary (default 0)");
 module_param_cb(drop_pct, &oae_knob_ops, NULL, 0644);
 MODULE_PARM_DESC(drop_pct, "percent of frames received to drop, for tests (default 0)");
 module_param_cb(express, &oae_knob_ops, NULL, 0644);

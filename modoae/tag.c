@@ -7,6 +7,8 @@
  * is told. BH is off and RCU held from the first to the last of these, so a
  * port or a tag that goes away meanwhile is not freed under it.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "modoae.h"
 
 #include <linux/etherdevice.h>
@@ -161,6 +163,36 @@ static void flush_sndq(struct oae_tag *tag, struct event *ev, int err)
 	ev->wake_writer = true;
 }
 
+/* The kernel log, where a person may want to know: see the knob verbose. */
+static void say(const struct oae_tag *tag, enum oae_note note)
+{
+	unsigned int verbose = READ_ONCE(tag->node->knobs.verbose);
+	u8 peer[ETH_ALEN];
+
+	switch (note) {
+	case OAE_N_BROKEN:
+	case OAE_N_UNCONFIRMED:
+	case OAE_N_HELD_LOST:
+		break;		/* something could not be saved: always */
+	case OAE_N_OPENED:
+	case OAE_N_DOWN:
+	case OAE_N_UP:
+	case OAE_N_PEER_NEW:
+	case OAE_N_GONE:
+		if (!verbose)
+			return;
+		break;
+	default:
+		if (verbose < 2)
+			return;
+	}
+	oae_kid_mac(tag->key.kid, peer);
+	net_info_ratelimited("port %s peer %pM vc %u: %s: %s\n",
+			     tag->key.port->dev->name, peer, tag->link.vc,
+			     oae_note_name(note),
+			     oae_stat_text(OAE_S_NOTE + note));
+}
+
 static void apply_note(struct oae_tag *tag, struct event *ev,
 		       const struct oae_op *op)
 {
@@ -178,6 +210,7 @@ static void apply_note(struct oae_tag *tag, struct event *ev,
 		oae_evlog_add(tag->node, ev->now, tag->key.kid, OAE_EV_NOTE,
 			      op->note, ev->before, oae_link_state(&tag->link),
 			      tag->link.tx);
+		say(tag, op->note);
 	}
 }
 
