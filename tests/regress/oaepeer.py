@@ -7,7 +7,6 @@ A Peer is one end of one link, told apart by its address and its virtual channel
 cable carries as many links as a test wants.
 """
 
-import os
 import random
 import select
 import socket

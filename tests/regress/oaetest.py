@@ -38,7 +38,7 @@ def fail_with_errno(what):
     raise OSError(code, f"{what}: {os.strerror(code)}")
 
 
-def wait_for(condition, what, deadline=5.0):
+def wait_for(condition, what, deadline=5.0, interval=0.001):
     """What condition() returns once it is true. The only place that ever sleeps."""
     end = time.monotonic() + deadline
     while True:
@@ -47,7 +47,7 @@ def wait_for(condition, what, deadline=5.0):
             return value
         if time.monotonic() > end:
             raise AssertionError(f"not within {deadline} s: {what}")
-        time.sleep(0.001)
+        time.sleep(interval)
 
 
 def run(*command, **kwargs):
@@ -423,6 +423,7 @@ class OaeTest(unittest.TestCase):
     maxDiff = None
     params = {}             # for insmod, which runs in the first namespace
     one_cpu = True          # frames then stay in order from end to end
+    patience = 60           # seconds for one test; then it has failed
     log = None
 
     @classmethod
@@ -470,7 +471,13 @@ class OaeTest(unittest.TestCase):
     def shortDescription(self):
         """One line a test."""
 
+    def _too_long(self, *unused):
+        raise AssertionError(f"not done within {self.patience} s")
+
     def setUp(self):
+        signal.signal(signal.SIGALRM, self._too_long)
+        signal.alarm(self.patience)
+        self.addCleanup(signal.alarm, 0)
         self.log.lines()
 
     def tearDown(self):

@@ -104,7 +104,7 @@ class Admission(OaeTest):
         wire = Wire(self.p, "vq")
         self.addCleanup(wire.close)
         peer = self.peer()
-        twin = Peer(wire, cable.mac_b and cable.mac_a, mac=peer.mac)
+        twin = Peer(wire, cable.mac_a, mac=peer.mac)
         twin.ltag = peer.ltag
         self.cookie(twin, dst_ltag=self.cookie(peer))
         self.assertEqual(b.tags(), [])

@@ -13,7 +13,7 @@ import oaewire as oae
 from oaepeer import Peer, Wire
 from oaetest import PARAMETERS, Cable, OaeTest, load, loaded, unload, wait_for
 
-# name: (default, good values, bad value -> errno). A number that is none: EINVAL or ERANGE.
+# name: (least, greatest)
 NUMBERS = {
     "vci": (0, 255),
     "tag_seq": (0, 0xffffffff),
@@ -56,8 +56,9 @@ class KnobTest(OaeTest):
         self.assert_errno(code, function)
         lines = self.refusals()
         self.assertEqual(len(lines), 1, lines)
-        self.assertRegex(lines[0], rf'^modoae: {knob}: "{re.escape(value.strip() if said is None else said)}" refused '
-                                   rf'\(-{code}\): (takes|is|releases|closes) .+')
+        said = re.escape(value.strip() if said is None else said)
+        self.assertRegex(lines[0], rf'^modoae: {knob}: "{said}" refused \(-{code}\): '
+                                   r'(takes|is|releases|closes) .+')
         return lines[0]
 
     def refused(self, code, host, knob, value, said=None):
@@ -428,7 +429,7 @@ class AtWork(KnobTest):
 
     def test_target_names_a_port(self):
         """DEV/ADDR goes out through that port; without DEV through the first."""
-        peer = Peer(self.wire, self.cable2.mac_b and self.cable2.mac_a, vc=36)
+        peer = Peer(self.wire, self.cable2.mac_a, vc=36)
         self.a.write(b"this way", nonblock=True, target=f"vc/{peer.mac}", vc=36)
         peer.answer_sync()
         self.assertEqual(peer.accept(), b"this way")
