@@ -531,16 +531,42 @@ class AtWork(KnobTest):
         self.a.knob("wkstep", "s")
         self.assertEqual(writer.result(), 6)
 
-    def test_verbose(self):
-        """0 says nothing of ports and links; 1 does."""
-        for level in (0, 1):
-            self.a.knob("verbose", level)
-            self.log.lines()
+    def said(self, level, function):
+        """What the module logs at a level while function() runs, without its prefix."""
+        self.a.knob("verbose", level)
+        self.addCleanup(self.a.knob, "verbose", 0)
+        self.log.lines()
+        function()
+        return [line.removeprefix("modoae: ") for line in self.log.lines()
+                if line.startswith("modoae: ")]
+
+    def test_verbose_ports(self):
+        """0 says nothing of ports that come and go, 1 does."""
+        def again():
             self.a.knob("dev", "-vc")
             self.a.knob("dev", "+vc")
-            said = [line for line in self.log.lines() if "port vc" in line]
-            self.assertEqual(len(said), 2 * level, said)
-        self.a.knob("verbose", 0)
+
+        self.a.knob("dev", "-vc")       # what links it had are told of in any case
+        self.a.knob("dev", "+vc")
+        self.assertEqual(self.said(0, again), [])
+        self.assertEqual(self.said(1, again), ["port vc released",
+                                               f"port vc {self.cable2.mac_a} bound"])
+
+    def test_verbose_links(self):
+        """1 tells of a link that opens and ends, 2 of what befalls it, 0 of nothing."""
+        def life():
+            peer = Peer(self.wire, self.cable2.mac_a, vc=57).open()
+            peer.freeze()
+            peer.resolve()
+            peer.send(oae.CLOSE)
+            peer.expect(oae.CLOSE_ACK)
+
+        causes = {0: [], 1: ["opened", "gone"], 2: ["opened", "peer_froze", "resolved", "gone"]}
+        for level, wanted in causes.items():
+            mine = f"port vc peer {self.wire.mac} vc 57: "
+            got = [line.removeprefix(mine).split(":")[0] for line in self.said(level, life)
+                   if line.startswith(mine)]
+            self.assertEqual(got, wanted)
 
     def test_shutdown(self):
         """1 closes all links here and at the peers, and refuses new ones; 0 lets them again."""
