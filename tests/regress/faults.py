@@ -54,6 +54,7 @@ def build_pump(path):
 class HostEnd:
     """A namespace."""
 
+    interval = 0.005            # between two looks at it
     _pump = None
 
     def __init__(self, host):
@@ -100,6 +101,12 @@ class Pump:
         Pump._count += 1
         self.end, self.path = end, f"/tmp/pump-{os.getpid()}-{Pump._count}"
         self.process = end.start(*args, self.path, target=target)
+
+    def kill(self):
+        """End it, whatever it is doing."""
+        if self.running():
+            self.signal(signal.SIGKILL)
+            wait_for(lambda: not self.running(), "a pump to be gone")
 
     def running(self):
         """Is it?"""
@@ -220,9 +227,7 @@ class Traffic:
         """Whatever happened, leave nothing behind."""
         left = [pump for pump in [*self.senders.values(), *self.readers] if pump.running()]
         for pump in left:
-            pump.signal(signal.SIGKILL)
-        for pump in left:
-            wait_for(lambda pump=pump: not pump.running(), "a pump to be gone")
+            pump.kill()
         if left:
             for end in self.ends:
                 end.drain()
@@ -243,19 +248,19 @@ class Traffic:
         """Wait until so many more are committed, or all are sent."""
         goal = self.counted("committed") + n
         wait_for(lambda: self.counted("committed") >= goal or not self.running(),
-                 f"{n} transactions to be committed", deadline)
+                 f"{n} transactions to be committed", deadline, self.ends[0].interval)
 
     def finish(self, deadline=30, exact=True, **how):
         """Wait for the end, check the promise and what the kernel counts; the Tally.
 
         exact: all that the senders call reversed was taken by the kernel before.
         """
-        wait_for(lambda: not self.running(), "all to be sent", deadline)
+        wait_for(lambda: not self.running(), "all to be sent", deadline, 0.01)
         sent = {stream: pump.result() for stream, pump in self.senders.items()}
         seconds = time.monotonic() - self.begin
         if not how.get("died"):
             wait_for(lambda: self.counted("delivered") >= self.counted("committed"),
-                     "what is committed to be delivered")
+                     "what is committed to be delivered", 10, self.ends[0].interval)
         for reader in self.readers:
             reader.signal(signal.SIGTERM)
         got = [reader.result() for reader in self.readers]

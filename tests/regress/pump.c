@@ -9,8 +9,8 @@
  * The sender stops early, with what it has, on SIGTERM; SIGUSR1 only takes the
  * transaction back that is under way. The receiver stops when it has COUNT, or
  * on SIGTERM once nothing is left to read. A transaction that comes altered
- * ends the receiver with status 3. Each tells its progress on standard output,
- * a line a second. NOC_FD in the environment: the file to use, already open.
+ * ends the receiver with status 3. Each says "ready" on standard output when
+ * signals may come, then its progress, a line a second. NOC_FD in the environment: the file to use, already open.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -205,6 +205,8 @@ int main(int argc, char **argv)
 	sigaddset(&both, SIGTERM);
 	sigaddset(&both, SIGUSR1);
 	sigprocmask(SIG_UNBLOCK, &both, NULL);
+	puts("ready");
+	fflush(stdout);
 	log = argc > 1 ? fopen(argv[argc - 1], "w") : NULL;
 	if (log && argc == 7 && !strcmp(argv[1], "send"))
 		status = send_all(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]),
