@@ -721,7 +721,7 @@ void oae_link_port_up(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_link_port_down() - the port carries no frames, or has a new address
+ * oae_link_port_down() - the port carries no frames
  * @l: the link
  * @now: ns
  * @a: actions

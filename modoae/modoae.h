@@ -170,6 +170,7 @@ struct oae_port {
 	struct packet_type pt;
 	refcount_t ref;
 	unsigned int mtu;		/* of dev, READ_ONCE: also once gone */
+	u8 addr[ETH_ALEN];		/* of dev, that tags know of; under RTNL */
 	bool removed;			/* no new tags; under RTNL */
 	bool gone;			/* no frames either; under RTNL */
 	bool up;			/* what its tags were told; under RTNL */
@@ -382,6 +383,7 @@ void oae_tag_close(struct oae_tag *tag);
 void oae_tag_kill(struct oae_tag *tag, int err);
 void oae_tag_port_up(struct oae_tag *tag);
 void oae_tag_port_down(struct oae_tag *tag);
+void oae_tag_renamed(struct oae_tag *tag);
 void oae_tag_set_mtu(struct oae_tag *tag, unsigned int mtu);
 int oae_tags_init(struct oae_node *node);
 void oae_tags_exit(struct oae_node *node);

@@ -16,6 +16,7 @@
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/etherdevice.h>
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
@@ -43,6 +44,11 @@ static void oae_port_tag_up(struct oae_tag *tag, long unused)
 static void oae_port_tag_down(struct oae_tag *tag, long unused)
 {
 	oae_tag_port_down(tag);
+}
+
+static void oae_port_tag_renamed(struct oae_tag *tag, long unused)
+{
+	oae_tag_renamed(tag);
 }
 
 static void oae_port_tag_mtu(struct oae_tag *tag, long mtu)
@@ -166,6 +172,7 @@ static struct oae_port *oae_port_make(struct oae_node *node,
 	port->pt.dev = dev;
 	port->pt.func = oae_rcv;
 	port->mtu = dev->mtu;
+	ether_addr_copy(port->addr, dev->dev_addr);
 	refcount_set(&port->ref, 1);
 	port->up = oae_port_is_up(dev);
 	return port;
@@ -472,13 +479,13 @@ static void oae_port_mtu(struct oae_port *port)
 	oae_port_set_up(port, oae_port_is_up(port->dev));
 }
 
-/* The links meet again under the new address, as after a cable pull. */
+/* The links meet again under the new address. */
 static void oae_port_address(struct oae_port *port)
 {
-	if (!port->up)
+	if (ether_addr_equal(port->addr, port->dev->dev_addr))
 		return;
-	oae_port_set_up(port, false);
-	oae_port_set_up(port, true);
+	ether_addr_copy(port->addr, port->dev->dev_addr);
+	oae_tags_for_each(port->node, port, oae_port_tag_renamed, 0);
 }
 
 static int oae_netdev_event(struct notifier_block *nb, unsigned long event,

@@ -155,6 +155,16 @@ static void forget_run(struct oae_link *l, struct oae_actions *a)
 	l->peer_closing = false;
 }
 
+/* As an end that nobody knows: both counters and the incarnation are new. */
+static void begin_anew(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	forget_run(l, a);
+	draw_inc(l);
+	l->peer_inc = 0;
+	l->rx = 0;
+	begin_sync(l, OAE_SYNC_SENT, now, a);
+}
+
 /**
  * oae_broken() - the two ends cannot both be right: start again
  * @l: the link, not CLOSED
@@ -170,11 +180,32 @@ void oae_broken(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_note(a, OAE_N_BROKEN);
 	if (l->offer.state == OAE_OFFER_OUT)
 		oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
-	forget_run(l, a);
-	draw_inc(l);
-	l->peer_inc = 0;
-	l->rx = 0;
-	begin_sync(l, OAE_SYNC_SENT, now, a);
+	begin_anew(l, now, a);
+}
+
+/**
+ * oae_link_renamed() - the port has another address
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ *
+ * By its address a peer knows an end, so this is a new one from now on. Were
+ * it to keep its incarnation and take the old address again later, it would
+ * meet the end there that knows it, with counters of long ago. What is offered
+ * atomically was not committed, and is offered anew; what the peer's end for
+ * the old address holds stays there and is dropped.
+ */
+void oae_link_renamed(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (l->state == OAE_CLOSED)
+		return;
+	oae_note(a, OAE_N_PORT);
+	if (l->offer.state == OAE_OFFER_OUT && !oae_offer_reversible(l))
+		oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
+	l->peer_ltag = 0;
+	l->heard.inc = 0;
+	begin_anew(l, now, a);
+	oae_finish(l, now, a);
 }
 
 /* The peer's end is not the one known before. */

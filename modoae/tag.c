@@ -632,7 +632,7 @@ void oae_tag_port_up(struct oae_tag *tag)
 }
 
 /**
- * oae_tag_port_down() - the tag's port carries no frames, or has a new address
+ * oae_tag_port_down() - the tag's port carries no frames
  * @tag: the tag. Context: any but hard interrupts, no lock held.
  */
 void oae_tag_port_down(struct oae_tag *tag)
@@ -644,6 +644,19 @@ void oae_tag_port_down(struct oae_tag *tag)
 	oae_link_port_down(&tag->link, ev.now, &ev.a);
 	end(tag, &ev, 0);
 	rcu_read_unlock_bh();
+}
+
+/**
+ * oae_tag_renamed() - the tag's port has another address
+ * @tag: the tag. Context: any but hard interrupts, no lock held.
+ */
+void oae_tag_renamed(struct oae_tag *tag)
+{
+	struct event ev;
+
+	begin(tag, &ev);
+	oae_link_renamed(&tag->link, ev.now, &ev.a);
+	end(tag, &ev, 0);
 }
 
 /**
