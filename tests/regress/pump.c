@@ -10,7 +10,8 @@
  * transaction back that is under way. The receiver stops when it has COUNT, or
  * on SIGTERM once nothing is left to read. A transaction that comes altered
  * ends the receiver with status 3. Each says "ready" on standard output when
- * signals may come, then its progress, a line a second. NOC_FD in the environment: the file to use, already open.
+ * signals may come, then its progress, a line a second. NOC_FD in the
+ * environment: the file to use, already open.
  */
 #include <errno.h>
 #include <fcntl.h>

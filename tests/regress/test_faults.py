@@ -51,6 +51,7 @@ class BadNetwork(TwoHosts):
     __doc__ = TWO_HOSTS
     knobs = BAD_NETWORK
     netem = NETEM
+    patience = LONGEST
 
     def test_a_the_network_is_bad(self):
         """It loses, doubles, shuffles and alters: frames that are not the module's show it."""
