@@ -376,6 +376,21 @@ static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
 		wake_up(&node->tags_wait);
 }
 
+/* The same for events that do not come in softirq. */
+static void enter(struct oae_tag *tag, struct event *ev)
+	__acquires(RCU_BH) __acquires(&tag->lock)
+{
+	rcu_read_lock_bh();
+	begin(tag, ev);
+}
+
+static void leave(struct oae_tag *tag, struct event *ev)
+	__releases(&tag->lock) __releases(RCU_BH)
+{
+	end(tag, ev, 0);
+	rcu_read_unlock_bh();
+}
+
 static void log_event(struct oae_tag *tag, struct event *ev,
 		      enum oae_ev_kind kind, u8 what, u32 seq)
 {
@@ -447,8 +462,7 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 	struct event ev;
 	int err = 0;
 
-	rcu_read_lock_bh();
-	begin(tag, &ev);
+	enter(tag, &ev);
 	if (tag->dead) {
 		err = -ESTALE;
 	} else if (!msg->post.nslices) {
@@ -466,8 +480,7 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 			oae_link_open(&tag->link, ev.now, &ev.a);
 		log_event(tag, &ev, OAE_EV_POST, 0, tag->link.tx + 1);
 	}
-	end(tag, &ev, 0);
-	rcu_read_unlock_bh();
+	leave(tag, &ev);
 	return err;
 }
 EXPORT_SYMBOL_GPL(oae_tag_send);
@@ -498,8 +511,7 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 	struct event ev;
 	int r = 0;
 
-	rcu_read_lock_bh();
-	begin(tag, &ev);
+	enter(tag, &ev);
 	if (on_sndq(tag, msg)) {
 		list_del(&msg->list);
 		tag->nsnd--;
@@ -509,8 +521,7 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 		r = oae_link_cancel(&tag->link, msg, err, ev.now, &ev.a);
 	}
 	log_event(tag, &ev, OAE_EV_CANCEL, 0, tag->link.tx + 1);
-	end(tag, &ev, 0);
-	rcu_read_unlock_bh();
+	leave(tag, &ev);
 	return r;
 }
 
@@ -529,8 +540,7 @@ struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more)
 	struct event ev;
 	u32 n = 0;
 
-	rcu_read_lock_bh();
-	begin(tag, &ev);
+	enter(tag, &ev);
 	do {
 		skb = __skb_dequeue(&tag->rcvq);
 		if (!skb)
@@ -548,8 +558,7 @@ struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more)
 		tag->is_ready = false;
 	if (oae_inbox_room(tag))
 		oae_link_drained(&tag->link, ev.now, &ev.a);
-	end(tag, &ev, 0);
-	rcu_read_unlock_bh();
+	leave(tag, &ev);
 	return first;
 }
 
@@ -588,11 +597,9 @@ void oae_tag_close(struct oae_tag *tag)
 {
 	struct event ev;
 
-	rcu_read_lock_bh();
-	begin(tag, &ev);
+	enter(tag, &ev);
 	oae_link_close(&tag->link, ev.now, &ev.a);
-	end(tag, &ev, 0);
-	rcu_read_unlock_bh();
+	leave(tag, &ev);
 }
 
 /**
@@ -606,14 +613,12 @@ void oae_tag_kill(struct oae_tag *tag, int err)
 {
 	struct event ev;
 
-	rcu_read_lock_bh();
-	begin(tag, &ev);
+	enter(tag, &ev);
 	oae_link_kill(&tag->link, err, ev.now, &ev.a);
 	apply(tag, &ev, 0);
 	flush_sndq(tag, &ev, err);
 	retire(tag, true);
-	end(tag, &ev, 0);
-	rcu_read_unlock_bh();
+	leave(tag, &ev);
 }
 
 /**
@@ -624,11 +629,9 @@ void oae_tag_port_up(struct oae_tag *tag)
 {
 	struct event ev;
 
-	rcu_read_lock_bh();
-	begin(tag, &ev);
+	enter(tag, &ev);
 	oae_link_port_up(&tag->link, ev.now, &ev.a);
-	end(tag, &ev, 0);
-	rcu_read_unlock_bh();
+	leave(tag, &ev);
 }
 
 /**
@@ -639,11 +642,9 @@ void oae_tag_port_down(struct oae_tag *tag)
 {
 	struct event ev;
 
-	rcu_read_lock_bh();
-	begin(tag, &ev);
+	enter(tag, &ev);
 	oae_link_port_down(&tag->link, ev.now, &ev.a);
-	end(tag, &ev, 0);
-	rcu_read_unlock_bh();
+	leave(tag, &ev);
 }
 
 /**
@@ -654,9 +655,9 @@ void oae_tag_renamed(struct oae_tag *tag)
 {
 	struct event ev;
 
-	begin(tag, &ev);
+	enter(tag, &ev);
 	oae_link_renamed(&tag->link, ev.now, &ev.a);
-	end(tag, &ev, 0);
+	leave(tag, &ev);
 }
 
 /**
@@ -670,12 +671,10 @@ void oae_tag_set_mtu(struct oae_tag *tag, unsigned int mtu)
 {
 	struct event ev;
 
-	rcu_read_lock_bh();
-	begin(tag, &ev);
+	enter(tag, &ev);
 	oae_link_set_mtu(&tag->link, min_t(unsigned int, mtu, U16_MAX),
 			 ev.now, &ev.a);
-	end(tag, &ev, 0);
-	rcu_read_unlock_bh();
+	leave(tag, &ev);
 }
 
 /**
