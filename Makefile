@@ -25,7 +25,7 @@ test: setup-test	## unit tests, regression in the test machine, pairs of guests
 	$(Q)tools/build
 	$(Q)failed=; \
 	tools/stage unit $(MAKE) -s -C tests/unit run || failed=1; \
-	tools/stage regress tools/vm run --time-limit 420 -- tests/regress/run || failed=1; \
+	tools/stage regress tools/vm run --time-limit 900 -- tests/regress/run || failed=1; \
 	tools/stage pair tests/regress/pair || failed=1; \
 	test -z "$$failed"
 

@@ -24,6 +24,7 @@ class Life(OaeTest):
     """
 
     one_cpu = False
+    patience = 150
 
     def setUp(self):
         super().setUp()
@@ -437,7 +438,7 @@ class Leaks(Life):
                 self.plug()
                 self.b.sh("tc qdisc add dev vb clsact")
             self.a.read_each()
-        check_leaks(cycle, 25)
+        check_leaks(cycle, 6)
 
     def test_namespaces(self):
         """Namespaces come and go, with something held, queued and unread."""
@@ -455,7 +456,7 @@ class Leaks(Life):
                 self.a = self.new_host("a")
                 self.plug()
                 self.b.sh("tc qdisc add dev vb clsact")
-        check_leaks(cycle, 15)
+        check_leaks(cycle, 5)
 
     def test_module(self):
         """The module comes and goes, with something held, queued and unread."""
@@ -473,4 +474,4 @@ class Leaks(Life):
                 load()
                 self.bind(self.a, "va", MAC_B)
                 self.bind(self.b, "vb", MAC_A)
-        check_leaks(cycle, 15)
+        check_leaks(cycle, 5)
