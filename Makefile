@@ -26,6 +26,7 @@ test: setup-test	## unit tests, regression in the test machine, pairs of guests
 	$(Q)failed=; \
 	tools/stage unit $(MAKE) -s -C tests/unit run || failed=1; \
 	tools/stage regress tools/vm run --time-limit 900 -- tests/regress/run || failed=1; \
+	tools/stage leaks tools/vm run --append slub_debug=F --time-limit 400 -- tests/regress/run leaks || failed=1; \
 	tools/stage pair tests/regress/pair || failed=1; \
 	test -z "$$failed"
 

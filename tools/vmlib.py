@@ -296,8 +296,9 @@ class Guest(Machine):
     """
 
     def __init__(self, name="guest", mem=1024, smp=2, share=(), time_limit=600,
-                 boot_limit=BOOT_LIMIT, accel=None, nics=(), keep_log=True):
+                 boot_limit=BOOT_LIMIT, accel=None, nics=(), keep_log=True, append=""):
         self.name = name
+        self.append = append        # more for the kernel's command line
         self.mem, self.smp = mem, smp
         self.share = [OUT, *map(Path, share)]
         self.time_limit, self.boot_limit = time_limit, boot_limit
@@ -451,7 +452,8 @@ class Guest(Machine):
         kvm = accel == "kvm"
         append = ("console=ttyS0 loglevel=5 panic=-1 oops=panic printk.devkmsg=on "
                   "tsc=reliable no_timer_check mitigations=off random.trust_cpu=on "
-                  "cryptomgr.notests audit=0 apparmor=0 i8042.nopnp i8042.noaux i8042.nokbd")
+                  "cryptomgr.notests audit=0 apparmor=0 i8042.nopnp i8042.noaux i8042.nokbd "
+                  + self.append)
 
         def share(i, path, tag, options):
             path = str(path).replace(",", ",,")

@@ -311,10 +311,6 @@ class Losing:
 
 def slabs():
     """Objects in use in the caches that the module allocates from: name -> number."""
-    Path("/proc/sys/vm/drop_caches").write_text("2", "ascii")
-    for cache in Path("/sys/kernel/slab").glob("*/shrink"):
-        if WATCHED.match(cache.parent.name):
-            cache.write_text("1", "ascii")      # what each CPU keeps counts as in use
     found = re.findall(r"^([\w-]+) +(\d+)", Path("/proc/slabinfo").read_text("ascii"), re.M)
     return {name: int(number) for name, number in found if WATCHED.match(name)}
 
@@ -325,25 +321,23 @@ def free_kilobytes():
 
 
 def check_leaks(cycle, times):
-    """cycle() leaves nothing behind: after some to warm up, many do not cost an object each.
-
-    What each CPU keeps of a cache counts as in use, and comes and goes by hundreds: so only a
-    cache that has grown in each of three rounds has lost something.
-    """
+    """cycle() leaves nothing behind: after some to warm up, many do not cost an object each."""
     for _ in range(3):
         cycle()
-    memory, grown = free_kilobytes(), {}
-    for _ in range(3):
-        before = slabs()
-        for _ in range(times):
-            cycle()
+    before, memory = slabs(), free_kilobytes()
+    for _ in range(times):
+        cycle()
+    grown = {}
+
+    def settled():
         now = slabs()
-        growth = {name: now[name] - before.get(name, 0) for name in now}
-        grown = {name: grown.get(name, ()) + (more,) for name, more in growth.items()
-                 if more >= times * 3 // 4 and (name in grown or not grown)}
-        if not grown:
-            break
-    if grown:
-        raise AssertionError(f"more objects in use after each {times} times: {grown}")
+        grown.clear()
+        grown.update({name: now[name] - before.get(name, 0) for name in now
+                      if now[name] - before.get(name, 0) >= times * 3 // 4})
+        return not grown
+    try:
+        wait_for(settled, "memory to be given back", 15)
+    except AssertionError as e:
+        raise AssertionError(f"{times} times, and more objects in use: {grown}") from e
     if memory - free_kilobytes() > 64 * times + 16384:
         raise AssertionError(f"{memory - free_kilobytes()} kB less after {times} times")
