@@ -56,7 +56,7 @@ class BadNetwork(TwoHosts):
     def test_a_the_network_is_bad(self):
         """It loses, doubles, shuffles and alters: frames that are not the module's show it."""
         sender, reader = (host_socket(host, dev) for host, dev in self.cable.ends)
-        sent, came = 2000, []
+        sent, came = 4000, []
         head = bytes.fromhex((self.cable.mac_b + self.cable.mac_a).replace(":", "")) + b"\x88\xb6"
         for n in range(sent):
             sender.send(head + struct.pack(">II", n, n ^ 0xffffffff) * 6)
@@ -75,8 +75,9 @@ class BadNetwork(TwoHosts):
         found = {"lost": sent - len(set(whole)), "altered": len(came) - len(whole),
                  "doubled": sum(n - 1 for n in Counter(whole).values()), "overtaken": behind}
         self.assertGreater(found["lost"], sent * 5 // 100, found)
+        # About 28 altered ones are seen: this few come once in a hundred million runs.
         for name in ("altered", "doubled", "overtaken"):
-            self.assertGreater(found[name], sent * 4 // 1000, found)
+            self.assertGreater(found[name], sent // 1000, found)
 
     def test_all_arrives(self):
         """100,000 in each direction at once, over one link: each once, in order, unaltered."""
