@@ -1,21 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The link's events, its one timer, and closing (doc/protocol.md section 4).
- *
- * Timers only notice that a link has failed. The rules of the one there is:
- *
- *   frozen       SYNC again at again_at; no answer since asked_at for the
- *                dead time: the link is down
- *   in flight    no progress of what is offered, held, or waits for DONE, for
- *                the stall time: freeze
- *   parked       offered again at park_at, in case READY was lost
- *   closing      CLOSE again at again_at
- *   idle         nothing heard for the keepalive time: probe; a probe not
- *                answered for the dead time: the link is down
- *
- * It is armed lazily: never moved to a later time, only looked at again when
- * it fires, so that an exchange of frames does not touch it.
- */
+/* The link's events: each is handed to the file whose rule it is. See link.h. */
 #include "link_int.h"
 
 static const char *const state_names[OAE_STATE_END] = {
@@ -116,57 +100,6 @@ u16 oae_link_slice_max(const struct oae_link *l)
 	if (l->peer_mtu && l->peer_mtu < mtu)
 		mtu = l->peer_mtu;
 	return mtu - OAE_HDR_LEN;
-}
-
-/**
- * oae_link_stall() - how long no progress is a failure
- * @l: the link
- *
- * From the measured round trip, within the knobs, doubled with each failure
- * since the last progress.
- *
- * Return: ns.
- */
-u64 oae_link_stall(const struct oae_link *l)
-{
-	u64 max = l->cfg->stall_max;
-	u64 t = l->srtt ? l->srtt + 4 * l->rttvar : max / 10;
-
-	if (t < l->cfg->stall_min)
-		t = l->cfg->stall_min;
-	/* The first failure in a row is a lost frame, no more. */
-	t <<= l->backoff > 1 ? l->backoff - 1 : 0;
-	return t < max ? t : max;
-}
-
-/* Slices sent back to back take their time before the answer can come. */
-static u64 offer_stall(const struct oae_link *l)
-{
-	u64 t = oae_link_stall(l);
-
-	return t + t * (l->offer.p.nslices - 1) / 8;
-}
-
-/**
- * oae_rtt_sample() - a round trip was measured
- * @l: the link
- * @rtt: ns; one beyond a second is a clock that jumped
- */
-void oae_rtt_sample(struct oae_link *l, u64 rtt)
-{
-	u64 err;
-
-	if (rtt > 1000000000ULL)
-		return;
-	if (!l->srtt) {
-		l->srtt = rtt | 1;
-		l->rttvar = rtt / 2;
-		return;
-	}
-	err = rtt > l->srtt ? rtt - l->srtt : l->srtt - rtt;
-	l->rttvar += (err >> 2) - (l->rttvar >> 2);
-	l->srtt += (rtt >> 3) - (l->srtt >> 3);
-	l->srtt |= 1;
 }
 
 /**
@@ -276,45 +209,6 @@ void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,
 	l->confirmed = true;
 }
 
-/* When must the timer fire at the latest? 0: never. */
-static u64 deadline(const struct oae_link *l, u64 now)
-{
-	u64 at, t, stall;
-
-	if (l->state == OAE_CLOSED)
-		return 0;
-	if (l->state != OAE_OPEN) {
-		t = l->asked_at + l->cfg->dead;
-		return l->again_at < t || l->down ? l->again_at : t;
-	}
-
-	stall = oae_link_stall(l);
-	if (l->close_sent) {
-		/* CLOSE waits for what is held, as oae_close_step() does. */
-		at = l->hold.state == OAE_HOLD_HELD ? ~0ULL : l->again_at;
-	} else {
-		at = l->heard_at + l->cfg->keepalive;
-		if (at < l->again_at)
-			at = l->again_at;
-	}
-	if (l->asked_at && l->asked_at + l->cfg->dead < at)
-		at = l->asked_at + l->cfg->dead;
-	if (l->offer.state == OAE_OFFER_PARKED && l->park_at < at)
-		at = l->park_at;
-	if (l->offer.state == OAE_OFFER_OUT) {
-		t = l->offer.at + offer_stall(l);
-		at = t < at ? t : at;
-	}
-	if (l->hold.state == OAE_HOLD_HELD && l->hold.at + stall < at)
-		at = l->hold.at + stall;
-	if (l->await_done && l->done_at + stall < at)
-		at = l->done_at + stall;
-	/* A link in use is looked at often: then the next offer need not arm. */
-	if (now - l->active_at < stall && now + stall < at)
-		at = now + stall;
-	return at;
-}
-
 /**
  * oae_finish() - the last step of every event: go on closing, arm the timer
  * @l: the link
@@ -323,122 +217,8 @@ static u64 deadline(const struct oae_link *l, u64 now)
  */
 void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	u64 at;
-
 	oae_close_step(l, now, a);
-	at = deadline(l, now);
-	if (!at || (l->timer_at && l->timer_at <= at))
-		return;
-	l->timer_at = at > now ? at : now + 1;
-	oae_op(a, OAE_OP_TIMER)->at = l->timer_at;
-}
-
-/**
- * oae_link_end() - the link becomes CLOSED, whatever is in flight
- * @l: the link
- * @err: what those are told whose transactions are reversed, positive errno
- * @a: actions
- */
-void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
-{
-	if (l->offer.state != OAE_OFFER_NONE) {
-		if (oae_offer_reversible(l))
-			oae_offer_drop(l, OAE_REVERSED, err, a);
-		else
-			oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
-	}
-	oae_offer_drop_next(l, err, a);
-	oae_op(a, OAE_OP_FLUSH)->err = err;
-	if (l->hold.state == OAE_HOLD_HELD)
-		oae_note(a, OAE_N_HELD_LOST);
-	oae_hold_discard(l, a);
-	if (!l->confirmed)
-		oae_note(a, OAE_N_UNCONFIRMED);
-	oae_note(a, OAE_N_GONE);
-	oae_link_init(l, l->cfg, l->vc, l->mtu, l->start);
-	oae_op(a, OAE_OP_GONE);
-}
-
-/**
- * oae_close_step() - go on closing: first what is in flight ends
- * @l: the link
- * @now: ns
- * @a: actions
- */
-void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
-{
-	struct oae_send *s;
-
-	if (l->state != OAE_OPEN || !(l->closing || l->peer_closing))
-		return;
-	if (l->offer.state == OAE_OFFER_PARKED)
-		oae_offer_drop(l, OAE_REVERSED, l->closing ? OAE_E_SHUTDOWN :
-			       OAE_E_PEER_CLOSED, a);
-	if (l->offer.state != OAE_OFFER_NONE ||
-	    l->hold.state == OAE_HOLD_HELD)
-		return;
-
-	if (!l->confirmed) {
-		if (l->await_done)
-			return;
-		l->await_done = true;
-		l->done_at = now;
-		s = oae_send(l, a, OAE_COMMIT);
-		s->frame.seq = l->tx;
-		s->frame.flags |= OAE_F_WANT_DONE;
-	} else if (l->peer_closing) {
-		oae_send(l, a, OAE_CLOSE_ACK);
-		oae_link_end(l, OAE_E_PEER_CLOSED, a);
-	} else if (!l->close_sent || now >= l->again_at) {
-		l->again_iv = l->close_sent ? l->again_iv * 2 :
-					      oae_link_stall(l);
-		l->again_at = now + l->again_iv;
-		l->close_sent = true;
-		if (!l->asked_at)
-			l->asked_at = now;
-		oae_send(l, a, OAE_CLOSE);
-	}
-}
-
-/* What may still be reversed is: the link is closing. */
-static void close_posts(struct oae_link *l, int err, struct oae_actions *a)
-{
-	oae_offer_drop_next(l, err, a);
-	oae_op(a, OAE_OP_FLUSH)->err = err;
-}
-
-/**
- * oae_link_close() - close the link once what is in flight has ended
- * @l: the link
- * @now: ns
- * @a: actions; OAE_OP_GONE comes now or with a later event
- */
-void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a)
-{
-	if (l->state == OAE_CLOSED || l->closing)
-		return;
-	oae_note(a, OAE_N_CLOSE);
-	close_posts(l, OAE_E_SHUTDOWN, a);
-	l->closing = true;
-	/* Never open, or given up: there is nobody to tell. */
-	if (!l->peer_inc || l->down)
-		oae_link_end(l, OAE_E_SHUTDOWN, a);
-	oae_finish(l, now, a);
-}
-
-/**
- * oae_link_kill() - this end of the link dies now
- * @l: the link
- * @err: what writers are told whose transactions are reversed, positive errno
- * @now: ns
- * @a: actions
- */
-void oae_link_kill(struct oae_link *l, int err, u64 now,
-		   struct oae_actions *a)
-{
-	if (l->state != OAE_CLOSED)
-		oae_link_end(l, err, a);
-	oae_finish(l, now, a);
+	oae_arm(l, now, a);
 }
 
 /* The peer does not want this link at all (protocol 4.6). */
@@ -504,7 +284,7 @@ static void rcv_data(struct oae_link *l, const struct oae_frame *f, bool room,
 		break;
 	case OAE_CLOSE:
 		if (!l->peer_closing)
-			close_posts(l, OAE_E_PEER_CLOSED, a);
+			oae_close_posts(l, OAE_E_PEER_CLOSED, a);
 		l->peer_closing = true;
 		break;
 	}
@@ -649,59 +429,6 @@ void oae_link_drained(struct oae_link *l, u64 now, struct oae_actions *a)
 		return;
 	l->ready_due = false;
 	oae_send(l, a, OAE_READY)->frame.seq = l->rx + 1;
-	oae_finish(l, now, a);
-}
-
-static bool stalled(const struct oae_link *l, u64 now)
-{
-	u64 stall = oae_link_stall(l);
-
-	return (l->offer.state == OAE_OFFER_OUT &&
-		now - l->offer.at >= offer_stall(l)) ||
-	       (l->hold.state == OAE_HOLD_HELD && now - l->hold.at >= stall) ||
-	       (l->await_done && now - l->done_at >= stall);
-}
-
-static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
-{
-	u64 slowest = l->cfg->dead / 4;
-
-	if (stalled(l, now)) {
-		oae_freeze(l, OAE_N_STALL, now, a);
-		return;
-	}
-	if (l->asked_at && now - l->asked_at >= l->cfg->dead) {
-		oae_freeze(l, OAE_N_STALL, now, a);
-		oae_frozen_timer(l, now, a);
-		return;
-	}
-	if (l->offer.state == OAE_OFFER_PARKED && now >= l->park_at)
-		oae_offer_again(l, now, a);
-	if (!l->close_sent && now - l->heard_at >= l->cfg->keepalive &&
-	    now >= l->again_at) {
-		if (!l->asked_at)
-			l->asked_at = now;
-		if (slowest > l->cfg->keepalive)
-			slowest = l->cfg->keepalive;
-		l->again_at = now + slowest;
-		oae_note(a, OAE_N_PROBE);
-		oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
-	}
-}
-
-/**
- * oae_link_timer() - the timer has fired
- * @l: the link
- * @now: ns, not before the time it was armed for
- * @a: actions
- */
-void oae_link_timer(struct oae_link *l, u64 now, struct oae_actions *a)
-{
-	l->timer_at = 0;
-	if (l->state == OAE_OPEN)
-		open_timer(l, now, a);
-	else if (oae_frozen(l))
-		oae_frozen_timer(l, now, a);
 	oae_finish(l, now, a);
 }
 

@@ -9,7 +9,9 @@
  * struct oae_send without it.
  *
  * The rules are those of doc/protocol.md section 4. Which file holds which:
- *   link.c   events, timers, closing
+ *   link.c   the events
+ *   timer.c  when something counts as a failure
+ *   close.c  closing, and the end of a link
  *   offer.c  the initiator: offer, commit, reverse
  *   hold.c   the responder: slices, hold, reflect, deliver
  *   sync.c   freezing and resolving

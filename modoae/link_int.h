@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of the link share among themselves: link.c, offer.c, hold.c, sync.c. */
+/* What the files of the link share among themselves: the list is in link.h. */
 #ifndef OAE_LINK_INT_H
 #define OAE_LINK_INT_H
 
@@ -45,9 +45,15 @@ struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
 			  enum oae_opcode opcode);
 void oae_complete(struct oae_actions *a, void *handle,
 		  enum oae_outcome outcome, int err);
-void oae_rtt_sample(struct oae_link *l, u64 rtt);
-void oae_link_end(struct oae_link *l, int err, struct oae_actions *a);
 void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a);
+
+/* timer.c */
+void oae_rtt_sample(struct oae_link *l, u64 rtt);
+void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a);
+
+/* close.c */
+void oae_link_end(struct oae_link *l, int err, struct oae_actions *a);
+void oae_close_posts(struct oae_link *l, int err, struct oae_actions *a);
 void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a);
 
 /* offer.c */
@@ -85,7 +91,6 @@ void oae_rcv_sync_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
 void oae_rcv_sync_chk(struct oae_link *l, const struct oae_frame *f, u64 now,
 		      struct oae_actions *a);
 void oae_ask(struct oae_link *l, u64 now, struct oae_actions *a);
-void oae_frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a);
 bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
 			 u64 now, struct oae_actions *a);
 bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Closing (doc/protocol.md section 4.7): what is in flight ends, what is
+ * committed is confirmed, then both ends forget the link. And the end of an
+ * end of the link, however it comes.
+ */
+#include "link_int.h"
+
+/**
+ * oae_link_end() - the link becomes CLOSED, whatever is in flight
+ * @l: the link
+ * @err: what those are told whose transactions are reversed, positive errno
+ * @a: actions
+ */
+void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
+{
+	if (l->offer.state != OAE_OFFER_NONE) {
+		if (oae_offer_reversible(l))
+			oae_offer_drop(l, OAE_REVERSED, err, a);
+		else
+			oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
+	}
+	oae_offer_drop_next(l, err, a);
+	oae_op(a, OAE_OP_FLUSH)->err = err;
+	if (l->hold.state == OAE_HOLD_HELD)
+		oae_note(a, OAE_N_HELD_LOST);
+	oae_hold_discard(l, a);
+	if (!l->confirmed)
+		oae_note(a, OAE_N_UNCONFIRMED);
+	oae_note(a, OAE_N_GONE);
+	oae_link_init(l, l->cfg, l->vc, l->mtu, l->start);
+	oae_op(a, OAE_OP_GONE);
+}
+
+/**
+ * oae_close_step() - go on closing: first what is in flight ends
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ */
+void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	struct oae_send *s;
+
+	if (l->state != OAE_OPEN || !(l->closing || l->peer_closing))
+		return;
+	if (l->offer.state == OAE_OFFER_PARKED)
+		oae_offer_drop(l, OAE_REVERSED, l->closing ? OAE_E_SHUTDOWN :
+			       OAE_E_PEER_CLOSED, a);
+	if (l->offer.state != OAE_OFFER_NONE ||
+	    l->hold.state == OAE_HOLD_HELD)
+		return;
+
+	if (!l->confirmed) {
+		if (l->await_done)
+			return;
+		l->await_done = true;
+		l->done_at = now;
+		s = oae_send(l, a, OAE_COMMIT);
+		s->frame.seq = l->tx;
+		s->frame.flags |= OAE_F_WANT_DONE;
+	} else if (l->peer_closing) {
+		oae_send(l, a, OAE_CLOSE_ACK);
+		oae_link_end(l, OAE_E_PEER_CLOSED, a);
+	} else if (!l->close_sent || now >= l->again_at) {
+		l->again_iv = l->close_sent ? l->again_iv * 2 :
+					      oae_link_stall(l);
+		l->again_at = now + l->again_iv;
+		l->close_sent = true;
+		if (!l->asked_at)
+			l->asked_at = now;
+		oae_send(l, a, OAE_CLOSE);
+	}
+}
+
+/**
+ * oae_close_posts() - what may still be reversed is: the link is closing
+ * @l: the link
+ * @err: positive errno
+ * @a: actions
+ */
+void oae_close_posts(struct oae_link *l, int err, struct oae_actions *a)
+{
+	oae_offer_drop_next(l, err, a);
+	oae_op(a, OAE_OP_FLUSH)->err = err;
+}
+
+/**
+ * oae_link_close() - close the link once what is in flight has ended
+ * @l: the link
+ * @now: ns
+ * @a: actions; OAE_OP_GONE comes now or with a later event
+ */
+void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (l->state == OAE_CLOSED || l->closing)
+		return;
+	oae_note(a, OAE_N_CLOSE);
+	oae_close_posts(l, OAE_E_SHUTDOWN, a);
+	l->closing = true;
+	/* Never open, or given up: there is nobody to tell. */
+	if (!l->peer_inc || l->down)
+		oae_link_end(l, OAE_E_SHUTDOWN, a);
+	oae_finish(l, now, a);
+}
+
+/**
+ * oae_link_kill() - this end of the link dies now
+ * @l: the link
+ * @err: what writers are told whose transactions are reversed, positive errno
+ * @now: ns
+ * @a: actions
+ */
+void oae_link_kill(struct oae_link *l, int err, u64 now,
+		   struct oae_actions *a)
+{
+	if (l->state != OAE_CLOSED)
+		oae_link_end(l, err, a);
+	oae_finish(l, now, a);
+}

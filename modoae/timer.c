@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The link's one timer (doc/protocol.md section 4.4).
+ *
+ * Timers only notice that a link has failed. The rules of the one there is:
+ *
+ *   frozen       SYNC again at again_at; no answer since asked_at for the
+ *                dead time: the link is down
+ *   in flight    no progress of what is offered, held, or waits for DONE, for
+ *                the stall time: freeze
+ *   parked       offered again at park_at, in case READY was lost
+ *   closing      CLOSE again at again_at
+ *   idle         nothing heard for the keepalive time: probe; a probe not
+ *                answered for the dead time: the link is down
+ *
+ * It is armed lazily: never moved to a later time, only looked at again when
+ * it fires, so that an exchange of frames does not touch it.
+ */
+#include "link_int.h"
+
+/**
+ * oae_link_stall() - how long no progress is a failure
+ * @l: the link
+ *
+ * From the measured round trip, within the knobs, doubled with each failure
+ * since the last progress.
+ *
+ * Return: ns.
+ */
+u64 oae_link_stall(const struct oae_link *l)
+{
+	u64 max = l->cfg->stall_max;
+	u64 t = l->srtt ? l->srtt + 4 * l->rttvar : max / 10;
+
+	if (t < l->cfg->stall_min)
+		t = l->cfg->stall_min;
+	/* The first failure in a row is a lost frame, no more. */
+	t <<= l->backoff > 1 ? l->backoff - 1 : 0;
+	return t < max ? t : max;
+}
+
+/* Slices sent back to back take their time before the answer can come. */
+static u64 offer_stall(const struct oae_link *l)
+{
+	u64 t = oae_link_stall(l);
+
+	return t + t * (l->offer.p.nslices - 1) / 8;
+}
+
+/**
+ * oae_rtt_sample() - a round trip was measured
+ * @l: the link
+ * @rtt: ns; one beyond a second is a clock that jumped
+ */
+void oae_rtt_sample(struct oae_link *l, u64 rtt)
+{
+	u64 err;
+
+	if (rtt > 1000000000ULL)
+		return;
+	if (!l->srtt) {
+		l->srtt = rtt | 1;
+		l->rttvar = rtt / 2;
+		return;
+	}
+	err = rtt > l->srtt ? rtt - l->srtt : l->srtt - rtt;
+	l->rttvar += (err >> 2) - (l->rttvar >> 2);
+	l->srtt += (rtt >> 3) - (l->srtt >> 3);
+	l->srtt |= 1;
+}
+
+/* When must the timer fire at the latest? 0: never. */
+static u64 deadline(const struct oae_link *l, u64 now)
+{
+	u64 at, t, stall;
+
+	if (l->state == OAE_CLOSED)
+		return 0;
+	if (l->state != OAE_OPEN) {
+		t = l->asked_at + l->cfg->dead;
+		return l->again_at < t || l->down ? l->again_at : t;
+	}
+
+	stall = oae_link_stall(l);
+	if (l->close_sent) {
+		/* CLOSE waits for what is held, as oae_close_step() does. */
+		at = l->hold.state == OAE_HOLD_HELD ? ~0ULL : l->again_at;
+	} else {
+		at = l->heard_at + l->cfg->keepalive;
+		if (at < l->again_at)
+			at = l->again_at;
+	}
+	if (l->asked_at && l->asked_at + l->cfg->dead < at)
+		at = l->asked_at + l->cfg->dead;
+	if (l->offer.state == OAE_OFFER_PARKED && l->park_at < at)
+		at = l->park_at;
+	if (l->offer.state == OAE_OFFER_OUT) {
+		t = l->offer.at + offer_stall(l);
+		at = t < at ? t : at;
+	}
+	if (l->hold.state == OAE_HOLD_HELD && l->hold.at + stall < at)
+		at = l->hold.at + stall;
+	if (l->await_done && l->done_at + stall < at)
+		at = l->done_at + stall;
+	/* A link in use is looked at often: then the next offer need not arm. */
+	if (now - l->active_at < stall && now + stall < at)
+		at = now + stall;
+	return at;
+}
+
+/**
+ * oae_arm() - arm the timer, if it would fire too late or not at all
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ */
+void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	u64 at = deadline(l, now);
+
+	if (!at || (l->timer_at && l->timer_at <= at))
+		return;
+	l->timer_at = at > now ? at : now + 1;
+	oae_op(a, OAE_OP_TIMER)->at = l->timer_at;
+}
+
+static bool in_doubt(const struct oae_link *l)
+{
+	return l->hold.state == OAE_HOLD_HELD || !l->confirmed ||
+	       l->offer.state == OAE_OFFER_OUT;
+}
+
+/* No answer for dead_ms: everything that may be reversed is. */
+static void go_down(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (!l->down) {
+		l->down = true;
+		l->down_at = now;
+		oae_note(a, OAE_N_DOWN);
+	}
+	if (l->offer.state != OAE_OFFER_NONE && oae_offer_reversible(l))
+		oae_offer_drop(l, OAE_REVERSED, OAE_E_DOWN, a);
+	oae_offer_drop_next(l, OAE_E_DOWN, a);
+	oae_op(a, OAE_OP_FLUSH)->err = OAE_E_DOWN;
+	if (l->closing || !l->peer_inc)
+		oae_link_end(l, OAE_E_DOWN, a);
+}
+
+/* Ask again, and notice that nobody answers. */
+static void frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	u64 dead = l->cfg->dead, slowest;
+
+	if (now - l->asked_at >= dead && (!l->down || oae_has_posts(l)))
+		go_down(l, now, a);
+	if (l->down && now - l->down_at >= OAE_FORGET_DEAD * dead &&
+	    !in_doubt(l) && !oae_has_posts(l))
+		oae_link_end(l, OAE_E_DOWN, a);
+	if (l->state == OAE_CLOSED || now < l->again_at)
+		return;
+
+	slowest = l->cfg->keepalive;
+	if (!l->down && slowest > dead / 4)
+		slowest = dead / 4;
+	l->again_iv = l->again_iv * 2 < slowest ? l->again_iv * 2 : slowest;
+	l->again_at = now + l->again_iv;
+	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
+}
+
+static bool stalled(const struct oae_link *l, u64 now)
+{
+	u64 stall = oae_link_stall(l);
+
+	return (l->offer.state == OAE_OFFER_OUT &&
+		now - l->offer.at >= offer_stall(l)) ||
+	       (l->hold.state == OAE_HOLD_HELD && now - l->hold.at >= stall) ||
+	       (l->await_done && now - l->done_at >= stall);
+}
+
+static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	u64 slowest = l->cfg->dead / 4;
+
+	if (stalled(l, now)) {
+		oae_freeze(l, OAE_N_STALL, now, a);
+		return;
+	}
+	if (l->asked_at && now - l->asked_at >= l->cfg->dead) {
+		oae_freeze(l, OAE_N_STALL, now, a);
+		frozen_timer(l, now, a);
+		return;
+	}
+	if (l->offer.state == OAE_OFFER_PARKED && now >= l->park_at)
+		oae_offer_again(l, now, a);
+	if (!l->close_sent && now - l->heard_at >= l->cfg->keepalive &&
+	    now >= l->again_at) {
+		if (!l->asked_at)
+			l->asked_at = now;
+		if (slowest > l->cfg->keepalive)
+			slowest = l->cfg->keepalive;
+		l->again_at = now + slowest;
+		oae_note(a, OAE_N_PROBE);
+		oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
+	}
+}
+
+/**
+ * oae_link_timer() - the timer has fired
+ * @l: the link
+ * @now: ns, not before the time it was armed for
+ * @a: actions
+ */
+void oae_link_timer(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	l->timer_at = 0;
+	if (l->state == OAE_OPEN)
+		open_timer(l, now, a);
+	else if (oae_frozen(l))
+		frozen_timer(l, now, a);
+	oae_finish(l, now, a);
+}
