@@ -161,6 +161,19 @@ static void enqueue(struct sim *w, unsigned int to, struct sim_pkt *p)
 	wire->p[i] = p;
 }
 
+/* The same frame once more, at its own time. */
+void sim_again(struct sim *w, unsigned int to, unsigned int i, u64 due)
+{
+	struct sim_pkt *p;
+
+	if (w->to[to].n == SIM_WIRE)
+		return;
+	p = w->spare[--w->nspare];
+	*p = *w->to[to].p[i];
+	p->due = due;
+	enqueue(w, to, p);
+}
+
 static void to_wire(struct sim *w, unsigned int to, const u8 *buf, u16 len,
 		    u16 padded)
 {

@@ -10,7 +10,7 @@
  * breach is kept in sim->why and ends the run.
  *
  * test_random.c drives it by dice; test_link_rules.c drives it by hand, frame
- * by frame.
+ * by frame; tests/fuzz/fuzz_pair.c by what a fuzzer comes up with.
  */
 #ifndef OAE_SIM_H
 #define OAE_SIM_H
@@ -143,6 +143,7 @@ void sim_event(struct sim *w);
 void sim_run(struct sim *w, u64 until);
 struct sim_pkt *sim_take(struct sim *w, unsigned int to, unsigned int i);
 void sim_arrive(struct sim *w, unsigned int to, struct sim_pkt *p);
+void sim_again(struct sim *w, unsigned int to, unsigned int i, u64 due);
 
 /* sim_shell.c: an end */
 void sim_end_init(struct sim *w, unsigned int who);
@@ -169,5 +170,10 @@ void sim_note(struct sim_end *e, u8 what);
 void sim_check(struct sim *w);
 bool sim_settled(const struct sim *w);
 void sim_check_end(struct sim *w);
+
+/* sim_settle.c: how a run ends */
+void sim_calm(struct sim *w);
+void sim_settle(struct sim *w, const char *what);
+void sim_prove_open(struct sim *w);
 
 #endif /* OAE_SIM_H */
