@@ -175,56 +175,6 @@ static u64 a_while(struct sim *w, const struct climate *c)
 	return sim_rand(w) % (sim_chance(w, 512) ? 100 * SIM_US : 5 * SIM_MS);
 }
 
-static const char *state_text(const struct sim_end *e, char text[64])
-{
-	if (!e->tag)
-		return "no tag";
-	snprintf(text, 64, "%s offer %u hold %u queue %u",
-		 oae_state_name(oae_link_state(&e->link)),
-		 e->link.offer.state, e->link.hold.state, e->nqueue);
-	return text;
-}
-
-/* Readers read on, users wait: both ends get back to idle. */
-static void settle(struct sim *w, const char *what)
-{
-	u64 until = w->now + 20000 * SIM_MS;
-	char text[2][64];
-
-	while (!w->why[0] && !sim_settled(w)) {
-		if (w->now > until || sim_next_event(w) == ~0ULL) {
-			sim_fail(w, "not settled %s: A %s, B %s", what,
-				 state_text(&w->end[A], text[A]),
-				 state_text(&w->end[B], text[B]));
-			break;
-		}
-		while (w->end[A].unread)
-			sim_read(&w->end[A]);
-		while (w->end[B].unread)
-			sim_read(&w->end[B]);
-		sim_event(w);
-	}
-}
-
-/* After all that, the link is a link again: both ways, both sorts. */
-static void prove_open(struct sim *w)
-{
-	struct sim_tx *tx[4];
-	unsigned int i;
-
-	for (i = 0; i < 4 && !w->why[0]; i++) {
-		tx[i] = sim_post(&w->end[i & 1], 40, 40, OAE_MESSAGE,
-				 i & 2 ? OAE_POST_EXPRESS : 0);
-		settle(w, "in the end");
-		if (!w->why[0] && tx[i]->outcome != OAE_COMMITTED)
-			sim_fail(w, "no faults, but #%u is not committed",
-				 (u32)tx[i]->id);
-	}
-	/* The last atomic's commit may still be on its way. */
-	sim_run(w, w->now + 10 * SIM_MS);
-	sim_check_end(w);
-}
-
 static void fair_weather_check(struct sim *w)
 {
 	if (w->notes[OAE_N_STALL] || w->notes[OAE_N_PEER_FROZE] ||
@@ -258,20 +208,14 @@ static void one_run(struct sim *w, u64 seed, bool trace)
 			draw_faults(w);
 	}
 
-	for (i = 0; i < 2 && !w->why[0]; i++) {
-		memset(&w->faults[i], 0, sizeof(w->faults[i]));
-		w->faults[i].delay = 10 * SIM_US;
-		w->end[i].shut = false;
-		if (!w->end[i].port_up)
-			sim_port(&w->end[i], true);
-	}
-	settle(w, "after the faults");
+	sim_calm(w);
+	sim_settle(w, "after the faults");
 	sim_run(w, w->now + SLOW);
-	settle(w, "after the last late frame");
+	sim_settle(w, "after the last late frame");
 	if (fair_weather(seed) && !w->why[0])
 		fair_weather_check(w);
 	if (!w->why[0])
-		prove_open(w);
+		sim_prove_open(w);
 }
 
 static u64 env(const char *what, u64 otherwise)
