@@ -41,6 +41,7 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	struct oae_send *s;
+	bool again;
 
 	if (l->state != OAE_OPEN || !(l->closing || l->peer_closing))
 		return;
@@ -63,13 +64,16 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 		oae_send(l, a, OAE_CLOSE_ACK);
 		oae_link_end(l, OAE_E_PEER_CLOSED, a);
 	} else if (!l->close_sent || now >= l->again_at) {
-		l->again_iv = l->close_sent ? l->again_iv * 2 :
-					      oae_link_stall(l);
+		again = l->close_sent;
+		l->again_iv = again ? l->again_iv * 2 : oae_link_stall(l);
 		l->again_at = now + l->again_iv;
 		l->close_sent = true;
 		if (!l->asked_at)
 			l->asked_at = now;
 		oae_send(l, a, OAE_CLOSE);
+		/* By now the peer may be in another run, and not hear it. */
+		if (again)
+			oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
 	}
 }
 

@@ -414,6 +414,15 @@ static bool sync_progress(struct oae_link *l, const struct oae_frame *f,
 	return oae_run_progress(l, f, now, a);
 }
 
+/* The peer's ltag is another than I know: its run has failed, and so mine. */
+static void peer_froze(struct oae_link *l, const struct oae_frame *f, u64 now,
+		       struct oae_actions *a)
+{
+	learn(l, f);
+	oae_freeze(l, OAE_N_PEER_FROZE, now, a);
+	l->state = OAE_SYNC_RECD;
+}
+
 /* SYNC at an OPEN end. */
 static void open_sync(struct oae_link *l, const struct oae_frame *f, u64 now,
 		      struct oae_actions *a)
@@ -424,10 +433,7 @@ static void open_sync(struct oae_link *l, const struct oae_frame *f, u64 now,
 			return;
 		oae_send_sync(l, OAE_SYNC_ACK, f->src_ltag, a);
 	} else if (f->dst_ltag == l->ltag) {
-		/* The peer's run of this link has failed: so has mine. */
-		learn(l, f);
-		oae_freeze(l, OAE_N_PEER_FROZE, now, a);
-		l->state = OAE_SYNC_RECD;
+		peer_froze(l, f, now, a);
 	} else {
 		oae_note(a, OAE_N_STALE_SYNC);
 		oae_send_sync(l, OAE_SYNC_CHK, f->src_ltag, a);
@@ -461,6 +467,10 @@ void oae_rcv_sync(struct oae_link *l, const struct oae_frame *f, u64 now,
  * @f: the frame
  * @now: ns
  * @a: actions
+ *
+ * An OPEN end that has asked may hear that the peer, OPEN too, has another ltag
+ * than it knows: the peer froze once more and resolved against an older SYNC.
+ * Neither end would see any progress, and an idle one would never know why.
  */
 void oae_rcv_sync_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
 		      struct oae_actions *a)
@@ -471,6 +481,8 @@ void oae_rcv_sync_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
 		resolve(l, f, now, a);
 	else if (f->src_ltag == l->peer_ltag)
 		sync_progress(l, f, now, a);
+	else if (l->asked_at)
+		peer_froze(l, f, now, a);
 	else
 		oae_note(a, OAE_N_STALE_SYNC);
 }

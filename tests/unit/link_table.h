@@ -125,9 +125,10 @@
 { ON(ACK_NOW_NEW), S(DOWN),
   "OPEN > SYNC_ACK :resolved :up" },
 { ON(ACK_NOW_NEW), S(IDLE) | S(OUT) | S(XOUT) | S(PARKED) | S(COMMITTED)
-  | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT)
-  | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(PARTIAL) | S(HELD) | S(REFUSED) | S(CLOSE_WAIT) | S(CLOSE_RECD),
   "same :stale_sync" },
+{ ON(ACK_NOW_NEW), S(PROBING) | S(CLOSE_SENT),
+  "SYNC_RECD > SYNC :peer_froze" },
 
 { ON(ACK_OLD_KNOWN), S(CLOSED),
   "same :old_run" },
@@ -915,7 +916,7 @@
 { ON(TIMER_STALL), S(HELD),
   "SYNC_SENT+held > SYNC :stall" },
 { ON(TIMER_STALL), S(CLOSE_SENT),
-  "same > CLOSE" },
+  "same > CLOSE, SYNC" },
 
 { ON(TIMER_KEEPALIVE), S(CLOSED),
   "same" },
@@ -933,7 +934,7 @@
 { ON(TIMER_KEEPALIVE), S(HELD),
   "SYNC_SENT+held > SYNC :stall" },
 { ON(TIMER_KEEPALIVE), S(CLOSE_SENT),
-  "same > CLOSE" },
+  "same > CLOSE, SYNC" },
 
 { ON(TIMER_DEAD), S(CLOSED),
   "same" },

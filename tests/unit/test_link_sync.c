@@ -287,6 +287,41 @@ static void test_close_ack_lost(void **state)
 	assert_false(a->tag);
 }
 
+/*
+ * Found by the explorer: B freezes once more, A resolves against the answer to
+ * its SYNC of before, and B against the newest. Both are OPEN, and each takes
+ * the other's frames for those of another run.
+ */
+static void two_runs(void)
+{
+	open_link();
+	b->link.ltag++;
+}
+
+/* An idle pair was only healed by giving the peer up for dead. */
+static void test_two_runs_idle(void **state)
+{
+	(void)state;
+	two_runs();
+	wait_ms(150);
+	assert_int_equal(w.notes[OAE_N_DOWN], 0);
+	assert_int_equal(w.notes[OAE_N_RESOLVED], 2);
+	assert_int_equal(a->link.peer_ltag, b->link.ltag);
+	assert_int_equal(b->link.peer_ltag, a->link.ltag);
+}
+
+/* And CLOSE was repeated until then. */
+static void test_two_runs_closing(void **state)
+{
+	(void)state;
+	two_runs();
+	sim_close(a);
+	wait_ms(60);
+	assert_int_equal(w.notes[OAE_N_DOWN], 0);
+	assert_false(a->tag);
+	assert_false(b->tag);
+}
+
 static void test_crossing_closes(void **state)
 {
 	struct sim_tx *x, *y;
@@ -517,6 +552,8 @@ int main(void)
 		RULE(test_close_in_flight),
 		RULE(test_close_sent_holding),
 		RULE(test_close_ack_lost),
+		RULE(test_two_runs_idle),
+		RULE(test_two_runs_closing),
 		RULE(test_crossing_closes),
 		RULE(test_close_peer_posts),
 		RULE(test_turned_away),
