@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What --help says: the options in a line each, and the manual behind them. */
+#include "manual.h"
+
+const char manual_text[] =
+	"Simulate a network of atomic links, and hold it to its promises."
+	"\v"
+	"Every link end is the link of the kernel module itself, compiled from the "
+	"same files. Frames, timers, users and faults are events in simulated time. "
+	"As it runs, everything that is committed, reversed and delivered is checked: "
+	"each transaction has exactly one outcome, what was reversed is never "
+	"delivered, and what was committed is delivered exactly once, whole and in "
+	"order, unless an end of its link died. Then the faults stop; all must settle "
+	"within --settle, and each end of each link must get one more committed.\n"
+	"\n"
+	"The same options, the seed among them, give the same bytes of output.\n"
+	"\n"
+	"UNITS. N: 1500, 10k, 2.5M. T: 500ns, 10us, 1.5ms, 2s. P: 1% or 0.01.\n"
+	"\n"
+	"NODES are numbered from 0. In a star node 0 is the hub; in a torus WxH node "
+	"y*W+x is at column x of row y, joined to its neighbours left, right, above "
+	"and below, around the edges. A link is written as its two nodes: 3-4.\n"
+	"\n"
+	"FAULTS ON A SCHEDULE. --at may be given many times:\n"
+	"  TIME:crash:NODE[:DOWN]   its memory is lost; it is back after DOWN\n"
+	"  TIME:flap:A-B[:DOWN]     the ports at both ends go down, and up after DOWN\n"
+	"  TIME:cut:A-B[:DOWN]      frames are lost, and no port says so\n"
+	"  TIME:close:A-B           node A closes the link\n"
+	"DOWN is --reboot-time for a crash, else --flap-time, unless it is given.\n"
+	"\n"
+	"WORKLOADS.\n"
+	"  neighbours   every node keeps --window transactions under way to each of "
+	"its neighbours; with --think it waits that long, on average, before the next\n"
+	"  pairs        at random times, --rate a second and end on average, one "
+	"transaction from a random node to a random neighbour\n"
+	"  bursts       the same, --burst at once\n"
+	"\n"
+	"JSON. One object: format (\"oaesim-1\"), config, network, simulated_ns, "
+	"transactions, frames, links (with notes: how often each thing happened), "
+	"commit_ns and heal_ns (count, mean, p50, p90, p99, p99.9, max), series "
+	"(width_ns, windows: what happened in each) and violation (null, or what, "
+	"at_ns, nodes, story). posted = committed + reversed + unknown + "
+	"lost_with_sender. Times are ns, chances are parts of 1. New members may be "
+	"added; none changes its meaning while the format has this name.\n"
+	"\n"
+	"EXIT STATUS. 0: all promises held. 1: one was broken; the report says which, "
+	"and what its link did last. 2: the options are wrong. 3: out of memory, or a "
+	"file could not be written.\n"
+	"\n"
+	"EXAMPLES.\n"
+	"  tools/oaesim --pair --loss 1% -n 10k\n"
+	"  tools/oaesim --ring 20 --at 2ms:crash:7 --at 3ms:flap:3-4:2ms --time 20ms\n"
+	"  tools/oaesim --torus 100x100 --loss 1% -n 10M --bench --svg torus.svg\n";
+
+const struct argp_option manual_options[] = {
+	{ NULL, 0, NULL, 0, "Network:", 1 },
+	{ "pair", O_PAIR, NULL, 0, "Two nodes, one link (default)", 1 },
+	{ "ring", O_RING, "N", 0, "N nodes in a ring", 1 },
+	{ "star", O_STAR, "N", 0, "A hub and N-1 others", 1 },
+	{ "torus", O_TORUS, "WxH", 0, "W times H nodes, four neighbours each", 1 },
+	{ "mesh", O_MESH, "N", 0, "N nodes, each joined to all others", 1 },
+
+	{ NULL, 0, NULL, 0, "Wires:", 2 },
+	{ "latency", O_LATENCY, "T[..T]", 0, "One way; of a range, each link its own (10us)", 2 },
+	{ "jitter", O_JITTER, "T", 0, "Added at random, order kept (2us)", 2 },
+	{ "loss", O_LOSS, "P", 0, "Frames lost (0)", 2 },
+	{ "dup", O_DUP, "P", 0, "Frames that arrive twice (0)", 2 },
+	{ "reorder", O_REORDER, "P", 0, "Frames held back, so that others overtake them (0)", 2 },
+	{ "reorder-by", O_REORDER_BY, "T", 0, "For so long at most (100us)", 2 },
+	{ "corrupt", O_CORRUPT, "P", 0, "Frames with flipped bits; the digest finds them (0)", 2 },
+	{ "mtu", O_MTU, "N", 0, "Bytes behind the Ethernet header (1500)", 2 },
+
+	{ NULL, 0, NULL, 0, "Faults:", 3 },
+	{ "at", O_AT, "FAULT", 0, "A fault at a time, see below", 3 },
+	{ "crash-rate", O_CRASH_RATE, "N", 0, "Crashes per node and second, at random (0)", 3 },
+	{ "reboot-time", O_REBOOT_TIME, "T", 0, "How long a crashed node is away (5ms)", 3 },
+	{ "flap-rate", O_FLAP_RATE, "N", 0, "Flaps per link and second, at random (0)", 3 },
+	{ "flap-time", O_FLAP_TIME, "T", 0, "How long ports are down, or a wire is cut (2ms)", 3 },
+
+	{ NULL, 0, NULL, 0, "Users:", 4 },
+	{ "workload", 'w', "NAME", 0, "neighbours, pairs or bursts, see below (neighbours)", 4 },
+	{ "transactions", 'n', "N", 0, "How many in all (100k, or with --time no limit)", 4 },
+	{ "time", 't', "T", 0, "Simulated time of work", 4 },
+	{ "window", O_WINDOW, "N", 0, "neighbours: under way at each end (2)", 4 },
+	{ "think", O_THINK, "T", 0, "neighbours: mean time before the next (0)", 4 },
+	{ "rate", O_RATE, "N", 0, "pairs, bursts: transactions a second and end (1k)", 4 },
+	{ "burst", O_BURST, "N", 0, "bursts: at once (32)", 4 },
+	{ "sndq", O_SNDQ, "N", 0, "Longest queue of an end; more are turned away (64)", 4 },
+	{ "size", O_SIZE, "N[..N]", 0, "Bytes of a transaction, 8 or more (64)", 4 },
+	{ "slice", O_SLICE, "N", 0, "Bytes of a slice (what the MTU carries)", 4 },
+	{ "express", O_EXPRESS, "P", 0, "Transactions sent as express (0)", 4 },
+	{ "confirm", O_CONFIRM, "P", 0, "Transactions that ask for DONE (0)", 4 },
+	{ "cancel", O_CANCEL, "P", 0, "Transactions whose writer is interrupted (0)", 4 },
+	{ "patience", O_PATIENCE, "T", 0, "Within this time (50us)", 4 },
+	{ "read-time", O_READ_TIME, "T", 0, "What a reader takes for one (0)", 4 },
+	{ "rcvbuf", O_RCVBUF, "N", 0, "Transactions unread before the end is BUSY (8)", 4 },
+
+	{ NULL, 0, NULL, 0, "Knobs of the module:", 5 },
+	{ "stall-min", O_STALL_MIN, "T", 0, "Least time without progress (1ms)", 5 },
+	{ "stall-max", O_STALL_MAX, "T", 0, "Greatest (200ms)", 5 },
+	{ "keepalive", O_KEEPALIVE, "T", 0, "Between probes of an idle link (1s)", 5 },
+	{ "dead", O_DEAD, "T", 0, "Without an answer: the link is down (5s)", 5 },
+	{ "max-len", O_MAX_LEN, "N", 0, "Largest transaction taken, bytes (65536)", 5 },
+
+	{ NULL, 0, NULL, 0, "Run:", 6 },
+	{ "seed", 's', "N", 0, "Of all dice (1)", 6 },
+	{ "settle", O_SETTLE, "T", 0, "Simulated time within which all must settle (60s)", 6 },
+	{ "bytes", O_BYTES, NULL, 0, "Send frames as bytes, with real payload and digests", 6 },
+
+	{ NULL, 0, NULL, 0, "Output:", 7 },
+	{ "json", O_JSON, NULL, 0, "The report as JSON, see below", 7 },
+	{ "svg", O_SVG, "FILE", 0, "Latency and outcomes over time as a picture", 7 },
+	{ "trace", O_TRACE, "A-B", 0, "Tell what happens on a link", 7 },
+	{ "trace-lines", O_TRACE_LINES, "N", 0, "The last N lines of it, 0 for all (60)", 7 },
+	{ "bench", O_BENCH, NULL, 0, "Say to stderr how fast it went", 7 },
+	{ "quiet", 'q', NULL, 0, "No progress on the terminal", 7 },
+	{}
+};

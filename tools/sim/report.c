@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What a run has shown, for people. */
+#include <inttypes.h>
+#include <sys/resource.h>
+#include "sim.h"
+#include "units.h"
+
+/**
+ * report_latency() - the latencies of all commits of a run
+ * @w: the world
+ * @h: filled in
+ */
+void report_latency(const struct world *w, struct hist *h)
+{
+	u32 i;
+
+	memset(h, 0, sizeof(*h));
+	for (i = 0; i < w->series.n; i++)
+		hist_merge(h, &w->series.w[i].latency);
+}
+
+static void count_line(FILE *out, const char *what, u64 n)
+{
+	char text[UNITS_TEXT];
+
+	fprintf(out, "  %-44s%16s\n", what, units_count_text(n, text));
+}
+
+static void share_line(FILE *out, const char *what, u64 n, u64 of)
+{
+	char text[UNITS_TEXT];
+
+	fprintf(out, "  %-44s%16s %9.4f %%\n", what, units_count_text(n, text),
+		of ? 100.0 * n / of : 0.0);
+}
+
+/* What is not there is not worth a line. */
+static void some_line(FILE *out, const char *what, u64 n)
+{
+	if (n)
+		count_line(out, what, n);
+}
+
+static void header(const struct world *w, FILE *out)
+{
+	const struct config *c = w->cfg;
+	char nodes[UNITS_TEXT], links[UNITS_TEXT], t[UNITS_TEXT];
+
+	fprintf(out, "network   %s", topo_name(c->topo));
+	if (c->topo == TOPO_TORUS)
+		fprintf(out, " %ux%u", c->width, c->height);
+	fprintf(out, ": %s nodes, %s links\n",
+		units_count_text(w->topo.nodes, nodes),
+		units_count_text(w->topo.links, links));
+	fprintf(out, "wires     latency %s",
+		units_time_text(c->latency, t));
+	if (c->latency_max > c->latency)
+		fprintf(out, " to %s", units_time_text(c->latency_max, t));
+	fprintf(out, ", jitter %s", units_time_text(c->jitter, t));
+	fprintf(out, "; lost %.4g %%, doubled %.4g %%, reordered %.4g %%, altered %.4g %%\n",
+		c->loss / 42949672.96, c->dup / 42949672.96,
+		c->reorder / 42949672.96, c->corrupt / 42949672.96);
+	fprintf(out, "users     %s, %u", work_name(c->work), c->size_min);
+	if (c->size_max > c->size_min)
+		fprintf(out, " to %u", c->size_max);
+	fprintf(out, " bytes, %.4g %% express; seed %" PRIu64 "\n",
+		c->express / 42949672.96, c->seed);
+	fprintf(out, "simulated %s of work",
+		units_time_text((w->stopped_at ? w->stopped_at : w->now) -
+					SIM_START, t));
+	if (w->settled_at)
+		fprintf(out, "; all had settled %s after the faults stopped",
+			units_time_text(w->settled_at - w->stopped_at, t));
+	fprintf(out, " (limit %s)\n", units_time_text(c->settle, t));
+}
+
+static void transactions(const struct counts *n, FILE *out)
+{
+	fprintf(out, "\ntransactions\n");
+	count_line(out, "posted", n->posted);
+	share_line(out, "committed", n->outcome[OAE_COMMITTED], n->posted);
+	share_line(out, "reversed", n->outcome[OAE_REVERSED], n->posted);
+	share_line(out, "unknown", n->outcome[OAE_UNKNOWN], n->posted);
+	share_line(out, "lost with a crashed sender", n->lost, n->posted);
+	count_line(out, "delivered", n->delivered);
+	some_line(out, "committed, died undelivered with an end", n->excused);
+	some_line(out, "turned away, the queue was full", n->turned_away);
+	some_line(out, "cancelled too late, an express", n->in_progress);
+	count_line(out, "offered again", n->note[OAE_N_REOFFERED]);
+	some_line(out, "parked, no room at the peer", n->note[OAE_N_PARKED]);
+}
+
+static void frames(const struct counts *n, FILE *out)
+{
+	u64 done = n->outcome[OAE_COMMITTED];
+
+	fprintf(out, "\nframes\n");
+	count_line(out, "sent", n->frames);
+	fprintf(out, "  %-44s%16.3f\n", "per committed transaction",
+		done ? (double)n->frames / done : 0.0);
+	count_line(out, "arrived", n->arrived);
+	share_line(out, "lost", n->dropped, n->frames);
+	some_line(out, "doubled", n->dup);
+	some_line(out, "reordered", n->reordered);
+	some_line(out, "altered, and found to be", n->corrupt);
+	some_line(out, "lost at a port that was down", n->no_port);
+	some_line(out, "lost in a cut wire", n->cut);
+	some_line(out, "lost at a node that was down", n->no_node);
+}
+
+static void links(const struct world *w, FILE *out)
+{
+	const struct counts *n = &w->report;
+	u64 failures = 0;
+	u32 i;
+
+	for (i = 0; i < w->series.n; i++)
+		failures += w->series.w[i].failures;
+	fprintf(out, "\nlinks, by end\n");
+	some_line(out, "nodes crashed", n->crashes);
+	some_line(out, "ports of a link down for a while", n->flaps);
+	some_line(out, "wires cut for a while", n->cuts);
+	some_line(out, "closed by a user", n->closes);
+	count_line(out, "link events", n->calls);
+	count_line(out, "failures", failures);
+	some_line(out, "  no progress for the stall time", n->note[OAE_N_STALL]);
+	some_line(out, "  the peer noticed first", n->note[OAE_N_PEER_FROZE]);
+	some_line(out, "  the peer had no such link", n->note[OAE_N_NOLINK]);
+	some_line(out, "  the port went down", n->note[OAE_N_PORT]);
+	count_line(out, "failures resolved", w->heal.count);
+	some_line(out, "new incarnations of a peer", n->note[OAE_N_PEER_NEW]);
+}
+
+static void time_line(FILE *out, const char *what, const struct hist *h)
+{
+	static const unsigned int at[] = { 50000, 90000, 99000, 99900 };
+	char t[UNITS_TEXT];
+	unsigned int i;
+
+	fprintf(out, "  %-14s", what);
+	if (!h->count) {
+		fprintf(out, "%12s\n", "none");
+		return;
+	}
+	for (i = 0; i < 4; i++)
+		fprintf(out, "%12s", units_time_text(hist_percentile(h, at[i]), t));
+	fprintf(out, "%12s", units_time_text(h->max, t));
+	fprintf(out, "%12s\n", units_time_text(h->sum / h->count, t));
+}
+
+/**
+ * report_story() - a broken promise, and how it came to it
+ * @w: a world that ran with its link traced
+ * @out: where to
+ */
+void report_story(const struct world *w, FILE *out)
+{
+	u32 i, n = trace_count(w->trace);
+
+	if (n)
+		fprintf(out, "\nthe last of the link of nodes %u and %u\n",
+			w->topo.join[w->cfg->trace_link][0],
+			w->topo.join[w->cfg->trace_link][1]);
+	for (i = 0; i < n; i++)
+		fprintf(out, "%s\n", trace_line(w->trace, i));
+}
+
+static void verdict(const struct world *w, FILE *out)
+{
+	char a[UNITS_TEXT], b[UNITS_TEXT];
+
+	if (w->why[0]) {
+		fprintf(out, "\nVIOLATION at %.3f us, link %u-%u: %s\n",
+			(w->why_at - SIM_START) / 1e3,
+			w->topo.join[w->why_link][0],
+			w->topo.join[w->why_link][1], w->why);
+		return;
+	}
+	fprintf(out, "\npromises\n");
+	fprintf(out, "  one outcome each; what was reversed was never delivered,\n");
+	fprintf(out, "  what was committed was delivered once, whole and in order\n");
+	fprintf(out, "  in the end %s of %s ends had one more committed\n",
+		units_count_text(w->proven, a), units_count_text(w->to_prove, b));
+	fprintf(out, "  violations: 0\n");
+}
+
+/**
+ * report_text() - the whole report
+ * @w: a world that has run
+ * @out: where to
+ */
+void report_text(const struct world *w, FILE *out)
+{
+	struct hist latency;
+
+	report_latency(w, &latency);
+	header(w, out);
+	transactions(&w->report, out);
+	frames(&w->report, out);
+	links(w, out);
+	fprintf(out, "\n%-16s%12s%12s%12s%12s%12s%12s\n", "times", "p50",
+		"p90", "p99", "p99.9", "max", "mean");
+	time_line(out, "to commit", &latency);
+	time_line(out, "to heal", &w->heal);
+	verdict(w, out);
+}
+
+/**
+ * report_bench() - how fast it went: not the same every time
+ * @w: a world that has run
+ * @seconds: it took
+ * @out: where to
+ */
+void report_bench(const struct world *w, double seconds, FILE *out)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	fprintf(out, "bench: %" PRIu64 " link events in %.2f s: %.0f a second",
+		w->n.calls, seconds, w->n.calls / seconds);
+	fprintf(out, "; %.0f transactions a second; %.0f MB\n",
+		w->n.outcome[OAE_COMMITTED] / seconds, usage.ru_maxrss / 1024.0);
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A run: work under faults; then no faults any more, and all must settle; then
+ * the last late frames; then one transaction from each end of each link, which
+ * must be committed.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "sim.h"
+
+static_assert(sizeof(void *) == sizeof(u64), "an id is a handle");
+
+/* How far the prefetching is ahead, in events. */
+#define AHEAD	8
+
+/* The links' random has no context. */
+static struct rng core_rng;
+
+static u32 core_random(void)
+{
+	return rng_u32(&core_rng);
+}
+
+/* Ends are touched in no order: large pages save a look at the page table. */
+static void *large(size_t bytes)
+{
+	const size_t page = 1 << 21;
+	size_t len = (bytes + page - 1) / page * page;
+	void *p = need(aligned_alloc(page, len));
+
+	madvise(p, len, MADV_HUGEPAGE);
+	memset(p, 0, len);
+	return p;
+}
+
+static void make_ends(struct world *w)
+{
+	const struct config *c = w->cfg;
+	u32 i;
+
+	w->nends = 2 * w->topo.links;
+	w->ends = large(w->nends * sizeof(*w->ends));
+	for (i = 0; i < w->nends; i++) {
+		struct end *e = &w->ends[i];
+
+		/* Both ways of a link take the same time. */
+		if (i & 1)
+			e->latency = w->ends[i - 1].latency;
+		else
+			e->latency = c->latency +
+				     rng_below(&w->fate_rng,
+					       c->latency_max - c->latency + 1);
+		e->alive = true;
+		e->traced = i >> 1 == c->trace_link;
+	}
+	w->nodes = need(calloc(w->topo.nodes, sizeof(*w->nodes)));
+	for (i = 0; i < w->topo.nodes; i++)
+		w->nodes[i].cookie_key = rng_next(&w->fate_rng);
+}
+
+/**
+ * world_new() - a network at rest
+ * @cfg: must outlive it
+ *
+ * Return: the world.
+ */
+struct world *world_new(const struct config *cfg)
+{
+	struct world *w = need(calloc(1, sizeof(*w)));
+
+	w->cfg = cfg;
+	w->now = SIM_START;
+	w->knobs.stall_min = cfg->stall_min;
+	w->knobs.stall_max = cfg->stall_max;
+	w->knobs.keepalive = cfg->keepalive;
+	w->knobs.dead = cfg->dead;
+	w->knobs.max_len = cfg->max_len;
+	w->knobs.random = core_random;
+	rng_seed(&core_rng, cfg->seed, 1);
+	rng_seed(&w->wire_rng, cfg->seed, 2);
+	rng_seed(&w->flip_rng, cfg->seed, 3);
+	rng_seed(&w->work_rng, cfg->seed, 4);
+	rng_seed(&w->fate_rng, cfg->seed, 5);
+	w->odd_wire = cfg->loss || cfg->dup || cfg->corrupt || cfg->reorder;
+
+	wheel_init(&w->wheel);
+	pool_init(&w->flights, sizeof(struct flight), 1 << 28);
+	pool_init(&w->txs, sizeof(struct tx), 1 << TX_BITS);
+	topo_init(&w->topo, cfg);
+	make_ends(w);
+	series_init(&w->series, w->now);
+	w->scratch = need(malloc(2 * (size_t)cfg->max_len));
+	if (cfg->trace_link != TRACE_NONE)
+		w->trace = trace_new(cfg->trace_lines);
+	return w;
+}
+
+static void free_data(struct world *w)
+{
+	u32 i;
+
+	for (i = 0; i < w->nends; i++)
+		end_free_slices(w, &w->ends[i]);
+	for (i = 0; i < w->flights.made; i++) {
+		struct flight *p = pool_at(&w->flights, i);
+
+		free(p->data);
+	}
+	while (w->spare_data)
+		free(wire_data(w));
+}
+
+/**
+ * world_free() - free a world
+ * @w: the world
+ */
+void world_free(struct world *w)
+{
+	free_data(w);
+	trace_free(w->trace);
+	free(w->scratch);
+	series_free(&w->series);
+	free(w->nodes);
+	free(w->ends);
+	topo_free(&w->topo);
+	pool_free(&w->txs);
+	pool_free(&w->flights);
+	wheel_free(&w->wheel);
+	free(w);
+}
+
+static void look_later(struct world *w, u64 after)
+{
+	wheel_put(&w->wheel, w->now + after, EVENT_REF(KIND_LOOK, 0), 0);
+}
+
+/* The time for work is over, or all has been posted. */
+static void stop(struct world *w)
+{
+	if (w->phase != PHASE_WORK)
+		return;
+	w->phase = PHASE_SETTLE;
+	w->refill = 0;
+	w->stopped_at = w->now;
+	w->settle_by = w->now + w->cfg->settle;
+	fate_calm(w);
+	look_later(w, w->cfg->latency_max);
+}
+
+static void not_settled(struct world *w, u32 link)
+{
+	const struct end *e = &w->ends[2 * link];
+
+	violation(w, e, "not settled %s: %s with offer %u hold %u, %s with offer %u hold %u",
+		  w->phase == PHASE_SETTLE ? "after the faults" : "in the end",
+		  e[0].tag ? oae_state_name(e[0].link.state) : "no tag",
+		  e[0].link.offer.state, e[0].link.hold.state,
+		  e[1].tag ? oae_state_name(e[1].link.state) : "no tag",
+		  e[1].link.offer.state, e[1].link.hold.state);
+}
+
+/* The longest that a frame may still be on its way. */
+static u64 latest(const struct config *c)
+{
+	return 2 * c->latency_max + c->jitter + c->reorder_by;
+}
+
+/* Has all settled? Then on to the next phase. */
+static void look(struct world *w)
+{
+	u32 link = 0;
+
+	if (w->phase == PHASE_DRAIN && w->now < w->drain_until) {
+		look_later(w, w->drain_until - w->now);
+		return;
+	}
+	if (!check_settled(w, &link)) {
+		if (w->now > w->settle_by)
+			not_settled(w, link);
+		look_later(w, w->cfg->stall_min / 4 + 1);
+		return;
+	}
+	switch (w->phase) {
+	case PHASE_SETTLE:
+		w->settled_at = w->now;
+		w->phase = PHASE_DRAIN;
+		w->drain_until = w->now + latest(w->cfg);
+		look_later(w, 1);
+		break;
+	case PHASE_DRAIN:
+		check_fair_weather(w);
+		check_end(w);
+		w->report = w->n;
+		w->phase = PHASE_PROVE;
+		w->settle_by = w->now + w->cfg->settle;
+		work_prove(w);
+		look_later(w, w->cfg->latency_max);
+		break;
+	default:
+		/* The commit of the last may still be on its way. */
+		if (w->proven == w->to_prove && w->now >= w->drain_until) {
+			check_end(w);
+			w->phase = PHASE_DONE;
+		} else {
+			w->drain_until = w->now + latest(w->cfg);
+			look_later(w, latest(w->cfg));
+		}
+	}
+}
+
+static void cancel(struct world *w, const struct event *ev)
+{
+	struct tx *tx = pool_at(&w->txs, EVENT_INDEX(ev->ref));
+
+	/* Another may lie there by now. */
+	if (tx->id && (u32)TX_SERIAL(tx->id) == ev->end && !tx->ended &&
+	    !tx->lost)
+		end_cancel(w, tx);
+}
+
+static void happen(struct world *w, const struct event *ev)
+{
+	switch (EVENT_KIND(ev->ref)) {
+	case KIND_FRAME:
+		wire_arrive(w, &w->ends[ev->end], EVENT_INDEX(ev->ref));
+		break;
+	case KIND_TIMER:
+		end_timer(w, &w->ends[ev->end]);
+		break;
+	case KIND_POST:
+		work_event(w, ev->end);
+		break;
+	case KIND_READ:
+		end_read(w, &w->ends[ev->end]);
+		break;
+	case KIND_CANCEL:
+		cancel(w, ev);
+		break;
+	case KIND_FATE:
+		fate_event(w, EVENT_INDEX(ev->ref));
+		break;
+	case KIND_CRASH_DICE:
+		fate_crash_dice(w);
+		break;
+	case KIND_FLAP_DICE:
+		fate_flap_dice(w);
+		break;
+	case KIND_REBOOT:
+		fate_reboot(w, ev->end);
+		break;
+	case KIND_UP:
+		fate_up(w, ev->end);
+		break;
+	case KIND_MENDED:
+		fate_mended(w, ev->end);
+		break;
+	case KIND_STOP:
+		stop(w);
+		break;
+	case KIND_LOOK:
+		look(w);
+		break;
+	}
+}
+
+/* What the event after a few others will touch is fetched meanwhile. */
+static void prefetch(const struct world *w)
+{
+	const struct event *ev = wheel_ahead(&w->wheel, AHEAD);
+	const char *p;
+	size_t i;
+
+	if (!ev || EVENT_KIND(ev->ref) != KIND_FRAME)
+		return;
+	p = pool_at(&w->flights, EVENT_INDEX(ev->ref));
+	__builtin_prefetch(p);
+	__builtin_prefetch(p + 64);
+	p = (const char *)&w->ends[ev->end];
+	for (i = 0; i < offsetof(struct end, link.hold.hash) + 64; i += 64)
+		__builtin_prefetch(p + i);
+	for (i = offsetof(struct end, link.timer_at); i < sizeof(struct end);
+	     i += 64)
+		__builtin_prefetch(p + i);
+}
+
+/**
+ * world_run() - everything happens
+ * @w: the world; afterwards @w->why says whether a promise was broken
+ */
+void world_run(struct world *w)
+{
+	const struct event *ev;
+	struct event now;
+	u64 n = 0;
+
+	fate_start(w);
+	work_start(w);
+	while (w->phase != PHASE_DONE && !w->why[0]) {
+		ev = wheel_peek(&w->wheel);
+		if (!ev) {
+			violation(w, &w->ends[0], "no end, and nothing more happens");
+			break;
+		}
+		now = *ev;
+		wheel_pop(&w->wheel);
+		prefetch(w);
+		w->now = now.when;
+		happen(w, &now);
+		if (!(++n & 0xffff))
+			progress_show(w);
+	}
+}
