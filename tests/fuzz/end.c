@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One end of a link: the shell that tag.c is in the module. See end.h. */
+#include <stdlib.h>
+#include "end.h"
+
+/* The link's random has no context; a run sets this. */
+static u64 core_rng;
+
+/* Sometimes 0: ltags and incarnations must not be. */
+static u32 core_random(void)
+{
+	u32 v;
+
+	core_rng ^= core_rng << 13;
+	core_rng ^= core_rng >> 7;
+	core_rng ^= core_rng << 17;
+	v = core_rng * 0x2545f4914f6cdd1dULL >> 32;
+	return v >> 28 ? v : 0;
+}
+
+/**
+ * end_init() - an end whose link is CLOSED
+ * @e: the end
+ * @seed: of the link's random
+ * @mtu: of its port
+ * @start: of its counters
+ */
+void end_init(struct end *e, u64 seed, u16 mtu, u32 start)
+{
+	memset(e, 0, sizeof(*e));
+	core_rng = seed * 0x9e3779b97f4a7c15ULL | 1;
+	e->now = 1ULL << 40;
+	e->latest = e->now;
+	e->rcvbuf = 2;
+	e->vc = 3;
+	e->cfg.stall_min = END_MS;
+	e->cfg.stall_max = 40 * END_MS;
+	e->cfg.keepalive = 100 * END_MS;
+	e->cfg.dead = 500 * END_MS;
+	e->cfg.max_len = 65536;
+	e->cfg.random = core_random;
+	oae_link_init(&e->link, &e->cfg, e->vc, mtu, start);
+}
+
+/* --- users --- */
+
+/* What a transaction says: no two are alike. */
+static void content(u32 id, u32 off, u16 len, u8 *buf)
+{
+	u32 i;
+
+	for (i = 0; i < len; i++)
+		buf[i] = (id * 31 + off + i) * 2654435761U >> 24;
+}
+
+static void fill_post(struct end_post *p)
+{
+	u64 hash[OAE_MAX_SLICES];
+	u8 buf[END_MTU_MAX];
+	u32 off, n, i = 0;
+
+	memset(&p->post, 0, sizeof(p->post));
+	p->post.handle = p;
+	p->post.len = p->len;
+	p->post.slice_max = p->cut < p->len ? p->cut : p->len;
+	p->post.kind = p->kind;
+	p->post.flags = p->flags;
+	if (p->len > (u32)OAE_MAX_SLICES * p->cut)
+		return;
+	for (off = 0; off < p->len; off += n, i++) {
+		n = p->len - off < p->cut ? p->len - off : p->cut;
+		content(p->id, off, n, buf);
+		hash[i] = oae_slice_hash(buf, n, i);
+		if (!i)
+			p->post.first = oae_first_bytes(buf, n);
+	}
+	p->post.nslices = i;
+	p->post.digest = oae_whole_digest(hash, i);
+}
+
+static struct end_post *queued(const struct end *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < e->nposts; i++)
+		if (!e->post[i]->at_link)
+			return e->post[i];
+	return NULL;
+}
+
+/* A transaction has ended: it is freed once the event is over. */
+static void ended(struct end *e, struct end_post *p, u8 outcome, int err)
+{
+	static const char *const text[] = { "COMMITTED", "REVERSED", "UNKNOWN" };
+	unsigned int i;
+
+	fuzz_say("    #%u %s %s", p->id, text[outcome], err ? strerror(err) : "");
+	for (i = 0; e->post[i] != p; i++)
+		;
+	e->nposts--;
+	memmove(&e->post[i], &e->post[i + 1],
+		(e->nposts - i) * sizeof(e->post[0]));
+	p->ended = true;
+	p->at_link = false;
+	e->done[e->ndone++] = p;
+}
+
+/* --- what an event leads to --- */
+
+static void begin(struct end *e)
+{
+	/* What the link does not set must not matter. */
+	memset(&e->a, 0xa5, sizeof(e->a));
+	e->a.nops = 0;
+	e->a.nsends = 0;
+	e->a.overflow = false;
+	e->before = e->link;
+	e->f = NULL;
+	e->ndone = 0;
+	e->commits = 0;
+	e->deliveries = 0;
+	e->kept = 0;
+	e->broken = false;
+	e->resliced = false;
+	e->gone = false;
+	e->owes_reflect = false;
+}
+
+static void free_slots(struct end *e)
+{
+	memset(e->slot, 0, sizeof(e->slot));
+}
+
+static void keep(struct end *e, unsigned int n)
+{
+	struct end_slot *s = &e->slot[n];
+
+	s->used = true;
+	s->len = e->f->length;
+	s->hash = oae_slice_hash(e->payload, s->len, n);
+	s->first = oae_first_bytes(e->payload, s->len);
+}
+
+static void deliver(struct end *e, unsigned int n)
+{
+	e->delivered = end_slots_digest(e, n);
+	e->deliveries++;
+	e->unread++;
+	free_slots(e);
+	fuzz_say("    delivered, %u slices", n);
+}
+
+static void reslice(struct end *e, struct end_post *p)
+{
+	p->cut = oae_link_slice_max(&e->link);
+	fill_post(p);
+	e->resliced = true;
+	fuzz_say("    #%u cut to %u slices", p->id, p->post.nslices);
+	oae_link_resliced(&e->link, &p->post, e->now, &e->a);
+}
+
+static void one_op(struct end *e, const struct oae_op *op)
+{
+	struct end_post *p;
+
+	end_check_op(e, op);
+	switch (op->type) {
+	case OAE_OP_NOTE:
+		fuzz_say("    %s", oae_note_name(op->note));
+		break;
+	case OAE_OP_KEEP:
+		keep(e, op->slice);
+		break;
+	case OAE_OP_DISCARD:
+		free_slots(e);
+		break;
+	case OAE_OP_DELIVER:
+		deliver(e, op->slice);
+		break;
+	case OAE_OP_COMPLETE:
+		ended(e, op->handle, op->outcome, op->err);
+		break;
+	case OAE_OP_CONFIRMED:
+		fuzz_say("    confirmed");
+		break;
+	case OAE_OP_RESLICE:
+		reslice(e, op->handle);
+		break;
+	case OAE_OP_TIMER:
+		e->timer_at = op->at;
+		break;
+	case OAE_OP_FLUSH:
+		while ((p = queued(e)))
+			ended(e, p, OAE_REVERSED, op->err);
+		break;
+	case OAE_OP_GONE:
+		e->timer_at = 0;
+		e->gone = true;
+		break;
+	}
+}
+
+static void apply(struct end *e)
+{
+	struct oae_op op;
+	unsigned int i;
+
+	for (i = 0; i < e->a.nops; i++) {
+		op = e->a.op[i];
+		one_op(e, &op);
+	}
+	e->a.nops = 0;
+}
+
+static void feed(struct end *e)
+{
+	struct end_post *p;
+	int err;
+
+	while ((p = queued(e)) && oae_link_wants(&e->link)) {
+		p->at_link = true;
+		err = oae_link_post(&e->link, &p->post, e->now, &e->a);
+		if (err)
+			fuzz_breach("wants, but post says %d", err);
+		apply(e);
+	}
+}
+
+/* Every event ends so: ops, posts, then all that is to be sent. */
+static void finish(struct end *e)
+{
+	unsigned int i;
+
+	apply(e);
+	feed(e);
+	if (e->a.overflow)
+		fuzz_breach("actions overflow");
+	for (i = 0; i < e->a.nsends; i++)
+		end_check_send(e, &e->a.send[i]);
+	end_check(e);
+	while (e->ndone)
+		free(e->done[--e->ndone]);
+}
+
+/* --- events --- */
+
+/**
+ * end_post() - a user wants a transaction; opens the link if need be
+ * @e: the end
+ * @len: bytes, at least 1
+ * @cut: bytes a slice, at least 1
+ * @kind: enum oae_kind
+ * @flags: OAE_POST_*
+ *
+ * Return: the transaction, which may have ended; NULL if too many wait.
+ */
+struct end_post *end_post(struct end *e, u32 len, u16 cut, u8 kind, u8 flags)
+{
+	struct end_post *p;
+
+	if (e->nposts == END_POSTS || len > (u32)OAE_MAX_SLICES * cut)
+		return NULL;
+	p = calloc(1, sizeof(*p));
+	p->id = ++e->last_id;
+	p->len = len;
+	p->cut = cut;
+	p->kind = kind;
+	p->flags = flags;
+	fill_post(p);
+	fuzz_say("post #%u, %u bytes in %u slices, kind %u%s%s", p->id, len,
+		 p->post.nslices, kind,
+		 flags & OAE_POST_EXPRESS ? ", express" : "",
+		 flags & OAE_POST_CONFIRM ? ", confirm" : "");
+	begin(e);
+	e->post[e->nposts++] = p;
+	if (e->link.state == OAE_CLOSED)
+		oae_link_open(&e->link, e->now, &e->a);
+	finish(e);
+	return p;
+}
+
+/**
+ * end_post_unasked() - a post that the link did not ask for, or a bad one
+ * @e: the end
+ *
+ * Must change nothing.
+ */
+void end_post_unasked(struct end *e)
+{
+	struct oae_post p = { .handle = &p, .nslices = 1, .len = 1 };
+	int err, want = 0;
+
+	fuzz_say("post, unasked");
+	begin(e);
+	if (oae_link_wants(&e->link)) {
+		p.nslices = e->last_id & 1 ? 0 : OAE_MAX_SLICES + 1;
+		want = -EINVAL;
+	} else if (e->link.state == OAE_CLOSED) {
+		want = -ENOTCONN;
+	} else if (e->link.closing) {
+		want = -ESHUTDOWN;
+	} else if (e->link.peer_closing) {
+		want = -EPIPE;
+	} else {
+		want = -EAGAIN;
+	}
+	err = oae_link_post(&e->link, &p, e->now, &e->a);
+	if (err != want)
+		fuzz_breach("post says %d, and should %d", err, want);
+	if (e->a.nops || e->a.nsends ||
+	    memcmp(&e->link, &e->before, sizeof(e->link)))
+		fuzz_breach("a post that was refused changes something");
+	finish(e);
+}
+
+/**
+ * end_cancel() - a user wants its transaction back
+ * @e: the end
+ * @p: the transaction
+ * @err: what its user is told
+ */
+void end_cancel(struct end *e, struct end_post *p, int err)
+{
+	bool offered = e->link.offer.state != OAE_OFFER_NONE &&
+		       e->link.offer.p.handle == p;
+	bool flying = offered && p->flags & OAE_POST_EXPRESS &&
+		      e->link.offer.state == OAE_OFFER_OUT;
+	int want = !p->at_link ? -ENOENT : flying ? -EINPROGRESS : 0;
+	int r;
+
+	fuzz_say("cancel #%u", p->id);
+	begin(e);
+	r = oae_link_cancel(&e->link, p, err, e->now, &e->a);
+	if (r != want)
+		fuzz_breach("cancel says %d, and should %d", r, want);
+	apply(e);
+	if (r == -ENOENT)
+		ended(e, p, OAE_REVERSED, err);
+	else if (p->ended != !r)
+		fuzz_breach("cancel says %d, but #%u has %sended", r, p->id,
+			    p->ended ? "" : "not ");
+	finish(e);
+}
+
+/**
+ * end_rcv() - a frame comes in
+ * @e: the end
+ * @f: the frame, good
+ * @payload: OFFER: its @f->length bytes
+ *
+ * For a CLOSED link the shell answers; the SYNC of a trusted peer opens it.
+ */
+void end_rcv(struct end *e, const struct oae_frame *f, const u8 *payload)
+{
+	bool room = e->unread < e->rcvbuf;
+
+	fuzz_say_frame("frame", f);
+	begin(e);
+	e->f = f;
+	e->payload = payload;
+	if (e->link.state == OAE_CLOSED && f->opcode == OAE_SYNC)
+		oae_link_accept(&e->link, f, e->now, &e->a);
+	else
+		oae_link_rcv(&e->link, f, room, e->now, &e->a);
+	finish(e);
+}
+
+/**
+ * end_read() - the reader takes one
+ * @e: the end
+ */
+void end_read(struct end *e)
+{
+	if (!e->unread)
+		return;
+	fuzz_say("read");
+	e->unread--;
+	if (e->unread < e->rcvbuf)
+		end_drained(e);
+}
+
+/**
+ * end_drained() - the link hears that there is room; there need not be
+ * @e: the end
+ */
+void end_drained(struct end *e)
+{
+	fuzz_say("drained");
+	begin(e);
+	oae_link_drained(&e->link, e->now, &e->a);
+	finish(e);
+}
+
+/**
+ * end_timer() - the timer fires; it may be early
+ * @e: the end
+ *
+ * One that is armed for at once over and over is a storm.
+ */
+void end_timer(struct end *e)
+{
+	unsigned int hasty = 0;
+
+	do {
+		fuzz_say("timer");
+		begin(e);
+		e->timer_at = 0;
+		oae_link_timer(&e->link, e->now, &e->a);
+		finish(e);
+		if (!e->timer_at || e->timer_at > e->now + END_US)
+			return;
+		end_later(e, END_US);
+	} while (++hasty < 5);
+	fuzz_breach("the timer fires without end");
+}
+
+/**
+ * end_open() - open the link
+ * @e: the end
+ */
+void end_open(struct end *e)
+{
+	fuzz_say("open");
+	begin(e);
+	oae_link_open(&e->link, e->now, &e->a);
+	finish(e);
+}
+
+/**
+ * end_close() - close the link
+ * @e: the end
+ */
+void end_close(struct end *e)
+{
+	fuzz_say("close");
+	begin(e);
+	oae_link_close(&e->link, e->now, &e->a);
+	finish(e);
+}
+
+/**
+ * end_kill() - the link dies: CLOSED, and everything ended
+ * @e: the end
+ */
+void end_kill(struct end *e)
+{
+	bool open = e->link.state != OAE_CLOSED;
+
+	fuzz_say("kill");
+	begin(e);
+	oae_link_kill(&e->link, OAE_E_CANCEL, e->now, &e->a);
+	apply(e);
+	if (e->link.state != OAE_CLOSED || e->nposts || e->gone != open)
+		fuzz_breach("killed, but not all has ended");
+	finish(e);
+}
+
+/**
+ * end_port() - its port goes up or down
+ * @e: the end
+ * @up: which
+ */
+void end_port(struct end *e, bool up)
+{
+	fuzz_say("port %s", up ? "up" : "down");
+	begin(e);
+	if (up)
+		oae_link_port_up(&e->link, e->now, &e->a);
+	else
+		oae_link_port_down(&e->link, e->now, &e->a);
+	finish(e);
+}
+
+/**
+ * end_renamed() - its port has another address
+ * @e: the end
+ */
+void end_renamed(struct end *e)
+{
+	fuzz_say("renamed");
+	begin(e);
+	oae_link_renamed(&e->link, e->now, &e->a);
+	finish(e);
+}
+
+/**
+ * end_mtu() - its port has another MTU
+ * @e: the end
+ * @mtu: at least OAE_MIN_MTU
+ */
+void end_mtu(struct end *e, u16 mtu)
+{
+	fuzz_say("mtu %u", mtu);
+	begin(e);
+	oae_link_set_mtu(&e->link, mtu, e->now, &e->a);
+	finish(e);
+}
+
+/**
+ * end_later() - time passes, or the clock jumps
+ * @e: the end
+ * @ns: may be negative
+ */
+void end_later(struct end *e, s64 ns)
+{
+	if (!ns)
+		return;
+	e->now += ns;
+	if (e->now > e->latest)
+		e->latest = e->now;
+	fuzz_say("  %+.3f ms", (double)ns / END_MS);
+}
+
+/**
+ * end_fini() - the end of a run
+ * @e: the end; killed, so that nothing may be left
+ */
+void end_fini(struct end *e)
+{
+	end_kill(e);
+}

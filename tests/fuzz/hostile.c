@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A frame out of a record. The peer sees into the end, so that what it says is
+ * often just what fits, or just next to it. All zeros fits in everything.
+ *
+ *   1   opcode
+ *   2   ltags and counters: 0-1 dst_ltag, 2-3 src_ltag, 4-5 tx, 6-7 rx
+ *   3   0-1 seq, 2-4 attempt, 5-7 kind
+ *   4   flags
+ *   5   what the opcode has: see body()
+ *   6   a byte for it
+ */
+#include "hostile.h"
+
+#define BITS(byte, from, n)	((byte) >> (from) & ((1 << (n)) - 1))
+
+/**
+ * hostile_init() - a peer that has said nothing
+ * @h: the peer
+ */
+void hostile_init(struct hostile *h)
+{
+	memset(h, 0, sizeof(*h));
+	h->ltag = 0x1001;
+	h->inc = 0xa000000000000001ULL;
+}
+
+/* This, the one before, the one after, or far from it. */
+static u32 near(u32 v, unsigned int how, u8 far)
+{
+	switch (how) {
+	case 1:
+		return v + 1;
+	case 2:
+		return v - 1;
+	case 3:
+		return v + ((u32)far << 24 | far);
+	default:
+		return v;
+	}
+}
+
+static u32 dst_ltag(const struct hostile *h, const struct end *e,
+		    unsigned int how)
+{
+	switch (how) {
+	case 1:
+		return h->end_old_ltag;
+	case 2:
+		return 0;
+	case 3:
+		return ~e->link.ltag;
+	default:
+		return e->link.ltag;
+	}
+}
+
+static u32 src_ltag(struct hostile *h, const struct end *e, unsigned int how)
+{
+	switch (how) {
+	case 1:
+		h->old_ltag = h->ltag;
+		return ++h->ltag;
+	case 2:
+		return h->old_ltag;
+	case 3:
+		return e->link.ltag;
+	default:
+		return e->link.peer_ltag ? e->link.peer_ltag : h->ltag;
+	}
+}
+
+static u8 attempt(const struct end *e, u8 opcode, unsigned int how, u8 raw)
+{
+	u8 v = opcode == OAE_REFLECT || opcode == OAE_REFUSE ?
+	       e->link.attempt : e->link.hold.attempt;
+
+	switch (how) {
+	case 1:
+		v++;
+		break;
+	case 2:
+		v--;
+		break;
+	case 3:
+		v += 2;
+		break;
+	case 4:
+		return 1;
+	case 5:
+		return 255;
+	case 6:
+		return raw;
+	}
+	return v ? v : 1;
+}
+
+static u8 kind(const struct end *e, unsigned int how)
+{
+	switch (how) {
+	case 5:
+		return e->link.hold.kind;
+	case 6:
+		return OAE_SWAP;
+	case 7:
+		return OAE_VERB;
+	default:
+		return OAE_MESSAGE;
+	}
+}
+
+static void sync_body(struct hostile *h, const struct end *e, u8 how, u8 raw,
+		      struct oae_frame *f)
+{
+	static const u32 max_lens[] = { 65536, 0, 100, 0xffffffff };
+	static const u16 mtus[] = { 1500, 0, 128, 200, 65535, 1499, 9000, 127 };
+	const struct oae_link *l = &e->link;
+
+	switch (BITS(how, 0, 2)) {
+	case 0:
+		f->sync.inc = l->peer_inc ? l->peer_inc : h->inc;
+		break;
+	case 1:
+		f->sync.inc = ++h->inc;
+		break;
+	case 2:
+		f->sync.inc = 0;
+		break;
+	default:
+		f->sync.inc = l->inc;
+	}
+	switch (BITS(how, 2, 2)) {
+	case 0:
+		f->sync.peer_inc = l->inc;
+		break;
+	case 1:
+		f->sync.peer_inc = 0;
+		break;
+	default:
+		f->sync.peer_inc = ~l->inc;
+	}
+	f->sync.start = BITS(how, 4, 2) ? near(l->rx, BITS(how, 4, 2), raw) : 0;
+	f->sync.max_len = max_lens[BITS(how, 6, 2)];
+	f->sync.mtu = mtus[BITS(raw, 0, 3)];
+}
+
+/* Bytes that are not the same for another slice, transaction or variant. */
+static void offer_body(struct hostile *h, u8 how, u8 raw, struct oae_frame *f)
+{
+	unsigned int i;
+
+	f->slice = how & 63;
+	f->length = BITS(how, 6, 1) ? raw * 5 : raw;
+	for (i = 0; i < f->length; i++)
+		h->payload[i] = i * 7 + f->slice + f->seq * 3 + (how >> 7);
+	f->payload_hash = oae_slice_hash(h->payload, f->length, f->slice);
+}
+
+static void body(struct hostile *h, const struct end *e, u8 how, u8 raw,
+		 struct oae_frame *f)
+{
+	static const u16 turned_away[] = { 0, OAE_R_POLICY, 0, OAE_R_FULL };
+	const struct oae_link *l = &e->link;
+
+	switch (f->opcode) {
+	case OAE_SYNC:
+	case OAE_SYNC_ACK:
+	case OAE_SYNC_CHK:
+		sync_body(h, e, how, raw, f);
+		break;
+	case OAE_OFFER:
+		offer_body(h, how, raw, f);
+		break;
+	case OAE_REFLECT:
+		f->reflect.digest = l->offer.p.digest + BITS(how, 0, 1);
+		f->reflect.first = l->offer.p.first + BITS(how, 1, 1);
+		break;
+	case OAE_REFUSE:
+		f->reason = OAE_R_BUSY + BITS(how, 0, 3) % 6;
+		if (f->reason == OAE_R_GAP)
+			f->gap_map = ((u64)raw << 56 | raw) >> BITS(how, 3, 5);
+		break;
+	case OAE_CLOSE:
+		f->reason = turned_away[BITS(how, 0, 2)];
+		break;
+	}
+}
+
+/**
+ * hostile_frame() - make the frame that a record asks for
+ * @h: the peer
+ * @e: the end it is for
+ * @r: the record
+ * @f: what the end's parser made of it; an OFFER's payload is in @h
+ *
+ * Return: false if the parser does not take it.
+ */
+bool hostile_frame(struct hostile *h, const struct end *e, const u8 *r,
+		   struct oae_frame *f)
+{
+	u8 opcode = OAE_SYNC + r[1] % (OAE_OPCODE_END - OAE_SYNC);
+	bool answer = opcode == OAE_REFLECT || opcode == OAE_REFUSE;
+	u8 buf[OAE_PARSE_MAX + END_MTU_MAX];
+	struct oae_frame g = {
+		.opcode = opcode,
+		.vc = e->vc,
+		.flags = r[4] & ~(OAE_F_VIA | OAE_F_AUTH) & OAE_F_ALL,
+		.dst_ltag = dst_ltag(h, e, BITS(r[2], 0, 2)),
+		.src_ltag = src_ltag(h, e, BITS(r[2], 2, 2)),
+		.tx = near(e->link.rx, BITS(r[2], 4, 2), r[6]),
+		.rx = near(e->link.tx, BITS(r[2], 6, 2), r[6]),
+		.seq = near((answer ? e->link.tx : e->link.rx) + 1,
+			    BITS(r[3], 0, 2), r[6]),
+		.attempt = attempt(e, opcode, BITS(r[3], 2, 3), r[4]),
+		.kind = kind(e, BITS(r[3], 5, 3)),
+	};
+	size_t len;
+
+	if (h->end_ltag != e->link.ltag) {
+		h->end_old_ltag = h->end_ltag;
+		h->end_ltag = e->link.ltag;
+	}
+	body(h, e, r[5], r[6], &g);
+	len = oae_frame_build(&g, buf);
+	memcpy(buf + len, h->payload, g.length);
+	len += g.length;
+	if (oae_frame_parse(f, buf, len, len))
+		return false;
+	return !oae_frame_verify(f, buf, oae_slice_hash(buf + f->hdr_len,
+							f->length, f->slice));
+}
