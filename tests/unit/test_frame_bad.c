@@ -256,6 +256,24 @@ static void test_field(void **state)
 	}
 }
 
+/* Of the reasons only those of its own, though the length be right. */
+static void test_refuse_reason(void **state)
+{
+	struct oae_frame f, out;
+	struct wire w;
+	u16 reason;
+
+	(void)state;
+	for (reason = 0; reason <= OAE_REASON_END; reason++) {
+		f = sample(OAE_REFUSE);
+		f.reason = reason;
+		w = build(&f);
+		assert_int_equal(receive(&out, &w),
+				 reason >= OAE_R_BUSY && reason <= OAE_R_KIND ?
+				 OAE_BAD_NONE : OAE_BAD_FIELD);
+	}
+}
+
 /* Bodies whose length agrees with the header, but not with the opcode. */
 static void test_body_length(void **state)
 {
@@ -354,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_auth),
 		cmocka_unit_test(test_flip_every_bit),
 		cmocka_unit_test(test_field),
+		cmocka_unit_test(test_refuse_reason),
 		cmocka_unit_test(test_body_length),
 		cmocka_unit_test(test_any_bytes),
 	};

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One link, and its peer by hand: every event is a call, and what came of it is
+ * there to be looked at until the next. frame(X) is a frame that the peer would
+ * send now; a test changes what is to be wrong with it. Included by one file a
+ * program.
+ */
+#ifndef OAE_ONE_LINK_H
+#define OAE_ONE_LINK_H
+
+#include "../../modoae/link.h"
+
+#define MS		1000000ULL
+#define PEER_INC	0xabcdefULL
+#define DIGEST		0x1234567890ULL
+#define PEER_START	100		/* the peer's tx before its first */
+#define SLICE		10		/* bytes of each slice that the peer offers */
+#define CUT		50		/* and of each that I offer */
+
+static struct oae_link l;
+static struct oae_actions a;
+static u64 now;
+static u32 peer_lag;		/* how far the peer's rx is behind my tx */
+static u32 drawn, draw_next;	/* draw_next: what random says next, once */
+static char x, y __attribute__((unused));	/* handles */
+
+static inline u32 draw(void)
+{
+	u32 v = draw_next ? draw_next : ++drawn;
+
+	draw_next = 0;
+	return v;
+}
+
+static struct oae_link_cfg cfg;
+
+static inline void clear(void)
+{
+	memset(&a, 0xa5, sizeof(a));
+	a.nops = 0;
+	a.nsends = 0;
+	a.overflow = false;
+}
+
+/* --- what came of the last event --- */
+
+static inline unsigned int count_op(u8 type)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < a.nops; i++)
+		n += a.op[i].type == type;
+	return n;
+}
+
+static inline unsigned int noted(u8 note)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < a.nops; i++)
+		n += a.op[i].type == OAE_OP_NOTE && a.op[i].note == note;
+	return n;
+}
+
+static inline const struct oae_op *op(u8 type)
+{
+	unsigned int i;
+
+	for (i = 0; i < a.nops; i++)
+		if (a.op[i].type == type)
+			return &a.op[i];
+	return NULL;
+}
+
+static inline const struct oae_send *sent(u8 opcode)
+{
+	unsigned int i;
+
+	for (i = 0; i < a.nsends; i++)
+		if (a.send[i].frame.opcode == opcode)
+			return &a.send[i];
+	return NULL;
+}
+
+static inline bool ended(const char *handle, u8 outcome)
+{
+	const struct oae_op *o = op(OAE_OP_COMPLETE);
+
+	return o && o->handle == handle && o->outcome == outcome;
+}
+
+/* --- events --- */
+
+static inline struct oae_frame frame(u8 opcode)
+{
+	struct oae_frame f = {
+		.opcode = opcode, .src_ltag = l.peer_ltag, .dst_ltag = l.ltag,
+		.tx = l.rx, .rx = l.tx - peer_lag,
+	};
+
+	if (opcode <= OAE_SYNC_CHK) {
+		f.sync.inc = PEER_INC;
+		f.sync.peer_inc = l.inc;
+		f.sync.max_len = 5000;
+		f.sync.start = PEER_START;
+		f.sync.mtu = 1500;
+	}
+	return f;
+}
+
+static inline void rcv_room(struct oae_frame f, bool room)
+{
+	clear();
+	oae_link_rcv(&l, &f, room, now, &a);
+	assert_false(a.overflow);
+}
+
+static inline void rcv(struct oae_frame f)
+{
+	rcv_room(f, true);
+}
+
+/* A slice of what the peer offers next. */
+static inline struct oae_frame slice(u8 attempt, u16 index, u8 flags)
+{
+	struct oae_frame f = frame(OAE_OFFER);
+
+	f.seq = l.rx + 1;
+	f.attempt = attempt;
+	f.slice = index;
+	f.length = SLICE;
+	f.flags = flags;
+	f.payload_hash = 1000 + index;
+	f.first = index ? 0 : 77;
+	return f;
+}
+
+/* An answer to what is offered. */
+static inline struct oae_frame answer(u8 opcode)
+{
+	struct oae_frame f = frame(opcode);
+
+	f.seq = l.tx + 1;
+	f.attempt = l.attempt;
+	if (opcode == OAE_REFLECT) {
+		f.reflect.digest = DIGEST;
+		f.reflect.first = 1;
+	}
+	return f;
+}
+
+static inline void refuse(u16 reason, u64 gap_map)
+{
+	struct oae_frame f = answer(OAE_REFUSE);
+
+	f.reason = reason;
+	if (reason == OAE_R_GAP)
+		f.gap_map = gap_map;
+	rcv(f);
+}
+
+/* The peer has committed what is held. */
+static inline void commit(u8 flags)
+{
+	struct oae_frame f = frame(OAE_COMMIT);
+
+	f.tx++;
+	f.seq = f.tx;
+	f.flags = flags;
+	rcv(f);
+}
+
+static inline void post(char *handle, u8 nslices, u8 flags)
+{
+	struct oae_post p = {
+		.handle = handle, .digest = DIGEST, .first = 1,
+		.len = CUT * nslices, .slice_max = CUT, .nslices = nslices,
+		.flags = flags,
+	};
+
+	clear();
+	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+}
+
+static inline void port_down(void)
+{
+	clear();
+	oae_link_port_down(&l, now, &a);
+}
+
+static inline void close_link(void)
+{
+	clear();
+	oae_link_close(&l, now, &a);
+}
+
+static inline void drained(void)
+{
+	clear();
+	oae_link_drained(&l, now, &a);
+}
+
+static inline void fire_at(u64 when)
+{
+	now = when;
+	clear();
+	oae_link_timer(&l, now, &a);
+}
+
+/* The peer has frozen too, and resolved: both are OPEN, under new ltags. */
+static inline struct oae_frame resolved(void)
+{
+	struct oae_frame f = frame(OAE_SYNC_ACK);
+
+	f.src_ltag = l.peer_ltag + 0x100;
+	return f;
+}
+
+static inline int one_link(void **state)
+{
+	(void)state;
+	cfg = (struct oae_link_cfg){
+		.stall_min = 1 * MS, .stall_max = 40 * MS,
+		.keepalive = 100 * MS, .dead = 400 * MS,
+		.max_len = 10000, .random = draw,
+	};
+	drawn = 0;
+	draw_next = 0;
+	peer_lag = 0;
+	now = 1000 * MS;
+	oae_link_init(&l, &cfg, 7, 1500, 0);
+	clear();
+	oae_link_open(&l, now, &a);
+	return 0;
+}
+
+static inline int open_link(void **state)
+{
+	struct oae_frame f;
+
+	one_link(state);
+	f = frame(OAE_SYNC);
+	f.src_ltag = 0x5000;
+	f.tx = PEER_START;
+	rcv(f);
+	assert_int_equal(l.state, OAE_OPEN);
+	return 0;
+}
+
+#endif /* OAE_ONE_LINK_H */

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A new run, and a new incarnation of either end (doc/protocol.md 4.5): what is
+ * forgotten, what is not, and who is told.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "one_link.h"
+
+/* An ltag is another than the one of before, whatever random says. */
+static void test_ltag_drawn(void **state)
+{
+	struct oae_frame cookie = { .dst_ltag = 0xc00c1e, .src_ltag = 5 };
+	u32 old = l.ltag;
+
+	(void)state;
+	draw_next = old;
+	port_down();
+	assert_int_not_equal(l.ltag, old);
+	assert_int_equal(sent(OAE_SYNC)->frame.src_ltag, l.ltag);
+
+	/* Nor is it the cookie that a stranger names. */
+	oae_link_init(&l, &cfg, 7, 1500, 0);
+	clear();
+	oae_link_accept(&l, &cookie, now, &a);
+	assert_int_not_equal(l.ltag, 0xc00c1e);
+	assert_int_not_equal(sent(OAE_SYNC)->frame.src_ltag, 0xc00c1e);
+	assert_true(l.inc);
+}
+
+/* Both counters well away from where they start. */
+static void some_traffic(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		rcv(slice(1, 0, OAE_F_LAST | OAE_F_EXPRESS));
+		post(&y, 1, 0);
+		rcv(answer(OAE_REFLECT));
+	}
+	assert_int_equal(l.tx, 3);
+	assert_int_equal(l.rx, PEER_START + 3);
+	assert_true(l.last_express);
+	/* And what was committed last is not known to be delivered. */
+	peer_lag = 1;
+}
+
+/* The peer's next incarnation, which has heard of me, or has not. */
+static struct oae_frame next_peer(bool knows_me)
+{
+	struct oae_frame f = resolved();
+
+	f.sync.inc = PEER_INC + 1;
+	f.sync.start = 500;
+	f.tx = 500;
+	f.rx = 0;
+	if (!knows_me) {
+		f.sync.peer_inc = 77;
+		f.tx = 12345;		/* of another time */
+		f.rx = 54321;
+	}
+	return f;
+}
+
+static void assert_new_peer(void)
+{
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(noted(OAE_N_PEER_NEW), 1);
+	assert_int_equal(noted(OAE_N_UNCONFIRMED), 1);
+	assert_int_equal(noted(OAE_N_BROKEN), 0);
+	assert_int_equal(l.rx, 500);
+	assert_int_equal(l.tx, 0);
+	assert_int_equal(l.peer_inc, PEER_INC + 1);
+	assert_false(l.await_done);
+	assert_true(l.confirmed);
+	assert_false(sent(OAE_COMMIT));
+}
+
+static void test_new_peer(void **state)
+{
+	unsigned int knows;
+
+	for (knows = 0; knows < 2; knows++) {
+		open_link(state);
+		some_traffic();
+		post(&y, 1, OAE_POST_CONFIRM);
+		rcv(answer(OAE_REFLECT));	/* waits for DONE */
+		port_down();
+		rcv(next_peer(knows));
+		assert_new_peer();
+		/* Its rx is no express of the dead one. */
+		peer_lag = 0;
+		rcv((struct oae_frame){
+			.opcode = OAE_OFFER, .src_ltag = l.peer_ltag,
+			.dst_ltag = l.ltag, .tx = 500, .seq = 500,
+			.attempt = 1, .flags = OAE_F_EXPRESS | OAE_F_LAST });
+		assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
+		assert_int_equal(a.nsends, 0);
+	}
+}
+
+/* Its sender died undecided: nothing of it stays, however many slices. */
+static void test_new_peer_held(void **state)
+{
+	unsigned int n;
+
+	for (n = 1; n <= 3; n++) {
+		open_link(state);
+		some_traffic();
+		if (n > 1)
+			rcv(slice(1, 0, 0));
+		if (n < 3)
+			rcv(slice(1, n - 1, OAE_F_LAST));
+		port_down();
+		rcv(next_peer(true));
+		assert_new_peer();
+		assert_int_equal(noted(OAE_N_HELD_LOST), n < 3);
+		assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+		assert_int_equal(l.hold.state, OAE_HOLD_NONE);
+	}
+}
+
+static void test_new_peer_offered(void **state)
+{
+	open_link(state);
+	some_traffic();
+	post(&x, 3, 0);
+	port_down();
+	rcv(next_peer(true));
+	assert_new_peer();
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+	assert_int_equal(sent(OAE_OFFER)->slices, 7);	/* it has kept none */
+	assert_int_equal(sent(OAE_OFFER)->frame.seq, 1);
+
+	open_link(state);
+	some_traffic();
+	post(&x, 1, OAE_POST_EXPRESS);
+	port_down();
+	rcv(next_peer(false));
+	assert_new_peer();
+	assert_true(ended(&x, OAE_UNKNOWN));
+	assert_false(sent(OAE_OFFER));
+
+	open_link(state);				/* the dead refused it */
+	some_traffic();
+	post(&x, 1, OAE_POST_EXPRESS);
+	refuse(OAE_R_BUSY, 0);
+	port_down();
+	rcv(next_peer(false));
+	assert_new_peer();
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+	assert_non_null(sent(OAE_OFFER));
+}
+
+/* Who was closing is dead; its next incarnation is not. */
+static void test_new_peer_not_closing(void **state)
+{
+	(void)state;
+	post(&x, 1, 0);
+	rcv(frame(OAE_CLOSE));
+	assert_int_equal(oae_link_state(&l), OAE_CLOSE_RECD);
+	port_down();
+	rcv(next_peer(true));
+	assert_int_equal(oae_link_state(&l), OAE_OPEN);
+	assert_true(oae_link_wants(&l));
+	assert_non_null(sent(OAE_OFFER));
+}
+
+/* Counters that do not fit: told once, and then both begin anew. */
+static void test_broken_once(void **state)
+{
+	struct oae_frame f;
+	u64 inc = l.inc;
+
+	(void)state;
+	some_traffic();
+	rcv(slice(1, 0, 0));
+	rcv(slice(1, 1, OAE_F_LAST));
+	port_down();
+	f = resolved();
+	f.tx += 1000;
+	rcv(f);
+	assert_int_equal(noted(OAE_N_BROKEN), 1);
+	assert_int_equal(noted(OAE_N_UNCONFIRMED), 1);
+	assert_int_equal(noted(OAE_N_HELD_LOST), 1);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+	assert_true(l.inc != inc);
+	assert_int_equal(sent(OAE_SYNC)->frame.tx, 0);
+
+	/* To the peer this end is new, and it has begun anew as well. */
+	f = resolved();
+	f.tx = PEER_START;
+	f.rx = 0;
+	rcv(f);
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(noted(OAE_N_BROKEN), 0);
+	assert_int_equal(noted(OAE_N_UNCONFIRMED), 0);
+	assert_int_equal(noted(OAE_N_PEER_NEW), 0);
+	assert_int_equal(l.rx, PEER_START);
+}
+
+static void rename_it(void)
+{
+	clear();
+	oae_link_renamed(&l, now, &a);
+}
+
+/* A new address is a new incarnation, that knows nobody. */
+static void test_renamed(void **state)
+{
+	u64 inc = l.inc;
+	struct oae_frame old;
+	u32 ltag;
+
+	(void)state;
+	some_traffic();
+	rcv(slice(1, 0, 0));
+	rcv(slice(1, 1, OAE_F_LAST));
+	post(&x, 3, 0);
+	ltag = l.ltag;
+	old = frame(OAE_COMMIT);
+	rename_it();
+	assert_int_equal(noted(OAE_N_PORT), 1);
+	assert_int_equal(noted(OAE_N_HELD_LOST), 1);
+	assert_int_equal(noted(OAE_N_UNCONFIRMED), 1);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+	assert_true(l.inc != inc && l.ltag != ltag);
+	assert_true(sent(OAE_SYNC) && a.nsends == 1);
+	assert_int_equal(sent(OAE_SYNC)->frame.dst_ltag, 0);
+	assert_int_equal(sent(OAE_SYNC)->frame.tx, 0);
+	assert_int_equal(sent(OAE_SYNC)->frame.sync.peer_inc, 0);
+	assert_true(sent(OAE_SYNC)->frame.sync.inc == l.inc);
+
+	/* The tag that the peer has for the old address opens nothing. */
+	old.dst_ltag = l.ltag;
+	old.tx = l.rx;
+	rcv(old);
+	assert_int_equal(noted(OAE_N_FROZEN), 1);
+
+	rcv(next_peer(true));
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(sent(OAE_OFFER)->slices, 7);
+	assert_int_equal(noted(OAE_N_UNCONFIRMED), 0);
+}
+
+static void test_renamed_express(void **state)
+{
+	(void)state;
+	post(&x, 1, OAE_POST_EXPRESS);
+	rename_it();
+	assert_true(ended(&x, OAE_UNKNOWN));
+	rcv(next_peer(false));
+	assert_false(sent(OAE_OFFER));
+
+	post(&x, 1, OAE_POST_EXPRESS);
+	refuse(OAE_R_BUSY, 0);
+	rename_it();
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+
+	oae_link_init(&l, &cfg, 7, 1500, 0);
+	rename_it();				/* CLOSED: nobody to be new to */
+	assert_int_equal(a.nops + a.nsends, 0);
+	assert_int_equal(l.state, OAE_CLOSED);
+}
+
+/* Data open a link only under an ltag that an incarnation came with. */
+static void test_data_before_sync(void **state)
+{
+	struct oae_frame f;
+
+	one_link(state);
+	rcv(slice(1, 0, OAE_F_LAST));		/* of nobody: src_ltag 0 */
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+	assert_int_equal(noted(OAE_N_FROZEN), 1);
+
+	f = frame(OAE_SYNC_CHK);		/* a cookie */
+	f.src_ltag = 0xc00c1e;
+	f.sync.inc = 0;
+	rcv(f);
+	assert_int_equal(sent(OAE_SYNC)->frame.dst_ltag, 0xc00c1e);
+	rcv(slice(1, 0, OAE_F_LAST));
+	assert_int_equal(l.state, OAE_SYNC_RECD);
+	assert_int_equal(noted(OAE_N_FROZEN), 1);
+}
+
+/* What the SYNC said that told the ltag is true of the run that data open. */
+static void test_data_open(void **state)
+{
+	struct oae_frame f;
+
+	(void)state;
+	port_down();
+	f = resolved();
+	f.opcode = OAE_SYNC;
+	f.dst_ltag = 1;				/* not mine */
+	f.sync.mtu = 700;
+	f.sync.max_len = 300;
+	rcv(f);
+	assert_int_equal(l.state, OAE_SYNC_RECD);
+	rcv(slice(1, 0, OAE_F_LAST));
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_true(sent(OAE_SYNC_ACK) && sent(OAE_REFLECT));
+	assert_int_equal(oae_link_slice_max(&l), 700 - OAE_HDR_LEN);
+	post(&x, 7, 0);				/* 350 bytes */
+	assert_true(ended(&x, OAE_REVERSED));
+}
+
+/* No port carries less than the least: believe no such word. */
+static void test_tiny_mtu(void **state)
+{
+	struct oae_frame f;
+	u16 mtu;
+
+	(void)state;
+	for (mtu = 0; mtu < 200; mtu++) {
+		port_down();
+		f = resolved();
+		f.sync.mtu = mtu;
+		rcv(f);
+		assert_int_equal(oae_link_slice_max(&l),
+				 (mtu < OAE_MIN_MTU ? OAE_MIN_MTU : mtu) -
+				 OAE_HDR_LEN);
+	}
+}
+
+/* READY is owed for a refusal of this run, and once. */
+static void test_ready_owed(void **state)
+{
+	(void)state;
+	rcv_room(slice(1, 0, OAE_F_LAST), false);
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
+	drained();
+	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 1);
+	drained();
+	assert_int_equal(a.nsends, 0);
+
+	rcv_room(slice(2, 0, OAE_F_LAST), false);
+	port_down();
+	rcv(resolved());
+	drained();
+	assert_int_equal(a.nsends, 0);
+}
+
+/* The peer delivers by resolving, and says so when it is asked again. */
+static void test_asked_again(void **state)
+{
+	(void)state;
+	post(&x, 1, OAE_POST_CONFIRM);
+	peer_lag = 1;
+	rcv(answer(OAE_REFLECT));
+	assert_true(sent(OAE_COMMIT)->frame.flags & OAE_F_WANT_DONE);
+	port_down();
+	rcv(resolved());
+	assert_int_equal(sent(OAE_COMMIT)->frame.seq, l.tx);
+	assert_true(sent(OAE_COMMIT)->frame.flags & OAE_F_WANT_DONE);
+	peer_lag = 0;
+	rcv(frame(OAE_DONE));
+	assert_int_equal(count_op(OAE_OP_CONFIRMED), 1);
+}
+
+/* Only a link that is CLOSED is opened, by whomever. */
+static void test_open_stays(void **state)
+{
+	struct oae_frame f = frame(OAE_SYNC);
+	struct oae_link before;
+
+	(void)state;
+	before = l;
+	clear();
+	oae_link_accept(&l, &f, now, &a);
+	oae_link_open(&l, now, &a);
+	assert_int_equal(a.nops + a.nsends, 0);
+	assert_memory_equal(&l, &before, sizeof(l));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_ltag_drawn, open_link),
+		cmocka_unit_test(test_new_peer),
+		cmocka_unit_test(test_new_peer_held),
+		cmocka_unit_test(test_new_peer_offered),
+		cmocka_unit_test_setup(test_new_peer_not_closing, open_link),
+		cmocka_unit_test_setup(test_broken_once, open_link),
+		cmocka_unit_test_setup(test_renamed, open_link),
+		cmocka_unit_test_setup(test_renamed_express, open_link),
+		cmocka_unit_test(test_data_before_sync),
+		cmocka_unit_test_setup(test_data_open, open_link),
+		cmocka_unit_test_setup(test_tiny_mtu, open_link),
+		cmocka_unit_test_setup(test_ready_owed, open_link),
+		cmocka_unit_test_setup(test_asked_again, open_link),
+		cmocka_unit_test_setup(test_open_stays, open_link),
+	};
+
+	return cmocka_run_group_tests_name("begun anew", tests, NULL, NULL);
+}

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Frames out of place: late, doubled, of another attempt or content than what
+ * is here, or of a peer that does not count as it should. And what the frames
+ * of this end say, to the last field (doc/protocol.md 4.1 to 4.3).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "one_link.h"
+
+#define X	OAE_F_EXPRESS
+#define END	OAE_F_LAST
+
+static void assert_nothing_but(u8 note)
+{
+	assert_int_equal(noted(note), 1);
+	assert_int_equal(a.nops, 1);
+	assert_int_equal(a.nsends, 0);
+}
+
+static void assert_nothing_but_sync(u8 note)
+{
+	assert_int_equal(noted(note), 1);
+	assert_int_equal(count_op(OAE_OP_NOTE), 1);
+	assert_int_equal(count_op(OAE_OP_COMPLETE) + count_op(OAE_OP_FLUSH), 0);
+	assert_true(sent(OAE_SYNC) && a.nsends == 1);
+}
+
+static u64 digest_of(unsigned int nslices)
+{
+	u64 hash[OAE_MAX_SLICES];
+	unsigned int i;
+
+	for (i = 0; i < nslices; i++)
+		hash[i] = 1000 + i;
+	return oae_whole_digest(hash, nslices);
+}
+
+/* An express that was delivered is reflected again, and says the same. */
+static void test_express_again(void **state)
+{
+	struct oae_frame f[2] = { slice(1, 0, X), slice(1, 1, X | END) };
+	struct oae_frame again;
+
+	(void)state;
+	rcv(f[0]);
+	rcv(f[1]);
+	assert_int_equal(op(OAE_OP_DELIVER)->slice, 2);
+	rcv(f[0]);				/* LAST asks, others do not */
+	assert_nothing_but(OAE_N_REFLECTED_AGAIN);
+	rcv(f[1]);
+	assert_int_equal(noted(OAE_N_REFLECTED_AGAIN), 1);
+	again = sent(OAE_REFLECT)->frame;
+	assert_int_equal(again.seq, f[1].seq);
+	assert_int_equal(again.attempt, 1);
+	assert_true(again.reflect.digest == digest_of(2));
+	assert_true(again.reflect.first == 77);
+
+	/* With the next one gathered here, what was heard of it is not said. */
+	rcv(slice(1, 0, 0));
+	rcv(f[1]);
+	assert_nothing_but(OAE_N_OLD_SEQ);
+}
+
+static void test_atomic_not_again(void **state)
+{
+	struct oae_frame f = slice(1, 0, END);
+
+	(void)state;
+	rcv(f);
+	commit(0);
+	rcv(f);
+	assert_nothing_but(OAE_N_OLD_SEQ);
+	f.flags |= X;
+	rcv(f);
+	assert_nothing_but(OAE_N_OLD_SEQ);
+
+	f = slice(1, 0, X | END);
+	rcv(f);
+	f.flags &= ~X;
+	rcv(f);
+	assert_nothing_but(OAE_N_OLD_SEQ);
+}
+
+/* A REVERSE that comes late takes nothing back but what it is about. */
+static void test_reverse_late(void **state)
+{
+	struct oae_frame f = answer(OAE_REVERSE), old;
+
+	(void)state;
+	f.attempt = 2;
+	f.seq = l.rx + 1;
+	old = f;
+	rcv(slice(3, 0, END));
+	commit(0);
+	rcv(slice(1, 0, END));
+	assert_int_equal(l.hold.state, OAE_HOLD_HELD);
+	rcv(old);				/* of the one delivered */
+	assert_nothing_but(OAE_N_OLD_SEQ);
+	f.seq = l.rx + 2;
+	rcv(f);
+	assert_nothing_but(OAE_N_OLD_SEQ);
+	commit(0);
+	assert_int_equal(count_op(OAE_OP_DELIVER), 1);
+
+	rcv(slice(3, 0, END));
+	f.seq = l.rx + 1;
+	rcv(f);					/* of an attempt before */
+	assert_nothing_but(OAE_N_OLD_SEQ);
+	f.attempt = 3;
+	rcv(f);
+	assert_int_equal(noted(OAE_N_DROPPED), 1);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+	rcv(slice(3, 0, END));			/* and stays so */
+	assert_nothing_but(OAE_N_OLD_ATTEMPT);
+}
+
+/* REVERSE comes first, then what it took back. */
+static void test_reverse_early(void **state)
+{
+	struct oae_frame f = answer(OAE_REVERSE);
+
+	(void)state;
+	f.seq = l.rx + 1;
+	f.attempt = 4;
+	rcv(f);
+	assert_int_equal(a.nsends, 0);
+	rcv(slice(4, 0, END));
+	assert_nothing_but(OAE_N_OLD_ATTEMPT);
+	rcv(slice(3, 0, END));
+	assert_nothing_but(OAE_N_OLD_ATTEMPT);
+	rcv(slice(5, 0, END));
+	assert_int_equal(noted(OAE_N_HELD), 1);
+}
+
+static void test_slices_disagree(void **state)
+{
+	(void)state;
+	rcv(slice(1, 3, 0));
+	rcv(slice(1, 2, END));			/* 3 is behind it */
+	assert_nothing_but(OAE_N_BAD_SLICE);
+	rcv(slice(1, 4, END));
+	assert_int_equal(sent(OAE_REFUSE)->frame.gap_map, 7);
+	rcv(slice(1, 5, END));			/* another LAST */
+	assert_nothing_but(OAE_N_BAD_SLICE);
+	rcv(slice(1, 5, 0));			/* behind LAST */
+	assert_nothing_but(OAE_N_BAD_SLICE);
+	rcv(slice(1, 4, 0));			/* LAST, and is not */
+	assert_nothing_but(OAE_N_BAD_SLICE);
+	rcv(slice(1, 3, 0));
+	assert_nothing_but(OAE_N_DUP_SLICE);
+	rcv(slice(1, 0, 0));
+	rcv(slice(1, 1, 0));
+	assert_int_equal(a.nsends, 0);
+	rcv(slice(1, 2, 0));
+	assert_true(sent(OAE_REFLECT)->frame.reflect.digest == digest_of(5));
+	commit(0);
+	assert_int_equal(op(OAE_OP_DELIVER)->slice, 5);
+}
+
+/* RESUME: slices of the attempt just before, of the same sort, and no others. */
+static void test_resume(void **state)
+{
+	unsigned int what;
+
+	for (what = 0; what < 5; what++) {
+		u8 flags = END | (what == 4 ? 0 : OAE_F_RESUME) |
+			   (what == 2 ? X : 0);
+		u8 first = what == 3 ? X : 0;
+
+		open_link(state);
+		rcv(slice(1, 0, first));
+		rcv(slice(what == 1 ? 3 : 2, 1, flags));
+		assert_int_equal(count_op(OAE_OP_DISCARD), !!what);
+		assert_int_equal(!!sent(OAE_REFLECT), !what);
+		if (what)
+			assert_int_equal(sent(OAE_REFUSE)->frame.gap_map, 1);
+	}
+}
+
+/* A map of missing slices is believed as far as there are slices. */
+static void test_gap_map(void **state)
+{
+	(void)state;
+	post(&x, 3, 0);
+	refuse(OAE_R_GAP, 1ULL << 5);
+	assert_nothing_but(OAE_N_GAP_HEARD);
+	refuse(OAE_R_GAP, 0);
+	assert_nothing_but(OAE_N_GAP_HEARD);
+	assert_int_equal(l.attempt, 1);
+	refuse(OAE_R_GAP, ~6ULL);
+	assert_int_equal(sent(OAE_OFFER)->slices, 5);	/* and LAST */
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
+	assert_int_equal(sent(OAE_OFFER)->frame.flags, OAE_F_RESUME);
+}
+
+/* LAST alone asks only where slices may have been kept: first in a run. */
+static void test_offered_again_whole(void **state)
+{
+	(void)state;
+	post(&y, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	post(&x, 4, 0);
+	refuse(OAE_R_BUSY, 0);
+	rcv(frame(OAE_READY));
+	assert_int_equal(sent(OAE_OFFER)->slices, 15);
+	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
+
+	port_down();
+	rcv(resolved());
+	assert_int_equal(sent(OAE_OFFER)->slices, 8);
+	assert_int_equal(sent(OAE_OFFER)->frame.flags, OAE_F_RESUME);
+	refuse(OAE_R_BUSY, 0);
+	rcv(frame(OAE_READY));
+	assert_int_equal(sent(OAE_OFFER)->slices, 15);
+
+	open_link(state);			/* waits: nobody has kept any */
+	post(&y, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	port_down();
+	post(&x, 4, 0);
+	rcv(resolved());
+	assert_int_equal(sent(OAE_OFFER)->slices, 15);
+	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
+}
+
+/* Limits are what may still be. */
+static void test_limits(void **state)
+{
+	struct oae_post p = {
+		.handle = &x, .len = 5000, .slice_max = 1500 - OAE_HDR_LEN,
+		.nslices = 4,
+	};
+
+	(void)state;
+	clear();
+	assert_int_equal(oae_link_post(&l, &(struct oae_post){ 0 }, now, &a), -EINVAL);
+	assert_int_equal(oae_link_post(&l, &(struct oae_post){ .nslices = 65 },
+				       now, &a), -EINVAL);
+	assert_int_equal(a.nops + a.nsends, 0);
+	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	assert_int_equal(sent(OAE_OFFER)->slices, 15);
+	assert_int_equal(count_op(OAE_OP_RESLICE) + count_op(OAE_OP_COMPLETE), 0);
+	refuse(OAE_R_TOO_BIG, 0);
+	assert_true(ended(&x, OAE_REVERSED));
+	p.len++;
+	clear();
+	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	assert_true(ended(&x, OAE_REVERSED) && !a.nsends);
+	p.len--;
+	p.slice_max++;
+	clear();
+	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
+
+	cfg.max_len = 2 * SLICE;
+	rcv(slice(1, 0, 0));
+	rcv(slice(1, 1, END));
+	assert_non_null(sent(OAE_REFLECT));
+	rcv(slice(2, 0, 0));
+	rcv(slice(2, 1, 0));
+	rcv(slice(2, 2, END));
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_TOO_BIG);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+}
+
+/*
+ * Cut anew, it is another content to a peer that kept slices of the old cut.
+ * And only what was asked for, while it is asked for, is taken.
+ */
+static void test_resliced(void **state)
+{
+	struct oae_post p = {
+		.handle = &x, .len = 2000, .slice_max = 1000, .nslices = 2,
+	};
+
+	(void)state;
+	post(&y, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	clear();
+	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	p.slice_max = 500;
+	p.nslices = 4;
+	clear();
+	oae_link_resliced(&l, &p, now, &a);	/* nobody asked */
+	assert_int_equal(a.nops + a.nsends, 0);
+
+	clear();
+	oae_link_set_mtu(&l, 600, now, &a);
+	rcv(resolved());
+	assert_true(op(OAE_OP_RESLICE)->handle == &x);
+	assert_false(sent(OAE_OFFER));
+	p.handle = &y;
+	clear();
+	oae_link_resliced(&l, &p, now, &a);	/* for another */
+	assert_int_equal(a.nops + a.nsends, 0);
+	p.handle = &x;
+	oae_link_resliced(&l, &p, now, &a);
+	assert_int_equal(sent(OAE_OFFER)->slices, 15);
+	assert_int_equal(sent(OAE_OFFER)->slice_max, 500);
+	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
+
+	port_down();
+	rcv(resolved());
+	assert_int_equal(sent(OAE_OFFER)->slices, 15);
+	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
+}
+
+static void test_turned_away_late(void **state)
+{
+	struct oae_frame f;
+
+	one_link(state);
+	f = frame(OAE_CLOSE);
+	f.reason = OAE_R_POLICY;
+	f.dst_ltag ^= 1;
+	rcv(f);
+	assert_nothing_but(OAE_N_FROZEN);
+	f.dst_ltag ^= 1;
+	rcv(f);
+	assert_int_equal(count_op(OAE_OP_GONE), 1);
+
+	open_link(state);			/* OPEN, it hears again */
+	f = frame(OAE_CLOSE);
+	f.reason = OAE_R_POLICY;
+	rcv(f);
+	assert_nothing_but_sync(OAE_N_NOLINK);
+	assert_true(oae_link_wants(&l) && l.asked_at);
+}
+
+/* Confirmed: at once if it was express, once DONE has come if not. */
+static void test_confirmed(void **state)
+{
+	(void)state;
+	post(&x, 1, OAE_POST_EXPRESS | OAE_POST_CONFIRM);
+	rcv(answer(OAE_REFLECT));
+	assert_int_equal(count_op(OAE_OP_CONFIRMED), 1);
+	post(&x, 1, OAE_POST_CONFIRM);
+	peer_lag = 1;
+	rcv(answer(OAE_REFLECT));
+	assert_int_equal(count_op(OAE_OP_CONFIRMED), 0);
+	peer_lag = 0;
+	rcv(frame(OAE_DONE));
+	assert_int_equal(count_op(OAE_OP_CONFIRMED), 1);
+	rcv(frame(OAE_DONE));
+	assert_int_equal(count_op(OAE_OP_CONFIRMED), 0);
+}
+
+/* Closing asks for DONE, once, and the stall time begins then. */
+static void test_close_asks(void **state)
+{
+	unsigned int i;
+	u64 began;
+
+	(void)state;
+	post(&x, 1, 0);
+	peer_lag = 1;
+	rcv(answer(OAE_REFLECT));
+	assert_int_equal(sent(OAE_COMMIT)->frame.flags, 0);
+	assert_int_equal(sent(OAE_COMMIT)->frame.seq, l.tx);
+	now += 30 * MS;
+	began = now;
+	close_link();
+	assert_int_equal(sent(OAE_COMMIT)->frame.flags, OAE_F_WANT_DONE);
+	assert_int_equal(sent(OAE_COMMIT)->frame.seq, l.tx);
+	for (i = 0; i < 3; i++) {
+		rcv(frame(OAE_READY));
+		assert_int_equal(a.nsends, 0);
+	}
+	fire_at(began + oae_link_stall(&l) - 1);
+	assert_int_equal(l.state, OAE_OPEN);
+	peer_lag = 0;
+	rcv(frame(OAE_DONE));
+	assert_non_null(sent(OAE_CLOSE));
+}
+
+static void test_what_is_said(void **state)
+{
+	const struct oae_send *s;
+	struct oae_frame f;
+
+	(void)state;
+	post(&x, 3, OAE_POST_EXPRESS);
+	s = sent(OAE_OFFER);
+	assert_true(s->handle == &x);
+	assert_int_equal(s->slices, 7);
+	assert_int_equal(s->slice_max, CUT);
+	assert_int_equal(s->nslices, 3);
+	assert_int_equal(s->frame.flags, OAE_F_EXPRESS);
+	assert_int_equal(s->frame.seq, 1);
+	assert_int_equal(s->frame.attempt, 1);
+	assert_int_equal(s->frame.vc, 7);
+	assert_int_equal(s->frame.src_ltag, l.ltag);
+	assert_int_equal(s->frame.dst_ltag, l.peer_ltag);
+
+	f = slice(5, 0, END);
+	f.kind = OAE_VERB;
+	rcv(f);
+	f = sent(OAE_REFUSE)->frame;
+	assert_int_equal(f.reason, OAE_R_KIND);
+	assert_int_equal(f.kind, OAE_VERB);
+	assert_int_equal(f.seq, PEER_START + 1);
+	assert_int_equal(f.attempt, 5);
+
+	rcv(slice(6, 0, END));
+	f = sent(OAE_REFLECT)->frame;
+	assert_int_equal(f.seq, PEER_START + 1);
+	assert_int_equal(f.attempt, 6);
+	assert_true(f.reflect.digest == digest_of(1) && f.reflect.first == 77);
+
+	port_down();
+	f = sent(OAE_SYNC)->frame;
+	assert_int_equal(f.flags, OAE_F_HELD);
+	assert_int_equal(f.tx, 0);
+	assert_int_equal(f.rx, PEER_START);
+	assert_true(f.sync.inc == l.inc && f.sync.peer_inc == PEER_INC);
+	assert_int_equal(f.sync.caps, 0);
+	assert_int_equal(f.sync.max_len, 10000);
+	assert_int_equal(f.sync.mtu, 1500);
+	f = resolved();
+	f.tx++;					/* delivered by resolving */
+	rcv(f);
+	assert_int_equal(sent(OAE_SYNC_ACK)->frame.flags, 0);
+
+	rcv(slice(1, 0, END));
+	commit(OAE_F_WANT_DONE);
+	assert_int_equal(sent(OAE_DONE)->frame.seq, l.rx);
+	assert_int_equal(sent(OAE_DONE)->frame.rx, PEER_START + 2);
+}
+
+#define TEST(t)	cmocka_unit_test_setup(t, open_link)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_express_again),
+		TEST(test_atomic_not_again),
+		TEST(test_reverse_late),
+		TEST(test_reverse_early),
+		TEST(test_slices_disagree),
+		TEST(test_resume),
+		TEST(test_gap_map),
+		TEST(test_offered_again_whole),
+		TEST(test_limits),
+		TEST(test_resliced),
+		TEST(test_turned_away_late),
+		TEST(test_confirmed),
+		TEST(test_close_asks),
+		TEST(test_what_is_said),
+	};
+
+	return cmocka_run_group_tests_name("frames out of place", tests, NULL, NULL);
+}

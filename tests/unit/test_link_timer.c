@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * When something counts as a failure (doc/protocol.md 4.4), to the nanosecond:
+ * the stall time, what the timer is armed for, and how often one asks.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "one_link.h"
+
+/* Before anything was measured: a tenth of stall_max. */
+#define STALL	(4 * MS)
+
+/* An offer, and its reflection after so long. */
+static void round_trip(u64 rtt)
+{
+	post(&x, 1, 0);
+	now += rtt;
+	rcv(answer(OAE_REFLECT));
+	assert_true(ended(&x, OAE_COMMITTED));
+	rcv(frame(OAE_DONE));
+}
+
+/* What is held, and its commit after so long. */
+static void held_for(u64 rtt)
+{
+	rcv(slice(1, 0, OAE_F_LAST));
+	now += rtt;
+	commit(0);
+}
+
+static void assert_about(u64 value, u64 expected)
+{
+	assert_in_range(value, expected - 100, expected + 100);
+}
+
+static void test_measured(void **state)
+{
+	(void)state;
+	assert_int_equal(oae_link_stall(&l), STALL);
+	round_trip(2 * MS);		/* smoothed 2, deviation 1 */
+	assert_about(oae_link_stall(&l), 6 * MS);
+	held_for(4 * MS);		/* 2.25, 1.25 */
+	assert_about(oae_link_stall(&l), 7250000);
+	round_trip(1 * MS);		/* 2.09375, 1.25 */
+	assert_about(oae_link_stall(&l), 7093750);
+
+	round_trip(1001 * MS);		/* a clock that jumped */
+	assert_about(oae_link_stall(&l), 7093750);
+	cfg.stall_min = 8 * MS;
+	assert_int_equal(oae_link_stall(&l), 8 * MS);
+	cfg.stall_max = 5 * MS;
+	assert_int_equal(oae_link_stall(&l), 5 * MS);
+}
+
+static void fail_once(void)
+{
+	port_down();
+	rcv(resolved());
+	assert_int_equal(l.state, OAE_OPEN);
+}
+
+/* Doubled with each failure in a row but the first, up to the seventh. */
+static void test_doubled(void **state)
+{
+	unsigned int round, i;
+
+	(void)state;
+	cfg.stall_max = 10000 * MS;
+	round_trip(1);
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < 10; i++) {
+			assert_int_equal(oae_link_stall(&l),
+					 MS << (i < 2 ? 0 : i < 7 ? i - 1 : 6));
+			fail_once();
+		}
+		/* Progress, either way, ends the row. */
+		if (round)
+			held_for(1);
+		else
+			round_trip(1);
+		assert_int_equal(oae_link_stall(&l), 1 * MS);
+	}
+	cfg.stall_max = 3 * MS;
+	for (i = 0; i < 4; i++)
+		fail_once();
+	assert_int_equal(oae_link_stall(&l), 3 * MS);
+}
+
+static void idle_until(u64 when)
+{
+	while (l.timer_at <= when)
+		fire_at(l.timer_at);
+	now = when;
+}
+
+/* Fire as armed until the link is no longer OPEN: when was that? */
+static u64 runs_until(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 20 && l.state == OAE_OPEN; i++)
+		fire_at(l.timer_at);
+	assert_true(oae_link_state(&l) == OAE_SYNC_SENT);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+	return now;
+}
+
+/*
+ * What is under way is noticed after the stall time, not at the next time but
+ * one that the timer happens to fire.
+ */
+static void test_stalls_in_time(void **state)
+{
+	unsigned int what, early;
+	u64 began;
+
+	for (what = 0; what < 3; what++) {
+		for (early = 0; early < 2; early++) {
+			open_link(state);
+			began = now + 30 * MS;
+			idle_until(began);
+			if (what == 0)
+				post(&x, 1, 0);
+			if (what == 1)
+				rcv(slice(1, 0, OAE_F_LAST));
+			if (what == 2) {
+				cfg.stall_min = STALL;
+				post(&x, 1, OAE_POST_CONFIRM);
+				peer_lag = 1;
+				rcv(answer(OAE_REFLECT));
+			}
+			assert_in_range(l.timer_at, began, began + STALL);
+			if (early)
+				fire_at(began + STALL / 2);
+			assert_int_equal(runs_until(), began + STALL);
+		}
+	}
+}
+
+static void test_many_slices_take_time(void **state)
+{
+	u64 began = now;
+
+	(void)state;
+	post(&x, 64, 0);
+	assert_int_equal(runs_until(), began + STALL + STALL * 63 / 8);
+}
+
+/* READY lost: the keepalive interval is that of what is parked. */
+static void test_parked_in_time(void **state)
+{
+	u64 began;
+
+	(void)state;
+	now += 7 * MS;
+	post(&x, 1, 0);
+	began = now;
+	refuse(OAE_R_BUSY, 0);
+	now += 50 * MS;
+	rcv(frame(OAE_DONE));			/* the peer is heard */
+	fire_at(now);
+	while (now < began + 99 * MS)
+		fire_at(l.timer_at);
+	assert_int_equal(now, began + 100 * MS);
+	assert_true(sent(OAE_OFFER) && !sent(OAE_SYNC));
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
+}
+
+static void test_probe_in_time(void **state)
+{
+	u64 began = now, asked;
+	unsigned int i;
+
+	(void)state;
+	cfg.dead = 450 * MS;			/* not a multiple of keepalive */
+	while (!noted(OAE_N_PROBE))
+		fire_at(l.timer_at);
+	asked = now;
+	assert_int_equal(asked, began + 100 * MS);
+	for (i = 1; i <= 4; i++) {
+		fire_at(l.timer_at);
+		assert_true(noted(OAE_N_PROBE) && sent(OAE_SYNC));
+		assert_int_equal(now, asked + i * 100 * MS);
+	}
+	fire_at(l.timer_at);
+	assert_int_equal(now, asked + 450 * MS);
+	assert_true(noted(OAE_N_STALL) && noted(OAE_N_DOWN));
+
+	/* Answered: it begins again. */
+	open_link(state);
+	fire_at(now + 100 * MS);
+	assert_true(noted(OAE_N_PROBE) && l.asked_at);
+	rcv(frame(OAE_SYNC_ACK));
+	assert_false(l.asked_at);
+}
+
+/* The next SYNC of a frozen end, as armed. */
+static u64 next_sync(void)
+{
+	u64 before = now;
+
+	fire_at(l.timer_at);
+	while (!sent(OAE_SYNC))
+		fire_at(l.timer_at);
+	return now - before;
+}
+
+/* After the stall time, then ever more slowly. */
+static void test_asks_more_slowly(void **state)
+{
+	static const unsigned int ms[] = { 4, 8, 16, 32, 64, 100, 100 };
+	u64 began = now + 30 * MS;
+	unsigned int i;
+
+	(void)state;
+	cfg.keepalive = 150 * MS;
+	idle_until(began);
+	port_down();
+	for (i = 0; i < 7; i++)
+		assert_int_equal(next_sync(), ms[i] * MS);
+	assert_false(l.down);
+	fire_at(l.timer_at);
+	assert_int_equal(now, began + 400 * MS);
+	assert_true(noted(OAE_N_DOWN) && !sent(OAE_SYNC));
+	assert_int_equal(next_sync(), 24 * MS);	/* 100 after the last */
+	assert_int_equal(next_sync(), 150 * MS);
+	assert_int_equal(next_sync(), 150 * MS);
+
+	open_link(state);			/* the same for another MTU */
+	idle_until(now + 30 * MS);
+	clear();
+	oae_link_set_mtu(&l, 9000, now, &a);
+	assert_int_equal(sent(OAE_SYNC)->frame.sync.mtu, 9000);
+	assert_int_equal(next_sync(), STALL);
+}
+
+/* A port that is up again: whatever failed before, failed for that. */
+static void test_port_up(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		fail_once();
+	port_down();
+	assert_int_equal(next_sync(), 10 * STALL);
+	now += STALL;
+	clear();
+	oae_link_port_up(&l, now, &a);
+	assert_non_null(sent(OAE_SYNC));
+	assert_int_equal(next_sync(), STALL);
+}
+
+/* What is posted on a link that is down has the dead time to find the peer. */
+static void test_posted_when_down(void **state)
+{
+	u64 posted;
+
+	(void)state;
+	port_down();
+	fire_at(now + 401 * MS);
+	assert_true(l.down);
+	posted = now + 5 * MS;
+	now = posted;
+	post(&x, 1, 0);
+	assert_non_null(sent(OAE_SYNC));
+	while (!count_op(OAE_OP_COMPLETE))
+		fire_at(l.timer_at);
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_in_range(now, posted + 400 * MS, posted + 500 * MS);
+}
+
+/* Down for eight dead times: forgotten, but not with something in doubt. */
+static void test_forgotten(void **state)
+{
+	unsigned int what, i;
+	u64 down;
+
+	for (what = 0; what < 4; what++) {
+		open_link(state);
+		if (what == 1)
+			rcv(slice(1, 0, OAE_F_LAST));
+		if (what == 2)
+			post(&x, 1, OAE_POST_EXPRESS);
+		if (what == 3) {
+			post(&x, 1, 0);
+			peer_lag = 1;
+			rcv(answer(OAE_REFLECT));
+		}
+		port_down();
+		while (!l.down)
+			fire_at(l.timer_at);
+		down = now;
+		for (i = 0; i < 60 && l.state != OAE_CLOSED; i++)
+			fire_at(l.timer_at);
+		if (!what)
+			assert_in_range(now, down + 3200 * MS, down + 3300 * MS);
+		assert_int_equal(l.state == OAE_CLOSED, !what);
+	}
+}
+
+/* An exchange of frames does not touch the timer, only looks far enough. */
+static void test_never_later(void **state)
+{
+	unsigned int i;
+	u64 at;
+
+	(void)state;
+	round_trip(1);
+	post(&x, 1, 0);
+	at = l.timer_at;
+	for (i = 0; i < 10; i++) {
+		now += MS / 100;
+		rcv(answer(OAE_REFLECT));
+		assert_false(count_op(OAE_OP_TIMER));
+		post(&x, 1, 0);
+		assert_false(count_op(OAE_OP_TIMER));
+		assert_int_equal(l.timer_at, at);
+	}
+}
+
+static u64 next_close(void)
+{
+	u64 before = now;
+
+	fire_at(l.timer_at);
+	while (!sent(OAE_CLOSE))
+		fire_at(l.timer_at);
+	return now - before;
+}
+
+/* CLOSE again, ever more slowly; after a failure as for the first time. */
+static void test_close_again(void **state)
+{
+	u64 began;
+
+	(void)state;
+	close_link();
+	assert_non_null(sent(OAE_CLOSE));
+	assert_int_equal(next_close(), STALL);
+	assert_int_equal(next_close(), 2 * STALL);
+	assert_int_equal(next_close(), 4 * STALL);
+	port_down();
+	rcv(resolved());
+	assert_true(sent(OAE_CLOSE) && !sent(OAE_SYNC));
+	assert_int_equal(next_close(), STALL);
+
+	/* What comes meanwhile is held, and CLOSE waits for it. */
+	rcv(slice(1, 0, OAE_F_LAST));
+	began = now;
+	while (l.state == OAE_OPEN) {
+		fire_at(l.timer_at);
+		assert_false(sent(OAE_CLOSE));
+	}
+	assert_int_equal(now, began + STALL);
+}
+
+/* An answer that comes late counts from the first CLOSE. */
+static void test_close_dead(void **state)
+{
+	u64 began = now;
+
+	(void)state;
+	close_link();
+	while (l.state != OAE_CLOSED)
+		fire_at(l.timer_at);
+	assert_int_equal(now, began + 400 * MS);
+	assert_true(noted(OAE_N_DOWN) && count_op(OAE_OP_GONE));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_measured, open_link),
+		cmocka_unit_test_setup(test_doubled, open_link),
+		cmocka_unit_test(test_stalls_in_time),
+		cmocka_unit_test_setup(test_many_slices_take_time, open_link),
+		cmocka_unit_test_setup(test_parked_in_time, open_link),
+		cmocka_unit_test_setup(test_probe_in_time, open_link),
+		cmocka_unit_test_setup(test_asks_more_slowly, open_link),
+		cmocka_unit_test_setup(test_port_up, open_link),
+		cmocka_unit_test_setup(test_posted_when_down, open_link),
+		cmocka_unit_test(test_forgotten),
+		cmocka_unit_test_setup(test_never_later, open_link),
+		cmocka_unit_test_setup(test_close_again, open_link),
+		cmocka_unit_test_setup(test_close_dead, open_link),
+	};
+
+	return cmocka_run_group_tests_name("times", tests, NULL, NULL);
+}
