@@ -299,7 +299,8 @@ static void healed(struct world *w, struct end *e)
 {
 	if (!e->frozen_at)
 		return;
-	hist_add(&w->heal, w->now - e->frozen_at);
+	if (w->phase < PHASE_PROVE)
+		hist_add(&w->heal, w->now - e->frozen_at);
 	e->frozen_at = 0;
 	window(w)->resolved++;
 }

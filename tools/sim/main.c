@@ -98,5 +98,6 @@ int main(int argc, char **argv)
 	if (story != w)
 		world_free(story);
 	world_free(w);
+	free(c.fates);
 	return status;
 }

@@ -11,7 +11,7 @@ const char manual_text[] =
 	"each transaction has exactly one outcome, what was reversed is never "
 	"delivered, and what was committed is delivered exactly once, whole and in "
 	"order, unless an end of its link died. Then the faults stop; all must settle "
-	"within --settle, and each end of each link must get one more committed.\n"
+	"within --settle, and each end of each link must get two more committed, one of them express.\n"
 	"\n"
 	"The same options, the seed among them, give the same bytes of output.\n"
 	"\n"

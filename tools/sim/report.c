@@ -179,8 +179,9 @@ static void verdict(const struct world *w, FILE *out)
 	fprintf(out, "\npromises\n");
 	fprintf(out, "  one outcome each; what was reversed was never delivered,\n");
 	fprintf(out, "  what was committed was delivered once, whole and in order\n");
-	fprintf(out, "  in the end %s of %s ends had one more committed\n",
+	fprintf(out, "  in the end, without faults, %s of %s more were committed,\n",
 		units_count_text(w->proven, a), units_count_text(w->to_prove, b));
+	fprintf(out, "  an atomic one and an express from each end of each link\n");
 	fprintf(out, "  violations: 0\n");
 }
 

@@ -166,12 +166,22 @@ static u64 latest(const struct config *c)
 	return 2 * c->latency_max + c->jitter + c->reorder_by;
 }
 
+static void prove(struct world *w, enum sim_phase phase)
+{
+	w->phase = phase;
+	w->settle_by = w->now + w->cfg->settle;
+	work_prove(w);
+	/* The commit of the last may still be on its way when all is settled. */
+	w->drain_until = w->now + 10 * latest(w->cfg);
+	look_later(w, 1);
+}
+
 /* Has all settled? Then on to the next phase. */
 static void look(struct world *w)
 {
 	u32 link = 0;
 
-	if (w->phase == PHASE_DRAIN && w->now < w->drain_until) {
+	if (w->now < w->drain_until) {
 		look_later(w, w->drain_until - w->now);
 		return;
 	}
@@ -192,20 +202,14 @@ static void look(struct world *w)
 		check_fair_weather(w);
 		check_end(w);
 		w->report = w->n;
-		w->phase = PHASE_PROVE;
-		w->settle_by = w->now + w->cfg->settle;
-		work_prove(w);
-		look_later(w, w->cfg->latency_max);
+		prove(w, PHASE_PROVE);
+		break;
+	case PHASE_PROVE:
+		prove(w, PHASE_EXPRESS);
 		break;
 	default:
-		/* The commit of the last may still be on its way. */
-		if (w->proven == w->to_prove && w->now >= w->drain_until) {
-			check_end(w);
-			w->phase = PHASE_DONE;
-		} else {
-			w->drain_until = w->now + latest(w->cfg);
-			look_later(w, latest(w->cfg));
-		}
+		check_end(w);
+		w->phase = PHASE_DONE;
 	}
 }
 

@@ -115,7 +115,8 @@ enum sim_phase {
 	PHASE_WORK,
 	PHASE_SETTLE,		/* no faults any more: all must end */
 	PHASE_DRAIN,		/* the last late frames */
-	PHASE_PROVE,		/* every link is a link again */
+	PHASE_PROVE,		/* every link is a link again: atomic ... */
+	PHASE_EXPRESS,		/* ... and express, once all know their peer */
 	PHASE_DONE,
 };
 

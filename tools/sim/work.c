@@ -197,6 +197,9 @@ void work_revived(struct world *w, struct end *e)
 /**
  * work_prove() - one from each end of each link, which must be committed
  * @w: the world, settled
+ *
+ * An end may not know yet that its peer died. An express would then end UNKNOWN,
+ * and rightly: so the first round is not.
  */
 void work_prove(struct world *w)
 {
@@ -207,7 +210,7 @@ void work_prove(struct world *w)
 		tx = tx_new(w, &w->ends[i]);
 		tx->len = w->cfg->size_min;
 		tx->cut = w->cfg->slice;
-		tx->flags = i & 2 ? OAE_POST_EXPRESS : 0;
+		tx->flags = w->phase == PHASE_EXPRESS ? OAE_POST_EXPRESS : 0;
 		tx->proof = true;
 		w->to_prove++;
 		w->n.posted++;

@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""tools/oaesim: does it say the truth, the same every time, and nothing wrong?
+
+    tests/sim/test_oaesim.py [unittest's options]
+
+Also: a core that is broken on purpose is caught, with a story.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+OAESIM = ROOT / "tools" / "oaesim"
+BUILD = ROOT / "build" / "sim-test"
+
+TOPOLOGIES = (["--pair"], ["--ring", "12"], ["--star", "12"], ["--torus", "4x3"],
+              ["--torus", "2x2"], ["--mesh", "7"])
+WORKLOADS = (["-w", "neighbours"], ["-w", "neighbours", "--think", "50us"],
+             ["-w", "pairs", "--rate", "8k"], ["-w", "bursts", "--rate", "8k"])
+BAD_WIRES = ["--loss", "2%", "--dup", "2%", "--reorder", "3%", "--corrupt", "1%",
+             "--latency", "5us..50us"]
+BAD_LUCK = ["--crash-rate", "60", "--flap-rate", "60", "--at", "1ms:crash:1:3ms",
+            "--at", "2ms:flap:0-1", "--at", "6ms:cut:0-1:4ms", "--at", "12ms:close:0-1"]
+MIXED = ["--express", "30%", "--cancel", "3%", "--confirm", "5%", "--size", "8..9000"]
+EVERYTHING = [*BAD_WIRES, *BAD_LUCK, *MIXED]
+
+
+def run(*args, program=OAESIM, env=None):
+    """Runs the simulator; what it said and its status."""
+    return subprocess.run([str(program), *map(str, args)], text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                          env=env and {**os.environ, **env})
+
+
+def build(name, opt, core=ROOT / "modoae"):
+    """Builds another simulator: by other options, or around another core."""
+    out = BUILD / name
+    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    done = subprocess.run(["make", "-s", "-C", ROOT / "tools" / "sim", f"OUT={out}",
+                           f"OPT={opt}", f"CORE={core}"], text=True, check=False, env=env,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise RuntimeError(f"{name} was not built:\n{done.stdout}")
+    return out / "oaesim"
+
+
+class SimTest(unittest.TestCase):
+    def good(self, *args, **options):
+        """The output of a run in which all went well."""
+        done = run(*args, **options)
+        self.assertEqual(done.returncode, 0, f"{args}\n{done.stdout[-5000:]}{done.stderr[-2000:]}")
+        return done.stdout
+
+    def report(self, *args, **options):
+        return json.loads(self.good(*args, "--json", **options))
+
+
+class Deterministic(SimTest):
+    ARGS = ["--torus", "5x5", *EVERYTHING, "-n", "20k"]
+
+    def test_same_seed_same_bytes(self):
+        for form in ([], ["--json"], ["--trace", "0-1"]):
+            first = self.good(*self.ARGS, *form, "--seed", 7)
+            self.assertGreater(len(first), 1000)
+            self.assertEqual(first, self.good(*self.ARGS, *form, "--seed", 7))
+
+    def test_same_seed_same_picture(self):
+        BUILD.mkdir(parents=True, exist_ok=True)
+        pictures = []
+        for name in ("1.svg", "2.svg"):
+            self.good(*self.ARGS, "--svg", BUILD / name)
+            pictures.append((BUILD / name).read_bytes())
+        self.assertEqual(*pictures)
+
+    def test_other_seed_other_run(self):
+        reports = [self.report(*self.ARGS, "--seed", seed) for seed in (1, 2)]
+        self.assertNotEqual(reports[0]["frames"], reports[1]["frames"])
+        self.assertNotEqual(reports[0]["series"], reports[1]["series"])
+
+    def test_bench_progress_and_trace_change_nothing(self):
+        plain = self.good(*self.ARGS)
+        self.assertEqual(plain, self.good(*self.ARGS, "--bench", "--quiet"))
+        self.assertTrue(self.good(*self.ARGS, "--trace", "0-1").startswith(plain))
+
+    def test_optimisation_changes_nothing(self):
+        here = self.good(*self.ARGS, "--json")
+        for opt in ("-O0", "-O3"):
+            self.assertEqual(here, self.good(*self.ARGS, "--json", program=build(opt[1:], opt)))
+
+    def test_real_bytes_change_nothing(self):
+        """What is built, flipped, parsed and verified is what was only said to be so."""
+        self.assertEqual(self.good(*self.ARGS, "--json"), self.good(*self.ARGS, "--json", "--bytes"))
+
+
+class Promises(SimTest):
+    def check_sums(self, r):
+        t = r["transactions"]
+        self.assertEqual(t["posted"], t["committed"] + t["reversed"] + t["unknown"]
+                         + t["lost_with_sender"])
+        self.assertEqual(t["committed"], r["commit_ns"]["count"])
+        windows = r["series"]["windows"]
+        for name in ("committed", "reversed", "unknown", "lost_with_sender"):
+            self.assertEqual(t[name], sum(w[name] for w in windows), name)
+        self.assertEqual(r["links"]["resolved"], r["heal_ns"]["count"])
+        self.assertEqual(r["links"]["resolved"], sum(w["resolved"] for w in windows))
+        # what was committed was delivered, or excused; an express besides may have been
+        self.assertGreaterEqual(t["delivered"] + t["died_undelivered"], t["committed"])
+        self.assertLessEqual(t["delivered"], t["posted"] - t["reversed"])
+        f = r["frames"]
+        self.assertEqual(f["sent"] + f["doubled"], f["arrived"] + f["lost"] + f["port_down"]
+                         + f["wire_cut"] + f["node_down"])
+        c = r["commit_ns"]
+        self.assertTrue(0 < c["p50"] <= c["p90"] <= c["p99"] <= c["p99.9"] <= c["max"])
+        self.assertEqual(r["links"]["proven"], 2 * r["network"]["ends"])
+        self.assertIsNone(r["violation"])
+
+    def test_all_topologies_all_workloads(self):
+        seen = {"crashes": 0, "flaps": 0, "cuts": 0, "closes": 0, "resolved": 0}
+        outcomes = {"committed": 0, "reversed": 0, "unknown": 0, "lost_with_sender": 0,
+                    "offered_again": 0, "cancelled_too_late": 0, "died_undelivered": 0}
+        faults = {"lost": 0, "doubled": 0, "reordered": 0, "altered": 0, "port_down": 0,
+                  "wire_cut": 0, "node_down": 0}
+        for seed, topology in enumerate(TOPOLOGIES):
+            for workload in WORKLOADS:
+                with self.subTest(topology=topology, workload=workload):
+                    r = self.report(*topology, *workload, *EVERYTHING, "-t", "60ms",
+                                    "--seed", seed, "--read-time", "20us", "--rcvbuf", "2")
+                    self.check_sums(r)
+                    for counts, part in ((seen, "links"), (outcomes, "transactions"),
+                                         (faults, "frames")):
+                        for name in counts:
+                            counts[name] += r[part][name]
+        # the dice are good for nothing if something never happens
+        for counts in (seen, outcomes, faults):
+            for name, n in counts.items():
+                self.assertGreater(n, 0, name)
+
+    def test_no_faults_no_failures(self):
+        for topology in TOPOLOGIES:
+            r = self.report(*topology, "-n", "5k", "--express", "20%")
+            self.check_sums(r)
+            self.assertEqual(r["transactions"]["posted"], 5000)
+            self.assertEqual(r["transactions"]["committed"], 5000)
+            self.assertEqual(r["transactions"]["delivered"], 5000)
+            self.assertEqual(r["links"]["resolved"], 0)
+
+    def test_two_frames_a_transaction(self):
+        """OFFER and REFLECT; the next offer carries the commit."""
+        r = self.report("--pair", "-n", "20k")
+        self.assertAlmostEqual(r["frames"]["sent"] / r["transactions"]["committed"], 2, places=2)
+
+    def test_loss_is_what_was_asked_for(self):
+        f = self.report("--ring", "20", "--loss", "5%", "-n", "50k")["frames"]
+        self.assertAlmostEqual(f["lost"] / f["sent"], 0.05, places=2)
+
+    def test_big_network(self):
+        r = self.report("--torus", "60x60", "--loss", "1%", "-n", "300k")
+        self.check_sums(r)
+        self.assertEqual(r["network"], {"nodes": 3600, "links": 7200, "ends": 14400})
+
+    def test_schedule(self):
+        r = self.report("--ring", "5", "-t", "30ms", "--at", "5ms:crash:2:4ms",
+                        "--at", "10ms:flap:3-4:2ms", "--at", "15ms:cut:0-4:1ms")
+        self.assertEqual([r["links"][x] for x in ("crashes", "flaps", "cuts")], [1, 1, 1])
+        ms = r["series"]["width_ns"] / 1e6
+        failed = [i * ms for i, w in enumerate(r["series"]["windows"]) if w["failures"]]
+        # a crash and a cut are noticed after the stall time, a flap at once
+        for least, most in ((5, 9), (10 - ms, 10), (15, 18)):
+            self.assertTrue(any(least <= at <= most for at in failed), failed)
+        self.assertGreaterEqual(failed[0], 5 - ms)
+
+
+class Shown(SimTest):
+    def test_svg(self):
+        BUILD.mkdir(parents=True, exist_ok=True)
+        file = BUILD / "test.svg"
+        self.good("--ring", "10", *EVERYTHING, "-n", "20k", "--svg", file)
+        root = ElementTree.parse(file).getroot()
+        name = "{http://www.w3.org/2000/svg}"
+        self.assertEqual(root.tag, name + "svg")
+        texts = [t.text for t in root.iter(name + "text")]
+        for word in ("p50", "p99.9", "committed", "reversed", "unknown", "simulated time, ms"):
+            self.assertIn(word, texts)
+        numbers = [float(n) for path in root.iter(name + "path")
+                   for n in re.findall(r"-?[\d.]+|nan|inf", path.get("d"))]
+        self.assertGreater(len(numbers), 100)
+        self.assertTrue(all(0 <= n <= 960 for n in numbers))
+
+    def test_svg_that_cannot_be_written(self):
+        done = run("-n", "10", "--svg", "/nonexistent/file.svg")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("/nonexistent/file.svg", done.stderr)
+
+    def test_bench(self):
+        done = run("-n", "10k", "--bench")
+        self.assertRegex(done.stderr, r"^bench: \d+ link events in [\d.]+ s: \d+ a second")
+        self.assertNotIn("bench", done.stdout)
+
+    def test_trace(self):
+        told = self.good("--ring", "5", "-n", "1k", "--loss", "2%", "--trace", "3-2",
+                         "--trace-lines", "0")
+        lines = [line for line in told.splitlines() if re.match(r" *[\d.]+ us  node ", line)]
+        self.assertGreater(len(lines), 1000)
+        self.assertEqual({line.split()[3] for line in lines}, {"2:", "3:"})
+        for word in ("OFFER", "REFLECT", "COMMITTED", "delivered", "lost "):
+            self.assertIn(word, told)
+
+    def test_help(self):
+        told = self.good("--help")
+        for option in ("--torus", "--at", "--seed", "--json", "EXIT STATUS", "EXAMPLES"):
+            self.assertIn(option, told)
+
+
+class Refused(SimTest):
+    def test_bad_options(self):
+        for args, words in (
+                (["--loss", "2"], "at most 1"),
+                (["--loss", "1%%"], "loss"),
+                (["--latency", "10"], "10us"),
+                (["--latency", "9us..3us"], "latency"),
+                (["--torus", "5"], "100x100"),
+                (["--torus", "1x1"], "100x100"),
+                (["--ring", "1"], "from 2"),
+                (["--mesh", "5000"], "to 2000"),
+                (["-w", "nonsense"], "bursts"),
+                (["-n", "0"], "from 1"),
+                (["--size", "4"], "from 8"),
+                (["--size", "100..50"], "larger last"),
+                (["--size", "100k"], "max-len"),
+                (["--size", "60000", "--slice", "100"], "64 slices"),
+                (["--at", "5ms:burn:3"], "crash, flap, cut or close"),
+                (["--at", "5ms:flap:3"], "3-4"),
+                (["--at", "5:crash:1"], "5ms"),
+                (["--at", "5ms:crash:1:2:3"], "TIME:WHAT:WHERE"),
+                (["--at", "5ms:crash:2"], "no such node"),
+                (["--ring", "5", "--at", "5ms:flap:1-3"], "no such link"),
+                (["--ring", "5", "--trace", "1-3"], "no such link"),
+                (["--stall-min", "1s"], "stall-max"),
+                (["--seed", "99999999999999999999"], "seed"),
+                (["--nonsense"], "nonsense"),
+                (["17"], "17")):
+            with self.subTest(args=args):
+                done = run(*args)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(words, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+
+class Mutants(SimTest):
+    """The simulator around a core with one line broken on purpose."""
+
+    ARGS = ["--mesh", "6", *BAD_WIRES, *MIXED, "--reorder-by", "3ms", "--crash-rate", "50",
+            "--flap-rate", "50", "-n", "100k"]
+
+    def caught(self, file, old, new, words, *args):
+        core = BUILD / "mutant" / "modoae"
+        shutil.copytree(ROOT / "include", BUILD / "mutant" / "include", dirs_exist_ok=True)
+        core.mkdir(parents=True, exist_ok=True)
+        for source in (ROOT / "modoae").glob("*.[ch]"):
+            shutil.copy2(source, core / source.name)
+        # with the old dates the core alone is built anew, and that in any case
+        for made in (BUILD / "mutant").glob("core-*.o"):
+            made.unlink()
+        text = (core / file).read_text()
+        self.assertEqual(text.count(old), 1, f"{file} has changed: {old}")
+        (core / file).write_text(text.replace(old, new))
+        mutant = build("mutant", "-O1", core)
+
+        done = run(*self.ARGS, *args, program=mutant)
+        self.assertEqual(done.returncode, 1, done.stdout[-3000:] + done.stderr)
+        self.assertRegex(done.stdout, rf"VIOLATION at [\d.]+ us, link \d-\d: {words}")
+        story = done.stdout.split("the last of the link of nodes")[1].splitlines()[1:]
+        self.assertGreater(len(story), 10)
+        self.assertTrue(any("*** " in line for line in story[-10:]), story[-10:])
+        # and as JSON, the same story
+        violation = json.loads(run(*self.ARGS, *args, "--json", program=mutant).stdout)["violation"]
+        self.assertEqual(violation["story"], story)
+        self.assertRegex(violation["what"], words)
+        # the same core unbroken has nothing to be caught at
+        self.good(*self.ARGS, *args)
+
+    def test_data_of_another_run(self):
+        self.caught("link.c", "f->dst_ltag != l->ltag || f->src_ltag != l->peer_ltag", "0",
+                    "between two honest ends: impossible")
+
+    def test_commit_without_the_attempt(self):
+        self.caught("offer.c", "f->attempt != l->attempt", "0",
+                    "between two honest ends: mismatch")
+
+    def test_commit_of_whatever_was_reflected(self):
+        """Nobody looks at what was heard, nor at the attempt: what is held is another."""
+        self.caught("offer.c", "	oae_rtt_sample(l, now - l->offer.at);\n	oae_offer_committed",
+                    "	oae_complete(a, l->offer.p.handle, OAE_REVERSED, EINTR);\n"
+                    "	oae_offer_committed", "G3: ")
+
+    def test_express_to_the_next_incarnation(self):
+        self.caught("sync.c", "	/* The dead may have delivered it. */\n"
+                    "	if (l->offer.state == OAE_OFFER_OUT", "	if (0",
+                    "G1: express #\\d+ offered to another incarnation")
+
+    def test_reversed_but_sent(self):
+        """A reversal that forgets to say so is found when the peer delivers."""
+        self.caught("offer.c", "	oae_complete(a, l->offer.p.handle, outcome, err);\n"
+                    "	l->offer.state = OAE_OFFER_NONE;",
+                    "	oae_complete(a, l->offer.p.handle, outcome, err);", "G3: |G2: |OFFER of")
+
+    def test_delivered_before_the_commit(self):
+        self.caught("hold.c", "	if (l->hold.express)\n		oae_hold_deliver",
+                    "	if (1)\n		oae_hold_deliver", "G2: #\\d+ delivered, was not committed")
+
+    def test_frozen_for_ever(self):
+        """Not a broken promise at once: a link that never finds back."""
+        self.caught("timer.c", "	l->again_at = now + l->again_iv;\n"
+                    "	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);",
+                    "	l->again_at = now + l->again_iv;", "not settled",
+                    "--crash-rate", "0", "--flap-rate", "0", "--settle", "2s")
+
+
+if __name__ == "__main__":
+    unittest.main()
