@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The link between two ends, as doc/protocol.md sections 3 and 4 have it: what
+ * may happen, one event at a time. README.md here says what is modelled, what
+ * is left out and how to run it.
+ *
+ *	names.pml	bounds, names, the state of an end
+ *	wire.pml	frames on their way; fresh numbers
+ *	promises.pml	G1 to G3 as assertions
+ *	rules.pml	the rules
+ */
+
+#include "names.pml"
+
+/* For loops and arithmetic within one event. */
+hidden byte i, j, k;
+hidden int v;
+
+/* What the event is, and what chance has decided about it. */
+byte ev, slot;
+bit room, keep, kind, ask_done, close_again;
+
+#define EV_RCV		1	/* a frame arrives */
+#define EV_LOSE		2	/* or never does */
+#define EV_POST		3	/* a user wants a transaction */
+#define EV_CANCEL	4	/* a user wants what is offered back */
+#define EV_CANCEL_NEXT	5	/* or what waits behind it */
+#define EV_DRAIN	6	/* the reader has made room */
+#define EV_STALL	7	/* timer: no progress of what is under way */
+#define EV_ASK		8	/* timer: SYNC again */
+#define EV_RETRY	9	/* timer: parked, and no READY */
+#define EV_PROBE	10	/* timer: nothing heard */
+#define EV_CLOSE_AGAIN	11	/* timer: CLOSE again */
+#define EV_DEAD		12	/* timer: no answer for the dead time */
+#define EV_FORGET	13	/* timer: dead for long, and nothing in doubt */
+#define EV_PORT		14	/* the port goes down */
+#define EV_CRASH	15	/* the end dies */
+#define EV_CLOSE	16	/* a user closes the link */
+
+byte crashes[2], closes;
+byte turn;			/* calm: 1 + the end whose timer may fire */
+bit tried[2];			/* calm: asked again, and no answer came */
+
+#include "wire.pml"
+#include "promises.pml"
+#include "rules.pml"
+
+#ifdef TRACE
+#include "dice.pml"
+#else
+#define ODDS(of)	1
+#define next_turn()	skip
+#define weather()	skip
+#define enough()	skip
+#endif
+
+/* --- what each event does ------------------------------------------------------- */
+
+/* A failure noticed at an OPEN end, whatever it is. */
+#define failing()	(L.state == OPEN && (L.offer == OFFER_OUT || \
+			 L.hold == HOLD_HELD || L.await_done))
+
+/* No answer: all that may be reversed is. */
+inline go_down()
+{
+	L.down = 1;
+	if
+	:: L.offer != OFFER_NONE && reversible() -> offer_drop(REVERSED, 0)
+	:: else
+	fi;
+	drop_next();
+	if
+	:: L.closing || !L.peer_inc -> end_link()
+	:: else
+	fi
+}
+
+inline open()
+{
+	fresh_inc();
+	L.inc = fresh;
+	begin = SYNC_SENT
+}
+
+inline post()
+{
+	posted[me]++;
+	T(me, posted[me]) = T_LIVE;
+	SAY(printf("EV %c post %d %d %d\n", NAME(me), posted[me], kind, ask_done));
+	if
+	:: L.state == CLOSED -> open()
+	:: L.state != CLOSED && L.down && !has_posts() ->
+		/* It may be back. */
+		L.asked = 1;
+		send_sync(SYNC, L.peer_ltag)
+	:: else
+	fi;
+	L.next_id = posted[me];
+	L.next_express = kind;
+	L.next_confirm = ask_done;
+	pump = PUMP
+}
+
+inline cancel()
+{
+	SAY(printf("EV %c cancel %d\n", NAME(me), L.offer_id));
+	k = L.state == OPEN && L.offer == OFFER_OUT;
+	offer_drop(REVERSED, 0);
+	if
+	:: k -> send(REVERSE, 0, L.tx + 1, L.attempt, 0)
+	:: else
+	fi;
+	pump = PUMP
+}
+
+/* For the trace. */
+inline say_state()
+{
+	SAY(printf("AT %c %d %d %d %d %d %d %d %d %d", NAME(me), L.state, L.ltag,
+		   L.peer_ltag, L.inc, L.peer_inc, L.heard_inc, L.tx, L.rx, L.attempt));
+	SAY(printf(" %d %d %d %d %d %d %d %d %d", L.down, L.asked, L.closing,
+		   L.close_sent, L.peer_closing, L.confirmed, L.await_done,
+		   L.last_express, L.ready_due));
+	SAY(printf(" %d %d %d %d %d %d %d\n", L.offer, L.offer_id, L.next_id, L.hold,
+		   L.hold_attempt, (L.hold == HOLD_HELD -> L.hold_id : 0),
+		   (L.hold == HOLD_HELD -> L.hold_express : 0)));
+}
+
+/* What every event ends with: a new run if it asked for one, closing. */
+inline finish()
+{
+	if
+	:: begin ->
+		fresh_ltag();
+		L.ltag = fresh;
+		L.state = begin;
+		L.asked = 1;
+		send_sync(SYNC, L.peer_ltag);
+		begin = 0
+	:: else
+	fi;
+	if
+	:: going_down ->
+		go_down();
+		going_down = 0
+	:: else
+	fi;
+	close_step()
+}
+
+inline tidy()
+{
+	transmit();
+	drop_dead(A);
+	drop_dead(B);
+#ifdef TRACE
+	if
+	:: ev != EV_LOSE -> say_state()
+	:: else
+	fi;
+#endif
+	rename_ltags();
+	if
+	:: !L.asked -> tried[me] = 0
+	:: else
+	fi;
+	ev = 0;
+	slot = 0;
+	room = 0;
+	keep = 0;
+	kind = 0;
+	ask_done = 0;
+	close_again = 0
+}
+
+inline event()
+{
+	begin = 0;
+	pump = 0;
+	commit = 0;
+	by_data = 0;
+	resolving = 0;
+	going_down = 0;
+	nout = 0;
+	f_src = 0;
+	f_inc = 0;
+	if
+	:: ev == EV_RCV ->
+		unpack();
+		if
+		:: !keep -> take_out(me, slot)
+		:: else
+		fi;
+		rcv()
+	:: ev == EV_LOSE -> take_out(me, slot)
+	:: ev == EV_POST -> post()
+	:: ev == EV_CANCEL -> cancel()
+	:: ev == EV_CANCEL_NEXT ->
+		SAY(printf("EV %c cancel %d\n", NAME(me), L.next_id));
+		drop_next()
+	:: ev == EV_DRAIN ->
+		SAY(printf("EV %c drain\n", NAME(me)));
+		L.ready_due = 0;
+		send(READY, 0, L.rx + 1, 0, 0)
+	:: ev == EV_STALL ->
+		SAY(printf("EV %c stall\n", NAME(me)));
+		freeze(SYNC_SENT)
+	:: ev == EV_ASK ->
+		SAY(printf("EV %c ask\n", NAME(me)));
+		send_sync(SYNC, L.peer_ltag)
+	:: ev == EV_RETRY ->
+		SAY(printf("EV %c retry\n", NAME(me)));
+		pump = PUMP_AGAIN
+	:: ev == EV_PROBE ->
+		SAY(printf("EV %c probe\n", NAME(me)));
+		L.asked = 1;
+		send_sync(SYNC, L.peer_ltag)
+	:: ev == EV_CLOSE_AGAIN ->
+		SAY(printf("EV %c close_again\n", NAME(me)));
+		close_again = 1
+	:: ev == EV_DEAD ->
+		SAY(printf("EV %c dead\n", NAME(me)));
+		going_down = 1;
+		if
+		:: L.state == OPEN -> freeze(SYNC_SENT)
+		:: else
+		fi
+	:: ev == EV_FORGET ->
+		SAY(printf("EV %c forget\n", NAME(me)));
+		end_link()
+	:: ev == EV_PORT ->
+		SAY(printf("EV %c port\n", NAME(me)));
+		freeze(SYNC_SENT)
+	:: ev == EV_CRASH ->
+		SAY(printf("EV %c crash\n", NAME(me)));
+		crashes[me]++;
+		bereave();
+		end_reset()
+	:: ev == EV_CLOSE ->
+		SAY(printf("EV %c close\n", NAME(me)));
+		closes++;
+		drop_next();
+		L.closing = 1;
+		if
+		:: !L.peer_inc || L.down -> end_link()
+		:: else
+		fi
+	fi;
+	if
+	:: resolving -> resolve()
+	:: else
+	fi;
+	pump_step()
+}
+
+/* The frame itself, once it has resolved the link or found it open. */
+inline frame()
+{
+	if
+	:: ev == EV_RCV && f_op >= CLOSE && f_op != NOLINK -> rcv_data()
+	:: else
+	fi;
+	pump_step()
+}
+
+/* --- when each may happen ------------------------------------------------------- */
+
+/* More than K frames wait: before all else one of them must go. */
+#define quiet()		(wire[A].n == 0 && wire[B].n == 0)
+#define full(to)	(!calm && wire[to].n > K)
+#define crowded()	(full(A) || full(B))
+#define may(fault)	(!crowded() && ((fault) || calm))
+#define in_doubt()	(L.hold == HOLD_HELD || !L.confirmed || L.offer == OFFER_OUT)
+
+/*
+ * As a fault a timer fires at any time; otherwise when nothing is on its way,
+ * and at both ends in turn: none has its timer forever after the other's.
+ */
+#define timer()		(!crowded() && (calm -> quiet() && !(turn && turn != 1 + id && \
+						!idle(1 - id)) : STALL || quiet()))
+
+#undef L
+#define L	e[id]
+#define opcode_at(n)	(wire[id].p[n].what >> (3 * W_T + 1))
+
+/* One of the events that may happen at this end now. */
+inline choose()
+{
+	if
+	:: wire[id].n > 0 ->
+		/* Any of them. */
+		do
+		:: slot + 1 < wire[id].n -> slot++
+		:: break
+		od;
+		if
+		:: !full(1 - id) -> ev = EV_RCV
+		:: LOSS && !calm && (full(id) || ODDS(loss)) -> ev = EV_LOSE
+		:: DUP && !calm && !crowded() && ODDS(dup) -> ev = EV_RCV; keep = 1
+		fi;
+		if
+		:: room = 1
+		:: NOROOM && !calm && ev == EV_RCV && opcode_at(slot) == OFFER &&
+		   ODDS(noroom) -> room = 0
+		fi
+	:: !crowded() && posted[id] < (id == A -> N_A : N_B) && wants() &&
+	   ODDS(posts) ->
+		ev = EV_POST;
+		if
+		:: EXPRESS != 1
+		:: EXPRESS != 0 -> kind = 1
+		fi;
+		if
+		:: true
+		:: CONFIRM -> ask_done = 1
+		fi
+	:: !crowded() && CANCEL && !calm && L.offer != OFFER_NONE &&
+	   reversible() && ODDS(cancels) -> ev = EV_CANCEL
+	:: !crowded() && CANCEL && !calm && L.next_id && ODDS(cancels) ->
+		ev = EV_CANCEL_NEXT
+	:: !crowded() && L.state == OPEN && L.ready_due && ODDS(drain) ->
+		ev = EV_DRAIN
+	:: timer() && failing() && ODDS(timers) -> ev = EV_STALL
+	:: timer() && frozen() && ODDS(timers) -> ev = EV_ASK
+	:: timer() && L.state == OPEN && L.offer == OFFER_PARKED && ODDS(timers) ->
+		ev = EV_RETRY
+	:: timer() && L.state == OPEN && !L.close_sent &&
+	   (calm -> L.asked && !tried[id] : PROBE) && ODDS(timers) -> ev = EV_PROBE
+	:: timer() && L.state == OPEN && L.close_sent && L.hold != HOLD_HELD &&
+	   !tried[id] && ODDS(timers) -> ev = EV_CLOSE_AGAIN
+	:: !crowded() && DEAD && !calm && ODDS(dead) &&
+	   ((frozen() && (!L.down || has_posts())) ||
+	    (L.state == OPEN && L.asked)) -> ev = EV_DEAD
+	:: calm && timer() && L.state == OPEN && L.asked && tried[id] -> ev = EV_DEAD
+	:: !crowded() && DEAD && !calm && frozen() && L.down && !in_doubt() &&
+	   !has_posts() && ODDS(dead) -> ev = EV_FORGET
+	:: !crowded() && PORT && !calm && L.state == OPEN && ODDS(port) ->
+		ev = EV_PORT
+	:: !crowded() && !calm && L.state != CLOSED && ODDS(crash) &&
+	   crashes[id] < (id == A -> CRASH_A : CRASH_B) -> ev = EV_CRASH
+	:: !crowded() && !calm && L.state != CLOSED && !L.closing &&
+	   closes < CLOSES && ODDS(close) -> ev = EV_CLOSE
+	fi
+}
+
+proctype End(byte id)
+{
+	do
+	:: atomic {
+		choose();
+		d_step {
+			me = id;
+			if
+			:: calm && ev >= EV_STALL ->
+				turn = 2 - id;
+				tried[id] = ev >= EV_PROBE
+			:: else
+			fi;
+			event()
+		};
+		d_step { v = 0; frame(); finish() };
+		d_step { v = 0; tidy() };
+		next_turn()
+	   }
+	:: d_step { calm && settled() -> check_settled(); v = 0 } -> break
+	od
+}
+
+init
+{
+	atomic {
+		e[A].confirmed = 1;
+		e[B].confirmed = 1;
+		weather();
+		run End(A);
+		run End(B)
+	};
+#if LIVE
+	enough();
+	calm = 1;
+	/* From here on whatever may happen must come to an end. */
+accept_calm:
+	settled()
+#else
+	false
+#endif
+}

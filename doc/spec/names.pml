@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Names and bounds. The names are those of doc/protocol.md and of the core;
+ * the numbers are the core's too, so that a trace can be compared with it.
+ *
+ * A configuration is a set of -D macros, spin's command line, all optional:
+ *
+ *	N_A N_B		transactions posted at A, at B
+ *	EXPRESS		0 none of them is, 1 all, 2 each as its writer likes
+ *	CONFIRM		a writer may ask for DONE
+ *	CANCEL		a writer may take its transaction back
+ *	LOSS DUP	frames may be lost, doubled, at any time (always reordered)
+ *	K		so many frames wait on a wire at most, each way
+ *	NOROOM		the reader may be without room
+ *	STALL		a timer may notice a failure where there is none
+ *	PROBE PORT DEAD	the timers of an idle link; a port may go down; an end may
+ *			find its peer dead
+ *	CRASH_A CRASH_B	so many times an end may die and know nothing any more
+ *	CLOSES		so many times a user may close the link
+ *	MAX_ATTEMPT	what 255 is to the core
+ *	BREAK_RULE	leave out one of the five rules at the end of protocol 4.5
+ *	LIVE		faults stop at any time, and then the ends must settle
+ *	TRACE		for spin's simulation: say what happens, by dice
+ *	TELL		for spin -t: say what happened
+ */
+
+#ifndef N_A
+#define N_A		1
+#endif
+#ifndef N_B
+#define N_B		0
+#endif
+#ifndef EXPRESS
+#define EXPRESS		0
+#endif
+#ifndef CONFIRM
+#define CONFIRM		0
+#endif
+#ifndef CANCEL
+#define CANCEL		0
+#endif
+#ifndef LOSS
+#define LOSS		1
+#endif
+#ifndef DUP
+#define DUP		1
+#endif
+#ifndef K
+#define K		2
+#endif
+#ifndef NOROOM
+#define NOROOM		0
+#endif
+#ifndef STALL
+#define STALL		1
+#endif
+#ifndef PROBE
+#define PROBE		0
+#endif
+#ifndef PORT
+#define PORT		0
+#endif
+#ifndef DEAD
+#define DEAD		0
+#endif
+#ifndef CRASH_A
+#define CRASH_A		0
+#endif
+#ifndef CRASH_B
+#define CRASH_B		0
+#endif
+#ifndef CLOSES
+#define CLOSES		0
+#endif
+#ifndef MAX_ATTEMPT
+#define MAX_ATTEMPT	3
+#endif
+#ifndef BREAK_RULE
+#define BREAK_RULE	0
+#endif
+#ifndef LIVE
+#define LIVE		0
+#endif
+
+/* Bits of a field: ltag, transaction number, attempt, incarnation or content. */
+#ifdef TRACE
+#define LTAGS	32
+#define W_L	6	/* also a cookie's */
+#define W_T	5
+#define W_A	8
+#define W_I	5
+#define W_WHAT	20	/* 5 + 3 W_T: opcode, flag; tx, rx, seq */
+#define W_BODY	18	/* W_A + 2 W_I */
+#define W_LTAGS	12	/* 2 W_L */
+#else
+#define LTAGS	16
+#define W_L	5
+#define W_T	2
+#define W_A	2
+#define W_I	3
+#define W_WHAT	11
+#define W_BODY	8
+#define W_LTAGS	10
+#endif
+
+/*
+ * An ltag is a number from 1; 0 is unknown. What is drawn is the least number
+ * that nobody knows and no frame names: as good as 32 random bits, which are
+ * only ever compared. The cookie for a stranger's ltag is COOKIE + that ltag.
+ */
+#define COOKIE	LTAGS
+#define INCS	(1 << W_I)
+
+/* Frames on a wire: K that wait, and those that one event adds. */
+#define CAP	(K + 5)
+#define OUTS	6
+
+#define A	0
+#define B	1
+
+/* States of an end. */
+#define CLOSED		0
+#define SYNC_SENT	1
+#define SYNC_RECD	2
+#define OPEN		3
+
+/* offer: states */
+#define OFFER_NONE	0
+#define OFFER_OUT	2
+#define OFFER_PARKED	3
+
+/* hold: states */
+#define HOLD_NONE	0
+#define HOLD_HELD	2
+#define HOLD_REFUSED	3
+#define HOLD_REVERSED	4
+
+/* Opcodes. */
+#define SYNC		1
+#define SYNC_ACK	2
+#define SYNC_CHK	3
+#define CLOSE		4
+#define CLOSE_ACK	5
+#define OFFER		6
+#define REFLECT		7
+#define COMMIT		8
+#define REFUSE		9
+#define READY		10
+#define REVERSE		11
+#define DONE		12
+#define NOLINK		14
+
+/* One end of the link: struct oae_link. */
+typedef end {
+	unsigned state : 2;
+	unsigned ltag : W_L;
+	unsigned peer_ltag : W_L;
+	unsigned inc : W_I;
+	unsigned peer_inc : W_I;
+	unsigned heard_inc : W_I;	/* what came with peer_ltag */
+	unsigned tx : W_T;		/* last committed */
+	unsigned rx : W_T;		/* last delivered */
+	unsigned attempt : W_A;		/* of tx + 1, this run */
+	bit down;
+	bit asked;			/* asked and unanswered */
+	bit closing;			/* closed here */
+	bit close_sent;
+	bit peer_closing;
+	bit confirmed;			/* the peer is known to have delivered tx */
+	bit await_done;
+	bit last_express;		/* rx was an express */
+	bit ready_due;			/* refused BUSY: READY when there is room */
+
+	unsigned offer : 2;		/* OFFER_*: tx + 1 */
+	unsigned offer_id : W_I;	/* its content */
+	bit offer_express;
+	bit offer_confirm;
+	unsigned next_id : W_I;		/* waits behind the offer; 0 none */
+	bit next_express;
+	bit next_confirm;
+
+	unsigned hold : 3;		/* HOLD_*: rx + 1 */
+	unsigned hold_attempt : W_A;
+	unsigned hold_id : W_I;		/* also the last express' */
+	bit hold_express;
+
+	/* Not the link's: whom an express was first offered to. */
+	unsigned offered_to : W_I;
+};
+
+end e[2];
+
+/* The end whose turn it is, and the other. */
+byte me;
+#define L	e[me]
+#define PEER	e[1 - me]
+
+#define frozen()	(L.state == SYNC_SENT || L.state == SYNC_RECD)
+#define reversible()	(!L.offer_express || L.offer != OFFER_OUT)
+#define has_posts()	(L.next_id || (L.offer != OFFER_NONE && reversible()))
+#define wants()		(!L.closing && !L.peer_closing && !L.next_id)
+
+/* The faults have stopped. */
+bit calm;
+
+#if defined(TRACE) || defined(TELL)
+#define SAY(text...)	text
+#else
+#define SAY(text...)	skip
+#endif
+#define NAME(who)	('A' + who)

@@ -1,0 +1,623 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The rules of doc/protocol.md section 4, one end's view: L is this end, f_*
+ * the frame. What every event ends with (a new run, closing) is asked for by
+ * setting begin, pump or commit, and done by the steps that link.pml lists.
+ */
+
+/* Begin a new run: 0, or the state to begin it in (4.5). */
+hidden byte begin;
+hidden byte resolving, by_data, going_down;
+hidden byte pump;		/* offer what is there, or the next: see pump_step() */
+hidden byte commit;		/* and then say COMMIT if no OFFER says it */
+hidden byte p_tx, p_rx;		/* the peer's counters, as resolving takes them */
+hidden short in_, out_;		/* by how much they are ahead of mine */
+
+/* --- the responder, 4.2 and 4.3 ------------------------------------------- */
+
+inline hold_reset()
+{
+	L.hold = HOLD_NONE;
+	L.hold_attempt = 0;
+	L.hold_express = 0;
+#ifndef TRACE
+	if
+	:: !L.last_express -> L.hold_id = 0
+	:: else
+	fi
+#endif
+}
+
+inline hold_deliver()
+{
+	delivered(L.hold_id, L.hold_express);
+	L.rx++;
+	L.last_express = L.hold_express;
+	hold_reset()
+}
+
+inline reflect()
+{
+	send(REFLECT, 0, f_seq, f_attempt, L.hold_id)
+}
+
+inline rcv_offer()
+{
+	if
+	:: f_seq == L.rx ->
+		/* Only an express is asked for again; unless the next is held. */
+		if
+		:: L.last_express && f_flag && L.hold != HOLD_HELD -> reflect()
+		:: else
+		fi
+	:: f_seq == L.rx + 1 && f_attempt > L.hold_attempt ->
+		hold_reset();
+		L.hold_attempt = f_attempt;
+		if
+		:: room ->
+			L.hold = HOLD_HELD;
+			L.hold_id = f_id;
+			L.hold_express = f_flag;
+			if
+			:: L.hold_express -> hold_deliver()
+			:: else
+			fi;
+			reflect()
+		:: else ->
+			L.hold = HOLD_REFUSED;
+			L.ready_due = 1;
+			send(REFUSE, 0, f_seq, f_attempt, 0)
+		fi
+	:: f_seq == L.rx + 1 && f_attempt == L.hold_attempt ->
+		/* The same again: the same answer. */
+		if
+		:: L.hold == HOLD_HELD -> reflect()
+		:: L.hold == HOLD_REFUSED -> send(REFUSE, 0, f_seq, f_attempt, 0)
+		:: else
+		fi
+	:: else
+	fi
+}
+
+inline rcv_reverse()
+{
+	if
+	:: f_seq == L.rx + 1 && f_attempt >= L.hold_attempt ->
+		hold_reset();
+		L.hold_attempt = f_attempt;
+		L.hold = HOLD_REVERSED
+	:: else
+	fi
+}
+
+/* --- the initiator, 4.1 ------------------------------------------------------ */
+
+/* The link has failed: stop, and compare where both ends stand. */
+inline freeze(how)
+{
+	if
+	:: L.hold != HOLD_HELD -> hold_reset()
+	:: else
+	fi;
+	L.close_sent = 0;
+	L.state = SYNC_SENT;
+	begin = how
+}
+
+inline offer_again()
+{
+	if
+	:: L.attempt == MAX_ATTEMPT ->
+		L.offer = OFFER_OUT;
+		freeze(SYNC_SENT)
+	:: else ->
+		L.attempt++;
+		L.offer = OFFER_OUT;
+		if
+		:: !L.offered_to -> L.offered_to = L.peer_inc
+		:: else
+		fi;
+		send(OFFER, L.offer_express, L.tx + 1, L.attempt, L.offer_id)
+	fi
+}
+
+inline offer_none()
+{
+	L.offer = OFFER_NONE;
+	L.offer_id = 0;
+	L.offer_express = 0;
+	L.offer_confirm = 0;
+	L.offered_to = 0
+}
+
+inline offer_drop(outcome, going)
+{
+	ended(L.offer_id, outcome, going);
+	offer_none()
+}
+
+inline drop_next()
+{
+	if
+	:: L.next_id ->
+		ended(L.next_id, REVERSED, 0);
+		L.next_id = 0;
+		L.next_express = 0;
+		L.next_confirm = 0
+	:: else
+	fi
+}
+
+#define PUMP		1	/* offer the next if nothing is being offered */
+#define PUMP_AGAIN	2	/* offer the same again */
+
+inline pump_step()
+{
+	if
+	:: pump && L.state == OPEN && L.offer == OFFER_NONE && L.next_id ->
+		L.offer_id = L.next_id;
+		L.offer_express = L.next_express;
+		L.offer_confirm = L.next_confirm;
+		L.next_id = 0;
+		L.next_express = 0;
+		L.next_confirm = 0;
+		pump = PUMP_AGAIN
+	:: else
+	fi;
+	if
+	:: pump == PUMP_AGAIN -> offer_again()
+	:: else
+	fi;
+	if
+	:: commit && L.state == OPEN && L.offer != OFFER_OUT ->
+		send(COMMIT, L.await_done, L.tx, 0, 0)
+	:: else
+	fi;
+	pump = 0;
+	commit = 0
+}
+
+#define confirmed_now()	SAY(printf("DO %c confirmed\n", NAME(me)))
+
+inline offer_committed()
+{
+	ended(L.offer_id, COMMITTED, 0);
+	L.tx++;
+	L.attempt = 0;
+	L.confirmed = L.offer_express;
+	L.await_done = !L.offer_express &&
+		       (L.offer_confirm || L.closing || L.peer_closing);
+	if
+	:: L.offer_express && L.offer_confirm -> confirmed_now()
+	:: else
+	fi;
+	offer_none()
+}
+
+inline rcv_reflect()
+{
+	if
+	:: L.offer == OFFER_OUT && f_seq == L.tx + 1 && f_attempt == L.attempt ->
+		/* Between honest ends it is what was said. */
+		assert(FITS || f_id == L.offer_id);
+		offer_committed();
+		pump = PUMP;
+		commit = !L.confirmed
+	:: else
+	fi
+}
+
+inline rcv_refuse()
+{
+	if
+	:: L.offer == OFFER_OUT && f_seq == L.tx + 1 && f_attempt == L.attempt ->
+		L.offer = OFFER_PARKED;
+		L.offered_to = 0	/* as good as never offered */
+	:: else
+	fi
+}
+
+/* The peer says that it has delivered tx. */
+inline offer_delivered()
+{
+	L.confirmed = 1;
+	if
+	:: L.await_done ->
+		L.await_done = 0;
+		confirmed_now()
+	:: else
+	fi
+}
+
+/* --- synchronising, 4.5 --------------------------------------------------------- */
+
+inline learn()
+{
+	L.peer_ltag = f_src;
+	L.heard_inc = f_inc
+}
+
+inline hold_drop()
+{
+	hold_reset();
+	L.hold_id = 0
+}
+
+inline forget_run()
+{
+	L.last_express = 0;
+	hold_drop();
+	L.tx = 0;
+	L.confirmed = 1;
+	L.await_done = 0;
+	L.peer_closing = 0
+}
+
+/* Start again: the two ends cannot both be right. */
+inline broken()
+{
+	SAY(printf("DO %c broken\n", NAME(me)));
+	assert(FITS);
+	if
+	:: L.offer == OFFER_OUT -> offer_drop(UNKNOWN, 1)
+	:: else
+	fi;
+	forget_run();
+	fresh_inc();
+	L.inc = fresh;
+	L.peer_inc = 0;
+	L.rx = 0;
+	L.state = SYNC_SENT;
+	begin = SYNC_SENT
+}
+
+inline heard()
+{
+	L.asked = 0;
+	L.down = 0
+}
+
+/* The two tables of what an end may find. */
+#define fits_in(n)	((n) == 0 || ((n) == 1 && L.hold == HOLD_HELD) || \
+			 ((n) == -1 && L.last_express))
+#define fits_out(n)	((n) == 0 || ((n) == -1 && !L.confirmed) || \
+			 ((n) == 1 && L.offer == OFFER_OUT && L.offer_express))
+
+/* The peer's end is not the one known before. */
+inline new_peer()
+{
+	if
+#if BREAK_RULE == 5
+	:: 0
+#else
+	:: L.offer == OFFER_OUT && L.offer_express -> offer_drop(UNKNOWN, 0)
+#endif
+	:: else -> L.offered_to = 0
+	fi;
+	forget_run();
+	L.rx = 0;
+	L.peer_inc = f_inc
+}
+
+/* Against the frame's tx, rx and incarnations. */
+inline resolve()
+{
+	p_tx = f_tx;
+	p_rx = f_rx;
+#if BREAK_RULE != 4
+	if
+	:: f_peer_inc != L.inc ->
+		/* It speaks of another me: to this one its counters mean 0. */
+		p_tx = 0;
+		p_rx = 0
+	:: else
+	fi;
+#endif
+	if
+	:: f_inc != L.peer_inc -> new_peer()
+	:: else
+	fi;
+
+	in_ = p_tx - L.rx;
+	out_ = p_rx - L.tx;
+	learn();
+	if
+	:: !fits_in(in_) || !fits_out(out_) -> broken()
+	:: else ->
+		if
+		:: in_ == 1 -> hold_deliver()
+		:: else -> hold_reset()
+		fi;
+		if
+		:: out_ == 1 -> offer_committed()
+		:: out_ == 0 -> offer_delivered()
+		:: else
+		fi;
+		L.state = OPEN;
+		L.attempt = 0;
+		L.ready_due = 0;
+		heard();
+		send_sync(SYNC_ACK, L.peer_ltag);
+		pump = (L.offer != OFFER_NONE -> PUMP_AGAIN : PUMP);
+		commit = L.await_done
+	fi
+}
+
+/* What every frame of this run says with its tx and rx (section 3). */
+inline run_progress()
+{
+	in_ = f_tx - L.rx;
+	out_ = f_rx - L.tx;
+	heard();
+	if
+	:: (in_ > 0 && !fits_in(in_)) || (out_ > 0 && !fits_out(out_)) ->
+		SAY(printf("DO %c impossible\n", NAME(me)));
+		assert(FITS);
+		freeze(SYNC_SENT)
+	:: else ->
+		if
+		:: in_ == 1 -> hold_deliver()
+		:: else
+		fi;
+		if
+		:: out_ == 0 && !L.confirmed -> offer_delivered()
+		:: else
+		fi
+	fi
+}
+
+#if BREAK_RULE == 4
+#define of_this_me()	1
+#else
+#define of_this_me()	(f_peer_inc == L.inc)
+#endif
+
+inline sync_progress()
+{
+	if
+	:: f_inc == L.peer_inc && of_this_me() -> run_progress()
+	:: else
+	fi
+}
+
+#if BREAK_RULE == 2
+#define names_me()	1
+#else
+#define names_me()	(f_dst == L.ltag)
+#endif
+
+#if BREAK_RULE == 3
+#define unanswered()	(f_dst != L.ltag)
+#else
+#define unanswered()	0
+#endif
+
+inline rcv_sync()
+{
+	if
+	:: L.state != OPEN && names_me() -> resolving = 1
+	:: L.state != OPEN && !names_me() ->
+		learn();
+		L.state = SYNC_RECD;
+		send_sync(SYNC, L.peer_ltag)
+	:: L.state == OPEN && f_src == L.peer_ltag && unanswered()
+	:: L.state == OPEN && f_src == L.peer_ltag && !unanswered() ->
+		/* A probe, or my SYNC_ACK was lost: always answered. */
+		if
+		:: f_dst == L.ltag -> sync_progress()
+		:: else
+		fi;
+		if
+		:: L.state == OPEN -> send_sync(SYNC_ACK, f_src)
+		:: else
+		fi
+	:: L.state == OPEN && f_src != L.peer_ltag && f_dst == L.ltag ->
+		/* The peer's run of this link has failed: so has mine. */
+		learn();
+		freeze(SYNC_RECD)
+	:: else -> send_sync(SYNC_CHK, f_src)
+	fi
+}
+
+inline rcv_sync_ack()
+{
+	if
+	:: L.state != OPEN && names_me() -> resolving = 1
+	:: L.state == OPEN && f_dst == L.ltag && f_src == L.peer_ltag ->
+		sync_progress()
+	:: else
+	fi
+}
+
+inline rcv_sync_chk()
+{
+	if
+	:: f_dst == L.ltag && L.state != OPEN ->
+		learn();
+		L.state = SYNC_RECD;
+		send_sync(SYNC, L.peer_ltag)
+	:: f_dst == L.ltag && L.state == OPEN && L.asked && f_src != L.peer_ltag ->
+		/* The peer has forgotten the link. */
+		learn();
+		freeze(SYNC_SENT)
+	:: else
+	fi
+}
+
+/* --- closing, 4.7; the end of an end ----------------------------------------------- */
+
+inline end_reset()
+{
+	L.state = CLOSED;
+	L.ltag = 0;
+	L.peer_ltag = 0;
+	L.inc = 0;
+	L.peer_inc = 0;
+	L.heard_inc = 0;
+	L.attempt = 0;
+	L.down = 0;
+	L.asked = 0;
+	L.closing = 0;
+	L.close_sent = 0;
+	L.ready_due = 0;
+	L.rx = 0;
+	forget_run();
+	L.next_id = 0;
+	L.next_express = 0;
+	L.next_confirm = 0;
+	offer_none()
+}
+
+/* The link is forgotten, whatever is in flight. */
+inline end_link()
+{
+	SAY(printf("DO %c gone\n", NAME(me)));
+	if
+	:: L.offer != OFFER_NONE && reversible() -> offer_drop(REVERSED, 1)
+	:: L.offer != OFFER_NONE && !reversible() -> offer_drop(UNKNOWN, 1)
+	:: else
+	fi;
+	drop_next();
+	excuse();
+	end_reset()
+}
+
+/* First what is in flight ends. */
+inline close_step()
+{
+	if
+	:: L.state == OPEN && (L.closing || L.peer_closing) ->
+		if
+		:: L.offer == OFFER_PARKED -> offer_drop(REVERSED, 0)
+		:: else
+		fi;
+		if
+		:: L.offer != OFFER_NONE || L.hold == HOLD_HELD
+		:: else ->
+			if
+			:: !L.confirmed && L.await_done
+			:: !L.confirmed && !L.await_done ->
+				L.await_done = 1;
+				send(COMMIT, 1, L.tx, 0, 0)
+			:: L.confirmed && L.peer_closing ->
+				send(CLOSE_ACK, 0, 0, 0, 0);
+				end_link()
+			:: L.confirmed && !L.peer_closing &&
+			   (!L.close_sent || close_again) ->
+				L.close_sent = 1;
+				L.asked = 1;
+				send(CLOSE, 0, 0, 0, 0)
+			:: else
+			fi
+		fi
+	:: else
+	fi
+}
+
+/* --- a frame, section 3 ------------------------------------------------------------- */
+
+inline data_of_run()
+{
+	if
+	:: f_op == CLOSE_ACK ->
+		if
+		:: L.close_sent -> end_link()
+		:: else
+		fi
+	:: else ->
+		run_progress();
+		if
+		:: L.state != OPEN
+		:: L.state == OPEN && f_op == OFFER -> rcv_offer()
+		:: L.state == OPEN && f_op == REFLECT -> rcv_reflect()
+		:: L.state == OPEN && f_op == REFUSE -> rcv_refuse()
+		:: L.state == OPEN && f_op == REVERSE -> rcv_reverse()
+		:: L.state == OPEN && f_op == COMMIT && f_flag && f_tx == L.rx ->
+			send(DONE, 0, L.rx, 0, 0)
+		:: L.state == OPEN && f_op == READY && L.offer == OFFER_PARKED ->
+			pump = PUMP_AGAIN
+		:: L.state == OPEN && f_op == CLOSE ->
+			if
+			:: !L.peer_closing -> drop_next()
+			:: else
+			fi;
+			L.peer_closing = 1
+		:: else
+		fi
+	fi
+}
+
+#if BREAK_RULE == 1
+#define of_this_run()	(f_dst == L.ltag)
+#else
+#define of_this_run()	(f_dst == L.ltag && f_src == L.peer_ltag)
+#endif
+
+/* A data frame that overtakes the SYNC_ACK says all that that would say. */
+#define says_resolved()	(frozen() && (f_op == OFFER || f_op == COMMIT) && \
+			 f_dst == L.ltag && f_src == L.peer_ltag && L.heard_inc)
+
+/* A frame for an end that has no link (4.6). */
+inline stranger()
+{
+	if
+	:: f_op == SYNC && f_dst == (COOKIE | f_src) ->
+		SAY(printf("EV %c accept 1 0 %d %d %d %d 0 0 %d %d\n", NAME(me), f_src,
+			   f_dst, f_tx, f_rx, f_inc, f_peer_inc));
+		fresh_inc();
+		L.inc = fresh;
+		learn();
+		begin = SYNC_RECD
+	:: else ->
+		SAY(printf("EV %c stranger\n", NAME(me)));
+		if
+		:: f_op == SYNC ->
+			send_as(SYNC_CHK, 0, COOKIE | f_src, f_src, 0, 0, 0, 0, 0, 0)
+		:: f_op == CLOSE ->
+			send_as(CLOSE_ACK, 0, f_dst, f_src, 0, 0, 0, 0, 0, 0)
+		:: f_op != SYNC && f_op > CLOSE_ACK && f_op != NOLINK ->
+			send_as(NOLINK, 0, f_dst, f_src, 0, 0, 0, 0, 0, 0)
+		:: else
+		fi
+	fi
+}
+
+inline rcv()
+{
+	if
+	:: L.state == CLOSED -> stranger()
+	:: else ->
+		SAY(printf("EV %c rcv %d %d %d %d %d %d %d %d %d %d %d\n", NAME(me),
+			   f_op, f_flag, f_src, f_dst, f_tx, f_rx, f_seq, f_attempt,
+			   f_inc, f_peer_inc, room));
+		if
+		:: f_op == SYNC -> rcv_sync()
+		:: f_op == SYNC_ACK -> rcv_sync_ack()
+		:: f_op == SYNC_CHK -> rcv_sync_chk()
+		:: f_op == NOLINK ->
+			if
+			:: L.state == OPEN && f_dst == L.ltag -> freeze(SYNC_SENT)
+			:: else
+			fi
+		:: says_resolved() ->
+			resolving = 1;
+			by_data = f_id;
+			f_inc = L.heard_inc;
+			f_peer_inc = L.inc
+		:: else
+		fi
+	fi
+}
+
+/* Then, if the link is OPEN by now, what a data frame is for. */
+inline rcv_data()
+{
+	if
+	:: by_data -> f_id = by_data
+	:: else
+	fi;
+	if
+	:: L.state == OPEN && of_this_run() -> data_of_run()
+	:: else
+	fi
+}
