@@ -395,6 +395,9 @@ static void check_gap(const struct end *e, const struct oae_frame *f)
 	u64 have = 0;
 	unsigned int i;
 
+	/* A peer that closes has forgotten what it offered. */
+	if (e->gone)
+		return;
 	for (i = 0; i < OAE_MAX_SLICES; i++)
 		have |= (u64)e->slot[i].used << i;
 	if (!f->gap_map || f->gap_map != (mask(e->link.hold.nslices) & ~have))
@@ -499,6 +502,29 @@ static void check_counters(const struct end *e)
 			    e->commits);
 }
 
+/* 4.4: what is in flight for the stall time is a failure, and noticed. */
+static void check_timer(const struct end *e)
+{
+	const struct oae_link *l = &e->link;
+	u64 stall = oae_link_stall(l);
+	u64 more = stall * (l->offer.p.nslices - 1) / 8;
+
+	if (!e->timer_at || e->timer_at != l->timer_at)
+		fuzz_breach("no timer, or another");
+	if (!l->close_sent && e->timer_at > e->latest + TIMER_FAR)
+		fuzz_breach("the timer is far away");
+	if (l->state != OAE_OPEN)
+		return;
+	/* The clock may have gone back: then it is the later time. */
+	if (l->offer.state == OAE_OFFER_OUT &&
+	    e->timer_at > e->latest + stall + more)
+		fuzz_breach("offered, and no timer for it");
+	if (l->hold.state == OAE_HOLD_HELD && e->timer_at > e->latest + stall)
+		fuzz_breach("held, and no timer for it");
+	if (l->await_done && e->timer_at > e->latest + stall)
+		fuzz_breach("DONE asked for, and no timer for it");
+}
+
 /**
  * end_check() - what must be so after every event
  * @e: the end
@@ -525,10 +551,7 @@ void end_check(struct end *e)
 	}
 	if (!l->ltag || !l->inc)
 		fuzz_breach("ltag or incarnation 0");
-	if (!e->timer_at || e->timer_at != l->timer_at)
-		fuzz_breach("no timer, or another");
-	if (!l->close_sent && e->timer_at > e->latest + TIMER_FAR)
-		fuzz_breach("the timer is far away");
+	check_timer(e);
 	/* Refused is as good as never offered: it was not delivered. */
 	p = at_link(e, l->offer.p.handle);
 	if (p && l->offer.state == OAE_OFFER_PARKED)
