@@ -200,7 +200,7 @@ class Shown(SimTest):
 
     def test_bench(self):
         done = run("-n", "10k", "--bench")
-        self.assertRegex(done.stderr, r"^bench: \d+ link events in [\d.]+ s: \d+ a second")
+        self.assertRegex(done.stderr, r"^bench: \d+ link events in [\d.]+ s of CPU: \d+ a second")
         self.assertNotIn("bench", done.stdout)
 
     def test_trace(self):

@@ -217,7 +217,7 @@ void report_bench(const struct world *w, double seconds, FILE *out)
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
-	fprintf(out, "bench: %" PRIu64 " link events in %.2f s: %.0f a second",
+	fprintf(out, "bench: %" PRIu64 " link events in %.2f s of CPU: %.0f a second",
 		w->n.calls, seconds, w->n.calls / seconds);
 	fprintf(out, "; %.0f transactions a second; %.0f MB\n",
 		w->n.outcome[OAE_COMMITTED] / seconds, usage.ru_maxrss / 1024.0);

@@ -11,8 +11,9 @@
 
 static_assert(sizeof(void *) == sizeof(u64), "an id is a handle");
 
-/* How far the prefetching is ahead, in events. */
-#define AHEAD	8
+/* How far the prefetching is ahead, in events: of ends, of transactions. */
+#define AHEAD		12
+#define AHEAD_TX	5
 
 /* The links' random has no context. */
 static struct rng core_rng;
@@ -268,24 +269,50 @@ static void happen(struct world *w, const struct event *ev)
 	}
 }
 
-/* What the event after a few others will touch is fetched meanwhile. */
-static void prefetch(const struct world *w)
+/* Inline: gcc takes a function that only prefetches for one without effect. */
+static __always_inline void prefetch_lines(const void *p, size_t from, size_t to)
+{
+	for (; from < to; from += 64)
+		__builtin_prefetch((const char *)p + from);
+}
+
+static __always_inline void prefetch_ends(const struct world *w, const struct event *ev)
+{
+	const struct end *e = &w->ends[ev->end];
+
+	prefetch_lines(pool_at(&w->flights, EVENT_INDEX(ev->ref)), 0,
+		       sizeof(struct flight));
+	prefetch_lines(e, 0, offsetof(struct end, link.hold.hash) + 64);
+	prefetch_lines(e, offsetof(struct end, link.timer_at), sizeof(*e));
+	/* Of the peer, what check.c looks at. */
+	e = &w->ends[ev->end ^ 1];
+	prefetch_lines(e, 0, 64);
+	__builtin_prefetch(&e->tag);
+	__builtin_prefetch(&e->link.inc);
+}
+
+static __always_inline void prefetch_tx(const struct world *w, u64 id)
+{
+	if (id)
+		__builtin_prefetch(pool_at(&w->txs, TX_INDEX(id)));
+}
+
+/* What events after a few others will touch is fetched meanwhile. */
+static __always_inline void prefetch(const struct world *w)
 {
 	const struct event *ev = wheel_ahead(&w->wheel, AHEAD);
-	const char *p;
-	size_t i;
+	const struct end *e;
 
+	if (ev && EVENT_KIND(ev->ref) == KIND_FRAME)
+		prefetch_ends(w, ev);
+	ev = wheel_ahead(&w->wheel, AHEAD_TX);
 	if (!ev || EVENT_KIND(ev->ref) != KIND_FRAME)
 		return;
-	p = pool_at(&w->flights, EVENT_INDEX(ev->ref));
-	__builtin_prefetch(p);
-	__builtin_prefetch(p + 64);
-	p = (const char *)&w->ends[ev->end];
-	for (i = 0; i < offsetof(struct end, link.hold.hash) + 64; i += 64)
-		__builtin_prefetch(p + i);
-	for (i = offsetof(struct end, link.timer_at); i < sizeof(struct end);
-	     i += 64)
-		__builtin_prefetch(p + i);
+	/* Its end is here by now, and tells what is held and what offered. */
+	e = &w->ends[ev->end];
+	prefetch_tx(w, e->slice.id);
+	prefetch_tx(w, e->at_link[0]);
+	prefetch_tx(w, e->at_link[1]);
 }
 
 /**

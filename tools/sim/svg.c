@@ -10,7 +10,7 @@
 
 #define WIDTH	960
 #define LEFT	84
-#define RIGHT	150		/* for the legend */
+#define RIGHT	176		/* for the legend */
 #define TOP	74
 #define PLOT	(WIDTH - LEFT - RIGHT)
 #define HIGH	170		/* of a panel */
