@@ -202,6 +202,7 @@ static inline void drained(void)
 
 static inline void fire_at(u64 when)
 {
+	assert_int_not_equal(l.state, OAE_CLOSED);
 	now = when;
 	clear();
 	oae_link_timer(&l, now, &a);
@@ -227,7 +228,7 @@ static inline int one_link(void **state)
 	drawn = 0;
 	draw_next = 0;
 	peer_lag = 0;
-	now = 1000 * MS;
+	now = 1000000 * MS;
 	oae_link_init(&l, &cfg, 7, 1500, 0);
 	clear();
 	oae_link_open(&l, now, &a);

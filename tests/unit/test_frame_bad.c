@@ -226,6 +226,7 @@ static void test_field(void **state)
 		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_R_NONE, OAE_BAD_NONE },
 		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_R_FULL, OAE_BAD_NONE },
 		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_R_BUSY, OAE_BAD_FIELD },
+		{ OAE_CLOSE, OAE_OFF_REASON, 2, 9, OAE_BAD_FIELD },
 		{ OAE_CLOSE, OAE_OFF_REASON, 2, 0xffff, OAE_BAD_FIELD },
 	};
 	struct oae_frame f, out;

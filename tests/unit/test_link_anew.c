@@ -240,6 +240,9 @@ static void test_renamed(void **state)
 	old.tx = l.rx;
 	rcv(old);
 	assert_int_equal(noted(OAE_N_FROZEN), 1);
+	old.src_ltag = 0;
+	rcv(old);
+	assert_int_equal(noted(OAE_N_FROZEN), 1);
 
 	rcv(next_peer(true));
 	assert_int_equal(l.state, OAE_OPEN);
@@ -330,6 +333,8 @@ static void test_tiny_mtu(void **state)
 /* READY is owed for a refusal of this run, and once. */
 static void test_ready_owed(void **state)
 {
+	struct oae_frame f;
+
 	(void)state;
 	rcv_room(slice(1, 0, OAE_F_LAST), false);
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
@@ -341,6 +346,13 @@ static void test_ready_owed(void **state)
 	rcv_room(slice(2, 0, OAE_F_LAST), false);
 	port_down();
 	rcv(resolved());
+	drained();
+	assert_int_equal(a.nsends, 0);
+
+	f = slice(1, 0, OAE_F_LAST);		/* room is not what it lacks */
+	f.kind = OAE_SWAP;
+	rcv(f);
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_KIND);
 	drained();
 	assert_int_equal(a.nsends, 0);
 }
@@ -360,6 +372,51 @@ static void test_asked_again(void **state)
 	peer_lag = 0;
 	rcv(frame(OAE_DONE));
 	assert_int_equal(count_op(OAE_OP_CONFIRMED), 1);
+
+	post(&x, 1, OAE_POST_CONFIRM);
+	post(&y, 1, 0);
+	peer_lag = 1;
+	rcv(answer(OAE_REFLECT));
+	port_down();
+	rcv(resolved());
+	assert_true(sent(OAE_OFFER)->handle == &y);	/* which says it */
+	assert_null(sent(OAE_COMMIT));
+}
+
+/*
+ * A SYNC of this run is answered also if its sender has not resolved yet, and so
+ * does not know this incarnation; its counters are of another time.
+ */
+static void test_sync_unresolved(void **state)
+{
+	struct oae_frame f = frame(OAE_SYNC);
+
+	(void)state;
+	some_traffic();
+	f = frame(OAE_SYNC);
+	f.sync.peer_inc = 77;
+	f.tx += 1000;
+	f.rx += 1000;
+	rcv(f);
+	assert_true(sent(OAE_SYNC_ACK) && a.nsends == 1);
+	assert_int_equal(a.nops, 0);
+	f.sync.peer_inc = l.inc;		/* and of this, they cannot be */
+	rcv(f);
+	assert_int_equal(noted(OAE_N_IMPOSSIBLE), 1);
+	assert_true(sent(OAE_SYNC) && a.nsends == 1);
+}
+
+/* The answer to a peer that froze names what it is called now. */
+static void test_peer_froze(void **state)
+{
+	struct oae_frame f = resolved();
+
+	(void)state;
+	f.opcode = OAE_SYNC;
+	rcv(f);
+	assert_int_equal(noted(OAE_N_PEER_FROZE), 1);
+	assert_int_equal(sent(OAE_SYNC)->frame.dst_ltag, f.src_ltag);
+	assert_int_equal(l.state, OAE_SYNC_RECD);
 }
 
 /* Only a link that is CLOSED is opened, by whomever. */
@@ -393,6 +450,8 @@ int main(void)
 		cmocka_unit_test_setup(test_tiny_mtu, open_link),
 		cmocka_unit_test_setup(test_ready_owed, open_link),
 		cmocka_unit_test_setup(test_asked_again, open_link),
+		cmocka_unit_test_setup(test_sync_unresolved, open_link),
+		cmocka_unit_test_setup(test_peer_froze, open_link),
 		cmocka_unit_test_setup(test_open_stays, open_link),
 	};
 

@@ -180,6 +180,76 @@ static void test_resume(void **state)
 	}
 }
 
+/* Complete after all, when the missing slice had been asked for already. */
+static void test_resume_of_held(void **state)
+{
+	(void)state;
+	rcv(slice(1, 1, END));
+	assert_int_equal(sent(OAE_REFUSE)->frame.gap_map, 1);
+	rcv(slice(1, 0, 0));
+	assert_int_equal(l.hold.state, OAE_HOLD_HELD);
+	rcv(slice(2, 1, END | OAE_F_RESUME));
+	assert_int_equal(sent(OAE_REFLECT)->frame.attempt, 2);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 0);
+}
+
+/* As many slices as there may be, and none of them LAST. */
+static void test_never_last(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < OAE_MAX_SLICES; i++) {
+		rcv(slice(1, i, 0));
+		assert_int_equal(a.nsends, 0);
+	}
+	assert_int_equal(l.hold.state, OAE_HOLD_PARTIAL);
+}
+
+/* The next OFFER carries the commit, and nothing else does. */
+static void test_one_frame(void **state)
+{
+	(void)state;
+	post(&x, 1, 0);
+	post(&y, 1, 0);
+	peer_lag = 1;
+	rcv(answer(OAE_REFLECT));
+	assert_int_equal(a.nsends, 1);
+	assert_true(sent(OAE_OFFER)->handle == &y);
+	assert_int_equal(sent(OAE_OFFER)->frame.tx, 1);
+}
+
+/* Attempts used up: frozen, and nothing of it is sent in between. */
+static void test_last_attempt(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	post(&x, 2, 0);
+	for (i = 2; i <= 255; i++) {
+		refuse(OAE_R_GAP, 1);
+		assert_int_equal(sent(OAE_OFFER)->frame.attempt, i);
+	}
+	refuse(OAE_R_GAP, 1);
+	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
+	assert_int_equal(a.nsends, 1);
+	assert_non_null(sent(OAE_SYNC));
+
+	open_link(state);
+	post(&x, 1, 0);
+	l.attempt = 255;			/* as if by cancelling */
+	refuse(OAE_R_BUSY, 0);
+	rcv(frame(OAE_READY));
+	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
+	assert_true(a.nsends == 1 && sent(OAE_SYNC));
+
+	open_link(state);
+	l.attempt = 255;
+	post(&x, 1, 0);
+	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
+	assert_true(a.nsends == 1 && sent(OAE_SYNC));
+}
+
 /* A map of missing slices is believed as far as there are slices. */
 static void test_gap_map(void **state)
 {
@@ -240,6 +310,7 @@ static void test_limits(void **state)
 	assert_int_equal(oae_link_post(&l, &(struct oae_post){ .nslices = 65 },
 				       now, &a), -EINVAL);
 	assert_int_equal(a.nops + a.nsends, 0);
+	assert_true(oae_link_wants(&l));
 	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
 	assert_int_equal(sent(OAE_OFFER)->slices, 15);
 	assert_int_equal(count_op(OAE_OP_RESLICE) + count_op(OAE_OP_COMPLETE), 0);
@@ -264,6 +335,11 @@ static void test_limits(void **state)
 	rcv(slice(2, 2, END));
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_TOO_BIG);
 	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+	assert_int_equal(count_op(OAE_OP_KEEP), 0);
+	assert_int_equal(a.nsends, 1);
+
+	oae_link_init(&l, &cfg, 7, 1500, 0);
+	assert_false(oae_link_wants(&l));
 }
 
 /*
@@ -306,6 +382,18 @@ static void test_resliced(void **state)
 	rcv(resolved());
 	assert_int_equal(sent(OAE_OFFER)->slices, 15);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
+
+	/* It cannot be cut so: reversed, and the next one's turn. */
+	post(&y, 1, 0);
+	clear();
+	oae_link_set_mtu(&l, 200, now, &a);
+	rcv(resolved());
+	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
+	p.nslices = 0;
+	oae_link_resliced(&l, &p, now, &a);
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_true(sent(OAE_OFFER)->handle == &y);
+	assert_int_equal(a.nsends, 2);		/* SYNC_ACK before it */
 }
 
 static void test_turned_away_late(void **state)
@@ -398,6 +486,7 @@ static void test_what_is_said(void **state)
 	f = slice(5, 0, END);
 	f.kind = OAE_VERB;
 	rcv(f);
+	assert_int_equal(a.nsends, 1);
 	f = sent(OAE_REFUSE)->frame;
 	assert_int_equal(f.reason, OAE_R_KIND);
 	assert_int_equal(f.kind, OAE_VERB);
@@ -441,6 +530,10 @@ int main(void)
 		TEST(test_reverse_early),
 		TEST(test_slices_disagree),
 		TEST(test_resume),
+		TEST(test_resume_of_held),
+		TEST(test_never_last),
+		TEST(test_one_frame),
+		TEST(test_last_attempt),
 		TEST(test_gap_map),
 		TEST(test_offered_again_whole),
 		TEST(test_limits),

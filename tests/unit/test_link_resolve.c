@@ -130,6 +130,14 @@ static void progress(const struct where *w, s32 in, s32 out)
 	f.tx += in;
 	f.rx += out;
 	rcv(f);
+	if (noted(OAE_N_IMPOSSIBLE)) {
+		/* Whatever else it says is not heard. */
+		get_there(w);
+		f = slice(7, 0, OAE_F_LAST);
+		f.tx += in;
+		f.rx += out;
+		rcv(f);
+	}
 
 	if ((in > 0 && !in_fits(w, in)) || (out > 0 && !out_fits(w, out))) {
 		CHECK(noted(OAE_N_IMPOSSIBLE) == 1 && l.state == OAE_SYNC_SENT);

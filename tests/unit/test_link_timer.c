@@ -139,6 +139,35 @@ static void test_stalls_in_time(void **state)
 	}
 }
 
+/* Resolving begins a new wait for DONE. */
+static void test_done_in_time(void **state)
+{
+	u64 began;
+
+	(void)state;
+	post(&x, 1, OAE_POST_CONFIRM);
+	peer_lag = 1;
+	rcv(answer(OAE_REFLECT));
+	port_down();
+	idle_until(now + 30 * MS);
+	rcv(resolved());
+	began = now + oae_link_stall(&l);
+	assert_int_equal(runs_until(), began);
+}
+
+/* Overdue in two ways: frozen, and then nothing is offered. */
+static void test_stalled_and_parked(void **state)
+{
+	(void)state;
+	post(&x, 1, 0);
+	refuse(OAE_R_BUSY, 0);
+	rcv(slice(1, 0, OAE_F_LAST));
+	fire_at(now + 150 * MS);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+	assert_true(sent(OAE_SYNC) && a.nsends == 1);
+	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
+}
+
 static void test_many_slices_take_time(void **state)
 {
 	u64 began = now;
@@ -234,6 +263,12 @@ static void test_asks_more_slowly(void **state)
 	oae_link_set_mtu(&l, 9000, now, &a);
 	assert_int_equal(sent(OAE_SYNC)->frame.sync.mtu, 9000);
 	assert_int_equal(next_sync(), STALL);
+
+	open_link(state);			/* and for another address */
+	idle_until(now + 30 * MS);
+	clear();
+	oae_link_renamed(&l, now, &a);
+	assert_int_equal(next_sync(), STALL);
 }
 
 /* A port that is up again: whatever failed before, failed for that. */
@@ -269,6 +304,15 @@ static void test_posted_when_down(void **state)
 	while (!count_op(OAE_OP_COMPLETE))
 		fire_at(l.timer_at);
 	assert_true(ended(&x, OAE_REVERSED));
+	assert_int_equal(noted(OAE_N_DOWN), 0);	/* it was */
+	assert_in_range(now, posted + 400 * MS, posted + 500 * MS);
+
+	/* Also just before the link is forgotten. */
+	idle_until(l.down_at + 3190 * MS);
+	posted = now;
+	post(&x, 1, 0);
+	while (!count_op(OAE_OP_COMPLETE))
+		fire_at(l.timer_at);
 	assert_in_range(now, posted + 400 * MS, posted + 500 * MS);
 }
 
@@ -318,6 +362,16 @@ static void test_never_later(void **state)
 		post(&x, 1, 0);
 		assert_false(count_op(OAE_OP_TIMER));
 		assert_int_equal(l.timer_at, at);
+	}
+	/* It has fired, and looks far enough for what comes at once. */
+	rcv(answer(OAE_REFLECT));
+	fire_at(at);
+	for (i = 0; i < 10; i++) {
+		post(&x, 1, 0);
+		assert_false(count_op(OAE_OP_TIMER));
+		now += MS / 100;
+		rcv(answer(OAE_REFLECT));
+		assert_false(count_op(OAE_OP_TIMER));
 	}
 }
 
@@ -376,6 +430,8 @@ int main(void)
 		cmocka_unit_test_setup(test_measured, open_link),
 		cmocka_unit_test_setup(test_doubled, open_link),
 		cmocka_unit_test(test_stalls_in_time),
+		cmocka_unit_test_setup(test_done_in_time, open_link),
+		cmocka_unit_test_setup(test_stalled_and_parked, open_link),
 		cmocka_unit_test_setup(test_many_slices_take_time, open_link),
 		cmocka_unit_test_setup(test_parked_in_time, open_link),
 		cmocka_unit_test_setup(test_probe_in_time, open_link),
