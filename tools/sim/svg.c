@@ -333,6 +333,7 @@ static void panels(const struct picture *p, const struct world *w)
 		  .n = 5, .curve = rest },
 	};
 	unsigned int i;
+	bool early;
 
 	for (i = 0; i < 3; i++) {
 		a[i].y = TOP + 18 + i * (HIGH + GAP + 12);
@@ -344,8 +345,11 @@ static void panels(const struct picture *p, const struct world *w)
 		scale(&a[i]);
 		panel(p, &a[i]);
 	}
-	put_text(p, x_of(p, p->stopped) - 5, a[0].y + 12,
-		 "text-anchor=\"end\" fill=\"" GREY "\"", "faults stop");
+	early = x_of(p, p->stopped) < LEFT + 80;
+	put_text(p, x_of(p, p->stopped) + (early ? 5 : -5), a[0].y + 12,
+		 early ? "fill=\"" GREY "\"" :
+			 "text-anchor=\"end\" fill=\"" GREY "\"",
+		 "faults stop");
 }
 
 /**

@@ -22,7 +22,7 @@ u8 *wire_data(struct world *w)
 
 	if (!data)
 		return need(malloc(w->cfg->mtu + OAE_PARSE_MAX));
-	memcpy(&w->spare_data, data, sizeof(data));
+	memcpy(&w->spare_data, data, sizeof(w->spare_data));
 	return data;
 }
 
@@ -33,7 +33,7 @@ u8 *wire_data(struct world *w)
  */
 void wire_data_free(struct world *w, u8 *data)
 {
-	memcpy(data, &w->spare_data, sizeof(data));
+	memcpy(data, &w->spare_data, sizeof(w->spare_data));
 	w->spare_data = data;
 }
 
