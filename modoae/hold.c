@@ -137,6 +137,12 @@ static bool resumes(const struct oae_link *l, const struct oae_frame *f)
 	       f->attempt == l->hold.attempt + 1;
 }
 
+/* Has the attempt that is known been seen in this run? */
+static bool begun(const struct oae_link *l)
+{
+	return l->hold.state != OAE_HOLD_NONE && l->hold.state != OAE_HOLD_KEPT;
+}
+
 /* A newer attempt than any seen. False: it was refused. */
 static bool begin_attempt(struct oae_link *l, const struct oae_frame *f,
 			  bool room, struct oae_actions *a)
@@ -250,7 +256,8 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
 		oae_note(a, OAE_N_OLD_ATTEMPT);
 		return;
 	}
-	if (f->attempt > l->hold.attempt && !begin_attempt(l, f, room, a))
+	if ((f->attempt > l->hold.attempt || !begun(l)) &&
+	    !begin_attempt(l, f, room, a))
 		return;
 
 	switch (l->hold.state) {

@@ -247,7 +247,7 @@ static void rcv_data(struct oae_link *l, const struct oae_frame *f, bool room,
 	}
 	if (f->opcode == OAE_CLOSE_ACK) {
 		/* Perhaps of an end that has forgotten its counters. */
-		if (l->close_sent)
+		if (oae_close_out(l))
 			oae_link_end(l, OAE_E_SHUTDOWN, a);
 		else
 			oae_note(a, OAE_N_OLD_SEQ);

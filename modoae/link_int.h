@@ -13,6 +13,12 @@ static inline bool oae_frozen(const struct oae_link *l)
 	return l->state == OAE_SYNC_SENT || l->state == OAE_SYNC_RECD;
 }
 
+/* CLOSE is out, and repeated until it is answered. */
+static inline bool oae_close_out(const struct oae_link *l)
+{
+	return l->closing && l->close_sent;
+}
+
 /* Transaction numbers wrap: compare them by their distance. */
 static inline s32 oae_dist(u32 from, u32 to)
 {

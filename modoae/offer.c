@@ -36,11 +36,15 @@ static void offer_out(struct oae_link *l, u64 slices, u8 flags, u64 now,
 	l->active_at = now;
 }
 
-/* False: the attempts of this run are used up, and the link froze. */
+/*
+ * False: the attempts of this run are used up, and the link froze. What was not
+ * in flight is not: an express may be reversed still.
+ */
 static bool next_attempt(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	if (l->attempt == 0xff) {
-		l->offer.state = OAE_OFFER_OUT;
+		if (l->offer.state != OAE_OFFER_OUT)
+			l->offer.state = OAE_OFFER_PARKED;
 		oae_freeze(l, OAE_N_ATTEMPTS, now, a);
 		return false;
 	}

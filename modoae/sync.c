@@ -69,6 +69,7 @@ static void begin_sync(struct oae_link *l, enum oae_state state, u64 now,
 {
 	draw_ltag(l);
 	l->state = state;
+	l->close_sent = false;
 	if (!l->asked_at)
 		l->asked_at = now;
 	oae_ask(l, now, a);
@@ -89,7 +90,6 @@ void oae_freeze(struct oae_link *l, enum oae_note why, u64 now,
 		oae_hold_keep(l, a);
 	if (l->backoff < OAE_MAX_BACKOFF)
 		l->backoff++;
-	l->close_sent = false;
 	begin_sync(l, OAE_SYNC_SENT, now, a);
 }
 
@@ -212,7 +212,8 @@ void oae_link_renamed(struct oae_link *l, u64 now, struct oae_actions *a)
 static void new_peer(struct oae_link *l, const struct oae_frame *f,
 		     struct oae_actions *a)
 {
-	if (l->peer_inc)
+	/* Counters, and nobody they are of: no event leads there, but say it. */
+	if (l->peer_inc || l->tx != l->start || l->rx)
 		oae_note(a, OAE_N_PEER_NEW);
 	/* The dead may have delivered it. */
 	if (l->offer.state == OAE_OFFER_OUT && !oae_offer_reversible(l))
@@ -404,12 +405,16 @@ bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 /*
  * A SYNC_* of this run at an OPEN end. One sent before its sender resolved may
  * still speak of another incarnation of me: then its counters are not of this
- * run.
+ * run. But an ltag has only one incarnation behind it.
  */
 static bool sync_progress(struct oae_link *l, const struct oae_frame *f,
 			  u64 now, struct oae_actions *a)
 {
-	if (f->sync.inc != l->peer_inc || f->sync.peer_inc != l->inc)
+	if (f->sync.inc != l->peer_inc) {
+		oae_freeze(l, OAE_N_IMPOSSIBLE, now, a);
+		return false;
+	}
+	if (f->sync.peer_inc != l->inc)
 		return true;
 	return oae_run_progress(l, f, now, a);
 }

@@ -82,7 +82,7 @@ static u64 deadline(const struct oae_link *l, u64 now)
 	}
 
 	stall = oae_link_stall(l);
-	if (l->close_sent) {
+	if (oae_close_out(l)) {
 		/* CLOSE waits for what is held, as oae_close_step() does. */
 		at = l->hold.state == OAE_HOLD_HELD ? ~0ULL : l->again_at;
 	} else {
@@ -192,7 +192,9 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 	}
 	if (l->offer.state == OAE_OFFER_PARKED && now >= l->park_at)
 		oae_offer_again(l, now, a);
-	if (!l->close_sent && now - l->heard_at >= l->cfg->keepalive &&
+	/* Nothing waits behind nothing, unless memory has changed. */
+	oae_offer_pump(l, now, a);
+	if (!oae_close_out(l) && now - l->heard_at >= l->cfg->keepalive &&
 	    now >= l->again_at) {
 		if (!l->asked_at)
 			l->asked_at = now;
