@@ -9,7 +9,7 @@
 #endif
 
 byte dice;
-short steps;
+short steps, passes;
 byte loss, dup, noroom, posts, cancels, drain, timers, dead, port, crash, close;
 
 #define ODDS(of)	(calm || dice < of)
@@ -26,6 +26,14 @@ inline next_turn()
 {
 	roll();
 	steps++
+}
+
+/* Nothing happens at this turn. */
+inline pass()
+{
+	!calm;
+	passes++;
+	roll()
 }
 
 inline weather()
@@ -45,4 +53,4 @@ inline weather()
 }
 
 /* Then the faults end, and the ends settle. */
-#define enough()	(steps >= STEPS)
+#define enough()	(steps >= STEPS || passes >= 20 * STEPS)

@@ -39,7 +39,6 @@ bit room, keep, kind, ask_done, close_again;
 
 byte crashes[2], closes;
 byte turn;			/* calm: 1 + the end whose timer may fire */
-bit tried[2];			/* calm: asked again, and no answer came */
 
 #include "wire.pml"
 #include "promises.pml"
@@ -50,6 +49,7 @@ bit tried[2];			/* calm: asked again, and no answer came */
 #else
 #define ODDS(of)	1
 #define next_turn()	skip
+#define pass()		false
 #define weather()	skip
 #define enough()	skip
 #endif
@@ -160,10 +160,6 @@ inline tidy()
 	fi;
 #endif
 	rename_ltags();
-	if
-	:: !L.asked -> tried[me] = 0
-	:: else
-	fi;
 	ev = 0;
 	slot = 0;
 	room = 0;
@@ -283,15 +279,24 @@ inline frame()
 #define L	e[id]
 #define opcode_at(n)	(wire[id].p[n].what >> (3 * W_T + 1))
 
+/*
+ * Were SYNC_CHK to overtake CLOSE_ACK every time, and CLOSE the SYNC_ACK, two
+ * ends could open and close for ever.
+ */
+#define acks_close(n)	(opcode_at(n) == CLOSE_ACK)
+#define overtakes(n)	(CLOSES && calm && opcode_at(n) == SYNC_CHK &&	\
+			 (acks_close(1) || acks_close(2) || acks_close(3) || \
+			  acks_close(4) || acks_close(5)))
+
 /* One of the events that may happen at this end now. */
 inline choose()
 {
 	if
-	:: wire[id].n > 0 ->
+	:: wire[id].n > 0 && (full(id) || !full(1 - id)) ->
 		/* Any of them. */
 		do
 		:: slot + 1 < wire[id].n -> slot++
-		:: break
+		:: !overtakes(slot) -> break
 		od;
 		if
 		:: !full(1 - id) -> ev = EV_RCV
@@ -325,13 +330,12 @@ inline choose()
 	:: timer() && L.state == OPEN && L.offer == OFFER_PARKED && ODDS(timers) ->
 		ev = EV_RETRY
 	:: timer() && L.state == OPEN && !L.close_sent &&
-	   (calm -> L.asked && !tried[id] : PROBE) && ODDS(timers) -> ev = EV_PROBE
+	   (calm -> L.asked : PROBE) && ODDS(timers) -> ev = EV_PROBE
 	:: timer() && L.state == OPEN && L.close_sent && L.hold != HOLD_HELD &&
-	   !tried[id] && ODDS(timers) -> ev = EV_CLOSE_AGAIN
+	   ODDS(timers) -> ev = EV_CLOSE_AGAIN
 	:: !crowded() && DEAD && !calm && ODDS(dead) &&
 	   ((frozen() && (!L.down || has_posts())) ||
 	    (L.state == OPEN && L.asked)) -> ev = EV_DEAD
-	:: calm && timer() && L.state == OPEN && L.asked && tried[id] -> ev = EV_DEAD
 	:: !crowded() && DEAD && !calm && frozen() && L.down && !in_doubt() &&
 	   !has_posts() && ODDS(dead) -> ev = EV_FORGET
 	:: !crowded() && PORT && !calm && L.state == OPEN && ODDS(port) ->
@@ -352,8 +356,7 @@ proctype End(byte id)
 			me = id;
 			if
 			:: calm && ev >= EV_STALL ->
-				turn = 2 - id;
-				tried[id] = ev >= EV_PROBE
+				turn = 2 - id
 			:: else
 			fi;
 			event()
@@ -362,6 +365,7 @@ proctype End(byte id)
 		d_step { v = 0; tidy() };
 		next_turn()
 	   }
+	:: atomic { pass() }
 	:: d_step { calm && settled() -> check_settled(); v = 0 } -> break
 	od
 }

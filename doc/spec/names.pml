@@ -19,6 +19,7 @@
  *	CLOSES		so many times a user may close the link
  *	MAX_ATTEMPT	what 255 is to the core
  *	BREAK_RULE	leave out one of the five rules at the end of protocol 4.5
+ *	UNFIT		counters that do not fit are no error by themselves
  *	LIVE		faults stop at any time, and then the ends must settle
  *	TRACE		for spin's simulation: say what happens, by dice
  *	TELL		for spin -t: say what happened

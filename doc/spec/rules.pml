@@ -257,7 +257,7 @@ inline forget_run()
 inline broken()
 {
 	SAY(printf("DO %c broken\n", NAME(me)));
-	assert(FITS);
+	unfit();
 	if
 	:: L.offer == OFFER_OUT -> offer_drop(UNKNOWN, 1)
 	:: else
@@ -267,6 +267,7 @@ inline broken()
 	L.inc = fresh;
 	L.peer_inc = 0;
 	L.rx = 0;
+	L.close_sent = 0;
 	L.state = SYNC_SENT;
 	begin = SYNC_SENT
 }
@@ -343,6 +344,13 @@ inline resolve()
 	fi
 }
 
+inline impossible()
+{
+	SAY(printf("DO %c impossible\n", NAME(me)));
+	unfit();
+	freeze(SYNC_SENT)
+}
+
 /* What every frame of this run says with its tx and rx (section 3). */
 inline run_progress()
 {
@@ -351,9 +359,7 @@ inline run_progress()
 	heard();
 	if
 	:: (in_ > 0 && !fits_in(in_)) || (out_ > 0 && !fits_out(out_)) ->
-		SAY(printf("DO %c impossible\n", NAME(me)));
-		assert(FITS);
-		freeze(SYNC_SENT)
+		impossible()
 	:: else ->
 		if
 		:: in_ == 1 -> hold_deliver()
@@ -375,6 +381,9 @@ inline run_progress()
 inline sync_progress()
 {
 	if
+	:: f_inc != L.peer_inc ->
+		/* An ltag has only one incarnation behind it. */
+		impossible()
 	:: f_inc == L.peer_inc && of_this_me() -> run_progress()
 	:: else
 	fi
@@ -425,6 +434,10 @@ inline rcv_sync_ack()
 	:: L.state != OPEN && names_me() -> resolving = 1
 	:: L.state == OPEN && f_dst == L.ltag && f_src == L.peer_ltag ->
 		sync_progress()
+	:: L.state == OPEN && f_dst == L.ltag && f_src != L.peer_ltag && L.asked ->
+		/* Both are OPEN, in two runs. */
+		learn();
+		freeze(SYNC_RECD)
 	:: else
 	fi
 }
@@ -471,13 +484,13 @@ inline end_reset()
 /* The link is forgotten, whatever is in flight. */
 inline end_link()
 {
-	SAY(printf("DO %c gone\n", NAME(me)));
 	if
 	:: L.offer != OFFER_NONE && reversible() -> offer_drop(REVERSED, 1)
 	:: L.offer != OFFER_NONE && !reversible() -> offer_drop(UNKNOWN, 1)
 	:: else
 	fi;
 	drop_next();
+	SAY(printf("DO %c gone\n", NAME(me)));
 	excuse();
 	end_reset()
 }
@@ -506,7 +519,12 @@ inline close_step()
 			   (!L.close_sent || close_again) ->
 				L.close_sent = 1;
 				L.asked = 1;
-				send(CLOSE, 0, 0, 0, 0)
+				send(CLOSE, 0, 0, 0, 0);
+				/* The peer may be in another run by now. */
+				if
+				:: close_again -> send_sync(SYNC, L.peer_ltag)
+				:: else
+				fi
 			:: else
 			fi
 		fi

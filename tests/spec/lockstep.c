@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Specification and core side by side. Reads what spin says when it runs
+ * doc/spec/link.pml at random (-DTRACE), an event after the other:
+ *
+ *	EV A rcv 6 0 1 2 0 0 1 1 1 0 1	what happens at an end
+ *	DO A send 7 0 2 1 0 0 1 1 1 0	and what comes of it, in order
+ *	DO A deliver 1
+ *	AT A 3 2 1 ...			where that leaves the end
+ *
+ * gives the same event to a compiled link, and compares what it sends,
+ * delivers, ends and remembers. The numbers that the specification draws for
+ * ltags and incarnations are the link's random numbers.
+ *
+ * At the first difference it says what either has, and exits 1. At the end it
+ * prints how often each sort of event and effect occurred: "count NAME N".
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "../../modoae/link.h"
+
+#define NOW		1000000000000ULL	/* always; the timers' times move */
+#define LONG_AGO	(NOW / 2)
+#define MS		1000000ULL
+
+#define LINE		160
+#define EFFECTS		16
+#define DRAWS		8
+#define STORY		12	/* events before the difference to show */
+#define COUNTS		64
+
+/* What comes of an event: a line each, sends apart, for they come last. */
+struct effects {
+	unsigned int ndo, nsend;
+	char did[EFFECTS][LINE];
+	char sent[EFFECTS][LINE];
+};
+
+static struct oae_link link_of[2];
+static u64 held_id[2];		/* what the slot for slice 0 has */
+static struct oae_link_cfg cfg;
+
+static u32 draws[DRAWS];
+static unsigned int ndraws, drawn;
+
+static char story[STORY][LINE];
+static unsigned long events, compared;
+
+static struct {
+	char name[48];
+	unsigned long n;
+} counts[COUNTS];
+
+static void count(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < COUNTS - 1 && counts[i].n; i++)
+		if (!strcmp(counts[i].name, name))
+			break;
+	snprintf(counts[i].name, sizeof(counts[i].name), "%s", name);
+	counts[i].n++;
+}
+
+__attribute__((format(printf, 1, 2), noreturn))
+static void differs(const char *fmt, ...)
+{
+	unsigned long i = events > STORY ? events - STORY : 0;
+	va_list ap;
+
+	printf("the specification and the core differ at event %lu\n", events);
+	for (; i < events; i++)
+		printf("    %s\n", story[i % STORY]);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	printf("\n");
+	exit(1);
+}
+
+static u32 next_draw(void)
+{
+	if (drawn == ndraws)
+		differs("the core draws a number, the specification has none");
+	return draws[drawn++];
+}
+
+/* --- contents, frames ------------------------------------------------------- */
+
+static u64 slice_hash(u64 id)
+{
+	return oae_slice_hash(&id, sizeof(id), 0);
+}
+
+static u64 digest(u64 id)
+{
+	u64 hash = slice_hash(id);
+
+	return oae_whole_digest(&hash, 1);
+}
+
+/* A frame as both sides write it; flag, one and two are what the opcode has. */
+struct said {
+	int op, flag, src, dst, tx, rx, seq, attempt, one, two;
+};
+
+static void say_frame(char *line, const struct said *s)
+{
+	int n = snprintf(line, LINE, "send %s%s ltags %d>%d tx %d rx %d",
+			 oae_opcode_name(s->op), s->flag ? "!" : "", s->src,
+			 s->dst, s->tx, s->rx);
+
+	if (s->op <= OAE_SYNC_CHK)
+		snprintf(line + n, LINE - n, " inc %d knows %d", s->one, s->two);
+	else
+		snprintf(line + n, LINE - n, " seq %d.%d content %d", s->seq,
+			 s->attempt, s->one);
+}
+
+static void to_frame(const struct said *s, struct oae_frame *f)
+{
+	memset(f, 0, sizeof(*f));
+	f->opcode = s->op;
+	f->hdr_len = OAE_HDR_LEN;
+	f->src_ltag = s->src;
+	f->dst_ltag = s->dst;
+	f->tx = s->tx;
+	f->rx = s->rx;
+	f->seq = s->seq;
+	f->attempt = s->attempt;
+	switch (s->op) {
+	case OAE_SYNC:
+	case OAE_SYNC_ACK:
+	case OAE_SYNC_CHK:
+		f->sync.inc = s->one;
+		f->sync.peer_inc = s->two;
+		f->sync.max_len = cfg.max_len;
+		f->sync.mtu = 1500;
+		break;
+	case OAE_OFFER:
+		f->flags = OAE_F_LAST | (s->flag ? OAE_F_EXPRESS : 0);
+		f->length = sizeof(u64);
+		f->payload_hash = slice_hash(s->one);
+		f->first = s->one;
+		break;
+	case OAE_REFLECT:
+		f->reflect.digest = digest(s->one);
+		f->reflect.first = s->one;
+		break;
+	case OAE_COMMIT:
+		f->flags = s->flag ? OAE_F_WANT_DONE : 0;
+		break;
+	case OAE_REFUSE:
+		f->reason = OAE_R_BUSY;
+		break;
+	}
+}
+
+static void from_send(const struct oae_send *send, struct said *s)
+{
+	const struct oae_frame *f = &send->frame;
+	u8 flags = f->flags & ~OAE_F_HELD;
+
+	*s = (struct said){ f->opcode, 0, f->src_ltag, f->dst_ltag, f->tx, f->rx,
+			    f->seq, f->attempt, 0, 0 };
+	switch (f->opcode) {
+	case OAE_SYNC:
+	case OAE_SYNC_ACK:
+	case OAE_SYNC_CHK:
+		s->one = f->sync.inc;
+		s->two = f->sync.peer_inc;
+		if (f->sync.start || f->sync.mtu != 1500 ||
+		    f->sync.max_len != cfg.max_len)
+			s->one = -1;
+		break;
+	case OAE_OFFER:
+		s->flag = !!(flags & OAE_F_EXPRESS);
+		flags &= ~OAE_F_EXPRESS;
+		s->one = (uintptr_t)send->handle;
+		if (send->slices != 1 || send->nslices != 1)
+			s->one = -1;
+		break;
+	case OAE_REFLECT:
+		s->one = f->reflect.first;
+		if (f->reflect.digest != digest(f->reflect.first))
+			s->one = -1;
+		break;
+	case OAE_COMMIT:
+		s->flag = !!(flags & OAE_F_WANT_DONE);
+		flags &= ~OAE_F_WANT_DONE;
+		break;
+	}
+	/* No other flag, and of all reasons only this one. */
+	if (flags || f->kind ||
+	    f->reason != (f->opcode == OAE_REFUSE ? OAE_R_BUSY : OAE_R_NONE))
+		s->flag = -1;
+}
+
+/* --- what the core does ------------------------------------------------------ */
+
+__attribute__((format(printf, 2, 3)))
+static void did(struct effects *x, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (x->ndo == EFFECTS)
+		differs("too many effects");
+	va_start(ap, fmt);
+	vsnprintf(x->did[x->ndo++], LINE, fmt, ap);
+	va_end(ap);
+}
+
+static const char *outcome_name(unsigned int outcome)
+{
+	static const char *const names[] = { "COMMITTED", "REVERSED", "UNKNOWN" };
+
+	return outcome < OAE_OUTCOME_END ? names[outcome] : "?";
+}
+
+static void one_op(int who, const struct oae_op *op, const struct said *s,
+		   struct effects *x)
+{
+	switch (op->type) {
+	case OAE_OP_KEEP:
+		held_id[who] = s->one;
+		break;
+	case OAE_OP_DELIVER:
+		did(x, "deliver %d", (int)held_id[who]);
+		break;
+	case OAE_OP_COMPLETE:
+		did(x, "end %d %s", (int)(uintptr_t)op->handle,
+		    outcome_name(op->outcome));
+		break;
+	case OAE_OP_CONFIRMED:
+		did(x, "confirmed");
+		break;
+	case OAE_OP_GONE:
+		did(x, "gone");
+		break;
+	case OAE_OP_RESLICE:
+		did(x, "reslice");
+		break;
+	case OAE_OP_NOTE:
+		if (op->note == OAE_N_BROKEN)
+			did(x, "broken");
+		else if (op->note == OAE_N_IMPOSSIBLE)
+			did(x, "impossible");
+		break;
+	}
+}
+
+static void collect(int who, const struct oae_actions *a, const struct said *s,
+		    struct effects *x)
+{
+	struct said sent;
+	unsigned int i;
+
+	if (a->overflow)
+		differs("the core's actions overflow");
+	for (i = 0; i < a->nops; i++)
+		one_op(who, &a->op[i], s, x);
+	for (i = 0; i < a->nsends; i++) {
+		from_send(&a->send[i], &sent);
+		say_frame(x->sent[x->nsend++], &sent);
+	}
+}
+
+/* Nothing is due; then the event makes the one thing due that it is about. */
+static void set_times(struct oae_link *l, const char *event)
+{
+	l->offer.at = NOW;
+	l->hold.at = NOW;
+	l->done_at = NOW;
+	l->heard_at = NOW;
+	l->down_at = NOW;
+	l->park_at = 2 * NOW;
+	l->again_at = 2 * NOW;
+	l->asked_at = l->asked_at ? NOW : 0;
+
+	if (!strcmp(event, "stall")) {
+		l->offer.at = LONG_AGO;
+		l->hold.at = LONG_AGO;
+		l->done_at = LONG_AGO;
+	} else if (!strcmp(event, "ask") || !strcmp(event, "close_again")) {
+		l->again_at = NOW;
+	} else if (!strcmp(event, "retry")) {
+		l->park_at = NOW;
+	} else if (!strcmp(event, "probe")) {
+		l->again_at = NOW;
+		l->heard_at = LONG_AGO;
+	} else if (!strcmp(event, "dead")) {
+		l->asked_at = LONG_AGO;
+	} else if (!strcmp(event, "forget")) {
+		l->down_at = LONG_AGO;
+	} else {
+		differs("no such event: %s", event);
+	}
+}
+
+static void post(struct oae_link *l, const int *arg, struct oae_actions *a)
+{
+	struct oae_post p = {
+		.handle = (void *)(uintptr_t)arg[0],
+		.digest = digest(arg[0]),
+		.first = arg[0],
+		.len = sizeof(u64),
+		.slice_max = sizeof(u64),
+		.nslices = 1,
+		.flags = (arg[1] ? OAE_POST_EXPRESS : 0) |
+			 (arg[2] ? OAE_POST_CONFIRM : 0),
+	};
+	int err;
+
+	if (l->state == OAE_CLOSED)
+		oae_link_open(l, NOW, a);
+	err = oae_link_post(l, &p, NOW, a);
+	if (err)
+		differs("oae_link_post() says %d", err);
+}
+
+static void happen(int who, const char *event, const int *arg,
+		   struct effects *x)
+{
+	struct oae_link *l = &link_of[who];
+	struct said s = { 0 };
+	struct oae_actions a;
+	struct oae_frame f;
+	int err;
+
+	memset(&a, 0xa5, sizeof(a));
+	a.nops = 0;
+	a.nsends = 0;
+	a.overflow = false;
+	if (!strcmp(event, "rcv") || !strcmp(event, "accept")) {
+		memcpy(&s, arg, sizeof(s));
+		to_frame(&s, &f);
+		if (*event == 'a')
+			oae_link_accept(l, &f, NOW, &a);
+		else
+			oae_link_rcv(l, &f, arg[10], NOW, &a);
+	} else if (!strcmp(event, "post")) {
+		post(l, arg, &a);
+	} else if (!strcmp(event, "cancel")) {
+		err = oae_link_cancel(l, (void *)(uintptr_t)arg[0],
+				      OAE_E_SIGNAL, NOW, &a);
+		if (err)
+			differs("oae_link_cancel() says %d", err);
+	} else if (!strcmp(event, "drain")) {
+		oae_link_drained(l, NOW, &a);
+	} else if (!strcmp(event, "port")) {
+		oae_link_port_down(l, NOW, &a);
+	} else if (!strcmp(event, "close")) {
+		oae_link_close(l, NOW, &a);
+	} else if (!strcmp(event, "crash")) {
+		oae_link_init(l, &cfg, 0, 1500, 0);
+	} else {
+		set_times(l, event);
+		oae_link_timer(l, NOW, &a);
+	}
+	collect(who, &a, &s, x);
+}
+
+/* --- what the specification says ------------------------------------------- */
+
+static void heard_draw(u32 n)
+{
+	if (ndraws == DRAWS)
+		differs("too many draws");
+	draws[ndraws++] = n;
+}
+
+/* A line "DO": an effect, or a number that was drawn. */
+static void heard_effect(const char *what, const int *arg, struct effects *x)
+{
+	char name[48];
+	struct said s;
+
+	if (!strcmp(what, "ltag")) {
+		heard_draw(arg[0]);
+	} else if (!strcmp(what, "inc")) {
+		/* Of an incarnation's two halves. */
+		heard_draw(0);
+		heard_draw(arg[0]);
+	} else if (!strcmp(what, "send")) {
+		memcpy(&s, arg, sizeof(s));
+		if (x->nsend == EFFECTS)
+			differs("too many sends");
+		say_frame(x->sent[x->nsend++], &s);
+		snprintf(name, sizeof(name), "send-%s", oae_opcode_name(s.op));
+		count(name);
+	} else if (!strcmp(what, "deliver")) {
+		did(x, "deliver %d", arg[0]);
+		count(what);
+	} else if (!strcmp(what, "end")) {
+		did(x, "end %d %s", arg[0], outcome_name(arg[1]));
+		count(outcome_name(arg[1]));
+	} else {
+		did(x, "%s", what);
+		count(what);
+	}
+}
+
+/* In the order of say_state() of link.pml. */
+static const char *const state_field[] = {
+	"state", "ltag", "peer_ltag", "inc", "peer_inc", "heard.inc", "tx", "rx",
+	"attempt", "down", "asked", "closing", "close_sent", "peer_closing",
+	"confirmed", "await_done", "last_express", "ready_due", "offer.state",
+	"offered", "next", "hold.state", "hold.attempt", "held", "held express",
+};
+
+#define NSTATE	(sizeof(state_field) / sizeof(state_field[0]))
+
+static void state_of(const struct oae_link *l, u64 held, int v[NSTATE])
+{
+	bool offered = l->offer.state != OAE_OFFER_NONE;
+	bool is_held = l->hold.state == OAE_HOLD_HELD;
+	const int now[NSTATE] = {
+		l->state, l->ltag, l->peer_ltag, l->inc, l->peer_inc,
+		l->heard.inc, l->tx, l->rx, l->attempt, l->down, !!l->asked_at,
+		l->closing, l->close_sent, l->peer_closing, l->confirmed,
+		l->await_done, l->last_express, l->ready_due, l->offer.state,
+		offered ? (uintptr_t)l->offer.p.handle : 0,
+		l->next_valid ? (uintptr_t)l->next.handle : 0, l->hold.state,
+		l->hold.attempt, is_held ? held : 0, is_held && l->hold.express,
+	};
+
+	memcpy(v, now, sizeof(now));
+}
+
+static void same_lines(const char *what, unsigned int nspec,
+		       char spec[][LINE], unsigned int ncore, char core[][LINE])
+{
+	static const char none[] = "nothing";
+	unsigned int i;
+
+	for (i = 0; i < nspec || i < ncore; i++) {
+		const char *a = i < nspec ? spec[i] : none;
+		const char *b = i < ncore ? core[i] : none;
+
+		if (strcmp(a, b))
+			differs("%s %u\n    specification: %s\n    core:          %s",
+				what, i + 1, a, b);
+		compared++;
+	}
+}
+
+static void same_state(int who, const int *arg)
+{
+	int v[NSTATE];
+	unsigned int i;
+
+	state_of(&link_of[who], held_id[who], v);
+	for (i = 0; i < NSTATE; i++)
+		if (v[i] != arg[i])
+			differs("%c's %s after it\n    specification: %d\n    core:          %d",
+				'A' + who, state_field[i], arg[i], v[i]);
+}
+
+/* --- the trace --------------------------------------------------------------- */
+
+#define ARGS	32
+
+struct line {
+	char tag[4];		/* EV, DO, AT */
+	int who;
+	char what[24];		/* not AT */
+	int arg[ARGS];
+};
+
+static bool parse(const char *text, struct line *l)
+{
+	const char *at = text;
+	char who;
+	int n;
+
+	memset(l, 0, sizeof(*l));
+	if (sscanf(at, " %3[EVDOAT] %c%n", l->tag, &who, &n) != 2 ||
+	    (who != 'A' && who != 'B'))
+		return false;
+	l->who = who - 'A';
+	at += n;
+	if (strcmp(l->tag, "AT")) {
+		if (sscanf(at, " %23s%n", l->what, &n) != 1)
+			return false;
+		at += n;
+	}
+	for (n = 0; n < ARGS; n++) {
+		char *end;
+
+		l->arg[n] = strtol(at, &end, 10);
+		if (end == at)
+			break;
+		at = end;
+	}
+	return true;
+}
+
+static void tell_event(const struct line *ev)
+{
+	char *text = story[events++ % STORY];
+	char frame[LINE], name[48];
+
+	if (!strcmp(ev->what, "rcv") || !strcmp(ev->what, "accept")) {
+		say_frame(frame, (const struct said *)ev->arg);
+		snprintf(text, LINE, "%c %s %.120s%s", 'A' + ev->who, ev->what,
+			 frame + strlen("send "),
+			 *ev->what == 'r' && !ev->arg[10] ? ", no room" : "");
+		snprintf(name, sizeof(name), "%s-%s", ev->what,
+			 oae_opcode_name(ev->arg[0]));
+		count(name);
+	} else {
+		snprintf(text, LINE, "%c %s %d", 'A' + ev->who, ev->what,
+			 ev->arg[0]);
+		count(ev->what);
+	}
+}
+
+/* The event is complete: let it happen at the core, and compare. */
+static void step(const struct line *ev, struct effects *spec, const int *state)
+{
+	struct oae_link *l = &link_of[ev->who];
+	struct effects core = { 0 };
+	bool was_open = l->state == OAE_OPEN;
+
+	if (!strcmp(ev->what, "stranger")) {
+		/* The shell's business: there is no link. */
+		if (l->state != OAE_CLOSED)
+			differs("the core has a link");
+		return;
+	}
+	happen(ev->who, ev->what, ev->arg, &core);
+	same_lines("effect", spec->ndo, spec->did, core.ndo, core.did);
+	same_lines("frame", spec->nsend, spec->sent, core.nsend, core.sent);
+	if (drawn != ndraws)
+		differs("the core draws %u numbers, the specification %u", drawn,
+			ndraws);
+	same_state(ev->who, state);
+	if (!was_open && l->state == OAE_OPEN && ev->arg[0] >= OAE_OFFER &&
+	    !strcmp(ev->what, "rcv"))
+		count("resolved-by-data");
+}
+
+int main(void)
+{
+	struct effects spec = { 0 };
+	struct line ev = { 0 }, l;
+	char text[512];
+	unsigned int i;
+
+	cfg = (struct oae_link_cfg){
+		.stall_min = 1 * MS,
+		.stall_max = 40 * MS,
+		.keepalive = 100 * MS,
+		.dead = 500 * MS,
+		.max_len = 4096,
+		.random = next_draw,
+	};
+	for (i = 0; i < 2; i++)
+		oae_link_init(&link_of[i], &cfg, 0, 1500, 0);
+
+	while (fgets(text, sizeof(text), stdin)) {
+		if (!parse(text, &l))
+			continue;
+		if (!strcmp(l.tag, "EV")) {
+			ev = l;
+			memset(&spec, 0, sizeof(spec));
+			ndraws = 0;
+			drawn = 0;
+			tell_event(&ev);
+		} else if (!strcmp(l.tag, "DO")) {
+			heard_effect(l.what, l.arg, &spec);
+		} else {
+			step(&ev, &spec, l.arg);
+		}
+	}
+	printf("compared %lu %lu\n", events, compared);
+	for (i = 0; i < COUNTS && counts[i].n; i++)
+		printf("count %s %lu\n", counts[i].name, counts[i].n);
+	return 0;
+}
