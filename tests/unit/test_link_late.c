@@ -219,6 +219,22 @@ static void test_one_frame(void **state)
 	assert_int_equal(sent(OAE_OFFER)->frame.tx, 1);
 }
 
+/* Taken back: the one behind it has its turn at once, with its number. */
+static void test_cancelled(void **state)
+{
+	(void)state;
+	post(&x, 1, 0);
+	post(&y, 1, 0);
+	clear();
+	assert_int_equal(oae_link_cancel(&l, &x, OAE_E_SIGNAL, now, &a), 0);
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_int_equal(sent(OAE_REVERSE)->frame.seq, 1);
+	assert_int_equal(sent(OAE_REVERSE)->frame.attempt, 1);
+	assert_true(sent(OAE_OFFER)->handle == &y);
+	assert_int_equal(sent(OAE_OFFER)->frame.seq, 1);
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
+}
+
 /* Attempts used up: frozen, and nothing of it is sent in between. */
 static void test_last_attempt(void **state)
 {
@@ -533,6 +549,7 @@ int main(void)
 		TEST(test_resume_of_held),
 		TEST(test_never_last),
 		TEST(test_one_frame),
+		TEST(test_cancelled),
 		TEST(test_last_attempt),
 		TEST(test_gap_map),
 		TEST(test_offered_again_whole),
