@@ -124,14 +124,15 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 	if (!p->nslices) {
 		oae_offer_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
 		oae_offer_pump(l, now, a);
-		return;
+	} else {
+		/* Other slices are another content to a peer that kept some. */
+		l->clean = false;
+		l->offer.p = *p;
+		if (next_attempt(l, now, a))
+			offer_out(l, oae_slice_mask(p->nslices), 0, now, a);
 	}
-	/* Other slices are another content to a peer that kept some. */
-	l->clean = false;
-	l->offer.p = *p;
-	if (!next_attempt(l, now, a))
-		return;
-	offer_out(l, oae_slice_mask(p->nslices), 0, now, a);
+	/* The timer was armed before it was known what goes out. */
+	oae_finish(l, now, a);
 }
 
 /**

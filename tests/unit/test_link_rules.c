@@ -336,6 +336,24 @@ static void test_no_resume_of_another(void **state)
 	assert_int_equal(w.notes[OAE_N_MISMATCH], 0);
 }
 
+/*
+ * Found by fuzzing: an offer cut anew went out with the timer armed for an idle
+ * link, and its loss was noticed only then.
+ */
+static void test_cut_anew_is_watched(void **state)
+{
+	u64 stall;
+
+	(void)state;
+	sim_mtu(b, OAE_MIN_MTU);
+	open_link();
+	wait_ms(50);
+	stall = oae_link_stall(&a->link);
+	sim_post(a, 200, 200, OAE_MESSAGE, 0);
+	assert_int_equal(a->link.offer.state, OAE_OFFER_OUT);
+	assert_true(a->timer_at <= w.now + 2 * stall);
+}
+
 static void test_mtu_cuts_anew(void **state)
 {
 	struct sim_tx *tx;
@@ -451,6 +469,7 @@ int main(void)
 		RULE(test_done_lost),
 		RULE(test_resume_after_freeze),
 		RULE(test_no_resume_of_another),
+		RULE(test_cut_anew_is_watched),
 		RULE(test_mtu_cuts_anew),
 		RULE(test_wrap),
 		RULE(test_one_way_does_not_hide),

@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From any state at all back to a legal one (G5): both ends begin anywhere,
+ * frames of any kind are in flight, and in fair weather they must find back,
+ * settle what there is, and be a link again.
+ *
+ * What the state means: transaction k of an end is committed there if its tx is
+ * k or more, offered if it is tx + 1; delivered at the other end if rx is k or
+ * more, held if it is rx + 1. So it may well say that one was committed and
+ * never delivered. That cannot be undone; but then a user must have been told:
+ * UNKNOWN, broken, peer_new, held_lost or unconfirmed.
+ */
+#include <stdlib.h>
+#include "model.h"
+
+#define EACH		4	/* transactions that each end may know of */
+#define PATIENCE	400	/* events until the end, or there is none */
+
+static const struct m_scenario chaos = {
+	.name = "chaos", .posts = { "", "" }, .cap = M_CAP, .slices = 1,
+};
+
+static const struct m_scenario chaos_dice = {
+	.name = "chaos-dice", .posts = { "e", "e" }, .cap = M_CAP, .slices = 1,
+	.dup = true, .cancel = true, .dead = true, .probe = true, .port = true,
+};
+
+/* What an end is made of. */
+struct part {
+	bool tag;
+	u8 state;		/* 0 SYNC_SENT, 1 SYNC_RECD, 2 OPEN */
+	u8 peer_ltag;		/* 0 the peer's, 1 an old one, 2 none */
+	u8 peer_inc;		/* likewise */
+	u8 heard;		/* likewise */
+	u8 tx, rx;
+	u8 attempt, hold_attempt;
+	u8 offer;		/* 0 nothing, 1 atomic, 2 express, 3 parked */
+	u8 hold;		/* 0 nothing, 1 held, else enum oae_hold_state */
+	bool next;
+	bool confirmed, await_done, last_express, closing, close_sent;
+	bool peer_closing, down, asked, clean, ready_due;
+};
+
+static u8 id_of(unsigned int from, unsigned int k)
+{
+	return 1 + from * EACH + k - 1;
+}
+
+static u32 some_ltag(u8 which, u32 current, unsigned int whose)
+{
+	return which == 2 ? 0 : which == 1 ? 50 + whose : current;
+}
+
+static void a_hold(struct m_world *w, unsigned int who, const struct part *p)
+{
+	struct m_end *e = &w->end[who];
+	struct oae_link *l = &e->link;
+	u8 id = id_of(!who, p->rx + 1);
+
+	l->hold.state = p->hold == 1 ? OAE_HOLD_HELD : p->hold;
+	l->hold.attempt = p->hold_attempt;
+	l->hold.reason = OAE_R_BUSY;
+	l->hold.digest = m_whole(id, 1);
+	l->hold.first = id;
+	if (l->hold.state != OAE_HOLD_HELD && l->hold.state != OAE_HOLD_KEPT)
+		return;
+	e->slot[0] = M_PIECE(id, 1);
+	l->hold.have = 1;
+	l->hold.nslices = 1;
+	l->hold.hash[0] = m_slice_hash(e->slot[0], 0);
+	l->hold.len = M_LEN;
+}
+
+static void an_end(struct m_world *w, unsigned int who, const struct part *p)
+{
+	struct m_end *e = &w->end[who];
+	struct oae_link *l = &e->link;
+	u8 id = id_of(who, p->tx + 1);
+
+	if (!p->tag)
+		return;
+	e->tag = true;
+	l->state = OAE_SYNC_SENT + p->state;
+	l->ltag = 10 + who;
+	l->peer_ltag = some_ltag(p->peer_ltag, 10 + !who, !who);
+	l->inc = 20 + who;
+	l->peer_inc = some_ltag(p->peer_inc, 20 + !who, !who);
+	l->heard.inc = some_ltag(p->heard, 20 + !who, !who);
+	l->heard.mtu = M_MTU_WIDE;
+	l->heard.max_len = l->cfg->max_len;
+	l->peer_mtu = M_MTU_WIDE;
+	l->peer_max_len = l->cfg->max_len;
+	l->tx = p->tx;
+	l->rx = p->rx;
+	l->attempt = p->attempt;
+	l->confirmed = p->confirmed;
+	l->await_done = p->await_done;
+	l->last_express = p->last_express;
+	l->closing = p->closing;
+	l->close_sent = p->close_sent;
+	l->peer_closing = p->peer_closing;
+	l->down = p->down;
+	l->asked_at = p->asked || p->state != 2;
+	l->clean = p->clean;
+	l->ready_due = p->ready_due;
+	a_hold(w, who, p);
+	if (p->offer) {
+		w->tx[id - 1].flags = p->offer == 2 ? OAE_POST_EXPRESS : 0;
+		w->tx[id - 1].at_link = true;
+		w->tx[id - 1].offered = true;
+		w->tx[id - 1].offered_to = l->peer_inc;
+		m_fill_post(w, id, &l->offer.p);
+		l->offer.state = p->offer == 3 ? OAE_OFFER_PARKED : OAE_OFFER_OUT;
+		l->offer.again = true;
+	}
+	if (p->next) {
+		w->tx[id].at_link = true;
+		m_fill_post(w, id + 1, &l->next);
+		l->next_valid = true;
+	}
+}
+
+/* What is committed and delivered, by what both ends say. */
+static void histories(struct m_world *w, const struct part p[2])
+{
+	unsigned int from, k;
+
+	for (from = A; from <= B; from++) {
+		for (k = 1; k <= EACH; k++) {
+			struct m_tx *tx = &w->tx[id_of(from, k) - 1];
+
+			memset(tx, 0, sizeof(*tx));
+			tx->from = from;
+			tx->n = 1;
+			if (p[from].tag && k <= p[from].tx) {
+				tx->ended = true;
+				tx->outcome = OAE_COMMITTED;
+				w->end[from].committed = id_of(from, k);
+			}
+			tx->delivered = p[!from].tag && k <= p[!from].rx;
+		}
+	}
+}
+
+static void begin(struct m_world *w, const struct m_scenario *sc,
+		  const struct part p[2])
+{
+	unsigned int i;
+
+	m_random_from(1000);
+	m_init(w, sc);
+	w->arbitrary = true;
+	w->ntx = 2 * EACH;
+	histories(w, p);
+	for (i = A; i <= B; i++)
+		an_end(w, i, &p[i]);
+	m_reduce(w);
+}
+
+/* While a story is told, so many steps of it. */
+static FILE *told;
+static unsigned int left;
+
+static void step(struct m_world *w, u16 act)
+{
+	if (told && left && left--)
+		m_tell_step(w, act, told);
+	else
+		m_step(w, act);
+}
+
+static u64 dice;
+
+static unsigned int upto(unsigned int n)
+{
+	dice ^= dice << 13;
+	dice ^= dice >> 7;
+	dice ^= dice << 17;
+	return (dice * 0x2545f4914f6cdd1dULL >> 33) % n;
+}
+
+/* So many events, any that may be. */
+static void weather(struct m_world *w, unsigned int n)
+{
+	u16 acts[M_ACTS];
+	unsigned int i;
+
+	for (; n; n--) {
+		i = m_enabled(w, acts);
+		if (!i)
+			return;
+		step(w, acts[upto(i)]);
+		m_reduce(w);
+	}
+}
+
+static void settle(struct m_world *w, struct m_chaos *r)
+{
+	unsigned int steps;
+	int act;
+
+	for (steps = 0; (act = m_fair(w)) >= 0; steps++) {
+		if (steps == PATIENCE) {
+			m_fail(w, 0, "G5: no way back to a legal state");
+			w->reported = false;
+			return;
+		}
+		step(w, act);
+		m_reduce(w);
+	}
+	r->steps += steps;
+	if (steps > r->worst)
+		r->worst = steps;
+}
+
+/* Each transaction: one outcome, and what broke a promise was reported. */
+static void judge(struct m_world *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->ntx; i++) {
+		const struct m_tx *tx = &w->tx[i];
+
+		if (tx->at_link) {
+			m_fail(w, i + 1, "G3: has no outcome in the end");
+			w->reported = false;
+		}
+		if (tx->ended && tx->outcome == OAE_COMMITTED &&
+		    !tx->delivered && !tx->excused)
+			m_fail(w, i + 1, "G2: committed and never delivered");
+	}
+}
+
+/* Of G1 or G2. */
+static bool breach(const char *why)
+{
+	return why[0] == 'G' && (why[1] == '1' || why[1] == '2');
+}
+
+/* Find back, ask each other once (an idle end does in time), and be a link. */
+static void recover(struct m_world *w, struct m_chaos *r, bool lies)
+{
+	unsigned int who;
+
+	settle(w, r);
+	for (who = A; who <= B; who++) {
+		if (!w->end[who].tag)
+			continue;
+		step(w, M_ACT(M_AGAIN, who, 0));
+		settle(w, r);
+	}
+	judge(w);
+	r->runs++;
+	/* If frames lie, so may outcomes, until the ends have found back. */
+	if (w->why && (w->reported || (lies && breach(w->why)))) {
+		r->reported++;
+		w->why = NULL;
+	}
+	if (w->why)
+		return;
+	w->arbitrary = false;
+	w->end[A].committed = 0;
+	w->end[B].committed = 0;
+	m_prove(w);
+}
+
+static void tell(struct m_world *w, unsigned int any, bool lies,
+		 FILE *out)
+{
+	struct m_chaos ignore = { 0 };
+
+	told = out;
+	left = 40;
+	m_tell_world(w, out);
+	weather(w, any);
+	recover(w, &ignore, lies);
+	told = NULL;
+}
+
+/* Some events by dice, then fair weather. */
+static bool one(struct m_world *w, struct m_chaos *r, unsigned int any,
+		bool lies, FILE *out)
+{
+	static struct m_world first;
+	u64 before = dice;
+
+	first = *w;
+	weather(w, any);
+	recover(w, r, lies);
+	if (!w->why)
+		return true;
+	fprintf(out, "VIOLATION from an arbitrary state: #%u: %s\n", w->why_id,
+		w->why);
+	r->violated = true;
+	m_random_from(1000);
+	dice = before;
+	tell(&first, any, lies, out);
+	return false;
+}
+
+/* The digits of a number, to bases that may differ. */
+static unsigned int digit(unsigned long *n, unsigned int base)
+{
+	unsigned int d = *n % base;
+
+	*n /= base;
+	return d;
+}
+
+/* End number n of those within a bound; false if there is none. */
+static bool part_of(unsigned long n, unsigned int bound, struct part *p)
+{
+	memset(p, 0, sizeof(*p));
+	if (!n--)
+		return true;
+	p->tag = true;
+	p->attempt = 1;
+	p->hold_attempt = 1;
+	p->state = digit(&n, 3);
+	p->peer_ltag = digit(&n, 2);
+	p->peer_inc = digit(&n, bound > 0 ? 3 : 2);
+	p->heard = p->peer_inc;
+	p->tx = digit(&n, bound > 1 ? 3 : 2);
+	p->rx = digit(&n, bound > 1 ? 3 : 2);
+	p->offer = digit(&n, 3);
+	p->hold = digit(&n, 2);
+	p->confirmed = bound > 0 ? digit(&n, 2) : true;
+	p->closing = bound > 0 ? digit(&n, 2) : false;
+	p->last_express = bound > 1 ? digit(&n, 2) : false;
+	return !n;
+}
+
+/**
+ * m_chaos_all() - each pair of ends within a bound
+ * @bound: 0 to 2
+ * @out: where a violation is told
+ *
+ * Return: what was seen.
+ */
+struct m_chaos m_chaos_all(unsigned int bound, FILE *out)
+{
+	struct m_chaos r = { 0 };
+	static struct m_world w;
+	struct part p[2];
+	unsigned long i, j;
+
+	for (i = 0; part_of(i, bound, &p[A]); i++) {
+		/* The two ends are alike. */
+		for (j = 0; j <= i && part_of(j, bound, &p[B]); j++) {
+			begin(&w, &chaos, p);
+			if (!one(&w, &r, 0, false, out))
+				return r;
+		}
+	}
+	return r;
+}
+
+/* --- frames in flight ------------------------------------------------------------- */
+
+static const u8 opcodes[] = {
+	OAE_SYNC, OAE_SYNC_ACK, OAE_SYNC_CHK, OAE_CLOSE, OAE_CLOSE_ACK,
+	OAE_OFFER, OAE_REFLECT, OAE_COMMIT, OAE_REFUSE, OAE_READY,
+	OAE_REVERSE, OAE_DONE, OAE_NOLINK,
+};
+
+/* What a frame to an end says. */
+struct saying {
+	u8 opcode, flags, attempt;
+	u8 tx, rx, seq;
+	bool old_src, old_dst, old_inc, old_peer_inc;
+};
+
+static struct m_frame a_frame(unsigned int to, const struct saying *s)
+{
+	struct m_frame f;
+	u8 id;
+
+	memset(&f, 0, sizeof(f));
+	f.opcode = s->opcode;
+	f.flags = s->flags;
+	f.src = some_ltag(s->old_src, 10 + !to, !to);
+	f.dst = some_ltag(s->old_dst, 10 + to, to);
+	f.tx = s->tx;
+	f.rx = s->rx;
+	if (f.opcode <= OAE_SYNC_CHK) {
+		f.inc = some_ltag(s->old_inc, 20 + !to, !to);
+		f.peer_inc = some_ltag(s->old_peer_inc, 20 + to, to);
+		f.mtu = M_MTU_WIDE;
+		return f;
+	}
+	f.seq = s->seq;
+	f.attempt = s->attempt;
+	if (f.opcode == OAE_OFFER) {
+		f.flags |= OAE_F_LAST;
+		f.piece = M_PIECE(id_of(!to, s->seq), 1);
+	} else if (f.opcode == OAE_REFLECT) {
+		id = id_of(to, s->seq);
+		f.digest = m_digest(m_whole(id, 1));
+		f.first = id;
+	} else if (f.opcode == OAE_REFUSE) {
+		f.reason = OAE_R_BUSY;
+	}
+	return f;
+}
+
+/* Saying number n; false if there is none. */
+static bool saying_of(unsigned long n, struct saying *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->attempt = 1;
+	s->opcode = opcodes[digit(&n, sizeof(opcodes))];
+	s->tx = digit(&n, 2);
+	s->rx = digit(&n, 2);
+	s->old_src = digit(&n, 2);
+	s->old_dst = digit(&n, 2);
+	if (s->opcode <= OAE_SYNC_CHK) {
+		s->old_inc = digit(&n, 2);
+		s->old_peer_inc = digit(&n, 2);
+	} else {
+		s->seq = 1 + digit(&n, 2);
+		s->flags = digit(&n, 2) ? OAE_F_EXPRESS | OAE_F_WANT_DONE : 0;
+	}
+	return !n;
+}
+
+/**
+ * m_chaos_frames() - each pair of ends within the least bound, and a frame
+ * @out: where a violation is told
+ *
+ * The ends know each other's ltags: otherwise the frame is as good as lost.
+ *
+ * Return: what was seen.
+ */
+struct m_chaos m_chaos_frames(FILE *out)
+{
+	struct m_chaos r = { 0 };
+	static struct m_world w;
+	struct saying s;
+	struct part p[2];
+	unsigned long i, j, k;
+
+	for (i = 0; part_of(i, 0, &p[A]); i++) {
+		for (j = 0; part_of(j, 0, &p[B]); j++) {
+			if (p[A].peer_ltag || p[B].peer_ltag)
+				continue;
+			for (k = 0; saying_of(k, &s); k++) {
+				begin(&w, &chaos, p);
+				w.to[B].f[w.to[B].n++] = a_frame(B, &s);
+				m_reduce(&w);
+				if (w.to[B].n && !one(&w, &r, 0, false, out))
+					return r;
+			}
+		}
+	}
+	return r;
+}
+
+/* --- by dice ------------------------------------------------------------------------- */
+
+static void any_part(struct part *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->tag = upto(8);
+	p->state = upto(3);
+	p->peer_ltag = upto(4) ? 0 : upto(3);
+	p->peer_inc = upto(2) ? 0 : upto(3);
+	p->heard = upto(2) ? 0 : upto(3);
+	p->tx = upto(EACH - 1);
+	p->rx = upto(EACH - 1);
+	p->attempt = upto(8) ? upto(4) : 255;
+	p->hold_attempt = upto(8) ? upto(4) : 255;
+	p->offer = upto(4);
+	p->next = !upto(4);
+	p->hold = upto(2) ? 0 : upto(6);
+	p->confirmed = upto(2);
+	p->await_done = !upto(4);
+	p->last_express = upto(2);
+	p->closing = !upto(8);
+	p->close_sent = !upto(8);
+	p->peer_closing = !upto(8);
+	p->down = !upto(8);
+	p->asked = upto(2);
+	p->clean = upto(2);
+	p->ready_due = upto(2);
+}
+
+static void any_frames(struct m_world *w)
+{
+	unsigned int to, n;
+	struct saying s;
+
+	for (to = A; to <= B; to++) {
+		for (n = upto(M_CAP + 1); n; n--) {
+			s.opcode = opcodes[upto(sizeof(opcodes))];
+			s.flags = upto(256) & (OAE_F_EXPRESS | OAE_F_RESUME |
+					       OAE_F_WANT_DONE);
+			s.attempt = upto(8) ? upto(4) : 255;
+			s.tx = upto(EACH);
+			s.rx = upto(EACH);
+			s.seq = 1 + upto(EACH);
+			s.old_src = !upto(4);
+			s.old_dst = !upto(4);
+			s.old_inc = !upto(4);
+			s.old_peer_inc = !upto(4);
+			w->to[to].f[w->to[to].n++] = a_frame(to, &s);
+		}
+	}
+}
+
+/**
+ * m_chaos_dice() - any ends, any frames, and then any events for a while
+ * @runs: how many
+ * @seed: of the dice
+ * @out: where a violation is told
+ *
+ * Return: what was seen.
+ */
+struct m_chaos m_chaos_dice(unsigned long runs, u64 seed, FILE *out)
+{
+	struct m_chaos r = { 0 };
+	static struct m_world w;
+	struct part p[2];
+
+	while (r.runs < runs) {
+		dice = XXH64(&seed, sizeof(seed), r.runs) | 1;
+		any_part(&p[A]);
+		any_part(&p[B]);
+		begin(&w, &chaos_dice, p);
+		any_frames(&w);
+		m_reduce(&w);
+		if (!one(&w, &r, upto(3) ? upto(40) : 0, true,
+			 out)) {
+			fprintf(out, "that was number %lu of seed %llu\n",
+				r.runs - 1, (unsigned long long)seed);
+			break;
+		}
+	}
+	return r;
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What must hold in every state: G1 to G3, G6, and nothing impossible. */
+#include "model.h"
+
+#define fallthrough	__attribute__((__fallthrough__))
+
+void m_fail(struct m_world *w, u8 id, const char *why)
+{
+	if (w->why)
+		return;
+	w->why = why;
+	w->why_id = id;
+}
+
+static struct m_tx *last_committed(struct m_world *w, unsigned int who)
+{
+	u8 id = w->end[who].committed;
+
+	return id ? &w->tx[id - 1] : NULL;
+}
+
+static bool in_doubt(const struct m_tx *tx)
+{
+	return tx && !tx->delivered && !tx->excused;
+}
+
+static void in_order(struct m_world *w, unsigned int who, u8 id)
+{
+	struct m_end *e = &w->end[who], *p = &w->end[!who];
+	struct m_tx *tx = &w->tx[id - 1];
+
+	/* From an arbitrary state: as long as it ends so. */
+	if (!w->arbitrary && in_doubt(last_committed(w, who)))
+		m_fail(w, id, "G2: committed, and the one before it is not delivered");
+	if (!w->arbitrary && tx->flags & OAE_POST_EXPRESS && !tx->delivered)
+		m_fail(w, id, "G2: an express is committed and not delivered");
+	e->committed = id;
+	if (!tx->delivered && !(p->tag && p->link.inc == e->link.peer_inc)) {
+		/* The reflection of one that has died since. */
+		tx->excused = true;
+		e->owes_unconfirmed = true;
+	}
+}
+
+/**
+ * m_ended() - a transaction has got its outcome (G3)
+ * @w: the world
+ * @who: at which end
+ * @id: which
+ * @outcome: enum oae_outcome
+ * @err: why, positive errno
+ */
+void m_ended(struct m_world *w, unsigned int who, u8 id, u8 outcome, int err)
+{
+	struct m_end *e = &w->end[who], *p = &w->end[!who];
+	struct m_tx *tx = &w->tx[id - 1];
+	static const char *const names[] = { "COMMITTED", "REVERSED", "UNKNOWN" };
+
+	if (m_story)
+		fprintf(m_story, "      %c: #%u is %s%s%s\n", 'A' + who, id,
+			names[outcome], err ? ": " : "",
+			err ? strerror(err) : "");
+	if (outcome == OAE_UNKNOWN)
+		w->reported = true;
+	if (tx->ended || tx->from != who)
+		m_fail(w, id, "G3: ends twice");
+	if (!err != (outcome == OAE_COMMITTED))
+		m_fail(w, id, "an outcome with the wrong errno");
+	tx->ended = true;
+	tx->at_link = false;
+	tx->outcome = outcome;
+	switch (outcome) {
+	case OAE_COMMITTED:
+		in_order(w, who, id);
+		break;
+	case OAE_REVERSED:
+		/* Until it has heard of the other, an end cannot know better. */
+		if (w->arbitrary && !e->compared)
+			tx->excused = true;
+		else if (tx->delivered && !(w->arbitrary && tx->excused))
+			m_fail(w, id, "G2: reversed after it was delivered");
+		break;
+	default:
+		/* Numbers that do not fit: nothing can be relied on. */
+		if (w->arbitrary)
+			break;
+		if (!(tx->flags & OAE_POST_EXPRESS) || !tx->offered)
+			m_fail(w, id, "G3: UNKNOWN, but it could be reversed");
+		if (p->tag && p->link.inc == tx->offered_to &&
+		    e->link.state != OAE_CLOSED && !e->renamed)
+			m_fail(w, id, "G3: UNKNOWN, and nobody died");
+	}
+}
+
+/**
+ * m_delivered() - the reader gets a transaction (G1, G2)
+ * @w: the world
+ * @who: at which end
+ * @n: slices
+ */
+void m_delivered(struct m_world *w, unsigned int who, unsigned int n)
+{
+	struct m_end *e = &w->end[who];
+	u8 piece = e->slot[0], id = M_PIECE_ID(piece);
+	struct m_tx *tx = &w->tx[id - 1];
+	unsigned int i;
+
+	for (i = 0; i < n && i < M_SLICES; i++)
+		if (!piece || e->slot[i] != piece)
+			break;
+	if (i < n || n != M_PIECE_N(piece) || !id || id > w->ntx ||
+	    tx->from == who) {
+		m_fail(w, id, "G1: what is delivered is not what was sent");
+		return;
+	}
+	if (m_story)
+		fprintf(m_story, "      %c: #%u is delivered\n", 'A' + who, id);
+	memset(e->slot, 0, sizeof(e->slot));
+	if (w->sc->rcvbuf)
+		e->unread++;
+
+	if (tx->delivered)
+		m_fail(w, id, "G1: delivered twice");
+	for (i = id; i < w->ntx; i++)
+		if (w->tx[i].from != who && w->tx[i].delivered)
+			m_fail(w, id, "G1: delivered after one that is younger");
+	if (tx->ended && tx->outcome == OAE_REVERSED &&
+	    !(w->arbitrary && tx->excused))
+		m_fail(w, id, "G2: delivered after it was reversed");
+	if (!w->arbitrary && !(tx->flags & OAE_POST_EXPRESS) &&
+	    !(tx->ended && tx->outcome == OAE_COMMITTED))
+		m_fail(w, id, "G2: delivered, but not committed");
+	/* Its sender may have died since: a late frame had the commit. */
+	if (tx->excused && !w->arbitrary) {
+		if (!e->owes_held_lost)
+			m_fail(w, id, "G2: delivered after it was given up");
+		e->owes_held_lost = false;
+	}
+	tx->delivered = true;
+}
+
+/**
+ * m_new_end() - an end of the link is another one from now on
+ * @w: the world
+ * @who: which
+ *
+ * What it had committed, or was to deliver, may be lost; but an end that lives
+ * on must say so.
+ */
+void m_new_end(struct m_world *w, unsigned int who)
+{
+	struct m_end *p = &w->end[!who];
+	struct m_tx *mine = last_committed(w, who);
+	struct m_tx *its = last_committed(w, !who);
+
+	if (in_doubt(mine)) {
+		mine->excused = true;
+		p->owes_held_lost = p->tag;
+	}
+	if (in_doubt(its)) {
+		its->excused = true;
+		p->owes_unconfirmed = p->tag;
+	}
+}
+
+/**
+ * m_died() - an end of the link is no more
+ * @w: the world
+ * @who: which
+ */
+void m_died(struct m_world *w, unsigned int who)
+{
+	struct m_end *e = &w->end[who];
+	unsigned int i;
+
+	if (m_story)
+		fprintf(m_story, "      %c has forgotten the link\n", 'A' + who);
+	m_new_end(w, who);
+	/* What it claimed to have is gone before the other could hear of it. */
+	for (i = 0; w->arbitrary && !e->compared && i < w->ntx; i++) {
+		w->tx[i].excused = true;
+		if (w->tx[i].from != who)
+			w->tx[i].delivered = false;
+	}
+	e->owes_held_lost = false;
+	e->owes_unconfirmed = false;
+	memset(e->slot, 0, sizeof(e->slot));
+	e->tag = false;
+	m_link_init(w, who);
+}
+
+/**
+ * m_noted() - an end notes that something happened
+ * @w: the world
+ * @who: which end
+ * @note: what
+ */
+void m_noted(struct m_world *w, unsigned int who, u8 note)
+{
+	struct m_end *e = &w->end[who];
+
+	if (note >= OAE_NOTE_END) {
+		m_fail(w, 0, "no such note");
+		return;
+	}
+	if (m_story)
+		fprintf(m_story, "      %c notes: %s\n", 'A' + who,
+			oae_note_name(note));
+	m_seen[note]++;
+	switch (note) {
+	case OAE_N_OPENED:
+	case OAE_N_RESOLVED:
+		e->compared = true;
+		break;
+	case OAE_N_UNCONFIRMED:
+		e->owes_unconfirmed = false;
+		w->reported = true;
+		break;
+	case OAE_N_HELD_LOST:
+		e->owes_held_lost = false;
+		w->reported = true;
+		break;
+	case OAE_N_PEER_NEW:
+		w->reported = true;
+		break;
+	case OAE_N_BROKEN:
+	case OAE_N_IMPOSSIBLE:
+		w->reported = true;
+		fallthrough;
+	case OAE_N_MISMATCH:
+	case OAE_N_BAD_SLICE:
+		if (!w->arbitrary)
+			m_fail(w, 0, "two honest ends, and yet: broken, impossible, mismatch or bad_slice");
+		break;
+	}
+}
+
+/**
+ * m_check() - what must be so after every event
+ * @w: the world
+ */
+void m_check(struct m_world *w)
+{
+	unsigned int who, i;
+
+	for (who = A; who <= B; who++) {
+		const struct m_end *e = &w->end[who];
+		const struct oae_link *l = &e->link;
+		u64 have = 0;
+
+		for (i = 0; i < M_SLICES; i++)
+			have |= (u64)!!e->slot[i] << i;
+		if (have != (e->tag ? l->hold.have : 0))
+			m_fail(w, 0, "G6: slices kept are not what the link has");
+		/* An OFFER may deliver the one before it and be held itself. */
+		if (w->sc->rcvbuf && e->unread > w->sc->rcvbuf + 1)
+			m_fail(w, 0, "G6: more unread than there is room for");
+		if (e->tag && (l->state == OAE_CLOSED || !l->timer_at))
+			m_fail(w, 0, "a tag without a timer");
+		if (e->tag && !l->ltag)
+			m_fail(w, 0, "a tag without an ltag");
+	}
+}
+
+/**
+ * m_check_end() - what must be so when all is quiet
+ * @w: the world
+ */
+void m_check_end(struct m_world *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->ntx; i++) {
+		const struct m_tx *tx = &w->tx[i];
+
+		if (!tx->ended && !tx->lost)
+			m_fail(w, i + 1, "G3: has no outcome in the end");
+		if (tx->ended && tx->outcome == OAE_COMMITTED &&
+		    !tx->delivered && !tx->excused)
+			m_fail(w, i + 1, "G2: committed and never delivered");
+	}
+	for (i = A; i <= B; i++) {
+		if (w->end[i].owes_unconfirmed)
+			m_fail(w, 0, "a loss was never noted as unconfirmed");
+		if (w->end[i].owes_held_lost)
+			m_fail(w, 0, "a loss was never noted as held_lost");
+	}
+}

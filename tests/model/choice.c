@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which events may happen, and which one does in fair weather. */
+#include "model.h"
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+static bool frozen(const struct oae_link *l)
+{
+	return l->state == OAE_SYNC_SENT || l->state == OAE_SYNC_RECD;
+}
+
+/* CLOSE is out and not answered. */
+static bool close_out(const struct oae_link *l)
+{
+	return l->closing && l->close_sent;
+}
+
+static bool may_stall(const struct oae_link *l)
+{
+	return l->state == OAE_OPEN &&
+	       (l->offer.state == OAE_OFFER_OUT ||
+		l->hold.state == OAE_HOLD_HELD || l->await_done);
+}
+
+static unsigned int users(const struct m_world *w, unsigned int who, u16 *acts)
+{
+	const struct m_end *e = &w->end[who];
+	const char *posts = w->sc->posts[who];
+	unsigned int n = 0, i, next = w->posted[who];
+
+	if (next < strlen(posts) && (!e->tag || oae_link_wants(&e->link))) {
+		if (posts[next] != M_EXPRESS)
+			acts[n++] = M_ACT(M_POST, who, next);
+		if (posts[next] == M_EXPRESS || posts[next] == M_EITHER)
+			acts[n++] = M_ACT(M_POST_EXPRESS, who, next);
+	}
+	for (i = 0; w->sc->cancel && i < w->ntx; i++)
+		if (w->tx[i].from == who && w->tx[i].at_link)
+			acts[n++] = M_ACT(M_CANCEL, who, i + 1);
+	if (e->unread)
+		acts[n++] = M_ACT(M_READ, who, 0);
+	if (w->close && e->tag && !e->link.closing)
+		acts[n++] = M_ACT(M_CLOSE, who, 0);
+	return n;
+}
+
+static unsigned int fates(const struct m_world *w, unsigned int who, u16 *acts)
+{
+	const struct m_end *e = &w->end[who];
+	unsigned int n = 0;
+
+	if (w->crash && e->tag)
+		acts[n++] = M_ACT(M_CRASH, who, 0);
+	if (w->kill && e->tag)
+		acts[n++] = M_ACT(M_KILL, who, 0);
+	if (w->rename && e->tag)
+		acts[n++] = M_ACT(M_RENAME, who, 0);
+	if (w->mtu)
+		acts[n++] = M_ACT(M_MTU, who, 0);
+	if (w->sc->port && e->tag && e->link.state == OAE_OPEN)
+		acts[n++] = M_ACT(M_PORT, who, 0);
+	return n;
+}
+
+static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
+{
+	const struct oae_link *l = &w->end[who].link;
+	unsigned int n = 0;
+
+	if (!w->end[who].tag)
+		return 0;
+	if (may_stall(l))
+		acts[n++] = M_ACT(M_STALL, who, 0);
+	if (frozen(l) || close_out(l) || w->sc->probe)
+		acts[n++] = M_ACT(M_AGAIN, who, 0);
+	if (w->sc->dead && l->asked_at)
+		acts[n++] = M_ACT(M_DEAD, who, 0);
+	if (frozen(l) && l->down)
+		acts[n++] = M_ACT(M_FORGET, who, 0);
+	if (l->offer.state == OAE_OFFER_PARKED)
+		acts[n++] = M_ACT(M_RETRY, who, 0);
+	return n;
+}
+
+/**
+ * m_enabled() - what may happen next
+ * @w: the world
+ * @acts: out
+ *
+ * Return: how many.
+ */
+unsigned int m_enabled(const struct m_world *w, u16 acts[M_ACTS])
+{
+	unsigned int n = 0, who, i;
+
+	for (who = A; who <= B; who++) {
+		for (i = 0; i < w->to[who].n; i++) {
+			acts[n++] = M_ACT(M_DELIVER, who, i);
+			if (w->sc->dup)
+				acts[n++] = M_ACT(M_REPEAT, who, i);
+			acts[n++] = M_ACT(M_LOSE, who, i);
+		}
+		n += users(w, who, acts + n);
+		n += fates(w, who, acts + n);
+		n += timers(w, who, acts + n);
+	}
+	return n;
+}
+
+/**
+ * m_matched() - do both ends know each other?
+ * @w: the world
+ *
+ * Return: true if both have a tag, both are OPEN in the same run, and none of
+ * them waits for an answer.
+ */
+bool m_matched(const struct m_world *w)
+{
+	const struct oae_link *a = &w->end[A].link, *b = &w->end[B].link;
+
+	return w->end[A].tag && w->end[B].tag &&
+	       oae_link_state(a) == OAE_OPEN && oae_link_state(b) == OAE_OPEN &&
+	       a->ltag == b->peer_ltag && b->ltag == a->peer_ltag &&
+	       a->inc == b->peer_inc && b->inc == a->peer_inc &&
+	       !a->asked_at && !b->asked_at;
+}
+
+/* In fair weather, one after the other; each -1 if there is nothing to do. */
+
+static int reads(const struct m_end *e)
+{
+	return e->unread ? M_READ : -1;
+}
+
+static int stalls(const struct m_end *e)
+{
+	return e->tag && may_stall(&e->link) ? M_STALL : -1;
+}
+
+static int asks(const struct m_end *e)
+{
+	return e->tag && frozen(&e->link) ? M_AGAIN : -1;
+}
+
+static int closes(const struct m_end *e)
+{
+	return e->tag && close_out(&e->link) ? M_AGAIN : -1;
+}
+
+static int retries(const struct m_end *e)
+{
+	return e->tag && e->link.offer.state == OAE_OFFER_PARKED ? M_RETRY : -1;
+}
+
+static int probes(const struct m_end *e)
+{
+	return e->tag ? M_AGAIN : -1;
+}
+
+/**
+ * m_fair() - what happens next in fair weather
+ * @w: the world
+ *
+ * No frame is lost or repeated, readers read, timers fire when nothing else
+ * goes on, and nobody wants anything new. From every state this must lead to
+ * the end: nothing in flight, everything decided, both ends OPEN or forgotten.
+ *
+ * Return: the event, -1 if this is the end.
+ */
+int m_fair(const struct m_world *w)
+{
+	static int (*const next[])(const struct m_end *) = {
+		reads, stalls, asks, closes, retries, probes,
+	};
+	unsigned int who, i;
+	int what;
+
+	for (who = A; who <= B; who++)
+		if (w->to[who].n)
+			return M_ACT(M_DELIVER, who, 0);
+	for (i = 0; i < COUNT(next); i++) {
+		/* Whoever knows the other is content. */
+		if (next[i] == probes && m_matched(w))
+			return -1;
+		for (who = A; who <= B; who++) {
+			what = next[i](&w->end[who]);
+			if (what >= 0)
+				return M_ACT(what, who, 0);
+		}
+	}
+	return -1;
+}

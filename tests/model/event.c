@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What happens when an event does. */
+#include "model.h"
+
+static void new_post(struct m_world *w, unsigned int who, u8 flags)
+{
+	struct m_end *e = &w->end[who];
+	struct m_tx *tx = &w->tx[w->ntx++];
+	struct oae_actions a;
+	struct oae_post p;
+
+	memset(tx, 0, sizeof(*tx));
+	tx->from = who;
+	tx->flags = flags;
+	tx->n = w->sc->slices;
+	tx->at_link = true;
+	w->posted[who]++;
+	m_begin(&a);
+	if (!e->tag) {
+		m_make_tag(w, who);
+		oae_link_open(&e->link, M_NOW, &a);
+	}
+	m_fill_post(w, w->ntx, &p);
+	if (oae_link_post(&e->link, &p, M_NOW, &a))
+		m_fail(w, w->ntx, "wants a post, and refuses it");
+	m_finish(w, who, &a, NULL);
+}
+
+static void take_back(struct m_world *w, unsigned int who, u8 id)
+{
+	struct m_end *e = &w->end[who];
+	struct m_tx *tx = &w->tx[id - 1];
+	struct oae_actions a;
+	int err;
+
+	m_begin(&a);
+	err = oae_link_cancel(&e->link, (void *)(uintptr_t)id, OAE_E_SIGNAL,
+			      M_NOW, &a);
+	m_finish(w, who, &a, NULL);
+	if (err == -EINPROGRESS &&
+	    (!(tx->flags & OAE_POST_EXPRESS) || !tx->offered || tx->ended))
+		m_fail(w, id, "cancel says EINPROGRESS");
+	else if (!err && !(tx->ended && tx->outcome == OAE_REVERSED))
+		m_fail(w, id, "cancelled, but not reversed");
+	else if (err && err != -EINPROGRESS)
+		m_fail(w, id, "cancel says an error");
+}
+
+/* A frame for no tag: no memory but for one that names a cookie (4.6). */
+static void stranger(struct m_world *w, unsigned int who,
+		     const struct m_frame *m)
+{
+	struct m_frame r;
+	struct oae_actions a;
+	struct oae_frame f;
+
+	memset(&r, 0, sizeof(r));
+	r.dst = m->src;
+	r.src = m->dst;
+	switch (m->opcode) {
+	case OAE_SYNC:
+		if (m->dst == (M_COOKIE | m->src)) {
+			m_make_tag(w, who);
+			m_frame_of(m, w->sc, &f);
+			m_begin(&a);
+			oae_link_accept(&w->end[who].link, &f, M_NOW, &a);
+			m_finish(w, who, &a, NULL);
+			return;
+		}
+		r.opcode = OAE_SYNC_CHK;
+		r.src = M_COOKIE | m->src;
+		break;
+	case OAE_CLOSE:
+		if (m->reason)
+			return;
+		r.opcode = OAE_CLOSE_ACK;
+		break;
+	case OAE_OFFER:
+	case OAE_REFLECT:
+	case OAE_COMMIT:
+	case OAE_REFUSE:
+	case OAE_READY:
+	case OAE_REVERSE:
+	case OAE_DONE:
+		r.opcode = OAE_NOLINK;
+		break;
+	default:
+		return;
+	}
+	m_to_wire(w, !who, &r);
+}
+
+static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
+{
+	struct m_end *e = &w->end[to];
+	struct oae_actions a;
+	struct oae_frame f;
+	bool room = !w->sc->rcvbuf || e->unread < w->sc->rcvbuf;
+
+	if (!e->tag) {
+		stranger(w, to, &m);
+		return;
+	}
+	/* Too long for this port. */
+	if (m.opcode == OAE_OFFER && e->narrow &&
+	    M_LEN / M_PIECE_N(m.piece) + OAE_HDR_LEN > M_MTU_NARROW)
+		return;
+	m_frame_of(&m, w->sc, &f);
+	m_begin(&a);
+	oae_link_rcv(&e->link, &f, room, M_NOW, &a);
+	m_finish(w, to, &a, &m);
+}
+
+static void take(struct m_chan *c, unsigned int i)
+{
+	memmove(&c->f[i], &c->f[i + 1], (--c->n - i) * sizeof(c->f[0]));
+}
+
+/* Let just this time be up, and have the timer look. */
+static void timer(struct m_world *w, unsigned int who, enum m_what what)
+{
+	struct oae_link *l = &w->end[who].link;
+	struct oae_actions a;
+
+	switch (what) {
+	case M_STALL:
+		l->offer.at = M_NOW - M_AGE;
+		l->hold.at = M_NOW - M_AGE;
+		l->done_at = M_NOW - M_AGE;
+		break;
+	case M_DEAD:
+		l->asked_at = M_NOW - M_AGE;
+		break;
+	case M_FORGET:
+		l->down_at = M_NOW - M_AGE;
+		break;
+	case M_RETRY:
+		l->park_at = M_NOW;
+		break;
+	default:
+		l->again_at = M_NOW;
+		if (!(l->closing && l->close_sent))
+			l->heard_at = M_NOW - M_AGE;
+	}
+	m_begin(&a);
+	oae_link_timer(l, M_NOW, &a);
+	m_finish(w, who, &a, NULL);
+}
+
+/* Cookies that an end gave out before it crashed are good for nothing. */
+static void void_cookies(struct m_world *w, unsigned int who)
+{
+	unsigned int i;
+
+	if (w->end[!who].link.peer_ltag & M_COOKIE)
+		w->end[!who].link.peer_ltag = m_random();
+	for (i = 0; i < w->to[who].n; i++)
+		if (w->to[who].f[i].dst & M_COOKIE)
+			w->to[who].f[i].dst = 0;
+	for (i = 0; i < w->to[!who].n; i++)
+		if (w->to[!who].f[i].src & M_COOKIE)
+			w->to[!who].f[i].src = m_random();
+}
+
+/* A machine stops: its users and its memory with it. */
+static void crash(struct m_world *w, unsigned int who)
+{
+	unsigned int i;
+
+	w->crash--;
+	for (i = 0; i < w->ntx; i++)
+		if (w->tx[i].from == who && w->tx[i].at_link) {
+			w->tx[i].at_link = false;
+			w->tx[i].lost = true;
+		}
+	w->end[who].unread = 0;
+	void_cookies(w, who);
+	if (w->end[who].tag)
+		m_died(w, who);
+}
+
+static void other_event(struct m_world *w, unsigned int who, enum m_what what)
+{
+	struct m_end *e = &w->end[who];
+	struct oae_actions a;
+
+	m_begin(&a);
+	switch (what) {
+	case M_READ:
+		e->unread--;
+		if (e->tag)
+			oae_link_drained(&e->link, M_NOW, &a);
+		break;
+	case M_PORT:
+		oae_link_port_down(&e->link, M_NOW, &a);
+		break;
+	case M_KILL:
+		w->kill--;
+		oae_link_kill(&e->link, OAE_E_SHUTDOWN, M_NOW, &a);
+		break;
+	case M_CLOSE:
+		w->close--;
+		oae_link_close(&e->link, M_NOW, &a);
+		break;
+	case M_RENAME:
+		w->rename--;
+		e->renamed = true;
+		m_new_end(w, who);
+		oae_link_renamed(&e->link, M_NOW, &a);
+		break;
+	case M_MTU:
+		w->mtu--;
+		e->narrow = !e->narrow;
+		if (e->tag)
+			oae_link_set_mtu(&e->link, m_mtu(e), M_NOW, &a);
+		break;
+	default:
+		break;
+	}
+	m_finish(w, who, &a, NULL);
+}
+
+/**
+ * m_step() - let an event happen
+ * @w: the world
+ * @act: one of those that m_enabled() gave for it
+ *
+ * A breach of a promise is then in @w->why.
+ */
+void m_step(struct m_world *w, u16 act)
+{
+	unsigned int who = M_ACT_END(act), arg = M_ACT_ARG(act);
+	struct m_frame f;
+
+	switch (M_ACT_WHAT(act)) {
+	case M_DELIVER:
+		f = w->to[who].f[arg];
+		take(&w->to[who], arg);
+		deliver(w, who, f);
+		break;
+	case M_REPEAT:
+		deliver(w, who, w->to[who].f[arg]);
+		break;
+	case M_LOSE:
+		take(&w->to[who], arg);
+		break;
+	case M_POST:
+		new_post(w, who, w->sc->posts[who][arg] == M_CONFIRM ?
+			     OAE_POST_CONFIRM : 0);
+		break;
+	case M_POST_EXPRESS:
+		new_post(w, who, OAE_POST_EXPRESS);
+		break;
+	case M_CANCEL:
+		take_back(w, who, arg);
+		break;
+	case M_STALL:
+	case M_AGAIN:
+	case M_DEAD:
+	case M_FORGET:
+	case M_RETRY:
+		timer(w, who, M_ACT_WHAT(act));
+		break;
+	case M_CRASH:
+		crash(w, who);
+		break;
+	default:
+		other_event(w, who, M_ACT_WHAT(act));
+	}
+	m_check(w);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The explorer: every state that two compiled links can get into.
+ *
+ * A state is both ends (the very struct oae_link that the kernel runs), the
+ * frames in flight and what has become of each transaction. A step is one
+ * event: a frame arrives, once or not for the last time, or is lost; a user
+ * posts or cancels; a timer fires; a machine crashes ... Time is not counted:
+ * a timer that may fire at all may fire at any time, before or after anything
+ * else, so whatever the clocks say is covered.
+ *
+ * Ltags and incarnations are only ever compared for equality, so they are
+ * renamed by first appearance, and states that differ in nothing else are one.
+ * Attempts are only compared for order and for being the next, so they are
+ * renamed too, and no state is cut off for having had too many.
+ *
+ *	world.c   the shell around the two links, the wire between them
+ *	event.c   what happens when an event does
+ *	choice.c  which events may happen
+ *	check.c   what must hold in every state (G1 to G3, G6)
+ *	reduce.c  what of a state does not matter
+ *	canon.c   when two states are one
+ *	digest.c  digests, by number
+ *	search.c  all states, breadth first; and from each a way to the end
+ *	corrupt.c frames that change on their way
+ *	story.c   the way to a violation, in words
+ *	scenario.c what is explored: who posts what, and what may go wrong
+ *	chaos.c   from any state at all back to a legal one (G5)
+ *	main.c    the command
+ */
+#ifndef OAE_MODEL_H
+#define OAE_MODEL_H
+
+#include <stdio.h>
+#include "../../modoae/link.h"
+
+#define M_TXS		14		/* transactions of a run, and of its proof */
+#define M_CAP		4		/* frames in flight, each way, at most */
+#define M_SLICES	3
+#define M_ACTS		128		/* events that a state may have */
+#define M_PACKED	512		/* bytes of a state, at most */
+
+#define M_NOW		1000000000000000ULL	/* it is always now */
+#define M_AGE		100000000000000ULL	/* longer than any time of a knob */
+
+#define M_MTU_WIDE	256
+#define M_MTU_NARROW	128
+#define M_LEN		150		/* bytes of every transaction */
+
+/* The cookie of an end without a tag for its peer's ltag (4.6). */
+#define M_COOKIE	0x80000000U
+
+enum { A, B };
+
+/* What posts may be; a letter each in a scenario's list. */
+enum m_kind {
+	M_ATOMIC = 'a',
+	M_EXPRESS = 'x',
+	M_EITHER = 'e',			/* one or the other */
+	M_CONFIRM = 'c',		/* atomic, with DONE asked for */
+};
+
+/**
+ * struct m_scenario - what is explored
+ * @name: one word
+ * @posts: of A and of B: a letter (enum m_kind) a transaction, in order
+ * @cap: frames in flight each way; one more is lost
+ * @slices: of each transaction
+ * @cancel: users take back what may be reversed
+ * @dup: a frame may arrive any number of times
+ * @dead: the peer may be given up for dead
+ * @probe: idle ends ask
+ * @port: the port may go down at any time
+ * @rcvbuf: transactions unread for which there is room; 0: for any number
+ * @crash: machines that stop and come back
+ * @kill: ends of the link that are torn down, and may come back
+ * @close: times that a user closes the link
+ * @rename: times that a port's address changes
+ * @mtu: times that a port's MTU changes
+ * @start: tx before the first transaction
+ */
+struct m_scenario {
+	const char *name;
+	const char *posts[2];
+	u8 cap;
+	u8 slices;
+	bool cancel, dup, dead, probe, port;
+	u8 rcvbuf;
+	u8 crash, kill, close, rename, mtu;
+	u32 start;
+};
+
+/* A frame in flight. */
+struct m_frame {
+	u64 inc, peer_inc;
+	u32 src, dst;
+	u32 tx, rx, seq;
+	u16 mtu;
+	u16 digest;		/* REFLECT: number of the digest, see m_digest() */
+	u8 opcode, flags, attempt, reason;
+	u8 slice;
+	u8 piece;		/* OFFER: which transaction, cut how: M_PIECE() */
+	u8 first;		/* REFLECT, OFFER: of which transaction */
+	u8 gap;
+};
+
+/* Slices are named by transaction and by into how many it was cut. */
+#define M_PIECE(id, n)	((id) << 2 | (n))
+#define M_PIECE_ID(p)	((p) >> 2)
+#define M_PIECE_N(p)	((p) & 3)
+
+struct m_tx {
+	u64 offered_to;		/* the peer's incarnation when it was first offered */
+	u8 from;
+	u8 flags;		/* OAE_POST_* */
+	u8 n;			/* slices, as cut last */
+	bool at_link, ended, lost, delivered, excused, offered;
+	u8 outcome;
+};
+
+struct m_end {
+	struct oae_link link;
+	u8 slot[M_SLICES];	/* pieces kept, 0 none */
+	bool tag;
+	bool narrow;		/* its port's MTU */
+	bool renamed;		/* its address has changed */
+	bool compared;		/* has heard where the other stands (chaos.c) */
+	u8 unread;
+	u8 committed;		/* the last committed, 0 none */
+	bool owes_unconfirmed;	/* notes that must still come */
+	bool owes_held_lost;
+};
+
+struct m_chan {
+	unsigned int n;
+	struct m_frame f[M_CAP];
+};
+
+struct m_world {
+	const struct m_scenario *sc;
+	struct m_end end[2];
+	struct m_chan to[2];	/* frames on their way to an end */
+	struct m_tx tx[M_TXS];
+	u8 ntx;
+	u8 posted[2];
+	u8 crash, kill, close, rename, mtu;	/* left */
+	bool arbitrary;		/* did not begin at the beginning (chaos.c) */
+	bool reported;		/* a user has been told that it began so */
+	const char *why;	/* the first breach */
+	int why_id;		/* of which transaction, 0 of none */
+};
+
+/* An event: what, at which end (or on the way to it), and which. */
+enum m_what {
+	M_DELIVER, M_REPEAT, M_LOSE,
+	M_POST, M_POST_EXPRESS, M_CANCEL, M_READ,
+	M_STALL, M_AGAIN, M_DEAD, M_FORGET, M_RETRY,
+	M_PORT, M_CRASH, M_KILL, M_CLOSE, M_RENAME, M_MTU,
+	M_WHAT_END
+};
+
+#define M_ACT(what, e, arg)	((what) << 5 | (e) << 4 | (arg))
+#define M_ACT_WHAT(act)		((act) >> 5)
+#define M_ACT_END(act)		((act) >> 4 & 1)
+#define M_ACT_ARG(act)		((act) & 15)
+
+/* world.c */
+extern FILE *m_story;			/* words of a step go here, if anywhere */
+extern unsigned long m_seen[OAE_NOTE_END];
+u32 m_random(void);
+void m_random_from(u32 first);
+void m_init(struct m_world *w, const struct m_scenario *sc);
+void m_link_init(struct m_world *w, unsigned int who);
+u16 m_mtu(const struct m_end *e);
+void m_to_wire(struct m_world *w, unsigned int to, const struct m_frame *f);
+void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
+		struct oae_frame *f);
+void m_fill_post(const struct m_world *w, u8 id, struct oae_post *p);
+void m_begin(struct oae_actions *a);
+void m_finish(struct m_world *w, unsigned int who, struct oae_actions *a,
+	      const struct m_frame *f);
+void m_make_tag(struct m_world *w, unsigned int who);
+
+/* event.c */
+void m_step(struct m_world *w, u16 act);
+
+/* choice.c */
+unsigned int m_enabled(const struct m_world *w, u16 acts[M_ACTS]);
+bool m_matched(const struct m_world *w);
+int m_fair(const struct m_world *w);
+
+/* check.c */
+void m_fail(struct m_world *w, u8 id, const char *why);
+void m_ended(struct m_world *w, unsigned int who, u8 id, u8 outcome, int err);
+void m_delivered(struct m_world *w, unsigned int who, unsigned int n);
+void m_new_end(struct m_world *w, unsigned int who);
+void m_died(struct m_world *w, unsigned int who);
+void m_noted(struct m_world *w, unsigned int who, u8 note);
+void m_check(struct m_world *w);
+void m_check_end(struct m_world *w);
+
+/* digest.c */
+void m_digests(void);
+u16 m_digest(u64 digest);
+u64 m_digest_value(u16 number);
+u64 m_slice_hash(u8 piece, unsigned int slice);
+u64 m_whole(u8 id, u8 n);
+
+/* reduce.c */
+void m_reduce_link(const struct m_scenario *sc, struct oae_link *l);
+void m_reduce(struct m_world *w);
+
+/* canon.c */
+unsigned int m_pack(struct m_world *w, u8 buf[M_PACKED]);
+void m_unpack(struct m_world *w, const struct m_scenario *sc, const u8 *buf);
+
+/* search.c */
+struct m_result {
+	unsigned long states, steps, ends;
+	unsigned int depth;	/* the longest shortest way to a state */
+	unsigned int fair;	/* the longest way from a state to the end */
+	unsigned long bytes;
+	bool violated;
+	bool full;		/* out of room: not all was seen */
+};
+
+struct m_limits {
+	bool progress;		/* said on stderr */
+	unsigned long states;
+	unsigned long bytes;
+};
+
+void m_prove(struct m_world *w);
+struct m_result m_search(const struct m_scenario *sc,
+			 const struct m_limits *limits, FILE *out);
+
+/* story.c */
+const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len);
+const char *m_frame_name(const struct m_frame *f, unsigned int to, char *buf,
+			 size_t len);
+const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
+		       size_t len);
+void m_tell_world(const struct m_world *w, FILE *out);
+void m_tell_step(struct m_world *w, u16 act, FILE *out);
+void m_tell(const struct m_scenario *sc, const u16 *acts, unsigned int n,
+	    unsigned int more, FILE *out);
+
+/* corrupt.c */
+extern unsigned long m_flips;	/* bits flipped so far */
+bool m_corrupt(const struct m_scenario *sc, const struct m_frame *m);
+
+/* scenario.c */
+extern const struct m_scenario m_quick[], m_more[], m_deep[];
+
+/* chaos.c */
+struct m_chaos {
+	unsigned long runs, steps;
+	unsigned long reported;	/* a promise was broken, and a user told so */
+	unsigned int worst;	/* events until all is well again */
+	bool violated;
+};
+
+struct m_chaos m_chaos_all(unsigned int bound, FILE *out);
+struct m_chaos m_chaos_frames(FILE *out);
+struct m_chaos m_chaos_dice(unsigned long runs, u64 seed, FILE *out);
+
+#endif /* OAE_MODEL_H */

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What no rule will ever look at again is left out of a state: times, which are
+ * anything here; members of no meaning where the link stands; frames that can
+ * do nothing any more.
+ */
+#include "model.h"
+
+/**
+ * m_reduce_link() - leave out of a link what no rule looks at
+ * @sc: the scenario
+ * @l: the link, with a tag
+ */
+void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
+{
+	l->timer_at = M_NOW + 1;
+	l->heard_at = M_NOW;
+	l->active_at = M_NOW;
+	l->asked_at = l->asked_at ? M_NOW : 0;
+	l->again_at = M_NOW + M_AGE;
+	l->again_iv = 1;
+	l->park_at = M_NOW + M_AGE;
+	l->done_at = M_NOW;
+	l->down_at = M_NOW;
+	l->offer.at = M_NOW;
+	l->hold.at = M_NOW;
+	l->srtt = 0;
+	l->rttvar = 0;
+	l->backoff = 0;
+
+	if (l->offer.state == OAE_OFFER_NONE) {
+		memset(&l->offer.p, 0, sizeof(l->offer.p));
+		l->offer.again = false;
+	}
+	if (!l->next_valid)
+		memset(&l->next, 0, sizeof(l->next));
+	if (!l->hold.have) {
+		l->hold.express = false;
+		l->hold.len = 0;
+	}
+	if (l->hold.state != OAE_HOLD_REFUSED)
+		l->hold.reason = 0;
+	if (l->hold.state != OAE_HOLD_HELD && !l->last_express)
+		l->hold.digest = 0;
+	if (!(l->hold.have & 1) && !l->last_express)
+		l->hold.first = 0;
+	/* Only RESUME asks for it. */
+	if (sc->slices == 1 && !sc->mtu)
+		l->clean = false;
+}
+
+static bool is_sync(const struct m_frame *f)
+{
+	return f->opcode >= OAE_SYNC && f->opcode <= OAE_SYNC_CHK;
+}
+
+/* May an end still learn this ltag of its peer? */
+static bool learnable(const struct m_chan *c, u32 src)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->n; i++)
+		if (is_sync(&c->f[i]) && c->f[i].src == src)
+			return true;
+	return false;
+}
+
+/*
+ * A frame to @to: leave out what will not be looked at. An ltag that is not
+ * the current one will never be it again.
+ *
+ * Return: false if nothing of it will be.
+ */
+static bool reduce_frame(const struct m_world *w, unsigned int to,
+			 struct m_frame *f)
+{
+	const struct m_end *e = &w->end[to], *p = &w->end[!to];
+	bool to_run = e->tag && f->dst == e->link.ltag;
+	bool from_run = p->tag && f->src == p->link.ltag;
+
+	switch (f->opcode) {
+	case OAE_SYNC:
+		if (!to_run && f->dst != (M_COOKIE | f->src))
+			f->dst = 0;
+		break;
+	case OAE_SYNC_CHK:
+		f->tx = 0;
+		f->rx = 0;
+		f->peer_inc = 0;
+		return to_run;
+	case OAE_SYNC_ACK:
+		if (!to_run)
+			return false;
+		break;
+	case OAE_NOLINK:
+		f->src = 0;
+		return to_run;
+	case OAE_CLOSE_ACK:
+		return to_run;
+	case OAE_CLOSE:
+		if (to_run)
+			return from_run || f->src == e->link.peer_ltag ||
+			       learnable(&w->to[to], f->src);
+		if (f->dst != p->link.peer_ltag)
+			f->dst = 0;
+		return from_run;
+	default:
+		if (to_run) {
+			if (f->opcode == OAE_COMMIT || f->opcode == OAE_DONE ||
+			    f->opcode == OAE_READY)
+				f->seq = 0;
+			return from_run || f->src == e->link.peer_ltag ||
+			       learnable(&w->to[to], f->src);
+		}
+		/* All it can bring now is NOLINK. */
+		if (from_run) {
+			u32 src = f->src;
+
+			memset(f, 0, sizeof(*f));
+			f->opcode = OAE_DONE;
+			f->src = src;
+		}
+		return from_run;
+	}
+
+	/* Counters of another incarnation are not looked at. */
+	if (!e->tag || f->peer_inc != e->link.inc) {
+		f->peer_inc = 0;
+		f->tx = 0;
+		f->rx = 0;
+	}
+	return true;
+}
+
+static void reduce_chan(struct m_world *w, unsigned int to)
+{
+	struct m_chan *c = &w->to[to];
+	unsigned int i, j, n = 0;
+
+	for (i = 0; i < c->n; i++) {
+		struct m_frame f = c->f[i];
+
+		if (!reduce_frame(w, to, &f))
+			continue;
+		for (j = 0; w->sc->dup && j < n; j++)
+			if (!memcmp(&c->f[j], &f, sizeof(f)))
+				break;
+		if (!w->sc->dup || j == n)
+			c->f[n++] = f;
+	}
+	c->n = n;
+}
+
+/**
+ * m_reduce() - leave out what no rule looks at
+ * @w: the world
+ */
+void m_reduce(struct m_world *w)
+{
+	unsigned int i;
+
+	for (i = A; i <= B; i++)
+		if (w->end[i].tag)
+			m_reduce_link(w->sc, &w->end[i].link);
+	for (i = A; i <= B; i++)
+		reduce_chan(w, i);
+	for (i = 0; i < w->ntx; i++) {
+		struct m_tx *tx = &w->tx[i];
+
+		if (tx->ended || tx->lost)
+			tx->offered = false;
+		if (!tx->offered || !(tx->flags & OAE_POST_EXPRESS))
+			tx->offered_to = 0;
+		if (tx->ended)
+			tx->n = 0;
+		/* Once delivered, in doubt no more. */
+		if (tx->delivered && !w->arbitrary)
+			tx->excused = false;
+	}
+}

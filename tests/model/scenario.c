@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What is explored: posts by A and by B (enum m_kind), and what may go wrong. */
+#include "model.h"
+
+#define COMMON	.cap = 2, .slices = 1, .dup = true
+
+/* Every rule, in seconds. */
+const struct m_scenario m_quick[] = {
+	{ "confirm", { "c", "" }, COMMON },
+	{ "one", { "e", "" }, COMMON, .cancel = true },
+	{ "wrap", { "e", "" }, COMMON, .cancel = true, .start = -2 },
+	{ "port", { "e", "" }, COMMON, .port = true },
+	{ "kill", { "e", "" }, COMMON, .kill = 1 },
+	{ "probe", { "e", "" }, COMMON, .cancel = true, .probe = true },
+	{ "room", { "ea", "" }, COMMON, .rcvbuf = 1 },
+	{ "rename", { "e", "" }, COMMON, .rename = 1 },
+	{ "crash", { "e", "" }, COMMON, .cancel = true, .crash = 1 },
+	{ "crash-twice", { "e", "" }, COMMON, .crash = 2 },
+	{ "dead", { "a", "" }, COMMON, .dead = true },
+	{ "dead-crash", { "a", "" }, .cap = 2, .slices = 1, .dead = true,
+	  .crash = 1 },
+	{ "two", { "ee", "" }, COMMON, .cancel = true },
+	{ "close", { "e", "" }, COMMON, .cancel = true, .close = 1 },
+	{ "both", { "e", "e" }, COMMON },
+	{ "slices-express", { "x", "" }, .cap = 3, .slices = 2, .dup = true },
+	{ "slices", { "a", "" }, .cap = 3, .slices = 2, .cancel = true },
+	{ NULL }
+};
+
+/* And more of each at once, in a minute or two. */
+const struct m_scenario m_more[] = {
+	{ "both-cancel", { "e", "e" }, COMMON, .cancel = true },
+	{ "both-rename", { "e", "x" }, COMMON, .rename = 1 },
+	{ "mtu", { "a", "" }, .cap = 3, .slices = 1, .mtu = 1 },
+	{ "both-close", { "e", "a" }, COMMON, .close = 1 },
+	{ "both-crash", { "e", "e" }, COMMON, .crash = 1 },
+	{ NULL }
+};
+
+/* Two each way, of mixed kinds, and a crash: a hundred million states. */
+const struct m_scenario m_deep[] = {
+	{ "two-each-crash", { "ax", "xa" }, COMMON, .crash = 1 },
+	{ NULL }
+};

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * All states, breadth first: each once, each with every event it may have. So
+ * a violation is found by one of the shortest ways to it.
+ *
+ * Of a state stay its fingerprint (64 bits: among a hundred million states the
+ * chance that any two share one is 1 in 4000), where it came from, and where it
+ * goes in fair weather (m_fair()). Its bytes wait in a queue for their turn and
+ * are freed then. Once all are known, each is followed in fair weather: that
+ * it comes to the end shows that no state is a dead end or goes round for ever.
+ */
+#include <stdlib.h>
+#include "model.h"
+
+#define NONE		0xffffffffU
+#define END		0xfffffffeU
+#define CHUNK		0x400000
+
+struct chunk {
+	struct chunk *next;
+	size_t used;
+	u8 b[CHUNK];
+};
+
+struct node {
+	u32 from;		/* the state before it */
+	u32 fair;		/* the state after it in fair weather, or END */
+	u16 act;		/* what led here */
+};
+
+struct search {
+	const struct m_scenario *sc;
+	const struct m_limits *limits;
+	struct m_result r;
+	FILE *out;
+
+	u64 *print;		/* the table of fingerprints, 0 free */
+	u32 *number;		/* and whose they are */
+	size_t slots;
+	struct node *node;
+	size_t nodes;		/* room */
+
+	struct chunk *first, *last;
+	size_t at;		/* in the first */
+	size_t queued;		/* chunks */
+};
+
+static void *need(void *p)
+{
+	if (!p) {
+		fprintf(stderr, "out of memory\n");
+		exit(2);
+	}
+	return p;
+}
+
+static void enqueue(struct search *s, const u8 *buf, u16 len)
+{
+	if (!s->last || s->last->used + len + sizeof(len) > CHUNK) {
+		struct chunk *c = need(malloc(sizeof(*c)));
+
+		c->next = NULL;
+		c->used = 0;
+		if (s->last)
+			s->last->next = c;
+		else
+			s->first = c;
+		s->last = c;
+		s->queued++;
+	}
+	memcpy(s->last->b + s->last->used, &len, sizeof(len));
+	memcpy(s->last->b + s->last->used + sizeof(len), buf, len);
+	s->last->used += sizeof(len) + len;
+}
+
+static const u8 *dequeue(struct search *s)
+{
+	struct chunk *c = s->first;
+	const u8 *state;
+	u16 len;
+
+	if (c && s->at == c->used && c->next) {
+		s->first = c->next;
+		s->at = 0;
+		free(c);
+		s->queued--;
+		c = s->first;
+	}
+	if (!c || s->at == c->used)
+		return NULL;
+	memcpy(&len, c->b + s->at, sizeof(len));
+	state = c->b + s->at + sizeof(len);
+	s->at += sizeof(len) + len;
+	return state;
+}
+
+static void more_slots(struct search *s)
+{
+	u64 *print = s->print;
+	u32 *number = s->number;
+	size_t n = s->slots, i, at;
+
+	s->slots = n ? 2 * n : 1 << 16;
+	s->print = need(calloc(s->slots, sizeof(*s->print)));
+	s->number = need(malloc(s->slots * sizeof(*s->number)));
+	for (i = 0; i < n; i++) {
+		if (!print[i])
+			continue;
+		at = print[i] & (s->slots - 1);
+		while (s->print[at])
+			at = (at + 1) & (s->slots - 1);
+		s->print[at] = print[i];
+		s->number[at] = number[i];
+	}
+	free(print);
+	free(number);
+}
+
+static unsigned long bytes(const struct search *s)
+{
+	return s->slots * (sizeof(*s->print) + sizeof(*s->number)) +
+	       s->nodes * sizeof(*s->node) + s->queued * sizeof(struct chunk);
+}
+
+/* The number of a state, which may be new. */
+static u32 visit(struct search *s, const u8 *buf, unsigned int len, u32 from,
+		 u16 act)
+{
+	u64 print = XXH3_64bits(buf, len) | 1;
+	size_t at;
+	u32 n = s->r.states;
+
+	if (s->r.states * 4 >= s->slots * 3)
+		more_slots(s);
+	at = print & (s->slots - 1);
+	while (s->print[at]) {
+		if (s->print[at] == print)
+			return s->number[at];
+		at = (at + 1) & (s->slots - 1);
+	}
+	s->print[at] = print;
+	s->number[at] = n;
+	if (n == s->nodes) {
+		s->nodes = n ? n + n / 2 : 1 << 16;
+		s->node = need(realloc(s->node, s->nodes * sizeof(*s->node)));
+	}
+	s->node[n] = (struct node){ .from = from, .fair = NONE, .act = act };
+	s->r.states++;
+	enqueue(s, buf, len);
+	return n;
+}
+
+static unsigned int way_to(const struct search *s, u32 n, u16 **acts, u16 last)
+{
+	unsigned int len = 0, i;
+	u32 at;
+
+	for (at = n; at; at = s->node[at].from)
+		len++;
+	i = len + (last != 0xffff);
+	*acts = need(malloc((i + 1) * sizeof(**acts)));
+	if (last != 0xffff)
+		(*acts)[--i] = last;
+	for (at = n; at; at = s->node[at].from)
+		(*acts)[--i] = s->node[at].act;
+	return len + (last != 0xffff);
+}
+
+static void report(struct search *s, u32 n, u16 act, const char *what, u8 id,
+		   unsigned int more)
+{
+	unsigned int len;
+	u16 *acts;
+
+	s->r.violated = true;
+	len = way_to(s, n, &acts, act);
+	fprintf(s->out, "VIOLATION in %s: ", s->sc->name);
+	if (id)
+		fprintf(s->out, "#%u: ", id);
+	fprintf(s->out, "%s\nafter %u steps:\n", what, len);
+	m_tell(s->sc, acts, len, more, s->out);
+	free(acts);
+}
+
+/**
+ * m_prove() - is the link a link again? Both ways, both sorts, in fair weather
+ * @w: the world; a breach is then in @w->why
+ */
+void m_prove(struct m_world *w)
+{
+	static const u16 posts[] = {
+		M_ACT(M_POST, A, 15), M_ACT(M_POST_EXPRESS, B, 15),
+		M_ACT(M_POST, B, 15), M_ACT(M_POST_EXPRESS, A, 15),
+	};
+	unsigned int i, steps;
+	int act;
+
+	for (i = 0; i < 4 && !w->why; i++) {
+		m_step(w, posts[i]);
+		for (steps = 0; !w->why && (act = m_fair(w)) >= 0; steps++) {
+			m_step(w, act);
+			m_reduce(w);
+			if (steps == 1000)
+				m_fail(w, w->ntx, "G5: not committed, and no fault is left");
+		}
+		if (!w->tx[w->ntx - 1].delivered ||
+		    w->tx[w->ntx - 1].outcome != OAE_COMMITTED)
+			m_fail(w, w->ntx, "G5: not committed, though there is no fault");
+	}
+}
+
+static void at_end(struct search *s, struct m_world *w, u32 n)
+{
+	s->r.ends++;
+	s->node[n].fair = END;
+	m_check_end(w);
+	if (!w->why)
+		m_prove(w);
+	if (w->why)
+		report(s, n, 0xffff, w->why, w->why_id, 0);
+}
+
+static bool intact(const struct m_world *w)
+{
+	unsigned int to, i;
+
+	for (to = A; to <= B; to++)
+		for (i = 0; i < w->to[to].n; i++)
+			if (!m_corrupt(w->sc, &w->to[to].f[i]))
+				return false;
+	return true;
+}
+
+static void expand(struct search *s, const u8 *state, u32 n)
+{
+	static struct m_world w, v;
+	u16 acts[M_ACTS];
+	u8 buf[M_PACKED];
+	unsigned int i, count;
+	bool fair_seen = false;
+	int fair;
+	u32 to;
+
+	m_unpack(&w, s->sc, state);
+	if (!intact(&w)) {
+		report(s, n, 0xffff, "G1: a changed frame is taken for good, or a good one is not",
+		       0, 0);
+		return;
+	}
+	fair = m_fair(&w);
+	count = m_enabled(&w, acts);
+	for (i = 0; i < count; i++)
+		fair_seen |= acts[i] == fair;
+	if (fair >= 0 && !fair_seen)
+		acts[count++] = fair;
+
+	for (i = 0; i < count && !s->r.violated; i++) {
+		v = w;
+		m_random_from(1000);
+		m_step(&v, acts[i]);
+		s->r.steps++;
+		if (v.why) {
+			report(s, n, acts[i], v.why, v.why_id, 0);
+			return;
+		}
+		m_reduce(&v);
+		to = visit(s, buf, m_pack(&v, buf), n, acts[i]);
+		if (acts[i] == fair)
+			s->node[n].fair = to;
+	}
+	if (fair < 0 && !s->r.violated)
+		at_end(s, &w, n);
+}
+
+/* From every state to the end, each looked at once. */
+static void follow_all(struct search *s)
+{
+	u16 *left = need(calloc(s->r.states, sizeof(*left)));
+	u32 *trail = need(malloc(0x10000 * sizeof(*trail)));
+	unsigned int len, d;
+	u32 n, at;
+
+	for (n = 0; n < s->r.states && !s->r.violated; n++) {
+		len = 0;
+		for (at = n; s->node[at].fair != END && !left[at];
+		     at = s->node[at].fair) {
+			trail[len++] = at;
+			/* So long a way is a circle. */
+			if (len == 0xffff)
+				break;
+		}
+		if (len == 0xffff) {
+			report(s, n, 0xffff, "G5: from here fair weather leads round in a circle, not to the end",
+			       0, 40);
+			break;
+		}
+		for (d = left[at]; len; len--)
+			left[trail[len - 1]] = ++d;
+		if (d > s->r.fair)
+			s->r.fair = d;
+	}
+	free(left);
+	free(trail);
+}
+
+/**
+ * m_search() - explore a scenario
+ * @sc: the scenario
+ * @limits: what it may take
+ * @out: where a violation is told
+ *
+ * Return: what was seen.
+ */
+struct m_result m_search(const struct m_scenario *sc,
+			 const struct m_limits *limits, FILE *out)
+{
+	struct search s = { .sc = sc, .limits = limits, .out = out };
+	static struct m_world w;
+	u8 buf[M_PACKED];
+	const u8 *state;
+	u32 n, *depth;
+
+	m_random_from(1000);
+	m_init(&w, sc);
+	m_reduce(&w);
+	visit(&s, buf, m_pack(&w, buf), 0, 0);
+	for (n = 0; !s.r.violated; n++) {
+		state = dequeue(&s);
+		if (!state)
+			break;
+		expand(&s, state, n);
+		if (bytes(&s) > s.r.bytes)
+			s.r.bytes = bytes(&s);
+		if (s.r.states > limits->states || s.r.bytes > limits->bytes) {
+			s.r.full = true;
+			break;
+		}
+		if (limits->progress && !(n & 0xfffff) && n)
+			fprintf(stderr, "%s: %u of %lu states\n", sc->name, n,
+				s.r.states);
+	}
+	if (!s.r.violated && !s.r.full)
+		follow_all(&s);
+
+	depth = need(calloc(s.r.states, sizeof(*depth)));
+	for (n = 1; n < s.r.states; n++) {
+		depth[n] = depth[s.node[n].from] + 1;
+		if (depth[n] > s.r.depth)
+			s.r.depth = depth[n];
+	}
+	free(depth);
+	free(s.print);
+	free(s.number);
+	free(s.node);
+	while (s.first) {
+		struct chunk *c = s.first;
+
+		s.first = c->next;
+		free(c);
+	}
+	return s.r;
+}

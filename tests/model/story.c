@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The way to a violation, in words. */
+#include "model.h"
+
+static const char *ltag_name(char whose, u32 ltag, char buf[16])
+{
+	if (!ltag)
+		return "-";
+	if (ltag & M_COOKIE)
+		snprintf(buf, 16, "cookie%u", ltag & ~M_COOKIE);
+	else
+		snprintf(buf, 16, "%c%u", whose, ltag);
+	return buf;
+}
+
+/**
+ * m_frame_name() - a frame in words
+ * @f: the frame
+ * @to: which end it goes to
+ * @buf: for it
+ * @len: of @buf
+ *
+ * Return: @buf.
+ */
+const char *m_frame_name(const struct m_frame *f, unsigned int to, char *buf,
+			 size_t len)
+{
+	char src[16], dst[16];
+	unsigned int n;
+
+	n = snprintf(buf, len, "%s %s>%s tx %d rx %d", oae_opcode_name(f->opcode),
+		     ltag_name(to == A ? 'b' : 'a', f->src, src),
+		     ltag_name(to == A ? 'a' : 'b', f->dst, dst), (s32)f->tx,
+		     (s32)f->rx);
+	if (f->opcode >= OAE_SYNC && f->opcode <= OAE_SYNC_CHK)
+		n += snprintf(buf + n, len - n, " inc %llu, yours %llu",
+			      (unsigned long long)f->inc,
+			      (unsigned long long)f->peer_inc);
+	if (f->attempt)
+		n += snprintf(buf + n, len - n, " seq %d.%u", (s32)f->seq,
+			      f->attempt);
+	if (f->opcode == OAE_OFFER)
+		n += snprintf(buf + n, len - n, " #%u slice %u of %u",
+			      M_PIECE_ID(f->piece), f->slice,
+			      M_PIECE_N(f->piece));
+	if (f->opcode == OAE_REFUSE)
+		n += snprintf(buf + n, len - n, " %s",
+			      f->reason == OAE_R_GAP ? "GAP" : "BUSY");
+	snprintf(buf + n, len - n, "%s%s%s%s",
+		 f->flags & OAE_F_EXPRESS ? " EXPRESS" : "",
+		 f->flags & OAE_F_LAST ? " LAST" : "",
+		 f->flags & OAE_F_RESUME ? " RESUME" : "",
+		 f->flags & OAE_F_WANT_DONE ? " WANT_DONE" : "");
+	return buf;
+}
+
+/**
+ * m_act_name() - an event in words
+ * @w: the world it happens to
+ * @act: the event
+ * @buf: for it
+ * @len: of @buf
+ *
+ * Return: @buf.
+ */
+const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
+{
+	static const char *const names[M_WHAT_END] = {
+		[M_POST] = "posts", [M_POST_EXPRESS] = "posts an express",
+		[M_READ] = "reads one", [M_STALL] = "sees no progress",
+		[M_AGAIN] = "asks (again)",
+		[M_DEAD] = "has had no answer for dead_ms",
+		[M_FORGET] = "has been down for long",
+		[M_RETRY] = "has had no READY for keepalive_ms",
+		[M_PORT] = "loses its port", [M_CRASH] = "crashes",
+		[M_KILL] = "is torn down", [M_CLOSE] = "closes the link",
+		[M_RENAME] = "gets another address", [M_MTU] = "gets another MTU",
+	};
+	unsigned int who = M_ACT_END(act), arg = M_ACT_ARG(act), what;
+	char text[160];
+
+	what = M_ACT_WHAT(act);
+	switch (what) {
+	case M_DELIVER:
+	case M_REPEAT:
+	case M_LOSE:
+		m_frame_name(&w->to[who].f[arg], who, text, sizeof(text));
+		if (what == M_LOSE)
+			snprintf(buf, len, "lost on its way to %c: %s",
+				 'A' + who, text);
+		else
+			snprintf(buf, len, "%c receives %s%s", 'A' + who, text,
+				 what == M_REPEAT ? " (which will come again)" : "");
+		break;
+	case M_POST:
+	case M_POST_EXPRESS:
+		snprintf(buf, len, "%c %s: #%u", 'A' + who, names[what],
+			 w->ntx + 1);
+		break;
+	case M_CANCEL:
+		snprintf(buf, len, "%c cancels #%u", 'A' + who, arg);
+		break;
+	default:
+		snprintf(buf, len, "%c %s", 'A' + who, names[what]);
+	}
+	return buf;
+}
+
+/**
+ * m_end_name() - where an end stands, in words
+ * @w: the world
+ * @who: which end
+ * @buf: for it
+ * @len: of @buf
+ *
+ * Return: @buf.
+ */
+const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
+		       size_t len)
+{
+	static const char *const offers[] = { "", " slicing", " offers",
+					      " parked" };
+	static const char *const holds[] = { "", " gathers", " holds",
+					     " refused", " reversed", " keeps" };
+	const struct m_end *e = &w->end[who];
+	const struct oae_link *l = &e->link;
+	char own[16], peer[16];
+	unsigned int n;
+
+	if (!e->tag) {
+		snprintf(buf, len, "%c: no link", 'A' + who);
+		return buf;
+	}
+	n = snprintf(buf, len, "%c: %s %s/%s inc %llu/%llu tx %d rx %d",
+		     'A' + who, oae_state_name(oae_link_state(l)),
+		     ltag_name('a' + who, l->ltag, own),
+		     ltag_name('a' + !who, l->peer_ltag, peer),
+		     (unsigned long long)l->inc,
+		     (unsigned long long)l->peer_inc, (s32)l->tx, (s32)l->rx);
+	if (l->offer.state)
+		n += snprintf(buf + n, len - n, "%s #%u.%u",
+			      offers[l->offer.state & 3],
+			      (unsigned int)(uintptr_t)l->offer.p.handle,
+			      l->attempt);
+	if (l->hold.state)
+		n += snprintf(buf + n, len - n, "%s %d.%u",
+			      l->hold.state < 6 ? holds[l->hold.state] : " ?",
+			      (s32)l->rx + 1, l->hold.attempt);
+	snprintf(buf + n, len - n, "%s%s%s%s",
+		 l->confirmed ? "" : ", not confirmed",
+		 l->await_done ? ", wants DONE" : "",
+		 l->down ? ", down" : "", l->asked_at ? ", asks" : "");
+	return buf;
+}
+
+/**
+ * m_tell_world() - where both ends stand
+ * @w: the world
+ * @out: where to
+ */
+void m_tell_world(const struct m_world *w, FILE *out)
+{
+	char text[200];
+	unsigned int i;
+
+	for (i = A; i <= B; i++)
+		fprintf(out, "          %s\n",
+			m_end_name(w, i, text, sizeof(text)));
+}
+
+/* The event that, its ltags and frames called otherwise, leads there too. */
+static int same_event(const struct m_world *w, const u8 *want, unsigned int len,
+		      u32 fresh)
+{
+	u16 acts[M_ACTS];
+	u8 buf[M_PACKED];
+	unsigned int i, n;
+	struct m_world v;
+
+	n = m_enabled(w, acts);
+	if (m_fair(w) >= 0)
+		acts[n++] = m_fair(w);
+	for (i = 0; i < n; i++) {
+		v = *w;
+		m_random_from(fresh);
+		m_step(&v, acts[i]);
+		if (v.why)
+			continue;
+		m_reduce(&v);
+		if (m_pack(&v, buf) == len && !memcmp(buf, want, len))
+			return acts[i];
+	}
+	return -1;
+}
+
+/**
+ * m_tell_step() - an event, and what came of it
+ * @w: the world
+ * @act: the event
+ * @out: where to
+ */
+void m_tell_step(struct m_world *w, u16 act, FILE *out)
+{
+	char text[240];
+
+	fprintf(out, "  %s\n", m_act_name(w, act, text, sizeof(text)));
+	m_story = out;
+	m_step(w, act);
+	m_story = NULL;
+	m_tell_world(w, out);
+	if (w->why)
+		fprintf(out, "  *** %s\n", w->why);
+}
+
+/**
+ * m_tell() - tell what happened
+ * @sc: the scenario
+ * @acts: the events, each as it is called in the state before it
+ * @n: how many
+ * @more: so many more, in fair weather
+ * @out: where to
+ *
+ * Beside the world of the events runs one in which every ltag keeps its name.
+ */
+void m_tell(const struct m_scenario *sc, const u16 *acts, unsigned int n,
+	    unsigned int more, FILE *out)
+{
+	static struct m_world named, w;
+	u8 buf[M_PACKED];
+	unsigned int i, len;
+	int act, next;
+
+	m_init(&w, sc);
+	m_init(&named, sc);
+	m_reduce(&w);
+	m_reduce(&named);
+	m_pack(&w, buf);
+	for (i = 0; i < n + more; i++) {
+		u32 fresh = 1 + 10 * i;
+
+		m_unpack(&w, sc, buf);
+		next = i < n ? acts[i] : m_fair(&w);
+		if (next < 0)
+			return;
+		if (i == n)
+			fprintf(out, "      from here in fair weather:\n");
+		m_random_from(1000);
+		m_step(&w, next);
+		if (w.why) {
+			/* As it is called there: the last step. */
+			m_unpack(&named, sc, buf);
+			fprintf(out, "      (from here on ltags have other names)\n");
+			m_tell_world(&named, out);
+			act = next;
+			fresh = 1000;
+		} else {
+			m_reduce(&w);
+			len = m_pack(&w, buf);
+			act = same_event(&named, buf, len, fresh);
+		}
+		if (act < 0) {
+			fprintf(out, "      (lost the thread)\n");
+			return;
+		}
+		fprintf(out, "%4u", i + 1);
+		m_random_from(fresh);
+		m_tell_step(&named, act, out);
+		m_reduce(&named);
+	}
+}
