@@ -18,7 +18,9 @@
  *	CRASH_A CRASH_B	so many times an end may die and know nothing any more
  *	CLOSES		so many times a user may close the link
  *	MAX_ATTEMPT	what 255 is to the core
- *	BREAK_RULE	leave out one of the five rules at the end of protocol 4.5
+ *	BREAK_RULE	leave out one of the five rules at the end of protocol 4.5;
+ *			1 the peer's ltag, 6 one's own is not looked at
+ *	KEEP_DEAD	leave frames on the wire that no rule looks at any more
  *	UNFIT		counters that do not fit are no error by themselves
  *	LIVE		faults stop at any time, and then the ends must settle
  *	TRACE		for spin's simulation: say what happens, by dice
@@ -79,6 +81,9 @@
 #ifndef BREAK_RULE
 #define BREAK_RULE	0
 #endif
+#ifndef KEEP_DEAD
+#define KEEP_DEAD	(BREAK_RULE == 1 || BREAK_RULE == 2 || BREAK_RULE == 6)
+#endif
 #ifndef LIVE
 #define LIVE		0
 #endif
@@ -113,7 +118,9 @@
 #define INCS	(1 << W_I)
 
 /* Frames on a wire: K that wait, and those that one event adds. */
+#ifndef CAP
 #define CAP	(K + 5)
+#endif
 #define OUTS	6
 
 #define A	0

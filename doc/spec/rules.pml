@@ -567,6 +567,8 @@ inline data_of_run()
 
 #if BREAK_RULE == 1
 #define of_this_run()	(f_dst == L.ltag)
+#elif BREAK_RULE == 6
+#define of_this_run()	(f_src == L.peer_ltag)
 #else
 #define of_this_run()	(f_dst == L.ltag && f_src == L.peer_ltag)
 #endif

@@ -267,12 +267,12 @@ inline drop_dead(to)
 		src = SRC(wire[to].p[i]);
 		dst = DST(wire[to].p[i]);
 		if
-		:: dead(to) && BREAK_RULE != 1 && BREAK_RULE != 2 ->
+		:: dead(to) && !KEEP_DEAD ->
 			take_out(to, i)
 		:: else ->
 			if
 			:: op == SYNC && dst != e[to].ltag && dst != (COOKIE | src) &&
-			   BREAK_RULE != 2 ->
+			   !KEEP_DEAD ->
 				/* Of whom it names only that is looked at. */
 				wire[to].p[i].ltags = src << W_L
 			:: else

@@ -298,7 +298,7 @@ static void set_times(struct oae_link *l, const char *event)
 	}
 }
 
-static void post(struct oae_link *l, const int *arg, struct oae_actions *a)
+static void want(struct oae_link *l, const int *arg, struct oae_actions *a)
 {
 	struct oae_post p = {
 		.handle = (void *)(uintptr_t)arg[0],
@@ -316,7 +316,7 @@ static void post(struct oae_link *l, const int *arg, struct oae_actions *a)
 		oae_link_open(l, NOW, a);
 	err = oae_link_post(l, &p, NOW, a);
 	if (err)
-		differs("oae_link_post() says %d", err);
+		differs("post\n    specification: 0\n    core:          %d", err);
 }
 
 static void happen(int who, const char *event, const int *arg,
@@ -340,12 +340,13 @@ static void happen(int who, const char *event, const int *arg,
 		else
 			oae_link_rcv(l, &f, arg[10], NOW, &a);
 	} else if (!strcmp(event, "post")) {
-		post(l, arg, &a);
+		want(l, arg, &a);
 	} else if (!strcmp(event, "cancel")) {
 		err = oae_link_cancel(l, (void *)(uintptr_t)arg[0],
 				      OAE_E_SIGNAL, NOW, &a);
 		if (err)
-			differs("oae_link_cancel() says %d", err);
+			differs("cancel\n    specification: 0\n    core:          %d",
+				err);
 	} else if (!strcmp(event, "drain")) {
 		oae_link_drained(l, NOW, &a);
 	} else if (!strcmp(event, "port")) {
@@ -401,15 +402,15 @@ static void heard_effect(const char *what, const int *arg, struct effects *x)
 	}
 }
 
+#define NSTATE	25
+
 /* In the order of say_state() of link.pml. */
-static const char *const state_field[] = {
+static const char *const state_field[NSTATE] = {
 	"state", "ltag", "peer_ltag", "inc", "peer_inc", "heard.inc", "tx", "rx",
 	"attempt", "down", "asked", "closing", "close_sent", "peer_closing",
 	"confirmed", "await_done", "last_express", "ready_due", "offer.state",
 	"offered", "next", "hold.state", "hold.attempt", "held", "held express",
 };
-
-#define NSTATE	(sizeof(state_field) / sizeof(state_field[0]))
 
 static void state_of(const struct oae_link *l, u64 held, int v[NSTATE])
 {
