@@ -177,6 +177,26 @@ static void test_many_slices_take_time(void **state)
 	assert_int_equal(runs_until(), began + STALL + STALL * 63 / 8);
 }
 
+/* It was cut anew first: the wait begins when it goes out. */
+static void test_resliced_in_time(void **state)
+{
+	struct oae_post p = {
+		.handle = &x, .len = 2000, .slice_max = 2000, .nslices = 1,
+	};
+	u64 began = now + 30 * MS;
+
+	(void)state;
+	idle_until(began);
+	clear();
+	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
+	p.slice_max = 1000;
+	p.nslices = 2;
+	oae_link_resliced(&l, &p, now, &a);
+	assert_non_null(sent(OAE_OFFER));
+	assert_int_equal(runs_until(), began + STALL + STALL / 8);
+}
+
 /* READY lost: the keepalive interval is that of what is parked. */
 static void test_parked_in_time(void **state)
 {
@@ -433,6 +453,7 @@ int main(void)
 		cmocka_unit_test_setup(test_done_in_time, open_link),
 		cmocka_unit_test_setup(test_stalled_and_parked, open_link),
 		cmocka_unit_test_setup(test_many_slices_take_time, open_link),
+		cmocka_unit_test_setup(test_resliced_in_time, open_link),
 		cmocka_unit_test_setup(test_parked_in_time, open_link),
 		cmocka_unit_test_setup(test_probe_in_time, open_link),
 		cmocka_unit_test_setup(test_asks_more_slowly, open_link),
