@@ -21,10 +21,15 @@ demo: setup-demo	## two kernels, an atomic link between them, and a cable that i
 	$(Q)tools/demo
 
 # Every stage runs, whatever became of the one before; all must pass.
-test: setup-test	## unit tests, regression in the test machine, pairs of guests
+test: setup-test	## unit tests, explorer, simulator, regression in the test machine ...
 	$(Q)tools/build
 	$(Q)failed=; \
 	tools/stage unit $(MAKE) -s -C tests/unit run || failed=1; \
+	tools/stage model $(MAKE) -s -C tests/model run || failed=1; \
+	tools/stage mutants tests/mutants/run || failed=1; \
+	tools/stage spec tests/spec/run || failed=1; \
+	tools/stage fuzz $(MAKE) -s -C tests/fuzz run TIME=20 || failed=1; \
+	tools/stage sim tests/sim/test_oaesim.py || failed=1; \
 	tools/stage regress tools/vm run --time-limit 900 -- tests/regress/run || failed=1; \
 	tools/stage leaks tools/vm run --append slub_debug=F --time-limit 400 -- tests/regress/run leaks || failed=1; \
 	tools/stage pair tests/regress/pair || failed=1; \
@@ -37,10 +42,20 @@ check: setup-check	## builds without a warning; sparse, checkpatch, clang-format
 	done; \
 	test -z "$$failed"
 
-bench: setup-bench	## a bare frame echo, an atomic transaction, and their ratio
+bench: setup-bench	## a bare frame echo, an atomic transaction, their ratio; the simulator
 	$(Q)tools/build
 	$(Q)$(MAKE) -s -C tests/bench
 	$(Q)tools/vm run --time-limit 300 -- tests/bench/run
+	$(Q)tools/oaesim --torus 100x100 --loss 1% -n 10M --bench >/dev/null
+
+model-deep: setup-unit	## explore a hundred million states: minutes, and 4 GiB
+	$(Q)$(MAKE) -s -C tests/model deep
+
+fuzz: setup-fuzz	## fuzz the core for TIME=3600 seconds each; 0: until something is found
+	$(Q)$(MAKE) -s -C tests/fuzz long TIME=$(or $(TIME),3600)
+
+sim: setup-unit		## ten million transactions on a simulated torus of 100 x 100 nodes
+	$(Q)tools/oaesim --torus 100x100 --loss 1% -n 10M --bench
 
 install: setup-build	## install on this host (root): modules_install and depmod
 	$(Q)tools/install
@@ -52,14 +67,15 @@ uninstall:		## undo install or dkms
 	$(Q)tools/install remove
 
 clean:			## remove what was built; what the test machine keeps stays
-	$(Q)rm -rf build/*.log build/bench build/check build/log build/unit
+	$(Q)rm -rf build/*.log $(addprefix build/,bench check fuzz log model mutants sim \
+		sim-test spec unit)
 	$(Q)cd modoae && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
 		Module.symvers modules.order
 	$(Q)rm -f .checkpatch-camelcase*
 	$(Q)find . -name __pycache__ -prune -exec rm -rf {} +
 
 help:			## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1 /p' Makefile | \
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1 /p' Makefile | \
 		while read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
 
 # One apt at a time, and before anything that needs what it installs.
@@ -67,4 +83,4 @@ setup-%:
 	$(Q)tools/setup $*
 
 .NOTPARALLEL:
-.PHONY: all demo test check bench install dkms uninstall clean help
+.PHONY: all demo test check bench model-deep fuzz sim install dkms uninstall clean help

@@ -34,7 +34,7 @@ static struct done *done;
 static unsigned int njobs;
 
 static struct options {
-	bool quick, deep, list;
+	bool quick, deep, list, stop;
 	unsigned int at_once;
 	struct m_limits limits;
 	char **names;
@@ -103,8 +103,8 @@ static void choose(void)
 		add("chaos-dice", NULL, by_dice);
 	}
 	if (any || !options.deep) {
-		add("chaos-pairs", NULL, pairs);
 		add_all(m_quick);
+		add("chaos-pairs", NULL, pairs);
 	}
 }
 
@@ -164,8 +164,8 @@ static void say(unsigned int i)
 	fflush(stdout);
 }
 
-/* Until the next job ends. False: there was none. */
-static bool reap(void)
+/* Until the next job ends, which is said. False: there was none. */
+static bool reap(bool *bad)
 {
 	unsigned int i;
 	int status;
@@ -183,6 +183,7 @@ static bool reap(void)
 			done[i].good = false;
 		}
 		say(i);
+		*bad |= !done[i].good;
 	}
 	return true;
 }
@@ -220,6 +221,7 @@ static int explore(void)
 {
 	unsigned int i, running = 0, good = 0;
 	unsigned long states = 0, steps = 0, flips = 0;
+	bool bad = false;
 
 	done = mmap(NULL, MAX_JOBS * sizeof(*done), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -231,14 +233,17 @@ static int explore(void)
 	       "events", "ends", "furthest", "to end", "MiB", "s");
 	for (i = 0; i < njobs; i++) {
 		if (running == options.at_once) {
-			reap();
+			reap(&bad);
 			running--;
 		}
+		if (bad && options.stop)
+			break;
 		start(i);
 		running++;
 	}
-	while (reap())
+	while (reap(&bad))
 		;
+	njobs = i;
 
 	for (i = 0; i < njobs; i++) {
 		good += done[i].good;
@@ -248,7 +253,7 @@ static int explore(void)
 	}
 	printf("%lu distinct states, %lu events in them, %lu bits flipped in frames\n",
 	       states, steps, flips);
-	if (!options.nnames && !options.deep) {
+	if (!options.nnames && !options.deep && !bad) {
 		good += everything_happened();
 		njobs++;
 	}
@@ -259,6 +264,7 @@ static int explore(void)
 static const struct argp_option opts[] = {
 	{ "quick", 'q', NULL, 0, "only what takes seconds", 0 },
 	{ "deep", 'd', NULL, 0, "what takes long, and only that", 0 },
+	{ "stop", 's', NULL, 0, "begin nothing more after a violation", 0 },
 	{ "list", 'l', NULL, 0, "the names of all scenarios", 0 },
 	{ "jobs", 'j', "N", 0, "so many scenarios at once (default 2)", 0 },
 	{ "memory", 'm', "GIB", 0, "the most that one may take (default 8)", 0 },
@@ -276,6 +282,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'd':
 		options.deep = true;
 		options.limits.progress = isatty(2);
+		break;
+	case 's':
+		options.stop = true;
 		break;
 	case 'l':
 		options.list = true;

@@ -78,6 +78,8 @@ enum m_kind {
  * @rename: times that a port's address changes
  * @mtu: times that a port's MTU changes
  * @start: tx before the first transaction
+ * @raw: leave no frame out and nothing of it (reduce.c relies on the very rules
+ *	that say which frames do nothing)
  */
 struct m_scenario {
 	const char *name;
@@ -88,6 +90,7 @@ struct m_scenario {
 	u8 rcvbuf;
 	u8 crash, kill, close, rename, mtu;
 	u32 start;
+	bool raw;
 };
 
 /* A frame in flight. */

@@ -140,7 +140,7 @@ static void reduce_chan(struct m_world *w, unsigned int to)
 	for (i = 0; i < c->n; i++) {
 		struct m_frame f = c->f[i];
 
-		if (!reduce_frame(w, to, &f))
+		if (!w->sc->raw && !reduce_frame(w, to, &f))
 			continue;
 		for (j = 0; w->sc->dup && j < n; j++)
 			if (!memcmp(&c->f[j], &f, sizeof(f)))

@@ -14,6 +14,7 @@ const struct m_scenario m_quick[] = {
 	{ "probe", { "e", "" }, COMMON, .cancel = true, .probe = true },
 	{ "room", { "ea", "" }, COMMON, .rcvbuf = 1 },
 	{ "rename", { "e", "" }, COMMON, .rename = 1 },
+	{ "one-raw", { "e", "" }, COMMON, .raw = true, .cancel = true },
 	{ "crash", { "e", "" }, COMMON, .cancel = true, .crash = 1 },
 	{ "crash-twice", { "e", "" }, COMMON, .crash = 2 },
 	{ "dead", { "a", "" }, COMMON, .dead = true },
@@ -23,6 +24,7 @@ const struct m_scenario m_quick[] = {
 	{ "close", { "e", "" }, COMMON, .cancel = true, .close = 1 },
 	{ "both", { "e", "e" }, COMMON },
 	{ "slices-express", { "x", "" }, .cap = 3, .slices = 2, .dup = true },
+	{ "crash-raw", { "e", "" }, COMMON, .raw = true, .crash = 1 },
 	{ "slices", { "a", "" }, .cap = 3, .slices = 2, .cancel = true },
 	{ NULL }
 };
@@ -30,6 +32,7 @@ const struct m_scenario m_quick[] = {
 /* And more of each at once, in a minute or two. */
 const struct m_scenario m_more[] = {
 	{ "both-cancel", { "e", "e" }, COMMON, .cancel = true },
+	{ "both-raw", { "a", "x" }, COMMON, .raw = true },
 	{ "both-rename", { "e", "x" }, COMMON, .rename = 1 },
 	{ "mtu", { "a", "" }, .cap = 3, .slices = 1, .mtu = 1 },
 	{ "both-close", { "e", "a" }, COMMON, .close = 1 },
