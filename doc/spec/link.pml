@@ -37,7 +37,7 @@ bit room, keep, kind, ask_done, close_again;
 #define EV_CRASH	15	/* the end dies */
 #define EV_CLOSE	16	/* a user closes the link */
 
-byte crashes[2], closes;
+byte crashes[2], closes, deads;
 byte turn;			/* calm: 1 + the end whose timer may fire */
 
 #include "wire.pml"
@@ -216,6 +216,7 @@ inline event()
 		close_again = 1
 	:: ev == EV_DEAD ->
 		SAY(printf("EV %c dead\n", NAME(me)));
+		deads++;
 		going_down = 1;
 		if
 		:: L.state == OPEN -> freeze(SYNC_SENT)
@@ -333,7 +334,7 @@ inline choose()
 	   (calm -> L.asked : PROBE) && ODDS(timers) -> ev = EV_PROBE
 	:: timer() && L.state == OPEN && L.close_sent && L.hold != HOLD_HELD &&
 	   ODDS(timers) -> ev = EV_CLOSE_AGAIN
-	:: !crowded() && DEAD && !calm && ODDS(dead) &&
+	:: !crowded() && deads < DEAD && !calm && ODDS(dead) &&
 	   ((frozen() && (!L.down || has_posts())) ||
 	    (L.state == OPEN && L.asked)) -> ev = EV_DEAD
 	:: !crowded() && DEAD && !calm && frozen() && L.down && !in_doubt() &&

@@ -13,8 +13,8 @@
  *	K		so many frames wait on a wire at most, each way
  *	NOROOM		the reader may be without room
  *	STALL		a timer may notice a failure where there is none
- *	PROBE PORT DEAD	the timers of an idle link; a port may go down; an end may
- *			find its peer dead
+ *	PROBE PORT	the timers of an idle link; a port may go down
+ *	DEAD		so many times an end may find its peer dead
  *	CRASH_A CRASH_B	so many times an end may die and know nothing any more
  *	CLOSES		so many times a user may close the link
  *	MAX_ATTEMPT	what 255 is to the core
