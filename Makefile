@@ -51,6 +51,9 @@ bench: setup-bench	## a bare frame echo, an atomic transaction, their ratio; the
 model-deep: setup-unit	## explore a hundred million states: minutes, and 4 GiB
 	$(Q)$(MAKE) -s -C tests/model deep
 
+spec-deep: setup-test	## check larger configurations of the specification: minutes
+	$(Q)tests/spec/run deep
+
 fuzz: setup-fuzz	## fuzz the core for TIME=3600 seconds each; 0: until something is found
 	$(Q)$(MAKE) -s -C tests/fuzz long TIME=$(or $(TIME),3600)
 
@@ -83,4 +86,4 @@ setup-%:
 	$(Q)tools/setup $*
 
 .NOTPARALLEL:
-.PHONY: all demo test check bench model-deep fuzz sim install dkms uninstall clean help
+.PHONY: all demo test check bench model-deep spec-deep fuzz sim install dkms uninstall clean help

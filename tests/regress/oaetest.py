@@ -286,6 +286,10 @@ class Host:     # pylint: disable=too-many-public-methods
         flags = struct.unpack("H", self._ioctl(0x8913, dev)[:2])[0] & ~1    # SIOCGIFFLAGS
         self._ioctl(0x8914, dev, struct.pack("H", flags | up))              # SIOCSIFFLAGS
 
+    def running(self, dev):
+        """Is a device up, its carrier seen, its queue in use? Before, it drops what is sent."""
+        return struct.unpack("H", self._ioctl(0x8913, dev)[:2])[0] & 0x40   # IFF_RUNNING
+
     def mtu(self, dev, mtu):
         """Set a device's MTU."""
         self._ioctl(0x8922, dev, struct.pack("i", mtu))                     # SIOCSIFMTU
@@ -319,9 +323,11 @@ class Cable:
             host.up(dev, False)
 
     def mend(self):
-        """Plug it in."""
+        """Plug it in, and see that it carries: a cable that is not ready lost a first frame."""
         for host, dev in self.ends:
             host.up(dev)
+        for host, dev in self.ends:
+            wait_for(lambda host=host, dev=dev: host.running(dev), f"{dev} to be ready")
 
     def netem(self, args, ends=(0, 1)):
         """Faults, as tc netem has them, on what the ends send: "loss 10%"; None: no more."""

@@ -103,6 +103,8 @@ def while_open_sync(state, opcode, variant):
             return Expect((oae.SYNC,), frozen(state, "SYNC_RECD"), "peer_froze")
         return Expect((oae.SYNC_CHK,), note="stale_sync")
     if opcode == oae.SYNC_ACK:
+        if state == "CLOSE_SENT" and variant == "stale_src":    # it has asked
+            return Expect((oae.SYNC,), frozen(state, "SYNC_RECD"), "peer_froze")
         return Expect(note="" if variant == "right" else "stale_sync")
     if opcode == oae.SYNC_CHK and not (state == "CLOSE_SENT" and variant == "stale_src"):
         return Expect(note="stale_sync")    # nothing was asked, or it says nothing new
