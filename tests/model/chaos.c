@@ -202,7 +202,6 @@ static void settle(struct m_world *w, struct m_chaos *r)
 	for (steps = 0; (act = m_fair(w)) >= 0; steps++) {
 		if (steps == PATIENCE) {
 			m_fail(w, 0, "G5: no way back to a legal state");
-			w->reported = false;
 			return;
 		}
 		step(w, act);
@@ -221,20 +220,12 @@ static void judge(struct m_world *w)
 	for (i = 0; i < w->ntx; i++) {
 		const struct m_tx *tx = &w->tx[i];
 
-		if (tx->at_link) {
+		if (tx->at_link)
 			m_fail(w, i + 1, "G3: has no outcome in the end");
-			w->reported = false;
-		}
 		if (tx->ended && tx->outcome == OAE_COMMITTED &&
 		    !tx->delivered && !tx->excused)
 			m_fail(w, i + 1, "G2: committed and never delivered");
 	}
-}
-
-/* Of G1 or G2. */
-static bool breach(const char *why)
-{
-	return why[0] == 'G' && (why[1] == '1' || why[1] == '2');
 }
 
 /* Find back, ask each other once (an idle end does in time), and be a link. */
@@ -252,7 +243,7 @@ static void recover(struct m_world *w, struct m_chaos *r, bool lies)
 	judge(w);
 	r->runs++;
 	/* If frames lie, so may outcomes, until the ends have found back. */
-	if (w->why && (w->reported || (lies && breach(w->why)))) {
+	if (w->why && m_breach(w->why) && (w->reported || lies)) {
 		r->reported++;
 		w->why = NULL;
 	}

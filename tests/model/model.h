@@ -193,6 +193,7 @@ bool m_matched(const struct m_world *w);
 int m_fair(const struct m_world *w);
 
 /* check.c */
+bool m_breach(const char *why);
 void m_fail(struct m_world *w, u8 id, const char *why);
 void m_ended(struct m_world *w, unsigned int who, u8 id, u8 outcome, int err);
 void m_delivered(struct m_world *w, unsigned int who, unsigned int n);
