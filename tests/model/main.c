@@ -251,7 +251,7 @@ static int explore(void)
 		steps += done[i].r.steps;
 		flips += done[i].flips;
 	}
-	printf("%lu distinct states, %lu events in them, %lu bits flipped in frames\n",
+	printf("figure: %lu distinct states, %lu events in them, %lu bits flipped in frames\n",
 	       states, steps, flips);
 	if (!options.nnames && !options.deep && !bad) {
 		good += everything_happened();
