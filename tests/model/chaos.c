@@ -373,7 +373,7 @@ static struct m_frame a_frame(unsigned int to, const struct saying *s)
 	f.dst = some_ltag(s->old_dst, 10 + to, to);
 	f.tx = s->tx;
 	f.rx = s->rx;
-	if (f.opcode <= OAE_SYNC_CHK) {
+	if (m_is_sync(f.opcode)) {
 		f.inc = some_ltag(s->old_inc, 20 + !to, !to);
 		f.peer_inc = some_ltag(s->old_peer_inc, 20 + to, to);
 		f.mtu = M_MTU_WIDE;
@@ -404,7 +404,7 @@ static bool saying_of(unsigned long n, struct saying *s)
 	s->rx = digit(&n, 2);
 	s->old_src = digit(&n, 2);
 	s->old_dst = digit(&n, 2);
-	if (s->opcode <= OAE_SYNC_CHK) {
+	if (m_is_sync(s->opcode)) {
 		s->old_inc = digit(&n, 2);
 		s->old_peer_inc = digit(&n, 2);
 	} else {

@@ -9,12 +9,6 @@ static bool frozen(const struct oae_link *l)
 	return l->state == OAE_SYNC_SENT || l->state == OAE_SYNC_RECD;
 }
 
-/* CLOSE is out and not answered. */
-static bool close_out(const struct oae_link *l)
-{
-	return l->closing && l->close_sent;
-}
-
 static bool may_stall(const struct oae_link *l)
 {
 	return l->state == OAE_OPEN &&
@@ -71,7 +65,7 @@ static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 		return 0;
 	if (may_stall(l))
 		acts[n++] = M_ACT(M_STALL, who, 0);
-	if (frozen(l) || close_out(l) || w->sc->probe)
+	if (frozen(l) || m_close_out(l) || w->sc->probe)
 		acts[n++] = M_ACT(M_AGAIN, who, 0);
 	if (w->sc->dead && l->asked_at)
 		acts[n++] = M_ACT(M_DEAD, who, 0);
@@ -144,7 +138,7 @@ static int asks(const struct m_end *e)
 
 static int closes(const struct m_end *e)
 {
-	return e->tag && close_out(&e->link) ? M_AGAIN : -1;
+	return e->tag && m_close_out(&e->link) ? M_AGAIN : -1;
 }
 
 static int retries(const struct m_end *e)

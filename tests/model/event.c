@@ -139,7 +139,7 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 		break;
 	default:
 		l->again_at = M_NOW;
-		if (!(l->closing && l->close_sent))
+		if (!m_close_out(l))
 			l->heard_at = M_NOW - M_AGE;
 	}
 	m_begin(&a);

@@ -153,6 +153,17 @@ struct m_world {
 	int why_id;		/* of which transaction, 0 of none */
 };
 
+static inline bool m_is_sync(u8 opcode)
+{
+	return opcode >= OAE_SYNC && opcode <= OAE_SYNC_CHK;
+}
+
+/* CLOSE is out and not answered. */
+static inline bool m_close_out(const struct oae_link *l)
+{
+	return l->closing && l->close_sent;
+}
+
 /* An event: what, at which end (or on the way to it), and which. */
 enum m_what {
 	M_DELIVER, M_REPEAT, M_LOSE,

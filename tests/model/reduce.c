@@ -49,18 +49,13 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 		l->clean = false;
 }
 
-static bool is_sync(const struct m_frame *f)
-{
-	return f->opcode >= OAE_SYNC && f->opcode <= OAE_SYNC_CHK;
-}
-
 /* May an end still learn this ltag of its peer? */
 static bool learnable(const struct m_chan *c, u32 src)
 {
 	unsigned int i;
 
 	for (i = 0; i < c->n; i++)
-		if (is_sync(&c->f[i]) && c->f[i].src == src)
+		if (m_is_sync(c->f[i].opcode) && c->f[i].src == src)
 			return true;
 	return false;
 }

@@ -32,7 +32,7 @@ const char *m_frame_name(const struct m_frame *f, unsigned int to, char *buf,
 		     ltag_name(to == A ? 'b' : 'a', f->src, src),
 		     ltag_name(to == A ? 'a' : 'b', f->dst, dst), (s32)f->tx,
 		     (s32)f->rx);
-	if (f->opcode >= OAE_SYNC && f->opcode <= OAE_SYNC_CHK)
+	if (m_is_sync(f->opcode))
 		n += snprintf(buf + n, len - n, " inc %llu, yours %llu",
 			      (unsigned long long)f->inc,
 			      (unsigned long long)f->peer_inc);

@@ -82,11 +82,6 @@ void m_to_wire(struct m_world *w, unsigned int to, const struct m_frame *f)
 		fprintf(m_story, "      ... which is lost\n");
 }
 
-static bool is_sync(u8 opcode)
-{
-	return opcode >= OAE_SYNC && opcode <= OAE_SYNC_CHK;
-}
-
 /* The frame as the link sees it when it arrives. */
 void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 		struct oae_frame *f)
@@ -102,7 +97,7 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 	f->tx = m->tx;
 	f->rx = m->rx;
 	f->seq = m->seq;
-	if (is_sync(m->opcode)) {
+	if (m_is_sync(m->opcode)) {
 		f->length = OAE_SYNC_LEN;
 		f->sync.inc = m->inc;
 		f->sync.peer_inc = m->peer_inc;
@@ -142,7 +137,7 @@ static void send_frame(struct m_world *w, unsigned int who,
 	m.tx = f->tx;
 	m.rx = f->rx;
 	m.seq = f->seq;
-	if (is_sync(f->opcode)) {
+	if (m_is_sync(f->opcode)) {
 		m.inc = f->sync.inc;
 		m.peer_inc = f->sync.peer_inc;
 		m.mtu = f->sync.mtu;
