@@ -105,6 +105,25 @@ enum oae_reason {
 #define OAE_REFLECT_OFF_FIRST	8	/* its first 8 bytes, zero-filled */
 #define OAE_REFLECT_LEN		16
 
+/* HELLO payload: between hosts and the gateway of their zone. */
+#define OAE_HELLO_OFF_FLAGS	0	/* u8, OAE_HELLO_* */
+#define OAE_HELLO_OFF_ZERO	1	/* u8, 0 */
+#define OAE_HELLO_OFF_ZONE	2	/* u16, the sender's, 0 from a host */
+#define OAE_HELLO_OFF_MTU	4	/* u16, bytes after the Ethernet header */
+#define OAE_HELLO_OFF_EPOCH	6	/* u16, another: forget all ABOUTs */
+#define OAE_HELLO_OFF_INC	8	/* u32, the gateway's incarnation */
+#define OAE_HELLO_OFF_LIFE	12	/* u16, 100 ms: of the gateway */
+#define OAE_HELLO_OFF_NODE_LIFE	14	/* u16, 100 ms: of a node it knows */
+#define OAE_HELLO_OFF_ABOUT	16	/* 6, the peer that mtu is for */
+#define OAE_HELLO_OFF_ZERO2	22	/* u16, 0 */
+#define OAE_HELLO_LEN		24
+
+#define OAE_HELLO_GATEWAY	0x01	/* the sender is a gateway */
+#define OAE_HELLO_LEAVING	0x02	/* forget me */
+#define OAE_HELLO_ASK		0x04	/* answer now */
+#define OAE_HELLO_ABOUT		0x08	/* about one peer on this vc */
+#define OAE_HELLO_ALL		0x0f
+
 /* REFUSE GAP payload. */
 #define OAE_GAP_OFF_MAP		0	/* u64, bit n set: slice n is missing */
 #define OAE_GAP_LEN		8

@@ -81,10 +81,22 @@ static bool fields_ok(const struct oae_frame *f)
 	case OAE_CLOSE:
 		return !f->length && (!f->reason || f->reason >= OAE_R_POLICY);
 	case OAE_HELLO:
-		return true;
+		return f->length == OAE_HELLO_LEN;
 	default:
 		return !f->length;
 	}
+}
+
+static void parse_hello(struct oae_frame *f, const u8 *p)
+{
+	f->hello.flags = p[OAE_HELLO_OFF_FLAGS];
+	f->hello.zone = get_unaligned_be16(p + OAE_HELLO_OFF_ZONE);
+	f->hello.mtu = get_unaligned_be16(p + OAE_HELLO_OFF_MTU);
+	f->hello.epoch = get_unaligned_be16(p + OAE_HELLO_OFF_EPOCH);
+	f->hello.inc = get_unaligned_be32(p + OAE_HELLO_OFF_INC);
+	f->hello.life = get_unaligned_be16(p + OAE_HELLO_OFF_LIFE);
+	f->hello.node_life = get_unaligned_be16(p + OAE_HELLO_OFF_NODE_LIFE);
+	memcpy(f->hello.about, p + OAE_HELLO_OFF_ABOUT, 6);
 }
 
 static void parse_body(struct oae_frame *f, const u8 *p, size_t have)
@@ -108,6 +120,9 @@ static void parse_body(struct oae_frame *f, const u8 *p, size_t have)
 	case OAE_REFLECT:
 		f->reflect.digest = get_unaligned_be64(p + OAE_REFLECT_OFF_DIGEST);
 		f->reflect.first = get_unaligned_be64(p + OAE_REFLECT_OFF_FIRST);
+		break;
+	case OAE_HELLO:
+		parse_hello(f, p);
 		break;
 	case OAE_REFUSE:
 		if (f->reason == OAE_R_GAP)
@@ -221,11 +236,27 @@ size_t oae_frame_body_len(const struct oae_frame *f)
 		return OAE_SYNC_LEN;
 	case OAE_REFLECT:
 		return OAE_REFLECT_LEN;
+	case OAE_HELLO:
+		return OAE_HELLO_LEN;
 	case OAE_REFUSE:
 		return f->reason == OAE_R_GAP ? OAE_GAP_LEN : 0;
 	default:
 		return 0;
 	}
+}
+
+static void build_hello(const struct oae_frame *f, u8 *p)
+{
+	p[OAE_HELLO_OFF_FLAGS] = f->hello.flags;
+	p[OAE_HELLO_OFF_ZERO] = 0;
+	put_unaligned_be16(f->hello.zone, p + OAE_HELLO_OFF_ZONE);
+	put_unaligned_be16(f->hello.mtu, p + OAE_HELLO_OFF_MTU);
+	put_unaligned_be16(f->hello.epoch, p + OAE_HELLO_OFF_EPOCH);
+	put_unaligned_be32(f->hello.inc, p + OAE_HELLO_OFF_INC);
+	put_unaligned_be16(f->hello.life, p + OAE_HELLO_OFF_LIFE);
+	put_unaligned_be16(f->hello.node_life, p + OAE_HELLO_OFF_NODE_LIFE);
+	memcpy(p + OAE_HELLO_OFF_ABOUT, f->hello.about, 6);
+	put_unaligned_be16(0, p + OAE_HELLO_OFF_ZERO2);
 }
 
 static void build_body(const struct oae_frame *f, u8 *p)
@@ -245,6 +276,9 @@ static void build_body(const struct oae_frame *f, u8 *p)
 	case OAE_REFLECT:
 		put_unaligned_be64(f->reflect.digest, p + OAE_REFLECT_OFF_DIGEST);
 		put_unaligned_be64(f->reflect.first, p + OAE_REFLECT_OFF_FIRST);
+		break;
+	case OAE_HELLO:
+		build_hello(f, p);
 		break;
 	case OAE_REFUSE:
 		if (f->reason == OAE_R_GAP)

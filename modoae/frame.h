@@ -27,6 +27,7 @@
  * @reflect: body of REFLECT
  * @first: the first 8 bytes of an OFFER's slice 0, as REFLECT repeats them
  * @gap_map: body of REFUSE GAP, bit n set: slice n is missing
+ * @hello: body of HELLO
  * @via: final destination and original source, when OAE_F_VIA is set
  */
 struct oae_frame {
@@ -58,6 +59,16 @@ struct oae_frame {
 			u64 digest;
 			u64 first;
 		} reflect;
+		struct {
+			u32 inc;
+			u16 zone;
+			u16 mtu;
+			u16 epoch;
+			u16 life;
+			u16 node_life;
+			u8 flags;
+			u8 about[6];
+		} hello;
 		u64 first;
 		u64 gap_map;
 	};
