@@ -347,35 +347,35 @@ class Cable:
 
 # The module.
 
-_image = []     # pylint: disable=invalid-name
+_images = {}
 
 
-def _module_image():
-    if not _image:
+def _module_image(module):
+    if module not in _images:
         # Without what a debugger wants it loads in a tenth of the time.
-        small = f"/tmp/modoae-{os.getpid()}.ko"
-        run("objcopy", "--strip-debug", str(MODULE), small)
-        _image.append(Path(small).read_bytes())
+        small = f"/tmp/{module.stem}-{os.getpid()}.ko"
+        run("objcopy", "--strip-debug", str(module), small)
+        _images[module] = Path(small).read_bytes()
         os.unlink(small)
         subprocess.run(["modprobe", "xxhash"], check=False, stderr=subprocess.DEVNULL)
-    return _image[0]
+    return _images[module]
 
 
-def load(host=None, **params):
+def load(host=None, module=MODULE, **params):
     """insmod modoae.ko in the namespace of a host; OSError says why not."""
     if host:
         with host:
-            load(**params)
+            load(module=module, **params)
         return
-    image = _module_image()
+    image = _module_image(module)
     args = " ".join(f'{name}="{value}"' for name, value in params.items()).encode()
     if LIBC.syscall(SYS_INIT_MODULE, image, ctypes.c_ulong(len(image)), args):
         fail_with_errno("insmod")
 
 
-def unload():
+def unload(name="modoae"):
     """rmmod modoae."""
-    if LIBC.syscall(SYS_DELETE_MODULE, b"modoae", os.O_NONBLOCK):
+    if LIBC.syscall(SYS_DELETE_MODULE, name.encode(), os.O_NONBLOCK):
         fail_with_errno("rmmod")
 
 
@@ -454,11 +454,11 @@ class OaeTest(unittest.TestCase):
         cls.build()
 
     @classmethod
-    def _unload(cls):
+    def _unload(cls, name="modoae"):
         """As soon as nobody uses it any more: a thread may be on its way out of a write."""
         def gone():
             try:
-                unload()
+                unload(name)
             except OSError as e:
                 if e.errno != errno.EAGAIN:
                     raise
