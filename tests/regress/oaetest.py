@@ -101,6 +101,7 @@ class Writer:
 class Host:     # pylint: disable=too-many-public-methods
     """A network namespace, for the module a node of its own."""
 
+    module = "modoae"       # whose files and parameters are meant
     _inside = threading.local()
 
     def __init__(self, name):
@@ -147,7 +148,7 @@ class Host:     # pylint: disable=too-many-public-methods
     # The module's files.
 
     def _path(self, name):
-        return f"/proc/thread-self/net/modoae/{name}"
+        return f"/proc/thread-self/net/{self.module}/{name}"
 
     def _proc(self, name):
         with self, open(self._path(name), encoding="ascii") as f:
@@ -156,7 +157,8 @@ class Host:     # pylint: disable=too-many-public-methods
     def knob(self, name, value=None):
         """A parameter of the module: what it is, or set it (OSError says why not)."""
         with self:
-            fd = os.open(PARAMETERS / name, os.O_RDONLY if value is None else os.O_WRONLY)
+            fd = os.open(f"/sys/module/{self.module}/parameters/{name}",
+                         os.O_RDONLY if value is None else os.O_WRONLY)
             try:
                 if value is None:
                     return os.read(fd, 65536).decode().removesuffix("\n")
