@@ -13,6 +13,11 @@
 /* ms: a datagram later than this is not known for what it is. */
 #define OAEIP_LATE_MS		3000
 
+/* So many disputes over a node that speaks, and the higher zone yields. */
+#define OAEIP_STRIKES		3
+/* Times hello_ms: disputes further apart have nothing to do with each other. */
+#define OAEIP_DISPUTE_HELLOS	16
+
 /**
  * struct oaeip_rules - what the rules depend on
  * @mine: my zone
@@ -31,19 +36,23 @@ struct oaeip_rules {
  * struct oaeip_owner - who owns one node; all zeros: nobody, unknown
  * @zone: the zone that has it, 0 none
  * @rival: local: the zone that last claimed it
- * @serial: remote and @told: of the last NODES about it
+ * @serial: of the last NODES about it: remote and @told, its gateway's;
+ *	local, that of the claim of @rival
+ * @strikes: local: disputes with @rival, one after the other
  * @local: it is in my zone
  * @told: remote: its gateway has said so; else only its DATA came
  * @disputed: local: @rival said that it owns it, not only that it hears it
  * @heard: when it was last heard of
  * @until: when it is forgotten
  * @doubt: local: since when a claim on it is open, 0 none
- * @claimed: remote: when I last claimed it from @zone, 0 not yet
+ * @claimed: remote: when I last claimed it from @zone, 0 not yet; local: when
+ *	@rival last claimed it
  */
 struct oaeip_owner {
 	u16 zone;
 	u16 rival;
 	u32 serial;
+	u8 strikes;
 	bool local;
 	bool told;
 	bool disputed;
@@ -104,6 +113,7 @@ enum oaeip_hearing {
  * @OAEIP_OLD: older than what is known: refuse the entry
  * @OAEIP_GONE: another zone's, and unknown now: remove the entry
  * @OAEIP_LOST: mine, and unknown now: remove the entry, tell all GONE
+ * @OAEIP_YIELDED: mine, and now @zone's: tell all GONE, keep the entry
  */
 enum oaeip_verdict {
 	OAEIP_NOTHING,
@@ -118,6 +128,7 @@ enum oaeip_verdict {
 	OAEIP_OLD,
 	OAEIP_GONE,
 	OAEIP_LOST,
+	OAEIP_YIELDED,
 	OAEIP_VERDICT_END
 };
 
@@ -126,8 +137,7 @@ enum oaeip_hearing oaeip_speaker_hear(struct oaeip_speaker *s,
 
 enum oaeip_verdict oaeip_claim_local(struct oaeip_owner *o,
 				     const struct oaeip_rules *r, u64 now);
-enum oaeip_verdict oaeip_claim_leaving(struct oaeip_owner *o,
-				       const struct oaeip_rules *r, u64 now);
+enum oaeip_verdict oaeip_claim_leaving(struct oaeip_owner *o, u64 now);
 enum oaeip_verdict oaeip_claim_nodes(struct oaeip_owner *o,
 				     const struct oaeip_rules *r,
 				     struct oaeip_speaker *s,
@@ -139,6 +149,7 @@ enum oaeip_verdict oaeip_claim_data(struct oaeip_owner *o,
 enum oaeip_verdict oaeip_claim_check(struct oaeip_owner *o,
 				     const struct oaeip_rules *r, u64 now);
 enum oaeip_verdict oaeip_claim_zone_gone(struct oaeip_owner *o, u16 zone);
+u64 oaeip_claim_due(const struct oaeip_owner *o, const struct oaeip_rules *r);
 const char *oaeip_verdict_name(enum oaeip_verdict v);
 
 #endif /* OAEIP_CLAIM_H */

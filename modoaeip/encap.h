@@ -77,6 +77,9 @@ struct oaeip_outline {
 /* To be readable of a frame, or all of it if it is shorter. */
 #define OAEIP_OUTLINE_LEN	(OAE_HDR_LEN + OAE_VIA_LEN)
 
+/* What the encapsulation header can say. */
+#define OAEIP_FRAME_MAX		65535
+
 /**
  * oaeip_unicast() - may a node have this address?
  * @mac: 6 bytes

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What travels between gateways, seen from outside: the encapsulation header,
+ * and as much of an OAE frame as a gateway needs to know (doc/gateway.md).
+ *
+ * Pure: no allocation, no clock, no kernel facility. A gateway changes nothing
+ * of a frame, and does not check its digest: the ends do.
+ */
+#include "encap.h"
+
+static const char *const bad_names[OAEIP_BAD_END] = {
+	[OAEIP_OK] = "good",
+	[OAEIP_BAD_SHORT] = "short",
+	[OAEIP_BAD_LONG] = "long",
+	[OAEIP_BAD_VERSION] = "version",
+	[OAEIP_BAD_TYPE] = "type",
+	[OAEIP_BAD_FLAGS] = "flags",
+	[OAEIP_BAD_ZONE] = "zone",
+	[OAEIP_BAD_HLEN] = "hlen",
+	[OAEIP_BAD_OPCODE] = "opcode",
+	[OAEIP_BAD_VIA] = "via",
+	[OAEIP_BAD_MAC] = "mac",
+	[OAEIP_BAD_OP] = "op",
+	[OAEIP_BAD_COUNT] = "count",
+	[OAEIP_BAD_FIELD] = "field",
+};
+
+/**
+ * oaeip_bad_name() - a cause, for people
+ * @bad: any number
+ *
+ * Return: a word, "?" for what is no cause. Any context.
+ */
+const char *oaeip_bad_name(enum oaeip_bad bad)
+{
+	if ((unsigned int)bad >= OAEIP_BAD_END)
+		return "?";
+	return bad_names[bad];
+}
+
+/**
+ * oaeip_encap_parse() - read an encapsulation header
+ * @e: filled in; its contents mean nothing unless OAEIP_OK is returned
+ * @buf: the UDP payload
+ * @have: bytes that may be read at @buf; the header must be among them
+ * @total: bytes of the UDP payload
+ *
+ * Whether the zones are the speaker's and mine is for the caller to say. Any
+ * context, no locks.
+ *
+ * Return: OAEIP_OK, or the cause for which to drop the datagram.
+ */
+enum oaeip_bad oaeip_encap_parse(struct oaeip_encap *e, const u8 *buf,
+				 size_t have, size_t total)
+{
+	if (have < OAEIP_HDR_LEN || total < have)
+		return OAEIP_BAD_SHORT;
+	if (buf[OAEIP_OFF_VER_TYPE] >> 4 != OAEIP_VERSION)
+		return OAEIP_BAD_VERSION;
+
+	e->type = buf[OAEIP_OFF_VER_TYPE] & 0x0f;
+	e->src_zone = get_unaligned_be16(buf + OAEIP_OFF_SRC_ZONE);
+	e->dst_zone = get_unaligned_be16(buf + OAEIP_OFF_DST_ZONE);
+	e->length = get_unaligned_be16(buf + OAEIP_OFF_LENGTH);
+	if (e->type != OAEIP_DATA && e->type != OAEIP_CONTROL)
+		return OAEIP_BAD_TYPE;
+	if (buf[OAEIP_OFF_FLAGS])
+		return OAEIP_BAD_FLAGS;
+	if (!e->src_zone || e->src_zone > OAEIP_MAX_ZONES ||
+	    !e->dst_zone || e->dst_zone > OAEIP_MAX_ZONES ||
+	    e->src_zone == e->dst_zone)
+		return OAEIP_BAD_ZONE;
+	if (total - OAEIP_HDR_LEN < e->length)
+		return OAEIP_BAD_SHORT;
+	if (total - OAEIP_HDR_LEN > e->length)
+		return OAEIP_BAD_LONG;
+	return OAEIP_OK;
+}
+
+/**
+ * oaeip_encap_build() - write an encapsulation header
+ * @e: what it says
+ * @buf: room for OAEIP_HDR_LEN bytes
+ *
+ * Any context, no locks.
+ */
+void oaeip_encap_build(const struct oaeip_encap *e, u8 *buf)
+{
+	buf[OAEIP_OFF_VER_TYPE] = OAEIP_VERSION << 4 | e->type;
+	buf[OAEIP_OFF_FLAGS] = 0;
+	put_unaligned_be16(e->src_zone, buf + OAEIP_OFF_SRC_ZONE);
+	put_unaligned_be16(e->dst_zone, buf + OAEIP_OFF_DST_ZONE);
+	put_unaligned_be16(e->length, buf + OAEIP_OFF_LENGTH);
+}
+
+/* The header's own fields, in the order of doc/protocol.md section 2.6. */
+static enum oaeip_bad outline_header(struct oaeip_outline *o, const u8 *buf)
+{
+	size_t hdr_len = (buf[OAE_OFF_VER_HLEN] & 0x0f) * 4;
+	u8 flags = buf[OAE_OFF_FLAGS];
+
+	if (buf[OAE_OFF_VER_HLEN] >> 4 != OAE_VERSION)
+		return OAEIP_BAD_VERSION;
+	if (hdr_len < OAE_HDR_LEN)
+		return OAEIP_BAD_HLEN;
+	if (flags & ~OAE_F_ALL)
+		return OAEIP_BAD_FLAGS;
+
+	o->opcode = buf[OAE_OFF_OPCODE];
+	o->vc = buf[OAE_OFF_VC];
+	o->via = flags & OAE_F_VIA;
+	if (!o->opcode || o->opcode >= OAE_OPCODE_END)
+		return OAEIP_BAD_OPCODE;
+	if (hdr_len != OAE_HDR_LEN + (o->via ? OAE_VIA_LEN : 0))
+		return OAEIP_BAD_HLEN;
+	if (o->via && o->opcode == OAE_HELLO)
+		return OAEIP_BAD_OPCODE;
+	if (!o->via && o->opcode != OAE_HELLO)
+		return OAEIP_BAD_VIA;
+	return OAEIP_OK;
+}
+
+/**
+ * oaeip_outline_parse() - read as much of an OAE frame as a gateway needs
+ * @o: filled in; its contents mean nothing unless OAEIP_OK is returned
+ * @buf: the frame, from its base header on
+ * @have: bytes that may be read at @buf: OAEIP_OUTLINE_LEN, or all
+ * @total: bytes of the frame, padding included
+ * @padded: it came over Ethernet, which may have padded it
+ *
+ * Neither payload nor digest is looked at; what is in @o points into @buf. Of a
+ * HELLO the body is not checked: oae_frame_parse() does. Any context, no locks.
+ *
+ * Return: OAEIP_OK, or the cause for which to drop the frame; OAEIP_BAD_VIA for
+ * one that may be good, but is not for a gateway.
+ */
+enum oaeip_bad oaeip_outline_parse(struct oaeip_outline *o, const u8 *buf,
+				   size_t have, size_t total, bool padded)
+{
+	enum oaeip_bad bad;
+	size_t len;
+
+	if (have < OAE_HDR_LEN || total < have)
+		return OAEIP_BAD_SHORT;
+	bad = outline_header(o, buf);
+	if (bad)
+		return bad;
+
+	len = OAE_HDR_LEN + (o->via ? OAE_VIA_LEN : 0);
+	if (have < len)
+		return OAEIP_BAD_SHORT;
+	len += get_unaligned_be16(buf + OAE_OFF_LENGTH);
+	if (total < len)
+		return OAEIP_BAD_SHORT;
+	if (len > OAEIP_FRAME_MAX)
+		return OAEIP_BAD_LONG;
+	if (total > len && (!padded || total > OAE_MIN_PADDED))
+		return OAEIP_BAD_LONG;
+
+	o->frame_len = len;
+	o->via_dst = NULL;
+	o->via_src = NULL;
+	if (!o->via)
+		return OAEIP_OK;
+	o->via_dst = buf + OAE_OFF_VIA_DST;
+	o->via_src = buf + OAE_OFF_VIA_SRC;
+	if (!oaeip_unicast(o->via_dst) || !oaeip_unicast(o->via_src) ||
+	    !memcmp(o->via_dst, o->via_src, OAE_OFF_VIA_SRC - OAE_OFF_VIA_DST))
+		return OAEIP_BAD_MAC;
+	return OAEIP_OK;
+}
