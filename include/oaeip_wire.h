@@ -50,6 +50,7 @@ enum oaeip_op {
 #define OAEIP_NODE_OFF_ZERO	7	/* u8, 0 */
 #define OAEIP_NODE_LEN		8
 #define OAEIP_NODE_GONE		0x01	/* not in my zone any more */
+#define OAEIP_NODE_CLAIM	0x02	/* I hear it; is it still in yours? */
 
 /* So many fit into what every IPv6 path carries, 1280 bytes. */
 #define OAEIP_MAX_NODES		150

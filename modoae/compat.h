@@ -39,4 +39,16 @@ static inline void oae_user_dest(struct iov_iter *iter, struct iovec *iov,
 #endif
 }
 
+/* 6.16: udp_tunnel*_xmit_skb() take the flags of the control block */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define OAE_UDP_TUNNEL_FLAGS
+#else
+#define OAE_UDP_TUNNEL_FLAGS	, 0
+#endif
+
+/* 6.10: dst_rtable() is the kernel's, and checks */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+#define dst_rtable(dst) container_of(dst, struct rtable, dst)
+#endif
+
 #endif /* OAE_COMPAT_H */

@@ -1,0 +1,727 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Control: what the gateway says of its own accord, and what it does about what
+ * others say. All of it is soft state: said again and again, forgotten when it
+ * is not, and never needed for a frame whose way is known.
+ *
+ *   every hello_ms	HELLO in the zone; BEAT and PROBE to each gateway; the
+ *			table is swept
+ *   every refresh_ms	NODES, all of mine, to each gateway
+ *   within 5 ms	NODES that came or went; the answer to ASK
+ *
+ * One piece of work says all of it (process context); what is heard is dealt with
+ * where it comes in (softirq), and kicks the work if there is something to say.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/etherdevice.h>
+#include <linux/slab.h>
+
+#include "modoaeip.h"
+
+#define BLACK_HOLE_BEATS	3	/* that do not know of my PROBEs */
+#define CAP_MS			60000	/* then big ones are tried again */
+
+static struct workqueue_struct *oaeip_wq;
+
+/**
+ * oaeip_beat_life() - after how much silence is a gateway, or am I, gone?
+ * @gw: the gateway
+ *
+ * Context: any.
+ *
+ * Return: ms.
+ */
+u32 oaeip_beat_life(const struct oaeip_gw *gw)
+{
+	return READ_ONCE(gw->knobs.hello_ms) * 7 / 2;
+}
+
+/* Milliseconds as the wire has them: tenths of a second, not 0. */
+static u16 tenths(u32 ms)
+{
+	return clamp_t(u32, ms / 100, 1, U16_MAX);
+}
+
+/**
+ * oaeip_control_kick() - let the work come soon
+ * @gw: the gateway
+ * @ms: within so many; 0 at once
+ *
+ * Context: any.
+ */
+void oaeip_control_kick(struct oaeip_gw *gw, unsigned int ms)
+{
+	/* Kicks in a row do not put it off. */
+	if (!test_and_set_bit(0, &gw->kicked) || !ms)
+		mod_delayed_work(oaeip_wq, &gw->control, msecs_to_jiffies(ms));
+}
+
+/**
+ * oaeip_control_allowed() - is one more within control_pps?
+ * @gw: the gateway
+ *
+ * Context: any. Counts within the second, without a lock.
+ *
+ * Return: true if so; else it is counted as control_limit.
+ */
+bool oaeip_control_allowed(struct oaeip_gw *gw)
+{
+	u64 second = (u32)(jiffies / HZ);
+	u64 old, next;
+
+	do {
+		old = atomic64_read(&gw->control_window);
+		next = old >> 32 == second ? old + 1 : second << 32 | 1;
+		if ((u32)next > READ_ONCE(gw->knobs.control_pps)) {
+			oaeip_count(gw, OAEIP_S_CONTROL_LIMIT);
+			return false;
+		}
+	} while ((u64)atomic64_cmpxchg(&gw->control_window, old, next) != old);
+	return true;
+}
+
+/* --- HELLO: in the zone --------------------------------------------------------- */
+
+static void hello_fill(struct oaeip_gw *gw, struct oaeip_map *map,
+		       struct oae_frame *f, u8 flags)
+{
+	memset(f, 0, sizeof(*f));
+	f->opcode = OAE_HELLO;
+	f->hello.flags = OAE_HELLO_GATEWAY | flags;
+	f->hello.zone = map->mine->id;
+	f->hello.mtu = READ_ONCE(gw->announced);
+	f->hello.epoch = READ_ONCE(gw->epoch);
+	f->hello.inc = READ_ONCE(gw->inc);
+	f->hello.life = tenths(oaeip_beat_life(gw));
+	f->hello.node_life = tenths(READ_ONCE(gw->knobs.node_life_ms));
+}
+
+static void hello_send(struct oaeip_gw *gw, const u8 *to,
+		       const struct oae_frame *f)
+{
+	unsigned int room = LL_MAX_HEADER + OAE_PARSE_MAX;
+	struct sk_buff *skb = alloc_skb(room, GFP_ATOMIC);
+
+	if (!skb) {
+		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		return;
+	}
+	skb_reserve(skb, LL_MAX_HEADER);
+	skb_put(skb, oae_frame_build(f, skb->data));
+	oaeip_count(gw, OAEIP_S_HELLO_TX);
+	oaeip_zone_xmit(gw, skb, to);
+}
+
+/**
+ * oaeip_hello_ask() - ask a node of my zone whether it is there
+ * @gw: the gateway, serving
+ * @mac: the node
+ *
+ * Context: softirq, RCU read lock held.
+ */
+void oaeip_hello_ask(struct oaeip_gw *gw, const u8 *mac)
+{
+	struct oaeip_map *map = rcu_dereference(gw->map);
+	struct oae_frame f;
+
+	if (!map || !map->mine)
+		return;
+	hello_fill(gw, map, &f, OAE_HELLO_ASK);
+	hello_send(gw, mac, &f);
+}
+
+/**
+ * oaeip_hello_about() - tell a node what the way to a peer carries
+ * @gw: the gateway, serving
+ * @to: the node
+ * @vc: of its link
+ * @about: the peer
+ * @mtu: bytes of an OAE frame
+ *
+ * Context: softirq, RCU read lock held.
+ */
+void oaeip_hello_about(struct oaeip_gw *gw, const u8 *to, u8 vc,
+		       const u8 *about, u32 mtu)
+{
+	struct oaeip_map *map = rcu_dereference(gw->map);
+	struct oae_frame f;
+
+	if (!map || !map->mine)
+		return;
+	hello_fill(gw, map, &f, OAE_HELLO_ABOUT);
+	f.vc = vc;
+	f.hello.mtu = mtu;
+	ether_addr_copy(f.hello.about, about);
+	hello_send(gw, to, &f);
+}
+
+/* What a frame through me may have at most: the best of my ways. */
+static u32 announced_mtu(struct oaeip_gw *gw, const struct oaeip_map *map)
+{
+	struct oaeip_port *port = rcu_dereference(gw->port);
+	u32 dev_mtu = port ? READ_ONCE(port->dev->mtu) : 0;
+	unsigned int i;
+	u32 best = 0;
+
+	for (i = 0; i < map->n; i++)
+		best = max(best, READ_ONCE(map->zone[i].mtu));
+	return min_t(u32, best ? min(best, dev_mtu) : dev_mtu, U16_MAX);
+}
+
+static void hello_all(struct oaeip_gw *gw, struct oaeip_map *map, u8 flags)
+{
+	u8 everybody[ETH_ALEN];
+	struct oae_frame f;
+
+	eth_broadcast_addr(everybody);
+	rcu_read_lock_bh();
+	WRITE_ONCE(gw->announced, announced_mtu(gw, map));
+	hello_fill(gw, map, &f, flags);
+	hello_send(gw, everybody, &f);
+	rcu_read_unlock_bh();
+}
+
+/* Read and verify a HELLO. */
+static bool hello_parse(struct sk_buff *skb, struct oae_frame *f)
+{
+	enum oae_bad bad;
+	u64 hash;
+
+	if (!pskb_may_pull(skb, skb->len))
+		return false;
+	bad = oae_frame_parse(f, skb->data, skb->len, skb->len);
+	if (bad || f->opcode != OAE_HELLO)
+		return false;
+	hash = oae_slice_hash(skb->data + f->hdr_len, f->length, 0);
+	return !oae_frame_verify(f, skb->data, hash);
+}
+
+static void other_gateway(struct oaeip_gw *gw, const struct oae_frame *f,
+			  const u8 *who)
+{
+	if (f->hello.flags & (OAE_HELLO_LEAVING | OAE_HELLO_ABOUT))
+		return;
+	oaeip_count(gw, OAEIP_S_OTHER_GATEWAY);
+	net_warn_ratelimited("%s: %pM is a gateway too, for zone %u, on the device of mine\n",
+			     KBUILD_MODNAME, who, f->hello.zone);
+}
+
+/**
+ * oaeip_hello_rcv() - a HELLO in the zone
+ * @gw: the gateway, serving
+ * @map: its map
+ * @skb: data at the base header, the Ethernet header before it; consumed
+ *
+ * Context: softirq, RCU read lock held.
+ */
+void oaeip_hello_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
+		     struct sk_buff *skb)
+{
+	struct oae_frame f;
+	u8 who[ETH_ALEN];
+
+	if (!oaeip_control_allowed(gw))
+		goto out;
+	oaeip_count(gw, OAEIP_S_HELLO_RX);
+	ether_addr_copy(who, eth_hdr(skb)->h_source);
+	if (!hello_parse(skb, &f)) {
+		oaeip_count(gw, OAEIP_S_BAD_FRAME);
+		goto out;
+	}
+	if (!oaeip_unicast(who)) {
+		oaeip_count(gw, OAEIP_S_BAD_MAC);
+		goto out;
+	}
+	if (f.hello.flags & OAE_HELLO_GATEWAY)
+		other_gateway(gw, &f, who);
+	else if (skb->pkt_type != PACKET_HOST)
+		oaeip_count(gw, OAEIP_S_NOT_MINE);
+	else
+		oaeip_mactbl_local(gw, map, who,
+				   f.hello.flags & OAE_HELLO_LEAVING);
+out:
+	consume_skb(skb);
+}
+
+/* --- to gateways ----------------------------------------------------------------- */
+
+/* Send a control message, @len bytes of @body or of zeros behind its head. */
+static void send(struct oaeip_gw *gw, struct oaeip_map *map,
+		 struct oaeip_zone *zone, struct oaeip_control *msg,
+		 const u8 *body, unsigned int len)
+{
+	unsigned int head = LL_MAX_HEADER + oaeip_tunnel_headroom();
+	struct sk_buff *skb;
+	int err;
+
+	if (!zone->family)
+		return;
+	skb = alloc_skb(head + OAEIP_CTL_LEN + len, GFP_KERNEL);
+	if (!skb) {
+		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		return;
+	}
+	skb_reserve(skb, head);
+	msg->inc = gw->inc;
+	msg->serial = atomic_inc_return(&gw->serial);
+	skb_put(skb, oaeip_control_build(msg, skb->data));
+	if (body)
+		skb_put_data(skb, body, len);
+	else
+		skb_put_zero(skb, len);
+	rcu_read_lock_bh();
+	oaeip_count(gw, OAEIP_S_CONTROL_TX);
+	err = oaeip_tunnel_xmit(gw, map, zone, OAEIP_CONTROL, skb);
+	rcu_read_unlock_bh();
+	if (err == -EMSGSIZE)
+		kfree_skb(skb);
+}
+
+static void say(struct oaeip_gw *gw, struct oaeip_map *map,
+		struct oaeip_zone *zone, u8 op)
+{
+	struct oaeip_control msg = {
+		.op = op,
+		.life = tenths(oaeip_beat_life(gw)),
+	};
+
+	if (op == OAEIP_BEAT)
+		msg.seen = max(zone->seen_probe, zone->seen_last);
+	send(gw, map, zone, &msg, NULL, 0);
+}
+
+static void say_nodes(struct oaeip_gw *gw, struct oaeip_map *map,
+		      struct oaeip_zone *zone, const u8 *nodes,
+		      unsigned int count)
+{
+	struct oaeip_control msg = {
+		.op = OAEIP_NODES,
+		.count = count,
+		.life = tenths(READ_ONCE(gw->knobs.refresh_ms) * 7 / 2),
+	};
+
+	if (count)
+		send(gw, map, zone, &msg, nodes, count * OAEIP_NODE_LEN);
+}
+
+/* As long as what is used of the path; while that is capped, as all of it. */
+static void probe(struct oaeip_gw *gw, struct oaeip_map *map,
+		  struct oaeip_zone *zone)
+{
+	struct oaeip_control msg = {
+		.op = OAEIP_PROBE,
+		.life = tenths(oaeip_beat_life(gw)),
+	};
+	u32 len = READ_ONCE(zone->mtu);
+
+	if (READ_ONCE(zone->cap) && oaeip_now() - zone->cap_since > CAP_MS)
+		len = READ_ONCE(zone->path);
+	if (len > OAEIP_CTL_LEN)
+		send(gw, map, zone, &msg, NULL, len - OAEIP_CTL_LEN);
+}
+
+static void beat(struct oaeip_gw *gw, struct oaeip_map *map,
+		 struct oaeip_zone *zone)
+{
+	say(gw, map, zone, OAEIP_BEAT);
+	zone->seen_last = xchg(&zone->seen_probe, 0);
+	probe(gw, map, zone);
+	if (READ_ONCE(zone->want)) {
+		WRITE_ONCE(zone->want, zone->want - 1);
+		say(gw, map, zone, OAEIP_ASK);
+	}
+}
+
+/*
+ * The other end's BEAT says how long the PROBEs were that arrived there. Beats
+ * come and PROBEs do not: something on the way drops what is long and tells
+ * nobody. Use what any path carries, and try again later.
+ */
+static void seen(struct oaeip_gw *gw, struct oaeip_zone *zone, u16 bytes)
+{
+	u32 least = oaeip_tunnel_least(zone);
+	u32 cap = READ_ONCE(zone->cap);
+
+	if (cap && bytes >= READ_ONCE(zone->path) + OAEIP_HDR_LEN) {
+		WRITE_ONCE(zone->cap, 0);
+		zone->unseen = 0;
+		return;
+	}
+	if (bytes >= READ_ONCE(zone->mtu) + OAEIP_HDR_LEN) {
+		zone->unseen = 0;
+		return;
+	}
+	if (cap || READ_ONCE(zone->mtu) <= least ||
+	    ++zone->unseen < BLACK_HOLE_BEATS)
+		return;
+	zone->unseen = 0;
+	zone->cap_since = oaeip_now();
+	WRITE_ONCE(zone->cap, least);
+	net_warn_ratelimited("%s: zone %u: long datagrams vanish on the way: %u bytes a frame from now on\n",
+			     KBUILD_MODNAME, zone->id, least);
+}
+
+static void heard(struct oaeip_gw *gw, struct oaeip_zone *zone,
+		  enum oaeip_hearing hearing)
+{
+	u64 now = oaeip_now();
+	u64 before = READ_ONCE(zone->heard);
+
+	/* Just now, so that it is not in the future of who looks meanwhile. */
+	WRITE_ONCE(zone->heard, now);
+	if (hearing == OAEIP_HEAR_NEW && zone->speaker.inc_before)
+		WRITE_ONCE(zone->stale, true);
+	if (hearing != OAEIP_HEAR_NEW && before &&
+	    now - before <= oaeip_beat_life(gw))
+		return;
+	WRITE_ONCE(zone->want, OAEIP_ASK_TIMES);
+	WRITE_ONCE(gw->want_now, true);
+	oaeip_control_kick(gw, 0);
+}
+
+static void bye(struct oaeip_gw *gw, struct oaeip_zone *zone)
+{
+	zone->dead_inc = zone->speaker.inc;
+	WRITE_ONCE(zone->heard, 0);
+	WRITE_ONCE(zone->stale, true);
+	oaeip_control_kick(gw, 0);
+}
+
+/* A good message of a gateway. */
+static void hear(struct oaeip_gw *gw, struct oaeip_map *map,
+		 struct oaeip_zone *from, const struct oaeip_control *msg,
+		 u16 len)
+{
+	enum oaeip_hearing hearing = oaeip_mactbl_hear(gw, from, msg);
+
+	if (hearing == OAEIP_HEAR_LATE || hearing == OAEIP_HEAR_DEAD)
+		oaeip_count(gw, OAEIP_S_OLD_CONTROL);
+	if (hearing == OAEIP_HEAR_DEAD)
+		return;
+	if (msg->op == OAEIP_BYE) {
+		if (hearing == OAEIP_HEAR_NEXT)
+			bye(gw, from);
+		return;
+	}
+	heard(gw, from, hearing);
+	switch (msg->op) {
+	case OAEIP_BEAT:
+		if (hearing != OAEIP_HEAR_LATE)
+			seen(gw, from, msg->seen);
+		break;
+	case OAEIP_NODES:
+		WRITE_ONCE(from->want, 0);
+		oaeip_mactbl_told(gw, map, from, msg);
+		break;
+	case OAEIP_ASK:
+		if (hearing == OAEIP_HEAR_LATE)
+			break;
+		WRITE_ONCE(from->asked, true);
+		oaeip_control_kick(gw, 5);
+		break;
+	case OAEIP_PROBE:
+		if (len > READ_ONCE(from->seen_probe))
+			WRITE_ONCE(from->seen_probe, len);
+		break;
+	}
+}
+
+/**
+ * oaeip_control_rcv() - a control message
+ * @gw: the gateway, serving
+ * @map: its map
+ * @from: the zone whose gateway sent it
+ * @skb: data at the message; consumed
+ *
+ * Context: softirq, RCU read lock held.
+ */
+void oaeip_control_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
+		       struct oaeip_zone *from, struct sk_buff *skb)
+{
+	unsigned int have = min_t(unsigned int, skb->len, OAEIP_CONTROL_MAX);
+	struct oaeip_control msg;
+
+	if (!oaeip_control_allowed(gw))
+		goto out;
+	oaeip_count(gw, OAEIP_S_CONTROL_RX);
+	if (!pskb_may_pull(skb, have)) {
+		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		goto out;
+	}
+	if (oaeip_control_parse(&msg, skb->data, have, skb->len)) {
+		oaeip_count(gw, OAEIP_S_BAD_CONTROL);
+		goto out;
+	}
+	hear(gw, map, from, &msg, skb->len + OAEIP_HDR_LEN);
+out:
+	consume_skb(skb);
+}
+
+/* --- the work -------------------------------------------------------------------- */
+
+static bool other(const struct oaeip_map *map, const struct oaeip_zone *zone)
+{
+	return zone != map->mine && zone->family;
+}
+
+/* All nodes of my zone, to all gateways or to those that asked. */
+static void tell_all(struct oaeip_gw *gw, struct oaeip_map *map, bool all)
+{
+	u8 *nodes = kmalloc(OAEIP_MAX_NODES * OAEIP_NODE_LEN, GFP_KERNEL);
+	struct rhashtable_iter iter;
+	unsigned int i, n;
+
+	if (!nodes) {
+		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		return;
+	}
+	rhashtable_walk_enter(&gw->nodes, &iter);
+	do {
+		n = oaeip_mactbl_mine(&iter, nodes, OAEIP_MAX_NODES);
+		for (i = 0; i < map->n; i++)
+			if (other(map, &map->zone[i]) &&
+			    (all || map->zone[i].telling))
+				say_nodes(gw, map, &map->zone[i], nodes, n);
+		cond_resched();
+	} while (n == OAEIP_MAX_NODES);
+	rhashtable_walk_exit(&iter);
+	kfree(nodes);
+}
+
+/* Who asked and was not answered just now? True: somebody is to be told. */
+static bool take_asked(struct oaeip_gw *gw, struct oaeip_map *map, u64 now)
+{
+	u32 pause = READ_ONCE(gw->knobs.hello_ms) / 4;
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < map->n; i++) {
+		struct oaeip_zone *zone = &map->zone[i];
+
+		zone->telling = false;
+		if (!READ_ONCE(zone->asked))
+			continue;
+		if (zone->answered && now - zone->answered < pause)
+			continue;	/* at the next tick */
+		WRITE_ONCE(zone->asked, false);
+		zone->answered = now;
+		zone->telling = true;
+		any = true;
+	}
+	return any;
+}
+
+/* What came and went since the last time, to each whom it is for. */
+static bool tell_changes(struct oaeip_gw *gw, struct oaeip_map *map)
+{
+	struct oaeip_change *change;
+	unsigned int i, k, n, count;
+	u8 mac[ETH_ALEN], *nodes;
+	bool all;
+
+	change = kmalloc(sizeof(gw->change) + OAEIP_MAX_CHANGES *
+			 OAEIP_NODE_LEN, GFP_KERNEL);
+	if (!change) {
+		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		return true;
+	}
+	nodes = (u8 *)change + sizeof(gw->change);
+	spin_lock_bh(&gw->nodes_lock);
+	n = gw->nchanges;
+	memcpy(change, gw->change, n * sizeof(*change));
+	all = gw->tell_all;
+	gw->nchanges = 0;
+	gw->tell_all = false;
+	spin_unlock_bh(&gw->nodes_lock);
+
+	for (i = 0; n && i < map->n; i++) {
+		if (!other(map, &map->zone[i]))
+			continue;
+		for (k = 0, count = 0; k < n; k++) {
+			if (change[k].zone && change[k].zone != i + 1)
+				continue;
+			u64_to_ether_addr(change[k].mac, mac);
+			oaeip_node_put(nodes, count++, mac, change[k].flags);
+		}
+		say_nodes(gw, map, &map->zone[i], nodes, count);
+	}
+	kfree(change);
+	return all;
+}
+
+static void tick(struct oaeip_gw *gw, struct oaeip_map *map)
+{
+	unsigned int i;
+
+	for (i = 0; i < map->n; i++)
+		if (other(map, &map->zone[i]))
+			beat(gw, map, &map->zone[i]);
+}
+
+/* Ask those whom something is wanted of, without waiting for the next tick. */
+static void ask(struct oaeip_gw *gw, struct oaeip_map *map)
+{
+	unsigned int i;
+
+	for (i = 0; i < map->n; i++)
+		if (other(map, &map->zone[i]) && READ_ONCE(map->zone[i].want))
+			say(gw, map, &map->zone[i], OAEIP_ASK);
+}
+
+static void serve(struct oaeip_gw *gw, struct oaeip_map *map, bool ticks)
+{
+	u64 now = oaeip_now();
+	bool asks, stale = false, all;
+	unsigned int i;
+
+	if (ticks)
+		tick(gw, map);
+	else if (xchg(&gw->want_now, false))
+		ask(gw, map);
+	/* After the beats: they find out what the ways carry. */
+	asks = xchg(&gw->ask_now, false);
+	if (xchg(&gw->hello_now, false) || asks || ticks)
+		hello_all(gw, map, asks ? OAE_HELLO_ASK : 0);
+	for (i = 0; i < map->n; i++)
+		stale |= READ_ONCE(map->zone[i].stale);
+	if (ticks || stale)
+		oaeip_mactbl_sweep(gw, map);
+
+	all = tell_changes(gw, map);
+	if (xchg(&gw->refresh_now, false) || now >= gw->next_refresh)
+		all = true;
+	if (all)
+		gw->next_refresh = now + READ_ONCE(gw->knobs.refresh_ms);
+	if (take_asked(gw, map, now) || all)
+		tell_all(gw, map, all);
+}
+
+static void control_work(struct work_struct *work)
+{
+	struct oaeip_gw *gw = container_of(to_delayed_work(work),
+					   struct oaeip_gw, control);
+	/* zone.c waits for this work before it frees a map. */
+	struct oaeip_map *map = rcu_dereference_protected(gw->map, true);
+	u32 hello_ms = READ_ONCE(gw->knobs.hello_ms);
+	u64 now = oaeip_now();
+	bool ticks;
+
+	clear_bit(0, &gw->kicked);
+	if (!map)
+		return;
+	/* A knob may have been made smaller since. */
+	ticks = now >= gw->next_tick || gw->next_tick - now > hello_ms;
+	if (ticks) {
+		gw->next_tick = now + hello_ms;
+		oaeip_zone_check(gw);
+	}
+	if (READ_ONCE(gw->inc))
+		serve(gw, map, ticks);
+	now = oaeip_now();
+	queue_delayed_work(oaeip_wq, &gw->control,
+			   gw->next_tick > now ?
+			   msecs_to_jiffies(gw->next_tick - now) : 0);
+}
+
+/**
+ * oaeip_control_refresh() - ask the zone and the gateways anew, and tell them
+ * @gw: the gateway
+ *
+ * Context: any.
+ */
+void oaeip_control_refresh(struct oaeip_gw *gw)
+{
+	struct oaeip_map *map;
+	unsigned int i;
+
+	rcu_read_lock();
+	map = rcu_dereference(gw->map);
+	for (i = 0; map && i < map->n; i++)
+		WRITE_ONCE(map->zone[i].want, OAEIP_ASK_TIMES);
+	rcu_read_unlock();
+	WRITE_ONCE(gw->want_now, true);
+	WRITE_ONCE(gw->ask_now, true);
+	WRITE_ONCE(gw->refresh_now, true);
+	oaeip_control_kick(gw, 0);
+}
+
+/**
+ * oaeip_control_setup() - prepare a new gateway
+ * @gw: the gateway
+ *
+ * Context: process; nobody else knows it yet.
+ */
+void oaeip_control_setup(struct oaeip_gw *gw)
+{
+	INIT_DELAYED_WORK(&gw->control, control_work);
+}
+
+/**
+ * oaeip_control_start() - begin to speak, or, standing by, to look whether to
+ * @gw: the gateway, with a map
+ *
+ * Context: process; RTNL held.
+ */
+void oaeip_control_start(struct oaeip_gw *gw)
+{
+	gw->next_tick = 0;
+	gw->next_refresh = 0;
+	gw->refresh_now = true;
+	oaeip_control_kick(gw, 0);
+}
+
+/**
+ * oaeip_control_bye() - tell zone and gateways that I am gone
+ * @gw: the gateway; nothing if it is not serving
+ *
+ * Context: process, may sleep; RTNL held.
+ */
+void oaeip_control_bye(struct oaeip_gw *gw)
+{
+	struct oaeip_map *map = rtnl_dereference(gw->map);
+	unsigned int i;
+
+	if (!READ_ONCE(gw->inc))
+		return;
+	hello_all(gw, map, OAE_HELLO_LEAVING);
+	for (i = 0; i < map->n; i++)
+		if (other(map, &map->zone[i]))
+			say(gw, map, &map->zone[i], OAEIP_BYE);
+}
+
+/**
+ * oaeip_control_stop() - wait until nobody speaks any more
+ * @gw: the gateway, its map unpublished
+ *
+ * Context: process, may sleep; RTNL held, which the work does not take.
+ */
+void oaeip_control_stop(struct oaeip_gw *gw)
+{
+	cancel_delayed_work_sync(&gw->control);
+	clear_bit(0, &gw->kicked);
+}
+
+/**
+ * oaeip_control_init() - make what the work runs on
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int oaeip_control_init(void)
+{
+	oaeip_wq = alloc_workqueue(KBUILD_MODNAME, 0, 0);
+	return oaeip_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * oaeip_control_exit() - and let it go
+ *
+ * Context: process, may sleep; no gateway is left.
+ */
+void oaeip_control_exit(void)
+{
+	destroy_workqueue(oaeip_wq);
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Forwarding: from the zone into the tunnel and from the tunnel into the zone,
+ * in softirq. A frame is never changed and never copied: it changes its Ethernet
+ * header for IP, UDP and an encapsulation header, and back.
+ */
+
+#include <linux/etherdevice.h>
+
+#include "modoaeip.h"
+
+/* Why the outline of a frame is no good, as a counter. */
+static enum oaeip_stat bad_stat(enum oaeip_bad bad)
+{
+	switch (bad) {
+	case OAEIP_BAD_MAC:
+		return OAEIP_S_BAD_MAC;
+	case OAEIP_BAD_VIA:
+		return OAEIP_S_NOT_MINE;
+	default:
+		return OAEIP_S_BAD_FRAME;
+	}
+}
+
+/* Read a frame's outline and cut off what pads it. False: dropped. */
+static bool outline(struct oaeip_gw *gw, struct sk_buff *skb,
+		    struct oaeip_outline *o, bool padded)
+{
+	unsigned int have = min_t(unsigned int, skb->len, OAEIP_OUTLINE_LEN);
+	enum oaeip_bad bad;
+
+	if (!pskb_may_pull(skb, have)) {
+		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		return false;
+	}
+	bad = oaeip_outline_parse(o, skb->data, have, skb->len, padded);
+	if (unlikely(bad)) {
+		oaeip_count(gw, bad_stat(bad));
+		return false;
+	}
+	if (skb->len > o->frame_len && pskb_trim(skb, o->frame_len)) {
+		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		return false;
+	}
+	return true;
+}
+
+/*
+ * Tell the source what the way to this peer carries: when the frame was too long,
+ * and on a SYNC, before there is anything long to send.
+ */
+static void tell_mtu(struct oaeip_gw *gw, const u8 *via, u8 vc, u32 mtu)
+{
+	if (!oaeip_control_allowed(gw))
+		return;
+	oaeip_count(gw, OAEIP_S_TOO_BIG_TOLD);
+	oaeip_hello_about(gw, via + ETH_ALEN, vc, via, mtu);
+}
+
+static bool is_sync(u8 opcode)
+{
+	return opcode == OAE_SYNC || opcode == OAE_SYNC_ACK;
+}
+
+/* A good frame of a node of my zone: to the zone of its destination. */
+static void to_tunnel(struct oaeip_gw *gw, struct oaeip_map *map,
+		      struct sk_buff *skb, const struct oaeip_outline *o)
+{
+	struct oaeip_node *node = oaeip_mactbl_find(gw, o->via_dst);
+	struct oaeip_zone *zone;
+	u8 via[OAE_VIA_LEN];
+	u8 vc = o->vc;
+
+	if (unlikely(!node)) {
+		oaeip_count(gw, OAEIP_S_UNKNOWN_DST);
+		goto drop;
+	}
+	zone = oaeip_zone_get(map, READ_ONCE(node->owner.zone));
+	if (unlikely(!zone || zone == map->mine)) {
+		oaeip_count(gw, OAEIP_S_LOOP);
+		goto drop;
+	}
+	/* The frame may be gone when it is known that it was too long. */
+	memcpy(via, o->via_dst, sizeof(via));
+	if (unlikely(is_sync(o->opcode)) &&
+	    READ_ONCE(zone->mtu) < READ_ONCE(gw->announced))
+		tell_mtu(gw, via, vc, READ_ONCE(zone->mtu));
+
+	switch (oaeip_tunnel_xmit(gw, map, zone, OAEIP_DATA, skb)) {
+	case 0:
+		this_cpu_inc(zone->pcpu->tx_frames);
+		return;
+	case -EMSGSIZE:
+		break;
+	default:
+		return;
+	}
+	oaeip_count(gw, OAEIP_S_TOO_BIG);
+	tell_mtu(gw, via, vc, READ_ONCE(zone->mtu));
+drop:
+	kfree_skb(skb);
+}
+
+static void zone_frame(struct oaeip_gw *gw, struct oaeip_map *map,
+		       struct sk_buff *skb)
+{
+	const struct ethhdr *eth = eth_hdr(skb);
+	struct oaeip_outline o;
+
+	if (!outline(gw, skb, &o, true))
+		goto drop;
+	if (!o.via) {
+		oaeip_hello_rcv(gw, map, skb);
+		return;
+	}
+	if (unlikely(skb->pkt_type != PACKET_HOST)) {
+		oaeip_count(gw, OAEIP_S_NOT_MINE);
+		goto drop;
+	}
+	if (unlikely(!ether_addr_equal(eth->h_source, o.via_src))) {
+		oaeip_count(gw, OAEIP_S_BAD_SOURCE);
+		goto drop;
+	}
+	if (unlikely(!oaeip_mactbl_local(gw, map, o.via_src, false)))
+		goto drop;
+	to_tunnel(gw, map, skb, &o);
+	return;
+drop:
+	kfree_skb(skb);
+}
+
+/**
+ * oaeip_zone_rcv() - the packet handler of the zone's device
+ * @skb: the frame
+ * @dev: the device
+ * @pt: the port's packet type
+ * @orig_dev: the device below, if any
+ *
+ * Context: softirq, RCU read lock held.
+ *
+ * Return: NET_RX_SUCCESS or NET_RX_DROP; the skb is consumed.
+ */
+int oaeip_zone_rcv(struct sk_buff *skb, struct net_device *dev,
+		   struct packet_type *pt, struct net_device *orig_dev)
+{
+	struct oaeip_gw *gw = container_of(pt, struct oaeip_port, pt)->gw;
+	struct oaeip_map *map = rcu_dereference(gw->map);
+
+	if (skb->pkt_type != PACKET_HOST && skb->pkt_type != PACKET_BROADCAST) {
+		/* Tapped by a promiscuous device, or a multicast. */
+		if (skb->pkt_type != PACKET_OTHERHOST)
+			oaeip_count(gw, OAEIP_S_NOT_MINE);
+		goto drop;
+	}
+	oaeip_count(gw, OAEIP_S_ZONE_RX);
+	if (!map || !READ_ONCE(gw->inc)) {
+		oaeip_count(gw, OAEIP_S_STANDBY);
+		goto drop;
+	}
+	skb = skb_share_check(skb, GFP_ATOMIC);
+	if (!skb) {
+		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		return NET_RX_DROP;
+	}
+	zone_frame(gw, map, skb);
+	return NET_RX_SUCCESS;
+drop:
+	kfree_skb(skb);
+	return NET_RX_DROP;
+}
+
+/**
+ * oaeip_tunnel_data() - a frame from another zone
+ * @gw: the gateway, serving
+ * @map: its map
+ * @from: the zone that it comes from
+ * @skb: data at the base header; consumed
+ *
+ * Context: softirq, RCU read lock held.
+ */
+void oaeip_tunnel_data(struct oaeip_gw *gw, struct oaeip_map *map,
+		       struct oaeip_zone *from, struct sk_buff *skb)
+{
+	struct oaeip_outline o;
+	struct oaeip_node *node;
+	u8 dest[ETH_ALEN];
+
+	if (!outline(gw, skb, &o, false))
+		goto drop;
+	if (unlikely(!o.via)) {
+		oaeip_count(gw, OAEIP_S_BAD_FRAME);
+		goto drop;
+	}
+	if (unlikely(!oaeip_mactbl_data(gw, map, from, o.via_src)))
+		goto drop;
+	node = oaeip_mactbl_find(gw, o.via_dst);
+	if (unlikely(!node)) {
+		oaeip_count(gw, OAEIP_S_UNKNOWN_DST);
+		goto drop;
+	}
+	if (unlikely(!READ_ONCE(node->owner.local))) {
+		oaeip_count(gw, OAEIP_S_LOOP);
+		goto drop;
+	}
+	this_cpu_inc(from->pcpu->rx_frames);
+	ether_addr_copy(dest, o.via_dst);
+	oaeip_zone_xmit(gw, skb, dest);
+	return;
+drop:
+	kfree_skb(skb);
+}

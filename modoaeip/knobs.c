@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Knobs: the module's parameters.
+ *
+ * They act on the gateway of the namespace of whoever touches them. What insmod
+ * says goes into a template, from which every gateway starts; `dev` and
+ * `gwips` are only for the namespace that insmod runs in. All of it runs under
+ * kernel_param_lock, so one write is over before the next begins.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/capability.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/ratelimit.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <linux/user_namespace.h>
+
+#include "modoaeip.h"
+
+/* Room for the longest list: 64 times two addresses, which is 3583. */
+#define OAEIP_GWIPS_SIZE	4096
+
+static struct {
+	struct oaeip_knobs knobs;
+	bool shut;
+	char dev[IFNAMSIZ];
+	char gwips[OAEIP_GWIPS_SIZE];
+} oaeip_template = {
+	.knobs = {
+		.port = OAEIP_PORT,
+		.hello_ms = 1000,
+		.refresh_ms = 5000,
+		.node_life_ms = 30000,
+		.max_nodes = 16384,
+		.control_pps = 2000,
+	},
+};
+
+static enum {
+	OAEIP_LOADING,		/* no gateway yet: the template is meant */
+	OAEIP_LIVE,
+	OAEIP_STOPPED,
+} oaeip_knobs_state;
+
+/* A number from min to max, unless it has functions of its own. */
+struct oaeip_knob {
+	int (*set)(struct oaeip_gw *gw, char *val);
+	int (*get)(struct oaeip_gw *gw, char *buf, size_t size);
+	unsigned int offset;	/* in struct oaeip_knobs */
+	unsigned int min;
+	unsigned int max;
+	bool or_zero;
+	const char *unit;
+	const char *name;
+};
+
+/* Log a value that is not accepted, and what is. Returns @err. */
+static int refuse(const char *knob, const char *val, int err,
+		  const char *accepted)
+{
+	/* More than the usual 10: a script that sets all knobs shall see all. */
+	static DEFINE_RATELIMIT_STATE(rs, 5 * HZ, 100);
+
+	if (__ratelimit(&rs))
+		pr_err("%s: \"%*pE\" refused (%d): %s\n", knob,
+		       (int)min_t(size_t, strlen(val), 64), val, err,
+		       accepted);
+	return err;
+}
+
+/* --- numbers ------------------------------------------------------------------ */
+
+static unsigned int *number_at(const struct oaeip_knob *knob,
+			       struct oaeip_gw *gw)
+{
+	struct oaeip_knobs *knobs = gw ? &gw->knobs : &oaeip_template.knobs;
+
+	return (void *)knobs + knob->offset;
+}
+
+static int number_parse(const struct oaeip_knob *knob, const char *val,
+			unsigned int *v)
+{
+	char accepted[80];
+	int err;
+
+	err = kstrtouint(val, strncasecmp(val, "0x", 2) ? 10 : 16, v);
+	if (!err && (*v < knob->min || *v > knob->max) &&
+	    !(knob->or_zero && !*v))
+		err = -ERANGE;
+	if (!err)
+		return 0;
+	scnprintf(accepted, sizeof(accepted),
+		  "takes %sa number from %u to %u%s%s", knob->or_zero ? "0 or " : "",
+		  knob->min, knob->max, *knob->unit ? ", " : "", knob->unit);
+	return refuse(knob->name, val, err, accepted);
+}
+
+/*
+ * The tunnel's sockets are bound to it: on failure the old ones come back.
+ * tunnel.c has logged it then, whatever knob it was that opened them.
+ */
+static int port_use(struct oaeip_gw *gw, unsigned int port)
+{
+	unsigned int old = gw->knobs.port;
+	int err = 0;
+
+	rtnl_lock();
+	if (port != old) {
+		WRITE_ONCE(gw->knobs.port, port);
+		err = oaeip_reconfigure(gw);
+	}
+	if (err) {
+		WRITE_ONCE(gw->knobs.port, old);
+		oaeip_reconfigure(gw);
+	}
+	rtnl_unlock();
+	return err;
+}
+
+static int number_set(const struct oaeip_knob *knob, struct oaeip_gw *gw,
+		      const char *val)
+{
+	unsigned int *at = number_at(knob, gw);
+	unsigned int v;
+	int err;
+
+	err = number_parse(knob, val, &v);
+	if (err)
+		return err;
+	if (gw && at == &gw->knobs.port)
+		return port_use(gw, v);
+	WRITE_ONCE(*at, v);
+	if (gw)
+		oaeip_control_kick(gw, 0);
+	return 0;
+}
+
+/* --- the others ---------------------------------------------------------------- */
+
+static int set_dev(struct oaeip_gw *gw, char *val)
+{
+	char accepted[80];
+	int err;
+
+	if (gw)
+		err = oaeip_port_set(gw, val);
+	else
+		err = strscpy(oaeip_template.dev, val, IFNAMSIZ) < 0 ?
+		      -ENODEV : 0;
+	if (err == -ENODEV)
+		return refuse("dev", val, err,
+			      "takes a net device of this namespace");
+	if (err != -EINVAL)
+		return err;
+	scnprintf(accepted, sizeof(accepted),
+		  "takes an Ethernet device, not loopback, with an MTU of at least %d",
+		  OAE_MIN_MTU + OAE_VIA_LEN);
+	return refuse("dev", val, err, accepted);
+}
+
+static int get_dev(struct oaeip_gw *gw, char *buf, size_t size)
+{
+	if (gw)
+		return oaeip_port_print(gw, buf, size);
+	return scnprintf(buf, size, "%s", oaeip_template.dev);
+}
+
+static int gwips_parse(struct oaeip_addrs *addrs, unsigned int *n,
+		       const char *val)
+{
+	char *text;
+	int err;
+
+	text = kstrdup(val, GFP_KERNEL);	/* is cut up */
+	if (!text)
+		return -ENOMEM;
+	err = oaeip_gwips_parse(addrs, n, text);
+	kfree(text);
+	switch (err) {
+	case -EINVAL:
+		return refuse("gwips", val, err,
+			      "takes A,B,... an item a zone: a unicast IPv4 or IPv6 address, or one of each joined by +");
+	case -E2BIG:
+		return refuse("gwips", val, err,
+			      "takes up to " __stringify(OAEIP_MAX_ZONES) " zones");
+	case -EEXIST:
+		return refuse("gwips", val, err, "takes an address once");
+	}
+	return err;
+}
+
+static int set_gwips(struct oaeip_gw *gw, char *val)
+{
+	struct oaeip_addrs *addrs;
+	unsigned int n;
+	int err;
+
+	addrs = kcalloc(OAEIP_MAX_ZONES, sizeof(*addrs), GFP_KERNEL);
+	if (!addrs)
+		return -ENOMEM;
+	err = gwips_parse(addrs, &n, val);
+	if (!err && gw)
+		err = oaeip_gwips_set(gw, addrs, n);
+	else if (!err && strscpy(oaeip_template.gwips, val,
+				 OAEIP_GWIPS_SIZE) < 0)
+		err = refuse("gwips", val, -E2BIG,
+			     "takes up to 4095 characters at load");
+	kfree(addrs);
+	return err;
+}
+
+static int get_gwips(struct oaeip_gw *gw, char *buf, size_t size)
+{
+	if (gw)
+		return oaeip_gwips_print(gw, buf, size);
+	return scnprintf(buf, size, "%s", oaeip_template.gwips);
+}
+
+static int set_mactbl(struct oaeip_gw *gw, char *val)
+{
+	if (gw)
+		oaeip_control_refresh(gw);
+	return 0;
+}
+
+static int get_mactbl(struct oaeip_gw *gw, char *buf, size_t size)
+{
+	return gw ? oaeip_mactbl_show(gw, buf, size) : 0;
+}
+
+static int set_shutdown(struct oaeip_gw *gw, char *val)
+{
+	bool shut = !strcmp(val, "1");
+
+	if (!shut && strcmp(val, "0"))
+		return refuse("shutdown", val, -EINVAL,
+			      "takes 1 (say good-bye and stand by) or 0 (serve again)");
+	if (gw)
+		return oaeip_shutdown_set(gw, shut);
+	oaeip_template.shut = shut;
+	return 0;
+}
+
+static int get_shutdown(struct oaeip_gw *gw, char *buf, size_t size)
+{
+	return scnprintf(buf, size, "%d",
+			 gw ? READ_ONCE(gw->shut) : oaeip_template.shut);
+}
+
+/* --- parameters ---------------------------------------------------------------- */
+
+/*
+ * Whose knobs are meant: *gw is the caller's gateway, or NULL for the template.
+ * -EPERM: the caller may not; -ENODEV: the module is being unloaded.
+ */
+static int knobs_whose(struct oaeip_gw **gw, bool write)
+{
+	*gw = NULL;
+	switch (oaeip_knobs_state) {
+	case OAEIP_LOADING:
+		return !write || capable(CAP_SYS_MODULE) ? 0 : -EPERM;
+	case OAEIP_LIVE:
+		*gw = oaeip_gw_current();
+		if (write && !ns_capable((*gw)->net->user_ns, CAP_NET_ADMIN))
+			return -EPERM;
+		return 0;
+	case OAEIP_STOPPED:
+		break;
+	}
+	return -ENODEV;
+}
+
+static int knob_set(const char *val, const struct kernel_param *kp)
+{
+	const struct oaeip_knob *knob = kp->arg;
+	struct oaeip_gw *gw;
+	char *copy, *text;
+	int err;
+
+	err = knobs_whose(&gw, true);
+	if (err)
+		return err;
+	copy = kstrdup(val, GFP_KERNEL);
+	if (!copy)
+		return -ENOMEM;
+	text = strim(copy);
+	err = knob->set ? knob->set(gw, text) : number_set(knob, gw, text);
+	kfree(copy);
+	return err;
+}
+
+static int knob_get(char *buf, const struct kernel_param *kp)
+{
+	const struct oaeip_knob *knob = kp->arg;
+	struct oaeip_gw *gw;
+	int n;
+
+	n = knobs_whose(&gw, false);
+	if (n)
+		return n;
+	if (!knob->get)
+		return scnprintf(buf, PAGE_SIZE, "%u\n", *number_at(knob, gw));
+	n = knob->get(gw, buf, PAGE_SIZE - 1);
+	if (!n || buf[n - 1] != '\n')	/* a table has its own */
+		buf[n++] = '\n';
+	return n;
+}
+
+static const struct kernel_param_ops knob_ops = {
+	.set = knob_set,
+	.get = knob_get,
+};
+
+#define OAEIP_NUMBER(_name, _min, _max, _zero, _unit)			\
+	static const struct oaeip_knob knob_##_name = {			\
+		.offset = offsetof(struct oaeip_knobs, _name),		\
+		.min = _min,						\
+		.max = _max,						\
+		.or_zero = _zero,					\
+		.unit = _unit,						\
+		.name = #_name,						\
+	}
+
+#define OAEIP_OTHER(_name)						\
+	static const struct oaeip_knob knob_##_name = {			\
+		.set = set_##_name,					\
+		.get = get_##_name,					\
+	}
+
+#define OAEIP_PARAM(_name)						\
+	module_param_cb(_name, &knob_ops, (void *)&knob_##_name, 0644)
+
+OAEIP_OTHER(dev);
+OAEIP_PARAM(dev);
+MODULE_PARM_DESC(dev, "Ethernet device of the zone, empty for none; the caller's namespace");
+OAEIP_OTHER(gwips);
+OAEIP_PARAM(gwips);
+MODULE_PARM_DESC(gwips, "gateways, comma-separated, one item for each of up to 64 zones: an IPv4 or an IPv6 address, or one of each joined by +");
+OAEIP_OTHER(mactbl);
+OAEIP_PARAM(mactbl);
+MODULE_PARM_DESC(mactbl, "reading shows the beginning of /proc/net/modoaeip/mactbl, writing asks the zone and all gateways anew");
+OAEIP_OTHER(shutdown);
+OAEIP_PARAM(shutdown);
+MODULE_PARM_DESC(shutdown, "1 says good-bye and stands by, 0 serves again (default 0)");
+OAEIP_NUMBER(verbose, 0, 2, false, "");
+OAEIP_PARAM(verbose);
+MODULE_PARM_DESC(verbose, "kernel log: 0 errors and losses, 1 zones and nodes, 2 all that is out of the ordinary (default 0)");
+OAEIP_NUMBER(port, 1, 65535, false, "UDP");
+OAEIP_PARAM(port);
+MODULE_PARM_DESC(port, "UDP port of all gateways (1 to 65535, default 34997)");
+OAEIP_NUMBER(hello_ms, 100, 60000, false, "ms");
+OAEIP_PARAM(hello_ms);
+MODULE_PARM_DESC(hello_ms, "ms between HELLOs in the zone, and between beats to gateways (100 to 60000, default 1000)");
+OAEIP_NUMBER(refresh_ms, 500, 600000, false, "ms");
+OAEIP_PARAM(refresh_ms);
+MODULE_PARM_DESC(refresh_ms, "ms after which all nodes are told to all gateways again (500 to 600000, default 5000)");
+OAEIP_NUMBER(node_life_ms, 1000, 3600000, false, "ms");
+OAEIP_PARAM(node_life_ms);
+MODULE_PARM_DESC(node_life_ms, "ms of silence after which a node of the zone is forgotten (1000 to 3600000, default 30000)");
+OAEIP_NUMBER(max_nodes, 1, 1048576, false, "nodes a zone");
+OAEIP_PARAM(max_nodes);
+MODULE_PARM_DESC(max_nodes, "most nodes a zone in the table (1 to 1048576, default 16384)");
+OAEIP_NUMBER(mtu, 256, 65535, true, "bytes");
+OAEIP_PARAM(mtu);
+MODULE_PARM_DESC(mtu, "longest OAE frame in the tunnel, bytes, 0 what the path carries (0, 256 to 65535, default 0)");
+OAEIP_NUMBER(control_pps, 10, 100000, false, "messages a second");
+OAEIP_PARAM(control_pps);
+MODULE_PARM_DESC(control_pps, "most control messages and HELLOs dealt with a second (10 to 100000, default 2000)");
+
+/**
+ * oaeip_knobs_init() - give a new gateway what insmod was given
+ * @gw: the gateway
+ *
+ * Numbers and `shutdown`; see oaeip_knobs_start() for the rest.
+ *
+ * Context: process; nobody else knows the gateway yet.
+ */
+void oaeip_knobs_init(struct oaeip_gw *gw)
+{
+	gw->knobs = oaeip_template.knobs;
+	gw->shut = oaeip_template.shut;
+}
+
+/**
+ * oaeip_knobs_start() - from now on the knobs act on gateways
+ *
+ * Sets `gwips` and `dev` in the caller's namespace, as insmod was asked. When
+ * it fails, what was set goes with the gateway.
+ *
+ * Context: process, may sleep; takes kernel_param_lock and RTNL.
+ *
+ * Return: 0 or the errno of the value that is at fault, which was logged.
+ */
+int oaeip_knobs_start(void)
+{
+	struct oaeip_gw *gw = oaeip_gw_current();
+	int err = 0;
+
+	kernel_param_lock(THIS_MODULE);
+	if (*oaeip_template.gwips)
+		err = set_gwips(gw, oaeip_template.gwips);
+	if (!err && *oaeip_template.dev)
+		err = set_dev(gw, oaeip_template.dev);
+	if (!err)
+		oaeip_knobs_state = OAEIP_LIVE;
+	kernel_param_unlock(THIS_MODULE);
+	return err;
+}
+
+/**
+ * oaeip_knobs_stop() - from now on the knobs answer ENODEV
+ *
+ * Context: process, may sleep; takes kernel_param_lock: a write under way is
+ * over when this returns.
+ */
+void oaeip_knobs_stop(void)
+{
+	kernel_param_lock(THIS_MODULE);
+	oaeip_knobs_state = OAEIP_STOPPED;
+	kernel_param_unlock(THIS_MODULE);
+}

@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The table: which zone a node is in. What an event means for an entry is
+ * claim.c's; here it is found, made, removed, counted, and told to others.
+ */
+
+#include <linux/etherdevice.h>
+#include <linux/slab.h>
+
+#include "modoaeip.h"
+
+#define FRESH_MS	100	/* so recently heard is not worth a lock */
+#define WALK_BATCH	256	/* entries between two breaths */
+
+static const struct rhashtable_params node_params = {
+	.head_offset = offsetof(struct oaeip_node, hash),
+	.key_offset = offsetof(struct oaeip_node, mac),
+	.key_len = sizeof(u64),
+	.automatic_shrinking = true,
+};
+
+static struct oaeip_node *find(struct oaeip_gw *gw, u64 mac)
+{
+	return rhashtable_lookup(&gw->nodes, &mac, node_params);
+}
+
+/**
+ * oaeip_mactbl_find() - find a node
+ * @gw: the gateway
+ * @mac: its address
+ *
+ * Context: RCU read lock held; the entry is good for as long.
+ *
+ * Return: the entry or NULL.
+ */
+struct oaeip_node *oaeip_mactbl_find(struct oaeip_gw *gw, const u8 *mac)
+{
+	return find(gw, ether_addr_to_u64(mac));
+}
+
+/**
+ * oaeip_mactbl_lookup_zone() - which zone is a node in?
+ * @gw: the gateway
+ * @mac: its address
+ * @zone: filled in
+ *
+ * Context: any.
+ *
+ * Return: true if it is known.
+ */
+bool oaeip_mactbl_lookup_zone(struct oaeip_gw *gw, const u8 *mac, u16 *zone)
+{
+	struct oaeip_node *node;
+
+	rcu_read_lock();
+	node = oaeip_mactbl_find(gw, mac);
+	if (node)
+		*zone = READ_ONCE(node->owner.zone);
+	rcu_read_unlock();
+	return node;
+}
+EXPORT_SYMBOL_GPL(oaeip_mactbl_lookup_zone);
+
+static struct oaeip_rules rules(const struct oaeip_gw *gw,
+				const struct oaeip_map *map)
+{
+	return (struct oaeip_rules) {
+		.mine = map->mine->id,
+		.hello_ms = READ_ONCE(gw->knobs.hello_ms),
+		.node_life_ms = READ_ONCE(gw->knobs.node_life_ms),
+		.data_life_ms = READ_ONCE(gw->knobs.refresh_ms) * 7 / 2,
+	};
+}
+
+/* Something to be said about a node: to @zone, or to all with 0. */
+static void say(struct oaeip_gw *gw, u64 mac, u16 zone, u8 flags)
+{
+	lockdep_assert_held(&gw->nodes_lock);
+	if (gw->nchanges < OAEIP_MAX_CHANGES)
+		gw->change[gw->nchanges++] = (struct oaeip_change) {
+			.mac = mac,
+			.zone = zone,
+			.flags = flags,
+		};
+	else
+		gw->tell_all = true;	/* what is not said is found missing */
+	oaeip_control_kick(gw, 5);
+}
+
+static struct oaeip_node *insert(struct oaeip_gw *gw, struct oaeip_zone *zone,
+				 u64 mac, const struct oaeip_owner *owner)
+{
+	struct oaeip_node *node;
+
+	if (atomic_inc_return(&zone->nodes) > READ_ONCE(gw->knobs.max_nodes)) {
+		oaeip_count(gw, OAEIP_S_TABLE_FULL);
+		goto refuse;
+	}
+	node = kzalloc(sizeof(*node), GFP_ATOMIC);
+	if (!node)
+		goto no_memory;
+	node->mac = mac;
+	node->owner = *owner;
+	if (rhashtable_insert_fast(&gw->nodes, &node->hash, node_params)) {
+		kfree(node);
+		goto no_memory;
+	}
+	oaeip_count(gw, OAEIP_S_NODES_LEARNED);
+	return node;
+no_memory:
+	oaeip_count(gw, OAEIP_S_NO_MEMORY);
+refuse:
+	atomic_dec(&zone->nodes);
+	return NULL;
+}
+
+static void remove(struct oaeip_gw *gw, struct oaeip_map *map,
+		   struct oaeip_node *node, u16 zone)
+{
+	struct oaeip_zone *z = oaeip_zone_get(map, zone);
+
+	if (z)
+		atomic_dec(&z->nodes);
+	rhashtable_remove_fast(&gw->nodes, &node->hash, node_params);
+	kfree_rcu(node, rcu);
+}
+
+/* What an event is about: a node, and how it stood before. */
+struct event {
+	struct oaeip_gw *gw;
+	struct oaeip_map *map;
+	struct oaeip_zone *from;	/* who says so; NULL: the node itself */
+	u64 mac;
+	struct oaeip_node *node;	/* NULL: unknown */
+	struct oaeip_owner blank;	/* of the unknown */
+	struct oaeip_owner *owner;
+	u16 was;
+};
+
+static void begin(struct event *ev, struct oaeip_gw *gw, struct oaeip_map *map,
+		  struct oaeip_zone *from, u64 mac, struct oaeip_node *node)
+{
+	lockdep_assert_held(&gw->nodes_lock);
+	ev->gw = gw;
+	ev->map = map;
+	ev->from = from;
+	ev->mac = mac;
+	ev->node = node;
+	memset(&ev->blank, 0, sizeof(ev->blank));
+	ev->owner = node ? &node->owner : &ev->blank;
+	ev->was = ev->owner->zone;
+}
+
+static bool make(struct event *ev)
+{
+	struct oaeip_zone *zone = oaeip_zone_get(ev->map, ev->owner->zone);
+
+	ev->node = zone ? insert(ev->gw, zone, ev->mac, ev->owner) : NULL;
+	if (!ev->node)
+		return false;
+	if (ev->owner->local)
+		say(ev->gw, ev->mac, 0, 0);
+	return true;
+}
+
+/* The entry stays and another zone has it. */
+static void moved(struct event *ev)
+{
+	struct oaeip_zone *old = oaeip_zone_get(ev->map, ev->was);
+	struct oaeip_zone *new = oaeip_zone_get(ev->map, ev->owner->zone);
+
+	if (old == new)
+		return;
+	if (old)
+		atomic_dec(&old->nodes);
+	if (new)
+		atomic_inc(&new->nodes);
+}
+
+/* Carry a verdict out. True: the speaker has the node. */
+static bool settle(struct event *ev, enum oaeip_verdict verdict)
+{
+	struct oaeip_gw *gw = ev->gw;
+	struct oaeip_owner *o = ev->owner;
+
+	switch (verdict) {
+	case OAEIP_NEW:
+		if (!ev->node && !make(ev))
+			return false;
+		moved(ev);
+		break;
+	case OAEIP_TAKEN:
+		moved(ev);
+		break;
+	case OAEIP_REFRESHED:
+		break;
+	case OAEIP_KEPT:
+		say(gw, ev->mac, o->rival, 0);
+		break;
+	case OAEIP_CLAIM_IT:
+		oaeip_count(gw, OAEIP_S_CONFLICT);
+		say(gw, ev->mac, o->zone, OAEIP_NODE_CLAIM);
+		return false;
+	case OAEIP_CONFLICT:
+		oaeip_count(gw, OAEIP_S_CONFLICT);
+		return false;
+	case OAEIP_OWN_CLAIMED:
+		oaeip_count(gw, OAEIP_S_OWN_CLAIMED);
+		return false;
+	case OAEIP_NOT_HERE:
+		say(gw, ev->mac, ev->from->id, OAEIP_NODE_GONE);
+		return false;
+	case OAEIP_OLD:
+		oaeip_count(gw, OAEIP_S_OLD_CONTROL);
+		return false;
+	case OAEIP_LOST:
+		say(gw, ev->mac, 0, OAEIP_NODE_GONE);
+		fallthrough;
+	case OAEIP_GONE:
+		if (ev->node)
+			remove(gw, ev->map, ev->node, ev->was);
+		return false;
+	case OAEIP_YIELDED:
+		say(gw, ev->mac, 0, OAEIP_NODE_GONE);
+		moved(ev);
+		ev->node->inc = oaeip_zone_get(ev->map, o->zone)->speaker.inc;
+		return false;
+	case OAEIP_NOTHING:
+	case OAEIP_VERDICT_END:
+		return false;
+	}
+	if (ev->from && ev->node)
+		ev->node->inc = ev->from->speaker.inc;
+	return true;
+}
+
+static bool my_own(struct oaeip_gw *gw, const u8 *mac)
+{
+	struct oaeip_port *port = rcu_dereference(gw->port);
+
+	return port && ether_addr_equal(port->dev->dev_addr, mac);
+}
+
+/**
+ * oaeip_mactbl_local() - a node of my zone spoke
+ * @gw: the gateway, serving
+ * @map: its map
+ * @mac: the node
+ * @leaving: it said that it leaves
+ *
+ * Context: softirq, RCU read lock held.
+ *
+ * Return: true if it is a node of my zone, as far as the table knows.
+ */
+bool oaeip_mactbl_local(struct oaeip_gw *gw, struct oaeip_map *map,
+			const u8 *mac, bool leaving)
+{
+	struct oaeip_rules r;
+	u64 key = ether_addr_to_u64(mac);
+	struct oaeip_node *node = find(gw, key);
+	enum oaeip_verdict verdict;
+	u64 now = oaeip_now();
+	struct event ev;
+	bool ok;
+
+	if (likely(node && !leaving && READ_ONCE(node->owner.local) &&
+		   !READ_ONCE(node->owner.doubt) &&
+		   now - READ_ONCE(node->owner.heard) < FRESH_MS))
+		return true;
+	if (unlikely(my_own(gw, mac))) {
+		oaeip_count(gw, OAEIP_S_BAD_MAC);
+		return false;
+	}
+	r = rules(gw, map);
+	spin_lock_bh(&gw->nodes_lock);
+	begin(&ev, gw, map, NULL, key, find(gw, key));
+	if (leaving)
+		verdict = oaeip_claim_leaving(ev.owner, now);
+	else
+		verdict = oaeip_claim_local(ev.owner, &r, now);
+	if (verdict == OAEIP_LOST)
+		oaeip_count(gw, OAEIP_S_NODES_GONE);
+	ok = settle(&ev, verdict);
+	spin_unlock_bh(&gw->nodes_lock);
+	return ok;
+}
+
+/**
+ * oaeip_mactbl_data() - a node's frame came from another zone
+ * @gw: the gateway, serving
+ * @map: its map
+ * @from: the zone
+ * @mac: the node
+ *
+ * Context: softirq, RCU read lock held.
+ *
+ * Return: true if that zone has the node, as far as the table knows.
+ */
+bool oaeip_mactbl_data(struct oaeip_gw *gw, struct oaeip_map *map,
+		       struct oaeip_zone *from, const u8 *mac)
+{
+	struct oaeip_rules r;
+	u64 key = ether_addr_to_u64(mac);
+	struct oaeip_node *node = find(gw, key);
+	u64 now = oaeip_now();
+	struct event ev;
+	bool ok;
+
+	if (likely(node && READ_ONCE(node->owner.zone) == from->id &&
+		   now - READ_ONCE(node->owner.heard) < FRESH_MS))
+		return true;
+	if (unlikely(my_own(gw, mac))) {
+		oaeip_count(gw, OAEIP_S_BAD_MAC);
+		return false;
+	}
+	r = rules(gw, map);
+	spin_lock_bh(&gw->nodes_lock);
+	begin(&ev, gw, map, from, key, find(gw, key));
+	if (ev.owner->local) {
+		/* The zone of its destination is that of its source. */
+		oaeip_count(gw, OAEIP_S_LOOP);
+		ok = false;
+	} else {
+		ok = settle(&ev, oaeip_claim_data(ev.owner, &r, from->id, now));
+	}
+	spin_unlock_bh(&gw->nodes_lock);
+	return ok;
+}
+
+/**
+ * oaeip_mactbl_hear() - a control message: where in its speaker's order is it?
+ * @gw: the gateway, serving
+ * @from: the speaker's zone
+ * @msg: the message
+ *
+ * Context: softirq.
+ *
+ * Return: what oaeip_speaker_hear() says.
+ */
+enum oaeip_hearing oaeip_mactbl_hear(struct oaeip_gw *gw,
+				     struct oaeip_zone *from,
+				     const struct oaeip_control *msg)
+{
+	enum oaeip_hearing hearing;
+
+	spin_lock_bh(&gw->nodes_lock);
+	hearing = oaeip_speaker_hear(&from->speaker, msg, oaeip_now());
+	spin_unlock_bh(&gw->nodes_lock);
+	return hearing;
+}
+
+/**
+ * oaeip_mactbl_told() - the nodes of a message NODES
+ * @gw: the gateway, serving
+ * @map: its map
+ * @from: the zone whose gateway says so
+ * @msg: the message
+ *
+ * Context: softirq, RCU read lock held.
+ */
+void oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
+		       struct oaeip_zone *from,
+		       const struct oaeip_control *msg)
+{
+	struct oaeip_rules r = rules(gw, map);
+	enum oaeip_verdict verdict;
+	u64 now = oaeip_now();
+	struct event ev;
+	const u8 *mac;
+	unsigned int i;
+	u8 flags;
+	u64 key;
+
+	for (i = 0; i < msg->count; i++) {
+		mac = oaeip_node_get(msg, i, &flags);
+		if (my_own(gw, mac)) {
+			oaeip_count(gw, OAEIP_S_BAD_MAC);
+			continue;
+		}
+		key = ether_addr_to_u64(mac);
+		spin_lock_bh(&gw->nodes_lock);
+		begin(&ev, gw, map, from, key, find(gw, key));
+		verdict = oaeip_claim_nodes(ev.owner, &r, &from->speaker, msg,
+					    flags, now);
+		if (verdict == OAEIP_GONE)
+			oaeip_count(gw, OAEIP_S_NODES_GONE);
+		settle(&ev, verdict);
+		spin_unlock_bh(&gw->nodes_lock);
+		if (verdict == OAEIP_OWN_CLAIMED) {
+			oaeip_hello_ask(gw, mac);
+			oaeip_control_kick(gw, r.hello_ms);
+		}
+	}
+}
+
+/* Is what the table has of another zone the word of a gateway that is no more? */
+static bool orphan(const struct oaeip_node *node, const struct oaeip_zone *zone,
+		   u64 stale)
+{
+	return stale & BIT_ULL(zone->id - 1) && !node->owner.local &&
+	       (node->inc != zone->speaker.inc || node->inc == zone->dead_inc);
+}
+
+static void check(struct oaeip_gw *gw, struct oaeip_map *map,
+		  struct oaeip_node *node, const struct oaeip_rules *r,
+		  u64 stale)
+{
+	struct oaeip_zone *zone;
+	struct event ev;
+
+	spin_lock_bh(&gw->nodes_lock);
+	/* It may have been removed, or its address made anew, meanwhile. */
+	if (find(gw, node->mac) != node)
+		goto unlock;
+	begin(&ev, gw, map, NULL, node->mac, node);
+	zone = oaeip_zone_get(map, ev.was);
+	if (zone && orphan(node, zone, stale)) {
+		oaeip_count(gw, OAEIP_S_NODES_GONE);
+		settle(&ev, oaeip_claim_zone_gone(ev.owner, zone->id));
+	} else {
+		enum oaeip_verdict verdict;
+
+		verdict = oaeip_claim_check(ev.owner, r, oaeip_now());
+		if (verdict != OAEIP_NOTHING)
+			oaeip_count(gw, OAEIP_S_NODES_EXPIRED);
+		settle(&ev, verdict);
+	}
+unlock:
+	spin_unlock_bh(&gw->nodes_lock);
+}
+
+/**
+ * oaeip_mactbl_sweep() - remove what is too old
+ * @gw: the gateway, serving
+ * @map: its map
+ *
+ * Context: process, may sleep.
+ */
+void oaeip_mactbl_sweep(struct oaeip_gw *gw, struct oaeip_map *map)
+{
+	struct oaeip_rules r = rules(gw, map);
+	struct rhashtable_iter iter;
+	struct oaeip_node *node;
+	unsigned int i, n = 0;
+	u64 stale = 0;
+
+	BUILD_BUG_ON(OAEIP_MAX_ZONES > 64);
+	for (i = 0; i < map->n; i++)
+		if (xchg(&map->zone[i].stale, false))
+			stale |= BIT_ULL(i);
+	rhashtable_walk_enter(&gw->nodes, &iter);
+	rhashtable_walk_start(&iter);
+	while ((node = rhashtable_walk_next(&iter))) {
+		if (IS_ERR(node))	/* resized: some come twice */
+			continue;
+		check(gw, map, node, &r, stale);
+		if (++n % WALK_BATCH == 0) {
+			rhashtable_walk_stop(&iter);
+			cond_resched();
+			rhashtable_walk_start(&iter);
+		}
+	}
+	rhashtable_walk_stop(&iter);
+	rhashtable_walk_exit(&iter);
+}
+
+/**
+ * oaeip_mactbl_mine() - the next nodes of my zone
+ * @iter: a walk of the table, begun by the caller
+ * @nodes: written as NODES has them
+ * @max: at most so many
+ *
+ * Context: process, may sleep.
+ *
+ * Return: how many; less than @max: there are no more.
+ */
+unsigned int oaeip_mactbl_mine(struct rhashtable_iter *iter, u8 *nodes,
+			       unsigned int max)
+{
+	struct oaeip_node *node;
+	unsigned int n = 0;
+	u8 mac[ETH_ALEN];
+
+	rhashtable_walk_start(iter);
+	while (n < max && (node = rhashtable_walk_next(iter))) {
+		if (IS_ERR(node) || !READ_ONCE(node->owner.local))
+			continue;
+		u64_to_ether_addr(node->mac, mac);
+		oaeip_node_put(nodes, n++, mac, 0);
+	}
+	rhashtable_walk_stop(iter);
+	return n;
+}
+
+/**
+ * oaeip_mactbl_show() - the beginning of the table, as fits
+ * @gw: the gateway
+ * @buf: where to
+ * @size: bytes there
+ *
+ * Context: process, may sleep.
+ *
+ * Return: characters written.
+ */
+size_t oaeip_mactbl_show(struct oaeip_gw *gw, char *buf, size_t size)
+{
+	struct rhashtable_iter iter;
+	struct oaeip_node *node;
+	u8 mac[ETH_ALEN];
+	size_t n = 0;
+
+	rhashtable_walk_enter(&gw->nodes, &iter);
+	rhashtable_walk_start(&iter);
+	while (size - n > 40 && (node = rhashtable_walk_next(&iter))) {
+		if (IS_ERR(node))
+			continue;
+		u64_to_ether_addr(node->mac, mac);
+		n += scnprintf(buf + n, size - n, "%s%pM %u %s", n ? "\n" : "",
+			       mac, READ_ONCE(node->owner.zone),
+			       READ_ONCE(node->owner.local) ? "local" :
+							      "remote");
+	}
+	rhashtable_walk_stop(&iter);
+	rhashtable_walk_exit(&iter);
+	return n;
+}
+
+/**
+ * oaeip_mactbl_flush() - forget all
+ * @gw: the gateway, not serving: no frame comes in any more
+ *
+ * Context: process, may sleep.
+ */
+void oaeip_mactbl_flush(struct oaeip_gw *gw)
+{
+	struct rhashtable_iter iter;
+	struct oaeip_node *node;
+
+	rhashtable_walk_enter(&gw->nodes, &iter);
+	rhashtable_walk_start(&iter);
+	while ((node = rhashtable_walk_next(&iter))) {
+		if (IS_ERR(node))
+			continue;
+		if (!rhashtable_remove_fast(&gw->nodes, &node->hash,
+					    node_params))
+			kfree_rcu(node, rcu);
+	}
+	rhashtable_walk_stop(&iter);
+	rhashtable_walk_exit(&iter);
+	spin_lock_bh(&gw->nodes_lock);
+	gw->nchanges = 0;
+	gw->tell_all = false;
+	spin_unlock_bh(&gw->nodes_lock);
+}
+
+/**
+ * oaeip_mactbl_init() - make the table
+ * @gw: the gateway
+ *
+ * Context: process.
+ *
+ * Return: 0 or -errno.
+ */
+int oaeip_mactbl_init(struct oaeip_gw *gw)
+{
+	return rhashtable_init(&gw->nodes, &node_params);
+}
+
+/**
+ * oaeip_mactbl_exit() - free the table
+ * @gw: the gateway, all whose nodes are gone
+ *
+ * Context: process.
+ */
+void oaeip_mactbl_exit(struct oaeip_gw *gw)
+{
+	rhashtable_destroy(&gw->nodes);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Start-up in order, and its exact unwinding: of a gateway when a namespace
+ * comes and goes, of the module when it is loaded and unloaded.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
+#include <net/netns/generic.h>
+
+#include "modoaeip.h"
+
+static unsigned int oaeip_net_id __read_mostly;
+
+/**
+ * oaeip_gw() - the gateway of a namespace
+ * @net: the namespace
+ *
+ * Context: any, while the namespace lives.
+ *
+ * Return: its gateway; NULL while the namespace is being made.
+ */
+struct oaeip_gw *oaeip_gw(struct net *net)
+{
+	return net_generic(net, oaeip_net_id);
+}
+
+/**
+ * oaeip_gw_current() - the gateway of whoever calls
+ *
+ * Context: process, in a task that is not exiting.
+ *
+ * Return: the gateway of its namespace.
+ */
+struct oaeip_gw *oaeip_gw_current(void)
+{
+	return oaeip_gw(current->nsproxy->net_ns);
+}
+EXPORT_SYMBOL_GPL(oaeip_gw_current);
+
+static int __net_init oaeip_gw_init(struct net *net)
+{
+	struct oaeip_gw *gw = oaeip_gw(net);
+	int err;
+
+	gw->net = net;
+	spin_lock_init(&gw->nodes_lock);
+	atomic_set(&gw->serial, 0);
+	atomic64_set(&gw->control_window, 0);
+	oaeip_control_setup(gw);
+	oaeip_zone_setup(gw);
+	oaeip_knobs_init(gw);
+
+	gw->stats = alloc_percpu(struct oaeip_stats);
+	if (!gw->stats)
+		return -ENOMEM;
+	err = oaeip_mactbl_init(gw);
+	if (err)
+		goto free_stats;
+	err = oaeip_procfs_init(gw);
+	if (err)
+		goto free_mactbl;
+	/* Last: from here on others know of it. */
+	WRITE_ONCE(gw->ready, true);
+	return 0;
+
+free_mactbl:
+	oaeip_mactbl_exit(gw);
+free_stats:
+	free_percpu(gw->stats);
+	return err;
+}
+
+static void __net_exit oaeip_gw_exit(struct net *net)
+{
+	struct oaeip_gw *gw = oaeip_gw(net);
+
+	oaeip_procfs_exit(gw);
+	oaeip_zone_stop(gw);
+	oaeip_mactbl_exit(gw);
+	rcu_barrier();		/* nodes being freed */
+	free_percpu(gw->stats);
+}
+
+/*
+ * Among the devices, not the subsystems: on the way out of a namespace these
+ * go first, so that its net devices can still carry a BYE.
+ */
+static struct pernet_operations oaeip_net_ops = {
+	.init = oaeip_gw_init,
+	.exit = oaeip_gw_exit,
+	.id = &oaeip_net_id,
+	.size = sizeof(struct oaeip_gw),
+};
+
+static int __init oaeip_init(void)
+{
+	int err;
+
+	err = oaeip_control_init();
+	if (err)
+		return err;
+	err = register_pernet_device(&oaeip_net_ops);
+	if (err)
+		goto control_exit;
+	err = oaeip_zonedev_init();
+	if (err)
+		goto unregister_pernet;
+	err = oaeip_zone_init();
+	if (err)
+		goto zonedev_exit;
+	err = oaeip_knobs_start();
+	if (err)
+		goto zone_exit;
+	pr_info("loaded\n");
+	return 0;
+
+zone_exit:
+	oaeip_knobs_stop();
+	oaeip_zone_exit();
+zonedev_exit:
+	oaeip_zonedev_exit();
+unregister_pernet:
+	unregister_pernet_device(&oaeip_net_ops);
+control_exit:
+	oaeip_control_exit();
+	rcu_barrier();
+	return err;
+}
+
+static void __exit oaeip_exit(void)
+{
+	oaeip_knobs_stop();
+	oaeip_zone_exit();
+	oaeip_zonedev_exit();
+	unregister_pernet_device(&oaeip_net_ops);
+	oaeip_control_exit();
+	rcu_barrier();		/* kfree_rcu() and the like */
+	pr_info("unloaded\n");
+}
+
+module_init(oaeip_init);
+module_exit(oaeip_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_AUTHOR("the modoae authors");
+MODULE_DESCRIPTION("Gateway that carries atomic links between Ethernet zones over IP");
+MODULE_VERSION("0.1");

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of the gateway share: gateway, zone, node.
+ *
+ * Life times and locks:
+ *   gateway  one network namespace; from pernet init to pernet exit.
+ *   map	    what gwips says and which zone is mine; replaced as a whole under
+ *	    RTNL, found under RCU. The zones live in it.
+ *   port	    the zone's Ethernet device; RTNL, found under RCU.
+ *   socket   one an address family; RTNL, found under RCU.
+ *   node	    an entry of mactbl; found under RCU, changed under nodes_lock.
+ * Lock order: kernel_param_lock, then RTNL, then nodes_lock (BH off). The
+ * periodic work (control.c) takes no RTNL, so it can be waited for under it;
+ * what needs RTNL runs in gw->reconf, which is not waited for under it.
+ */
+#ifndef MODOAEIP_H
+#define MODOAEIP_H
+
+#include <linux/atomic.h>
+#include <linux/etherdevice.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/percpu.h>
+#include <linux/rhashtable.h>
+#include <linux/skbuff.h>
+#include <linux/spinlock.h>
+#include <linux/timekeeping.h>
+#include <linux/u64_stats_sync.h>
+#include <linux/workqueue.h>
+#include <net/dst_cache.h>
+#include <net/net_namespace.h>
+
+#include "../modoae/compat.h"
+#include "../modoae/frame.h"
+#include "../include/oaeip_wire.h"
+#include "claim.h"
+#include "control_msg.h"
+#include "encap.h"
+
+struct oaeip_gw;
+struct oaeip_map;
+struct oaeip_zone;
+struct seq_file;
+
+/* stats.c: counters of a gateway. Every frame dropped is in one of them. */
+enum oaeip_stat {
+	OAEIP_S_ZONE_RX,	/* frames in from the zone */
+	OAEIP_S_ZONE_TX,	/* frames out to the zone, HELLO too */
+	OAEIP_S_TUNNEL_RX,	/* datagrams in from gateways */
+	OAEIP_S_TUNNEL_TX,	/* datagrams out to gateways */
+	OAEIP_S_TUNNEL_RX_BYTES,	/* of UDP payload */
+	OAEIP_S_TUNNEL_TX_BYTES,
+	OAEIP_S_HELLO_RX,
+	OAEIP_S_HELLO_TX,
+	OAEIP_S_CONTROL_RX,
+	OAEIP_S_CONTROL_TX,
+	OAEIP_S_NO_MEMORY,	/* an allocation failed; links heal */
+	OAEIP_S_TX_ERRORS,	/* not taken by the device or the IP stack */
+	OAEIP_S_NOT_MINE,	/* in the zone, not for a gateway */
+	OAEIP_S_BAD_FRAME,	/* OAE frame malformed */
+	OAEIP_S_BAD_SOURCE,	/* Ethernet source is not VIA's */
+	OAEIP_S_BAD_MAC,	/* an address no node can have, or my own */
+	OAEIP_S_BAD_PEER,	/* datagram from an address of no zone */
+	OAEIP_S_BAD_ENCAP,	/* encapsulation header malformed */
+	OAEIP_S_BAD_ZONE,	/* zones are not the speaker's and mine */
+	OAEIP_S_BAD_CONTROL,	/* control message malformed */
+	OAEIP_S_BAD_ECN,	/* congestion marked on what cannot be */
+	OAEIP_S_CONTROL_LIMIT,	/* over control_pps */
+	OAEIP_S_STANDBY,	/* not serving */
+	OAEIP_S_UNKNOWN_DST,	/* nobody has that node */
+	OAEIP_S_LOOP,		/* would go back to where it came from */
+	OAEIP_S_UNREACHABLE,	/* no way to that zone */
+	OAEIP_S_TOO_BIG,	/* longer than the path carries */
+	OAEIP_S_TOO_BIG_TOLD,	/* HELLO ABOUT sent */
+	OAEIP_S_TABLE_FULL,	/* node not learned: max_nodes */
+	OAEIP_S_NODES_LEARNED,
+	OAEIP_S_NODES_GONE,	/* said so, or their gateway did */
+	OAEIP_S_NODES_EXPIRED,	/* silent for too long */
+	OAEIP_S_CONFLICT,	/* a claim on a node of another zone */
+	OAEIP_S_OWN_CLAIMED,	/* a claim on a node of mine */
+	OAEIP_S_OLD_CONTROL,	/* overtaken by a newer one */
+	OAEIP_S_OTHER_GATEWAY,	/* HELLO of another gateway in my zone */
+	OAEIP_S_MTU_CHANGED,	/* of the path to a zone */
+	OAEIP_STAT_END
+};
+
+struct oaeip_stats {
+	u64 v[OAEIP_STAT_END];
+};
+
+/**
+ * struct oaeip_knobs - what the parameters say, a copy a gateway
+ *
+ * Written by knobs.c under kernel_param_lock, read anywhere with READ_ONCE.
+ */
+struct oaeip_knobs {
+	unsigned int verbose;
+	unsigned int port;		/* UDP, host order */
+	unsigned int hello_ms;
+	unsigned int refresh_ms;
+	unsigned int node_life_ms;
+	unsigned int max_nodes;		/* entries a zone */
+	unsigned int mtu;		/* bytes of an OAE frame, 0: the path's */
+	unsigned int control_pps;
+};
+
+/* Counters of one zone, a copy a processor. */
+struct oaeip_zone_pcpu {
+	u64 tx_frames;
+	u64 rx_frames;
+};
+
+enum oaeip_zone_state {
+	OAEIP_ZONE_MINE,
+	OAEIP_ZONE_UP,
+	OAEIP_ZONE_SILENT,
+	OAEIP_ZONE_UNREACHABLE,
+};
+
+/* A zone's addresses as gwips says them. */
+struct oaeip_addrs {
+	struct in_addr v4;
+	struct in6_addr v6;
+	bool has_v4;
+	bool has_v6;
+	bool v6_first;
+};
+
+/**
+ * struct oaeip_zone - a zone, in a map
+ * @id: position in gwips, from 1
+ * @addrs: of its gateway
+ * @family: how it is reached: AF_INET, AF_INET6, 0 not at all or mine
+ * @src: my address of that family
+ * @cache: the route
+ * @pcpu: counters
+ * @path: bytes of OAE frame that the path carries by the kernel's word, 0 not
+ *	known yet
+ * @mtu: how much of that is used
+ * @cap: upper bound of @mtu while big datagrams vanish, 0 none
+ * @cap_since: ms, when @cap was set
+ * @speaker: what its gateway's control messages said; under nodes_lock
+ * @heard: ms, its last control message, 0 never
+ * @dead_inc: incarnation that said BYE
+ * @stale: nodes of an incarnation that is no more are in the table
+ * @seen_probe: longest PROBE of it in this period, UDP payload bytes
+ * @seen_last: longest in the period before
+ * @unseen: BEATs in a row which say that my PROBEs do not arrive
+ * @answered: ms, when its ASK was last answered
+ * @asked: it wants all my nodes
+ * @telling: and gets them now; the work's own
+ * @want: so many times more to ask for all of its
+ * @nodes: of it in the table
+ */
+struct oaeip_zone {
+	u16 id;
+	struct oaeip_addrs addrs;
+	sa_family_t family;
+	struct oaeip_addrs src;
+	struct dst_cache cache;
+	struct oaeip_zone_pcpu __percpu *pcpu;
+	u32 path;
+	u32 mtu;
+	u32 cap;
+	u64 cap_since;
+	struct oaeip_speaker speaker;
+	u64 heard;
+	u32 dead_inc;
+	bool stale;
+	u16 seen_probe;
+	u16 seen_last;
+	u16 unseen;
+	u64 answered;
+	bool asked;
+	bool telling;
+	u8 want;
+	atomic_t nodes;
+};
+
+/**
+ * struct oaeip_map - the zones, and which is mine
+ * @n: how many
+ * @mine: the zone whose gateway this is; NULL none: standing by
+ * @zone: all, number n at n - 1
+ */
+struct oaeip_map {
+	unsigned int n;
+	struct oaeip_zone *mine;
+	struct oaeip_zone zone[];
+};
+
+/**
+ * struct oaeip_port - the zone's Ethernet device
+ *
+ * Use @dev under rcu_read_lock(): zonedev.c waits for such readers before it
+ * lets the device go.
+ */
+struct oaeip_port {
+	struct oaeip_gw *gw;
+	struct net_device *dev;
+	struct packet_type pt;
+};
+
+/**
+ * struct oaeip_node - an entry of mactbl
+ * @mac: the key, as ether_addr_to_u64()
+ * @owner: who has it, claim.c's; under nodes_lock, zone and local also read
+ *	without
+ * @inc: incarnation of the gateway that said so; 0 local
+ */
+struct oaeip_node {
+	struct rhash_head hash;
+	u64 mac;
+	struct oaeip_owner owner;
+	u32 inc;
+	struct rcu_head rcu;
+};
+
+#define OAEIP_ASK_TIMES	3	/* a gateway is asked for its nodes */
+
+#define OAEIP_MAX_CHANGES	128	/* more: all nodes are told */
+
+/* A word about a node, not yet said: to all gateways, or to one zone's. */
+struct oaeip_change {
+	u64 mac;
+	u16 zone;		/* 0: all */
+	u8 flags;		/* OAEIP_NODE_* */
+};
+
+/**
+ * struct oaeip_gw - the gateway of one network namespace
+ */
+struct oaeip_gw {
+	struct net *net;
+	bool ready;			/* made, and not on its way out */
+	struct oaeip_knobs knobs;
+	bool shut;			/* the knob `shutdown` */
+	struct oaeip_addrs *gwips;	/* the knob `gwips`; RTNL */
+	unsigned int ngwips;
+
+	struct oaeip_map __rcu *map;	/* zone.c; NULL: gwips is empty */
+	struct oaeip_port __rcu *port;	/* zonedev.c; NULL: no device */
+	struct sock __rcu *sk4, *sk6;	/* tunnel.c */
+	struct socket *sock4, *sock6;	/* RTNL */
+	u32 inc;			/* 0: not serving */
+	u16 epoch;			/* of the MTUs told in the zone */
+	u32 announced;			/* the MTU last told in the zone */
+	unsigned long kicked;		/* bit 0: the work comes soon */
+	atomic_t serial;
+
+	struct rhashtable nodes;	/* mactbl.c */
+	spinlock_t nodes_lock;
+	struct oaeip_change change[OAEIP_MAX_CHANGES];	/* nodes_lock */
+	unsigned int nchanges;
+	bool tell_all;
+
+	struct delayed_work control;	/* control.c */
+	struct work_struct reconf;	/* zone.c */
+	bool want_now;			/* ASK at the next run */
+	bool hello_now;			/* say HELLO at the next run */
+	bool refresh_now;		/* tell all nodes at the next run */
+	bool ask_now;			/* and ask the nodes of my zone */
+	u64 next_tick, next_refresh;	/* oaeip_now(); the work's own */
+	atomic64_t control_window;	/* control_pps: second and count */
+	struct oaeip_stats __percpu *stats;
+};
+
+/* Milliseconds since boot: the time of everything that is not a frame's. */
+static inline u64 oaeip_now(void)
+{
+	return div_u64(ktime_get_coarse_ns(), NSEC_PER_MSEC) + 1;
+}
+
+static inline void oaeip_count_n(struct oaeip_gw *gw, enum oaeip_stat stat,
+				 u64 n)
+{
+	this_cpu_add(gw->stats->v[stat], n);
+}
+
+static inline void oaeip_count(struct oaeip_gw *gw, enum oaeip_stat stat)
+{
+	oaeip_count_n(gw, stat, 1);
+}
+
+/* main.c */
+struct oaeip_gw *oaeip_gw(struct net *net);
+struct oaeip_gw *oaeip_gw_current(void);
+
+/* stats.c */
+u64 oaeip_stat_read(const struct oaeip_gw *gw, unsigned int stat);
+const char *oaeip_stat_name(unsigned int stat);
+const char *oaeip_stat_text(unsigned int stat);
+
+/* knobs.c: the parameters */
+void oaeip_knobs_init(struct oaeip_gw *gw);
+int oaeip_knobs_start(void);
+void oaeip_knobs_stop(void);
+
+/* zone.c: gwips, which zone is mine, serving or standing by */
+int oaeip_gwips_parse(struct oaeip_addrs *addrs, unsigned int *n, char *text);
+int oaeip_addrs_print(const struct oaeip_addrs *addrs, char *buf, size_t size);
+int oaeip_gwips_set(struct oaeip_gw *gw, const struct oaeip_addrs *addrs,
+		    unsigned int n);
+int oaeip_gwips_print(struct oaeip_gw *gw, char *buf, size_t size);
+int oaeip_reconfigure(struct oaeip_gw *gw);
+void oaeip_zone_halt(struct oaeip_gw *gw);
+int oaeip_shutdown_set(struct oaeip_gw *gw, bool shut);
+void oaeip_zone_check(struct oaeip_gw *gw);
+struct oaeip_zone *oaeip_zone_get(const struct oaeip_map *map, u16 id);
+enum oaeip_zone_state oaeip_zone_state(const struct oaeip_gw *gw,
+				       const struct oaeip_map *map,
+				       const struct oaeip_zone *zone);
+const char *oaeip_zone_state_name(enum oaeip_zone_state state);
+void oaeip_zone_setup(struct oaeip_gw *gw);
+void oaeip_zone_stop(struct oaeip_gw *gw);
+int oaeip_zone_init(void);
+void oaeip_zone_exit(void);
+
+/* zonedev.c: the zone's Ethernet device */
+int oaeip_port_set(struct oaeip_gw *gw, const char *name);
+int oaeip_port_print(struct oaeip_gw *gw, char *buf, size_t size);
+void oaeip_port_release(struct oaeip_gw *gw);
+int oaeip_zone_xmit(struct oaeip_gw *gw, struct sk_buff *skb, const u8 *dest);
+int oaeip_zonedev_init(void);
+void oaeip_zonedev_exit(void);
+
+/* tunnel.c: sockets, to and from gateways */
+int oaeip_tunnel_open(struct oaeip_gw *gw, const struct oaeip_map *map);
+void oaeip_tunnel_unpublish(struct oaeip_gw *gw);
+void oaeip_tunnel_close(struct oaeip_gw *gw);
+int oaeip_tunnel_xmit(struct oaeip_gw *gw, const struct oaeip_map *map,
+		      struct oaeip_zone *zone, enum oaeip_type type,
+		      struct sk_buff *skb);
+unsigned int oaeip_tunnel_headroom(void);
+u32 oaeip_tunnel_least(const struct oaeip_zone *zone);
+int oaeip_tunnel_route(struct oaeip_gw *gw, struct oaeip_zone *zone, char *buf,
+		       size_t size);
+
+/* forward.c: zone <-> tunnel */
+int oaeip_zone_rcv(struct sk_buff *skb, struct net_device *dev,
+		   struct packet_type *pt, struct net_device *orig_dev);
+void oaeip_tunnel_data(struct oaeip_gw *gw, struct oaeip_map *map,
+		       struct oaeip_zone *from, struct sk_buff *skb);
+
+/* mactbl.c: which zone a node is in */
+int oaeip_mactbl_init(struct oaeip_gw *gw);
+void oaeip_mactbl_exit(struct oaeip_gw *gw);
+struct oaeip_node *oaeip_mactbl_find(struct oaeip_gw *gw, const u8 *mac);
+bool oaeip_mactbl_lookup_zone(struct oaeip_gw *gw, const u8 *mac, u16 *zone);
+bool oaeip_mactbl_local(struct oaeip_gw *gw, struct oaeip_map *map,
+			const u8 *mac, bool leaving);
+bool oaeip_mactbl_data(struct oaeip_gw *gw, struct oaeip_map *map,
+		       struct oaeip_zone *from, const u8 *mac);
+enum oaeip_hearing oaeip_mactbl_hear(struct oaeip_gw *gw,
+				     struct oaeip_zone *from,
+				     const struct oaeip_control *msg);
+void oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
+		       struct oaeip_zone *from, const struct oaeip_control *msg);
+void oaeip_mactbl_sweep(struct oaeip_gw *gw, struct oaeip_map *map);
+void oaeip_mactbl_flush(struct oaeip_gw *gw);
+unsigned int oaeip_mactbl_mine(struct rhashtable_iter *iter, u8 *nodes,
+			       unsigned int max);
+size_t oaeip_mactbl_show(struct oaeip_gw *gw, char *buf, size_t size);
+
+/* control.c: HELLO in the zone, BEAT and NODES between gateways */
+bool oaeip_control_allowed(struct oaeip_gw *gw);
+void oaeip_control_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
+		       struct oaeip_zone *from, struct sk_buff *skb);
+void oaeip_hello_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
+		     struct sk_buff *skb);
+void oaeip_hello_ask(struct oaeip_gw *gw, const u8 *mac);
+void oaeip_hello_about(struct oaeip_gw *gw, const u8 *to, u8 vc,
+		       const u8 *about, u32 mtu);
+void oaeip_control_kick(struct oaeip_gw *gw, unsigned int ms);
+void oaeip_control_setup(struct oaeip_gw *gw);
+void oaeip_control_start(struct oaeip_gw *gw);
+void oaeip_control_bye(struct oaeip_gw *gw);
+u32 oaeip_beat_life(const struct oaeip_gw *gw);
+void oaeip_control_stop(struct oaeip_gw *gw);
+void oaeip_control_refresh(struct oaeip_gw *gw);
+int oaeip_control_init(void);
+void oaeip_control_exit(void);
+
+/* procfs.c */
+int oaeip_procfs_init(struct oaeip_gw *gw);
+void oaeip_procfs_exit(struct oaeip_gw *gw);
+
+#endif /* MODOAEIP_H */

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /proc/net/modoaeip, in each namespace its own:
+ *   zones	what gwips says, and how each zone is reached
+ *   mactbl	which zone each node is in
+ *   stats	all counters
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/kernel.h>
+#include <linux/proc_fs.h>
+#include <linux/seq_file.h>
+#include <linux/seq_file_net.h>
+
+#include "modoaeip.h"
+
+/* --- zones ----------------------------------------------------------------------- */
+
+#define OAEIP_ADDRS_SIZE	64	/* two addresses, + and NUL: 56 */
+
+/* What a line shows beside the zone's number and addresses. */
+struct oaeip_zone_view {
+	const char *state;
+	char mtu[8];
+	char heard[24];
+	char tx[24];
+	char rx[24];
+	char route[128];
+};
+
+/* A number, or `-` for one that is not known. */
+static void print_known(char *buf, size_t size, bool known, u64 v)
+{
+	if (known)
+		scnprintf(buf, size, "%llu", v);
+	else
+		strscpy(buf, "-", size);
+}
+
+static void zone_count(const struct oaeip_zone *zone,
+		       struct oaeip_zone_pcpu *sum)
+{
+	int cpu;
+
+	memset(sum, 0, sizeof(*sum));
+	for_each_possible_cpu(cpu) {
+		const struct oaeip_zone_pcpu *p = per_cpu_ptr(zone->pcpu, cpu);
+
+		sum->tx_frames += READ_ONCE(p->tx_frames);
+		sum->rx_frames += READ_ONCE(p->rx_frames);
+	}
+}
+
+/* How it is reached: mine by the zone's device. Finds out @zone's MTU, too. */
+static void zone_route(struct oaeip_gw *gw, const struct oaeip_map *map,
+		       struct oaeip_zone *zone, char *buf, size_t size)
+{
+	struct oaeip_port *port = rcu_dereference(gw->port);
+
+	if (zone == map->mine && port)
+		scnprintf(buf, size, "%s %pM", port->dev->name,
+			  port->dev->dev_addr);
+	else if (oaeip_tunnel_route(gw, zone, buf, size) < 0)
+		strscpy(buf, "-", size);
+}
+
+static void zone_look(struct oaeip_gw *gw, const struct oaeip_map *map,
+		      struct oaeip_zone *zone, struct oaeip_zone_view *v)
+{
+	u64 heard = READ_ONCE(zone->heard);
+	bool mine = zone == map->mine;
+	struct oaeip_zone_pcpu sum;
+	u32 mtu;
+
+	zone_route(gw, map, zone, v->route, sizeof(v->route));
+	zone_count(zone, &sum);
+	v->state = oaeip_zone_state_name(oaeip_zone_state(gw, map, zone));
+	/* Of mine: what the nodes are told. */
+	mtu = mine ? READ_ONCE(gw->announced) : READ_ONCE(zone->mtu);
+	print_known(v->mtu, sizeof(v->mtu), mtu, mtu);
+	print_known(v->heard, sizeof(v->heard), !mine && heard,
+		    oaeip_now() - heard);
+	print_known(v->tx, sizeof(v->tx), !mine, sum.tx_frames);
+	print_known(v->rx, sizeof(v->rx), !mine, sum.rx_frames);
+}
+
+/* The column is as wide as the longest needs. */
+static int addrs_width(const struct oaeip_map *map)
+{
+	char addrs[OAEIP_ADDRS_SIZE];
+	unsigned int i;
+	int width = 40;
+
+	for (i = 0; map && i < map->n; i++)
+		width = max(width, oaeip_addrs_print(&map->zone[i].addrs, addrs,
+						     sizeof(addrs)));
+	return width;
+}
+
+static int oaeip_zones_show(struct seq_file *m, void *unused)
+{
+	struct oaeip_gw *gw = oaeip_gw(seq_file_single_net(m));
+	char addrs[OAEIP_ADDRS_SIZE];
+	struct oaeip_zone_view v;
+	struct oaeip_map *map;
+	unsigned int i;
+	int width;
+
+	rcu_read_lock();
+	map = rcu_dereference(gw->map);
+	width = addrs_width(map);
+	seq_printf(m, "%-4s %-11s %-*s %5s %5s %8s %10s %10s %s\n", "zone",
+		   "state", width, "address", "nodes", "mtu", "heard_ms",
+		   "tx_frames", "rx_frames", "route");
+	for (i = 0; map && i < map->n; i++) {
+		struct oaeip_zone *zone = &map->zone[i];
+
+		zone_look(gw, map, zone, &v);
+		oaeip_addrs_print(&zone->addrs, addrs, sizeof(addrs));
+		seq_printf(m, "%-4u %-11s %-*s %5d %5s %8s %10s %10s %s\n",
+			   zone->id, v.state, width, addrs,
+			   atomic_read(&zone->nodes), v.mtu, v.heard, v.tx,
+			   v.rx, v.route);
+	}
+	rcu_read_unlock();
+	return 0;
+}
+
+/* --- mactbl ---------------------------------------------------------------------- */
+
+/*
+ * A walk over the table, which may be long: it is kept between the read()s of
+ * an open file, so that each goes on where the last one ended. A table that is
+ * resized meanwhile may show a node twice.
+ */
+struct oaeip_mactbl_iter {
+	struct oaeip_gw *gw;
+	struct rhashtable_iter walk;
+	loff_t pos;		/* of what the walk stands at */
+};
+
+static struct oaeip_node *mactbl_step(struct oaeip_mactbl_iter *iter,
+				      struct oaeip_node *node)
+{
+	while (node == ERR_PTR(-EAGAIN))	/* resized: goes on */
+		node = rhashtable_walk_next(&iter->walk);
+	return IS_ERR(node) ? NULL : node;
+}
+
+static void *mactbl_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	struct oaeip_mactbl_iter *iter = m->private;
+
+	iter->pos = ++*pos;
+	return mactbl_step(iter, rhashtable_walk_next(&iter->walk));
+}
+
+static void *mactbl_start(struct seq_file *m, loff_t *pos)
+	__acquires(RCU)
+{
+	struct oaeip_mactbl_iter *iter = m->private;
+	void *v = SEQ_START_TOKEN;
+	loff_t at = 0;
+
+	if (*pos && *pos == iter->pos) {
+		rhashtable_walk_start(&iter->walk);
+		return mactbl_step(iter, rhashtable_walk_peek(&iter->walk));
+	}
+	/* From the beginning, or somebody has sought. */
+	rhashtable_walk_exit(&iter->walk);
+	rhashtable_walk_enter(&iter->gw->nodes, &iter->walk);
+	rhashtable_walk_start(&iter->walk);
+	while (at < *pos && v)
+		v = mactbl_next(m, v, &at);
+	iter->pos = *pos;
+	return v;
+}
+
+static void mactbl_stop(struct seq_file *m, void *v)
+	__releases(RCU)
+{
+	struct oaeip_mactbl_iter *iter = m->private;
+
+	rhashtable_walk_stop(&iter->walk);
+}
+
+static int mactbl_show(struct seq_file *m, void *p)
+{
+	struct oaeip_mactbl_iter *iter = m->private;
+	struct oaeip_node *node = p;
+	struct oaeip_owner o;
+	u8 mac[ETH_ALEN];
+	u64 now;
+
+	if (p == SEQ_START_TOKEN) {
+		seq_printf(m, "%-17s %4s %-6s %7s %7s\n", "mac", "zone",
+			   "where", "age_ms", "left_ms");
+		return 0;
+	}
+	spin_lock_bh(&iter->gw->nodes_lock);
+	o = node->owner;
+	spin_unlock_bh(&iter->gw->nodes_lock);
+	if (!o.zone)		/* on its way out */
+		return 0;
+	now = oaeip_now();
+	u64_to_ether_addr(node->mac, mac);
+	seq_printf(m, "%pM %4u %-6s %7llu %7llu\n", mac, o.zone,
+		   o.local ? "local" : "remote",
+		   now > o.heard ? now - o.heard : 0,
+		   o.until > now ? o.until - now : 0);
+	return 0;
+}
+
+static const struct seq_operations mactbl_seq_ops = {
+	.start = mactbl_start,
+	.next = mactbl_next,
+	.stop = mactbl_stop,
+	.show = mactbl_show,
+};
+
+/*
+ * The file goes before the table does, and with it all who have it open, so the
+ * walk holds no reference of its own.
+ */
+static int mactbl_open(struct inode *inode, struct file *file)
+{
+	struct oaeip_gw *gw = oaeip_gw(proc_get_parent_data(inode));
+	struct oaeip_mactbl_iter *iter;
+
+	iter = __seq_open_private(file, &mactbl_seq_ops, sizeof(*iter));
+	if (!iter)
+		return -ENOMEM;
+	iter->gw = gw;
+	rhashtable_walk_enter(&gw->nodes, &iter->walk);
+	return 0;
+}
+
+static int mactbl_release(struct inode *inode, struct file *file)
+{
+	struct seq_file *m = file->private_data;
+	struct oaeip_mactbl_iter *iter = m->private;
+
+	rhashtable_walk_exit(&iter->walk);
+	return seq_release_private(inode, file);
+}
+
+static const struct proc_ops mactbl_proc_ops = {
+	.proc_open = mactbl_open,
+	.proc_read = seq_read,
+	.proc_lseek = seq_lseek,
+	.proc_release = mactbl_release,
+};
+
+/* --- stats, and the directory ---------------------------------------------------- */
+
+static int oaeip_stats_show(struct seq_file *m, void *unused)
+{
+	struct oaeip_gw *gw = oaeip_gw(seq_file_single_net(m));
+	unsigned int i;
+
+	for (i = 0; i < OAEIP_STAT_END; i++)
+		seq_printf(m, "%-20s %20llu  # %s\n", oaeip_stat_name(i),
+			   oaeip_stat_read(gw, i), oaeip_stat_text(i));
+	return 0;
+}
+
+/**
+ * oaeip_procfs_init() - make /proc/net/modoaeip of a namespace
+ * @gw: its gateway
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int oaeip_procfs_init(struct oaeip_gw *gw)
+{
+	struct net *net = gw->net;
+	struct proc_dir_entry *dir;
+
+	dir = proc_net_mkdir(net, KBUILD_MODNAME, net->proc_net);
+	if (!dir)
+		return -ENOMEM;
+	if (!proc_create_net_single("zones", 0444, dir, oaeip_zones_show,
+				    NULL) ||
+	    !proc_create("mactbl", 0444, dir, &mactbl_proc_ops) ||
+	    !proc_create_net_single("stats", 0444, dir, oaeip_stats_show,
+				    NULL)) {
+		oaeip_procfs_exit(gw);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * oaeip_procfs_exit() - remove /proc/net/modoaeip of a namespace
+ * @gw: its gateway
+ *
+ * Context: process, may sleep: waits for whoever is reading right now, and
+ * closes what is open. To be called before the table goes.
+ */
+void oaeip_procfs_exit(struct oaeip_gw *gw)
+{
+	remove_proc_subtree(KBUILD_MODNAME, gw->net->proc_net);
+}

@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Zones: what gwips says, which of them is mine, and serving or standing by.
+ *
+ * Whatever changes (the list, an address of this host, the device, a knob), the
+ * gateway stops as a whole and starts again: it says good-bye, forgets map and
+ * table, and builds them anew. That is simple, it is the path that is used at
+ * every start, and the table comes back by itself within milliseconds.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/inet.h>
+#include <linux/inetdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <net/addrconf.h>
+#include <net/route.h>
+
+#include "modoaeip.h"
+
+/* --- gwips ------------------------------------------------------------------- */
+
+static bool v4_usable(struct in_addr a)
+{
+	return !ipv4_is_multicast(a.s_addr) && !ipv4_is_zeronet(a.s_addr) &&
+	       !ipv4_is_loopback(a.s_addr) && !ipv4_is_lbcast(a.s_addr);
+}
+
+/* An address that needs no interface beside it. */
+static bool v6_usable(const struct in6_addr *a)
+{
+	int type = ipv6_addr_type(a);
+
+	return type & IPV6_ADDR_UNICAST &&
+	       !(type & (IPV6_ADDR_LINKLOCAL | IPV6_ADDR_LOOPBACK));
+}
+
+/* "10.0.0.1", "fd00::1", "10.0.0.1+fd00::1" or the other way round. */
+static int parse_item(struct oaeip_addrs *a, char *item)
+{
+	const char *end;
+	char *part;
+
+	while ((part = strsep(&item, "+")) != NULL) {
+		part = strim(part);
+		if (in4_pton(part, -1, (u8 *)&a->v4, -1, &end) && !*end) {
+			if (a->has_v4 || !v4_usable(a->v4))
+				return -EINVAL;
+			a->has_v4 = true;
+		} else if (in6_pton(part, -1, a->v6.s6_addr, -1, &end) &&
+			   !*end) {
+			if (a->has_v6 || !v6_usable(&a->v6))
+				return -EINVAL;
+			a->has_v6 = true;
+			a->v6_first = !a->has_v4;
+		} else {
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static bool overlap(const struct oaeip_addrs *a, const struct oaeip_addrs *b)
+{
+	return (a->has_v4 && b->has_v4 && a->v4.s_addr == b->v4.s_addr) ||
+	       (a->has_v6 && b->has_v6 && ipv6_addr_equal(&a->v6, &b->v6));
+}
+
+/**
+ * oaeip_gwips_parse() - read a list of zones
+ * @addrs: filled in, room for OAEIP_MAX_ZONES
+ * @n: set to how many
+ * @text: one item a zone, comma-separated: an IPv4 or an IPv6 address, or one
+ *	of each joined by +; written to
+ *
+ * Context: any.
+ *
+ * Return: 0; -EINVAL: not such a list; -E2BIG: too many zones; -EEXIST: an
+ * address twice.
+ */
+int oaeip_gwips_parse(struct oaeip_addrs *addrs, unsigned int *n, char *text)
+{
+	unsigned int i;
+	char *item;
+	int err;
+
+	*n = 0;
+	text = strim(text);
+	if (!*text)
+		return 0;
+	while ((item = strsep(&text, ",")) != NULL) {
+		if (*n == OAEIP_MAX_ZONES)
+			return -E2BIG;
+		memset(&addrs[*n], 0, sizeof(*addrs));
+		err = parse_item(&addrs[*n], item);
+		if (err)
+			return err;
+		for (i = 0; i < *n; i++)
+			if (overlap(&addrs[i], &addrs[*n]))
+				return -EEXIST;
+		++*n;
+	}
+	return 0;
+}
+
+/**
+ * oaeip_addrs_print() - a zone's addresses as gwips has them
+ * @addrs: the addresses
+ * @buf: where to
+ * @size: bytes there
+ *
+ * Context: any.
+ *
+ * Return: characters written.
+ */
+int oaeip_addrs_print(const struct oaeip_addrs *addrs, char *buf, size_t size)
+{
+	const char *plus = addrs->has_v4 && addrs->has_v6 ? "+" : "";
+
+	if (addrs->v6_first)
+		return addrs->has_v4 ?
+		       scnprintf(buf, size, "%pI6c+%pI4", &addrs->v6,
+				 &addrs->v4) :
+		       scnprintf(buf, size, "%pI6c", &addrs->v6);
+	return addrs->has_v6 ?
+	       scnprintf(buf, size, "%pI4%s%pI6c", &addrs->v4, plus,
+			 &addrs->v6) :
+	       scnprintf(buf, size, "%pI4", &addrs->v4);
+}
+
+/**
+ * oaeip_gwips_print() - the list of zones
+ * @gw: the gateway
+ * @buf: where to
+ * @size: bytes there
+ *
+ * Context: process; takes RTNL.
+ *
+ * Return: characters written.
+ */
+int oaeip_gwips_print(struct oaeip_gw *gw, char *buf, size_t size)
+{
+	unsigned int i;
+	int n = 0;
+
+	rtnl_lock();
+	for (i = 0; i < gw->ngwips; i++) {
+		if (i)
+			n += scnprintf(buf + n, size - n, ",");
+		n += oaeip_addrs_print(&gw->gwips[i], buf + n, size - n);
+	}
+	rtnl_unlock();
+	return n;
+}
+
+/* --- the map ------------------------------------------------------------------ */
+
+/* Which of a zone's addresses are addresses of this host, ready for use. */
+static void local_part(struct net *net, const struct oaeip_addrs *a,
+		       struct oaeip_addrs *local)
+{
+	*local = *a;
+	local->has_v4 = a->has_v4 &&
+			inet_addr_type(net, a->v4.s_addr) == RTN_LOCAL;
+#if IS_ENABLED(CONFIG_IPV6)
+	local->has_v6 = a->has_v6 && ipv6_chk_addr(net, &a->v6, NULL, 0);
+#else
+	local->has_v6 = false;
+#endif
+}
+
+/* The first zone that is mine, and its local addresses; -1: none. */
+static int find_mine(struct oaeip_gw *gw, struct oaeip_addrs *local)
+{
+	unsigned int i;
+
+	for (i = 0; i < gw->ngwips; i++) {
+		local_part(gw->net, &gw->gwips[i], local);
+		if (local->has_v4 || local->has_v6)
+			return i;
+	}
+	return -1;
+}
+
+/* How a zone is reached, my addresses being @mine: its own first family. */
+static sa_family_t common_family(const struct oaeip_addrs *zone,
+				 const struct oaeip_addrs *mine)
+{
+	bool v4 = zone->has_v4 && mine->has_v4;
+	bool v6 = zone->has_v6 && mine->has_v6;
+
+	if (v4 && v6)
+		return zone->v6_first ? AF_INET6 : AF_INET;
+	if (v4)
+		return AF_INET;
+	return v6 ? AF_INET6 : AF_UNSPEC;
+}
+
+static void map_free(struct oaeip_map *map)
+{
+	unsigned int i;
+
+	if (!map)
+		return;
+	for (i = 0; i < map->n; i++) {
+		dst_cache_destroy(&map->zone[i].cache);
+		free_percpu(map->zone[i].pcpu);
+	}
+	kvfree(map);
+}
+
+static int zone_make(struct oaeip_zone *zone, u16 id,
+		     const struct oaeip_addrs *addrs)
+{
+	zone->id = id;
+	zone->addrs = *addrs;
+	zone->speaker.zone = id;
+	zone->want = OAEIP_ASK_TIMES;
+	zone->pcpu = alloc_percpu(struct oaeip_zone_pcpu);
+	if (!zone->pcpu)
+		return -ENOMEM;
+	return dst_cache_init(&zone->cache, GFP_KERNEL);
+}
+
+static struct oaeip_map *map_make(struct oaeip_gw *gw)
+{
+	struct oaeip_map *map;
+	struct oaeip_addrs local;
+	unsigned int i;
+	int mine;
+
+	map = kvzalloc(struct_size(map, zone, gw->ngwips), GFP_KERNEL);
+	if (!map)
+		return NULL;
+	map->n = gw->ngwips;
+	for (i = 0; i < map->n; i++) {
+		if (zone_make(&map->zone[i], i + 1, &gw->gwips[i])) {
+			map_free(map);
+			return NULL;
+		}
+	}
+	mine = find_mine(gw, &local);
+	if (mine < 0)
+		return map;
+	map->mine = &map->zone[mine];
+	map->mine->src = local;
+	for (i = 0; i < map->n; i++) {
+		if (i == mine)
+			continue;
+		map->zone[i].family = common_family(&gw->gwips[i], &local);
+		map->zone[i].src = local;
+	}
+	return map;
+}
+
+/**
+ * oaeip_zone_get() - a zone by its number
+ * @map: the map
+ * @id: from 1
+ *
+ * Context: any.
+ *
+ * Return: the zone; NULL: there is none of that number.
+ */
+struct oaeip_zone *oaeip_zone_get(const struct oaeip_map *map, u16 id)
+{
+	if (!id || id > map->n)
+		return NULL;
+	return (struct oaeip_zone *)&map->zone[id - 1];
+}
+
+/**
+ * oaeip_zone_state() - what is known of a zone
+ * @gw: the gateway
+ * @map: its map
+ * @zone: a zone of it
+ *
+ * Context: RCU read lock held, for @map.
+ *
+ * Return: mine, up, silent, or unreachable.
+ */
+enum oaeip_zone_state oaeip_zone_state(const struct oaeip_gw *gw,
+				       const struct oaeip_map *map,
+				       const struct oaeip_zone *zone)
+{
+	u64 heard = READ_ONCE(zone->heard);
+
+	if (zone == map->mine)
+		return OAEIP_ZONE_MINE;
+	if (!zone->family || !READ_ONCE(zone->mtu))
+		return OAEIP_ZONE_UNREACHABLE;
+	if (heard && oaeip_now() - heard <= oaeip_beat_life(gw))
+		return OAEIP_ZONE_UP;
+	return OAEIP_ZONE_SILENT;
+}
+
+/**
+ * oaeip_zone_state_name() - its name, for people
+ * @state: enum oaeip_zone_state
+ *
+ * Context: any.
+ *
+ * Return: a word.
+ */
+const char *oaeip_zone_state_name(enum oaeip_zone_state state)
+{
+	static const char *const names[] = {
+		[OAEIP_ZONE_MINE] = "mine",
+		[OAEIP_ZONE_UP] = "up",
+		[OAEIP_ZONE_SILENT] = "silent",
+		[OAEIP_ZONE_UNREACHABLE] = "unreachable",
+	};
+
+	return names[state];
+}
+
+/* --- serving and standing by -------------------------------------------------- */
+
+static void log_zones(struct oaeip_gw *gw, struct oaeip_map *map)
+{
+	struct oaeip_port *port = rtnl_dereference(gw->port);
+	char addrs[72], route[80];
+	unsigned int i;
+
+	if (!map->mine) {
+		pr_info("standing by: none of the gateways is an address of this host\n");
+		return;
+	}
+	oaeip_addrs_print(&map->mine->addrs, addrs, sizeof(addrs));
+	if (!port) {
+		pr_info("zone %u is mine (%s), but no device is set: standing by\n",
+			map->mine->id, addrs);
+		return;
+	}
+	pr_info("zone %u is mine: gateway %s, device %s %pM\n", map->mine->id,
+		addrs, port->dev->name, port->dev->dev_addr);
+	for (i = 0; i < map->n; i++) {
+		struct oaeip_zone *zone = &map->zone[i];
+
+		if (zone == map->mine)
+			continue;
+		oaeip_addrs_print(&zone->addrs, addrs, sizeof(addrs));
+		if (!zone->family)
+			pr_info("zone %u: gateway %s, unreachable: I have no address of its family in gwips\n",
+				zone->id, addrs);
+		else if (oaeip_tunnel_route(gw, zone, route, sizeof(route)) < 0)
+			pr_info("zone %u: gateway %s, unreachable: no route\n",
+				zone->id, addrs);
+		else
+			pr_info("zone %u: gateway %s by %s, %u bytes a frame\n",
+				zone->id, addrs, route,
+				READ_ONCE(zone->mtu));
+	}
+}
+
+static u32 random_inc(void)
+{
+	u32 inc;
+
+	do {
+		inc = get_random_u32();
+	} while (!inc);
+	return inc;
+}
+
+static int start(struct oaeip_gw *gw)
+{
+	struct oaeip_map *map;
+	int err = 0;
+
+	ASSERT_RTNL();
+	if (gw->shut || !gw->ngwips)
+		return 0;
+	map = map_make(gw);
+	if (!map)
+		return -ENOMEM;
+	rcu_assign_pointer(gw->map, map);
+	if (map->mine && rtnl_dereference(gw->port)) {
+		err = oaeip_tunnel_open(gw, map);
+		if (!err)
+			WRITE_ONCE(gw->inc, random_inc());
+	}
+	if (!err)
+		log_zones(gw, map);
+	oaeip_control_start(gw);
+	return err;
+}
+
+/**
+ * oaeip_zone_halt() - say good-bye, let go of everything but device and knobs
+ * @gw: the gateway
+ *
+ * Context: process, may sleep; RTNL held.
+ */
+void oaeip_zone_halt(struct oaeip_gw *gw)
+{
+	struct oaeip_map *map = rtnl_dereference(gw->map);
+
+	ASSERT_RTNL();
+	if (!map)
+		return;
+	oaeip_control_bye(gw);
+	WRITE_ONCE(gw->inc, 0);
+	RCU_INIT_POINTER(gw->map, NULL);
+	oaeip_tunnel_unpublish(gw);
+	synchronize_net();	/* nobody uses map or sockets any more */
+	oaeip_control_stop(gw);
+	oaeip_tunnel_close(gw);
+	oaeip_mactbl_flush(gw);
+	map_free(map);
+}
+
+/**
+ * oaeip_reconfigure() - stop and start again
+ * @gw: the gateway
+ *
+ * Context: process, may sleep; RTNL held.
+ *
+ * Return: 0, also when there is nothing to serve; -EADDRINUSE and others: the
+ * tunnel's socket; -ENOMEM. The gateway stands by then, and tries again.
+ */
+int oaeip_reconfigure(struct oaeip_gw *gw)
+{
+	oaeip_zone_halt(gw);
+	return READ_ONCE(gw->ready) ? start(gw) : 0;
+}
+
+/**
+ * oaeip_gwips_set() - use another list of zones
+ * @gw: the gateway
+ * @addrs: the zones
+ * @n: how many
+ *
+ * Context: process, may sleep; takes RTNL.
+ *
+ * Return: 0, or what oaeip_reconfigure() said; the old list is in use then.
+ */
+int oaeip_gwips_set(struct oaeip_gw *gw, const struct oaeip_addrs *addrs,
+		    unsigned int n)
+{
+	struct oaeip_addrs *new, *old;
+	unsigned int nold;
+	int err;
+
+	new = kmemdup(addrs, max(n, 1U) * sizeof(*addrs), GFP_KERNEL);
+	if (!new)
+		return -ENOMEM;
+	rtnl_lock();
+	old = gw->gwips;
+	nold = gw->ngwips;
+	gw->gwips = new;
+	gw->ngwips = n;
+	err = oaeip_reconfigure(gw);
+	if (err) {
+		gw->gwips = old;
+		gw->ngwips = nold;
+		oaeip_reconfigure(gw);
+		old = new;
+	}
+	rtnl_unlock();
+	kfree(old);
+	return err;
+}
+
+/**
+ * oaeip_shutdown_set() - stop serving, or serve again
+ * @gw: the gateway
+ * @shut: stop
+ *
+ * Context: process, may sleep; takes RTNL.
+ *
+ * Return: 0, or what oaeip_reconfigure() said.
+ */
+int oaeip_shutdown_set(struct oaeip_gw *gw, bool shut)
+{
+	int err = 0;
+
+	rtnl_lock();
+	if (gw->shut != shut) {
+		WRITE_ONCE(gw->shut, shut);
+		err = oaeip_reconfigure(gw);
+	}
+	rtnl_unlock();
+	return err;
+}
+
+/* Is what was found out about my addresses at the start not so any more? */
+static bool changed(struct oaeip_gw *gw)
+{
+	struct oaeip_map *map = rtnl_dereference(gw->map);
+	struct oaeip_addrs local;
+	int mine;
+
+	if (!map)
+		return false;
+	mine = find_mine(gw, &local);
+	if (mine != (map->mine ? map->mine->id - 1 : -1))
+		return true;
+	if (mine < 0)
+		return false;
+	return local.has_v4 != map->mine->src.has_v4 ||
+	       local.has_v6 != map->mine->src.has_v6 ||
+	       (!gw->inc && rtnl_dereference(gw->port));
+}
+
+static void reconf_work(struct work_struct *work)
+{
+	struct oaeip_gw *gw = container_of(work, struct oaeip_gw, reconf);
+
+	rtnl_lock();
+	if (READ_ONCE(gw->ready) && changed(gw))
+		oaeip_reconfigure(gw);
+	rtnl_unlock();
+}
+
+/**
+ * oaeip_zone_check() - look soon whether this host's addresses have changed
+ * @gw: the gateway
+ *
+ * Context: any.
+ */
+void oaeip_zone_check(struct oaeip_gw *gw)
+{
+	if (gw && READ_ONCE(gw->ready))
+		schedule_work(&gw->reconf);
+}
+
+/**
+ * oaeip_zone_setup() - prepare a new gateway
+ * @gw: the gateway
+ *
+ * Context: process; nobody else knows it yet.
+ */
+void oaeip_zone_setup(struct oaeip_gw *gw)
+{
+	INIT_WORK(&gw->reconf, reconf_work);
+}
+
+/**
+ * oaeip_zone_stop() - the namespace goes, and all of its gateway with it
+ * @gw: the gateway
+ *
+ * Context: process, may sleep; takes RTNL.
+ */
+void oaeip_zone_stop(struct oaeip_gw *gw)
+{
+	rtnl_lock();
+	WRITE_ONCE(gw->ready, false);
+	oaeip_zone_halt(gw);
+	oaeip_port_release(gw);
+	rtnl_unlock();
+	synchronize_rcu();	/* who saw it ready has scheduled */
+	cancel_work_sync(&gw->reconf);
+	kfree(gw->gwips);
+}
+
+/* --- addresses that come and go ----------------------------------------------- */
+
+static int inet_event(struct notifier_block *nb, unsigned long event,
+		      void *ptr)
+{
+	struct in_ifaddr *ifa = ptr;
+
+	oaeip_zone_check(oaeip_gw(dev_net(ifa->ifa_dev->dev)));
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block inet_nb = {
+	.notifier_call = inet_event,
+};
+
+#if IS_ENABLED(CONFIG_IPV6)
+/*
+ * Tells of an address when it is made. It can be used once no other host has
+ * it, of which nobody tells: the periodic work looks.
+ */
+static int inet6_event(struct notifier_block *nb, unsigned long event,
+		       void *ptr)
+{
+	struct inet6_ifaddr *ifa = ptr;
+
+	oaeip_zone_check(oaeip_gw(dev_net(ifa->idev->dev)));
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block inet6_nb = {
+	.notifier_call = inet6_event,
+};
+#endif
+
+/**
+ * oaeip_zone_init() - begin to watch addresses
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -errno.
+ */
+int oaeip_zone_init(void)
+{
+	int err;
+
+	err = register_inetaddr_notifier(&inet_nb);
+	if (err)
+		return err;
+#if IS_ENABLED(CONFIG_IPV6)
+	err = register_inet6addr_notifier(&inet6_nb);
+	if (err)
+		unregister_inetaddr_notifier(&inet_nb);
+#endif
+	return err;
+}
+
+/**
+ * oaeip_zone_exit() - stop watching addresses
+ *
+ * Context: process, may sleep.
+ */
+void oaeip_zone_exit(void)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	unregister_inet6addr_notifier(&inet6_nb);
+#endif
+	unregister_inetaddr_notifier(&inet_nb);
+}
