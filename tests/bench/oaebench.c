@@ -18,11 +18,9 @@
 #include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
-#include <linux/rtnetlink.h>
 #include <linux/sched/clock.h>
-#include <linux/sort.h>
-#include <linux/vmalloc.h>
 
+#include "bench.h"
 #include "modoae.h"
 
 #define ECHO_TYPE	0x88B6	/* IEEE 802 Local Experimental 2 */
@@ -43,35 +41,8 @@ static unsigned int bytes = 64;
 module_param(bytes, uint, 0);
 MODULE_PARM_DESC(bytes, "payload of a transaction; the echo carries as much, and a header's length");
 
-static u32 *sample;
-static unsigned int nsamples;
+static struct bench rtt;
 static u64 began;
-static DECLARE_COMPLETION(all_done);
-
-static int compare(const void *a, const void *b)
-{
-	return *(u32 *)a < *(u32 *)b ? -1 : *(u32 *)a > *(u32 *)b;
-}
-
-static void report(const char *what)
-{
-	sort(sample, nsamples, sizeof(*sample), compare, NULL);
-	pr_info("%s bytes=%u count=%u min=%u p50=%u p90=%u p99=%u ns\n", what,
-		bytes, nsamples, sample[0], sample[nsamples / 2],
-		sample[nsamples / 10 * 9], sample[nsamples / 100 * 99]);
-}
-
-/* Note a round trip. False: that was the last one. */
-static bool note(u64 ns)
-{
-	if (nsamples == count)
-		return false;
-	sample[nsamples++] = min_t(u64, ns, U32_MAX);
-	if (nsamples < count)
-		return true;
-	complete(&all_done);
-	return false;
-}
 
 static struct sk_buff *new_frame(struct net_device *out, const u8 *to,
 				 gfp_t gfp)
@@ -124,7 +95,7 @@ static int echo_near(struct sk_buff *skb, struct net_device *in,
 {
 	u64 now = local_clock();
 
-	if (!note(now - began)) {
+	if (!bench_note(&rtt, now - began)) {
 		kfree_skb(skb);
 		return NET_RX_SUCCESS;
 	}
@@ -154,20 +125,9 @@ static struct packet_type far_type = {
 static void committed(struct oae_msg *msg)
 {
 	if (msg->outcome == OAE_COMMITTED)
-		note(msg->t_end - msg->t_offer);
+		bench_note(&rtt, msg->t_end - msg->t_offer);
 	else
-		complete(&all_done);
-}
-
-static int wait_done(const char *what)
-{
-	if (wait_for_completion_timeout(&all_done, 30 * HZ) &&
-	    nsamples == count) {
-		report(what);
-		return 0;
-	}
-	pr_err("%s: no answer after %u round trips\n", what, nsamples);
-	return -ETIMEDOUT;
+		complete(&rtt.done);
 }
 
 static int run_echo(struct net_device *near, struct net_device *far,
@@ -180,15 +140,14 @@ static int run_echo(struct net_device *near, struct net_device *far,
 	if (!first)
 		return -ENOMEM;
 	send_back = how;
-	nsamples = 0;
-	reinit_completion(&all_done);
+	bench_begin(&rtt);
 	near_type.dev = near;
 	far_type.dev = far;
 	dev_add_pack(&near_type);
 	dev_add_pack(&far_type);
 	began = local_clock();
 	dev_queue_xmit(first);
-	err = wait_done(what);
+	err = bench_wait(&rtt, what, bytes, 30);
 	dev_remove_pack(&near_type);
 	dev_remove_pack(&far_type);
 	return err;
@@ -217,8 +176,7 @@ static int run_transactions(struct oae_tag *tag)
 	LIST_HEAD(all);
 	int err = 0;
 
-	nsamples = 0;
-	reinit_completion(&all_done);
+	bench_begin(&rtt);
 	for (i = 0; i < count; i++) {
 		msg = new_msg(tag);
 		if (!msg)
@@ -232,7 +190,7 @@ static int run_transactions(struct oae_tag *tag)
 		oae_msg_put(msg);
 	}
 	local_bh_enable();
-	return err ?: wait_done("transaction");
+	return err ?: bench_wait(&rtt, "transaction", bytes, 30);
 }
 
 /* Open the link, so that the first measured finds it as the last does. */
@@ -251,23 +209,6 @@ static int open_link(struct oae_tag *tag)
 	return err;
 }
 
-static struct net_device *far_device(const u8 *mac)
-{
-	struct net_device *found = NULL, *d;
-	struct net *net;
-
-	rcu_read_lock();
-	for_each_net_rcu(net) {
-		for_each_netdev_rcu(net, d)
-			if (!found && ether_addr_equal(d->dev_addr, mac))
-				found = d;
-	}
-	if (found)
-		dev_hold(found);
-	rcu_read_unlock();
-	return found;
-}
-
 static int __init bench_init(void)
 {
 	struct oae_node *node = oae_node_current();
@@ -280,14 +221,13 @@ static int __init bench_init(void)
 
 	if (!mac_pton(peer, mac))
 		return -EINVAL;
-	far = far_device(mac);
+	far = bench_device(mac);
 	if (!far)
 		return -ENODEV;
 	rcu_read_lock();
 	port = oae_port_find(node, dev);
 	rcu_read_unlock();
-	sample = vmalloc(array_size(count, sizeof(*sample)));
-	if (!port || !sample)
+	if (bench_init_samples(&rtt, count) || !port)
 		goto out;
 	tag = oae_tag_make(port, oae_kid(0, mac), GFP_KERNEL);
 	if (IS_ERR(tag)) {
@@ -304,7 +244,7 @@ static int __init bench_init(void)
 out:
 	if (port)
 		oae_port_put(port);
-	vfree(sample);
+	vfree(rtt.sample);
 	dev_put(far);
 	/* Nothing stays: the figures are in the log. */
 	return err ?: -ECANCELED;
