@@ -36,14 +36,14 @@
  * a zone that has missed a GONE asks itself out of it.
  *
  * (1) OLD if the message was sent before one that said GONE or BYE: see below.
- * (2) One claim is dealt with at a time. That a zone says it has the node weighs more
- *     than that it asks, and is noted.
- * (3) If that is the rival, and it said so after its claim, there is no dispute.
- * (4) It was silent: LOST, or YIELDED to a rival that says it has it. It spoke: KEPT.
+ * (2) One claim is dealt with at a time. That a zone says it has the node (the foe)
+ *     weighs more than that it asks, and a lower foe more than a higher one.
+ * (3) If that is the foe, and it said so after its claim, there is no dispute.
+ * (4) It was silent: LOST, or YIELDED to a foe. It spoke: KEPT.
  *     Two zones that were cut off from each other may both have the node as their
  *     own, and both keep it. Then the higher one yields after OAEIP_STRIKES disputes,
- *     each of which told the other that it was kept: a rival that is only behind
- *     has had as many chances to find out.
+ *     each of which told the other that it was kept: a foe that is only behind has
+ *     had as many chances to find out.
  *
  * Lost, late and doubled messages. Each NODES names the whole truth about its nodes,
  * and all are named again every refresh_ms: a loss is made good by the next. Of a
@@ -214,17 +214,19 @@ static enum oaeip_verdict claimed(struct oaeip_owner *o,
 				  const struct oaeip_rules *r, u16 rival,
 				  u32 serial, bool owns, u64 now)
 {
-	bool again = o->rival == rival &&
-		     now - o->claimed < (u64)r->hello_ms * OAEIP_DISPUTE_HELLOS;
+	u64 apart = (u64)r->hello_ms * OAEIP_DISPUTE_HELLOS;
 
-	if (o->doubt && (!owns || o->disputed))
+	if (o->doubt && (!owns || (o->disputed && rival >= o->foe)))
 		return OAEIP_NOTHING;
-	if (!again)
-		o->strikes = 0;
 	o->rival = rival;
-	o->serial = serial;
-	o->claimed = now;
-	o->disputed = owns;
+	if (owns) {
+		if (now - o->claimed >= apart)
+			o->strikes = 0;
+		o->foe = rival;
+		o->serial = serial;
+		o->claimed = now;
+		o->disputed = true;
+	}
 	if (o->doubt)
 		return OAEIP_NOTHING;
 	o->doubt = now;
@@ -246,7 +248,7 @@ static enum oaeip_verdict nodes_gone(struct oaeip_owner *o,
 		s->gone_at = now;
 	}
 	if (o->local) {
-		if (o->rival == s->zone && newer) {
+		if (o->foe == s->zone && newer) {
 			o->disputed = false;
 			o->strikes = 0;
 		}
@@ -360,20 +362,20 @@ enum oaeip_verdict oaeip_claim_data(struct oaeip_owner *o,
 	return OAEIP_REFRESHED;
 }
 
-/* To the rival, if it said that it has it, and that is still good. */
+/* To the foe, if that is why, and what it said is still good. */
 static enum oaeip_verdict give_up(struct oaeip_owner *o,
 				  const struct oaeip_rules *r, u64 now)
 {
 	u64 until = o->claimed + r->data_life_ms;
 	u64 heard = o->claimed;
-	u16 rival = o->rival;
 	u32 serial = o->serial;
+	u16 foe = o->foe;
 
 	if (!o->disputed || now >= until) {
 		forget(o);
 		return OAEIP_LOST;
 	}
-	own(o, rival, false, heard, until);
+	own(o, foe, false, heard, until);
 	o->told = true;
 	o->serial = serial;
 	return OAEIP_YIELDED;
@@ -408,7 +410,7 @@ enum oaeip_verdict oaeip_claim_check(struct oaeip_owner *o,
 
 	if (o->heard < o->doubt)
 		return give_up(o, r, now);
-	if (o->disputed && o->rival < r->mine &&
+	if (o->disputed && o->foe < r->mine &&
 	    ++o->strikes >= OAEIP_STRIKES)
 		return give_up(o, r, now);
 	o->doubt = 0;
@@ -441,7 +443,7 @@ u64 oaeip_claim_due(const struct oaeip_owner *o, const struct oaeip_rules *r)
  */
 enum oaeip_verdict oaeip_claim_zone_gone(struct oaeip_owner *o, u16 zone)
 {
-	if (o->local && o->rival == zone) {
+	if (o->local && o->foe == zone) {
 		o->disputed = false;
 		o->strikes = 0;
 	}

@@ -35,27 +35,29 @@ struct oaeip_rules {
 /**
  * struct oaeip_owner - who owns one node; all zeros: nobody, unknown
  * @zone: the zone that has it, 0 none
- * @rival: local: the zone that last claimed it
+ * @rival: local: the zone that last claimed it, either way
+ * @foe: local: the zone that last said that it owns it
  * @serial: of the last NODES about it: remote and @told, its gateway's;
- *	local, that of the claim of @rival
- * @strikes: local: disputes with @rival, one after the other
+ *	local, what @foe said
+ * @strikes: local: disputes with lower zones, one after the other
  * @local: it is in my zone
  * @told: remote: its gateway has said so; else only its DATA came
- * @disputed: local: @rival said that it owns it, not only that it hears it
+ * @disputed: local and in doubt: @foe is why
  * @heard: when it was last heard of
  * @until: when it is forgotten
  * @doubt: local: since when a claim on it is open, 0 none
  * @claimed: remote: when I last claimed it from @zone, 0 not yet; local: when
- *	@rival last claimed it
+ *	@foe last said so
  */
 struct oaeip_owner {
 	u16 zone;
 	u16 rival;
-	u32 serial;
+	u16 foe;
 	u8 strikes;
 	bool local;
 	bool told;
 	bool disputed;
+	u32 serial;
 	u64 heard;
 	u64 until;
 	u64 doubt;

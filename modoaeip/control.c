@@ -247,10 +247,10 @@ out:
 
 /* --- to gateways ----------------------------------------------------------------- */
 
-/* Send a control message, @len bytes of @body or of zeros behind its head. */
+/* Send a control message, and behind it @len bytes of @nodes or of zeros. */
 static void send(struct oaeip_gw *gw, struct oaeip_map *map,
 		 struct oaeip_zone *zone, struct oaeip_control *msg,
-		 const u8 *body, unsigned int len)
+		 const u8 *nodes, unsigned int len)
 {
 	unsigned int head = LL_MAX_HEADER + oaeip_tunnel_headroom();
 	struct sk_buff *skb;
@@ -266,9 +266,9 @@ static void send(struct oaeip_gw *gw, struct oaeip_map *map,
 	skb_reserve(skb, head);
 	msg->inc = gw->inc;
 	msg->serial = atomic_inc_return(&gw->serial);
-	skb_put(skb, oaeip_control_build(msg, skb->data));
-	if (body)
-		skb_put_data(skb, body, len);
+	oaeip_control_build(msg, skb_put(skb, OAEIP_CTL_LEN));
+	if (nodes)
+		skb_put_data(skb, nodes, len);
 	else
 		skb_put_zero(skb, len);
 	rcu_read_lock_bh();
@@ -292,8 +292,9 @@ static void say(struct oaeip_gw *gw, struct oaeip_map *map,
 	send(gw, map, zone, &msg, NULL, 0);
 }
 
+/* @buf: a message in which the nodes have been put */
 static void say_nodes(struct oaeip_gw *gw, struct oaeip_map *map,
-		      struct oaeip_zone *zone, const u8 *nodes,
+		      struct oaeip_zone *zone, const u8 *buf,
 		      unsigned int count)
 {
 	struct oaeip_control msg = {
@@ -303,7 +304,8 @@ static void say_nodes(struct oaeip_gw *gw, struct oaeip_map *map,
 	};
 
 	if (count)
-		send(gw, map, zone, &msg, nodes, count * OAEIP_NODE_LEN);
+		send(gw, map, zone, &msg, buf + OAEIP_CTL_LEN,
+		     count * OAEIP_NODE_LEN);
 }
 
 /* As long as what is used of the path; while that is capped, as all of it. */
@@ -469,25 +471,25 @@ static bool other(const struct oaeip_map *map, const struct oaeip_zone *zone)
 /* All nodes of my zone, to all gateways or to those that asked. */
 static void tell_all(struct oaeip_gw *gw, struct oaeip_map *map, bool all)
 {
-	u8 *nodes = kmalloc(OAEIP_MAX_NODES * OAEIP_NODE_LEN, GFP_KERNEL);
+	u8 *buf = kmalloc(OAEIP_CONTROL_MAX, GFP_KERNEL);
 	struct rhashtable_iter iter;
 	unsigned int i, n;
 
-	if (!nodes) {
+	if (!buf) {
 		oaeip_count(gw, OAEIP_S_NO_MEMORY);
 		return;
 	}
 	rhashtable_walk_enter(&gw->nodes, &iter);
 	do {
-		n = oaeip_mactbl_mine(&iter, nodes, OAEIP_MAX_NODES);
+		n = oaeip_mactbl_mine(&iter, buf, OAEIP_MAX_NODES);
 		for (i = 0; i < map->n; i++)
 			if (other(map, &map->zone[i]) &&
 			    (all || map->zone[i].telling))
-				say_nodes(gw, map, &map->zone[i], nodes, n);
+				say_nodes(gw, map, &map->zone[i], buf, n);
 		cond_resched();
 	} while (n == OAEIP_MAX_NODES);
 	rhashtable_walk_exit(&iter);
-	kfree(nodes);
+	kfree(buf);
 }
 
 /* Who asked and was not answered just now? True: somebody is to be told. */
@@ -518,16 +520,16 @@ static bool tell_changes(struct oaeip_gw *gw, struct oaeip_map *map)
 {
 	struct oaeip_change *change;
 	unsigned int i, k, n, count;
-	u8 mac[ETH_ALEN], *nodes;
+	u8 mac[ETH_ALEN], *buf;
 	bool all;
 
-	change = kmalloc(sizeof(gw->change) + OAEIP_MAX_CHANGES *
-			 OAEIP_NODE_LEN, GFP_KERNEL);
+	BUILD_BUG_ON(OAEIP_MAX_CHANGES > OAEIP_MAX_NODES);
+	change = kmalloc(sizeof(gw->change) + OAEIP_CONTROL_MAX, GFP_KERNEL);
 	if (!change) {
 		oaeip_count(gw, OAEIP_S_NO_MEMORY);
 		return true;
 	}
-	nodes = (u8 *)change + sizeof(gw->change);
+	buf = (u8 *)change + sizeof(gw->change);
 	spin_lock_bh(&gw->nodes_lock);
 	n = gw->nchanges;
 	memcpy(change, gw->change, n * sizeof(*change));
@@ -543,9 +545,9 @@ static bool tell_changes(struct oaeip_gw *gw, struct oaeip_map *map)
 			if (change[k].zone && change[k].zone != i + 1)
 				continue;
 			u64_to_ether_addr(change[k].mac, mac);
-			oaeip_node_put(nodes, count++, mac, change[k].flags);
+			oaeip_node_put(buf, count++, mac, change[k].flags);
 		}
-		say_nodes(gw, map, &map->zone[i], nodes, count);
+		say_nodes(gw, map, &map->zone[i], buf, count);
 	}
 	kfree(change);
 	return all;

@@ -5,14 +5,6 @@
 
 #include "encap.h"
 
-/*
- * NODES: this node speaks in my zone, while my table has it in yours. Is it
- * still there? Said by who does not own the node, to who may; see claim.c.
- */
-#ifndef OAEIP_NODE_CLAIM
-#define OAEIP_NODE_CLAIM	0x02
-#endif
-
 /**
  * struct oaeip_control - a control message, in host byte order
  * @op: enum oaeip_op

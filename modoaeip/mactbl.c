@@ -185,9 +185,10 @@ static bool settle(struct event *ev, enum oaeip_verdict verdict)
 
 	switch (verdict) {
 	case OAEIP_NEW:
-		if (!ev->node && !make(ev))
+		if (ev->node)
+			moved(ev);
+		else if (!make(ev))
 			return false;
-		moved(ev);
 		break;
 	case OAEIP_TAKEN:
 		moved(ev);
@@ -467,14 +468,14 @@ void oaeip_mactbl_sweep(struct oaeip_gw *gw, struct oaeip_map *map)
 /**
  * oaeip_mactbl_mine() - the next nodes of my zone
  * @iter: a walk of the table, begun by the caller
- * @nodes: written as NODES has them
+ * @buf: a message NODES, in which they are put; room for @max
  * @max: at most so many
  *
  * Context: process, may sleep.
  *
  * Return: how many; less than @max: there are no more.
  */
-unsigned int oaeip_mactbl_mine(struct rhashtable_iter *iter, u8 *nodes,
+unsigned int oaeip_mactbl_mine(struct rhashtable_iter *iter, u8 *buf,
 			       unsigned int max)
 {
 	struct oaeip_node *node;
@@ -486,7 +487,7 @@ unsigned int oaeip_mactbl_mine(struct rhashtable_iter *iter, u8 *nodes,
 		if (IS_ERR(node) || !READ_ONCE(node->owner.local))
 			continue;
 		u64_to_ether_addr(node->mac, mac);
-		oaeip_node_put(nodes, n++, mac, 0);
+		oaeip_node_put(buf, n++, mac, 0);
 	}
 	rhashtable_walk_stop(iter);
 	return n;

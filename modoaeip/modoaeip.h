@@ -362,7 +362,7 @@ void oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
 		       struct oaeip_zone *from, const struct oaeip_control *msg);
 void oaeip_mactbl_sweep(struct oaeip_gw *gw, struct oaeip_map *map);
 void oaeip_mactbl_flush(struct oaeip_gw *gw);
-unsigned int oaeip_mactbl_mine(struct rhashtable_iter *iter, u8 *nodes,
+unsigned int oaeip_mactbl_mine(struct rhashtable_iter *iter, u8 *buf,
 			       unsigned int max);
 size_t oaeip_mactbl_show(struct oaeip_gw *gw, char *buf, size_t size);
 
