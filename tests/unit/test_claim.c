@@ -79,7 +79,7 @@ static char situation(const struct oaeip_owner *o)
 		return !o->doubt ? 'L' : o->disputed ? 'P' : 'D';
 	}
 	assert_true(o->zone == 2 || o->zone == 4);
-	assert_true(!o->doubt && !o->disputed && !o->strikes && !o->rival);
+	assert_true(!o->doubt && !o->disputed && !o->strikes && !o->rival && !o->foe);
 	if (o->zone == 2)
 		return o->told ? 'R' : 'H';
 	return o->told ? 'r' : 'h';
