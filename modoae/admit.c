@@ -31,8 +31,15 @@ static bool cookie_valid(struct oae_node *node, const struct oae_port *port,
 		f->dst_ltag == cookie(node, port, kid, f->src_ltag, when - 1));
 }
 
-/* May a stranger be answered now? Counts within the second, without a lock. */
-static bool may_answer(struct oae_node *node)
+/**
+ * oae_may_answer() - may a stranger, or a gateway, be answered now?
+ * @node: at which stranger_pps is asked
+ *
+ * Context: any. Counts within the second, without a lock.
+ *
+ * Return: true, and the answer is counted; false, and that is.
+ */
+bool oae_may_answer(struct oae_node *node)
 {
 	u64 second = (u32)(jiffies / HZ);
 	u64 old, next;
@@ -65,11 +72,13 @@ static void answer(struct oae_port *port, const u8 *peer,
 		.dst_ltag = f->src_ltag,
 		.seq = f->seq,
 	};
+	struct oae_way way;
 
-	if (!may_answer(port->node))
+	if (!oae_may_answer(port->node))
 		return;
 	oae_count(port->node, OAE_S_STRANGER);
-	oae_xmit_frame(port, peer, &r, NULL);
+	oae_path_answer(port, peer, f, &way);
+	oae_xmit_frame(port, &way, &r, NULL);
 }
 
 static void admit_sync(struct oae_port *port, const u8 *peer, u64 kid,

@@ -29,6 +29,7 @@ static struct oae_knobs oae_defaults = {
 	.sndq = 64,
 	.rcvbuf = 262144,
 	.stranger_pps = 200,
+	.use_gw = OAE_GW_AUTO,
 };
 
 struct oae_knob {
@@ -44,6 +45,12 @@ static const char *const oae_accept_words[] = {
 	[OAE_ACCEPT_ANY] = "any",
 	[OAE_ACCEPT_PEERS] = "peers",
 	[OAE_ACCEPT_NONE] = "none",
+};
+
+static const char *const oae_use_gw_words[] = {
+	[OAE_GW_NEVER] = "0",
+	[OAE_GW_ALWAYS] = "1",
+	[OAE_GW_AUTO] = "auto",
 };
 
 /* clang-format off: it takes the braces for a block */
@@ -68,6 +75,8 @@ static const struct oae_knob oae_knobs_table[] = {
 	OAE_KNOB(sndq, 1, 4096, "transactions"),
 	OAE_KNOB(rcvbuf, 4096, 16777216, "bytes"),
 	OAE_KNOB(stranger_pps, 0, 100000, "answers a second"),
+	{ "use_gw", offsetof(struct oae_knobs, use_gw), 0, OAE_GW_AUTO, "",
+	  oae_use_gw_words },
 	{ "accept", offsetof(struct oae_knobs, accept), 0, OAE_ACCEPT_NONE, "",
 	  oae_accept_words },
 };
@@ -181,6 +190,8 @@ static int oae_knob_set_node(const struct oae_knob *knob,
 		return err;
 	WRITE_ONCE(*oae_knob_at(knob, &node->knobs), v);
 	oae_cfg_update(node);
+	if (knob->words == oae_use_gw_words)
+		oae_path_use_gw(node);
 	return 0;
 }
 
@@ -271,3 +282,5 @@ module_param_cb(stranger_pps, &oae_knob_ops, NULL, 0644);
 MODULE_PARM_DESC(stranger_pps, "most answers a second to peers without a link (0 to 100000, default 200)");
 module_param_cb(accept, &oae_knob_ops, NULL, 0644);
 MODULE_PARM_DESC(accept, "peers that may open a link: any, peers (those in target and peers), none (default any)");
+module_param_cb(use_gw, &oae_knob_ops, NULL, 0644);
+MODULE_PARM_DESC(use_gw, "ways to peers: 0 direct, 1 through the gateway, auto direct first, the gateway when that stays silent (default auto)");

@@ -10,7 +10,8 @@
  *	    and queues under tag->lock (a BH lock), freed after RCU.
  *   msg    one transaction being sent; counted by `ref`.
  * Lock order: kernel_param_lock, then RTNL, then node->reader, then tag->lock.
- * Nothing is taken under tag->lock but wait queue heads.
+ * Nothing is taken under tag->lock but wait queue heads; port->gw_lock is only
+ * read there, and nothing is taken under it.
  */
 #ifndef MODOAE_H
 #define MODOAE_H
@@ -52,13 +53,17 @@ enum oae_stat {
 	OAE_S_NO_MEMORY,	/* an allocation failed; the link heals */
 	OAE_S_FAULT_DROP,	/* dropped by drop_pct */
 	OAE_S_STEP_DROP,	/* dropped: the single-step queue was full */
-	OAE_S_NOT_MINE,		/* dropped: multicast, VIA, own address */
+	OAE_S_NOT_MINE,		/* dropped: multicast, a stranger's VIA, own address */
 	OAE_S_NO_TAG,		/* dropped: no tag, and nothing to answer */
 	OAE_S_STRANGER,		/* answered to a peer without a tag */
 	OAE_S_STRANGER_QUIET,	/* not answered: rate limit */
 	OAE_S_BAD_COOKIE,	/* SYNC naming a wrong or an old cookie */
 	OAE_S_NOT_ACCEPTED,	/* refused by the accept policy */
 	OAE_S_NO_ROOM_TAG,	/* refused: max_tags */
+	OAE_S_HELLO_HEARD,	/* HELLOs of a port's gateway */
+	OAE_S_HELLO_SENT,
+	OAE_S_NO_GATEWAY,	/* not sent: use_gw 1 and no gateway known */
+	OAE_S_WAY_CHANGED,	/* links that went over to another way */
 	OAE_S_TAGS_MADE,
 	OAE_S_TAGS_GONE,
 	OAE_S_POSTED,		/* transactions taken from users */
@@ -101,9 +106,12 @@ struct oae_knobs {
 	unsigned int rcvbuf;	/* bytes unread a tag */
 	unsigned int stranger_pps;	/* answers to strangers a second */
 	unsigned int accept;	/* enum oae_accept */
+	unsigned int use_gw;	/* enum oae_use_gw */
 };
 
 enum oae_accept { OAE_ACCEPT_ANY, OAE_ACCEPT_PEERS, OAE_ACCEPT_NONE };
+
+enum oae_use_gw { OAE_GW_NEVER, OAE_GW_ALWAYS, OAE_GW_AUTO };
 
 /* An address as typed: whole, or 24 bits under a port's own OUI. */
 struct oae_addr {
@@ -129,6 +137,7 @@ struct oae_node {
 	struct oae_addr target;		/* read with oae_target_get() */
 	struct oae_addr peers[OAE_MAX_PEERS];
 	unsigned int npeers;
+	u8 nhmac[ETH_ALEN];		/* as told, zero: auto; param lock */
 	bool shut;			/* the knob `shutdown` */
 
 	struct list_head ports;		/* RTNL; RCU for readers */
@@ -155,6 +164,64 @@ struct oae_node {
 };
 
 /**
+ * struct oae_gw - the gateway of a port, as told or heard (protocol 4.8)
+ * @mac: its address in the zone, if @known
+ * @known: there is one
+ * @told: by the knob nhmac: this one and no other
+ * @mtu: bytes behind the Ethernet header, VIA among them; 0 not said
+ * @epoch: of its tunnels' MTUs
+ * @inc: its incarnation, 0 not heard
+ * @heard: jiffies of its last word
+ * @life: jiffies of silence after which another is listened to
+ * @answered: the incarnation that knows this port, 0 none
+ * @answered_at: jiffies
+ * @gen: another whenever something changes that the way of a tag depends on
+ */
+struct oae_gw {
+	u8 mac[ETH_ALEN];
+	bool known;
+	bool told;
+	u16 mtu;
+	u16 epoch;
+	u32 inc;
+	unsigned long heard;
+	unsigned long life;
+	u32 answered;
+	unsigned long answered_at;
+	unsigned int gen;
+};
+
+/**
+ * struct oae_about - what a gateway said of the way to one peer
+ * @inc: its incarnation
+ * @epoch: in which it holds
+ * @mtu: like that of struct oae_gw, 0 nothing said
+ */
+struct oae_about {
+	u32 inc;
+	u16 epoch;
+	u16 mtu;
+};
+
+enum oae_way_kind {
+	OAE_WAY_DIRECT,
+	OAE_WAY_VIA,		/* through the gateway, with the extension */
+	OAE_WAY_NONE,		/* through a gateway, and none is known */
+};
+
+/**
+ * struct oae_way - where a frame goes
+ * @kind: enum oae_way_kind
+ * @dest: the Ethernet destination: the peer, or the gateway
+ * @peer: who is to have it
+ */
+struct oae_way {
+	u8 kind;
+	u8 dest[ETH_ALEN];
+	u8 peer[ETH_ALEN];
+};
+
+/**
  * struct oae_port - a net device bound to the module in a node
  *
  * A reference keeps the port, not its device: a device that goes away cannot
@@ -174,6 +241,8 @@ struct oae_port {
 	bool removed;			/* no new tags; under RTNL */
 	bool gone;			/* no frames either; under RTNL */
 	bool up;			/* what its tags were told; under RTNL */
+	seqlock_t gw_lock;		/* gw; a BH lock, never waits for another */
+	struct oae_gw gw;		/* gw.gen is read without it */
 	struct rcu_head rcu;
 };
 
@@ -203,6 +272,11 @@ struct oae_tag {
 	size_t rcv_bytes;
 	u64 born;			/* local_clock() */
 	u64 ncommitted, nreversed, nunknown, ndelivered;
+	bool via;			/* the way it would go, asked with auto */
+	bool way_via;			/* the way it goes */
+	unsigned int way_gen;		/* port->gw.gen when that was found */
+	unsigned int asked;		/* SYNCs this way that were not answered */
+	struct oae_about about;
 	/* not under the lock */
 	struct llist_node ready;	/* node->ready, if is_ready */
 	struct list_head reading;	/* node->reading, under node->reader */
@@ -341,12 +415,34 @@ int oae_rcv(struct sk_buff *skb, struct net_device *dev,
 void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb);
 
 /* xmit.c */
-void oae_xmit_frame(struct oae_port *port, const u8 *dest,
+void oae_xmit_frame(struct oae_port *port, const struct oae_way *way,
 		    const struct oae_frame *f, struct sk_buff **spent);
-void oae_xmit_offer(struct oae_port *port, const u8 *dest,
+void oae_xmit_offer(struct oae_port *port, const struct oae_way *way,
 		    struct oae_send *send, struct sk_buff **spent);
 
+/* path.c: which way frames go; the gateway of a port */
+void oae_path_init(struct oae_port *port);
+bool oae_path_hello(struct oae_port *port, const u8 *from,
+		    const struct oae_frame *f);
+bool oae_path_via(struct oae_port *port, const u8 *from,
+		  const struct oae_frame *f, u8 peer[ETH_ALEN]);
+void oae_path_answer(struct oae_port *port, const u8 *peer,
+		     const struct oae_frame *f, struct oae_way *way);
+void oae_path_way(const struct oae_tag *tag, bool via, struct oae_way *way);
+u16 oae_path_begin(struct oae_tag *tag, bool via);
+void oae_path_update(struct oae_tag *tag, u64 now, struct oae_actions *a);
+bool oae_path_other(struct oae_tag *tag, const struct oae_frame *f, u64 now,
+		    struct oae_actions *a);
+void oae_path_timer(struct oae_tag *tag, u64 now, struct oae_actions *a);
+void oae_path_announce(struct oae_port *port);
+void oae_path_leave(struct oae_port *port);
+void oae_path_use_gw(struct oae_node *node);
+void oae_path_nhmac(struct oae_node *node);
+bool oae_path_is_own(struct oae_node *node, const u8 *mac);
+int oae_path_print(struct oae_node *node, char *buf, size_t size);
+
 /* admit.c: peers without a tag */
+bool oae_may_answer(struct oae_node *node);
 void oae_admit(struct oae_port *port, const u8 *peer,
 	       const struct oae_frame *f, struct oae_tag *closed);
 
@@ -384,7 +480,7 @@ void oae_tag_kill(struct oae_tag *tag, int err);
 void oae_tag_port_up(struct oae_tag *tag);
 void oae_tag_port_down(struct oae_tag *tag);
 void oae_tag_renamed(struct oae_tag *tag);
-void oae_tag_set_mtu(struct oae_tag *tag, unsigned int mtu);
+void oae_tag_way(struct oae_tag *tag, const struct oae_about *about);
 int oae_tags_init(struct oae_node *node);
 void oae_tags_exit(struct oae_node *node);
 void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,

@@ -11,6 +11,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/capability.h>
+#include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/ratelimit.h>
@@ -25,6 +26,7 @@ static struct {
 	struct oae_addr target;
 	struct oae_addr peers[OAE_MAX_PEERS];
 	unsigned int npeers;
+	u8 nhmac[ETH_ALEN];
 	int step;
 	bool shut;
 	char dev[512];
@@ -97,6 +99,7 @@ void oae_params_init(struct oae_node *node)
 	seqlock_init(&node->addr_lock);
 	memcpy(node->peers, oae_template.peers, sizeof(node->peers));
 	node->npeers = oae_template.npeers;
+	ether_addr_copy(node->nhmac, oae_template.nhmac);
 	node->step = oae_template.step;
 	node->shut = oae_template.shut;
 }
@@ -268,6 +271,38 @@ static int get_peers(struct oae_node *node, char *buf, size_t size)
 	return n;
 }
 
+static int set_nhmac(struct oae_node *node, char *val)
+{
+	u8 *nhmac = node ? node->nhmac : oae_template.nhmac;
+	struct oae_addr addr = {};
+
+	if (strcmp(val, "auto") &&
+	    (oae_addr_parse(&addr, val) || !addr.set || addr.low24 ||
+	     addr.dev[0]))
+		return oae_refuse("nhmac", val, -EINVAL,
+				  "takes auto, or a gateway's whole unicast MAC");
+	if (node && addr.set && oae_path_is_own(node, addr.mac))
+		return oae_refuse("nhmac", val, -EINVAL,
+				  "takes another address than a port's own");
+	ether_addr_copy(nhmac, addr.mac);
+	if (node)
+		oae_path_nhmac(node);
+	return 0;
+}
+
+static int get_nhmac(struct oae_node *node, char *buf, size_t size)
+{
+	const u8 *nhmac = node ? node->nhmac : oae_template.nhmac;
+	int n;
+
+	if (!is_zero_ether_addr(nhmac))
+		return scnprintf(buf, size, "%pM", nhmac);
+	n = scnprintf(buf, size, "auto");
+	if (node)
+		n += oae_path_print(node, buf + n, size - n);
+	return n;
+}
+
 static int set_wkstep(struct oae_node *node, char *val)
 {
 	unsigned int step;
@@ -371,6 +406,8 @@ OAE_PARAM(target, 0644);
 MODULE_PARM_DESC(target, "peer that noc_debug sends to: [DEV/]24 bits in hex under the port's OUI, or a whole MAC");
 OAE_PARAM(peers, 0644);
 MODULE_PARM_DESC(peers, "up to 64 peers for accept=peers, comma-separated, each written like target");
+OAE_PARAM(nhmac, 0644);
+MODULE_PARM_DESC(nhmac, "the gateway's MAC, on all ports, or auto: learned from its HELLO; shows the one in use (default auto)");
 OAE_PARAM(wkstep, 0644);
 MODULE_PARM_DESC(wkstep, "single-stepping: 0 run freely, 1 to 100 frames a step, s one step (default 0)");
 OAE_PARAM(shutdown, 0644);

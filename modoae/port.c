@@ -10,7 +10,8 @@
  *	making a tag.
  *   3. Frames held for single-stepping are dropped, the tags are killed.
  *   4. synchronize_net(): nobody that saw a tag alive is still sending.
- *   5. The device is let go. The port itself stays until the last tag does.
+ *   5. The gateway is told, and the device let go. The port itself stays until
+ *	the last tag does.
  * Steps 2 to 5 run under RTNL and never wait for a peer or a program.
  */
 
@@ -51,9 +52,9 @@ static void oae_port_tag_renamed(struct oae_tag *tag, long unused)
 	oae_tag_renamed(tag);
 }
 
-static void oae_port_tag_mtu(struct oae_tag *tag, long mtu)
+static void oae_port_tag_mtu(struct oae_tag *tag, long unused)
 {
-	oae_tag_set_mtu(tag, mtu);
+	oae_tag_way(tag, NULL);
 }
 
 /**
@@ -175,6 +176,7 @@ static struct oae_port *oae_port_make(struct oae_node *node,
 	ether_addr_copy(port->addr, dev->dev_addr);
 	refcount_set(&port->ref, 1);
 	port->up = oae_port_is_up(dev);
+	oae_path_init(port);
 	return port;
 }
 
@@ -233,6 +235,7 @@ static void oae_port_detach(struct oae_port *port, int err)
 	oae_tags_for_each(port->node, port, oae_port_tag_kill, err);
 	synchronize_net();
 
+	oae_path_leave(port);
 	if (READ_ONCE(port->node->knobs.verbose))
 		pr_info("port %s released\n", dev->name);
 	dev_put(dev);
@@ -471,8 +474,7 @@ static void oae_port_mtu(struct oae_port *port)
 
 	WRITE_ONCE(port->mtu, mtu);
 	if (mtu >= OAE_MIN_MTU)
-		oae_tags_for_each(port->node, port, oae_port_tag_mtu,
-				  min_t(unsigned int, mtu, U16_MAX));
+		oae_tags_for_each(port->node, port, oae_port_tag_mtu, 0);
 	else
 		pr_err_ratelimited("port %s: MTU %u is too small, the port is down until it is at least %u\n",
 				   port->dev->name, mtu, OAE_MIN_MTU);
@@ -486,6 +488,14 @@ static void oae_port_address(struct oae_port *port)
 		return;
 	ether_addr_copy(port->addr, port->dev->dev_addr);
 	oae_tags_for_each(port->node, port, oae_port_tag_renamed, 0);
+	oae_path_announce(port);
+}
+
+/* Its gateway shall not go on sending to the old one. */
+static void oae_port_address_before(struct oae_port *port, const u8 *addr)
+{
+	if (!ether_addr_equal(port->dev->dev_addr, addr))
+		oae_path_leave(port);
 }
 
 static int oae_netdev_event(struct notifier_block *nb, unsigned long event,
@@ -509,6 +519,11 @@ static int oae_netdev_event(struct notifier_block *nb, unsigned long event,
 		break;
 	case NETDEV_CHANGEMTU:
 		oae_port_mtu(port);
+		break;
+	case NETDEV_PRE_CHANGEADDR:
+		oae_port_address_before(port,
+					((struct netdev_notifier_pre_changeaddr_info *)
+					 ptr)->dev_addr);
 		break;
 	case NETDEV_CHANGEADDR:
 		oae_port_address(port);

@@ -95,6 +95,7 @@ struct oae_tag_view {
 	u32 rx, tx;
 	unsigned int unread, queue;
 	u64 srtt, born;
+	bool via;
 };
 
 static void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
@@ -110,6 +111,7 @@ static void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 	v->queue = tag->nsnd;
 	v->srtt = tag->link.srtt;
 	v->born = tag->born;
+	v->via = tag->way_via;
 	spin_unlock_bh(&tag->lock);
 }
 
@@ -120,21 +122,21 @@ static int oae_tags_show(struct seq_file *m, void *p)
 	u8 mac[ETH_ALEN];
 
 	if (p == SEQ_START_TOKEN) {
-		seq_printf(m, "%-15s %3s %-10s %-7s %-8s %-17s %10s %10s %6s %5s %8s %-18s %s\n",
+		seq_printf(m, "%-15s %3s %-10s %-7s %-8s %-17s %-6s %10s %10s %6s %5s %8s %-18s %s\n",
 			   "port", "vc", "state", "offer", "hold", "peer",
-			   "rx", "tx", "unread", "queue", "rtt_us", "kid",
+			   "way", "rx", "tx", "unread", "queue", "rtt_us", "kid",
 			   "age_s");
 		return 0;
 	}
 	oae_tag_look(tag, &v);
 	oae_kid_mac(tag->key.kid, mac);
-	seq_printf(m, "%-15s %3u %-10s %-7s %-8s %pM %10u %10u %6u %5u %8llu 0x%016llx %llu\n",
+	seq_printf(m, "%-15s %3u %-10s %-7s %-8s %pM %-6s %10u %10u %6u %5u %8llu 0x%016llx %llu\n",
 		   tag->key.port->dev->name, v.vc, oae_state_name(v.state),
 		   oae_word(oae_offer_words, ARRAY_SIZE(oae_offer_words),
 			    v.offer),
 		   oae_word(oae_hold_words, ARRAY_SIZE(oae_hold_words),
 			    v.hold),
-		   mac, v.rx, v.tx, v.unread, v.queue,
+		   mac, v.via ? "gw" : "direct", v.rx, v.tx, v.unread, v.queue,
 		   div_u64(v.srtt, NSEC_PER_USEC), tag->key.kid,
 		   div_u64(local_clock() - v.born, NSEC_PER_SEC));
 	return 0;

@@ -66,9 +66,15 @@ static unsigned int pull_header(struct sk_buff *skb)
 		return want;
 	if (!pskb_may_pull(skb, OAE_HDR_LEN))
 		return 0;
-	if (skb->data[OAE_OFF_OPCODE] == OAE_OFFER &&
-	    !(skb->data[OAE_OFF_FLAGS] & OAE_F_VIA))
-		return skb_headlen(skb);
+	if (skb->data[OAE_OFF_OPCODE] == OAE_OFFER) {
+		if (skb->data[OAE_OFF_FLAGS] & OAE_F_VIA)
+			want = min_t(unsigned int, want,
+				     OAE_HDR_LEN + OAE_VIA_LEN);
+		else
+			want = OAE_HDR_LEN;
+		if (skb_headlen(skb) >= want)
+			return skb_headlen(skb);
+	}
 	return pskb_may_pull(skb, want) ? want : 0;
 }
 
@@ -84,6 +90,22 @@ static enum oae_bad check_frame(struct sk_buff *skb, struct oae_frame *f)
 	if (pskb_trim(skb, f->hdr_len + f->length))
 		return OAE_BAD_SHORT;
 	return oae_frame_verify(f, skb->data, read_payload(skb, f));
+}
+
+/* Who sent it, whatever way; false: nobody who may. */
+static bool sender(struct oae_port *port, const struct sk_buff *skb,
+		   const struct oae_frame *f, u8 peer[ETH_ALEN])
+{
+	const u8 *from = eth_hdr(skb)->h_source;
+
+	if (unlikely(f->flags & OAE_F_VIA)) {
+		if (!oae_path_via(port, from, f, peer))
+			return false;
+	} else {
+		ether_addr_copy(peer, from);
+	}
+	return is_valid_ether_addr(peer) &&
+	       !ether_addr_equal(peer, port->dev->dev_addr);
 }
 
 /**
@@ -110,9 +132,12 @@ void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 		kfree_skb(skb);
 		return;
 	}
-	ether_addr_copy(peer, eth_hdr(skb)->h_source);
-	if (unlikely(f.flags & OAE_F_VIA || !is_valid_ether_addr(peer) ||
-		     ether_addr_equal(peer, port->dev->dev_addr))) {
+	if (unlikely(f.opcode == OAE_HELLO &&
+		     oae_path_hello(port, eth_hdr(skb)->h_source, &f))) {
+		consume_skb(skb);
+		return;
+	}
+	if (unlikely(!sender(port, skb, &f, peer))) {
 		oae_count(node, OAE_S_NOT_MINE);
 		kfree_skb(skb);
 		return;
@@ -125,6 +150,16 @@ void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 	}
 	oae_admit(port, peer, &f, tag);
 	consume_skb(skb);
+}
+
+/* A gateway says HELLO to all; nothing else is heard by broadcast. */
+static bool is_hello(const struct sk_buff *skb)
+{
+	u8 buf;
+	const u8 *opcode = skb_header_pointer(skb, OAE_OFF_OPCODE, sizeof(buf),
+					      &buf);
+
+	return opcode && *opcode == OAE_HELLO;
 }
 
 /**
@@ -145,7 +180,8 @@ int oae_rcv(struct sk_buff *skb, struct net_device *dev,
 	struct oae_node *node = port->node;
 	unsigned int drop_pct = READ_ONCE(node->knobs.drop_pct);
 
-	if (skb->pkt_type != PACKET_HOST) {
+	if (skb->pkt_type != PACKET_HOST &&
+	    (skb->pkt_type != PACKET_BROADCAST || !is_hello(skb))) {
 		/* Tapped by a promiscuous device, or a multicast. */
 		if (skb->pkt_type != PACKET_OTHERHOST)
 			oae_count(node, OAE_S_NOT_MINE);

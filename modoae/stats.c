@@ -26,7 +26,7 @@ static const struct oae_stat_desc oae_stat_desc[OAE_STAT_END] = {
 	[OAE_S_STEP_DROP] = {
 		"step_drop", "frames dropped, the single-step queue was full" },
 	[OAE_S_NOT_MINE] = {
-		"not_mine", "frames dropped: multicast, via, own address" },
+		"not_mine", "frames dropped: multicast, stray via, own address" },
 	[OAE_S_NO_TAG] = {
 		"no_tag", "frames dropped: no tag and nothing to answer" },
 	[OAE_S_STRANGER] = { "stranger", "answers to peers without a tag" },
@@ -37,6 +37,12 @@ static const struct oae_stat_desc oae_stat_desc[OAE_STAT_END] = {
 	[OAE_S_NOT_ACCEPTED] = {
 		"not_accepted", "peers refused by the knob accept" },
 	[OAE_S_NO_ROOM_TAG] = { "no_room_tag", "peers refused: max_tags" },
+	[OAE_S_HELLO_HEARD] = { "hello_heard", "HELLOs of gateways taken" },
+	[OAE_S_HELLO_SENT] = { "hello_sent", "HELLOs sent to gateways" },
+	[OAE_S_NO_GATEWAY] = {
+		"no_gateway", "frames not sent: use_gw 1, no gateway known" },
+	[OAE_S_WAY_CHANGED] = {
+		"way_changed", "links gone over to the gateway, or from it" },
 	[OAE_S_TAGS_MADE] = { "tags_made", "tags made" },
 	[OAE_S_TAGS_GONE] = { "tags_gone", "tags forgotten" },
 	[OAE_S_POSTED] = { "posted", "transactions taken from users" },

@@ -30,6 +30,8 @@ struct event {
 	enum oae_state before;
 	bool wake_reader;
 	bool wake_writer;
+	bool back;			/* answer the other way: it came so */
+	bool via;			/* its frames go through the gateway */
 };
 
 static const struct rhashtable_params tag_params = {
@@ -288,6 +290,13 @@ static void feed(struct oae_tag *tag, struct event *ev)
 	}
 }
 
+/* The ways from the tag's port may have changed since its last event. */
+static void refresh_way(struct oae_tag *tag, struct event *ev)
+{
+	oae_path_update(tag, ev->now, &ev->a);
+	apply(tag, ev, 0);
+}
+
 /* An event begins. The caller has BH off, and RCU. */
 static __always_inline void begin(struct oae_tag *tag, struct event *ev)
 	__acquires(&tag->lock)
@@ -302,25 +311,28 @@ static __always_inline void begin(struct oae_tag *tag, struct event *ev)
 	ev->before = oae_link_state(&tag->link);
 	ev->wake_reader = false;
 	ev->wake_writer = false;
+	ev->back = false;
+	if (unlikely(tag->way_gen != READ_ONCE(tag->key.port->gw.gen)))
+		refresh_way(tag, ev);
 }
 
 static void send_all(struct oae_tag *tag, struct event *ev)
 {
 	struct oae_port *port = tag->key.port;
 	struct oae_send *send;
-	u8 peer[ETH_ALEN];
+	struct oae_way way;
 	unsigned int i;
 
 	if (!ev->a.nsends)
 		return;
-	oae_kid_mac(tag->key.kid, peer);
+	oae_path_way(tag, ev->via, &way);
 	for (i = 0; i < ev->a.nsends; i++) {
 		send = &ev->a.send[i];
 		if (send->frame.opcode == OAE_OFFER) {
-			oae_xmit_offer(port, peer, send, &ev->skb);
+			oae_xmit_offer(port, &way, send, &ev->skb);
 			oae_msg_put(send->handle);
 		} else {
-			oae_xmit_frame(port, peer, &send->frame, &ev->skb);
+			oae_xmit_frame(port, &way, &send->frame, &ev->skb);
 		}
 	}
 }
@@ -362,11 +374,14 @@ static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
 
 		if (send->frame.opcode == OAE_OFFER)
 			oae_msg_get(send->handle);
+		else if (send->frame.opcode == OAE_SYNC && !ev->back)
+			tag->asked++;
 		oae_evlog_add(node, ev->now, tag->key.kid, OAE_EV_SEND,
 			      send->frame.opcode, ev->before, after,
 			      send->frame.seq);
 	}
 	gone = after == OAE_CLOSED && ev->before != OAE_CLOSED;
+	ev->via = tag->way_via != ev->back;
 	retire(tag, false);
 	spin_unlock(&tag->lock);
 
@@ -398,6 +413,20 @@ static void log_event(struct oae_tag *tag, struct event *ev,
 		      oae_link_state(&tag->link), seq);
 }
 
+/* Which way a frame came may say which way to go (protocol 4.8). */
+static __always_inline void heard(struct oae_tag *tag, struct event *ev,
+				  const struct oae_frame *f)
+{
+	bool via = f->flags & OAE_F_VIA;
+
+	if (f->dst_ltag == tag->link.ltag)
+		tag->asked = 0;
+	if (likely(via == tag->way_via && via == tag->via))
+		return;
+	ev->back = oae_path_other(tag, f, ev->now, &ev->a);
+	apply(tag, ev, 0);
+}
+
 /**
  * oae_tag_rcv() - a frame for a tag
  * @tag: the tag
@@ -413,10 +442,19 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 
 	begin(tag, &ev);
 	ev.skb = skb;
+	heard(tag, &ev, f);
 	oae_link_rcv(&tag->link, f, oae_inbox_room(tag), ev.now, &ev.a);
 	log_event(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);
 	end(tag, &ev, f->hdr_len);
 	consume_skb(ev.skb);
+}
+
+/* A CLOSED link is about to open, and begins this way. */
+static void start(struct oae_tag *tag, struct event *ev, bool via)
+{
+	if (tag->link.state == OAE_CLOSED)
+		oae_link_set_mtu(&tag->link, oae_path_begin(tag, via), ev->now,
+				 &ev->a);
 }
 
 /**
@@ -434,10 +472,12 @@ int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
 	int err = 0;
 
 	begin(tag, &ev);
-	if (tag->dead)
+	if (tag->dead) {
 		err = -ESTALE;
-	else
+	} else {
+		start(tag, &ev, sync->flags & OAE_F_VIA);
 		oae_link_accept(&tag->link, sync, ev.now, &ev.a);
+	}
 	log_event(tag, &ev, OAE_EV_FRAME, sync->opcode, sync->seq);
 	end(tag, &ev, 0);
 	return err;
@@ -476,8 +516,10 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 		list_add_tail(&msg->list, &tag->sndq);
 		tag->nsnd++;
 		oae_count(node, OAE_S_POSTED);
-		if (tag->link.state == OAE_CLOSED)
+		if (tag->link.state == OAE_CLOSED) {
+			start(tag, &ev, false);
 			oae_link_open(&tag->link, ev.now, &ev.a);
+		}
 		log_event(tag, &ev, OAE_EV_POST, 0, tag->link.tx + 1);
 	}
 	leave(tag, &ev);
@@ -577,6 +619,7 @@ static enum hrtimer_restart tag_timer(struct hrtimer *timer)
 		hrtimer_start(timer, ns_to_ktime(STEP_TIMER_NS),
 			      HRTIMER_MODE_REL_SOFT);
 	} else {
+		oae_path_timer(tag, ev.now, &ev.a);
 		oae_link_timer(&tag->link, ev.now, &ev.a);
 		if (ev.a.nsends)
 			log_event(tag, &ev, OAE_EV_TIMER, 0,
@@ -661,19 +704,20 @@ void oae_tag_renamed(struct oae_tag *tag)
 }
 
 /**
- * oae_tag_set_mtu() - the tag's port has another MTU
+ * oae_tag_way() - what the tag's way carries may have changed
  * @tag: the tag
- * @mtu: bytes after the Ethernet header, OAE_MIN_MTU or more
+ * @about: what the gateway said of it; NULL: the port has another MTU
  *
  * Context: any but hard interrupts, no lock held.
  */
-void oae_tag_set_mtu(struct oae_tag *tag, unsigned int mtu)
+void oae_tag_way(struct oae_tag *tag, const struct oae_about *about)
 {
 	struct event ev;
 
 	enter(tag, &ev);
-	oae_link_set_mtu(&tag->link, min_t(unsigned int, mtu, U16_MAX),
-			 ev.now, &ev.a);
+	if (about)
+		tag->about = *about;
+	oae_path_update(tag, ev.now, &ev.a);
 	leave(tag, &ev);
 }
 
@@ -716,16 +760,13 @@ static struct oae_tag *tag_alloc(struct oae_port *port, u64 kid, gfp_t gfp)
 
 static int tag_insert(struct oae_tag *tag)
 {
-	struct oae_port *port = tag->key.port;
 	struct oae_node *node = tag->node;
 	int err;
 
-	if (READ_ONCE(port->removed))
+	if (READ_ONCE(tag->key.port->removed))
 		return -ENODEV;
 	oae_link_init(&tag->link, &node->cfg, tag->key.kid >> 56,
-		      clamp_t(unsigned int, READ_ONCE(port->mtu), OAE_MIN_MTU,
-			      U16_MAX),
-		      READ_ONCE(node->knobs.tag_seq) - 1);
+		      oae_path_begin(tag, false), READ_ONCE(node->knobs.tag_seq) - 1);
 	if (atomic_inc_return(&node->ntags) > READ_ONCE(node->knobs.max_tags))
 		err = -ENOBUFS;
 	else
