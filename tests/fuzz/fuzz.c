@@ -76,6 +76,11 @@ static void say_body(const struct oae_frame *f)
 		printf(" digest %016llx",
 		       (unsigned long long)f->reflect.digest);
 		break;
+	case OAE_HELLO:
+		printf(" flags %x zone %u mtu %u epoch %u inc %x",
+		       f->hello.flags, f->hello.zone, f->hello.mtu,
+		       f->hello.epoch, f->hello.inc);
+		break;
 	case OAE_REFUSE:
 		if (f->reason == OAE_R_GAP)
 			printf(" map %llx", (unsigned long long)f->gap_map);

@@ -63,8 +63,9 @@ static bool fields_fit(const u8 *b)
 	case 4:
 		return !length && (!reason || reason == 7 || reason == 8);
 	case 6:
-	case 13:
 		return true;
+	case 13:
+		return length == 24;
 	case 7:
 		return kind ? length >= 16 : length == 16;
 	case 9:
@@ -85,6 +86,8 @@ static unsigned int own_body(const u8 *b)
 		return 32;
 	case 7:
 		return 16;
+	case 13:
+		return 24;
 	case 9:
 		return be(b + 30, 2) == 2 ? 8 : 0;
 	default:
@@ -142,6 +145,13 @@ static void check_fields(const struct oae_frame *f, const u8 *b, size_t have)
 			  f->sync.start != be(p + 24, 4) ||
 			  f->sync.mtu != be(p + 28, 2)))
 		fuzz_breach("a field of SYNC is not what the frame says");
+	if (b[1] == 13 &&
+	    (f->hello.flags != p[0] || f->hello.zone != be(p + 2, 2) ||
+	     f->hello.mtu != be(p + 4, 2) || f->hello.epoch != be(p + 6, 2) ||
+	     f->hello.inc != be(p + 8, 4) || f->hello.life != be(p + 12, 2) ||
+	     f->hello.node_life != be(p + 14, 2) ||
+	     memcmp(f->hello.about, p + 16, 6)))
+		fuzz_breach("a field of HELLO is not what the frame says");
 	if (b[1] == 6 && !f->slice && have >= f->hdr_len + 8U) {
 		memcpy(first, p, f->length < 8 ? f->length : 8);
 		if (f->first != get_unaligned_be64(first))
@@ -154,6 +164,8 @@ static bool builds(const u8 *b, unsigned int hdr)
 {
 	if (b[1] <= 3)
 		return !be(b + hdr + 30, 2);
+	if (b[1] == 13)
+		return !b[hdr + 1] && !be(b + hdr + 22, 2);
 	return b[1] == 6 || be(b + 4, 2) == own_body(b);
 }
 

@@ -85,20 +85,21 @@ class Wire:
         came = raw is not None
         while raw is not None:
             frame = Frame.parse(raw)
-            peer = self._peers.get((frame.dst, frame.vc))
+            # Through a gateway: for whom it is, not who passes it on.
+            peer = self._peers.get((frame.via[:6] or frame.dst, frame.vc))
             if peer:
                 peer.inbox.append(frame)
             raw = self.raw()
         return came
 
-    def barrier(self, to):
+    def barrier(self, to, gateway=None):
         """Return when all that was sent to `to` before has been dealt with, and answered.
 
         A CLOSE for a link that was never there is answered at once, and nothing overtakes on
         one CPU. (It takes stranger_pps.)
         """
         self._barriers += 1
-        mark = Stranger(self, to, self._barriers)
+        mark = Stranger(self, to, self._barriers, gateway)
         mark.send(oae.CLOSE)
         mark.expect(oae.CLOSE_ACK, dst_ltag=mark.ltag)
 
@@ -108,11 +109,16 @@ class Peer:     # pylint: disable=too-many-instance-attributes
 
     send() fills in what this end would say now; any field can be given instead. expect() takes
     the frames that come in order and fails if the next is not as described.
+
+    With a gateway (its address, a station on the wire as well) it is behind that: its frames come
+    from the gateway with VIA. gateway may be set and unset as the peer lives.
     """
 
-    def __init__(self, wire, to, vc=0, mac=None, start=0, mtu=1500, max_len=65536):
+    def __init__(self, wire, to, vc=0, mac=None, start=0,       # pylint: disable=R0913,R0917
+                 mtu=1500, max_len=65536, gateway=None):
         self.wire, self.to, self.vc = wire, to, vc
         self.mac = mac or wire.mac
+        self.gateway = gateway
         self.inbox = deque()
         self.ltag, self.far_ltag = self.draw(), 0       # far: the kernel's
         self.inc, self.far_inc = random.getrandbits(63) + 1, 0
@@ -136,7 +142,11 @@ class Peer:     # pylint: disable=too-many-instance-attributes
             body = {"inc": self.inc, "peer_inc": self.far_inc, "max_len": self.max_len,
                     "start": self.start, "mtu": self.mtu} | body
             f["payload"] = oae.sync_body(**body)
-        return Frame(opcode, **(f | given))
+        f |= given
+        if self.gateway:                # as that passes it on
+            f = {**f, "src": mac_bytes(self.gateway), "via": oae.via(self.to, self.mac),
+                 **given, "flags": f.get("flags", 0) | oae.VIA}
+        return Frame(opcode, **f)
 
     def send(self, opcode, **given):
         """And send it."""
@@ -164,7 +174,7 @@ class Peer:     # pylint: disable=too-many-instance-attributes
 
     def silence(self):
         """Nothing more has been sent to this end, and nothing is about to be."""
-        self.wire.barrier(self.to)
+        self.wire.barrier(self.to, self.gateway)
         self.wire.pump()
         if self.inbox:
             raise AssertionError(f"expected silence, got {[str(f) for f in self.inbox]}")
@@ -277,9 +287,9 @@ class Peer:     # pylint: disable=too-many-instance-attributes
 class Stranger(Peer):
     """A peer that is forgotten after one question."""
 
-    def __init__(self, wire, to, number):
+    def __init__(self, wire, to, number, gateway=None):
         super().__init__(wire, to, vc=255, mac=f"02:0a:e0:ff:{number >> 8 & 255:02x}:"
-                         f"{number & 255:02x}")
+                         f"{number & 255:02x}", gateway=gateway)
 
 
 

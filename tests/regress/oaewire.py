@@ -19,6 +19,7 @@ OPCODES = ("SYNC", "SYNC_ACK", "SYNC_CHK", "CLOSE", "CLOSE_ACK", "OFFER", "REFLE
 
 EXPRESS, LAST, RESUME, WANT_DONE, HELD, VIA, AUTH = (1 << n for n in range(7))
 MESSAGE, SWAP, VERB = range(3)
+GATEWAY, LEAVING, ASK, ABOUT = (1 << n for n in range(4))     # flags of HELLO
 BUSY, GAP, NO_HALF, CONFLICT, TOO_BIG, KIND, POLICY, FULL = range(1, 9)
 
 _M = (1 << 64) - 1
@@ -94,12 +95,24 @@ def cut(data, slice_max):
 
 
 _SYNC = struct.Struct(">QQIIIHH")
+_HELLO = struct.Struct(">BBHHHIHH6sH")
 _HEADER = struct.Struct(">BBBBHHIIIIIBBHQ")
 
 
 def sync_body(inc, peer_inc=0, max_len=65536, start=0, mtu=1500, caps=0):
     """The payload of a SYNC, SYNC_ACK or SYNC_CHK."""
     return _SYNC.pack(inc, peer_inc, caps, max_len, start, mtu, 0)
+
+
+def hello_body(flags=0, zone=0, mtu=1500, epoch=0, inc=0,      # pylint: disable=R0913,R0917
+               life=0, node_life=0, about=bytes(6)):
+    """The payload of a HELLO; times in units of 100 ms."""
+    return _HELLO.pack(flags, 0, zone, mtu, epoch, inc, life, node_life, mac_bytes(about), 0)
+
+
+def via(dst, src):
+    """The extension VIA: who is to have it, and who sent it."""
+    return mac_bytes(dst) + mac_bytes(src)
 
 
 def reflect_body(slices):
@@ -184,6 +197,13 @@ class Frame:  # pylint: disable=too-many-instance-attributes
     start = property(lambda self: self._sync(4), doc="SYNC*: tx before the first")
     mtu = property(lambda self: self._sync(5), doc="SYNC*: bytes after the Ethernet header")
     gap = property(lambda self: int.from_bytes(self.payload, "big"), doc="REFUSE GAP: the map")
+
+    @property
+    def hello(self):
+        """HELLO: its fields."""
+        names = ("flags", "zero", "zone", "mtu", "epoch", "inc", "life", "node_life", "about",
+                 "zero2")
+        return dict(zip(names, _HELLO.unpack(self.payload)))
 
     def __str__(self):
         said = " ".join(f"{f.name}={getattr(self, f.name):#x}" for f in fields(self)[3:14]

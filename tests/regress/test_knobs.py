@@ -38,7 +38,7 @@ DEFAULTS = {
     "keepalive_ms": "1000", "dead_ms": "5000", "linger_ms": "500", "max_tags": "1024",
     "max_len": "65536", "sndq": "64", "rcvbuf": "262144", "stranger_pps": "200",
     "accept": "any", "target": "", "peers": "", "wkstep": "0", "shutdown": "0",
-    "ethertype": "0x88b5", "dev": "",
+    "ethertype": "0x88b5", "dev": "", "use_gw": "auto", "nhmac": "auto",
 }
 
 

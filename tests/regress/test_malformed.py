@@ -94,6 +94,10 @@ def cases(peer):
     for opcode in (oae.CLOSE_ACK, oae.READY, oae.DONE, oae.NOLINK):
         name = oae.OPCODES[opcode - 1]
         yield f"{name} with payload", "field", peer.frame(opcode, payload=b"x")
+    hello = oae.hello_body(flags=oae.GATEWAY, zone=1, inc=1, life=35)
+    yield "HELLO, short", "field", peer.frame(oae.HELLO, payload=hello[:-1])
+    yield "HELLO, long", "field", peer.frame(oae.HELLO, payload=hello + b"\0")
+    yield "HELLO, empty", "field", peer.frame(oae.HELLO)
     for opcode in (oae.SYNC, oae.SYNC_ACK, oae.SYNC_CHK):
         name = oae.OPCODES[opcode - 1]
         fresh = peer.ltag ^ 0x1000          # good, it would freeze the link

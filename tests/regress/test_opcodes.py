@@ -205,6 +205,7 @@ def injected(peer, state, opcode, variant):
         oae.REVERSE: {"seq": peer.tx + 1, "attempt": peer.attempt or 1},
         oae.READY: {"seq": peer.rx + 1},
         oae.DONE: {"seq": peer.rx},
+        oae.HELLO: {"payload": oae.hello_body()},       # of no gateway
     }
     given = own.get(opcode, {})
     if variant in ("stale_src", "stale_both"):

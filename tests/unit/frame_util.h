@@ -128,6 +128,16 @@ static inline struct oae_frame sample(u8 opcode)
 	case OAE_REVERSE:
 		f.attempt = 10;
 		break;
+	case OAE_HELLO:
+		f.hello.flags = OAE_HELLO_GATEWAY | OAE_HELLO_ABOUT;
+		f.hello.zone = 0x0102;
+		f.hello.mtu = 1432;
+		f.hello.epoch = 0xfedc;
+		f.hello.inc = 0xa0b0c0d0;
+		f.hello.life = 35;
+		f.hello.node_life = 300;
+		memcpy(f.hello.about, "\x02\x0a\xe0\x00\x00\x07", 6);
+		break;
 	}
 	return f;
 }

@@ -307,7 +307,9 @@ static void test_body_length(void **state)
 		{ OAE_REVERSE, 0, 0, 8, OAE_BAD_FIELD },
 		{ OAE_DONE, 0, 0, 8, OAE_BAD_FIELD },
 		{ OAE_NOLINK, 0, 0, 8, OAE_BAD_FIELD },
-		{ OAE_HELLO, 0, 0, 8, OAE_BAD_NONE },
+		{ OAE_HELLO, 0, 0, 0, OAE_BAD_FIELD },
+		{ OAE_HELLO, 0, 0, 23, OAE_BAD_FIELD },
+		{ OAE_HELLO, 0, 0, 25, OAE_BAD_FIELD },
 	};
 	struct oae_frame f, out;
 	struct wire w;
