@@ -324,16 +324,25 @@ static void probe(struct oaeip_gw *gw, struct oaeip_map *map,
 		send(gw, map, zone, &msg, NULL, len - OAEIP_CTL_LEN);
 }
 
+/* If something is wanted of it. An answer may be lost, so more than once. */
+static void ask(struct oaeip_gw *gw, struct oaeip_map *map,
+		struct oaeip_zone *zone)
+{
+	u8 want = READ_ONCE(zone->want);
+
+	if (!want)
+		return;
+	WRITE_ONCE(zone->want, want - 1);
+	say(gw, map, zone, OAEIP_ASK);
+}
+
 static void beat(struct oaeip_gw *gw, struct oaeip_map *map,
 		 struct oaeip_zone *zone)
 {
 	say(gw, map, zone, OAEIP_BEAT);
 	zone->seen_last = xchg(&zone->seen_probe, 0);
 	probe(gw, map, zone);
-	if (READ_ONCE(zone->want)) {
-		WRITE_ONCE(zone->want, zone->want - 1);
-		say(gw, map, zone, OAEIP_ASK);
-	}
+	ask(gw, map, zone);
 }
 
 /*
@@ -414,7 +423,6 @@ static void hear(struct oaeip_gw *gw, struct oaeip_map *map,
 			seen(gw, from, msg->seen);
 		break;
 	case OAEIP_NODES:
-		WRITE_ONCE(from->want, 0);
 		oaeip_mactbl_told(gw, map, from, msg);
 		break;
 	case OAEIP_ASK:
@@ -553,35 +561,29 @@ static bool tell_changes(struct oaeip_gw *gw, struct oaeip_map *map)
 	return all;
 }
 
-static void tick(struct oaeip_gw *gw, struct oaeip_map *map)
+static void each_other(struct oaeip_gw *gw, struct oaeip_map *map,
+		       void (*say_it)(struct oaeip_gw *gw,
+				      struct oaeip_map *map,
+				      struct oaeip_zone *zone))
 {
 	unsigned int i;
 
 	for (i = 0; i < map->n; i++)
 		if (other(map, &map->zone[i]))
-			beat(gw, map, &map->zone[i]);
-}
-
-/* Ask those whom something is wanted of, without waiting for the next tick. */
-static void ask(struct oaeip_gw *gw, struct oaeip_map *map)
-{
-	unsigned int i;
-
-	for (i = 0; i < map->n; i++)
-		if (other(map, &map->zone[i]) && READ_ONCE(map->zone[i].want))
-			say(gw, map, &map->zone[i], OAEIP_ASK);
+			say_it(gw, map, &map->zone[i]);
 }
 
 static void serve(struct oaeip_gw *gw, struct oaeip_map *map, bool ticks)
 {
-	u64 now = oaeip_now();
+	u32 refresh_ms = READ_ONCE(gw->knobs.refresh_ms);
 	bool asks, stale = false, all;
+	u64 now = oaeip_now();
 	unsigned int i;
 
 	if (ticks)
-		tick(gw, map);
+		each_other(gw, map, beat);
 	else if (xchg(&gw->want_now, false))
-		ask(gw, map);
+		each_other(gw, map, ask);
 	/* After the beats: they find out what the ways carry. */
 	asks = xchg(&gw->ask_now, false);
 	if (xchg(&gw->hello_now, false) || asks || ticks)
@@ -592,10 +594,12 @@ static void serve(struct oaeip_gw *gw, struct oaeip_map *map, bool ticks)
 		oaeip_mactbl_sweep(gw, map);
 
 	all = tell_changes(gw, map);
-	if (xchg(&gw->refresh_now, false) || now >= gw->next_refresh)
+	/* The knob may have been made smaller since. */
+	if (xchg(&gw->refresh_now, false) || now >= gw->next_refresh ||
+	    gw->next_refresh - now > refresh_ms)
 		all = true;
 	if (all)
-		gw->next_refresh = now + READ_ONCE(gw->knobs.refresh_ms);
+		gw->next_refresh = now + refresh_ms;
 	if (take_asked(gw, map, now) || all)
 		tell_all(gw, map, all);
 }
@@ -613,7 +617,7 @@ static void control_work(struct work_struct *work)
 	clear_bit(0, &gw->kicked);
 	if (!map)
 		return;
-	/* A knob may have been made smaller since. */
+	/* The knob may have been made smaller since. */
 	ticks = now >= gw->next_tick || gw->next_tick - now > hello_ms;
 	if (ticks) {
 		gw->next_tick = now + hello_ms;
