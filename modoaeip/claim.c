@@ -212,7 +212,8 @@ enum oaeip_verdict oaeip_claim_leaving(struct oaeip_owner *o, u64 now)
 /* A rival stands up for my node, by CLAIM or, @owns, as its own. */
 static enum oaeip_verdict claimed(struct oaeip_owner *o,
 				  const struct oaeip_rules *r, u16 rival,
-				  u32 serial, bool owns, u64 now)
+				  const struct oaeip_control *c, bool owns,
+				  u64 now)
 {
 	u64 apart = (u64)r->hello_ms * OAEIP_DISPUTE_HELLOS;
 
@@ -223,7 +224,8 @@ static enum oaeip_verdict claimed(struct oaeip_owner *o,
 		if (now - o->claimed >= apart)
 			o->strikes = 0;
 		o->foe = rival;
-		o->serial = serial;
+		o->serial = c->serial;
+		o->life = c->life;
 		o->claimed = now;
 		o->disputed = true;
 	}
@@ -281,7 +283,7 @@ static enum oaeip_verdict nodes_there(struct oaeip_owner *o,
 		if (before_gone(s, c, now))
 			return OAEIP_OLD;
 		if (o->local)
-			return claimed(o, r, s->zone, c->serial, true, now);
+			return claimed(o, r, s->zone, c, true, now);
 		if (!o->zone)
 			v = OAEIP_NEW;
 		else if (o->zone != s->zone)
@@ -326,7 +328,7 @@ enum oaeip_verdict oaeip_claim_nodes(struct oaeip_owner *o,
 		return nodes_there(o, r, s, c, now);
 	if (!o->local)
 		return OAEIP_NOT_HERE;
-	return claimed(o, r, s->zone, c->serial, false, now);
+	return claimed(o, r, s->zone, c, false, now);
 }
 
 /**
@@ -363,10 +365,9 @@ enum oaeip_verdict oaeip_claim_data(struct oaeip_owner *o,
 }
 
 /* To the foe, if that is why, and what it said is still good. */
-static enum oaeip_verdict give_up(struct oaeip_owner *o,
-				  const struct oaeip_rules *r, u64 now)
+static enum oaeip_verdict give_up(struct oaeip_owner *o, u64 now)
 {
-	u64 until = o->claimed + r->data_life_ms;
+	u64 until = o->claimed + (u64)o->life * 100;
 	u64 heard = o->claimed;
 	u32 serial = o->serial;
 	u16 foe = o->foe;
@@ -404,15 +405,15 @@ enum oaeip_verdict oaeip_claim_check(struct oaeip_owner *o,
 		return OAEIP_GONE;
 	}
 	if (now >= o->until)
-		return give_up(o, r, now);
+		return give_up(o, now);
 	if (!o->doubt || now - o->doubt < r->hello_ms)
 		return OAEIP_NOTHING;
 
 	if (o->heard < o->doubt)
-		return give_up(o, r, now);
+		return give_up(o, now);
 	if (o->disputed && o->foe < r->mine &&
 	    ++o->strikes >= OAEIP_STRIKES)
-		return give_up(o, r, now);
+		return give_up(o, now);
 	o->doubt = 0;
 	o->disputed = false;
 	return OAEIP_KEPT;

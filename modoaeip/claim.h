@@ -39,6 +39,7 @@ struct oaeip_rules {
  * @foe: local: the zone that last said that it owns it
  * @serial: of the last NODES about it: remote and @told, its gateway's;
  *	local, what @foe said
+ * @life: local: how long what @foe said is good, units of 100 ms
  * @strikes: local: disputes with lower zones, one after the other
  * @local: it is in my zone
  * @told: remote: its gateway has said so; else only its DATA came
@@ -53,6 +54,7 @@ struct oaeip_owner {
 	u16 zone;
 	u16 rival;
 	u16 foe;
+	u16 life;
 	u8 strikes;
 	bool local;
 	bool told;

@@ -344,7 +344,7 @@ static void test_dispute(void **state)
 	assert_int_equal(dispute(&o, 2, T0 + 4 * HELLO), OAEIP_YIELDED);
 	assert_int_equal(o.zone, 2);
 	assert_int_equal(o.serial, T0 + 4 * HELLO);
-	assert_int_equal(o.until, T0 + 4 * HELLO + 9000);
+	assert_int_equal(o.until, T0 + 4 * HELLO + LIFE);
 	assert_int_equal(oaeip_claim_local(&o, &rules, T0 + 6 * HELLO),
 			 OAEIP_CLAIM_IT);
 
@@ -379,11 +379,11 @@ static void test_yield_too_late(void **state)
 	struct oaeip_owner o = make('P');
 
 	(void)state;
-	assert_int_equal(oaeip_claim_check(&o, &rules, T0 + 8999),
+	assert_int_equal(oaeip_claim_check(&o, &rules, T0 + LIFE - 1),
 			 OAEIP_YIELDED);
-	assert_int_equal(o.until, T0 + 9000);
+	assert_int_equal(o.until, T0 + LIFE);
 	o = make('P');
-	assert_int_equal(oaeip_claim_check(&o, &rules, T0 + 9000), OAEIP_LOST);
+	assert_int_equal(oaeip_claim_check(&o, &rules, T0 + LIFE), OAEIP_LOST);
 	assert_int_equal(situation(&o), '-');
 }
 
