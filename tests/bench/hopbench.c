@@ -335,13 +335,15 @@ static u64 node_mac(unsigned int i)
 	       (((i + 1) * 0x9e3779b97f4a7c15ULL) >> 24);
 }
 
-#define BATCH	16384
+/* Short, so that whoever gets the processor in between spoils only a few. */
+#define BATCH	256
+#define MACS	(64 * BATCH)
 
 typedef bool zone_of_t(struct oaeip_gw *gw, const u8 *mac, u16 *zone);
 
 /* Look BATCH nodes up, as frames would that come for them in any order. */
-static int look_up(struct oaeip_gw *gw, const u8 *macs,
-		   zone_of_t *zone_of)
+static unsigned int look_up(struct oaeip_gw *gw, const u8 *macs,
+			    zone_of_t *zone_of)
 {
 	unsigned int i, found = 0;
 	u64 start;
@@ -355,11 +357,7 @@ static int look_up(struct oaeip_gw *gw, const u8 *macs,
 	bench_note(&rtt, local_clock() - start);
 	rcu_read_unlock();
 	local_bh_enable();
-	cond_resched();
-	if (found == BATCH)
-		return 0;
-	pr_err("%u of %u are not in the table\n", BATCH - found, BATCH);
-	return -ENOENT;
+	return found;
 }
 
 /* What the loop costs that all look-ups have around them. */
@@ -372,30 +370,29 @@ static noinline bool no_lookup(struct oaeip_gw *gw, const u8 *mac, u16 *zone)
 static int look_up_batches(const char *what, struct oaeip_gw *gw,
 			   const u8 *macs, zone_of_t *zone_of)
 {
-	unsigned int i;
-	int err;
+	unsigned int i, found = 0;
 
 	bench_begin(&rtt);
 	for (i = 0; i < count; i++) {
-		err = look_up(gw, macs, zone_of);
-		if (err)
-			return err;
+		found += look_up(gw, macs + i * BATCH % MACS * ETH_ALEN,
+				 zone_of);
+		cond_resched();
 	}
 	bench_sort(&rtt);
-	pr_info("%s nodes=%u batch=%u p50=%u ns\n", what, nodes, BATCH,
-		rtt.sample[rtt.n / 2]);
-	return 0;
+	pr_info("%s nodes=%u found=%u batch=%u p50=%u ns\n", what, nodes, found,
+		BATCH, rtt.sample[rtt.n / 2]);
+	return found == count * BATCH ? 0 : -ENOENT;
 }
 
 static int look_up_all(struct oaeip_gw *gw, zone_of_t *zone_of)
 {
-	u8 *macs = vmalloc(array_size(BATCH, ETH_ALEN));
+	u8 *macs = vmalloc(array_size(MACS, ETH_ALEN));
 	unsigned int i;
 	int err;
 
 	if (!macs)
 		return -ENOMEM;
-	for (i = 0; i < BATCH; i++)
+	for (i = 0; i < MACS; i++)
 		u64_to_ether_addr(node_mac(get_random_u32() % nodes),
 				  macs + i * ETH_ALEN);
 	err = look_up_batches("loop", gw, macs, no_lookup) ?:
