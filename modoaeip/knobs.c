@@ -388,7 +388,7 @@ void oaeip_knobs_init(struct oaeip_gw *gw)
 /**
  * oaeip_knobs_start() - from now on the knobs act on gateways
  *
- * Sets `gwips` and `dev` in the caller's namespace, as insmod was asked. When
+ * Sets `dev` and `gwips` in the caller's namespace, as insmod was asked. When
  * it fails, what was set goes with the gateway.
  *
  * Context: process, may sleep; takes kernel_param_lock and RTNL.
@@ -401,10 +401,11 @@ int oaeip_knobs_start(void)
 	int err = 0;
 
 	kernel_param_lock(THIS_MODULE);
-	if (*oaeip_template.gwips)
-		err = set_gwips(gw, oaeip_template.gwips);
-	if (!err && *oaeip_template.dev)
+	/* In this order it starts once, and does not say that a device lacks. */
+	if (*oaeip_template.dev)
 		err = set_dev(gw, oaeip_template.dev);
+	if (!err && *oaeip_template.gwips)
+		err = set_gwips(gw, oaeip_template.gwips);
 	if (!err)
 		oaeip_knobs_state = OAEIP_LIVE;
 	kernel_param_unlock(THIS_MODULE);
