@@ -373,6 +373,40 @@ static void test_dispute(void **state)
 	}
 }
 
+/* Who was a foe once is none when another only asks. */
+static void test_former_foe(void **state)
+{
+	struct oaeip_owner o = make('L');
+	unsigned int i;
+	u64 at = T0;
+
+	(void)state;
+	assert_int_equal(dispute(&o, 2, at), OAEIP_KEPT);
+	for (i = 0; i < 5; i++) {
+		at += 2 * HELLO;
+		nodes_at(&o, 4, i, OAEIP_NODE_CLAIM, at);
+		assert_int_equal(situation(&o), 'D');
+		oaeip_claim_local(&o, &rules, at + 10);
+		assert_int_equal(oaeip_claim_check(&o, &rules, at + HELLO),
+				 OAEIP_KEPT);
+		assert_int_equal(o.rival, 4);
+	}
+	at += 2 * HELLO;
+	nodes_at(&o, 4, i, OAEIP_NODE_CLAIM, at);
+	assert_int_equal(oaeip_claim_check(&o, &rules, at + HELLO), OAEIP_LOST);
+
+	/* Only the foe can end a dispute; a lower one takes it over. */
+	o = make('P');
+	nodes_at(&o, 4, 500, OAEIP_NODE_GONE, T0 + 1);
+	assert_int_equal(situation(&o), 'P');
+	nodes_at(&o, 4, 501, 0, T0 + 1);
+	assert_int_equal(o.foe, 2);
+	nodes_at(&o, 1, 7, 0, T0 + 1);
+	assert_int_equal(o.foe, 1);
+	assert_int_equal(o.rival, 1);
+	assert_int_equal(o.doubt, T0);
+}
+
 /* Yielded to a claim whose time is over already, it is nobody's. */
 static void test_yield_too_late(void **state)
 {
@@ -486,7 +520,7 @@ static void test_gone_wraps(void **state)
 			 OAEIP_OLD);
 	/* Another incarnation counts anew. */
 	c.inc = 2;
-	c.serial = 3;
+	c.serial = 0x8fffffff;
 	assert_int_equal(oaeip_speaker_hear(&s, &c, T0 + 100002),
 			 OAEIP_HEAR_NEW);
 	assert_int_equal(oaeip_claim_nodes(&o, &rules, &s, &c, 0, T0 + 100002),
@@ -512,6 +546,7 @@ int main(void)
 		cmocka_unit_test(test_claim_rate),
 		cmocka_unit_test(test_moves_here),
 		cmocka_unit_test(test_dispute),
+		cmocka_unit_test(test_former_foe),
 		cmocka_unit_test(test_yield_too_late),
 		cmocka_unit_test(test_speaker),
 		cmocka_unit_test(test_overtaken),
