@@ -5,7 +5,7 @@
 #
 #   V=1             show everything
 #   KERNEL=VERSION  the kernel to build for and to boot (default: the newest here)
-#   KDIR=DIR        build the module for the kernel whose build files are there
+#   KDIR=DIR        build the modules for the kernel whose build files are there
 #   VM=none         no test machine: on this very host's kernel, as root
 
 Q	:= $(if $(filter-out 0,$(V)),,@)
@@ -13,7 +13,7 @@ V	?= 0
 export V
 MAKEFLAGS += --no-print-directory
 
-all: setup-build	## build the module, modoae/modoae.ko; the default
+all: setup-build	## build the modules, modoae/modoae.ko and modoaeip/modoaeip.ko; the default
 	$(Q)tools/build
 
 demo: setup-demo	## two kernels, an atomic link between them, and a cable that is cut
@@ -72,8 +72,10 @@ uninstall:		## undo install or dkms
 clean:			## remove what was built; what the test machine keeps stays
 	$(Q)rm -rf build/*.log $(addprefix build/,bench check fuzz log model mutants sim \
 		sim-test spec unit)
-	$(Q)cd modoae && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
-		Module.symvers modules.order
+	$(Q)for module in modoae modoaeip; do \
+		(cd $$module && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
+			Module.symvers modules.order); \
+	done
 	$(Q)rm -f .checkpatch-camelcase*
 	$(Q)find . -name __pycache__ -prune -exec rm -rf {} +
 

@@ -64,12 +64,14 @@ EXPORT_SYMBOL_GPL(oaeip_mactbl_lookup_zone);
 static struct oaeip_rules rules(const struct oaeip_gw *gw,
 				const struct oaeip_map *map)
 {
-	return (struct oaeip_rules) {
+	struct oaeip_rules r = {
 		.mine = map->mine->id,
 		.hello_ms = READ_ONCE(gw->knobs.hello_ms),
 		.node_life_ms = READ_ONCE(gw->knobs.node_life_ms),
 		.data_life_ms = READ_ONCE(gw->knobs.refresh_ms) * 7 / 2,
 	};
+
+	return r;
 }
 
 /* Something to be said about a node: to @zone, or to all with 0. */
