@@ -11,21 +11,30 @@ address of its own there (10.100.N.1, fd64:N::1), and besides it the address tha
 which the routers have routes: so it can go to another gateway.
 """
 
-import errno
 import os
 import subprocess
+import time
 from pathlib import Path
 
 from faults import HostEnd
-from oaeipwire import Watch
-from oaetest import REPO, Cable, Host, OaeTest, ip, load, run, wait_for
+from oaeipwire import BEAT, BYE, LEAVING, Hello, Speaker, Watch, hello
+from oaepeer import Wire
+from oaetest import REPO, Cable, Host, OaeTest, ip, load, wait_for
+from oaewire import HELLO, SYNC, Frame, mac_bytes
 
 MODULE = Path(os.environ.get("OAEIP_MODULE") or REPO / "modoaeip" / "modoaeip.ko")
 NEEDS = ("udp_tunnel", "ip6_udp_tunnel", "xxhash", "sch_netem", "act_gact", "cls_u32")
 GWIPS = "10.1.0.1+fd01::1,fd02::1,10.3.0.1+fd03::1"
 # So that little time goes by until things are noticed.
 QUICK = {"hello_ms": 100, "refresh_ms": 500, "node_life_ms": 3000}
+MANY = 1000000          # more than a test ever sends: it stops the senders
 V4, V6 = "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"
+
+
+def stop(traffic):
+    """The senders stop."""
+    traffic.stop()
+    wait_for(lambda: not traffic.running(), "the senders to stop", 20)
 
 
 def modprobe(*modules):
@@ -201,7 +210,6 @@ class GatewayTest(OaeTest):
         cls.load_gateways()
         cls.addClassCleanup(lambda: Path("/sys/module/modoaeip").exists()
                             and cls.unload_gateways())
-        cls.sw = cls.made(Host("sw"))
 
     @classmethod
     def made(cls, host):
@@ -261,6 +269,7 @@ class ThreeZones(GatewayTest):
     @classmethod
     def build(cls):
         super().build()
+        cls.sw = cls.made(Host("sw"))
         cls.build_wan()
         cls.g1 = cls.new_gateway("g1", 1, cls.r1, "10.1.0.1", "fd01::1", **cls.gateway_knobs)
         cls.g2 = cls.new_gateway("g2", 2, cls.r2, "fd02::1", **cls.gateway_knobs)
@@ -321,5 +330,143 @@ class ThreeZones(GatewayTest):
         return HostEnd(cls.hosts[name])
 
 
-__all__ = ["GWIPS", "MODULE", "QUICK", "Gateway", "GatewayTest", "IpHost", "Router", "ThreeZones",
-           "errno", "modprobe", "run"]
+# What a gateway drops, and why: at most one of them for a frame or a datagram.
+DROPS = ("not_mine", "bad_frame", "bad_source", "bad_mac", "bad_peer", "bad_encap", "bad_zone",
+         "bad_control", "bad_ecn", "control_limit", "standby", "unknown_dst", "loop",
+         "unreachable", "too_big", "table_full", "conflict", "own_claimed", "old_control",
+         "no_memory", "tx_errors")
+
+
+class Scripted(GatewayTest):
+    """
+        AF_PACKET at host h       gateway g of zone 1       gateways of zones 2 and 3 by hand,
+        hz -------------------- zone   wan --------------- wan  and strangers: namespace w
+                               10.1.0.1 fd01::1        10.2.0.1 (2), fd03::1 (3), 10.66.0.1
+    """
+
+    one_cpu = True
+    gwips = "10.1.0.1+fd01::1,10.2.0.1,fd03::1,10.4.0.1"
+    knobs = {"hello_ms": 200, "refresh_ms": 1000, "node_life_ms": 60000, "control_pps": 100000}
+
+    @classmethod
+    def build(cls):
+        super().build()
+        cls.h, cls.g, cls.w = (cls.made(kind(name)) for kind, name in
+                               ((Host, "h"), (Gateway, "g"), (IpHost, "w")))
+        cls.inside = Cable(cls.h, "hz", cls.g, "zone")
+        cls.outside = Cable(cls.g, "wan", cls.w, "wan")
+        cls.g.configure("wan", *(cls.g.address("wan", a) for a in ("10.1.0.1/8", "fd01::1/8")))
+        cls.w.configure("wan", *(cls.w.address("wan", a) for a in
+                                 ("10.2.0.1/8", "10.66.0.1/8", "fd02::1/8", "fd03::1/8")))
+        cls.mac = cls.inside.mac_b
+        cls.wire = Wire(cls.h, "hz")
+        cls.addClassCleanup(cls.wire.close)
+        cls.two = cls.speaker("10.2.0.1", 2)
+        cls.three = cls.speaker("fd03::1", 3)
+        cls.g.knobs(**cls.knobs)
+        cls.g.knobs(gwips=cls.gwips, dev="zone")
+
+    @classmethod
+    def speaker(cls, address, zone, **how):
+        """A gateway by hand, or a stranger."""
+        speaker = Speaker(cls.w, address, zone, "fd01::1" if ":" in address else "10.1.0.1", 1,
+                          **how)
+        cls.addClassCleanup(speaker.close)
+        return speaker
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.forget_all)
+        for speaker in (self.two, self.three):
+            speaker.restart()
+            speaker.control(BEAT)
+        wait_for(lambda: self.g.up_with(2, 3), "both gateways to be heard")
+        self.quiet()
+
+    def forget_all(self):
+        """Nothing of one test is left for the next."""
+        for mac, row in self.g.mactbl().items():
+            if row["where"] == "local":
+                self.wire.send(hello(mac, self.mac, flags=LEAVING))
+        for speaker in (self.two, self.three):
+            speaker.control(BYE)
+        wait_for(lambda: not self.g.mactbl(), "the table to be empty")
+        self.quiet()
+
+    def quiet(self):
+        """What has come so far is forgotten."""
+        for speaker in (self.two, self.three):
+            speaker.heard()
+        while self.wire.raw():
+            pass
+
+    _names = 0
+
+    @classmethod
+    def new_macs(cls, count=1):
+        """Addresses of nodes that were never there before."""
+        Scripted._names += count
+        return [f"02:77:00:{n >> 16:02x}:{n >> 8 & 255:02x}:{n & 255:02x}"
+                for n in range(cls._names - count, cls._names)]
+
+    def local(self, *macs):
+        """These nodes say HELLO in the zone, and are known."""
+        for mac in macs:
+            self.wire.send(hello(mac, self.mac))
+        wait_for(lambda: all(self.g.where().get(mac) == (1, "local") for mac in macs),
+                 "nodes of the zone to be known")
+        return macs
+
+    def remote(self, speaker, *macs, **how):
+        """A gateway says that it has these, and they are known."""
+        speaker.nodes(*macs, **how)
+        wait_for(lambda: all(self.g.where().get(mac) == (speaker.zone, "remote")
+                             for mac in macs), "nodes of the other zone to be known")
+        return macs
+
+    def to_zone(self, mac, deadline=5.0):
+        """The next frame in the zone for a node, but for HELLO."""
+        end = time.monotonic() + deadline
+        while True:
+            raw = self.wire.raw(max(end - time.monotonic(), 0))
+            if raw is None:
+                raise AssertionError(f"nothing for {mac} within {deadline} s")
+            frame = Frame.parse(raw)
+            if frame.dst == mac_bytes(mac) and frame.opcode != HELLO:
+                return frame
+
+    def to_hello(self, wanted=lambda frame, hello: True, deadline=5.0):
+        """The next HELLO in the zone that wanted() likes: frame and payload."""
+        end = time.monotonic() + deadline
+        while True:
+            raw = self.wire.raw(max(end - time.monotonic(), 0))
+            if raw is None:
+                raise AssertionError(f"no such HELLO within {deadline} s")
+            frame = Frame.parse(raw)
+            if frame.opcode == HELLO:
+                said = Hello.parse(frame.payload)
+                if wanted(frame, said):
+                    return frame, said
+
+    def counted(self, action, **counters):
+        """action() makes these counters go up by just that, and nothing else is dropped."""
+        before = self.g.stats()
+        action()
+
+        def grown():
+            now = self.g.stats()
+            return {name: now[name] - before[name] for name in {*DROPS, *counters}
+                    if now[name] != before[name]}
+        try:
+            wait_for(lambda: all(grown().get(name, 0) >= n for name, n in counters.items()), "")
+        except AssertionError as e:
+            raise AssertionError(f"expected {counters}, counted {grown()}") from e
+        self.assertEqual(grown(), {name: n for name, n in counters.items() if n})
+
+    def sync(self):
+        """Until all that was said to the gateway before has been dealt with."""
+        before = self.g.stats()
+        self.two.control(BEAT)
+        self.wire.send(Frame(SYNC, dst=mac_bytes(self.mac), src=b"\2\0\0\0\0\1"))
+        wait_for(lambda: self.g.stat("control_rx") > before["control_rx"]
+                 and self.g.stat("zone_rx") > before["zone_rx"], "it to be dealt with")

@@ -191,9 +191,10 @@ class Speaker:
         self.raw(Datagram(kind, body=body, **given).pack())
 
     def control(self, op, **given):
-        """The next control message."""
+        """The next control message. A BEAT has seen all PROBEs, unless told otherwise."""
         self.serial += 1
-        given = {"inc": self.inc, "serial": self.serial} | given
+        given = {"inc": self.inc, "serial": self.serial,
+                 "seen": 0xffff if op == BEAT else 0} | given
         self.send(CONTROL, Control(op, **given).pack())
 
     def nodes(self, *macs, flags=0, **given):

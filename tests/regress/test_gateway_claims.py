@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Who has which node: what a gateway learns, tells, forgets, refuses and lets go.
+
+Everything around the one real gateway is by hand, so every step of it is seen.
+"""
+
+import time
+
+import oaewire as oae
+from gateway import Scripted
+from oaeipwire import (ABOUT, ASK, ASK_ME, BEAT, BROADCAST, BYE, CLAIM, CONTROL, GATEWAY, GONE,
+                       LEAVING, MAX_NODES, NODES, Control, hello, same, via)
+from oaetest import wait_for
+from oaewire import mac_bytes
+
+
+class Local(Scripted):
+    __doc__ = Scripted.__doc__
+
+    def test_hello_in_the_zone(self):
+        """It says who it is, every hello_ms, to all."""
+        first, one = self.to_hello()
+        _, two = self.to_hello()
+        self.assertEqual(first.dst, BROADCAST)
+        self.assertEqual(first.src, mac_bytes(self.mac))
+        self.assertEqual((one.flags & ~ASK_ME, one.zone, one.zero, one.zero2),
+                         (GATEWAY, 1, 0, 0))
+        self.assertEqual((one.life, one.node_life), (7, 600))
+        self.assertEqual(one.mtu, 1500 - 20 - 16)       # the widest of all
+        self.assertNotEqual(one.inc, 0)
+        self.assertEqual((one.inc, one.epoch), (two.inc, two.epoch))
+
+    def test_learned_from_hello(self):
+        """A node that says HELLO is told to all gateways, at once and again and again."""
+        mac, = self.local(*self.new_macs())
+        for speaker in (self.two, self.three):
+            speaker.expect_nodes(mac, deadline=1)
+            again = speaker.expect(NODES, 3, lambda c: (mac, 0) in c.nodes)
+            self.assertGreaterEqual(again.life, 30)
+        row = self.g.mactbl()[mac]
+        self.assertLessEqual(row["age_ms"] + row["left_ms"], 60000)
+        self.assertGreater(row["left_ms"], 50000)
+
+    def test_learned_from_a_frame(self):
+        """A node that sends by way of it is learned, even if what it sends goes nowhere."""
+        mac, nobody = self.new_macs(2)
+        self.counted(lambda: self.wire.send(via(oae.SYNC, self.mac, mac, nobody)),
+                     nodes_learned=1, unknown_dst=1)
+        self.two.expect_nodes(mac, deadline=1)
+
+    def test_leaving(self):
+        """A node that leaves is told as gone."""
+        mac, = self.local(*self.new_macs())
+        self.counted(lambda: self.wire.send(hello(mac, self.mac, flags=LEAVING)), nodes_gone=1)
+        self.assertEqual(self.g.mactbl(), {})
+        for speaker in (self.two, self.three):
+            speaker.expect_nodes(mac, flags=GONE, deadline=1)
+
+    def test_silent(self):
+        """A node that says nothing for node_life_ms is forgotten; one that does is not."""
+        self.g.knob("node_life_ms", 1000)
+        self.addCleanup(self.g.knob, "node_life_ms", self.knobs["node_life_ms"])
+        silent, there = self.local(*self.new_macs(2))
+        self.quiet()
+
+        def silent_gone():
+            self.wire.send(hello(there, self.mac))
+            return silent not in self.g.mactbl()
+        wait_for(silent_gone, "it to be forgotten", 4, 0.1)
+        self.assertEqual(set(self.g.mactbl()), {there})
+        self.two.expect_nodes(silent, flags=GONE, deadline=1)
+        self.assertGreater(self.g.stat("nodes_expired"), 0)
+
+    def test_asked(self):
+        """ASK is answered with all nodes, in messages that fit every path; not too often."""
+        macs = set(self.local(*self.new_macs(400)))
+        self.g.knob("refresh_ms", 600000)
+        self.addCleanup(self.g.knob, "refresh_ms", self.knobs["refresh_ms"])
+        wait_for(lambda: not self.two.heard(), "it to have told all", 5, 0.15)
+        self.three.control(BEAT)
+        self.two.control(ASK)
+        heard = []
+        while len(heard) < len(macs):
+            message = self.two.expect(NODES)
+            self.assertLessEqual(len(message.nodes), MAX_NODES)
+            heard += message.nodes
+        self.assertEqual(sorted(heard), sorted((mac, 0) for mac in macs))
+        self.quiet()
+        for _ in range(200):
+            self.two.control(ASK)
+        self.sync()
+        end = time.monotonic() + 0.3
+        wait_for(lambda: time.monotonic() > end, "the answers")
+        answers = sum(len(Control.parse(d.body).nodes) for d in self.two.heard()
+                      if d.kind == CONTROL)
+        self.assertLessEqual(answers, 400 * (0.5 / 0.05))
+
+    def test_the_knob_mactbl_asks(self):
+        """Any write: the zone and all gateways are asked anew."""
+        self.local(*self.new_macs())
+        self.quiet()
+        self.g.knob("mactbl", "again")
+        self.to_hello(lambda frame, said: said.flags & ASK_ME and frame.dst == BROADCAST)
+        self.two.expect(ASK)
+        self.three.expect(ASK)
+
+
+class Remote(Scripted):
+    __doc__ = Scripted.__doc__
+
+    def both_ways(self, speaker, near, far):
+        """A frame each way between a node here and one there, unchanged."""
+        out = via(oae.OFFER, self.mac, near, far, vc=3, seq=7, attempt=1, payload=b"abc" * 100,
+                  flags=oae.LAST)
+        self.wire.send(out)
+        self.assertTrue(same(speaker.expect_data(), out))
+        back = via(oae.REFLECT, "02:00:00:00:00:99", far, near, seq=7, payload=bytes(16))
+        speaker.data(back)
+        came = self.to_zone(near)
+        self.assertEqual(came.src, mac_bytes(self.mac))
+        self.assertTrue(same(came, back))
+
+    def test_forwarded(self):
+        """Frames go to the gateway that has said NODES, and come from it, over both families."""
+        near, = self.local(*self.new_macs())
+        for speaker in (self.two, self.three):
+            far, = self.remote(speaker, *self.new_macs())
+            self.both_ways(speaker, near, far)
+
+    def test_learned_from_data(self):
+        """The source of a frame from a gateway is in its zone."""
+        near, far = self.new_macs(2)
+        self.local(near)
+        self.two.data(via(oae.SYNC, BROADCAST, far, near))
+        self.to_zone(near)
+        self.assertEqual(self.g.where()[far], (2, "remote"))
+        self.both_ways(self.two, near, far)
+
+    def test_life(self):
+        """What a message says is good for as long as it says; refreshed it stays."""
+        short, kept = self.new_macs(2)
+        self.remote(self.two, short, life=5)
+
+        def short_gone():
+            self.two.nodes(kept, life=5)
+            return short not in self.g.mactbl()
+        wait_for(short_gone, "it to be forgotten", 3, 0.1)
+        self.assertIn(kept, self.g.mactbl())
+        wait_for(lambda: not self.g.mactbl(), "the other, too", 3, 0.1)
+
+    def test_gone(self):
+        """GONE, and BYE."""
+        one, two, three = self.new_macs(3)
+        self.remote(self.two, one, two)
+        self.remote(self.three, three)
+        self.two.nodes(one, flags=GONE)
+        wait_for(lambda: set(self.g.mactbl()) == {two, three}, "one to go")
+        self.two.control(BYE)
+        wait_for(lambda: set(self.g.mactbl()) == {three}, "all of its zone to go")
+
+    def test_reborn(self):
+        """A new incarnation of a gateway: its nodes go, it is asked."""
+        old, new, other = self.new_macs(3)
+        self.remote(self.two, old)
+        self.remote(self.three, other)
+        self.quiet()
+        self.two.restart()
+        self.two.nodes(new)
+        wait_for(lambda: set(self.g.mactbl()) == {new, other}, "the old nodes to go")
+        self.two.expect(ASK)
+
+    def test_heard_again(self):
+        """A gateway that was silent is asked when it is heard again."""
+        wait_for(lambda: self.g.zone(2)["state"] == "silent", "zone 2 to be silent", 3, 0.01)
+        self.quiet()
+        self.two.control(BEAT)
+        self.two.expect(ASK)
+        self.assertEqual(self.g.zone(2)["state"], "up")
+
+    def test_old_messages(self):
+        """What was overtaken on the way does not undo what is newer."""
+        mac, = self.remote(self.two, *self.new_macs())
+        serial = self.two.serial
+        self.two.nodes(mac, flags=GONE)
+        wait_for(lambda: not self.g.mactbl(), "it to go")
+        old = self.g.stat("old_control")
+        self.two.nodes(mac, serial=serial)
+        self.sync()
+        self.assertGreater(self.g.stat("old_control"), old)
+        self.assertEqual(self.g.mactbl(), {})
+
+    def test_two_zones_claim_one(self):
+        """The first stays, until it says that the node is gone."""
+        mac, = self.remote(self.two, *self.new_macs())
+        near, = self.local(*self.new_macs())
+        self.counted(lambda: self.three.nodes(mac), conflict=1)
+        self.counted(lambda: self.three.data(via(oae.SYNC, self.mac, mac, near)), conflict=1)
+        self.assertEqual(self.g.where()[mac], (2, "remote"))
+        self.both_ways(self.two, near, mac)
+        self.two.nodes(mac, flags=GONE)
+        wait_for(lambda: mac not in self.g.mactbl(), "it to go")
+        self.remote(self.three, mac)
+        self.both_ways(self.three, near, mac)
+
+    def test_gone_from_another_zone(self):
+        """That a zone's node is gone is for that zone to say."""
+        mac, = self.remote(self.two, *self.new_macs())
+        self.three.nodes(mac, flags=GONE)
+        self.three.control(BYE)
+        self.sync()
+        self.assertEqual(self.g.where(), {mac: (2, "remote")})
+
+
+class Own(Scripted):
+    __doc__ = Scripted.__doc__
+
+    def asked(self, mac):
+        """The node is asked whether it is there."""
+        return self.to_hello(lambda frame, said: frame.dst == mac_bytes(mac)
+                             and said.flags & ASK_ME)
+
+    def test_claimed_and_there(self):
+        """A node of mine that another zone claims, and that answers, stays."""
+        mac, = self.local(*self.new_macs())
+        self.quiet()
+        self.counted(lambda: self.two.nodes(mac), own_claimed=1)
+        self.asked(mac)
+        self.wire.send(hello(mac, self.mac))
+        end = time.monotonic() + 1
+        wait_for(lambda: time.monotonic() > end, "time to let it go", interval=0.05)
+        self.assertEqual(self.g.where(), {mac: (1, "local")})
+        self.assertFalse(any((mac, GONE) in Control.parse(d.body).nodes
+                             for d in self.two.heard() if d.kind == CONTROL))
+
+    def test_claimed_and_gone(self):
+        """One that does not answer is let go, and the other's from its next message on."""
+        mac, = self.local(*self.new_macs())
+        self.quiet()
+        begin = time.monotonic()
+        self.two.nodes(mac)
+        self.asked(mac)
+        self.two.expect_nodes(mac, flags=GONE)
+        self.assertLess(time.monotonic() - begin, 1.5)
+        self.remote(self.two, mac)
+
+    def test_claimed_without_a_word(self):
+        """GONE or BYE of another zone does nothing to a node of mine."""
+        mac, = self.local(*self.new_macs())
+        self.two.nodes(mac, flags=GONE)
+        self.two.control(BYE)
+        self.sync()
+        self.assertEqual(self.g.where(), {mac: (1, "local")})
+
+    def test_speaks_here_and_is_elsewhere(self):
+        """A node that the table has elsewhere: its frames are dropped, and it is claimed."""
+        mac, = self.remote(self.two, *self.new_macs())
+        other, = self.remote(self.three, *self.new_macs())
+        self.quiet()
+        frame = via(oae.SYNC, self.mac, mac, other)
+        self.counted(lambda: self.wire.send(frame), conflict=1)
+        claim = self.two.expect(NODES, 2)
+        self.assertEqual([node for node, _ in claim.nodes], [mac])
+        self.assertIn(claim.nodes[0][1], (0, CLAIM))
+        begin = time.monotonic()
+        sent = 0
+        while time.monotonic() < begin + 0.7:
+            self.wire.send(frame)
+            sent += 1
+        self.sync()
+        claims = sum((mac, claim.nodes[0][1]) in Control.parse(d.body).nodes
+                     for d in self.two.heard() if d.kind == CONTROL)
+        self.assertGreater(sent, 20)
+        self.assertLessEqual(claims, 5)
+        self.assertEqual(self.g.where()[mac], (2, "remote"))
+        self.two.nodes(mac, flags=GONE)
+        wait_for(lambda: mac not in self.g.mactbl(), "it to be let go")
+        self.wire.send(frame)
+        self.assertTrue(same(self.three.expect_data(), frame))
+        self.assertEqual(self.g.where()[mac], (1, "local"))
+
+    def test_loop_in_the_zone(self):
+        """A frame for a node of the zone it came from is not sent back into it."""
+        one, two = self.local(*self.new_macs(2))
+        self.counted(lambda: self.wire.send(via(oae.SYNC, self.mac, one, two)), loop=1)
+
+    def test_loop_in_the_tunnel(self):
+        """A frame from a gateway, of a node of mine or for a node of another zone, ends here."""
+        near, = self.local(*self.new_macs())
+        one, = self.remote(self.two, *self.new_macs())
+        other, = self.remote(self.three, *self.new_macs())
+        self.quiet()
+        self.counted(lambda: self.two.data(via(oae.SYNC, self.mac, near, near[:-2] + "f0")),
+                     loop=1)
+        drops = [self.g.stat(name) for name in ("loop", "unknown_dst")]
+        self.two.data(via(oae.SYNC, self.mac, one, other))
+        self.two.data(via(oae.SYNC, self.mac, one, one[:-2] + "f1"))
+        wait_for(lambda: sum(self.g.stat(name) for name in ("loop", "unknown_dst"))
+                 == sum(drops) + 2, "both to be dropped")
+        self.assertFalse([d for d in self.three.heard() + self.two.heard() if d.kind != CONTROL])
+
+    def test_unknown(self):
+        """Nobody has it."""
+        mac, nobody = self.new_macs(2)
+        self.local(mac)
+        self.counted(lambda: self.wire.send(via(oae.SYNC, self.mac, mac, nobody)), unknown_dst=1)
+
+    def test_about(self):
+        """A link to a zone with a narrower path is told so when it synchronises."""
+        near, = self.local(*self.new_macs())
+        wide, = self.remote(self.two, *self.new_macs())
+        narrow, = self.remote(self.three, *self.new_macs())
+        self.quiet()
+        for kind in (oae.SYNC, oae.SYNC_ACK):
+            self.wire.send(via(kind, self.mac, near, wide, vc=6, payload=bytes(32)))
+            self.wire.send(via(kind, self.mac, near, narrow, vc=9, payload=bytes(32)))
+            frame, said = self.to_hello(lambda frame, said: said.flags & ABOUT)
+            self.assertEqual((frame.dst, frame.vc), (mac_bytes(near), 9))
+            self.assertEqual((said.about, said.mtu), (mac_bytes(narrow), 1500 - 40 - 16))
+            self.three.expect_data()
+
+    def test_too_big(self):
+        """Longer than the path carries: dropped, and the sender is told what it does carry."""
+        near, = self.local(*self.new_macs())
+        narrow, = self.remote(self.three, *self.new_macs())
+        room = 1500 - 40 - 16 - 52
+        self.quiet()
+        self.wire.send(via(oae.OFFER, self.mac, near, narrow, vc=9, payload=bytes(room)))
+        self.assertEqual(len(self.three.expect_data().payload), room)
+        self.counted(lambda: self.wire.send(via(oae.OFFER, self.mac, near, narrow, vc=9,
+                                                payload=bytes(room + 1))),
+                     too_big=1, too_big_told=1)
+        frame, said = self.to_hello(lambda frame, said: said.flags & ABOUT)
+        self.assertEqual((frame.dst, frame.vc, said.about, said.mtu),
+                         (mac_bytes(near), 9, mac_bytes(narrow), 1500 - 40 - 16))
+
+    def test_black_hole(self):
+        """BEATs that have seen no PROBE: what fits 1280 bytes; one that has seen all: all."""
+        near, = self.local(*self.new_macs())
+        narrow, = self.remote(self.three, *self.new_macs())
+        for _ in range(3):
+            self.three.control(BEAT, seen=100)
+        wait_for(lambda: self.g.zone(3)["mtu"] == 1280 - 40 - 16, "the path to be narrow")
+        self.assertEqual(self.g.zone(2)["mtu"], 1500 - 20 - 16)
+        self.counted(lambda: self.wire.send(via(oae.OFFER, self.mac, near, narrow,
+                                                payload=bytes(1280 - 56 - 51))),
+                     too_big=1, too_big_told=1)
+        self.three.control(BEAT)
+        wait_for(lambda: self.g.zone(3)["mtu"] == 1500 - 40 - 16, "the path to be wide")
