@@ -8,8 +8,9 @@
  *
  * An entry is *unknown* (all zeros), *local*, *local in doubt*, *remote*, or *remote
  * by hearsay* (its DATA came, its gateway has not named it yet). A remote one whose
- * time is over is unknown, whatever happens next. A local one ends by being looked
- * at (oaeip_claim_check()), so that all can be told.
+ * time is over is as good as unknown (NEW may so be said of an entry that is there).
+ * It ends, as a local one does, by being looked at (oaeip_claim_check()): an owner
+ * is blank only after GONE or LOST.
  *
  * What happens to whom; the function says it once more:
  *
@@ -137,11 +138,10 @@ static void forget(struct oaeip_owner *o)
 	memset(o, 0, sizeof(*o));
 }
 
-/* A remote entry whose time is over is unknown. */
-static void forget_if_over(struct oaeip_owner *o, u64 now)
+/* A remote entry whose time is over is as good as unknown. */
+static bool known(const struct oaeip_owner *o, u64 now)
 {
-	if (o->zone && !o->local && now >= o->until)
-		forget(o);
+	return o->zone && (o->local || now < o->until);
 }
 
 static void own(struct oaeip_owner *o, u16 zone, bool local, u64 now, u64 until)
@@ -182,8 +182,7 @@ enum oaeip_verdict oaeip_claim_local(struct oaeip_owner *o,
 		o->until = now + r->node_life_ms;
 		return OAEIP_REFRESHED;
 	}
-	forget_if_over(o, now);
-	if (o->zone)
+	if (known(o, now))
 		return claim_it(o, r, now);
 	own(o, r->mine, true, now, now + r->node_life_ms);
 	return OAEIP_NEW;
@@ -200,8 +199,7 @@ enum oaeip_verdict oaeip_claim_local(struct oaeip_owner *o,
  */
 enum oaeip_verdict oaeip_claim_leaving(struct oaeip_owner *o, u64 now)
 {
-	forget_if_over(o, now);
-	if (!o->zone)
+	if (!known(o, now))
 		return OAEIP_NOTHING;
 	if (!o->local)
 		return OAEIP_CONFLICT;
@@ -272,10 +270,11 @@ static enum oaeip_verdict nodes_there(struct oaeip_owner *o,
 {
 	u64 until = now + (u64)c->life * 100, claim = 0;
 	enum oaeip_verdict v = OAEIP_REFRESHED;
+	bool told = o->told && known(o, now);
 
-	if (o->told && o->zone != s->zone)
+	if (told && o->zone != s->zone)
 		return claim_it(o, r, now);
-	if (o->told) {
+	if (told) {
 		if (!oaeip_serial_newer(c->serial, o->serial))
 			return OAEIP_OLD;
 		claim = o->claimed;
@@ -284,7 +283,7 @@ static enum oaeip_verdict nodes_there(struct oaeip_owner *o,
 			return OAEIP_OLD;
 		if (o->local)
 			return claimed(o, r, s->zone, c, true, now);
-		if (!o->zone)
+		if (!known(o, now))
 			v = OAEIP_NEW;
 		else if (o->zone != s->zone)
 			v = OAEIP_TAKEN;
@@ -321,7 +320,6 @@ enum oaeip_verdict oaeip_claim_nodes(struct oaeip_owner *o,
 {
 	if (!s->zone || s->zone == r->mine)
 		return OAEIP_NOTHING;
-	forget_if_over(o, now);
 	if (flags & OAEIP_NODE_GONE)
 		return nodes_gone(o, s, c, now);
 	if (!(flags & OAEIP_NODE_CLAIM))
@@ -351,8 +349,7 @@ enum oaeip_verdict oaeip_claim_data(struct oaeip_owner *o,
 
 	if (!zone || zone == r->mine)
 		return OAEIP_NOTHING;
-	forget_if_over(o, now);
-	if (!o->zone) {
+	if (!known(o, now)) {
 		own(o, zone, false, now, until);
 		return OAEIP_NEW;
 	}

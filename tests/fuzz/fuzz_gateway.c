@@ -260,7 +260,7 @@ static bool leads(const struct table *t, const struct oaeip_owner *was,
 	case OAEIP_NOTHING:
 	case OAEIP_OLD:
 	case OAEIP_NOT_HERE:
-		return is->zone == zone || is->zone == was->zone;
+		return is->zone == was->zone;
 	case OAEIP_NEW:
 		return !zone && is->zone;
 	case OAEIP_REFRESHED:
