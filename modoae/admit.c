@@ -8,6 +8,7 @@
  */
 #include "modoae.h"
 
+#include <linux/etherdevice.h>
 #include <linux/jiffies.h>
 
 #define COOKIE_LIFE	(4 * HZ)	/* and as long again */
@@ -72,13 +73,14 @@ static void answer(struct oae_port *port, const u8 *peer,
 		.dst_ltag = f->src_ltag,
 		.seq = f->seq,
 	};
-	struct oae_way way;
+	u8 dest[ETH_ALEN];
 
 	if (!oae_may_answer(port->node))
 		return;
 	oae_count(port->node, OAE_S_STRANGER);
-	oae_path_answer(port, peer, f, &way);
-	oae_xmit_frame(port, &way, &r, NULL);
+	ether_addr_copy(dest, peer);
+	if (oae_path_back(port, f, dest, &r))
+		oae_xmit_frame(port, dest, &r, NULL);
 }
 
 static void admit_sync(struct oae_port *port, const u8 *peer, u64 kid,

@@ -203,24 +203,6 @@ struct oae_about {
 	u16 mtu;
 };
 
-enum oae_way_kind {
-	OAE_WAY_DIRECT,
-	OAE_WAY_VIA,		/* through the gateway, with the extension */
-	OAE_WAY_NONE,		/* through a gateway, and none is known */
-};
-
-/**
- * struct oae_way - where a frame goes
- * @kind: enum oae_way_kind
- * @dest: the Ethernet destination: the peer, or the gateway
- * @peer: who is to have it
- */
-struct oae_way {
-	u8 kind;
-	u8 dest[ETH_ALEN];
-	u8 peer[ETH_ALEN];
-};
-
 /**
  * struct oae_port - a net device bound to the module in a node
  *
@@ -274,6 +256,7 @@ struct oae_tag {
 	u64 ncommitted, nreversed, nunknown, ndelivered;
 	bool via;			/* the way it would go, asked with auto */
 	bool way_via;			/* the way it goes */
+	u8 way_usual;			/* F_VIA or 0; else look at each frame */
 	unsigned int way_gen;		/* port->gw.gen when that was found */
 	unsigned int asked;		/* SYNCs this way that were not answered */
 	struct oae_about about;
@@ -415,9 +398,9 @@ int oae_rcv(struct sk_buff *skb, struct net_device *dev,
 void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb);
 
 /* xmit.c */
-void oae_xmit_frame(struct oae_port *port, const struct oae_way *way,
+void oae_xmit_frame(struct oae_port *port, const u8 *dest,
 		    const struct oae_frame *f, struct sk_buff **spent);
-void oae_xmit_offer(struct oae_port *port, const struct oae_way *way,
+void oae_xmit_offer(struct oae_port *port, const u8 *dest,
 		    struct oae_send *send, struct sk_buff **spent);
 
 /* path.c: which way frames go; the gateway of a port */
@@ -426,13 +409,16 @@ bool oae_path_hello(struct oae_port *port, const u8 *from,
 		    const struct oae_frame *f);
 bool oae_path_via(struct oae_port *port, const u8 *from,
 		  const struct oae_frame *f, u8 peer[ETH_ALEN]);
-void oae_path_answer(struct oae_port *port, const u8 *peer,
-		     const struct oae_frame *f, struct oae_way *way);
-void oae_path_way(const struct oae_tag *tag, bool via, struct oae_way *way);
+bool oae_path_back(struct oae_port *port, const struct oae_frame *question,
+		   u8 dest[ETH_ALEN], struct oae_frame *f);
+bool oae_path_gateway(struct oae_port *port, u8 dest[ETH_ALEN]);
+void oae_path_mark(const struct oae_port *port, const u8 *peer,
+		   struct oae_frame *f);
 u16 oae_path_begin(struct oae_tag *tag, bool via);
 void oae_path_update(struct oae_tag *tag, u64 now, struct oae_actions *a);
-bool oae_path_other(struct oae_tag *tag, const struct oae_frame *f, u64 now,
+bool oae_path_heard(struct oae_tag *tag, const struct oae_frame *f, u64 now,
 		    struct oae_actions *a);
+void oae_path_asked(struct oae_tag *tag, const struct oae_actions *a);
 void oae_path_timer(struct oae_tag *tag, u64 now, struct oae_actions *a);
 void oae_path_announce(struct oae_port *port);
 void oae_path_leave(struct oae_port *port);

@@ -101,12 +101,9 @@ static void hello_send(struct oae_port *port, const u8 *gw, u8 flags)
 				     U16_MAX),
 		},
 	};
-	struct oae_way way = { .kind = OAE_WAY_DIRECT };
 
-	ether_addr_copy(way.dest, gw);
-	ether_addr_copy(way.peer, gw);
 	oae_count(port->node, OAE_S_HELLO_SENT);
-	oae_xmit_frame(port, &way, &f, NULL);
+	oae_xmit_frame(port, gw, &f, NULL);
 }
 
 /* Say HELLO, if a gateway is there and may be used; and note that it heard. */
@@ -336,61 +333,69 @@ bool oae_path_via(struct oae_port *port, const u8 *from,
 	return true;
 }
 
-static void way_direct(struct oae_way *way)
-{
-	way->kind = OAE_WAY_DIRECT;
-	ether_addr_copy(way->dest, way->peer);
-}
-
-static void way_gateway(const struct oae_port *port, struct oae_way *way)
+/**
+ * oae_path_gateway() - where frames go that go through the gateway
+ * @port: from here
+ * @dest: filled in
+ *
+ * Context: any but hard interrupts. Frame path.
+ *
+ * Return: false if no gateway is known, and @dest means nothing.
+ */
+bool oae_path_gateway(struct oae_port *port, u8 dest[ETH_ALEN])
 {
 	struct oae_gw gw;
 
 	gw_get(port, &gw);
-	way->kind = gw_usable(port, &gw) ? OAE_WAY_VIA : OAE_WAY_NONE;
-	ether_addr_copy(way->dest, gw.mac);
+	ether_addr_copy(dest, gw.mac);
+	return gw_usable(port, &gw);
 }
 
 /**
- * oae_path_answer() - the way to answer a frame that belongs to no tag
- * @port: where it came in
- * @peer: who sent it
+ * oae_path_mark() - give a frame the extension for its way through the gateway
+ * @port: from here
+ * @peer: to this peer
  * @f: the frame
- * @way: filled in: back the way it came, unless use_gw says which
- *
- * Context: any but hard interrupts, RCU read lock held.
- */
-void oae_path_answer(struct oae_port *port, const u8 *peer,
-		     const struct oae_frame *f, struct oae_way *way)
-{
-	unsigned int use = use_gw(port);
-
-	ether_addr_copy(way->peer, peer);
-	if (use == OAE_GW_ALWAYS ||
-	    (use == OAE_GW_AUTO && f->flags & OAE_F_VIA))
-		way_gateway(port, way);
-	else
-		way_direct(way);
-}
-
-/* The way of a tag */
-
-/**
- * oae_path_way() - where to send the frames of a tag
- * @tag: the tag
- * @via: through the gateway
- * @way: filled in
  *
  * Context: any but hard interrupts, RCU read lock held. Frame path.
  */
-void oae_path_way(const struct oae_tag *tag, bool via, struct oae_way *way)
+void oae_path_mark(const struct oae_port *port, const u8 *peer,
+		   struct oae_frame *f)
 {
-	oae_kid_mac(tag->key.kid, way->peer);
-	if (unlikely(via))
-		way_gateway(tag->key.port, way);
-	else
-		way_direct(way);
+	f->flags |= OAE_F_VIA;
+	memcpy(f->via, peer, ETH_ALEN);
+	memcpy(f->via + ETH_ALEN, port->dev->dev_addr, ETH_ALEN);
 }
+
+/**
+ * oae_path_back() - the way to answer a frame that belongs to no tag
+ * @port: where it came in
+ * @question: the frame
+ * @dest: who sent it; changed to the gateway if that is the way
+ * @f: the answer; gets the extension then
+ *
+ * It goes back the way that the frame came, unless use_gw says which.
+ *
+ * Context: any but hard interrupts, RCU read lock held.
+ *
+ * Return: false if there is no way, which is counted.
+ */
+bool oae_path_back(struct oae_port *port, const struct oae_frame *question,
+		   u8 dest[ETH_ALEN], struct oae_frame *f)
+{
+	unsigned int use = use_gw(port);
+
+	if (use == OAE_GW_NEVER ||
+	    (use == OAE_GW_AUTO && !(question->flags & OAE_F_VIA)))
+		return true;
+	oae_path_mark(port, dest, f);
+	if (oae_path_gateway(port, dest))
+		return true;
+	oae_count(port->node, OAE_S_NO_GATEWAY);
+	return false;
+}
+
+/* The way of a tag */
 
 /* What the tag's way carries, VIA not counted. */
 static u16 way_mtu(const struct oae_tag *tag, const struct oae_gw *gw)
@@ -406,6 +411,15 @@ static u16 way_mtu(const struct oae_tag *tag, const struct oae_gw *gw)
 		mtu -= min_t(unsigned int, mtu, OAE_VIA_LEN);
 	}
 	return clamp_t(unsigned int, mtu, OAE_MIN_MTU, U16_MAX);
+}
+
+/* A frame that is not as usual is looked at: oae_path_heard(). */
+static void way_usual(struct oae_tag *tag)
+{
+	if (tag->asked || tag->via != tag->way_via)
+		tag->way_usual = ~OAE_F_VIA;
+	else
+		tag->way_usual = tag->via ? OAE_F_VIA : 0;
 }
 
 /* Find the tag's way, and what it carries. */
@@ -428,6 +442,7 @@ static u16 way_find(struct oae_tag *tag)
 	default:
 		tag->way_via = tag->via && gw_usable(port, &gw);
 	}
+	way_usual(tag);
 	return way_mtu(tag, &gw);
 }
 
@@ -463,6 +478,7 @@ void oae_path_update(struct oae_tag *tag, u64 now, struct oae_actions *a)
 
 	if (tag->way_via != before) {
 		tag->asked = 0;
+		way_usual(tag);
 		if (tag->link.state != OAE_CLOSED)
 			oae_count(tag->node, OAE_S_WAY_CHANGED);
 	}
@@ -470,9 +486,9 @@ void oae_path_update(struct oae_tag *tag, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_path_other() - a frame came another way than the tag goes
+ * oae_path_heard() - a frame came that is not as usual
  * @tag: the tag
- * @f: the frame
+ * @f: the frame: it came another way than the tag goes, or SYNCs are out
  * @now: ns
  * @a: as for oae_path_update()
  *
@@ -482,20 +498,38 @@ void oae_path_update(struct oae_tag *tag, u64 now, struct oae_actions *a)
  *
  * Context: softirq, tag->lock held.
  *
- * Return: true if what is sent now goes back the way the frame came.
+ * Return: whether what is sent now goes through the gateway.
  */
-bool oae_path_other(struct oae_tag *tag, const struct oae_frame *f, u64 now,
+bool oae_path_heard(struct oae_tag *tag, const struct oae_frame *f, u64 now,
 		    struct oae_actions *a)
 {
 	bool via = f->flags & OAE_F_VIA;
+	bool chosen = use_gw(tag->key.port) != OAE_GW_AUTO;
 
-	if (use_gw(tag->key.port) != OAE_GW_AUTO)
-		return false;
 	if (f->dst_ltag != tag->link.ltag)
-		return f->opcode == OAE_SYNC && via != tag->way_via;
-	tag->via = via;
+		return f->opcode == OAE_SYNC && !chosen ? via : tag->way_via;
+	tag->asked = 0;
+	if (!chosen)
+		tag->via = via;
 	oae_path_update(tag, now, a);
-	return false;
+	return tag->way_via;
+}
+
+/**
+ * oae_path_asked() - an event has left a link frozen, or CLOSED
+ * @tag: its tag
+ * @a: what is sent now
+ *
+ * Context: any but hard interrupts, tag->lock held.
+ */
+void oae_path_asked(struct oae_tag *tag, const struct oae_actions *a)
+{
+	unsigned int i;
+
+	for (i = 0; i < a->nsends; i++)
+		if (a->send[i].frame.opcode == OAE_SYNC)
+			tag->asked++;
+	way_usual(tag);
 }
 
 /**

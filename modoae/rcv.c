@@ -92,20 +92,24 @@ static enum oae_bad check_frame(struct sk_buff *skb, struct oae_frame *f)
 	return oae_frame_verify(f, skb->data, read_payload(skb, f));
 }
 
-/* Who sent it, whatever way; false: nobody who may. */
-static bool sender(struct oae_port *port, const struct sk_buff *skb,
-		   const struct oae_frame *f, u8 peer[ETH_ALEN])
+/*
+ * A HELLO of the gateway is dealt with: true. Of a frame through it, @peer is
+ * who sent it first; nobody, if it may not come in.
+ */
+static noinline bool through_gateway(struct oae_port *port,
+				     const struct oae_frame *f,
+				     u8 peer[ETH_ALEN])
 {
-	const u8 *from = eth_hdr(skb)->h_source;
+	u8 from[ETH_ALEN];
 
-	if (unlikely(f->flags & OAE_F_VIA)) {
+	if (f->opcode == OAE_HELLO && oae_path_hello(port, peer, f))
+		return true;
+	if (f->flags & OAE_F_VIA) {
+		ether_addr_copy(from, peer);
 		if (!oae_path_via(port, from, f, peer))
-			return false;
-	} else {
-		ether_addr_copy(peer, from);
+			eth_zero_addr(peer);
 	}
-	return is_valid_ether_addr(peer) &&
-	       !ether_addr_equal(peer, port->dev->dev_addr);
+	return false;
 }
 
 /**
@@ -132,12 +136,14 @@ void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 		kfree_skb(skb);
 		return;
 	}
-	if (unlikely(f.opcode == OAE_HELLO &&
-		     oae_path_hello(port, eth_hdr(skb)->h_source, &f))) {
+	ether_addr_copy(peer, eth_hdr(skb)->h_source);
+	if (unlikely(f.flags & OAE_F_VIA || f.opcode == OAE_HELLO) &&
+	    through_gateway(port, &f, peer)) {
 		consume_skb(skb);
 		return;
 	}
-	if (unlikely(!sender(port, skb, &f, peer))) {
+	if (unlikely(!is_valid_ether_addr(peer) ||
+		     ether_addr_equal(peer, port->dev->dev_addr))) {
 		oae_count(node, OAE_S_NOT_MINE);
 		kfree_skb(skb);
 		return;
@@ -153,7 +159,7 @@ void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 }
 
 /* A gateway says HELLO to all; nothing else is heard by broadcast. */
-static bool is_hello(const struct sk_buff *skb)
+static noinline bool is_hello(const struct sk_buff *skb)
 {
 	u8 buf;
 	const u8 *opcode = skb_header_pointer(skb, OAE_OFF_OPCODE, sizeof(buf),

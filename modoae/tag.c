@@ -30,7 +30,6 @@ struct event {
 	enum oae_state before;
 	bool wake_reader;
 	bool wake_writer;
-	bool back;			/* answer the other way: it came so */
 	bool via;			/* its frames go through the gateway */
 };
 
@@ -291,10 +290,11 @@ static void feed(struct oae_tag *tag, struct event *ev)
 }
 
 /* The ways from the tag's port may have changed since its last event. */
-static void refresh_way(struct oae_tag *tag, struct event *ev)
+static noinline void refresh_way(struct oae_tag *tag, struct event *ev)
 {
 	oae_path_update(tag, ev->now, &ev->a);
 	apply(tag, ev, 0);
+	ev->via = tag->way_via;
 }
 
 /* An event begins. The caller has BH off, and RCU. */
@@ -311,28 +311,57 @@ static __always_inline void begin(struct oae_tag *tag, struct event *ev)
 	ev->before = oae_link_state(&tag->link);
 	ev->wake_reader = false;
 	ev->wake_writer = false;
-	ev->back = false;
+	ev->via = tag->way_via;
 	if (unlikely(tag->way_gen != READ_ONCE(tag->key.port->gw.gen)))
 		refresh_way(tag, ev);
+}
+
+/*
+ * The frames to the peer @dest go to the gateway instead, which @dest is then.
+ * False: there is none, and they are gone.
+ */
+static noinline bool through_gateway(struct oae_tag *tag, struct event *ev,
+				     u8 dest[ETH_ALEN])
+{
+	struct oae_port *port = tag->key.port;
+	struct oae_send *send = ev->a.send;
+	unsigned int i, frames = 0;
+
+	for (i = 0; i < ev->a.nsends; i++)
+		oae_path_mark(port, dest, &send[i].frame);
+	if (oae_path_gateway(port, dest))
+		return true;
+	for (i = 0; i < ev->a.nsends; i++) {
+		if (send[i].frame.opcode == OAE_OFFER) {
+			frames += hweight64(send[i].slices);
+			oae_msg_put(send[i].handle);
+		} else {
+			frames++;
+		}
+	}
+	oae_count_n(tag->node, OAE_S_NO_GATEWAY, frames);
+	return false;
 }
 
 static void send_all(struct oae_tag *tag, struct event *ev)
 {
 	struct oae_port *port = tag->key.port;
 	struct oae_send *send;
-	struct oae_way way;
+	u8 dest[ETH_ALEN];
 	unsigned int i;
 
 	if (!ev->a.nsends)
 		return;
-	oae_path_way(tag, ev->via, &way);
+	oae_kid_mac(tag->key.kid, dest);
+	if (unlikely(ev->via) && !through_gateway(tag, ev, dest))
+		return;
 	for (i = 0; i < ev->a.nsends; i++) {
 		send = &ev->a.send[i];
 		if (send->frame.opcode == OAE_OFFER) {
-			oae_xmit_offer(port, &way, send, &ev->skb);
+			oae_xmit_offer(port, dest, send, &ev->skb);
 			oae_msg_put(send->handle);
 		} else {
-			oae_xmit_frame(port, &way, &send->frame, &ev->skb);
+			oae_xmit_frame(port, dest, &send->frame, &ev->skb);
 		}
 	}
 }
@@ -374,14 +403,13 @@ static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
 
 		if (send->frame.opcode == OAE_OFFER)
 			oae_msg_get(send->handle);
-		else if (send->frame.opcode == OAE_SYNC && !ev->back)
-			tag->asked++;
 		oae_evlog_add(node, ev->now, tag->key.kid, OAE_EV_SEND,
 			      send->frame.opcode, ev->before, after,
 			      send->frame.seq);
 	}
 	gone = after == OAE_CLOSED && ev->before != OAE_CLOSED;
-	ev->via = tag->way_via != ev->back;
+	if (unlikely(after < OAE_OPEN))
+		oae_path_asked(tag, &ev->a);
 	retire(tag, false);
 	spin_unlock(&tag->lock);
 
@@ -414,16 +442,10 @@ static void log_event(struct oae_tag *tag, struct event *ev,
 }
 
 /* Which way a frame came may say which way to go (protocol 4.8). */
-static __always_inline void heard(struct oae_tag *tag, struct event *ev,
-				  const struct oae_frame *f)
+static noinline void unusual(struct oae_tag *tag, struct event *ev,
+			     const struct oae_frame *f)
 {
-	bool via = f->flags & OAE_F_VIA;
-
-	if (f->dst_ltag == tag->link.ltag)
-		tag->asked = 0;
-	if (likely(via == tag->way_via && via == tag->via))
-		return;
-	ev->back = oae_path_other(tag, f, ev->now, &ev->a);
+	ev->via = oae_path_heard(tag, f, ev->now, &ev->a);
 	apply(tag, ev, 0);
 }
 
@@ -442,7 +464,8 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 
 	begin(tag, &ev);
 	ev.skb = skb;
-	heard(tag, &ev, f);
+	if (unlikely((f->flags & OAE_F_VIA) != tag->way_usual))
+		unusual(tag, &ev, f);
 	oae_link_rcv(&tag->link, f, oae_inbox_room(tag), ev.now, &ev.a);
 	log_event(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);
 	end(tag, &ev, f->hdr_len);
@@ -452,9 +475,10 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 /* A CLOSED link is about to open, and begins this way. */
 static void start(struct oae_tag *tag, struct event *ev, bool via)
 {
-	if (tag->link.state == OAE_CLOSED)
-		oae_link_set_mtu(&tag->link, oae_path_begin(tag, via), ev->now,
-				 &ev->a);
+	if (tag->link.state != OAE_CLOSED)
+		return;
+	oae_link_set_mtu(&tag->link, oae_path_begin(tag, via), ev->now, &ev->a);
+	ev->via = tag->way_via;
 }
 
 /**
@@ -493,8 +517,8 @@ int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
  * A tag made for this message alone is forgotten when it is not queued.
  *
  * Return: 0; -EAGAIN the queue is full; -ESHUTDOWN the node is shut; -EMSGSIZE
- * it takes more than OAE_MAX_SLICES; -ESTALE the tag is gone: find or make it
- * again.
+ * it takes more than OAE_MAX_SLICES; -ESTALE the tag is gone, or its slices may
+ * be longer now: find or make it, and cut the message, again.
  */
 int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 {
@@ -506,7 +530,9 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 	if (tag->dead) {
 		err = -ESTALE;
 	} else if (!msg->post.nslices) {
-		err = -EMSGSIZE;
+		/* Or was its way found to carry more just now? */
+		err = msg->post.slice_max < oae_link_slice_max(&tag->link) ?
+		      -ESTALE : -EMSGSIZE;
 	} else if (READ_ONCE(node->shut)) {
 		err = -ESHUTDOWN;
 	} else if (tag->nsnd >= READ_ONCE(node->knobs.sndq)) {
@@ -620,6 +646,7 @@ static enum hrtimer_restart tag_timer(struct hrtimer *timer)
 			      HRTIMER_MODE_REL_SOFT);
 	} else {
 		oae_path_timer(tag, ev.now, &ev.a);
+		ev.via = tag->way_via;
 		oae_link_timer(&tag->link, ev.now, &ev.a);
 		if (ev.a.nsends)
 			log_event(tag, &ev, OAE_EV_TIMER, 0,
@@ -718,6 +745,7 @@ void oae_tag_way(struct oae_tag *tag, const struct oae_about *about)
 	if (about)
 		tag->about = *about;
 	oae_path_update(tag, ev.now, &ev.a);
+	ev.via = tag->way_via;
 	leave(tag, &ev);
 }
 

@@ -33,20 +33,7 @@ static bool reuse(struct sk_buff *skb, unsigned int hlen, unsigned int room)
 	return true;
 }
 
-/* The frame with the extension that takes it through the gateway. */
-static size_t build_via(const struct oae_port *port, const struct oae_way *way,
-			const struct oae_frame *f, u8 *buf)
-{
-	struct oae_frame v = *f;
-
-	v.flags |= OAE_F_VIA;
-	memcpy(v.via, way->peer, ETH_ALEN);
-	memcpy(v.via + ETH_ALEN, port->dev->dev_addr, ETH_ALEN);
-	return oae_frame_build(&v, buf);
-}
-
 static struct sk_buff *frame_skb(struct oae_port *port,
-				 const struct oae_way *way,
 				 const struct oae_frame *f,
 				 struct sk_buff **spent)
 {
@@ -54,7 +41,6 @@ static struct sk_buff *frame_skb(struct oae_port *port,
 	unsigned int hlen = LL_RESERVED_SPACE(dev);
 	unsigned int room = OAE_PARSE_MAX + dev->needed_tailroom;
 	struct sk_buff *skb;
-	size_t len;
 
 	if (spent && *spent && reuse(*spent, hlen, room)) {
 		skb = *spent;
@@ -68,11 +54,7 @@ static struct sk_buff *frame_skb(struct oae_port *port,
 		skb_reserve(skb, hlen);
 	}
 	skb_reset_network_header(skb);
-	if (likely(way->kind == OAE_WAY_DIRECT))
-		len = oae_frame_build(f, skb_tail_pointer(skb));
-	else
-		len = build_via(port, way, f, skb_tail_pointer(skb));
-	skb_put(skb, len);
+	skb_put(skb, oae_frame_build(f, skb_tail_pointer(skb)));
 	skb->dev = dev;
 	skb->protocol = port->pt.type;
 	return skb;
@@ -101,38 +83,33 @@ static void send_skb(struct oae_port *port, struct sk_buff *skb,
 /**
  * oae_xmit_frame() - send any frame but an OFFER
  * @port: through this port
- * @way: this way
- * @f: the frame, as it goes straight to its receiver
+ * @dest: to this address, the peer's or a gateway's
+ * @f: the frame
  * @spent: a frame that is done with, to be sent again as this one if it can
  *	be, then set to NULL; or NULL
  *
  * Context: softirq or process, no lock held; the caller keeps @port alive.
  */
-void oae_xmit_frame(struct oae_port *port, const struct oae_way *way,
+void oae_xmit_frame(struct oae_port *port, const u8 *dest,
 		    const struct oae_frame *f, struct sk_buff **spent)
 {
-	struct sk_buff *skb;
+	struct sk_buff *skb = frame_skb(port, f, spent);
 
-	if (unlikely(way->kind == OAE_WAY_NONE)) {
-		oae_count(port->node, OAE_S_NO_GATEWAY);
-		return;
-	}
-	skb = frame_skb(port, way, f, spent);
 	if (skb)
-		send_skb(port, skb, way->dest);
+		send_skb(port, skb, dest);
 }
 
 /**
  * oae_xmit_offer() - send the slices of an offer, back to back
  * @port: through this port
- * @way: this way
+ * @dest: to this address
  * @send: the OFFER as the link wrote it, and which slices; changed here. The
  *	caller holds a reference to the message, which is the handle.
  * @spent: as for oae_xmit_frame()
  *
  * Context: softirq or process, no lock held; the caller keeps @port alive.
  */
-void oae_xmit_offer(struct oae_port *port, const struct oae_way *way,
+void oae_xmit_offer(struct oae_port *port, const u8 *dest,
 		    struct oae_send *send, struct sk_buff **spent)
 {
 	struct oae_msg *msg = send->handle;
@@ -140,10 +117,6 @@ void oae_xmit_offer(struct oae_port *port, const struct oae_way *way,
 	u64 left = send->slices;
 	struct sk_buff *skb;
 
-	if (unlikely(way->kind == OAE_WAY_NONE)) {
-		oae_count_n(port->node, OAE_S_NO_GATEWAY, hweight64(left));
-		return;
-	}
 	while (left) {
 		f->slice = __ffs64(left);
 		left &= left - 1;
@@ -152,10 +125,10 @@ void oae_xmit_offer(struct oae_port *port, const struct oae_way *way,
 		f->payload_hash = msg->hash[f->slice];
 		if (f->slice == send->nslices - 1)
 			f->flags |= OAE_F_LAST;
-		skb = frame_skb(port, way, f, spent);
+		skb = frame_skb(port, f, spent);
 		if (!skb)
 			return;
 		oae_msg_fill(msg, send->slice_max, f->slice, skb);
-		send_skb(port, skb, way->dest);
+		send_skb(port, skb, dest);
 	}
 }
