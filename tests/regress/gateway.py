@@ -160,6 +160,10 @@ class Gateway(IpHost):
         """One of them."""
         return self.zones()[number]
 
+    def state(self, number):
+        """Of one of them; None in the moment in which it begins anew."""
+        return self.zones().get(number, {}).get("state")
+
     def mine(self):
         """The zone that it serves, None standing by."""
         return next((n for n, row in self.zones().items() if row["state"] == "mine"), None)
@@ -180,7 +184,7 @@ class Gateway(IpHost):
     def up_with(self, *zones):
         """Are these all heard?"""
         rows = self.zones()
-        return all(rows[n]["state"] == "up" for n in zones)
+        return all(n in rows and rows[n]["state"] == "up" for n in zones)
 
 
 class GatewayTest(OaeTest):

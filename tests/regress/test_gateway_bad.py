@@ -410,7 +410,7 @@ class Floods(ThreeZones):
         wait_for(lambda: self.g1.stat("bad_peer") - before["bad_peer"] > STRANGERS * 9 // 10,
                  "strangers to be counted", 20)
         self.assertLess(memory - free_kilobytes(), 16384)
-        self.assertEqual(set(self.g1.mactbl()), table)
+        self.assertLessEqual(set(self.g1.mactbl()), table)
         self.assertEqual(self.g1.stat("nodes_learned"), before["nodes_learned"])
         self.done(traffic)
 

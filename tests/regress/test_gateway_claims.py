@@ -171,7 +171,7 @@ class Remote(Scripted):
 
     def test_heard_again(self):
         """A gateway that was silent is asked when it is heard again."""
-        wait_for(lambda: self.g.zone(2)["state"] == "silent", "zone 2 to be silent", 3, 0.01)
+        wait_for(lambda: self.g.state(2) == "silent", "zone 2 to be silent", 3, 0.01)
         self.quiet()
         self.two.control(BEAT)
         self.two.expect(ASK)

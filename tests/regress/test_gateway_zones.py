@@ -88,7 +88,7 @@ class Transfers(ThreeZones):
         self.addCleanup(self.a2.knobs, use_gw="auto", deadline_ms=0)
         self.assertEqual(self.a2.start_write(b"never", target=mac_b, vc=78).result(),
                          -errno.ETIME)
-        self.b.knob("deadline_ms", 200)
+        self.b.knob("deadline_ms", 2000)
         self.addCleanup(self.b.knob, "deadline_ms", 0)
         before = self.a2.stat("not_mine")
         self.assertEqual(self.b.start_write(b"never", target=mac_a, vc=79).result(),

@@ -45,9 +45,11 @@ DEFAULTS = {
 class KnobTest(OaeTest):
     """What tests of knobs share."""
 
+    module = "modoae"
+
     def refusals(self):
         """The lines of the module about values it did not take."""
-        return [line for line in self.log.lines() if line.startswith("modoae: ") and
+        return [line for line in self.log.lines() if line.startswith(f"{self.module}: ") and
                 "refused" in line]
 
     def assert_refused(self, code, knob, value, function, said=None):
@@ -57,7 +59,7 @@ class KnobTest(OaeTest):
         lines = self.refusals()
         self.assertEqual(len(lines), 1, lines)
         said = re.escape(value.strip() if said is None else said)
-        self.assertRegex(lines[0], rf'^modoae: {knob}: "{said}" refused \(-{code}\): '
+        self.assertRegex(lines[0], rf'^{self.module}: {knob}: "{said}" refused \(-{code}\): '
                                    r'(takes|is|releases|closes) .+')
         return lines[0]
 

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Gateways leave nothing behind: memory in use, before and after many lives and deaths.
+
+Not among the others, since it wants a kernel that counts exactly:
+    tools/vm run --append slub_debug=F -- tests/regress/run gateway_leaks
+"""
+
+from pathlib import Path
+
+from faults import check_leaks
+from gateway import Gateway, Scripted
+from oaeipwire import BEAT, LEAVING, hello, via
+from oaetest import Cable, Host, run, wait_for
+import oaewire as oae
+
+
+class Leaks(Scripted):
+    __doc__ = Scripted.__doc__
+
+    patience = 200
+
+    def setUp(self):
+        if "slub_debug" not in Path("/proc/cmdline").read_text("ascii"):
+            self.fail("what each CPU keeps of a cache counts as in use: boot with slub_debug=F")
+        super().setUp()
+
+    def busy(self):
+        """Of everything a little: nodes learned, told and forgotten, frames forwarded, dropped."""
+        for speaker in (self.two, self.three):
+            speaker.restart()
+            speaker.control(BEAT)
+        near, gone, far, other = self.new_macs(4)
+        self.local(near, gone, *self.new_macs(20))
+        self.remote(self.two, far, *self.new_macs(100))
+        self.remote(self.three, other)
+        self.two.nodes(near, other)
+        self.wire.send(via(oae.OFFER, self.mac, near, far, payload=bytes(1000)))
+        self.two.expect_data()
+        self.two.data(via(oae.OFFER, self.mac, far, near, payload=bytes(1000)))
+        self.to_zone(near)
+        self.wire.send(via(oae.OFFER, self.mac, near, other, payload=bytes(1430)))
+        self.wire.send(hello(gone, self.mac, flags=LEAVING))
+        self.two.raw(b"short")
+        self.sync()
+        self.quiet()
+
+    def test_serving(self):
+        """It begins and ends to serve, with a full table."""
+        def cycle():
+            self.busy()
+            self.g.knob("shutdown", 1)
+            self.g.knob("shutdown", 0)
+        check_leaks(cycle, 12)
+
+    def test_lists(self):
+        """gwips and port change, good and bad."""
+        def cycle():
+            self.busy()
+            self.g.knob("gwips", ",".join(f"10.{n}.0.1+fd0{n}::1" for n in range(1, 10)))
+            for bad in ("x", "10.1.0.1,10.1.0.1"):
+                with self.assertRaises(OSError):
+                    self.g.knob("gwips", bad)
+            self.g.knob("port", 40000)
+            self.g.knob("port", 34997)
+            self.g.knob("gwips", self.gwips)
+        check_leaks(cycle, 12)
+
+    def test_devices(self):
+        """The device goes, and comes back as a new one."""
+        def cycle():
+            self.busy()
+            run("ip", "-n", "g", "link", "del", "zone", timeout=20)
+            self.plug()
+        check_leaks(cycle, 12)
+
+    def plug(self):
+        """A new cable in the zone, with the addresses of the old one."""
+        self.wire.close()
+        Cable(self.h, "hz", self.g, "zone")
+        self.g.sh(f"ip link set zone address {self.mac}")
+        type(self).wire = type(self.wire)(self.h, "hz")
+        self.g.knob("dev", "zone")
+
+    def test_namespaces(self):
+        """A gateway's namespace comes and goes."""
+        def cycle():
+            self.busy()
+            gateway, host = Gateway("x"), Host("y")
+            Cable(gateway, "zone", host, "eth0")
+            gateway.sh("ip link add wan up type dummy; ip addr add 10.1.0.1/8 dev wan")
+            gateway.knobs(gwips=self.gwips, dev="zone", hello_ms=100)
+            wait_for(lambda: gateway.stat("control_tx") > 3, "it to speak")
+            gateway.close()
+            host.close()
+        check_leaks(cycle, 10)
+
+    def test_module(self):
+        """The module comes and goes, with nodes and a peer that speaks."""
+        def cycle():
+            self.busy()
+            self.unload_gateways()
+            self.two.nodes(*self.new_macs(3))
+            self.load_gateways()
+            self.g.knobs(**self.knobs)
+            self.g.knobs(gwips=self.gwips, dev="zone")
+            for speaker in (self.two, self.three):
+                speaker.control(BEAT)
+            wait_for(lambda: self.g.up_with(2, 3), "both to be heard")
+        check_leaks(cycle, 10)
