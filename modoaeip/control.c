@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Control: what the gateway says of its own accord, and what it does about what
- * others say. All of it is soft state: said again and again, forgotten when it
+ * other gateways say. All of it is soft state: said again and again, forgotten when it
  * is not, and never needed for a frame whose way is known.
  *
  *   every hello_ms	HELLO in the zone; BEAT and PROBE to each gateway; the
@@ -15,7 +15,6 @@
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/etherdevice.h>
 #include <linux/slab.h>
 
 #include "modoaeip.h"
@@ -24,6 +23,21 @@
 #define CAP_MS			60000	/* then big ones are tried again */
 
 static struct workqueue_struct *oaeip_wq;
+
+/**
+ * oaeip_node_life() - after how much silence is a node of my zone gone?
+ * @gw: the gateway
+ *
+ * A node speaks when it hears a HELLO, so not before some could be heard.
+ *
+ * Context: any.
+ *
+ * Return: ms.
+ */
+u32 oaeip_node_life(const struct oaeip_gw *gw)
+{
+	return max(READ_ONCE(gw->knobs.node_life_ms), oaeip_beat_life(gw));
+}
 
 /**
  * oaeip_beat_life() - after how much silence is a gateway, or am I, gone?
@@ -38,12 +52,6 @@ u32 oaeip_beat_life(const struct oaeip_gw *gw)
 	return READ_ONCE(gw->knobs.hello_ms) * 7 / 2;
 }
 
-/* Milliseconds as the wire has them: tenths of a second, not 0. */
-static u16 tenths(u32 ms)
-{
-	return clamp_t(u32, ms / 100, 1, U16_MAX);
-}
-
 /**
  * oaeip_control_kick() - let the work come soon
  * @gw: the gateway
@@ -56,6 +64,23 @@ void oaeip_control_kick(struct oaeip_gw *gw, unsigned int ms)
 	/* Kicks in a row do not put it off. */
 	if (!test_and_set_bit(0, &gw->kicked) || !ms)
 		mod_delayed_work(oaeip_wq, &gw->control, msecs_to_jiffies(ms));
+}
+
+/**
+ * oaeip_control_doubt() - look at the nodes in doubt at a time
+ * @gw: the gateway
+ * @at: ms; the earliest asked for is when all are looked at
+ *
+ * Context: any.
+ */
+void oaeip_control_doubt(struct oaeip_gw *gw, u64 at)
+{
+	u64 before = READ_ONCE(gw->doubt_at);
+
+	if (before && before <= at)
+		return;
+	WRITE_ONCE(gw->doubt_at, at);
+	oaeip_control_kick(gw, 5);
 }
 
 /**
@@ -80,169 +105,6 @@ bool oaeip_control_allowed(struct oaeip_gw *gw)
 		}
 	} while ((u64)atomic64_cmpxchg(&gw->control_window, old, next) != old);
 	return true;
-}
-
-/* --- HELLO: in the zone --------------------------------------------------------- */
-
-static void hello_fill(struct oaeip_gw *gw, struct oaeip_map *map,
-		       struct oae_frame *f, u8 flags)
-{
-	memset(f, 0, sizeof(*f));
-	f->opcode = OAE_HELLO;
-	f->hello.flags = OAE_HELLO_GATEWAY | flags;
-	f->hello.zone = map->mine->id;
-	f->hello.mtu = READ_ONCE(gw->announced);
-	f->hello.epoch = READ_ONCE(gw->epoch);
-	f->hello.inc = READ_ONCE(gw->inc);
-	f->hello.life = tenths(oaeip_beat_life(gw));
-	f->hello.node_life = tenths(READ_ONCE(gw->knobs.node_life_ms));
-}
-
-static void hello_send(struct oaeip_gw *gw, const u8 *to,
-		       const struct oae_frame *f)
-{
-	unsigned int room = LL_MAX_HEADER + OAE_PARSE_MAX;
-	struct sk_buff *skb = alloc_skb(room, GFP_ATOMIC);
-
-	if (!skb) {
-		oaeip_count(gw, OAEIP_S_NO_MEMORY);
-		return;
-	}
-	skb_reserve(skb, LL_MAX_HEADER);
-	skb_put(skb, oae_frame_build(f, skb->data));
-	oaeip_count(gw, OAEIP_S_HELLO_TX);
-	oaeip_zone_xmit(gw, skb, to);
-}
-
-/**
- * oaeip_hello_ask() - ask a node of my zone whether it is there
- * @gw: the gateway, serving
- * @mac: the node
- *
- * Context: softirq, RCU read lock held.
- */
-void oaeip_hello_ask(struct oaeip_gw *gw, const u8 *mac)
-{
-	struct oaeip_map *map = rcu_dereference(gw->map);
-	struct oae_frame f;
-
-	if (!map || !map->mine)
-		return;
-	hello_fill(gw, map, &f, OAE_HELLO_ASK);
-	hello_send(gw, mac, &f);
-}
-
-/**
- * oaeip_hello_about() - tell a node what the way to a peer carries
- * @gw: the gateway, serving
- * @to: the node
- * @vc: of its link
- * @about: the peer
- * @mtu: bytes of an OAE frame
- *
- * Context: softirq, RCU read lock held.
- */
-void oaeip_hello_about(struct oaeip_gw *gw, const u8 *to, u8 vc,
-		       const u8 *about, u32 mtu)
-{
-	struct oaeip_map *map = rcu_dereference(gw->map);
-	struct oae_frame f;
-
-	if (!map || !map->mine)
-		return;
-	hello_fill(gw, map, &f, OAE_HELLO_ABOUT);
-	f.vc = vc;
-	f.hello.mtu = mtu;
-	ether_addr_copy(f.hello.about, about);
-	hello_send(gw, to, &f);
-}
-
-/* What a frame through me may have at most: the best of my ways. */
-static u32 announced_mtu(struct oaeip_gw *gw, const struct oaeip_map *map)
-{
-	struct oaeip_port *port = rcu_dereference(gw->port);
-	u32 dev_mtu = port ? READ_ONCE(port->dev->mtu) : 0;
-	unsigned int i;
-	u32 best = 0;
-
-	for (i = 0; i < map->n; i++)
-		best = max(best, READ_ONCE(map->zone[i].mtu));
-	return min_t(u32, best ? min(best, dev_mtu) : dev_mtu, U16_MAX);
-}
-
-static void hello_all(struct oaeip_gw *gw, struct oaeip_map *map, u8 flags)
-{
-	u8 everybody[ETH_ALEN];
-	struct oae_frame f;
-
-	eth_broadcast_addr(everybody);
-	rcu_read_lock_bh();
-	WRITE_ONCE(gw->announced, announced_mtu(gw, map));
-	hello_fill(gw, map, &f, flags);
-	hello_send(gw, everybody, &f);
-	rcu_read_unlock_bh();
-}
-
-/* Read and verify a HELLO. */
-static bool hello_parse(struct sk_buff *skb, struct oae_frame *f)
-{
-	enum oae_bad bad;
-	u64 hash;
-
-	if (!pskb_may_pull(skb, skb->len))
-		return false;
-	bad = oae_frame_parse(f, skb->data, skb->len, skb->len);
-	if (bad || f->opcode != OAE_HELLO)
-		return false;
-	hash = oae_slice_hash(skb->data + f->hdr_len, f->length, 0);
-	return !oae_frame_verify(f, skb->data, hash);
-}
-
-static void other_gateway(struct oaeip_gw *gw, const struct oae_frame *f,
-			  const u8 *who)
-{
-	if (f->hello.flags & (OAE_HELLO_LEAVING | OAE_HELLO_ABOUT))
-		return;
-	oaeip_count(gw, OAEIP_S_OTHER_GATEWAY);
-	net_warn_ratelimited("%s: %pM is a gateway too, for zone %u, on the device of mine\n",
-			     KBUILD_MODNAME, who, f->hello.zone);
-}
-
-/**
- * oaeip_hello_rcv() - a HELLO in the zone
- * @gw: the gateway, serving
- * @map: its map
- * @skb: data at the base header, the Ethernet header before it; consumed
- *
- * Context: softirq, RCU read lock held.
- */
-void oaeip_hello_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
-		     struct sk_buff *skb)
-{
-	struct oae_frame f;
-	u8 who[ETH_ALEN];
-
-	if (!oaeip_control_allowed(gw))
-		goto out;
-	oaeip_count(gw, OAEIP_S_HELLO_RX);
-	ether_addr_copy(who, eth_hdr(skb)->h_source);
-	if (!hello_parse(skb, &f)) {
-		oaeip_count(gw, OAEIP_S_BAD_FRAME);
-		goto out;
-	}
-	if (!oaeip_unicast(who)) {
-		oaeip_count(gw, OAEIP_S_BAD_MAC);
-		goto out;
-	}
-	if (f.hello.flags & OAE_HELLO_GATEWAY)
-		other_gateway(gw, &f, who);
-	else if (skb->pkt_type != PACKET_HOST)
-		oaeip_count(gw, OAEIP_S_NOT_MINE);
-	else
-		oaeip_mactbl_local(gw, map, who,
-				   f.hello.flags & OAE_HELLO_LEAVING);
-out:
-	consume_skb(skb);
 }
 
 /* --- to gateways ----------------------------------------------------------------- */
@@ -272,11 +134,12 @@ static void send(struct oaeip_gw *gw, struct oaeip_map *map,
 	else
 		skb_put_zero(skb, len);
 	rcu_read_lock_bh();
-	oaeip_count(gw, OAEIP_S_CONTROL_TX);
 	err = oaeip_tunnel_xmit(gw, map, zone, OAEIP_CONTROL, skb);
-	rcu_read_unlock_bh();
-	if (err == -EMSGSIZE)
+	if (!err)
+		oaeip_count(gw, OAEIP_S_CONTROL_TX);
+	else if (err == -EMSGSIZE)
 		kfree_skb(skb);
+	rcu_read_unlock_bh();
 }
 
 static void say(struct oaeip_gw *gw, struct oaeip_map *map,
@@ -284,7 +147,7 @@ static void say(struct oaeip_gw *gw, struct oaeip_map *map,
 {
 	struct oaeip_control msg = {
 		.op = op,
-		.life = tenths(oaeip_beat_life(gw)),
+		.life = oaeip_tenths(oaeip_beat_life(gw)),
 	};
 
 	if (op == OAEIP_BEAT)
@@ -300,7 +163,7 @@ static void say_nodes(struct oaeip_gw *gw, struct oaeip_map *map,
 	struct oaeip_control msg = {
 		.op = OAEIP_NODES,
 		.count = count,
-		.life = tenths(READ_ONCE(gw->knobs.refresh_ms) * 7 / 2),
+		.life = oaeip_tenths(READ_ONCE(gw->knobs.refresh_ms) * 7 / 2),
 	};
 
 	if (count)
@@ -314,7 +177,7 @@ static void probe(struct oaeip_gw *gw, struct oaeip_map *map,
 {
 	struct oaeip_control msg = {
 		.op = OAEIP_PROBE,
-		.life = tenths(oaeip_beat_life(gw)),
+		.life = oaeip_tenths(oaeip_beat_life(gw)),
 	};
 	u32 len = READ_ONCE(zone->mtu);
 
@@ -370,8 +233,8 @@ static void seen(struct oaeip_gw *gw, struct oaeip_zone *zone, u16 bytes)
 	zone->unseen = 0;
 	zone->cap_since = oaeip_now();
 	WRITE_ONCE(zone->cap, least);
-	net_warn_ratelimited("%s: zone %u: long datagrams vanish on the way: %u bytes a frame from now on\n",
-			     KBUILD_MODNAME, zone->id, least);
+	net_warn_ratelimited("zone %u: long datagrams vanish on the way: %u bytes a frame from now on\n",
+			     zone->id, least);
 }
 
 static void heard(struct oaeip_gw *gw, struct oaeip_zone *zone,
@@ -577,6 +440,7 @@ static void serve(struct oaeip_gw *gw, struct oaeip_map *map, bool ticks)
 {
 	u32 refresh_ms = READ_ONCE(gw->knobs.refresh_ms);
 	bool asks, stale = false, all;
+	u64 doubt_at;
 	u64 now = oaeip_now();
 	unsigned int i;
 
@@ -587,9 +451,15 @@ static void serve(struct oaeip_gw *gw, struct oaeip_map *map, bool ticks)
 	/* After the beats: they find out what the ways carry. */
 	asks = xchg(&gw->ask_now, false);
 	if (xchg(&gw->hello_now, false) || asks || ticks)
-		hello_all(gw, map, asks ? OAE_HELLO_ASK : 0);
+		oaeip_hello_all(gw, map, asks ? OAE_HELLO_ASK : 0);
 	for (i = 0; i < map->n; i++)
 		stale |= READ_ONCE(map->zone[i].stale);
+	doubt_at = READ_ONCE(gw->doubt_at);
+	if (doubt_at && now >= doubt_at) {
+		/* The sweep says when the next is due. */
+		WRITE_ONCE(gw->doubt_at, 0);
+		stale = true;
+	}
 	if (ticks || stale)
 		oaeip_mactbl_sweep(gw, map);
 
@@ -611,7 +481,7 @@ static void control_work(struct work_struct *work)
 	/* zone.c waits for this work before it frees a map. */
 	struct oaeip_map *map = rcu_dereference_protected(gw->map, true);
 	u32 hello_ms = READ_ONCE(gw->knobs.hello_ms);
-	u64 now = oaeip_now();
+	u64 now = oaeip_now(), next;
 	bool ticks;
 
 	clear_bit(0, &gw->kicked);
@@ -626,9 +496,11 @@ static void control_work(struct work_struct *work)
 	if (READ_ONCE(gw->inc))
 		serve(gw, map, ticks);
 	now = oaeip_now();
+	next = gw->next_tick;
+	if (READ_ONCE(gw->doubt_at))
+		next = min(next, READ_ONCE(gw->doubt_at));
 	queue_delayed_work(oaeip_wq, &gw->control,
-			   gw->next_tick > now ?
-			   msecs_to_jiffies(gw->next_tick - now) : 0);
+			   next > now ? msecs_to_jiffies(next - now) : 0);
 }
 
 /**
@@ -673,6 +545,7 @@ void oaeip_control_setup(struct oaeip_gw *gw)
 void oaeip_control_start(struct oaeip_gw *gw)
 {
 	gw->next_tick = 0;
+	gw->doubt_at = 0;
 	gw->next_refresh = 0;
 	gw->refresh_now = true;
 	oaeip_control_kick(gw, 0);
@@ -691,7 +564,7 @@ void oaeip_control_bye(struct oaeip_gw *gw)
 
 	if (!READ_ONCE(gw->inc))
 		return;
-	hello_all(gw, map, OAE_HELLO_LEAVING);
+	oaeip_hello_all(gw, map, OAE_HELLO_LEAVING);
 	for (i = 0; i < map->n; i++)
 		if (other(map, &map->zone[i]))
 			say(gw, map, &map->zone[i], OAEIP_BYE);

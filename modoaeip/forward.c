@@ -92,6 +92,9 @@ static void to_tunnel(struct oaeip_gw *gw, struct oaeip_map *map,
 		return;
 	case -EMSGSIZE:
 		break;
+	case -EHOSTUNREACH:
+		oaeip_count(gw, OAEIP_S_UNREACHABLE);
+		return;
 	default:
 		return;
 	}

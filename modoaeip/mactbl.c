@@ -67,7 +67,7 @@ static struct oaeip_rules rules(const struct oaeip_gw *gw,
 	struct oaeip_rules r = {
 		.mine = map->mine->id,
 		.hello_ms = READ_ONCE(gw->knobs.hello_ms),
-		.node_life_ms = READ_ONCE(gw->knobs.node_life_ms),
+		.node_life_ms = oaeip_node_life(gw),
 		.data_life_ms = READ_ONCE(gw->knobs.refresh_ms) * 7 / 2,
 	};
 
@@ -391,7 +391,7 @@ void oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
 		spin_unlock_bh(&gw->nodes_lock);
 		if (verdict == OAEIP_OWN_CLAIMED) {
 			oaeip_hello_ask(gw, mac);
-			oaeip_control_kick(gw, r.hello_ms);
+			oaeip_control_doubt(gw, now + r.hello_ms);
 		}
 	}
 }
@@ -424,8 +424,10 @@ static void check(struct oaeip_gw *gw, struct oaeip_map *map,
 		enum oaeip_verdict verdict;
 
 		verdict = oaeip_claim_check(ev.owner, r, oaeip_now());
-		if (verdict != OAEIP_NOTHING)
+		if (verdict == OAEIP_GONE || verdict == OAEIP_LOST)
 			oaeip_count(gw, OAEIP_S_NODES_EXPIRED);
+		else if (ev.owner->doubt)
+			oaeip_control_doubt(gw, oaeip_claim_due(ev.owner, r));
 		settle(&ev, verdict);
 	}
 unlock:

@@ -265,6 +265,7 @@ struct oaeip_gw {
 	bool refresh_now;		/* tell all nodes at the next run */
 	bool ask_now;			/* and ask the nodes of my zone */
 	u64 next_tick, next_refresh;	/* oaeip_now(); the work's own */
+	u64 doubt_at;			/* look at nodes in doubt, 0 none */
 	atomic64_t control_window;	/* control_pps: second and count */
 	struct oaeip_stats __percpu *stats;
 };
@@ -273,6 +274,12 @@ struct oaeip_gw {
 static inline u64 oaeip_now(void)
 {
 	return div_u64(ktime_get_coarse_ns(), NSEC_PER_MSEC) + 1;
+}
+
+/* Milliseconds as the wire has them: tenths of a second, not 0. */
+static inline u16 oaeip_tenths(u32 ms)
+{
+	return clamp_t(u32, ms / 100, 1, U16_MAX);
 }
 
 static inline void oaeip_count_n(struct oaeip_gw *gw, enum oaeip_stat stat,
@@ -300,12 +307,14 @@ void oaeip_knobs_init(struct oaeip_gw *gw);
 int oaeip_knobs_start(void);
 void oaeip_knobs_stop(void);
 
-/* zone.c: gwips, which zone is mine, serving or standing by */
+/* gwips.c: the list of zones as people write it */
 int oaeip_gwips_parse(struct oaeip_addrs *addrs, unsigned int *n, char *text);
 int oaeip_addrs_print(const struct oaeip_addrs *addrs, char *buf, size_t size);
+int oaeip_gwips_print(struct oaeip_gw *gw, char *buf, size_t size);
+
+/* zone.c: the zones, which is mine, serving or standing by */
 int oaeip_gwips_set(struct oaeip_gw *gw, const struct oaeip_addrs *addrs,
 		    unsigned int n);
-int oaeip_gwips_print(struct oaeip_gw *gw, char *buf, size_t size);
 int oaeip_reconfigure(struct oaeip_gw *gw);
 void oaeip_zone_halt(struct oaeip_gw *gw);
 int oaeip_shutdown_set(struct oaeip_gw *gw, bool shut);
@@ -366,20 +375,25 @@ unsigned int oaeip_mactbl_mine(struct rhashtable_iter *iter, u8 *buf,
 			       unsigned int max);
 size_t oaeip_mactbl_show(struct oaeip_gw *gw, char *buf, size_t size);
 
-/* control.c: HELLO in the zone, BEAT and NODES between gateways */
-bool oaeip_control_allowed(struct oaeip_gw *gw);
-void oaeip_control_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
-		       struct oaeip_zone *from, struct sk_buff *skb);
+/* hello.c: in the zone */
 void oaeip_hello_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
 		     struct sk_buff *skb);
 void oaeip_hello_ask(struct oaeip_gw *gw, const u8 *mac);
 void oaeip_hello_about(struct oaeip_gw *gw, const u8 *to, u8 vc,
 		       const u8 *about, u32 mtu);
+void oaeip_hello_all(struct oaeip_gw *gw, struct oaeip_map *map, u8 flags);
+
+/* control.c: to gateways and from them, and the work that says all */
+void oaeip_control_doubt(struct oaeip_gw *gw, u64 at);
+bool oaeip_control_allowed(struct oaeip_gw *gw);
+void oaeip_control_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
+		       struct oaeip_zone *from, struct sk_buff *skb);
 void oaeip_control_kick(struct oaeip_gw *gw, unsigned int ms);
 void oaeip_control_setup(struct oaeip_gw *gw);
 void oaeip_control_start(struct oaeip_gw *gw);
 void oaeip_control_bye(struct oaeip_gw *gw);
 u32 oaeip_beat_life(const struct oaeip_gw *gw);
+u32 oaeip_node_life(const struct oaeip_gw *gw);
 void oaeip_control_stop(struct oaeip_gw *gw);
 void oaeip_control_refresh(struct oaeip_gw *gw);
 int oaeip_control_init(void);

@@ -133,8 +133,8 @@ static void note_mtu(struct oaeip_gw *gw, struct oaeip_zone *zone, u32 path)
 	if (before)
 		oaeip_count(gw, OAEIP_S_MTU_CHANGED);
 	if (READ_ONCE(gw->knobs.verbose) && before)
-		net_info_ratelimited("%s: zone %u: %u bytes a frame, were %u\n",
-				     KBUILD_MODNAME, zone->id, mtu, before);
+		net_info_ratelimited("zone %u: %u bytes a frame, were %u\n",
+				     zone->id, mtu, before);
 	/* Whoever heard the old one hears the new one now. */
 	WRITE_ONCE(gw->epoch, gw->epoch + 1);
 	WRITE_ONCE(gw->hello_now, true);
@@ -244,7 +244,6 @@ int oaeip_tunnel_xmit(struct oaeip_gw *gw, const struct oaeip_map *map,
 
 	dst = sk ? route(gw, zone, sk) : NULL;
 	if (unlikely(!dst)) {
-		oaeip_count(gw, OAEIP_S_UNREACHABLE);
 		kfree_skb(skb);
 		return -EHOSTUNREACH;
 	}
@@ -362,8 +361,8 @@ static struct oaeip_zone *speaker(struct oaeip_gw *gw, struct oaeip_map *map,
 		oaeip_count(gw, OAEIP_S_BAD_ENCAP);
 	} else {
 		oaeip_count(gw, OAEIP_S_BAD_ZONE);
-		net_warn_ratelimited("%s: a gateway speaks from zone %u to zone %u: gwips must be the same at all gateways\n",
-				     KBUILD_MODNAME, e.src_zone, e.dst_zone);
+		net_warn_ratelimited("a gateway speaks from zone %u to zone %u: gwips must be the same at all gateways\n",
+				     e.src_zone, e.dst_zone);
 	}
 	return NULL;
 }
@@ -454,8 +453,8 @@ static int open_socket(struct oaeip_gw *gw, struct udp_port_cfg *cfg,
 	cfg->ipv6_v6only = true;
 	err = udp_sock_create(gw->net, cfg, sock);
 	if (err) {
-		net_err_ratelimited("%s: port: \"%u\" refused (%d): takes a UDP port that is free on the gateway's address\n",
-				    KBUILD_MODNAME, gw->knobs.port, err);
+		net_err_ratelimited("port: \"%u\" refused (%d): takes a UDP port that is free on the gateway's address\n",
+				    gw->knobs.port, err);
 		return err;
 	}
 	setup_udp_tunnel_sock(gw->net, *sock, &tunnel);

@@ -10,8 +10,8 @@
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/inet.h>
 #include <linux/inetdevice.h>
+#include <linux/ratelimit.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
@@ -19,140 +19,7 @@
 
 #include "modoaeip.h"
 
-/* --- gwips ------------------------------------------------------------------- */
-
-static bool v4_usable(struct in_addr a)
-{
-	return !ipv4_is_multicast(a.s_addr) && !ipv4_is_zeronet(a.s_addr) &&
-	       !ipv4_is_loopback(a.s_addr) && !ipv4_is_lbcast(a.s_addr);
-}
-
-/* An address that needs no interface beside it. */
-static bool v6_usable(const struct in6_addr *a)
-{
-	int type = ipv6_addr_type(a);
-
-	return type & IPV6_ADDR_UNICAST &&
-	       !(type & (IPV6_ADDR_LINKLOCAL | IPV6_ADDR_LOOPBACK));
-}
-
-/* "10.0.0.1", "fd00::1", "10.0.0.1+fd00::1" or the other way round. */
-static int parse_item(struct oaeip_addrs *a, char *item)
-{
-	const char *end;
-	char *part;
-
-	while ((part = strsep(&item, "+")) != NULL) {
-		part = strim(part);
-		if (in4_pton(part, -1, (u8 *)&a->v4, -1, &end) && !*end) {
-			if (a->has_v4 || !v4_usable(a->v4))
-				return -EINVAL;
-			a->has_v4 = true;
-		} else if (in6_pton(part, -1, a->v6.s6_addr, -1, &end) &&
-			   !*end) {
-			if (a->has_v6 || !v6_usable(&a->v6))
-				return -EINVAL;
-			a->has_v6 = true;
-			a->v6_first = !a->has_v4;
-		} else {
-			return -EINVAL;
-		}
-	}
-	return 0;
-}
-
-static bool overlap(const struct oaeip_addrs *a, const struct oaeip_addrs *b)
-{
-	return (a->has_v4 && b->has_v4 && a->v4.s_addr == b->v4.s_addr) ||
-	       (a->has_v6 && b->has_v6 && ipv6_addr_equal(&a->v6, &b->v6));
-}
-
-/**
- * oaeip_gwips_parse() - read a list of zones
- * @addrs: filled in, room for OAEIP_MAX_ZONES
- * @n: set to how many
- * @text: one item a zone, comma-separated: an IPv4 or an IPv6 address, or one
- *	of each joined by +; written to
- *
- * Context: any.
- *
- * Return: 0; -EINVAL: not such a list; -E2BIG: too many zones; -EEXIST: an
- * address twice.
- */
-int oaeip_gwips_parse(struct oaeip_addrs *addrs, unsigned int *n, char *text)
-{
-	unsigned int i;
-	char *item;
-	int err;
-
-	*n = 0;
-	text = strim(text);
-	if (!*text)
-		return 0;
-	while ((item = strsep(&text, ",")) != NULL) {
-		if (*n == OAEIP_MAX_ZONES)
-			return -E2BIG;
-		memset(&addrs[*n], 0, sizeof(*addrs));
-		err = parse_item(&addrs[*n], item);
-		if (err)
-			return err;
-		for (i = 0; i < *n; i++)
-			if (overlap(&addrs[i], &addrs[*n]))
-				return -EEXIST;
-		++*n;
-	}
-	return 0;
-}
-
-/**
- * oaeip_addrs_print() - a zone's addresses as gwips has them
- * @addrs: the addresses
- * @buf: where to
- * @size: bytes there
- *
- * Context: any.
- *
- * Return: characters written.
- */
-int oaeip_addrs_print(const struct oaeip_addrs *addrs, char *buf, size_t size)
-{
-	const char *plus = addrs->has_v4 && addrs->has_v6 ? "+" : "";
-
-	if (addrs->v6_first)
-		return addrs->has_v4 ?
-		       scnprintf(buf, size, "%pI6c+%pI4", &addrs->v6,
-				 &addrs->v4) :
-		       scnprintf(buf, size, "%pI6c", &addrs->v6);
-	return addrs->has_v6 ?
-	       scnprintf(buf, size, "%pI4%s%pI6c", &addrs->v4, plus,
-			 &addrs->v6) :
-	       scnprintf(buf, size, "%pI4", &addrs->v4);
-}
-
-/**
- * oaeip_gwips_print() - the list of zones
- * @gw: the gateway
- * @buf: where to
- * @size: bytes there
- *
- * Context: process; takes RTNL.
- *
- * Return: characters written.
- */
-int oaeip_gwips_print(struct oaeip_gw *gw, char *buf, size_t size)
-{
-	unsigned int i;
-	int n = 0;
-
-	rtnl_lock();
-	for (i = 0; i < gw->ngwips; i++) {
-		if (i)
-			n += scnprintf(buf + n, size - n, ",");
-		n += oaeip_addrs_print(&gw->gwips[i], buf + n, size - n);
-	}
-	rtnl_unlock();
-	return n;
-}
+static bool unloading;	/* RTNL: nothing starts any more */
 
 /* --- the map ------------------------------------------------------------------ */
 
@@ -319,10 +186,14 @@ const char *oaeip_zone_state_name(enum oaeip_zone_state state)
 
 static void log_zones(struct oaeip_gw *gw, struct oaeip_map *map)
 {
+	/* Who may reconfigure need not be who reads the log. */
+	static DEFINE_RATELIMIT_STATE(rs, 5 * HZ, 20);
 	struct oaeip_port *port = rtnl_dereference(gw->port);
 	char addrs[72], route[80];
 	unsigned int i;
 
+	if (!__ratelimit(&rs))
+		return;
 	if (!map->mine) {
 		pr_info("standing by: none of the gateways is an address of this host\n");
 		return;
@@ -423,7 +294,7 @@ void oaeip_zone_halt(struct oaeip_gw *gw)
 int oaeip_reconfigure(struct oaeip_gw *gw)
 {
 	oaeip_zone_halt(gw);
-	return READ_ONCE(gw->ready) ? start(gw) : 0;
+	return READ_ONCE(gw->ready) && !unloading ? start(gw) : 0;
 }
 
 /**
@@ -612,12 +483,15 @@ int oaeip_zone_init(void)
 }
 
 /**
- * oaeip_zone_exit() - stop watching addresses
+ * oaeip_zone_exit() - stop watching addresses; what is served still is
  *
- * Context: process, may sleep.
+ * Context: process, may sleep; takes RTNL.
  */
 void oaeip_zone_exit(void)
 {
+	rtnl_lock();
+	unloading = true;
+	rtnl_unlock();
 #if IS_ENABLED(CONFIG_IPV6)
 	unregister_inet6addr_notifier(&inet6_nb);
 #endif

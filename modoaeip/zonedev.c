@@ -14,7 +14,18 @@
 #include "modoaeip.h"
 
 static unsigned int ethertype = OAE_ETHERTYPE;
-module_param(ethertype, uint, 0444);
+
+static int ethertype_get(char *buf, const struct kernel_param *kp)
+{
+	return scnprintf(buf, PAGE_SIZE, "0x%04x\n", ethertype);
+}
+
+static const struct kernel_param_ops ethertype_ops = {
+	.set = param_set_uint,
+	.get = ethertype_get,
+};
+
+module_param_cb(ethertype, &ethertype_ops, &ethertype, 0444);
 MODULE_PARM_DESC(ethertype, "EtherType of the frames, at load (0x0600 to 0xffff, default 0x88b5)");
 
 /* Let drivers that can leave room for the tunnel's headers before a frame. */
@@ -44,15 +55,21 @@ void oaeip_port_release(struct oaeip_gw *gw)
 	kfree(port);
 }
 
-static int port_bind(struct oaeip_gw *gw, struct net_device *dev)
+/* May @dev be the zone's? */
+static int port_check(const struct net_device *dev)
 {
-	struct oaeip_port *port;
-
 	if (!dev)
 		return -ENODEV;
 	if (dev->type != ARPHRD_ETHER || dev->addr_len != ETH_ALEN ||
 	    dev->flags & IFF_LOOPBACK || dev->mtu < OAE_MIN_MTU + OAE_VIA_LEN)
 		return -EINVAL;
+	return 0;
+}
+
+static int port_bind(struct oaeip_gw *gw, struct net_device *dev)
+{
+	struct oaeip_port *port;
+
 	port = kzalloc(sizeof(*port), GFP_KERNEL);
 	if (!port)
 		return -ENOMEM;
@@ -81,26 +98,25 @@ static int port_bind(struct oaeip_gw *gw, struct net_device *dev)
  */
 int oaeip_port_set(struct oaeip_gw *gw, const char *name)
 {
+	struct net_device *old, *new = NULL;
 	struct oaeip_port *port;
-	struct net_device *old;
 	int err = 0;
 
 	rtnl_lock();
 	port = rtnl_dereference(gw->port);
 	old = port ? port->dev : NULL;
-	if (old && !strcmp(old->name, name))
-		goto out;
 	if (*name) {
-		err = -ENODEV;
-		if (!__dev_get_by_name(gw->net, name))
-			goto out;
+		new = __dev_get_by_name(gw->net, name);
+		err = port_check(new);
 	}
+	if (err || new == old)
+		goto out;
 	if (old)
 		dev_hold(old);
 	oaeip_zone_halt(gw);
 	oaeip_port_release(gw);
-	if (*name)
-		err = port_bind(gw, __dev_get_by_name(gw->net, name));
+	if (new)
+		err = port_bind(gw, new);
 	if (err && old)
 		port_bind(gw, old);
 	if (old)
