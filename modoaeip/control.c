@@ -199,9 +199,23 @@ static void ask(struct oaeip_gw *gw, struct oaeip_map *map,
 	say(gw, map, zone, OAEIP_ASK);
 }
 
+static void log_state(struct oaeip_gw *gw, struct oaeip_map *map,
+		      struct oaeip_zone *zone)
+{
+	enum oaeip_zone_state state = oaeip_zone_state(gw, map, zone);
+
+	if (state == zone->logged)
+		return;
+	zone->logged = state;
+	if (READ_ONCE(gw->knobs.verbose))
+		net_info_ratelimited("zone %u is %s\n", zone->id,
+				     oaeip_zone_state_name(state));
+}
+
 static void beat(struct oaeip_gw *gw, struct oaeip_map *map,
 		 struct oaeip_zone *zone)
 {
+	log_state(gw, map, zone);
 	say(gw, map, zone, OAEIP_BEAT);
 	zone->seen_last = xchg(&zone->seen_probe, 0);
 	probe(gw, map, zone);

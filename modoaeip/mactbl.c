@@ -4,6 +4,8 @@
  * claim.c's; here it is found, made, removed, counted, and told to others.
  */
 
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/etherdevice.h>
 #include <linux/slab.h>
 
@@ -89,6 +91,28 @@ static void say(struct oaeip_gw *gw, u64 mac, u16 zone, u8 flags)
 	oaeip_control_kick(gw, 5);
 }
 
+/* The kernel log, for who wants to follow nodes: see the knob verbose. */
+static void log_node(struct oaeip_gw *gw, u64 key, const char *what, u16 zone)
+{
+	u8 mac[ETH_ALEN];
+
+	if (likely(!READ_ONCE(gw->knobs.verbose)))
+		return;
+	u64_to_ether_addr(key, mac);
+	net_info_ratelimited("node %pM %s zone %u\n", mac, what, zone);
+}
+
+static void log_conflict(const struct oaeip_gw *gw, u64 key, u16 has, u16 claims)
+{
+	u8 mac[ETH_ALEN];
+
+	if (likely(READ_ONCE(gw->knobs.verbose) < 2))
+		return;
+	u64_to_ether_addr(key, mac);
+	net_info_ratelimited("node %pM of zone %u is claimed by zone %u\n", mac,
+			     has, claims);
+}
+
 static struct oaeip_node *insert(struct oaeip_gw *gw, struct oaeip_zone *zone,
 				 u64 mac, const struct oaeip_owner *owner)
 {
@@ -108,6 +132,7 @@ static struct oaeip_node *insert(struct oaeip_gw *gw, struct oaeip_zone *zone,
 		goto no_memory;
 	}
 	oaeip_count(gw, OAEIP_S_NODES_LEARNED);
+	log_node(gw, mac, "is in", zone->id);
 	return node;
 no_memory:
 	oaeip_count(gw, OAEIP_S_NO_MEMORY);
@@ -123,6 +148,7 @@ static void remove(struct oaeip_gw *gw, struct oaeip_map *map,
 
 	if (z)
 		atomic_dec(&z->nodes);
+	log_node(gw, node->mac, "is no more in", zone);
 	rhashtable_remove_fast(&gw->nodes, &node->hash, node_params);
 	kfree_rcu(node, rcu);
 }
@@ -177,6 +203,7 @@ static void moved(struct event *ev)
 		atomic_dec(&old->nodes);
 	if (new)
 		atomic_inc(&new->nodes);
+	log_node(ev->gw, ev->mac, "is now in", ev->owner->zone);
 }
 
 /* Carry a verdict out. True: the speaker has the node. */
@@ -184,6 +211,7 @@ static bool settle(struct event *ev, enum oaeip_verdict verdict)
 {
 	struct oaeip_gw *gw = ev->gw;
 	struct oaeip_owner *o = ev->owner;
+	u16 speaker = ev->from ? ev->from->id : ev->map->mine->id;
 
 	switch (verdict) {
 	case OAEIP_NEW:
@@ -202,6 +230,7 @@ static bool settle(struct event *ev, enum oaeip_verdict verdict)
 		break;
 	case OAEIP_CLAIM_IT:
 		oaeip_count(gw, OAEIP_S_CONFLICT);
+		log_conflict(gw, ev->mac, o->zone, speaker);
 		say(gw, ev->mac, o->zone, OAEIP_NODE_CLAIM);
 		return false;
 	case OAEIP_CONFLICT:
@@ -209,6 +238,7 @@ static bool settle(struct event *ev, enum oaeip_verdict verdict)
 		return false;
 	case OAEIP_OWN_CLAIMED:
 		oaeip_count(gw, OAEIP_S_OWN_CLAIMED);
+		log_conflict(gw, ev->mac, o->zone, speaker);
 		return false;
 	case OAEIP_NOT_HERE:
 		say(gw, ev->mac, ev->from->id, OAEIP_NODE_GONE);

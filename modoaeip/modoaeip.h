@@ -153,6 +153,7 @@ struct oaeip_addrs {
  * @answered: ms, when its ASK was last answered
  * @asked: it wants all my nodes
  * @telling: and gets them now; the work's own
+ * @logged: the state that was logged last; the work's own
  * @want: so many times more to ask for all of its
  * @nodes: of it in the table
  */
@@ -177,6 +178,7 @@ struct oaeip_zone {
 	u64 answered;
 	bool asked;
 	bool telling;
+	u8 logged;
 	u8 want;
 	atomic_t nodes;
 };

@@ -329,6 +329,19 @@ static bool configured(const struct oaeip_map *map, const struct sk_buff *skb,
 	return false;
 }
 
+static void log_stranger(const struct oaeip_gw *gw, const struct sk_buff *skb,
+			 bool v6)
+{
+	if (likely(READ_ONCE(gw->knobs.verbose) < 2))
+		return;
+	if (v6)
+		net_info_ratelimited("datagram from %pI6c, which is no gateway\n",
+				     &ipv6_hdr(skb)->saddr);
+	else
+		net_info_ratelimited("datagram from %pI4, which is no gateway\n",
+				     &ip_hdr(skb)->saddr);
+}
+
 /*
  * Who sent it? Nobody's words are looked at before his address was found in
  * gwips: a stranger's datagram costs a counter.
@@ -357,6 +370,7 @@ static struct oaeip_zone *speaker(struct oaeip_gw *gw, struct oaeip_map *map,
 	}
 	if (!configured(map, skb, v6)) {
 		oaeip_count(gw, OAEIP_S_BAD_PEER);
+		log_stranger(gw, skb, v6);
 	} else if (bad) {
 		oaeip_count(gw, OAEIP_S_BAD_ENCAP);
 	} else {
