@@ -133,13 +133,15 @@ static void send(struct oaeip_gw *gw, struct oaeip_map *map,
 		skb_put_data(skb, nodes, len);
 	else
 		skb_put_zero(skb, len);
-	rcu_read_lock_bh();
+	local_bh_disable();
+	rcu_read_lock();
 	err = oaeip_tunnel_xmit(gw, map, zone, OAEIP_CONTROL, skb);
 	if (!err)
 		oaeip_count(gw, OAEIP_S_CONTROL_TX);
 	else if (err == -EMSGSIZE)
 		kfree_skb(skb);
-	rcu_read_unlock_bh();
+	rcu_read_unlock();
+	local_bh_enable();
 }
 
 static void say(struct oaeip_gw *gw, struct oaeip_map *map,
@@ -286,7 +288,7 @@ static void hear(struct oaeip_gw *gw, struct oaeip_map *map,
 
 	if (hearing == OAEIP_HEAR_LATE || hearing == OAEIP_HEAR_DEAD)
 		oaeip_count(gw, OAEIP_S_OLD_CONTROL);
-	if (hearing == OAEIP_HEAR_DEAD)
+	if (hearing == OAEIP_HEAR_DEAD || msg->inc == from->dead_inc)
 		return;
 	if (msg->op == OAEIP_BYE) {
 		if (hearing == OAEIP_HEAR_NEXT)

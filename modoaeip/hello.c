@@ -110,11 +110,13 @@ void oaeip_hello_all(struct oaeip_gw *gw, struct oaeip_map *map, u8 flags)
 	struct oae_frame f;
 
 	eth_broadcast_addr(everybody);
-	rcu_read_lock_bh();
+	local_bh_disable();
+	rcu_read_lock();
 	WRITE_ONCE(gw->announced, announced_mtu(gw, map));
 	hello_fill(gw, map, &f, flags);
 	hello_send(gw, everybody, &f);
-	rcu_read_unlock_bh();
+	rcu_read_unlock();
+	local_bh_enable();
 }
 
 /* Read and verify a HELLO. */

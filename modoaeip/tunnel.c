@@ -7,6 +7,7 @@
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/if_vlan.h>
 #include <linux/jhash.h>
 #include <net/inet_ecn.h>
 #include <net/ip6_route.h>
@@ -265,6 +266,8 @@ int oaeip_tunnel_xmit(struct oaeip_gw *gw, const struct oaeip_map *map,
 	}
 	push_encap(map, zone, type, skb);
 	skb->dev = NULL;	/* no tunnel device whose counters to keep */
+	__vlan_hwaccel_clear_tag(skb);
+	skb->tstamp = 0;	/* when it came in is not when it is to go */
 	skb->ip_summed = CHECKSUM_NONE;
 	skb->encapsulation = 0;
 	xmit(gw, zone, sk, dst, skb, tos, from);
@@ -291,7 +294,8 @@ int oaeip_tunnel_route(struct oaeip_gw *gw, struct oaeip_zone *zone, char *buf,
 	struct dst_entry *dst;
 	int n = -EHOSTUNREACH;
 
-	rcu_read_lock_bh();
+	local_bh_disable();
+	rcu_read_lock();
 	dst = zone->family ? route(gw, zone, zone_sock(gw, zone)) : NULL;
 	if (dst) {
 		n = scnprintf(buf, size, "%s from ", dst->dev->name);
@@ -300,7 +304,8 @@ int oaeip_tunnel_route(struct oaeip_gw *gw, struct oaeip_zone *zone, char *buf,
 		     scnprintf(buf + n, size - n, "%pI4", &zone->src.v4);
 		dst_release(dst);
 	}
-	rcu_read_unlock_bh();
+	rcu_read_unlock();
+	local_bh_enable();
 	return n;
 }
 

@@ -177,6 +177,7 @@ int oaeip_zone_xmit(struct oaeip_gw *gw, struct sk_buff *skb, const u8 *dest)
 	if (skb_cow_head(skb, LL_RESERVED_SPACE(dev)))
 		goto drop;
 	skb->dev = dev;
+	skb->tstamp = 0;	/* when it came in is not when it is to go */
 	skb->protocol = port->pt.type;
 	skb_reset_network_header(skb);
 	err = -ENOBUFS;
