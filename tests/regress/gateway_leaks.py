@@ -24,6 +24,16 @@ class Leaks(Scripted):
             self.fail("what each CPU keeps of a cache counts as in use: boot with slub_debug=F")
         super().setUp()
 
+    def check(self, cycle):
+        """Many such cycles, each with an end in which nobody says anything any more."""
+        def quiet_cycle():
+            self.g.knob("shutdown", 0)
+            cycle()
+            self.g.knob("shutdown", 1)
+            self.quiet()
+        self.addCleanup(self.g.knob, "shutdown", 0)
+        check_leaks(quiet_cycle, 10)
+
     def busy(self):
         """Of everything a little: nodes learned, told and forgotten, frames forwarded, dropped."""
         for speaker in (self.two, self.three):
@@ -48,9 +58,7 @@ class Leaks(Scripted):
         """It begins and ends to serve, with a full table."""
         def cycle():
             self.busy()
-            self.g.knob("shutdown", 1)
-            self.g.knob("shutdown", 0)
-        check_leaks(cycle, 12)
+        self.check(cycle)
 
     def test_lists(self):
         """gwips and port change, good and bad."""
@@ -63,7 +71,7 @@ class Leaks(Scripted):
             self.g.knob("port", 40000)
             self.g.knob("port", 34997)
             self.g.knob("gwips", self.gwips)
-        check_leaks(cycle, 12)
+        self.check(cycle)
 
     def test_devices(self):
         """The device goes, and comes back as a new one."""
@@ -71,7 +79,7 @@ class Leaks(Scripted):
             self.busy()
             run("ip", "-n", "g", "link", "del", "zone", timeout=20)
             self.plug()
-        check_leaks(cycle, 12)
+        self.check(cycle)
 
     def plug(self):
         """A new cable in the zone, with the addresses of the old one."""
@@ -92,7 +100,7 @@ class Leaks(Scripted):
             wait_for(lambda: gateway.stat("control_tx") > 3, "it to speak")
             gateway.close()
             host.close()
-        check_leaks(cycle, 10)
+        self.check(cycle)
 
     def test_module(self):
         """The module comes and goes, with nodes and a peer that speaks."""
@@ -106,4 +114,4 @@ class Leaks(Scripted):
             for speaker in (self.two, self.three):
                 speaker.control(BEAT)
             wait_for(lambda: self.g.up_with(2, 3), "both to be heard")
-        check_leaks(cycle, 10)
+        self.check(cycle)

@@ -11,7 +11,7 @@ from oaetest import wait_for
 from test_gateway_zones import TOPOLOGY
 
 MESSAGES = int(os.environ.get("GATEWAY_MESSAGES", "20000"))     # in each direction
-LINKS = int(os.environ.get("GATEWAY_LINKS", "60"))
+LINKS = int(os.environ.get("GATEWAY_LINKS", "40"))
 LONGEST = 300       # seconds for those, on a busy machine
 WAN = "delay 20ms 4ms reorder 5% 50% loss 1%"
 
@@ -105,6 +105,7 @@ class CutWan(ThreeZones):
 
     def crossed(self, n=20):
         """Until so many have gone each way."""
+        wait_for(lambda: self.a1.tag(peer=self.macs("b")[0]), "the link")
         before = self.cross()
         wait_for(lambda: min(now - was for now, was in zip(self.cross(), before)) >= n,
                  "transactions over the WAN", 20, 0.01)
