@@ -19,7 +19,7 @@
 
 #include "modoaeip.h"
 
-#define BLACK_HOLE_BEATS	3	/* that do not know of my PROBEs */
+#define BLACK_HOLE_PROBES	4	/* in a row that did not arrive */
 #define CAP_MS			60000	/* then big ones are tried again */
 
 static struct workqueue_struct *oaeip_wq;
@@ -185,8 +185,10 @@ static void probe(struct oaeip_gw *gw, struct oaeip_map *map,
 
 	if (READ_ONCE(zone->cap) && oaeip_now() - zone->cap_since > CAP_MS)
 		len = READ_ONCE(zone->path);
-	if (len > OAEIP_CTL_LEN)
-		send(gw, map, zone, &msg, NULL, len - OAEIP_CTL_LEN);
+	if (len <= OAEIP_CTL_LEN)
+		return;
+	WRITE_ONCE(zone->unseen, READ_ONCE(zone->unseen) + 1);
+	send(gw, map, zone, &msg, NULL, len - OAEIP_CTL_LEN);
 }
 
 /* If something is wanted of it. An answer may be lost, so more than once. */
@@ -227,26 +229,26 @@ static void beat(struct oaeip_gw *gw, struct oaeip_map *map,
 /*
  * The other end's BEAT says how long the PROBEs were that arrived there. Beats
  * come and PROBEs do not: something on the way drops what is long and tells
- * nobody. Use what any path carries, and try again later.
+ * nobody. Use what any path carries, and try again later. PROBEs are counted,
+ * not BEATs: these may have waited somewhere and come all at once.
  */
 static void seen(struct oaeip_gw *gw, struct oaeip_zone *zone, u16 bytes)
 {
 	u32 least = oaeip_tunnel_least(zone);
 	u32 cap = READ_ONCE(zone->cap);
 
-	if (cap && bytes >= READ_ONCE(zone->path) + OAEIP_HDR_LEN) {
+	if (cap && bytes >= READ_ONCE(zone->path) + OAEIP_HDR_LEN)
 		WRITE_ONCE(zone->cap, 0);
-		zone->unseen = 0;
-		return;
-	}
-	if (bytes >= READ_ONCE(zone->mtu) + OAEIP_HDR_LEN) {
-		zone->unseen = 0;
+	if (bytes >= READ_ONCE(zone->mtu) + OAEIP_HDR_LEN || !zone->unsure) {
+		/* The first BEAT that knows of none begins the count. */
+		zone->unsure = bytes < READ_ONCE(zone->mtu) + OAEIP_HDR_LEN;
+		WRITE_ONCE(zone->unseen, 0);
 		return;
 	}
 	if (cap || READ_ONCE(zone->mtu) <= least ||
-	    ++zone->unseen < BLACK_HOLE_BEATS)
+	    READ_ONCE(zone->unseen) < BLACK_HOLE_PROBES)
 		return;
-	zone->unseen = 0;
+	zone->unsure = false;
 	zone->cap_since = oaeip_now();
 	WRITE_ONCE(zone->cap, least);
 	net_warn_ratelimited("zone %u: long datagrams vanish on the way: %u bytes a frame from now on\n",
@@ -266,6 +268,8 @@ static void heard(struct oaeip_gw *gw, struct oaeip_zone *zone,
 	if (hearing != OAEIP_HEAR_NEW && before &&
 	    now - before <= oaeip_beat_life(gw))
 		return;
+	/* PROBEs that went nowhere meanwhile say nothing about the path. */
+	zone->unsure = false;
 	WRITE_ONCE(zone->want, OAEIP_ASK_TIMES);
 	WRITE_ONCE(gw->want_now, true);
 	oaeip_control_kick(gw, 0);

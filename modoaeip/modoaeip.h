@@ -149,7 +149,8 @@ struct oaeip_addrs {
  * @stale: nodes of an incarnation that is no more are in the table
  * @seen_probe: longest PROBE of it in this period, UDP payload bytes
  * @seen_last: longest in the period before
- * @unseen: BEATs in a row which say that my PROBEs do not arrive
+ * @unsure: its last BEAT did not know of my PROBEs
+ * @unseen: PROBEs sent since then
  * @answered: ms, when its ASK was last answered
  * @asked: it wants all my nodes
  * @telling: and gets them now; the work's own
@@ -174,6 +175,7 @@ struct oaeip_zone {
 	bool stale;
 	u16 seen_probe;
 	u16 seen_last;
+	bool unsure;
 	u16 unseen;
 	u64 answered;
 	bool asked;
