@@ -19,9 +19,6 @@
 
 #include "modoaeip.h"
 
-#define BLACK_HOLE_PROBES	4	/* in a row that did not arrive */
-#define CAP_MS			60000	/* then big ones are tried again */
-
 static struct workqueue_struct *oaeip_wq;
 
 /**
@@ -109,10 +106,20 @@ bool oaeip_control_allowed(struct oaeip_gw *gw)
 
 /* --- to gateways ----------------------------------------------------------------- */
 
-/* Send a control message, and behind it @len bytes of @nodes or of zeros. */
-static void send(struct oaeip_gw *gw, struct oaeip_map *map,
-		 struct oaeip_zone *zone, struct oaeip_control *msg,
-		 const u8 *nodes, unsigned int len)
+/**
+ * oaeip_control_send() - send a control message
+ * @gw: the gateway, serving
+ * @map: its map
+ * @zone: to which zone
+ * @msg: the message; inc and serial are filled in
+ * @nodes: what comes behind it; NULL: zeros
+ * @len: so many bytes of that
+ *
+ * Context: process, may sleep; the caller keeps @map.
+ */
+void oaeip_control_send(struct oaeip_gw *gw, struct oaeip_map *map,
+			struct oaeip_zone *zone, struct oaeip_control *msg,
+			const u8 *nodes, unsigned int len)
 {
 	unsigned int head = LL_MAX_HEADER + oaeip_tunnel_headroom();
 	struct sk_buff *skb;
@@ -153,8 +160,8 @@ static void say(struct oaeip_gw *gw, struct oaeip_map *map,
 	};
 
 	if (op == OAEIP_BEAT)
-		msg.seen = max(zone->seen_probe, zone->seen_last);
-	send(gw, map, zone, &msg, NULL, 0);
+		msg.seen = oaeip_probe_report(zone);
+	oaeip_control_send(gw, map, zone, &msg, NULL, 0);
 }
 
 /* @buf: a message in which the nodes have been put */
@@ -169,26 +176,8 @@ static void say_nodes(struct oaeip_gw *gw, struct oaeip_map *map,
 	};
 
 	if (count)
-		send(gw, map, zone, &msg, buf + OAEIP_CTL_LEN,
-		     count * OAEIP_NODE_LEN);
-}
-
-/* As long as what is used of the path; while that is capped, as all of it. */
-static void probe(struct oaeip_gw *gw, struct oaeip_map *map,
-		  struct oaeip_zone *zone)
-{
-	struct oaeip_control msg = {
-		.op = OAEIP_PROBE,
-		.life = oaeip_tenths(oaeip_beat_life(gw)),
-	};
-	u32 len = READ_ONCE(zone->mtu);
-
-	if (READ_ONCE(zone->cap) && oaeip_now() - zone->cap_since > CAP_MS)
-		len = READ_ONCE(zone->path);
-	if (len <= OAEIP_CTL_LEN)
-		return;
-	WRITE_ONCE(zone->unseen, READ_ONCE(zone->unseen) + 1);
-	send(gw, map, zone, &msg, NULL, len - OAEIP_CTL_LEN);
+		oaeip_control_send(gw, map, zone, &msg, buf + OAEIP_CTL_LEN,
+				   count * OAEIP_NODE_LEN);
 }
 
 /* If something is wanted of it. An answer may be lost, so more than once. */
@@ -221,38 +210,8 @@ static void beat(struct oaeip_gw *gw, struct oaeip_map *map,
 {
 	log_state(gw, map, zone);
 	say(gw, map, zone, OAEIP_BEAT);
-	zone->seen_last = xchg(&zone->seen_probe, 0);
-	probe(gw, map, zone);
+	oaeip_probe_send(gw, map, zone);
 	ask(gw, map, zone);
-}
-
-/*
- * The other end's BEAT says how long the PROBEs were that arrived there. Beats
- * come and PROBEs do not: something on the way drops what is long and tells
- * nobody. Use what any path carries, and try again later. PROBEs are counted,
- * not BEATs: these may have waited somewhere and come all at once.
- */
-static void seen(struct oaeip_gw *gw, struct oaeip_zone *zone, u16 bytes)
-{
-	u32 least = oaeip_tunnel_least(zone);
-	u32 cap = READ_ONCE(zone->cap);
-
-	if (cap && bytes >= READ_ONCE(zone->path) + OAEIP_HDR_LEN)
-		WRITE_ONCE(zone->cap, 0);
-	if (bytes >= READ_ONCE(zone->mtu) + OAEIP_HDR_LEN || !zone->unsure) {
-		/* The first BEAT that knows of none begins the count. */
-		zone->unsure = bytes < READ_ONCE(zone->mtu) + OAEIP_HDR_LEN;
-		WRITE_ONCE(zone->unseen, 0);
-		return;
-	}
-	if (cap || READ_ONCE(zone->mtu) <= least ||
-	    READ_ONCE(zone->unseen) < BLACK_HOLE_PROBES)
-		return;
-	zone->unsure = false;
-	zone->cap_since = oaeip_now();
-	WRITE_ONCE(zone->cap, least);
-	net_warn_ratelimited("zone %u: long datagrams vanish on the way: %u bytes a frame from now on\n",
-			     zone->id, least);
 }
 
 static void heard(struct oaeip_gw *gw, struct oaeip_zone *zone,
@@ -268,8 +227,7 @@ static void heard(struct oaeip_gw *gw, struct oaeip_zone *zone,
 	if (hearing != OAEIP_HEAR_NEW && before &&
 	    now - before <= oaeip_beat_life(gw))
 		return;
-	/* PROBEs that went nowhere meanwhile say nothing about the path. */
-	zone->unsure = false;
+	oaeip_probe_reset(zone);
 	WRITE_ONCE(zone->want, OAEIP_ASK_TIMES);
 	WRITE_ONCE(gw->want_now, true);
 	oaeip_control_kick(gw, 0);
@@ -303,7 +261,7 @@ static void hear(struct oaeip_gw *gw, struct oaeip_map *map,
 	switch (msg->op) {
 	case OAEIP_BEAT:
 		if (hearing != OAEIP_HEAR_LATE)
-			seen(gw, from, msg->seen);
+			oaeip_probe_seen(from, msg->seen);
 		break;
 	case OAEIP_NODES:
 		oaeip_mactbl_told(gw, map, from, msg);
@@ -315,8 +273,7 @@ static void hear(struct oaeip_gw *gw, struct oaeip_map *map,
 		oaeip_control_kick(gw, 5);
 		break;
 	case OAEIP_PROBE:
-		if (len > READ_ONCE(from->seen_probe))
-			WRITE_ONCE(from->seen_probe, len);
+		oaeip_probe_heard(from, len);
 		break;
 	}
 }

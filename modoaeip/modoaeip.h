@@ -392,6 +392,9 @@ void oaeip_control_doubt(struct oaeip_gw *gw, u64 at);
 bool oaeip_control_allowed(struct oaeip_gw *gw);
 void oaeip_control_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
 		       struct oaeip_zone *from, struct sk_buff *skb);
+void oaeip_control_send(struct oaeip_gw *gw, struct oaeip_map *map,
+			struct oaeip_zone *zone, struct oaeip_control *msg,
+			const u8 *nodes, unsigned int len);
 void oaeip_control_kick(struct oaeip_gw *gw, unsigned int ms);
 void oaeip_control_setup(struct oaeip_gw *gw);
 void oaeip_control_start(struct oaeip_gw *gw);
@@ -402,6 +405,14 @@ void oaeip_control_stop(struct oaeip_gw *gw);
 void oaeip_control_refresh(struct oaeip_gw *gw);
 int oaeip_control_init(void);
 void oaeip_control_exit(void);
+
+/* probe.c: whether long datagrams arrive */
+void oaeip_probe_send(struct oaeip_gw *gw, struct oaeip_map *map,
+		      struct oaeip_zone *zone);
+void oaeip_probe_heard(struct oaeip_zone *zone, u16 len);
+u16 oaeip_probe_report(struct oaeip_zone *zone);
+void oaeip_probe_seen(struct oaeip_zone *zone, u16 bytes);
+void oaeip_probe_reset(struct oaeip_zone *zone);
 
 /* procfs.c */
 int oaeip_procfs_init(struct oaeip_gw *gw);
