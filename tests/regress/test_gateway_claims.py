@@ -337,9 +337,11 @@ class Own(Scripted):
         """BEATs that have seen no PROBE: what fits 1280 bytes; one that has seen all: all."""
         near, = self.local(*self.new_macs())
         narrow, = self.remote(self.three, *self.new_macs())
-        for _ in range(3):
+
+        def narrowed():
             self.three.control(BEAT, seen=100)
-        wait_for(lambda: self.g.zone(3)["mtu"] == 1280 - 40 - 16, "the path to be narrow")
+            return self.g.zone(3)["mtu"] == 1280 - 40 - 16
+        wait_for(narrowed, "the path to be narrow", 5, 0.05)
         self.assertEqual(self.g.zone(2)["mtu"], 1500 - 20 - 16)
         self.counted(lambda: self.wire.send(via(oae.OFFER, self.mac, near, narrow,
                                                 payload=bytes(1280 - 56 - 51))),
