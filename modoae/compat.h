@@ -39,16 +39,18 @@ static inline void oae_user_dest(struct iov_iter *iter, struct iovec *iov,
 #endif
 }
 
-/* 6.16: udp_tunnel*_xmit_skb() take the flags of the control block */
+/* 6.16: udp_tunnel*_xmit_skb() take the flags of the control block, too */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
-#define OAE_UDP_TUNNEL_FLAGS
+#define oae_udp4_xmit(...) udp_tunnel_xmit_skb(__VA_ARGS__)
+#define oae_udp6_xmit(...) udp_tunnel6_xmit_skb(__VA_ARGS__)
 #else
-#define OAE_UDP_TUNNEL_FLAGS	, 0
+#define oae_udp4_xmit(...) udp_tunnel_xmit_skb(__VA_ARGS__, 0)
+#define oae_udp6_xmit(...) udp_tunnel6_xmit_skb(__VA_ARGS__, 0)
 #endif
 
 /* 6.10: dst_rtable() is the kernel's, and checks */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
-#define dst_rtable(dst) container_of(dst, struct rtable, dst)
+#define dst_rtable(p) container_of(p, struct rtable, dst)
 #endif
 
 #endif /* OAE_COMPAT_H */

@@ -455,6 +455,15 @@ void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN]);
 struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid);
 struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp);
 void oae_tag_put(struct oae_tag *tag);
+void oae_tag_retire(struct oae_tag *tag, bool unread_too);
+int oae_tags_init(struct oae_node *node);
+void oae_tags_exit(struct oae_node *node);
+void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
+		       void (*fn)(struct oae_tag *tag, long arg), long arg);
+bool oae_tags_wait_gone(struct oae_node *node, const struct oae_port *port,
+			unsigned int ms);
+
+/* event.c: what happens to a tag */
 void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 		 const struct oae_frame *f);
 int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
@@ -467,12 +476,7 @@ void oae_tag_port_up(struct oae_tag *tag);
 void oae_tag_port_down(struct oae_tag *tag);
 void oae_tag_renamed(struct oae_tag *tag);
 void oae_tag_way(struct oae_tag *tag, const struct oae_about *about);
-int oae_tags_init(struct oae_node *node);
-void oae_tags_exit(struct oae_node *node);
-void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
-		       void (*fn)(struct oae_tag *tag, long arg), long arg);
-bool oae_tags_wait_gone(struct oae_node *node, const struct oae_port *port,
-			unsigned int ms);
+enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
 
 /* step.c */
 bool oae_step_hold(struct oae_port *port, struct sk_buff *skb);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One end of a link: the shell that tag.c is in the module. See end.h. */
+/* One end of a link: the shell that event.c is in the module. See end.h. */
 #include <stdlib.h>
 #include "end.h"
 

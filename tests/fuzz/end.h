@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * One end of a link, and all that must hold there whatever comes: the peer, the
- * clock and the users are the fuzzer's. end.c is the shell, as tag.c is in the
+ * clock and the users are the fuzzer's. end.c is the shell, as event.c is in the
  * module; end_check.c is what the link is held to.
  */
 #ifndef OAE_END_H

@@ -1,0 +1,693 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events: what happens to a tag's link, and carrying its actions out.
+ *
+ * Every event goes the same way: under the tag's lock the link is stepped and
+ * its ops are applied; the lock is dropped; its frames are sent; whoever waits
+ * is told. BH is off and RCU held from the first to the last of these, so a
+ * port or a tag that goes away meanwhile is not freed under it.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include "modoae.h"
+
+#include <linux/etherdevice.h>
+#include <linux/sched/clock.h>
+#include <net/dst.h>
+#include <net/xfrm.h>
+
+#include "trace.h"
+
+#define STEP_TIMER_NS	(100 * NSEC_PER_MSEC)	/* timers while stepping */
+
+/* One event: what it leads to. */
+struct event {
+	struct oae_actions a;
+	u64 now;
+	struct sk_buff *skb;		/* what came in; NULL once kept or sent */
+	struct list_head done;		/* messages that ended */
+	enum oae_state before;
+	bool wake_reader;
+	bool wake_writer;
+	bool via;			/* its frames go through the gateway */
+};
+
+static void discard_slots(struct oae_tag *tag)
+{
+	unsigned int i;
+
+	for (i = 0; i < OAE_MAX_SLICES; i++) {
+		kfree_skb(tag->slot[i]);
+		tag->slot[i] = NULL;
+	}
+}
+
+/* Keep the payload that came in; nothing else of the skb is needed. */
+static void keep_slot(struct oae_tag *tag, struct event *ev, unsigned int n,
+		      unsigned int hdr_len)
+{
+	struct sk_buff *skb = ev->skb;
+
+	ev->skb = NULL;
+	skb_pull(skb, hdr_len);
+	skb_orphan(skb);
+	skb_dst_drop(skb);
+	secpath_reset(skb);
+	nf_reset_ct(skb);
+	skb->dev = NULL;
+	tag->slot[n] = skb;
+}
+
+static void end_msg(struct oae_tag *tag, struct event *ev,
+		    struct oae_msg *msg, u8 outcome, int err)
+{
+	struct oae_node *node = tag->node;
+
+	msg->outcome = outcome;
+	msg->err = err;
+	msg->t_end = ev->now;
+	list_add_tail(&msg->list, &ev->done);
+
+	switch (outcome) {
+	case OAE_COMMITTED:
+		tag->ncommitted++;
+		oae_count(node, OAE_S_COMMITTED);
+		break;
+	case OAE_REVERSED:
+		tag->nreversed++;
+		oae_count(node, OAE_S_REVERSED);
+		break;
+	default:
+		tag->nunknown++;
+		oae_count(node, OAE_S_UNKNOWN);
+	}
+	oae_evlog_add(node, ev->now, tag->key.kid, OAE_EV_OUTCOME, outcome,
+		      ev->before, oae_link_state(&tag->link), tag->link.tx);
+	trace_oae_outcome(tag->key.kid, outcome, err, tag->link.tx);
+}
+
+static void flush_sndq(struct oae_tag *tag, struct event *ev, int err)
+{
+	struct oae_msg *msg, *next;
+
+	list_for_each_entry_safe(msg, next, &tag->sndq, list) {
+		list_del(&msg->list);
+		end_msg(tag, ev, msg, OAE_REVERSED, err);
+	}
+	tag->nsnd = 0;
+	ev->wake_writer = true;
+}
+
+/* The kernel log, where a person may want to know: see the knob verbose. */
+static void say(const struct oae_tag *tag, enum oae_note note)
+{
+	unsigned int verbose = READ_ONCE(tag->node->knobs.verbose);
+	u8 peer[ETH_ALEN];
+
+	switch (note) {
+	case OAE_N_BROKEN:
+	case OAE_N_UNCONFIRMED:
+	case OAE_N_HELD_LOST:
+		break;		/* something could not be saved: always */
+	case OAE_N_OPENED:
+	case OAE_N_DOWN:
+	case OAE_N_UP:
+	case OAE_N_PEER_NEW:
+	case OAE_N_GONE:
+		if (!verbose)
+			return;
+		break;
+	default:
+		if (verbose < 2)
+			return;
+	}
+	oae_kid_mac(tag->key.kid, peer);
+	net_info_ratelimited("port %s peer %pM vc %u: %s: %s\n",
+			     tag->key.port->dev->name, peer, tag->link.vc,
+			     oae_note_name(note),
+			     oae_stat_text(OAE_S_NOTE + note));
+}
+
+static void apply_note(struct oae_tag *tag, struct event *ev,
+		       const struct oae_op *op)
+{
+	struct oae_msg *msg;
+
+	oae_count(tag->node, OAE_S_NOTE + op->note);
+	switch (op->note) {
+	case OAE_N_OFFERED:
+		msg = tag->link.offer.p.handle;
+		msg->t_offer = ev->now;
+		break;
+	case OAE_N_HELD:
+		break;
+	default:
+		oae_evlog_add(tag->node, ev->now, tag->key.kid, OAE_EV_NOTE,
+			      op->note, ev->before, oae_link_state(&tag->link),
+			      tag->link.tx);
+		say(tag, op->note);
+	}
+}
+
+static void apply_op(struct oae_tag *tag, struct event *ev,
+		     const struct oae_op *op, unsigned int hdr_len)
+{
+	struct oae_msg *msg = op->handle;
+
+	switch (op->type) {
+	case OAE_OP_NOTE:
+		apply_note(tag, ev, op);
+		break;
+	case OAE_OP_KEEP:
+		keep_slot(tag, ev, op->slice, hdr_len);
+		break;
+	case OAE_OP_DISCARD:
+		discard_slots(tag);
+		break;
+	case OAE_OP_DELIVER:
+		oae_inbox_add(tag, op->slice);
+		ev->wake_reader = true;
+		break;
+	case OAE_OP_COMPLETE:
+		end_msg(tag, ev, msg, op->outcome, op->err);
+		break;
+	case OAE_OP_CONFIRMED:
+		break;
+	case OAE_OP_RESLICE:
+		oae_msg_slice(msg, oae_link_slice_max(&tag->link));
+		oae_link_resliced(&tag->link, &msg->post, ev->now, &ev->a);
+		break;
+	case OAE_OP_TIMER:
+		/* A little later, lest it fire before the link's time. */
+		hrtimer_start(&tag->timer,
+			      ns_to_ktime(op->at - ev->now + NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_SOFT);
+		break;
+	case OAE_OP_FLUSH:
+		flush_sndq(tag, ev, op->err);
+		break;
+	case OAE_OP_GONE:
+		ev->wake_writer = true;
+		break;
+	}
+}
+
+/* Apply the ops so far; one may lead to more. */
+static void apply(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
+{
+	struct oae_op op;
+	unsigned int i;
+
+	for (i = 0; i < ev->a.nops; i++) {
+		op = ev->a.op[i];
+		apply_op(tag, ev, &op, hdr_len);
+	}
+	ev->a.nops = 0;
+}
+
+/* Give the link what it has room for. */
+static void feed(struct oae_tag *tag, struct event *ev)
+{
+	struct oae_msg *msg;
+	int err;
+
+	while (!list_empty(&tag->sndq) && oae_link_wants(&tag->link)) {
+		msg = list_first_entry(&tag->sndq, struct oae_msg, list);
+		list_del(&msg->list);
+		tag->nsnd--;
+		ev->wake_writer = true;
+		err = oae_link_post(&tag->link, &msg->post, ev->now, &ev->a);
+		if (err)
+			end_msg(tag, ev, msg, OAE_REVERSED, -err);
+		apply(tag, ev, 0);
+	}
+}
+
+/* The ways from the tag's port may have changed since its last event. */
+static noinline void refresh_way(struct oae_tag *tag, struct event *ev)
+{
+	oae_path_update(tag, ev->now, &ev->a);
+	apply(tag, ev, 0);
+	ev->via = tag->way_via;
+}
+
+/* An event begins. The caller has BH off, and RCU. */
+static __always_inline void begin(struct oae_tag *tag, struct event *ev)
+	__acquires(&tag->lock)
+{
+	spin_lock(&tag->lock);
+	ev->a.nops = 0;
+	ev->a.nsends = 0;
+	ev->a.overflow = false;
+	ev->now = local_clock();
+	ev->skb = NULL;
+	INIT_LIST_HEAD(&ev->done);
+	ev->before = oae_link_state(&tag->link);
+	ev->wake_reader = false;
+	ev->wake_writer = false;
+	ev->via = tag->way_via;
+	if (unlikely(tag->way_gen != READ_ONCE(tag->key.port->gw.gen)))
+		refresh_way(tag, ev);
+}
+
+/*
+ * The frames to the peer @dest go to the gateway instead, which @dest is then.
+ * False: there is none, and they are gone.
+ */
+static noinline bool through_gateway(struct oae_tag *tag, struct event *ev,
+				     u8 dest[ETH_ALEN])
+{
+	struct oae_port *port = tag->key.port;
+	struct oae_send *send = ev->a.send;
+	unsigned int i, frames = 0;
+
+	for (i = 0; i < ev->a.nsends; i++)
+		oae_path_mark(port, dest, &send[i].frame);
+	if (oae_path_gateway(port, dest))
+		return true;
+	for (i = 0; i < ev->a.nsends; i++) {
+		if (send[i].frame.opcode == OAE_OFFER) {
+			frames += hweight64(send[i].slices);
+			oae_msg_put(send[i].handle);
+		} else {
+			frames++;
+		}
+	}
+	oae_count_n(tag->node, OAE_S_NO_GATEWAY, frames);
+	return false;
+}
+
+static void send_all(struct oae_tag *tag, struct event *ev)
+{
+	struct oae_port *port = tag->key.port;
+	struct oae_send *send;
+	u8 dest[ETH_ALEN];
+	unsigned int i;
+
+	if (!ev->a.nsends)
+		return;
+	oae_kid_mac(tag->key.kid, dest);
+	if (unlikely(ev->via) && !through_gateway(tag, ev, dest))
+		return;
+	for (i = 0; i < ev->a.nsends; i++) {
+		send = &ev->a.send[i];
+		if (send->frame.opcode == OAE_OFFER) {
+			oae_xmit_offer(port, dest, send, &ev->skb);
+			oae_msg_put(send->handle);
+		} else {
+			oae_xmit_frame(port, dest, &send->frame, &ev->skb);
+		}
+	}
+}
+
+static void tell_all(struct oae_tag *tag, struct event *ev)
+{
+	struct oae_msg *msg, *next;
+
+	list_for_each_entry_safe(msg, next, &ev->done, list) {
+		INIT_LIST_HEAD(&msg->list);
+		if (msg->complete)
+			msg->complete(msg);
+		else
+			complete(&msg->done);
+		oae_msg_put(msg);
+	}
+	if (ev->wake_writer && wq_has_sleeper(&tag->node->write_wait))
+		wake_up_interruptible(&tag->node->write_wait);
+	if (ev->wake_reader && wq_has_sleeper(&tag->node->read_wait))
+		wake_up_interruptible(&tag->node->read_wait);
+}
+
+/* The event's consequences; the lock is dropped. */
+static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
+	__releases(&tag->lock)
+{
+	struct oae_node *node = tag->node;
+	enum oae_state after;
+	unsigned int i;
+	bool gone;
+
+	apply(tag, ev, hdr_len);
+	feed(tag, ev);
+	WARN_ON_ONCE(ev->a.overflow);
+
+	after = oae_link_state(&tag->link);
+	for (i = 0; i < ev->a.nsends; i++) {
+		const struct oae_send *send = &ev->a.send[i];
+
+		if (send->frame.opcode == OAE_OFFER)
+			oae_msg_get(send->handle);
+		oae_evlog_add(node, ev->now, tag->key.kid, OAE_EV_SEND,
+			      send->frame.opcode, ev->before, after,
+			      send->frame.seq);
+	}
+	gone = after == OAE_CLOSED && ev->before != OAE_CLOSED;
+	if (unlikely(after < OAE_OPEN))
+		oae_path_asked(tag, &ev->a);
+	if (unlikely(tag->link.state == OAE_CLOSED))
+		oae_tag_retire(tag, false);
+	spin_unlock(&tag->lock);
+
+	send_all(tag, ev);
+	tell_all(tag, ev);
+	if (gone)
+		wake_up(&node->tags_wait);
+}
+
+/* The same for events that do not come in softirq. */
+static void enter(struct oae_tag *tag, struct event *ev)
+	__acquires(RCU_BH) __acquires(&tag->lock)
+{
+	rcu_read_lock_bh();
+	begin(tag, ev);
+}
+
+static void leave(struct oae_tag *tag, struct event *ev)
+	__releases(&tag->lock) __releases(RCU_BH)
+{
+	end(tag, ev, 0);
+	rcu_read_unlock_bh();
+}
+
+static void log_event(struct oae_tag *tag, struct event *ev,
+		      enum oae_ev_kind kind, u8 what, u32 seq)
+{
+	oae_evlog_add(tag->node, ev->now, tag->key.kid, kind, what, ev->before,
+		      oae_link_state(&tag->link), seq);
+}
+
+/* Which way a frame came may say which way to go (protocol 4.8). */
+static noinline void unusual(struct oae_tag *tag, struct event *ev,
+			     const struct oae_frame *f)
+{
+	ev->via = oae_path_heard(tag, f, ev->now, &ev->a);
+	apply(tag, ev, 0);
+}
+
+/**
+ * oae_tag_rcv() - a frame for a tag
+ * @tag: the tag
+ * @skb: the frame, data at the base header; consumed
+ * @f: what it says
+ *
+ * Context: softirq, RCU read lock held, no other lock.
+ */
+void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
+		 const struct oae_frame *f)
+{
+	struct event ev;
+
+	begin(tag, &ev);
+	ev.skb = skb;
+	if (unlikely((f->flags & OAE_F_VIA) != tag->way_usual))
+		unusual(tag, &ev, f);
+	oae_link_rcv(&tag->link, f, oae_inbox_room(tag), ev.now, &ev.a);
+	log_event(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);
+	end(tag, &ev, f->hdr_len);
+	consume_skb(ev.skb);
+}
+
+/* A CLOSED link is about to open, and begins this way. */
+static void start(struct oae_tag *tag, struct event *ev, bool via)
+{
+	if (tag->link.state != OAE_CLOSED)
+		return;
+	oae_link_set_mtu(&tag->link, oae_path_begin(tag, via), ev->now, &ev->a);
+	ev->via = tag->way_via;
+}
+
+/**
+ * oae_tag_accept() - open the link of an admitted stranger
+ * @tag: its tag, the link CLOSED
+ * @sync: its SYNC
+ *
+ * Context: softirq, RCU read lock held, no other lock.
+ *
+ * Return: 0; -ESTALE the tag is gone.
+ */
+int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
+{
+	struct event ev;
+	int err = 0;
+
+	begin(tag, &ev);
+	if (tag->dead) {
+		err = -ESTALE;
+	} else {
+		start(tag, &ev, sync->flags & OAE_F_VIA);
+		oae_link_accept(&tag->link, sync, ev.now, &ev.a);
+	}
+	log_event(tag, &ev, OAE_EV_FRAME, sync->opcode, sync->seq);
+	end(tag, &ev, 0);
+	return err;
+}
+
+/**
+ * oae_tag_send() - queue a message; a CLOSED link is opened
+ * @tag: the tag
+ * @msg: a message that has been cut; on success the link takes a reference
+ *
+ * Context: any but hard interrupts, no lock held.
+ *
+ * A tag made for this message alone is forgotten when it is not queued.
+ *
+ * Return: 0; -EAGAIN the queue is full; -ESHUTDOWN the node is shut; -EMSGSIZE
+ * it takes more than OAE_MAX_SLICES; -ESTALE the tag is gone, or its slices may
+ * be longer now: find or make it, and cut the message, again.
+ */
+int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
+{
+	struct oae_node *node = tag->node;
+	struct event ev;
+	int err = 0;
+
+	enter(tag, &ev);
+	if (tag->dead) {
+		err = -ESTALE;
+	} else if (!msg->post.nslices) {
+		/* Or was its way found to carry more just now? */
+		err = msg->post.slice_max < oae_link_slice_max(&tag->link) ?
+		      -ESTALE : -EMSGSIZE;
+	} else if (READ_ONCE(node->shut)) {
+		err = -ESHUTDOWN;
+	} else if (tag->nsnd >= READ_ONCE(node->knobs.sndq)) {
+		err = -EAGAIN;
+	} else {
+		oae_msg_get(msg);
+		list_add_tail(&msg->list, &tag->sndq);
+		tag->nsnd++;
+		oae_count(node, OAE_S_POSTED);
+		if (tag->link.state == OAE_CLOSED) {
+			start(tag, &ev, false);
+			oae_link_open(&tag->link, ev.now, &ev.a);
+		}
+		log_event(tag, &ev, OAE_EV_POST, 0, tag->link.tx + 1);
+	}
+	leave(tag, &ev);
+	return err;
+}
+EXPORT_SYMBOL_GPL(oae_tag_send);
+
+static bool on_sndq(const struct oae_tag *tag, const struct oae_msg *msg)
+{
+	const struct oae_msg *m;
+
+	list_for_each_entry(m, &tag->sndq, list)
+		if (m == msg)
+			return true;
+	return false;
+}
+
+/**
+ * oae_tag_cancel() - reverse a message
+ * @tag: its tag
+ * @msg: the message
+ * @err: what its writer is told, positive errno
+ *
+ * Context: any but hard interrupts, no lock held.
+ *
+ * Return: 0 it ends reversed; -EINPROGRESS an express in flight; -ENOENT it
+ * has ended already.
+ */
+int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
+{
+	struct event ev;
+	int r = 0;
+
+	enter(tag, &ev);
+	if (on_sndq(tag, msg)) {
+		list_del(&msg->list);
+		tag->nsnd--;
+		ev.wake_writer = true;
+		end_msg(tag, &ev, msg, OAE_REVERSED, err);
+	} else {
+		r = oae_link_cancel(&tag->link, msg, err, ev.now, &ev.a);
+	}
+	log_event(tag, &ev, OAE_EV_CANCEL, 0, tag->link.tx + 1);
+	leave(tag, &ev);
+	return r;
+}
+
+/**
+ * oae_tag_take() - take the oldest unread transaction
+ * @tag: the tag, which the caller took off the list of those with some
+ * @more: whether more is unread; if not, the tag announces itself anew
+ *
+ * Context: process, no tag's lock held.
+ *
+ * Return: its skbs, linked by ->next, or NULL.
+ */
+struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more)
+{
+	struct sk_buff *first = NULL, **link = &first, *skb;
+	struct event ev;
+	u32 n = 0;
+
+	enter(tag, &ev);
+	do {
+		skb = __skb_dequeue(&tag->rcvq);
+		if (!skb)
+			break;
+		if (!first)
+			n = OAE_RCV_CB(skb)->nslices;
+		tag->rcv_bytes -= skb->truesize;
+		*link = skb;
+		link = &skb->next;
+	} while (--n);
+	if (first)
+		tag->nrcv--;
+	*more = tag->nrcv;
+	if (!*more)
+		tag->is_ready = false;
+	if (oae_inbox_room(tag))
+		oae_link_drained(&tag->link, ev.now, &ev.a);
+	leave(tag, &ev);
+	return first;
+}
+
+/**
+ * oae_tag_timer() - the timer of a tag's link fired
+ * @timer: of the tag
+ *
+ * Context: softirq, no lock held.
+ *
+ * Return: HRTIMER_NORESTART: the link arms it anew.
+ */
+enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
+{
+	struct oae_tag *tag = container_of(timer, struct oae_tag, timer);
+	struct event ev;
+
+	/* A soft timer: BH is off, but that is not RCU to every kernel. */
+	rcu_read_lock();
+	begin(tag, &ev);
+	if (tag->dead) {
+		;
+	} else if (READ_ONCE(tag->node->step)) {
+		/* Whoever single-steps is slow: that is no failure. */
+		hrtimer_start(timer, ns_to_ktime(STEP_TIMER_NS),
+			      HRTIMER_MODE_REL_SOFT);
+	} else {
+		oae_path_timer(tag, ev.now, &ev.a);
+		ev.via = tag->way_via;
+		oae_link_timer(&tag->link, ev.now, &ev.a);
+		if (ev.a.nsends)
+			log_event(tag, &ev, OAE_EV_TIMER, 0,
+				  tag->link.tx + 1);
+	}
+	end(tag, &ev, 0);
+	rcu_read_unlock();
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * oae_tag_close() - close a tag's link once what is in flight has ended
+ * @tag: the tag
+ *
+ * Context: any but hard interrupts, no lock held.
+ */
+void oae_tag_close(struct oae_tag *tag)
+{
+	struct event ev;
+
+	enter(tag, &ev);
+	oae_link_close(&tag->link, ev.now, &ev.a);
+	leave(tag, &ev);
+}
+
+/**
+ * oae_tag_kill() - end a tag now
+ * @tag: the tag; out of the table afterwards. What is unread stays readable.
+ * @err: what writers are told whose transactions are reversed, positive errno
+ *
+ * Context: any but hard interrupts, RCU read lock held, no other lock.
+ */
+void oae_tag_kill(struct oae_tag *tag, int err)
+{
+	struct event ev;
+
+	enter(tag, &ev);
+	oae_link_kill(&tag->link, err, ev.now, &ev.a);
+	apply(tag, &ev, 0);
+	flush_sndq(tag, &ev, err);
+	oae_tag_retire(tag, true);
+	leave(tag, &ev);
+}
+
+/**
+ * oae_tag_port_up() - the tag's port carries frames again
+ * @tag: the tag. Context: any but hard interrupts, no lock held.
+ */
+void oae_tag_port_up(struct oae_tag *tag)
+{
+	struct event ev;
+
+	enter(tag, &ev);
+	oae_link_port_up(&tag->link, ev.now, &ev.a);
+	leave(tag, &ev);
+}
+
+/**
+ * oae_tag_port_down() - the tag's port carries no frames
+ * @tag: the tag. Context: any but hard interrupts, no lock held.
+ */
+void oae_tag_port_down(struct oae_tag *tag)
+{
+	struct event ev;
+
+	enter(tag, &ev);
+	oae_link_port_down(&tag->link, ev.now, &ev.a);
+	leave(tag, &ev);
+}
+
+/**
+ * oae_tag_renamed() - the tag's port has another address
+ * @tag: the tag. Context: any but hard interrupts, no lock held.
+ */
+void oae_tag_renamed(struct oae_tag *tag)
+{
+	struct event ev;
+
+	enter(tag, &ev);
+	oae_link_renamed(&tag->link, ev.now, &ev.a);
+	leave(tag, &ev);
+}
+
+/**
+ * oae_tag_way() - what the tag's way carries may have changed
+ * @tag: the tag
+ * @about: what the gateway said of it; NULL: the port has another MTU
+ *
+ * Context: any but hard interrupts, no lock held.
+ */
+void oae_tag_way(struct oae_tag *tag, const struct oae_about *about)
+{
+	struct event ev;
+
+	enter(tag, &ev);
+	if (about)
+		tag->about = *about;
+	oae_path_update(tag, ev.now, &ev.a);
+	ev.via = tag->way_via;
+	leave(tag, &ev);
+}
