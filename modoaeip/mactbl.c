@@ -14,10 +14,19 @@
 #define FRESH_MS	100	/* so recently heard is not worth a lock */
 #define WALK_BATCH	256	/* entries between two breaths */
 
+/* rhashtable's own calls memcmp() with a length that the compiler cannot see. */
+static int other_mac(struct rhashtable_compare_arg *arg, const void *obj)
+{
+	const struct oaeip_node *node = obj;
+
+	return node->mac != *(const u64 *)arg->key;
+}
+
 static const struct rhashtable_params node_params = {
 	.head_offset = offsetof(struct oaeip_node, hash),
 	.key_offset = offsetof(struct oaeip_node, mac),
 	.key_len = sizeof(u64),
+	.obj_cmpfn = other_mac,
 	.automatic_shrinking = true,
 };
 
