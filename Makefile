@@ -20,6 +20,10 @@ demo: setup-demo	## two kernels, an atomic link between them, and a cable that i
 	$(Q)tools/build
 	$(Q)tools/demo
 
+demo-gateway: setup-demo	## hosts in two Ethernet zones, a gateway each, a router between
+	$(Q)tools/build
+	$(Q)tools/demo-gateway
+
 # Every stage runs, whatever became of the one before; all must pass.
 test: setup-test	## unit tests, explorer, simulator, regression in the test machine ...
 	$(Q)tools/build
@@ -42,10 +46,11 @@ check: setup-check	## builds without a warning; sparse, checkpatch, clang-format
 	done; \
 	test -z "$$failed"
 
-bench: setup-bench	## a bare frame echo, an atomic transaction, their ratio; the simulator
+bench: setup-bench	## a transaction against a bare echo, a gateway's hop against VXLAN, the simulator
 	$(Q)tools/build
 	$(Q)$(MAKE) -s -C tests/bench
 	$(Q)tools/vm run --time-limit 300 -- tests/bench/run
+	$(Q)tools/vm run --time-limit 300 -- tests/bench/gateway
 	$(Q)tools/oaesim --torus 100x100 --loss 1% -n 10M --bench >/dev/null
 
 model-deep: setup-unit	## explore a hundred million states: minutes, and 4 GiB
@@ -81,11 +86,11 @@ clean:			## remove what was built; what the test machine keeps stays
 
 help:			## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1 /p' Makefile | \
-		while read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+		while read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 # One apt at a time, and before anything that needs what it installs.
 setup-%:
 	$(Q)tools/setup $*
 
 .NOTPARALLEL:
-.PHONY: all demo test check bench model-deep spec-deep fuzz sim install dkms uninstall clean help
+.PHONY: all demo demo-gateway test check bench model-deep spec-deep fuzz sim install dkms uninstall clean help
