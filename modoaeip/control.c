@@ -83,24 +83,26 @@ void oaeip_control_doubt(struct oaeip_gw *gw, u64 at)
 /**
  * oaeip_control_allowed() - is one more within control_pps?
  * @gw: the gateway
+ * @window: second and count: of what comes from the zone, or from gateways; so
+ *	a flood from one side leaves the other alone
  *
  * Context: any. Counts within the second, without a lock.
  *
  * Return: true if so; else it is counted as control_limit.
  */
-bool oaeip_control_allowed(struct oaeip_gw *gw)
+bool oaeip_control_allowed(struct oaeip_gw *gw, atomic64_t *window)
 {
 	u64 second = (u32)(jiffies / HZ);
 	u64 old, next;
 
 	do {
-		old = atomic64_read(&gw->control_window);
+		old = atomic64_read(window);
 		next = old >> 32 == second ? old + 1 : second << 32 | 1;
 		if ((u32)next > READ_ONCE(gw->knobs.control_pps)) {
 			oaeip_count(gw, OAEIP_S_CONTROL_LIMIT);
 			return false;
 		}
-	} while ((u64)atomic64_cmpxchg(&gw->control_window, old, next) != old);
+	} while ((u64)atomic64_cmpxchg(window, old, next) != old);
 	return true;
 }
 
@@ -293,7 +295,7 @@ void oaeip_control_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
 	unsigned int have = min_t(unsigned int, skb->len, OAEIP_CONTROL_MAX);
 	struct oaeip_control msg;
 
-	if (!oaeip_control_allowed(gw))
+	if (!oaeip_control_allowed(gw, &gw->tunnel_window))
 		goto out;
 	oaeip_count(gw, OAEIP_S_CONTROL_RX);
 	if (!pskb_may_pull(skb, have)) {

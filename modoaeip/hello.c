@@ -158,7 +158,7 @@ void oaeip_hello_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
 	struct oae_frame f;
 	u8 who[ETH_ALEN];
 
-	if (!oaeip_control_allowed(gw))
+	if (!oaeip_control_allowed(gw, &gw->zone_window))
 		goto out;
 	oaeip_count(gw, OAEIP_S_HELLO_RX);
 	ether_addr_copy(who, eth_hdr(skb)->h_source);

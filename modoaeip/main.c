@@ -49,7 +49,8 @@ static int __net_init oaeip_gw_init(struct net *net)
 	gw->net = net;
 	spin_lock_init(&gw->nodes_lock);
 	atomic_set(&gw->serial, 0);
-	atomic64_set(&gw->control_window, 0);
+	atomic64_set(&gw->zone_window, 0);
+	atomic64_set(&gw->tunnel_window, 0);
 	oaeip_control_setup(gw);
 	oaeip_zone_setup(gw);
 	oaeip_knobs_init(gw);

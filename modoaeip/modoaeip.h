@@ -270,7 +270,8 @@ struct oaeip_gw {
 	bool ask_now;			/* and ask the nodes of my zone */
 	u64 next_tick, next_refresh;	/* oaeip_now(); the work's own */
 	u64 doubt_at;			/* look at nodes in doubt, 0 none */
-	atomic64_t control_window;	/* control_pps: second and count */
+	atomic64_t zone_window;		/* control_pps: HELLO, ABOUT */
+	atomic64_t tunnel_window;	/* and CONTROL */
 	struct oaeip_stats __percpu *stats;
 };
 
@@ -389,7 +390,7 @@ void oaeip_hello_all(struct oaeip_gw *gw, struct oaeip_map *map, u8 flags);
 
 /* control.c: to gateways and from them, and the work that says all */
 void oaeip_control_doubt(struct oaeip_gw *gw, u64 at);
-bool oaeip_control_allowed(struct oaeip_gw *gw);
+bool oaeip_control_allowed(struct oaeip_gw *gw, atomic64_t *window);
 void oaeip_control_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
 		       struct oaeip_zone *from, struct sk_buff *skb);
 void oaeip_control_send(struct oaeip_gw *gw, struct oaeip_map *map,
