@@ -14,8 +14,10 @@ from oaetest import wait_for
 from oaewire import mac_bytes
 
 
-class Local(Scripted):
+class Claims(Scripted):     # pylint: disable=too-many-public-methods
     __doc__ = Scripted.__doc__
+
+    # Nodes of the zone.
 
     def test_hello_in_the_zone(self):
         """It says who it is, every hello_ms, to all."""
@@ -104,9 +106,7 @@ class Local(Scripted):
         self.two.expect(ASK)
         self.three.expect(ASK)
 
-
-class Remote(Scripted):
-    __doc__ = Scripted.__doc__
+    # Nodes of other zones.
 
     def both_ways(self, speaker, near, far):
         """A frame each way between a node here and one there, unchanged."""
@@ -210,9 +210,7 @@ class Remote(Scripted):
         self.sync()
         self.assertEqual(self.g.where(), {mac: (2, "remote")})
 
-
-class Own(Scripted):
-    __doc__ = Scripted.__doc__
+    # Both say that they have it.
 
     def asked(self, mac):
         """The node is asked whether it is there."""
