@@ -29,6 +29,11 @@ class Zones(ThreeZones):
 
     host_knobs = {"dead_ms": 20000}
 
+    def setUp(self):
+        super().setUp()
+        for host in self.hosts.values():
+            host.knob("vci", 0)
+
     def test_all_pairs(self):
         """Between all hosts at once, both ways; those of one zone directly."""
         watch = self.fragments()
