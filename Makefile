@@ -13,6 +13,11 @@ V	?= 0
 export V
 MAKEFLAGS += --no-print-directory
 
+# The regression's test files: of the link, of the gateway.
+TESTS := $(sort $(basename $(notdir $(wildcard tests/regress/test_*.py))))
+GATEWAY_TESTS := $(filter test_gateway_%,$(TESTS))
+LINK_TESTS := $(filter-out test_gateway_%,$(TESTS))
+
 all: setup-build	## build the modules, modoae/modoae.ko and modoaeip/modoaeip.ko; the default
 	$(Q)tools/build
 
@@ -34,8 +39,9 @@ test: setup-test	## unit tests, explorer, simulator, regression in the test mach
 	tools/stage spec tests/spec/run || failed=1; \
 	tools/stage fuzz $(MAKE) -s -C tests/fuzz run TIME=20 || failed=1; \
 	tools/stage sim tests/sim/test_oaesim.py || failed=1; \
-	tools/stage regress tools/vm run --time-limit 900 -- tests/regress/run || failed=1; \
-	tools/stage leaks tools/vm run --append slub_debug=F --time-limit 400 -- tests/regress/run leaks || failed=1; \
+	tools/stage regress tools/vm run --time-limit 900 -- tests/regress/run $(LINK_TESTS) || failed=1; \
+	tools/stage gateway tools/vm run --time-limit 900 -- tests/regress/run $(GATEWAY_TESTS) || failed=1; \
+	tools/stage leaks tools/vm run --append slub_debug=F --time-limit 600 -- tests/regress/run leaks gateway_leaks || failed=1; \
 	tools/stage pair tests/regress/pair || failed=1; \
 	test -z "$$failed"
 
