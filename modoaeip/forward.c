@@ -9,22 +9,25 @@
 
 #include "modoaeip.h"
 
-/* Why the outline of a frame is no good, as a counter. */
-static enum oaeip_stat bad_stat(enum oaeip_bad bad)
+/*
+ * Why the outline of a frame is no good, as a counter. A frame without VIA may be
+ * meant for somebody else in a zone, but not in the tunnel.
+ */
+static enum oaeip_stat bad_stat(enum oaeip_bad bad, bool in_zone)
 {
 	switch (bad) {
 	case OAEIP_BAD_MAC:
 		return OAEIP_S_BAD_MAC;
 	case OAEIP_BAD_VIA:
-		return OAEIP_S_NOT_MINE;
+		return in_zone ? OAEIP_S_NOT_MINE : OAEIP_S_BAD_FRAME;
 	default:
 		return OAEIP_S_BAD_FRAME;
 	}
 }
 
-/* Read a frame's outline and cut off what pads it. False: dropped. */
+/* Read a frame's outline and cut off Ethernet's padding. False: dropped. */
 static bool outline(struct oaeip_gw *gw, struct sk_buff *skb,
-		    struct oaeip_outline *o, bool padded)
+		    struct oaeip_outline *o, bool in_zone)
 {
 	unsigned int have = min_t(unsigned int, skb->len, OAEIP_OUTLINE_LEN);
 	enum oaeip_bad bad;
@@ -33,9 +36,9 @@ static bool outline(struct oaeip_gw *gw, struct sk_buff *skb,
 		oaeip_count(gw, OAEIP_S_NO_MEMORY);
 		return false;
 	}
-	bad = oaeip_outline_parse(o, skb->data, have, skb->len, padded);
+	bad = oaeip_outline_parse(o, skb->data, have, skb->len, in_zone);
 	if (unlikely(bad)) {
-		oaeip_count(gw, bad_stat(bad));
+		oaeip_count(gw, bad_stat(bad, in_zone));
 		return false;
 	}
 	if (skb->len > o->frame_len && pskb_trim(skb, o->frame_len)) {

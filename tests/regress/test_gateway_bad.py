@@ -119,7 +119,7 @@ class Dropped(Bad):         # pylint: disable=too-many-public-methods
             *(self.changed(hlen=n) for n in (*range(13), 14, 15)),
             *(self.changed(opcode=n) for n in (0, oae.HELLO, 15, 255)),
             *(self.changed(length=n) for n in (0, 31, 33, 0xffff)))]
-        self.all_dropped(self.two.raw, bad, "bad_frame", "not_mine")
+        self.all_dropped(self.two.raw, bad, "bad_frame")
 
     def changed(self, **fields):
         """The good frame with something else in it."""
@@ -329,13 +329,16 @@ class Full(Scripted):
         self.assertEqual(len(self.g.mactbl()), 150)
 
     def test_data(self):
-        """The same with the sources of frames: they go on, and are not learned."""
+        """The same with the sources of frames: who cannot be answered is not heard."""
         near, = self.local(*self.new_macs())
-        before = self.g.stats()
+        before, frames = self.g.stats(), self.g.zone(2)["rx_frames"]
         for mac in self.new_macs(120):
             self.two.data(via(oae.SYNC, self.mac, mac, near))
         self.sync()
-        self.assertEqual(self.g.stat("nodes_learned") - before["nodes_learned"], 50)
+        now = self.g.stats()
+        self.assertEqual(now["nodes_learned"] - before["nodes_learned"], 50)
+        self.assertEqual(now["table_full"] - before["table_full"], 70)
+        self.assertEqual(self.g.zone(2)["rx_frames"] - frames, 50)
         self.assertEqual(self.g.zone(2)["nodes"], 50)
 
     def test_zone(self):
