@@ -48,6 +48,14 @@ static inline void oae_user_dest(struct iov_iter *iter, struct iovec *iov,
 #define oae_udp6_xmit(...) udp_tunnel6_xmit_skb(__VA_ARGS__, 0)
 #endif
 
+/* 7.2, or before: they want the sock of a tunnel's socket, not the socket */
+#define oae_tunnel_end(socket)						\
+	__builtin_choose_expr(						\
+		__builtin_types_compatible_p(				\
+			typeof(udp_tunnel_sock_release),		\
+			void (struct sock *)),				\
+		(socket)->sk, socket)
+
 /* 6.10: dst_rtable() is the kernel's, and checks */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
 #define dst_rtable(p) container_of(p, struct rtable, dst)

@@ -9,6 +9,7 @@
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
+#include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
 #include "modoaeip.h"

@@ -75,7 +75,7 @@ static struct dst_entry *route6(struct oaeip_gw *gw, struct oaeip_zone *zone,
 	dst = dst_cache_get_ip6(&zone->cache, &saddr);
 	if (likely(dst))
 		return dst;
-	dst = ipv6_stub->ipv6_dst_lookup_flow(gw->net, sk, &fl, NULL);
+	dst = ip6_dst_lookup_flow(gw->net, sk, &fl, NULL);
 	if (!IS_ERR(dst))
 		dst_cache_set_ip6(&zone->cache, dst, &fl.saddr);
 	return dst;
@@ -474,7 +474,7 @@ static int open_socket(struct oaeip_gw *gw, struct udp_port_cfg *cfg,
 				    gw->knobs.port, err);
 		return err;
 	}
-	setup_udp_tunnel_sock(gw->net, *sock, &tunnel);
+	setup_udp_tunnel_sock(gw->net, oae_tunnel_end(*sock), &tunnel);
 	return 0;
 }
 
@@ -542,9 +542,9 @@ void oaeip_tunnel_unpublish(struct oaeip_gw *gw)
 void oaeip_tunnel_close(struct oaeip_gw *gw)
 {
 	if (gw->sock4)
-		udp_tunnel_sock_release(gw->sock4);
+		udp_tunnel_sock_release(oae_tunnel_end(gw->sock4));
 	if (gw->sock6)
-		udp_tunnel_sock_release(gw->sock6);
+		udp_tunnel_sock_release(oae_tunnel_end(gw->sock6));
 	gw->sock4 = NULL;
 	gw->sock6 = NULL;
 }
