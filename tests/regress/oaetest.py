@@ -108,15 +108,16 @@ class Host:     # pylint: disable=too-many-public-methods
         self.name = name
         run("ip", "netns", "add", name)
         self._fd = os.open(f"/run/netns/{name}", os.O_RDONLY | os.O_CLOEXEC)
-        self._sock = None
+        self._sock = self._netlink = None
         # A host that says nothing of its own accord.
         with self:
             Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1", "ascii")
 
     def close(self):
         """Forget it: its devices go with it."""
-        if self._sock:
-            self._sock.close()
+        for sock in (self._sock, self._netlink):
+            if sock:
+                sock.close()
         os.close(self._fd)
         run("ip", "netns", "del", self.name)
 
@@ -288,9 +289,25 @@ class Host:     # pylint: disable=too-many-public-methods
         flags = struct.unpack("H", self._ioctl(0x8913, dev)[:2])[0] & ~1    # SIOCGIFFLAGS
         self._ioctl(0x8914, dev, struct.pack("H", flags | up))              # SIOCSIFFLAGS
 
-    def running(self, dev):
-        """Is a device up, its carrier seen, its queue in use? Before, it drops what is sent."""
-        return struct.unpack("H", self._ioctl(0x8913, dev)[:2])[0] & 0x40   # IFF_RUNNING
+    def ready(self, dev):
+        """Is a device up, its carrier seen, its queue in use? Before, it drops what is sent.
+
+        Asked by netlink, under RTNL: so that is over which does all this. The flag IFF_RUNNING is
+        set before anybody has looked at the carrier, too.
+        """
+        if not self._netlink:
+            with self:
+                self._netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+        name = dev.encode() + b"\0"
+        name = struct.pack("HH", 4 + len(name), 3) + name + bytes(-len(name) % 4)   # IFLA_IFNAME
+        self._netlink.send(struct.pack("IHHII16x", 32 + len(name), 18, 1, 0, 0) + name)
+        answer, at = self._netlink.recv(65536), 32
+        while at + 4 <= len(answer):
+            size, kind = struct.unpack_from("HH", answer, at)
+            if kind == 16:                                                  # IFLA_OPERSTATE
+                return answer[at + 4] == 6                                  # up
+            at += (size + 3 & ~3) or len(answer)
+        raise OSError(errno.ENODEV, dev)
 
     def mtu(self, dev, mtu):
         """Set a device's MTU."""
@@ -329,7 +346,7 @@ class Cable:
         for host, dev in self.ends:
             host.up(dev)
         for host, dev in self.ends:
-            wait_for(lambda host=host, dev=dev: host.running(dev), f"{dev} to be ready")
+            wait_for(lambda host=host, dev=dev: host.ready(dev), f"{dev} to be ready")
 
     def netem(self, args, ends=(0, 1)):
         """Faults, as tc netem has them, on what the ends send: "loss 10%"; None: no more."""
