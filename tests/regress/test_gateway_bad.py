@@ -229,6 +229,19 @@ class Dropped(Bad):         # pylint: disable=too-many-public-methods
         wait_for(lambda: self.g.stat("control_limit") - before["control_limit"] > 1800,
                  "HELLOs to be limited, too")
 
+    def test_budgets(self):
+        """A flood of HELLOs kept other gateways from being heard: zone and gateways have their own."""
+        self.g.knob("control_pps", 100)
+        self.addCleanup(self.g.knob, "control_pps", self.knobs["control_pps"])
+        before = self.g.stat("control_limit")
+        for n in range(1, 6):
+            while self.g.stat("control_limit") - before < 150 * n:
+                for _ in range(200):
+                    self.wire.send(hello(self.near, self.mac))
+            mac, = self.new_macs()
+            self.two.nodes(mac)
+            wait_for(lambda mac=mac: mac in self.g.mactbl(), "NODES to be heard")
+
     # From the zone.
 
     def altered(self, **fields):

@@ -346,3 +346,11 @@ class Claims(Scripted):     # pylint: disable=too-many-public-methods
                      too_big=1, too_big_told=1)
         self.three.control(BEAT)
         wait_for(lambda: self.g.zone(3)["mtu"] == 1500 - 40 - 16, "the path to be wide")
+
+    def test_burst_of_beats(self):
+        """BEATs that waited for a handshake and came at once were taken for a black hole."""
+        for _ in range(20):
+            self.three.control(BEAT, seen=0)
+        self.sync()
+        self.assertEqual(self.g.zone(3)["mtu"], 1500 - 40 - 16)
+        self.three.control(BEAT)
