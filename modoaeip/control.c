@@ -222,7 +222,6 @@ static void heard(struct oaeip_gw *gw, struct oaeip_zone *zone,
 	u64 now = oaeip_now();
 	u64 before = READ_ONCE(zone->heard);
 
-	/* Just now, so that it is not in the future of who looks meanwhile. */
 	WRITE_ONCE(zone->heard, now);
 	if (hearing == OAEIP_HEAR_NEW && zone->speaker.inc_before)
 		WRITE_ONCE(zone->stale, true);
@@ -418,9 +417,9 @@ static void each_other(struct oaeip_gw *gw, struct oaeip_map *map,
 static void serve(struct oaeip_gw *gw, struct oaeip_map *map, bool ticks)
 {
 	u32 refresh_ms = READ_ONCE(gw->knobs.refresh_ms);
-	bool asks, stale = false, all;
-	u64 doubt_at;
+	bool asks, sweep = ticks, all;
 	u64 now = oaeip_now();
+	u64 doubt_at;
 	unsigned int i;
 
 	if (ticks)
@@ -432,14 +431,14 @@ static void serve(struct oaeip_gw *gw, struct oaeip_map *map, bool ticks)
 	if (xchg(&gw->hello_now, false) || asks || ticks)
 		oaeip_hello_all(gw, map, asks ? OAE_HELLO_ASK : 0);
 	for (i = 0; i < map->n; i++)
-		stale |= READ_ONCE(map->zone[i].stale);
+		sweep |= READ_ONCE(map->zone[i].stale);
 	doubt_at = READ_ONCE(gw->doubt_at);
 	if (doubt_at && now >= doubt_at) {
 		/* The sweep says when the next is due. */
 		WRITE_ONCE(gw->doubt_at, 0);
-		stale = true;
+		sweep = true;
 	}
-	if (ticks || stale)
+	if (sweep)
 		oaeip_mactbl_sweep(gw, map);
 
 	all = tell_changes(gw, map);

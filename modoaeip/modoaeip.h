@@ -29,7 +29,6 @@
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
 #include <linux/timekeeping.h>
-#include <linux/u64_stats_sync.h>
 #include <linux/workqueue.h>
 #include <net/dst_cache.h>
 #include <net/net_namespace.h>
