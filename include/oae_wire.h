@@ -87,6 +87,10 @@ enum oae_reason {
 	OAE_R_KIND	= 6,	/* kind not served here: do not offer again */
 	OAE_R_POLICY	= 7,	/* CLOSE: this peer is not accepted */
 	OAE_R_FULL	= 8,	/* CLOSE: no tag free */
+	OAE_R_NO_REGION	= 9,	/* verb: no such region, or not for you */
+	OAE_R_RANGE	= 10,	/* verb: words behind its end */
+	OAE_R_ACCESS	= 11,	/* verb: not permitted there */
+	OAE_R_BAD_VERB	= 12,	/* verb: not readable */
 	OAE_REASON_END
 };
 
@@ -123,6 +127,24 @@ enum oae_reason {
 #define OAE_HELLO_ASK		0x04	/* answer now */
 #define OAE_HELLO_ABOUT		0x08	/* about one peer on this vc */
 #define OAE_HELLO_ALL		0x0f
+
+/* Verb: the payload of its OFFER, then nops operations. */
+#define OAE_VERB_OFF_REGION	0	/* u32, number of the region */
+#define OAE_VERB_OFF_NOPS	4	/* u8, 1 to OAE_VERB_OPS */
+#define OAE_VERB_OFF_ZERO	5	/* 3, 0 */
+#define OAE_VERB_HDR_LEN	8
+
+#define OAE_VOP_OFF_CODE		0	/* u8, enum oae_verb_code */
+#define OAE_VOP_OFF_WORDS	1	/* u8, 1 to OAE_VERB_WORDS */
+#define OAE_VOP_OFF_ZERO		2	/* u16, 0 */
+#define OAE_VOP_OFF_INDEX	4	/* u32, of the first word */
+#define OAE_VOP_HDR_LEN		8	/* CAS: what must be; but READ: operands */
+
+/* Verb: the answer, behind the body of REFLECT, then the old words. */
+#define OAE_ANSWER_OFF_TAKEN	0	/* u8, 1: every comparison held */
+#define OAE_ANSWER_OFF_FAILED	1	/* u8, first operation that did not */
+#define OAE_ANSWER_OFF_ZERO	2	/* 6, 0 */
+#define OAE_ANSWER_HDR_LEN	8
 
 /* REFUSE GAP payload. */
 #define OAE_GAP_OFF_MAP		0	/* u64, bit n set: slice n is missing */

@@ -14,6 +14,8 @@
  */
 void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 {
+	bool senior;
+
 	if (l->offer.state != OAE_OFFER_NONE) {
 		if (oae_offer_reversible(l))
 			oae_offer_drop(l, OAE_REVERSED, err, a);
@@ -21,6 +23,7 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 			oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	}
 	oae_offer_drop_next(l, err, a);
+	oae_half_end(l, err, a);
 	oae_op(a, OAE_OP_FLUSH)->err = err;
 	if (l->hold.state == OAE_HOLD_HELD)
 		oae_note(a, OAE_N_HELD_LOST);
@@ -28,7 +31,9 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 	if (!l->confirmed)
 		oae_note(a, OAE_N_UNCONFIRMED);
 	oae_note(a, OAE_N_GONE);
+	senior = l->senior;
 	oae_link_init(l, l->cfg, l->vc, l->mtu, l->start);
+	oae_link_rank(l, senior);
 	oae_op(a, OAE_OP_GONE);
 }
 
@@ -40,14 +45,15 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
  */
 void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	struct oae_send *s;
+	int err = l->closing ? OAE_E_SHUTDOWN : OAE_E_PEER_CLOSED;
 	bool again;
 
 	if (l->state != OAE_OPEN || !(l->closing || l->peer_closing))
 		return;
 	if (l->offer.state == OAE_OFFER_PARKED)
-		oae_offer_drop(l, OAE_REVERSED, l->closing ? OAE_E_SHUTDOWN :
-			       OAE_E_PEER_CLOSED, a);
+		oae_offer_drop(l, OAE_REVERSED, err, a);
+	if (oae_half_idle(l))
+		oae_half_drop(l, OAE_REVERSED, err, a);
 	if (l->offer.state != OAE_OFFER_NONE ||
 	    l->hold.state == OAE_HOLD_HELD)
 		return;
@@ -57,9 +63,7 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 			return;
 		l->await_done = true;
 		l->done_at = now;
-		s = oae_send(l, a, OAE_COMMIT);
-		s->frame.seq = l->tx;
-		s->frame.flags |= OAE_F_WANT_DONE;
+		oae_send_commit(l, a);
 	} else if (l->peer_closing) {
 		oae_send(l, a, OAE_CLOSE_ACK);
 		oae_link_end(l, OAE_E_PEER_CLOSED, a);
@@ -86,6 +90,8 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 void oae_close_posts(struct oae_link *l, int err, struct oae_actions *a)
 {
 	oae_offer_drop_next(l, err, a);
+	if (oae_half_idle(l))
+		oae_half_drop(l, OAE_REVERSED, err, a);
 	oae_op(a, OAE_OP_FLUSH)->err = err;
 }
 

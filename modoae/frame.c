@@ -52,6 +52,14 @@ static u64 header_digest(const u8 *hdr, size_t hdr_len, u64 payload_hash)
 	return oae_xxh64(copy, hdr_len, payload_hash);
 }
 
+/* A half and a verb are one slice, never express. */
+static bool one_frame(const struct oae_frame *f)
+{
+	return !f->slice && f->length &&
+	       (f->flags & (OAE_F_LAST | OAE_F_EXPRESS | OAE_F_RESUME)) ==
+		       OAE_F_LAST;
+}
+
 /* Field ranges that depend on the opcode, and the length of its body. */
 static bool fields_ok(const struct oae_frame *f)
 {
@@ -66,20 +74,22 @@ static bool fields_ok(const struct oae_frame *f)
 	case OAE_SYNC_CHK:
 		return f->length == OAE_SYNC_LEN && f->src_ltag;
 	case OAE_OFFER:
-		return f->attempt && f->slice < OAE_MAX_SLICES;
+		return f->attempt && f->slice < OAE_MAX_SLICES &&
+		       (f->kind == OAE_MESSAGE || one_frame(f));
 	case OAE_REFLECT:
-		return f->attempt && f->length >= OAE_REFLECT_LEN &&
-		       (f->kind != OAE_MESSAGE ||
-			f->length == OAE_REFLECT_LEN);
+		if (f->kind == OAE_MESSAGE)
+			return f->attempt && f->length == OAE_REFLECT_LEN;
+		return f->attempt && f->length > OAE_REFLECT_LEN;
 	case OAE_REFUSE:
-		if (!f->attempt || f->reason < OAE_R_BUSY ||
-		    f->reason > OAE_R_KIND)
+		if (!f->attempt || f->reason == OAE_R_POLICY ||
+		    f->reason == OAE_R_FULL)
 			return false;
 		return f->length == (f->reason == OAE_R_GAP ? OAE_GAP_LEN : 0);
 	case OAE_REVERSE:
 		return f->attempt && !f->length;
 	case OAE_CLOSE:
-		return !f->length && (!f->reason || f->reason >= OAE_R_POLICY);
+		return !f->length && (!f->reason || f->reason == OAE_R_POLICY ||
+				      f->reason == OAE_R_FULL);
 	case OAE_HELLO:
 		return f->length == OAE_HELLO_LEN;
 	default:
@@ -245,6 +255,17 @@ size_t oae_frame_body_len(const struct oae_frame *f)
 	}
 }
 
+/**
+ * oae_reflect_body() - the body of a REFLECT, to be hashed with what follows it
+ * @f: the frame
+ * @p: room for OAE_REFLECT_LEN bytes
+ */
+void oae_reflect_body(const struct oae_frame *f, u8 *p)
+{
+	put_unaligned_be64(f->reflect.digest, p + OAE_REFLECT_OFF_DIGEST);
+	put_unaligned_be64(f->reflect.first, p + OAE_REFLECT_OFF_FIRST);
+}
+
 static void build_hello(const struct oae_frame *f, u8 *p)
 {
 	p[OAE_HELLO_OFF_FLAGS] = f->hello.flags;
@@ -274,8 +295,7 @@ static void build_body(const struct oae_frame *f, u8 *p)
 		put_unaligned_be16(0, p + OAE_SYNC_OFF_ZERO);
 		break;
 	case OAE_REFLECT:
-		put_unaligned_be64(f->reflect.digest, p + OAE_REFLECT_OFF_DIGEST);
-		put_unaligned_be64(f->reflect.first, p + OAE_REFLECT_OFF_FIRST);
+		oae_reflect_body(f, p);
 		break;
 	case OAE_HELLO:
 		build_hello(f, p);
@@ -290,25 +310,28 @@ static void build_body(const struct oae_frame *f, u8 *p)
 /**
  * oae_frame_build() - write a frame's header and the protocol's own body
  * @f: the frame; for an OFFER @f->payload_hash is the slice's hash and
- *	@f->length its bytes, else both are derived here
+ *	@f->length its bytes, for a REFLECT with more than its own body those
+ *	of both, else they are derived here
  * @buf: room for OAE_PARSE_MAX bytes
  *
  * Any context, no locks.
  *
- * Return: bytes written; an OFFER's slice follows them on the wire.
+ * Return: bytes written; an OFFER's slice, or what a REFLECT has behind its
+ * body, follows them on the wire.
  */
 size_t oae_frame_build(const struct oae_frame *f, u8 *buf)
 {
 	size_t hdr_len = OAE_HDR_LEN + (f->flags & OAE_F_VIA ? OAE_VIA_LEN : 0);
 	size_t body = oae_frame_body_len(f);
+	bool more = f->opcode == OAE_OFFER ||
+		    (f->opcode == OAE_REFLECT && f->length > body);
 	u64 hash = f->payload_hash;
 
 	buf[OAE_OFF_VER_HLEN] = OAE_VERSION << 4 | OAE_HLEN_WORDS(hdr_len);
 	buf[OAE_OFF_OPCODE] = f->opcode;
 	buf[OAE_OFF_VC] = f->vc;
 	buf[OAE_OFF_FLAGS] = f->flags;
-	put_unaligned_be16(f->opcode == OAE_OFFER ? f->length : body,
-			   buf + OAE_OFF_LENGTH);
+	put_unaligned_be16(more ? f->length : body, buf + OAE_OFF_LENGTH);
 	put_unaligned_be16(f->slice, buf + OAE_OFF_SLICE);
 	put_unaligned_be32(f->src_ltag, buf + OAE_OFF_SRC_LTAG);
 	put_unaligned_be32(f->dst_ltag, buf + OAE_OFF_DST_LTAG);
@@ -323,7 +346,7 @@ size_t oae_frame_build(const struct oae_frame *f, u8 *buf)
 		memcpy(buf + OAE_OFF_VIA_DST, f->via, OAE_VIA_LEN);
 
 	build_body(f, buf + hdr_len);
-	if (f->opcode != OAE_OFFER)
+	if (!more)
 		hash = oae_slice_hash(buf + hdr_len, body, f->slice);
 	put_unaligned_be64(oae_xxh64(buf, hdr_len, hash), buf + OAE_OFF_DIGEST);
 	return hdr_len + body;

@@ -110,6 +110,7 @@ enum oae_bad oae_frame_verify(struct oae_frame *f, const u8 *hdr,
 			      u64 payload_hash);
 size_t oae_frame_body_len(const struct oae_frame *f);
 size_t oae_frame_build(const struct oae_frame *f, u8 *buf);
+void oae_reflect_body(const struct oae_frame *f, u8 *p);
 u64 oae_slice_hash(const void *data, size_t len, u16 slice);
 u64 oae_whole_digest(const u64 *hash, unsigned int nslices);
 u64 oae_first_bytes(const void *data, size_t len);

@@ -8,6 +8,7 @@
  *
  *   NONE      nothing of it is here
  *   PARTIAL   some slices of hold.attempt are
+ *   ASKED     a verb: the caller is asked to compute it
  *   HELD      all of them; reflected; waits for the commit
  *   REFUSED   hold.attempt was refused, and stays so: a late copy of it must
  *             not be taken after the initiator counts it as not in flight
@@ -33,6 +34,7 @@ static void hold_reset(struct oae_link *l)
  */
 void oae_hold_discard(struct oae_link *l, struct oae_actions *a)
 {
+	oae_half_back(l, a);
 	if (l->hold.have)
 		oae_op(a, OAE_OP_DISCARD);
 	hold_reset(l);
@@ -60,15 +62,32 @@ void oae_hold_keep(struct oae_link *l, struct oae_actions *a)
 	l->hold.attempt = 0;
 }
 
+/* What is held is committed: to whom it is for. */
+static void hand_over(struct oae_link *l, struct oae_actions *a)
+{
+	switch (l->hold.kind) {
+	case OAE_SWAP:
+		oae_op(a, OAE_OP_TAKE)->handle = l->half.p.handle;
+		oae_complete(a, l->half.p.handle, OAE_COMMITTED, 0);
+		l->half.state = OAE_HALF_NONE;
+		break;
+	case OAE_VERB:
+		oae_op(a, OAE_OP_APPLY);
+		break;
+	default:
+		oae_op(a, OAE_OP_DELIVER)->slice = l->hold.nslices;
+	}
+}
+
 /**
- * oae_hold_deliver() - hand what is held to the reader, rx moves on
+ * oae_hold_deliver() - hand over what is held, rx moves on
  * @l: the link; hold.state is HELD
  * @now: ns
  * @a: actions
  */
 void oae_hold_deliver(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	oae_op(a, OAE_OP_DELIVER)->slice = l->hold.nslices;
+	hand_over(l, a);
 	l->rx++;
 	l->last_express = l->hold.express;
 	l->last_kind = l->hold.kind;
@@ -87,35 +106,37 @@ static void send_reflect(struct oae_link *l, u32 seq, u8 attempt, u8 kind,
 	s->frame.kind = kind;
 	s->frame.reflect.digest = l->hold.digest;
 	s->frame.reflect.first = l->hold.first;
+	if (kind == OAE_MESSAGE)
+		return;
+	s->handle = l->half.p.handle;
+	s->frame.length = OAE_REFLECT_LEN + l->hold.reply;
 }
 
-static void send_refuse(struct oae_link *l, const struct oae_frame *f,
-			u16 reason, struct oae_actions *a)
+static void send_refuse(struct oae_link *l, u16 reason, struct oae_actions *a)
 {
 	struct oae_send *s = oae_send(l, a, OAE_REFUSE);
 
-	s->frame.seq = f->seq;
-	s->frame.attempt = f->attempt;
-	s->frame.kind = f->kind;
+	s->frame.seq = l->rx + 1;
+	s->frame.attempt = l->hold.attempt;
+	s->frame.kind = l->hold.kind;
 	s->frame.reason = reason;
 	if (reason == OAE_R_GAP)
 		s->frame.gap_map = oae_slice_mask(l->hold.nslices) &
 				   ~l->hold.have;
 }
 
-static void refuse(struct oae_link *l, const struct oae_frame *f, u16 reason,
-		   struct oae_actions *a)
+static void refuse(struct oae_link *l, u16 reason, struct oae_actions *a)
 {
-	if (l->hold.have)
-		oae_op(a, OAE_OP_DISCARD);
-	hold_reset(l);
-	l->hold.attempt = f->attempt;
+	u8 attempt = l->hold.attempt;
+
+	oae_hold_discard(l, a);
+	l->hold.attempt = attempt;
 	l->hold.state = OAE_HOLD_REFUSED;
 	l->hold.reason = reason;
-	if (reason == OAE_R_BUSY)
+	if (reason == OAE_R_BUSY || reason == OAE_R_CONFLICT)
 		l->ready_due = true;
 	oae_note(a, OAE_N_REFUSED);
-	send_refuse(l, f, reason, a);
+	send_refuse(l, reason, a);
 }
 
 /*
@@ -155,12 +176,9 @@ static bool begin_attempt(struct oae_link *l, const struct oae_frame *f,
 	l->hold.state = OAE_HOLD_PARTIAL;
 	l->hold.attempt = f->attempt;
 
-	if (f->kind != OAE_MESSAGE) {
-		refuse(l, f, OAE_R_KIND, a);
-		return false;
-	}
-	if (!room) {
-		refuse(l, f, OAE_R_BUSY, a);
+	/* Only a message goes to the reader. */
+	if (!room && f->kind == OAE_MESSAGE) {
+		refuse(l, OAE_R_BUSY, a);
 		return false;
 	}
 	return true;
@@ -172,14 +190,54 @@ static void hold(struct oae_link *l, const struct oae_frame *f, u64 now,
 {
 	u32 seq = f->seq;
 
-	l->hold.state = OAE_HOLD_HELD;
 	l->hold.at = now;
 	l->active_at = now;
 	l->hold.digest = oae_whole_digest(l->hold.hash, l->hold.nslices);
+	switch (f->kind) {
+	case OAE_SWAP:
+		if (!oae_half_lend(l, a)) {
+			refuse(l, OAE_R_NO_HALF, a);
+			return;
+		}
+		l->hold.reply = l->half.p.len;
+		break;
+	case OAE_VERB:
+		l->hold.state = OAE_HOLD_ASKED;
+		oae_op(a, OAE_OP_VERB);
+		return;
+	}
+	l->hold.state = OAE_HOLD_HELD;
 	oae_note(a, OAE_N_HELD);
 	if (l->hold.express)
 		oae_hold_deliver(l, now, a);
 	send_reflect(l, seq, f->attempt, f->kind, a);
+}
+
+/**
+ * oae_link_computed() - the answer to OAE_OP_VERB
+ * @l: the link
+ * @reason: 0, or why the verb is refused, enum oae_reason
+ * @reply: bytes of the answer, which the caller has by the slice kept
+ * @now: ns
+ * @a: actions, the same list that held the OAE_OP_VERB
+ */
+void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
+		       struct oae_actions *a)
+{
+	if (l->hold.state != OAE_HOLD_ASKED)
+		return;
+	if (!reason && reply + OAE_REFLECT_LEN > oae_link_slice_max(l))
+		reason = OAE_R_TOO_BIG;
+	if (reason) {
+		refuse(l, reason, a);
+	} else {
+		l->hold.state = OAE_HOLD_HELD;
+		l->hold.reply = reply;
+		oae_note(a, OAE_N_HELD);
+		send_reflect(l, l->rx + 1, l->hold.attempt, OAE_VERB, a);
+	}
+	/* The timer was armed before it was known that something is held. */
+	oae_finish(l, now, a);
 }
 
 /* A slice of the attempt being gathered. False: the frame is to be dropped. */
@@ -207,7 +265,7 @@ static bool keep_slice(struct oae_link *l, const struct oae_frame *f,
 		return true;
 	}
 	if ((u64)l->hold.len + f->length > l->cfg->max_len) {
-		refuse(l, f, OAE_R_TOO_BIG, a);
+		refuse(l, OAE_R_TOO_BIG, a);
 		return false;
 	}
 
@@ -267,7 +325,7 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
 	case OAE_HOLD_REFUSED:
 		oae_note(a, OAE_N_OLD_ATTEMPT);
 		if (f->flags & OAE_F_LAST)
-			send_refuse(l, f, l->hold.reason, a);
+			send_refuse(l, l->hold.reason, a);
 		return;
 	case OAE_HOLD_HELD:
 		oae_note(a, OAE_N_REFLECTED_AGAIN);
@@ -285,7 +343,7 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
 		hold(l, f, now, a);
 	} else if (f->flags & OAE_F_LAST) {
 		oae_note(a, OAE_N_GAP);
-		send_refuse(l, f, OAE_R_GAP, a);
+		send_refuse(l, OAE_R_GAP, a);
 	}
 }
 

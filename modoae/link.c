@@ -37,6 +37,8 @@ static const char *const note_names[OAE_NOTE_END] = {
 	[OAE_N_GAP] = "gap",
 	[OAE_N_REFUSED] = "refused",
 	[OAE_N_DROPPED] = "dropped",
+	[OAE_N_LENT] = "lent",
+	[OAE_N_TAKEN_BACK] = "taken_back",
 	[OAE_N_PROBE] = "probe",
 	[OAE_N_CLOSE] = "close",
 	[OAE_N_GONE] = "gone",
@@ -210,6 +212,16 @@ void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,
 }
 
 /**
+ * oae_link_rank() - which of two crossing swaps stands
+ * @l: the link
+ * @senior: this end's, for its address is the higher one. The ends differ.
+ */
+void oae_link_rank(struct oae_link *l, bool senior)
+{
+	l->senior = senior;
+}
+
+/**
  * oae_finish() - the last step of every event: go on closing, arm the timer
  * @l: the link
  * @now: ns
@@ -264,6 +276,8 @@ static void rcv_data(struct oae_link *l, const struct oae_frame *f, bool room,
 	switch (f->opcode) {
 	case OAE_OFFER:
 		oae_rcv_offer(l, f, room, now, a);
+		/* It may have replaced one that a half was lent for. */
+		oae_offer_pump(l, now, a);
 		break;
 	case OAE_REFLECT:
 		oae_rcv_reflect(l, f, now, a);
@@ -273,6 +287,8 @@ static void rcv_data(struct oae_link *l, const struct oae_frame *f, bool room,
 		break;
 	case OAE_REVERSE:
 		oae_rcv_reverse(l, f, a);
+		/* A half that was lent for it is offered by this end now. */
+		oae_offer_pump(l, now, a);
 		break;
 	case OAE_COMMIT:
 		if (f->flags & OAE_F_WANT_DONE && f->tx == l->rx)
@@ -331,16 +347,39 @@ void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, bool room,
 	oae_finish(l, now, a);
 }
 
+static bool takes_posts(const struct oae_link *l)
+{
+	return l->state != OAE_CLOSED && !l->closing && !l->peer_closing;
+}
+
 /**
- * oae_link_wants() - is there room for a post?
+ * oae_link_wants() - is there room for a post that is no half?
  * @l: the link
  *
  * Return: true if oae_link_post() would take one.
  */
 bool oae_link_wants(const struct oae_link *l)
 {
-	return l->state != OAE_CLOSED && !l->closing && !l->peer_closing &&
-	       !l->next_valid;
+	return takes_posts(l) && !l->next_valid;
+}
+
+/**
+ * oae_link_wants_half() - is there room for a half?
+ * @l: the link
+ *
+ * Return: true if oae_link_post() would take one.
+ */
+bool oae_link_wants_half(const struct oae_link *l)
+{
+	return takes_posts(l) && l->half.state == OAE_HALF_NONE;
+}
+
+/* Where a post waits for its turn; NULL: another does already. */
+static struct oae_post *waiting_place(struct oae_link *l, u8 kind)
+{
+	if (kind == OAE_SWAP)
+		return l->half.state == OAE_HALF_NONE ? &l->half.p : NULL;
+	return l->next_valid ? NULL : &l->next;
 }
 
 /**
@@ -351,12 +390,17 @@ bool oae_link_wants(const struct oae_link *l)
  * @a: actions
  *
  * Return: 0; -ENOTCONN CLOSED; -ESHUTDOWN or -EPIPE closing here or there;
- * -EAGAIN one waits already; -EINVAL no slices, or too many.
+ * -EAGAIN one waits already; -EINVAL no slices, or too many, or an express
+ * that is no message.
  */
 int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 		  struct oae_actions *a)
 {
+	struct oae_post *place;
+
 	if (!p->nslices || p->nslices > OAE_MAX_SLICES)
+		return -EINVAL;
+	if (p->kind != OAE_MESSAGE && p->flags & OAE_POST_EXPRESS)
 		return -EINVAL;
 	if (l->state == OAE_CLOSED)
 		return -ENOTCONN;
@@ -364,7 +408,8 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 		return -OAE_E_SHUTDOWN;
 	if (l->peer_closing)
 		return -OAE_E_PEER_CLOSED;
-	if (l->next_valid)
+	place = waiting_place(l, p->kind);
+	if (!place)
 		return -EAGAIN;
 
 	if (l->down && !oae_has_posts(l)) {
@@ -372,8 +417,13 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 		l->asked_at = now;
 		oae_ask(l, now, a);
 	}
-	l->next = *p;
-	l->next_valid = true;
+	*place = *p;
+	if (p->kind == OAE_SWAP) {
+		l->half.state = OAE_HALF_POSTED;
+		l->half.again = false;
+	} else {
+		l->next_valid = true;
+	}
 	oae_offer_pump(l, now, a);
 	oae_finish(l, now, a);
 	return 0;
@@ -387,8 +437,8 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
  * @now: ns
  * @a: actions; OAE_OP_COMPLETE is among them if 0 is returned
  *
- * Return: 0; -EINPROGRESS an express in flight, whose outcome comes later;
- * -ENOENT not with this link.
+ * Return: 0; -EINPROGRESS an express in flight or a half that is lent, whose
+ * outcome comes later; -ENOENT not with this link.
  */
 int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		    struct oae_actions *a)
@@ -400,6 +450,12 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		oae_offer_drop_next(l, err, a);
 		return 0;
 	}
+	if (oae_half_idle(l) && l->half.p.handle == handle) {
+		oae_half_drop(l, OAE_REVERSED, err, a);
+		return 0;
+	}
+	if (l->half.state == OAE_HALF_LENT && l->half.p.handle == handle)
+		return -EINPROGRESS;
 	if (l->offer.state == OAE_OFFER_NONE || l->offer.p.handle != handle)
 		return -ENOENT;
 	if (!oae_offer_reversible(l))

@@ -14,6 +14,7 @@
  *   close.c  closing, and the end of a link
  *   offer.c  the initiator: offer, commit, reverse
  *   hold.c   the responder: slices, hold, reflect, deliver
+ *   half.c   swaps: the half that is posted, offered, lent
  *   sync.c   freezing and resolving
  */
 #ifndef OAE_LINK_H
@@ -50,6 +51,10 @@ enum oae_outcome {
 #define OAE_E_REFUSED		ECONNREFUSED	/* reversed: the peer's policy */
 #define OAE_E_TOO_BIG		EMSGSIZE	/* reversed: larger than a limit */
 #define OAE_E_KIND		EOPNOTSUPP	/* reversed: kind not served there */
+#define OAE_E_NO_REGION		ENXIO		/* reversed: verb, no such region */
+#define OAE_E_RANGE		ERANGE		/* reversed: verb, behind its end */
+#define OAE_E_ACCESS		EACCES		/* reversed: verb, not permitted */
+#define OAE_E_BAD_VERB		EBADMSG		/* reversed: verb, not readable */
 #define OAE_E_UNKNOWN		EOWNERDEAD	/* unknown: an end of the link died */
 
 /**
@@ -84,7 +89,8 @@ struct oae_link_cfg {
  * @slice_max: the longest slice, bytes
  * @nslices: 1 to OAE_MAX_SLICES
  * @kind: enum oae_kind
- * @flags: OAE_POST_*
+ * @flags: OAE_POST_*; none with a SWAP or a VERB but CONFIRM
+ * @reply: VERB: bytes of the answer
  */
 struct oae_post {
 	void *handle;
@@ -95,6 +101,7 @@ struct oae_post {
 	u8 nslices;
 	u8 kind;
 	u8 flags;
+	u16 reply;
 };
 
 /* What happened, to be counted and logged. Every dropped frame has one. */
@@ -124,6 +131,8 @@ enum oae_note {
 	OAE_N_GAP,		/* slices missing, said so */
 	OAE_N_REFUSED,		/* refused an offer: no room, too big, kind */
 	OAE_N_DROPPED,		/* dropped what was held: the peer reversed it */
+	OAE_N_LENT,		/* swap: this end's half went out in a REFLECT */
+	OAE_N_TAKEN_BACK,	/* swap: a lent half came back */
 	OAE_N_PROBE,		/* asked an idle peer whether it is there */
 	OAE_N_CLOSE,		/* began to close */
 	OAE_N_GONE,		/* closed: the tag may be forgotten */
@@ -143,6 +152,10 @@ enum oae_op_type {
 	OAE_OP_KEEP,		/* keep this frame's payload as slice @slice */
 	OAE_OP_DISCARD,		/* free all slices kept */
 	OAE_OP_DELIVER,		/* the slices kept, 0 to @slice - 1, to the reader */
+	OAE_OP_RESULT,		/* behind this REFLECT's own body: for @handle */
+	OAE_OP_TAKE,		/* swap: what is kept as slice 0 is for @handle */
+	OAE_OP_VERB,		/* compute slice 0, then oae_link_computed() */
+	OAE_OP_APPLY,		/* verb: carry slice 0 out, and free it */
 	OAE_OP_COMPLETE,	/* @handle ended: @outcome, @err */
 	OAE_OP_CONFIRMED,	/* the last committed one is known delivered */
 	OAE_OP_RESLICE,		/* cut @handle anew, then oae_link_resliced() */
@@ -166,8 +179,10 @@ struct oae_op {
 /**
  * struct oae_send - a frame to send
  * @frame: the frame; for an OFFER the caller fills in length, slice, LAST and
- *	payload_hash of each
- * @handle: OFFER: whose slices
+ *	payload_hash of each; for a REFLECT whose length is not 0, payload_hash,
+ *	which covers the body and what comes behind it
+ * @handle: OFFER: whose slices; REFLECT of a SWAP: whose bytes come behind its
+ *	body. That of a VERB: the answer does
  * @slices: OFFER: which of them, bit n for slice n
  * @slice_max: OFFER: bytes of each but the last
  * @nslices: OFFER: how many there are in all
@@ -202,10 +217,20 @@ enum oae_offer_state {
 enum oae_hold_state {
 	OAE_HOLD_NONE,
 	OAE_HOLD_PARTIAL,	/* some slices of this attempt are here */
+	OAE_HOLD_ASKED,		/* a verb, waiting for oae_link_computed() */
 	OAE_HOLD_HELD,		/* all are, and were reflected */
 	OAE_HOLD_REFUSED,	/* this attempt was refused */
 	OAE_HOLD_REVERSED,	/* this attempt was reversed */
 	OAE_HOLD_KEPT,		/* slices of an earlier run, for RESUME */
+};
+
+/* The half that this end has posted (protocol 4.9). */
+enum oae_half_state {
+	OAE_HALF_NONE,
+	OAE_HALF_POSTED,	/* to be offered */
+	OAE_HALF_OFFERED,	/* is what is offered */
+	OAE_HALF_WAITING,	/* the peer had none */
+	OAE_HALF_LENT,		/* the peer's is held, this one reflected */
 };
 
 /**
@@ -233,6 +258,7 @@ struct oae_link {
 	u16 mtu;
 	u16 peer_mtu;		/* 0 unknown */
 	u8 vc;
+	bool senior;		/* of two crossing swaps, mine stands */
 	u8 state;		/* CLOSED, SYNC_SENT, SYNC_RECD or OPEN */
 	u8 attempt;		/* of tx + 1, this run */
 	u8 backoff;		/* failures since the last progress */
@@ -257,12 +283,22 @@ struct oae_link {
 	struct oae_post next;
 
 	struct {
+		struct oae_post p;
+		u64 again_at;	/* WAITING: offered again, in any case */
+		u8 state;	/* enum oae_half_state */
+		bool again;	/* was offered before */
+		bool crossed;	/* the peer's was refused because of mine */
+		bool turn;	/* what was offered last was no half */
+	} half;
+
+	struct {
 		u64 have;	/* slices here, bit n for slice n */
 		u64 digest;
 		u64 first;
 		u64 at;
 		u32 len;
 		u16 reason;
+		u16 reply;	/* bytes behind the REFLECT's own body */
 		u8 state;	/* enum oae_hold_state */
 		u8 attempt;
 		u8 nslices;	/* 0 until LAST is here */
@@ -287,6 +323,7 @@ struct oae_link {
 
 void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,
 		   u16 mtu, u32 start);
+void oae_link_rank(struct oae_link *l, bool senior);
 void oae_link_open(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_accept(struct oae_link *l, const struct oae_frame *sync, u64 now,
 		     struct oae_actions *a);
@@ -295,11 +332,15 @@ void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, bool room,
 int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 		  struct oae_actions *a);
 bool oae_link_wants(const struct oae_link *l);
+bool oae_link_wants_half(const struct oae_link *l);
 int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		    struct oae_actions *a);
 void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 		       struct oae_actions *a);
+void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
+		       struct oae_actions *a);
 void oae_link_drained(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_timer(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_kill(struct oae_link *l, int err, u64 now,
@@ -311,6 +352,7 @@ void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
 		      struct oae_actions *a);
 
 enum oae_state oae_link_state(const struct oae_link *l);
+bool oae_link_in_doubt(const struct oae_link *l);
 u16 oae_link_slice_max(const struct oae_link *l);
 u64 oae_link_stall(const struct oae_link *l);
 const char *oae_state_name(enum oae_state state);

@@ -37,11 +37,18 @@ static inline bool oae_offer_reversible(const struct oae_link *l)
 	       l->offer.state != OAE_OFFER_OUT;
 }
 
+/* A half that is with nobody. */
+static inline bool oae_half_idle(const struct oae_link *l)
+{
+	return l->half.state == OAE_HALF_POSTED ||
+	       l->half.state == OAE_HALF_WAITING;
+}
+
 /* Is anything here that may be reversed? */
 static inline bool oae_has_posts(const struct oae_link *l)
 {
-	return l->next_valid || (l->offer.state != OAE_OFFER_NONE &&
-				 oae_offer_reversible(l));
+	return l->next_valid || oae_half_idle(l) ||
+	       (l->offer.state != OAE_OFFER_NONE && oae_offer_reversible(l));
 }
 
 /* link.c */
@@ -70,6 +77,9 @@ void oae_offer_drop(struct oae_link *l, enum oae_outcome outcome, int err,
 		    struct oae_actions *a);
 void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a);
 void oae_offer_delivered(struct oae_link *l, struct oae_actions *a);
+void oae_offer_withdraw(struct oae_link *l);
+void oae_send_commit(struct oae_link *l, struct oae_actions *a);
+bool oae_fits_frame(const struct oae_link *l, const struct oae_post *p);
 void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		     struct oae_actions *a);
 void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
@@ -83,6 +93,14 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
 		   u64 now, struct oae_actions *a);
 void oae_rcv_reverse(struct oae_link *l, const struct oae_frame *f,
 		     struct oae_actions *a);
+
+/* half.c */
+void oae_half_drop(struct oae_link *l, enum oae_outcome outcome, int err,
+		   struct oae_actions *a);
+void oae_half_end(struct oae_link *l, int err, struct oae_actions *a);
+void oae_half_refused(struct oae_link *l, u64 now, struct oae_actions *a);
+bool oae_half_lend(struct oae_link *l, struct oae_actions *a);
+void oae_half_back(struct oae_link *l, struct oae_actions *a);
 
 /* sync.c */
 void oae_broken(struct oae_link *l, u64 now, struct oae_actions *a);

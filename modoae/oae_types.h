@@ -31,6 +31,7 @@ typedef int32_t s32;
 typedef int64_t s64;
 
 #define oae_xxh64(data, len, seed)	XXH64(data, len, seed)
+#define fallthrough			__attribute__((__fallthrough__))
 
 static inline u16 get_unaligned_be16(const void *p)
 {

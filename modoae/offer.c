@@ -63,6 +63,44 @@ static bool wants_slicing(struct oae_link *l, struct oae_actions *a)
 }
 
 /**
+ * oae_fits_frame() - does a post fit into frames, and its answer into one?
+ * @l: the link
+ * @p: the post; a message is cut to fit
+ *
+ * Return: true if so.
+ */
+bool oae_fits_frame(const struct oae_link *l, const struct oae_post *p)
+{
+	u32 max = oae_link_slice_max(l);
+	u32 reply = p->kind == OAE_SWAP ? p->len : p->reply;
+
+	return p->kind == OAE_MESSAGE ||
+	       (p->len <= max && reply + OAE_REFLECT_LEN <= max);
+}
+
+/* The half that is posted, and what else waits, take turns. */
+static bool take_next(struct oae_link *l)
+{
+	if (l->half.state == OAE_HALF_POSTED &&
+	    (l->half.turn || !l->next_valid)) {
+		l->offer.p = l->half.p;
+		l->offer.again = l->half.again;
+		l->half.state = OAE_HALF_OFFERED;
+		l->half.crossed = false;
+		l->half.again = true;
+		l->half.turn = false;
+		return true;
+	}
+	if (!l->next_valid)
+		return false;
+	l->offer.p = l->next;
+	l->offer.again = false;
+	l->next_valid = false;
+	l->half.turn = true;
+	return true;
+}
+
+/**
  * oae_offer_pump() - offer the next post if nothing is being offered
  * @l: the link
  * @now: ns
@@ -71,11 +109,9 @@ static bool wants_slicing(struct oae_link *l, struct oae_actions *a)
 void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	while (l->state == OAE_OPEN && l->offer.state == OAE_OFFER_NONE &&
-	       l->next_valid) {
-		l->offer.p = l->next;
-		l->offer.again = false;
-		l->next_valid = false;
-		if (l->offer.p.len > l->peer_max_len) {
+	       take_next(l)) {
+		if (l->offer.p.len > l->peer_max_len ||
+		    !oae_fits_frame(l, &l->offer.p)) {
 			oae_offer_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
 			continue;
 		}
@@ -99,6 +135,11 @@ void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a)
 	unsigned int n = l->offer.p.nslices;
 	bool resume = l->offer.again && l->clean && !l->attempt && n > 1;
 
+	if (!oae_fits_frame(l, &l->offer.p)) {
+		oae_offer_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
+		oae_offer_pump(l, now, a);
+		return;
+	}
 	if (wants_slicing(l, a) || !next_attempt(l, now, a))
 		return;
 	if (resume)
@@ -146,8 +187,21 @@ void oae_offer_drop(struct oae_link *l, enum oae_outcome outcome, int err,
 		    struct oae_actions *a)
 {
 	oae_complete(a, l->offer.p.handle, outcome, err);
+	if (l->offer.p.kind == OAE_SWAP)
+		l->half.state = OAE_HALF_NONE;
 	l->offer.state = OAE_OFFER_NONE;
 	/* tx + 1 will have another content now. */
+	l->clean = false;
+}
+
+/**
+ * oae_offer_withdraw() - the half that is offered is only posted again
+ * @l: the link; what is offered is a half
+ */
+void oae_offer_withdraw(struct oae_link *l)
+{
+	l->half.state = OAE_HALF_POSTED;
+	l->offer.state = OAE_OFFER_NONE;
 	l->clean = false;
 }
 
@@ -176,6 +230,8 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 	bool express = l->offer.p.flags & OAE_POST_EXPRESS;
 
 	oae_complete(a, l->offer.p.handle, OAE_COMMITTED, 0);
+	if (l->offer.p.kind == OAE_SWAP)
+		l->half.state = OAE_HALF_NONE;
 	l->offer.state = OAE_OFFER_NONE;
 	l->tx++;
 	l->attempt = 0;
@@ -203,6 +259,39 @@ void oae_offer_delivered(struct oae_link *l, struct oae_actions *a)
 	}
 }
 
+/**
+ * oae_send_commit() - what is committed, in a frame of its own
+ * @l: the link, OPEN
+ * @a: actions
+ */
+void oae_send_commit(struct oae_link *l, struct oae_actions *a)
+{
+	struct oae_send *s = oae_send(l, a, OAE_COMMIT);
+
+	s->frame.seq = l->tx;
+	if (l->await_done)
+		s->frame.flags |= OAE_F_WANT_DONE;
+}
+
+/**
+ * oae_link_confirm() - ask whether what is committed is delivered
+ * @l: the link
+ * @now: ns
+ * @a: actions; OAE_OP_CONFIRMED comes with this event or a later one, unless
+ *	link.confirmed says already that it is
+ */
+void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (l->state == OAE_CLOSED || l->confirmed || l->await_done)
+		return;
+	l->await_done = true;
+	l->done_at = now;
+	/* The answer to what is in flight says it as well; so does resolving. */
+	if (l->state == OAE_OPEN && l->offer.state != OAE_OFFER_OUT)
+		oae_send_commit(l, a);
+	oae_finish(l, now, a);
+}
+
 /* Is this an answer to what is in flight? */
 static bool answers_offer(const struct oae_link *l, const struct oae_frame *f,
 			  struct oae_actions *a)
@@ -218,6 +307,16 @@ static bool answers_offer(const struct oae_link *l, const struct oae_frame *f,
 	return true;
 }
 
+/* Is it what was said, and the answer, if one is due, of the right kind? */
+static bool reflects(const struct oae_post *p, const struct oae_frame *f)
+{
+	u32 reply = f->length - OAE_REFLECT_LEN;
+
+	return f->kind == p->kind && f->reflect.digest == p->digest &&
+	       f->reflect.first == p->first &&
+	       (p->kind != OAE_VERB || reply == p->reply);
+}
+
 /**
  * oae_rcv_reflect() - what the peer heard (protocol 4.1, step 3)
  * @l: the link, OPEN; the frame is of this run
@@ -228,12 +327,9 @@ static bool answers_offer(const struct oae_link *l, const struct oae_frame *f,
 void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		     struct oae_actions *a)
 {
-	struct oae_send *s;
-
 	if (!answers_offer(l, f, a))
 		return;
-	if (f->reflect.digest != l->offer.p.digest ||
-	    f->reflect.first != l->offer.p.first) {
+	if (!reflects(&l->offer.p, f)) {
 		oae_note(a, OAE_N_MISMATCH);
 		if (l->offer.p.flags & OAE_POST_EXPRESS)
 			oae_broken(l, now, a);
@@ -243,15 +339,32 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 	}
 
 	oae_rtt_sample(l, now - l->offer.at);
+	if (l->offer.p.kind != OAE_MESSAGE)
+		oae_op(a, OAE_OP_RESULT)->handle = l->offer.p.handle;
 	oae_offer_committed(l, now, a);
 	oae_offer_pump(l, now, a);
 	/* The next offer carries the commit; an express needs none. */
 	if (l->state == OAE_OPEN && l->offer.state != OAE_OFFER_OUT &&
-	    !l->confirmed) {
-		s = oae_send(l, a, OAE_COMMIT);
-		s->frame.seq = l->tx;
-		if (l->await_done)
-			s->frame.flags |= OAE_F_WANT_DONE;
+	    !l->confirmed)
+		oae_send_commit(l, a);
+}
+
+/* Why a transaction that was refused for good is reversed. */
+static int refused_err(u16 reason)
+{
+	switch (reason) {
+	case OAE_R_TOO_BIG:
+		return OAE_E_TOO_BIG;
+	case OAE_R_NO_REGION:
+		return OAE_E_NO_REGION;
+	case OAE_R_RANGE:
+		return OAE_E_RANGE;
+	case OAE_R_ACCESS:
+		return OAE_E_ACCESS;
+	case OAE_R_BAD_VERB:
+		return OAE_E_BAD_VERB;
+	default:
+		return OAE_E_KIND;
 	}
 }
 
@@ -280,8 +393,14 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 		missing |= 1ULL << (l->offer.p.nslices - 1);
 		offer_out(l, missing, OAE_F_RESUME, now, a);
 		return;
-	case OAE_R_BUSY:
 	case OAE_R_NO_HALF:
+		if (l->offer.p.kind == OAE_SWAP) {
+			oae_half_refused(l, now, a);
+			oae_offer_pump(l, now, a);
+			return;
+		}
+		fallthrough;
+	case OAE_R_BUSY:
 	case OAE_R_CONFLICT:
 		l->offer.state = OAE_OFFER_PARKED;
 		l->park_at = now + l->cfg->keepalive;
@@ -289,9 +408,7 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 		return;
 	default:
 		oae_note(a, OAE_N_REJECTED);
-		oae_offer_drop(l, OAE_REVERSED,
-			       f->reason == OAE_R_TOO_BIG ? OAE_E_TOO_BIG :
-							    OAE_E_KIND, a);
+		oae_offer_drop(l, OAE_REVERSED, refused_err(f->reason), a);
 		oae_offer_pump(l, now, a);
 	}
 }

@@ -144,6 +144,9 @@ static void forget_run(struct oae_link *l, struct oae_actions *a)
 {
 	if (l->hold.state == OAE_HOLD_HELD)
 		oae_note(a, OAE_N_HELD_LOST);
+	/* The dead may have used it. */
+	if (l->half.state == OAE_HALF_LENT)
+		oae_half_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	oae_hold_discard(l, a);
 	if (!l->confirmed)
 		oae_note(a, OAE_N_UNCONFIRMED);
@@ -287,7 +290,6 @@ static void resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 		    struct oae_actions *a)
 {
 	u32 peer_tx = f->tx, peer_rx = f->rx;
-	struct oae_send *s;
 	s32 in, out;
 
 	if (f->sync.peer_inc != l->inc) {
@@ -323,11 +325,8 @@ static void resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 	else
 		oae_offer_pump(l, now, a);
 	l->done_at = now;
-	if (l->await_done && l->offer.state != OAE_OFFER_OUT) {
-		s = oae_send(l, a, OAE_COMMIT);
-		s->frame.seq = l->tx;
-		s->frame.flags |= OAE_F_WANT_DONE;
-	}
+	if (l->await_done && l->offer.state != OAE_OFFER_OUT)
+		oae_send_commit(l, a);
 }
 
 /**

@@ -9,6 +9,7 @@
  *   in flight    no progress of what is offered, held, or waits for DONE, for
  *                the stall time: freeze
  *   parked       offered again at park_at, in case READY was lost
+ *   waiting      a half that the peer had none for, at half.again_at
  *   closing      CLOSE again at again_at
  *   idle         nothing heard for the keepalive time: probe; a probe not
  *                answered for the dead time: the link is down
@@ -94,6 +95,8 @@ static u64 deadline(const struct oae_link *l, u64 now)
 		at = l->asked_at + l->cfg->dead;
 	if (l->offer.state == OAE_OFFER_PARKED && l->park_at < at)
 		at = l->park_at;
+	if (l->half.state == OAE_HALF_WAITING && l->half.again_at < at)
+		at = l->half.again_at;
 	if (l->offer.state == OAE_OFFER_OUT) {
 		t = l->offer.at + offer_stall(l);
 		at = t < at ? t : at;
@@ -124,7 +127,14 @@ void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_op(a, OAE_OP_TIMER)->at = l->timer_at;
 }
 
-static bool in_doubt(const struct oae_link *l)
+/**
+ * oae_link_in_doubt() - is the outcome of anything known to one end at most?
+ * @l: the link
+ *
+ * Return: true if something is held, in flight, or committed and not known to
+ * be delivered.
+ */
+bool oae_link_in_doubt(const struct oae_link *l)
 {
 	return l->hold.state == OAE_HOLD_HELD || !l->confirmed ||
 	       l->offer.state == OAE_OFFER_OUT;
@@ -141,6 +151,8 @@ static void go_down(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (l->offer.state != OAE_OFFER_NONE && oae_offer_reversible(l))
 		oae_offer_drop(l, OAE_REVERSED, OAE_E_DOWN, a);
 	oae_offer_drop_next(l, OAE_E_DOWN, a);
+	if (oae_half_idle(l))
+		oae_half_drop(l, OAE_REVERSED, OAE_E_DOWN, a);
 	oae_op(a, OAE_OP_FLUSH)->err = OAE_E_DOWN;
 	if (l->closing || !l->peer_inc)
 		oae_link_end(l, OAE_E_DOWN, a);
@@ -154,7 +166,7 @@ static void frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (now - l->asked_at >= dead && (!l->down || oae_has_posts(l)))
 		go_down(l, now, a);
 	if (l->down && now - l->down_at >= OAE_FORGET_DEAD * dead &&
-	    !in_doubt(l) && !oae_has_posts(l))
+	    !oae_link_in_doubt(l) && !oae_has_posts(l))
 		oae_link_end(l, OAE_E_DOWN, a);
 	if (l->state == OAE_CLOSED || now < l->again_at)
 		return;
@@ -192,7 +204,9 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 	}
 	if (l->offer.state == OAE_OFFER_PARKED && now >= l->park_at)
 		oae_offer_again(l, now, a);
-	/* Nothing waits behind nothing, unless memory has changed. */
+	if (l->half.state == OAE_HALF_WAITING && now >= l->half.again_at)
+		l->half.state = OAE_HALF_POSTED;
+	/* Nothing else waits behind nothing, unless memory has changed. */
 	oae_offer_pump(l, now, a);
 	if (!oae_close_out(l) && now - l->heard_at >= l->cfg->keepalive &&
 	    now >= l->again_at) {
