@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of liboae share. */
+#ifndef OAE_LIB_H
+#define OAE_LIB_H
+
+/* All others are hidden: -fvisibility=hidden. */
+#define OAE_API __attribute__((visibility("default")))
+
+#include "oae.h"
+
+/* An address, as the kernel wants it. */
+static inline __u64 oae_address(const void *p)
+{
+	return (__u64)(uintptr_t)p;
+}
+
+/* Is this descriptor one that blocks, or not, as it must be? 0, or -1 and EINVAL. */
+int oae_must_block(int fd, int blocking);
+
+#endif /* OAE_LIB_H */

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Messages, and what concerns all transactions of a descriptor. */
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "lib.h"
+
+/* One transaction; the device takes all of it or nothing. */
+static int post(int fd, const struct iovec *iov, int count, int blocking)
+{
+	if (oae_must_block(fd, blocking))
+		return -1;
+	return writev(fd, iov, count) < 0 ? -1 : 0;
+}
+
+int oae_sendv(int fd, const struct iovec *iov, int count)
+{
+	return post(fd, iov, count, 1);
+}
+
+int oae_send(int fd, const void *data, size_t len)
+{
+	/* writev() does not write through it */
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)data, .iov_len = len };
+
+	return post(fd, &iov, 1, 1);
+}
+
+int oae_queuev(int fd, const struct iovec *iov, int count)
+{
+	return post(fd, iov, count, 0);
+}
+
+int oae_queue(int fd, const void *data, size_t len)
+{
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)data, .iov_len = len };
+
+	return post(fd, &iov, 1, 0);
+}
+
+ssize_t oae_recv(int fd, void *buf, size_t size)
+{
+	return read(fd, buf, size);
+}
+
+ssize_t oae_recv_size(int fd)
+{
+	int size = 0;
+
+	return ioctl(fd, FIONREAD, &size) ? -1 : size;
+}
+
+int oae_confirm(int fd)
+{
+	return fsync(fd);
+}
+
+int oae_cancel(int fd, uint64_t id)
+{
+	__u64 which = id;
+
+	return ioctl(fd, OAE_CANCEL, &which);
+}

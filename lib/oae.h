@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * liboae: atomic links from C. A thin layer over the ioctls of /dev/oae, whose
+ * structures are those of <linux/oae.h>. Described in liboae(3) and oae(4).
+ *
+ * Every link is a plain file descriptor: poll(), dup(), fork(), close() are what
+ * they always are. There are no threads, nothing is kept between calls, and all
+ * functions may be called from any thread.
+ *
+ * Unless a function says otherwise it returns 0, or -1 with errno set.
+ * oae_outcome(errno) says what that error means for a transaction, and
+ * oae_strerror(errno) says it in words.
+ */
+#ifndef OAE_H
+#define OAE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#ifdef __has_include
+#if __has_include("uapi/oae.h")
+#include <uapi/oae.h>
+#else
+#include <linux/oae.h>
+#endif
+#else
+#include <linux/oae.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef OAE_API
+#define OAE_API
+#endif
+
+#define OAE_PEER_LEN	6	/* bytes of a peer's address */
+#define OAE_PEER_TEXT	18	/* characters of one as text, with the 0 */
+
+/* --- opening ----------------------------------------------------------------- */
+
+/**
+ * enum oae_open_flag - for oae_open(), oae_listen(), oae_accept()
+ * @OAE_OPEN_NOW: open the link now, not with the first transaction
+ * @OAE_OPEN_NONBLOCK: the descriptor has O_NONBLOCK: what is posted is queued,
+ *	oae_queue() instead of oae_send(), and oae_recv() does not wait
+ * @OAE_OPEN_EXPRESS: messages are delivered at once (OAE_OPT_EXPRESS)
+ */
+enum oae_open_flag {
+	OAE_OPEN_NOW		= 0x01,
+	OAE_OPEN_NONBLOCK	= 0x02,
+	OAE_OPEN_EXPRESS	= 0x04,
+};
+
+/**
+ * oae_open() - be an end of the link with a peer
+ * @port: a net device bound to the module; NULL or "" the first
+ * @peer: its address
+ * @vc: virtual channel, 0 to 255
+ * @flags: OAE_OPEN_*
+ *
+ * Returns a descriptor (close-on-exec), or -1. ENOENT: the module is not
+ * loaded; EACCES: no permission for /dev/oae; EPERM: no CAP_NET_RAW; ENODEV: no
+ * such port; ENOBUFS: no room for another link.
+ */
+OAE_API int oae_open(const char *port, const unsigned char peer[OAE_PEER_LEN], int vc, int flags);
+
+/**
+ * oae_listen() - be told of links that peers open
+ * @port: as for oae_open()
+ * @peer: only this one; NULL anybody
+ * @vc: only this one; -1 any
+ * @flags: OAE_OPEN_NONBLOCK or 0
+ *
+ * Returns a descriptor for oae_next_peer() and oae_accept(); POLLIN says when.
+ */
+OAE_API int oae_listen(const char *port, const unsigned char *peer, int vc, int flags);
+
+/**
+ * oae_next_peer() - the next link that a peer opened and nobody is attached to
+ * @listener: of oae_listen()
+ * @who: out: its port, peer and vc
+ *
+ * Waits for one, unless the descriptor does not block: EAGAIN. ENODEV: the port
+ * is gone.
+ */
+OAE_API int oae_next_peer(int listener, struct oae_peer *who);
+
+/**
+ * oae_accept() - oae_next_peer(), and oae_open() of that
+ * @listener: of oae_listen()
+ * @who: out: who it is; may be NULL
+ * @flags: OAE_OPEN_*, for the new descriptor
+ *
+ * Returns a descriptor, or -1.
+ */
+OAE_API int oae_accept(int listener, struct oae_peer *who, int flags);
+
+/* --- messages ------------------------------------------------------------------ */
+
+/**
+ * oae_send() - one transaction, to its outcome
+ * @fd: of oae_open(), one that blocks
+ * @data: what the peer reads in one piece
+ * @len: bytes, 1 or more
+ *
+ * Returns 0 when it is COMMITTED; otherwise -1, and oae_outcome(errno) says what
+ * became of it. EINPROGRESS (express only): collect it. EINVAL also for a
+ * descriptor that does not block, so that what is only queued is never taken for
+ * committed.
+ */
+OAE_API int oae_send(int fd, const void *data, size_t len);
+
+/**
+ * oae_sendv() - the same of several pieces
+ * @fd: as for oae_send()
+ * @iov: the pieces, which make one transaction
+ * @count: how many
+ */
+OAE_API int oae_sendv(int fd, const struct iovec *iov, int count);
+
+/**
+ * oae_queue() - queue a message and do not wait
+ * @fd: of oae_open(), with OAE_OPEN_NONBLOCK
+ * @data: what the peer reads in one piece
+ * @len: bytes, 1 or more
+ *
+ * Returns 0 once it is queued; its outcome is to be collected: oae_next_outcome().
+ * EAGAIN: the queue is full, wait for POLLOUT. EINVAL also for a descriptor that
+ * blocks. Transactions are numbered from 1 in the order in which they are posted.
+ */
+OAE_API int oae_queue(int fd, const void *data, size_t len);
+
+/**
+ * oae_queuev() - the same of several pieces
+ * @fd: as for oae_queue()
+ * @iov: the pieces, which make one transaction
+ * @count: how many
+ */
+OAE_API int oae_queuev(int fd, const struct iovec *iov, int count);
+
+/**
+ * oae_recv() - the next message, whole
+ * @fd: of oae_open()
+ * @buf: room for it
+ * @size: bytes of that
+ *
+ * Returns its length, 0 if the port is gone and all is read, or -1. EMSGSIZE: the
+ * buffer is too small, oae_recv_size() says how large it must be, and nothing is
+ * lost.
+ */
+OAE_API ssize_t oae_recv(int fd, void *buf, size_t size);
+
+/**
+ * oae_recv_size() - bytes of the next message
+ * @fd: of oae_open()
+ *
+ * Returns them, 0 if there is none, or -1.
+ */
+OAE_API ssize_t oae_recv_size(int fd);
+
+/**
+ * oae_confirm() - wait until all that is committed is known to be delivered
+ * @fd: of oae_open()
+ *
+ * The kernel that received it will deliver what is committed in any case; this
+ * waits until it has said so. -1: it will never be known, errno says why.
+ */
+OAE_API int oae_confirm(int fd);
+
+/**
+ * oae_cancel() - reverse what is not committed
+ * @fd: of oae_open()
+ * @id: which; 0: all of this descriptor
+ *
+ * ENOENT: there is no such, or it has ended. EINPROGRESS: it cannot be reversed
+ * any more, its outcome will be collected.
+ */
+OAE_API int oae_cancel(int fd, uint64_t id);
+
+/* --- outcomes of what was queued ----------------------------------------------- */
+
+#define OAE_OUTCOMES	32	/* records in a batch */
+
+/**
+ * struct oae_outcomes - a batch of outcomes, and the way through it
+ *
+ * Begin with all zero: ``struct oae_outcomes o = { 0 };``. It belongs to one
+ * descriptor from then on; oae_outcomes_free() at the end.
+ */
+struct oae_outcomes {
+	/* private: */
+	struct oae_outcome_rec rec[OAE_OUTCOMES];
+	unsigned int got, next;
+	size_t size;
+	void *buf;
+};
+
+/**
+ * oae_next_outcome() - how the next of the transactions queued has ended
+ * @fd: of oae_open()
+ * @o: the batch; asks the kernel only when it is used up
+ *
+ * Never waits: poll() for POLLPRI. It says so for events, too: if POLLRDBAND is
+ * set with it, oae_status() takes them.
+ *
+ * Returns the record, good until the next call; or NULL: with errno 0, there is
+ * none now, otherwise an error.
+ */
+OAE_API const struct oae_outcome_rec *oae_next_outcome(int fd, struct oae_outcomes *o);
+
+/**
+ * oae_outcome_half() - the half that a swap has taken
+ * @o: the batch
+ * @rec: of oae_next_outcome()
+ *
+ * Returns rec->len bytes; NULL if it is not a committed swap.
+ */
+OAE_API const void *oae_outcome_half(const struct oae_outcomes *o,
+				     const struct oae_outcome_rec *rec);
+
+/**
+ * oae_outcome_verb() - the result of a verb
+ * @o: the batch
+ * @rec: of oae_next_outcome()
+ *
+ * Returns it; NULL if it is not a committed verb.
+ */
+OAE_API const struct oae_verb_result *oae_outcome_verb(const struct oae_outcomes *o,
+						       const struct oae_outcome_rec *rec);
+
+/**
+ * oae_outcomes_free() - free what belongs to a batch; it may be used anew then
+ * @o: the batch; records not gone through are lost
+ */
+OAE_API void oae_outcomes_free(struct oae_outcomes *o);
+
+/**
+ * oae_collect() - OAE_COLLECT as it is, with your own memory
+ * @fd: of oae_open()
+ * @recs: room for records
+ * @max: how many
+ * @buf: room for results; 8-byte aligned
+ * @size: bytes of that
+ * @used: out: bytes used; with EOVERFLOW what the first result takes, and nothing
+ *	is collected. May be NULL
+ *
+ * Returns the number of records, which may be 0, or -1.
+ */
+OAE_API int oae_collect(int fd, struct oae_outcome_rec *recs, unsigned int max, void *buf,
+			size_t size, size_t *used);
+
+/* --- swaps ----------------------------------------------------------------------- */
+
+/**
+ * oae_swap() - give a half and take the peer's: both or neither
+ * @fd: of oae_open()
+ * @give: the half
+ * @len: bytes of it, 1 to max_half of oae_status()
+ * @take: room for the other
+ * @size: bytes of that
+ *
+ * Waits until the peer has posted a half too. Returns the length of the other
+ * half, 1 or more, or -1. EOVERFLOW: swapped, but the room was too small, collect
+ * it. EINPROGRESS: interrupted while lent, its outcome will be collected. EINVAL
+ * also for a descriptor that does not block.
+ */
+OAE_API ssize_t oae_swap(int fd, const void *give, size_t len, void *take, size_t size);
+
+/**
+ * oae_queue_swap() - post a half and do not wait
+ * @fd: of oae_open()
+ * @give: the half
+ * @len: bytes of it
+ * @id: out: its number; may be NULL
+ *
+ * The other half comes with the outcome. Any descriptor will do. EAGAIN: the
+ * queue is full.
+ */
+OAE_API int oae_queue_swap(int fd, const void *give, size_t len, uint64_t *id);
+
+/* --- verbs: words that the peer has exposed -------------------------------------- */
+
+/**
+ * oae_verb() - operations on the peer's words, as one transaction
+ * @fd: of oae_open()
+ * @region: the number under which the peer exposes them
+ * @ops: what to do, in order; @old of each is filled in
+ * @nops: 1 to OAE_VERB_OPS, as many as fit into one frame
+ * @failed: out: index of the first comparison that did not hold; may be NULL
+ *
+ * Waits for the outcome. Returns 1: all comparisons held, all is done; 0: one did
+ * not, nothing is changed; or -1. EINVAL also for a descriptor that does not block.
+ */
+OAE_API int oae_verb(int fd, uint32_t region, struct oae_verb_op *ops, unsigned int nops,
+		     unsigned int *failed);
+
+/**
+ * oae_queue_verb() - the same, and do not wait
+ * @fd: of oae_open()
+ * @region: the number under which the peer exposes them
+ * @ops: what to do, in order
+ * @nops: how many
+ * @id: out: its number; may be NULL
+ *
+ * The result comes with the outcome: oae_outcome_verb().
+ */
+OAE_API int oae_queue_verb(int fd, uint32_t region, struct oae_verb_op *ops, unsigned int nops,
+			   uint64_t *id);
+
+/**
+ * oae_local() - operations on the words exposed here, in one step
+ * @fd: of oae_expose()
+ * @ops: as for oae_verb()
+ * @nops: how many
+ * @failed: as for oae_verb()
+ *
+ * Returns as oae_verb() does. It never waits: EAGAIN, a peer's transaction that is
+ * not decided has reserved some of the words; try again.
+ */
+OAE_API int oae_local(int fd, struct oae_verb_op *ops, unsigned int nops, unsigned int *failed);
+
+/* What to do, for oae_verb() and oae_local(). An offset is in bytes, a multiple of 8. */
+
+/**
+ * oae_op_read() - read words
+ * @offset: of the first
+ * @words: how many, 1 to 8
+ */
+OAE_API struct oae_verb_op oae_op_read(uint32_t offset, unsigned int words);
+
+/**
+ * oae_op_write() - write words, whatever they were
+ * @offset: of the first
+ * @values: what to write
+ * @words: how many, 1 to 8
+ */
+OAE_API struct oae_verb_op oae_op_write(uint32_t offset, const uint64_t *values,
+					unsigned int words);
+
+/**
+ * oae_op_exchange() - write words, and have what they were
+ * @offset: of the first
+ * @values: what to write
+ * @words: how many, 1 to 8
+ */
+OAE_API struct oae_verb_op oae_op_exchange(uint32_t offset, const uint64_t *values,
+					   unsigned int words);
+
+/**
+ * oae_op_fetch_add() - add to a word, modulo 2^64, and have what it was
+ * @offset: of the word
+ * @add: what to add
+ */
+OAE_API struct oae_verb_op oae_op_fetch_add(uint32_t offset, uint64_t add);
+
+/**
+ * oae_op_cas() - write words if all of them are what they are thought to be
+ * @offset: of the first
+ * @expected: what they must be
+ * @values: what to write
+ * @words: how many, 1 to 8
+ *
+ * With @values the same as @expected it only compares.
+ */
+OAE_API struct oae_verb_op oae_op_cas(uint32_t offset, const uint64_t *expected,
+				      const uint64_t *values, unsigned int words);
+
+/* One operation on the peer's words, to its outcome: each is oae_verb() of one. */
+
+/**
+ * oae_read64() - read a word
+ * @fd: of oae_open()
+ * @region: the peer's
+ * @offset: of the word, a multiple of 8
+ * @value: out
+ */
+OAE_API int oae_read64(int fd, uint32_t region, uint32_t offset, uint64_t *value);
+
+/**
+ * oae_write64() - write a word
+ * @fd: of oae_open()
+ * @region: the peer's
+ * @offset: of the word
+ * @value: what to write
+ */
+OAE_API int oae_write64(int fd, uint32_t region, uint32_t offset, uint64_t value);
+
+/**
+ * oae_exchange() - write a word, and have what it was
+ * @fd: of oae_open()
+ * @region: the peer's
+ * @offset: of the word
+ * @value: what to write
+ * @old: out: what it was; may be NULL
+ */
+OAE_API int oae_exchange(int fd, uint32_t region, uint32_t offset, uint64_t value, uint64_t *old);
+
+/**
+ * oae_fetch_add() - add to a word, and have what it was
+ * @fd: of oae_open()
+ * @region: the peer's
+ * @offset: of the word
+ * @add: what to add, modulo 2^64
+ * @old: out: what it was; may be NULL
+ */
+OAE_API int oae_fetch_add(int fd, uint32_t region, uint32_t offset, uint64_t add, uint64_t *old);
+
+/**
+ * oae_cas() - compare a word and swap
+ * @fd: of oae_open()
+ * @region: the peer's
+ * @offset: of the word
+ * @expected: what it must be
+ * @value: what to write then
+ * @old: out: what it was; may be NULL
+ *
+ * Returns 1: written; 0: it was something else, nothing is changed; or -1.
+ */
+OAE_API int oae_cas(int fd, uint32_t region, uint32_t offset, uint64_t expected, uint64_t value,
+		    uint64_t *old);
+
+/**
+ * oae_compare_and_commit() - the same of up to 8 words in a row, all or nothing
+ * @fd: of oae_open()
+ * @region: the peer's
+ * @offset: of the first word
+ * @expected: what they must be
+ * @values: what to write then
+ * @words: how many, 1 to 8
+ * @old: out: what they were; may be NULL, may be @expected
+ *
+ * Returns as oae_cas() does.
+ */
+OAE_API int oae_compare_and_commit(int fd, uint32_t region, uint32_t offset,
+				   const uint64_t *expected, const uint64_t *values,
+				   unsigned int words, uint64_t *old);
+
+/* --- words that peers may work on ------------------------------------------------ */
+
+/**
+ * oae_expose() - expose words to the peer, or with a listener to all its peers
+ * @fd: of oae_open() or oae_listen()
+ * @region: the number by which peers name them
+ * @size: bytes, a multiple of 8; all 0 to begin with
+ * @perm: OAE_PERM_READ | OAE_PERM_WRITE | OAE_PERM_ATOMIC
+ *
+ * Once for a descriptor, until it is closed. EADDRINUSE: the number is taken;
+ * EEXIST: this one exposes already.
+ */
+OAE_API int oae_expose(int fd, uint32_t region, size_t size, uint32_t perm);
+
+/**
+ * oae_map() - see the words exposed here
+ * @fd: of oae_expose()
+ * @size: bytes of it
+ *
+ * Read words with atomic loads; change them with oae_local(), which heeds what
+ * peers are about. A plain store is not one of the transactions.
+ *
+ * Returns them, or NULL with errno set.
+ */
+OAE_API uint64_t *oae_map(int fd, size_t size);
+
+/**
+ * oae_unmap() - undo oae_map(); the region goes when it is unmapped and closed
+ * @words: of oae_map()
+ * @size: as there
+ */
+OAE_API int oae_unmap(uint64_t *words, size_t size);
+
+/* --- how it is -------------------------------------------------------------------- */
+
+/**
+ * oae_status() - the link, and what has happened to it
+ * @fd: of oae_open()
+ * @status: out; the events in it are told once
+ */
+OAE_API int oae_status(int fd, struct oae_status *status);
+
+/**
+ * oae_get_options() - the options of a descriptor
+ * @fd: of oae_open()
+ * @options: out
+ */
+OAE_API int oae_get_options(int fd, struct oae_options *options);
+
+/**
+ * oae_set_options() - set all of them; begin with oae_get_options()
+ * @fd: of oae_open()
+ * @options: what they shall be
+ */
+OAE_API int oae_set_options(int fd, const struct oae_options *options);
+
+/**
+ * oae_state_name() - the state of a link in words
+ * @state: of oae_status()
+ */
+OAE_API const char *oae_state_name(unsigned int state);
+
+/**
+ * oae_event_name() - an event in words
+ * @event: one bit of OAE_EVENT_*
+ */
+OAE_API const char *oae_event_name(unsigned int event);
+
+/* --- errors ------------------------------------------------------------------------ */
+
+/**
+ * enum oae_ending - what an error number says of the transaction
+ * @OAE_COMMITTED: done, at both ends, once
+ * @OAE_REVERSED: not done, and it never will be
+ * @OAE_UNKNOWN: an end of the link died at the one moment at which nobody can tell
+ * @OAE_NOT_YET: the outcome will be collected
+ * @OAE_NOTHING: nothing was begun
+ */
+enum oae_ending {
+	OAE_COMMITTED,
+	OAE_REVERSED,
+	OAE_UNKNOWN,
+	OAE_NOT_YET,
+	OAE_NOTHING,
+};
+
+/**
+ * oae_outcome() - what an error number says of the transaction
+ * @err: errno of a call that posts one, or err of its record; 0: COMMITTED
+ *
+ * EOVERFLOW is COMMITTED: only its result is still to be collected. Of an error
+ * that the device does not have nothing can be said: UNKNOWN.
+ */
+OAE_API enum oae_ending oae_outcome(int err);
+
+/**
+ * oae_outcome_name() - "committed", "reversed", "unknown", "not yet known" or
+ *	"nothing was begun"
+ * @ending: of oae_outcome()
+ */
+OAE_API const char *oae_outcome_name(enum oae_ending ending);
+
+/**
+ * oae_strerror() - an error in words, as far as it concerns a transaction
+ * @err: as for oae_outcome()
+ *
+ * Unlike strerror() it says what happened on the link. The text is constant.
+ */
+OAE_API const char *oae_strerror(int err);
+
+/* --- addresses --------------------------------------------------------------------- */
+
+/**
+ * oae_parse_peer() - an address from text
+ * @text: six bytes in hex, between them ":" or "-"
+ * @peer: out; unchanged if -1, EINVAL
+ */
+OAE_API int oae_parse_peer(const char *text, unsigned char peer[OAE_PEER_LEN]);
+
+/**
+ * oae_format_peer() - an address as text
+ * @peer: the address
+ * @text: out: as 02:0a:e0:00:00:01
+ *
+ * Returns @text.
+ */
+OAE_API char *oae_format_peer(const unsigned char peer[OAE_PEER_LEN], char text[OAE_PEER_TEXT]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* OAE_H */
