@@ -27,6 +27,8 @@ struct event {
 	struct sk_buff *skb;		/* what came in; NULL once kept or sent */
 	struct list_head done;		/* messages that ended */
 	enum oae_state before;
+	struct list_head wake;		/* tags whose verbs may come again */
+	struct sk_buff *reply;		/* REFLECT, but for its header */
 	bool wake_reader;
 	bool wake_writer;
 	bool via;			/* its frames go through the gateway */
@@ -43,8 +45,7 @@ static void discard_slots(struct oae_tag *tag)
 }
 
 /* Keep the payload that came in; nothing else of the skb is needed. */
-static void keep_slot(struct oae_tag *tag, struct event *ev, unsigned int n,
-		      unsigned int hdr_len)
+static struct sk_buff *keep(struct event *ev, unsigned int hdr_len)
 {
 	struct sk_buff *skb = ev->skb;
 
@@ -55,7 +56,26 @@ static void keep_slot(struct oae_tag *tag, struct event *ev, unsigned int n,
 	secpath_reset(skb);
 	nf_reset_ct(skb);
 	skb->dev = NULL;
-	tag->slot[n] = skb;
+	return skb;
+}
+
+/* What a swap or a verb yields; the message ends with this event. */
+static void set_result(struct oae_msg *msg, struct sk_buff *skb)
+{
+	kfree_skb(msg->result);
+	msg->result = skb;
+}
+
+/* The verb that has come is held, or refused. */
+static void compute_verb(struct oae_tag *tag, struct event *ev)
+{
+	u16 reason, reply = 0;
+	bool again;
+
+	reason = oae_region_compute(tag, &reply, &again);
+	oae_link_computed(&tag->link, reason, reply, ev->now, &ev->a);
+	if (again)
+		oae_link_drained(&tag->link, ev->now, &ev->a);
 }
 
 static void end_msg(struct oae_tag *tag, struct event *ev,
@@ -90,6 +110,7 @@ static void flush_sndq(struct oae_tag *tag, struct event *ev, int err)
 {
 	struct oae_msg *msg, *next;
 
+	list_splice_tail_init(&tag->halfq, &tag->sndq);
 	list_for_each_entry_safe(msg, next, &tag->sndq, list) {
 		list_del(&msg->list);
 		end_msg(tag, ev, msg, OAE_REVERSED, err);
@@ -140,6 +161,7 @@ static void apply_note(struct oae_tag *tag, struct event *ev,
 		msg->t_offer = ev->now;
 		break;
 	case OAE_N_HELD:
+	case OAE_N_LENT:
 		break;
 	default:
 		oae_evlog_add(tag->node, ev->now, tag->key.kid, OAE_EV_NOTE,
@@ -159,10 +181,25 @@ static void apply_op(struct oae_tag *tag, struct event *ev,
 		apply_note(tag, ev, op);
 		break;
 	case OAE_OP_KEEP:
-		keep_slot(tag, ev, op->slice, hdr_len);
+		tag->slot[op->slice] = keep(ev, hdr_len);
 		break;
 	case OAE_OP_DISCARD:
+		oae_region_decided(tag, false, &ev->wake);
 		discard_slots(tag);
+		break;
+	case OAE_OP_VERB:
+		compute_verb(tag, ev);
+		break;
+	case OAE_OP_APPLY:
+		oae_region_decided(tag, true, &ev->wake);
+		discard_slots(tag);
+		break;
+	case OAE_OP_TAKE:
+		set_result(msg, tag->slot[0]);
+		tag->slot[0] = NULL;
+		break;
+	case OAE_OP_RESULT:
+		set_result(msg, keep(ev, hdr_len + OAE_REFLECT_LEN));
 		break;
 	case OAE_OP_DELIVER:
 		oae_inbox_add(tag, op->slice);
@@ -205,22 +242,28 @@ static void apply(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
 	ev->a.nops = 0;
 }
 
+static void feed_one(struct oae_tag *tag, struct event *ev,
+		     struct list_head *queue)
+{
+	struct oae_msg *msg = list_first_entry(queue, struct oae_msg, list);
+	int err;
+
+	list_del(&msg->list);
+	tag->nsnd--;
+	ev->wake_writer = true;
+	err = oae_link_post(&tag->link, &msg->post, ev->now, &ev->a);
+	if (err)
+		end_msg(tag, ev, msg, OAE_REVERSED, -err);
+	apply(tag, ev, 0);
+}
+
 /* Give the link what it has room for. */
 static void feed(struct oae_tag *tag, struct event *ev)
 {
-	struct oae_msg *msg;
-	int err;
-
-	while (!list_empty(&tag->sndq) && oae_link_wants(&tag->link)) {
-		msg = list_first_entry(&tag->sndq, struct oae_msg, list);
-		list_del(&msg->list);
-		tag->nsnd--;
-		ev->wake_writer = true;
-		err = oae_link_post(&tag->link, &msg->post, ev->now, &ev->a);
-		if (err)
-			end_msg(tag, ev, msg, OAE_REVERSED, -err);
-		apply(tag, ev, 0);
-	}
+	while (!list_empty(&tag->sndq) && oae_link_wants(&tag->link))
+		feed_one(tag, ev, &tag->sndq);
+	while (!list_empty(&tag->halfq) && oae_link_wants_half(&tag->link))
+		feed_one(tag, ev, &tag->halfq);
 }
 
 /* The ways from the tag's port may have changed since its last event. */
@@ -242,6 +285,8 @@ static __always_inline void begin(struct oae_tag *tag, struct event *ev)
 	ev->now = local_clock();
 	ev->skb = NULL;
 	INIT_LIST_HEAD(&ev->done);
+	INIT_LIST_HEAD(&ev->wake);
+	ev->reply = NULL;
 	ev->before = oae_link_state(&tag->link);
 	ev->wake_reader = false;
 	ev->wake_writer = false;
@@ -273,8 +318,35 @@ static noinline bool through_gateway(struct oae_tag *tag, struct event *ev,
 			frames++;
 		}
 	}
+	kfree_skb(ev->reply);
 	oae_count_n(tag->node, OAE_S_NO_GATEWAY, frames);
 	return false;
+}
+
+/* A REFLECT that carries a half or an answer. */
+static bool has_reply(const struct oae_send *send)
+{
+	return send->frame.opcode == OAE_REFLECT && send->frame.length;
+}
+
+/* What such a REFLECT carries, while it is sure to stay what it is. */
+static void make_reply(struct oae_tag *tag, struct event *ev,
+		       const struct oae_send *send)
+{
+	struct oae_msg *half = send->handle;
+	const u8 *answer = NULL;
+	unsigned int len = 0;
+
+	if (send->frame.kind == OAE_VERB)
+		answer = oae_region_answer(tag, &len);
+	kfree_skb(ev->reply);
+	ev->reply = oae_xmit_reply(tag->key.port, len);
+	if (!ev->reply)
+		return;
+	if (answer)
+		skb_put_data(ev->reply, answer, len);
+	else
+		oae_msg_fill(half, half->post.len, 0, ev->reply);
 }
 
 static void send_all(struct oae_tag *tag, struct event *ev)
@@ -294,6 +366,11 @@ static void send_all(struct oae_tag *tag, struct event *ev)
 		if (send->frame.opcode == OAE_OFFER) {
 			oae_xmit_offer(port, dest, send, &ev->skb);
 			oae_msg_put(send->handle);
+		} else if (unlikely(has_reply(send))) {
+			if (ev->reply)
+				oae_xmit_reflect(port, dest, &send->frame,
+						 ev->reply);
+			ev->reply = NULL;
 		} else {
 			oae_xmit_frame(port, dest, &send->frame, &ev->skb);
 		}
@@ -318,6 +395,8 @@ static void tell_all(struct oae_tag *tag, struct event *ev)
 		wake_up_interruptible(&tag->node->read_wait);
 }
 
+static void wake_verbs(struct list_head *tags);
+
 /* The event's consequences; the lock is dropped. */
 static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
 	__releases(&tag->lock)
@@ -337,6 +416,8 @@ static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
 
 		if (send->frame.opcode == OAE_OFFER)
 			oae_msg_get(send->handle);
+		else if (unlikely(has_reply(send)))
+			make_reply(tag, ev, send);
 		oae_evlog_add(node, ev->now, tag->key.kid, OAE_EV_SEND,
 			      send->frame.opcode, ev->before, after,
 			      send->frame.seq);
@@ -352,6 +433,8 @@ static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
 	tell_all(tag, ev);
 	if (gone)
 		wake_up(&node->tags_wait);
+	if (unlikely(!list_empty(&ev->wake)))
+		wake_verbs(&ev->wake);
 }
 
 /* The same for events that do not come in softirq. */
@@ -367,6 +450,22 @@ static void leave(struct oae_tag *tag, struct event *ev)
 {
 	end(tag, ev, 0);
 	rcu_read_unlock_bh();
+}
+
+/* Words are free that the peers of these tags were refused for. */
+static void wake_verbs(struct list_head *tags)
+{
+	struct oae_tag *tag, *next;
+	struct event ev;
+
+	list_for_each_entry_safe(tag, next, tags, wake) {
+		begin(tag, &ev);
+		/* From here on it may be listed again. */
+		list_del_init(&tag->wake);
+		oae_link_drained(&tag->link, ev.now, &ev.a);
+		end(tag, &ev, 0);
+		oae_tag_put(tag);
+	}
 }
 
 static void log_event(struct oae_tag *tag, struct event *ev,
@@ -407,11 +506,22 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 	consume_skb(ev.skb);
 }
 
+/* Of two crossing swaps, that of the higher address stands. */
+static void rank(struct oae_tag *tag)
+{
+	u8 peer[ETH_ALEN];
+
+	oae_kid_mac(tag->key.kid, peer);
+	oae_link_rank(&tag->link, memcmp(tag->key.port->dev->dev_addr, peer,
+					 ETH_ALEN) > 0);
+}
+
 /* A CLOSED link is about to open, and begins this way. */
 static void start(struct oae_tag *tag, struct event *ev, bool via)
 {
 	if (tag->link.state != OAE_CLOSED)
 		return;
+	rank(tag);
 	oae_link_set_mtu(&tag->link, oae_path_begin(tag, via), ev->now, &ev->a);
 	ev->via = tag->way_via;
 }
@@ -474,7 +584,8 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 		err = -EAGAIN;
 	} else {
 		oae_msg_get(msg);
-		list_add_tail(&msg->list, &tag->sndq);
+		list_add_tail(&msg->list, msg->post.kind == OAE_SWAP ?
+			      &tag->halfq : &tag->sndq);
 		tag->nsnd++;
 		oae_count(node, OAE_S_POSTED);
 		if (tag->link.state == OAE_CLOSED) {
@@ -488,11 +599,11 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 }
 EXPORT_SYMBOL_GPL(oae_tag_send);
 
-static bool on_sndq(const struct oae_tag *tag, const struct oae_msg *msg)
+static bool is_queued(const struct list_head *queue, const struct oae_msg *msg)
 {
 	const struct oae_msg *m;
 
-	list_for_each_entry(m, &tag->sndq, list)
+	list_for_each_entry(m, queue, list)
 		if (m == msg)
 			return true;
 	return false;
@@ -506,8 +617,8 @@ static bool on_sndq(const struct oae_tag *tag, const struct oae_msg *msg)
  *
  * Context: any but hard interrupts, no lock held.
  *
- * Return: 0 it ends reversed; -EINPROGRESS an express in flight; -ENOENT it
- * has ended already.
+ * Return: 0 it ends reversed; -EINPROGRESS an express in flight, or a half that
+ * is lent; -ENOENT it has ended already.
  */
 int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 {
@@ -515,7 +626,8 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 	int r = 0;
 
 	enter(tag, &ev);
-	if (on_sndq(tag, msg)) {
+	if (is_queued(msg->post.kind == OAE_SWAP ? &tag->halfq : &tag->sndq,
+		      msg)) {
 		list_del(&msg->list);
 		tag->nsnd--;
 		ev.wake_writer = true;
@@ -601,6 +713,21 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 }
 
 /**
+ * oae_tag_confirm() - ask whether what a tag has committed is delivered
+ * @tag: the tag; link.confirmed will say so
+ *
+ * Context: any but hard interrupts, no lock held.
+ */
+void oae_tag_confirm(struct oae_tag *tag)
+{
+	struct event ev;
+
+	enter(tag, &ev);
+	oae_link_confirm(&tag->link, ev.now, &ev.a);
+	leave(tag, &ev);
+}
+
+/**
  * oae_tag_close() - close a tag's link once what is in flight has ended
  * @tag: the tag
  *
@@ -669,6 +796,7 @@ void oae_tag_renamed(struct oae_tag *tag)
 	struct event ev;
 
 	enter(tag, &ev);
+	rank(tag);
 	oae_link_renamed(&tag->link, ev.now, &ev.a);
 	leave(tag, &ev);
 }

@@ -71,6 +71,7 @@ static void oae_node_prepare(struct oae_node *node, struct net *net)
 	INIT_LIST_HEAD(&node->list);
 	INIT_LIST_HEAD(&node->ports);
 	atomic_set(&node->ntags, 0);
+	xa_init(&node->regions);
 	get_random_bytes(&node->cookie_key, sizeof(node->cookie_key));
 	atomic64_set(&node->stranger_window, 0);
 	init_llist_head(&node->ready);
@@ -134,6 +135,7 @@ static void __net_exit oae_node_exit(struct net *net)
 	oae_step_purge(node, NULL);
 	oae_inbox_purge(node);
 	oae_tags_exit(node);
+	xa_destroy(&node->regions);
 	rcu_barrier();		/* tags being freed may count in the node */
 	oae_evlog_exit(node);
 	free_percpu(node->stats);

@@ -10,8 +10,8 @@
  *	    and queues under tag->lock (a BH lock), freed after RCU.
  *   msg    one transaction being sent; counted by `ref`.
  * Lock order: kernel_param_lock, then RTNL, then node->reader, then tag->lock.
- * Nothing is taken under tag->lock but wait queue heads; port->gw_lock is only
- * read there, and nothing is taken under it.
+ * Nothing is taken under tag->lock but wait queue heads and a region's lock, a
+ * leaf; port->gw_lock is only read there, and nothing is taken under it.
  */
 #ifndef MODOAE_H
 #define MODOAE_H
@@ -32,6 +32,7 @@
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
+#include <linux/xarray.h>
 #include <net/net_namespace.h>
 
 #include "compat.h"
@@ -41,6 +42,10 @@ struct oae_node;
 struct oae_port;
 struct oae_tag;
 struct oae_msg;
+struct oae_held;		/* region.c */
+struct oae_region;		/* region.c */
+struct oae_expose;		/* uapi/oae.h */
+struct vm_area_struct;
 struct seq_file;
 
 /* stats.c: counters of a node. Causes of dropped frames are among them. */
@@ -143,6 +148,7 @@ struct oae_node {
 	struct list_head ports;		/* RTNL; RCU for readers */
 	struct rhashtable tags;
 	atomic_t ntags;
+	struct xarray regions;		/* by number */
 	siphash_key_t cookie_key;
 	atomic64_t stranger_window;	/* admit.c: second and count */
 	struct oae_stats __percpu *stats;
@@ -247,8 +253,10 @@ struct oae_tag {
 	struct oae_link link;
 	struct hrtimer timer;
 	struct list_head sndq;		/* oae_msg, not yet posted */
-	unsigned int nsnd;
+	struct list_head halfq;		/* the same, of swaps */
+	unsigned int nsnd;		/* in both */
 	struct sk_buff *slot[OAE_MAX_SLICES];	/* slices of what is held */
+	struct oae_held *held;		/* region.c; NULL: no verb came yet */
 	struct sk_buff_head rcvq;	/* delivered; cb says where one begins */
 	unsigned int nrcv;		/* transactions in rcvq */
 	size_t rcv_bytes;
@@ -261,6 +269,7 @@ struct oae_tag {
 	unsigned int asked;		/* SYNCs this way that were not answered */
 	struct oae_about about;
 	/* not under the lock */
+	struct list_head wake;		/* words are free: event.c, region.c */
 	struct llist_node ready;	/* node->ready, if is_ready */
 	struct list_head reading;	/* node->reading, under node->reader */
 	struct rcu_head rcu;
@@ -284,6 +293,7 @@ struct oae_piece {
  * @done: completed with the outcome
  * @complete: called instead of completing @done, softirq, no lock held
  * @private: for @complete
+ * @result: valid once committed. SWAP: the half taken; VERB: the answer
  * @outcome: enum oae_outcome, valid once done
  * @err: positive errno, valid once done
  * @t_offer: local_clock() when first offered
@@ -299,6 +309,7 @@ struct oae_msg {
 	struct completion done;
 	void (*complete)(struct oae_msg *msg);
 	void *private;
+	struct sk_buff *result;
 	u8 outcome;
 	int err;
 	u64 t_offer;
@@ -402,6 +413,9 @@ void oae_xmit_frame(struct oae_port *port, const u8 *dest,
 		    const struct oae_frame *f, struct sk_buff **spent);
 void oae_xmit_offer(struct oae_port *port, const u8 *dest,
 		    struct oae_send *send, struct sk_buff **spent);
+struct sk_buff *oae_xmit_reply(struct oae_port *port, unsigned int room);
+void oae_xmit_reflect(struct oae_port *port, const u8 *dest,
+		      struct oae_frame *f, struct sk_buff *reply);
 
 /* path.c: which way frames go; the gateway of a port */
 void oae_path_init(struct oae_port *port);
@@ -442,6 +456,21 @@ unsigned int oae_msg_slice_len(const struct oae_msg *msg,
 void oae_msg_fill(struct oae_msg *msg, unsigned int slice_max,
 		  unsigned int slice, struct sk_buff *skb);
 
+/* region.c: words exposed to the verbs of peers */
+struct oae_region *oae_region_make(struct oae_node *node,
+				   const struct oae_expose *e,
+				   const struct oae_port *port, u64 kid,
+				   u64 kid_mask);
+void oae_region_close(struct oae_region *r);
+int oae_region_mmap(struct oae_region *r, struct vm_area_struct *vma);
+int oae_region_local(struct oae_region *r, const u8 *req, size_t len,
+		     u8 *answer, size_t *answer_len);
+u16 oae_region_compute(struct oae_tag *tag, u16 *reply, bool *again);
+void oae_region_decided(struct oae_tag *tag, bool apply,
+			struct list_head *wake);
+const u8 *oae_region_answer(const struct oae_tag *tag, unsigned int *len);
+void oae_region_leave(struct oae_tag *tag);
+
 /* inbox.c: what has been delivered and not been read */
 bool oae_inbox_room(const struct oae_tag *tag);
 void oae_inbox_add(struct oae_tag *tag, unsigned int nslices);
@@ -470,6 +499,7 @@ int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
 int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg);
 int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err);
 struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more);
+void oae_tag_confirm(struct oae_tag *tag);
 void oae_tag_close(struct oae_tag *tag);
 void oae_tag_kill(struct oae_tag *tag, int err);
 void oae_tag_port_up(struct oae_tag *tag);

@@ -101,6 +101,7 @@ void oae_msg_put(struct oae_msg *msg)
 		return;
 	for (i = 0; i < msg->npieces; i++)
 		put_page(msg->piece[i].page);
+	kfree_skb(msg->result);
 	kfree(msg);
 }
 EXPORT_SYMBOL_GPL(oae_msg_put);

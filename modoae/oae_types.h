@@ -7,6 +7,7 @@
 #define OAE_TYPES_H
 
 #ifdef __KERNEL__
+#include <linux/compiler.h>
 #include <linux/types.h>
 #include <linux/string.h>
 #include <linux/errno.h>
@@ -32,6 +33,7 @@ typedef int64_t s64;
 
 #define oae_xxh64(data, len, seed)	XXH64(data, len, seed)
 #define fallthrough			__attribute__((__fallthrough__))
+#define WRITE_ONCE(x, v)		__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 
 static inline u16 get_unaligned_be16(const void *p)
 {

@@ -55,7 +55,8 @@ static bool next_attempt(struct oae_link *l, u64 now, struct oae_actions *a)
 /* True: the slices do not fit, and the caller was asked for better ones. */
 static bool wants_slicing(struct oae_link *l, struct oae_actions *a)
 {
-	if (l->offer.p.slice_max <= oae_link_slice_max(l))
+	if (l->offer.p.slice_max <= oae_link_slice_max(l) &&
+	    (l->offer.p.kind == OAE_MESSAGE || l->offer.p.nslices == 1))
 		return false;
 	l->offer.state = OAE_OFFER_SLICING;
 	oae_op(a, OAE_OP_RESLICE)->handle = l->offer.p.handle;
@@ -162,7 +163,7 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 	if (l->offer.state != OAE_OFFER_SLICING ||
 	    l->offer.p.handle != p->handle)
 		return;
-	if (!p->nslices) {
+	if (!p->nslices || (p->kind != OAE_MESSAGE && p->nslices > 1)) {
 		oae_offer_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
 		oae_offer_pump(l, now, a);
 	} else {

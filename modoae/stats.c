@@ -124,6 +124,10 @@ static const struct oae_stat_desc oae_stat_desc[OAE_STAT_END] = {
 		"note_refused", "offers refused here" },
 	[OAE_S_NOTE + OAE_N_DROPPED] = {
 		"note_dropped", "held, and reversed by the peer" },
+	[OAE_S_NOTE + OAE_N_LENT] = {
+		"note_lent", "halves lent to the peer's swap" },
+	[OAE_S_NOTE + OAE_N_TAKEN_BACK] = {
+		"note_taken_back", "halves lent, and not swapped after all" },
 	[OAE_S_NOTE + OAE_N_PROBE] = { "note_probe", "idle peers probed" },
 	[OAE_S_NOTE + OAE_N_CLOSE] = { "note_close", "links begun to close" },
 	[OAE_S_NOTE + OAE_N_GONE] = { "note_gone", "links closed" },

@@ -44,6 +44,7 @@ static void tag_free(struct rcu_head *rcu)
 	struct oae_tag *tag = container_of(rcu, struct oae_tag, rcu);
 
 	oae_port_put(tag->key.port);
+	kfree(tag->held);
 	kfree(tag);
 }
 
@@ -69,13 +70,14 @@ void oae_tag_retire(struct oae_tag *tag, bool unread_too)
 {
 	lockdep_assert_held(&tag->lock);
 	if (tag->dead || tag->link.state != OAE_CLOSED ||
-	    !list_empty(&tag->sndq) || (tag->nrcv && !unread_too))
+	    tag->nsnd || (tag->nrcv && !unread_too))
 		return;
 	tag->dead = true;
 	hrtimer_try_to_cancel(&tag->timer);
 	rhashtable_remove_fast(&tag->node->tags, &tag->hash, tag_params);
 	atomic_dec(&tag->node->ntags);
 	oae_count(tag->node, OAE_S_TAGS_GONE);
+	oae_region_leave(tag);
 	/* The table's reference; the caller has RCU. */
 	oae_tag_put(tag);
 }
@@ -111,7 +113,9 @@ static struct oae_tag *tag_alloc(struct oae_port *port, u64 kid, gfp_t gfp)
 	hrtimer_setup(&tag->timer, oae_tag_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 	INIT_LIST_HEAD(&tag->sndq);
+	INIT_LIST_HEAD(&tag->halfq);
 	INIT_LIST_HEAD(&tag->reading);
+	INIT_LIST_HEAD(&tag->wake);
 	__skb_queue_head_init(&tag->rcvq);
 	tag->born = local_clock();
 	return tag;

@@ -100,6 +100,74 @@ void oae_xmit_frame(struct oae_port *port, const u8 *dest,
 }
 
 /**
+ * oae_xmit_reply() - begin a REFLECT with what comes behind its own body
+ * @port: through which it will go
+ * @room: bytes that the caller puts into the head
+ *
+ * Any context; the port is not gone.
+ *
+ * Return: an skb, room for the header before it; NULL: no memory.
+ */
+struct sk_buff *oae_xmit_reply(struct oae_port *port, unsigned int room)
+{
+	unsigned int hlen = LL_RESERVED_SPACE(port->dev) + OAE_HLEN_MAX +
+			    OAE_REFLECT_LEN;
+	struct sk_buff *skb;
+
+	skb = alloc_skb(hlen + room + port->dev->needed_tailroom, GFP_ATOMIC);
+	if (skb)
+		skb_reserve(skb, hlen);
+	else
+		oae_count(port->node, OAE_S_NO_MEMORY);
+	return skb;
+}
+
+/* The hash of a REFLECT's body and of what comes behind it. */
+static u64 reflect_hash(const struct oae_frame *f, struct sk_buff *reply)
+{
+	u8 body[OAE_REFLECT_LEN];
+	struct skb_seq_state seq;
+	struct xxh64_state hash;
+	unsigned int n, done = 0;
+	const u8 *data;
+
+	oae_reflect_body(f, body);
+	xxh64_reset(&hash, f->slice);
+	xxh64_update(&hash, body, sizeof(body));
+	skb_prepare_seq_read(reply, 0, reply->len, &seq);
+	while ((n = skb_seq_read(done, &data, &seq))) {
+		xxh64_update(&hash, data, n);
+		done += n;
+	}
+	return xxh64_digest(&hash);
+}
+
+/**
+ * oae_xmit_reflect() - send a REFLECT with more than its own body
+ * @port: through this port
+ * @dest: to this address
+ * @f: the frame; changed
+ * @reply: what oae_xmit_reply() began, and is filled in; consumed
+ *
+ * Context: softirq or process, no lock held; the caller keeps @port alive.
+ */
+void oae_xmit_reflect(struct oae_port *port, const u8 *dest,
+		      struct oae_frame *f, struct sk_buff *reply)
+{
+	u8 head[OAE_PARSE_MAX];
+	unsigned int n;
+
+	f->payload_hash = reflect_hash(f, reply);
+	n = oae_frame_build(f, head);
+	skb_push(reply, n);
+	memcpy(reply->data, head, n);
+	skb_reset_network_header(reply);
+	reply->dev = port->dev;
+	reply->protocol = port->pt.type;
+	send_skb(port, reply, dest);
+}
+
+/**
  * oae_xmit_offer() - send the slices of an offer, back to back
  * @port: through this port
  * @dest: to this address

@@ -346,8 +346,7 @@ struct oae_status {
 };
 
 #define OAE_ST_DOWN		0x01	/* no answer for dead_ms */
-#define OAE_ST_DOUBT		0x02	/* something is offered, held or lent,
-					 * and the link is frozen */
+#define OAE_ST_DOUBT		0x02	/* frozen, and something in doubt */
 #define OAE_ST_DEAD		0x04	/* the port is gone: attach anew */
 #define OAE_ST_HALF		0x08	/* a half is posted here */
 
@@ -358,8 +357,9 @@ struct oae_status {
 #define OAE_EVENT_PEER_NEW	0x10	/* the peer's end is a new one */
 #define OAE_EVENT_CLOSED	0x20	/* the link is closed */
 #define OAE_EVENT_DEAD		0x40	/* the port is gone */
-#define OAE_EVENT_LOST		0x80	/* something could not be saved:
-					 * committed and not confirmed, or held */
+#define OAE_EVENT_LOST		0x80	/* committed and not confirmed, or
+					 * held, and the peer's end has died
+					 */
 
 /*
  * read, write, fsync, poll, FIONREAD, mmap are as oae(4) says:

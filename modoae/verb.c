@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Verbs (doc/protocol.md section 4.10): a request is carried out on words in
+ * two steps. Computing it yields the answer, and reserves the words that will
+ * change; what they become is kept beside them. Applying it, or releasing it,
+ * ends that.
+ *
+ * Pure, like link.c: the caller has whatever lock the words need.
+ */
+#include "verb.h"
+
+/* One operation of a request. */
+struct op {
+	u8 code;
+	u8 words;
+	u32 index;
+	const u8 *cmp;		/* CAS */
+	const u8 *arg;		/* all but READ */
+	const u8 *end;
+};
+
+/* An operation as it stands there; its length is not checked. */
+static void op_at(struct op *op, const u8 *p)
+{
+	op->code = p[OAE_VOP_OFF_CODE];
+	op->words = p[OAE_VOP_OFF_WORDS];
+	op->index = get_unaligned_be32(p + OAE_VOP_OFF_INDEX);
+	p += OAE_VOP_HDR_LEN;
+	op->cmp = p;
+	if (op->code == OAE_VERB_CAS)
+		p += 8 * op->words;
+	op->arg = p;
+	if (op->code != OAE_VERB_READ)
+		p += 8 * op->words;
+	op->end = p;
+}
+
+static bool op_parse(struct op *op, const u8 *p, const u8 *end)
+{
+	if (end - p < OAE_VOP_HDR_LEN)
+		return false;
+	op_at(op, p);
+	return op->code >= OAE_VERB_READ && op->code < OAE_VERB_CODE_END &&
+	       op->words && op->words <= OAE_VERB_WORDS &&
+	       !get_unaligned_be16(p + OAE_VOP_OFF_ZERO) && op->end <= end;
+}
+
+static bool busy(const struct oae_words *w, u32 i)
+{
+	return w->busy[i / 64] >> i % 64 & 1;
+}
+
+static void set_busy(struct oae_words *w, u32 i)
+{
+	w->busy[i / 64] |= 1ULL << i % 64;
+}
+
+static void clear_busy(struct oae_words *w, u32 i)
+{
+	w->busy[i / 64] &= ~(1ULL << i % 64);
+}
+
+static u32 perm_of(u8 code)
+{
+	switch (code) {
+	case OAE_VERB_READ:
+		return OAE_PERM_READ;
+	case OAE_VERB_WRITE:
+		return OAE_PERM_WRITE;
+	default:
+		return OAE_PERM_ATOMIC;
+	}
+}
+
+static u16 check_op(const struct oae_words *w, u32 perm, const struct op *op)
+{
+	if (!(perm & perm_of(op->code)))
+		return OAE_R_ACCESS;
+	if (op->index >= w->n || op->words > w->n - op->index)
+		return OAE_R_RANGE;
+	return 0;
+}
+
+static bool any_busy(const struct oae_words *w, const struct op *op)
+{
+	unsigned int i;
+
+	for (i = 0; i < op->words; i++)
+		if (busy(w, op->index + i))
+			return true;
+	return false;
+}
+
+/* 0, or why it is refused. What is malformed is so whoever's words these are. */
+static u16 check(const struct oae_words *w, u32 perm, const u8 *req, size_t len,
+		 u16 *answer_len)
+{
+	const u8 *p = req + OAE_VERB_HDR_LEN, *end = req + len;
+	unsigned int i, nops, old = 0;
+	u16 reason = 0, conflict = 0;
+	struct op op;
+
+	if (len < OAE_VERB_HDR_LEN)
+		return OAE_R_BAD_VERB;
+	nops = req[OAE_VERB_OFF_NOPS];
+	if (!nops || nops > OAE_VERB_OPS || req[OAE_VERB_OFF_ZERO] ||
+	    get_unaligned_be16(req + OAE_VERB_OFF_ZERO + 1))
+		return OAE_R_BAD_VERB;
+	for (i = 0; i < nops; i++, p = op.end) {
+		if (!op_parse(&op, p, end))
+			return OAE_R_BAD_VERB;
+		if (op.code != OAE_VERB_WRITE)
+			old += op.words;
+		if (!reason)
+			reason = check_op(w, perm, &op);
+		if (!reason && !conflict && any_busy(w, &op))
+			conflict = OAE_R_CONFLICT;
+	}
+	if (p != end)
+		return OAE_R_BAD_VERB;
+	*answer_len = OAE_ANSWER_HDR_LEN + 8 * old;
+	return reason ? reason : conflict;
+}
+
+/* What a word is to the next operation of the request being computed. */
+static u64 value(const struct oae_words *w, u32 i)
+{
+	return busy(w, i) ? w->next[i] : w->word[i];
+}
+
+static bool compares(const struct oae_words *w, const struct op *op)
+{
+	unsigned int i;
+
+	for (i = 0; i < op->words; i++)
+		if (value(w, op->index + i) !=
+		    get_unaligned_be64(op->cmp + 8 * i))
+			return false;
+	return true;
+}
+
+static void change(struct oae_words *w, const struct op *op)
+{
+	unsigned int i;
+	u64 v;
+
+	if (op->code == OAE_VERB_READ)
+		return;
+	for (i = 0; i < op->words; i++) {
+		v = get_unaligned_be64(op->arg + 8 * i);
+		if (op->code == OAE_VERB_FETCH_ADD)
+			v += value(w, op->index + i);
+		w->next[op->index + i] = v;
+		set_busy(w, op->index + i);
+	}
+}
+
+static u8 *put_old(const struct oae_words *w, const struct op *op, u8 *answer)
+{
+	unsigned int i;
+
+	if (op->code == OAE_VERB_WRITE)
+		return answer;
+	for (i = 0; i < op->words; i++, answer += 8)
+		put_unaligned_be64(value(w, op->index + i), answer);
+	return answer;
+}
+
+/**
+ * oae_verb_region() - which region a request is for
+ * @req: the request
+ * @len: its bytes
+ *
+ * Return: the number; 0 if it is too short to say, which computing finds.
+ */
+u32 oae_verb_region(const u8 *req, size_t len)
+{
+	return len < OAE_VERB_HDR_LEN ? 0 :
+	       get_unaligned_be32(req + OAE_VERB_OFF_REGION);
+}
+
+/**
+ * oae_verb_compute() - carry a request out, but for changing the words
+ * @w: the words
+ * @perm: OAE_PERM_* that are given
+ * @req: the request, as on the wire
+ * @len: its bytes
+ * @answer: room for OAE_VERB_ANSWER_MAX bytes
+ * @answer_len: bytes of the answer
+ *
+ * If the answer says that it is taken, oae_verb_apply() or oae_verb_release()
+ * must follow; else nothing is reserved. Any context, the words locked.
+ *
+ * Return: 0, or why it is refused, enum oae_reason.
+ */
+u16 oae_verb_compute(struct oae_words *w, u32 perm, const u8 *req, size_t len,
+		     u8 *answer, u16 *answer_len)
+{
+	const u8 *p = req + OAE_VERB_HDR_LEN;
+	u16 reason = check(w, perm, req, len, answer_len);
+	unsigned int i, nops;
+	struct op op;
+	u8 *out;
+
+	if (reason)
+		return reason;
+	memset(answer, 0, *answer_len);
+	answer[OAE_ANSWER_OFF_TAKEN] = 1;
+	out = answer + OAE_ANSWER_HDR_LEN;
+	nops = req[OAE_VERB_OFF_NOPS];
+	for (i = 0; i < nops; i++, p = op.end) {
+		op_at(&op, p);
+		out = put_old(w, &op, out);
+		if (op.code == OAE_VERB_CAS && !compares(w, &op)) {
+			answer[OAE_ANSWER_OFF_TAKEN] = 0;
+			answer[OAE_ANSWER_OFF_FAILED] = i;
+			/* Nobody else has reserved any of them: see check(). */
+			oae_verb_release(w, req);
+			return 0;
+		}
+		change(w, &op);
+	}
+	return 0;
+}
+
+static void finish(struct oae_words *w, const u8 *req, bool apply)
+{
+	const u8 *p = req + OAE_VERB_HDR_LEN;
+	unsigned int i, k, nops = req[OAE_VERB_OFF_NOPS];
+	struct op op;
+
+	for (k = 0; k < nops; k++, p = op.end) {
+		op_at(&op, p);
+		if (op.code == OAE_VERB_READ)
+			continue;
+		for (i = op.index; i < op.index + op.words; i++) {
+			/* A word may come twice; somebody may be reading it. */
+			if (apply && busy(w, i))
+				WRITE_ONCE(w->word[i], w->next[i]);
+			clear_busy(w, i);
+		}
+	}
+}
+
+/**
+ * oae_verb_apply() - a request that was computed and taken is committed
+ * @w: the words
+ * @req: the request
+ *
+ * Any context, the words locked.
+ */
+void oae_verb_apply(struct oae_words *w, const u8 *req)
+{
+	finish(w, req, true);
+}
+
+/**
+ * oae_verb_release() - a request that was computed and taken is not committed
+ * @w: the words
+ * @req: the request
+ *
+ * Any context, the words locked.
+ */
+void oae_verb_release(struct oae_words *w, const u8 *req)
+{
+	finish(w, req, false);
+}
