@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * oae, the command: what its files share. One command a file, found by name in
+ * the table of main.c; each parses its own arguments with argp.
+ */
+#ifndef OAE_CMD_H
+#define OAE_CMD_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Exit codes, documented in oae(8). */
+enum {
+	EXIT_OK = 0,		/* done; committed */
+	EXIT_LOCAL = 1,		/* wrong usage, or nothing was begun */
+	EXIT_REVERSED = 2,	/* the peer has not seen it and never will */
+	EXIT_UNKNOWN = 3,	/* died with an end of the link */
+	EXIT_PENDING = 4,	/* not known yet */
+	EXIT_NOT_TAKEN = 5,	/* cas: committed, and the comparison did not hold */
+};
+
+struct command {
+	const char *name;
+	const char *about;	/* one line, for the list */
+	int (*run)(int argc, char **argv);
+};
+
+int cmd_show(int argc, char **argv);
+int cmd_stats(int argc, char **argv);
+int cmd_monitor(int argc, char **argv);
+int cmd_top(int argc, char **argv);
+int cmd_metrics(int argc, char **argv);
+int cmd_port(int argc, char **argv);
+int cmd_ping(int argc, char **argv);
+int cmd_send(int argc, char **argv);
+int cmd_recv(int argc, char **argv);
+int cmd_listen(int argc, char **argv);
+int cmd_swap(int argc, char **argv);
+int cmd_read(int argc, char **argv);
+int cmd_write(int argc, char **argv);
+int cmd_xchg(int argc, char **argv);
+int cmd_add(int argc, char **argv);
+int cmd_cas(int argc, char **argv);
+int cmd_expose(int argc, char **argv);
+
+/* options.c: what all commands take, and reading of numbers. */
+extern bool want_json;			/* -j */
+extern const struct argp_child common_options[];
+void parse_options(const struct argp *argp, int *argc, char **argv, void *input);
+bool number(const char *text, unsigned long long *value);
+unsigned long long number_arg(struct argp_state *state, const char *what, const char *text,
+			      unsigned long long min, unsigned long long max);
+unsigned int seconds_arg(struct argp_state *state, const char *what, const char *text);
+
+/* stop.c: SIGINT and SIGTERM, for commands that run until then. */
+void stop_on_signals(void);
+bool stopped(void);
+bool sleep_ms(unsigned int ms);
+unsigned long long now_ns(void);
+
+#endif /* OAE_CMD_H */

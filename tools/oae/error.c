@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Errors in words. The table is that of include/uapi/oae.h. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "error.h"
+
+const char *command_name = "oae";
+
+struct meaning {
+	int err;
+	int exit;
+	const char *text;
+};
+
+static const struct meaning outcomes[] = {
+	{ EINTR, EXIT_REVERSED, "interrupted by a signal" },
+	{ ECANCELED, EXIT_REVERSED, "cancelled, or its port was removed" },
+	{ ETIME, EXIT_REVERSED, "its deadline passed; give it longer, or look at `oae show`" },
+	{ ENOLINK, EXIT_REVERSED,
+	  "the link is down: the peer does not answer; look at the cable, and at `oae show`" },
+	{ ESHUTDOWN, EXIT_REVERSED,
+	  "the link was closed at this end, or the knob shutdown is 1" },
+	{ EPIPE, EXIT_REVERSED, "the peer closed the link" },
+	{ ECONNREFUSED, EXIT_REVERSED,
+	  "the peer does not accept this end; look at its knobs accept, peers and max_tags" },
+	{ EMSGSIZE, EXIT_REVERSED,
+	  "larger than a limit, of either end; look at the knob max_len of both" },
+	{ EOPNOTSUPP, EXIT_REVERSED, "the peer does not serve this kind; its module is older" },
+	{ ENXIO, EXIT_REVERSED,
+	  "the peer exposes no such region, or not to this end; there: oae expose" },
+	{ ERANGE, EXIT_REVERSED, "words behind the end of the region" },
+	{ EACCES, EXIT_REVERSED, "the region does not permit it; there: oae expose --perm" },
+	{ EBADMSG, EXIT_REVERSED, "the peer cannot read it" },
+	{ EOWNERDEAD, EXIT_UNKNOWN,
+	  "an end of the link died, and with it what was decided; ask the peer" },
+	{ EINPROGRESS, EXIT_PENDING,
+	  "it can no longer be reversed, and its outcome is not known yet" },
+	{ EOVERFLOW, EXIT_OK, "committed; its result did not fit" },
+};
+
+/* Errors of what is done here, where strerror() does not say what to do. */
+static const struct meaning locals[] = {
+	{ EPERM, EXIT_LOCAL, "needs CAP_NET_RAW (data) or CAP_NET_ADMIN (ports); be root" },
+	{ EACCES, EXIT_LOCAL, "not permitted; be root, or see the mode of /dev/oae" },
+	{ ENODEV, EXIT_LOCAL,
+	  "no such port, or none at all; see `oae port list`, `oae port add DEV`" },
+	{ ENOBUFS, EXIT_LOCAL, "no room for another link; see the knob max_tags" },
+	{ EADDRINUSE, EXIT_LOCAL, "the region's number is taken in this namespace" },
+};
+
+static const struct meaning *find(const struct meaning *m, size_t n, int err)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (m[i].err == err)
+			return &m[i];
+	return NULL;
+}
+
+static const struct meaning *outcome(int err)
+{
+	return find(outcomes, sizeof(outcomes) / sizeof(*outcomes), err);
+}
+
+const char *errno_name(int err)
+{
+	static char buf[24];
+	const char *name = strerrorname_np(err);
+
+	if (name)
+		return name;
+	snprintf(buf, sizeof(buf), "error %d", err);
+	return buf;
+}
+
+int outcome_exit(int err)
+{
+	const struct meaning *m = outcome(err);
+
+	if (!err)
+		return EXIT_OK;
+	return m ? m->exit : EXIT_LOCAL;
+}
+
+const char *outcome_word(int err)
+{
+	switch (outcome_exit(err)) {
+	case EXIT_OK:
+		return "committed";
+	case EXIT_REVERSED:
+		return "reversed";
+	case EXIT_UNKNOWN:
+		return "unknown";
+	case EXIT_PENDING:
+		return "pending";
+	}
+	return "not begun";
+}
+
+const char *outcome_meaning(int err)
+{
+	const struct meaning *m = outcome(err) ?: find(locals, sizeof(locals) / sizeof(*locals),
+						       err);
+
+	return m ? m->text : strerror(err);
+}
+
+static void start(void)
+{
+	fflush(stdout);
+	fprintf(stderr, "%s: ", command_name);
+}
+
+void complain(const char *fmt, ...)
+{
+	va_list args;
+
+	start();
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	putc('\n', stderr);
+}
+
+int complain_errno(int err, const char *fmt, ...)
+{
+	const struct meaning *m = find(locals, sizeof(locals) / sizeof(*locals), err);
+	va_list args;
+
+	start();
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fprintf(stderr, ": %s: %s\n", errno_name(err), m ? m->text : strerror(err));
+	return EXIT_LOCAL;
+}
+
+int complain_outcome(int err, const char *what)
+{
+	complain("%s: %s: %s: %s", what, outcome_word(err), errno_name(err), outcome_meaning(err));
+	return outcome_exit(err);
+}

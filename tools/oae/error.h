@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Errors in words: the errno's name, what it means here, what to do about it. */
+#ifndef OAE_ERROR_H
+#define OAE_ERROR_H
+
+/* `oae ping: ...` on stderr. */
+extern const char *command_name;
+
+void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same, and behind it the error in words. Returns EXIT_LOCAL. */
+int complain_errno(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* "ENOLINK", or the number. */
+const char *errno_name(int err);
+
+/*
+ * Of a transaction that is not committed: the outcome as an exit code, as a
+ * word, and what the error means; @err a positive errno of <oae.h>.
+ */
+int outcome_exit(int err);
+const char *outcome_word(int err);
+const char *outcome_meaning(int err);
+
+/* Says it on stderr. Returns the exit code. */
+int complain_outcome(int err, const char *what);
+
+#endif /* OAE_ERROR_H */

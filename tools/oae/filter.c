@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which links are meant. See filter.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "filter.h"
+#include "proc.h"
+
+static void peer_word(struct filter *f, const char *arg, struct argp_state *state)
+{
+	unsigned long low;
+	char *end;
+
+	if (mac_parse(arg, f->mac)) {
+		f->mac_len = 6;
+		return;
+	}
+	low = strtoul(arg, &end, 16);
+	if (end == arg || *end || low > 0xffffff || strchr(arg, '-'))
+		argp_error(state, "peer: \"%s\" is neither a MAC nor its lower 24 bits in hex",
+			   arg);
+	f->mac[3] = low >> 16;
+	f->mac[4] = low >> 8;
+	f->mac[5] = low;
+	f->mac_len = 3;
+}
+
+bool filter_word(struct filter *f, const char *arg, struct argp_state *state)
+{
+	const char *word = f->word;
+
+	if (!word) {
+		if (strcmp(arg, "port") && strcmp(arg, "peer") && strcmp(arg, "vc"))
+			return false;
+		f->word = arg;
+		return true;
+	}
+	f->word = NULL;
+	if (!strcmp(word, "port"))
+		f->port = arg;
+	else if (!strcmp(word, "vc"))
+		f->vc = number_arg(state, "vc", arg, 0, 255);
+	else
+		peer_word(f, arg, state);
+	return true;
+}
+
+void filter_end(const struct filter *f, struct argp_state *state)
+{
+	if (f->word)
+		argp_error(state, "%s: which?", f->word);
+}
+
+bool filter_peer(const struct filter *f, const unsigned char mac[6], unsigned int vc)
+{
+	unsigned int skip = 6 - f->mac_len;
+
+	return (f->vc < 0 || (unsigned int)f->vc == vc) &&
+	       !memcmp(f->mac + skip, mac + skip, f->mac_len);
+}
+
+bool filter_link(const struct filter *f, const struct link_row *l)
+{
+	return (!f->port || !strcmp(f->port, l->port)) && filter_peer(f, l->mac, l->vc);
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * oae metrics: counters and links in the Prometheus text format, 0.0.4.
+ *
+ * Every counter of the modules is a metric of its own, so that one that a newer
+ * module counts is there at once. What has a label a link is named oae_link_*.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "error.h"
+#include "json.h"
+#include "ports.h"
+#include "proc.h"
+
+static const char doc[] =
+	"Counters, ports and links in the Prometheus text format.\n"
+	"\vExamples:\n"
+	"  oae metrics\n"
+	"  oae metrics >$DIR/oae.prom.new && mv $DIR/oae.prom.new $DIR/oae.prom\n"
+	"                      for the textfile collector of node_exporter, from a timer\n"
+	"\n"
+	"JSON: an array of objects: name, type, help, samples: labels, value.\n";
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	argp_error(state, "\"%s\": metrics takes no argument", arg);
+	return 0;
+}
+
+static const struct argp argp = { NULL, parse, NULL, doc, common_options, NULL, NULL };
+
+struct label {
+	const char *name;
+	const char *value;
+};
+
+static struct json json;
+
+static bool good_name(const char *name)
+{
+	const char *c;
+
+	for (c = name; *c; c++)
+		if (!islower((unsigned char)*c) && *c != '_' && (c == name || !isdigit(*c)))
+			return false;
+	return *name && c - name < 100;
+}
+
+static void family(const char *name, const char *type, const char *help)
+{
+	if (want_json) {
+		json_object(&json, NULL);
+		json_string(&json, "name", name);
+		json_string(&json, "type", type);
+		json_string(&json, "help", help);
+		json_array(&json, "samples");
+		return;
+	}
+	printf("# HELP %s ", name);
+	for (; *help; help++) {
+		if (*help == '\\')
+			fputs("\\\\", stdout);
+		else
+			putchar(isprint((unsigned char)*help) ? *help : '?');
+	}
+	printf("\n# TYPE %s %s\n", name, type);
+}
+
+static void family_end(void)
+{
+	if (want_json) {
+		json_close(&json);
+		json_close(&json);
+	}
+}
+
+/* A label's value may be any UTF-8; what is not becomes U+FFFD. */
+static void put_label(const char *text)
+{
+	size_t len = strlen(text), n;
+
+	for (; len; text += n, len -= n) {
+		n = utf8_len(text, len);
+		if (!n) {
+			fputs("\xef\xbf\xbd", stdout);
+			n = 1;
+		} else if (*text == '"' || *text == '\\') {
+			printf("\\%c", *text);
+		} else if (*text == '\n') {
+			fputs("\\n", stdout);
+		} else {
+			fwrite(text, 1, n, stdout);
+		}
+	}
+}
+
+static void sample_labels(const char *name, const struct label *label, unsigned int n)
+{
+	unsigned int i;
+
+	if (want_json) {
+		json_object(&json, NULL);
+		json_object(&json, "labels");
+		for (i = 0; i < n; i++)
+			json_string(&json, label[i].name, label[i].value);
+		json_close(&json);
+		return;
+	}
+	fputs(name, stdout);
+	for (i = 0; i < n; i++) {
+		printf("%s%s=\"", i ? "," : "{", label[i].name);
+		put_label(label[i].value);
+		putchar('"');
+	}
+	putchar(n ? '}' : ' ');
+	if (n)
+		putchar(' ');
+}
+
+static void sample(const char *name, const struct label *label, unsigned int n,
+		   unsigned long long v)
+{
+	sample_labels(name, label, n);
+	if (want_json) {
+		json_number(&json, "value", v);
+		json_close(&json);
+	} else {
+		printf("%llu\n", v);
+	}
+}
+
+static void sample_seconds(const char *name, const struct label *label, unsigned int n,
+			   unsigned long long us)
+{
+	sample_labels(name, label, n);
+	if (want_json) {
+		json_real(&json, "value", us / 1e6);
+		json_close(&json);
+	} else {
+		printf("%llu.%06llu\n", us / 1000000, us % 1000000);
+	}
+}
+
+static void counters(const struct counters *c, const char *prefix)
+{
+	char name[128];
+	unsigned int i;
+
+	for (i = 0; i < c->n; i++) {
+		if (!good_name(c->c[i].name))
+			continue;
+		snprintf(name, sizeof(name), "%s_%s_total", prefix, c->c[i].name);
+		family(name, "counter", c->c[i].text);
+		sample(name, NULL, 0, c->c[i].value);
+		family_end();
+	}
+}
+
+/* What a link's metric shows: a number of a row. */
+struct link_metric {
+	const char *name, *type, *help;
+	unsigned long long (*get)(const struct link_row *l);
+	bool us;
+};
+
+static unsigned long long get_open(const struct link_row *l)
+{
+	return !strcmp(l->state, "OPEN");
+}
+
+static unsigned long long get_tx(const struct link_row *l)
+{
+	return l->tx;
+}
+
+static unsigned long long get_rx(const struct link_row *l)
+{
+	return l->rx;
+}
+
+static unsigned long long get_queue(const struct link_row *l)
+{
+	return l->queue;
+}
+
+static unsigned long long get_unread(const struct link_row *l)
+{
+	return l->unread;
+}
+
+static unsigned long long get_rtt(const struct link_row *l)
+{
+	return l->rtt_us;
+}
+
+static unsigned long long get_age(const struct link_row *l)
+{
+	return l->age_s;
+}
+
+static const struct link_metric link_metrics[] = {
+	{ "oae_link_open", "gauge", "1: the link is OPEN", get_open, false },
+	{ "oae_link_committed_total", "counter",
+	  "number of the last transaction committed; begins anew with the link, wraps at 2^32",
+	  get_tx, false },
+	{ "oae_link_delivered_total", "counter",
+	  "number of the last transaction delivered; begins anew with the link, wraps at 2^32",
+	  get_rx, false },
+	{ "oae_link_queued_transactions", "gauge", "transactions that wait for their turn",
+	  get_queue, false },
+	{ "oae_link_unread_transactions", "gauge", "transactions that wait for a reader",
+	  get_unread, false },
+	{ "oae_link_rtt_seconds", "gauge", "smoothed round trip, 0 not measured yet", get_rtt,
+	  true },
+	{ "oae_link_age_seconds", "gauge", "since the link was made", get_age, false },
+};
+
+static void links(const struct links *l)
+{
+	unsigned int i, k;
+	char vc[8];
+
+	for (k = 0; k < sizeof(link_metrics) / sizeof(*link_metrics); k++) {
+		const struct link_metric *m = &link_metrics[k];
+
+		family(m->name, m->type, m->help);
+		for (i = 0; i < l->n; i++) {
+			const struct link_row *row = &l->row[i];
+			struct label label[] = {
+				{ "port", row->port }, { "peer", row->peer }, { "vc", vc },
+			};
+
+			snprintf(vc, sizeof(vc), "%llu", row->vc);
+			if (m->us)
+				sample_seconds(m->name, label, 3, m->get(row));
+			else
+				sample(m->name, label, 3, m->get(row));
+		}
+		family_end();
+	}
+	family("oae_link_info", "gauge", "always 1; its state and its way are labels");
+	for (i = 0; i < l->n; i++) {
+		const struct link_row *row = &l->row[i];
+		struct label label[] = {
+			{ "port", row->port }, { "peer", row->peer }, { "vc", vc },
+			{ "state", row->state }, { "way", row->way },
+		};
+
+		snprintf(vc, sizeof(vc), "%llu", row->vc);
+		sample("oae_link_info", label, 5, 1);
+	}
+	family_end();
+	family("oae_links", "gauge", "links of this namespace");
+	sample("oae_links", NULL, 0, l->n);
+	family_end();
+}
+
+static void ports(void)
+{
+	struct ports p;
+	unsigned int i;
+
+	if (!ports_read(&p))
+		return;
+	family("oae_port_up", "gauge", "1: the port is up and has a carrier");
+	for (i = 0; i < p.n; i++) {
+		struct label label = { "port", p.port[i].name };
+
+		sample("oae_port_up", &label, 1, !strcmp(port_state(&p.port[i]), "up"));
+	}
+	family_end();
+	ports_free(&p);
+}
+
+struct zone_metric {
+	const char *name, *type, *help, *col;
+};
+
+static const struct zone_metric zone_metrics[] = {
+	{ "oaeip_zone_nodes", "gauge", "nodes known in the zone", "nodes" },
+	{ "oaeip_zone_mtu_bytes", "gauge", "bytes of a frame that the way to it carries", "mtu" },
+	{ "oaeip_zone_tx_frames_total", "counter", "frames sent to its gateway", "tx_frames" },
+	{ "oaeip_zone_rx_frames_total", "counter", "frames received from its gateway",
+	  "rx_frames" },
+};
+
+static void zones(void)
+{
+	unsigned int i, k;
+	struct table t;
+
+	if (!table_read(&t, PROC_GATEWAY, "zones"))
+		return;
+	family("oaeip_zone_up", "gauge", "1: the zone is this one, or its gateway is heard");
+	for (i = 0; i < t.nrows; i++) {
+		const char *state = table_cell(&t, i, "state");
+		struct label label = { "zone", table_cell(&t, i, "zone") ?: "" };
+
+		sample("oaeip_zone_up", &label, 1,
+		       state && (!strcmp(state, "up") || !strcmp(state, "mine")));
+	}
+	family_end();
+	for (k = 0; k < sizeof(zone_metrics) / sizeof(*zone_metrics); k++) {
+		const struct zone_metric *m = &zone_metrics[k];
+		unsigned long long v;
+
+		family(m->name, m->type, m->help);
+		for (i = 0; i < t.nrows; i++) {
+			struct label label = { "zone", table_cell(&t, i, "zone") ?: "" };
+
+			if (table_number(&t, i, m->col, &v))
+				sample(m->name, &label, 1, v);
+		}
+		family_end();
+	}
+	table_free(&t);
+}
+
+int cmd_metrics(int argc, char **argv)
+{
+	struct counters c;
+	struct links l;
+	bool link, gateway;
+
+	parse_options(&argp, &argc, argv, NULL);
+	gateway = counters_read(&c, PROC_GATEWAY);
+	json_init(&json, stdout);
+	if (gateway) {
+		if (want_json)
+			json_array(&json, NULL);
+		counters(&c, "oaeip");
+		counters_free(&c);
+		zones();
+	}
+	link = counters_read(&c, PROC_LINK);
+	if (!link && !gateway) {
+		proc_complain(PROC_LINK);
+		return EXIT_LOCAL;
+	}
+	if (!gateway && want_json)
+		json_array(&json, NULL);
+	if (link) {
+		counters(&c, "oae");
+		counters_free(&c);
+		ports();
+		if (links_read(&l)) {
+			links(&l);
+			links_free(&l);
+		}
+	}
+	if (want_json)
+		json_close(&json);
+	return EXIT_OK;
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which link is meant, and being an end of it. See peer.h. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../lib/oae.h"
+#include "cmd.h"
+#include "error.h"
+#include "peer.h"
+#include "ports.h"
+#include "text.h"
+
+#define MAX_MESSAGE	0x100000	/* more than any max_len */
+
+static const struct argp_option option_list[] = {
+	{ "port", 'p', "DEV", 0, "the port; otherwise the first", 1 },
+	{ "vc", 'v', "N", 0, "virtual channel, 0 to 255", 1 },
+	{ 0 }
+};
+
+static void port_name(struct peer *p, const char *name, size_t len, struct argp_state *state)
+{
+	if (!len || len >= IFNAMSIZ)
+		argp_error(state, "\"%.*s\" is not the name of a device", (int)len, name);
+	memset(p->port, 0, sizeof(p->port));
+	memcpy(p->port, name, len);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct peer *p = state->input;
+
+	switch (key) {
+	case 'p':
+		port_name(p, arg, strlen(arg), state);
+		return 0;
+	case 'v':
+		p->vc = number_arg(state, "--vc", arg, 0, 255);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp peer_argp = { option_list, parse, NULL, NULL, NULL, NULL, NULL };
+
+static const struct argp json_argp = { NULL, NULL, NULL, NULL, common_options, NULL, NULL };
+
+const struct argp_child peer_options[] = {
+	{ &json_argp, 0, NULL, 0 },
+	{ &peer_argp, 0, NULL, 0 },
+	{ 0 }
+};
+
+void peer_init(struct argp_state *state, struct peer *p)
+{
+	state->child_inputs[1] = p;
+}
+
+void peer_arg(struct peer *p, const char *arg, struct argp_state *state)
+{
+	const char *slash = strchr(arg, '/'), *addr = slash ? slash + 1 : arg;
+	unsigned long low;
+	char *end;
+
+	p->text = arg;
+	if (slash)
+		port_name(p, arg, slash - arg, state);
+	if (!oae_parse_peer(addr, p->mac))
+		return;
+	low = strtoul(addr, &end, 16);
+	if (end == addr || *end || strchr(addr, '-') || !low || low > 0xffffff)
+		argp_error(state,
+			   "\"%s\" is no peer: [DEV/]MAC, or the lower 24 bits of a MAC in hex",
+			   arg);
+	p->mac[3] = low >> 16;
+	p->mac[4] = low >> 8;
+	p->mac[5] = low;
+	p->low24 = true;
+}
+
+/* 24 bits stand under the OUI of the port. */
+static bool resolve(struct peer *p)
+{
+	struct ports ports;
+	unsigned int i;
+	bool found = false;
+
+	if (!p->low24)
+		return true;
+	if (!ports_read(&ports)) {
+		complain("%s: needs a whole MAC, or a port whose address it begins like", p->text);
+		return false;
+	}
+	for (i = 0; i < ports.n && !found; i++) {
+		if (*p->port && strcmp(p->port, ports.port[i].name))
+			continue;
+		memcpy(p->mac, ports.port[i].mac, 3);
+		found = ports.port[i].there;
+	}
+	ports_free(&ports);
+	if (!found)
+		complain("%s: ENODEV: %s", *p->port ? p->port : p->text, outcome_meaning(ENODEV));
+	return found;
+}
+
+/* What the first call into the device says. */
+static void complain_open(int err)
+{
+	if (err == ENOENT || err == ENXIO)
+		complain("no %s: modoae is not loaded; try: modprobe modoae", OAE_DEV);
+	else if (err == EINVAL)
+		complain("EINVAL: not an address that a peer can have: is it this end's own?");
+	else
+		complain_errno(err, "%s", OAE_DEV);
+}
+
+int peer_open(struct peer *p, int flags, unsigned int deadline_ms)
+{
+	struct oae_options options;
+	int fd;
+
+	if (!resolve(p))
+		return -1;
+	if (p->vc < 0)
+		p->vc = 0;
+	fd = oae_open(p->port, p->mac, p->vc, flags);
+	if (fd < 0) {
+		complain_open(errno);
+		return -1;
+	}
+	if (!deadline_ms)
+		return fd;
+	if (!oae_get_options(fd, &options)) {
+		options.deadline_ms = deadline_ms;
+		if (!oae_set_options(fd, &options))
+			return fd;
+	}
+	complain_errno(errno, "deadline");
+	close(fd);
+	return -1;
+}
+
+int peer_listen(struct peer *p)
+{
+	int fd;
+
+	if (p->text && !resolve(p))
+		return -1;
+	fd = oae_listen(p->port, p->text ? p->mac : NULL, p->vc, OAE_OPEN_NONBLOCK);
+	if (fd < 0)
+		complain_open(errno);
+	return fd;
+}
+
+void result_begin(struct json *j, const struct peer *p, int err)
+{
+	char text[OAE_PEER_TEXT];
+
+	json_init(j, stdout);
+	json_array(j, NULL);
+	json_object(j, NULL);
+	if (*p->port)
+		json_string(j, "port", p->port);
+	json_string(j, "peer", oae_format_peer(p->mac, text));
+	json_number(j, "vc", p->vc);
+	json_string(j, "result", outcome_word(err));
+	if (err) {
+		json_string(j, "errno", errno_name(err));
+		json_string(j, "error", outcome_meaning(err));
+	}
+}
+
+void result_end(struct json *j)
+{
+	json_close(j);
+	json_close(j);
+}
+
+char *read_stdin(size_t *len)
+{
+	char *buf = alloc(MAX_MESSAGE, 1);
+	ssize_t n;
+
+	*len = 0;
+	while (*len < MAX_MESSAGE) {
+		n = read(STDIN_FILENO, buf + *len, MAX_MESSAGE - *len);
+		if (n < 0) {
+			complain_errno(errno, "stdin");
+			free(buf);
+			return NULL;
+		}
+		if (!n)
+			break;
+		*len += n;
+	}
+	return buf;
+}
+
+int outcome_wait(int fd, unsigned int ms, char **half, size_t *half_len)
+{
+	unsigned long long end = now_ns() + ms * 1000000ULL;
+	struct pollfd p = { .fd = fd, .events = POLLPRI };
+	struct oae_outcomes batch = { 0 };
+	const struct oae_outcome_rec *rec;
+	struct oae_status status;
+	int err = EINPROGRESS;
+
+	while (!stopped() && (!ms || now_ns() < end)) {
+		rec = oae_next_outcome(fd, &batch);
+		if (rec) {
+			err = rec->err;
+			if (half && !err && oae_outcome_half(&batch, rec)) {
+				*half_len = rec->len;
+				*half = copy_text(oae_outcome_half(&batch, rec), rec->len);
+			}
+			break;
+		}
+		if (errno)
+			break;
+		p.revents = 0;
+		poll(&p, 1, 50);
+		if (p.revents & POLLRDBAND)
+			oae_status(fd, &status);
+	}
+	oae_outcomes_free(&batch);
+	return err;
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ports of this namespace. Their names are in the knob `dev`; what they are
+ * is asked of the socket layer, since /sys/class/net shows the namespace in
+ * which it was mounted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ports.h"
+#include "text.h"
+
+bool knob_path(char *buf, unsigned int size, const char *knob)
+{
+	return snprintf(buf, size, "%s/module/modoae/parameters/%s", getenv("OAE_SYS") ?: "/sys",
+			knob) < (int)size;
+}
+
+static void look(struct port *p, int sock)
+{
+	struct ifreq r;
+
+	memset(&r, 0, sizeof(r));
+	memcpy(r.ifr_name, p->name, IFNAMSIZ);
+	if (ioctl(sock, SIOCGIFHWADDR, &r))
+		return;
+	memcpy(p->mac, r.ifr_hwaddr.sa_data, 6);
+	if (ioctl(sock, SIOCGIFMTU, &r))
+		return;
+	p->mtu = r.ifr_mtu;
+	if (ioctl(sock, SIOCGIFFLAGS, &r))
+		return;
+	p->up = r.ifr_flags & IFF_UP;
+	p->carrier = r.ifr_flags & IFF_RUNNING;
+	p->there = true;
+}
+
+static void add(struct ports *p, const char *name, size_t len, int sock)
+{
+	struct port *port;
+
+	if (!len || len >= IFNAMSIZ)
+		return;
+	p->port = grow(p->port, p->n + 1, sizeof(*p->port));
+	port = &p->port[p->n++];
+	memset(port, 0, sizeof(*port));
+	memcpy(port->name, name, len);
+	look(port, sock);
+}
+
+bool ports_read(struct ports *p)
+{
+	char path[512], list[8192];
+	const char *at = list;
+	ssize_t len;
+	int fd, sock;
+
+	memset(p, 0, sizeof(*p));
+	if (!knob_path(path, sizeof(path), "dev")) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	len = read(fd, list, sizeof(list) - 1);
+	close(fd);
+	if (len < 0)
+		return false;
+	list[len] = 0;
+	list[strcspn(list, "\n")] = 0;
+	sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	while (*at) {
+		size_t n = strcspn(at, ",");
+
+		add(p, at, n, sock);
+		at += n + (at[n] == ',');
+	}
+	if (sock >= 0)
+		close(sock);
+	return true;
+}
+
+void ports_free(struct ports *p)
+{
+	free(p->port);
+	memset(p, 0, sizeof(*p));
+}
+
+const char *port_state(const struct port *p)
+{
+	if (!p->there)
+		return "gone";
+	if (!p->up)
+		return "down";
+	return p->carrier ? "up" : "no carrier";
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/* oae send: one transaction, until its outcome is known. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../lib/oae.h"
+#include "cmd.h"
+#include "error.h"
+#include "peer.h"
+#include "text.h"
+
+struct args {
+	struct peer peer;
+	const char *text;	/* NULL: stdin */
+	bool express;
+	bool quiet;
+	unsigned int deadline_ms;
+};
+
+static const char doc[] =
+	"Sends a message to PEER: TEXT, or what comes on stdin. Returns when it is committed, or\n"
+	"says what became of it. It is delivered to whoever reads there: oae recv, noc_debug.\n"
+	"\vExamples:\n"
+	"  oae send 02:0a:e0:00:00:02 hello      one message, 5 bytes\n"
+	"  oae send 2 hello                      the same, under the OUI of the first port\n"
+	"  oae send eth1/2 --vc 3 <file          from eth1, on channel 3, what is in a file\n"
+	"  oae send 2 --deadline 500 hello       reversed if not committed within half a second\n"
+	"  oae -j send 2 hello                   for programs\n"
+	"\n"
+	"JSON: an array of one object: peer, vc, result (committed, reversed, unknown, pending,\n"
+	"not begun), errno and error if it is not committed, bytes, time_us.\n"
+	"Exit: 0 committed, 1 not begun, 2 reversed, 3 unknown, 4 not known yet.\n";
+
+static const struct argp_option options[] = {
+	{ "express", 'x', NULL, 0, "delivered at once; cannot be reversed any more", 0 },
+	{ "deadline", 'd', "MS", 0, "reverse it after so many milliseconds", 0 },
+	{ "quiet", 'q', NULL, 0, "say nothing when it is committed", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct args *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		peer_init(state, &a->peer);
+		return 0;
+	case 'x':
+		a->express = true;
+		return 0;
+	case 'd':
+		a->deadline_ms = number_arg(state, "--deadline", arg, 1, 3600000);
+		return 0;
+	case 'q':
+		a->quiet = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!state->arg_num)
+			peer_arg(&a->peer, arg, state);
+		else if (state->arg_num == 1)
+			a->text = strcmp(arg, "-") ? arg : NULL;
+		else
+			argp_error(state, "\"%s\": one TEXT; with blanks in it, quote it", arg);
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "to whom?");
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = {
+	options, parse, "PEER [TEXT|-]", doc, peer_options, NULL, NULL
+};
+
+static int report(const struct args *a, int err, size_t len, unsigned long long ns)
+{
+	char took[UNIT_LEN];
+	struct json j;
+
+	if (want_json) {
+		result_begin(&j, &a->peer, err);
+		json_number(&j, "bytes", len);
+		json_real(&j, "time_us", ns / 1e3);
+		result_end(&j);
+	} else if (err) {
+		complain_outcome(err, a->peer.text);
+	} else if (!a->quiet) {
+		printf("committed: %zu bytes in %s\n", len, duration(took, ns));
+	}
+	return outcome_exit(err);
+}
+
+int cmd_send(int argc, char **argv)
+{
+	struct args a = { .peer = PEER_NONE };
+	unsigned long long begin;
+	char *input = NULL;
+	int fd, err, status;
+	size_t len;
+
+	parse_options(&argp, &argc, argv, &a);
+	if (a.text) {
+		len = strlen(a.text);
+	} else {
+		input = read_stdin(&len);
+		if (!input)
+			return EXIT_LOCAL;
+	}
+	if (!len) {
+		complain("nothing to send: a transaction has a byte at least");
+		free(input);
+		return EXIT_LOCAL;
+	}
+	stop_on_signals();
+	fd = peer_open(&a.peer, a.express ? OAE_OPEN_EXPRESS : 0, a.deadline_ms);
+	if (fd < 0) {
+		free(input);
+		return EXIT_LOCAL;
+	}
+	begin = now_ns();
+	err = oae_send(fd, input ?: a.text, len) ? errno : 0;
+	status = report(&a, err, len, now_ns() - begin);
+	close(fd);
+	free(input);
+	return status;
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+/* oae show: the links and ports of this namespace, and what its gateway knows. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "error.h"
+#include "filter.h"
+#include "json.h"
+#include "ports.h"
+#include "proc.h"
+#include "text.h"
+
+struct args {
+	struct filter filter;
+	const char *what;	/* NULL: links, and a line about each port */
+};
+
+static const char doc[] =
+	"The links of this network namespace; or the zones, the nodes of its gateway.\n"
+	"\vExamples:\n"
+	"  oae show                         all links, and the ports they are on\n"
+	"  oae show port eth0 vc 3          those of one port and channel\n"
+	"  oae show peer 02:0a:e0:00:00:02  those to a peer; 2 is enough\n"
+	"  oae show zones                   the gateway's: how each zone is reached\n"
+	"  oae show nodes                   the gateway's: who is in which zone\n"
+	"  oae -j show                      for programs\n"
+	"\n"
+	"OFFER: what goes out: - nothing, out in flight, parked refused for now.\n"
+	"HOLD: what comes in: partial, held, refused, reversed, kept.\n"
+	"TX, RX: number of the last transaction committed, delivered.\n"
+	"QUEUE, UNREAD: transactions that wait for their turn, for a reader.\n"
+	"\n"
+	"JSON: an array of objects, one a link, with the columns of /proc/net/modoae/tags:\n"
+	"port, vc, state, offer, hold, peer, way, rx, tx, unread, queue, rtt_us, kid, age_s.\n";
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct args *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (filter_word(&a->filter, arg, state))
+			return 0;
+		if (a->what || (strcmp(arg, "links") && strcmp(arg, "zones") &&
+				strcmp(arg, "nodes")))
+			argp_error(state, "\"%s\": port, peer, vc, links, zones or nodes?", arg);
+		a->what = arg;
+		return 0;
+	case ARGP_KEY_END:
+		filter_end(&a->filter, state);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = {
+	NULL, parse, "[links|zones|nodes] [port PORT] [peer ADDR] [vc N]", doc, common_options,
+	NULL, NULL
+};
+
+static void links_json(const struct links *l, const struct filter *f)
+{
+	struct json j;
+	unsigned int i;
+
+	json_init(&j, stdout);
+	json_array(&j, NULL);
+	for (i = 0; i < l->n; i++) {
+		if (!filter_link(f, &l->row[i]))
+			continue;
+		json_object(&j, NULL);
+		table_json(&l->table, l->at[i], &j);
+		json_close(&j);
+	}
+	json_close(&j);
+}
+
+static void link_row(struct grid *g, const struct link_row *l)
+{
+	char vc[8], tx[24], rx[24], queue[24], unread[24], rtt[UNIT_LEN], old[UNIT_LEN];
+
+	snprintf(vc, sizeof(vc), "%llu", l->vc);
+	snprintf(tx, sizeof(tx), "%llu", l->tx);
+	snprintf(rx, sizeof(rx), "%llu", l->rx);
+	snprintf(queue, sizeof(queue), "%llu", l->queue);
+	snprintf(unread, sizeof(unread), "%llu", l->unread);
+	grid_add(g, l->port, l->peer, vc, l->state, l->way, l->offer, l->hold, tx, rx, queue,
+		 unread, l->rtt_us ? duration(rtt, l->rtt_us * 1000) : "-", age(old, l->age_s));
+}
+
+static void links_people(const struct links *l, const struct filter *f)
+{
+	static const struct grid_col cols[] = {
+		{ "PORT", false }, { "PEER", false }, { "VC", true }, { "STATE", false },
+		{ "WAY", false }, { "OFFER", false }, { "HOLD", false }, { "TX", true },
+		{ "RX", true }, { "QUEUE", true }, { "UNREAD", true }, { "RTT", true },
+		{ "AGE", true },
+	};
+	struct grid g;
+	unsigned int i;
+
+	grid_init(&g, cols, sizeof(cols) / sizeof(*cols));
+	for (i = 0; i < l->n; i++)
+		if (filter_link(f, &l->row[i]))
+			link_row(&g, &l->row[i]);
+	if (g.nrows)
+		grid_print(&g, stdout, 0, 0);
+	else
+		puts("no links");
+	grid_free(&g);
+}
+
+static void ports_people(const struct filter *f)
+{
+	struct ports p;
+	unsigned int i;
+
+	if (!ports_read(&p)) {
+		complain_errno(errno, "the knob dev");
+		return;
+	}
+	for (i = 0; i < p.n; i++) {
+		const struct port *q = &p.port[i];
+
+		if (f->port && strcmp(f->port, q->name))
+			continue;
+		fputs("port ", stdout);
+		put_safe(stdout, q->name, strlen(q->name));
+		printf(": %02x:%02x:%02x:%02x:%02x:%02x %s, mtu %u\n", q->mac[0], q->mac[1],
+		       q->mac[2], q->mac[3], q->mac[4], q->mac[5], port_state(q), q->mtu);
+	}
+	if (!p.n)
+		puts("no ports; oae port add DEV makes one");
+	ports_free(&p);
+}
+
+static int show_links(const struct args *a)
+{
+	struct links l;
+
+	if (!links_read(&l)) {
+		proc_complain(PROC_LINK);
+		return EXIT_LOCAL;
+	}
+	if (want_json) {
+		links_json(&l, &a->filter);
+	} else {
+		if (!a->what)
+			ports_people(&a->filter);
+		links_people(&l, &a->filter);
+	}
+	if (l.bad)
+		complain("%u lines of tags were not understood; is oae older than the module?",
+			 l.bad);
+	links_free(&l);
+	return EXIT_OK;
+}
+
+/* A table as it is, in our columns. */
+static void table_people(const struct table *t)
+{
+	struct grid_col *cols = alloc(t->ncols, sizeof(*cols));
+	const char **cells = alloc(t->ncols, sizeof(*cells));
+	char **title = alloc(t->ncols, sizeof(*title));
+	unsigned int i, row;
+	struct grid g;
+	char *c;
+
+	for (i = 0; i < t->ncols; i++) {
+		title[i] = copy_text(t->col[i], strlen(t->col[i]));
+		for (c = title[i]; *c; c++)
+			*c = isgraph((unsigned char)*c) ? toupper((unsigned char)*c) : '?';
+		cols[i].title = title[i];
+	}
+	grid_init(&g, cols, t->ncols);
+	for (row = 0; row < t->nrows; row++) {
+		for (i = 0; i < t->ncols; i++)
+			cells[i] = t->cell[(size_t)row * t->ncols + i] ?: "-";
+		grid_row(&g, cells);
+	}
+	grid_print(&g, stdout, 0, 0);
+	grid_free(&g);
+	for (i = 0; i < t->ncols; i++)
+		free(title[i]);
+	free(title);
+	free(cells);
+	free(cols);
+}
+
+static int show_gateway(const char *file)
+{
+	struct table t;
+	struct json j;
+	unsigned int i;
+
+	if (!table_read(&t, PROC_GATEWAY, file)) {
+		proc_complain(PROC_GATEWAY);
+		return EXIT_LOCAL;
+	}
+	if (want_json) {
+		json_init(&j, stdout);
+		json_array(&j, NULL);
+		for (i = 0; i < t.nrows; i++) {
+			json_object(&j, NULL);
+			table_json(&t, i, &j);
+			json_close(&j);
+		}
+		json_close(&j);
+	} else if (t.ncols) {
+		table_people(&t);
+	}
+	table_free(&t);
+	return EXIT_OK;
+}
+
+int cmd_show(int argc, char **argv)
+{
+	struct args a = { .filter = FILTER_ANY };
+
+	parse_options(&argp, &argc, argv, &a);
+	if (a.what && !strcmp(a.what, "zones"))
+		return show_gateway("zones");
+	if (a.what && !strcmp(a.what, "nodes"))
+		return show_gateway("mactbl");
+	return show_links(&a);
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Commands that run until they are told to stop, and the clock they look at. */
+#include <poll.h>
+#include <signal.h>
+#include <time.h>
+
+#include "cmd.h"
+
+static volatile sig_atomic_t signals;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	signals = 1;
+}
+
+/* Without SA_RESTART: what blocks returns EINTR. */
+void stop_on_signals(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+}
+
+bool stopped(void)
+{
+	return signals;
+}
+
+/* False: a signal says stop. */
+bool sleep_ms(unsigned int ms)
+{
+	unsigned long long end = now_ns() + ms * 1000000ULL, now;
+
+	while (!signals && (now = now_ns()) < end) {
+		unsigned long long left = (end - now + 999999) / 1000000;
+
+		poll(NULL, 0, left > 100 ? 100 : left);	/* the signal may come just before */
+	}
+	return !signals;
+}
+
+unsigned long long now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+/* oae swap: give a half and take the peer's; both or neither. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../lib/oae.h"
+#include "cmd.h"
+#include "error.h"
+#include "peer.h"
+#include "text.h"
+
+struct args {
+	struct peer peer;
+	const char *give;
+	unsigned int timeout_ms;
+	bool raw;
+};
+
+static const char doc[] =
+	"Gives a half, TEXT or - for stdin, and prints the one that the peer gives for it. Waits\n"
+	"until the peer gives one: there, too, somebody says oae swap, or a program does.\n"
+	"\vExamples:\n"
+	"  oae swap 02:0a:e0:00:00:02 'my half'     wait for as long as it takes\n"
+	"  oae swap 2 --timeout 5000 - <mine >theirs -r\n"
+	"                                           five seconds, then it is reversed\n"
+	"\n"
+	"A half that is lent to the peer can no longer be reversed; then it is waited for once\n"
+	"more as long, and if it is not known yet the exit code is 4.\n"
+	"JSON: an array of one object: peer, vc, result, errno and error if it is not committed,\n"
+	"gave (bytes), took (bytes), and data, or where that is no UTF-8, hex.\n"
+	"Exit: 0 swapped, 1 not begun, 2 reversed, 3 unknown, 4 not known yet.\n";
+
+static const struct argp_option options[] = {
+	{ "timeout", 't', "MS", 0, "take the half back after so many milliseconds", 0 },
+	{ "raw", 'r', NULL, 0, "the bytes taken as they are", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct args *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		peer_init(state, &a->peer);
+		return 0;
+	case 't':
+		a->timeout_ms = number_arg(state, "--timeout", arg, 1, 3600000);
+		return 0;
+	case 'r':
+		a->raw = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!state->arg_num)
+			peer_arg(&a->peer, arg, state);
+		else if (state->arg_num == 1)
+			a->give = arg;
+		else
+			argp_error(state, "\"%s\": one half; with blanks in it, quote it", arg);
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->give)
+			argp_error(state, "with whom, and what for?");
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = {
+	options, parse, "PEER TEXT|-", doc, peer_options, NULL, NULL
+};
+
+static int report(const struct args *a, int err, size_t gave, const char *took, size_t len)
+{
+	struct json j;
+
+	if (want_json) {
+		result_begin(&j, &a->peer, err);
+		json_number(&j, "gave", gave);
+		if (!err) {
+			json_number(&j, "took", len);
+			json_data(&j, took, len);
+		}
+		result_end(&j);
+	} else if (err) {
+		complain_outcome(err, a->peer.text);
+	} else if (a->raw) {
+		fwrite(took, 1, len, stdout);
+	} else {
+		put_safe(stdout, took, len && took[len - 1] == '\n' ? len - 1 : len);
+		putchar('\n');
+	}
+	return outcome_exit(err);
+}
+
+/* Returns the errno; *took is to be freed. */
+static int swap(const struct args *a, int fd, const char *give, size_t len, char **took,
+		size_t *took_len)
+{
+	struct oae_status st;
+	size_t room = 65536;
+	ssize_t n;
+
+	if (!oae_status(fd, &st) && st.max_half > room)
+		room = st.max_half;
+	*took = alloc(room, 1);
+	n = oae_swap(fd, give, len, *took, room);
+	if (n >= 0) {
+		*took_len = n;
+		return 0;
+	}
+	if (errno != EINPROGRESS && errno != EOVERFLOW)
+		return errno;
+	free(*took);
+	*took = NULL;
+	return outcome_wait(fd, a->timeout_ms, took, took_len);
+}
+
+int cmd_swap(int argc, char **argv)
+{
+	struct args a = { .peer = PEER_NONE };
+	char *input = NULL, *took = NULL;
+	size_t len, took_len = 0;
+	int fd, status, err;
+
+	parse_options(&argp, &argc, argv, &a);
+	len = strlen(a.give);
+	if (!strcmp(a.give, "-")) {
+		input = read_stdin(&len);
+		if (!input)
+			return EXIT_LOCAL;
+	}
+	if (!len) {
+		complain("nothing to give: a half has a byte at least");
+		free(input);
+		return EXIT_LOCAL;
+	}
+	stop_on_signals();
+	fd = peer_open(&a.peer, 0, a.timeout_ms);
+	if (fd < 0) {
+		free(input);
+		return EXIT_LOCAL;
+	}
+	err = swap(&a, fd, input ?: a.give, len, &took, &took_len);
+	status = report(&a, err, len, took, took_len);
+	close(fd);
+	free(took);
+	free(input);
+	return status;
+}
