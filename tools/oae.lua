@@ -182,6 +182,7 @@ local READ, WRITE, CAS = 1, 2, 5
 
 local GATEWAY, LEAVING, ASK, ABOUT = 1, 2, 4, 8
 local HDR_LEN, VIA_LEN, MIN_PADDED, MAX_SLICES = 40, 12, 46, 64
+local ZERO_MAC = "00:00:00:00:00:00"
 local NO_INC = "\0\0\0\0\0\0\0\0"
 
 -- --- fields ----------------------------------------------------------------------------------
@@ -406,8 +407,9 @@ local function hello_malformed(tvb, at, pinfo)
 	if not has(flags, GATEWAY) then
 		return false
 	end
-	local group = eth_src_ig()
-	if flags > 15 or (group and group.value) or tostring(pinfo.dl_src) == "00:00:00:00:00:00" or
+	-- Fields are not there while nobody looks; then there is but the address as text.
+	local group, src = eth_src_ig(), tostring(pinfo.dl_src)
+	if flags > 15 or (group and group.value) or src:find("^%x[13579bdf]:") or src == ZERO_MAC or
 	   tvb(at + 2, 2):uint() == 0 or tvb(at + 8, 4):uint() == 0 then
 		return true
 	end
@@ -1185,7 +1187,7 @@ BODY[OFFER] = function(tvb, h, tree, rec)
 			elseif not h.cut then
 				sub:add_proto_expert_info(e.verb, "Malformed request: BAD_VERB")
 			end
-			words[#words + 1] = "verb on " .. (text or "malformed")
+			words[#words + 1] = text and "verb on " .. text or "malformed verb"
 		end
 		tree:add(f[h.kind == SWAP and "swap.half" or "payload"], range)
 	end

@@ -5,6 +5,7 @@ A Capture is what the tests write: link-level bytes with times. tshark() gives w
 says of each frame, as a dict: field name -> list of the values, as text, in their order.
 """
 
+import functools
 import json
 import os
 import socket
@@ -71,52 +72,44 @@ def udp6(payload, sport=50000, dport=34997):
     return bytes.fromhex("020000000001" "020000000002" "86dd") + ip + udp
 
 
-def run_tshark(path, *options):
-    """What tshark prints of a capture with the dissector; it must not complain of it."""
+def _run(*arguments):
+    """What tshark prints, with the dissector; it must not complain of it."""
     env = {**os.environ, "LC_ALL": "C.UTF-8", "TZ": "UTC", "HOME": "/nonexistent"}
-    done = subprocess.run(["tshark", "-n", "-X", f"lua_script:{SCRIPT}", "-r", str(path), *options],
-                          text=True, errors="replace", check=False, timeout=300, env=env,
+    done = subprocess.run(["tshark", *arguments, "-X", f"lua_script:{SCRIPT}"], env=env,
+                          text=True, errors="replace", check=False, timeout=300,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     said = [line for line in done.stderr.splitlines() if "Running as user" not in line]
     if done.returncode or said:
-        raise AssertionError(f"tshark {' '.join(options)}: status {done.returncode}\n"
+        raise AssertionError(f"tshark {' '.join(arguments)}: status {done.returncode}\n"
                              + "\n".join(said[:20]))
     return done.stdout
 
 
-def _flatten(node, into):
-    if isinstance(node, list):
-        for item in node:
-            _flatten(item, into)
-    elif isinstance(node, dict):
-        for key, value in node.items():
-            if isinstance(value, (dict, list)) and not (
-                    isinstance(value, list) and all(isinstance(v, str) for v in value)):
-                _flatten(value, into)
-                if isinstance(value, list):     # some of them plain
-                    into.setdefault(key, []).extend(v for v in value if isinstance(v, str))
-            else:
-                into.setdefault(key, []).extend(value if isinstance(value, list) else [value])
+def run_tshark(capture, *options):
+    """What tshark prints of a capture, a Capture or the path of one."""
+    if not isinstance(capture, Capture):
+        return _run("-n", "-r", str(capture), *options)
+    with tempfile.TemporaryDirectory() as tmp:
+        path = Path(tmp) / "capture.pcap"
+        capture.write(path)
+        return _run("-n", "-r", str(path), *options)
+
+
+@functools.cache
+def field_names():
+    """All fields that the dissector has."""
+    rows = (line.split("\t") for line in _run("-G", "fields").splitlines())
+    return sorted({row[2] for row in rows if row[0] == "F" and row[2].startswith(("oae.", "oaeip."))})
 
 
 def tshark(capture, *options):
     """A dict a frame: field -> values; `info` is the column. Two passes unless told otherwise."""
-    with tempfile.TemporaryDirectory() as tmp:
-        path = capture
-        if isinstance(capture, Capture):
-            path = Path(tmp) / "capture.pcap"
-            capture.write(path)
-        options = options or ("-2",)
-        frames = []
-        for packet in json.loads(run_tshark(path, *options, "-T", "json", "--no-duplicate-keys")):
-            fields = {}
-            layers = packet["_source"]["layers"]
-            for name in layers:
-                if name in ("oae", "oaeip", "frame", "eth") or name.startswith("_ws"):
-                    _flatten(layers[name], fields)
-            frames.append(fields)
-        infos = run_tshark(path, *options, "-T", "fields", "-e", "_ws.col.Protocol",
-                           "-e", "_ws.col.Info").splitlines()
-        for fields, line in zip(frames, infos, strict=True):
-            fields["protocol"], fields["info"] = line.split("\t", 1)
-        return frames
+    wanted = [word for name in ("_ws.col.Protocol", "_ws.col.Info", *field_names())
+              for word in ("-e", name)]
+    frames = []
+    for packet in json.loads(run_tshark(capture, *(options or ("-2",)), "-T", "json", *wanted)):
+        fields = packet["_source"]["layers"]
+        fields["protocol"], fields["info"] = (fields.pop(f"_ws.col.{name}")[0]
+                                              for name in ("Protocol", "Info"))
+        frames.append(fields)
+    return frames

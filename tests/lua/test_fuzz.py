@@ -2,9 +2,7 @@
 """No bytes make the dissector stumble: frames at random, and good ones altered and cut off."""
 
 import random
-import tempfile
 import unittest
-from pathlib import Path
 
 from oaepcap import A, B, Capture, run_tshark, udp4, udp6
 import oaeipwire as ip
@@ -109,15 +107,13 @@ def capture(seed):
 class Fuzz(unittest.TestCase):
     def test_random_frames(self):
         seed = random.randrange(1 << 32)
-        with tempfile.TemporaryDirectory() as tmp:
-            path = Path(tmp) / "fuzz.pcap"
-            capture(seed).write(path)
-            for options in (["-2"], []):
-                text = run_tshark(path, *options, "-V", "-O", "oae,oaeip")
-                self.assertGreater(text.count("Atomic Link"), COUNT // 2)
-                at = text.find("Lua Error")
+        frames = capture(seed)
+        for options in (["-2"], []):
+            text = run_tshark(frames, *options, "-V", "-O", "oae,oaeip")
+            self.assertGreater(text.count("Atomic Link"), COUNT // 2)
+            for complaint in ("Lua Error", "[Dissector bug"):
+                at = text.find(complaint)
                 self.assertEqual(at, -1, f"seed {seed}: " + text[max(at - 2000, 0):at + 300])
-                self.assertNotIn("[Dissector bug", text, f"seed {seed}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,472 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Every field of every frame is shown as what it is, and what is wrong with a frame by its name."""
+
+import random
+import struct
+import unittest
+from dataclasses import replace
+
+from oaepcap import A, B, C, G1, Capture, icmp4, run_tshark, tshark, udp4, udp6
+import oaeipwire as ip
+import oaewire as oae
+from oaewire import Frame
+
+REASONS = ("none", "BUSY", "GAP", "NO_HALF", "CONFLICT", "TOO_BIG", "KIND", "POLICY", "FULL",
+           "NO_REGION", "RANGE", "ACCESS", "BAD_VERB")
+
+
+def frame(opcode, **given):
+    """A frame from A to B, of a run unless it says otherwise, that is good."""
+    given = {"src": A, "dst": B, "src_ltag": 0x11111111, "dst_ltag": 0x22222222} | given
+    if opcode <= 3:
+        given = {"payload": oae.sync_body(7, 8)} | given
+    elif opcode == oae.HELLO:
+        given = {"payload": oae.hello_body()} | given
+    elif opcode in (oae.OFFER, oae.REFLECT, oae.REFUSE, oae.REVERSE):
+        given = {"attempt": 1} | given
+        if opcode == oae.REFLECT:
+            given = {"payload": oae.reflect_body([b"hello"])} | given
+        elif opcode == oae.REFUSE:
+            given = {"reason": oae.BUSY} | given
+    return Frame(opcode, **given)
+
+
+def padded(f):
+    """As it is on Ethernet."""
+    raw = f.pack() if isinstance(f, Frame) else f
+    return raw + bytes(max(60 - len(raw), 0))
+
+
+class FieldTest(unittest.TestCase):
+    """Frames are gathered with what is expected of them, then tshark is run once."""
+
+    maxDiff = None
+    options = ()
+
+    def setUp(self):
+        self.capture, self.expected = Capture(), []
+
+    def see(self, raw, what="", wire=None, **fields):
+        """This frame shows these fields; __ for a dot, None: not there, True: somehow."""
+        self.capture.add(raw.pack() if isinstance(raw, Frame) else raw, wire)
+        self.expected.append((what, {"oae." + k.replace("__", "."): v for k, v in fields.items()}))
+
+    def see_ip(self, raw, what="", wire=None, **fields):
+        """The same, of a datagram; fields of the frame in it by their own names."""
+        self.capture.add(raw, wire)
+        self.expected.append((what, {
+            ("oae." if k.startswith("in__") else "oaeip.") + k.removeprefix("in__").replace("__", "."): v
+            for k, v in fields.items()}))
+
+    def text(self):
+        """All of it as people see it."""
+        return run_tshark(self.capture, "-2", "-V", "-O", "oae,oaeip")
+
+    def check(self):
+        """All of them."""
+        self.assertTrue(self.expected)
+        for n, (got, (what, fields)) in enumerate(
+                zip(tshark(self.capture, *self.options), self.expected, strict=True), 1):
+            got["oae.info"] = got["oaeip.info"] = [got["info"]]
+            for name, value in fields.items():
+                if value is None:
+                    self.assertNotIn(name, got, f"frame {n} {what}")
+                    continue
+                here = got.get(name)
+                value = value if isinstance(value, list) else [value]
+                if value == [True]:
+                    value = here or ["something"]
+                if isinstance(value[0], bytes) and here:
+                    here = [v.replace(":", "") for v in here]
+                value = [v.hex() if isinstance(v, bytes) else str(v) for v in value]
+                self.assertEqual(here, value, f"frame {n} {what}: {name} of {got}")
+
+
+class Header(FieldTest):
+    def test_every_opcode_and_field(self):
+        for n, name in enumerate(oae.OPCODES, 1):
+            given = {"vc": 200 + n, "tx": 16909060, "rx": 84281096, "seq": 3735928559}
+            if n in (oae.OFFER, oae.REFLECT, oae.REFUSE, oae.REVERSE):
+                given["attempt"] = 255
+            self.see(frame(n, **given), name, opcode=n, version=1, hlen=10, vc=200 + n,
+                     flags="0x00", length=len(frame(n).payload), slice=0, src_ltag="0x11111111",
+                     dst_ltag="0x22222222", tx=16909060, rx=84281096, seq=3735928559,
+                     attempt=given.get("attempt", 0), kind=0,
+                     reason=1 if n == oae.REFUSE else 0, digest__status=1, digest__expected=None,
+                     bad=None, padding=None, excess=None)
+        self.check()
+        for got, name in zip(tshark(self.capture), oae.OPCODES):
+            self.assertRegex(got["info"], rf"^vc \d+: {name}: ")
+            self.assertEqual(got["protocol"], "OAE")
+
+    def test_names_are_shown(self):
+        for n in range(1, 15):
+            self.see(frame(n))
+        text = self.text()
+        for n, name in enumerate(oae.OPCODES, 1):
+            self.assertIn(f"Opcode: {name} ({n})", text)
+
+    def test_every_flag(self):
+        names = ("express", "last", "resume", "want_done", "held", "via", "auth", "reserved")
+        for n, name in enumerate(names):
+            f = frame(oae.OFFER, flags=1 << n, payload=b"x",
+                      via=oae.via(B, A) if 1 << n == oae.VIA else b"")
+            self.see(f, name, flags=f"0x{1 << n:02x}", **{
+                f"flags__{other}": int(other == name) for other in names},
+                bad={"auth": "bad_auth", "reserved": "bad_flags"}.get(name))
+        self.check()
+        self.assertIn("Flags: 0x10 (HELD)", self.text())
+
+    def test_kinds_and_reasons(self):
+        for kind in range(4):
+            self.see(frame(oae.REVERSE, kind=kind), kind=kind, bad=None if kind < 3 else "bad_field")
+        for reason in range(1, 14):
+            opcode = oae.CLOSE if reason in (oae.POLICY, oae.FULL) else oae.REFUSE
+            self.see(frame(opcode, reason=reason, payload=bytes(8) if reason == oae.GAP else b""),
+                     reason=reason, bad=None if reason < 13 else "bad_field")
+        self.check()
+        text = self.text()
+        for kind, name in enumerate(("MESSAGE", "SWAP", "VERB")):
+            self.assertIn(f"Kind: {name} ({kind})", text)
+        for reason, name in enumerate(REASONS):
+            self.assertIn(f"Reason: {name} ({reason})", text)
+
+    def test_via(self):
+        f = frame(oae.OFFER, dst=G1, flags=oae.VIA | oae.LAST, via=oae.via(B, A), payload=b"hello")
+        self.see(f, hlen=13, via__dst=B, via__src=A, payload=b"hello", digest__status=1, bad=None,
+                 info="OFFER: #0, 5 bytes (02:0a:e0:00:00:01 to 02:0a:e0:00:00:02)")
+        self.check()
+
+    def test_padding(self):
+        self.see(padded(frame(oae.COMMIT)), padding=bytes(6), bad=None, digest__status=1)
+        self.see(padded(frame(oae.OFFER, payload=b"abc")), padding=bytes(3), payload=b"abc", bad=None)
+        self.see(frame(oae.OFFER, payload=b"abcdef"), padding=None, bad=None)
+        self.see(frame(oae.OFFER, payload=b"abcdef", tail=b"!"), padding=None, excess=b"!",
+                 bad="bad_long")
+        self.check()
+
+    def test_cut_off_when_captured(self):
+        raw = frame(oae.OFFER, payload=bytes(range(100))).pack()
+        self.see(raw[:96], wire=len(raw), bad=None, digest__status=2, payload=bytes(range(42)))
+        self.see(raw[:54], wire=len(raw), bad=None, digest__status=2, payload=None)
+        self.see(raw[:40], wire=len(raw), bad=None, opcode=None)
+        self.see(frame(oae.SYNC).pack()[:70], wire=86, bad=None, digest__status=2, sync__inc=None)
+        self.check()
+        self.assertTrue(all("oae.note.cut" in got for got in tshark(self.capture)))
+
+
+class Bodies(FieldTest):
+    def test_sync(self):
+        for opcode in (oae.SYNC, oae.SYNC_ACK, oae.SYNC_CHK):
+            self.see(frame(opcode, flags=oae.HELD, payload=oae.sync_body(
+                0x0123456789abcdef, 0xfedcba9876543210, 65536, 4294967295, 9000, 5)),
+                sync__inc="0x0123456789abcdef", sync__peer_inc="0xfedcba9876543210", sync__caps=
+                "0x00000005", sync__max_len=65536, sync__start=4294967295, sync__mtu=9000,
+                sync__zero=0)
+        self.see(frame(oae.SYNC, dst_ltag=0, tx=4, rx=9), info=
+                 "SYNC: my ltag 11111111, yours unknown, committed #4, delivered #9")
+        self.check()
+
+    def test_reflect(self):
+        slices = [b"hello"]
+        self.see(frame(oae.REFLECT, payload=oae.reflect_body(slices)),
+                 reflect__digest=f"0x{oae.whole_digest(slices):016x}",
+                 reflect__first=b"hello\0\0\0", reflect__match=None)
+        self.see(frame(oae.REFLECT, kind=oae.SWAP, payload=oae.reflect_body(slices) + b"my half"),
+                 swap__half=b"my half", bad=None)
+        self.see(frame(oae.REFLECT, kind=oae.SWAP, payload=oae.reflect_body(slices)),
+                 bad="bad_field")
+        self.check()
+
+    def test_gap(self):
+        self.see(frame(oae.REFUSE, seq=7, reason=oae.GAP, payload=(0x8000000000000017).to_bytes(8, "big")),
+                 gap__map="0x8000000000000017", gap__missing=[0, 1, 2, 4, 63], info=
+                 "REFUSE: #7, GAP: missing slices 0-2 4 63 (from 0)")
+        rng = random.Random(1)
+        for _ in range(20):
+            gap = rng.getrandbits(64) | 1
+            self.see(frame(oae.REFUSE, reason=oae.GAP, payload=gap.to_bytes(8, "big")),
+                     gap__missing=[n for n in range(64) if gap >> n & 1])
+        self.check()
+
+    def test_hello(self):
+        self.see(frame(oae.HELLO, dst=ip.BROADCAST, src_ltag=0, dst_ltag=0, payload=oae.hello_body(
+            ip.GATEWAY | ip.ABOUT, zone=3, mtu=1464, epoch=5, inc=0xdeadbeef, life=35,
+            node_life=175, about=C)),
+            hello__flags="0x09", hello__flags__gateway=1, hello__flags__leaving=0,
+            hello__flags__ask=0, hello__flags__about=1, hello__zone=3, hello__mtu=1464,
+            hello__epoch=5, hello__inc="0xdeadbeef", hello__life=35, hello__node_life=175,
+            hello__about=C, hello__zero=0, hello__zero2=0, bad=None,
+            info="HELLO: gateway of zone 3, MTU 1464 to 02:0a:e0:00:00:03")
+        self.see(frame(oae.HELLO, dst=G1, payload=oae.hello_body(ip.LEAVING, mtu=1500)),
+                 hello__flags__leaving=1, info="HELLO: host, MTU 1500, leaving")
+        self.see(frame(oae.HELLO, payload=oae.hello_body(ip.GATEWAY | ip.ASK_ME, 1, inc=1, life=1)),
+                 info="HELLO: gateway of zone 1, MTU 1500, answer now")
+        self.check()
+
+    def test_sentences(self):
+        for opcode, given, info in (
+                (oae.SYNC_CHK, {}, "SYNC_CHK: my ltag is 11111111, ask again"),
+                (oae.CLOSE, {}, "CLOSE: I close"),
+                (oae.CLOSE, {"reason": oae.POLICY}, "CLOSE: you are turned away, POLICY"),
+                (oae.CLOSE_ACK, {}, "CLOSE_ACK: I have forgotten the link"),
+                (oae.OFFER, {"seq": 4, "attempt": 2, "slice": 2, "payload": b"12", "flags": 5},
+                 "OFFER: #4 (attempt 2), slice 3 of ?, 2 bytes, express, keep what you have"),
+                (oae.COMMIT, {"tx": 4, "flags": oae.WANT_DONE},
+                 "COMMIT: #4, say when it is delivered"),
+                (oae.REFUSE, {"seq": 4}, "REFUSE: #4, BUSY: no room now, READY will follow"),
+                (oae.READY, {"seq": 4}, "READY: there is room for #4"),
+                (oae.REVERSE, {"seq": 4, "attempt": 3}, "REVERSE: #4 (attempt 3), forget it"),
+                (oae.DONE, {"rx": 4}, "DONE: #4 is delivered"),
+                (oae.NOLINK, {}, "NOLINK: I have no link for your ltag 22222222")):
+            self.see(frame(opcode, **given), info=info)
+        self.check()
+
+
+def request(region, *ops, nops=None, zero=0):
+    """The payload of a verb: (code, index, operands...), a CAS (5, index, must be..., operands...)."""
+    body = struct.pack(">IBBH", region, len(ops) if nops is None else nops, 0, zero)
+    for code, index, *words in ops:
+        count = {1: words[0], 5: len(words) // 2}.get(code, len(words))
+        body += struct.pack(">BBHI", code, count, 0, index)
+        body += b"".join(w.to_bytes(8, "big") for w in (() if code == 1 else words))
+    return body
+
+
+def answer(taken, failed, *words):
+    """What is behind the body of its REFLECT."""
+    return struct.pack(">BB6x", taken, failed) + b"".join(w.to_bytes(8, "big") for w in words)
+
+
+class SwapAndVerb(FieldTest):
+    def offer(self, payload, kind=oae.VERB, seq=1, **given):
+        """The OFFER of a verb."""
+        return frame(oae.OFFER, flags=oae.LAST, seq=seq, kind=kind, payload=payload, **given)
+
+    def test_every_operation(self):
+        body = request(9, (1, 100, 2), (2, 200, 0xaa), (3, 300, 0xbb), (4, 400, 1),
+                       (5, 500, 0x11, 0x22, 0x33, 0x44))
+        self.see(self.offer(body), verb__region=9, verb__nops=5, verb__op=[1, 2, 3, 4, 5],
+                 verb__words=[2, 1, 1, 1, 2], verb__index=[100, 200, 300, 400, 500],
+                 verb__op__zero=[0] * 5,
+                 verb__operand=["0x" + f"{n:016x}" for n in (0xaa, 0xbb, 1, 0x33, 0x44)],
+                 verb__compare=["0x0000000000000011", "0x0000000000000022"], bad=None, info=
+                 "OFFER: #1, verb on region 9: READ words 100 to 101, WRITE word 200, "
+                 "EXCHANGE word 300, and 2 more")
+        words = answer(0, 4, 1, 2, 3, 4, 5, 6)
+        self.see(frame(oae.REFLECT, src=B, dst=A, src_ltag=0x22222222, dst_ltag=0x11111111, seq=1,
+                       kind=oae.VERB, payload=oae.reflect_body([body]) + words),
+                 answer__taken=0, answer__failed=4, answer__zero=bytes(6),
+                 answer__word=[f"0x{n:016x}" for n in range(1, 7)], reflect__match=1, info=
+                 "REFLECT: #1, not taken, operation 4 failed, was 0x0000000000000001 and 5 words "
+                 "more, this is what I heard")
+        self.check()
+        text = self.text()
+        for line in ("Operation 1: WRITE word 200", "Operation: FETCH_ADD (4)",
+                     "(operation 0, READ words 100 to 101, word 2)", "(operation 2, EXCHANGE word 300)",
+                     "(operation 4, CAS words 500 to 501, word 2)"):
+            self.assertIn(line, text)
+
+    def test_malformed_verbs(self):
+        good = request(1, (4, 0, 1))
+        bad = [b"1234567", request(1), request(1, (4, 0, 1), nops=2), good + b"!", good[:-1],
+               request(1, (4, 0, 1), zero=1), request(1, (6, 0, 1)), request(1, (1, 0, 9)),
+               request(1, (1, 0, 0)), request(1, *[(1, n, 1) for n in range(65)]),
+               good[:10] + b"\1" + good[11:]]
+        for seq, body in enumerate([good, *bad]):
+            self.see(self.offer(body, seq=seq), **{"note__verb": None} if body == good else
+                     {"note__verb": True}, bad=None)
+        ask = len(self.expected)
+        self.see(self.offer(good, seq=99))
+        for payload, fine in ((answer(1, 0, 7), True), (answer(2, 0, 7), False), (answer(1, 1, 7), False),
+                              (answer(1, 0), False), (answer(1, 0, 7, 8), False),
+                              (answer(1, 0, 7) + b"!", False), (b"\1\0\0\1" + bytes(12), False)):
+            self.see(frame(oae.REFLECT, src=B, dst=A, src_ltag=0x22222222, dst_ltag=0x11111111,
+                           seq=99, kind=oae.VERB, payload=oae.reflect_body([good]) + payload),
+                     f"answer {payload.hex()}, asked in {ask}", note__verb=None if fine else True)
+        self.check()
+
+    def test_shape(self):
+        """One slice, LAST, neither EXPRESS nor RESUME, not empty; an answer has 8 bytes."""
+        for kind in (oae.SWAP, oae.VERB):
+            body = request(1, (4, 0, 1))
+            self.see(self.offer(body, kind), bad=None)
+            for given in ({"slice": 1}, {"flags": 0}, {"flags": 3}, {"flags": 6}, {"payload": b""}):
+                self.see(replace(self.offer(body, kind), **given), str(given), bad="bad_field")
+        self.see(frame(oae.REFLECT, kind=oae.VERB, payload=bytes(23)), bad="bad_field")
+        self.see(frame(oae.REFLECT, kind=oae.VERB, payload=bytes(24)), bad=None)
+        self.check()
+
+
+class Bad(FieldTest):
+    """The causes of protocol.md 2.6, by the names of the counters, the first of several."""
+
+    def test_every_cause(self):
+        def offer(opcode=oae.OFFER, **given):
+            return replace(frame(oae.OFFER, payload=b"0123456789"), opcode=opcode, **given)
+
+        for cause, f in (
+                ("bad_short", offer().pack()[:53]), ("bad_short", offer().pack()[:14]),
+                ("bad_version", offer(version=2)), ("bad_version", offer(version=0, hlen=1, flags=255)),
+                ("bad_hlen", offer(hlen=9)), ("bad_hlen", offer(hlen=9, flags=0x80)),
+                ("bad_flags", offer(flags=0x80)), ("bad_flags", offer(flags=0xff, opcode=0)),
+                ("bad_opcode", offer(opcode=0)), ("bad_opcode", offer(opcode=15, hlen=13)),
+                ("bad_hlen", offer(hlen=13)), ("bad_hlen", offer(flags=oae.VIA)),
+                ("bad_short", offer(length=11)), ("bad_short", offer(length=65535, attempt=0)),
+                ("bad_short", frame(oae.OFFER, flags=oae.VIA, via=b"", hlen=13, length=0)),
+                ("bad_long", offer(length=9)), ("bad_long", offer(tail=b"!", attempt=0)),
+                ("bad_field", offer(kind=3)), ("bad_field", offer(reason=13)),
+                ("bad_field", offer(attempt=0)), ("bad_field", offer(slice=64)),
+                ("bad_field", frame(oae.COMMIT, slice=1)), ("bad_field", frame(oae.SYNC, src_ltag=0)),
+                ("bad_field", frame(oae.SYNC, payload=bytes(31))),
+                ("bad_field", frame(oae.COMMIT, payload=b"1")),
+                ("bad_field", frame(oae.REFLECT, payload=bytes(17))),
+                ("bad_field", frame(oae.REFUSE, reason=0)),
+                ("bad_field", frame(oae.REFUSE, reason=oae.POLICY)),
+                ("bad_field", frame(oae.REFUSE, reason=oae.GAP)),
+                ("bad_field", frame(oae.REVERSE, attempt=0)),
+                ("bad_field", frame(oae.CLOSE, reason=oae.BUSY)),
+                ("bad_field", frame(oae.CLOSE, reason=9)),
+                ("bad_field", frame(oae.HELLO, payload=bytes(23))),
+                ("bad_field", offer(flags=oae.AUTH, kind=3)),
+                ("bad_auth", offer(flags=oae.AUTH, digest=1)), ("bad_digest", offer(digest=1))):
+            self.see(f, f"{cause} {f}", bad=cause, **{cause: True})
+        self.check()
+
+    def test_gateways_hello(self):
+        good = {"flags": ip.GATEWAY, "zone": 1, "inc": 1, "life": 1, "mtu": 140}
+        for given, cause in (({}, None), ({"flags": 0x11}, "bad_field"), ({"zone": 0}, "bad_field"),
+                             ({"inc": 0}, "bad_field"), ({"life": 0}, "bad_field"),
+                             ({"mtu": 139}, "bad_field"), ({"flags": ip.GATEWAY | ip.ABOUT}, "bad_field"),
+                             ({"flags": ip.GATEWAY | ip.ABOUT, "about": b"\1" + bytes(5)}, "bad_field"),
+                             ({"flags": ip.GATEWAY | ip.LEAVING, "life": 0, "mtu": 0}, None),
+                             ({"flags": ip.GATEWAY | ip.LEAVING, "inc": 0}, "bad_field"),
+                             ({"flags": 0x10, "zone": 0}, None)):
+            self.see(frame(oae.HELLO, payload=oae.hello_body(**(good | given))), str(given), bad=cause)
+        self.see(frame(oae.HELLO, src=b"\3" + A[1:], payload=oae.hello_body(**good)), bad="bad_field")
+        self.see(frame(oae.HELLO, src=bytes(6), payload=oae.hello_body(**good)), bad="bad_field")
+        self.check()
+
+    def test_digest(self):
+        """Of every length, with and without VIA; each bit that is wrong is seen."""
+        rng = random.Random(3)
+        for n in (*range(0, 100), 1000, 1460, 9000):
+            f = frame(oae.OFFER, payload=rng.randbytes(n), slice=rng.randrange(64),
+                      seq=rng.getrandbits(32), tx=rng.getrandbits(32))
+            if n % 3 == 0:
+                f.flags, f.via = oae.VIA, oae.via(B, A)
+            self.see(f, digest__status=1, bad=None)
+            raw = bytearray(f.pack())
+            at = rng.choice((*range(14 + 8, 14 + 28), *range(14 + 32, len(raw))))
+            raw[at] ^= 1 << rng.randrange(8)
+            self.see(bytes(raw), f"bit of byte {at}", digest__status=0, bad="bad_digest")
+        self.check()
+
+    def test_right_digest_is_told(self):
+        f = frame(oae.OFFER, payload=b"hello")
+        right = oae.Frame.parse(f.pack()).digest
+        f.digest = right ^ 0xffffffff00000000
+        self.see(f, digest__expected=f"0x{right:016x}", digest=f"0x{f.digest:016x}")
+        self.check()
+
+
+class Unchecked(FieldTest):
+    options = "-2", "-o", "oae.check_digest:FALSE"
+
+    def test_digest_not_checked(self):
+        self.see(frame(oae.OFFER, digest=1, payload=b"x"), bad=None, digest__status=2)
+        self.check()
+
+
+class OtherEthertype(FieldTest):
+    options = "-2", "-o", "oae.ethertype:34998", "-o", "oaeip.port:5000"
+
+    def test_knobs(self):
+        self.see(frame(oae.COMMIT), opcode=None)
+        self.see(frame(oae.COMMIT, ethertype=34998), opcode=oae.COMMIT)
+        self.see_ip(udp4(ip.Datagram(1, 1, 2, bytes(40)).pack()), type=None)
+        self.see_ip(udp4(ip.Datagram(1, 1, 2, bytes(40)).pack(), dport=5000), type=1)
+        self.check()
+
+
+def data(f, src=1, dst=2, **given):
+    """A frame between gateways."""
+    return ip.Datagram(ip.DATA, src, dst, ip.through(f), **given).pack()
+
+
+def control(op, inc=7, serial=1, **given):
+    """A control message from zone 2 to zone 1."""
+    return ip.Datagram(ip.CONTROL, 2, 1, ip.Control(op, inc, serial, **given).pack()).pack()
+
+
+class Gateways(FieldTest):
+    def test_data(self):
+        f = ip.via(oae.OFFER, G1, A, B, attempt=1, seq=5, src_ltag=1, dst_ltag=2, payload=b"hello")
+        for udp in (udp4, udp6):
+            self.see_ip(udp(data(f)), version=1, type=1, flags="0x00", src_zone=1, dst_zone=2,
+                        length=57, bad=None, in__opcode=6, in__payload=b"hello", in__via__src=A,
+                        in__digest__status=1, in__bad=None, info="zone 1 to 2: OFFER: #5, slice 1 of "
+                        "?, 5 bytes (02:0a:e0:00:00:01 to 02:0a:e0:00:00:02)")
+        f.digest = 1
+        self.see_ip(udp4(data(f)), in__bad="bad_digest")
+        f = ip.via(oae.COMMIT, G1, A, B, src_ltag=1, dst_ltag=2)
+        self.see_ip(udp4(data(f)), bad=None, in__bad=None)
+        f.length = 1
+        self.see_ip(udp4(data(f)), in__bad="bad_short")
+        f.length, f.tail = None, b"!"       # no padding here
+        self.see_ip(udp4(data(f)), in__bad="bad_long")
+        self.see_ip(udp4(data(frame(oae.COMMIT))), bad="via")
+        self.check()
+
+    def test_control(self):
+        self.see_ip(udp4(control(ip.BEAT, 0xea3748b4, 27, seen=1472)), type=2, op=1, zero=0, count=0,
+                    inc="0xea3748b4", serial=27, life=35, seen=1472, bad=None,
+                    info="zone 2 to 1: BEAT: I am here; longest PROBE heard 1472 bytes")
+        self.see_ip(udp4(control(ip.NODES, nodes=((A, 0), (B, ip.GONE), (C, ip.CLAIM)))), op=2, count=3,
+                    node=[A, B, C], node__flags=["0x00", "0x01", "0x02"], node__gone=[0, 1, 0],
+                    node__claim=[0, 0, 1], bad=None,
+                    info="zone 2 to 1: NODES: 1 here, 1 gone, 1 claimed")
+        self.see_ip(udp4(control(ip.ASK)), op=3, bad=None)
+        self.see_ip(udp4(control(ip.BYE)), op=4, info="zone 2 to 1: BYE: forget me and my nodes")
+        self.see_ip(udp4(control(ip.PROBE, pad=100)), op=5, probe=bytes(100), bad=None,
+                    info="zone 2 to 1: PROBE of 124 bytes: does this arrive?")
+        self.see_ip(udp6(control(ip.BEAT)), op=1)
+        self.check()
+
+    def test_bad_encapsulation(self):
+        whole = {"kind": 2, "src_zone": 2, "dst_zone": 1, "body": control(ip.BEAT)[8:]}
+        for given, cause in (({"version": 2}, "version"), ({"kind": 3}, "type"), ({"kind": 0}, "type"),
+                             ({"flags": 1}, "flags"), ({"src_zone": 0}, "zone"), ({"dst_zone": 65}, "zone"),
+                             ({"dst_zone": 2}, "zone"), ({"length": 17}, "short"), ({"length": 15}, "long"),
+                             ({"version": 3, "kind": 9, "flags": 1}, "version")):
+            self.see_ip(udp4(ip.Datagram(**(whole | given)).pack()), str(given), bad=cause,
+                        **{"bad_" + cause: True})
+        self.see_ip(udp4(b"1234567"), bad="short")
+        self.check()
+
+    def test_bad_control(self):
+        node = ((A, 0),)
+        for op, given, cause in (
+                (0, {}, "op"), (6, {}, "op"), (ip.BEAT, {"count": 1}, "count"),
+                (ip.NODES, {}, "count"), (ip.NODES, {"count": 151}, "count"),
+                (ip.BEAT, {"zero": 1}, "field"), (ip.BEAT, {"inc": 0}, "field"),
+                (ip.BEAT, {"life": 0}, "field"), (ip.ASK, {"seen": 1}, "field"),
+                (ip.NODES, {"nodes": node, "count": 2}, "short"), (ip.BEAT, {"pad": 1}, "long"),
+                (ip.NODES, {"nodes": ((b"\1" + A[1:], 0),)}, "mac"),
+                (ip.NODES, {"nodes": ((bytes(6), 0),)}, "mac"), (ip.NODES, {"nodes": ((A, 3),)}, "flags"),
+                (ip.NODES, {"nodes": node, "node_zero": 1}, "field")):
+            self.see_ip(udp4(control(op, **({"inc": 1} | given))), f"{op} {given}", bad=cause)
+        self.see_ip(udp4(ip.Datagram(2, 2, 1, bytes(15)).pack()), bad="short")
+        self.check()
+
+    def test_quoted_in_an_error(self):
+        """What ICMP quotes is shown, but is no frame of the link."""
+        f = ip.via(oae.OFFER, G1, A, B, attempt=1, seq=5, src_ltag=1, dst_ltag=2, payload=b"hello",
+                   flags=oae.LAST)
+        self.see_ip(udp4(data(f)), in__transaction=1, in__opcode=6)
+        self.see_ip(icmp4(udp4(data(f))), in__opcode=6, in__transaction=None)
+        self.check()
+
+
+if __name__ == "__main__":
+    unittest.main()
