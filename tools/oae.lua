@@ -385,7 +385,7 @@ local function fields_ok(h)
 		if h.kind == MESSAGE then
 			return h.length == 16
 		end
-		return h.length >= (h.kind == SWAP and 17 or 24)
+		return h.length > 16
 	elseif op == REFUSE then
 		if h.attempt == 0 or h.reason == 0 or h.reason == POLICY or h.reason == FULL then
 			return false
@@ -541,7 +541,7 @@ local function link_of(a, b, vc)
 	if not link then
 		nlinks = nlinks + 1
 		link = { id = nlinks, first = first, life = new_life(), runs = {}, offers = {}, nruns = 0,
-			 ltag = {}, ltags = { {}, {} }, past = { {}, {} } }
+			 ltag = {}, frozen = {}, ltags = { {}, {} }, past = { {}, {} } }
 		links[key] = link
 	end
 	return link, a == link.first and 1 or 2
@@ -647,12 +647,15 @@ local function heard_sync(link, from, h, rec, pinfo)
 		if link.ltag[from] then
 			rec.notes[#rec.notes + 1] = { "freeze" }
 		end
-		link.ltag[from] = h.src_ltag
+		link.ltag[from], link.frozen[from] = h.src_ltag, true
 		for n = 1, 2 do
 			for t in pairs(life.dir[n].open) do
 				t.frozen_in, t.is_frozen = t.frozen_in or number, true
 			end
 		end
+	end
+	if h.opcode == SYNC_ACK then
+		link.frozen[from] = nil
 	end
 	if link.past[from][h.inc] then
 		return		-- late, of an end that is no more
@@ -684,9 +687,10 @@ local function heard_sync(link, from, h, rec, pinfo)
 
 	heard_tx(life.dir[from], h.tx, rec, pinfo, true)
 	heard_rx(life.dir[to], h.rx, rec, pinfo)
-	if h.dst_ltag == 0 or h.dst_ltag ~= link.ltag[to] then
-		return
+	if not link.frozen[to] or h.dst_ltag ~= link.ltag[to] then
+		return		-- nobody resolves by it
 	end
+	link.frozen[to] = nil
 	for n = 1, 2 do
 		for t in pairs(life.dir[n].open) do
 			if t.is_frozen then
@@ -876,6 +880,9 @@ local function heard_data(link, from, h, tvb, hash, rec, pinfo)
 	local to, op = 3 - from, h.opcode
 	local life = run.life
 
+	if h.src_ltag == link.ltag[from] then
+		link.frozen[from] = nil
+	end
 	heard_tx(life.dir[from], h.tx, rec, pinfo, false)
 	heard_rx(life.dir[to], h.rx, rec, pinfo)
 	if op == OFFER then

@@ -287,14 +287,14 @@ class SwapAndVerb(FieldTest):
         self.check()
 
     def test_shape(self):
-        """One slice, LAST, neither EXPRESS nor RESUME, not empty; an answer has 8 bytes."""
+        """One slice, LAST, neither EXPRESS nor RESUME, not empty."""
         for kind in (oae.SWAP, oae.VERB):
             body = request(1, (4, 0, 1))
             self.see(self.offer(body, kind), bad=None)
             for given in ({"slice": 1}, {"flags": 0}, {"flags": 3}, {"flags": 6}, {"payload": b""}):
                 self.see(replace(self.offer(body, kind), **given), str(given), bad="bad_field")
-        self.see(frame(oae.REFLECT, kind=oae.VERB, payload=bytes(23)), bad="bad_field")
-        self.see(frame(oae.REFLECT, kind=oae.VERB, payload=bytes(24)), bad=None)
+            self.see(frame(oae.REFLECT, kind=kind, payload=bytes(16)), bad="bad_field")
+            self.see(frame(oae.REFLECT, kind=kind, payload=bytes(17)), bad=None)
         self.check()
 
 
