@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Two programs that talk, as many ways as there are contenders.
+ *
+ *   progbench -d DEV -p MAC [-a HERE -b THERE] [-t NETNS] [-c CPU] answer NAME...
+ *	the end that answers: a process a contender, until it is killed.
+ *	Says "ready" when all can be asked
+ *   progbench ... [-r ROUNDS] [-n TRIPS] ask NAME...
+ *	the end that measures: in each round TRIPS trips of one contender after
+ *	the other, so that whatever the machine is up to hits all alike
+ *   progbench ... rate SECONDS LINKS OPERATIONS QUEUE
+ *	see prograte.c
+ *
+ * Prints "round NUMBER NAME MEDIAN" for each round and contender, then
+ * "all NAME COUNT P10 P50 P90"; nanoseconds. The script `programs` reads it.
+ *
+ * All contenders are asked in the same way: a blocking write of 64 bytes and a
+ * blocking read, of descriptors that are connected.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "progbench.h"
+
+#define PATIENCE	60	/* seconds for one contender's turn */
+
+static void ping(struct end *e);
+static void pong(struct end *e);
+static void send_one(struct end *e);
+static void take_one(struct end *e);
+
+const struct contender contenders[] = {
+	{ "send-atomic", oae_open, NULL, send_one, take_one },
+	{ "send-express", oae_open, NULL, send_one, take_one, OAE_OPT_EXPRESS },
+	{ "oae-atomic", oae_open, NULL, ping, pong },
+	{ "oae-express", oae_open, NULL, ping, pong, OAE_OPT_EXPRESS },
+	{ "oae-atomic-queued", oae_open_queued, NULL, queued_ask,
+	  queued_answer },
+	{ "oae-express-queued", oae_open_queued, NULL, queued_ask,
+	  queued_answer, OAE_OPT_EXPRESS },
+	{ "tipc", tipc_open, sock_accept, ping, pong },
+	{ "tipc-cable", tipc_cable_open, sock_accept, ping, pong },
+	{ "udp", udp_open, NULL, ping, pong },
+	{ "tcp", tcp_open, tcp_accept, ping, pong },
+	{ "swap", oae_open, NULL, swap_half, swap_half },
+	{ "add-1", oae_open_verb, NULL, verb_ask, NULL, 0, 1 },
+	{ "add-8", oae_open_verb, NULL, verb_ask, NULL, 0, 8 },
+	{ "add-32", oae_open_verb, NULL, verb_ask, NULL, 0, 32 },
+	{ "add-64", oae_open_verb, NULL, verb_ask, NULL, 0, 64 },
+};
+
+const unsigned int contender_count = sizeof(contenders) / sizeof(*contenders);
+static const char *at_work = "progbench";
+static int answers;		/* this is the end that answers */
+
+void die(const char *what, ...)
+{
+	va_list args;
+
+	va_start(args, what);
+	fprintf(stderr, "%s: ", at_work);
+	vfprintf(stderr, what, args);
+	fputc('\n', stderr);
+	va_end(args);
+	exit(1);
+}
+
+void all_read(int fd, void *buf)
+{
+	ssize_t n = read(fd, buf, BYTES);
+
+	/* Whoever asked has gone. */
+	if (answers && (!n || (n < 0 && errno == ECONNRESET)))
+		exit(0);
+	if (n != BYTES)
+		die("read %zd bytes: %s", n, n < 0 ? strerror(errno) : "short");
+}
+
+void all_write(int fd, const void *buf)
+{
+	ssize_t n = write(fd, buf, BYTES);
+
+	if (n != BYTES)
+		die("wrote %zd bytes: %s", n,
+		    n < 0 ? strerror(errno) : "short");
+}
+
+static void send_one(struct end *e)
+{
+	memcpy(e->buf, &e->done, sizeof(e->done));
+	all_write(e->out, e->buf);
+	e->done++;
+}
+
+static void take_one(struct end *e)
+{
+	uint64_t number;
+
+	all_read(e->in, e->buf);
+	memcpy(&number, e->buf, sizeof(number));
+	if (number != e->done++)
+		die("message %llu came in the place of %llu",
+		    (unsigned long long)number,
+		    (unsigned long long)e->done - 1);
+}
+
+static void ping(struct end *e)
+{
+	uint8_t back[BYTES];
+
+	send_one(e);
+	all_read(e->in, back);
+	if (memcmp(back, e->buf, BYTES))
+		die("another message came back than went out");
+}
+
+static void pong(struct end *e)
+{
+	all_read(e->in, e->buf);
+	all_write(e->out, e->buf);
+}
+
+static unsigned int find(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < contender_count; i++)
+		if (!strcmp(name, contenders[i].name))
+			return i;
+	die("no such contender: %s", name);
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	if (cpu < 0)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		die("processor %d: %s", cpu, strerror(errno));
+}
+
+/* One contender's answering end; says on @ready that it can be asked. */
+__attribute__((noreturn))
+static void answer_one(const struct where *w, unsigned int number, int ready)
+{
+	const struct contender *c = &contenders[number];
+	struct end e = {};
+
+	at_work = c->name;
+	answers = 1;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	c->open(c, w, number, 1, &e);
+	if (write(ready, "", 1) != 1)
+		die("nobody waits");
+	if (c->accept)
+		c->accept(&e);
+	while (c->answer)
+		c->answer(&e);
+	for (;;)
+		pause();
+}
+
+static int answer(const struct where *w, char **names)
+{
+	int ready[2], status;
+	unsigned int n, i;
+	char byte;
+
+	if (pipe(ready))
+		die("pipe: %s", strerror(errno));
+	for (n = 0; names[n]; n++) {
+		unsigned int number = find(names[n]);
+
+		switch (fork()) {
+		case -1:
+			die("fork: %s", strerror(errno));
+		case 0:
+			answer_one(w, number, ready[1]);
+		}
+	}
+	close(ready[1]);
+	for (i = 0; i < n; i++)
+		if (read(ready[0], &byte, 1) != 1)
+			die("an answering end failed");
+	puts("ready");
+	fflush(stdout);
+	while (wait(&status) > 0)
+		if (status)
+			return 1;
+	return 0;
+}
+
+struct samples {
+	uint32_t *ns;
+	unsigned int n;
+};
+
+static int compare(const void *a, const void *b)
+{
+	return *(uint32_t *)a < *(uint32_t *)b ? -1 :
+	       *(uint32_t *)a > *(uint32_t *)b;
+}
+
+static uint32_t percentile(uint32_t *sorted, unsigned int n, unsigned int p)
+{
+	return sorted[(uint64_t)(n - 1) * p / 100];
+}
+
+static void too_long(int number)
+{
+	static const char text[] = "progbench: no answer for a minute\n";
+
+	if (write(2, text, sizeof(text) - 1))
+		_exit(1);
+	_exit(1);
+}
+
+/* A turn of one contender; its median. The first round only warms up. */
+static uint32_t turn(const struct contender *c, struct end *e,
+		     struct samples *s, unsigned int trips, int keep)
+{
+	uint32_t *ns = s->ns + s->n;
+	static uint32_t *sorted;
+	uint64_t before, after;
+	unsigned int i;
+
+	if (!sorted)
+		sorted = calloc(trips, sizeof(*sorted));
+	at_work = c->name;
+	alarm(PATIENCE);
+	before = now_ns();
+	for (i = 0; i < trips; i++) {
+		c->ask(e);
+		after = now_ns();
+		ns[i] = after - before;
+		before = after;
+	}
+	alarm(0);
+	if (keep)
+		s->n += trips;
+	memcpy(sorted, ns, trips * sizeof(*ns));
+	qsort(sorted, trips, sizeof(*sorted), compare);
+	return percentile(sorted, trips, 50);
+}
+
+static int ask(const struct where *w, char **names, unsigned int rounds,
+	       unsigned int trips)
+{
+	const struct contender *list[32];
+	struct samples samples[32] = {};
+	struct end ends[32] = {};
+	unsigned int n, i, round;
+
+	signal(SIGALRM, too_long);
+	for (n = 0; names[n]; n++) {
+		unsigned int number = find(names[n]);
+
+		if (n == 32)
+			die("too many contenders");
+		list[n] = &contenders[number];
+		at_work = list[n]->name;
+		alarm(PATIENCE);
+		list[n]->open(list[n], w, number, 0, &ends[n]);
+		samples[n].ns = calloc((rounds + 1) * trips, sizeof(uint32_t));
+		if (!samples[n].ns)
+			die("no memory");
+	}
+	for (round = 0; round <= rounds; round++)
+		for (i = 0; i < n; i++) {
+			uint32_t median = turn(list[i], &ends[i], &samples[i],
+					       trips, round > 0);
+
+			if (round)
+				printf("round %u %s %u\n", round,
+				       list[i]->name, median);
+		}
+	for (i = 0; i < n; i++) {
+		struct samples *s = &samples[i];
+
+		qsort(s->ns, s->n, sizeof(*s->ns), compare);
+		printf("all %s %u %u %u %u\n", list[i]->name, s->n,
+		       percentile(s->ns, s->n, 10), percentile(s->ns, s->n, 50),
+		       percentile(s->ns, s->n, 90));
+	}
+	return 0;
+}
+
+static void set_peer(struct where *w, const char *text)
+{
+	unsigned int b[6], i;
+
+	if (sscanf(text, "%x:%x:%x:%x:%x:%x", &b[0], &b[1], &b[2], &b[3], &b[4],
+		   &b[5]) != 6)
+		die("no MAC address: %s", text);
+	for (i = 0; i < 6; i++)
+		w->peer[i] = b[i];
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int rounds = 15, trips = 200;
+	struct where w = { .dev = "" };
+	int option;
+
+	while ((option = getopt(argc, argv, "+d:p:a:b:t:c:r:n:")) != -1) {
+		switch (option) {
+		case 'd':
+			w.dev = optarg;
+			break;
+		case 'p':
+			set_peer(&w, optarg);
+			break;
+		case 'a':
+			w.here = optarg;
+			break;
+		case 'b':
+			w.there = optarg;
+			break;
+		case 't':
+			w.tipc_netns = optarg;
+			break;
+		case 'c':
+			pin(atoi(optarg));
+			break;
+		case 'r':
+			rounds = atoi(optarg);
+			break;
+		case 'n':
+			trips = atoi(optarg);
+			break;
+		default:
+			return 2;
+		}
+	}
+	argv += optind;
+	if (!rounds || !trips || !argv[0] || !argv[1])
+		die("see the top of progbench.c");
+	if (!strcmp(argv[0], "answer"))
+		return answer(&w, argv + 1);
+	if (!strcmp(argv[0], "ask"))
+		return ask(&w, argv + 1, rounds, trips);
+	if (!strcmp(argv[0], "rate"))
+		return rate_main(&w, argv + 1);
+	die("answer, ask or rate, not %s", argv[0]);
+}

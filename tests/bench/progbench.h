@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of the benchmark of programs share. */
+#ifndef PROGBENCH_H
+#define PROGBENCH_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <uapi/oae.h>
+
+#define BYTES	64		/* of a message, and of a half */
+
+/* Where this end is, and where the other. */
+struct where {
+	const char *dev;	/* the port, and TIPC's bearer */
+	uint8_t peer[6];	/* the other end's address on it */
+	const char *here;	/* IPv4 addresses, for UDP and TCP */
+	const char *there;
+	const char *tipc_netns;	/* of which TIPC does not see the kernel */
+};
+
+/* One end of a contender: what it reads from, what it writes to. */
+struct end {
+	int in;
+	int out;
+	unsigned int nops;	/* of a verb */
+	struct oae_verb_op *ops;
+	uint64_t done;		/* trips, or operations */
+	uint8_t buf[BYTES];
+};
+
+/*
+ * A way to talk. @ask is one trip, from the end that measures it, @answer what
+ * the other end does about it; NULL: nothing, the kernel answers.
+ */
+struct contender {
+	const char *name;
+	/* Both ends, the answering one first; @number tells contenders apart. */
+	void (*open)(const struct contender *c, const struct where *w,
+		     unsigned int number, int answering, struct end *e);
+	/* The answering end, of what has connections. */
+	void (*accept)(struct end *e);
+	void (*ask)(struct end *e);
+	void (*answer)(struct end *e);
+	unsigned int flags;	/* OAE_OPT_* */
+	unsigned int nops;
+};
+
+extern const struct contender contenders[];
+extern const unsigned int contender_count;
+
+/* progsock.c */
+void tipc_open(const struct contender *c, const struct where *w,
+	       unsigned int number, int answering, struct end *e);
+void tipc_cable_open(const struct contender *c, const struct where *w,
+		     unsigned int number, int answering, struct end *e);
+void udp_open(const struct contender *c, const struct where *w,
+	      unsigned int number, int answering, struct end *e);
+void tcp_open(const struct contender *c, const struct where *w,
+	      unsigned int number, int answering, struct end *e);
+void sock_accept(struct end *e);
+void tcp_accept(struct end *e);
+
+/* progoae.c */
+int oae_attach(const struct where *w, unsigned int vc, unsigned int flags,
+	       unsigned int opt, unsigned int queue);
+void oae_open(const struct contender *c, const struct where *w,
+	      unsigned int number, int answering, struct end *e);
+void oae_open_queued(const struct contender *c, const struct where *w,
+		     unsigned int number, int answering, struct end *e);
+void oae_open_verb(const struct contender *c, const struct where *w,
+		   unsigned int number, int answering, struct end *e);
+void oae_expose(int fd, unsigned int region);
+void oae_fetch_add(struct oae_verb_op *ops, unsigned int nops);
+void queued_ask(struct end *e);
+void queued_answer(struct end *e);
+void verb_ask(struct end *e);
+void swap_half(struct end *e);
+
+/* prograte.c */
+int rate_main(const struct where *w, char **words);
+
+/* progbench.c */
+__attribute__((noreturn, format(printf, 1, 2)))
+void die(const char *what, ...);
+void all_read(int fd, void *buf);
+void all_write(int fd, const void *buf);
+
+static inline uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+#endif /* PROGBENCH_H */
