@@ -11,8 +11,8 @@
  *   progbench ... rate SECONDS LINKS OPERATIONS QUEUE
  *	see prograte.c
  *
- * Prints "round NUMBER NAME MEDIAN" for each round and contender, then
- * "all NAME COUNT P10 P50 P90"; nanoseconds. The script `programs` reads it.
+ * Prints "round NUMBER NAME P10 P50 P90" for each round and contender: the
+ * percentiles of its trips, ns. progreport.py reads it.
  *
  * All contenders are asked in the same way: a blocking write of 64 bytes and a
  * blocking read, of descriptors that are connected.
@@ -29,6 +29,7 @@
 #include "progbench.h"
 
 #define PATIENCE	60	/* seconds for one contender's turn */
+#define MOST		32	/* contenders at once */
 
 static void ping(struct end *e);
 static void pong(struct end *e);
@@ -199,11 +200,6 @@ static int answer(const struct where *w, char **names)
 	return 0;
 }
 
-struct samples {
-	uint32_t *ns;
-	unsigned int n;
-};
-
 static int compare(const void *a, const void *b)
 {
 	return *(uint32_t *)a < *(uint32_t *)b ? -1 :
@@ -224,17 +220,13 @@ static void too_long(int number)
 	_exit(1);
 }
 
-/* A turn of one contender; its median. The first round only warms up. */
-static uint32_t turn(const struct contender *c, struct end *e,
-		     struct samples *s, unsigned int trips, int keep)
+/* A turn of one contender: its times, in order of size. */
+static void turn(const struct contender *c, struct end *e, uint32_t *ns,
+		 unsigned int trips)
 {
-	uint32_t *ns = s->ns + s->n;
-	static uint32_t *sorted;
 	uint64_t before, after;
 	unsigned int i;
 
-	if (!sorted)
-		sorted = calloc(trips, sizeof(*sorted));
 	at_work = c->name;
 	alarm(PATIENCE);
 	before = now_ns();
@@ -245,52 +237,40 @@ static uint32_t turn(const struct contender *c, struct end *e,
 		before = after;
 	}
 	alarm(0);
-	if (keep)
-		s->n += trips;
-	memcpy(sorted, ns, trips * sizeof(*ns));
-	qsort(sorted, trips, sizeof(*sorted), compare);
-	return percentile(sorted, trips, 50);
+	qsort(ns, trips, sizeof(*ns), compare);
 }
 
 static int ask(const struct where *w, char **names, unsigned int rounds,
 	       unsigned int trips)
 {
-	const struct contender *list[32];
-	struct samples samples[32] = {};
-	struct end ends[32] = {};
+	uint32_t *ns = calloc(trips, sizeof(*ns));
+	const struct contender *list[MOST];
+	struct end ends[MOST] = {};
 	unsigned int n, i, round;
 
+	if (!ns)
+		die("no memory");
 	signal(SIGALRM, too_long);
 	for (n = 0; names[n]; n++) {
 		unsigned int number = find(names[n]);
 
-		if (n == 32)
+		if (n == MOST)
 			die("too many contenders");
 		list[n] = &contenders[number];
 		at_work = list[n]->name;
 		alarm(PATIENCE);
 		list[n]->open(list[n], w, number, 0, &ends[n]);
-		samples[n].ns = calloc((rounds + 1) * trips, sizeof(uint32_t));
-		if (!samples[n].ns)
-			die("no memory");
 	}
+	/* The first round only warms up. */
 	for (round = 0; round <= rounds; round++)
 		for (i = 0; i < n; i++) {
-			uint32_t median = turn(list[i], &ends[i], &samples[i],
-					       trips, round > 0);
-
+			turn(list[i], &ends[i], ns, trips);
 			if (round)
-				printf("round %u %s %u\n", round,
-				       list[i]->name, median);
+				printf("round %u %s %u %u %u\n", round,
+				       list[i]->name, percentile(ns, trips, 10),
+				       percentile(ns, trips, 50),
+				       percentile(ns, trips, 90));
 		}
-	for (i = 0; i < n; i++) {
-		struct samples *s = &samples[i];
-
-		qsort(s->ns, s->n, sizeof(*s->ns), compare);
-		printf("all %s %u %u %u %u\n", list[i]->name, s->n,
-		       percentile(s->ns, s->n, 10), percentile(s->ns, s->n, 50),
-		       percentile(s->ns, s->n, 90));
-	}
 	return 0;
 }
 
