@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Errors in words. The table is that of include/uapi/oae.h. */
+/* Errors in words. What they say of a transaction is liboae's to know. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../../lib/oae.h"
 #include "cmd.h"
 #include "error.h"
 
@@ -12,44 +13,38 @@ const char *command_name = "oae";
 
 struct meaning {
 	int err;
-	int exit;
 	const char *text;
 };
 
+/* Of a transaction: what it means, and where to look. */
 static const struct meaning outcomes[] = {
-	{ EINTR, EXIT_REVERSED, "interrupted by a signal" },
-	{ ECANCELED, EXIT_REVERSED, "cancelled, or its port was removed" },
-	{ ETIME, EXIT_REVERSED, "its deadline passed; give it longer, or look at `oae show`" },
-	{ ENOLINK, EXIT_REVERSED,
+	{ EINTR, "interrupted by a signal" },
+	{ ECANCELED, "cancelled, or its port was removed" },
+	{ ETIME, "its deadline passed; give it longer, or look at `oae show`" },
+	{ ENOLINK,
 	  "the link is down: the peer does not answer; look at the cable, and at `oae show`" },
-	{ ESHUTDOWN, EXIT_REVERSED,
-	  "the link was closed at this end, or the knob shutdown is 1" },
-	{ EPIPE, EXIT_REVERSED, "the peer closed the link" },
-	{ ECONNREFUSED, EXIT_REVERSED,
+	{ ESHUTDOWN, "the link was closed at this end, or the knob shutdown is 1" },
+	{ EPIPE, "the peer closed the link" },
+	{ ECONNREFUSED,
 	  "the peer does not accept this end; look at its knobs accept, peers and max_tags" },
-	{ EMSGSIZE, EXIT_REVERSED,
-	  "larger than a limit, of either end; look at the knob max_len of both" },
-	{ EOPNOTSUPP, EXIT_REVERSED, "the peer does not serve this kind; its module is older" },
-	{ ENXIO, EXIT_REVERSED,
-	  "the peer exposes no such region, or not to this end; there: oae expose" },
-	{ ERANGE, EXIT_REVERSED, "words behind the end of the region" },
-	{ EACCES, EXIT_REVERSED, "the region does not permit it; there: oae expose --perm" },
-	{ EBADMSG, EXIT_REVERSED, "the peer cannot read it" },
-	{ EOWNERDEAD, EXIT_UNKNOWN,
-	  "an end of the link died, and with it what was decided; ask the peer" },
-	{ EINPROGRESS, EXIT_PENDING,
-	  "it can no longer be reversed, and its outcome is not known yet" },
-	{ EOVERFLOW, EXIT_OK, "committed; its result did not fit" },
+	{ EMSGSIZE, "larger than a limit, of either end; look at the knob max_len of both" },
+	{ EOPNOTSUPP, "the peer does not serve this kind; its module is older" },
+	{ ENXIO, "the peer exposes no such region, or not to this end; there: oae expose" },
+	{ ERANGE, "words behind the end of the region" },
+	{ EACCES, "the region does not permit it; there: oae expose --perm" },
+	{ EBADMSG, "the peer cannot read it" },
+	{ EOWNERDEAD, "an end of the link died, and with it what was decided; ask the peer" },
+	{ EINPROGRESS, "it can no longer be reversed, and its outcome is not known yet" },
+	{ EOVERFLOW, "committed; its result did not fit" },
 };
 
 /* Errors of what is done here, where strerror() does not say what to do. */
 static const struct meaning locals[] = {
-	{ EPERM, EXIT_LOCAL, "needs CAP_NET_RAW (data) or CAP_NET_ADMIN (ports); be root" },
-	{ EACCES, EXIT_LOCAL, "not permitted; be root, or see the mode of /dev/oae" },
-	{ ENODEV, EXIT_LOCAL,
-	  "no such port, or none at all; see `oae port list`, `oae port add DEV`" },
-	{ ENOBUFS, EXIT_LOCAL, "no room for another link; see the knob max_tags" },
-	{ EADDRINUSE, EXIT_LOCAL, "the region's number is taken in this namespace" },
+	{ EPERM, "needs CAP_NET_RAW (data) or CAP_NET_ADMIN (ports); be root" },
+	{ EACCES, "not permitted; be root, or see the mode of /dev/oae" },
+	{ ENODEV, "no such port, or none at all; see `oae port list`, `oae port add DEV`" },
+	{ ENOBUFS, "no room for another link; see the knob max_tags" },
+	{ EADDRINUSE, "the region's number is taken in this namespace" },
 };
 
 static const struct meaning *find(const struct meaning *m, size_t n, int err)
@@ -60,11 +55,6 @@ static const struct meaning *find(const struct meaning *m, size_t n, int err)
 		if (m[i].err == err)
 			return &m[i];
 	return NULL;
-}
-
-static const struct meaning *outcome(int err)
-{
-	return find(outcomes, sizeof(outcomes) / sizeof(*outcomes), err);
 }
 
 const char *errno_name(int err)
@@ -80,11 +70,19 @@ const char *errno_name(int err)
 
 int outcome_exit(int err)
 {
-	const struct meaning *m = outcome(err);
-
-	if (!err)
+	switch (oae_outcome(err)) {
+	case OAE_COMMITTED:
 		return EXIT_OK;
-	return m ? m->exit : EXIT_LOCAL;
+	case OAE_REVERSED:
+		return EXIT_REVERSED;
+	case OAE_UNKNOWN:
+		return EXIT_UNKNOWN;
+	case OAE_NOT_YET:
+		return EXIT_PENDING;
+	case OAE_NOTHING:
+		break;
+	}
+	return EXIT_LOCAL;
 }
 
 const char *outcome_word(int err)
@@ -104,9 +102,10 @@ const char *outcome_word(int err)
 
 const char *outcome_meaning(int err)
 {
-	const struct meaning *m = outcome(err) ?: find(locals, sizeof(locals) / sizeof(*locals),
-						       err);
+	const struct meaning *m = find(outcomes, sizeof(outcomes) / sizeof(*outcomes), err);
 
+	if (!m)
+		m = find(locals, sizeof(locals) / sizeof(*locals), err);
 	return m ? m->text : strerror(err);
 }
 
