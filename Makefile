@@ -13,13 +13,18 @@ V	?= 0
 export V
 MAKEFLAGS += --no-print-directory
 
-# The regression's test files: of the link, of the gateway.
+# The regression's test files: of the link, of the gateway, of /dev/oae.
 TESTS := $(sort $(basename $(notdir $(wildcard tests/regress/test_*.py))))
 GATEWAY_TESTS := $(filter test_gateway_%,$(TESTS))
-LINK_TESTS := $(filter-out test_gateway_%,$(TESTS))
+DEV_TESTS := $(filter test_dev_%,$(TESTS))
+LINK_TESTS := $(filter-out test_gateway_% test_dev_%,$(TESTS))
 
 all: setup-build	## build the modules, modoae/modoae.ko and modoaeip/modoaeip.ko; the default
 	$(Q)tools/build
+
+programs: setup-build	## liboae and the command oae, in build/
+	$(Q)$(MAKE) -s -C lib
+	$(Q)$(MAKE) -s -C tools/oae
 
 demo: setup-demo	## two kernels, an atomic link between them, and a cable that is cut
 	$(Q)tools/build
@@ -32,6 +37,7 @@ demo-gateway: setup-demo	## hosts in two Ethernet zones, a gateway each, a route
 # Every stage runs, whatever became of the one before; all must pass.
 test: setup-test	## unit tests, explorer, simulator, regression in the test machine ...
 	$(Q)tools/build
+	$(Q)$(MAKE) -s programs test-programs
 	$(Q)failed=; \
 	tools/stage unit $(MAKE) -s -C tests/unit run || failed=1; \
 	tools/stage model $(MAKE) -s -C tests/model run || failed=1; \
@@ -41,9 +47,21 @@ test: setup-test	## unit tests, explorer, simulator, regression in the test mach
 	tools/stage sim tests/sim/test_oaesim.py || failed=1; \
 	tools/stage regress tools/vm run --time-limit 900 -- tests/regress/run $(LINK_TESTS) || failed=1; \
 	tools/stage gateway tools/vm run --time-limit 900 -- tests/regress/run $(GATEWAY_TESTS) || failed=1; \
+	tools/stage device tools/vm run --time-limit 900 -- tests/regress/run $(DEV_TESTS) || failed=1; \
+	tools/stage soak tools/vm run --time-limit 600 -- env OAE_SOAK=10 tests/regress/run soak || failed=1; \
+	tools/stage wireshark tests/lua/run || failed=1; \
 	tools/stage leaks tools/vm run --append slub_debug=F --time-limit 600 -- tests/regress/run leaks gateway_leaks || failed=1; \
 	tools/stage pair tests/regress/pair || failed=1; \
 	test -z "$$failed"
+
+# What the tests of /dev/oae run in the test machine.
+test-programs:
+	$(Q)$(MAKE) -s -C tests/soak
+
+soak: setup-test	## 100,000 swaps and 1,000,000 FETCH_ADDs on bad links: minutes
+	$(Q)tools/build
+	$(Q)$(MAKE) -s test-programs
+	$(Q)tools/stage soak tools/vm run --time-limit 3600 -- tests/regress/run soak
 
 check: setup-check	## builds without a warning; sparse, checkpatch, clang-format, scripts
 	$(Q)failed=; \
@@ -71,8 +89,10 @@ fuzz: setup-fuzz	## fuzz the core for TIME=3600 seconds each; 0: until something
 sim: setup-unit		## ten million transactions on a simulated torus of 100 x 100 nodes
 	$(Q)tools/oaesim --torus 100x100 --loss 1% -n 10M --bench
 
-install: setup-build	## install on this host (root): modules_install and depmod
+install: programs	## install on this host (root): the modules, liboae, oae, manual pages
 	$(Q)tools/install
+	$(Q)$(MAKE) -s -C lib install
+	$(Q)$(MAKE) -s -C tools/oae install
 
 dkms: setup-dkms	## the same with DKMS, which builds it anew for every new kernel
 	$(Q)tools/install dkms
@@ -81,8 +101,8 @@ uninstall:		## undo install or dkms
 	$(Q)tools/install remove
 
 clean:			## remove what was built; what the test machine keeps stays
-	$(Q)rm -rf build/*.log $(addprefix build/,bench check fuzz log model mutants sim \
-		sim-test spec unit)
+	$(Q)rm -rf build/*.log $(addprefix build/,bench check examples fuzz lib log model \
+		mutants oae sim sim-test soak spec unit)
 	$(Q)for module in modoae modoaeip; do \
 		(cd $$module && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
 			Module.symvers modules.order); \
@@ -99,4 +119,4 @@ setup-%:
 	$(Q)tools/setup $*
 
 .NOTPARALLEL:
-.PHONY: all demo demo-gateway test check bench model-deep spec-deep fuzz sim install dkms uninstall clean help
+.PHONY: all programs test-programs soak demo demo-gateway test check bench model-deep spec-deep fuzz sim install dkms uninstall clean help
