@@ -81,7 +81,7 @@ static bool fields_ok(const struct oae_frame *f)
 			return f->attempt && f->length == OAE_REFLECT_LEN;
 		return f->attempt && f->length > OAE_REFLECT_LEN;
 	case OAE_REFUSE:
-		if (!f->attempt || f->reason == OAE_R_POLICY ||
+		if (!f->attempt || !f->reason || f->reason == OAE_R_POLICY ||
 		    f->reason == OAE_R_FULL)
 			return false;
 		return f->length == (f->reason == OAE_R_GAP ? OAE_GAP_LEN : 0);
