@@ -55,7 +55,7 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (oae_half_idle(l))
 		oae_half_drop(l, OAE_REVERSED, err, a);
 	if (l->offer.state != OAE_OFFER_NONE ||
-	    l->hold.state == OAE_HOLD_HELD)
+	    l->hold.state == OAE_HOLD_HELD || l->hold.state == OAE_HOLD_ASKED)
 		return;
 
 	if (!l->confirmed) {

@@ -246,6 +246,11 @@ static bool keep_slice(struct oae_link *l, const struct oae_frame *f,
 {
 	unsigned int n = f->slice + 1;
 
+	/* An attempt is of one kind. */
+	if (f->kind != l->hold.kind) {
+		oae_note(a, OAE_N_BAD_SLICE);
+		return false;
+	}
 	if (f->flags & OAE_F_LAST) {
 		if ((l->hold.nslices && l->hold.nslices != n) ||
 		    (l->hold.have & ~oae_slice_mask(n))) {

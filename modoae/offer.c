@@ -79,11 +79,14 @@ bool oae_fits_frame(const struct oae_link *l, const struct oae_post *p)
 	       (p->len <= max && reply + OAE_REFLECT_LEN <= max);
 }
 
-/* The half that is posted, and what else waits, take turns. */
+/*
+ * The half that is posted, and what else waits, take turns. When closing neither
+ * is there; but a half that was lent may just have come back.
+ */
 static bool take_next(struct oae_link *l)
 {
-	if (l->half.state == OAE_HALF_POSTED &&
-	    (l->half.turn || !l->next_valid)) {
+	if (l->half.state == OAE_HALF_POSTED && !l->closing &&
+	    !l->peer_closing && (l->half.turn || !l->next_valid)) {
 		l->offer.p = l->half.p;
 		l->offer.again = l->half.again;
 		l->half.state = OAE_HALF_OFFERED;
@@ -392,7 +395,9 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 			return;
 		/* LAST goes with them: it is the question what is missing. */
 		missing |= 1ULL << (l->offer.p.nslices - 1);
-		offer_out(l, missing, OAE_F_RESUME, now, a);
+		/* Only of a message can anything miss; a peer may lie. */
+		offer_out(l, missing, l->offer.p.kind == OAE_MESSAGE ?
+			  OAE_F_RESUME : 0, now, a);
 		return;
 	case OAE_R_NO_HALF:
 		if (l->offer.p.kind == OAE_SWAP) {

@@ -151,8 +151,38 @@ static inline struct wire build(const struct oae_frame *f)
 	if (f->opcode == OAE_OFFER) {
 		memcpy(w.b + w.len, payload, f->length);
 		w.len += f->length;
+	} else if (f->opcode == OAE_REFLECT && f->length > OAE_REFLECT_LEN) {
+		memcpy(w.b + w.len, payload, f->length - OAE_REFLECT_LEN);
+		w.len += f->length - OAE_REFLECT_LEN;
 	}
 	return w;
+}
+
+/* The hash of a REFLECT's body and of so much of payload[] behind it. */
+static inline u64 reflect_hash(const struct oae_frame *f, u16 more)
+{
+	u8 all[OAE_REFLECT_LEN + sizeof(payload)];
+
+	oae_reflect_body(f, all);
+	memcpy(all + OAE_REFLECT_LEN, payload, more);
+	return oae_slice_hash(all, OAE_REFLECT_LEN + more, 0);
+}
+
+/* An OFFER or a REFLECT of a half or a verb: one slice, and what answers it. */
+static inline struct oae_frame sample_kind(u8 opcode, u8 kind)
+{
+	struct oae_frame f = sample(opcode);
+
+	f.kind = kind;
+	if (opcode == OAE_OFFER) {
+		f.flags = OAE_F_LAST;
+		f.slice = 0;
+		f.payload_hash = oae_slice_hash(payload, f.length, 0);
+	} else if (opcode == OAE_REFLECT) {
+		f.length = OAE_REFLECT_LEN + sizeof(payload);
+		f.payload_hash = reflect_hash(&f, sizeof(payload));
+	}
+	return f;
 }
 
 static inline enum oae_bad parse(struct oae_frame *f, const struct wire *w)

@@ -19,10 +19,15 @@
   "OPEN > SYNC_ACK :resolved :up" },
 { ON(SYNC_NOW_KNOWN), S(IDLE) | S(OUT) | S(XOUT) | S(PARKED) | S(PARTIAL)
   | S(HELD) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT)
-  | S(CLOSE_RECD),
+  | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT)
+  | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
   "same > SYNC_ACK" },
 { ON(SYNC_NOW_KNOWN), S(COMMITTED),
   "OPEN > SYNC_ACK confirmed" },
+{ ON(SYNC_NOW_KNOWN), S(FROZEN_HALF),
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :resolved :reoffered" },
+{ ON(SYNC_NOW_KNOWN), S(FROZEN_LENT),
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :taken_back discard :resolved :reoffered" },
 
 { ON(SYNC_NOW_NEW), S(CLOSED),
   "same :old_run" },
@@ -40,16 +45,26 @@
   "OPEN > SYNC_ACK :resolved :up" },
 { ON(SYNC_NOW_NEW), S(IDLE) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT),
   "SYNC_RECD > SYNC :peer_froze" },
-{ ON(SYNC_NOW_NEW), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+{ ON(SYNC_NOW_NEW), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(VERB_OUT),
   "SYNC_RECD+out > SYNC :peer_froze" },
-{ ON(SYNC_NOW_NEW), S(PARKED),
+{ ON(SYNC_NOW_NEW), S(PARKED) | S(VERB_PARKED),
   "SYNC_RECD+parked > SYNC :peer_froze" },
 { ON(SYNC_NOW_NEW), S(COMMITTED),
   "SYNC_RECD+await > SYNC :peer_froze" },
 { ON(SYNC_NOW_NEW), S(PARTIAL),
   "SYNC_RECD+kept > SYNC :peer_froze" },
-{ ON(SYNC_NOW_NEW), S(HELD),
+{ ON(SYNC_NOW_NEW), S(HELD) | S(VERB_HELD),
   "SYNC_RECD+held > SYNC :peer_froze" },
+{ ON(SYNC_NOW_NEW), S(HALF_OUT) | S(HALF_SENIOR),
+  "SYNC_RECD+out+half > SYNC :peer_froze" },
+{ ON(SYNC_NOW_NEW), S(HALF_WAITING),
+  "SYNC_RECD+waiting > SYNC :peer_froze" },
+{ ON(SYNC_NOW_NEW), S(HALF_LENT) | S(CLOSE_LENT),
+  "SYNC_RECD+held+lent > SYNC :peer_froze" },
+{ ON(SYNC_NOW_NEW), S(FROZEN_HALF),
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :resolved :reoffered" },
+{ ON(SYNC_NOW_NEW), S(FROZEN_LENT),
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :taken_back discard :resolved :reoffered" },
 
 { ON(SYNC_OLD_KNOWN), S(CLOSED),
   "same :old_run" },
@@ -67,8 +82,13 @@
   "SYNC_RECD+down > SYNC" },
 { ON(SYNC_OLD_KNOWN), S(IDLE) | S(OUT) | S(XOUT) | S(PARKED) | S(COMMITTED)
   | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT)
-  | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING)
+  | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
   "same > SYNC_ACK" },
+{ ON(SYNC_OLD_KNOWN), S(FROZEN_HALF),
+  "SYNC_RECD+out+half > SYNC" },
+{ ON(SYNC_OLD_KNOWN), S(FROZEN_LENT),
+  "SYNC_RECD+held+lent > SYNC" },
 
 { ON(SYNC_OLD_NEW), S(CLOSED),
   "same :old_run" },
@@ -86,8 +106,13 @@
   "SYNC_RECD+down > SYNC" },
 { ON(SYNC_OLD_NEW), S(IDLE) | S(OUT) | S(XOUT) | S(PARKED) | S(COMMITTED)
   | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT)
-  | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING)
+  | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
   "same > SYNC_CHK :stale_sync" },
+{ ON(SYNC_OLD_NEW), S(FROZEN_HALF),
+  "SYNC_RECD+out+half > SYNC" },
+{ ON(SYNC_OLD_NEW), S(FROZEN_LENT),
+  "SYNC_RECD+held+lent > SYNC" },
 
 { ON(ACK_NOW_KNOWN), S(CLOSED),
   "same :old_run" },
@@ -105,10 +130,15 @@
   "OPEN > SYNC_ACK :resolved :up" },
 { ON(ACK_NOW_KNOWN), S(IDLE) | S(OUT) | S(XOUT) | S(PARKED) | S(PARTIAL)
   | S(HELD) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT)
-  | S(CLOSE_RECD),
+  | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT)
+  | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
   "same" },
 { ON(ACK_NOW_KNOWN), S(COMMITTED),
   "OPEN confirmed" },
+{ ON(ACK_NOW_KNOWN), S(FROZEN_HALF),
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :resolved :reoffered" },
+{ ON(ACK_NOW_KNOWN), S(FROZEN_LENT),
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :taken_back discard :resolved :reoffered" },
 
 { ON(ACK_NOW_NEW), S(CLOSED),
   "same :old_run" },
@@ -125,17 +155,25 @@
 { ON(ACK_NOW_NEW), S(DOWN),
   "OPEN > SYNC_ACK :resolved :up" },
 { ON(ACK_NOW_NEW), S(IDLE) | S(OUT) | S(XOUT) | S(PARKED) | S(COMMITTED)
-  | S(PARTIAL) | S(HELD) | S(REFUSED) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(PARTIAL) | S(HELD) | S(REFUSED) | S(CLOSE_WAIT) | S(CLOSE_RECD)
+  | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT)
+  | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
   "same :stale_sync" },
 { ON(ACK_NOW_NEW), S(PROBING) | S(CLOSE_SENT),
   "SYNC_RECD > SYNC :peer_froze" },
+{ ON(ACK_NOW_NEW), S(FROZEN_HALF),
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :resolved :reoffered" },
+{ ON(ACK_NOW_NEW), S(FROZEN_LENT),
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :taken_back discard :resolved :reoffered" },
 
 { ON(ACK_OLD_KNOWN), S(CLOSED),
   "same :old_run" },
 { ON(ACK_OLD_KNOWN), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
   | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(IDLE) | S(OUT)
   | S(XOUT) | S(PARKED) | S(COMMITTED) | S(PARTIAL) | S(HELD)
-  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD)
+  | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT) | S(FROZEN_HALF)
+  | S(FROZEN_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
   "same :stale_sync" },
 
 { ON(ACK_OLD_NEW), S(CLOSED),
@@ -143,7 +181,9 @@
 { ON(ACK_OLD_NEW), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
   | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(IDLE) | S(OUT)
   | S(XOUT) | S(PARKED) | S(COMMITTED) | S(PARTIAL) | S(HELD)
-  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD)
+  | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT) | S(FROZEN_HALF)
+  | S(FROZEN_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
   "same :stale_sync" },
 
 { ON(CHK_NOW_KNOWN), S(CLOSED),
@@ -162,8 +202,13 @@
   "SYNC_RECD+down > SYNC" },
 { ON(CHK_NOW_KNOWN), S(IDLE) | S(OUT) | S(XOUT) | S(PARKED) | S(COMMITTED)
   | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT)
-  | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING)
+  | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
   "same :stale_sync" },
+{ ON(CHK_NOW_KNOWN), S(FROZEN_HALF),
+  "SYNC_RECD+out+half > SYNC" },
+{ ON(CHK_NOW_KNOWN), S(FROZEN_LENT),
+  "SYNC_RECD+held+lent > SYNC" },
 
 { ON(CHK_NOW_NEW), S(CLOSED),
   "same :old_run" },
@@ -180,17 +225,25 @@
 { ON(CHK_NOW_NEW), S(DOWN),
   "SYNC_RECD+down > SYNC" },
 { ON(CHK_NOW_NEW), S(IDLE) | S(OUT) | S(XOUT) | S(PARKED) | S(COMMITTED)
-  | S(PARTIAL) | S(HELD) | S(REFUSED) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(PARTIAL) | S(HELD) | S(REFUSED) | S(CLOSE_WAIT) | S(CLOSE_RECD)
+  | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT)
+  | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
   "same :stale_sync" },
 { ON(CHK_NOW_NEW), S(PROBING) | S(CLOSE_SENT),
   "SYNC_SENT > SYNC :nolink" },
+{ ON(CHK_NOW_NEW), S(FROZEN_HALF),
+  "SYNC_RECD+out+half > SYNC" },
+{ ON(CHK_NOW_NEW), S(FROZEN_LENT),
+  "SYNC_RECD+held+lent > SYNC" },
 
 { ON(CHK_OLD_KNOWN), S(CLOSED),
   "same :old_run" },
 { ON(CHK_OLD_KNOWN), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
   | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(IDLE) | S(OUT)
   | S(XOUT) | S(PARKED) | S(COMMITTED) | S(PARTIAL) | S(HELD)
-  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD)
+  | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT) | S(FROZEN_HALF)
+  | S(FROZEN_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
   "same :stale_sync" },
 
 { ON(CHK_OLD_NEW), S(CLOSED),
@@ -198,7 +251,9 @@
 { ON(CHK_OLD_NEW), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
   | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(IDLE) | S(OUT)
   | S(XOUT) | S(PARKED) | S(COMMITTED) | S(PARTIAL) | S(HELD)
-  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD)
+  | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT) | S(FROZEN_HALF)
+  | S(FROZEN_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
   "same :stale_sync" },
 
 { ON(OFFER), S(CLOSED),
@@ -217,15 +272,15 @@
   "OPEN+held > SYNC_ACK, REFLECT :resolved :up keep0 :held" },
 { ON(OFFER), S(IDLE) | S(REFUSED) | S(PROBING),
   "OPEN+held > REFLECT keep0 :held" },
-{ ON(OFFER), S(OUT) | S(XOUT),
+{ ON(OFFER), S(OUT) | S(XOUT) | S(VERB_OUT),
   "OPEN+out+held > REFLECT keep0 :held" },
-{ ON(OFFER), S(PARKED),
+{ ON(OFFER), S(PARKED) | S(VERB_PARKED),
   "OPEN+parked+held > REFLECT keep0 :held" },
 { ON(OFFER), S(COMMITTED),
   "OPEN+held > REFLECT confirmed keep0 :held" },
 { ON(OFFER), S(PARTIAL),
   "OPEN+held > REFLECT discard keep0 :held" },
-{ ON(OFFER), S(HELD),
+{ ON(OFFER), S(HELD) | S(VERB_HELD),
   "same > REFLECT discard keep0 :held" },
 { ON(OFFER), S(CLOSE_SENT),
   "CLOSE_SENT+held > REFLECT keep0 :held" },
@@ -233,6 +288,18 @@
   "CLOSE_SENT+out+held > REFLECT keep0 :held" },
 { ON(OFFER), S(CLOSE_RECD),
   "CLOSE_RECD+out+held > REFLECT keep0 :held" },
+{ ON(OFFER), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN+out+held+half > REFLECT keep0 :held" },
+{ ON(OFFER), S(HALF_WAITING),
+  "OPEN+held+waiting > REFLECT keep0 :held" },
+{ ON(OFFER), S(HALF_LENT),
+  "OPEN+out+held+half > REFLECT, OFFER h.2 swap :taken_back discard keep0 :held :reoffered" },
+{ ON(OFFER), S(FROZEN_HALF),
+  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT :resolved :reoffered keep0 :held" },
+{ ON(OFFER), S(FROZEN_LENT),
+  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT :taken_back discard :resolved :reoffered keep0 :held" },
+{ ON(OFFER), S(CLOSE_LENT),
+  "CLOSE_SENT+held > REFLECT :taken_back discard keep0 :held h-reversed-ESHUTDOWN" },
 
 { ON(OFFER_FULL), S(CLOSED),
   "same :old_run" },
@@ -250,13 +317,13 @@
   "OPEN+refused > SYNC_ACK, REFUSE 1 :resolved :up :refused" },
 { ON(OFFER_FULL), S(IDLE) | S(PROBING),
   "OPEN+refused > REFUSE 1 :refused" },
-{ ON(OFFER_FULL), S(OUT) | S(XOUT),
+{ ON(OFFER_FULL), S(OUT) | S(XOUT) | S(VERB_OUT),
   "OPEN+out+refused > REFUSE 1 :refused" },
-{ ON(OFFER_FULL), S(PARKED),
+{ ON(OFFER_FULL), S(PARKED) | S(VERB_PARKED),
   "OPEN+parked+refused > REFUSE 1 :refused" },
 { ON(OFFER_FULL), S(COMMITTED),
   "OPEN+refused > REFUSE 1 confirmed :refused" },
-{ ON(OFFER_FULL), S(PARTIAL) | S(HELD),
+{ ON(OFFER_FULL), S(PARTIAL) | S(HELD) | S(VERB_HELD),
   "OPEN+refused > REFUSE 1 discard :refused" },
 { ON(OFFER_FULL), S(REFUSED),
   "same > REFUSE 1 :refused" },
@@ -266,6 +333,18 @@
   "CLOSE_SENT+out+refused > REFUSE 1 :refused" },
 { ON(OFFER_FULL), S(CLOSE_RECD),
   "CLOSE_RECD+out+refused > REFUSE 1 :refused" },
+{ ON(OFFER_FULL), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN+out+refused+half > REFUSE 1 :refused" },
+{ ON(OFFER_FULL), S(HALF_WAITING),
+  "OPEN+refused+waiting > REFUSE 1 :refused" },
+{ ON(OFFER_FULL), S(HALF_LENT),
+  "OPEN+out+refused+half > REFUSE 1, OFFER h.2 swap :taken_back discard :refused :reoffered" },
+{ ON(OFFER_FULL), S(FROZEN_HALF),
+  "OPEN+out+refused+half > SYNC_ACK, OFFER h.1 swap, REFUSE 1 :resolved :reoffered :refused" },
+{ ON(OFFER_FULL), S(FROZEN_LENT),
+  "OPEN+out+refused+half > SYNC_ACK, OFFER h.1 swap, REFUSE 1 :taken_back discard :resolved :reoffered :refused" },
+{ ON(OFFER_FULL), S(CLOSE_LENT),
+  "CLOSE_SENT+refused > REFUSE 1, CLOSE :taken_back discard :refused h-reversed-ESHUTDOWN" },
 
 { ON(OFFER_EXPRESS), S(CLOSED),
   "same :old_run" },
@@ -282,14 +361,23 @@
 { ON(OFFER_EXPRESS), S(DOWN),
   "OPEN > SYNC_ACK, REFLECT :resolved :up keep0 :held deliver1" },
 { ON(OFFER_EXPRESS), S(IDLE) | S(OUT) | S(XOUT) | S(PARKED) | S(PROBING)
-  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR)
+  | S(HALF_WAITING) | S(VERB_OUT) | S(VERB_PARKED),
   "same > REFLECT keep0 :held deliver1" },
 { ON(OFFER_EXPRESS), S(COMMITTED),
   "OPEN > REFLECT confirmed keep0 :held deliver1" },
-{ ON(OFFER_EXPRESS), S(PARTIAL) | S(HELD),
+{ ON(OFFER_EXPRESS), S(PARTIAL) | S(HELD) | S(VERB_HELD),
   "OPEN > REFLECT discard keep0 :held deliver1" },
 { ON(OFFER_EXPRESS), S(REFUSED),
   "OPEN > REFLECT keep0 :held deliver1" },
+{ ON(OFFER_EXPRESS), S(HALF_LENT),
+  "OPEN+out+half > REFLECT, OFFER h.2 swap :taken_back discard keep0 :held deliver1 :reoffered" },
+{ ON(OFFER_EXPRESS), S(FROZEN_HALF),
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap, REFLECT :resolved :reoffered keep0 :held deliver1" },
+{ ON(OFFER_EXPRESS), S(FROZEN_LENT),
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap, REFLECT :taken_back discard :resolved :reoffered keep0 :held deliver1" },
+{ ON(OFFER_EXPRESS), S(CLOSE_LENT),
+  "CLOSE_SENT > REFLECT, CLOSE :taken_back discard keep0 :held deliver1 h-reversed-ESHUTDOWN" },
 
 { ON(OFFER_AGAIN), S(CLOSED),
   "same :old_run" },
@@ -307,9 +395,9 @@
   "OPEN+held > SYNC_ACK, REFLECT :resolved :up keep0 :held" },
 { ON(OFFER_AGAIN), S(IDLE) | S(PROBING),
   "OPEN+held > REFLECT keep0 :held" },
-{ ON(OFFER_AGAIN), S(OUT) | S(XOUT),
+{ ON(OFFER_AGAIN), S(OUT) | S(XOUT) | S(VERB_OUT),
   "OPEN+out+held > REFLECT keep0 :held" },
-{ ON(OFFER_AGAIN), S(PARKED),
+{ ON(OFFER_AGAIN), S(PARKED) | S(VERB_PARKED),
   "OPEN+parked+held > REFLECT keep0 :held" },
 { ON(OFFER_AGAIN), S(COMMITTED),
   "OPEN+held > REFLECT confirmed keep0 :held" },
@@ -325,6 +413,18 @@
   "CLOSE_SENT+out+held > REFLECT keep0 :held" },
 { ON(OFFER_AGAIN), S(CLOSE_RECD),
   "CLOSE_RECD+out+held > REFLECT keep0 :held" },
+{ ON(OFFER_AGAIN), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN+out+held+half > REFLECT keep0 :held" },
+{ ON(OFFER_AGAIN), S(HALF_WAITING),
+  "OPEN+held+waiting > REFLECT keep0 :held" },
+{ ON(OFFER_AGAIN), S(HALF_LENT) | S(CLOSE_LENT),
+  "same > REFLECT swap h+20 :reflected_again" },
+{ ON(OFFER_AGAIN), S(FROZEN_HALF),
+  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT :resolved :reoffered keep0 :held" },
+{ ON(OFFER_AGAIN), S(FROZEN_LENT),
+  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT :taken_back discard :resolved :reoffered keep0 :held" },
+{ ON(OFFER_AGAIN), S(VERB_HELD),
+  "same > REFLECT verb +16 :reflected_again" },
 
 { ON(OFFER_SLICE), S(CLOSED),
   "same :old_run" },
@@ -342,15 +442,15 @@
   "OPEN+partial > SYNC_ACK :resolved :up keep1" },
 { ON(OFFER_SLICE), S(IDLE) | S(PROBING),
   "OPEN+partial keep1" },
-{ ON(OFFER_SLICE), S(OUT) | S(XOUT),
+{ ON(OFFER_SLICE), S(OUT) | S(XOUT) | S(VERB_OUT),
   "OPEN+out+partial keep1" },
-{ ON(OFFER_SLICE), S(PARKED),
+{ ON(OFFER_SLICE), S(PARKED) | S(VERB_PARKED),
   "OPEN+parked+partial keep1" },
 { ON(OFFER_SLICE), S(COMMITTED),
   "OPEN+partial confirmed keep1" },
 { ON(OFFER_SLICE), S(PARTIAL),
   "same keep1" },
-{ ON(OFFER_SLICE), S(HELD),
+{ ON(OFFER_SLICE), S(HELD) | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_HELD),
   "same :reflected_again" },
 { ON(OFFER_SLICE), S(REFUSED),
   "same :old_attempt" },
@@ -360,6 +460,14 @@
   "CLOSE_SENT+out+partial keep1" },
 { ON(OFFER_SLICE), S(CLOSE_RECD),
   "CLOSE_RECD+out+partial keep1" },
+{ ON(OFFER_SLICE), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN+out+partial+half keep1" },
+{ ON(OFFER_SLICE), S(HALF_WAITING),
+  "OPEN+partial+waiting keep1" },
+{ ON(OFFER_SLICE), S(FROZEN_HALF),
+  "OPEN+out+partial+half > SYNC_ACK, OFFER h.1 swap :resolved :reoffered keep1" },
+{ ON(OFFER_SLICE), S(FROZEN_LENT),
+  "OPEN+out+partial+half > SYNC_ACK, OFFER h.1 swap :taken_back discard :resolved :reoffered keep1" },
 
 { ON(OFFER_GAP), S(CLOSED),
   "same :old_run" },
@@ -377,9 +485,9 @@
   "OPEN+partial > SYNC_ACK, REFUSE 2 :resolved :up keep2 :gap" },
 { ON(OFFER_GAP), S(IDLE) | S(PROBING),
   "OPEN+partial > REFUSE 2 keep2 :gap" },
-{ ON(OFFER_GAP), S(OUT) | S(XOUT),
+{ ON(OFFER_GAP), S(OUT) | S(XOUT) | S(VERB_OUT),
   "OPEN+out+partial > REFUSE 2 keep2 :gap" },
-{ ON(OFFER_GAP), S(PARKED),
+{ ON(OFFER_GAP), S(PARKED) | S(VERB_PARKED),
   "OPEN+parked+partial > REFUSE 2 keep2 :gap" },
 { ON(OFFER_GAP), S(COMMITTED),
   "OPEN+partial > REFUSE 2 confirmed keep2 :gap" },
@@ -395,14 +503,160 @@
   "CLOSE_SENT+out+partial > REFUSE 2 keep2 :gap" },
 { ON(OFFER_GAP), S(CLOSE_RECD),
   "CLOSE_RECD+out+partial > REFUSE 2 keep2 :gap" },
+{ ON(OFFER_GAP), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN+out+partial+half > REFUSE 2 keep2 :gap" },
+{ ON(OFFER_GAP), S(HALF_WAITING),
+  "OPEN+partial+waiting > REFUSE 2 keep2 :gap" },
+{ ON(OFFER_GAP), S(HALF_LENT) | S(CLOSE_LENT),
+  "same > REFLECT swap h+20 :reflected_again" },
+{ ON(OFFER_GAP), S(FROZEN_HALF),
+  "OPEN+out+partial+half > SYNC_ACK, OFFER h.1 swap, REFUSE 2 :resolved :reoffered keep2 :gap" },
+{ ON(OFFER_GAP), S(FROZEN_LENT),
+  "OPEN+out+partial+half > SYNC_ACK, OFFER h.1 swap, REFUSE 2 :taken_back discard :resolved :reoffered keep2 :gap" },
+{ ON(OFFER_GAP), S(VERB_HELD),
+  "same > REFLECT verb +16 :reflected_again" },
+
+{ ON(OFFER_HALF), S(CLOSED),
+  "same :old_run" },
+{ ON(OFFER_HALF), S(OPENING) | S(OPENING_POST),
+  "same :frozen" },
+{ ON(OFFER_HALF), S(ACCEPTED),
+  "OPEN+refused > SYNC_ACK, REFUSE swap 3 :opened keep0 discard :refused" },
+{ ON(OFFER_HALF), S(FROZEN),
+  "OPEN+refused > SYNC_ACK, REFUSE swap 3 :resolved keep0 discard :refused" },
+{ ON(OFFER_HALF), S(FROZEN_OUT) | S(FROZEN_XOUT),
+  "OPEN+out+refused > SYNC_ACK, OFFER x.1, REFUSE swap 3 :resolved :reoffered keep0 discard :refused" },
+{ ON(OFFER_HALF), S(FROZEN_HELD),
+  "OPEN+refused > SYNC_ACK, REFUSE swap 3 discard :resolved keep0 discard :refused" },
+{ ON(OFFER_HALF), S(DOWN),
+  "OPEN+refused > SYNC_ACK, REFUSE swap 3 :resolved :up keep0 discard :refused" },
+{ ON(OFFER_HALF), S(IDLE) | S(PROBING),
+  "OPEN+refused > REFUSE swap 3 keep0 discard :refused" },
+{ ON(OFFER_HALF), S(OUT) | S(XOUT) | S(VERB_OUT),
+  "OPEN+out+refused > REFUSE swap 3 keep0 discard :refused" },
+{ ON(OFFER_HALF), S(PARKED) | S(VERB_PARKED),
+  "OPEN+parked+refused > REFUSE swap 3 keep0 discard :refused" },
+{ ON(OFFER_HALF), S(COMMITTED),
+  "OPEN+refused > REFUSE swap 3 confirmed keep0 discard :refused" },
+{ ON(OFFER_HALF), S(PARTIAL) | S(HELD) | S(VERB_HELD),
+  "OPEN+refused > REFUSE swap 3 discard keep0 discard :refused" },
+{ ON(OFFER_HALF), S(REFUSED),
+  "same > REFUSE swap 3 keep0 discard :refused" },
+{ ON(OFFER_HALF), S(CLOSE_SENT),
+  "CLOSE_SENT+refused > REFUSE swap 3 keep0 discard :refused" },
+{ ON(OFFER_HALF), S(CLOSE_WAIT),
+  "CLOSE_SENT+out+refused > REFUSE swap 3 keep0 discard :refused" },
+{ ON(OFFER_HALF), S(CLOSE_RECD),
+  "CLOSE_RECD+out+refused > REFUSE swap 3 keep0 discard :refused" },
+{ ON(OFFER_HALF), S(HALF_OUT) | S(HALF_WAITING),
+  "OPEN+held+lent > REFLECT swap h+20 keep0 :lent :held" },
+{ ON(OFFER_HALF), S(HALF_SENIOR),
+  "OPEN+out+refused+half > REFUSE swap 3 keep0 discard :refused" },
+{ ON(OFFER_HALF), S(HALF_LENT) | S(CLOSE_LENT),
+  "same > REFLECT swap h+20 :taken_back discard keep0 :lent :held" },
+{ ON(OFFER_HALF), S(FROZEN_HALF),
+  "OPEN+held+lent > SYNC_ACK, OFFER h.1 swap, REFLECT swap h+20 :resolved :reoffered keep0 :lent :held" },
+{ ON(OFFER_HALF), S(FROZEN_LENT),
+  "OPEN+held+lent > SYNC_ACK, OFFER h.1 swap, REFLECT swap h+20 :taken_back discard :resolved :reoffered keep0 :lent :held" },
+
+{ ON(OFFER_VERB), S(CLOSED),
+  "same :old_run" },
+{ ON(OFFER_VERB), S(OPENING) | S(OPENING_POST),
+  "same :frozen" },
+{ ON(OFFER_VERB), S(ACCEPTED),
+  "OPEN+held > SYNC_ACK, REFLECT verb +16 :opened keep0 verb :held" },
+{ ON(OFFER_VERB), S(FROZEN),
+  "OPEN+held > SYNC_ACK, REFLECT verb +16 :resolved keep0 verb :held" },
+{ ON(OFFER_VERB), S(FROZEN_OUT) | S(FROZEN_XOUT),
+  "OPEN+out+held > SYNC_ACK, OFFER x.1, REFLECT verb +16 :resolved :reoffered keep0 verb :held" },
+{ ON(OFFER_VERB), S(FROZEN_HELD),
+  "OPEN+held > SYNC_ACK, REFLECT verb +16 discard :resolved keep0 verb :held" },
+{ ON(OFFER_VERB), S(DOWN),
+  "OPEN+held > SYNC_ACK, REFLECT verb +16 :resolved :up keep0 verb :held" },
+{ ON(OFFER_VERB), S(IDLE) | S(REFUSED) | S(PROBING),
+  "OPEN+held > REFLECT verb +16 keep0 verb :held" },
+{ ON(OFFER_VERB), S(OUT) | S(XOUT) | S(VERB_OUT),
+  "OPEN+out+held > REFLECT verb +16 keep0 verb :held" },
+{ ON(OFFER_VERB), S(PARKED) | S(VERB_PARKED),
+  "OPEN+parked+held > REFLECT verb +16 keep0 verb :held" },
+{ ON(OFFER_VERB), S(COMMITTED),
+  "OPEN+held > REFLECT verb +16 confirmed keep0 verb :held" },
+{ ON(OFFER_VERB), S(PARTIAL),
+  "OPEN+held > REFLECT verb +16 discard keep0 verb :held" },
+{ ON(OFFER_VERB), S(HELD) | S(VERB_HELD),
+  "same > REFLECT verb +16 discard keep0 verb :held" },
+{ ON(OFFER_VERB), S(CLOSE_SENT),
+  "CLOSE_SENT+held > REFLECT verb +16 keep0 verb :held" },
+{ ON(OFFER_VERB), S(CLOSE_WAIT),
+  "CLOSE_SENT+out+held > REFLECT verb +16 keep0 verb :held" },
+{ ON(OFFER_VERB), S(CLOSE_RECD),
+  "CLOSE_RECD+out+held > REFLECT verb +16 keep0 verb :held" },
+{ ON(OFFER_VERB), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN+out+held+half > REFLECT verb +16 keep0 verb :held" },
+{ ON(OFFER_VERB), S(HALF_WAITING),
+  "OPEN+held+waiting > REFLECT verb +16 keep0 verb :held" },
+{ ON(OFFER_VERB), S(HALF_LENT),
+  "OPEN+out+held+half > OFFER h.2 swap, REFLECT verb +16 :taken_back discard keep0 verb :reoffered :held" },
+{ ON(OFFER_VERB), S(FROZEN_HALF),
+  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT verb +16 :resolved :reoffered keep0 verb :held" },
+{ ON(OFFER_VERB), S(FROZEN_LENT),
+  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT verb +16 :taken_back discard :resolved :reoffered keep0 verb :held" },
+{ ON(OFFER_VERB), S(CLOSE_LENT),
+  "CLOSE_SENT+held > REFLECT verb +16 :taken_back discard keep0 verb h-reversed-ESHUTDOWN :held" },
+
+{ ON(OFFER_CONFLICT), S(CLOSED),
+  "same :old_run" },
+{ ON(OFFER_CONFLICT), S(OPENING) | S(OPENING_POST),
+  "same :frozen" },
+{ ON(OFFER_CONFLICT), S(ACCEPTED),
+  "OPEN+refused > SYNC_ACK, REFUSE verb 4 :opened keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(FROZEN),
+  "OPEN+refused > SYNC_ACK, REFUSE verb 4 :resolved keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(FROZEN_OUT) | S(FROZEN_XOUT),
+  "OPEN+out+refused > SYNC_ACK, OFFER x.1, REFUSE verb 4 :resolved :reoffered keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(FROZEN_HELD),
+  "OPEN+refused > SYNC_ACK, REFUSE verb 4 discard :resolved keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(DOWN),
+  "OPEN+refused > SYNC_ACK, REFUSE verb 4 :resolved :up keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(IDLE) | S(PROBING),
+  "OPEN+refused > REFUSE verb 4 keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(OUT) | S(XOUT) | S(VERB_OUT),
+  "OPEN+out+refused > REFUSE verb 4 keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(PARKED) | S(VERB_PARKED),
+  "OPEN+parked+refused > REFUSE verb 4 keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(COMMITTED),
+  "OPEN+refused > REFUSE verb 4 confirmed keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(PARTIAL) | S(HELD) | S(VERB_HELD),
+  "OPEN+refused > REFUSE verb 4 discard keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(REFUSED),
+  "same > REFUSE verb 4 keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(CLOSE_SENT),
+  "CLOSE_SENT+refused > REFUSE verb 4 keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(CLOSE_WAIT),
+  "CLOSE_SENT+out+refused > REFUSE verb 4 keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(CLOSE_RECD),
+  "CLOSE_RECD+out+refused > REFUSE verb 4 keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN+out+refused+half > REFUSE verb 4 keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(HALF_WAITING),
+  "OPEN+refused+waiting > REFUSE verb 4 keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(HALF_LENT),
+  "OPEN+out+refused+half > OFFER h.2 swap, REFUSE verb 4 :taken_back discard keep0 verb :reoffered discard :refused" },
+{ ON(OFFER_CONFLICT), S(FROZEN_HALF),
+  "OPEN+out+refused+half > SYNC_ACK, OFFER h.1 swap, REFUSE verb 4 :resolved :reoffered keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(FROZEN_LENT),
+  "OPEN+out+refused+half > SYNC_ACK, OFFER h.1 swap, REFUSE verb 4 :taken_back discard :resolved :reoffered keep0 verb discard :refused" },
+{ ON(OFFER_CONFLICT), S(CLOSE_LENT),
+  "CLOSE_SENT+refused > REFUSE verb 4, CLOSE :taken_back discard keep0 verb h-reversed-ESHUTDOWN discard :refused" },
 
 { ON(REFLECT), S(CLOSED),
   "same :old_run" },
 { ON(REFLECT), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 { ON(REFLECT), S(IDLE) | S(PARKED) | S(PARTIAL) | S(HELD) | S(REFUSED)
-  | S(PROBING) | S(CLOSE_SENT),
+  | S(PROBING) | S(CLOSE_SENT) | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT)
+  | S(VERB_PARKED) | S(VERB_HELD),
   "same :old_seq" },
 { ON(REFLECT), S(OUT),
   "OPEN > COMMIT x-committed" },
@@ -414,14 +668,19 @@
   "CLOSE_SENT+await > COMMIT want x-committed" },
 { ON(REFLECT), S(CLOSE_RECD),
   "CLOSE_RECD+await > COMMIT want x-committed" },
+{ ON(REFLECT), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN > COMMIT h-result h-committed" },
+{ ON(REFLECT), S(VERB_OUT),
+  "OPEN > COMMIT x-result x-committed" },
 
 { ON(REFLECT_WRONG), S(CLOSED),
   "same :old_run" },
 { ON(REFLECT_WRONG), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 { ON(REFLECT_WRONG), S(IDLE) | S(PARKED) | S(PARTIAL) | S(HELD) | S(REFUSED)
-  | S(PROBING) | S(CLOSE_SENT),
+  | S(PROBING) | S(CLOSE_SENT) | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT)
+  | S(VERB_PARKED) | S(VERB_HELD),
   "same :old_seq" },
 { ON(REFLECT_WRONG), S(OUT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
   "same > OFFER x.2 :mismatch :reoffered" },
@@ -429,6 +688,10 @@
   "SYNC_SENT > SYNC :mismatch :broken x-unknown-EOWNERDEAD" },
 { ON(REFLECT_WRONG), S(COMMITTED),
   "OPEN confirmed :old_seq" },
+{ ON(REFLECT_WRONG), S(HALF_OUT) | S(HALF_SENIOR),
+  "same > OFFER h.2 swap :mismatch :reoffered" },
+{ ON(REFLECT_WRONG), S(VERB_OUT),
+  "same > OFFER x.2 verb :mismatch :reoffered" },
 
 { ON(COMMIT), S(CLOSED),
   "same :old_run" },
@@ -445,12 +708,23 @@
 { ON(COMMIT), S(DOWN),
   "OPEN > SYNC_ACK :resolved :up" },
 { ON(COMMIT), S(IDLE) | S(OUT) | S(XOUT) | S(PARKED) | S(PARTIAL)
-  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD)
+  | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(VERB_OUT) | S(VERB_PARKED),
   "same" },
 { ON(COMMIT), S(COMMITTED),
   "OPEN confirmed" },
 { ON(COMMIT), S(HELD),
   "OPEN deliver1" },
+{ ON(COMMIT), S(HALF_LENT),
+  "OPEN h-take h-committed" },
+{ ON(COMMIT), S(FROZEN_HALF),
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :resolved :reoffered" },
+{ ON(COMMIT), S(FROZEN_LENT),
+  "OPEN > SYNC_ACK h-take h-committed :resolved" },
+{ ON(COMMIT), S(CLOSE_LENT),
+  "CLOSE_SENT > CLOSE h-take h-committed" },
+{ ON(COMMIT), S(VERB_HELD),
+  "OPEN apply" },
 
 { ON(COMMIT_DONE), S(CLOSED),
   "same :old_run" },
@@ -467,22 +741,34 @@
 { ON(COMMIT_DONE), S(DOWN),
   "OPEN > SYNC_ACK, DONE :resolved :up" },
 { ON(COMMIT_DONE), S(IDLE) | S(OUT) | S(XOUT) | S(PARKED) | S(PARTIAL)
-  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD)
+  | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(VERB_OUT) | S(VERB_PARKED),
   "same > DONE" },
 { ON(COMMIT_DONE), S(COMMITTED),
   "OPEN > DONE confirmed" },
 { ON(COMMIT_DONE), S(HELD),
   "OPEN > DONE deliver1" },
+{ ON(COMMIT_DONE), S(HALF_LENT),
+  "OPEN > DONE h-take h-committed" },
+{ ON(COMMIT_DONE), S(FROZEN_HALF),
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap, DONE :resolved :reoffered" },
+{ ON(COMMIT_DONE), S(FROZEN_LENT),
+  "OPEN > SYNC_ACK, DONE h-take h-committed :resolved" },
+{ ON(COMMIT_DONE), S(CLOSE_LENT),
+  "CLOSE_SENT > DONE, CLOSE h-take h-committed" },
+{ ON(COMMIT_DONE), S(VERB_HELD),
+  "OPEN > DONE apply" },
 
 { ON(REFUSE_BUSY), S(CLOSED),
   "same :old_run" },
 { ON(REFUSE_BUSY), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 { ON(REFUSE_BUSY), S(IDLE) | S(PARKED) | S(PARTIAL) | S(HELD) | S(REFUSED)
-  | S(PROBING) | S(CLOSE_SENT),
+  | S(PROBING) | S(CLOSE_SENT) | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT)
+  | S(VERB_PARKED) | S(VERB_HELD),
   "same :old_seq" },
-{ ON(REFUSE_BUSY), S(OUT) | S(XOUT),
+{ ON(REFUSE_BUSY), S(OUT) | S(XOUT) | S(VERB_OUT),
   "OPEN+parked :parked" },
 { ON(REFUSE_BUSY), S(COMMITTED),
   "OPEN confirmed :old_seq" },
@@ -490,29 +776,37 @@
   "CLOSE_SENT > CLOSE :parked x-reversed-ESHUTDOWN" },
 { ON(REFUSE_BUSY), S(CLOSE_RECD),
   "CLOSED > CLOSE_ACK :parked x-reversed-EPIPE flush-EPIPE :gone GONE" },
+{ ON(REFUSE_BUSY), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN+parked+half :parked" },
 
 { ON(REFUSE_GAP), S(CLOSED),
   "same :old_run" },
 { ON(REFUSE_GAP), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 { ON(REFUSE_GAP), S(IDLE) | S(PARKED) | S(PARTIAL) | S(HELD) | S(REFUSED)
-  | S(PROBING) | S(CLOSE_SENT),
+  | S(PROBING) | S(CLOSE_SENT) | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT)
+  | S(VERB_PARKED) | S(VERB_HELD),
   "same :old_seq" },
 { ON(REFUSE_GAP), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
   "same > OFFER x.2 resume :gap_heard :reoffered" },
 { ON(REFUSE_GAP), S(COMMITTED),
   "OPEN confirmed :old_seq" },
+{ ON(REFUSE_GAP), S(HALF_OUT) | S(HALF_SENIOR),
+  "same > OFFER h.2 swap :gap_heard :reoffered" },
+{ ON(REFUSE_GAP), S(VERB_OUT),
+  "same > OFFER x.2 verb :gap_heard :reoffered" },
 
 { ON(REFUSE_TOO_BIG), S(CLOSED),
   "same :old_run" },
 { ON(REFUSE_TOO_BIG), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 { ON(REFUSE_TOO_BIG), S(IDLE) | S(PARKED) | S(PARTIAL) | S(HELD) | S(REFUSED)
-  | S(PROBING) | S(CLOSE_SENT),
+  | S(PROBING) | S(CLOSE_SENT) | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT)
+  | S(VERB_PARKED) | S(VERB_HELD),
   "same :old_seq" },
-{ ON(REFUSE_TOO_BIG), S(OUT) | S(XOUT),
+{ ON(REFUSE_TOO_BIG), S(OUT) | S(XOUT) | S(VERB_OUT),
   "OPEN :rejected x-reversed-EMSGSIZE" },
 { ON(REFUSE_TOO_BIG), S(COMMITTED),
   "OPEN confirmed :old_seq" },
@@ -520,36 +814,102 @@
   "CLOSE_SENT > CLOSE :rejected x-reversed-EMSGSIZE" },
 { ON(REFUSE_TOO_BIG), S(CLOSE_RECD),
   "CLOSED > CLOSE_ACK :rejected x-reversed-EMSGSIZE flush-EPIPE :gone GONE" },
+{ ON(REFUSE_TOO_BIG), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN :rejected h-reversed-EMSGSIZE" },
+
+{ ON(REFUSE_NO_HALF), S(CLOSED),
+  "same :old_run" },
+{ ON(REFUSE_NO_HALF), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
+  "same :frozen" },
+{ ON(REFUSE_NO_HALF), S(IDLE) | S(PARKED) | S(PARTIAL) | S(HELD) | S(REFUSED)
+  | S(PROBING) | S(CLOSE_SENT) | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT)
+  | S(VERB_PARKED) | S(VERB_HELD),
+  "same :old_seq" },
+{ ON(REFUSE_NO_HALF), S(OUT) | S(XOUT) | S(VERB_OUT),
+  "OPEN+parked :parked" },
+{ ON(REFUSE_NO_HALF), S(COMMITTED),
+  "OPEN confirmed :old_seq" },
+{ ON(REFUSE_NO_HALF), S(CLOSE_WAIT),
+  "CLOSE_SENT > CLOSE :parked x-reversed-ESHUTDOWN" },
+{ ON(REFUSE_NO_HALF), S(CLOSE_RECD),
+  "CLOSED > CLOSE_ACK :parked x-reversed-EPIPE flush-EPIPE :gone GONE" },
+{ ON(REFUSE_NO_HALF), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN+waiting :parked" },
+
+{ ON(REFUSE_CONFLICT), S(CLOSED),
+  "same :old_run" },
+{ ON(REFUSE_CONFLICT), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
+  "same :frozen" },
+{ ON(REFUSE_CONFLICT), S(IDLE) | S(PARKED) | S(PARTIAL) | S(HELD) | S(REFUSED)
+  | S(PROBING) | S(CLOSE_SENT) | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT)
+  | S(VERB_PARKED) | S(VERB_HELD),
+  "same :old_seq" },
+{ ON(REFUSE_CONFLICT), S(OUT) | S(XOUT) | S(VERB_OUT),
+  "OPEN+parked :parked" },
+{ ON(REFUSE_CONFLICT), S(COMMITTED),
+  "OPEN confirmed :old_seq" },
+{ ON(REFUSE_CONFLICT), S(CLOSE_WAIT),
+  "CLOSE_SENT > CLOSE :parked x-reversed-ESHUTDOWN" },
+{ ON(REFUSE_CONFLICT), S(CLOSE_RECD),
+  "CLOSED > CLOSE_ACK :parked x-reversed-EPIPE flush-EPIPE :gone GONE" },
+{ ON(REFUSE_CONFLICT), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN+parked+half :parked" },
+
+{ ON(REFUSE_ACCESS), S(CLOSED),
+  "same :old_run" },
+{ ON(REFUSE_ACCESS), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
+  "same :frozen" },
+{ ON(REFUSE_ACCESS), S(IDLE) | S(PARKED) | S(PARTIAL) | S(HELD) | S(REFUSED)
+  | S(PROBING) | S(CLOSE_SENT) | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT)
+  | S(VERB_PARKED) | S(VERB_HELD),
+  "same :old_seq" },
+{ ON(REFUSE_ACCESS), S(OUT) | S(XOUT) | S(VERB_OUT),
+  "OPEN :rejected x-reversed-EACCES" },
+{ ON(REFUSE_ACCESS), S(COMMITTED),
+  "OPEN confirmed :old_seq" },
+{ ON(REFUSE_ACCESS), S(CLOSE_WAIT),
+  "CLOSE_SENT > CLOSE :rejected x-reversed-EACCES" },
+{ ON(REFUSE_ACCESS), S(CLOSE_RECD),
+  "CLOSED > CLOSE_ACK :rejected x-reversed-EACCES flush-EPIPE :gone GONE" },
+{ ON(REFUSE_ACCESS), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN :rejected h-reversed-EACCES" },
 
 { ON(READY), S(CLOSED),
   "same :old_run" },
 { ON(READY), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 { ON(READY), S(IDLE) | S(OUT) | S(XOUT) | S(PARTIAL) | S(HELD)
-  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD)
+  | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT)
+  | S(VERB_OUT) | S(VERB_HELD),
   "same" },
 { ON(READY), S(PARKED),
   "OPEN+out > OFFER x.2 :reoffered" },
 { ON(READY), S(COMMITTED),
   "OPEN confirmed" },
+{ ON(READY), S(VERB_PARKED),
+  "OPEN+out > OFFER x.2 verb :reoffered" },
 
 { ON(REVERSE), S(CLOSED),
   "same :old_run" },
 { ON(REVERSE), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 { ON(REVERSE), S(IDLE) | S(REFUSED) | S(PROBING),
   "OPEN+reversed" },
-{ ON(REVERSE), S(OUT) | S(XOUT),
+{ ON(REVERSE), S(OUT) | S(XOUT) | S(VERB_OUT),
   "OPEN+out+reversed" },
-{ ON(REVERSE), S(PARKED),
+{ ON(REVERSE), S(PARKED) | S(VERB_PARKED),
   "OPEN+parked+reversed" },
 { ON(REVERSE), S(COMMITTED),
   "OPEN+reversed confirmed" },
 { ON(REVERSE), S(PARTIAL),
   "OPEN+reversed discard" },
-{ ON(REVERSE), S(HELD),
+{ ON(REVERSE), S(HELD) | S(VERB_HELD),
   "OPEN+reversed :dropped discard" },
 { ON(REVERSE), S(CLOSE_SENT),
   "CLOSE_SENT+reversed" },
@@ -557,15 +917,24 @@
   "CLOSE_SENT+out+reversed" },
 { ON(REVERSE), S(CLOSE_RECD),
   "CLOSE_RECD+out+reversed" },
+{ ON(REVERSE), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN+out+reversed+half" },
+{ ON(REVERSE), S(HALF_WAITING),
+  "OPEN+reversed+waiting" },
+{ ON(REVERSE), S(HALF_LENT),
+  "OPEN+out+reversed+half > OFFER h.2 swap :dropped :taken_back discard :reoffered" },
+{ ON(REVERSE), S(CLOSE_LENT),
+  "CLOSE_SENT+reversed > CLOSE :dropped :taken_back discard h-reversed-ESHUTDOWN" },
 
 { ON(DONE), S(CLOSED),
   "same :old_run" },
 { ON(DONE), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 { ON(DONE), S(IDLE) | S(OUT) | S(XOUT) | S(PARKED) | S(PARTIAL)
   | S(HELD) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT)
-  | S(CLOSE_RECD),
+  | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT)
+  | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
   "same" },
 { ON(DONE), S(COMMITTED),
   "OPEN confirmed" },
@@ -573,24 +942,30 @@
 { ON(CLOSE), S(CLOSED),
   "same :old_run" },
 { ON(CLOSE), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 { ON(CLOSE), S(IDLE) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT),
   "CLOSED > CLOSE_ACK flush-EPIPE flush-EPIPE :gone GONE" },
-{ ON(CLOSE), S(OUT) | S(XOUT),
+{ ON(CLOSE), S(OUT) | S(XOUT) | S(VERB_OUT),
   "CLOSE_RECD+out flush-EPIPE" },
-{ ON(CLOSE), S(PARKED),
+{ ON(CLOSE), S(PARKED) | S(VERB_PARKED),
   "CLOSED > CLOSE_ACK flush-EPIPE x-reversed-EPIPE flush-EPIPE :gone GONE" },
 { ON(CLOSE), S(COMMITTED),
   "CLOSED > CLOSE_ACK confirmed flush-EPIPE flush-EPIPE :gone GONE" },
 { ON(CLOSE), S(PARTIAL),
   "CLOSED > CLOSE_ACK flush-EPIPE flush-EPIPE discard :gone GONE" },
-{ ON(CLOSE), S(HELD),
+{ ON(CLOSE), S(HELD) | S(VERB_HELD),
   "CLOSE_RECD+held flush-EPIPE" },
-{ ON(CLOSE), S(CLOSE_WAIT),
+{ ON(CLOSE), S(CLOSE_WAIT) | S(CLOSE_LENT),
   "same flush-EPIPE" },
 { ON(CLOSE), S(CLOSE_RECD),
   "same" },
+{ ON(CLOSE), S(HALF_OUT) | S(HALF_SENIOR),
+  "CLOSE_RECD+out+half flush-EPIPE" },
+{ ON(CLOSE), S(HALF_WAITING),
+  "CLOSED > CLOSE_ACK h-reversed-EPIPE flush-EPIPE flush-EPIPE :gone GONE" },
+{ ON(CLOSE), S(HALF_LENT),
+  "CLOSE_RECD+held+lent flush-EPIPE" },
 
 { ON(CLOSE_POLICY), S(CLOSED),
   "same :old_run" },
@@ -604,198 +979,258 @@
   "CLOSED flush-ECONNREFUSED :held_lost discard :gone GONE" },
 { ON(CLOSE_POLICY), S(IDLE) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT),
   "SYNC_SENT > SYNC :nolink" },
-{ ON(CLOSE_POLICY), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+{ ON(CLOSE_POLICY), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(VERB_OUT),
   "SYNC_SENT+out > SYNC :nolink" },
-{ ON(CLOSE_POLICY), S(PARKED),
+{ ON(CLOSE_POLICY), S(PARKED) | S(VERB_PARKED),
   "SYNC_SENT+parked > SYNC :nolink" },
 { ON(CLOSE_POLICY), S(COMMITTED),
   "SYNC_SENT+await > SYNC :nolink" },
 { ON(CLOSE_POLICY), S(PARTIAL),
   "SYNC_SENT+kept > SYNC :nolink" },
-{ ON(CLOSE_POLICY), S(HELD),
+{ ON(CLOSE_POLICY), S(HELD) | S(VERB_HELD),
   "SYNC_SENT+held > SYNC :nolink" },
+{ ON(CLOSE_POLICY), S(HALF_OUT) | S(HALF_SENIOR),
+  "SYNC_SENT+out+half > SYNC :nolink" },
+{ ON(CLOSE_POLICY), S(HALF_WAITING),
+  "SYNC_SENT+waiting > SYNC :nolink" },
+{ ON(CLOSE_POLICY), S(HALF_LENT) | S(CLOSE_LENT),
+  "SYNC_SENT+held+lent > SYNC :nolink" },
+{ ON(CLOSE_POLICY), S(FROZEN_HALF),
+  "CLOSED h-reversed-ECONNREFUSED flush-ECONNREFUSED :gone GONE" },
+{ ON(CLOSE_POLICY), S(FROZEN_LENT),
+  "CLOSED h-unknown-EOWNERDEAD flush-ECONNREFUSED :held_lost discard :gone GONE" },
 
 { ON(CLOSE_ACK), S(CLOSED),
   "same :old_run" },
 { ON(CLOSE_ACK), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 { ON(CLOSE_ACK), S(IDLE) | S(OUT) | S(XOUT) | S(PARKED) | S(COMMITTED)
   | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING) | S(CLOSE_WAIT)
-  | S(CLOSE_RECD),
+  | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT)
+  | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
   "same :old_seq" },
 { ON(CLOSE_ACK), S(CLOSE_SENT),
   "CLOSED flush-ESHUTDOWN :gone GONE" },
 
 { ON(NOLINK), S(CLOSED) | S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN)
-  | S(FROZEN_OUT) | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_OUT) | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF)
+  | S(FROZEN_LENT),
   "same :old_run" },
 { ON(NOLINK), S(IDLE) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT),
   "SYNC_SENT > SYNC :nolink" },
-{ ON(NOLINK), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+{ ON(NOLINK), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(VERB_OUT),
   "SYNC_SENT+out > SYNC :nolink" },
-{ ON(NOLINK), S(PARKED),
+{ ON(NOLINK), S(PARKED) | S(VERB_PARKED),
   "SYNC_SENT+parked > SYNC :nolink" },
 { ON(NOLINK), S(COMMITTED),
   "SYNC_SENT+await > SYNC :nolink" },
 { ON(NOLINK), S(PARTIAL),
   "SYNC_SENT+kept > SYNC :nolink" },
-{ ON(NOLINK), S(HELD),
+{ ON(NOLINK), S(HELD) | S(VERB_HELD),
   "SYNC_SENT+held > SYNC :nolink" },
+{ ON(NOLINK), S(HALF_OUT) | S(HALF_SENIOR),
+  "SYNC_SENT+out+half > SYNC :nolink" },
+{ ON(NOLINK), S(HALF_WAITING),
+  "SYNC_SENT+waiting > SYNC :nolink" },
+{ ON(NOLINK), S(HALF_LENT) | S(CLOSE_LENT),
+  "SYNC_SENT+held+lent > SYNC :nolink" },
 
 { ON(HELLO), S(CLOSED),
   "same :old_run" },
 { ON(HELLO), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
   | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(IDLE) | S(OUT)
   | S(XOUT) | S(PARKED) | S(COMMITTED) | S(PARTIAL) | S(HELD)
-  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD)
+  | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT) | S(FROZEN_HALF)
+  | S(FROZEN_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
   "same :idle_hello" },
 
 { ON(OLD_OFFER), S(CLOSED) | S(IDLE) | S(OUT) | S(XOUT) | S(PARKED)
   | S(COMMITTED) | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING)
-  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR)
+  | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same :old_run" },
 { ON(OLD_OFFER), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 
 { ON(OLD_REFLECT), S(CLOSED) | S(IDLE) | S(OUT) | S(XOUT) | S(PARKED)
   | S(COMMITTED) | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING)
-  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR)
+  | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same :old_run" },
 { ON(OLD_REFLECT), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 
 { ON(OLD_COMMIT), S(CLOSED) | S(IDLE) | S(OUT) | S(XOUT) | S(PARKED)
   | S(COMMITTED) | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING)
-  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR)
+  | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same :old_run" },
 { ON(OLD_COMMIT), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 
 { ON(OLD_REFUSE), S(CLOSED) | S(IDLE) | S(OUT) | S(XOUT) | S(PARKED)
   | S(COMMITTED) | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING)
-  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR)
+  | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same :old_run" },
 { ON(OLD_REFUSE), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 
 { ON(OLD_READY), S(CLOSED) | S(IDLE) | S(OUT) | S(XOUT) | S(PARKED)
   | S(COMMITTED) | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING)
-  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR)
+  | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same :old_run" },
 { ON(OLD_READY), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 
 { ON(OLD_REVERSE), S(CLOSED) | S(IDLE) | S(OUT) | S(XOUT) | S(PARKED)
   | S(COMMITTED) | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING)
-  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR)
+  | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same :old_run" },
 { ON(OLD_REVERSE), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 
 { ON(OLD_DONE), S(CLOSED) | S(IDLE) | S(OUT) | S(XOUT) | S(PARKED)
   | S(COMMITTED) | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING)
-  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR)
+  | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same :old_run" },
 { ON(OLD_DONE), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 
 { ON(OLD_CLOSE), S(CLOSED) | S(IDLE) | S(OUT) | S(XOUT) | S(PARKED)
   | S(COMMITTED) | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING)
-  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR)
+  | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same :old_run" },
 { ON(OLD_CLOSE), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 
 { ON(OLD_CLOSE_ACK), S(CLOSED) | S(IDLE) | S(OUT) | S(XOUT) | S(PARKED)
   | S(COMMITTED) | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING)
-  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR)
+  | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same :old_run" },
 { ON(OLD_CLOSE_ACK), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 
 { ON(OLD_NOLINK), S(CLOSED) | S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN)
   | S(FROZEN_OUT) | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(IDLE)
   | S(OUT) | S(XOUT) | S(PARKED) | S(COMMITTED) | S(PARTIAL)
   | S(HELD) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT)
-  | S(CLOSE_RECD),
+  | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT)
+  | S(FROZEN_HALF) | S(FROZEN_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same :old_run" },
 
 { ON(OLD_PEER_OFFER), S(CLOSED) | S(IDLE) | S(OUT) | S(XOUT) | S(PARKED)
   | S(COMMITTED) | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING)
-  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR)
+  | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same :old_run" },
 { ON(OLD_PEER_OFFER), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 
 { ON(OLD_PEER_COMMIT), S(CLOSED) | S(IDLE) | S(OUT) | S(XOUT) | S(PARKED)
   | S(COMMITTED) | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING)
-  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR)
+  | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same :old_run" },
 { ON(OLD_PEER_COMMIT), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 
 { ON(OLD_PEER_CLOSE), S(CLOSED) | S(IDLE) | S(OUT) | S(XOUT) | S(PARKED)
   | S(COMMITTED) | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING)
-  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR)
+  | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same :old_run" },
 { ON(OLD_PEER_CLOSE), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 
 { ON(EVIL_TX), S(CLOSED),
   "same :old_run" },
 { ON(EVIL_TX), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 { ON(EVIL_TX), S(IDLE) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT),
   "SYNC_SENT > SYNC :impossible" },
-{ ON(EVIL_TX), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+{ ON(EVIL_TX), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(VERB_OUT),
   "SYNC_SENT+out > SYNC :impossible" },
-{ ON(EVIL_TX), S(PARKED),
+{ ON(EVIL_TX), S(PARKED) | S(VERB_PARKED),
   "SYNC_SENT+parked > SYNC :impossible" },
 { ON(EVIL_TX), S(COMMITTED),
   "SYNC_SENT+await > SYNC :impossible" },
 { ON(EVIL_TX), S(PARTIAL),
   "SYNC_SENT+kept > SYNC :impossible" },
-{ ON(EVIL_TX), S(HELD),
+{ ON(EVIL_TX), S(HELD) | S(VERB_HELD),
   "SYNC_SENT+held > SYNC :impossible" },
+{ ON(EVIL_TX), S(HALF_OUT) | S(HALF_SENIOR),
+  "SYNC_SENT+out+half > SYNC :impossible" },
+{ ON(EVIL_TX), S(HALF_WAITING),
+  "SYNC_SENT+waiting > SYNC :impossible" },
+{ ON(EVIL_TX), S(HALF_LENT) | S(CLOSE_LENT),
+  "SYNC_SENT+held+lent > SYNC :impossible" },
 
 { ON(EVIL_RX), S(CLOSED),
   "same :old_run" },
 { ON(EVIL_RX), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same :frozen" },
 { ON(EVIL_RX), S(IDLE) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT),
   "SYNC_SENT > SYNC :impossible" },
-{ ON(EVIL_RX), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+{ ON(EVIL_RX), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(VERB_OUT),
   "SYNC_SENT+out > SYNC :impossible" },
-{ ON(EVIL_RX), S(PARKED),
+{ ON(EVIL_RX), S(PARKED) | S(VERB_PARKED),
   "SYNC_SENT+parked > SYNC :impossible" },
 { ON(EVIL_RX), S(COMMITTED),
   "SYNC_SENT+await > SYNC :impossible" },
 { ON(EVIL_RX), S(PARTIAL),
   "SYNC_SENT+kept > SYNC :impossible" },
-{ ON(EVIL_RX), S(HELD),
+{ ON(EVIL_RX), S(HELD) | S(VERB_HELD),
   "SYNC_SENT+held > SYNC :impossible" },
+{ ON(EVIL_RX), S(HALF_OUT) | S(HALF_SENIOR),
+  "SYNC_SENT+out+half > SYNC :impossible" },
+{ ON(EVIL_RX), S(HALF_WAITING),
+  "SYNC_SENT+waiting > SYNC :impossible" },
+{ ON(EVIL_RX), S(HALF_LENT) | S(CLOSE_LENT),
+  "SYNC_SENT+held+lent > SYNC :impossible" },
 
 { ON(OPEN), S(CLOSED),
   "SYNC_SENT > SYNC" },
 { ON(OPEN), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
   | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(IDLE) | S(OUT)
   | S(XOUT) | S(PARKED) | S(COMMITTED) | S(PARTIAL) | S(HELD)
-  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD)
+  | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT) | S(FROZEN_HALF)
+  | S(FROZEN_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
   "same" },
 
 { ON(POST), S(CLOSED),
@@ -814,22 +1249,32 @@
   "SYNC_SENT+next+down > SYNC" },
 { ON(POST), S(IDLE) | S(PROBING),
   "OPEN+out > OFFER y.1 :offered" },
-{ ON(POST), S(OUT) | S(XOUT),
+{ ON(POST), S(OUT) | S(XOUT) | S(VERB_OUT),
   "OPEN+out+next" },
-{ ON(POST), S(PARKED),
+{ ON(POST), S(PARKED) | S(VERB_PARKED),
   "OPEN+parked+next" },
 { ON(POST), S(COMMITTED),
   "OPEN+out+await > OFFER y.1 :offered" },
 { ON(POST), S(PARTIAL),
   "OPEN+out+partial > OFFER y.1 :offered" },
-{ ON(POST), S(HELD),
+{ ON(POST), S(HELD) | S(VERB_HELD),
   "OPEN+out+held > OFFER y.1 :offered" },
 { ON(POST), S(REFUSED),
   "OPEN+out+refused > OFFER y.1 :offered" },
-{ ON(POST), S(CLOSE_SENT) | S(CLOSE_WAIT),
+{ ON(POST), S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_LENT),
   "same -ESHUTDOWN" },
 { ON(POST), S(CLOSE_RECD),
   "same -EPIPE" },
+{ ON(POST), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN+out+half+next" },
+{ ON(POST), S(HALF_WAITING),
+  "OPEN+out+waiting > OFFER y.2 :offered" },
+{ ON(POST), S(HALF_LENT),
+  "OPEN+out+held+lent > OFFER y.2 :offered" },
+{ ON(POST), S(FROZEN_HALF),
+  "SYNC_SENT+out+half+next" },
+{ ON(POST), S(FROZEN_LENT),
+  "SYNC_SENT+held+lent+next" },
 
 { ON(POST_2), S(CLOSED),
   "same -ENOTCONN" },
@@ -847,34 +1292,125 @@
   "SYNC_SENT+next+down -EAGAIN > SYNC" },
 { ON(POST_2), S(IDLE) | S(PROBING),
   "OPEN+out+next > OFFER y.1 :offered" },
-{ ON(POST_2), S(OUT) | S(XOUT),
+{ ON(POST_2), S(OUT) | S(XOUT) | S(VERB_OUT),
   "OPEN+out+next -EAGAIN" },
-{ ON(POST_2), S(PARKED),
+{ ON(POST_2), S(PARKED) | S(VERB_PARKED),
   "OPEN+parked+next -EAGAIN" },
 { ON(POST_2), S(COMMITTED),
   "OPEN+out+next+await > OFFER y.1 :offered" },
 { ON(POST_2), S(PARTIAL),
   "OPEN+out+partial+next > OFFER y.1 :offered" },
-{ ON(POST_2), S(HELD),
+{ ON(POST_2), S(HELD) | S(VERB_HELD),
   "OPEN+out+held+next > OFFER y.1 :offered" },
 { ON(POST_2), S(REFUSED),
   "OPEN+out+refused+next > OFFER y.1 :offered" },
-{ ON(POST_2), S(CLOSE_SENT) | S(CLOSE_WAIT),
+{ ON(POST_2), S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_LENT),
   "same -ESHUTDOWN" },
 { ON(POST_2), S(CLOSE_RECD),
   "same -EPIPE" },
+{ ON(POST_2), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN+out+half+next -EAGAIN" },
+{ ON(POST_2), S(HALF_WAITING),
+  "OPEN+out+waiting+next > OFFER y.2 :offered" },
+{ ON(POST_2), S(HALF_LENT),
+  "OPEN+out+held+lent+next > OFFER y.2 :offered" },
+{ ON(POST_2), S(FROZEN_HALF),
+  "SYNC_SENT+out+half+next -EAGAIN" },
+{ ON(POST_2), S(FROZEN_LENT),
+  "SYNC_SENT+held+lent+next -EAGAIN" },
+
+{ ON(POST_HALF), S(CLOSED),
+  "same -ENOTCONN" },
+{ ON(POST_HALF), S(OPENING) | S(FROZEN),
+  "SYNC_SENT+posted" },
+{ ON(POST_HALF), S(OPENING_POST),
+  "SYNC_SENT+posted+next" },
+{ ON(POST_HALF), S(ACCEPTED),
+  "SYNC_RECD+posted" },
+{ ON(POST_HALF), S(FROZEN_OUT) | S(FROZEN_XOUT),
+  "SYNC_SENT+out+posted" },
+{ ON(POST_HALF), S(FROZEN_HELD),
+  "SYNC_SENT+held+posted" },
+{ ON(POST_HALF), S(DOWN),
+  "SYNC_SENT+posted+down > SYNC" },
+{ ON(POST_HALF), S(IDLE) | S(PROBING),
+  "OPEN+out+half > OFFER z.1 swap :offered" },
+{ ON(POST_HALF), S(OUT) | S(XOUT) | S(VERB_OUT),
+  "OPEN+out+posted" },
+{ ON(POST_HALF), S(PARKED) | S(VERB_PARKED),
+  "OPEN+parked+posted" },
+{ ON(POST_HALF), S(COMMITTED),
+  "OPEN+out+half+await > OFFER z.1 swap :offered" },
+{ ON(POST_HALF), S(PARTIAL),
+  "OPEN+out+partial+half > OFFER z.1 swap :offered" },
+{ ON(POST_HALF), S(HELD) | S(VERB_HELD),
+  "OPEN+out+held+half > OFFER z.1 swap :offered" },
+{ ON(POST_HALF), S(REFUSED),
+  "OPEN+out+refused+half > OFFER z.1 swap :offered" },
+{ ON(POST_HALF), S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_LENT),
+  "same -ESHUTDOWN" },
+{ ON(POST_HALF), S(CLOSE_RECD),
+  "same -EPIPE" },
+{ ON(POST_HALF), S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT) | S(FROZEN_HALF)
+  | S(FROZEN_LENT),
+  "same -EAGAIN" },
+
+{ ON(POST_VERB), S(CLOSED),
+  "same -ENOTCONN" },
+{ ON(POST_VERB), S(OPENING) | S(FROZEN),
+  "SYNC_SENT+next" },
+{ ON(POST_VERB), S(OPENING_POST),
+  "same -EAGAIN" },
+{ ON(POST_VERB), S(ACCEPTED),
+  "SYNC_RECD+next" },
+{ ON(POST_VERB), S(FROZEN_OUT) | S(FROZEN_XOUT),
+  "SYNC_SENT+out+next" },
+{ ON(POST_VERB), S(FROZEN_HELD),
+  "SYNC_SENT+held+next" },
+{ ON(POST_VERB), S(DOWN),
+  "SYNC_SENT+next+down > SYNC" },
+{ ON(POST_VERB), S(IDLE) | S(PROBING),
+  "OPEN+out > OFFER z.1 verb :offered" },
+{ ON(POST_VERB), S(OUT) | S(XOUT) | S(VERB_OUT),
+  "OPEN+out+next" },
+{ ON(POST_VERB), S(PARKED) | S(VERB_PARKED),
+  "OPEN+parked+next" },
+{ ON(POST_VERB), S(COMMITTED),
+  "OPEN+out+await > OFFER z.1 verb :offered" },
+{ ON(POST_VERB), S(PARTIAL),
+  "OPEN+out+partial > OFFER z.1 verb :offered" },
+{ ON(POST_VERB), S(HELD) | S(VERB_HELD),
+  "OPEN+out+held > OFFER z.1 verb :offered" },
+{ ON(POST_VERB), S(REFUSED),
+  "OPEN+out+refused > OFFER z.1 verb :offered" },
+{ ON(POST_VERB), S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_LENT),
+  "same -ESHUTDOWN" },
+{ ON(POST_VERB), S(CLOSE_RECD),
+  "same -EPIPE" },
+{ ON(POST_VERB), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN+out+half+next" },
+{ ON(POST_VERB), S(HALF_WAITING),
+  "OPEN+out+waiting > OFFER z.2 verb :offered" },
+{ ON(POST_VERB), S(HALF_LENT),
+  "OPEN+out+held+lent > OFFER z.2 verb :offered" },
+{ ON(POST_VERB), S(FROZEN_HALF),
+  "SYNC_SENT+out+half+next" },
+{ ON(POST_VERB), S(FROZEN_LENT),
+  "SYNC_SENT+held+lent+next" },
 
 { ON(CANCEL), S(CLOSED) | S(OPENING) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_HELD)
   | S(DOWN) | S(IDLE) | S(COMMITTED) | S(PARTIAL) | S(HELD)
-  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT),
+  | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(HALF_OUT) | S(HALF_SENIOR)
+  | S(HALF_WAITING) | S(HALF_LENT) | S(FROZEN_HALF) | S(FROZEN_LENT) | S(CLOSE_LENT)
+  | S(VERB_HELD),
   "same -ENOENT" },
 { ON(CANCEL), S(OPENING_POST) | S(FROZEN_OUT),
   "SYNC_SENT x-reversed-EINTR" },
 { ON(CANCEL), S(FROZEN_XOUT) | S(XOUT),
   "same -EINPROGRESS" },
-{ ON(CANCEL), S(OUT),
+{ ON(CANCEL), S(OUT) | S(VERB_OUT),
   "OPEN > REVERSE x-reversed-EINTR" },
-{ ON(CANCEL), S(PARKED),
+{ ON(CANCEL), S(PARKED) | S(VERB_PARKED),
   "OPEN x-reversed-EINTR" },
 { ON(CANCEL), S(CLOSE_WAIT),
   "CLOSE_SENT > REVERSE, CLOSE x-reversed-EINTR" },
@@ -885,56 +1421,98 @@
   | S(FROZEN_OUT) | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(IDLE)
   | S(OUT) | S(XOUT) | S(PARKED) | S(COMMITTED) | S(PARTIAL)
   | S(HELD) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT)
-  | S(CLOSE_RECD),
+  | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT)
+  | S(FROZEN_HALF) | S(FROZEN_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same -ENOENT" },
+
+{ ON(CANCEL_HALF), S(CLOSED) | S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN)
+  | S(FROZEN_OUT) | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(IDLE)
+  | S(OUT) | S(XOUT) | S(PARKED) | S(COMMITTED) | S(PARTIAL)
+  | S(HELD) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT)
+  | S(CLOSE_RECD) | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
+  "same -ENOENT" },
+{ ON(CANCEL_HALF), S(HALF_OUT) | S(HALF_SENIOR),
+  "OPEN > REVERSE h-reversed-EINTR" },
+{ ON(CANCEL_HALF), S(HALF_WAITING),
+  "OPEN h-reversed-EINTR" },
+{ ON(CANCEL_HALF), S(HALF_LENT) | S(FROZEN_LENT) | S(CLOSE_LENT),
+  "same -EINPROGRESS" },
+{ ON(CANCEL_HALF), S(FROZEN_HALF),
+  "SYNC_SENT h-reversed-EINTR" },
 
 { ON(DRAINED), S(CLOSED) | S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN)
   | S(FROZEN_OUT) | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(IDLE)
   | S(OUT) | S(XOUT) | S(PARKED) | S(COMMITTED) | S(PARTIAL)
-  | S(HELD) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(HELD) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD)
+  | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT) | S(FROZEN_HALF)
+  | S(FROZEN_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED) | S(VERB_HELD),
   "same" },
 { ON(DRAINED), S(REFUSED),
   "same > READY" },
+
+{ ON(CONFIRM), S(CLOSED) | S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN)
+  | S(FROZEN_OUT) | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(IDLE)
+  | S(OUT) | S(XOUT) | S(PARKED) | S(COMMITTED) | S(PARTIAL)
+  | S(HELD) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT)
+  | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT)
+  | S(FROZEN_HALF) | S(FROZEN_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
+  "same" },
 
 { ON(TIMER_EARLY), S(CLOSED) | S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN)
   | S(FROZEN_OUT) | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(IDLE)
   | S(OUT) | S(XOUT) | S(PARKED) | S(COMMITTED) | S(PARTIAL)
   | S(HELD) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT)
-  | S(CLOSE_RECD),
+  | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT)
+  | S(FROZEN_HALF) | S(FROZEN_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same" },
 
 { ON(TIMER_STALL), S(CLOSED) | S(IDLE) | S(PARKED) | S(PARTIAL) | S(REFUSED)
-  | S(PROBING),
+  | S(PROBING) | S(HALF_WAITING) | S(VERB_PARKED),
   "same" },
 { ON(TIMER_STALL), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same > SYNC" },
-{ ON(TIMER_STALL), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+{ ON(TIMER_STALL), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(VERB_OUT),
   "SYNC_SENT+out > SYNC :stall" },
 { ON(TIMER_STALL), S(COMMITTED),
   "SYNC_SENT+await > SYNC :stall" },
-{ ON(TIMER_STALL), S(HELD),
+{ ON(TIMER_STALL), S(HELD) | S(VERB_HELD),
   "SYNC_SENT+held > SYNC :stall" },
 { ON(TIMER_STALL), S(CLOSE_SENT),
   "same > CLOSE, SYNC" },
+{ ON(TIMER_STALL), S(HALF_OUT) | S(HALF_SENIOR),
+  "SYNC_SENT+out+half > SYNC :stall" },
+{ ON(TIMER_STALL), S(HALF_LENT) | S(CLOSE_LENT),
+  "SYNC_SENT+held+lent > SYNC :stall" },
 
 { ON(TIMER_KEEPALIVE), S(CLOSED),
   "same" },
 { ON(TIMER_KEEPALIVE), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same > SYNC" },
 { ON(TIMER_KEEPALIVE), S(IDLE) | S(PARTIAL) | S(REFUSED) | S(PROBING),
   "same > SYNC :probe" },
-{ ON(TIMER_KEEPALIVE), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+{ ON(TIMER_KEEPALIVE), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(VERB_OUT),
   "SYNC_SENT+out > SYNC :stall" },
 { ON(TIMER_KEEPALIVE), S(PARKED),
   "OPEN+out > OFFER x.2, SYNC :reoffered :probe" },
 { ON(TIMER_KEEPALIVE), S(COMMITTED),
   "SYNC_SENT+await > SYNC :stall" },
-{ ON(TIMER_KEEPALIVE), S(HELD),
+{ ON(TIMER_KEEPALIVE), S(HELD) | S(VERB_HELD),
   "SYNC_SENT+held > SYNC :stall" },
 { ON(TIMER_KEEPALIVE), S(CLOSE_SENT),
   "same > CLOSE, SYNC" },
+{ ON(TIMER_KEEPALIVE), S(HALF_OUT) | S(HALF_SENIOR),
+  "SYNC_SENT+out+half > SYNC :stall" },
+{ ON(TIMER_KEEPALIVE), S(HALF_WAITING),
+  "OPEN+out+half > OFFER h.2 swap, SYNC :reoffered :probe" },
+{ ON(TIMER_KEEPALIVE), S(HALF_LENT) | S(CLOSE_LENT),
+  "SYNC_SENT+held+lent > SYNC :stall" },
+{ ON(TIMER_KEEPALIVE), S(VERB_PARKED),
+  "OPEN+out > OFFER x.2 verb, SYNC :reoffered :probe" },
 
 { ON(TIMER_DEAD), S(CLOSED),
   "same" },
@@ -954,41 +1532,60 @@
   "same > SYNC" },
 { ON(TIMER_DEAD), S(IDLE) | S(PARTIAL) | S(REFUSED),
   "same > SYNC :probe" },
-{ ON(TIMER_DEAD), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+{ ON(TIMER_DEAD), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(VERB_OUT),
   "SYNC_SENT+out > SYNC :stall" },
 { ON(TIMER_DEAD), S(PARKED),
   "OPEN+out > OFFER x.2, SYNC :reoffered :probe" },
 { ON(TIMER_DEAD), S(COMMITTED),
   "SYNC_SENT+await > SYNC :stall" },
-{ ON(TIMER_DEAD), S(HELD),
+{ ON(TIMER_DEAD), S(HELD) | S(VERB_HELD),
   "SYNC_SENT+held > SYNC :stall" },
 { ON(TIMER_DEAD), S(PROBING),
   "SYNC_SENT+down > SYNC :stall :down flush-ENOLINK" },
 { ON(TIMER_DEAD), S(CLOSE_SENT),
   "CLOSED > SYNC :stall :down flush-ENOLINK flush-ENOLINK :gone GONE" },
+{ ON(TIMER_DEAD), S(HALF_OUT) | S(HALF_SENIOR),
+  "SYNC_SENT+out+half > SYNC :stall" },
+{ ON(TIMER_DEAD), S(HALF_WAITING),
+  "OPEN+out+half > OFFER h.2 swap, SYNC :reoffered :probe" },
+{ ON(TIMER_DEAD), S(HALF_LENT) | S(CLOSE_LENT),
+  "SYNC_SENT+held+lent > SYNC :stall" },
+{ ON(TIMER_DEAD), S(FROZEN_HALF),
+  "SYNC_SENT+down > SYNC :down h-reversed-ENOLINK flush-ENOLINK" },
+{ ON(TIMER_DEAD), S(FROZEN_LENT),
+  "SYNC_SENT+held+lent+down > SYNC :down flush-ENOLINK" },
+{ ON(TIMER_DEAD), S(VERB_PARKED),
+  "OPEN+out > OFFER x.2 verb, SYNC :reoffered :probe" },
 
-{ ON(CLOSED_HERE), S(CLOSED) | S(CLOSE_SENT) | S(CLOSE_WAIT),
+{ ON(CLOSED_HERE), S(CLOSED) | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_LENT),
   "same" },
 { ON(CLOSED_HERE), S(OPENING) | S(ACCEPTED) | S(DOWN),
   "CLOSED :close flush-ESHUTDOWN flush-ESHUTDOWN :gone GONE" },
 { ON(CLOSED_HERE), S(OPENING_POST),
   "CLOSED :close x-reversed-ESHUTDOWN flush-ESHUTDOWN flush-ESHUTDOWN :gone GONE" },
-{ ON(CLOSED_HERE), S(FROZEN) | S(FROZEN_OUT) | S(FROZEN_XOUT) | S(FROZEN_HELD),
+{ ON(CLOSED_HERE), S(FROZEN) | S(FROZEN_OUT) | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(FROZEN_HALF)
+  | S(FROZEN_LENT),
   "same :close flush-ESHUTDOWN" },
 { ON(CLOSED_HERE), S(IDLE) | S(PROBING),
   "CLOSE_SENT > CLOSE :close flush-ESHUTDOWN" },
-{ ON(CLOSED_HERE), S(OUT) | S(XOUT) | S(CLOSE_RECD),
+{ ON(CLOSED_HERE), S(OUT) | S(XOUT) | S(CLOSE_RECD) | S(VERB_OUT),
   "CLOSE_SENT+out :close flush-ESHUTDOWN" },
-{ ON(CLOSED_HERE), S(PARKED),
+{ ON(CLOSED_HERE), S(PARKED) | S(VERB_PARKED),
   "CLOSE_SENT > CLOSE :close flush-ESHUTDOWN x-reversed-ESHUTDOWN" },
 { ON(CLOSED_HERE), S(COMMITTED),
   "CLOSE_SENT+await :close flush-ESHUTDOWN" },
 { ON(CLOSED_HERE), S(PARTIAL),
   "CLOSE_SENT+partial > CLOSE :close flush-ESHUTDOWN" },
-{ ON(CLOSED_HERE), S(HELD),
+{ ON(CLOSED_HERE), S(HELD) | S(VERB_HELD),
   "CLOSE_SENT+held :close flush-ESHUTDOWN" },
 { ON(CLOSED_HERE), S(REFUSED),
   "CLOSE_SENT+refused > CLOSE :close flush-ESHUTDOWN" },
+{ ON(CLOSED_HERE), S(HALF_OUT) | S(HALF_SENIOR),
+  "CLOSE_SENT+out+half :close flush-ESHUTDOWN" },
+{ ON(CLOSED_HERE), S(HALF_WAITING),
+  "CLOSE_SENT > CLOSE :close h-reversed-ESHUTDOWN flush-ESHUTDOWN" },
+{ ON(CLOSED_HERE), S(HALF_LENT),
+  "CLOSE_SENT+held+lent :close flush-ESHUTDOWN" },
 
 { ON(KILL), S(CLOSED),
   "same" },
@@ -996,61 +1593,82 @@
   | S(REFUSED) | S(PROBING) | S(CLOSE_SENT),
   "CLOSED flush-ECANCELED :gone GONE" },
 { ON(KILL), S(OPENING_POST) | S(FROZEN_OUT) | S(OUT) | S(PARKED) | S(CLOSE_WAIT)
-  | S(CLOSE_RECD),
+  | S(CLOSE_RECD) | S(VERB_OUT) | S(VERB_PARKED),
   "CLOSED x-reversed-ECANCELED flush-ECANCELED :gone GONE" },
 { ON(KILL), S(FROZEN_XOUT) | S(XOUT),
   "CLOSED x-unknown-EOWNERDEAD flush-ECANCELED :gone GONE" },
-{ ON(KILL), S(FROZEN_HELD) | S(HELD),
+{ ON(KILL), S(FROZEN_HELD) | S(HELD) | S(VERB_HELD),
   "CLOSED flush-ECANCELED :held_lost discard :gone GONE" },
 { ON(KILL), S(COMMITTED),
   "CLOSED flush-ECANCELED :unconfirmed :gone GONE" },
 { ON(KILL), S(PARTIAL),
   "CLOSED flush-ECANCELED discard :gone GONE" },
+{ ON(KILL), S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(FROZEN_HALF),
+  "CLOSED h-reversed-ECANCELED flush-ECANCELED :gone GONE" },
+{ ON(KILL), S(HALF_LENT) | S(FROZEN_LENT) | S(CLOSE_LENT),
+  "CLOSED h-unknown-EOWNERDEAD flush-ECANCELED :held_lost discard :gone GONE" },
 
 { ON(PORT_UP), S(CLOSED) | S(IDLE) | S(OUT) | S(XOUT) | S(PARKED)
   | S(COMMITTED) | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING)
-  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+  | S(CLOSE_SENT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR)
+  | S(HALF_WAITING) | S(HALF_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same" },
 { ON(PORT_UP), S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN) | S(FROZEN_OUT)
-  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF) | S(FROZEN_LENT),
   "same > SYNC" },
 
 { ON(PORT_DOWN), S(CLOSED) | S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN)
-  | S(FROZEN_OUT) | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_OUT) | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF)
+  | S(FROZEN_LENT),
   "same" },
 { ON(PORT_DOWN), S(IDLE) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT),
   "SYNC_SENT > SYNC :port" },
-{ ON(PORT_DOWN), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+{ ON(PORT_DOWN), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(VERB_OUT),
   "SYNC_SENT+out > SYNC :port" },
-{ ON(PORT_DOWN), S(PARKED),
+{ ON(PORT_DOWN), S(PARKED) | S(VERB_PARKED),
   "SYNC_SENT+parked > SYNC :port" },
 { ON(PORT_DOWN), S(COMMITTED),
   "SYNC_SENT+await > SYNC :port" },
 { ON(PORT_DOWN), S(PARTIAL),
   "SYNC_SENT+kept > SYNC :port" },
-{ ON(PORT_DOWN), S(HELD),
+{ ON(PORT_DOWN), S(HELD) | S(VERB_HELD),
   "SYNC_SENT+held > SYNC :port" },
+{ ON(PORT_DOWN), S(HALF_OUT) | S(HALF_SENIOR),
+  "SYNC_SENT+out+half > SYNC :port" },
+{ ON(PORT_DOWN), S(HALF_WAITING),
+  "SYNC_SENT+waiting > SYNC :port" },
+{ ON(PORT_DOWN), S(HALF_LENT) | S(CLOSE_LENT),
+  "SYNC_SENT+held+lent > SYNC :port" },
 
 { ON(MTU), S(CLOSED) | S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN)
-  | S(FROZEN_OUT) | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN),
+  | S(FROZEN_OUT) | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(FROZEN_HALF)
+  | S(FROZEN_LENT),
   "same" },
 { ON(MTU), S(IDLE) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT),
   "SYNC_SENT > SYNC :port" },
-{ ON(MTU), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD),
+{ ON(MTU), S(OUT) | S(XOUT) | S(CLOSE_WAIT) | S(CLOSE_RECD) | S(VERB_OUT),
   "SYNC_SENT+out > SYNC :port" },
-{ ON(MTU), S(PARKED),
+{ ON(MTU), S(PARKED) | S(VERB_PARKED),
   "SYNC_SENT+parked > SYNC :port" },
 { ON(MTU), S(COMMITTED),
   "SYNC_SENT+await > SYNC :port" },
 { ON(MTU), S(PARTIAL),
   "SYNC_SENT+kept > SYNC :port" },
-{ ON(MTU), S(HELD),
+{ ON(MTU), S(HELD) | S(VERB_HELD),
   "SYNC_SENT+held > SYNC :port" },
+{ ON(MTU), S(HALF_OUT) | S(HALF_SENIOR),
+  "SYNC_SENT+out+half > SYNC :port" },
+{ ON(MTU), S(HALF_WAITING),
+  "SYNC_SENT+waiting > SYNC :port" },
+{ ON(MTU), S(HALF_LENT) | S(CLOSE_LENT),
+  "SYNC_SENT+held+lent > SYNC :port" },
 
 { ON(MTU_SAME), S(CLOSED) | S(OPENING) | S(OPENING_POST) | S(ACCEPTED) | S(FROZEN)
   | S(FROZEN_OUT) | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(DOWN) | S(IDLE)
   | S(OUT) | S(XOUT) | S(PARKED) | S(COMMITTED) | S(PARTIAL)
   | S(HELD) | S(REFUSED) | S(PROBING) | S(CLOSE_SENT) | S(CLOSE_WAIT)
-  | S(CLOSE_RECD),
+  | S(CLOSE_RECD) | S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(HALF_LENT)
+  | S(FROZEN_HALF) | S(FROZEN_LENT) | S(CLOSE_LENT) | S(VERB_OUT) | S(VERB_PARKED)
+  | S(VERB_HELD),
   "same" },
-

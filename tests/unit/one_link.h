@@ -149,6 +149,13 @@ static inline struct oae_frame answer(u8 opcode)
 	return f;
 }
 
+/* The answer to OAE_OP_VERB, in the list that it was in. */
+static inline void computed(u16 reason, u16 reply)
+{
+	oae_link_computed(&l, reason, reply, now, &a);
+	assert_false(a.overflow);
+}
+
 static inline void refuse(u16 reason, u64 gap_map)
 {
 	struct oae_frame f = answer(OAE_REFUSE);
@@ -182,6 +189,48 @@ static inline void post(char *handle, u8 nslices, u8 flags)
 	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
 }
 
+/* A half, or a verb whose answer has so many bytes. */
+static inline void post_kind(char *handle, u8 kind, u16 len, u16 reply)
+{
+	struct oae_post p = {
+		.handle = handle, .digest = DIGEST, .first = 1, .len = len,
+		.slice_max = len, .nslices = 1, .kind = kind, .reply = reply,
+	};
+
+	clear();
+	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+}
+
+static inline void post_half(char *handle)
+{
+	post_kind(handle, OAE_SWAP, CUT, 0);
+}
+
+/* What the peer offers next, if it is no message. */
+static inline struct oae_frame offer_kind(u8 attempt, u8 kind)
+{
+	struct oae_frame f = slice(attempt, 0, OAE_F_LAST);
+
+	f.kind = kind;
+	return f;
+}
+
+/* What answers it: so many bytes behind the body of a REFLECT. */
+static inline struct oae_frame answer_kind(u8 kind, u16 more)
+{
+	struct oae_frame f = answer(OAE_REFLECT);
+
+	f.kind = kind;
+	f.length = OAE_REFLECT_LEN + more;
+	return f;
+}
+
+static inline int cancel(char *handle)
+{
+	clear();
+	return oae_link_cancel(&l, handle, OAE_E_SIGNAL, now, &a);
+}
+
 static inline void port_down(void)
 {
 	clear();
@@ -192,6 +241,18 @@ static inline void close_link(void)
 {
 	clear();
 	oae_link_close(&l, now, &a);
+}
+
+static inline void kill_link(int err)
+{
+	clear();
+	oae_link_kill(&l, err, now, &a);
+}
+
+static inline void confirm(void)
+{
+	clear();
+	oae_link_confirm(&l, now, &a);
 }
 
 static inline void drained(void)

@@ -84,6 +84,9 @@ const char *sim_frame_text(const struct oae_frame *f, char *buf, size_t len)
 	if (f->attempt)
 		n += snprintf(buf + n, len - n, " seq %u.%u", f->seq,
 			      f->attempt);
+	if (f->kind)
+		n += snprintf(buf + n, len - n, " %s",
+			      f->kind == OAE_SWAP ? "swap" : "verb");
 	if (f->opcode == OAE_OFFER)
 		n += snprintf(buf + n, len - n, " slice %u", f->slice);
 	if (f->opcode == OAE_REFUSE)
@@ -114,6 +117,11 @@ void sim_init(struct sim *w, u64 seed)
 	w->ntx = 0;
 	w->wild = false;
 	w->hostile = false;
+	w->refusals = 0;
+	w->max_ops = 0;
+	w->max_sends = 0;
+	w->swaps = 0;
+	w->verbs = 0;
 	w->events = 0;
 	w->steps = 0;
 	w->frames = 0;
@@ -205,27 +213,32 @@ static void to_wire(struct sim *w, unsigned int to, const u8 *buf, u16 len,
  * sim_transmit() - an end puts a frame on the wire
  * @e: the end
  * @f: the frame
- * @tx: OFFER: whose slice @f->slice; else NULL
+ * @more: what is behind the protocol's own body, if anything is
+ * @n: bytes of it
  */
 void sim_transmit(struct sim_end *e, const struct oae_frame *f,
-		  const struct sim_tx *tx)
+		  const u8 *more, u16 n)
 {
 	struct sim *w = e->w;
 	unsigned int to = !e->who;
-	u8 buf[SIM_MTU_MAX + OAE_PARSE_MAX];
+	u8 buf[2 * SIM_MTU_MAX + OAE_PARSE_MAX];
 	struct oae_frame out = *f;
-	u8 slice[SIM_MTU_MAX];
-	u16 len, padded;
+	u8 payload[OAE_REFLECT_LEN + SIM_MTU_MAX];
+	u16 len, padded, own = 0;
 	char text[160];
 
-	if (tx) {
-		sim_content(tx, f->slice * tx->cut, f->length, slice);
-		out.payload_hash = oae_slice_hash(slice, f->length, f->slice);
+	if (more) {
+		if (f->opcode == OAE_REFLECT) {
+			oae_reflect_body(f, payload);
+			own = OAE_REFLECT_LEN;
+		}
+		memcpy(payload + own, more, n);
+		out.payload_hash = oae_slice_hash(payload, own + n, f->slice);
 	}
 	len = oae_frame_build(&out, buf);
-	if (tx) {
-		memcpy(buf + len, slice, f->length);
-		len += f->length;
+	if (more) {
+		memcpy(buf + len, more, n);
+		len += n;
 	}
 	if (len > e->mtu) {
 		sim_say(w, "  %c too long for its port", 'A' + e->who);

@@ -3,8 +3,9 @@
  * Two compiled links, a wire between them, and around each the shell that the
  * kernel module is: queue, slots, reader, timer, admission of strangers.
  *
- *	users -> queue -> [link A] == wire, both ways == [link B] -> reader
+ *	users -> queues -> [link A] == wire, both ways == [link B] -> reader, words
  *
+ * Users post messages, halves of swaps, and verbs on the words of the other end.
  * Frames cross as real bytes (build, perhaps flip bits, parse, verify). What a
  * link does is checked against the promises G1 to G3 as it happens; the first
  * breach is kept in sim->why and ends the run.
@@ -26,6 +27,8 @@
 #define SIM_WIRE	320		/* frames in flight, each way */
 #define SIM_TXS		512
 #define SIM_STEPS	100000		/* frames and timers of one run */
+#define SIM_WORDS	8		/* exposed by an end */
+#define SIM_VERB_WORDS	3		/* that one verb works on, at most */
 #define SIM_TRACE	60		/* lines of a failing run to show */
 #define SIM_LINE	200
 
@@ -48,7 +51,24 @@ struct sim_tx {
 	bool excused;		/* committed, and an end died undelivered */
 	bool offered;
 	u64 offered_to;		/* the peer's incarnation then, as known */
+	/* SWAP; delivered means that the other end has its bytes. */
+	bool lent;
+	u64 lent_to;		/* the peer's incarnation then, as known */
+	struct sim_tx *other;	/* the half that came for it */
+	/* VERB; delivered means applied. */
+	u8 code, word, words;	/* enum sim_code, on which words */
+	u8 refusal;		/* enum oae_reason: always refused so */
+	bool taken;		/* as computed last: it changes words */
+	bool answered;
+	u64 operand[SIM_VERB_WORDS], expect[SIM_VERB_WORDS];
+	u64 answer[1 + SIM_VERB_WORDS];	/* as computed last */
 };
+
+/* What a verb does; all return what the words were, but for WRITE. */
+enum sim_code { SIM_READ, SIM_WRITE, SIM_ADD, SIM_CAS, SIM_CODE_END };
+
+/* Who has reserved a word: the link, or somebody else on this machine. */
+enum sim_by { SIM_FREE, SIM_LINK, SIM_OTHER };
 
 struct sim_slot {
 	bool used;
@@ -77,8 +97,8 @@ struct sim_end {
 	bool tag;		/* there is a link */
 	struct oae_link link;
 	struct oae_link_cfg cfg;
-	struct sim_tx *queue[SIM_TXS];
-	unsigned int nqueue;
+	struct sim_tx *queue[SIM_TXS], *halves[SIM_TXS];
+	unsigned int nqueue, nhalves;
 	struct sim_slot slot[OAE_MAX_SLICES];
 	unsigned int unread, rcvbuf;
 	u64 timer_at;		/* 0 not armed */
@@ -88,7 +108,13 @@ struct sim_end {
 	bool shut;		/* turns strangers away */
 	bool trusts;		/* its peer needs no cookie */
 	u64 cookie_key;
-	u64 last_id;		/* last delivered here */
+	u64 last_id, last_half;	/* last delivered here */
+	u64 word[SIM_WORDS];	/* exposed to the peer */
+	u64 will_be[SIM_WORDS];	/* those that the link has reserved */
+	u64 model[SIM_WORDS];	/* what they must be: verbs one by one */
+	u8 by[SIM_WORDS];	/* enum sim_by */
+	struct sim_tx *verb;	/* held, or NULL */
+	bool refused_verb;	/* with CONFLICT: READY when words are free */
 	struct sim_tx *committed;	/* last committed from here */
 	bool owes_unconfirmed;	/* a note that must still come */
 	bool owes_held_lost;
@@ -115,6 +141,9 @@ struct sim {
 	unsigned int ntx;
 	bool wild;			/* starts of counters at random */
 	bool hostile;			/* frames were forged: BROKEN may be */
+	unsigned int refusals;		/* of verbs, in 1024 */
+	unsigned int max_ops, max_sends;	/* of one event */
+	unsigned long swaps, verbs;	/* taken, applied */
 	unsigned long events, frames, steps;
 	unsigned long notes[OAE_NOTE_END];
 	unsigned long outcomes[OAE_OUTCOME_END];
@@ -137,7 +166,7 @@ void sim_say(struct sim *w, const char *fmt, ...)
 void sim_print_trace(const struct sim *w, FILE *out);
 const char *sim_frame_text(const struct oae_frame *f, char *buf, size_t len);
 void sim_transmit(struct sim_end *e, const struct oae_frame *f,
-		  const struct sim_tx *tx);
+		  const u8 *more, u16 len);
 u64 sim_next_event(const struct sim *w);
 void sim_event(struct sim *w);
 void sim_run(struct sim *w, u64 until);
@@ -159,12 +188,28 @@ void sim_kill(struct sim_end *e);
 void sim_crash(struct sim_end *e);
 void sim_port(struct sim_end *e, bool up);
 void sim_mtu(struct sim_end *e, u16 mtu);
+void sim_drained(struct sim_end *e);
+
+/* sim_words.c: words, and verbs on them */
+void sim_verb_draw(struct sim_end *e, struct sim_tx *tx);
+u16 sim_verb_reply(const struct sim_tx *tx);
+int sim_verb_errno(const struct sim_tx *tx);
+u16 sim_verb_compute(struct sim_end *e, struct sim_tx *tx);
+void sim_verb_apply(struct sim_end *e, struct sim_tx *tx);
+void sim_verb_drop(struct sim_end *e);
+void sim_words_reset(struct sim_end *e);
+void sim_words_check(struct sim_end *e);
+void sim_other(struct sim_end *e, unsigned int word);
 
 /* sim_check.c: the promises */
 void sim_content(const struct sim_tx *tx, u32 off, u32 len, u8 *buf);
 void sim_free_slots(struct sim_end *e);
 void sim_ended(struct sim_end *e, struct sim_tx *tx, u8 outcome, int err);
 void sim_deliver(struct sim_end *e, unsigned int n);
+struct sim_tx *sim_kept(struct sim_end *e, unsigned int n, u8 kind);
+void sim_take_half(struct sim_end *e, struct sim_tx *mine);
+void sim_apply(struct sim_end *e);
+void sim_result(struct sim_end *e, struct sim_tx *tx, const u8 *more, u16 len);
 void sim_died(struct sim_end *e);
 void sim_note(struct sim_end *e, u8 what);
 void sim_check(struct sim *w);

@@ -38,6 +38,31 @@ void sim_free_slots(struct sim_end *e)
 		e->slot[i].used = false;
 }
 
+/* What is refused for good has its reason in it, or its length. */
+static void check_refused(const struct sim_end *e, const struct sim_tx *tx,
+			  int err)
+{
+	switch (err) {
+	case EOPNOTSUPP:
+	case ENXIO:
+	case ERANGE:
+	case EACCES:
+	case EBADMSG:
+		if (!tx->refusal || err != sim_verb_errno(tx))
+			sim_fail(e->w, "#%u refused: %s", (u32)tx->id,
+				 strerror(err));
+		break;
+	case EMSGSIZE:
+		/* A half of any length, and a verb if it is to be refused so. */
+		if (tx->kind == OAE_VERB && tx->refusal != OAE_R_TOO_BIG &&
+		    tx->len <= OAE_MIN_MTU - OAE_HDR_LEN)
+			sim_fail(e->w, "#%u is not too big", (u32)tx->id);
+		if (tx->kind == OAE_SWAP &&
+		    tx->len <= OAE_MIN_MTU - OAE_HDR_LEN - OAE_REFLECT_LEN)
+			sim_fail(e->w, "#%u is not too big", (u32)tx->id);
+	}
+}
+
 /* The one and only outcome of a transaction (G3). */
 void sim_ended(struct sim_end *e, struct sim_tx *tx, u8 outcome, int err)
 {
@@ -64,12 +89,25 @@ void sim_ended(struct sim_end *e, struct sim_tx *tx, u8 outcome, int err)
 
 	switch (outcome) {
 	case OAE_COMMITTED:
+		if (tx->kind == OAE_SWAP && !tx->other)
+			sim_fail(w, "G2: half #%u committed, and none came for it",
+				 (u32)tx->id);
+		/* One that was lent: the other end's was what was offered. */
+		if (tx->lent) {
+			if (!tx->delivered)
+				sim_fail(w, "G2: half #%u committed, and not taken",
+					 (u32)tx->id);
+			break;
+		}
 		if (e->committed && !e->committed->delivered &&
 		    !e->committed->excused)
 			sim_fail(w, "G2: #%u committed, #%u before it is not delivered",
 				 (u32)tx->id, (u32)e->committed->id);
 		if ((tx->flags & OAE_POST_EXPRESS) && !tx->delivered)
 			sim_fail(w, "G2: express #%u committed, not delivered",
+				 (u32)tx->id);
+		if (tx->kind == OAE_VERB && !tx->answered)
+			sim_fail(w, "G2: verb #%u committed, and no answer came",
 				 (u32)tx->id);
 		e->committed = tx;
 		if (!tx->delivered &&
@@ -83,70 +121,189 @@ void sim_ended(struct sim_end *e, struct sim_tx *tx, u8 outcome, int err)
 		if (tx->delivered)
 			sim_fail(w, "G2: #%u reversed after delivery",
 				 (u32)tx->id);
+		check_refused(e, tx, err);
 		break;
 	default:
-		/* Only an express, and only when either end has died. */
-		if (!(tx->flags & OAE_POST_EXPRESS) || !tx->offered)
+		/*
+		 * Only an express or a half that is lent, and only when either
+		 * end has died.
+		 */
+		if (!((tx->flags & OAE_POST_EXPRESS) && tx->offered) &&
+		    !tx->lent)
 			sim_fail(w, "G3: #%u UNKNOWN, but could be reversed",
 				 (u32)tx->id);
-		if (p->tag && p->link.inc == tx->offered_to &&
+		if (p->tag &&
+		    p->link.inc == (tx->lent ? tx->lent_to : tx->offered_to) &&
 		    e->link.state != OAE_CLOSED && !w->hostile)
 			sim_fail(w, "G3: #%u UNKNOWN, and nobody died",
 				 (u32)tx->id);
 	}
 }
 
-/* The reader gets a transaction (G1, G2). */
-void sim_deliver(struct sim_end *e, unsigned int n)
+/* Whose bytes these are; they must be all of its. */
+static struct sim_tx *whose(struct sim_end *e, const u8 *got, u32 len, u8 kind)
 {
-	static u8 got[OAE_MAX_SLICES * SIM_MTU_MAX];
 	static u8 said[OAE_MAX_SLICES * SIM_MTU_MAX];
 	struct sim *w = e->w;
 	struct sim_tx *tx;
-	u32 len = 0;
-	unsigned int i;
 	u64 id;
+
+	id = len < sizeof(id) ? 0 : get_unaligned_be64(got);
+	if (!id || id > w->ntx) {
+		sim_fail(w, "G1: here is what nobody sent");
+		return NULL;
+	}
+	tx = &w->tx[id - 1];
+	sim_content(tx, 0, tx->len, said);
+	if (tx->from == e->who || tx->kind != kind || tx->len != len ||
+	    memcmp(got, said, len)) {
+		sim_fail(w, "G1: #%u is altered", (u32)id);
+		return NULL;
+	}
+	return tx;
+}
+
+/**
+ * sim_kept() - what is kept
+ * @e: the end
+ * @n: slices of it
+ * @kind: that it is of
+ *
+ * Return: whose it is; NULL if it is not whole, and that has been said.
+ */
+struct sim_tx *sim_kept(struct sim_end *e, unsigned int n, u8 kind)
+{
+	static u8 got[OAE_MAX_SLICES * SIM_MTU_MAX];
+	unsigned int i;
+	u32 len = 0;
 
 	for (i = 0; i < n; i++) {
 		if (!e->slot[i].used) {
-			sim_fail(w, "G1: delivered without slice %u of %u", i, n);
-			return;
+			sim_fail(e->w, "G1: slice %u of %u is not here", i, n);
+			return NULL;
 		}
 		memcpy(got + len, e->slot[i].data, e->slot[i].len);
 		len += e->slot[i].len;
 	}
-	sim_free_slots(e);
-	e->unread++;
-	w->delivered++;
+	return whose(e, got, len, kind);
+}
 
-	id = get_unaligned_be64(got);
-	if (len < sizeof(id) || !id || id > w->ntx) {
-		sim_fail(w, "G1: delivered what nobody sent");
-		return;
-	}
-	tx = &w->tx[id - 1];
-	sim_say(w, "  %c: #%u delivered", name(e), (u32)id);
-	sim_content(tx, 0, tx->len, said);
-	if (tx->from == e->who || tx->len != len || memcmp(got, said, len))
-		sim_fail(w, "G1: #%u delivered altered", (u32)id);
+/* It is the other end's now, for good (G1, G2). Halves are a stream of their own. */
+static void arrived(struct sim_end *e, struct sim_tx *tx, u64 *last)
+{
+	struct sim *w = e->w;
+
 	if (tx->delivered)
-		sim_fail(w, "G1: #%u delivered twice", (u32)id);
-	if (id <= e->last_id)
-		sim_fail(w, "G1: #%u delivered after #%u", (u32)id,
-			 (u32)e->last_id);
+		sim_fail(w, "G1: #%u delivered twice", (u32)tx->id);
+	if (tx->id <= *last)
+		sim_fail(w, "G1: #%u delivered after #%u", (u32)tx->id,
+			 (u32)*last);
 	if (tx->ended && tx->outcome == OAE_REVERSED)
-		sim_fail(w, "G2: #%u delivered, was reversed", (u32)id);
+		sim_fail(w, "G2: #%u delivered, was reversed", (u32)tx->id);
+	tx->delivered = true;
+	*last = tx->id;
+	w->delivered++;
+}
+
+/* What was held is handed over. */
+static void handed_over(struct sim_end *e, struct sim_tx *tx, u64 *last)
+{
+	struct sim *w = e->w;
+
+	sim_free_slots(e);
 	if (!(tx->flags & OAE_POST_EXPRESS) &&
 	    !(tx->ended && tx->outcome == OAE_COMMITTED))
-		sim_fail(w, "G2: #%u delivered, was not committed", (u32)id);
+		sim_fail(w, "G2: #%u delivered, was not committed",
+			 (u32)tx->id);
 	/* Its sender may have died since: a late frame had the commit. */
 	if (tx->excused) {
 		if (!e->owes_held_lost)
-			sim_fail(w, "#%u delivered, was given up", (u32)id);
+			sim_fail(w, "#%u delivered, was given up",
+				 (u32)tx->id);
 		e->owes_held_lost = false;
 	}
-	tx->delivered = true;
-	e->last_id = id;
+	arrived(e, tx, last);
+}
+
+/* The reader gets a message. */
+void sim_deliver(struct sim_end *e, unsigned int n)
+{
+	struct sim_tx *tx = sim_kept(e, n, OAE_MESSAGE);
+
+	if (!tx)
+		return;
+	sim_say(e->w, "  %c: #%u delivered", name(e), (u32)tx->id);
+	e->unread++;
+	handed_over(e, tx, &e->last_id);
+}
+
+/* A verb that was held is carried out. */
+void sim_apply(struct sim_end *e)
+{
+	struct sim_tx *tx = sim_kept(e, 1, OAE_VERB);
+
+	if (!tx)
+		return;
+	sim_say(e->w, "  %c: #%u applied", name(e), (u32)tx->id);
+	handed_over(e, tx, &e->last_id);
+	sim_verb_apply(e, tx);
+}
+
+/* The peer's half, which was held, is for the one that was lent. */
+void sim_take_half(struct sim_end *e, struct sim_tx *mine)
+{
+	struct sim_tx *tx = sim_kept(e, 1, OAE_SWAP);
+
+	if (!tx)
+		return;
+	sim_say(e->w, "  %c: #%u takes #%u", name(e),
+		mine ? (u32)mine->id : 0, (u32)tx->id);
+	if (!mine || !mine->at_link || !mine->lent || mine->other ||
+	    tx->other != mine) {
+		sim_fail(e->w, "G2: #%u is not what was lent for #%u",
+			 mine ? (u32)mine->id : 0, (u32)tx->id);
+		return;
+	}
+	mine->other = tx;
+	e->w->swaps++;
+	handed_over(e, tx, &e->last_half);
+}
+
+/* What came with the REFLECT: the peer's half, or the answer to a verb. */
+void sim_result(struct sim_end *e, struct sim_tx *tx, const u8 *more, u16 len)
+{
+	struct sim *w = e->w;
+	struct sim_tx *half;
+	unsigned int i;
+
+	switch (tx->kind) {
+	case OAE_SWAP:
+		half = whose(e, more, len, OAE_SWAP);
+		if (!half)
+			return;
+		sim_say(w, "  %c: #%u takes #%u", name(e), (u32)tx->id,
+			(u32)half->id);
+		if (tx->other || half->other)
+			sim_fail(w, "G1: #%u and #%u: one has another",
+				 (u32)tx->id, (u32)half->id);
+		if (half->ended && half->outcome != OAE_UNKNOWN)
+			sim_fail(w, "G2: #%u taken, has ended", (u32)half->id);
+		tx->other = half;
+		arrived(e, half, &e->last_half);
+		break;
+	case OAE_VERB:
+		if (len != sim_verb_reply(tx))
+			sim_fail(w, "#%u: an answer of %u bytes", (u32)tx->id,
+				 len);
+		for (i = 0; i < len / sizeof(u64) && !w->why[0]; i++)
+			if (get_unaligned_be64(more + i * sizeof(u64)) !=
+			    tx->answer[i])
+				sim_fail(w, "#%u: another answer", (u32)tx->id);
+		tx->answered = true;
+		break;
+	default:
+		sim_fail(w, "RESULT for #%u, a message", (u32)tx->id);
+	}
 }
 
 /*
@@ -170,6 +327,7 @@ void sim_died(struct sim_end *e)
 	e->owes_held_lost = false;
 	e->owes_unconfirmed = false;
 	sim_free_slots(e);
+	sim_verb_drop(e);
 	e->timer_at = 0;
 	e->tag = false;
 }
@@ -202,6 +360,28 @@ void sim_note(struct sim_end *e, u8 what)
 	}
 }
 
+/* The half that is posted, what is offered, and what is held go together. */
+static void check_half(struct sim_end *e)
+{
+	const struct oae_link *l = &e->link;
+	bool offered = l->offer.state != OAE_OFFER_NONE &&
+		       l->offer.p.kind == OAE_SWAP;
+	bool held = l->hold.state == OAE_HOLD_HELD &&
+		    l->hold.kind == OAE_SWAP;
+
+	if (offered != (l->half.state == OAE_HALF_OFFERED))
+		sim_fail(e->w, "%c: half %u, offer %u of kind %u", name(e),
+			 l->half.state, l->offer.state, l->offer.p.kind);
+	if (held != (l->half.state == OAE_HALF_LENT))
+		sim_fail(e->w, "%c: half %u, hold %u of kind %u", name(e),
+			 l->half.state, l->hold.state, l->hold.kind);
+	if (l->hold.state == OAE_HOLD_ASKED)
+		sim_fail(e->w, "%c: asked, and not answered", name(e));
+	if (l->state == OAE_OPEN && l->offer.state == OAE_OFFER_NONE &&
+	    (l->half.state == OAE_HALF_POSTED || l->next_valid))
+		sim_fail(e->w, "G4: %c does not offer what waits", name(e));
+}
+
 /* What must be so after every event. */
 void sim_check(struct sim *w)
 {
@@ -232,6 +412,9 @@ void sim_check(struct sim *w)
 				 e->link.state);
 		if (e->tag && !e->link.ltag)
 			sim_fail(w, "%c: ltag 0", name(e));
+		if (e->tag)
+			check_half(e);
+		sim_words_check(e);
 	}
 }
 
@@ -273,6 +456,23 @@ void sim_check_end(struct sim *w)
 		    !tx->delivered && !tx->excused)
 			sim_fail(w, "G2: #%u committed, never delivered",
 				 (u32)tx->id);
+		/* Both or neither; of one whose end has died, who knows. */
+		if (tx->kind == OAE_SWAP && tx->delivered && tx->ended &&
+		    tx->outcome == OAE_REVERSED)
+			sim_fail(w, "G2: half #%u taken there, not given here",
+				 (u32)tx->id);
+		if (tx->other && tx->other->ended &&
+		    tx->other->outcome == OAE_REVERSED)
+			sim_fail(w, "G2: half #%u has #%u, which was reversed",
+				 (u32)tx->id, (u32)tx->other->id);
+		if (tx->kind == OAE_SWAP && tx->ended &&
+		    tx->outcome == OAE_COMMITTED && !tx->excused &&
+		    !tx->other->lost &&
+		    (!tx->other->ended ||
+		     tx->other->outcome != OAE_COMMITTED ||
+		     tx->other->other != tx))
+			sim_fail(w, "G2: half #%u has #%u, which has not",
+				 (u32)tx->id, (u32)tx->other->id);
 	}
 	for (i = 0; i < 2; i++) {
 		if (w->end[i].owes_unconfirmed)

@@ -39,6 +39,8 @@ static void fill_post(struct sim_tx *tx, struct oae_post *p)
 	p->slice_max = tx->cut < tx->len ? tx->cut : tx->len;
 	p->kind = tx->kind;
 	p->flags = tx->flags;
+	if (tx->kind == OAE_VERB)
+		p->reply = sim_verb_reply(tx);
 	for (off = 0; off < tx->len; off += n, i++) {
 		n = tx->len - off < tx->cut ? tx->len - off : tx->cut;
 		sim_content(tx, off, n, slice);
@@ -50,21 +52,60 @@ static void fill_post(struct sim_tx *tx, struct oae_post *p)
 	p->digest = oae_whole_digest(hash, i);
 }
 
-static void unqueue(struct sim_end *e, unsigned int i)
+/* Halves have a queue of their own. True: it was there. */
+static bool unqueue(struct sim_end *e, const struct sim_tx *tx)
 {
-	e->nqueue--;
-	memmove(&e->queue[i], &e->queue[i + 1],
-		(e->nqueue - i) * sizeof(e->queue[0]));
+	bool half = tx->kind == OAE_SWAP;
+	struct sim_tx **q = half ? e->halves : e->queue;
+	unsigned int *n = half ? &e->nhalves : &e->nqueue;
+	unsigned int i;
+
+	for (i = 0; i < *n && q[i] != tx; i++)
+		;
+	if (i == *n)
+		return false;
+	(*n)--;
+	memmove(&q[i], &q[i + 1], (*n - i) * sizeof(q[0]));
+	return true;
 }
 
 static void flush_queue(struct sim_end *e, int err)
 {
-	while (e->nqueue) {
-		struct sim_tx *tx = e->queue[0];
+	struct sim_tx *tx;
 
-		unqueue(e, 0);
+	while (e->nqueue || e->nhalves) {
+		tx = e->nqueue ? e->queue[0] : e->halves[0];
+		unqueue(e, tx);
 		sim_ended(e, tx, OAE_REVERSED, err);
 	}
+}
+
+/* What is behind the body of the REFLECT that is being received. */
+static void result(struct sim_end *e, struct sim_tx *tx)
+{
+	u16 own = OAE_REFLECT_LEN;
+
+	if (!e->f || e->f->opcode != OAE_REFLECT || e->f->length <= own)
+		sim_fail(e->w, "RESULT, and there is none in the frame");
+	else if (!tx || !tx->at_link)
+		sim_fail(e->w, "RESULT for what the link has not got");
+	else
+		sim_result(e, tx, e->frame->buf + e->f->hdr_len + own,
+			   e->f->length - own);
+}
+
+static void verb(struct sim_end *e, struct oae_actions *a, u64 now)
+{
+	struct sim_tx *tx = sim_kept(e, 1, OAE_VERB);
+	u16 reason;
+
+	if (!tx)
+		return;
+	reason = sim_verb_compute(e, tx);
+	sim_say(e->w, "  %c: #%u computed: %s", name(e), (u32)tx->id,
+		reason == OAE_R_CONFLICT ? "CONFLICT" :
+		reason ? "refused" : tx->taken ? "taken" : "not taken");
+	oae_link_computed(&e->link, reason, sim_verb_reply(tx), now, a);
 }
 
 static void one_op(struct sim_end *e, struct oae_actions *a,
@@ -93,9 +134,22 @@ static void one_op(struct sim_end *e, struct oae_actions *a,
 		break;
 	case OAE_OP_DISCARD:
 		sim_free_slots(e);
+		sim_verb_drop(e);
 		break;
 	case OAE_OP_DELIVER:
 		sim_deliver(e, op->slice);
+		break;
+	case OAE_OP_RESULT:
+		result(e, op->handle);
+		break;
+	case OAE_OP_TAKE:
+		sim_take_half(e, op->handle);
+		break;
+	case OAE_OP_VERB:
+		verb(e, a, now);
+		break;
+	case OAE_OP_APPLY:
+		sim_apply(e);
 		break;
 	case OAE_OP_COMPLETE:
 		tx = op->handle;
@@ -110,7 +164,7 @@ static void one_op(struct sim_end *e, struct oae_actions *a,
 		break;
 	case OAE_OP_RESLICE:
 		tx = op->handle;
-		if (!tx || !tx->at_link) {
+		if (!tx || !tx->at_link || tx->kind != OAE_MESSAGE) {
 			sim_fail(w, "RESLICE of what the link has not got");
 			break;
 		}
@@ -134,7 +188,7 @@ static void one_op(struct sim_end *e, struct oae_actions *a,
 		flush_queue(e, op->err);
 		break;
 	case OAE_OP_GONE:
-		if (e->nqueue)
+		if (e->nqueue || e->nhalves)
 			sim_fail(w, "GONE without FLUSH");
 		sim_died(e);
 		break;
@@ -143,14 +197,44 @@ static void one_op(struct sim_end *e, struct oae_actions *a,
 	}
 }
 
+/* A REFLECT with more behind its body: the half that is lent, or the answer. */
+static void send_answer(struct sim_end *e, const struct oae_send *s)
+{
+	const struct sim_tx *tx = s->frame.kind == OAE_SWAP ? s->handle :
+							      e->verb;
+	u16 n = s->frame.length - OAE_REFLECT_LEN;
+	u8 more[SIM_MTU_MAX];
+	unsigned int i;
+
+	if (!tx || tx->kind != s->frame.kind ||
+	    (tx->kind == OAE_SWAP && tx->ended)) {
+		sim_fail(e->w, "REFLECT with an answer that is not here");
+		return;
+	}
+	if (n != (tx->kind == OAE_SWAP ? tx->len : sim_verb_reply(tx))) {
+		sim_fail(e->w, "REFLECT of #%u with %u bytes", (u32)tx->id, n);
+		return;
+	}
+	if (tx->kind == OAE_SWAP)
+		sim_content(tx, 0, n, more);
+	for (i = 0; tx->kind == OAE_VERB && i < n / sizeof(u64); i++)
+		put_unaligned_be64(tx->answer[i], more + i * sizeof(u64));
+	sim_transmit(e, &s->frame, more, n);
+}
+
 static void one_send(struct sim_end *e, const struct oae_send *s)
 {
 	struct sim_tx *tx = s->handle;
 	struct oae_frame f = s->frame;
+	u8 slice[SIM_MTU_MAX];
 	unsigned int i, last;
 
+	if (f.opcode == OAE_REFLECT && f.length) {
+		send_answer(e, s);
+		return;
+	}
 	if (f.opcode != OAE_OFFER) {
-		sim_transmit(e, &f, NULL);
+		sim_transmit(e, &f, NULL, 0);
 		return;
 	}
 	if (!tx || tx->ended || !s->slices) {
@@ -174,7 +258,8 @@ static void one_send(struct sim_end *e, const struct oae_send *s)
 		f.slice = i;
 		f.length = i < last ? tx->cut : tx->len - last * tx->cut;
 		f.flags = s->frame.flags | (i == last ? OAE_F_LAST : 0);
-		sim_transmit(e, &f, tx);
+		sim_content(tx, i * tx->cut, f.length, slice);
+		sim_transmit(e, &f, slice, f.length);
 	}
 }
 
@@ -197,7 +282,19 @@ static void apply(struct sim_end *e, struct oae_actions *a)
 		op = a->op[i];
 		one_op(e, a, &op, e->w->now);
 	}
+	if (a->nops > e->w->max_ops)
+		e->w->max_ops = a->nops;
 	a->nops = 0;
+}
+
+/* The next post that the link has room for. */
+static struct sim_tx *wanted(struct sim_end *e)
+{
+	if (e->nqueue && oae_link_wants(&e->link))
+		return e->queue[0];
+	if (e->nhalves && oae_link_wants_half(&e->link))
+		return e->halves[0];
+	return NULL;
 }
 
 /* Give the link what it wants. */
@@ -207,17 +304,34 @@ static void feed(struct sim_end *e, struct oae_actions *a)
 	struct oae_post p;
 	int err;
 
-	while (e->tag && e->nqueue && !e->w->why[0] &&
-	       oae_link_wants(&e->link)) {
-		tx = e->queue[0];
+	while (e->tag && !e->w->why[0] && (tx = wanted(e))) {
 		fill_post(tx, &p);
-		unqueue(e, 0);
+		unqueue(e, tx);
 		tx->at_link = true;
 		err = oae_link_post(&e->link, &p, e->w->now, a);
 		if (err)
 			sim_fail(e->w, "wants, but post says %d", err);
 		apply(e, a);
 	}
+}
+
+/* What the link did with what it has, as far as it matters later. */
+static void look(struct sim_end *e)
+{
+	struct oae_link *l = &e->link;
+	struct sim_tx *tx;
+
+	if (!e->tag)
+		return;
+	/* A refusal is as good as never offered: it was not delivered. */
+	if (l->offer.state == OAE_OFFER_PARKED)
+		((struct sim_tx *)l->offer.p.handle)->offered = false;
+	if (l->half.state == OAE_HALF_NONE)
+		return;
+	tx = l->half.p.handle;
+	if (l->half.state == OAE_HALF_LENT && !tx->lent)
+		tx->lent_to = l->peer_inc;
+	tx->lent = l->half.state == OAE_HALF_LENT;
 }
 
 /* Every event ends so: ops, posts, and then all that is to be sent. */
@@ -231,9 +345,9 @@ static void finish(struct sim_end *e, struct oae_actions *a)
 		sim_fail(e->w, "actions overflow");
 	for (i = 0; i < a->nsends && !e->w->why[0]; i++)
 		one_send(e, &a->send[i]);
-	/* A refusal is as good as never offered: it was not delivered. */
-	if (e->tag && e->link.offer.state == OAE_OFFER_PARKED)
-		((struct sim_tx *)e->link.offer.p.handle)->offered = false;
+	if (a->nsends > e->w->max_sends)
+		e->w->max_sends = a->nsends;
+	look(e);
 	sim_check(e->w);
 }
 
@@ -252,6 +366,7 @@ static void make_tag(struct sim_end *e)
 	} else {
 		oae_link_init(&e->link, &e->cfg, e->w->vc, e->mtu, start);
 	}
+	oae_link_rank(&e->link, e->who == B);
 	e->tag = true;
 	e->timer_at = 0;
 }
@@ -260,7 +375,7 @@ static void make_tag(struct sim_end *e)
  * sim_post() - a user wants a transaction; opens the link if need be
  * @e: the end
  * @len: bytes, 8 or more
- * @cut: bytes a slice
+ * @cut: bytes a slice; a half and a verb are one
  * @kind: enum oae_kind
  * @flags: OAE_POST_*
  *
@@ -274,6 +389,8 @@ struct sim_tx *sim_post(struct sim_end *e, u32 len, u32 cut, u8 kind, u8 flags)
 
 	if (w->ntx == SIM_TXS)
 		return NULL;
+	if (kind != OAE_MESSAGE)
+		cut = len;
 	if (cut * OAE_MAX_SLICES < len)
 		cut = (len + OAE_MAX_SLICES - 1) / OAE_MAX_SLICES;
 	tx = &w->tx[w->ntx++];
@@ -284,9 +401,15 @@ struct sim_tx *sim_post(struct sim_end *e, u32 len, u32 cut, u8 kind, u8 flags)
 	tx->from = e->who;
 	tx->kind = kind;
 	tx->flags = flags;
-	e->queue[e->nqueue++] = tx;
-	sim_say(w, "%c: post #%u, %u bytes by %u%s", name(e), (u32)tx->id, len,
-		cut, flags & OAE_POST_EXPRESS ? ", express" : "");
+	if (kind == OAE_VERB)
+		sim_verb_draw(e, tx);
+	if (kind == OAE_SWAP)
+		e->halves[e->nhalves++] = tx;
+	else
+		e->queue[e->nqueue++] = tx;
+	sim_say(w, "%c: post #%u, %s%u bytes by %u%s", name(e), (u32)tx->id,
+		kind == OAE_SWAP ? "half, " : kind == OAE_VERB ? "verb, " : "",
+		len, cut, flags & OAE_POST_EXPRESS ? ", express" : "");
 	begin(&a);
 	if (!e->tag) {
 		make_tag(e);
@@ -302,7 +425,6 @@ void sim_cancel(struct sim_end *e, struct sim_tx *tx)
 	struct sim *w = e->w;
 	struct oae_actions a;
 	bool mine = tx->at_link;
-	unsigned int i;
 	int err;
 
 	if (tx->ended || tx->lost || !e->tag)
@@ -319,18 +441,16 @@ void sim_cancel(struct sim_end *e, struct sim_tx *tx)
 				 (u32)tx->id);
 		break;
 	case -EINPROGRESS:
-		if (!mine || !(tx->flags & OAE_POST_EXPRESS) || !tx->offered ||
-		    tx->ended)
+		if (!mine || tx->ended ||
+		    !(tx->lent ||
+		      (tx->flags & OAE_POST_EXPRESS && tx->offered)))
 			sim_fail(w, "cancel of #%u: EINPROGRESS", (u32)tx->id);
 		break;
 	case -ENOENT:
-		for (i = 0; i < e->nqueue && e->queue[i] != tx; i++)
-			;
-		if (mine || i == e->nqueue) {
+		if (mine || !unqueue(e, tx)) {
 			sim_fail(w, "cancel of #%u: ENOENT", (u32)tx->id);
 			break;
 		}
-		unqueue(e, i);
 		sim_ended(e, tx, OAE_REVERSED, OAE_E_SIGNAL);
 		break;
 	default:
@@ -390,7 +510,7 @@ static void stranger(struct sim_end *e, const struct oae_frame *f)
 	default:
 		return;
 	}
-	sim_transmit(e, &r, NULL);
+	sim_transmit(e, &r, NULL, 0);
 }
 
 void sim_receive(struct sim_end *e, const struct sim_pkt *p,
@@ -414,12 +534,18 @@ void sim_receive(struct sim_end *e, const struct sim_pkt *p,
 /* The reader takes one. */
 void sim_read(struct sim_end *e)
 {
-	struct oae_actions a;
-
 	if (!e->unread)
 		return;
 	sim_say(e->w, "%c: read", name(e));
 	e->unread--;
+	sim_drained(e);
+}
+
+/* There is room again, or there are free words. */
+void sim_drained(struct sim_end *e)
+{
+	struct oae_actions a;
+
 	if (!e->tag)
 		return;
 	begin(&a);
@@ -486,10 +612,12 @@ void sim_crash(struct sim_end *e)
 		if (w->tx[i].from == e->who && !w->tx[i].ended)
 			w->tx[i].lost = true;
 	e->nqueue = 0;
+	e->nhalves = 0;
 	e->unread = 0;
 	e->cookie_key = sim_rand(w);
 	if (e->tag)
 		sim_died(e);
+	sim_words_reset(e);
 	e->link.cfg = NULL;
 }
 

@@ -6,6 +6,14 @@
 #include <cmocka.h>
 #include "frame_util.h"
 
+static void hex(const struct wire *w, char *out)
+{
+	size_t i;
+
+	for (i = 0; i < w->len; i++)
+		sprintf(out + 2 * i, "%02x", w->b[i]);
+}
+
 static void test_spec_hash(void **state)
 {
 	u8 data[300];
@@ -72,6 +80,81 @@ static void test_round_trip(void **state)
 			assert_true(out.gap_map == in.gap_map);
 			break;
 		}
+	}
+}
+
+/* A half and a verb: the OFFER, and the REFLECT with more behind its body. */
+static void test_kinds(void **state)
+{
+	static const char *const reflected[] = {
+		[OAE_SWAP] =
+			"1a075a00002e00001122334455667788"
+			"fffffffe01020304ffffffff07010000"
+			"7b64f6cc22a5d947"
+			"0123456789abcdeffedcba9876543210"
+			"54686973206973207768617420492068"
+			"6561726420796f75207361792e00",
+		[OAE_VERB] =
+			"1a075a00002e00001122334455667788"
+			"fffffffe01020304ffffffff07020000"
+			"f20b1df2710d90fd"
+			"0123456789abcdeffedcba9876543210"
+			"54686973206973207768617420492068"
+			"6561726420796f75207361792e00",
+	};
+	char text[2 * BUF + 1];
+	struct oae_frame f, out;
+	struct wire w, copy;
+	u8 kind;
+
+	(void)state;
+	for (kind = OAE_SWAP; kind < OAE_KIND_END; kind++) {
+		f = sample_kind(OAE_OFFER, kind);
+		w = build(&f);
+		assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
+		assert_int_equal(out.kind, kind);
+		assert_int_equal(out.length, sizeof(payload));
+		assert_true(out.first == oae_first_bytes(payload, 8));
+		assert_true(out.payload_hash == f.payload_hash);
+
+		f = sample_kind(OAE_REFLECT, kind);
+		w = build(&f);
+		copy = w;
+		sign(&copy);
+		assert_memory_equal(w.b, copy.b, w.len);
+		hex(&w, text);
+		assert_string_equal(text, reflected[kind]);
+		assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
+		assert_int_equal(out.kind, kind);
+		assert_int_equal(out.length, OAE_REFLECT_LEN + sizeof(payload));
+		assert_true(out.reflect.digest == f.reflect.digest);
+		assert_true(out.reflect.first == f.reflect.first);
+		assert_true(out.payload_hash == f.payload_hash);
+	}
+}
+
+/* What is behind a REFLECT's body need not be readable; the body must. */
+static void test_reflect_paged(void **state)
+{
+	struct oae_frame f, out;
+	struct wire w;
+	size_t have;
+
+	(void)state;
+	f = sample_kind(OAE_REFLECT, OAE_SWAP);
+	w = build(&f);
+	assert_int_equal(oae_frame_body_len(&f), OAE_REFLECT_LEN);
+	for (have = OAE_HDR_LEN; have <= w.len; have++)
+		assert_int_equal(oae_frame_parse(&out, w.b, have, w.len),
+				 have < OAE_HDR_LEN + OAE_REFLECT_LEN ?
+				 OAE_BAD_SHORT : OAE_BAD_NONE);
+	/* Without more, length and digest are made here, whatever is said. */
+	f = sample(OAE_REFLECT);
+	f.payload_hash = 5;
+	for (f.length = 0; f.length <= OAE_REFLECT_LEN; f.length++) {
+		w = build(&f);
+		assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
+		assert_int_equal(out.length, OAE_REFLECT_LEN);
 	}
 }
 
@@ -173,14 +256,6 @@ static const char *const golden[OAE_OPCODE_END] = {
 		"fffffffe01020304ffffffff00000000"
 		"1b66c805852bc540",
 };
-
-static void hex(const struct wire *w, char *out)
-{
-	size_t i;
-
-	for (i = 0; i < w->len; i++)
-		sprintf(out + 2 * i, "%02x", w->b[i]);
-}
 
 static void test_golden(void **state)
 {
@@ -314,6 +389,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_spec_hash),
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_reflect_paged),
 		cmocka_unit_test(test_every_bit),
 		cmocka_unit_test(test_golden),
 		cmocka_unit_test(test_digest_definition),

@@ -215,18 +215,25 @@ static void test_field(void **state)
 		{ OAE_REVERSE, OAE_OFF_ATTEMPT, 1, 0, OAE_BAD_FIELD },
 		{ OAE_OFFER, OAE_OFF_ATTEMPT, 1, 255, OAE_BAD_NONE },
 		/* kinds */
-		{ OAE_OFFER, OAE_OFF_KIND, 1, OAE_VERB, OAE_BAD_NONE },
+		{ OAE_OFFER, OAE_OFF_KIND, 1, OAE_SWAP, OAE_BAD_FIELD },
+		{ OAE_OFFER, OAE_OFF_KIND, 1, OAE_VERB, OAE_BAD_FIELD },
 		{ OAE_OFFER, OAE_OFF_KIND, 1, 3, OAE_BAD_FIELD },
+		{ OAE_REFLECT, OAE_OFF_KIND, 1, OAE_SWAP, OAE_BAD_FIELD },
+		{ OAE_REFLECT, OAE_OFF_KIND, 1, 3, OAE_BAD_FIELD },
+		{ OAE_REVERSE, OAE_OFF_KIND, 1, OAE_VERB, OAE_BAD_NONE },
 		{ OAE_COMMIT, OAE_OFF_KIND, 1, 255, OAE_BAD_FIELD },
 		/* reasons */
 		{ OAE_REFUSE, OAE_OFF_REASON, 2, OAE_R_NONE, OAE_BAD_FIELD },
 		{ OAE_REFUSE, OAE_OFF_REASON, 2, OAE_R_BUSY, OAE_BAD_FIELD },
 		{ OAE_REFUSE, OAE_OFF_REASON, 2, OAE_R_POLICY, OAE_BAD_FIELD },
-		{ OAE_REFUSE, OAE_OFF_REASON, 2, 9, OAE_BAD_FIELD },
+		{ OAE_REFUSE, OAE_OFF_REASON, 2, OAE_R_BAD_VERB, OAE_BAD_FIELD },
+		{ OAE_REFUSE, OAE_OFF_REASON, 2, OAE_REASON_END, OAE_BAD_FIELD },
 		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_R_NONE, OAE_BAD_NONE },
 		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_R_FULL, OAE_BAD_NONE },
 		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_R_BUSY, OAE_BAD_FIELD },
-		{ OAE_CLOSE, OAE_OFF_REASON, 2, 9, OAE_BAD_FIELD },
+		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_R_NO_REGION, OAE_BAD_FIELD },
+		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_R_BAD_VERB, OAE_BAD_FIELD },
+		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_REASON_END, OAE_BAD_FIELD },
 		{ OAE_CLOSE, OAE_OFF_REASON, 2, 0xffff, OAE_BAD_FIELD },
 	};
 	struct oae_frame f, out;
@@ -270,9 +277,77 @@ static void test_refuse_reason(void **state)
 		f.reason = reason;
 		w = build(&f);
 		assert_int_equal(receive(&out, &w),
-				 reason >= OAE_R_BUSY && reason <= OAE_R_KIND ?
+				 reason >= OAE_R_BUSY &&
+				 reason < OAE_REASON_END &&
+				 reason != OAE_R_POLICY && reason != OAE_R_FULL ?
 				 OAE_BAD_NONE : OAE_BAD_FIELD);
 	}
+}
+
+/* A half and a verb are one slice, some bytes long; neither express nor resumed. */
+static void test_one_slice(void **state)
+{
+	static const struct {
+		u8 flags;
+		u8 slice;
+		u8 len;
+		enum oae_bad bad;
+	} cases[] = {
+		{ OAE_F_LAST, 0, 1, OAE_BAD_NONE },
+		{ OAE_F_LAST, 0, 30, OAE_BAD_NONE },
+		{ OAE_F_LAST | OAE_F_WANT_DONE | OAE_F_HELD, 0, 8, OAE_BAD_NONE },
+		{ OAE_F_LAST, 0, 0, OAE_BAD_FIELD },
+		{ OAE_F_LAST, 1, 8, OAE_BAD_FIELD },
+		{ 0, 0, 8, OAE_BAD_FIELD },
+		{ OAE_F_LAST | OAE_F_EXPRESS, 0, 8, OAE_BAD_FIELD },
+		{ OAE_F_LAST | OAE_F_RESUME, 0, 8, OAE_BAD_FIELD },
+	};
+	struct oae_frame f, out;
+	struct wire w;
+	u8 kind;
+	size_t i;
+
+	(void)state;
+	for (kind = OAE_SWAP; kind < OAE_KIND_END; kind++) {
+		for (i = 0; i < ARRAY_SIZE(cases); i++) {
+			f = sample_kind(OAE_OFFER, kind);
+			f.flags = cases[i].flags;
+			f.slice = cases[i].slice;
+			f.length = cases[i].len;
+			f.payload_hash = oae_slice_hash(payload, f.length,
+							f.slice);
+			w = build(&f);
+			if (receive(&out, &w) != cases[i].bad)
+				fail_msg("kind %u, case %zu: %d, not %d", kind,
+					 i, receive(&out, &w), cases[i].bad);
+		}
+	}
+}
+
+/* One bit of an answer behind a REFLECT's body: the digest covers it. */
+static void test_flip_answer(void **state)
+{
+	struct oae_frame f, out;
+	struct wire w;
+	unsigned int bit;
+	size_t at;
+
+	(void)state;
+	f = sample_kind(OAE_REFLECT, OAE_VERB);
+	w = build(&f);
+	for (at = 0; at < w.len; at++) {
+		for (bit = 0; bit < 8; bit++) {
+			w.b[at] ^= 1 << bit;
+			assert_int_not_equal(receive(&out, &w), OAE_BAD_NONE);
+			w.b[at] ^= 1 << bit;
+		}
+	}
+	for (at = OAE_HDR_LEN; at < w.len; at++) {
+		w.b[at] ^= 1;
+		assert_int_equal(receive(&out, &w), OAE_BAD_DIGEST);
+		w.b[at] ^= 1;
+	}
+	assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
 }
 
 /* Bodies whose length agrees with the header, but not with the opcode. */
@@ -294,6 +369,10 @@ static void test_body_length(void **state)
 		{ OAE_REFLECT, 0, OAE_MESSAGE, 15, OAE_BAD_FIELD },
 		{ OAE_REFLECT, 0, OAE_MESSAGE, 17, OAE_BAD_FIELD },
 		{ OAE_REFLECT, 0, OAE_SWAP, 15, OAE_BAD_FIELD },
+		{ OAE_REFLECT, 0, OAE_SWAP, 16, OAE_BAD_FIELD },
+		{ OAE_REFLECT, 0, OAE_SWAP, 17, OAE_BAD_NONE },
+		{ OAE_REFLECT, 0, OAE_VERB, 16, OAE_BAD_FIELD },
+		{ OAE_REFLECT, 0, OAE_VERB, 17, OAE_BAD_NONE },
 		{ OAE_REFLECT, 0, OAE_SWAP, 116, OAE_BAD_NONE },
 		{ OAE_REFLECT, 0, OAE_VERB, 24, OAE_BAD_NONE },
 		{ OAE_REFUSE, OAE_R_GAP, 0, 0, OAE_BAD_FIELD },
@@ -376,6 +455,8 @@ int main(void)
 		cmocka_unit_test(test_flip_every_bit),
 		cmocka_unit_test(test_field),
 		cmocka_unit_test(test_refuse_reason),
+		cmocka_unit_test(test_one_slice),
+		cmocka_unit_test(test_flip_answer),
 		cmocka_unit_test(test_body_length),
 		cmocka_unit_test(test_any_bytes),
 	};

@@ -352,7 +352,7 @@ static void test_ready_owed(void **state)
 	f = slice(1, 0, OAE_F_LAST);		/* room is not what it lacks */
 	f.kind = OAE_SWAP;
 	rcv(f);
-	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_KIND);
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_NO_HALF);
 	drained();
 	assert_int_equal(a.nsends, 0);
 }

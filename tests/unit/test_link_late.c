@@ -502,6 +502,9 @@ static void test_what_is_said(void **state)
 	f = slice(5, 0, END);
 	f.kind = OAE_VERB;
 	rcv(f);
+	assert_int_equal(count_op(OAE_OP_VERB), 1);
+	assert_int_equal(a.nsends, 0);
+	computed(OAE_R_KIND, 0);
 	assert_int_equal(a.nsends, 1);
 	f = sent(OAE_REFUSE)->frame;
 	assert_int_equal(f.reason, OAE_R_KIND);

@@ -439,13 +439,21 @@ static void test_too_big(void **state)
 static void test_kind(void **state)
 {
 	struct sim_tx *x, *y;
+	struct oae_frame f;
 
 	(void)state;
 	open_link();
-	x = sim_post(a, 20, 20, OAE_SWAP, 0);
+	x = post(a, 0);
 	y = post(a, 0);
-	flow();
+	lose(B, OAE_OFFER);
+	x->refusal = OAE_R_KIND;
+	f = forged(a, OAE_REFUSE);
+	f.seq = a->link.tx + 1;
+	f.attempt = a->link.attempt;
+	f.reason = OAE_R_KIND;
+	inject(a, f);
 	assert_reversed(x, OAE_E_KIND);
+	flow();
 	assert_committed(y);
 }
 

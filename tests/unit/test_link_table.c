@@ -43,7 +43,17 @@
 	X(PROBING)	/* OPEN: asked an idle peer */ \
 	X(CLOSE_SENT)	/* CLOSE on its way, nothing in flight */ \
 	X(CLOSE_WAIT)	/* closed here, an offer still out */ \
-	X(CLOSE_RECD)	/* closed there, an offer still out */
+	X(CLOSE_RECD)	/* closed there, an offer still out */ \
+	X(HALF_OUT)	/* OPEN: a half offered; the peer is the senior */ \
+	X(HALF_SENIOR)	/* OPEN: a half offered; this end is the senior */ \
+	X(HALF_WAITING)	/* OPEN: a half, and the peer had none */ \
+	X(HALF_LENT)	/* OPEN: a half lent for the one held */ \
+	X(FROZEN_HALF)	/* SYNC_SENT: a half offered, in doubt */ \
+	X(FROZEN_LENT)	/* SYNC_SENT: a half lent, in doubt */ \
+	X(CLOSE_LENT)	/* closed here, a half lent */ \
+	X(VERB_OUT)	/* OPEN: a verb offered */ \
+	X(VERB_PARKED)	/* OPEN: a verb refused CONFLICT */ \
+	X(VERB_HELD)	/* OPEN: holds a verb */
 
 /* NOW names my ltag of now, OLD a stale one; sent under the ltag in (). */
 #define EVENTS(X) \
@@ -51,14 +61,16 @@
 	X(ACK_NOW_KNOWN) X(ACK_NOW_NEW) X(ACK_OLD_KNOWN) X(ACK_OLD_NEW) \
 	X(CHK_NOW_KNOWN) X(CHK_NOW_NEW) X(CHK_OLD_KNOWN) X(CHK_OLD_NEW) \
 	X(OFFER) X(OFFER_FULL) X(OFFER_EXPRESS) X(OFFER_AGAIN) X(OFFER_SLICE) \
-	X(OFFER_GAP) X(REFLECT) X(REFLECT_WRONG) X(COMMIT) X(COMMIT_DONE) \
-	X(REFUSE_BUSY) X(REFUSE_GAP) X(REFUSE_TOO_BIG) X(READY) X(REVERSE) \
+	X(OFFER_GAP) X(OFFER_HALF) X(OFFER_VERB) X(OFFER_CONFLICT) X(REFLECT) X(REFLECT_WRONG) X(COMMIT) X(COMMIT_DONE) \
+	X(REFUSE_BUSY) X(REFUSE_GAP) X(REFUSE_TOO_BIG) X(REFUSE_NO_HALF) \
+	X(REFUSE_CONFLICT) X(REFUSE_ACCESS) X(READY) X(REVERSE) \
 	X(DONE) X(CLOSE) X(CLOSE_POLICY) X(CLOSE_ACK) X(NOLINK) X(HELLO) \
 	X(OLD_OFFER) X(OLD_REFLECT) X(OLD_COMMIT) X(OLD_REFUSE) X(OLD_READY) \
 	X(OLD_REVERSE) X(OLD_DONE) X(OLD_CLOSE) X(OLD_CLOSE_ACK) \
 	X(OLD_NOLINK) X(OLD_PEER_OFFER) X(OLD_PEER_COMMIT) X(OLD_PEER_CLOSE) \
 	X(EVIL_TX) X(EVIL_RX) \
-	X(OPEN) X(POST) X(POST_2) X(CANCEL) X(CANCEL_OTHER) X(DRAINED) \
+	X(OPEN) X(POST) X(POST_2) X(POST_HALF) X(POST_VERB) X(CANCEL) X(CANCEL_OTHER) \
+	X(CANCEL_HALF) X(DRAINED) X(CONFIRM) \
 	X(TIMER_EARLY) X(TIMER_STALL) X(TIMER_KEEPALIVE) X(TIMER_DEAD) \
 	X(CLOSED_HERE) X(KILL) X(PORT_UP) X(PORT_DOWN) X(MTU) X(MTU_SAME)
 
@@ -102,7 +114,8 @@ static struct oae_link l;
 static struct oae_actions a;
 static u64 now;
 static int ret;
-static char x, y, z;	/* handles */
+static char x, y, z, h;	/* handles */
+static u16 verdict;	/* on the next verb that is offered */
 
 static void clear(void)
 {
@@ -115,6 +128,15 @@ static struct oae_post a_post(char *handle, u8 flags)
 	return (struct oae_post){
 		.handle = handle, .digest = DIGEST, .first = 1, .len = 20,
 		.slice_max = 10, .nslices = 2, .flags = flags,
+	};
+}
+
+static struct oae_post a_kind(char *handle, u8 kind)
+{
+	return (struct oae_post){
+		.handle = handle, .digest = DIGEST, .first = 1, .len = 20,
+		.slice_max = 20, .nslices = 1, .kind = kind,
+		.reply = kind == OAE_VERB ? 16 : 0,
 	};
 }
 
@@ -136,7 +158,12 @@ static struct oae_frame frame(u8 opcode, u32 dst, u32 src)
 
 static void rcv(const struct oae_frame *f, bool room)
 {
+	unsigned int i;
+
 	oae_link_rcv(&l, f, room, now, &a);
+	for (i = 0; i < a.nops; i++)
+		if (a.op[i].type == OAE_OP_VERB)
+			oae_link_computed(&l, verdict, 16, now, &a);
 }
 
 static void rcv_sync(u8 opcode, bool current, bool known)
@@ -161,6 +188,18 @@ static void rcv_offer(u32 dst, u32 src, u8 attempt, u8 slice, u8 flags,
 	rcv(&f, room);
 }
 
+static void rcv_kind(u8 attempt, u8 kind)
+{
+	struct oae_frame f = frame(OAE_OFFER, l.ltag, PEER);
+
+	f.seq = l.rx + 1;
+	f.attempt = attempt;
+	f.kind = kind;
+	f.length = 10;
+	f.flags = OAE_F_LAST;
+	rcv(&f, false);
+}
+
 static void rcv_answer(u8 opcode, u32 dst, u16 reason, u64 digest)
 {
 	struct oae_frame f = frame(opcode, dst, PEER);
@@ -175,6 +214,8 @@ static void rcv_answer(u8 opcode, u32 dst, u16 reason, u64 digest)
 	if (opcode == OAE_REFLECT) {
 		f.reflect.digest = digest;
 		f.reflect.first = 1;
+		f.kind = l.offer.p.kind;
+		f.length = OAE_REFLECT_LEN + (f.kind ? 16 : 0);
 	}
 	rcv(&f, true);
 }
@@ -216,6 +257,13 @@ static void post(char *handle, u8 flags)
 	ret = oae_link_post(&l, &p, now, &a);
 }
 
+static void post_kind(char *handle, u8 kind)
+{
+	struct oae_post p = a_kind(handle, kind);
+
+	ret = oae_link_post(&l, &p, now, &a);
+}
+
 static void make_open(void)
 {
 	oae_link_open(&l, now, &a);
@@ -228,7 +276,9 @@ static void make(unsigned int state)
 
 	drawn = 0;
 	now = 1000 * MS;
+	verdict = 0;
 	oae_link_init(&l, &cfg, 0, 1500, 0);
+	oae_link_rank(&l, state == S_HALF_SENIOR);
 	switch (state) {
 	case S_CLOSED:
 		break;
@@ -298,8 +348,37 @@ static void make(unsigned int state)
 		post(&x, 0);
 		rcv_plain(OAE_CLOSE, l.ltag, PEER, 0);
 		break;
+	case S_HALF_OUT:
+	case S_HALF_SENIOR:
+	case S_FROZEN_HALF:
+		post_kind(&h, OAE_SWAP);
+		break;
+	case S_HALF_WAITING:
+		post_kind(&h, OAE_SWAP);
+		rcv_answer(OAE_REFUSE, l.ltag, OAE_R_NO_HALF, 0);
+		break;
+	case S_HALF_LENT:
+	case S_FROZEN_LENT:
+	case S_CLOSE_LENT:
+		post_kind(&h, OAE_SWAP);
+		rcv_kind(1, OAE_SWAP);
+		if (state == S_CLOSE_LENT)
+			oae_link_close(&l, now, &a);
+		break;
+	case S_VERB_OUT:
+		post_kind(&x, OAE_VERB);
+		break;
+	case S_VERB_PARKED:
+		post_kind(&x, OAE_VERB);
+		rcv_answer(OAE_REFUSE, l.ltag, OAE_R_CONFLICT, 0);
+		break;
+	case S_VERB_HELD:
+		rcv_kind(1, OAE_VERB);
+		break;
 	}
 	switch (state) {
+	case S_FROZEN_HALF:
+	case S_FROZEN_LENT:
 	case S_FROZEN_OUT:
 	case S_FROZEN_XOUT:
 	case S_FROZEN_HELD:
@@ -342,6 +421,16 @@ static void happen(unsigned int event)
 	case E_OFFER_GAP:
 		rcv_offer(l.ltag, PEER, again, 2, OAE_F_LAST, true);
 		break;
+	case E_OFFER_HALF:
+		rcv_kind(l.hold.attempt + 1, OAE_SWAP);
+		break;
+	case E_OFFER_VERB:
+		rcv_kind(l.hold.attempt + 1, OAE_VERB);
+		break;
+	case E_OFFER_CONFLICT:
+		verdict = OAE_R_CONFLICT;
+		rcv_kind(l.hold.attempt + 1, OAE_VERB);
+		break;
 	case E_REFLECT:
 		rcv_answer(OAE_REFLECT, l.ltag, 0, DIGEST);
 		break;
@@ -362,6 +451,15 @@ static void happen(unsigned int event)
 		break;
 	case E_REFUSE_TOO_BIG:
 		rcv_answer(OAE_REFUSE, l.ltag, OAE_R_TOO_BIG, 0);
+		break;
+	case E_REFUSE_NO_HALF:
+		rcv_answer(OAE_REFUSE, l.ltag, OAE_R_NO_HALF, 0);
+		break;
+	case E_REFUSE_CONFLICT:
+		rcv_answer(OAE_REFUSE, l.ltag, OAE_R_CONFLICT, 0);
+		break;
+	case E_REFUSE_ACCESS:
+		rcv_answer(OAE_REFUSE, l.ltag, OAE_R_ACCESS, 0);
 		break;
 	case E_REVERSE:
 		rcv_answer(OAE_REVERSE, l.ltag, 0, 0);
@@ -442,6 +540,18 @@ static void happen(unsigned int event)
 		post(&y, 0);
 		post(&z, OAE_POST_EXPRESS);
 		break;
+	case E_POST_HALF:
+		post_kind(&z, OAE_SWAP);
+		break;
+	case E_POST_VERB:
+		post_kind(&z, OAE_VERB);
+		break;
+	case E_CANCEL_HALF:
+		ret = oae_link_cancel(&l, &h, OAE_E_SIGNAL, now, &a);
+		break;
+	case E_CONFIRM:
+		oae_link_confirm(&l, now, &a);
+		break;
 	case E_CANCEL:
 		ret = oae_link_cancel(&l, &x, OAE_E_SIGNAL, now, &a);
 		break;
@@ -487,11 +597,13 @@ static void happen(unsigned int event)
 static const char *place(char *buf, size_t len)
 {
 	static const char *const offer[] = { "", "+slicing", "+out", "+parked" };
-	static const char *const hold[] = { "", "+partial", "+held", "+refused",
-					    "+reversed", "+kept" };
+	static const char *const hold[] = { "", "+partial", "+asked", "+held",
+					    "+refused", "+reversed", "+kept" };
+	static const char *const half[] = { "", "+posted", "+half", "+waiting",
+					    "+lent" };
 
-	snprintf(buf, len, "%s%s%s%s%s%s", oae_state_name(oae_link_state(&l)),
-		 offer[l.offer.state], hold[l.hold.state],
+	snprintf(buf, len, "%s%s%s%s%s%s%s", oae_state_name(oae_link_state(&l)),
+		 offer[l.offer.state], hold[l.hold.state], half[l.half.state],
 		 l.next_valid ? "+next" : "", l.await_done ? "+await" : "",
 		 l.down ? "+down" : "");
 	return buf;
@@ -500,7 +612,7 @@ static const char *place(char *buf, size_t len)
 static const char *whose(const void *handle)
 {
 	return handle == &x ? "x" : handle == &y ? "y" :
-	       handle == &z ? "z" : "?";
+	       handle == &z ? "z" : handle == &h ? "h" : "?";
 }
 
 /* What came of it, in words: place; sends; ops. */
@@ -525,9 +637,18 @@ static void describe(const char *before, char *out, size_t len)
 		if (s->frame.opcode == OAE_OFFER)
 			n += snprintf(out + n, len - n, " %s.%u%s%s",
 				      whose(s->handle), s->frame.attempt,
-				      s->slices != 3 ? " last" : "",
+				      s->slices != (1ULL << s->nslices) - 1 ?
+				      " last" : "",
 				      s->frame.flags & OAE_F_RESUME ?
 				      " resume" : "");
+		if (s->frame.kind)
+			n += snprintf(out + n, len - n, " %s",
+				      s->frame.kind == OAE_SWAP ? "swap" : "verb");
+		if (s->frame.opcode == OAE_REFLECT && s->frame.length)
+			n += snprintf(out + n, len - n, " %s+%u",
+				      s->frame.kind == OAE_SWAP ?
+				      whose(s->handle) : "",
+				      s->frame.length - OAE_REFLECT_LEN);
 		if (s->frame.opcode == OAE_REFUSE)
 			n += snprintf(out + n, len - n, " %u", s->frame.reason);
 		if (s->frame.flags & OAE_F_WANT_DONE)
@@ -555,6 +676,20 @@ static void describe(const char *before, char *out, size_t len)
 			if (op->err)
 				n += snprintf(out + n, len - n, "-%s",
 					      strerrorname_np(op->err));
+			break;
+		case OAE_OP_RESULT:
+			n += snprintf(out + n, len - n, " %s-result",
+				      whose(op->handle));
+			break;
+		case OAE_OP_TAKE:
+			n += snprintf(out + n, len - n, " %s-take",
+				      whose(op->handle));
+			break;
+		case OAE_OP_VERB:
+			n += snprintf(out + n, len - n, " verb");
+			break;
+		case OAE_OP_APPLY:
+			n += snprintf(out + n, len - n, " apply");
 			break;
 		case OAE_OP_CONFIRMED:
 			n += snprintf(out + n, len - n, " confirmed");

@@ -25,7 +25,7 @@ static u64 seed_now;
 
 /* Chances of what users and fate do, per step; the rest are posts. */
 struct climate {
-	unsigned int express, many_slices, odd_kind, burst, pause;
+	unsigned int express, many_slices, swap, verb, other, burst, pause;
 	unsigned int cancel, read, crash, kill, close, shut, port, mtu, early;
 	unsigned int steps;
 };
@@ -70,7 +70,10 @@ static void draw_climate(struct sim *w, struct climate *c)
 	c->steps = 10 + sim_upto(w, 60);
 	c->express = PICK(w, 0, 300, 512, 1024);
 	c->many_slices = PICK(w, 0, 50, 300);
-	c->odd_kind = PICK(w, 0, 0, 0, 50);
+	c->swap = PICK(w, 0, 100, 300, 1024);
+	c->verb = PICK(w, 0, 100, 300, 1024);
+	c->other = PICK(w, 0, 0, 50, 200);
+	w->refusals = PICK(w, 0, 0, 100);
 	c->burst = PICK(w, 100, 512, 800);
 	c->pause = PICK(w, 5, 20, 100);
 	c->cancel = PICK(w, 0, 50, 300);
@@ -96,6 +99,14 @@ static void draw_climate(struct sim *w, struct climate *c)
 	}
 }
 
+/* Most fit; the longest fit nowhere. */
+static u32 one_frame(struct sim *w)
+{
+	u32 max = sim_chance(w, 800) ? OAE_MIN_MTU : SIM_MTU_MAX;
+
+	return 8 + sim_upto(w, max - OAE_HDR_LEN - 7);
+}
+
 static void a_post(struct sim *w, struct sim_end *e, const struct climate *c)
 {
 	u32 max = e->mtu - OAE_HDR_LEN;
@@ -103,16 +114,21 @@ static void a_post(struct sim *w, struct sim_end *e, const struct climate *c)
 	u32 n = sim_chance(w, c->many_slices) ? 1 + sim_upto(w, 64) :
 						1 + sim_upto(w, 3);
 	u32 len = cut * (n - 1) + 1 + sim_upto(w, cut);
-	u8 flags = 0;
+	u8 flags = sim_chance(w, 100) ? OAE_POST_CONFIRM : 0;
 
+	if (sim_chance(w, c->swap)) {
+		sim_post(e, one_frame(w), 0, OAE_SWAP, flags);
+		return;
+	}
+	if (sim_chance(w, c->verb)) {
+		sim_post(e, one_frame(w), 0, OAE_VERB, flags);
+		return;
+	}
 	if (len < 8)
 		len = 8;
 	if (sim_chance(w, c->express))
 		flags |= OAE_POST_EXPRESS;
-	if (sim_chance(w, 100))
-		flags |= OAE_POST_CONFIRM;
-	sim_post(e, len, cut,
-		 sim_chance(w, c->odd_kind) ? OAE_VERB : OAE_MESSAGE, flags);
+	sim_post(e, len, cut, OAE_MESSAGE, flags);
 }
 
 static void a_cancel(struct sim *w, struct sim_end *e)
@@ -162,6 +178,8 @@ static void act(struct sim *w, const struct climate *c)
 		sim_mtu(e, PICK(w, OAE_MIN_MTU, 200, SIM_MTU_MAX));
 	else if (sim_chance(w, c->early))
 		sim_timer(e);
+	else if (sim_chance(w, c->other))
+		sim_other(e, sim_upto(w, 2 * SIM_WORDS));
 	else
 		a_post(w, e, c);
 }
@@ -259,7 +277,8 @@ static void test_seeds(void **state)
 	u64 first = env("OAE_SIM_FIRST", 1);
 	bool trace = env("OAE_SIM_TRACE", 0);
 	unsigned long notes[OAE_NOTE_END] = { 0 };
-	unsigned long frames = 0, events = 0, delivered = 0;
+	unsigned long frames = 0, events = 0, delivered = 0, swaps = 0, verbs = 0;
+	unsigned int max_ops = 0, max_sends = 0;
 	unsigned long outcomes[OAE_OUTCOME_END] = { 0 };
 	unsigned int i, failed = 0;
 	clock_t began = clock();
@@ -282,6 +301,12 @@ static void test_seeds(void **state)
 		frames += world.frames;
 		events += world.events;
 		delivered += world.delivered;
+		swaps += world.swaps;
+		verbs += world.verbs;
+		if (max_ops < world.max_ops)
+			max_ops = world.max_ops;
+		if (max_sends < world.max_sends)
+			max_sends = world.max_sends;
 		for (i = 0; i < OAE_NOTE_END; i++)
 			notes[i] += world.notes[i];
 		for (i = 0; i < OAE_OUTCOME_END; i++)
@@ -295,7 +320,8 @@ static void test_seeds(void **state)
 	       (double)(clock() - began) / CLOCKS_PER_SEC);
 	for (i = 0; i < OAE_NOTE_END; i++)
 		printf("%s%s %lu", i ? ", " : "", oae_note_name(i), notes[i]);
-	printf("\n");
+	printf("\n%lu swaps, %lu verbs; at most %u ops and %u sends of one event\n",
+	       swaps, verbs, max_ops, max_sends);
 	assert_int_equal(failed, 0);
 	if (seeds >= DEFAULT_SEEDS)
 		everything_happened(notes);
