@@ -27,7 +27,8 @@
 { ON(SYNC_NOW_KNOWN), S(FROZEN_HALF),
   "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :resolved :reoffered" },
 { ON(SYNC_NOW_KNOWN), S(FROZEN_LENT),
-  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :taken_back discard :resolved :reoffered" },
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :taken_back discard :resolved "
+  ":reoffered" },
 
 { ON(SYNC_NOW_NEW), S(CLOSED),
   "same :old_run" },
@@ -64,7 +65,8 @@
 { ON(SYNC_NOW_NEW), S(FROZEN_HALF),
   "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :resolved :reoffered" },
 { ON(SYNC_NOW_NEW), S(FROZEN_LENT),
-  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :taken_back discard :resolved :reoffered" },
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :taken_back discard :resolved "
+  ":reoffered" },
 
 { ON(SYNC_OLD_KNOWN), S(CLOSED),
   "same :old_run" },
@@ -138,7 +140,8 @@
 { ON(ACK_NOW_KNOWN), S(FROZEN_HALF),
   "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :resolved :reoffered" },
 { ON(ACK_NOW_KNOWN), S(FROZEN_LENT),
-  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :taken_back discard :resolved :reoffered" },
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :taken_back discard :resolved "
+  ":reoffered" },
 
 { ON(ACK_NOW_NEW), S(CLOSED),
   "same :old_run" },
@@ -164,7 +167,8 @@
 { ON(ACK_NOW_NEW), S(FROZEN_HALF),
   "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :resolved :reoffered" },
 { ON(ACK_NOW_NEW), S(FROZEN_LENT),
-  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :taken_back discard :resolved :reoffered" },
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap :taken_back discard :resolved "
+  ":reoffered" },
 
 { ON(ACK_OLD_KNOWN), S(CLOSED),
   "same :old_run" },
@@ -265,7 +269,8 @@
 { ON(OFFER), S(FROZEN),
   "OPEN+held > SYNC_ACK, REFLECT :resolved keep0 :held" },
 { ON(OFFER), S(FROZEN_OUT) | S(FROZEN_XOUT),
-  "OPEN+out+held > SYNC_ACK, OFFER x.1, REFLECT :resolved :reoffered keep0 :held" },
+  "OPEN+out+held > SYNC_ACK, OFFER x.1, REFLECT :resolved :reoffered keep0 "
+  ":held" },
 { ON(OFFER), S(FROZEN_HELD),
   "OPEN+held > SYNC_ACK, REFLECT discard :resolved keep0 :held" },
 { ON(OFFER), S(DOWN),
@@ -293,11 +298,14 @@
 { ON(OFFER), S(HALF_WAITING),
   "OPEN+held+waiting > REFLECT keep0 :held" },
 { ON(OFFER), S(HALF_LENT),
-  "OPEN+out+held+half > REFLECT, OFFER h.2 swap :taken_back discard keep0 :held :reoffered" },
+  "OPEN+out+held+half > REFLECT, OFFER h.2 swap :taken_back discard keep0 "
+  ":held :reoffered" },
 { ON(OFFER), S(FROZEN_HALF),
-  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT :resolved :reoffered keep0 :held" },
+  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT :resolved :reoffered "
+  "keep0 :held" },
 { ON(OFFER), S(FROZEN_LENT),
-  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT :taken_back discard :resolved :reoffered keep0 :held" },
+  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT :taken_back discard "
+  ":resolved :reoffered keep0 :held" },
 { ON(OFFER), S(CLOSE_LENT),
   "CLOSE_SENT+held > REFLECT :taken_back discard keep0 :held h-reversed-ESHUTDOWN" },
 
@@ -310,7 +318,8 @@
 { ON(OFFER_FULL), S(FROZEN),
   "OPEN+refused > SYNC_ACK, REFUSE 1 :resolved :refused" },
 { ON(OFFER_FULL), S(FROZEN_OUT) | S(FROZEN_XOUT),
-  "OPEN+out+refused > SYNC_ACK, OFFER x.1, REFUSE 1 :resolved :reoffered :refused" },
+  "OPEN+out+refused > SYNC_ACK, OFFER x.1, REFUSE 1 :resolved :reoffered "
+  ":refused" },
 { ON(OFFER_FULL), S(FROZEN_HELD),
   "OPEN+refused > SYNC_ACK, REFUSE 1 discard :resolved :refused" },
 { ON(OFFER_FULL), S(DOWN),
@@ -338,11 +347,14 @@
 { ON(OFFER_FULL), S(HALF_WAITING),
   "OPEN+refused+waiting > REFUSE 1 :refused" },
 { ON(OFFER_FULL), S(HALF_LENT),
-  "OPEN+out+refused+half > REFUSE 1, OFFER h.2 swap :taken_back discard :refused :reoffered" },
+  "OPEN+out+refused+half > REFUSE 1, OFFER h.2 swap :taken_back discard "
+  ":refused :reoffered" },
 { ON(OFFER_FULL), S(FROZEN_HALF),
-  "OPEN+out+refused+half > SYNC_ACK, OFFER h.1 swap, REFUSE 1 :resolved :reoffered :refused" },
+  "OPEN+out+refused+half > SYNC_ACK, OFFER h.1 swap, REFUSE 1 :resolved "
+  ":reoffered :refused" },
 { ON(OFFER_FULL), S(FROZEN_LENT),
-  "OPEN+out+refused+half > SYNC_ACK, OFFER h.1 swap, REFUSE 1 :taken_back discard :resolved :reoffered :refused" },
+  "OPEN+out+refused+half > SYNC_ACK, OFFER h.1 swap, REFUSE 1 :taken_back "
+  "discard :resolved :reoffered :refused" },
 { ON(OFFER_FULL), S(CLOSE_LENT),
   "CLOSE_SENT+refused > REFUSE 1, CLOSE :taken_back discard :refused h-reversed-ESHUTDOWN" },
 
@@ -355,7 +367,8 @@
 { ON(OFFER_EXPRESS), S(FROZEN),
   "OPEN > SYNC_ACK, REFLECT :resolved keep0 :held deliver1" },
 { ON(OFFER_EXPRESS), S(FROZEN_OUT) | S(FROZEN_XOUT),
-  "OPEN+out > SYNC_ACK, OFFER x.1, REFLECT :resolved :reoffered keep0 :held deliver1" },
+  "OPEN+out > SYNC_ACK, OFFER x.1, REFLECT :resolved :reoffered keep0 :held "
+  "deliver1" },
 { ON(OFFER_EXPRESS), S(FROZEN_HELD),
   "OPEN > SYNC_ACK, REFLECT discard :resolved keep0 :held deliver1" },
 { ON(OFFER_EXPRESS), S(DOWN),
@@ -371,13 +384,17 @@
 { ON(OFFER_EXPRESS), S(REFUSED),
   "OPEN > REFLECT keep0 :held deliver1" },
 { ON(OFFER_EXPRESS), S(HALF_LENT),
-  "OPEN+out+half > REFLECT, OFFER h.2 swap :taken_back discard keep0 :held deliver1 :reoffered" },
+  "OPEN+out+half > REFLECT, OFFER h.2 swap :taken_back discard keep0 :held "
+  "deliver1 :reoffered" },
 { ON(OFFER_EXPRESS), S(FROZEN_HALF),
-  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap, REFLECT :resolved :reoffered keep0 :held deliver1" },
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap, REFLECT :resolved :reoffered "
+  "keep0 :held deliver1" },
 { ON(OFFER_EXPRESS), S(FROZEN_LENT),
-  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap, REFLECT :taken_back discard :resolved :reoffered keep0 :held deliver1" },
+  "OPEN+out+half > SYNC_ACK, OFFER h.1 swap, REFLECT :taken_back discard "
+  ":resolved :reoffered keep0 :held deliver1" },
 { ON(OFFER_EXPRESS), S(CLOSE_LENT),
-  "CLOSE_SENT > REFLECT, CLOSE :taken_back discard keep0 :held deliver1 h-reversed-ESHUTDOWN" },
+  "CLOSE_SENT > REFLECT, CLOSE :taken_back discard keep0 :held deliver1 "
+  "h-reversed-ESHUTDOWN" },
 
 { ON(OFFER_AGAIN), S(CLOSED),
   "same :old_run" },
@@ -388,7 +405,8 @@
 { ON(OFFER_AGAIN), S(FROZEN),
   "OPEN+held > SYNC_ACK, REFLECT :resolved keep0 :held" },
 { ON(OFFER_AGAIN), S(FROZEN_OUT) | S(FROZEN_XOUT),
-  "OPEN+out+held > SYNC_ACK, OFFER x.1, REFLECT :resolved :reoffered keep0 :held" },
+  "OPEN+out+held > SYNC_ACK, OFFER x.1, REFLECT :resolved :reoffered keep0 "
+  ":held" },
 { ON(OFFER_AGAIN), S(FROZEN_HELD),
   "OPEN+held > SYNC_ACK, REFLECT discard :resolved keep0 :held" },
 { ON(OFFER_AGAIN), S(DOWN),
@@ -420,9 +438,11 @@
 { ON(OFFER_AGAIN), S(HALF_LENT) | S(CLOSE_LENT),
   "same > REFLECT swap h+20 :reflected_again" },
 { ON(OFFER_AGAIN), S(FROZEN_HALF),
-  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT :resolved :reoffered keep0 :held" },
+  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT :resolved :reoffered "
+  "keep0 :held" },
 { ON(OFFER_AGAIN), S(FROZEN_LENT),
-  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT :taken_back discard :resolved :reoffered keep0 :held" },
+  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT :taken_back discard "
+  ":resolved :reoffered keep0 :held" },
 { ON(OFFER_AGAIN), S(VERB_HELD),
   "same > REFLECT verb +16 :reflected_again" },
 
@@ -465,9 +485,11 @@
 { ON(OFFER_SLICE), S(HALF_WAITING),
   "OPEN+partial+waiting keep1" },
 { ON(OFFER_SLICE), S(FROZEN_HALF),
-  "OPEN+out+partial+half > SYNC_ACK, OFFER h.1 swap :resolved :reoffered keep1" },
+  "OPEN+out+partial+half > SYNC_ACK, OFFER h.1 swap :resolved :reoffered "
+  "keep1" },
 { ON(OFFER_SLICE), S(FROZEN_LENT),
-  "OPEN+out+partial+half > SYNC_ACK, OFFER h.1 swap :taken_back discard :resolved :reoffered keep1" },
+  "OPEN+out+partial+half > SYNC_ACK, OFFER h.1 swap :taken_back discard "
+  ":resolved :reoffered keep1" },
 
 { ON(OFFER_GAP), S(CLOSED),
   "same :old_run" },
@@ -478,7 +500,8 @@
 { ON(OFFER_GAP), S(FROZEN),
   "OPEN+partial > SYNC_ACK, REFUSE 2 :resolved keep2 :gap" },
 { ON(OFFER_GAP), S(FROZEN_OUT) | S(FROZEN_XOUT),
-  "OPEN+out+partial > SYNC_ACK, OFFER x.1, REFUSE 2 :resolved :reoffered keep2 :gap" },
+  "OPEN+out+partial > SYNC_ACK, OFFER x.1, REFUSE 2 :resolved :reoffered "
+  "keep2 :gap" },
 { ON(OFFER_GAP), S(FROZEN_HELD),
   "OPEN+partial > SYNC_ACK, REFUSE 2 discard :resolved keep2 :gap" },
 { ON(OFFER_GAP), S(DOWN),
@@ -510,9 +533,11 @@
 { ON(OFFER_GAP), S(HALF_LENT) | S(CLOSE_LENT),
   "same > REFLECT swap h+20 :reflected_again" },
 { ON(OFFER_GAP), S(FROZEN_HALF),
-  "OPEN+out+partial+half > SYNC_ACK, OFFER h.1 swap, REFUSE 2 :resolved :reoffered keep2 :gap" },
+  "OPEN+out+partial+half > SYNC_ACK, OFFER h.1 swap, REFUSE 2 :resolved "
+  ":reoffered keep2 :gap" },
 { ON(OFFER_GAP), S(FROZEN_LENT),
-  "OPEN+out+partial+half > SYNC_ACK, OFFER h.1 swap, REFUSE 2 :taken_back discard :resolved :reoffered keep2 :gap" },
+  "OPEN+out+partial+half > SYNC_ACK, OFFER h.1 swap, REFUSE 2 :taken_back "
+  "discard :resolved :reoffered keep2 :gap" },
 { ON(OFFER_GAP), S(VERB_HELD),
   "same > REFLECT verb +16 :reflected_again" },
 
@@ -525,9 +550,11 @@
 { ON(OFFER_HALF), S(FROZEN),
   "OPEN+refused > SYNC_ACK, REFUSE swap 3 :resolved keep0 discard :refused" },
 { ON(OFFER_HALF), S(FROZEN_OUT) | S(FROZEN_XOUT),
-  "OPEN+out+refused > SYNC_ACK, OFFER x.1, REFUSE swap 3 :resolved :reoffered keep0 discard :refused" },
+  "OPEN+out+refused > SYNC_ACK, OFFER x.1, REFUSE swap 3 :resolved :reoffered "
+  "keep0 discard :refused" },
 { ON(OFFER_HALF), S(FROZEN_HELD),
-  "OPEN+refused > SYNC_ACK, REFUSE swap 3 discard :resolved keep0 discard :refused" },
+  "OPEN+refused > SYNC_ACK, REFUSE swap 3 discard :resolved keep0 discard "
+  ":refused" },
 { ON(OFFER_HALF), S(DOWN),
   "OPEN+refused > SYNC_ACK, REFUSE swap 3 :resolved :up keep0 discard :refused" },
 { ON(OFFER_HALF), S(IDLE) | S(PROBING),
@@ -555,9 +582,11 @@
 { ON(OFFER_HALF), S(HALF_LENT) | S(CLOSE_LENT),
   "same > REFLECT swap h+20 :taken_back discard keep0 :lent :held" },
 { ON(OFFER_HALF), S(FROZEN_HALF),
-  "OPEN+held+lent > SYNC_ACK, OFFER h.1 swap, REFLECT swap h+20 :resolved :reoffered keep0 :lent :held" },
+  "OPEN+held+lent > SYNC_ACK, OFFER h.1 swap, REFLECT swap h+20 :resolved "
+  ":reoffered keep0 :lent :held" },
 { ON(OFFER_HALF), S(FROZEN_LENT),
-  "OPEN+held+lent > SYNC_ACK, OFFER h.1 swap, REFLECT swap h+20 :taken_back discard :resolved :reoffered keep0 :lent :held" },
+  "OPEN+held+lent > SYNC_ACK, OFFER h.1 swap, REFLECT swap h+20 :taken_back "
+  "discard :resolved :reoffered keep0 :lent :held" },
 
 { ON(OFFER_VERB), S(CLOSED),
   "same :old_run" },
@@ -568,7 +597,8 @@
 { ON(OFFER_VERB), S(FROZEN),
   "OPEN+held > SYNC_ACK, REFLECT verb +16 :resolved keep0 verb :held" },
 { ON(OFFER_VERB), S(FROZEN_OUT) | S(FROZEN_XOUT),
-  "OPEN+out+held > SYNC_ACK, OFFER x.1, REFLECT verb +16 :resolved :reoffered keep0 verb :held" },
+  "OPEN+out+held > SYNC_ACK, OFFER x.1, REFLECT verb +16 :resolved :reoffered "
+  "keep0 verb :held" },
 { ON(OFFER_VERB), S(FROZEN_HELD),
   "OPEN+held > SYNC_ACK, REFLECT verb +16 discard :resolved keep0 verb :held" },
 { ON(OFFER_VERB), S(DOWN),
@@ -596,13 +626,17 @@
 { ON(OFFER_VERB), S(HALF_WAITING),
   "OPEN+held+waiting > REFLECT verb +16 keep0 verb :held" },
 { ON(OFFER_VERB), S(HALF_LENT),
-  "OPEN+out+held+half > OFFER h.2 swap, REFLECT verb +16 :taken_back discard keep0 verb :reoffered :held" },
+  "OPEN+out+held+half > OFFER h.2 swap, REFLECT verb +16 :taken_back discard "
+  "keep0 verb :reoffered :held" },
 { ON(OFFER_VERB), S(FROZEN_HALF),
-  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT verb +16 :resolved :reoffered keep0 verb :held" },
+  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT verb +16 :resolved "
+  ":reoffered keep0 verb :held" },
 { ON(OFFER_VERB), S(FROZEN_LENT),
-  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT verb +16 :taken_back discard :resolved :reoffered keep0 verb :held" },
+  "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT verb +16 :taken_back "
+  "discard :resolved :reoffered keep0 verb :held" },
 { ON(OFFER_VERB), S(CLOSE_LENT),
-  "CLOSE_SENT+held > REFLECT verb +16 :taken_back discard keep0 verb h-reversed-ESHUTDOWN :held" },
+  "CLOSE_SENT+held > REFLECT verb +16 :taken_back discard keep0 verb h-reversed-ESHUTDOWN "
+  ":held" },
 
 { ON(OFFER_CONFLICT), S(CLOSED),
   "same :old_run" },
@@ -613,11 +647,14 @@
 { ON(OFFER_CONFLICT), S(FROZEN),
   "OPEN+refused > SYNC_ACK, REFUSE verb 4 :resolved keep0 verb discard :refused" },
 { ON(OFFER_CONFLICT), S(FROZEN_OUT) | S(FROZEN_XOUT),
-  "OPEN+out+refused > SYNC_ACK, OFFER x.1, REFUSE verb 4 :resolved :reoffered keep0 verb discard :refused" },
+  "OPEN+out+refused > SYNC_ACK, OFFER x.1, REFUSE verb 4 :resolved :reoffered "
+  "keep0 verb discard :refused" },
 { ON(OFFER_CONFLICT), S(FROZEN_HELD),
-  "OPEN+refused > SYNC_ACK, REFUSE verb 4 discard :resolved keep0 verb discard :refused" },
+  "OPEN+refused > SYNC_ACK, REFUSE verb 4 discard :resolved keep0 verb discard "
+  ":refused" },
 { ON(OFFER_CONFLICT), S(DOWN),
-  "OPEN+refused > SYNC_ACK, REFUSE verb 4 :resolved :up keep0 verb discard :refused" },
+  "OPEN+refused > SYNC_ACK, REFUSE verb 4 :resolved :up keep0 verb discard "
+  ":refused" },
 { ON(OFFER_CONFLICT), S(IDLE) | S(PROBING),
   "OPEN+refused > REFUSE verb 4 keep0 verb discard :refused" },
 { ON(OFFER_CONFLICT), S(OUT) | S(XOUT) | S(VERB_OUT),
@@ -641,13 +678,17 @@
 { ON(OFFER_CONFLICT), S(HALF_WAITING),
   "OPEN+refused+waiting > REFUSE verb 4 keep0 verb discard :refused" },
 { ON(OFFER_CONFLICT), S(HALF_LENT),
-  "OPEN+out+refused+half > OFFER h.2 swap, REFUSE verb 4 :taken_back discard keep0 verb :reoffered discard :refused" },
+  "OPEN+out+refused+half > OFFER h.2 swap, REFUSE verb 4 :taken_back discard "
+  "keep0 verb :reoffered discard :refused" },
 { ON(OFFER_CONFLICT), S(FROZEN_HALF),
-  "OPEN+out+refused+half > SYNC_ACK, OFFER h.1 swap, REFUSE verb 4 :resolved :reoffered keep0 verb discard :refused" },
+  "OPEN+out+refused+half > SYNC_ACK, OFFER h.1 swap, REFUSE verb 4 :resolved "
+  ":reoffered keep0 verb discard :refused" },
 { ON(OFFER_CONFLICT), S(FROZEN_LENT),
-  "OPEN+out+refused+half > SYNC_ACK, OFFER h.1 swap, REFUSE verb 4 :taken_back discard :resolved :reoffered keep0 verb discard :refused" },
+  "OPEN+out+refused+half > SYNC_ACK, OFFER h.1 swap, REFUSE verb 4 :taken_back "
+  "discard :resolved :reoffered keep0 verb discard :refused" },
 { ON(OFFER_CONFLICT), S(CLOSE_LENT),
-  "CLOSE_SENT+refused > REFUSE verb 4, CLOSE :taken_back discard keep0 verb h-reversed-ESHUTDOWN discard :refused" },
+  "CLOSE_SENT+refused > REFUSE verb 4, CLOSE :taken_back discard keep0 verb "
+  "h-reversed-ESHUTDOWN discard :refused" },
 
 { ON(REFLECT), S(CLOSED),
   "same :old_run" },
@@ -922,7 +963,8 @@
 { ON(REVERSE), S(HALF_WAITING),
   "OPEN+reversed+waiting" },
 { ON(REVERSE), S(HALF_LENT),
-  "OPEN+out+reversed+half > OFFER h.2 swap :dropped :taken_back discard :reoffered" },
+  "OPEN+out+reversed+half > OFFER h.2 swap :dropped :taken_back discard "
+  ":reoffered" },
 { ON(REVERSE), S(CLOSE_LENT),
   "CLOSE_SENT+reversed > CLOSE :dropped :taken_back discard h-reversed-ESHUTDOWN" },
 
@@ -998,7 +1040,8 @@
 { ON(CLOSE_POLICY), S(FROZEN_HALF),
   "CLOSED h-reversed-ECONNREFUSED flush-ECONNREFUSED :gone GONE" },
 { ON(CLOSE_POLICY), S(FROZEN_LENT),
-  "CLOSED h-unknown-EOWNERDEAD flush-ECONNREFUSED :held_lost discard :gone GONE" },
+  "CLOSED h-unknown-EOWNERDEAD flush-ECONNREFUSED :held_lost discard :gone "
+  "GONE" },
 
 { ON(CLOSE_ACK), S(CLOSED),
   "same :old_run" },
@@ -1562,7 +1605,8 @@
 { ON(CLOSED_HERE), S(OPENING) | S(ACCEPTED) | S(DOWN),
   "CLOSED :close flush-ESHUTDOWN flush-ESHUTDOWN :gone GONE" },
 { ON(CLOSED_HERE), S(OPENING_POST),
-  "CLOSED :close x-reversed-ESHUTDOWN flush-ESHUTDOWN flush-ESHUTDOWN :gone GONE" },
+  "CLOSED :close x-reversed-ESHUTDOWN flush-ESHUTDOWN flush-ESHUTDOWN :gone "
+  "GONE" },
 { ON(CLOSED_HERE), S(FROZEN) | S(FROZEN_OUT) | S(FROZEN_XOUT) | S(FROZEN_HELD) | S(FROZEN_HALF)
   | S(FROZEN_LENT),
   "same :close flush-ESHUTDOWN" },
@@ -1606,7 +1650,8 @@
 { ON(KILL), S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(FROZEN_HALF),
   "CLOSED h-reversed-ECANCELED flush-ECANCELED :gone GONE" },
 { ON(KILL), S(HALF_LENT) | S(FROZEN_LENT) | S(CLOSE_LENT),
-  "CLOSED h-unknown-EOWNERDEAD flush-ECANCELED :held_lost discard :gone GONE" },
+  "CLOSED h-unknown-EOWNERDEAD flush-ECANCELED :held_lost discard :gone "
+  "GONE" },
 
 { ON(PORT_UP), S(CLOSED) | S(IDLE) | S(OUT) | S(XOUT) | S(PARKED)
   | S(COMMITTED) | S(PARTIAL) | S(HELD) | S(REFUSED) | S(PROBING)

@@ -61,20 +61,13 @@ u16 sim_verb_reply(const struct sim_tx *tx)
  */
 int sim_verb_errno(const struct sim_tx *tx)
 {
-	switch (tx->refusal) {
-	case OAE_R_TOO_BIG:
-		return EMSGSIZE;
-	case OAE_R_NO_REGION:
-		return ENXIO;
-	case OAE_R_RANGE:
-		return ERANGE;
-	case OAE_R_ACCESS:
-		return EACCES;
-	case OAE_R_BAD_VERB:
-		return EBADMSG;
-	default:
-		return EOPNOTSUPP;
-	}
+	static const int errnos[OAE_REASON_END] = {
+		[OAE_R_TOO_BIG] = EMSGSIZE, [OAE_R_KIND] = EOPNOTSUPP,
+		[OAE_R_NO_REGION] = ENXIO, [OAE_R_RANGE] = ERANGE,
+		[OAE_R_ACCESS] = EACCES, [OAE_R_BAD_VERB] = EBADMSG,
+	};
+
+	return errnos[tx->refusal];
 }
 
 /* One verb, alone with the words. True: it changes them. */
