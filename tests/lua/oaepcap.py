@@ -104,7 +104,8 @@ def field_names():
 
 def tshark(capture, *options):
     """A dict a frame: field -> values; `info` is the column. Two passes unless told otherwise."""
-    wanted = [word for name in ("_ws.col.Protocol", "_ws.col.Info", *field_names())
+    wanted = [word for name in ("_ws.col.Protocol", "_ws.col.Info", "eth.src",
+                                   *field_names())
               for word in ("-e", name)]
     frames = []
     for packet in json.loads(run_tshark(capture, *(options or ("-2",)), "-T", "json", *wanted)):

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Captures of the real modules (tests/lua/capture): what the dissector makes of them is what the
+modules have counted."""
+
+import json
+import unittest
+from collections import Counter
+from pathlib import Path
+
+from oaepcap import tshark
+import oaewire as oae
+
+HERE = Path(__file__).resolve().parent
+
+
+def read(name):
+    """A capture as (frames by number, hosts by address)."""
+    hosts = json.loads((HERE / f"{name}.json").read_text("ascii"))
+    frames = tshark(HERE / f"{name}.pcap", "-2")
+    return [None, *frames], {host["mac"]: Counter({k: v for k, v in host.items() if k != "mac"})
+                             for host in hosts.values()}
+
+
+def transactions(frames):
+    """By number: who offered it, how long it is, and what is said of it at last."""
+    found = {}
+    for frame in frames[1:]:
+        if "oae.transaction" not in frame:
+            continue
+        t = found.setdefault(int(frame["oae.transaction"][0]), {})
+        t.update((k, v) for k, v in frame.items() if k not in t or k == "oae.outcome")
+        if "oae.reassembled.length" in frame:
+            t["length"] = int(frame["oae.reassembled.length"][0])
+    for t in found.values():
+        offer = frames[int(t["oae.offered_in"][0])]
+        t["offer"], t["from"] = offer, sender(offer)
+    return found
+
+
+def sender(frame):
+    """The address of who sent it first."""
+    return frame.get("oae.via.src", frame.get("eth.src"))[0]
+
+
+class CaptureTest(unittest.TestCase):
+    maxDiff = None
+    name = None
+
+    @classmethod
+    def setUpClass(cls):
+        if not cls.name:
+            raise unittest.SkipTest("only for others")
+        cls.frames, cls.hosts = read(cls.name)
+        cls.found = transactions(cls.frames)
+
+    def of(self, opcode):
+        """The frames with an opcode."""
+        return [f for f in self.frames[1:] if f.get("oae.opcode") == [str(opcode)]]
+
+    def check_frames(self):
+        """Every digest is good, and nothing else is wrong."""
+        for n, frame in enumerate(self.frames[1:], 1):
+            self.assertFalse("oae.bad" in frame or "oaeip.bad" in frame, f"frame {n}: {frame}")
+            if "oae.opcode" in frame:
+                self.assertEqual(frame["oae.digest.status"], ["1"], f"frame {n}: {frame}")
+
+    def check_transactions(self):
+        """As many were committed, and so many bytes delivered, as the ends have counted."""
+        for mac, counted in self.hosts.items():
+            mine = [t for t in self.found.values() if t["from"] == mac]
+            outcomes = Counter(t["oae.outcome"][0] for t in mine)
+            self.assertEqual(set(outcomes) - {"committed", "reversed", "withdrawn, lent"}, set())
+            lent = counted["note_lent"] - counted["note_taken_back"]
+            self.assertEqual(outcomes["committed"], counted["committed"] - lent, mac)
+            self.assertEqual(outcomes["reversed"], counted["reversed"], mac)
+        for t in self.found.values():
+            if t["oae.outcome"] == ["committed"]:
+                commit = self.frames[int(t["oae.committed_in"][0])]
+                self.assertEqual(sender(commit), t["from"])
+                self.assertIn(t["oae.transaction"][0], commit["oae.commits"])
+                # Numbers wrap, not in these.
+                self.assertGreaterEqual(int(commit["oae.tx"][0]), int(t["offer"]["oae.seq"][0]))
+                if t["offer"]["oae.flags.express"] == ["0"]:
+                    self.assertIn("oae.reflected_in", t)
+
+    def check_one_pass(self):
+        """In one pass each frame knows what came before it, and nothing else is different."""
+        for n, (once, twice) in enumerate(zip(
+                tshark(HERE / f"{self.name}.pcap", "-o", "oae.follow:TRUE"), self.frames[1:],
+                strict=True), 1):
+            for name in set(once) | set(twice):
+                if name.endswith("_in") or name == "oae.slice.frame":
+                    self.assertEqual(once.get(name, []), [v for v in twice.get(name, [])
+                                                          if int(v) <= n], f"frame {n}: {name}")
+                elif name in ("oae.transaction", "oae.commits", "oae.delivers", "oae.link",
+                              "oae.reflect.match", "oae.reassembled.length"):
+                    self.assertEqual(once.get(name), twice.get(name), f"frame {n}: {name}")
+
+
+class Link(CaptureTest):
+    name = "link"
+
+    def test_frames(self):
+        self.check_frames()
+
+    def test_transactions(self):
+        self.check_transactions()
+
+    def test_one_pass(self):
+        self.check_one_pass()
+
+    def test_all_of_it_is_in_there(self):
+        """The session had what it was made for."""
+        opcodes = Counter(int(f["oae.opcode"][0]) for f in self.frames[1:])
+        for name in ("SYNC", "SYNC_ACK", "CLOSE", "CLOSE_ACK", "OFFER", "REFLECT", "COMMIT", "REFUSE",
+                     "READY", "REVERSE", "DONE"):
+            self.assertGreater(opcodes[oae.OPCODES.index(name) + 1], 0, name)
+        express = [t for t in self.found.values() if t["offer"]["oae.flags.express"] == ["1"]]
+        self.assertGreater(len(express), 20)
+        self.assertTrue(all(t["oae.outcome"] == ["committed"] for t in express))
+        resolved = Counter(how for f in self.frames[1:] for how in f.get("oae.resolved_as", ()))
+        self.assertEqual(len(resolved), 3, resolved)
+        self.assertGreater(sum(int(t["oae.attempts"][0]) > 1 for t in self.found.values()), 10)
+        self.assertGreater(sum("oae.frozen_in" in t for t in self.found.values()), 10)
+        reasons = {int(f["oae.reason"][0]) for f in self.of(oae.REFUSE)}
+        self.assertLessEqual({oae.BUSY, oae.GAP}, reasons)
+
+    def test_bytes(self):
+        """What was put together of slices is as long as what was delivered."""
+        for mac, counted in self.hosts.items():
+            sent = sum(t["length"] for t in self.found.values() if t["from"] != mac
+                       and t["oae.outcome"] == ["committed"] and t["oae.kind"] == ["0"])
+            self.assertEqual(sent, counted["delivered_bytes"])
+
+    def test_reflections(self):
+        """Everybody heard what was said."""
+        reflections = [f for f in self.of(oae.REFLECT) if "oae.transaction" in f]
+        self.assertGreater(len(reflections), 200)
+        for f in reflections:
+            self.assertEqual(f.get("oae.reflect.match"), ["1"], f)
+
+    def test_failures(self):
+        """Every new ltag is seen; each freeze draws one, and few are lost altogether."""
+        for mac, counted in self.hosts.items():
+            froze = sum(counted[f"note_{why}"] for why in ("stall", "peer_froze", "port", "nolink",
+                                                           "attempts", "down"))
+            seen = sum("oae.note.freeze" in f and sender(f) == mac for f in self.frames[1:])
+            self.assertLessEqual(seen, froze)
+            self.assertGreater(seen, froze * 9 // 10)
+
+    def test_offers(self):
+        """Each transaction is known as one, however often it was offered."""
+        for mac, counted in self.hosts.items():
+            mine = [t for t in self.found.values() if t["from"] == mac]
+            self.assertEqual(len(mine), counted["note_offered"])
+
+
+class Gateway(CaptureTest):
+    name = "gateway"
+
+    def test_frames(self):
+        self.check_frames()
+
+    def test_transactions(self):
+        self.check_transactions()
+
+    def test_one_pass(self):
+        self.check_one_pass()
+
+    def test_all_of_it_is_in_there(self):
+        ops = Counter(f["oaeip.op"][0] for f in self.frames[1:] if "oaeip.op" in f)
+        self.assertLessEqual(set("1245"), set(ops), "BEAT, NODES, BYE, PROBE")
+        zones = {(f["oaeip.src_zone"][0], f["oaeip.dst_zone"][0]) for f in self.frames[1:]}
+        self.assertLessEqual({("1", "2"), ("2", "1"), ("1", "3"), ("3", "1")}, zones)
+        data = [f for f in self.frames[1:] if "oae.opcode" in f]
+        self.assertGreater(len(data), 20)
+        self.assertTrue(all(f["oae.flags.via"] == ["1"] for f in data))
+
+
+if __name__ == "__main__":
+    unittest.main()
