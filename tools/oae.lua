@@ -300,6 +300,7 @@ field("lent_in", FRAME, "Half lent to the peer's offer in frame", base.NONE, fra
 field("partner", ProtoField.uint32, "Other half lent by transaction", base.DEC)
 field("reflect_time", ProtoField.relative_time, "From offer to reflection")
 field("commit_time", ProtoField.relative_time, "From first offer to commit")
+field("copy_of", FRAME, "A copy of frame", base.NONE, frametype.DUP_ACK)
 field("slice_of", ProtoField.string, "Slice")
 field("slice.frame", FRAME, "Slice in frame", base.NONE, frametype.NONE)
 field("reassembled_in", FRAME, "Whole in frame", base.NONE, frametype.NONE)
@@ -645,7 +646,7 @@ local function heard_sync(link, from, h, rec, pinfo)
 	if not link.ltags[from][h.src_ltag] then
 		link.ltags[from][h.src_ltag] = true
 		if link.ltag[from] then
-			rec.notes[#rec.notes + 1] = { "freeze" }
+			rec.notes[#rec.notes + 1] = "freeze"
 		end
 		link.ltag[from], link.frozen[from] = h.src_ltag, true
 		for n = 1, 2 do
@@ -669,7 +670,7 @@ local function heard_sync(link, from, h, rec, pinfo)
 		life = link.life
 		life.inc[from] = h.inc
 	elseif life.inc[from] ~= h.inc then
-		rec.notes[#rec.notes + 1] = { "new_inc" }
+		rec.notes[#rec.notes + 1] = "new_inc"
 		end_life(link, from, number)
 		link.past[from][life.inc[from]] = true
 		local other = life.inc[to]
@@ -811,7 +812,7 @@ local function heard_offer(link, run, from, h, data, hash, rec, pinfo)
 	local t = link.offers[key]
 
 	if t and not same_content(t, run, h, data) then
-		rec.notes[#rec.notes + 1] = { "differs" }
+		rec.notes[#rec.notes + 1] = "differs"
 		rec.t = t
 		return
 	end
@@ -822,7 +823,7 @@ local function heard_offer(link, run, from, h, data, hash, rec, pinfo)
 		t.attempts = t.attempts + 1
 		t.offer_time[key] = pinfo.rel_ts
 		if t.attempts > 1 then
-			rec.notes[#rec.notes + 1] = { "again", t.attempts }
+			rec.notes[#rec.notes + 1] = "again"
 		end
 	end
 	local cut = t.cut
@@ -833,7 +834,8 @@ local function heard_offer(link, run, from, h, data, hash, rec, pinfo)
 	local slice = cut.slices[h.slice]
 	if slice then
 		if slice.key == key then
-			rec.notes[#rec.notes + 1] = { "copy", slice.number }
+			rec.notes[#rec.notes + 1] = "copy"
+			rec.copy_of = slice.number
 		end
 		slice.data, slice.hash = slice.data or data, slice.hash or hash
 	else
@@ -860,7 +862,7 @@ local function heard_reflect(link, run, from, h, tvb, rec, pinfo)
 		rec.match = tvb(h.at, 4):uint() == cut.digest_hi and
 			    tvb(h.at + 4, 4):uint() == cut.digest_lo and tvb:raw(h.at + 8, 8) == first
 		if not rec.match then
-			rec.notes[#rec.notes + 1] = { "mismatch" }
+			rec.notes[#rec.notes + 1] = "mismatch"
 		end
 	end
 	if h.kind == SWAP then
@@ -898,7 +900,7 @@ local function heard_data(link, from, h, tvb, hash, rec, pinfo)
 		rec.t = t
 		if t then
 			t.refused[#t.refused + 1] = { pinfo.number, h.reason }
-			rec.notes[#rec.notes + 1] = { "refused" }
+			rec.notes[#rec.notes + 1] = "refused"
 			if FOR_GOOD[h.reason] then
 				finish(t, "refused", nil)
 			end
@@ -916,7 +918,7 @@ local function heard_data(link, from, h, tvb, hash, rec, pinfo)
 		rec.t = t
 		if t and not t.outcome then
 			finish(t, "reversed", "reversed_in", pinfo.number)
-			rec.notes[#rec.notes + 1] = { "reversed" }
+			rec.notes[#rec.notes + 1] = "reversed"
 		end
 	else
 		local list
@@ -1417,22 +1419,12 @@ local function add_decided(tree, rec)
 	end
 end
 
-local NOTE_TEXT = {
-	again = "Offered again, for the %dth time",
-	copy = "A copy of frame %d",
-}
-
 local function add_notes(tree, h, rec)
-	for _, said in ipairs(rec.notes) do
-		local text = NOTE_TEXT[said[1]]
-		if said[1] == "again" and said[2] <= 3 then
-			text = said[2] == 2 and "Offered again" or "Offered again, for the 3rd time"
-		end
-		if text then
-			tree:add_proto_expert_info(e[said[1]], format(text, said[2]))
-		else
-			tree:add_proto_expert_info(e[said[1]])
-		end
+	for _, name in ipairs(rec.notes) do
+		tree:add_proto_expert_info(e[name])
+	end
+	if rec.copy_of then
+		generated(tree, "copy_of", rec.copy_of)
 	end
 	if h.opcode == NOLINK then
 		tree:add_proto_expert_info(e.nolink)
