@@ -12,6 +12,7 @@
 #include "modoae.h"
 
 #include <linux/etherdevice.h>
+#include <linux/poll.h>
 #include <linux/sched/clock.h>
 #include <net/dst.h>
 #include <net/xfrm.h>
@@ -87,6 +88,8 @@ static void end_msg(struct oae_tag *tag, struct event *ev,
 	msg->err = err;
 	msg->t_end = ev->now;
 	list_add_tail(&msg->list, &ev->done);
+	if (msg->txn.file && oae_attach_ended(tag, msg))
+		ev->wake_writer = true;
 
 	switch (outcome) {
 	case OAE_COMMITTED:
@@ -168,6 +171,7 @@ static void apply_note(struct oae_tag *tag, struct event *ev,
 			      op->note, ev->before, oae_link_state(&tag->link),
 			      tag->link.tx);
 		say(tag, op->note);
+		oae_attach_note(tag, op->note);
 	}
 }
 
@@ -209,6 +213,7 @@ static void apply_op(struct oae_tag *tag, struct event *ev,
 		end_msg(tag, ev, msg, op->outcome, op->err);
 		break;
 	case OAE_OP_CONFIRMED:
+		ev->wake_writer = true;
 		break;
 	case OAE_OP_RESLICE:
 		oae_msg_slice(msg, oae_link_slice_max(&tag->link));
@@ -377,6 +382,31 @@ static void send_all(struct oae_tag *tag, struct event *ev)
 	}
 }
 
+static void tell_readers(struct oae_tag *tag)
+{
+	struct oae_node *node = tag->node;
+
+	/* Seen to have no file, or one: who comes or goes looks for itself. */
+	if (!list_empty(&tag->files)) {
+		if (wq_has_sleeper(&tag->read_wait))
+			wake_up_interruptible_poll(&tag->read_wait,
+						   EPOLLIN | EPOLLRDNORM);
+	} else if (wq_has_sleeper(&node->read_wait)) {
+		wake_up_interruptible(&node->read_wait);
+	}
+}
+
+static void tell_writers(struct oae_tag *tag)
+{
+	struct oae_node *node = tag->node;
+
+	if (wq_has_sleeper(&tag->write_wait))
+		wake_up_interruptible_poll(&tag->write_wait,
+					   EPOLLOUT | EPOLLWRNORM);
+	if (wq_has_sleeper(&node->write_wait))
+		wake_up_interruptible(&node->write_wait);
+}
+
 static void tell_all(struct oae_tag *tag, struct event *ev)
 {
 	struct oae_msg *msg, *next;
@@ -387,12 +417,22 @@ static void tell_all(struct oae_tag *tag, struct event *ev)
 			msg->complete(msg);
 		else
 			complete(&msg->done);
+		if (msg->txn.tell)
+			oae_attach_tell(msg);
 		oae_msg_put(msg);
 	}
-	if (ev->wake_writer && wq_has_sleeper(&tag->node->write_wait))
-		wake_up_interruptible(&tag->node->write_wait);
-	if (ev->wake_reader && wq_has_sleeper(&tag->node->read_wait))
-		wake_up_interruptible(&tag->node->read_wait);
+	if (ev->wake_writer)
+		tell_writers(tag);
+	if (ev->wake_reader)
+		tell_readers(tag);
+}
+
+/* Somebody waits until what is committed is confirmed. */
+static noinline void confirm(struct oae_tag *tag, struct event *ev)
+{
+	oae_link_confirm(&tag->link, ev->now, &ev->a);
+	apply(tag, ev, 0);
+	ev->wake_writer = true;
 }
 
 static void wake_verbs(struct list_head *tags);
@@ -408,6 +448,8 @@ static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
 
 	apply(tag, ev, hdr_len);
 	feed(tag, ev);
+	if (unlikely(tag->nconfirm))
+		confirm(tag, ev);
 	WARN_ON_ONCE(ev->a.overflow);
 
 	after = oae_link_state(&tag->link);
@@ -545,6 +587,8 @@ int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
 		err = -ESTALE;
 	} else {
 		start(tag, &ev, sync->flags & OAE_F_VIA);
+		tag->by_peer = true;
+		tag->unheard = true;
 		oae_link_accept(&tag->link, sync, ev.now, &ev.a);
 	}
 	log_event(tag, &ev, OAE_EV_FRAME, sync->opcode, sync->seq);
@@ -561,7 +605,7 @@ int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
  *
  * A tag made for this message alone is forgotten when it is not queued.
  *
- * Return: 0; -EAGAIN the queue is full; -ESHUTDOWN the node is shut; -EMSGSIZE
+ * Return: 0; -EAGAIN the queue is full, or its file's; -ESHUTDOWN the node is shut; -EMSGSIZE
  * it takes more than OAE_MAX_SLICES; -ESTALE the tag is gone, or its slices may
  * be longer now: find or make it, and cut the message, again.
  */
@@ -581,6 +625,8 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 	} else if (READ_ONCE(node->shut)) {
 		err = -ESHUTDOWN;
 	} else if (tag->nsnd >= READ_ONCE(node->knobs.sndq)) {
+		err = -EAGAIN;
+	} else if (msg->txn.file && oae_attach_queue(tag, msg)) {
 		err = -EAGAIN;
 	} else {
 		oae_msg_get(msg);
@@ -640,22 +686,119 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 	return r;
 }
 
-/**
- * oae_tag_take() - take the oldest unread transaction
- * @tag: the tag, which the caller took off the list of those with some
- * @more: whether more is unread; if not, the tag announces itself anew
- *
- * Context: process, no tag's lock held.
- *
- * Return: its skbs, linked by ->next, or NULL.
- */
-struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more)
+/* What a file has in a queue, with a deadline not after @due or, if 0, any. */
+static void cancel_queued(struct oae_tag *tag, struct event *ev,
+			  struct list_head *queue, const struct oae_file *f,
+			  u64 due, int err)
 {
-	struct sk_buff *first = NULL, **link = &first, *skb;
+	struct oae_msg *msg, *next;
+
+	list_for_each_entry_safe(msg, next, queue, list) {
+		if (msg->txn.file != f)
+			continue;
+		if (due && (!msg->txn.deadline || msg->txn.deadline > due))
+			continue;
+		list_del(&msg->list);
+		tag->nsnd--;
+		ev->wake_writer = true;
+		end_msg(tag, ev, msg, OAE_REVERSED, err);
+	}
+}
+
+/**
+ * oae_tag_cancel_queued() - reverse what a file has queued and the link has not
+ * @tag: its tag
+ * @f: the file
+ * @due: only those whose deadline is not after this, ktime in ns; 0 all
+ * @swaps_only: no others
+ * @err: what their writers are told, positive errno
+ *
+ * Context: any but hard interrupts, no lock held.
+ */
+void oae_tag_cancel_queued(struct oae_tag *tag, const struct oae_file *f,
+			   u64 due, bool swaps_only, int err)
+{
 	struct event ev;
-	u32 n = 0;
 
 	enter(tag, &ev);
+	cancel_queued(tag, &ev, &tag->halfq, f, due, err);
+	if (!swaps_only)
+		cancel_queued(tag, &ev, &tag->sndq, f, due, err);
+	log_event(tag, &ev, OAE_EV_CANCEL, 0, tag->link.tx + 1);
+	leave(tag, &ev);
+}
+
+/**
+ * oae_tag_confirming() - somebody begins or ceases to wait for confirmation
+ * @tag: the tag
+ * @waiters: 1 begins: the peer is asked whenever it has not said that all is
+ *	delivered, and tag->write_wait is woken; -1 ceases
+ *
+ * Context: any but hard interrupts, no lock held.
+ */
+void oae_tag_confirming(struct oae_tag *tag, int waiters)
+{
+	struct event ev;
+
+	enter(tag, &ev);
+	tag->nconfirm += waiters;
+	leave(tag, &ev);
+}
+
+/**
+ * oae_tag_attach() - a file becomes an end of a tag's link, and pins the tag
+ * @tag: the tag, of which the file gets the caller's reference
+ * @f: the file
+ * @open: open the link if it is CLOSED
+ *
+ * Context: any but hard interrupts, no lock held.
+ *
+ * Return: 0; -ESTALE the tag is gone.
+ */
+int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open)
+{
+	struct event ev;
+	int err = 0;
+
+	enter(tag, &ev);
+	if (tag->dead) {
+		err = -ESTALE;
+	} else {
+		oae_attach_add(tag, f);
+		if (open && tag->link.state == OAE_CLOSED) {
+			start(tag, &ev, false);
+			oae_link_open(&tag->link, ev.now, &ev.a);
+			log_event(tag, &ev, OAE_EV_POST, 0, tag->link.tx + 1);
+		}
+	}
+	leave(tag, &ev);
+	return err;
+}
+
+/**
+ * oae_tag_detach() - a file goes
+ * @tag: its tag
+ * @f: the file; what it has queued goes on without it
+ *
+ * With the last file what is unread is for noc_debug again. Context: any but
+ * hard interrupts, no lock held.
+ */
+void oae_tag_detach(struct oae_tag *tag, struct oae_file *f)
+{
+	struct event ev;
+
+	enter(tag, &ev);
+	ev.wake_reader = oae_attach_del(tag, f);
+	ev.wake_writer = true;
+	leave(tag, &ev);
+}
+
+/* The oldest unread transaction: its skbs, linked by ->next, or NULL. */
+static struct sk_buff *take(struct oae_tag *tag)
+{
+	struct sk_buff *first = NULL, **link = &first, *skb;
+	u32 n = 0;
+
 	do {
 		skb = __skb_dequeue(&tag->rcvq);
 		if (!skb)
@@ -668,13 +811,95 @@ struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more)
 	} while (--n);
 	if (first)
 		tag->nrcv--;
-	*more = tag->nrcv;
+	return first;
+}
+
+/**
+ * oae_tag_take() - take the oldest unread transaction
+ * @tag: the tag, which the caller took off the list of those with some
+ * @more: whether more is unread; if not, the tag announces itself anew
+ *
+ * One with a file attached has none for others. Context: process, no tag's lock
+ * held.
+ *
+ * Return: its skbs, linked by ->next, or NULL.
+ */
+struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more)
+{
+	struct sk_buff *first = NULL;
+	struct event ev;
+
+	*more = false;
+	enter(tag, &ev);
+	if (list_empty(&tag->files)) {
+		first = take(tag);
+		*more = tag->nrcv;
+	}
 	if (!*more)
 		tag->is_ready = false;
 	if (oae_inbox_room(tag))
 		oae_link_drained(&tag->link, ev.now, &ev.a);
 	leave(tag, &ev);
 	return first;
+}
+
+/**
+ * oae_tag_read() - take the oldest unread transaction, for a file
+ * @tag: the tag that the file is attached to
+ * @max: bytes that it may have
+ * @skb: its skbs, linked by ->next; NULL the tag is dead and all is read
+ *
+ * Context: process, no tag's lock held.
+ *
+ * Return: 0; -EAGAIN nothing is unread; -EMSGSIZE longer than that, and not
+ * taken.
+ */
+int oae_tag_read(struct oae_tag *tag, size_t max, struct sk_buff **skb)
+{
+	struct sk_buff *first;
+	struct event ev;
+	int err = 0;
+
+	*skb = NULL;
+	enter(tag, &ev);
+	first = skb_peek(&tag->rcvq);
+	if (!first) {
+		err = tag->dead ? 0 : -EAGAIN;
+	} else if (OAE_RCV_CB(first)->len > max) {
+		err = -EMSGSIZE;
+	} else {
+		*skb = take(tag);
+		if (oae_inbox_room(tag))
+			oae_link_drained(&tag->link, ev.now, &ev.a);
+	}
+	leave(tag, &ev);
+	return err;
+}
+
+/**
+ * oae_tag_unread() - give a transaction back that could not be read after all
+ * @tag: the tag that the file is attached to
+ * @skb: what oae_tag_read() gave: the next to be read again
+ *
+ * Context: process, no tag's lock held.
+ */
+void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb)
+{
+	struct sk_buff_head back;
+	struct sk_buff *next;
+	struct event ev;
+
+	__skb_queue_head_init(&back);
+	enter(tag, &ev);
+	for (; skb; skb = next) {
+		next = skb->next;
+		tag->rcv_bytes += skb->truesize;
+		__skb_queue_tail(&back, skb);
+	}
+	skb_queue_splice(&back, &tag->rcvq);
+	tag->nrcv++;
+	ev.wake_reader = true;
+	leave(tag, &ev);
 }
 
 /**
@@ -710,21 +935,6 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 	end(tag, &ev, 0);
 	rcu_read_unlock();
 	return HRTIMER_NORESTART;
-}
-
-/**
- * oae_tag_confirm() - ask whether what a tag has committed is delivered
- * @tag: the tag; link.confirmed will say so
- *
- * Context: any but hard interrupts, no lock held.
- */
-void oae_tag_confirm(struct oae_tag *tag)
-{
-	struct event ev;
-
-	enter(tag, &ev);
-	oae_link_confirm(&tag->link, ev.now, &ev.a);
-	leave(tag, &ev);
 }
 
 /**

@@ -34,12 +34,12 @@ bool oae_inbox_room(const struct oae_tag *tag)
  * @tag: the tag, locked; its slices are all in tag->slot
  * @nslices: how many
  *
- * The caller wakes node->read_wait after unlocking. Context: BH disabled.
+ * The caller wakes who reads after unlocking. Context: BH disabled.
  */
 void oae_inbox_add(struct oae_tag *tag, unsigned int nslices)
 {
 	struct oae_node *node = tag->node;
-	struct sk_buff *skb;
+	struct sk_buff *skb, *first = tag->slot[0];
 	unsigned int i, len = 0;
 
 	lockdep_assert_held(&tag->lock);
@@ -50,19 +50,36 @@ void oae_inbox_add(struct oae_tag *tag, unsigned int nslices)
 		tag->rcv_bytes += skb->truesize;
 		OAE_RCV_CB(skb)->nslices = 0;
 		__skb_queue_tail(&tag->rcvq, skb);
-		if (!i)
-			OAE_RCV_CB(skb)->nslices = nslices;
 	}
+	OAE_RCV_CB(first)->nslices = nslices;
+	OAE_RCV_CB(first)->len = len;
 	tag->nrcv++;
 	tag->ndelivered++;
 	oae_count(node, OAE_S_DELIVERED);
 	oae_count_n(node, OAE_S_DELIVERED_BYTES, len);
 
+	if (list_empty(&tag->files))
+		oae_inbox_announce(tag);
+}
+
+/**
+ * oae_inbox_announce() - tell the node's readers that a tag has something
+ * @tag: the tag, locked; no file is attached to it
+ *
+ * The caller wakes node->read_wait after unlocking. Context: BH disabled.
+ */
+void oae_inbox_announce(struct oae_tag *tag)
+{
+	lockdep_assert_held(&tag->lock);
+	if (!tag->nrcv)
+		return;
 	if (!tag->is_ready) {
 		tag->is_ready = true;
 		refcount_inc(&tag->ref);
-		llist_add(&tag->ready, &node->ready);
+		llist_add(&tag->ready, &tag->node->ready);
 	}
+	if (tag->unheard)
+		oae_fresh_add(tag);
 }
 
 /**

@@ -30,6 +30,7 @@ static struct oae_knobs oae_defaults = {
 	.rcvbuf = 262144,
 	.stranger_pps = 200,
 	.use_gw = OAE_GW_AUTO,
+	.region_max = 1048576,
 };
 
 struct oae_knob {
@@ -75,6 +76,7 @@ static const struct oae_knob oae_knobs_table[] = {
 	OAE_KNOB(sndq, 1, 4096, "transactions"),
 	OAE_KNOB(rcvbuf, 4096, 16777216, "bytes"),
 	OAE_KNOB(stranger_pps, 0, 100000, "answers a second"),
+	OAE_KNOB(region_max, 8, 67108864, "bytes"),
 	{ "use_gw", offsetof(struct oae_knobs, use_gw), 0, OAE_GW_AUTO, "",
 	  oae_use_gw_words },
 	{ "accept", offsetof(struct oae_knobs, accept), 0, OAE_ACCEPT_NONE, "",
@@ -284,3 +286,5 @@ module_param_cb(accept, &oae_knob_ops, NULL, 0644);
 MODULE_PARM_DESC(accept, "peers that may open a link: any, peers (those in target and peers), none (default any)");
 module_param_cb(use_gw, &oae_knob_ops, NULL, 0644);
 MODULE_PARM_DESC(use_gw, "ways to peers: 0 direct, 1 through the gateway, auto direct first, the gateway when that stays silent (default auto)");
+module_param_cb(region_max, &oae_knob_ops, NULL, 0644);
+MODULE_PARM_DESC(region_max, "largest region that a file of /dev/oae exposes, bytes (8 to 67108864, default 1048576)");

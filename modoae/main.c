@@ -81,6 +81,7 @@ static void oae_node_prepare(struct oae_node *node, struct net *net)
 	init_waitqueue_head(&node->write_wait);
 	init_waitqueue_head(&node->tags_wait);
 	skb_queue_head_init(&node->step_q);
+	oae_fresh_init(node);
 	oae_knobs_init(node);
 	oae_params_init(node);
 }
@@ -204,14 +205,19 @@ static int __init oae_init(void)
 	err = oae_debugfs_init();
 	if (err)
 		goto unwatch;
-	err = oae_params_start();
+	err = oae_chardev_init();
 	if (err)
 		goto remove_debugfs;
+	err = oae_params_start();
+	if (err)
+		goto remove_chardev;
 	oae_log_loaded();
 	return 0;
 
-remove_debugfs:
+remove_chardev:
 	oae_params_stop();
+	oae_chardev_exit();
+remove_debugfs:
 	oae_debugfs_exit();
 unwatch:
 	oae_port_exit();
@@ -225,6 +231,7 @@ static void __exit oae_exit(void)
 {
 	oae_params_stop();
 	oae_linger();
+	oae_chardev_exit();
 	oae_debugfs_exit();
 	oae_port_exit();
 	unregister_pernet_device(&oae_net_ops);

@@ -9,9 +9,13 @@
  *   tag    one link; found under RCU in node->tags, counted by `ref`, its link
  *	    and queues under tag->lock (a BH lock), freed after RCU.
  *   msg    one transaction being sent; counted by `ref`.
- * Lock order: kernel_param_lock, then RTNL, then node->reader, then tag->lock.
- * Nothing is taken under tag->lock but wait queue heads and a region's lock, a
- * leaf; port->gw_lock is only read there, and nothing is taken under it.
+ *   file   an open file of /dev/oae; lives from open to the last close, and until
+ *	    RCU has passed; pins the tag it is attached to.
+ * Lock order: a file's `setup`, kernel_param_lock, then RTNL, then node->reader,
+ * then tag->lock. Nothing is taken under tag->lock but wait queue heads, and two
+ * leaves: a region's lock and node->fresh_lock; port->gw_lock is only read there,
+ * and nothing is taken under it. What a tag knows of its files, and what a file
+ * knows of its transactions, is under tag->lock: a file has no lock of its own.
  */
 #ifndef MODOAE_H
 #define MODOAE_H
@@ -46,6 +50,7 @@ struct oae_held;		/* region.c */
 struct oae_region;		/* region.c */
 struct oae_expose;		/* uapi/oae.h */
 struct vm_area_struct;
+struct oae_file;
 struct seq_file;
 
 /* stats.c: counters of a node. Causes of dropped frames are among them. */
@@ -112,6 +117,7 @@ struct oae_knobs {
 	unsigned int stranger_pps;	/* answers to strangers a second */
 	unsigned int accept;	/* enum oae_accept */
 	unsigned int use_gw;	/* enum oae_use_gw */
+	unsigned int region_max;	/* bytes of a region */
 };
 
 enum oae_accept { OAE_ACCEPT_ANY, OAE_ACCEPT_PEERS, OAE_ACCEPT_NONE };
@@ -163,6 +169,11 @@ struct oae_node {
 	wait_queue_head_t read_wait;
 	wait_queue_head_t write_wait;	/* for room in a tag's queue */
 	wait_queue_head_t tags_wait;	/* a tag went away */
+
+	/* listen.c: tags of peers who opened a link to nobody, in order. */
+	struct list_head fresh;
+	spinlock_t fresh_lock;		/* fresh; inside tag->lock */
+	wait_queue_head_t fresh_wait;
 
 	/* step.c: single-stepping. */
 	int step;			/* 0 run, else frames a step */
@@ -268,8 +279,18 @@ struct oae_tag {
 	unsigned int way_gen;		/* port->gw.gen when that was found */
 	unsigned int asked;		/* SYNCs this way that were not answered */
 	struct oae_about about;
+	struct list_head files;		/* struct oae_file, attached */
+	bool by_peer;			/* the peer has opened the link */
+	bool unheard;			/* what it does next is news to listeners */
+	bool doubt;			/* the files were told so */
+	u32 nlost;			/* times what was committed may be lost */
+	u64 nhealed;
+	unsigned int nconfirm;		/* who wait for confirmation */
 	/* not under the lock */
 	struct list_head wake;		/* words are free: event.c, region.c */
+	struct list_head fresh;		/* node->fresh, under its lock */
+	wait_queue_head_t read_wait;	/* of its files: something is unread */
+	wait_queue_head_t write_wait;	/* room in a queue; confirmed */
 	struct llist_node ready;	/* node->ready, if is_ready */
 	struct list_head reading;	/* node->reading, under node->reader */
 	struct rcu_head rcu;
@@ -282,6 +303,29 @@ struct oae_piece {
 	struct page *page;
 	unsigned int off;
 	unsigned int len;
+};
+
+/**
+ * struct oae_txn - what a file knows of a transaction; under tag->lock
+ * @list: on a stream of @file, until it is collected
+ * @file: whose; NULL nobody's: of noc_debug, or the file is closed
+ * @id: its number, from 1
+ * @deadline: ktime, ns; 0 none
+ * @room: bytes that whoever waits for it has for its result
+ * @waited: a call waits for it and takes its outcome; otherwise it is collected,
+ *	and the list has a reference
+ * @ended: its outcome is known
+ * @tell: wake who polls
+ */
+struct oae_txn {
+	struct list_head list;
+	struct oae_file *file;
+	u64 id;
+	u64 deadline;
+	u32 room;
+	bool waited;
+	bool ended;
+	bool tell;
 };
 
 /**
@@ -298,6 +342,7 @@ struct oae_piece {
  * @err: positive errno, valid once done
  * @t_offer: local_clock() when first offered
  * @t_end: local_clock() when the outcome was known
+ * @txn: for the file that sent it
  * @npieces: how many
  * @piece: the payload
  */
@@ -314,6 +359,7 @@ struct oae_msg {
 	int err;
 	u64 t_offer;
 	u64 t_end;
+	struct oae_txn txn;
 	unsigned int npieces;
 	struct oae_piece piece[];
 };
@@ -474,6 +520,7 @@ void oae_region_leave(struct oae_tag *tag);
 /* inbox.c: what has been delivered and not been read */
 bool oae_inbox_room(const struct oae_tag *tag);
 void oae_inbox_add(struct oae_tag *tag, unsigned int nslices);
+void oae_inbox_announce(struct oae_tag *tag);
 bool oae_inbox_empty(struct oae_node *node);
 ssize_t oae_inbox_read(struct oae_node *node, struct iov_iter *to);
 void oae_inbox_purge(struct oae_node *node);
@@ -499,7 +546,13 @@ int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
 int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg);
 int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err);
 struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more);
-void oae_tag_confirm(struct oae_tag *tag);
+int oae_tag_read(struct oae_tag *tag, size_t max, struct sk_buff **skb);
+void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb);
+int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open);
+void oae_tag_detach(struct oae_tag *tag, struct oae_file *f);
+void oae_tag_cancel_queued(struct oae_tag *tag, const struct oae_file *f,
+			   u64 due, bool swaps_only, int err);
+void oae_tag_confirming(struct oae_tag *tag, int waiters);
 void oae_tag_close(struct oae_tag *tag);
 void oae_tag_kill(struct oae_tag *tag, int err);
 void oae_tag_port_up(struct oae_tag *tag);
@@ -507,6 +560,25 @@ void oae_tag_port_down(struct oae_tag *tag);
 void oae_tag_renamed(struct oae_tag *tag);
 void oae_tag_way(struct oae_tag *tag, const struct oae_about *about);
 enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
+
+/* attach.c: what a tag knows of its files */
+void oae_attach_init(struct oae_tag *tag);
+void oae_attach_add(struct oae_tag *tag, struct oae_file *f);
+bool oae_attach_del(struct oae_tag *tag, struct oae_file *f);
+int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg);
+bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg);
+void oae_attach_tell(struct oae_msg *msg);
+void oae_attach_note(struct oae_tag *tag, enum oae_note note);
+void oae_attach_dead(struct oae_tag *tag);
+
+/* listen.c: peers that opened a link which no file is attached to */
+void oae_fresh_init(struct oae_node *node);
+void oae_fresh_add(struct oae_tag *tag);
+void oae_fresh_del(struct oae_tag *tag);
+
+/* chardev.c: /dev/oae */
+int oae_chardev_init(void);
+void oae_chardev_exit(void);
 
 /* step.c */
 bool oae_step_hold(struct oae_port *port, struct sk_buff *skb);

@@ -236,6 +236,7 @@ static void oae_port_detach(struct oae_port *port, int err)
 	synchronize_net();
 
 	oae_path_leave(port);
+	wake_up_interruptible_all(&port->node->fresh_wait);
 	if (READ_ONCE(port->node->knobs.verbose))
 		pr_info("port %s released\n", dev->name);
 	dev_put(dev);

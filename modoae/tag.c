@@ -62,7 +62,7 @@ EXPORT_SYMBOL_GPL(oae_tag_put);
 /**
  * oae_tag_retire() - take a tag out of the table, if nothing keeps it there
  * @tag: the tag, whose link is CLOSED if it is to go
- * @unread_too: what is unread does not keep it
+ * @unread_too: neither what is unread nor a file keeps it
  *
  * Context: tag->lock and RCU read lock held.
  */
@@ -70,9 +70,11 @@ void oae_tag_retire(struct oae_tag *tag, bool unread_too)
 {
 	lockdep_assert_held(&tag->lock);
 	if (tag->dead || tag->link.state != OAE_CLOSED ||
-	    tag->nsnd || (tag->nrcv && !unread_too))
+	    tag->nsnd ||
+	    ((tag->nrcv || !list_empty(&tag->files)) && !unread_too))
 		return;
 	tag->dead = true;
+	oae_attach_dead(tag);
 	hrtimer_try_to_cancel(&tag->timer);
 	rhashtable_remove_fast(&tag->node->tags, &tag->hash, tag_params);
 	atomic_dec(&tag->node->ntags);
@@ -117,6 +119,7 @@ static struct oae_tag *tag_alloc(struct oae_port *port, u64 kid, gfp_t gfp)
 	INIT_LIST_HEAD(&tag->reading);
 	INIT_LIST_HEAD(&tag->wake);
 	__skb_queue_head_init(&tag->rcvq);
+	oae_attach_init(tag);
 	tag->born = local_clock();
 	return tag;
 }

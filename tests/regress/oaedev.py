@@ -239,10 +239,12 @@ class OaeFile:      # pylint: disable=too-many-public-methods
             self.fd = os.open(node(), flags)
 
     @classmethod
-    def to(cls, host, peer, vc=0, port="", flags=0, nonblock=False, **options):
-        """Open, set options, attach."""
+    def to(cls, host, peer, vc=0, port="", flags=0, nonblock=False, express=False, **options):
+        """Open, set options, attach; flags are OAE_ATTACH_*."""
         file = cls(host, nonblock=nonblock)
         try:
+            if express:
+                options["flags"] = OPT_EXPRESS
             if options:
                 file.set_options(**options)
             file.attach(peer, vc=vc, port=port, flags=flags)

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of /dev/oae share: an open file, and how a call sends and waits. */
+#ifndef OAE_CHARDEV_H
+#define OAE_CHARDEV_H
+
+#include <linux/fs.h>
+#include <linux/ktime.h>
+
+#include "modoae.h"
+#include "../include/uapi/oae.h"
+
+struct iov_iter;
+
+/* Of a file's transactions, those in a row: messages with verbs, and swaps. */
+#define OAE_STREAMS	2
+
+/**
+ * struct oae_file - an open file of /dev/oae
+ * @net: the opener's namespace, a reference
+ * @setup: one at a time attaches, sets options, exposes
+ * @tag: the link it is an end of, a reference; set once, use oae_file_tag()
+ * @listening: or it listens instead; set once
+ * @port: @listening: on this port, a reference; NULL any
+ * @kid: @listening: for this key id
+ * @kid_mask: @listening: as far as these bits go
+ * @port_name: of the port, from when it was attached
+ * @opt: its options; written under @setup, read with READ_ONCE
+ * @wait: outcomes and events
+ * @list: on tag->files
+ * @stream: its transactions that are not collected, struct oae_txn
+ * @next_id: number of the next
+ * @nqueued: how many are on its streams
+ * @nbytes: bytes of them
+ * @npending: how many of them have not ended
+ * @events: OAE_EVENT_* that nobody has looked at
+ * @nlost: tag->nlost as fsync has last seen it
+ * @timer: the earliest deadline of what no call waits for
+ * @timer_at: ktime that it is armed for, 0 not
+ * @rcu: freed after it
+ *
+ * @list and what follows up to @timer_at is under tag->lock.
+ */
+struct oae_file {
+	struct net *net;
+	struct mutex setup;	/* first of all locks */
+	struct oae_tag *tag;
+	bool listening;
+	struct oae_port *port;
+	u64 kid;
+	u64 kid_mask;
+	char port_name[IFNAMSIZ];
+	struct oae_options opt;
+	wait_queue_head_t wait;
+	struct list_head list;
+	struct list_head stream[OAE_STREAMS];
+	u64 next_id;
+	unsigned int nqueued;
+	size_t nbytes;
+	unsigned int npending;
+	u32 events;
+	u32 nlost;
+	struct hrtimer timer;
+	u64 timer_at;
+	struct rcu_head rcu;
+};
+
+static inline struct oae_node *oae_file_node(const struct oae_file *f)
+{
+	return oae_node(f->net);
+}
+
+/* The tag of a file that is attached, or why there is none, as ERR_PTR. */
+static inline struct oae_tag *oae_file_tag(const struct oae_file *f)
+{
+	/* The tag knows of the file, in full. */
+	struct oae_tag *tag = smp_load_acquire(&f->tag);
+
+	if (likely(tag))
+		return tag;
+	/* What it listens for was set before. */
+	return ERR_PTR(smp_load_acquire(&f->listening) ? -EDESTADDRREQ :
+							 -ENOTCONN);
+}
+
+/* Where @msg belongs. */
+static inline struct list_head *oae_file_stream(struct oae_file *f,
+						const struct oae_msg *msg)
+{
+	return &f->stream[msg->post.kind == OAE_SWAP];
+}
+
+static inline struct oae_msg *oae_txn_msg(struct oae_txn *txn)
+{
+	return container_of(txn, struct oae_msg, txn);
+}
+
+/* A message that no call waits for any more is ended, and can be collected. */
+static inline bool oae_txn_ready(const struct oae_txn *txn)
+{
+	return txn->ended && !txn->waited;
+}
+
+/* May the file queue one more? What is there may pass the limit by one. */
+static inline bool oae_file_room(const struct oae_file *f)
+{
+	u32 bytes = READ_ONCE(f->opt.queue_bytes);
+
+	return READ_ONCE(f->nqueued) < READ_ONCE(f->opt.queue) &&
+	       (!bytes || READ_ONCE(f->nbytes) < bytes);
+}
+
+/* attach.c, under tag->lock */
+bool oae_file_collectable(struct oae_file *f);
+void oae_file_unlink(struct oae_file *f, struct oae_msg *msg);
+void oae_file_arm(struct oae_file *f, u64 deadline);
+
+/* listen.c */
+int oae_listen_start(struct oae_file *f, const struct oae_attach *a);
+ssize_t oae_listen_read(struct oae_file *f, struct iov_iter *to,
+			bool nonblock);
+unsigned int oae_listen_count(struct oae_file *f);
+bool oae_listen_dead(const struct oae_file *f);
+
+/* chardev_io.c */
+ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from);
+ssize_t oae_file_read_iter(struct kiocb *iocb, struct iov_iter *to);
+int oae_file_fsync(struct file *file, loff_t start, loff_t end, int datasync);
+int oae_file_fionread(struct oae_file *f, int __user *arg);
+long oae_file_deadline(const struct oae_file *f, struct oae_msg *msg);
+int oae_file_send(struct oae_file *f, struct oae_tag *tag,
+		  struct oae_msg *msg, bool nonblock, long *left);
+int oae_file_wait(struct oae_tag *tag, struct oae_msg *msg, long left);
+
+/* chardev_outcome.c */
+int oae_file_collect(struct oae_file *f, struct oae_collect __user *arg);
+int oae_file_cancel(struct oae_file *f, const u64 __user *arg);
+int oae_file_cancel_all(struct oae_file *f, struct oae_tag *tag, int err,
+			bool swaps_only);
+bool oae_file_leave(struct oae_tag *tag, struct oae_msg *msg);
+void oae_file_restore(struct oae_tag *tag, struct oae_msg *msg);
+enum hrtimer_restart oae_file_timer(struct hrtimer *timer);
+
+#endif /* OAE_CHARDEV_H */
