@@ -423,7 +423,7 @@ end
 
 -- The header as a table, as much as there is; bad is the cause for which it is dropped.
 -- total: bytes that the frame had, of which some may not have been captured.
-local function parse(tvb, total, padded)
+local function parse(tvb, total)
 	local have = tvb:len()
 	local h = { total = total, have = have }
 	if have < HDR_LEN then
@@ -452,7 +452,7 @@ local function parse(tvb, total, padded)
 		h.bad = "bad_hlen"
 	elseif total < need then
 		h.bad = "bad_short"
-	elseif total > need and (total > MIN_PADDED or not padded) then
+	elseif total > need and total > MIN_PADDED then
 		h.bad = "bad_long"
 	elseif not fields_ok(h) then
 		h.bad = "bad_field"
@@ -1454,15 +1454,15 @@ local function judge(tvb, pinfo, h)
 	return rec
 end
 
--- In a datagram: how many bytes the frame had. It has no padding there.
+-- In a datagram: how many bytes the frame had.
 local tunnel_total
 
 function oae.dissector(tvb, pinfo, root)
-	local padded, total = not tunnel_total, tunnel_total or tvb:reported_len()
+	local total = tunnel_total or tvb:reported_len()
 	tunnel_total = nil
 	pinfo.cols.protocol = "OAE"
 
-	local h = parse(tvb, total, padded)
+	local h = parse(tvb, total)
 	local tree = root:add(oae, tvb())
 	if not h.whole_header then
 		pinfo.cols.info = h.bad or "cut off"

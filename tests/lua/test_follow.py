@@ -168,6 +168,7 @@ class Message(FollowTest):
                          "OFFER: #1 (attempt 2), slice 2 of 5, 100 bytes, keep what you have")
         self.assertIn("oae.note.again", self.frames[again])
         self.assertNotIn("oae.note.again", self.frames[o])
+        self.assertNotIn("oae.note.copy", self.frames[again + 2])
 
     def test_out_of_order_and_doubled(self):
         link = self.link
@@ -464,7 +465,7 @@ class Failures(FollowTest):
         link.capture.add(old)
         link.commit(A, 1)
         self.run_tshark()
-        self.told(o, outcome="committed", resolved_in=None)
+        self.told(o, outcome="committed", resolved_in=None, frozen_in=None, ended_in=None)
 
     def test_counters_about_another_incarnation(self):
         """A SYNC that speaks of an incarnation that is no more commits nothing."""
