@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Verbs at one end, whose peer and whose words are played by hand (doc/protocol.md
+ * section 4.10). Two ends, with words, are in test_link_words.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+#include "one_link.h"
+
+#define REPLY	24
+
+static void post_verb(char *handle)
+{
+	post_kind(handle, OAE_VERB, CUT, REPLY);
+}
+
+/* The peer offers one, and it is computed. */
+static void held(u8 attempt)
+{
+	rcv(offer_kind(attempt, OAE_VERB));
+	assert_int_equal(count_op(OAE_OP_VERB), 1);
+	computed(0, REPLY);
+	assert_int_equal(l.hold.state, OAE_HOLD_HELD);
+}
+
+/* The initiator: what is offered, and what answers it. */
+static void test_initiator(void **state)
+{
+	const struct oae_send *s;
+
+	(void)state;
+	post_verb(&x);
+	s = sent(OAE_OFFER);
+	assert_int_equal(s->frame.kind, OAE_VERB);
+	assert_int_equal(s->frame.flags, 0);
+	assert_int_equal(s->slices, 1);
+	assert_int_equal(s->nslices, 1);
+	assert_ptr_equal(s->handle, &x);
+	peer_lag = 1;
+	rcv(answer_kind(OAE_VERB, REPLY));
+	assert_ptr_equal(op(OAE_OP_RESULT)->handle, &x);
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_true(op(OAE_OP_RESULT) < op(OAE_OP_COMPLETE));
+	assert_non_null(sent(OAE_COMMIT));
+}
+
+/* An answer of another length or kind is not that of this request. */
+static void test_answer_that_does_not_fit(void **state)
+{
+	static const struct {
+		u8 kind;
+		u16 more;
+	} wrong[] = {
+		{ OAE_VERB, REPLY - 1 }, { OAE_VERB, REPLY + 1 },
+		{ OAE_SWAP, REPLY }, { OAE_MESSAGE, 0 },
+	};
+	unsigned int i;
+
+	(void)state;
+	post_verb(&x);
+	for (i = 0; i < 4; i++) {
+		rcv(answer_kind(wrong[i].kind, wrong[i].more));
+		assert_int_equal(noted(OAE_N_MISMATCH), 1);
+		assert_int_equal(count_op(OAE_OP_RESULT), 0);
+		assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+		assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2 + i);
+	}
+	rcv(answer_kind(OAE_VERB, REPLY));
+	assert_true(ended(&x, OAE_COMMITTED));
+}
+
+/* Each way to be refused for good, and what the writer is told. */
+static void test_refused(void **state)
+{
+	static const struct {
+		u16 reason;
+		int err;
+	} refused[] = {
+		{ OAE_R_NO_REGION, ENXIO }, { OAE_R_RANGE, ERANGE },
+		{ OAE_R_ACCESS, EACCES }, { OAE_R_BAD_VERB, EBADMSG },
+		{ OAE_R_TOO_BIG, EMSGSIZE }, { OAE_R_KIND, EOPNOTSUPP },
+		{ OAE_R_NONE, EOPNOTSUPP }, { OAE_R_POLICY, EOPNOTSUPP },
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		post_verb(&x);
+		refuse(refused[i].reason, 0);
+		assert_true(ended(&x, OAE_REVERSED));
+		assert_int_equal(op(OAE_OP_COMPLETE)->err, refused[i].err);
+		assert_int_equal(noted(OAE_N_REJECTED), 1);
+		assert_int_equal(a.nsends, 0);
+	}
+}
+
+/* CONFLICT parks: it is offered again on READY, else after the keepalive. */
+static void test_parked(void **state)
+{
+	u64 due;
+
+	(void)state;
+	post_verb(&x);
+	refuse(OAE_R_CONFLICT, 0);
+	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
+	assert_int_equal(noted(OAE_N_PARKED), 1);
+	rcv(frame(OAE_READY));
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
+	assert_int_equal(sent(OAE_OFFER)->frame.kind, OAE_VERB);
+	refuse(OAE_R_CONFLICT, 0);
+	due = now + cfg.keepalive;
+	fire_at(due - 1);
+	assert_null(sent(OAE_OFFER));
+	fire_at(due);
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 3);
+	refuse(OAE_R_CONFLICT, 0);
+	assert_int_equal(cancel(&x), 0);	/* not in flight */
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_null(sent(OAE_REVERSE));
+}
+
+/* Request and answer must each fit into a frame, that of now. */
+static void test_too_long(void **state)
+{
+	u16 max = oae_link_slice_max(&l);
+	struct oae_frame f;
+
+	(void)state;
+	post_kind(&x, OAE_VERB, max + 1, 8);
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_TOO_BIG);
+	post_kind(&x, OAE_VERB, 8, max - OAE_REFLECT_LEN + 1);
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_int_equal(a.nsends, 0);
+	post_kind(&x, OAE_VERB, max, max - OAE_REFLECT_LEN);
+	assert_non_null(sent(OAE_OFFER));
+
+	/* Offered again through a smaller port, it does not fit any more. */
+	post(&y, 1, 0);
+	port_down();
+	f = resolved();
+	f.sync.mtu = 1000;
+	rcv(f);
+	assert_int_equal(count_op(OAE_OP_RESLICE), 0);
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &y);
+}
+
+/* Cut anew as messages are, requests are not: nothing asks for it. */
+static void test_parked_too_long(void **state)
+{
+	struct oae_frame f;
+
+	(void)state;
+	post_kind(&x, OAE_VERB, 1200, 8);
+	refuse(OAE_R_CONFLICT, 0);
+	port_down();
+	f = resolved();
+	f.sync.mtu = 1000;
+	rcv(f);
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_TOO_BIG);
+	assert_int_equal(l.offer.state, OAE_OFFER_NONE);
+}
+
+/* The responder: asked, held, and applied by the commit. */
+static void test_responder(void **state)
+{
+	const struct oae_send *s;
+
+	(void)state;
+	rcv(offer_kind(1, OAE_VERB));
+	assert_int_equal(l.hold.state, OAE_HOLD_ASKED);
+	assert_int_equal(count_op(OAE_OP_KEEP), 1);
+	assert_true(op(OAE_OP_KEEP) < op(OAE_OP_VERB));
+	assert_int_equal(a.nsends, 0);
+	computed(0, REPLY);
+	s = sent(OAE_REFLECT);
+	assert_int_equal(s->frame.kind, OAE_VERB);
+	assert_int_equal(s->frame.length, OAE_REFLECT_LEN + REPLY);
+	assert_int_equal(s->frame.seq, l.rx + 1);
+	assert_int_equal(s->frame.attempt, 1);
+	assert_int_equal(noted(OAE_N_HELD), 1);
+	assert_true(l.timer_at && l.timer_at <= now + oae_link_stall(&l));
+
+	rcv(offer_kind(1, OAE_VERB));		/* the same answer */
+	assert_int_equal(count_op(OAE_OP_VERB), 0);
+	s = sent(OAE_REFLECT);
+	assert_int_equal(s->frame.length, OAE_REFLECT_LEN + REPLY);
+	assert_int_equal(noted(OAE_N_REFLECTED_AGAIN), 1);
+
+	commit(0);
+	assert_int_equal(count_op(OAE_OP_APPLY), 1);
+	assert_int_equal(count_op(OAE_OP_DISCARD) + count_op(OAE_OP_DELIVER), 0);
+	assert_int_equal(l.rx, PEER_START + 1);
+	commit(0);				/* once */
+	assert_int_equal(count_op(OAE_OP_APPLY), 0);
+}
+
+/* Refused by who computes: each reason goes out, and stays the answer. */
+static void test_computed_refused(void **state)
+{
+	static const u16 reasons[] = {
+		OAE_R_CONFLICT, OAE_R_NO_REGION, OAE_R_RANGE, OAE_R_ACCESS,
+		OAE_R_BAD_VERB, OAE_R_TOO_BIG, OAE_R_KIND,
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		rcv(offer_kind(1 + i, OAE_VERB));
+		computed(reasons[i], 0);
+		assert_int_equal(sent(OAE_REFUSE)->frame.reason, reasons[i]);
+		assert_int_equal(sent(OAE_REFUSE)->frame.kind, OAE_VERB);
+		assert_int_equal(sent(OAE_REFUSE)->frame.attempt, 1 + i);
+		assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+		assert_int_equal(noted(OAE_N_REFUSED), 1);
+		assert_null(sent(OAE_REFLECT));
+		rcv(offer_kind(1 + i, OAE_VERB));
+		assert_int_equal(count_op(OAE_OP_VERB), 0);
+		assert_int_equal(sent(OAE_REFUSE)->frame.reason, reasons[i]);
+	}
+}
+
+/* READY for CONFLICT, once, and for nothing else. */
+static void test_ready(void **state)
+{
+	(void)state;
+	rcv(offer_kind(1, OAE_VERB));
+	computed(OAE_R_ACCESS, 0);
+	drained();
+	assert_int_equal(a.nsends, 0);
+	rcv(offer_kind(2, OAE_VERB));
+	computed(OAE_R_CONFLICT, 0);
+	drained();
+	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 1);
+	drained();
+	assert_int_equal(a.nsends, 0);
+	held(3);
+}
+
+/* The answer must fit into a REFLECT. */
+static void test_answer_too_long(void **state)
+{
+	u16 max = oae_link_slice_max(&l) - OAE_REFLECT_LEN;
+
+	(void)state;
+	rcv(offer_kind(1, OAE_VERB));
+	computed(0, max + 1);
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_TOO_BIG);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+	rcv(offer_kind(2, OAE_VERB));
+	computed(0, max);
+	assert_int_equal(sent(OAE_REFLECT)->frame.length, OAE_REFLECT_LEN + max);
+}
+
+/* Each way in which one that is held is dropped: DISCARD, and never APPLY. */
+static void test_dropped(void **state)
+{
+	struct oae_frame f;
+
+	(void)state;
+	held(1);
+	f = frame(OAE_REVERSE);
+	f.seq = l.rx + 1;
+	f.attempt = 1;
+	rcv(f);
+	assert_int_equal(noted(OAE_N_DROPPED), 1);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+	assert_int_equal(count_op(OAE_OP_APPLY), 0);
+
+	held(2);				/* a higher attempt, computed anew */
+	rcv(offer_kind(3, OAE_VERB));
+	assert_true(op(OAE_OP_DISCARD) < op(OAE_OP_VERB));
+	computed(0, REPLY);
+	rcv(slice(4, 0, OAE_F_LAST));		/* a message instead */
+	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+	assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_MESSAGE);
+
+	held(5);				/* resolved: it was not committed */
+	port_down();
+	assert_int_equal(l.hold.state, OAE_HOLD_HELD);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 0);
+	rcv(resolved());
+	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+	assert_int_equal(l.hold.state, OAE_HOLD_NONE);
+
+	held(1);				/* or it was */
+	port_down();
+	f = resolved();
+	f.tx++;
+	rcv(f);
+	assert_int_equal(count_op(OAE_OP_APPLY), 1);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 0);
+
+	held(1);				/* its sender has died */
+	port_down();
+	f = resolved();
+	f.sync.inc++;
+	f.tx = f.sync.start;
+	rcv(f);
+	assert_int_equal(noted(OAE_N_HELD_LOST), 1);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+
+	held(1);
+	clear();
+	oae_link_renamed(&l, now, &a);
+	assert_int_equal(noted(OAE_N_HELD_LOST), 1);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+
+	open_link(NULL);
+	held(1);
+	kill_link(OAE_E_CANCEL);
+	assert_int_equal(noted(OAE_N_HELD_LOST), 1);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+	assert_int_equal(count_op(OAE_OP_APPLY), 0);
+}
+
+/* Down, it is kept: no protocol can tell what was decided. */
+static void test_down(void **state)
+{
+	(void)state;
+	held(1);
+	port_down();
+	fire_at(now + cfg.dead);
+	assert_int_equal(noted(OAE_N_DOWN), 1);
+	assert_int_equal(l.hold.state, OAE_HOLD_HELD);
+	fire_at(now + 100 * cfg.dead);
+	assert_int_equal(l.hold.state, OAE_HOLD_HELD);
+	assert_true(oae_link_in_doubt(&l));
+}
+
+/* An answer to a question that is not asked, or not any more. */
+static void test_computed_unasked(void **state)
+{
+	struct oae_link before = l;
+
+	(void)state;
+	clear();
+	computed(0, REPLY);
+	computed(OAE_R_CONFLICT, 0);
+	assert_int_equal(a.nops + a.nsends, 0);
+	assert_memory_equal(&l, &before, sizeof(l));
+
+	/* Attempts used up in the same event: the link froze, and dropped it. */
+	post_half(&x);
+	l.attempt = 0xff;
+	post(&y, 1, 0);
+	rcv(offer_kind(1, OAE_SWAP));		/* y is offered, in vain */
+	rcv(resolved());
+	open_link(NULL);
+	post_half(&x);
+	refuse(OAE_R_NO_HALF, 0);
+	rcv(offer_kind(1, OAE_SWAP));
+	l.attempt = 0xff;
+	rcv(offer_kind(2, OAE_VERB));		/* x is back, and offered */
+	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
+	assert_int_equal(count_op(OAE_OP_VERB), 1);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 2);
+	assert_true(op(OAE_OP_VERB) < &a.op[a.nops - 1]);
+	assert_int_equal(l.hold.state, OAE_HOLD_NONE);
+	computed(0, REPLY);
+	assert_null(sent(OAE_REFLECT));
+	assert_int_equal(l.hold.state, OAE_HOLD_NONE);
+}
+
+/* An OFFER that carries the commit of one, and is another: in this order. */
+static void test_one_after_the_other(void **state)
+{
+	struct oae_frame f;
+
+	(void)state;
+	held(1);
+	f = offer_kind(1, OAE_VERB);
+	f.tx++;
+	f.seq++;
+	rcv(f);
+	assert_true(op(OAE_OP_APPLY) < op(OAE_OP_KEEP));
+	assert_true(op(OAE_OP_KEEP) < op(OAE_OP_VERB));
+	computed(0, 8);
+	assert_int_equal(sent(OAE_REFLECT)->frame.length, OAE_REFLECT_LEN + 8);
+	commit(0);
+	assert_int_equal(count_op(OAE_OP_APPLY), 1);
+}
+
+/* Closing: CLOSE waits until what is held, and what is being computed, ends. */
+static void test_close(void **state)
+{
+	(void)state;
+	held(1);
+	close_link();
+	assert_null(sent(OAE_CLOSE));
+	commit(0);
+	assert_int_equal(count_op(OAE_OP_APPLY), 1);
+	assert_non_null(sent(OAE_CLOSE));
+
+	open_link(NULL);
+	post(&x, 1, 0);
+	close_link();
+	rcv(offer_kind(1, OAE_VERB));
+	assert_null(sent(OAE_CLOSE));
+	rcv(answer(OAE_REFLECT));
+	open_link(NULL);
+	post_half(&x);
+	refuse(OAE_R_NO_HALF, 0);
+	rcv(offer_kind(1, OAE_SWAP));
+	close_link();
+	rcv(offer_kind(2, OAE_VERB));		/* x comes back, and is reversed */
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_SHUTDOWN);
+	assert_null(sent(OAE_CLOSE));
+	computed(0, REPLY);
+	assert_null(sent(OAE_CLOSE));
+	commit(0);
+	assert_int_equal(count_op(OAE_OP_APPLY), 1);
+	assert_non_null(sent(OAE_CLOSE));
+}
+
+/* Closed there: what is being computed is not cut off by CLOSE_ACK. */
+static void test_close_recd(void **state)
+{
+	(void)state;
+	post(&x, 1, 0);
+	rcv(frame(OAE_CLOSE));
+	assert_int_equal(oae_link_state(&l), OAE_CLOSE_RECD);
+	rcv(offer_kind(1, OAE_VERB));
+	computed(0, REPLY);
+	rcv(answer(OAE_REFLECT));
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_null(sent(OAE_CLOSE_ACK));
+	commit(0);
+	assert_int_equal(count_op(OAE_OP_APPLY), 1);
+	assert_non_null(sent(OAE_CLOSE_ACK));
+	assert_int_equal(l.state, OAE_CLOSED);
+}
+
+#define TEST(t)	cmocka_unit_test_setup(t, open_link)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_initiator),
+		TEST(test_answer_that_does_not_fit),
+		TEST(test_refused),
+		TEST(test_parked),
+		TEST(test_too_long),
+		TEST(test_parked_too_long),
+		TEST(test_responder),
+		TEST(test_computed_refused),
+		TEST(test_ready),
+		TEST(test_answer_too_long),
+		TEST(test_dropped),
+		TEST(test_down),
+		TEST(test_computed_unasked),
+		TEST(test_one_after_the_other),
+		TEST(test_close),
+		TEST(test_close_recd),
+	};
+
+	return cmocka_run_group_tests_name("a verb at one end", tests, NULL,
+					   NULL);
+}
