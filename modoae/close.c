@@ -22,6 +22,7 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 		else
 			oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	}
+	oae_offer_drop_aside(l, err, a);
 	oae_offer_drop_next(l, err, a);
 	oae_half_end(l, err, a);
 	oae_op(a, OAE_OP_FLUSH)->err = err;
@@ -89,6 +90,7 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
  */
 void oae_close_posts(struct oae_link *l, int err, struct oae_actions *a)
 {
+	oae_offer_drop_aside(l, err, a);
 	oae_offer_drop_next(l, err, a);
 	if (oae_half_idle(l))
 		oae_half_drop(l, OAE_REVERSED, err, a);

@@ -95,11 +95,16 @@ bool oae_half_lend(struct oae_link *l, struct oae_actions *a)
  * oae_half_back() - what was held for it is dropped: a lent half is here again
  * @l: the link
  * @a: actions
+ *
+ * Its user may have wanted it back meanwhile: then nobody gets it any more.
  */
 void oae_half_back(struct oae_link *l, struct oae_actions *a)
 {
 	if (l->half.state != OAE_HALF_LENT)
 		return;
 	oae_note(a, OAE_N_TAKEN_BACK);
-	l->half.state = OAE_HALF_POSTED;
+	if (l->half.cancelled)
+		oae_half_drop(l, OAE_REVERSED, l->half.cancelled, a);
+	else
+		l->half.state = OAE_HALF_POSTED;
 }

@@ -295,6 +295,7 @@ static void rcv_data(struct oae_link *l, const struct oae_frame *f, bool room,
 			oae_send(l, a, OAE_DONE)->frame.seq = l->rx;
 		break;
 	case OAE_READY:
+		l->aside.ready = true;
 		if (l->offer.state == OAE_OFFER_PARKED)
 			oae_offer_again(l, now, a);
 		break;
@@ -421,6 +422,7 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 	if (p->kind == OAE_SWAP) {
 		l->half.state = OAE_HALF_POSTED;
 		l->half.again = false;
+		l->half.cancelled = 0;
 	} else {
 		l->next_valid = true;
 	}
@@ -438,7 +440,8 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
  * @a: actions; OAE_OP_COMPLETE is among them if 0 is returned
  *
  * Return: 0; -EINPROGRESS an express in flight or a half that is lent, whose
- * outcome comes later; -ENOENT not with this link.
+ * outcome comes later, and such a half is not posted again; -ENOENT not with
+ * this link.
  */
 int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		    struct oae_actions *a)
@@ -454,8 +457,14 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		oae_half_drop(l, OAE_REVERSED, err, a);
 		return 0;
 	}
-	if (l->half.state == OAE_HALF_LENT && l->half.p.handle == handle)
+	if (l->half.state == OAE_HALF_LENT && l->half.p.handle == handle) {
+		l->half.cancelled = err;
 		return -EINPROGRESS;
+	}
+	if (l->aside.valid && l->aside.p.handle == handle) {
+		oae_offer_drop_aside(l, err, a);
+		return 0;
+	}
 	if (l->offer.state == OAE_OFFER_NONE || l->offer.p.handle != handle)
 		return -ENOENT;
 	if (!oae_offer_reversible(l))

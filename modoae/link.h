@@ -282,8 +282,15 @@ struct oae_link {
 	} offer;
 	struct oae_post next;
 
+	struct {		/* parked, and a half is what is offered */
+		struct oae_post p;
+		bool valid;
+		bool ready;	/* READY came for it */
+	} aside;
+
 	struct {
 		struct oae_post p;
+		int cancelled;	/* LENT: it shall not come back, errno */
 		u64 again_at;	/* WAITING: offered again, in any case */
 		u8 state;	/* enum oae_half_state */
 		bool again;	/* was offered before */

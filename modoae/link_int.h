@@ -47,7 +47,7 @@ static inline bool oae_half_idle(const struct oae_link *l)
 /* Is anything here that may be reversed? */
 static inline bool oae_has_posts(const struct oae_link *l)
 {
-	return l->next_valid || oae_half_idle(l) ||
+	return l->next_valid || l->aside.valid || oae_half_idle(l) ||
 	       (l->offer.state != OAE_OFFER_NONE && oae_offer_reversible(l));
 }
 
@@ -76,6 +76,7 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_drop(struct oae_link *l, enum oae_outcome outcome, int err,
 		    struct oae_actions *a);
 void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a);
+void oae_offer_drop_aside(struct oae_link *l, int err, struct oae_actions *a);
 void oae_offer_delivered(struct oae_link *l, struct oae_actions *a);
 void oae_offer_withdraw(struct oae_link *l);
 void oae_send_commit(struct oae_link *l, struct oae_actions *a);

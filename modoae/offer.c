@@ -8,8 +8,9 @@
  *   NONE     nothing; the next post goes out at once
  *   SLICING  waits for oae_link_resliced(): the slices no longer fit the MTU
  *   OUT      in flight; while frozen: its fate is what resolving decides
- *   PARKED   refused for want of room, a half or a free word: not in flight,
- *            offered again on READY or after the keepalive interval
+ *   PARKED   refused for want of room or a free word: not in flight, offered
+ *            again on READY or after the keepalive interval. A half that is
+ *            posted does not wait for that: what is parked steps aside for it.
  */
 #include "link_int.h"
 
@@ -80,13 +81,20 @@ bool oae_fits_frame(const struct oae_link *l, const struct oae_post *p)
 }
 
 /*
- * The half that is posted, and what else waits, take turns. When closing neither
- * is there; but a half that was lent may just have come back.
+ * Is there a half that may be offered? When closing there is none; but one that
+ * was lent may just have come back.
  */
+static bool half_posted(const struct oae_link *l)
+{
+	return l->half.state == OAE_HALF_POSTED && !l->closing &&
+	       !l->peer_closing;
+}
+
+/* The half that is posted, and what else waits, take turns. */
 static bool take_next(struct oae_link *l)
 {
-	if (l->half.state == OAE_HALF_POSTED && !l->closing &&
-	    !l->peer_closing && (l->half.turn || !l->next_valid)) {
+	if (half_posted(l) &&
+	    (l->half.turn || l->aside.valid || !l->next_valid)) {
 		l->offer.p = l->half.p;
 		l->offer.again = l->half.again;
 		l->half.state = OAE_HALF_OFFERED;
@@ -95,13 +103,39 @@ static bool take_next(struct oae_link *l)
 		l->half.turn = false;
 		return true;
 	}
-	if (!l->next_valid)
+	if (!l->next_valid || l->aside.valid)
 		return false;
 	l->offer.p = l->next;
 	l->offer.again = false;
 	l->next_valid = false;
 	l->half.turn = true;
 	return true;
+}
+
+/* What is parked lets a half pass. */
+static void step_aside(struct oae_link *l)
+{
+	if (l->state != OAE_OPEN || l->offer.state != OAE_OFFER_PARKED ||
+	    !half_posted(l))
+		return;
+	l->aside.p = l->offer.p;
+	l->aside.valid = true;
+	l->aside.ready = false;
+	l->offer.state = OAE_OFFER_NONE;
+	l->clean = false;
+}
+
+/* The half is through: what was parked is parked again, or offered. */
+static void step_back(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (!l->aside.valid || l->offer.state != OAE_OFFER_NONE)
+		return;
+	l->offer.p = l->aside.p;
+	l->offer.again = true;
+	l->offer.state = OAE_OFFER_PARKED;
+	l->aside.valid = false;
+	if (l->state == OAE_OPEN && l->aside.ready)
+		oae_offer_again(l, now, a);
 }
 
 /**
@@ -112,6 +146,8 @@ static bool take_next(struct oae_link *l)
  */
 void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 {
+	step_back(l, now, a);
+	step_aside(l);
 	while (l->state == OAE_OPEN && l->offer.state == OAE_OFFER_NONE &&
 	       take_next(l)) {
 		if (l->offer.p.len > l->peer_max_len ||
@@ -123,6 +159,8 @@ void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 			return;
 		offer_out(l, oae_slice_mask(l->offer.p.nslices), 0, now, a);
 	}
+	/* The half for which it stepped aside may have been too long. */
+	step_back(l, now, a);
 }
 
 /**
@@ -221,6 +259,20 @@ void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a)
 		return;
 	l->next_valid = false;
 	oae_complete(a, l->next.handle, OAE_REVERSED, err);
+}
+
+/**
+ * oae_offer_drop_aside() - what is parked beside a half is reversed
+ * @l: the link
+ * @err: positive errno
+ * @a: actions
+ */
+void oae_offer_drop_aside(struct oae_link *l, int err, struct oae_actions *a)
+{
+	if (!l->aside.valid)
+		return;
+	l->aside.valid = false;
+	oae_complete(a, l->aside.p.handle, OAE_REVERSED, err);
 }
 
 /**
@@ -411,6 +463,7 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 		l->offer.state = OAE_OFFER_PARKED;
 		l->park_at = now + l->cfg->keepalive;
 		oae_note(a, OAE_N_PARKED);
+		oae_offer_pump(l, now, a);
 		return;
 	default:
 		oae_note(a, OAE_N_REJECTED);

@@ -320,6 +320,8 @@ static void resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 	opened(l, f, now, a);
 	oae_send_sync(l, OAE_SYNC_ACK, l->peer_ltag, a);
 
+	/* In this run nobody owes a READY for what stepped aside. */
+	l->aside.ready = true;
 	if (l->offer.state != OAE_OFFER_NONE)
 		oae_offer_again(l, now, a);
 	else

@@ -150,6 +150,7 @@ static void go_down(struct oae_link *l, u64 now, struct oae_actions *a)
 	}
 	if (l->offer.state != OAE_OFFER_NONE && oae_offer_reversible(l))
 		oae_offer_drop(l, OAE_REVERSED, OAE_E_DOWN, a);
+	oae_offer_drop_aside(l, OAE_E_DOWN, a);
 	oae_offer_drop_next(l, OAE_E_DOWN, a);
 	if (oae_half_idle(l))
 		oae_half_drop(l, OAE_REVERSED, OAE_E_DOWN, a);
