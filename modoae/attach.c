@@ -156,11 +156,16 @@ bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg)
 	lockdep_assert_held(&tag->lock);
 	f->npending--;
 	txn->ended = true;
-	if (txn->waited) {
+	if (txn->waited && (!msg->result || msg->result->len <= txn->room)) {
 		oae_file_unlink(f, msg);
 		/* One behind it may have been waiting for its turn. */
 		txn->tell = oae_file_collectable(f);
 		return full;
+	}
+	if (txn->waited) {
+		/* Too long for who waits: collected instead. */
+		txn->waited = false;
+		oae_msg_get(msg);
 	}
 	txn->tell = true;
 	return false;

@@ -70,6 +70,8 @@ static int oae_release(struct inode *inode, struct file *file)
 {
 	struct oae_file *f = file->private_data;
 
+	if (f->region)
+		oae_region_close(f->region);
 	if (f->tag) {
 		linger(f, f->tag);
 		hrtimer_cancel(&f->timer);
@@ -329,6 +331,29 @@ static int ioctl_status(struct oae_file *f, void __user *arg)
 	return -EFAULT;
 }
 
+/* Those that read and write at once. */
+static long ioctl_both_ways(struct file *file, unsigned int cmd,
+			    void __user *arg)
+{
+	const fmode_t both = FMODE_READ | FMODE_WRITE;
+	struct oae_file *f = file->private_data;
+	bool nonblock = file->f_flags & O_NONBLOCK;
+	bool may = (file->f_mode & both) == both;
+
+	switch (cmd) {
+	case OAE_SWAP_HALF:
+		return may ? oae_file_swap(f, arg, nonblock) : -EBADF;
+	case OAE_DO_VERB:
+		return may ? oae_file_verb(f, arg, nonblock) : -EBADF;
+	case OAE_EXPOSE:
+		return may ? oae_file_expose(f, arg) : -EBADF;
+	case OAE_LOCAL:
+		return may ? oae_file_local(f, arg) : -EBADF;
+	default:
+		return -ENOTTY;
+	}
+}
+
 static long oae_ioctl(struct file *file, unsigned int cmd, unsigned long argv)
 {
 	struct oae_file *f = file->private_data;
@@ -350,7 +375,7 @@ static long oae_ioctl(struct file *file, unsigned int cmd, unsigned long argv)
 	case FIONREAD:
 		return oae_file_fionread(f, arg);
 	default:
-		return -ENOTTY;
+		return ioctl_both_ways(file, cmd, arg);
 	}
 }
 
@@ -401,6 +426,7 @@ static const struct file_operations oae_fops = {
 	.write_iter = oae_file_write_iter,
 	.fsync = oae_file_fsync,
 	.poll = oae_poll,
+	.mmap = oae_file_mmap,
 	.unlocked_ioctl = oae_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 };

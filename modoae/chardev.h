@@ -25,6 +25,7 @@ struct iov_iter;
  * @kid_mask: @listening: as far as these bits go
  * @port_name: of the port, from when it was attached
  * @opt: its options; written under @setup, read with READ_ONCE
+ * @region: the words that it exposes; set once
  * @wait: outcomes and events
  * @list: on tag->files
  * @stream: its transactions that are not collected, struct oae_txn
@@ -50,6 +51,7 @@ struct oae_file {
 	u64 kid_mask;
 	char port_name[IFNAMSIZ];
 	struct oae_options opt;
+	struct oae_region *region;
 	wait_queue_head_t wait;
 	struct list_head list;
 	struct list_head stream[OAE_STREAMS];
@@ -126,10 +128,8 @@ ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from);
 ssize_t oae_file_read_iter(struct kiocb *iocb, struct iov_iter *to);
 int oae_file_fsync(struct file *file, loff_t start, loff_t end, int datasync);
 int oae_file_fionread(struct oae_file *f, int __user *arg);
-long oae_file_deadline(const struct oae_file *f, struct oae_msg *msg);
-int oae_file_send(struct oae_file *f, struct oae_tag *tag,
-		  struct oae_msg *msg, bool nonblock, long *left);
-int oae_file_wait(struct oae_tag *tag, struct oae_msg *msg, long left);
+int oae_file_transact(struct oae_file *f, struct oae_tag *tag,
+		      struct oae_msg *msg, bool nonblock);
 
 /* chardev_outcome.c */
 int oae_file_collect(struct oae_file *f, struct oae_collect __user *arg);
@@ -139,5 +139,20 @@ int oae_file_cancel_all(struct oae_file *f, struct oae_tag *tag, int err,
 bool oae_file_leave(struct oae_tag *tag, struct oae_msg *msg);
 void oae_file_restore(struct oae_tag *tag, struct oae_msg *msg);
 enum hrtimer_restart oae_file_timer(struct hrtimer *timer);
+
+/* chardev_swap.c */
+int oae_file_swap(struct oae_file *f, struct oae_swap __user *arg,
+		  bool nonblock);
+int oae_skb_to_user(struct sk_buff *skb, void __user *to);
+
+/* chardev_verb.c */
+int oae_file_expose(struct oae_file *f, const void __user *arg);
+int oae_file_mmap(struct file *file, struct vm_area_struct *vma);
+int oae_file_verb(struct oae_file *f, struct oae_verb __user *arg,
+		  bool nonblock);
+int oae_file_local(struct oae_file *f, struct oae_verb __user *arg);
+u32 oae_verb_result_len(const struct oae_msg *msg);
+int oae_verb_put_result(const struct oae_msg *msg,
+			struct oae_verb_result __user *to);
 
 #endif /* OAE_CHARDEV_H */

@@ -13,16 +13,8 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 
-/**
- * oae_file_deadline() - when a transaction that begins now is to be reversed
- * @f: the file
- * @msg: is told, too
- *
- * Context: process.
- *
- * Return: how long that is, jiffies.
- */
-long oae_file_deadline(const struct oae_file *f, struct oae_msg *msg)
+/* How long a transaction that begins now may take, jiffies; it is told, too. */
+static long deadline(const struct oae_file *f, struct oae_msg *msg)
 {
 	u32 ms = READ_ONCE(f->opt.deadline_ms);
 
@@ -53,27 +45,12 @@ static int wait_room(struct oae_file *f, struct oae_tag *tag, bool nonblock,
 	return *left ? -OAE_E_SIGNAL : -OAE_E_DEADLINE;
 }
 
-/**
- * oae_file_send() - queue a transaction
- * @f: the file
- * @tag: its tag
- * @msg: the transaction, filled in. If @nonblock it is the file's from here on,
- *	if 0 is returned; otherwise the caller's, who goes on to oae_file_wait()
- * @nonblock: do not wait for room, nor for the outcome
- * @left: how long to wait, jiffies; what is left of it
- *
- * Context: process, no lock held.
- *
- * Return: 0; -EAGAIN no room; -EINTR, -ETIME before there was; -EMSGSIZE,
- * -ENODEV, -ESHUTDOWN.
- */
-int oae_file_send(struct oae_file *f, struct oae_tag *tag, struct oae_msg *msg,
-		  bool nonblock, long *left)
+/* Queue it, once there is room; 0, or nothing was queued. */
+static int send(struct oae_file *f, struct oae_tag *tag, struct oae_msg *msg,
+		bool nonblock, long *left)
 {
 	int err;
 
-	msg->txn.file = f;
-	msg->txn.waited = !nonblock;
 	for (;;) {
 		oae_msg_slice(msg, oae_link_slice_max(&tag->link));
 		err = oae_tag_send(tag, msg);
@@ -88,18 +65,8 @@ int oae_file_send(struct oae_file *f, struct oae_tag *tag, struct oae_msg *msg,
 	}
 }
 
-/**
- * oae_file_wait() - wait for the outcome of a transaction
- * @tag: its tag
- * @msg: queued by oae_file_send()
- * @left: at most so long, jiffies; then, or by a signal, it is reversed if it can
- *	be
- *
- * Context: process, no lock held.
- *
- * Return: 0 committed; -EINPROGRESS it will be collected; else why not.
- */
-int oae_file_wait(struct oae_tag *tag, struct oae_msg *msg, long left)
+/* Its outcome; a signal or the deadline reverses it, if it can be. */
+static int wait_outcome(struct oae_tag *tag, struct oae_msg *msg, long left)
 {
 	int why;
 
@@ -115,6 +82,37 @@ int oae_file_wait(struct oae_tag *tag, struct oae_msg *msg, long left)
 	return msg->outcome == OAE_COMMITTED ? 0 : -msg->err;
 }
 
+/**
+ * oae_file_transact() - queue a transaction, and wait for its outcome
+ * @f: the file
+ * @tag: its tag
+ * @msg: the transaction, filled in; the caller keeps his reference
+ * @nonblock: wait neither for room nor for the outcome: that is collected
+ *
+ * Context: process, may sleep, no lock held.
+ *
+ * Return: 0; -EINPROGRESS the outcome is not known and will be collected; -EAGAIN
+ * no room; else an errno of the table in uapi/oae.h. If msg->txn.id is 0, it was
+ * not queued.
+ */
+int oae_file_transact(struct oae_file *f, struct oae_tag *tag,
+		      struct oae_msg *msg, bool nonblock)
+{
+	long left = deadline(f, msg);
+	int err;
+
+	msg->txn.file = f;
+	msg->txn.waited = !nonblock;
+	if (nonblock)
+		oae_msg_get(msg);	/* the file's */
+	err = send(f, tag, msg, nonblock, &left);
+	if (nonblock && err)
+		oae_msg_put(msg);
+	if (nonblock || err)
+		return err;
+	return wait_outcome(tag, msg, left);
+}
+
 static int fill(struct oae_msg *msg, struct iov_iter *from)
 {
 	const struct oae_piece *p;
@@ -127,26 +125,6 @@ static int fill(struct oae_msg *msg, struct iov_iter *from)
 			return -EFAULT;
 	}
 	return 0;
-}
-
-static int write_msg(struct oae_file *f, struct oae_tag *tag,
-		     struct oae_msg *msg, bool nonblock)
-{
-	long left = oae_file_deadline(f, msg);
-	int err;
-
-	if (READ_ONCE(f->opt.flags) & OAE_OPT_EXPRESS)
-		msg->post.flags |= OAE_POST_EXPRESS;
-	err = oae_file_send(f, tag, msg, nonblock, &left);
-	if (nonblock) {
-		if (err)
-			oae_msg_put(msg);
-		return err;
-	}
-	if (!err)
-		err = oae_file_wait(tag, msg, left);
-	oae_msg_put(msg);
-	return err;
 }
 
 /**
@@ -182,15 +160,15 @@ ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	msg = oae_msg_alloc(len, GFP_KERNEL);
 	if (!msg)
 		return -ENOMEM;
+	if (READ_ONCE(f->opt.flags) & OAE_OPT_EXPRESS)
+		msg->post.flags |= OAE_POST_EXPRESS;
 	err = fill(msg, from);
-	if (err) {
-		oae_msg_put(msg);
-		return err;
-	}
-	err = write_msg(f, tag, msg, nonblock);
+	if (!err)
+		err = oae_file_transact(f, tag, msg, nonblock);
+	oae_msg_put(msg);
 	if (!err)
 		return len;
-	iov_iter_revert(from, len);
+	iov_iter_revert(from, len - iov_iter_count(from));
 	return err;
 }
 

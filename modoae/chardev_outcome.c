@@ -82,12 +82,16 @@ static struct oae_msg *next_outcome(struct oae_file *f)
 
 static u32 result_len(const struct oae_msg *msg)
 {
-	return 0;
+	if (msg->outcome != OAE_COMMITTED || !msg->result)
+		return 0;
+	return msg->post.kind == OAE_VERB ? oae_verb_result_len(msg) :
+					    msg->result->len;
 }
 
 static int put_result(const struct oae_msg *msg, void __user *to)
 {
-	return 0;
+	return msg->post.kind == OAE_VERB ? oae_verb_put_result(msg, to) :
+					    oae_skb_to_user(msg->result, to);
 }
 
 /* The next outcome, its result in no more than @room bytes; it is the caller's. */

@@ -487,3 +487,203 @@ class Links(TwoHosts):
         self.assertEqual(more.result(), b"anew")
         for file in (f, g, h, ear):
             file.close()
+
+
+class Swaps(TwoHosts):
+    """OAE_SWAP_HALF."""
+
+    def test_swap(self):
+        """Each takes what the other gives."""
+        f, g = self.pair()
+        for n in range(5):
+            w = Call(f.swap, b"from a %d" % n)
+            self.assertEqual(g.swap(b"and from b" * n or b"x"), b"from a %d" % n)
+            self.assertEqual(w.result(), b"and from b" * n or b"x")
+        self.assertEqual((f.status().committed, g.status().committed), (5, 5))
+
+    def test_collect(self):
+        """Not waited for; messages do not wait for it either."""
+        f, g = self.pair(nonblock=True)
+        self.assertEqual(f.swap(b"half"), 1)
+        f.write(b"message")
+        wait_for(lambda: f.status().uncollected, "the message to be committed")
+        self.assertEqual([c.id for c in f.collect()], [2])
+        self.assertTrue(f.status().flags & dev.ST_HALF)
+        self.assertEqual(g.swap(b"the other"), b"half")
+        self.assertTrue(f.poll(5, PRI) & PRI)
+        self.assert_errno(errno.EOVERFLOW, f.collect, room=8)
+        self.assertEqual([tuple(c) for c in f.collect(room=9)],
+                         [(1, dev.COMMITTED, dev.SWAP, 0, b"the other")])
+        self.assertEqual(g.read(), b"message")
+
+    def test_too_long_to_take(self):
+        """Swapped all the same, and collected."""
+        f, g = self.pair()
+        w = Call(f.swap, b"x", room=3)
+        self.assertEqual(g.swap(b"four"), b"x")
+        self.assertEqual(w.error(), "EOVERFLOW")
+        self.assertEqual([(c.id, c.data) for c in f.collect()], [(1, b"four")])
+
+    def test_bad(self):
+        """What is no swap; nothing is posted."""
+        f, _ = self.pair()
+        most = f.status().max_half
+        self.assert_errno(errno.EINVAL, f.swap, b"")
+        self.assert_errno(errno.EMSGSIZE, f.swap, bytes(most + 1))
+        self.assert_errno(errno.EINVAL, f.swap, b"x", flags=2)
+        buf = dev.ctypes.create_string_buffer(100)
+        good = dev.ctypes.addressof(buf)
+        for code, arg in ((errno.EFAULT, dev.SwapArg(8, good, 4, 4)),
+                          (errno.EFAULT, dev.SwapArg(good, 8, 4, 4)),
+                          (errno.EINVAL, dev.SwapArg(good, 0, 4, 4)),
+                          (errno.EINVAL, dev.SwapArg(good, good, 4, 4, zero=1))):
+            self.assert_errno(code, f.ioctl, dev.SWAP_HALF, arg.bytes())
+        self.assert_errno(errno.EFAULT, dev.call, f.fd, dev.SWAP_HALF, 8)
+        self.assertEqual(f.status().next_id, 1)
+
+    def test_back(self):
+        """A half that nobody takes comes back: signal, deadline, cancel, close."""
+        f, g = self.pair()
+        w = Call(f.swap, b"1")
+        wait_for(lambda: f.status().pending, "it to be posted")
+        w.signal()
+        self.assertEqual(w.error(), "EINTR")
+        f.set_options(deadline_ms=20)
+        self.assert_errno(errno.ETIME, f.swap, b"2")
+        self.assertEqual(f.swap(b"3", flags=dev.NONBLOCK), 3)
+        self.assertEqual([(c.id, c.err) for c in f.collect_all(1)], [(3, errno.ETIME)])
+        f.set_options(deadline_ms=0)
+        f.swap(b"4", flags=dev.NONBLOCK)
+        before = self.a.stat("reversed")
+        f.close()
+        wait_for(lambda: self.a.stat("reversed") > before, "it to be reversed")
+        f = self.end(self.a)
+        w = Call(f.swap, b"5")
+        self.assertEqual(g.swap(b"y"), b"5")
+        self.assertEqual(w.result(), b"y")
+
+
+class Verbs(TwoHosts):
+    """OAE_EXPOSE, OAE_DO_VERB, OAE_LOCAL, mmap."""
+
+    ALL = dev.PERM_READ | dev.PERM_WRITE | dev.PERM_ATOMIC
+
+    def exposed(self, size=64, perm=ALL):
+        """Two ends, the second of which exposes words as a number of its own."""
+        f, g = self.pair()
+        g.expose(size, self.vc, perm)
+        return f, g
+
+    def test_each(self):
+        """Each operation, and what they see of each other."""
+        f, g = self.exposed()
+        v = f.verb(self.vc, dev.write_op(0, 5, 6), dev.read_op(0, 2), dev.add_op(8, 10),
+                   dev.exchange_op(0, 1), dev.cas_op(8, 16, 17), dev.read_op(0, 2))
+        self.assertEqual((v.taken, v.failed, v.old),
+                         (1, 0, [[0, 0], [5, 6], [6], [5], [16], [1, 17]]))
+        v = f.verb(self.vc, dev.write_op(0, 99), dev.cas_op(8, 16, 18), dev.read_op(0))
+        self.assertEqual((v.taken, v.failed, v.old[1:]), (0, 1, [[17], [0]]))
+        with g.mmap(64) as m:
+            self.assertEqual([int.from_bytes(m[n:n + 8], "little") for n in (0, 8, 16)],
+                             [1, 17, 0])
+        self.assertEqual(f.verb(self.vc, dev.add_op(16, -1)).old, [[0]])
+        self.assertEqual(g.local(dev.read_op(16)).old, [[dev.U64]])
+        self.assertEqual(g.local(dev.cas_op(16, dev.U64, 3), dev.add_op(0, 1)).old,
+                         [[dev.U64], [1]])
+        self.assertEqual(f.verb(self.vc, dev.read_op(0, 3)).old, [[2, 17, 3]])
+
+    def test_collect(self):
+        """In order, with old words."""
+        f, _ = self.exposed()
+        ids = [f.verb(self.vc, dev.add_op(0, n), dev.write_op(8, n), flags=dev.NONBLOCK)
+               for n in range(1, 11)]
+        self.assertEqual(ids, list(range(1, 11)))
+        got = f.collect_all(10)
+        self.assertEqual([(c.id, c.result, c.kind) for c in got],
+                         [(n, dev.COMMITTED, dev.VERB) for n in ids])
+        self.assertEqual([dev.verb_result(c.data) for c in got],
+                         [(1, 0, [n * (n - 1) // 2]) for n in ids])
+
+    def test_refused(self):
+        """By the peer, for good."""
+        f, _ = self.exposed(perm=dev.PERM_READ)
+        self.assert_errno(errno.ENXIO, f.verb, self.vc + 1, dev.read_op(0))
+        self.assert_errno(errno.ERANGE, f.verb, self.vc, dev.read_op(64))
+        self.assert_errno(errno.ERANGE, f.verb, self.vc, dev.read_op(56, 2))
+        self.assert_errno(errno.EACCES, f.verb, self.vc, dev.write_op(0, 1))
+        self.assert_errno(errno.EACCES, f.verb, self.vc, dev.add_op(0, 1))
+        self.assertEqual(f.verb(self.vc, dev.read_op(56)).old, [[0]])
+
+    def test_not_for_all(self):
+        """An attached file exposes to its peer on its vc only; a listener to more."""
+        _, g = self.exposed()
+        region = self.vc
+        TwoHosts.vc += 1
+        f = self.end(self.a)
+        self.assert_errno(errno.ENXIO, f.verb, region, dev.read_op(0))
+        g.close()
+        ear = self.file(self.b)
+        ear.listen(any_vc=True)
+        ear.expose(8, region, self.ALL)
+        self.assertEqual(f.verb(region, dev.add_op(0, 1)).old, [[0]])
+        ear.close()
+        self.assert_errno(errno.ENXIO, f.verb, region, dev.read_op(0))
+
+    def test_bad_verbs(self):
+        """What is no verb; nothing is begun."""
+        f, g = self.exposed()
+        good = dev.read_op(0)
+        for op in (good._replace(code=0), good._replace(code=6), good._replace(words=0),
+                   good._replace(words=9), good._replace(offset=4)):
+            self.assert_errno(errno.EINVAL, f.verb, self.vc, op)
+            self.assert_errno(errno.EINVAL, g.local, op)
+        self.assert_errno(errno.EINVAL, f.verb, self.vc)
+        self.assert_errno(errno.EINVAL, f.verb, self.vc, *[good] * 65)
+        self.assert_errno(errno.EINVAL, f.verb, self.vc, good, flags=2)
+        self.assert_errno(errno.EMSGSIZE, f.verb, self.vc, *[dev.write_op(0, *range(8))] * 64)
+        self.assert_errno(errno.EMSGSIZE, f.verb, self.vc, *[dev.read_op(0, 8)] * 64)
+        self.assert_errno(errno.EINVAL, g.verb, 1, good, request=dev.LOCAL)
+        self.assert_errno(errno.EFAULT, f.ioctl, dev.DO_VERB, dev.VerbArg(8, 1, self.vc).bytes())
+        self.assert_errno(errno.EFAULT, dev.call, f.fd, dev.DO_VERB, 8)
+        self.assert_errno(errno.EINVAL, f.ioctl, dev.DO_VERB,
+                          dev.VerbArg(8, 1, self.vc, zero=1).bytes())
+        self.assert_errno(errno.ENXIO, f.local, good)
+        self.assert_errno(errno.ERANGE, g.local, dev.read_op(64))
+        self.assertEqual(f.status().next_id, 1)
+
+    def test_bad_regions(self):
+        """What cannot be exposed; nothing is."""
+        f, g = self.pair()
+        most = int(self.a.knob("region_max"))
+        for size, perm, flags in ((0, 7, 0), (7, 7, 0), (most + 8, 7, 0), (8, 8, 0), (8, 7, 1),
+                                  (1 << 63, 7, 0)):
+            self.assert_errno(errno.EINVAL, f.expose, size, self.vc, perm, flags)
+        self.assert_errno(errno.ENXIO, f.mmap, 4096)
+        f.expose(most, self.vc, 0)
+        self.assert_errno(errno.EEXIST, f.expose, 8, self.vc + 1, 0)
+        h = self.end(self.a)
+        self.assert_errno(errno.EADDRINUSE, h.expose, 8, self.vc, 0)
+        g.expose(8, self.vc, 0)             # another namespace
+        self.assert_errno(errno.EINVAL, f.mmap, most + 4096)
+        self.assert_errno(errno.ENOTCONN, self.file(self.a).expose, 8, 12345, 0)
+        f.close()
+        h.expose(8, self.vc, 0)
+
+    def test_read_only(self):
+        """Swaps, verbs and regions take a file that is open both ways."""
+        f = self.file(self.a, flags=os.O_RDONLY)
+        f.attach(self.cable.mac_b, vc=self.vc)
+        self.assert_errno(errno.EBADF, f.swap, b"x")
+        self.assert_errno(errno.EBADF, f.verb, 1, dev.read_op(0))
+        self.assert_errno(errno.EBADF, f.expose, 8, 1, 0)
+        self.assert_errno(errno.EBADF, f.write, b"x")
+
+    def test_map_outlives_close(self):
+        """The words are there as long as they are mapped, by a child too."""
+        f, g = self.exposed()
+        m = g.mmap(64)
+        g.close()
+        self.assertEqual(f.verb(self.vc, dev.write_op(0, 7)).taken, 1)
+        self.assertEqual(m[0], 7)
+        m.close()
+        self.assert_errno(errno.ENXIO, f.verb, self.vc, dev.read_op(0))
