@@ -326,6 +326,8 @@ static void look(struct sim_end *e)
 	/* A refusal is as good as never offered: it was not delivered. */
 	if (l->offer.state == OAE_OFFER_PARKED)
 		((struct sim_tx *)l->offer.p.handle)->offered = false;
+	if (l->aside.valid)
+		((struct sim_tx *)l->aside.p.handle)->offered = false;
 	if (l->half.state == OAE_HALF_NONE)
 		return;
 	tx = l->half.p.handle;
