@@ -300,13 +300,29 @@ static void test_freeze_lent(void **state)
 	lose(A, OAE_REFLECT);
 	sim_port(b, false);
 	assert_half(b, OAE_HALF_LENT);
-	sim_cancel(b, y);
-	assert_false(y->ended);
 	sim_port(b, true);
 	flow();
 	assert_int_not_equal(w.notes[OAE_N_TAKEN_BACK], 0);
 	wait_ms(1);
 	assert_swapped(x, y);
+}
+
+/* 4.9: it comes back to a user who wanted it back: not offered to anybody. */
+static void test_freeze_cancelled(void **state)
+{
+	struct sim_tx *x, *y;
+
+	(void)state;
+	lend(&x, &y);
+	lose(A, OAE_REFLECT);
+	sim_port(b, false);
+	sim_cancel(b, y);
+	assert_false(y->ended);
+	sim_port(b, true);
+	flow();
+	assert_true(y->ended && y->outcome == OAE_REVERSED);
+	assert_int_equal(y->err, OAE_E_SIGNAL);
+	assert_false(x->ended);
 }
 
 /* And committed by resolving. */
@@ -696,6 +712,7 @@ int main(void)
 		RULE(test_reflected_again),
 		RULE(test_each_frame_lost),
 		RULE(test_freeze_lent),
+		RULE(test_freeze_cancelled),
 		RULE(test_freeze_committed),
 		RULE(test_peer_new),
 		RULE(test_lender_new),
