@@ -183,6 +183,17 @@ class Message(FollowTest):
         self.assertNotIn("oae.note.copy", self.frames[4])
         self.told(r, reflect__match=1)
 
+    def test_another_last(self):
+        """A slice that contradicts the first LAST is dropped by the receiver."""
+        link = self.link
+        link.open()
+        o = link.offer(A, 1, b"0", b"1", b"2", only=(2, 0))
+        link.offer(A, 1, b"0", b"1")
+        n = link.offer(A, 1, b"0", b"1", b"2", only=(1,))
+        self.run_tshark()
+        self.told(o, slice_of="3 of 3")
+        self.assertEqual(self.frames[n]["oae.slice_of"], ["2 of 3"])
+
     def test_mismatch(self):
         link = self.link
         link.open()
@@ -256,6 +267,19 @@ class NotCommitted(FollowTest):
         self.told(o, outcome="reversed", replaced_in=n)
         self.told(n, outcome="reversed", replaced_in=x)
         self.told(x, outcome="committed")
+
+    def test_what_was_reversed_is_not_committed(self):
+        """Though it was reflected, and of what was offered instead no REFLECT was captured."""
+        link = self.link
+        link.open()
+        o = link.offer(A, 1, b"never")
+        link.reflect(B, 1, b"never")
+        link.say(A, REVERSE, seq=1, attempt=1)
+        n = link.offer(A, 1, b"instead", attempt=2)
+        c = link.commit(A, 1)
+        self.run_tshark()
+        self.told(o, outcome="reversed", committed_in=None)
+        self.told(n, outcome="committed", committed_in=c)
 
     def test_late_attempt_of_what_was_before(self):
         link = self.link
