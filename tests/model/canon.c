@@ -88,7 +88,7 @@ static void rename_attempts(struct m_world *w, unsigned int from)
 /* --- bytes ----------------------------------------------------------------------------- */
 
 #define FRAME_BYTES	18
-#define LINK_BYTES	19	/* and the slots */
+#define LINK_BYTES	20	/* and the slots */
 
 /* Another MTU may cut a transaction in two. */
 static unsigned int slots(const struct m_scenario *sc)
@@ -113,11 +113,11 @@ static void pack_frame(struct naming *s, const struct m_scenario *sc,
 	b[0] = f->opcode;
 	b[1] = f->flags;
 	b[2] = f->attempt;
-	b[3] = f->reason;
+	b[3] = f->reason | f->kind << 4;
 	b[4] = f->slice;
 	b[5] = f->piece;
 	b[6] = f->first;
-	b[7] = f->gap;
+	b[7] = f->opcode == OAE_REFLECT ? f->reply : f->gap;
 	b[8] = f->digest >> 8;
 	b[9] = f->digest;
 	b[10] = f->tx - sc->start;
@@ -136,11 +136,13 @@ static void unpack_frame(const struct m_scenario *sc, const u8 *b,
 	f->opcode = b[0];
 	f->flags = b[1];
 	f->attempt = b[2];
-	f->reason = b[3];
+	f->reason = b[3] & 15;
+	f->kind = b[3] >> 4;
 	f->slice = b[4];
 	f->piece = b[5];
 	f->first = b[6];
-	f->gap = b[7];
+	f->gap = f->opcode == OAE_REFLECT ? 0 : b[7];
+	f->reply = f->opcode == OAE_REFLECT ? b[7] : 0;
 	f->digest = b[8] << 8 | b[9];
 	f->tx = sc->start + (s32)(int8_t)b[10];
 	f->rx = sc->start + (s32)(int8_t)b[11];
@@ -212,7 +214,8 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	unsigned int i;
 
 	*out++ = e->tag | e->narrow << 1 | e->owes_unconfirmed << 2 |
-		 e->owes_held_lost << 3 | e->renamed << 4;
+		 e->owes_held_lost << 3 | e->renamed << 4 | e->word_busy << 5 |
+		 e->word << 6;
 	*out++ = e->unread | e->committed << 4;
 	if (!e->tag)
 		return out;
@@ -234,7 +237,10 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	*out++ = l->attempt;
 	*out++ = (uintptr_t)l->offer.p.handle | l->offer.state << 4 |
 		 l->offer.p.nslices << 6;
-	*out++ = l->next_valid ? (uintptr_t)l->next.handle : 0;
+	*out++ = (l->next_valid ? (uintptr_t)l->next.handle : 0) |
+		 (uintptr_t)l->half.p.handle << 4;
+	*out++ = l->half.state | l->half.crossed << 3 | l->half.turn << 4 |
+		 l->hold.kind << 6;
 	*out++ = l->hold.state | l->hold.nslices << 4;
 	*out++ = l->hold.attempt;
 	*out++ = l->hold.reason;
@@ -268,7 +274,7 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	struct m_end *e = &w->end[who];
 	struct oae_link *l = &e->link;
 	u32 start = w->sc->start;
-	u8 offer, next;
+	u8 offer, next, half;
 
 	l->ltag = ltag_named(*in++);
 	l->peer_ltag = ltag_named(*in++);
@@ -299,7 +305,12 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->attempt = *in++;
 	offer = *in & 15;
 	l->offer.state = *in++ >> 4 & 3;
-	next = *in++;
+	next = *in & 15;
+	half = *in++ >> 4;
+	l->half.state = *in & 7;
+	l->half.crossed = *in >> 3 & 1;
+	l->half.turn = *in >> 4 & 1;
+	l->hold.kind = *in++ >> 6;
 	l->hold.state = *in & 15;
 	l->hold.nslices = *in++ >> 4;
 	l->hold.attempt = *in++;
@@ -314,6 +325,14 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->next_valid = next;
 	if (next)
 		m_fill_post(w, next, &l->next);
+	if (half)
+		m_fill_post(w, half, &l->half.p);
+	if (l->hold.state == OAE_HOLD_HELD && l->hold.kind == OAE_SWAP)
+		l->hold.reply = M_LEN;
+	if (l->hold.state == OAE_HOLD_HELD && l->hold.kind == OAE_VERB)
+		l->hold.reply = M_ANSWER;
+	e->word_held = l->hold.state == OAE_HOLD_HELD &&
+		       l->hold.kind == OAE_VERB;
 	m_reduce_link(w->sc, l);
 	return in;
 }
@@ -325,15 +344,17 @@ static u8 *pack_txs(struct naming *s, const struct m_world *w, u8 *out)
 	*out++ = w->ntx;
 	*out++ = w->posted[A] | w->posted[B] << 4;
 	*out++ = w->crash | w->kill << 2 | w->close << 4 | w->rename << 6;
-	*out++ = w->mtu;
+	*out++ = w->mtu | w->conflict << 4;
 	for (i = 0; i < w->ntx; i++) {
 		const struct m_tx *tx = &w->tx[i];
 
 		*out++ = tx->from | tx->at_link << 1 | tx->ended << 2 |
 			 tx->lost << 3 | tx->delivered << 4 |
 			 tx->excused << 5 | tx->offered << 6;
-		*out++ = tx->outcome | tx->n << 2 | tx->flags << 4;
-		*out++ = name_inc(s, !tx->from, tx->offered_to);
+		*out++ = tx->outcome | tx->n << 2 | tx->flags << 4 |
+			 tx->kind << 6;
+		*out++ = name_inc(s, !tx->from, tx->offered_to) |
+			 tx->got << 4;
 	}
 	return out;
 }
@@ -349,7 +370,8 @@ static const u8 *unpack_txs(struct m_world *w, const u8 *in)
 	w->kill = *in >> 2 & 3;
 	w->close = *in >> 4 & 3;
 	w->rename = *in++ >> 6;
-	w->mtu = *in++;
+	w->mtu = *in & 15;
+	w->conflict = *in++ >> 4;
 	for (i = 0; i < w->ntx; i++) {
 		struct m_tx *tx = &w->tx[i];
 
@@ -362,8 +384,10 @@ static const u8 *unpack_txs(struct m_world *w, const u8 *in)
 		tx->offered = *in++ >> 6 & 1;
 		tx->outcome = *in & 3;
 		tx->n = *in >> 2 & 3;
-		tx->flags = *in++ >> 4;
-		tx->offered_to = *in++;
+		tx->flags = *in >> 4 & 3;
+		tx->kind = *in++ >> 6;
+		tx->offered_to = *in & 15;
+		tx->got = *in++ >> 4;
 	}
 	return in;
 }
@@ -425,7 +449,9 @@ void m_unpack(struct m_world *w, const struct m_scenario *sc, const u8 *buf)
 		e->narrow = *in >> 1 & 1;
 		e->owes_unconfirmed = *in >> 2 & 1;
 		e->owes_held_lost = *in >> 3 & 1;
-		e->renamed = *in++ >> 4 & 1;
+		e->renamed = *in >> 4 & 1;
+		e->word_busy = *in >> 5 & 1;
+		e->word = *in++ >> 6;
 		e->unread = *in & 15;
 		e->committed = *in++ >> 4;
 		m_link_init(w, i);

@@ -8,7 +8,8 @@
  * k or more, offered if it is tx + 1; delivered at the other end if rx is k or
  * more, held if it is rx + 1. So it may well say that one was committed and
  * never delivered. That cannot be undone; but then a user must have been told:
- * UNKNOWN, broken, peer_new, held_lost or unconfirmed.
+ * UNKNOWN, broken, peer_new, held_lost or unconfirmed. A half that is not what
+ * is offered is a transaction of its own, after all those.
  */
 #include <stdlib.h>
 #include "model.h"
@@ -21,7 +22,7 @@ static const struct m_scenario chaos = {
 };
 
 static const struct m_scenario chaos_dice = {
-	.name = "chaos-dice", .posts = { "e", "e" }, .cap = M_CAP, .slices = 1,
+	.name = "chaos-dice", .posts = { "es", "es" }, .cap = M_CAP, .slices = 1,
 	.dup = true, .cancel = true, .dead = true, .probe = true, .port = true,
 };
 
@@ -34,11 +35,34 @@ struct part {
 	u8 heard;		/* likewise */
 	u8 tx, rx;
 	u8 attempt, hold_attempt;
-	u8 offer;		/* 0 nothing, 1 atomic, 2 express, 3 parked */
-	u8 hold;		/* 0 nothing, 1 held, else enum oae_hold_state */
+	u8 offer;		/* see offers[] */
+	u8 hold;		/* see holds[] */
+	u8 hold_kind;		/* enum oae_kind, if its sender does not say */
+	u8 half;		/* not offered, not lent: 0 none, 1 posted, 2 waiting */
 	bool next;
 	bool confirmed, await_done, last_express, closing, close_sent;
-	bool peer_closing, down, asked, clean, ready_due;
+	bool peer_closing, down, asked, clean, ready_due, crossed, turn;
+};
+
+static const struct {
+	u8 kind, flags, state;
+} offers[] = {
+	{ OAE_MESSAGE, 0, OAE_OFFER_NONE },
+	{ OAE_MESSAGE, 0, OAE_OFFER_OUT },
+	{ OAE_MESSAGE, OAE_POST_EXPRESS, OAE_OFFER_OUT },
+	{ OAE_MESSAGE, 0, OAE_OFFER_PARKED },
+	{ OAE_SWAP, 0, OAE_OFFER_OUT },
+	{ OAE_VERB, 0, OAE_OFFER_OUT },
+	{ OAE_VERB, 0, OAE_OFFER_PARKED },
+};
+
+#define OFFERS		7
+#define OFFER_HALF	4
+#define OFFER_VERB	5
+
+static const u8 holds[] = {
+	OAE_HOLD_NONE, OAE_HOLD_HELD, OAE_HOLD_HELD, OAE_HOLD_REFUSED,
+	OAE_HOLD_REVERSED, OAE_HOLD_KEPT,
 };
 
 static u8 id_of(unsigned int from, unsigned int k)
@@ -46,9 +70,45 @@ static u8 id_of(unsigned int from, unsigned int k)
 	return 1 + from * EACH + k - 1;
 }
 
+static u8 half_id_of(unsigned int who)
+{
+	return 1 + 2 * EACH + who;
+}
+
 static u32 some_ltag(u8 which, u32 current, unsigned int whose)
 {
 	return which == 2 ? 0 : which == 1 ? 50 + whose : current;
+}
+
+/* What is held was offered by the other end, unless that knows better. */
+static u8 kind_held(struct m_world *w, u8 id, u8 kind)
+{
+	struct m_tx *tx = &w->tx[id - 1];
+
+	if (!tx->at_link)
+		tx->kind = kind;
+	return tx->kind;
+}
+
+/* The half that this end has, if that is not what it offers. */
+static void a_half(struct m_world *w, unsigned int who, const struct part *p,
+		   bool lent)
+{
+	struct oae_link *l = &w->end[who].link;
+	u8 id = half_id_of(who);
+	struct m_tx *tx = &w->tx[id - 1];
+
+	tx->at_link = true;
+	m_fill_post(w, id, &l->half.p);
+	if (!lent) {
+		l->half.state = p->half == 1 ? OAE_HALF_POSTED : OAE_HALF_WAITING;
+		return;
+	}
+	l->half.state = OAE_HALF_LENT;
+	tx->offered = true;
+	tx->offered_to = l->peer_inc;
+	/* The other end has committed what is held, and so has taken this. */
+	tx->delivered = w->tx[id_of(!who, p->rx + 1) - 1].ended;
 }
 
 static void a_hold(struct m_world *w, unsigned int who, const struct part *p)
@@ -57,7 +117,7 @@ static void a_hold(struct m_world *w, unsigned int who, const struct part *p)
 	struct oae_link *l = &e->link;
 	u8 id = id_of(!who, p->rx + 1);
 
-	l->hold.state = p->hold == 1 ? OAE_HOLD_HELD : p->hold;
+	l->hold.state = holds[p->hold];
 	l->hold.attempt = p->hold_attempt;
 	l->hold.reason = OAE_R_BUSY;
 	l->hold.digest = m_whole(id, 1);
@@ -69,6 +129,20 @@ static void a_hold(struct m_world *w, unsigned int who, const struct part *p)
 	l->hold.nslices = 1;
 	l->hold.hash[0] = m_slice_hash(e->slot[0], 0);
 	l->hold.len = M_LEN;
+	if (l->hold.state != OAE_HOLD_HELD)
+		return;
+	l->hold.kind = kind_held(w, id, p->hold_kind);
+	/* Nothing can be lent by who offers its half, and it cannot be held. */
+	if (l->hold.kind == OAE_SWAP && offers[p->offer].kind == OAE_SWAP) {
+		memset(e->slot, 0, sizeof(e->slot));
+		memset(&l->hold, 0, sizeof(l->hold));
+		return;
+	}
+	e->word_held = l->hold.kind == OAE_VERB;
+	if (l->hold.kind == OAE_SWAP)
+		a_half(w, who, p, true);
+	l->hold.reply = l->hold.kind == OAE_SWAP ? M_LEN :
+			l->hold.kind == OAE_VERB ? M_ANSWER : 0;
 }
 
 static void an_end(struct m_world *w, unsigned int who, const struct part *p)
@@ -103,15 +177,21 @@ static void an_end(struct m_world *w, unsigned int who, const struct part *p)
 	l->asked_at = p->asked || p->state != 2;
 	l->clean = p->clean;
 	l->ready_due = p->ready_due;
-	a_hold(w, who, p);
+	l->half.turn = p->turn;
 	if (p->offer) {
-		w->tx[id - 1].flags = p->offer == 2 ? OAE_POST_EXPRESS : 0;
+		w->tx[id - 1].kind = offers[p->offer].kind;
+		w->tx[id - 1].flags = offers[p->offer].flags;
 		w->tx[id - 1].at_link = true;
-		w->tx[id - 1].offered = true;
+		w->tx[id - 1].offered = offers[p->offer].kind != OAE_SWAP;
 		w->tx[id - 1].offered_to = l->peer_inc;
 		m_fill_post(w, id, &l->offer.p);
-		l->offer.state = p->offer == 3 ? OAE_OFFER_PARKED : OAE_OFFER_OUT;
+		l->offer.state = offers[p->offer].state;
 		l->offer.again = true;
+	}
+	if (offers[p->offer].kind == OAE_SWAP) {
+		l->half.p = l->offer.p;
+		l->half.state = OAE_HALF_OFFERED;
+		l->half.crossed = p->crossed;
 	}
 	if (p->next) {
 		w->tx[id].at_link = true;
@@ -139,6 +219,9 @@ static void histories(struct m_world *w, const struct part p[2])
 			}
 			tx->delivered = p[!from].tag && k <= p[!from].rx;
 		}
+		w->tx[half_id_of(from) - 1] = (struct m_tx){
+			.from = from, .kind = OAE_SWAP, .n = 1,
+		};
 	}
 }
 
@@ -150,10 +233,18 @@ static void begin(struct m_world *w, const struct m_scenario *sc,
 	m_random_from(1000);
 	m_init(w, sc);
 	w->arbitrary = true;
-	w->ntx = 2 * EACH;
+	w->ntx = 2 * EACH + 2;
 	histories(w, p);
 	for (i = A; i <= B; i++)
 		an_end(w, i, &p[i]);
+	/* Of a kind that its sender says. */
+	for (i = A; i <= B; i++) {
+		if (!p[i].tag)
+			continue;
+		a_hold(w, i, &p[i]);
+		if (p[i].half && w->end[i].link.half.state == OAE_HALF_NONE)
+			a_half(w, i, &p[i], false);
+	}
 	m_reduce(w);
 }
 
@@ -220,11 +311,28 @@ static void judge(struct m_world *w)
 	for (i = 0; i < w->ntx; i++) {
 		const struct m_tx *tx = &w->tx[i];
 
-		if (tx->at_link)
+		if (tx->at_link && (tx->kind != OAE_SWAP || m_half_of(w, !tx->from)))
 			m_fail(w, i + 1, "G3: has no outcome in the end");
 		if (tx->ended && tx->outcome == OAE_COMMITTED &&
 		    !tx->delivered && !tx->excused)
 			m_fail(w, i + 1, "G2: committed and never delivered");
+	}
+}
+
+/*
+ * A half that waits for one starts afresh: what the state said of it, delivered
+ * or given up, was reported if it was wrong. Those that have ended may have any
+ * number.
+ */
+static void halves_afresh(struct m_world *w, bool wrong)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->ntx; i++) {
+		if (w->tx[i].kind != OAE_SWAP || (w->tx[i].at_link && !wrong))
+			continue;
+		w->tx[i].excused = false;
+		w->tx[i].delivered = false;
 	}
 }
 
@@ -249,6 +357,7 @@ static void recover(struct m_world *w, struct m_chaos *r, bool lies)
 	}
 	if (w->why)
 		return;
+	halves_afresh(w, w->reported || lies);
 	w->arbitrary = false;
 	w->end[A].committed = 0;
 	w->end[B].committed = 0;
@@ -321,6 +430,63 @@ static bool part_of(unsigned long n, unsigned int bound, struct part *p)
 	return !n;
 }
 
+/* The same, of halves and verbs. */
+static bool kinds_of(unsigned long n, unsigned int bound, struct part *p)
+{
+	static const u8 some[] = { 0, OFFER_HALF, OFFER_VERB };
+
+	memset(p, 0, sizeof(*p));
+	if (!n--)
+		return true;
+	p->tag = true;
+	p->attempt = 1;
+	p->hold_attempt = 1;
+	p->state = digit(&n, 3);
+	p->tx = digit(&n, 2);
+	p->rx = digit(&n, 2);
+	p->offer = some[digit(&n, 3)];
+	p->hold_kind = digit(&n, 3);
+	p->hold = p->hold_kind ? 1 : 0;
+	p->half = digit(&n, bound > 0 ? 3 : 2);
+	p->peer_ltag = bound > 0 ? digit(&n, 2) : 0;
+	p->peer_inc = digit(&n, bound > 0 ? 3 : 2);
+	p->heard = p->peer_inc;
+	p->confirmed = true;
+	return !n;
+}
+
+static struct m_chaos all_pairs(bool (*part)(unsigned long n,
+					     unsigned int bound,
+					     struct part *p),
+				unsigned int bound, FILE *out)
+{
+	struct m_chaos r = { 0 };
+	static struct m_world w;
+	struct part p[2];
+	unsigned long i, j;
+
+	for (i = 0; part(i, bound, &p[A]); i++) {
+		/* The two ends are alike. */
+		for (j = 0; j <= i && part(j, bound, &p[B]); j++) {
+			begin(&w, &chaos, p);
+			if (!one(&w, &r, 0, false, out))
+				return r;
+		}
+	}
+	return r;
+}
+
+/**
+ * m_chaos_kinds() - each pair of ends with halves and verbs
+ * @out: where a violation is told
+ *
+ * Return: what was seen.
+ */
+struct m_chaos m_chaos_kinds(FILE *out)
+{
+	return all_pairs(kinds_of, 1, out);
+}
+
 /**
  * m_chaos_all() - each pair of ends within a bound
  * @bound: 0 to 2
@@ -330,20 +496,7 @@ static bool part_of(unsigned long n, unsigned int bound, struct part *p)
  */
 struct m_chaos m_chaos_all(unsigned int bound, FILE *out)
 {
-	struct m_chaos r = { 0 };
-	static struct m_world w;
-	struct part p[2];
-	unsigned long i, j;
-
-	for (i = 0; part_of(i, bound, &p[A]); i++) {
-		/* The two ends are alike. */
-		for (j = 0; j <= i && part_of(j, bound, &p[B]); j++) {
-			begin(&w, &chaos, p);
-			if (!one(&w, &r, 0, false, out))
-				return r;
-		}
-	}
-	return r;
+	return all_pairs(part_of, bound, out);
 }
 
 /* --- frames in flight ------------------------------------------------------------- */
@@ -356,7 +509,7 @@ static const u8 opcodes[] = {
 
 /* What a frame to an end says. */
 struct saying {
-	u8 opcode, flags, attempt;
+	u8 opcode, flags, attempt, kind, reason;
 	u8 tx, rx, seq;
 	bool old_src, old_dst, old_inc, old_peer_inc;
 };
@@ -382,14 +535,19 @@ static struct m_frame a_frame(unsigned int to, const struct saying *s)
 	f.seq = s->seq;
 	f.attempt = s->attempt;
 	if (f.opcode == OAE_OFFER) {
+		f.kind = s->kind;
+		if (s->kind != OAE_MESSAGE)
+			f.flags = 0;
 		f.flags |= OAE_F_LAST;
 		f.piece = M_PIECE(id_of(!to, s->seq), 1);
 	} else if (f.opcode == OAE_REFLECT) {
 		id = id_of(to, s->seq);
 		f.digest = m_digest(m_whole(id, 1));
 		f.first = id;
+		f.kind = s->kind;
+		f.reply = s->kind == OAE_SWAP ? half_id_of(!to) : !!s->kind;
 	} else if (f.opcode == OAE_REFUSE) {
-		f.reason = OAE_R_BUSY;
+		f.reason = s->reason;
 	}
 	return f;
 }
@@ -399,6 +557,7 @@ static bool saying_of(unsigned long n, struct saying *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->attempt = 1;
+	s->reason = OAE_R_BUSY;
 	s->opcode = opcodes[digit(&n, sizeof(opcodes))];
 	s->tx = digit(&n, 2);
 	s->rx = digit(&n, 2);
@@ -412,6 +571,51 @@ static bool saying_of(unsigned long n, struct saying *s)
 		s->flags = digit(&n, 2) ? OAE_F_EXPRESS | OAE_F_WANT_DONE : 0;
 	}
 	return !n;
+}
+
+/* The same, of what halves and verbs are about. */
+static bool kind_saying_of(unsigned long n, struct saying *s)
+{
+	static const u8 about[] = { OAE_OFFER, OAE_REFLECT, OAE_REFUSE, OAE_REVERSE };
+	static const u8 reasons[] = { 0, OAE_R_NO_HALF, OAE_R_CONFLICT };
+
+	memset(s, 0, sizeof(*s));
+	s->attempt = 1;
+	s->opcode = about[digit(&n, sizeof(about))];
+	s->kind = 1 + digit(&n, 2);
+	s->reason = reasons[s->kind];
+	s->tx = digit(&n, 2);
+	s->rx = digit(&n, 2);
+	s->seq = 1 + digit(&n, 2);
+	return !n;
+}
+
+/**
+ * m_chaos_kind_frames() - each pair of ends with halves and verbs, and a frame
+ * @out: where a violation is told
+ *
+ * Return: what was seen.
+ */
+struct m_chaos m_chaos_kind_frames(FILE *out)
+{
+	struct m_chaos r = { 0 };
+	static struct m_world w;
+	struct saying s;
+	struct part p[2];
+	unsigned long i, j, k;
+
+	for (i = 0; kinds_of(i, 0, &p[A]); i++) {
+		for (j = 0; kinds_of(j, 0, &p[B]); j++) {
+			for (k = 0; kind_saying_of(k, &s); k++) {
+				begin(&w, &chaos, p);
+				w.to[B].f[w.to[B].n++] = a_frame(B, &s);
+				m_reduce(&w);
+				if (w.to[B].n && !one(&w, &r, 0, true, out))
+					return r;
+			}
+		}
+	}
+	return r;
 }
 
 /**
@@ -460,8 +664,12 @@ static void any_part(struct part *p)
 	p->rx = upto(EACH - 1);
 	p->attempt = upto(8) ? upto(4) : 255;
 	p->hold_attempt = upto(8) ? upto(4) : 255;
-	p->offer = upto(4);
+	p->offer = upto(2) ? upto(4) : upto(OFFERS);
 	p->next = !upto(4);
+	p->hold_kind = upto(2) ? OAE_MESSAGE : upto(OAE_KIND_END);
+	p->half = upto(2) ? 0 : upto(3);
+	p->crossed = upto(2);
+	p->turn = upto(2);
 	p->hold = upto(2) ? 0 : upto(6);
 	p->confirmed = upto(2);
 	p->await_done = !upto(4);
@@ -486,6 +694,9 @@ static void any_frames(struct m_world *w)
 			s.flags = upto(256) & (OAE_F_EXPRESS | OAE_F_RESUME |
 					       OAE_F_WANT_DONE);
 			s.attempt = upto(8) ? upto(4) : 255;
+			s.kind = upto(2) ? OAE_MESSAGE : upto(OAE_KIND_END);
+			s.reason = upto(2) ? OAE_R_BUSY : upto(2) ?
+				   OAE_R_NO_HALF : OAE_R_CONFLICT;
 			s.tx = upto(EACH);
 			s.rx = upto(EACH);
 			s.seq = 1 + upto(EACH);

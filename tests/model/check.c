@@ -2,8 +2,6 @@
 /* What must hold in every state: G1 to G3, G6, and nothing impossible. */
 #include "model.h"
 
-#define fallthrough	__attribute__((__fallthrough__))
-
 /**
  * m_breach() - is it G1 or G2 that is broken?
  * @why: what is
@@ -48,6 +46,12 @@ static void in_order(struct m_world *w, unsigned int who, u8 id)
 	struct m_end *e = &w->end[who], *p = &w->end[!who];
 	struct m_tx *tx = &w->tx[id - 1];
 
+	/* Lent: it went out before, when the other end's was committed. */
+	if (tx->kind == OAE_SWAP && tx->offered) {
+		if (!tx->delivered && !w->arbitrary)
+			m_fail(w, id, "G2: a lent half is committed, and nobody took it");
+		return;
+	}
 	/* From an arbitrary state: as long as it ends so. */
 	if (!w->arbitrary && in_doubt(last_committed(w, who)))
 		m_fail(w, id, "G2: committed, and the one before it is not delivered");
@@ -73,6 +77,8 @@ void m_ended(struct m_world *w, unsigned int who, u8 id, u8 outcome, int err)
 {
 	struct m_end *e = &w->end[who], *p = &w->end[!who];
 	struct m_tx *tx = &w->tx[id - 1];
+	bool out = tx->offered && (tx->kind == OAE_SWAP ||
+				   tx->flags & OAE_POST_EXPRESS);
 	static const char *const names[] = { "COMMITTED", "REVERSED", "UNKNOWN" };
 
 	if (m_story)
@@ -85,6 +91,9 @@ void m_ended(struct m_world *w, unsigned int who, u8 id, u8 outcome, int err)
 		m_fail(w, id, "G3: ends twice");
 	if (!err != (outcome == OAE_COMMITTED))
 		m_fail(w, id, "an outcome with the wrong errno");
+	if (!w->arbitrary && tx->kind != OAE_MESSAGE &&
+	    !tx->got != (outcome != OAE_COMMITTED))
+		m_fail(w, id, "G2: committed without the other's half or the answer, or it came and this is not");
 	tx->ended = true;
 	tx->at_link = false;
 	tx->outcome = outcome;
@@ -103,7 +112,7 @@ void m_ended(struct m_world *w, unsigned int who, u8 id, u8 outcome, int err)
 		/* Numbers that do not fit: nothing can be relied on. */
 		if (w->arbitrary)
 			break;
-		if (!(tx->flags & OAE_POST_EXPRESS) || !tx->offered)
+		if (!out)
 			m_fail(w, id, "G3: UNKNOWN, but it could be reversed");
 		if (p->tag && p->link.inc == tx->offered_to &&
 		    e->link.state != OAE_CLOSED && !e->renamed)
@@ -111,13 +120,37 @@ void m_ended(struct m_world *w, unsigned int who, u8 id, u8 outcome, int err)
 	}
 }
 
-/**
- * m_delivered() - the reader gets a transaction (G1, G2)
- * @w: the world
- * @who: at which end
- * @n: slices
- */
-void m_delivered(struct m_world *w, unsigned int who, unsigned int n)
+/* What the other end sent arrives for good; #id is not seen here before. */
+static void arrived(struct m_world *w, unsigned int who, u8 id)
+{
+	struct m_end *e = &w->end[who];
+	struct m_tx *tx = &w->tx[id - 1];
+	bool half = tx->kind == OAE_SWAP;
+	unsigned int i;
+
+	if (m_story)
+		fprintf(m_story, "      %c: #%u is delivered\n", 'A' + who, id);
+	if (tx->delivered)
+		m_fail(w, id, "G1: delivered twice");
+	/* Halves are a stream of their own, which has no numbers. */
+	for (i = id; i < w->ntx && !(half && w->arbitrary); i++)
+		if (w->tx[i].from != who && w->tx[i].delivered &&
+		    half == (w->tx[i].kind == OAE_SWAP))
+			m_fail(w, id, "G1: delivered after one that is younger");
+	if (tx->ended && tx->outcome == OAE_REVERSED &&
+	    !(w->arbitrary && tx->excused))
+		m_fail(w, id, "G2: delivered after it was reversed");
+	/* Its sender may have died since: a late frame had the commit. */
+	if (tx->excused && !w->arbitrary) {
+		if (!e->owes_held_lost)
+			m_fail(w, id, "G2: delivered after it was given up");
+		e->owes_held_lost = false;
+	}
+	tx->delivered = true;
+}
+
+/* What is held is committed. Return: which it is; 0 if it is not whole. */
+static u8 held(struct m_world *w, unsigned int who, unsigned int n, u8 kind)
 {
 	struct m_end *e = &w->end[who];
 	u8 piece = e->slot[0], id = M_PIECE_ID(piece);
@@ -127,35 +160,137 @@ void m_delivered(struct m_world *w, unsigned int who, unsigned int n)
 	for (i = 0; i < n && i < M_SLICES; i++)
 		if (!piece || e->slot[i] != piece)
 			break;
-	if (i < n || n != M_PIECE_N(piece) || !id || id > w->ntx ||
-	    tx->from == who) {
-		m_fail(w, id, "G1: what is delivered is not what was sent");
-		return;
-	}
-	if (m_story)
-		fprintf(m_story, "      %c: #%u is delivered\n", 'A' + who, id);
 	memset(e->slot, 0, sizeof(e->slot));
-	if (w->sc->rcvbuf)
-		e->unread++;
-
-	if (tx->delivered)
-		m_fail(w, id, "G1: delivered twice");
-	for (i = id; i < w->ntx; i++)
-		if (w->tx[i].from != who && w->tx[i].delivered)
-			m_fail(w, id, "G1: delivered after one that is younger");
-	if (tx->ended && tx->outcome == OAE_REVERSED &&
-	    !(w->arbitrary && tx->excused))
-		m_fail(w, id, "G2: delivered after it was reversed");
+	if (i < n || n != M_PIECE_N(piece) || !id || id > w->ntx ||
+	    tx->from == who || tx->kind != kind) {
+		m_fail(w, id, "G1: what is delivered is not what was sent");
+		return 0;
+	}
 	if (!w->arbitrary && !(tx->flags & OAE_POST_EXPRESS) &&
 	    !(tx->ended && tx->outcome == OAE_COMMITTED))
 		m_fail(w, id, "G2: delivered, but not committed");
-	/* Its sender may have died since: a late frame had the commit. */
-	if (tx->excused && !w->arbitrary) {
-		if (!e->owes_held_lost)
-			m_fail(w, id, "G2: delivered after it was given up");
-		e->owes_held_lost = false;
+	return id;
+}
+
+/**
+ * m_delivered() - the reader gets a message (G1, G2)
+ * @w: the world
+ * @who: at which end
+ * @n: slices
+ */
+void m_delivered(struct m_world *w, unsigned int who, unsigned int n)
+{
+	u8 id = held(w, who, n, OAE_MESSAGE);
+
+	if (!id)
+		return;
+	arrived(w, who, id);
+	if (w->sc->rcvbuf)
+		w->end[who].unread++;
+}
+
+/* Two halves are swapped: neither may be with a third. */
+static void swapped(struct m_world *w, u8 mine, u8 its)
+{
+	struct m_tx *m = &w->tx[mine - 1], *t = &w->tx[its - 1];
+
+	if (m->kind != OAE_SWAP || t->kind != OAE_SWAP || m->from == t->from)
+		m_fail(w, mine, "G1: what is swapped are not two halves");
+	else if (!w->arbitrary && (m->got || (t->got && t->got != mine)))
+		m_fail(w, mine, "G2: swapped twice, or with a third");
+	m->got = its;
+}
+
+/**
+ * m_taken() - a half that was lent is committed: it takes the one held
+ * @w: the world
+ * @who: at which end
+ * @half: the one that was lent
+ */
+void m_taken(struct m_world *w, unsigned int who, u8 half)
+{
+	u8 id = held(w, who, 1, OAE_SWAP);
+
+	if (!id)
+		return;
+	if (!w->arbitrary && w->tx[id - 1].got != half)
+		m_fail(w, half, "G2: takes one that has taken another");
+	if (!w->tx[half - 1].offered)
+		m_fail(w, half, "G2: takes, and was not lent");
+	swapped(w, half, id);
+	arrived(w, who, id);
+}
+
+/**
+ * m_applied() - a verb that was held is committed: the word changes
+ * @w: the world
+ * @who: at which end
+ */
+void m_applied(struct m_world *w, unsigned int who)
+{
+	struct m_end *e = &w->end[who];
+	u8 id = held(w, who, 1, OAE_VERB);
+
+	if (!e->word_held)
+		m_fail(w, id, "G2: applied to a word that is not reserved");
+	e->word_held = false;
+	if (!id)
+		return;
+	if (!w->arbitrary && w->tx[id - 1].got != 1 + e->word)
+		m_fail(w, id, "G2: the word is not what the answer said");
+	e->word++;
+	arrived(w, who, id);
+}
+
+/**
+ * m_result() - what came behind a REFLECT is for #id, which is committed by it
+ * @w: the world
+ * @who: at which end
+ * @id: which
+ * @f: the REFLECT
+ */
+void m_result(struct m_world *w, unsigned int who, u8 id,
+	      const struct m_frame *f)
+{
+	struct m_end *e = &w->end[who], *p = &w->end[!who];
+	struct m_tx *tx = &w->tx[id - 1];
+
+	if (!f || f->opcode != OAE_REFLECT || f->kind != tx->kind ||
+	    tx->kind == OAE_MESSAGE || !f->reply ||
+	    (tx->kind == OAE_SWAP && f->reply > w->ntx)) {
+		m_fail(w, id, "G1: a result that is none");
+		return;
 	}
-	tx->delivered = true;
+	if (tx->kind == OAE_SWAP) {
+		swapped(w, id, f->reply);
+		arrived(w, who, f->reply);
+		return;
+	}
+	tx->got = f->reply;
+	/* Nothing happens to the word until this is heard there. */
+	if (!w->arbitrary && p->tag && p->link.inc == e->link.peer_inc &&
+	    (!p->word_held || p->word + 1 != f->reply ||
+	     M_PIECE_ID(p->slot[0]) != id))
+		m_fail(w, id, "G2: the answer is not about the word as it is");
+}
+
+/**
+ * m_lent() - a half goes out in a REFLECT
+ * @w: the world
+ * @who: at which end
+ * @half: which
+ */
+void m_lent(struct m_world *w, unsigned int who, u8 half)
+{
+	struct m_tx *tx = &w->tx[half - 1];
+
+	if (!half || half > w->ntx || tx->kind != OAE_SWAP ||
+	    tx->from != who || !tx->at_link) {
+		m_fail(w, half, "G2: lends what it has not got");
+		return;
+	}
+	tx->offered = true;
+	tx->offered_to = w->end[who].link.peer_inc;
 }
 
 /**
@@ -217,6 +352,7 @@ void m_died(struct m_world *w, unsigned int who)
 void m_noted(struct m_world *w, unsigned int who, u8 note)
 {
 	struct m_end *e = &w->end[who];
+	u8 half;
 
 	if (note >= OAE_NOTE_END) {
 		m_fail(w, 0, "no such note");
@@ -242,6 +378,11 @@ void m_noted(struct m_world *w, unsigned int who, u8 note)
 	case OAE_N_PEER_NEW:
 		w->reported = true;
 		break;
+	case OAE_N_TAKEN_BACK:
+		half = (uintptr_t)e->link.half.p.handle;
+		if (half)
+			w->tx[half - 1].offered = false;
+		break;
 	case OAE_N_BROKEN:
 	case OAE_N_IMPOSSIBLE:
 		w->reported = true;
@@ -252,6 +393,32 @@ void m_noted(struct m_world *w, unsigned int who, u8 note)
 			m_fail(w, 0, "two honest ends, and yet: broken, impossible, mismatch or bad_slice");
 		break;
 	}
+}
+
+/* The half, and the word: what the link says of them is what is so. */
+static void check_kinds(struct m_world *w, unsigned int who)
+{
+	const struct m_end *e = &w->end[who];
+	const struct oae_link *l = &e->link;
+	u8 half = m_half_of(w, who), its = (uintptr_t)l->half.p.handle;
+	bool held = e->tag && l->hold.state == OAE_HOLD_HELD;
+
+	if (half != (l->half.state == OAE_HALF_NONE ? 0 : its))
+		m_fail(w, half, "the half that the link has is not the one posted");
+	if ((l->half.state == OAE_HALF_LENT) !=
+	    (held && l->hold.kind == OAE_SWAP))
+		m_fail(w, half, "a half is lent, and no other held for it, or the other way");
+	if (half && w->tx[half - 1].offered != (l->half.state == OAE_HALF_LENT))
+		m_fail(w, half, "a half went out, and is not lent");
+	if ((l->half.state == OAE_HALF_OFFERED) !=
+	    (l->offer.state != OAE_OFFER_NONE && l->offer.p.kind == OAE_SWAP))
+		m_fail(w, half, "a half is offered, and is not what is offered");
+	if (e->word_held != (held && l->hold.kind == OAE_VERB))
+		m_fail(w, 0, "a word is reserved, and no verb is held, or the other way");
+	if (l->hold.state == OAE_HOLD_ASKED)
+		m_fail(w, 0, "a verb was computed, and is still asked for");
+	if (e->tag && l->senior != (who == B))
+		m_fail(w, 0, "the ends have forgotten who is senior");
 }
 
 /**
@@ -278,7 +445,21 @@ void m_check(struct m_world *w)
 			m_fail(w, 0, "a tag without a timer");
 		if (e->tag && !l->ltag)
 			m_fail(w, 0, "a tag without an ltag");
+		check_kinds(w, who);
 	}
+}
+
+/* Swapped: also the other is, but for what the dead know. */
+static void check_swapped(struct m_world *w, u8 id)
+{
+	const struct m_tx *tx = &w->tx[id - 1], *p;
+
+	if (!tx->got)
+		return;
+	p = &w->tx[tx->got - 1];
+	if (p->got != id && !p->lost &&
+	    !(p->ended && p->outcome == OAE_UNKNOWN))
+		m_fail(w, id, "G2: swapped, and the other's half is not");
 }
 
 /**
@@ -292,8 +473,14 @@ void m_check_end(struct m_world *w)
 	for (i = 0; i < w->ntx; i++) {
 		const struct m_tx *tx = &w->tx[i];
 
-		if (!tx->ended && !tx->lost)
+		if (tx->kind == OAE_SWAP)
+			check_swapped(w, i + 1);
+		if (tx->kind == OAE_SWAP && tx->at_link) {
+			if (m_half_of(w, !tx->from))
+				m_fail(w, i + 1, "G5: both ends have a half, and do not swap");
+		} else if (!tx->ended && !tx->lost) {
 			m_fail(w, i + 1, "G3: has no outcome in the end");
+		}
 		if (tx->ended && tx->outcome == OAE_COMMITTED &&
 		    !tx->delivered && !tx->excused)
 			m_fail(w, i + 1, "G2: committed and never delivered");

@@ -22,8 +22,14 @@ static unsigned int users(const struct m_world *w, unsigned int who, u16 *acts)
 	const char *posts = w->sc->posts[who];
 	unsigned int n = 0, i, next = w->posted[who];
 
-	if (next < strlen(posts) && (!e->tag || oae_link_wants(&e->link))) {
-		if (posts[next] != M_EXPRESS)
+	if (next < strlen(posts) && posts[next] == M_HALF) {
+		if (!e->tag || oae_link_wants_half(&e->link))
+			acts[n++] = M_ACT(M_POST_HALF, who, next);
+	} else if (next < strlen(posts) &&
+		   (!e->tag || oae_link_wants(&e->link))) {
+		if (posts[next] == M_VERB)
+			acts[n++] = M_ACT(M_POST_VERB, who, next);
+		else if (posts[next] != M_EXPRESS)
 			acts[n++] = M_ACT(M_POST, who, next);
 		if (posts[next] == M_EXPRESS || posts[next] == M_EITHER)
 			acts[n++] = M_ACT(M_POST_EXPRESS, who, next);
@@ -33,6 +39,10 @@ static unsigned int users(const struct m_world *w, unsigned int who, u16 *acts)
 			acts[n++] = M_ACT(M_CANCEL, who, i + 1);
 	if (e->unread)
 		acts[n++] = M_ACT(M_READ, who, 0);
+	if (w->conflict && !e->word_busy && !e->word_held)
+		acts[n++] = M_ACT(M_RESERVE, who, 0);
+	if (e->word_busy)
+		acts[n++] = M_ACT(M_FREE, who, 0);
 	if (w->close && e->tag && !e->link.closing)
 		acts[n++] = M_ACT(M_CLOSE, who, 0);
 	return n;
@@ -73,6 +83,8 @@ static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 		acts[n++] = M_ACT(M_FORGET, who, 0);
 	if (l->offer.state == OAE_OFFER_PARKED)
 		acts[n++] = M_ACT(M_RETRY, who, 0);
+	if (l->half.state == OAE_HALF_WAITING)
+		acts[n++] = M_ACT(M_RETRY_HALF, who, 0);
 	return n;
 }
 
@@ -102,6 +114,24 @@ unsigned int m_enabled(const struct m_world *w, u16 acts[M_ACTS])
 }
 
 /**
+ * m_half_of() - the half that an end's link has
+ * @w: the world
+ * @who: which end
+ *
+ * Return: which, 0 if none.
+ */
+u8 m_half_of(const struct m_world *w, unsigned int who)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->ntx; i++)
+		if (w->tx[i].from == who && w->tx[i].kind == OAE_SWAP &&
+		    w->tx[i].at_link)
+			return i + 1;
+	return 0;
+}
+
+/**
  * m_matched() - do both ends know each other?
  * @w: the world
  *
@@ -121,33 +151,57 @@ bool m_matched(const struct m_world *w)
 
 /* In fair weather, one after the other; each -1 if there is nothing to do. */
 
-static int reads(const struct m_end *e)
+static int reads(const struct m_world *w, unsigned int who)
 {
-	return e->unread ? M_READ : -1;
+	return w->end[who].unread ? M_READ : -1;
 }
 
-static int stalls(const struct m_end *e)
+static int frees(const struct m_world *w, unsigned int who)
 {
+	return w->end[who].word_busy ? M_FREE : -1;
+}
+
+static int stalls(const struct m_world *w, unsigned int who)
+{
+	const struct m_end *e = &w->end[who];
+
 	return e->tag && may_stall(&e->link) ? M_STALL : -1;
 }
 
-static int asks(const struct m_end *e)
+static int asks(const struct m_world *w, unsigned int who)
 {
+	const struct m_end *e = &w->end[who];
+
 	return e->tag && frozen(&e->link) ? M_AGAIN : -1;
 }
 
-static int closes(const struct m_end *e)
+static int closes(const struct m_world *w, unsigned int who)
 {
+	const struct m_end *e = &w->end[who];
+
 	return e->tag && m_close_out(&e->link) ? M_AGAIN : -1;
 }
 
-static int retries(const struct m_end *e)
+static int retries(const struct m_world *w, unsigned int who)
 {
+	const struct m_end *e = &w->end[who];
+
 	return e->tag && e->link.offer.state == OAE_OFFER_PARKED ? M_RETRY : -1;
 }
 
-static int probes(const struct m_end *e)
+/* A half that nobody has one for may wait for ever. */
+static int retries_half(const struct m_world *w, unsigned int who)
 {
+	const struct m_end *e = &w->end[who];
+
+	return e->tag && e->link.half.state == OAE_HALF_WAITING &&
+	       m_half_of(w, !who) ? M_RETRY_HALF : -1;
+}
+
+static int probes(const struct m_world *w, unsigned int who)
+{
+	const struct m_end *e = &w->end[who];
+
 	return e->tag ? M_AGAIN : -1;
 }
 
@@ -157,27 +211,30 @@ static int probes(const struct m_end *e)
  *
  * No frame is lost or repeated, readers read, timers fire when nothing else
  * goes on, and nobody wants anything new. From every state this must lead to
- * the end: nothing in flight, everything decided, both ends OPEN or forgotten.
+ * the end: nothing in flight, everything decided but a half that the other end
+ * has none for, both ends OPEN or forgotten.
  *
  * Return: the event, -1 if this is the end.
  */
 int m_fair(const struct m_world *w)
 {
-	static int (*const next[])(const struct m_end *) = {
-		reads, stalls, asks, closes, retries, probes,
+	static int (*const next[])(const struct m_world *w, unsigned int who) = {
+		reads, frees, stalls, asks, closes, retries, retries_half,
+		probes,
 	};
 	unsigned int who, i;
 	int what;
 
-	for (who = A; who <= B; who++)
-		if (w->to[who].n)
-			return M_ACT(M_DELIVER, who, 0);
+	/* The fuller wire first, lest it overflow: that were a loss. */
+	who = w->to[B].n > w->to[A].n ? B : A;
+	if (w->to[who].n)
+		return M_ACT(M_DELIVER, who, 0);
 	for (i = 0; i < COUNT(next); i++) {
 		/* Whoever knows the other is content. */
 		if (next[i] == probes && m_matched(w))
 			return -1;
 		for (who = A; who <= B; who++) {
-			what = next[i](&w->end[who]);
+			what = next[i](w, who);
 			if (what >= 0)
 				return M_ACT(what, who, 0);
 		}

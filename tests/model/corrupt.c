@@ -56,22 +56,26 @@ static bool accepted(const u8 *bytes, size_t len)
  */
 bool m_corrupt(const struct m_scenario *sc, const struct m_frame *m)
 {
-	u8 bytes[OAE_PARSE_MAX + M_LEN + 1], payload[M_LEN];
+	u8 bytes[OAE_PARSE_MAX + M_LEN + 1], payload[OAE_REFLECT_LEN + M_LEN];
 	struct oae_frame f;
-	size_t len, i;
+	size_t len, i, body = 0;
 	bool good;
 
 	if (is_known(m))
 		return true;
 	m_frame_of(m, sc, &f);
-	if (f.opcode == OAE_OFFER) {
-		memset(payload, m->piece, f.length);
+	if (f.opcode == OAE_REFLECT) {
+		body = OAE_REFLECT_LEN;
+		oae_reflect_body(&f, payload);
+	}
+	if (f.opcode == OAE_OFFER || f.length > body) {
+		memset(payload + body, m->piece | m->reply, f.length - body);
 		f.payload_hash = oae_slice_hash(payload, f.length, f.slice);
 	}
 	len = oae_frame_build(&f, bytes);
-	if (f.opcode == OAE_OFFER) {
-		memcpy(bytes + len, payload, f.length);
-		len += f.length;
+	if (f.opcode == OAE_OFFER || f.opcode == OAE_REFLECT) {
+		memcpy(bytes + len, payload + body, f.length - body);
+		len += f.length - body;
 	}
 	good = accepted(bytes, len);
 	for (i = 0; good && i < 8 * len; i++) {

@@ -2,7 +2,7 @@
 /* What happens when an event does. */
 #include "model.h"
 
-static void new_post(struct m_world *w, unsigned int who, u8 flags)
+static void new_post(struct m_world *w, unsigned int who, u8 kind, u8 flags)
 {
 	struct m_end *e = &w->end[who];
 	struct m_tx *tx = &w->tx[w->ntx++];
@@ -11,8 +11,9 @@ static void new_post(struct m_world *w, unsigned int who, u8 flags)
 
 	memset(tx, 0, sizeof(*tx));
 	tx->from = who;
+	tx->kind = kind;
 	tx->flags = flags;
-	tx->n = w->sc->slices;
+	tx->n = kind == OAE_MESSAGE ? w->sc->slices : 1;
 	tx->at_link = true;
 	w->posted[who]++;
 	m_begin(&a);
@@ -38,7 +39,8 @@ static void take_back(struct m_world *w, unsigned int who, u8 id)
 			      M_NOW, &a);
 	m_finish(w, who, &a, NULL);
 	if (err == -EINPROGRESS &&
-	    (!(tx->flags & OAE_POST_EXPRESS) || !tx->offered || tx->ended))
+	    ((tx->kind != OAE_SWAP && !(tx->flags & OAE_POST_EXPRESS)) ||
+	     !tx->offered || tx->ended))
 		m_fail(w, id, "cancel says EINPROGRESS");
 	else if (!err && !(tx->ended && tx->outcome == OAE_REVERSED))
 		m_fail(w, id, "cancelled, but not reversed");
@@ -137,6 +139,9 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 	case M_RETRY:
 		l->park_at = M_NOW;
 		break;
+	case M_RETRY_HALF:
+		l->half.again_at = M_NOW;
+		break;
 	default:
 		l->again_at = M_NOW;
 		if (!m_close_out(l))
@@ -174,6 +179,9 @@ static void crash(struct m_world *w, unsigned int who)
 			w->tx[i].lost = true;
 		}
 	w->end[who].unread = 0;
+	w->end[who].word = 0;
+	w->end[who].word_held = false;
+	w->end[who].word_busy = false;
 	void_cookies(w, who);
 	if (w->end[who].tag)
 		m_died(w, who);
@@ -188,6 +196,17 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what)
 	switch (what) {
 	case M_READ:
 		e->unread--;
+		if (e->tag)
+			oae_link_drained(&e->link, M_NOW, &a);
+		break;
+	case M_RESERVE:
+		w->conflict--;
+		e->word_busy = true;
+		break;
+	case M_FREE:
+		/* It was a verb like the others. */
+		e->word_busy = false;
+		e->word++;
 		if (e->tag)
 			oae_link_drained(&e->link, M_NOW, &a);
 		break;
@@ -245,11 +264,19 @@ void m_step(struct m_world *w, u16 act)
 		take(&w->to[who], arg);
 		break;
 	case M_POST:
-		new_post(w, who, w->sc->posts[who][arg] == M_CONFIRM ?
-			     OAE_POST_CONFIRM : 0);
+		new_post(w, who, OAE_MESSAGE,
+			 arg < strlen(w->sc->posts[who]) &&
+			 w->sc->posts[who][arg] == M_CONFIRM ?
+				 OAE_POST_CONFIRM : 0);
 		break;
 	case M_POST_EXPRESS:
-		new_post(w, who, OAE_POST_EXPRESS);
+		new_post(w, who, OAE_MESSAGE, OAE_POST_EXPRESS);
+		break;
+	case M_POST_HALF:
+		new_post(w, who, OAE_SWAP, 0);
+		break;
+	case M_POST_VERB:
+		new_post(w, who, OAE_VERB, 0);
 		break;
 	case M_CANCEL:
 		take_back(w, who, arg);
@@ -259,6 +286,7 @@ void m_step(struct m_world *w, u16 act)
 	case M_DEAD:
 	case M_FORGET:
 	case M_RETRY:
+	case M_RETRY_HALF:
 		timer(w, who, M_ACT_WHAT(act));
 		break;
 	case M_CRASH:

@@ -96,6 +96,7 @@ static void choose(void)
 		add_all(m_deep);
 		add("chaos-more-pairs", NULL, more_pairs);
 		add("chaos-more-dice", NULL, more_dice);
+		add("chaos-kind-frame", NULL, m_chaos_kind_frames);
 	}
 	if (any || !(options.deep || options.quick)) {
 		add_all(m_more);
@@ -105,6 +106,7 @@ static void choose(void)
 	if (any || !options.deep) {
 		add_all(m_quick);
 		add("chaos-pairs", NULL, pairs);
+		add("chaos-kinds", NULL, m_chaos_kinds);
 	}
 }
 

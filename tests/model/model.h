@@ -34,7 +34,7 @@
 #include <stdio.h>
 #include "../../modoae/link.h"
 
-#define M_TXS		14		/* transactions of a run, and of its proof */
+#define M_TXS		30		/* transactions of a run, and of its proof */
 #define M_CAP		4		/* frames in flight, each way, at most */
 #define M_SLICES	3
 #define M_ACTS		128		/* events that a state may have */
@@ -46,6 +46,7 @@
 #define M_MTU_WIDE	256
 #define M_MTU_NARROW	128
 #define M_LEN		150		/* bytes of every transaction */
+#define M_ANSWER	16		/* bytes of every verb's answer */
 
 /* The cookie of an end without a tag for its peer's ltag (4.6). */
 #define M_COOKIE	0x80000000U
@@ -58,6 +59,8 @@ enum m_kind {
 	M_EXPRESS = 'x',
 	M_EITHER = 'e',			/* one or the other */
 	M_CONFIRM = 'c',		/* atomic, with DONE asked for */
+	M_HALF = 's',			/* a half of a swap */
+	M_VERB = 'v',			/* adds 1 to the other end's word */
 };
 
 /**
@@ -65,7 +68,7 @@ enum m_kind {
  * @name: one word
  * @posts: of A and of B: a letter (enum m_kind) a transaction, in order
  * @cap: frames in flight each way; one more is lost
- * @slices: of each transaction
+ * @slices: of each transaction that is a message
  * @cancel: users take back what may be reversed
  * @dup: a frame may arrive any number of times
  * @dead: the peer may be given up for dead
@@ -77,6 +80,7 @@ enum m_kind {
  * @close: times that a user closes the link
  * @rename: times that a port's address changes
  * @mtu: times that a port's MTU changes
+ * @conflict: times that a verb of some other link has the word reserved
  * @start: tx before the first transaction
  * @raw: leave no frame out and nothing of it (reduce.c relies on the very rules
  *	that say which frames do nothing)
@@ -88,7 +92,7 @@ struct m_scenario {
 	u8 slices;
 	bool cancel, dup, dead, probe, port;
 	u8 rcvbuf;
-	u8 crash, kill, close, rename, mtu;
+	u8 crash, kill, close, rename, mtu, conflict;
 	u32 start;
 	bool raw;
 };
@@ -101,10 +105,12 @@ struct m_frame {
 	u16 mtu;
 	u16 digest;		/* REFLECT: number of the digest, see m_digest() */
 	u8 opcode, flags, attempt, reason;
+	u8 kind;		/* OFFER, REFLECT: enum oae_kind */
 	u8 slice;
 	u8 piece;		/* OFFER: which transaction, cut how: M_PIECE() */
 	u8 first;		/* REFLECT, OFFER: of which transaction */
 	u8 gap;
+	u8 reply;		/* REFLECT: the half that is given, or 1 + the word */
 };
 
 /* Slices are named by transaction and by into how many it was cut. */
@@ -115,9 +121,12 @@ struct m_frame {
 struct m_tx {
 	u64 offered_to;		/* the peer's incarnation when it was first offered */
 	u8 from;
+	u8 kind;		/* enum oae_kind */
+	u8 got;			/* a half: the other's; a verb: 1 + the word */
 	u8 flags;		/* OAE_POST_* */
 	u8 n;			/* slices, as cut last */
-	bool at_link, ended, lost, delivered, excused, offered;
+	bool at_link, ended, lost, delivered, excused;
+	bool offered;		/* a half: lent */
 	u8 outcome;
 };
 
@@ -129,6 +138,9 @@ struct m_end {
 	bool renamed;		/* its address has changed */
 	bool compared;		/* has heard where the other stands (chaos.c) */
 	u8 unread;
+	u8 word;		/* what verbs add to */
+	bool word_held;		/* reserved by the verb that is held */
+	bool word_busy;		/* by one of another link */
 	u8 committed;		/* the last committed, 0 none */
 	bool owes_unconfirmed;	/* notes that must still come */
 	bool owes_held_lost;
@@ -146,7 +158,7 @@ struct m_world {
 	struct m_tx tx[M_TXS];
 	u8 ntx;
 	u8 posted[2];
-	u8 crash, kill, close, rename, mtu;	/* left */
+	u8 crash, kill, close, rename, mtu, conflict;	/* left */
 	bool arbitrary;		/* did not begin at the beginning (chaos.c) */
 	bool reported;		/* a user has been told that it began so */
 	const char *why;	/* the first breach */
@@ -167,8 +179,9 @@ static inline bool m_close_out(const struct oae_link *l)
 /* An event: what, at which end (or on the way to it), and which. */
 enum m_what {
 	M_DELIVER, M_REPEAT, M_LOSE,
-	M_POST, M_POST_EXPRESS, M_CANCEL, M_READ,
-	M_STALL, M_AGAIN, M_DEAD, M_FORGET, M_RETRY,
+	M_POST, M_POST_EXPRESS, M_POST_HALF, M_POST_VERB, M_CANCEL, M_READ,
+	M_RESERVE, M_FREE,
+	M_STALL, M_AGAIN, M_DEAD, M_FORGET, M_RETRY, M_RETRY_HALF,
 	M_PORT, M_CRASH, M_KILL, M_CLOSE, M_RENAME, M_MTU,
 	M_WHAT_END
 };
@@ -200,6 +213,7 @@ void m_step(struct m_world *w, u16 act);
 
 /* choice.c */
 unsigned int m_enabled(const struct m_world *w, u16 acts[M_ACTS]);
+u8 m_half_of(const struct m_world *w, unsigned int who);
 bool m_matched(const struct m_world *w);
 int m_fair(const struct m_world *w);
 
@@ -208,6 +222,10 @@ bool m_breach(const char *why);
 void m_fail(struct m_world *w, u8 id, const char *why);
 void m_ended(struct m_world *w, unsigned int who, u8 id, u8 outcome, int err);
 void m_delivered(struct m_world *w, unsigned int who, unsigned int n);
+void m_taken(struct m_world *w, unsigned int who, u8 half);
+void m_applied(struct m_world *w, unsigned int who);
+void m_result(struct m_world *w, unsigned int who, u8 id, const struct m_frame *f);
+void m_lent(struct m_world *w, unsigned int who, u8 half);
 void m_new_end(struct m_world *w, unsigned int who);
 void m_died(struct m_world *w, unsigned int who);
 void m_noted(struct m_world *w, unsigned int who, u8 note);
@@ -276,7 +294,9 @@ struct m_chaos {
 };
 
 struct m_chaos m_chaos_all(unsigned int bound, FILE *out);
+struct m_chaos m_chaos_kinds(FILE *out);
 struct m_chaos m_chaos_frames(FILE *out);
+struct m_chaos m_chaos_kind_frames(FILE *out);
 struct m_chaos m_chaos_dice(unsigned long runs, u64 seed, FILE *out);
 
 #endif /* OAE_MODEL_H */

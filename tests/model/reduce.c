@@ -24,6 +24,7 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->down_at = M_NOW;
 	l->offer.at = M_NOW;
 	l->hold.at = M_NOW;
+	l->half.again_at = M_NOW + M_AGE;
 	l->srtt = 0;
 	l->rttvar = 0;
 	l->backoff = 0;
@@ -32,12 +33,23 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 		memset(&l->offer.p, 0, sizeof(l->offer.p));
 		l->offer.again = false;
 	}
+	/* A note tells them apart, nothing else. */
+	l->half.again = false;
+	if (l->half.state == OAE_HALF_NONE)
+		memset(&l->half.p, 0, sizeof(l->half.p));
+	if (l->half.state != OAE_HALF_OFFERED)
+		l->half.crossed = false;
 	if (!l->next_valid)
 		memset(&l->next, 0, sizeof(l->next));
 	if (!l->hold.have) {
 		l->hold.express = false;
 		l->hold.len = 0;
+		l->hold.kind = OAE_MESSAGE;
 	}
+	if (l->hold.state != OAE_HOLD_HELD)
+		l->hold.reply = 0;
+	if (!l->last_express)
+		l->last_kind = OAE_MESSAGE;
 	if (l->hold.state != OAE_HOLD_REFUSED)
 		l->hold.reason = 0;
 	if (l->hold.state != OAE_HOLD_HELD && !l->last_express)
@@ -146,6 +158,12 @@ static void reduce_chan(struct m_world *w, unsigned int to)
 	c->n = n;
 }
 
+/* Turns are taken only where halves and others are posted. */
+static bool takes_turns(const char *posts)
+{
+	return strchr(posts, M_HALF) && strspn(posts, "s") < strlen(posts);
+}
+
 /**
  * m_reduce() - leave out what no rule looks at
  * @w: the world
@@ -155,8 +173,11 @@ void m_reduce(struct m_world *w)
 	unsigned int i;
 
 	for (i = A; i <= B; i++)
-		if (w->end[i].tag)
+		if (w->end[i].tag) {
 			m_reduce_link(w->sc, &w->end[i].link);
+			if (!w->arbitrary && !takes_turns(w->sc->posts[i]))
+				w->end[i].link.half.turn = false;
+		}
 	for (i = A; i <= B; i++)
 		reduce_chan(w, i);
 	for (i = 0; i < w->ntx; i++) {
@@ -164,7 +185,8 @@ void m_reduce(struct m_world *w)
 
 		if (tx->ended || tx->lost)
 			tx->offered = false;
-		if (!tx->offered || !(tx->flags & OAE_POST_EXPRESS))
+		if (!tx->offered || (!(tx->flags & OAE_POST_EXPRESS) &&
+				     tx->kind != OAE_SWAP))
 			tx->offered_to = 0;
 		if (tx->ended)
 			tx->n = 0;

@@ -23,6 +23,11 @@ const struct m_scenario m_quick[] = {
 	{ "two", { "ee", "" }, COMMON, .cancel = true },
 	{ "close", { "e", "" }, COMMON, .cancel = true, .close = 1 },
 	{ "both", { "e", "e" }, COMMON },
+	{ "verb", { "v", "" }, COMMON, .cancel = true, .conflict = 1 },
+	{ "verb-crash", { "v", "" }, COMMON, .crash = 1 },
+	{ "swap", { "s", "s" }, COMMON },
+	{ "swap-alone", { "s", "" }, COMMON, .cancel = true, .crash = 1 },
+	{ "swap-port", { "s", "s" }, COMMON, .port = true },
 	{ "slices-express", { "x", "" }, .cap = 3, .slices = 2, .dup = true },
 	{ "crash-raw", { "e", "" }, COMMON, .raw = true, .crash = 1 },
 	{ "slices", { "a", "" }, .cap = 3, .slices = 2, .cancel = true },
@@ -37,11 +42,27 @@ const struct m_scenario m_more[] = {
 	{ "mtu", { "a", "" }, .cap = 3, .slices = 1, .mtu = 1 },
 	{ "both-close", { "e", "a" }, COMMON, .close = 1 },
 	{ "both-crash", { "e", "e" }, COMMON, .crash = 1 },
+	{ "swap-cancel", { "s", "s" }, COMMON, .cancel = true },
+	{ "swap-crash", { "s", "s" }, COMMON, .crash = 1 },
+	{ "swap-close", { "s", "s" }, COMMON, .close = 1 },
+	{ "message-swap", { "s", "as" }, COMMON },
 	{ NULL }
 };
 
 /* Two each way, of mixed kinds, and a crash: a hundred million states. */
 const struct m_scenario m_deep[] = {
+	{ "swap-two", { "ss", "ss" }, COMMON },
+	{ "swap-messages", { "sa", "as" }, COMMON },
+	{ "swap-verb", { "sv", "s" }, COMMON, .conflict = 1 },
+	{ "swap-message", { "sa", "s" }, COMMON },
+	{ "swap-kill", { "s", "s" }, COMMON, .kill = 1 },
+	{ "swap-rename", { "s", "s" }, COMMON, .rename = 1 },
+	{ "swap-dead", { "s", "s" }, COMMON, .dead = true },
+	{ "swap-probe", { "s", "s" }, COMMON, .probe = true },
+	{ "swap-mtu", { "s", "s" }, COMMON, .mtu = 1 },
+	{ "swap-raw", { "s", "s" }, COMMON, .raw = true },
+	{ "swap-crash-deep", { "s", "s" }, COMMON, .crash = 2, .cancel = true },
+	{ "verbs", { "v", "v" }, COMMON, .crash = 1, .conflict = 1 },
 	{ "two-each-crash", { "ax", "xa" }, COMMON, .crash = 1 },
 	{ NULL }
 };

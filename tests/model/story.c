@@ -13,6 +13,17 @@ static const char *ltag_name(char whose, u32 ltag, char buf[16])
 	return buf;
 }
 
+static const char *reason_name(u8 reason)
+{
+	static const char *const names[OAE_REASON_END] = {
+		[OAE_R_BUSY] = "BUSY", [OAE_R_GAP] = "GAP",
+		[OAE_R_NO_HALF] = "NO_HALF", [OAE_R_CONFLICT] = "CONFLICT",
+		[OAE_R_TOO_BIG] = "TOO_BIG", [OAE_R_KIND] = "KIND",
+	};
+
+	return names[reason] ? names[reason] : "?";
+}
+
 /**
  * m_frame_name() - a frame in words
  * @f: the frame
@@ -43,9 +54,15 @@ const char *m_frame_name(const struct m_frame *f, unsigned int to, char *buf,
 		n += snprintf(buf + n, len - n, " #%u slice %u of %u",
 			      M_PIECE_ID(f->piece), f->slice,
 			      M_PIECE_N(f->piece));
-	if (f->opcode == OAE_REFUSE)
+	if (f->kind)
 		n += snprintf(buf + n, len - n, " %s",
-			      f->reason == OAE_R_GAP ? "GAP" : "BUSY");
+			      f->kind == OAE_SWAP ? "SWAP" : "VERB");
+	if (f->reply)
+		n += snprintf(buf + n, len - n,
+			      f->kind == OAE_SWAP ? " gives #%u" : " word %u",
+			      f->reply - (f->kind != OAE_SWAP));
+	if (f->opcode == OAE_REFUSE)
+		n += snprintf(buf + n, len - n, " %s", reason_name(f->reason));
 	snprintf(buf + n, len - n, "%s%s%s%s",
 		 f->flags & OAE_F_EXPRESS ? " EXPRESS" : "",
 		 f->flags & OAE_F_LAST ? " LAST" : "",
@@ -67,11 +84,15 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 {
 	static const char *const names[M_WHAT_END] = {
 		[M_POST] = "posts", [M_POST_EXPRESS] = "posts an express",
+		[M_POST_HALF] = "posts a half", [M_POST_VERB] = "posts a verb",
+		[M_RESERVE] = "has the word reserved for another link",
+		[M_FREE] = "has the word free again",
 		[M_READ] = "reads one", [M_STALL] = "sees no progress",
 		[M_AGAIN] = "asks (again)",
 		[M_DEAD] = "has had no answer for dead_ms",
 		[M_FORGET] = "has been down for long",
 		[M_RETRY] = "has had no READY for keepalive_ms",
+		[M_RETRY_HALF] = "has waited with its half for keepalive_ms",
 		[M_PORT] = "loses its port", [M_CRASH] = "crashes",
 		[M_KILL] = "is torn down", [M_CLOSE] = "closes the link",
 		[M_RENAME] = "gets another address", [M_MTU] = "gets another MTU",
@@ -94,6 +115,8 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		break;
 	case M_POST:
 	case M_POST_EXPRESS:
+	case M_POST_HALF:
+	case M_POST_VERB:
 		snprintf(buf, len, "%c %s: #%u", 'A' + who, names[what],
 			 w->ntx + 1);
 		break;
@@ -120,8 +143,11 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 {
 	static const char *const offers[] = { "", " slicing", " offers",
 					      " parked" };
-	static const char *const holds[] = { "", " gathers", " holds",
-					     " refused", " reversed", " keeps" };
+	static const char *const holds[] = { "", " gathers", " computes",
+					     " holds", " refused", " reversed",
+					     " keeps" };
+	static const char *const halves[] = { "", " posted", " offered",
+					      " waits", " lent" };
 	const struct m_end *e = &w->end[who];
 	const struct oae_link *l = &e->link;
 	char own[16], peer[16];
@@ -144,8 +170,13 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 			      l->attempt);
 	if (l->hold.state)
 		n += snprintf(buf + n, len - n, "%s %d.%u",
-			      l->hold.state < 6 ? holds[l->hold.state] : " ?",
+			      l->hold.state < 7 ? holds[l->hold.state] : " ?",
 			      (s32)l->rx + 1, l->hold.attempt);
+	if (l->half.state)
+		n += snprintf(buf + n, len - n, ", half #%u%s%s",
+			      (unsigned int)(uintptr_t)l->half.p.handle,
+			      l->half.state < 5 ? halves[l->half.state] : " ?",
+			      l->half.crossed ? " (crossed)" : "");
 	snprintf(buf + n, len - n, "%s%s%s%s",
 		 l->confirmed ? "" : ", not confirmed",
 		 l->await_done ? ", wants DONE" : "",

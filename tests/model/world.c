@@ -45,6 +45,7 @@ void m_link_init(struct m_world *w, unsigned int who)
 	struct m_end *e = &w->end[who];
 
 	oae_link_init(&e->link, &cfg, 0, m_mtu(e), w->sc->start);
+	oae_link_rank(&e->link, who == B);
 }
 
 /* Nothing has happened yet. */
@@ -57,6 +58,7 @@ void m_init(struct m_world *w, const struct m_scenario *sc)
 	w->close = sc->close;
 	w->rename = sc->rename;
 	w->mtu = sc->mtu;
+	w->conflict = sc->conflict;
 	m_link_init(w, A);
 	m_link_init(w, B);
 }
@@ -82,6 +84,12 @@ void m_to_wire(struct m_world *w, unsigned int to, const struct m_frame *f)
 		fprintf(m_story, "      ... which is lost\n");
 }
 
+/* What comes behind the body of a REFLECT. */
+static u16 reply_len(u8 kind)
+{
+	return kind == OAE_SWAP ? M_LEN : kind == OAE_VERB ? M_ANSWER : 0;
+}
+
 /* The frame as the link sees it when it arrives. */
 void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 		struct oae_frame *f)
@@ -91,6 +99,7 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 	f->hdr_len = OAE_HDR_LEN;
 	f->flags = m->flags;
 	f->attempt = m->attempt;
+	f->kind = m->kind;
 	f->reason = m->reason;
 	f->src_ltag = m->src;
 	f->dst_ltag = m->dst;
@@ -111,7 +120,7 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 		f->payload_hash = m_slice_hash(m->piece, m->slice);
 		f->first = m->slice ? 0 : M_PIECE_ID(m->piece);
 	} else if (m->opcode == OAE_REFLECT) {
-		f->length = OAE_REFLECT_LEN;
+		f->length = OAE_REFLECT_LEN + reply_len(m->kind);
 		f->reflect.digest = m_digest_value(m->digest);
 		f->reflect.first = m->first;
 	} else if (m->opcode == OAE_REFUSE && m->reason == OAE_R_GAP) {
@@ -122,7 +131,8 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 
 /* What is sent, as it is kept while in flight. */
 static void send_frame(struct m_world *w, unsigned int who,
-		       const struct oae_frame *f, u8 slice, u8 piece, u8 flags)
+		       const struct oae_frame *f, u8 slice, u8 piece,
+		       u8 flags, u8 reply)
 {
 	struct m_frame m;
 
@@ -142,11 +152,14 @@ static void send_frame(struct m_world *w, unsigned int who,
 		m.peer_inc = f->sync.peer_inc;
 		m.mtu = f->sync.mtu;
 	} else if (f->opcode == OAE_OFFER) {
+		m.kind = f->kind;
 		m.slice = slice;
 		m.piece = piece;
 	} else if (f->opcode == OAE_REFLECT) {
 		m.digest = m_digest(f->reflect.digest);
 		m.first = f->reflect.first;
+		m.kind = f->kind;
+		m.reply = reply;
 	} else if (f->opcode == OAE_REFUSE && f->reason == OAE_R_GAP) {
 		m.gap = f->gap_map;
 	}
@@ -166,12 +179,19 @@ void m_fill_post(const struct m_world *w, u8 id, struct oae_post *p)
 	p->len = M_LEN;
 	p->slice_max = (M_LEN + tx->n - 1) / tx->n;
 	p->nslices = tx->n;
+	p->kind = tx->kind;
+	p->reply = tx->kind == OAE_VERB ? M_ANSWER : 0;
 	p->flags = tx->flags;
 }
 
 static u8 id_of(const void *handle)
 {
 	return (uintptr_t)handle;
+}
+
+static bool is_at_link(const struct m_world *w, u8 id)
+{
+	return id && id <= w->ntx && w->tx[id - 1].at_link;
 }
 
 /* The link wants it cut to what its ports carry now. */
@@ -183,7 +203,7 @@ static void reslice(struct m_world *w, unsigned int who, void *handle,
 	struct oae_post p;
 	u8 id = id_of(handle);
 
-	if (!id || id > w->ntx || !w->tx[id - 1].at_link) {
+	if (!is_at_link(w, id) || w->tx[id - 1].kind != OAE_MESSAGE) {
 		m_fail(w, 0, "RESLICE of what the link has not got");
 		return;
 	}
@@ -192,6 +212,23 @@ static void reslice(struct m_world *w, unsigned int who, void *handle,
 		w->tx[id - 1].n++;
 	m_fill_post(w, id, &p);
 	oae_link_resliced(&e->link, &p, M_NOW, a);
+}
+
+/* The verb that is kept: nobody may wait for the word. */
+static void compute(struct m_world *w, unsigned int who,
+		    const struct m_frame *f, struct oae_actions *a)
+{
+	struct m_end *e = &w->end[who];
+	u8 id = M_PIECE_ID(e->slot[0]);
+
+	if (!f || f->opcode != OAE_OFFER || f->kind != OAE_VERB ||
+	    e->slot[0] != f->piece || !id || e->word_held) {
+		m_fail(w, id, "VERB of what is none, or is computed already");
+		return;
+	}
+	e->word_held = !e->word_busy;
+	oae_link_computed(&e->link, e->word_held ? 0 : OAE_R_CONFLICT,
+			  e->word_held ? M_ANSWER : 0, M_NOW, a);
 }
 
 static void one_op(struct m_world *w, unsigned int who, struct oae_actions *a,
@@ -213,13 +250,30 @@ static void one_op(struct m_world *w, unsigned int who, struct oae_actions *a,
 		break;
 	case OAE_OP_DISCARD:
 		memset(e->slot, 0, sizeof(e->slot));
+		e->word_held = false;
 		break;
 	case OAE_OP_DELIVER:
 		m_delivered(w, who, op->slice);
 		break;
+	case OAE_OP_VERB:
+		compute(w, who, f, a);
+		break;
+	case OAE_OP_APPLY:
+		m_applied(w, who);
+		break;
+	case OAE_OP_TAKE:
+	case OAE_OP_RESULT:
+		id = id_of(op->handle);
+		if (!is_at_link(w, id))
+			m_fail(w, 0, "TAKE or RESULT for what the link has not got");
+		else if (op->type == OAE_OP_TAKE)
+			m_taken(w, who, id);
+		else
+			m_result(w, who, id, f);
+		break;
 	case OAE_OP_COMPLETE:
 		id = id_of(op->handle);
-		if (!id || id > w->ntx || !w->tx[id - 1].at_link)
+		if (!is_at_link(w, id))
 			m_fail(w, 0, "COMPLETE of what the link has not got");
 		else
 			m_ended(w, who, id, op->outcome, op->err);
@@ -256,7 +310,12 @@ static void send_offer(struct m_world *w, unsigned int who,
 		return;
 	}
 	tx = &w->tx[id - 1];
-	if (!tx->offered) {
+	if (s->frame.kind != tx->kind)
+		m_fail(w, id, "OFFER of another kind");
+	if (tx->kind == OAE_SWAP) {
+		if (tx->offered)
+			m_fail(w, id, "G2: a half is offered while it is lent");
+	} else if (!tx->offered) {
 		tx->offered = true;
 		tx->offered_to = e->link.peer_inc;
 	} else if (tx->flags & OAE_POST_EXPRESS &&
@@ -268,7 +327,27 @@ static void send_offer(struct m_world *w, unsigned int who,
 	for (i = 0; i < tx->n; i++)
 		if (s->slices >> i & 1)
 			send_frame(w, who, &s->frame, i, M_PIECE(id, tx->n),
-				   i == tx->n - 1U ? OAE_F_LAST : 0);
+				   i == tx->n - 1U ? OAE_F_LAST : 0, 0);
+}
+
+static void send_reflect(struct m_world *w, unsigned int who,
+			 const struct oae_send *s)
+{
+	struct m_end *e = &w->end[who];
+	u16 more = s->frame.length ? s->frame.length - OAE_REFLECT_LEN : 0;
+	u8 reply = 0;
+
+	if (more != reply_len(s->frame.kind))
+		m_fail(w, 0, "REFLECT with too much or too little behind it");
+	if (s->frame.kind == OAE_SWAP) {
+		reply = id_of(s->handle);
+		m_lent(w, who, reply);
+	} else if (s->frame.kind == OAE_VERB) {
+		if (!e->word_held)
+			m_fail(w, 0, "G2: the answer is about a word that is free");
+		reply = 1 + e->word;
+	}
+	send_frame(w, who, &s->frame, 0, 0, 0, reply);
 }
 
 /**
@@ -305,12 +384,14 @@ void m_finish(struct m_world *w, unsigned int who, struct oae_actions *a,
 	for (i = 0; i < a->nsends; i++) {
 		if (a->send[i].frame.opcode == OAE_OFFER)
 			send_offer(w, who, &a->send[i]);
+		else if (a->send[i].frame.opcode == OAE_REFLECT)
+			send_reflect(w, who, &a->send[i]);
 		else
-			send_frame(w, who, &a->send[i].frame, 0, 0, 0);
+			send_frame(w, who, &a->send[i].frame, 0, 0, 0, 0);
 	}
 	/* A refusal is as good as never offered: it was not delivered. */
 	if (e->tag && e->link.offer.state == OAE_OFFER_PARKED &&
-	    e->link.offer.p.handle)
+	    e->link.offer.p.handle && e->link.offer.p.kind != OAE_SWAP)
 		w->tx[id_of(e->link.offer.p.handle) - 1].offered = false;
 }
 
