@@ -32,6 +32,7 @@ void end_init(struct end *e, u64 seed, u16 mtu, u32 start)
 	e->now = 1ULL << 40;
 	e->latest = e->now;
 	e->rcvbuf = 2;
+	e->reply = 8;
 	e->vc = 3;
 	e->cfg.stall_min = END_MS;
 	e->cfg.stall_max = 40 * END_MS;
@@ -65,6 +66,7 @@ static void fill_post(struct end_post *p)
 	p->post.slice_max = p->cut < p->len ? p->cut : p->len;
 	p->post.kind = p->kind;
 	p->post.flags = p->flags;
+	p->post.reply = p->reply;
 	if (p->len > (u32)OAE_MAX_SLICES * p->cut)
 		return;
 	for (off = 0; off < p->len; off += n, i++) {
@@ -117,6 +119,8 @@ static void begin(struct end *e)
 	e->before = e->link;
 	e->f = NULL;
 	e->ndone = 0;
+	e->result = NULL;
+	e->take = NULL;
 	e->commits = 0;
 	e->deliveries = 0;
 	e->kept = 0;
@@ -150,6 +154,24 @@ static void deliver(struct end *e, unsigned int n)
 	fuzz_say("    delivered, %u slices", n);
 }
 
+/* What is held is handed over, and is no message: it is freed. */
+static void hand_over(struct end *e, const char *how)
+{
+	e->delivered = end_slots_digest(e, 1);
+	e->deliveries++;
+	e->computed = false;
+	free_slots(e);
+	fuzz_say("    %s", how);
+}
+
+static void compute(struct end *e)
+{
+	fuzz_say("    computed: %u, %u bytes", e->verdict, e->reply);
+	/* Words are reserved; DISCARD frees them if it does not fit. */
+	e->computed = !e->verdict;
+	oae_link_computed(&e->link, e->verdict, e->reply, e->now, &e->a);
+}
+
 static void reslice(struct end *e, struct end_post *p)
 {
 	p->cut = oae_link_slice_max(&e->link);
@@ -173,6 +195,20 @@ static void one_op(struct end *e, const struct oae_op *op)
 		break;
 	case OAE_OP_DISCARD:
 		free_slots(e);
+		e->computed = false;
+		break;
+	case OAE_OP_RESULT:
+		e->result = op->handle;
+		break;
+	case OAE_OP_TAKE:
+		e->take = op->handle;
+		hand_over(e, "taken");
+		break;
+	case OAE_OP_VERB:
+		compute(e);
+		break;
+	case OAE_OP_APPLY:
+		hand_over(e, "applied");
 		break;
 	case OAE_OP_DELIVER:
 		deliver(e, op->slice);
@@ -212,12 +248,28 @@ static void apply(struct end *e)
 	e->a.nops = 0;
 }
 
+/* The eldest that the link has room for: halves have a place of their own. */
+static struct end_post *wanted(const struct end *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < e->nposts; i++) {
+		struct end_post *p = e->post[i];
+
+		if (!p->at_link && (p->kind == OAE_SWAP ?
+				    oae_link_wants_half(&e->link) :
+				    oae_link_wants(&e->link)))
+			return p;
+	}
+	return NULL;
+}
+
 static void feed(struct end *e)
 {
 	struct end_post *p;
 	int err;
 
-	while ((p = queued(e)) && oae_link_wants(&e->link)) {
+	while ((p = wanted(e))) {
 		p->at_link = true;
 		err = oae_link_post(&e->link, &p->post, e->now, &e->a);
 		if (err)
@@ -251,10 +303,12 @@ static void finish(struct end *e)
  * @cut: bytes a slice, at least 1
  * @kind: enum oae_kind
  * @flags: OAE_POST_*
+ * @reply: VERB: bytes of the answer
  *
  * Return: the transaction, which may have ended; NULL if too many wait.
  */
-struct end_post *end_post(struct end *e, u32 len, u16 cut, u8 kind, u8 flags)
+struct end_post *end_post(struct end *e, u32 len, u16 cut, u8 kind, u8 flags,
+			  u16 reply)
 {
 	struct end_post *p;
 
@@ -266,6 +320,7 @@ struct end_post *end_post(struct end *e, u32 len, u16 cut, u8 kind, u8 flags)
 	p->cut = cut;
 	p->kind = kind;
 	p->flags = flags;
+	p->reply = reply;
 	fill_post(p);
 	fuzz_say("post #%u, %u bytes in %u slices, kind %u%s%s", p->id, len,
 		 p->post.nslices, kind,
@@ -287,12 +342,16 @@ struct end_post *end_post(struct end *e, u32 len, u16 cut, u8 kind, u8 flags)
  */
 void end_post_unasked(struct end *e)
 {
-	struct oae_post p = { .handle = &p, .nslices = 1, .len = 1 };
+	struct oae_post p = {
+		.handle = &p, .nslices = 1, .len = 1,
+		.kind = e->last_id >> 1 & 1 ? OAE_SWAP : OAE_MESSAGE,
+	};
 	int err, want = 0;
 
 	fuzz_say("post, unasked");
 	begin(e);
-	if (oae_link_wants(&e->link)) {
+	if (p.kind == OAE_SWAP ? oae_link_wants_half(&e->link) :
+				 oae_link_wants(&e->link)) {
 		p.nslices = e->last_id & 1 ? 0 : OAE_MAX_SLICES + 1;
 		want = -EINVAL;
 	} else if (e->link.state == OAE_CLOSED) {
@@ -325,7 +384,9 @@ void end_cancel(struct end *e, struct end_post *p, int err)
 		       e->link.offer.p.handle == p;
 	bool flying = offered && p->flags & OAE_POST_EXPRESS &&
 		      e->link.offer.state == OAE_OFFER_OUT;
-	int want = !p->at_link ? -ENOENT : flying ? -EINPROGRESS : 0;
+	bool lent = e->link.half.state == OAE_HALF_LENT &&
+		    e->link.half.p.handle == p;
+	int want = !p->at_link ? -ENOENT : flying || lent ? -EINPROGRESS : 0;
 	int r;
 
 	fuzz_say("cancel #%u", p->id);
@@ -346,7 +407,7 @@ void end_cancel(struct end *e, struct end_post *p, int err)
  * end_rcv() - a frame comes in
  * @e: the end
  * @f: the frame, good
- * @payload: OFFER: its @f->length bytes
+ * @payload: OFFER: its @f->length bytes; what a REFLECT has is not looked at
  *
  * For a CLOSED link the shell answers; the SYNC of a trusted peer opens it.
  */
@@ -388,6 +449,21 @@ void end_drained(struct end *e)
 	fuzz_say("drained");
 	begin(e);
 	oae_link_drained(&e->link, e->now, &e->a);
+	finish(e);
+}
+
+/**
+ * end_confirm() - a user asks whether what is committed is delivered
+ * @e: the end
+ */
+void end_confirm(struct end *e)
+{
+	fuzz_say("confirm");
+	begin(e);
+	oae_link_confirm(&e->link, e->now, &e->a);
+	if (e->link.state != OAE_CLOSED && !e->link.confirmed &&
+	    !e->link.await_done)
+		fuzz_breach("asked to confirm, and does not");
 	finish(e);
 }
 

@@ -22,6 +22,7 @@ struct end_post {
 	u16 cut;		/* bytes a slice */
 	u8 kind;
 	u8 flags;		/* OAE_POST_* */
+	u16 reply;		/* VERB: bytes of the answer */
 	bool at_link;		/* else in the queue */
 	bool ended;
 	bool offered;		/* and not refused since: the peer may have it */
@@ -58,6 +59,10 @@ struct end {
 	u32 last_id;
 	struct end_slot slot[OAE_MAX_SLICES];
 	unsigned int unread, rcvbuf;
+	u16 verdict;			/* on the next verb: enum oae_reason */
+	u16 reply;			/* bytes of its answer */
+	u16 reflected_more;		/* that REFLECT said last */
+	bool computed;			/* words are reserved */
 	u32 max_len;			/* the largest the knob has been */
 
 	/* What happened before, for what may happen now. */
@@ -73,6 +78,7 @@ struct end {
 	unsigned int ndone;
 	unsigned int commits, deliveries, kept;
 	bool broken, resliced, gone;
+	const void *result, *take;	/* RESULT, TAKE: for the COMPLETE behind */
 	bool owes_reflect;		/* for an express, of what was delivered */
 	u64 delivered;			/* its digest */
 };
@@ -80,12 +86,14 @@ struct end {
 /* end.c */
 void end_init(struct end *e, u64 seed, u16 mtu, u32 start);
 void end_fini(struct end *e);
-struct end_post *end_post(struct end *e, u32 len, u16 cut, u8 kind, u8 flags);
+struct end_post *end_post(struct end *e, u32 len, u16 cut, u8 kind, u8 flags,
+			  u16 reply);
 void end_post_unasked(struct end *e);
 void end_cancel(struct end *e, struct end_post *p, int err);
 void end_rcv(struct end *e, const struct oae_frame *f, const u8 *payload);
 void end_read(struct end *e);
 void end_drained(struct end *e);
+void end_confirm(struct end *e);
 void end_timer(struct end *e);
 void end_open(struct end *e);
 void end_close(struct end *e);

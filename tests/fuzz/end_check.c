@@ -5,8 +5,11 @@
  *
  *   - each transaction ends once, and with an outcome that the event allows
  *   - COMMITTED only for a reflection of what was offered last, word for word,
- *     or an express that the peer says it has delivered
- *   - delivered is what was reflected, whole, when the peer says it is committed
+ *     an express that the peer says it has delivered, or a half that was lent for
+ *     what the peer says is committed
+ *   - a half is offered, lent or with nobody, as what is offered and held says;
+ *     words are reserved while a verb is held
+ *   - delivered, taken or applied is what was reflected, whole, when the peer says it is committed
  *   - what is kept is what the link thinks, and within the limits
  *   - what it sends is good, true, and of this run
  *   - it has a timer, unless CLOSED
@@ -135,7 +138,16 @@ static bool reflects(const struct end *e, const struct end_post *p)
 	       e->last.dst_ltag == f->src_ltag && e->last.seq == f->seq &&
 	       e->last.attempt == f->attempt &&
 	       f->reflect.digest == p->post.digest &&
-	       f->reflect.first == p->post.first;
+	       f->reflect.first == p->post.first && f->kind == p->kind &&
+	       (p->kind != OAE_VERB ||
+		f->length == OAE_REFLECT_LEN + p->reply);
+}
+
+/* This half went out in a REFLECT. */
+static bool was_lent(const struct end *e, const struct end_post *p)
+{
+	return e->before.half.state == OAE_HALF_LENT &&
+	       e->before.half.p.handle == p;
 }
 
 /* Resolving shows that an express was delivered. */
@@ -177,6 +189,14 @@ static void check_complete(struct end *e, const struct oae_op *op)
 			    just_ended(e, op->handle) ? ": it has ended" : "");
 	switch (op->outcome) {
 	case OAE_COMMITTED:
+		if (e->take == p) {
+			e->take = NULL;
+			break;
+		}
+		if ((p->kind != OAE_MESSAGE) != (e->result == p))
+			fuzz_breach("#%u committed, with or without RESULT",
+				    p->id);
+		e->result = NULL;
 		if (op->err || e->commits++)
 			fuzz_breach("#%u committed, err %d, %u at once", p->id,
 				    op->err, e->commits);
@@ -189,6 +209,12 @@ static void check_complete(struct end *e, const struct oae_op *op)
 	case OAE_UNKNOWN:
 		if (op->err != OAE_E_UNKNOWN)
 			fuzz_breach("#%u UNKNOWN, err %d", p->id, op->err);
+		if (was_lent(e, p)) {
+			if (!other_ends(e))
+				fuzz_breach("#%u UNKNOWN, and nobody died",
+					    p->id);
+			break;
+		}
 		if (!p->offered)
 			fuzz_breach("#%u UNKNOWN, and was never offered", p->id);
 		if (!e->broken && !(p->flags & OAE_POST_EXPRESS))
@@ -244,6 +270,42 @@ static void check_deliver(struct end *e, unsigned int n)
 	e->owes_reflect = true;
 }
 
+/* A half or a verb that was held is handed over. */
+static void check_hand_over(const struct end *e, u8 kind, const void *handle)
+{
+	u32 seq = e->before.rx + e->deliveries + 1;
+
+	if (e->before.hold.state != OAE_HOLD_HELD || e->deliveries ||
+	    e->before.hold.kind != kind || !says_committed(e, seq))
+		fuzz_breach("%u handed over, but why?", seq);
+	if (!e->slot[0].used || e->reflected != end_slots_digest(e, 1) ||
+	    e->slot[0].first != e->reflected_first)
+		fuzz_breach("handed over what was not reflected");
+	if (kind == OAE_SWAP && (!at_link(e, handle) || !was_lent(e, handle)))
+		fuzz_breach("TAKE for what was not lent");
+	if (kind == OAE_VERB && !e->computed)
+		fuzz_breach("APPLY of what was not computed");
+}
+
+static void check_result(const struct end *e, const void *handle)
+{
+	const struct end_post *p = at_link(e, handle);
+
+	if (!p || p->kind == OAE_MESSAGE || e->result || !reflects(e, p))
+		fuzz_breach("RESULT, but of what?");
+}
+
+static void check_verb(const struct end *e)
+{
+	const struct oae_frame *f = e->f;
+
+	if (!of_this_run(e) || f->opcode != OAE_OFFER || f->kind != OAE_VERB ||
+	    !e->slot[0].used || !e->kept)
+		fuzz_breach("VERB, and there is none");
+	if (e->computed)
+		fuzz_breach("VERB, and one is held");
+}
+
 /**
  * end_check_op() - may this op be?
  * @e: the end, the op not yet applied
@@ -280,8 +342,21 @@ void end_check_op(struct end *e, const struct oae_op *op)
 	case OAE_OP_COMPLETE:
 		check_complete(e, op);
 		break;
+	case OAE_OP_RESULT:
+		check_result(e, op->handle);
+		break;
+	case OAE_OP_TAKE:
+		check_hand_over(e, OAE_SWAP, op->handle);
+		break;
+	case OAE_OP_APPLY:
+		check_hand_over(e, OAE_VERB, NULL);
+		break;
+	case OAE_OP_VERB:
+		check_verb(e);
+		break;
 	case OAE_OP_RESLICE:
-		if (!at_link(e, op->handle))
+		if (!at_link(e, op->handle) ||
+		    at_link(e, op->handle)->kind != OAE_MESSAGE)
 			fuzz_breach("RESLICE of what the link has not got");
 		break;
 	case OAE_OP_TIMER:
@@ -302,18 +377,18 @@ void end_check_op(struct end *e, const struct oae_op *op)
 
 /* --- what is sent --- */
 
-/* A receiver takes it for what it is. */
-static void check_good(const struct oae_frame *f, const u8 *payload)
+static const u8 zeros[END_MTU_MAX];
+
+/* A receiver takes it for what it is; with n bytes behind the protocol's own. */
+static void check_good(const struct oae_frame *f, const u8 *payload, size_t n)
 {
 	u8 buf[OAE_PARSE_MAX + END_MTU_MAX];
 	size_t len = oae_frame_build(f, buf);
 	struct oae_frame g;
 	enum oae_bad bad;
 
-	if (payload) {
-		memcpy(buf + len, payload, f->length);
-		len += f->length;
-	}
+	memcpy(buf + len, payload, n);
+	len += n;
 	bad = oae_frame_parse(&g, buf, len, len);
 	if (!bad)
 		bad = oae_frame_verify(&g, buf,
@@ -325,7 +400,6 @@ static void check_good(const struct oae_frame *f, const u8 *payload)
 
 static void check_offer(struct end *e, const struct oae_send *s)
 {
-	static const u8 zeros[END_MTU_MAX];
 	struct end_post *p = at_link(e, s->handle);
 	const struct oae_frame *f = &s->frame;
 	struct end_offer *last = &e->last;
@@ -363,13 +437,46 @@ static void check_offer(struct end *e, const struct oae_send *s)
 	g.length = p->len - g.slice * p->cut;
 	g.flags |= OAE_F_LAST;
 	g.payload_hash = oae_slice_hash(zeros, g.length, g.slice);
-	check_good(&g, zeros);
+	check_good(&g, zeros, g.length);
 }
 
-static void check_reflect(struct end *e, const struct oae_frame *f)
+/* The half that is lent, or the answer: behind the body of its REFLECT. */
+static void check_more(struct end *e, const struct oae_send *s)
 {
+	u8 all[OAE_REFLECT_LEN + END_MTU_MAX] = { 0 };
+	const struct oae_link *l = &e->link;
+	const struct end_post *p = s->handle;
+	struct oae_frame f = s->frame;
+	u16 n = f.length - OAE_REFLECT_LEN;
+
+	if (l->hold.state != OAE_HOLD_HELD || l->hold.kind != f.kind ||
+	    f.seq != l->rx + 1 || f.length <= OAE_REFLECT_LEN ||
+	    f.length > oae_link_slice_max(l))
+		fuzz_breach("REFLECT with %u bytes, kind %u", f.length, f.kind);
+	if (f.kind == OAE_SWAP &&
+	    (!at_link(e, p) || l->half.p.handle != p || n != p->len))
+		fuzz_breach("REFLECT with another half");
+	/* Again it is the same. */
+	if (f.kind == OAE_VERB &&
+	    n != (e->before.hold.state == OAE_HOLD_HELD && !e->kept ?
+		  e->reflected_more : e->reply))
+		fuzz_breach("REFLECT with another answer");
+	e->reflected_more = n;
+	oae_reflect_body(&f, all);
+	f.payload_hash = oae_slice_hash(all, f.length, 0);
+	check_good(&f, zeros, n);
+}
+
+static void check_reflect(struct end *e, const struct oae_send *s)
+{
+	const struct oae_frame *f = &s->frame;
 	const struct oae_link *l = &e->link;
 	u64 digest;
+
+	if (f->kind != OAE_MESSAGE)
+		check_more(e, s);
+	else
+		check_good(f, zeros, 0);
 
 	if (l->hold.state == OAE_HOLD_HELD && f->seq == l->rx + 1) {
 		digest = end_slots_digest(e, l->hold.nslices);
@@ -429,10 +536,12 @@ void end_check_send(struct end *e, const struct oae_send *s)
 		check_offer(e, s);
 		return;
 	}
-	check_good(f, NULL);
-	if (f->opcode == OAE_REFLECT)
-		check_reflect(e, f);
-	else if (f->opcode == OAE_REFUSE && f->reason == OAE_R_GAP)
+	if (f->opcode == OAE_REFLECT) {
+		check_reflect(e, s);
+		return;
+	}
+	check_good(f, zeros, 0);
+	if (f->opcode == OAE_REFUSE && f->reason == OAE_R_GAP)
 		check_gap(e, f);
 }
 
@@ -467,6 +576,35 @@ static void check_slots(const struct end *e)
 		fuzz_breach("held, but not whole, or not reflected");
 }
 
+/* The half, what is offered, and what is held say the same of it. */
+static void check_half(const struct end *e)
+{
+	const struct oae_link *l = &e->link;
+	bool held = l->hold.state == OAE_HOLD_HELD;
+
+	if ((l->half.state == OAE_HALF_LENT) !=
+	    (held && l->hold.kind == OAE_SWAP))
+		fuzz_breach("half %u, hold %u of kind %u", l->half.state,
+			    l->hold.state, l->hold.kind);
+	if ((l->half.state == OAE_HALF_OFFERED) !=
+	    (l->offer.state != OAE_OFFER_NONE && l->offer.p.kind == OAE_SWAP))
+		fuzz_breach("half %u, offer %u of kind %u", l->half.state,
+			    l->offer.state, l->offer.p.kind);
+	if (l->half.state == OAE_HALF_OFFERED &&
+	    l->half.p.handle != l->offer.p.handle)
+		fuzz_breach("another half is offered");
+	if (l->half.state != OAE_HALF_NONE && !at_link(e, l->half.p.handle))
+		fuzz_breach("the half is what the link has not got");
+	if (l->hold.state == OAE_HOLD_ASKED)
+		fuzz_breach("asked to compute, and does not know the answer");
+	if (e->computed != (held && l->hold.kind == OAE_VERB))
+		fuzz_breach("words are %sreserved, hold %u of kind %u",
+			    e->computed ? "" : "not ", l->hold.state,
+			    l->hold.kind);
+	if (e->result || e->take)
+		fuzz_breach("RESULT or TAKE, and not committed");
+}
+
 static void check_posts(const struct end *e)
 {
 	const struct oae_link *l = &e->link;
@@ -474,7 +612,9 @@ static void check_posts(const struct end *e)
 
 	for (i = 0; i < e->nposts; i++)
 		n += e->post[i]->at_link;
-	if (n != (l->offer.state != OAE_OFFER_NONE) + l->next_valid)
+	if (n != (l->offer.state != OAE_OFFER_NONE) + l->next_valid +
+		 (l->half.state != OAE_HALF_NONE &&
+		  l->half.state != OAE_HALF_OFFERED))
 		fuzz_breach("%u transactions at the link, which has others", n);
 	if (l->offer.state != OAE_OFFER_NONE &&
 	    !at_link(e, l->offer.p.handle))
@@ -484,7 +624,7 @@ static void check_posts(const struct end *e)
 	if (l->offer.state == OAE_OFFER_SLICING)
 		fuzz_breach("waits for slices that it has got");
 	if (l->state == OAE_OPEN && l->offer.state == OAE_OFFER_NONE &&
-	    l->next_valid)
+	    (l->next_valid || l->half.state == OAE_HALF_POSTED))
 		fuzz_breach("G4: open, and does not offer what waits");
 }
 
@@ -521,6 +661,9 @@ static void check_timer(const struct end *e)
 		fuzz_breach("offered, and no timer for it");
 	if (l->hold.state == OAE_HOLD_HELD && e->timer_at > e->latest + stall)
 		fuzz_breach("held, and no timer for it");
+	if (l->half.state == OAE_HALF_WAITING &&
+	    e->timer_at > l->half.again_at && e->timer_at > e->latest + 1)
+		fuzz_breach("a half waits, and no timer for it");
 	if (l->await_done && e->timer_at > e->latest + stall)
 		fuzz_breach("DONE asked for, and no timer for it");
 }
@@ -543,6 +686,7 @@ void end_check(struct end *e)
 		fuzz_breach("GONE is not said, or too often");
 	check_slots(e);
 	check_posts(e);
+	check_half(e);
 	check_counters(e);
 	if (l->state == OAE_CLOSED) {
 		if (e->nposts)

@@ -35,6 +35,17 @@ static unsigned int be(const u8 *p, unsigned int n)
 	return v;
 }
 
+/* Section 2.3: what OFFER and REFLECT of each kind look like. */
+static bool kind_fits(const u8 *b)
+{
+	unsigned int length = be(b + 4, 2);
+
+	if (b[1] == 7)
+		return b[29] ? length > 16 : length == 16;
+	/* A half and a verb: slice 0, LAST, not EXPRESS, not RESUME, not empty. */
+	return !b[29] || (length && !be(b + 6, 2) && (b[3] & 0x07) == 0x02);
+}
+
 /*
  * Section 2.3 and 2.4: which length, reason and attempt an opcode may have.
  * Where a field has no meaning but "otherwise 0" the receiver does not insist
@@ -48,7 +59,7 @@ static bool fields_fit(const u8 *b)
 	bool attempts = opcode == 6 || opcode == 7 || opcode == 9 ||
 			opcode == 11;
 
-	if (kind > 2 || reason > 8)
+	if (kind > 2 || reason > 12)
 		return false;
 	if (be(b + 6, 2) > (slices ? 63 : 0))
 		return false;
@@ -63,13 +74,12 @@ static bool fields_fit(const u8 *b)
 	case 4:
 		return !length && (!reason || reason == 7 || reason == 8);
 	case 6:
-		return true;
+	case 7:
+		return kind_fits(b);
 	case 13:
 		return length == 24;
-	case 7:
-		return kind ? length >= 16 : length == 16;
 	case 9:
-		return reason >= 1 && reason <= 6 &&
+		return reason && reason != 7 && reason != 8 &&
 		       length == (reason == 2 ? 8 : 0);
 	default:
 		return !length;
@@ -166,7 +176,7 @@ static bool builds(const u8 *b, unsigned int hdr)
 		return !be(b + hdr + 30, 2);
 	if (b[1] == 13)
 		return !b[hdr + 1] && !be(b + hdr + 22, 2);
-	return b[1] == 6 || be(b + 4, 2) == own_body(b);
+	return b[1] == 6 || b[1] == 7 || be(b + 4, 2) == own_body(b);
 }
 
 /* Built again, it is the same, but for a digest that was wrong. */

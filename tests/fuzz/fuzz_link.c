@@ -53,6 +53,7 @@ static void set_up(struct end *e, const u8 *head)
 	e->cfg.stall_max = stall_max[head[5] >> 1 & 1];
 	e->cfg.keepalive = keepalive[head[5] >> 2 & 1];
 	e->cfg.dead = dead[head[5] >> 3 & 1];
+	oae_link_rank(&e->link, head[6] & 1);
 }
 
 /* Time passes, up to the timer, beyond it, or the clock goes back. */
@@ -102,11 +103,18 @@ static void a_post(struct end *e, const u8 *r)
 	unsigned int cut = r[2] ? 1 + r[2] % max : 64;
 	unsigned int len = cut * (n - 1) + 1 + r[3] % cut;
 
+	/* The longest fit into no frame. */
+	if (r[6] >= 192) {
+		len = 1 + r[3] * 23 / 4;
+		end_post(e, len, len, r[6] < 224 ? OAE_SWAP : OAE_VERB,
+			 r[4] & OAE_POST_CONFIRM, 8 + r[2] * 8);
+		return;
+	}
 	/* Sometimes cut for another MTU than that of now. */
 	if (r[5] & 1)
 		cut = cut * 2 < END_MTU_MAX ? cut * 2 : cut;
-	end_post(e, len, cut, r[6] < 240 ? OAE_MESSAGE : OAE_VERB,
-		 r[4] & (OAE_POST_EXPRESS | OAE_POST_CONFIRM));
+	end_post(e, len, cut, OAE_MESSAGE,
+		 r[4] & (OAE_POST_EXPRESS | OAE_POST_CONFIRM), 0);
 }
 
 static void a_cancel(struct end *e, const u8 *r)
@@ -136,9 +144,21 @@ static void life(struct end *e, const u8 *r)
 
 static void odd(struct end *e, const u8 *r)
 {
-	switch (r[1] % 5) {
+	static const u16 verdicts[] = {
+		0, OAE_R_CONFLICT, OAE_R_NO_REGION, OAE_R_KIND,
+	};
+
+	switch (r[1] % 7) {
 	case 0:
 		end_timer(e);
+		break;
+	case 5:
+		end_confirm(e);
+		break;
+	case 6:
+		e->verdict = verdicts[r[2] % 4];
+		e->reply = 8 + r[3] * 8;
+		fuzz_say("verbs: %u, %u bytes", e->verdict, e->reply);
 		break;
 	case 1:
 		end_drained(e);

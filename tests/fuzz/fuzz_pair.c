@@ -30,6 +30,7 @@ static void set_up(struct sim *w, const u8 *head)
 	sim_init(w, head[0]);
 	w->trace = fuzz_tracing;
 	w->wild = head[1] & 1;
+	w->refusals = head[6] & 1 ? 200 : 0;
 	for (i = 0; i < 2; i++) {
 		struct sim_end *e = &w->end[i];
 
@@ -48,11 +49,18 @@ static void a_post(struct sim *w, struct sim_end *e, u8 how, u8 raw)
 	u32 max = e->mtu - OAE_HDR_LEN;
 	u32 cut = raw & 0x0f ? 8 + raw % (max - 7) : 20;
 	u32 n = how & 0x10 ? 1 + raw % OAE_MAX_SLICES : 1 + (how >> 2 & 3);
-	u8 kind = how >= 0xf0 ? OAE_VERB : OAE_MESSAGE;
 
 	/* What is left must do for the proof. */
-	if (w->ntx < SIM_TXS - 8)
-		sim_post(e, cut * (n - 1) + 8 + raw % (cut - 7), cut, kind,
+	if (w->ntx >= SIM_TXS - 8)
+		return;
+	/* The longest fit into no frame with what answers them. */
+	if (how >= 0xa0)
+		sim_post(e, 8 + raw * (SIM_MTU_MAX - OAE_HDR_LEN - 8) / 255, 0,
+			 how & 0x20 ? OAE_SWAP : OAE_VERB,
+			 how & OAE_POST_CONFIRM);
+	else
+		sim_post(e, cut * (n - 1) + 8 + raw % (cut - 7), cut,
+			 OAE_MESSAGE,
 			 how & (OAE_POST_EXPRESS | OAE_POST_CONFIRM));
 }
 
@@ -202,7 +210,10 @@ static void one_act(struct sim *w, const u8 *r)
 		a_cancel(w, e, r[1] % 8);
 		break;
 	case 3:
-		sim_read(e);
+		if (r[1] & 0x80)
+			sim_other(e, r[1] & 0x0f);
+		else
+			sim_read(e);
 		break;
 	case 4:
 	case 5:

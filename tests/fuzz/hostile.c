@@ -95,9 +95,12 @@ static u8 attempt(const struct end *e, u8 opcode, unsigned int how, u8 raw)
 	return v ? v : 1;
 }
 
-static u8 kind(const struct end *e, unsigned int how)
+static u8 kind(const struct end *e, bool answer, unsigned int how)
 {
 	switch (how) {
+	case 0:
+		return answer && e->link.offer.state != OAE_OFFER_NONE ?
+		       e->link.offer.p.kind : OAE_MESSAGE;
 	case 5:
 		return e->link.hold.kind;
 	case 6:
@@ -151,16 +154,43 @@ static void offer_body(struct hostile *h, u8 how, u8 raw, struct oae_frame *f)
 
 	f->slice = how & 63;
 	f->length = BITS(how, 6, 1) ? raw * 5 : raw;
+	if (f->kind != OAE_MESSAGE && !f->length)
+		f->length = 16;
 	for (i = 0; i < f->length; i++)
 		h->payload[i] = i * 7 + f->slice + f->seq * 3 + (how >> 7);
 	f->payload_hash = oae_slice_hash(h->payload, f->length, f->slice);
+}
+
+static void reflect_body(struct hostile *h, const struct oae_link *l, u8 how,
+			 struct oae_frame *f)
+{
+	u8 all[OAE_REFLECT_LEN + END_MTU_MAX];
+	u16 more = 16;
+
+	f->reflect.digest = l->offer.p.digest + BITS(how, 0, 1);
+	f->reflect.first = l->offer.p.first + BITS(how, 1, 1);
+	if (f->kind == OAE_MESSAGE)
+		return;
+	if (f->kind == OAE_VERB)
+		more = l->offer.p.reply;
+	more += BITS(how, 2, 1);
+	if (more > END_MTU_MAX)
+		more = END_MTU_MAX;
+	memset(h->payload, how, more);
+	oae_reflect_body(f, all);
+	memcpy(all + OAE_REFLECT_LEN, h->payload, more);
+	f->length = OAE_REFLECT_LEN + more;
+	f->payload_hash = oae_slice_hash(all, f->length, 0);
 }
 
 static void body(struct hostile *h, const struct end *e, u8 how, u8 raw,
 		 struct oae_frame *f)
 {
 	static const u16 turned_away[] = { 0, OAE_R_POLICY, 0, OAE_R_FULL };
-	const struct oae_link *l = &e->link;
+	static const u16 refused[] = {
+		OAE_R_BUSY, OAE_R_GAP, OAE_R_NO_HALF, OAE_R_CONFLICT,
+		OAE_R_TOO_BIG, OAE_R_KIND, OAE_R_NO_REGION, OAE_R_BAD_VERB,
+	};
 
 	switch (f->opcode) {
 	case OAE_SYNC:
@@ -172,11 +202,10 @@ static void body(struct hostile *h, const struct end *e, u8 how, u8 raw,
 		offer_body(h, how, raw, f);
 		break;
 	case OAE_REFLECT:
-		f->reflect.digest = l->offer.p.digest + BITS(how, 0, 1);
-		f->reflect.first = l->offer.p.first + BITS(how, 1, 1);
+		reflect_body(h, &e->link, how, f);
 		break;
 	case OAE_REFUSE:
-		f->reason = OAE_R_BUSY + BITS(how, 0, 3) % 6;
+		f->reason = refused[BITS(how, 0, 3)];
 		if (f->reason == OAE_R_GAP)
 			f->gap_map = ((u64)raw << 56 | raw) >> BITS(how, 3, 5);
 		break;
@@ -212,18 +241,22 @@ bool hostile_frame(struct hostile *h, const struct end *e, const u8 *r,
 		.seq = near((answer ? e->link.tx : e->link.rx) + 1,
 			    BITS(r[3], 0, 2), r[6]),
 		.attempt = attempt(e, opcode, BITS(r[3], 2, 3), r[4]),
-		.kind = kind(e, BITS(r[3], 5, 3)),
+		.kind = kind(e, answer, BITS(r[3], 5, 3)),
 	};
-	size_t len;
+	size_t len, more;
 
 	if (h->end_ltag != e->link.ltag) {
 		h->end_old_ltag = h->end_ltag;
 		h->end_ltag = e->link.ltag;
 	}
+	/* A half or a verb is one slice, without being asked. */
+	if (opcode == OAE_OFFER && g.kind != OAE_MESSAGE)
+		g.flags ^= OAE_F_LAST;
 	body(h, e, r[5], r[6], &g);
 	len = oae_frame_build(&g, buf);
-	memcpy(buf + len, h->payload, g.length);
-	len += g.length;
+	more = g.length - (g.length ? oae_frame_body_len(&g) : 0);
+	memcpy(buf + len, h->payload, more);
+	len += more;
 	if (oae_frame_parse(f, buf, len, len))
 		return false;
 	return !oae_frame_verify(f, buf, oae_slice_hash(buf + f->hdr_len,
