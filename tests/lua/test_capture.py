@@ -69,10 +69,11 @@ class CaptureTest(unittest.TestCase):
         for mac, counted in self.hosts.items():
             mine = [t for t in self.found.values() if t["from"] == mac]
             outcomes = Counter(t["oae.outcome"][0] for t in mine)
-            self.assertEqual(set(outcomes) - {"committed", "reversed", "withdrawn, lent"}, set())
+            self.assertEqual(set(outcomes) - {"committed", "reversed", "refused", "withdrawn, lent"},
+                             set())
             lent = counted["note_lent"] - counted["note_taken_back"]    # committed as well
             self.assertEqual(outcomes["committed"], counted["committed"] - lent, mac)
-            self.assertEqual(outcomes["reversed"], counted["reversed"], mac)
+            self.assertEqual(outcomes["reversed"] + outcomes["refused"], counted["reversed"], mac)
         for t in self.found.values():
             if t["oae.outcome"] == ["committed"]:
                 commit = self.frames[int(t["oae.committed_in"][0])]
@@ -153,6 +154,52 @@ class Link(CaptureTest):
         for mac, counted in self.hosts.items():
             mine = [t for t in self.found.values() if t["from"] == mac]
             self.assertEqual(len(mine), counted["note_offered"])
+
+
+class Programs(CaptureTest):
+    name = "programs"
+
+    def test_frames(self):
+        self.check_frames()
+
+    def test_transactions(self):
+        self.check_transactions()
+
+    def test_one_pass(self):
+        self.check_one_pass()
+
+    def test_all_of_it_is_in_there(self):
+        reasons = {int(f["oae.reason"][0]) for f in self.of(oae.REFUSE)}
+        self.assertLessEqual({oae.NO_HALF, 9, 10}, reasons)     # NO_REGION, RANGE
+        self.assertEqual({t["oae.kind"][0] for t in self.found.values()}, set("012"))
+
+    def test_swaps(self):
+        """Whoever lent a half did so to a swap that is committed; the halves are those of both."""
+        swaps = [t for t in self.found.values() if t["oae.kind"] == ["1"]]
+        done = [t for t in swaps if t["oae.outcome"] == ["committed"]]
+        self.assertEqual(len(done), 21)
+        for mac, counted in self.hosts.items():
+            self.assertEqual(sum(t["from"] != mac for t in done),
+                             counted["note_lent"] - counted["note_taken_back"])
+        for t in done:
+            mine = bytes.fromhex(t["offer"]["oae.swap.half"][0].replace(":", ""))
+            theirs = bytes.fromhex(self.frames[int(t["oae.reflected_in"][0])]["oae.swap.half"][0]
+                                   .replace(":", ""))
+            self.assertEqual(mine.split()[-1], theirs.split()[-1]) if b"of" in mine else (
+                self.assertEqual({mine, theirs}, {b"here already", b"here at last"}))
+
+    def test_verbs(self):
+        """Each FETCH_ADD found what the one before had left."""
+        adds = [t for t in self.found.values() if t["oae.kind"] == ["2"] and
+                t["offer"]["oae.verb.op"] == ["4"] and t["oae.outcome"] == ["committed"]]
+        old = [int(self.frames[int(t["oae.reflected_in"][0])]["oae.answer.word"][0], 16) for t in adds]
+        self.assertEqual(old, list(range(20)))
+        taken = Counter(f["oae.answer.taken"][0] for f in self.of(oae.REFLECT)
+                        if "oae.answer.taken" in f)
+        self.assertGreater(taken["0"], 0)
+        refused = [t for t in self.found.values() if t["oae.outcome"] == ["refused"]]
+        self.assertEqual(len(refused), 2)
+        self.assertFalse(any("oae.note.verb" in f for f in self.frames[1:]))
 
 
 class Gateway(CaptureTest):
