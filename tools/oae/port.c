@@ -2,6 +2,7 @@
 /* oae port: which net devices are bound to the module. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -198,5 +199,6 @@ int cmd_port(int argc, char **argv)
 		return list();
 	for (i = 0; i < a.ndev; i++)
 		status |= change(a.dev[i], *a.verb == 'a' ? '+' : '-');
+	free(a.dev);
 	return status;
 }

@@ -154,10 +154,12 @@ int cmd_stats(int argc, char **argv)
 	}
 	if (!found) {
 		proc_complain(PROC_LINK);
+		free(a.pattern);
 		return EXIT_LOCAL;
 	}
 	if (want_json)
 		json_close(&j);
+	free(a.pattern);
 	if (!a.matched && a.npatterns) {
 		complain("no counter matches");
 		return EXIT_LOCAL;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Commands that run until they are told to stop, and the clock they look at. */
+/*
+ * Commands that run until they are told to stop, or nobody reads their output any
+ * more; and the clock they look at.
+ */
 #include <poll.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cmd.h"
 
@@ -23,22 +27,30 @@ void stop_on_signals(void)
 	sigaction(SIGTERM, &sa, NULL);
 }
 
-bool stopped(void)
+/* Of a pipe or a terminal: is its other end gone? */
+static bool output_gone(void)
 {
-	return signals;
+	struct pollfd p = { .fd = STDOUT_FILENO };
+
+	return poll(&p, 1, 0) > 0 && p.revents & (POLLERR | POLLHUP);
 }
 
-/* False: a signal says stop. */
+bool stopped(void)
+{
+	return signals || output_gone();
+}
+
+/* False: to stop. */
 bool sleep_ms(unsigned int ms)
 {
 	unsigned long long end = now_ns() + ms * 1000000ULL, now;
 
-	while (!signals && (now = now_ns()) < end) {
+	while (!stopped() && (now = now_ns()) < end) {
 		unsigned long long left = (end - now + 999999) / 1000000;
 
 		poll(NULL, 0, left > 100 ? 100 : left);	/* the signal may come just before */
 	}
-	return !signals;
+	return !stopped();
 }
 
 unsigned long long now_ns(void)

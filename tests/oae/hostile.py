@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What the command oae makes of files that no module writes.
+
+    make -C tools/oae check        builds it with sanitizers, and runs this
+    tests/oae/hostile.py OAE       with that one; ROUNDS=200, SEED=1 in the environment
+
+Whatever is in /proc: it ends with 0 or 1, its JSON is JSON, its metrics are lines of their
+format, and nothing but printable ASCII goes to a terminal.
+"""
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+OAE = sys.argv.pop() if len(sys.argv) > 1 else "build/oae-check/oae"
+ROUNDS = int(os.environ.get("ROUNDS", "200"))
+
+HEAD = ("port             vc state      offer   hold     peer              way            rx"
+        "         tx unread queue   rtt_us kid                age_s\n")
+LINK = ("eth0              0 OPEN       -       -        02:0a:e0:00:00:01 direct          1"
+        "          0      0     0     1821 0x0000020ae0000001 12\n")
+STATS = ("rx_frames                               12  # frames received\n"
+         "bad_short                                0  # frames dropped: shorter than they say\n"
+         "note_down                                3  # links down: no answer for dead_ms\n")
+LOG = ("     7.331922 0x0000020ae0000001 rcv SYNC                     CLOSED -> SYNC_RECD  seq 0\n"
+       "     7.336900 0x0300020ae0000002 note down                      OPEN -> SYNC_SENT  seq 7\n"
+       "     7.336901 0x0000020ae0000001 post                           OPEN -> OPEN       seq 1\n")
+ZONES = ("zone state       address                                  nodes   mtu heard_ms  tx_frames"
+         "  rx_frames route\n"
+         "1    mine        10.1.0.1                                     1  1464        -          -"
+         "          - eth1 02:0a:e0:00:01:01\n"
+         "2    up          10.2.0.1                                     1  1464      336          5"
+         "          4 eth0 from 10.1.0.1\n")
+NODES = ("mac               zone where   age_ms left_ms\n"
+         "02:0a:e0:00:00:01    1 local      592   29408\n")
+PLAIN = {"modoae/tags": HEAD + LINK, "modoae/stats": STATS, "modoae/ev_log": LOG,
+         "modoaeip/zones": ZONES, "modoaeip/mactbl": NODES, "modoaeip/stats": STATS,
+         "sys/module/modoae/parameters/dev": "eth0,lo\n"}
+
+# Each command, and whether what it prints is one value or one a line.
+LOOKS = ("show", "show zones", "show nodes", "stats", "stats -z", "stats -z note", "metrics",
+         "port", "top -b -n 1 -d 0.01", "monitor -a -c 2")
+LINES = ("top", "monitor")
+
+
+class Hostile(unittest.TestCase):
+    """One directory stands for /proc/self/net and /sys."""
+
+    def setUp(self):
+        # pylint: disable=consider-using-with
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = Path(directory.name)
+        self.write(PLAIN)
+
+    def write(self, files):
+        """Put files there."""
+        for name, text in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    def oae(self, *args, enough=True):
+        """Run it. It may say no, but it does not crash."""
+        env = {**os.environ, "OAE_PROC_NET": str(self.root), "OAE_SYS": str(self.root / "sys"),
+               "ASAN_OPTIONS": "exitcode=99", "UBSAN_OPTIONS": "halt_on_error=1:exitcode=99"}
+        if "monitor" in args and not enough:
+            # Nothing that it could print may be left: it would wait for ever.
+            args = ["timeout", "-s", "INT", "0.3", OAE, *args]
+        else:
+            args = [OAE, *args]
+        done = subprocess.run(args, env=env, capture_output=True, check=False, timeout=60)
+        self.assertIn(done.returncode, (0, 1, 124), (args, done.stderr))
+        self.assertNotIn(b"Sanitizer", done.stderr)
+        self.assertNotIn(b"runtime error", done.stderr)
+        return done.stdout
+
+    def look(self, enough=True):
+        """Every command, for people and for programs."""
+        for command in LOOKS:
+            args = command.split()
+            text = self.oae(*args, enough=enough)
+            if args[0] == "metrics":
+                self.metrics(text)
+            else:
+                self.assertRegex(text, rb"\A[ -~\n]*\Z", command)
+            text = self.oae("-j", *args, enough=enough).decode()     # UTF-8, or it fails
+            values = text.splitlines() if args[0] in LINES else [text] if text else []
+            for value in values:
+                json.loads(value)
+
+    def metrics(self, text):
+        """Lines of the format."""
+        for line in text.decode().split("\n")[:-1]:
+            self.assertRegex(line, r'\A(# (HELP|TYPE) [a-z0-9_]+ .*|[a-z_][a-z0-9_]*'
+                             r'(\{([a-z]+="([^"\\\n]|\\["\\n])*",?)+\})? \d+(\.\d+)?)\Z')
+
+    def test_plain(self):
+        """What is meant to be there is shown as it is."""
+        self.look()
+        link, = json.loads(self.oae("-j", "show"))
+        self.assertEqual(link, {
+            "port": "eth0", "vc": 0, "state": "OPEN", "offer": "-", "hold": "-",
+            "peer": "02:0a:e0:00:00:01", "way": "direct", "rx": 1, "tx": 0, "unread": 0,
+            "queue": 0, "rtt_us": 1821, "kid": "0x0000020ae0000001", "age_s": 12})
+        mine, other = json.loads(self.oae("-j", "show", "zones"))
+        self.assertEqual((mine["heard_ms"], mine["route"]), (None, "eth1 02:0a:e0:00:01:01"))
+        self.assertEqual((other["tx_frames"], other["route"]), (5, "eth0 from 10.1.0.1"))
+        node, = json.loads(self.oae("-j", "show", "nodes"))
+        self.assertEqual(node, {"mac": "02:0a:e0:00:00:01", "zone": 1, "where": "local",
+                                "age_ms": 592, "left_ms": 29408})
+        events = [json.loads(line) for line in self.oae("-j", "monitor", "-ac3").splitlines()]
+        self.assertEqual(events[1], {
+            "time_us": 7336900, "peer": "02:0a:e0:00:00:02", "vc": 3, "kind": "note",
+            "what": "down", "before": "OPEN", "after": "SYNC_SENT", "seq": 7})
+        self.assertEqual((events[2]["kind"], events[2]["what"]), ("post", ""))
+        text = self.oae("metrics").decode()
+        self.assertIn('oaeip_zone_up{zone="2"} 1\n', text)
+        self.assertIn('oaeip_zone_rx_frames_total{zone="2"} 4\n', text)
+        self.assertIn("oaeip_rx_frames_total 12\n", text)
+
+    def test_names(self):
+        """Names of devices that are not for terminals, JSON or labels."""
+        for name in ('a"b', "back\\slash", "\033[2J", "\u00fcml\u00e4ut", b"\xff\xfe\xc3",
+                     "7", "-", b"\xed\xa0\x80", "a" * 15, "a" * 5000, "%s%n", "$(id)"):
+            raw = name if isinstance(name, bytes) else name.encode()
+            self.write({"modoae/tags": HEAD.encode() + LINK.encode().replace(b"eth0", raw),
+                        "sys/module/modoae/parameters/dev": raw + b",eth0\n"})
+            self.look()
+            link, = json.loads(self.oae("-j", "show").decode())
+            if isinstance(name, str):
+                self.assertEqual(link["port"], name)
+            else:
+                self.assertIn("\ufffd", link["port"])
+
+    def test_columns(self):
+        """Columns in another order, one more, one less."""
+        words = [line.split() for line in (HEAD, LINK)]
+        for order in (range(13, -1, -1), [*range(14), 3], range(1, 14), [0], []):
+            self.write({"modoae/tags": "".join(
+                " ".join(row[i] for i in order) + "\n" for row in words)})
+            self.look()
+        self.write({"modoae/tags": "".join(
+            " ".join(reversed(row)) + "\n" for row in words)})
+        self.assertEqual(json.loads(self.oae("-j", "show"))[0]["rtt_us"], 1821)
+        self.assertIn(b"1.82 ms", self.oae("show"))
+
+    def test_lengths(self):
+        """Nothing, nearly nothing, far too much."""
+        for text in (b"", b"\n", b" ", b"\0", b"#", b"x" * 1000000, b"x " * 300000,
+                     b"\n" * 100000, b" " * 100000 + b"\n", b"0" * 400 + b"\n"):
+            for name in PLAIN:
+                self.write({**PLAIN, name: text})
+                for command in LOOKS:
+                    if name.split("/")[1] != "ev_log" or command.startswith("monitor"):
+                        self.oae(*command.split(), enough=False)
+                        self.oae("-j", *command.split(), enough=False)
+        numbers = ["9" * n for n in (19, 20, 21, 400)] + ["-1", "0x10", "1e9", "18446744073709551615"]
+        for number in numbers:
+            self.write({"modoae/tags": HEAD + re.sub(r" 1821 ", f" {number} ", LINK),
+                        "modoae/stats": STATS.replace(" 12 ", f" {number} "),
+                        "modoae/ev_log": LOG.replace("7.336900", number) + LOG,
+                        "modoaeip/zones": ZONES.replace(" 1464 ", f" {number} ")})
+            self.look()
+
+    def test_many(self):
+        """Ten thousand links, as many events: the same log twice is no news."""
+        links = "".join(LINK.replace("00:00:01", f"{i >> 16:02x}:{i >> 8 & 255:02x}:{i & 255:02x}")
+                        for i in range(10000))
+        self.write({"modoae/tags": HEAD + links, "modoae/ev_log": LOG * 4000})
+        self.assertEqual(len(json.loads(self.oae("-j", "show"))), 10000)
+        self.assertEqual(len(self.oae("monitor", "-a", "-c", "12000").splitlines()), 12000)
+        self.look()
+
+    def test_noise(self):
+        """Bytes changed, cut out, doubled at random."""
+        seed = int(os.environ.get("SEED", "1"))
+        for i in range(ROUNDS):
+            dice = random.Random(f"{seed} {i}")
+            files = {}
+            for name, text in PLAIN.items():
+                text = bytearray(text.encode())
+                for _ in range(dice.choice((0, 1, 3, 20))):
+                    at = dice.randrange(len(text) + 1)
+                    what = dice.randrange(4)
+                    if what == 0:
+                        text[at:at + 1] = bytes([dice.randrange(256)])
+                    elif what == 1:
+                        del text[at:at + dice.randrange(40)]
+                    elif what == 2:
+                        text[at:at] = text[:dice.randrange(200)]
+                    else:
+                        text[at:at] = dice.choice((b"\n", b" ", b"\0", b"-", b"99999999999999999999",
+                                                   b"\xc3\xa9", b"\xf0\x9f", b"\"", b"\\", b"#"))
+                files[name] = bytes(text)
+            # Two events that are good, so that monitor ends.
+            files["modoae/ev_log"] += b"\n" + LOG.encode()
+            with self.subTest(seed=seed, i=i):
+                self.write(files)
+                command = dice.choice(LOOKS).split()
+                text = self.oae(*command)
+                if command[0] == "metrics":
+                    self.metrics(text)
+                else:
+                    self.assertRegex(text, rb"\A[ -~\n]*\Z")
+                text = self.oae("-j", *command).decode()
+                for value in text.splitlines() if command[0] in LINES else [text] if text else []:
+                    json.loads(value)
+
+
+if __name__ == "__main__":
+    unittest.main()
