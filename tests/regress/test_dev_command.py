@@ -396,6 +396,333 @@ class Monitor(CommandTest):
         self.assertEqual(running.stop(), 0)
 
 
+class Messages(CommandTest):
+    """send, recv, listen and ping --message: what they say is what happened."""
+
+    def setUp(self):
+        super().setUp()
+        # The link is open, and nothing is left over.
+        oae(self.a, "send", "-q", self.cable.mac_b, "begin")
+        wait_for(self.b.read, "the first message")
+        self.b.read_all()
+
+    def receiver(self, *args):
+        """oae recv at b, attached: what is sent now is for it."""
+        before = self.b.read_all()
+        self.assertEqual(before, b"")
+        return self.start(self.b, "recv", *args)
+
+    def test_send(self):
+        """TEXT, standard input; the outcome and how long it took."""
+        said = oae(self.a, "send", self.cable.mac_b, "hello")
+        self.assertRegex(said.out, r"\Acommitted: 5 bytes in [\d.]+ [mu]?s\n\Z")
+        self.assertEqual(self.b.read_one(), b"hello")
+        for data in (b"\0\xff" * 3000, b"x"):
+            said = oae(self.a, "send", "-j", self.cable.mac_b, "-", data=data)
+            result, = said.json
+            self.assertEqual((result["result"], result["bytes"], result["peer"], result["vc"]),
+                             ("committed", len(data), self.cable.mac_b, 0))
+            self.assertGreater(result["time_us"], 1)
+            self.assertNotIn("errno", result)
+            self.assertEqual(self.b.read_one(), data)
+        said = oae(self.a, "send", "-q", self.cable.mac_b, data=b"in")
+        self.assertEqual(said.out, "")
+        self.assertEqual(self.b.read_one(), b"in")
+
+    def test_addresses(self):
+        """A whole MAC, 24 bits of it, with a port."""
+        low = self.cable.mac_b[9:].replace(":", "")
+        for peer in (self.cable.mac_b, low, low.lstrip("0"), f"va/{low}", f"va/{self.cable.mac_b}",
+                     self.cable.mac_b.upper()):
+            result, = oae(self.a, "-j", "send", peer, peer).json
+            self.assertEqual(result["peer"], self.cable.mac_b)
+            self.assertEqual(self.b.read_one(), peer.encode())
+        for peer, args, words in (("lo/2", [], "ENODEV"), (low, ["-p", "vb"], "ENODEV"),
+                                  (self.cable.mac_b, ["-p", "vb"], "ENODEV"),
+                                  (self.cable.mac_a, [], "own")):
+            said = oae(self.a, "send", *args, peer, "x", status=1)
+            self.assertIn(words, said.err)
+
+    def test_vc(self):
+        """--vc is another link."""
+        oae(self.a, "send", "--vc", "9", "-q", self.cable.mac_b, "nine")
+        self.assertEqual(self.b.read_one(), b"nine")
+        self.assertEqual(self.a.tag(9)["tx"], 1)
+
+    def test_reversed(self):
+        """Exit code 2, and why: a deadline, a link that is down, a message too long."""
+        self.addCleanup(self.a.knob, "dead_ms", self.a.knob("dead_ms"))
+        self.cable.cut()
+        self.addCleanup(self.cable.mend)
+        said = oae(self.a, "send", self.cable.mac_b, "late", "--deadline", "100", status=2)
+        self.assertRegex(said.err, r"reversed: ETIME: its deadline passed; .*oae show")
+        self.assertEqual(said.out, "")
+        result, = oae(self.a, "-j", "send", self.cable.mac_b, "late", "-d", "100", status=2).json
+        self.assertEqual((result["result"], result["errno"]), ("reversed", "ETIME"))
+        self.a.knob("dead_ms", 300)
+        said = oae(self.a, "send", self.cable.mac_b, "down", status=2)
+        self.assertIn("reversed: ENOLINK: the link is down", said.err)
+        self.cable.mend()
+        said = oae(self.a, "send", self.cable.mac_b, data=b"x" * 65537, status=2)
+        self.assertIn("reversed: EMSGSIZE", said.err)
+        oae(self.a, "send", self.cable.mac_b, "there again")
+        self.assertEqual(self.b.read_one(), b"there again")
+        self.assertEqual(self.b.read_all(), b"")
+
+    def test_interrupted(self):
+        """An interrupt reverses what is not committed."""
+        self.cable.cut()
+        self.addCleanup(self.cable.mend)
+        posted = self.a.stat("posted")
+        sending = self.start(self.a, "send", self.cable.mac_b, "never")
+        wait_for(lambda: self.a.stat("posted") > posted, "it to be posted", 20)
+        self.assertEqual(sending.stop(), 2)
+        self.assertIn("reversed: EINTR", sending.errors[0])
+        self.cable.mend()
+        oae(self.a, "send", self.cable.mac_b, "after")
+        self.assertEqual(self.b.read_one(), b"after")
+        self.assertEqual(self.b.read_all(), b"")
+
+    def test_not_known(self):
+        """Exit code 4: an express that a deadline met; 3: one that its port took along."""
+        self.cable.netem("loss 100%", ends=[0])
+        said = oae(self.a, "send", "--express", "--deadline", "100", self.cable.mac_b, "late",
+                   status=4)
+        self.assertIn("pending: EINPROGRESS", said.err)
+        self.cable.netem(None, ends=[0])
+        self.assertEqual(self.b.read_one(20), b"late")
+        oae(self.a, "send", "-q", self.cable.mac_b, "still")
+        self.assertEqual(self.b.read_one(20), b"still")
+        self.cable.netem("loss 100%", ends=[0])
+        self.addCleanup(self.cable.netem, None, ends=[0])
+        offered = self.a.stat("note_offered")
+        sending = self.start(self.a, "send", "-j", "--express", self.cable.mac_b, "lost")
+        wait_for(lambda: self.a.stat("note_offered") > offered, "it to be offered", 20)
+        oae(self.a, "port", "del", "va")
+        self.addCleanup(self.a.add_port, "va")
+        self.assertEqual(sending.end(), 3)
+        result, = json.loads(sending.lines[0])
+        self.assertEqual((result["result"], result["errno"]), ("unknown", "EOWNERDEAD"))
+
+    def test_recv(self):
+        """From one peer: text, what is no text, raw."""
+        for args, data, shown in (
+                ([], b"hello", "hello"), ([], b"line\n", "line"), ([], b"\033[2J\n\xff", None),
+                (["-j"], "\u00fc\n".encode(), None), (["-j"], b"\xff\0", None)):
+            receiver = self.receiver(self.cable.mac_a, *args)
+            oae(self.a, "send", self.cable.mac_b, data=data)
+            self.assertEqual(receiver.end(), 0)
+            line, = receiver.lines
+            if not args:
+                self.assertEqual(line, shown or r"\x1b[2J\x0a\xff")
+                continue
+            got = json.loads(line)
+            self.assertEqual((got["port"], got["peer"], got["vc"], got["bytes"]),
+                             ("vb", self.cable.mac_a, 0, len(data)))
+            self.assertEqual(got.get("data", "").encode() or bytes.fromhex(got["hex"]), data)
+        data = bytes(range(256)) * 200
+        out = self.b.sh(f"{OAE} recv -r {self.cable.mac_a} -t 20000 >/tmp/got & "
+                        f"ip netns exec a sh -c 'head -c 51200 </dev/zero | tr \\\\0 x | {OAE} "
+                        f"send -q {self.cable.mac_b}'; wait; wc -c </tmp/got")
+        self.assertEqual(out.split(), ["51200"])
+        del data
+
+    def test_recv_many(self):
+        """-n: so many, each whole; the rest stays for the next that reads."""
+        receiver = self.receiver(self.cable.mac_a, "-n", "3")
+        for i in range(5):
+            oae(self.a, "send", "-q", self.cable.mac_b, f"message {i}")
+        self.assertEqual(receiver.end(), 0)
+        self.assertEqual(receiver.lines, ["message 0", "message 1", "message 2"])
+        said = oae(self.b, "recv", self.cable.mac_a, "-n", 2, "-t", 10000)
+        self.assertEqual(said.out, "message 3\nmessage 4\n")
+        said = oae(self.b, "recv", self.cable.mac_a, "-t", 100, status=1)
+        self.assertIn("nothing came for 100 ms", said.err)
+
+    def test_recv_anybody(self):
+        """Without a peer: whoever opens a link, on any channel."""
+        receiver = self.receiver("-n", "2")
+        oae(self.a, "send", "-q", "--vc", "21", self.cable.mac_b, "one")
+        receiver.line(f"^{self.cable.mac_a} vc 21: one$")
+        oae(self.a, "send", "-q", "--vc", "22", self.cable.mac_b, "two")
+        receiver.line(f"^{self.cable.mac_a} vc 22: two$")
+        self.assertEqual(receiver.end(), 0)
+
+    def test_listen(self):
+        """Peers as they appear, each once."""
+        listener = self.start(self.b, "listen", "-j")
+        for vc in (31, 32):
+            oae(self.a, "send", "-q", "--vc", vc, self.cable.mac_b, "knock")
+            listener.event(port="vb", peer=self.cable.mac_a, vc=vc)
+        self.assertEqual(listener.stop(), 0)
+        seen = [o["vc"] for o in listener.objects()]
+        self.assertEqual(len(seen), len(set(seen)))
+        oae(self.a, "send", "-q", "--vc", 34, self.cable.mac_b, "knock")
+        said = oae(self.b, "listen", "-n", 1, "--vc", 34)
+        self.assertEqual(said.out, f"vb {self.cable.mac_a} 34\n")
+        said = oae(self.b, "listen", "-t", 100, "--vc", 33, status=1)
+        self.assertIn("nobody came", said.err)
+        self.b.read_all()
+
+    def test_ping_message(self):
+        """Messages are delivered, and counted."""
+        before = self.b.stat("delivered")
+        result, = oae(self.a, "ping", "-j", "-c", 10, "-i", 0, "--message", "-s", 100,
+                      self.cable.mac_b).json
+        self.assertEqual((result["kind"], result["bytes"], result["answered"]),
+                         ("message", 100, 10))
+        self.assertEqual(sum(line["count"] for line in result["histogram"]), 10)
+        self.assertEqual(self.b.stat("delivered") - before, 10)
+        self.assertEqual([len(m) for m in self.b.read_each()], [100] * 10)
+        result, = oae(self.a, "ping", "-j", "-c", 3, "-i", 0, "--express", self.cable.mac_b).json
+        self.assertEqual((result["kind"], result["bytes"], result["answered"]),
+                         ("express", 64, 3))
+        self.assertEqual(len(self.b.read_each()), 3)
+
+
+class Verbs(CommandTest):
+    """ping, expose, and the words that it exposes."""
+
+    def exposed(self, *args):
+        """oae expose at b, ready."""
+        running = self.start(self.b, "expose", *args)
+        running.line("^region |^{.region.:")
+        return running
+
+    def words(self, command, *args, status=0):
+        """The old words."""
+        said = oae(self.a, command, self.cable.mac_b, *args, status=status)
+        return [int(word, 0) for word in said.out.split()]
+
+    def test_ping(self):
+        """Round trips; the histogram adds up; nothing is delivered to anybody."""
+        said = oae(self.a, "ping", "-j", "-c", 200, "-i", 0, self.cable.mac_b)
+        result, = said.json
+        self.assertEqual((result["kind"], result["sent"], result["answered"], result["reversed"]),
+                         ("verb", 200, 200, 0))
+        lines = result["histogram"]
+        self.assertEqual(sum(line["count"] for line in lines), 200)
+        self.assertLessEqual(lines[0]["from_us"], result["min_us"])
+        self.assertLess(result["min_us"], lines[0]["to_us"])
+        self.assertLessEqual(lines[-1]["from_us"], result["max_us"])
+        self.assertLess(result["max_us"], lines[-1]["to_us"])
+        self.assertTrue(0 < result["min_us"] <= result["median_us"] <= result["p99_us"] <=
+                        result["max_us"], result)
+        for line, after in zip(lines, lines[1:]):
+            self.assertLessEqual(line["to_us"], after["from_us"])
+        # The median is where half of them are.
+        below = sum(line["count"] for line in lines if line["to_us"] <= result["median_us"])
+        upto = sum(line["count"] for line in lines if line["from_us"] <= result["median_us"])
+        self.assertTrue(below <= 100 <= upto, result)
+        self.assertEqual(self.b.read_all(), b"")
+        self.assertEqual(self.b.stat("delivered_bytes"), 0)
+        text = oae(self.a, "ping", "-c", 3, "-i", "0.01", self.cable.mac_b).out
+        self.assertEqual(len(re.findall(r"(?m)^answer \d: [\d.]+ [mu]s$", text)), 3)
+        self.assertRegex(text, rf"(?m)^--- {self.cable.mac_b} vc 0: 3 sent, 3 answered, 0 rev")
+        bars = re.findall(r"(?m)^ *[\d.]+ [mun]?s to +[\d.]+ [mun]?s +(\d+)", text)
+        self.assertEqual(sum(map(int, bars)), 3)
+
+    def test_ping_nobody(self):
+        """No answer is exit code 2, and said."""
+        oae(self.a, "ping", "-c", 1, self.cable.mac_b)
+        self.cable.cut()
+        self.addCleanup(self.cable.mend)
+        said = oae(self.a, "ping", "-c", 2, "-i", 0, "-W", "0.2", self.cable.mac_b, status=2)
+        self.assertIn("2 sent, 0 answered, 2 reversed", said.out)
+        self.assertIn("reversed 1: ETIME", said.out)
+
+    def test_ping_interrupted(self):
+        """An interrupt ends it, with the sum."""
+        running = self.start(self.a, "ping", "-i", "0.01", self.cable.mac_b)
+        running.line("^answer 3: ")
+        self.assertEqual(running.stop(), 0)
+        running.line("^--- .* 0 reversed$")
+        running.line("^round trip: min ")
+
+    def test_words(self):
+        """Each verb, one word and several; the watcher sees what changes."""
+        holder = self.exposed("64", "-R", "5", "--perm", "r,w,a", "--set", "8=17")
+        self.assertEqual(self.words("read", 5, 8), [17])
+        said = oae(self.a, "write", self.cable.mac_b, 5, 0, "0x10,-1")
+        self.assertEqual(said.out, "committed\n")
+        self.assertEqual(self.words("read", 5, 0, 3), [16, 2 ** 64 - 1, 0])
+        self.assertEqual(self.words("xchg", 5, 0, 7), [16])
+        self.assertEqual(self.words("add", 5, 8, 2), [2 ** 64 - 1])
+        self.assertEqual(self.words("add", 5, 8, -3), [1])
+        self.assertEqual(self.words("read", 5, 0, 2), [7, 2 ** 64 - 2])
+        self.assertEqual(self.words("cas", 5, 0, 7, 8), [7])
+        self.assertEqual(self.words("cas", 5, 0, 7, 9, status=5), [8])
+        self.assertEqual(self.words("cas", 5, 16, "0,0,0", "1,2,3"), [0, 0, 0])
+        self.assertEqual(self.words("cas", 5, 16, "1,2,4", "5,5,5", status=5), [1, 2, 3])
+        self.assertEqual(oae(self.a, "read", "-x", self.cable.mac_b, 5, 16, 2).out,
+                         "0x0000000000000001 0x0000000000000002\n")
+        self.assertEqual(self.words("read", 5, 0, 8), [8, 2 ** 64 - 2, 1, 2, 3, 0, 0, 0])
+        holder.line("^0: .* -> 8$")
+        holder.line("^32: 0 -> 3$")
+        self.assertEqual(holder.stop(), 0)
+        said = oae(self.a, "read", self.cable.mac_b, 5, 0, status=2)
+        self.assertIn("reversed: ENXIO: the peer exposes no such region", said.err)
+
+    def test_json(self):
+        """The same for programs."""
+        holder = self.exposed("-j", "128", "-R", "6", "-P", "ra", "-c", "1")
+        self.assertEqual(holder.objects()[0], {"region": 6, "size": 128, "perm": "ra"})
+        result, = oae(self.a, "-j", "read", self.cable.mac_b, 6, 0, 16).json
+        self.assertEqual(result, {"peer": self.cable.mac_b, "vc": 0, "result": "committed",
+                                  "region": 6, "offset": 0, "taken": True, "old": [0] * 16})
+        result, = oae(self.a, "-j", "cas", self.cable.mac_b, 6, 64, 1, 2, status=5).json
+        self.assertEqual((result["taken"], result["old"]), (False, [0]))
+        result, = oae(self.a, "-j", "write", self.cable.mac_b, 6, 0, 1, status=2).json
+        self.assertEqual((result["result"], result["errno"]), ("reversed", "EACCES"))
+        result, = oae(self.a, "-j", "read", self.cable.mac_b, 6, 128, status=2).json
+        self.assertEqual((result["result"], result["errno"]), ("reversed", "ERANGE"))
+        result, = oae(self.a, "-j", "add", self.cable.mac_b, 6, 120, 5).json
+        self.assertEqual(result["old"], [0])
+        holder.event(offset=120, old=0, new=5)
+        self.assertEqual(holder.end(), 0)
+
+    def test_expose_errors(self):
+        """A number that is taken; a region that is for somebody else."""
+        self.exposed("8", "-R", "7", "-P", "r")
+        said = oae(self.b, "expose", "8", "-R", "7", "-P", "r", status=1)
+        self.assertIn("region 7: EADDRINUSE", said.err)
+        self.exposed("8", "-R", "8", "-P", "r", "--for", "02:0a:e0:00:99:99")
+        said = oae(self.a, "read", self.cable.mac_b, 8, 0, status=2)
+        self.assertIn("ENXIO", said.err)
+
+
+class Swaps(CommandTest):
+    """oae swap: both or neither."""
+
+    def test_swap(self):
+        """Each prints the other's half."""
+        for args in [], ["-j"], ["-r"]:
+            waiting = self.start(self.a, "swap", *args, self.cable.mac_b, "from a")
+            said = oae(self.b, "swap", *args, self.cable.mac_a, "-", data=b"from\0b\n")
+            self.assertEqual(waiting.end(), 0)
+            if args == ["-j"]:
+                mine, theirs = said.json[0], json.loads(waiting.lines[0])[0]
+                self.assertEqual((mine["result"], mine["data"], mine["gave"], mine["took"]),
+                                 ("committed", "from a", 7, 6))
+                self.assertEqual((theirs["data"], theirs["peer"]), ("from\0b\n",
+                                                                   self.cable.mac_b))
+            elif args:
+                self.assertEqual((said.out, waiting.lines), ("from a", ["from\0b"]))
+            else:
+                self.assertEqual((said.out, waiting.lines), ("from a\n", [r"from\x00b"]))
+
+    def test_alone(self):
+        """Nobody gives a half: it is taken back, in time or by an interrupt."""
+        said = oae(self.a, "swap", self.cable.mac_b, "mine", "--timeout", "200", status=2)
+        self.assertIn("reversed: ETIME", said.err)
+        waiting = self.start(self.a, "swap", self.cable.mac_b, "mine")
+        wait_for(lambda: (self.a.tag() or {}).get("state") == "OPEN", "the link to open", 20)
+        self.assertEqual(waiting.stop(), 2)
+        self.assertIn("reversed: EINTR", waiting.errors[0])
+        said = oae(self.b, "swap", "-j", self.cable.mac_a, "late", "--timeout", "200", status=2)
+        self.assertEqual(said.json[0]["result"], "reversed")
+
+
 class Completion(CommandTest):
     """oae.bash in bash, as readline calls it."""
 

@@ -36,8 +36,8 @@ static const char doc[] =
 	"  oae expose 4096 -R 2 -P r,w --for 2 --vc 3     for one peer, on channel 3\n"
 	"  oae expose 8 -R 3 -P r --set 0=17              the first word is 17\n"
 	"\n"
-	"Permissions: r READ, w WRITE, a EXCHANGE, FETCH_ADD and CAS. It is for peers on one\n"
-	"port: -p, or the first.\n"
+	"Permissions: r READ, w WRITE, a EXCHANGE, FETCH_ADD and CAS. It is for peers on all\n"
+	"ports and channels, but for what -p and --vc say.\n"
 	"JSON: an object a line; first region, size, perm; then offset, old, new.\n"
 	"Exit: 0 interrupted, or -c changes were seen; 1 it could not be exposed.\n";
 

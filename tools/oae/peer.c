@@ -16,7 +16,7 @@
 #define MAX_MESSAGE	0x100000	/* more than any max_len */
 
 static const struct argp_option option_list[] = {
-	{ "port", 'p', "DEV", 0, "the port; otherwise the first", 1 },
+	{ "port", 'p', "DEV", 0, "the port; otherwise the first, or any where peers come", 1 },
 	{ "vc", 'v', "N", 0, "virtual channel, 0 to 255", 1 },
 	{ 0 }
 };
