@@ -715,8 +715,9 @@ class Swaps(CommandTest):
         """Nobody gives a half: it is taken back, in time or by an interrupt."""
         said = oae(self.a, "swap", self.cable.mac_b, "mine", "--timeout", "200", status=2)
         self.assertIn("reversed: ETIME", said.err)
+        posted = self.a.stat("posted")
         waiting = self.start(self.a, "swap", self.cable.mac_b, "mine")
-        wait_for(lambda: (self.a.tag() or {}).get("state") == "OPEN", "the link to open", 20)
+        wait_for(lambda: self.a.stat("posted") > posted, "the half to be posted", 20)
         self.assertEqual(waiting.stop(), 2)
         self.assertIn("reversed: EINTR", waiting.errors[0])
         said = oae(self.b, "swap", "-j", self.cable.mac_a, "late", "--timeout", "200", status=2)
