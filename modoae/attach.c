@@ -22,6 +22,7 @@ void oae_attach_init(struct oae_tag *tag)
 	INIT_LIST_HEAD(&tag->fresh);
 	init_waitqueue_head(&tag->read_wait);
 	init_waitqueue_head(&tag->write_wait);
+	init_waitqueue_head(&tag->poll_wait);
 }
 
 /**
@@ -185,6 +186,38 @@ void oae_attach_tell(struct oae_msg *msg)
 		wake_up_poll(&f->wait, EPOLLPRI);
 }
 
+/**
+ * oae_attach_readable() - wake who waits for something to read
+ * @tag: the tag, which now has something; one that sleeps, and all who poll
+ *
+ * Context: any, tag->lock held or not.
+ */
+void oae_attach_readable(struct oae_tag *tag)
+{
+	/* Who is about to sleep sees what there is, or is seen here. */
+	smp_mb();
+	if (waitqueue_active(&tag->read_wait))
+		wake_up_interruptible(&tag->read_wait);
+	if (waitqueue_active(&tag->poll_wait))
+		wake_up_poll(&tag->poll_wait, EPOLLIN | EPOLLRDNORM);
+}
+
+/**
+ * oae_attach_writable() - wake who waits for room, or for confirmation
+ * @tag: the tag
+ *
+ * Context: any, tag->lock held or not.
+ */
+void oae_attach_writable(struct oae_tag *tag)
+{
+	/* As in oae_attach_readable(). */
+	smp_mb();
+	if (waitqueue_active(&tag->write_wait))
+		wake_up_interruptible(&tag->write_wait);
+	if (waitqueue_active(&tag->poll_wait))
+		wake_up_poll(&tag->poll_wait, EPOLLOUT | EPOLLWRNORM);
+}
+
 static void tell_event(struct oae_tag *tag, u32 events)
 {
 	struct oae_file *f;
@@ -291,4 +324,5 @@ void oae_attach_dead(struct oae_tag *tag)
 	tell_event(tag, OAE_EVENT_DEAD);
 	wake_up_interruptible_all(&tag->read_wait);
 	wake_up_interruptible_all(&tag->write_wait);
+	wake_up_poll(&tag->poll_wait, EPOLLIN | EPOLLHUP);
 }

@@ -200,8 +200,7 @@ static int ioctl_set_options(struct oae_file *f, const void __user *arg)
 	WRITE_ONCE(f->opt.queue_bytes, o.queue_bytes);
 	/* There may be room now. */
 	if (f->tag)
-		wake_up_interruptible_poll(&f->tag->write_wait,
-					   EPOLLOUT | EPOLLWRNORM);
+		oae_attach_writable(f->tag);
 	mutex_unlock(&f->setup);
 	return 0;
 }
@@ -264,7 +263,7 @@ static void link_status(struct oae_tag *tag, struct oae_status *s)
 	s->max_half = slice - OAE_REFLECT_LEN;
 	s->max_verb = slice;
 	s->srtt_ns = l->srtt;
-	s->queued = tag->nsnd + l->next_valid +
+	s->queued = tag->nsnd + l->next_valid + l->aside.valid +
 		    (l->offer.state != OAE_OFFER_NONE) +
 		    (l->half.state != OAE_HALF_NONE &&
 		     l->half.state != OAE_HALF_OFFERED);
@@ -407,8 +406,8 @@ static __poll_t oae_poll(struct file *file, poll_table *wait)
 
 	poll_wait(file, &f->wait, wait);
 	if (!IS_ERR(tag)) {
-		poll_wait(file, &tag->read_wait, wait);
-		poll_wait(file, &tag->write_wait, wait);
+		/* No third one: io_uring takes two. */
+		poll_wait(file, &tag->poll_wait, wait);
 		return tag_mask(f, tag);
 	}
 	if (PTR_ERR(tag) == -ENOTCONN)

@@ -196,13 +196,6 @@ static void consume_list(struct sk_buff *skb)
 	}
 }
 
-static void wake_next_reader(struct oae_tag *tag)
-{
-	if (READ_ONCE(tag->nrcv) && wq_has_sleeper(&tag->read_wait))
-		wake_up_interruptible_poll(&tag->read_wait,
-					   EPOLLIN | EPOLLRDNORM);
-}
-
 /* The next transaction, waited for if need be; NULL: there will be none. */
 static int read_next(struct oae_tag *tag, size_t max, bool nonblock,
 		     struct sk_buff **skb)
@@ -232,8 +225,8 @@ static ssize_t read_tag(struct oae_tag *tag, struct iov_iter *to,
 	err = read_next(tag, max, nonblock, &skb);
 	if (err) {
 		/* The one who was woken leaves it to another. */
-		if (err == -EMSGSIZE)
-			wake_next_reader(tag);
+		if (err == -EMSGSIZE && wq_has_sleeper(&tag->read_wait))
+			wake_up_interruptible(&tag->read_wait);
 		return err;
 	}
 	if (!skb)

@@ -110,9 +110,8 @@ static struct oae_msg *take_outcome(struct oae_file *f, struct oae_tag *tag,
 	if (msg)
 		oae_file_unlink(f, msg);
 	spin_unlock_bh(&tag->lock);
-	if (msg && full && wq_has_sleeper(&tag->write_wait))
-		wake_up_interruptible_poll(&tag->write_wait,
-					   EPOLLOUT | EPOLLWRNORM);
+	if (msg && full)
+		oae_attach_writable(tag);
 	return msg;
 }
 

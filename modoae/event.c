@@ -12,7 +12,6 @@
 #include "modoae.h"
 
 #include <linux/etherdevice.h>
-#include <linux/poll.h>
 #include <linux/sched/clock.h>
 #include <net/dst.h>
 #include <net/xfrm.h>
@@ -388,9 +387,7 @@ static void tell_readers(struct oae_tag *tag)
 
 	/* Seen to have no file, or one: who comes or goes looks for itself. */
 	if (!list_empty(&tag->files)) {
-		if (wq_has_sleeper(&tag->read_wait))
-			wake_up_interruptible_poll(&tag->read_wait,
-						   EPOLLIN | EPOLLRDNORM);
+		oae_attach_readable(tag);
 	} else if (wq_has_sleeper(&node->read_wait)) {
 		wake_up_interruptible(&node->read_wait);
 	}
@@ -400,9 +397,7 @@ static void tell_writers(struct oae_tag *tag)
 {
 	struct oae_node *node = tag->node;
 
-	if (wq_has_sleeper(&tag->write_wait))
-		wake_up_interruptible_poll(&tag->write_wait,
-					   EPOLLOUT | EPOLLWRNORM);
+	oae_attach_writable(tag);
 	if (wq_has_sleeper(&node->write_wait))
 		wake_up_interruptible(&node->write_wait);
 }

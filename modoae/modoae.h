@@ -291,6 +291,7 @@ struct oae_tag {
 	struct list_head fresh;		/* node->fresh, under its lock */
 	wait_queue_head_t read_wait;	/* of its files: something is unread */
 	wait_queue_head_t write_wait;	/* room in a queue; confirmed */
+	wait_queue_head_t poll_wait;	/* either, for who polls */
 	struct llist_node ready;	/* node->ready, if is_ready */
 	struct list_head reading;	/* node->reading, under node->reader */
 	struct rcu_head rcu;
@@ -570,6 +571,8 @@ bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg);
 void oae_attach_tell(struct oae_msg *msg);
 void oae_attach_note(struct oae_tag *tag, enum oae_note note);
 void oae_attach_dead(struct oae_tag *tag);
+void oae_attach_readable(struct oae_tag *tag);
+void oae_attach_writable(struct oae_tag *tag);
 
 /* listen.c: peers that opened a link which no file is attached to */
 void oae_fresh_init(struct oae_node *node);
