@@ -22,9 +22,10 @@ LINK_TESTS := $(filter-out test_gateway_% test_dev_%,$(TESTS))
 all: setup-build	## build the modules, modoae/modoae.ko and modoaeip/modoaeip.ko; the default
 	$(Q)tools/build
 
-programs: setup-build	## liboae and the command oae, in build/
+programs: setup-build	## liboae, the command oae and the examples, in build/
 	$(Q)$(MAKE) -s -C lib
 	$(Q)$(MAKE) -s -C tools/oae
+	$(Q)$(MAKE) -s -C examples
 
 demo: setup-demo	## two kernels, an atomic link between them, and a cable that is cut
 	$(Q)tools/build
