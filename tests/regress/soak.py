@@ -133,6 +133,8 @@ class Swaps(Soak):
                 said = time.monotonic()
                 say(f"    swaps: {done} of {goal}, {len(self.killed)} killed, "
                     f"{said - begin:.0f} s")
+        self.cable.netem(None)
+        self.none_stuck(running)
         # One side ends first, so that the other has halves that nobody wants.
         for side in (0, 1):
             for program in running:
@@ -149,6 +151,21 @@ class Swaps(Soak):
             f"{now['note_resolved'] - base[0]['note_resolved']} failures resolved, "
             f"{time.monotonic() - begin:.0f} s")
         self.assertGreaterEqual(tally["swapped"], goal)
+
+    def none_stuck(self, running):
+        """In a calm network every pair of programs goes on swapping."""
+        for side, vc, number, _ in running:
+            path = self.path(f"halves-{number}")
+            wait_for(lambda path=path: Path(path).exists(), "a program to have begun", 20)
+            size = Path(path).stat().st_size
+
+            def swapped(path=path, size=size):
+                with open(path, "rb") as log:
+                    log.seek(size)
+                    left = log.read()
+                return any(what == ord("C") for what, *_ in
+                           RECORD.iter_unpack(left[:len(left) // RECORD.size * RECORD.size]))
+            wait_for(swapped, f"a swap on vc {vc}, at {'ab'[side]}", 20, 0.01)
 
     def read_logs(self, side, tally):
         """given: half -> the one taken for it; ended: what was told; and those begun."""
