@@ -29,7 +29,8 @@ BAD_WIRES = ["--loss", "2%", "--dup", "2%", "--reorder", "3%", "--corrupt", "1%"
 BAD_LUCK = ["--crash-rate", "60", "--flap-rate", "60", "--at", "1ms:crash:1:3ms",
             "--at", "2ms:flap:0-1", "--at", "6ms:cut:0-1:4ms", "--at", "12ms:close:0-1"]
 MIXED = ["--express", "30%", "--cancel", "3%", "--confirm", "5%", "--size", "8..9000"]
-EVERYTHING = [*BAD_WIRES, *BAD_LUCK, *MIXED]
+KINDS = ["--swap", "15%", "--verb", "20%"]
+EVERYTHING = [*BAD_WIRES, *BAD_LUCK, *MIXED, *KINDS]
 
 
 def run(*args, program=OAESIM, env=None):
@@ -100,7 +101,7 @@ class Deterministic(SimTest):
 
 
 class Promises(SimTest):
-    def check_sums(self, r):
+    def check_sums(self, r, proofs=2):
         t = r["transactions"]
         self.assertEqual(t["posted"], t["committed"] + t["reversed"] + t["unknown"]
                          + t["lost_with_sender"])
@@ -118,13 +119,14 @@ class Promises(SimTest):
                          + f["wire_cut"] + f["node_down"])
         c = r["commit_ns"]
         self.assertTrue(0 < c["p50"] <= c["p90"] <= c["p99"] <= c["p99.9"] <= c["max"])
-        self.assertEqual(r["links"]["proven"], 2 * r["network"]["ends"])
+        self.assertEqual(r["links"]["proven"], proofs * r["network"]["ends"])
         self.assertIsNone(r["violation"])
 
     def test_all_topologies_all_workloads(self):
         seen = {"crashes": 0, "flaps": 0, "cuts": 0, "closes": 0, "resolved": 0}
         outcomes = {"committed": 0, "reversed": 0, "unknown": 0, "lost_with_sender": 0,
-                    "offered_again": 0, "cancelled_too_late": 0, "died_undelivered": 0}
+                    "offered_again": 0, "cancelled_too_late": 0, "died_undelivered": 0,
+                    "halves_taken": 0, "verbs_applied": 0, "verbs_conflict": 0}
         faults = {"lost": 0, "doubled": 0, "reordered": 0, "altered": 0, "port_down": 0,
                   "wire_cut": 0, "node_down": 0}
         for seed, topology in enumerate(TOPOLOGIES):
@@ -132,7 +134,7 @@ class Promises(SimTest):
                 with self.subTest(topology=topology, workload=workload):
                     r = self.report(*topology, *workload, *EVERYTHING, "-t", "60ms",
                                     "--seed", seed, "--read-time", "20us", "--rcvbuf", "2")
-                    self.check_sums(r)
+                    self.check_sums(r, proofs=4)
                     for counts, part in ((seen, "links"), (outcomes, "transactions"),
                                          (faults, "frames")):
                         for name in counts:
@@ -150,6 +152,49 @@ class Promises(SimTest):
             self.assertEqual(r["transactions"]["committed"], 5000)
             self.assertEqual(r["transactions"]["delivered"], 5000)
             self.assertEqual(r["links"]["resolved"], 0)
+
+    def test_swaps(self):
+        """All that can be are; what is left over at one end of a link is taken back."""
+        for topology in TOPOLOGIES:
+            r = self.report(*topology, "-n", "5k", "--swap", "50%", "--express", "20%")
+            self.check_sums(r, proofs=3)
+            t = r["transactions"]
+            self.assertEqual(t["posted"], t["committed"] + t["reversed"])
+            self.assertEqual(t["delivered"], t["committed"])
+            self.assertEqual(t["halves_taken"] % 2, 0)
+            self.assertGreater(t["halves_taken"], 2000)
+            self.assertLess(t["reversed"], 2 * r["network"]["ends"] + 1)
+            self.assertEqual(r["links"]["resolved"], 0)
+        # of one end alone: nothing to take
+        r = self.report("--pair", "-n", "100", "--swap", "100%", "-w", "bursts", "--burst", "100",
+                        "--sndq", "100")
+        self.check_nothing_taken(r)
+
+    def check_nothing_taken(self, r):
+        t = r["transactions"]
+        self.assertEqual((t["posted"], t["reversed"], t["halves_taken"]), (100, 100, 0))
+
+    def test_swaps_while_ends_die(self):
+        r = self.report("--mesh", "6", *BAD_WIRES, "-n", "50k", "--swap", "100%", "--cancel", "5%",
+                        "--crash-rate", "60", "--flap-rate", "60")
+        self.check_sums(r, proofs=3)
+        t = r["transactions"]
+        for name in ("halves_taken", "unknown", "reversed", "cancelled_too_late"):
+            self.assertGreater(t[name], 0, name)
+        for note in ("lent", "taken_back", "held_lost", "unconfirmed"):
+            self.assertGreater(r["links"]["notes"][note], 0, note)
+
+    def test_verbs(self):
+        """Links of one node contend for its words; nobody waits for ever."""
+        r = self.report("--star", "12", "-n", "20k", "--verb", "100%")
+        self.check_sums(r, proofs=3)
+        t = r["transactions"]
+        self.assertEqual((t["committed"], t["verbs_applied"]), (20000, 20000))
+        self.assertGreater(t["verbs_conflict"], 1000)
+        self.assertEqual(r["links"]["resolved"], 0)
+        # a pair has no one else to contend with
+        r = self.report("--pair", "-n", "20k", "--verb", "100%")
+        self.assertEqual(r["transactions"]["verbs_conflict"], 0)
 
     def test_two_frames_a_transaction(self):
         """OFFER and REFLECT; the next offer carries the commit."""
@@ -223,6 +268,8 @@ class Refused(SimTest):
         for args, words in (
                 (["--loss", "2"], "at most 1"),
                 (["--loss", "1%%"], "loss"),
+                (["--swap", "2"], "at most 1"),
+                (["--verb", "often"], "verb"),
                 (["--latency", "10"], "10us"),
                 (["--latency", "9us..3us"], "latency"),
                 (["--torus", "5"], "100x100"),
@@ -296,9 +343,9 @@ class Mutants(SimTest):
 
     def test_commit_of_whatever_was_reflected(self):
         """Nobody looks at what was heard, nor at the attempt: what is held is another."""
-        self.caught("offer.c", "	oae_rtt_sample(l, now - l->offer.at);\n	oae_offer_committed",
+        self.caught("offer.c", "	oae_offer_committed(l, now, a);\n	oae_offer_pump",
                     "	oae_complete(a, l->offer.p.handle, OAE_REVERSED, EINTR);\n"
-                    "	oae_offer_committed", "G3: ")
+                    "	oae_offer_committed(l, now, a);\n	oae_offer_pump", "G3: ")
 
     def test_express_to_the_next_incarnation(self):
         self.caught("sync.c", "	/* The dead may have delivered it. */\n"
@@ -307,13 +354,27 @@ class Mutants(SimTest):
 
     def test_reversed_but_sent(self):
         """A reversal that forgets to say so is found when the peer delivers."""
-        self.caught("offer.c", "	oae_complete(a, l->offer.p.handle, outcome, err);\n"
-                    "	l->offer.state = OAE_OFFER_NONE;",
-                    "	oae_complete(a, l->offer.p.handle, outcome, err);", "G3: |G2: |OFFER of")
+        drop = ("	oae_complete(a, l->offer.p.handle, outcome, err);\n"
+                "	if (l->offer.p.kind == OAE_SWAP)\n		l->half.state = OAE_HALF_NONE;\n")
+        self.caught("offer.c", drop + "	l->offer.state = OAE_OFFER_NONE;", drop,
+                    "G3: |G2: |OFFER of")
 
     def test_delivered_before_the_commit(self):
         self.caught("hold.c", "	if (l->hold.express)\n		oae_hold_deliver",
                     "	if (1)\n		oae_hold_deliver", "G2: #\\d+ delivered, was not committed")
+
+    def test_lent_half_is_not_the_next_ones(self):
+        """Its peer has died, and may have used it: offered again it is taken twice."""
+        self.caught("sync.c", "	/* The dead may have used it. */\n"
+                    "	if (l->half.state == OAE_HALF_LENT)", "	if (0)",
+                    "G1: #\\d+ delivered|G2: #\\d+", "--swap", "60%")
+
+    def test_verb_dropped_and_applied(self):
+        self.caught("hold.c", "	if (l->hold.state == OAE_HOLD_HELD)\n"
+                    "		oae_note(a, OAE_N_DROPPED);",
+                    "	if (l->hold.state == OAE_HOLD_HELD && l->hold.kind == OAE_VERB)\n"
+                    "		oae_op(a, OAE_OP_APPLY);",
+                    "G2: #\\d+ delivered, was reversed|G2: #\\d+ delivered, was not", "--verb", "40%")
 
     def test_frozen_for_ever(self):
         """Not a broken promise at once: a link that never finds back."""

@@ -57,6 +57,17 @@ static void is_committed(struct world *w, struct end *e, struct tx *tx)
 
 	win->committed++;
 	hist_add(&win->latency, w->now - tx->posted);
+	if (tx->kind != OAE_MESSAGE && !tx->answered)
+		violation(w, e, "G2: #%llu committed, and nothing came for it",
+			  TX_SERIAL(tx->id));
+	/* One that was lent: the other end's was what was offered. */
+	if (tx->lent) {
+		if (!tx->delivered)
+			violation(w, e, "G2: half #%llu committed, not taken",
+				  TX_SERIAL(tx->id));
+		tx_free(w, tx);
+		return;
+	}
 	if (old) {
 		if (!old->excused)
 			violation(w, e, "G2: #%llu committed, #%llu before it is not delivered",
@@ -80,13 +91,13 @@ static void is_committed(struct world *w, struct end *e, struct tx *tx)
 	}
 }
 
-/* Only an express, and only when either end has died. */
+/* Only an express or a half that is lent, and only when either end has died. */
 static void is_unknown(struct world *w, struct end *e, struct tx *tx)
 {
 	struct end *p = end_peer(w, e);
 
 	window(w)->unknown++;
-	if (!(tx->flags & OAE_POST_EXPRESS) || !tx->offered)
+	if (!(tx->flags & OAE_POST_EXPRESS && tx->offered) && !tx->lent)
 		violation(w, e, "G3: #%llu UNKNOWN, but could be reversed",
 			  TX_SERIAL(tx->id));
 	if (p->tag && p->link.inc == tx->offered_to &&
@@ -161,8 +172,9 @@ void check_lost(struct world *w, struct end *e, struct tx *tx)
 	w->n.lost++;
 	window(w)->lost++;
 	say(w, e, "#%llu lost with its sender", TX_SERIAL(tx->id));
-	/* An express that is on its way may arrive; nothing else may. */
-	if ((tx->flags & OAE_POST_EXPRESS) && tx->at_link && !tx->delivered)
+	/* An express or a lent half on its way may arrive; nothing else may. */
+	if ((tx->flags & OAE_POST_EXPRESS || tx->lent) && tx->at_link &&
+	    !tx->delivered)
 		tx->lost = true;
 	else
 		tx_free(w, tx);
@@ -170,43 +182,49 @@ void check_lost(struct world *w, struct end *e, struct tx *tx)
 
 /* What is delivered must be somebody's, and its turn (G1, G2). */
 static struct tx *whose(struct world *w, struct end *e, u64 id, u32 len,
-			const char *wrong)
+			u8 kind, const char *wrong)
 {
+	u64 last = kind == OAE_SWAP ? e->last_half : e->last_id;
 	struct tx *tx = tx_find(w, id);
 
 	if (wrong)
 		violation(w, e, "G1: #%llu delivered %s", TX_SERIAL(id), wrong);
-	else if (id == e->last_id)
+	else if (id == last)
 		violation(w, e, "G1: #%llu delivered twice", TX_SERIAL(id));
-	else if (id < e->last_id)
+	else if (id < last)
 		violation(w, e, "G1: #%llu delivered after #%llu",
-			  TX_SERIAL(id), TX_SERIAL(e->last_id));
+			  TX_SERIAL(id), TX_SERIAL(last));
 	else if (!tx)
 		violation(w, e, "G2: #%llu delivered, was reversed, or lost with its sender",
 			  TX_SERIAL(id));
 	else if (tx->end != (end_index(w, e) ^ 1))
 		violation(w, e, "G1: #%llu delivered, of another link",
 			  TX_SERIAL(id));
+	else if (tx->kind != kind || tx->delivered)
+		violation(w, e, "G1: #%llu delivered as another kind, or again",
+			  TX_SERIAL(id));
 	else if (tx->len != len)
 		violation(w, e, "G1: #%llu delivered with %u bytes of %u",
 			  TX_SERIAL(id), len, tx->len);
-	else if (!(tx->flags & OAE_POST_EXPRESS) && !tx->ended)
-		violation(w, e, "G2: #%llu delivered, was not committed",
-			  TX_SERIAL(id));
 	else
 		return tx;
 	return NULL;
 }
 
-/**
- * check_delivered() - the reader gets a transaction
- * @w: the world
- * @e: the end
- * @n: how many of the slices kept it is said to be
- */
-void check_delivered(struct world *w, struct end *e, unsigned int n)
+/* It is the other end's for good; halves are a stream of their own. */
+static void arrived(struct world *w, struct end *e, struct tx *tx)
 {
-	struct end *p = end_peer(w, e);
+	w->n.delivered++;
+	tx->delivered = true;
+	if (tx->kind == OAE_SWAP)
+		e->last_half = tx->id;
+	else
+		e->last_id = tx->id;
+}
+
+/* What is held is handed over: whose it is, NULL if something is wrong. */
+static struct tx *kept(struct world *w, struct end *e, unsigned int n, u8 kind)
+{
 	const char *wrong = NULL;
 	struct tx *tx;
 	u32 len;
@@ -215,14 +233,24 @@ void check_delivered(struct world *w, struct end *e, unsigned int n)
 	if (!n || n > OAE_MAX_SLICES ||
 	    e->have != ~0ULL >> (OAE_MAX_SLICES - n)) {
 		violation(w, e, "G1: delivered without all of %u slices", n);
-		return;
+		return NULL;
 	}
 	id = content_delivered(w, e, n, &len, &wrong);
+	tx = whose(w, e, id, len, kind, wrong);
+	if (tx && !(tx->flags & OAE_POST_EXPRESS) && !tx->ended) {
+		violation(w, e, "G2: #%llu delivered, was not committed",
+			  TX_SERIAL(id));
+		return NULL;
+	}
+	return tx;
+}
+
+static void handed_over(struct world *w, struct end *e, struct tx *tx)
+{
+	struct end *p = end_peer(w, e);
+	u64 id = tx->id;
+
 	end_free_slices(w, e);
-	say(w, e, "#%llu delivered", TX_SERIAL(id));
-	tx = whose(w, e, id, len, wrong);
-	if (!tx)
-		return;
 	/* Its sender may have died since: a late frame had the commit. */
 	if (tx->excused) {
 		if (!e->owes_held_lost)
@@ -231,13 +259,159 @@ void check_delivered(struct world *w, struct end *e, unsigned int n)
 		e->owes_held_lost = false;
 		w->n.excused--;
 	}
-	w->n.delivered++;
-	tx->delivered = true;
-	e->last_id = id;
+	arrived(w, e, tx);
 	if (p->committed == id)
 		p->committed = TX_NONE;
 	if (tx->ended || tx->lost)
 		tx_free(w, tx);
+}
+
+/**
+ * check_delivered() - the reader gets a message
+ * @w: the world
+ * @e: the end
+ * @n: how many of the slices kept it is said to be
+ */
+void check_delivered(struct world *w, struct end *e, unsigned int n)
+{
+	struct tx *tx = kept(w, e, n, OAE_MESSAGE);
+
+	if (!tx)
+		return;
+	say(w, e, "#%llu delivered", TX_SERIAL(tx->id));
+	handed_over(w, e, tx);
+}
+
+/**
+ * check_applied() - the verb that is held is carried out
+ * @w: the world
+ * @e: the end
+ */
+void check_applied(struct world *w, struct end *e)
+{
+	struct tx *tx = kept(w, e, 1, OAE_VERB);
+
+	if (!tx)
+		return;
+	say(w, e, "#%llu applied", TX_SERIAL(tx->id));
+	if (e->verb != tx->id)
+		violation(w, e, "#%llu applied, and was not computed last",
+			  TX_SERIAL(tx->id));
+	words_apply(w, e);
+	handed_over(w, e, tx);
+}
+
+/**
+ * check_taken() - the half that is held is for the one that was lent
+ * @w: the world
+ * @e: the end
+ * @mine: the one that was lent
+ */
+void check_taken(struct world *w, struct end *e, struct tx *mine)
+{
+	struct tx *tx = kept(w, e, 1, OAE_SWAP);
+
+	if (!tx)
+		return;
+	say(w, e, "#%llu takes #%llu", TX_SERIAL(mine->id), TX_SERIAL(tx->id));
+	if (!mine->lent || mine->answered || tx->other != mine->id ||
+	    mine->other != tx->id)
+		violation(w, e, "G2: #%llu was not lent for #%llu",
+			  TX_SERIAL(mine->id), TX_SERIAL(tx->id));
+	mine->answered = true;
+	w->n.taken++;
+	handed_over(w, e, tx);
+}
+
+static void half_came(struct world *w, struct end *e, struct tx *tx, u64 id,
+		      u32 len, const char *wrong)
+{
+	struct tx *half = whose(w, e, id, len, OAE_SWAP, wrong);
+
+	if (!half)
+		return;
+	say(w, e, "#%llu takes #%llu", TX_SERIAL(tx->id), TX_SERIAL(half->id));
+	tx->other = half->id;
+	half->other = tx->id;
+	w->n.taken++;
+	arrived(w, e, half);
+	if (half->ended || half->lost)
+		tx_free(w, half);
+}
+
+/**
+ * check_result() - what came behind the body of a REFLECT
+ * @w: the world
+ * @e: the end
+ * @tx: what it was for
+ * @p: the frame
+ */
+void check_result(struct world *w, struct end *e, struct tx *tx,
+		  const struct flight *p)
+{
+	const char *wrong = NULL;
+	u64 id;
+	u32 n;
+
+	if (!p || p->f.opcode != OAE_REFLECT || tx->answered ||
+	    p->f.length <= OAE_REFLECT_LEN || p->f.kind != tx->kind) {
+		violation(w, e, "RESULT for #%llu, and there is none",
+			  TX_SERIAL(tx->id));
+		return;
+	}
+	tx->answered = true;
+	id = p->id;
+	n = p->f.length - OAE_REFLECT_LEN;
+	if (p->data) {
+		const u8 *more = p->data + p->f.hdr_len + OAE_REFLECT_LEN;
+
+		id = n < sizeof(id) ? TX_NONE : get_unaligned_be64(more);
+		if (tx->kind == OAE_SWAP) {
+			content_bytes(id, 0, n, w->scratch);
+			if (memcmp(w->scratch, more, n))
+				wrong = "altered";
+		}
+	}
+	if (tx->kind == OAE_SWAP)
+		half_came(w, e, tx, id, n, wrong);
+	else if (id != tx->other)
+		violation(w, e, "#%llu: another answer than was computed",
+			  TX_SERIAL(tx->id));
+}
+
+/**
+ * check_half() - what became of the half that an end has posted
+ * @w: the world
+ * @e: the end, after an event
+ */
+void check_half(struct world *w, struct end *e)
+{
+	const struct oae_link *l = &e->link;
+	bool held = l->hold.state == OAE_HOLD_HELD;
+	struct tx *tx;
+
+	if (!e->tag)
+		return;
+	if ((l->half.state == OAE_HALF_LENT) !=
+		    (held && l->hold.kind == OAE_SWAP) ||
+	    (l->half.state == OAE_HALF_OFFERED) !=
+		    (l->offer.state != OAE_OFFER_NONE &&
+		     l->offer.p.kind == OAE_SWAP))
+		violation(w, e, "half %u, offer %u, hold %u", l->half.state,
+			  l->offer.state, l->hold.state);
+	if (!!e->verb != (held && l->hold.kind == OAE_VERB))
+		violation(w, e, "words are %sreserved, hold %u",
+			  e->verb ? "" : "not ", l->hold.state);
+	if (l->half.state == OAE_HALF_NONE)
+		return;
+	tx = tx_find(w, TX_OF(l->half.p.handle));
+	if (!tx || tx->id != e->at_link[2]) {
+		violation(w, e, "a half that is not here");
+		return;
+	}
+	if (l->half.state == OAE_HALF_LENT && !tx->lent)
+		tx->offered_to = l->peer_inc;
+	tx->lent = l->half.state == OAE_HALF_LENT;
 }
 
 /**
@@ -434,7 +608,8 @@ void check_end(struct world *w)
 			violation(w, &w->ends[tx->end], "G2: #%llu committed, never delivered",
 				  TX_SERIAL(tx->id));
 	}
-	for (i = 0; i < w->nends; i++) {
+	/* An idle end learns of a death by the proof at the latest. */
+	for (i = 0; i < w->nends && w->phase > PHASE_DRAIN; i++) {
 		if (w->ends[i].owes_unconfirmed)
 			violation(w, &w->ends[i], "never said UNCONFIRMED");
 		if (w->ends[i].owes_held_lost)

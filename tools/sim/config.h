@@ -70,6 +70,7 @@ struct config {
 	u32 size_min, size_max;
 	u32 slice;			/* bytes, 0: what the MTU carries */
 	u64 express, confirm, cancel;
+	u64 swap, verb;
 	u64 patience;
 	u32 rcvbuf;			/* transactions */
 	u64 read_time;

@@ -46,6 +46,7 @@ void end_free_slices(struct world *w, struct end *e)
 	}
 	e->have = 0;
 	e->kept = 0;
+	words_release(w, e);
 }
 
 static void keep(struct world *w, struct end *e, unsigned int slice)
@@ -72,25 +73,27 @@ static void keep(struct world *w, struct end *e, unsigned int slice)
 static void left_link(struct end *e, struct tx *tx)
 {
 	tx->at_link = false;
-	if (e->at_link[0] == tx->id)
-		e->at_link[0] = TX_NONE;
-	else
-		e->at_link[1] = TX_NONE;
+	unsigned int i = 0;
+
+	while (i < 2 && e->at_link[i] != tx->id)
+		i++;
+	e->at_link[i] = TX_NONE;
 }
 
 static void ended(struct world *w, struct end *e, struct tx *tx, u8 outcome,
 		  int err)
 {
 	e->under_way--;
+	e->nhalves -= tx->kind == OAE_SWAP;
 	check_ended(w, e, tx, outcome, err);
 	work_ended(w, e);
 }
 
-static struct tx *dequeue(struct world *w, struct end *e)
+static struct tx *dequeue(struct world *w, struct end *e, u64 *queue)
 {
-	struct tx *tx = tx_find(w, e->queue);
+	struct tx *tx = tx_find(w, *queue);
 
-	e->queue = tx->next;
+	*queue = tx->next;
 	e->nqueue--;
 	return tx;
 }
@@ -98,7 +101,9 @@ static struct tx *dequeue(struct world *w, struct end *e)
 /* Take one out of the middle. False: it is not there. */
 static bool unqueue(struct world *w, struct end *e, u64 id)
 {
-	u64 *at = &e->queue, last = TX_NONE;
+	bool half = tx_find(w, id)->kind == OAE_SWAP;
+	u64 *at = half ? &e->halves : &e->queue, last = TX_NONE;
+	u64 *last_of = half ? &e->halves_last : &e->queue_last;
 
 	while (*at && *at != id) {
 		last = *at;
@@ -107,8 +112,8 @@ static bool unqueue(struct world *w, struct end *e, u64 id)
 	if (!*at)
 		return false;
 	*at = tx_find(w, id)->next;
-	if (e->queue_last == id)
-		e->queue_last = last;
+	if (*last_of == id)
+		*last_of = last;
 	e->nqueue--;
 	return true;
 }
@@ -116,7 +121,9 @@ static bool unqueue(struct world *w, struct end *e, u64 id)
 static void flush(struct world *w, struct end *e, int err)
 {
 	while (e->queue)
-		ended(w, e, dequeue(w, e), OAE_REVERSED, err);
+		ended(w, e, dequeue(w, e, &e->queue), OAE_REVERSED, err);
+	while (e->halves)
+		ended(w, e, dequeue(w, e, &e->halves), OAE_REVERSED, err);
 }
 
 static void reslice(struct world *w, struct end *e, struct tx *tx)
@@ -130,7 +137,24 @@ static void reslice(struct world *w, struct end *e, struct tx *tx)
 	oae_link_resliced(&e->link, &p, w->now, &w->act);
 }
 
-/* COMPLETE and RESLICE name a transaction that the link has. */
+static void compute(struct world *w, struct end *e)
+{
+	struct tx *tx = tx_find(w, e->have & 1 ? e->slice.id : TX_NONE);
+	u16 reason;
+
+	/* It may be a late one: of a sender that has crashed, or reversed it. */
+	if (!tx) {
+		reason = OAE_R_BAD_VERB;
+	} else {
+		reason = words_compute(w, e, tx);
+		say(w, e, "#%llu computed: %s", TX_SERIAL(tx->id),
+		    reason ? "CONFLICT" : "reserved");
+	}
+	w->n.calls++;
+	oae_link_computed(&e->link, reason, sizeof(u64), w->now, &w->act);
+}
+
+/* These name a transaction that the link has. */
 static void tx_op(struct world *w, struct end *e, const struct oae_op *op)
 {
 	struct tx *tx = tx_find(w, TX_OF(op->handle));
@@ -140,6 +164,10 @@ static void tx_op(struct world *w, struct end *e, const struct oae_op *op)
 			  TX_SERIAL(TX_OF(op->handle)));
 	} else if (op->type == OAE_OP_RESLICE) {
 		reslice(w, e, tx);
+	} else if (op->type == OAE_OP_RESULT) {
+		check_result(w, e, tx, w->arriving);
+	} else if (op->type == OAE_OP_TAKE) {
+		check_taken(w, e, tx);
 	} else {
 		left_link(e, tx);
 		ended(w, e, tx, op->outcome, op->err);
@@ -164,8 +192,16 @@ static void one_op(struct world *w, struct end *e, const struct oae_op *op)
 			wheel_put(&w->wheel, w->now + w->cfg->read_time,
 				  EVENT_REF(KIND_READ, 0), end_index(w, e));
 		break;
+	case OAE_OP_VERB:
+		compute(w, e);
+		break;
+	case OAE_OP_APPLY:
+		check_applied(w, e);
+		break;
 	case OAE_OP_COMPLETE:
 	case OAE_OP_RESLICE:
+	case OAE_OP_RESULT:
+	case OAE_OP_TAKE:
 		tx_op(w, e, op);
 		break;
 	case OAE_OP_CONFIRMED:
@@ -178,7 +214,7 @@ static void one_op(struct world *w, struct end *e, const struct oae_op *op)
 		flush(w, e, op->err);
 		break;
 	case OAE_OP_GONE:
-		if (e->queue)
+		if (e->queue || e->halves)
 			violation(w, e, "GONE without FLUSH");
 		check_died(w, e);
 		break;
@@ -203,8 +239,27 @@ static void apply(struct world *w, struct end *e)
 static void make_tag(struct world *w, struct end *e)
 {
 	oae_link_init(&e->link, &w->knobs, 0, w->cfg->mtu, 0);
+	oae_link_rank(&e->link, end_index(w, e) & 1);
 	e->tag = true;
 	e->timer_at = 0;
+}
+
+/* The next that the link has room for. */
+static struct tx *wanted(struct world *w, struct end *e)
+{
+	struct tx *tx;
+
+	if (e->queue && oae_link_wants(&e->link)) {
+		tx = dequeue(w, e, &e->queue);
+		e->at_link[e->at_link[0] ? 1 : 0] = tx->id;
+		return tx;
+	}
+	if (e->halves && oae_link_wants_half(&e->link)) {
+		tx = dequeue(w, e, &e->halves);
+		e->at_link[2] = tx->id;
+		return tx;
+	}
+	return NULL;
 }
 
 /* Give the link what it wants; open it if need be. */
@@ -216,18 +271,17 @@ static void feed(struct world *w, struct end *e)
 
 	if (e->under_way < w->refill)
 		work_more(w, e);
-	while (e->queue && !w->why[0]) {
+	while ((e->queue || e->halves) && !w->why[0]) {
 		if (!e->tag) {
 			make_tag(w, e);
 			w->n.calls++;
 			oae_link_open(&e->link, w->now, &w->act);
 			apply(w, e);
 		}
-		if (!oae_link_wants(&e->link))
+		tx = wanted(w, e);
+		if (!tx)
 			return;
-		tx = dequeue(w, e);
 		tx->at_link = true;
-		e->at_link[e->at_link[0] ? 1 : 0] = tx->id;
 		tx_post(w, tx, &p);
 		w->n.calls++;
 		err = oae_link_post(&e->link, &p, w->now, &w->act);
@@ -265,6 +319,25 @@ static void send_offer(struct world *w, struct end *e, struct oae_send *s)
 	}
 }
 
+/* A REFLECT with more behind its body: the half that is lent, or the answer. */
+static void send_answer(struct world *w, struct end *e, const struct oae_send *s)
+{
+	const struct oae_frame *f = &s->frame;
+	const struct tx *tx = tx_find(w, TX_OF(s->handle));
+	u32 n = f->length - OAE_REFLECT_LEN;
+
+	if (f->kind == OAE_VERB) {
+		if (!e->verb || n != sizeof(u64))
+			violation(w, e, "REFLECT without an answer");
+		wire_send(w, e, f, e->answer, 0);
+		return;
+	}
+	if (!tx || tx->ended || tx->kind != OAE_SWAP || n != tx->len)
+		violation(w, e, "REFLECT without a half");
+	else
+		wire_send(w, e, f, tx->id, 0);
+}
+
 /* Every event ends so: ops, posts, and then all that is to be sent. */
 static void finish(struct world *w, struct end *e)
 {
@@ -279,6 +352,9 @@ static void finish(struct world *w, struct end *e)
 	for (i = 0; i < a->nsends && !w->why[0]; i++) {
 		if (a->send[i].frame.opcode == OAE_OFFER)
 			send_offer(w, e, &a->send[i]);
+		else if (a->send[i].frame.opcode == OAE_REFLECT &&
+			 a->send[i].frame.length)
+			send_answer(w, e, &a->send[i]);
 		else
 			wire_send(w, e, &a->send[i].frame, TX_NONE, 0);
 	}
@@ -288,6 +364,7 @@ static void finish(struct world *w, struct end *e)
 		if (tx)
 			tx->offered = false;
 	}
+	check_half(w, e);
 	check_state(w, e);
 }
 
@@ -301,19 +378,26 @@ static void finish(struct world *w, struct end *e)
  */
 bool end_enqueue(struct world *w, struct end *e, struct tx *tx)
 {
+	u64 *queue, *last;
+
 	if (e->nqueue >= w->cfg->sndq) {
 		tx_free(w, tx);
 		return false;
 	}
-	if (e->queue)
-		tx_find(w, e->queue_last)->next = tx->id;
+	queue = tx->kind == OAE_SWAP ? &e->halves : &e->queue;
+	last = tx->kind == OAE_SWAP ? &e->halves_last : &e->queue_last;
+	if (*queue)
+		tx_find(w, *last)->next = tx->id;
 	else
-		e->queue = tx->id;
-	e->queue_last = tx->id;
+		*queue = tx->id;
+	*last = tx->id;
+	e->nhalves += tx->kind == OAE_SWAP;
 	e->nqueue++;
 	e->under_way++;
-	say(w, e, "post #%llu, %u bytes by %u%s", TX_SERIAL(tx->id), tx->len,
-	    tx->cut, tx->flags & OAE_POST_EXPRESS ? ", express" : "");
+	say(w, e, "post #%llu, %s%u bytes by %u%s", TX_SERIAL(tx->id),
+	    tx->kind == OAE_SWAP ? "a half, " :
+	    tx->kind == OAE_VERB ? "a verb, " : "",
+	    tx->len, tx->cut, tx->flags & OAE_POST_EXPRESS ? ", express" : "");
 	return true;
 }
 
@@ -402,6 +486,38 @@ void end_read(struct world *w, struct end *e)
 }
 
 /**
+ * end_ready() - words are free that a verb was refused for
+ * @w: the world
+ * @e: the end that refused it
+ */
+void end_ready(struct world *w, struct end *e)
+{
+	if (!e->tag)
+		return;
+	oae_link_drained(&e->link, w->now, begin(w));
+	finish(w, e);
+}
+
+/**
+ * end_give_up() - no work any more: halves that nobody has one for are taken back
+ * @w: the world
+ * @e: the end
+ */
+void end_give_up(struct world *w, struct end *e)
+{
+	const struct end *p = end_peer(w, e);
+	struct tx *tx;
+
+	while (e->nhalves && e->nhalves == e->under_way && !p->nhalves &&
+	       !w->why[0]) {
+		tx = tx_find(w, e->halves ? e->halves : e->at_link[2]);
+		if (!tx || tx->lent)
+			return;
+		end_cancel(w, tx);
+	}
+}
+
+/**
  * end_cancel() - a writer wants its transaction back
  * @w: the world
  * @tx: which, not ended
@@ -425,7 +541,7 @@ void end_cancel(struct world *w, struct tx *tx)
 			      begin(w));
 	if (err == -EINPROGRESS) {
 		w->n.in_progress++;
-		if (!(tx->flags & OAE_POST_EXPRESS) || !tx->offered)
+		if (!(tx->flags & OAE_POST_EXPRESS && tx->offered) && !tx->lent)
 			violation(w, e, "cancel of #%llu: EINPROGRESS",
 				  TX_SERIAL(id));
 	}
@@ -476,14 +592,17 @@ void end_crash(struct world *w, struct end *e)
 	unsigned int i;
 
 	say(w, e, "crash");
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 3; i++) {
 		if (e->at_link[i])
 			check_lost(w, e, tx_find(w, e->at_link[i]));
 		e->at_link[i] = TX_NONE;
 	}
 	while (e->queue)
-		check_lost(w, e, dequeue(w, e));
+		check_lost(w, e, dequeue(w, e, &e->queue));
+	while (e->halves)
+		check_lost(w, e, dequeue(w, e, &e->halves));
 	e->under_way = 0;
+	e->nhalves = 0;
 	e->unread = 0;
 	e->alive = false;
 	if (e->tag)

@@ -19,6 +19,7 @@ static void crash(struct world *w, u32 node, u64 lasts)
 	w->nodes[node].cookie_key = rng_next(&w->fate_rng);
 	for (i = t->first[node]; i < t->first[node + 1]; i++)
 		end_crash(w, &w->ends[t->ends[i]]);
+	words_crash(w, &w->nodes[node]);
 	put(w, lasts, KIND_REBOOT, node);
 }
 

@@ -86,6 +86,9 @@ static void transactions(const struct counts *n, FILE *out)
 		{ "turned_away", n->turned_away },
 		{ "cancelled_too_late", n->in_progress },
 		{ "offered_again", n->note[OAE_N_REOFFERED] },
+		{ "halves_taken", n->taken },
+		{ "verbs_applied", n->applied },
+		{ "verbs_conflict", n->conflicts },
 		{}
 	};
 

@@ -11,7 +11,8 @@ const char manual_text[] =
 	"each transaction has exactly one outcome, what was reversed is never "
 	"delivered, and what was committed is delivered exactly once, whole and in "
 	"order, unless an end of its link died. Then the faults stop; all must settle "
-	"within --settle, and each end of each link must get two more committed, one of them express.\n"
+	"within --settle, and each end of each link must get two more committed, one of them "
+	"express; with --swap and --verb a half and a verb as well.\n"
 	"\n"
 	"The same options, the seed among them, give the same bytes of output.\n"
 	"\n"
@@ -27,6 +28,11 @@ const char manual_text[] =
 	"  TIME:cut:A-B[:DOWN]      frames are lost, and no port says so\n"
 	"  TIME:close:A-B           node A closes the link\n"
 	"DOWN is --reboot-time for a crash, else --flap-time, unless it is given.\n"
+	"\n"
+	"SWAPS AND VERBS. A half waits until the other end of the link has one too; then both "
+	"are taken, or neither. Each node has four words, and every verb adds one to "
+	"one of them: it returns what that was before, which no other does. A word is "
+	"reserved until it is decided, and other verbs wait meanwhile.\n"
 	"\n"
 	"WORKLOADS.\n"
 	"  neighbours   every node keeps --window transactions under way to each of "
@@ -89,6 +95,8 @@ const struct argp_option manual_options[] = {
 	{ "size", O_SIZE, "N[..N]", 0, "Bytes of a transaction, 8 or more (64)", 4 },
 	{ "slice", O_SLICE, "N", 0, "Bytes of a slice (what the MTU carries)", 4 },
 	{ "express", O_EXPRESS, "P", 0, "Transactions sent as express (0)", 4 },
+	{ "swap", O_SWAP, "P", 0, "Transactions that are halves of a swap (0)", 4 },
+	{ "verb", O_VERB, "P", 0, "Of the others, those that are a FETCH_ADD at the peer's node (0)", 4 },
 	{ "confirm", O_CONFIRM, "P", 0, "Transactions that ask for DONE (0)", 4 },
 	{ "cancel", O_CANCEL, "P", 0, "Transactions whose writer is interrupted (0)", 4 },
 	{ "patience", O_PATIENCE, "T", 0, "Within this time (50us)", 4 },

@@ -251,6 +251,12 @@ static bool parse_users(int key, char *arg, struct argp_state *s,
 	case O_EXPRESS:
 		c->express = chance(s, key, arg);
 		break;
+	case O_SWAP:
+		c->swap = chance(s, key, arg);
+		break;
+	case O_VERB:
+		c->verb = chance(s, key, arg);
+		break;
 	case O_CONFIRM:
 		c->confirm = chance(s, key, arg);
 		break;

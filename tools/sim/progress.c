@@ -33,7 +33,7 @@ void progress_begin(const struct config *c)
 void progress_show(const struct world *w)
 {
 	static const char *const phases[] = {
-		"working", "settling", "draining", "proving", "proving", "done",
+		"working", "settling", "draining", "proving", "proving", "proving", "proving", "done",
 	};
 	double now;
 

@@ -63,8 +63,12 @@ static void header(const struct world *w, FILE *out)
 	fprintf(out, "users     %s, %u", work_name(c->work), c->size_min);
 	if (c->size_max > c->size_min)
 		fprintf(out, " to %u", c->size_max);
-	fprintf(out, " bytes, %.4g %% express; seed %" PRIu64 "\n",
-		c->express / 42949672.96, c->seed);
+	fprintf(out, " bytes, %.4g %% express", c->express / 42949672.96);
+	if (c->swap)
+		fprintf(out, ", %.4g %% halves", c->swap / 42949672.96);
+	if (c->verb)
+		fprintf(out, ", %.4g %% verbs", c->verb / 42949672.96);
+	fprintf(out, "; seed %" PRIu64 "\n", c->seed);
 	fprintf(out, "simulated %s of work",
 		units_time_text((w->stopped_at ? w->stopped_at : w->now) -
 					SIM_START, t));
@@ -85,9 +89,12 @@ static void transactions(const struct counts *n, FILE *out)
 	count_line(out, "delivered", n->delivered);
 	some_line(out, "committed, died undelivered with an end", n->excused);
 	some_line(out, "turned away, the queue was full", n->turned_away);
-	some_line(out, "cancelled too late, an express", n->in_progress);
+	some_line(out, "cancelled too late, an express or a lent half", n->in_progress);
 	count_line(out, "offered again", n->note[OAE_N_REOFFERED]);
-	some_line(out, "parked, no room at the peer", n->note[OAE_N_PARKED]);
+	some_line(out, "parked, no room, half or word at the peer", n->note[OAE_N_PARKED]);
+	some_line(out, "halves taken, at either end", n->taken);
+	some_line(out, "verbs applied", n->applied);
+	some_line(out, "verbs refused, the word was reserved", n->conflicts);
 }
 
 static void frames(const struct counts *n, FILE *out)
@@ -181,7 +188,8 @@ static void verdict(const struct world *w, FILE *out)
 	fprintf(out, "  what was committed was delivered once, whole and in order\n");
 	fprintf(out, "  in the end, without faults, %s of %s more were committed,\n",
 		units_count_text(w->proven, a), units_count_text(w->to_prove, b));
-	fprintf(out, "  an atomic one and an express from each end of each link\n");
+	fprintf(out, "  an atomic one and an express%s%s from each end of each link\n",
+		w->cfg->swap ? ", a half" : "", w->cfg->verb ? ", a verb" : "");
 	fprintf(out, "  violations: 0\n");
 }
 

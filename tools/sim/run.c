@@ -177,15 +177,38 @@ static void prove(struct world *w, enum sim_phase phase)
 	look_later(w, 1);
 }
 
+/* Halves at one end of a link alone, and nothing else is under way there. */
+static void give_up(struct world *w)
+{
+	u32 i;
+
+	for (i = 0; i < w->nends; i++)
+		if (w->ends[i].nhalves)
+			end_give_up(w, &w->ends[i]);
+}
+
+/* The proofs that are made, one after the other. */
+static enum sim_phase next_proof(const struct world *w, enum sim_phase phase)
+{
+	do {
+		phase++;
+	} while ((phase == PHASE_SWAP && !w->cfg->swap) ||
+		 (phase == PHASE_VERB && !w->cfg->verb));
+	return phase;
+}
+
 /* Has all settled? Then on to the next phase. */
 static void look(struct world *w)
 {
+	enum sim_phase phase;
 	u32 link = 0;
 
 	if (w->now < w->drain_until) {
 		look_later(w, w->drain_until - w->now);
 		return;
 	}
+	if (w->phase == PHASE_SETTLE)
+		give_up(w);
 	if (!check_settled(w, &link)) {
 		if (w->now > w->settle_by)
 			not_settled(w, link);
@@ -205,10 +228,12 @@ static void look(struct world *w)
 		w->report = w->n;
 		prove(w, PHASE_PROVE);
 		break;
-	case PHASE_PROVE:
-		prove(w, PHASE_EXPRESS);
-		break;
 	default:
+		phase = next_proof(w, w->phase);
+		if (phase < PHASE_DONE) {
+			prove(w, phase);
+			break;
+		}
 		check_end(w);
 		w->phase = PHASE_DONE;
 	}
@@ -238,6 +263,9 @@ static void happen(struct world *w, const struct event *ev)
 		break;
 	case KIND_READ:
 		end_read(w, &w->ends[ev->end]);
+		break;
+	case KIND_READY:
+		end_ready(w, &w->ends[ev->end]);
 		break;
 	case KIND_CANCEL:
 		cancel(w, ev);

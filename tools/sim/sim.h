@@ -49,8 +49,12 @@ struct tx {
 	u64 next;		/* id of the next in the queue */
 	u32 end;
 	u32 len;
+	u64 other;		/* half: the one that came for it; verb: its answer */
 	u16 cut;		/* bytes a slice */
 	u8 flags;		/* OAE_POST_* */
+	u8 kind;		/* enum oae_kind */
+	bool lent;		/* half: went out in a REFLECT */
+	bool answered;		/* half, verb: RESULT or TAKE has come */
 	bool at_link;		/* else in the queue, or ended */
 	bool ended;
 	bool unknown;		/* ended, and may still be delivered */
@@ -71,7 +75,7 @@ struct slice {
 
 /* A frame in flight. With --bytes the frame is made of data on arrival. */
 struct flight {
-	u64 id;			/* OFFER: whose slice */
+	u64 id;			/* OFFER: whose slice; REFLECT: half, or answer */
 	u32 off;
 	u16 len;		/* bytes at data */
 	bool bad;		/* bits were flipped */
@@ -82,17 +86,21 @@ struct flight {
 struct end {
 	u64 timer_at;		/* 0 not armed */
 	u64 last_due;		/* of what it sent: a wire keeps the order */
-	u64 last_id;		/* last delivered here */
+	u64 last_id, last_half;	/* last delivered here */
 	u64 committed;		/* last committed from here, undelivered */
 	u64 queue, queue_last;
-	u64 at_link[2];
+	u64 halves, halves_last;
+	u64 at_link[3];		/* offered, next; the half */
+	u64 verb, answer;	/* held, and what the word was */
 	u64 have;		/* slices kept, bit n for slice n */
 	struct slice slice;	/* slice 0 */
 	struct slice *more;	/* the others, while there are any */
 	u64 frozen_at;		/* 0 not */
 	u32 kept;		/* bytes */
 	u32 latency;
-	u32 nqueue;
+	u32 nqueue, nhalves;	/* nqueue: of both queues */
+	u32 wait_next;		/* of those that wait for words, + 1 */
+	bool waits;
 	u32 under_way;		/* not ended */
 	u32 unread;
 	u8 hasty;		/* times the timer was armed for at once */
@@ -106,8 +114,13 @@ struct end {
 	struct oae_link link;
 } __attribute__((aligned(64)));
 
+#define NODE_WORDS	4
+
 struct node {
 	u64 cookie_key;
+	u64 word[NODE_WORDS];	/* one more with each verb */
+	u32 holder[NODE_WORDS];	/* the end whose verb has reserved it, + 1 */
+	u32 wait_first, wait_last;	/* ends, + 1 */
 	bool down;
 };
 
@@ -117,6 +130,8 @@ enum sim_phase {
 	PHASE_DRAIN,		/* the last late frames */
 	PHASE_PROVE,		/* every link is a link again: atomic ... */
 	PHASE_EXPRESS,		/* ... and express, once all know their peer */
+	PHASE_SWAP,		/* ... and halves */
+	PHASE_VERB,		/* ... and verbs, if there were any before */
 	PHASE_DONE,
 };
 
@@ -125,6 +140,7 @@ enum sim_kind {
 	KIND_TIMER,
 	KIND_POST,
 	KIND_READ,
+	KIND_READY,		/* words are free */
 	KIND_CANCEL,		/* index: tx; end: low bits of its serial */
 	KIND_FATE,		/* index: which of config's */
 	KIND_CRASH_DICE,
@@ -139,6 +155,7 @@ enum sim_kind {
 struct counts {
 	u64 posted, delivered, excused, turned_away, in_progress;
 	u64 outcome[OAE_OUTCOME_END], lost;
+	u64 taken, applied, conflicts;
 	u64 crashes, flaps, cuts, closes;
 	u64 frames, arrived, no_port, dropped, cut, corrupt, dup, reordered;
 	u64 no_node;
@@ -238,11 +255,19 @@ void end_receive(struct world *w, struct end *e, const struct flight *p);
 void end_accept(struct world *w, struct end *e, const struct oae_frame *f);
 void end_timer(struct world *w, struct end *e);
 void end_read(struct world *w, struct end *e);
+void end_ready(struct world *w, struct end *e);
+void end_give_up(struct world *w, struct end *e);
 void end_cancel(struct world *w, struct tx *tx);
 void end_close(struct world *w, struct end *e);
 void end_port(struct world *w, struct end *e, bool up);
 void end_crash(struct world *w, struct end *e);
 void end_free_slices(struct world *w, struct end *e);
+
+/* words.c */
+u16 words_compute(struct world *w, struct end *e, struct tx *tx);
+void words_apply(struct world *w, struct end *e);
+void words_release(struct world *w, struct end *e);
+void words_crash(struct world *w, struct node *n);
 
 /* stranger.c */
 void stranger(struct world *w, struct end *e, const struct oae_frame *f);
@@ -255,6 +280,11 @@ void check_ended(struct world *w, struct end *e, struct tx *tx, u8 outcome,
 		 int err);
 void check_lost(struct world *w, struct end *e, struct tx *tx);
 void check_delivered(struct world *w, struct end *e, unsigned int n);
+void check_half(struct world *w, struct end *e);
+void check_taken(struct world *w, struct end *e, struct tx *mine);
+void check_applied(struct world *w, struct end *e);
+void check_result(struct world *w, struct end *e, struct tx *tx,
+		  const struct flight *p);
 void check_confirmed(struct world *w, struct end *e);
 void check_died(struct world *w, struct end *e);
 void check_note(struct world *w, struct end *e, u8 note);

@@ -66,7 +66,8 @@ void tx_post(struct world *w, const struct tx *tx, struct oae_post *p)
 	p->handle = TX_HANDLE(tx->id);
 	p->len = tx->len;
 	p->slice_max = tx->cut < tx->len ? tx->cut : tx->len;
-	p->kind = OAE_MESSAGE;
+	p->kind = tx->kind;
+	p->reply = tx->kind == OAE_VERB ? sizeof(u64) : 0;
 	p->flags = tx->flags;
 	p->first = tx->id;	/* the first word of the content */
 	for (off = 0; off < tx->len; off += n, i++) {

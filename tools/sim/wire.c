@@ -49,13 +49,33 @@ static void copy_frame(struct oae_frame *to, const struct oae_frame *f)
 		to->sync = f->sync;
 }
 
+/* What is behind the body of a REFLECT, and the hash of both. */
+static void put_answer(struct world *w, struct flight *p)
+{
+	u16 n = p->f.length - OAE_REFLECT_LEN;
+	u8 *more = w->scratch + OAE_REFLECT_LEN;
+
+	oae_reflect_body(&p->f, w->scratch);
+	if (p->f.kind == OAE_SWAP)
+		content_bytes(p->id, 0, n, more);
+	else
+		put_unaligned_be64(p->id, more);
+	p->f.payload_hash = oae_slice_hash(w->scratch, p->f.length, 0);
+}
+
 static void to_bytes(struct world *w, struct flight *p)
 {
 	u16 len;
 
 	p->data = wire_data(w);
+	if (p->f.opcode == OAE_REFLECT && p->f.length)
+		put_answer(w, p);
 	len = oae_frame_build(&p->f, p->data);
-	if (p->f.opcode == OAE_OFFER) {
+	if (p->f.opcode == OAE_REFLECT && p->f.length) {
+		memcpy(p->data + len, w->scratch + OAE_REFLECT_LEN,
+		       p->f.length - OAE_REFLECT_LEN);
+		len += p->f.length - OAE_REFLECT_LEN;
+	} else if (p->f.opcode == OAE_OFFER) {
 		content_bytes(p->id, p->off, p->f.length, p->data + len);
 		len += p->f.length;
 	}
@@ -138,7 +158,7 @@ static void odd_wire(struct world *w, struct end *e, const struct oae_frame *f,
  * @w: the world
  * @e: the end
  * @f: the frame
- * @id: OFFER: whose slice it is
+ * @id: OFFER: whose slice it is; REFLECT: the half, or the answer to a verb
  * @off: OFFER: where the slice begins
  */
 void wire_send(struct world *w, struct end *e, const struct oae_frame *f,

@@ -22,6 +22,17 @@ static void post_later(struct world *w, u32 end, u64 at)
 	wheel_put(&w->wheel, at, EVENT_REF(KIND_POST, 0), end);
 }
 
+/* A half and a verb are one frame, and so is what answers a half. */
+static void one_frame(const struct world *w, struct tx *tx, u8 kind)
+{
+	u32 max = w->cfg->mtu - OAE_HDR_LEN - OAE_REFLECT_LEN;
+
+	tx->kind = kind;
+	if (tx->len > max)
+		tx->len = max;
+	tx->cut = tx->len;
+}
+
 /* A user posts one; false: all have been posted, or the queue is full. */
 static bool post(struct world *w, struct end *e)
 {
@@ -36,7 +47,11 @@ static bool post(struct world *w, struct end *e)
 	id = tx->id;
 	tx->len = c->size_min + rng_below(r, c->size_max - c->size_min + 1);
 	tx->cut = c->slice;
-	if (rng_chance(r, c->express))
+	if (rng_chance(r, c->swap))
+		one_frame(w, tx, OAE_SWAP);
+	else if (rng_chance(r, c->verb))
+		one_frame(w, tx, OAE_VERB);
+	else if (rng_chance(r, c->express))
 		tx->flags |= OAE_POST_EXPRESS;
 	if (rng_chance(r, c->confirm))
 		tx->flags |= OAE_POST_CONFIRM;
@@ -211,6 +226,10 @@ void work_prove(struct world *w)
 		tx->len = w->cfg->size_min;
 		tx->cut = w->cfg->slice;
 		tx->flags = w->phase == PHASE_EXPRESS ? OAE_POST_EXPRESS : 0;
+		if (w->phase == PHASE_SWAP)
+			one_frame(w, tx, OAE_SWAP);
+		if (w->phase == PHASE_VERB)
+			one_frame(w, tx, OAE_VERB);
 		tx->proof = true;
 		w->to_prove++;
 		w->n.posted++;

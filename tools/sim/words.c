@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The words of a node, which all its links share: each verb adds one to one of them.
+ * So what a word is says how many were applied, and every answer is another number.
+ */
+#include "sim.h"
+
+#define WAKE		4	/* at once, of those that wait */
+
+static struct node *node_of(const struct world *w, const struct end *e)
+{
+	return &w->nodes[topo_node(&w->topo, end_index(w, e))];
+}
+
+static unsigned int word_of(u64 id)
+{
+	return TX_SERIAL(id) % NODE_WORDS;
+}
+
+static void wait(struct world *w, struct node *n, struct end *e)
+{
+	u32 me = end_index(w, e) + 1;
+
+	if (e->waits)
+		return;
+	e->waits = true;
+	e->wait_next = 0;
+	if (n->wait_first)
+		w->ends[n->wait_last - 1].wait_next = me;
+	else
+		n->wait_first = me;
+	n->wait_last = me;
+}
+
+/* The eldest are told; not from within another end's event. */
+static void wake(struct world *w, struct node *n)
+{
+	struct end *e;
+	u32 i;
+
+	for (i = 0; i < WAKE && n->wait_first; i++) {
+		e = &w->ends[n->wait_first - 1];
+		n->wait_first = e->wait_next;
+		e->waits = false;
+		wheel_put(&w->wheel, w->now, EVENT_REF(KIND_READY, 0),
+			  end_index(w, e));
+	}
+}
+
+/**
+ * words_compute() - the answer to OAE_OP_VERB
+ * @w: the world
+ * @e: the end that holds it
+ * @tx: the verb
+ *
+ * Return: enum oae_reason.
+ */
+u16 words_compute(struct world *w, struct end *e, struct tx *tx)
+{
+	struct node *n = node_of(w, e);
+	unsigned int i = word_of(tx->id);
+
+	if (e->verb)
+		violation(w, e, "VERB, and one is held");
+	if (n->holder[i]) {
+		w->n.conflicts++;
+		wait(w, n, e);
+		return OAE_R_CONFLICT;
+	}
+	n->holder[i] = end_index(w, e) + 1;
+	e->verb = tx->id;
+	e->answer = n->word[i];
+	tx->other = e->answer;
+	return OAE_R_NONE;
+}
+
+/**
+ * words_apply() - the verb that is held is committed
+ * @w: the world
+ * @e: the end
+ */
+void words_apply(struct world *w, struct end *e)
+{
+	struct node *n = node_of(w, e);
+	unsigned int i = word_of(e->verb);
+
+	if (n->holder[i] != end_index(w, e) + 1 || n->word[i] != e->answer)
+		violation(w, e, "#%llu: the word has changed meanwhile",
+			  TX_SERIAL(e->verb));
+	n->word[i]++;
+	w->n.applied++;
+	words_release(w, e);
+}
+
+/**
+ * words_release() - the verb that is held, if one is, has ended
+ * @w: the world
+ * @e: the end
+ */
+void words_release(struct world *w, struct end *e)
+{
+	struct node *n = node_of(w, e);
+
+	if (!e->verb)
+		return;
+	n->holder[word_of(e->verb)] = 0;
+	e->verb = TX_NONE;
+	wake(w, n);
+}
+
+/**
+ * words_crash() - a node has stopped: its words are new
+ * @w: the world
+ * @n: the node, all its ends crashed
+ */
+void words_crash(struct world *w, struct node *n)
+{
+	memset(n->word, 0, sizeof(n->word));
+	while (n->wait_first) {
+		w->ends[n->wait_first - 1].waits = false;
+		n->wait_first = w->ends[n->wait_first - 1].wait_next;
+	}
+}
