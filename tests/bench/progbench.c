@@ -36,7 +36,7 @@ static void pong(struct end *e);
 static void send_one(struct end *e);
 static void take_one(struct end *e);
 
-const struct contender contenders[] = {
+static const struct contender contenders[] = {
 	{ "send-atomic", oae_open, NULL, send_one, take_one },
 	{ "send-express", oae_open, NULL, send_one, take_one, OAE_OPT_EXPRESS },
 	{ "oae-atomic", oae_open, NULL, ping, pong },
@@ -54,9 +54,9 @@ const struct contender contenders[] = {
 	{ "add-8", oae_open_verb, NULL, verb_ask, NULL, 0, 8 },
 	{ "add-32", oae_open_verb, NULL, verb_ask, NULL, 0, 32 },
 	{ "add-64", oae_open_verb, NULL, verb_ask, NULL, 0, 64 },
+	{ "words", words_open },	/* answers to `rate` */
 };
 
-const unsigned int contender_count = sizeof(contenders) / sizeof(*contenders);
 static const char *at_work = "progbench";
 static int answers;		/* this is the end that answers */
 
@@ -131,7 +131,7 @@ static unsigned int find(const char *name)
 {
 	unsigned int i;
 
-	for (i = 0; i < contender_count; i++)
+	for (i = 0; i < sizeof(contenders) / sizeof(*contenders); i++)
 		if (!strcmp(name, contenders[i].name))
 			return i;
 	die("no such contender: %s", name);
@@ -257,6 +257,8 @@ static int ask(const struct where *w, char **names, unsigned int rounds,
 		if (n == MOST)
 			die("too many contenders");
 		list[n] = &contenders[number];
+		if (!list[n]->ask)
+			die("%s only answers", names[n]);
 		at_work = list[n]->name;
 		alarm(PATIENCE);
 		list[n]->open(list[n], w, number, 0, &ends[n]);

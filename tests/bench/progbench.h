@@ -48,8 +48,6 @@ struct contender {
 	unsigned int nops;
 };
 
-extern const struct contender contenders[];
-extern const unsigned int contender_count;
 
 /* progsock.c */
 void tipc_open(const struct contender *c, const struct where *w,
@@ -80,6 +78,8 @@ void verb_ask(struct end *e);
 void swap_half(struct end *e);
 
 /* prograte.c */
+void words_open(const struct contender *c, const struct where *w,
+		unsigned int number, int answering, struct end *e);
 int rate_main(const struct where *w, char **words);
 
 /* progbench.c */

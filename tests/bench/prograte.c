@@ -9,18 +9,20 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "progbench.h"
 
-#define LINKS	8
+#define LINKS	64
+#define FIRST	128	/* their virtual channels, and regions */
 #define RECORDS	64
 
 struct flow {
 	int fd;
-	unsigned int region;
+	unsigned int vc;
 	unsigned int pending;	/* transactions */
 	uint64_t next;		/* what the next FETCH_ADD must yield */
 };
@@ -29,16 +31,26 @@ static struct flow flows[LINKS];
 static struct oae_verb_op ops[OAE_VERB_OPS];
 static uint64_t results[RECORDS * (2 + OAE_VERB_OPS)];
 
-static uint64_t word_of(const struct where *w, const struct flow *f,
-			unsigned int vc)
+/* The answering end: a word for each link there may be. */
+void words_open(const struct contender *c, const struct where *w,
+		unsigned int number, int answering, struct end *e)
+{
+	unsigned int i;
+
+	for (i = FIRST; i < FIRST + LINKS; i++)
+		oae_expose(oae_attach(w, i, 0, 0, 0), i);
+}
+
+static uint64_t word_of(const struct where *w, const struct flow *f)
 {
 	struct oae_verb_op op = { .code = OAE_VERB_READ, .words = 1 };
 	struct oae_verb v = { .ops = (uintptr_t)&op, .nops = 1,
-			      .region = f->region };
-	int fd = oae_attach(w, vc, 0, 0, 0);
+			      .region = f->vc };
+	int fd = oae_attach(w, f->vc, 0, 0, 0);
 
 	if (ioctl(fd, OAE_DO_VERB, &v))
 		die("READ: %s", strerror(errno));
+	close(fd);
 	return op.old[0];
 }
 
@@ -46,7 +58,7 @@ static uint64_t word_of(const struct where *w, const struct flow *f,
 static void post(struct flow *f, unsigned int nops, unsigned int queue)
 {
 	struct oae_verb v = { .ops = (uintptr_t)ops, .nops = nops,
-			      .region = f->region };
+			      .region = f->vc };
 
 	while (f->pending < queue) {
 		if (ioctl(f->fd, OAE_DO_VERB, &v)) {
@@ -86,73 +98,84 @@ static unsigned int take(struct flow *f, unsigned int nops)
 	return c.got;
 }
 
-/* One pass over the links; false: nothing is under way any more. */
-static int pass(unsigned int links, unsigned int nops, unsigned int queue,
-		int more)
+/* Wait for what ends, and post more; how many transactions have ended. */
+static unsigned int pass(int epoll, unsigned int nops, unsigned int queue,
+			 int more)
 {
-	struct pollfd polls[LINKS];
-	unsigned int i, took = 0, pending = 0;
+	struct epoll_event events[LINKS];
+	int i, n = epoll_wait(epoll, events, LINKS, 10000);
+	unsigned int took = 0;
+
+	if (n <= 0)
+		die("nothing ends any more");
+	for (i = 0; i < n; i++) {
+		took += take(events[i].data.ptr, nops);
+		if (more)
+			post(events[i].data.ptr, nops, queue);
+	}
+	return took;
+}
+
+static int open_flows(const struct where *w, unsigned int links,
+		      unsigned int queue)
+{
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+	unsigned int i;
 
 	for (i = 0; i < links; i++) {
-		took += take(&flows[i], nops);
-		if (more)
-			post(&flows[i], nops, queue);
-		pending += flows[i].pending;
-		polls[i].fd = flows[i].fd;
-		polls[i].events = POLLPRI;
+		struct epoll_event event = { .events = EPOLLPRI,
+					     .data.ptr = &flows[i] };
+
+		flows[i].vc = FIRST + i;
+		flows[i].fd = oae_attach(w, FIRST + i, O_NONBLOCK, 0, queue);
+		flows[i].next = word_of(w, &flows[i]);
+		if (epoll_ctl(epoll, EPOLL_CTL_ADD, flows[i].fd, &event))
+			die("epoll: %s", strerror(errno));
 	}
-	if (!took && pending && poll(polls, links, 10000) <= 0)
-		die("nothing ends any more");
-	return pending > 0;
+	return epoll;
 }
 
 int rate_main(const struct where *w, char **words)
 {
-	unsigned int links, nops, queue, i, n = 0;
-	uint64_t begin, end, count = 0;
-	double seconds;
+	unsigned int links, nops, queue, i;
+	uint64_t begin, end, count = 0, pending = 0;
+	int epoll;
 
 	for (i = 0; i < 4; i++)
 		if (!words[i])
 			die("rate SECONDS LINKS OPERATIONS QUEUE");
-	seconds = atof(words[0]);
 	links = atoi(words[1]);
 	nops = atoi(words[2]);
 	queue = atoi(words[3]);
 	if (!links || links > LINKS || !nops || nops > OAE_VERB_OPS || !queue)
 		die("a number is out of range");
-	/* The contenders of verbs have words to work on. */
-	for (i = 0; i < contender_count && n < links; i++) {
-		struct flow *f = &flows[n];
-
-		if (!contenders[i].nops)
-			continue;
-		f->region = i;
-		f->fd = oae_attach(w, i, O_NONBLOCK, 0, queue);
-		f->next = word_of(w, f, i);
-		count -= f->next;
-		n++;
-	}
-	if (n < links)
-		die("there are %u links at most", n);
+	epoll = open_flows(w, links, queue);
 	oae_fetch_add(ops, nops);
 	begin = now_ns();
-	end = begin + seconds * 1e9;
+	end = begin + atof(words[0]) * 1e9;
+	for (i = 0; i < links; i++)
+		post(&flows[i], nops, queue);
 	while (now_ns() < end)
-		pass(links, nops, queue, 1);
-	while (pass(links, nops, queue, 0))
-		;
+		count += pass(epoll, nops, queue, 1);
+	for (i = 0; i < links; i++)
+		pending += flows[i].pending;
+	while (pending) {
+		unsigned int took = pass(epoll, nops, queue, 0);
+
+		count += took;
+		pending -= took;
+	}
 	end = now_ns();
 	for (i = 0; i < links; i++) {
-		uint64_t word = word_of(w, &flows[i], flows[i].region);
+		uint64_t word = word_of(w, &flows[i]);
 
 		if (word != flows[i].next)
 			die("%llu were committed, the word says %llu",
 			    (unsigned long long)flows[i].next,
 			    (unsigned long long)word);
-		count += word;
 	}
 	printf("rate %u %u %u %llu %llu\n", links, nops, queue,
-	       (unsigned long long)count, (unsigned long long)(end - begin));
+	       (unsigned long long)count * nops,
+	       (unsigned long long)(end - begin));
 	return 0;
 }

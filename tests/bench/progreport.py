@@ -55,7 +55,7 @@ class Figures:
 
     def head(self, what, to):
         """The line above the figures."""
-        print(f"{what:48}{'p10':>9}{'median':>9}{'p90':>9}{'/ ' + to:>15}")
+        print(f"{what:52}{'p10':>9}{'median':>9}{'p90':>9}{'/ ' + to:>15}")
 
     def line(self, name, to, per=1, half=False):
         """A contender, or a part of it: over its rounds the median of each percentile."""
@@ -63,7 +63,7 @@ class Figures:
         label = "  each of them" if per > 1 else (HALF if half else "") + NAMES[name]
         cells = "".join(f"{scale * statistics.median(column):9.1f}"
                         for column in zip(*self.rounds[name]))
-        print(f"  {label:46}{cells}{self.ratio(name, to, scale):15.2f}", flush=True)
+        print(f"  {label:50}{cells}{self.ratio(name, to, scale):15.2f}", flush=True)
 
 
 def aim(what, value, most=None, least=None):
