@@ -134,6 +134,8 @@ static void step_back(struct oae_link *l, u64 now, struct oae_actions *a)
 	l->offer.again = true;
 	l->offer.state = OAE_OFFER_PARKED;
 	l->aside.valid = false;
+	/* Under this number the peer has no slice of it: nothing to resume. */
+	l->clean = false;
 	if (l->state == OAE_OPEN && l->aside.ready)
 		oae_offer_again(l, now, a);
 }

@@ -593,6 +593,9 @@ static void check_half(const struct end *e)
 	if (l->half.state == OAE_HALF_OFFERED &&
 	    l->half.p.handle != l->offer.p.handle)
 		fuzz_breach("another half is offered");
+	if (l->aside.valid && (!at_link(e, l->aside.p.handle) ||
+			       l->half.state != OAE_HALF_OFFERED))
+		fuzz_breach("one stands aside, and for no half");
 	if (l->half.state != OAE_HALF_NONE && !at_link(e, l->half.p.handle))
 		fuzz_breach("the half is what the link has not got");
 	if (l->hold.state == OAE_HOLD_ASKED)
@@ -613,6 +616,7 @@ static void check_posts(const struct end *e)
 	for (i = 0; i < e->nposts; i++)
 		n += e->post[i]->at_link;
 	if (n != (l->offer.state != OAE_OFFER_NONE) + l->next_valid +
+		 l->aside.valid +
 		 (l->half.state != OAE_HALF_NONE &&
 		  l->half.state != OAE_HALF_OFFERED))
 		fuzz_breach("%u transactions at the link, which has others", n);
@@ -699,5 +703,8 @@ void end_check(struct end *e)
 	/* Refused is as good as never offered: it was not delivered. */
 	p = at_link(e, l->offer.p.handle);
 	if (p && l->offer.state == OAE_OFFER_PARKED)
+		p->offered = false;
+	p = l->aside.valid ? at_link(e, l->aside.p.handle) : NULL;
+	if (p)
 		p->offered = false;
 }

@@ -1381,7 +1381,7 @@
 { ON(POST_HALF), S(OUT) | S(XOUT) | S(VERB_OUT),
   "OPEN+out+posted" },
 { ON(POST_HALF), S(PARKED) | S(VERB_PARKED),
-  "OPEN+out+half > OFFER z.2 swap :offered" },
+  "OPEN+out+half+aside > OFFER z.2 swap :offered" },
 { ON(POST_HALF), S(COMMITTED),
   "OPEN+out+half+await > OFFER z.1 swap :offered" },
 { ON(POST_HALF), S(PARTIAL),

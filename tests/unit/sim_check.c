@@ -375,6 +375,8 @@ static void check_half(struct sim_end *e)
 	if (held != (l->half.state == OAE_HALF_LENT))
 		sim_fail(e->w, "%c: half %u, hold %u of kind %u", name(e),
 			 l->half.state, l->hold.state, l->hold.kind);
+	if (l->aside.valid && !offered)
+		sim_fail(e->w, "%c: one stands aside, and for no half", name(e));
 	if (l->hold.state == OAE_HOLD_ASKED)
 		sim_fail(e->w, "%c: asked, and not answered", name(e));
 	if (l->state == OAE_OPEN && l->offer.state == OAE_OFFER_NONE &&

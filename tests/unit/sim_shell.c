@@ -328,6 +328,8 @@ static void look(struct sim_end *e)
 		((struct sim_tx *)l->offer.p.handle)->offered = false;
 	if (l->aside.valid)
 		((struct sim_tx *)l->aside.p.handle)->offered = false;
+	if (l->aside.valid)
+		((struct sim_tx *)l->aside.p.handle)->offered = false;
 	if (l->half.state == OAE_HALF_NONE)
 		return;
 	tx = l->half.p.handle;

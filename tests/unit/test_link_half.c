@@ -518,6 +518,162 @@ static void test_attempts_lent(void **state)
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &y);
 }
 
+/* What is parked lets a half pass, and is parked again when that is through. */
+static void test_aside(void **state)
+{
+	u64 due = now + cfg.keepalive;
+
+	(void)state;
+	post(&x, 3, 0);
+	refuse(OAE_R_BUSY, 0);
+	post(&y, 1, 0);
+	post_half(&h);
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h);
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
+	assert_true(l.aside.valid);
+	assert_false(oae_link_wants(&l));
+	rcv(answer_kind(OAE_SWAP, 8));
+	assert_true(ended(&h, OAE_COMMITTED));
+	assert_null(sent(OAE_OFFER));
+	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
+	assert_ptr_equal(l.offer.p.handle, &x);
+	/* Whole: under this number the peer has nothing of it. */
+	rcv(frame(OAE_READY));
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &x);
+	assert_int_equal(sent(OAE_OFFER)->slices, 7);
+	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
+	rcv(answer(OAE_REFLECT));
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &y);
+
+	/* READY comes while the half is out, which the peer has none for. */
+	refuse(OAE_R_CONFLICT, 0);
+	post_half(&h);
+	rcv(frame(OAE_READY));
+	assert_null(sent(OAE_OFFER));
+	refuse(OAE_R_NO_HALF, 0);
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &y);
+	assert_int_equal(l.half.state, OAE_HALF_WAITING);
+
+	/* And after the keepalive interval in any case. */
+	refuse(OAE_R_BUSY, 0);
+	due = now + cfg.keepalive;
+	fire_at(due);
+	assert_non_null(sent(OAE_OFFER));
+}
+
+/* It can be reversed all the while, for whatever reason. */
+static void test_aside_reversed(void **state)
+{
+	(void)state;
+	post(&x, 1, 0);
+	refuse(OAE_R_BUSY, 0);
+	post_half(&h);
+	assert_int_equal(cancel(&x), 0);
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_null(sent(OAE_REVERSE));
+	rcv(answer_kind(OAE_SWAP, 8));
+	assert_int_equal(l.offer.state, OAE_OFFER_NONE);
+
+	post(&x, 1, 0);
+	refuse(OAE_R_BUSY, 0);
+	post_half(&h);
+	close_link();
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_int_equal(l.half.state, OAE_HALF_OFFERED);
+
+	open_link(NULL);
+	post(&x, 1, 0);
+	refuse(OAE_R_BUSY, 0);
+	post_half(&h);
+	rcv(frame(OAE_CLOSE));
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_PEER_CLOSED);
+
+	open_link(NULL);
+	post(&x, 1, 0);
+	refuse(OAE_R_BUSY, 0);
+	post(&y, 1, 0);
+	post_half(&h);
+	kill_link(OAE_E_CANCEL);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 3);
+
+	open_link(NULL);
+	post(&x, 1, 0);
+	refuse(OAE_R_BUSY, 0);
+	post(&y, 1, 0);
+	post_half(&h);
+	port_down();
+	fire_at(now + cfg.dead);
+	assert_int_equal(noted(OAE_N_DOWN), 1);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 3);
+
+	/* A parked express is in flight no more: the next incarnation may get it. */
+	open_link(NULL);
+	post(&x, 1, OAE_POST_EXPRESS);
+	refuse(OAE_R_BUSY, 0);
+	post_half(&h);
+	assert_int_equal(cancel(&x), 0);
+}
+
+/* Frozen beside it: offered again after the half, in any case. */
+static void test_aside_frozen(void **state)
+{
+	(void)state;
+	post(&x, 2, 0);
+	refuse(OAE_R_BUSY, 0);
+	post_half(&h);
+	port_down();
+	rcv(resolved());
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h);
+	refuse(OAE_R_NO_HALF, 0);
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &x);
+	assert_int_equal(sent(OAE_OFFER)->slices, 3);
+}
+
+/* A half that is too long to pass: what stood aside for it is parked again. */
+static void test_aside_for_nothing(void **state)
+{
+	(void)state;
+	post(&x, 1, 0);
+	refuse(OAE_R_BUSY, 0);
+	post_kind(&h, OAE_SWAP, oae_link_slice_max(&l), 0);
+	assert_true(ended(&h, OAE_REVERSED));
+	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
+	assert_false(l.aside.valid);
+}
+
+/* A lent half that its user wanted back: reversed when it comes back. */
+static void test_asked_back(void **state)
+{
+	struct oae_frame f;
+
+	(void)state;
+	lend(&x);
+	assert_int_equal(cancel(&x), -EINPROGRESS);
+	f = frame(OAE_REVERSE);
+	f.seq = l.rx + 1;
+	f.attempt = 1;
+	rcv(f);
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_SIGNAL);
+	assert_int_equal(l.half.state, OAE_HALF_NONE);
+	assert_null(sent(OAE_OFFER));
+
+	/* Or committed, if it is; the next one is not asked back. */
+	post_half(&x);
+	refuse(OAE_R_NO_HALF, 0);
+	rcv(offer_kind(2, OAE_SWAP));
+	assert_int_equal(cancel(&x), -EINPROGRESS);
+	commit(0);
+	assert_true(ended(&x, OAE_COMMITTED));
+	lend(&x);
+	port_down();
+	rcv(resolved());
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+	assert_int_equal(l.half.state, OAE_HALF_OFFERED);
+}
+
 /* oae_link_confirm(): asked once, when there is something to ask. */
 static void test_confirm(void **state)
 {
@@ -616,6 +772,11 @@ int main(void)
 		TEST(test_killed),
 		TEST(test_attempts),
 		TEST(test_attempts_lent),
+		TEST(test_aside),
+		TEST(test_aside_reversed),
+		TEST(test_aside_frozen),
+		TEST(test_aside_for_nothing),
+		TEST(test_asked_back),
 		TEST(test_confirm),
 		TEST(test_confirm_frozen),
 	};

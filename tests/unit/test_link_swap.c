@@ -564,6 +564,34 @@ static void test_too_long_again(void **state)
 	sim_prove_open(&w);
 }
 
+/* Both ends have a message parked for want of room, and read only after the swap. */
+static void test_parked_lets_pass(void **state)
+{
+	struct sim_tx *x, *y, *m, *n;
+
+	(void)state;
+	open_link();
+	a->rcvbuf = 1;
+	b->rcvbuf = 1;
+	a->unread = 1;
+	b->unread = 1;
+	m = post(a, 0);
+	n = post(b, OAE_POST_EXPRESS);
+	flow();
+	assert_false(m->ended || n->ended);
+	x = half(a);
+	y = half(b);
+	flow();
+	assert_swapped(x, y);
+	assert_false(m->ended || n->ended);
+	sim_read(a);
+	sim_read(b);
+	flow();
+	assert_committed(m);
+	assert_committed(n);
+	assert_true(w.now < 10 * SIM_MS);
+}
+
 /* It is offered again after the keepalive interval, in any case. */
 static void test_offered_at_keepalive(void **state)
 {
@@ -722,6 +750,7 @@ int main(void)
 		RULE(test_cancel),
 		RULE(test_too_long),
 		RULE(test_too_long_again),
+		RULE(test_parked_lets_pass),
 		RULE(test_offered_at_keepalive),
 		RULE(test_close),
 		RULE(test_close_taken_back),

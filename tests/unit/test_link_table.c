@@ -603,8 +603,10 @@ static const char *place(char *buf, size_t len)
 	static const char *const half[] = { "", "+posted", "+half", "+waiting",
 					    "+lent" };
 
-	snprintf(buf, len, "%s%s%s%s%s%s%s", oae_state_name(oae_link_state(&l)),
-		 offer[l.offer.state], hold[l.hold.state], half[l.half.state],
+	snprintf(buf, len, "%s%s%s%s%s%s%s%s",
+		 oae_state_name(oae_link_state(&l)), offer[l.offer.state],
+		 hold[l.hold.state], half[l.half.state],
+		 l.aside.valid ? "+aside" : "",
 		 l.next_valid ? "+next" : "", l.await_done ? "+await" : "",
 		 l.down ? "+down" : "");
 	return buf;

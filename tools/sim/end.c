@@ -364,6 +364,11 @@ static void finish(struct world *w, struct end *e)
 		if (tx)
 			tx->offered = false;
 	}
+	if (e->tag && e->link.aside.valid) {
+		tx = tx_find(w, TX_OF(e->link.aside.p.handle));
+		if (tx)
+			tx->offered = false;
+	}
 	check_half(w, e);
 	check_state(w, e);
 }
