@@ -11,6 +11,10 @@
  * value is told (printed) only once it is in both: so when the owner dies and
  * comes back it takes the copy, and nothing that anybody was told is lost.
  *
+ * An owner begins with a new epoch, which it leaves with the copy in the step in
+ * which it reads that. Both the addition and the copying compare it: so what the
+ * other end still added to the words of a dead owner, it finds out, and adds again.
+ *
  * An addition that is REVERSED did not happen and never will: it is posted again
  * without a second thought. That is all there is to lost frames, pulled cables and
  * a peer that is away.
@@ -31,20 +35,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include <oae.h>
 
-/* At the owner: is it valid yet, and the value. */
+/* At the owner: its epoch, 0 before the value is valid; and the value. */
 #define OWNER_REGION	0x636f01
-#define READY		0
-#define VALUE		8
-#define OWNER_SIZE	16
-
-/* At the other end: the highest value that it knows of. */
+/* At the other end: the owner's epoch, 0 if it is not known; and the highest value. */
 #define COPY_REGION	0x636f02
-#define COPY		0
-#define COPY_SIZE	8
+
+#define EPOCH		0
+#define VALUE		8
+#define SIZE		16
 
 #define PERM		(OAE_PERM_READ | OAE_PERM_ATOMIC)
 
@@ -62,16 +65,23 @@ static int may_pass(int error)
 	       error == ETIME || error == EINTR;
 }
 
-/* A verb, again and again until it is committed; 1 if its comparisons held. */
+/* A verb: 1 if its comparisons held, 0 if not, -1 if it is reversed and may be tried again. */
+static int try_remote(int fd, uint32_t region, struct oae_verb_op *ops, unsigned int n)
+{
+	int taken = oae_verb(fd, region, ops, n, NULL);
+
+	if (taken < 0 && (oae_outcome(errno) != OAE_REVERSED || !may_pass(errno)))
+		errx(1, "%s: %s", oae_outcome_name(oae_outcome(errno)), oae_strerror(errno));
+	return taken;
+}
+
+/* Again and again, until it is committed. */
 static int remote(int fd, uint32_t region, struct oae_verb_op *ops, unsigned int n)
 {
 	int told = 0;
 	int taken;
 
-	while ((taken = oae_verb(fd, region, ops, n, NULL)) < 0) {
-		if (oae_outcome(errno) != OAE_REVERSED || !may_pass(errno))
-			errx(1, "%s: %s", oae_outcome_name(oae_outcome(errno)),
-			     oae_strerror(errno));
+	while ((taken = try_remote(fd, region, ops, n)) < 0) {
 		if (!told++)
 			warnx("%s: trying again", oae_strerror(errno));
 		nap(50);
@@ -98,53 +108,94 @@ static int on_copy(int fd, int owner, struct oae_verb_op *op)
 	return owner ? remote(fd, COPY_REGION, op, 1) : local(fd, op, 1);
 }
 
-/* Raise the copy to a value; it may know a higher one already. */
-static void raise_copy(int fd, int owner, uint64_t value)
+/* Raise the copy to a value; it may know a higher one. 0: another epoch has begun. */
+static int raise_copy(int fd, int owner, uint64_t epoch, uint64_t value)
 {
-	struct oae_verb_op op = oae_op_read(COPY, 1);
-	uint64_t was;
+	const uint64_t now[2] = { epoch, value };
+	struct oae_verb_op op = oae_op_read(EPOCH, 2);
+	uint64_t was[2];
 
 	do {
 		on_copy(fd, owner, &op);
-		was = op.old[0];
-		if (was >= value)
-			return;
-		op = oae_op_cas(COPY, &was, &value, 1);
+		memcpy(was, op.old, sizeof(was));
+		if (was[0] != epoch)
+			return 0;
+		if (was[1] >= value)
+			return 1;
+		op = oae_op_cas(EPOCH, was, now, 2);
 	} while (!on_copy(fd, owner, &op));
+	return 1;
+}
+
+/* The owner begins with what the other end knows, and lets it know in the same step. */
+static uint64_t recover(int fd)
+{
+	struct oae_verb_op ops[2];
+	uint64_t words[2];
+
+	if (getrandom(&words[0], sizeof(words[0]), 0) != sizeof(words[0]))
+		err(1, "getrandom");
+	words[0] |= 1;
+	ops[0] = oae_op_exchange(EPOCH, words, 1);
+	ops[1] = oae_op_read(VALUE, 1);
+	remote(fd, COPY_REGION, ops, 2);
+	words[1] = ops[1].old[0];
+	ops[0] = oae_op_write(EPOCH, words, 2);
+	local(fd, ops, 1);
+	return words[0];
+}
+
+/* The other end's epoch: what an owner has left here, or else what it says. */
+static uint64_t learn_epoch(int fd)
+{
+	const uint64_t none = 0;
+	struct oae_verb_op here = oae_op_read(EPOCH, 1);
+	struct oae_verb_op ops[2];
+	uint64_t said[2];
+
+	for (;;) {
+		local(fd, &here, 1);
+		if (here.old[0])
+			return here.old[0];
+		ops[0] = oae_op_read(EPOCH, 2);
+		if (try_remote(fd, OWNER_REGION, ops, 1) < 0 || !ops[0].old[0]) {
+			nap(20);
+			continue;
+		}
+		memcpy(said, ops[0].old, sizeof(said));
+		/* nothing of it, if the owner was faster */
+		ops[0] = oae_op_cas(EPOCH, &none, &said[0], 1);
+		ops[1] = oae_op_write(VALUE, &said[1], 1);
+		local(fd, ops, 2);
+	}
 }
 
 /* Add, and have it in both places; what it is then. */
-static uint64_t add(int fd, int owner, uint64_t n)
+static uint64_t add(int fd, int owner, uint64_t epoch, uint64_t n)
 {
-	const uint64_t yes = 1;
-	struct oae_verb_op ops[2] = {
-		oae_op_cas(READY, &yes, &yes, 1),	/* only compares */
-		oae_op_fetch_add(VALUE, n),
-	};
+	struct oae_verb_op ops[2];
 	uint64_t value;
 
 	if (owner) {
-		local(fd, ops, 2);
-	} else {
-		/* an owner that has just come back does not know the value yet */
-		while (!remote(fd, OWNER_REGION, ops, 2))
+		ops[0] = oae_op_fetch_add(VALUE, n);
+		local(fd, ops, 1);
+		value = ops[0].old[0] + n;
+		/* an end that has just come back asks what the value is before it takes it */
+		while (!raise_copy(fd, owner, epoch, value))
 			nap(10);
+		return value;
 	}
-	value = ops[1].old[0] + n;
-	raise_copy(fd, owner, value);
-	return value;
-}
-
-/* The owner begins with what the other end knows. */
-static void recover(int fd)
-{
-	struct oae_verb_op op = oae_op_read(COPY, 1);
-	uint64_t words[2] = { 1, 0 };
-
-	remote(fd, COPY_REGION, &op, 1);
-	words[1] = op.old[0];
-	op = oae_op_write(READY, words, 2);
-	local(fd, &op, 1);
+	for (;;) {
+		epoch = learn_epoch(fd);
+		ops[0] = oae_op_cas(EPOCH, &epoch, &epoch, 1); /* only compares */
+		ops[1] = oae_op_fetch_add(VALUE, n);
+		if (remote(fd, OWNER_REGION, ops, 2)) {
+			value = ops[1].old[0] + n;
+			if (raise_copy(fd, owner, epoch, value))
+				return value;
+		}
+		nap(10);
+	}
 }
 
 static void usage(int status)
@@ -176,7 +227,7 @@ int main(int argc, char **argv)
 	const char *port = NULL;
 	char line[64], *end;
 	int owner = 0, vc = 0;
-	uint64_t n;
+	uint64_t epoch = 0, n;
 	int fd, c;
 
 	while ((c = getopt_long(argc, argv, "op:v:h", options, NULL)) != -1) {
@@ -202,14 +253,17 @@ int main(int argc, char **argv)
 	fd = oae_open(port, peer, vc, 0);
 	if (fd < 0)
 		errx(1, "%s", oae_strerror(errno));
-	if (oae_expose(fd, owner ? OWNER_REGION : COPY_REGION, owner ? OWNER_SIZE : COPY_SIZE,
-		       PERM))
-		errx(1, "%s", oae_strerror(errno));
+	/* its number is taken: by a program that is just being killed, most often */
+	while (oae_expose(fd, owner ? OWNER_REGION : COPY_REGION, SIZE, PERM)) {
+		if (errno != EADDRINUSE)
+			errx(1, "%s", oae_strerror(errno));
+		nap(20);
+	}
 	if (owner)
-		recover(fd);
+		epoch = recover(fd);
 
 	/* The first value is told as well: the second end has its copy from then on. */
-	printf("%" PRIu64 "\n", add(fd, owner, 0));
+	printf("%" PRIu64 "\n", add(fd, owner, epoch, 0));
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
 		errno = 0;
@@ -218,7 +272,7 @@ int main(int argc, char **argv)
 			warnx("not a number to add: %s", line);
 			continue;
 		}
-		printf("%" PRIu64 "\n", add(fd, owner, n));
+		printf("%" PRIu64 "\n", add(fd, owner, epoch, n));
 		fflush(stdout);
 	}
 	return 0;

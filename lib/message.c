@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Messages, and what concerns all transactions of a descriptor. */
+#include <errno.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -8,9 +9,15 @@
 /* One transaction; the device takes all of it or nothing. */
 static int post(int fd, const struct iovec *iov, int count, int blocking)
 {
+	ssize_t n;
+
 	if (oae_must_block(fd, blocking))
 		return -1;
-	return writev(fd, iov, count) < 0 ? -1 : 0;
+	n = writev(fd, iov, count);
+	/* nothing at all does not get as far as the device */
+	if (n == 0)
+		errno = EINVAL;
+	return n > 0 ? 0 : -1;
 }
 
 int oae_sendv(int fd, const struct iovec *iov, int count)

@@ -204,8 +204,8 @@ struct oae_outcomes {
  * @fd: of oae_open()
  * @o: the batch; asks the kernel only when it is used up
  *
- * Never waits: poll() for POLLPRI. It says so for events, too: if POLLRDBAND is
- * set with it, oae_status() takes them.
+ * Never waits: poll() for POLLPRI. Events wake it, too: ask for POLLRDBAND as well,
+ * and if that is set, oae_status() takes them.
  *
  * Returns the record, good until the next call; or NULL: with errno 0, there is
  * none now, otherwise an error.

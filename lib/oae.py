@@ -680,9 +680,12 @@ class Link(_File):
 
     def _post(self, data: Sequence[Data]) -> None:
         try:
-            os.writev(self._fd, data)
+            # nothing at all does not get as far as the device
+            if os.writev(self._fd, data):
+                return
         except OSError as error:
             raise _failure(error.errno) from None
+        raise _failure(errno.EINVAL)
 
     def recv(self) -> bytes:
         """The next message, whole; b"" if the port is gone and all is read.
