@@ -78,24 +78,33 @@ static void an_op(struct req *r, const u8 *rec)
 	       1 + rec[2] % 8, cmp, arg);
 }
 
+/* Does one that is held change this word? */
+static bool reserved(unsigned int i)
+{
+	unsigned int k;
+
+	for (k = 0; k < HELD; k++)
+		if (v.held[k].used && v.held[k].changed[i])
+			return true;
+	return false;
+}
+
 static void one_request(struct req *r, unsigned int k)
 {
 	static u8 answer[OAE_VERB_ANSWER_MAX + 1];
 	static struct naive n;
 	u8 *exact = malloc(r->len ? r->len : 1);
 	u16 want, got, len = 0;
-	unsigned int i, j;
+	unsigned int i;
 
 	memcpy(exact, r->b, r->len);
 	memset(&n, 0, sizeof(n));
 	n.words = WORDS;
 	memcpy(n.word, v.model, sizeof(v.model));
 	want = naive_verb(&n, v.perm, exact, r->len);
-	for (j = 0; j < HELD && !want; j++)
-		for (i = 0; i < WORDS; i++)
-			if (v.held[j].used && v.held[j].changed[i] &&
-			    n.touched[i])
-				want = OAE_R_CONFLICT;
+	for (i = 0; i < WORDS && !want; i++)
+		if (n.touched[i] && reserved(i))
+			want = OAE_R_CONFLICT;
 	memset(answer, 0xee, sizeof(answer));
 	got = oae_verb_compute(&v.w, v.perm, exact, r->len, answer, &len);
 	fuzz_say("request of %u bytes: %u%s", r->len, got,
@@ -120,14 +129,13 @@ static void one_request(struct req *r, unsigned int k)
 
 static void check(void)
 {
-	unsigned int i, j;
+	unsigned int i;
 	bool is;
 
 	if (memcmp(v.word, v.model, sizeof(v.model)))
 		fuzz_breach("the words are others");
 	for (i = 0; i < WORDS; i++) {
-		for (is = false, j = 0; j < HELD; j++)
-			is |= v.held[j].used && v.held[j].changed[i];
+		is = reserved(i);
 		if ((v.busy[i / 64] >> i % 64 & 1) != is)
 			fuzz_breach("word %u is %sreserved", i, is ? "not " : "");
 	}
@@ -173,7 +181,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	for (k = 0; k < HELD; k++)
 		decide(k, k & 1);
 	check();
-	for (i = 0; i < sizeof(v.busy) / sizeof(v.busy[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(v.busy); i++)
 		if (v.busy[i])
 			fuzz_breach("nothing is held, and words are reserved");
 	return 0;

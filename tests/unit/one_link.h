@@ -10,6 +10,10 @@
 
 #include "../../modoae/link.h"
 
+#ifndef ARRAY_SIZE
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#endif
+
 #define MS		1000000ULL
 #define PEER_INC	0xabcdefULL
 #define DIGEST		0x1234567890ULL

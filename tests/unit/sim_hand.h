@@ -10,6 +10,10 @@
 
 #include "sim.h"
 
+#ifndef ARRAY_SIZE
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#endif
+
 static struct sim w;
 static struct sim_end *const a = &w.end[A];
 static struct sim_end *const b __attribute__((unused)) = &w.end[B];

@@ -348,7 +348,7 @@ static void test_refused(void **state)
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(refused); i++) {
 		post_half(&x);
 		refuse(refused[i].reason, 0);
 		assert_true(ended(&x, OAE_REVERSED));

@@ -86,7 +86,7 @@ static void test_refused(void **state)
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(refused); i++) {
 		post_verb(&x);
 		refuse(refused[i].reason, 0);
 		assert_true(ended(&x, OAE_REVERSED));
@@ -209,7 +209,7 @@ static void test_computed_refused(void **state)
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(reasons); i++) {
 		rcv(offer_kind(1 + i, OAE_VERB));
 		computed(reasons[i], 0);
 		assert_int_equal(sent(OAE_REFUSE)->frame.reason, reasons[i]);

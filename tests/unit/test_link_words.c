@@ -176,7 +176,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	open_link();
-	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(refused); i++) {
 		tx = verb(a, SIM_ADD, 1, refused[i].reason);
 		assert_reversed(tx, refused[i].err);
 	}
