@@ -36,6 +36,9 @@ bit room, keep, kind, ask_done, close_again;
 #define EV_PORT		14	/* the port goes down */
 #define EV_CRASH	15	/* the end dies */
 #define EV_CLOSE	16	/* a user closes the link */
+#define EV_RETRY_HALF	17	/* timer: the peer had no half, it may have one now */
+#define EV_POST_HALF	18	/* a user posts a half */
+#define EV_CANCEL_HALF	19	/* or wants it back */
 
 byte crashes[2], closes, deads;
 byte turn;			/* calm: 1 + the end whose timer may fire */
@@ -65,12 +68,13 @@ inline go_down()
 {
 	L.down = 1;
 	if
-	:: L.offer != OFFER_NONE && reversible() -> offer_drop(REVERSED, 0)
+	:: L.offer != OFFER_NONE && reversible() -> offer_reverse()
 	:: else
 	fi;
 	drop_next();
+	half_drop();
 	if
-	:: L.closing || !L.peer_inc -> end_link()
+	:: L.closing || !L.peer_inc -> ending = 1
 	:: else
 	fi
 }
@@ -82,11 +86,8 @@ inline open()
 	begin = SYNC_SENT
 }
 
-inline post()
+inline wake()
 {
-	posted[me]++;
-	T(me, posted[me]) = T_LIVE;
-	SAY(printf("EV %c post %d %d %d\n", NAME(me), posted[me], kind, ask_done));
 	if
 	:: L.state == CLOSED -> open()
 	:: L.state != CLOSED && L.down && !has_posts() ->
@@ -94,7 +95,27 @@ inline post()
 		L.asked = 1;
 		send_sync(SYNC, L.peer_ltag)
 	:: else
-	fi;
+	fi
+}
+
+inline post_half()
+{
+	posted_halves[me]++;
+	k = others(me) + posted_halves[me];
+	T(me, k) = T_LIVE;
+	SAY(printf("EV %c post %d 0 0\n", NAME(me), k));
+	wake();
+	L.half_id = others(me) + posted_halves[me];
+	L.half = HALF_POSTED;
+	pump = PUMP
+}
+
+inline post()
+{
+	posted[me]++;
+	T(me, posted[me]) = T_LIVE;
+	SAY(printf("EV %c post %d %d %d\n", NAME(me), posted[me], kind, ask_done));
+	wake();
 	L.next_id = posted[me];
 	L.next_express = kind;
 	L.next_confirm = ask_done;
@@ -105,7 +126,7 @@ inline cancel()
 {
 	SAY(printf("EV %c cancel %d\n", NAME(me), L.offer_id));
 	k = L.state == OPEN && L.offer == OFFER_OUT;
-	offer_drop(REVERSED, 0);
+	offer_reverse();
 	if
 	:: k -> send(REVERSE, 0, L.tx + 1, L.attempt, 0)
 	:: else
@@ -121,6 +142,8 @@ inline say_state()
 	SAY(printf(" %d %d %d %d %d %d %d %d %d", L.down, L.asked, L.closing,
 		   L.close_sent, L.peer_closing, L.confirmed, L.await_done,
 		   L.last_express, L.ready_due));
+	SAY(printf(" %d %d %d %d", L.half, L.half_id, L.half == HALF_OFFERED && L.half_crossed,
+		   L.half_turn));
 	SAY(printf(" %d %d %d %d %d %d %d\n", L.offer, L.offer_id, L.next_id, L.hold,
 		   L.hold_attempt, (L.hold == HOLD_HELD -> L.hold_id : 0),
 		   (L.hold == HOLD_HELD -> L.hold_express : 0)));
@@ -145,11 +168,18 @@ inline finish()
 		going_down = 0
 	:: else
 	fi;
-	close_step()
+	close_step();
+	if
+	:: ending -> end_link()
+	:: else
+	fi
 }
 
 inline tidy()
 {
+	/* Lent, and another held for it: both or neither. */
+	assert(G2 || (L.half == HALF_LENT) ==
+	       (L.hold == HOLD_HELD && is_half(1 - me, L.hold_id)));
 	transmit();
 	drop_dead(A);
 	drop_dead(B);
@@ -177,6 +207,7 @@ inline event()
 	by_data = 0;
 	resolving = 0;
 	going_down = 0;
+	ending = 0;
 	nout = 0;
 	f_src = 0;
 	f_inc = 0;
@@ -194,6 +225,14 @@ inline event()
 	:: ev == EV_CANCEL_NEXT ->
 		SAY(printf("EV %c cancel %d\n", NAME(me), L.next_id));
 		drop_next()
+	:: ev == EV_POST_HALF -> post_half()
+	:: ev == EV_CANCEL_HALF ->
+		SAY(printf("EV %c cancel %d\n", NAME(me), L.half_id));
+		half_drop()
+	:: ev == EV_RETRY_HALF ->
+		SAY(printf("EV %c retry_half\n", NAME(me)));
+		L.half = HALF_POSTED;
+		pump = PUMP
 	:: ev == EV_DRAIN ->
 		SAY(printf("EV %c drain\n", NAME(me)));
 		L.ready_due = 0;
@@ -224,7 +263,7 @@ inline event()
 		fi
 	:: ev == EV_FORGET ->
 		SAY(printf("EV %c forget\n", NAME(me)));
-		end_link()
+		ending = 1
 	:: ev == EV_PORT ->
 		SAY(printf("EV %c port\n", NAME(me)));
 		freeze(SYNC_SENT)
@@ -237,9 +276,10 @@ inline event()
 		SAY(printf("EV %c close\n", NAME(me)));
 		closes++;
 		drop_next();
+		half_drop();
 		L.closing = 1;
 		if
-		:: !L.peer_inc || L.down -> end_link()
+		:: !L.peer_inc || L.down -> ending = 1
 		:: else
 		fi
 	fi;
@@ -313,8 +353,8 @@ inline choose()
 	   ODDS(posts) ->
 		ev = EV_POST;
 		if
-		:: EXPRESS != 1
-		:: EXPRESS != 0 -> kind = 1
+		:: EXPRESS != 1 || is_verb(id, posted[id] + 1)
+		:: EXPRESS != 0 && !is_verb(id, posted[id] + 1) -> kind = 1
 		fi;
 		if
 		:: true
@@ -324,12 +364,19 @@ inline choose()
 	   reversible() && ODDS(cancels) -> ev = EV_CANCEL
 	:: !crowded() && CANCEL && !calm && L.next_id && ODDS(cancels) ->
 		ev = EV_CANCEL_NEXT
+	:: !crowded() && posted_halves[id] < halves(id) && wants_half() &&
+	   ODDS(posts) -> ev = EV_POST_HALF
+	:: !crowded() && CANCEL && !calm && half_idle() && ODDS(cancels) ->
+		ev = EV_CANCEL_HALF
 	:: !crowded() && L.state == OPEN && L.ready_due && ODDS(drain) ->
 		ev = EV_DRAIN
 	:: timer() && failing() && ODDS(timers) -> ev = EV_STALL
 	:: timer() && frozen() && ODDS(timers) -> ev = EV_ASK
 	:: timer() && L.state == OPEN && L.offer == OFFER_PARKED && ODDS(timers) ->
 		ev = EV_RETRY
+	:: timer() && L.state == OPEN && L.half == HALF_WAITING &&
+	   (calm -> !failing() && e[1 - id].half != HALF_NONE : 1) && ODDS(timers) ->
+		ev = EV_RETRY_HALF
 	:: timer() && L.state == OPEN && !L.close_sent &&
 	   (calm -> L.asked : PROBE) && ODDS(timers) -> ev = EV_PROBE
 	:: timer() && L.state == OPEN && L.close_sent && L.hold != HOLD_HELD &&
@@ -356,7 +403,7 @@ proctype End(byte id)
 		d_step {
 			me = id;
 			if
-			:: calm && ev >= EV_STALL ->
+			:: calm && ev >= EV_STALL && ev <= EV_RETRY_HALF ->
 				turn = 2 - id
 			:: else
 			fi;

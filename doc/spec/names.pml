@@ -6,12 +6,14 @@
  * A configuration is a set of -D macros, spin's command line, all optional:
  *
  *	N_A N_B		transactions posted at A, at B
+ *	HALVES_A HALVES_B	halves of a swap posted at A, at B
+ *	VERBS		the first so many of each end's transactions are verbs
  *	EXPRESS		0 none of them is, 1 all, 2 each as its writer likes
  *	CONFIRM		a writer may ask for DONE
  *	CANCEL		a writer may take its transaction back
  *	LOSS DUP	frames may be lost, doubled, at any time (always reordered)
  *	K		so many frames wait on a wire at most, each way
- *	NOROOM		the reader may be without room
+ *	NOROOM		the reader may be without room; a verb's words may be reserved
  *	STALL		a timer may notice a failure where there is none
  *	PROBE PORT	the timers of an idle link; a port may go down
  *	DEAD		so many times an end may find its peer dead
@@ -32,6 +34,15 @@
 #endif
 #ifndef N_B
 #define N_B		0
+#endif
+#ifndef HALVES_A
+#define HALVES_A	0
+#endif
+#ifndef HALVES_B
+#define HALVES_B	0
+#endif
+#ifndef VERBS
+#define VERBS		0
 #endif
 #ifndef EXPRESS
 #define EXPRESS		0
@@ -139,9 +150,21 @@
 
 /* hold: states */
 #define HOLD_NONE	0
-#define HOLD_HELD	2
-#define HOLD_REFUSED	3
-#define HOLD_REVERSED	4
+#define HOLD_HELD	3
+#define HOLD_REFUSED	4
+#define HOLD_REVERSED	5
+
+/* half: states */
+#define HALF_NONE	0
+#define HALF_POSTED	1
+#define HALF_OFFERED	2
+#define HALF_WAITING	3
+#define HALF_LENT	4
+
+/* Why an offer is refused. */
+#define BUSY		0
+#define NO_HALF		1
+#define CONFLICT	2
 
 /* Opcodes. */
 #define SYNC		1
@@ -191,9 +214,16 @@ typedef end {
 	unsigned hold_attempt : W_A;
 	unsigned hold_id : W_I;		/* also the last express' */
 	bit hold_express;
+	unsigned hold_reason : 2;	/* why it was refused */
+
+	unsigned half : 3;		/* HALF_*: the half that is posted */
+	unsigned half_id : W_I;
+	bit half_crossed;		/* the peer's was refused because of it */
+	bit half_turn;			/* what was offered last was no half */
 
 	/* Not the link's: whom an express was first offered to. */
 	unsigned offered_to : W_I;
+	unsigned lent_to : W_I;		/* and the half */
 };
 
 end e[2];
@@ -205,8 +235,19 @@ byte me;
 
 #define frozen()	(L.state == SYNC_SENT || L.state == SYNC_RECD)
 #define reversible()	(!L.offer_express || L.offer != OFFER_OUT)
-#define has_posts()	(L.next_id || (L.offer != OFFER_NONE && reversible()))
+#define half_idle()	(L.half == HALF_POSTED || L.half == HALF_WAITING)
+#define has_posts()	(L.next_id || half_idle() || (L.offer != OFFER_NONE && reversible()))
 #define wants()		(!L.closing && !L.peer_closing && !L.next_id)
+#define wants_half()	(!L.closing && !L.peer_closing && L.half == HALF_NONE)
+
+/* Of two crossing halves the one of the senior stands. */
+#define senior()	(me == B)
+
+/* What it is says its number: an end's messages and verbs come first. */
+#define others(who)	(who == A -> N_A : N_B)
+#define halves(who)	(who == A -> HALVES_A : HALVES_B)
+#define is_half(who, n)	((n) > others(who))
+#define is_verb(who, n)	((n) <= VERBS && (n) <= others(who))
 
 /* The faults have stopped. */
 bit calm;

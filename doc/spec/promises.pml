@@ -4,10 +4,10 @@
  * ends see. Nothing here is part of a link.
  */
 
-#if N_A > N_B
-#define NTX	N_A
+#if N_A + HALVES_A > N_B + HALVES_B
+#define NTX	(N_A + HALVES_A)
 #else
-#define NTX	N_B
+#define NTX	(N_B + HALVES_B)
 #endif
 
 /* What has become of a transaction, as one sees who sees both ends. */
@@ -26,9 +26,12 @@
 #define REVERSED	1
 #define UNKNOWN		2
 
-byte t[2 * NTX];		/* of A's transactions, then of B's */
-byte posted[2];			/* so many of them */
+byte t[2 * NTX];		/* of A's transactions, its halves last, then of B's */
+byte posted[2];			/* so many of them that are no halves */
+byte posted_halves[2];
 byte last_id[2];		/* the last one delivered at an end */
+byte last_half[2];
+byte took[2];			/* what an end's half took that the other has not heard of */
 
 #define T(who, id)	t[(who) * NTX + (id) - 1]
 
@@ -47,8 +50,12 @@ hidden byte G1, G2, G3, FITS;
 
 inline delivered(id, express)
 {
-	SAY(printf("DO %c deliver %d\n", NAME(me), id));
-	assert(G1 || (id) > last_id[me]);
+	if
+	:: is_half(1 - me, id) ->
+		assert(G1 || (id) > last_half[me])
+	:: else ->
+		assert(G1 || (id) > last_id[me])
+	fi;
 	assert(G2 || T(1 - me, id) != T_REVERSED);
 	assert(G2 || (express) || T(1 - me, id) == T_COMMITTED ||
 	       T(1 - me, id) == T_EXCUSED);
@@ -56,48 +63,85 @@ inline delivered(id, express)
 	:: T(1 - me, id) == T_LIVE -> T(1 - me, id) = T_DELIVERED
 	:: else -> T(1 - me, id) = T_DONE
 	fi;
-	last_id[me] = id
+	if
+	:: is_half(1 - me, id) -> last_half[me] = id
+	:: else -> last_id[me] = id
+	fi
+}
+
+/* The initiator of a swap has the half that was lent. */
+inline swapped(mine, its)
+{
+	SAY(printf("DO %c swap %d %d\n", NAME(me), mine, its));
+	assert(G1 || ((its) > last_half[me] && is_half(1 - me, its)));
+	assert(G2 || (T(1 - me, its) != T_REVERSED && T(1 - me, its) != T_DELIVERED));
+	if
+	:: T(1 - me, its) == T_LIVE -> T(1 - me, its) = T_DELIVERED
+	:: else
+	fi;
+	last_half[me] = its;
+	took[me] = its
+}
+
+/* The other's half that is held is for the one that was lent: both or neither. */
+inline taken(mine, its)
+{
+	SAY(printf("DO %c swap %d %d\n", NAME(me), mine, its));
+	assert(G2 || took[1 - me] == (mine) || T(1 - me, its) == T_EXCUSED);
+	took[1 - me] = 0;
+	delivered(its, 0)
 }
 
 /* Was the end that this was offered to the one that is there now? */
 #define peer_lives()	(PEER.state != CLOSED && PEER.inc == L.offered_to)
+#define lender_lives()	(PEER.state != CLOSED && PEER.inc == L.lent_to)
 
-inline ended(id, outcome, going)
+inline reversed(id)
 {
-	SAY(printf("DO %c end %d %d\n", NAME(me), id, outcome));
+	SAY(printf("DO %c end %d %d\n", NAME(me), id, REVERSED));
 	assert(G3 || T(me, id) == T_LIVE || T(me, id) == T_DELIVERED);
+	assert(G2 || T(me, id) == T_LIVE);
+	T(me, id) = T_REVERSED
+}
+
+inline unknown(id, going)
+{
+	SAY(printf("DO %c end %d %d\n", NAME(me), id, UNKNOWN));
+	assert(G3 || T(me, id) == T_LIVE || T(me, id) == T_DELIVERED);
+	assert(G3 || (L.offer_express && (going || !peer_lives())));
+	T(me, id) = (T(me, id) == T_DELIVERED -> T_DONE : T_UNKNOWN)
+}
+
+inline committed(id)
+{
+	SAY(printf("DO %c end %d %d\n", NAME(me), id, COMMITTED));
+	assert(G3 || T(me, id) == T_LIVE || T(me, id) == T_DELIVERED);
+	assert(G2 || !L.offer_express || T(me, id) == T_DELIVERED);
+	i = 1;
+	do
+	:: i <= NTX ->
+		/* What was committed before it is delivered. */
+		assert(G2 || T(me, i) != T_COMMITTED);
+		i++
+	:: else -> break
+	od;
 	if
-	:: outcome == COMMITTED ->
-		assert(G2 || !L.offer_express || T(me, id) == T_DELIVERED);
-		i = 1;
-		do
-		:: i < (id) ->
-			/* What was committed before it is delivered. */
-			assert(G2 || T(me, i) != T_COMMITTED);
-			i++
-		:: else -> break
-		od;
-		if
-		:: T(me, id) == T_DELIVERED -> T(me, id) = T_DONE
-		:: else ->
-			if
-			:: PEER.state != CLOSED && PEER.inc == L.peer_inc ->
-				T(me, id) = T_COMMITTED
-			:: else ->
-				/* The reflection of one that has died since. */
-				T(me, id) = T_EXCUSED
-			fi
-		fi
-	:: outcome == REVERSED ->
-		assert(G2 || T(me, id) == T_LIVE);
-		T(me, id) = T_REVERSED
-	:: outcome == UNKNOWN ->
-		assert(G3 || (L.offer_express && (going || !peer_lives())));
-		if
-		:: T(me, id) == T_DELIVERED -> T(me, id) = T_DONE
-		:: else -> T(me, id) = T_UNKNOWN
-		fi
+	:: T(me, id) == T_DELIVERED -> T(me, id) = T_DONE
+	:: else ->
+		/* Or it is the reflection of one that has died since. */
+		T(me, id) = (PEER.state != CLOSED && PEER.inc == L.peer_inc ->
+			     T_COMMITTED : T_EXCUSED)
 	fi
+}
+
+/* A half that is lent ends: the initiator has committed, or cannot be asked. */
+inline lent_ended(outcome, going)
+{
+	SAY(printf("DO %c end %d %d\n", NAME(me), L.half_id, outcome));
+	assert(G3 || T(me, L.half_id) == T_LIVE || T(me, L.half_id) == T_DELIVERED);
+	assert(G2 || outcome != COMMITTED || T(me, L.half_id) == T_DELIVERED);
+	assert(G3 || outcome != UNKNOWN || going || !lender_lives());
+	T(me, L.half_id) = (T(me, L.half_id) == T_DELIVERED -> T_DONE : T_UNKNOWN)
 }
 
 /* An end dies undecided: what was committed, but not delivered, may be lost. */
@@ -121,7 +165,7 @@ inline bereave()
 	excuse();
 	i = 1;
 	do
-	:: i <= posted[me] ->
+	:: i <= NTX ->
 		if
 		:: T(me, i) == T_LIVE -> T(me, i) = T_LOST
 		:: T(me, i) == T_DELIVERED -> T(me, i) = T_DONE
@@ -132,15 +176,23 @@ inline bereave()
 	od
 }
 
+/* One that nobody has another for may wait for ever. */
+#define lone_half(who)	(e[who].half == HALF_NONE || \
+			 (e[who].half == HALF_WAITING && e[1 - who].half == HALF_NONE))
+
 #define idle(who)	(e[who].state == CLOSED || \
 			 (e[who].state == OPEN && !e[who].asked && \
 			  !e[who].closing && !e[who].peer_closing && \
 			  e[who].offer == OFFER_NONE && !e[who].next_id && \
+			  lone_half(who) &&				\
 			  e[who].hold != HOLD_HELD && !e[who].await_done && !e[who].ready_due))
 
 /* Nothing is under way and nothing is left to do. */
 #define settled()	(idle(A) && idle(B) && wire[A].n == 0 && wire[B].n == 0 && \
-			 posted[A] == N_A && posted[B] == N_B)
+			 posted[A] == N_A && posted[B] == N_B && all_halves(A) && all_halves(B))
+#define all_halves(who)	(posted_halves[who] == halves(who) || e[who].half != HALF_NONE)
+
+#define waits(who)	(e[who].half == HALF_WAITING -> (who) * NTX + e[who].half_id - 1 : 255)
 
 /* In the end: each has its outcome, what is committed is delivered. */
 inline check_settled()
@@ -148,7 +200,8 @@ inline check_settled()
 	i = 0;
 	do
 	:: i < 2 * NTX ->
-		assert(G3 || (t[i] != T_LIVE && t[i] != T_DELIVERED));
+		assert(G3 || t[i] != T_DELIVERED);
+		assert(G3 || t[i] != T_LIVE || waits(A) == i || waits(B) == i);
 		assert(G2 || t[i] != T_COMMITTED);
 		i++
 	:: else -> break

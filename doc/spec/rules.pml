@@ -8,6 +8,7 @@
 /* Begin a new run: 0, or the state to begin it in (4.5). */
 hidden byte begin;
 hidden byte resolving, by_data, going_down;
+hidden byte ending;		/* the link is forgotten */
 hidden byte pump;		/* offer what is there, or the next: see pump_step() */
 hidden byte commit;		/* and then say COMMIT if no OFFER says it */
 hidden byte p_tx, p_rx;		/* the peer's counters, as resolving takes them */
@@ -20,6 +21,7 @@ inline hold_reset()
 	L.hold = HOLD_NONE;
 	L.hold_attempt = 0;
 	L.hold_express = 0;
+	L.hold_reason = 0;
 #ifndef TRACE
 	if
 	:: !L.last_express -> L.hold_id = 0
@@ -28,9 +30,91 @@ inline hold_reset()
 #endif
 }
 
+/* --- a half, 4.9 --------------------------------------------------------------- */
+
+inline half_none()
+{
+	L.half = HALF_NONE;
+	L.half_id = 0;
+	L.half_crossed = 0;
+	L.lent_to = 0
+}
+
+/* A half that nobody has is reversed. */
+inline half_drop()
+{
+	if
+	:: half_idle() ->
+		reversed(L.half_id);
+		half_none()
+	:: else
+	fi
+}
+
+/* The dead may have used the one that is lent. */
+inline half_unknown(going)
+{
+	if
+	:: L.half == HALF_LENT ->
+		lent_ended(UNKNOWN, going);
+		half_none()
+	:: else
+	fi
+}
+
+/* What was held for it is dropped. */
+inline half_back()
+{
+	if
+	:: L.half == HALF_LENT ->
+		L.half = HALF_POSTED;
+		L.lent_to = 0
+	:: else
+	fi
+}
+
+inline offer_withdraw()
+{
+	L.half = HALF_POSTED;
+	offer_none()
+}
+
+/* May the one that is here answer the peer's? Then k is 1. */
+inline half_lend()
+{
+	if
+	:: L.half == HALF_OFFERED && senior() -> L.half_crossed = 1
+	:: L.half == HALF_OFFERED && !senior() -> offer_withdraw()
+	:: else
+	fi;
+	k = half_idle();
+	if
+	:: k ->
+		L.half = HALF_LENT;
+		L.lent_to = L.peer_inc;
+		L.half_crossed = 0
+	:: else
+	fi
+}
+
+/* --- the responder again ------------------------------------------------------- */
+
 inline hold_deliver()
 {
-	delivered(L.hold_id, L.hold_express);
+	if
+	:: is_half(1 - me, L.hold_id) ->
+		taken(L.half_id, L.hold_id);
+		lent_ended(COMMITTED, 0);
+		half_none()
+	:: else ->
+		if
+		:: is_verb(1 - me, L.hold_id) ->
+			SAY(printf("DO %c apply %d\n", NAME(me), L.hold_id))
+		:: else ->
+			SAY(printf("DO %c deliver %d\n", NAME(me), L.hold_id))
+		fi;
+		delivered(L.hold_id, L.hold_express)
+	fi;
 	L.rx++;
 	L.last_express = L.hold_express;
 	hold_reset()
@@ -38,7 +122,19 @@ inline hold_deliver()
 
 inline reflect()
 {
-	send(REFLECT, 0, f_seq, f_attempt, L.hold_id)
+	send_as(REFLECT, 0, L.ltag, L.peer_ltag, L.tx, L.rx, f_seq, f_attempt, L.hold_id,
+		(is_half(1 - me, L.hold_id) -> L.half_id : 0))
+}
+
+inline refuse(why)
+{
+	L.hold = HOLD_REFUSED;
+	L.hold_reason = why;
+	if
+	:: why != NO_HALF -> L.ready_due = 1
+	:: else
+	fi;
+	send(REFUSE, 0, f_seq, f_attempt, why)
 }
 
 inline rcv_offer()
@@ -51,10 +147,17 @@ inline rcv_offer()
 		:: else
 		fi
 	:: f_seq == L.rx + 1 && f_attempt > L.hold_attempt ->
+		half_back();
 		hold_reset();
 		L.hold_attempt = f_attempt;
+		k = 1;
 		if
-		:: room ->
+		:: is_half(1 - me, f_id) -> half_lend()
+		:: else
+		fi;
+		if
+		:: is_half(1 - me, f_id) && !k -> refuse(NO_HALF)
+		:: (is_half(1 - me, f_id) && k) || (!is_half(1 - me, f_id) && room) ->
 			L.hold = HOLD_HELD;
 			L.hold_id = f_id;
 			L.hold_express = f_flag;
@@ -64,15 +167,16 @@ inline rcv_offer()
 			fi;
 			reflect()
 		:: else ->
-			L.hold = HOLD_REFUSED;
-			L.ready_due = 1;
-			send(REFUSE, 0, f_seq, f_attempt, 0)
+			if
+			:: is_verb(1 - me, f_id) -> refuse(CONFLICT)
+			:: else -> refuse(BUSY)
+			fi
 		fi
 	:: f_seq == L.rx + 1 && f_attempt == L.hold_attempt ->
 		/* The same again: the same answer. */
 		if
 		:: L.hold == HOLD_HELD -> reflect()
-		:: L.hold == HOLD_REFUSED -> send(REFUSE, 0, f_seq, f_attempt, 0)
+		:: L.hold == HOLD_REFUSED -> send(REFUSE, 0, f_seq, f_attempt, L.hold_reason)
 		:: else
 		fi
 	:: else
@@ -83,6 +187,7 @@ inline rcv_reverse()
 {
 	if
 	:: f_seq == L.rx + 1 && f_attempt >= L.hold_attempt ->
+		half_back();
 		hold_reset();
 		L.hold_attempt = f_attempt;
 		L.hold = HOLD_REVERSED
@@ -130,17 +235,32 @@ inline offer_none()
 	L.offered_to = 0
 }
 
-inline offer_drop(outcome, going)
+inline offer_end()
 {
-	ended(L.offer_id, outcome, going);
+	if
+	:: is_half(me, L.offer_id) -> half_none()
+	:: else
+	fi;
 	offer_none()
+}
+
+inline offer_reverse()
+{
+	reversed(L.offer_id);
+	offer_end()
+}
+
+inline offer_unknown(going)
+{
+	unknown(L.offer_id, going);
+	offer_end()
 }
 
 inline drop_next()
 {
 	if
 	:: L.next_id ->
-		ended(L.next_id, REVERSED, 0);
+		reversed(L.next_id);
 		L.next_id = 0;
 		L.next_express = 0;
 		L.next_confirm = 0
@@ -151,10 +271,21 @@ inline drop_next()
 #define PUMP		1	/* offer the next if nothing is being offered */
 #define PUMP_AGAIN	2	/* offer the same again */
 
+/* Halves and what else waits take turns. */
+#define half_first()	(L.half == HALF_POSTED && !L.closing && !L.peer_closing && \
+			 (L.half_turn || !L.next_id))
+
 inline pump_step()
 {
 	if
-	:: pump && L.state == OPEN && L.offer == OFFER_NONE && L.next_id ->
+	:: pump && L.state == OPEN && L.offer == OFFER_NONE && half_first() ->
+		L.offer_id = L.half_id;
+		L.half = HALF_OFFERED;
+		L.half_crossed = 0;
+		L.half_turn = 0;
+		pump = PUMP_AGAIN
+	:: pump && L.state == OPEN && L.offer == OFFER_NONE && !half_first() && L.next_id ->
+		L.half_turn = halves(me) > 0;
 		L.offer_id = L.next_id;
 		L.offer_express = L.next_express;
 		L.offer_confirm = L.next_confirm;
@@ -181,7 +312,11 @@ inline pump_step()
 
 inline offer_committed()
 {
-	ended(L.offer_id, COMMITTED, 0);
+	committed(L.offer_id);
+	if
+	:: is_half(me, L.offer_id) -> half_none()
+	:: else
+	fi;
 	L.tx++;
 	L.attempt = 0;
 	L.confirmed = L.offer_express;
@@ -200,6 +335,15 @@ inline rcv_reflect()
 	:: L.offer == OFFER_OUT && f_seq == L.tx + 1 && f_attempt == L.attempt ->
 		/* Between honest ends it is what was said. */
 		assert(FITS || f_id == L.offer_id);
+		if
+		:: is_half(me, f_id) -> swapped(f_id, f_half)
+		:: else ->
+			if
+			:: is_verb(me, f_id) ->
+				SAY(printf("DO %c answer %d\n", NAME(me), f_id))
+			:: else
+			fi
+		fi;
 		offer_committed();
 		pump = PUMP;
 		commit = !L.confirmed
@@ -211,8 +355,21 @@ inline rcv_refuse()
 {
 	if
 	:: L.offer == OFFER_OUT && f_seq == L.tx + 1 && f_attempt == L.attempt ->
-		L.offer = OFFER_PARKED;
-		L.offered_to = 0	/* as good as never offered */
+		if
+		:: is_half(me, L.offer_id) ->
+			/* The peer had none; but perhaps it has by now. */
+			k = L.half_crossed;
+			offer_withdraw();
+			L.half_crossed = 0;
+			if
+			:: !k -> L.half = HALF_WAITING
+			:: else
+			fi;
+			pump = PUMP
+		:: else ->
+			L.offer = OFFER_PARKED;
+			L.offered_to = 0	/* as good as never offered */
+		fi
 	:: else
 	fi
 }
@@ -243,8 +400,9 @@ inline hold_drop()
 	L.hold_id = 0
 }
 
-inline forget_run()
+inline forget_run(going)
 {
+	half_unknown(going);
 	L.last_express = 0;
 	hold_drop();
 	L.tx = 0;
@@ -259,10 +417,10 @@ inline broken()
 	SAY(printf("DO %c broken\n", NAME(me)));
 	unfit();
 	if
-	:: L.offer == OFFER_OUT -> offer_drop(UNKNOWN, 1)
+	:: L.offer == OFFER_OUT -> offer_unknown(1)
 	:: else
 	fi;
-	forget_run();
+	forget_run(1);
 	fresh_inc();
 	L.inc = fresh;
 	L.peer_inc = 0;
@@ -291,11 +449,11 @@ inline new_peer()
 #if BREAK_RULE == 5
 	:: 0
 #else
-	:: L.offer == OFFER_OUT && L.offer_express -> offer_drop(UNKNOWN, 0)
+	:: L.offer == OFFER_OUT && L.offer_express -> offer_unknown(0)
 #endif
 	:: else -> L.offered_to = 0
 	fi;
-	forget_run();
+	forget_run(0);
 	L.rx = 0;
 	L.peer_inc = f_inc
 }
@@ -327,7 +485,9 @@ inline resolve()
 	:: else ->
 		if
 		:: in_ == 1 -> hold_deliver()
-		:: else -> hold_reset()
+		:: else ->
+			half_back();
+			hold_reset()
 		fi;
 		if
 		:: out_ == 1 -> offer_committed()
@@ -474,7 +634,9 @@ inline end_reset()
 	L.close_sent = 0;
 	L.ready_due = 0;
 	L.rx = 0;
-	forget_run();
+	half_none();
+	L.half_turn = 0;
+	forget_run(1);
 	L.next_id = 0;
 	L.next_express = 0;
 	L.next_confirm = 0;
@@ -485,11 +647,13 @@ inline end_reset()
 inline end_link()
 {
 	if
-	:: L.offer != OFFER_NONE && reversible() -> offer_drop(REVERSED, 1)
-	:: L.offer != OFFER_NONE && !reversible() -> offer_drop(UNKNOWN, 1)
+	:: L.offer != OFFER_NONE && reversible() -> offer_reverse()
+	:: L.offer != OFFER_NONE && !reversible() -> offer_unknown(1)
 	:: else
 	fi;
 	drop_next();
+	half_unknown(1);
+	half_drop();
 	SAY(printf("DO %c gone\n", NAME(me)));
 	excuse();
 	end_reset()
@@ -499,11 +663,12 @@ inline end_link()
 inline close_step()
 {
 	if
-	:: L.state == OPEN && (L.closing || L.peer_closing) ->
+	:: L.state == OPEN && (L.closing || L.peer_closing) && !ending ->
 		if
-		:: L.offer == OFFER_PARKED -> offer_drop(REVERSED, 0)
+		:: L.offer == OFFER_PARKED -> offer_reverse()
 		:: else
 		fi;
+		half_drop();
 		if
 		:: L.offer != OFFER_NONE || L.hold == HOLD_HELD
 		:: else ->
@@ -514,7 +679,7 @@ inline close_step()
 				send(COMMIT, 1, L.tx, 0, 0)
 			:: L.confirmed && L.peer_closing ->
 				send(CLOSE_ACK, 0, 0, 0, 0);
-				end_link()
+				ending = 1
 			:: L.confirmed && !L.peer_closing &&
 			   (!L.close_sent || close_again) ->
 				L.close_sent = 1;
@@ -539,24 +704,31 @@ inline data_of_run()
 	if
 	:: f_op == CLOSE_ACK ->
 		if
-		:: L.close_sent -> end_link()
+		:: L.close_sent -> ending = 1
 		:: else
 		fi
 	:: else ->
 		run_progress();
 		if
 		:: L.state != OPEN
-		:: L.state == OPEN && f_op == OFFER -> rcv_offer()
+		:: L.state == OPEN && f_op == OFFER ->
+			rcv_offer();
+			/* A half may be back, or withdrawn. */
+			pump = PUMP
 		:: L.state == OPEN && f_op == REFLECT -> rcv_reflect()
 		:: L.state == OPEN && f_op == REFUSE -> rcv_refuse()
-		:: L.state == OPEN && f_op == REVERSE -> rcv_reverse()
+		:: L.state == OPEN && f_op == REVERSE ->
+			rcv_reverse();
+			pump = PUMP
 		:: L.state == OPEN && f_op == COMMIT && f_flag && f_tx == L.rx ->
 			send(DONE, 0, L.rx, 0, 0)
 		:: L.state == OPEN && f_op == READY && L.offer == OFFER_PARKED ->
 			pump = PUMP_AGAIN
 		:: L.state == OPEN && f_op == CLOSE ->
 			if
-			:: !L.peer_closing -> drop_next()
+			:: !L.peer_closing ->
+				drop_next();
+				half_drop()
 			:: else
 			fi;
 			L.peer_closing = 1

@@ -25,6 +25,8 @@ bag wire[2];			/* the frames on their way to an end */
 hidden byte f_op, f_src, f_dst, f_tx, f_rx, f_seq, f_attempt, f_inc, f_peer_inc;
 hidden byte f_flag;		/* OFFER: EXPRESS; COMMIT: WANT_DONE */
 #define f_id	f_inc
+#define f_half	f_peer_inc	/* REFLECT of a half: the one that is lent */
+#define f_reason f_inc		/* REFUSE */
 
 /* What this event sends. */
 hidden packet out[OUTS];
@@ -205,7 +207,8 @@ inline end_incs(n)
 	note_inc(e[n].inc);
 	note_inc(e[n].peer_inc);
 	note_inc(e[n].heard_inc);
-	note_inc(e[n].offered_to)
+	note_inc(e[n].offered_to);
+	note_inc(e[n].lent_to)
 }
 
 inline fresh_inc()
