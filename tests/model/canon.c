@@ -88,7 +88,7 @@ static void rename_attempts(struct m_world *w, unsigned int from)
 /* --- bytes ----------------------------------------------------------------------------- */
 
 #define FRAME_BYTES	18
-#define LINK_BYTES	20	/* and the slots */
+#define LINK_BYTES	21	/* and the slots */
 
 /* Another MTU may cut a transaction in two. */
 static unsigned int slots(const struct m_scenario *sc)
@@ -241,6 +241,8 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 		 (uintptr_t)l->half.p.handle << 4;
 	*out++ = l->half.state | l->half.crossed << 3 | l->half.turn << 4 |
 		 l->hold.kind << 6;
+	*out++ = (uintptr_t)l->aside.p.handle | l->aside.ready << 4 |
+		 !!l->half.cancelled << 5;
 	*out++ = l->hold.state | l->hold.nslices << 4;
 	*out++ = l->hold.attempt;
 	*out++ = l->hold.reason;
@@ -274,7 +276,7 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	struct m_end *e = &w->end[who];
 	struct oae_link *l = &e->link;
 	u32 start = w->sc->start;
-	u8 offer, next, half;
+	u8 offer, next, half, aside;
 
 	l->ltag = ltag_named(*in++);
 	l->peer_ltag = ltag_named(*in++);
@@ -311,6 +313,10 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->half.crossed = *in >> 3 & 1;
 	l->half.turn = *in >> 4 & 1;
 	l->hold.kind = *in++ >> 6;
+	aside = *in & 15;
+	l->aside.valid = aside;
+	l->aside.ready = *in >> 4 & 1;
+	l->half.cancelled = *in++ >> 5 & 1 ? OAE_E_SIGNAL : 0;
 	l->hold.state = *in & 15;
 	l->hold.nslices = *in++ >> 4;
 	l->hold.attempt = *in++;
@@ -327,6 +333,10 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 		m_fill_post(w, next, &l->next);
 	if (half)
 		m_fill_post(w, half, &l->half.p);
+	if (half && l->half.cancelled)
+		w->tx[half - 1].unwanted = true;
+	if (aside)
+		m_fill_post(w, aside, &l->aside.p);
 	if (l->hold.state == OAE_HOLD_HELD && l->hold.kind == OAE_SWAP)
 		l->hold.reply = M_LEN;
 	if (l->hold.state == OAE_HOLD_HELD && l->hold.kind == OAE_VERB)
@@ -388,6 +398,7 @@ static const u8 *unpack_txs(struct m_world *w, const u8 *in)
 		tx->kind = *in++ >> 6;
 		tx->offered_to = *in & 15;
 		tx->got = *in++ >> 4;
+		tx->unwanted = false;
 	}
 	return in;
 }

@@ -42,6 +42,7 @@ struct part {
 	bool next;
 	bool confirmed, await_done, last_express, closing, close_sent;
 	bool peer_closing, down, asked, clean, ready_due, crossed, turn;
+	bool aside, unwanted;
 };
 
 static const struct {
@@ -107,6 +108,8 @@ static void a_half(struct m_world *w, unsigned int who, const struct part *p,
 	l->half.state = OAE_HALF_LENT;
 	tx->offered = true;
 	tx->offered_to = l->peer_inc;
+	tx->unwanted = p->unwanted;
+	l->half.cancelled = p->unwanted ? OAE_E_SIGNAL : 0;
 	/* The other end has committed what is held, and so has taken this. */
 	tx->delivered = w->tx[id_of(!who, p->rx + 1) - 1].ended;
 }
@@ -192,6 +195,12 @@ static void an_end(struct m_world *w, unsigned int who, const struct part *p)
 		l->half.p = l->offer.p;
 		l->half.state = OAE_HALF_OFFERED;
 		l->half.crossed = p->crossed;
+		if (p->aside && !p->next) {
+			w->tx[id].at_link = true;
+			m_fill_post(w, id + 1, &l->aside.p);
+			l->aside.valid = true;
+			l->aside.ready = p->ready_due;
+		}
 	}
 	if (p->next) {
 		w->tx[id].at_link = true;
@@ -670,6 +679,8 @@ static void any_part(struct part *p)
 	p->half = upto(2) ? 0 : upto(3);
 	p->crossed = upto(2);
 	p->turn = upto(2);
+	p->aside = upto(2);
+	p->unwanted = !upto(4);
 	p->hold = upto(2) ? 0 : upto(6);
 	p->confirmed = upto(2);
 	p->await_done = !upto(4);

@@ -413,6 +413,12 @@ static void check_kinds(struct m_world *w, unsigned int who)
 	if ((l->half.state == OAE_HALF_OFFERED) !=
 	    (l->offer.state != OAE_OFFER_NONE && l->offer.p.kind == OAE_SWAP))
 		m_fail(w, half, "a half is offered, and is not what is offered");
+	if (l->state == OAE_OPEN && l->offer.state == OAE_OFFER_PARKED &&
+	    l->half.state == OAE_HALF_POSTED && !l->closing && !l->peer_closing)
+		m_fail(w, half, "a half waits for what is parked");
+	if (l->half.state != OAE_HALF_NONE && l->half.state != OAE_HALF_LENT &&
+	    half && w->tx[half - 1].unwanted)
+		m_fail(w, half, "a half that was asked back is posted again");
 	if (e->word_held != (held && l->hold.kind == OAE_VERB))
 		m_fail(w, 0, "a word is reserved, and no verb is held, or the other way");
 	if (l->hold.state == OAE_HOLD_ASKED)

@@ -37,6 +37,8 @@ static void take_back(struct m_world *w, unsigned int who, u8 id)
 	m_begin(&a);
 	err = oae_link_cancel(&e->link, (void *)(uintptr_t)id, OAE_E_SIGNAL,
 			      M_NOW, &a);
+	if (err == -EINPROGRESS && tx->kind == OAE_SWAP)
+		tx->unwanted = true;
 	m_finish(w, who, &a, NULL);
 	if (err == -EINPROGRESS &&
 	    ((tx->kind != OAE_SWAP && !(tx->flags & OAE_POST_EXPRESS)) ||

@@ -127,6 +127,7 @@ struct m_tx {
 	u8 n;			/* slices, as cut last */
 	bool at_link, ended, lost, delivered, excused;
 	bool offered;		/* a half: lent */
+	bool unwanted;		/* a half: asked back while lent */
 	u8 outcome;
 };
 

@@ -39,6 +39,10 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 		memset(&l->half.p, 0, sizeof(l->half.p));
 	if (l->half.state != OAE_HALF_OFFERED)
 		l->half.crossed = false;
+	if (l->half.state != OAE_HALF_LENT)
+		l->half.cancelled = 0;
+	if (!l->aside.valid)
+		memset(&l->aside, 0, sizeof(l->aside));
 	if (!l->next_valid)
 		memset(&l->next, 0, sizeof(l->next));
 	if (!l->hold.have) {

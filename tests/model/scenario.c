@@ -45,7 +45,7 @@ const struct m_scenario m_more[] = {
 	{ "swap-cancel", { "s", "s" }, COMMON, .cancel = true },
 	{ "swap-crash", { "s", "s" }, COMMON, .crash = 1 },
 	{ "swap-close", { "s", "s" }, COMMON, .close = 1 },
-	{ "message-swap", { "s", "as" }, COMMON },
+	{ "verb-swap", { "vs", "s" }, .cap = 2, .slices = 1, .conflict = 1 },
 	{ NULL }
 };
 
@@ -54,6 +54,7 @@ const struct m_scenario m_deep[] = {
 	{ "swap-two", { "ss", "ss" }, COMMON },
 	{ "swap-messages", { "sa", "as" }, COMMON },
 	{ "swap-verb", { "sv", "s" }, COMMON, .conflict = 1 },
+	{ "message-swap", { "s", "as" }, COMMON },
 	{ "swap-message", { "sa", "s" }, COMMON },
 	{ "swap-kill", { "s", "s" }, COMMON, .kill = 1 },
 	{ "swap-rename", { "s", "s" }, COMMON, .rename = 1 },

@@ -393,6 +393,8 @@ void m_finish(struct m_world *w, unsigned int who, struct oae_actions *a,
 	if (e->tag && e->link.offer.state == OAE_OFFER_PARKED &&
 	    e->link.offer.p.handle && e->link.offer.p.kind != OAE_SWAP)
 		w->tx[id_of(e->link.offer.p.handle) - 1].offered = false;
+	if (e->tag && e->link.aside.valid && e->link.aside.p.handle)
+		w->tx[id_of(e->link.aside.p.handle) - 1].offered = false;
 }
 
 /**
