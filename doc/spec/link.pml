@@ -144,6 +144,7 @@ inline say_state()
 		   L.last_express, L.ready_due));
 	SAY(printf(" %d %d %d %d", L.half, L.half_id, L.half == HALF_OFFERED && L.half_crossed,
 		   L.half_turn));
+	SAY(printf(" %d %d %d", L.aside_id, L.aside_ready, L.half_unwanted));
 	SAY(printf(" %d %d %d %d %d %d %d\n", L.offer, L.offer_id, L.next_id, L.hold,
 		   L.hold_attempt, (L.hold == HOLD_HELD -> L.hold_id : 0),
 		   (L.hold == HOLD_HELD -> L.hold_express : 0)));
@@ -224,11 +225,17 @@ inline event()
 	:: ev == EV_CANCEL -> cancel()
 	:: ev == EV_CANCEL_NEXT ->
 		SAY(printf("EV %c cancel %d\n", NAME(me), L.next_id));
-		drop_next()
+		reversed(L.next_id);
+		L.next_id = 0;
+		L.next_express = 0;
+		L.next_confirm = 0
 	:: ev == EV_POST_HALF -> post_half()
 	:: ev == EV_CANCEL_HALF ->
 		SAY(printf("EV %c cancel %d\n", NAME(me), L.half_id));
-		half_drop()
+		if
+		:: L.half == HALF_LENT -> L.half_unwanted = 1
+		:: else -> half_drop()
+		fi
 	:: ev == EV_RETRY_HALF ->
 		SAY(printf("EV %c retry_half\n", NAME(me)));
 		L.half = HALF_POSTED;
@@ -366,7 +373,8 @@ inline choose()
 		ev = EV_CANCEL_NEXT
 	:: !crowded() && posted_halves[id] < halves(id) && wants_half() &&
 	   ODDS(posts) -> ev = EV_POST_HALF
-	:: !crowded() && CANCEL && !calm && half_idle() && ODDS(cancels) ->
+	:: !crowded() && CANCEL && !calm && (half_idle() ||
+	   (L.half == HALF_LENT && !L.half_unwanted)) && ODDS(cancels) ->
 		ev = EV_CANCEL_HALF
 	:: !crowded() && L.state == OPEN && L.ready_due && ODDS(drain) ->
 		ev = EV_DRAIN

@@ -221,6 +221,12 @@ typedef end {
 	bit half_crossed;		/* the peer's was refused because of it */
 	bit half_turn;			/* what was offered last was no half */
 
+	unsigned aside_id : W_I;	/* parked, and a half is what is offered */
+	bit aside_express;
+	bit aside_confirm;
+	bit aside_ready;		/* READY came for it */
+	bit half_unwanted;		/* lent, and shall not come back */
+
 	/* Not the link's: whom an express was first offered to. */
 	unsigned offered_to : W_I;
 	unsigned lent_to : W_I;		/* and the half */
@@ -236,7 +242,7 @@ byte me;
 #define frozen()	(L.state == SYNC_SENT || L.state == SYNC_RECD)
 #define reversible()	(!L.offer_express || L.offer != OFFER_OUT)
 #define half_idle()	(L.half == HALF_POSTED || L.half == HALF_WAITING)
-#define has_posts()	(L.next_id || half_idle() || (L.offer != OFFER_NONE && reversible()))
+#define has_posts()	(L.next_id || L.aside_id || half_idle() || (L.offer != OFFER_NONE && reversible()))
 #define wants()		(!L.closing && !L.peer_closing && !L.next_id)
 #define wants_half()	(!L.closing && !L.peer_closing && L.half == HALF_NONE)
 

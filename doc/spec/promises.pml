@@ -178,13 +178,13 @@ inline bereave()
 
 /* One that nobody has another for may wait for ever. */
 #define lone_half(who)	(e[who].half == HALF_NONE || \
-			 (e[who].half == HALF_WAITING && e[1 - who].half == HALF_NONE))
+			 (e[who].half == HALF_WAITING && e[1 - (who)].half == HALF_NONE))
 
 #define idle(who)	(e[who].state == CLOSED || \
 			 (e[who].state == OPEN && !e[who].asked && \
 			  !e[who].closing && !e[who].peer_closing && \
 			  e[who].offer == OFFER_NONE && !e[who].next_id && \
-			  lone_half(who) &&				\
+			  lone_half(who) && !e[who].aside_id &&		\
 			  e[who].hold != HOLD_HELD && !e[who].await_done && !e[who].ready_due))
 
 /* Nothing is under way and nothing is left to do. */

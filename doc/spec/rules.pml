@@ -37,6 +37,7 @@ inline half_none()
 	L.half = HALF_NONE;
 	L.half_id = 0;
 	L.half_crossed = 0;
+	L.half_unwanted = 0;
 	L.lent_to = 0
 }
 
@@ -66,7 +67,10 @@ inline half_unknown(going)
 inline half_back()
 {
 	if
-	:: L.half == HALF_LENT ->
+	:: L.half == HALF_LENT && L.half_unwanted ->
+		reversed(L.half_id);
+		half_none()
+	:: L.half == HALF_LENT && !L.half_unwanted ->
 		L.half = HALF_POSTED;
 		L.lent_to = 0
 	:: else
@@ -143,7 +147,8 @@ inline rcv_offer()
 	:: f_seq == L.rx ->
 		/* Only an express is asked for again; unless the next is held. */
 		if
-		:: L.last_express && f_flag && L.hold != HOLD_HELD -> reflect()
+		:: L.last_express && f_flag && L.hold != HOLD_HELD ->
+			send(REFLECT, 0, f_seq, f_attempt, L.hold_id)
 		:: else
 		fi
 	:: f_seq == L.rx + 1 && f_attempt > L.hold_attempt ->
@@ -151,6 +156,12 @@ inline rcv_offer()
 		hold_reset();
 		L.hold_attempt = f_attempt;
 		k = 1;
+		/* As the core does, which has heard it by the time it refuses. */
+		if
+		:: is_half(1 - me, f_id) || is_verb(1 - me, f_id) ->
+			L.hold_id = (L.last_express -> f_id : 0)
+		:: else
+		fi;
 		if
 		:: is_half(1 - me, f_id) -> half_lend()
 		:: else
@@ -259,6 +270,15 @@ inline offer_unknown(going)
 inline drop_next()
 {
 	if
+	:: L.aside_id ->
+		reversed(L.aside_id);
+		L.aside_id = 0;
+		L.aside_express = 0;
+		L.aside_confirm = 0;
+		L.aside_ready = 0
+	:: else
+	fi;
+	if
 	:: L.next_id ->
 		reversed(L.next_id);
 		L.next_id = 0;
@@ -271,12 +291,52 @@ inline drop_next()
 #define PUMP		1	/* offer the next if nothing is being offered */
 #define PUMP_AGAIN	2	/* offer the same again */
 
-/* Halves and what else waits take turns. */
-#define half_first()	(L.half == HALF_POSTED && !L.closing && !L.peer_closing && \
-			 (L.half_turn || !L.next_id))
+/* Halves and what else waits take turns; what is parked lets a half pass. */
+#define half_posted()	(L.half == HALF_POSTED && !L.closing && !L.peer_closing)
+#define half_first()	(half_posted() && (L.half_turn || L.aside_id || !L.next_id))
+
+inline aside_none()
+{
+	L.aside_id = 0;
+	L.aside_express = 0;
+	L.aside_confirm = 0;
+	L.aside_ready = 0
+}
+
+inline step_back()
+{
+	if
+	:: pump && L.aside_id && L.offer == OFFER_NONE ->
+		L.offer_id = L.aside_id;
+		L.offer_express = L.aside_express;
+		L.offer_confirm = L.aside_confirm;
+		L.offer = OFFER_PARKED;
+		if
+		:: L.state == OPEN && L.aside_ready -> pump = PUMP_AGAIN
+		:: else
+		fi;
+		aside_none()
+	:: else
+	fi
+}
+
+inline step_aside()
+{
+	if
+	:: pump == PUMP && L.state == OPEN && L.offer == OFFER_PARKED && half_posted() ->
+		L.aside_id = L.offer_id;
+		L.aside_express = L.offer_express;
+		L.aside_confirm = L.offer_confirm;
+		L.aside_ready = 0;
+		offer_none()
+	:: else
+	fi
+}
 
 inline pump_step()
 {
+	step_back();
+	step_aside();
 	if
 	:: pump && L.state == OPEN && L.offer == OFFER_NONE && half_first() ->
 		L.offer_id = L.half_id;
@@ -284,7 +344,8 @@ inline pump_step()
 		L.half_crossed = 0;
 		L.half_turn = 0;
 		pump = PUMP_AGAIN
-	:: pump && L.state == OPEN && L.offer == OFFER_NONE && !half_first() && L.next_id ->
+	:: pump && L.state == OPEN && L.offer == OFFER_NONE && !half_first() && L.next_id &&
+	   !L.aside_id ->
 		L.half_turn = halves(me) > 0;
 		L.offer_id = L.next_id;
 		L.offer_express = L.next_express;
@@ -368,7 +429,8 @@ inline rcv_refuse()
 			pump = PUMP
 		:: else ->
 			L.offer = OFFER_PARKED;
-			L.offered_to = 0	/* as good as never offered */
+			L.offered_to = 0;	/* as good as never offered */
+			pump = PUMP
 		fi
 	:: else
 	fi
@@ -499,6 +561,8 @@ inline resolve()
 		L.ready_due = 0;
 		heard();
 		send_sync(SYNC_ACK, L.peer_ltag);
+		/* In this run nobody owes a READY for what stepped aside. */
+		L.aside_ready = L.aside_id > 0;
 		pump = (L.offer != OFFER_NONE -> PUMP_AGAIN : PUMP);
 		commit = L.await_done
 	fi
@@ -640,6 +704,10 @@ inline end_reset()
 	L.next_id = 0;
 	L.next_express = 0;
 	L.next_confirm = 0;
+	L.aside_id = 0;
+	L.aside_express = 0;
+	L.aside_confirm = 0;
+	L.aside_ready = 0;
 	offer_none()
 }
 
@@ -722,8 +790,12 @@ inline data_of_run()
 			pump = PUMP
 		:: L.state == OPEN && f_op == COMMIT && f_flag && f_tx == L.rx ->
 			send(DONE, 0, L.rx, 0, 0)
-		:: L.state == OPEN && f_op == READY && L.offer == OFFER_PARKED ->
-			pump = PUMP_AGAIN
+		:: L.state == OPEN && f_op == READY ->
+			L.aside_ready = L.aside_id > 0;
+			if
+			:: L.offer == OFFER_PARKED -> pump = PUMP_AGAIN
+			:: else
+			fi
 		:: L.state == OPEN && f_op == CLOSE ->
 			if
 			:: !L.peer_closing ->

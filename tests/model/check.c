@@ -413,7 +413,8 @@ static void check_kinds(struct m_world *w, unsigned int who)
 	if ((l->half.state == OAE_HALF_OFFERED) !=
 	    (l->offer.state != OAE_OFFER_NONE && l->offer.p.kind == OAE_SWAP))
 		m_fail(w, half, "a half is offered, and is not what is offered");
-	if (l->state == OAE_OPEN && l->offer.state == OAE_OFFER_PARKED &&
+	if (!w->arbitrary && l->state == OAE_OPEN &&
+	    l->offer.state == OAE_OFFER_PARKED &&
 	    l->half.state == OAE_HALF_POSTED && !l->closing && !l->peer_closing)
 		m_fail(w, half, "a half waits for what is parked");
 	if (l->half.state != OAE_HALF_NONE && l->half.state != OAE_HALF_LENT &&

@@ -39,6 +39,7 @@ struct effects {
 
 static struct oae_link link_of[2];
 static u64 held_id[2];		/* what the slot for slice 0 has */
+static int others, verbs;	/* each end's halves come after these; the first are verbs */
 static struct oae_link_cfg cfg;
 
 static u32 draws[DRAWS];
@@ -88,6 +89,17 @@ static u32 next_draw(void)
 
 /* --- contents, frames ------------------------------------------------------- */
 
+static u8 kind_of(int id)
+{
+	return id > others ? OAE_SWAP : id <= verbs ? OAE_VERB : OAE_MESSAGE;
+}
+
+/* Bytes behind the body of a REFLECT: a half is as long as any content. */
+static u16 reply_len(u8 kind)
+{
+	return kind == OAE_MESSAGE ? 0 : sizeof(u64);
+}
+
 static u64 slice_hash(u64 id)
 {
 	return oae_slice_hash(&id, sizeof(id), 0);
@@ -114,9 +126,11 @@ static void say_frame(char *line, const struct said *s)
 	if (s->op <= OAE_SYNC_CHK)
 		snprintf(line + n, LINE - n, " inc %d knows %d", s->one, s->two);
 	else
-		snprintf(line + n, LINE - n, " seq %d.%d content %d", s->seq,
-			 s->attempt, s->one);
+		snprintf(line + n, LINE - n, " seq %d.%d content %d, %d", s->seq,
+			 s->attempt, s->one, s->two);
 }
+
+static const u16 reasons[] = { OAE_R_BUSY, OAE_R_NO_HALF, OAE_R_CONFLICT };
 
 static void to_frame(const struct said *s, struct oae_frame *f)
 {
@@ -140,11 +154,14 @@ static void to_frame(const struct said *s, struct oae_frame *f)
 		break;
 	case OAE_OFFER:
 		f->flags = OAE_F_LAST | (s->flag ? OAE_F_EXPRESS : 0);
+		f->kind = kind_of(s->one);
 		f->length = sizeof(u64);
 		f->payload_hash = slice_hash(s->one);
 		f->first = s->one;
 		break;
 	case OAE_REFLECT:
+		f->kind = kind_of(s->one);
+		f->length = OAE_REFLECT_LEN + reply_len(f->kind);
 		f->reflect.digest = digest(s->one);
 		f->reflect.first = s->one;
 		break;
@@ -152,7 +169,7 @@ static void to_frame(const struct said *s, struct oae_frame *f)
 		f->flags = s->flag ? OAE_F_WANT_DONE : 0;
 		break;
 	case OAE_REFUSE:
-		f->reason = OAE_R_BUSY;
+		f->reason = reasons[s->one];
 		break;
 	}
 }
@@ -178,22 +195,34 @@ static void from_send(const struct oae_send *send, struct said *s)
 		s->flag = !!(flags & OAE_F_EXPRESS);
 		flags &= ~OAE_F_EXPRESS;
 		s->one = (uintptr_t)send->handle;
-		if (send->slices != 1 || send->nslices != 1)
+		if (send->slices != 1 || send->nslices != 1 ||
+		    f->kind != kind_of(s->one))
 			s->one = -1;
 		break;
 	case OAE_REFLECT:
 		s->one = f->reflect.first;
-		if (f->reflect.digest != digest(f->reflect.first))
+		if (f->reflect.digest != digest(f->reflect.first) ||
+		    (f->kind && f->kind != kind_of(s->one)) ||
+		    (f->length ? f->length - OAE_REFLECT_LEN : 0) !=
+			    reply_len(f->kind))
 			s->one = -1;
+		if (f->kind == OAE_SWAP)
+			s->two = (uintptr_t)send->handle;
 		break;
 	case OAE_COMMIT:
 		s->flag = !!(flags & OAE_F_WANT_DONE);
 		flags &= ~OAE_F_WANT_DONE;
 		break;
 	}
-	/* No other flag, and of all reasons only this one. */
-	if (flags || f->kind ||
-	    f->reason != (f->opcode == OAE_REFUSE ? OAE_R_BUSY : OAE_R_NONE))
+	if (f->opcode == OAE_REFUSE)
+		s->one = f->reason == OAE_R_BUSY ? 0 :
+			 f->reason == OAE_R_NO_HALF ? 1 :
+			 f->reason == OAE_R_CONFLICT ? 2 : -1;
+	else if (f->reason)
+		s->flag = -1;
+	/* No other flag, and no kind where it says nothing. */
+	if (flags || (f->kind && f->opcode != OAE_OFFER &&
+		      f->opcode != OAE_REFLECT && f->opcode != OAE_REFUSE))
 		s->flag = -1;
 }
 
@@ -227,6 +256,19 @@ static void one_op(int who, const struct oae_op *op, const struct said *s,
 		break;
 	case OAE_OP_DELIVER:
 		did(x, "deliver %d", (int)held_id[who]);
+		break;
+	case OAE_OP_RESULT:
+		if (kind_of((uintptr_t)op->handle) == OAE_SWAP)
+			did(x, "swap %d %d", (int)(uintptr_t)op->handle, s->two);
+		else
+			did(x, "answer %d", (int)(uintptr_t)op->handle);
+		break;
+	case OAE_OP_TAKE:
+		did(x, "swap %d %d", (int)(uintptr_t)op->handle,
+		    (int)held_id[who]);
+		break;
+	case OAE_OP_APPLY:
+		did(x, "apply %d", (int)held_id[who]);
 		break;
 	case OAE_OP_COMPLETE:
 		did(x, "end %d %s", (int)(uintptr_t)op->handle,
@@ -276,6 +318,7 @@ static void set_times(struct oae_link *l, const char *event)
 	l->down_at = NOW;
 	l->park_at = 2 * NOW;
 	l->again_at = 2 * NOW;
+	l->half.again_at = 2 * NOW;
 	l->asked_at = l->asked_at ? NOW : 0;
 
 	if (!strcmp(event, "stall")) {
@@ -286,6 +329,8 @@ static void set_times(struct oae_link *l, const char *event)
 		l->again_at = NOW;
 	} else if (!strcmp(event, "retry")) {
 		l->park_at = NOW;
+	} else if (!strcmp(event, "retry_half")) {
+		l->half.again_at = NOW;
 	} else if (!strcmp(event, "probe")) {
 		l->again_at = NOW;
 		l->heard_at = LONG_AGO;
@@ -307,6 +352,8 @@ static void want(struct oae_link *l, const int *arg, struct oae_actions *a)
 		.len = sizeof(u64),
 		.slice_max = sizeof(u64),
 		.nslices = 1,
+		.kind = kind_of(arg[0]),
+		.reply = kind_of(arg[0]) == OAE_VERB ? sizeof(u64) : 0,
 		.flags = (arg[1] ? OAE_POST_EXPRESS : 0) |
 			 (arg[2] ? OAE_POST_CONFIRM : 0),
 	};
@@ -339,11 +386,16 @@ static void happen(int who, const char *event, const int *arg,
 			oae_link_accept(l, &f, NOW, &a);
 		else
 			oae_link_rcv(l, &f, arg[10], NOW, &a);
+		if (l->hold.state == OAE_HOLD_ASKED)
+			oae_link_computed(l, arg[10] ? 0 : OAE_R_CONFLICT,
+					  sizeof(u64), NOW, &a);
 	} else if (!strcmp(event, "post")) {
 		want(l, arg, &a);
 	} else if (!strcmp(event, "cancel")) {
 		err = oae_link_cancel(l, (void *)(uintptr_t)arg[0],
 				      OAE_E_SIGNAL, NOW, &a);
+		if (err == -EINPROGRESS && l->half.state == OAE_HALF_LENT)
+			err = 0;
 		if (err)
 			differs("cancel\n    specification: 0\n    core:          %d",
 				err);
@@ -355,6 +407,7 @@ static void happen(int who, const char *event, const int *arg,
 		oae_link_close(l, NOW, &a);
 	} else if (!strcmp(event, "crash")) {
 		oae_link_init(l, &cfg, 0, 1500, 0);
+		oae_link_rank(l, who == 1);
 	} else {
 		set_times(l, event);
 		oae_link_timer(l, NOW, &a);
@@ -393,6 +446,12 @@ static void heard_effect(const char *what, const int *arg, struct effects *x)
 	} else if (!strcmp(what, "deliver")) {
 		did(x, "deliver %d", arg[0]);
 		count(what);
+	} else if (!strcmp(what, "swap")) {
+		did(x, "swap %d %d", arg[0], arg[1]);
+		count(what);
+	} else if (!strcmp(what, "answer") || !strcmp(what, "apply")) {
+		did(x, "%s %d", what, arg[0]);
+		count(what);
 	} else if (!strcmp(what, "end")) {
 		did(x, "end %d %s", arg[0], outcome_name(arg[1]));
 		count(outcome_name(arg[1]));
@@ -402,13 +461,14 @@ static void heard_effect(const char *what, const int *arg, struct effects *x)
 	}
 }
 
-#define NSTATE	25
+#define NSTATE	32
 
 /* In the order of say_state() of link.pml. */
 static const char *const state_field[NSTATE] = {
 	"state", "ltag", "peer_ltag", "inc", "peer_inc", "heard.inc", "tx", "rx",
 	"attempt", "down", "asked", "closing", "close_sent", "peer_closing",
-	"confirmed", "await_done", "last_express", "ready_due", "offer.state",
+	"confirmed", "await_done", "last_express", "ready_due", "half.state",
+	"half", "crossed", "turn", "aside", "aside.ready", "cancelled", "offer.state",
 	"offered", "next", "hold.state", "hold.attempt", "held", "held express",
 };
 
@@ -420,7 +480,13 @@ static void state_of(const struct oae_link *l, u64 held, int v[NSTATE])
 		l->state, l->ltag, l->peer_ltag, l->inc, l->peer_inc,
 		l->heard.inc, l->tx, l->rx, l->attempt, l->down, !!l->asked_at,
 		l->closing, l->close_sent, l->peer_closing, l->confirmed,
-		l->await_done, l->last_express, l->ready_due, l->offer.state,
+		l->await_done, l->last_express, l->ready_due, l->half.state,
+		l->half.state ? (uintptr_t)l->half.p.handle : 0,
+		l->half.state == OAE_HALF_OFFERED && l->half.crossed,
+		l->half.turn, l->aside.valid ? (uintptr_t)l->aside.p.handle : 0,
+		l->aside.valid && l->aside.ready,
+		l->half.state == OAE_HALF_LENT && l->half.cancelled,
+		l->offer.state,
 		offered ? (uintptr_t)l->offer.p.handle : 0,
 		l->next_valid ? (uintptr_t)l->next.handle : 0, l->hold.state,
 		l->hold.attempt, is_held ? held : 0, is_held && l->hold.express,
@@ -542,13 +608,17 @@ static void step(const struct line *ev, struct effects *spec, const int *state)
 		count("resolved-by-data");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct effects spec = { 0 };
 	struct line ev = { 0 }, l;
 	char text[512];
 	unsigned int i;
 
+	if (argc != 3)
+		return 2;
+	others = atoi(argv[1]);
+	verbs = atoi(argv[2]);
 	cfg = (struct oae_link_cfg){
 		.stall_min = 1 * MS,
 		.stall_max = 40 * MS,
@@ -557,8 +627,10 @@ int main(void)
 		.max_len = 4096,
 		.random = next_draw,
 	};
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < 2; i++) {
 		oae_link_init(&link_of[i], &cfg, 0, 1500, 0);
+		oae_link_rank(&link_of[i], i == 1);
+	}
 
 	while (fgets(text, sizeof(text), stdin)) {
 		if (!parse(text, &l))
