@@ -48,7 +48,6 @@ struct contender {
 	unsigned int nops;
 };
 
-
 /* progsock.c */
 void tipc_open(const struct contender *c, const struct where *w,
 	       unsigned int number, int answering, struct end *e);
