@@ -24,17 +24,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "payload.h"
+
 #define NOC_DEBUG	"/sys/kernel/debug/modoae/noc_debug"
-#define MAX_LEN		262144
 
-struct head {
-	uint32_t stream;
-	uint32_t number;
-	uint32_t len;
-	uint32_t sum;
-};
-
-static unsigned char buf[MAX_LEN];
+static unsigned char buf[PAYLOAD_MAX];
 static volatile sig_atomic_t stop;
 
 static void on_signal(int sig)
@@ -50,49 +44,12 @@ static int open_noc(int flags)
 	return fd ? atoi(fd) : open(NOC_DEBUG, flags);
 }
 
-static uint32_t mix(uint32_t x)
-{
-	x ^= x >> 16;
-	x *= 0x7feb352d;
-	x ^= x >> 15;
-	x *= 0x846ca68b;
-	return x ^ x >> 16;
-}
-
 /* Nothing was taken, and nothing will be for a while: do not spin. */
 static void rest(void)
 {
 	if (errno == ENODEV || errno == ESHUTDOWN || errno == ENOLINK ||
 	    errno == ECONNREFUSED)
 		poll(NULL, 0, 2);
-}
-
-/* What follows the head; so long that an altered or mixed piece shows. */
-static uint32_t fill(unsigned char *p, size_t len, uint32_t seed)
-{
-	uint32_t sum = seed;
-	size_t i;
-
-	for (i = 0; i + 4 <= len; i += 4) {
-		seed = seed * 1664525 + 1013904223;
-		memcpy(p + i, &seed, 4);
-		sum = (sum << 5 | sum >> 27) ^ seed;
-	}
-	for (; i < len; i++)
-		p[i] = (unsigned char)(seed >> (i & 3));
-	return sum;
-}
-
-static int intact(const struct head *h, size_t len)
-{
-	static unsigned char want[MAX_LEN];
-	size_t rest = len - sizeof(*h);
-
-	if (h->len != len)
-		return 0;
-	if (fill(want, rest, mix(h->stream ^ mix(h->number))) != h->sum)
-		return 0;
-	return !memcmp(want, buf + sizeof(*h), rest);
 }
 
 static void progress(const char *what, uint32_t n)
@@ -124,9 +81,8 @@ static char outcome(ssize_t n, size_t len)
 static int send_all(uint32_t stream, uint32_t count, size_t min, size_t max,
 		    FILE *log)
 {
-	struct head *h = (struct head *)buf;
 	int fd = open_noc(O_WRONLY);
-	uint32_t i, seed;
+	uint32_t i;
 	ssize_t n;
 	size_t len;
 
@@ -135,14 +91,7 @@ static int send_all(uint32_t stream, uint32_t count, size_t min, size_t max,
 		return 1;
 	}
 	for (i = 0; i < count && !stop; i++) {
-		seed = mix(stream ^ mix(i));
-		len = min + (max > min ? seed % (max - min + 1) : 0);
-		if (len < sizeof(*h))
-			len = sizeof(*h);
-		h->stream = stream;
-		h->number = i;
-		h->len = len;
-		h->sum = fill(buf + sizeof(*h), len - sizeof(*h), seed);
+		len = make_payload(buf, stream, i, min, max);
 		n = write(fd, buf, len);
 		fputc(outcome(n, len), log);
 		if (n < 0)
@@ -177,7 +126,7 @@ static int recv_all(uint32_t count, FILE *log)
 			poll(&pfd, 1, 200);
 			continue;
 		}
-		if ((size_t)n < sizeof(*h) || !intact(h, n)) {
+		if (!intact(buf, n)) {
 			fprintf(stderr, "altered: stream %u number %u\n",
 				h->stream, h->number);
 			return 3;
