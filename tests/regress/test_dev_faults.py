@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Messages, swaps and verbs on the same links at once, both ways, in networks as bad as they get."""
+
+import os
+import random
+import signal
+import time
+
+import oaewire as oae
+from devpump import (DevPump, check_adds, check_cas, check_moves, check_swaps, outcomes, owned)
+from faults import BAD_NETWORK, NETEM, NEVER, Losing, check_promise, say
+from oaetest import Cable, OaeTest, wait_for
+
+SCALE = float(os.environ.get("DEV_FAULT_SCALE", "1"))    # of the counts below, which suit CI
+MESSAGES, SWAPS, VERBS = (int(n * SCALE) for n in (700, 500, 250))
+ADD_AT, CAS_AT, MOVE_AT = 0, 64, 128                     # in every region
+REGION = 1
+
+
+class Mix:
+    """Everything at once between two hosts; finish() waits for it and compares the ledgers.
+
+    On each of the vcs, at each end: two senders of messages, a reader, a swapper, and one for each
+    kind of verb, at work on the region of the other end, which all vcs share.
+    """
+
+    def __init__(self, test, cable, vcs=(0, 1), scale=1.0, **how):
+        self.test, self.begin = test, time.monotonic()
+        test.addCleanup(self.close)
+        self.pumps, self.what = [], test.id().rsplit(".", 1)[-1]
+        (host_a, _), (host_b, _) = cable.ends
+        self.sides = ((host_a, cable.mac_b), (host_b, cable.mac_a))
+        self.base = [host.stats() for host, _ in self.sides]
+        self.owners = [self.pump(host, "own", region=REGION, size=4096, offset=ADD_AT,
+                                 local=int(VERBS * scale)) for host, _ in self.sides]
+        for owner in self.owners:
+            owner.wait_ready(b"exposed")
+        self.readers, self.senders, self.swappers, self.verbs = {}, {}, {}, {}
+        stream = 0
+        for n, (host, peer) in enumerate(self.sides):
+            for vc in vcs:
+                at = {"peer": peer, "vc": vc, **how}
+                self.readers[n, vc] = self.pump(host, "recv", **at)
+                for more in ({}, {"queue": 1, "max": 4000}, {"express": 1}):
+                    stream += 1
+                    self.senders[stream] = self.pump(
+                        host, "send", stream=stream, count=int(MESSAGES * scale), **at | more)
+                self.swappers[n, vc] = self.pump(host, "swap", stream=stream, max=1200,
+                                                 count=int(SWAPS * scale), **at)
+                for role, offset in (("add", ADD_AT), ("cas", CAS_AT), ("move", MOVE_AT)):
+                    self.verbs[n, vc, role] = self.pump(
+                        host, role, region=REGION, offset=offset, stream=stream,
+                        count=int(VERBS * scale), **at)
+        for pump in self.pumps:
+            if pump not in self.owners:
+                pump.wait_ready()
+        self.workers = [*self.senders.values(), *self.swappers.values(), *self.verbs.values()]
+        self.said = time.monotonic()
+
+    def pump(self, host, role, **how):
+        """Start one."""
+        self.pumps.append(DevPump(host, role, **how))
+        return self.pumps[-1]
+
+    def close(self):
+        """Whatever happened, leave nothing behind."""
+        for pump in self.pumps:
+            pump.kill()
+
+    def counted(self, name):
+        """A counter's sum since the beginning."""
+        return sum(host.stat(name) - base[name] for (host, _), base in zip(self.sides, self.base))
+
+    def running(self):
+        """Is anybody at work? A swapper whose partner has ended is asked to stop."""
+        for (n, vc), swapper in self.swappers.items():
+            if swapper.running() and not self.swappers[1 - n, vc].running():
+                swapper.signal(signal.SIGTERM)
+        busy = [pump for pump in self.workers if pump.running()]
+        if time.monotonic() - self.said > 5:
+            self.said = time.monotonic()
+            say(f"    {self.what}: {len(busy)} of {len(self.workers)} at work, "
+                f"{self.counted('committed')} committed, "
+                f"{self.counted('note_resolved') // 2} failures resolved")
+        return bool(busy)
+
+    def interrupt(self):
+        """A signal for one of them."""
+        pump = random.choice(self.workers)
+        if pump.running():
+            pump.signal(signal.SIGUSR1)
+
+    def moved(self, n, deadline=60):
+        """Wait until so many more are committed, or all is done."""
+        goal = self.counted("committed") + n
+        wait_for(lambda: self.counted("committed") >= goal or not self.running(),
+                 f"{n} transactions to be committed", deadline, 0.005)
+
+    def finish(self, deadline=60):
+        """Wait for the end, and check the promise; a Counter of outcomes a kind."""
+        wait_for(lambda: not self.running(), "all to be done", deadline, 0.02)
+        seconds = time.monotonic() - self.begin
+        sent = {stream: pump.result() for stream, pump in self.senders.items()}
+        wait_for(lambda: not any(row["queue"] or row["offer"] != "-" or row["hold"] != "-"
+                                 for host, _ in self.sides for row in host.tags()),
+                 "the links to be idle", 10)
+        for pump in (*self.readers.values(), *self.owners):
+            pump.signal(signal.SIGTERM)
+        got = [pump.result() for pump in self.readers.values()]
+        tally = {"message": check_promise(sent, got)}
+        # The word of the kernel and that of the programs.
+        for n, vc in self.swappers:
+            if not n:
+                tally["swap"] = tally.get("swap", outcomes(())) + check_swaps(
+                    self.swappers[0, vc].result(), self.swappers[1, vc].result())
+        for n, owner in enumerate(self.owners):
+            local, words = owned(owner.result())
+            ledgers = {role: [pump.result() for (side, _, does), pump in self.verbs.items()
+                              if side != n and does == role] for role in ("add", "cas", "move")}
+            for role, how in (("add", check_adds(words[ADD_AT // 8], local, ledgers["add"])),
+                              ("cas", check_cas(words[CAS_AT // 8:], ledgers["cas"])),
+                              ("move", check_moves(words[MOVE_AT // 8:], ledgers["move"]))):
+                tally[role] = tally.get(role, outcomes(())) + how
+        for name in NEVER:
+            self.test.assertEqual(self.counted(name), 0, name)
+        self.test.assertEqual(self.counted("unknown"), 0)
+        told = sum(tally[kind]["C"] for kind in tally)
+        self.test.assertEqual(self.counted("committed"), told, "the kernel counts as they do")
+        say(f"    {self.what}: " + "; ".join(
+            f"{kind} " + " ".join(f"{k} {v}" for k, v in how.items())
+            for kind, how in tally.items())
+            + f"; {self.counted('note_resolved') // 2} failures resolved, {seconds:.1f} s")
+        return tally
+
+
+class DevFaults(OaeTest):
+    """
+        host a             host b
+        va ----------------- vb
+    """
+
+    one_cpu = False
+    patience = int(120 * max(SCALE, 1))
+    knobs = BAD_NETWORK
+
+    @classmethod
+    def build(cls):
+        cls.a, cls.b = cls.host("a"), cls.host("b")
+        cls.cable = Cable(cls.a, "va", cls.b, "vb")
+        cls.a.add_port("va")
+        cls.b.add_port("vb")
+
+    def setUp(self):
+        super().setUp()
+        for host in (self.a, self.b):
+            host.knobs(dead_ms=5000, keepalive_ms=1000, **self.knobs)
+
+    def netem(self, args):
+        """The cable is bad for this test."""
+        self.cable.netem(args)
+        self.addCleanup(self.cable.netem, None)
+
+    def all_committed(self, tally, scale=1.0):
+        """Nothing was reversed, but halves that found no partner."""
+        for kind, how in tally.items():
+            if kind == "swap":
+                self.assertGreater(how["C"], 0)
+                self.assertLessEqual(how["R"], 8)
+            else:
+                self.assertEqual(how["R"], 0, kind)
+        self.assertEqual(tally["message"]["got"], 12 * int(MESSAGES * scale))
+
+    def test_bad_network(self):
+        """A tenth lost, doubled, shuffled, altered."""
+        self.netem(NETEM)
+        mix = Mix(self, self.cable)
+        self.all_committed(mix.finish(self.patience))
+
+    def test_flaps(self):
+        """The same, and the interfaces go down and up."""
+        self.netem(NETEM)
+        mix = Mix(self, self.cable, scale=0.5)
+        for n in range(12):
+            mix.moved(100)
+            host, dev = self.cable.ends[n % 2]
+            host.up(dev, False)
+            mix.running()
+            host.up(dev)
+        self.all_committed(mix.finish(self.patience), 0.5)
+
+    def test_signals(self):
+        """Whoever blocks is interrupted at random: reversed is reversed at both ends."""
+        self.netem(NETEM)
+        mix = Mix(self, self.cable, scale=0.7)
+        while mix.running():
+            mix.interrupt()
+        tally = mix.finish(self.patience)
+        for kind in ("message", "swap", "add", "move"):
+            self.assertGreater(tally[kind]["R"], 0, kind)
+            self.assertGreater(tally[kind]["C"], 0, kind)
+
+    def test_deadlines(self):
+        """Deadlines shorter than many a failure takes."""
+        self.netem("loss 20% delay 100us 100us")
+        mix = Mix(self, self.cable, scale=0.5, deadline=2)
+        tally = mix.finish(self.patience)
+        self.assertGreater(sum(how["R"] for how in tally.values()), 20)
+        for kind in ("message", "add", "cas", "move"):
+            self.assertGreater(tally[kind]["C"], 0, kind)
+
+    def test_one_way_cuts(self):
+        """Now one end is not heard, now the other, longer than dead_ms: ENOLINK, and no harm."""
+        for host in (self.a, self.b):
+            host.knobs(dead_ms=60, keepalive_ms=20)
+        self.netem("loss 3% duplicate 3% delay 20us 20us")
+        mix = Mix(self, self.cable, scale=0.5)
+        for n in range(8):
+            mix.moved(60)
+            if not mix.running():
+                break
+            host, dev = self.cable.ends[n % 2]
+            down = [h.stat("note_down") for h in (self.a, self.b)]
+            some = () if n % 4 < 2 else (oae.COMMIT, oae.SYNC, oae.SYNC_ACK, oae.SYNC_CHK)
+            with Losing(host, dev, *some):
+                wait_for(lambda down=down: not mix.running() or any(
+                    h.stat("note_down") > before
+                    for h, before in zip((self.a, self.b), down)), "an end to give up", 10)
+        tally = mix.finish(self.patience)
+        self.assertGreater(sum(how["R"] for how in tally.values()), 0)
+        self.assertGreater(tally["message"]["C"], 0)
