@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Random callers of /dev/oae on three hosts, while everything changes under them: see
+tests/fuzz/devfuzz.c. TIME=SECONDS, SEED=NUMBER to do the same again."""
+
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import oaedev as dev
+from devpump import compile_c
+from devtest import Call, OaeFile
+from faults import BAD_NETWORK, NEVER, check_leaks, say
+from oaetest import Cable, OaeTest, load, loaded, wait_for
+
+TIME = float(os.environ.get("TIME", "40"))
+SOURCES = ("devfuzz", "devfuzz_calls", "devfuzz_chaos", "devfuzz_values")
+# What may fail every time: it takes luck.
+HARD = ("any_ioctl", "epoll", "other", "splice")
+
+
+class Random(OaeTest):
+    """
+        host a        host b        host c
+        va ----+      vb ----+      vc ----+
+               +-- pa (br0) -+- pb         |
+                     |                     |
+                     +---------------------+ pc      host sw
+    """
+
+    one_cpu = False
+    patience = int(TIME + 120)
+    names = "abc"
+
+    @classmethod
+    def build(cls):
+        dev.node()
+        switch = cls.host("sw")
+        switch.sh("ip link add br0 type bridge; ip link set br0 up")
+        cls.hosts, cls.macs = [], []
+        for name in cls.names:
+            host = cls.host(name)
+            cable = Cable(host, f"v{name}", switch, f"p{name}")
+            switch.sh(f"ip link set p{name} master br0")
+            cls.hosts.append(host)
+            cls.macs.append(cable.mac_a)
+        cls.bind()
+
+    @classmethod
+    def bind(cls):
+        """The ports, and times that let a link find out soon that it is alone."""
+        for host in cls.hosts:
+            host.knobs(dead_ms=300, keepalive_ms=50, linger_ms=100, **BAD_NETWORK)
+            host.add_port(f"v{host.name}")
+
+    def fuzz(self, seed, seconds):
+        """Run it; (done, good) a call. What hangs is shown."""
+        program = compile_c("devfuzz", *(f"fuzz/{name}.c" for name in SOURCES), flags=("-pthread",))
+        hosts = [f"/run/netns/{host.name}:v{host.name}:{mac.replace(':', '-')}"
+                 for host, mac in zip(self.hosts, self.macs)]
+        with subprocess.Popen([program, str(seed), str(seconds), *hosts], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
+            try:
+                out, _ = running.communicate(timeout=seconds + 60)
+            except subprocess.TimeoutExpired:
+                stacks = [f"{pid}: {path.read_text()}" for pid, path in
+                          ((p.name, p / "stack") for p in Path("/proc").iterdir()
+                           if p.name.isdigit() and (p / "comm").read_text() == "devfuzz\n")]
+                running.kill()
+                raise AssertionError("devfuzz does not end\n" + "\n".join(stacks)) from None
+        self.assertEqual(running.returncode, 0, out)
+        say("    " + out.replace("\n", "\n    ").rstrip())
+        words = [line.split() for line in out.splitlines()[1:]]
+        return {name: (int(done), int(good)) for name, done, good in words}
+
+    def exchange(self, vc):
+        """A message, a swap, a verb between each two hosts."""
+        for n, (one, other) in enumerate(((0, 1), (1, 2), (2, 0))):
+            a = OaeFile.to(self.hosts[one], self.macs[other], vc=vc)
+            b = OaeFile.to(self.hosts[other], self.macs[one], vc=vc)
+            b.expose(64, 1000 + n, 7)
+            reading = Call(b.read)
+            a.write(b"calm")
+            self.assertEqual(reading.result(), b"calm")
+            swapping = Call(b.swap, b"of b")
+            self.assertEqual(a.swap(b"of a"), b"of b")
+            self.assertEqual(swapping.result(), b"of a")
+            self.assertEqual(a.verb(1000 + n, dev.add_op(0, 7)).old, [[0]])
+            self.assertEqual(a.verb(1000 + n, dev.read_op(0)).old, [[7]])
+            a.close()
+            b.close()
+
+    def settle(self):
+        """Nothing is left of any link; all that was posted has ended in one way."""
+        for host in self.hosts:
+            host.knob("shutdown", 1)
+        for host in self.hosts:
+            try:
+                wait_for(lambda host=host: host.read_all() == b"" and not host.tags(),
+                         "the tags to go", 20)
+            except AssertionError as e:
+                raise AssertionError(f"{host}: {e}: {host.tags()}") from e
+        for host in self.hosts:
+            stats = host.stats()
+            self.assertEqual(stats["tags_made"], stats["tags_gone"])
+            self.assertEqual(stats["posted"],
+                             stats["committed"] + stats["reversed"] + stats["unknown"])
+            self.assertEqual({name: stats[name] for name in NEVER if stats[name]}, {})
+            host.knob("shutdown", 0)
+
+    def test_random(self):
+        """And afterwards all is as if nothing had been; the module goes, and comes again."""
+        seed = int(os.environ.get("SEED") or random.getrandbits(31))
+        say(f"    SEED={seed} TIME={TIME:g}")
+        calls = self.fuzz(seed, TIME)
+        failed = [name for name, (_, good) in calls.items() if not good and name not in HARD]
+        self.assertEqual(failed, [], "these calls were never anything but errors")
+        self.exchange(200)
+        for host in self.hosts:
+            self.assertGreater(host.stat("committed"), 50)
+        self.settle()
+        self._unload()
+        load()
+        dev.node()
+        self.bind()
+        self.exchange(201)
+        self.assertTrue(loaded())
+
+
+class Leaks(Random):
+    """The same, a little and again and again, on a kernel that counts exactly."""
+
+    test_random = None
+
+    def test_leaks(self):
+        """No object is left of what was called."""
+        if "slub_debug" not in Path("/proc/cmdline").read_text("ascii"):
+            self.skipTest("boot with slub_debug=F")
+        seed = int(os.environ.get("SEED") or random.getrandbits(31))
+        say(f"    SEED={seed}")
+        seeds = iter(range(seed, seed + 1000))
+
+        def cycle():
+            self.fuzz(next(seeds), 2)
+            self.exchange(200)
+            self.settle()
+        check_leaks(cycle, 8)
