@@ -10,7 +10,7 @@ from pathlib import Path
 import oaedev as dev
 from devpump import compile_c
 from devtest import Call, OaeFile
-from faults import BAD_NETWORK, NEVER, check_leaks, say
+from faults import BAD_NETWORK, NEVER, say
 from oaetest import Cable, OaeTest, load, loaded, wait_for
 
 TIME = float(os.environ.get("TIME", "40"))
@@ -125,23 +125,3 @@ class Random(OaeTest):
         self.bind()
         self.exchange(201)
         self.assertTrue(loaded())
-
-
-class Leaks(Random):
-    """The same, a little and again and again, on a kernel that counts exactly."""
-
-    test_random = None
-
-    def test_leaks(self):
-        """No object is left of what was called."""
-        if "slub_debug" not in Path("/proc/cmdline").read_text("ascii"):
-            self.skipTest("boot with slub_debug=F")
-        seed = int(os.environ.get("SEED") or random.getrandbits(31))
-        say(f"    SEED={seed}")
-        seeds = iter(range(seed, seed + 1000))
-
-        def cycle():
-            self.fuzz(next(seeds), 2)
-            self.exchange(200)
-            self.settle()
-        check_leaks(cycle, 8)

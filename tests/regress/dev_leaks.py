@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0
+"""/dev/oae leaves nothing behind: memory in use, before and after many random callers.
+
+Not among the others, since it wants a kernel that counts exactly:
+    tools/vm run --append slub_debug=F -- tests/regress/run dev_leaks
+"""
+
+import os
+import random
+from pathlib import Path
+
+import test_dev_random
+from faults import check_leaks, say
+
+
+class Leaks(test_dev_random.Random):
+    """A little, again and again."""
+
+    test_random = None
+    patience = 300
+
+    def test_leaks(self):
+        """No object is left of what was called, whoever was killed in it."""
+        if "slub_debug" not in Path("/proc/cmdline").read_text("ascii"):
+            self.fail("what each CPU keeps of a cache counts as in use: boot with slub_debug=F")
+        seed = int(os.environ.get("SEED") or random.getrandbits(31))
+        say(f"    SEED={seed}")
+        seeds = iter(range(seed, seed + 1000))
+
+        def cycle():
+            self.fuzz(next(seeds), 1.5)
+            self.exchange(200)
+            self.settle()
+        check_leaks(cycle, 10)
