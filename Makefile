@@ -50,6 +50,8 @@ test: setup-test	## unit tests, explorer, simulator, regression in the test mach
 	tools/stage gateway tools/vm run --time-limit 900 -- tests/regress/run $(GATEWAY_TESTS) || failed=1; \
 	tools/stage device tools/vm run --time-limit 900 -- tests/regress/run $(DEV_TESTS) || failed=1; \
 	tools/stage soak tools/vm run --time-limit 600 -- env OAE_SOAK=10 tests/regress/run soak || failed=1; \
+	tools/stage oae $(MAKE) -s -C tools/oae check || failed=1; \
+	tools/stage lib $(MAKE) -s -C tests/lib run || failed=1; \
 	tools/stage wireshark tests/lua/run || failed=1; \
 	tools/stage leaks tools/vm run --append slub_debug=F --time-limit 600 -- tests/regress/run leaks gateway_leaks || failed=1; \
 	tools/stage pair tests/regress/pair || failed=1; \
@@ -58,6 +60,7 @@ test: setup-test	## unit tests, explorer, simulator, regression in the test mach
 # What the tests of /dev/oae run in the test machine.
 test-programs:
 	$(Q)$(MAKE) -s -C tests/soak
+	$(Q)$(MAKE) -s -C tests/lib programs
 
 soak: setup-test	## 100,000 swaps and 1,000,000 FETCH_ADDs on bad links: minutes
 	$(Q)tools/build
@@ -71,11 +74,13 @@ check: setup-check	## builds without a warning; sparse, checkpatch, clang-format
 	done; \
 	test -z "$$failed"
 
-bench: setup-bench	## a transaction against a bare echo, a gateway's hop against VXLAN, the simulator
+bench: setup-bench	## against a bare echo, VXLAN, TIPC, UDP, TCP and rdma_rxe; the simulator
 	$(Q)tools/build
 	$(Q)$(MAKE) -s -C tests/bench
 	$(Q)tools/vm run --time-limit 300 -- tests/bench/run
 	$(Q)tools/vm run --time-limit 300 -- tests/bench/gateway
+	$(Q)tools/vm run --time-limit 300 -- tests/bench/programs
+	$(Q)tests/bench/programs-pair
 	$(Q)tools/oaesim --torus 100x100 --loss 1% -n 10M --bench >/dev/null
 
 model-deep: setup-unit	## explore a hundred million states: minutes, and 4 GiB
@@ -102,8 +107,8 @@ uninstall:		## undo install or dkms
 	$(Q)tools/install remove
 
 clean:			## remove what was built; what the test machine keeps stays
-	$(Q)rm -rf build/*.log $(addprefix build/,bench check examples fuzz lib log model \
-		mutants oae sim sim-test soak spec unit)
+	$(Q)rm -rf build/*.log $(addprefix build/,bench check examples fuzz lib lib-test log model \
+		mutants oae oae-check sim sim-test soak spec unit)
 	$(Q)for module in modoae modoaeip; do \
 		(cd $$module && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
 			Module.symvers modules.order); \

@@ -196,8 +196,10 @@ void oae_attach_readable(struct oae_tag *tag)
 {
 	/* Who is about to sleep sees what there is, or is seen here. */
 	smp_mb();
+	/* barrier: above */
 	if (waitqueue_active(&tag->read_wait))
 		wake_up_interruptible(&tag->read_wait);
+	/* barrier: above */
 	if (waitqueue_active(&tag->poll_wait))
 		wake_up_poll(&tag->poll_wait, EPOLLIN | EPOLLRDNORM);
 }
@@ -212,8 +214,10 @@ void oae_attach_writable(struct oae_tag *tag)
 {
 	/* As in oae_attach_readable(). */
 	smp_mb();
+	/* barrier: above */
 	if (waitqueue_active(&tag->write_wait))
 		wake_up_interruptible(&tag->write_wait);
+	/* barrier: above */
 	if (waitqueue_active(&tag->poll_wait))
 		wake_up_poll(&tag->poll_wait, EPOLLOUT | EPOLLWRNORM);
 }

@@ -386,11 +386,10 @@ static void tell_readers(struct oae_tag *tag)
 	struct oae_node *node = tag->node;
 
 	/* Seen to have no file, or one: who comes or goes looks for itself. */
-	if (!list_empty(&tag->files)) {
+	if (!list_empty(&tag->files))
 		oae_attach_readable(tag);
-	} else if (wq_has_sleeper(&node->read_wait)) {
+	else if (wq_has_sleeper(&node->read_wait))
 		wake_up_interruptible(&node->read_wait);
-	}
 }
 
 static void tell_writers(struct oae_tag *tag)

@@ -158,8 +158,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	set_up(data);
 	data += fuzz_head;
 	size -= fuzz_head;
-	for (; size >= fuzz_record; data += n * fuzz_record,
-				    size -= n * fuzz_record) {
+	while (size >= fuzz_record) {
 		n = 1 + (data[0] & 31);
 		if (n > size / fuzz_record)
 			n = size / fuzz_record;
@@ -177,6 +176,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			an_op(&r, data + i * fuzz_record);
 		one_request(&r, k);
 		check();
+		data += n * fuzz_record;
+		size -= n * fuzz_record;
 	}
 	for (k = 0; k < HELD; k++)
 		decide(k, k & 1);
