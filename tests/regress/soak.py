@@ -119,7 +119,6 @@ class Swaps(Soak):
         goal = 1000 * PERCENT
         base = self.a.stats(), self.b.stats()
         self.cable.netem("delay 20us 20us reorder 33% 25% loss 5% duplicate 5%")
-        self.addCleanup(self.cable.netem, None)
         running = [self.halves(side, vc) for vc in range(self.VCS) for side in (0, 1)]
         begin = said = time.monotonic()
         done = 0
