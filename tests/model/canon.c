@@ -333,8 +333,6 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 		m_fill_post(w, next, &l->next);
 	if (half)
 		m_fill_post(w, half, &l->half.p);
-	if (half && l->half.cancelled)
-		w->tx[half - 1].unwanted = true;
 	if (aside)
 		m_fill_post(w, aside, &l->aside.p);
 	if (l->hold.state == OAE_HOLD_HELD && l->hold.kind == OAE_SWAP)
@@ -360,7 +358,8 @@ static u8 *pack_txs(struct naming *s, const struct m_world *w, u8 *out)
 
 		*out++ = tx->from | tx->at_link << 1 | tx->ended << 2 |
 			 tx->lost << 3 | tx->delivered << 4 |
-			 tx->excused << 5 | tx->offered << 6;
+			 tx->excused << 5 | tx->offered << 6 |
+			 tx->unwanted << 7;
 		*out++ = tx->outcome | tx->n << 2 | tx->flags << 4 |
 			 tx->kind << 6;
 		*out++ = name_inc(s, !tx->from, tx->offered_to) |
@@ -391,14 +390,14 @@ static const u8 *unpack_txs(struct m_world *w, const u8 *in)
 		tx->lost = *in >> 3 & 1;
 		tx->delivered = *in >> 4 & 1;
 		tx->excused = *in >> 5 & 1;
-		tx->offered = *in++ >> 6 & 1;
+		tx->offered = *in >> 6 & 1;
+		tx->unwanted = *in++ >> 7;
 		tx->outcome = *in & 3;
 		tx->n = *in >> 2 & 3;
 		tx->flags = *in >> 4 & 3;
 		tx->kind = *in++ >> 6;
 		tx->offered_to = *in & 15;
 		tx->got = *in++ >> 4;
-		tx->unwanted = false;
 	}
 	return in;
 }

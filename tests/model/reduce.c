@@ -187,8 +187,10 @@ void m_reduce(struct m_world *w)
 	for (i = 0; i < w->ntx; i++) {
 		struct m_tx *tx = &w->tx[i];
 
-		if (tx->ended || tx->lost)
+		if (tx->ended || tx->lost) {
 			tx->offered = false;
+			tx->unwanted = false;
+		}
 		if (!tx->offered || (!(tx->flags & OAE_POST_EXPRESS) &&
 				     tx->kind != OAE_SWAP))
 			tx->offered_to = 0;
