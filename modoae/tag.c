@@ -43,6 +43,8 @@ static void tag_free(struct rcu_head *rcu)
 {
 	struct oae_tag *tag = container_of(rcu, struct oae_tag, rcu);
 
+	/* It was not to be cancelled if it had just fired when it was armed anew. */
+	hrtimer_cancel(&tag->timer);
 	oae_port_put(tag->key.port);
 	kfree(tag->held);
 	kfree(tag);
