@@ -138,6 +138,7 @@ int oae_file_cancel_all(struct oae_file *f, struct oae_tag *tag, int err,
 			bool swaps_only);
 bool oae_file_leave(struct oae_tag *tag, struct oae_msg *msg);
 void oae_file_restore(struct oae_tag *tag, struct oae_msg *msg);
+int oae_file_untold(struct oae_tag *tag, struct oae_msg *msg, bool nonblock);
 enum hrtimer_restart oae_file_timer(struct hrtimer *timer);
 
 /* chardev_swap.c */

@@ -65,6 +65,26 @@ void oae_file_restore(struct oae_tag *tag, struct oae_msg *msg)
 	wake_up_poll(&f->wait, EPOLLPRI);
 }
 
+/**
+ * oae_file_untold() - the memory went away to which a call was to tell the end
+ * @tag: the tag of the transaction
+ * @msg: the transaction, with the caller's reference: committed or, if @nonblock,
+ *	queued
+ * @nonblock: it is collected in any case
+ *
+ * Context: process, no lock held.
+ *
+ * Return: what the call says instead of EFAULT: -EOVERFLOW or -EINPROGRESS.
+ */
+int oae_file_untold(struct oae_tag *tag, struct oae_msg *msg, bool nonblock)
+{
+	if (nonblock)
+		return -EINPROGRESS;
+	oae_msg_get(msg);
+	oae_file_restore(tag, msg);
+	return -EOVERFLOW;
+}
+
 /* The outcome to collect next: the elder of the streams' first, if it is there. */
 static struct oae_msg *next_outcome(struct oae_file *f)
 {

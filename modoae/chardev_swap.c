@@ -79,19 +79,14 @@ static int check(const struct oae_tag *tag, const struct oae_swap *s)
 	return 0;
 }
 
-/* The other half, which fits; if the memory has gone meanwhile it is collected. */
-static int put_half(struct oae_tag *tag, struct oae_msg *msg,
-		    struct oae_swap *s)
+/* The other half, if there is room for it; else it is being collected. */
+static int put_half(struct oae_msg *msg, struct oae_swap *s)
 {
 	s->take_len = msg->result ? msg->result->len : 0;
 	if (!msg->txn.waited)
 		return -EOVERFLOW;
-	if (!s->take_len ||
-	    !oae_skb_to_user(msg->result, u64_to_user_ptr(s->take)))
-		return 0;
-	oae_msg_get(msg);
-	oae_file_restore(tag, msg);
-	return -EOVERFLOW;
+	return s->take_len ? oae_skb_to_user(msg->result,
+					     u64_to_user_ptr(s->take)) : 0;
 }
 
 /**
@@ -123,17 +118,20 @@ int oae_file_swap(struct oae_file *f, struct oae_swap __user *arg,
 	nonblock |= s.flags & OAE_NONBLOCK;
 	/* What is begun must be told. */
 	if (copy_to_user(arg, &s, sizeof(s)) ||
-	    (!nonblock && probe(u64_to_user_ptr(s.take), s.take_len)))
+	    (!nonblock && probe(u64_to_user_ptr(s.take),
+				min_t(u32, s.take_len, U16_MAX))))
 		return -EFAULT;
 	msg = half(&s);
 	if (IS_ERR(msg))
 		return PTR_ERR(msg);
 	err = oae_file_transact(f, tag, msg, nonblock);
 	if (!err && !nonblock)
-		err = put_half(tag, msg, &s);
+		err = put_half(msg, &s);
 	s.id = msg->txn.id;
-	oae_msg_put(msg);
 	if (s.id && copy_to_user(arg, &s, sizeof(s)) && !err)
 		err = -EFAULT;
+	if (s.id && err == -EFAULT)
+		err = oae_file_untold(tag, msg, nonblock);
+	oae_msg_put(msg);
 	return err;
 }

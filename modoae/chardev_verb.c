@@ -302,29 +302,23 @@ static struct oae_msg *verb_msg(struct oae_tag *tag, const struct request *q)
 	return msg;
 }
 
-/* Waited for, committed: the answer, if the memory has not gone meanwhile. */
-static int verb_answer(struct oae_tag *tag, struct oae_msg *msg,
-		       struct request *q)
-{
-	if (msg->result && !put_answer(q, read_skb, msg->result))
-		return 0;
-	oae_msg_get(msg);
-	oae_file_restore(tag, msg);
-	return -EOVERFLOW;
-}
-
 static int do_verb(struct oae_file *f, struct oae_tag *tag, struct request *q,
-		   bool nonblock)
+		   struct oae_verb __user *arg, bool nonblock)
 {
 	struct oae_msg *msg = verb_msg(tag, q);
+	bool told = true;
 	int err;
 
 	if (IS_ERR(msg))
 		return PTR_ERR(msg);
 	err = oae_file_transact(f, tag, msg, nonblock);
 	if (!err && !nonblock)
-		err = verb_answer(tag, msg, q);
+		told = msg->result && !put_answer(q, read_skb, msg->result);
 	q->v.id = msg->txn.id;
+	if (q->v.id && copy_to_user(arg, &q->v, sizeof(q->v)))
+		told = false;
+	if (!err && !told)
+		err = oae_file_untold(tag, msg, nonblock);
 	oae_msg_put(msg);
 	return err;
 }
@@ -352,9 +346,7 @@ int oae_file_verb(struct oae_file *f, struct oae_verb __user *arg,
 	if (err)
 		return err;
 	q.v.id = 0;
-	err = do_verb(f, tag, &q, nonblock || q.v.flags & OAE_NONBLOCK);
-	if (q.v.id && copy_to_user(arg, &q.v, sizeof(q.v)) && !err)
-		err = -EFAULT;
+	err = do_verb(f, tag, &q, arg, nonblock || q.v.flags & OAE_NONBLOCK);
 	request_free(&q);
 	return err;
 }
