@@ -43,21 +43,22 @@ void oae_attach_add(struct oae_tag *tag, struct oae_file *f)
  * oae_attach_del() - a file goes; what it has queued goes on without it
  * @tag: the tag, locked
  * @f: the file
+ * @left: gets its transactions, by oae_txn.list, with the file's references
  *
  * Return: true if what is unread was announced to the node's readers.
  */
-bool oae_attach_del(struct oae_tag *tag, struct oae_file *f)
+bool oae_attach_del(struct oae_tag *tag, struct oae_file *f,
+		    struct list_head *left)
 {
-	struct oae_txn *txn, *next;
+	struct oae_txn *txn;
 	unsigned int i;
 
 	lockdep_assert_held(&tag->lock);
-	for (i = 0; i < OAE_STREAMS; i++)
-		list_for_each_entry_safe(txn, next, &f->stream[i], list) {
-			oae_file_unlink(f, oae_txn_msg(txn));
+	for (i = 0; i < OAE_STREAMS; i++) {
+		list_for_each_entry(txn, &f->stream[i], list)
 			WRITE_ONCE(txn->file, NULL);
-			oae_msg_put(oae_txn_msg(txn));
-		}
+		list_splice_tail_init(&f->stream[i], left);
+	}
 	list_del(&f->list);
 	if (!list_empty(&tag->files))
 		return false;

@@ -774,17 +774,24 @@ int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open)
  * @tag: its tag
  * @f: the file; what it has queued goes on without it
  *
- * With the last file what is unread is for noc_debug again. Context: any but
- * hard interrupts, no lock held.
+ * With the last file what is unread is for noc_debug again. Context: process, no
+ * lock held.
  */
 void oae_tag_detach(struct oae_tag *tag, struct oae_file *f)
 {
+	struct oae_txn *txn, *next;
 	struct event ev;
+	LIST_HEAD(left);
 
 	enter(tag, &ev);
-	ev.wake_reader = oae_attach_del(tag, f);
+	ev.wake_reader = oae_attach_del(tag, f, &left);
 	ev.wake_writer = true;
 	leave(tag, &ev);
+	/* Perhaps many, and long: not under the lock. */
+	list_for_each_entry_safe(txn, next, &left, list) {
+		oae_msg_put(container_of(txn, struct oae_msg, txn));
+		cond_resched();
+	}
 }
 
 /* The oldest unread transaction: its skbs, linked by ->next, or NULL. */

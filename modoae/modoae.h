@@ -565,7 +565,8 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
 /* attach.c: what a tag knows of its files */
 void oae_attach_init(struct oae_tag *tag);
 void oae_attach_add(struct oae_tag *tag, struct oae_file *f);
-bool oae_attach_del(struct oae_tag *tag, struct oae_file *f);
+bool oae_attach_del(struct oae_tag *tag, struct oae_file *f,
+		    struct list_head *left);
 int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg);
 bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg);
 void oae_attach_tell(struct oae_msg *msg);
