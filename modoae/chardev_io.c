@@ -214,6 +214,13 @@ static int read_next(struct oae_tag *tag, size_t max, bool nonblock,
 	}
 }
 
+/* Who has been woken leaves to another what he does not take himself. */
+static void wake_next(struct oae_tag *tag)
+{
+	if (wq_has_sleeper(&tag->read_wait))
+		wake_up_interruptible(&tag->read_wait);
+}
+
 static ssize_t read_tag(struct oae_tag *tag, struct iov_iter *to,
 			bool nonblock)
 {
@@ -224,13 +231,15 @@ static ssize_t read_tag(struct oae_tag *tag, struct iov_iter *to,
 
 	err = read_next(tag, max, nonblock, &skb);
 	if (err) {
-		/* The one who was woken leaves it to another. */
-		if (err == -EMSGSIZE && wq_has_sleeper(&tag->read_wait))
-			wake_up_interruptible(&tag->read_wait);
+		if (err == -EMSGSIZE)
+			wake_next(tag);
 		return err;
 	}
 	if (!skb)
 		return 0;
+	/* One frame may deliver two, and it wakes one reader. */
+	if (READ_ONCE(tag->nrcv))
+		wake_next(tag);
 	done = copy_out(skb, to);
 	if (done < 0) {
 		iov_iter_revert(to, max - iov_iter_count(to));
