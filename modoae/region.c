@@ -18,6 +18,8 @@
 #include "verb.h"
 
 #define WAKE_MAX	4	/* tags told that words are free, at a time */
+#define WAKE_LOOK	32	/* of those who wait, how many are looked at */
+#define REQ_KEPT	3072	/* bytes of a request that need no memory */
 
 struct oae_region {
 	struct oae_node *node;
@@ -37,11 +39,13 @@ struct oae_region {
  * @region: of the verb that it holds, NULL none
  * @taken: that verb's words are reserved
  * @yields: its next verb lets those pass who were waiting
- * @answer: to that verb
- * @answer_len: bytes
+ * @answer_len: bytes of its answer
  * @wait_list: in wait_for->waiting, under that one's lock; counts @tag then
  * @wait_for: where it is listed, or was; NULL nowhere
+ * @wait_word: the word that was reserved; under that lock
  * @tag: whose this is
+ * @answer: to the verb that it holds
+ * @req: that verb, if it is not longer; see request()
  */
 struct oae_held {
 	struct oae_region *region;
@@ -50,24 +54,23 @@ struct oae_held {
 	u16 answer_len;
 	struct list_head wait_list;
 	struct oae_region *wait_for;
+	u32 wait_word;
 	struct oae_tag *tag;
 	u8 answer[OAE_VERB_ANSWER_MAX];
+	u8 req[REQ_KEPT];
 };
 
-static void region_free(struct rcu_head *rcu)
+static void words_free(struct oae_words *w)
 {
-	struct oae_region *r = container_of(rcu, struct oae_region, rcu);
-
-	kvfree(r->words.next);
-	kvfree(r->words.busy);
-	vfree(r->words.word);
-	kfree(r);
+	kvfree(w->next);
+	kvfree(w->busy);
+	vfree(w->word);
 }
 
 static void region_put(struct oae_region *r)
 {
 	if (r && refcount_dec_and_test(&r->ref))
-		call_rcu(&r->rcu, region_free);
+		kfree_rcu(r, rcu);
 }
 
 /**
@@ -111,7 +114,8 @@ struct oae_region *oae_region_make(struct oae_node *node,
 	if (r->words.word && r->words.next && r->words.busy)
 		err = xa_insert(&node->regions, e->region, r, GFP_KERNEL);
 	if (err) {
-		region_free(&r->rcu);
+		words_free(&r->words);
+		kfree(r);
 		return ERR_PTR(err == -EBUSY ? -EADDRINUSE : err);
 	}
 	return r;
@@ -121,11 +125,19 @@ struct oae_region *oae_region_make(struct oae_node *node,
  * oae_region_close() - no verb finds it any more
  * @r: the region; nobody maps it any more either
  *
- * Verbs that are held are still applied to it. Context: process.
+ * Its words go at once: who holds a verb on it or waits for it, perhaps for ever,
+ * keeps little. Context: process.
  */
 void oae_region_close(struct oae_region *r)
 {
+	struct oae_words words;
+
 	xa_erase(&r->node->regions, r->id);
+	spin_lock_bh(&r->lock);
+	words = r->words;
+	memset(&r->words, 0, sizeof(r->words));
+	spin_unlock_bh(&r->lock);
+	words_free(&words);
 	region_put(r);
 }
 
@@ -198,18 +210,27 @@ static struct oae_region *region_find(const struct oae_tag *tag, u32 id)
 	return r;
 }
 
-/* The request that is kept as slice 0, in one piece; NULL: no memory. */
-static const u8 *request(struct oae_tag *tag, size_t *len)
+/*
+ * The request that is kept as slice 0, as it was when it came: in a copy, for its
+ * sender may be on this host, with pages of the frame mapped, and change what has
+ * been checked. NULL: no memory.
+ */
+static const u8 *request_take(struct oae_held *h, size_t *len)
 {
-	struct sk_buff *skb = tag->slot[0];
-	const skb_frag_t *frag = &skb_shinfo(skb)->frags[0];
+	struct sk_buff *skb = h->tag->slot[0];
 
 	*len = skb->len;
-	if (skb_is_nonlinear(skb) && !skb_headlen(skb) &&
-	    skb_shinfo(skb)->nr_frags == 1 && !skb_has_frag_list(skb) &&
-	    !PageHighMem(skb_frag_page(frag)))
-		return skb_frag_address(frag);
-	return skb_linearize(skb) ? NULL : skb->data;
+	if (*len > REQ_KEPT)
+		return skb_linearize(skb) ? NULL : skb->data;
+	return skb_copy_bits(skb, 0, h->req, *len) ? NULL : h->req;
+}
+
+/* The same again, while it is held. */
+static const u8 *request_held(const struct oae_held *h)
+{
+	const struct sk_buff *skb = h->tag->slot[0];
+
+	return skb->len > REQ_KEPT ? skb->data : h->req;
 }
 
 /* Be told when words of this region become free. The region is locked. */
@@ -219,6 +240,7 @@ static void wait_for(struct oae_held *h, struct oae_region *r)
 	if (!list_empty(&h->wait_list) || !list_empty(&h->tag->wake))
 		return;
 	refcount_inc(&h->tag->ref);
+	h->wait_word = r->words.conflict;
 	list_add_tail(&h->wait_list, &r->waiting);
 	if (h->wait_for != r) {
 		refcount_inc(&r->ref);
@@ -268,8 +290,10 @@ static u16 compute(struct oae_held *h, struct oae_region *r, const u8 *req,
 	u16 reason;
 
 	spin_lock(&r->lock);
-	reason = oae_verb_compute(&r->words, r->perm, req, len, h->answer,
-				  &h->answer_len);
+	reason = OAE_R_NO_REGION;
+	if (r->words.word)	/* or it was closed just now */
+		reason = oae_verb_compute(&r->words, r->perm, req, len,
+					  h->answer, &h->answer_len);
 	if (reason == OAE_R_CONFLICT)
 		wait_for(h, r);
 	spin_unlock(&r->lock);
@@ -301,7 +325,7 @@ u16 oae_region_compute(struct oae_tag *tag, u16 *reply, bool *again)
 		return OAE_R_BUSY;
 	}
 	stop_waiting(h);
-	req = request(tag, &len);
+	req = request_take(h, &len);
 	if (!req) {
 		oae_count(tag->node, OAE_S_NO_MEMORY);
 		return OAE_R_BUSY;
@@ -325,6 +349,35 @@ u16 oae_region_compute(struct oae_tag *tag, u16 *reply, bool *again)
 	return 0;
 }
 
+/*
+ * Words may be free: who waits for one that is, the eldest first, is told. If
+ * many wait for others, it is the next ones' turn the next time.
+ */
+static unsigned int wake_waiting(struct oae_region *r, struct list_head *wake)
+{
+	unsigned int n = 0, looked = 0;
+	struct oae_held *w, *next;
+	LIST_HEAD(others);
+
+	list_for_each_entry_safe(w, next, &r->waiting, wait_list) {
+		if (n == WAKE_MAX || looked == WAKE_LOOK)
+			break;
+		looked++;
+		if (r->words.word && oae_verb_reserved(&r->words, w->wait_word)) {
+			list_move_tail(&w->wait_list, &others);
+			continue;
+		}
+		list_del_init(&w->wait_list);
+		list_add_tail(&w->tag->wake, wake);
+		n++;
+	}
+	if (looked == WAKE_LOOK)
+		list_splice_tail(&others, &r->waiting);
+	else
+		list_splice(&others, &r->waiting);
+	return n;
+}
+
 /**
  * oae_region_decided() - the verb that is kept as slice 0 is committed, or not
  * @tag: the tag, locked; holds one or not
@@ -335,11 +388,9 @@ u16 oae_region_compute(struct oae_tag *tag, u16 *reply, bool *again)
  */
 void oae_region_decided(struct oae_tag *tag, bool apply, struct list_head *wake)
 {
-	struct oae_held *h = tag->held, *w;
+	struct oae_held *h = tag->held;
 	struct oae_region *r = h ? h->region : NULL;
-	unsigned int n = 0;
 	const u8 *req;
-	size_t len;
 
 	lockdep_assert_held(&tag->lock);
 	if (!r)
@@ -349,21 +400,16 @@ void oae_region_decided(struct oae_tag *tag, bool apply, struct list_head *wake)
 		region_put(r);
 		return;
 	}
-	/* In one piece since it was computed. */
-	req = request(tag, &len);
+	req = request_held(h);
 	spin_lock(&r->lock);
-	if (apply)
+	if (!r->words.word)
+		;		/* closed */
+	else if (apply)
 		oae_verb_apply(&r->words, req);
 	else
 		oae_verb_release(&r->words, req);
-	while (n < WAKE_MAX && !list_empty(&r->waiting)) {
-		w = list_first_entry(&r->waiting, struct oae_held, wait_list);
-		list_del_init(&w->wait_list);
-		list_add_tail(&w->tag->wake, wake);
-		n++;
-	}
+	h->yields = wake_waiting(r, wake);
 	spin_unlock(&r->lock);
-	h->yields = n;
 	region_put(r);
 }
 

@@ -50,6 +50,20 @@ static bool busy(const struct oae_words *w, u32 i)
 	return w->busy[i / 64] >> i % 64 & 1;
 }
 
+/**
+ * oae_verb_reserved() - is a word reserved?
+ * @w: the words
+ * @i: which
+ *
+ * Any context, the words locked.
+ *
+ * Return: true if so.
+ */
+bool oae_verb_reserved(const struct oae_words *w, u32 i)
+{
+	return busy(w, i);
+}
+
 static void set_busy(struct oae_words *w, u32 i)
 {
 	w->busy[i / 64] |= 1ULL << i % 64;
@@ -81,18 +95,20 @@ static u16 check_op(const struct oae_words *w, u32 perm, const struct op *op)
 	return 0;
 }
 
-static bool any_busy(const struct oae_words *w, const struct op *op)
+static bool any_busy(struct oae_words *w, const struct op *op)
 {
 	unsigned int i;
 
 	for (i = 0; i < op->words; i++)
-		if (busy(w, op->index + i))
+		if (busy(w, op->index + i)) {
+			w->conflict = op->index + i;
 			return true;
+		}
 	return false;
 }
 
 /* 0, or why it is refused. What is malformed is so whoever's words these are. */
-static u16 check(const struct oae_words *w, u32 perm, const u8 *req, size_t len,
+static u16 check(struct oae_words *w, u32 perm, const u8 *req, size_t len,
 		 u16 *answer_len)
 {
 	const u8 *p = req + OAE_VERB_HDR_LEN, *end = req + len;

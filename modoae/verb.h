@@ -19,17 +19,20 @@
  * @next: what a reserved one becomes if the verb that reserved it is committed
  * @busy: a bit a word: it is reserved
  * @n: how many
+ * @conflict: the one for which the last request was refused with CONFLICT
  */
 struct oae_words {
 	u64 *word;
 	u64 *next;
 	u64 *busy;
 	u32 n;
+	u32 conflict;
 };
 
 u32 oae_verb_region(const u8 *req, size_t len);
 u16 oae_verb_compute(struct oae_words *w, u32 perm, const u8 *req, size_t len,
 		     u8 *answer, u16 *answer_len);
+bool oae_verb_reserved(const struct oae_words *w, u32 i);
 void oae_verb_apply(struct oae_words *w, const u8 *req);
 void oae_verb_release(struct oae_words *w, const u8 *req);
 

@@ -207,6 +207,11 @@ class Call:
         """Has it returned?"""
         return self._result is not None
 
+    def sleeps(self):
+        """Does it sleep in read()?"""
+        task = Path(f"/proc/self/task/{self._thread.native_id}/syscall")
+        return task.read_text("ascii").split()[0] == "0"
+
     def _wait(self, deadline):
         wait_for(lambda: self.done, "a call to return", deadline)
         self._thread.join()
