@@ -263,7 +263,7 @@ static void link_status(struct oae_tag *tag, struct oae_status *s)
 	s->max_half = slice - OAE_REFLECT_LEN;
 	s->max_verb = slice;
 	s->srtt_ns = l->srtt;
-	s->queued = tag->nsnd + l->next_valid + l->aside.valid +
+	s->queued = tag->nsnd + tag->nhalf + l->next_valid + l->aside.valid +
 		    (l->offer.state != OAE_OFFER_NONE) +
 		    (l->half.state != OAE_HALF_NONE &&
 		     l->half.state != OAE_HALF_OFFERED);

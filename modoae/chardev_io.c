@@ -24,22 +24,24 @@ static long deadline(const struct oae_file *f, struct oae_msg *msg)
 	return min_t(unsigned long, msecs_to_jiffies(ms), MAX_JIFFY_OFFSET);
 }
 
-static bool room(const struct oae_file *f, const struct oae_tag *tag)
+/* Halves do not wait for the others, nor these for them. */
+static bool room(const struct oae_file *f, const struct oae_tag *tag, bool swap)
 {
+	unsigned int n = swap ? READ_ONCE(tag->nhalf) : READ_ONCE(tag->nsnd);
+
 	if (READ_ONCE(tag->dead) || READ_ONCE(tag->node->shut))
 		return true;	/* to hear so */
-	return READ_ONCE(tag->nsnd) < READ_ONCE(tag->node->knobs.sndq) &&
-	       oae_file_room(f);
+	return n < READ_ONCE(tag->node->knobs.sndq) && oae_file_room(f);
 }
 
 /* 0: try again. */
-static int wait_room(struct oae_file *f, struct oae_tag *tag, bool nonblock,
-		     long *left)
+static int wait_room(struct oae_file *f, struct oae_tag *tag, bool swap,
+		     bool nonblock, long *left)
 {
 	if (nonblock)
 		return -EAGAIN;
-	*left = wait_event_interruptible_timeout(tag->write_wait, room(f, tag),
-						 *left);
+	*left = wait_event_interruptible_timeout(tag->write_wait,
+						 room(f, tag, swap), *left);
 	if (*left > 0)
 		return 0;
 	return *left ? -OAE_E_SIGNAL : -OAE_E_DEADLINE;
@@ -49,13 +51,14 @@ static int wait_room(struct oae_file *f, struct oae_tag *tag, bool nonblock,
 static int send(struct oae_file *f, struct oae_tag *tag, struct oae_msg *msg,
 		bool nonblock, long *left)
 {
+	bool swap = msg->post.kind == OAE_SWAP;
 	int err;
 
 	for (;;) {
 		oae_msg_slice(msg, oae_link_slice_max(&tag->link));
 		err = oae_tag_send(tag, msg);
 		if (err == -EAGAIN)
-			err = wait_room(f, tag, nonblock, left);
+			err = wait_room(f, tag, swap, nonblock, left);
 		else if (err == -ESTALE && READ_ONCE(tag->dead))
 			err = -ENODEV;
 		else if (err != -ESTALE)
@@ -155,7 +158,7 @@ ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	/* An outcome takes its time: that is to be somebody who may wait. */
 	if (!nonblock && iocb->ki_flags & IOCB_NOWAIT)
 		return -EAGAIN;
-	if (nonblock && !room(f, tag))
+	if (nonblock && !room(f, tag, false))
 		return -EAGAIN;
 	msg = oae_msg_alloc(len, GFP_KERNEL);
 	if (!msg)

@@ -118,6 +118,7 @@ static void flush_sndq(struct oae_tag *tag, struct event *ev, int err)
 		end_msg(tag, ev, msg, OAE_REVERSED, err);
 	}
 	tag->nsnd = 0;
+	tag->nhalf = 0;
 	ev->wake_writer = true;
 }
 
@@ -253,7 +254,7 @@ static void feed_one(struct oae_tag *tag, struct event *ev,
 	int err;
 
 	list_del(&msg->list);
-	tag->nsnd--;
+	--*oae_tag_nqueued(tag, msg);
 	ev->wake_writer = true;
 	err = oae_link_post(&tag->link, &msg->post, ev->now, &ev->a);
 	if (err)
@@ -618,15 +619,14 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 		      -ESTALE : -EMSGSIZE;
 	} else if (READ_ONCE(node->shut)) {
 		err = -ESHUTDOWN;
-	} else if (tag->nsnd >= READ_ONCE(node->knobs.sndq)) {
+	} else if (*oae_tag_nqueued(tag, msg) >= READ_ONCE(node->knobs.sndq)) {
 		err = -EAGAIN;
 	} else if (msg->txn.file && oae_attach_queue(tag, msg)) {
 		err = -EAGAIN;
 	} else {
 		oae_msg_get(msg);
-		list_add_tail(&msg->list, msg->post.kind == OAE_SWAP ?
-			      &tag->halfq : &tag->sndq);
-		tag->nsnd++;
+		list_add_tail(&msg->list, oae_tag_queue(tag, msg));
+		++*oae_tag_nqueued(tag, msg);
 		oae_count(node, OAE_S_POSTED);
 		if (tag->link.state == OAE_CLOSED) {
 			start(tag, &ev, false);
@@ -666,10 +666,9 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 	int r = 0;
 
 	enter(tag, &ev);
-	if (is_queued(msg->post.kind == OAE_SWAP ? &tag->halfq : &tag->sndq,
-		      msg)) {
+	if (is_queued(oae_tag_queue(tag, msg), msg)) {
 		list_del(&msg->list);
-		tag->nsnd--;
+		--*oae_tag_nqueued(tag, msg);
 		ev.wake_writer = true;
 		end_msg(tag, &ev, msg, OAE_REVERSED, err);
 	} else {
@@ -693,7 +692,7 @@ static void cancel_queued(struct oae_tag *tag, struct event *ev,
 		if (due && (!msg->txn.deadline || msg->txn.deadline > due))
 			continue;
 		list_del(&msg->list);
-		tag->nsnd--;
+		--*oae_tag_nqueued(tag, msg);
 		ev->wake_writer = true;
 		end_msg(tag, ev, msg, OAE_REVERSED, err);
 	}

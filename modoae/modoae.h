@@ -265,7 +265,8 @@ struct oae_tag {
 	struct hrtimer timer;
 	struct list_head sndq;		/* oae_msg, not yet posted */
 	struct list_head halfq;		/* the same, of swaps */
-	unsigned int nsnd;		/* in both */
+	unsigned int nsnd;		/* in sndq */
+	unsigned int nhalf;		/* in halfq */
 	struct sk_buff *slot[OAE_MAX_SLICES];	/* slices of what is held */
 	struct oae_held *held;		/* region.c; NULL: no verb came yet */
 	struct sk_buff_head rcvq;	/* delivered; cb says where one begins */
@@ -370,6 +371,19 @@ struct oae_rcv_cb {
 	u32 nslices;		/* first slice: how many; others 0 */
 	u32 len;		/* first slice: bytes of the transaction */
 };
+
+/* Where what a user sends waits until the link takes it, and how many do. */
+static inline struct list_head *oae_tag_queue(struct oae_tag *tag,
+					      const struct oae_msg *msg)
+{
+	return msg->post.kind == OAE_SWAP ? &tag->halfq : &tag->sndq;
+}
+
+static inline unsigned int *oae_tag_nqueued(struct oae_tag *tag,
+					    const struct oae_msg *msg)
+{
+	return msg->post.kind == OAE_SWAP ? &tag->nhalf : &tag->nsnd;
+}
 
 #define OAE_RCV_CB(skb)	((struct oae_rcv_cb *)(skb)->cb)
 

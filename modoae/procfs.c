@@ -108,7 +108,7 @@ static void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 	v->rx = tag->link.rx;
 	v->tx = tag->link.tx;
 	v->unread = tag->nrcv;
-	v->queue = tag->nsnd;
+	v->queue = tag->nsnd + tag->nhalf;
 	v->srtt = tag->link.srtt;
 	v->born = tag->born;
 	v->via = tag->way_via;

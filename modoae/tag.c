@@ -72,7 +72,7 @@ void oae_tag_retire(struct oae_tag *tag, bool unread_too)
 {
 	lockdep_assert_held(&tag->lock);
 	if (tag->dead || tag->link.state != OAE_CLOSED ||
-	    tag->nsnd ||
+	    tag->nsnd || tag->nhalf ||
 	    ((tag->nrcv || !list_empty(&tag->files)) && !unread_too))
 		return;
 	tag->dead = true;
