@@ -38,7 +38,9 @@ static void set_up(const u8 *head)
 	unsigned int i;
 
 	memset(&v, 0, sizeof(v));
-	v.w = (struct oae_words){ v.word, v.next, v.busy, WORDS };
+	v.w = (struct oae_words){
+		.word = v.word, .next = v.next, .busy = v.busy, .n = WORDS
+	};
 	v.perm = head[0] ^ 0x07;
 	for (i = 0; i < WORDS; i++)
 		v.word[i] = head[1] & 1 ? i : 0;

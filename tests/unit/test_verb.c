@@ -14,7 +14,7 @@
 #define ALL	(OAE_PERM_READ | OAE_PERM_WRITE | OAE_PERM_ATOMIC)
 
 static u64 word[WORDS], next[WORDS], busy[(WORDS + 63) / 64];
-static struct oae_words w = { word, next, busy, WORDS };
+static struct oae_words w = { .word = word, .next = next, .busy = busy, .n = WORDS };
 static u8 answer[OAE_VERB_ANSWER_MAX];
 static u16 answer_len;
 static struct req r;
@@ -206,6 +206,7 @@ static void test_conflict(void **state)
 		req_begin(&r, 7);
 		req_op(&r, codes[i], 56, 8, arg, arg);
 		assert_int_equal(compute(ALL), OAE_R_CONFLICT);
+		assert_int_equal(w.conflict, 63);
 		req_begin(&r, 7);
 		req_op(&r, codes[i], 64, 1, arg, arg);
 		assert_int_equal(compute(ALL), OAE_R_CONFLICT);
@@ -213,6 +214,7 @@ static void test_conflict(void **state)
 		req_op(&r, OAE_VERB_READ, 0, 1, NULL, NULL);
 		req_op(&r, codes[i], 64, 1, arg, arg);
 		assert_int_equal(compute(ALL), OAE_R_CONFLICT);
+		assert_int_equal(w.conflict, 64);
 		assert_int_equal(reserved(), 2);
 
 		req_begin(&r, 7);
