@@ -107,8 +107,10 @@ class Mix:
         for pump in (*self.readers.values(), *self.owners):
             pump.signal(signal.SIGTERM)
         got = [pump.result() for pump in self.readers.values()]
-        tally = {"message": check_promise(sent, got)}
-        # The word of the kernel and that of the programs.
+        # An end that was down for long may have been forgotten: an express in flight is unknown.
+        died = bool(self.counted("note_peer_new"))
+        tally = {"message": check_promise(sent, got, express=died, died=died)}
+        self.test.assertLessEqual(tally["message"]["lost"], self.counted("note_unconfirmed"))
         for n, vc in self.swappers:
             if not n:
                 tally["swap"] = tally.get("swap", outcomes(())) + check_swaps(
@@ -123,7 +125,7 @@ class Mix:
                 tally[role] = tally.get(role, outcomes(())) + how
         for name in NEVER:
             self.test.assertEqual(self.counted(name), 0, name)
-        self.test.assertEqual(self.counted("unknown"), 0)
+        self.test.assertEqual(self.counted("unknown"), tally["message"]["U"])
         told = sum(tally[kind]["C"] for kind in tally)
         self.test.assertEqual(self.counted("committed"), told, "the kernel counts as they do")
         say(f"    {self.what}: " + "; ".join(
@@ -211,7 +213,7 @@ class DevFaults(OaeTest):
     def test_one_way_cuts(self):
         """Now one end is not heard, now the other, longer than dead_ms: ENOLINK, and no harm."""
         for host in (self.a, self.b):
-            host.knobs(dead_ms=60, keepalive_ms=20)
+            host.knobs(dead_ms=200, keepalive_ms=50)
         self.netem("loss 3% duplicate 3% delay 20us 20us")
         mix = Mix(self, self.cable, scale=0.5)
         for n in range(8):
