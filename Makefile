@@ -53,7 +53,7 @@ test: setup-test	## unit tests, explorer, simulator, regression in the test mach
 	tools/stage oae $(MAKE) -s -C tools/oae check || failed=1; \
 	tools/stage lib $(MAKE) -s -C tests/lib run || failed=1; \
 	tools/stage wireshark tests/lua/run || failed=1; \
-	tools/stage leaks tools/vm run --append slub_debug=F --time-limit 600 -- tests/regress/run leaks gateway_leaks || failed=1; \
+	tools/stage leaks tools/vm run --append slub_debug=F --time-limit 600 -- tests/regress/run leaks gateway_leaks dev_leaks || failed=1; \
 	tools/stage pair tests/regress/pair || failed=1; \
 	test -z "$$failed"
 
@@ -61,6 +61,7 @@ test: setup-test	## unit tests, explorer, simulator, regression in the test mach
 test-programs:
 	$(Q)$(MAKE) -s -C tests/soak
 	$(Q)$(MAKE) -s -C tests/lib programs
+	$(Q)$(MAKE) -s -C tests/regress
 
 soak: setup-test	## 100,000 swaps and 1,000,000 FETCH_ADDs on bad links: minutes
 	$(Q)tools/build
