@@ -388,15 +388,15 @@ void check_half(struct world *w, struct end *e)
 {
 	const struct oae_link *l = &e->link;
 	bool held = l->hold.state == OAE_HOLD_HELD;
+	bool lent = l->half.state == OAE_HALF_LENT;
+	bool offered = l->half.state == OAE_HALF_OFFERED;
 	struct tx *tx;
 
 	if (!e->tag)
 		return;
-	if ((l->half.state == OAE_HALF_LENT) !=
-		    (held && l->hold.kind == OAE_SWAP) ||
-	    (l->half.state == OAE_HALF_OFFERED) !=
-		    (l->offer.state != OAE_OFFER_NONE &&
-		     l->offer.p.kind == OAE_SWAP))
+	if (lent != (held && l->hold.kind == OAE_SWAP) ||
+	    offered != (l->offer.state != OAE_OFFER_NONE &&
+			l->offer.p.kind == OAE_SWAP))
 		violation(w, e, "half %u, offer %u, hold %u", l->half.state,
 			  l->offer.state, l->hold.state);
 	if (!!e->verb != (held && l->hold.kind == OAE_VERB))

@@ -96,7 +96,7 @@ const struct argp_option manual_options[] = {
 	{ "slice", O_SLICE, "N", 0, "Bytes of a slice (what the MTU carries)", 4 },
 	{ "express", O_EXPRESS, "P", 0, "Transactions sent as express (0)", 4 },
 	{ "swap", O_SWAP, "P", 0, "Transactions that are halves of a swap (0)", 4 },
-	{ "verb", O_VERB, "P", 0, "Of the others, those that are a FETCH_ADD at the peer's node (0)", 4 },
+	{ "verb", O_VERB, "P", 0, "Of the others, those that are a FETCH_ADD there (0)", 4 },
 	{ "confirm", O_CONFIRM, "P", 0, "Transactions that ask for DONE (0)", 4 },
 	{ "cancel", O_CANCEL, "P", 0, "Transactions whose writer is interrupted (0)", 4 },
 	{ "patience", O_PATIENCE, "T", 0, "Within this time (50us)", 4 },

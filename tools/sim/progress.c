@@ -33,7 +33,8 @@ void progress_begin(const struct config *c)
 void progress_show(const struct world *w)
 {
 	static const char *const phases[] = {
-		"working", "settling", "draining", "proving", "proving", "proving", "proving", "done",
+		"working", "settling", "draining",
+		"proving", "proving", "proving", "proving", "done",
 	};
 	double now;
 
