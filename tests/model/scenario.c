@@ -44,13 +44,13 @@ const struct m_scenario m_more[] = {
 	{ "both-crash", { "e", "e" }, COMMON, .crash = 1 },
 	{ "swap-cancel", { "s", "s" }, COMMON, .cancel = true },
 	{ "swap-crash", { "s", "s" }, COMMON, .crash = 1 },
-	{ "swap-close", { "s", "s" }, COMMON, .close = 1 },
 	{ "verb-swap", { "vs", "s" }, .cap = 2, .slices = 1, .conflict = 1 },
 	{ NULL }
 };
 
 /* Two each way, of mixed kinds, and a crash: a hundred million states. */
 const struct m_scenario m_deep[] = {
+	{ "swap-close", { "s", "s" }, COMMON, .close = 1 },
 	{ "swap-two", { "ss", "ss" }, COMMON },
 	{ "swap-messages", { "sa", "as" }, COMMON },
 	{ "swap-verb", { "sv", "s" }, COMMON, .conflict = 1 },
