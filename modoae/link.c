@@ -277,7 +277,8 @@ static void rcv_data(struct oae_link *l, const struct oae_frame *f, bool room,
 	case OAE_OFFER:
 		oae_rcv_offer(l, f, room, now, a);
 		/* It may have replaced one that a half was lent for. */
-		oae_offer_pump(l, now, a);
+		if (l->hold.state != OAE_HOLD_ASKED)
+			oae_offer_pump(l, now, a);
 		break;
 	case OAE_REFLECT:
 		oae_rcv_reflect(l, f, now, a);

@@ -626,8 +626,8 @@
 { ON(OFFER_VERB), S(HALF_WAITING),
   "OPEN+held+waiting > REFLECT verb +16 keep0 verb :held" },
 { ON(OFFER_VERB), S(HALF_LENT),
-  "OPEN+out+held+half > OFFER h.2 swap, REFLECT verb +16 :taken_back discard "
-  "keep0 verb :reoffered :held" },
+  "OPEN+out+held+half > REFLECT verb +16, OFFER h.2 swap :taken_back discard "
+  "keep0 verb :held :reoffered" },
 { ON(OFFER_VERB), S(FROZEN_HALF),
   "OPEN+out+held+half > SYNC_ACK, OFFER h.1 swap, REFLECT verb +16 :resolved "
   ":reoffered keep0 verb :held" },
@@ -678,8 +678,8 @@
 { ON(OFFER_CONFLICT), S(HALF_WAITING),
   "OPEN+refused+waiting > REFUSE verb 4 keep0 verb discard :refused" },
 { ON(OFFER_CONFLICT), S(HALF_LENT),
-  "OPEN+out+refused+half > OFFER h.2 swap, REFUSE verb 4 :taken_back discard "
-  "keep0 verb :reoffered discard :refused" },
+  "OPEN+out+refused+half > REFUSE verb 4, OFFER h.2 swap :taken_back discard "
+  "keep0 verb discard :refused :reoffered" },
 { ON(OFFER_CONFLICT), S(FROZEN_HALF),
   "OPEN+out+refused+half > SYNC_ACK, OFFER h.1 swap, REFUSE verb 4 :resolved "
   ":reoffered keep0 verb discard :refused" },
