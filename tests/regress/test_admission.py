@@ -344,9 +344,11 @@ class Admission(OaeTest):
         self.a.knob("max_len", 65536)
 
     def test_other_kinds(self):
-        """SWAP and VERB are not served here: REFUSE KIND."""
+        """No half is posted here and no word exposed: a swap waits, a verb is refused for good."""
         peer = self.peer().open()
-        for attempt, kind in ((1, oae.SWAP), (2, oae.VERB)):
-            peer.offer(b"x", kind=kind)
-            peer.expect(oae.REFUSE, reason=oae.KIND, seq=1, attempt=attempt, kind=kind)
+        request = bytes.fromhex("00000007 01000000 01010000 00000000")     # READ one of region 7
+        for attempt, kind, data, reason in ((1, oae.SWAP, b"x", oae.NO_HALF),
+                                            (2, oae.VERB, request, oae.NO_REGION)):
+            peer.offer(data, kind=kind)
+            peer.expect(oae.REFUSE, reason=reason, seq=1, attempt=attempt, kind=kind)
         peer.offered(b"x")

@@ -10,8 +10,7 @@ import oaewire as oae
 from devtest import PRI, Call, OaeFile, Scripted
 from oaepeer import Peer
 from oaetest import wait_for
-
-NO_REGION, RANGE, ACCESS, BAD_VERB = range(9, 13)
+from oaewire import ACCESS, BAD_VERB, NO_REGION, RANGE
 
 
 class Halves(Scripted):
