@@ -275,7 +275,8 @@ time.sleep({seconds})
         self.assertEqual(waiting.wait(), 0)
         self.assertEqual(self.ran(), ["n1"])
         # one that waits is killed: the lock does not stay with it
-        sleeper = self.run_locked(self.n1, "sleep", "0.5")
+        sleeper = self.run_locked(self.n1, "sh", "-c", "echo held; exec sleep 1")
+        self.assertEqual(sleeper.line(), "held")
         gone = self.run_locked(self.n2, "true")
         with self.assertRaises(subprocess.TimeoutExpired):
             gone.wait(0.2)
