@@ -3,8 +3,8 @@
  * Events: what happens to a tag's link, and carrying its actions out.
  *
  * Every event goes the same way: under the tag's lock the link is stepped and
- * its ops are applied; the lock is dropped; its frames are sent; whoever waits
- * is told. BH is off and RCU held from the first to the last of these, so a
+ * its ops are applied; the lock is dropped; whoever waits is told; its frames
+ * are sent. BH is off and RCU held from the first to the last of these, so a
  * port or a tag that goes away meanwhile is not freed under it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -466,8 +466,9 @@ static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
 		oae_tag_retire(tag, false);
 	spin_unlock(&tag->lock);
 
-	send_all(tag, ev);
+	/* Who is woken on another processor starts while the frames are made. */
 	tell_all(tag, ev);
+	send_all(tag, ev);
 	if (gone)
 		wake_up(&node->tags_wait);
 	if (unlikely(!list_empty(&ev->wake)))
