@@ -23,7 +23,7 @@ from oaetest import REPO, Cable, OaeTest, wait_for
 
 PERCENT = int(os.environ.get("OAE_SOAK", "100"))
 PROGRAMS = REPO / "build/soak"
-RECORD = struct.Struct("=IIQQ")
+RECORD = struct.Struct("=IIQQ8x")
 SEED = int(os.environ.get("SEED", random.randrange(1 << 30)))
 
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What a program of the soak tests was told, in a file of fixed records, each
- * written at once: a program that is killed leaves whole ones.
+ * written at once: a program that is killed leaves whole ones. That takes a size
+ * of which none lies across two pages: between these a write can be cut short.
  */
 #ifndef SOAK_LOG_H
 #define SOAK_LOG_H
@@ -24,6 +25,7 @@ struct log_record {
 	uint32_t program;	/* this one's number */
 	uint64_t mine;		/* a half; a number to commit */
 	uint64_t other;		/* the half taken; the old word; an errno */
+	uint64_t zero;
 };
 
 static int log_fd = -1;
@@ -39,7 +41,7 @@ static inline void log_open(const char *path, uint32_t program)
 
 static inline void log_add(enum log_what what, uint64_t mine, uint64_t other)
 {
-	struct log_record r = { what, log_program, mine, other };
+	struct log_record r = { what, log_program, mine, other, 0 };
 
 	if (write(log_fd, &r, sizeof(r)) != sizeof(r))
 		err(2, "log");
