@@ -48,7 +48,7 @@ test: setup-test	## unit tests, explorer, simulator, regression in the test mach
 	tools/stage sim tests/sim/test_oaesim.py || failed=1; \
 	tools/stage regress tools/vm run --time-limit 900 -- tests/regress/run $(LINK_TESTS) || failed=1; \
 	tools/stage gateway tools/vm run --time-limit 900 -- tests/regress/run $(GATEWAY_TESTS) || failed=1; \
-	tools/stage device tools/vm run --time-limit 900 -- env TIME=20 DEV_FAULT_SCALE=0.5 tests/regress/run $(DEV_TESTS) || failed=1; \
+	tools/stage device tools/vm run --time-limit 900 -- env TIME=20 tests/regress/run $(DEV_TESTS) || failed=1; \
 	tools/stage soak tools/vm run --time-limit 600 -- env OAE_SOAK=10 tests/regress/run soak || failed=1; \
 	tools/stage oae $(MAKE) -s -C tools/oae check || failed=1; \
 	tools/stage lib $(MAKE) -s -C tests/lib run || failed=1; \
