@@ -233,12 +233,9 @@ static void tell_event(struct oae_tag *tag, u32 events)
 	}
 }
 
-/* Frozen, and what one end at least cannot know the outcome of. */
 static u32 froze(struct oae_tag *tag)
 {
-	const struct oae_link *l = &tag->link;
-
-	if (l->offer.state != OAE_OFFER_OUT && l->hold.state != OAE_HOLD_HELD)
+	if (!oae_undecided(&tag->link))
 		return 0;
 	tag->doubt = true;
 	return OAE_EVENT_DOUBT;

@@ -223,8 +223,7 @@ static u32 status_flags(const struct oae_tag *tag)
 	if (l->down)
 		flags |= OAE_ST_DOWN;
 	if ((l->state == OAE_SYNC_SENT || l->state == OAE_SYNC_RECD) &&
-	    (l->offer.state == OAE_OFFER_OUT ||
-	     l->hold.state == OAE_HOLD_HELD))
+	    oae_undecided(l))
 		flags |= OAE_ST_DOUBT;
 	if (tag->dead)
 		flags |= OAE_ST_DEAD;

@@ -111,6 +111,13 @@ static inline bool oae_file_room(const struct oae_file *f)
 	       (!bytes || READ_ONCE(f->nbytes) < bytes);
 }
 
+/* Is there what one end at least cannot know the outcome of, while frozen? */
+static inline bool oae_undecided(const struct oae_link *l)
+{
+	return l->offer.state == OAE_OFFER_OUT ||
+	       l->hold.state == OAE_HOLD_HELD;
+}
+
 /* attach.c, under tag->lock */
 bool oae_file_collectable(struct oae_file *f);
 void oae_file_unlink(struct oae_file *f, struct oae_msg *msg);

@@ -601,9 +601,9 @@ int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
  *
  * A tag made for this message alone is forgotten when it is not queued.
  *
- * Return: 0; -EAGAIN the queue is full, or its file's; -ESHUTDOWN the node is shut; -EMSGSIZE
- * it takes more than OAE_MAX_SLICES; -ESTALE the tag is gone, or its slices may
- * be longer now: find or make it, and cut the message, again.
+ * Return: 0; -EAGAIN the queue is full, or its file's; -ESHUTDOWN the node is
+ * shut; -EMSGSIZE it takes more than OAE_MAX_SLICES; -ESTALE the tag is gone, or
+ * its slices may be longer now: find or make it, and cut the message, again.
  */
 int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 {
