@@ -36,6 +36,7 @@ import time
 from collections import namedtuple
 from pathlib import Path
 
+import tsc
 from guest_image import BUILD, PATH, VMError, boot_files, cpio, kernel_version
 
 OUT = BUILD / "out"         # always shared with the guest, writable
@@ -48,7 +49,7 @@ GUEST_ENV = {
     "VM_OUT": str(OUT),
 }
 
-BOOT_LIMIT = 60             # seconds until the agent must have said hello
+BOOT_LIMIT = 180            # seconds until the agent must have said hello
 PROBE_LIMIT = 8             # the same for trying out kvm
 
 # What a kernel prints when something is wrong.  Matched against console lines
@@ -450,9 +451,11 @@ class Guest(Machine):
     def _qemu(self, accel, kernel, initrd, agent_fd, qmp_fd):
         """The command line.  x86-64 only; the rest of this file does not care."""
         kvm = accel == "kvm"
+        khz = 0 if kvm else tsc.khz()
         append = ("console=ttyS0 loglevel=5 panic=-1 oops=panic printk.devkmsg=on "
                   "tsc=reliable no_timer_check mitigations=off random.trust_cpu=on "
                   "cryptomgr.notests audit=0 apparmor=0 i8042.nopnp i8042.noaux i8042.nokbd "
+                  + (f"tsc_early_khz={khz} " if khz else "")
                   + self.append)
 
         def share(i, path, tag, options):
