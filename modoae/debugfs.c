@@ -238,13 +238,12 @@ static const struct file_operations noc_fops = {
 /**
  * oae_debugfs_init() - make the debugfs files
  *
- * Return: 0; debugfs being off is no error. Context: process.
+ * Without debugfs there are none. Context: process.
  */
-int oae_debugfs_init(void)
+void oae_debugfs_init(void)
 {
 	dir = debugfs_create_dir("modoae", NULL);
 	debugfs_create_file("noc_debug", 0600, dir, NULL, &noc_fops);
-	return 0;
 }
 
 /**

@@ -202,24 +202,22 @@ static int __init oae_init(void)
 	err = oae_port_init();
 	if (err)
 		goto unregister_pernet;
-	err = oae_debugfs_init();
-	if (err)
-		goto unwatch;
-	err = oae_chardev_init();
-	if (err)
-		goto remove_debugfs;
 	err = oae_params_start();
 	if (err)
-		goto remove_chardev;
+		goto stop_params;
+	/*
+	 * Last, for who has one of these files open does not keep a module that
+	 * fails to start. debugfs does not fail.
+	 */
+	err = oae_chardev_init();
+	if (err)
+		goto stop_params;
+	oae_debugfs_init();
 	oae_log_loaded();
 	return 0;
 
-remove_chardev:
+stop_params:
 	oae_params_stop();
-	oae_chardev_exit();
-remove_debugfs:
-	oae_debugfs_exit();
-unwatch:
 	oae_port_exit();
 unregister_pernet:
 	unregister_pernet_device(&oae_net_ops);

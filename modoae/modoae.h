@@ -607,7 +607,7 @@ void oae_step_purge(struct oae_node *node, const struct oae_port *port);
 /* procfs.c, debugfs.c */
 int oae_procfs_init(struct oae_node *node);
 void oae_procfs_exit(struct oae_node *node);
-int oae_debugfs_init(void);
+void oae_debugfs_init(void);
 void oae_debugfs_exit(void);
 
 #endif /* MODOAE_H */

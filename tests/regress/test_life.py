@@ -402,3 +402,29 @@ class Unload(OaeTest):
             self.assertEqual(file.read(10), b"")
         self.unload_until_done()
         load(self.a)
+
+    def test_load_refused(self):
+        """Who opens what he can while a load is being refused: he would have files of nobody."""
+        stop, opened = threading.Event(), []
+
+        def files():
+            while not stop.is_set():
+                for path in (NOC_DEBUG, "/dev/oae"):
+                    try:
+                        opened.append(os.open(path, os.O_RDWR | os.O_NONBLOCK))
+                    except OSError:
+                        pass
+
+        self.unload_until_done()
+        threads = [threading.Thread(target=files) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(10):
+                self.assert_errno(errno.ENODEV, load, self.a, dev="va,nosuch")
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(opened, [])
+        load(self.a)
