@@ -83,9 +83,21 @@ static void worker(uint64_t seed, unsigned int number, unsigned int life)
 	run_thread(&threads[0]);
 }
 
-static pid_t start(uint64_t seed, unsigned int number, unsigned int life)
+/* Whoever could not be started must not be killed: that would be everybody. */
+static pid_t fork_or_end(void)
 {
 	pid_t pid = fork();
+
+	if (pid < 0) {
+		perror("fork");
+		exit(1);
+	}
+	return pid;
+}
+
+static pid_t start(uint64_t seed, unsigned int number, unsigned int life)
+{
+	pid_t pid = fork_or_end();
 
 	if (!pid) {
 		worker(seed, number, life);
@@ -184,7 +196,7 @@ int main(int argc, char **argv)
 		return 1;
 
 	dice_seed(&d, seed, 2000, 0);
-	fate = fork();
+	fate = fork_or_end();
 	if (!fate) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		chaos(seed);
