@@ -85,6 +85,10 @@ bench: setup-bench	## against a bare echo, VXLAN, TIPC, UDP, TCP and rdma_rxe; t
 	$(Q)tests/bench/programs-pair
 	$(Q)tools/oaesim --torus 100x100 --loss 1% -n 10M --bench >/dev/null
 
+matrix: setup-matrix	## build for and test on KERNELS="5.10 6.1 6.12 7", fetched: an hour and more
+	$(Q)$(MAKE) -s programs test-programs
+	$(Q)tools/matrix $(KERNELS)
+
 model-deep: setup-unit	## explore a hundred million states: minutes, and 4 GiB
 	$(Q)$(MAKE) -s -C tests/model deep
 
@@ -127,4 +131,4 @@ setup-%:
 	$(Q)tools/setup $*
 
 .NOTPARALLEL:
-.PHONY: all programs test-programs soak demo demo-gateway test check bench model-deep spec-deep fuzz sim install dkms uninstall clean help
+.PHONY: all programs test-programs soak demo demo-gateway test check bench matrix model-deep spec-deep fuzz sim install dkms uninstall clean help

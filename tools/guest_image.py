@@ -37,6 +37,13 @@ def kernel_version():
     return found.stdout.strip()
 
 
+def kernel_root(version):
+    """Where the kernel's image and modules are: "/", or where tools/kernels has put them."""
+    found = subprocess.run([TOOLS / "kernels", "dir", version], stdout=subprocess.PIPE,
+                           text=True, check=True)
+    return Path(found.stdout.strip() or "/")
+
+
 def unpack_kernel(image):
     """The ELF kernel inside a bzImage, or None.
 
@@ -81,7 +88,8 @@ def module_files(version, names):
     """Paths of modules with all they need, in load order."""
     paths = []
     for name in names:
-        shown = subprocess.run(["modprobe", "-S", version, "--show-depends", name],
+        shown = subprocess.run(["modprobe", "-d", kernel_root(version), "-S", version,
+                                "--show-depends", name],
                                stdout=subprocess.PIPE, text=True, check=False,
                                env={**os.environ, "PATH": PATH})
         if shown.returncode:
@@ -100,6 +108,9 @@ def unpack_module(path):
         return lzma.decompress(data)
     if path.suffix == ".gz":
         return gzip.decompress(data)
+    if path.suffix == ".zst":
+        return subprocess.run(["zstd", "-dqc"], input=data, stdout=subprocess.PIPE,
+                              check=True).stdout
     return data
 
 
@@ -107,6 +118,8 @@ def make_initramfs(version):
     """guest-init, guest-agent, busybox and the modules that it takes to reach the root."""
     paths = module_files(version, MODULES + NIC_MODULES)
     base = len(module_files(version, MODULES))
+    root = kernel_root(version)
+    tree = f"{root}/lib/modules/{version}" if root != Path("/") else ""
 
     def names(some):
         return [path.name.split(".")[0] + ".ko\n" for path in some]
@@ -120,6 +133,7 @@ def make_initramfs(version):
         ("guest-agent", 0o100755, (TOOLS / "guest-agent").read_bytes()),
         ("modules", 0o100644, "".join(names(paths[:base])).encode()),
         ("nic-modules", 0o100644, "".join(names(paths[base:])).encode()),
+        ("module-tree", 0o100644, tree.encode()),
     ]
     files += [("bin/" + name, 0o120777, b"busybox") for name in applets]
     files += [("lib/" + name.strip(), 0o100644, unpack_module(path))
@@ -149,13 +163,14 @@ def stamp(*paths):
 
 def boot_files(version):
     """The kernel and the initramfs to boot, from the cache when nothing has changed."""
-    image = Path("/boot") / f"vmlinuz-{version}"
+    root = kernel_root(version)
+    image = root / "boot" / f"vmlinuz-{version}"
     if not image.exists():
         raise VMError(f"there is no {image}: run tools/setup vm, or choose another KERNEL")
     kernel = cached(f"vmlinux-{version}", stamp(image), lambda: unpack_kernel(image) or b"")
     initramfs = cached(
         f"initramfs-{version}",
         stamp(__file__, TOOLS / "guest-init", TOOLS / "guest-agent", "/bin/busybox",
-              f"/lib/modules/{version}/modules.dep"),
+              root / "lib" / "modules" / version / "modules.dep"),
         lambda: make_initramfs(version))
     return kernel if kernel.stat().st_size else image, initramfs
