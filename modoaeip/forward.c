@@ -54,7 +54,8 @@ static bool outline(struct oaeip_gw *gw, struct sk_buff *skb,
  */
 static void tell_mtu(struct oaeip_gw *gw, const u8 *via, u8 vc, u32 mtu)
 {
-	if (!oaeip_control_allowed(gw, &gw->zone_window))
+	/* 0: there is no way there, of which nothing can be told. */
+	if (!mtu || !oaeip_control_allowed(gw, &gw->zone_window))
 		return;
 	oaeip_count(gw, OAEIP_S_TOO_BIG_TOLD);
 	oaeip_hello_about(gw, via + ETH_ALEN, vc, via, mtu);

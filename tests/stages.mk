@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The stages of `make test`, which builds what they need and then runs this file. A
+# target each, in no order: those that take longest begin first.
+
+# The regression's test files: of the link, of the gateway, of /dev/oae.
+TESTS := $(sort $(basename $(notdir $(wildcard tests/regress/test_*.py))))
+GATEWAY_TESTS := $(filter test_gateway_%,$(TESTS))
+DEV_TESTS := $(filter test_dev_%,$(TESTS))
+LINK_TESTS := $(filter-out test_gateway_% test_dev_%,$(TESTS))
+
+STAGES := regress device mutants gateway leaks model pair spec fuzz soak oae sim unit wireshark lib
+
+# What a stage builds, it builds as if it were alone.
+unexport MAKEFLAGS MFLAGS
+
+all: $(STAGES)
+
+unit:
+	@tools/stage $@ $(MAKE) -s -C tests/unit run
+model:
+	@tools/stage $@ $(MAKE) -s -C tests/model run
+mutants:
+	@tools/stage $@ tests/mutants/run
+spec:
+	@tools/stage $@ tests/spec/run
+fuzz:
+	@tools/stage $@ $(MAKE) -s -C tests/fuzz run TIME=20
+sim:
+	@tools/stage $@ tests/sim/test_oaesim.py
+regress:
+	@tools/stage $@ tools/vm run --time-limit 900 -- tests/regress/run $(LINK_TESTS)
+gateway:
+	@tools/stage $@ tools/vm run --time-limit 900 -- tests/regress/run $(GATEWAY_TESTS)
+device:
+	@tools/stage $@ tools/vm run --time-limit 900 -- env TIME=20 tests/regress/run $(DEV_TESTS)
+soak:
+	@tools/stage $@ tools/vm run --time-limit 600 -- env OAE_SOAK=10 tests/regress/run soak
+oae:
+	@tools/stage $@ $(MAKE) -s -C tools/oae check
+lib:
+	@tools/stage $@ $(MAKE) -s -C tests/lib run
+wireshark:
+	@tools/stage $@ tests/lua/run
+leaks:
+	@tools/stage $@ tools/vm run --append slub_debug=F --time-limit 600 -- \
+		tests/regress/run leaks gateway_leaks dev_leaks
+pair:
+	@tools/stage $@ tests/regress/pair
+
+.PHONY: all $(STAGES)
