@@ -39,8 +39,8 @@ static inline void oae_user_dest(struct iov_iter *iter, struct iovec *iov,
 #endif
 }
 
-/* 6.16: udp_tunnel*_xmit_skb() take the flags of the control block, too */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+/* 6.17: udp_tunnel*_xmit_skb() take the flags of the control block, too */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
 #define oae_udp4_xmit(...) udp_tunnel_xmit_skb(__VA_ARGS__)
 #define oae_udp6_xmit(...) udp_tunnel6_xmit_skb(__VA_ARGS__)
 #else
