@@ -11,7 +11,7 @@ it.  Only directories named in `share` keep what the guest writes.  Leaving the
 or anything else of COMPLAINTS in it raises KernelComplaint, whatever the
 commands returned.  The log of a failed run is kept in build/vm.
 
-Environment: KERNEL (version to boot), VM_ACCEL (tcg, kvm or auto),
+Environment: KERNEL (version to boot), VM_ACCEL (tcg, kvm or auto), VM_BOOT_LIMIT,
 VM=none (run on this very host; LocalGuest stands in for Guest).
 """
 
@@ -49,7 +49,8 @@ GUEST_ENV = {
     "VM_OUT": str(OUT),
 }
 
-BOOT_LIMIT = 180            # seconds until the agent must have said hello
+# Seconds until the agent must have said hello; a host with much else to do takes more.
+BOOT_LIMIT = float(os.environ.get("VM_BOOT_LIMIT") or 180)
 PROBE_LIMIT = 8             # the same for trying out kvm
 
 # What a kernel prints when something is wrong.  Matched against console lines
