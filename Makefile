@@ -93,6 +93,15 @@ dkms: setup-dkms	## the same with DKMS, which builds it anew for every new kerne
 
 uninstall:		## undo install or dkms
 	$(Q)tools/install remove
+	$(Q)$(MAKE) -s -C lib uninstall
+	$(Q)$(MAKE) -s -C tools/oae uninstall
+
+deb: setup-deb		## Debian packages: modoae-dkms, oae-tools, liboae1, liboae-dev, python3-oae
+	$(Q)tools/deb
+
+test-packages: setup-packages	## these, install and dkms, in clean roots; DKMS for two kernels
+	$(Q)tools/deb
+	$(Q)tools/stage packages tests/packages/run
 
 clean:			## remove what was built; what the test machine keeps stays
 	$(Q)rm -rf build/*.log $(addprefix build/,bench check examples fuzz lib lib-test log model \
@@ -113,4 +122,4 @@ setup-%:
 	$(Q)tools/setup $*
 
 .NOTPARALLEL:
-.PHONY: all programs test-programs soak demo demo-gateway test check bench matrix model-deep spec-deep fuzz sim install dkms uninstall clean help
+.PHONY: all programs test-programs soak demo demo-gateway test check bench matrix model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help
