@@ -104,7 +104,7 @@ test-packages: setup-packages	## these, install and dkms, in clean roots; DKMS f
 	$(Q)tools/stage packages tests/packages/run
 
 clean:			## remove what was built; what the test machine keeps stays
-	$(Q)rm -rf build/*.log $(addprefix build/,bench check examples fuzz lib lib-test log model \
+	$(Q)rm -rf build/*.log $(addprefix build/,bench check deb examples fuzz lib lib-test log model \
 		mutants oae oae-check sim sim-test soak spec unit)
 	$(Q)for module in modoae modoaeip; do \
 		(cd $$module && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \

@@ -164,8 +164,8 @@ class CleanRoot:
                            "DEBIAN_FRONTEND": "noninteractive", **proxies, **env})
 
     def apt(self, *words):
-        """apt-get."""
-        return self.run("apt-get", "-q", *words)
+        """apt-get; kernels get no initramfs, since nobody boots this root."""
+        return self.run("apt-get", "-q", *words, INITRD="No")
 
     def packages(self):
         """Their states by name, as dpkg -l abbreviates them."""
