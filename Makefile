@@ -71,6 +71,9 @@ matrix: setup-matrix	## build for and test on KERNELS="5.10 6.1 6.12 7", fetched
 	$(Q)$(MAKE) -s programs test-programs
 	$(Q)tools/matrix $(KERNELS)
 
+cross: setup-cross	## build for arm64, i386, armhf, s390x, ppc64el, powerpc; their unit tests: minutes
+	$(Q)tools/cross -v
+
 model-deep: setup-unit	## explore a hundred million states: minutes, and 4 GiB
 	$(Q)$(MAKE) -s -C tests/model deep
 
@@ -122,4 +125,4 @@ setup-%:
 	$(Q)tools/setup $*
 
 .NOTPARALLEL:
-.PHONY: all programs test-programs soak demo demo-gateway test check bench matrix model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help
+.PHONY: all programs test-programs soak demo demo-gateway test check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help
