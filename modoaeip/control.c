@@ -569,7 +569,8 @@ void oaeip_control_stop(struct oaeip_gw *gw)
  */
 int oaeip_control_init(void)
 {
-	oaeip_wq = alloc_workqueue(KBUILD_MODNAME, 0, 0);
+	/* Nothing in it cares for the processor, and 7.x warns when nothing is said. */
+	oaeip_wq = alloc_workqueue(KBUILD_MODNAME, WQ_UNBOUND, 0);
 	return oaeip_wq ? 0 : -ENOMEM;
 }
 
