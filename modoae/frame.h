@@ -66,8 +66,8 @@ struct oae_frame {
 			u16 epoch;
 			u16 life;
 			u16 node_life;
+			u8 about[6];	/* at an even address, as addresses must be */
 			u8 flags;
-			u8 about[6];
 		} hello;
 		u64 first;
 		u64 gap_map;

@@ -127,7 +127,7 @@ enum oae_use_gw { OAE_GW_NEVER, OAE_GW_ALWAYS, OAE_GW_AUTO };
 /* An address as typed: whole, or 24 bits under a port's own OUI. */
 struct oae_addr {
 	char dev[IFNAMSIZ];	/* "" any, the first port */
-	u8 mac[ETH_ALEN];
+	u8 mac[ETH_ALEN] __aligned(2);
 	bool set;
 	bool low24;		/* only mac[3..5] count */
 };
