@@ -326,25 +326,18 @@ class Guest(Machine):
     # Life and death
 
     def boot(self):
-        """Starts QEMU and returns when the guest takes commands."""
-        if platform.machine() != "x86_64" or not shutil.which("qemu-system-x86_64"):
-            raise VMError("needs an x86-64 host with QEMU: run tools/setup vm")
+        """Starts it and returns when the guest takes commands."""
         begin = time.monotonic()
-        version = kernel_version()
-        accel = self.accel or accelerator()
-        kernel, initramfs = boot_files(version)
+        self._check()
         for path in self.share:
             path.mkdir(parents=True, exist_ok=True)
+        BUILD.mkdir(parents=True, exist_ok=True)
         self.dir = Path(tempfile.mkdtemp(prefix=f"{self.name}-{os.getpid()}-", dir=BUILD))
         self.console = self.dir / "console.log"
-        initrd = self.dir / "initrd"
-        initrd.write_bytes(initramfs.read_bytes() + cpio(
-            [("conf", 0o100644, self._conf().encode())]))
-
         self.agent, agent = socket.socketpair()
         self.qmp, qmp = socket.socketpair()
         theirs = [agent, qmp, *(sock for _, sock in self.nics)]
-        argv = self._qemu(accel, kernel, initrd, agent.fileno(), qmp.fileno())
+        argv = self._argv(agent.fileno(), qmp.fileno())
         (self.dir / "command").write_text(shlex.join(argv) + "\n")
         with open(self.dir / "qemu.log", "wb") as log:
             self.qemu = _spawner.submit(
@@ -370,7 +363,7 @@ class Guest(Machine):
             raise
         if self.failure:
             self.close()
-        initrd.unlink()
+        (self.dir / "initrd").unlink(missing_ok=True)
         self.boot_seconds = time.monotonic() - begin
 
     def close(self, error=None):
@@ -380,6 +373,8 @@ class Guest(Machine):
         """
         if not self.dir:
             return
+        if self.hello.is_set() and not self.failure:
+            self._before_off()
         if self.hello.is_set() and not self.failure:
             self.closing = True
             self.send(b"Q", 0)
@@ -436,7 +431,24 @@ class Guest(Machine):
             pass
         self.qemu.kill()
 
+    def _before_off(self):
+        """The last thing that a guest in good health is asked."""
+
     # What QEMU and guest-init are told
+
+    def _check(self):
+        """Raises when it cannot be started here; settles what takes long to find out."""
+        if platform.machine() != "x86_64" or not shutil.which("qemu-system-x86_64"):
+            raise VMError("needs an x86-64 host with QEMU: run tools/setup vm")
+        self.accel = self.accel or accelerator()
+
+    def _argv(self, agent_fd, qmp_fd):
+        """The command that starts it."""
+        kernel, initramfs = boot_files(kernel_version())
+        initrd = self.dir / "initrd"
+        initrd.write_bytes(initramfs.read_bytes() + cpio(
+            [("conf", 0o100644, self._conf().encode())]))
+        return self._qemu(self.accel, kernel, initrd, agent_fd, qmp_fd)
 
     def _conf(self):
         """Shell text for guest-init."""
