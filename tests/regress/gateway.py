@@ -21,6 +21,7 @@ from oaeipwire import BEAT, BYE, LEAVING, Hello, Speaker, Watch, hello
 from oaepeer import Wire
 from oaetest import REPO, Cable, Host, OaeTest, ip, load, wait_for
 from oaewire import HELLO, SYNC, Frame, mac_bytes
+from patience import until
 
 MODULE = Path(os.environ.get("OAEIP_MODULE") or REPO / "modoaeip" / "modoaeip.ko")
 NEEDS = ("udp_tunnel", "ip6_udp_tunnel", "xxhash", "sch_netem", "act_gact", "cls_u32")
@@ -430,7 +431,7 @@ class Scripted(GatewayTest):
 
     def to_zone(self, mac, deadline=5.0):
         """The next frame in the zone for a node, but for HELLO."""
-        end = time.monotonic() + deadline
+        end = until(deadline)
         while True:
             raw = self.wire.raw(max(end - time.monotonic(), 0))
             if raw is None:
@@ -441,7 +442,7 @@ class Scripted(GatewayTest):
 
     def to_hello(self, wanted=lambda frame, hello: True, deadline=5.0):
         """The next HELLO in the zone that wanted() likes: frame and payload."""
-        end = time.monotonic() + deadline
+        end = until(deadline)
         while True:
             raw = self.wire.raw(max(end - time.monotonic(), 0))
             if raw is None:

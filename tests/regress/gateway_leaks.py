@@ -12,6 +12,7 @@ from gateway import Gateway, Scripted
 from oaeipwire import BEAT, LEAVING, hello, via
 from oaetest import Cable, Host, run, wait_for
 import oaewire as oae
+from patience import SLOW
 
 
 class Leaks(Scripted):
@@ -77,7 +78,7 @@ class Leaks(Scripted):
         """The device goes, and comes back as a new one."""
         def cycle():
             self.busy()
-            run("ip", "-n", "g", "link", "del", "zone", timeout=20)
+            run("ip", "-n", "g", "link", "del", "zone", timeout=20 * SLOW)
             self.plug()
         self.check(cycle)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import oaewire as oae
 from faults import Losing, check_leaks
 from oaetest import load, run, unload, wait_for
+from patience import SLOW
 import test_life
 from test_life import MAC_A, MAC_B
 
@@ -49,7 +50,7 @@ class Leaks(test_life.Life):
             with Losing(self.b, "vb", oae.REFLECT):
                 writers = [self.a.start_write(b"never delivered" * 1000) for _ in range(3)]
                 wait_for(lambda: self.b.tag()["hold"] == "held", "it to be held")
-                run("ip", "-n", "a", "link", "del", "va", timeout=20)
+                run("ip", "-n", "a", "link", "del", "va", timeout=20 * SLOW)
                 for writer in writers:
                     self.assertEqual(writer.result(), -errno.ECANCELED)
                 self.plug()

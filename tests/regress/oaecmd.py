@@ -9,6 +9,7 @@ import subprocess
 import threading
 
 from oaetest import REPO, wait_for
+from patience import SLOW
 
 OAE = os.environ.get("OAE_COMMAND") or str(REPO / "build" / "oae" / "oae")
 
@@ -36,7 +37,7 @@ def oae(host, *args, status=0, data=b"", env=None, timeout=30):
 
     def start():
         return subprocess.run([OAE, *args], input=data, capture_output=True, check=False,
-                              timeout=timeout, env={**os.environ, **(env or {})})
+                              timeout=timeout * SLOW, env={**os.environ, **(env or {})})
     if host:
         with host:
             done = start()
@@ -94,7 +95,7 @@ class Running:
 
     def end(self, deadline=20):
         """Wait until it ends of itself; its exit code."""
-        status = self.process.wait(deadline)
+        status = self.process.wait(deadline * SLOW)
         for thread in self._threads:
             thread.join()
         return status

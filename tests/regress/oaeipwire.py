@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import oaewire as oae
 from oaewire import mac_bytes
+from patience import until
 
 PORT = 34997
 VERSION = 1
@@ -227,7 +228,7 @@ class Speaker:
 
     def next(self, wanted, what, deadline=5.0):
         """The next datagram that wanted() likes; what comes before it is forgotten."""
-        end = time.monotonic() + deadline
+        end = until(deadline)
         while True:
             while self.inbox:
                 d = self.inbox.popleft()
@@ -311,7 +312,7 @@ class Watch:
 
     def next(self, wanted, what, deadline=5.0):
         """The next packet for which wanted(ip, udp payload) is true; its Packet."""
-        end = time.monotonic() + deadline
+        end = until(deadline)
         while True:
             if not select.select([self.sock], [], [], max(end - time.monotonic(), 0))[0]:
                 raise AssertionError(f"not seen within {deadline} s: {what}")

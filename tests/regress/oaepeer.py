@@ -17,6 +17,7 @@ from collections import deque
 import oaewire as oae
 from oaetest import run
 from oaewire import Frame, mac_bytes, mac_text
+from patience import until
 
 ETH_P_ALL = 3
 SOL_PACKET, PACKET_RCVBUF = 263, 8 << 20
@@ -154,7 +155,7 @@ class Peer:     # pylint: disable=too-many-instance-attributes
 
     def next(self, deadline=5.0):
         """The next frame for this end, or None."""
-        end = time.monotonic() + deadline
+        end = until(deadline)
         while not self.inbox:
             left = end - time.monotonic()
             if not self.wire.pump(max(left, 0)) and left <= 0:

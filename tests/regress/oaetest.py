@@ -21,6 +21,8 @@ import time
 import unittest
 from pathlib import Path
 
+from patience import until
+
 REPO = Path(__file__).resolve().parents[2]
 MODULE = Path(os.environ.get("OAE_MODULE") or REPO / "modoae" / "modoae.ko")
 PARAMETERS = Path("/sys/module/modoae/parameters")
@@ -40,7 +42,7 @@ def fail_with_errno(what):
 
 def wait_for(condition, what, deadline=5.0, interval=0.001):
     """What condition() returns once it is true. The only place that ever sleeps."""
-    end = time.monotonic() + deadline
+    end = until(deadline)
     while True:
         value = condition()
         if value:

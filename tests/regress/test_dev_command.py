@@ -9,6 +9,7 @@ import subprocess
 
 from oaecmd import OAE, Running, oae
 from oaetest import REPO, Cable, OaeTest, wait_for
+from patience import SLOW
 
 COMMANDS = ("show stats monitor top metrics port ping send recv listen swap read write xchg add"
             " cas expose").split()
@@ -225,8 +226,8 @@ class Looking(CommandTest):
                   "assert os.waitpid(pid, 0)[1] == 0\n"
                   "sys.stdout.buffer.write(seen)\n")
         with self.a:
-            seen = subprocess.run(["python3", "-c", script, OAE], capture_output=True, timeout=30,
-                                  check=True).stdout
+            seen = subprocess.run(["python3", "-c", script, OAE], capture_output=True,
+                                  timeout=30 * SLOW, check=True).stdout
         self.assertTrue(seen.startswith(b"\033[?1049h\033[?25l"))
         self.assertTrue(seen.endswith(b"\033[?25h\033[?1049l"))
         self.assertGreaterEqual(seen.count(b"\033[H\033[2J"), 3)

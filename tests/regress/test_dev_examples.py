@@ -19,6 +19,7 @@ from pathlib import Path
 import oaedev
 import oaetest
 from oaetest import REPO, Cable, OaeTest
+from patience import SLOW
 
 BUILT = REPO / "build" / "examples"
 EXAMPLES = REPO / "examples"
@@ -56,7 +57,7 @@ class Program:
 
     def wait(self, timeout=90):
         """Wait for its end; its status."""
-        return self._process.wait(timeout)
+        return self._process.wait(timeout * SLOW)
 
     def kill(self):
         """kill -9, and wait for it."""
@@ -123,7 +124,7 @@ class Help(ExamplesTest):
     def test_help(self):
         for command in ([BUILT / "counter"], [BUILT / "lock"], [EXAMPLES / "workqueue.py"],
                         [EXAMPLES / "policy.py"], [EXAMPLES / "workqueue.py", "work"]):
-            done = subprocess.run([*command, "--help"], text=True, check=False, timeout=20,
+            done = subprocess.run([*command, "--help"], text=True, check=False, timeout=20 * SLOW,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   env={**os.environ, "PYTHONPATH": str(REPO / "lib")})
             self.assertEqual(done.returncode, 0, done.stdout)

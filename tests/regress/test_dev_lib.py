@@ -17,6 +17,7 @@ import threading
 
 import oaedev
 from oaetest import REPO, Cable, OaeTest, wait_for
+from patience import SLOW
 
 sys.path.insert(0, str(REPO / "lib"))
 import oae      # noqa: E402  pylint: disable=wrong-import-position,wrong-import-order
@@ -42,7 +43,7 @@ class Thread(threading.Thread):
             self._error = error
 
     def join(self, timeout=10.0):
-        super().join(timeout)
+        super().join(timeout * SLOW)
         if self.is_alive():
             raise AssertionError(f"not within {timeout} s: {self._call}")
         if self._error:
@@ -87,7 +88,7 @@ class C(LibTest):
 
     def test_functions(self):
         done = subprocess.run([PROGRAM, "/run/netns/n1", self.cable.mac_a, "/run/netns/n2",
-                               self.cable.mac_b], text=True, check=False, timeout=50,
+                               self.cable.mac_b], text=True, check=False, timeout=50 * SLOW,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("7 test(s) run", done.stdout)

@@ -12,6 +12,7 @@ from devpump import compile_c
 from devtest import Call, OaeFile
 from faults import BAD_NETWORK, NEVER, say
 from oaetest import Cable, OaeTest, load, loaded, wait_for
+from patience import SLOW
 
 TIME = float(os.environ.get("TIME", "40"))
 SOURCES = ("devfuzz", "devfuzz_calls", "devfuzz_chaos", "devfuzz_values")
@@ -61,7 +62,7 @@ class Random(OaeTest):
         with subprocess.Popen([program, str(seed), str(seconds), *hosts], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
             try:
-                out, _ = running.communicate(timeout=seconds + 60)
+                out, _ = running.communicate(timeout=(seconds + 60) * SLOW)
             except subprocess.TimeoutExpired:
                 stacks = [f"{pid}: {path.read_text()}" for pid, path in
                           ((p.name, p / "stack") for p in Path("/proc").iterdir()

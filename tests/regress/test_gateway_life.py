@@ -8,6 +8,7 @@ import time
 from faults import HostEnd, Traffic, check_promise, say
 from gateway import MANY, ThreeZones, stop
 from oaetest import Host, run, wait_for
+from patience import SLOW
 from test_gateway_zones import TOPOLOGY
 from test_life import only_streams
 
@@ -62,7 +63,7 @@ class Life(ThreeZones):
             begin = time.monotonic()
             self.unload_gateways()
             seconds = time.monotonic() - begin
-            self.assertLess(seconds, 5)
+            self.assertLess(seconds, 5 * SLOW)
             say(f"    rmmod under traffic: {seconds:.2f} s")
             self.load_gateways()
             self.serve_again()
@@ -104,7 +105,7 @@ class Life(ThreeZones):
         """Its device is deleted; another takes its place."""
         traffic = self.traffic()
         for zone, gateway in enumerate(self.gateways, 1):
-            run("ip", "-n", gateway.name, "link", "del", "zone", timeout=20)
+            run("ip", "-n", gateway.name, "link", "del", "zone", timeout=20 * SLOW)
             wait_for(lambda gateway=gateway: gateway.knob("dev") == "", "it to be let go")
             self.zone_cable(zone, gateway, "zone")
             gateway.knob("dev", "zone")

@@ -12,6 +12,7 @@ import oaewire as oae
 from faults import BAD_NETWORK, HostEnd, Losing, Traffic, check_promise, say
 from oaepeer import Peer, Wire
 from oaetest import NOC_DEBUG, Host, OaeTest, ip, load, run, unload, wait_for
+from patience import SLOW
 
 MAC_A, MAC_B, MAC_C = "02:0a:e0:10:00:01", "02:0a:e0:10:00:02", "02:0a:e0:10:00:03"
 MANY = 1000000          # more than a test ever sends: it stops the senders
@@ -86,7 +87,7 @@ class Life(OaeTest):
         traffic = self.traffic()
         for n in range(6):
             traffic.moved(100)
-            run("ip", "-n", "ab"[n % 2], "link", "del", ("va", "vb")[n % 2], timeout=20)
+            run("ip", "-n", "ab"[n % 2], "link", "del", ("va", "vb")[n % 2], timeout=20 * SLOW)
             self.assertEqual([self.a.tags(), self.b.tags()], [[], []])
             self.plug()
         traffic.moved(100)
@@ -211,7 +212,7 @@ class Life(OaeTest):
         for n in range(6):
             traffic.moved(60)
             old, new = hosts[n % 2], hosts[1 - n % 2]
-            run("ip", "-n", old.name, "link", "set", "va", "netns", new.name, timeout=20)
+            run("ip", "-n", old.name, "link", "set", "va", "netns", new.name, timeout=20 * SLOW)
             self.assertEqual((old.tags(), old.knob("dev")), ([], ""))
             self.bind(new, "va", MAC_B)
             if not n:
@@ -389,7 +390,7 @@ class Unload(OaeTest):
                 if n % 3 == 2:
                     self.a.knob("shutdown", 1)
                 seconds = self.unload_until_done()
-                self.assertLess(seconds, 10)
+                self.assertLess(seconds, 10 * SLOW)
         finally:
             stop.set()
             for thread in threads:
