@@ -39,6 +39,12 @@ test: setup-test	## unit tests, explorer, simulator, regression in the test mach
 	$(Q)$(MAKE) -s programs test-programs
 	$(Q)$(MAKE) -s -k -j$(LANES) -Otarget -f tests/stages.mk
 
+test-debug: setup-test setup-debug	## the regression in a kernel full of instruments, which is built first
+	$(Q)tools/debugkernel
+	$(Q)tools/build --debug
+	$(Q)$(MAKE) -s programs test-programs
+	$(Q)$(MAKE) -s -k -j$(LANES) -Otarget -f tests/stages.mk debug
+
 # What the tests of /dev/oae run in the test machine.
 test-programs:
 	$(Q)$(MAKE) -s -C tests/soak
@@ -125,4 +131,4 @@ setup-%:
 	$(Q)tools/setup $*
 
 .NOTPARALLEL:
-.PHONY: all programs test-programs soak demo demo-gateway test check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help
+.PHONY: all programs test-programs soak demo demo-gateway test test-debug check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help

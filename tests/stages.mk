@@ -48,4 +48,22 @@ leaks:
 pair:
 	@tools/stage $@ tests/regress/pair
 
-.PHONY: all $(STAGES)
+# Of `make test-debug`: the same in the debug kernel, and that its instruments work.
+DEBUG_STAGES := debug-regress debug-device debug-gateway debug-leaks debug-instruments
+IN_DEBUG := tools/vm run --debug --time-limit 5400
+
+debug: $(DEBUG_STAGES)
+
+debug-instruments:
+	@tools/stage $@ tests/instruments/run
+debug-regress:
+	@tools/stage $@ $(IN_DEBUG) -- tests/regress/run $(LINK_TESTS)
+debug-gateway:
+	@tools/stage $@ $(IN_DEBUG) -- tests/regress/run $(GATEWAY_TESTS)
+debug-device:
+	@tools/stage $@ $(IN_DEBUG) -- env TIME=20 tests/regress/run $(DEV_TESTS)
+debug-leaks:
+	@tools/stage $@ $(IN_DEBUG) --append slub_debug=F -- \
+		tests/regress/run leaks gateway_leaks dev_leaks
+
+.PHONY: all $(STAGES) debug $(DEBUG_STAGES)
