@@ -12,6 +12,7 @@ next time. No process and no mount of a run outlives it.
 """
 
 import atexit
+import fcntl
 import os
 import shutil
 import subprocess
@@ -165,7 +166,9 @@ class CleanRoot:
 
     def apt(self, *words):
         """apt-get; kernels get no initramfs, since nobody boots this root."""
-        return self.run("apt-get", "-q", *words, INITRD="No")
+        with open(CACHE / "debs.lock", "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)        # apt's own does not wait
+            return self.run("apt-get", "-q", *words, INITRD="No")
 
     def packages(self):
         """Their states by name, as dpkg -l abbreviates them."""

@@ -67,17 +67,16 @@ class Packages(unittest.TestCase):
         """DKMS has built and installed both modules for this kernel, and modprobe finds them."""
         status = self.root.run("dkms", "status", "-k", kernel)
         self.assertRegex(status, rf"modoae/{re.escape(version)}, .*: installed")
-        self.assertEqual(len(status.splitlines()), 1, status)
+        self.assertEqual(len(re.findall("^modoae/", status, re.M)), 1, status)
         for module in "modoae", "modoaeip":
             info = self.root.run("modinfo", "-k", kernel, module)
             self.assertRegex(info, rf"filename: +/lib/modules/{re.escape(kernel)}/updates/dkms/")
             self.assertRegex(info, rf"vermagic: +{re.escape(kernel)} ")
             self.assertRegex(info, rf"(?m)^version: +{re.escape(version)}$")
-        log = self.root.path / f"var/lib/dkms/modoae/{version}/{kernel}/x86_64/log/make.log"
-        if log.exists():
-            warnings = [line for line in log.read_text().splitlines() if "warning:" in line
-                        and "compiler differs" not in line]
-            self.assertEqual(warnings, [])
+        log, = (self.root.path / f"var/lib/dkms/modoae/{version}/{kernel}").glob("*/log/make.log")
+        warnings = [line for line in log.read_text().splitlines() if "warning:" in line
+                    and "compiler differs" not in line]
+        self.assertEqual(warnings, [])
 
     def test_0_lintian(self):
         """Nothing to find fault with, but for what is overridden and why."""
@@ -106,9 +105,8 @@ class Packages(unittest.TestCase):
         machine = output("dpkg", "--print-architecture").strip()
         self.root.apt("install", "-t", f"{self.root.codename}-backports",
                       f"linux-headers-{machine}")
-        others = {path.parent.name for path in (self.root.path / "lib/modules").glob("*/build")}
-        others.discard(self.kernel)
-        Packages.other, = others
+        Packages.other, = [path.name for path in (self.root.path / "lib/modules").iterdir()
+                           if path.name != self.kernel and (path / "build").is_symlink()]
         print("second kernel:", self.other)
         self.check_built(self.other, self.version())
         self.check_built(self.kernel, self.version())
@@ -117,7 +115,7 @@ class Packages(unittest.TestCase):
         """The command runs, a program compiles against the library and runs, Python imports."""
         self.assertEqual(self.root.run("oae", "--version").split()[-1], self.version())
         self.assertIn("modoae is not loaded", self.fails("oae", "port", "add", "eth0"))
-        self.root.apt("install", "pkgconf", "libc6-dev", "make")
+        self.root.apt("install", "gcc", "libc6-dev", "make", "pkgconf")
         shutil.copy(HERE / "hello.c", self.root.path / "root")
         self.root.run("sh", "-c", "cd /root && cc -Wall -Wextra -Werror -o hello hello.c "
                                   "$(pkg-config --cflags --libs oae)")
