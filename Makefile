@@ -124,7 +124,7 @@ clean:			## remove what was built; what the test machine keeps stays
 
 help:			## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1 /p' Makefile | \
-		while read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
+		while read -r name text; do printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 # One apt at a time, and before anything that needs what it installs.
 setup-%:
