@@ -7,6 +7,8 @@
  * known; a read gives what has arrived, a transaction at a time, and then
  * end-of-file.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "modoae.h"
 
 #include <linux/debugfs.h>
@@ -238,12 +240,16 @@ static const struct file_operations noc_fops = {
 /**
  * oae_debugfs_init() - make the debugfs files
  *
- * Without debugfs there are none. Context: process.
+ * Without debugfs, or memory for them, there are none. Context: process.
  */
 void oae_debugfs_init(void)
 {
+	struct dentry *file;
+
 	dir = debugfs_create_dir("modoae", NULL);
-	debugfs_create_file("noc_debug", 0600, dir, NULL, &noc_fops);
+	file = debugfs_create_file("noc_debug", 0600, dir, NULL, &noc_fops);
+	if (dir == ERR_PTR(-ENOMEM) || file == ERR_PTR(-ENOMEM))
+		pr_err("noc_debug: no memory for it, so there is none\n");
 }
 
 /**

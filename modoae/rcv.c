@@ -57,15 +57,20 @@ static u64 read_payload(struct sk_buff *skb, struct oae_frame *f)
 	return hash_pieces(skb, f);
 }
 
-/* What oae_frame_parse() must be able to read. An OFFER's payload stays put. */
-static unsigned int pull_header(struct sk_buff *skb)
+/*
+ * What oae_frame_parse() must be able to read. An OFFER's payload stays put.
+ * -ENOMEM, or how much there is.
+ */
+static int pull_header(struct sk_buff *skb)
 {
 	unsigned int want = min_t(unsigned int, skb->len, OAE_PARSE_MAX);
 
 	if (skb_headlen(skb) >= want)
 		return want;
-	if (!pskb_may_pull(skb, OAE_HDR_LEN))
-		return 0;
+	if (!pskb_may_pull(skb, min_t(unsigned int, want, OAE_HDR_LEN)))
+		return -ENOMEM;
+	if (want <= OAE_HDR_LEN)
+		return want;
 	if (skb->data[OAE_OFF_OPCODE] == OAE_OFFER) {
 		if (skb->data[OAE_OFF_FLAGS] & OAE_F_VIA)
 			want = min_t(unsigned int, want,
@@ -75,21 +80,30 @@ static unsigned int pull_header(struct sk_buff *skb)
 		if (skb_headlen(skb) >= want)
 			return skb_headlen(skb);
 	}
-	return pskb_may_pull(skb, want) ? want : 0;
+	return pskb_may_pull(skb, want) ? want : -ENOMEM;
 }
 
-/* Parse and verify; on success the skb is trimmed of padding. */
-static enum oae_bad check_frame(struct sk_buff *skb, struct oae_frame *f)
+/*
+ * Parse and verify; on success the skb is trimmed of padding. False: the frame
+ * is no good, or there is no memory, as @why says, a counter.
+ */
+static bool check_frame(struct sk_buff *skb, struct oae_frame *f,
+			enum oae_stat *why)
 {
-	unsigned int have = pull_header(skb);
+	int have = pull_header(skb);
 	enum oae_bad bad;
 
+	*why = OAE_S_NO_MEMORY;
+	if (have < 0)
+		return false;
 	bad = oae_frame_parse(f, skb->data, have, skb->len);
-	if (bad)
-		return bad;
-	if (pskb_trim(skb, f->hdr_len + f->length))
-		return OAE_BAD_SHORT;
-	return oae_frame_verify(f, skb->data, read_payload(skb, f));
+	if (!bad) {
+		if (pskb_trim(skb, f->hdr_len + f->length))
+			return false;
+		bad = oae_frame_verify(f, skb->data, read_payload(skb, f));
+	}
+	*why = OAE_S_BAD + bad;
+	return !bad;
 }
 
 /*
@@ -125,14 +139,13 @@ void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 	u8 peer[ETH_ALEN];
 	struct oae_frame f;
 	struct oae_tag *tag;
-	enum oae_bad bad;
+	enum oae_stat why;
 
 	oae_count(node, OAE_S_RX_FRAMES);
 	oae_count_n(node, OAE_S_RX_BYTES, skb->len);
 
-	bad = check_frame(skb, &f);
-	if (unlikely(bad)) {
-		oae_count(node, OAE_S_BAD + bad);
+	if (unlikely(!check_frame(skb, &f, &why))) {
+		oae_count(node, why);
 		kfree_skb(skb);
 		return;
 	}

@@ -142,6 +142,9 @@ static int tag_insert(struct oae_tag *tag)
 						    tag_params);
 	if (err)
 		atomic_dec(&node->ntags);
+	/* A table that cannot grow now says so in several ways. */
+	if (err == -EBUSY || err == -E2BIG)
+		err = -ENOMEM;
 	return err;
 }
 
@@ -158,6 +161,7 @@ static int tag_insert(struct oae_tag *tag)
  */
 struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp)
 {
+	struct oae_node *node = port->node;
 	struct oae_tag *tag, *old;
 	int err;
 
@@ -171,7 +175,7 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp)
 
 	tag = tag_alloc(port, kid, gfp);
 	if (!tag) {
-		oae_count(port->node, OAE_S_NO_MEMORY);
+		oae_count(node, OAE_S_NO_MEMORY);
 		return ERR_PTR(-ENOMEM);
 	}
 	do {
@@ -188,11 +192,13 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp)
 	} while (err == -EEXIST && !old);
 
 	if (!err) {
-		oae_count(port->node, OAE_S_TAGS_MADE);
+		oae_count(node, OAE_S_TAGS_MADE);
 		return tag;
 	}
 	oae_port_put(port);
 	kfree(tag);
+	if (err == -ENOMEM)
+		oae_count(node, OAE_S_NO_MEMORY);
 	return old ?: ERR_PTR(err);
 }
 EXPORT_SYMBOL_GPL(oae_tag_make);
