@@ -452,6 +452,13 @@ static void serve(struct oaeip_gw *gw, struct oaeip_map *map, bool ticks)
 		tell_all(gw, map, all);
 }
 
+/* There was no memory for a map: look soon whether there is. */
+static void retry(struct oaeip_gw *gw, u32 hello_ms)
+{
+	oaeip_zone_check(gw);
+	queue_delayed_work(oaeip_wq, &gw->control, msecs_to_jiffies(hello_ms));
+}
+
 static void control_work(struct work_struct *work)
 {
 	struct oaeip_gw *gw = container_of(to_delayed_work(work),
@@ -463,8 +470,11 @@ static void control_work(struct work_struct *work)
 	bool ticks;
 
 	clear_bit(0, &gw->kicked);
-	if (!map)
+	if (!map) {
+		if (READ_ONCE(gw->starved))
+			retry(gw, hello_ms);
 		return;
+	}
 	/* The knob may have been made smaller since. */
 	ticks = now >= gw->next_tick || gw->next_tick - now > hello_ms;
 	if (ticks) {
@@ -552,7 +562,7 @@ void oaeip_control_bye(struct oaeip_gw *gw)
  * oaeip_control_stop() - wait until nobody speaks any more
  * @gw: the gateway, its map unpublished
  *
- * Context: process, may sleep; RTNL held, which the work does not take.
+ * Context: process, may sleep; RTNL may be held, the work does not take it.
  */
 void oaeip_control_stop(struct oaeip_gw *gw)
 {

@@ -41,10 +41,15 @@ static bool outline(struct oaeip_gw *gw, struct sk_buff *skb,
 		oaeip_count(gw, bad_stat(bad, in_zone));
 		return false;
 	}
-	if (skb->len > o->frame_len && pskb_trim(skb, o->frame_len)) {
+	if (skb->len <= o->frame_len)
+		return true;
+	if (pskb_trim(skb, o->frame_len)) {
 		oaeip_count(gw, OAEIP_S_NO_MEMORY);
 		return false;
 	}
+	/* The frame's head may be another one now. */
+	oaeip_outline_parse(o, skb->data, min(have, skb->len), skb->len,
+			    in_zone);
 	return true;
 }
 
@@ -111,7 +116,6 @@ drop:
 static void zone_frame(struct oaeip_gw *gw, struct oaeip_map *map,
 		       struct sk_buff *skb)
 {
-	const struct ethhdr *eth = eth_hdr(skb);
 	struct oaeip_outline o;
 
 	if (!outline(gw, skb, &o, true))
@@ -124,7 +128,8 @@ static void zone_frame(struct oaeip_gw *gw, struct oaeip_map *map,
 		oaeip_count(gw, OAEIP_S_NOT_MINE);
 		goto drop;
 	}
-	if (unlikely(!ether_addr_equal(eth->h_source, o.via_src))) {
+	if (unlikely(!ether_addr_equal(eth_hdr(skb)->h_source,
+				       o.via_src))) {
 		oaeip_count(gw, OAEIP_S_BAD_SOURCE);
 		goto drop;
 	}

@@ -119,19 +119,26 @@ void oaeip_hello_all(struct oaeip_gw *gw, struct oaeip_map *map, u8 flags)
 	local_bh_enable();
 }
 
-/* Read and verify a HELLO. */
-static bool hello_parse(struct sk_buff *skb, struct oae_frame *f)
+/* Read and verify a HELLO; what is wrong with it is counted. */
+static bool hello_parse(struct oaeip_gw *gw, struct sk_buff *skb,
+			struct oae_frame *f)
 {
 	enum oae_bad bad;
 	u64 hash;
 
-	if (!pskb_may_pull(skb, skb->len))
+	if (!pskb_may_pull(skb, skb->len)) {
+		oaeip_count(gw, OAEIP_S_NO_MEMORY);
 		return false;
+	}
 	bad = oae_frame_parse(f, skb->data, skb->len, skb->len);
 	if (bad || f->opcode != OAE_HELLO)
-		return false;
+		goto bad;
 	hash = oae_slice_hash(skb->data + f->hdr_len, f->length, 0);
-	return !oae_frame_verify(f, skb->data, hash);
+	if (!oae_frame_verify(f, skb->data, hash))
+		return true;
+bad:
+	oaeip_count(gw, OAEIP_S_BAD_FRAME);
+	return false;
 }
 
 static void other_gateway(struct oaeip_gw *gw, const struct oae_frame *f,
@@ -162,10 +169,8 @@ void oaeip_hello_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
 		goto out;
 	oaeip_count(gw, OAEIP_S_HELLO_RX);
 	ether_addr_copy(who, eth_hdr(skb)->h_source);
-	if (!hello_parse(skb, &f)) {
-		oaeip_count(gw, OAEIP_S_BAD_FRAME);
+	if (!hello_parse(gw, skb, &f))
 		goto out;
-	}
 	if (!oaeip_unicast(who)) {
 		oaeip_count(gw, OAEIP_S_BAD_MAC);
 		goto out;

@@ -246,6 +246,7 @@ struct oaeip_gw {
 	unsigned int ngwips;
 
 	struct oaeip_map __rcu *map;	/* zone.c; NULL: gwips is empty */
+	bool starved;			/* or there was no memory for it */
 	struct oaeip_port __rcu *port;	/* zonedev.c; NULL: no device */
 	struct sock __rcu *sk4, *sk6;	/* tunnel.c */
 	struct socket *sock4, *sock6;	/* RTNL */

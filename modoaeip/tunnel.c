@@ -150,6 +150,11 @@ static struct dst_entry *route(struct oaeip_gw *gw, struct oaeip_zone *zone,
 
 	dst = zone->family == AF_INET6 ? route6(gw, zone, sk) :
 					 route4(gw, zone);
+	/* That there is no memory says nothing of the path. */
+	if (dst == ERR_PTR(-ENOMEM) || dst == ERR_PTR(-ENOBUFS)) {
+		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		return NULL;
+	}
 	if (IS_ERR(dst)) {
 		note_mtu(gw, zone, 0);
 		return NULL;
@@ -357,8 +362,9 @@ static struct oaeip_zone *speaker(struct oaeip_gw *gw, struct oaeip_map *map,
 	enum oaeip_bad bad;
 
 	if (!pskb_may_pull(skb, UDP_AND_ENCAP)) {
-		oaeip_count(gw, configured(map, skb, v6) ? OAEIP_S_BAD_ENCAP :
-							   OAEIP_S_BAD_PEER);
+		oaeip_count(gw, !configured(map, skb, v6) ? OAEIP_S_BAD_PEER :
+				skb->len >= UDP_AND_ENCAP ? OAEIP_S_NO_MEMORY :
+							    OAEIP_S_BAD_ENCAP);
 		return NULL;
 	}
 	bad = oaeip_encap_parse(&e, skb->data + sizeof(struct udphdr),

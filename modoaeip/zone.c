@@ -244,8 +244,12 @@ static int start(struct oaeip_gw *gw)
 	if (gw->shut || !gw->ngwips)
 		return 0;
 	map = map_make(gw);
-	if (!map)
+	if (!map) {
+		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		WRITE_ONCE(gw->starved, true);
+		oaeip_control_start(gw);
 		return -ENOMEM;
+	}
 	rcu_assign_pointer(gw->map, map);
 	if (map->mine && rtnl_dereference(gw->port)) {
 		err = oaeip_tunnel_open(gw, map);
@@ -269,6 +273,7 @@ void oaeip_zone_halt(struct oaeip_gw *gw)
 	struct oaeip_map *map = rtnl_dereference(gw->map);
 
 	ASSERT_RTNL();
+	WRITE_ONCE(gw->starved, false);
 	if (!map)
 		return;
 	oaeip_control_bye(gw);
@@ -341,7 +346,7 @@ int oaeip_gwips_set(struct oaeip_gw *gw, const struct oaeip_addrs *addrs,
  *
  * Context: process, may sleep; takes RTNL.
  *
- * Return: 0, or what oaeip_reconfigure() said.
+ * Return: 0, or what oaeip_reconfigure() said; nothing has changed then.
  */
 int oaeip_shutdown_set(struct oaeip_gw *gw, bool shut)
 {
@@ -351,6 +356,10 @@ int oaeip_shutdown_set(struct oaeip_gw *gw, bool shut)
 	if (gw->shut != shut) {
 		WRITE_ONCE(gw->shut, shut);
 		err = oaeip_reconfigure(gw);
+		if (err) {
+			WRITE_ONCE(gw->shut, !shut);
+			oaeip_reconfigure(gw);
+		}
 	}
 	rtnl_unlock();
 	return err;
@@ -364,7 +373,7 @@ static bool changed(struct oaeip_gw *gw)
 	int mine;
 
 	if (!map)
-		return false;
+		return gw->starved;
 	mine = find_mine(gw, &local);
 	if (mine != (map->mine ? map->mine->id - 1 : -1))
 		return true;
@@ -421,6 +430,7 @@ void oaeip_zone_stop(struct oaeip_gw *gw)
 	oaeip_zone_halt(gw);
 	oaeip_port_release(gw);
 	rtnl_unlock();
+	oaeip_control_stop(gw);	/* kicked by a knob, perhaps, map or none */
 	synchronize_rcu();	/* who saw it ready has scheduled */
 	cancel_work_sync(&gw->reconf);
 	kfree(gw->gwips);

@@ -34,6 +34,29 @@ static void ask_headroom(struct net_device *dev)
 	netdev_set_rx_headroom(dev, oaeip_tunnel_headroom());
 }
 
+/* Take the port off, if there is one; it keeps its device. */
+static struct oaeip_port *port_unbind(struct oaeip_gw *gw)
+{
+	struct oaeip_port *port = rtnl_dereference(gw->port);
+
+	ASSERT_RTNL();
+	if (!port)
+		return NULL;
+	RCU_INIT_POINTER(gw->port, NULL);
+	__dev_remove_pack(&port->pt);
+	synchronize_net();	/* no frame in, none out any more */
+	netdev_reset_rx_headroom(port->dev);
+	return port;
+}
+
+static void port_free(struct oaeip_port *port)
+{
+	if (!port)
+		return;
+	dev_put(port->dev);
+	kfree(port);
+}
+
 /**
  * oaeip_port_release() - let go of the zone's device, if there is one
  * @gw: the gateway; not serving
@@ -42,17 +65,7 @@ static void ask_headroom(struct net_device *dev)
  */
 void oaeip_port_release(struct oaeip_gw *gw)
 {
-	struct oaeip_port *port = rtnl_dereference(gw->port);
-
-	ASSERT_RTNL();
-	if (!port)
-		return;
-	RCU_INIT_POINTER(gw->port, NULL);
-	__dev_remove_pack(&port->pt);
-	synchronize_net();	/* no frame in, none out any more */
-	netdev_reset_rx_headroom(port->dev);
-	dev_put(port->dev);
-	kfree(port);
+	port_free(port_unbind(gw));
 }
 
 /* May @dev be the zone's? */
@@ -66,23 +79,43 @@ static int port_check(const struct net_device *dev)
 	return 0;
 }
 
-static int port_bind(struct oaeip_gw *gw, struct net_device *dev)
+static struct oaeip_port *port_make(struct oaeip_gw *gw,
+				    struct net_device *dev)
 {
 	struct oaeip_port *port;
 
 	port = kzalloc(sizeof(*port), GFP_KERNEL);
 	if (!port)
-		return -ENOMEM;
+		return NULL;
 	port->gw = gw;
 	port->dev = dev;
 	port->pt.type = htons(ethertype);
 	port->pt.dev = dev;
 	port->pt.func = oaeip_zone_rcv;
 	dev_hold(dev);
-	ask_headroom(dev);
+	return port;
+}
+
+/* Nothing that can fail: a device that was let go can be bound again. */
+static void port_bind(struct oaeip_gw *gw, struct oaeip_port *port)
+{
+	if (!port)
+		return;
+	ask_headroom(port->dev);
 	rcu_assign_pointer(gw->port, port);
 	dev_add_pack(&port->pt);
-	return 0;
+}
+
+/* Serve with another port, or none: the one before, or what could not be done. */
+static int port_exchange(struct oaeip_gw *gw, struct oaeip_port **port)
+{
+	struct oaeip_port *old;
+
+	oaeip_zone_halt(gw);
+	old = port_unbind(gw);
+	port_bind(gw, *port);
+	*port = old;
+	return oaeip_reconfigure(gw);
 }
 
 /**
@@ -111,17 +144,15 @@ int oaeip_port_set(struct oaeip_gw *gw, const char *name)
 	}
 	if (err || new == old)
 		goto out;
-	if (old)
-		dev_hold(old);
-	oaeip_zone_halt(gw);
-	oaeip_port_release(gw);
-	if (new)
-		err = port_bind(gw, new);
-	if (err && old)
-		port_bind(gw, old);
-	if (old)
-		dev_put(old);
-	err = oaeip_reconfigure(gw) ?: err;
+	port = new ? port_make(gw, new) : NULL;
+	if (new && !port) {
+		err = -ENOMEM;
+		goto out;
+	}
+	err = port_exchange(gw, &port);
+	if (err)
+		port_exchange(gw, &port);
+	port_free(port);
 out:
 	rtnl_unlock();
 	return err;
