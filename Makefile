@@ -57,6 +57,11 @@ soak: setup-test	## 100,000 swaps, 1,000,000 FETCH_ADDs on bad links, random cal
 	$(Q)tools/stage soak tools/vm run --time-limit 3600 -- tests/regress/run soak
 	$(Q)tools/stage random tools/vm run --time-limit 600 -- env TIME=60 tests/regress/run test_dev_random
 
+starve: setup-test	## every allocation of both modules fails, one at a time and at random: minutes
+	$(Q)tests/starve/build build/starve
+	$(Q)tests/starve/check-imports build/starve
+	$(Q)tools/stage starve tools/vm run --time-limit 3600 --append slub_debug=FP -- tests/starve/run
+
 check: setup-check	## builds without a warning; sparse, checkpatch, clang-format, scripts
 	$(Q)failed=; \
 	for check in $$(tools/check list); do \
@@ -131,4 +136,4 @@ setup-%:
 	$(Q)tools/setup $*
 
 .NOTPARALLEL:
-.PHONY: all programs test-programs soak demo demo-gateway test test-debug check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help
+.PHONY: all programs test-programs soak demo demo-gateway test test-debug starve check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Links while memory lacks: loading, ports, opening, traffic, swaps, verbs, unloading.
+
+    host a             host b
+    va ----------------- vb      MTU 9000
+"""
+
+import ctypes
+import itertools
+import os
+from pathlib import Path
+
+import oaedev
+from devtest import exit_code, in_process
+from oaedev import Call, OaeFile, add_op, cas_op, read_op
+from oaetest import CLONE_NEWNET, LIBC, Cable, Host, load, loaded, unload
+from starving import SLOW, Finding, Ledger, Scene, counted, patiently
+
+# Failures are noticed, and got over, soon.
+QUICK = {"dead_ms": 60000, "keepalive_ms": 50, "stall_max_us": 50000, "linger_ms": 300,
+         "deadline_ms": int(700 + 300 * SLOW)}
+DEADLINE = {"deadline_ms": int(700 + 300 * SLOW), "linger_ms": 0}
+PIECES = (100, 3000, 60000)     # a fragment; a page; many
+
+
+class Swap:
+    """Each of two has the other's half, or each its own, perhaps later."""
+
+    def __init__(self, scene, ends, size):
+        self.halves = Ledger.payload(size), Ledger.payload(size)
+        self.got = {}
+        other = Call(self._give, scene, ends[1], 1)
+        self._give(scene, ends[0], 0)
+        other.result(30 * SLOW)
+        self._check()
+
+    def _give(self, scene, file, n):
+        def late(done):
+            self._took(n, done.data if done.result == oaedev.COMMITTED else None)
+        pending = len(scene.late)
+        got = scene.attempt_bound(file, file.swap, self.halves[n], late)
+        if got is not None or len(scene.late) == pending:
+            self._took(n, got)
+
+    def _took(self, n, half):
+        self.got[n] = half
+        self._check()
+
+    def _check(self):
+        if len(self.got) == 2 and [self.got[0], self.got[1]] not in (
+                [None, None], [self.halves[1], self.halves[0]]):
+            raise Finding("swap: " + " and ".join(str(got and got[:12])
+                                                  for got in self.got.values()))
+
+
+class Links:
+    """Two hosts; the module comes and goes."""
+
+    name = "modoae"
+
+    def __init__(self):
+        self.a, self.b = Host("a"), Host("b")
+        self.hosts = [self.a, self.b]
+        self.cable = Cable(self.a, "va", self.b, "vb", mtu=9000)
+        self._vcs = itertools.cycle(range(1, 250))
+        self.scenes = [self.loading, self.namespace, self.knobs, self.noc, self.files,
+                       self.strangers]
+
+    # Coming and going.
+
+    def up(self):
+        """Loaded, and ready."""
+        load()
+        oaedev.node()
+        for host, dev, peer in ((self.a, "va", self.cable.mac_b), (self.b, "vb", self.cable.mac_a)):
+            host.knobs(**QUICK, dev=dev, target=peer)
+
+    def down(self):
+        """Unloaded, in time."""
+        def gone():
+            try:
+                unload()
+            except BlockingIOError:
+                return False
+            return True
+        patiently(gone, "modoae to be free")
+        if loaded() or Path("/proc/net/modoae").exists() or oaedev.MINOR.exists():
+            raise Finding("unloaded, and something of it is there")
+
+    def counted(self):
+        """The counters of both."""
+        return counted(self.hosts)
+
+    def works(self):
+        """Both ways, by noc_debug and by /dev/oae; whatever it was just now."""
+        def once(writer, reader):
+            data = Ledger.payload(100)
+            try:
+                writer.write(data, vc=0)
+            except OSError:
+                return False
+            return data in reader.read_each()
+        for host in self.hosts:
+            host.read_each()
+        patiently(lambda: once(self.a, self.b), "a to reach b")
+        patiently(lambda: once(self.b, self.a), "b to reach a")
+        with OaeFile.to(self.a, self.cable.mac_b, vc=0) as file:
+            file.write(b"works")
+        patiently(lambda: b"works" in self.b.read_each(), "a file of a to reach b")
+
+    # Scenes. Each is run with the module up, and leaves it up.
+
+    def loading(self):
+        """insmod; nothing is left if it is refused."""
+        scene = Scene()
+        self.down()
+        # The first to ask is to be insmod: see Starve.once().
+        yield scene
+        scene.attempt(load, tag_seq=5, peers="1", dev="")
+        if loaded():
+            self.down()
+        elif Path("/proc/net/modoae").exists() or Path("/sys/kernel/debug/modoae").exists():
+            raise Finding("refused, and something of it is there")
+        yield scene
+        self.up()
+
+    @staticmethod
+    def _unshare():
+        if LIBC.unshare(CLONE_NEWNET):
+            return ctypes.get_errno()
+        return 0
+
+    def namespace(self):
+        """A namespace comes and goes."""
+        scene = Scene()
+        yield scene
+
+        def made():
+            code = exit_code(in_process(self._unshare))
+            if code:
+                raise OSError(code, os.strerror(code))
+        scene.attempt(made)
+        yield scene
+
+    def knobs(self):
+        """Devices are released and bound; knobs written; what there is to read, read.
+
+        A value that is refused is as if it had never been written.
+        """
+        scene = Scene()
+        yield scene
+        for name, value in (("dev", ""), ("dev", "va"), ("target", self.cable.mac_b),
+                            ("peers", "1,2,3"), ("peers", ""), ("nhmac", "auto"),
+                            ("keepalive_ms", 50)):
+            scene.set_knob(self.a, name, value)
+        for name in ("dev", "peers", "stats"):
+            scene.attempt(self.a.knob, name)
+        for read in (self.a.tags, self.a.ev_log, self.a.stats):
+            scene.attempt(read)
+        yield scene
+        if not self.a.knob("dev"):
+            self.a.knob("dev", "va")
+
+    def noc(self):
+        """noc_debug, both ways at once."""
+        scene = Scene()
+        ledgers = Ledger(scene), Ledger(scene)
+        vc = next(self._vcs)
+        self._clear(vc)
+        yield scene
+        for ledger, host in zip(ledgers, self.hosts):
+            for size in PIECES:
+                ledger.send(lambda data, host=host: host.write(data, vc=vc), size)
+        yield scene
+        for ledger, host in zip(ledgers, (self.b, self.a)):
+            self._collect(ledger, host.read_each)
+        self._closed(vc)
+
+    @staticmethod
+    def _collect(ledger, read_each):
+        def all_there():
+            ledger.came += read_each()
+            return len(ledger.came) >= len(ledger.committed)
+        try:
+            patiently(all_there, "what was committed to come", 5)
+        except AssertionError:
+            pass                                    # check() says what is missing
+        ledger.check()
+
+    def _clear(self, vc):
+        for host in self.hosts:
+            host.read_each()
+            if host.tag(vc):
+                raise Finding(f"vc {vc} is in use: {host.tags()}")
+
+    def _closed(self, vc):
+        """Nothing is left of a link, at neither end."""
+        def gone():
+            for host, peer in zip(self.hosts, (self.cable.mac_b, self.cable.mac_a)):
+                host.read_each()
+                try:
+                    host.close_tag(peer, vc)
+                except FileNotFoundError:
+                    pass
+            return not any(host.tag(vc) for host in self.hosts)
+        patiently(gone, f"vc {vc} to be closed")
+
+    def strangers(self):
+        """A link that the other end opens, over and over: made in softirq."""
+        scene = Scene()
+        yield scene
+        used = [next(self._vcs) for _ in range(4)]
+        for vc in used:
+            scene.attempt(self.b.write, b"hello", vc=vc)
+        yield scene
+        self.a.read_each()
+        for vc in used:
+            self._closed(vc)
+
+    def files(self):
+        """All that /dev/oae can do."""
+        scene, vc = Scene(), next(self._vcs)
+        self._clear(vc)
+        yield scene
+        files = [self._file(scene, host, peer, vc) for host, peer in
+                 ((self.a, self.cable.mac_b), (self.b, self.cable.mac_a))]
+        opened = [file for file in files if file]
+        try:
+            if len(opened) == 2:
+                yield from self._play(scene, *files)
+            else:
+                yield scene
+        finally:
+            for file in opened:
+                file.close()
+        self._closed(vc)
+
+    @staticmethod
+    def _file(scene, host, peer, vc):
+        file = scene.attempt(OaeFile, host)
+        if not file:
+            return None
+        file.set_options(**DEADLINE)
+        if scene.attempt(lambda: (file.attach(peer, vc=vc), 1)):
+            return file
+        file.close()
+        return None
+
+    def _play(self, scene, a, b):
+        ledger, back = Ledger(scene), Ledger(scene)
+        for size in PIECES:
+            ledger.send(a.write, size)
+            back.send(b.write, size)
+        self._express(a, ledger)
+        self._queued(a, ledger)
+        self._swap(scene, a, b)
+        added = self._verbs(scene, a, b)
+        yield scene
+        scene.settle()
+        self._collect(ledger, b.read_each)
+        self._collect(back, a.read_each)
+        if added is not None:
+            sum_ = b.local(read_op(0)).old[0][0]
+            if sum_ != added:
+                raise Finding(f"{added} additions committed, {sum_} in the word")
+
+    @staticmethod
+    def _express(a, ledger):
+        """Not reversible: what is in progress at the deadline has an outcome later."""
+        a.set_options(flags=oaedev.OPT_EXPRESS)
+        data = Ledger.payload(200)
+
+        def late(done):
+            if done.result != oaedev.COMMITTED:
+                ledger.committed.remove(data)
+        ledger.committed.append(data)
+        ended = ledger.scene.attempt_bound(a, a.write, data, late)
+        if ended is None and not ledger.scene.late:
+            ledger.committed.remove(data)
+        a.set_options(flags=0)
+
+    @staticmethod
+    def _queued(a, ledger):
+        """Queued, and their outcomes collected."""
+        a.nonblock()
+        queued = []
+        for _ in range(3):
+            data = Ledger.payload(5000)
+            if ledger.scene.attempt(a.write, data):
+                queued.append(data)
+        a.nonblock(False)
+        if ledger.scene.late:
+            queued_behind = ledger.scene.late[-1][1]
+            ledger.scene.late.pop()
+            queued_behind(a.collect_all(1, 20 * SLOW)[0])
+        for data, done in zip(queued, a.collect_all(len(queued), 20 * SLOW)):
+            if done.result == oaedev.COMMITTED:
+                ledger.committed.append(data)
+            else:
+                ledger.scene.refused["queued"] += 1
+
+    @staticmethod
+    def _swap(scene, a, b):
+        """Each has the other's half, or each its own."""
+        for size in (50, 5000):
+            if scene.in_a_row == 3 or scene.late:
+                return
+            Swap(scene, (a, b), size)
+
+    @staticmethod
+    def _verbs(scene, a, b):
+        """Additions are counted; the number of those that are committed, if they were exposed."""
+        region = b.status().vc
+        if not scene.attempt(lambda: (b.expose(4096, region, 7), 1)):
+            return None
+        memory = scene.attempt(b.mmap, 4096)
+        if memory:
+            memory.close()
+        added = 0
+        for _ in range(2):
+            if scene.attempt(a.verb, region, add_op(0, 1)):
+                added += 1
+        # Longer than what a tag keeps of a request.
+        long = [cas_op(64 + 64 * n, [0] * 8, [0] * 8) for n in range(26)]
+        if scene.attempt(a.verb, region, add_op(0, 1), *long):
+            added += 1
+        scene.attempt(b.local, read_op(64, 8), read_op(64, 8))
+        scene.attempt(b.local, read_op(0))
+        return added
+
+
+__all__ = ["Links"]
