@@ -10,6 +10,8 @@
 #ifndef OAE_STARVE_H
 #define OAE_STARVE_H
 
+#include <linux/types.h>
+
 /**
  * struct starve_site - a call that may fail
  * @module: where it is
@@ -30,8 +32,8 @@ struct starve_site {
 
 struct sk_buff;
 
-_Bool starve_fails(struct starve_site *site, struct starve_site *first,
-		   struct starve_site *end);
+bool starve_fails(struct starve_site *site, struct starve_site *first,
+		  struct starve_site *end);
 struct sk_buff *starve_moved(struct sk_buff *skb);
 
 #ifndef OAE_STARVE_SWITCH
@@ -239,8 +241,16 @@ starve_debugfs_create_file(const char *name, umode_t mode,
 })
 
 #define udp_sock_create(_net, _cfg, _sock)				\
-	(STARVE("udp_sock_create") ? (*(_sock) = NULL, -ENOMEM) :	\
-	 udp_sock_create(_net, _cfg, _sock))
+({									\
+	struct socket **__sock = (_sock);				\
+	int __err = -ENOMEM;						\
+									\
+	if (STARVE("udp_sock_create"))					\
+		*__sock = NULL;						\
+	else								\
+		__err = udp_sock_create(_net, _cfg, __sock);		\
+	__err;								\
+})
 
 /* The others leave nothing behind when they fail. */
 #define pskb_may_pull(_skb, ...)					\
