@@ -142,6 +142,12 @@ static void note_mtu(struct oaeip_gw *gw, struct oaeip_zone *zone, u32 path)
 	oaeip_control_kick(gw, 0);
 }
 
+/* As the kernel's functions put it. */
+static bool no_memory(int err)
+{
+	return err == -ENOMEM || err == -ENOBUFS;
+}
+
 /* The route to a zone, with a reference. */
 static struct dst_entry *route(struct oaeip_gw *gw, struct oaeip_zone *zone,
 			       struct sock *sk)
@@ -151,7 +157,7 @@ static struct dst_entry *route(struct oaeip_gw *gw, struct oaeip_zone *zone,
 	dst = zone->family == AF_INET6 ? route6(gw, zone, sk) :
 					 route4(gw, zone);
 	/* That there is no memory says nothing of the path. */
-	if (dst == ERR_PTR(-ENOMEM) || dst == ERR_PTR(-ENOBUFS)) {
+	if (no_memory(PTR_ERR_OR_ZERO(dst))) {
 		oaeip_count(gw, OAEIP_S_NO_MEMORY);
 		return NULL;
 	}
@@ -475,6 +481,10 @@ static int open_socket(struct oaeip_gw *gw, struct udp_port_cfg *cfg,
 	cfg->use_udp6_rx_checksums = true;
 	cfg->ipv6_v6only = true;
 	err = udp_sock_create(gw->net, cfg, sock);
+	if (no_memory(err)) {
+		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		return err;
+	}
 	if (err) {
 		net_err_ratelimited("port: \"%u\" refused (%d): takes a UDP port that is free on the gateway's address\n",
 				    gw->knobs.port, err);
@@ -491,7 +501,8 @@ static int open_socket(struct oaeip_gw *gw, struct udp_port_cfg *cfg,
  *
  * Context: process, may sleep; RTNL held.
  *
- * Return: 0, or what binding a socket said, which was logged; none is open then.
+ * Return: 0, or what binding a socket said, which was logged, or counted: no
+ * memory; none is open then.
  */
 int oaeip_tunnel_open(struct oaeip_gw *gw, const struct oaeip_map *map)
 {

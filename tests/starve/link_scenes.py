@@ -31,7 +31,7 @@ class Swap:
         self.got = {}
         other = Call(self._give, scene, ends[1], 1)
         self._give(scene, ends[0], 0)
-        other.result(30 * SLOW)
+        other.result(30)
         self._check()
 
     def _give(self, scene, file, n):
@@ -292,8 +292,8 @@ class Links:
         if ledger.scene.late:
             queued_behind = ledger.scene.late[-1][1]
             ledger.scene.late.pop()
-            queued_behind(a.collect_all(1, 20 * SLOW)[0])
-        for data, done in zip(queued, a.collect_all(len(queued), 20 * SLOW)):
+            queued_behind(a.collect_all(1, 20)[0])
+        for data, done in zip(queued, a.collect_all(len(queued), 20)):
             if done.result == oaedev.COMMITTED:
                 ledger.committed.append(data)
             else:

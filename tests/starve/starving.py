@@ -76,7 +76,7 @@ class Scene:
         """There is memory again: all outcomes are known."""
         self.in_a_row = 0
         for file, late in self.late:
-            late(file.collect_all(1, 20 * SLOW)[0])
+            late(file.collect_all(1, 20)[0])
         self.late.clear()
 
 
@@ -120,5 +120,5 @@ def counted(hosts):
 
 
 def patiently(condition, what, seconds=10):
-    """wait_for(), as slow as the machine is."""
-    return wait_for(condition, what, seconds * SLOW, 0.005)
+    """wait_for(), with more patience than for what is not starved."""
+    return wait_for(condition, what, seconds, 0.005)
