@@ -260,7 +260,7 @@ class Links:
         self._collect(ledger, b.read_each)
         self._collect(back, a.read_each)
         if added is not None:
-            sum_ = b.local(read_op(0)).old[0][0]
+            sum_ = self._local(b, read_op(0)).old[0][0]
             if sum_ != added:
                 raise Finding(f"{added} additions committed, {sum_} in the word")
 
@@ -324,9 +324,19 @@ class Links:
         long = [cas_op(64 + 64 * n, [0] * 8, [0] * 8) for n in range(26)]
         if scene.attempt(a.verb, region, add_op(0, 1), *long):
             added += 1
-        scene.attempt(b.local, read_op(64, 8), read_op(64, 8))
-        scene.attempt(b.local, read_op(0))
+        scene.attempt(Links._local, b, read_op(64, 8), read_op(64, 8))
+        scene.attempt(Links._local, b, read_op(0))
         return added
+
+    @staticmethod
+    def _local(file, *ops):
+        """Words are reserved until it is known that the verb before is committed."""
+        def tried():
+            try:
+                return file.local(*ops)
+            except BlockingIOError:
+                return None
+        return patiently(tried, "words to be free")
 
 
 __all__ = ["Links"]
