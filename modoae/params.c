@@ -69,14 +69,18 @@ int oae_refuse(const char *knob, const char *val, int err,
  *
  * Context: process, under kernel_param_lock.
  *
- * Return: 0; -EPERM: the caller may not; -ENODEV: the module is being unloaded.
+ * Return: 0; -EPERM: the caller may not; -ENODEV: the module is still being
+ * loaded, by somebody else, or being unloaded.
  */
 int oae_params_node(struct oae_node **node, bool write)
 {
 	*node = NULL;
 	switch (oae_params_state) {
 	case OAE_LOADING:
-		return !write || capable(CAP_SYS_MODULE) ? 0 : -EPERM;
+		/* insmod has said all it has to say before there are files. */
+		if (write && THIS_MODULE->mkobj.mp)
+			break;
+		return 0;
 	case OAE_LIVE:
 		*node = oae_node_current();
 		if (write && !ns_capable((*node)->net->user_ns, CAP_NET_ADMIN))

@@ -11,7 +11,7 @@ import time
 import oaewire as oae
 from faults import BAD_NETWORK, HostEnd, Losing, Traffic, check_promise, say
 from oaepeer import Peer, Wire
-from oaetest import NOC_DEBUG, Host, OaeTest, ip, load, run, unload, wait_for
+from oaetest import NOC_DEBUG, PARAMETERS, Host, OaeTest, ip, load, run, unload, wait_for
 from patience import SLOW
 
 MAC_A, MAC_B, MAC_C = "02:0a:e0:10:00:01", "02:0a:e0:10:00:02", "02:0a:e0:10:00:03"
@@ -403,6 +403,36 @@ class Unload(OaeTest):
             self.assertEqual(file.read(10), b"")
         self.unload_until_done()
         load(self.a)
+
+    def test_knobs_written_while_it_loads(self):
+        """They were taken for insmod's: for all namespaces, and for a port where insmod ran."""
+        stop = threading.Event()
+
+        def write():
+            while not stop.is_set():
+                for name, value in ((b"linger_ms", b"77"), (b"dev", b"+nosuch")):
+                    try:
+                        fd = os.open(os.fsencode(PARAMETERS) + b"/" + name, os.O_WRONLY)
+                    except OSError:
+                        continue        # not loaded at present
+                    try:
+                        os.write(fd, value)
+                    except OSError:
+                        pass
+                    os.close(fd)
+
+        threads = [threading.Thread(target=write) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(15):
+                self.unload_until_done()
+                load()
+                self.assertEqual(self.a.knob("linger_ms"), "500")
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
 
     def test_load_refused(self):
         """Who opens what he can while a load is being refused: he would have files of nobody."""
