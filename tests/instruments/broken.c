@@ -29,7 +29,7 @@ static void use_after_free(void)
 	pr_info("broken: %d\n", memory[10]);
 }
 
-static void leak(void)
+static void lose(void)
 {
 	int i;
 
@@ -89,7 +89,7 @@ static const struct {
 	void (*make)(void);
 } mistakes[] = {
 	{ "use-after-free", use_after_free },
-	{ "leak", leak },
+	{ "leak", lose },
 	{ "shift", shift },
 	{ "active-timer", active_timer },
 	{ "sleep-in-atomic", sleep_in_atomic },
