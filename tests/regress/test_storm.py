@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Storms in short: strangers at full rate beside a link at work. tests/storm has them at length.
+
+    near [bench0] ---- [bench1] far [bench2] ---- [bench3] strangers
+"""
+
+import sys
+from pathlib import Path
+
+from faults import say
+from oaetest import OaeTest, wait_for
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "storm"))
+# pylint: disable=wrong-import-position
+import storm as st      # noqa: E402
+from fare import Fare, quiet, storm         # noqa: E402
+from report import LEAST, SLACK     # noqa: E402
+
+SECONDS, TRIES = 0.3, 6
+STRANGERS = 400         # answers a second to strangers, far's stranger_pps
+
+
+class Storm(OaeTest):
+    """What a storm must not do. The victim's programs are on the processor that has no storm."""
+
+    patience = 120
+
+    @classmethod
+    def build(cls):
+        cls.scene = st.Scene(accept="any", linger_ms=100)
+        cls.addClassCleanup(cls.scene.close)
+        cls.far = cls.scene.far
+
+    def setUp(self):
+        super().setUp()
+        self.scene.forget()
+        self.quiet = self.far.stat("stranger_quiet")
+        self.far.knobs(max_tags=1024, rcvbuf=262144, stranger_pps=STRANGERS)
+
+    def victim(self, **how):
+        """The link at work; its books are right when it has ended."""
+        victim = self.scene.victim(**how)
+        self.addCleanup(victim.kill)
+        return victim
+
+    def weather(self, *storms, **how):
+        """The victim keeps its rate in each of these; the Fare, and what far counted."""
+        before = self.far.stats()
+        victim = self.victim(**how)
+        fare = Fare(self.scene, victim)
+        calm = quiet(self.scene)
+        for weather in storms:
+            # Another guest's turn, or a page of a program, is a bad moment: not each time.
+            for _ in range(TRIES):
+                rate = fare.once(calm, SECONDS)
+                if fare.once(weather, SECONDS) >= LEAST * rate > 0:
+                    break
+            else:
+                self.fail(f"{weather.name}: of {fare.rates[calm.name][-TRIES:]} transactions a "
+                          f"second there were left {fare.rates[weather.name]}")
+            self.assertGreater(fare.storm_rate(weather.name), 0, f"{weather.name} never arrived")
+        self.assertEqual({tag["peer"] for tag in self.far.tags()}, {self.scene.own.mac_a})
+        self.assertLess(max(fare.memory.values()), st.limit(self.far, 1) + SLACK +
+                        st.limit(self.scene.near, 1) + st.queue_limit(self.scene.near))
+        self.assertGreater(victim.end(), 0)
+        after = self.far.stats()
+        return fare, {name: after[name] - before[name] for name in after}
+
+    def test_strangers(self):
+        """All kinds from 2^20 addresses: no tag, few answers, no memory, half of the rate."""
+        fare, moved = self.weather(storm(self.scene, "all kinds", "all"),
+                                   storm(self.scene, "SYNC", "sync"),
+                                   storm(self.scene, "SYNC by trafgen", "trafgen"),
+                                   min=64, max=64)
+        self.assertEqual((moved["tags_made"], moved["no_memory"]), (1, 0))
+        self.assertGreater(moved["stranger_quiet"], moved["stranger"])
+        for name in ("bad_version", "bad_opcode", "bad_field", "bad_digest", "bad_cookie", "no_tag"):
+            self.assertGreater(moved[name], 0, name)
+        say("    " + "; ".join(f"{name} {fare.rate(name):.0f}/s" for name in fare.rates))
+
+    def test_as_the_peer(self):
+        """All kinds over the link's own cable and as if its peer had sent them; and an older run."""
+        path = "/tmp/older-run.pcap"
+        older = self.victim(queue=1, min=16, max=3000)
+        self.scene.record(path, 0.3)
+        older.end()
+        self.scene.forget()
+        _, moved = self.weather(storm(self.scene, "forged", "all", "forged"),
+                                storm(self.scene, "own cable", "all", "own"),
+                                storm(self.scene, "replayed", "replay", "own", pcap=path),
+                                queue=1, min=16, max=3000)
+        for name in ("note_old_run", "note_stale_sync"):
+            self.assertGreater(moved[name], 0, name)
+        self.assertEqual({name: moved[name] for name in ("note_impossible", "note_broken")
+                          if moved[name]}, {})
+
+    def test_open(self):
+        """Answers to strangers are rationed; a peer that is configured gets its link all the same."""
+        self.far.knob("peers", self.scene.own.mac_a)
+        self.addCleanup(self.far.knob, "peers", "")
+        program = self.scene.storm("sync")
+        self.addCleanup(program.kill)
+        wait_for(lambda: self.far.stat("stranger_quiet") > self.quiet, "answers to be used up")
+        victim = self.victim(min=64, max=64)
+        program.kill()
+        self.assertGreater(victim.end(), 0)
+
+    def test_occupied(self):
+        """Peers that follow the rules get the memory that is there for peers, and no more."""
+        tags, rcvbuf = 16, 65536
+        self.far.knobs(max_tags=tags, rcvbuf=rcvbuf, stranger_pps=100000)
+        limit = st.limit(self.far)
+        victim = self.victim(min=64, max=64)
+        watch = st.Watch()
+        said = self.scene.occupy(100, rcvbuf)
+        memory = watch.end()
+        self.assertEqual(len(self.far.tags()), tags)
+        self.assertGreater(self.far.stat("no_room_tag"), 0)
+        self.assertLess(memory, limit + SLACK)
+        # Or it was no attempt worth the name.
+        self.assertEqual(said["held"], tags - 1)
+        self.assertGreater(memory, limit // 3)
+        self.assertGreater(victim.window(SECONDS), 0)
+        victim.end()
+        say(f"    {memory} KB of {limit} KB")
