@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Peers that know the protocol and mean no good, against the live module: tests/fuzz/wirefuzz.c.
+
+TIME=SECONDS; SEED=NUMBER for the same sort of trouble again; PCAP=FILE keeps the last frames.
+"""
+
+import os
+import signal
+from collections import Counter
+
+import oaedev
+from devpump import DevPump
+from faults import say
+from oaepeer import Peer, Wire
+from oaetest import Cable, OaeTest, wait_for
+from wirefuzz import TIME, Fuzzer, Programs, seed
+
+TURNS = 4
+# What must have come about, or it did not get far.
+DEEP = ("opened", "offered", "reflected", "committed", "swapped", "verbs", "taken")
+
+
+class WireFuzz(OaeTest):
+    """
+        host b vb --------- va host a vz --------- vp wirefuzz: 16 peers
+        a link at work         programs that talk to half of them
+    """
+
+    one_cpu = False
+    patience = int(TURNS * TIME + 150)
+    knobs = {"stranger_pps": 100000, "stall_min_us": 1000, "stall_max_us": 20000,
+             "keepalive_ms": 50, "dead_ms": 300, "linger_ms": 100, "max_tags": 64}
+
+    @classmethod
+    def build(cls):
+        oaedev.node()
+        cls.a, cls.b, cls.p = cls.host("a"), cls.host("b"), cls.host("p")
+        cls.work = Cable(cls.a, "va", cls.b, "vb")
+        cls.fuzzed = Cable(cls.a, "vz", cls.p, "vp")
+        for host, devices in ((cls.a, "va,vz"), (cls.b, "vb")):
+            host.knobs(**cls.knobs)
+            host.knob("dev", devices)
+
+    def start_work(self):
+        """A link between a and b, with a program at each end that keeps books."""
+        self.receiver = DevPump(self.b, "recv", self.work.mac_a, port="vb").wait_ready()
+        self.sender = DevPump(self.a, "send", self.work.mac_b, port="va", count=1 << 30, queue=1,
+                              min=16, max=5000).wait_ready()
+        for pump in (self.sender, self.receiver):
+            self.addCleanup(pump.kill)
+        wait_for(lambda: self.b.stat("delivered") > 10, "the link beside to be at work")
+
+    def end_work(self):
+        """All that was committed was delivered, once, in order, unaltered; nothing else was."""
+        self.sender.signal(signal.SIGTERM)
+        sent = self.sender.result(30)
+        self.assertEqual(set(sent), {ord("C")}, "nothing of it was in the fuzzer's way")
+        wait_for(lambda: not any(tag["unread"] for tag in self.b.tags()), "all to be read", 20)
+        self.receiver.signal(signal.SIGTERM)
+        got = self.receiver.result(30)
+        want = b"".join(b"\1\0\0\0" + n.to_bytes(4, "little") for n in range(len(sent)))
+        self.assertTrue(got == want, f"{len(got) // 8} delivered of {len(sent)} committed")
+        return len(sent)
+
+    def settle(self):
+        """Each transaction has ended in one way; each tag that was made is gone."""
+        for host in (self.a, self.b):
+            host.knob("shutdown", 1)
+        for host in (self.a, self.b):
+            wait_for(lambda host=host: host.read_all() == b"" and not host.tags(),
+                     "the tags to go", 20)
+            stats = host.stats()
+            self.assertEqual(stats["tags_made"], stats["tags_gone"])
+            self.assertEqual(stats["posted"],
+                             stats["committed"] + stats["reversed"] + stats["unknown"])
+            self.assertEqual(stats["no_memory"], 0)
+            host.knob("shutdown", 0)
+
+    def a_link_works(self):
+        """A peer that keeps to the rules, by the same way."""
+        wire = Wire(self.p, "vp")
+        self.addCleanup(wire.close)
+        # What claimed to be a gateway is to be forgotten, or it would be heard first.
+        self.a.knobs(use_gw=0, stall_max_us=200000, dead_ms=5000, keepalive_ms=1000)
+        peer = Peer(wire, self.fuzzed.mac_a, vc=77)
+        peer.open()
+        peer.offered(b"all is well")
+        peer.commit()
+        self.assertEqual(self.a.read_one(), b"all is well")
+        self.a.knobs(use_gw="auto", **self.knobs)
+
+    def fuzz(self, number):
+        """Once; what came of it."""
+        how = {"pcap": os.environ["PCAP"]} if "PCAP" in os.environ else {}
+        fuzzer = Fuzzer(self.p, "wirefuzz", dev="vp", to=self.fuzzed.mac_a, seed=number,
+                        seconds=TIME, **how)
+        self.addCleanup(fuzzer.kill)
+        tally, said = fuzzer.result(TIME + 30)
+        say(f"    {said}")
+        return tally
+
+    def test_link(self):
+        """The link beside works on; afterwards all is as if nothing had been."""
+        number = seed()
+        say(f"    SEED={number} TIME={TIME:g}")
+        self.start_work()
+        programs = Programs(self.a, "vz", [(f"02:0f:00:00:00:{n:02x}", vc) for n in range(4)
+                                     for vc in range(2)], number)
+        self.addCleanup(programs.end)
+        tally = Counter()
+        for turn in range(TURNS):       # on a busy machine it may not get far in one
+            tally.update(self.fuzz(number + turn))
+            if all(tally[name] for name in DEEP):
+                break
+        programs.end()
+        committed = self.end_work()
+        self.settle()
+        self.a_link_works()
+        say(f"    programs: {programs.done}; beside it {committed} committed, all delivered")
+        self.assertEqual([name for name in DEEP if not tally[name]], [],
+                         "the fuzzer never got so far")
