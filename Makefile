@@ -50,6 +50,7 @@ test-programs:
 	$(Q)$(MAKE) -s -C tests/soak
 	$(Q)$(MAKE) -s -C tests/lib programs
 	$(Q)$(MAKE) -s -C tests/regress
+	$(Q)$(MAKE) -s -C tests/storm
 
 soak: setup-test	## 100,000 swaps, 1,000,000 FETCH_ADDs on bad links, random callers: minutes
 	$(Q)tools/build
@@ -62,6 +63,19 @@ starve: setup-test	## every allocation of both modules fails, one at a time and 
 	$(Q)tests/starve/check-imports build/starve
 	$(Q)tools/stage starve tools/vm run --time-limit 3600 --append slub_debug=FP -- tests/starve/run
 
+storm: setup-test	## strangers at full rate, of all kinds, beside a link at work: 10 minutes
+	$(Q)tools/build
+	$(Q)$(MAKE) -s test-programs
+	$(Q)tools/vm run --time-limit 3600 -- tests/storm/run
+
+wirefuzz: setup-test	## peers and gateways that mean no good, TIME=300 seconds each; SEED=N again
+	$(Q)tools/build
+	$(Q)$(MAKE) -s test-programs
+	$(Q)for test in test_wirefuzz test_gateway_wirefuzz; do \
+		tools/stage $$test tools/vm run --time-limit 14400 -- \
+			env TIME=$(or $(TIME),300) SEED=$(SEED) tests/regress/run $$test || exit; \
+	done
+
 check: setup-check	## builds without a warning; sparse, checkpatch, clang-format, scripts
 	$(Q)failed=; \
 	for check in $$(tools/check list); do \
@@ -72,10 +86,12 @@ check: setup-check	## builds without a warning; sparse, checkpatch, clang-format
 bench: setup-bench	## against a bare echo, VXLAN, TIPC, UDP, TCP and rdma_rxe; the simulator
 	$(Q)tools/build
 	$(Q)$(MAKE) -s -C tests/bench
+	$(Q)$(MAKE) -s test-programs
 	$(Q)tools/vm run --time-limit 300 -- tests/bench/run
 	$(Q)tools/vm run --time-limit 300 -- tests/bench/gateway
 	$(Q)tools/vm run --time-limit 300 -- tests/bench/programs
 	$(Q)tests/bench/programs-pair
+	$(Q)tools/vm run --time-limit 600 -- tests/bench/storm
 	$(Q)tools/oaesim --torus 100x100 --loss 1% -n 10M --bench >/dev/null
 
 matrix: setup-matrix	## build for and test on KERNELS="5.10 6.1 6.12 7", fetched: an hour and more
@@ -119,7 +135,7 @@ test-packages: setup-packages	## these, install and dkms, in clean roots; DKMS f
 
 clean:			## remove what was built; what the test machine keeps stays
 	$(Q)rm -rf build/*.log $(addprefix build/,bench check deb examples fuzz lib lib-test log matrix \
-		model mutants oae oae-check sim sim-test soak spec unit)
+		model mutants oae oae-check sim sim-test soak spec storm unit)
 	$(Q)for module in modoae modoaeip; do \
 		(cd $$module && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
 			Module.symvers modules.order); \
@@ -136,4 +152,4 @@ setup-%:
 	$(Q)tools/setup $*
 
 .NOTPARALLEL:
-.PHONY: all programs test-programs soak demo demo-gateway test test-debug starve check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help
+.PHONY: all programs test-programs soak storm wirefuzz demo demo-gateway test test-debug starve check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help
