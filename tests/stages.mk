@@ -63,7 +63,7 @@ debug-gateway:
 debug-device:
 	@tools/stage $@ $(IN_DEBUG) -- env TIME=20 tests/regress/run $(DEV_TESTS)
 debug-leaks:
-	@tools/stage $@ $(IN_DEBUG) --append slub_debug=F -- \
+	@tools/stage $@ $(IN_DEBUG) -- \
 		tests/regress/run leaks gateway_leaks dev_leaks
 
 .PHONY: all $(STAGES) debug $(DEBUG_STAGES)
