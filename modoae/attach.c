@@ -85,9 +85,9 @@ int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg)
 		return -EAGAIN;
 	txn->id = f->next_id++;
 	list_add_tail(&txn->list, oae_file_stream(f, msg));
-	f->nqueued++;
-	f->nbytes += msg->post.len;
-	f->npending++;
+	oae_add(&f->nqueued, 1);
+	oae_add(&f->nbytes, msg->post.len);
+	oae_add(&f->npending, 1);
 	if (txn->deadline && !txn->waited)
 		oae_file_arm(f, txn->deadline);
 	return 0;
@@ -114,10 +114,10 @@ void oae_file_arm(struct oae_file *f, u64 deadline)
 void oae_file_unlink(struct oae_file *f, struct oae_msg *msg)
 {
 	list_del(&msg->txn.list);
-	f->nqueued--;
-	f->nbytes -= msg->post.len;
+	oae_add(&f->nqueued, -1);
+	oae_add(&f->nbytes, -(size_t)msg->post.len);
 	if (!msg->txn.ended)
-		f->npending--;
+		oae_add(&f->npending, -1);
 }
 
 /**
@@ -156,7 +156,7 @@ bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg)
 	bool full = !oae_file_room(f);
 
 	lockdep_assert_held(&tag->lock);
-	f->npending--;
+	oae_add(&f->npending, -1);
 	txn->ended = true;
 	if (txn->waited && (!msg->result || msg->result->len <= txn->room)) {
 		oae_file_unlink(f, msg);

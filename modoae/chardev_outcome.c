@@ -59,8 +59,8 @@ void oae_file_restore(struct oae_tag *tag, struct oae_msg *msg)
 		if (list_entry(at, struct oae_txn, list)->id > msg->txn.id)
 			break;
 	list_add_tail(&msg->txn.list, at);
-	f->nqueued++;
-	f->nbytes += msg->post.len;
+	oae_add(&f->nqueued, 1);
+	oae_add(&f->nbytes, msg->post.len);
 	spin_unlock_bh(&tag->lock);
 	wake_up_poll(&f->wait, EPOLLPRI);
 }

@@ -117,8 +117,8 @@ static void flush_sndq(struct oae_tag *tag, struct event *ev, int err)
 		list_del(&msg->list);
 		end_msg(tag, ev, msg, OAE_REVERSED, err);
 	}
-	tag->nsnd = 0;
-	tag->nhalf = 0;
+	WRITE_ONCE(tag->nsnd, 0);
+	WRITE_ONCE(tag->nhalf, 0);
 	ev->wake_writer = true;
 }
 
@@ -254,7 +254,7 @@ static void feed_one(struct oae_tag *tag, struct event *ev,
 	int err;
 
 	list_del(&msg->list);
-	--*oae_tag_nqueued(tag, msg);
+	oae_add(oae_tag_nqueued(tag, msg), -1);
 	ev->wake_writer = true;
 	err = oae_link_post(&tag->link, &msg->post, ev->now, &ev->a);
 	if (err)
@@ -288,6 +288,8 @@ static __always_inline void begin(struct oae_tag *tag, struct event *ev)
 	ev->a.nsends = 0;
 	ev->a.overflow = false;
 	ev->now = local_clock();
+	tag->link.cfg = rcu_dereference_check(tag->node->cfg,
+					      rcu_read_lock_bh_held());
 	ev->skb = NULL;
 	INIT_LIST_HEAD(&ev->done);
 	INIT_LIST_HEAD(&ev->wake);
@@ -627,7 +629,7 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 	} else {
 		oae_msg_get(msg);
 		list_add_tail(&msg->list, oae_tag_queue(tag, msg));
-		++*oae_tag_nqueued(tag, msg);
+		oae_add(oae_tag_nqueued(tag, msg), 1);
 		oae_count(node, OAE_S_POSTED);
 		if (tag->link.state == OAE_CLOSED) {
 			start(tag, &ev, false);
@@ -669,7 +671,7 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 	enter(tag, &ev);
 	if (is_queued(oae_tag_queue(tag, msg), msg)) {
 		list_del(&msg->list);
-		--*oae_tag_nqueued(tag, msg);
+		oae_add(oae_tag_nqueued(tag, msg), -1);
 		ev.wake_writer = true;
 		end_msg(tag, &ev, msg, OAE_REVERSED, err);
 	} else {
@@ -693,7 +695,7 @@ static void cancel_queued(struct oae_tag *tag, struct event *ev,
 		if (due && (!msg->txn.deadline || msg->txn.deadline > due))
 			continue;
 		list_del(&msg->list);
-		--*oae_tag_nqueued(tag, msg);
+		oae_add(oae_tag_nqueued(tag, msg), -1);
 		ev->wake_writer = true;
 		end_msg(tag, ev, msg, OAE_REVERSED, err);
 	}
@@ -811,7 +813,7 @@ static struct sk_buff *take(struct oae_tag *tag)
 		link = &skb->next;
 	} while (--n);
 	if (first)
-		tag->nrcv--;
+		oae_add(&tag->nrcv, -1);
 	return first;
 }
 
@@ -898,7 +900,7 @@ void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb)
 		__skb_queue_tail(&back, skb);
 	}
 	skb_queue_splice(&back, &tag->rcvq);
-	tag->nrcv++;
+	oae_add(&tag->nrcv, 1);
 	ev.wake_reader = true;
 	leave(tag, &ev);
 }

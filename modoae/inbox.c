@@ -53,7 +53,7 @@ void oae_inbox_add(struct oae_tag *tag, unsigned int nslices)
 	}
 	OAE_RCV_CB(first)->nslices = nslices;
 	OAE_RCV_CB(first)->len = len;
-	tag->nrcv++;
+	oae_add(&tag->nrcv, 1);
 	tag->ndelivered++;
 	oae_count(node, OAE_S_DELIVERED);
 	oae_count_n(node, OAE_S_DELIVERED_BYTES, len);

@@ -99,17 +99,32 @@ static u32 oae_random(void)
 }
 
 /* The knobs in the units of the core. */
+static void oae_cfg_fill(struct oae_link_cfg *cfg, const struct oae_knobs *k)
+{
+	cfg->stall_min = (u64)k->stall_min_us * NSEC_PER_USEC;
+	cfg->stall_max = (u64)k->stall_max_us * NSEC_PER_USEC;
+	cfg->keepalive = (u64)k->keepalive_ms * NSEC_PER_MSEC;
+	cfg->dead = (u64)k->dead_ms * NSEC_PER_MSEC;
+	cfg->max_len = k->max_len;
+	cfg->random = oae_random;
+}
+
+/*
+ * An event goes by one state of the knobs from its beginning to its end: 64 bits
+ * that are written while they are read may be half of each on 32-bit machines.
+ */
 static void oae_cfg_update(struct oae_node *node)
 {
-	const struct oae_knobs *k = &node->knobs;
-	struct oae_link_cfg *cfg = &node->cfg;
+	struct oae_link_cfg *old, *new;
 
-	WRITE_ONCE(cfg->stall_min, (u64)k->stall_min_us * NSEC_PER_USEC);
-	WRITE_ONCE(cfg->stall_max, (u64)k->stall_max_us * NSEC_PER_USEC);
-	WRITE_ONCE(cfg->keepalive, (u64)k->keepalive_ms * NSEC_PER_MSEC);
-	WRITE_ONCE(cfg->dead, (u64)k->dead_ms * NSEC_PER_MSEC);
-	WRITE_ONCE(cfg->max_len, k->max_len);
-	cfg->random = oae_random;
+	/* Under kernel_param_lock, like all that writes knobs. */
+	old = rcu_dereference_protected(node->cfg, true);
+	new = &node->cfgs[old == &node->cfgs[0]];
+	oae_cfg_fill(new, &node->knobs);
+	if (!memcmp(old, new, sizeof(*new)))
+		return;
+	rcu_assign_pointer(node->cfg, new);
+	synchronize_rcu();	/* now nobody goes by the old one */
 }
 
 /**
@@ -121,7 +136,8 @@ static void oae_cfg_update(struct oae_node *node)
 void oae_knobs_init(struct oae_node *node)
 {
 	node->knobs = oae_defaults;
-	oae_cfg_update(node);
+	oae_cfg_fill(&node->cfgs[0], &node->knobs);
+	RCU_INIT_POINTER(node->cfg, &node->cfgs[0]);
 }
 
 static unsigned int *oae_knob_at(const struct oae_knob *knob,

@@ -91,16 +91,16 @@ enum oae_state oae_link_state(const struct oae_link *l)
 
 /**
  * oae_link_slice_max() - the longest slice both ends can carry
- * @l: the link
+ * @l: the link; who asks without its lock may hear what was, or will be
  *
  * Return: bytes of payload in one frame.
  */
 u16 oae_link_slice_max(const struct oae_link *l)
 {
-	u16 mtu = l->mtu;
+	u16 mtu = READ_ONCE(l->mtu), peer_mtu = READ_ONCE(l->peer_mtu);
 
-	if (l->peer_mtu && l->peer_mtu < mtu)
-		mtu = l->peer_mtu;
+	if (peer_mtu && peer_mtu < mtu)
+		mtu = peer_mtu;
 	return mtu - OAE_HDR_LEN;
 }
 

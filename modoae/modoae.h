@@ -143,7 +143,8 @@ struct oae_node {
 	struct net *net;
 	struct list_head list;		/* main.c: all nodes */
 	struct oae_knobs knobs;
-	struct oae_link_cfg cfg;	/* knobs in the core's units */
+	struct oae_link_cfg __rcu *cfg;	/* knobs in the core's units: */
+	struct oae_link_cfg cfgs[2];	/* one of these, the other is free */
 	seqlock_t addr_lock;		/* target, peers, npeers */
 	struct oae_addr target;		/* read with oae_target_get() */
 	struct oae_addr peers[OAE_MAX_PEERS];
@@ -386,6 +387,13 @@ static inline unsigned int *oae_tag_nqueued(struct oae_tag *tag,
 }
 
 #define OAE_RCV_CB(skb)	((struct oae_rcv_cb *)(skb)->cb)
+
+/* A number under a lock that some who look at it do without: READ_ONCE. */
+#define oae_add(number, n)						\
+	do {								\
+		typeof(number) oae_number = (number);			\
+		WRITE_ONCE(*oae_number, *oae_number + (n));		\
+	} while (0)
 
 /* main.c */
 extern unsigned int oae_net_id;

@@ -33,6 +33,7 @@ typedef int64_t s64;
 
 #define oae_xxh64(data, len, seed)	XXH64(data, len, seed)
 #define fallthrough			__attribute__((__fallthrough__))
+#define READ_ONCE(x)			__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, v)		__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 
 static inline u16 get_unaligned_be16(const void *p)

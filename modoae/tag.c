@@ -75,7 +75,7 @@ void oae_tag_retire(struct oae_tag *tag, bool unread_too)
 	    tag->nsnd || tag->nhalf ||
 	    ((tag->nrcv || !list_empty(&tag->files)) && !unread_too))
 		return;
-	tag->dead = true;
+	WRITE_ONCE(tag->dead, true);
 	oae_attach_dead(tag);
 	hrtimer_try_to_cancel(&tag->timer);
 	rhashtable_remove_fast(&tag->node->tags, &tag->hash, tag_params);
@@ -133,7 +133,7 @@ static int tag_insert(struct oae_tag *tag)
 
 	if (READ_ONCE(tag->key.port->removed))
 		return -ENODEV;
-	oae_link_init(&tag->link, &node->cfg, tag->key.kid >> 56,
+	oae_link_init(&tag->link, rcu_dereference(node->cfg), tag->key.kid >> 56,
 		      oae_path_begin(tag, false), READ_ONCE(node->knobs.tag_seq) - 1);
 	if (atomic_inc_return(&node->ntags) > READ_ONCE(node->knobs.max_tags))
 		err = -ENOBUFS;
