@@ -484,6 +484,15 @@ class AtWork(KnobTest):
         self.a.write(b"open", vc=vc)
         self.b.read_one()
 
+    def step(self, host):
+        """One frame in, as soon as there is one: who waits is woken before frames are sent."""
+        before = host.stat("rx_frames")
+
+        def one():
+            host.knob("wkstep", "s")
+            return host.stat("rx_frames") > before
+        wait_for(one, "a frame to step")
+
     def test_wkstep(self):
         """Frames received wait; each `s` lets one step of them in, in order."""
         self.open_to_step(41)
@@ -494,13 +503,13 @@ class AtWork(KnobTest):
         holds = []
         for _ in range(3):
             holds.append(self.b.tag(41)["hold"])
-            self.b.knob("wkstep", "s")
+            self.step(self.b)
         self.assertEqual(holds, ["-", "partial", "partial"])
         self.assertEqual(self.b.tag(41)["hold"], "held")
         self.assertEqual(self.b.stat("rx_frames") - before, 3)
         self.assertEqual(self.b.read_all(), b"")
         self.assertEqual(writer.result(), 3000)      # its reflection was not held up
-        self.b.knob("wkstep", "s")
+        self.step(self.b)
         self.assertEqual(self.b.read_one(), b"x" * 3000)
 
     def test_wkstep_sizes(self):

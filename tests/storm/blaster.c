@@ -25,7 +25,7 @@
 #include "wire.h"
 
 #define BATCH		64
-#define ADDRESSES	(1U << 20)
+#define ADDRESSES	0x100000U
 #define REPLAY_MAX	65536
 #define TIMES		4096	/* batches whose time is kept, by turns */
 
@@ -362,7 +362,7 @@ static void blast(struct blaster *b, int fd, const char *name, double seconds,
 {
 	unsigned long long frames = 0, refused = 0, batches = 0;
 	static double times[TIMES];
-	const struct kind *k = NULL;
+	const struct kind *k = NULL, *any;
 	struct mmsghdr m[BATCH] = { 0 };
 	struct iovec iov[BATCH];
 	double began = now(), before;
@@ -381,11 +381,12 @@ static void blast(struct blaster *b, int fd, const char *name, double seconds,
 	}
 	while (!stop && now() - began < seconds) {
 		for (i = 0; i < BATCH; i++) {
-			if (nrecorded)
+			if (nrecorded) {
 				iov[i].iov_len = make_replay(b->buf[i]);
-			else
-				iov[i].iov_len = make(b, k ? k : &kinds[
-					dice_below(&b->dice, KINDS)], b->buf[i]);
+				continue;
+			}
+			any = &kinds[dice_below(&b->dice, KINDS)];
+			iov[i].iov_len = make(b, k ? k : any, b->buf[i]);
 		}
 		before = now();
 		refused += send_batch(fd, m, BATCH);
