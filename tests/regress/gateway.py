@@ -127,7 +127,11 @@ class Gateway(IpHost):
         self.number = self._links
         self.link4, self.link6 = f"10.100.{self.number}.1", f"fd64:{self.number:x}::1"
         # A path that is better again is noticed soon.
-        self.sysctl("net.ipv4.route.mtu_expires=4", "net.ipv6.route.mtu_expires=4")
+        self.sysctl("net.ipv6.route.mtu_expires=4")
+        try:
+            self.sysctl("net.ipv4.route.mtu_expires=4")
+        except FileNotFoundError:       # before 5.18 there is one for all namespaces
+            Path("/proc/sys/net/ipv4/route/mtu_expires").write_text("4", "ascii")
 
     def plug(self, router, *addresses):
         """A cable to a router, and the addresses that gwips names."""
