@@ -124,7 +124,8 @@ static void oae_cfg_update(struct oae_node *node)
 	if (!memcmp(old, new, sizeof(*new)))
 		return;
 	rcu_assign_pointer(node->cfg, new);
-	synchronize_rcu();	/* now nobody goes by the old one */
+	/* Until nobody goes by the old one. Who sets many knobs sets them one by one. */
+	synchronize_rcu_expedited();
 }
 
 /**

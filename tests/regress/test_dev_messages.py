@@ -756,11 +756,11 @@ class Delivered(TwoEnds):
     def test_fsync_down(self):
         """The peer cannot say that it has: it waits, down or not, until it hears."""
         a, b = self.opened()
-        self.a.knobs(dead_ms=200, keepalive_ms=100, stall_max_us=1000000,
-                     stall_min_us=1000000)
+        self.a.knobs(stall_max_us=1000000, stall_min_us=1000000)
         mend = self.lose(oae.DONE, oae.SYNC, oae.SYNC_ACK, oae.SYNC_CHK, of="b")
         down = self.a.stat("note_down")
         a.write(b"data")
+        self.a.knobs(dead_ms=200, keepalive_ms=100)     # not before: it may take that long
         call = Call(a.fsync)
         wait_for(lambda: self.a.stat("note_down") > down or call.done, "a to give up")
         if call.done:
