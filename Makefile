@@ -58,6 +58,10 @@ soak: setup-test	## 100,000 swaps, 1,000,000 FETCH_ADDs on bad links, random cal
 	$(Q)tools/stage soak tools/vm run --time-limit 3600 -- tests/regress/run soak
 	$(Q)tools/stage random tools/vm run --time-limit 600 -- env TIME=60 tests/regress/run test_dev_random
 
+faults: setup-test	## 200,000 messages over each bad network: minutes
+	$(Q)tools/build
+	$(Q)tools/stage faults tools/vm run --time-limit 3600 -- tests/regress/run test_faults
+
 starve: setup-test	## every allocation of both modules fails, one at a time and at random: minutes
 	$(Q)tests/starve/build build/starve
 	$(Q)tests/starve/check-imports build/starve
@@ -152,4 +156,4 @@ setup-%:
 	$(Q)tools/setup $*
 
 .NOTPARALLEL:
-.PHONY: all programs test-programs soak storm wirefuzz demo demo-gateway test test-debug starve check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help
+.PHONY: all programs test-programs soak faults storm wirefuzz demo demo-gateway test test-debug starve check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help

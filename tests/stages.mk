@@ -28,8 +28,10 @@ fuzz:
 	@tools/stage $@ $(MAKE) -s -C tests/fuzz run TIME=20
 sim:
 	@tools/stage $@ tests/sim/test_oaesim.py
+# A fifth of the messages that `make faults` sends over each bad network.
 regress:
-	@tools/stage $@ tools/vm run --time-limit 900 -- tests/regress/run $(LINK_TESTS)
+	@tools/stage $@ tools/vm run --time-limit 900 -- \
+		env FAULT_MESSAGES=20000 tests/regress/run $(LINK_TESTS)
 gateway:
 	@tools/stage $@ tools/vm run --time-limit 900 -- tests/regress/run $(GATEWAY_TESTS)
 device:
@@ -57,7 +59,7 @@ debug: $(DEBUG_STAGES)
 debug-instruments:
 	@tools/stage $@ tests/instruments/run
 debug-regress:
-	@tools/stage $@ $(IN_DEBUG) -- tests/regress/run $(LINK_TESTS)
+	@tools/stage $@ $(IN_DEBUG) -- env FAULT_MESSAGES=20000 tests/regress/run $(LINK_TESTS)
 debug-gateway:
 	@tools/stage $@ $(IN_DEBUG) -- tests/regress/run $(GATEWAY_TESTS)
 debug-device:
