@@ -7,8 +7,8 @@ A Peer is one end of one link, told apart by its address and its virtual channel
 cable carries as many links as a test wants.
 """
 
-import random
 import errno
+import random
 import select
 import socket
 import tempfile
