@@ -67,6 +67,14 @@ starve: setup-test	## every allocation of both modules fails, one at a time and 
 	$(Q)tests/starve/check-imports build/starve
 	$(Q)tools/stage starve tools/vm run --time-limit 3600 --append slub_debug=FP -- tests/starve/run
 
+# LIFE_VM: options of `tools/vm run`; slub_debug finds memory used after it was freed, and counts.
+LIFE_VM ?= --append slub_debug=FZPU
+life-storm: setup-test	## all that comes and goes, at random and at once: TIME=180 SEED=...
+	$(Q)tools/build
+	$(Q)$(MAKE) -s test-programs
+	$(Q)tools/stage life-storm tools/vm run $(LIFE_VM) --time-limit $$(($(or $(TIME),180) + 1800)) -- \
+		env TIME=$(or $(TIME),180) SEED=$(SEED) tests/regress/run life_storm
+
 storm: setup-test	## strangers at full rate, of all kinds, beside a link at work: 10 minutes
 	$(Q)tools/build
 	$(Q)$(MAKE) -s test-programs
@@ -156,4 +164,4 @@ setup-%:
 	$(Q)tools/setup $*
 
 .NOTPARALLEL:
-.PHONY: all programs test-programs soak faults storm wirefuzz demo demo-gateway test test-debug starve check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help
+.PHONY: all programs test-programs soak life-storm faults storm wirefuzz demo demo-gateway test test-debug starve check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help

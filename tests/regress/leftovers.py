@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a module has in the kernel at this moment, and what is left of it once it has gone.
+
+Memory is counted exactly, by who allocated it, on a kernel booted with slub_debug=FZPU.
+"""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+CACHES = Path("/sys/kernel/debug/slab")
+RECORD = re.compile(r"^ *(\d+) (?=\S)")
+# What an interrupt allocates while the module runs is not the module's.
+BORDER = re.compile(r"\b(__do_softirq|do_softirq|handle_softirqs|asm_\w+|irq_exit_rcu)\b")
+
+
+def exact():
+    """Does this kernel note who allocated what?"""
+    return "slub_debug" in Path("/proc/cmdline").read_text("ascii")
+
+
+def owner(trace, module):
+    """The first function of the module on the way to an allocation, None if there is none."""
+    for line in trace:
+        if BORDER.search(line):
+            return None
+        if f"[{module}]" in line:
+            return line.split("+")[0].split()[-1]
+    return None
+
+
+def objects(module):
+    """Memory in use: function of the module -> objects."""
+    found = Counter()
+    for path in CACHES.glob("*/alloc_traces"):
+        count, trace = 0, []
+        for line in [*path.read_text("ascii").splitlines(), "1 end"]:
+            record = RECORD.match(line)
+            if not record:
+                trace.append(line)
+                continue
+            name = owner(trace, module)
+            if name:
+                found[name] += count
+            count, trace = int(record[1]), [line]
+    return found
+
+
+def others(module):
+    """What is no slab: timers armed, memory of vmalloc()."""
+    found = Counter()
+    for line in Path("/proc/timer_list").read_text("ascii").splitlines():
+        if f"[{module}]" in line or re.search(r"\boae_\w+_timer\b", line):
+            found["timers"] += 1
+    for line in Path("/proc/vmallocinfo").read_text("ascii").splitlines():
+        if f"[{module}]" in line:
+            found["vmalloc"] += 1
+    return found
+
+
+def all_of(module):
+    """Both."""
+    return (objects(module) if exact() else Counter()) + others(module)
+
+
+def paths(module):
+    """Its files, of those that should be gone with it."""
+    files = (f"/sys/module/{module}", f"/proc/net/{module}", f"/sys/kernel/debug/{module}",
+             f"/sys/kernel/tracing/events/{module}")
+    if module == "modoae":
+        files += ("/sys/class/misc/oae", "/dev/oae")
+    return [path for path in files if Path(path).exists()]
