@@ -146,8 +146,8 @@ test-packages: setup-packages	## these, install and dkms, in clean roots; DKMS f
 	$(Q)tools/stage packages tests/packages/run
 
 clean:			## remove what was built; what the test machine keeps stays
-	$(Q)rm -rf build/*.log $(addprefix build/,bench check deb examples fuzz lib lib-test log matrix \
-		model mutants oae oae-check sim sim-test soak spec storm unit)
+	$(Q)rm -rf build/*.log $(addprefix build/,bench check deb debug examples fuzz instruments lib lib-test \
+		log matrix model mutants oae oae-check sim sim-test soak spec starve storm unit)
 	$(Q)for module in modoae modoaeip; do \
 		(cd $$module && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
 			Module.symvers modules.order); \
