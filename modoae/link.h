@@ -58,7 +58,7 @@ enum oae_outcome {
 #define OAE_E_UNKNOWN		EOWNERDEAD	/* unknown: an end of the link died */
 
 /**
- * struct oae_link_cfg - what the knobs say, read at every use
+ * struct oae_link_cfg - what the knobs say, the same for the whole of an event
  * @stall_min: least stall time, ns
  * @stall_max: greatest stall time, ns; also the first one, before any
  *	round trip was measured, is a tenth of it
