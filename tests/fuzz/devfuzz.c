@@ -63,7 +63,6 @@ static void worker(uint64_t seed, unsigned int number, unsigned int life)
 	pthread_t id;
 	int i;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigaction(SIGALRM, &sa, NULL);
 	sigaction(SIGIO, &sa, NULL);
 	sigaction(SIGPIPE, &sa, NULL);
@@ -83,10 +82,26 @@ static void worker(uint64_t seed, unsigned int number, unsigned int life)
 	run_thread(&threads[0]);
 }
 
+/*
+ * A child that does not outlive us: not either if we were killed before it
+ * could ask for that, as nobody would end what it blocks in.
+ */
+pid_t fork_bound(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+	return 0;
+}
+
 /* Whoever could not be started must not be killed: that would be everybody. */
 static pid_t fork_or_end(void)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_bound();
 
 	if (pid < 0) {
 		perror("fork");
@@ -197,10 +212,8 @@ int main(int argc, char **argv)
 
 	dice_seed(&d, seed, 2000, 0);
 	fate = fork_or_end();
-	if (!fate) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!fate)
 		chaos(seed);
-	}
 	for (i = 0; i < WORKERS; i++)
 		pid[i] = start(seed, i, life[i]);
 	while (now() < until) {

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define HOSTS		4
 #define WORKERS		8
@@ -86,5 +87,8 @@ void call_any(const struct worker *w, struct dice *d);
 void chaos(uint64_t seed);
 void calm(void);
 int enter_host(unsigned int n);
+
+/* devfuzz.c */
+pid_t fork_bound(void);
 
 #endif /* DEVFUZZ_H */

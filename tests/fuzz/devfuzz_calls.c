@@ -16,7 +16,6 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -458,16 +457,12 @@ static int do_pass(const struct worker *w, struct dice *d)
 static int do_fork(const struct worker *w, struct dice *d)
 {
 	struct dice mine = { .s = roll64(d) | 1 };
-	pid_t parent = getpid(), child = fork();
+	pid_t child = fork_bound();
 	unsigned int n;
 
 	if (child < 0)
 		return -1;
 	if (!child) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* Killed before that: nobody would end what blocks here. */
-		if (getppid() != parent)
-			_exit(0);
 		for (n = roll(&mine, 20); n; n--)
 			call_any(w, &mine);
 		_exit(0);

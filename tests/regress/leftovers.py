@@ -4,11 +4,16 @@
 Memory is counted exactly, by who allocated it, on a kernel booted with slub_debug=FZPU.
 """
 
+import os
 import re
 from collections import Counter
 from pathlib import Path
 
 CACHES = Path("/sys/kernel/debug/slab")
+# Ranges of addresses, which the kernel keeps long after vfree(); others() sees what is not freed.
+LAZY = "vmap_area"
+# Heads of freed skbs, which each processor keeps for NAPI to use again: that many at most.
+HEADS, HEADS_KEPT = "skbuff_head_cache", 64 * os.cpu_count()
 RECORD = re.compile(r"^ *(\d+) (?=\S)")
 # What an interrupt allocates while the module runs is not the module's.
 BORDER = re.compile(r"\b(__do_softirq|do_softirq|handle_softirqs|asm_\w+|irq_exit_rcu)\b")
@@ -30,10 +35,13 @@ def owner(trace, module):
 
 
 def objects(module):
-    """Memory in use: function of the module -> objects."""
+    """Memory in use: function of the module and kind -> objects."""
     found = Counter()
     for path in CACHES.glob("*/alloc_traces"):
+        if path.parent.name == LAZY:
+            continue
         count, trace = 0, []
+        here = Counter()
         for line in [*path.read_text("ascii").splitlines(), "1 end"]:
             record = RECORD.match(line)
             if not record:
@@ -41,8 +49,10 @@ def objects(module):
                 continue
             name = owner(trace, module)
             if name:
-                found[name] += count
+                here[f"{name} {path.parent.name}"] += count
             count, trace = int(record[1]), [line]
+        if path.parent.name != HEADS or sum(here.values()) > HEADS_KEPT:
+            found += here
     return found
 
 

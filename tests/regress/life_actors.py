@@ -24,6 +24,7 @@ import subprocess
 import sys
 import time
 import traceback
+from functools import partial
 from pathlib import Path
 
 import oaedev as dev
@@ -69,9 +70,11 @@ class Board:
         return done, good, since, *(text.rstrip(b"\0").decode(errors="replace") for text in texts)
 
 
-def die_with_parent():
-    """This process does not outlive who has started it."""
+def die_with(parent):
+    """This process does not outlive who has started it, nor one killed before this was asked."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)     # pylint: disable=protected-access
 
 
 def mac(n):
@@ -201,11 +204,10 @@ class Actor:
         if self.pid:
             return
         try:
-            die_with_parent()
-            if os.getppid() == parent:
-                signal.alarm(0)
-                signal.signal(signal.SIGALRM, self.too_long)
-                self.live()
+            die_with(parent)
+            signal.alarm(0)
+            signal.signal(signal.SIGALRM, self.too_long)
+            self.live()
         except BaseException:       # pylint: disable=broad-except
             traceback.print_exc(file=sys.__stderr__)
         finally:
@@ -517,10 +519,11 @@ class Tags(Actor):
         """Another process does it, and may be killed in it."""
         count = self.dice.choice((3, 30, 300, 2000))
         seed, kill = self.dice.random(), self.dice.random() * 4
+        parent = os.getpid()
         pid = os.fork()
         if not pid:
             try:
-                die_with_parent()
+                die_with(parent)
                 self.dice.seed(seed)
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 self.child(count)
@@ -579,7 +582,7 @@ class Callers(Actor):
         end = time.monotonic() + 1 + self.dice.random() * 4
         signal.setitimer(signal.ITIMER_REAL, 0)
         with subprocess.Popen([Callers.program, str(self.dice.getrandbits(31)), "60", *hosts],
-                              preexec_fn=die_with_parent, stdout=subprocess.DEVNULL,
+                              preexec_fn=partial(die_with, os.getpid()), stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL) as running:
             while running.poll() is None and time.monotonic() < end and not self.board.quiet:
                 time.sleep(0.02)

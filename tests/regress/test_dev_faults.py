@@ -221,12 +221,19 @@ class DevFaults(OaeTest):
             if not mix.running():
                 break
             host, dev = self.cable.ends[n % 2]
-            down = [h.stat("note_down") for h in (self.a, self.b)]
+            before = {h: h.stat("note_down") for h in (self.a, self.b)}
+            reversed_before = mix.counted("reversed")
+
+            def given_up(before=before, so_far=reversed_before):
+                """By an end, and somebody there has been told, if anybody was left to be."""
+                down = [h for h in before if h.stat("note_down") > before[h]]
+                return not mix.running() or down and (
+                    mix.counted("reversed") > so_far or
+                    not any(pump.running() for pump in mix.workers if pump.host in down))
+
             some = () if n % 4 < 2 else (oae.COMMIT, oae.SYNC, oae.SYNC_ACK, oae.SYNC_CHK)
             with Losing(host, dev, *some):
-                wait_for(lambda down=down: not mix.running() or any(
-                    h.stat("note_down") > before
-                    for h, before in zip((self.a, self.b), down)), "an end to give up", 10)
+                wait_for(given_up, "an end to give up", 10)
         tally = mix.finish(self.patience)
         self.assertGreater(sum(how["R"] for how in tally.values()), 0)
         self.assertGreater(tally["message"]["C"], 0)
