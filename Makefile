@@ -72,7 +72,7 @@ LIFE_VM ?= --append slub_debug=FZPU
 life-storm: setup-test	## all that comes and goes, at random and at once: TIME=180 SEED=...
 	$(Q)tools/build
 	$(Q)$(MAKE) -s test-programs
-	$(Q)tools/stage life-storm tools/vm run $(or $(LIFE_VM),--append slub_debug=FZPU) --time-limit $$(($(or $(TIME),180) + 1800)) -- \
+	$(Q)tools/stage life-storm tools/vm run $(LIFE_VM) --time-limit $$(($(or $(TIME),180) + 1800)) -- \
 		env TIME=$(or $(TIME),180) SEED=$(SEED) tests/regress/run life_storm
 
 storm: setup-test	## strangers at full rate, of all kinds, beside a link at work: 10 minutes
