@@ -7,7 +7,7 @@
 #   KERNEL=VERSION  the kernel to build for and to boot (default: the newest here)
 #   KDIR=DIR        build the modules for the kernel whose build files are there
 #   VM=none         no test machine: on this very host's kernel, as root
-#   LANES=N         stages of make test at a time (default: 1)
+#   LANES=N         test machines of make test at a time (default: 1)
 
 Q	:= $(if $(filter-out 0,$(V)),,@)
 V	?= 0
@@ -30,20 +30,19 @@ demo-gateway: setup-demo	## hosts in two Ethernet zones, a gateway each, a route
 	$(Q)tools/build
 	$(Q)tools/demo-gateway
 
-# Every stage runs, whatever became of the others; all must pass. LANES at a time: two save
-# little on two processors, and take them from tests that look at the clock.
+# Every stage runs, whatever became of the others; all must pass.
 LANES	?= 1
 
 test: setup-test	## unit tests, explorer, simulator, regression in the test machine ...
 	$(Q)tools/build
 	$(Q)$(MAKE) -s programs test-programs
-	$(Q)$(MAKE) -s -k -j$(LANES) -Otarget -f tests/stages.mk
+	$(Q)$(MAKE) -s -f tests/stages.mk LANES=$(LANES)
 
 test-debug: setup-test setup-debug	## the regression in a kernel full of instruments, which is built first
 	$(Q)tools/debugkernel
 	$(Q)tools/build --debug
 	$(Q)$(MAKE) -s programs test-programs
-	$(Q)$(MAKE) -s -k -j$(LANES) -Otarget -f tests/stages.mk debug
+	$(Q)$(MAKE) -s -f tests/stages.mk LANES=$(LANES) debug
 
 # What the tests of /dev/oae run in the test machine.
 test-programs:

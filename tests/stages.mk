@@ -2,6 +2,9 @@
 #
 # The stages of `make test`, which builds what they need and then runs this file. A
 # target each, in no order: those that take longest begin first.
+#
+# The stages with a test machine run LANES at a time, since two want more than two processors
+# have, and some tests look at the clock. The others run beside them, on what they leave.
 
 # The regression's test files: of the link, of the gateway, of /dev/oae.
 TESTS := $(sort $(basename $(notdir $(wildcard tests/regress/test_*.py))))
@@ -9,12 +12,22 @@ GATEWAY_TESTS := $(filter test_gateway_%,$(TESTS))
 DEV_TESTS := $(filter test_dev_%,$(TESTS))
 LINK_TESTS := $(filter-out test_gateway_% test_dev_%,$(TESTS))
 
-STAGES := regress device mutants gateway leaks model pair spec fuzz soak oae sim unit wireshark lib
+IN_GUESTS := regress device gateway leaks pair soak
+BESIDE := mutants model spec fuzz oae sim unit wireshark lib
+LANES ?= 1
+export LANES
+STAGES_OF = $(MAKE) -s -k -j$(LANES) -Otarget -f tests/stages.mk
 
 # What a stage builds, it builds as if it were alone.
 unexport MAKEFLAGS MFLAGS
 
-all: $(STAGES)
+# Both to the end, whatever becomes of the other.
+all:
+	@$(MAKE) -s -k -j2 -f tests/stages.mk in-guests beside
+in-guests:
+	@$(STAGES_OF) $(IN_GUESTS)
+beside:
+	@tools/idle $(STAGES_OF) $(BESIDE)
 
 unit:
 	@tools/stage $@ $(MAKE) -s -C tests/unit run
@@ -54,7 +67,8 @@ pair:
 DEBUG_STAGES := debug-regress debug-device debug-gateway debug-leaks debug-instruments
 IN_DEBUG := tools/vm run --debug --time-limit 5400
 
-debug: $(DEBUG_STAGES)
+debug:
+	@$(STAGES_OF) $(DEBUG_STAGES)
 
 debug-instruments:
 	@tools/stage $@ tests/instruments/run
@@ -68,4 +82,4 @@ debug-leaks:
 	@tools/stage $@ $(IN_DEBUG) -- \
 		tests/regress/run leaks gateway_leaks dev_leaks
 
-.PHONY: all $(STAGES) debug $(DEBUG_STAGES)
+.PHONY: all in-guests beside $(IN_GUESTS) $(BESIDE) debug $(DEBUG_STAGES)

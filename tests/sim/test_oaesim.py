@@ -36,7 +36,7 @@ EVERYTHING = [*BAD_WIRES, *BAD_LUCK, *MIXED, *KINDS]
 def run(*args, program=OAESIM, env=None):
     """Runs the simulator; what it said and its status."""
     return subprocess.run([str(program), *map(str, args)], text=True, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600,
                           env=env and {**os.environ, **env})
 
 
