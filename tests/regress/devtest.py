@@ -180,7 +180,7 @@ class TwoEnds(DevTest):
 
         def mend():
             while losing:
-                losing.pop().__exit__()
+                losing.pop().end()
         self.mends.append(mend)
         return mend
 

@@ -24,13 +24,17 @@ from pathlib import Path
 
 from oaetest import PARAMETERS, REPO, wait_for
 from oaewire import ETHERTYPE
+from patience import SLOW
 
 # What a peer that keeps to the protocol never makes a node count.
 NEVER = ("note_broken", "note_impossible", "note_mismatch", "no_memory")
 
 # A tenth lost, 5 % doubled, 1 % altered; a third goes ahead of all that waits, and what waits is
 # shuffled, since the delay differs more than frames are apart.
-NETEM = "delay 20us 20us reorder 33% 25% loss 10% duplicate 5% corrupt 1%"
+# Frames overtake each other where they come faster than these delays differ: a slow kernel sends
+# them that much slower, and takes that much longer to send many.
+DELAY = int(20 * max(SLOW, 1) ** 2)
+NETEM = f"delay {DELAY}us {DELAY}us reorder 33% 25% loss 10% duplicate 5% corrupt 1%"
 # What one would set for such a network: no progress for longer than this is a frame lost.
 BAD_NETWORK = {"stall_min_us": 100}
 
@@ -306,7 +310,13 @@ class Losing:
         return self
 
     def __exit__(self, *unused):
-        self.host.sh(f"tc qdisc del dev {self.dev} clsact")
+        self.end()
+
+    def end(self):
+        """They are lost no more; once is enough."""
+        if self.dev:
+            self.host.sh(f"tc qdisc del dev {self.dev} clsact")
+        self.dev = None
 
 
 def slabs():

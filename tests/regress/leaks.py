@@ -70,7 +70,7 @@ class Leaks(test_life.Life):
                 wait_for(lambda: self.b.tag()["hold"] == "held", "it to be held")
                 os.close(fd)
                 self.destroy(self.a)
-                wait_for(lambda: "vb" not in self.b.sh("ip -o link"), "the cable to go")
+                wait_for(lambda: not self.b.has_link("vb"), "the cable to go")
                 self.a = self.new_host("a")
                 self.plug()
                 self.b.sh("tc qdisc add dev vb clsact")

@@ -148,6 +148,10 @@ class Host:     # pylint: disable=too-many-public-methods
                 return run("sh", "-c", cmd)
             return subprocess.run(["sh", "-c", cmd], text=True, check=False, capture_output=True)
 
+    def has_link(self, name):
+        """Is there a device of that name?"""
+        return re.search(rf"^\d+: {re.escape(name)}[@:]", self.sh("ip -o link"), re.M) is not None
+
     # The module's files.
 
     def _path(self, name):

@@ -704,7 +704,7 @@ class Devices(TwoEnds):
                 one.close()
                 self.assertEqual(shown[:8], bytes(8))
                 shown.close()
-            wait_for(lambda: "vz" not in self.b.sh("ip -o link"), "the namespace to go", 20)
+            wait_for(lambda: not self.b.has_link("vz"), "the namespace to go", 20)
             self.assertIn(half.error(20), ("ECANCELED", "EPIPE", "EOWNERDEAD", "ENODEV"))
             other.close()
 

@@ -212,12 +212,15 @@ class Partition(TwoHosts):
         """Lose frames on their way out of a, of b."""
         losing = [Losing(host, dev, *opcodes)
                   for wanted, (host, dev) in zip((a, b), self.cable.ends) if wanted]
+        # Also if the test fails: the next one's network is whole.
+        for one in losing:
+            self.addCleanup(one.end)
         return losing
 
     def mend(self, losing):
         """No more."""
         for one in losing:
-            one.__exit__()
+            one.end()
 
     def wait_down(self, *hosts):
         """Until they have given the peer up."""

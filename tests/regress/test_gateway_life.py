@@ -161,8 +161,7 @@ class Life(ThreeZones):
             traffic.moved(50)
             begin = time.monotonic()
             self.destroy(self.gateways[2])
-            wait_for(lambda n=n: ("g3", "h3")[n] not in self.r2.sh("ip -o link"),
-                     "its devices to go")
+            wait_for(lambda n=n: not self.r2.has_link(("g3", "h3")[n]), "its devices to go")
             say(f"    namespace gone in {time.monotonic() - begin:.2f} s")
             self.gateways[2] = self.new_gateway(("h3", "i3")[n], 3, self.r2, "10.3.0.1", "fd03::1")
             before = self.c.tag(peer=mac_a)["rx"]
@@ -194,7 +193,7 @@ class Life(ThreeZones):
             got.append(at_d.readers[0].result())
             begin = time.monotonic()
             self.destroy(d)
-            wait_for(lambda n=n: f"p-d{n}" not in self.sw.sh("ip -o link"), "its devices to go")
+            wait_for(lambda n=n: not self.sw.has_link(f"p-d{n}"), "its devices to go")
             say(f"    namespace gone in {time.monotonic() - begin:.2f} s")
         stop(at_b)
         sent.update({s: pump.result() for s, pump in at_b.senders.items()})

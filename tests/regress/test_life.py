@@ -303,7 +303,7 @@ class Namespaces(OaeTest):
             got.append(at_a.readers[0].result())
             begin = time.monotonic()
             self.destroy(a)
-            wait_for(lambda: "pa" not in self.sw.sh("ip -o link"), "a's devices to go")
+            wait_for(lambda: not self.sw.has_link("pa"), "a's devices to go")
             say(f"    namespace gone in {time.monotonic() - begin:.2f} s")
         traffic.stop()
         wait_for(lambda: not traffic.running(), "b's senders to stop", 20)
