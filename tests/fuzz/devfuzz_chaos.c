@@ -206,7 +206,7 @@ void calm(void)
 		unsigned int value;
 	} knobs[] = {
 		{ "drop_pct", 0 }, { "max_len", 65536 }, { "rcvbuf", 262144 },
-		{ "sndq", 64 }, { "dead_ms", 1000 }, { "keepalive_ms", 200 },
+		{ "sndq", 64 }, { "dead_ms", 5000 }, { "keepalive_ms", 200 },
 		{ "max_tags", 1024 }, { "shutdown", 0 },
 	};
 	unsigned int n, i;

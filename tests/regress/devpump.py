@@ -5,6 +5,7 @@ Every message, half and verb leaves a line in its program's ledger: what it was 
 hold the ledgers of both ends against each other.
 """
 
+import functools
 import signal
 import struct
 import subprocess
@@ -17,8 +18,9 @@ from oaetest import REPO, wait_for
 EXPRESS = {"express": 1}
 
 
+@functools.cache
 def compile_c(name, *sources, flags=()):
-    """A helper in C; its path. That of the Makefile here, if it is there and up to date."""
+    """A helper in C, compiled once; its path. That of the Makefile here, if it is up to date."""
     found = REPO / "build/regress" / name
     sources = [REPO / "tests" / source for source in sources]
     used = [*sources, *REPO.glob("tests/*/*.h"), REPO / "include/uapi/oae.h"]

@@ -81,7 +81,12 @@ class Random(OaeTest):
             b = OaeFile.to(self.hosts[other], self.macs[one], vc=vc)
             b.expose(64, 1000 + n, 7)
             reading = Call(b.read)
-            a.write(b"calm")
+            try:
+                a.write(b"calm")
+            except OSError as e:
+                seen = "\n".join(host.sh("cat /proc/net/modoae/tags; tail -n 60 /proc/net/modoae/ev_log;"
+                                         "ip -s link; tc -s qdisc") for host in self.hosts)
+                raise AssertionError(f"{e}\n{seen}") from e
             self.assertEqual(reading.result(), b"calm")
             swapping = Call(b.swap, b"of b")
             self.assertEqual(a.swap(b"of a"), b"of b")
