@@ -64,7 +64,7 @@ faults: setup-test	## 200,000 messages over each bad network: minutes
 starve: setup-test	## every allocation of both modules fails, one at a time and at random: minutes
 	$(Q)tests/starve/build build/starve
 	$(Q)tests/starve/check-imports build/starve
-	$(Q)tools/stage starve tools/vm run --time-limit 3600 --append slub_debug=FP -- tests/starve/run
+	$(Q)$(MAKE) -s -f tests/stages.mk starve
 
 # LIFE_VM: options of `tools/vm run`; slub_debug finds memory used after it was freed, and counts.
 LIFE_VM ?= --append slub_debug=FZPU

@@ -83,4 +83,13 @@ debug-leaks:
 	@tools/stage $@ $(IN_DEBUG) -- \
 		tests/regress/run leaks gateway_leaks dev_leaks
 
-.PHONY: all in-guests beside $(IN_GUESTS) $(BESIDE) debug $(DEBUG_STAGES)
+# Of `make starve`: a guest for each module, and the list of its sites.
+STARVE_STAGES := starve-links starve-gateways
+
+starve:
+	@$(STAGES_OF) $(STARVE_STAGES)
+$(STARVE_STAGES): starve-%:
+	@tools/stage $@ tools/vm run --time-limit 5400 --append slub_debug=FP -- tests/starve/run $*; \
+		status=$$?; grep -E '^(ok |BAD) ' build/log/$@.log; exit $$status
+
+.PHONY: all in-guests beside $(IN_GUESTS) $(BESIDE) debug $(DEBUG_STAGES) starve $(STARVE_STAGES)

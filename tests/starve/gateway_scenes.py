@@ -11,7 +11,8 @@ import gateway
 from gateway import Gateway
 from link_scenes import Links
 from oaetest import Cable, Host, load, unload
-from starving import SLOW, Finding, Ledger, Scene, counted, patiently
+from patience import SLOW
+from starving import Finding, Ledger, Scene, counted, patiently
 
 LISTS = ("10.1.0.1+fd01::1,10.1.0.2+fd01::2", "fd01::1+10.1.0.1,fd01::2+10.1.0.2")
 KNOBS = {"hello_ms": int(100 * max(SLOW, 1)), "refresh_ms": 500, "node_life_ms": 60000}

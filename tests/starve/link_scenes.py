@@ -14,7 +14,8 @@ import oaedev
 from devtest import exit_code, in_process
 from oaedev import Call, OaeFile, add_op, cas_op, read_op
 from oaetest import CLONE_NEWNET, LIBC, Cable, Host, load, loaded, unload
-from starving import SLOW, Finding, Ledger, Scene, counted, patiently
+from patience import SLOW
+from starving import Finding, Ledger, Scene, counted, patiently
 
 # Failures are noticed, and got over, soon.
 QUICK = {"dead_ms": 60000, "keepalive_ms": 50, "stall_max_us": 50000, "linger_ms": 300,

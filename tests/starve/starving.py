@@ -2,13 +2,10 @@
 """What the scenes share: attempts that may be refused, and the promise kept all the same."""
 
 import errno
-import os
 from collections import Counter
 
 from oaetest import wait_for
 
-# How many times longer things may take: a slow kernel, a busy machine.
-SLOW = float(os.environ.get("OAE_SLOW", "1"))
 # What a call may answer when there is no memory, here or at the peer.
 REFUSALS = {getattr(errno, name) for name in (
     "ENOMEM", "ETIME", "ENOLINK", "ECONNREFUSED", "EPIPE", "EAGAIN", "ENOTCONN", "ENXIO",
