@@ -12,7 +12,7 @@ from gateway import Gateway
 from link_scenes import Links
 from oaetest import Cable, Host, load, unload
 from patience import SLOW
-from starving import Finding, Ledger, Scene, counted, patiently
+from starving import Finding, Ledger, Scene, both_ways, counted, patiently
 
 LISTS = ("10.1.0.1+fd01::1,10.1.0.2+fd01::2", "fd01::1+10.1.0.1,fd01::2+10.1.0.2")
 KNOBS = {"hello_ms": int(100 * max(SLOW, 1)), "refresh_ms": 500, "node_life_ms": 60000}
@@ -75,18 +75,8 @@ class Gateways:
 
     def works(self):
         """Both ways, and everybody is known."""
-        def once(writer, reader):
-            data = Ledger.payload(100)
-            try:
-                writer.write(data, vc=0)
-            except OSError:
-                return False
-            return data in reader.read_each()
         patiently(self._known, "the gateways to know both hosts", 15)
-        for host in (self.x, self.y):
-            host.read_each()
-        patiently(lambda: once(self.x, self.y), "x to reach y")
-        patiently(lambda: once(self.y, self.x), "y to reach x")
+        both_ways(self.x, self.y)
 
     # Scenes.
 

@@ -15,7 +15,7 @@ from devtest import exit_code, in_process
 from oaedev import Call, OaeFile, add_op, cas_op, read_op
 from oaetest import CLONE_NEWNET, LIBC, Cable, Host, load, loaded, unload
 from patience import SLOW
-from starving import Finding, Ledger, Scene, counted, patiently
+from starving import Finding, Ledger, Scene, both_ways, counted, patiently
 
 # Failures are noticed, and got over, soon.
 QUICK = {"dead_ms": 60000, "keepalive_ms": 50, "stall_max_us": 50000, "linger_ms": 300,
@@ -94,17 +94,7 @@ class Links:
 
     def works(self):
         """Both ways, by noc_debug and by /dev/oae; whatever it was just now."""
-        def once(writer, reader):
-            data = Ledger.payload(100)
-            try:
-                writer.write(data, vc=0)
-            except OSError:
-                return False
-            return data in reader.read_each()
-        for host in self.hosts:
-            host.read_each()
-        patiently(lambda: once(self.a, self.b), "a to reach b")
-        patiently(lambda: once(self.b, self.a), "b to reach a")
+        both_ways(self.a, self.b)
         with OaeFile.to(self.a, self.cable.mac_b, vc=0) as file:
             file.write(b"works")
         patiently(lambda: b"works" in self.b.read_each(), "a file of a to reach b")

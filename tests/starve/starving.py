@@ -119,3 +119,18 @@ def counted(hosts):
 def patiently(condition, what, seconds=10):
     """wait_for(), with more patience than for what is not starved."""
     return wait_for(condition, what, seconds, 0.005)
+
+
+def both_ways(one, other):
+    """A message goes either way, whatever it was just now."""
+    def once(writer, reader):
+        data = Ledger.payload(100)
+        try:
+            writer.write(data, vc=0)
+        except OSError:
+            return False
+        return data in reader.read_each()
+    for host in (one, other):
+        host.read_each()
+    patiently(lambda: once(one, other), f"{one.name} to reach {other.name}")
+    patiently(lambda: once(other, one), f"{other.name} to reach {one.name}")
