@@ -10,6 +10,7 @@ from collections import Counter
 import oaewire as oae
 from faults import BAD_NETWORK, NETEM, HostEnd, Losing, Traffic
 from oaetest import Cable, OaeTest, wait_for
+from patience import SLOW
 
 MESSAGES = int(os.environ.get("FAULT_MESSAGES", "100000"))      # in each direction
 LONGEST = 400       # seconds for those, on a busy machine
@@ -196,7 +197,8 @@ class ManyLinks(OaeTest):
 
 class Partition(TwoHosts):
     __doc__ = TWO_HOSTS
-    knobs = {"dead_ms": 300, "keepalive_ms": 100, "stall_max_us": 20000}
+    # Soon, but after what some do between their first loss and mending.
+    knobs = {"dead_ms": int(300 * max(SLOW, 1)), "keepalive_ms": 100, "stall_max_us": 20000}
     everything = ()
 
     def setUp(self):
@@ -210,6 +212,7 @@ class Partition(TwoHosts):
 
     def lose(self, *opcodes, a=True, b=True):
         """Lose frames on their way out of a, of b."""
+        self.downs = {host: host.stat("note_down") for host in (self.a, self.b)}
         losing = [Losing(host, dev, *opcodes)
                   for wanted, (host, dev) in zip((a, b), self.cable.ends) if wanted]
         # Also if the test fails: the next one's network is whole.
@@ -222,11 +225,9 @@ class Partition(TwoHosts):
         for one in losing:
             one.end()
 
-    def wait_down(self, *hosts):
-        """Until they have given the peer up."""
-        before = [host.stat("note_down") for host in hosts]
-        for host, n in zip(hosts, before):
-            wait_for(lambda host=host, n=n: host.stat("note_down") > n, f"{host} to give up")
+    def wait_down(self, host):
+        """Until it has given the peer up, since frames are lost."""
+        wait_for(lambda: host.stat("note_down") > self.downs[host], f"{host} to give up")
 
     def in_flight(self):
         """A write is out."""

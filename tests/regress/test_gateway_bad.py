@@ -420,6 +420,7 @@ class Floods(ThreeZones):
         packet = (f"{self.hexed(head + start)}, csumip(14, 33), 0x0a, 0x42, drnd(), drnd(), "
                   f"{self.hexed(socket.inet_aton('10.1.0.1') + udp)}")
         traffic = self.traffic()
+        self.wait_known()       # test_sources may have left somebody no room
         before, table = self.g1.stats(), set(self.g1.mactbl())
         memory = free_kilobytes()
         self.flood(self.r1, "g1", packet, STRANGERS)

@@ -8,6 +8,7 @@ sections 3 and 4 of the design, a line an opcode.
 """
 
 import itertools
+import math
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 import oaewire as oae
 from oaepeer import Peer, Wire
 from oaetest import Cable, OaeTest
+from patience import SLOW
 
 VARIANTS = ("right", "stale_dst", "stale_src", "stale_both")
 DATA = b"offered by the kernel"
@@ -304,6 +306,7 @@ class Case:
         """The causes logged since the frame."""
         return [e["what"] for e in self.events if e["kind"] == "note"]
 
+
 class Opcodes(OaeTest):
     """
         host a                       AF_PACKET, trafgen
@@ -324,25 +327,30 @@ class Opcodes(OaeTest):
                     keepalive_ms=600000, dead_ms=3600000)
         cls.wire = Wire(cls.p, "vp")
         cls.addClassCleanup(cls.wire.close)
-        for _ in range(5):
-            cls.inject()
-            if not any(e["kind"] == "timer" for c in cls.cases.values() for e in c.events):
-                return
-        raise AssertionError("this machine is too slow: links time out before the frame is there")
+        cls.cases, cls.counted = {}, Counter()
+        opcodes = range(oae.SYNC, oae.NOLINK + 1)
+        # Their clocks run from when the first is there to when the last has its frame.
+        at_once = math.ceil(len(opcodes) / max(SLOW, 1))
+        for first in range(0, len(opcodes), at_once):
+            if not any(cls.inject(opcodes[first:first + at_once]) for _ in range(5)):
+                raise AssertionError("this machine is too slow: "
+                                     "links time out before the frame is there")
 
     @classmethod
-    def inject(cls):
-        """Bring links into the state, inject all frames, collect."""
+    def inject(cls, opcodes):
+        """Bring links into the state, inject the frames, collect. False: it took too long."""
         cases = [Case(cls, cls.state, opcode, variant)
-                 for opcode in range(oae.SYNC, oae.NOLINK + 1) for variant in VARIANTS]
+                 for opcode in opcodes for variant in VARIANTS]
         cls.wire.barrier(cls.cable.mac_a)
         cls.wire.pump()
         shown = {tag["peer"]: tag for tag in cls.a.tags()}
         for case in cases:
             tag = shown.get(case.peer.mac)
             got = tag and (tag["state"], tag["offer"], tag["hold"])
-            if got != SHOWN[cls.state] or case.peer.inbox:
-                raise AssertionError(f"{cls.state}: {got} {[str(f) for f in case.peer.inbox]}")
+            if got != SHOWN[cls.state]:
+                raise AssertionError(f"{cls.state}: {got}")
+        if any(case.peer.inbox for case in cases):      # asked a second time already
+            return False
         before = cls.a.stats()
         cls.wire.trafgen([case.frame for case in cases])
         cls.wire.barrier(cls.cable.mac_a)
@@ -351,8 +359,11 @@ class Opcodes(OaeTest):
         tags, events = {tag["peer"]: tag for tag in cls.a.tags()}, cls.a.ev_log()
         for case in cases:
             case.collect(tags, events)
-        cls.counted = {name: after[name] - before[name] for name in after}
-        cls.cases = {(case.opcode, case.variant): case for case in cases}
+        if any(e["kind"] == "timer" for case in cases for e in case.events):
+            return False
+        cls.counted.update({name: after[name] - before[name] for name in after})
+        cls.cases.update({(case.opcode, case.variant): case for case in cases})
+        return True
 
     def check(self, opcode):
         """One opcode, with all kinds of ltags."""
