@@ -210,11 +210,8 @@ class DevFaults(OaeTest):
         for kind in ("message", "add", "cas", "move"):
             self.assertGreater(tally[kind]["C"], 0, kind)
 
-    def test_one_way_cuts(self):
-        """Now one end is not heard, now the other, longer than dead_ms: ENOLINK, and no harm."""
-        for host in (self.a, self.b):
-            host.knobs(dead_ms=200, keepalive_ms=50)
-        self.netem("loss 3% duplicate 3% delay 20us 20us")
+    def cut_one_way(self):
+        """Everything at once, and eight cuts if it lasts so long; how many were told of one."""
         mix = Mix(self, self.cable, scale=0.5)
         for n in range(8):
             mix.moved(60)
@@ -235,5 +232,15 @@ class DevFaults(OaeTest):
             with Losing(host, dev, *some):
                 wait_for(given_up, "an end to give up", 10)
         tally = mix.finish(self.patience)
-        self.assertGreater(sum(how["R"] for how in tally.values()), 0)
         self.assertGreater(tally["message"]["C"], 0)
+        return sum(how["R"] for how in tally.values())
+
+    def test_one_way_cuts(self):
+        """Now one end is not heard, now the other, longer than dead_ms: ENOLINK, and no harm."""
+        for host in (self.a, self.b):
+            host.knobs(dead_ms=200, keepalive_ms=50)
+        self.netem("loss 3% duplicate 3% delay 20us 20us")
+        for _ in range(5):      # all may be over before a cut is noticed
+            if self.cut_one_way():
+                return
+        self.fail("nobody was ever told of a cut")

@@ -513,11 +513,11 @@ class Killed(TwoEnds):
             os.kill(pid, signal.SIGKILL)
             exit_code(pid)
         stop.set()
-        last = self.at_a()
-        # One may be left that finds no partner.
-        while not survivor.done:
-            call = Call(last.swap, b"last")
-            wait_for(lambda call=call: call.done, "the survivor's last half")
+        # One may be left that finds no partner; or none, then this one finds none.
+        last = in_process(lambda: self.mine().swap(b"last"))
+        wait_for(lambda: survivor.done, "the survivor's last half")
+        os.kill(last, signal.SIGKILL)
+        exit_code(last)
         survivor.result()
         self.assertEqual(self.a.stat("committed") - a_before, self.b.stat("committed") - b_before)
         self.assertEqual(self.b.stat("committed") - b_before, len(took))
