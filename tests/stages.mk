@@ -76,7 +76,8 @@ debug-instruments:
 debug-regress:
 	@tools/stage $@ $(IN_DEBUG) -- env FAULT_MESSAGES=4000 tests/regress/run $(LINK_TESTS)
 debug-gateway:
-	@tools/stage $@ $(IN_DEBUG) -- tests/regress/run $(GATEWAY_TESTS)
+	@tools/stage $@ $(IN_DEBUG) -- env GATEWAY_MESSAGES=4000 GATEWAY_STRANGERS=20000 \
+		tests/regress/run $(GATEWAY_TESTS)
 debug-device:
 	@tools/stage $@ $(IN_DEBUG) -- env TIME=20 tests/regress/run $(DEV_TESTS)
 debug-leaks:

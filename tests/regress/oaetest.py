@@ -21,7 +21,7 @@ import time
 import unittest
 from pathlib import Path
 
-from patience import until
+from patience import SLOW, until
 
 REPO = Path(__file__).resolve().parents[2]
 MODULE = Path(os.environ.get("OAE_MODULE") or REPO / "modoae" / "modoae.ko")
@@ -507,7 +507,7 @@ class OaeTest(unittest.TestCase):
 
     def setUp(self):
         signal.signal(signal.SIGALRM, self._too_long)
-        signal.alarm(self.patience)
+        signal.alarm(int(self.patience * max(SLOW, 1)))
         self.addCleanup(signal.alarm, 0)
         self.log.lines()
 
