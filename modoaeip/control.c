@@ -428,6 +428,8 @@ static void serve(struct oaeip_gw *gw, struct oaeip_map *map, bool ticks)
 		each_other(gw, map, ask);
 	/* After the beats: they find out what the ways carry. */
 	asks = xchg(&gw->ask_now, false);
+	if (ticks)
+		asks |= xchg(&gw->ask_again, false);
 	if (xchg(&gw->hello_now, false) || asks || ticks)
 		oaeip_hello_all(gw, map, asks ? OAE_HELLO_ASK : 0);
 	for (i = 0; i < map->n; i++)

@@ -157,7 +157,6 @@ enum oaeip_bad oaeip_outline_parse(struct oaeip_outline *o, const u8 *buf,
 	if (total > len && (!padded || total > OAE_MIN_PADDED))
 		return OAEIP_BAD_LONG;
 
-	o->frame_len = len;
 	o->via_dst = NULL;
 	o->via_src = NULL;
 	if (!o->via)

@@ -61,7 +61,6 @@ struct oaeip_encap {
  * @opcode: enum oae_opcode
  * @vc: virtual channel
  * @via: it has the extension VIA; else it is a HELLO
- * @frame_len: bytes of header, extension and payload; padding is behind them
  * @via_dst: final destination, in the buffer; NULL without VIA
  * @via_src: original source, in the buffer; NULL without VIA
  */
@@ -69,7 +68,6 @@ struct oaeip_outline {
 	u8 opcode;
 	u8 vc;
 	bool via;
-	u16 frame_len;
 	const u8 *via_dst;
 	const u8 *via_src;
 };

@@ -25,7 +25,10 @@ static enum oaeip_stat bad_stat(enum oaeip_bad bad, bool in_zone)
 	}
 }
 
-/* Read a frame's outline and cut off Ethernet's padding. False: dropped. */
+/*
+ * Read a frame's outline. False: dropped. There is no padding to cut off: with VIA
+ * no frame is so short that Ethernet pads it, and a HELLO goes no further.
+ */
 static bool outline(struct oaeip_gw *gw, struct sk_buff *skb,
 		    struct oaeip_outline *o, bool in_zone)
 {
@@ -33,7 +36,7 @@ static bool outline(struct oaeip_gw *gw, struct sk_buff *skb,
 	enum oaeip_bad bad;
 
 	if (!pskb_may_pull(skb, have)) {
-		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		oaeip_no_memory(gw);
 		return false;
 	}
 	bad = oaeip_outline_parse(o, skb->data, have, skb->len, in_zone);
@@ -41,15 +44,6 @@ static bool outline(struct oaeip_gw *gw, struct sk_buff *skb,
 		oaeip_count(gw, bad_stat(bad, in_zone));
 		return false;
 	}
-	if (skb->len <= o->frame_len)
-		return true;
-	if (pskb_trim(skb, o->frame_len)) {
-		oaeip_count(gw, OAEIP_S_NO_MEMORY);
-		return false;
-	}
-	/* The frame's head may be another one now. */
-	oaeip_outline_parse(o, skb->data, min(have, skb->len), skb->len,
-			    in_zone);
 	return true;
 }
 
@@ -171,7 +165,7 @@ int oaeip_zone_rcv(struct sk_buff *skb, struct net_device *dev,
 	}
 	skb = skb_share_check(skb, GFP_ATOMIC);
 	if (!skb) {
-		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		oaeip_no_memory(gw);
 		return NET_RX_DROP;
 	}
 	zone_frame(gw, map, skb);

@@ -31,7 +31,7 @@ static void hello_send(struct oaeip_gw *gw, const u8 *to,
 	struct sk_buff *skb = alloc_skb(room, GFP_ATOMIC);
 
 	if (!skb) {
-		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		oaeip_no_memory(gw);
 		return;
 	}
 	skb_reserve(skb, LL_MAX_HEADER);
@@ -127,7 +127,7 @@ static bool hello_parse(struct oaeip_gw *gw, struct sk_buff *skb,
 	u64 hash;
 
 	if (!pskb_may_pull(skb, skb->len)) {
-		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		oaeip_no_memory(gw);
 		return false;
 	}
 	bad = oae_frame_parse(f, skb->data, skb->len, skb->len);

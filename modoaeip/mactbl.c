@@ -144,7 +144,7 @@ static struct oaeip_node *insert(struct oaeip_gw *gw, struct oaeip_zone *zone,
 	log_node(gw, mac, "is in", zone->id);
 	return node;
 no_memory:
-	oaeip_count(gw, OAEIP_S_NO_MEMORY);
+	oaeip_no_memory(gw);
 refuse:
 	atomic_dec(&zone->nodes);
 	return NULL;

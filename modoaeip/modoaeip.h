@@ -268,6 +268,7 @@ struct oaeip_gw {
 	bool hello_now;			/* say HELLO at the next run */
 	bool refresh_now;		/* tell all nodes at the next run */
 	bool ask_now;			/* and ask the nodes of my zone */
+	bool ask_again;			/* do so with the next HELLO */
 	u64 next_tick, next_refresh;	/* oaeip_now(); the work's own */
 	u64 doubt_at;			/* look at nodes in doubt, 0 none */
 	atomic64_t zone_window;		/* control_pps: HELLO, ABOUT */
@@ -296,6 +297,16 @@ static inline void oaeip_count_n(struct oaeip_gw *gw, enum oaeip_stat stat,
 static inline void oaeip_count(struct oaeip_gw *gw, enum oaeip_stat stat)
 {
 	oaeip_count_n(gw, stat, 1);
+}
+
+/*
+ * A frame of my zone, or what it teaches, is lost for want of memory. It may have
+ * been all that a node says for long: with the next HELLO the zone is asked again.
+ */
+static inline void oaeip_no_memory(struct oaeip_gw *gw)
+{
+	oaeip_count(gw, OAEIP_S_NO_MEMORY);
+	WRITE_ONCE(gw->ask_again, true);
 }
 
 /* main.c */

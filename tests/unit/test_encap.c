@@ -217,7 +217,6 @@ static void test_outline_good(void **state)
 		assert_int_equal(o.opcode, op);
 		assert_int_equal(o.vc, 0x5a);
 		assert_int_equal(o.via, op != OAE_HELLO);
-		assert_int_equal(o.frame_len, w.len);
 	}
 }
 
@@ -258,8 +257,6 @@ static void test_outline_too_long(void **state)
 		put_unaligned_be16(n, w.b + OAE_OFF_LENGTH);
 		assert_int_equal(outline(&o, &w, 52, 52 + n, false),
 				 n > 65535 - 52 ? OAEIP_BAD_LONG : OAEIP_OK);
-		if (n <= 65535 - 52)
-			assert_int_equal(o.frame_len, 52 + n);
 		assert_int_equal(outline(&o, &w, 52, 51 + n, false),
 				 OAEIP_BAD_SHORT);
 	}
@@ -282,8 +279,6 @@ static void test_outline_padding(void **state)
 				 n < 42 ? OAEIP_BAD_SHORT : n > 42 ?
 				 OAEIP_BAD_LONG : OAEIP_OK);
 	}
-	outline(&o, &w, 40, 46, true);
-	assert_int_equal(o.frame_len, 42);
 }
 
 static void test_outline_header(void **state)
