@@ -19,10 +19,10 @@ import oaedev as dev
 import oaewire as oae
 from devpump import compile_c
 from devtest import HUP, IN, OUT, PRI, Call, OaeFile, TwoEnds, exit_code, in_process
+from oaedev import SYS_CLOSE, SYS_FSYNC, SYS_IOCTL, SYS_POLL, SYS_READ, SYS_WRITE
 from oaetest import LIBC, Cable, Host, run, unload, wait_for
 from patience import SLOW
 
-SYS_READ, SYS_WRITE, SYS_CLOSE, SYS_POLL, SYS_IOCTL, SYS_FSYNC = 0, 1, 3, 7, 16, 74
 CLONE_NEWUSER = 0x10000000
 
 

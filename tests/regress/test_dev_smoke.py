@@ -6,7 +6,7 @@ import os
 import select
 
 import oaedev as dev
-from oaedev import Call, OaeFile
+from oaedev import SYS_WRITE, Call, OaeFile
 from oaetest import Cable, OaeTest, wait_for
 
 IN, OUT, PRI = select.POLLIN, select.POLLOUT, select.POLLPRI
@@ -327,6 +327,7 @@ class Outcomes(TwoHosts):
         f.write(b"x")
         f.nonblock(False)
         w = Call(f.write, b"y")
+        wait_for(lambda: w.sleeps(SYS_WRITE), "it to wait, without a deadline")
         f.set_options(deadline_ms=20)
         self.assert_errno(errno.ETIME, f.write, b"z")
         f.cancel(1)
