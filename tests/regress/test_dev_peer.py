@@ -5,7 +5,7 @@ import struct
 
 import oaedev as dev
 import oaewire as oae
-from oaedev import Call, OaeFile
+from oaedev import SYS_READ, Call, OaeFile
 from oaepeer import Peer, Wire
 from oaetest import Cable, OaeTest, wait_for
 
@@ -117,7 +117,7 @@ class Readers(OnePeer):
             self.addCleanup(file.close)
         calls = [Call(file.read) for file in files]
         for call in calls:
-            wait_for(call.sleeps, "a reader to sleep")
+            wait_for(lambda call=call: call.sleeps(SYS_READ), "a reader to sleep")
         peer.offered(b"held")
         peer.commit(send=False)
         peer.offer(b"express", flags=oae.EXPRESS)

@@ -45,6 +45,11 @@ class Storm(OaeTest):
         self.addCleanup(victim.kill)
         return victim
 
+    def within(self, memory, limit):
+        """No more KB than that; but the debug kernel keeps for long what is freed."""
+        if not Path("/sys/kernel/debug/kmemleak").exists():
+            self.assertLess(memory, limit + SLACK)
+
     def weather(self, *storms, **how):
         """The victim keeps its rate in each of these; the Fare, and what far counted."""
         before = self.far.stats()
@@ -62,8 +67,8 @@ class Storm(OaeTest):
                           f"second there were left {fare.rates[weather.name]}")
             self.assertGreater(fare.storm_rate(weather.name), 0, f"{weather.name} never arrived")
         self.assertEqual({tag["peer"] for tag in self.far.tags()}, {self.scene.own.mac_a})
-        self.assertLess(max(fare.memory.values()), st.limit(self.far, 1) + SLACK +
-                        st.limit(self.scene.near, 1) + st.queue_limit(self.scene.near))
+        self.within(max(fare.memory.values()), st.limit(self.far, 1) +
+                    st.limit(self.scene.near, 1) + st.queue_limit(self.scene.near))
         self.assertGreater(victim.end(), 0)
         after = self.far.stats()
         return fare, {name: after[name] - before[name] for name in after}
@@ -118,7 +123,7 @@ class Storm(OaeTest):
         memory = watch.end()
         self.assertEqual(len(self.far.tags()), tags)
         self.assertGreater(self.far.stat("no_room_tag"), 0)
-        self.assertLess(memory, limit + SLACK)
+        self.within(memory, limit)
         # Or it was no attempt worth the name.
         self.assertEqual(said["held"], tags - 1)
         self.assertGreater(memory, limit // 3)
