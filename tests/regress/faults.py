@@ -326,8 +326,10 @@ def slabs():
 
 
 def free_kilobytes():
-    """Memory nobody uses."""
-    return int(re.search(r"MemAvailable: +(\d+)", Path("/proc/meminfo").read_text("ascii"))[1])
+    """Memory nobody uses; also what each CPU keeps of free pages, up to 30 MB at times."""
+    kept = re.findall(r"^ +count: +(\d+)", Path("/proc/zoneinfo").read_text("ascii"), re.M)
+    return sum(map(int, kept)) * 4 + \
+        int(re.search(r"MemAvailable: +(\d+)", Path("/proc/meminfo").read_text("ascii"))[1])
 
 
 def check_leaks(cycle, times):
