@@ -300,8 +300,8 @@ static inline void oaeip_count(struct oaeip_gw *gw, enum oaeip_stat stat)
 }
 
 /*
- * A frame of my zone, or what it teaches, is lost for want of memory. It may have
- * been all that a node says for long: with the next HELLO the zone is asked again.
+ * A frame, or what it teaches, is lost for want of memory. It may have been all
+ * that a node says for long: with the next HELLO the zone is asked again.
  */
 static inline void oaeip_no_memory(struct oaeip_gw *gw)
 {
