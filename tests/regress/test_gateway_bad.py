@@ -9,12 +9,13 @@ from pathlib import Path
 
 import oaewire as oae
 from faults import Traffic, free_kilobytes
-from gateway import MANY, Scripted, ThreeZones, stop
+from gateway import MANY, QUICK, Scripted, ThreeZones, stop
 from oaeipwire import (ASK, BEAT, BYE, CONTROL, DATA, GATEWAY, HDR_LEN, LEAVING, MAX_NODES,
                        NODES, PORT, PROBE, Control, Datagram, hello, through, via)
 from oaepeer import Wire
 from oaetest import run, wait_for
 from oaewire import Frame, mac_bytes
+from patience import SLOW
 
 STRANGERS = int(os.environ.get("GATEWAY_STRANGERS", "100000"))
 
@@ -437,13 +438,15 @@ class Floods(ThreeZones):
 
     def test_sources(self):
         """Tens of thousands of new sources in the zone: max_nodes of them, a1's link goes on."""
-        self.g1.knobs(max_nodes=500)
-        self.addCleanup(self.g1.knobs, max_nodes=16384)
+        # None is too old before the last has come.
+        self.g1.knobs(max_nodes=500, node_life_ms=30000)
+        self.addCleanup(self.g1.knobs, max_nodes=16384,
+                        node_life_ms=QUICK["node_life_ms"])
         traffic = self.traffic()
         gateway = mac_bytes(self.g1.mac("zone"))
         packet = (f"{self.hexed(gateway + bytes((2, 0x55, 0, 0)))}, drnd(), drnd(), "
                   + self.hexed(hello("02:55:00:00:00:00", self.g1.mac("zone")).pack()[12:]))
-        self.flood(self.sw, "p-g1", packet, 20000)
+        self.flood(self.sw, "p-g1", packet, int(20000 / max(SLOW, 1)))
         wait_for(lambda: self.g1.zone(1)["nodes"] == 500, "the table to be full", 10)
         self.assertGreater(self.g1.stat("table_full"), 1000)
         self.assertIn(self.macs("a1")[0], self.g1.mactbl())

@@ -434,6 +434,7 @@ class AtWork(KnobTest):
 
     def test_target_names_a_port(self):
         """DEV/ADDR goes out through that port; without DEV through the first."""
+        self.have_patience()
         peer = Peer(self.wire, self.cable2.mac_a, vc=36)
         self.a.write(b"this way", nonblock=True, target=f"vc/{peer.mac}", vc=36)
         peer.answer_sync()
@@ -477,10 +478,15 @@ class AtWork(KnobTest):
         self.a.knob("drop_pct", 0)
         self.assertIsNone(peer.next(0))
 
+    def have_patience(self):
+        """Nothing is said a second time before a slow test has answered."""
+        self.a.knobs(stall_max_us=10000000, stall_min_us=1000000)
+        self.addCleanup(self.a.knobs, stall_min_us=1000, stall_max_us=200000)
+
     def open_to_step(self, vc):
         """A link whose other end waits for whoever steps through this one."""
-        self.a.knobs(stall_max_us=10000000, stall_min_us=1000000)
-        self.addCleanup(self.a.knobs, stall_min_us=1000, stall_max_us=200000, vci=0)
+        self.have_patience()
+        self.addCleanup(self.a.knob, "vci", 0)
         self.addCleanup(self.b.knob, "wkstep", 0)
         self.a.write(b"open", vc=vc)
         self.b.read_one()
@@ -575,6 +581,7 @@ class AtWork(KnobTest):
             peer.send(oae.CLOSE)
             peer.expect(oae.CLOSE_ACK)
 
+        self.have_patience()
         causes = {0: [], 1: ["opened", "gone"], 2: ["opened", "peer_froze", "resolved", "gone"]}
         for level, wanted in causes.items():
             mine = f"port vc peer {self.wire.mac} vc 57: "
@@ -617,6 +624,7 @@ class AtWork(KnobTest):
 
     def test_close_command_often(self):
         """Closing what is closing, again and again, takes nothing away that is needed."""
+        self.have_patience()
         peer = Peer(self.wire, self.cable2.mac_a, vc=52).open()
         for _ in range(20):
             self.a.close_tag(peer.mac, 52)
@@ -627,6 +635,7 @@ class AtWork(KnobTest):
 
     def test_release_a_device(self):
         """-dev closes its links gracefully, and leaves those of other ports."""
+        self.have_patience()
         peer = Peer(self.wire, self.cable2.mac_a, vc=53).open()
         self.a.write(b"x", vc=53)
         with self.subTest("a peer that does not answer costs linger_ms, no more"):

@@ -13,6 +13,7 @@ from devpump import DevPump
 from faults import say
 from oaepeer import Peer, Wire
 from oaetest import Cable, OaeTest, wait_for
+from patience import SLOW
 from wirefuzz import TIME, Fuzzer, Programs, seed
 
 TURNS = 4
@@ -28,8 +29,11 @@ class WireFuzz(OaeTest):
 
     one_cpu = False
     patience = int(TURNS * TIME + 150)
-    knobs = {"stranger_pps": 100000, "stall_min_us": 1000, "stall_max_us": 20000,
-             "keepalive_ms": 50, "dead_ms": 300, "linger_ms": 100, "max_tags": 64}
+    # A slow kernel's peers take longer to answer, too: or nothing comes of any offer.
+    knobs = {"stranger_pps": 100000, "max_tags": 64} | {
+        name: int(value * max(SLOW, 1)) for name, value in (
+            ("stall_min_us", 1000), ("stall_max_us", 20000), ("keepalive_ms", 50),
+            ("dead_ms", 300), ("linger_ms", 100))}
 
     @classmethod
     def build(cls):
