@@ -44,6 +44,12 @@ test-debug: setup-test setup-debug	## the regression in a kernel full of instrum
 	$(Q)$(MAKE) -s programs test-programs
 	$(Q)$(MAKE) -s -f tests/stages.mk LANES=$(LANES) debug
 
+test-races: setup-test setup-debug	## the regression in a kernel that looks for data races, built first
+	$(Q)tools/racekernel
+	$(Q)KERNEL=$$(tools/racekernel --release) tools/build --out build/races
+	$(Q)$(MAKE) -s programs test-programs
+	$(Q)$(MAKE) -s -f tests/stages.mk LANES=$(LANES) races
+
 # What the tests of /dev/oae run in the test machine.
 test-programs:
 	$(Q)$(MAKE) -s -C tests/soak
@@ -145,8 +151,8 @@ test-packages: setup-packages	## these, install and dkms, in clean roots; DKMS f
 	$(Q)tools/stage packages tests/packages/run
 
 clean:			## remove what was built; what the test machine keeps stays
-	$(Q)rm -rf build/*.log $(addprefix build/,bench check deb debug examples fuzz instruments lib lib-test \
-		log matrix model mutants oae oae-check sim sim-test soak spec starve storm unit)
+	$(Q)rm -rf build/*.log $(addprefix build/,bench check deb debug examples fuzz instruments instruments-races lib lib-test \
+		log matrix model mutants oae oae-check races sim sim-test soak spec starve storm unit)
 	$(Q)for module in modoae modoaeip; do \
 		(cd $$module && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
 			Module.symvers modules.order); \

@@ -41,7 +41,6 @@ import os
 import select
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import oae

@@ -72,7 +72,7 @@ debug:
 	@$(STAGES_OF) $(DEBUG_STAGES)
 
 debug-instruments:
-	@tools/stage $@ tests/instruments/run
+	@tools/stage $@ tests/instruments/run debug
 debug-regress:
 	@tools/stage $@ $(IN_DEBUG) -- env FAULT_MESSAGES=4000 tests/regress/run $(LINK_TESTS)
 debug-gateway:
@@ -84,6 +84,26 @@ debug-leaks:
 	@tools/stage $@ $(IN_DEBUG) -- \
 		tests/regress/run leaks gateway_leaks dev_leaks
 
+# Of `make test-races`: the same in the race kernel, all that comes and goes, and that it notices.
+RACE_STAGES := races-regress races-gateway races-device races-life-storm races-instruments
+IN_RACES = KERNEL=$$(tools/racekernel --release) tools/stage $@ tools/vm run --time-limit 5400 --env OAE_SLOW=4 \
+	--env OAE_MODULE=$(CURDIR)/build/races/modoae/modoae.ko \
+	--env OAEIP_MODULE=$(CURDIR)/build/races/modoaeip/modoaeip.ko
+
+races:
+	@$(STAGES_OF) $(RACE_STAGES)
+
+races-instruments:
+	@tools/stage $@ tests/instruments/run races
+races-regress:
+	@$(IN_RACES) -- env FAULT_MESSAGES=20000 tests/regress/run $(LINK_TESTS)
+races-gateway:
+	@$(IN_RACES) -- tests/regress/run $(GATEWAY_TESTS)
+races-device:
+	@$(IN_RACES) -- env TIME=20 tests/regress/run $(DEV_TESTS)
+races-life-storm:
+	@$(IN_RACES) -- env TIME=60 tests/regress/run life_storm
+
 # Of `make starve`: a guest for each module, and the list of its sites.
 STARVE_STAGES := starve-links starve-gateways
 
@@ -93,4 +113,4 @@ $(STARVE_STAGES): starve-%:
 	@tools/stage $@ tools/vm run --time-limit 5400 --append slub_debug=FP -- tests/starve/run $*; \
 		status=$$?; grep -E '^(ok |BAD) ' build/log/$@.log; exit $$status
 
-.PHONY: all in-guests beside $(IN_GUESTS) $(BESIDE) debug $(DEBUG_STAGES) starve $(STARVE_STAGES)
+.PHONY: all in-guests beside $(IN_GUESTS) $(BESIDE) debug $(DEBUG_STAGES) races $(RACE_STAGES) starve $(STARVE_STAGES)

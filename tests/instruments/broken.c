@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Makes the mistake that it is told to make while it is loaded, and does not
- * stay: for seeing that the debug kernel's instruments notice.
+ * stay: for seeing that the instruments of the debug and the race kernel notice.
  */
 
 #include <linux/delay.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -84,6 +85,52 @@ static void lock_inversion(void)
 	mutex_unlock(&b);
 }
 
+/* What two threads change at once, without a word to the compiler or with one. */
+static int shared;
+
+static noinline void change(void)
+{
+	shared++;
+}
+
+static noinline void change_marked(void)
+{
+	WRITE_ONCE(shared, READ_ONCE(shared) + 1);
+}
+
+static int changes(void *change)
+{
+	while (!kthread_should_stop()) {
+		((void (*)(void))change)();
+		cond_resched();
+	}
+	return 0;
+}
+
+static void at_once(void (*change)(void))
+{
+	struct task_struct *other = kthread_run(changes, change, "broken");
+	unsigned long end = jiffies + 5 * HZ;
+
+	if (IS_ERR(other))
+		return;
+	while (time_before(jiffies, end)) {
+		change();
+		cond_resched();
+	}
+	kthread_stop(other);
+}
+
+static void plain_race(void)
+{
+	at_once(change);
+}
+
+static void marked_race(void)
+{
+	at_once(change_marked);
+}
+
 static const struct {
 	const char *name;
 	void (*make)(void);
@@ -94,6 +141,8 @@ static const struct {
 	{ "active-timer", active_timer },
 	{ "sleep-in-atomic", sleep_in_atomic },
 	{ "lock-inversion", lock_inversion },
+	{ "data-race", plain_race },
+	{ "marked-race", marked_race },
 };
 
 static int __init broken_init(void)

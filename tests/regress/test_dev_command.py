@@ -112,6 +112,11 @@ class Looking(CommandTest):
 
     def test_show(self):
         """Every column of every link, as in tags."""
+        def measured():     # what was said twice on a slow machine says nothing of the way
+            self.a.write(b"and again")
+            self.b.read_one()
+            return all(tag["rtt_us"] for tag in self.a.tags())
+        wait_for(measured, "a round trip", interval=0.01)
         seen, proc = self.steady(lambda: oae(self.a, "-j", "show").json, self.a.tags)
         for row in proc:
             row["kid"] = f"0x{row['kid']:016x}"

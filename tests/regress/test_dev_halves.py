@@ -10,7 +10,7 @@ import oaewire as oae
 from devtest import PRI, Call, OaeFile, Scripted
 from oaepeer import Peer
 from oaetest import wait_for
-from oaewire import ACCESS, BAD_VERB, NO_REGION, RANGE
+from oaewire import BAD_VERB, NO_REGION, RANGE
 
 
 class Halves(Scripted):

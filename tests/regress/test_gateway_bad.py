@@ -12,7 +12,6 @@ from faults import Traffic, free_kilobytes
 from gateway import MANY, QUICK, Scripted, ThreeZones, stop
 from oaeipwire import (ASK, BEAT, BYE, CONTROL, DATA, GATEWAY, HDR_LEN, LEAVING, MAX_NODES,
                        NODES, PORT, PROBE, Control, Datagram, hello, through, via)
-from oaepeer import Wire
 from oaetest import run, wait_for
 from oaewire import Frame, mac_bytes
 from patience import SLOW
