@@ -8,8 +8,8 @@
  * Each peer of N has an address of its own, asks for a link, answers the cookie,
  * and once it is let in sends `small` express messages of one byte, which are
  * delivered and lie unread; then one of 64 full slices, which is held; then
- * another, whose frames commit the one before. Says "ready" to begin with, and
- * after S seconds, or when no more comes in answer:
+ * another, whose frames commit the one before, and so on until one is refused.
+ * Says "ready" to begin with, and after S seconds, or when no more comes in answer:
  * "occupied asked=N let_in=N full=N held=N frames=N"; then waits for SIGTERM.
  */
 #define _GNU_SOURCE
@@ -21,6 +21,8 @@
 #include "wire.h"
 
 #define QUIET_MS	1000	/* nothing in answer for so long: that is all */
+#define AGAIN_MS	200	/* nothing for so long: some of it was lost */
+#define GREEDY		64	/* whole ones that are tried, if none is refused */
 #define AT_ONCE		32	/* peers that ask at a time: answers are rationed */
 
 enum stage { ASKING, ASKED, LET_IN, FILLED, HELD, OVER, TURNED_AWAY };
@@ -91,15 +93,19 @@ static void offer(const struct peer *p, unsigned int slices, uint16_t length,
 	}
 }
 
+/* What I offer now; once more, if some of it was lost. */
+static void again(const struct peer *p)
+{
+	if (p->stage == LET_IN)
+		offer(p, 1, 1, OAE_F_EXPRESS);
+	else if (p->stage == FILLED || p->stage == HELD)
+		offer(p, OAE_MAX_SLICES, sizeof(full), 0);
+}
+
 static void resolved(struct peer *p)
 {
-	if (small) {
-		p->stage = LET_IN;
-		offer(p, 1, 1, OAE_F_EXPRESS);
-	} else {
-		p->stage = FILLED;
-		offer(p, OAE_MAX_SLICES, sizeof(full), 0);
-	}
+	p->stage = small ? LET_IN : FILLED;
+	again(p);
 }
 
 /* What I offered has been heard. */
@@ -107,24 +113,21 @@ static void reflected(struct peer *p)
 {
 	switch (p->stage) {
 	case LET_IN:
-		if (++p->tx < small) {
-			offer(p, 1, 1, OAE_F_EXPRESS);
-			break;
-		}
-		p->stage = FILLED;
-		offer(p, OAE_MAX_SLICES, sizeof(full), 0);
+		if (++p->tx == small)
+			p->stage = FILLED;
 		break;
 	case FILLED:
 		p->stage = HELD;
 		p->tx++;
-		offer(p, OAE_MAX_SLICES, sizeof(full), 0);
 		break;
-	case HELD:
-		p->stage = OVER;
+	case HELD:		/* which must come to an end */
+		if (++p->tx - small > GREEDY)
+			p->stage = OVER;
 		break;
 	default:
-		break;
+		return;
 	}
+	again(p);
 }
 
 static void hear(struct peer *p, const struct wire_frame *f)
@@ -151,7 +154,9 @@ static void hear(struct peer *p, const struct wire_frame *f)
 			reflected(p);
 		break;
 	case OAE_REFUSE:
-		if (p->stage > ASKED && p->stage < OVER)
+		if (f->reason == OAE_R_GAP)
+			again(p);
+		else if (p->stage > ASKED && p->stage < OVER)
 			p->stage = OVER;
 		break;
 	case OAE_CLOSE:
@@ -221,7 +226,9 @@ static unsigned int count(enum stage from, enum stage last)
 
 static void occupy(double seconds)
 {
-	double until = now() + seconds, heard_at = now(), asked_at = 0;
+	double until = now() + seconds, heard_at = now(), again_at = heard_at;
+	double asked_at = 0;
+	unsigned int i;
 
 	while (!stop && now() < until &&
 	       (now() - heard_at) * 1000 < QUIET_MS) {
@@ -229,8 +236,13 @@ static void occupy(double seconds)
 			ask();
 			asked_at = now();
 		}
-		if (listen_once(5))
-			heard_at = now();
+		if (listen_once(5)) {
+			heard_at = again_at = now();
+		} else if ((now() - again_at) * 1000 > AGAIN_MS) {
+			for (i = 0; i < npeers; i++)
+				again(&peers[i]);
+			again_at = now();
+		}
 		if (count(OVER, TURNED_AWAY) == npeers)
 			break;
 	}
