@@ -96,14 +96,24 @@ class Mix:
         wait_for(lambda: self.counted("committed") >= goal or not self.running(),
                  f"{n} transactions to be committed", deadline, 0.005)
 
+    def wait_idle(self):
+        """Nothing is queued, offered or held at either end."""
+        hosts = [host for host, _ in self.sides]
+        try:
+            wait_for(lambda: not any(row["queue"] or row["offer"] != "-" or row["hold"] != "-"
+                                     for host in hosts for row in host.tags()),
+                     "the links to be idle", 10)
+        except AssertionError as e:
+            seen = "\n".join(host.sh("cat /proc/net/modoae/tags /proc/net/modoae/stats; "
+                                     "tail -n 60 /proc/net/modoae/ev_log") for host in hosts)
+            raise AssertionError(f"{e}\n{seen}") from e
+
     def finish(self, deadline=60):
         """Wait for the end, and check the promise; a Counter of outcomes a kind."""
         wait_for(lambda: not self.running(), "all to be done", deadline, 0.02)
         seconds = time.monotonic() - self.begin
         sent = {stream: pump.result() for stream, pump in self.senders.items()}
-        wait_for(lambda: not any(row["queue"] or row["offer"] != "-" or row["hold"] != "-"
-                                 for host, _ in self.sides for row in host.tags()),
-                 "the links to be idle", 10)
+        self.wait_idle()
         for pump in (*self.readers.values(), *self.owners):
             pump.signal(signal.SIGTERM)
         got = [pump.result() for pump in self.readers.values()]
