@@ -74,6 +74,10 @@ class DebugGuest(Guest):
                 # Caches keep pointers to what they gave out last, where kmemleak finds them,
                 # and objects that were freed count as in use: not when they are debugged.
                 "slub_debug=F",
+                # Its clock for limits of time has steps of a tick, 10 ms: in softirqs, what was
+                # freed by RCU (kmemleak's notes, most of it) would leave nothing to processes
+                # for a minute at a time.
+                "rcutree.use_softirq=0",
                 "loglevel=5", "panic=0", "oops=panic", "printk.devkmsg=on", "audit=0",
                 *self.append.split()]
 
