@@ -229,6 +229,11 @@ class Partition(TwoHosts):
         """Until it has given the peer up, since frames are lost."""
         wait_for(lambda: host.stat("note_down") > self.downs[host], f"{host} to give up")
 
+    def be_patient(self):
+        """a does not give up: b's rebirth once took longer than dead_ms, and ENOLINK was right."""
+        self.addCleanup(self.a.knob, "dead_ms", self.knobs["dead_ms"])
+        self.a.knob("dead_ms", 20000)
+
     def in_flight(self):
         """A write is out."""
         wait_for(lambda: self.a.tag()["offer"] == "out", "the offer to be out")
@@ -266,6 +271,7 @@ class Partition(TwoHosts):
 
     def test_reversed_and_the_word_is_lost(self):
         """b holds it, a takes it back, b never hears of that."""
+        self.be_patient()
         losing = self.lose(oae.REFLECT, a=False) + self.lose(oae.REVERSE, b=False)
         writer = self.a.start_write(b"never")
         wait_for(lambda: self.b.tag()["hold"] == "held", "b to hold it")
@@ -330,6 +336,7 @@ class Partition(TwoHosts):
 
     def test_an_express_is_unknown_when_the_peer_died(self):
         """b delivers, cannot say so, and is reborn: EOWNERDEAD. An atomic one is offered anew."""
+        self.be_patient()
         self.a.knob("express", 1)
         losing = self.lose(a=False)
         writer = self.a.start_write(b"express")
