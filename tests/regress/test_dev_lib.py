@@ -63,8 +63,6 @@ class LibTest(OaeTest):
         cls.cable = Cable(cls.n1, "e1", cls.n2, "e2", mtu=9000)
         cls.n1.add_port("e1")
         cls.n2.add_port("e2")
-        cls.n1.knobs(dead_ms=500)
-        cls.n2.knobs(dead_ms=500)
 
     def setUp(self):
         super().setUp()
@@ -81,6 +79,19 @@ class LibTest(OaeTest):
     def ends(self, **options):
         """Both."""
         return self.link(self.n1, **options), self.link(self.n2, **options)
+
+    def cut(self):
+        """Cut the cable, n1 giving up soon: what mends it."""
+        self.addCleanup(self.cable.mend)
+        usual = self.n1.knob("dead_ms")
+        self.addCleanup(self.n1.knob, "dead_ms", usual)
+        self.n1.knob("dead_ms", 500)
+        self.cable.cut()
+
+        def mend():
+            self.n1.knob("dead_ms", usual)
+            self.cable.mend()
+        return mend
 
 
 class C(LibTest):
@@ -150,8 +161,7 @@ class Messages(LibTest):
         """A deadline on a cable that is cut; and what was posted behind is posted again."""
         a, b = self.ends()
         a.send(b"x")
-        self.cable.cut()
-        self.addCleanup(self.cable.mend)
+        mend = self.cut()
         a.set_options(deadline_ms=50)
         with self.assertRaises(oae.Reversed) as caught:
             a.send(b"never")
@@ -161,7 +171,7 @@ class Messages(LibTest):
         with self.assertRaises(oae.Reversed) as caught:
             a.send(b"never")
         self.assertEqual(caught.exception.errno, errno.ENOLINK)
-        self.cable.mend()
+        mend()
         a.send(b"y")
         self.assertEqual((b.recv(), b.recv()), (b"x", b"y"))
 
@@ -450,12 +460,11 @@ class Waiting(LibTest):
         a, b = self.ends()
         a.send(b"x")
         a.events()
-        self.cable.cut()
-        self.addCleanup(self.cable.mend)
+        mend = self.cut()
         self.assertRaises(oae.Reversed, a.send, b"y")
         self.assertIn(oae.Event.DOWN, a.events())
         self.assertIn(oae.Flag.DOWN, a.status().flags)
-        self.cable.mend()
+        mend()
         a.send(b"z")
         self.assertIn(oae.Event.UP, a.events())
         self.assertEqual((b.recv(), b.recv()), (b"x", b"z"))

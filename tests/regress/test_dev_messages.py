@@ -731,6 +731,7 @@ class Delivered(TwoEnds):
         self.assertTrue(status.events & dev.EVENT_DOWN)
         # It is forgotten some time after that.
         self.assertTrue(status.flags & dev.ST_DOWN or status.events & dev.EVENT_CLOSED, status)
+        self.a.knobs(**self.knobs)
         mend()
         a.write(b"after")
         self.assertEqual(b.read(), b"after")
@@ -765,6 +766,7 @@ class Delivered(TwoEnds):
         wait_for(lambda: self.a.stat("note_down") > down or call.done, "a to give up")
         if call.done:
             self.assertNotIn(call.error(), ("0", "EINTR"))
+        self.a.knobs(**self.knobs)
         mend()
         if not call.done:
             call.result()

@@ -197,9 +197,7 @@ class ManyLinks(OaeTest):
 
 class Partition(TwoHosts):
     __doc__ = TWO_HOSTS
-    # Soon, but after what some do between their first loss and mending.
-    knobs = {"dead_ms": int(300 * max(SLOW, 1)), "keepalive_ms": 100, "stall_max_us": 20000}
-    everything = ()
+    knobs = {"dead_ms": 20000, "keepalive_ms": 100, "stall_max_us": 20000}
 
     def setUp(self):
         super().setUp()
@@ -210,8 +208,20 @@ class Partition(TwoHosts):
         """A write at a that must succeed."""
         self.assertEqual(self.a.start_write(data).result(), len(data))
 
+    def give_up_soon(self):
+        """They give up, after what some do between their first loss and mending."""
+        for host in (self.a, self.b):
+            host.knob("dead_ms", int(300 * max(SLOW, 1)))
+
+    def be_patient(self):
+        """They do not: b's rebirth once took longer than 300 ms, and ENOLINK was right."""
+        for host in (self.a, self.b):
+            host.knob("dead_ms", self.knobs["dead_ms"])
+
     def lose(self, *opcodes, a=True, b=True):
-        """Lose frames on their way out of a, of b."""
+        """Lose frames on their way out of a, of b, who give up soon, until mended."""
+        self.give_up_soon()
+        self.addCleanup(self.be_patient)
         self.downs = {host: host.stat("note_down") for host in (self.a, self.b)}
         losing = [Losing(host, dev, *opcodes)
                   for wanted, (host, dev) in zip((a, b), self.cable.ends) if wanted]
@@ -222,17 +232,13 @@ class Partition(TwoHosts):
 
     def mend(self, losing):
         """No more."""
+        self.be_patient()
         for one in losing:
             one.end()
 
     def wait_down(self, host):
         """Until it has given the peer up, since frames are lost."""
         wait_for(lambda: host.stat("note_down") > self.downs[host], f"{host} to give up")
-
-    def be_patient(self):
-        """a does not give up: b's rebirth once took longer than dead_ms, and ENOLINK was right."""
-        self.addCleanup(self.a.knob, "dead_ms", self.knobs["dead_ms"])
-        self.a.knob("dead_ms", 20000)
 
     def in_flight(self):
         """A write is out."""
@@ -253,8 +259,11 @@ class Partition(TwoHosts):
 
     def test_writes_with_the_cable_pulled(self):
         """The same when both ends see it."""
+        self.give_up_soon()
+        self.addCleanup(self.be_patient)
         self.cable.cut()
         self.assertEqual(self.a.start_write(b"never").result(), -errno.ENOLINK)
+        self.be_patient()
         self.cable.mend()
         self.write(b"after")
         self.assertEqual(self.b.read_one(), b"after")
@@ -271,8 +280,8 @@ class Partition(TwoHosts):
 
     def test_reversed_and_the_word_is_lost(self):
         """b holds it, a takes it back, b never hears of that."""
-        self.be_patient()
         losing = self.lose(oae.REFLECT, a=False) + self.lose(oae.REVERSE, b=False)
+        self.be_patient()
         writer = self.a.start_write(b"never")
         wait_for(lambda: self.b.tag()["hold"] == "held", "b to hold it")
         writer.signal()
@@ -336,9 +345,9 @@ class Partition(TwoHosts):
 
     def test_an_express_is_unknown_when_the_peer_died(self):
         """b delivers, cannot say so, and is reborn: EOWNERDEAD. An atomic one is offered anew."""
-        self.be_patient()
         self.a.knob("express", 1)
         losing = self.lose(a=False)
+        self.be_patient()
         writer = self.a.start_write(b"express")
         self.assertEqual(self.b.read_one(), b"express")
         self.a.knob("express", 0)
