@@ -210,7 +210,7 @@ static void make_ops(struct dice *d, struct oae_verb_op *op, unsigned int n)
 	}
 }
 
-static int verb(struct dice *d, unsigned long request)
+static int verb(struct dice *d, int fd, unsigned long request)
 {
 	unsigned int n = rarely(d, 6) ? 1 + roll(d, 64) : 1 + roll(d, 3);
 	struct oae_verb v = {
@@ -223,22 +223,17 @@ static int verb(struct dice *d, unsigned long request)
 
 	make_ops(d, good, n);
 	v.ops = (uintptr_t)(rarely(d, 5) ? op : good);
-	return control(d, slot(d), request, &v);
+	return control(d, fd, request, &v);
 }
 
 static int do_verb(const struct worker *w, struct dice *d)
 {
 	(void)w;
-	return verb(d, OAE_DO_VERB);
+	return verb(d, slot(d), OAE_DO_VERB);
 }
 
-static int do_local(const struct worker *w, struct dice *d)
-{
-	(void)w;
-	return verb(d, OAE_LOCAL);
-}
-
-static int do_expose(const struct worker *w, struct dice *d)
+/* Of this file; few have a region at any one time. */
+static int expose(struct dice *d, int fd)
 {
 	struct oae_expose e = {
 		.size = rarely(d, 4) ? 8 * roll(d, 10000) : 4096,
@@ -246,8 +241,23 @@ static int do_expose(const struct worker *w, struct dice *d)
 		.perm = rarely(d, 3) ? roll(d, 8) : 7,
 	};
 
+	return control(d, fd, OAE_EXPOSE, &e);
+}
+
+static int do_expose(const struct worker *w, struct dice *d)
+{
 	(void)w;
-	return control(d, slot(d), OAE_EXPOSE, &e);
+	return expose(d, slot(d));
+}
+
+static int do_local(const struct worker *w, struct dice *d)
+{
+	int fd = slot(d);
+
+	(void)w;
+	if (rarely(d, 2))
+		expose(d, fd);
+	return verb(d, fd, OAE_LOCAL);
 }
 
 static int do_collect(const struct worker *w, struct dice *d)
@@ -310,12 +320,15 @@ static int do_mmap(const struct worker *w, struct dice *d)
 {
 	unsigned int n = roll(d, MAPS);
 	size_t len = rarely(d, 4) ? any_length(d) : 4096;
+	int fd = slot(d);
 	void *at;
 
 	(void)w;
+	if (rarely(d, 2))
+		expose(d, fd);
 	at = mmap(NULL, len, rarely(d, 4) ? (int)roll(d, 8) :
 		  PROT_READ | PROT_WRITE,
-		  rarely(d, 6) ? MAP_PRIVATE : MAP_SHARED, slot(d),
+		  rarely(d, 6) ? MAP_PRIVATE : MAP_SHARED, fd,
 		  rarely(d, 6) ? any_number(d) & ~4095ull : 0);
 	if (at == MAP_FAILED)
 		return -1;
