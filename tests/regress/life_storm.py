@@ -25,9 +25,10 @@ from gateway import NEEDS, modprobe
 from life_actors import (GATEWAYS, HOSTS, build_gateway, build_host, build_switch, cast, enter,
                          in_use, ip)
 from oaetest import Cable, OaeTest, load, loaded, run, unload, wait_for
+from patience import SLOW
 
 TIME = float(os.environ.get("TIME", "60"))
-STUCK = 90              # seconds after which one thing that an actor does hangs
+STUCK = 90 * SLOW       # seconds after which one thing that an actor does hangs
 
 
 class LifeStorm(OaeTest):
@@ -143,15 +144,21 @@ class LifeStorm(OaeTest):
                 pass
         return "\n".join(text for text in found if "oae" in text or "rtnl" in text)
 
+    @staticmethod
+    def unname():
+        """All but the switch; a program that was killed may still be on its way to one more."""
+        names = set(os.listdir("/run/netns")) - {"sw"}
+        for name in sorted(names):
+            subprocess.run(["ip", "netns", "del", name], check=False, timeout=60)
+        return not names
+
     def sweep(self):
         """All that the storm has left outside the modules goes, as a user would remove it."""
         enter("")
         for name in os.listdir("/sys/kernel/tracing/events"):
             if name.startswith("modoae"):
                 Path(f"/sys/kernel/tracing/events/{name}/enable").write_text("0", "ascii")
-        for name in sorted(os.listdir("/run/netns")):
-            if name != "sw":
-                subprocess.run(["ip", "netns", "del", name], check=False, timeout=60)
+        wait_for(self.unname, "the names of namespaces to go", 60)
         for n in HOSTS:
             subprocess.run(["ip", "-n", "sw", "link", "del", f"p{n}"], check=False,
                            stderr=subprocess.DEVNULL, timeout=60)
