@@ -209,7 +209,8 @@ class Partition(TwoHosts):
         self.assertEqual(self.a.start_write(data).result(), len(data))
 
     def give_up_soon(self):
-        """They give up, after what some do between their first loss and mending."""
+        """They give up, after what some do between their first loss and mending; until mended."""
+        self.addCleanup(self.be_patient)
         for host in (self.a, self.b):
             host.knob("dead_ms", int(300 * max(SLOW, 1)))
 
@@ -219,9 +220,8 @@ class Partition(TwoHosts):
             host.knob("dead_ms", self.knobs["dead_ms"])
 
     def lose(self, *opcodes, a=True, b=True):
-        """Lose frames on their way out of a, of b, who give up soon, until mended."""
+        """Lose frames on their way out of a, of b, who give up soon."""
         self.give_up_soon()
-        self.addCleanup(self.be_patient)
         self.downs = {host: host.stat("note_down") for host in (self.a, self.b)}
         losing = [Losing(host, dev, *opcodes)
                   for wanted, (host, dev) in zip((a, b), self.cable.ends) if wanted]
@@ -260,7 +260,6 @@ class Partition(TwoHosts):
     def test_writes_with_the_cable_pulled(self):
         """The same when both ends see it."""
         self.give_up_soon()
-        self.addCleanup(self.be_patient)
         self.cable.cut()
         self.assertEqual(self.a.start_write(b"never").result(), -errno.ENOLINK)
         self.be_patient()
