@@ -137,9 +137,19 @@ static void __net_exit oae_node_exit(struct net *net)
 	oae_inbox_purge(node);
 	oae_tags_exit(node);
 	xa_destroy(&node->regions);
+}
+
+static void __net_exit oae_node_exit_batch(struct list_head *nets)
+{
+	struct oae_node *node;
+	struct net *net;
+
 	rcu_barrier();		/* tags being freed may count in the node */
-	oae_evlog_exit(node);
-	free_percpu(node->stats);
+	list_for_each_entry(net, nets, exit_list) {
+		node = oae_node(net);
+		oae_evlog_exit(node);
+		free_percpu(node->stats);
+	}
 }
 
 /*
@@ -149,6 +159,7 @@ static void __net_exit oae_node_exit(struct net *net)
 static struct pernet_operations oae_net_ops = {
 	.init = oae_node_init,
 	.exit = oae_node_exit,
+	.exit_batch = oae_node_exit_batch,
 	.id = &oae_net_id,
 	.size = sizeof(struct oae_node),
 };

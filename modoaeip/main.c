@@ -83,8 +83,18 @@ static void __net_exit oaeip_gw_exit(struct net *net)
 	oaeip_procfs_exit(gw);
 	oaeip_zone_stop(gw);
 	oaeip_mactbl_exit(gw);
+}
+
+static void __net_exit oaeip_gw_exit_batch(struct list_head *nets)
+{
+	struct net *net;
+
+	synchronize_rcu();	/* who saw one ready has scheduled */
+	list_for_each_entry(net, nets, exit_list)
+		oaeip_zone_end(oaeip_gw(net));
 	rcu_barrier();		/* nodes being freed */
-	free_percpu(gw->stats);
+	list_for_each_entry(net, nets, exit_list)
+		free_percpu(oaeip_gw(net)->stats);
 }
 
 /*
@@ -94,6 +104,7 @@ static void __net_exit oaeip_gw_exit(struct net *net)
 static struct pernet_operations oaeip_net_ops = {
 	.init = oaeip_gw_init,
 	.exit = oaeip_gw_exit,
+	.exit_batch = oaeip_gw_exit_batch,
 	.id = &oaeip_net_id,
 	.size = sizeof(struct oaeip_gw),
 };

@@ -342,6 +342,7 @@ enum oaeip_zone_state oaeip_zone_state(const struct oaeip_gw *gw,
 const char *oaeip_zone_state_name(enum oaeip_zone_state state);
 void oaeip_zone_setup(struct oaeip_gw *gw);
 void oaeip_zone_stop(struct oaeip_gw *gw);
+void oaeip_zone_end(struct oaeip_gw *gw);
 int oaeip_zone_init(void);
 void oaeip_zone_exit(void);
 

@@ -421,7 +421,7 @@ void oaeip_zone_setup(struct oaeip_gw *gw)
  * oaeip_zone_stop() - the namespace goes, and all of its gateway with it
  * @gw: the gateway
  *
- * Context: process, may sleep; takes RTNL.
+ * Context: process, may sleep; takes RTNL. A grace period later, oaeip_zone_end().
  */
 void oaeip_zone_stop(struct oaeip_gw *gw)
 {
@@ -431,7 +431,16 @@ void oaeip_zone_stop(struct oaeip_gw *gw)
 	oaeip_port_release(gw);
 	rtnl_unlock();
 	oaeip_control_stop(gw);	/* kicked by a knob, perhaps, map or none */
-	synchronize_rcu();	/* who saw it ready has scheduled */
+}
+
+/**
+ * oaeip_zone_end() - what oaeip_zone_stop() had to leave
+ * @gw: the gateway, which nobody has seen ready since a grace period
+ *
+ * Context: process, may sleep.
+ */
+void oaeip_zone_end(struct oaeip_gw *gw)
+{
 	cancel_work_sync(&gw->reconf);
 	kfree(gw->gwips);
 }

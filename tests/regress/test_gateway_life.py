@@ -7,7 +7,7 @@ import time
 
 from faults import HostEnd, Traffic, check_promise, say
 from gateway import MANY, ThreeZones, stop
-from oaetest import Host, run, wait_for
+from oaetest import Host, ip, run, wait_for
 from patience import SLOW
 from test_gateway_zones import TOPOLOGY
 from test_life import only_streams
@@ -70,6 +70,27 @@ class Life(ThreeZones):
             self.crossed(10)
         self.done(traffic)
         self.wait_known()
+
+    def test_module_and_many_namespaces(self):
+        """rmmod waited for two grace periods in each namespace, 20 ms there."""
+        def seconds():
+            times = []
+            for _ in range(3):
+                begin = time.monotonic()
+                self.unload_gateways()
+                times.append(time.monotonic() - begin)
+                self.load_gateways()
+            return min(times)
+
+        few = seconds()
+        names = [f"many{n}" for n in range(64)]
+        ip(*(f"netns add {name}" for name in names))
+        self.addCleanup(ip, *(f"netns del {name}" for name in names))
+        many = seconds()
+        self.serve_again()
+        self.wait_known()
+        say(f"    rmmod: {1000 * few:.0f} ms, with {len(names)} namespaces more {1000 * many:.0f} ms")
+        self.assertLess(many - few, len(names) * 0.005 * SLOW)
 
     def test_shutdown(self):
         """One gateway after the other shuts down and serves again."""
