@@ -72,12 +72,11 @@ starve: setup-test	## every allocation of both modules fails, one at a time and 
 	$(Q)tests/starve/check-imports build/starve
 	$(Q)$(MAKE) -s -f tests/stages.mk starve
 
-# LIFE_VM: options of `tools/vm run`; slub_debug finds memory used after it was freed, and counts.
-LIFE_VM ?= --append slub_debug=FZPU
+# slub_debug finds memory used after it was freed, and counts.
 life-storm: setup-test	## all that comes and goes, at random and at once: TIME=180 SEED=...
 	$(Q)tools/build
 	$(Q)$(MAKE) -s test-programs
-	$(Q)tools/stage life-storm tools/vm run $(LIFE_VM) --time-limit $$(($(or $(TIME),180) + 1800)) -- \
+	$(Q)tools/stage life-storm tools/vm run --append slub_debug=FZPU --time-limit $$(($(or $(TIME),180) + 1800)) -- \
 		env TIME=$(or $(TIME),180) SEED=$(SEED) tests/regress/run life_storm
 
 storm: setup-test	## strangers at full rate, of all kinds, beside a link at work: 10 minutes

@@ -65,7 +65,7 @@ pair:
 
 # Of `make test-debug`: the same in the debug kernel, and that its instruments work. Each message
 # costs it thirty times as much: fewer of them, with every fault among them still.
-DEBUG_STAGES := debug-regress debug-device debug-gateway debug-leaks debug-instruments
+DEBUG_STAGES := debug-regress debug-device debug-gateway debug-leaks debug-life-storm debug-instruments
 IN_DEBUG := tools/vm run --debug --time-limit 5400
 
 debug:
@@ -83,6 +83,8 @@ debug-device:
 debug-leaks:
 	@tools/stage $@ $(IN_DEBUG) -- \
 		tests/regress/run leaks gateway_leaks dev_leaks
+debug-life-storm:
+	@tools/stage $@ $(IN_DEBUG) -- env TIME=$(or $(TIME),180) SEED=$(SEED) tests/regress/run life_storm
 
 # Of `make test-races`: the same in the race kernel, all that comes and goes, and that it notices.
 RACE_STAGES := races-regress races-gateway races-device races-life-storm races-instruments
