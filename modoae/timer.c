@@ -121,9 +121,14 @@ void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	u64 at = deadline(l, now);
 
-	if (!at || (l->timer_at && l->timer_at <= at))
+	if (!at)
 		return;
-	l->timer_at = at > now ? at : now + 1;
+	/* Overdue: as soon as can be, which what happens till then leaves so. */
+	if (at <= now)
+		at = now + 1;
+	if (l->timer_at && l->timer_at <= at)
+		return;
+	l->timer_at = at;
 	oae_op(a, OAE_OP_TIMER)->at = l->timer_at;
 }
 

@@ -395,6 +395,27 @@ static void test_never_later(void **state)
 	}
 }
 
+/* What is overdue, by a stall time that got shorter, each frame put off. */
+static void test_overdue(void **state)
+{
+	unsigned int i;
+	u64 at;
+
+	(void)state;
+	post(&x, 1, 0);
+	now += STALL / 2;
+	cfg.stall_max = STALL / 4;
+	rcv(slice(1, 0, 0));
+	at = l.timer_at;
+	assert_int_equal(at, now + 1);
+	for (i = 1; i < 10; i++) {
+		now += 1000;
+		rcv(slice(1, i, 0));
+		assert_false(count_op(OAE_OP_TIMER));
+		assert_int_equal(l.timer_at, at);
+	}
+}
+
 static u64 next_close(void)
 {
 	u64 before = now;
@@ -461,6 +482,7 @@ int main(void)
 		cmocka_unit_test_setup(test_posted_when_down, open_link),
 		cmocka_unit_test(test_forgotten),
 		cmocka_unit_test_setup(test_never_later, open_link),
+		cmocka_unit_test_setup(test_overdue, open_link),
 		cmocka_unit_test_setup(test_close_again, open_link),
 		cmocka_unit_test_setup(test_close_dead, open_link),
 	};
