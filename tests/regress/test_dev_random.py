@@ -12,7 +12,7 @@ import oaedev as dev
 from devpump import compile_c
 from devtest import Call, OaeFile
 from faults import BAD_NETWORK, NEVER, say
-from oaetest import Cable, OaeTest, load, loaded, wait_for
+from oaetest import Cable, OaeTest, load, loaded, run, wait_for
 from patience import SLOW
 
 TIME = float(os.environ.get("TIME", "40"))
@@ -50,7 +50,7 @@ class Random(OaeTest):
 
     @classmethod
     def bind(cls):
-        """The ports, and times that let a link find out soon that it is alone."""
+        """The ports, and times as they are in calm: a machine may halt for a moment."""
         for host in cls.hosts:
             host.knobs(keepalive_ms=50, linger_ms=100, **BAD_NETWORK)
             host.add_port(f"v{host.name}")
@@ -72,8 +72,6 @@ class Random(OaeTest):
                            if p.name.isdigit() and (p / "comm").read_text() == "devfuzz\n")]
                 running.kill()
                 raise AssertionError("devfuzz does not end\n" + "\n".join(stacks)) from None
-        for host in self.hosts:     # in calm, a machine that halts for a moment is no dead peer
-            host.knob("dead_ms", 5000)
         self.assertEqual(running.returncode, 0, out)
         say("    " + out.replace("\n", "\n    ").rstrip())
         words = [line.split() for line in out.splitlines()[1:]]
@@ -90,9 +88,8 @@ class Random(OaeTest):
             try:
                 a.write(b"calm")
             except OSError as e:
-                seen = "\n".join(host.sh("cat /proc/net/modoae/tags; tail -n 60 /proc/net/modoae/ev_log;"
-                                         "ip -s link; tc -s qdisc") for host in self.hosts)
-                raise AssertionError(f"{e}\n{seen}") from e
+                self.show()
+                raise AssertionError("a write in calm") from e
             self.assertEqual(reading.result(), b"calm")
             swapping = Call(b.swap, b"of b")
             self.assertEqual(a.swap(b"of a"), b"of b")
@@ -105,6 +102,14 @@ class Random(OaeTest):
         say(f"    an exchange in calm: {1000 * seconds:.0f} ms")
         self.assertLess(seconds, 5 * SLOW)
 
+    def show(self):
+        """What may tell why; at once, since the kernel may not live to see the report."""
+        for host in self.hosts:
+            say(f"{host.name}:\n" + host.sh("cat /proc/net/modoae/tags; ip -s link; tc -s qdisc;"
+                                            "tail -n 60 /proc/net/modoae/ev_log"))
+        Path("/proc/sysrq-trigger").write_text("l", "ascii")    # what each processor does
+        say(run("dmesg")[-20000:])
+
     def settle(self):
         """Nothing is left of any link; all that was posted has ended in one way."""
         for host in self.hosts:
@@ -113,8 +118,9 @@ class Random(OaeTest):
             try:
                 wait_for(lambda host=host: host.read_all() == b"" and not host.tags(),
                          "the tags to go", 20)
-            except AssertionError as e:
-                raise AssertionError(f"{host}: {e}: {host.tags()}") from e
+            except AssertionError:
+                self.show()
+                raise
         for host in self.hosts:
             stats = host.stats()
             self.assertEqual(stats["tags_made"], stats["tags_gone"])
