@@ -712,11 +712,16 @@ class Modules(Actor):
         finally:
             self.board.quiet = 0
         for n in HOSTS:
-            try:
-                enter(f"h{n}")
-                bind(n)
-            except OSError:     # it is being made, or destroyed
-                pass
+            self.begin_in(f"h{n}", bind, n)
+
+    @staticmethod
+    def begin_in(name, begin, *args):
+        """In a namespace, unless it is just being made, or destroyed."""
+        try:
+            enter(name)
+            begin(*args)
+        except OSError:
+            pass
 
     @staticmethod
     def unloaded(name, seconds):
@@ -750,11 +755,7 @@ class Modules(Actor):
         self.unloaded("modoaeip", 10)
         load(module=GATEWAY)
         for n in GATEWAYS:
-            try:
-                enter(f"g{n}")
-                serve()
-            except OSError:
-                pass
+            self.begin_in(f"g{n}", serve)
 
 
 def cast(seed):
