@@ -72,8 +72,10 @@ class Hostile(unittest.TestCase):
         env = {**os.environ, "OAE_PROC_NET": str(self.root), "OAE_SYS": str(self.root / "sys"),
                "ASAN_OPTIONS": "exitcode=99", "UBSAN_OPTIONS": "halt_on_error=1:exitcode=99"}
         if "monitor" in args and not enough:
-            # Nothing that it could print may be left: it would wait for ever.
-            args = ["timeout", "-s", "INT", "0.3", OAE, *args]
+            # Nothing that it could print may be left: it would wait for ever. In the foreground:
+            # else SIGCONT follows, and may undo the SIGSTOP by which the leak check at exit
+            # attaches to it, and waits.
+            args = ["timeout", "--foreground", "-s", "INT", "0.3", OAE, *args]
         else:
             args = [OAE, *args]
         done = subprocess.run(args, env=env, capture_output=True, check=False, timeout=300)
