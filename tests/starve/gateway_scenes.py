@@ -127,11 +127,12 @@ class Gateways:
         patiently(self._known, "the gateway to serve again", 15)
 
     def _lapse(self):
-        """Until g1 has come as far as it gets: a few of its periods."""
-        def ticked():
-            return self.g2.stat("hello_tx") >= before + 4
-        before = self.g2.stat("hello_tx")
-        patiently(ticked, "some HELLOs of the other gateway")
+        """Until g1 has come as far as it gets: a few periods of g2, told in two ways, since what
+        one of them wants may be what is refused."""
+        def said():
+            return self.g2.stat("hello_tx") + self.g2.stat("control_tx")
+        before = said()
+        patiently(lambda: said() >= before + 8, "some periods of the other gateway")
 
     def forwarding(self):
         """Traffic both ways, over IPv4 and IPv6, with tables that are learnt anew."""
