@@ -90,6 +90,7 @@ void oae_hold_deliver(struct oae_link *l, u64 now, struct oae_actions *a)
 	hand_over(l, a);
 	l->rx++;
 	l->last_express = l->hold.express;
+	l->unseen = l->hold.express;
 	l->last_kind = l->hold.kind;
 	l->backoff = 0;
 	l->active_at = now;

@@ -18,6 +18,7 @@ static const char *const note_names[OAE_NOTE_END] = {
 	[OAE_N_PEER_FROZE] = "peer_froze",
 	[OAE_N_NOLINK] = "nolink",
 	[OAE_N_ATTEMPTS] = "attempts",
+	[OAE_N_WORN] = "worn",
 	[OAE_N_PORT] = "port",
 	[OAE_N_IMPOSSIBLE] = "impossible",
 	[OAE_N_DOWN] = "down",
@@ -221,14 +222,25 @@ void oae_link_rank(struct oae_link *l, bool senior)
 	l->senior = senior;
 }
 
+/* Numbers wrap: a frame that is delayed for as long must be of another run. */
+static bool worn(const struct oae_link *l)
+{
+	return l->state == OAE_OPEN && (l->tx - l->run_tx >= OAE_RUN_MAX ||
+					l->rx - l->run_rx >= OAE_RUN_MAX);
+}
+
 /**
  * oae_finish() - the last step of every event: go on closing, arm the timer
  * @l: the link
  * @now: ns
  * @a: actions
+ *
+ * A run that is worn ends here (protocol 4.5).
  */
 void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a)
 {
+	if (worn(l))
+		oae_freeze(l, OAE_N_WORN, now, a);
 	oae_close_step(l, now, a);
 	oae_arm(l, now, a);
 }

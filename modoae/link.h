@@ -112,6 +112,7 @@ enum oae_note {
 	OAE_N_PEER_FROZE,	/* froze: the peer did */
 	OAE_N_NOLINK,		/* froze: the peer has no such tag */
 	OAE_N_ATTEMPTS,		/* froze: attempts of one seq used up */
+	OAE_N_WORN,		/* froze: as many transactions as a run may have */
 	OAE_N_PORT,		/* froze: port down, its MTU or address changed */
 	OAE_N_IMPOSSIBLE,	/* froze: a frame that no legal state sends */
 	OAE_N_DOWN,		/* no answer for dead_ms */
@@ -255,6 +256,8 @@ struct oae_link {
 	u32 tx;			/* last committed */
 	u32 rx;			/* last delivered */
 	u32 start;		/* tx before the first transaction */
+	u32 run_tx;		/* tx and rx when this run began */
+	u32 run_rx;
 	u32 peer_max_len;
 	u16 mtu;
 	u16 peer_mtu;		/* 0 unknown */
@@ -271,6 +274,7 @@ struct oae_link {
 	bool await_done;
 	bool clean;		/* tx + 1 has had one content only */
 	bool last_express;	/* rx was an express */
+	bool unseen;		/* and the peer was not seen to commit it */
 	bool ready_due;		/* refused BUSY: READY when there is room */
 	bool next_valid;
 	u8 last_kind;		/* kind of the express at rx */
@@ -280,6 +284,7 @@ struct oae_link {
 		u64 at;		/* last progress */
 		u8 state;	/* enum oae_offer_state */
 		bool again;	/* was offered before */
+		bool doubt;	/* an express: an earlier run may deliver it */
 	} offer;
 	struct oae_post next;
 

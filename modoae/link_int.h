@@ -7,6 +7,7 @@
 
 #define OAE_MAX_BACKOFF	7	/* doublings of the stall time */
 #define OAE_FORGET_DEAD	8	/* dead times until a quiet dead link is forgotten */
+#define OAE_RUN_MAX	(1U << 30) /* transactions of a run, each way */
 
 static inline bool oae_frozen(const struct oae_link *l)
 {
@@ -78,6 +79,7 @@ void oae_offer_drop(struct oae_link *l, enum oae_outcome outcome, int err,
 void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a);
 void oae_offer_drop_aside(struct oae_link *l, int err, struct oae_actions *a);
 void oae_offer_delivered(struct oae_link *l, struct oae_actions *a);
+void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_withdraw(struct oae_link *l);
 void oae_send_commit(struct oae_link *l, struct oae_actions *a);
 bool oae_fits_frame(const struct oae_link *l, const struct oae_post *p);

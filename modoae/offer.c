@@ -192,6 +192,32 @@ void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a)
 		offer_out(l, oae_slice_mask(n), 0, now, a);
 }
 
+/* Cut as it must be now it is too long for this run, and not in flight. */
+static void too_long(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	oae_offer_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
+	oae_offer_pump(l, now, a);
+}
+
+/**
+ * oae_offer_sure() - the peer has left the runs before this one
+ * @l: the link, OPEN; the peer's rx is my tx
+ * @now: ns
+ * @a: actions
+ *
+ * So no frame of those will make it deliver what is offered (protocol 4.3). An
+ * express that could not be offered in this run, where the first attempt is 1,
+ * has waited for that.
+ */
+void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (!l->offer.doubt)
+		return;
+	l->offer.doubt = false;
+	if (!l->attempt)
+		too_long(l, now, a);
+}
+
 /**
  * oae_link_resliced() - the answer to OAE_OP_RESLICE
  * @l: the link
@@ -207,8 +233,13 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 	    l->offer.p.handle != p->handle)
 		return;
 	if (!p->nslices || (p->kind != OAE_MESSAGE && p->nslices > 1)) {
-		oae_offer_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
-		oae_offer_pump(l, now, a);
+		if (l->offer.doubt) {
+			/* Not reversed before oae_offer_sure(). */
+			l->offer.state = OAE_OFFER_OUT;
+			l->offer.at = now;
+		} else {
+			too_long(l, now, a);
+		}
 	} else {
 		/* Other slices are another content to a peer that kept some. */
 		l->clean = false;
@@ -234,6 +265,7 @@ void oae_offer_drop(struct oae_link *l, enum oae_outcome outcome, int err,
 	if (l->offer.p.kind == OAE_SWAP)
 		l->half.state = OAE_HALF_NONE;
 	l->offer.state = OAE_OFFER_NONE;
+	l->offer.doubt = false;
 	/* tx + 1 will have another content now. */
 	l->clean = false;
 }
@@ -291,6 +323,7 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (l->offer.p.kind == OAE_SWAP)
 		l->half.state = OAE_HALF_NONE;
 	l->offer.state = OAE_OFFER_NONE;
+	l->offer.doubt = false;
 	l->tx++;
 	l->attempt = 0;
 	l->clean = true;

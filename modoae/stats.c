@@ -88,6 +88,8 @@ static const struct oae_stat_desc oae_stat_desc[OAE_STAT_END] = {
 		"note_nolink", "froze: the peer has no such tag" },
 	[OAE_S_NOTE + OAE_N_ATTEMPTS] = {
 		"note_attempts", "froze: attempts used up" },
+	[OAE_S_NOTE + OAE_N_WORN] = {
+		"note_worn", "froze: a run has had its 2^30 transactions" },
 	[OAE_S_NOTE + OAE_N_PORT] = {
 		"note_port", "froze: port down or its address changed" },
 	[OAE_S_NOTE + OAE_N_IMPOSSIBLE] = {

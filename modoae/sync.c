@@ -155,6 +155,7 @@ static void forget_run(struct oae_link *l, struct oae_actions *a)
 	l->await_done = false;
 	l->clean = false;
 	l->last_express = false;
+	l->unseen = false;
 	l->peer_closing = false;
 }
 
@@ -278,6 +279,8 @@ static void opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 	l->attempt = 0;
 	l->again_at = 0;
 	l->ready_due = false;
+	l->run_tx = l->tx;
+	l->run_rx = l->rx;
 	l->active_at = now;
 	heard(l, now, a);
 }
@@ -312,10 +315,17 @@ static void resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_hold_deliver(l, now, a);
 	else
 		oae_hold_keep(l, a);
+	if (in == 0)
+		l->unseen = false;
 	if (out == 1)
 		oae_offer_committed(l, now, a);
 	if (out == 0)
 		oae_offer_delivered(l, a);
+	/*
+	 * The peer may be frozen still, and open into an earlier run, whose
+	 * SYNC_ACK and express are on their way.
+	 */
+	l->offer.doubt = f->opcode == OAE_SYNC && !oae_offer_reversible(l);
 
 	opened(l, f, now, a);
 	oae_send_sync(l, OAE_SYNC_ACK, l->peer_ltag, a);
@@ -398,8 +408,12 @@ bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_rtt_sample(l, now - l->hold.at);
 		oae_hold_deliver(l, now, a);
 	}
+	if (in == 0)
+		l->unseen = false;
 	if (out == 0 && !l->confirmed)
 		oae_offer_delivered(l, a);
+	if (out == 0 && f->opcode != OAE_SYNC)
+		oae_offer_sure(l, now, a);
 	return true;
 }
 

@@ -136,12 +136,12 @@ void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a)
  * oae_link_in_doubt() - is the outcome of anything known to one end at most?
  * @l: the link
  *
- * Return: true if something is held, in flight, or committed and not known to
- * be delivered.
+ * Return: true if something is held, in flight, committed and not known to be
+ * delivered, or delivered and not known to be committed.
  */
 bool oae_link_in_doubt(const struct oae_link *l)
 {
-	return l->hold.state == OAE_HOLD_HELD || !l->confirmed ||
+	return l->hold.state == OAE_HOLD_HELD || !l->confirmed || l->unseen ||
 	       l->offer.state == OAE_OFFER_OUT;
 }
 

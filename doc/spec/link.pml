@@ -139,9 +139,9 @@ inline say_state()
 {
 	SAY(printf("AT %c %d %d %d %d %d %d %d %d %d", NAME(me), L.state, L.ltag,
 		   L.peer_ltag, L.inc, L.peer_inc, L.heard_inc, L.tx, L.rx, L.attempt));
-	SAY(printf(" %d %d %d %d %d %d %d %d %d", L.down, L.asked, L.closing,
+	SAY(printf(" %d %d %d %d %d %d %d %d %d %d", L.down, L.asked, L.closing,
 		   L.close_sent, L.peer_closing, L.confirmed, L.await_done,
-		   L.last_express, L.ready_due));
+		   L.last_express, L.unseen, L.ready_due));
 	SAY(printf(" %d %d %d %d", L.half, L.half_id, L.half == HALF_OFFERED && L.half_crossed,
 		   L.half_turn));
 	SAY(printf(" %d %d %d", L.aside_id, L.aside_ready, L.half_unwanted));
@@ -270,6 +270,9 @@ inline event()
 		fi
 	:: ev == EV_FORGET ->
 		SAY(printf("EV %c forget\n", NAME(me)));
+		/* Not before its sender knows that it is delivered. */
+		assert(!(PEER.offer == OFFER_OUT && PEER.offer_express &&
+			 PEER.peer_inc == L.inc && PEER.tx + 1 == L.rx));
 		ending = 1
 	:: ev == EV_PORT ->
 		SAY(printf("EV %c port\n", NAME(me)));
@@ -314,7 +317,7 @@ inline frame()
 #define full(to)	(!calm && wire[to].n > K)
 #define crowded()	(full(A) || full(B))
 #define may(fault)	(!crowded() && ((fault) || calm))
-#define in_doubt()	(L.hold == HOLD_HELD || !L.confirmed || L.offer == OFFER_OUT)
+#define in_doubt()	(L.hold == HOLD_HELD || !L.confirmed || L.unseen || L.offer == OFFER_OUT)
 
 /*
  * As a fault a timer fires at any time; otherwise when nothing is on its way,

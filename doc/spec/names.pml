@@ -200,6 +200,7 @@ typedef end {
 	bit confirmed;			/* the peer is known to have delivered tx */
 	bit await_done;
 	bit last_express;		/* rx was an express */
+	bit unseen;			/* and the peer was not seen to commit it */
 	bit ready_due;			/* refused BUSY: READY when there is room */
 
 	unsigned offer : 2;		/* OFFER_*: tx + 1 */

@@ -121,6 +121,7 @@ inline hold_deliver()
 	fi;
 	L.rx++;
 	L.last_express = L.hold_express;
+	L.unseen = L.hold_express;
 	hold_reset()
 }
 
@@ -466,6 +467,7 @@ inline forget_run(going)
 {
 	half_unknown(going);
 	L.last_express = 0;
+	L.unseen = 0;
 	hold_drop();
 	L.tx = 0;
 	L.confirmed = 1;
@@ -552,6 +554,10 @@ inline resolve()
 			hold_reset()
 		fi;
 		if
+		:: in_ == 0 -> L.unseen = 0
+		:: else
+		fi;
+		if
 		:: out_ == 1 -> offer_committed()
 		:: out_ == 0 -> offer_delivered()
 		:: else
@@ -587,6 +593,7 @@ inline run_progress()
 	:: else ->
 		if
 		:: in_ == 1 -> hold_deliver()
+		:: in_ == 0 -> L.unseen = 0
 		:: else
 		fi;
 		if

@@ -233,7 +233,7 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 		 l->confirmed << 7;
 	*out++ = l->await_done | l->clean << 1 | l->last_express << 2 |
 		 l->ready_due << 3 | !!l->asked_at << 4 | l->offer.again << 5 |
-		 l->hold.express << 6;
+		 l->hold.express << 6 | l->offer.doubt << 7;
 	*out++ = l->attempt;
 	*out++ = (uintptr_t)l->offer.p.handle | l->offer.state << 4 |
 		 l->offer.p.nslices << 6;
@@ -242,7 +242,7 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	*out++ = l->half.state | l->half.crossed << 3 | l->half.turn << 4 |
 		 l->hold.kind << 6;
 	*out++ = (uintptr_t)l->aside.p.handle | l->aside.ready << 4 |
-		 !!l->half.cancelled << 5;
+		 !!l->half.cancelled << 5 | l->unseen << 6;
 	*out++ = l->hold.state | l->hold.nslices << 4;
 	*out++ = l->hold.attempt;
 	*out++ = l->hold.reason;
@@ -291,6 +291,8 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->peer_max_len = l->peer_mtu ? l->cfg->max_len : 0;
 	l->tx = start + (s32)(int8_t)*in++;
 	l->rx = start + (s32)(int8_t)*in++;
+	l->run_tx = l->tx;
+	l->run_rx = l->rx;
 	l->state = *in & 7;
 	l->down = *in >> 3 & 1;
 	l->closing = *in >> 4 & 1;
@@ -303,7 +305,8 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->ready_due = *in >> 3 & 1;
 	l->asked_at = *in >> 4 & 1;
 	l->offer.again = *in >> 5 & 1;
-	l->hold.express = *in++ >> 6 & 1;
+	l->hold.express = *in >> 6 & 1;
+	l->offer.doubt = *in++ >> 7;
 	l->attempt = *in++;
 	offer = *in & 15;
 	l->offer.state = *in++ >> 4 & 3;
@@ -316,7 +319,8 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	aside = *in & 15;
 	l->aside.valid = aside;
 	l->aside.ready = *in >> 4 & 1;
-	l->half.cancelled = *in++ >> 5 & 1 ? OAE_E_SIGNAL : 0;
+	l->half.cancelled = *in >> 5 & 1 ? OAE_E_SIGNAL : 0;
+	l->unseen = *in++ >> 6 & 1;
 	l->hold.state = *in & 15;
 	l->hold.nslices = *in++ >> 4;
 	l->hold.attempt = *in++;

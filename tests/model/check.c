@@ -344,6 +344,28 @@ void m_died(struct m_world *w, unsigned int who)
 }
 
 /**
+ * m_forgot() - an end has forgotten the link because nobody answers, and lives
+ * @w: the world
+ * @who: which
+ * @inc: its incarnation
+ *
+ * It may not be the reason why the other will not know what became of
+ * something.
+ */
+void m_forgot(struct m_world *w, unsigned int who, u64 inc)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->ntx; i++) {
+		struct m_tx *tx = &w->tx[i];
+
+		if (tx->from != who && tx->at_link && tx->offered &&
+		    tx->delivered && tx->offered_to == inc)
+			m_fail(w, i + 1, "G3: forgotten, and its sender does not know that it is delivered");
+	}
+}
+
+/**
  * m_noted() - an end notes that something happened
  * @w: the world
  * @who: which end

@@ -124,7 +124,9 @@ static void take(struct m_chan *c, unsigned int i)
 static void timer(struct m_world *w, unsigned int who, enum m_what what)
 {
 	struct oae_link *l = &w->end[who].link;
+	bool closing = l->closing;
 	struct oae_actions a;
+	u64 inc = l->inc;
 
 	switch (what) {
 	case M_STALL:
@@ -152,6 +154,8 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 	m_begin(&a);
 	oae_link_timer(l, M_NOW, &a);
 	m_finish(w, who, &a, NULL);
+	if (!w->end[who].tag && !closing)
+		m_forgot(w, who, inc);
 }
 
 /* Cookies that an end gave out before it crashed are good for nothing. */

@@ -69,6 +69,8 @@ enum m_kind {
  * @posts: of A and of B: a letter (enum m_kind) a transaction, in order
  * @cap: frames in flight each way; one more is lost
  * @slices: of each transaction that is a message
+ * @most: slices that a transaction may have at most, 0: M_SLICES; what would
+ *	take more is too long for a narrow port
  * @cancel: users take back what may be reversed
  * @dup: a frame may arrive any number of times
  * @dead: the peer may be given up for dead
@@ -89,7 +91,7 @@ struct m_scenario {
 	const char *name;
 	const char *posts[2];
 	u8 cap;
-	u8 slices;
+	u8 slices, most;
 	bool cancel, dup, dead, probe, port;
 	u8 rcvbuf;
 	u8 crash, kill, close, rename, mtu, conflict;
@@ -229,6 +231,7 @@ void m_result(struct m_world *w, unsigned int who, u8 id, const struct m_frame *
 void m_lent(struct m_world *w, unsigned int who, u8 half);
 void m_new_end(struct m_world *w, unsigned int who);
 void m_died(struct m_world *w, unsigned int who);
+void m_forgot(struct m_world *w, unsigned int who, u64 inc);
 void m_noted(struct m_world *w, unsigned int who, u8 note);
 void m_check(struct m_world *w);
 void m_check_end(struct m_world *w);

@@ -28,6 +28,8 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->srtt = 0;
 	l->rttvar = 0;
 	l->backoff = 0;
+	l->run_tx = l->tx;
+	l->run_rx = l->rx;
 
 	if (l->offer.state == OAE_OFFER_NONE) {
 		memset(&l->offer.p, 0, sizeof(l->offer.p));
@@ -63,6 +65,12 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	/* Only RESUME asks for it. */
 	if (sc->slices == 1 && !sc->mtu)
 		l->clean = false;
+	/* Only what may be too long. */
+	if (!sc->most)
+		l->offer.doubt = false;
+	/* Only what may be forgotten. */
+	if (!sc->dead)
+		l->unseen = false;
 }
 
 /* May an end still learn this ltag of its peer? */

@@ -219,9 +219,17 @@ void m_prove(struct m_world *w)
 		{ M_ACT(M_POST_HALF, B, 15), M_ACT(M_POST_VERB, B, 15),
 		  M_ACT(M_POST_HALF, A, 15) },
 	};
-	bool narrow = w->end[A].narrow || w->end[B].narrow;
 	unsigned int i, j, first, who;
+	bool narrow;
 
+	/* Where what is posted would be too long: not for ever. */
+	for (who = A; who <= B && w->sc->most; who++)
+		if (w->end[who].narrow) {
+			w->mtu++;
+			m_step(w, M_ACT(M_MTU, who, 0));
+		}
+	prove_from(w, w->ntx + 1);
+	narrow = w->end[A].narrow || w->end[B].narrow;
 	/* A half that waited for one. */
 	for (who = A; who <= B; who++) {
 		first = m_half_of(w, who);

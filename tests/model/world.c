@@ -201,16 +201,21 @@ static void reslice(struct m_world *w, unsigned int who, void *handle,
 	struct m_end *e = &w->end[who];
 	u16 max = oae_link_slice_max(&e->link);
 	struct oae_post p;
-	u8 id = id_of(handle);
+	u8 id = id_of(handle), n = 1;
 
 	if (!is_at_link(w, id) || w->tx[id - 1].kind != OAE_MESSAGE) {
 		m_fail(w, 0, "RESLICE of what the link has not got");
 		return;
 	}
-	w->tx[id - 1].n = 1;
-	while (M_LEN / w->tx[id - 1].n > max)
-		w->tx[id - 1].n++;
-	m_fill_post(w, id, &p);
+	while (M_LEN / n > max)
+		n++;
+	if (w->sc->most && n > w->sc->most) {
+		m_fill_post(w, id, &p);
+		p.nslices = 0;
+	} else {
+		w->tx[id - 1].n = n;
+		m_fill_post(w, id, &p);
+	}
 	oae_link_resliced(&e->link, &p, M_NOW, a);
 }
 

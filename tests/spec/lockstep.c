@@ -461,13 +461,13 @@ static void heard_effect(const char *what, const int *arg, struct effects *x)
 	}
 }
 
-#define NSTATE	32
+#define NSTATE	33
 
 /* In the order of say_state() of link.pml. */
 static const char *const state_field[NSTATE] = {
 	"state", "ltag", "peer_ltag", "inc", "peer_inc", "heard.inc", "tx", "rx",
 	"attempt", "down", "asked", "closing", "close_sent", "peer_closing",
-	"confirmed", "await_done", "last_express", "ready_due", "half.state",
+	"confirmed", "await_done", "last_express", "unseen", "ready_due", "half.state",
 	"half", "crossed", "turn", "aside", "aside.ready", "cancelled", "offer.state",
 	"offered", "next", "hold.state", "hold.attempt", "held", "held express",
 };
@@ -480,7 +480,7 @@ static void state_of(const struct oae_link *l, u64 held, int v[NSTATE])
 		l->state, l->ltag, l->peer_ltag, l->inc, l->peer_inc,
 		l->heard.inc, l->tx, l->rx, l->attempt, l->down, !!l->asked_at,
 		l->closing, l->close_sent, l->peer_closing, l->confirmed,
-		l->await_done, l->last_express, l->ready_due, l->half.state,
+		l->await_done, l->last_express, l->unseen, l->ready_due, l->half.state,
 		l->half.state ? (uintptr_t)l->half.p.handle : 0,
 		l->half.state == OAE_HALF_OFFERED && l->half.crossed,
 		l->half.turn, l->aside.valid ? (uintptr_t)l->aside.p.handle : 0,
@@ -526,7 +526,7 @@ static void same_state(int who, const int *arg)
 
 /* --- the trace --------------------------------------------------------------- */
 
-#define ARGS	32
+#define ARGS	NSTATE
 
 struct line {
 	char tag[4];		/* EV, DO, AT */

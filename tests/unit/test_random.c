@@ -259,6 +259,7 @@ static void everything_happened(const unsigned long *notes)
 	for (i = 0; i < OAE_NOTE_END; i++) {
 		switch (i) {
 		case OAE_N_ATTEMPTS:	/* rare */
+		case OAE_N_WORN:	/* rarer */
 		case OAE_N_IMPOSSIBLE:	/* never, between honest ends */
 		case OAE_N_BROKEN:
 		case OAE_N_MISMATCH:

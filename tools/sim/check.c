@@ -498,6 +498,7 @@ void check_note(struct world *w, struct end *e, u8 note)
 	case OAE_N_PEER_FROZE:
 	case OAE_N_NOLINK:
 	case OAE_N_ATTEMPTS:
+	case OAE_N_WORN:
 	case OAE_N_PORT:
 		froze(w, e);
 		break;

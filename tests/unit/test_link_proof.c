@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an end may conclude of the other's state, and what it may not: from an
+ * rx that may not move (4.3), from a silence (4.4), from a number (4.5).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "one_link.h"
+
+#define X	OAE_F_EXPRESS
+#define END	OAE_F_LAST
+
+/* The peer has frozen too, and still is: it may open into another run yet. */
+static struct oae_frame asked(void)
+{
+	struct oae_frame f = frame(OAE_SYNC);
+
+	f.src_ltag = l.peer_ltag + 0x100;
+	return f;
+}
+
+/* In flight, and now too long for the port. */
+static void express_too_long(struct oae_frame sync)
+{
+	struct oae_post p = {
+		.handle = &x, .len = 2000, .slice_max = 1000, .nslices = 2,
+		.flags = OAE_POST_EXPRESS,
+	};
+
+	clear();
+	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	assert_true(sent(OAE_OFFER)->handle == &x);
+	post(&y, 1, 0);
+	clear();
+	oae_link_set_mtu(&l, 200, now, &a);
+	sync.dst_ltag = l.ltag;
+	rcv(sync);
+	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
+	p.nslices = 0;
+	oae_link_resliced(&l, &p, now, &a);
+	assert_false(sent(OAE_OFFER) && sent(OAE_OFFER)->handle == &x);
+}
+
+static void assert_undecided(void)
+{
+	assert_false(op(OAE_OP_COMPLETE));
+	assert_false(sent(OAE_OFFER));
+	clear();
+	assert_int_equal(oae_link_cancel(&l, &x, OAE_E_SIGNAL, now, &a),
+			 -EINPROGRESS);
+}
+
+/* A SYNC says where its sender stood; it may yet open into the run before. */
+static void test_sync_is_no_proof(void **state)
+{
+	(void)state;
+	express_too_long(asked());
+	assert_undecided();
+	rcv(frame(OAE_SYNC));			/* again, or a probe */
+	assert_undecided();
+	/* It has opened this run, and delivered nothing. */
+	rcv(frame(OAE_SYNC_ACK));
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_TOO_BIG);
+	assert_true(sent(OAE_OFFER)->handle == &y);
+}
+
+/* Any data frame of this run says as much. */
+static void test_data_is_proof(void **state)
+{
+	(void)state;
+	express_too_long(asked());
+	assert_undecided();
+	rcv(slice(1, 0, END));
+	assert_true(ended(&x, OAE_REVERSED));
+}
+
+/* So does a SYNC_ACK that is resolved against. */
+static void test_sync_ack_is_proof(void **state)
+{
+	(void)state;
+	express_too_long(resolved());
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_true(sent(OAE_OFFER)->handle == &y);
+}
+
+/* The frames of the run before came: it was delivered. */
+static void test_delivered_after_all(void **state)
+{
+	struct oae_frame f;
+
+	(void)state;
+	express_too_long(asked());
+	fire_at(now + 1000 * MS);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+	f = resolved();
+	f.rx++;
+	rcv(f);
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_true(sent(OAE_OFFER)->handle == &y);
+}
+
+/* A wider path again: it is offered, as what it was. */
+static void test_wide_again(void **state)
+{
+	(void)state;
+	express_too_long(asked());
+	clear();
+	oae_link_set_mtu(&l, 1500, now, &a);
+	rcv(asked());
+	assert_true(sent(OAE_OFFER)->handle == &x);
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 1);
+	rcv(frame(OAE_SYNC_ACK));
+	assert_false(op(OAE_OP_COMPLETE));
+	refuse(OAE_R_TOO_BIG, 0);
+	assert_true(ended(&x, OAE_REVERSED));
+}
+
+/* Delivered, and its sender may not know: not forgotten before it does. */
+static void test_express_unseen(void **state)
+{
+	struct oae_frame f;
+	unsigned int i;
+
+	(void)state;
+	rcv(slice(1, 0, X | END));
+	assert_int_equal(l.rx, PEER_START + 1);
+	assert_true(oae_link_in_doubt(&l));
+	port_down();
+	for (i = 0; i < 100; i++)
+		fire_at(now + cfg.dead);
+	assert_int_not_equal(l.state, OAE_CLOSED);
+	f = resolved();				/* still asks for it */
+	f.tx--;
+	rcv(f);
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_true(oae_link_in_doubt(&l));
+	rcv(frame(OAE_SYNC));			/* and now has heard of it */
+	assert_false(oae_link_in_doubt(&l));
+
+	port_down();
+	for (i = 0; i < 100 && l.state != OAE_CLOSED; i++)
+		fire_at(now + cfg.dead);
+	assert_int_equal(l.state, OAE_CLOSED);
+}
+
+/* What was atomic was committed before it was delivered. */
+static void test_atomic_is_seen(void **state)
+{
+	(void)state;
+	rcv(slice(1, 0, END));
+	assert_true(oae_link_in_doubt(&l));
+	commit(0);
+	assert_false(oae_link_in_doubt(&l));
+
+	/* And of one that resolving commits. */
+	rcv(slice(1, 0, X | END));
+	assert_true(oae_link_in_doubt(&l));
+	port_down();
+	rcv(resolved());
+	assert_false(oae_link_in_doubt(&l));
+}
+
+/* Of 2^32 numbers a run uses a quarter at most, each way. */
+static void test_worn(void **state)
+{
+	(void)state;
+	l.run_tx = l.tx - (1U << 30) + 2;
+	post(&x, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	assert_int_equal(l.state, OAE_OPEN);
+	post(&y, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	assert_true(ended(&y, OAE_COMMITTED));
+	assert_int_equal(noted(OAE_N_WORN), 1);
+	assert_non_null(sent(OAE_SYNC));
+	rcv(resolved());
+	assert_int_equal(l.state, OAE_OPEN);
+	post(&x, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	assert_int_equal(l.state, OAE_OPEN);
+
+	open_link(state);
+	l.run_rx = l.rx - (1U << 30) + 1;
+	rcv(slice(1, 0, END));
+	assert_int_equal(l.state, OAE_OPEN);
+	commit(0);
+	assert_int_equal(count_op(OAE_OP_DELIVER), 1);
+	assert_int_equal(noted(OAE_N_WORN), 1);
+	rcv(resolved());
+	assert_int_equal(l.state, OAE_OPEN);
+}
+
+#define TEST(t)	cmocka_unit_test_setup(t, open_link)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_sync_is_no_proof),
+		TEST(test_data_is_proof),
+		TEST(test_sync_ack_is_proof),
+		TEST(test_delivered_after_all),
+		TEST(test_wide_again),
+		TEST(test_express_unseen),
+		TEST(test_atomic_is_seen),
+		TEST(test_worn),
+	};
+
+	return cmocka_run_group_tests_name("what proves what", tests, NULL, NULL);
+}
