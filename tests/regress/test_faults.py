@@ -342,6 +342,22 @@ class Partition(TwoHosts):
         self.assertEqual(self.b.read_one(), b"express")
         self.express_counted([], committed)
 
+    def test_express_delivered_is_not_forgotten(self):
+        """b delivers, cannot say so, and the cable is out for long: b keeps what a will ask for."""
+        self.addCleanup(self.a.knob, "vci", 0)
+        self.a.write(b"idle", vc=1)
+        self.assertEqual(self.b.read_one(), b"idle")
+        self.a.knob("vci", 0)
+        losing, committed = self.express_in_doubt(a=False)
+        self.assertEqual(self.b.read_one(), b"express")
+        self.cable.cut()
+        self.addCleanup(self.cable.mend)
+        # Nothing of this one is in doubt.
+        wait_for(lambda: not self.b.tag(vc=1), "b to forget the idle link", 30)
+        self.assertTrue(self.b.tag(vc=0))
+        self.cable.mend()
+        self.express_counted(losing, committed)
+
     def test_an_express_is_unknown_when_the_peer_died(self):
         """b delivers, cannot say so, and is reborn: EOWNERDEAD. An atomic one is offered anew."""
         self.a.knob("express", 1)
