@@ -246,9 +246,13 @@ struct oae_port {
 	struct rcu_head rcu;
 };
 
+/*
+ * Hashed and compared as bytes, up to the end of @port: no padding may lie before
+ * that. With 32-bit pointers there is some behind it where a u64 is aligned to 8.
+ */
 struct oae_tag_key {
-	struct oae_port *port;
 	u64 kid;			/* vc << 56 | peer MAC */
+	struct oae_port *port;
 };
 
 /**

@@ -9,10 +9,15 @@
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
 
+#define TAG_KEY_LEN	offsetofend(struct oae_tag_key, port)
+
+/* Padding is whatever was on the stack: two equal keys would differ. */
+static_assert(sizeof(u64) + sizeof(struct oae_port *) == TAG_KEY_LEN);
+
 static const struct rhashtable_params tag_params = {
 	.head_offset = offsetof(struct oae_tag, hash),
 	.key_offset = offsetof(struct oae_tag, key),
-	.key_len = sizeof(struct oae_tag_key),
+	.key_len = TAG_KEY_LEN,
 	.automatic_shrinking = true,
 };
 
