@@ -223,22 +223,12 @@ static void heard(struct oaeip_gw *gw, struct oaeip_zone *zone,
 	u64 before = READ_ONCE(zone->heard);
 
 	WRITE_ONCE(zone->heard, now);
-	if (hearing == OAEIP_HEAR_NEW && zone->speaker.inc_before)
-		WRITE_ONCE(zone->stale, true);
 	if (hearing != OAEIP_HEAR_NEW && before &&
 	    now - before <= oaeip_beat_life(gw))
 		return;
 	oaeip_probe_reset(zone);
 	WRITE_ONCE(zone->want, OAEIP_ASK_TIMES);
 	WRITE_ONCE(gw->want_now, true);
-	oaeip_control_kick(gw, 0);
-}
-
-static void bye(struct oaeip_gw *gw, struct oaeip_zone *zone)
-{
-	zone->dead_inc = zone->speaker.inc;
-	WRITE_ONCE(zone->heard, 0);
-	WRITE_ONCE(zone->stale, true);
 	oaeip_control_kick(gw, 0);
 }
 
@@ -251,11 +241,12 @@ static void hear(struct oaeip_gw *gw, struct oaeip_map *map,
 
 	if (hearing == OAEIP_HEAR_LATE || hearing == OAEIP_HEAR_DEAD)
 		oaeip_count(gw, OAEIP_S_OLD_CONTROL);
-	if (hearing == OAEIP_HEAR_DEAD || msg->inc == from->dead_inc)
+	if (hearing == OAEIP_HEAR_DEAD ||
+	    (msg->op != OAEIP_BYE && msg->inc == READ_ONCE(from->dead_inc)))
 		return;
 	if (msg->op == OAEIP_BYE) {
-		if (hearing == OAEIP_HEAR_NEXT)
-			bye(gw, from);
+		if (hearing != OAEIP_HEAR_LATE)
+			oaeip_control_kick(gw, 0);
 		return;
 	}
 	heard(gw, from, hearing);

@@ -375,6 +375,11 @@ bool oaeip_mactbl_data(struct oaeip_gw *gw, struct oaeip_map *map,
  * @from: the speaker's zone
  * @msg: the message
  *
+ * What follows for the nodes of its zone is noted for the next sweep: those of an
+ * incarnation before go, and with BYE those of this one. It is noted under the lock
+ * under which the order was found: another message of the speaker may be dealt with
+ * by another processor at the same time.
+ *
  * Context: softirq.
  *
  * Return: what oaeip_speaker_hear() says.
@@ -387,6 +392,13 @@ enum oaeip_hearing oaeip_mactbl_hear(struct oaeip_gw *gw,
 
 	spin_lock_bh(&gw->nodes_lock);
 	hearing = oaeip_speaker_hear(&from->speaker, msg, oaeip_now());
+	if (hearing == OAEIP_HEAR_NEW && from->speaker.inc_before)
+		WRITE_ONCE(from->stale, true);
+	if (hearing == OAEIP_HEAR_NEXT && msg->op == OAEIP_BYE) {
+		WRITE_ONCE(from->dead_inc, msg->inc);
+		WRITE_ONCE(from->heard, 0);
+		WRITE_ONCE(from->stale, true);
+	}
 	spin_unlock_bh(&gw->nodes_lock);
 	return hearing;
 }
@@ -421,6 +433,12 @@ void oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
 		}
 		key = ether_addr_to_u64(mac);
 		spin_lock_bh(&gw->nodes_lock);
+		/* Another incarnation has spoken since: this one is no more. */
+		if (msg->inc != from->speaker.inc) {
+			spin_unlock_bh(&gw->nodes_lock);
+			oaeip_count(gw, OAEIP_S_OLD_CONTROL);
+			return;
+		}
 		begin(&ev, gw, map, from, key, find(gw, key));
 		verdict = oaeip_claim_nodes(ev.owner, &r, &from->speaker, msg,
 					    flags, now);

@@ -144,7 +144,7 @@ struct oaeip_addrs {
  * @cap_since: ms, when @cap was set
  * @speaker: what its gateway's control messages said; under nodes_lock
  * @heard: ms, its last control message, 0 never
- * @dead_inc: incarnation that said BYE
+ * @dead_inc: incarnation that said BYE; written under nodes_lock
  * @stale: nodes of an incarnation that is no more are in the table
  * @seen_probe: longest PROBE of it in this period, UDP payload bytes
  * @seen_last: longest in the period before
