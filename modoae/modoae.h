@@ -41,6 +41,7 @@
 
 #include "compat.h"
 #include "link.h"
+#include "netdev.h"
 
 struct oae_node;
 struct oae_port;

@@ -154,6 +154,9 @@ static int oae_port_check(struct oae_node *node, const struct net_device *dev,
 		    __stringify(OAE_MIN_MTU);
 	if (dev->mtu < OAE_MIN_MTU)
 		return -EINVAL;
+	*accepted = "takes a device that no bond, team or bridge has: bind that";
+	if (oae_is_enslaved(dev))
+		return -EINVAL;
 	*accepted = "takes a device that is not bound yet";
 	if (oae_port_of(node, dev))
 		return -EEXIST;
@@ -187,8 +190,8 @@ static struct oae_port *oae_port_make(struct oae_node *node,
  *
  * Context: process, may sleep; takes RTNL. Logs what is wrong.
  *
- * Return: 0; -ENODEV: no such device; -EINVAL: not Ethernet, or its MTU is
- * below OAE_MIN_MTU; -EEXIST: bound already; -ENOMEM.
+ * Return: 0; -ENODEV: no such device; -EINVAL: not Ethernet, its MTU is below
+ * OAE_MIN_MTU, or it is in a bond or a bridge; -EEXIST: bound already; -ENOMEM.
  */
 int oae_port_add(struct oae_node *node, const char *name)
 {
@@ -529,6 +532,7 @@ static int oae_netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_CHANGEADDR:
 		oae_port_address(port);
 		break;
+	case NETDEV_PRE_TYPE_CHANGE:	/* Ethernet no more, perhaps */
 	case NETDEV_UNREGISTER:	/* also when it moves to another namespace */
 		oae_port_detach(port, OAE_E_CANCEL);
 		break;

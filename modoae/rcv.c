@@ -186,7 +186,11 @@ static noinline bool is_hello(const struct sk_buff *skb)
  * @skb: the frame
  * @dev: the port's device
  * @pt: the port's packet type
- * @orig_dev: the device below, if any
+ * @orig_dev: the device that it came in by, which may be below @dev
+ *
+ * The kernel offers a frame to the handlers of both devices. A port hears those
+ * that end at its own, not those of a VLAN, a macvlan or a bond that stands on
+ * it and may be another namespace's (doc/protocol.md section 2).
  *
  * Context: softirq, RCU read lock held.
  *
@@ -199,11 +203,19 @@ int oae_rcv(struct sk_buff *skb, struct net_device *dev,
 	struct oae_node *node = port->node;
 	unsigned int drop_pct = READ_ONCE(node->knobs.drop_pct);
 
+	if (unlikely(dev != port->dev)) {
+		consume_skb(skb);
+		return NET_RX_SUCCESS;
+	}
 	if (skb->pkt_type != PACKET_HOST &&
 	    (skb->pkt_type != PACKET_BROADCAST || !is_hello(skb))) {
 		/* Tapped by a promiscuous device, or a multicast. */
 		if (skb->pkt_type != PACKET_OTHERHOST)
 			oae_count(node, OAE_S_NOT_MINE);
+		goto drop;
+	}
+	if (unlikely(!oae_for_address(skb, dev))) {
+		oae_count(node, OAE_S_NOT_MINE);
 		goto drop;
 	}
 	if (unlikely(drop_pct) && get_random_u32() % 100 < drop_pct) {

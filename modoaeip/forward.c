@@ -140,7 +140,8 @@ drop:
  * @skb: the frame
  * @dev: the device
  * @pt: the port's packet type
- * @orig_dev: the device below, if any
+ * @orig_dev: the device that it came in by, which may be below @dev; what ends at
+ *	a device that stands on the zone's is none of the zone's
  *
  * Context: softirq, RCU read lock held.
  *
@@ -149,13 +150,22 @@ drop:
 int oaeip_zone_rcv(struct sk_buff *skb, struct net_device *dev,
 		   struct packet_type *pt, struct net_device *orig_dev)
 {
-	struct oaeip_gw *gw = container_of(pt, struct oaeip_port, pt)->gw;
+	struct oaeip_port *port = container_of(pt, struct oaeip_port, pt);
+	struct oaeip_gw *gw = port->gw;
 	struct oaeip_map *map = rcu_dereference(gw->map);
 
+	if (unlikely(dev != port->dev)) {
+		consume_skb(skb);
+		return NET_RX_SUCCESS;
+	}
 	if (skb->pkt_type != PACKET_HOST && skb->pkt_type != PACKET_BROADCAST) {
 		/* Tapped by a promiscuous device, or a multicast. */
 		if (skb->pkt_type != PACKET_OTHERHOST)
 			oaeip_count(gw, OAEIP_S_NOT_MINE);
+		goto drop;
+	}
+	if (unlikely(!oae_for_address(skb, dev))) {
+		oaeip_count(gw, OAEIP_S_NOT_MINE);
 		goto drop;
 	}
 	oaeip_count(gw, OAEIP_S_ZONE_RX);

@@ -143,7 +143,7 @@ static int number_set(const struct oaeip_knob *knob, struct oaeip_gw *gw,
 
 static int set_dev(struct oaeip_gw *gw, char *val)
 {
-	char accepted[80];
+	char accepted[100];
 	int err;
 
 	if (gw)
@@ -157,7 +157,7 @@ static int set_dev(struct oaeip_gw *gw, char *val)
 	if (err != -EINVAL)
 		return err;
 	scnprintf(accepted, sizeof(accepted),
-		  "takes an Ethernet device, not loopback, with an MTU of at least %d",
+		  "takes an Ethernet device, not loopback nor in a bond or bridge, with an MTU of at least %d",
 		  OAE_MIN_MTU + OAE_VIA_LEN);
 	return refuse("dev", val, err, accepted);
 }

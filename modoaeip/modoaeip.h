@@ -35,6 +35,7 @@
 
 #include "../modoae/compat.h"
 #include "../modoae/frame.h"
+#include "../modoae/netdev.h"
 #include "../include/oaeip_wire.h"
 #include "claim.h"
 #include "control_msg.h"

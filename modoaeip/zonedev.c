@@ -74,7 +74,8 @@ static int port_check(const struct net_device *dev)
 	if (!dev)
 		return -ENODEV;
 	if (dev->type != ARPHRD_ETHER || dev->addr_len != ETH_ALEN ||
-	    dev->flags & IFF_LOOPBACK || dev->mtu < OAE_MIN_MTU + OAE_VIA_LEN)
+	    dev->flags & IFF_LOOPBACK || oae_is_enslaved(dev) ||
+	    dev->mtu < OAE_MIN_MTU + OAE_VIA_LEN)
 		return -EINVAL;
 	return 0;
 }
@@ -125,9 +126,9 @@ static int port_exchange(struct oaeip_gw *gw, struct oaeip_port **port)
  *
  * Context: process, may sleep; takes RTNL.
  *
- * Return: 0; -ENODEV: no such device; -EINVAL: not Ethernet, loopback, or an
- * MTU below OAE_MIN_MTU + OAE_VIA_LEN; -ENOMEM; or what oaeip_reconfigure()
- * said. The old device is in use then.
+ * Return: 0; -ENODEV: no such device; -EINVAL: not Ethernet, loopback, in a
+ * bond or a bridge, or an MTU below OAE_MIN_MTU + OAE_VIA_LEN; -ENOMEM; or what
+ * oaeip_reconfigure() said. The old device is in use then.
  */
 int oaeip_port_set(struct oaeip_gw *gw, const char *name)
 {
@@ -239,8 +240,10 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	if (!port || port->dev != dev)
 		return NOTIFY_DONE;
 	switch (event) {
+	case NETDEV_PRE_TYPE_CHANGE:	/* Ethernet no more, perhaps */
 	case NETDEV_UNREGISTER:	/* moves to another namespace, or we unload */
-		if (dev->reg_state == NETREG_UNREGISTERING)
+		if (event == NETDEV_PRE_TYPE_CHANGE ||
+		    dev->reg_state == NETREG_UNREGISTERING)
 			pr_warn("device %s is gone: standing by\n", dev->name);
 		oaeip_zone_halt(gw);
 		oaeip_port_release(gw);

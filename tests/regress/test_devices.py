@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Devices that stand on other devices, and devices that change their kind.
+
+A port hears the frames of its own device: not those of a VLAN, a macvlan or a bond that stands on
+it, which may be another namespace's. The same of a gateway's device.
+"""
+
+import errno
+import struct
+
+import oaewire as oae
+from gateway import Gateway, GatewayTest, Scripted, modprobe
+from oaeipwire import hello, via
+from oaepeer import Peer, Wire
+from oaetest import Cable, Host, OaeTest, ip, run, wait_for
+from oaewire import Frame, mac_bytes
+
+G = "02:0a:e0:04:00:01"
+BROADCAST = b"\xff" * 6
+VLAN = 7
+
+
+def tagged(frame, vlan=VLAN):
+    """The bytes of a frame in a VLAN."""
+    raw = frame.pack()
+    return raw[:12] + struct.pack(">HH", 0x8100, vlan) + raw[12:]
+
+
+def gateways_hello():
+    """A HELLO of a gateway to all."""
+    body = {"flags": oae.GATEWAY, "zone": 1, "mtu": 1400, "epoch": 1, "inc": 9, "life": 600,
+            "node_life": 9000}
+    return Frame(oae.HELLO, dst=BROADCAST, src=mac_bytes(G), payload=oae.hello_body(**body))
+
+
+class Above(OaeTest):
+    """
+        host a                        AF_PACKET at host p
+        va, and what stands on it ------ vp, vp.7
+        host b: some of that
+    """
+
+    numbers = iter(range(1, 1000))
+
+    @classmethod
+    def build(cls):
+        modprobe("8021q", "macvlan", "bridge")
+        run("modprobe", "bonding", "max_bonds=0")
+        cls.a, cls.b, cls.p = cls.host("a"), cls.host("b"), cls.host("p")
+        cls.cable = Cable(cls.a, "va", cls.p, "vp")
+        cls.p.sh(f"ip link add link vp name vp.{VLAN} up type vlan id {VLAN}")
+        cls.wire, cls.wire7 = Wire(cls.p, "vp"), Wire(cls.p, f"vp.{VLAN}")
+        for wire in (cls.wire, cls.wire7):
+            cls.addClassCleanup(wire.close)
+
+    def setUp(self):
+        super().setUp()
+        for host in (self.a, self.b):
+            host.knob("dev", "")
+            host.knobs(stranger_pps=100000, nhmac="auto", linger_ms=0, stall_max_us=10000000,
+                       stall_min_us=1000000, keepalive_ms=600000)
+        self.a.knob("dev", "va")
+        self.b.read_all()
+        for wire in (self.wire, self.wire7):
+            wire.frames()
+        self.before = self.a.stats()
+        self.addCleanup(self.cable.mend)
+
+    def add(self, host, name, *lines):
+        """A device for this test, up in a host, made by ip in a."""
+        with self.a:
+            ip(*lines)
+        if host is not self.a:
+            run("ip", "-n", "a", "link", "set", name, "netns", host.name)
+        self.addCleanup(host.sh, f"ip link del {name} 2>/dev/null || true")
+        host.up(name)
+        wait_for(lambda: host.ready(name), f"{name} to be ready")
+        return host.mac(name)
+
+    def peer(self, to, wire=None):
+        """One not known yet."""
+        n = next(self.numbers)
+        return Peer(wire or self.wire, to, mac=f"02:0a:e0:07:{n >> 8:02x}:{n & 255:02x}")
+
+    def nothing_heard(self):
+        """The port of a has heard nothing but the question whether it has."""
+        self.wire.barrier(self.cable.mac_a)
+        after = self.a.stats()
+        self.assertEqual([after[name] - self.before[name] for name in
+                          ("rx_frames", "stranger", "hello_heard", "tags_made", "not_mine")],
+                         [1, 1, 0, 0, 0])
+        self.assertEqual(self.a.knob("nhmac"), "auto")
+
+    def vlan(self, host):
+        """va.7, in a host."""
+        name = f"va.{VLAN}"
+        return self.add(host, name, f"link add link va name {name} type vlan id {VLAN}")
+
+    def say_in_vlan(self, to):
+        """All that could be meant for the port, in the VLAN; tagged by hand and by the device."""
+        peer = self.peer(to)
+        for opcode in (oae.SYNC, oae.COMMIT, oae.CLOSE):
+            frame = peer.frame(opcode)
+            self.wire.send(tagged(frame))
+            self.wire7.send(frame)
+        for wire, packet in ((self.wire, tagged(gateways_hello())), (self.wire7, gateways_hello())):
+            wire.send(packet)
+
+    def test_vlan(self):
+        """What is said in a VLAN is not for the port below it."""
+        self.say_in_vlan(self.vlan(self.a))
+        self.nothing_heard()
+
+    def test_vlan_that_is_not_there(self):
+        """Nor is it if nobody has that VLAN."""
+        self.say_in_vlan(self.cable.mac_a)
+        self.nothing_heard()
+
+    def test_vlan_elsewhere(self):
+        """The VLAN is another namespace's, and has a port there: each answers for itself."""
+        mac = self.vlan(self.b)
+        self.b.knob("dev", f"va.{VLAN}")
+        peer = self.peer(mac, self.wire7).open()
+        peer.offered(b"in the VLAN")
+        peer.commit()
+        peer.silence()
+        self.wire7.send(gateways_hello())
+        wait_for(lambda: self.b.knob("nhmac") == f"auto {G}", "b to hear its gateway")
+        self.assertEqual(self.b.read_each(), [b"in the VLAN"])
+        self.nothing_heard()
+
+    def test_priority_tag(self):
+        """VLAN 0 is no VLAN, but a priority."""
+        peer = self.peer(self.cable.mac_a)
+        self.wire.send(tagged(peer.frame(oae.SYNC), 0xe000))
+        peer.expect(oae.SYNC_CHK)
+
+    def test_ration(self):
+        """Strangers in the VLAN do not use up what the port has for strangers."""
+        mac = self.vlan(self.b)
+        self.b.knob("dev", f"va.{VLAN}")
+        self.a.knob("stranger_pps", 5)
+        self.addCleanup(self.a.knob, "stranger_pps", 100000)
+        peer = self.peer(mac, self.wire7)
+        for _ in range(20):
+            peer.send(oae.COMMIT)
+            peer.expect(oae.NOLINK)
+        self.nothing_heard()
+
+    def test_macvlan(self):
+        """A macvlan, of another namespace: what is for it is not for the port below it."""
+        mac = self.add(self.b, "mv", "link add link va name mv address 02:0a:e0:07:ff:01 "
+                                     "type macvlan mode bridge")
+        stranger = self.peer(mac)
+        stranger.send(oae.SYNC)
+        self.nothing_heard()
+        self.assertFalse(stranger.inbox)
+        self.b.knob("dev", "mv")
+        peer = self.peer(mac).open()
+        peer.offered(b"to the macvlan")
+        peer.commit()
+        peer.silence()
+        self.before = self.a.stats()
+        self.nothing_heard()
+
+    def test_bond(self):
+        """The bond has the frames of its devices; one of these is no port, nor goes on as one."""
+        mac = self.cable.mac_a
+        self.a.up("va", False)
+        self.add(self.a, "bond9", "link add bond9 type bond mode active-backup miimon 10",
+                 "link set va master bond9", "link set bond9 up", "link set va up")
+        self.a.add_port("bond9")
+        self.assertEqual(self.a.mac("bond9"), mac)
+        peer = self.peer(mac)
+        peer.send(oae.COMMIT)
+        peer.expect(oae.NOLINK)
+        peer.silence()                  # but for one answer
+        self.a.knob("dev", "-va")
+        for name in ("+va", "va,bond9"):
+            self.assert_errno(errno.EINVAL, self.a.knob, "dev", name)
+        peer.open()
+        peer.offered(b"to the bond")
+
+    def test_bridge(self):
+        """A bridge hears what is for it, not what is for the devices in it."""
+        mac = self.add(self.a, "br9", "link add br9 address 02:0a:e0:07:ff:02 type bridge "
+                                      "mcast_snooping 0", "link set br9 up",
+                       "link set va master br9")
+        self.a.knob("dev", "br9")
+        self.before = self.a.stats()
+        stranger = self.peer(self.cable.mac_a)
+        stranger.send(oae.COMMIT)
+        peer = self.peer(mac).open()
+        peer.offered(b"to the bridge")
+        peer.silence()
+        self.assertFalse(stranger.inbox)
+        self.assert_errno(errno.EINVAL, self.a.knob, "dev", "+va")
+
+
+class AboveGateway(Scripted):
+    __doc__ = Scripted.__doc__
+
+    @classmethod
+    def build(cls):
+        super().build()
+        modprobe("8021q", "macvlan")
+        cls.g.sh(f"ip link add link zone name zone.{VLAN} up type vlan id {VLAN};"
+                 "ip link add link zone name mv address 02:0a:e0:07:ff:03 up type macvlan "
+                 "mode bridge")
+
+    def test_above(self):
+        """Nodes of a VLAN or of a macvlan on the zone's device are not of the zone."""
+        near, strange, other = self.new_macs(3)
+        self.local(near)
+        self.remote(self.two, other)
+        before = self.g.stats()
+        for to, send in (("02:0a:e0:07:ff:03", self.wire.send),
+                         (self.g.mac(f"zone.{VLAN}"), lambda f: self.wire.send(tagged(f)))):
+            send(hello(strange, to))
+            send(via(oae.SYNC, to, strange, other))
+        self.wire.send(tagged(gateways_hello()))
+        self.sync()
+        self.assertNotIn(strange, self.g.mactbl())
+        after = self.g.stats()
+        self.assertEqual([after[name] - before[name] for name in
+                          ("nodes_learned", "other_gateway", "not_mine")], [0, 0, 1])
+
+
+class OtherKind(GatewayTest):
+    """
+        host a and gateway g: an empty bond each, which becomes what its first device is
+    """
+
+    @classmethod
+    def build(cls):
+        super().build()
+        run("modprobe", "bonding", "max_bonds=0")
+        cls.a, cls.g = cls.made(Host("a")), cls.made(Gateway("g"))
+
+    def bond(self, host):
+        """An empty bond, and a device that is not Ethernet."""
+        host.sh("ip link add bond9 type bond mode active-backup")
+        self.addCleanup(host.sh, "ip link del bond9; ip link del tun9")
+        host.tun("tun9")
+
+    def test_port(self):
+        """A port whose device is to be of another kind is let go, its links end."""
+        self.bond(self.a)
+        self.a.up("bond9")
+        self.a.knobs(dev="bond9", linger_ms=0)
+        self.a.write(b"to nobody", nonblock=True, target="02:0a:e0:07:00:01")
+        self.assertEqual(len(self.a.tags()), 1)
+        self.a.sh("ip link set tun9 master bond9")
+        self.assertNotIn("link/ether", self.a.sh("ip link show bond9"))
+        self.assertEqual((self.a.knob("dev"), self.a.tags()), ("", []))
+        self.assert_errno(errno.EINVAL, self.a.knob, "dev", "bond9")
+
+    def test_gateway(self):
+        """A gateway stands by."""
+        self.bond(self.g)
+        self.g.knobs(dev="bond9")
+        self.assertEqual(self.g.knob("dev"), "bond9")
+        self.g.sh("ip link set tun9 master bond9")
+        self.assertEqual(self.g.knob("dev"), "")
+        self.assertTrue(any("bond9" in line for line in self.log.lines()))
