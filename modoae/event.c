@@ -128,6 +128,8 @@ static void say(const struct oae_tag *tag, enum oae_note note)
 	unsigned int verbose = READ_ONCE(tag->node->knobs.verbose);
 	u8 peer[ETH_ALEN];
 
+	if (!oae_may_log(tag->node->net))
+		return;
 	switch (note) {
 	case OAE_N_BROKEN:
 	case OAE_N_UNCONFIRMED:

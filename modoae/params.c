@@ -39,7 +39,7 @@ static enum {
 } oae_params_state;
 
 /**
- * oae_refuse() - log a value that is not accepted
+ * oae_refuse() - log a value that is not accepted, if it was the administrator's
  * @knob: its knob
  * @val: the value
  * @err: the negative errno that the writer gets
@@ -55,7 +55,7 @@ int oae_refuse(const char *knob, const char *val, int err,
 	/* More than the usual 10: a script that sets all knobs shall see all. */
 	static DEFINE_RATELIMIT_STATE(rs, 5 * HZ, 100);
 
-	if (__ratelimit(&rs))
+	if (oae_may_log_current() && __ratelimit(&rs))
 		pr_err("%s: \"%*pE\" refused (%d): %s\n", knob,
 		       (int)min_t(size_t, strlen(val), 64), val, err,
 		       accepted);

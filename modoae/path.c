@@ -224,7 +224,8 @@ static void hello_about(struct oae_port *port, const struct oae_frame *f)
 static void say(const struct oae_port *port, const u8 *from,
 		const struct oae_frame *f, enum hello_heard heard)
 {
-	if (!READ_ONCE(port->node->knobs.verbose))
+	if (!READ_ONCE(port->node->knobs.verbose) ||
+	    !oae_may_log(port->node->net))
 		return;
 	if (heard == HELLO_NEWS)
 		net_info_ratelimited("port %s: gateway %pM, zone %u, MTU %u\n",

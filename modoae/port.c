@@ -139,6 +139,11 @@ static void oae_port_set_up(struct oae_port *port, bool up)
 			  up ? oae_port_tag_up : oae_port_tag_down, 0);
 }
 
+static bool says(const struct oae_node *node)
+{
+	return READ_ONCE(node->knobs.verbose) && oae_may_log(node->net);
+}
+
 /* Why @dev cannot be a port of @node: 0 or an errno, and what could. */
 static int oae_port_check(struct oae_node *node, const struct net_device *dev,
 			  const char **accepted)
@@ -215,7 +220,7 @@ int oae_port_add(struct oae_node *node, const char *name)
 	dev_hold(dev);
 	list_add_tail_rcu(&port->list, &node->ports);
 	dev_add_pack(&port->pt);
-	if (READ_ONCE(node->knobs.verbose))
+	if (says(node))
 		pr_info("port %s %pM bound\n", dev->name, dev->dev_addr);
 out:
 	rtnl_unlock();
@@ -240,7 +245,7 @@ static void oae_port_detach(struct oae_port *port, int err)
 
 	oae_path_leave(port);
 	wake_up_interruptible_all(&port->node->fresh_wait);
-	if (READ_ONCE(port->node->knobs.verbose))
+	if (says(port->node))
 		pr_info("port %s released\n", dev->name);
 	dev_put(dev);
 	oae_port_put(port);
@@ -479,7 +484,7 @@ static void oae_port_mtu(struct oae_port *port)
 	WRITE_ONCE(port->mtu, mtu);
 	if (mtu >= OAE_MIN_MTU)
 		oae_tags_for_each(port->node, port, oae_port_tag_mtu, 0);
-	else
+	else if (oae_may_log(port->node->net))
 		pr_err_ratelimited("port %s: MTU %u is too small, the port is down until it is at least %u\n",
 				   port->dev->name, mtu, OAE_MIN_MTU);
 	oae_port_set_up(port, oae_port_is_up(port->dev));

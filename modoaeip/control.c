@@ -202,7 +202,7 @@ static void log_state(struct oaeip_gw *gw, struct oaeip_map *map,
 	if (state == zone->logged)
 		return;
 	zone->logged = state;
-	if (READ_ONCE(gw->knobs.verbose))
+	if (oaeip_says(gw, 1))
 		net_info_ratelimited("zone %u is %s\n", zone->id,
 				     oaeip_zone_state_name(state));
 }
@@ -253,7 +253,7 @@ static void hear(struct oaeip_gw *gw, struct oaeip_map *map,
 	switch (msg->op) {
 	case OAEIP_BEAT:
 		if (hearing != OAEIP_HEAR_LATE)
-			oaeip_probe_seen(from, msg->seen);
+			oaeip_probe_seen(gw, from, msg->seen);
 		break;
 	case OAEIP_NODES:
 		oaeip_mactbl_told(gw, map, from, msg);

@@ -147,8 +147,9 @@ static void other_gateway(struct oaeip_gw *gw, const struct oae_frame *f,
 	if (f->hello.flags & (OAE_HELLO_LEAVING | OAE_HELLO_ABOUT))
 		return;
 	oaeip_count(gw, OAEIP_S_OTHER_GATEWAY);
-	net_warn_ratelimited("%pM is a gateway too, for zone %u, on the device of mine\n",
-			     who, f->hello.zone);
+	if (oaeip_says(gw, 0))
+		net_warn_ratelimited("%pM is a gateway too, for zone %u, on the device of mine\n",
+				     who, f->hello.zone);
 }
 
 /**

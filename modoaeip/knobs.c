@@ -64,7 +64,7 @@ static int refuse(const char *knob, const char *val, int err,
 	/* More than the usual 10: a script that sets all knobs shall see all. */
 	static DEFINE_RATELIMIT_STATE(rs, 5 * HZ, 100);
 
-	if (__ratelimit(&rs))
+	if (oae_may_log_current() && __ratelimit(&rs))
 		pr_err("%s: \"%*pE\" refused (%d): %s\n", knob,
 		       (int)min_t(size_t, strlen(val), 64), val, err,
 		       accepted);

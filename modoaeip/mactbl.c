@@ -105,7 +105,7 @@ static void log_node(struct oaeip_gw *gw, u64 key, const char *what, u16 zone)
 {
 	u8 mac[ETH_ALEN];
 
-	if (likely(!READ_ONCE(gw->knobs.verbose)))
+	if (likely(!oaeip_says(gw, 1)))
 		return;
 	u64_to_ether_addr(key, mac);
 	net_info_ratelimited("node %pM %s zone %u\n", mac, what, zone);
@@ -115,7 +115,7 @@ static void log_conflict(const struct oaeip_gw *gw, u64 key, u16 has, u16 claims
 {
 	u8 mac[ETH_ALEN];
 
-	if (likely(READ_ONCE(gw->knobs.verbose) < 2))
+	if (likely(!oaeip_says(gw, 2)))
 		return;
 	u64_to_ether_addr(key, mac);
 	net_info_ratelimited("node %pM of zone %u is claimed by zone %u\n", mac,

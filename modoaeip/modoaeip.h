@@ -283,6 +283,12 @@ static inline u64 oaeip_now(void)
 	return div_u64(ktime_get_coarse_ns(), NSEC_PER_MSEC) + 1;
 }
 
+/* Is this logged, which the knob verbose shows from @level on? */
+static inline bool oaeip_says(const struct oaeip_gw *gw, unsigned int level)
+{
+	return READ_ONCE(gw->knobs.verbose) >= level && oae_may_log(gw->net);
+}
+
 /* Milliseconds as the wire has them: tenths of a second, not 0. */
 static inline u16 oaeip_tenths(u32 ms)
 {
@@ -425,7 +431,7 @@ void oaeip_probe_send(struct oaeip_gw *gw, struct oaeip_map *map,
 		      struct oaeip_zone *zone);
 void oaeip_probe_heard(struct oaeip_zone *zone, u16 len);
 u16 oaeip_probe_report(struct oaeip_zone *zone);
-void oaeip_probe_seen(struct oaeip_zone *zone, u16 bytes);
+void oaeip_probe_seen(struct oaeip_gw *gw, struct oaeip_zone *zone, u16 bytes);
 void oaeip_probe_reset(struct oaeip_zone *zone);
 
 /* procfs.c */

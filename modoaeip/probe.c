@@ -76,6 +76,7 @@ u16 oaeip_probe_report(struct oaeip_zone *zone)
 
 /**
  * oaeip_probe_seen() - a BEAT says which of my PROBEs arrived
+ * @gw: the gateway, serving
  * @zone: the zone whose gateway says so
  * @bytes: of the longest
  *
@@ -84,7 +85,7 @@ u16 oaeip_probe_report(struct oaeip_zone *zone)
  *
  * Context: softirq.
  */
-void oaeip_probe_seen(struct oaeip_zone *zone, u16 bytes)
+void oaeip_probe_seen(struct oaeip_gw *gw, struct oaeip_zone *zone, u16 bytes)
 {
 	u32 mtu = READ_ONCE(zone->mtu);
 	u32 least = oaeip_tunnel_least(zone);
@@ -105,8 +106,9 @@ void oaeip_probe_seen(struct oaeip_zone *zone, u16 bytes)
 	zone->unsure = false;
 	zone->cap_since = oaeip_now();
 	WRITE_ONCE(zone->cap, least);
-	net_warn_ratelimited("zone %u: long datagrams vanish on the way: %u bytes a frame from now on\n",
-			     zone->id, least);
+	if (oaeip_says(gw, 0))
+		net_warn_ratelimited("zone %u: long datagrams vanish on the way: %u bytes a frame from now on\n",
+				     zone->id, least);
 }
 
 /**

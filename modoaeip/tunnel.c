@@ -133,7 +133,7 @@ static void note_mtu(struct oaeip_gw *gw, struct oaeip_zone *zone, u32 path)
 		return;
 	if (before)
 		oaeip_count(gw, OAEIP_S_MTU_CHANGED);
-	if (READ_ONCE(gw->knobs.verbose) && before)
+	if (before && oaeip_says(gw, 1))
 		net_info_ratelimited("zone %u: %u bytes a frame, were %u\n",
 				     zone->id, mtu, before);
 	/* Whoever heard the old one hears the new one now. */
@@ -346,7 +346,7 @@ static bool configured(const struct oaeip_map *map, const struct sk_buff *skb,
 static void log_stranger(const struct oaeip_gw *gw, const struct sk_buff *skb,
 			 bool v6)
 {
-	if (likely(READ_ONCE(gw->knobs.verbose) < 2))
+	if (likely(!oaeip_says(gw, 2)))
 		return;
 	if (v6)
 		net_info_ratelimited("datagram from %pI6c, which is no gateway\n",
@@ -390,8 +390,9 @@ static struct oaeip_zone *speaker(struct oaeip_gw *gw, struct oaeip_map *map,
 		oaeip_count(gw, OAEIP_S_BAD_ENCAP);
 	} else {
 		oaeip_count(gw, OAEIP_S_BAD_ZONE);
-		net_warn_ratelimited("a gateway speaks from zone %u to zone %u: gwips must be the same at all gateways\n",
-				     e.src_zone, e.dst_zone);
+		if (oaeip_says(gw, 0))
+			net_warn_ratelimited("a gateway speaks from zone %u to zone %u: gwips must be the same at all gateways\n",
+					     e.src_zone, e.dst_zone);
 	}
 	return NULL;
 }
@@ -486,8 +487,9 @@ static int open_socket(struct oaeip_gw *gw, struct udp_port_cfg *cfg,
 		return err;
 	}
 	if (err) {
-		net_err_ratelimited("port: \"%u\" refused (%d): takes a UDP port that is free on the gateway's address\n",
-				    gw->knobs.port, err);
+		if (oaeip_says(gw, 0))
+			net_err_ratelimited("port: \"%u\" refused (%d): takes a UDP port that is free on the gateway's address\n",
+					    gw->knobs.port, err);
 		return err;
 	}
 	setup_udp_tunnel_sock(gw->net, oae_tunnel_end(*sock), &tunnel);

@@ -192,7 +192,7 @@ static void log_zones(struct oaeip_gw *gw, struct oaeip_map *map)
 	char addrs[72], route[80];
 	unsigned int i;
 
-	if (!__ratelimit(&rs))
+	if (!oaeip_says(gw, 0) || !__ratelimit(&rs))
 		return;
 	if (!map->mine) {
 		pr_info("standing by: none of the gateways is an address of this host\n");

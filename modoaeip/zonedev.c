@@ -242,8 +242,9 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	switch (event) {
 	case NETDEV_PRE_TYPE_CHANGE:	/* Ethernet no more, perhaps */
 	case NETDEV_UNREGISTER:	/* moves to another namespace, or we unload */
-		if (event == NETDEV_PRE_TYPE_CHANGE ||
-		    dev->reg_state == NETREG_UNREGISTERING)
+		if (oaeip_says(gw, 0) &&
+		    (event == NETDEV_PRE_TYPE_CHANGE ||
+		     dev->reg_state == NETREG_UNREGISTERING))
 			pr_warn("device %s is gone: standing by\n", dev->name);
 		oaeip_zone_halt(gw);
 		oaeip_port_release(gw);

@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Devices that stand on other devices, and devices that change their kind.
+"""Devices that stand on other devices, devices that change their kind, and whose log it is.
 
 A port hears the frames of its own device: not those of a VLAN, a macvlan or a bond that stands on
 it, which may be another namespace's. The same of a gateway's device.
 """
 
 import errno
+import os
 import struct
+from pathlib import Path
 
 import oaewire as oae
 from gateway import Gateway, GatewayTest, Scripted, modprobe
 from oaeipwire import hello, via
 from oaepeer import Peer, Wire
-from oaetest import Cable, Host, OaeTest, ip, run, wait_for
+from oaetest import LIBC, Cable, Host, OaeTest, ip, run, wait_for
 from oaewire import Frame, mac_bytes
 
+CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 G = "02:0a:e0:04:00:01"
 BROADCAST = b"\xff" * 6
 VLAN = 7
+NOBODY = 65534
 
 
 def tagged(frame, vlan=VLAN):
@@ -263,3 +267,140 @@ class OtherKind(GatewayTest):
         self.g.sh("ip link set tun9 master bond9")
         self.assertEqual(self.g.knob("dev"), "")
         self.assertTrue(any("bond9" in line for line in self.log.lines()))
+
+
+def owned(kind):
+    """A kind of host whose namespace is a user namespace's, not the machine's."""
+
+    class Owned(kind):      # pylint: disable=too-many-public-methods
+        """Made by nobody, who stays in it as its root."""
+
+        def __init__(self, name):
+            ready, go = os.pipe(), os.pipe()
+            self.pid = os.fork()
+            if not self.pid:
+                os.setresgid(NOBODY, NOBODY, NOBODY)
+                os.setresuid(NOBODY, NOBODY, NOBODY)
+                LIBC.prctl(4, 1, 0, 0, 0)       # PR_SET_DUMPABLE: /proc/self is one's own
+                failed = LIBC.unshare(CLONE_NEWUSER)
+                for what, text in (("setgroups", "deny"), ("uid_map", f"0 {NOBODY} 1"),
+                                   ("gid_map", f"0 {NOBODY} 1")):
+                    Path(f"/proc/self/{what}").write_text(text, "ascii")
+                # Its files in /proc are its root's, for there is one by now.
+                failed |= LIBC.unshare(CLONE_NEWNET)
+                os.write(ready[1], b"n" if failed else b"y")
+                os.close(go[1])
+                try:
+                    while command := os.read(go[0], 64):
+                        os.write(ready[1], str(flood("self", int(command))).encode())
+                finally:
+                    os._exit(0)
+            os.close(go[0])
+            os.close(ready[1])
+            self._ready, self._go = ready[0], go[1]
+            if os.read(self._ready, 1) != b"y":
+                raise AssertionError("no user namespace")
+            run("ip", "netns", "attach", name, str(self.pid))
+            self._adopt(name)
+
+        def _adopt(self, name):
+            """As Host does, but for making it."""
+            self.name = name
+            self._fd = os.open(f"/run/netns/{name}", os.O_RDONLY | os.O_CLOEXEC)
+            self._sock = self._netlink = None
+
+        def flood(self, count):
+            """Its root writes nonsense."""
+            os.write(self._go, str(count).encode())
+            return int(os.read(self._ready, 64))
+
+        def close(self):
+            os.close(self._go)
+            os.close(self._ready)
+            os.waitpid(self.pid, 0)
+            super().close()
+
+    return Owned
+
+
+def flood(who, count):
+    """Write nonsense to the tags of a process's namespace; how many were refused as nonsense."""
+    refused = 0
+    for n in range(count):
+        fd = os.open(f"/proc/{who}/net/modoae/tags", os.O_WRONLY)
+        try:
+            os.write(fd, b"nonsense %d" % n)
+        except OSError as e:
+            refused += e.errno == errno.EINVAL
+        finally:
+            os.close(fd)
+    return refused
+
+
+class Log(GatewayTest):
+    """
+        host a and gateway g: the machine's own      host u and gateway v: a user namespace's
+    """
+
+    @classmethod
+    def build(cls):
+        super().build()
+        cls.a, cls.g = cls.made(Host("a")), cls.made(Gateway("g"))
+        cls.u, cls.v = cls.made(owned(Host)("u")), cls.made(owned(Gateway)("v"))
+
+    def said(self):
+        """What the modules have said."""
+        return [line for line in self.log.lines() if line.startswith("modoae")]
+
+    def heard_of_a(self):
+        """The administrator's mistakes are logged."""
+        self.said()
+        self.assert_errno(errno.ENODEV, self.a.knob, "dev", "nosuch")
+        self.assertTrue(any('dev: "nosuch" refused' in line for line in self.said()))
+
+    def test_nonsense(self):
+        """Who is root in a user namespace of his own writes no line of the kernel's log."""
+        self.said()
+        self.assertEqual(self.u.flood(300), 300)
+        self.assertEqual(self.said(), [])
+        self.heard_of_a()
+
+    def test_nonsense_from_outside(self):
+        """Nor does the user who made it, from outside."""
+        self.said()
+        pid = os.fork()
+        if not pid:
+            os.setresgid(NOBODY, NOBODY, NOBODY)
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+            os._exit(0 if flood(self.u.pid, 300) == 300 else 1)
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
+        self.assertEqual(self.said(), [])
+        self.heard_of_a()
+
+    def test_ports(self):
+        """What happens to devices there is not logged either; here it is."""
+        for host, logged in ((self.u, False), (self.a, True)):
+            host.knob("verbose", 2)
+            host.sh("ip link add d0 up type dummy")
+            self.addCleanup(host.sh, "ip link del d0")
+            host.add_port("d0")
+            host.mtu("d0", 100)
+            host.mtu("d0", 1500)
+            host.write(b"x", nonblock=True, target="02:0a:e0:07:00:01")
+            host.up("d0", False)
+            host.knob("dev", "")
+            with self.subTest(host):
+                self.assertEqual(bool(self.said()), logged)
+
+    def test_gateways(self):
+        """The same of a gateway."""
+        for gateway, logged in ((self.v, False), (self.g, True)):
+            gateway.knob("verbose", 2)
+            gateway.sh("ip link add d0 up type dummy; ip link add d1 up type dummy;"
+                       "ip addr add 10.1.0.1/24 dev d1; ip link set lo up")
+            self.addCleanup(gateway.sh, "ip link del d1")
+            gateway.knobs(gwips="10.1.0.1,10.1.0.2", dev="d0")
+            gateway.knob("gwips", "10.1.0.1,10.2.0.2")
+            gateway.sh("ip link del d0")
+            with self.subTest(gateway):
+                self.assertEqual(bool(self.said()), logged)
