@@ -517,12 +517,17 @@ static void log_event(struct oae_tag *tag, struct event *ev,
 		      oae_link_state(&tag->link), seq);
 }
 
-/* Which way a frame came may say which way to go (protocol 4.8). */
-static noinline void unusual(struct oae_tag *tag, struct event *ev,
+/*
+ * Which way a frame came may say which way to go (protocol 4.8). False: it came
+ * from where the peer is not.
+ */
+static noinline bool unusual(struct oae_tag *tag, struct event *ev,
 			     const struct oae_frame *f)
 {
-	ev->via = oae_path_heard(tag, f, ev->now, &ev->a);
+	bool taken = oae_path_heard(tag, f, ev->now, &ev->a, &ev->via);
+
 	apply(tag, ev, 0);
+	return taken;
 }
 
 /**
@@ -540,9 +545,10 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 
 	begin(tag, &ev);
 	ev.skb = skb;
-	if (unlikely((f->flags & OAE_F_VIA) != tag->way_usual))
-		unusual(tag, &ev, f);
-	oae_link_rcv(&tag->link, f, oae_inbox_room(tag), ev.now, &ev.a);
+	if (likely((f->flags & OAE_F_VIA) == tag->way_usual) ||
+	    unusual(tag, &ev, f))
+		oae_link_rcv(&tag->link, f, oae_inbox_room(tag), ev.now,
+			     &ev.a);
 	log_event(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);
 	end(tag, &ev, f->hdr_len);
 	consume_skb(ev.skb);

@@ -285,6 +285,7 @@ struct oae_tag {
 	u8 way_usual;			/* F_VIA or 0; else look at each frame */
 	unsigned int way_gen;		/* port->gw.gen when that was found */
 	unsigned int asked;		/* SYNCs this way that were not answered */
+	bool way_lost;			/* too many: any way is as good */
 	struct oae_about about;
 	struct list_head files;		/* struct oae_file, attached */
 	bool by_peer;			/* the peer has opened the link */
@@ -505,7 +506,7 @@ void oae_path_mark(const struct oae_port *port, const u8 *peer,
 u16 oae_path_begin(struct oae_tag *tag, bool via);
 void oae_path_update(struct oae_tag *tag, u64 now, struct oae_actions *a);
 bool oae_path_heard(struct oae_tag *tag, const struct oae_frame *f, u64 now,
-		    struct oae_actions *a);
+		    struct oae_actions *a, bool *via);
 void oae_path_asked(struct oae_tag *tag, const struct oae_actions *a);
 void oae_path_timer(struct oae_tag *tag, u64 now, struct oae_actions *a);
 void oae_path_announce(struct oae_port *port);

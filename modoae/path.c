@@ -417,7 +417,7 @@ static u16 way_mtu(const struct oae_tag *tag, const struct oae_gw *gw)
 /* A frame that is not as usual is looked at: oae_path_heard(). */
 static void way_usual(struct oae_tag *tag)
 {
-	if (tag->asked || tag->via != tag->way_via)
+	if (tag->asked || tag->way_lost || tag->via != tag->way_via)
 		tag->way_usual = ~OAE_F_VIA;
 	else
 		tag->way_usual = tag->via ? OAE_F_VIA : 0;
@@ -460,6 +460,7 @@ u16 oae_path_begin(struct oae_tag *tag, bool via)
 {
 	tag->via = via;
 	tag->asked = 0;
+	tag->way_lost = false;
 	return way_find(tag);
 }
 
@@ -486,34 +487,89 @@ void oae_path_update(struct oae_tag *tag, u64 now, struct oae_actions *a)
 	oae_link_set_mtu(&tag->link, mtu, now, a);
 }
 
+/*
+ * Has nothing been heard of the peer by the way that the tag goes, though it was
+ * asked more than once? Until then nobody is listened to who is elsewhere.
+ */
+static bool way_lost(const struct oae_tag *tag, u64 now)
+{
+	const struct oae_link *l = &tag->link;
+	u64 again = min(l->cfg->keepalive, l->cfg->dead / 4);
+
+	if (tag->way_lost)
+		return true;
+	/* Two probes, and the time for an answer to the second. */
+	return l->state == OAE_OPEN && l->asked_at &&
+	       (s64)(now - l->asked_at - again) >= (s64)oae_link_stall(l);
+}
+
+static bool is_sync(u8 opcode)
+{
+	return opcode == OAE_SYNC || opcode == OAE_SYNC_ACK ||
+	       opcode == OAE_SYNC_CHK;
+}
+
+/* The peer is heard by the way that the tag goes from now on. */
+static void way_is_good(struct oae_tag *tag, bool via, u64 now,
+			struct oae_actions *a)
+{
+	tag->asked = 0;
+	tag->way_lost = false;
+	if (use_gw(tag->key.port) == OAE_GW_AUTO)
+		tag->via = via;
+	oae_path_update(tag, now, a);
+}
+
 /**
  * oae_path_heard() - a frame came that is not as usual
  * @tag: the tag
  * @f: the frame: it came another way than the tag goes, or SYNCs are out
  * @now: ns
  * @a: as for oae_path_update()
+ * @via: set: what is sent now goes through the gateway
  *
- * With use_gw auto the tag follows a frame that names its current ltag: nobody
- * else than the peer knows that. What another SYNC asks is at least answered
- * the way it came, for the other one may lead nowhere.
+ * With use_gw auto the tag follows a frame that names both its ltags, which only
+ * the peer knows; or its own one, if the way that it goes is lost, or if the frame
+ * came direct, from the peer's own address. Whoever says that it is a gateway may
+ * say that the peer is behind it. So as long as the peer is heard direct, a SYNC
+ * through the gateway is answered direct, if it names this end's ltag, and else
+ * not at all: the answer would tell the ltag. A SYNC that comes direct is answered
+ * direct in any case (doc/protocol.md section 4.8).
  *
  * Context: softirq, tag->lock held.
  *
- * Return: whether what is sent now goes through the gateway.
+ * Return: false if the frame is to be dropped, which is counted.
  */
 bool oae_path_heard(struct oae_tag *tag, const struct oae_frame *f, u64 now,
-		    struct oae_actions *a)
+		    struct oae_actions *a, bool *via)
 {
-	bool via = f->flags & OAE_F_VIA;
-	bool chosen = use_gw(tag->key.port) != OAE_GW_AUTO;
+	const struct oae_link *l = &tag->link;
+	bool mine = f->dst_ltag == l->ltag;
+	bool came = f->flags & OAE_F_VIA;
+	bool lost = way_lost(tag, now);
 
-	if (f->dst_ltag != tag->link.ltag)
-		return f->opcode == OAE_SYNC && !chosen ? via : tag->way_via;
-	tag->asked = 0;
-	if (!chosen)
-		tag->via = via;
-	oae_path_update(tag, now, a);
-	return tag->way_via;
+	if (came == tag->way_via || use_gw(tag->key.port) != OAE_GW_AUTO) {
+		if (mine)
+			way_is_good(tag, came, now, a);
+		*via = tag->way_via;
+		return true;
+	}
+	if (mine && (lost || !came || f->src_ltag == l->peer_ltag)) {
+		way_is_good(tag, came, now, a);
+		*via = tag->way_via;
+		return true;
+	}
+	*via = tag->way_via;
+	if (!is_sync(f->opcode))
+		return true;
+	if (lost || !came) {
+		*via = came;
+		return true;
+	}
+	if (mine || f->opcode != OAE_SYNC)
+		return true;
+	oae_count(tag->node, OAE_S_NOTE + OAE_N_STALE_SYNC);
+	return false;
 }
 
 /**
@@ -550,8 +606,11 @@ void oae_path_timer(struct oae_tag *tag, u64 now, struct oae_actions *a)
 	struct oae_gw gw;
 
 	if (tag->asked < ASK_EACH_WAY || now < l->again_at ||
-	    (l->state != OAE_SYNC_SENT && l->state != OAE_SYNC_RECD) ||
-	    use_gw(tag->key.port) != OAE_GW_AUTO)
+	    (l->state != OAE_SYNC_SENT && l->state != OAE_SYNC_RECD))
+		return;
+	tag->way_lost = true;
+	way_usual(tag);
+	if (use_gw(tag->key.port) != OAE_GW_AUTO)
 		return;
 	gw_get(tag->key.port, &gw);
 	if (!gw_usable(tag->key.port, &gw))

@@ -610,10 +610,10 @@ class Ways(HostTest):
                     peer.send(opcode, **{"dst_ltag": right ^ 0x100, "src_ltag": peer.ltag ^ 0x100}
                               | body.get(opcode, {}))
             peer.send(oae.SYNC, dst_ltag=0, src_ltag=peer.ltag ^ 0x200)
-            # The two SYNCs are answered the way they came.
-            for _ in range(2):
+            # The two SYNCs are answered if they came from the peer's own address.
+            for _ in range(0 if other else 2):
                 chk = peer.expect(oae.SYNC_CHK, src_ltag=right)
-                self.assertEqual(way_of(chk), GW if other else DIRECT)
+                self.assertEqual(way_of(chk), DIRECT)
             peer.silence()
             self.assertEqual(self.way(peer), way)
             peer.gateway = gateway
@@ -673,6 +673,125 @@ class Ways(HostTest):
             peer.commit(flags=oae.WANT_DONE)
             peer.expect(oae.DONE)
             self.assertEqual(self.a.read_each(), [data])
+
+
+class Takeover(HostTest):
+    """A host that has nothing but its own address, and says that it is the gateway.
+
+    It says that the peer is behind it. What is sent to the peer, direct or through that gateway,
+    is in the inbox of the true one.
+    """
+
+    def setUp(self):
+        super().setUp()
+        self.patient()
+        self.true = self.peer()
+        self.false = Peer(self.wire, self.cable.mac_a, mac=self.true.mac, gateway=G)
+        self.wire.add(self.true)
+        self.meet()
+
+    def in_vain(self):
+        """The false one asks in all the ways that it can without an ltag of this host's."""
+        for opcode in range(oae.SYNC, oae.NOLINK + 1):
+            if opcode not in (oae.HELLO, oae.OFFER, oae.REFLECT, oae.REFUSE):
+                self.false.send(opcode, dst_ltag=0)
+                self.false.send(opcode, dst_ltag=self.false.draw())
+        self.true.silence()
+
+    def heard_direct(self, opcode, **wanted):
+        """The next frame, which does not go through the gateway."""
+        return self.true.expect(opcode, dst=oae.mac_bytes(self.true.mac), via=b"", **wanted)
+
+    def still_direct(self):
+        """The link is the true one's."""
+        self.true.offered(b"still here")
+        self.true.commit()
+        self.true.silence()
+        self.assertEqual(self.a.read_each(), [b"still here"])
+        self.assertEqual((self.way(self.true), self.moved("way_changed")), (DIRECT, 0))
+
+    def test_open(self):
+        """While the peer is heard direct nobody is answered elsewhere, and so learns no ltag."""
+        self.true.open()
+        self.in_vain()
+        self.assertEqual(self.moved("note_stale_sync", "note_peer_froze"), [6, 0])
+        self.still_direct()
+
+    def test_ltag_guessed(self):
+        """This end's ltag alone turns no link: it asks where the peer is."""
+        self.true.open()
+        for opcode in (oae.SYNC, oae.NOLINK):
+            self.false.send(opcode, dst_ltag=self.true.far_ltag)
+            sync = self.heard_direct(oae.SYNC)
+            self.true.far_ltag = sync.src_ltag
+            if sync.dst_ltag != self.true.ltag:
+                self.true.send(oae.SYNC_CHK)
+                self.heard_direct(oae.SYNC, dst_ltag=self.true.ltag)
+            self.in_vain()
+            self.true.send(oae.SYNC)
+            self.heard_direct(oae.SYNC_ACK, dst_ltag=self.true.ltag)
+            self.true.attempt = 0
+        self.still_direct()
+
+    def test_frozen(self):
+        """Nor is it while the ends synchronise."""
+        self.true.open()
+        self.true.freeze()
+        self.in_vain()
+        self.true.resolve()
+        self.still_direct()
+
+    def test_opening(self):
+        """Nor while a link is being opened from here, direct at first."""
+        self.a.write(b"for the true one", nonblock=True, target=self.true.mac)
+        sync = self.heard_direct(oae.SYNC)
+        self.in_vain()
+        self.true.far_ltag, self.true.far_inc, self.true.rx = sync.src_ltag, sync.inc, sync.start
+        self.true.send(oae.SYNC)
+        self.heard_direct(oae.SYNC_ACK)
+        self.assertEqual(self.true.accept(), b"for the true one")
+
+    def test_silent(self):
+        """One probe without an answer proves nothing; after the second any way is as good."""
+        self.true.open()
+        self.a.knobs(stall_min_us=1000, stall_max_us=50000, keepalive_ms=200)
+
+        def answered():
+            self.false.send(oae.SYNC, dst_ltag=0)
+            self.settle()
+            return any(way_of(f) == GW for f in self.true.inbox)
+        wait_for(answered, "an answer through the gateway")
+        heard = [(f.opcode, way_of(f)) for f in self.true.inbox]
+        first = heard.index((oae.SYNC_CHK, GW))
+        self.assertGreaterEqual(heard[:first].count((oae.SYNC, DIRECT)), 2)
+
+    def test_peer_comes_back(self):
+        """A peer that was silent may be anybody behind a gateway, until it is heard direct."""
+        self.true.open()
+        self.a.knobs(stall_min_us=1000, stall_max_us=20000)
+        self.a.write(b"nobody hears", nonblock=True, target=self.true.mac)
+        wait_for(lambda: self.settle() or any(way_of(f) == GW for f in self.true.inbox),
+                 "the gateway to be tried")
+        self.patient()
+        asked = [f for f in self.true.inbox if f.opcode == oae.SYNC][-1]
+        self.false.send(oae.SYNC, dst_ltag=asked.src_ltag)
+        wait_for(lambda: self.way(self.true) == GW and
+                 self.a.tag(peer=self.true.mac)["state"] == "OPEN", "the false one to have it")
+        self.settle()
+        self.true.inbox.clear()
+        # It is back, and knows nothing of that.
+        self.true.ltag = self.true.draw()
+        self.true.send(oae.SYNC)
+        self.true.far_ltag = self.heard_direct(oae.SYNC_CHK).src_ltag
+        self.true.send(oae.SYNC)
+        sync = self.heard_direct(oae.SYNC, dst_ltag=self.true.ltag)
+        self.true.far_ltag, self.true.far_inc, self.true.rx = sync.src_ltag, sync.inc, sync.start
+        self.true.send(oae.SYNC_ACK, peer_inc=self.true.far_inc)
+        self.heard_direct(oae.SYNC_ACK)
+        self.assertEqual(self.way(self.true), DIRECT)
+        self.assertEqual(self.true.accept(), b"nobody hears")
+        self.heard_direct(oae.COMMIT)
+        self.in_vain()
 
 
 class Mtu(HostTest):
@@ -743,13 +862,14 @@ class Mtu(HostTest):
         self.gw.about(peer, 600)
         peer.silence()
         peer.gateway = G
-        peer.ltag = peer.draw()
-        peer.send(oae.SYNC)
+        peer.send(oae.SYNC)             # a probe, which names both ltags
         sync = peer.expect(oae.SYNC, mtu=588)
         while peer.inbox:
             sync = peer.expect(oae.SYNC, mtu=588)
-        peer.far_ltag = sync.src_ltag
-        peer.resolve()
+        peer.far_ltag, peer.ltag = sync.src_ltag, peer.draw()
+        peer.send(oae.SYNC)
+        peer.expect(oae.SYNC_ACK, mtu=588)
+        peer.attempt = 0
         self.send(peer, 600)
 
     def test_epoch(self):
