@@ -5,6 +5,11 @@
  * A stranger costs no memory. Its SYNC is answered with a SYNC_CHK whose ltag
  * is a cookie, a keyed hash of who asks and when; only a SYNC that names a
  * valid cookie makes a tag. All answers together are limited in rate.
+ *
+ * A peer that is expected (configured, or a file waits for it) needs a cookie as
+ * well: whoever forges its address does not see the cookie. It gets one whatever
+ * strangers have used up, as a peer that has a link gets its answers. That sends
+ * one frame for each that comes, and stores nothing.
  */
 #include "modoae.h"
 
@@ -60,10 +65,10 @@ bool oae_may_answer(struct oae_node *node)
 	return true;
 }
 
-/* Answer with a frame that needs no tag: the ltags as they came, crossed. */
-static void answer(struct oae_port *port, const u8 *peer,
-		   const struct oae_frame *f, u8 opcode, u16 reason,
-		   u32 src_ltag)
+/* A frame that needs no tag: the ltags as they came, crossed. */
+static void send_back(struct oae_port *port, const u8 *peer,
+		      const struct oae_frame *f, u8 opcode, u16 reason,
+		      u32 src_ltag)
 {
 	struct oae_frame r = {
 		.opcode = opcode,
@@ -75,12 +80,25 @@ static void answer(struct oae_port *port, const u8 *peer,
 	};
 	u8 dest[ETH_ALEN];
 
-	if (!oae_may_answer(port->node))
-		return;
 	oae_count(port->node, OAE_S_STRANGER);
 	ether_addr_copy(dest, peer);
 	if (oae_path_back(port, f, dest, &r))
 		oae_xmit_frame(port, dest, &r, NULL);
+}
+
+/* The same, if there may be an answer now. */
+static void answer(struct oae_port *port, const u8 *peer,
+		   const struct oae_frame *f, u8 opcode, u16 reason,
+		   u32 src_ltag)
+{
+	if (oae_may_answer(port->node))
+		send_back(port, peer, f, opcode, reason, src_ltag);
+}
+
+/* Is there a file that waits for this peer? It may go at any time. */
+static bool awaited(const struct oae_tag *closed)
+{
+	return closed && !list_empty_careful(&closed->files);
 }
 
 static void admit_sync(struct oae_port *port, const u8 *peer, u64 kid,
@@ -97,17 +115,18 @@ static void admit_sync(struct oae_port *port, const u8 *peer, u64 kid,
 		answer(port, peer, f, OAE_CLOSE, OAE_R_POLICY, f->dst_ltag);
 		return;
 	}
-	if (!configured && !cookie_valid(node, port, kid, f)) {
+	if (!cookie_valid(node, port, kid, f)) {
 		if (f->dst_ltag)
 			oae_count(node, OAE_S_BAD_COOKIE);
-		answer(port, peer, f, OAE_SYNC_CHK, 0,
-		       cookie(node, port, kid, f->src_ltag,
-			      jiffies / COOKIE_LIFE));
+		if (configured || awaited(closed) || oae_may_answer(node))
+			send_back(port, peer, f, OAE_SYNC_CHK, 0,
+				  cookie(node, port, kid, f->src_ltag,
+					 jiffies / COOKIE_LIFE));
 		return;
 	}
 
 	if (!tag || !refcount_inc_not_zero(&tag->ref))
-		tag = oae_tag_make(port, kid, GFP_ATOMIC);
+		tag = oae_tag_make_for(port, kid, !configured, GFP_ATOMIC);
 	if (IS_ERR(tag)) {
 		oae_count(node, OAE_S_NO_ROOM_TAG);
 		answer(port, peer, f, OAE_CLOSE, OAE_R_FULL, f->dst_ltag);

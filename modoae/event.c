@@ -19,6 +19,7 @@
 #include "trace.h"
 
 #define STEP_TIMER_NS	(100 * NSEC_PER_MSEC)	/* timers while stepping */
+#define OAE_UNUSED_DEAD	8	/* dead times until an unused link is closed */
 
 /* One event: what it leads to. */
 struct event {
@@ -197,6 +198,7 @@ static void apply_op(struct oae_tag *tag, struct event *ev,
 		compute_verb(tag, ev);
 		break;
 	case OAE_OP_APPLY:
+		tag->used = true;
 		oae_region_decided(tag, true, &ev->wake);
 		discard_slots(tag);
 		break;
@@ -466,8 +468,11 @@ static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
 	gone = after == OAE_CLOSED && ev->before != OAE_CLOSED;
 	if (unlikely(after < OAE_OPEN))
 		oae_path_asked(tag, &ev->a);
-	if (unlikely(tag->link.state == OAE_CLOSED))
+	if (unlikely(tag->link.state == OAE_CLOSED || tag->link.down ||
+		     tag->spare)) {
 		oae_tag_retire(tag, false);
+		oae_share_sort(tag);
+	}
 	spin_unlock(&tag->lock);
 
 	/* Who is woken on another processor starts while the frames are made. */
@@ -574,6 +579,14 @@ static void start(struct oae_tag *tag, struct event *ev, bool via)
 	ev->via = tag->way_via;
 }
 
+/* A CLOSED link is opened here: it is not a stranger's any more. */
+static void open_here(struct oae_tag *tag, struct event *ev)
+{
+	oae_share_own(tag);
+	start(tag, ev, false);
+	oae_link_open(&tag->link, ev->now, &ev->a);
+}
+
 /**
  * oae_tag_accept() - open the link of an admitted stranger
  * @tag: its tag, the link CLOSED
@@ -592,6 +605,10 @@ int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
 	if (tag->dead) {
 		err = -ESTALE;
 	} else {
+		if (tag->link.state == OAE_CLOSED) {
+			tag->used = !list_empty(&tag->files);
+			tag->accepted = ev.now;
+		}
 		start(tag, &ev, sync->flags & OAE_F_VIA);
 		tag->by_peer = true;
 		tag->unheard = true;
@@ -639,10 +656,9 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 		list_add_tail(&msg->list, oae_tag_queue(tag, msg));
 		oae_add(oae_tag_nqueued(tag, msg), 1);
 		oae_count(node, OAE_S_POSTED);
-		if (tag->link.state == OAE_CLOSED) {
-			start(tag, &ev, false);
-			oae_link_open(&tag->link, ev.now, &ev.a);
-		}
+		tag->used = true;
+		if (tag->link.state == OAE_CLOSED)
+			open_here(tag, &ev);
 		log_event(tag, &ev, OAE_EV_POST, 0, tag->link.tx + 1);
 	}
 	leave(tag, &ev);
@@ -769,9 +785,9 @@ int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open)
 		err = -ESTALE;
 	} else {
 		oae_attach_add(tag, f);
+		tag->used = true;
 		if (open && tag->link.state == OAE_CLOSED) {
-			start(tag, &ev, false);
-			oae_link_open(&tag->link, ev.now, &ev.a);
+			open_here(tag, &ev);
 			log_event(tag, &ev, OAE_EV_POST, 0, tag->link.tx + 1);
 		}
 	}
@@ -828,7 +844,8 @@ static struct sk_buff *take(struct oae_tag *tag)
 /**
  * oae_tag_take() - take the oldest unread transaction
  * @tag: the tag, which the caller took off the list of those with some
- * @more: whether more is unread; if not, the tag announces itself anew
+ * @more: whether more is unread: the tag is on the list again, with the
+ *	reference; if not, it announces itself anew
  *
  * One with a file attached has none for others. Context: process, no tag's lock
  * held.
@@ -846,7 +863,9 @@ struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more)
 		first = take(tag);
 		*more = tag->nrcv;
 	}
-	if (!*more)
+	if (*more)
+		oae_inbox_again(tag);
+	else
 		tag->is_ready = false;
 	if (oae_inbox_room(tag))
 		oae_link_drained(&tag->link, ev.now, &ev.a);
@@ -913,6 +932,26 @@ void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb)
 	leave(tag, &ev);
 }
 
+/*
+ * A link that the peer has opened and that nobody has used, or is about to: it
+ * may be that neither end wanted it (protocol 4.4).
+ */
+static void close_unused(struct oae_tag *tag, struct event *ev)
+{
+	const struct oae_link *l = &tag->link;
+	s64 age = ev->now - tag->accepted;
+
+	if (likely(tag->used) || !tag->by_peer ||
+	    age < (s64)(OAE_UNUSED_DEAD * l->cfg->dead) ||
+	    oae_link_state(l) != OAE_OPEN ||
+	    l->offer.state != OAE_OFFER_NONE ||
+	    l->hold.state != OAE_HOLD_NONE || tag->nrcv)
+		return;
+	oae_count(tag->node, OAE_S_NEVER_USED);
+	apply(tag, ev, 0);
+	oae_link_close(&tag->link, ev->now, &ev->a);
+}
+
 /**
  * oae_tag_timer() - the timer of a tag's link fired
  * @timer: of the tag
@@ -939,6 +978,7 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 		oae_path_timer(tag, ev.now, &ev.a);
 		ev.via = tag->way_via;
 		oae_link_timer(&tag->link, ev.now, &ev.a);
+		close_unused(tag, &ev);
 		if (ev.a.nsends)
 			log_event(tag, &ev, OAE_EV_TIMER, 0,
 				  tag->link.tx + 1);
@@ -980,6 +1020,50 @@ void oae_tag_kill(struct oae_tag *tag, int err)
 	flush_sndq(tag, &ev, err);
 	oae_tag_retire(tag, true);
 	leave(tag, &ev);
+}
+
+/* All that is unread, and how many transactions. */
+static unsigned int drop_unread(struct oae_tag *tag, struct sk_buff_head *lost)
+{
+	unsigned int n = tag->nrcv;
+
+	skb_queue_splice_init(&tag->rcvq, lost);
+	tag->rcv_bytes = 0;
+	WRITE_ONCE(tag->nrcv, 0);
+	return n;
+}
+
+/**
+ * oae_tag_give_way() - a tag that another one needs the place of
+ * @tag: the tag
+ * @spare: why it may, when that was asked; nothing happens if it is not so now
+ *
+ * One that is dead loses what is unread. One that is CLOSED is dead after this,
+ * and one that is down, too: what it held or had in doubt is lost and counted.
+ *
+ * Context: any but hard interrupts, no lock held.
+ */
+void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare)
+{
+	struct sk_buff_head lost;
+	struct event ev;
+
+	__skb_queue_head_init(&lost);
+	enter(tag, &ev);
+	if (tag->spare != spare) {
+		;
+	} else if (spare == OAE_SPARE_DEAD) {
+		oae_count_n(tag->node, OAE_S_UNREAD_LOST,
+			    drop_unread(tag, &lost));
+	} else {
+		oae_count(tag->node, OAE_S_GAVE_WAY);
+		oae_link_kill(&tag->link, OAE_E_DOWN, ev.now, &ev.a);
+		apply(tag, &ev, 0);
+		flush_sndq(tag, &ev, OAE_E_DOWN);
+		oae_tag_retire(tag, true);
+	}
+	leave(tag, &ev);
+	__skb_queue_purge(&lost);
 }
 
 /**

@@ -4,9 +4,13 @@
  *
  * Each tag keeps its own transactions, under its own lock; the node only knows
  * which tags have some. Softirq tells it over a lock-free list, so delivering
- * takes no lock wider than the tag's. Readers take turns under node->reader,
- * and tags take turns with each reader; but one that has died is read to its
- * end first, for the peer's next tag has what the peer sent later.
+ * takes no lock wider than the tag's; node->reading_lock is for those who empty
+ * that list. Readers take turns under node->reader, and tags take turns with
+ * each reader; but one that has died is read to its end first, for the peer's
+ * next tag has what the peer sent later.
+ *
+ * A tag that has died and has nothing unread is taken off the lists at once:
+ * perhaps nobody ever reads here.
  *
  * A transaction is nslices skbs in a row, each one slice's payload; the first
  * says how many they are.
@@ -55,6 +59,7 @@ void oae_inbox_add(struct oae_tag *tag, unsigned int nslices)
 	OAE_RCV_CB(first)->len = len;
 	oae_add(&tag->nrcv, 1);
 	tag->ndelivered++;
+	tag->used = true;
 	oae_count(node, OAE_S_DELIVERED);
 	oae_count_n(node, OAE_S_DELIVERED_BYTES, len);
 
@@ -96,15 +101,79 @@ bool oae_inbox_empty(struct oae_node *node)
 	       !READ_ONCE(node->unread);
 }
 
-/* Bring the tags that softirq has announced into the order they came in. */
+/*
+ * Bring the tags that softirq has announced into the order they came in. Each is
+ * moved once for each time that it announces itself.
+ */
 static void collect(struct oae_node *node)
 {
 	struct llist_node *new = llist_del_all(&node->ready);
 	struct oae_tag *tag, *next;
 
+	lockdep_assert_held(&node->reading_lock);
 	new = llist_reverse_order(new);
 	llist_for_each_entry_safe(tag, next, new, ready)
 		list_add_tail(&tag->reading, &node->reading);
+}
+
+/**
+ * oae_inbox_again() - a tag that was taken off the list has more
+ * @tag: the tag, locked; the list has the caller's reference again
+ *
+ * Context: BH disabled.
+ */
+void oae_inbox_again(struct oae_tag *tag)
+{
+	struct oae_node *node = tag->node;
+
+	lockdep_assert_held(&tag->lock);
+	spin_lock(&node->reading_lock);
+	if (tag->dead)
+		list_add(&tag->reading, &node->reading);
+	else
+		list_add_tail(&tag->reading, &node->reading);
+	spin_unlock(&node->reading_lock);
+}
+
+/**
+ * oae_inbox_forget() - a tag that is dead and has nothing unread is of no interest
+ * @tag: the tag, locked
+ *
+ * Context: BH disabled, RCU read lock held.
+ */
+void oae_inbox_forget(struct oae_tag *tag)
+{
+	struct oae_node *node = tag->node;
+	bool listed;
+
+	lockdep_assert_held(&tag->lock);
+	if (!tag->is_ready)
+		return;
+	spin_lock(&node->reading_lock);
+	collect(node);
+	/* If not, a reader has it in hand, and will find nothing. */
+	listed = !list_empty(&tag->reading);
+	if (listed)
+		list_del_init(&tag->reading);
+	spin_unlock(&node->reading_lock);
+	if (!listed)
+		return;
+	tag->is_ready = false;
+	oae_tag_put(tag);
+}
+
+/* The tag whose turn it is, with the list's reference, or NULL. */
+static struct oae_tag *next_tag(struct oae_node *node)
+{
+	struct oae_tag *tag;
+
+	spin_lock_bh(&node->reading_lock);
+	collect(node);
+	tag = list_first_entry_or_null(&node->reading, struct oae_tag, reading);
+	if (tag)
+		list_del_init(&tag->reading);
+	spin_unlock_bh(&node->reading_lock);
+	return tag;
 }
 
 /* The next transaction, from each tag in turn: its skbs linked by ->next. */
@@ -114,16 +183,9 @@ static struct sk_buff *next_unread(struct oae_node *node)
 	struct sk_buff *skb;
 	bool more;
 
-	collect(node);
-	while (!list_empty(&node->reading)) {
-		tag = list_first_entry(&node->reading, struct oae_tag, reading);
-		list_del(&tag->reading);
+	while ((tag = next_tag(node))) {
 		skb = oae_tag_take(tag, &more);
-		if (more && READ_ONCE(tag->dead))
-			list_add(&tag->reading, &node->reading);
-		else if (more)
-			list_add_tail(&tag->reading, &node->reading);
-		else
+		if (!more)
 			oae_tag_put(tag);
 		if (skb)
 			return skb;

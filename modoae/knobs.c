@@ -29,6 +29,7 @@ static struct oae_knobs oae_defaults = {
 	.sndq = 64,
 	.rcvbuf = 262144,
 	.stranger_pps = 200,
+	.doubt_s = 3600,
 	.use_gw = OAE_GW_AUTO,
 	.region_max = 1048576,
 };
@@ -76,6 +77,7 @@ static const struct oae_knob oae_knobs_table[] = {
 	OAE_KNOB(sndq, 1, 4096, "transactions"),
 	OAE_KNOB(rcvbuf, 4096, 16777216, "bytes"),
 	OAE_KNOB(stranger_pps, 0, 100000, "answers a second"),
+	OAE_KNOB(doubt_s, 0, 604800, "s, 0 for ever"),
 	OAE_KNOB(region_max, 8, 67108864, "bytes"),
 	{ "use_gw", offsetof(struct oae_knobs, use_gw), 0, OAE_GW_AUTO, "",
 	  oae_use_gw_words },
@@ -299,6 +301,8 @@ module_param_cb(rcvbuf, &oae_knob_ops, NULL, 0644);
 MODULE_PARM_DESC(rcvbuf, "most bytes delivered and not yet read a link (4096 to 16777216, default 262144)");
 module_param_cb(stranger_pps, &oae_knob_ops, NULL, 0644);
 MODULE_PARM_DESC(stranger_pps, "most answers a second to peers without a link (0 to 100000, default 200)");
+module_param_cb(doubt_s, &oae_knob_ops, NULL, 0644);
+MODULE_PARM_DESC(doubt_s, "s that a stranger's link that is down and in doubt is kept when others want its place, 0 for ever (0 to 604800, default 3600)");
 module_param_cb(accept, &oae_knob_ops, NULL, 0644);
 MODULE_PARM_DESC(accept, "peers that may open a link: any, peers (those in target and peers), none (default any)");
 module_param_cb(use_gw, &oae_knob_ops, NULL, 0644);

@@ -70,12 +70,13 @@ static void oae_node_prepare(struct oae_node *node, struct net *net)
 	node->net = net;
 	INIT_LIST_HEAD(&node->list);
 	INIT_LIST_HEAD(&node->ports);
-	atomic_set(&node->ntags, 0);
+	oae_share_init(node);
 	xa_init(&node->regions);
 	get_random_bytes(&node->cookie_key, sizeof(node->cookie_key));
 	atomic64_set(&node->stranger_window, 0);
 	init_llist_head(&node->ready);
 	INIT_LIST_HEAD(&node->reading);
+	spin_lock_init(&node->reading_lock);
 	mutex_init(&node->reader);
 	init_waitqueue_head(&node->read_wait);
 	init_waitqueue_head(&node->write_wait);

@@ -13,8 +13,9 @@
  *	    RCU has passed; pins the tag it is attached to.
  * Lock order: a file's `setup`, kernel_param_lock, then RTNL, then node->reader,
  * then tag->lock. Nothing is taken under tag->lock but wait queue heads, and two
- * leaves: a region's lock and node->fresh_lock; port->gw_lock is only read there,
- * and nothing is taken under it. What a tag knows of its files, and what a file
+ * leaves: a region's lock and node->fresh_lock, node->spare_lock and
+ * node->reading_lock; port->gw_lock is only read there, and nothing is taken under
+ * it. What a tag knows of its files, and what a file
  * knows of its transactions, is under tag->lock: a file has no lock of its own.
  */
 #ifndef MODOAE_H
@@ -70,7 +71,9 @@ enum oae_stat {
 	OAE_S_STRANGER_QUIET,	/* not answered: rate limit */
 	OAE_S_BAD_COOKIE,	/* SYNC naming a wrong or an old cookie */
 	OAE_S_NOT_ACCEPTED,	/* refused by the accept policy */
-	OAE_S_NO_ROOM_TAG,	/* refused: max_tags */
+	OAE_S_NO_ROOM_TAG,	/* refused: max_tags, or the strangers' share of it */
+	OAE_S_NEVER_USED,	/* links closed that a peer opened and nobody used */
+	OAE_S_GAVE_WAY,		/* tags of strangers that were away: others got them */
 	OAE_S_HELLO_HEARD,	/* HELLOs of a port's gateway */
 	OAE_S_HELLO_SENT,
 	OAE_S_NO_GATEWAY,	/* not sent: use_gw 1 and no gateway known */
@@ -84,7 +87,7 @@ enum oae_stat {
 	OAE_S_DELIVERED,
 	OAE_S_DELIVERED_BYTES,
 	OAE_S_READ,		/* transactions taken by readers */
-	OAE_S_UNREAD_LOST,	/* delivered, never read, port or node gone */
+	OAE_S_UNREAD_LOST,	/* delivered, never read, link or node gone */
 	OAE_S_BAD,		/* + enum oae_bad */
 	OAE_S_NOTE = OAE_S_BAD + OAE_BAD_END,	/* + enum oae_note */
 	OAE_STAT_END = OAE_S_NOTE + OAE_NOTE_END
@@ -116,6 +119,7 @@ struct oae_knobs {
 	unsigned int sndq;	/* transactions queued a tag */
 	unsigned int rcvbuf;	/* bytes unread a tag */
 	unsigned int stranger_pps;	/* answers to strangers a second */
+	unsigned int doubt_s;	/* a stranger in doubt is kept so long, 0 for ever */
 	unsigned int accept;	/* enum oae_accept */
 	unsigned int use_gw;	/* enum oae_use_gw */
 	unsigned int region_max;	/* bytes of a region */
@@ -124,6 +128,15 @@ struct oae_knobs {
 enum oae_accept { OAE_ACCEPT_ANY, OAE_ACCEPT_PEERS, OAE_ACCEPT_NONE };
 
 enum oae_use_gw { OAE_GW_NEVER, OAE_GW_ALWAYS, OAE_GW_AUTO };
+
+/* share.c: why a tag may give way to another. In this order. */
+enum oae_spare {
+	OAE_SPARE_NOT,
+	OAE_SPARE_DEAD,		/* dead, something unread, no file */
+	OAE_SPARE_CLOSED,	/* a stranger's, CLOSED, something unread, no file */
+	OAE_SPARE_DOWN,		/* a stranger's, down, no file */
+	OAE_SPARE_END
+};
 
 /* An address as typed: whole, or 24 bits under a port's own OUI. */
 struct oae_addr {
@@ -155,7 +168,10 @@ struct oae_node {
 
 	struct list_head ports;		/* RTNL; RCU for readers */
 	struct rhashtable tags;
-	atomic_t ntags;
+	atomic_t ntags;			/* in the table, or dead and unread */
+	atomic_t nstrangers;		/* in the table, made for strangers */
+	spinlock_t spare_lock;		/* spare; inside tag->lock */
+	struct list_head spare[OAE_SPARE_END];	/* the longest there first */
 	struct xarray regions;		/* by number */
 	siphash_key_t cookie_key;
 	atomic64_t stranger_window;	/* admit.c: second and count */
@@ -164,7 +180,8 @@ struct oae_node {
 
 	/* Readers: tags that have something unread. */
 	struct llist_head ready;	/* pushed in softirq */
-	struct list_head reading;	/* the same in order, under reader */
+	spinlock_t reading_lock;	/* reading, and who empties ready */
+	struct list_head reading;	/* the same in order */
 	struct sk_buff *unread;		/* rest of a transaction half read */
 	u32 unread_off;			/* bytes of its first slice taken */
 	struct mutex reader;
@@ -289,6 +306,11 @@ struct oae_tag {
 	struct oae_about about;
 	struct list_head files;		/* struct oae_file, attached */
 	bool by_peer;			/* the peer has opened the link */
+	bool used;			/* and somebody has used it since */
+	bool stranger;			/* made for one: counts in nstrangers */
+	bool counted;			/* counts in ntags */
+	u8 spare;			/* enum oae_spare: the list it is on */
+	u64 accepted;			/* local_clock(): opened by the peer */
 	bool unheard;			/* what it does next is news to listeners */
 	bool doubt;			/* the files were told so */
 	u32 nlost;			/* times what was committed may be lost */
@@ -301,7 +323,9 @@ struct oae_tag {
 	wait_queue_head_t write_wait;	/* room in a queue; confirmed */
 	wait_queue_head_t poll_wait;	/* either, for who polls */
 	struct llist_node ready;	/* node->ready, if is_ready */
-	struct list_head reading;	/* node->reading, under node->reader */
+	struct list_head reading;	/* node->reading, under its lock */
+	struct list_head yield;		/* node->spare[spare], under its lock */
+	u64 spare_since;		/* jiffies, under the same */
 	struct rcu_head rcu;
 };
 
@@ -550,6 +574,8 @@ void oae_region_leave(struct oae_tag *tag);
 bool oae_inbox_room(const struct oae_tag *tag);
 void oae_inbox_add(struct oae_tag *tag, unsigned int nslices);
 void oae_inbox_announce(struct oae_tag *tag);
+void oae_inbox_again(struct oae_tag *tag);
+void oae_inbox_forget(struct oae_tag *tag);
 bool oae_inbox_empty(struct oae_node *node);
 ssize_t oae_inbox_read(struct oae_node *node, struct iov_iter *to);
 void oae_inbox_purge(struct oae_node *node);
@@ -559,6 +585,8 @@ u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN]);
 void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN]);
 struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid);
 struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp);
+struct oae_tag *oae_tag_make_for(struct oae_port *port, u64 kid,
+				 bool stranger, gfp_t gfp);
 void oae_tag_put(struct oae_tag *tag);
 void oae_tag_retire(struct oae_tag *tag, bool unread_too);
 int oae_tags_init(struct oae_node *node);
@@ -567,6 +595,14 @@ void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 		       void (*fn)(struct oae_tag *tag, long arg), long arg);
 bool oae_tags_wait_gone(struct oae_node *node, const struct oae_port *port,
 			unsigned int ms);
+
+/* share.c: who may have a tag, and which gives way */
+void oae_share_init(struct oae_node *node);
+int oae_share_take(struct oae_tag *tag);
+void oae_share_give_back(struct oae_tag *tag);
+void oae_share_own(struct oae_tag *tag);
+void oae_share_sort(struct oae_tag *tag);
+bool oae_share_make_room(struct oae_node *node, int err);
 
 /* event.c: what happens to a tag */
 void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
@@ -577,6 +613,7 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err);
 struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more);
 int oae_tag_read(struct oae_tag *tag, size_t max, struct sk_buff **skb);
 void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb);
+void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);
 int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open);
 void oae_tag_detach(struct oae_tag *tag, struct oae_file *f);
 void oae_tag_cancel_queued(struct oae_tag *tag, const struct oae_file *f,

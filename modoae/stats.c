@@ -36,7 +36,12 @@ static const struct oae_stat_desc oae_stat_desc[OAE_STAT_END] = {
 		"bad_cookie", "SYNCs naming a wrong or an old cookie" },
 	[OAE_S_NOT_ACCEPTED] = {
 		"not_accepted", "peers refused by the knob accept" },
-	[OAE_S_NO_ROOM_TAG] = { "no_room_tag", "peers refused: max_tags" },
+	[OAE_S_NO_ROOM_TAG] = {
+		"no_room_tag", "peers refused: max_tags, or strangers' share" },
+	[OAE_S_NEVER_USED] = {
+		"never_used", "links closed: opened by a peer, never used" },
+	[OAE_S_GAVE_WAY] = {
+		"gave_way", "tags of absent strangers given to others" },
 	[OAE_S_HELLO_HEARD] = { "hello_heard", "HELLOs of gateways taken" },
 	[OAE_S_HELLO_SENT] = { "hello_sent", "HELLOs sent to gateways" },
 	[OAE_S_NO_GATEWAY] = {
@@ -55,7 +60,7 @@ static const struct oae_stat_desc oae_stat_desc[OAE_STAT_END] = {
 	[OAE_S_DELIVERED_BYTES] = { "delivered_bytes", "bytes in them" },
 	[OAE_S_READ] = { "read", "transactions taken by readers" },
 	[OAE_S_UNREAD_LOST] = {
-		"unread_lost", "delivered, not read before port or node went" },
+		"unread_lost", "delivered, not read before link or node went" },
 
 	[OAE_S_BAD + OAE_BAD_NONE] = { "bad_none", "never counted" },
 	[OAE_S_BAD + OAE_BAD_SHORT] = {

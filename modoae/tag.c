@@ -14,6 +14,9 @@
 /* Padding is whatever was on the stack: two equal keys would differ. */
 static_assert(sizeof(u64) + sizeof(struct oae_port *) == TAG_KEY_LEN);
 
+/* A stranger's CLOSED tag gives way, then what it left unread; once again. */
+#define MAKE_ROOM_TRIES	4
+
 static const struct rhashtable_params tag_params = {
 	.head_offset = offsetof(struct oae_tag, hash),
 	.key_offset = offsetof(struct oae_tag, key),
@@ -84,7 +87,7 @@ void oae_tag_retire(struct oae_tag *tag, bool unread_too)
 	oae_attach_dead(tag);
 	hrtimer_try_to_cancel(&tag->timer);
 	rhashtable_remove_fast(&tag->node->tags, &tag->hash, tag_params);
-	atomic_dec(&tag->node->ntags);
+	oae_share_own(tag);
 	oae_count(tag->node, OAE_S_TAGS_GONE);
 	oae_region_leave(tag);
 	/* The table's reference; the caller has RCU. */
@@ -107,7 +110,8 @@ struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid)
 	return rhashtable_lookup(&port->node->tags, &key, tag_params);
 }
 
-static struct oae_tag *tag_alloc(struct oae_port *port, u64 kid, gfp_t gfp)
+static struct oae_tag *tag_alloc(struct oae_port *port, u64 kid, bool stranger,
+				 gfp_t gfp)
 {
 	struct oae_node *node = port->node;
 	struct oae_tag *tag = kzalloc(sizeof(*tag), gfp);
@@ -117,6 +121,7 @@ static struct oae_tag *tag_alloc(struct oae_port *port, u64 kid, gfp_t gfp)
 	tag->key.port = oae_port_get(port);
 	tag->key.kid = kid;
 	tag->node = node;
+	tag->stranger = stranger;
 	refcount_set(&tag->ref, 2);	/* the table's, the caller's */
 	spin_lock_init(&tag->lock);
 	hrtimer_setup(&tag->timer, oae_tag_timer, CLOCK_MONOTONIC,
@@ -125,6 +130,7 @@ static struct oae_tag *tag_alloc(struct oae_port *port, u64 kid, gfp_t gfp)
 	INIT_LIST_HEAD(&tag->halfq);
 	INIT_LIST_HEAD(&tag->reading);
 	INIT_LIST_HEAD(&tag->wake);
+	INIT_LIST_HEAD(&tag->yield);
 	__skb_queue_head_init(&tag->rcvq);
 	oae_attach_init(tag);
 	tag->born = local_clock();
@@ -140,13 +146,13 @@ static int tag_insert(struct oae_tag *tag)
 		return -ENODEV;
 	oae_link_init(&tag->link, rcu_dereference(node->cfg), tag->key.kid >> 56,
 		      oae_path_begin(tag, false), READ_ONCE(node->knobs.tag_seq) - 1);
-	if (atomic_inc_return(&node->ntags) > READ_ONCE(node->knobs.max_tags))
-		err = -ENOBUFS;
-	else
-		err = rhashtable_lookup_insert_fast(&node->tags, &tag->hash,
-						    tag_params);
+	err = oae_share_take(tag);
 	if (err)
-		atomic_dec(&node->ntags);
+		return err;
+	err = rhashtable_lookup_insert_fast(&node->tags, &tag->hash,
+					    tag_params);
+	if (err)
+		oae_share_give_back(tag);
 	/* A table that cannot grow now says so in several ways. */
 	if (err == -EBUSY || err == -E2BIG)
 		err = -ENOMEM;
@@ -154,19 +160,24 @@ static int tag_insert(struct oae_tag *tag)
 }
 
 /**
- * oae_tag_make() - find a tag or make one, its link CLOSED
+ * oae_tag_make_for() - find a tag or make one, its link CLOSED
  * @port: its port; the caller keeps it alive
  * @kid: its key id
+ * @stranger: it is for a peer that neither is configured nor was asked for here
  * @gfp: GFP_KERNEL if the caller may sleep, else GFP_ATOMIC
+ *
+ * If there is no room, what may give way does (protocol 4.6).
  *
  * Context: any but hard interrupts, no lock held.
  *
  * Return: the tag with a reference for the caller; -ENODEV the port is being
- * removed; -ENOBUFS max_tags reached; -ENOMEM.
+ * removed; -ENOBUFS max_tags reached, or the strangers' share of it; -ENOMEM.
  */
-struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp)
+struct oae_tag *oae_tag_make_for(struct oae_port *port, u64 kid,
+				 bool stranger, gfp_t gfp)
 {
 	struct oae_node *node = port->node;
+	unsigned int tries = MAKE_ROOM_TRIES;
 	struct oae_tag *tag, *old;
 	int err;
 
@@ -178,7 +189,7 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp)
 	}
 	rcu_read_unlock();
 
-	tag = tag_alloc(port, kid, gfp);
+	tag = tag_alloc(port, kid, stranger, gfp);
 	if (!tag) {
 		oae_count(node, OAE_S_NO_MEMORY);
 		return ERR_PTR(-ENOMEM);
@@ -194,7 +205,9 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp)
 				old = NULL;
 		}
 		rcu_read_unlock();
-	} while (err == -EEXIST && !old);
+	} while ((err == -EEXIST && !old) ||
+		 ((err == -ENOBUFS || err == -EDQUOT) && tries-- &&
+		  oae_share_make_room(node, err)));
 
 	if (!err) {
 		oae_count(node, OAE_S_TAGS_MADE);
@@ -204,7 +217,22 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp)
 	kfree(tag);
 	if (err == -ENOMEM)
 		oae_count(node, OAE_S_NO_MEMORY);
-	return old ?: ERR_PTR(err);
+	return old ?: ERR_PTR(err == -EDQUOT ? -ENOBUFS : err);
+}
+
+/**
+ * oae_tag_make() - find a tag or make one for use here, its link CLOSED
+ * @port: its port; the caller keeps it alive
+ * @kid: its key id
+ * @gfp: GFP_KERNEL if the caller may sleep, else GFP_ATOMIC
+ *
+ * Context: any but hard interrupts, no lock held.
+ *
+ * Return: like oae_tag_make_for(); only max_tags counts.
+ */
+struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp)
+{
+	return oae_tag_make_for(port, kid, false, gfp);
 }
 EXPORT_SYMBOL_GPL(oae_tag_make);
 
@@ -284,6 +312,6 @@ int oae_tags_init(struct oae_node *node)
  */
 void oae_tags_exit(struct oae_node *node)
 {
-	WARN_ON(atomic_read(&node->ntags));
+	WARN_ON(atomic_read(&node->ntags) || atomic_read(&node->nstrangers));
 	rhashtable_destroy(&node->tags);
 }

@@ -189,10 +189,7 @@ class Peer:     # pylint: disable=too-many-instance-attributes
     # The life of a link.
 
     def ask(self):
-        """Ask for a link: SYNC, the cookie, SYNC naming it; returns the kernel's own SYNC.
-
-        A configured peer needs no cookie.
-        """
+        """Ask for a link: SYNC, the cookie, SYNC naming it; returns the kernel's own SYNC."""
         self.send(oae.SYNC, dst_ltag=0)
         answer = self.next()
         if answer and answer.opcode == oae.SYNC_CHK:
@@ -211,6 +208,14 @@ class Peer:     # pylint: disable=too-many-instance-attributes
     def open(self):
         """Open the link from this side."""
         self.ask()
+        return self._opened()
+
+    def open_asked(self):
+        """The same, when the cookie was named already."""
+        self._learn(self.expect(oae.SYNC, dst_ltag=self.ltag))
+        return self._opened()
+
+    def _opened(self):
         self.send(oae.SYNC_ACK)
         self.expect(oae.SYNC_ACK, src_ltag=self.far_ltag, dst_ltag=self.ltag)
         self.attempt = 0

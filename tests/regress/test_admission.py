@@ -2,8 +2,10 @@
 """Who gets a link: cookies, replays, the accept policy, limits. A stranger costs no memory."""
 
 import errno
+from collections import deque
 
 import oaewire as oae
+from oaedev import OaeFile
 from oaepeer import Peer, Wire, trafgen
 from oaetest import Cable, OaeTest, wait_for
 
@@ -20,10 +22,11 @@ class Admission(OaeTest):
         a peer a test, told apart by its address
     """
 
-    numbers = iter(range(1, 1000))
+    numbers = iter(range(1, 5000))
     KNOBS = {"stranger_pps": 100000, "stall_max_us": 10000000, "stall_min_us": 1000000,
              "keepalive_ms": 600000, "dead_ms": 3600000, "linger_ms": 0, "accept": "any",
-             "peers": "", "max_tags": 1024, "shutdown": 0, "target": "", "dev": "va", "vci": 0}
+             "peers": "", "max_tags": 1024, "shutdown": 0, "target": "", "dev": "va", "vci": 0,
+             "doubt_s": 3600}
 
     @classmethod
     def build(cls):
@@ -236,7 +239,7 @@ class Admission(OaeTest):
 
     def test_flood(self):
         """SYNCs from a thousand addresses cost no tag, and leave room for who means it."""
-        self.a.knobs(max_tags=3)
+        self.a.knobs(max_tags=4)
         flood = [Peer(self.wire, self.cable.mac_a, mac=address(8000 + n)).frame(
             oae.SYNC, dst_ltag=n % 2 * 99) for n in range(1000)]
         trafgen(self.p, "vp", flood)
@@ -267,7 +270,7 @@ class Admission(OaeTest):
         self.assertEqual(peer.accept(), b"mine")
 
     def test_accept_peers(self):
-        """Those in peers and target, by a whole address or 24 bits; these need no cookie."""
+        """Those in peers and target, by a whole address or 24 bits."""
         self.a.knob("accept", "peers")
         stranger, named, short, target, elsewhere = (self.peer() for _ in range(5))
         self.a.knobs(target=target.mac, peers=",".join(
@@ -275,8 +278,7 @@ class Admission(OaeTest):
         for peer in (stranger, elsewhere):
             self.refused(peer, oae.POLICY)
         for peer in (named, short, target):
-            peer.send(oae.SYNC, dst_ltag=0)
-            peer.expect(oae.SYNC, dst_ltag=peer.ltag)
+            peer.open()
         self.assertEqual(self.moved("not_accepted", "tags_made"), [2, 3])
 
     def test_open_links_stay(self):
@@ -296,8 +298,11 @@ class Admission(OaeTest):
     def test_max_tags(self):
         """CLOSE FULL to whoever is one too many; ENOBUFS here. There is room again later."""
         self.a.knob("max_tags", 3)
-        peers = [self.peer().open() for _ in range(3)]
-        late = self.peer()
+        peers = [self.peer() for _ in range(4)]
+        self.a.knob("peers", ",".join(peer.mac for peer in peers))
+        late = peers.pop()
+        for peer in peers:
+            peer.open()
         self.refused(late, oae.FULL, dst_ltag=self.cookie(late))
         self.assertEqual(self.moved("no_room_tag", "tags_made"), [1, 3])
         self.assert_errno(errno.ENOBUFS, self.a.write, b"x", target=late.mac)
@@ -305,6 +310,187 @@ class Admission(OaeTest):
         peers[0].expect(oae.CLOSE_ACK)
         late.open()
         self.assertEqual(len(self.a.tags()), 3)
+
+    # The strangers' share of max_tags.
+
+    def strangers(self, most, use=lambda peer: None):
+        """Strangers get links and use them, until one is told that there is no room."""
+        there = []
+        while True:
+            peer = self.peer()
+            cookie = self.cookie(peer)
+            peer.send(oae.SYNC, dst_ltag=cookie)
+            answer = peer.next()
+            if answer.opcode == oae.CLOSE:
+                self.assertEqual(answer.reason, oae.FULL)
+                return there
+            peer.inbox.appendleft(answer)
+            # By now it has its tag: the same again opens it.
+            peer.open_asked()
+            use(peer)
+            there.append(peer)
+            self.assertLessEqual(len(there), most, "nobody says stop")
+
+    @staticmethod
+    def leave_held(peer):
+        """Something is held, and its outcome is never said."""
+        peer.offered(b"never decided")
+
+    def leave_unread(self, peer):
+        """Something is delivered; then the link is closed."""
+        peer.offered(peer.mac.encode())
+        peer.commit()
+        peer.silence()
+        peer.send(oae.CLOSE)
+        peer.expect(oae.CLOSE_ACK)
+
+    def others_get_theirs(self):
+        """A configured peer and a user here still get links."""
+        named, wanted = self.peer(), self.peer()
+        self.a.knob("peers", named.mac)
+        named.open()
+        named.offered(b"named")
+        self.a.write(b"wanted", nonblock=True, target=wanted.mac)
+        wanted.answer_sync()
+        self.assertEqual(wanted.accept(), b"wanted")
+
+    def test_share(self):
+        """Strangers that have left something undecided leave room for those who are meant."""
+        self.a.knob("max_tags", 8)
+        there = self.strangers(8, self.leave_held)
+        self.others_get_theirs()
+        self.assertEqual(len(there), 6)
+
+    def test_share_of_few(self):
+        """There is one for a stranger, and from two on one for the others."""
+        for most, share in ((1, 1), (2, 1), (3, 2), (4, 3), (5, 4), (16, 12)):
+            self.a.knob("dev", "")
+            self.a.knobs(max_tags=most, dev="va")
+            self.assertEqual(len(self.strangers(most)), share)
+
+    def test_away_in_doubt(self):
+        """A stranger in doubt gives way once it has been down for doubt_s, if another wants it."""
+        self.a.knobs(max_tags=4, doubt_s=1)
+        self.assertEqual(len(self.strangers(4, self.leave_held)), 3)
+        self.a.knobs(keepalive_ms=50, dead_ms=100)
+        wait_for(lambda: self.moved("note_down") == [3], "all to be down")
+        self.assertEqual(self.strangers(0), [])
+        self.assertEqual(len(self.a.tags()), 3)
+        self.a.knobs(keepalive_ms=600000, dead_ms=3600000)
+        wait_for(lambda: self.strangers(3, self.leave_held), "one to give way", 10, 0.1)
+        gone = self.moved("gave_way")[0]
+        self.assertIn(gone, (1, 2, 3))
+        self.assertEqual(self.moved("note_held_lost"), [gone])
+        self.assertEqual(len(self.a.tags()), 3)
+
+    def test_away_in_doubt_for_ever(self):
+        """doubt_s 0: what is in doubt is kept, and strangers have to wait."""
+        self.a.knobs(max_tags=8, doubt_s=0)
+        self.strangers(8, self.leave_held)
+        self.a.knobs(keepalive_ms=50, dead_ms=50)
+        wait_for(lambda: self.moved("note_down") == [6], "all to be down")
+        for _ in range(3):
+            self.assertEqual(self.strangers(0), [])
+        self.assertEqual(self.moved("gave_way", "note_held_lost"), [0, 0])
+        self.a.knobs(keepalive_ms=600000, dead_ms=3600000)
+        self.others_get_theirs()
+
+    def test_closed_with_something_unread(self):
+        """What a stranger has left unread keeps its place only while nobody else wants that."""
+        self.a.knob("max_tags", 8)
+        there = self.strangers(8, self.leave_unread)
+        self.others_get_theirs()
+        self.assertEqual(len(there), 6)
+        self.a.knob("dead_ms", 200)
+        wait_for(lambda: self.strangers(6), "one to give way", 10, 0.1)
+        self.a.knob("dead_ms", 3600000)
+        gone, lost = self.moved("gave_way", "unread_lost")
+        self.assertGreaterEqual(gone, 1)
+        self.assertEqual(lost, gone)
+        self.assertEqual(sorted(self.a.read_each()), sorted(peer.mac.encode()
+                                                            for peer in there[gone:]))
+
+    def test_unread_of_the_dead(self):
+        """What is unread when a port goes counts as a link: the oldest gives way, and is counted."""
+        self.a.knob("max_tags", 4)
+        said = []
+        for _ in range(3):
+            for _ in range(3):
+                peer = self.peer()
+                self.a.knob("peers", peer.mac)
+                peer.open()
+                peer.offered(peer.mac.encode())
+                peer.commit()
+                peer.silence()
+                said.append(peer.mac.encode())
+            self.a.knob("dev", "")
+            self.a.knob("dev", "va")
+        self.assertEqual(self.moved("unread_lost"), [5])
+        got = self.a.read_each()
+        self.assertEqual(len(got), 4)
+        self.assertEqual(set(got) - set(said[3:]), set())
+        self.assertEqual(set(said[6:]) - set(got), set())
+        self.assertEqual(self.moved("unread_lost"), [5])
+        # What was read takes no room.
+        for _ in range(3):
+            self.peer().open()
+        self.assertEqual(self.a.knob("stats").split()[:2], ["tags", "3"])
+
+    # Peers that are expected.
+
+    def test_forged(self):
+        """A SYNC with the address of a configured peer makes nothing, on any channel."""
+        named = self.peer()
+        self.a.knobs(peers=named.mac, target=named.mac)
+        trafgen(self.p, "vp", [Peer(self.wire, named.to, vc=vc, mac=named.mac).frame(
+            oae.SYNC, dst_ltag=vc % 2 * 77) for vc in range(256)])
+        wait_for(lambda: self.moved("stranger", "bad_cookie") == [256, 128], "all to be answered")
+        self.assertEqual(self.a.tags(), [])
+        self.assertEqual({frame.opcode for frame in self.wire.frames()}, {oae.SYNC_CHK})
+        Peer(self.wire, named.to, vc=7, mac=named.mac).open()
+
+    def test_expected(self):
+        """Strangers have used up all answers: who is configured, or waited for, gets a link."""
+        named, waited, stranger = (self.peer() for _ in range(3))
+        file = OaeFile(self.a)
+        self.addCleanup(file.close)
+        file.attach(waited.mac, vc=0)
+        self.a.knobs(peers=named.mac, stranger_pps=0)
+        stranger.send(oae.SYNC, dst_ltag=0)
+        named.open()
+        waited.open()
+        self.assertEqual((stranger.inbox, self.moved("stranger_quiet")), (deque(), [1]))
+
+    def test_never_used(self):
+        """A link that a peer opened, and nobody uses, is closed; one that was used stays."""
+        unused, used, waited = (self.peer() for _ in range(3))
+        file = OaeFile(self.a)
+        self.addCleanup(file.close)
+        file.attach(waited.mac, vc=0)
+        self.a.knobs(peers=unused.mac, keepalive_ms=100, dead_ms=1000, stall_max_us=1000000)
+        peers = [unused, used, waited]
+        for peer in peers:
+            peer.open()
+        used.offered(b"use")
+        used.commit()
+        closed = []
+
+        def answer():
+            self.wire.pump(0.01)
+            for peer in peers:
+                while peer.inbox:
+                    frame = peer.inbox.popleft()
+                    if frame.opcode == oae.SYNC:
+                        peer.send(oae.SYNC_ACK)
+                    elif frame.opcode == oae.CLOSE:
+                        peer.send(oae.CLOSE_ACK)
+                        closed.append(peer)
+            # And longer: what is to stay does.
+            return self.moved("note_probe")[0] >= 320 and closed
+        wait_for(answer, "the link to be closed", 60)
+        self.assertEqual(closed, [unused])
+        self.assertEqual(self.moved("never_used", "note_gone", "note_down"), [1, 1, 0])
+        self.assertEqual({tag["peer"] for tag in self.a.tags()}, {used.mac, waited.mac})
 
     def test_rcvbuf(self):
         """Nobody reads: the peer is told BUSY, and READY when there is room again."""

@@ -31,6 +31,7 @@ NUMBERS = {
     "sndq": (1, 4096),
     "rcvbuf": (4096, 16777216),
     "stranger_pps": (0, 100000),
+    "doubt_s": (0, 604800),
     "region_max": (8, 67108864),
 }
 DEFAULTS = {
@@ -40,7 +41,7 @@ DEFAULTS = {
     "max_len": "65536", "sndq": "64", "rcvbuf": "262144", "stranger_pps": "200",
     "accept": "any", "target": "", "peers": "", "wkstep": "0", "shutdown": "0",
     "ethertype": "0x88b5", "dev": "", "use_gw": "auto", "nhmac": "auto",
-    "region_max": "1048576",
+    "region_max": "1048576", "doubt_s": "3600",
 }
 
 

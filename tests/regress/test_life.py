@@ -369,6 +369,12 @@ class Unload(OaeTest):
             while not stop.is_set():
                 for frame in frames:
                     wire.send(frame)
+                wire.pump()
+                for peer in peers:
+                    while peer.inbox:
+                        answer = peer.inbox.popleft()
+                        if answer.opcode == oae.SYNC_CHK:
+                            peer.send(oae.SYNC, dst_ltag=answer.src_ltag)
 
         def files():
             while not stop.is_set():

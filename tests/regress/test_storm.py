@@ -121,11 +121,13 @@ class Storm(OaeTest):
         watch = st.Watch()
         said = self.scene.occupy(100, rcvbuf)
         memory = watch.end()
-        self.assertEqual(len(self.far.tags()), tags)
+        # Three quarters are for strangers, and one the victim's receiver has.
+        share = 3 * tags // 4
+        self.assertEqual(len(self.far.tags()), share + 1)
         self.assertGreater(self.far.stat("no_room_tag"), 0)
         self.within(memory, limit)
         # Or it was no attempt worth the name.
-        self.assertEqual(said["held"], tags - 1)
+        self.assertEqual(said["held"], share)
         self.assertGreater(memory, limit // 3)
         self.assertGreater(victim.window(SECONDS), 0)
         victim.end()
