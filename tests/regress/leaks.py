@@ -11,6 +11,7 @@ from pathlib import Path
 
 import oaewire as oae
 from faults import Losing, check_leaks
+from oaedev import OaeFile
 from oaetest import load, run, unload, wait_for
 from patience import SLOW
 import test_life
@@ -57,6 +58,28 @@ class Leaks(test_life.Life):
                 self.b.sh("tc qdisc add dev vb clsact")
             self.a.read_each()
         check_leaks(cycle, 12)
+
+    def test_read_by_files(self):
+        """Links that peers open are read by files: nobody reads noc_debug, nothing is left."""
+        def cycle():
+            self.b.write(b"for a file")
+            wait_for(lambda: self.a.tag()["unread"] == 1, "it to be there")
+            with OaeFile.to(self.a, MAC_B) as file:
+                self.assertEqual(file.read(), b"for a file")
+            self.b.close_tag(MAC_A)
+            wait_for(lambda: not self.a.tags() and not self.b.tags(), "the link to go")
+        check_leaks(cycle, 40)
+
+    def test_never_read(self):
+        """Ports go with something unread, which nobody reads: there is an end to what is kept."""
+        self.a.knobs(max_tags=4, linger_ms=0)
+
+        def cycle():
+            self.b.write(b"never read")
+            self.a.knob("dev", "-va")
+            self.bind(self.a, "va", MAC_B)
+            wait_for(lambda: not self.b.tags(), "the link to go")
+        check_leaks(cycle, 40)
 
     def test_namespaces(self):
         """Namespaces come and go, with something held, queued and unread."""
