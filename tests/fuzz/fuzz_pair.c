@@ -20,7 +20,7 @@ const size_t fuzz_head = 8, fuzz_record = 4;
 
 static struct sim world;
 
-/* The head: dice, ports, readers, limits, who trusts whom. */
+/* The head: dice, ports, readers, limits. */
 static void set_up(struct sim *w, const u8 *head)
 {
 	static const u16 mtus[] = { SIM_MTU_MAX, OAE_MIN_MTU, 200, 150 };
@@ -34,7 +34,6 @@ static void set_up(struct sim *w, const u8 *head)
 	for (i = 0; i < 2; i++) {
 		struct sim_end *e = &w->end[i];
 
-		e->trusts = head[1] & 2 << i;
 		e->rcvbuf = 1 + head[2 + i] % 4;
 		e->mtu = mtus[head[2 + i] >> 2 & 3];
 		e->cfg.max_len = max_lens[head[2 + i] >> 4 & 3];

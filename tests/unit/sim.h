@@ -106,7 +106,6 @@ struct sim_end {
 	u16 mtu;
 	bool port_up;
 	bool shut;		/* turns strangers away */
-	bool trusts;		/* its peer needs no cookie */
 	u64 cookie_key;
 	u64 last_id, last_half;	/* last delivered here */
 	u64 word[SIM_WORDS];	/* exposed to the peer */

@@ -484,7 +484,7 @@ static void stranger(struct sim_end *e, const struct oae_frame *f)
 			r.src_ltag = f->dst_ltag;
 			break;
 		}
-		if (e->trusts || f->dst_ltag == cookie(e, f->src_ltag, when) ||
+		if (f->dst_ltag == cookie(e, f->src_ltag, when) ||
 		    f->dst_ltag == cookie(e, f->src_ltag, when - 1)) {
 			make_tag(e);
 			begin(&a);
