@@ -130,23 +130,6 @@ void oae_target(struct oae_node *node, struct oae_addr *addr)
 }
 
 /**
- * oae_target_get() - the target of a node, read consistently
- * @node: whose
- * @addr: filled in
- *
- * Context: any but hard interrupts.
- */
-void oae_target_get(struct oae_node *node, struct oae_addr *addr)
-{
-	unsigned int seq;
-
-	do {
-		seq = read_seqbegin(&node->addr_lock);
-		*addr = node->target;
-	} while (read_seqretry(&node->addr_lock, seq));
-}
-
-/**
  * oae_addr_resolve() - find the port and the MAC that an address means now
  * @node: where
  * @addr: the address, the caller's own copy

@@ -202,9 +202,6 @@ static void oae_event_words(const struct oae_event *e, const char **kind,
 		*kind = "outcome ";
 		*what = oae_outcome_name(e->what);
 		return;
-	case OAE_EV_DELIVER:
-		*kind = "deliver";
-		return;
 	}
 	*kind = "?";
 }

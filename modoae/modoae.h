@@ -160,7 +160,7 @@ struct oae_node {
 	struct oae_link_cfg __rcu *cfg;	/* knobs in the core's units: */
 	struct oae_link_cfg cfgs[2];	/* one of these, the other is free */
 	seqlock_t addr_lock;		/* target, peers, npeers */
-	struct oae_addr target;		/* read with oae_target_get() */
+	struct oae_addr target;		/* read with oae_target() */
 	struct oae_addr peers[OAE_MAX_PEERS];
 	unsigned int npeers;
 	u8 nhmac[ETH_ALEN];		/* as told, zero: auto; param lock */
@@ -455,7 +455,6 @@ enum oae_ev_kind {
 	OAE_EV_TIMER,
 	OAE_EV_NOTE,		/* what = enum oae_note */
 	OAE_EV_OUTCOME,		/* what = enum oae_outcome */
-	OAE_EV_DELIVER,
 };
 
 int oae_evlog_init(struct oae_node *node);
@@ -471,7 +470,6 @@ int oae_addr_print(const struct oae_addr *addr, char *buf, size_t size);
 void oae_addr_under(const struct oae_addr *addr, const struct oae_port *port,
 		    u8 mac[ETH_ALEN]);
 void oae_target(struct oae_node *node, struct oae_addr *addr);
-void oae_target_get(struct oae_node *node, struct oae_addr *addr);
 int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr,
 		     struct oae_port **port, u8 mac[ETH_ALEN]);
 bool oae_peer_configured(struct oae_node *node, const struct oae_port *port,

@@ -28,7 +28,6 @@ TRACE_DEFINE_ENUM(OAE_EV_CANCEL);
 TRACE_DEFINE_ENUM(OAE_EV_TIMER);
 TRACE_DEFINE_ENUM(OAE_EV_NOTE);
 TRACE_DEFINE_ENUM(OAE_EV_OUTCOME);
-TRACE_DEFINE_ENUM(OAE_EV_DELIVER);
 TRACE_DEFINE_ENUM(OAE_COMMITTED);
 TRACE_DEFINE_ENUM(OAE_REVERSED);
 TRACE_DEFINE_ENUM(OAE_UNKNOWN);
@@ -50,8 +49,7 @@ TRACE_DEFINE_ENUM(OAE_UNKNOWN);
 			 { OAE_EV_CANCEL, "cancel" },	\
 			 { OAE_EV_TIMER, "timer" },	\
 			 { OAE_EV_NOTE, "note" },	\
-			 { OAE_EV_OUTCOME, "outcome" },	\
-			 { OAE_EV_DELIVER, "deliver" })
+			 { OAE_EV_OUTCOME, "outcome" })
 
 #define oae_show_outcome(outcome)			\
 	__print_symbolic(outcome,			\

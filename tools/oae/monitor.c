@@ -41,7 +41,7 @@ static const char doc[] =
 	"  oae monitor -c 1 kind note            wait for the next note\n"
 	"  oae -j monitor | jq -c 'select(.what == \"down\")'\n"
 	"\n"
-	"Kinds: rcv, send, post, cancel, timer, note, outcome, deliver.\n"
+	"Kinds: rcv, send, post, cancel, timer, note, outcome.\n"
 	"The module keeps the last 256 events of each processor. Where more happened than was\n"
 	"looked at, a line says so. For all of them: tracepoints, see oae(8).\n"
 	"\n"
@@ -57,7 +57,7 @@ static const struct argp_option options[] = {
 static bool known_kind(const char *kind, size_t len)
 {
 	static const char *const kinds[] = {
-		"rcv", "send", "post", "cancel", "timer", "note", "outcome", "deliver",
+		"rcv", "send", "post", "cancel", "timer", "note", "outcome",
 	};
 	unsigned int i;
 
