@@ -15,6 +15,7 @@
 #include <net/netns/generic.h>
 
 #include "modoae.h"
+#include "../include/oae_version.h"
 
 unsigned int oae_net_id __read_mostly;
 
@@ -255,4 +256,4 @@ module_exit(oae_exit);
 MODULE_LICENSE("GPL");
 MODULE_AUTHOR("the modoae authors");
 MODULE_DESCRIPTION("Atomic links over Ethernet");
-MODULE_VERSION("0.1");
+MODULE_VERSION(OAE_RELEASE);

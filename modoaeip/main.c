@@ -13,6 +13,7 @@
 #include <net/netns/generic.h>
 
 #include "modoaeip.h"
+#include "../include/oae_version.h"
 
 static unsigned int oaeip_net_id __read_mostly;
 
@@ -161,4 +162,4 @@ module_exit(oaeip_exit);
 MODULE_LICENSE("GPL");
 MODULE_AUTHOR("the modoae authors");
 MODULE_DESCRIPTION("Gateway that carries atomic links between Ethernet zones over IP");
-MODULE_VERSION("0.1");
+MODULE_VERSION(OAE_RELEASE);

@@ -27,6 +27,7 @@ import oae      # noqa: E402  pylint: disable=wrong-import-position
 HEADER = (REPO / "lib" / "oae.h").read_text("utf-8")
 UAPI = (REPO / "include" / "uapi" / "oae.h").read_text("utf-8")
 MANUAL = (REPO / "doc" / "man" / "liboae.3").read_text("utf-8")
+VERSION = re.search(r'OAE_RELEASE\t"(.*)"', (REPO / "include/oae_version.h").read_text()).group(1)
 DEVICE = (REPO / "doc" / "man" / "oae.4").read_text("utf-8")
 
 
@@ -237,7 +238,8 @@ class Installed(unittest.TestCase):
                      "share/man/man4/oae.4", "share/man/man3/oae_send.3"):
             self.assertTrue((usr / name).exists(), name)
         self.assertEqual(len(list(usr.rglob("oae.py"))), 1)
-        self.assertEqual(run("pkg-config", "--modversion", "oae", env=self.env), "1.0.0\n")
+        self.assertEqual(run("pkg-config", "--modversion", "oae", env=self.env),
+                         VERSION + "\n")
         self.assertIn("[liboae.so.1]", run("readelf", "-d", usr / "lib/liboae.so"))
         # a page for each function says where to look
         for page in (usr / "share/man/man3").glob("oae_*.3"):

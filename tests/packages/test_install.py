@@ -48,8 +48,8 @@ class Install(unittest.TestCase):
 
     def module_version(self):
         """What the sources say."""
-        text = (REPO / "modoae/main.c").read_text()
-        return re.search(r'MODULE_VERSION\("(.*)"\)', text).group(1)
+        text = (REPO / "include/oae_version.h").read_text()
+        return re.search(r'OAE_RELEASE\t"(.*)"', text).group(1)
 
     def check_module(self, directory):
         """modprobe would find them there."""

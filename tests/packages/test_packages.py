@@ -159,12 +159,11 @@ class Packages(unittest.TestCase):
                 if (REPO / name).is_file():
                     (tree / name).parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy(REPO / name, tree / name)
-            main, changes = tree / "modoae/main.c", tree / "debian/changelog"
-            for file in main, tree / "modoaeip/main.c":
-                text = file.read_text()
-                newer = re.sub(r'MODULE_VERSION\(".*"\)', f'MODULE_VERSION("{NEWER}")', text)
-                self.assertNotEqual(text, newer)
-                file.write_text(newer)
+            version, changes = tree / "include/oae_version.h", tree / "debian/changelog"
+            text = version.read_text()
+            newer = re.sub(r'OAE_RELEASE\t".*"', f'OAE_RELEASE\t"{NEWER}"', text)
+            self.assertNotEqual(text, newer)
+            version.write_text(newer)
             text = changes.read_text()
             changes.write_text(re.sub(r"\(.*?\)", f"({NEWER})", text, count=1) + "\n" + text)
             output(tree / "tools" / "deb", Path(directory) / "deb")

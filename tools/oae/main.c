@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "oae_version.h"
+
 #include "cmd.h"
 #include "error.h"
 #include "text.h"
@@ -33,7 +35,7 @@ static const struct command commands[] = {
 
 #define NCOMMANDS (sizeof(commands) / sizeof(*commands))
 
-const char *argp_program_version = "oae " OAE_VERSION;
+const char *argp_program_version = "oae " OAE_RELEASE;
 
 static const char doc[] =
 	"Looks at atomic links, and uses them.\n"
