@@ -51,7 +51,10 @@ static int oae_open(struct inode *inode, struct file *file)
 	return stream_open(inode, file);
 }
 
-/* Closing waits for what is queued, as linger_ms says; whoever dies does not. */
+/*
+ * Closing waits for what is queued, as linger_ms says: not for ever, since whoever
+ * closes it may only have been passed it, and whoever dies does not wait.
+ */
 static void linger(struct oae_file *f, struct oae_tag *tag)
 {
 	unsigned int ms = f->opt.linger_ms;
@@ -62,7 +65,7 @@ static void linger(struct oae_file *f, struct oae_tag *tag)
 		return;
 	if (ms && !(current->flags & (PF_EXITING | PF_KTHREAD)))
 		wait_event_killable_timeout(f->wait, !READ_ONCE(f->npending),
-					    msecs_to_jiffies(ms));
+					    msecs_to_jiffies(min(ms, OAE_LINGER_MAX)));
 	oae_file_cancel_all(f, tag, OAE_E_CANCEL, false);
 }
 

@@ -102,8 +102,9 @@ struct oae_peer {
  * @flags: OAE_OPT_*
  * @deadline_ms: after which a transaction is reversed; 0 none
  * @linger_ms: how long close() waits for what is queued, which is then
- *	reversed; OAE_LINGER_BACKGROUND: it does not wait, and what is queued
- *	goes on without it
+ *	reversed; OAE_LINGER_MAX at most, however large, and not at all when it
+ *	is the end of the process that closes it. OAE_LINGER_BACKGROUND: it does
+ *	not wait, and what is queued goes on without it
  * @queue: transactions of this file that are queued or not collected, at most
  *	(1 to 65536); then EAGAIN, or a blocking call waits
  * @queue_bytes: and bytes of them; 0 no limit but @queue
@@ -119,6 +120,7 @@ struct oae_options {
 
 #define OAE_OPT_EXPRESS		0x01	/* messages are delivered at once */
 #define OAE_LINGER_BACKGROUND	0xffffffffU
+#define OAE_LINGER_MAX		10000U
 
 /**
  * struct oae_swap - OAE_SWAP_HALF: give a half, take the peer's; both or neither

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import select
+import signal
 import socket
 import stat
 import subprocess
@@ -305,6 +306,65 @@ class Closing(TwoEnds):
             else:
                 self.assertLess(seconds, 10 * SLOW)
                 self.assertEqual([b.read() for _ in range(10)], [b"%d" % n for n in range(10)])
+
+    def test_not_for_ever(self):
+        """However long linger_ms: whoever was passed the file waits for 10 s in its close()."""
+        a, _ = self.opened(nonblock=True)
+        self.a.knob("dead_ms", 600000)
+        a.set_options(linger_ms=3600000)
+        mend = self.lose()
+        a.write(b"never")
+        ours, theirs = socket.socketpair()
+
+        def child():
+            _, fds, _, _ = socket.recv_fds(theirs, 1, 1)
+            os.close(a.fd)
+            ours.send(b".")
+            begin = time.monotonic()
+            os.close(fds[0])
+            return 0 if 9 < time.monotonic() - begin < 10 + 5 * SLOW else 1
+        pid = in_process(child)
+        socket.send_fds(ours, [b"."], [a.fd])
+        a.close()
+        before = self.a.stat("reversed")
+        self.assertEqual(exit_code(pid), 0)
+        self.assertEqual(self.a.stat("reversed") - before, 1)
+        for sock in (ours, theirs):
+            sock.close()
+        mend()
+
+    def test_passed_and_killed(self):
+        """A process that ends does not wait, whether it has the file, or was sent it only."""
+        for received in (True, False):
+            a = self.at_a(nonblock=True)
+            a.set_options(linger_ms=3600000)
+            mend = self.lose()
+            a.write(b"never")
+            ours, theirs = socket.socketpair()
+            ready = os.pipe()
+
+            def child(a=a, theirs=theirs, received=received, ready=ready):
+                if received:
+                    socket.recv_fds(theirs, 1, 1)
+                os.close(a.fd)
+                os.write(ready[1], b".")
+                time.sleep(60)
+            pid = in_process(child)
+            socket.send_fds(ours, [b"."], [a.fd])
+            os.read(ready[0], 1)
+            theirs.close()
+            a.close()
+            before = self.a.stat("reversed")
+            begin = time.monotonic()
+            os.kill(pid, signal.SIGKILL)
+            self.assertEqual(exit_code(pid), -signal.SIGKILL)
+            ours.close()
+            wait_for(lambda before=before: self.a.stat("reversed") - before == 1,
+                     "it to be reversed", 2)
+            self.assertLess(time.monotonic() - begin, 2 * SLOW)
+            for fd in ready:
+                os.close(fd)
+            mend()
 
     def test_express_in_flight(self):
         """One that is out cannot be reversed: it is delivered when it can be, once."""
