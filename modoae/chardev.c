@@ -138,8 +138,6 @@ static int attach(struct oae_file *f, const struct oae_attach *a)
 	struct oae_tag *tag;
 	int err;
 
-	if (open && READ_ONCE(oae_file_node(f)->shut))
-		return -ESHUTDOWN;
 	port = attach_port(f, a);
 	if (IS_ERR(port))
 		return PTR_ERR(port);

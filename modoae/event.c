@@ -773,7 +773,7 @@ void oae_tag_confirming(struct oae_tag *tag, int waiters)
  *
  * Context: any but hard interrupts, no lock held.
  *
- * Return: 0; -ESTALE the tag is gone.
+ * Return: 0; -ESTALE the tag is gone; -ESHUTDOWN the node is shut, and @open.
  */
 int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open)
 {
@@ -783,6 +783,8 @@ int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open)
 	enter(tag, &ev);
 	if (tag->dead) {
 		err = -ESTALE;
+	} else if (open && READ_ONCE(tag->node->shut)) {
+		err = -ESHUTDOWN;
 	} else {
 		oae_attach_add(tag, f);
 		tag->used = true;
@@ -1000,6 +1002,8 @@ void oae_tag_close(struct oae_tag *tag)
 
 	enter(tag, &ev);
 	oae_link_close(&tag->link, ev.now, &ev.a);
+	/* Or the node is shut, which they look at. */
+	ev.wake_writer = true;
 	leave(tag, &ev);
 }
 

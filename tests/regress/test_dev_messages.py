@@ -4,11 +4,14 @@ is true."""
 
 import errno
 import os
+import re
 from ctypes import c_size_t, c_void_p
+from pathlib import Path
 
 import oaedev as dev
 import oaewire as oae
 from devtest import BAND, HUP, IN, OUT, PRI, Call, Memory, OaeFile, Scripted, TwoEnds
+from oaedev import SYS_WRITE
 from oaetest import LIBC, wait_for
 
 
@@ -284,6 +287,47 @@ class Told(Scripted):
         file = self.file()
         self.a.knob("shutdown", 1)
         self.fails(errno.ESHUTDOWN, file.write, b"x")
+
+    def test_shut_while_waiting(self):
+        """ESHUTDOWN, too, for who waits for room in the file, the link being CLOSED."""
+        file = self.file(nonblock=True, queue=1)
+        file.write(b"not collected")
+        self.a.close_tag(self.cable.mac_b, self.vc)
+        wait_for(lambda: file.state == "CLOSED", "the link to be closed")
+        file.nonblock(False)
+        call = Call(file.write, b"waits")
+        wait_for(lambda: call.sleeps(SYS_WRITE), "it to wait")
+        self.a.knob("shutdown", 1)
+        self.ends_in(call, errno.ESHUTDOWN)
+
+    def test_shut_while_attaching(self):
+        """Once `shutdown` is set no link is opened any more, not by an attach under way either."""
+        refused = 0
+
+        def attach():
+            count = 0
+            while not self.stop:
+                try:
+                    OaeFile.to(self.a, self.cable.mac_b, vc=self.vc, flags=dev.ATTACH_OPEN).close()
+                except OSError as e:
+                    self.assertEqual(e.errno, errno.ESHUTDOWN)
+                    count += 1
+            return count
+        preempt = Path("/sys/kernel/debug/sched/preempt")
+        if preempt.exists():
+            before = re.search(r"\((\w+)\)", preempt.read_text("ascii")).group(1)
+            preempt.write_text("full", "ascii")
+            self.addCleanup(preempt.write_text, before, "ascii")
+        for _ in range(40):
+            self.stop = False
+            calls = [Call(attach) for _ in range(6)]
+            wait_for(lambda: self.a.tag(self.vc), "one to be attached")
+            self.a.knob("shutdown", 1)
+            self.stop = True
+            refused += sum(call.result() for call in calls)
+            self.assertEqual(self.a.tags(), [])
+            self.a.knob("shutdown", 0)
+        self.assertGreater(refused, 0)
 
     def test_ebadf(self):
         """Opened for the other thing."""
