@@ -26,7 +26,7 @@
 
 #define OAE_MAX_PORTS_SET	64	/* names in one write to `dev` */
 
-/* Adapters: the functions of tag.c as oae_tags_for_each() calls them. */
+/* Adapters: the functions of event.c as oae_tags_for_each() calls them. */
 static void oae_port_tag_kill(struct oae_tag *tag, long err)
 {
 	oae_tag_kill(tag, err);
