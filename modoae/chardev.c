@@ -32,7 +32,6 @@
 static int oae_open(struct inode *inode, struct file *file)
 {
 	struct oae_file *f = kzalloc(sizeof(*f), GFP_KERNEL_ACCOUNT);
-	unsigned int i;
 
 	if (!f)
 		return -ENOMEM;
@@ -41,9 +40,7 @@ static int oae_open(struct inode *inode, struct file *file)
 	f->opt.linger_ms = OAE_LINGER_BACKGROUND;
 	f->opt.queue = OAE_QUEUE_DEFAULT;
 	init_waitqueue_head(&f->wait);
-	for (i = 0; i < OAE_STREAMS; i++)
-		INIT_LIST_HEAD(&f->stream[i]);
-	f->next_id = 1;
+	oae_file_init(f);
 	hrtimer_setup(&f->timer, oae_file_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_SOFT);
 	file->private_data = f;
@@ -233,21 +230,6 @@ static u32 status_flags(const struct oae_tag *tag)
 	return flags;
 }
 
-static unsigned int uncollected(const struct oae_file *f)
-{
-	const struct oae_txn *txn;
-	unsigned int i, n = 0;
-
-	/* Those behind one that has not ended wait for it. */
-	for (i = 0; i < OAE_STREAMS; i++)
-		list_for_each_entry(txn, &f->stream[i], list) {
-			if (!oae_txn_ready(txn))
-				break;
-			n++;
-		}
-	return n;
-}
-
 static void link_status(struct oae_tag *tag, struct oae_status *s)
 {
 	const struct oae_link *l = &tag->link;
@@ -289,10 +271,11 @@ static u32 tag_status(struct oae_file *f, struct oae_tag *tag,
 	else
 		strscpy(s->port, tag->key.port->dev->name, sizeof(s->port));
 	s->pending = f->npending;
-	s->uncollected = uncollected(f);
+	s->uncollected = oae_file_uncollected(f);
 	s->next_id = f->next_id;
-	events = f->events;
+	events = oae_file_events(f, tag);
 	f->events = 0;
+	f->nevents = tag->nevents;
 	spin_unlock_bh(&tag->lock);
 	return events;
 }
@@ -390,7 +373,7 @@ static __poll_t tag_mask(struct oae_file *f, struct oae_tag *tag)
 	else if (tag->nsnd < READ_ONCE(tag->node->knobs.sndq) &&
 		 oae_file_room(f))
 		mask |= EPOLLOUT | EPOLLWRNORM;
-	if (f->events)
+	if (oae_file_events(f, tag))
 		mask |= EPOLLPRI | EPOLLRDBAND;
 	if (oae_file_collectable(f))
 		mask |= EPOLLPRI;

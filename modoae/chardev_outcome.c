@@ -34,7 +34,7 @@ bool oae_file_leave(struct oae_tag *tag, struct oae_msg *msg)
 		txn->waited = false;
 		oae_msg_get(msg);
 		if (txn->deadline)
-			oae_file_arm(txn->file, txn->deadline);
+			oae_file_time(txn->file, txn);
 	}
 	spin_unlock_bh(&tag->lock);
 	return left;
@@ -51,16 +51,10 @@ bool oae_file_leave(struct oae_tag *tag, struct oae_msg *msg)
 void oae_file_restore(struct oae_tag *tag, struct oae_msg *msg)
 {
 	struct oae_file *f = msg->txn.file;
-	struct list_head *stream = oae_file_stream(f, msg), *at;
 
 	spin_lock_bh(&tag->lock);
 	msg->txn.waited = false;
-	list_for_each(at, stream)
-		if (list_entry(at, struct oae_txn, list)->id > msg->txn.id)
-			break;
-	list_add_tail(&msg->txn.list, at);
-	oae_add(&f->nqueued, 1);
-	oae_add(&f->nbytes, msg->post.len);
+	oae_file_restored(f, msg);
 	spin_unlock_bh(&tag->lock);
 	wake_up_poll(&f->wait, EPOLLPRI);
 }
@@ -92,9 +86,8 @@ static struct oae_msg *next_outcome(struct oae_file *f)
 	unsigned int i;
 
 	for (i = 0; i < OAE_STREAMS; i++) {
-		txn = list_first_entry_or_null(&f->stream[i], struct oae_txn,
-					       list);
-		if (txn && oae_txn_ready(txn) && (!next || txn->id < next->id))
+		txn = oae_stream_first(&f->stream[i]);
+		if (txn && txn->ended && (!next || txn->id < next->id))
 			next = txn;
 	}
 	return next ? oae_txn_msg(next) : NULL;
@@ -128,7 +121,7 @@ static struct oae_msg *take_outcome(struct oae_file *f, struct oae_tag *tag,
 	if (*needed > room)
 		msg = NULL;
 	if (msg)
-		oae_file_unlink(f, msg);
+		oae_file_collected(f, msg);
 	spin_unlock_bh(&tag->lock);
 	if (msg && full)
 		oae_attach_writable(tag);
@@ -213,60 +206,71 @@ int oae_file_collect(struct oae_file *f, struct oae_collect __user *arg)
 	return err;
 }
 
-/* Which of a file's transactions that have not ended are meant. */
-struct wanted {
-	u64 after;	/* numbers above this one */
-	u64 due;	/* with a deadline not after this; 0 any */
-	bool swaps_only;
-};
-
-static bool is_wanted(const struct oae_txn *txn, const struct wanted *w)
+/*
+ * Reverse some, and give the references back: first what the link has not got
+ * yet, in one go, then the few that it has. The number of those that cannot be.
+ */
+static unsigned int cancel_some(struct oae_tag *tag, struct oae_msg **msg,
+				unsigned int n, int err)
 {
-	if (txn->ended || txn->id <= w->after)
-		return false;
-	return !w->due || (txn->deadline && txn->deadline <= w->due &&
-			   !txn->waited);
-}
+	unsigned int i, kept = 0;
 
-/* The first of a stream, with a reference, or NULL. */
-static struct oae_msg *find_wanted(struct oae_tag *tag,
-				   const struct list_head *stream,
-				   const struct wanted *w)
-{
-	struct oae_msg *msg = NULL;
-	struct oae_txn *txn;
-
-	spin_lock_bh(&tag->lock);
-	list_for_each_entry(txn, stream, list) {
-		if (!is_wanted(txn, w))
-			continue;
-		msg = oae_txn_msg(txn);
-		oae_msg_get(msg);
-		break;
+	if (!n)
+		return 0;
+	oae_tag_cancel_queued(tag, msg, n, err);
+	for (i = 0; i < n; i++) {
+		if (!READ_ONCE(msg[i]->txn.ended) &&
+		    oae_tag_cancel(tag, msg[i], err) == -EINPROGRESS)
+			kept++;
+		oae_msg_put(msg[i]);
 	}
-	spin_unlock_bh(&tag->lock);
-	return msg;
+	return kept;
 }
 
 /*
- * Reverse all that are wanted: first what the link has not got yet, in one go;
- * then the few that it has. The number of those that cannot be.
+ * Those of a stream that have not ended, the newest first, with a reference
+ * each. Looks at a few with numbers below *@below, and lowers that; to 0 once
+ * there are no more.
  */
-static unsigned int cancel_wanted(struct oae_file *f, struct oae_tag *tag,
-				  struct wanted *w, int err)
+static unsigned int find_pending(struct oae_tag *tag, struct oae_stream *s,
+				 u64 *below, struct oae_msg *msg[OAE_BATCH])
 {
-	unsigned int i, kept = 0;
-	struct oae_msg *msg;
+	unsigned int seen, n = 0;
+	struct oae_txn *txn;
+	u64 first;
 
-	oae_tag_cancel_queued(tag, f, w->due, w->swaps_only, err);
-	for (i = w->swaps_only; i < OAE_STREAMS; i++) {
-		w->after = 0;
-		while ((msg = find_wanted(tag, &f->stream[i], w))) {
-			if (oae_tag_cancel(tag, msg, err) == -EINPROGRESS)
-				kept++;
-			w->after = msg->txn.id;
-			oae_msg_put(msg);
+	spin_lock_bh(&tag->lock);
+	txn = list_first_entry_or_null(&s->pending, struct oae_txn, list);
+	first = txn ? txn->id : U64_MAX;
+	txn = oae_stream_below(s, *below);
+	*below = 0;
+	for (seen = 0; txn && txn->id >= first; seen++) {
+		if (seen == OAE_BATCH) {
+			*below = txn->id + 1;
+			break;
 		}
+		if (!txn->ended) {
+			msg[n] = oae_txn_msg(txn);
+			oae_msg_get(msg[n++]);
+		}
+		txn = rb_entry_safe(rb_prev(&txn->node), struct oae_txn, node);
+	}
+	spin_unlock_bh(&tag->lock);
+	return n;
+}
+
+/* From the newest to the oldest: so those that go nevertheless are the oldest. */
+static unsigned int cancel_stream(struct oae_tag *tag, struct oae_stream *s,
+				  int err)
+{
+	struct oae_msg *msg[OAE_BATCH];
+	unsigned int n, kept = 0;
+	u64 below = U64_MAX;
+
+	while (below) {
+		n = find_pending(tag, s, &below, msg);
+		kept += cancel_some(tag, msg, n, err);
+		cond_resched();
 	}
 	return kept;
 }
@@ -285,29 +289,42 @@ static unsigned int cancel_wanted(struct oae_file *f, struct oae_tag *tag,
 int oae_file_cancel_all(struct oae_file *f, struct oae_tag *tag, int err,
 			bool swaps_only)
 {
-	struct wanted w = { .swaps_only = swaps_only };
+	unsigned int i, kept = 0;
 
-	return cancel_wanted(f, tag, &w, err) ? -EINPROGRESS : 0;
+	for (i = swaps_only; i < OAE_STREAMS; i++)
+		kept += cancel_stream(tag, &f->stream[i], err);
+	return kept ? -EINPROGRESS : 0;
+}
+
+/* One that has not ended, with a reference, or NULL. */
+static struct oae_msg *find(struct oae_file *f, struct oae_tag *tag, u64 id)
+{
+	struct oae_msg *msg = NULL;
+	struct oae_txn *txn;
+	unsigned int i;
+
+	spin_lock_bh(&tag->lock);
+	for (i = 0; i < OAE_STREAMS && !msg; i++) {
+		txn = oae_stream_below(&f->stream[i], id + 1);
+		if (txn && txn->id == id && !txn->ended) {
+			msg = oae_txn_msg(txn);
+			oae_msg_get(msg);
+		}
+	}
+	spin_unlock_bh(&tag->lock);
+	return msg;
 }
 
 static int cancel_one(struct oae_file *f, struct oae_tag *tag, u64 id)
 {
-	struct wanted w = { .after = id - 1 };
-	struct oae_msg *msg;
-	unsigned int i;
+	struct oae_msg *msg = find(f, tag, id);
 	int err;
 
-	for (i = 0; i < OAE_STREAMS; i++) {
-		msg = find_wanted(tag, &f->stream[i], &w);
-		err = -ENOENT;
-		if (msg && msg->txn.id == id)
-			err = oae_tag_cancel(tag, msg, OAE_E_CANCEL);
-		if (msg)
-			oae_msg_put(msg);
-		if (err != -ENOENT)
-			return err;
-	}
-	return -ENOENT;
+	if (!msg)
+		return -ENOENT;
+	err = oae_tag_cancel(tag, msg, OAE_E_CANCEL);
+	oae_msg_put(msg);
+	return err;
 }
 
 /**
@@ -334,33 +351,12 @@ int oae_file_cancel(struct oae_file *f, const u64 __user *arg)
 	return cancel_one(f, tag, id);
 }
 
-/* Arm for the next deadline; what could not be reversed has another one. */
-static void rearm(struct oae_file *f, struct oae_tag *tag, u64 now)
-{
-	struct oae_txn *txn;
-	unsigned int i;
-	u64 at = 0;
-
-	spin_lock_bh(&tag->lock);
-	for (i = 0; i < OAE_STREAMS; i++)
-		list_for_each_entry(txn, &f->stream[i], list) {
-			if (txn->ended || txn->waited || !txn->deadline)
-				continue;
-			if (txn->deadline <= now)
-				txn->deadline = now + AGAIN_NS;
-			if (!at || txn->deadline < at)
-				at = txn->deadline;
-		}
-	if (at)
-		oae_file_arm(f, at);
-	spin_unlock_bh(&tag->lock);
-}
-
 /**
  * oae_file_timer() - a deadline of what no call waits for has passed
  * @timer: of the file
  *
- * Context: softirq, no lock held.
+ * Deals with a few: if more are due, it fires again at once, after others have
+ * had their turn. Context: softirq, no lock held.
  *
  * Return: HRTIMER_NORESTART: it is armed anew if there are others.
  */
@@ -368,12 +364,13 @@ enum hrtimer_restart oae_file_timer(struct hrtimer *timer)
 {
 	struct oae_file *f = container_of(timer, struct oae_file, timer);
 	struct oae_tag *tag = oae_file_tag(f);
-	struct wanted w = { .due = ktime_get_ns() };
+	struct oae_msg *msg[OAE_BATCH];
+	u64 now = ktime_get_ns();
+	unsigned int n;
 
 	spin_lock_bh(&tag->lock);
-	f->timer_at = 0;
+	n = oae_file_due(f, now, now + AGAIN_NS, msg, ARRAY_SIZE(msg));
 	spin_unlock_bh(&tag->lock);
-	cancel_wanted(f, tag, &w, OAE_E_DEADLINE);
-	rearm(f, tag, w.due);
+	cancel_some(tag, msg, n, OAE_E_DEADLINE);
 	return HRTIMER_NORESTART;
 }

@@ -20,6 +20,7 @@
 
 #define STEP_TIMER_NS	(100 * NSEC_PER_MSEC)	/* timers while stepping */
 #define OAE_UNUSED_DEAD	8	/* dead times until an unused link is closed */
+#define MORE_NS		(10 * NSEC_PER_USEC)	/* until what is left over */
 
 /* One event: what it leads to. */
 struct event {
@@ -109,18 +110,38 @@ static void end_msg(struct oae_tag *tag, struct event *ev,
 	trace_oae_outcome(tag->key.kid, outcome, err, tag->link.tx);
 }
 
-static void flush_sndq(struct oae_tag *tag, struct event *ev, int err)
+/* It is in a queue of its tag no more. */
+static void dequeue(struct oae_tag *tag, struct event *ev, struct oae_msg *msg)
+{
+	list_del(&msg->list);
+	msg->queued = false;
+	oae_add(oae_tag_nqueued(tag, msg), -1);
+	ev->wake_writer = true;
+}
+
+/*
+ * All that is queued is to be reversed: a few with each event, beginning with
+ * this one. Should another reason come meanwhile, the first one stands.
+ */
+static void flush_queues(struct oae_tag *tag, int err)
+{
+	if (list_empty(&tag->flushq))
+		tag->flush_err = err;
+	list_splice_tail_init(&tag->sndq, &tag->flushq);
+	list_splice_tail_init(&tag->halfq, &tag->flushq);
+}
+
+static void flush_some(struct oae_tag *tag, struct event *ev)
 {
 	struct oae_msg *msg, *next;
+	unsigned int n = 0;
 
-	list_splice_tail_init(&tag->halfq, &tag->sndq);
-	list_for_each_entry_safe(msg, next, &tag->sndq, list) {
-		list_del(&msg->list);
-		end_msg(tag, ev, msg, OAE_REVERSED, err);
+	list_for_each_entry_safe(msg, next, &tag->flushq, list) {
+		if (n++ == OAE_BATCH)
+			break;
+		dequeue(tag, ev, msg);
+		end_msg(tag, ev, msg, OAE_REVERSED, tag->flush_err);
 	}
-	WRITE_ONCE(tag->nsnd, 0);
-	WRITE_ONCE(tag->nhalf, 0);
-	ev->wake_writer = true;
 }
 
 /* The kernel log, where a person may want to know: see the knob verbose. */
@@ -230,7 +251,7 @@ static void apply_op(struct oae_tag *tag, struct event *ev,
 			      HRTIMER_MODE_REL_SOFT);
 		break;
 	case OAE_OP_FLUSH:
-		flush_sndq(tag, ev, op->err);
+		flush_queues(tag, op->err);
 		break;
 	case OAE_OP_GONE:
 		ev->wake_writer = true;
@@ -257,22 +278,40 @@ static void feed_one(struct oae_tag *tag, struct event *ev,
 	struct oae_msg *msg = list_first_entry(queue, struct oae_msg, list);
 	int err;
 
-	list_del(&msg->list);
-	oae_add(oae_tag_nqueued(tag, msg), -1);
-	ev->wake_writer = true;
+	dequeue(tag, ev, msg);
 	err = oae_link_post(&tag->link, &msg->post, ev->now, &ev->a);
 	if (err)
 		end_msg(tag, ev, msg, OAE_REVERSED, -err);
 	apply(tag, ev, 0);
 }
 
-/* Give the link what it has room for. */
+/* The queue that the link has room for the first of, or NULL. */
+static struct list_head *wanted(struct oae_tag *tag)
+{
+	if (!list_empty(&tag->sndq) && oae_link_wants(&tag->link))
+		return &tag->sndq;
+	if (!list_empty(&tag->halfq) && oae_link_wants_half(&tag->link))
+		return &tag->halfq;
+	return NULL;
+}
+
+/*
+ * Give the link what it has room for, and reverse what is to be. It may refuse
+ * one after the other, and much may be queued: a few now, the others when the
+ * timer fires, after others have had their turn.
+ */
 static void feed(struct oae_tag *tag, struct event *ev)
 {
-	while (!list_empty(&tag->sndq) && oae_link_wants(&tag->link))
-		feed_one(tag, ev, &tag->sndq);
-	while (!list_empty(&tag->halfq) && oae_link_wants_half(&tag->link))
-		feed_one(tag, ev, &tag->halfq);
+	struct list_head *queue;
+	unsigned int n;
+
+	if (unlikely(!list_empty(&tag->flushq)))
+		flush_some(tag, ev);
+	for (n = 0; n < OAE_BATCH && (queue = wanted(tag)); n++)
+		feed_one(tag, ev, queue);
+	if (unlikely(n == OAE_BATCH || !list_empty(&tag->flushq)) && !tag->dead)
+		hrtimer_start(&tag->timer, ns_to_ktime(MORE_NS),
+			      HRTIMER_MODE_REL_SOFT);
 }
 
 /* The ways from the tag's port may have changed since its last event. */
@@ -436,6 +475,16 @@ static noinline void confirm(struct oae_tag *tag, struct event *ev)
 	ev->wake_writer = true;
 }
 
+/* The link has opened, or closed: for who waits until all have. */
+static noinline void count_open(struct oae_tag *tag, bool open)
+{
+	int n = open ? 1 : -1;
+
+	tag->open = open;
+	atomic_add(n, &tag->key.port->nopen);
+	atomic_add(n, &tag->node->nopen);
+}
+
 static void wake_verbs(struct list_head *tags);
 
 /* The event's consequences; the lock is dropped. */
@@ -445,7 +494,7 @@ static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
 	struct oae_node *node = tag->node;
 	enum oae_state after;
 	unsigned int i;
-	bool gone;
+	bool gone, open;
 
 	apply(tag, ev, hdr_len);
 	feed(tag, ev);
@@ -466,6 +515,9 @@ static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
 			      send->frame.seq);
 	}
 	gone = after == OAE_CLOSED && ev->before != OAE_CLOSED;
+	open = tag->link.state != OAE_CLOSED;
+	if (unlikely(tag->open != open))
+		count_open(tag, open);
 	if (unlikely(after < OAE_OPEN))
 		oae_path_asked(tag, &ev->a);
 	if (unlikely(tag->link.state == OAE_CLOSED || tag->link.down ||
@@ -654,6 +706,7 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 	} else {
 		oae_msg_get(msg);
 		list_add_tail(&msg->list, oae_tag_queue(tag, msg));
+		msg->queued = true;
 		oae_add(oae_tag_nqueued(tag, msg), 1);
 		oae_count(node, OAE_S_POSTED);
 		tag->used = true;
@@ -665,16 +718,6 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 	return err;
 }
 EXPORT_SYMBOL_GPL(oae_tag_send);
-
-static bool is_queued(const struct list_head *queue, const struct oae_msg *msg)
-{
-	const struct oae_msg *m;
-
-	list_for_each_entry(m, queue, list)
-		if (m == msg)
-			return true;
-	return false;
-}
 
 /**
  * oae_tag_cancel() - reverse a message
@@ -693,10 +736,8 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 	int r = 0;
 
 	enter(tag, &ev);
-	if (is_queued(oae_tag_queue(tag, msg), msg)) {
-		list_del(&msg->list);
-		oae_add(oae_tag_nqueued(tag, msg), -1);
-		ev.wake_writer = true;
+	if (msg->queued) {
+		dequeue(tag, &ev, msg);
 		end_msg(tag, &ev, msg, OAE_REVERSED, err);
 	} else {
 		r = oae_link_cancel(&tag->link, msg, err, ev.now, &ev.a);
@@ -706,44 +747,28 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 	return r;
 }
 
-/* What a file has in a queue, with a deadline not after @due or, if 0, any. */
-static void cancel_queued(struct oae_tag *tag, struct event *ev,
-			  struct list_head *queue, const struct oae_file *f,
-			  u64 due, int err)
-{
-	struct oae_msg *msg, *next;
-
-	list_for_each_entry_safe(msg, next, queue, list) {
-		if (msg->txn.file != f)
-			continue;
-		if (due && (!msg->txn.deadline || msg->txn.deadline > due))
-			continue;
-		list_del(&msg->list);
-		oae_add(oae_tag_nqueued(tag, msg), -1);
-		ev->wake_writer = true;
-		end_msg(tag, ev, msg, OAE_REVERSED, err);
-	}
-}
-
 /**
- * oae_tag_cancel_queued() - reverse what a file has queued and the link has not
- * @tag: its tag
- * @f: the file
- * @due: only those whose deadline is not after this, ktime in ns; 0 all
- * @swaps_only: no others
+ * oae_tag_cancel_queued() - reverse those that are queued and the link has not
+ * @tag: their tag
+ * @msg: messages, the caller's references
+ * @n: how many, not more than OAE_BATCH
  * @err: what their writers are told, positive errno
  *
  * Context: any but hard interrupts, no lock held.
  */
-void oae_tag_cancel_queued(struct oae_tag *tag, const struct oae_file *f,
-			   u64 due, bool swaps_only, int err)
+void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
+			   unsigned int n, int err)
 {
 	struct event ev;
+	unsigned int i;
 
 	enter(tag, &ev);
-	cancel_queued(tag, &ev, &tag->halfq, f, due, err);
-	if (!swaps_only)
-		cancel_queued(tag, &ev, &tag->sndq, f, due, err);
+	for (i = 0; i < n; i++) {
+		if (!msg[i]->queued)
+			continue;
+		dequeue(tag, &ev, msg[i]);
+		end_msg(tag, &ev, msg[i], OAE_REVERSED, err);
+	}
 	log_event(tag, &ev, OAE_EV_CANCEL, 0, tag->link.tx + 1);
 	leave(tag, &ev);
 }
@@ -810,16 +835,22 @@ void oae_tag_detach(struct oae_tag *tag, struct oae_file *f)
 	struct oae_txn *txn, *next;
 	struct event ev;
 	LIST_HEAD(left);
+	bool more;
 
-	enter(tag, &ev);
-	ev.wake_reader = oae_attach_del(tag, f, &left);
-	ev.wake_writer = true;
-	leave(tag, &ev);
-	/* Perhaps many, and long: not under the lock. */
-	list_for_each_entry_safe(txn, next, &left, list) {
-		oae_msg_put(container_of(txn, struct oae_msg, txn));
+	do {
+		enter(tag, &ev);
+		more = oae_attach_leave(tag, f, &left);
+		if (!more) {
+			ev.wake_reader = oae_attach_del(tag, f);
+			ev.wake_writer = true;
+		}
+		leave(tag, &ev);
+		/* Perhaps long: not under the lock. */
+		list_for_each_entry_safe(txn, next, &left, list)
+			oae_msg_put(container_of(txn, struct oae_msg, txn));
+		INIT_LIST_HEAD(&left);
 		cond_resched();
-	}
+	} while (more);
 }
 
 /* The oldest unread transaction: its skbs, linked by ->next, or NULL. */
@@ -976,6 +1007,11 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 		/* Whoever single-steps is slow: that is no failure. */
 		hrtimer_start(timer, ns_to_ktime(STEP_TIMER_NS),
 			      HRTIMER_MODE_REL_SOFT);
+	} else if (ev.now < tag->link.timer_at) {
+		/* It fired for what was left over. */
+		hrtimer_start(timer, ns_to_ktime(tag->link.timer_at - ev.now +
+						 NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_SOFT);
 	} else {
 		oae_path_timer(tag, ev.now, &ev.a);
 		ev.via = tag->way_via;
@@ -1012,18 +1048,26 @@ void oae_tag_close(struct oae_tag *tag)
  * @tag: the tag; out of the table afterwards. What is unread stays readable.
  * @err: what writers are told whose transactions are reversed, positive errno
  *
- * Context: any but hard interrupts, RCU read lock held, no other lock.
+ * Context: process, may sleep, no lock held but RTNL; the caller has a reference.
  */
 void oae_tag_kill(struct oae_tag *tag, int err)
 {
 	struct event ev;
+	bool more;
 
 	enter(tag, &ev);
 	oae_link_kill(&tag->link, err, ev.now, &ev.a);
 	apply(tag, &ev, 0);
-	flush_sndq(tag, &ev, err);
+	flush_queues(tag, err);
 	oae_tag_retire(tag, true);
 	leave(tag, &ev);
+	/* Nothing is queued on the dead: so much, and no more. */
+	do {
+		cond_resched();
+		enter(tag, &ev);
+		more = !list_empty(&tag->flushq);
+		leave(tag, &ev);
+	} while (more);
 }
 
 /* All that is unread, and how many transactions. */
@@ -1063,7 +1107,7 @@ void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare)
 		oae_count(tag->node, OAE_S_GAVE_WAY);
 		oae_link_kill(&tag->link, OAE_E_DOWN, ev.now, &ev.a);
 		apply(tag, &ev, 0);
-		flush_sndq(tag, &ev, OAE_E_DOWN);
+		flush_queues(tag, OAE_E_DOWN);
 		oae_tag_retire(tag, true);
 	}
 	leave(tag, &ev);

@@ -11,11 +11,11 @@
  *   msg    one transaction being sent; counted by `ref`.
  *   file   an open file of /dev/oae; lives from open to the last close, and until
  *	    RCU has passed; pins the tag it is attached to.
- * Lock order: a file's `setup`, kernel_param_lock, then RTNL, then node->reader,
- * then tag->lock. Nothing is taken under tag->lock but wait queue heads, and two
- * leaves: a region's lock and node->fresh_lock, node->spare_lock and
- * node->reading_lock; port->gw_lock is only read there, and nothing is taken under
- * it. What a tag knows of its files, and what a file
+ * Lock order: a file's `setup`, kernel_param_lock, then RTNL, then node->walking,
+ * then node->reader, then tag->lock. Nothing is taken under tag->lock but wait
+ * queue heads, and leaves: a region's lock, node->fresh_lock, node->all_lock,
+ * node->spare_lock and node->reading_lock; port->gw_lock is only read there,
+ * and nothing is taken under it. What a tag knows of its files, and what a file
  * knows of its transactions, is under tag->lock: a file has no lock of its own.
  */
 #ifndef MODOAE_H
@@ -31,6 +31,7 @@
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
+#include <linux/rbtree.h>
 #include <linux/rhashtable.h>
 #include <linux/seqlock.h>
 #include <linux/siphash.h>
@@ -54,6 +55,15 @@ struct oae_expose;		/* uapi/oae.h */
 struct vm_area_struct;
 struct oae_file;
 struct seq_file;
+
+/*
+ * How many of anything an event, or whoever holds a lock with BH off, deals with
+ * at a time. What is left over comes with another event, or after a break.
+ */
+#define OAE_BATCH	32
+
+/* Bits of OAE_EVENT_* in uapi/oae.h. */
+#define OAE_EVENTS	8
 
 /* stats.c: counters of a node. Causes of dropped frames are among them. */
 enum oae_stat {
@@ -172,6 +182,10 @@ struct oae_node {
 	atomic_t nstrangers;		/* in the table, made for strangers */
 	spinlock_t spare_lock;		/* spare; inside tag->lock */
 	struct list_head spare[OAE_SPARE_END];	/* the longest there first */
+	atomic_t nopen;			/* tags whose link is not CLOSED */
+	struct list_head all;		/* tags, the newest first */
+	spinlock_t all_lock;		/* all; inside tag->lock */
+	struct mutex walking;		/* who walks over `all`, one at a time */
 	struct xarray regions;		/* by number */
 	siphash_key_t cookie_key;
 	atomic64_t stranger_window;	/* admit.c: second and count */
@@ -254,6 +268,7 @@ struct oae_port {
 	struct net_device *dev;
 	struct packet_type pt;
 	refcount_t ref;
+	atomic_t nopen;			/* like that of the node */
 	unsigned int mtu;		/* of dev, READ_ONCE: also once gone */
 	u8 addr[ETH_ALEN];		/* of dev, that tags know of; under RTNL */
 	bool removed;			/* no new tags; under RTNL */
@@ -283,13 +298,16 @@ struct oae_tag {
 	refcount_t ref;
 	spinlock_t lock;		/* all below up to the next comment */
 	bool dead;			/* out of the table */
+	bool open;			/* counted: its link is not CLOSED */
 	bool is_ready;			/* on node->ready or node->reading */
 	struct oae_link link;
 	struct hrtimer timer;
 	struct list_head sndq;		/* oae_msg, not yet posted */
 	struct list_head halfq;		/* the same, of swaps */
-	unsigned int nsnd;		/* in sndq */
-	unsigned int nhalf;		/* in halfq */
+	struct list_head flushq;	/* of either, about to be reversed */
+	int flush_err;			/* why, positive errno */
+	unsigned int nsnd;		/* in sndq, or flushq */
+	unsigned int nhalf;		/* in halfq, or flushq */
 	struct sk_buff *slot[OAE_MAX_SLICES];	/* slices of what is held */
 	struct oae_held *held;		/* region.c; NULL: no verb came yet */
 	struct sk_buff_head rcvq;	/* delivered; cb says where one begins */
@@ -313,12 +331,15 @@ struct oae_tag {
 	u64 accepted;			/* local_clock(): opened by the peer */
 	bool unheard;			/* what it does next is news to listeners */
 	bool doubt;			/* the files were told so */
+	u64 nevents;			/* that its files were told of */
+	u64 last_event[OAE_EVENTS];	/* nevents when each was, by bit */
 	u32 nlost;			/* times what was committed may be lost */
 	u64 nhealed;
 	unsigned int nconfirm;		/* who wait for confirmation */
 	/* not under the lock */
 	struct list_head wake;		/* words are free: event.c, region.c */
 	struct list_head fresh;		/* node->fresh, under its lock */
+	struct list_head all;		/* node->all, under its lock */
 	wait_queue_head_t read_wait;	/* of its files: something is unread */
 	wait_queue_head_t write_wait;	/* room in a queue; confirmed */
 	wait_queue_head_t poll_wait;	/* either, for who polls */
@@ -340,7 +361,11 @@ struct oae_piece {
 
 /**
  * struct oae_txn - what a file knows of a transaction; under tag->lock
- * @list: on a stream of @file, until it is collected
+ * @node: in a stream of @file, until it is collected
+ * @list: of those of the stream that have not ended
+ * @ready: until it has ended: how many that have stand between it and the next
+ *	on @list
+ * @due: among those of @file that have a deadline, if @timed
  * @file: whose; NULL nobody's: of noc_debug, or the file is closed
  * @id: its number, from 1
  * @deadline: ktime, ns; 0 none
@@ -349,9 +374,13 @@ struct oae_piece {
  *	and the list has a reference
  * @ended: its outcome is known
  * @tell: wake who polls
+ * @timed: the file's timer is to reverse it
  */
 struct oae_txn {
+	struct rb_node node;
 	struct list_head list;
+	struct rb_node due;
+	u32 ready;
 	struct oae_file *file;
 	u64 id;
 	u64 deadline;
@@ -359,11 +388,12 @@ struct oae_txn {
 	bool waited;
 	bool ended;
 	bool tell;
+	bool timed;
 };
 
 /**
  * struct oae_msg - one transaction being sent
- * @list: on tag->sndq until it is posted
+ * @list: on a queue of its tag, if @queued
  * @ref: the writer's, the link's, and one a burst of slices being sent
  * @post: what the link knows of it; post.handle is this message
  * @hash: of each slice, room for the smallest slices allowed
@@ -371,6 +401,7 @@ struct oae_txn {
  * @complete: called instead of completing @done, softirq, no lock held
  * @private: for @complete
  * @result: valid once committed. SWAP: the half taken; VERB: the answer
+ * @queued: the link has not been given it, nor has it ended; under tag->lock
  * @outcome: enum oae_outcome, valid once done
  * @err: positive errno, valid once done
  * @t_offer: local_clock() when first offered
@@ -388,6 +419,7 @@ struct oae_msg {
 	void (*complete)(struct oae_msg *msg);
 	void *private;
 	struct sk_buff *result;
+	bool queued;
 	u8 outcome;
 	int err;
 	u64 t_offer;
@@ -586,7 +618,7 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp);
 struct oae_tag *oae_tag_make_for(struct oae_port *port, u64 kid,
 				 bool stranger, gfp_t gfp);
 void oae_tag_put(struct oae_tag *tag);
-void oae_tag_retire(struct oae_tag *tag, bool unread_too);
+void oae_tag_retire(struct oae_tag *tag, bool kill);
 int oae_tags_init(struct oae_node *node);
 void oae_tags_exit(struct oae_node *node);
 void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
@@ -614,8 +646,8 @@ void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb);
 void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);
 int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open);
 void oae_tag_detach(struct oae_tag *tag, struct oae_file *f);
-void oae_tag_cancel_queued(struct oae_tag *tag, const struct oae_file *f,
-			   u64 due, bool swaps_only, int err);
+void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
+			   unsigned int n, int err);
 void oae_tag_confirming(struct oae_tag *tag, int waiters);
 void oae_tag_close(struct oae_tag *tag);
 void oae_tag_kill(struct oae_tag *tag, int err);
@@ -628,8 +660,9 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
 /* attach.c: what a tag knows of its files */
 void oae_attach_init(struct oae_tag *tag);
 void oae_attach_add(struct oae_tag *tag, struct oae_file *f);
-bool oae_attach_del(struct oae_tag *tag, struct oae_file *f,
-		    struct list_head *left);
+bool oae_attach_leave(struct oae_tag *tag, struct oae_file *f,
+		      struct list_head *left);
+bool oae_attach_del(struct oae_tag *tag, struct oae_file *f);
 int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg);
 bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg);
 void oae_attach_tell(struct oae_msg *msg);

@@ -72,21 +72,24 @@ EXPORT_SYMBOL_GPL(oae_tag_put);
 /**
  * oae_tag_retire() - take a tag out of the table, if nothing keeps it there
  * @tag: the tag, whose link is CLOSED if it is to go
- * @unread_too: neither what is unread nor a file keeps it
+ * @kill: neither what is unread or being reversed keeps it, nor a file
  *
  * Context: tag->lock and RCU read lock held.
  */
-void oae_tag_retire(struct oae_tag *tag, bool unread_too)
+void oae_tag_retire(struct oae_tag *tag, bool kill)
 {
 	lockdep_assert_held(&tag->lock);
 	if (tag->dead || tag->link.state != OAE_CLOSED ||
-	    tag->nsnd || tag->nhalf ||
-	    ((tag->nrcv || !list_empty(&tag->files)) && !unread_too))
+	    ((tag->nsnd || tag->nhalf || tag->nrcv ||
+	      !list_empty(&tag->files)) && !kill))
 		return;
 	WRITE_ONCE(tag->dead, true);
 	oae_attach_dead(tag);
 	hrtimer_try_to_cancel(&tag->timer);
 	rhashtable_remove_fast(&tag->node->tags, &tag->hash, tag_params);
+	spin_lock(&tag->node->all_lock);
+	list_del_init(&tag->all);
+	spin_unlock(&tag->node->all_lock);
 	oae_share_own(tag);
 	oae_count(tag->node, OAE_S_TAGS_GONE);
 	oae_region_leave(tag);
@@ -128,6 +131,8 @@ static struct oae_tag *tag_alloc(struct oae_port *port, u64 kid, bool stranger,
 		      HRTIMER_MODE_REL_SOFT);
 	INIT_LIST_HEAD(&tag->sndq);
 	INIT_LIST_HEAD(&tag->halfq);
+	INIT_LIST_HEAD(&tag->flushq);
+	INIT_LIST_HEAD(&tag->all);
 	INIT_LIST_HEAD(&tag->reading);
 	INIT_LIST_HEAD(&tag->wake);
 	INIT_LIST_HEAD(&tag->yield);
@@ -135,6 +140,17 @@ static struct oae_tag *tag_alloc(struct oae_port *port, u64 kid, bool stranger,
 	oae_attach_init(tag);
 	tag->born = local_clock();
 	return tag;
+}
+
+/* Others know it by now: it may have died. */
+static void tag_list(struct oae_tag *tag)
+{
+	struct oae_node *node = tag->node;
+
+	spin_lock_bh(&node->all_lock);
+	if (!READ_ONCE(tag->dead))
+		list_add(&tag->all, &node->all);
+	spin_unlock_bh(&node->all_lock);
 }
 
 static int tag_insert(struct oae_tag *tag)
@@ -153,6 +169,8 @@ static int tag_insert(struct oae_tag *tag)
 					    tag_params);
 	if (err)
 		oae_share_give_back(tag);
+	else
+		tag_list(tag);
 	/* A table that cannot grow now says so in several ways. */
 	if (err == -EBUSY || err == -E2BIG)
 		err = -ENOMEM;
@@ -236,44 +254,57 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp)
 }
 EXPORT_SYMBOL_GPL(oae_tag_make);
 
+/* The next few tags behind a place in node->all, with a reference each. */
+static unsigned int next_tags(struct oae_node *node,
+			      const struct oae_port *port,
+			      struct list_head *place, struct oae_tag **batch)
+{
+	unsigned int seen, n = 0;
+	struct oae_tag *tag;
+
+	spin_lock_bh(&node->all_lock);
+	for (seen = 0; seen < OAE_BATCH && place->next != &node->all; seen++) {
+		tag = list_entry(place->next, struct oae_tag, all);
+		list_move(place, &tag->all);
+		if ((!port || tag->key.port == port) &&
+		    refcount_inc_not_zero(&tag->ref))
+			batch[n++] = tag;
+	}
+	if (!seen)
+		list_del(place);
+	spin_unlock_bh(&node->all_lock);
+	return seen ? n : OAE_BATCH + 1;
+}
+
 /**
  * oae_tags_for_each() - call a function on the tags of a node
  * @node: the node
  * @port: only those of this port; NULL all
- * @fn: called with BH on and RCU held; may be called twice for one tag
+ * @fn: called with nothing held but a reference to the tag
  * @arg: for @fn
  *
- * Context: process, no lock held but RTNL.
+ * Those that are made meanwhile are left out. Context: process, may sleep, no
+ * lock held but kernel_param_lock and RTNL.
  */
 void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 		       void (*fn)(struct oae_tag *tag, long arg), long arg)
 {
-	struct rhashtable_iter iter;
-	struct oae_tag *tag;
+	struct oae_tag *batch[OAE_BATCH];
+	LIST_HEAD(place);
+	unsigned int n, i;
 
-	rhashtable_walk_enter(&node->tags, &iter);
-	rhashtable_walk_start(&iter);
-	while ((tag = rhashtable_walk_next(&iter))) {
-		/* -EAGAIN: resized, it begins anew */
-		if (!IS_ERR(tag) && (!port || tag->key.port == port))
-			fn(tag, arg);
+	mutex_lock(&node->walking);
+	spin_lock_bh(&node->all_lock);
+	list_add(&place, &node->all);
+	spin_unlock_bh(&node->all_lock);
+	while ((n = next_tags(node, port, &place, batch)) <= OAE_BATCH) {
+		for (i = 0; i < n; i++) {
+			fn(batch[i], arg);
+			oae_tag_put(batch[i]);
+		}
+		cond_resched();
 	}
-	rhashtable_walk_stop(&iter);
-	rhashtable_walk_exit(&iter);
-}
-
-static void count_open(struct oae_tag *tag, long arg)
-{
-	if (READ_ONCE(tag->link.state) != OAE_CLOSED)
-		(*(unsigned int *)arg)++;
-}
-
-static bool all_closed(struct oae_node *node, const struct oae_port *port)
-{
-	unsigned int open = 0;
-
-	oae_tags_for_each(node, port, count_open, (long)&open);
-	return !open;
+	mutex_unlock(&node->walking);
 }
 
 /**
@@ -289,7 +320,9 @@ static bool all_closed(struct oae_node *node, const struct oae_port *port)
 bool oae_tags_wait_gone(struct oae_node *node, const struct oae_port *port,
 			unsigned int ms)
 {
-	return wait_event_timeout(node->tags_wait, all_closed(node, port),
+	const atomic_t *nopen = port ? &port->nopen : &node->nopen;
+
+	return wait_event_timeout(node->tags_wait, !atomic_read(nopen),
 				  msecs_to_jiffies(ms));
 }
 
@@ -301,6 +334,9 @@ bool oae_tags_wait_gone(struct oae_node *node, const struct oae_port *port,
  */
 int oae_tags_init(struct oae_node *node)
 {
+	INIT_LIST_HEAD(&node->all);
+	spin_lock_init(&node->all_lock);
+	mutex_init(&node->walking);
 	return rhashtable_init(&node->tags, &tag_params);
 }
 

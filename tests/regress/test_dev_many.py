@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: GPL-2.0
+"""/dev/oae with as many transactions as may be: nothing takes longer the more of them there are."""
+
+import errno
+import random
+import re
+import statistics
+import time
+from pathlib import Path
+
+import oaedev as dev
+import oaewire as oae
+from devtest import OaeFile, Scripted
+from oaepeer import Peer
+from oaetest import wait_for
+from patience import SLOW
+
+FEW, MANY = 200, 20000
+# What costs the same with MANY as with FEW; a walk over all of them costs 100 times as much.
+FLAT = 4
+SNDQ = 4096
+TRACING = Path("/sys/kernel/debug/tracing")
+
+
+def quickest(function, tries=30):
+    """Seconds that a call takes when nothing else happens."""
+    best = 1e9
+    for _ in range(tries):
+        begin = time.perf_counter()
+        function()
+        best = min(best, time.perf_counter() - begin)
+    return best
+
+
+class Graph:
+    """How long the calls of a function of the kernel take, seconds."""
+
+    def __init__(self, function):
+        self._function = function
+
+    @staticmethod
+    def available():
+        """Has this kernel a tracer for it?"""
+        tracers = TRACING / "available_tracers"
+        return tracers.exists() and "function_graph" in tracers.read_text("ascii").split()
+
+    def __enter__(self):
+        (TRACING / "set_ftrace_filter").write_text(self._function, "ascii")
+        (TRACING / "current_tracer").write_text("function_graph", "ascii")
+        return self
+
+    def __exit__(self, *unused):
+        (TRACING / "current_tracer").write_text("nop", "ascii")
+        (TRACING / "set_ftrace_filter").write_text("\n", "ascii")
+
+    def seconds(self):
+        """Of each call since it was entered."""
+        line = re.compile(rf" ([\d.]+) us +\|.* {self._function} ")
+        return [float(found) / 1e6 for found in line.findall((TRACING / "trace").read_text("ascii"))]
+
+
+class Many(Scripted):
+    __doc__ = Scripted.__doc__
+    # The peer is silent: nothing ends but what is cancelled.
+    knobs = {"sndq": SNDQ}
+
+    def filled(self, count):
+        """A file with so many outcomes to be collected."""
+        file = self.file(nonblock=True, queue=65536)
+        while count:
+            n = min(count, SNDQ)
+            for _ in range(n):
+                file.write(b"x")
+            file.cancel(0)
+            count -= n
+        return file
+
+    def each(self, function):
+        """function(file) with FEW and with MANY outcomes waiting: both results."""
+        results = []
+        for count in (FEW, MANY):
+            file = self.filled(count)
+            self.assertEqual(file.status().uncollected, count)
+            results.append(function(file))
+            file.close()
+        return results
+
+    def assert_flat(self, function):
+        """function(file), seconds, is about the same with MANY outcomes waiting as with FEW."""
+        few, many = self.each(function)
+        self.assertLess(many, few * FLAT)
+
+    def test_status(self):
+        """OAE_STATUS"""
+        self.assert_flat(lambda file: quickest(file.status))
+
+    def test_poll(self):
+        """poll()"""
+        self.assert_flat(lambda file: quickest(file.poll))
+
+    def test_cancel(self):
+        """OAE_CANCEL of one, behind all that have ended."""
+        def cost(file):
+            first = file.status().next_id
+            for _ in range(50):
+                file.write(b"x")
+            ids = iter(range(first, first + 50))
+            return quickest(lambda: file.cancel(next(ids)), 50)
+        self.assert_flat(cost)
+
+    def test_cancel_each(self):
+        """OAE_CANCEL of each of those queued, the newest first: not slower the more are queued."""
+        file = self.file(nonblock=True, queue=65536)
+        for _ in range(SNDQ):
+            file.write(b"x")
+        spent = []
+        for id_ in range(SNDQ, 0, -1):
+            begin = time.perf_counter()
+            file.cancel(id_)
+            spent.append(time.perf_counter() - begin)
+        self.assertLess(statistics.median(spent[:400]), 2 * statistics.median(spent[-400:]))
+        self.assertEqual([o.id for o in file.collect_all(SNDQ)], list(range(1, SNDQ + 1)))
+
+    def test_cancel_all(self):
+        """OAE_CANCEL of all: four times as many take four times as long."""
+        def cost(count):
+            file = self.file(nonblock=True, queue=65536)
+            for _ in range(count):
+                file.write(b"x")
+            begin = time.perf_counter()
+            file.cancel(0)
+            spent = time.perf_counter() - begin
+            status = file.status()
+            self.assertEqual((status.pending, status.uncollected), (0, count))
+            file.close()
+            return spent
+        few, many = (min(cost(n) for _ in range(3)) for n in (SNDQ // 4, SNDQ))
+        self.assertLess(many, 8 * few)
+
+    def test_deadline(self):
+        """A deadline that passes, in softirq."""
+        if not Graph.available():
+            self.skipTest("no function_graph")
+
+        def cost(file):
+            file.set_options(deadline_ms=1, queue=65536)
+            with Graph("oae_file_timer") as graph:
+                for _ in range(20):
+                    ended = file.status().uncollected
+                    file.write(b"x")
+                    wait_for(lambda ended=ended: file.status().uncollected > ended, "it to end")
+                return statistics.median(graph.seconds())
+        self.assert_flat(cost)
+
+    def test_deadlines(self):
+        """All that are queued are due at once: each ends with ETIME, and is collected in order."""
+        file = self.file(nonblock=True, queue=65536, deadline_ms=int(1500 * SLOW))
+        for _ in range(SNDQ):
+            file.write(b"x")
+        self.assertEqual(file.status().pending, SNDQ)
+        wait_for(lambda: not file.status().pending, "all to end", 10)
+        got = file.collect_all(SNDQ)
+        self.assertEqual([o.id for o in got], list(range(1, SNDQ + 1)))
+        self.assertEqual({(o.result, o.err) for o in got}, {(dev.REVERSED, errno.ETIME)})
+
+    def test_deadline_order(self):
+        """The first to be due is the first to end, not the first that was queued."""
+        file = self.file(nonblock=True, queue=65536)
+        for ms in (3600000, 0, int(800 * SLOW), 1800000, 1):
+            file.set_options(deadline_ms=ms)
+            file.write(b"x")
+        wait_for(lambda: file.status().pending == 4, "the last to end")
+        self.assertEqual(file.status().uncollected, 0)
+        wait_for(lambda: file.status().pending == 3, "the third to end")
+        file.cancel(1)
+        self.assertEqual(file.status().uncollected, 1)
+        file.cancel(2)
+        self.assertEqual(file.status().uncollected, 3)
+        file.cancel(0)
+        self.assert_outcomes(file, (1, "R", errno.ECANCELED), (2, "R", errno.ECANCELED),
+                             (3, "R", errno.ETIME), (4, "R", errno.ECANCELED),
+                             (5, "R", errno.ETIME))
+
+    def all_end(self, codes, end):
+        """end() reverses all that is queued, with these error numbers."""
+        file, other = (self.file(nonblock=True, queue=65536) for _ in range(2))
+        for n in range(SNDQ):
+            (other if n % 8 == 5 else file).write(b"x")
+            if n % 16 == 0:
+                file.swap(b"half", flags=dev.NONBLOCK)
+        end()
+        wait_for(lambda: not file.status().pending and not other.status().pending, "all to end")
+        for one, count in ((file, SNDQ * 7 // 8 + SNDQ // 16), (other, SNDQ // 8)):
+            got = one.collect_all(count)
+            self.assertEqual(len({o.id for o in got}), count)
+            self.assertEqual({o.result for o in got}, {dev.REVERSED})
+            self.assertLessEqual({o.err for o in got}, codes)
+        return file
+
+    def test_closed(self):
+        """The link is closed."""
+        file = self.all_end({errno.ESHUTDOWN}, lambda: self.a.close_tag(self.cable.mac_b, self.vc))
+        file.write(b"anew")
+        self.assertEqual(file.status().pending, 1)
+        file.cancel(0)
+
+    def test_peer_closed(self):
+        """The peer closes it, while all of it waits behind an offer, which it does not answer."""
+        self.peer.open()
+        first = self.file(nonblock=True)
+        first.write(b"offered")
+        self.peer.expect(oae.OFFER)
+
+        def end():
+            before = self.a.stat("reversed")
+            self.peer.send(oae.CLOSE)
+            wait_for(lambda: self.a.stat("reversed") - before >= SNDQ, "the peer's word to be heard")
+        self.all_end({errno.EPIPE}, end)
+        self.assertEqual(first.status().pending, 1)
+
+    def test_peer_closed_at_once(self):
+        """Its CLOSE, in softirq, takes as long with all of the queue to reverse as with a part."""
+        if not Graph.available():
+            self.skipTest("no function_graph")
+        spent = []
+        for count in (SNDQ // 16, SNDQ):
+            peer = Peer(self.wire, self.cable.mac_a, vc=self.vc + 100 + count % 7)
+            peer.open()
+            file = self.later(OaeFile.to(self.a, self.cable.mac_b, vc=peer.vc, nonblock=True,
+                                         queue=65536))
+            file.write(b"offered")
+            peer.expect(oae.OFFER)
+            for _ in range(count - 1):
+                file.write(b"x")
+            with Graph("oae_tag_rcv") as graph:
+                peer.send(oae.CLOSE)
+                wait_for(lambda file=file: file.status().pending == 1, "all but the first to end")
+                spent.append(max(graph.seconds()))
+        self.assertLess(spent[1], spent[0] * FLAT)
+
+    def test_port(self):
+        """The port goes: the link begins to close, and then there is no time left."""
+        self.all_end({errno.ESHUTDOWN, errno.ECANCELED}, lambda: self.a.knob("dev", "-va"))
+
+    def test_close_file(self):
+        """A file with all that may be goes: what it had queued goes on, and the tag is free."""
+        file = self.filled(MANY)
+        for _ in range(SNDQ):
+            file.write(b"x")
+        file.close()
+        self.assertEqual(self.a.tag(self.vc)["queue"] > 4000, True)
+        self.a.close_tag(self.cable.mac_b, self.vc)
+        wait_for(lambda: not self.a.tags(), "the tag to go")
+
+    def collected(self, file, model, count):
+        """Collect some; the model's first outcomes of each stream, elder first."""
+        got = [o.id for o in file.collect(count, 65536)]
+        wanted = []
+        while len(wanted) < count:
+            firsts = [s[0] for s in model if s and s[0][1]]
+            if not firsts:
+                break
+            first = min(firsts)
+            for s in model:
+                if s and s[0] is first:
+                    s.pop(0)
+            wanted.append(first[0])
+        self.assertEqual(got, wanted)
+
+    def test_random(self):
+        """Queued, cancelled and collected at random: what can be collected is counted rightly."""
+        for seed in range(6):
+            dice = random.Random(seed)
+            file = self.file(nonblock=True, queue=65536)
+            model = [[], []]        # of each stream: [number, has it ended]
+            for n in range(1, 400):
+                swap = dice.random() < 0.3
+                if swap:
+                    file.swap(b"half", flags=dev.NONBLOCK)
+                else:
+                    file.write(b"x")
+                model[swap].append([n, False])
+                pending = [txn for s in model for txn in s if not txn[1]]
+                for txn in dice.sample(pending, min(len(pending), dice.choice((0, 0, 1, 3)))):
+                    file.cancel(txn[0])
+                    txn[1] = True
+                ready = 0
+                for s in model:
+                    for txn in s:
+                        if not txn[1]:
+                            break
+                        ready += 1
+                self.assertEqual(file.status().uncollected, ready, f"seed {seed}, step {n}")
+                if dice.random() < 0.2:
+                    # No memory to tell it: it stays.
+                    if ready:
+                        self.fails(errno.EFAULT, file.ioctl, dev.COLLECT,
+                                   dev.CollectArg(8, 0, 1).bytes())
+                        self.assertEqual(file.status().uncollected, ready)
+                    self.collected(file, model, dice.randrange(1, 5))
+            file.close()
+
+
+class Walks(Scripted):
+    __doc__ = Scripted.__doc__
+
+    def test_tags(self):
+        """Each link of a port hears what happens to the port, however many there are."""
+        self.a.knob("max_tags", 4096)
+        files = [self.later(OaeFile.to(self.a, f"02:0a:e1:00:{n // 250:02x}:{n % 250:02x}", vc=n % 3,
+                                       nonblock=True)) for n in range(1000)]
+        for file in files:
+            file.write(b"x")
+        self.assertEqual(len(self.a.tags()), 1000)
+        self.a.knob("shutdown", 1)
+        self.assertEqual({(f.status().pending, dev.STATES[f.status().state]) for f in files},
+                         {(0, "CLOSED")})
+        self.a.knob("shutdown", 0)
+        for file in files:
+            file.write(b"y")
+        self.a.knob("dev", "-va")
+        self.assertEqual(self.a.tags(), [])
+        self.assertEqual({(f.status().pending, f.status().uncollected,
+                           bool(f.status().flags & dev.ST_DEAD)) for f in files}, {(0, 2, True)})
