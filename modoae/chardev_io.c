@@ -160,7 +160,7 @@ ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
 		return -EAGAIN;
 	if (nonblock && !room(f, tag, false))
 		return -EAGAIN;
-	msg = oae_msg_alloc(len, GFP_KERNEL_ACCOUNT);
+	msg = oae_msg_alloc(len, OAE_GFP_USER);
 	if (!msg)
 		return -ENOMEM;
 	if (READ_ONCE(f->opt.flags) & OAE_OPT_EXPRESS)

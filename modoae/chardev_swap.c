@@ -51,7 +51,7 @@ static struct oae_msg *half(const struct oae_swap *s)
 	struct oae_msg *msg;
 	unsigned int i;
 
-	msg = oae_msg_alloc(s->give_len, GFP_KERNEL_ACCOUNT);
+	msg = oae_msg_alloc(s->give_len, OAE_GFP_USER);
 	if (!msg)
 		return ERR_PTR(-ENOMEM);
 	msg->post.kind = OAE_SWAP;

@@ -292,7 +292,7 @@ static struct oae_msg *verb_msg(struct oae_tag *tag, const struct request *q)
 
 	if (q->len > slice || q->reply + OAE_REFLECT_LEN > slice)
 		return ERR_PTR(-EMSGSIZE);
-	msg = oae_msg_alloc(q->len, GFP_KERNEL_ACCOUNT);
+	msg = oae_msg_alloc(q->len, OAE_GFP_USER);
 	if (!msg)
 		return ERR_PTR(-ENOMEM);
 	msg->post.kind = OAE_VERB;

@@ -3,7 +3,9 @@
 #ifndef OAE_COMPAT_H
 #define OAE_COMPAT_H
 
+#include <linux/gfp.h>
 #include <linux/hrtimer.h>
+#include <linux/mm.h>
 #include <linux/uio.h>
 #include <linux/version.h>
 
@@ -60,5 +62,22 @@ static inline void oae_user_dest(struct iov_iter *iter, struct iovec *iov,
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
 #define dst_rtable(p) container_of(p, struct rtable, dst)
 #endif
+
+/* 5.11: what is counted against a memory cgroup may be mapped by a program */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 11, 0)
+#define OAE_GFP_MAPPED (GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+#else
+#define OAE_GFP_MAPPED (GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+#endif
+
+/* 6.3: the flags of a mapping change by functions. It does not grow, nor is dumped. */
+static inline void oae_vm_fixed(struct vm_area_struct *vma)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+	vma->vm_flags |= VM_DONTEXPAND | VM_DONTDUMP;
+#else
+	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+#endif
+}
 
 #endif /* OAE_COMPAT_H */

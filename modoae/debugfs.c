@@ -74,7 +74,7 @@ static struct oae_tag *noc_tag(struct noc_file *nf)
 static struct oae_msg *noc_msg(struct oae_node *node, const char __user *buf,
 			       size_t len)
 {
-	struct oae_msg *msg = oae_msg_alloc(len, GFP_KERNEL);
+	struct oae_msg *msg = oae_msg_alloc(len, OAE_GFP_USER);
 	unsigned int i;
 
 	if (!msg)

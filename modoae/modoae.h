@@ -448,6 +448,12 @@ static inline unsigned int *oae_tag_nqueued(struct oae_tag *tag,
 	return msg->post.kind == OAE_SWAP ? &tag->nhalf : &tag->nsnd;
 }
 
+/*
+ * What a program makes the kernel keep is counted against its memory cgroup. If
+ * that is full the program is told so, and nobody is killed for it.
+ */
+#define OAE_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
 #define OAE_RCV_CB(skb)	((struct oae_rcv_cb *)(skb)->cb)
 
 /* A number under a lock that some who look at it do without: READ_ONCE. */

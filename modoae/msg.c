@@ -5,6 +5,10 @@
  * A slice is only a view of the payload: to cut it anew for another MTU costs
  * hashing, not copying. A frame refers to the pieces by page fragments, so the
  * payload is copied once, from the writer, whatever happens to the link.
+ *
+ * A piece is a page of its own, however short: so what a message keeps is known,
+ * and is counted against whoever writes it. In a page that is shared with others
+ * a byte could keep all of it.
  */
 #include "modoae.h"
 
@@ -18,20 +22,11 @@
 static bool add_piece(struct oae_msg *msg, unsigned int len, gfp_t gfp)
 {
 	struct oae_piece *piece = &msg->piece[msg->npieces];
-	void *frag;
 
-	if (len <= OAE_PIECE / 2) {
-		frag = netdev_alloc_frag(len);
-		if (!frag)
-			return false;
-		piece->page = virt_to_head_page(frag);
-		piece->off = frag - page_address(piece->page);
-	} else {
-		piece->page = alloc_page(gfp);
-		if (!piece->page)
-			return false;
-		piece->off = 0;
-	}
+	piece->page = alloc_page(gfp);
+	if (!piece->page)
+		return false;
+	piece->off = 0;
 	piece->len = len;
 	msg->npieces++;
 	return true;
@@ -40,7 +35,7 @@ static bool add_piece(struct oae_msg *msg, unsigned int len, gfp_t gfp)
 /**
  * oae_msg_alloc() - make a message, its payload not yet filled in
  * @len: bytes, 1 or more
- * @gfp: GFP_KERNEL if the caller may sleep, else GFP_ATOMIC
+ * @gfp: OAE_GFP_USER for a program, GFP_KERNEL or GFP_ATOMIC
  *
  * Fill msg->piece[], then oae_msg_slice(). Any context.
  *

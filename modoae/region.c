@@ -15,6 +15,8 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include <asm/shmparam.h>
+
 #include "verb.h"
 
 #define WAKE_MAX	4	/* tags told that words are free, at a time */
@@ -25,6 +27,7 @@ struct oae_region {
 	struct oae_node *node;
 	spinlock_t lock;		/* words, waiting */
 	struct oae_words words;
+	void *mem;			/* words.word is in it */
 	struct list_head waiting;	/* struct oae_held, refused: CONFLICT */
 	u32 id;
 	u32 perm;
@@ -60,11 +63,27 @@ struct oae_held {
 	u8 req[REQ_KEPT];
 };
 
-static void words_free(struct oae_words *w)
+/* Between where words lie and where a program sees them, for the sake of caches. */
+#define MAP_ALIGN	max_t(unsigned long, SHMLBA, PAGE_SIZE)
+
+/*
+ * The words that programs see. vmalloc_user() would do but for the memory cgroup,
+ * which it does not count against.
+ */
+static bool words_alloc(struct oae_region *r, size_t size)
+{
+	size_t pages = PAGE_ALIGN(size) + MAP_ALIGN - PAGE_SIZE;
+
+	r->mem = __vmalloc(pages, OAE_GFP_MAPPED | __GFP_ZERO);
+	r->words.word = PTR_ALIGN(r->mem, MAP_ALIGN);
+	return r->mem;
+}
+
+static void words_free(struct oae_words *w, void *mem)
 {
 	kvfree(w->next);
 	kvfree(w->busy);
-	vfree(w->word);
+	vfree(mem);
 }
 
 static void region_put(struct oae_region *r)
@@ -90,7 +109,7 @@ struct oae_region *oae_region_make(struct oae_node *node,
 				   const struct oae_port *port, u64 kid,
 				   u64 kid_mask)
 {
-	struct oae_region *r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
+	struct oae_region *r = kzalloc(sizeof(*r), OAE_GFP_USER);
 	u32 n = e->size / sizeof(u64);
 	int err;
 
@@ -106,15 +125,14 @@ struct oae_region *oae_region_make(struct oae_node *node,
 	r->kid = kid & kid_mask;
 	r->kid_mask = kid_mask;
 	r->words.n = n;
-	r->words.word = vmalloc_user(e->size);
-	r->words.next = kvcalloc(n, sizeof(u64), GFP_KERNEL_ACCOUNT);
+	r->words.next = kvcalloc(n, sizeof(u64), OAE_GFP_USER);
 	r->words.busy = kvcalloc(DIV_ROUND_UP(n, 64), sizeof(u64),
-				 GFP_KERNEL_ACCOUNT);
+				 OAE_GFP_USER);
 	err = -ENOMEM;
-	if (r->words.word && r->words.next && r->words.busy)
+	if (words_alloc(r, e->size) && r->words.next && r->words.busy)
 		err = xa_insert(&node->regions, e->region, r, GFP_KERNEL);
 	if (err) {
-		words_free(&r->words);
+		words_free(&r->words, r->mem);
 		kfree(r);
 		return ERR_PTR(err == -EBUSY ? -EADDRINUSE : err);
 	}
@@ -137,7 +155,7 @@ void oae_region_close(struct oae_region *r)
 	words = r->words;
 	memset(&r->words, 0, sizeof(r->words));
 	spin_unlock_bh(&r->lock);
-	words_free(&words);
+	words_free(&words, r->mem);
 	region_put(r);
 }
 
@@ -148,11 +166,26 @@ void oae_region_close(struct oae_region *r)
  *
  * Context: process, mmap lock held.
  *
- * Return: 0; -EINVAL more than there is.
+ * Return: 0; -EINVAL more than there is; -ENOMEM.
  */
 int oae_region_mmap(struct oae_region *r, struct vm_area_struct *vma)
 {
-	return remap_vmalloc_range(vma, r->words.word, vma->vm_pgoff);
+	unsigned long pages = PFN_UP(r->words.n * sizeof(u64));
+	unsigned long i, n = vma_pages(vma), from = vma->vm_pgoff;
+	int err;
+
+	if (from >= pages || n > pages - from)
+		return -EINVAL;
+	for (i = 0; i < n; i++) {
+		void *at = (void *)r->words.word + (from + i) * PAGE_SIZE;
+
+		err = vm_insert_page(vma, vma->vm_start + i * PAGE_SIZE,
+				     vmalloc_to_page(at));
+		if (err)
+			return err;
+	}
+	oae_vm_fixed(vma);
+	return 0;
 }
 
 static int reason_errno(u16 reason)

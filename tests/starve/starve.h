@@ -134,19 +134,14 @@ static inline char *starve_kstrdup(const char *from, gfp_t gfp)
 	return kstrdup(from, gfp);
 }
 
-static inline void *starve_vmalloc_user(unsigned long size)
+static inline void *starve___vmalloc(unsigned long size, gfp_t gfp)
 {
-	return vmalloc_user(size);
+	return __vmalloc(size, gfp);
 }
 
 static inline struct page *starve_alloc_page(gfp_t gfp)
 {
 	return alloc_page(gfp);
-}
-
-static inline void *starve_netdev_alloc_frag(unsigned int size)
-{
-	return netdev_alloc_frag(size);
 }
 
 static inline struct sk_buff *starve_alloc_skb(unsigned int size, gfp_t gfp)
@@ -195,12 +190,10 @@ starve_debugfs_create_file(const char *name, umode_t mode,
 #define kmemdup(...)	STARVE_POINTER(kmemdup, __VA_ARGS__)
 #undef kstrdup
 #define kstrdup(...)	STARVE_POINTER(kstrdup, __VA_ARGS__)
-#undef vmalloc_user
-#define vmalloc_user(...)	STARVE_POINTER(vmalloc_user, __VA_ARGS__)
+#undef __vmalloc
+#define __vmalloc(...)		STARVE_POINTER(__vmalloc, __VA_ARGS__)
 #undef alloc_page
 #define alloc_page(...)	STARVE_POINTER(alloc_page, __VA_ARGS__)
-#undef netdev_alloc_frag
-#define netdev_alloc_frag(...)	STARVE_POINTER(netdev_alloc_frag, __VA_ARGS__)
 #undef alloc_skb
 #define alloc_skb(...)	STARVE_POINTER(alloc_skb, __VA_ARGS__)
 
@@ -292,12 +285,11 @@ starve_debugfs_create_file(const char *name, umode_t mode,
 	STARVE_ERROR(register_netdevice_notifier, __VA_ARGS__)
 #define register_pernet_device(...)					\
 	STARVE_ERROR(register_pernet_device, __VA_ARGS__)
-#define remap_vmalloc_range(...)					\
-	STARVE_ERROR(remap_vmalloc_range, __VA_ARGS__)
 #define rhashtable_insert_fast(...)					\
 	STARVE_ERROR(rhashtable_insert_fast, __VA_ARGS__)
 #define rhashtable_lookup_insert_fast(...)				\
 	STARVE_ERROR(rhashtable_lookup_insert_fast, __VA_ARGS__)
+#define vm_insert_page(...)	STARVE_ERROR(vm_insert_page, __VA_ARGS__)
 #define xa_insert(...)		STARVE_ERROR(xa_insert, __VA_ARGS__)
 
 /* What these may move, they do when told to. */
