@@ -22,6 +22,8 @@ void oae_attach_init(struct oae_tag *tag)
 	INIT_LIST_HEAD(&tag->fresh);
 	init_waitqueue_head(&tag->read_wait);
 	init_waitqueue_head(&tag->write_wait);
+	init_waitqueue_head(&tag->half_wait);
+	init_waitqueue_head(&tag->confirm_wait);
 	init_waitqueue_head(&tag->poll_wait);
 }
 
@@ -367,6 +369,8 @@ bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg)
 	stream_end(oae_file_stream(f, msg), txn, stays);
 	if (!stays) {
 		uncount(f, msg);
+		if (full)
+			oae_room_wake_file(tag, f);
 		/* One behind it may have been waiting for its turn. */
 		txn->tell = oae_file_collectable(f);
 		return full;
@@ -413,7 +417,7 @@ void oae_attach_readable(struct oae_tag *tag)
 }
 
 /**
- * oae_attach_writable() - wake who waits for room, or for confirmation
+ * oae_attach_writable() - wake one that waits for room, all that do for confirmation
  * @tag: the tag
  *
  * Context: any, tag->lock held or not.
@@ -423,8 +427,14 @@ void oae_attach_writable(struct oae_tag *tag)
 	/* As in oae_attach_readable(). */
 	smp_mb();
 	/* barrier: above */
+	if (waitqueue_active(&tag->confirm_wait))
+		wake_up_interruptible(&tag->confirm_wait);
+	/* barrier: above */
 	if (waitqueue_active(&tag->write_wait))
-		wake_up_interruptible(&tag->write_wait);
+		oae_room_wake(tag, false);
+	/* barrier: above */
+	if (waitqueue_active(&tag->half_wait))
+		oae_room_wake(tag, true);
 	/* barrier: above */
 	if (waitqueue_active(&tag->poll_wait))
 		wake_up_poll(&tag->poll_wait, EPOLLOUT | EPOLLWRNORM);
@@ -555,5 +565,23 @@ void oae_attach_dead(struct oae_tag *tag)
 	tell_event(tag, OAE_EVENT_DEAD);
 	wake_up_interruptible_all(&tag->read_wait);
 	wake_up_interruptible_all(&tag->write_wait);
+	wake_up_interruptible_all(&tag->half_wait);
+	wake_up_interruptible_all(&tag->confirm_wait);
 	wake_up_poll(&tag->poll_wait, EPOLLIN | EPOLLHUP);
+	oae_attach_shut(tag);
+}
+
+/**
+ * oae_attach_shut() - nothing more may be queued, and who waits for it is told
+ * @tag: the tag, locked; dead, or its node is shut
+ *
+ * The first in the line for a file's room passes it on: room.c.
+ */
+void oae_attach_shut(struct oae_tag *tag)
+{
+	struct oae_file *f;
+
+	lockdep_assert_held(&tag->lock);
+	list_for_each_entry(f, &tag->files, list)
+		oae_room_wake_file(tag, f);
 }

@@ -40,6 +40,7 @@ static int oae_open(struct inode *inode, struct file *file)
 	f->opt.linger_ms = OAE_LINGER_BACKGROUND;
 	f->opt.queue = OAE_QUEUE_DEFAULT;
 	init_waitqueue_head(&f->wait);
+	init_waitqueue_head(&f->room_wait);
 	oae_file_init(f);
 	hrtimer_setup(&f->timer, oae_file_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_SOFT);
@@ -198,7 +199,7 @@ static int ioctl_set_options(struct oae_file *f, const void __user *arg)
 	WRITE_ONCE(f->opt.queue_bytes, o.queue_bytes);
 	/* There may be room now. */
 	if (f->tag)
-		oae_attach_writable(f->tag);
+		oae_room_file(f->tag, f);
 	mutex_unlock(&f->setup);
 	return 0;
 }

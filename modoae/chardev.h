@@ -43,6 +43,7 @@ struct oae_stream {
  * @opt: its options; written under @setup, read with READ_ONCE
  * @region: the words that it exposes; set once
  * @wait: outcomes and events
+ * @room_wait: writers, for room in its queue (room.c)
  * @list: on tag->files
  * @stream: its transactions that are not collected
  * @due: those that @timer is to reverse, struct oae_txn by deadline
@@ -71,6 +72,7 @@ struct oae_file {
 	struct oae_options opt;
 	struct oae_region *region;
 	wait_queue_head_t wait;
+	wait_queue_head_t room_wait;
 	struct list_head list;
 	struct oae_stream stream[OAE_STREAMS];
 	struct rb_root_cached due;

@@ -24,50 +24,6 @@ static long deadline(const struct oae_file *f, struct oae_msg *msg)
 	return min_t(unsigned long, msecs_to_jiffies(ms), MAX_JIFFY_OFFSET);
 }
 
-/* Halves do not wait for the others, nor these for them. */
-static bool room(const struct oae_file *f, const struct oae_tag *tag, bool swap)
-{
-	unsigned int n = swap ? READ_ONCE(tag->nhalf) : READ_ONCE(tag->nsnd);
-
-	if (READ_ONCE(tag->dead) || READ_ONCE(tag->node->shut))
-		return true;	/* to hear so */
-	return n < READ_ONCE(tag->node->knobs.sndq) && oae_file_room(f);
-}
-
-/* 0: try again. */
-static int wait_room(struct oae_file *f, struct oae_tag *tag, bool swap,
-		     bool nonblock, long *left)
-{
-	if (nonblock)
-		return -EAGAIN;
-	*left = wait_event_interruptible_timeout(tag->write_wait,
-						 room(f, tag, swap), *left);
-	if (*left > 0)
-		return 0;
-	return *left ? -OAE_E_SIGNAL : -OAE_E_DEADLINE;
-}
-
-/* Queue it, once there is room; 0, or nothing was queued. */
-static int send(struct oae_file *f, struct oae_tag *tag, struct oae_msg *msg,
-		bool nonblock, long *left)
-{
-	bool swap = msg->post.kind == OAE_SWAP;
-	int err;
-
-	for (;;) {
-		oae_msg_slice(msg, oae_link_slice_max(&tag->link));
-		err = oae_tag_send(tag, msg);
-		if (err == -EAGAIN)
-			err = wait_room(f, tag, swap, nonblock, left);
-		else if (err == -ESTALE && READ_ONCE(tag->dead))
-			err = -ENODEV;
-		else if (err != -ESTALE)
-			return err;
-		if (err && err != -ESTALE)
-			return err;
-	}
-}
-
 /* Its outcome; a signal or the deadline reverses it, if it can be. */
 static int wait_outcome(struct oae_tag *tag, struct oae_msg *msg, long left)
 {
@@ -108,7 +64,9 @@ int oae_file_transact(struct oae_file *f, struct oae_tag *tag,
 	msg->txn.waited = !nonblock;
 	if (nonblock)
 		oae_msg_get(msg);	/* the file's */
-	err = send(f, tag, msg, nonblock, &left);
+	err = oae_room_send(tag, msg, nonblock, &left);
+	if (err == -ESTALE)
+		err = -ENODEV;
 	if (nonblock && err)
 		oae_msg_put(msg);
 	if (nonblock || err)
@@ -158,7 +116,7 @@ ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	/* An outcome takes its time: that is to be somebody who may wait. */
 	if (!nonblock && iocb->ki_flags & IOCB_NOWAIT)
 		return -EAGAIN;
-	if (nonblock && !room(f, tag, false))
+	if (nonblock && !oae_room(tag, f, false))
 		return -EAGAIN;
 	msg = oae_msg_alloc(len, OAE_GFP_USER);
 	if (!msg)
@@ -374,7 +332,8 @@ int oae_file_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 	sync_from(tag, &p);
 	if (!synced(tag, &p)) {
 		oae_tag_confirming(tag, 1);
-		err = wait_event_interruptible(tag->write_wait, synced(tag, &p));
+		err = wait_event_interruptible(tag->confirm_wait,
+					       synced(tag, &p));
 		oae_tag_confirming(tag, -1);
 	}
 	return err ? -EINTR : sync_result(f, tag);

@@ -124,7 +124,7 @@ static struct oae_msg *take_outcome(struct oae_file *f, struct oae_tag *tag,
 		oae_file_collected(f, msg);
 	spin_unlock_bh(&tag->lock);
 	if (msg && full)
-		oae_attach_writable(tag);
+		oae_room_file(tag, f);
 	return msg;
 }
 

@@ -94,12 +94,6 @@ static struct oae_msg *noc_msg(struct oae_node *node, const char __user *buf,
 	return msg;
 }
 
-static bool sndq_room(const struct oae_tag *tag)
-{
-	return READ_ONCE(tag->nsnd) < READ_ONCE(tag->node->knobs.sndq) ||
-	       READ_ONCE(tag->dead) || READ_ONCE(tag->node->shut);
-}
-
 /* Queue it, waiting for room if asked to. 0, or nothing was queued. */
 static int noc_queue(struct noc_file *nf, struct oae_msg *msg, bool nonblock,
 		     long *left, struct oae_tag **tagp)
@@ -111,21 +105,13 @@ static int noc_queue(struct noc_file *nf, struct oae_msg *msg, bool nonblock,
 		tag = noc_tag(nf);
 		if (IS_ERR(tag))
 			return PTR_ERR(tag);
-		oae_msg_slice(msg, oae_link_slice_max(&tag->link));
-		err = oae_tag_send(tag, msg);
+		err = oae_room_send(tag, msg, nonblock, left);
 		if (!err) {
 			*tagp = tag;
 			return 0;
 		}
-		if (err == -EAGAIN && !nonblock) {
-			*left = wait_event_interruptible_timeout(tag->node->write_wait,
-								 sndq_room(tag),
-								 *left);
-			if (*left <= 0)
-				err = *left ? -OAE_E_SIGNAL : -OAE_E_DEADLINE;
-		}
 		oae_tag_put(tag);
-		if (err != -ESTALE && (err != -EAGAIN || nonblock))
+		if (err != -ESTALE)
 			return err;
 	}
 }
@@ -207,7 +193,7 @@ static bool noc_room(struct noc_file *nf)
 		return false;
 	rcu_read_lock();
 	tag = oae_tag_find(port, oae_kid(nf->vc, mac));
-	room = !tag || sndq_room(tag);
+	room = !tag || oae_room(tag, NULL, false);
 	rcu_read_unlock();
 	oae_port_put(port);
 	return room;

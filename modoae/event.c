@@ -777,7 +777,7 @@ void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
  * oae_tag_confirming() - somebody begins or ceases to wait for confirmation
  * @tag: the tag
  * @waiters: 1 begins: the peer is asked whenever it has not said that all is
- *	delivered, and tag->write_wait is woken; -1 ceases
+ *	delivered, and tag->confirm_wait is woken; -1 ceases
  *
  * Context: any but hard interrupts, no lock held.
  */
@@ -1038,7 +1038,8 @@ void oae_tag_close(struct oae_tag *tag)
 
 	enter(tag, &ev);
 	oae_link_close(&tag->link, ev.now, &ev.a);
-	/* Or the node is shut, which they look at. */
+	/* If the node is shut, whoever waits for room is told, open or not. */
+	oae_attach_shut(tag);
 	ev.wake_writer = true;
 	leave(tag, &ev);
 }

@@ -200,7 +200,7 @@ struct oae_node {
 	u32 unread_off;			/* bytes of its first slice taken */
 	struct mutex reader;
 	wait_queue_head_t read_wait;
-	wait_queue_head_t write_wait;	/* for room in a tag's queue */
+	wait_queue_head_t write_wait;	/* room in any tag's queue, for who polls */
 	wait_queue_head_t tags_wait;	/* a tag went away */
 
 	/* listen.c: tags of peers who opened a link to nobody, in order. */
@@ -341,8 +341,10 @@ struct oae_tag {
 	struct list_head fresh;		/* node->fresh, under its lock */
 	struct list_head all;		/* node->all, under its lock */
 	wait_queue_head_t read_wait;	/* of its files: something is unread */
-	wait_queue_head_t write_wait;	/* room in a queue; confirmed */
-	wait_queue_head_t poll_wait;	/* either, for who polls */
+	wait_queue_head_t write_wait;	/* room in sndq: room.c */
+	wait_queue_head_t half_wait;	/* room in halfq */
+	wait_queue_head_t confirm_wait;	/* what was committed is confirmed */
+	wait_queue_head_t poll_wait;	/* any of these, for who polls */
 	struct llist_node ready;	/* node->ready, if is_ready */
 	struct list_head reading;	/* node->reading, under its lock */
 	struct list_head yield;		/* node->spare[spare], under its lock */
@@ -674,8 +676,17 @@ bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg);
 void oae_attach_tell(struct oae_msg *msg);
 void oae_attach_note(struct oae_tag *tag, enum oae_note note);
 void oae_attach_dead(struct oae_tag *tag);
+void oae_attach_shut(struct oae_tag *tag);
 void oae_attach_readable(struct oae_tag *tag);
 void oae_attach_writable(struct oae_tag *tag);
+
+/* room.c: waiting for room in queues */
+bool oae_room(const struct oae_tag *tag, const struct oae_file *f, bool swap);
+void oae_room_wake(struct oae_tag *tag, bool swap);
+void oae_room_wake_file(struct oae_tag *tag, struct oae_file *f);
+void oae_room_file(struct oae_tag *tag, struct oae_file *f);
+int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
+		  long *left);
 
 /* listen.c: peers that opened a link which no file is attached to */
 void oae_fresh_init(struct oae_node *node);

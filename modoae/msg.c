@@ -156,8 +156,8 @@ static u64 slice_hash(const struct oae_msg *msg, unsigned int slice)
  * @msg: the message, not being sent
  * @slice_max: bytes that fit into a frame
  *
- * Fills in msg->post; nslices is 0 if it takes more than OAE_MAX_SLICES.
- * Any context.
+ * Fills in msg->post; nslices is 0 if it takes more than OAE_MAX_SLICES. A message
+ * that is cut so already is not hashed again. Any context.
  */
 void oae_msg_slice(struct oae_msg *msg, unsigned int slice_max)
 {
@@ -166,6 +166,8 @@ void oae_msg_slice(struct oae_msg *msg, unsigned int slice_max)
 	unsigned int i, n;
 
 	slice_max = min_t(unsigned int, slice_max, LONGEST_SLICE);
+	if (slice_max == post->slice_max)
+		return;
 	n = DIV_ROUND_UP(post->len, slice_max);
 	post->slice_max = slice_max;
 	post->nslices = n <= OAE_MAX_SLICES ? n : 0;
