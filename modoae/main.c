@@ -10,6 +10,7 @@
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/random.h>
+#include <linux/rtnetlink.h>
 #include <linux/sched.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
@@ -70,6 +71,7 @@ static void oae_node_prepare(struct oae_node *node, struct net *net)
 {
 	node->net = net;
 	INIT_LIST_HEAD(&node->list);
+	mutex_init(&node->dev_lock);
 	INIT_LIST_HEAD(&node->ports);
 	oae_share_init(node);
 	xa_init(&node->regions);
@@ -122,30 +124,58 @@ free_stats:
 	return err;
 }
 
-static void __net_exit oae_node_exit(struct net *net)
+/* Their files are gone, so nobody comes. True if there are links to be closed. */
+static bool __net_exit oae_nodes_leave(struct list_head *nets)
 {
-	struct oae_node *node = oae_node(net);
+	struct oae_node *node;
+	bool any = false;
+	struct net *net;
 
-	mutex_lock(&oae_nodes_lock);
-	list_del(&node->list);
-	mutex_unlock(&oae_nodes_lock);
-
-	oae_procfs_exit(node);
-	/* The devices are still there: let peers know, wait for none. */
-	if (!list_empty(&node->ports))
-		oae_node_close(node);
-	oae_port_del_all(node);
-	oae_step_purge(node, NULL);
-	oae_inbox_purge(node);
-	oae_tags_exit(node);
-	xa_destroy(&node->regions);
+	list_for_each_entry(net, nets, exit_list) {
+		node = oae_node(net);
+		mutex_lock(&oae_nodes_lock);
+		list_del(&node->list);
+		mutex_unlock(&oae_nodes_lock);
+		oae_procfs_exit(node);
+		if (list_empty(&node->ports))
+			continue;
+		WRITE_ONCE(node->shut, true);
+		any = true;
+	}
+	return any;
 }
 
+/* The devices are still there: let peers know, wait for none. */
+static void __net_exit oae_nodes_close(struct list_head *nets)
+{
+	LIST_HEAD(going);
+	struct net *net;
+
+	synchronize_net();	/* who saw one open has made its tag */
+	list_for_each_entry(net, nets, exit_list)
+		oae_tags_for_each(oae_node(net), NULL, oae_node_tag_close, 0);
+	rtnl_lock();
+	list_for_each_entry(net, nets, exit_list)
+		oae_ports_collect(oae_node(net), &going, true);
+	oae_ports_detach(&going, OAE_E_SHUTDOWN);
+	rtnl_unlock();
+}
+
+/* Namespaces that go at the same time wait once, not one after the other. */
 static void __net_exit oae_node_exit_batch(struct list_head *nets)
 {
 	struct oae_node *node;
 	struct net *net;
 
+	if (oae_nodes_leave(nets))
+		oae_nodes_close(nets);
+	list_for_each_entry(net, nets, exit_list) {
+		node = oae_node(net);
+		oae_step_purge(node, NULL);
+		oae_inbox_purge(node);
+		oae_tags_exit(node);
+		xa_destroy(&node->regions);
+	}
 	rcu_barrier();		/* tags being freed may count in the node */
 	list_for_each_entry(net, nets, exit_list) {
 		node = oae_node(net);
@@ -160,7 +190,6 @@ static void __net_exit oae_node_exit_batch(struct list_head *nets)
  */
 static struct pernet_operations oae_net_ops = {
 	.init = oae_node_init,
-	.exit = oae_node_exit,
 	.exit_batch = oae_node_exit_batch,
 	.id = &oae_net_id,
 	.size = sizeof(struct oae_node),
@@ -185,6 +214,21 @@ static void oae_linger(void)
 		if (spent < ms)
 			oae_tags_wait_gone(node, NULL, ms - spent);
 	}
+	mutex_unlock(&oae_nodes_lock);
+}
+
+/* All ports of all nodes at once: the notifier would release one by one. */
+static void oae_release(void)
+{
+	struct oae_node *node;
+	LIST_HEAD(going);
+
+	mutex_lock(&oae_nodes_lock);
+	rtnl_lock();
+	list_for_each_entry(node, &oae_nodes, list)
+		oae_ports_collect(node, &going, true);
+	oae_ports_detach(&going, OAE_E_SHUTDOWN);
+	rtnl_unlock();
 	mutex_unlock(&oae_nodes_lock);
 }
 
@@ -244,6 +288,7 @@ static void __exit oae_exit(void)
 	oae_linger();
 	oae_chardev_exit();
 	oae_debugfs_exit();
+	oae_release();
 	oae_port_exit();
 	unregister_pernet_device(&oae_net_ops);
 	rcu_barrier();		/* call_rcu() functions are in this module */

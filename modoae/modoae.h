@@ -11,10 +11,10 @@
  *   msg    one transaction being sent; counted by `ref`.
  *   file   an open file of /dev/oae; lives from open to the last close, and until
  *	    RCU has passed; pins the tag it is attached to.
- * Lock order: a file's `setup`, kernel_param_lock, then RTNL, then node->walking,
- * then node->reader, then tag->lock. Nothing is taken under tag->lock but wait
- * queue heads, and leaves: a region's lock, node->fresh_lock, node->all_lock,
- * node->spare_lock and node->reading_lock; port->gw_lock is only read there,
+ * Lock order: a file's `setup`, node->dev_lock, kernel_param_lock, then RTNL, then
+ * node->walking, then node->reader, then tag->lock. Nothing is taken under
+ * tag->lock but wait queue heads, and leaves: a region's lock, node->fresh_lock,
+ * node->all_lock, node->spare_lock and node->reading_lock; port->gw_lock is only read there,
  * and nothing is taken under it. What a tag knows of its files, and what a file
  * knows of its transactions, is under tag->lock: a file has no lock of its own.
  */
@@ -176,6 +176,7 @@ struct oae_node {
 	u8 nhmac[ETH_ALEN];		/* as told, zero: auto; param lock */
 	bool shut;			/* the knob `shutdown` */
 
+	struct mutex dev_lock;		/* one write to the knob `dev` at a time */
 	struct list_head ports;		/* RTNL; RCU for readers */
 	struct rhashtable tags;
 	atomic_t ntags;			/* in the table, or dead and unread */
@@ -264,6 +265,7 @@ struct oae_about {
  */
 struct oae_port {
 	struct list_head list;		/* node->ports */
+	struct list_head going;		/* of those that go together; under RTNL */
 	struct oae_node *node;
 	struct net_device *dev;
 	struct packet_type pt;
@@ -525,13 +527,14 @@ void oae_params_init(struct oae_node *node);
 int oae_params_node(struct oae_node **node, bool write);
 int oae_params_start(void);
 void oae_params_stop(void);
+void oae_params_leave(void);
+void oae_params_return(void);
 int oae_refuse(const char *knob, const char *val, int err,
 	       const char *accepted);
 
 /* port.c */
-int oae_port_add(struct oae_node *node, const char *name);
-int oae_port_del(struct oae_node *node, const char *name);
-void oae_port_del_all(struct oae_node *node);
+void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all);
+void oae_ports_detach(struct list_head *going, int err);
 int oae_ports_set(struct oae_node *node, char *list);
 int oae_ports_print(struct oae_node *node, char *buf, size_t size);
 struct oae_port *oae_port_find(struct oae_node *node, const char *name);

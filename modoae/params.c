@@ -5,7 +5,8 @@
  * They act on the node of whoever touches them. What insmod says goes into a
  * template, from which every node starts; `dev` and `target` are only for the
  * namespace that insmod runs in. All of it runs under kernel_param_lock, so
- * one write is over before the next begins.
+ * one write is over before the next begins; but for `dev`, which may wait for
+ * peers and lets the others go on meanwhile (node->dev_lock is its own).
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -92,6 +93,34 @@ int oae_params_node(struct oae_node **node, bool write)
 	return -ENODEV;
 }
 
+/* Writes that have left kernel_param_lock and will return to it; under it. */
+static unsigned int oae_params_away;
+static DECLARE_WAIT_QUEUE_HEAD(oae_params_wait);
+
+/**
+ * oae_params_leave() - let other parameters be read and written
+ *
+ * The module stays until oae_params_return(). Context: process, in a write to a
+ * parameter; drops kernel_param_lock.
+ */
+void oae_params_leave(void)
+{
+	oae_params_away++;
+	kernel_param_unlock(THIS_MODULE);
+}
+
+/**
+ * oae_params_return() - end what oae_params_leave() began
+ *
+ * Context: process, may sleep; takes kernel_param_lock.
+ */
+void oae_params_return(void)
+{
+	kernel_param_lock(THIS_MODULE);
+	WRITE_ONCE(oae_params_away, oae_params_away - 1);
+	wake_up(&oae_params_wait);
+}
+
 /**
  * oae_params_init() - give a new node what insmod was given
  * @node: which
@@ -151,10 +180,27 @@ static const struct kernel_param_ops oae_param_ops = {
 	.get = oae_param_get,
 };
 
+/* The next change of a node's ports waits for the last one, and nobody for both. */
+static int oae_dev_use(struct oae_node *node, char *val)
+{
+	int err;
+
+	oae_params_leave();
+	err = mutex_lock_killable(&node->dev_lock);
+	oae_params_return();
+	if (err)
+		return err;
+	err = oae_params_node(&node, true);	/* stopped meanwhile? */
+	if (!err)
+		err = oae_ports_set(node, val);
+	mutex_unlock(&node->dev_lock);
+	return err;
+}
+
 static int set_dev(struct oae_node *node, char *val)
 {
 	if (node)
-		return oae_ports_set(node, val);
+		return oae_dev_use(node, val);
 	if (strscpy(oae_template.dev, val, sizeof(oae_template.dev)) < 0)
 		return oae_refuse("dev", val, -EINVAL,
 				  "takes up to 511 characters at load");
@@ -436,6 +482,7 @@ int oae_params_start(void)
 	char target[64];
 	int err;
 
+	mutex_lock(&node->dev_lock);
 	kernel_param_lock(THIS_MODULE);
 	err = oae_knobs_check_defaults();
 	if (!err)
@@ -447,6 +494,7 @@ int oae_params_start(void)
 	if (!err)
 		oae_params_state = OAE_LIVE;
 	kernel_param_unlock(THIS_MODULE);
+	mutex_unlock(&node->dev_lock);
 	return err;
 }
 
@@ -460,5 +508,10 @@ void oae_params_stop(void)
 {
 	kernel_param_lock(THIS_MODULE);
 	oae_params_state = OAE_STOPPED;
+	while (oae_params_away) {
+		kernel_param_unlock(THIS_MODULE);
+		wait_event(oae_params_wait, !READ_ONCE(oae_params_away));
+		kernel_param_lock(THIS_MODULE);
+	}
 	kernel_param_unlock(THIS_MODULE);
 }

@@ -12,7 +12,8 @@
  *   4. synchronize_net(): nobody that saw a tag alive is still sending.
  *   5. The gateway is told, and the device let go. The port itself stays until
  *	the last tag does.
- * Steps 2 to 5 run under RTNL and never wait for a peer or a program.
+ * Steps 2 to 5 run under RTNL and never wait for a peer or a program. Ports that
+ * go at the same time take the steps together: the waits do not add up.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -30,11 +31,6 @@
 static void oae_port_tag_kill(struct oae_tag *tag, long err)
 {
 	oae_tag_kill(tag, err);
-}
-
-static void oae_port_tag_close(struct oae_tag *tag, long unused)
-{
-	oae_tag_close(tag);
 }
 
 static void oae_port_tag_up(struct oae_tag *tag, long unused)
@@ -188,17 +184,12 @@ static struct oae_port *oae_port_make(struct oae_node *node,
 	return port;
 }
 
-/**
- * oae_port_add() - bind a net device to the module
- * @node: where
- * @name: of the device
- *
- * Context: process, may sleep; takes RTNL. Logs what is wrong.
- *
- * Return: 0; -ENODEV: no such device; -EINVAL: not Ethernet, its MTU is below
- * OAE_MIN_MTU, or it is in a bond or a bridge; -EEXIST: bound already; -ENOMEM.
+/*
+ * Bind a device. 0; -ENODEV: no such device; -EINVAL: not Ethernet, its MTU is
+ * below OAE_MIN_MTU, or it is in a bond or a bridge; -EEXIST: bound already;
+ * -ENOMEM. Logs what is wrong.
  */
-int oae_port_add(struct oae_node *node, const char *name)
+static int oae_port_add(struct oae_node *node, const char *name)
 {
 	struct net_device *dev;
 	struct oae_port *port;
@@ -227,79 +218,104 @@ out:
 	return err;
 }
 
-/* Steps 2 to 5 above. */
-static void oae_port_detach(struct oae_port *port, int err)
-{
-	struct net_device *dev = port->dev;
-
-	ASSERT_RTNL();
-	WRITE_ONCE(port->removed, true);
-	WRITE_ONCE(port->gone, true);
-	list_del_rcu(&port->list);
-	__dev_remove_pack(&port->pt);
-	synchronize_net();
-
-	oae_step_purge(port->node, port);
-	oae_tags_for_each(port->node, port, oae_port_tag_kill, err);
-	synchronize_net();
-
-	oae_path_leave(port);
-	wake_up_interruptible_all(&port->node->fresh_wait);
-	if (says(port->node))
-		pr_info("port %s released\n", dev->name);
-	dev_put(dev);
-	oae_port_put(port);
-}
-
 /**
- * oae_port_del() - release a device, its links first closed gracefully
+ * oae_ports_collect() - gather the ports of a node that are to go
  * @node: where
- * @name: of the device
+ * @going: they are added here, for oae_ports_detach()
+ * @all: whether all are to go, or only those that are marked `removed`
  *
- * Context: process, may sleep; takes RTNL, but not while it waits, at most
- * linger_ms, for the links to close.
- *
- * Return: 0, or -ENODEV: not bound, logged.
+ * Context: process, RTNL held, as far as oae_ports_detach().
  */
-int oae_port_del(struct oae_node *node, const char *name)
+void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all)
 {
 	struct oae_port *port;
 
-	rtnl_lock();
-	port = oae_port_find(node, name);
-	if (port)
-		WRITE_ONCE(port->removed, true);
-	rtnl_unlock();
-	if (!port)
-		return oae_refuse("dev", name, -ENODEV,
-				  "releases a device that is bound");
-
-	synchronize_net();	/* who saw it not removed has made its tag */
-	oae_tags_for_each(node, port, oae_port_tag_close, 0);
-	oae_tags_wait_gone(node, port, READ_ONCE(node->knobs.linger_ms));
-
-	rtnl_lock();
-	if (!port->gone)	/* the device may have gone meanwhile */
-		oae_port_detach(port, OAE_E_CANCEL);
-	rtnl_unlock();
-	oae_port_put(port);
-	return 0;
+	ASSERT_RTNL();
+	list_for_each_entry(port, &node->ports, list)
+		if (all || port->removed)
+			list_add_tail(&port->going, going);
 }
 
 /**
- * oae_port_del_all() - release all devices of a node, at once
- * @node: where
+ * oae_ports_detach() - steps 2 to 5 above
+ * @going: ports, perhaps of several nodes
+ * @err: what writers are told whose transactions are reversed, positive errno
  *
- * Context: process, may sleep; takes RTNL. Links that are still there are killed.
+ * Context: process, may sleep; RTNL held.
  */
-void oae_port_del_all(struct oae_node *node)
+void oae_ports_detach(struct list_head *going, int err)
 {
 	struct oae_port *port, *next;
 
+	ASSERT_RTNL();
+	if (list_empty(going))
+		return;
+	list_for_each_entry(port, going, going) {
+		WRITE_ONCE(port->removed, true);
+		WRITE_ONCE(port->gone, true);
+		list_del_rcu(&port->list);
+		__dev_remove_pack(&port->pt);
+	}
+	synchronize_net();
+
+	list_for_each_entry(port, going, going) {
+		oae_step_purge(port->node, port);
+		oae_tags_for_each(port->node, port, oae_port_tag_kill, err);
+	}
+	synchronize_net();
+
+	list_for_each_entry_safe(port, next, going, going) {
+		oae_path_leave(port);
+		wake_up_interruptible_all(&port->node->fresh_wait);
+		if (says(port->node))
+			pr_info("port %s released\n", port->dev->name);
+		dev_put(port->dev);
+		oae_port_put(port);
+	}
+}
+
+static void oae_removed_close(struct oae_tag *tag, long unused)
+{
+	if (READ_ONCE(tag->key.port->removed))
+		oae_tag_close(tag);
+}
+
+static void oae_removed_count(struct oae_tag *tag, long open)
+{
+	if (READ_ONCE(tag->key.port->removed) &&
+	    READ_ONCE(tag->link.state) != OAE_CLOSED)
+		++*(unsigned int *)open;
+}
+
+static bool oae_removed_closed(struct oae_node *node)
+{
+	unsigned int open = 0;
+
+	oae_tags_for_each(node, NULL, oae_removed_count, (long)&open);
+	return !open;
+}
+
+/*
+ * Release the ports that are marked `removed`, their links first closed
+ * gracefully: all at once, within linger_ms. Others may set parameters meanwhile,
+ * but for `dev` of this node.
+ */
+static void oae_ports_release(struct oae_node *node)
+{
+	LIST_HEAD(going);
+
+	oae_params_leave();
+	synchronize_net();	/* who saw them not removed has made its tag */
+	oae_tags_for_each(node, NULL, oae_removed_close, 0);
+	wait_event_timeout(node->tags_wait, oae_removed_closed(node),
+			   msecs_to_jiffies(READ_ONCE(node->knobs.linger_ms)));
+
 	rtnl_lock();
-	list_for_each_entry_safe(port, next, &node->ports, list)
-		oae_port_detach(port, OAE_E_SHUTDOWN);
+	/* Devices that went meanwhile have taken theirs along. */
+	oae_ports_collect(node, &going, false);
+	oae_ports_detach(&going, OAE_E_CANCEL);
 	rtnl_unlock();
+	oae_params_return();
 }
 
 /**
@@ -375,7 +391,7 @@ static bool oae_port_bound(struct oae_node *node, const char *name)
 	return port;
 }
 
-/* Everything that can fail, undone again when something does. */
+/* Everything that can fail. */
 static int oae_ports_change_add(struct oae_node *node,
 				struct oae_ports_change *c)
 {
@@ -397,55 +413,36 @@ static int oae_ports_change_add(struct oae_node *node,
 		if (!err)
 			__set_bit(i, c->done);
 	}
-	if (err)
-		for_each_set_bit(i, c->done, OAE_MAX_PORTS_SET)
-			oae_port_del(node, c->name[i]);
 	return err;
 }
 
-/* A port that the list does not name; with a reference. */
-static struct oae_port *oae_port_unnamed(struct oae_node *node,
-					 const struct oae_ports_change *c)
+/* Does a port go, by what a list says; with @undo, because it just came by it? */
+static bool oae_port_goes(const struct oae_port *port,
+			  const struct oae_ports_change *c, bool undo)
 {
-	struct oae_port *port;
 	unsigned int i;
 
-	list_for_each_entry_rcu(port, &node->ports, list) {
-		if (READ_ONCE(port->removed))
-			continue;
-		for (i = 0; i < c->n; i++)
-			if (!strcmp(port->dev->name, c->name[i]))
-				break;
-		if (i == c->n && refcount_inc_not_zero(&port->ref))
-			return port;
-	}
-	return NULL;
+	for (i = 0; i < c->n; i++)
+		if (!strcmp(port->dev->name, c->name[i]))
+			return undo ? test_bit(i, c->done) : c->sign[i] == '-';
+	return !undo && (!c->n || !c->sign[0]);
 }
 
 static void oae_ports_change_del(struct oae_node *node,
-				 const struct oae_ports_change *c)
+				 const struct oae_ports_change *c, bool undo)
 {
-	char name[IFNAMSIZ];
 	struct oae_port *port;
-	unsigned int i;
+	bool any = false;
 
-	if (c->n && c->sign[0]) {
-		for (i = 0; i < c->n; i++)
-			if (c->sign[i] == '-')
-				oae_port_del(node, c->name[i]);
-		return;
-	}
-	for (;;) {
-		rcu_read_lock();
-		port = oae_port_unnamed(node, c);
-		if (port)
-			strscpy(name, port->dev->name, sizeof(name));
-		rcu_read_unlock();
-		if (!port)
-			return;
-		oae_port_put(port);
-		oae_port_del(node, name);
-	}
+	rtnl_lock();
+	list_for_each_entry(port, &node->ports, list)
+		if (oae_port_goes(port, c, undo)) {
+			WRITE_ONCE(port->removed, true);
+			any = true;
+		}
+	rtnl_unlock();
+	if (any)
+		oae_ports_release(node);
 }
 
 /**
@@ -453,13 +450,14 @@ static void oae_ports_change_del(struct oae_node *node,
  * @node: where
  * @list: `a,b`: these and no others; `+a,-b`: one more, one less. Written to.
  *
- * Context: process, may sleep; under kernel_param_lock, which keeps others from
- * changing the ports meanwhile (devices may still go away). All or nothing:
- * what was bound is released again when something cannot be. Logs what is
- * wrong.
+ * Context: process, may sleep; under node->dev_lock, which keeps others from
+ * changing the ports meanwhile (devices may still go away), and kernel_param_lock,
+ * which is dropped while links are waited for. All or nothing: what was bound is
+ * released again when something cannot be. Logs what is wrong.
  *
- * Return: 0; -EINVAL: not such a list; else what oae_port_add() returned, or
- * -ENODEV for a device to release that is not bound.
+ * Return: 0; -EINVAL: not such a list; -ENODEV: no such device, or one to release
+ * that is not bound; -EINVAL: not Ethernet, or its MTU is below OAE_MIN_MTU;
+ * -EEXIST: bound already; -ENOMEM.
  */
 int oae_ports_set(struct oae_node *node, char *list)
 {
@@ -469,10 +467,10 @@ int oae_ports_set(struct oae_node *node, char *list)
 	if (!c)
 		return -ENOMEM;
 	err = oae_ports_parse(c, list);
-	if (!err)
+	if (!err) {
 		err = oae_ports_change_add(node, c);
-	if (!err)
-		oae_ports_change_del(node, c);
+		oae_ports_change_del(node, c, err);
+	}
 	kfree(c);
 	return err;
 }
@@ -513,6 +511,7 @@ static int oae_netdev_event(struct notifier_block *nb, unsigned long event,
 	struct net_device *dev = netdev_notifier_info_to_dev(ptr);
 	struct oae_node *node = oae_node(dev_net(dev));
 	struct oae_port *port;
+	LIST_HEAD(going);
 
 	/* A new namespace gets its loopback before it gets a node. */
 	port = node ? oae_port_of(node, dev) : NULL;
@@ -539,7 +538,8 @@ static int oae_netdev_event(struct notifier_block *nb, unsigned long event,
 		break;
 	case NETDEV_PRE_TYPE_CHANGE:	/* Ethernet no more, perhaps */
 	case NETDEV_UNREGISTER:	/* also when it moves to another namespace */
-		oae_port_detach(port, OAE_E_CANCEL);
+		list_add(&port->going, &going);
+		oae_ports_detach(&going, OAE_E_CANCEL);
 		break;
 	}
 	return NOTIFY_DONE;
