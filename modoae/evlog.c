@@ -51,21 +51,24 @@ struct oae_evlog {
 };
 
 /**
- * oae_evlog_init() - make the event log of a node
- * @node: whose
+ * oae_evlog_make() - make the event log of a node, if there is none
+ * @node: whose; one at a time. No event comes before its first port is bound.
  *
  * Context: process, may sleep.
  *
  * Return: 0 or -ENOMEM.
  */
-int oae_evlog_init(struct oae_node *node)
+int oae_evlog_make(struct oae_node *node)
 {
-	struct oae_evlog *log = kzalloc(sizeof(*log), GFP_KERNEL);
+	struct oae_evlog *log;
 	int cpu;
 
+	if (node->evlog)
+		return 0;
+	log = kzalloc(sizeof(*log), GFP_KERNEL_ACCOUNT);
 	if (!log)
 		return -ENOMEM;
-	log->ring = alloc_percpu(struct oae_ring);
+	log->ring = alloc_percpu_gfp(struct oae_ring, GFP_KERNEL_ACCOUNT);
 	if (!log->ring) {
 		kfree(log);
 		return -ENOMEM;
@@ -73,7 +76,8 @@ int oae_evlog_init(struct oae_node *node)
 	/* Not from 0, so that no number read is that of an unused slot. */
 	for_each_possible_cpu(cpu)
 		per_cpu_ptr(log->ring, cpu)->head = OAE_RING;
-	node->evlog = log;
+	/* Who reads it finds every head set. */
+	smp_store_release(&node->evlog, log);
 	return 0;
 }
 
@@ -230,18 +234,21 @@ static void oae_event_show(const struct oae_event *e, struct seq_file *m)
  */
 int oae_evlog_show(struct oae_node *node, struct seq_file *m)
 {
+	/* Pairs with the release in oae_evlog_make(). */
+	struct oae_evlog *log = smp_load_acquire(&node->evlog);
 	struct oae_event *all;
 	unsigned int i, count = 0;
 	int cpu;
 
+	if (!log)
+		return 0;
 	all = kvmalloc_array(num_possible_cpus(), OAE_RING * sizeof(*all),
 			     GFP_KERNEL);
 	if (!all)
 		return -ENOMEM;
 
 	for_each_possible_cpu(cpu) {
-		const struct oae_ring *ring = per_cpu_ptr(node->evlog->ring,
-							  cpu);
+		const struct oae_ring *ring = per_cpu_ptr(log->ring, cpu);
 		u32 head = READ_ONCE(ring->head);
 
 		for (i = 0; i < OAE_RING; i++)

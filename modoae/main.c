@@ -49,6 +49,21 @@ struct oae_node *oae_node_current(void)
 }
 EXPORT_SYMBOL_GPL(oae_node_current);
 
+/**
+ * oae_node_use() - make what a node needs as soon as it has a port
+ * @node: which; a namespace that has no port costs little
+ *
+ * Context: process, may sleep; under node->dev_lock. It stays until the namespace
+ * goes, and is counted against the memory cgroup of whoever binds the port.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int oae_node_use(struct oae_node *node)
+{
+	lockdep_assert_held(&node->dev_lock);
+	return oae_stats_make(node) ?: oae_evlog_make(node);
+}
+
 static void oae_node_tag_close(struct oae_tag *tag, long unused)
 {
 	oae_tag_close(tag);
@@ -97,31 +112,19 @@ static int __net_init oae_node_init(struct net *net)
 
 	oae_node_prepare(node, net);
 
-	node->stats = alloc_percpu(struct oae_stats);
-	if (!node->stats)
-		return -ENOMEM;
-	err = oae_evlog_init(node);
-	if (err)
-		goto free_stats;
 	err = oae_tags_init(node);
 	if (err)
-		goto free_evlog;
+		return err;
 	err = oae_procfs_init(node);
-	if (err)
-		goto free_tags;
+	if (err) {
+		oae_tags_exit(node);
+		return err;
+	}
 
 	mutex_lock(&oae_nodes_lock);
 	list_add_tail(&node->list, &oae_nodes);
 	mutex_unlock(&oae_nodes_lock);
 	return 0;
-
-free_tags:
-	oae_tags_exit(node);
-free_evlog:
-	oae_evlog_exit(node);
-free_stats:
-	free_percpu(node->stats);
-	return err;
 }
 
 /* Their files are gone, so nobody comes. True if there are links to be closed. */

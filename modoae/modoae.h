@@ -190,8 +190,8 @@ struct oae_node {
 	struct xarray regions;		/* by number */
 	siphash_key_t cookie_key;
 	atomic64_t stranger_window;	/* admit.c: second and count */
-	struct oae_stats __percpu *stats;
-	struct oae_evlog *evlog;
+	struct oae_stats __percpu *stats;	/* NULL: no port was ever bound */
+	struct oae_evlog *evlog;		/* the same */
 
 	/* Readers: tags that have something unread. */
 	struct llist_head ready;	/* pushed in softirq */
@@ -471,6 +471,7 @@ static inline unsigned int *oae_tag_nqueued(struct oae_tag *tag,
 extern unsigned int oae_net_id;
 struct oae_node *oae_node(struct net *net);
 struct oae_node *oae_node_current(void);
+int oae_node_use(struct oae_node *node);
 void oae_node_close(struct oae_node *node);
 
 /* stats.c */
@@ -484,6 +485,7 @@ static inline void oae_count(struct oae_node *node, unsigned int stat)
 	oae_count_n(node, stat, 1);
 }
 
+int oae_stats_make(struct oae_node *node);
 u64 oae_stat_read(const struct oae_node *node, unsigned int stat);
 const char *oae_stat_name(unsigned int stat);
 const char *oae_stat_text(unsigned int stat);
@@ -499,7 +501,7 @@ enum oae_ev_kind {
 	OAE_EV_OUTCOME,		/* what = enum oae_outcome */
 };
 
-int oae_evlog_init(struct oae_node *node);
+int oae_evlog_make(struct oae_node *node);
 void oae_evlog_exit(struct oae_node *node);
 void oae_evlog_add(struct oae_node *node, u64 now, u64 kid,
 		   enum oae_ev_kind kind, u8 what, u8 before, u8 after,

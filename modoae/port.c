@@ -167,7 +167,7 @@ static int oae_port_check(struct oae_node *node, const struct net_device *dev,
 static struct oae_port *oae_port_make(struct oae_node *node,
 				      struct net_device *dev)
 {
-	struct oae_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
+	struct oae_port *port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
 
 	if (!port)
 		return NULL;
@@ -196,6 +196,9 @@ static int oae_port_add(struct oae_node *node, const char *name)
 	const char *accepted;
 	int err;
 
+	err = oae_node_use(node);
+	if (err)
+		return err;
 	rtnl_lock();
 	dev = __dev_get_by_name(node->net, name);
 	err = oae_port_check(node, dev, &accepted);

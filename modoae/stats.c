@@ -157,6 +157,28 @@ static const struct oae_stat_desc oae_stat_desc[OAE_STAT_END] = {
 };
 
 /**
+ * oae_stats_make() - make the counters of a node, if there are none
+ * @node: whose; one at a time. Nothing is counted before its first port is bound.
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int oae_stats_make(struct oae_node *node)
+{
+	struct oae_stats __percpu *stats;
+
+	if (node->stats)
+		return 0;
+	stats = alloc_percpu_gfp(struct oae_stats, GFP_KERNEL_ACCOUNT);
+	if (!stats)
+		return -ENOMEM;
+	/* Who reads them finds zeros. */
+	smp_store_release(&node->stats, stats);
+	return 0;
+}
+
+/**
  * oae_stat_read() - the value of a counter
  * @node: whose
  * @stat: enum oae_stat, or one of its OAE_S_BAD and OAE_S_NOTE ranges
@@ -167,11 +189,15 @@ static const struct oae_stat_desc oae_stat_desc[OAE_STAT_END] = {
  */
 u64 oae_stat_read(const struct oae_node *node, unsigned int stat)
 {
+	/* Pairs with the release in oae_stats_make(). */
+	struct oae_stats __percpu *stats = smp_load_acquire(&node->stats);
 	u64 sum = 0;
 	int cpu;
 
+	if (!stats)
+		return 0;
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(node->stats, cpu)->v[stat]);
+		sum += READ_ONCE(per_cpu_ptr(stats, cpu)->v[stat]);
 	return sum;
 }
 

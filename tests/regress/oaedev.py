@@ -210,9 +210,14 @@ class Call:
         """Has it returned?"""
         return self._result is not None
 
+    @property
+    def task(self):
+        """The kernel's number of its thread."""
+        return self._thread.native_id
+
     def sleeps(self, call):
         """Does it sleep in that system call, of the numbers above?"""
-        task = Path(f"/proc/self/task/{self._thread.native_id}/syscall")
+        task = Path(f"/proc/self/task/{self.task}/syscall")
         return task.read_text("ascii").split()[0] == str(call)
 
     def _wait(self, deadline):

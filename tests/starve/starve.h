@@ -205,6 +205,12 @@ starve_debugfs_create_file(const char *name, umode_t mode,
 	(STARVE("alloc_percpu") ? NULL :				\
 	 (typeof(_type) __percpu *)__alloc_percpu(sizeof(_type),	\
 						  __alignof__(_type)))
+#undef alloc_percpu_gfp
+#define alloc_percpu_gfp(_type, _gfp)					\
+	(STARVE("alloc_percpu_gfp") ? NULL :				\
+	 (typeof(_type) __percpu *)__alloc_percpu_gfp(sizeof(_type),	\
+						      __alignof__(_type), \
+						      _gfp))
 
 /* The skb goes, as if it had been shared and there were no memory for a clone. */
 #define skb_share_check(_skb, ...)					\
