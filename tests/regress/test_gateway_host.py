@@ -781,13 +781,17 @@ class Takeover(HostTest):
         self.true.inbox.clear()
         # It is back, and knows nothing of that.
         self.true.ltag = self.true.draw()
-        self.true.send(oae.SYNC)
-        self.true.far_ltag = self.heard_direct(oae.SYNC_CHK).src_ltag
-        self.true.send(oae.SYNC)
-        sync = self.heard_direct(oae.SYNC, dst_ltag=self.true.ltag)
-        self.true.far_ltag, self.true.far_inc, self.true.rx = sync.src_ltag, sync.inc, sync.start
-        self.true.send(oae.SYNC_ACK, peer_inc=self.true.far_inc)
-        self.heard_direct(oae.SYNC_ACK)
+        answer = None
+        while not answer or answer.opcode != oae.SYNC_ACK:
+            self.true.send(oae.SYNC)
+            self.settle()
+            answer = [f for f in self.true.inbox if f.dst_ltag == self.true.ltag and
+                      f.opcode in (oae.SYNC, oae.SYNC_ACK, oae.SYNC_CHK)][-1]
+            self.assertEqual(way_of(answer), DIRECT)
+            self.true.far_ltag, self.true.far_inc = answer.src_ltag, answer.inc
+            self.true.rx = answer.start
+            while self.true.inbox.popleft() is not answer:
+                pass
         self.assertEqual(self.way(self.true), DIRECT)
         self.assertEqual(self.true.accept(), b"nobody hears")
         self.heard_direct(oae.COMMIT)
