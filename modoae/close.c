@@ -105,6 +105,7 @@ void oae_close_posts(struct oae_link *l, int err, struct oae_actions *a)
  */
 void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a)
 {
+	now = oae_now(l, now);
 	if (l->state == OAE_CLOSED || l->closing)
 		return;
 	oae_note(a, OAE_N_CLOSE);
@@ -126,6 +127,7 @@ void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a)
 void oae_link_kill(struct oae_link *l, int err, u64 now,
 		   struct oae_actions *a)
 {
+	now = oae_now(l, now);
 	if (l->state != OAE_CLOSED)
 		oae_link_end(l, err, a);
 	oae_finish(l, now, a);

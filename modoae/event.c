@@ -245,7 +245,10 @@ static void apply_op(struct oae_tag *tag, struct event *ev,
 		oae_link_resliced(&tag->link, &msg->post, ev->now, &ev->a);
 		break;
 	case OAE_OP_TIMER:
-		/* A little later, lest it fire before the link's time. */
+		/*
+		 * A little later, lest it fire before the link's time. That may
+		 * be ahead of this clock, by which the timer counts.
+		 */
 		hrtimer_start(&tag->timer,
 			      ns_to_ktime(op->at - ev->now + NSEC_PER_USEC),
 			      HRTIMER_MODE_REL_SOFT);

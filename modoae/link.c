@@ -331,6 +331,7 @@ static void rcv_data(struct oae_link *l, const struct oae_frame *f, bool room,
 void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, bool room,
 		  u64 now, struct oae_actions *a)
 {
+	now = oae_now(l, now);
 	if (l->state == OAE_CLOSED) {
 		oae_note(a, OAE_N_OLD_RUN);
 		return;
@@ -412,6 +413,7 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 {
 	struct oae_post *place;
 
+	now = oae_now(l, now);
 	if (!p->nslices || p->nslices > OAE_MAX_SLICES)
 		return -EINVAL;
 	if (p->kind != OAE_MESSAGE && p->flags & OAE_POST_EXPRESS)
@@ -462,6 +464,7 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 	struct oae_send *s;
 	bool out;
 
+	now = oae_now(l, now);
 	if (l->next_valid && l->next.handle == handle) {
 		oae_offer_drop_next(l, err, a);
 		return 0;
@@ -503,6 +506,7 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
  */
 void oae_link_drained(struct oae_link *l, u64 now, struct oae_actions *a)
 {
+	now = oae_now(l, now);
 	if (l->state != OAE_OPEN || !l->ready_due)
 		return;
 	l->ready_due = false;
@@ -518,6 +522,7 @@ void oae_link_drained(struct oae_link *l, u64 now, struct oae_actions *a)
  */
 void oae_link_port_up(struct oae_link *l, u64 now, struct oae_actions *a)
 {
+	now = oae_now(l, now);
 	if (!oae_frozen(l))
 		return;
 	l->backoff = 0;
@@ -533,6 +538,7 @@ void oae_link_port_up(struct oae_link *l, u64 now, struct oae_actions *a)
  */
 void oae_link_port_down(struct oae_link *l, u64 now, struct oae_actions *a)
 {
+	now = oae_now(l, now);
 	if (l->state != OAE_OPEN)
 		return;
 	oae_freeze(l, OAE_N_PORT, now, a);
@@ -552,6 +558,7 @@ void oae_link_port_down(struct oae_link *l, u64 now, struct oae_actions *a)
 void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
 		      struct oae_actions *a)
 {
+	now = oae_now(l, now);
 	if (l->mtu == mtu)
 		return;
 	l->mtu = mtu;

@@ -4,9 +4,9 @@
  *
  * Pure: events go in (a frame, a post, a cancel, the timer, ...), actions come
  * out. Nothing here allocates, locks, reads a clock or sends. The caller holds
- * whatever lock protects the link, gives the time, and afterwards carries the
- * actions out: struct oae_op first and in order, under the same lock, then
- * struct oae_send without it.
+ * whatever lock protects the link, gives the time (by a clock that may step back
+ * a little), and afterwards carries the actions out: struct oae_op first and in
+ * order, under the same lock, then struct oae_send without it.
  *
  * The rules are those of doc/protocol.md section 4. Which file holds which:
  *   link.c   the events
@@ -160,7 +160,7 @@ enum oae_op_type {
 	OAE_OP_COMPLETE,	/* @handle ended: @outcome, @err */
 	OAE_OP_CONFIRMED,	/* the last committed one is known delivered */
 	OAE_OP_RESLICE,		/* cut @handle anew, then oae_link_resliced() */
-	OAE_OP_TIMER,		/* (re)arm the timer to fire at @at, ns */
+	OAE_OP_TIMER,		/* (re)arm it: when the event's clock says @at, ns */
 	OAE_OP_FLUSH,		/* end all that is queued: reversed, @err */
 	OAE_OP_GONE,		/* the link is CLOSED and may be forgotten */
 };
@@ -321,6 +321,7 @@ struct oae_link {
 	} hold;
 
 	/* Times, ns, and the one timer. */
+	u64 now;		/* the latest that an event has seen */
 	u64 timer_at;		/* when it fires, 0 not armed */
 	u64 heard_at;		/* last word of the peer in this run */
 	u64 active_at;		/* last time something was in flight */

@@ -6,6 +6,7 @@
 #include "link.h"
 
 #define OAE_MAX_BACKOFF	7	/* doublings of the stall time */
+#define OAE_CLOCK_STEP	1000000000ULL	/* ns; further behind: another clock */
 #define OAE_FORGET_DEAD	8	/* dead times until a quiet dead link is forgotten */
 #define OAE_RUN_MAX	(1U << 30) /* transactions of a run, each way */
 
@@ -62,6 +63,7 @@ void oae_complete(struct oae_actions *a, void *handle,
 void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a);
 
 /* timer.c */
+void oae_new_clock(struct oae_link *l, u64 now);
 void oae_rtt_sample(struct oae_link *l, u64 rtt);
 void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a);
 
@@ -122,5 +124,18 @@ bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
 			 u64 now, struct oae_actions *a);
 bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 		      struct oae_actions *a);
+
+/*
+ * The time that an event sees is never before the last one's: the clocks of two
+ * processors may differ a little. Every event begins with this.
+ */
+static inline u64 oae_now(struct oae_link *l, u64 now)
+{
+	if (now >= l->now)
+		l->now = now;
+	else if (l->now - now > OAE_CLOCK_STEP)
+		oae_new_clock(l, now);
+	return l->now;
+}
 
 #endif /* OAE_LINK_INT_H */

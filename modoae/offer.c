@@ -229,6 +229,7 @@ void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a)
 void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 		       struct oae_actions *a)
 {
+	now = oae_now(l, now);
 	if (l->offer.state != OAE_OFFER_SLICING ||
 	    l->offer.p.handle != p->handle)
 		return;
@@ -373,6 +374,7 @@ void oae_send_commit(struct oae_link *l, struct oae_actions *a)
  */
 void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a)
 {
+	now = oae_now(l, now);
 	if (l->state == OAE_CLOSED || l->confirmed || l->await_done)
 		return;
 	l->await_done = true;

@@ -115,6 +115,14 @@ static void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 	spin_unlock_bh(&tag->lock);
 }
 
+/* In s. The clock of this processor may be a little behind. */
+static u64 age(u64 born)
+{
+	u64 now = local_clock();
+
+	return now > born ? div_u64(now - born, NSEC_PER_SEC) : 0;
+}
+
 static int oae_tags_show(struct seq_file *m, void *p)
 {
 	struct oae_tag *tag = p;
@@ -138,7 +146,7 @@ static int oae_tags_show(struct seq_file *m, void *p)
 			    v.hold),
 		   mac, v.via ? "gw" : "direct", v.rx, v.tx, v.unread, v.queue,
 		   div_u64(v.srtt, NSEC_PER_USEC), tag->key.kid,
-		   div_u64(local_clock() - v.born, NSEC_PER_SEC));
+		   age(v.born));
 	return 0;
 }
 

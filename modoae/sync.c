@@ -111,6 +111,7 @@ static void learn(struct oae_link *l, const struct oae_frame *f)
  */
 void oae_link_open(struct oae_link *l, u64 now, struct oae_actions *a)
 {
+	now = oae_now(l, now);
 	if (l->state != OAE_CLOSED)
 		return;
 	draw_inc(l);
@@ -131,6 +132,7 @@ void oae_link_open(struct oae_link *l, u64 now, struct oae_actions *a)
 void oae_link_accept(struct oae_link *l, const struct oae_frame *sync, u64 now,
 		     struct oae_actions *a)
 {
+	now = oae_now(l, now);
 	if (l->state != OAE_CLOSED)
 		return;
 	draw_inc(l);
@@ -201,6 +203,7 @@ void oae_broken(struct oae_link *l, u64 now, struct oae_actions *a)
  */
 void oae_link_renamed(struct oae_link *l, u64 now, struct oae_actions *a)
 {
+	now = oae_now(l, now);
 	if (l->state == OAE_CLOSED)
 		return;
 	oae_note(a, OAE_N_PORT);

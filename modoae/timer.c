@@ -14,6 +14,9 @@
  *   idle         nothing heard for the keepalive time: probe; a probe not
  *                answered for the dead time: the link is down
  *
+ * No event sees a time before the last one: the clocks of two processors may
+ * differ, and a difference of times is never negative here.
+ *
  * It is armed lazily: never moved to a later time, only looked at again when
  * it fires, so that an exchange of frames does not touch it.
  */
@@ -68,6 +71,27 @@ void oae_rtt_sample(struct oae_link *l, u64 rtt)
 	l->rttvar += (err >> 2) - (l->rttvar >> 2);
 	l->srtt += (rtt >> 3) - (l->srtt >> 3);
 	l->srtt |= 1;
+}
+
+/**
+ * oae_new_clock() - the clock is far behind what it was: all waits begin again
+ * @l: the link
+ * @now: ns
+ */
+void oae_new_clock(struct oae_link *l, u64 now)
+{
+	l->now = now;
+	l->timer_at = 0;
+	l->heard_at = now;
+	l->active_at = now;
+	l->asked_at = l->asked_at ? now : 0;
+	l->again_at = now;
+	l->park_at = now;
+	l->done_at = now;
+	l->down_at = now;
+	l->offer.at = now;
+	l->hold.at = now;
+	l->half.again_at = now;
 }
 
 /* When must the timer fire at the latest? 0: never. */
@@ -229,11 +253,12 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 /**
  * oae_link_timer() - the timer has fired
  * @l: the link
- * @now: ns, not before the time it was armed for
+ * @now: ns; before the time it was armed for there is nothing to do yet
  * @a: actions
  */
 void oae_link_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 {
+	now = oae_now(l, now);
 	l->timer_at = 0;
 	if (l->state == OAE_OPEN)
 		open_timer(l, now, a);

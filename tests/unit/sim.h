@@ -102,6 +102,10 @@ struct sim_end {
 	struct sim_slot slot[OAE_MAX_SLICES];
 	unsigned int unread, rcvbuf;
 	u64 timer_at;		/* 0 not armed */
+	u64 clock;		/* as the event reads it */
+	u64 clock_back;		/* by how much it may be behind */
+	bool firing;		/* the event is the timer's */
+	bool armed_second;	/* which was armed on the second processor */
 	unsigned int hasty;	/* times it was armed for at once */
 	u16 mtu;
 	bool port_up;

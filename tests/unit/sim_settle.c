@@ -25,6 +25,7 @@ void sim_calm(struct sim *w)
 		memset(&w->faults[i], 0, sizeof(w->faults[i]));
 		w->faults[i].delay = 10 * SIM_US;
 		w->end[i].shut = false;
+		w->end[i].clock_back = 0;
 		w->refusals = 0;
 		sim_other(&w->end[i], SIM_WORDS);
 		if (!w->end[i].port_up)

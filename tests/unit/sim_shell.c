@@ -182,7 +182,9 @@ static void one_op(struct sim_end *e, struct oae_actions *a,
 	case OAE_OP_TIMER:
 		if (!op->at)
 			sim_fail(w, "TIMER at 0");
-		e->timer_at = op->at;
+		/* By the clock of this event, and it fires on its processor. */
+		e->timer_at = w->now + op->at - now;
+		e->armed_second = now < w->now;
 		break;
 	case OAE_OP_FLUSH:
 		flush_queue(e, op->err);
@@ -263,9 +265,16 @@ static void one_send(struct sim_end *e, const struct oae_send *s)
 	}
 }
 
-/* What the link does not set must not matter. */
-static void begin(struct oae_actions *a)
+/*
+ * What the link does not set must not matter. An event is on either of two
+ * processors, and the clock of the second is behind.
+ */
+static void begin(struct sim_end *e, struct oae_actions *a)
 {
+	e->clock = e->w->now;
+	if (e->clock_back && e->clock_back < e->clock &&
+	    (e->firing ? e->armed_second : sim_upto(e->w, 2)))
+		e->clock -= e->clock_back;
 	memset(a, 0xa5, sizeof(*a));
 	a->nops = 0;
 	a->nsends = 0;
@@ -280,7 +289,7 @@ static void apply(struct sim_end *e, struct oae_actions *a)
 
 	for (i = 0; i < a->nops && !e->w->why[0]; i++) {
 		op = a->op[i];
-		one_op(e, a, &op, e->w->now);
+		one_op(e, a, &op, e->clock);
 	}
 	if (a->nops > e->w->max_ops)
 		e->w->max_ops = a->nops;
@@ -308,7 +317,7 @@ static void feed(struct sim_end *e, struct oae_actions *a)
 		fill_post(tx, &p);
 		unqueue(e, tx);
 		tx->at_link = true;
-		err = oae_link_post(&e->link, &p, e->w->now, a);
+		err = oae_link_post(&e->link, &p, e->clock, a);
 		if (err)
 			sim_fail(e->w, "wants, but post says %d", err);
 		apply(e, a);
@@ -364,8 +373,8 @@ static void make_tag(struct sim_end *e)
 	/* A shell may forget a tag that is gone, or use it again. */
 	if (e->link.cfg && e->link.state == OAE_CLOSED &&
 	    sim_upto(e->w, 2)) {
-		begin(&a);
-		oae_link_set_mtu(&e->link, e->mtu, e->w->now, &a);
+		begin(e, &a);
+		oae_link_set_mtu(&e->link, e->mtu, e->clock, &a);
 		finish(e, &a);
 	} else {
 		oae_link_init(&e->link, &e->cfg, e->w->vc, e->mtu, start);
@@ -414,10 +423,10 @@ struct sim_tx *sim_post(struct sim_end *e, u32 len, u32 cut, u8 kind, u8 flags)
 	sim_say(w, "%c: post #%u, %s%u bytes by %u%s", name(e), (u32)tx->id,
 		kind == OAE_SWAP ? "half, " : kind == OAE_VERB ? "verb, " : "",
 		len, cut, flags & OAE_POST_EXPRESS ? ", express" : "");
-	begin(&a);
+	begin(e, &a);
 	if (!e->tag) {
 		make_tag(e);
-		oae_link_open(&e->link, w->now, &a);
+		oae_link_open(&e->link, e->clock, &a);
 	}
 	finish(e, &a);
 	return tx;
@@ -434,8 +443,8 @@ void sim_cancel(struct sim_end *e, struct sim_tx *tx)
 	if (tx->ended || tx->lost || !e->tag)
 		return;
 	sim_say(w, "%c: cancel #%u", name(e), (u32)tx->id);
-	begin(&a);
-	err = oae_link_cancel(&e->link, tx, OAE_E_SIGNAL, w->now, &a);
+	begin(e, &a);
+	err = oae_link_cancel(&e->link, tx, OAE_E_SIGNAL, e->clock, &a);
 	finish(e, &a);
 	switch (err) {
 	case 0:
@@ -487,8 +496,8 @@ static void stranger(struct sim_end *e, const struct oae_frame *f)
 		if (f->dst_ltag == cookie(e, f->src_ltag, when) ||
 		    f->dst_ltag == cookie(e, f->src_ltag, when - 1)) {
 			make_tag(e);
-			begin(&a);
-			oae_link_accept(&e->link, f, e->w->now, &a);
+			begin(e, &a);
+			oae_link_accept(&e->link, f, e->clock, &a);
 			finish(e, &a);
 			return;
 		}
@@ -526,10 +535,10 @@ void sim_receive(struct sim_end *e, const struct sim_pkt *p,
 		stranger(e, f);
 		return;
 	}
-	begin(&a);
+	begin(e, &a);
 	e->frame = p;
 	e->f = f;
-	oae_link_rcv(&e->link, f, e->unread < e->rcvbuf, e->w->now, &a);
+	oae_link_rcv(&e->link, f, e->unread < e->rcvbuf, e->clock, &a);
 	finish(e, &a);
 	e->frame = NULL;
 	e->f = NULL;
@@ -552,8 +561,8 @@ void sim_drained(struct sim_end *e)
 
 	if (!e->tag)
 		return;
-	begin(&a);
-	oae_link_drained(&e->link, e->w->now, &a);
+	begin(e, &a);
+	oae_link_drained(&e->link, e->clock, &a);
 	finish(e, &a);
 }
 
@@ -567,8 +576,10 @@ void sim_timer(struct sim_end *e)
 	sim_say(e->w, "%c: timer", name(e));
 	if (e->timer_at <= e->w->now)
 		e->timer_at = 0;
-	begin(&a);
-	oae_link_timer(&e->link, e->w->now, &a);
+	e->firing = true;
+	begin(e, &a);
+	e->firing = false;
+	oae_link_timer(&e->link, e->clock, &a);
 	finish(e, &a);
 	/* At once again may be rounding; again and again is a storm. */
 	if (e->timer_at && e->timer_at <= e->w->now + SIM_US)
@@ -586,8 +597,8 @@ void sim_close(struct sim_end *e)
 	if (!e->tag)
 		return;
 	sim_say(e->w, "%c: close", name(e));
-	begin(&a);
-	oae_link_close(&e->link, e->w->now, &a);
+	begin(e, &a);
+	oae_link_close(&e->link, e->clock, &a);
 	finish(e, &a);
 }
 
@@ -598,8 +609,8 @@ void sim_kill(struct sim_end *e)
 	if (!e->tag)
 		return;
 	sim_say(e->w, "%c: kill", name(e));
-	begin(&a);
-	oae_link_kill(&e->link, OAE_E_SHUTDOWN, e->w->now, &a);
+	begin(e, &a);
+	oae_link_kill(&e->link, OAE_E_SHUTDOWN, e->clock, &a);
 	finish(e, &a);
 	if (e->tag)
 		sim_fail(e->w, "kill without GONE");
@@ -633,11 +644,11 @@ void sim_port(struct sim_end *e, bool up)
 	e->port_up = up;
 	if (!e->tag)
 		return;
-	begin(&a);
+	begin(e, &a);
 	if (up)
-		oae_link_port_up(&e->link, e->w->now, &a);
+		oae_link_port_up(&e->link, e->clock, &a);
 	else
-		oae_link_port_down(&e->link, e->w->now, &a);
+		oae_link_port_down(&e->link, e->clock, &a);
 	finish(e, &a);
 }
 
@@ -649,7 +660,7 @@ void sim_mtu(struct sim_end *e, u16 mtu)
 	e->mtu = mtu;
 	if (!e->tag)
 		return;
-	begin(&a);
-	oae_link_set_mtu(&e->link, mtu, e->w->now, &a);
+	begin(e, &a);
+	oae_link_set_mtu(&e->link, mtu, e->clock, &a);
 	finish(e, &a);
 }

@@ -416,6 +416,57 @@ static void test_overdue(void **state)
 	}
 }
 
+/* A clock that is behind: no time passes until it has caught up. */
+static void test_clock_behind(void **state)
+{
+	u64 began;
+
+	/* Frozen by one clock, and the timer looks at another. */
+	began = now;
+	port_down();
+	fire_at(began - 1000);
+	assert_false(l.down || noted(OAE_N_DOWN));
+	assert_false(sent(OAE_SYNC));
+	fire_at(began + STALL - 1);
+	assert_false(sent(OAE_SYNC));
+	fire_at(began + STALL);
+	assert_non_null(sent(OAE_SYNC));
+
+	/* The same for what is offered, held, waits for DONE, or is parked. */
+	open_link(state);
+	began = now;
+	post(&x, 1, 0);
+	rcv(slice(1, 0, OAE_F_LAST));
+	fire_at(began - 10 * MS);
+	assert_int_equal(l.state, OAE_OPEN);
+	refuse(OAE_R_BUSY, 0);
+	fire_at(began - 10 * MS);
+	assert_false(sent(OAE_OFFER));
+	assert_int_equal(l.state, OAE_OPEN);
+	fire_at(began + STALL);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+}
+
+/* Further behind: another clock, and all waits begin again. */
+static void test_another_clock(void **state)
+{
+	u64 began;
+
+	(void)state;
+	post(&x, 1, 0);
+	began = now - 100000 * MS;
+	fire_at(began);
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_in_range(l.timer_at, began, began + STALL);
+	assert_int_equal(runs_until(), began + STALL);
+	began -= 100000 * MS;
+	fire_at(began);
+	assert_false(l.down);
+	while (!l.down)
+		fire_at(l.timer_at);
+	assert_int_equal(now, began + 400 * MS);
+}
+
 static u64 next_close(void)
 {
 	u64 before = now;
@@ -483,6 +534,8 @@ int main(void)
 		cmocka_unit_test(test_forgotten),
 		cmocka_unit_test_setup(test_never_later, open_link),
 		cmocka_unit_test_setup(test_overdue, open_link),
+		cmocka_unit_test_setup(test_clock_behind, open_link),
+		cmocka_unit_test_setup(test_another_clock, open_link),
 		cmocka_unit_test_setup(test_close_again, open_link),
 		cmocka_unit_test_setup(test_close_dead, open_link),
 	};

@@ -60,6 +60,7 @@ static void draw_faults(struct sim *w)
 		x->delay = PICK(w, 1, 10, 10, 200) * SIM_US;
 		x->jitter = PICK(w, 0, 0, 20, 300, 3000) * SIM_US;
 		x->very_late = SLOW;
+		w->end[i].clock_back = PICK(w, 0, 0, 10, 10000) * SIM_US;
 	}
 }
 
