@@ -70,7 +70,7 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 		oae_link_end(l, OAE_E_PEER_CLOSED, a);
 	} else if (!l->close_sent || now >= l->again_at) {
 		again = l->close_sent;
-		l->again_iv = again ? l->again_iv * 2 : oae_link_stall(l);
+		l->again_iv = again ? l->again_iv * 2 : oae_first_again(l);
 		l->again_at = now + l->again_iv;
 		l->close_sent = true;
 		if (!l->asked_at)

@@ -259,6 +259,7 @@ static void rcv_data(struct oae_link *l, const struct oae_frame *f, bool room,
 		     u64 now, struct oae_actions *a)
 {
 	if (l->state != OAE_OPEN && !oae_resolve_by_data(l, f, now, a)) {
+		oae_late_rcv(l, f, now);
 		if (f->opcode == OAE_CLOSE)
 			rcv_turned_away(l, f, a);
 		else
@@ -266,6 +267,7 @@ static void rcv_data(struct oae_link *l, const struct oae_frame *f, bool room,
 		return;
 	}
 	if (f->dst_ltag != l->ltag || f->src_ltag != l->peer_ltag) {
+		oae_late_rcv(l, f, now);
 		oae_note(a, OAE_N_OLD_RUN);
 		return;
 	}

@@ -60,8 +60,9 @@ enum oae_outcome {
 /**
  * struct oae_link_cfg - what the knobs say, the same for the whole of an event
  * @stall_min: least stall time, ns
- * @stall_max: greatest stall time, ns; also the first one, before any
- *	round trip was measured, is a tenth of it
+ * @stall_max: greatest stall time, ns, unless two round trips are longer or
+ *	failure follows failure; also the first one, before any round trip was
+ *	measured, is a tenth of it
  * @keepalive: ns of silence after which an idle peer is probed, also how long
  *	a refused transaction stays parked without READY
  * @dead: ns without an answer after which a link is down
@@ -331,8 +332,20 @@ struct oae_link {
 	u64 park_at;
 	u64 done_at;
 	u64 down_at;
+	u64 sync_at;		/* first SYNC of this ltag */
 	u64 srtt;		/* smoothed round trip, 0 unmeasured */
 	u64 rttvar;
+	u8 syncs;		/* how many of this ltag, 2 for more */
+
+	struct {		/* the run before, for answers that come late */
+		u32 ltag;
+		u32 peer_ltag;
+		u64 offer_at;	/* what was offered, 0 nothing */
+		u64 hold_at;	/* what was held, 0 nothing */
+		u32 tx;
+		u32 rx;
+		u8 attempt;
+	} late;
 };
 
 void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,

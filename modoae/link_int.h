@@ -5,7 +5,8 @@
 
 #include "link.h"
 
-#define OAE_MAX_BACKOFF	7	/* doublings of the stall time */
+#define OAE_FAST_BACKOFF 7	/* failures that double the stall time each */
+#define OAE_MAX_BACKOFF	39	/* and then every second one does */
 #define OAE_CLOCK_STEP	1000000000ULL	/* ns; further behind: another clock */
 #define OAE_FORGET_DEAD	8	/* dead times until a quiet dead link is forgotten */
 #define OAE_RUN_MAX	(1U << 30) /* transactions of a run, each way */
@@ -65,6 +66,9 @@ void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a);
 /* timer.c */
 void oae_new_clock(struct oae_link *l, u64 now);
 void oae_rtt_sample(struct oae_link *l, u64 rtt);
+void oae_late_begin(struct oae_link *l);
+void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now);
+u64 oae_first_again(const struct oae_link *l);
 void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a);
 
 /* close.c */

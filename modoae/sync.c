@@ -39,6 +39,8 @@ void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
 {
 	struct oae_send *s = oae_send(l, a, opcode);
 
+	if (opcode == OAE_SYNC && l->syncs < 2)
+		l->syncs++;
 	s->frame.dst_ltag = dst_ltag;
 	if (l->hold.state == OAE_HOLD_HELD)
 		s->frame.flags |= OAE_F_HELD;
@@ -58,7 +60,7 @@ void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
  */
 void oae_ask(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	l->again_iv = oae_link_stall(l);
+	l->again_iv = oae_first_again(l);
 	l->again_at = now + l->again_iv;
 	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
 }
@@ -68,6 +70,8 @@ static void begin_sync(struct oae_link *l, enum oae_state state, u64 now,
 		       struct oae_actions *a)
 {
 	draw_ltag(l);
+	l->sync_at = now;
+	l->syncs = 0;
 	l->state = state;
 	l->close_sent = false;
 	if (!l->asked_at)
@@ -86,6 +90,7 @@ void oae_freeze(struct oae_link *l, enum oae_note why, u64 now,
 		struct oae_actions *a)
 {
 	oae_note(a, why);
+	oae_late_begin(l);
 	if (l->hold.state != OAE_HOLD_HELD)
 		oae_hold_keep(l, a);
 	if (l->backoff < OAE_MAX_BACKOFF)
@@ -275,6 +280,9 @@ static void opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 		   struct oae_actions *a)
 {
 	oae_note(a, l->peer_mtu ? OAE_N_RESOLVED : OAE_N_OPENED);
+	/* Sent once, it is what was answered. No time: a clock that is behind. */
+	if (l->syncs == 1 && now > l->sync_at)
+		oae_rtt_sample(l, now - l->sync_at);
 	learn(l, f);
 	l->peer_max_len = f->sync.max_len;
 	l->peer_mtu = f->sync.mtu < OAE_MIN_MTU ? OAE_MIN_MTU : f->sync.mtu;

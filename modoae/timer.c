@@ -26,21 +26,48 @@
  * oae_link_stall() - how long no progress is a failure
  * @l: the link
  *
- * From the measured round trip, within the knobs, doubled with each failure
- * since the last progress.
+ * From the measured round trip, within the knobs but never less than twice it,
+ * doubled with each failure since the last progress. Failure after failure, it
+ * grows beyond the knobs: the round trip may be longer than anything measured.
  *
  * Return: ns.
  */
 u64 oae_link_stall(const struct oae_link *l)
 {
-	u64 max = l->cfg->stall_max;
+	u64 max = l->cfg->stall_max, dead = l->cfg->dead, least = 2 * l->srtt;
 	u64 t = l->srtt ? l->srtt + 4 * l->rttvar : max / 10;
+	/* The first failure in a row is a lost frame, no more. */
+	unsigned int fast = l->backoff > 1 ? l->backoff - 1 : 0, slow = 0;
 
+	if (fast >= OAE_FAST_BACKOFF) {
+		slow = (l->backoff - OAE_FAST_BACKOFF) / 2;
+		fast = OAE_FAST_BACKOFF - 1;
+	}
 	if (t < l->cfg->stall_min)
 		t = l->cfg->stall_min;
-	/* The first failure in a row is a lost frame, no more. */
-	t <<= l->backoff > 1 ? l->backoff - 1 : 0;
-	return t < max ? t : max;
+	if (t < least)
+		t = least;
+	if (max < least)
+		max = least;
+	t <<= fast;
+	t = t < max ? t : max;
+	/* No answer can be waited for longer than the dead time. */
+	dead = t < dead ? dead : t;
+	t <<= slow;
+	return t < dead ? t : dead;
+}
+
+/**
+ * oae_first_again() - when to ask again for the first time
+ * @l: the link
+ *
+ * Return: ns: the stall time, unless the peer would be dead before the fourth.
+ */
+u64 oae_first_again(const struct oae_link *l)
+{
+	u64 t = oae_link_stall(l);
+
+	return t < l->cfg->dead / 4 ? t : l->cfg->dead / 4;
 }
 
 /* Slices sent back to back take their time before the answer can come. */
@@ -54,13 +81,13 @@ static u64 offer_stall(const struct oae_link *l)
 /**
  * oae_rtt_sample() - a round trip was measured
  * @l: the link
- * @rtt: ns; one beyond a second is a clock that jumped
+ * @rtt: ns; after the dead time nobody waits any more: a clock that jumped
  */
 void oae_rtt_sample(struct oae_link *l, u64 rtt)
 {
 	u64 err;
 
-	if (rtt > 1000000000ULL)
+	if (rtt > l->cfg->dead)
 		return;
 	if (!l->srtt) {
 		l->srtt = rtt | 1;
@@ -71,6 +98,55 @@ void oae_rtt_sample(struct oae_link *l, u64 rtt)
 	l->rttvar += (err >> 2) - (l->rttvar >> 2);
 	l->srtt += (rtt >> 3) - (l->srtt >> 3);
 	l->srtt |= 1;
+}
+
+/**
+ * oae_late_begin() - a run is over: what of it may still be answered
+ * @l: the link, OPEN still
+ */
+void oae_late_begin(struct oae_link *l)
+{
+	l->late.ltag = l->ltag;
+	l->late.peer_ltag = l->peer_ltag;
+	l->late.offer_at = l->offer.state == OAE_OFFER_OUT ? l->offer.at : 0;
+	l->late.hold_at = l->hold.state == OAE_HOLD_HELD ? l->hold.at : 0;
+	l->late.tx = l->tx;
+	l->late.rx = l->rx;
+	l->late.attempt = l->attempt;
+}
+
+/* An answer that came too late: the stall time was too short for it. */
+static void late_sample(struct oae_link *l, u64 rtt)
+{
+	if (rtt <= l->srtt || rtt > l->cfg->dead)
+		return;
+	l->srtt = rtt;
+	l->rttvar = rtt / 2;
+}
+
+/**
+ * oae_late_rcv() - a data frame that is not of this run
+ * @l: the link
+ * @f: the frame, which is dropped
+ * @now: ns
+ *
+ * Of the run before, what was waited for then says how long the round trip is,
+ * and nothing else.
+ */
+void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now)
+{
+	if (f->dst_ltag != l->late.ltag || f->src_ltag != l->late.peer_ltag)
+		return;
+	if ((f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE) &&
+	    l->late.offer_at && f->seq == l->late.tx + 1 &&
+	    f->attempt == l->late.attempt) {
+		late_sample(l, now - l->late.offer_at);
+		l->late.offer_at = 0;
+	}
+	if (l->late.hold_at && f->tx == l->late.rx + 1) {
+		late_sample(l, now - l->late.hold_at);
+		l->late.hold_at = 0;
+	}
 }
 
 /**
@@ -89,9 +165,12 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	l->park_at = now;
 	l->done_at = now;
 	l->down_at = now;
+	l->sync_at = now;
 	l->offer.at = now;
 	l->hold.at = now;
 	l->half.again_at = now;
+	l->late.offer_at = 0;
+	l->late.hold_at = 0;
 }
 
 /* When must the timer fire at the latest? 0: never. */

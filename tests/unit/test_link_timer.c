@@ -52,40 +52,22 @@ static void test_measured(void **state)
 	assert_int_equal(oae_link_stall(&l), 8 * MS);
 	cfg.stall_max = 5 * MS;
 	assert_int_equal(oae_link_stall(&l), 5 * MS);
+
+	/* But never less than two round trips, whatever the knobs say. */
+	cfg.stall_min = 1 * MS;
+	cfg.stall_max = 2 * MS;
+	assert_about(oae_link_stall(&l), 2 * 2093750);
 }
 
-static void fail_once(void)
+/* One that hardly varies may vary all the same. */
+static void test_twice_at_least(void **state)
 {
-	port_down();
-	rcv(resolved());
-	assert_int_equal(l.state, OAE_OPEN);
-}
-
-/* Doubled with each failure in a row but the first, up to the seventh. */
-static void test_doubled(void **state)
-{
-	unsigned int round, i;
+	unsigned int i;
 
 	(void)state;
-	cfg.stall_max = 10000 * MS;
-	round_trip(1);
-	for (round = 0; round < 2; round++) {
-		for (i = 0; i < 10; i++) {
-			assert_int_equal(oae_link_stall(&l),
-					 MS << (i < 2 ? 0 : i < 7 ? i - 1 : 6));
-			fail_once();
-		}
-		/* Progress, either way, ends the row. */
-		if (round)
-			held_for(1);
-		else
-			round_trip(1);
-		assert_int_equal(oae_link_stall(&l), 1 * MS);
-	}
-	cfg.stall_max = 3 * MS;
-	for (i = 0; i < 4; i++)
-		fail_once();
-	assert_int_equal(oae_link_stall(&l), 3 * MS);
+	for (i = 0; i < 60; i++)
+		round_trip(2 * MS);
+	assert_about(oae_link_stall(&l), 4 * MS);
 }
 
 static void idle_until(u64 when)
@@ -105,6 +87,154 @@ static u64 runs_until(void)
 	assert_true(oae_link_state(&l) == OAE_SYNC_SENT);
 	assert_int_equal(noted(OAE_N_STALL), 1);
 	return now;
+}
+
+static void fail_once(void)
+{
+	port_down();
+	rcv(resolved());
+	assert_int_equal(l.state, OAE_OPEN);
+}
+
+/* Doubled with each failure in a row but the first; from the seventh, every second. */
+static void test_doubled(void **state)
+{
+	unsigned int round, i;
+
+	(void)state;
+	cfg.stall_max = 10000 * MS;
+	round_trip(1);
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < 10; i++) {
+			assert_int_equal(oae_link_stall(&l),
+					 MS << (i < 2 ? 0 : i < 7 ? i - 1 :
+						6 + (i - 7) / 2));
+			fail_once();
+		}
+		/* Progress, either way, ends the row. */
+		if (round)
+			held_for(1);
+		else
+			round_trip(1);
+		assert_int_equal(oae_link_stall(&l), 1 * MS);
+	}
+	cfg.stall_max = 3 * MS;
+	for (i = 0; i < 4; i++)
+		fail_once();
+	assert_int_equal(oae_link_stall(&l), 3 * MS);
+	/* The knob is no bound for ever, the dead time is. */
+	for (; i < 9; i++)
+		fail_once();
+	assert_int_equal(oae_link_stall(&l), 6 * MS);
+	for (; i < 60; i++)
+		fail_once();
+	assert_int_equal(oae_link_stall(&l), 400 * MS);
+	/* Who asks asks more often than that. */
+	port_down();
+	assert_int_equal(l.again_at, now + 100 * MS);
+}
+
+/* How long a SYNC took that was sent once, and was answered. */
+static void test_sync_measured(void **state)
+{
+	struct oae_frame f;
+
+	(void)state;
+	port_down();
+	now += 3 * MS;
+	rcv(resolved());			/* smoothed 3, deviation 1.5 */
+	assert_about(oae_link_stall(&l), 9 * MS);
+
+	open_link(state);
+	port_down();
+	fire_at(l.timer_at);			/* sent again: whose answer is it? */
+	assert_non_null(sent(OAE_SYNC));
+	rcv(resolved());
+	assert_int_equal(oae_link_stall(&l), STALL);
+
+	open_link(state);
+	port_down();
+	f = frame(OAE_SYNC);			/* asked again because of this */
+	f.dst_ltag = 1234;
+	rcv(f);
+	assert_non_null(sent(OAE_SYNC));
+	now += 3 * MS;
+	rcv(resolved());
+	assert_int_equal(oae_link_stall(&l), STALL);
+}
+
+/* An answer that comes after the link has given it up says how long it takes. */
+static void test_late_answer(void **state)
+{
+	struct oae_frame f;
+	unsigned int what;
+
+	for (what = 0; what < 7; what++) {
+		open_link(state);
+		post(&x, 1, 0);
+		f = answer(what == 1 ? OAE_REFUSE : OAE_REFLECT);
+		runs_until();
+		now += 296 * MS;		/* 300 since it was offered */
+		if (what == 2)
+			rcv(resolved());	/* open again by then */
+		if (what == 3)
+			f.attempt++;
+		if (what == 4)
+			f.seq++;
+		if (what == 5)
+			f.src_ltag++;
+		if (what == 6)
+			now += 101 * MS;	/* longer than the dead time */
+		rcv(f);
+		if (what == 2)
+			assert_int_equal(noted(OAE_N_OLD_RUN), 1);
+		if (what < 3)
+			assert_about(l.srtt, 300 * MS);
+		else
+			assert_int_equal(l.srtt, 0);
+		if (what)
+			continue;
+		/* Once only; and from now on it is waited for. */
+		now += 50 * MS;
+		rcv(f);
+		assert_about(l.srtt, 300 * MS);
+		rcv(resolved());
+		assert_true(sent(OAE_OFFER));
+		assert_true(oae_link_stall(&l) >= 600 * MS);
+	}
+
+	/* A short one says nothing: what was too short then was too short. */
+	open_link(state);
+	round_trip(30 * MS);
+	post(&x, 1, 0);
+	f = answer(OAE_REFLECT);
+	port_down();
+	now += 10 * MS;
+	rcv(f);
+	assert_about(l.srtt, 30 * MS);
+}
+
+/* The same for the commit of what is held. */
+static void test_late_commit(void **state)
+{
+	struct oae_frame f;
+	unsigned int what;
+
+	for (what = 0; what < 3; what++) {
+		open_link(state);
+		rcv(slice(1, 0, OAE_F_LAST));
+		f = frame(OAE_COMMIT);
+		f.tx += what < 2;
+		if (what == 1)
+			f.dst_ltag += 100;
+		runs_until();
+		now += 296 * MS;
+		rcv(f);
+		if (!what)
+			assert_about(l.srtt, 300 * MS);
+		else
+			assert_int_equal(l.srtt, 0);
+	}
 }
 
 /*
@@ -520,7 +650,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_measured, open_link),
+		cmocka_unit_test_setup(test_twice_at_least, open_link),
 		cmocka_unit_test_setup(test_doubled, open_link),
+		cmocka_unit_test_setup(test_sync_measured, open_link),
+		cmocka_unit_test(test_late_answer),
+		cmocka_unit_test(test_late_commit),
 		cmocka_unit_test(test_stalls_in_time),
 		cmocka_unit_test_setup(test_done_in_time, open_link),
 		cmocka_unit_test_setup(test_stalled_and_parked, open_link),
