@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Closing (doc/protocol.md section 4.7): what is in flight ends, what is
- * committed is confirmed, then both ends forget the link. And the end of an
- * end of the link, however it comes.
+ * Closing (doc/protocol.md section 4.7): an end that closes takes nothing new.
+ * What is in flight ends, what is committed is confirmed; then it says CLOSE,
+ * the peer ends its own, and both forget the link. And the end of an end of the
+ * link, however it comes.
  */
 #include "link_int.h"
 
@@ -111,6 +112,7 @@ void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_note(a, OAE_N_CLOSE);
 	oae_close_posts(l, OAE_E_SHUTDOWN, a);
 	l->closing = true;
+	l->ready_due = false;
 	/* Never open, or given up: there is nobody to tell. */
 	if (!l->peer_inc || l->down)
 		oae_link_end(l, OAE_E_SHUTDOWN, a);

@@ -134,7 +134,7 @@ static void refuse(struct oae_link *l, u16 reason, struct oae_actions *a)
 	l->hold.attempt = attempt;
 	l->hold.state = OAE_HOLD_REFUSED;
 	l->hold.reason = reason;
-	if (reason == OAE_R_BUSY || reason == OAE_R_CONFLICT)
+	if ((reason == OAE_R_BUSY || reason == OAE_R_CONFLICT) && !l->closing)
 		l->ready_due = true;
 	oae_note(a, OAE_N_REFUSED);
 	send_refuse(l, reason, a);
@@ -345,6 +345,15 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
 		break;
 	}
 
+	/*
+	 * An end that closes takes nothing that it does not hold: else a peer
+	 * that always has more to send would never hear of it. No READY will
+	 * follow, but CLOSE.
+	 */
+	if (l->closing) {
+		refuse(l, f->kind == OAE_SWAP ? OAE_R_NO_HALF : OAE_R_BUSY, a);
+		return;
+	}
 	if (!keep_slice(l, f, a))
 		return;
 	if (l->hold.nslices &&

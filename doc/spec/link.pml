@@ -288,6 +288,7 @@ inline event()
 		drop_next();
 		half_drop();
 		L.closing = 1;
+		L.ready_due = 0;
 		if
 		:: !L.peer_inc || L.down -> ending = 1
 		:: else

@@ -136,7 +136,7 @@ inline refuse(why)
 	L.hold = HOLD_REFUSED;
 	L.hold_reason = why;
 	if
-	:: why != NO_HALF -> L.ready_due = 1
+	:: why != NO_HALF && !L.closing -> L.ready_due = 1
 	:: else
 	fi;
 	send(REFUSE, 0, f_seq, f_attempt, why)
@@ -156,20 +156,21 @@ inline rcv_offer()
 		half_back();
 		hold_reset();
 		L.hold_attempt = f_attempt;
-		k = 1;
+		/* Who closes takes nothing new. */
+		k = !L.closing;
 		/* As the core does, which has heard it by the time it refuses. */
 		if
-		:: is_half(1 - me, f_id) || is_verb(1 - me, f_id) ->
+		:: k && (is_half(1 - me, f_id) || is_verb(1 - me, f_id)) ->
 			L.hold_id = (L.last_express -> f_id : 0)
 		:: else
 		fi;
 		if
-		:: is_half(1 - me, f_id) -> half_lend()
+		:: k && is_half(1 - me, f_id) -> half_lend()
 		:: else
 		fi;
 		if
 		:: is_half(1 - me, f_id) && !k -> refuse(NO_HALF)
-		:: (is_half(1 - me, f_id) && k) || (!is_half(1 - me, f_id) && room) ->
+		:: k && (is_half(1 - me, f_id) || room) ->
 			L.hold = HOLD_HELD;
 			L.hold_id = f_id;
 			L.hold_express = f_flag;
@@ -180,7 +181,7 @@ inline rcv_offer()
 			reflect()
 		:: else ->
 			if
-			:: is_verb(1 - me, f_id) -> refuse(CONFLICT)
+			:: is_verb(1 - me, f_id) && k -> refuse(CONFLICT)
 			:: else -> refuse(BUSY)
 			fi
 		fi

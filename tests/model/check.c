@@ -400,6 +400,10 @@ void m_noted(struct m_world *w, unsigned int who, u8 note)
 	case OAE_N_PEER_NEW:
 		w->reported = true;
 		break;
+	case OAE_N_HELD:
+		if (e->link.closing)
+			m_fail(w, 0, "an end that closes takes what it did not hold");
+		break;
 	case OAE_N_TAKEN_BACK:
 		half = (uintptr_t)e->link.half.p.handle;
 		if (half)

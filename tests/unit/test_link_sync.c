@@ -258,21 +258,95 @@ static void test_close_in_flight(void **state)
 	assert_committed(x);
 }
 
-/* CLOSE waits for what is held here, and its timer waits with it. */
-static void test_close_sent_holding(void **state)
+/* CLOSE waits for what is held here. */
+static void test_close_holding(void **state)
 {
-	struct sim_tx *tx;
+	struct sim_tx *x, *y;
 
 	(void)state;
 	open_link();
+	x = post(b, 0);
+	y = post(b, 0);
+	pass(A, OAE_OFFER);
 	sim_close(a);
-	tx = post(b, 0);
-	lose(B, OAE_CLOSE);
+	pass(B, OAE_REFLECT);
+	assert_true(x->ended && x->outcome == OAE_COMMITTED);
+	pass(A, OAE_OFFER);			/* the commit; no more is taken */
+	assert_committed(x);
+	pass(B, OAE_REFUSE);
+	pass(B, OAE_CLOSE);
+	assert_reversed(y, OAE_E_PEER_CLOSED);
+	flow();
+	assert_false(a->tag || b->tag);
+
+	/* What the peer then offers again is not held any more. */
+	open_link();
+	x = post(b, 0);
 	pass(A, OAE_OFFER);
 	lose(B, OAE_REFLECT);
+	sim_close(a);
+	quiet();
 	wait_ms(200);				/* sim_timer() counts */
 	assert_false(a->tag || b->tag);
-	assert_committed(tx);
+	assert_reversed(x, OAE_E_PEER_CLOSED);
+}
+
+/*
+ * The peer sends on and on: each offer carries the commit of the one before. The
+ * end that closes takes none of them, whatever it is.
+ */
+static void test_close_busy_peer(void **state)
+{
+	unsigned int i, kind, slices;
+	unsigned long before;
+
+	(void)state;
+	for (kind = 0; kind < 4; kind++) {
+		slices = kind == 3 ? 3 : 1;
+		open_link();
+		for (i = 0; i < 60; i++)
+			sim_post(b, 20 * slices, 20,
+				 kind == 2 ? OAE_VERB : OAE_MESSAGE,
+				 kind == 1 ? OAE_POST_EXPRESS : 0);
+		before = w.delivered;
+		while (w.delivered < before + 5) {
+			w.now += SIM_US;
+			sim_run(&w, sim_next_event(&w));
+			sim_read(a);
+		}
+		before = w.delivered;
+		sim_close(a);
+		wait_ms(50);
+		assert_false(a->tag || b->tag);
+		assert_true(w.delivered - before <= 1);
+	}
+}
+
+/* What was refused, or is, will not be wanted again: no READY. */
+static void test_close_not_ready(void **state)
+{
+	unsigned int before;
+
+	(void)state;
+	for (before = 0; before < 2; before++) {
+		open_link();
+		b->rcvbuf = 1;
+		b->unread = 1;
+		if (!before) {
+			sim_close(b);
+			lose(A, OAE_CLOSE);
+		}
+		post(a, 0);
+		pass(B, OAE_OFFER);
+		pass(A, OAE_REFUSE);
+		if (before) {
+			sim_close(b);
+			lose(A, OAE_CLOSE);
+		}
+		sim_read(b);
+		quiet();
+		setup(state);
+	}
 }
 
 static void test_close_ack_lost(void **state)
@@ -336,8 +410,8 @@ static void test_crossing_closes(void **state)
 	wait_ms(50);
 	assert_false(a->tag);
 	assert_false(b->tag);
-	assert_committed(x);
-	assert_committed(y);
+	assert_reversed(x, OAE_E_SHUTDOWN);	/* neither was held yet */
+	assert_reversed(y, OAE_E_SHUTDOWN);
 }
 
 static void test_close_peer_posts(void **state)
@@ -352,10 +426,8 @@ static void test_close_peer_posts(void **state)
 	flow();
 	wait_ms(50);
 	assert_false(a->tag || b->tag);
-	assert_committed(x);
-	assert_true(y->ended);
-	if (y->outcome == OAE_REVERSED)
-		assert_int_equal(y->err, OAE_E_PEER_CLOSED);
+	assert_reversed(x, OAE_E_PEER_CLOSED);
+	assert_reversed(y, OAE_E_PEER_CLOSED);
 }
 
 static void test_turned_away(void **state)
@@ -550,7 +622,9 @@ int main(void)
 		RULE(test_nolink),
 		RULE(test_nolink_stale),
 		RULE(test_close_in_flight),
-		RULE(test_close_sent_holding),
+		RULE(test_close_holding),
+		RULE(test_close_busy_peer),
+		RULE(test_close_not_ready),
 		RULE(test_close_ack_lost),
 		RULE(test_two_runs_idle),
 		RULE(test_two_runs_closing),

@@ -411,12 +411,8 @@ static void test_close(void **state)
 	rcv(offer_kind(2, OAE_VERB));		/* x comes back, and is reversed */
 	assert_true(ended(&x, OAE_REVERSED));
 	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_SHUTDOWN);
-	assert_null(sent(OAE_CLOSE));
-	computed(0, REPLY);
-	assert_null(sent(OAE_CLOSE));
-	commit(0);
-	assert_int_equal(count_op(OAE_OP_APPLY), 1);
-	assert_non_null(sent(OAE_CLOSE));
+	assert_int_equal(count_op(OAE_OP_VERB), 0);
+	assert_true(sent(OAE_REFUSE) && sent(OAE_CLOSE));
 }
 
 /* Closed there: what is being computed is not cut off by CLOSE_ACK. */
@@ -435,6 +431,21 @@ static void test_close_recd(void **state)
 	assert_int_equal(count_op(OAE_OP_APPLY), 1);
 	assert_non_null(sent(OAE_CLOSE_ACK));
 	assert_int_equal(l.state, OAE_CLOSED);
+
+	/* The offer itself says that all else is done. */
+	open_link(NULL);
+	post(&x, 1, 0);
+	rcv(frame(OAE_CLOSE));
+	peer_lag = 1;
+	rcv(answer(OAE_REFLECT));
+	assert_null(sent(OAE_CLOSE_ACK));
+	peer_lag = 0;
+	rcv(offer_kind(1, OAE_VERB));
+	assert_null(sent(OAE_CLOSE_ACK));
+	computed(0, REPLY);
+	assert_non_null(sent(OAE_REFLECT));
+	commit(0);
+	assert_non_null(sent(OAE_CLOSE_ACK));
 }
 
 #define TEST(t)	cmocka_unit_test_setup(t, open_link)
