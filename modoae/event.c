@@ -241,7 +241,7 @@ static void apply_op(struct oae_tag *tag, struct event *ev,
 		ev->wake_writer = true;
 		break;
 	case OAE_OP_RESLICE:
-		oae_msg_slice(msg, oae_link_slice_max(&tag->link));
+		oae_msg_slice(msg, oae_link_cut(&tag->link, msg->post.len));
 		oae_link_resliced(&tag->link, &msg->post, ev->now, &ev->a);
 		break;
 	case OAE_OP_TIMER:

@@ -21,6 +21,7 @@ static const char *const note_names[OAE_NOTE_END] = {
 	[OAE_N_WORN] = "worn",
 	[OAE_N_PORT] = "port",
 	[OAE_N_IMPOSSIBLE] = "impossible",
+	[OAE_N_CUT] = "cut",
 	[OAE_N_DOWN] = "down",
 	[OAE_N_UP] = "up",
 	[OAE_N_PEER_NEW] = "peer_new",
@@ -439,6 +440,7 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 	if (p->kind == OAE_SWAP) {
 		l->half.state = OAE_HALF_POSTED;
 		l->half.again = false;
+		l->half.fruitless = 0;
 		l->half.cancelled = 0;
 	} else {
 		l->next_valid = true;
@@ -528,6 +530,7 @@ void oae_link_port_up(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (!oae_frozen(l))
 		return;
 	l->backoff = 0;
+	oae_offer_uncut(l);
 	oae_ask(l, now, a);
 	oae_finish(l, now, a);
 }
@@ -564,6 +567,7 @@ void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
 	if (l->mtu == mtu)
 		return;
 	l->mtu = mtu;
+	oae_offer_uncut(l);
 	if (l->state != OAE_OPEN)
 		return;
 	oae_freeze(l, OAE_N_PORT, now, a);

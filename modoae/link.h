@@ -116,6 +116,7 @@ enum oae_note {
 	OAE_N_WORN,		/* froze: as many transactions as a run may have */
 	OAE_N_PORT,		/* froze: port down, its MTU or address changed */
 	OAE_N_IMPOSSIBLE,	/* froze: a frame that no legal state sends */
+	OAE_N_CUT,		/* long frames do not get through: cut smaller */
 	OAE_N_DOWN,		/* no answer for dead_ms */
 	OAE_N_UP,		/* an answer again */
 	OAE_N_PEER_NEW,		/* a new incarnation of the peer */
@@ -160,7 +161,9 @@ enum oae_op_type {
 	OAE_OP_APPLY,		/* verb: carry slice 0 out, and free it */
 	OAE_OP_COMPLETE,	/* @handle ended: @outcome, @err */
 	OAE_OP_CONFIRMED,	/* the last committed one is known delivered */
-	OAE_OP_RESLICE,		/* cut @handle anew, then oae_link_resliced() */
+	OAE_OP_RESLICE,		/* cut @handle anew: oae_link_cut(), then
+				 * oae_link_resliced()
+				 */
 	OAE_OP_TIMER,		/* (re)arm it: when the event's clock says @at, ns */
 	OAE_OP_FLUSH,		/* end all that is queued: reversed, @err */
 	OAE_OP_GONE,		/* the link is CLOSED and may be forgotten */
@@ -262,11 +265,13 @@ struct oae_link {
 	u32 peer_max_len;
 	u16 mtu;
 	u16 peer_mtu;		/* 0 unknown */
+	u16 cut;		/* longest slice that seems to pass, 0 any */
 	u8 vc;
 	bool senior;		/* of two crossing swaps, mine stands */
 	u8 state;		/* CLOSED, SYNC_SENT, SYNC_RECD or OPEN */
 	u8 attempt;		/* of tx + 1, this run */
 	u8 backoff;		/* failures since the last progress */
+	u8 fruitless;		/* of them: SYNCs pass, what is offered does not */
 	bool down;
 	bool closing;		/* closed here */
 	bool close_sent;
@@ -283,7 +288,9 @@ struct oae_link {
 	struct {
 		struct oae_post p;
 		u64 at;		/* last progress */
+		u64 unseen;	/* slices sent last, but for LAST */
 		u8 state;	/* enum oae_offer_state */
+		bool hopeless;	/* whole, it is too long for the path */
 		bool again;	/* was offered before */
 		bool doubt;	/* an express: an earlier run may deliver it */
 	} offer;
@@ -300,6 +307,7 @@ struct oae_link {
 		int cancelled;	/* LENT: it shall not come back, errno */
 		u64 again_at;	/* WAITING: offered again, in any case */
 		u8 state;	/* enum oae_half_state */
+		u8 fruitless;	/* lent, and SYNCs pass, but no commit */
 		bool again;	/* was offered before */
 		bool crossed;	/* the peer's was refused because of mine */
 		bool turn;	/* what was offered last was no half */
@@ -333,6 +341,9 @@ struct oae_link {
 	u64 done_at;
 	u64 down_at;
 	u64 sync_at;		/* first SYNC of this ltag */
+	u64 waited;		/* what was offered had, when it froze; 0 none */
+	u64 waited_held;	/* the same for what was held */
+	u64 cut_at;
 	u64 srtt;		/* smoothed round trip, 0 unmeasured */
 	u64 rttvar;
 	u8 syncs;		/* how many of this ltag, 2 for more */
@@ -381,6 +392,7 @@ void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
 enum oae_state oae_link_state(const struct oae_link *l);
 bool oae_link_in_doubt(const struct oae_link *l);
 u16 oae_link_slice_max(const struct oae_link *l);
+u16 oae_link_cut(const struct oae_link *l, u32 len);
 u64 oae_link_stall(const struct oae_link *l);
 const char *oae_state_name(enum oae_state state);
 const char *oae_note_name(enum oae_note note);

@@ -8,6 +8,10 @@
 #define OAE_FAST_BACKOFF 7	/* failures that double the stall time each */
 #define OAE_MAX_BACKOFF	39	/* and then every second one does */
 #define OAE_CLOCK_STEP	1000000000ULL	/* ns; further behind: another clock */
+#define OAE_MIN_SLICE	(OAE_MIN_MTU - OAE_HDR_LEN)
+#define OAE_FRUITLESS	3	/* fruitless failures until it is cut smaller */
+#define OAE_HOPELESS	16	/* and until what cannot be is too big */
+#define OAE_CUT_NS	600000000000ULL	/* until longer ones are tried again */
 #define OAE_FORGET_DEAD	8	/* dead times until a quiet dead link is forgotten */
 #define OAE_RUN_MAX	(1U << 30) /* transactions of a run, each way */
 
@@ -87,6 +91,9 @@ void oae_offer_drop_aside(struct oae_link *l, int err, struct oae_actions *a);
 void oae_offer_delivered(struct oae_link *l, struct oae_actions *a);
 void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_withdraw(struct oae_link *l);
+void oae_stalled(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_answered(struct oae_link *l, u64 now, bool in, bool out);
+void oae_offer_uncut(struct oae_link *l);
 void oae_send_commit(struct oae_link *l, struct oae_actions *a);
 bool oae_fits_frame(const struct oae_link *l, const struct oae_post *p);
 void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,

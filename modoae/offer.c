@@ -34,6 +34,7 @@ static void offer_out(struct oae_link *l, u64 slices, u8 flags, u64 now,
 	l->offer.state = OAE_OFFER_OUT;
 	l->offer.again = true;
 	l->offer.at = now;
+	l->offer.unseen = slices & ~(1ULL << (l->offer.p.nslices - 1));
 	l->active_at = now;
 }
 
@@ -54,9 +55,20 @@ static bool next_attempt(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /* True: the slices do not fit, and the caller was asked for better ones. */
-static bool wants_slicing(struct oae_link *l, struct oae_actions *a)
+static bool wants_slicing(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	if (l->offer.p.slice_max <= oae_link_slice_max(l) &&
+	if (l->offer.hopeless) {
+		struct oae_post p = l->offer.p;
+
+		/* Slices that do get through are too many. */
+		p.nslices = 0;
+		l->offer.state = OAE_OFFER_SLICING;
+		oae_link_resliced(l, &p, now, a);
+		return true;
+	}
+	if (l->offer.p.slice_max <= (l->offer.p.kind == OAE_MESSAGE ?
+				     oae_link_cut(l, l->offer.p.len) :
+				     oae_link_slice_max(l)) &&
 	    (l->offer.p.kind == OAE_MESSAGE || l->offer.p.nslices == 1))
 		return false;
 	l->offer.state = OAE_OFFER_SLICING;
@@ -88,6 +100,15 @@ static bool half_posted(const struct oae_link *l)
 {
 	return l->half.state == OAE_HALF_POSTED && !l->closing &&
 	       !l->peer_closing;
+}
+
+/* Frames as long as a port carries are tried again. */
+static void new_content(struct oae_link *l, u64 now)
+{
+	l->fruitless = 0;
+	l->offer.hopeless = false;
+	if (l->cut && now - l->cut_at >= OAE_CUT_NS)
+		l->cut = 0;
 }
 
 /* The half that is posted, and what else waits, take turns. */
@@ -131,6 +152,7 @@ static void step_back(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (!l->aside.valid || l->offer.state != OAE_OFFER_NONE)
 		return;
 	l->offer.p = l->aside.p;
+	new_content(l, now);
 	l->offer.again = true;
 	l->offer.state = OAE_OFFER_PARKED;
 	l->aside.valid = false;
@@ -152,12 +174,13 @@ void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 	step_aside(l);
 	while (l->state == OAE_OPEN && l->offer.state == OAE_OFFER_NONE &&
 	       take_next(l)) {
+		new_content(l, now);
 		if (l->offer.p.len > l->peer_max_len ||
 		    !oae_fits_frame(l, &l->offer.p)) {
 			oae_offer_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
 			continue;
 		}
-		if (wants_slicing(l, a) || !next_attempt(l, now, a))
+		if (wants_slicing(l, now, a) || !next_attempt(l, now, a))
 			return;
 		offer_out(l, oae_slice_mask(l->offer.p.nslices), 0, now, a);
 	}
@@ -184,7 +207,7 @@ void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a)
 		oae_offer_pump(l, now, a);
 		return;
 	}
-	if (wants_slicing(l, a) || !next_attempt(l, now, a))
+	if (wants_slicing(l, now, a) || !next_attempt(l, now, a))
 		return;
 	if (resume)
 		offer_out(l, 1ULL << (n - 1), OAE_F_RESUME, now, a);
@@ -218,10 +241,144 @@ void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a)
 		too_long(l, now, a);
 }
 
+/* The longest frame of an exchange, without its header. */
+static u32 longest(const struct oae_post *p)
+{
+	u32 reply = p->kind == OAE_SWAP ? p->len : p->reply;
+
+	if (p->kind == OAE_MESSAGE)
+		return p->slice_max < p->len ? p->slice_max : p->len;
+	return p->len > reply + OAE_REFLECT_LEN ? p->len :
+						  reply + OAE_REFLECT_LEN;
+}
+
+/* The shortest slices of a message that are few enough. */
+static u32 shortest(u32 len)
+{
+	u32 least = (len + OAE_MAX_SLICES - 1) / OAE_MAX_SLICES;
+
+	return least > OAE_MIN_SLICE ? least : OAE_MIN_SLICE;
+}
+
+/**
+ * oae_link_cut() - how long the slices of a message may be
+ * @l: the link; who asks without its lock may hear what was, or will be
+ * @len: bytes of the message
+ *
+ * As long as ports carry, unless such frames do not get through; but in any case
+ * as long as 64 of them must be.
+ *
+ * Return: bytes of payload in one frame.
+ */
+u16 oae_link_cut(const struct oae_link *l, u32 len)
+{
+	u16 max = oae_link_slice_max(l), cut = READ_ONCE(l->cut);
+
+	if (!cut)
+		return max;
+	if (cut < shortest(len))
+		cut = shortest(len);
+	return cut < max ? cut : max;
+}
+
+/*
+ * SYNCs are answered, what is offered is not: cut smaller. Whether what does not
+ * fit then is reversed says oae_link_resliced(). True: it will be cut anew.
+ */
+static bool cut_smaller(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	static const u16 usual[] = { 1500, 1400, 1280, 576, 256, OAE_MIN_MTU };
+	const struct oae_post *p = &l->offer.p;
+	u32 is = longest(p), least = shortest(p->len), i = 0;
+
+	if (is <= OAE_MIN_SLICE)
+		return false;
+	if (p->kind == OAE_MESSAGE && is > least) {
+		while (usual[i] >= is + OAE_HDR_LEN)
+			i++;
+		l->cut = usual[i] - OAE_HDR_LEN;
+		if (l->cut < least)
+			l->cut = least;
+		l->fruitless = 0;
+	} else if (l->fruitless >= OAE_HOPELESS && !l->offer.hopeless) {
+		l->offer.hopeless = true;
+	} else {
+		return false;
+	}
+	l->cut_at = now;
+	oae_note(a, OAE_N_CUT);
+	return true;
+}
+
+/**
+ * oae_stalled() - the link freezes, for want of progress
+ * @l: the link, OPEN still
+ * @now: ns
+ * @a: actions
+ *
+ * If that goes on and SYNCs are answered, long frames do not get through.
+ */
+void oae_stalled(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (l->offer.state == OAE_OFFER_OUT) {
+		l->waited = now - l->offer.at;
+		/* How long the longer ones had counts no more. */
+		if (l->fruitless >= OAE_FRUITLESS && cut_smaller(l, now, a))
+			l->waited = 0;
+	}
+	if (l->half.state == OAE_HALF_LENT) {
+		l->waited_held = now - l->hold.at;
+		/* It is what is too long, not the peer's. */
+		if (l->half.fruitless >= OAE_HOPELESS &&
+		    l->half.p.len + OAE_REFLECT_LEN > OAE_MIN_SLICE &&
+		    !l->half.cancelled) {
+			l->half.cancelled = OAE_E_TOO_BIG;
+			oae_note(a, OAE_N_CUT);
+		}
+	}
+}
+
+/**
+ * oae_answered() - the link resolves: was a SYNC faster than all else?
+ * @l: the link
+ * @now: ns
+ * @in: what was held was committed
+ * @out: what was offered was taken
+ *
+ * If it was answered in less time than what was offered, or held, had before,
+ * that may be too long for the path; but it need not wait longer next time.
+ */
+void oae_answered(struct oae_link *l, u64 now, bool in, bool out)
+{
+	u64 took = now - l->sync_at;
+	bool offered = !out && l->waited && took <= l->waited;
+	bool held = !in && l->waited_held && took <= l->waited_held;
+
+	if (offered && l->fruitless < OAE_HOPELESS)
+		l->fruitless++;
+	if (held && l->half.fruitless < OAE_HOPELESS)
+		l->half.fruitless++;
+	if ((offered || held) && l->backoff > 2)
+		l->backoff--;
+	l->waited = 0;
+	l->waited_held = 0;
+}
+
+/**
+ * oae_offer_uncut() - the path may be another: nothing is known of it
+ * @l: the link
+ */
+void oae_offer_uncut(struct oae_link *l)
+{
+	l->cut = 0;
+	l->fruitless = 0;
+	l->offer.hopeless = false;
+}
+
 /**
  * oae_link_resliced() - the answer to OAE_OP_RESLICE
  * @l: the link
- * @p: the post as cut to oae_link_slice_max(); nslices 0 if that takes more
+ * @p: the post as cut to oae_link_cut(); nslices 0 if that takes more
  *	than OAE_MAX_SLICES
  * @now: ns
  * @a: actions, the same list that held the OAE_OP_RESLICE
@@ -329,6 +486,7 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 	l->attempt = 0;
 	l->clean = true;
 	l->backoff = 0;
+	l->fruitless = 0;
 	l->confirmed = express;
 	l->await_done = !express && ((l->offer.p.flags & OAE_POST_CONFIRM) ||
 				     l->closing || l->peer_closing);
@@ -461,6 +619,30 @@ static int refused_err(u16 reason)
 	}
 }
 
+/*
+ * Nothing of what was sent has come, but for LAST, which may be short: if that
+ * goes on, longer slices do not get through. True: the link froze, to be cut anew.
+ */
+static bool gap_is_fruitless(struct oae_link *l, u64 missing, u64 now,
+			     struct oae_actions *a)
+{
+	if ((missing & l->offer.unseen) != l->offer.unseen) {
+		l->fruitless = 0;
+		return false;
+	}
+	/* LAST alone was asked: that says nothing. */
+	if (!l->offer.unseen)
+		return false;
+	if (l->fruitless < OAE_HOPELESS)
+		l->fruitless++;
+	if (l->fruitless < OAE_FRUITLESS ||
+	    (longest(&l->offer.p) <= shortest(l->offer.p.len) &&
+	     l->fruitless < OAE_HOPELESS))
+		return false;
+	oae_freeze(l, OAE_N_STALL, now, a);
+	return true;
+}
+
 /**
  * oae_rcv_refuse() - the peer does not take the offer (protocol 4.1, step 2)
  * @l: the link, OPEN; the frame is of this run
@@ -475,12 +657,15 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 
 	if (!answers_offer(l, f, a))
 		return;
+	if (f->reason != OAE_R_GAP)
+		l->fruitless = 0;
 
 	switch (f->reason) {
 	case OAE_R_GAP:
 		missing = f->gap_map & oae_slice_mask(l->offer.p.nslices);
 		oae_note(a, OAE_N_GAP_HEARD);
-		if (!missing || !next_attempt(l, now, a))
+		if (!missing || gap_is_fruitless(l, missing, now, a) ||
+		    !next_attempt(l, now, a))
 			return;
 		/* LAST goes with them: it is the question what is missing. */
 		missing |= 1ULL << (l->offer.p.nslices - 1);

@@ -146,7 +146,9 @@ int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
 	int err;
 
 	for (;;) {
-		oae_msg_slice(msg, oae_link_slice_max(&tag->link));
+		oae_msg_slice(msg, msg->post.kind == OAE_MESSAGE ?
+				   oae_link_cut(&tag->link, msg->post.len) :
+				   oae_link_slice_max(&tag->link));
 		err = oae_tag_send(tag, msg);
 		if (err == -ESTALE && !READ_ONCE(tag->dead))
 			continue;	/* longer slices: cut anew */

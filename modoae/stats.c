@@ -97,6 +97,8 @@ static const struct oae_stat_desc oae_stat_desc[OAE_STAT_END] = {
 		"note_worn", "froze: a run has had its 2^30 transactions" },
 	[OAE_S_NOTE + OAE_N_PORT] = {
 		"note_port", "froze: port down or its address changed" },
+	[OAE_S_NOTE + OAE_N_CUT] = {
+		"note_cut", "long frames do not get through: cut smaller" },
 	[OAE_S_NOTE + OAE_N_IMPOSSIBLE] = {
 		"note_impossible", "froze: a frame no legal state sends" },
 	[OAE_S_NOTE + OAE_N_DOWN] = {

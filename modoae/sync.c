@@ -91,9 +91,12 @@ void oae_freeze(struct oae_link *l, enum oae_note why, u64 now,
 {
 	oae_note(a, why);
 	oae_late_begin(l);
+	if (why == OAE_N_STALL || why == OAE_N_PEER_FROZE)
+		oae_stalled(l, now, a);
 	if (l->hold.state != OAE_HOLD_HELD)
 		oae_hold_keep(l, a);
-	if (l->backoff < OAE_MAX_BACKOFF)
+	/* Whoever noticed it waits longer the next time. */
+	if (why != OAE_N_PEER_FROZE && l->backoff < OAE_MAX_BACKOFF)
 		l->backoff++;
 	begin_sync(l, OAE_SYNC_SENT, now, a);
 }
@@ -231,6 +234,7 @@ static void new_peer(struct oae_link *l, const struct oae_frame *f,
 	if (l->offer.state == OAE_OFFER_OUT && !oae_offer_reversible(l))
 		oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	forget_run(l, a);
+	oae_offer_uncut(l);
 	l->rx = f->sync.start;
 	l->peer_inc = f->sync.inc;
 }
@@ -285,6 +289,8 @@ static void opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_rtt_sample(l, now - l->sync_at);
 	learn(l, f);
 	l->peer_max_len = f->sync.max_len;
+	if (l->peer_mtu && l->peer_mtu != f->sync.mtu)
+		oae_offer_uncut(l);
 	l->peer_mtu = f->sync.mtu < OAE_MIN_MTU ? OAE_MIN_MTU : f->sync.mtu;
 	l->state = OAE_OPEN;
 	l->attempt = 0;
@@ -322,6 +328,7 @@ static void resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 		return;
 	}
 
+	oae_answered(l, now, in == 1, out == 1);
 	if (in == 1)
 		oae_hold_deliver(l, now, a);
 	else

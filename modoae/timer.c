@@ -70,12 +70,15 @@ u64 oae_first_again(const struct oae_link *l)
 	return t < l->cfg->dead / 4 ? t : l->cfg->dead / 4;
 }
 
-/* Slices sent back to back take their time before the answer can come. */
+/*
+ * Slices sent back to back take their time before the answer can come. How long
+ * has little to do with a round trip that is long.
+ */
 static u64 offer_stall(const struct oae_link *l)
 {
-	u64 t = oae_link_stall(l);
+	u64 t = oae_link_stall(l), most = l->cfg->stall_max / 8;
 
-	return t + t * (l->offer.p.nslices - 1) / 8;
+	return t + (t < most ? t : most) * (l->offer.p.nslices - 1) / 8;
 }
 
 /**
@@ -142,6 +145,8 @@ void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now)
 	    f->attempt == l->late.attempt) {
 		late_sample(l, now - l->late.offer_at);
 		l->late.offer_at = 0;
+		/* It was short of time, not too long. */
+		l->fruitless = 0;
 	}
 	if (l->late.hold_at && f->tx == l->late.rx + 1) {
 		late_sample(l, now - l->late.hold_at);

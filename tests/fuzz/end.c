@@ -174,7 +174,7 @@ static void compute(struct end *e)
 
 static void reslice(struct end *e, struct end_post *p)
 {
-	p->cut = oae_link_slice_max(&e->link);
+	p->cut = oae_link_cut(&e->link, p->post.len);
 	fill_post(p);
 	e->resliced = true;
 	fuzz_say("    #%u cut to %u slices", p->id, p->post.nslices);

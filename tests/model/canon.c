@@ -93,7 +93,7 @@ static void rename_attempts(struct m_world *w, unsigned int from)
 /* Another MTU may cut a transaction in two. */
 static unsigned int slots(const struct m_scenario *sc)
 {
-	return sc->mtu && sc->slices < 2 ? 2 : sc->slices;
+	return (sc->mtu || sc->cut) && sc->slices < 2 ? 2 : sc->slices;
 }
 
 static u8 mtu_code(u16 mtu)
@@ -240,9 +240,10 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	*out++ = (l->next_valid ? (uintptr_t)l->next.handle : 0) |
 		 (uintptr_t)l->half.p.handle << 4;
 	*out++ = l->half.state | l->half.crossed << 3 | l->half.turn << 4 |
-		 l->hold.kind << 6;
+		 l->unseen << 5 | l->hold.kind << 6;
 	*out++ = (uintptr_t)l->aside.p.handle | l->aside.ready << 4 |
-		 !!l->half.cancelled << 5 | l->unseen << 6;
+		 !!l->half.cancelled << 5 | !!l->cut << 6 |
+		 l->offer.hopeless << 7;
 	*out++ = l->hold.state | l->hold.nslices << 4;
 	*out++ = l->hold.attempt;
 	*out++ = l->hold.reason;
@@ -315,12 +316,14 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->half.state = *in & 7;
 	l->half.crossed = *in >> 3 & 1;
 	l->half.turn = *in >> 4 & 1;
+	l->unseen = *in >> 5 & 1;
 	l->hold.kind = *in++ >> 6;
 	aside = *in & 15;
 	l->aside.valid = aside;
 	l->aside.ready = *in >> 4 & 1;
 	l->half.cancelled = *in >> 5 & 1 ? OAE_E_SIGNAL : 0;
-	l->unseen = *in++ >> 6 & 1;
+	l->cut = *in >> 6 & 1 ? M_MTU_NARROW - OAE_HDR_LEN : 0;
+	l->offer.hopeless = *in++ >> 7;
 	l->hold.state = *in & 15;
 	l->hold.nslices = *in++ >> 4;
 	l->hold.attempt = *in++;
@@ -356,7 +359,7 @@ static u8 *pack_txs(struct naming *s, const struct m_world *w, u8 *out)
 	*out++ = w->ntx;
 	*out++ = w->posted[A] | w->posted[B] << 4;
 	*out++ = w->crash | w->kill << 2 | w->close << 4 | w->rename << 6;
-	*out++ = w->mtu | w->conflict << 4;
+	*out++ = w->mtu | w->cut << 2 | w->conflict << 4;
 	for (i = 0; i < w->ntx; i++) {
 		const struct m_tx *tx = &w->tx[i];
 
@@ -383,7 +386,8 @@ static const u8 *unpack_txs(struct m_world *w, const u8 *in)
 	w->kill = *in >> 2 & 3;
 	w->close = *in >> 4 & 3;
 	w->rename = *in++ >> 6;
-	w->mtu = *in & 15;
+	w->mtu = *in & 3;
+	w->cut = *in >> 2 & 3;
 	w->conflict = *in++ >> 4;
 	for (i = 0; i < w->ntx; i++) {
 		struct m_tx *tx = &w->tx[i];

@@ -75,6 +75,8 @@ static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 		return 0;
 	if (may_stall(l))
 		acts[n++] = M_ACT(M_STALL, who, 0);
+	if (w->cut && may_stall(l))
+		acts[n++] = M_ACT(M_CUT, who, 0);
 	if (frozen(l) || m_close_out(l) || w->sc->probe)
 		acts[n++] = M_ACT(M_AGAIN, who, 0);
 	if (w->sc->dead && l->asked_at)

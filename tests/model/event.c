@@ -129,6 +129,12 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 	u64 inc = l->inc;
 
 	switch (what) {
+	case M_CUT:
+		/* Not for the first time. */
+		w->cut--;
+		l->fruitless = M_TIRED;
+		l->half.fruitless = M_TIRED;
+		fallthrough;
 	case M_STALL:
 		l->offer.at = M_NOW - M_AGE;
 		l->hold.at = M_NOW - M_AGE;
@@ -287,6 +293,7 @@ void m_step(struct m_world *w, u16 act)
 	case M_CANCEL:
 		take_back(w, who, arg);
 		break;
+	case M_CUT:
 	case M_STALL:
 	case M_AGAIN:
 	case M_DEAD:

@@ -45,6 +45,7 @@
 
 #define M_MTU_WIDE	256
 #define M_MTU_NARROW	128
+#define M_TIRED		255		/* of failing fruitlessly: it is cut */
 #define M_LEN		150		/* bytes of every transaction */
 #define M_ANSWER	16		/* bytes of every verb's answer */
 
@@ -82,6 +83,7 @@ enum m_kind {
  * @close: times that a user closes the link
  * @rename: times that a port's address changes
  * @mtu: times that a port's MTU changes
+ * @cut: times that what is offered, or lent, seems too long for the path
  * @conflict: times that a verb of some other link has the word reserved
  * @start: tx before the first transaction
  * @raw: leave no frame out and nothing of it (reduce.c relies on the very rules
@@ -94,7 +96,7 @@ struct m_scenario {
 	u8 slices, most;
 	bool cancel, dup, dead, probe, port;
 	u8 rcvbuf;
-	u8 crash, kill, close, rename, mtu, conflict;
+	u8 crash, kill, close, rename, mtu, cut, conflict;
 	u32 start;
 	bool raw;
 };
@@ -161,7 +163,7 @@ struct m_world {
 	struct m_tx tx[M_TXS];
 	u8 ntx;
 	u8 posted[2];
-	u8 crash, kill, close, rename, mtu, conflict;	/* left */
+	u8 crash, kill, close, rename, mtu, cut, conflict;	/* left */
 	bool arbitrary;		/* did not begin at the beginning (chaos.c) */
 	bool reported;		/* a user has been told that it began so */
 	const char *why;	/* the first breach */
@@ -185,7 +187,7 @@ enum m_what {
 	M_POST, M_POST_EXPRESS, M_POST_HALF, M_POST_VERB, M_CANCEL, M_READ,
 	M_RESERVE, M_FREE,
 	M_STALL, M_AGAIN, M_DEAD, M_FORGET, M_RETRY, M_RETRY_HALF,
-	M_PORT, M_CRASH, M_KILL, M_CLOSE, M_RENAME, M_MTU,
+	M_CUT, M_PORT, M_CRASH, M_KILL, M_CLOSE, M_RENAME, M_MTU,
 	M_WHAT_END
 };
 

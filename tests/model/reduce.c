@@ -30,10 +30,17 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->backoff = 0;
 	l->run_tx = l->tx;
 	l->run_rx = l->rx;
+	l->fruitless = 0;
+	l->half.fruitless = 0;
+	l->waited = 0;
+	l->waited_held = 0;
+	l->cut_at = M_NOW;
+	l->offer.unseen = 0;
 
 	if (l->offer.state == OAE_OFFER_NONE) {
 		memset(&l->offer.p, 0, sizeof(l->offer.p));
 		l->offer.again = false;
+		l->offer.hopeless = false;
 	}
 	/* A note tells them apart, nothing else. */
 	l->half.again = false;
@@ -63,10 +70,10 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	if (!(l->hold.have & 1) && !l->last_express)
 		l->hold.first = 0;
 	/* Only RESUME asks for it. */
-	if (sc->slices == 1 && !sc->mtu)
+	if (sc->slices == 1 && !sc->mtu && !sc->cut)
 		l->clean = false;
 	/* Only what may be too long. */
-	if (!sc->most)
+	if (!sc->most && !sc->cut)
 		l->offer.doubt = false;
 	/* Only what may be forgotten. */
 	if (!sc->dead)

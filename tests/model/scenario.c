@@ -29,6 +29,8 @@ const struct m_scenario m_quick[] = {
 	{ "slices-express", { "x", "" }, .cap = 3, .slices = 2, .dup = true },
 	{ "crash-raw", { "e", "" }, COMMON, .raw = true, .crash = 1 },
 	{ "slices", { "a", "" }, .cap = 3, .slices = 2, .cancel = true },
+	{ "cut-swap", { "s", "s" }, .cap = 2, .slices = 1, .cut = 1 },
+	{ "cut-verb", { "v", "" }, COMMON, .cut = 1 },
 	{ NULL }
 };
 
@@ -41,6 +43,7 @@ const struct m_scenario m_more[] = {
 	{ "mtu-most", { "x", "" }, .cap = 3, .slices = 1, .most = 1,
 	  .dup = true, .mtu = 1 },
 	{ "dead-crash", { "e", "" }, COMMON, .dead = true, .crash = 1 },
+	{ "cut", { "e", "" }, .cap = 3, .slices = 1, .cut = 1 },
 	{ "both-close", { "e", "a" }, COMMON, .close = 1 },
 	{ "both-crash", { "e", "e" }, COMMON, .crash = 1 },
 	{ "swap-cancel", { "s", "s" }, COMMON, .cancel = true },

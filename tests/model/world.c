@@ -58,6 +58,7 @@ void m_init(struct m_world *w, const struct m_scenario *sc)
 	w->close = sc->close;
 	w->rename = sc->rename;
 	w->mtu = sc->mtu;
+	w->cut = sc->cut;
 	w->conflict = sc->conflict;
 	m_link_init(w, A);
 	m_link_init(w, B);
@@ -199,7 +200,7 @@ static void reslice(struct m_world *w, unsigned int who, void *handle,
 		    struct oae_actions *a)
 {
 	struct m_end *e = &w->end[who];
-	u16 max = oae_link_slice_max(&e->link);
+	u16 max = oae_link_cut(&e->link, M_LEN);
 	struct oae_post p;
 	u8 id = id_of(handle), n = 1;
 

@@ -182,19 +182,39 @@ void sim_again(struct sim *w, unsigned int to, unsigned int i, u64 due)
 	enqueue(w, to, p);
 }
 
+/* When the line has sent it; false: the queue before the line is full. */
+static bool through_queue(struct sim *w, unsigned int to, u64 *sent)
+{
+	const struct sim_faults *x = &w->faults[to];
+	struct sim_wire *wire = &w->to[to];
+	u64 at = w->now + x->load;
+
+	if (!x->frame)
+		return true;
+	if (at < wire->busy)
+		at = wire->busy;
+	if (at - w->now > x->queue)
+		return false;
+	wire->busy = at + x->frame;
+	*sent = wire->busy;
+	return true;
+}
+
 static void to_wire(struct sim *w, unsigned int to, const u8 *buf, u16 len,
 		    u16 padded)
 {
 	const struct sim_faults *x = &w->faults[to];
+	u64 sent = w->now;
 	struct sim_pkt *p;
 	unsigned int bits;
 
-	if (w->to[to].n == SIM_WIRE)
+	if (w->to[to].n == SIM_WIRE || (x->hole && len > x->hole) ||
+	    !through_queue(w, to, &sent))
 		return;
 	p = w->spare[--w->nspare];
 	memcpy(p->buf, buf, padded);
 	p->len = padded;
-	p->due = w->now + x->delay;
+	p->due = sent + x->delay;
 	if (x->jitter)
 		p->due += sim_rand(w) % x->jitter;
 	if (sim_chance(w, x->late))

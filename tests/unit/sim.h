@@ -37,6 +37,7 @@ enum { A, B };
 /* One transaction as its user sees it. */
 struct sim_tx {
 	u64 id;			/* its place in sim->tx, and so in time, + 1 */
+	u64 posted_at, ended_at;
 	u32 len;
 	u32 cut;		/* bytes a slice */
 	u8 from;
@@ -89,6 +90,10 @@ struct sim_faults {
 	u64 delay;		/* least */
 	u64 jitter;		/* added at random: reorders */
 	u64 very_late;		/* what a late one takes at most */
+	u64 frame;		/* that the line is busy with each, 0 not */
+	u64 queue;		/* before the line, in time: more are lost */
+	u64 load;		/* of it, always taken by others */
+	u16 hole;		/* longer ones are lost, 0 none */
 };
 
 struct sim_end {
@@ -128,6 +133,7 @@ struct sim_end {
 struct sim_wire {
 	unsigned int n;
 	struct sim_pkt *p[SIM_WIRE];	/* by due */
+	u64 busy;			/* the line, until then */
 };
 
 struct sim {

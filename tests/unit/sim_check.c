@@ -82,6 +82,7 @@ void sim_ended(struct sim_end *e, struct sim_tx *tx, u8 outcome, int err)
 	tx->at_link = false;
 	tx->outcome = outcome;
 	tx->err = err;
+	tx->ended_at = w->now;
 	w->outcomes[outcome]++;
 	if (!err != (outcome == OAE_COMMITTED))
 		sim_fail(w, "#%u: outcome %u with err %d", (u32)tx->id,

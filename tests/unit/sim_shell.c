@@ -168,7 +168,7 @@ static void one_op(struct sim_end *e, struct oae_actions *a,
 			sim_fail(w, "RESLICE of what the link has not got");
 			break;
 		}
-		tx->cut = oae_link_slice_max(&e->link);
+		tx->cut = oae_link_cut(&e->link, tx->len);
 		sim_say(w, "  %c: #%u cut to %u bytes", name(e), (u32)tx->id,
 			tx->cut);
 		if (tx->len > OAE_MAX_SLICES * tx->cut) {
@@ -409,6 +409,7 @@ struct sim_tx *sim_post(struct sim_end *e, u32 len, u32 cut, u8 kind, u8 flags)
 	tx = &w->tx[w->ntx++];
 	memset(tx, 0, sizeof(*tx));
 	tx->id = w->ntx;
+	tx->posted_at = w->now;
 	tx->len = len;
 	tx->cut = cut;
 	tx->from = e->who;

@@ -241,9 +241,9 @@ static void test_last_attempt(void **state)
 	unsigned int i;
 
 	(void)state;
-	post(&x, 2, 0);
+	post(&x, 3, 0);
 	for (i = 2; i <= 255; i++) {
-		refuse(OAE_R_GAP, 1);
+		refuse(OAE_R_GAP, 1 + i % 2);
 		assert_int_equal(sent(OAE_OFFER)->frame.attempt, i);
 	}
 	refuse(OAE_R_GAP, 1);

@@ -597,6 +597,193 @@ static void test_another_clock(void **state)
 	assert_int_equal(now, began + 400 * MS);
 }
 
+/* What is offered is not answered, the SYNC at once: n times. */
+static void fruitless(unsigned int n)
+{
+	for (; n; n--) {
+		fire_at(l.timer_at);
+		while (l.state == OAE_OPEN)
+			fire_at(l.timer_at);
+		rcv(resolved());
+		assert_int_equal(l.state, OAE_OPEN);
+	}
+}
+
+static void cut_again(u16 nslices)
+{
+	struct oae_post p = l.offer.p;
+
+	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
+	assert_null(sent(OAE_OFFER));
+	p.slice_max = oae_link_cut(&l, p.len);
+	p.nslices = (p.len + p.slice_max - 1) / p.slice_max;
+	assert_int_equal(p.nslices, nslices);
+	oae_link_resliced(&l, &p, now, &a);
+	assert_int_equal(sent(OAE_OFFER)->nslices, nslices);
+}
+
+static void post_long(u16 len, u16 cut, u8 flags)
+{
+	struct oae_post p = {
+		.handle = &x, .digest = DIGEST, .first = 1, .len = len,
+		.slice_max = cut, .nslices = (len + cut - 1) / cut,
+		.flags = flags,
+	};
+
+	clear();
+	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+}
+
+/* Long frames vanish: cut smaller and smaller, as long as 64 are enough. */
+static void test_cut_smaller(void **state)
+{
+	static const u16 mtus[] = { 1400, 1280, 576, 256, 128 };
+	unsigned int i;
+
+	(void)state;
+	post_long(1460, 1460, OAE_POST_EXPRESS);
+	for (i = 0; i < ARRAY_SIZE(mtus); i++) {
+		fruitless(3);
+		assert_int_equal(count_op(OAE_OP_RESLICE), 0);
+		fruitless(1);
+		cut_again((1460 + mtus[i] - OAE_HDR_LEN - 1) /
+			  (mtus[i] - OAE_HDR_LEN));
+		assert_int_equal(oae_link_cut(&l, 100), mtus[i] - OAE_HDR_LEN);
+		assert_int_equal(oae_link_slice_max(&l), 1460);
+	}
+	/* No end of that: it may be loss. */
+	fruitless(40);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+	assert_non_null(sent(OAE_OFFER));
+	rcv(answer(OAE_REFLECT));
+	assert_true(ended(&x, OAE_COMMITTED));
+
+	/* A long one is cut to what it takes, not more. */
+	assert_int_equal(oae_link_cut(&l, 6400), 100);
+	assert_int_equal(oae_link_cut(&l, 6401), 101);
+
+	/* After ten minutes long ones are tried again; by a new MTU at once. */
+	now = l.cut_at + 600000 * MS - 1;
+	post_long(300, 300, 0);
+	cut_again(4);
+	rcv(answer(OAE_REFLECT));
+	now++;
+	post_long(300, 300, 0);
+	assert_int_equal(sent(OAE_OFFER)->nslices, 1);
+	rcv(answer(OAE_REFLECT));
+	l.cut = 88;
+	clear();
+	oae_link_set_mtu(&l, 1400, now, &a);
+	assert_int_equal(oae_link_cut(&l, 100), 1360);
+}
+
+static void test_too_long_for_the_path(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	/* At the least that 64 slices take, and not even that gets through. */
+	l.peer_max_len = 10000;
+	post_long(6400, 1460, 0);
+	for (i = 0; i < 5; i++) {
+		fruitless(4);
+		cut_again((u16[]){ 5, 6, 12, 30, 64 }[i]);
+	}
+	fruitless(16);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+	fruitless(1);
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_TOO_BIG);
+
+	/* A verb cannot be cut, nor its answer. */
+	for (i = 0; i < 3; i++) {
+		open_link(state);
+		post_kind(&x, OAE_VERB, i == 1 ? 89 : 88, i == 2 ? 73 : 8);
+		fruitless(17);
+		assert_int_equal(ended(&x, OAE_REVERSED), !!i);
+	}
+
+	/* A half that is lent, and what answers with it. */
+	for (i = 0; i < 2; i++) {
+		unsigned int k;
+
+		open_link(state);
+		post_kind(&x, OAE_SWAP, i ? 73 : 72, 0);
+		refuse(OAE_R_NO_HALF, 0);
+		for (k = 0; k < 17; k++) {
+			rcv(offer_kind(1, OAE_SWAP));
+			assert_non_null(sent(OAE_REFLECT));
+			fruitless(1);
+			refuse(OAE_R_NO_HALF, 0);
+			assert_int_equal(l.half.state, i && k == 16 ?
+					 OAE_HALF_NONE : OAE_HALF_WAITING);
+		}
+	}
+}
+
+/* What counts as fruitless: the SYNC was faster than what was offered had. */
+static void test_not_fruitless(void **state)
+{
+	unsigned int what, i;
+	struct oae_frame f;
+
+	for (what = 0; what < 5; what++) {
+		open_link(state);
+		cfg.dead = 100000 * MS;
+		post_long(1460, 1460, 0);
+		for (i = 0; i < 12; i++) {
+			f = answer(OAE_REFLECT);
+			if (what == 0)
+				port_down();
+			while (l.state == OAE_OPEN)
+				fire_at(l.timer_at);
+			if (what == 1)
+				now += 60000 * MS;
+			if (what == 2)
+				rcv(f);			/* late */
+			rcv(resolved());
+			if (what == 3 && i % 3 == 2) {
+				refuse(OAE_R_BUSY, 0);
+				rcv(frame(OAE_READY));
+			}
+			if (what == 4 && i % 3 == 2) {
+				rcv(answer(OAE_REFLECT));
+				post_long(1460, 1460, 0);
+			}
+			assert_int_equal(count_op(OAE_OP_RESLICE), 0);
+		}
+		assert_int_equal(oae_link_cut(&l, 100), 1460);
+	}
+}
+
+/* Only LAST, which is short, gets through. */
+static void test_gap_fruitless(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	post_long(3000, 1460, 0);
+	for (i = 0; i < 2; i++) {
+		refuse(OAE_R_GAP, 3);
+		assert_int_equal(sent(OAE_OFFER)->slices, 7);
+	}
+	refuse(OAE_R_GAP, 3);
+	assert_int_equal(noted(OAE_N_CUT), 1);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+	rcv(resolved());
+	cut_again(3);
+
+	/* Some get through: it is loss. */
+	open_link(state);
+	post_long(3000, 1460, 0);
+	for (i = 0; i < 6; i++) {
+		refuse(OAE_R_GAP, 3);
+		refuse(OAE_R_GAP, 1);
+		refuse(OAE_R_GAP, 2);
+		assert_int_equal(noted(OAE_N_CUT), 0);
+	}
+}
+
 static u64 next_close(void)
 {
 	u64 before = now;
@@ -663,6 +850,10 @@ int main(void)
 		cmocka_unit_test(test_forgotten),
 		cmocka_unit_test_setup(test_never_later, open_link),
 		cmocka_unit_test_setup(test_overdue, open_link),
+		cmocka_unit_test_setup(test_cut_smaller, open_link),
+		cmocka_unit_test_setup(test_too_long_for_the_path, open_link),
+		cmocka_unit_test(test_not_fruitless),
+		cmocka_unit_test_setup(test_gap_fruitless, open_link),
 		cmocka_unit_test_setup(test_clock_behind, open_link),
 		cmocka_unit_test_setup(test_another_clock, open_link),
 		cmocka_unit_test_setup(test_close_again, open_link),

@@ -130,7 +130,7 @@ static void reslice(struct world *w, struct end *e, struct tx *tx)
 {
 	struct oae_post p = { .handle = TX_HANDLE(tx->id) };
 
-	tx->cut = oae_link_slice_max(&e->link);
+	tx->cut = oae_link_cut(&e->link, tx->len);
 	if (tx->len <= (u32)OAE_MAX_SLICES * tx->cut)
 		tx_post(w, tx, &p);
 	w->n.calls++;
