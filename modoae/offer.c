@@ -57,6 +57,10 @@ static bool next_attempt(struct oae_link *l, u64 now, struct oae_actions *a)
 /* True: the slices do not fit, and the caller was asked for better ones. */
 static bool wants_slicing(struct oae_link *l, u64 now, struct oae_actions *a)
 {
+	bool message = l->offer.p.kind == OAE_MESSAGE;
+	u16 max = message ? oae_link_cut(l, l->offer.p.len) :
+			    oae_link_slice_max(l);
+
 	if (l->offer.hopeless) {
 		struct oae_post p = l->offer.p;
 
@@ -66,10 +70,7 @@ static bool wants_slicing(struct oae_link *l, u64 now, struct oae_actions *a)
 		oae_link_resliced(l, &p, now, a);
 		return true;
 	}
-	if (l->offer.p.slice_max <= (l->offer.p.kind == OAE_MESSAGE ?
-				     oae_link_cut(l, l->offer.p.len) :
-				     oae_link_slice_max(l)) &&
-	    (l->offer.p.kind == OAE_MESSAGE || l->offer.p.nslices == 1))
+	if (l->offer.p.slice_max <= max && (message || l->offer.p.nslices == 1))
 		return false;
 	l->offer.state = OAE_OFFER_SLICING;
 	oae_op(a, OAE_OP_RESLICE)->handle = l->offer.p.handle;
@@ -486,7 +487,6 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 	l->attempt = 0;
 	l->clean = true;
 	l->backoff = 0;
-	l->fruitless = 0;
 	l->confirmed = express;
 	l->await_done = !express && ((l->offer.p.flags & OAE_POST_CONFIRM) ||
 				     l->closing || l->peer_closing);

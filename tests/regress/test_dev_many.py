@@ -47,6 +47,7 @@ class Graph:
     def __enter__(self):
         (TRACING / "set_ftrace_filter").write_text(self._function, "ascii")
         (TRACING / "current_tracer").write_text("function_graph", "ascii")
+        (TRACING / "options/funcgraph-tail").write_text("1", "ascii")
         return self
 
     def __exit__(self, *unused):
@@ -181,16 +182,16 @@ class Many(Scripted):
                              (3, "R", errno.ETIME), (4, "R", errno.ECANCELED),
                              (5, "R", errno.ETIME))
 
-    def all_end(self, codes, end):
+    def all_end(self, codes, end, swaps=True):
         """end() reverses all that is queued, with these error numbers."""
         file, other = (self.file(nonblock=True, queue=65536) for _ in range(2))
         for n in range(SNDQ):
             (other if n % 8 == 5 else file).write(b"x")
-            if n % 16 == 0:
+            if swaps and n % 16 == 0:
                 file.swap(b"half", flags=dev.NONBLOCK)
         end()
         wait_for(lambda: not file.status().pending and not other.status().pending, "all to end")
-        for one, count in ((file, SNDQ * 7 // 8 + SNDQ // 16), (other, SNDQ // 8)):
+        for one, count in ((file, SNDQ * 7 // 8 + swaps * SNDQ // 16), (other, SNDQ // 8)):
             got = one.collect_all(count)
             self.assertEqual(len({o.id for o in got}), count)
             self.assertEqual({o.result for o in got}, {dev.REVERSED})
@@ -204,19 +205,22 @@ class Many(Scripted):
         self.assertEqual(file.status().pending, 1)
         file.cancel(0)
 
-    def test_peer_closed(self):
-        """The peer closes it, while all of it waits behind an offer, which it does not answer."""
-        self.peer.open()
-        first = self.file(nonblock=True)
-        first.write(b"offered")
-        self.peer.expect(oae.OFFER)
+    def parked(self, vc):
+        """A file whose first write the peer has refused for now: what comes behind it waits."""
+        peer = Peer(self.wire, self.cable.mac_a, vc=vc)
+        peer.open()
+        file = self.later(OaeFile.to(self.a, self.cable.mac_b, vc=vc, nonblock=True, queue=65536))
+        file.write(b"first")
+        offer = peer.expect(oae.OFFER)
+        peer.send(oae.REFUSE, seq=offer.seq, attempt=offer.attempt, reason=oae.BUSY)
+        wait_for(lambda: self.a.tag(vc)["offer"] == "parked", "it to be parked")
+        return peer, file
 
-        def end():
-            before = self.a.stat("reversed")
-            self.peer.send(oae.CLOSE)
-            wait_for(lambda: self.a.stat("reversed") - before >= SNDQ, "the peer's word to be heard")
-        self.all_end({errno.EPIPE}, end)
-        self.assertEqual(first.status().pending, 1)
+    def test_peer_closed(self):
+        """The peer closes it."""
+        peer, first = self.parked(self.vc)
+        self.all_end({errno.EPIPE}, lambda: peer.send(oae.CLOSE), swaps=False)
+        self.assert_outcomes(first, (1, "R", errno.EPIPE))
 
     def test_peer_closed_at_once(self):
         """Its CLOSE, in softirq, takes as long with all of the queue to reverse as with a part."""
@@ -224,17 +228,12 @@ class Many(Scripted):
             self.skipTest("no function_graph")
         spent = []
         for count in (SNDQ // 16, SNDQ):
-            peer = Peer(self.wire, self.cable.mac_a, vc=self.vc + 100 + count % 7)
-            peer.open()
-            file = self.later(OaeFile.to(self.a, self.cable.mac_b, vc=peer.vc, nonblock=True,
-                                         queue=65536))
-            file.write(b"offered")
-            peer.expect(oae.OFFER)
-            for _ in range(count - 1):
+            peer, file = self.parked(self.vc + 100 + count % 7)
+            for _ in range(count):
                 file.write(b"x")
             with Graph("oae_tag_rcv") as graph:
                 peer.send(oae.CLOSE)
-                wait_for(lambda file=file: file.status().pending == 1, "all but the first to end")
+                wait_for(lambda file=file: not file.status().pending, "all to end")
                 spent.append(max(graph.seconds()))
         self.assertLess(spent[1], spent[0] * FLAT)
 

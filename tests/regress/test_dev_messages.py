@@ -3,14 +3,17 @@
 is true."""
 
 import errno
+import mmap
 import os
 import re
+import signal
 from ctypes import c_size_t, c_void_p
+from operator import ne
 from pathlib import Path
 
 import oaedev as dev
 import oaewire as oae
-from devtest import BAND, HUP, IN, OUT, PRI, Call, Memory, OaeFile, Scripted, TwoEnds
+from devtest import BAND, HUP, IN, OUT, PRI, Call, Memory, OaeFile, Scripted, TwoEnds, in_process
 from oaedev import SYS_WRITE
 from oaetest import LIBC, wait_for
 
@@ -300,34 +303,48 @@ class Told(Scripted):
         self.a.knob("shutdown", 1)
         self.ends_in(call, errno.ESHUTDOWN)
 
+    def attach_and_close(self, turns, n):
+        """Again and again, slowly, in a process; turns[n] says how often, modulo 256."""
+        os.nice(19)
+        while True:
+            turns[n] = (turns[n] + 1) % 256
+            try:
+                OaeFile.to(self.a, self.cable.mac_b, vc=self.vc, flags=dev.ATTACH_OPEN).close()
+            except OSError as e:
+                if e.errno != errno.ESHUTDOWN:
+                    raise
+
     def test_shut_while_attaching(self):
         """Once `shutdown` is set no link is opened any more, not by an attach under way either."""
-        refused = 0
-
-        def attach():
-            count = 0
-            while not self.stop:
-                try:
-                    OaeFile.to(self.a, self.cable.mac_b, vc=self.vc, flags=dev.ATTACH_OPEN).close()
-                except OSError as e:
-                    self.assertEqual(e.errno, errno.ESHUTDOWN)
-                    count += 1
-            return count
         preempt = Path("/sys/kernel/debug/sched/preempt")
         if preempt.exists():
-            before = re.search(r"\((\w+)\)", preempt.read_text("ascii")).group(1)
+            mode = re.search(r"\((\w+)\)", preempt.read_text("ascii")).group(1)
             preempt.write_text("full", "ascii")
-            self.addCleanup(preempt.write_text, before, "ascii")
-        for _ in range(40):
-            self.stop = False
-            calls = [Call(attach) for _ in range(6)]
+            self.addCleanup(preempt.write_text, mode, "ascii")
+
+        def busy():
+            os.kill(os.getpid(), signal.SIGSTOP)
+            while True:
+                pass
+        # Those that attach are interrupted anywhere, and for long.
+        turns = mmap.mmap(-1, 6)
+        children = [in_process(self.attach_and_close, turns, n) for n in range(6)]
+        hogs = [in_process(busy) for _ in range(2)]
+        for pid in children + hogs:
+            self.addCleanup(os.waitpid, pid, 0)
+            self.addCleanup(os.kill, pid, signal.SIGKILL)
+        for _ in range(20):
             wait_for(lambda: self.a.tag(self.vc), "one to be attached")
+            for pid in hogs:
+                os.kill(pid, signal.SIGCONT)
             self.a.knob("shutdown", 1)
-            self.stop = True
-            refused += sum(call.result() for call in calls)
-            self.assertEqual(self.a.tags(), [])
+            for pid in hogs:
+                os.kill(pid, signal.SIGSTOP)
+            before = bytes(turns)
+            wait_for(lambda before=before: all(map(ne, before, bytes(turns))), "each to have attached", 20)
+            self.assertEqual([t for t in self.a.tags() if t["state"] != "CLOSED"], [])
             self.a.knob("shutdown", 0)
-        self.assertGreater(refused, 0)
+        self.a.knob("shutdown", 1)
 
     def test_ebadf(self):
         """Opened for the other thing."""

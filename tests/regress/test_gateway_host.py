@@ -652,6 +652,7 @@ class Ways(HostTest):
 
     def test_same_tag(self):
         """A tag is the peer and the vc, whichever way: no second one is made."""
+        self.patient()
         peer = self.peer(gateway=G).open()
         kid = self.a.tag(peer=peer.mac)["kid"]
         self.assertEqual(kid, int(peer.mac.replace(":", ""), 16))

@@ -733,6 +733,7 @@ static void test_not_fruitless(void **state)
 		post_long(1460, 1460, 0);
 		for (i = 0; i < 12; i++) {
 			f = answer(OAE_REFLECT);
+			now += 1 * MS;
 			if (what == 0)
 				port_down();
 			while (l.state == OAE_OPEN)
