@@ -120,6 +120,45 @@ void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
+ * oae_link_settle() - come to where nothing is in doubt (protocol 4.5)
+ * @l: the link
+ * @until: ns; from then on the end goes on as before, settled or not
+ * @now: ns
+ * @a: actions; when oae_link_in_doubt() says no the link has settled
+ *
+ * Before the end becomes another one. Nothing new is offered or taken, what is
+ * committed is confirmed, and the peer is asked whether it knows of an express.
+ */
+void oae_link_settle(struct oae_link *l, u64 until, u64 now,
+		     struct oae_actions *a)
+{
+	now = oae_now(l, now);
+	if (l->state == OAE_CLOSED)
+		return;
+	l->settle_until = until;
+	if (l->state == OAE_OPEN && l->unseen) {
+		if (!l->asked_at)
+			l->asked_at = now;
+		oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
+	}
+	oae_link_confirm(l, now, a);
+	oae_finish(l, now, a);
+}
+
+/**
+ * oae_settled() - the end goes on as before
+ * @l: the link, OPEN
+ * @now: ns
+ * @a: actions
+ */
+void oae_settled(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	l->settle_until = 0;
+	oae_link_drained(l, now, a);
+	oae_offer_pump(l, now, a);
+}
+
+/**
  * oae_link_kill() - this end of the link dies now
  * @l: the link
  * @err: what writers are told whose transactions are reversed, positive errno

@@ -478,6 +478,19 @@ static noinline void confirm(struct oae_tag *tag, struct event *ev)
 	ev->wake_writer = true;
 }
 
+/* True: nothing of it is in doubt any more, or it gave up, and is not counted. */
+static noinline bool settle_end(struct oae_tag *tag)
+{
+	const struct oae_link *l = &tag->link;
+
+	if (l->state != OAE_CLOSED && !l->down && l->settle_until &&
+	    oae_link_in_doubt(l))
+		return false;
+	tag->settling = false;
+	atomic_dec(&tag->key.port->nsettling);
+	return true;
+}
+
 /* The link has opened, or closed: for who waits until all have. */
 static noinline void count_open(struct oae_tag *tag, bool open)
 {
@@ -497,7 +510,7 @@ static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
 	struct oae_node *node = tag->node;
 	enum oae_state after;
 	unsigned int i;
-	bool gone, open;
+	bool gone, open, settled;
 
 	apply(tag, ev, hdr_len);
 	feed(tag, ev);
@@ -528,12 +541,13 @@ static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
 		oae_tag_retire(tag, false);
 		oae_share_sort(tag);
 	}
+	settled = unlikely(tag->settling) && settle_end(tag);
 	spin_unlock(&tag->lock);
 
 	/* Who is woken on another processor starts while the frames are made. */
 	tell_all(tag, ev);
 	send_all(tag, ev);
-	if (gone)
+	if (gone || settled)
 		wake_up(&node->tags_wait);
 	if (unlikely(!list_empty(&ev->wake)))
 		wake_verbs(&ev->wake);
@@ -1141,6 +1155,31 @@ void oae_tag_port_down(struct oae_tag *tag)
 
 	enter(tag, &ev);
 	oae_link_port_down(&tag->link, ev.now, &ev.a);
+	leave(tag, &ev);
+}
+
+/**
+ * oae_tag_settle() - the tag's port is about to have another address
+ * @tag: the tag
+ * @ns: so long nothing new is offered or taken, unless the address changes
+ *
+ * A link that is down cannot settle and does not try. The port counts those that
+ * still have something in doubt; node->tags_wait is woken when one has not.
+ *
+ * Context: any but hard interrupts, no lock held.
+ */
+void oae_tag_settle(struct oae_tag *tag, u64 ns)
+{
+	struct event ev;
+
+	enter(tag, &ev);
+	if (!tag->link.down && tag->link.state != OAE_CLOSED) {
+		oae_link_settle(&tag->link, ev.now + ns, ev.now, &ev.a);
+		if (!tag->settling) {
+			tag->settling = true;
+			atomic_inc(&tag->key.port->nsettling);
+		}
+	}
 	leave(tag, &ev);
 }
 

@@ -348,9 +348,9 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
 	/*
 	 * An end that closes takes nothing that it does not hold: else a peer
 	 * that always has more to send would never hear of it. No READY will
-	 * follow, but CLOSE.
+	 * follow, but CLOSE. One that settles says READY when it has.
 	 */
-	if (l->closing) {
+	if (oae_takes_nothing(l)) {
 		refuse(l, f->kind == OAE_SWAP ? OAE_R_NO_HALF : OAE_R_BUSY, a);
 		return;
 	}

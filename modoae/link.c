@@ -511,7 +511,7 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 void oae_link_drained(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	now = oae_now(l, now);
-	if (l->state != OAE_OPEN || !l->ready_due)
+	if (l->state != OAE_OPEN || !l->ready_due || l->settle_until)
 		return;
 	l->ready_due = false;
 	oae_send(l, a, OAE_READY)->frame.seq = l->rx + 1;

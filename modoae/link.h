@@ -340,6 +340,7 @@ struct oae_link {
 	u64 park_at;
 	u64 done_at;
 	u64 down_at;
+	u64 settle_until;	/* nothing new before this, 0 any time */
 	u64 sync_at;		/* first SYNC of this ltag */
 	u64 waited;		/* what was offered had, when it froze; 0 none */
 	u64 waited_held;	/* the same for what was held */
@@ -385,6 +386,8 @@ void oae_link_kill(struct oae_link *l, int err, u64 now,
 		   struct oae_actions *a);
 void oae_link_port_up(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_port_down(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_link_settle(struct oae_link *l, u64 until, u64 now,
+		     struct oae_actions *a);
 void oae_link_renamed(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
 		      struct oae_actions *a);

@@ -20,6 +20,12 @@ static inline bool oae_frozen(const struct oae_link *l)
 	return l->state == OAE_SYNC_SENT || l->state == OAE_SYNC_RECD;
 }
 
+/* An end that closes, or settles, takes nothing that it does not hold. */
+static inline bool oae_takes_nothing(const struct oae_link *l)
+{
+	return l->closing || l->settle_until;
+}
+
 /* CLOSE is out, and repeated until it is answered. */
 static inline bool oae_close_out(const struct oae_link *l)
 {
@@ -89,6 +95,7 @@ void oae_offer_drop(struct oae_link *l, enum oae_outcome outcome, int err,
 void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a);
 void oae_offer_drop_aside(struct oae_link *l, int err, struct oae_actions *a);
 void oae_offer_delivered(struct oae_link *l, struct oae_actions *a);
+void oae_settled(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_withdraw(struct oae_link *l);
 void oae_stalled(struct oae_link *l, u64 now, struct oae_actions *a);

@@ -215,7 +215,7 @@ static void oae_linger(void)
 		ms = READ_ONCE(node->knobs.linger_ms);
 		spent = jiffies_to_msecs(jiffies - start);
 		if (spent < ms)
-			oae_tags_wait_gone(node, NULL, ms - spent);
+			oae_tags_wait_gone(node, ms - spent);
 	}
 	mutex_unlock(&oae_nodes_lock);
 }

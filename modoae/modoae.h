@@ -271,6 +271,7 @@ struct oae_port {
 	struct packet_type pt;
 	refcount_t ref;
 	atomic_t nopen;			/* like that of the node */
+	atomic_t nsettling;		/* tags that are to settle, and have not */
 	unsigned int mtu;		/* of dev, READ_ONCE: also once gone */
 	u8 addr[ETH_ALEN];		/* of dev, that tags know of; under RTNL */
 	bool removed;			/* no new tags; under RTNL */
@@ -301,6 +302,7 @@ struct oae_tag {
 	spinlock_t lock;		/* all below up to the next comment */
 	bool dead;			/* out of the table */
 	bool open;			/* counted: its link is not CLOSED */
+	bool settling;			/* counted in the port's nsettling */
 	bool is_ready;			/* on node->ready or node->reading */
 	struct oae_link link;
 	struct hrtimer timer;
@@ -636,8 +638,7 @@ int oae_tags_init(struct oae_node *node);
 void oae_tags_exit(struct oae_node *node);
 void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 		       void (*fn)(struct oae_tag *tag, long arg), long arg);
-bool oae_tags_wait_gone(struct oae_node *node, const struct oae_port *port,
-			unsigned int ms);
+bool oae_tags_wait_gone(struct oae_node *node, unsigned int ms);
 
 /* share.c: who may have a tag, and which gives way */
 void oae_share_init(struct oae_node *node);
@@ -666,6 +667,7 @@ void oae_tag_close(struct oae_tag *tag);
 void oae_tag_kill(struct oae_tag *tag, int err);
 void oae_tag_port_up(struct oae_tag *tag);
 void oae_tag_port_down(struct oae_tag *tag);
+void oae_tag_settle(struct oae_tag *tag, u64 ns);
 void oae_tag_renamed(struct oae_tag *tag);
 void oae_tag_way(struct oae_tag *tag, const struct oae_about *about);
 enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);

@@ -99,7 +99,7 @@ bool oae_fits_frame(const struct oae_link *l, const struct oae_post *p)
  */
 static bool half_posted(const struct oae_link *l)
 {
-	return l->half.state == OAE_HALF_POSTED && !l->closing &&
+	return l->half.state == OAE_HALF_POSTED && !oae_takes_nothing(l) &&
 	       !l->peer_closing;
 }
 
@@ -125,7 +125,7 @@ static bool take_next(struct oae_link *l)
 		l->half.turn = false;
 		return true;
 	}
-	if (!l->next_valid || l->aside.valid)
+	if (!l->next_valid || l->aside.valid || l->settle_until)
 		return false;
 	l->offer.p = l->next;
 	l->offer.again = false;
@@ -203,6 +203,10 @@ void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a)
 	unsigned int n = l->offer.p.nslices;
 	bool resume = l->offer.again && l->clean && !l->attempt && n > 1;
 
+	if (l->settle_until && l->offer.state == OAE_OFFER_PARKED) {
+		l->park_at = now + l->cfg->keepalive;
+		return;
+	}
 	if (!oae_fits_frame(l, &l->offer.p)) {
 		oae_offer_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
 		oae_offer_pump(l, now, a);
@@ -489,7 +493,7 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 	l->backoff = 0;
 	l->confirmed = express;
 	l->await_done = !express && ((l->offer.p.flags & OAE_POST_CONFIRM) ||
-				     l->closing || l->peer_closing);
+				     oae_takes_nothing(l) || l->peer_closing);
 	l->done_at = now;
 	if (express && (l->offer.p.flags & OAE_POST_CONFIRM))
 		oae_op(a, OAE_OP_CONFIRMED);

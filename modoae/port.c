@@ -48,6 +48,11 @@ static void oae_port_tag_renamed(struct oae_tag *tag, long unused)
 	oae_tag_renamed(tag);
 }
 
+static void oae_port_tag_settle(struct oae_tag *tag, long ns)
+{
+	oae_tag_settle(tag, ns);
+}
+
 static void oae_port_tag_mtu(struct oae_tag *tag, long unused)
 {
 	oae_tag_way(tag, NULL);
@@ -283,19 +288,17 @@ static void oae_removed_close(struct oae_tag *tag, long unused)
 		oae_tag_close(tag);
 }
 
-static void oae_removed_count(struct oae_tag *tag, long open)
-{
-	if (READ_ONCE(tag->key.port->removed) &&
-	    READ_ONCE(tag->link.state) != OAE_CLOSED)
-		++*(unsigned int *)open;
-}
-
 static bool oae_removed_closed(struct oae_node *node)
 {
-	unsigned int open = 0;
+	struct oae_port *port;
+	bool closed = true;
 
-	oae_tags_for_each(node, NULL, oae_removed_count, (long)&open);
-	return !open;
+	rcu_read_lock();
+	list_for_each_entry_rcu(port, &node->ports, list)
+		if (READ_ONCE(port->removed) && atomic_read(&port->nopen))
+			closed = false;
+	rcu_read_unlock();
+	return closed;
 }
 
 /*
@@ -501,11 +504,23 @@ static void oae_port_address(struct oae_port *port)
 	oae_path_announce(port);
 }
 
-/* Its gateway shall not go on sending to the old one. */
+/*
+ * To its peers it will be another one: nothing is to be left in doubt with this
+ * one, as far as that can be had soon. Its gateway shall not go on sending to it.
+ */
 static void oae_port_address_before(struct oae_port *port, const u8 *addr)
 {
-	if (!ether_addr_equal(port->dev->dev_addr, addr))
-		oae_path_leave(port);
+	u64 us = 2ULL * READ_ONCE(port->node->knobs.stall_max_us);
+
+	if (ether_addr_equal(port->dev->dev_addr, addr))
+		return;
+	us = min_t(u64, us, USEC_PER_SEC);
+	oae_tags_for_each(port->node, port, oae_port_tag_settle,
+			  2 * us * NSEC_PER_USEC);
+	wait_event_timeout(port->node->tags_wait,
+			   !atomic_read(&port->nsettling),
+			   usecs_to_jiffies(us));
+	oae_path_leave(port);
 }
 
 static int oae_netdev_event(struct notifier_block *nb, unsigned long event,

@@ -217,6 +217,7 @@ void oae_link_renamed(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_note(a, OAE_N_PORT);
 	if (l->offer.state == OAE_OFFER_OUT && !oae_offer_reversible(l))
 		oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
+	l->settle_until = 0;
 	l->peer_ltag = 0;
 	l->heard.inc = 0;
 	begin_anew(l, now, a);

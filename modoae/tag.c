@@ -308,21 +308,17 @@ void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 }
 
 /**
- * oae_tags_wait_gone() - wait until links are CLOSED
+ * oae_tags_wait_gone() - wait until all links of a node are CLOSED
  * @node: the node
- * @port: only those of this port; NULL all
  * @ms: at most this long
  *
  * Context: process, may sleep, no lock held.
  *
  * Return: true if all are.
  */
-bool oae_tags_wait_gone(struct oae_node *node, const struct oae_port *port,
-			unsigned int ms)
+bool oae_tags_wait_gone(struct oae_node *node, unsigned int ms)
 {
-	const atomic_t *nopen = port ? &port->nopen : &node->nopen;
-
-	return wait_event_timeout(node->tags_wait, !atomic_read(nopen),
+	return wait_event_timeout(node->tags_wait, !atomic_read(&node->nopen),
 				  msecs_to_jiffies(ms));
 }
 

@@ -11,6 +11,7 @@
  *   parked       offered again at park_at, in case READY was lost
  *   waiting      a half that the peer had none for, at half.again_at
  *   closing      CLOSE again at again_at
+ *   settling     something new again from settle_until on
  *   idle         nothing heard for the keepalive time: probe; a probe not
  *                answered for the dead time: the link is down
  *
@@ -170,6 +171,7 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	l->park_at = now;
 	l->done_at = now;
 	l->down_at = now;
+	l->settle_until = l->settle_until ? now : 0;
 	l->sync_at = now;
 	l->offer.at = now;
 	l->hold.at = now;
@@ -205,6 +207,8 @@ static u64 deadline(const struct oae_link *l, u64 now)
 		at = l->park_at;
 	if (l->half.state == OAE_HALF_WAITING && l->half.again_at < at)
 		at = l->half.again_at;
+	if (l->settle_until && l->settle_until < at)
+		at = l->settle_until;
 	if (l->offer.state == OAE_OFFER_OUT) {
 		t = l->offer.at + offer_stall(l);
 		at = t < at ? t : at;
@@ -316,6 +320,8 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 		frozen_timer(l, now, a);
 		return;
 	}
+	if (l->settle_until && now >= l->settle_until)
+		oae_settled(l, now, a);
 	if (l->offer.state == OAE_OFFER_PARKED && now >= l->park_at)
 		oae_offer_again(l, now, a);
 	if (l->half.state == OAE_HALF_WAITING && now >= l->half.again_at)

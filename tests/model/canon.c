@@ -244,7 +244,8 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	*out++ = (uintptr_t)l->aside.p.handle | l->aside.ready << 4 |
 		 !!l->half.cancelled << 5 | !!l->cut << 6 |
 		 l->offer.hopeless << 7;
-	*out++ = l->hold.state | l->hold.nslices << 4;
+	*out++ = l->hold.state | l->hold.nslices << 4 |
+		 !!l->settle_until << 7;
 	*out++ = l->hold.attempt;
 	*out++ = l->hold.reason;
 	i = l->hold.digest ? m_digest(l->hold.digest) : 0;
@@ -325,7 +326,8 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->cut = *in >> 6 & 1 ? M_MTU_NARROW - OAE_HDR_LEN : 0;
 	l->offer.hopeless = *in++ >> 7;
 	l->hold.state = *in & 15;
-	l->hold.nslices = *in++ >> 4;
+	l->hold.nslices = *in >> 4 & 7;
+	l->settle_until = *in++ >> 7;
 	l->hold.attempt = *in++;
 	l->hold.reason = *in++;
 	l->hold.digest = m_digest_value(in[0] << 8 | in[1]);

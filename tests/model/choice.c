@@ -57,7 +57,10 @@ static unsigned int fates(const struct m_world *w, unsigned int who, u16 *acts)
 		acts[n++] = M_ACT(M_CRASH, who, 0);
 	if (w->kill && e->tag)
 		acts[n++] = M_ACT(M_KILL, who, 0);
-	if (w->rename && e->tag)
+	if (w->rename && e->tag && w->sc->settle && !e->link.settle_until)
+		acts[n++] = M_ACT(M_SETTLE, who, 0);
+	if (w->rename && e->tag &&
+	    (!w->sc->settle || m_settled(&e->link)))
 		acts[n++] = M_ACT(M_RENAME, who, 0);
 	if (w->mtu)
 		acts[n++] = M_ACT(M_MTU, who, 0);
@@ -87,6 +90,8 @@ static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 		acts[n++] = M_ACT(M_RETRY, who, 0);
 	if (l->half.state == OAE_HALF_WAITING)
 		acts[n++] = M_ACT(M_RETRY_HALF, who, 0);
+	if (l->settle_until && l->state == OAE_OPEN)
+		acts[n++] = M_ACT(M_SETTLED, who, 0);
 	return n;
 }
 
@@ -200,6 +205,14 @@ static int retries_half(const struct m_world *w, unsigned int who)
 	       m_half_of(w, !who) ? M_RETRY_HALF : -1;
 }
 
+static int settles(const struct m_world *w, unsigned int who)
+{
+	const struct m_end *e = &w->end[who];
+
+	return e->tag && e->link.settle_until && e->link.state == OAE_OPEN ?
+		       M_SETTLED : -1;
+}
+
 static int probes(const struct m_world *w, unsigned int who)
 {
 	const struct m_end *e = &w->end[who];
@@ -221,7 +234,7 @@ static int probes(const struct m_world *w, unsigned int who)
 int m_fair(const struct m_world *w)
 {
 	static int (*const next[])(const struct m_world *w, unsigned int who) = {
-		reads, frees, stalls, asks, closes, retries, retries_half,
+		reads, frees, stalls, asks, closes, settles, retries, retries_half,
 		probes,
 	};
 	unsigned int who, i;

@@ -152,6 +152,9 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 	case M_RETRY_HALF:
 		l->half.again_at = M_NOW;
 		break;
+	case M_SETTLED:
+		l->settle_until = M_NOW;
+		break;
 	default:
 		l->again_at = M_NOW;
 		if (!m_close_out(l))
@@ -233,10 +236,15 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what)
 		w->close--;
 		oae_link_close(&e->link, M_NOW, &a);
 		break;
+	case M_SETTLE:
+		oae_link_settle(&e->link, M_NOW + M_AGE, M_NOW, &a);
+		break;
 	case M_RENAME:
 		w->rename--;
 		e->renamed = true;
-		m_new_end(w, who);
+		/* Settled, it leaves nothing behind. */
+		if (!w->sc->settle)
+			m_new_end(w, who);
 		oae_link_renamed(&e->link, M_NOW, &a);
 		break;
 	case M_MTU:
@@ -300,6 +308,7 @@ void m_step(struct m_world *w, u16 act)
 	case M_FORGET:
 	case M_RETRY:
 	case M_RETRY_HALF:
+	case M_SETTLED:
 		timer(w, who, M_ACT_WHAT(act));
 		break;
 	case M_CRASH:

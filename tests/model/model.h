@@ -82,6 +82,7 @@ enum m_kind {
  * @kill: ends of the link that are torn down, and may come back
  * @close: times that a user closes the link
  * @rename: times that a port's address changes
+ * @settle: and only when the end has settled before
  * @mtu: times that a port's MTU changes
  * @cut: times that what is offered, or lent, seems too long for the path
  * @conflict: times that a verb of some other link has the word reserved
@@ -94,7 +95,7 @@ struct m_scenario {
 	const char *posts[2];
 	u8 cap;
 	u8 slices, most;
-	bool cancel, dup, dead, probe, port;
+	bool settle, cancel, dup, dead, probe, port;
 	u8 rcvbuf;
 	u8 crash, kill, close, rename, mtu, cut, conflict;
 	u32 start;
@@ -181,13 +182,20 @@ static inline bool m_close_out(const struct oae_link *l)
 	return l->closing && l->close_sent;
 }
 
+/* Nothing new, and nothing in doubt: it may become another end. */
+static inline bool m_settled(const struct oae_link *l)
+{
+	return l->settle_until && !oae_link_in_doubt(l);
+}
+
 /* An event: what, at which end (or on the way to it), and which. */
 enum m_what {
 	M_DELIVER, M_REPEAT, M_LOSE,
 	M_POST, M_POST_EXPRESS, M_POST_HALF, M_POST_VERB, M_CANCEL, M_READ,
 	M_RESERVE, M_FREE,
 	M_STALL, M_AGAIN, M_DEAD, M_FORGET, M_RETRY, M_RETRY_HALF,
-	M_CUT, M_PORT, M_CRASH, M_KILL, M_CLOSE, M_RENAME, M_MTU,
+	M_CUT, M_SETTLE, M_SETTLED,
+	M_PORT, M_CRASH, M_KILL, M_CLOSE, M_RENAME, M_MTU,
 	M_WHAT_END
 };
 

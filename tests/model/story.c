@@ -96,6 +96,7 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		[M_RETRY_HALF] = "has waited with its half for keepalive_ms",
 		[M_PORT] = "loses its port", [M_CRASH] = "crashes",
 		[M_KILL] = "is torn down", [M_CLOSE] = "closes the link",
+		[M_SETTLE] = "settles", [M_SETTLED] = "has settled for long enough",
 		[M_RENAME] = "gets another address", [M_MTU] = "gets another MTU",
 	};
 	unsigned int who = M_ACT_END(act), arg = M_ACT_ARG(act), what;
