@@ -92,7 +92,7 @@ wirefuzz: setup-test	## peers and gateways that mean no good, TIME=300 seconds e
 			env TIME=$(or $(TIME),300) SEED=$(SEED) tests/regress/run $$test || exit; \
 	done
 
-check: setup-check	## builds without a warning; sparse, checkpatch, clang-format, scripts
+check: setup-check	## builds without a warning; sparse, checkpatch, clang-format, scripts, mutants
 	$(Q)failed=; \
 	for check in $$(tools/check list); do \
 		tools/stage check-$$check tools/check $$check || failed=1; \
@@ -151,7 +151,7 @@ test-packages: setup-packages	## these, install and dkms, in clean roots; DKMS f
 
 clean:			## remove what was built; what the test machine keeps stays
 	$(Q)rm -rf build/*.log $(addprefix build/,bench check deb debug examples fuzz instruments instruments-races lib lib-test \
-		log matrix model mutants oae oae-check races sim sim-test soak spec starve storm unit)
+		log matrix model mutants oae oae-check races results sim sim-test soak spec starve storm unit)
 	$(Q)for module in modoae modoaeip; do \
 		(cd $$module && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
 			Module.symvers modules.order); \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The stages of `make test`, which builds what they need and then runs this file. A
-# target each, in no order: those that take longest begin first.
+# The stages of `make test`, which builds what they need and then runs this
+# file. A target each, in no order: those that take longest begin first.
 #
 # The stages with a test machine run LANES at a time, since two want more than two processors
 # have, and some tests look at the clock. The others run beside them, on what they leave.
@@ -13,10 +13,10 @@ DEV_TESTS := $(filter test_dev_%,$(TESTS))
 LINK_TESTS := $(filter-out test_gateway_% test_dev_%,$(TESTS))
 
 IN_GUESTS := regress device gateway leaks pair soak
-BESIDE := mutants model spec fuzz oae sim unit wireshark lib
+BESIDE := mutants model spec fuzz oae sim unit wireshark lib scripts
 LANES ?= 1
 export LANES
-STAGES_OF = $(MAKE) -s -k -j$(LANES) -Otarget -f tests/stages.mk
+STAGES_OF = $(MAKE) -s -k -j$(LANES) -f tests/stages.mk
 
 # What a stage builds, it builds as if it were alone.
 unexport MAKEFLAGS MFLAGS
@@ -51,6 +51,8 @@ device:
 	@tools/stage $@ tools/vm run --time-limit 900 -- env TIME=20 tests/regress/run $(DEV_TESTS)
 soak:
 	@tools/stage $@ tools/vm run --time-limit 600 -- env OAE_SOAK=10 tests/regress/run soak
+scripts:
+	@tools/stage $@ tests/scripts/run
 oae:
 	@tools/stage $@ $(MAKE) -s -C tools/oae check
 lib:

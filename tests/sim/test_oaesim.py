@@ -385,4 +385,4 @@ class Mutants(SimTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: GPL-2.0
+"""tools/stage: what is counted, the JUnit that is written, what is said meanwhile."""
+
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+sys.path.insert(0, str(TOOLS))
+import testlog                                                          # noqa: E402
+
+UNITTEST = """\
+test_a (test_x.First.test_a) ... ok
+test_b (test_x.First.test_b) ...     test_b: it says something
+ok
+test_c (test_x.First.test_c)
+What it is about. ... FAIL
+test_d (test_x.First.test_d) ... skipped 'no such thing here'
+test_e (test_x.First.test_e) ... expected failure
+test_f (test_x.First.test_f) ...
+  test_f (test_x.First.test_f) (i=2) ... ERROR
+setUpClass (test_x.Second) ... ERROR
+
+======================================================================
+ERROR: test_f (test_x.First.test_f) (i=2)
+----------------------------------------------------------------------
+Traceback (most recent call last):
+ValueError: <two> \x01
+
+======================================================================
+ERROR: setUpClass (test_x.Second)
+----------------------------------------------------------------------
+OSError: no class
+
+======================================================================
+FAIL: test_c (test_x.First.test_c)
+What it is about.
+----------------------------------------------------------------------
+AssertionError: 1 != 2
+
+----------------------------------------------------------------------
+Ran 6 tests in 12.345s
+
+FAILED (failures=1, errors=2, skipped=1, expected failures=1)
+"""
+
+CMOCKA = """\
+# test_one
+[==========] Running 3 test(s).
+[ RUN      ] test_a
+[       OK ] test_a
+[ RUN      ] test_b
+[  ERROR   ] --- 0x1 != 0x2
+[   LINE   ] --- test_one.c:7: error: Failure!
+[  FAILED  ] test_b
+[ RUN      ] test_c
+[  SKIPPED ] test_c
+[==========] 3 test(s) run.
+[  PASSED  ] 1 test(s).
+[  FAILED  ] 1 test(s), listed below:
+[  FAILED  ] test_b
+# test_two
+[==========] Running 1 test(s).
+[ RUN      ] test_a
+[       OK ] test_a
+[==========] 1 test(s) run.
+[  PASSED  ] 1 test(s).
+"""
+
+EXPLORER = """\
+scenario              states       events    ends furthest  to end    MiB      s
+confirm                24314       249752       2       41      20      5    0.1  good
+one                    39707       423452       8       34      19      9    1.5  VIOLATED
+  the story of it
+chaos-pairs          1495585     14724787                       20           9.6  good, 480892 reported
+figure: 10365088 distinct states
+2 passed, 1 failed
+"""
+
+MUTANTS = """\
+mutant                       rule      caught by                                                       seconds
+frame-via-short              2.6       test_frame_bad: test_short                                          2.1
+half-turn-kept               4.9 (2)   FAILED: SURVIVED                                                    0.5
+
+half-turn-kept: A half goes before all else once it had its turn.
+    SURVIVED
+1 passed, 1 failed
+"""
+
+FUZZ = """\
+fuzz_frame: 1000 executions, 50 a second; coverage 1, features 2, corpus 3
+fuzz_link: 1000 executions, 50 a second; coverage 1, features 2, corpus 3
+fuzz_link found something:
+oh
+41 passed, 1 failed
+"""
+
+STARVE = """\
+    1 of 2: ok  skb.c:12 alloc_skb            failed     3 of     10  in scene_one
+ok  skb.c:12 alloc_skb            failed     3 of     10  in scene_one
+BAD tag.c:99 kzalloc              failed     0 of      0  in nowhere
+figure: 2 allocation sites
+1 passed, 1 failed
+"""
+
+
+def read(text, status=0):
+    """A log, and the cases of the JUnit of it as (class, name): None or the failure."""
+    log = testlog.Log()
+    for number, line in enumerate(text.splitlines()):
+        log.feed(line, number)
+    root = ET.fromstring(testlog.junit("stage", log, status, 5.0, "the tail").partition("?>")[2])
+    cases = {}
+    for case in root.iter("testcase"):
+        failure, skipped = case.find("failure"), case.find("skipped")
+        cases[case.get("classname").removeprefix("stage").lstrip("."), case.get("name")] = (
+            failure.text if failure is not None else "skipped" if skipped is not None else None)
+    suite = root.find("testsuite")
+    assert int(suite.get("tests")) == len(cases)
+    assert int(suite.get("failures")) == sum(text not in (None, "skipped")
+                                             for text in cases.values())
+    return log, cases
+
+
+class Logs(unittest.TestCase):
+    """What is read from logs."""
+
+    def test_unittest(self):
+        log, cases = read(UNITTEST, 1)
+        self.assertEqual(log.closing.sums(1), (2, 3))
+        self.assertEqual(log.closing.lines, ["Ran 6 tests in 12.345s", "FAILED (failures=1, "
+                         "errors=2, skipped=1, expected failures=1)"])
+        first = "test_x.First"
+        for name in "abe":
+            self.assertIsNone(cases[first, f"test_{name}"])
+        self.assertIn("AssertionError: 1 != 2", cases[first, "test_c"])
+        self.assertEqual(cases[first, "test_d"], "skipped")
+        self.assertIn("ValueError: <two> ?", cases[first, "test_f"])
+        self.assertIn("OSError: no class", cases["test_x.Second", "setUpClass"])
+        self.assertEqual(len(cases), 7)
+
+    def test_died(self):
+        """The program died in a test: that one has failed."""
+        log, cases = read("\n".join(UNITTEST.splitlines()[:2]), 123)
+        self.assertEqual(log.closing.sums(123), (0, 1))
+        self.assertEqual(cases, {("test_x.First", "test_a"): None,
+                                 ("test_x.First", "test_b"): "no result"})
+        self.assertEqual(log.progress(), "test_x.First.test_b (1 passed, 0 failed)")
+
+    def test_died_at_the_end(self):
+        """All tests passed, and then something went wrong, in the kernel, say."""
+        log, cases = read("test_a (test_x.A.test_a) ... ok\n\n" + "-" * 70 +
+                          "\nRan 1 test in 1.0s\n\nOK\na warning\n", 125)
+        self.assertEqual(log.closing.sums(125), (1, 1))
+        self.assertEqual(cases, {("test_x.A", "test_a"): None,
+                                 ("", "stage"): "exit status 125\nthe tail"})
+
+    def test_result_not_read(self):
+        """Output without an end of line before the result; yet all is well."""
+        log, cases = read("test_a (test_x.A.test_a) ... more ok\nRan 1 test in 1.0s\n\nOK\n")
+        self.assertEqual(log.closing.sums(0), (1, 0))
+        self.assertEqual(cases, {("test_x.A", "test_a"): None})
+
+    def test_cmocka(self):
+        log, cases = read(CMOCKA, 1)
+        self.assertEqual(log.closing.sums(1), (2, 1))
+        self.assertEqual(cases, {
+            ("test_one", "test_a"): None, ("test_two", "test_a"): None,
+            ("test_one", "test_c"): "skipped", ("test_one", "test_b"):
+            "--- 0x1 != 0x2\n[   LINE   ] --- test_one.c:7: error: Failure!"})
+
+    def test_explorer(self):
+        log, cases = read(EXPLORER, 1)
+        self.assertEqual(log.closing.sums(1), (2, 1))
+        self.assertEqual(log.closing.lines, ["figure: 10365088 distinct states"])
+        self.assertEqual(list(cases), [("", "confirm"), ("", "one"), ("", "chaos-pairs")])
+        self.assertIn("VIOLATED", cases["", "one"])
+        self.assertEqual([case.took for case in log.cases], [0.1, 1.5, 9.6])
+
+    def test_tables(self):
+        """Mutants, fuzzers, allocation sites."""
+        log, cases = read(MUTANTS, 1)
+        self.assertEqual(log.closing.sums(1), (1, 1))
+        self.assertIsNone(cases["", "frame-via-short"])
+        self.assertIn("SURVIVED", cases["", "half-turn-kept"])
+        log, cases = read(STARVE, 1)
+        self.assertEqual(log.closing.sums(1), (1, 1))
+        self.assertIsNone(cases["", "skb.c:12 alloc_skb"])
+        self.assertIn("BAD", cases["", "tag.c:99 kzalloc"])
+        self.assertEqual(len(cases), 2)
+        log = testlog.Log()
+        for line in FUZZ.splitlines():
+            log.feed(line, 0)
+        self.assertEqual(log.closing.sums(1), (41, 1))
+        self.assertEqual([(case.name, case.result) for case in log.cases],
+                         [("fuzz_frame", "passed"), ("fuzz_link", "passed"),
+                          ("fuzz_link", "failed")])
+
+    def test_nobody_counts(self):
+        """The stage itself is what passed or failed."""
+        self.assertEqual(read("built\n")[1], {("", "stage"): None})
+        log, cases = read("oh\n", 2)
+        self.assertEqual(log.closing.sums(2), (0, 1))
+        self.assertEqual(cases, {("", "stage"): "exit status 2\nthe tail"})
+
+    def test_several_programs(self):
+        """Their closing lines are added; a plain one is the sum of all."""
+        log = read(CMOCKA + UNITTEST, 1)[0]
+        self.assertEqual(log.closing.sums(1), (4, 4))
+        log = read("3 passed, 1 failed\n4 passed, 0 failed\n", 1)[0]
+        self.assertEqual(log.closing.sums(1), (7, 1))
+
+
+class Stages(unittest.TestCase):
+    """tools/stage itself, in a tree of its own."""
+
+    def setUp(self):
+        self.tree = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.tree)
+        (self.tree / "tools").mkdir()
+        for name in ("stage", "testlog.py"):
+            shutil.copy2(TOOLS / name, self.tree / "tools")
+        # as if a minute were short
+        stage = self.tree / "tools" / "stage"
+        text = stage.read_text()
+        self.assertEqual(text.count("REFRESH, MINUTE = 1, 60"), 1)
+        stage.write_text(text.replace("REFRESH, MINUTE = 1, 60", "REFRESH, MINUTE = 0.3, 0.3"))
+
+    def command(self, name, script):
+        """A stage that is a shell script."""
+        return [self.tree / "tools" / "stage", name, "sh", "-c", textwrap.dedent(script)]
+
+    def run_stage(self, name, script, **env):
+        """How it exits, and what it says."""
+        done = subprocess.run(self.command(name, script), env={**os.environ, "V": "", **env},
+                              text=True, check=False, stdout=subprocess.PIPE, timeout=60)
+        return done.returncode, done.stdout
+
+    def results(self, name):
+        """The results' root."""
+        return ET.parse(self.tree / "build" / "results" / f"{name}.xml").getroot()
+
+    def test_good(self):
+        status, said = self.run_stage("one", "echo hello; echo figure: 7; echo 3 passed, 0 failed")
+        self.assertEqual(status, 0)
+        self.assertEqual(said, "figure: 7\nstage one: 3 passed, 0 failed (0 s)\n")
+        self.assertEqual((self.tree / "build/log/one.log").read_text(),
+                         "hello\nfigure: 7\n3 passed, 0 failed\n")
+        self.assertEqual(self.results("one").find("testsuite").get("failures"), "0")
+
+    def test_bad(self):
+        status, said = self.run_stage("two", "echo oh; exit 3")
+        self.assertEqual((status, said), (1, "    oh\n    (all of it: build/log/two.log)\n"
+                                             "stage two: 0 passed, 1 failed (0 s)\n"))
+        self.assertEqual(self.results("two").find(".//failure").text, "exit status 3\noh")
+
+    def test_verbose(self):
+        status, said = self.run_stage("three", "echo hello; printf end", V="1")
+        self.assertEqual((status, said), (0, "hello\nendstage three: 1 passed, 0 failed (0 s)\n"))
+
+    def test_no_command(self):
+        done = subprocess.run([self.tree / "tools/stage", "four", "no-such-program"], text=True,
+                              check=False, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no-such-program", done.stderr)
+
+    def test_a_line_a_minute(self):
+        """What is no terminal hears now and then of the test that runs; nothing is mistaken."""
+        said = self.run_stage("five", """\
+            echo 'test_a (test_x.A.test_a) ... ok'
+            printf 'test_b (test_x.A.test_b) ... '
+            sleep 2
+            echo ok
+            """)[1].splitlines()
+        self.assertGreater(len(said), 2)
+        took = [float(case.get("time")) for case in self.results("five").iter("testcase")]
+        self.assertLess(took[0], 1)
+        self.assertGreater(took[1], 1)
+        for line in said[1:-1]:         # the first may be from before it began
+            self.assertRegex(line, r"^    five, 0:0\d: test_x\.A\.test_b \(1 passed, 0 failed\)$")
+        self.assertRegex(said[-1], r"^stage five: 1 passed, 0 failed \(\d s\)$")
+
+    def test_terminal(self):
+        """One line for two stages, refreshed; and erased before what stays."""
+        ours, theirs = pty.openpty()
+        env = {**os.environ, "V": "", "TERM": "vt100", "COLUMNS": "60"}
+        stages = [subprocess.Popen(self.command(name, f"echo at work; sleep {seconds}"),
+                                   env=env, stdout=theirs)
+                  for name, seconds in (("six", 2), ("seven", 3))]
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                data = os.read(ours, 4096)
+            except OSError:             # EIO: all have closed it
+                break
+            said += data
+        os.close(ours)
+        self.assertEqual([stage.wait() for stage in stages], [0, 0])
+        pieces = said.decode().replace("\r\n", "\n").split("\r\033[K")
+        self.assertIn("stage six: 1 passed, 0 failed (2 s)\n", pieces)
+        self.assertIn("stage seven: 1 passed, 0 failed (3 s)\n", pieces)
+        self.assertTrue(any(re.fullmatch(r"seven 0:0\d at work \| six 0:0\d at work", piece)
+                            for piece in pieces), pieces)
+        self.assertLess(max(map(len, pieces)), 60)
+
+    def test_signal(self):
+        """A stage that is ended ends what it runs, and says so."""
+        with subprocess.Popen(self.command("eight", "echo $$; exec sleep 1000"), text=True,
+                              env={**os.environ, "V": ""}, stdout=subprocess.PIPE) as stage:
+            log = self.tree / "build/log/eight.log"
+            end = time.monotonic() + 20
+            while not (log.exists() and log.read_text().endswith("\n")):
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.01)
+            stage.send_signal(signal.SIGTERM)
+            said, _ = stage.communicate(timeout=20)
+        self.assertEqual(stage.returncode, 128 + signal.SIGTERM)
+        self.assertTrue(said.endswith("stage eight: ended by SIGTERM\n"), said)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(log.read_text()), 0)
