@@ -50,8 +50,9 @@ class Scripted(OaeTest):
         cls.a, cls.p = cls.host("a"), cls.host("p")
         cls.cable = Cable(cls.a, "va", cls.p, "vp")
         cls.a.add_port("va")
+        # A busy machine takes seconds to start trafgen: no probe meanwhile.
         cls.a.knobs(target=cls.cable.mac_b, stranger_pps=100000, stall_max_us=10000000,
-                    stall_min_us=1000000)
+                    stall_min_us=1000000, keepalive_ms=60000)
         cls.wire = Wire(cls.p, "vp")
         cls.addClassCleanup(cls.wire.close)
 
