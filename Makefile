@@ -38,6 +38,11 @@ test: setup-test	## unit tests, explorer, simulator, regression in the test mach
 	$(Q)$(MAKE) -s programs test-programs
 	$(Q)$(MAKE) -s -f tests/stages.mk LANES=$(LANES)
 
+quick: setup-test	## before each commit: unit tests, small explorations, smoke tests: 2 minutes
+	$(Q)tools/build
+	$(Q)$(MAKE) -s -C tests/regress
+	$(Q)$(MAKE) -s -f tests/stages.mk quick
+
 test-debug: setup-test setup-debug	## the regression in a kernel full of instruments, which is built first
 	$(Q)tools/debugkernel
 	$(Q)tools/build --debug
@@ -168,4 +173,4 @@ setup-%:
 	$(Q)tools/setup $*
 
 .NOTPARALLEL:
-.PHONY: all programs test-programs soak life-storm faults storm wirefuzz demo demo-gateway test test-debug starve check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help
+.PHONY: all programs test-programs quick soak life-storm faults storm wirefuzz demo demo-gateway test test-debug starve check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The stages of `make test`, which builds what they need and then runs this
+# The stages of `make test` and `make quick`, which build what they need and then run this
 # file. A target each, in no order: those that take longest begin first.
 #
 # The stages with a test machine run LANES at a time, since two want more than two processors
@@ -28,6 +28,27 @@ in-guests:
 	@$(STAGES_OF) $(IN_GUESTS)
 beside:
 	@tools/idle $(STAGES_OF) $(BESIDE)
+
+# Of `make quick`: the smoke of link, device and gateway in one guest; beside it the unit tests
+# and the small scenarios of the explorer.
+QUICK_TESTS := test_smoke test_dev_smoke \
+	test_gateway_zones.Zones.test_all_pairs test_gateway_zones.Zones.test_ways
+QUICK_SCENARIOS := confirm one wrap port kill probe room rename one-raw crash verb-crash verb swap-alone
+QUICK_BESIDE := quick-unit quick-model quick-scripts
+
+quick:
+	@$(MAKE) -s -k -j2 -f tests/stages.mk quick-guest quick-beside
+quick-beside:
+	@tools/idle $(STAGES_OF) $(QUICK_BESIDE)
+quick-guest:
+	@tools/stage $@ tools/vm run --time-limit 300 -- tests/regress/run $(QUICK_TESTS)
+quick-unit:
+	@tools/stage $@ env OAE_SIM_SEEDS=10000 $(MAKE) -s -C tests/unit run
+quick-model:
+	@$(MAKE) -s -C tests/model
+	@tools/stage $@ build/model/explore $(QUICK_SCENARIOS)
+quick-scripts:
+	@tools/stage $@ tests/scripts/run
 
 unit:
 	@tools/stage $@ $(MAKE) -s -C tests/unit run
@@ -117,4 +138,4 @@ $(STARVE_STAGES): starve-%:
 	@tools/stage $@ tools/vm run --time-limit 5400 --append slub_debug=FP -- tests/starve/run $*; \
 		status=$$?; grep -E '^(ok |BAD) ' build/log/$@.log; exit $$status
 
-.PHONY: all in-guests beside $(IN_GUESTS) $(BESIDE) debug $(DEBUG_STAGES) races $(RACE_STAGES) starve $(STARVE_STAGES)
+.PHONY: all in-guests beside quick quick-beside quick-guest $(QUICK_BESIDE) $(IN_GUESTS) $(BESIDE) debug $(DEBUG_STAGES) races $(RACE_STAGES) starve $(STARVE_STAGES)
