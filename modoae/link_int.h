@@ -13,7 +13,7 @@
 #define OAE_HOPELESS	16	/* and until what cannot be is too big */
 #define OAE_CUT_NS	600000000000ULL	/* until longer ones are tried again */
 #define OAE_FORGET_DEAD	8	/* dead times until a quiet dead link is forgotten */
-#define OAE_RUN_MAX	(1U << 30) /* transactions of a run, each way */
+#define OAE_RUN_MAX	0x40000000U	/* transactions of a run, each way */
 
 static inline bool oae_frozen(const struct oae_link *l)
 {

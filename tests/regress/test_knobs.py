@@ -694,9 +694,9 @@ class AtWork(KnobTest):
         self.a.knob("vci", 0)
         log = [e for e in self.a.ev_log() if e["kid"] >> 56 == 56]
         story = [f"{e['kind']} {e['what']}".strip() for e in log]
-        self.assertEqual(story, ["post", "send SYNC", "rcv SYNC", "note opened", "send SYNC_ACK",
-                                 "send OFFER", "rcv SYNC_ACK", "rcv REFLECT", "outcome committed",
-                                 "send COMMIT"])
+        self.assertEqual(story, ["post", "send SYNC", "rcv SYNC_CHK", "send SYNC", "rcv SYNC",
+                                 "note opened", "send SYNC_ACK", "send OFFER", "rcv SYNC_ACK",
+                                 "rcv REFLECT", "outcome committed", "send COMMIT"])
         self.assertEqual([e["time"] for e in log], sorted(e["time"] for e in log))
         self.assertEqual((log[0]["before"], log[0]["after"]), ("CLOSED", "SYNC_SENT"))
         self.assertEqual(log[-1]["after"], "OPEN")

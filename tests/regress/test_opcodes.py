@@ -165,7 +165,7 @@ RUN = {
     "CLOSE_SENT": {
         oae.CLOSE: Expect((oae.CLOSE_ACK,), GONE, "gone"),
         oae.CLOSE_ACK: Expect((), GONE, "gone"),
-        oae.OFFER: Expect((oae.REFLECT,), changed("CLOSE_SENT", hold="held")),
+        oae.OFFER: Expect((oae.REFUSE,), changed("CLOSE_SENT", hold="refused"), "refused"),
         oae.REFLECT: Expect(note="old_seq"),
         oae.COMMIT: Expect((oae.DONE,)),
         oae.REFUSE: Expect(note="old_seq"),

@@ -85,7 +85,7 @@ class WireFuzz(OaeTest):
         wire = Wire(self.p, "vp")
         self.addCleanup(wire.close)
         # What claimed to be a gateway is to be forgotten, or it would be heard first.
-        self.a.knobs(use_gw=0, stall_max_us=200000, dead_ms=5000, keepalive_ms=1000)
+        self.a.knobs(use_gw=0, stall_max_us=2000000, dead_ms=20000, keepalive_ms=1000)
         peer = Peer(wire, self.fuzzed.mac_a, vc=77)
         peer.open()
         peer.offered(b"all is well")

@@ -129,7 +129,7 @@ static void test_doubled(void **state)
 	for (; i < 60; i++)
 		fail_once();
 	assert_int_equal(oae_link_stall(&l), 400 * MS);
-	/* Who asks asks more often than that. */
+	/* SYNC is repeated more often than that. */
 	port_down();
 	assert_int_equal(l.again_at, now + 100 * MS);
 }
@@ -679,15 +679,16 @@ static void test_cut_smaller(void **state)
 
 static void test_too_long_for_the_path(void **state)
 {
+	static const u16 slices[] = { 5, 6, 12, 30, 64 };
 	unsigned int i;
 
 	(void)state;
 	/* At the least that 64 slices take, and not even that gets through. */
 	l.peer_max_len = 10000;
 	post_long(6400, 1460, 0);
-	for (i = 0; i < 5; i++) {
+	for (i = 0; i < ARRAY_SIZE(slices); i++) {
 		fruitless(4);
-		cut_again((u16[]){ 5, 6, 12, 30, 64 }[i]);
+		cut_again(slices[i]);
 	}
 	fruitless(16);
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
