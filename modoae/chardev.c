@@ -41,6 +41,7 @@ static int oae_open(struct inode *inode, struct file *file)
 	f->opt.queue = OAE_QUEUE_DEFAULT;
 	init_waitqueue_head(&f->wait);
 	init_waitqueue_head(&f->room_wait);
+	oae_pool_init(&f->pool);
 	oae_file_init(f);
 	hrtimer_setup(&f->timer, oae_file_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_SOFT);
@@ -81,6 +82,7 @@ static int oae_release(struct inode *inode, struct file *file)
 	}
 	if (f->port)
 		oae_port_put(f->port);
+	oae_pool_exit(&f->pool);
 	put_net(f->net);
 	/* Whoever was just telling it something has RCU. */
 	kfree_rcu(f, rcu);

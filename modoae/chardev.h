@@ -42,6 +42,7 @@ struct oae_stream {
  * @port_name: of the port, from when it was attached
  * @opt: its options; written under @setup, read with READ_ONCE
  * @region: the words that it exposes; set once
+ * @pool: short messages are taken from it
  * @wait: outcomes and events
  * @room_wait: writers, for room in its queue (room.c)
  * @list: on tag->files
@@ -71,6 +72,7 @@ struct oae_file {
 	char port_name[IFNAMSIZ];
 	struct oae_options opt;
 	struct oae_region *region;
+	struct oae_pool pool;
 	wait_queue_head_t wait;
 	wait_queue_head_t room_wait;
 	struct list_head list;

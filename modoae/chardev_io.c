@@ -118,7 +118,7 @@ ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
 		return -EAGAIN;
 	if (nonblock && !oae_room(tag, f, false))
 		return -EAGAIN;
-	msg = oae_msg_alloc(len, OAE_GFP_USER);
+	msg = oae_msg_alloc(&f->pool, len, OAE_GFP_USER);
 	if (!msg)
 		return -ENOMEM;
 	if (READ_ONCE(f->opt.flags) & OAE_OPT_EXPRESS)

@@ -45,13 +45,13 @@ static int probe(u8 __user *to, u32 len)
 		       put_user(c, to + len - 1)) ? -EFAULT : 0;
 }
 
-static struct oae_msg *half(const struct oae_swap *s)
+static struct oae_msg *half(struct oae_file *f, const struct oae_swap *s)
 {
 	u8 __user *from = u64_to_user_ptr(s->give);
 	struct oae_msg *msg;
 	unsigned int i;
 
-	msg = oae_msg_alloc(s->give_len, OAE_GFP_USER);
+	msg = oae_msg_alloc(&f->pool, s->give_len, OAE_GFP_USER);
 	if (!msg)
 		return ERR_PTR(-ENOMEM);
 	msg->post.kind = OAE_SWAP;
@@ -121,7 +121,7 @@ int oae_file_swap(struct oae_file *f, struct oae_swap __user *arg,
 	    (!nonblock && probe(u64_to_user_ptr(s.take),
 				min_t(u32, s.take_len, U16_MAX))))
 		return -EFAULT;
-	msg = half(&s);
+	msg = half(f, &s);
 	if (IS_ERR(msg))
 		return PTR_ERR(msg);
 	err = oae_file_transact(f, tag, msg, nonblock);

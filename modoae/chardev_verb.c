@@ -285,14 +285,15 @@ static void fill(struct oae_msg *msg, const u8 *from)
 	}
 }
 
-static struct oae_msg *verb_msg(struct oae_tag *tag, const struct request *q)
+static struct oae_msg *verb_msg(struct oae_file *f, struct oae_tag *tag,
+				const struct request *q)
 {
 	u16 slice = oae_link_slice_max(&tag->link);
 	struct oae_msg *msg;
 
 	if (q->len > slice || q->reply + OAE_REFLECT_LEN > slice)
 		return ERR_PTR(-EMSGSIZE);
-	msg = oae_msg_alloc(q->len, OAE_GFP_USER);
+	msg = oae_msg_alloc(&f->pool, q->len, OAE_GFP_USER);
 	if (!msg)
 		return ERR_PTR(-ENOMEM);
 	msg->post.kind = OAE_VERB;
@@ -305,7 +306,7 @@ static struct oae_msg *verb_msg(struct oae_tag *tag, const struct request *q)
 static int do_verb(struct oae_file *f, struct oae_tag *tag, struct request *q,
 		   struct oae_verb __user *arg, bool nonblock)
 {
-	struct oae_msg *msg = verb_msg(tag, q);
+	struct oae_msg *msg = verb_msg(f, tag, q);
 	bool told = true;
 	int err;
 

@@ -25,6 +25,7 @@ struct noc_file {
 	struct net *net;		/* a reference: it outlives the file */
 	struct oae_addr target;
 	u8 vc;
+	struct oae_pool pool;		/* of short messages */
 };
 
 static int noc_open(struct inode *inode, struct file *file)
@@ -40,6 +41,7 @@ static int noc_open(struct inode *inode, struct file *file)
 		return -ENOMEM;
 	nf->net = get_net(net);
 	nf->vc = READ_ONCE(node->knobs.vci);
+	oae_pool_init(&nf->pool);
 	oae_target(node, &nf->target);
 	file->private_data = nf;
 	return nonseekable_open(inode, file);
@@ -49,6 +51,7 @@ static int noc_release(struct inode *inode, struct file *file)
 {
 	struct noc_file *nf = file->private_data;
 
+	oae_pool_exit(&nf->pool);
 	put_net(nf->net);
 	kfree(nf);
 	return 0;
@@ -71,10 +74,10 @@ static struct oae_tag *noc_tag(struct noc_file *nf)
 	return tag;
 }
 
-static struct oae_msg *noc_msg(struct oae_node *node, const char __user *buf,
+static struct oae_msg *noc_msg(struct noc_file *nf, const char __user *buf,
 			       size_t len)
 {
-	struct oae_msg *msg = oae_msg_alloc(len, OAE_GFP_USER);
+	struct oae_msg *msg = oae_msg_alloc(&nf->pool, len, OAE_GFP_USER);
 	unsigned int i;
 
 	if (!msg)
@@ -89,7 +92,7 @@ static struct oae_msg *noc_msg(struct oae_node *node, const char __user *buf,
 		}
 		buf += p->len;
 	}
-	if (READ_ONCE(node->knobs.express))
+	if (READ_ONCE(oae_node(nf->net)->knobs.express))
 		msg->post.flags |= OAE_POST_EXPRESS;
 	return msg;
 }
@@ -155,7 +158,7 @@ static ssize_t noc_write(struct file *file, const char __user *buf,
 		return 0;
 	if (len > READ_ONCE(node->knobs.max_len))
 		return -EMSGSIZE;
-	msg = noc_msg(node, buf, len);
+	msg = noc_msg(nf, buf, len);
 	if (IS_ERR(msg))
 		return PTR_ERR(msg);
 	left = noc_deadline(node);

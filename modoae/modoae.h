@@ -366,6 +366,18 @@ struct oae_piece {
 };
 
 /**
+ * struct oae_pool - the page that the next short pieces of a file are taken from
+ * @lock: nothing is taken under it
+ * @page: with a reference; NULL none yet
+ * @off: what follows is free
+ */
+struct oae_pool {
+	spinlock_t lock;	/* page, off */
+	struct page *page;
+	unsigned int off;
+};
+
+/**
  * struct oae_txn - what a file knows of a transaction; under tag->lock
  * @node: in a stream of @file, until it is collected
  * @list: of those of the stream that have not ended
@@ -591,7 +603,9 @@ void oae_admit(struct oae_port *port, const u8 *peer,
 	       const struct oae_frame *f, struct oae_tag *closed);
 
 /* msg.c */
-struct oae_msg *oae_msg_alloc(size_t len, gfp_t gfp);
+void oae_pool_init(struct oae_pool *pool);
+void oae_pool_exit(struct oae_pool *pool);
+struct oae_msg *oae_msg_alloc(struct oae_pool *pool, size_t len, gfp_t gfp);
 void oae_msg_get(struct oae_msg *msg);
 void oae_msg_put(struct oae_msg *msg);
 void oae_msg_slice(struct oae_msg *msg, unsigned int slice_max);

@@ -6,9 +6,9 @@
  * hashing, not copying. A frame refers to the pieces by page fragments, so the
  * payload is copied once, from the writer, whatever happens to the link.
  *
- * A piece is a page of its own, however short: so what a message keeps is known,
- * and is counted against whoever writes it. In a page that is shared with others
- * a byte could keep all of it.
+ * A piece is a page, counted against whoever writes it. Short ones share a page
+ * with others of the same file only: so a byte keeps a page at most, and that is
+ * its writer's.
  */
 #include "modoae.h"
 
@@ -19,14 +19,81 @@
 /* So that a slice never takes more fragments than an skb has. */
 #define LONGEST_SLICE	60000
 
-static bool add_piece(struct oae_msg *msg, unsigned int len, gfp_t gfp)
+/**
+ * oae_pool_init() - a pool without a page
+ * @pool: nobody else knows it yet. Context: any.
+ */
+void oae_pool_init(struct oae_pool *pool)
+{
+	spin_lock_init(&pool->lock);
+	pool->page = NULL;
+}
+EXPORT_SYMBOL_GPL(oae_pool_init);
+
+/**
+ * oae_pool_exit() - let go of a pool's page
+ * @pool: nobody uses it any more. What was taken from it stays. Context: any.
+ */
+void oae_pool_exit(struct oae_pool *pool)
+{
+	if (pool->page)
+		put_page(pool->page);
+}
+EXPORT_SYMBOL_GPL(oae_pool_exit);
+
+/* Take a piece from the pool's page, if there is one with so much left. */
+static bool pool_take(struct oae_pool *pool, struct oae_piece *piece,
+		      unsigned int len)
+{
+	bool taken = false;
+
+	spin_lock(&pool->lock);
+	if (pool->page) {
+		/* All that was taken from it has been given back. */
+		if (page_ref_count(pool->page) == 1)
+			pool->off = 0;
+		taken = pool->off + len <= OAE_PIECE;
+	}
+	if (taken) {
+		get_page(pool->page);
+		piece->page = pool->page;
+		piece->off = pool->off;
+		pool->off += ALIGN(len, SMP_CACHE_BYTES);
+	}
+	spin_unlock(&pool->lock);
+	return taken;
+}
+
+static bool pool_refill(struct oae_pool *pool, gfp_t gfp)
+{
+	struct page *page = alloc_page(gfp);
+
+	if (!page)
+		return false;
+	spin_lock(&pool->lock);
+	swap(page, pool->page);
+	pool->off = 0;
+	spin_unlock(&pool->lock);
+	if (page)
+		put_page(page);
+	return true;
+}
+
+static bool add_piece(struct oae_msg *msg, struct oae_pool *pool,
+		      unsigned int len, gfp_t gfp)
 {
 	struct oae_piece *piece = &msg->piece[msg->npieces];
 
-	piece->page = alloc_page(gfp);
-	if (!piece->page)
-		return false;
-	piece->off = 0;
+	if (len <= OAE_PIECE / 2) {
+		while (!pool_take(pool, piece, len))
+			if (!pool_refill(pool, gfp))
+				return false;
+	} else {
+		piece->page = alloc_page(gfp);
+		if (!piece->page)
+			return false;
+		piece->off = 0;
+	}
 	piece->len = len;
 	msg->npieces++;
 	return true;
@@ -34,14 +101,15 @@ static bool add_piece(struct oae_msg *msg, unsigned int len, gfp_t gfp)
 
 /**
  * oae_msg_alloc() - make a message, its payload not yet filled in
+ * @pool: of whoever sends it
  * @len: bytes, 1 or more
- * @gfp: OAE_GFP_USER for a program, GFP_KERNEL or GFP_ATOMIC
+ * @gfp: OAE_GFP_USER for a program, or GFP_KERNEL
  *
- * Fill msg->piece[], then oae_msg_slice(). Any context.
+ * Fill msg->piece[], then oae_msg_slice(). Context: process, may sleep.
  *
  * Return: the message with one reference, or NULL.
  */
-struct oae_msg *oae_msg_alloc(size_t len, gfp_t gfp)
+struct oae_msg *oae_msg_alloc(struct oae_pool *pool, size_t len, gfp_t gfp)
 {
 	unsigned int npieces = DIV_ROUND_UP(len, OAE_PIECE);
 	unsigned int nhash = min_t(size_t, OAE_MAX_SLICES,
@@ -65,7 +133,7 @@ struct oae_msg *oae_msg_alloc(size_t len, gfp_t gfp)
 	while (len) {
 		unsigned int n = min_t(size_t, len, OAE_PIECE);
 
-		if (!add_piece(msg, n, gfp)) {
+		if (!add_piece(msg, pool, n, gfp)) {
 			oae_msg_put(msg);
 			return NULL;
 		}

@@ -43,6 +43,7 @@ MODULE_PARM_DESC(bytes, "payload of a transaction; the echo carries as much, and
 
 static struct bench rtt;
 static u64 began;
+static struct oae_pool pool;
 
 static struct sk_buff *new_frame(struct net_device *out, const u8 *to,
 				 gfp_t gfp)
@@ -155,7 +156,7 @@ static int run_echo(struct net_device *near, struct net_device *far,
 
 static struct oae_msg *new_msg(struct oae_tag *tag)
 {
-	struct oae_msg *msg = oae_msg_alloc(bytes, GFP_KERNEL);
+	struct oae_msg *msg = oae_msg_alloc(&pool, bytes, GFP_KERNEL);
 	unsigned int i;
 
 	if (!msg)
@@ -234,12 +235,14 @@ static int __init bench_init(void)
 		err = PTR_ERR(tag);
 		goto out;
 	}
+	oae_pool_init(&pool);
 	/* All twice: the first time warms caches up. */
 	err = open_link(tag);
 	for (i = 0; i < 2 && !err; i++)
 		err = run_echo(port->dev, far, bounce, "bounce") ?:
 		      run_echo(port->dev, far, answer, "echo") ?:
 		      run_transactions(tag);
+	oae_pool_exit(&pool);
 	oae_tag_put(tag);
 out:
 	if (port)
