@@ -35,6 +35,7 @@ static void express_too_long(struct oae_frame sync)
 	post(&y, 1, 0);
 	clear();
 	oae_link_set_mtu(&l, 200, now, &a);
+	now += 1000 * MS;
 	sync.dst_ltag = l.ltag;
 	rcv(sync);
 	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
@@ -93,6 +94,12 @@ static void test_delivered_after_all(void **state)
 
 	(void)state;
 	express_too_long(asked());
+	fire_at(now + MS);			/* its time has only begun */
+	assert_int_equal(l.state, OAE_OPEN);
+	f = frame(OAE_SYNC_ACK);
+	f.rx++;
+	rcv(f);
+	assert_undecided();
 	fire_at(now + 1000 * MS);
 	assert_int_equal(noted(OAE_N_STALL), 1);
 	f = resolved();
@@ -118,6 +125,86 @@ static void test_wide_again(void **state)
 	assert_true(ended(&x, OAE_REVERSED));
 }
 
+/* An express in doubt that fits, and behind it what does not. */
+static struct oae_post long_behind(void)
+{
+	struct oae_post p = {
+		.handle = &y, .len = 1000, .slice_max = 1000, .nslices = 1,
+	};
+
+	post(&x, 1, OAE_POST_EXPRESS);
+	clear();
+	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	oae_link_set_mtu(&l, 200, now, &a);
+	rcv(asked());
+	assert_true(sent(OAE_OFFER)->handle == &x);
+	p.nslices = 0;
+	return p;
+}
+
+/* Of what comes behind it no run has heard. */
+static void test_doubt_ends(void **state)
+{
+	struct oae_post p = long_behind();
+	struct oae_frame f = answer(OAE_REFLECT);
+
+	(void)state;
+	f.rx++;
+	rcv(f);
+	assert_true(ended(&x, OAE_COMMITTED));
+	clear();
+	oae_link_resliced(&l, &p, now, &a);
+	assert_true(ended(&y, OAE_REVERSED));
+
+	/* A refusal from before this run's first word: a peer may lie. */
+	open_link(state);
+	p = long_behind();
+	peer_lag = 1;
+	refuse(OAE_R_TOO_BIG, 0);
+	assert_true(ended(&x, OAE_REVERSED));
+	clear();
+	oae_link_resliced(&l, &p, now, &a);
+	assert_true(ended(&y, OAE_REVERSED));
+}
+
+/* Parked, and sure: a half that goes first is not in doubt. */
+static void test_doubt_parked(void **state)
+{
+	struct oae_post half = {
+		.handle = &y, .len = 50, .slice_max = 25, .nslices = 2,
+		.kind = OAE_SWAP,
+	};
+
+	(void)state;
+	post(&x, 1, OAE_POST_EXPRESS);
+	port_down();
+	rcv(asked());
+	refuse(OAE_R_BUSY, 0);
+	clear();
+	assert_int_equal(oae_link_post(&l, &half, now, &a), 0);
+	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
+	clear();
+	oae_link_resliced(&l, &half, now, &a);
+	assert_true(ended(&y, OAE_REVERSED));
+}
+
+/* What is atomic is the sender's to reverse, whoever holds it. */
+static void test_atomic_no_doubt(void **state)
+{
+	struct oae_post p = {
+		.handle = &x, .len = 2000, .slice_max = 1000, .nslices = 2,
+	};
+
+	(void)state;
+	clear();
+	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	oae_link_set_mtu(&l, 200, now, &a);
+	rcv(asked());
+	p.nslices = 0;
+	oae_link_resliced(&l, &p, now, &a);
+	assert_true(ended(&x, OAE_REVERSED));
+}
+
 /* Delivered, and its sender may not know: not forgotten before it does. */
 static void test_express_unseen(void **state)
 {
@@ -137,6 +224,10 @@ static void test_express_unseen(void **state)
 	rcv(f);
 	assert_int_equal(l.state, OAE_OPEN);
 	assert_true(oae_link_in_doubt(&l));
+	f = frame(OAE_SYNC);			/* from before */
+	f.tx--;
+	rcv(f);
+	assert_true(oae_link_in_doubt(&l));
 	rcv(frame(OAE_SYNC));			/* and now has heard of it */
 	assert_false(oae_link_in_doubt(&l));
 
@@ -144,6 +235,16 @@ static void test_express_unseen(void **state)
 	for (i = 0; i < 100 && l.state != OAE_CLOSED; i++)
 		fire_at(now + cfg.dead);
 	assert_int_equal(l.state, OAE_CLOSED);
+}
+
+/* Nobody asks for what was before a new name. */
+static void test_unseen_forgotten(void **state)
+{
+	(void)state;
+	rcv(slice(1, 0, X | END));
+	clear();
+	oae_link_renamed(&l, now, &a);
+	assert_false(oae_link_in_doubt(&l));
 }
 
 /* What was atomic was committed before it was delivered. */
@@ -176,6 +277,8 @@ static void test_worn(void **state)
 	assert_true(ended(&y, OAE_COMMITTED));
 	assert_int_equal(noted(OAE_N_WORN), 1);
 	assert_non_null(sent(OAE_SYNC));
+	fire_at(l.timer_at);
+	assert_int_equal(noted(OAE_N_WORN), 0);
 	rcv(resolved());
 	assert_int_equal(l.state, OAE_OPEN);
 	post(&x, 1, 0);
@@ -203,7 +306,11 @@ int main(void)
 		TEST(test_sync_ack_is_proof),
 		TEST(test_delivered_after_all),
 		TEST(test_wide_again),
+		TEST(test_doubt_ends),
+		TEST(test_doubt_parked),
+		TEST(test_atomic_no_doubt),
 		TEST(test_express_unseen),
+		TEST(test_unseen_forgotten),
 		TEST(test_atomic_is_seen),
 		TEST(test_worn),
 	};

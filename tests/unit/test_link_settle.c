@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+/* An end comes to where nothing is in doubt, before it becomes another (4.5). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "one_link.h"
+
+#define X	OAE_F_EXPRESS
+#define END	OAE_F_LAST
+
+static void settle(u64 ns)
+{
+	clear();
+	oae_link_settle(&l, now + ns, now, &a);
+	assert_false(a.overflow);
+}
+
+/* A peer that does not know this end opens the link with it. */
+static void meet(void)
+{
+	struct oae_frame f = frame(OAE_SYNC);
+
+	f.src_ltag = 0x6000;
+	f.tx = PEER_START;
+	rcv(f);
+	assert_int_equal(l.state, OAE_OPEN);
+}
+
+static bool wants_done(void)
+{
+	return sent(OAE_COMMIT) &&
+	       sent(OAE_COMMIT)->frame.flags & OAE_F_WANT_DONE;
+}
+
+/* Till it is over; and then it is. */
+static void test_nothing_offered(void **state)
+{
+	u64 until = now + 50 * MS;
+
+	(void)state;
+	fire_at(now + 10 * MS);
+	settle(40 * MS);
+	assert_int_equal(l.timer_at, until);
+	post_half(&y);
+	assert_null(sent(OAE_OFFER));
+	post(&x, 1, 0);
+	assert_null(sent(OAE_OFFER));
+	fire_at(until - 1);
+	assert_null(sent(OAE_OFFER));
+	fire_at(until);
+	assert_true(sent(OAE_OFFER)->handle == &x);
+	rcv(answer(OAE_REFLECT));
+	assert_true(sent(OAE_OFFER)->handle == &y);
+}
+
+/* What is parked stays so, and asks for no time of its own all the while. */
+static void test_parked_stays(void **state)
+{
+	u64 begin = now;
+
+	(void)state;
+	post(&x, 1, 0);
+	refuse(OAE_R_BUSY, 0);
+	settle(250 * MS);
+	rcv(frame(OAE_READY));
+	assert_null(sent(OAE_OFFER));
+	fire_at(begin + cfg.keepalive);
+	assert_null(sent(OAE_OFFER));
+	assert_true(l.timer_at > now + MS);
+	rcv(frame(OAE_SYNC_ACK));
+	fire_at(begin + 250 * MS);
+	assert_true(sent(OAE_OFFER)->handle == &x);
+}
+
+/* Refused as if there were no room; there is when it is over. */
+static void test_nothing_taken(void **state)
+{
+	(void)state;
+	settle(50 * MS);
+	post_half(&y);
+	rcv(offer_kind(1, OAE_SWAP));
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_NO_HALF);
+	rcv(slice(2, 0, END));
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
+	assert_null(op(OAE_OP_KEEP));
+	assert_false(oae_link_in_doubt(&l));
+	drained();
+	assert_null(sent(OAE_READY));
+	fire_at(now + 50 * MS);
+	assert_non_null(sent(OAE_READY));
+	rcv(slice(3, 0, END));
+	assert_non_null(sent(OAE_REFLECT));
+}
+
+/* What is held is the peer's to decide. */
+static void test_held(void **state)
+{
+	(void)state;
+	rcv(slice(1, 0, END));
+	settle(50 * MS);
+	assert_true(oae_link_in_doubt(&l));
+	rcv(slice(1, 0, END));
+	assert_non_null(sent(OAE_REFLECT));
+	commit(0);
+	assert_int_equal(count_op(OAE_OP_DELIVER), 1);
+	assert_false(oae_link_in_doubt(&l));
+}
+
+/* What is in flight is committed, and confirmed. */
+static void test_in_flight(void **state)
+{
+	(void)state;
+	post(&x, 1, 0);
+	settle(50 * MS);
+	rcv(answer(OAE_REFLECT));
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_true(wants_done());
+	assert_true(oae_link_in_doubt(&l));
+	rcv(frame(OAE_DONE));
+	assert_false(oae_link_in_doubt(&l));
+}
+
+static void test_committed(void **state)
+{
+	(void)state;
+	post(&x, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	assert_false(wants_done());
+	settle(50 * MS);
+	assert_true(wants_done());
+	assert_null(sent(OAE_SYNC));		/* for which there is no need */
+}
+
+/* The peer is asked whether it knows of an express. */
+static void test_unseen(void **state)
+{
+	(void)state;
+	rcv(slice(1, 0, X | END));
+	settle(1000 * MS);
+	assert_non_null(sent(OAE_SYNC));
+	assert_true(oae_link_in_doubt(&l));
+	rcv(frame(OAE_SYNC_ACK));
+	assert_false(oae_link_in_doubt(&l));
+}
+
+/* And must answer in time. */
+static void test_unseen_unanswered(void **state)
+{
+	u64 begin = now;
+
+	(void)state;
+	rcv(slice(1, 0, X | END));
+	settle(1000 * MS);
+	while (now < begin + cfg.dead) {
+		assert_int_equal(l.state, OAE_OPEN);
+		fire_at(l.timer_at);
+	}
+	assert_int_equal(now, begin + cfg.dead);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+}
+
+/* A frozen end asks anyway. */
+static void test_frozen(void **state)
+{
+	(void)state;
+	rcv(slice(1, 0, X | END));
+	port_down();
+	settle(50 * MS);
+	assert_null(sent(OAE_SYNC));
+	post(&x, 1, 0);
+	rcv(resolved());
+	assert_null(sent(OAE_OFFER));
+	assert_false(oae_link_in_doubt(&l));
+	fire_at(now + 50 * MS);
+	assert_true(sent(OAE_OFFER)->handle == &x);
+}
+
+/* It is another end now, and begins at once. */
+static void test_renamed(void **state)
+{
+	(void)state;
+	settle(50 * MS);
+	clear();
+	oae_link_renamed(&l, now, &a);
+	meet();
+	post(&x, 1, 0);
+	assert_non_null(sent(OAE_OFFER));
+}
+
+/* With nobody there is nothing to settle. */
+static void test_closed(void **state)
+{
+	(void)state;
+	kill_link(OAE_E_CANCEL);
+	settle(50 * MS);
+	assert_int_equal(a.nops + a.nsends, 0);
+	clear();
+	oae_link_open(&l, now, &a);
+	meet();
+	post(&x, 1, 0);
+	assert_non_null(sent(OAE_OFFER));
+}
+
+/* By another clock it would last for ever. */
+static void test_another_clock(void **state)
+{
+	(void)state;
+	settle(50 * MS);
+	fire_at(now - 10000 * MS);
+	post(&x, 1, 0);
+	assert_non_null(sent(OAE_OFFER));
+
+	open_link(state);
+	now -= 10000 * MS;
+	post(&x, 1, 0);
+	assert_non_null(sent(OAE_OFFER));
+}
+
+#define TEST(t)	cmocka_unit_test_setup(t, open_link)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_nothing_offered),
+		TEST(test_parked_stays),
+		TEST(test_nothing_taken),
+		TEST(test_held),
+		TEST(test_in_flight),
+		TEST(test_committed),
+		TEST(test_unseen),
+		TEST(test_unseen_unanswered),
+		TEST(test_frozen),
+		TEST(test_renamed),
+		TEST(test_closed),
+		TEST(test_another_clock),
+	};
+
+	return cmocka_run_group_tests_name("settling", tests, NULL, NULL);
+}
