@@ -146,7 +146,7 @@ void oae_link_settle(struct oae_link *l, u64 until, u64 now,
 }
 
 /**
- * oae_settled() - the end goes on as before
+ * oae_settled() - the end goes on as before; the caller offers what waits
  * @l: the link, OPEN
  * @now: ns
  * @a: actions
@@ -155,7 +155,6 @@ void oae_settled(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	l->settle_until = 0;
 	oae_link_drained(l, now, a);
-	oae_offer_pump(l, now, a);
 }
 
 /**

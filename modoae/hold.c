@@ -238,7 +238,7 @@ void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 		oae_note(a, OAE_N_HELD);
 		send_reflect(l, l->rx + 1, l->hold.attempt, OAE_VERB, a);
 	}
-	/* First the answer, then what waits: see OAE_OFFER in rcv_data(). */
+	/* First the answer, then what waits: link.c, OFFER. */
 	oae_offer_pump(l, now, a);
 	/* The timer was armed before it was known that something is held. */
 	oae_finish(l, now, a);

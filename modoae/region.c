@@ -48,7 +48,7 @@ struct oae_region {
  * @wait_word: the word that was reserved; under that lock
  * @tag: whose this is
  * @answer: to the verb that it holds
- * @req: that verb, if it is not longer; see request()
+ * @req: that verb, if it is not longer
  */
 struct oae_held {
 	struct oae_region *region;
@@ -269,7 +269,7 @@ static const u8 *request_held(const struct oae_held *h)
 /* Be told when words of this region become free. The region is locked. */
 static void wait_for(struct oae_held *h, struct oae_region *r)
 {
-	/* Listed, or about to be told: wake_verbs() needs the tag's lock. */
+	/* Listed, or about to be told: event.c tells it under the tag's lock. */
 	if (!list_empty(&h->wait_list) || !list_empty(&h->tag->wake))
 		return;
 	refcount_inc(&h->tag->ref);

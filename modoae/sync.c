@@ -3,7 +3,7 @@
  * Synchronising (doc/protocol.md section 4.5): freezing after a failure,
  * finding out where both ends stand, and resolving what was in flight.
  *
- * Five things here look optional and are not (DESIGN.md section 4, and the
+ * Five things here look optional and are not (protocol 4.5, and the
  * explorer shows why): data frames must match both ltags; an end resolves only
  * against a frame that names its own current ltag; an OPEN end answers a SYNC
  * that repeats the known ltag; SYNC carries both incarnations; an express once

@@ -172,6 +172,41 @@ class Mixed(OaeTest):
         self.assertEqual(self.b.read_each(), sent)
 
 
+class Between(OaeTest):
+    """
+        host a (MTU 9000)     host sw (MTU 1500)     host b (MTU 9000)
+        va ------------------ p0 --- (br0) --- p1 ------------------ vb
+    """
+
+    one_cpu = False
+
+    @classmethod
+    def build(cls):
+        cls.a, cls.b, switch = cls.host("a"), cls.host("b"), cls.host("sw")
+        switch.sh("ip link add br0 type bridge; ip link set br0 up")
+        cables = [Cable(host, dev, switch, port)
+                  for host, dev, port in ((cls.a, "va", "p0"), (cls.b, "vb", "p1"))]
+        for (host, dev), port in zip(((cls.a, "va"), (cls.b, "vb")), ("p0", "p1")):
+            switch.sh(f"ip link set {port} master br0")
+            host.mtu(dev, 9000)
+            host.add_port(dev)
+        for host, peer in ((cls.a, cables[1].mac_a), (cls.b, cables[0].mac_a)):
+            host.knobs(target=peer, stall_max_us=20000, dead_ms=60000)
+
+    def test_cut_smaller(self):
+        """SYNC gets through and long frames do not: shorter ones do, atomic and express."""
+        self.addCleanup(self.a.knob, "express", 0)
+        for express in (0, 1):
+            self.a.knob("express", express)
+            for size in (20000, 4000, 1000, 65536):
+                self.assertEqual(self.a.start_write(payload(size, express)).result(60), size)
+                self.assertEqual(self.b.read_one(), payload(size, express))
+        self.assertEqual(self.b.start_write(payload(30000)).result(60), 30000)
+        self.assertEqual(self.a.read_one(), payload(30000))
+        self.assertGreaterEqual(self.a.stat("note_cut"), 1)
+        self.assertEqual(self.b.read_all(), b"")
+
+
 class Many(OaeTest):
     """
         hub --- h00   h01   ...   h11
