@@ -240,7 +240,7 @@ void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 	}
 	/* First the answer, then what waits: link.c, OFFER. */
 	oae_offer_pump(l, now, a);
-	/* The timer was armed before it was known that something is held. */
+	/* Closing waits for the answer, and the timer does. */
 	oae_finish(l, now, a);
 }
 

@@ -448,6 +448,24 @@ static void test_close_recd(void **state)
 	assert_non_null(sent(OAE_CLOSE_ACK));
 }
 
+/* Refused, it holds the end of a link up no longer: no timer has to notice. */
+static void test_refused_at_last(void **state)
+{
+	(void)state;
+	post(&x, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	peer_lag = 1;
+	rcv(frame(OAE_CLOSE));
+	assert_non_null(sent(OAE_COMMIT));
+	peer_lag = 0;
+	rcv(offer_kind(1, OAE_VERB));
+	assert_int_equal(count_op(OAE_OP_VERB), 1);
+	assert_null(sent(OAE_CLOSE_ACK));
+	computed(OAE_R_NO_REGION, 0);
+	assert_non_null(sent(OAE_CLOSE_ACK));
+	assert_int_equal(l.state, OAE_CLOSED);
+}
+
 #define TEST(t)	cmocka_unit_test_setup(t, open_link)
 
 int main(void)
@@ -469,6 +487,7 @@ int main(void)
 		TEST(test_one_after_the_other),
 		TEST(test_close),
 		TEST(test_close_recd),
+		TEST(test_refused_at_last),
 	};
 
 	return cmocka_run_group_tests_name("a verb at one end", tests, NULL,
