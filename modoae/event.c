@@ -241,7 +241,9 @@ static void apply_op(struct oae_tag *tag, struct event *ev,
 		ev->wake_writer = true;
 		break;
 	case OAE_OP_RESLICE:
-		oae_msg_slice(msg, oae_link_cut(&tag->link, msg->post.len));
+		oae_msg_slice(msg, msg->post.kind == OAE_MESSAGE ?
+				   oae_link_cut(&tag->link, msg->post.len) :
+				   oae_link_slice_max(&tag->link));
 		oae_link_resliced(&tag->link, &msg->post, ev->now, &ev->a);
 		break;
 	case OAE_OP_TIMER:
@@ -1024,7 +1026,7 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 		/* Whoever single-steps is slow: that is no failure. */
 		hrtimer_start(timer, ns_to_ktime(STEP_TIMER_NS),
 			      HRTIMER_MODE_REL_SOFT);
-	} else if (ev.now < tag->link.timer_at) {
+	} else if (oae_link_early(&tag->link, ev.now)) {
 		/* It fired for what was left over. */
 		hrtimer_start(timer, ns_to_ktime(tag->link.timer_at - ev.now +
 						 NSEC_PER_USEC),

@@ -396,6 +396,7 @@ enum oae_state oae_link_state(const struct oae_link *l);
 bool oae_link_in_doubt(const struct oae_link *l);
 u16 oae_link_slice_max(const struct oae_link *l);
 u16 oae_link_cut(const struct oae_link *l, u32 len);
+bool oae_link_early(const struct oae_link *l, u64 now);
 u64 oae_link_stall(const struct oae_link *l);
 const char *oae_state_name(enum oae_state state);
 const char *oae_note_name(enum oae_note note);

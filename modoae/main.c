@@ -140,11 +140,17 @@ static bool __net_exit oae_nodes_leave(struct list_head *nets)
 		list_del(&node->list);
 		mutex_unlock(&oae_nodes_lock);
 		oae_procfs_exit(node);
+	}
+	/* A port that is going because its device does has gone after this. */
+	rtnl_lock();
+	list_for_each_entry(net, nets, exit_list) {
+		node = oae_node(net);
 		if (list_empty(&node->ports))
 			continue;
 		WRITE_ONCE(node->shut, true);
 		any = true;
 	}
+	rtnl_unlock();
 	return any;
 }
 

@@ -204,7 +204,8 @@ void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a)
 	bool resume = l->offer.again && l->clean && !l->attempt && n > 1;
 
 	if (l->settle_until && l->offer.state == OAE_OFFER_PARKED) {
-		l->park_at = now + l->cfg->keepalive;
+		/* Whatever asked for it, READY or a new run, asks once. */
+		l->park_at = l->settle_until;
 		return;
 	}
 	if (!oae_fits_frame(l, &l->offer.p)) {
@@ -407,7 +408,10 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 		/* Other slices are another content to a peer that kept some. */
 		l->clean = false;
 		l->offer.p = *p;
-		if (next_attempt(l, now, a))
+		/* A run that is worn has ended meanwhile: resolving offers it. */
+		if (l->state != OAE_OPEN)
+			l->offer.state = OAE_OFFER_PARKED;
+		else if (next_attempt(l, now, a))
 			offer_out(l, oae_slice_mask(p->nslices), 0, now, a);
 	}
 	/* The timer was armed before it was known what goes out. */

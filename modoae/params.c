@@ -183,6 +183,7 @@ static const struct kernel_param_ops oae_param_ops = {
 /* The next change of a node's ports waits for the last one, and nobody for both. */
 static int oae_dev_use(struct oae_node *node, char *val)
 {
+	struct oae_node *same;
 	int err;
 
 	oae_params_leave();
@@ -190,7 +191,7 @@ static int oae_dev_use(struct oae_node *node, char *val)
 	oae_params_return();
 	if (err)
 		return err;
-	err = oae_params_node(&node, true);	/* stopped meanwhile? */
+	err = oae_params_node(&same, true);	/* stopped meanwhile? */
 	if (!err)
 		err = oae_ports_set(node, val);
 	mutex_unlock(&node->dev_lock);

@@ -514,12 +514,16 @@ static void oae_port_address_before(struct oae_port *port, const u8 *addr)
 
 	if (ether_addr_equal(port->dev->dev_addr, addr))
 		return;
-	us = min_t(u64, us, USEC_PER_SEC);
-	oae_tags_for_each(port->node, port, oae_port_tag_settle,
-			  2 * us * NSEC_PER_USEC);
-	wait_event_timeout(port->node->tags_wait,
-			   !atomic_read(&port->nsettling),
-			   usecs_to_jiffies(us));
+	/* RTNL is everybody's: root of a user namespace may not hold it long. */
+	us = min_t(u64, us, port->node->net->user_ns == &init_user_ns ?
+				    USEC_PER_SEC : 20 * USEC_PER_MSEC);
+	if (port->up) {
+		oae_tags_for_each(port->node, port, oae_port_tag_settle,
+				  2 * us * NSEC_PER_USEC);
+		wait_event_timeout(port->node->tags_wait,
+				   !atomic_read(&port->nsettling),
+				   usecs_to_jiffies(us));
+	}
 	oae_path_leave(port);
 }
 

@@ -76,6 +76,12 @@ static int oae_room_wait(struct oae_tag *tag, struct oae_file *f, bool swap,
 				err = -OAE_E_DEADLINE;
 		}
 		finish_wait(line, &wait);
+		/* Off to another line: room that is here is the next one's. */
+		if (oae_room_wanting(tag, f, swap) != line) {
+			oae_room_wake(tag, swap);
+			if (f)
+				oae_room_wake_file(tag, f);
+		}
 	}
 	return err;
 }

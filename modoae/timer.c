@@ -173,11 +173,27 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	l->down_at = now;
 	l->settle_until = l->settle_until ? now : 0;
 	l->sync_at = now;
+	l->cut_at = now;
 	l->offer.at = now;
 	l->hold.at = now;
 	l->half.again_at = now;
 	l->late.offer_at = 0;
 	l->late.hold_at = 0;
+}
+
+/**
+ * oae_link_early() - has the timer fired before its time?
+ * @l: the link
+ * @now: ns
+ *
+ * Not if the clock is another one (oae_now()): then the link must see it, or the
+ * timer is put off for as long as the clock stepped back.
+ *
+ * Return: true if so, and the timer is to be armed for the rest.
+ */
+bool oae_link_early(const struct oae_link *l, u64 now)
+{
+	return now < l->timer_at && now + OAE_CLOCK_STEP >= l->now;
 }
 
 /* When must the timer fire at the latest? 0: never. */

@@ -64,12 +64,12 @@ sim:
 	@tools/stage $@ tests/sim/test_oaesim.py
 # A fifth of the messages that `make faults` sends over each bad network.
 regress:
-	@tools/stage $@ tools/vm run --time-limit 900 -- \
+	@tools/stage $@ tools/vm run --time-limit 1800 -- \
 		env FAULT_MESSAGES=20000 tests/regress/run $(LINK_TESTS)
 gateway:
-	@tools/stage $@ tools/vm run --time-limit 900 -- tests/regress/run $(GATEWAY_TESTS)
+	@tools/stage $@ tools/vm run --time-limit 1800 -- tests/regress/run $(GATEWAY_TESTS)
 device:
-	@tools/stage $@ tools/vm run --time-limit 900 -- env TIME=20 tests/regress/run $(DEV_TESTS)
+	@tools/stage $@ tools/vm run --time-limit 1800 -- env TIME=20 tests/regress/run $(DEV_TESTS)
 soak:
 	@tools/stage $@ tools/vm run --time-limit 600 -- env OAE_SOAK=10 tests/regress/run soak
 scripts:

@@ -40,7 +40,6 @@ const struct m_scenario m_more[] = {
 	{ "both-cancel", { "e", "e" }, COMMON, .cancel = true },
 	{ "both-raw", { "a", "x" }, COMMON, .raw = true },
 	{ "both-rename", { "e", "x" }, COMMON, .rename = 1 },
-	{ "both-settle", { "e", "x" }, COMMON, .rename = 1, .settle = true },
 	{ "mtu", { "a", "" }, .cap = 3, .slices = 1, .mtu = 1 },
 	{ "mtu-most", { "x", "" }, .cap = 3, .slices = 1, .most = 1,
 	  .dup = true, .mtu = 1 },
@@ -72,6 +71,7 @@ const struct m_scenario m_deep[] = {
 	{ "verbs", { "v", "v" }, COMMON, .crash = 1, .conflict = 1 },
 	{ "mtu-most-two", { "xx", "" }, .cap = 3, .slices = 1, .most = 1,
 	  .dup = true, .mtu = 1 },
+	{ "both-settle", { "e", "x" }, COMMON, .rename = 1, .settle = true },
 	{ "mtu-express", { "e", "" }, .cap = 3, .slices = 1, .mtu = 1 },
 	{ "two-each-crash", { "ax", "xa" }, COMMON, .crash = 1 },
 	{ NULL }

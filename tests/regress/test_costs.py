@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What is kept for whom and who pays for it; who is woken, and who waits for whom."""
 
+import contextlib
 import errno
 import mmap
 import os
@@ -319,6 +320,18 @@ class Crowd(list):
         """Those that have not returned."""
         return [call for call in self if not call.done]
 
+    def sleeps(self):
+        """How often each of those has gone to sleep so far."""
+        found = {}
+        for call in self.waiting:
+            with contextlib.suppress(FileNotFoundError):        # it has returned just now
+                found[call] = sleeps(call.task)
+        return found
+
+    def woken_since(self, before):
+        """How often all of those together have been woken since sleeps() said `before`."""
+        return sum(n - before[call] for call, n in self.sleeps().items())
+
 
 class Woken(TwoEnds):
     __doc__ = TwoEnds.__doc__
@@ -337,13 +350,13 @@ class Woken(TwoEnds):
         a, b = self.full()
         crowd = Crowd(self.CROWD, a.write, bytes(3000))
         wait_for(lambda: a.status().queued > 1, "the queue to fill")
-        before = {call: sleeps(call.task) for call in crowd.waiting}
+        before = crowd.sleeps()
         rounds = 10
         for _ in range(rounds):
             self.assertEqual(b.read(), bytes(3000))
             left = len(crowd.waiting)
             wait_for(lambda left=left: len(crowd.waiting) < left or b.unread(), "the next")
-        woken = sum(sleeps(call.task) - before[call] for call in crowd.waiting)
+        woken = crowd.woken_since(before)
         # Who gets into the queue is woken once for it.
         self.assertLess(woken, 3 * rounds, f"{len(crowd.waiting)} waited")
         self.drain(crowd, b)
@@ -369,13 +382,13 @@ class Woken(TwoEnds):
         self.b.knob("rcvbuf", 4096)
         a, b = self.opened(queue=1)
         crowd = Crowd(self.CROWD, a.write, bytes(3000))
-        before = {call: sleeps(call.task) for call in crowd.waiting}
+        before = crowd.sleeps()
         rounds = 10
         for _ in range(rounds):
             left = len(crowd.waiting)
             b.read()
             wait_for(lambda left=left: len(crowd.waiting) < left or b.unread(), "the next")
-        woken = sum(sleeps(call.task) - before[call] for call in crowd.waiting)
+        woken = crowd.woken_since(before)
         self.assertLess(woken, 3 * rounds, f"{len(crowd.waiting)} waited")
         self.drain(crowd, b)
 
@@ -521,6 +534,15 @@ class Lingering(DevTest):
         second.result()
         self.assertEqual(self.a.knob("dev"), "va")
         self.a.knobs(linger_ms=0, dev="")
+
+    def test_unload_while_another_waits(self):
+        """A change that waits for the one before it hears that the module goes."""
+        first = self.lingering()
+        second = Call(self.a.knob, "dev", "+va")
+        wait_for(lambda: second.sleeps(SYS_WRITE), "it to wait")
+        unload()
+        first.result()
+        self.assertEqual(second.error(), "ENODEV")
 
     def test_unload(self):
         """The module goes when it is over, not before."""

@@ -296,6 +296,33 @@ static void test_worn(void **state)
 	assert_int_equal(l.state, OAE_OPEN);
 }
 
+/* It wore out while the next was to be cut: that goes out in the next run. */
+static void test_worn_while_cut(void **state)
+{
+	struct oae_post p = {
+		.handle = &y, .len = 2000, .slice_max = 1000, .nslices = 2,
+	};
+
+	(void)state;
+	clear();
+	oae_link_set_mtu(&l, 600, now, &a);
+	rcv(resolved());
+	post(&x, 1, 0);
+	clear();
+	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	l.run_tx = l.tx - (1U << 30) + 1;
+	rcv(answer(OAE_REFLECT));
+	assert_int_equal(noted(OAE_N_WORN), 1);
+	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
+	p.slice_max = 500;
+	p.nslices = 4;
+	oae_link_resliced(&l, &p, now, &a);
+	assert_null(sent(OAE_OFFER));
+	rcv(resolved());
+	assert_true(sent(OAE_OFFER) && sent(OAE_OFFER)->handle == &y);
+	assert_int_equal(sent(OAE_OFFER)->slices, 15);
+}
+
 #define TEST(t)	cmocka_unit_test_setup(t, open_link)
 
 int main(void)
@@ -312,6 +339,7 @@ int main(void)
 		TEST(test_express_unseen),
 		TEST(test_unseen_forgotten),
 		TEST(test_atomic_is_seen),
+		TEST(test_worn_while_cut),
 		TEST(test_worn),
 	};
 

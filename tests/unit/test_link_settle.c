@@ -217,6 +217,19 @@ static void test_another_clock(void **state)
 	assert_non_null(sent(OAE_OFFER));
 }
 
+/* READY is said once, so it counts though it comes meanwhile. */
+static void test_ready_meanwhile(void **state)
+{
+	(void)state;
+	post(&x, 1, 0);
+	refuse(OAE_R_BUSY, 0);
+	settle(20 * MS);
+	rcv(frame(OAE_READY));
+	assert_null(sent(OAE_OFFER));
+	fire_at(now + 20 * MS);
+	assert_true(sent(OAE_OFFER) && sent(OAE_OFFER)->handle == &x);
+}
+
 #define TEST(t)	cmocka_unit_test_setup(t, open_link)
 
 int main(void)
@@ -231,6 +244,7 @@ int main(void)
 		TEST(test_unseen),
 		TEST(test_unseen_unanswered),
 		TEST(test_frozen),
+		TEST(test_ready_meanwhile),
 		TEST(test_renamed),
 		TEST(test_closed),
 		TEST(test_another_clock),

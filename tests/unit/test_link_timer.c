@@ -830,6 +830,28 @@ static void test_close_dead(void **state)
 	assert_true(noted(OAE_N_DOWN) && count_op(OAE_OP_GONE));
 }
 
+/* A timer that fires early is put off; not because the clock is another one. */
+static void test_early(void **state)
+{
+	(void)state;
+	assert_true(l.timer_at > now);
+	assert_true(oae_link_early(&l, l.timer_at - 1));
+	assert_false(oae_link_early(&l, l.timer_at));
+	assert_true(oae_link_early(&l, now - 1000 * MS));
+	assert_false(oae_link_early(&l, now - 1001 * MS));
+}
+
+/* And what was cut is not cut for longer, nor less long, by another clock. */
+static void test_cut_by_another_clock(void **state)
+{
+	(void)state;
+	l.cut = 500;
+	l.cut_at = now;
+	now -= 5000 * MS;
+	post(&x, 1, 0);
+	assert_int_equal(l.cut, 500);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -843,6 +865,8 @@ int main(void)
 		cmocka_unit_test_setup(test_done_in_time, open_link),
 		cmocka_unit_test_setup(test_stalled_and_parked, open_link),
 		cmocka_unit_test_setup(test_many_slices_take_time, open_link),
+		cmocka_unit_test_setup(test_early, open_link),
+		cmocka_unit_test_setup(test_cut_by_another_clock, open_link),
 		cmocka_unit_test_setup(test_resliced_in_time, open_link),
 		cmocka_unit_test_setup(test_parked_in_time, open_link),
 		cmocka_unit_test_setup(test_probe_in_time, open_link),
