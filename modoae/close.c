@@ -106,9 +106,9 @@ void oae_close_posts(struct oae_link *l, int err, struct oae_actions *a)
  */
 void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	now = oae_now(l, now);
 	if (l->state == OAE_CLOSED || l->closing)
 		return;
+	now = oae_now(l, now);
 	oae_note(a, OAE_N_CLOSE);
 	oae_close_posts(l, OAE_E_SHUTDOWN, a);
 	l->closing = true;
@@ -132,9 +132,9 @@ void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a)
 void oae_link_settle(struct oae_link *l, u64 until, u64 now,
 		     struct oae_actions *a)
 {
-	now = oae_now(l, now);
 	if (l->state == OAE_CLOSED)
 		return;
+	now = oae_now(l, now);
 	l->settle_until = until;
 	if (l->state == OAE_OPEN && l->unseen) {
 		if (!l->asked_at)

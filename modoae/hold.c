@@ -225,9 +225,9 @@ static void hold(struct oae_link *l, const struct oae_frame *f, u64 now,
 void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 		       struct oae_actions *a)
 {
-	now = oae_now(l, now);
 	if (l->hold.state != OAE_HOLD_ASKED)
 		return;
+	now = oae_now(l, now);
 	if (!reason && reply + OAE_REFLECT_LEN > oae_link_slice_max(l))
 		reason = OAE_R_TOO_BIG;
 	if (reason) {

@@ -416,7 +416,6 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 {
 	struct oae_post *place;
 
-	now = oae_now(l, now);
 	if (!p->nslices || p->nslices > OAE_MAX_SLICES)
 		return -EINVAL;
 	if (p->kind != OAE_MESSAGE && p->flags & OAE_POST_EXPRESS)
@@ -430,6 +429,7 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 	place = waiting_place(l, p->kind);
 	if (!place)
 		return -EAGAIN;
+	now = oae_now(l, now);
 
 	if (l->down && !oae_has_posts(l)) {
 		/* It may be back: do not wait for the slow interval. */
@@ -468,7 +468,6 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 	struct oae_send *s;
 	bool out;
 
-	now = oae_now(l, now);
 	if (l->next_valid && l->next.handle == handle) {
 		oae_offer_drop_next(l, err, a);
 		return 0;
@@ -490,6 +489,7 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 	if (!oae_offer_reversible(l))
 		return -EINPROGRESS;
 
+	now = oae_now(l, now);
 	out = l->state == OAE_OPEN && l->offer.state == OAE_OFFER_OUT;
 	oae_offer_drop(l, OAE_REVERSED, err, a);
 	if (out) {
@@ -510,9 +510,9 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
  */
 void oae_link_drained(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	now = oae_now(l, now);
 	if (l->state != OAE_OPEN || !l->ready_due || l->settle_until)
 		return;
+	now = oae_now(l, now);
 	l->ready_due = false;
 	oae_send(l, a, OAE_READY)->frame.seq = l->rx + 1;
 	oae_finish(l, now, a);
@@ -526,9 +526,9 @@ void oae_link_drained(struct oae_link *l, u64 now, struct oae_actions *a)
  */
 void oae_link_port_up(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	now = oae_now(l, now);
 	if (!oae_frozen(l))
 		return;
+	now = oae_now(l, now);
 	l->backoff = 0;
 	oae_offer_uncut(l);
 	oae_ask(l, now, a);
@@ -543,9 +543,9 @@ void oae_link_port_up(struct oae_link *l, u64 now, struct oae_actions *a)
  */
 void oae_link_port_down(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	now = oae_now(l, now);
 	if (l->state != OAE_OPEN)
 		return;
+	now = oae_now(l, now);
 	oae_freeze(l, OAE_N_PORT, now, a);
 	oae_finish(l, now, a);
 }
@@ -563,13 +563,13 @@ void oae_link_port_down(struct oae_link *l, u64 now, struct oae_actions *a)
 void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
 		      struct oae_actions *a)
 {
-	now = oae_now(l, now);
 	if (l->mtu == mtu)
 		return;
 	l->mtu = mtu;
 	oae_offer_uncut(l);
 	if (l->state != OAE_OPEN)
 		return;
+	now = oae_now(l, now);
 	oae_freeze(l, OAE_N_PORT, now, a);
 	oae_finish(l, now, a);
 }

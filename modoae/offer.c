@@ -392,10 +392,10 @@ void oae_offer_uncut(struct oae_link *l)
 void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 		       struct oae_actions *a)
 {
-	now = oae_now(l, now);
 	if (l->offer.state != OAE_OFFER_SLICING ||
 	    l->offer.p.handle != p->handle)
 		return;
+	now = oae_now(l, now);
 	if (!p->nslices || (p->kind != OAE_MESSAGE && p->nslices > 1)) {
 		if (l->offer.doubt) {
 			/* Not reversed before oae_offer_sure(). */
@@ -540,9 +540,9 @@ void oae_send_commit(struct oae_link *l, struct oae_actions *a)
  */
 void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	now = oae_now(l, now);
 	if (l->state == OAE_CLOSED || l->confirmed || l->await_done)
 		return;
+	now = oae_now(l, now);
 	l->await_done = true;
 	l->done_at = now;
 	/* The answer to what is in flight says it as well; so does resolving. */

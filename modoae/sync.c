@@ -119,9 +119,9 @@ static void learn(struct oae_link *l, const struct oae_frame *f)
  */
 void oae_link_open(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	now = oae_now(l, now);
 	if (l->state != OAE_CLOSED)
 		return;
+	now = oae_now(l, now);
 	draw_inc(l);
 	begin_sync(l, OAE_SYNC_SENT, now, a);
 	oae_finish(l, now, a);
@@ -140,9 +140,9 @@ void oae_link_open(struct oae_link *l, u64 now, struct oae_actions *a)
 void oae_link_accept(struct oae_link *l, const struct oae_frame *sync, u64 now,
 		     struct oae_actions *a)
 {
-	now = oae_now(l, now);
 	if (l->state != OAE_CLOSED)
 		return;
+	now = oae_now(l, now);
 	draw_inc(l);
 	learn(l, sync);
 	begin_sync(l, OAE_SYNC_RECD, now, a);
@@ -211,9 +211,9 @@ void oae_broken(struct oae_link *l, u64 now, struct oae_actions *a)
  */
 void oae_link_renamed(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	now = oae_now(l, now);
 	if (l->state == OAE_CLOSED)
 		return;
+	now = oae_now(l, now);
 	oae_note(a, OAE_N_PORT);
 	if (l->offer.state == OAE_OFFER_OUT && !oae_offer_reversible(l))
 		oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);

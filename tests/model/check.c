@@ -356,7 +356,8 @@ void m_forgot(struct m_world *w, unsigned int who, u64 inc)
 {
 	unsigned int i;
 
-	for (i = 0; i < w->ntx; i++) {
+	/* What it began with may say anything of what the other knows. */
+	for (i = 0; i < w->ntx && !w->arbitrary; i++) {
 		struct m_tx *tx = &w->tx[i];
 
 		if (tx->from != who && tx->at_link && tx->offered &&
