@@ -400,6 +400,8 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 		if (l->offer.doubt) {
 			/* Not reversed before oae_offer_sure(). */
 			l->offer.state = OAE_OFFER_OUT;
+			/* The slices it had are no more: cut anew. */
+			l->offer.p.slice_max = 0xffff;
 			l->offer.at = now;
 		} else {
 			too_long(l, now, a);

@@ -112,11 +112,20 @@ static void test_delivered_after_all(void **state)
 /* A wider path again: it is offered, as what it was. */
 static void test_wide_again(void **state)
 {
+	struct oae_post p = {
+		.handle = &x, .len = 2000, .slice_max = 1000, .nslices = 2,
+		.flags = OAE_POST_EXPRESS,
+	};
+
 	(void)state;
 	express_too_long(asked());
 	clear();
 	oae_link_set_mtu(&l, 1500, now, &a);
 	rcv(asked());
+	/* What it was cut to has been tried, and is no more. */
+	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
+	assert_null(sent(OAE_OFFER));
+	oae_link_resliced(&l, &p, now, &a);
 	assert_true(sent(OAE_OFFER)->handle == &x);
 	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 1);
 	rcv(frame(OAE_SYNC_ACK));
