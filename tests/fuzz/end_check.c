@@ -168,6 +168,10 @@ static void check_reversed(const struct end *e, const struct end_post *p,
 	const struct oae_frame *f = e->f;
 	bool refused = f && f->opcode == OAE_REFUSE && of_this_run(e) &&
 		       f->seq == e->last.seq && f->attempt == e->last.attempt;
+	/* Too long for this run, which the peer is seen to be in (4.3). */
+	bool proved = f && f->opcode != OAE_SYNC &&
+		      (e->resliced || (of_this_run(e) && e->before.offer.doubt &&
+				       !e->before.attempt));
 
 	if (!err)
 		fuzz_breach("#%u reversed, and no reason why", p->id);
@@ -176,7 +180,7 @@ static void check_reversed(const struct end *e, const struct end_post *p,
 	    !(p->flags & OAE_POST_EXPRESS))
 		return;
 	/* In flight: only by the peer's word that it did not take it. */
-	if (!refused && !e->resliced)
+	if (!refused && !proved)
 		fuzz_breach("express #%u reversed in flight", p->id);
 }
 
