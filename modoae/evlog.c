@@ -76,7 +76,7 @@ int oae_evlog_make(struct oae_node *node)
 	/* Not from 0, so that no number read is that of an unused slot. */
 	for_each_possible_cpu(cpu)
 		per_cpu_ptr(log->ring, cpu)->head = OAE_RING;
-	/* Who reads it finds every head set. */
+	/* A reader finds every head set. */
 	smp_store_release(&node->evlog, log);
 	return 0;
 }

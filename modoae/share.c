@@ -178,7 +178,7 @@ static bool give_way(struct oae_node *node, enum oae_spare spare, u64 age)
  * @node: where
  * @err: what there is no room in, as oae_share_take() said
  *
- * What is dead takes no room in the strangers' share.
+ * A dead tag takes no room in the strangers' share.
  *
  * Context: any but hard interrupts, no lock held.
  *

@@ -175,7 +175,7 @@ int oae_stats_make(struct oae_node *node)
 	stats = alloc_percpu_gfp(struct oae_stats, GFP_KERNEL_ACCOUNT);
 	if (!stats)
 		return -ENOMEM;
-	/* Who reads them finds zeros. */
+	/* A reader finds zeros. */
 	smp_store_release(&node->stats, stats);
 	return 0;
 }
