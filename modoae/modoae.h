@@ -41,9 +41,9 @@
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
 
-#include "compat.h"
-#include "link.h"
-#include "netdev.h"
+#include "base/compat.h"
+#include "link/link.h"
+#include "base/netdev.h"
 
 struct oae_node;
 struct oae_port;
@@ -341,7 +341,7 @@ struct oae_tag {
 	u64 nhealed;
 	unsigned int nconfirm;		/* who wait for confirmation */
 	/* not under the lock */
-	struct list_head wake;		/* words are free: event.c, region.c */
+	struct list_head wake;		/* words are free: run.c, region.c */
 	struct list_head fresh;		/* node->fresh, under its lock */
 	struct list_head all;		/* node->all, under its lock */
 	wait_queue_head_t read_wait;	/* of its files: something is unread */
@@ -573,7 +573,7 @@ struct sk_buff *oae_xmit_reply(struct oae_port *port, unsigned int room);
 void oae_xmit_reflect(struct oae_port *port, const u8 *dest,
 		      struct oae_frame *f, struct sk_buff *reply);
 
-/* path.c: which way frames go; the gateway of a port */
+/* way.c: which way frames go; the gateway of a port */
 void oae_path_init(struct oae_port *port);
 bool oae_path_hello(struct oae_port *port, const u8 *from,
 		    const struct oae_frame *f);
@@ -639,7 +639,7 @@ bool oae_inbox_empty(struct oae_node *node);
 ssize_t oae_inbox_read(struct oae_node *node, struct iov_iter *to);
 void oae_inbox_purge(struct oae_node *node);
 
-/* tag.c */
+/* table.c */
 u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN]);
 void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN]);
 struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid);
@@ -662,7 +662,7 @@ void oae_share_own(struct oae_tag *tag);
 void oae_share_sort(struct oae_tag *tag);
 bool oae_share_make_room(struct oae_node *node, int err);
 
-/* event.c: what happens to a tag */
+/* run.c: what happens to a tag */
 void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 		 const struct oae_frame *f);
 int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
@@ -686,7 +686,7 @@ void oae_tag_renamed(struct oae_tag *tag);
 void oae_tag_way(struct oae_tag *tag, const struct oae_about *about);
 enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
 
-/* attach.c: what a tag knows of its files */
+/* client.c: what a tag knows of its files */
 void oae_attach_init(struct oae_tag *tag);
 void oae_attach_add(struct oae_tag *tag, struct oae_file *f);
 bool oae_attach_leave(struct oae_tag *tag, struct oae_file *f,
@@ -714,7 +714,7 @@ void oae_fresh_init(struct oae_node *node);
 void oae_fresh_add(struct oae_tag *tag);
 void oae_fresh_del(struct oae_tag *tag);
 
-/* chardev.c: /dev/oae */
+/* file.c: /dev/oae */
 int oae_chardev_init(void);
 void oae_chardev_exit(void);
 
@@ -724,7 +724,7 @@ void oae_step_set(struct oae_node *node, int step);
 void oae_step_once(struct oae_node *node);
 void oae_step_purge(struct oae_node *node, const struct oae_port *port);
 
-/* procfs.c, debugfs.c */
+/* procfs.c, noc_debug.c */
 int oae_procfs_init(struct oae_node *node);
 void oae_procfs_exit(struct oae_node *node);
 void oae_debugfs_init(void);

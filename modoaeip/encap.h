@@ -3,7 +3,7 @@
 #ifndef OAEIP_ENCAP_H
 #define OAEIP_ENCAP_H
 
-#include "../modoae/oae_types.h"
+#include "../modoae/link/oae_types.h"
 #include "../include/oae_wire.h"
 #include "../include/oaeip_wire.h"
 

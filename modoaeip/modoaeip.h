@@ -33,9 +33,9 @@
 #include <net/dst_cache.h>
 #include <net/net_namespace.h>
 
-#include "../modoae/compat.h"
-#include "../modoae/frame.h"
-#include "../modoae/netdev.h"
+#include "../modoae/base/compat.h"
+#include "../modoae/link/frame.h"
+#include "../modoae/base/netdev.h"
 #include "../include/oaeip_wire.h"
 #include "claim.h"
 #include "control_msg.h"

@@ -10,7 +10,7 @@
 #define OAE_FUZZ_H
 
 #include <stdio.h>
-#include "../../modoae/link.h"
+#include "../../modoae/link/link.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 

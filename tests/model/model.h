@@ -32,7 +32,7 @@
 #define OAE_MODEL_H
 
 #include <stdio.h>
-#include "../../modoae/link.h"
+#include "../../modoae/link/link.h"
 
 #define M_TXS		30		/* transactions of a run, and of its proof */
 #define M_CAP		4		/* frames in flight, each way, at most */

@@ -39,7 +39,7 @@ class Tables(unittest.TestCase):
         """The mutants of a table with one entry, or what is wrong with it."""
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "core.mutants"
-            path.write_text("\n".join(["# a comment", "source modoae/core.c", "",
+            path.write_text("\n".join(["# a comment", "source modoae/link/core.c", "",
                                        "it-breaks [4.2 (1)] What it breaks.", *entry]) + "\n")
             return run.read_table(path)
 
@@ -56,7 +56,7 @@ class Tables(unittest.TestCase):
     def test_head(self):
         mutant, = self.read("Needs: explorer one two", "-\treturn b;")
         self.assertEqual((mutant.name, mutant.rule, mutant.about, mutant.source),
-                         ("it-breaks", "4.2 (1)", "What it breaks.", "modoae/core.c"))
+                         ("it-breaks", "4.2 (1)", "What it breaks.", "modoae/link/core.c"))
         self.assertEqual((mutant.needs, mutant.scenarios), ("explorer", ["one", "two"]))
 
     def test_edits(self):

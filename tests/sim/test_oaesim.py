@@ -40,7 +40,7 @@ def run(*args, program=OAESIM, env=None):
                           env=env and {**os.environ, **env})
 
 
-def build(name, opt, core=ROOT / "modoae"):
+def build(name, opt, core=ROOT / "modoae" / "link"):
     """Builds another simulator: by other options, or around another core."""
     out = BUILD / name
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
@@ -307,10 +307,10 @@ class Mutants(SimTest):
             "--flap-rate", "50", "-n", "100k"]
 
     def caught(self, file, old, new, words, *args):
-        core = BUILD / "mutant" / "modoae"
+        core = BUILD / "mutant" / "modoae" / "link"
         shutil.copytree(ROOT / "include", BUILD / "mutant" / "include", dirs_exist_ok=True)
         core.mkdir(parents=True, exist_ok=True)
-        for source in (ROOT / "modoae").glob("*.[ch]"):
+        for source in (ROOT / "modoae" / "link").glob("*.[ch]"):
             shutil.copy2(source, core / source.name)
         # with the old dates the core alone is built anew, and that in any case
         for made in (BUILD / "mutant").glob("core-*.o"):

@@ -18,7 +18,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "../../modoae/link.h"
+#include "../../modoae/link/link.h"
 
 #define NOW		1000000000000ULL	/* always; the timers' times move */
 #define LONG_AGO	(NOW / 2)

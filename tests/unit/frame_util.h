@@ -3,7 +3,7 @@
 #ifndef OAE_FRAME_UTIL_H
 #define OAE_FRAME_UTIL_H
 
-#include "../../modoae/frame.h"
+#include "../../modoae/link/frame.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define BUF		2048

@@ -8,7 +8,7 @@
 #ifndef OAE_ONE_LINK_H
 #define OAE_ONE_LINK_H
 
-#include "../../modoae/link.h"
+#include "../../modoae/link/link.h"
 
 #ifndef ARRAY_SIZE
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))

@@ -17,7 +17,7 @@
 #define OAE_SIM_H
 
 #include <stdio.h>
-#include "../../modoae/link.h"
+#include "../../modoae/link/link.h"
 
 #define SIM_US		1000ULL
 #define SIM_MS		1000000ULL

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Verbs on words (modoae/verb.c, doc/protocol.md section 4.10): what each does, by
+ * Verbs on words (modoae/link/verb.c, doc/protocol.md section 4.10): what each does, by
  * hand; what is malformed; and at random against a model that has no reservations
  * but a copy of the words a verb.
  */

@@ -7,7 +7,7 @@
 #ifndef OAE_VERB_UTIL_H
 #define OAE_VERB_UTIL_H
 
-#include "../../modoae/verb.h"
+#include "../../modoae/link/verb.h"
 
 #ifndef ARRAY_SIZE
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What differs between kernel versions, each with the version and why. */
+#ifndef OAE_COMPAT_H
+#define OAE_COMPAT_H
+
+#include <linux/gfp.h>
+#include <linux/hrtimer.h>
+#include <linux/mm.h>
+#include <linux/uio.h>
+#include <linux/version.h>
+
+/* 6.12: mac_pton() is to be found here; kernel.h let it go later */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/hex.h>
+#endif
+
+/* 6.13: hrtimer_setup() takes the function too; hrtimer_init() went in 6.15 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*fn)(struct hrtimer *),
+				 clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = fn;
+}
+#endif
+
+/* 6.0: iov_iter_ubuf() needs no iovec beside it */
+static inline void oae_user_dest(struct iov_iter *iter, struct iovec *iov,
+				 void __user *buf, size_t len)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 0, 0)
+	iov->iov_base = buf;
+	iov->iov_len = len;
+	iov_iter_init(iter, READ, iov, 1, len);
+#else
+	iov_iter_ubuf(iter, READ, buf, len);
+#endif
+}
+
+/* 6.17: udp_tunnel*_xmit_skb() take the flags of the control block, too */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#define oae_udp4_xmit(...) udp_tunnel_xmit_skb(__VA_ARGS__)
+#define oae_udp6_xmit(...) udp_tunnel6_xmit_skb(__VA_ARGS__)
+#else
+#define oae_udp4_xmit(...) udp_tunnel_xmit_skb(__VA_ARGS__, 0)
+#define oae_udp6_xmit(...) udp_tunnel6_xmit_skb(__VA_ARGS__, 0)
+#endif
+
+/* 7.2, or before: they want the sock of a tunnel's socket, not the socket */
+#define oae_tunnel_end(socket)						\
+	__builtin_choose_expr(						\
+		__builtin_types_compatible_p(				\
+			typeof(udp_tunnel_sock_release),		\
+			void (struct sock *)),				\
+		(socket)->sk, socket)
+
+/* 6.10: dst_rtable() is the kernel's, and checks */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+#define dst_rtable(p) container_of(p, struct rtable, dst)
+#endif
+
+/* 5.11: what is counted against a memory cgroup may be mapped by a program */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 11, 0)
+#define OAE_GFP_MAPPED (GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+#else
+#define OAE_GFP_MAPPED (GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+#endif
+
+/* 6.3: the flags of a mapping change by functions. It does not grow, nor is dumped. */
+static inline void oae_vm_fixed(struct vm_area_struct *vma)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+	vma->vm_flags |= VM_DONTEXPAND | VM_DONTDUMP;
+#else
+	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+#endif
+}
+
+#endif /* OAE_COMPAT_H */

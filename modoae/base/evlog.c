@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The last events of a node.
+ *
+ * A ring a CPU, so that writers meet nobody. A writer takes a number, which
+ * is its slot for good: even one that interrupts another on the same CPU has
+ * its own. Each slot carries the number it holds, odd while it is written, so
+ * a reader leaves out what changes under it and never shows half of one event
+ * and half of another.
+ */
+
+#include <linux/mm.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include "../modoae.h"
+#include "trace.h"
+
+#define OAE_RING	256	/* events a CPU, a power of two */
+
+/**
+ * struct oae_event - an event, 32 bytes
+ * @ver: twice its number in the ring, plus 1 while written, plus 2 once done
+ * @seq: transaction it is about
+ * @now: when, ns
+ * @kid: tag
+ * @kind: enum oae_ev_kind
+ * @what: depends on @kind
+ * @before: enum oae_state before the event
+ * @after: and after it
+ */
+struct oae_event {
+	u32 ver;
+	u32 seq;
+	u64 now;
+	u64 kid;
+	u8 kind;
+	u8 what;
+	u8 before;
+	u8 after;
+};
+
+struct oae_ring {
+	u32 head;		/* number of the next event */
+	struct oae_event ev[OAE_RING];
+};
+
+struct oae_evlog {
+	struct oae_ring __percpu *ring;
+};
+
+/**
+ * oae_evlog_make() - make the event log of a node, if there is none
+ * @node: whose; one at a time. No event comes before its first port is bound.
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int oae_evlog_make(struct oae_node *node)
+{
+	struct oae_evlog *log;
+	int cpu;
+
+	if (node->evlog)
+		return 0;
+	log = kzalloc(sizeof(*log), GFP_KERNEL_ACCOUNT);
+	if (!log)
+		return -ENOMEM;
+	log->ring = alloc_percpu_gfp(struct oae_ring, GFP_KERNEL_ACCOUNT);
+	if (!log->ring) {
+		kfree(log);
+		return -ENOMEM;
+	}
+	/* Not from 0, so that no number read is that of an unused slot. */
+	for_each_possible_cpu(cpu)
+		per_cpu_ptr(log->ring, cpu)->head = OAE_RING;
+	/* A reader finds every head set. */
+	smp_store_release(&node->evlog, log);
+	return 0;
+}
+
+/**
+ * oae_evlog_exit() - free the event log of a node
+ * @node: whose; nobody writes or reads it any more
+ *
+ * Context: process, may sleep.
+ */
+void oae_evlog_exit(struct oae_node *node)
+{
+	if (!node->evlog)
+		return;
+	free_percpu(node->evlog->ring);
+	kfree(node->evlog);
+	node->evlog = NULL;
+}
+
+/**
+ * oae_evlog_add() - note an event, in the log and as a tracepoint
+ * @node: whose log
+ * @now: when, ns
+ * @kid: the tag
+ * @kind: what happened
+ * @what: depends on @kind
+ * @before: enum oae_state before it
+ * @after: and after it
+ * @seq: the transaction it is about
+ *
+ * Context: softirq, or process context with BH disabled. Takes no lock.
+ */
+void oae_evlog_add(struct oae_node *node, u64 now, u64 kid,
+		   enum oae_ev_kind kind, u8 what, u8 before, u8 after,
+		   u32 seq)
+{
+	struct oae_ring *ring = this_cpu_ptr(node->evlog->ring);
+	u32 n = this_cpu_inc_return(node->evlog->ring->head) - 1;
+	struct oae_event *e = &ring->ev[n % OAE_RING];
+
+	WRITE_ONCE(e->ver, 2 * n + 1);
+	smp_wmb();	/* being written: seen before any of what follows */
+	WRITE_ONCE(e->seq, seq);
+	WRITE_ONCE(e->now, now);
+	WRITE_ONCE(e->kid, kid);
+	WRITE_ONCE(e->kind, kind);
+	WRITE_ONCE(e->what, what);
+	WRITE_ONCE(e->before, before);
+	WRITE_ONCE(e->after, after);
+	/* Whoever reads this number reads all of the above. */
+	smp_store_release(&e->ver, 2 * n + 2);
+
+	trace_oae_event(kid, kind, what, before, after, seq);
+}
+
+/* Copy event number @n; false when it is not there, or not whole. */
+static bool oae_event_read(const struct oae_ring *ring, u32 n,
+			   struct oae_event *to)
+{
+	const struct oae_event *e = &ring->ev[n % OAE_RING];
+
+	/* Pairs with the release in oae_evlog_add(). */
+	to->ver = smp_load_acquire(&e->ver);
+	if (to->ver != 2 * n + 2)
+		return false;
+	to->seq = READ_ONCE(e->seq);
+	to->now = READ_ONCE(e->now);
+	to->kid = READ_ONCE(e->kid);
+	to->kind = READ_ONCE(e->kind);
+	to->what = READ_ONCE(e->what);
+	to->before = READ_ONCE(e->before);
+	to->after = READ_ONCE(e->after);
+	smp_rmb();	/* all of it read before ver is looked at again */
+	return READ_ONCE(e->ver) == to->ver;
+}
+
+static int oae_event_cmp(const void *a, const void *b)
+{
+	const struct oae_event *x = a, *y = b;
+
+	if (x->now != y->now)
+		return x->now < y->now ? -1 : 1;
+	/* Of one step: in the order written. */
+	return (s32)(x->ver - y->ver);
+}
+
+static const char *oae_outcome_name(u8 outcome)
+{
+	switch (outcome) {
+	case OAE_COMMITTED:
+		return "committed";
+	case OAE_REVERSED:
+		return "reversed";
+	case OAE_UNKNOWN:
+		return "unknown";
+	}
+	return "?";
+}
+
+static void oae_event_words(const struct oae_event *e, const char **kind,
+			    const char **what)
+{
+	*what = "";
+	switch (e->kind) {
+	case OAE_EV_FRAME:
+		*kind = "rcv ";
+		*what = oae_opcode_name(e->what);
+		return;
+	case OAE_EV_SEND:
+		*kind = "send ";
+		*what = oae_opcode_name(e->what);
+		return;
+	case OAE_EV_POST:
+		*kind = "post";
+		return;
+	case OAE_EV_CANCEL:
+		*kind = "cancel";
+		return;
+	case OAE_EV_TIMER:
+		*kind = "timer";
+		return;
+	case OAE_EV_NOTE:
+		*kind = "note ";
+		*what = oae_note_name(e->what);
+		return;
+	case OAE_EV_OUTCOME:
+		*kind = "outcome ";
+		*what = oae_outcome_name(e->what);
+		return;
+	}
+	*kind = "?";
+}
+
+static void oae_event_show(const struct oae_event *e, struct seq_file *m)
+{
+	const char *kind, *what;
+	u64 us = e->now;
+	u32 ns = do_div(us, NSEC_PER_SEC);
+
+	oae_event_words(e, &kind, &what);
+	seq_printf(m, "%6llu.%06u 0x%016llx ", us, ns / 1000, e->kid);
+	seq_printf(m, "%s%-*s %10s -> %-10s seq %u\n", kind,
+		   (int)(24 - strlen(kind)), what, oae_state_name(e->before),
+		   oae_state_name(e->after), e->seq);
+}
+
+/**
+ * oae_evlog_show() - print the last events of a node, oldest first
+ * @node: whose
+ * @m: where to
+ *
+ * Context: process, may sleep; stops no writer.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int oae_evlog_show(struct oae_node *node, struct seq_file *m)
+{
+	/* Pairs with the release in oae_evlog_make(). */
+	struct oae_evlog *log = smp_load_acquire(&node->evlog);
+	struct oae_event *all;
+	unsigned int i, count = 0;
+	int cpu;
+
+	if (!log)
+		return 0;
+	all = kvmalloc_array(num_possible_cpus(), OAE_RING * sizeof(*all),
+			     GFP_KERNEL);
+	if (!all)
+		return -ENOMEM;
+
+	for_each_possible_cpu(cpu) {
+		const struct oae_ring *ring = per_cpu_ptr(log->ring, cpu);
+		u32 head = READ_ONCE(ring->head);
+
+		for (i = 0; i < OAE_RING; i++)
+			if (oae_event_read(ring, head - OAE_RING + i,
+					   &all[count]))
+				count++;
+	}
+	sort(all, count, sizeof(*all), oae_event_cmp, NULL);
+	for (i = 0; i < count; i++)
+		oae_event_show(&all[i], m);
+	kvfree(all);
+	return 0;
+}

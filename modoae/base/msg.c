@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Messages: a transaction being sent, its payload in page pieces.
+ *
+ * A slice is only a view of the payload: to cut it anew for another MTU costs
+ * hashing, not copying. A frame refers to the pieces by page fragments, so the
+ * payload is copied once, from the writer, whatever happens to the link.
+ *
+ * A piece is a page, counted against whoever writes it. Short ones share a page
+ * with others of the same file only: so a byte keeps a page at most, and that is
+ * its writer's.
+ */
+#include "../modoae.h"
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#define SMALLEST_SLICE	(OAE_MIN_MTU - OAE_HDR_LEN)
+/* So that a slice never takes more fragments than an skb has. */
+#define LONGEST_SLICE	60000
+
+/**
+ * oae_pool_init() - a pool without a page
+ * @pool: nobody else knows it yet. Context: any.
+ */
+void oae_pool_init(struct oae_pool *pool)
+{
+	spin_lock_init(&pool->lock);
+	pool->page = NULL;
+}
+EXPORT_SYMBOL_GPL(oae_pool_init);
+
+/**
+ * oae_pool_exit() - let go of a pool's page
+ * @pool: nobody uses it any more. What was taken from it stays. Context: any.
+ */
+void oae_pool_exit(struct oae_pool *pool)
+{
+	if (pool->page)
+		put_page(pool->page);
+}
+EXPORT_SYMBOL_GPL(oae_pool_exit);
+
+/* Take a piece from the pool's page, if there is one with so much left. */
+static bool pool_take(struct oae_pool *pool, struct oae_piece *piece,
+		      unsigned int len)
+{
+	bool taken = false;
+
+	spin_lock(&pool->lock);
+	if (pool->page) {
+		/* All that was taken from it has been given back. */
+		if (page_ref_count(pool->page) == 1)
+			pool->off = 0;
+		taken = pool->off + len <= OAE_PIECE;
+	}
+	if (taken) {
+		get_page(pool->page);
+		piece->page = pool->page;
+		piece->off = pool->off;
+		pool->off += ALIGN(len, SMP_CACHE_BYTES);
+	}
+	spin_unlock(&pool->lock);
+	return taken;
+}
+
+static bool pool_refill(struct oae_pool *pool, gfp_t gfp)
+{
+	struct page *page = alloc_page(gfp);
+
+	if (!page)
+		return false;
+	spin_lock(&pool->lock);
+	swap(page, pool->page);
+	pool->off = 0;
+	spin_unlock(&pool->lock);
+	if (page)
+		put_page(page);
+	return true;
+}
+
+static bool add_piece(struct oae_msg *msg, struct oae_pool *pool,
+		      unsigned int len, gfp_t gfp)
+{
+	struct oae_piece *piece = &msg->piece[msg->npieces];
+
+	if (len <= OAE_PIECE / 2) {
+		while (!pool_take(pool, piece, len))
+			if (!pool_refill(pool, gfp))
+				return false;
+	} else {
+		piece->page = alloc_page(gfp);
+		if (!piece->page)
+			return false;
+		piece->off = 0;
+	}
+	piece->len = len;
+	msg->npieces++;
+	return true;
+}
+
+/**
+ * oae_msg_alloc() - make a message, its payload not yet filled in
+ * @pool: of whoever sends it
+ * @len: bytes, 1 or more
+ * @gfp: OAE_GFP_USER for a program, or GFP_KERNEL
+ *
+ * Fill msg->piece[], then oae_msg_slice(). Context: process, may sleep.
+ *
+ * Return: the message with one reference, or NULL.
+ */
+struct oae_msg *oae_msg_alloc(struct oae_pool *pool, size_t len, gfp_t gfp)
+{
+	unsigned int npieces = DIV_ROUND_UP(len, OAE_PIECE);
+	unsigned int nhash = min_t(size_t, OAE_MAX_SLICES,
+				   DIV_ROUND_UP(len, SMALLEST_SLICE));
+	size_t size = ALIGN(struct_size((struct oae_msg *)0, piece, npieces),
+			    sizeof(u64));
+	struct oae_msg *msg;
+
+	msg = kmalloc(size + nhash * sizeof(u64), gfp);
+	if (!msg)
+		return NULL;
+	memset(msg, 0, sizeof(*msg));
+	msg->hash = (void *)msg + size;
+	INIT_LIST_HEAD(&msg->list);
+	refcount_set(&msg->ref, 1);
+	init_completion(&msg->done);
+	msg->post.handle = msg;
+	msg->post.len = len;
+	msg->post.kind = OAE_MESSAGE;
+
+	while (len) {
+		unsigned int n = min_t(size_t, len, OAE_PIECE);
+
+		if (!add_piece(msg, pool, n, gfp)) {
+			oae_msg_put(msg);
+			return NULL;
+		}
+		len -= n;
+	}
+	return msg;
+}
+EXPORT_SYMBOL_GPL(oae_msg_alloc);
+
+/**
+ * oae_msg_get() - take a reference
+ * @msg: the message
+ */
+void oae_msg_get(struct oae_msg *msg)
+{
+	refcount_inc(&msg->ref);
+}
+
+/**
+ * oae_msg_put() - give a reference back
+ * @msg: freed with the last one. Any context.
+ */
+void oae_msg_put(struct oae_msg *msg)
+{
+	unsigned int i;
+
+	if (!refcount_dec_and_test(&msg->ref))
+		return;
+	for (i = 0; i < msg->npieces; i++)
+		put_page(msg->piece[i].page);
+	kfree_skb(msg->result);
+	kfree(msg);
+}
+EXPORT_SYMBOL_GPL(oae_msg_put);
+
+/* A stretch of memory, part of a slice that may lie across pieces. */
+struct stretch {
+	const struct oae_piece *p;
+	unsigned int off;
+	unsigned int len;
+	unsigned int left;	/* with this one */
+};
+
+static void stretch_first(struct stretch *s, const struct oae_msg *msg,
+			  unsigned int pos, unsigned int len)
+{
+	s->p = &msg->piece[pos / OAE_PIECE];
+	s->off = pos % OAE_PIECE;
+	s->left = len;
+	s->len = min(len, s->p->len - s->off);
+}
+
+static bool stretch_next(struct stretch *s)
+{
+	s->left -= s->len;
+	if (!s->left)
+		return false;
+	s->p++;
+	s->off = 0;
+	s->len = min(s->left, s->p->len);
+	return true;
+}
+
+static const u8 *stretch_addr(const struct stretch *s)
+{
+	return page_address(s->p->page) + s->p->off + s->off;
+}
+
+static u64 slice_hash(const struct oae_msg *msg, unsigned int slice)
+{
+	unsigned int max = msg->post.slice_max;
+	struct xxh64_state state;
+	struct stretch s;
+
+	stretch_first(&s, msg, slice * max, oae_msg_slice_len(msg, max, slice));
+	if (s.len == s.left)
+		return oae_slice_hash(stretch_addr(&s), s.len, slice);
+
+	xxh64_reset(&state, slice);
+	do {
+		xxh64_update(&state, stretch_addr(&s), s.len);
+	} while (stretch_next(&s));
+	return xxh64_digest(&state);
+}
+
+/**
+ * oae_msg_slice() - cut a message into slices and hash them
+ * @msg: the message, not being sent
+ * @slice_max: bytes that fit into a frame
+ *
+ * Fills in msg->post; nslices is 0 if it takes more than OAE_MAX_SLICES. A message
+ * that is cut so already is not hashed again. Any context.
+ */
+void oae_msg_slice(struct oae_msg *msg, unsigned int slice_max)
+{
+	struct oae_post *post = &msg->post;
+	struct stretch s;
+	unsigned int i, n;
+
+	slice_max = min_t(unsigned int, slice_max, LONGEST_SLICE);
+	if (slice_max == post->slice_max)
+		return;
+	n = DIV_ROUND_UP(post->len, slice_max);
+	post->slice_max = slice_max;
+	post->nslices = n <= OAE_MAX_SLICES ? n : 0;
+	if (!post->nslices)
+		return;
+	for (i = 0; i < n; i++)
+		msg->hash[i] = slice_hash(msg, i);
+	post->digest = oae_whole_digest(msg->hash, n);
+	stretch_first(&s, msg, 0, oae_msg_slice_len(msg, slice_max, 0));
+	post->first = oae_first_bytes(stretch_addr(&s), s.len);
+}
+EXPORT_SYMBOL_GPL(oae_msg_slice);
+
+/**
+ * oae_msg_slice_len() - bytes of one slice
+ * @msg: a message that has been cut
+ * @slice_max: how long its slices were then
+ * @slice: index, below the number of slices
+ *
+ * Return: bytes.
+ */
+unsigned int oae_msg_slice_len(const struct oae_msg *msg,
+			       unsigned int slice_max, unsigned int slice)
+{
+	return min(slice_max, msg->post.len - slice * slice_max);
+}
+
+/**
+ * oae_msg_fill() - let a frame refer to a slice's payload
+ * @msg: a message that has been cut
+ * @slice_max: how long its slices were then; it may be cut anew meanwhile
+ * @slice: index, below the number of slices
+ * @skb: holds the header; has no fragments yet
+ *
+ * Any context.
+ */
+void oae_msg_fill(struct oae_msg *msg, unsigned int slice_max,
+		  unsigned int slice, struct sk_buff *skb)
+{
+	struct stretch s;
+
+	stretch_first(&s, msg, slice * slice_max,
+		      oae_msg_slice_len(msg, slice_max, slice));
+	do {
+		get_page(s.p->page);
+		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, s.p->page,
+				s.p->off + s.off, s.len, s.len);
+	} while (stretch_next(&s));
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Addresses as people write them: [DEV/]ADDR, where ADDR is a whole MAC, or up
+ * to 24 bits in hex that stand under the OUI of the port they are used on.
+ */
+
+#include <linux/etherdevice.h>
+#include <linux/if_ether.h>
+#include <linux/kernel.h>
+
+#include "../modoae.h"
+
+static int oae_addr_parse_dev(struct oae_addr *addr, const char *text,
+			      size_t len)
+{
+	if (!len || len >= IFNAMSIZ)
+		return -EINVAL;
+	memcpy(addr->dev, text, len);
+	return dev_valid_name(addr->dev) ? 0 : -EINVAL;
+}
+
+static int oae_addr_parse_low24(struct oae_addr *addr, const char *text)
+{
+	u32 low;
+
+	if (kstrtou32(text, 16, &low) || !low || low > 0xffffff)
+		return -EINVAL;
+	addr->mac[3] = low >> 16;
+	addr->mac[4] = low >> 8;
+	addr->mac[5] = low;
+	addr->low24 = true;
+	return 0;
+}
+
+/**
+ * oae_addr_parse() - read an address
+ * @addr: filled in
+ * @text: [DEV/]ADDR without blanks around it; "" is an address that is not set
+ *
+ * Context: any. Whether there is such a device, and a port on it, is asked when
+ * the address is used.
+ *
+ * Return: 0, or -EINVAL: not an address, or one that no peer has (multicast,
+ * broadcast, zero).
+ */
+int oae_addr_parse(struct oae_addr *addr, const char *text)
+{
+	const char *slash = strchr(text, '/');
+	int err;
+
+	memset(addr, 0, sizeof(*addr));
+	if (!*text)
+		return 0;
+
+	if (slash) {
+		err = oae_addr_parse_dev(addr, text, slash - text);
+		if (err)
+			return err;
+		text = slash + 1;
+	}
+	if (strchr(text, ':')) {
+		/* mac_pton() does not look behind what it reads */
+		if (strlen(text) != 3 * ETH_ALEN - 1 ||
+		    !mac_pton(text, addr->mac) ||
+		    !is_valid_ether_addr(addr->mac))
+			return -EINVAL;
+	} else {
+		err = oae_addr_parse_low24(addr, text);
+		if (err)
+			return err;
+	}
+	addr->set = true;
+	return 0;
+}
+
+/**
+ * oae_addr_print() - write an address the way it is read
+ * @addr: what; prints nothing when it is not set
+ * @buf: where to
+ * @size: bytes there
+ *
+ * Context: any.
+ *
+ * Return: characters written, without the end of the string.
+ */
+int oae_addr_print(const struct oae_addr *addr, char *buf, size_t size)
+{
+	const char *slash = addr->dev[0] ? "/" : "";
+
+	if (!addr->set)
+		return scnprintf(buf, size, "%s", "");
+	if (addr->low24)
+		return scnprintf(buf, size, "%s%s0x%02x%02x%02x", addr->dev,
+				 slash, addr->mac[3], addr->mac[4],
+				 addr->mac[5]);
+	return scnprintf(buf, size, "%s%s%pM", addr->dev, slash, addr->mac);
+}
+
+/**
+ * oae_addr_under() - the whole MAC that an address means on a port
+ * @addr: the address
+ * @port: supplies the OUI when the address is 24 bits
+ * @mac: filled in
+ *
+ * Context: rcu_read_lock() or RTNL held, with a port that is not gone.
+ */
+void oae_addr_under(const struct oae_addr *addr, const struct oae_port *port,
+		    u8 mac[ETH_ALEN])
+{
+	memcpy(mac, addr->mac, ETH_ALEN);
+	if (addr->low24)
+		memcpy(mac, port->dev->dev_addr, 3);
+}
+
+/**
+ * oae_target() - what the knob `target` says now
+ * @node: where
+ * @addr: filled in
+ *
+ * Context: any but hard interrupts.
+ */
+void oae_target(struct oae_node *node, struct oae_addr *addr)
+{
+	unsigned int seq;
+
+	do {
+		seq = read_seqbegin(&node->addr_lock);
+		*addr = node->target;
+	} while (read_seqretry(&node->addr_lock, seq));
+}
+
+/**
+ * oae_addr_resolve() - find the port and the MAC that an address means now
+ * @node: where
+ * @addr: the address, the caller's own copy
+ * @port: set, when 0 is returned, with a reference: oae_port_put() it
+ * @mac: filled in when 0 is returned
+ *
+ * Context: any but hard interrupts; takes rcu_read_lock() itself.
+ *
+ * Return: 0; -EDESTADDRREQ: not set; -ENODEV: no such port, or none at all;
+ * -EINVAL: the port's own address.
+ */
+int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr,
+		     struct oae_port **port, u8 mac[ETH_ALEN])
+{
+	struct oae_port *p;
+	int err = 0;
+
+	if (!addr->set)
+		return -EDESTADDRREQ;
+
+	rcu_read_lock();
+	p = oae_port_find(node, addr->dev);
+	if (!p) {
+		err = -ENODEV;
+		goto out;
+	}
+	oae_addr_under(addr, p, mac);
+	if (ether_addr_equal_unaligned(mac, p->dev->dev_addr)) {
+		oae_port_put(p);
+		err = -EINVAL;
+		goto out;
+	}
+	*port = p;
+out:
+	rcu_read_unlock();
+	return err;
+}
+
+static bool oae_addr_is(const struct oae_addr *addr,
+			const struct oae_port *port, const u8 mac[ETH_ALEN])
+{
+	u8 whole[ETH_ALEN];
+
+	if (!addr->set)
+		return false;
+	if (addr->dev[0] && strncmp(addr->dev, port->dev->name, IFNAMSIZ))
+		return false;
+	oae_addr_under(addr, port, whole);
+	return ether_addr_equal_unaligned(whole, mac);
+}
+
+/**
+ * oae_peer_configured() - is this peer one that the node was told of?
+ * @node: where
+ * @port: the port it was heard on
+ * @mac: its address
+ *
+ * Context: softirq or process context, under rcu_read_lock(). Reads `target` and
+ * `peers` without a lock, again when they change meanwhile.
+ *
+ * Return: true when it is the target or among the peers.
+ */
+bool oae_peer_configured(struct oae_node *node, const struct oae_port *port,
+			 const u8 mac[ETH_ALEN])
+{
+	unsigned int i, n, seq;
+	bool found;
+
+	do {
+		seq = read_seqbegin(&node->addr_lock);
+		found = oae_addr_is(&node->target, port, mac);
+		n = min_t(unsigned int, READ_ONCE(node->npeers),
+			  OAE_MAX_PEERS);
+		for (i = 0; i < n && !found; i++)
+			found = oae_addr_is(&node->peers[i], port, mac);
+	} while (read_seqretry(&node->addr_lock, seq));
+	return found;
+}

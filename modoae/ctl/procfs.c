@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /proc/net/modoae, in each namespace its own:
+ *   tags	the links; `close [DEV/]ADDR [VC]` written to it closes one
+ *   stats	all counters
+ *   ev_log	the last events
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/capability.h>
+#include <linux/kernel.h>
+#include <linux/proc_fs.h>
+#include <linux/sched/clock.h>
+#include <linux/seq_file.h>
+#include <linux/seq_file_net.h>
+#include <linux/user_namespace.h>
+
+#include "../modoae.h"
+
+/*
+ * tags: a walk over the table. It begins anew with every read(), and skips
+ * what was shown; a table that is resized meanwhile may show a tag twice.
+ */
+
+struct oae_tags_iter {
+	struct seq_net_private p;
+	struct rhashtable_iter walk;
+};
+
+static struct oae_tag *oae_tags_step(struct oae_tags_iter *iter)
+{
+	struct oae_tag *tag;
+
+	do {
+		tag = rhashtable_walk_next(&iter->walk);
+	} while (tag == ERR_PTR(-EAGAIN));	/* resized: goes on */
+	return IS_ERR(tag) ? NULL : tag;
+}
+
+static void *oae_tags_start(struct seq_file *m, loff_t *pos)
+	__acquires(RCU)
+{
+	struct oae_tags_iter *iter = m->private;
+	void *v = SEQ_START_TOKEN;
+	loff_t skip;
+
+	rhashtable_walk_enter(&oae_node(seq_file_net(m))->tags, &iter->walk);
+	rhashtable_walk_start(&iter->walk);
+	for (skip = *pos; skip && v; skip--)
+		v = oae_tags_step(iter);
+	return v;
+}
+
+static void *oae_tags_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	++*pos;
+	return oae_tags_step(m->private);
+}
+
+static void oae_tags_stop(struct seq_file *m, void *v)
+	__releases(RCU)
+{
+	struct oae_tags_iter *iter = m->private;
+
+	rhashtable_walk_stop(&iter->walk);
+	rhashtable_walk_exit(&iter->walk);
+}
+
+static const char *const oae_offer_words[] = {
+	[OAE_OFFER_NONE] = "-",
+	[OAE_OFFER_SLICING] = "slicing",
+	[OAE_OFFER_OUT] = "out",
+	[OAE_OFFER_PARKED] = "parked",
+};
+
+static const char *const oae_hold_words[] = {
+	[OAE_HOLD_NONE] = "-",
+	[OAE_HOLD_PARTIAL] = "partial",
+	[OAE_HOLD_HELD] = "held",
+	[OAE_HOLD_REFUSED] = "refused",
+	[OAE_HOLD_REVERSED] = "reversed",
+	[OAE_HOLD_KEPT] = "kept",
+};
+
+static const char *oae_word(const char *const *words, size_t n, u8 i)
+{
+	return i < n ? words[i] : "?";
+}
+
+/* What a line shows, taken under the lock and printed without it. */
+struct oae_tag_view {
+	enum oae_state state;
+	u8 offer, hold, vc;
+	u32 rx, tx;
+	unsigned int unread, queue;
+	u64 srtt, born;
+	bool via;
+};
+
+static void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
+{
+	spin_lock_bh(&tag->lock);
+	v->state = oae_link_state(&tag->link);
+	v->offer = tag->link.offer.state;
+	v->hold = tag->link.hold.state;
+	v->vc = tag->link.vc;
+	v->rx = tag->link.rx;
+	v->tx = tag->link.tx;
+	v->unread = tag->nrcv;
+	v->queue = tag->nsnd + tag->nhalf;
+	v->srtt = tag->link.srtt;
+	v->born = tag->born;
+	v->via = tag->way_via;
+	spin_unlock_bh(&tag->lock);
+}
+
+/* In s. The clock of this processor may be a little behind. */
+static u64 age(u64 born)
+{
+	u64 now = local_clock();
+
+	return now > born ? div_u64(now - born, NSEC_PER_SEC) : 0;
+}
+
+static int oae_tags_show(struct seq_file *m, void *p)
+{
+	struct oae_tag *tag = p;
+	struct oae_tag_view v;
+	u8 mac[ETH_ALEN];
+
+	if (p == SEQ_START_TOKEN) {
+		seq_printf(m, "%-15s %3s %-10s %-7s %-8s %-17s %-6s %10s %10s %6s %5s %8s %-18s %s\n",
+			   "port", "vc", "state", "offer", "hold", "peer",
+			   "way", "rx", "tx", "unread", "queue", "rtt_us", "kid",
+			   "age_s");
+		return 0;
+	}
+	oae_tag_look(tag, &v);
+	oae_kid_mac(tag->key.kid, mac);
+	seq_printf(m, "%-15s %3u %-10s %-7s %-8s %pM %-6s %10u %10u %6u %5u %8llu 0x%016llx %llu\n",
+		   tag->key.port->dev->name, v.vc, oae_state_name(v.state),
+		   oae_word(oae_offer_words, ARRAY_SIZE(oae_offer_words),
+			    v.offer),
+		   oae_word(oae_hold_words, ARRAY_SIZE(oae_hold_words),
+			    v.hold),
+		   mac, v.via ? "gw" : "direct", v.rx, v.tx, v.unread, v.queue,
+		   div_u64(v.srtt, NSEC_PER_USEC), tag->key.kid,
+		   age(v.born));
+	return 0;
+}
+
+static const struct seq_operations oae_tags_ops = {
+	.start = oae_tags_start,
+	.next = oae_tags_next,
+	.stop = oae_tags_stop,
+	.show = oae_tags_show,
+};
+
+/* Close the links to @addr on @vc, on whatever ports they are. */
+static int oae_tags_close(struct oae_node *node, const struct oae_addr *addr,
+			  u8 vc)
+{
+	struct oae_port *port;
+	struct oae_tag *tag;
+	u8 mac[ETH_ALEN];
+	int err = -ENOENT;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(port, &node->ports, list) {
+		if (addr->dev[0] &&
+		    strncmp(addr->dev, port->dev->name, IFNAMSIZ))
+			continue;
+		oae_addr_under(addr, port, mac);
+		tag = oae_tag_find(port, oae_kid(vc, mac));
+		if (!tag)
+			continue;
+		oae_tag_close(tag);
+		err = 0;
+	}
+	rcu_read_unlock();
+	return err;
+}
+
+static int oae_tags_command(struct oae_node *node, char *cmd)
+{
+	static const char accepted[] = "takes close [DEV/]ADDR [VC]";
+	char *rest = cmd, *word, *vc_text;
+	struct oae_addr addr;
+	u8 vc = READ_ONCE(node->knobs.vci);
+	char whole[64];
+	int err;
+
+	strscpy(whole, cmd, sizeof(whole));	/* strsep() cuts it up */
+	word = strsep(&rest, " ");
+	if (strcmp(word, "close") || !rest)
+		return oae_refuse("tags", whole, -EINVAL, accepted);
+	word = strsep(&rest, " ");
+	vc_text = rest;
+	if (!*word || oae_addr_parse(&addr, word) ||
+	    (vc_text && kstrtou8(vc_text,
+				 strncasecmp(vc_text, "0x", 2) ? 10 : 16,
+				 &vc)))
+		return oae_refuse("tags", whole, -EINVAL, accepted);
+	err = oae_tags_close(node, &addr, vc);
+	if (err)
+		oae_refuse("tags", whole, err, "closes a link that is there");
+	return err;
+}
+
+static int oae_tags_write(struct file *file, char *buf, size_t size)
+{
+	struct net *net = seq_file_net(file->private_data);
+	int err;
+
+	if (!ns_capable(net->user_ns, CAP_NET_ADMIN))
+		return -EPERM;
+	err = oae_tags_command(oae_node(net), strim(buf));
+	return err ?: size;
+}
+
+static int oae_stats_show(struct seq_file *m, void *unused)
+{
+	struct oae_node *node = oae_node(seq_file_single_net(m));
+	unsigned int i;
+
+	for (i = 0; i < OAE_STAT_END; i++)
+		if (i != OAE_S_BAD + OAE_BAD_NONE)
+			seq_printf(m, "%-20s %20llu  # %s\n", oae_stat_name(i),
+				   oae_stat_read(node, i), oae_stat_text(i));
+	return 0;
+}
+
+static int oae_ev_log_show(struct seq_file *m, void *unused)
+{
+	return oae_evlog_show(oae_node(seq_file_single_net(m)), m);
+}
+
+/**
+ * oae_procfs_init() - make /proc/net/modoae of a namespace
+ * @node: its node
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int oae_procfs_init(struct oae_node *node)
+{
+	struct net *net = node->net;
+	struct proc_dir_entry *dir;
+
+	dir = proc_net_mkdir(net, KBUILD_MODNAME, net->proc_net);
+	if (!dir)
+		return -ENOMEM;
+	if (!proc_create_net_data_write("tags", 0644, dir, &oae_tags_ops,
+					oae_tags_write,
+					sizeof(struct oae_tags_iter), NULL) ||
+	    !proc_create_net_single("stats", 0444, dir, oae_stats_show,
+				    NULL) ||
+	    !proc_create_net_single("ev_log", 0444, dir, oae_ev_log_show,
+				    NULL)) {
+		oae_procfs_exit(node);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * oae_procfs_exit() - remove /proc/net/modoae of a namespace
+ * @node: its node
+ *
+ * Context: process, may sleep: waits for whoever is reading right now.
+ */
+void oae_procfs_exit(struct oae_node *node)
+{
+	remove_proc_subtree(KBUILD_MODNAME, node->net->proc_net);
+}

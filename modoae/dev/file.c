@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /dev/oae: links for programs. include/uapi/oae.h says what they see of it.
+ *
+ * An open file belongs to its opener's namespace. It is attached to one tag, or
+ * listens, once and for good; who shares it by dup() or fork() shares all of it.
+ * Here is its life: opening, attaching, its options and status, poll, and
+ * closing. What goes through it is io.c's, outcomes outcome.c's.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include "dev.h"
+
+#include <linux/capability.h>
+#include <linux/compat.h>
+#include <linux/etherdevice.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/user_namespace.h>
+
+#include <asm/ioctls.h>
+
+#define OAE_QUEUE_DEFAULT	256
+#define OAE_QUEUE_MAX		65536
+
+static int oae_open(struct inode *inode, struct file *file)
+{
+	struct oae_file *f = kzalloc(sizeof(*f), GFP_KERNEL_ACCOUNT);
+
+	if (!f)
+		return -ENOMEM;
+	f->net = get_net(current->nsproxy->net_ns);
+	mutex_init(&f->setup);
+	f->opt.linger_ms = OAE_LINGER_BACKGROUND;
+	f->opt.queue = OAE_QUEUE_DEFAULT;
+	init_waitqueue_head(&f->wait);
+	init_waitqueue_head(&f->room_wait);
+	oae_pool_init(&f->pool);
+	oae_file_init(f);
+	hrtimer_setup(&f->timer, oae_file_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS_SOFT);
+	file->private_data = f;
+	file->f_mode |= FMODE_NOWAIT;
+	return stream_open(inode, file);
+}
+
+/*
+ * Closing waits for what is queued, as linger_ms says: not for ever, since whoever
+ * closes it may only have been passed it, and whoever dies does not wait.
+ */
+static void linger(struct oae_file *f, struct oae_tag *tag)
+{
+	unsigned int ms = f->opt.linger_ms;
+
+	/* A half that is not lent is nobody's but the program's. */
+	oae_file_cancel_all(f, tag, OAE_E_CANCEL, true);
+	if (ms == OAE_LINGER_BACKGROUND)
+		return;
+	if (ms && !(current->flags & (PF_EXITING | PF_KTHREAD)))
+		wait_event_killable_timeout(f->wait, !READ_ONCE(f->npending),
+					    msecs_to_jiffies(min(ms, OAE_LINGER_MAX)));
+	oae_file_cancel_all(f, tag, OAE_E_CANCEL, false);
+}
+
+static int oae_release(struct inode *inode, struct file *file)
+{
+	struct oae_file *f = file->private_data;
+
+	if (f->region)
+		oae_region_close(f->region);
+	if (f->tag) {
+		linger(f, f->tag);
+		hrtimer_cancel(&f->timer);
+		oae_tag_detach(f->tag, f);
+		oae_tag_put(f->tag);
+	}
+	if (f->port)
+		oae_port_put(f->port);
+	oae_pool_exit(&f->pool);
+	put_net(f->net);
+	/* Whoever was just telling it something has RCU. */
+	kfree_rcu(f, rcu);
+	return 0;
+}
+
+/* What can be said of an address before its port is known. */
+static int check_attach(const struct oae_attach *a)
+{
+	bool listening = a->flags & OAE_ATTACH_LISTEN;
+
+	if (a->flags & ~(OAE_ATTACH_LISTEN | OAE_ATTACH_ANY_VC |
+			 OAE_ATTACH_OPEN) ||
+	    a->zero || a->zero2 ||
+	    strnlen(a->port, sizeof(a->port)) == sizeof(a->port))
+		return -EINVAL;
+	if (!listening && a->flags & OAE_ATTACH_ANY_VC)
+		return -EINVAL;
+	if (listening && (a->flags & OAE_ATTACH_OPEN ||
+			  (a->flags & OAE_ATTACH_ANY_VC && a->vc)))
+		return -EINVAL;
+	if (listening && is_zero_ether_addr(a->peer))
+		return 0;
+	return is_valid_ether_addr(a->peer) ? 0 : -EINVAL;
+}
+
+/* The port by name, not being the peer itself; with a reference. */
+static struct oae_port *attach_port(struct oae_file *f,
+				    const struct oae_attach *a)
+{
+	struct oae_port *port;
+	bool own;
+
+	rcu_read_lock();
+	port = oae_port_find(oae_file_node(f), a->port);
+	if (port) {
+		own = ether_addr_equal(port->dev->dev_addr, a->peer);
+		strscpy(f->port_name, port->dev->name, sizeof(f->port_name));
+	}
+	rcu_read_unlock();
+	if (!port)
+		return ERR_PTR(-ENODEV);
+	if (!own)
+		return port;
+	oae_port_put(port);
+	return ERR_PTR(-EINVAL);
+}
+
+static int attach(struct oae_file *f, const struct oae_attach *a)
+{
+	bool open = a->flags & OAE_ATTACH_OPEN;
+	struct oae_port *port;
+	struct oae_tag *tag;
+	int err;
+
+	port = attach_port(f, a);
+	if (IS_ERR(port))
+		return PTR_ERR(port);
+	do {
+		tag = oae_tag_make(port, oae_kid(a->vc, a->peer), GFP_KERNEL);
+		if (IS_ERR(tag)) {
+			err = PTR_ERR(tag);
+			break;
+		}
+		err = oae_tag_attach(tag, f, open);
+		if (err)
+			oae_tag_put(tag);
+	} while (err == -ESTALE);
+	oae_port_put(port);
+	if (err)
+		return err;
+	/* For oae_file_tag(). */
+	smp_store_release(&f->tag, tag);
+	return 0;
+}
+
+static int ioctl_attach(struct oae_file *f, const void __user *arg)
+{
+	struct oae_attach a;
+	int err;
+
+	if (copy_from_user(&a, arg, sizeof(a)))
+		return -EFAULT;
+	if (!ns_capable(f->net->user_ns, CAP_NET_RAW))
+		return -EPERM;
+	err = check_attach(&a);
+	if (err)
+		return err;
+	mutex_lock(&f->setup);
+	if (f->tag || f->listening)
+		err = -EISCONN;
+	else if (a.flags & OAE_ATTACH_LISTEN)
+		err = oae_listen_start(f, &a);
+	else
+		err = attach(f, &a);
+	mutex_unlock(&f->setup);
+	if (!err)
+		wake_up_poll(&f->wait, EPOLLOUT);
+	return err;
+}
+
+static int ioctl_set_options(struct oae_file *f, const void __user *arg)
+{
+	struct oae_options o;
+
+	if (copy_from_user(&o, arg, sizeof(o)))
+		return -EFAULT;
+	if (o.flags & ~OAE_OPT_EXPRESS || o.zero || !o.queue ||
+	    o.queue > OAE_QUEUE_MAX)
+		return -EINVAL;
+	mutex_lock(&f->setup);
+	WRITE_ONCE(f->opt.flags, o.flags);
+	WRITE_ONCE(f->opt.deadline_ms, o.deadline_ms);
+	WRITE_ONCE(f->opt.linger_ms, o.linger_ms);
+	WRITE_ONCE(f->opt.queue, o.queue);
+	WRITE_ONCE(f->opt.queue_bytes, o.queue_bytes);
+	/* There may be room now. */
+	if (f->tag)
+		oae_room_file(f->tag, f);
+	mutex_unlock(&f->setup);
+	return 0;
+}
+
+static int ioctl_get_options(struct oae_file *f, void __user *arg)
+{
+	struct oae_options o;
+
+	mutex_lock(&f->setup);
+	o = f->opt;
+	mutex_unlock(&f->setup);
+	return copy_to_user(arg, &o, sizeof(o)) ? -EFAULT : 0;
+}
+
+static u32 status_flags(const struct oae_tag *tag)
+{
+	const struct oae_link *l = &tag->link;
+	u32 flags = 0;
+
+	if (l->down)
+		flags |= OAE_ST_DOWN;
+	if ((l->state == OAE_SYNC_SENT || l->state == OAE_SYNC_RECD) &&
+	    oae_undecided(l))
+		flags |= OAE_ST_DOUBT;
+	if (tag->dead)
+		flags |= OAE_ST_DEAD;
+	if (l->half.state != OAE_HALF_NONE)
+		flags |= OAE_ST_HALF;
+	return flags;
+}
+
+static void link_status(struct oae_tag *tag, struct oae_status *s)
+{
+	const struct oae_link *l = &tag->link;
+	u16 slice = oae_link_slice_max(l);
+
+	s->vc = l->vc;
+	s->state = oae_link_state(l);
+	s->flags = status_flags(tag);
+	s->tx = l->tx;
+	s->rx = l->rx;
+	s->mtu = slice + OAE_HDR_LEN;
+	s->max_len = l->peer_max_len;
+	s->max_half = slice - OAE_REFLECT_LEN;
+	s->max_verb = slice;
+	s->srtt_ns = l->srtt;
+	s->queued = tag->nsnd + tag->nhalf + l->next_valid + l->aside.valid +
+		    (l->offer.state != OAE_OFFER_NONE) +
+		    (l->half.state != OAE_HALF_NONE &&
+		     l->half.state != OAE_HALF_OFFERED);
+	s->unread = tag->nrcv;
+	s->committed = tag->ncommitted;
+	s->reversed = tag->nreversed;
+	s->unknown = tag->nunknown;
+	s->delivered = tag->ndelivered;
+	s->failures = tag->nhealed;
+}
+
+/* Takes the file's events, and says which; @back puts some there again. */
+static u32 tag_status(struct oae_file *f, struct oae_tag *tag,
+		      struct oae_status *s)
+{
+	u32 events;
+
+	oae_kid_mac(tag->key.kid, s->peer);
+	spin_lock_bh(&tag->lock);
+	link_status(tag, s);
+	if (tag->dead)
+		strscpy(s->port, f->port_name, sizeof(s->port));
+	else
+		strscpy(s->port, tag->key.port->dev->name, sizeof(s->port));
+	s->pending = f->npending;
+	s->uncollected = oae_file_uncollected(f);
+	s->next_id = f->next_id;
+	events = oae_file_events(f, tag);
+	f->events = 0;
+	f->nevents = tag->nevents;
+	spin_unlock_bh(&tag->lock);
+	return events;
+}
+
+static void listen_status(struct oae_file *f, struct oae_status *s)
+{
+	strscpy(s->port, f->port_name, sizeof(s->port));
+	oae_kid_mac(f->kid, s->peer);
+	s->vc = f->kid >> 56;
+	if (oae_listen_dead(f))
+		s->flags = OAE_ST_DEAD;
+	s->unread = oae_listen_count(f);
+	s->next_id = f->next_id;
+}
+
+static int ioctl_status(struct oae_file *f, void __user *arg)
+{
+	struct oae_tag *tag = oae_file_tag(f);
+	struct oae_status s;
+
+	memset(&s, 0, sizeof(s));
+	if (PTR_ERR(tag) == -ENOTCONN)
+		return -ENOTCONN;
+	if (IS_ERR(tag))
+		listen_status(f, &s);
+	else
+		s.events = tag_status(f, tag, &s);
+	if (!copy_to_user(arg, &s, sizeof(s)))
+		return 0;
+	if (s.events) {
+		spin_lock_bh(&tag->lock);
+		f->events |= s.events;
+		spin_unlock_bh(&tag->lock);
+	}
+	return -EFAULT;
+}
+
+/* Those that read and write at once. */
+static long ioctl_both_ways(struct file *file, unsigned int cmd,
+			    void __user *arg)
+{
+	const fmode_t both = FMODE_READ | FMODE_WRITE;
+	struct oae_file *f = file->private_data;
+	bool nonblock = file->f_flags & O_NONBLOCK;
+	bool may = (file->f_mode & both) == both;
+
+	switch (cmd) {
+	case OAE_SWAP_HALF:
+		return may ? oae_file_swap(f, arg, nonblock) : -EBADF;
+	case OAE_DO_VERB:
+		return may ? oae_file_verb(f, arg, nonblock) : -EBADF;
+	case OAE_EXPOSE:
+		return may ? oae_file_expose(f, arg) : -EBADF;
+	case OAE_LOCAL:
+		return may ? oae_file_local(f, arg) : -EBADF;
+	default:
+		return -ENOTTY;
+	}
+}
+
+static long oae_ioctl(struct file *file, unsigned int cmd, unsigned long argv)
+{
+	struct oae_file *f = file->private_data;
+	void __user *arg = (void __user *)argv;
+
+	switch (cmd) {
+	case OAE_ATTACH:
+		return ioctl_attach(f, arg);
+	case OAE_SET_OPTIONS:
+		return ioctl_set_options(f, arg);
+	case OAE_GET_OPTIONS:
+		return ioctl_get_options(f, arg);
+	case OAE_STATUS:
+		return ioctl_status(f, arg);
+	case OAE_COLLECT:
+		return oae_file_collect(f, arg);
+	case OAE_CANCEL:
+		return oae_file_cancel(f, arg);
+	case FIONREAD:
+		return oae_file_fionread(f, arg);
+	default:
+		return ioctl_both_ways(file, cmd, arg);
+	}
+}
+
+static __poll_t tag_mask(struct oae_file *f, struct oae_tag *tag)
+{
+	__poll_t mask = 0;
+
+	spin_lock_bh(&tag->lock);
+	if (tag->nrcv)
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (tag->dead)
+		mask |= EPOLLHUP;
+	else if (tag->nsnd < READ_ONCE(tag->node->knobs.sndq) &&
+		 oae_file_room(f))
+		mask |= EPOLLOUT | EPOLLWRNORM;
+	if (oae_file_events(f, tag))
+		mask |= EPOLLPRI | EPOLLRDBAND;
+	if (oae_file_collectable(f))
+		mask |= EPOLLPRI;
+	spin_unlock_bh(&tag->lock);
+	return mask;
+}
+
+static __poll_t oae_poll(struct file *file, poll_table *wait)
+{
+	struct oae_file *f = file->private_data;
+	struct oae_tag *tag = oae_file_tag(f);
+	struct oae_node *node = oae_file_node(f);
+
+	poll_wait(file, &f->wait, wait);
+	if (!IS_ERR(tag)) {
+		/* No third one: io_uring takes two. */
+		poll_wait(file, &tag->poll_wait, wait);
+		return tag_mask(f, tag);
+	}
+	if (PTR_ERR(tag) == -ENOTCONN)
+		return EPOLLERR;
+	poll_wait(file, &node->fresh_wait, wait);
+	return (oae_listen_count(f) ? EPOLLIN | EPOLLRDNORM : 0) |
+	       (oae_listen_dead(f) ? EPOLLHUP : 0);
+}
+
+static const struct file_operations oae_fops = {
+	.owner = THIS_MODULE,
+	.open = oae_open,
+	.release = oae_release,
+	.read_iter = oae_file_read_iter,
+	.write_iter = oae_file_write_iter,
+	.fsync = oae_file_fsync,
+	.poll = oae_poll,
+	.mmap = oae_file_mmap,
+	.unlocked_ioctl = oae_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+};
+
+static struct miscdevice oae_dev = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "oae",
+	.fops = &oae_fops,
+	.mode = 0600,
+};
+
+/**
+ * oae_chardev_init() - make /dev/oae
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int oae_chardev_init(void)
+{
+	return misc_register(&oae_dev);
+}
+
+/**
+ * oae_chardev_exit() - remove /dev/oae
+ *
+ * No file is open: each holds the module. Context: process, may sleep.
+ */
+void oae_chardev_exit(void)
+{
+	misc_deregister(&oae_dev);
+}

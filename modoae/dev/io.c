@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What goes through a file of /dev/oae: writing, reading, fsync; and how any call
+ * that sends a transaction queues it and waits for its outcome.
+ *
+ * The exchange of frames often ends in softirq before the sender would sleep:
+ * then it does not. No lock is held while anybody sleeps here.
+ */
+#include "dev.h"
+
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+
+/* How long a transaction that begins now may take, jiffies; it is told, too. */
+static long deadline(const struct oae_file *f, struct oae_msg *msg)
+{
+	u32 ms = READ_ONCE(f->opt.deadline_ms);
+
+	if (!ms)
+		return MAX_SCHEDULE_TIMEOUT;
+	msg->txn.deadline = ktime_get_ns() + (u64)ms * NSEC_PER_MSEC;
+	return min_t(unsigned long, msecs_to_jiffies(ms), MAX_JIFFY_OFFSET);
+}
+
+/* Its outcome; a signal or the deadline reverses it, if it can be. */
+static int wait_outcome(struct oae_tag *tag, struct oae_msg *msg, long left)
+{
+	int why;
+
+	left = wait_for_completion_interruptible_timeout(&msg->done, left);
+	if (left <= 0) {
+		why = left ? OAE_E_SIGNAL : OAE_E_DEADLINE;
+		if (oae_tag_cancel(tag, msg, why) == -EINPROGRESS &&
+		    oae_file_leave(tag, msg))
+			return -EINPROGRESS;
+		/* It has ended, or is just being ended on another CPU. */
+		wait_for_completion(&msg->done);
+	}
+	return msg->outcome == OAE_COMMITTED ? 0 : -msg->err;
+}
+
+/**
+ * oae_file_transact() - queue a transaction, and wait for its outcome
+ * @f: the file
+ * @tag: its tag
+ * @msg: the transaction, filled in; the caller keeps his reference
+ * @nonblock: wait neither for room nor for the outcome: that is collected
+ *
+ * Context: process, may sleep, no lock held.
+ *
+ * Return: 0; -EINPROGRESS the outcome is not known and will be collected; -EAGAIN
+ * no room; else an errno of the table in uapi/oae.h. If msg->txn.id is 0, it was
+ * not queued.
+ */
+int oae_file_transact(struct oae_file *f, struct oae_tag *tag,
+		      struct oae_msg *msg, bool nonblock)
+{
+	long left = deadline(f, msg);
+	int err;
+
+	msg->txn.file = f;
+	msg->txn.waited = !nonblock;
+	if (nonblock)
+		oae_msg_get(msg);	/* the file's */
+	err = oae_room_send(tag, msg, nonblock, &left);
+	if (err == -ESTALE)
+		err = -ENODEV;
+	if (nonblock && err)
+		oae_msg_put(msg);
+	if (nonblock || err)
+		return err;
+	return wait_outcome(tag, msg, left);
+}
+
+static int fill(struct oae_msg *msg, struct iov_iter *from)
+{
+	const struct oae_piece *p;
+	unsigned int i;
+
+	for (i = 0; i < msg->npieces; i++) {
+		p = &msg->piece[i];
+		if (copy_from_iter(page_address(p->page) + p->off, p->len,
+				   from) != p->len)
+			return -EFAULT;
+	}
+	return 0;
+}
+
+/**
+ * oae_file_write_iter() - write: one transaction
+ * @iocb: the call
+ * @from: what
+ *
+ * Context: process, may sleep.
+ *
+ * Return: bytes, committed or, with O_NONBLOCK, queued; else an errno of the
+ * table in uapi/oae.h.
+ */
+ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
+{
+	struct oae_file *f = iocb->ki_filp->private_data;
+	bool nonblock = iocb->ki_filp->f_flags & O_NONBLOCK;
+	struct oae_tag *tag = oae_file_tag(f);
+	size_t len = iov_iter_count(from);
+	struct oae_msg *msg;
+	int err;
+
+	if (IS_ERR(tag))
+		return PTR_ERR(tag);
+	if (!len)
+		return -EINVAL;
+	if (len > READ_ONCE(tag->node->knobs.max_len))
+		return -EMSGSIZE;
+	/* An outcome takes its time: that is to be somebody who may wait. */
+	if (!nonblock && iocb->ki_flags & IOCB_NOWAIT)
+		return -EAGAIN;
+	if (nonblock && !oae_room(tag, f, false))
+		return -EAGAIN;
+	msg = oae_msg_alloc(&f->pool, len, OAE_GFP_USER);
+	if (!msg)
+		return -ENOMEM;
+	if (READ_ONCE(f->opt.flags) & OAE_OPT_EXPRESS)
+		msg->post.flags |= OAE_POST_EXPRESS;
+	err = fill(msg, from);
+	if (!err)
+		err = oae_file_transact(f, tag, msg, nonblock);
+	oae_msg_put(msg);
+	if (!err)
+		return len;
+	iov_iter_revert(from, len - iov_iter_count(from));
+	return err;
+}
+
+/* All of a transaction, which fits. */
+static ssize_t copy_out(struct sk_buff *skb, struct iov_iter *to)
+{
+	ssize_t done = 0;
+
+	for (; skb; skb = skb->next) {
+		if (skb_copy_datagram_iter(skb, 0, to, skb->len))
+			return -EFAULT;
+		done += skb->len;
+	}
+	return done;
+}
+
+static void consume_list(struct sk_buff *skb)
+{
+	struct sk_buff *next;
+
+	for (; skb; skb = next) {
+		next = skb->next;
+		skb_mark_not_on_list(skb);
+		consume_skb(skb);
+	}
+}
+
+/* The next transaction, waited for if need be; NULL: there will be none. */
+static int read_next(struct oae_tag *tag, size_t max, bool nonblock,
+		     struct sk_buff **skb)
+{
+	int err;
+
+	for (;;) {
+		err = oae_tag_read(tag, max, skb);
+		if (err != -EAGAIN || nonblock)
+			return err;
+		/* One that is delivered wakes one of those who wait. */
+		if (wait_event_interruptible_exclusive(tag->read_wait,
+						       READ_ONCE(tag->nrcv) ||
+						       READ_ONCE(tag->dead)))
+			return -EINTR;
+	}
+}
+
+/* Who has been woken leaves to another what he does not take himself. */
+static void wake_next(struct oae_tag *tag)
+{
+	if (wq_has_sleeper(&tag->read_wait))
+		wake_up_interruptible(&tag->read_wait);
+}
+
+static ssize_t read_tag(struct oae_tag *tag, struct iov_iter *to,
+			bool nonblock)
+{
+	size_t max = iov_iter_count(to);
+	struct sk_buff *skb;
+	ssize_t done;
+	int err;
+
+	err = read_next(tag, max, nonblock, &skb);
+	if (err) {
+		if (err == -EMSGSIZE)
+			wake_next(tag);
+		return err;
+	}
+	if (!skb)
+		return 0;
+	/* One frame may deliver two, and it wakes one reader. */
+	if (READ_ONCE(tag->nrcv))
+		wake_next(tag);
+	done = copy_out(skb, to);
+	if (done < 0) {
+		iov_iter_revert(to, max - iov_iter_count(to));
+		oae_tag_unread(tag, skb);
+		return done;
+	}
+	oae_count(tag->node, OAE_S_READ);
+	consume_list(skb);
+	return done;
+}
+
+/**
+ * oae_file_read_iter() - read: one transaction, or peers that appeared
+ * @iocb: the call
+ * @to: where to
+ *
+ * Context: process, may sleep.
+ *
+ * Return: bytes; 0 the port is gone and all is read; -EMSGSIZE it does not fit,
+ * and is still there; -EAGAIN, -EINTR, -EFAULT, -ENOTCONN.
+ */
+ssize_t oae_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	struct oae_file *f = iocb->ki_filp->private_data;
+	bool nonblock = iocb->ki_filp->f_flags & O_NONBLOCK ||
+			iocb->ki_flags & IOCB_NOWAIT;
+	struct oae_tag *tag = oae_file_tag(f);
+
+	if (!IS_ERR(tag))
+		return read_tag(tag, to, nonblock);
+	if (PTR_ERR(tag) == -EDESTADDRREQ)
+		return oae_listen_read(f, to, nonblock);
+	return PTR_ERR(tag);
+}
+
+/**
+ * oae_file_fionread() - FIONREAD: bytes that a read needs room for
+ * @f: the file
+ * @arg: where to
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0; -EFAULT, -ENOTCONN.
+ */
+int oae_file_fionread(struct oae_file *f, int __user *arg)
+{
+	struct oae_tag *tag = oae_file_tag(f);
+	const struct sk_buff *skb;
+	int n = 0;
+
+	if (PTR_ERR(tag) == -ENOTCONN)
+		return -ENOTCONN;
+	if (IS_ERR(tag)) {
+		n = oae_listen_count(f) * sizeof(struct oae_peer);
+	} else {
+		spin_lock_bh(&tag->lock);
+		skb = skb_peek(&tag->rcvq);
+		if (skb)
+			n = OAE_RCV_CB(skb)->len;
+		spin_unlock_bh(&tag->lock);
+	}
+	return put_user(n, arg);
+}
+
+/* Up to where fsync is to be sure, and of which run of the link. */
+struct sync_point {
+	u64 inc, peer_inc;
+	u32 tx;
+	u32 nlost;
+};
+
+static void sync_from(struct oae_tag *tag, struct sync_point *p)
+{
+	const struct oae_link *l = &tag->link;
+
+	spin_lock_bh(&tag->lock);
+	p->inc = l->inc;
+	p->peer_inc = l->peer_inc;
+	p->tx = l->tx;
+	spin_unlock_bh(&tag->lock);
+}
+
+/* What was committed by then is delivered, or lost: then tag->nlost says so. */
+static bool synced(struct oae_tag *tag, const struct sync_point *p)
+{
+	const struct oae_link *l = &tag->link;
+	bool done;
+
+	spin_lock_bh(&tag->lock);
+	done = l->confirmed || l->inc != p->inc || l->peer_inc != p->peer_inc ||
+	       (s32)(l->tx - p->tx) > 0;
+	spin_unlock_bh(&tag->lock);
+	return done;
+}
+
+/* Was anything lost since this file asked last? */
+static int sync_result(struct oae_file *f, struct oae_tag *tag)
+{
+	bool lost;
+
+	spin_lock_bh(&tag->lock);
+	lost = f->nlost != tag->nlost;
+	f->nlost = tag->nlost;
+	spin_unlock_bh(&tag->lock);
+	return lost ? -EPIPE : 0;
+}
+
+/**
+ * oae_file_fsync() - wait until all that the link has committed is delivered
+ * @file: the file
+ * @start: ignored
+ * @end: ignored
+ * @datasync: ignored
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0; -EPIPE some of it will never be known to be; -EINTR, -ENOTCONN,
+ * -EDESTADDRREQ.
+ */
+int oae_file_fsync(struct file *file, loff_t start, loff_t end, int datasync)
+{
+	struct oae_file *f = file->private_data;
+	struct oae_tag *tag = oae_file_tag(f);
+	struct sync_point p;
+	int err = 0;
+
+	if (IS_ERR(tag))
+		return PTR_ERR(tag);
+	sync_from(tag, &p);
+	if (!synced(tag, &p)) {
+		oae_tag_confirming(tag, 1);
+		err = wait_event_interruptible(tag->confirm_wait,
+					       synced(tag, &p));
+		oae_tag_confirming(tag, -1);
+	}
+	return err ? -EINTR : sync_result(f, tag);
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Listening: links that a peer has opened, and no file is attached to.
+ *
+ * Such tags stand in node->fresh in the order in which they came up, whether or
+ * not anybody listens. A listener that reads takes the first that it listens
+ * for off the list: so each is told once, to one listener. It is news again when
+ * the peer's end is a new one, or is heard of after the last file has let go.
+ *
+ * The list has no references: a tag that is attached to, or dies, is taken off
+ * under its own lock.
+ */
+#include "dev.h"
+
+#include <linux/capability.h>
+#include <linux/etherdevice.h>
+#include <linux/poll.h>
+#include <linux/uio.h>
+
+/**
+ * oae_fresh_init() - nothing is news
+ * @node: a node that nobody else knows yet
+ */
+void oae_fresh_init(struct oae_node *node)
+{
+	INIT_LIST_HEAD(&node->fresh);
+	spin_lock_init(&node->fresh_lock);
+	init_waitqueue_head(&node->fresh_wait);
+}
+
+/**
+ * oae_fresh_add() - a tag is news to listeners
+ * @tag: the tag, locked; no file is attached to it, and it is not dead
+ */
+void oae_fresh_add(struct oae_tag *tag)
+{
+	struct oae_node *node = tag->node;
+
+	lockdep_assert_held(&tag->lock);
+	tag->unheard = false;
+	spin_lock(&node->fresh_lock);
+	if (list_empty(&tag->fresh) && !tag->dead)
+		list_add_tail(&tag->fresh, &node->fresh);
+	spin_unlock(&node->fresh_lock);
+	if (wq_has_sleeper(&node->fresh_wait))
+		wake_up_interruptible_poll(&node->fresh_wait,
+					   EPOLLIN | EPOLLRDNORM);
+}
+
+/**
+ * oae_fresh_del() - a tag is no news
+ * @tag: the tag, locked
+ */
+void oae_fresh_del(struct oae_tag *tag)
+{
+	lockdep_assert_held(&tag->lock);
+	if (list_empty_careful(&tag->fresh))
+		return;
+	spin_lock(&tag->node->fresh_lock);
+	list_del_init(&tag->fresh);
+	spin_unlock(&tag->node->fresh_lock);
+}
+
+static bool matches(const struct oae_file *f, const struct oae_tag *tag)
+{
+	return (!f->port || f->port == tag->key.port) &&
+	       (tag->key.kid & f->kid_mask) == f->kid;
+}
+
+/* The first that a file listens for, with a reference, or NULL. */
+static struct oae_tag *take(struct oae_file *f, struct oae_peer *peer)
+{
+	struct oae_node *node = oae_file_node(f);
+	struct oae_tag *tag, *found = NULL;
+
+	spin_lock_bh(&node->fresh_lock);
+	list_for_each_entry(tag, &node->fresh, fresh) {
+		if (!matches(f, tag))
+			continue;
+		found = tag;
+		refcount_inc(&tag->ref);
+		list_del_init(&tag->fresh);
+		memset(peer, 0, sizeof(*peer));
+		/* On the list it is not dead: the device is there. */
+		strscpy(peer->port, tag->key.port->dev->name,
+			sizeof(peer->port));
+		oae_kid_mac(tag->key.kid, peer->peer);
+		peer->vc = tag->key.kid >> 56;
+		break;
+	}
+	spin_unlock_bh(&node->fresh_lock);
+	return found;
+}
+
+/* It could not be told after all. */
+static void give_back(struct oae_tag *tag)
+{
+	spin_lock_bh(&tag->lock);
+	if (list_empty(&tag->files))
+		oae_fresh_add(tag);
+	spin_unlock_bh(&tag->lock);
+}
+
+/**
+ * oae_listen_dead() - will a listener never hear of anybody again?
+ * @f: the listening file
+ *
+ * Return: true if it listens on a port, and that is gone. Any context.
+ */
+bool oae_listen_dead(const struct oae_file *f)
+{
+	return f->port && READ_ONCE(f->port->gone);
+}
+
+/**
+ * oae_listen_count() - how many peers a listener could be told
+ * @f: the listening file
+ *
+ * Context: any but hard interrupts, no lock held.
+ *
+ * Return: how many.
+ */
+unsigned int oae_listen_count(struct oae_file *f)
+{
+	struct oae_node *node = oae_file_node(f);
+	const struct oae_tag *tag;
+	unsigned int n = 0;
+
+	spin_lock_bh(&node->fresh_lock);
+	list_for_each_entry(tag, &node->fresh, fresh)
+		n += matches(f, tag);
+	spin_unlock_bh(&node->fresh_lock);
+	return n;
+}
+
+/* As many as fit and are there, none waited for. */
+static ssize_t read_some(struct oae_file *f, struct iov_iter *to)
+{
+	struct oae_peer peer;
+	struct oae_tag *tag;
+	ssize_t done = 0;
+	bool copied;
+
+	while (iov_iter_count(to) >= sizeof(peer)) {
+		tag = take(f, &peer);
+		if (!tag)
+			break;
+		copied = copy_to_iter(&peer, sizeof(peer), to) == sizeof(peer);
+		if (!copied)
+			give_back(tag);
+		oae_tag_put(tag);
+		if (!copied)
+			return done ?: -EFAULT;
+		done += sizeof(peer);
+	}
+	return done;
+}
+
+/**
+ * oae_listen_read() - read struct oae_peer of peers that appeared
+ * @f: the listening file
+ * @to: where to
+ * @nonblock: do not wait for one
+ *
+ * Context: process, may sleep.
+ *
+ * Return: bytes; 0 the port is gone; -EMSGSIZE no room for one; -EAGAIN,
+ * -EINTR, -EFAULT.
+ */
+ssize_t oae_listen_read(struct oae_file *f, struct iov_iter *to, bool nonblock)
+{
+	struct oae_node *node = oae_file_node(f);
+	ssize_t done;
+
+	if (iov_iter_count(to) < sizeof(struct oae_peer))
+		return -EMSGSIZE;
+	for (;;) {
+		done = read_some(f, to);
+		if (done || oae_listen_dead(f))
+			return done;
+		if (nonblock)
+			return -EAGAIN;
+		if (wait_event_interruptible(node->fresh_wait,
+					     oae_listen_count(f) ||
+					     oae_listen_dead(f)))
+			return -EINTR;
+	}
+}
+
+/**
+ * oae_listen_start() - make a file a listening one
+ * @f: the file, neither attached nor listening, its setup locked
+ * @a: what for, checked
+ *
+ * Context: process.
+ *
+ * Return: 0; -ENODEV no such port.
+ */
+int oae_listen_start(struct oae_file *f, const struct oae_attach *a)
+{
+	u64 mask = 0;
+
+	if (a->port[0]) {
+		rcu_read_lock();
+		f->port = oae_port_find(oae_file_node(f), a->port);
+		rcu_read_unlock();
+		if (!f->port)
+			return -ENODEV;
+	}
+	strscpy(f->port_name, a->port, sizeof(f->port_name));
+	if (!(a->flags & OAE_ATTACH_ANY_VC))
+		mask |= 0xffULL << 56;
+	if (!is_zero_ether_addr(a->peer))
+		mask |= GENMASK_ULL(47, 0);
+	f->kid = oae_kid(a->vc, a->peer) & mask;
+	f->kid_mask = mask;
+	/* For oae_file_tag(). */
+	smp_store_release(&f->listening, true);
+	return 0;
+}

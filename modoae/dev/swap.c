@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * OAE_SWAP_HALF: give a half and take the peer's. What becomes of halves is
+ * half.c's.
+ */
+#include "dev.h"
+
+#include <linux/mm.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+
+/**
+ * oae_skb_to_user() - copy all that an skb has to a program
+ * @skb: what
+ * @to: where to
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -EFAULT.
+ */
+int oae_skb_to_user(struct sk_buff *skb, void __user *to)
+{
+	struct iov_iter iter;
+	struct iovec iov;
+
+	oae_user_dest(&iter, &iov, to, skb->len);
+	return skb_copy_datagram_iter(skb, 0, &iter, skb->len) ? -EFAULT : 0;
+}
+
+/*
+ * Could it be written to? What is there stays: a program may want its own half
+ * to be replaced in place.
+ */
+static int probe(u8 __user *to, u32 len)
+{
+	u32 at, n;
+	u8 c;
+
+	for (at = 0; at < len; at += n) {
+		n = PAGE_SIZE - offset_in_page(to + at);
+		if (get_user(c, to + at) || put_user(c, to + at))
+			return -EFAULT;
+	}
+	return len && (get_user(c, to + len - 1) ||
+		       put_user(c, to + len - 1)) ? -EFAULT : 0;
+}
+
+static struct oae_msg *half(struct oae_file *f, const struct oae_swap *s)
+{
+	u8 __user *from = u64_to_user_ptr(s->give);
+	struct oae_msg *msg;
+	unsigned int i;
+
+	msg = oae_msg_alloc(&f->pool, s->give_len, OAE_GFP_USER);
+	if (!msg)
+		return ERR_PTR(-ENOMEM);
+	msg->post.kind = OAE_SWAP;
+	msg->txn.room = s->take_len;
+	for (i = 0; i < msg->npieces; i++) {
+		struct oae_piece *p = &msg->piece[i];
+
+		if (copy_from_user(page_address(p->page) + p->off, from,
+				   p->len)) {
+			oae_msg_put(msg);
+			return ERR_PTR(-EFAULT);
+		}
+		from += p->len;
+	}
+	return msg;
+}
+
+static int check(const struct oae_tag *tag, const struct oae_swap *s)
+{
+	if (s->flags & ~OAE_NONBLOCK || s->zero || !s->give_len ||
+	    (s->take_len && !s->take))
+		return -EINVAL;
+	if (s->give_len > oae_link_slice_max(&tag->link) - OAE_REFLECT_LEN)
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* The other half, if there is room for it; else it is being collected. */
+static int put_half(struct oae_msg *msg, struct oae_swap *s)
+{
+	s->take_len = msg->result ? msg->result->len : 0;
+	if (!msg->txn.waited)
+		return -EOVERFLOW;
+	return s->take_len ? oae_skb_to_user(msg->result,
+					     u64_to_user_ptr(s->take)) : 0;
+}
+
+/**
+ * oae_file_swap() - OAE_SWAP_HALF
+ * @f: the file
+ * @arg: see uapi/oae.h
+ * @nonblock: O_NONBLOCK is set
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0; -EOVERFLOW swapped, and the other half is to be collected; else an
+ * errno of the table in uapi/oae.h.
+ */
+int oae_file_swap(struct oae_file *f, struct oae_swap __user *arg,
+		  bool nonblock)
+{
+	struct oae_tag *tag = oae_file_tag(f);
+	struct oae_msg *msg;
+	struct oae_swap s;
+	int err;
+
+	if (IS_ERR(tag))
+		return PTR_ERR(tag);
+	if (copy_from_user(&s, arg, sizeof(s)))
+		return -EFAULT;
+	err = check(tag, &s);
+	if (err)
+		return err;
+	nonblock |= s.flags & OAE_NONBLOCK;
+	/* What is begun must be told. */
+	if (copy_to_user(arg, &s, sizeof(s)) ||
+	    (!nonblock && probe(u64_to_user_ptr(s.take),
+				min_t(u32, s.take_len, U16_MAX))))
+		return -EFAULT;
+	msg = half(f, &s);
+	if (IS_ERR(msg))
+		return PTR_ERR(msg);
+	err = oae_file_transact(f, tag, msg, nonblock);
+	if (!err && !nonblock)
+		err = put_half(msg, &s);
+	s.id = msg->txn.id;
+	if (s.id && copy_to_user(arg, &s, sizeof(s)) && !err)
+		err = -EFAULT;
+	if (s.id && err == -EFAULT)
+		err = oae_file_untold(tag, msg, nonblock);
+	oae_msg_put(msg);
+	return err;
+}

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Words for programs: exposing and mapping them, and verbs on those of the peer
+ * or on one's own. What a verb does is link/verb.c's, where is region.c's.
+ *
+ * A call with one operation needs no memory but its message.
+ */
+#include "dev.h"
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "../link/verb.h"
+
+/* Whose words are exposed to whom: what the file is an end of, or listens for. */
+static struct oae_region *make_region(struct oae_file *f,
+				      const struct oae_expose *e)
+{
+	struct oae_tag *tag = oae_file_tag(f);
+
+	if (!IS_ERR(tag)) {
+		if (READ_ONCE(tag->dead))
+			return ERR_PTR(-ENODEV);
+		return oae_region_make(tag->node, e, tag->key.port,
+				       tag->key.kid, ~0ULL);
+	}
+	if (PTR_ERR(tag) == -ENOTCONN)
+		return ERR_CAST(tag);
+	if (oae_listen_dead(f))
+		return ERR_PTR(-ENODEV);
+	return oae_region_make(oae_file_node(f), e, f->port, f->kid,
+			       f->kid_mask);
+}
+
+static int expose(struct oae_file *f, const struct oae_expose *e)
+{
+	struct oae_region *r;
+
+	if (f->region)
+		return -EEXIST;
+	r = make_region(f, e);
+	if (IS_ERR(r))
+		return PTR_ERR(r);
+	/* For those who do not wait for setup. */
+	smp_store_release(&f->region, r);
+	return 0;
+}
+
+/**
+ * oae_file_expose() - OAE_EXPOSE
+ * @f: the file
+ * @arg: struct oae_expose
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0; -EEXIST it has one; -EADDRINUSE the number is taken; -ENODEV its
+ * port is gone; -EINVAL, -EFAULT, -ENOTCONN, -ENOMEM.
+ */
+int oae_file_expose(struct oae_file *f, const void __user *arg)
+{
+	struct oae_expose e;
+	int err;
+
+	if (copy_from_user(&e, arg, sizeof(e)))
+		return -EFAULT;
+	if (!e.size || e.size % sizeof(u64) ||
+	    e.size > READ_ONCE(oae_file_node(f)->knobs.region_max) ||
+	    e.perm & ~(OAE_PERM_READ | OAE_PERM_WRITE | OAE_PERM_ATOMIC) ||
+	    e.flags || e.zero)
+		return -EINVAL;
+	mutex_lock(&f->setup);
+	err = expose(f, &e);
+	mutex_unlock(&f->setup);
+	return err;
+}
+
+/* The words of a file, or NULL. */
+static struct oae_region *file_region(const struct oae_file *f)
+{
+	/* They are there in full. */
+	return smp_load_acquire(&f->region);
+}
+
+/**
+ * oae_file_mmap() - mmap: the words that the file exposes
+ * @file: the file
+ * @vma: where; keeps the file, and so the words
+ *
+ * Context: process, mmap lock held.
+ *
+ * Return: 0; -ENXIO it exposes none; -EINVAL not shared, or more than there is.
+ */
+int oae_file_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct oae_region *r = file_region(file->private_data);
+
+	if (!r)
+		return -ENXIO;
+	if (!(vma->vm_flags & VM_MAYSHARE))
+		return -EINVAL;
+	return oae_region_mmap(r, vma);
+}
+
+/**
+ * struct request - a verb on its way from a program to the wire
+ * @v: as the program said it
+ * @op: its operations
+ * @req: as on the wire
+ * @len: bytes of that
+ * @reply: bytes of its answer
+ * @one: @op, if there is only one
+ * @one_req: and @req
+ */
+struct request {
+	struct oae_verb v;
+	struct oae_verb_op *op;
+	u8 *req;
+	size_t len;
+	size_t reply;
+	struct oae_verb_op one;
+	u8 one_req[OAE_VERB_HDR_LEN + OAE_VERB_OP_MAX];
+};
+
+static void request_free(struct request *q)
+{
+	if (q->op != &q->one)
+		kvfree(q->op);
+}
+
+static int request_alloc(struct request *q)
+{
+	u32 n = q->v.nops;
+
+	q->op = &q->one;
+	q->req = q->one_req;
+	if (n == 1)
+		return 0;
+	q->op = kvmalloc(n * (sizeof(*q->op) + OAE_VERB_OP_MAX) +
+			 OAE_VERB_HDR_LEN, GFP_KERNEL);
+	if (!q->op)
+		return -ENOMEM;
+	q->req = (u8 *)(q->op + n);
+	return 0;
+}
+
+static u8 *put_words(u8 *p, const __u64 *word, unsigned int n)
+{
+	for (; n; n--, p += sizeof(u64))
+		put_unaligned_be64(*word++, p);
+	return p;
+}
+
+static bool op_valid(const struct oae_verb_op *op)
+{
+	return op->code && op->code < OAE_VERB_CODE_END && op->words &&
+	       op->words <= OAE_VERB_WORDS && !op->zero &&
+	       op->offset % sizeof(u64) == 0;
+}
+
+static u8 *put_op(u8 *p, const struct oae_verb_op *op)
+{
+	p[OAE_VOP_OFF_CODE] = op->code;
+	p[OAE_VOP_OFF_WORDS] = op->words;
+	put_unaligned_be16(0, p + OAE_VOP_OFF_ZERO);
+	put_unaligned_be32(op->offset / sizeof(u64), p + OAE_VOP_OFF_INDEX);
+	p += OAE_VOP_HDR_LEN;
+	if (op->code == OAE_VERB_CAS)
+		p = put_words(p, op->cmp, op->words);
+	if (op->code != OAE_VERB_READ)
+		p = put_words(p, op->arg, op->words);
+	return p;
+}
+
+/* The request as on the wire. */
+static int encode(struct request *q)
+{
+	const struct oae_verb_op *op = q->op;
+	u8 *p = q->req;
+	u32 i;
+
+	put_unaligned_be32(q->v.region, p + OAE_VERB_OFF_REGION);
+	p[OAE_VERB_OFF_NOPS] = q->v.nops;
+	memset(p + OAE_VERB_OFF_ZERO, 0, OAE_VERB_HDR_LEN - OAE_VERB_OFF_ZERO);
+	p += OAE_VERB_HDR_LEN;
+	q->reply = OAE_ANSWER_HDR_LEN;
+	for (i = 0; i < q->v.nops; i++, op++) {
+		if (!op_valid(op))
+			return -EINVAL;
+		p = put_op(p, op);
+		if (op->code != OAE_VERB_WRITE)
+			q->reply += op->words * sizeof(u64);
+	}
+	q->len = p - q->req;
+	return 0;
+}
+
+/* What a program asks for, and that its answer can be written. */
+static int request_get(struct request *q, struct oae_verb __user *arg,
+		       bool local)
+{
+	struct oae_verb_op __user *from;
+	size_t size;
+	int err;
+
+	if (copy_from_user(&q->v, arg, sizeof(q->v)))
+		return -EFAULT;
+	if (!q->v.nops || q->v.nops > OAE_VERB_OPS || q->v.zero ||
+	    q->v.flags & ~(local ? 0 : OAE_NONBLOCK) ||
+	    (local && q->v.region))
+		return -EINVAL;
+	err = request_alloc(q);
+	if (err)
+		return err;
+	from = u64_to_user_ptr(q->v.ops);
+	size = q->v.nops * sizeof(*q->op);
+	err = -EFAULT;
+	if (copy_from_user(q->op, from, size))
+		goto free;
+	err = encode(q);
+	if (err)
+		goto free;
+	err = -EFAULT;
+	if (copy_to_user(arg, &q->v, sizeof(q->v)) ||
+	    (!(q->v.flags & OAE_NONBLOCK) && copy_to_user(from, q->op, size)))
+		goto free;
+	return 0;
+free:
+	request_free(q);
+	return err;
+}
+
+/* Where the old words of an answer come from. */
+typedef int (*read_fn)(const void *from, unsigned int off, void *to,
+		       unsigned int len);
+
+static int read_skb(const void *from, unsigned int off, void *to,
+		    unsigned int len)
+{
+	return skb_copy_bits(from, off, to, len);
+}
+
+static int read_memory(const void *from, unsigned int off, void *to,
+		       unsigned int len)
+{
+	memcpy(to, from + off, len);
+	return 0;
+}
+
+/* The answer, as @read gives it, to where the program wants it. */
+static int put_answer(struct request *q, read_fn read, const void *from)
+{
+	struct oae_verb_op __user *to = u64_to_user_ptr(q->v.ops);
+	u8 head[OAE_ANSWER_HDR_LEN];
+	unsigned int at = sizeof(head), n, i, j;
+	__be64 word[OAE_VERB_WORDS];
+
+	if (read(from, 0, head, sizeof(head)))
+		return -EFAULT;
+	q->v.taken = head[OAE_ANSWER_OFF_TAKEN];
+	q->v.failed = head[OAE_ANSWER_OFF_FAILED];
+	for (i = 0; i < q->v.nops; i++) {
+		if (q->op[i].code == OAE_VERB_WRITE)
+			continue;
+		n = q->op[i].words * sizeof(u64);
+		if (read(from, at, word, n))
+			return -EFAULT;
+		at += n;
+		for (j = 0; j < q->op[i].words; j++)
+			q->op[i].old[j] = be64_to_cpu(word[j]);
+		if (copy_to_user(to[i].old, q->op[i].old, n))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+static void fill(struct oae_msg *msg, const u8 *from)
+{
+	const struct oae_piece *p;
+	unsigned int i;
+
+	for (i = 0; i < msg->npieces; i++, from += p->len) {
+		p = &msg->piece[i];
+		memcpy(page_address(p->page) + p->off, from, p->len);
+	}
+}
+
+static struct oae_msg *verb_msg(struct oae_file *f, struct oae_tag *tag,
+				const struct request *q)
+{
+	u16 slice = oae_link_slice_max(&tag->link);
+	struct oae_msg *msg;
+
+	if (q->len > slice || q->reply + OAE_REFLECT_LEN > slice)
+		return ERR_PTR(-EMSGSIZE);
+	msg = oae_msg_alloc(&f->pool, q->len, OAE_GFP_USER);
+	if (!msg)
+		return ERR_PTR(-ENOMEM);
+	msg->post.kind = OAE_VERB;
+	msg->post.reply = q->reply;
+	msg->txn.room = q->reply;
+	fill(msg, q->req);
+	return msg;
+}
+
+static int do_verb(struct oae_file *f, struct oae_tag *tag, struct request *q,
+		   struct oae_verb __user *arg, bool nonblock)
+{
+	struct oae_msg *msg = verb_msg(f, tag, q);
+	bool told = true;
+	int err;
+
+	if (IS_ERR(msg))
+		return PTR_ERR(msg);
+	err = oae_file_transact(f, tag, msg, nonblock);
+	if (!err && !nonblock)
+		told = msg->result && !put_answer(q, read_skb, msg->result);
+	q->v.id = msg->txn.id;
+	if (q->v.id && copy_to_user(arg, &q->v, sizeof(q->v)))
+		told = false;
+	if (!err && !told)
+		err = oae_file_untold(tag, msg, nonblock);
+	oae_msg_put(msg);
+	return err;
+}
+
+/**
+ * oae_file_verb() - OAE_DO_VERB
+ * @f: the file
+ * @arg: see uapi/oae.h
+ * @nonblock: O_NONBLOCK is set
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0, or an errno of the table in uapi/oae.h.
+ */
+int oae_file_verb(struct oae_file *f, struct oae_verb __user *arg,
+		  bool nonblock)
+{
+	struct oae_tag *tag = oae_file_tag(f);
+	struct request q;
+	int err;
+
+	if (IS_ERR(tag))
+		return PTR_ERR(tag);
+	err = request_get(&q, arg, false);
+	if (err)
+		return err;
+	q.v.id = 0;
+	err = do_verb(f, tag, &q, arg, nonblock || q.v.flags & OAE_NONBLOCK);
+	request_free(&q);
+	return err;
+}
+
+static int do_local(struct oae_region *r, struct request *q)
+{
+	u8 one[OAE_ANSWER_HDR_LEN + sizeof(u64) * OAE_VERB_WORDS];
+	u8 *answer = one;
+	size_t len;
+	int err;
+
+	if (q->reply > sizeof(one))
+		answer = kvmalloc(OAE_VERB_ANSWER_MAX, GFP_KERNEL);
+	if (!answer)
+		return -ENOMEM;
+	err = oae_region_local(r, q->req, q->len, answer, &len);
+	if (!err)
+		err = put_answer(q, read_memory, answer);
+	if (answer != one)
+		kvfree(answer);
+	return err;
+}
+
+/**
+ * oae_file_local() - OAE_LOCAL
+ * @f: the file
+ * @arg: see uapi/oae.h
+ *
+ * Context: process, may sleep on the caller's memory only.
+ *
+ * Return: 0; -EAGAIN some of the words are reserved; -ENXIO it exposes none;
+ * -ERANGE, -EINVAL, -EFAULT, -ENOMEM.
+ */
+int oae_file_local(struct oae_file *f, struct oae_verb __user *arg)
+{
+	struct oae_region *r = file_region(f);
+	struct request q;
+	int err;
+
+	if (!r)
+		return -ENXIO;
+	err = request_get(&q, arg, true);
+	if (err)
+		return err;
+	err = do_local(r, &q);
+	q.v.id = 0;
+	if (!err && copy_to_user(arg, &q.v, sizeof(q.v)))
+		err = -EFAULT;
+	request_free(&q);
+	return err;
+}
+
+/**
+ * oae_verb_result_len() - bytes of a struct oae_verb_result
+ * @msg: a verb that is committed
+ *
+ * Return: bytes.
+ */
+u32 oae_verb_result_len(const struct oae_msg *msg)
+{
+	return sizeof(struct oae_verb_result) + msg->result->len -
+	       OAE_ANSWER_HDR_LEN;
+}
+
+/**
+ * oae_verb_put_result() - copy it to a program
+ * @msg: a verb that is committed
+ * @to: where to
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -EFAULT.
+ */
+int oae_verb_put_result(const struct oae_msg *msg,
+			struct oae_verb_result __user *to)
+{
+	u32 n = (msg->result->len - OAE_ANSWER_HDR_LEN) / sizeof(u64), i;
+	struct oae_verb_result head = { .nwords = n };
+	u8 answer[OAE_ANSWER_HDR_LEN];
+	__be64 word;
+
+	if (skb_copy_bits(msg->result, 0, answer, sizeof(answer)))
+		return -EFAULT;
+	head.taken = answer[OAE_ANSWER_OFF_TAKEN];
+	head.failed = answer[OAE_ANSWER_OFF_FAILED];
+	if (copy_to_user(to, &head, sizeof(head)))
+		return -EFAULT;
+	for (i = 0; i < n; i++)
+		if (skb_copy_bits(msg->result, sizeof(answer) + i * sizeof(u64),
+				  &word, sizeof(word)) ||
+		    put_user(be64_to_cpu(word), &to->old[i]))
+			return -EFAULT;
+	return 0;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Frames: bytes on the wire <-> struct oae_frame. Pure, see frame.c. */
+#ifndef OAE_FRAME_H
+#define OAE_FRAME_H
+
+#include "oae_types.h"
+#include "../../include/oae_wire.h"
+
+/**
+ * struct oae_frame - one frame, in host byte order
+ * @opcode: enum oae_opcode
+ * @vc: virtual channel
+ * @flags: OAE_F_*
+ * @attempt: which offering of @seq
+ * @kind: enum oae_kind
+ * @hdr_len: bytes of header and extensions
+ * @length: payload bytes in this frame
+ * @slice: index of this slice
+ * @reason: enum oae_reason
+ * @src_ltag: the sender's ltag
+ * @dst_ltag: the receiver's ltag as the sender knows it
+ * @tx: last transaction the sender has committed
+ * @rx: last transaction the sender has delivered
+ * @seq: the transaction this frame is about
+ * @payload_hash: XXH64 of the payload, seeded with @slice; OFFER only
+ * @sync: body of SYNC, SYNC_ACK and SYNC_CHK
+ * @reflect: body of REFLECT
+ * @first: the first 8 bytes of an OFFER's slice 0, as REFLECT repeats them
+ * @gap_map: body of REFUSE GAP, bit n set: slice n is missing
+ * @hello: body of HELLO
+ * @via: final destination and original source, when OAE_F_VIA is set
+ */
+struct oae_frame {
+	u8 opcode;
+	u8 vc;
+	u8 flags;
+	u8 attempt;
+	u8 kind;
+	u8 hdr_len;
+	u16 length;
+	u16 slice;
+	u16 reason;
+	u32 src_ltag;
+	u32 dst_ltag;
+	u32 tx;
+	u32 rx;
+	u32 seq;
+	u64 payload_hash;
+	union {
+		struct {
+			u64 inc;
+			u64 peer_inc;
+			u32 caps;
+			u32 max_len;
+			u32 start;
+			u16 mtu;
+		} sync;
+		struct {
+			u64 digest;
+			u64 first;
+		} reflect;
+		struct {
+			u32 inc;
+			u16 zone;
+			u16 mtu;
+			u16 epoch;
+			u16 life;
+			u16 node_life;
+			u8 about[6];	/* at an even address, as addresses must be */
+			u8 flags;
+		} hello;
+		u64 first;
+		u64 gap_map;
+	};
+	u8 via[OAE_VIA_LEN];
+};
+
+/**
+ * enum oae_bad - why a frame was dropped before any link saw it
+ * @OAE_BAD_SHORT: shorter than its headers, or than they say
+ * @OAE_BAD_LONG: bytes behind the payload that are not padding
+ * @OAE_BAD_VERSION: another version
+ * @OAE_BAD_HLEN: header length below 10 words, or not what the flags say
+ * @OAE_BAD_OPCODE: unknown opcode
+ * @OAE_BAD_FLAGS: a reserved flag is set
+ * @OAE_BAD_FIELD: a field out of its range, or a body of the wrong length
+ * @OAE_BAD_AUTH: keyed digest, and no key here
+ * @OAE_BAD_DIGEST: the digest is wrong
+ */
+enum oae_bad {
+	OAE_BAD_NONE,
+	OAE_BAD_SHORT,
+	OAE_BAD_LONG,
+	OAE_BAD_VERSION,
+	OAE_BAD_HLEN,
+	OAE_BAD_OPCODE,
+	OAE_BAD_FLAGS,
+	OAE_BAD_FIELD,
+	OAE_BAD_AUTH,
+	OAE_BAD_DIGEST,
+	OAE_BAD_END
+};
+
+/* The longest header, and the longest body that is the protocol's own. */
+#define OAE_PARSE_MAX	(OAE_HLEN_MAX + OAE_BODY_MAX)
+
+enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
+			     size_t total);
+enum oae_bad oae_frame_verify(struct oae_frame *f, const u8 *hdr,
+			      u64 payload_hash);
+size_t oae_frame_body_len(const struct oae_frame *f);
+size_t oae_frame_build(const struct oae_frame *f, u8 *buf);
+void oae_reflect_body(const struct oae_frame *f, u8 *p);
+u64 oae_slice_hash(const void *data, size_t len, u16 slice);
+u64 oae_whole_digest(const u64 *hash, unsigned int nslices);
+u64 oae_first_bytes(const void *data, size_t len);
+const char *oae_opcode_name(u8 opcode);
+
+#endif /* OAE_FRAME_H */

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The few things that the pure core (link.c, frame.c) needs from its
+ * surroundings, for the kernel and for user space.
+ */
+#ifndef OAE_TYPES_H
+#define OAE_TYPES_H
+
+#ifdef __KERNEL__
+#include <linux/compiler.h>
+#include <linux/types.h>
+#include <linux/string.h>
+#include <linux/errno.h>
+#include <linux/version.h>
+#include <linux/xxhash.h>
+
+/* 6.12: unaligned.h has moved */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#include <asm/unaligned.h>
+#else
+#include <linux/unaligned.h>
+#endif
+
+#define oae_xxh64(data, len, seed)	xxh64(data, len, seed)
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <errno.h>
+#include <endian.h>
+#include <xxhash.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int32_t s32;
+typedef int64_t s64;
+
+#define oae_xxh64(data, len, seed)	XXH64(data, len, seed)
+#define fallthrough			__attribute__((__fallthrough__))
+#define READ_ONCE(x)			__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, v)		__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
+
+static inline u16 get_unaligned_be16(const void *p)
+{
+	u16 v;
+
+	memcpy(&v, p, sizeof(v));
+	return be16toh(v);
+}
+
+static inline u32 get_unaligned_be32(const void *p)
+{
+	u32 v;
+
+	memcpy(&v, p, sizeof(v));
+	return be32toh(v);
+}
+
+static inline u64 get_unaligned_be64(const void *p)
+{
+	u64 v;
+
+	memcpy(&v, p, sizeof(v));
+	return be64toh(v);
+}
+
+static inline void put_unaligned_be16(u16 v, void *p)
+{
+	v = htobe16(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline void put_unaligned_be32(u32 v, void *p)
+{
+	v = htobe32(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline void put_unaligned_be64(u64 v, void *p)
+{
+	v = htobe64(v);
+	memcpy(p, &v, sizeof(v));
+}
+#endif /* __KERNEL__ */
+
+#endif /* OAE_TYPES_H */

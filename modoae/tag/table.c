@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tags: the table of links, and the life of an entry. What happens to a link is
+ * run.c's.
+ */
+#include "../modoae.h"
+
+#include <linux/etherdevice.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+
+#define TAG_KEY_LEN	offsetofend(struct oae_tag_key, port)
+
+/* Padding is whatever was on the stack: two equal keys would differ. */
+static_assert(sizeof(u64) + sizeof(struct oae_port *) == TAG_KEY_LEN);
+
+/* A stranger's CLOSED tag gives way, then what it left unread; once again. */
+#define MAKE_ROOM_TRIES	4
+
+static const struct rhashtable_params tag_params = {
+	.head_offset = offsetof(struct oae_tag, hash),
+	.key_offset = offsetof(struct oae_tag, key),
+	.key_len = TAG_KEY_LEN,
+	.automatic_shrinking = true,
+};
+
+/**
+ * oae_kid() - the key id of a tag
+ * @vc: virtual channel
+ * @mac: the peer
+ *
+ * Return: vc in the top byte, the address in the low 48 bits.
+ */
+u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN])
+{
+	return (u64)vc << 56 | ether_addr_to_u64(mac);
+}
+EXPORT_SYMBOL_GPL(oae_kid);
+
+/**
+ * oae_kid_mac() - the peer's address in a key id
+ * @kid: key id
+ * @mac: filled in
+ */
+void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN])
+{
+	u64_to_ether_addr(kid & GENMASK_ULL(47, 0), mac);
+}
+
+static void tag_free(struct rcu_head *rcu)
+{
+	struct oae_tag *tag = container_of(rcu, struct oae_tag, rcu);
+
+	/* It was not to be cancelled if it had just fired when it was armed anew. */
+	hrtimer_cancel(&tag->timer);
+	oae_port_put(tag->key.port);
+	kfree(tag->held);
+	kfree(tag);
+}
+
+/**
+ * oae_tag_put() - give a reference to a tag back
+ * @tag: freed after RCU with the last one. Any context.
+ */
+void oae_tag_put(struct oae_tag *tag)
+{
+	if (refcount_dec_and_test(&tag->ref))
+		call_rcu(&tag->rcu, tag_free);
+}
+EXPORT_SYMBOL_GPL(oae_tag_put);
+
+/**
+ * oae_tag_retire() - take a tag out of the table, if nothing keeps it there
+ * @tag: the tag, whose link is CLOSED if it is to go
+ * @kill: neither what is unread or being reversed keeps it, nor a file
+ *
+ * Context: tag->lock and RCU read lock held.
+ */
+void oae_tag_retire(struct oae_tag *tag, bool kill)
+{
+	lockdep_assert_held(&tag->lock);
+	if (tag->dead || tag->link.state != OAE_CLOSED ||
+	    ((tag->nsnd || tag->nhalf || tag->nrcv ||
+	      !list_empty(&tag->files)) && !kill))
+		return;
+	WRITE_ONCE(tag->dead, true);
+	oae_attach_dead(tag);
+	hrtimer_try_to_cancel(&tag->timer);
+	rhashtable_remove_fast(&tag->node->tags, &tag->hash, tag_params);
+	spin_lock(&tag->node->all_lock);
+	list_del_init(&tag->all);
+	spin_unlock(&tag->node->all_lock);
+	oae_share_own(tag);
+	oae_count(tag->node, OAE_S_TAGS_GONE);
+	oae_region_leave(tag);
+	/* The table's reference; the caller has RCU. */
+	oae_tag_put(tag);
+}
+
+/**
+ * oae_tag_find() - find a tag
+ * @port: its port
+ * @kid: its key id
+ *
+ * Context: RCU read lock held; the tag is good for as long.
+ *
+ * Return: the tag or NULL.
+ */
+struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid)
+{
+	struct oae_tag_key key = { .port = port, .kid = kid };
+
+	return rhashtable_lookup(&port->node->tags, &key, tag_params);
+}
+
+static struct oae_tag *tag_alloc(struct oae_port *port, u64 kid, bool stranger,
+				 gfp_t gfp)
+{
+	struct oae_node *node = port->node;
+	struct oae_tag *tag = kzalloc(sizeof(*tag), gfp);
+
+	if (!tag)
+		return NULL;
+	tag->key.port = oae_port_get(port);
+	tag->key.kid = kid;
+	tag->node = node;
+	tag->stranger = stranger;
+	refcount_set(&tag->ref, 2);	/* the table's, the caller's */
+	spin_lock_init(&tag->lock);
+	hrtimer_setup(&tag->timer, oae_tag_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+	INIT_LIST_HEAD(&tag->sndq);
+	INIT_LIST_HEAD(&tag->halfq);
+	INIT_LIST_HEAD(&tag->flushq);
+	INIT_LIST_HEAD(&tag->all);
+	INIT_LIST_HEAD(&tag->reading);
+	INIT_LIST_HEAD(&tag->wake);
+	INIT_LIST_HEAD(&tag->yield);
+	__skb_queue_head_init(&tag->rcvq);
+	oae_attach_init(tag);
+	tag->born = local_clock();
+	return tag;
+}
+
+/* Others know it by now: it may have died. */
+static void tag_list(struct oae_tag *tag)
+{
+	struct oae_node *node = tag->node;
+
+	spin_lock_bh(&node->all_lock);
+	if (!READ_ONCE(tag->dead))
+		list_add(&tag->all, &node->all);
+	spin_unlock_bh(&node->all_lock);
+}
+
+static int tag_insert(struct oae_tag *tag)
+{
+	struct oae_node *node = tag->node;
+	int err;
+
+	if (READ_ONCE(tag->key.port->removed))
+		return -ENODEV;
+	oae_link_init(&tag->link, rcu_dereference(node->cfg), tag->key.kid >> 56,
+		      oae_path_begin(tag, false), READ_ONCE(node->knobs.tag_seq) - 1);
+	err = oae_share_take(tag);
+	if (err)
+		return err;
+	err = rhashtable_lookup_insert_fast(&node->tags, &tag->hash,
+					    tag_params);
+	if (err)
+		oae_share_give_back(tag);
+	else
+		tag_list(tag);
+	/* A table that cannot grow now says so in several ways. */
+	if (err == -EBUSY || err == -E2BIG)
+		err = -ENOMEM;
+	return err;
+}
+
+/**
+ * oae_tag_make_for() - find a tag or make one, its link CLOSED
+ * @port: its port; the caller keeps it alive
+ * @kid: its key id
+ * @stranger: it is for a peer that neither is configured nor was asked for here
+ * @gfp: GFP_KERNEL if the caller may sleep, else GFP_ATOMIC
+ *
+ * If there is no room, what may give way does (protocol 4.6).
+ *
+ * Context: any but hard interrupts, no lock held.
+ *
+ * Return: the tag with a reference for the caller; -ENODEV the port is being
+ * removed; -ENOBUFS max_tags reached, or the strangers' share of it; -ENOMEM.
+ */
+struct oae_tag *oae_tag_make_for(struct oae_port *port, u64 kid,
+				 bool stranger, gfp_t gfp)
+{
+	struct oae_node *node = port->node;
+	unsigned int tries = MAKE_ROOM_TRIES;
+	struct oae_tag *tag, *old;
+	int err;
+
+	rcu_read_lock();
+	old = oae_tag_find(port, kid);
+	if (old && refcount_inc_not_zero(&old->ref)) {
+		rcu_read_unlock();
+		return old;
+	}
+	rcu_read_unlock();
+
+	tag = tag_alloc(port, kid, stranger, gfp);
+	if (!tag) {
+		oae_count(node, OAE_S_NO_MEMORY);
+		return ERR_PTR(-ENOMEM);
+	}
+	do {
+		old = NULL;
+		/* Removal waits for RCU between `removed` and its last look. */
+		rcu_read_lock();
+		err = tag_insert(tag);
+		if (err == -EEXIST) {
+			old = oae_tag_find(port, kid);
+			if (old && !refcount_inc_not_zero(&old->ref))
+				old = NULL;
+		}
+		rcu_read_unlock();
+	} while ((err == -EEXIST && !old) ||
+		 ((err == -ENOBUFS || err == -EDQUOT) && tries-- &&
+		  oae_share_make_room(node, err)));
+
+	if (!err) {
+		oae_count(node, OAE_S_TAGS_MADE);
+		return tag;
+	}
+	oae_port_put(port);
+	kfree(tag);
+	if (err == -ENOMEM)
+		oae_count(node, OAE_S_NO_MEMORY);
+	return old ?: ERR_PTR(err == -EDQUOT ? -ENOBUFS : err);
+}
+
+/**
+ * oae_tag_make() - find a tag or make one for use here, its link CLOSED
+ * @port: its port; the caller keeps it alive
+ * @kid: its key id
+ * @gfp: GFP_KERNEL if the caller may sleep, else GFP_ATOMIC
+ *
+ * Context: any but hard interrupts, no lock held.
+ *
+ * Return: like oae_tag_make_for(); only max_tags counts.
+ */
+struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp)
+{
+	return oae_tag_make_for(port, kid, false, gfp);
+}
+EXPORT_SYMBOL_GPL(oae_tag_make);
+
+/* The next few tags behind a place in node->all, with a reference each. */
+static unsigned int next_tags(struct oae_node *node,
+			      const struct oae_port *port,
+			      struct list_head *place, struct oae_tag **batch)
+{
+	unsigned int seen, n = 0;
+	struct oae_tag *tag;
+
+	spin_lock_bh(&node->all_lock);
+	for (seen = 0; seen < OAE_BATCH && place->next != &node->all; seen++) {
+		tag = list_entry(place->next, struct oae_tag, all);
+		list_move(place, &tag->all);
+		if ((!port || tag->key.port == port) &&
+		    refcount_inc_not_zero(&tag->ref))
+			batch[n++] = tag;
+	}
+	if (!seen)
+		list_del(place);
+	spin_unlock_bh(&node->all_lock);
+	return seen ? n : OAE_BATCH + 1;
+}
+
+/**
+ * oae_tags_for_each() - call a function on the tags of a node
+ * @node: the node
+ * @port: only those of this port; NULL all
+ * @fn: called with nothing held but a reference to the tag
+ * @arg: for @fn
+ *
+ * Those that are made meanwhile are left out. Context: process, may sleep, no
+ * lock held but kernel_param_lock and RTNL.
+ */
+void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
+		       void (*fn)(struct oae_tag *tag, long arg), long arg)
+{
+	struct oae_tag *batch[OAE_BATCH];
+	LIST_HEAD(place);
+	unsigned int n, i;
+
+	mutex_lock(&node->walking);
+	spin_lock_bh(&node->all_lock);
+	list_add(&place, &node->all);
+	spin_unlock_bh(&node->all_lock);
+	while ((n = next_tags(node, port, &place, batch)) <= OAE_BATCH) {
+		for (i = 0; i < n; i++) {
+			fn(batch[i], arg);
+			oae_tag_put(batch[i]);
+		}
+		cond_resched();
+	}
+	mutex_unlock(&node->walking);
+}
+
+/**
+ * oae_tags_wait_gone() - wait until all links of a node are CLOSED
+ * @node: the node
+ * @ms: at most this long
+ *
+ * Context: process, may sleep, no lock held.
+ *
+ * Return: true if all are.
+ */
+bool oae_tags_wait_gone(struct oae_node *node, unsigned int ms)
+{
+	return wait_event_timeout(node->tags_wait, !atomic_read(&node->nopen),
+				  msecs_to_jiffies(ms));
+}
+
+/**
+ * oae_tags_init() - make a node's table of tags
+ * @node: the node
+ *
+ * Return: 0 or a negative errno. Context: process.
+ */
+int oae_tags_init(struct oae_node *node)
+{
+	INIT_LIST_HEAD(&node->all);
+	spin_lock_init(&node->all_lock);
+	mutex_init(&node->walking);
+	return rhashtable_init(&node->tags, &tag_params);
+}
+
+/**
+ * oae_tags_exit() - free a node's table of tags
+ * @node: the node; all its ports are gone, so all its tags are
+ *
+ * Context: process.
+ */
+void oae_tags_exit(struct oae_node *node)
+{
+	WARN_ON(atomic_read(&node->ntags) || atomic_read(&node->nstrangers));
+	rhashtable_destroy(&node->tags);
+}
