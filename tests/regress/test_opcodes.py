@@ -328,14 +328,14 @@ class Opcodes(OaeTest):
         cls.wire = Wire(cls.p, "vp")
         cls.addClassCleanup(cls.wire.close)
         cls.a.knob("linger_ms", 0)
-        cls.cases, cls.counted, cls.barriers = {}, Counter(), 0
+        cls.cases, cls.counted, cls.barriers, cls.late = {}, Counter(), 0, None
         opcodes = range(oae.SYNC, oae.NOLINK + 1)
         # Their clocks run from when the first is there to when the last has its frame.
         at_once = math.ceil(len(opcodes) / max(SLOW, 1))
         for first in range(0, len(opcodes), at_once):
             if not any(cls.inject(opcodes[first:first + at_once]) for _ in range(5)):
-                raise AssertionError("this machine is too slow: "
-                                     "links time out before the frame is there")
+                raise AssertionError("this machine is too slow: links time out "
+                                     f"before the frame is there: {cls.late}")
 
     @classmethod
     def inject(cls, opcodes):
@@ -352,7 +352,8 @@ class Opcodes(OaeTest):
             tag = shown.get(case.peer.mac)
             got = tag and (tag["state"], tag["offer"], tag["hold"])
             if got != SHOWN[cls.state]:
-                raise AssertionError(f"{cls.state}: {got}")
+                cls.late = f"{cls.state}: {got}"
+                return False
         if any(case.peer.inbox for case in cases):      # asked a second time already
             return False
         before = cls.a.stats()
