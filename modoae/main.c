@@ -15,7 +15,7 @@
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
-#include "modoae.h"
+#include "ctl/ctl.h"
 #include "../include/oae_version.h"
 
 unsigned int oae_net_id __read_mostly;

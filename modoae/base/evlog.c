@@ -14,7 +14,7 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 
-#include "../modoae.h"
+#include "base.h"
 #include "trace.h"
 
 #define OAE_RING	256	/* events a CPU, a power of two */

@@ -10,7 +10,7 @@
  * with others of the same file only: so a byte keeps a page at most, and that is
  * its writer's.
  */
-#include "../modoae.h"
+#include "base.h"
 
 #include <linux/mm.h>
 #include <linux/slab.h>

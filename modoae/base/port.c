@@ -23,7 +23,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
-#include "../modoae.h"
+#include "../ctl/ctl.h"
 
 #define OAE_MAX_PORTS_SET	64	/* names in one write to `dev` */
 

@@ -8,7 +8,7 @@
 
 #include <linux/cpumask.h>
 
-#include "../modoae.h"
+#include "base.h"
 
 struct oae_stat_desc {
 	const char *name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The one place where the tracepoints of trace.h come into being. */
 
-#include "../modoae.h"
+#include "base.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"

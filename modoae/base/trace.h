@@ -13,7 +13,7 @@
 
 #include <linux/tracepoint.h>
 
-#include "../modoae.h"
+#include "base.h"
 
 TRACE_DEFINE_ENUM(OAE_CLOSED);
 TRACE_DEFINE_ENUM(OAE_SYNC_SENT);

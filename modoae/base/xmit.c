@@ -7,7 +7,7 @@
  * fragments. A frame that cannot be sent is a frame lost: counted, and left to
  * the link to heal.
  */
-#include "../modoae.h"
+#include "base.h"
 
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>

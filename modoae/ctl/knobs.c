@@ -11,7 +11,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "../modoae.h"
+#include "ctl.h"
 
 /* max_len: what 64 slices in jumbo frames carry, and not more than this. */
 #define OAE_MAX_LEN	262144

@@ -19,7 +19,7 @@
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 
-#include "../modoae.h"
+#include "ctl.h"
 
 unsigned int oae_ethertype __read_mostly = OAE_ETHERTYPE;
 

@@ -16,7 +16,7 @@
 #include <linux/seq_file_net.h>
 #include <linux/user_namespace.h>
 
-#include "../modoae.h"
+#include "ctl.h"
 
 /*
  * tags: a walk over the table. It begins anew with every read(), and skips

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What the files of /dev/oae share: an open file, and how a call sends and waits. */
-#ifndef OAE_CHARDEV_H
-#define OAE_CHARDEV_H
+#ifndef OAE_DEV_H
+#define OAE_DEV_H
 
 #include <linux/fs.h>
 #include <linux/ktime.h>
 #include <linux/rbtree.h>
 
-#include "../modoae.h"
+#include "../net/net.h"
 #include "../../include/uapi/oae.h"
 
 struct iov_iter;
@@ -194,4 +194,12 @@ u32 oae_verb_result_len(const struct oae_msg *msg);
 int oae_verb_put_result(const struct oae_msg *msg,
 			struct oae_verb_result __user *to);
 
-#endif /* OAE_CHARDEV_H */
+/* file.c */
+int oae_chardev_init(void);
+void oae_chardev_exit(void);
+
+/* noc_debug.c */
+void oae_debugfs_init(void);
+void oae_debugfs_exit(void);
+
+#endif /* OAE_DEV_H */

@@ -9,7 +9,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include "../modoae.h"
+#include "dev.h"
 
 #include <linux/debugfs.h>
 #include <linux/fs.h>

@@ -11,7 +11,7 @@
  * strangers have used up, as a peer that has a link gets its answers. That sends
  * one frame for each that comes, and stores nothing.
  */
-#include "../modoae.h"
+#include "net.h"
 
 #include <linux/etherdevice.h>
 #include <linux/jiffies.h>

@@ -2,7 +2,7 @@
 /*
  * Receive: from the packet handler to the tag, in softirq.
  */
-#include "../modoae.h"
+#include "net.h"
 
 #include <linux/etherdevice.h>
 #include <linux/random.h>

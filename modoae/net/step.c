@@ -7,7 +7,7 @@
 #include <linux/rcupdate.h>
 #include <linux/skbuff.h>
 
-#include "../modoae.h"
+#include "net.h"
 
 #define OAE_STEP_MAX	512	/* frames held a node */
 

@@ -15,7 +15,7 @@
  * A transaction is nslices skbs in a row, each one slice's payload; the first
  * says how many they are.
  */
-#include "../modoae.h"
+#include "tag.h"
 
 #include <linux/uio.h>
 

@@ -8,7 +8,7 @@
  * lock is the one on the frame path that is wider than a tag's, for its words
  * are; it nests in tag->lock, and nothing is taken under it.
  */
-#include "../modoae.h"
+#include "tag.h"
 
 #include <linux/mm.h>
 #include <linux/overflow.h>

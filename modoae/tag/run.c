@@ -9,7 +9,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include "../modoae.h"
+#include "tag.h"
 
 #include <linux/etherdevice.h>
 #include <linux/sched/clock.h>

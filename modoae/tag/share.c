@@ -15,7 +15,7 @@
  *   DOWN	a stranger's that is away, in doubt; dead after that
  * A tag moves between the lists in the events that change its state.
  */
-#include "../modoae.h"
+#include "tag.h"
 
 #include <linux/jiffies.h>
 

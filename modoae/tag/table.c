@@ -3,7 +3,7 @@
  * Tags: the table of links, and the life of an entry. What happens to a link is
  * run.c's.
  */
-#include "../modoae.h"
+#include "tag.h"
 
 #include <linux/etherdevice.h>
 #include <linux/sched/clock.h>

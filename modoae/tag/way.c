@@ -14,7 +14,7 @@
 #include <linux/etherdevice.h>
 #include <linux/jiffies.h>
 
-#include "../modoae.h"
+#include "../net/net.h"
 
 #define HELLO_UNIT_MS	100	/* of life and node_life */
 #define ASK_EACH_WAY	2	/* SYNCs, then the other way is tried */

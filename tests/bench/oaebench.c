@@ -21,7 +21,7 @@
 #include <linux/sched/clock.h>
 
 #include "bench.h"
-#include "modoae.h"
+#include "net/net.h"
 
 #define ECHO_TYPE	0x88B6	/* IEEE 802 Local Experimental 2 */
 

@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of the shell share: node, port, tag, message.
+ * base: a namespace's node, its ports, messages being sent, frames going out,
+ * counters and event log. Nothing here knows what a tag, a file or a parameter
+ * is: of those above there are list heads, counts and pointers.
  *
- * Life times and locks (doc/architecture.md has the picture):
+ * Life times; doc/architecture.md has all of them, and the table of locks:
  *   node   one network namespace; lives from pernet init to pernet exit.
  *   port   a net device bound in a node; on node->ports, changed under RTNL
  *	    only, freed after RCU; counted by its tags.
- *   tag    one link; found under RCU in node->tags, counted by `ref`, its link
- *	    and queues under tag->lock (a BH lock), freed after RCU.
  *   msg    one transaction being sent; counted by `ref`.
- *   file   an open file of /dev/oae; lives from open to the last close, and until
- *	    RCU has passed; pins the tag it is attached to.
- * Lock order: a file's `setup`, node->dev_lock, kernel_param_lock, then RTNL, then
- * node->walking, then node->reader, then tag->lock. Nothing is taken under
- * tag->lock but wait queue heads, and leaves: a region's lock, node->fresh_lock,
- * node->all_lock, node->spare_lock and node->reading_lock; port->gw_lock is only read there,
- * and nothing is taken under it. What a tag knows of its files, and what a file
- * knows of its transactions, is under tag->lock: a file has no lock of its own.
  */
-#ifndef MODOAE_H
-#define MODOAE_H
+#ifndef OAE_BASE_H
+#define OAE_BASE_H
 
 #include <linux/bits.h>
 #include <linux/completion.h>
@@ -41,19 +33,14 @@
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
 
-#include "base/compat.h"
-#include "link/link.h"
-#include "base/netdev.h"
+#include "../link/link.h"
+#include "compat.h"
+#include "netdev.h"
 
 struct oae_node;
 struct oae_port;
-struct oae_tag;
 struct oae_msg;
-struct oae_held;		/* region.c */
-struct oae_region;		/* region.c */
-struct oae_expose;		/* uapi/oae.h */
-struct vm_area_struct;
-struct oae_file;
+struct oae_file;		/* whose a transaction is; of its own layer alone */
 struct seq_file;
 
 /*
@@ -61,9 +48,6 @@ struct seq_file;
  * at a time. What is left over comes with another event, or after a break.
  */
 #define OAE_BATCH	32
-
-/* Bits of OAE_EVENT_* in uapi/oae.h. */
-#define OAE_EVENTS	8
 
 /* stats.c: counters of a node. Causes of dropped frames are among them. */
 enum oae_stat {
@@ -110,7 +94,7 @@ struct oae_stats {
 /**
  * struct oae_knobs - what the parameters say, a copy a node
  *
- * Written by params.c under kernel_param_lock, read anywhere with READ_ONCE.
+ * Written under kernel_param_lock, read anywhere with READ_ONCE.
  */
 struct oae_knobs {
 	unsigned int vci;
@@ -243,18 +227,6 @@ struct oae_gw {
 };
 
 /**
- * struct oae_about - what a gateway said of the way to one peer
- * @inc: its incarnation
- * @epoch: in which it holds
- * @mtu: like that of struct oae_gw, 0 nothing said
- */
-struct oae_about {
-	u32 inc;
-	u16 epoch;
-	u16 mtu;
-};
-
-/**
  * struct oae_port - a net device bound to the module in a node
  *
  * A reference keeps the port, not its device: a device that goes away cannot
@@ -279,80 +251,6 @@ struct oae_port {
 	bool up;			/* what its tags were told; under RTNL */
 	seqlock_t gw_lock;		/* gw; a BH lock, never waits for another */
 	struct oae_gw gw;		/* gw.gen is read without it */
-	struct rcu_head rcu;
-};
-
-/*
- * Hashed and compared as bytes, up to the end of @port: no padding may lie before
- * that. With 32-bit pointers there is some behind it where a u64 is aligned to 8.
- */
-struct oae_tag_key {
-	u64 kid;			/* vc << 56 | peer MAC */
-	struct oae_port *port;
-};
-
-/**
- * struct oae_tag - one link and what belongs to it
- */
-struct oae_tag {
-	struct rhash_head hash;
-	struct oae_tag_key key;
-	struct oae_node *node;
-	refcount_t ref;
-	spinlock_t lock;		/* all below up to the next comment */
-	bool dead;			/* out of the table */
-	bool open;			/* counted: its link is not CLOSED */
-	bool settling;			/* counted in the port's nsettling */
-	bool is_ready;			/* on node->ready or node->reading */
-	struct oae_link link;
-	struct hrtimer timer;
-	struct list_head sndq;		/* oae_msg, not yet posted */
-	struct list_head halfq;		/* the same, of swaps */
-	struct list_head flushq;	/* of either, about to be reversed */
-	int flush_err;			/* why, positive errno */
-	unsigned int nsnd;		/* in sndq, or flushq */
-	unsigned int nhalf;		/* in halfq, or flushq */
-	struct sk_buff *slot[OAE_MAX_SLICES];	/* slices of what is held */
-	struct oae_held *held;		/* region.c; NULL: no verb came yet */
-	struct sk_buff_head rcvq;	/* delivered; cb says where one begins */
-	unsigned int nrcv;		/* transactions in rcvq */
-	size_t rcv_bytes;
-	u64 born;			/* local_clock() */
-	u64 ncommitted, nreversed, nunknown, ndelivered;
-	bool via;			/* the way it would go, asked with auto */
-	bool way_via;			/* the way it goes */
-	u8 way_usual;			/* F_VIA or 0; else look at each frame */
-	unsigned int way_gen;		/* port->gw.gen when that was found */
-	unsigned int asked;		/* SYNCs this way that were not answered */
-	bool way_lost;			/* too many: any way is as good */
-	struct oae_about about;
-	struct list_head files;		/* struct oae_file, attached */
-	bool by_peer;			/* the peer has opened the link */
-	bool used;			/* and somebody has used it since */
-	bool stranger;			/* made for one: counts in nstrangers */
-	bool counted;			/* counts in ntags */
-	u8 spare;			/* enum oae_spare: the list it is on */
-	u64 accepted;			/* local_clock(): opened by the peer */
-	bool unheard;			/* what it does next is news to listeners */
-	bool doubt;			/* the files were told so */
-	u64 nevents;			/* that its files were told of */
-	u64 last_event[OAE_EVENTS];	/* nevents when each was, by bit */
-	u32 nlost;			/* times what was committed may be lost */
-	u64 nhealed;
-	unsigned int nconfirm;		/* who wait for confirmation */
-	/* not under the lock */
-	struct list_head wake;		/* words are free: run.c, region.c */
-	struct list_head fresh;		/* node->fresh, under its lock */
-	struct list_head all;		/* node->all, under its lock */
-	wait_queue_head_t read_wait;	/* of its files: something is unread */
-	wait_queue_head_t write_wait;	/* room in sndq: room.c */
-	wait_queue_head_t half_wait;	/* room in halfq */
-	wait_queue_head_t confirm_wait;	/* what was committed is confirmed */
-	wait_queue_head_t poll_wait;	/* any of these, for who polls */
-	struct llist_node ready;	/* node->ready, if is_ready */
-	struct list_head reading;	/* node->reading, under its lock */
-	struct list_head yield;		/* node->spare[spare], under its lock */
-	u64 spare_since;		/* jiffies, under the same */
 	struct rcu_head rcu;
 };
 
@@ -447,32 +345,11 @@ struct oae_msg {
 	struct oae_piece piece[];
 };
 
-/* What one skb of tag->rcvq carries besides its slice. */
-struct oae_rcv_cb {
-	u32 nslices;		/* first slice: how many; others 0 */
-	u32 len;		/* first slice: bytes of the transaction */
-};
-
-/* Where what a user sends waits until the link takes it, and how many do. */
-static inline struct list_head *oae_tag_queue(struct oae_tag *tag,
-					      const struct oae_msg *msg)
-{
-	return msg->post.kind == OAE_SWAP ? &tag->halfq : &tag->sndq;
-}
-
-static inline unsigned int *oae_tag_nqueued(struct oae_tag *tag,
-					    const struct oae_msg *msg)
-{
-	return msg->post.kind == OAE_SWAP ? &tag->nhalf : &tag->nsnd;
-}
-
 /*
  * What a program makes the kernel keep is counted against its memory cgroup. If
  * that is full the program is told so, and nobody is killed for it.
  */
 #define OAE_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
-
-#define OAE_RCV_CB(skb)	((struct oae_rcv_cb *)(skb)->cb)
 
 /* A number under a lock that some who look at it do without: READ_ONCE. */
 #define oae_add(number, n)						\
@@ -481,12 +358,11 @@ static inline unsigned int *oae_tag_nqueued(struct oae_tag *tag,
 		WRITE_ONCE(*oae_number, *oae_number + (n));		\
 	} while (0)
 
-/* main.c */
+/* node.c */
 extern unsigned int oae_net_id;
 struct oae_node *oae_node(struct net *net);
 struct oae_node *oae_node_current(void);
 int oae_node_use(struct oae_node *node);
-void oae_node_close(struct oae_node *node);
 
 /* stats.c */
 static inline void oae_count_n(struct oae_node *node, unsigned int stat, u64 n)
@@ -533,36 +409,10 @@ int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr,
 bool oae_peer_configured(struct oae_node *node, const struct oae_port *port,
 			 const u8 mac[ETH_ALEN]);
 
-/* knobs.c: the parameters that are numbers */
-void oae_knobs_init(struct oae_node *node);
-int oae_knobs_check_defaults(void);
-
-/* params.c: the others, and whose all of them are */
-extern unsigned int oae_ethertype;
-void oae_params_init(struct oae_node *node);
-int oae_params_node(struct oae_node **node, bool write);
-int oae_params_start(void);
-void oae_params_stop(void);
-void oae_params_leave(void);
-void oae_params_return(void);
-int oae_refuse(const char *knob, const char *val, int err,
-	       const char *accepted);
-
 /* port.c */
-void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all);
-void oae_ports_detach(struct list_head *going, int err);
-int oae_ports_set(struct oae_node *node, char *list);
-int oae_ports_print(struct oae_node *node, char *buf, size_t size);
 struct oae_port *oae_port_find(struct oae_node *node, const char *name);
 struct oae_port *oae_port_get(struct oae_port *port);
 void oae_port_put(struct oae_port *port);
-int oae_port_init(void);
-void oae_port_exit(void);
-
-/* rcv.c */
-int oae_rcv(struct sk_buff *skb, struct net_device *dev,
-	    struct packet_type *pt, struct net_device *orig_dev);
-void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb);
 
 /* xmit.c */
 void oae_xmit_frame(struct oae_port *port, const u8 *dest,
@@ -572,35 +422,6 @@ void oae_xmit_offer(struct oae_port *port, const u8 *dest,
 struct sk_buff *oae_xmit_reply(struct oae_port *port, unsigned int room);
 void oae_xmit_reflect(struct oae_port *port, const u8 *dest,
 		      struct oae_frame *f, struct sk_buff *reply);
-
-/* way.c: which way frames go; the gateway of a port */
-void oae_path_init(struct oae_port *port);
-bool oae_path_hello(struct oae_port *port, const u8 *from,
-		    const struct oae_frame *f);
-bool oae_path_via(struct oae_port *port, const u8 *from,
-		  const struct oae_frame *f, u8 peer[ETH_ALEN]);
-bool oae_path_back(struct oae_port *port, const struct oae_frame *question,
-		   u8 dest[ETH_ALEN], struct oae_frame *f);
-bool oae_path_gateway(struct oae_port *port, u8 dest[ETH_ALEN]);
-void oae_path_mark(const struct oae_port *port, const u8 *peer,
-		   struct oae_frame *f);
-u16 oae_path_begin(struct oae_tag *tag, bool via);
-void oae_path_update(struct oae_tag *tag, u64 now, struct oae_actions *a);
-bool oae_path_heard(struct oae_tag *tag, const struct oae_frame *f, u64 now,
-		    struct oae_actions *a, bool *via);
-void oae_path_asked(struct oae_tag *tag, const struct oae_actions *a);
-void oae_path_timer(struct oae_tag *tag, u64 now, struct oae_actions *a);
-void oae_path_announce(struct oae_port *port);
-void oae_path_leave(struct oae_port *port);
-void oae_path_use_gw(struct oae_node *node);
-void oae_path_nhmac(struct oae_node *node);
-bool oae_path_is_own(struct oae_node *node, const u8 *mac);
-int oae_path_print(struct oae_node *node, char *buf, size_t size);
-
-/* admit.c: peers without a tag */
-bool oae_may_answer(struct oae_node *node);
-void oae_admit(struct oae_port *port, const u8 *peer,
-	       const struct oae_frame *f, struct oae_tag *closed);
 
 /* msg.c */
 void oae_pool_init(struct oae_pool *pool);
@@ -614,120 +435,9 @@ unsigned int oae_msg_slice_len(const struct oae_msg *msg,
 void oae_msg_fill(struct oae_msg *msg, unsigned int slice_max,
 		  unsigned int slice, struct sk_buff *skb);
 
-/* region.c: words exposed to the verbs of peers */
-struct oae_region *oae_region_make(struct oae_node *node,
-				   const struct oae_expose *e,
-				   const struct oae_port *port, u64 kid,
-				   u64 kid_mask);
-void oae_region_close(struct oae_region *r);
-int oae_region_mmap(struct oae_region *r, struct vm_area_struct *vma);
-int oae_region_local(struct oae_region *r, const u8 *req, size_t len,
-		     u8 *answer, size_t *answer_len);
-u16 oae_region_compute(struct oae_tag *tag, u16 *reply, bool *again);
-void oae_region_decided(struct oae_tag *tag, bool apply,
-			struct list_head *wake);
-const u8 *oae_region_answer(const struct oae_tag *tag, unsigned int *len);
-void oae_region_leave(struct oae_tag *tag);
+/* params.c */
+extern unsigned int oae_ethertype;
+int oae_refuse(const char *knob, const char *val, int err,
+	       const char *accepted);
 
-/* inbox.c: what has been delivered and not been read */
-bool oae_inbox_room(const struct oae_tag *tag);
-void oae_inbox_add(struct oae_tag *tag, unsigned int nslices);
-void oae_inbox_announce(struct oae_tag *tag);
-void oae_inbox_again(struct oae_tag *tag);
-void oae_inbox_forget(struct oae_tag *tag);
-bool oae_inbox_empty(struct oae_node *node);
-ssize_t oae_inbox_read(struct oae_node *node, struct iov_iter *to);
-void oae_inbox_purge(struct oae_node *node);
-
-/* table.c */
-u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN]);
-void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN]);
-struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid);
-struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp);
-struct oae_tag *oae_tag_make_for(struct oae_port *port, u64 kid,
-				 bool stranger, gfp_t gfp);
-void oae_tag_put(struct oae_tag *tag);
-void oae_tag_retire(struct oae_tag *tag, bool kill);
-int oae_tags_init(struct oae_node *node);
-void oae_tags_exit(struct oae_node *node);
-void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
-		       void (*fn)(struct oae_tag *tag, long arg), long arg);
-bool oae_tags_wait_gone(struct oae_node *node, unsigned int ms);
-
-/* share.c: who may have a tag, and which gives way */
-void oae_share_init(struct oae_node *node);
-int oae_share_take(struct oae_tag *tag);
-void oae_share_give_back(struct oae_tag *tag);
-void oae_share_own(struct oae_tag *tag);
-void oae_share_sort(struct oae_tag *tag);
-bool oae_share_make_room(struct oae_node *node, int err);
-
-/* run.c: what happens to a tag */
-void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
-		 const struct oae_frame *f);
-int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
-int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg);
-int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err);
-struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more);
-int oae_tag_read(struct oae_tag *tag, size_t max, struct sk_buff **skb);
-void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb);
-void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);
-int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open);
-void oae_tag_detach(struct oae_tag *tag, struct oae_file *f);
-void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
-			   unsigned int n, int err);
-void oae_tag_confirming(struct oae_tag *tag, int waiters);
-void oae_tag_close(struct oae_tag *tag);
-void oae_tag_kill(struct oae_tag *tag, int err);
-void oae_tag_port_up(struct oae_tag *tag);
-void oae_tag_port_down(struct oae_tag *tag);
-void oae_tag_settle(struct oae_tag *tag, u64 ns);
-void oae_tag_renamed(struct oae_tag *tag);
-void oae_tag_way(struct oae_tag *tag, const struct oae_about *about);
-enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
-
-/* client.c: what a tag knows of its files */
-void oae_attach_init(struct oae_tag *tag);
-void oae_attach_add(struct oae_tag *tag, struct oae_file *f);
-bool oae_attach_leave(struct oae_tag *tag, struct oae_file *f,
-		      struct list_head *left);
-bool oae_attach_del(struct oae_tag *tag, struct oae_file *f);
-int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg);
-bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg);
-void oae_attach_tell(struct oae_msg *msg);
-void oae_attach_note(struct oae_tag *tag, enum oae_note note);
-void oae_attach_dead(struct oae_tag *tag);
-void oae_attach_shut(struct oae_tag *tag);
-void oae_attach_readable(struct oae_tag *tag);
-void oae_attach_writable(struct oae_tag *tag);
-
-/* room.c: waiting for room in queues */
-bool oae_room(const struct oae_tag *tag, const struct oae_file *f, bool swap);
-void oae_room_wake(struct oae_tag *tag, bool swap);
-void oae_room_wake_file(struct oae_tag *tag, struct oae_file *f);
-void oae_room_file(struct oae_tag *tag, struct oae_file *f);
-int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
-		  long *left);
-
-/* listen.c: peers that opened a link which no file is attached to */
-void oae_fresh_init(struct oae_node *node);
-void oae_fresh_add(struct oae_tag *tag);
-void oae_fresh_del(struct oae_tag *tag);
-
-/* file.c: /dev/oae */
-int oae_chardev_init(void);
-void oae_chardev_exit(void);
-
-/* step.c */
-bool oae_step_hold(struct oae_port *port, struct sk_buff *skb);
-void oae_step_set(struct oae_node *node, int step);
-void oae_step_once(struct oae_node *node);
-void oae_step_purge(struct oae_node *node, const struct oae_port *port);
-
-/* procfs.c, noc_debug.c */
-int oae_procfs_init(struct oae_node *node);
-void oae_procfs_exit(struct oae_node *node);
-void oae_debugfs_init(void);
-void oae_debugfs_exit(void);
-
-#endif /* MODOAE_H */
+#endif /* OAE_BASE_H */

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * tag: one link and what belongs to it. Found under RCU in node->tags, counted by
+ * `ref`, its link and queues under tag->lock (a BH lock), freed after RCU.
+ */
+#ifndef OAE_TAG_H
+#define OAE_TAG_H
+
+#include "../base/base.h"
+
+struct oae_held;		/* region.c */
+struct oae_region;		/* region.c */
+struct oae_expose;		/* uapi/oae.h */
+struct vm_area_struct;
+
+/* Bits of OAE_EVENT_* in uapi/oae.h. */
+#define OAE_EVENTS	8
+
+/**
+ * struct oae_about - what a gateway said of the way to one peer
+ * @inc: its incarnation
+ * @epoch: in which it holds
+ * @mtu: like that of struct oae_gw, 0 nothing said
+ */
+struct oae_about {
+	u32 inc;
+	u16 epoch;
+	u16 mtu;
+};
+
+/*
+ * Hashed and compared as bytes, up to the end of @port: no padding may lie before
+ * that. With 32-bit pointers there is some behind it where a u64 is aligned to 8.
+ */
+struct oae_tag_key {
+	u64 kid;			/* vc << 56 | peer MAC */
+	struct oae_port *port;
+};
+
+/**
+ * struct oae_tag - one link and what belongs to it
+ */
+struct oae_tag {
+	struct rhash_head hash;
+	struct oae_tag_key key;
+	struct oae_node *node;
+	refcount_t ref;
+	spinlock_t lock;		/* all below up to the next comment */
+	bool dead;			/* out of the table */
+	bool open;			/* counted: its link is not CLOSED */
+	bool settling;			/* counted in the port's nsettling */
+	bool is_ready;			/* on node->ready or node->reading */
+	struct oae_link link;
+	struct hrtimer timer;
+	struct list_head sndq;		/* oae_msg, not yet posted */
+	struct list_head halfq;		/* the same, of swaps */
+	struct list_head flushq;	/* of either, about to be reversed */
+	int flush_err;			/* why, positive errno */
+	unsigned int nsnd;		/* in sndq, or flushq */
+	unsigned int nhalf;		/* in halfq, or flushq */
+	struct sk_buff *slot[OAE_MAX_SLICES];	/* slices of what is held */
+	struct oae_held *held;		/* region.c; NULL: no verb came yet */
+	struct sk_buff_head rcvq;	/* delivered; cb says where one begins */
+	unsigned int nrcv;		/* transactions in rcvq */
+	size_t rcv_bytes;
+	u64 born;			/* local_clock() */
+	u64 ncommitted, nreversed, nunknown, ndelivered;
+	bool via;			/* the way it would go, asked with auto */
+	bool way_via;			/* the way it goes */
+	u8 way_usual;			/* F_VIA or 0; else look at each frame */
+	unsigned int way_gen;		/* port->gw.gen when that was found */
+	unsigned int asked;		/* SYNCs this way that were not answered */
+	bool way_lost;			/* too many: any way is as good */
+	struct oae_about about;
+	struct list_head files;		/* struct oae_file, attached */
+	bool by_peer;			/* the peer has opened the link */
+	bool used;			/* and somebody has used it since */
+	bool stranger;			/* made for one: counts in nstrangers */
+	bool counted;			/* counts in ntags */
+	u8 spare;			/* enum oae_spare: the list it is on */
+	u64 accepted;			/* local_clock(): opened by the peer */
+	bool unheard;			/* what it does next is news to listeners */
+	bool doubt;			/* the files were told so */
+	u64 nevents;			/* that its files were told of */
+	u64 last_event[OAE_EVENTS];	/* nevents when each was, by bit */
+	u32 nlost;			/* times what was committed may be lost */
+	u64 nhealed;
+	unsigned int nconfirm;		/* who wait for confirmation */
+	/* not under the lock */
+	struct list_head wake;		/* words are free: run.c, region.c */
+	struct list_head fresh;		/* node->fresh, under its lock */
+	struct list_head all;		/* node->all, under its lock */
+	wait_queue_head_t read_wait;	/* of its files: something is unread */
+	wait_queue_head_t write_wait;	/* room in sndq: room.c */
+	wait_queue_head_t half_wait;	/* room in halfq */
+	wait_queue_head_t confirm_wait;	/* what was committed is confirmed */
+	wait_queue_head_t poll_wait;	/* any of these, for who polls */
+	struct llist_node ready;	/* node->ready, if is_ready */
+	struct list_head reading;	/* node->reading, under its lock */
+	struct list_head yield;		/* node->spare[spare], under its lock */
+	u64 spare_since;		/* jiffies, under the same */
+	struct rcu_head rcu;
+};
+
+/* What one skb of tag->rcvq carries besides its slice. */
+struct oae_rcv_cb {
+	u32 nslices;		/* first slice: how many; others 0 */
+	u32 len;		/* first slice: bytes of the transaction */
+};
+
+#define OAE_RCV_CB(skb)	((struct oae_rcv_cb *)(skb)->cb)
+
+/* Where what a user sends waits until the link takes it, and how many do. */
+static inline struct list_head *oae_tag_queue(struct oae_tag *tag,
+					      const struct oae_msg *msg)
+{
+	return msg->post.kind == OAE_SWAP ? &tag->halfq : &tag->sndq;
+}
+
+static inline unsigned int *oae_tag_nqueued(struct oae_tag *tag,
+					    const struct oae_msg *msg)
+{
+	return msg->post.kind == OAE_SWAP ? &tag->nhalf : &tag->nsnd;
+}
+
+/* way.c: which way the frames of a tag go */
+u16 oae_path_begin(struct oae_tag *tag, bool via);
+void oae_path_update(struct oae_tag *tag, u64 now, struct oae_actions *a);
+bool oae_path_heard(struct oae_tag *tag, const struct oae_frame *f, u64 now,
+		    struct oae_actions *a, bool *via);
+void oae_path_asked(struct oae_tag *tag, const struct oae_actions *a);
+void oae_path_timer(struct oae_tag *tag, u64 now, struct oae_actions *a);
+bool oae_path_gateway(struct oae_port *port, u8 dest[ETH_ALEN]);
+void oae_path_mark(const struct oae_port *port, const u8 *peer,
+		   struct oae_frame *f);
+
+/* region.c: words exposed to the verbs of peers */
+struct oae_region *oae_region_make(struct oae_node *node,
+				   const struct oae_expose *e,
+				   const struct oae_port *port, u64 kid,
+				   u64 kid_mask);
+void oae_region_close(struct oae_region *r);
+int oae_region_mmap(struct oae_region *r, struct vm_area_struct *vma);
+int oae_region_local(struct oae_region *r, const u8 *req, size_t len,
+		     u8 *answer, size_t *answer_len);
+u16 oae_region_compute(struct oae_tag *tag, u16 *reply, bool *again);
+void oae_region_decided(struct oae_tag *tag, bool apply,
+			struct list_head *wake);
+const u8 *oae_region_answer(const struct oae_tag *tag, unsigned int *len);
+void oae_region_leave(struct oae_tag *tag);
+
+/* inbox.c: what has been delivered and not been read */
+bool oae_inbox_room(const struct oae_tag *tag);
+void oae_inbox_add(struct oae_tag *tag, unsigned int nslices);
+void oae_inbox_announce(struct oae_tag *tag);
+void oae_inbox_again(struct oae_tag *tag);
+void oae_inbox_forget(struct oae_tag *tag);
+bool oae_inbox_empty(struct oae_node *node);
+ssize_t oae_inbox_read(struct oae_node *node, struct iov_iter *to);
+void oae_inbox_purge(struct oae_node *node);
+
+/* table.c */
+u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN]);
+void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN]);
+struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid);
+struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp);
+struct oae_tag *oae_tag_make_for(struct oae_port *port, u64 kid,
+				 bool stranger, gfp_t gfp);
+void oae_tag_put(struct oae_tag *tag);
+void oae_tag_retire(struct oae_tag *tag, bool kill);
+int oae_tags_init(struct oae_node *node);
+void oae_tags_exit(struct oae_node *node);
+void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
+		       void (*fn)(struct oae_tag *tag, long arg), long arg);
+bool oae_tags_wait_gone(struct oae_node *node, unsigned int ms);
+
+/* share.c: who may have a tag, and which gives way */
+void oae_share_init(struct oae_node *node);
+int oae_share_take(struct oae_tag *tag);
+void oae_share_give_back(struct oae_tag *tag);
+void oae_share_own(struct oae_tag *tag);
+void oae_share_sort(struct oae_tag *tag);
+bool oae_share_make_room(struct oae_node *node, int err);
+
+/* run.c: what happens to a tag */
+void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
+		 const struct oae_frame *f);
+int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
+int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg);
+int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err);
+struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more);
+int oae_tag_read(struct oae_tag *tag, size_t max, struct sk_buff **skb);
+void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb);
+void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);
+int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open);
+void oae_tag_detach(struct oae_tag *tag, struct oae_file *f);
+void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
+			   unsigned int n, int err);
+void oae_tag_confirming(struct oae_tag *tag, int waiters);
+void oae_tag_close(struct oae_tag *tag);
+void oae_tag_kill(struct oae_tag *tag, int err);
+void oae_tag_port_up(struct oae_tag *tag);
+void oae_tag_port_down(struct oae_tag *tag);
+void oae_tag_settle(struct oae_tag *tag, u64 ns);
+void oae_tag_renamed(struct oae_tag *tag);
+void oae_tag_way(struct oae_tag *tag, const struct oae_about *about);
+enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
+
+/* client.c: what a tag knows of its files */
+void oae_attach_init(struct oae_tag *tag);
+void oae_attach_add(struct oae_tag *tag, struct oae_file *f);
+bool oae_attach_leave(struct oae_tag *tag, struct oae_file *f,
+		      struct list_head *left);
+bool oae_attach_del(struct oae_tag *tag, struct oae_file *f);
+int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg);
+bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg);
+void oae_attach_tell(struct oae_msg *msg);
+void oae_attach_note(struct oae_tag *tag, enum oae_note note);
+void oae_attach_dead(struct oae_tag *tag);
+void oae_attach_shut(struct oae_tag *tag);
+void oae_attach_readable(struct oae_tag *tag);
+void oae_attach_writable(struct oae_tag *tag);
+
+/* room.c: waiting for room in queues */
+bool oae_room(const struct oae_tag *tag, const struct oae_file *f, bool swap);
+void oae_room_wake(struct oae_tag *tag, bool swap);
+void oae_room_wake_file(struct oae_tag *tag, struct oae_file *f);
+void oae_room_file(struct oae_tag *tag, struct oae_file *f);
+int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
+		  long *left);
+
+/* listen.c: peers that opened a link which no file is attached to */
+void oae_fresh_init(struct oae_node *node);
+void oae_fresh_add(struct oae_tag *tag);
+void oae_fresh_del(struct oae_tag *tag);
+
+#endif /* OAE_TAG_H */
