@@ -37,9 +37,9 @@
 #include "../modoae/link/frame.h"
 #include "../modoae/base/netdev.h"
 #include "../include/oaeip_wire.h"
-#include "claim.h"
-#include "control_msg.h"
-#include "encap.h"
+#include "rules/claim.h"
+#include "rules/control_msg.h"
+#include "rules/encap.h"
 
 struct oaeip_gw;
 struct oaeip_map;

@@ -1587,7 +1587,7 @@ end
 oaeip.experts = ip_experts
 oaeip.prefs.port = Pref.uint("UDP port", 34997, "The gateways' knob port")
 
--- The rules of the encapsulation, in the order of modoaeip/encap.c.
+-- The rules of the encapsulation, in the order of modoaeip/rules/encap.c.
 local function encap_bad(tvb, total)
 	if total < 8 then
 		return "short"

@@ -15,7 +15,7 @@
  */
 #include <stdlib.h>
 #include "fuzz.h"
-#include "../../modoaeip/claim.h"
+#include "../../modoaeip/rules/claim.h"
 
 #define WHAT_ENCAP	0	/* a datagram: header, then frame or message */
 #define WHAT_FRAME	1	/* a frame from the Ethernet */

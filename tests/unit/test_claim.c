@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <cmocka.h>
-#include "../../modoaeip/claim.h"
+#include "../../modoaeip/rules/claim.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 

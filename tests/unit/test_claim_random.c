@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "../../modoaeip/claim.h"
+#include "../../modoaeip/rules/claim.h"
 
 #define ZONES		3
 #define NODES		4

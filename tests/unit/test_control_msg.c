@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "../../modoaeip/control_msg.h"
+#include "../../modoaeip/rules/control_msg.h"
 
 #define MOST	OAEIP_CONTROL_MAX
 

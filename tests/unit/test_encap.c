@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "../../modoaeip/encap.h"
+#include "../../modoaeip/rules/encap.h"
 
 /* Version 1, DATA, zone 2 to zone 3, 60 bytes behind it. */
 static const u8 good[OAEIP_HDR_LEN] = { 0x11, 0, 0, 2, 0, 3, 0, 60 };

@@ -18,7 +18,7 @@
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 
-#include "modoaeip.h"
+#include "../modoaeip.h"
 
 /* Room for the longest list: 64 times two addresses, which is 3583. */
 #define OAEIP_GWIPS_SIZE	4096

@@ -8,7 +8,7 @@
 
 #include <linux/cpumask.h>
 
-#include "modoaeip.h"
+#include "../modoaeip.h"
 
 struct oaeip_stat_desc {
 	const char *name;

@@ -11,7 +11,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
-#include "modoaeip.h"
+#include "../modoaeip.h"
 
 static unsigned int ethertype = OAE_ETHERTYPE;
 

@@ -3,9 +3,9 @@
 #ifndef OAEIP_ENCAP_H
 #define OAEIP_ENCAP_H
 
-#include "../modoae/link/oae_types.h"
-#include "../include/oae_wire.h"
-#include "../include/oaeip_wire.h"
+#include "../../modoae/link/oae_types.h"
+#include "../../include/oae_wire.h"
+#include "../../include/oaeip_wire.h"
 
 /**
  * enum oaeip_bad - why a datagram, a frame or a control message was dropped

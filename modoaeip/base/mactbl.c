@@ -9,7 +9,7 @@
 #include <linux/etherdevice.h>
 #include <linux/slab.h>
 
-#include "modoaeip.h"
+#include "../modoaeip.h"
 
 #define FRESH_MS	100	/* so recently heard is not worth a lock */
 #define WALK_BATCH	256	/* entries between two breaths */

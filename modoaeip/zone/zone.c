@@ -17,7 +17,7 @@
 #include <net/addrconf.h>
 #include <net/route.h>
 
-#include "modoaeip.h"
+#include "../modoaeip.h"
 
 static bool unloading;	/* RTNL: nothing starts any more */
 

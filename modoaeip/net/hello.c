@@ -8,7 +8,7 @@
 
 #include <linux/etherdevice.h>
 
-#include "modoaeip.h"
+#include "../modoaeip.h"
 
 static void hello_fill(struct oaeip_gw *gw, struct oaeip_map *map,
 		       struct oae_frame *f, u8 flags)

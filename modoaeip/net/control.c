@@ -17,7 +17,7 @@
 
 #include <linux/slab.h>
 
-#include "modoaeip.h"
+#include "../modoaeip.h"
 
 static struct workqueue_struct *oaeip_wq;
 

@@ -14,7 +14,7 @@
 #include <net/route.h>
 #include <net/udp_tunnel.h>
 
-#include "modoaeip.h"
+#include "../modoaeip.h"
 
 #define UDP_AND_ENCAP	(sizeof(struct udphdr) + OAEIP_HDR_LEN)
 #define LEAST_IP	1280	/* what every IPv6 path carries */

@@ -7,7 +7,7 @@
 
 #include <linux/etherdevice.h>
 
-#include "modoaeip.h"
+#include "../modoaeip.h"
 
 /*
  * Why the outline of a frame is no good, as a counter. A frame without VIA may be

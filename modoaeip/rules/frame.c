@@ -3,4 +3,4 @@
  * The frame format, the same file for both modules: neither needs the other to
  * be loaded.
  */
-#include "../modoae/link/frame.c"
+#include "../../modoae/link/frame.c"

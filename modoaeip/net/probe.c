@@ -8,7 +8,7 @@
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include "modoaeip.h"
+#include "../modoaeip.h"
 
 #define BLACK_HOLE_PROBES	4	/* in a row that did not arrive */
 #define CAP_MS			60000	/* then long ones are tried again */
