@@ -40,7 +40,7 @@ test: setup-test	## unit tests, explorer, simulator, regression in the test mach
 
 quick: setup-test	## before each commit: unit tests, small explorations, smoke tests: 2 minutes
 	$(Q)tools/build
-	$(Q)$(MAKE) -s -C tests/regress
+	$(Q)$(MAKE) -s -C tests/guest
 	$(Q)$(MAKE) -s -f tests/stages.mk quick
 
 test-debug: setup-test setup-debug	## the regression in a kernel full of instruments, which is built first
@@ -59,18 +59,18 @@ test-races: setup-test setup-debug	## the regression in a kernel that looks for 
 test-programs:
 	$(Q)$(MAKE) -s -C tests/soak
 	$(Q)$(MAKE) -s -C tests/lib programs
-	$(Q)$(MAKE) -s -C tests/regress
+	$(Q)$(MAKE) -s -C tests/guest
 	$(Q)$(MAKE) -s -C tests/storm
 
 soak: setup-test	## 100,000 swaps, 1,000,000 FETCH_ADDs on bad links, random callers: minutes
 	$(Q)tools/build
 	$(Q)$(MAKE) -s test-programs
-	$(Q)tools/stage soak tools/vm run --time-limit 3600 -- tests/regress/run soak
-	$(Q)tools/stage random tools/vm run --time-limit 600 -- env TIME=60 tests/regress/run test_dev_random
+	$(Q)tools/stage soak tools/vm run --time-limit 3600 -- tests/guest/run test_soak
+	$(Q)tools/stage random tools/vm run --time-limit 600 -- env TIME=60 tests/guest/run test_dev_random
 
 faults: setup-test	## 200,000 messages over each bad network: minutes
 	$(Q)tools/build
-	$(Q)tools/stage faults tools/vm run --time-limit 3600 -- tests/regress/run test_faults
+	$(Q)tools/stage faults tools/vm run --time-limit 3600 -- tests/guest/run test_faults
 
 starve: setup-test	## every allocation of both modules fails, one at a time and at random: minutes
 	$(Q)tests/starve/build build/starve
@@ -82,7 +82,7 @@ life-storm: setup-test	## all that comes and goes, at random and at once: TIME=1
 	$(Q)tools/build
 	$(Q)$(MAKE) -s test-programs
 	$(Q)tools/stage life-storm tools/vm run --append slub_debug=FZPU --time-limit $$(($(or $(TIME),180) + 1800)) -- \
-		env TIME=$(or $(TIME),180) SEED=$(SEED) tests/regress/run life_storm
+		env TIME=$(or $(TIME),180) SEED=$(SEED) tests/guest/run test_life_storm
 
 storm: setup-test	## strangers at full rate, of all kinds, beside a link at work: 10 minutes
 	$(Q)tools/build
@@ -94,7 +94,7 @@ wirefuzz: setup-test	## peers and gateways that mean no good, TIME=300 seconds e
 	$(Q)$(MAKE) -s test-programs
 	$(Q)for test in test_wirefuzz test_gateway_wirefuzz; do \
 		tools/stage $$test tools/vm run --time-limit 14400 -- \
-			env TIME=$(or $(TIME),300) SEED=$(SEED) tests/regress/run $$test || exit; \
+			env TIME=$(or $(TIME),300) SEED=$(SEED) tests/guest/run $$test || exit; \
 	done
 
 check: setup-check	## builds without a warning; sparse, checkpatch, clang-format, scripts, mutants

@@ -7,7 +7,7 @@
 # have, and some tests look at the clock. The others run beside them, on what they leave.
 
 # The regression's test files: of the link, of the gateway, of /dev/oae.
-TESTS := $(sort $(basename $(notdir $(wildcard tests/regress/test_*.py))))
+TESTS := $(shell tests/guest/run --list)
 GATEWAY_TESTS := $(filter test_gateway_%,$(TESTS))
 DEV_TESTS := $(filter test_dev_%,$(TESTS))
 LINK_TESTS := $(filter-out test_gateway_% test_dev_%,$(TESTS))
@@ -41,7 +41,7 @@ quick:
 quick-beside:
 	@tools/idle $(STAGES_OF) $(QUICK_BESIDE)
 quick-guest:
-	@tools/stage $@ tools/vm run --time-limit 300 -- tests/regress/run $(QUICK_TESTS)
+	@tools/stage $@ tools/vm run --time-limit 300 -- tests/guest/run $(QUICK_TESTS)
 quick-unit:
 	@tools/stage $@ env OAE_SIM_SEEDS=10000 $(MAKE) -s -C tests/unit run
 quick-model:
@@ -65,13 +65,13 @@ sim:
 # A fifth of the messages that `make faults` sends over each bad network.
 regress:
 	@tools/stage $@ tools/vm run --time-limit 1800 -- \
-		env FAULT_MESSAGES=20000 tests/regress/run $(LINK_TESTS)
+		env FAULT_MESSAGES=20000 tests/guest/run $(LINK_TESTS)
 gateway:
-	@tools/stage $@ tools/vm run --time-limit 1800 -- tests/regress/run $(GATEWAY_TESTS)
+	@tools/stage $@ tools/vm run --time-limit 1800 -- tests/guest/run $(GATEWAY_TESTS)
 device:
-	@tools/stage $@ tools/vm run --time-limit 1800 -- env TIME=20 tests/regress/run $(DEV_TESTS)
+	@tools/stage $@ tools/vm run --time-limit 1800 -- env TIME=20 tests/guest/run $(DEV_TESTS)
 soak:
-	@tools/stage $@ tools/vm run --time-limit 600 -- env OAE_SOAK=10 tests/regress/run soak
+	@tools/stage $@ tools/vm run --time-limit 600 -- env OAE_SOAK=10 tests/guest/run test_soak
 scripts:
 	@tools/stage $@ tests/scripts/run
 oae:
@@ -82,9 +82,9 @@ wireshark:
 	@tools/stage $@ tests/lua/run
 leaks:
 	@tools/stage $@ tools/vm run --append slub_debug=F --time-limit 600 -- \
-		tests/regress/run leaks gateway_leaks dev_leaks
+		tests/guest/run test_leaks test_gateway_leaks test_dev_leaks
 pair:
-	@tools/stage $@ tests/regress/pair
+	@tools/stage $@ tests/link/pair
 
 # Of `make test-debug`: the same in the debug kernel, and that its instruments work. Each message
 # costs it thirty times as much: fewer of them, with every fault among them still.
@@ -97,17 +97,17 @@ debug:
 debug-instruments:
 	@tools/stage $@ tests/instruments/run debug
 debug-regress:
-	@tools/stage $@ $(IN_DEBUG) -- env FAULT_MESSAGES=4000 tests/regress/run $(LINK_TESTS)
+	@tools/stage $@ $(IN_DEBUG) -- env FAULT_MESSAGES=4000 tests/guest/run $(LINK_TESTS)
 debug-gateway:
 	@tools/stage $@ $(IN_DEBUG) -- env GATEWAY_MESSAGES=4000 GATEWAY_STRANGERS=20000 \
-		tests/regress/run $(GATEWAY_TESTS)
+		tests/guest/run $(GATEWAY_TESTS)
 debug-device:
-	@tools/stage $@ $(IN_DEBUG) -- env TIME=20 tests/regress/run $(DEV_TESTS)
+	@tools/stage $@ $(IN_DEBUG) -- env TIME=20 tests/guest/run $(DEV_TESTS)
 debug-leaks:
 	@tools/stage $@ $(IN_DEBUG) -- \
-		tests/regress/run leaks gateway_leaks dev_leaks
+		tests/guest/run test_leaks test_gateway_leaks test_dev_leaks
 debug-life-storm:
-	@tools/stage $@ $(IN_DEBUG) -- env TIME=$(or $(TIME),180) SEED=$(SEED) tests/regress/run life_storm
+	@tools/stage $@ $(IN_DEBUG) -- env TIME=$(or $(TIME),180) SEED=$(SEED) tests/guest/run test_life_storm
 
 # Of `make test-races`: the same in the race kernel, all that comes and goes, and that it notices.
 RACE_STAGES := races-regress races-gateway races-device races-life-storm races-instruments
@@ -121,13 +121,13 @@ races:
 races-instruments:
 	@tools/stage $@ tests/instruments/run races
 races-regress:
-	@$(IN_RACES) -- env FAULT_MESSAGES=20000 tests/regress/run $(LINK_TESTS)
+	@$(IN_RACES) -- env FAULT_MESSAGES=20000 tests/guest/run $(LINK_TESTS)
 races-gateway:
-	@$(IN_RACES) -- tests/regress/run $(GATEWAY_TESTS)
+	@$(IN_RACES) -- tests/guest/run $(GATEWAY_TESTS)
 races-device:
-	@$(IN_RACES) -- env TIME=20 tests/regress/run $(DEV_TESTS)
+	@$(IN_RACES) -- env TIME=20 tests/guest/run $(DEV_TESTS)
 races-life-storm:
-	@$(IN_RACES) -- env TIME=60 tests/regress/run life_storm
+	@$(IN_RACES) -- env TIME=60 tests/guest/run test_life_storm
 
 # Of `make starve`: a guest for each module, and the list of its sites.
 STARVE_STAGES := starve-links starve-gateways

@@ -4,7 +4,7 @@
  *
  *	test_device NETNS_A MAC_A NETNS_B MAC_B
  *
- * Run in the test machine by tests/regress/test_dev_lib.py. Each test has a vc of
+ * Run in the test machine by test_dev_lib.py. Each test has a vc of
  * its own, so that none finds what another has left.
  */
 #include <errno.h>

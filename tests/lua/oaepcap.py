@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tools" / "oae.lua"
-sys.path.insert(0, str(ROOT / "tests" / "regress"))
+sys.path.insert(0, str(ROOT / "tests" / "guest"))
 sys.dont_write_bytecode = True
 
 A, B, C, G1 = (bytes.fromhex(f"020ae000000{n}") for n in (1, 2, 3, 9))

@@ -26,7 +26,7 @@ import threading
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "regress"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "guest"))
 sys.dont_write_bytecode = True
 # pylint: disable=wrong-import-position
 import oaedev  # noqa: E402

@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Storms in short: strangers at full rate beside a link at work. tests/storm has them at length.
+"""Storms in short: strangers at full rate beside a link at work. tests/storm/run has them at length.
 
     near [bench0] ---- [bench1] far [bench2] ---- [bench3] strangers
 """
 
-import sys
 from pathlib import Path
 
+import storm as st
+from fare import Fare, quiet, storm
 from faults import say
 from oaetest import OaeTest, wait_for
 from patience import SLOW
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "storm"))
-# pylint: disable=wrong-import-position
-import storm as st      # noqa: E402
-from fare import Fare, quiet, storm         # noqa: E402
-from report import LEAST, SLACK     # noqa: E402
+from report import LEAST, SLACK
 
 SECONDS, TRIES = 0.3, 6
 # Answers a second to strangers, far's stranger_pps: few beside what comes, on a slow kernel too.

@@ -3,7 +3,7 @@
 """What the command oae makes of files that no module writes.
 
     make -C tools/oae check        builds it with sanitizers, and runs this
-    tests/oae/hostile.py OAE       with that one; ROUNDS=200, SEED=1 in the environment
+    tests/command/hostile.py OAE       with that one; ROUNDS=200, SEED=1 in the environment
 
 Whatever is in /proc: it ends with 0 or 1, its JSON is JSON, its metrics are lines of their
 format, and nothing but printable ASCII goes to a terminal.

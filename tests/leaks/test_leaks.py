@@ -2,7 +2,7 @@
 """Nothing is left behind: memory in use, before and after many lives and deaths.
 
 Not among the others, since it wants a kernel that counts exactly:
-    tools/vm run --append slub_debug=F -- tests/regress/run leaks
+    tools/vm run --append slub_debug=F -- tests/guest/run test_leaks
 """
 
 import errno

@@ -50,7 +50,7 @@ def say(text):
 
 def build_pump(path):
     """Compile pump.c."""
-    subprocess.run(["gcc", "-O2", "-o", str(path), str(REPO / "tests/regress/pump.c")],
+    subprocess.run(["gcc", "-O2", "-o", str(path), str(REPO / "tests/guest/pump.c")],
                    check=True)
     return str(path)
 

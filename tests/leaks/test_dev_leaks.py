@@ -2,7 +2,7 @@
 """/dev/oae leaves nothing behind: memory in use, before and after many random callers.
 
 Not among the others, since it wants a kernel that counts exactly:
-    tools/vm run --append slub_debug=F -- tests/regress/run dev_leaks
+    tools/vm run --append slub_debug=F -- tests/guest/run test_dev_leaks
 """
 
 import os

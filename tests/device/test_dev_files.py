@@ -125,7 +125,7 @@ class Polling(TwoEnds):
     def test_io_uring(self):
         """Reads that wait, writes, polls, fsync, chains of them, and taking one back."""
         a, b = self.opened()
-        program = compile_c("devuring", "regress/devuring.c")
+        program = compile_c("devuring", "device/devuring.c")
         done = subprocess.run([program, str(a.fd), str(b.fd)], pass_fds=(a.fd, b.fd), text=True,
                               capture_output=True, timeout=40 * SLOW, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -2,7 +2,7 @@
 """Gateways leave nothing behind: memory in use, before and after many lives and deaths.
 
 Not among the others, since it wants a kernel that counts exactly:
-    tools/vm run --append slub_debug=F -- tests/regress/run gateway_leaks
+    tools/vm run --append slub_debug=F -- tests/guest/run test_gateway_leaks
 """
 
 from pathlib import Path

@@ -2,7 +2,7 @@
 """What the regression tests are written with: hosts, cables, the module, a deadline.
 
 A host is a network namespace, a cable a pair of veth devices; one loaded module serves all hosts.
-Runs as root inside the test machine (tools/vm run -- tests/regress/run).
+Runs as root inside the test machine (tools/vm run -- tests/guest/run).
 """
 
 import ctypes

@@ -3,7 +3,7 @@
 go, all at random and at once; afterwards nothing is left, and links work. See life_actors.py.
 
 Not among the others, since it takes minutes:
-    tools/vm run --append slub_debug=FZPU --time-limit 900 -- env TIME=180 tests/regress/run life_storm
+    tools/vm run --append slub_debug=FZPU --time-limit 900 -- env TIME=180 tests/guest/run test_life_storm
 SEED=NUMBER has every actor do the same again, though not at the same time; ACTORS=Ports,Knobs
 has only these take part.
 """

@@ -21,7 +21,7 @@ EXPRESS = {"express": 1}
 @functools.cache
 def compile_c(name, *sources, flags=()):
     """A helper in C, compiled once; its path. That of the Makefile here, if it is up to date."""
-    found = REPO / "build/regress" / name
+    found = REPO / "build/guest" / name
     sources = [REPO / "tests" / source for source in sources]
     used = [*sources, *REPO.glob("tests/*/*.h"), REPO / "include/uapi/oae.h"]
     if found.exists() and found.stat().st_mtime > max(path.stat().st_mtime for path in used):
@@ -40,7 +40,7 @@ class DevPump:
 
     def __init__(self, host, role, peer=None, **how):
         if not DevPump._program:
-            DevPump._program = compile_c("devpump", "regress/devpump.c")
+            DevPump._program = compile_c("devpump", "guest/devpump.c")
         DevPump._count += 1
         self.host, self.role, self.how = host, role, how
         self.path = f"/tmp/devpump-{DevPump._count}"
