@@ -90,26 +90,18 @@ static const char *oae_word(const char *const *words, size_t n, u8 i)
 
 /* What a line shows, taken under the lock and printed without it. */
 struct oae_tag_view {
-	enum oae_state state;
-	u8 offer, hold, vc;
-	u32 rx, tx;
+	struct oae_link_view link;
 	unsigned int unread, queue;
-	u64 srtt, born;
+	u64 born;
 	bool via;
 };
 
 static void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 {
 	spin_lock_bh(&tag->lock);
-	v->state = oae_link_state(&tag->link);
-	v->offer = tag->link.offer.state;
-	v->hold = tag->link.hold.state;
-	v->vc = tag->link.vc;
-	v->rx = tag->link.rx;
-	v->tx = tag->link.tx;
+	oae_link_show(&tag->link, &v->link);
 	v->unread = tag->nrcv;
 	v->queue = tag->nsnd + tag->nhalf;
-	v->srtt = tag->link.srtt;
 	v->born = tag->born;
 	v->via = tag->way_via;
 	spin_unlock_bh(&tag->lock);
@@ -139,14 +131,15 @@ static int oae_tags_show(struct seq_file *m, void *p)
 	oae_tag_look(tag, &v);
 	oae_kid_mac(tag->key.kid, mac);
 	seq_printf(m, "%-15s %3u %-10s %-7s %-8s %pM %-6s %10u %10u %6u %5u %8llu 0x%016llx %llu\n",
-		   tag->key.port->dev->name, v.vc, oae_state_name(v.state),
+		   tag->key.port->dev->name, v.link.vc,
+		   oae_state_name(v.link.state),
 		   oae_word(oae_offer_words, ARRAY_SIZE(oae_offer_words),
-			    v.offer),
+			    v.link.offer),
 		   oae_word(oae_hold_words, ARRAY_SIZE(oae_hold_words),
-			    v.hold),
-		   mac, v.via ? "gw" : "direct", v.rx, v.tx, v.unread, v.queue,
-		   div_u64(v.srtt, NSEC_PER_USEC), tag->key.kid,
-		   age(v.born));
+			    v.link.hold),
+		   mac, v.via ? "gw" : "direct", v.link.rx, v.link.tx,
+		   v.unread, v.queue, div_u64(v.link.srtt, NSEC_PER_USEC),
+		   tag->key.kid, age(v.born));
 	return 0;
 }
 

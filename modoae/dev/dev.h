@@ -135,13 +135,6 @@ static inline bool oae_file_room(const struct oae_file *f)
 	       (!bytes || READ_ONCE(f->nbytes) < bytes);
 }
 
-/* Is there what one end at least cannot know the outcome of, while frozen? */
-static inline bool oae_undecided(const struct oae_link *l)
-{
-	return l->offer.state == OAE_OFFER_OUT ||
-	       l->hold.state == OAE_HOLD_HELD;
-}
-
 /* client.c, under tag->lock */
 void oae_file_init(struct oae_file *f);
 bool oae_file_collectable(struct oae_file *f);

@@ -216,42 +216,37 @@ static int ioctl_get_options(struct oae_file *f, void __user *arg)
 	return copy_to_user(arg, &o, sizeof(o)) ? -EFAULT : 0;
 }
 
-static u32 status_flags(const struct oae_tag *tag)
+static u32 status_flags(const struct oae_link_view *v, bool dead)
 {
-	const struct oae_link *l = &tag->link;
 	u32 flags = 0;
 
-	if (l->down)
+	if (v->down)
 		flags |= OAE_ST_DOWN;
-	if ((l->state == OAE_SYNC_SENT || l->state == OAE_SYNC_RECD) &&
-	    oae_undecided(l))
+	if (v->doubt)
 		flags |= OAE_ST_DOUBT;
-	if (tag->dead)
+	if (dead)
 		flags |= OAE_ST_DEAD;
-	if (l->half.state != OAE_HALF_NONE)
+	if (v->half)
 		flags |= OAE_ST_HALF;
 	return flags;
 }
 
 static void link_status(struct oae_tag *tag, struct oae_status *s)
 {
-	const struct oae_link *l = &tag->link;
-	u16 slice = oae_link_slice_max(l);
+	struct oae_link_view v;
 
-	s->vc = l->vc;
-	s->state = oae_link_state(l);
-	s->flags = status_flags(tag);
-	s->tx = l->tx;
-	s->rx = l->rx;
-	s->mtu = slice + OAE_HDR_LEN;
-	s->max_len = l->peer_max_len;
-	s->max_half = slice - OAE_REFLECT_LEN;
-	s->max_verb = slice;
-	s->srtt_ns = l->srtt;
-	s->queued = tag->nsnd + tag->nhalf + l->next_valid + l->aside.valid +
-		    (l->offer.state != OAE_OFFER_NONE) +
-		    (l->half.state != OAE_HALF_NONE &&
-		     l->half.state != OAE_HALF_OFFERED);
+	oae_link_show(&tag->link, &v);
+	s->vc = v.vc;
+	s->state = v.state;
+	s->flags = status_flags(&v, tag->dead);
+	s->tx = v.tx;
+	s->rx = v.rx;
+	s->mtu = v.slice_max + OAE_HDR_LEN;
+	s->max_len = v.peer_max_len;
+	s->max_half = v.slice_max - OAE_REFLECT_LEN;
+	s->max_verb = v.slice_max;
+	s->srtt_ns = v.srtt;
+	s->queued = tag->nsnd + tag->nhalf + v.pending;
 	s->unread = tag->nrcv;
 	s->committed = tag->ncommitted;
 	s->reversed = tag->nreversed;

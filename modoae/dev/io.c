@@ -265,33 +265,21 @@ int oae_file_fionread(struct oae_file *f, int __user *arg)
 	return put_user(n, arg);
 }
 
-/* Up to where fsync is to be sure, and of which run of the link. */
-struct sync_point {
-	u64 inc, peer_inc;
-	u32 tx;
-	u32 nlost;
-};
-
-static void sync_from(struct oae_tag *tag, struct sync_point *p)
+/* Up to where fsync is to be sure. */
+static void sync_from(struct oae_tag *tag, struct oae_link_mark *m)
 {
-	const struct oae_link *l = &tag->link;
-
 	spin_lock_bh(&tag->lock);
-	p->inc = l->inc;
-	p->peer_inc = l->peer_inc;
-	p->tx = l->tx;
+	oae_link_mark(&tag->link, m);
 	spin_unlock_bh(&tag->lock);
 }
 
 /* What was committed by then is delivered, or lost: then tag->nlost says so. */
-static bool synced(struct oae_tag *tag, const struct sync_point *p)
+static bool synced(struct oae_tag *tag, const struct oae_link_mark *m)
 {
-	const struct oae_link *l = &tag->link;
 	bool done;
 
 	spin_lock_bh(&tag->lock);
-	done = l->confirmed || l->inc != p->inc || l->peer_inc != p->peer_inc ||
-	       (s32)(l->tx - p->tx) > 0;
+	done = oae_link_confirmed(&tag->link, m);
 	spin_unlock_bh(&tag->lock);
 	return done;
 }
@@ -324,16 +312,16 @@ int oae_file_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
 	struct oae_file *f = file->private_data;
 	struct oae_tag *tag = oae_file_tag(f);
-	struct sync_point p;
+	struct oae_link_mark m;
 	int err = 0;
 
 	if (IS_ERR(tag))
 		return PTR_ERR(tag);
-	sync_from(tag, &p);
-	if (!synced(tag, &p)) {
+	sync_from(tag, &m);
+	if (!synced(tag, &m)) {
 		oae_tag_confirming(tag, 1);
 		err = wait_event_interruptible(tag->confirm_wait,
-					       synced(tag, &p));
+					       synced(tag, &m));
 		oae_tag_confirming(tag, -1);
 	}
 	return err ? -EINTR : sync_result(f, tag);

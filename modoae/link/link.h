@@ -16,6 +16,7 @@
  *   hold.c   the responder: slices, hold, reflect, deliver
  *   half.c   swaps: the half that is posted, offered, lent
  *   sync.c   freezing and resolving
+ *   show.c   what others may know of a link
  */
 #ifndef OAE_LINK_H
 #define OAE_LINK_H
@@ -392,7 +393,91 @@ void oae_link_renamed(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
 		      struct oae_actions *a);
 
+/* What each event asks; without the caller's lock the answer is a hint. */
+
+static inline bool oae_link_closed(const struct oae_link *l)
+{
+	return READ_ONCE(l->state) == OAE_CLOSED;
+}
+
+/* No answer for dead_ms: the peer is away. */
+static inline bool oae_link_down(const struct oae_link *l)
+{
+	return l->down;
+}
+
+/* The number of the last transaction that was committed from here. */
+static inline u32 oae_link_tx(const struct oae_link *l)
+{
+	return l->tx;
+}
+
+/* The handle of what OAE_N_OFFERED was noted for. */
+static inline void *oae_link_offered(const struct oae_link *l)
+{
+	return l->offer.p.handle;
+}
+
+/* When the timer is to fire, by the event's clock, ns; 0 it is not armed. */
+static inline u64 oae_link_timer_at(const struct oae_link *l)
+{
+	return l->timer_at;
+}
+
+/* What the knobs say now, for the event that begins. */
+static inline void oae_link_use(struct oae_link *l,
+				const struct oae_link_cfg *cfg)
+{
+	l->cfg = cfg;
+}
+
 enum oae_state oae_link_state(const struct oae_link *l);
+/**
+ * struct oae_link_view - what people and programs see of a link
+ * @state: see oae_link_state()
+ * @offer: enum oae_offer_state
+ * @hold: enum oae_hold_state
+ * @vc: virtual channel
+ * @pending: transactions of this end that the link has and that have not ended
+ * @down: no answer for dead_ms
+ * @half: a half of this end is posted
+ * @doubt: frozen, with something undecided
+ * @slice_max: see oae_link_slice_max()
+ * @peer_max_len: the longest transaction that the peer holds
+ * @tx: last committed
+ * @rx: last delivered
+ * @srtt: smoothed round trip, ns
+ */
+struct oae_link_view {
+	enum oae_state state;
+	u8 offer;
+	u8 hold;
+	u8 vc;
+	u8 pending;
+	bool down;
+	bool half;
+	bool doubt;
+	u16 slice_max;
+	u32 peer_max_len;
+	u32 tx;
+	u32 rx;
+	u64 srtt;
+};
+
+/* How far an end had committed, and towards which incarnation of the peer. */
+struct oae_link_mark {
+	u64 inc;
+	u64 peer_inc;
+	u32 tx;
+};
+
+void oae_link_show(const struct oae_link *l, struct oae_link_view *v);
+bool oae_link_idle(const struct oae_link *l);
+bool oae_link_settling(const struct oae_link *l);
+void oae_link_mark(const struct oae_link *l, struct oae_link_mark *m);
+bool oae_link_confirmed(const struct oae_link *l,
+			const struct oae_link_mark *m);
+bool oae_link_undecided(const struct oae_link *l);
 bool oae_link_in_doubt(const struct oae_link *l);
 u16 oae_link_slice_max(const struct oae_link *l);
 u16 oae_link_cut(const struct oae_link *l, u32 len);

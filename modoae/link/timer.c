@@ -261,16 +261,27 @@ void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
+ * oae_link_undecided() - is there a transaction whose outcome this end does not know?
+ * @l: the link
+ *
+ * Return: true if something is held, or in flight.
+ */
+bool oae_link_undecided(const struct oae_link *l)
+{
+	return l->hold.state == OAE_HOLD_HELD ||
+	       l->offer.state == OAE_OFFER_OUT;
+}
+
+/**
  * oae_link_in_doubt() - is the outcome of anything known to one end at most?
  * @l: the link
  *
- * Return: true if something is held, in flight, committed and not known to be
- * delivered, or delivered and not known to be committed.
+ * Return: true if something is undecided here, or may be at the peer: committed
+ * and not known to be delivered, or delivered and not known to be committed.
  */
 bool oae_link_in_doubt(const struct oae_link *l)
 {
-	return l->hold.state == OAE_HOLD_HELD || !l->confirmed || l->unseen ||
-	       l->offer.state == OAE_OFFER_OUT;
+	return oae_link_undecided(l) || !l->confirmed || l->unseen;
 }
 
 /* No answer for dead_ms: everything that may be reversed is. */

@@ -163,7 +163,7 @@ void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 	}
 
 	tag = oae_tag_find(port, oae_kid(f.vc, peer));
-	if (likely(tag && READ_ONCE(tag->link.state) != OAE_CLOSED)) {
+	if (likely(tag && !oae_link_closed(&tag->link))) {
 		oae_tag_rcv(tag, skb, &f);
 		return;
 	}

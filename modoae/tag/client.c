@@ -473,7 +473,7 @@ u32 oae_file_events(const struct oae_file *f, const struct oae_tag *tag)
 
 static u32 froze(struct oae_tag *tag)
 {
-	if (!oae_undecided(&tag->link))
+	if (!oae_link_undecided(&tag->link))
 		return 0;
 	tag->doubt = true;
 	return OAE_EVENT_DOUBT;

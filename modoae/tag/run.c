@@ -106,8 +106,9 @@ static void end_msg(struct oae_tag *tag, struct event *ev,
 		oae_count(node, OAE_S_UNKNOWN);
 	}
 	oae_evlog_add(node, ev->now, tag->key.kid, OAE_EV_OUTCOME, outcome,
-		      ev->before, oae_link_state(&tag->link), tag->link.tx);
-	trace_oae_outcome(tag->key.kid, outcome, err, tag->link.tx);
+		      ev->before, oae_link_state(&tag->link),
+		      oae_link_tx(&tag->link));
+	trace_oae_outcome(tag->key.kid, outcome, err, oae_link_tx(&tag->link));
 }
 
 /* It is in a queue of its tag no more. */
@@ -171,7 +172,8 @@ static void say(const struct oae_tag *tag, enum oae_note note)
 	}
 	oae_kid_mac(tag->key.kid, peer);
 	net_info_ratelimited("port %s peer %pM vc %u: %s: %s\n",
-			     tag->key.port->dev->name, peer, tag->link.vc,
+			     tag->key.port->dev->name, peer,
+			     (unsigned int)(tag->key.kid >> 56),
 			     oae_note_name(note),
 			     oae_stat_text(OAE_S_NOTE + note));
 }
@@ -184,7 +186,7 @@ static void apply_note(struct oae_tag *tag, struct event *ev,
 	oae_count(tag->node, OAE_S_NOTE + op->note);
 	switch (op->note) {
 	case OAE_N_OFFERED:
-		msg = tag->link.offer.p.handle;
+		msg = oae_link_offered(&tag->link);
 		msg->t_offer = ev->now;
 		break;
 	case OAE_N_HELD:
@@ -193,7 +195,7 @@ static void apply_note(struct oae_tag *tag, struct event *ev,
 	default:
 		oae_evlog_add(tag->node, ev->now, tag->key.kid, OAE_EV_NOTE,
 			      op->note, ev->before, oae_link_state(&tag->link),
-			      tag->link.tx);
+			      oae_link_tx(&tag->link));
 		say(tag, op->note);
 		oae_attach_note(tag, op->note);
 	}
@@ -336,8 +338,9 @@ static __always_inline void begin(struct oae_tag *tag, struct event *ev)
 	ev->a.nsends = 0;
 	ev->a.overflow = false;
 	ev->now = local_clock();
-	tag->link.cfg = rcu_dereference_check(tag->node->cfg,
-					      rcu_read_lock_bh_held());
+	oae_link_use(&tag->link,
+		     rcu_dereference_check(tag->node->cfg,
+					   rcu_read_lock_bh_held()));
 	ev->skb = NULL;
 	INIT_LIST_HEAD(&ev->done);
 	INIT_LIST_HEAD(&ev->wake);
@@ -483,10 +486,7 @@ static noinline void confirm(struct oae_tag *tag, struct event *ev)
 /* True: nothing of it is in doubt any more, or it gave up, and is not counted. */
 static noinline bool settle_end(struct oae_tag *tag)
 {
-	const struct oae_link *l = &tag->link;
-
-	if (l->state != OAE_CLOSED && !l->down && l->settle_until &&
-	    oae_link_in_doubt(l))
+	if (oae_link_settling(&tag->link))
 		return false;
 	tag->settling = false;
 	atomic_dec(&tag->key.port->nsettling);
@@ -533,13 +533,12 @@ static void end(struct oae_tag *tag, struct event *ev, unsigned int hdr_len)
 			      send->frame.seq);
 	}
 	gone = after == OAE_CLOSED && ev->before != OAE_CLOSED;
-	open = tag->link.state != OAE_CLOSED;
+	open = !oae_link_closed(&tag->link);
 	if (unlikely(tag->open != open))
 		count_open(tag, open);
 	if (unlikely(after < OAE_OPEN))
 		oae_path_asked(tag, &ev->a);
-	if (unlikely(tag->link.state == OAE_CLOSED || tag->link.down ||
-		     tag->spare)) {
+	if (unlikely(!open || oae_link_down(&tag->link) || tag->spare)) {
 		oae_tag_retire(tag, false);
 		oae_share_sort(tag);
 	}
@@ -593,6 +592,13 @@ static void log_event(struct oae_tag *tag, struct event *ev,
 		      oae_link_state(&tag->link), seq);
 }
 
+/* An event that no frame began: of the next transaction, if of any. */
+static void log_next(struct oae_tag *tag, struct event *ev,
+		     enum oae_ev_kind kind)
+{
+	log_event(tag, ev, kind, 0, oae_link_tx(&tag->link) + 1);
+}
+
 /*
  * Which way a frame came may say which way to go (protocol 4.8). False: it came
  * from where the peer is not.
@@ -643,7 +649,7 @@ static void rank(struct oae_tag *tag)
 /* A CLOSED link is about to open, and begins this way. */
 static void start(struct oae_tag *tag, struct event *ev, bool via)
 {
-	if (tag->link.state != OAE_CLOSED)
+	if (!oae_link_closed(&tag->link))
 		return;
 	rank(tag);
 	oae_link_set_mtu(&tag->link, oae_path_begin(tag, via), ev->now, &ev->a);
@@ -676,7 +682,7 @@ int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
 	if (tag->dead) {
 		err = -ESTALE;
 	} else {
-		if (tag->link.state == OAE_CLOSED) {
+		if (oae_link_closed(&tag->link)) {
 			tag->used = !list_empty(&tag->files);
 			tag->accepted = ev.now;
 		}
@@ -729,9 +735,9 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 		oae_add(oae_tag_nqueued(tag, msg), 1);
 		oae_count(node, OAE_S_POSTED);
 		tag->used = true;
-		if (tag->link.state == OAE_CLOSED)
+		if (oae_link_closed(&tag->link))
 			open_here(tag, &ev);
-		log_event(tag, &ev, OAE_EV_POST, 0, tag->link.tx + 1);
+		log_next(tag, &ev, OAE_EV_POST);
 	}
 	leave(tag, &ev);
 	return err;
@@ -761,7 +767,7 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 	} else {
 		r = oae_link_cancel(&tag->link, msg, err, ev.now, &ev.a);
 	}
-	log_event(tag, &ev, OAE_EV_CANCEL, 0, tag->link.tx + 1);
+	log_next(tag, &ev, OAE_EV_CANCEL);
 	leave(tag, &ev);
 	return r;
 }
@@ -788,7 +794,7 @@ void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
 		dequeue(tag, &ev, msg[i]);
 		end_msg(tag, &ev, msg[i], OAE_REVERSED, err);
 	}
-	log_event(tag, &ev, OAE_EV_CANCEL, 0, tag->link.tx + 1);
+	log_next(tag, &ev, OAE_EV_CANCEL);
 	leave(tag, &ev);
 }
 
@@ -832,9 +838,9 @@ int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open)
 	} else {
 		oae_attach_add(tag, f);
 		tag->used = true;
-		if (open && tag->link.state == OAE_CLOSED) {
+		if (open && oae_link_closed(&tag->link)) {
 			open_here(tag, &ev);
-			log_event(tag, &ev, OAE_EV_POST, 0, tag->link.tx + 1);
+			log_next(tag, &ev, OAE_EV_POST);
 		}
 	}
 	leave(tag, &ev);
@@ -990,14 +996,12 @@ void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb)
  */
 static void close_unused(struct oae_tag *tag, struct event *ev)
 {
-	const struct oae_link *l = &tag->link;
+	u64 dead = READ_ONCE(tag->node->knobs.dead_ms) * (u64)NSEC_PER_MSEC;
 	s64 age = ev->now - tag->accepted;
 
 	if (likely(tag->used) || !tag->by_peer ||
-	    age < (s64)(OAE_UNUSED_DEAD * l->cfg->dead) ||
-	    oae_link_state(l) != OAE_OPEN ||
-	    l->offer.state != OAE_OFFER_NONE ||
-	    l->hold.state != OAE_HOLD_NONE || tag->nrcv)
+	    age < (s64)(OAE_UNUSED_DEAD * dead) ||
+	    !oae_link_idle(&tag->link) || tag->nrcv)
 		return;
 	oae_count(tag->node, OAE_S_NEVER_USED);
 	apply(tag, ev, 0);
@@ -1028,8 +1032,8 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 			      HRTIMER_MODE_REL_SOFT);
 	} else if (oae_link_early(&tag->link, ev.now)) {
 		/* It fired for what was left over. */
-		hrtimer_start(timer, ns_to_ktime(tag->link.timer_at - ev.now +
-						 NSEC_PER_USEC),
+		hrtimer_start(timer, ns_to_ktime(oae_link_timer_at(&tag->link) -
+						 ev.now + NSEC_PER_USEC),
 			      HRTIMER_MODE_REL_SOFT);
 	} else {
 		oae_path_timer(tag, ev.now, &ev.a);
@@ -1037,8 +1041,7 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 		oae_link_timer(&tag->link, ev.now, &ev.a);
 		close_unused(tag, &ev);
 		if (ev.a.nsends)
-			log_event(tag, &ev, OAE_EV_TIMER, 0,
-				  tag->link.tx + 1);
+			log_next(tag, &ev, OAE_EV_TIMER);
 	}
 	end(tag, &ev, 0);
 	rcu_read_unlock();
@@ -1175,7 +1178,7 @@ void oae_tag_settle(struct oae_tag *tag, u64 ns)
 	struct event ev;
 
 	enter(tag, &ev);
-	if (!tag->link.down && tag->link.state != OAE_CLOSED) {
+	if (!oae_link_down(&tag->link) && !oae_link_closed(&tag->link)) {
 		oae_link_settle(&tag->link, ev.now + ns, ev.now, &ev.a);
 		if (!tag->settling) {
 			tag->settling = true;

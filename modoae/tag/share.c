@@ -104,9 +104,9 @@ static enum oae_spare why_spare(const struct oae_tag *tag)
 		return tag->nrcv ? OAE_SPARE_DEAD : OAE_SPARE_NOT;
 	if (!tag->stranger || tag->nsnd || tag->nhalf)
 		return OAE_SPARE_NOT;
-	if (tag->link.state == OAE_CLOSED)
+	if (oae_link_closed(&tag->link))
 		return OAE_SPARE_CLOSED;
-	return tag->link.down ? OAE_SPARE_DOWN : OAE_SPARE_NOT;
+	return oae_link_down(&tag->link) ? OAE_SPARE_DOWN : OAE_SPARE_NOT;
 }
 
 static void move(struct oae_tag *tag, enum oae_spare spare)

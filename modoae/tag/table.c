@@ -79,7 +79,7 @@ EXPORT_SYMBOL_GPL(oae_tag_put);
 void oae_tag_retire(struct oae_tag *tag, bool kill)
 {
 	lockdep_assert_held(&tag->lock);
-	if (tag->dead || tag->link.state != OAE_CLOSED ||
+	if (tag->dead || !oae_link_closed(&tag->link) ||
 	    ((tag->nsnd || tag->nhalf || tag->nrcv ||
 	      !list_empty(&tag->files)) && !kill))
 		return;

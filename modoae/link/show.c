@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a link lets others know: its state in words, and what a caller shows to
+ * people or asks on behalf of a program. Nothing here changes a link.
+ */
+#include "link_int.h"
+
+static const char *const state_names[OAE_STATE_END] = {
+	[OAE_CLOSED] = "CLOSED",
+	[OAE_SYNC_SENT] = "SYNC_SENT",
+	[OAE_SYNC_RECD] = "SYNC_RECD",
+	[OAE_OPEN] = "OPEN",
+	[OAE_CLOSE_SENT] = "CLOSE_SENT",
+	[OAE_CLOSE_RECD] = "CLOSE_RECD",
+};
+
+static const char *const note_names[OAE_NOTE_END] = {
+	[OAE_N_OPENED] = "opened",
+	[OAE_N_RESOLVED] = "resolved",
+	[OAE_N_STALL] = "stall",
+	[OAE_N_PEER_FROZE] = "peer_froze",
+	[OAE_N_NOLINK] = "nolink",
+	[OAE_N_ATTEMPTS] = "attempts",
+	[OAE_N_WORN] = "worn",
+	[OAE_N_PORT] = "port",
+	[OAE_N_IMPOSSIBLE] = "impossible",
+	[OAE_N_CUT] = "cut",
+	[OAE_N_DOWN] = "down",
+	[OAE_N_UP] = "up",
+	[OAE_N_PEER_NEW] = "peer_new",
+	[OAE_N_BROKEN] = "broken",
+	[OAE_N_UNCONFIRMED] = "unconfirmed",
+	[OAE_N_HELD_LOST] = "held_lost",
+	[OAE_N_OFFERED] = "offered",
+	[OAE_N_REOFFERED] = "reoffered",
+	[OAE_N_PARKED] = "parked",
+	[OAE_N_REJECTED] = "rejected",
+	[OAE_N_GAP_HEARD] = "gap_heard",
+	[OAE_N_MISMATCH] = "mismatch",
+	[OAE_N_HELD] = "held",
+	[OAE_N_REFLECTED_AGAIN] = "reflected_again",
+	[OAE_N_GAP] = "gap",
+	[OAE_N_REFUSED] = "refused",
+	[OAE_N_DROPPED] = "dropped",
+	[OAE_N_LENT] = "lent",
+	[OAE_N_TAKEN_BACK] = "taken_back",
+	[OAE_N_PROBE] = "probe",
+	[OAE_N_CLOSE] = "close",
+	[OAE_N_GONE] = "gone",
+	[OAE_N_OLD_RUN] = "old_run",
+	[OAE_N_FROZEN] = "frozen",
+	[OAE_N_OLD_SEQ] = "old_seq",
+	[OAE_N_OLD_ATTEMPT] = "old_attempt",
+	[OAE_N_DUP_SLICE] = "dup_slice",
+	[OAE_N_BAD_SLICE] = "bad_slice",
+	[OAE_N_STALE_SYNC] = "stale_sync",
+	[OAE_N_IDLE_HELLO] = "idle_hello",
+};
+
+/**
+ * oae_state_name() - the name of a state, for people
+ * @state: a state
+ *
+ * Return: the name, "?" if there is none.
+ */
+const char *oae_state_name(enum oae_state state)
+{
+	return state < OAE_STATE_END ? state_names[state] : "?";
+}
+
+/**
+ * oae_note_name() - the name of a note, for people and programs
+ * @note: a note
+ *
+ * Return: the name, "?" if there is none.
+ */
+const char *oae_note_name(enum oae_note note)
+{
+	return note < OAE_NOTE_END ? note_names[note] : "?";
+}
+
+/**
+ * oae_link_state() - the state to show
+ * @l: the link
+ *
+ * Return: its state; OPEN shows as CLOSE_SENT or CLOSE_RECD when closing.
+ */
+enum oae_state oae_link_state(const struct oae_link *l)
+{
+	if (l->state != OAE_OPEN)
+		return l->state;
+	if (l->closing)
+		return OAE_CLOSE_SENT;
+	return l->peer_closing ? OAE_CLOSE_RECD : OAE_OPEN;
+}
+
+/* What a program has under way at this end, and the link knows of. */
+static u8 pending(const struct oae_link *l)
+{
+	return l->next_valid + l->aside.valid +
+	       (l->offer.state != OAE_OFFER_NONE) +
+	       (l->half.state != OAE_HALF_NONE &&
+		l->half.state != OAE_HALF_OFFERED);
+}
+
+/**
+ * oae_link_show() - what people and programs see of a link
+ * @l: the link
+ * @v: filled in
+ */
+void oae_link_show(const struct oae_link *l, struct oae_link_view *v)
+{
+	v->state = oae_link_state(l);
+	v->offer = l->offer.state;
+	v->hold = l->hold.state;
+	v->vc = l->vc;
+	v->pending = pending(l);
+	v->down = l->down;
+	v->half = l->half.state != OAE_HALF_NONE;
+	v->doubt = oae_frozen(l) && oae_link_undecided(l);
+	v->slice_max = oae_link_slice_max(l);
+	v->peer_max_len = l->peer_max_len;
+	v->tx = l->tx;
+	v->rx = l->rx;
+	v->srtt = l->srtt;
+}
+
+/**
+ * oae_link_idle() - is the link open, and nothing on its way or held?
+ * @l: the link
+ *
+ * Return: true if so. What waits behind nothing is not looked at.
+ */
+bool oae_link_idle(const struct oae_link *l)
+{
+	return oae_link_state(l) == OAE_OPEN &&
+	       l->offer.state == OAE_OFFER_NONE &&
+	       l->hold.state == OAE_HOLD_NONE;
+}
+
+/**
+ * oae_link_settling() - has the link yet to settle (protocol 4.5)?
+ * @l: the link, for which oae_link_settle() was called
+ *
+ * Return: false if nothing is in doubt, or the link cannot settle any more.
+ */
+bool oae_link_settling(const struct oae_link *l)
+{
+	return l->state != OAE_CLOSED && !l->down && l->settle_until &&
+	       oae_link_in_doubt(l);
+}
+
+/**
+ * oae_link_mark() - note how far the link has committed
+ * @l: the link
+ * @m: filled in, for oae_link_confirmed()
+ */
+void oae_link_mark(const struct oae_link *l, struct oae_link_mark *m)
+{
+	m->inc = l->inc;
+	m->peer_inc = l->peer_inc;
+	m->tx = l->tx;
+}
+
+/**
+ * oae_link_confirmed() - is what was committed up to a mark decided for good?
+ * @l: the link
+ * @m: what oae_link_mark() noted
+ *
+ * Return: true if it is known to be delivered, or an end of the link is another
+ * one since then: what was lost was noted as OAE_N_UNCONFIRMED.
+ */
+bool oae_link_confirmed(const struct oae_link *l, const struct oae_link_mark *m)
+{
+	return l->confirmed || l->inc != m->inc || l->peer_inc != m->peer_inc ||
+	       oae_dist(m->tx, l->tx) > 0;
+}

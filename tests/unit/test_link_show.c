@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What a link lets others know: what is shown of it, and what fsync waits for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "one_link.h"
+
+#define END	OAE_F_LAST
+
+static struct oae_link_view show(void)
+{
+	struct oae_link_view v;
+
+	oae_link_show(&l, &v);
+	return v;
+}
+
+static void test_open(void **state)
+{
+	struct oae_link_view v = show();
+
+	(void)state;
+	assert_int_equal(v.state, OAE_OPEN);
+	assert_int_equal(v.offer, OAE_OFFER_NONE);
+	assert_int_equal(v.hold, OAE_HOLD_NONE);
+	assert_int_equal(v.vc, l.vc);
+	assert_int_equal(v.pending, 0);
+	assert_false(v.down || v.half || v.doubt);
+	assert_int_equal(v.slice_max, oae_link_slice_max(&l));
+	assert_int_equal(v.peer_max_len, l.peer_max_len);
+	assert_int_equal(v.tx, l.tx);
+	assert_int_equal(v.rx, l.rx);
+	assert_int_equal(v.srtt, l.srtt);
+	assert_true(oae_link_idle(&l));
+	assert_false(oae_link_closed(&l));
+}
+
+/* One in flight, one that waits behind it, and a half: each counts once. */
+static void test_pending(void **state)
+{
+	(void)state;
+	post_half(&y);
+	assert_int_equal(show().pending, 1);
+	assert_true(show().half);
+	refuse(OAE_R_NO_HALF, 0);
+	assert_int_equal(show().pending, 1);
+	post(&x, 1, 0);
+	assert_int_equal(show().pending, 2);
+	assert_int_equal(show().offer, OAE_OFFER_OUT);
+	assert_ptr_equal(oae_link_offered(&l), &x);
+	post(&x, 1, 0);
+	assert_int_equal(show().pending, 3);
+	assert_false(oae_link_idle(&l));
+}
+
+/* Undecided while the link works is nothing to tell; while it is frozen it is. */
+static void test_doubt(void **state)
+{
+	(void)state;
+	rcv(slice(1, 0, END));
+	assert_int_equal(show().hold, OAE_HOLD_HELD);
+	assert_true(oae_link_undecided(&l));
+	assert_false(oae_link_idle(&l));
+	assert_false(show().doubt);
+	port_down();
+	assert_true(show().doubt);
+	rcv(resolved());
+	assert_false(show().doubt);
+}
+
+/* What is committed and not confirmed is in doubt, and not undecided. */
+static void test_confirmed(void **state)
+{
+	struct oae_link_mark m;
+
+	(void)state;
+	post(&x, 1, 0);
+	assert_true(oae_link_undecided(&l));
+	rcv(answer(OAE_REFLECT));
+	assert_int_equal(oae_link_tx(&l), show().tx);
+	assert_false(oae_link_undecided(&l));
+	assert_true(oae_link_in_doubt(&l));
+	oae_link_mark(&l, &m);
+	assert_false(oae_link_confirmed(&l, &m));
+	port_down();
+	assert_false(show().doubt);
+	assert_true(oae_link_in_doubt(&l));
+	rcv(resolved());
+	assert_true(oae_link_confirmed(&l, &m));
+}
+
+/* The peer reflects the next one only after it has delivered the one before. */
+static void test_confirmed_by_the_next(void **state)
+{
+	struct oae_link_mark m;
+
+	(void)state;
+	post(&x, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	oae_link_mark(&l, &m);
+	peer_lag = 0;
+	post(&x, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	assert_true(oae_link_confirmed(&l, &m));
+	oae_link_mark(&l, &m);
+	assert_false(oae_link_confirmed(&l, &m));
+}
+
+/* Another incarnation, of either end: nothing of before will be confirmed. */
+static void test_confirmed_by_a_death(void **state)
+{
+	struct oae_link_mark m;
+
+	(void)state;
+	post(&x, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	oae_link_mark(&l, &m);
+	m.inc++;
+	assert_true(oae_link_confirmed(&l, &m));
+	oae_link_mark(&l, &m);
+	m.peer_inc++;
+	assert_true(oae_link_confirmed(&l, &m));
+}
+
+static void test_settling(void **state)
+{
+	(void)state;
+	assert_false(oae_link_settling(&l));
+	rcv(slice(1, 0, END));
+	assert_false(oae_link_settling(&l));
+	clear();
+	oae_link_settle(&l, now + 50 * MS, now, &a);
+	assert_true(oae_link_settling(&l));
+	commit(0);
+	assert_false(oae_link_settling(&l));
+	rcv(slice(1, 0, END));
+	kill_link(OAE_E_CANCEL);
+	assert_false(oae_link_settling(&l));
+	assert_true(oae_link_closed(&l));
+	assert_int_equal(show().state, OAE_CLOSED);
+}
+
+static void test_down(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	rcv(slice(1, 0, END));
+	clear();
+	oae_link_settle(&l, now + 3600000 * MS, now, &a);
+	port_down();
+	for (i = 0; i < 20 && !oae_link_down(&l); i++)
+		fire_at(oae_link_timer_at(&l));
+	assert_true(oae_link_down(&l));
+	assert_true(show().down);
+	assert_true(oae_link_in_doubt(&l));
+	assert_false(oae_link_settling(&l));
+}
+
+#define TEST(t)	cmocka_unit_test_setup(t, open_link)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_open),
+		TEST(test_pending),
+		TEST(test_doubt),
+		TEST(test_confirmed),
+		TEST(test_confirmed_by_the_next),
+		TEST(test_confirmed_by_a_death),
+		TEST(test_settling),
+		TEST(test_down),
+	};
+
+	return cmocka_run_group_tests_name("show", tests, NULL, NULL);
+}
