@@ -371,11 +371,12 @@ class Woken(TwoEnds):
     @staticmethod
     def read_until(b, crowd):
         """Read as long as there is somebody who writes."""
-        while crowd.waiting or b.unread():
-            if b.unread():
+        def over():
+            waiting = crowd.waiting
+            while b.unread():
                 b.read()
-            else:
-                time.sleep(0.001)
+            return not waiting
+        wait_for(over, "all to be written", 60)
 
     def test_file(self):
         """The same for the room of a file."""

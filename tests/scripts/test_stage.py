@@ -10,14 +10,15 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import time
 import unittest
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
-sys.path.insert(0, str(TOOLS))
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = ROOT / "tools"
+sys.path[:0] = [str(TOOLS), str(ROOT / "tests" / "guest")]
 import testlog                                                          # noqa: E402
+from oaetest import wait_for                                            # noqa: E402
 
 UNITTEST = """\
 test_a (test_x.First.test_a) ... ok
@@ -319,10 +320,7 @@ class Stages(unittest.TestCase):
         with subprocess.Popen(self.command("eight", "echo $$; exec sleep 1000"), text=True,
                               env={**os.environ, "V": ""}, stdout=subprocess.PIPE) as stage:
             log = self.tree / "build/log/eight.log"
-            end = time.monotonic() + 20
-            while not (log.exists() and log.read_text().endswith("\n")):
-                self.assertLess(time.monotonic(), end)
-                time.sleep(0.01)
+            wait_for(lambda: log.exists() and log.read_text().endswith("\n"), "it to run", 20)
             stage.send_signal(signal.SIGTERM)
             said, _ = stage.communicate(timeout=20)
         self.assertEqual(stage.returncode, 128 + signal.SIGTERM)
