@@ -26,7 +26,7 @@ static struct oae_actions a;
 static u64 now;
 static u32 peer_lag;		/* how far the peer's rx is behind my tx */
 static u32 drawn, draw_next;	/* draw_next: what random says next, once */
-static char x, y __attribute__((unused));	/* handles */
+static char x __attribute__((unused)), y __attribute__((unused));	/* handles */
 
 static inline u32 draw(void)
 {

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Admission: frames for which there is no tag, and who has one. Pure. */
+#ifndef OAE_ADMISSION_H
+#define OAE_ADMISSION_H
+
+#include "frame.h"
+
+/* The knob `accept`: whose SYNC may lead to a tag. */
+enum oae_accept { OAE_ACCEPT_ANY, OAE_ACCEPT_PEERS, OAE_ACCEPT_NONE };
+
+/**
+ * struct oae_asker - what an end knows of a peer without a tag
+ * @cookie: SYNC: the cookie of this peer and its ltag; now, and in the step of
+ *	time before; 0 none
+ * @accept: enum oae_accept
+ * @shut: this end takes nobody
+ * @configured: the peer is in `target` or `peers`
+ * @awaited: a file is attached to its tag, whose link is CLOSED
+ */
+struct oae_asker {
+	u32 cookie[2];
+	u8 accept;
+	bool shut;
+	bool configured;
+	bool awaited;
+};
+
+enum oae_admit_verdict {
+	OAE_ADMIT_DROP,		/* no answer */
+	OAE_ADMIT_ANSWER,	/* answer, if strangers may be answered now */
+	OAE_ADMIT_EXPECTED,	/* answer in any case */
+	OAE_ADMIT_TAG,		/* a tag is due; no room: oae_admission_full() */
+};
+
+/* What is to be counted. */
+enum oae_admit_why {
+	OAE_ADMIT_FINE,
+	OAE_ADMIT_NO_TAG,	/* no tag, and nothing to answer */
+	OAE_ADMIT_POLICY,	/* `accept` or `shutdown` forbid it */
+	OAE_ADMIT_BAD_COOKIE,	/* it names a wrong or an old one */
+	OAE_ADMIT_FULL,		/* no room for a tag */
+	OAE_ADMIT_WHY_END
+};
+
+/**
+ * struct oae_admission - what becomes of a frame without a tag
+ * @verdict: enum oae_admit_verdict
+ * @why: enum oae_admit_why
+ * @answer: what to send, unless @verdict is DROP or TAG
+ */
+struct oae_admission {
+	u8 verdict;
+	u8 why;
+	struct oae_frame answer;
+};
+
+void oae_admission(const struct oae_asker *who, const struct oae_frame *f,
+		   struct oae_admission *a);
+void oae_admission_full(const struct oae_frame *f, struct oae_admission *a);
+u32 oae_cookie(u64 hash);
+
+/* Why a tag may give way to another. In this order. */
+enum oae_spare {
+	OAE_SPARE_NOT,
+	OAE_SPARE_DEAD,		/* dead, something unread, no file */
+	OAE_SPARE_CLOSED,	/* a stranger's, CLOSED, something unread, no file */
+	OAE_SPARE_DOWN,		/* a stranger's, down, no file */
+	OAE_SPARE_END
+};
+
+/**
+ * struct oae_claims - what speaks for keeping a tag, or against it
+ * @attached: a file is
+ * @dead: out of the table
+ * @unread: something is
+ * @stranger: it was made for one
+ * @queued: something waits to be sent
+ * @closed: its link is CLOSED
+ * @down: its link is down
+ */
+struct oae_claims {
+	bool attached;
+	bool dead;
+	bool unread;
+	bool stranger;
+	bool queued;
+	bool closed;
+	bool down;
+};
+
+int oae_share_room(unsigned int tags, unsigned int strangers, unsigned int most);
+enum oae_spare oae_share_spare(const struct oae_claims *c);
+bool oae_share_yields(enum oae_spare spare, int err, u32 dead_ms, u32 doubt_s,
+		      u64 *ms);
+
+#endif /* OAE_ADMISSION_H */
