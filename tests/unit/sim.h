@@ -7,8 +7,8 @@
  *
  * Users post messages, halves of swaps, and verbs on the words of the other end.
  * Frames cross as real bytes (build, perhaps flip bits, parse, verify). What a
- * link does is checked against the promises G1 to G3 as it happens; the first
- * breach is kept in sim->why and ends the run.
+ * link does is carried out, and checked against the promises G1 to G3 as it
+ * happens, in tests/harness; the first breach is kept in sim->why and ends the run.
  *
  * test_random.c drives it by dice; test_link_rules.c drives it by hand, frame
  * by frame; tests/fuzz/fuzz_pair.c by what a fuzzer comes up with.
@@ -17,7 +17,7 @@
 #define OAE_SIM_H
 
 #include <stdio.h>
-#include "../../modoae/link/link.h"
+#include "../harness/harness.h"
 
 #define SIM_US		1000ULL
 #define SIM_MS		1000000ULL
@@ -34,33 +34,17 @@
 
 enum { A, B };
 
-/* One transaction as its user sees it. */
+/* One transaction as its user sees it; its name is its place in sim->tx, + 1. */
 struct sim_tx {
-	u64 id;			/* its place in sim->tx, and so in time, + 1 */
+	struct h_tx;
+	u64 id;
 	u64 posted_at, ended_at;
-	u32 len;
 	u32 cut;		/* bytes a slice */
-	u8 from;
-	u8 kind;
-	u8 flags;		/* OAE_POST_* */
-	bool at_link;		/* else in the queue, or ended */
-	bool ended;
-	u8 outcome;
 	int err;
-	bool lost;		/* its sender crashed: nobody to tell */
-	bool delivered;
-	bool excused;		/* committed, and an end died undelivered */
-	bool offered;
-	u64 offered_to;		/* the peer's incarnation then, as known */
-	/* SWAP; delivered means that the other end has its bytes. */
-	bool lent;
-	u64 lent_to;		/* the peer's incarnation then, as known */
-	struct sim_tx *other;	/* the half that came for it */
-	/* VERB; delivered means applied. */
+	/* VERB */
 	u8 code, word, words;	/* enum sim_code, on which words */
 	u8 refusal;		/* enum oae_reason: always refused so */
 	bool taken;		/* as computed last: it changes words */
-	bool answered;
 	u64 operand[SIM_VERB_WORDS], expect[SIM_VERB_WORDS];
 	u64 answer[1 + SIM_VERB_WORDS];	/* as computed last */
 };
@@ -72,7 +56,6 @@ enum sim_code { SIM_READ, SIM_WRITE, SIM_ADD, SIM_CAS, SIM_CODE_END };
 enum sim_by { SIM_FREE, SIM_LINK, SIM_OTHER };
 
 struct sim_slot {
-	bool used;
 	u16 len;
 	u8 data[SIM_MTU_MAX];
 };
@@ -97,37 +80,24 @@ struct sim_faults {
 };
 
 struct sim_end {
+	struct h_end;
 	struct sim *w;
-	unsigned int who;
-	bool tag;		/* there is a link */
-	struct oae_link link;
 	struct oae_link_cfg cfg;
-	struct sim_tx *queue[SIM_TXS], *halves[SIM_TXS];
-	unsigned int nqueue, nhalves;
 	struct sim_slot slot[OAE_MAX_SLICES];
-	unsigned int unread, rcvbuf;
-	u64 timer_at;		/* 0 not armed */
-	u64 clock;		/* as the event reads it */
-	u64 clock_back;		/* by how much it may be behind */
-	bool firing;		/* the event is the timer's */
-	bool armed_second;	/* which was armed on the second processor */
+	unsigned int rcvbuf;
+	u64 clock_back;		/* by how much an event's clock may be behind */
+	bool armed_second;	/* the timer was, on the second processor */
 	unsigned int hasty;	/* times it was armed for at once */
 	u16 mtu;
 	bool port_up;
 	bool shut;		/* turns strangers away */
 	u64 cookie_key;
-	u64 last_id, last_half;	/* last delivered here */
 	u64 word[SIM_WORDS];	/* exposed to the peer */
 	u64 will_be[SIM_WORDS];	/* those that the link has reserved */
 	u64 model[SIM_WORDS];	/* what they must be: verbs one by one */
 	u8 by[SIM_WORDS];	/* enum sim_by */
 	struct sim_tx *verb;	/* held, or NULL */
 	bool refused_verb;	/* with CONFLICT: READY when words are free */
-	struct sim_tx *committed;	/* last committed from here */
-	bool owes_unconfirmed;	/* a note that must still come */
-	bool owes_held_lost;
-	const struct sim_pkt *frame;	/* being received: for KEEP */
-	const struct oae_frame *f;
 };
 
 struct sim_wire {
@@ -146,6 +116,8 @@ struct sim {
 	struct sim_pkt pool[2 * SIM_WIRE];
 	struct sim_pkt *spare[2 * SIM_WIRE];
 	unsigned int nspare;
+	struct h_event ev;		/* the one under way */
+	struct oae_actions act;
 	struct sim_tx tx[SIM_TXS];
 	unsigned int ntx;
 	bool wild;			/* starts of counters at random */
@@ -210,17 +182,8 @@ void sim_words_reset(struct sim_end *e);
 void sim_words_check(struct sim_end *e);
 void sim_other(struct sim_end *e, unsigned int word);
 
-/* sim_check.c: the promises */
+/* sim_check.c: contents, and what is told to whom */
 void sim_content(const struct sim_tx *tx, u32 off, u32 len, u8 *buf);
-void sim_free_slots(struct sim_end *e);
-void sim_ended(struct sim_end *e, struct sim_tx *tx, u8 outcome, int err);
-void sim_deliver(struct sim_end *e, unsigned int n);
-struct sim_tx *sim_kept(struct sim_end *e, unsigned int n, u8 kind);
-void sim_take_half(struct sim_end *e, struct sim_tx *mine);
-void sim_apply(struct sim_end *e);
-void sim_result(struct sim_end *e, struct sim_tx *tx, const u8 *more, u16 len);
-void sim_died(struct sim_end *e);
-void sim_note(struct sim_end *e, u8 what);
 void sim_check(struct sim *w);
 bool sim_settled(const struct sim *w);
 void sim_check_end(struct sim *w);

@@ -9,7 +9,7 @@ static const char *state_text(const struct sim_end *e, char text[64])
 	snprintf(text, 64, "%s offer %u hold %u half %u queue %u + %u",
 		 oae_state_name(oae_link_state(&e->link)),
 		 e->link.offer.state, e->link.hold.state, e->link.half.state,
-		 e->nqueue, e->nhalves);
+		 e->queue.n, e->halves.n);
 	return text;
 }
 

@@ -103,8 +103,6 @@ u16 sim_verb_compute(struct sim_end *e, struct sim_tx *tx)
 	u64 word[SIM_WORDS];
 	unsigned int i;
 
-	if (e->verb)
-		sim_fail(e->w, "%c: VERB, and one is held", name(e));
 	if (tx->refusal)
 		return tx->refusal;
 	for (i = tx->word; i < tx->word + tx->words; i++) {
@@ -190,19 +188,14 @@ void sim_words_reset(struct sim_end *e)
  */
 void sim_words_check(struct sim_end *e)
 {
-	const struct oae_link *l = &e->link;
-	bool held = e->tag && l->hold.state == OAE_HOLD_HELD &&
-		    l->hold.kind == OAE_VERB;
 	unsigned int i, n = 0;
 
 	if (memcmp(e->word, e->model, sizeof(e->word)))
 		sim_fail(e->w, "%c: words are not what verbs made them", name(e));
 	for (i = 0; i < SIM_WORDS; i++)
 		n += e->by[i] == SIM_LINK;
-	if (held != !!e->verb)
-		sim_fail(e->w, "%c: verb %s, but not %s", name(e),
-			 held ? "held" : "computed", held ? "computed" : "held");
-	else if (n != (e->verb && e->verb->taken ? e->verb->words : 0))
+	if (e->computed != !!e->verb ||
+	    n != (e->verb && e->verb->taken ? e->verb->words : 0))
 		sim_fail(e->w, "%c: %u words reserved", name(e), n);
 }
 

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the link wants done is done: the ops, the posts, the sends. See harness.h. */
+#include <stdio.h>
+#include <string.h>
+#include "harness.h"
+
+/**
+ * h_begin() - before an event: no actions yet
+ * @ev: the event
+ */
+void h_begin(struct h_event *ev)
+{
+	ev->a->nops = 0;
+	ev->a->nsends = 0;
+	ev->a->overflow = false;
+}
+
+/**
+ * h_text() - a breach in words
+ * @buf: out
+ * @len: its bytes
+ * @why: as h_fail() got it
+ * @id: put in for "#"
+ */
+void h_text(char *buf, size_t len, const char *why, u64 id)
+{
+	const char *at = strchr(why, '#');
+
+	if (at)
+		snprintf(buf, len, "%.*s#%llu%s", (int)(at - why), why,
+			 (unsigned long long)id, at + 1);
+	else
+		snprintf(buf, len, "%s", why);
+}
+
+/**
+ * h_at_link() - a transaction that the link of this end has
+ * @ev: the event
+ * @id: its name
+ *
+ * Return: NULL if it has not got such a one.
+ */
+struct h_tx *h_at_link(struct h_event *ev, h_id id)
+{
+	struct h_tx *tx = id ? h_find(ev, id) : NULL;
+
+	return tx && tx->at_link && tx->from == ev->end->who ? tx : NULL;
+}
+
+/**
+ * h_free_slots() - forget all slices kept, and a verb's words
+ * @ev: the event
+ */
+void h_free_slots(struct h_event *ev)
+{
+	h_drop(ev);
+	ev->end->have = 0;
+	ev->end->kept = 0;
+	ev->end->computed = false;
+}
+
+/* --- the queue: halves have one of their own --- */
+
+static struct h_queue *queue_of(struct h_event *ev, const struct h_tx *tx)
+{
+	return tx->kind == OAE_SWAP ? &ev->end->halves : &ev->end->queue;
+}
+
+/**
+ * h_enqueue() - a transaction waits for its turn at this end
+ * @ev: the event
+ * @tx: the transaction
+ * @id: its name
+ */
+void h_enqueue(struct h_event *ev, struct h_tx *tx, h_id id)
+{
+	struct h_queue *q = queue_of(ev, tx);
+
+	tx->next = 0;
+	if (q->first)
+		h_find(ev, q->last)->next = id;
+	else
+		q->first = id;
+	q->last = id;
+	q->n++;
+}
+
+/**
+ * h_dequeue() - take the first of a queue
+ * @ev: the event
+ * @q: the queue, not empty
+ *
+ * Return: its name.
+ */
+h_id h_dequeue(struct h_event *ev, struct h_queue *q)
+{
+	h_id id = q->first;
+
+	q->first = h_find(ev, id)->next;
+	q->n--;
+	return id;
+}
+
+/**
+ * h_unqueue() - take a transaction out of the middle of its queue
+ * @ev: the event
+ * @tx: the transaction
+ * @id: its name
+ *
+ * Return: false if it is not there.
+ */
+bool h_unqueue(struct h_event *ev, const struct h_tx *tx, h_id id)
+{
+	struct h_queue *q = queue_of(ev, tx);
+	h_id *at = &q->first, last = 0;
+
+	while (*at && *at != id) {
+		last = *at;
+		at = &h_find(ev, last)->next;
+	}
+	if (!*at)
+		return false;
+	*at = tx->next;
+	if (q->last == id)
+		q->last = last;
+	q->n--;
+	return true;
+}
+
+static void flush(struct h_event *ev, struct h_queue *q, int err)
+{
+	h_id id;
+
+	while (q->first) {
+		id = h_dequeue(ev, q);
+		h_ended(ev, h_find(ev, id), id, OAE_REVERSED, err);
+	}
+}
+
+/* The next that the link has room for. */
+static struct h_tx *wanted(struct h_event *ev, h_id *id)
+{
+	struct h_end *e = ev->end;
+	struct h_queue *q;
+
+	if (e->queue.first && oae_link_wants(&e->link))
+		q = &e->queue;
+	else if (e->halves.first && oae_link_wants_half(&e->link))
+		q = &e->halves;
+	else
+		return NULL;
+	*id = h_dequeue(ev, q);
+	return h_find(ev, *id);
+}
+
+/**
+ * h_feed() - the link gets what it has room for
+ * @ev: the event
+ */
+void h_feed(struct h_event *ev)
+{
+	struct oae_post p;
+	struct h_tx *tx;
+	h_id id;
+
+	while (!ev->stop && ev->end->tag && (tx = wanted(ev, &id))) {
+		tx->at_link = true;
+		h_post(ev, tx, id, 0, &p);
+		ev->calls++;
+		if (oae_link_post(&ev->end->link, &p, ev->now, ev->a))
+			h_fail(ev, id, "the link wants #, and refuses it");
+		h_ops(ev);
+	}
+}
+
+/* --- ops --- */
+
+static void verb(struct h_event *ev)
+{
+	struct h_end *e = ev->end;
+	u16 reply = 0, reason;
+
+	if (!ev->f || ev->f->opcode != OAE_OFFER || ev->f->kind != OAE_VERB ||
+	    !(e->have & 1) || e->computed) {
+		h_fail(ev, 0, "VERB of what is none, or is computed already");
+		return;
+	}
+	reason = h_compute(ev, &reply);
+	/* DISCARD frees the words if the answer does not fit. */
+	e->computed = !reason;
+	ev->calls++;
+	oae_link_computed(&e->link, reason, reply, ev->now, ev->a);
+}
+
+/* These name a transaction that the link has. */
+static void op_of_tx(struct h_event *ev, const struct oae_op *op)
+{
+	h_id id = H_OF(op->handle);
+	struct h_tx *tx = h_at_link(ev, id);
+	struct oae_link *l = &ev->end->link;
+	struct oae_post p;
+
+	if (!tx) {
+		h_fail(ev, id, "G3: # ends or is asked for, and the link has not got it");
+		return;
+	}
+	switch (op->type) {
+	case OAE_OP_RESULT:
+		h_result(ev, tx, id);
+		break;
+	case OAE_OP_TAKE:
+		h_hand_over(ev, op->type, 1, id);
+		break;
+	case OAE_OP_RESLICE:
+		if (tx->kind != OAE_MESSAGE)
+			h_fail(ev, id, "RESLICE of #, which is no message");
+		h_post(ev, tx, id, oae_link_cut(l, tx->len), &p);
+		ev->calls++;
+		oae_link_resliced(l, &p, ev->now, ev->a);
+		break;
+	default:
+		h_ended(ev, tx, id, op->outcome, op->err);
+	}
+}
+
+static void one_op(struct h_event *ev, const struct oae_op *op)
+{
+	struct h_end *e = ev->end;
+
+	switch (op->type) {
+	case OAE_OP_NOTE:
+		h_note(ev, op->note);
+		break;
+	case OAE_OP_KEEP:
+		h_keeps(ev, op->slice);
+		break;
+	case OAE_OP_DISCARD:
+		h_free_slots(ev);
+		break;
+	case OAE_OP_DELIVER:
+	case OAE_OP_APPLY:
+		h_hand_over(ev, op->type,
+			    op->type == OAE_OP_APPLY ? 1 : op->slice, 0);
+		break;
+	case OAE_OP_VERB:
+		verb(ev);
+		break;
+	case OAE_OP_RESULT:
+	case OAE_OP_TAKE:
+	case OAE_OP_COMPLETE:
+	case OAE_OP_RESLICE:
+		op_of_tx(ev, op);
+		break;
+	case OAE_OP_CONFIRMED:
+		h_confirmed(ev);
+		break;
+	case OAE_OP_TIMER:
+		if (!op->at)
+			h_fail(ev, 0, "TIMER at 0");
+		e->timer_at = op->at;
+		h_timer(ev);
+		break;
+	case OAE_OP_FLUSH:
+		flush(ev, &e->queue, op->err);
+		flush(ev, &e->halves, op->err);
+		break;
+	case OAE_OP_GONE:
+		if (e->queue.first || e->halves.first)
+			h_fail(ev, 0, "GONE without FLUSH");
+		h_died(ev);
+		break;
+	default:
+		h_fail(ev, 0, "no such op");
+	}
+}
+
+__attribute__((weak)) void h_before(struct h_event *ev, const struct oae_op *op)
+{
+	(void)ev;
+	(void)op;
+}
+
+/**
+ * h_ops() - carry the ops out so far, in order; one may lead to more
+ * @ev: the event
+ */
+void h_ops(struct h_event *ev)
+{
+	struct oae_op op;
+	unsigned int i;
+
+	for (i = 0; i < ev->a->nops && !ev->stop; i++) {
+		op = ev->a->op[i];
+		h_before(ev, &op);
+		one_op(ev, &op);
+	}
+	if (ev->most < ev->a->nops)
+		ev->most = ev->a->nops;
+	ev->a->nops = 0;
+}
+
+/* --- what is sent --- */
+
+static void send_offer(struct h_event *ev, const struct oae_send *s)
+{
+	h_id id = H_OF(s->handle);
+	struct h_tx *tx = h_at_link(ev, id);
+	struct oae_frame f = s->frame;
+	unsigned int i, last;
+
+	h_offers(ev, s);
+	if (!tx || ev->stop)
+		return;
+	last = s->nslices - 1;
+	for (i = 0; i <= last; i++) {
+		if (!(s->slices >> i & 1))
+			continue;
+		f.slice = i;
+		f.length = i < last ? s->slice_max :
+				      tx->len - last * s->slice_max;
+		f.flags = s->frame.flags | (i == last ? OAE_F_LAST : 0);
+		h_send(ev, &f, tx, id);
+	}
+}
+
+/**
+ * h_sends() - all that is to be sent, once all ops are carried out
+ * @ev: the event
+ */
+void h_sends(struct h_event *ev)
+{
+	const struct oae_send *s;
+	h_id id;
+
+	for (s = ev->a->send; s < ev->a->send + ev->a->nsends && !ev->stop; s++) {
+		if (s->frame.opcode == OAE_OFFER) {
+			send_offer(ev, s);
+			continue;
+		}
+		id = 0;
+		if (s->frame.opcode == OAE_REFLECT) {
+			h_lends(ev, s);
+			if (s->frame.kind == OAE_SWAP)
+				id = H_OF(s->handle);
+		}
+		h_send(ev, &s->frame, id ? h_find(ev, id) : NULL, id);
+	}
+}
+
+/**
+ * h_finish() - every event ends so: ops, posts, sends
+ * @ev: the event
+ */
+void h_finish(struct h_event *ev)
+{
+	h_ops(ev);
+	h_feed(ev);
+	if (ev->a->overflow)
+		h_fail(ev, 0, "actions overflow");
+	h_sends(ev);
+	h_refused(ev);
+}
+
+/**
+ * h_cancel() - a user wants its transaction back
+ * @ev: the event: nothing else may be in it
+ * @id: which
+ * @err: what the user is told
+ *
+ * Return: 0 if it has ended, -EINPROGRESS if nobody can say yet.
+ */
+int h_cancel(struct h_event *ev, h_id id, int err)
+{
+	struct h_tx *tx = h_find(ev, id);
+	int r = -ENOENT;
+
+	if (ev->end->tag)
+		r = oae_link_cancel(&ev->end->link, H_HANDLE(id), err, ev->now,
+				    ev->a);
+	if ((r == -ENOENT) == tx->at_link ||
+	    (r && r != -ENOENT && r != -EINPROGRESS)) {
+		h_fail(ev, id, "cancel of # says what cannot be");
+	} else if (r == -EINPROGRESS) {
+		if (!tx->lent && !(tx->flags & OAE_POST_EXPRESS && tx->offered))
+			h_fail(ev, id, "cancel of #: EINPROGRESS");
+		tx->unwanted = tx->kind == OAE_SWAP;
+	} else if (r) {
+		if (!h_unqueue(ev, tx, id))
+			h_fail(ev, id, "cancel of #, which is nowhere");
+		h_ended(ev, tx, id, OAE_REVERSED, err);
+		r = 0;
+	}
+	h_finish(ev);
+	/* It may be forgotten already. */
+	tx = h_find(ev, id);
+	if (tx && tx->ended != !r)
+		h_fail(ev, id, "cancel of # does not say whether it has ended");
+	if (tx && tx->ended && tx->outcome != OAE_REVERSED)
+		h_fail(ev, id, "# was cancelled, and is not reversed");
+	return r;
+}

@@ -1,0 +1,606 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the links are held to: G1 to G4 and G6 of doc/guarantees.md, as it
+ * happens. See harness.h.
+ *
+ * Of a peer that is hostile nothing is known, so what the two ends make of one
+ * transaction is not compared then; what one end alone promises its user is. Of
+ * a world that began anywhere it is known only that a user may have to be told:
+ * the ends are held to what they do from then on.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "harness.h"
+
+static struct h_tx *last_committed(struct h_event *ev, const struct h_end *e)
+{
+	return e->committed ? h_find(ev, e->committed) : NULL;
+}
+
+static bool in_doubt(const struct h_tx *tx)
+{
+	return tx && !tx->delivered && !tx->excused;
+}
+
+static void excuse(struct h_event *ev, struct h_tx *tx)
+{
+	tx->excused = true;
+	ev->excused++;
+}
+
+/* Two ends that live and know each other. */
+static bool knows_peer(const struct h_event *ev, u64 inc)
+{
+	return ev->peer->tag && ev->peer->link.inc == inc;
+}
+
+/* --- what is kept, offered, lent --- */
+
+/**
+ * h_keeps() - the payload of the frame that came in is kept
+ * @ev: the event
+ * @slice: as which slice
+ */
+void h_keeps(struct h_event *ev, unsigned int slice)
+{
+	struct h_end *e = ev->end;
+
+	if (!ev->f || ev->f->opcode != OAE_OFFER || slice != ev->f->slice ||
+	    slice >= OAE_MAX_SLICES || e->have >> slice & 1) {
+		h_fail(ev, 0, "KEEP of a slice that is not this frame's");
+		return;
+	}
+	h_keep(ev, slice);
+	e->have |= 1ULL << slice;
+	e->kept += ev->f->length;
+}
+
+/**
+ * h_offers() - an OFFER goes out
+ * @ev: the event
+ * @s: the OFFER
+ */
+void h_offers(struct h_event *ev, const struct oae_send *s)
+{
+	h_id id = H_OF(s->handle);
+	struct h_tx *tx = h_at_link(ev, id);
+
+	if (!tx || !s->slices || !s->nslices) {
+		h_fail(ev, id, "OFFER of #, which the link has not got, or of no slice");
+		return;
+	}
+	if (s->frame.kind != tx->kind)
+		h_fail(ev, id, "OFFER of # as another kind");
+	if (s->nslices != 1 + (tx->len - 1) / s->slice_max ||
+	    s->slices >> (s->nslices - 1) > 1)
+		h_fail(ev, id, "OFFER of # with slices beyond the last");
+	if (tx->kind == OAE_SWAP) {
+		if (tx->lent)
+			h_fail(ev, id, "G2: half # is offered while it is lent");
+	} else if (!tx->offered) {
+		tx->offered = true;
+		tx->offered_to = ev->end->link.peer_inc;
+	} else if (tx->flags & OAE_POST_EXPRESS &&
+		   tx->offered_to != ev->end->link.peer_inc) {
+		h_fail(ev, id, "G1: express # offered to another incarnation");
+	}
+}
+
+/**
+ * h_lends() - a REFLECT goes out, perhaps with a half or an answer behind it
+ * @ev: the event
+ * @s: the REFLECT
+ */
+void h_lends(struct h_event *ev, const struct oae_send *s)
+{
+	u16 n = s->frame.length ? s->frame.length - OAE_REFLECT_LEN : 0;
+	h_id id = H_OF(s->handle);
+	struct h_tx *tx;
+
+	switch (s->frame.kind) {
+	case OAE_SWAP:
+		tx = h_at_link(ev, id);
+		if (!tx || tx->kind != OAE_SWAP || n != tx->len) {
+			h_fail(ev, id, "G2: lends #, which it has not got");
+			return;
+		}
+		tx->lent = true;
+		tx->offered_to = ev->end->link.peer_inc;
+		break;
+	case OAE_VERB:
+		if (!ev->end->computed || !n)
+			h_fail(ev, 0, "G2: a REFLECT answers a verb that is not computed");
+		break;
+	default:
+		if (n)
+			h_fail(ev, 0, "a REFLECT of a message with more behind it");
+	}
+}
+
+static void not_offered(struct h_event *ev, const struct oae_post *p)
+{
+	struct h_tx *tx = h_find(ev, H_OF(p->handle));
+
+	if (tx)
+		tx->offered = false;
+}
+
+/**
+ * h_refused() - after the event: what was refused is as good as never offered
+ * @ev: the event
+ */
+void h_refused(struct h_event *ev)
+{
+	const struct oae_link *l = &ev->end->link;
+
+	if (!ev->end->tag)
+		return;
+	if (l->offer.state == OAE_OFFER_PARKED && l->offer.p.handle)
+		not_offered(ev, &l->offer.p);
+	if (l->aside.valid && l->aside.p.handle)
+		not_offered(ev, &l->aside.p);
+}
+
+/* --- outcomes (G2, G3) --- */
+
+static void committed(struct h_event *ev, struct h_tx *tx, h_id id)
+{
+	struct h_end *e = ev->end;
+
+	if (!ev->peer)
+		return;
+	/* The other end's was what was offered. */
+	if (tx->lent) {
+		if (!tx->delivered && !ev->anything)
+			h_fail(ev, id, "G2: half # was lent and is committed, and nobody took it");
+		return;
+	}
+	if (!ev->anything && in_doubt(last_committed(ev, e)))
+		h_fail(ev, id, "G2: # committed, and the one before it is not delivered");
+	if (!ev->anything && tx->flags & OAE_POST_EXPRESS && !tx->delivered)
+		h_fail(ev, id, "G2: express # committed, not delivered");
+	e->committed = id;
+	/* The reflection of one that has died since. */
+	if (!tx->delivered && !knows_peer(ev, e->link.peer_inc)) {
+		excuse(ev, tx);
+		e->owes_unconfirmed = true;
+	}
+}
+
+/* Only an express or a half that is lent, and only when either end has died. */
+static void unknown(struct h_event *ev, struct h_tx *tx, h_id id)
+{
+	struct h_end *e = ev->end;
+
+	/* Numbers that do not fit: nothing can be relied on. */
+	if (ev->anything || ev->broken)
+		return;
+	if (!(tx->flags & OAE_POST_EXPRESS && tx->offered) && !tx->lent)
+		h_fail(ev, id, "G3: # UNKNOWN, but it could be reversed");
+	if (ev->peer && knows_peer(ev, tx->offered_to) &&
+	    e->link.state != OAE_CLOSED && !e->renamed && !ev->hostile)
+		h_fail(ev, id, "G3: # UNKNOWN, and nobody died");
+}
+
+/**
+ * h_ended() - the one and only outcome of a transaction
+ * @ev: the event
+ * @tx: which
+ * @id: its name
+ * @outcome: enum oae_outcome
+ * @err: why, positive errno; 0 if committed
+ */
+void h_ended(struct h_event *ev, struct h_tx *tx, h_id id, u8 outcome, int err)
+{
+	if (tx->ended || tx->from != ev->end->who ||
+	    outcome >= OAE_OUTCOME_END) {
+		h_fail(ev, id, "G3: # ends twice, or with no outcome");
+		return;
+	}
+	if (!err != (outcome == OAE_COMMITTED) ||
+	    (err == OAE_E_UNKNOWN) != (outcome == OAE_UNKNOWN))
+		h_fail(ev, id, "G3: the outcome of # has the wrong errno");
+	if (!ev->anything && tx->kind != OAE_MESSAGE &&
+	    tx->answered != (outcome == OAE_COMMITTED))
+		h_fail(ev, id, "G2: # committed, and what it is for has not come; or it came, and # is not");
+	tx->ended = true;
+	tx->at_link = false;
+	tx->outcome = outcome;
+	switch (outcome) {
+	case OAE_COMMITTED:
+		committed(ev, tx, id);
+		break;
+	case OAE_REVERSED:
+		/* Until it has heard of the other, an end cannot know better. */
+		if (ev->anything && !ev->end->compared)
+			excuse(ev, tx);
+		else if (tx->delivered && !(ev->anything && tx->excused))
+			h_fail(ev, id, "G2: # reversed after it was delivered");
+		break;
+	default:
+		unknown(ev, tx, id);
+	}
+	h_told(ev, tx, id, err);
+}
+
+/**
+ * h_confirmed() - the link says that what was committed last is delivered
+ * @ev: the event
+ */
+void h_confirmed(struct h_event *ev)
+{
+	struct h_end *e = ev->end;
+	struct h_tx *tx = last_committed(ev, e);
+
+	if (ev->peer && !ev->anything &&
+	    (!e->committed || (tx && !tx->delivered)))
+		h_fail(ev, e->committed, "CONFIRMED, and # is not delivered");
+}
+
+/* --- deliveries (G1, G2) --- */
+
+/* It is the other end's now, for good. Halves are a stream of their own. */
+static void arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
+{
+	struct h_end *e = ev->end;
+	bool half = tx->kind == OAE_SWAP;
+	h_id *last = half ? &e->last_half : &e->last_id;
+
+	if (tx->delivered)
+		h_fail(ev, id, "G1: # delivered twice");
+	/* Halves have no numbers: where a world begins says nothing of them. */
+	else if (id <= *last && !(half && ev->anything))
+		h_fail(ev, id, "G1: # delivered after one that is younger");
+	if (tx->ended && tx->outcome == OAE_REVERSED &&
+	    !(ev->anything && tx->excused))
+		h_fail(ev, id, "G2: # delivered, was reversed");
+	/* Its sender may have died since: a late frame had the commit. */
+	if (tx->excused && !ev->anything) {
+		if (!e->owes_held_lost)
+			h_fail(ev, id, "G2: # delivered, was given up");
+		e->owes_held_lost = false;
+		ev->excused--;
+	}
+	tx->delivered = true;
+	*last = id;
+	h_arrived(ev, op, tx, id);
+}
+
+/* A half has got another, for good: none may be with a third. */
+static void swapped(struct h_event *ev, struct h_tx *tx, h_id id,
+		    struct h_tx *its, h_id other)
+{
+	if (tx->kind != OAE_SWAP || its->kind != OAE_SWAP ||
+	    tx->from == its->from)
+		h_fail(ev, id, "G1: # is swapped with what is no half of the other end");
+	else if (!ev->anything &&
+		 (tx->other || (its->other && its->other != id)))
+		h_fail(ev, id, "G2: # is swapped twice, or with a third");
+	tx->other = other;
+	tx->answered = true;
+}
+
+/**
+ * h_hand_over() - what is held is committed: DELIVER, TAKE or APPLY
+ * @ev: the event
+ * @op: which of them
+ * @n: slices
+ * @mine: TAKE: the half that was lent for it
+ */
+void h_hand_over(struct h_event *ev, u8 op, unsigned int n, h_id mine)
+{
+	static const u8 kinds[] = {
+		[OAE_OP_DELIVER] = OAE_MESSAGE, [OAE_OP_TAKE] = OAE_SWAP,
+		[OAE_OP_APPLY] = OAE_VERB,
+	};
+	struct h_tx *tx = NULL, *half = mine ? h_find(ev, mine) : NULL;
+	struct h_end *e = ev->end;
+	bool computed = e->computed;
+	h_id id = 0;
+
+	if (!n || n > OAE_MAX_SLICES || e->have != ~0ULL >> (64 - n))
+		h_fail(ev, 0, "G1: delivered, and not all slices are here, or more");
+	else
+		id = h_whose(ev, n, kinds[op]);
+	/* Words are free when the verb is carried out, in h_arrived(). */
+	if (op == OAE_OP_APPLY && !computed)
+		h_fail(ev, id, "G2: # applied, and was not computed");
+	if (half && !half->lent)
+		h_fail(ev, mine, "G2: # takes, and was not lent");
+	if (id)
+		tx = h_find(ev, id);
+	if (!ev->peer) {
+		h_arrived(ev, op, NULL, 0);
+	} else if (!id) {
+		;
+	} else if (!tx) {
+		h_fail(ev, id, "G2: # delivered, was reversed, or lost with its sender");
+	} else if (tx->from == e->who || tx->kind != kinds[op]) {
+		h_fail(ev, id, "G1: # delivered to whom it is not for, or as another kind");
+		tx = NULL;
+	} else if (!ev->anything && !(tx->flags & OAE_POST_EXPRESS) &&
+		   !(tx->ended && tx->outcome == OAE_COMMITTED)) {
+		h_fail(ev, id, "G2: # delivered, was not committed");
+	}
+	if (!tx || ev->stop) {
+		h_free_slots(ev);
+		return;
+	}
+	if (half) {
+		if (!ev->anything && tx->other != mine)
+			h_fail(ev, mine, "G2: # takes one that has taken another");
+		swapped(ev, half, mine, tx, id);
+	}
+	arrived(ev, op, tx, id);
+	h_free_slots(ev);
+}
+
+/**
+ * h_result() - what came behind a REFLECT is for a transaction
+ * @ev: the event
+ * @tx: the transaction, which is committed by it
+ * @id: its name
+ */
+void h_result(struct h_event *ev, struct h_tx *tx, h_id id)
+{
+	const struct oae_frame *f = ev->f;
+	struct h_tx *half;
+	h_id its;
+
+	if (!f || f->opcode != OAE_REFLECT || tx->kind == OAE_MESSAGE ||
+	    f->kind != tx->kind || f->length <= OAE_REFLECT_LEN ||
+	    (tx->answered && !ev->anything)) {
+		h_fail(ev, id, "G1: RESULT for #, and there is none");
+		return;
+	}
+	its = h_answer(ev, tx, id);
+	if (!ev->peer || tx->kind != OAE_SWAP || !its) {
+		tx->answered = its;
+		return;
+	}
+	half = h_find(ev, its);
+	if (!half) {
+		h_fail(ev, its, "G1: # was taken, and nobody sent it");
+		return;
+	}
+	if (half->ended && half->outcome != OAE_UNKNOWN && !ev->anything)
+		h_fail(ev, its, "G2: half # taken, has ended");
+	swapped(ev, tx, id, half, its);
+	arrived(ev, OAE_OP_RESULT, half, its);
+}
+
+/* --- deaths --- */
+
+/**
+ * h_new_end() - an end of the link is another one from now on
+ * @ev: the event
+ *
+ * What it had committed, or was to deliver, may be lost; but an end that lives
+ * on must say so.
+ */
+void h_new_end(struct h_event *ev)
+{
+	struct h_end *p = ev->peer;
+	struct h_tx *tx;
+
+	tx = last_committed(ev, ev->end);
+	if (in_doubt(tx)) {
+		excuse(ev, tx);
+		p->owes_held_lost = p->tag;
+	}
+	tx = last_committed(ev, p);
+	if (in_doubt(tx)) {
+		excuse(ev, tx);
+		p->owes_unconfirmed = p->tag;
+	}
+}
+
+/**
+ * h_died() - this end's link is no more, with or without its machine
+ * @ev: the event
+ */
+void h_died(struct h_event *ev)
+{
+	struct h_end *e = ev->end;
+
+	if (ev->peer)
+		h_new_end(ev);
+	e->owes_held_lost = false;
+	e->owes_unconfirmed = false;
+	h_free_slots(ev);
+	e->timer_at = 0;
+	e->tag = false;
+	h_gone(ev);
+}
+
+/**
+ * h_note() - an end notes that something happened
+ * @ev: the event
+ * @note: what
+ */
+void h_note(struct h_event *ev, u8 note)
+{
+	struct h_end *e = ev->end;
+	struct h_tx *tx;
+
+	if (note >= OAE_NOTE_END) {
+		h_fail(ev, 0, "no such note");
+		return;
+	}
+	h_noted(ev, note);
+	switch (note) {
+	case OAE_N_OPENED:
+	case OAE_N_RESOLVED:
+		e->compared = true;
+		break;
+	case OAE_N_UNCONFIRMED:
+		e->owes_unconfirmed = false;
+		break;
+	case OAE_N_HELD_LOST:
+		e->owes_held_lost = false;
+		break;
+	case OAE_N_HELD:
+		if (e->link.closing)
+			h_fail(ev, 0, "an end that closes takes what it did not hold");
+		break;
+	case OAE_N_TAKEN_BACK:
+		tx = e->link.half.p.handle ?
+			     h_find(ev, H_OF(e->link.half.p.handle)) : NULL;
+		if (tx)
+			tx->lent = false;
+		break;
+	case OAE_N_BROKEN:
+		ev->broken = true;
+		fallthrough;
+	case OAE_N_IMPOSSIBLE:
+	case OAE_N_MISMATCH:
+	case OAE_N_BAD_SLICE:
+		if (ev->peer && !ev->anything && !ev->hostile)
+			h_fail(ev, 0, "between two honest ends: broken, impossible, mismatch or bad_slice");
+		break;
+	}
+}
+
+/* --- after each event --- */
+
+/* The half, what is offered, and what is held say the same of it. */
+static void check_kinds(struct h_event *ev)
+{
+	const struct h_end *e = ev->end;
+	const struct oae_link *l = &e->link;
+	bool held = e->tag && l->hold.state == OAE_HOLD_HELD;
+	bool lent = l->half.state == OAE_HALF_LENT;
+	bool offered = l->offer.state != OAE_OFFER_NONE &&
+		       l->offer.p.kind == OAE_SWAP;
+	h_id id = l->half.state == OAE_HALF_NONE ? 0 : H_OF(l->half.p.handle);
+	struct h_tx *tx;
+
+	if (lent != (held && l->hold.kind == OAE_SWAP))
+		h_fail(ev, id, "half # is lent, and no other held for it, or the other way");
+	if ((l->half.state == OAE_HALF_OFFERED) != offered ||
+	    (offered && H_OF(l->offer.p.handle) != id))
+		h_fail(ev, id, "half # is offered, and is not what is offered, or the other way");
+	if (e->computed != (held && l->hold.kind == OAE_VERB))
+		h_fail(ev, 0, "words are reserved, and no verb is held, or the other way");
+	if (l->hold.state == OAE_HOLD_ASKED)
+		h_fail(ev, 0, "a verb was computed, and is still asked for");
+	if (l->state == OAE_OPEN && !ev->anything &&
+	    l->half.state == OAE_HALF_POSTED && !l->closing &&
+	    !l->peer_closing && l->offer.state == OAE_OFFER_PARKED)
+		h_fail(ev, id, "G4: half # waits for what is parked");
+	if (l->state == OAE_OPEN && !ev->anything && !l->settle_until &&
+	    l->offer.state == OAE_OFFER_NONE &&
+	    (l->half.state == OAE_HALF_POSTED || l->next_valid))
+		h_fail(ev, id, "G4: what waits is not offered");
+	/* A hostile peer may have the half ended while frozen: it steps back later. */
+	if (l->aside.valid && !offered && !ev->anything &&
+	    (ev->peer || l->state == OAE_OPEN))
+		h_fail(ev, 0, "one stands aside, and for no half");
+	if (!e->tag || l->half.state == OAE_HALF_NONE)
+		return;
+	tx = h_at_link(ev, id);
+	if (!tx || tx->kind != OAE_SWAP)
+		h_fail(ev, id, "half # is not here, and the link has it");
+	else if (tx->lent != lent)
+		h_fail(ev, id, "half # went out, and is not lent");
+	else if (tx->unwanted && !lent)
+		h_fail(ev, id, "half # was asked back, and is posted again");
+}
+
+/**
+ * h_check() - what must be so at an end after every event
+ * @ev: the event, at any end
+ */
+void h_check(struct h_event *ev)
+{
+	const struct h_end *e = ev->end;
+	const struct oae_link *l = &e->link;
+
+	if (e->have != (e->tag ? l->hold.have : 0))
+		h_fail(ev, 0, "G6: slices kept are not what the link has");
+	/* An OFFER may deliver the one before it and be held itself. */
+	if (ev->rcvbuf && e->unread > ev->rcvbuf + 1)
+		h_fail(ev, 0, "G6: more unread than there is room for");
+	if (ev->max_len && e->kept > ev->max_len)
+		h_fail(ev, 0, "G6: more kept than there may be");
+	if (e->tag && (l->state == OAE_CLOSED || !e->timer_at))
+		h_fail(ev, 0, "a tag without a timer, or closed");
+	if (e->tag && (!l->ltag || !l->inc))
+		h_fail(ev, 0, "a tag without an ltag, or without an incarnation");
+	if (e->tag && ev->peer && l->senior != e->who)
+		h_fail(ev, 0, "the ends have forgotten who is senior");
+	/* A machine that has crashed leaves its link as it was. */
+	if (e->tag || l->state == OAE_CLOSED)
+		check_kinds(ev);
+	else if (e->computed)
+		h_fail(ev, 0, "words are reserved without a tag");
+}
+
+/* --- in the end --- */
+
+/**
+ * h_idle() - is nothing under way at an end?
+ * @e: the end
+ *
+ * Slices of an offer that was reversed may stay, for want of a REVERSE that
+ * arrived.
+ *
+ * Return: true if its link is OPEN and idle, or there is none.
+ */
+bool h_idle(const struct h_end *e)
+{
+	const struct oae_link *l = &e->link;
+
+	return !e->tag || (oae_link_state(l) == OAE_OPEN && !l->asked_at &&
+			   l->offer.state == OAE_OFFER_NONE &&
+			   l->hold.state != OAE_HOLD_HELD);
+}
+
+/* Both or neither; of one whose end has died, who knows. */
+static void check_swapped(struct h_event *ev, struct h_tx *tx, h_id id)
+{
+	struct h_tx *its = tx->other ? h_find(ev, tx->other) : NULL;
+	bool unknown;
+
+	if (tx->delivered && tx->ended && tx->outcome == OAE_REVERSED)
+		h_fail(ev, id, "G2: half # taken there, not given here");
+	if (!its)
+		return;
+	unknown = its->ended && its->outcome == OAE_UNKNOWN;
+	if (its->ended && its->outcome == OAE_REVERSED)
+		h_fail(ev, id, "G2: half # has another, which was reversed");
+	if (its->other != id && !its->lost && !unknown)
+		h_fail(ev, id, "G2: half # swapped, and the other's is not");
+	if (tx->ended && tx->outcome == OAE_COMMITTED && !tx->excused &&
+	    !its->lost && !(its->ended && its->outcome == OAE_COMMITTED))
+		h_fail(ev, id, "G2: half # committed, and the other's is not");
+}
+
+/**
+ * h_check_tx() - what must be so of a transaction when all is over
+ * @ev: any event
+ * @tx: the transaction
+ * @id: its name
+ */
+void h_check_tx(struct h_event *ev, struct h_tx *tx, h_id id)
+{
+	if (!tx->ended && !tx->lost)
+		h_fail(ev, id, "G3: # has no outcome");
+	if (tx->ended && tx->outcome == OAE_COMMITTED && !tx->delivered &&
+	    !tx->excused)
+		h_fail(ev, id, "G2: # committed, never delivered");
+	if (tx->kind == OAE_SWAP && !ev->anything)
+		check_swapped(ev, tx, id);
+}
+
+/**
+ * h_check_owed() - and of an end: what was lost has been noted
+ * @ev: any event at it
+ */
+void h_check_owed(struct h_event *ev)
+{
+	if (ev->end->owes_unconfirmed)
+		h_fail(ev, 0, "a loss was never noted as unconfirmed");
+	if (ev->end->owes_held_lost)
+		h_fail(ev, 0, "a loss was never noted as held_lost");
+}
