@@ -8,109 +8,25 @@
 
 #include <linux/jiffies.h>
 #include <linux/module.h>
-#include <linux/nsproxy.h>
-#include <linux/random.h>
 #include <linux/rtnetlink.h>
-#include <linux/sched.h>
 #include <net/net_namespace.h>
-#include <net/netns/generic.h>
 
 #include "ctl/ctl.h"
 #include "../include/oae_version.h"
 
-unsigned int oae_net_id __read_mostly;
-
 static LIST_HEAD(oae_nodes);
 static DEFINE_MUTEX(oae_nodes_lock);
 
-/**
- * oae_node() - the node of a namespace
- * @net: the namespace
- *
- * Context: any, while the namespace lives.
- *
- * Return: its node; NULL while the namespace is being made.
- */
-struct oae_node *oae_node(struct net *net)
-{
-	return net_generic(net, oae_net_id);
-}
-
-/**
- * oae_node_current() - the node of whoever calls
- *
- * Context: process, in a task that is not exiting.
- *
- * Return: the node of its namespace.
- */
-struct oae_node *oae_node_current(void)
-{
-	return oae_node(current->nsproxy->net_ns);
-}
-EXPORT_SYMBOL_GPL(oae_node_current);
-
-/**
- * oae_node_use() - make what a node needs as soon as it has a port
- * @node: which; a namespace that has no port costs little
- *
- * Context: process, may sleep; under node->dev_lock. It stays until the namespace
- * goes, and is counted against the memory cgroup of whoever binds the port.
- *
- * Return: 0 or -ENOMEM.
- */
-int oae_node_use(struct oae_node *node)
-{
-	lockdep_assert_held(&node->dev_lock);
-	return oae_stats_make(node) ?: oae_evlog_make(node);
-}
-
-static void oae_node_tag_close(struct oae_tag *tag, long unused)
-{
-	oae_tag_close(tag);
-}
-
-/**
- * oae_node_close() - take no new links, and ask those there are to close
- * @node: which
- *
- * Context: process, may sleep; does not wait for them.
- */
-void oae_node_close(struct oae_node *node)
-{
-	WRITE_ONCE(node->shut, true);
-	synchronize_net();	/* who saw it open has made its tag */
-	oae_tags_for_each(node, NULL, oae_node_tag_close, 0);
-}
-
-static void oae_node_prepare(struct oae_node *node, struct net *net)
-{
-	node->net = net;
-	INIT_LIST_HEAD(&node->list);
-	mutex_init(&node->dev_lock);
-	INIT_LIST_HEAD(&node->ports);
-	oae_share_init(node);
-	xa_init(&node->regions);
-	get_random_bytes(&node->cookie_key, sizeof(node->cookie_key));
-	atomic64_set(&node->stranger_window, 0);
-	init_llist_head(&node->ready);
-	INIT_LIST_HEAD(&node->reading);
-	spin_lock_init(&node->reading_lock);
-	mutex_init(&node->reader);
-	init_waitqueue_head(&node->read_wait);
-	init_waitqueue_head(&node->write_wait);
-	init_waitqueue_head(&node->tags_wait);
-	skb_queue_head_init(&node->step_q);
-	oae_fresh_init(node);
-	oae_knobs_init(node);
-	oae_params_init(node);
-}
-
-static int __net_init oae_node_init(struct net *net)
+static int __net_init oae_net_init(struct net *net)
 {
 	struct oae_node *node = oae_node(net);
 	int err;
 
-	oae_node_prepare(node, net);
+	oae_node_init(node, net);
+	oae_share_init(node);
+	oae_fresh_init(node);
+	oae_knobs_init(node);
+	oae_params_init(node);
 
 	err = oae_tags_init(node);
 	if (err)
@@ -162,7 +78,7 @@ static void __net_exit oae_nodes_close(struct list_head *nets)
 
 	synchronize_net();	/* who saw one open has made its tag */
 	list_for_each_entry(net, nets, exit_list)
-		oae_tags_for_each(oae_node(net), NULL, oae_node_tag_close, 0);
+		oae_links_close(oae_node(net));
 	rtnl_lock();
 	list_for_each_entry(net, nets, exit_list)
 		oae_ports_collect(oae_node(net), &going, true);
@@ -171,7 +87,7 @@ static void __net_exit oae_nodes_close(struct list_head *nets)
 }
 
 /* Namespaces that go at the same time wait once, not one after the other. */
-static void __net_exit oae_node_exit_batch(struct list_head *nets)
+static void __net_exit oae_net_exit_batch(struct list_head *nets)
 {
 	struct oae_node *node;
 	struct net *net;
@@ -183,14 +99,10 @@ static void __net_exit oae_node_exit_batch(struct list_head *nets)
 		oae_step_purge(node, NULL);
 		oae_inbox_purge(node);
 		oae_tags_exit(node);
-		xa_destroy(&node->regions);
 	}
 	rcu_barrier();		/* tags being freed may count in the node */
-	list_for_each_entry(net, nets, exit_list) {
-		node = oae_node(net);
-		oae_evlog_exit(node);
-		free_percpu(node->stats);
-	}
+	list_for_each_entry(net, nets, exit_list)
+		oae_node_exit(oae_node(net));
 }
 
 /*
@@ -198,8 +110,8 @@ static void __net_exit oae_node_exit_batch(struct list_head *nets)
  * go first, so that its net devices can still send a CLOSE.
  */
 static struct pernet_operations oae_net_ops = {
-	.init = oae_node_init,
-	.exit_batch = oae_node_exit_batch,
+	.init = oae_net_init,
+	.exit_batch = oae_net_exit_batch,
 	.id = &oae_net_id,
 	.size = sizeof(struct oae_node),
 };
@@ -216,7 +128,7 @@ static void oae_linger(void)
 		WRITE_ONCE(node->shut, true);
 	synchronize_net();
 	list_for_each_entry(node, &oae_nodes, list)
-		oae_tags_for_each(node, NULL, oae_node_tag_close, 0);
+		oae_links_close(node);
 	list_for_each_entry(node, &oae_nodes, list) {
 		ms = READ_ONCE(node->knobs.linger_ms);
 		spent = jiffies_to_msecs(jiffies - start);
@@ -265,7 +177,7 @@ static int __init oae_init(void)
 	err = register_pernet_device(&oae_net_ops);
 	if (err)
 		return err;
-	err = oae_port_init();
+	err = oae_netdev_init();
 	if (err)
 		goto unregister_pernet;
 	err = oae_params_start();
@@ -284,7 +196,7 @@ static int __init oae_init(void)
 
 stop_params:
 	oae_params_stop();
-	oae_port_exit();
+	oae_netdev_exit();
 unregister_pernet:
 	unregister_pernet_device(&oae_net_ops);
 	rcu_barrier();
@@ -298,7 +210,7 @@ static void __exit oae_exit(void)
 	oae_chardev_exit();
 	oae_debugfs_exit();
 	oae_release();
-	oae_port_exit();
+	oae_netdev_exit();
 	unregister_pernet_device(&oae_net_ops);
 	rcu_barrier();		/* call_rcu() functions are in this module */
 	pr_info("unloaded\n");

@@ -360,9 +360,13 @@ struct oae_msg {
 
 /* node.c */
 extern unsigned int oae_net_id;
+void oae_node_init(struct oae_node *node, struct net *net);
+void oae_node_exit(struct oae_node *node);
 struct oae_node *oae_node(struct net *net);
 struct oae_node *oae_node_current(void);
 int oae_node_use(struct oae_node *node);
+int oae_refuse(const char *knob, const char *val, int err,
+	       const char *accepted);
 
 /* stats.c */
 static inline void oae_count_n(struct oae_node *node, unsigned int stat, u64 n)
@@ -410,9 +414,28 @@ bool oae_peer_configured(struct oae_node *node, const struct oae_port *port,
 			 const u8 mac[ETH_ALEN]);
 
 /* port.c */
+extern unsigned int oae_ethertype;
 struct oae_port *oae_port_find(struct oae_node *node, const char *name);
 struct oae_port *oae_port_get(struct oae_port *port);
 void oae_port_put(struct oae_port *port);
+int oae_ports_print(struct oae_node *node, char *buf, size_t size);
+bool oae_port_is_own(struct oae_node *node, const u8 *mac);
+void oae_port_gw(const struct oae_port *port, struct oae_gw *gw);
+
+/* What every gateway can carry, or it is none. */
+#define OAE_GW_MIN_MTU	(OAE_MIN_MTU + OAE_VIA_LEN)
+
+/* A port that cannot carry the smallest frame with VIA goes without. */
+static inline bool oae_gw_usable(const struct oae_port *port,
+				 const struct oae_gw *gw)
+{
+	return gw->known && READ_ONCE(port->mtu) >= OAE_GW_MIN_MTU;
+}
+
+static inline unsigned int oae_port_use_gw(const struct oae_port *port)
+{
+	return READ_ONCE(port->node->knobs.use_gw);
+}
 
 /* xmit.c */
 void oae_xmit_frame(struct oae_port *port, const u8 *dest,
@@ -434,10 +457,5 @@ unsigned int oae_msg_slice_len(const struct oae_msg *msg,
 			       unsigned int slice_max, unsigned int slice);
 void oae_msg_fill(struct oae_msg *msg, unsigned int slice_max,
 		  unsigned int slice, struct sk_buff *skb);
-
-/* params.c */
-extern unsigned int oae_ethertype;
-int oae_refuse(const char *knob, const char *val, int err,
-	       const char *accepted);
 
 #endif /* OAE_BASE_H */

@@ -1,62 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ports: net devices bound to the module, and what happens to a net device.
- *
- * How a port goes, whoever asks for it:
- *   1. `removed` is set: no new tag is made on it. If there is time (a user
- *	asked, the device lives), its links are closed gracefully meanwhile.
- *   2. `gone` is set, the packet handler removed. synchronize_net(): no frame
- *	is on its way in any more, and nobody that saw the port alive is still
- *	making a tag.
- *   3. Frames held for single-stepping are dropped, the tags are killed.
- *   4. synchronize_net(): nobody that saw a tag alive is still sending.
- *   5. The gateway is told, and the device let go. The port itself stays until
- *	the last tag does.
- * Steps 2 to 5 run under RTNL and never wait for a peer or a program. Ports that
- * go at the same time take the steps together: the waits do not add up.
+ * The ports of a node: finding and counting them, and what is known of the
+ * gateway of one. How they come and go: net/netdev.c.
  */
 
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/etherdevice.h>
-#include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
-#include "../ctl/ctl.h"
+#include "base.h"
 
-#define OAE_MAX_PORTS_SET	64	/* names in one write to `dev` */
-
-/* Adapters: the functions of run.c as oae_tags_for_each() calls them. */
-static void oae_port_tag_kill(struct oae_tag *tag, long err)
-{
-	oae_tag_kill(tag, err);
-}
-
-static void oae_port_tag_up(struct oae_tag *tag, long unused)
-{
-	oae_tag_port_up(tag);
-}
-
-static void oae_port_tag_down(struct oae_tag *tag, long unused)
-{
-	oae_tag_port_down(tag);
-}
-
-static void oae_port_tag_renamed(struct oae_tag *tag, long unused)
-{
-	oae_tag_renamed(tag);
-}
-
-static void oae_port_tag_settle(struct oae_tag *tag, long ns)
-{
-	oae_tag_settle(tag, ns);
-}
-
-static void oae_port_tag_mtu(struct oae_tag *tag, long unused)
-{
-	oae_tag_way(tag, NULL);
-}
+unsigned int oae_ethertype __read_mostly = OAE_ETHERTYPE;
 
 /**
  * oae_port_get() - take a reference to a port
@@ -111,219 +65,6 @@ struct oae_port *oae_port_find(struct oae_node *node, const char *name)
 }
 EXPORT_SYMBOL_GPL(oae_port_find);
 
-static struct oae_port *oae_port_of(struct oae_node *node,
-				    const struct net_device *dev)
-{
-	struct oae_port *port;
-
-	ASSERT_RTNL();
-	list_for_each_entry(port, &node->ports, list)
-		if (port->dev == dev)
-			return port;
-	return NULL;
-}
-
-static bool oae_port_is_up(const struct net_device *dev)
-{
-	return netif_running(dev) && netif_carrier_ok(dev) &&
-	       READ_ONCE(dev->mtu) >= OAE_MIN_MTU;
-}
-
-/* Tell the tags of a port once when it goes up or down. */
-static void oae_port_set_up(struct oae_port *port, bool up)
-{
-	ASSERT_RTNL();
-	if (port->up == up)
-		return;
-	port->up = up;
-	oae_tags_for_each(port->node, port,
-			  up ? oae_port_tag_up : oae_port_tag_down, 0);
-}
-
-static bool says(const struct oae_node *node)
-{
-	return READ_ONCE(node->knobs.verbose) && oae_may_log(node->net);
-}
-
-/* Why @dev cannot be a port of @node: 0 or an errno, and what could. */
-static int oae_port_check(struct oae_node *node, const struct net_device *dev,
-			  const char **accepted)
-{
-	*accepted = "takes a net device of this namespace";
-	if (!dev)
-		return -ENODEV;
-	*accepted = "takes an Ethernet device, not loopback";
-	if (dev->type != ARPHRD_ETHER || dev->addr_len != ETH_ALEN ||
-	    dev->flags & IFF_LOOPBACK)
-		return -EINVAL;
-	*accepted = "takes a device with an MTU of at least "
-		    __stringify(OAE_MIN_MTU);
-	if (dev->mtu < OAE_MIN_MTU)
-		return -EINVAL;
-	*accepted = "takes a device that no bond, team or bridge has: bind that";
-	if (oae_is_enslaved(dev))
-		return -EINVAL;
-	*accepted = "takes a device that is not bound yet";
-	if (oae_port_of(node, dev))
-		return -EEXIST;
-	return 0;
-}
-
-static struct oae_port *oae_port_make(struct oae_node *node,
-				      struct net_device *dev)
-{
-	struct oae_port *port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
-
-	if (!port)
-		return NULL;
-	port->node = node;
-	port->dev = dev;
-	port->pt.type = htons(oae_ethertype);
-	port->pt.dev = dev;
-	port->pt.func = oae_rcv;
-	port->mtu = dev->mtu;
-	ether_addr_copy(port->addr, dev->dev_addr);
-	refcount_set(&port->ref, 1);
-	port->up = oae_port_is_up(dev);
-	oae_path_init(port);
-	return port;
-}
-
-/*
- * Bind a device. 0; -ENODEV: no such device; -EINVAL: not Ethernet, its MTU is
- * below OAE_MIN_MTU, or it is in a bond or a bridge; -EEXIST: bound already;
- * -ENOMEM. Logs what is wrong.
- */
-static int oae_port_add(struct oae_node *node, const char *name)
-{
-	struct net_device *dev;
-	struct oae_port *port;
-	const char *accepted;
-	int err;
-
-	err = oae_node_use(node);
-	if (err)
-		return err;
-	rtnl_lock();
-	dev = __dev_get_by_name(node->net, name);
-	err = oae_port_check(node, dev, &accepted);
-	if (err) {
-		oae_refuse("dev", name, err, accepted);
-		goto out;
-	}
-	port = oae_port_make(node, dev);
-	if (!port) {
-		err = -ENOMEM;
-		goto out;
-	}
-	dev_hold(dev);
-	list_add_tail_rcu(&port->list, &node->ports);
-	dev_add_pack(&port->pt);
-	if (says(node))
-		pr_info("port %s %pM bound\n", dev->name, dev->dev_addr);
-out:
-	rtnl_unlock();
-	return err;
-}
-
-/**
- * oae_ports_collect() - gather the ports of a node that are to go
- * @node: where
- * @going: they are added here, for oae_ports_detach()
- * @all: whether all are to go, or only those that are marked `removed`
- *
- * Context: process, RTNL held, as far as oae_ports_detach().
- */
-void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all)
-{
-	struct oae_port *port;
-
-	ASSERT_RTNL();
-	list_for_each_entry(port, &node->ports, list)
-		if (all || port->removed)
-			list_add_tail(&port->going, going);
-}
-
-/**
- * oae_ports_detach() - steps 2 to 5 above
- * @going: ports, perhaps of several nodes
- * @err: what writers are told whose transactions are reversed, positive errno
- *
- * Context: process, may sleep; RTNL held.
- */
-void oae_ports_detach(struct list_head *going, int err)
-{
-	struct oae_port *port, *next;
-
-	ASSERT_RTNL();
-	if (list_empty(going))
-		return;
-	list_for_each_entry(port, going, going) {
-		WRITE_ONCE(port->removed, true);
-		WRITE_ONCE(port->gone, true);
-		list_del_rcu(&port->list);
-		__dev_remove_pack(&port->pt);
-	}
-	synchronize_net();
-
-	list_for_each_entry(port, going, going) {
-		oae_step_purge(port->node, port);
-		oae_tags_for_each(port->node, port, oae_port_tag_kill, err);
-	}
-	synchronize_net();
-
-	list_for_each_entry_safe(port, next, going, going) {
-		oae_path_leave(port);
-		wake_up_interruptible_all(&port->node->fresh_wait);
-		if (says(port->node))
-			pr_info("port %s released\n", port->dev->name);
-		dev_put(port->dev);
-		oae_port_put(port);
-	}
-}
-
-static void oae_removed_close(struct oae_tag *tag, long unused)
-{
-	if (READ_ONCE(tag->key.port->removed))
-		oae_tag_close(tag);
-}
-
-static bool oae_removed_closed(struct oae_node *node)
-{
-	struct oae_port *port;
-	bool closed = true;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(port, &node->ports, list)
-		if (READ_ONCE(port->removed) && atomic_read(&port->nopen))
-			closed = false;
-	rcu_read_unlock();
-	return closed;
-}
-
-/*
- * Release the ports that are marked `removed`, their links first closed
- * gracefully: all at once, within linger_ms. Others may set parameters meanwhile,
- * but for `dev` of this node.
- */
-static void oae_ports_release(struct oae_node *node)
-{
-	LIST_HEAD(going);
-
-	oae_params_leave();
-	synchronize_net();	/* who saw them not removed has made its tag */
-	oae_tags_for_each(node, NULL, oae_removed_close, 0);
-	wait_event_timeout(node->tags_wait, oae_removed_closed(node),
-			   msecs_to_jiffies(READ_ONCE(node->knobs.linger_ms)));
-
-	rtnl_lock();
-	/* Devices that went meanwhile have taken theirs along. */
-	oae_ports_collect(node, &going, false);
-	oae_ports_detach(&going, OAE_E_CANCEL);
-	rtnl_unlock();
-	oae_params_return();
-}
-
 /**
  * oae_ports_print() - the devices bound, comma-separated
  * @node: where
@@ -348,248 +89,40 @@ int oae_ports_print(struct oae_node *node, char *buf, size_t size)
 	return n;
 }
 
-/* A write to `dev`, taken apart. */
-struct oae_ports_change {
-	char *name[OAE_MAX_PORTS_SET];
-	char sign[OAE_MAX_PORTS_SET];	/* '+', '-', or 0: part of the set */
-	unsigned int n;
-	DECLARE_BITMAP(done, OAE_MAX_PORTS_SET);	/* bound by this */
-};
-
-static int oae_ports_parse(struct oae_ports_change *c, char *list)
-{
-	unsigned int i;
-	char *item;
-
-	if (!*list)
-		return 0;
-	while ((item = strsep(&list, ",")) != NULL) {
-		char sign = 0;
-
-		item = strim(item);
-		if (*item == '+' || *item == '-')
-			sign = *item++;
-		if (c->n == OAE_MAX_PORTS_SET || !dev_valid_name(item))
-			goto bad;
-		if (c->n && !sign != !c->sign[0])
-			goto bad;
-		for (i = 0; i < c->n; i++)
-			if (!strcmp(c->name[i], item))
-				goto bad;
-		c->sign[c->n] = sign;
-		c->name[c->n++] = item;
-	}
-	return 0;
-bad:
-	return oae_refuse("dev", item, -EINVAL,
-			  "takes a,b (these and no others) or +a,-b, each device once");
-}
-
-static bool oae_port_bound(struct oae_node *node, const char *name)
+/**
+ * oae_port_is_own() - is this the address of a port?
+ * @node: of one of this node
+ * @mac: the address
+ *
+ * Context: any.
+ *
+ * Return: true if it is.
+ */
+bool oae_port_is_own(struct oae_node *node, const u8 *mac)
 {
 	struct oae_port *port;
+	bool own = false;
 
 	rcu_read_lock();
-	port = oae_port_find(node, name);
+	list_for_each_entry_rcu(port, &node->ports, list)
+		own |= ether_addr_equal(port->dev->dev_addr, mac);
 	rcu_read_unlock();
-	if (port)
-		oae_port_put(port);
-	return port;
-}
-
-/* Everything that can fail. */
-static int oae_ports_change_add(struct oae_node *node,
-				struct oae_ports_change *c)
-{
-	unsigned int i;
-	int err = 0;
-
-	for (i = 0; i < c->n && !err; i++) {
-		bool bound = oae_port_bound(node, c->name[i]);
-
-		if (c->sign[i] == '-') {
-			if (!bound)
-				err = oae_refuse("dev", c->name[i], -ENODEV,
-						 "releases a device that is bound");
-			continue;
-		}
-		if (bound && !c->sign[i])
-			continue;
-		err = oae_port_add(node, c->name[i]);
-		if (!err)
-			__set_bit(i, c->done);
-	}
-	return err;
-}
-
-/* Does a port go, by what a list says; with @undo, because it just came by it? */
-static bool oae_port_goes(const struct oae_port *port,
-			  const struct oae_ports_change *c, bool undo)
-{
-	unsigned int i;
-
-	for (i = 0; i < c->n; i++)
-		if (!strcmp(port->dev->name, c->name[i]))
-			return undo ? test_bit(i, c->done) : c->sign[i] == '-';
-	return !undo && (!c->n || !c->sign[0]);
-}
-
-static void oae_ports_change_del(struct oae_node *node,
-				 const struct oae_ports_change *c, bool undo)
-{
-	struct oae_port *port;
-	bool any = false;
-
-	rtnl_lock();
-	list_for_each_entry(port, &node->ports, list)
-		if (oae_port_goes(port, c, undo)) {
-			WRITE_ONCE(port->removed, true);
-			any = true;
-		}
-	rtnl_unlock();
-	if (any)
-		oae_ports_release(node);
+	return own;
 }
 
 /**
- * oae_ports_set() - bind and release devices as a list says
- * @node: where
- * @list: `a,b`: these and no others; `+a,-b`: one more, one less. Written to.
+ * oae_port_gw() - what a port knows of its gateway
+ * @port: the port
+ * @gw: filled in
  *
- * Context: process, may sleep; under node->dev_lock, which keeps others from
- * changing the ports meanwhile (devices may still go away), and kernel_param_lock,
- * which is dropped while links are waited for. All or nothing: what was bound is
- * released again when something cannot be. Logs what is wrong.
- *
- * Return: 0; -EINVAL: not such a list; -ENODEV: no such device, or one to release
- * that is not bound; -EINVAL: not Ethernet, or its MTU is below OAE_MIN_MTU;
- * -EEXIST: bound already; -ENOMEM.
+ * Context: any but hard interrupts.
  */
-int oae_ports_set(struct oae_node *node, char *list)
+void oae_port_gw(const struct oae_port *port, struct oae_gw *gw)
 {
-	struct oae_ports_change *c = kzalloc(sizeof(*c), GFP_KERNEL);
-	int err;
+	unsigned int seq;
 
-	if (!c)
-		return -ENOMEM;
-	err = oae_ports_parse(c, list);
-	if (!err) {
-		err = oae_ports_change_add(node, c);
-		oae_ports_change_del(node, c, err);
-	}
-	kfree(c);
-	return err;
-}
-
-static void oae_port_mtu(struct oae_port *port)
-{
-	unsigned int mtu = port->dev->mtu;
-
-	WRITE_ONCE(port->mtu, mtu);
-	if (mtu >= OAE_MIN_MTU)
-		oae_tags_for_each(port->node, port, oae_port_tag_mtu, 0);
-	else if (oae_may_log(port->node->net))
-		pr_err_ratelimited("port %s: MTU %u is too small, the port is down until it is at least %u\n",
-				   port->dev->name, mtu, OAE_MIN_MTU);
-	oae_port_set_up(port, oae_port_is_up(port->dev));
-}
-
-/* The links meet again under the new address. */
-static void oae_port_address(struct oae_port *port)
-{
-	if (ether_addr_equal(port->addr, port->dev->dev_addr))
-		return;
-	ether_addr_copy(port->addr, port->dev->dev_addr);
-	oae_tags_for_each(port->node, port, oae_port_tag_renamed, 0);
-	oae_path_announce(port);
-}
-
-/*
- * To its peers it will be another one: nothing is to be left in doubt with this
- * one, as far as that can be had soon. Its gateway shall not go on sending to it.
- */
-static void oae_port_address_before(struct oae_port *port, const u8 *addr)
-{
-	u64 us = 2ULL * READ_ONCE(port->node->knobs.stall_max_us);
-
-	if (ether_addr_equal(port->dev->dev_addr, addr))
-		return;
-	/* RTNL is everybody's: root of a user namespace may not hold it long. */
-	us = min_t(u64, us, port->node->net->user_ns == &init_user_ns ?
-				    USEC_PER_SEC : 20 * USEC_PER_MSEC);
-	if (port->up) {
-		oae_tags_for_each(port->node, port, oae_port_tag_settle,
-				  2 * us * NSEC_PER_USEC);
-		wait_event_timeout(port->node->tags_wait,
-				   !atomic_read(&port->nsettling),
-				   usecs_to_jiffies(us));
-	}
-	oae_path_leave(port);
-}
-
-static int oae_netdev_event(struct notifier_block *nb, unsigned long event,
-			    void *ptr)
-{
-	struct net_device *dev = netdev_notifier_info_to_dev(ptr);
-	struct oae_node *node = oae_node(dev_net(dev));
-	struct oae_port *port;
-	LIST_HEAD(going);
-
-	/* A new namespace gets its loopback before it gets a node. */
-	port = node ? oae_port_of(node, dev) : NULL;
-	if (!port)
-		return NOTIFY_DONE;
-	switch (event) {
-	case NETDEV_UP:
-	case NETDEV_CHANGE:
-		oae_port_set_up(port, oae_port_is_up(dev));
-		break;
-	case NETDEV_DOWN:
-		oae_port_set_up(port, false);
-		break;
-	case NETDEV_CHANGEMTU:
-		oae_port_mtu(port);
-		break;
-	case NETDEV_PRE_CHANGEADDR:
-		oae_port_address_before(port,
-					((struct netdev_notifier_pre_changeaddr_info *)
-					 ptr)->dev_addr);
-		break;
-	case NETDEV_CHANGEADDR:
-		oae_port_address(port);
-		break;
-	case NETDEV_PRE_TYPE_CHANGE:	/* Ethernet no more, perhaps */
-	case NETDEV_UNREGISTER:	/* also when it moves to another namespace */
-		list_add(&port->going, &going);
-		oae_ports_detach(&going, OAE_E_CANCEL);
-		break;
-	}
-	return NOTIFY_DONE;
-}
-
-static struct notifier_block oae_netdev_nb = {
-	.notifier_call = oae_netdev_event,
-};
-
-/**
- * oae_port_init() - begin to watch net devices
- *
- * Context: process, may sleep; takes RTNL. The nodes must be there.
- *
- * Return: 0 or -errno.
- */
-int oae_port_init(void)
-{
-	return register_netdevice_notifier(&oae_netdev_nb);
-}
-
-/**
- * oae_port_exit() - stop watching net devices
- *
- * Context: process, may sleep; takes RTNL. Every device is reported as
- * unregistered once more, so no port is left; nothing may bind one any more.
- */
-void oae_port_exit(void)
-{
-	unregister_netdevice_notifier(&oae_netdev_nb);
+	do {
+		seq = read_seqbegin(&port->gw_lock);
+		*gw = port->gw;
+	} while (read_seqretry(&port->gw_lock, seq));
 }

@@ -14,8 +14,6 @@ void oae_params_init(struct oae_node *node);
 int oae_params_node(struct oae_node **node, bool write);
 int oae_params_start(void);
 void oae_params_stop(void);
-void oae_params_leave(void);
-void oae_params_return(void);
 
 /* procfs.c */
 int oae_procfs_init(struct oae_node *node);

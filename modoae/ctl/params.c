@@ -15,13 +15,10 @@
 #include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 
 #include "ctl.h"
-
-unsigned int oae_ethertype __read_mostly = OAE_ETHERTYPE;
 
 static struct {
 	struct oae_addr target;
@@ -38,30 +35,6 @@ static enum {
 	OAE_LIVE,
 	OAE_STOPPED,
 } oae_params_state;
-
-/**
- * oae_refuse() - log a value that is not accepted, if it was the administrator's
- * @knob: its knob
- * @val: the value
- * @err: the negative errno that the writer gets
- * @accepted: what would be accepted, as the rest of a sentence
- *
- * Context: process.
- *
- * Return: @err.
- */
-int oae_refuse(const char *knob, const char *val, int err,
-	       const char *accepted)
-{
-	/* More than the usual 10: a script that sets all knobs shall see all. */
-	static DEFINE_RATELIMIT_STATE(rs, 5 * HZ, 100);
-
-	if (oae_may_log_current() && __ratelimit(&rs))
-		pr_err("%s: \"%*pE\" refused (%d): %s\n", knob,
-		       (int)min_t(size_t, strlen(val), 64), val, err,
-		       accepted);
-	return err;
-}
 
 /**
  * oae_params_node() - whose parameters are meant
@@ -97,24 +70,18 @@ int oae_params_node(struct oae_node **node, bool write)
 static unsigned int oae_params_away;
 static DECLARE_WAIT_QUEUE_HEAD(oae_params_wait);
 
-/**
- * oae_params_leave() - let other parameters be read and written
- *
- * The module stays until oae_params_return(). Context: process, in a write to a
- * parameter; drops kernel_param_lock.
+/*
+ * Let other parameters be read and written: a write to one drops
+ * kernel_param_lock. The module stays until oae_params_return().
  */
-void oae_params_leave(void)
+static void oae_params_leave(void)
 {
 	oae_params_away++;
 	kernel_param_unlock(THIS_MODULE);
 }
 
-/**
- * oae_params_return() - end what oae_params_leave() began
- *
- * Context: process, may sleep; takes kernel_param_lock.
- */
-void oae_params_return(void)
+/* End what oae_params_leave() began. */
+static void oae_params_return(void)
 {
 	kernel_param_lock(THIS_MODULE);
 	WRITE_ONCE(oae_params_away, oae_params_away - 1);
@@ -129,7 +96,6 @@ void oae_params_return(void)
  */
 void oae_params_init(struct oae_node *node)
 {
-	seqlock_init(&node->addr_lock);
 	memcpy(node->peers, oae_template.peers, sizeof(node->peers));
 	node->npeers = oae_template.npeers;
 	ether_addr_copy(node->nhmac, oae_template.nhmac);
@@ -180,6 +146,24 @@ static const struct kernel_param_ops oae_param_ops = {
 	.get = oae_param_get,
 };
 
+/*
+ * Bind and release devices. Other parameters are free while links of those that
+ * go are waited for.
+ */
+static int oae_dev_set(struct oae_node *node, char *val)
+{
+	bool going;
+	int err;
+
+	err = oae_ports_set(node, val, &going);
+	if (going) {
+		oae_params_leave();
+		oae_ports_release(node);
+		oae_params_return();
+	}
+	return err;
+}
+
 /* The next change of a node's ports waits for the last one, and nobody for both. */
 static int oae_dev_use(struct oae_node *node, char *val)
 {
@@ -193,7 +177,7 @@ static int oae_dev_use(struct oae_node *node, char *val)
 		return err;
 	err = oae_params_node(&same, true);	/* stopped meanwhile? */
 	if (!err)
-		err = oae_ports_set(node, val);
+		err = oae_dev_set(node, val);
 	mutex_unlock(&node->dev_lock);
 	return err;
 }
@@ -332,7 +316,7 @@ static int set_nhmac(struct oae_node *node, char *val)
 	     addr.dev[0]))
 		return oae_refuse("nhmac", val, -EINVAL,
 				  "takes auto, or a gateway's whole unicast MAC");
-	if (node && addr.set && oae_path_is_own(node, addr.mac))
+	if (node && addr.set && oae_port_is_own(node, addr.mac))
 		return oae_refuse("nhmac", val, -EINVAL,
 				  "takes another address than a port's own");
 	ether_addr_copy(nhmac, addr.mac);
@@ -487,7 +471,7 @@ int oae_params_start(void)
 	kernel_param_lock(THIS_MODULE);
 	err = oae_knobs_check_defaults();
 	if (!err)
-		err = oae_ports_set(node, strim(oae_template.dev));
+		err = oae_dev_set(node, strim(oae_template.dev));
 	if (!err) {
 		oae_addr_print(&oae_template.target, target, sizeof(target));
 		err = oae_target_use(node, &oae_template.target, target);

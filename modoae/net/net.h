@@ -5,21 +5,21 @@
 
 #include "../tag/tag.h"
 
-/* port.c: net devices become ports, and go */
+/* netdev.c: net devices become ports, and go */
+void oae_links_close(struct oae_node *node);
 void oae_node_close(struct oae_node *node);
 void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all);
 void oae_ports_detach(struct list_head *going, int err);
-int oae_ports_set(struct oae_node *node, char *list);
-int oae_ports_print(struct oae_node *node, char *buf, size_t size);
-int oae_port_init(void);
-void oae_port_exit(void);
+int oae_ports_set(struct oae_node *node, char *list, bool *going);
+void oae_ports_release(struct oae_node *node);
+int oae_netdev_init(void);
+void oae_netdev_exit(void);
 
 /* rcv.c */
 int oae_rcv(struct sk_buff *skb, struct net_device *dev,
 	    struct packet_type *pt, struct net_device *orig_dev);
-void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb);
 
-/* the gateway of a port */
+/* hello.c: the gateway of a port */
 void oae_path_init(struct oae_port *port);
 bool oae_path_hello(struct oae_port *port, const u8 *from,
 		    const struct oae_frame *f);
@@ -31,7 +31,6 @@ void oae_path_announce(struct oae_port *port);
 void oae_path_leave(struct oae_port *port);
 void oae_path_use_gw(struct oae_node *node);
 void oae_path_nhmac(struct oae_node *node);
-bool oae_path_is_own(struct oae_node *node, const u8 *mac);
 int oae_path_print(struct oae_node *node, char *buf, size_t size);
 
 /* admit.c: peers without a tag */
@@ -40,7 +39,8 @@ void oae_admit(struct oae_port *port, const u8 *peer,
 	       const struct oae_frame *f, struct oae_tag *closed);
 
 /* step.c */
-bool oae_step_hold(struct oae_port *port, struct sk_buff *skb);
+bool oae_step_hold(struct oae_port *port, struct sk_buff *skb,
+		   void (*rcv)(struct oae_port *port, struct sk_buff *skb));
 void oae_step_set(struct oae_node *node, int step);
 void oae_step_once(struct oae_node *node);
 void oae_step_purge(struct oae_node *node, const struct oae_port *port);

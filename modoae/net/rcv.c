@@ -126,14 +126,11 @@ static noinline bool through_gateway(struct oae_port *port,
 	return false;
 }
 
-/**
- * oae_rcv_frame() - a frame for a port
- * @port: where it came in
- * @skb: data at the base header, Ethernet header before it; consumed
- *
- * Context: softirq (or BH disabled), RCU read lock held.
+/*
+ * A frame for a port: data at the base header, Ethernet header before it. Consumes
+ * it. Context: softirq (or BH disabled), RCU read lock held.
  */
-void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
+static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 {
 	struct oae_node *node = port->node;
 	u8 peer[ETH_ALEN];
@@ -227,7 +224,8 @@ int oae_rcv(struct sk_buff *skb, struct net_device *dev,
 		oae_count(node, OAE_S_NO_MEMORY);
 		return NET_RX_DROP;
 	}
-	if (unlikely(READ_ONCE(node->step)) && oae_step_hold(port, skb))
+	if (unlikely(READ_ONCE(node->step)) &&
+	    oae_step_hold(port, skb, oae_rcv_frame))
 		return NET_RX_SUCCESS;
 	oae_rcv_frame(port, skb);
 	return NET_RX_SUCCESS;

@@ -14,6 +14,7 @@
 /* In skb->cb while a frame is in the queue. */
 struct oae_step_cb {
 	struct oae_port *port;	/* a reference */
+	void (*rcv)(struct oae_port *port, struct sk_buff *skb);
 };
 
 static struct oae_step_cb *oae_step_cb(struct sk_buff *skb)
@@ -26,13 +27,16 @@ static struct oae_step_cb *oae_step_cb(struct sk_buff *skb)
  * oae_step_hold() - hold a frame just received, if the node is single-stepping
  * @port: where it came in
  * @skb: the frame; the step queue's if true is returned
+ * @rcv: what lets the frame in when its step has come; in softirq's place, with
+ *	BH off and RCU held, and the port not gone
  *
  * Context: softirq, under rcu_read_lock(). While held frames are let go, new ones still
  * queue up behind them, so that none overtakes.
  *
  * Return: true when the frame was taken: held, or dropped and counted.
  */
-bool oae_step_hold(struct oae_port *port, struct sk_buff *skb)
+bool oae_step_hold(struct oae_port *port, struct sk_buff *skb,
+		   void (*rcv)(struct oae_port *port, struct sk_buff *skb))
 {
 	struct oae_node *node = port->node;
 	struct sk_buff_head *q = &node->step_q;
@@ -46,6 +50,7 @@ bool oae_step_hold(struct oae_port *port, struct sk_buff *skb)
 	room = skb_queue_len(q) < OAE_STEP_MAX;
 	if (hold && room) {
 		oae_step_cb(skb)->port = oae_port_get(port);
+		oae_step_cb(skb)->rcv = rcv;
 		__skb_queue_tail(q, skb);
 	}
 	spin_unlock_bh(&q->lock);
@@ -64,7 +69,7 @@ static bool oae_step_feed(struct oae_node *node)
 	struct sk_buff *skb;
 
 	local_bh_disable();
-	rcu_read_lock();	/* before the look at `gone`, see port.c */
+	rcu_read_lock();	/* before the look at `gone`, see netdev.c */
 	spin_lock(&node->step_q.lock);
 	skb = __skb_dequeue(&node->step_q);
 	spin_unlock(&node->step_q.lock);
@@ -73,7 +78,7 @@ static bool oae_step_feed(struct oae_node *node)
 		if (READ_ONCE(port->gone))
 			kfree_skb(skb);
 		else
-			oae_rcv_frame(port, skb);
+			oae_step_cb(skb)->rcv(port, skb);
 		oae_port_put(port);
 	}
 	rcu_read_unlock();

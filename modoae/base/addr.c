@@ -8,7 +8,7 @@
 #include <linux/if_ether.h>
 #include <linux/kernel.h>
 
-#include "ctl.h"
+#include "base.h"
 
 static int oae_addr_parse_dev(struct oae_addr *addr, const char *text,
 			      size_t len)
