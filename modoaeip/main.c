@@ -7,41 +7,10 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/module.h>
-#include <linux/nsproxy.h>
-#include <linux/sched.h>
 #include <net/net_namespace.h>
-#include <net/netns/generic.h>
 
-#include "modoaeip.h"
+#include "ctl/ctl.h"
 #include "../include/oae_version.h"
-
-static unsigned int oaeip_net_id __read_mostly;
-
-/**
- * oaeip_gw() - the gateway of a namespace
- * @net: the namespace
- *
- * Context: any, while the namespace lives.
- *
- * Return: its gateway; NULL while the namespace is being made.
- */
-struct oaeip_gw *oaeip_gw(struct net *net)
-{
-	return net_generic(net, oaeip_net_id);
-}
-
-/**
- * oaeip_gw_current() - the gateway of whoever calls
- *
- * Context: process, in a task that is not exiting.
- *
- * Return: the gateway of its namespace.
- */
-struct oaeip_gw *oaeip_gw_current(void)
-{
-	return oaeip_gw(current->nsproxy->net_ns);
-}
-EXPORT_SYMBOL_GPL(oaeip_gw_current);
 
 static int __net_init oaeip_gw_init(struct net *net)
 {
@@ -53,7 +22,7 @@ static int __net_init oaeip_gw_init(struct net *net)
 	atomic_set(&gw->serial, 0);
 	atomic64_set(&gw->zone_window, 0);
 	atomic64_set(&gw->tunnel_window, 0);
-	oaeip_control_setup(gw);
+	oaeip_serve_setup(gw);
 	oaeip_zone_setup(gw);
 	oaeip_knobs_init(gw);
 
@@ -114,33 +83,37 @@ static int __init oaeip_init(void)
 {
 	int err;
 
-	err = oaeip_control_init();
+	err = oaeip_port_init();
+	if (err)
+		return err;
+	err = oaeip_kick_init();
 	if (err)
 		return err;
 	err = register_pernet_device(&oaeip_net_ops);
 	if (err)
-		goto control_exit;
-	err = oaeip_zonedev_init();
+		goto kick_exit;
+	err = oaeip_watch_devices();
 	if (err)
 		goto unregister_pernet;
-	err = oaeip_zone_init();
+	err = oaeip_watch_addresses();
 	if (err)
-		goto zonedev_exit;
+		goto unwatch_devices;
 	err = oaeip_knobs_start();
 	if (err)
-		goto zone_exit;
+		goto unwatch_addresses;
 	pr_info("loaded\n");
 	return 0;
 
-zone_exit:
+unwatch_addresses:
 	oaeip_knobs_stop();
-	oaeip_zone_exit();
-zonedev_exit:
-	oaeip_zonedev_exit();
+	oaeip_zone_unload();
+	oaeip_unwatch_addresses();
+unwatch_devices:
+	oaeip_unwatch_devices();
 unregister_pernet:
 	unregister_pernet_device(&oaeip_net_ops);
-control_exit:
-	oaeip_control_exit();
+kick_exit:
+	oaeip_kick_exit();
 	rcu_barrier();
 	return err;
 }
@@ -148,10 +121,11 @@ control_exit:
 static void __exit oaeip_exit(void)
 {
 	oaeip_knobs_stop();
-	oaeip_zone_exit();
-	oaeip_zonedev_exit();
+	oaeip_zone_unload();
+	oaeip_unwatch_addresses();
+	oaeip_unwatch_devices();
 	unregister_pernet_device(&oaeip_net_ops);
-	oaeip_control_exit();
+	oaeip_kick_exit();
 	rcu_barrier();		/* kfree_rcu() and the like */
 	pr_info("unloaded\n");
 }

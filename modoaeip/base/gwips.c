@@ -7,7 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 
-#include "../modoaeip.h"
+#include "base.h"
 
 static bool v4_usable(struct in_addr a)
 {

@@ -9,7 +9,7 @@
 #include <linux/etherdevice.h>
 #include <linux/slab.h>
 
-#include "../modoaeip.h"
+#include "base.h"
 
 #define FRESH_MS	100	/* so recently heard is not worth a lock */
 #define WALK_BATCH	256	/* entries between two breaths */
@@ -97,7 +97,7 @@ static void say(struct oaeip_gw *gw, u64 mac, u16 zone, u8 flags)
 		};
 	else
 		gw->tell_all = true;	/* what is not said is found missing */
-	oaeip_control_kick(gw, 5);
+	oaeip_kick(gw, 5);
 }
 
 /* The kernel log, for who wants to follow nodes: see the knob verbose. */
@@ -404,53 +404,55 @@ enum oaeip_hearing oaeip_mactbl_hear(struct oaeip_gw *gw,
 }
 
 /**
- * oaeip_mactbl_told() - the nodes of a message NODES
+ * oaeip_mactbl_told() - a node of a message NODES
  * @gw: the gateway, serving
  * @map: its map
  * @from: the zone whose gateway says so
  * @msg: the message
+ * @i: which of its nodes
+ * @claimed: set to its address if it is a node of mine, which is to be asked;
+ *	to NULL if not
  *
  * Context: softirq, RCU read lock held.
+ *
+ * Return: 0; -ESTALE: another incarnation has spoken since, nothing of the
+ * message counts any more.
  */
-void oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
-		       struct oaeip_zone *from,
-		       const struct oaeip_control *msg)
+int oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
+		      struct oaeip_zone *from, const struct oaeip_control *msg,
+		      unsigned int i, const u8 **claimed)
 {
 	struct oaeip_rules r = rules(gw, map);
 	enum oaeip_verdict verdict;
 	u64 now = oaeip_now();
 	struct event ev;
 	const u8 *mac;
-	unsigned int i;
 	u8 flags;
 	u64 key;
 
-	for (i = 0; i < msg->count; i++) {
-		mac = oaeip_node_get(msg, i, &flags);
-		if (my_own(gw, mac)) {
-			oaeip_count(gw, OAEIP_S_BAD_MAC);
-			continue;
-		}
-		key = ether_addr_to_u64(mac);
-		spin_lock_bh(&gw->nodes_lock);
-		/* Another incarnation has spoken since: this one is no more. */
-		if (msg->inc != from->speaker.inc) {
-			spin_unlock_bh(&gw->nodes_lock);
-			oaeip_count(gw, OAEIP_S_OLD_CONTROL);
-			return;
-		}
-		begin(&ev, gw, map, from, key, find(gw, key));
-		verdict = oaeip_claim_nodes(ev.owner, &r, &from->speaker, msg,
-					    flags, now);
-		if (verdict == OAEIP_GONE)
-			oaeip_count(gw, OAEIP_S_NODES_GONE);
-		settle(&ev, verdict);
-		spin_unlock_bh(&gw->nodes_lock);
-		if (verdict == OAEIP_OWN_CLAIMED) {
-			oaeip_hello_ask(gw, mac);
-			oaeip_control_doubt(gw, now + r.hello_ms);
-		}
+	*claimed = NULL;
+	mac = oaeip_node_get(msg, i, &flags);
+	if (my_own(gw, mac)) {
+		oaeip_count(gw, OAEIP_S_BAD_MAC);
+		return 0;
 	}
+	key = ether_addr_to_u64(mac);
+	spin_lock_bh(&gw->nodes_lock);
+	if (msg->inc != from->speaker.inc) {
+		spin_unlock_bh(&gw->nodes_lock);
+		oaeip_count(gw, OAEIP_S_OLD_CONTROL);
+		return -ESTALE;
+	}
+	begin(&ev, gw, map, from, key, find(gw, key));
+	verdict = oaeip_claim_nodes(ev.owner, &r, &from->speaker, msg, flags,
+				    now);
+	if (verdict == OAEIP_GONE)
+		oaeip_count(gw, OAEIP_S_NODES_GONE);
+	settle(&ev, verdict);
+	spin_unlock_bh(&gw->nodes_lock);
+	if (verdict == OAEIP_OWN_CLAIMED)
+		*claimed = mac;
+	return 0;
 }
 
 /* Is what the table has of another zone the word of a gateway that is no more? */
@@ -484,7 +486,7 @@ static void check(struct oaeip_gw *gw, struct oaeip_map *map,
 		if (verdict == OAEIP_GONE || verdict == OAEIP_LOST)
 			oaeip_count(gw, OAEIP_S_NODES_EXPIRED);
 		else if (ev.owner->doubt)
-			oaeip_control_doubt(gw, oaeip_claim_due(ev.owner, r));
+			oaeip_kick_doubt(gw, oaeip_claim_due(ev.owner, r));
 		settle(&ev, verdict);
 	}
 unlock:

@@ -8,7 +8,7 @@
 
 #include <linux/cpumask.h>
 
-#include "../modoaeip.h"
+#include "base.h"
 
 struct oaeip_stat_desc {
 	const char *name;

@@ -18,7 +18,7 @@
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 
-#include "../modoaeip.h"
+#include "ctl.h"
 
 /* Room for the longest list: 64 times two addresses, which is 3583. */
 #define OAEIP_GWIPS_SIZE	4096
@@ -135,7 +135,7 @@ static int number_set(const struct oaeip_knob *knob, struct oaeip_gw *gw,
 		return port_use(gw, v);
 	WRITE_ONCE(*at, v);
 	if (gw)
-		oaeip_control_kick(gw, 0);
+		oaeip_kick(gw, 0);
 	return 0;
 }
 
@@ -223,7 +223,7 @@ static int get_gwips(struct oaeip_gw *gw, char *buf, size_t size)
 static int set_mactbl(struct oaeip_gw *gw, char *val)
 {
 	if (gw)
-		oaeip_control_refresh(gw);
+		oaeip_serve_refresh(gw);
 	return 0;
 }
 

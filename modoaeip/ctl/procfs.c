@@ -13,7 +13,7 @@
 #include <linux/seq_file.h>
 #include <linux/seq_file_net.h>
 
-#include "../modoaeip.h"
+#include "ctl.h"
 
 /* --- zones ----------------------------------------------------------------------- */
 

@@ -1,220 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Control: what the gateway says of its own accord, and what it does about what
- * other gateways say. All of it is soft state: said again and again, forgotten when it
- * is not, and never needed for a frame whose way is known.
- *
- *   every hello_ms	HELLO in the zone; BEAT and PROBE to each gateway; the
- *			table is swept
- *   every refresh_ms	NODES, all of mine, to each gateway
- *   within 5 ms	NODES that came or went; the answer to ASK
- *
- * One piece of work says all of it (process context); what is heard is dealt with
- * where it comes in (softirq), and kicks the work if there is something to say.
+ * Control messages that come in: what other gateways say, and what is done about
+ * it. It is dealt with where it comes in (softirq), and kicks the work if there
+ * is something to say. What is said is zone/serve.c's.
  */
 
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
-#include <linux/slab.h>
-
-#include "../modoaeip.h"
-
-static struct workqueue_struct *oaeip_wq;
-
-/**
- * oaeip_node_life() - after how much silence is a node of my zone gone?
- * @gw: the gateway
- *
- * A node speaks when it hears a HELLO, so not before some could be heard.
- *
- * Context: any.
- *
- * Return: ms.
- */
-u32 oaeip_node_life(const struct oaeip_gw *gw)
-{
-	return max(READ_ONCE(gw->knobs.node_life_ms), oaeip_beat_life(gw));
-}
-
-/**
- * oaeip_beat_life() - after how much silence is a gateway, or am I, gone?
- * @gw: the gateway
- *
- * Context: any.
- *
- * Return: ms.
- */
-u32 oaeip_beat_life(const struct oaeip_gw *gw)
-{
-	return READ_ONCE(gw->knobs.hello_ms) * 7 / 2;
-}
-
-/**
- * oaeip_control_kick() - let the work come soon
- * @gw: the gateway
- * @ms: within so many; 0 at once
- *
- * Context: any.
- */
-void oaeip_control_kick(struct oaeip_gw *gw, unsigned int ms)
-{
-	/* Kicks in a row do not put it off. */
-	if (!test_and_set_bit(0, &gw->kicked) || !ms)
-		mod_delayed_work(oaeip_wq, &gw->control, msecs_to_jiffies(ms));
-}
-
-/**
- * oaeip_control_doubt() - look at the nodes in doubt at a time
- * @gw: the gateway
- * @at: ms; the earliest asked for is when all are looked at
- *
- * Context: any.
- */
-void oaeip_control_doubt(struct oaeip_gw *gw, u64 at)
-{
-	u64 before = READ_ONCE(gw->doubt_at);
-
-	if (before && before <= at)
-		return;
-	WRITE_ONCE(gw->doubt_at, at);
-	oaeip_control_kick(gw, 5);
-}
-
-/**
- * oaeip_control_allowed() - is one more within control_pps?
- * @gw: the gateway
- * @window: second and count: of what comes from the zone, or from gateways; so
- *	a flood from one side leaves the other alone
- *
- * Context: any. Counts within the second, without a lock.
- *
- * Return: true if so; else it is counted as control_limit.
- */
-bool oaeip_control_allowed(struct oaeip_gw *gw, atomic64_t *window)
-{
-	u64 second = (u32)(jiffies / HZ);
-	u64 old, next;
-
-	do {
-		old = atomic64_read(window);
-		next = old >> 32 == second ? old + 1 : second << 32 | 1;
-		if ((u32)next > READ_ONCE(gw->knobs.control_pps)) {
-			oaeip_count(gw, OAEIP_S_CONTROL_LIMIT);
-			return false;
-		}
-	} while ((u64)atomic64_cmpxchg(window, old, next) != old);
-	return true;
-}
-
-/* --- to gateways ----------------------------------------------------------------- */
-
-/**
- * oaeip_control_send() - send a control message
- * @gw: the gateway, serving
- * @map: its map
- * @zone: to which zone
- * @msg: the message; inc and serial are filled in
- * @nodes: what comes behind it; NULL: zeros
- * @len: so many bytes of that
- *
- * Context: process, may sleep; the caller keeps @map.
- */
-void oaeip_control_send(struct oaeip_gw *gw, struct oaeip_map *map,
-			struct oaeip_zone *zone, struct oaeip_control *msg,
-			const u8 *nodes, unsigned int len)
-{
-	unsigned int head = LL_MAX_HEADER + oaeip_tunnel_headroom();
-	struct sk_buff *skb;
-	int err;
-
-	if (!zone->family)
-		return;
-	skb = alloc_skb(head + OAEIP_CTL_LEN + len, GFP_KERNEL);
-	if (!skb) {
-		oaeip_count(gw, OAEIP_S_NO_MEMORY);
-		return;
-	}
-	skb_reserve(skb, head);
-	msg->inc = gw->inc;
-	msg->serial = atomic_inc_return(&gw->serial);
-	oaeip_control_build(msg, skb_put(skb, OAEIP_CTL_LEN));
-	if (nodes)
-		skb_put_data(skb, nodes, len);
-	else
-		skb_put_zero(skb, len);
-	local_bh_disable();
-	rcu_read_lock();
-	err = oaeip_tunnel_xmit(gw, map, zone, OAEIP_CONTROL, skb);
-	if (!err)
-		oaeip_count(gw, OAEIP_S_CONTROL_TX);
-	else if (err == -EMSGSIZE)
-		kfree_skb(skb);
-	rcu_read_unlock();
-	local_bh_enable();
-}
-
-static void say(struct oaeip_gw *gw, struct oaeip_map *map,
-		struct oaeip_zone *zone, u8 op)
-{
-	struct oaeip_control msg = {
-		.op = op,
-		.life = oaeip_tenths(oaeip_beat_life(gw)),
-	};
-
-	if (op == OAEIP_BEAT)
-		msg.seen = oaeip_probe_report(zone);
-	oaeip_control_send(gw, map, zone, &msg, NULL, 0);
-}
-
-/* @buf: a message in which the nodes have been put */
-static void say_nodes(struct oaeip_gw *gw, struct oaeip_map *map,
-		      struct oaeip_zone *zone, const u8 *buf,
-		      unsigned int count)
-{
-	struct oaeip_control msg = {
-		.op = OAEIP_NODES,
-		.count = count,
-		.life = oaeip_tenths(READ_ONCE(gw->knobs.refresh_ms) * 7 / 2),
-	};
-
-	if (count)
-		oaeip_control_send(gw, map, zone, &msg, buf + OAEIP_CTL_LEN,
-				   count * OAEIP_NODE_LEN);
-}
-
-/* If something is wanted of it. An answer may be lost, so more than once. */
-static void ask(struct oaeip_gw *gw, struct oaeip_map *map,
-		struct oaeip_zone *zone)
-{
-	u8 want = READ_ONCE(zone->want);
-
-	if (!want)
-		return;
-	WRITE_ONCE(zone->want, want - 1);
-	say(gw, map, zone, OAEIP_ASK);
-}
-
-static void log_state(struct oaeip_gw *gw, struct oaeip_map *map,
-		      struct oaeip_zone *zone)
-{
-	enum oaeip_zone_state state = oaeip_zone_state(gw, map, zone);
-
-	if (state == zone->logged)
-		return;
-	zone->logged = state;
-	if (oaeip_says(gw, 1))
-		net_info_ratelimited("zone %u is %s\n", zone->id,
-				     oaeip_zone_state_name(state));
-}
-
-static void beat(struct oaeip_gw *gw, struct oaeip_map *map,
-		 struct oaeip_zone *zone)
-{
-	log_state(gw, map, zone);
-	say(gw, map, zone, OAEIP_BEAT);
-	oaeip_probe_send(gw, map, zone);
-	ask(gw, map, zone);
-}
+#include "net.h"
 
 static void heard(struct oaeip_gw *gw, struct oaeip_zone *zone,
 		  enum oaeip_hearing hearing)
@@ -229,7 +20,25 @@ static void heard(struct oaeip_gw *gw, struct oaeip_zone *zone,
 	oaeip_probe_reset(zone);
 	WRITE_ONCE(zone->want, OAEIP_ASK_TIMES);
 	WRITE_ONCE(gw->want_now, true);
-	oaeip_control_kick(gw, 0);
+	oaeip_kick(gw, 0);
+}
+
+/* A claim on a node of mine: the node is asked, and has hello_ms to answer. */
+static void told(struct oaeip_gw *gw, struct oaeip_map *map,
+		 struct oaeip_zone *from, const struct oaeip_control *msg)
+{
+	const u8 *claimed;
+	u64 now = oaeip_now();
+	unsigned int i;
+
+	for (i = 0; i < msg->count; i++) {
+		if (oaeip_mactbl_told(gw, map, from, msg, i, &claimed))
+			return;
+		if (!claimed)
+			continue;
+		oaeip_hello_ask(gw, claimed);
+		oaeip_kick_doubt(gw, now + READ_ONCE(gw->knobs.hello_ms));
+	}
 }
 
 /* A good message of a gateway. */
@@ -246,7 +55,7 @@ static void hear(struct oaeip_gw *gw, struct oaeip_map *map,
 		return;
 	if (msg->op == OAEIP_BYE) {
 		if (hearing != OAEIP_HEAR_LATE)
-			oaeip_control_kick(gw, 0);
+			oaeip_kick(gw, 0);
 		return;
 	}
 	heard(gw, from, hearing);
@@ -256,13 +65,13 @@ static void hear(struct oaeip_gw *gw, struct oaeip_map *map,
 			oaeip_probe_seen(gw, from, msg->seen);
 		break;
 	case OAEIP_NODES:
-		oaeip_mactbl_told(gw, map, from, msg);
+		told(gw, map, from, msg);
 		break;
 	case OAEIP_ASK:
 		if (hearing == OAEIP_HEAR_LATE)
 			break;
 		WRITE_ONCE(from->asked, true);
-		oaeip_control_kick(gw, 5);
+		oaeip_kick(gw, 5);
 		break;
 	case OAEIP_PROBE:
 		oaeip_probe_heard(from, len);
@@ -285,7 +94,7 @@ void oaeip_control_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
 	unsigned int have = min_t(unsigned int, skb->len, OAEIP_CONTROL_MAX);
 	struct oaeip_control msg;
 
-	if (!oaeip_control_allowed(gw, &gw->tunnel_window))
+	if (!oaeip_allowed(gw, &gw->tunnel_window))
 		goto out;
 	oaeip_count(gw, OAEIP_S_CONTROL_RX);
 	if (!pskb_may_pull(skb, have)) {
@@ -299,290 +108,4 @@ void oaeip_control_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
 	hear(gw, map, from, &msg, skb->len + OAEIP_HDR_LEN);
 out:
 	consume_skb(skb);
-}
-
-/* --- the work -------------------------------------------------------------------- */
-
-static bool other(const struct oaeip_map *map, const struct oaeip_zone *zone)
-{
-	return zone != map->mine && zone->family;
-}
-
-/* All nodes of my zone, to all gateways or to those that asked. */
-static void tell_all(struct oaeip_gw *gw, struct oaeip_map *map, bool all)
-{
-	u8 *buf = kmalloc(OAEIP_CONTROL_MAX, GFP_KERNEL);
-	struct rhashtable_iter iter;
-	unsigned int i, n;
-
-	if (!buf) {
-		oaeip_count(gw, OAEIP_S_NO_MEMORY);
-		return;
-	}
-	rhashtable_walk_enter(&gw->nodes, &iter);
-	do {
-		n = oaeip_mactbl_mine(&iter, buf, OAEIP_MAX_NODES);
-		for (i = 0; i < map->n; i++)
-			if (other(map, &map->zone[i]) &&
-			    (all || map->zone[i].telling))
-				say_nodes(gw, map, &map->zone[i], buf, n);
-		cond_resched();
-	} while (n == OAEIP_MAX_NODES);
-	rhashtable_walk_exit(&iter);
-	kfree(buf);
-}
-
-/* Who asked and was not answered just now? True: somebody is to be told. */
-static bool take_asked(struct oaeip_gw *gw, struct oaeip_map *map, u64 now)
-{
-	u32 pause = READ_ONCE(gw->knobs.hello_ms) / 4;
-	bool any = false;
-	unsigned int i;
-
-	for (i = 0; i < map->n; i++) {
-		struct oaeip_zone *zone = &map->zone[i];
-
-		zone->telling = false;
-		if (!READ_ONCE(zone->asked))
-			continue;
-		if (zone->answered && now - zone->answered < pause)
-			continue;	/* at the next tick */
-		WRITE_ONCE(zone->asked, false);
-		zone->answered = now;
-		zone->telling = true;
-		any = true;
-	}
-	return any;
-}
-
-/* What came and went since the last time, to each whom it is for. */
-static bool tell_changes(struct oaeip_gw *gw, struct oaeip_map *map)
-{
-	struct oaeip_change *change;
-	unsigned int i, k, n, count;
-	u8 mac[ETH_ALEN], *buf;
-	bool all;
-
-	BUILD_BUG_ON(OAEIP_MAX_CHANGES > OAEIP_MAX_NODES);
-	change = kmalloc(sizeof(gw->change) + OAEIP_CONTROL_MAX, GFP_KERNEL);
-	if (!change) {
-		oaeip_count(gw, OAEIP_S_NO_MEMORY);
-		return true;
-	}
-	buf = (u8 *)change + sizeof(gw->change);
-	spin_lock_bh(&gw->nodes_lock);
-	n = gw->nchanges;
-	memcpy(change, gw->change, n * sizeof(*change));
-	all = gw->tell_all;
-	gw->nchanges = 0;
-	gw->tell_all = false;
-	spin_unlock_bh(&gw->nodes_lock);
-
-	for (i = 0; n && i < map->n; i++) {
-		if (!other(map, &map->zone[i]))
-			continue;
-		for (k = 0, count = 0; k < n; k++) {
-			if (change[k].zone && change[k].zone != i + 1)
-				continue;
-			u64_to_ether_addr(change[k].mac, mac);
-			oaeip_node_put(buf, count++, mac, change[k].flags);
-		}
-		say_nodes(gw, map, &map->zone[i], buf, count);
-	}
-	kfree(change);
-	return all;
-}
-
-static void each_other(struct oaeip_gw *gw, struct oaeip_map *map,
-		       void (*say_it)(struct oaeip_gw *gw,
-				      struct oaeip_map *map,
-				      struct oaeip_zone *zone))
-{
-	unsigned int i;
-
-	for (i = 0; i < map->n; i++)
-		if (other(map, &map->zone[i]))
-			say_it(gw, map, &map->zone[i]);
-}
-
-static void serve(struct oaeip_gw *gw, struct oaeip_map *map, bool ticks)
-{
-	u32 refresh_ms = READ_ONCE(gw->knobs.refresh_ms);
-	bool asks, sweep = ticks, all;
-	u64 now = oaeip_now();
-	u64 doubt_at;
-	unsigned int i;
-
-	if (ticks)
-		each_other(gw, map, beat);
-	else if (xchg(&gw->want_now, false))
-		each_other(gw, map, ask);
-	/* After the beats: they find out what the ways carry. */
-	asks = xchg(&gw->ask_now, false);
-	if (ticks)
-		asks |= xchg(&gw->ask_again, false);
-	if (xchg(&gw->hello_now, false) || asks || ticks)
-		oaeip_hello_all(gw, map, asks ? OAE_HELLO_ASK : 0);
-	for (i = 0; i < map->n; i++)
-		sweep |= READ_ONCE(map->zone[i].stale);
-	doubt_at = READ_ONCE(gw->doubt_at);
-	if (doubt_at && now >= doubt_at) {
-		/* The sweep says when the next is due. */
-		WRITE_ONCE(gw->doubt_at, 0);
-		sweep = true;
-	}
-	if (sweep)
-		oaeip_mactbl_sweep(gw, map);
-
-	all = tell_changes(gw, map);
-	/* The knob may have been made smaller since. */
-	if (xchg(&gw->refresh_now, false) || now >= gw->next_refresh ||
-	    gw->next_refresh - now > refresh_ms)
-		all = true;
-	if (all)
-		gw->next_refresh = now + refresh_ms;
-	if (take_asked(gw, map, now) || all)
-		tell_all(gw, map, all);
-}
-
-/* There was no memory for a map: look soon whether there is. */
-static void retry(struct oaeip_gw *gw, u32 hello_ms)
-{
-	oaeip_zone_check(gw);
-	queue_delayed_work(oaeip_wq, &gw->control, msecs_to_jiffies(hello_ms));
-}
-
-static void control_work(struct work_struct *work)
-{
-	struct oaeip_gw *gw = container_of(to_delayed_work(work),
-					   struct oaeip_gw, control);
-	/* zone.c waits for this work before it frees a map. */
-	struct oaeip_map *map = rcu_dereference_protected(gw->map, true);
-	u32 hello_ms = READ_ONCE(gw->knobs.hello_ms);
-	u64 now = oaeip_now(), next;
-	bool ticks;
-
-	clear_bit(0, &gw->kicked);
-	if (!map) {
-		if (READ_ONCE(gw->starved))
-			retry(gw, hello_ms);
-		return;
-	}
-	/* The knob may have been made smaller since. */
-	ticks = now >= gw->next_tick || gw->next_tick - now > hello_ms;
-	if (ticks) {
-		gw->next_tick = now + hello_ms;
-		oaeip_zone_check(gw);
-	}
-	if (READ_ONCE(gw->inc))
-		serve(gw, map, ticks);
-	now = oaeip_now();
-	next = gw->next_tick;
-	if (READ_ONCE(gw->doubt_at))
-		next = min(next, READ_ONCE(gw->doubt_at));
-	queue_delayed_work(oaeip_wq, &gw->control,
-			   next > now ? msecs_to_jiffies(next - now) : 0);
-}
-
-/**
- * oaeip_control_refresh() - ask the zone and the gateways anew, and tell them
- * @gw: the gateway
- *
- * Context: any.
- */
-void oaeip_control_refresh(struct oaeip_gw *gw)
-{
-	struct oaeip_map *map;
-	unsigned int i;
-
-	rcu_read_lock();
-	map = rcu_dereference(gw->map);
-	for (i = 0; map && i < map->n; i++)
-		WRITE_ONCE(map->zone[i].want, OAEIP_ASK_TIMES);
-	rcu_read_unlock();
-	WRITE_ONCE(gw->want_now, true);
-	WRITE_ONCE(gw->ask_now, true);
-	WRITE_ONCE(gw->refresh_now, true);
-	oaeip_control_kick(gw, 0);
-}
-
-/**
- * oaeip_control_setup() - prepare a new gateway
- * @gw: the gateway
- *
- * Context: process; nobody else knows it yet.
- */
-void oaeip_control_setup(struct oaeip_gw *gw)
-{
-	INIT_DELAYED_WORK(&gw->control, control_work);
-}
-
-/**
- * oaeip_control_start() - begin to speak, or, standing by, to look whether to
- * @gw: the gateway, with a map
- *
- * Context: process; RTNL held.
- */
-void oaeip_control_start(struct oaeip_gw *gw)
-{
-	gw->next_tick = 0;
-	gw->doubt_at = 0;
-	gw->next_refresh = 0;
-	gw->refresh_now = true;
-	oaeip_control_kick(gw, 0);
-}
-
-/**
- * oaeip_control_bye() - tell zone and gateways that I am gone
- * @gw: the gateway; nothing if it is not serving
- *
- * Context: process, may sleep; RTNL held.
- */
-void oaeip_control_bye(struct oaeip_gw *gw)
-{
-	struct oaeip_map *map = rtnl_dereference(gw->map);
-	unsigned int i;
-
-	if (!READ_ONCE(gw->inc))
-		return;
-	oaeip_hello_all(gw, map, OAE_HELLO_LEAVING);
-	for (i = 0; i < map->n; i++)
-		if (other(map, &map->zone[i]))
-			say(gw, map, &map->zone[i], OAEIP_BYE);
-}
-
-/**
- * oaeip_control_stop() - wait until nobody speaks any more
- * @gw: the gateway, its map unpublished
- *
- * Context: process, may sleep; RTNL may be held, the work does not take it.
- */
-void oaeip_control_stop(struct oaeip_gw *gw)
-{
-	cancel_delayed_work_sync(&gw->control);
-	clear_bit(0, &gw->kicked);
-}
-
-/**
- * oaeip_control_init() - make what the work runs on
- *
- * Context: process, may sleep.
- *
- * Return: 0 or -ENOMEM.
- */
-int oaeip_control_init(void)
-{
-	/* Nothing in it cares for the processor, and 7.x warns when nothing is said. */
-	oaeip_wq = alloc_workqueue(KBUILD_MODNAME, WQ_UNBOUND, 0);
-	return oaeip_wq ? 0 : -ENOMEM;
-}
-
-/**
- * oaeip_control_exit() - and let it go
- *
- * Context: process, may sleep; no gateway is left.
- */
-void oaeip_control_exit(void)
-{
-	destroy_workqueue(oaeip_wq);
 }

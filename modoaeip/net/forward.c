@@ -7,7 +7,7 @@
 
 #include <linux/etherdevice.h>
 
-#include "../modoaeip.h"
+#include "net.h"
 
 /*
  * Why the outline of a frame is no good, as a counter. A frame without VIA may be
@@ -54,7 +54,7 @@ static bool outline(struct oaeip_gw *gw, struct sk_buff *skb,
 static void tell_mtu(struct oaeip_gw *gw, const u8 *via, u8 vc, u32 mtu)
 {
 	/* 0: there is no way there, of which nothing can be told. */
-	if (!mtu || !oaeip_control_allowed(gw, &gw->zone_window))
+	if (!mtu || !oaeip_allowed(gw, &gw->zone_window))
 		return;
 	oaeip_count(gw, OAEIP_S_TOO_BIG_TOLD);
 	oaeip_hello_about(gw, via + ETH_ALEN, vc, via, mtu);

@@ -8,7 +8,8 @@
 
 #include <linux/etherdevice.h>
 
-#include "../modoaeip.h"
+#include "../../modoae/link/frame.h"
+#include "net.h"
 
 static void hello_fill(struct oaeip_gw *gw, struct oaeip_map *map,
 		       struct oae_frame *f, u8 flags)
@@ -166,7 +167,7 @@ void oaeip_hello_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
 	struct oae_frame f;
 	u8 who[ETH_ALEN];
 
-	if (!oaeip_control_allowed(gw, &gw->zone_window))
+	if (!oaeip_allowed(gw, &gw->zone_window))
 		goto out;
 	oaeip_count(gw, OAEIP_S_HELLO_RX);
 	ether_addr_copy(who, eth_hdr(skb)->h_source);

@@ -8,7 +8,7 @@
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include "../modoaeip.h"
+#include "net.h"
 
 #define BLACK_HOLE_PROBES	4	/* in a row that did not arrive */
 #define CAP_MS			60000	/* then long ones are tried again */
@@ -38,7 +38,7 @@ void oaeip_probe_send(struct oaeip_gw *gw, struct oaeip_map *map,
 	if (len <= OAEIP_CTL_LEN)
 		return;
 	WRITE_ONCE(zone->unseen, READ_ONCE(zone->unseen) + 1);
-	oaeip_control_send(gw, map, zone, &msg, NULL, len - OAEIP_CTL_LEN);
+	oaeip_tunnel_control(gw, map, zone, &msg, NULL, len - OAEIP_CTL_LEN);
 }
 
 /**

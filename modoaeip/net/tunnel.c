@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tunnel: UDP between gateways. Routing, neighbours, checksums and the path
- * MTU are the kernel's; what is ours is the eight bytes of the encapsulation
- * header, and who is let in.
+ * The tunnel: UDP to gateways. Routing, neighbours, checksums and the path MTU are
+ * the kernel's; what is ours is the eight bytes of the encapsulation header.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/if_vlan.h>
 #include <linux/jhash.h>
-#include <net/inet_ecn.h>
 #include <net/ip6_route.h>
 #include <net/route.h>
 #include <net/udp_tunnel.h>
 
-#include "../modoaeip.h"
+#include "net.h"
 
-#define UDP_AND_ENCAP	(sizeof(struct udphdr) + OAEIP_HDR_LEN)
 #define LEAST_IP	1280	/* what every IPv6 path carries */
 #define FIRST_EPHEMERAL	49152
 
@@ -35,10 +32,8 @@ static unsigned int ip_len(const struct oaeip_zone *zone)
  */
 unsigned int oaeip_tunnel_headroom(void)
 {
-	return sizeof(struct ipv6hdr) + UDP_AND_ENCAP;
+	return sizeof(struct ipv6hdr) + OAEIP_UDP_LEN;
 }
-
-/* --- sending ------------------------------------------------------------------- */
 
 static struct dst_entry *route4(struct oaeip_gw *gw, struct oaeip_zone *zone)
 {
@@ -87,11 +82,11 @@ static struct dst_entry *route6(struct oaeip_gw *gw, struct oaeip_zone *zone,
 /* Bytes of an OAE frame in an IP packet of so many. */
 static u32 frame_mtu(const struct oaeip_zone *zone, u32 ip_mtu)
 {
-	u32 overhead = ip_len(zone) + UDP_AND_ENCAP;
+	u32 overhead = ip_len(zone) + OAEIP_UDP_LEN;
 
 	if (ip_mtu <= overhead)
 		return 0;
-	return min_t(u32, ip_mtu - overhead, U16_MAX - UDP_AND_ENCAP);
+	return min_t(u32, ip_mtu - overhead, U16_MAX - OAEIP_UDP_LEN);
 }
 
 /* What the path carries by the kernel's word, and by the knob. */
@@ -139,13 +134,7 @@ static void note_mtu(struct oaeip_gw *gw, struct oaeip_zone *zone, u32 path)
 	/* Whoever heard the old one hears the new one now. */
 	WRITE_ONCE(gw->epoch, gw->epoch + 1);
 	WRITE_ONCE(gw->hello_now, true);
-	oaeip_control_kick(gw, 0);
-}
-
-/* As the kernel's functions put it. */
-static bool no_memory(int err)
-{
-	return err == -ENOMEM || err == -ENOBUFS;
+	oaeip_kick(gw, 0);
 }
 
 /* The route to a zone, with a reference. */
@@ -157,7 +146,7 @@ static struct dst_entry *route(struct oaeip_gw *gw, struct oaeip_zone *zone,
 	dst = zone->family == AF_INET6 ? route6(gw, zone, sk) :
 					 route4(gw, zone);
 	/* That there is no memory says nothing of the path. */
-	if (no_memory(PTR_ERR_OR_ZERO(dst))) {
+	if (oaeip_lacks_memory(PTR_ERR_OR_ZERO(dst))) {
 		oaeip_count(gw, OAEIP_S_NO_MEMORY);
 		return NULL;
 	}
@@ -267,7 +256,7 @@ int oaeip_tunnel_xmit(struct oaeip_gw *gw, const struct oaeip_map *map,
 	from = source_port(gw, type, skb);
 	if (unlikely(skb_cow_head(skb, LL_RESERVED_SPACE(dst->dev) +
 				       dst->header_len + ip_len(zone) +
-				       UDP_AND_ENCAP))) {
+				       OAEIP_UDP_LEN))) {
 		dst_release(dst);
 		kfree_skb(skb);
 		oaeip_count(gw, OAEIP_S_NO_MEMORY);
@@ -284,6 +273,51 @@ int oaeip_tunnel_xmit(struct oaeip_gw *gw, const struct oaeip_map *map,
 	oaeip_count(gw, OAEIP_S_TUNNEL_TX);
 	oaeip_count_n(gw, OAEIP_S_TUNNEL_TX_BYTES, len + OAEIP_HDR_LEN);
 	return 0;
+}
+
+/**
+ * oaeip_tunnel_control() - send a control message to the gateway of a zone
+ * @gw: the gateway, serving
+ * @map: its map
+ * @zone: to which zone
+ * @msg: the message; inc and serial are filled in
+ * @nodes: what comes behind it; NULL: zeros
+ * @len: so many bytes of that
+ *
+ * Context: process, may sleep; the caller keeps @map.
+ */
+void oaeip_tunnel_control(struct oaeip_gw *gw, struct oaeip_map *map,
+			  struct oaeip_zone *zone, struct oaeip_control *msg,
+			  const u8 *nodes, unsigned int len)
+{
+	unsigned int head = LL_MAX_HEADER + oaeip_tunnel_headroom();
+	struct sk_buff *skb;
+	int err;
+
+	if (!zone->family)
+		return;
+	skb = alloc_skb(head + OAEIP_CTL_LEN + len, GFP_KERNEL);
+	if (!skb) {
+		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		return;
+	}
+	skb_reserve(skb, head);
+	msg->inc = gw->inc;
+	msg->serial = atomic_inc_return(&gw->serial);
+	oaeip_control_build(msg, skb_put(skb, OAEIP_CTL_LEN));
+	if (nodes)
+		skb_put_data(skb, nodes, len);
+	else
+		skb_put_zero(skb, len);
+	local_bh_disable();
+	rcu_read_lock();
+	err = oaeip_tunnel_xmit(gw, map, zone, OAEIP_CONTROL, skb);
+	if (!err)
+		oaeip_count(gw, OAEIP_S_CONTROL_TX);
+	else if (err == -EMSGSIZE)
+		kfree_skb(skb);
+	rcu_read_unlock();
+	local_bh_enable();
 }
 
 /**
@@ -316,254 +350,4 @@ int oaeip_tunnel_route(struct oaeip_gw *gw, struct oaeip_zone *zone, char *buf,
 	rcu_read_unlock();
 	local_bh_enable();
 	return n;
-}
-
-/* --- receiving ----------------------------------------------------------------- */
-
-/* Is this the address of a zone's gateway? The IP header is before the skb. */
-static bool speaks_for(const struct oaeip_zone *zone,
-		       const struct sk_buff *skb, bool v6)
-{
-	if (v6)
-		return zone->addrs.has_v6 &&
-		       ipv6_addr_equal(&ipv6_hdr(skb)->saddr, &zone->addrs.v6);
-	return zone->addrs.has_v4 &&
-	       ip_hdr(skb)->saddr == zone->addrs.v4.s_addr;
-}
-
-static bool configured(const struct oaeip_map *map, const struct sk_buff *skb,
-		       bool v6)
-{
-	unsigned int i;
-
-	for (i = 0; i < map->n; i++)
-		if (&map->zone[i] != map->mine &&
-		    speaks_for(&map->zone[i], skb, v6))
-			return true;
-	return false;
-}
-
-static void log_stranger(const struct oaeip_gw *gw, const struct sk_buff *skb,
-			 bool v6)
-{
-	if (likely(!oaeip_says(gw, 2)))
-		return;
-	if (v6)
-		net_info_ratelimited("datagram from %pI6c, which is no gateway\n",
-				     &ipv6_hdr(skb)->saddr);
-	else
-		net_info_ratelimited("datagram from %pI4, which is no gateway\n",
-				     &ip_hdr(skb)->saddr);
-}
-
-/*
- * Who sent it? Nobody's words are looked at before his address was found in
- * gwips: a stranger's datagram costs a counter.
- */
-static struct oaeip_zone *speaker(struct oaeip_gw *gw, struct oaeip_map *map,
-				  struct sk_buff *skb, bool v6, u8 *type)
-{
-	struct oaeip_zone *zone = NULL;
-	struct oaeip_encap e;
-	enum oaeip_bad bad;
-
-	if (!pskb_may_pull(skb, UDP_AND_ENCAP)) {
-		oaeip_count(gw, !configured(map, skb, v6) ? OAEIP_S_BAD_PEER :
-				skb->len >= UDP_AND_ENCAP ? OAEIP_S_NO_MEMORY :
-							    OAEIP_S_BAD_ENCAP);
-		return NULL;
-	}
-	bad = oaeip_encap_parse(&e, skb->data + sizeof(struct udphdr),
-				OAEIP_HDR_LEN,
-				skb->len - sizeof(struct udphdr));
-	if (!bad)
-		zone = oaeip_zone_get(map, e.src_zone);
-	if (likely(zone && zone != map->mine && speaks_for(zone, skb, v6) &&
-		   e.dst_zone == map->mine->id)) {
-		*type = e.type;
-		return zone;
-	}
-	if (!configured(map, skb, v6)) {
-		oaeip_count(gw, OAEIP_S_BAD_PEER);
-		log_stranger(gw, skb, v6);
-	} else if (bad) {
-		oaeip_count(gw, OAEIP_S_BAD_ENCAP);
-	} else {
-		oaeip_count(gw, OAEIP_S_BAD_ZONE);
-		if (oaeip_says(gw, 0))
-			net_warn_ratelimited("a gateway speaks from zone %u to zone %u: gwips must be the same at all gateways\n",
-					     e.src_zone, e.dst_zone);
-	}
-	return NULL;
-}
-
-static void tunnel_rcv(struct oaeip_gw *gw, struct sk_buff *skb, bool v6)
-{
-	struct oaeip_map *map = rcu_dereference(gw->map);
-	struct oaeip_zone *from;
-	u8 tos, type;
-
-	oaeip_count(gw, OAEIP_S_TUNNEL_RX);
-	if (!map || !READ_ONCE(gw->inc)) {
-		oaeip_count(gw, OAEIP_S_STANDBY);
-		goto drop;
-	}
-	from = speaker(gw, map, skb, v6, &type);
-	if (!from)
-		goto drop;
-	oaeip_count_n(gw, OAEIP_S_TUNNEL_RX_BYTES,
-		      skb->len - sizeof(struct udphdr));
-	tos = v6 ? ipv6_get_dsfield(ipv6_hdr(skb)) : ip_hdr(skb)->tos;
-	if (INET_ECN_is_ce(tos)) {
-		oaeip_count(gw, OAEIP_S_BAD_ECN);
-		goto drop;
-	}
-	if (type == OAEIP_CONTROL) {
-		skb_pull(skb, UDP_AND_ENCAP);
-		oaeip_control_rcv(gw, map, from, skb);
-		return;
-	}
-	if (iptunnel_pull_header(skb, UDP_AND_ENCAP, skb->protocol, false)) {
-		oaeip_count(gw, OAEIP_S_NO_MEMORY);
-		goto drop;
-	}
-	skb->priority = tos >> 5;
-	oaeip_tunnel_data(gw, map, from, skb);
-	return;
-drop:
-	kfree_skb(skb);
-}
-
-/* Everything that comes to the port ends here: nobody else listens. */
-static int rcv4(struct sock *sk, struct sk_buff *skb)
-{
-	struct oaeip_gw *gw = rcu_dereference_sk_user_data(sk);
-
-	if (likely(gw))
-		tunnel_rcv(gw, skb, false);
-	else
-		kfree_skb(skb);
-	return 0;
-}
-
-static int rcv6(struct sock *sk, struct sk_buff *skb)
-{
-	struct oaeip_gw *gw = rcu_dereference_sk_user_data(sk);
-
-	if (likely(gw))
-		tunnel_rcv(gw, skb, true);
-	else
-		kfree_skb(skb);
-	return 0;
-}
-
-/* An ICMP error about a datagram to our port is ours, whatever its source. */
-static int err_lookup(struct sock *sk, struct sk_buff *skb)
-{
-	return 0;
-}
-
-/* --- sockets ------------------------------------------------------------------- */
-
-static int open_socket(struct oaeip_gw *gw, struct udp_port_cfg *cfg,
-		       struct socket **sock)
-{
-	struct udp_tunnel_sock_cfg tunnel = {
-		.sk_user_data = gw,
-		.encap_type = 1,
-		.encap_rcv = cfg->family == AF_INET ? rcv4 : rcv6,
-		.encap_err_lookup = err_lookup,
-	};
-	int err;
-
-	cfg->local_udp_port = htons(gw->knobs.port);
-	cfg->use_udp_checksums = true;
-	cfg->use_udp6_tx_checksums = true;
-	cfg->use_udp6_rx_checksums = true;
-	cfg->ipv6_v6only = true;
-	err = udp_sock_create(gw->net, cfg, sock);
-	if (no_memory(err)) {
-		oaeip_count(gw, OAEIP_S_NO_MEMORY);
-		return err;
-	}
-	if (err) {
-		if (oaeip_says(gw, 0))
-			net_err_ratelimited("port: \"%u\" refused (%d): takes a UDP port that is free on the gateway's address\n",
-					    gw->knobs.port, err);
-		return err;
-	}
-	setup_udp_tunnel_sock(gw->net, oae_tunnel_end(*sock), &tunnel);
-	return 0;
-}
-
-/**
- * oaeip_tunnel_open() - listen on my addresses
- * @gw: the gateway
- * @map: its map, in which a zone is mine
- *
- * Context: process, may sleep; RTNL held.
- *
- * Return: 0, or what binding a socket said, which was logged, or counted: no
- * memory; none is open then.
- */
-int oaeip_tunnel_open(struct oaeip_gw *gw, const struct oaeip_map *map)
-{
-	struct udp_port_cfg v4 = {
-		.family = AF_INET,
-		.local_ip = map->mine->src.v4,
-	};
-#if IS_ENABLED(CONFIG_IPV6)
-	struct udp_port_cfg v6 = {
-		.family = AF_INET6,
-		.local_ip6 = map->mine->src.v6,
-	};
-#endif
-	int err = 0;
-
-	if (map->mine->src.has_v4) {
-		err = open_socket(gw, &v4, &gw->sock4);
-		if (!err)
-			rcu_assign_pointer(gw->sk4, gw->sock4->sk);
-	}
-#if IS_ENABLED(CONFIG_IPV6)
-	if (!err && map->mine->src.has_v6) {
-		err = open_socket(gw, &v6, &gw->sock6);
-		if (!err)
-			rcu_assign_pointer(gw->sk6, gw->sock6->sk);
-	}
-#endif
-	if (err) {
-		oaeip_tunnel_unpublish(gw);
-		synchronize_net();
-		oaeip_tunnel_close(gw);
-	}
-	return err;
-}
-
-/**
- * oaeip_tunnel_unpublish() - let nobody find the sockets any more
- * @gw: the gateway
- *
- * Context: RTNL held. Who found them uses them until RCU's grace period ends.
- */
-void oaeip_tunnel_unpublish(struct oaeip_gw *gw)
-{
-	RCU_INIT_POINTER(gw->sk4, NULL);
-	RCU_INIT_POINTER(gw->sk6, NULL);
-}
-
-/**
- * oaeip_tunnel_close() - close the sockets
- * @gw: the gateway; nobody sends through them any more
- *
- * Context: process, may sleep; RTNL held.
- */
-void oaeip_tunnel_close(struct oaeip_gw *gw)
-{
-	if (gw->sock4)
-		udp_tunnel_sock_release(oae_tunnel_end(gw->sock4));
-	if (gw->sock6)
-		udp_tunnel_sock_release(oae_tunnel_end(gw->sock6));
-	gw->sock4 = NULL;
-	gw->sock6 = NULL;
 }

@@ -17,7 +17,7 @@
 #include <net/addrconf.h>
 #include <net/route.h>
 
-#include "../modoaeip.h"
+#include "zone.h"
 
 static bool unloading;	/* RTNL: nothing starts any more */
 
@@ -121,67 +121,6 @@ static struct oaeip_map *map_make(struct oaeip_gw *gw)
 	return map;
 }
 
-/**
- * oaeip_zone_get() - a zone by its number
- * @map: the map
- * @id: from 1
- *
- * Context: any.
- *
- * Return: the zone; NULL: there is none of that number.
- */
-struct oaeip_zone *oaeip_zone_get(const struct oaeip_map *map, u16 id)
-{
-	if (!id || id > map->n)
-		return NULL;
-	return (struct oaeip_zone *)&map->zone[id - 1];
-}
-
-/**
- * oaeip_zone_state() - what is known of a zone
- * @gw: the gateway
- * @map: its map
- * @zone: a zone of it
- *
- * Context: RCU read lock held, for @map.
- *
- * Return: mine, up, silent, or unreachable.
- */
-enum oaeip_zone_state oaeip_zone_state(const struct oaeip_gw *gw,
-				       const struct oaeip_map *map,
-				       const struct oaeip_zone *zone)
-{
-	u64 heard = READ_ONCE(zone->heard);
-
-	if (zone == map->mine)
-		return OAEIP_ZONE_MINE;
-	if (!zone->family || !READ_ONCE(zone->mtu))
-		return OAEIP_ZONE_UNREACHABLE;
-	if (heard && oaeip_now() - heard <= oaeip_beat_life(gw))
-		return OAEIP_ZONE_UP;
-	return OAEIP_ZONE_SILENT;
-}
-
-/**
- * oaeip_zone_state_name() - its name, for people
- * @state: enum oaeip_zone_state
- *
- * Context: any.
- *
- * Return: a word.
- */
-const char *oaeip_zone_state_name(enum oaeip_zone_state state)
-{
-	static const char *const names[] = {
-		[OAEIP_ZONE_MINE] = "mine",
-		[OAEIP_ZONE_UP] = "up",
-		[OAEIP_ZONE_SILENT] = "silent",
-		[OAEIP_ZONE_UNREACHABLE] = "unreachable",
-	};
-
-	return names[state];
-}
-
 /* --- serving and standing by -------------------------------------------------- */
 
 static void log_zones(struct oaeip_gw *gw, struct oaeip_map *map)
@@ -247,18 +186,18 @@ static int start(struct oaeip_gw *gw)
 	if (!map) {
 		oaeip_count(gw, OAEIP_S_NO_MEMORY);
 		WRITE_ONCE(gw->starved, true);
-		oaeip_control_start(gw);
+		oaeip_serve_start(gw);
 		return -ENOMEM;
 	}
 	rcu_assign_pointer(gw->map, map);
 	if (map->mine && rtnl_dereference(gw->port)) {
-		err = oaeip_tunnel_open(gw, map);
+		err = oaeip_socket_open(gw, map);
 		if (!err)
 			WRITE_ONCE(gw->inc, random_inc());
 	}
 	if (!err)
 		log_zones(gw, map);
-	oaeip_control_start(gw);
+	oaeip_serve_start(gw);
 	return err;
 }
 
@@ -276,13 +215,13 @@ void oaeip_zone_halt(struct oaeip_gw *gw)
 	WRITE_ONCE(gw->starved, false);
 	if (!map)
 		return;
-	oaeip_control_bye(gw);
+	oaeip_serve_bye(gw);
 	WRITE_ONCE(gw->inc, 0);
 	RCU_INIT_POINTER(gw->map, NULL);
-	oaeip_tunnel_unpublish(gw);
+	oaeip_socket_unpublish(gw);
 	synchronize_net();	/* nobody uses map or sockets any more */
-	oaeip_control_stop(gw);
-	oaeip_tunnel_close(gw);
+	oaeip_serve_stop(gw);
+	oaeip_socket_close(gw);
 	oaeip_mactbl_flush(gw);
 	map_free(map);
 }
@@ -337,6 +276,55 @@ int oaeip_gwips_set(struct oaeip_gw *gw, const struct oaeip_addrs *addrs,
 	rtnl_unlock();
 	kfree(old);
 	return err;
+}
+
+/* Serve with another port, or none: the one before, or what could not be done. */
+static int port_exchange(struct oaeip_gw *gw, struct oaeip_port **port)
+{
+	oaeip_zone_halt(gw);
+	*port = oaeip_port_exchange(gw, *port);
+	return oaeip_reconfigure(gw);
+}
+
+/**
+ * oaeip_port_set() - use another device
+ * @gw: the gateway
+ * @name: of the device, "" for none
+ *
+ * Context: process, may sleep; takes RTNL.
+ *
+ * Return: 0; what oaeip_port_make() said; or what oaeip_reconfigure() said. The
+ * old device is in use then.
+ */
+int oaeip_port_set(struct oaeip_gw *gw, const char *name)
+{
+	struct oaeip_port *port;
+	int err;
+
+	rtnl_lock();
+	err = oaeip_port_make(gw, name, &port);
+	if (!err) {
+		err = port_exchange(gw, &port);
+		if (err)
+			port_exchange(gw, &port);
+		oaeip_port_free(port);
+	}
+	rtnl_unlock();
+	return err == -EALREADY ? 0 : err;
+}
+
+/**
+ * oaeip_port_gone() - the zone's device goes: stand by without one
+ * @gw: the gateway
+ *
+ * Context: process, may sleep; RTNL held.
+ */
+void oaeip_port_gone(struct oaeip_gw *gw)
+{
+	struct oaeip_port *port = NULL;
+
+	port_exchange(gw, &port);
+	oaeip_port_free(port);
 }
 
 /**
@@ -395,18 +383,6 @@ static void reconf_work(struct work_struct *work)
 }
 
 /**
- * oaeip_zone_check() - look soon whether this host's addresses have changed
- * @gw: the gateway
- *
- * Context: any.
- */
-void oaeip_zone_check(struct oaeip_gw *gw)
-{
-	if (gw && READ_ONCE(gw->ready))
-		schedule_work(&gw->reconf);
-}
-
-/**
  * oaeip_zone_setup() - prepare a new gateway
  * @gw: the gateway
  *
@@ -428,9 +404,9 @@ void oaeip_zone_stop(struct oaeip_gw *gw)
 	rtnl_lock();
 	WRITE_ONCE(gw->ready, false);
 	oaeip_zone_halt(gw);
-	oaeip_port_release(gw);
+	oaeip_port_free(oaeip_port_exchange(gw, NULL));
 	rtnl_unlock();
-	oaeip_control_stop(gw);	/* kicked by a knob, perhaps, map or none */
+	oaeip_serve_stop(gw);	/* kicked by a knob, perhaps, map or none */
 }
 
 /**
@@ -445,74 +421,14 @@ void oaeip_zone_end(struct oaeip_gw *gw)
 	kfree(gw->gwips);
 }
 
-/* --- addresses that come and go ----------------------------------------------- */
-
-static int inet_event(struct notifier_block *nb, unsigned long event,
-		      void *ptr)
-{
-	struct in_ifaddr *ifa = ptr;
-
-	oaeip_zone_check(oaeip_gw(dev_net(ifa->ifa_dev->dev)));
-	return NOTIFY_DONE;
-}
-
-static struct notifier_block inet_nb = {
-	.notifier_call = inet_event,
-};
-
-#if IS_ENABLED(CONFIG_IPV6)
-/*
- * Tells of an address when it is made. It can be used once no other host has
- * it, of which nobody tells: the periodic work looks.
- */
-static int inet6_event(struct notifier_block *nb, unsigned long event,
-		       void *ptr)
-{
-	struct inet6_ifaddr *ifa = ptr;
-
-	oaeip_zone_check(oaeip_gw(dev_net(ifa->idev->dev)));
-	return NOTIFY_DONE;
-}
-
-static struct notifier_block inet6_nb = {
-	.notifier_call = inet6_event,
-};
-#endif
-
 /**
- * oaeip_zone_init() - begin to watch addresses
- *
- * Context: process, may sleep.
- *
- * Return: 0 or -errno.
- */
-int oaeip_zone_init(void)
-{
-	int err;
-
-	err = register_inetaddr_notifier(&inet_nb);
-	if (err)
-		return err;
-#if IS_ENABLED(CONFIG_IPV6)
-	err = register_inet6addr_notifier(&inet6_nb);
-	if (err)
-		unregister_inetaddr_notifier(&inet_nb);
-#endif
-	return err;
-}
-
-/**
- * oaeip_zone_exit() - stop watching addresses; what is served still is
+ * oaeip_zone_unload() - from now on no gateway starts; those that serve still do
  *
  * Context: process, may sleep; takes RTNL.
  */
-void oaeip_zone_exit(void)
+void oaeip_zone_unload(void)
 {
 	rtnl_lock();
 	unloading = true;
 	rtnl_unlock();
-#if IS_ENABLED(CONFIG_IPV6)
-	unregister_inet6addr_notifier(&inet6_nb);
-#endif
-	unregister_inetaddr_notifier(&inet_nb);
 }

@@ -22,7 +22,7 @@
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
 
-#include "modoaeip.h"
+#include "modoaeip/base/base.h"
 #include "bench.h"
 
 #define MAX_PATHS	16

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of the gateway share: gateway, zone, node.
+ * The base of the gateway: what it, a zone and a node are, who they are found by, what
+ * is counted, the table, and when the work runs.
  *
  * Life times and locks:
  *   gateway  one network namespace; from pernet init to pernet exit.
@@ -10,11 +11,11 @@
  *   socket   one an address family; RTNL, found under RCU.
  *   node	    an entry of mactbl; found under RCU, changed under nodes_lock.
  * Lock order: kernel_param_lock, then RTNL, then nodes_lock (BH off). The
- * periodic work (control.c) takes no RTNL, so it can be waited for under it;
+ * periodic work (zone/serve.c) takes no RTNL, so it can be waited for under it;
  * what needs RTNL runs in gw->reconf, which is not waited for under it.
  */
-#ifndef MODOAEIP_H
-#define MODOAEIP_H
+#ifndef OAEIP_BASE_H
+#define OAEIP_BASE_H
 
 #include <linux/atomic.h>
 #include <linux/etherdevice.h>
@@ -33,18 +34,17 @@
 #include <net/dst_cache.h>
 #include <net/net_namespace.h>
 
-#include "../modoae/base/compat.h"
-#include "../modoae/link/frame.h"
-#include "../modoae/base/netdev.h"
-#include "../include/oaeip_wire.h"
-#include "rules/claim.h"
-#include "rules/control_msg.h"
-#include "rules/encap.h"
+#include "../../modoae/base/compat.h"
+#include "../../modoae/base/limit.h"
+#include "../../modoae/base/netdev.h"
+#include "../../include/oaeip_wire.h"
+#include "../rules/claim.h"
+#include "../rules/control_msg.h"
+#include "../rules/encap.h"
 
 struct oaeip_gw;
 struct oaeip_map;
 struct oaeip_zone;
-struct seq_file;
 
 /* stats.c: counters of a gateway. Every frame dropped is in one of them. */
 enum oaeip_stat {
@@ -200,7 +200,7 @@ struct oaeip_map {
 /**
  * struct oaeip_port - the zone's Ethernet device
  *
- * Use @dev under rcu_read_lock(): zonedev.c waits for such readers before it
+ * Use @dev under rcu_read_lock(): zone/port.c waits for such readers before it
  * lets the device go.
  */
 struct oaeip_port {
@@ -246,10 +246,10 @@ struct oaeip_gw {
 	struct oaeip_addrs *gwips;	/* the knob `gwips`; RTNL */
 	unsigned int ngwips;
 
-	struct oaeip_map __rcu *map;	/* zone.c; NULL: gwips is empty */
+	struct oaeip_map __rcu *map;	/* zone/zone.c; NULL: gwips is empty */
 	bool starved;			/* or there was no memory for it */
-	struct oaeip_port __rcu *port;	/* zonedev.c; NULL: no device */
-	struct sock __rcu *sk4, *sk6;	/* tunnel.c */
+	struct oaeip_port __rcu *port;	/* zone/port.c; NULL: no device */
+	struct sock __rcu *sk4, *sk6;	/* net/socket.c */
 	struct socket *sock4, *sock6;	/* RTNL */
 	u32 inc;			/* 0: not serving */
 	u16 epoch;			/* of the MTUs told in the zone */
@@ -263,8 +263,8 @@ struct oaeip_gw {
 	unsigned int nchanges;
 	bool tell_all;
 
-	struct delayed_work control;	/* control.c */
-	struct work_struct reconf;	/* zone.c */
+	struct delayed_work control;	/* zone/serve.c */
+	struct work_struct reconf;	/* zone/watch.c */
 	bool want_now;			/* ASK at the next run */
 	bool hello_now;			/* say HELLO at the next run */
 	bool refresh_now;		/* tell all nodes at the next run */
@@ -316,68 +316,62 @@ static inline void oaeip_no_memory(struct oaeip_gw *gw)
 	WRITE_ONCE(gw->ask_again, true);
 }
 
-/* main.c */
+/* After how many ms of silence is a gateway, or am I, gone? */
+static inline u32 oaeip_beat_life(const struct oaeip_gw *gw)
+{
+	return READ_ONCE(gw->knobs.hello_ms) * 7 / 2;
+}
+
+/*
+ * And a node of my zone? It speaks when it hears a HELLO, so not before some could
+ * be heard.
+ */
+static inline u32 oaeip_node_life(const struct oaeip_gw *gw)
+{
+	return max(READ_ONCE(gw->knobs.node_life_ms), oaeip_beat_life(gw));
+}
+
+/*
+ * Is one more within control_pps? What comes from the zone and what comes from
+ * gateways have a @window each: a flood from one side leaves the other alone.
+ */
+static inline bool oaeip_allowed(struct oaeip_gw *gw, atomic64_t *window)
+{
+	if (oae_limit_allows(window, READ_ONCE(gw->knobs.control_pps)))
+		return true;
+	oaeip_count(gw, OAEIP_S_CONTROL_LIMIT);
+	return false;
+}
+
+/* gw.c: the gateway of a namespace */
+extern unsigned int oaeip_net_id;
 struct oaeip_gw *oaeip_gw(struct net *net);
 struct oaeip_gw *oaeip_gw_current(void);
+
+/* map.c: the zones */
+struct oaeip_zone *oaeip_zone_get(const struct oaeip_map *map, u16 id);
+enum oaeip_zone_state oaeip_zone_state(const struct oaeip_gw *gw,
+				       const struct oaeip_map *map,
+				       const struct oaeip_zone *zone);
+const char *oaeip_zone_state_name(enum oaeip_zone_state state);
 
 /* stats.c */
 u64 oaeip_stat_read(const struct oaeip_gw *gw, unsigned int stat);
 const char *oaeip_stat_name(unsigned int stat);
 const char *oaeip_stat_text(unsigned int stat);
 
-/* knobs.c: the parameters */
-void oaeip_knobs_init(struct oaeip_gw *gw);
-int oaeip_knobs_start(void);
-void oaeip_knobs_stop(void);
-
 /* gwips.c: the list of zones as people write it */
 int oaeip_gwips_parse(struct oaeip_addrs *addrs, unsigned int *n, char *text);
 int oaeip_addrs_print(const struct oaeip_addrs *addrs, char *buf, size_t size);
 int oaeip_gwips_print(struct oaeip_gw *gw, char *buf, size_t size);
 
-/* zone.c: the zones, which is mine, serving or standing by */
-int oaeip_gwips_set(struct oaeip_gw *gw, const struct oaeip_addrs *addrs,
-		    unsigned int n);
-int oaeip_reconfigure(struct oaeip_gw *gw);
-void oaeip_zone_halt(struct oaeip_gw *gw);
-int oaeip_shutdown_set(struct oaeip_gw *gw, bool shut);
-void oaeip_zone_check(struct oaeip_gw *gw);
-struct oaeip_zone *oaeip_zone_get(const struct oaeip_map *map, u16 id);
-enum oaeip_zone_state oaeip_zone_state(const struct oaeip_gw *gw,
-				       const struct oaeip_map *map,
-				       const struct oaeip_zone *zone);
-const char *oaeip_zone_state_name(enum oaeip_zone_state state);
-void oaeip_zone_setup(struct oaeip_gw *gw);
-void oaeip_zone_stop(struct oaeip_gw *gw);
-void oaeip_zone_end(struct oaeip_gw *gw);
-int oaeip_zone_init(void);
-void oaeip_zone_exit(void);
-
-/* zonedev.c: the zone's Ethernet device */
-int oaeip_port_set(struct oaeip_gw *gw, const char *name);
-int oaeip_port_print(struct oaeip_gw *gw, char *buf, size_t size);
-void oaeip_port_release(struct oaeip_gw *gw);
-int oaeip_zone_xmit(struct oaeip_gw *gw, struct sk_buff *skb, const u8 *dest);
-int oaeip_zonedev_init(void);
-void oaeip_zonedev_exit(void);
-
-/* tunnel.c: sockets, to and from gateways */
-int oaeip_tunnel_open(struct oaeip_gw *gw, const struct oaeip_map *map);
-void oaeip_tunnel_unpublish(struct oaeip_gw *gw);
-void oaeip_tunnel_close(struct oaeip_gw *gw);
-int oaeip_tunnel_xmit(struct oaeip_gw *gw, const struct oaeip_map *map,
-		      struct oaeip_zone *zone, enum oaeip_type type,
-		      struct sk_buff *skb);
-unsigned int oaeip_tunnel_headroom(void);
-u32 oaeip_tunnel_least(const struct oaeip_zone *zone);
-int oaeip_tunnel_route(struct oaeip_gw *gw, struct oaeip_zone *zone, char *buf,
-		       size_t size);
-
-/* forward.c: zone <-> tunnel */
-int oaeip_zone_rcv(struct sk_buff *skb, struct net_device *dev,
-		   struct packet_type *pt, struct net_device *orig_dev);
-void oaeip_tunnel_data(struct oaeip_gw *gw, struct oaeip_map *map,
-		       struct oaeip_zone *from, struct sk_buff *skb);
+/* kick.c: when the work runs */
+void oaeip_kick(struct oaeip_gw *gw, unsigned int ms);
+void oaeip_kick_later(struct oaeip_gw *gw, unsigned int ms);
+void oaeip_kick_doubt(struct oaeip_gw *gw, u64 at);
+void oaeip_kick_reconf(struct oaeip_gw *gw);
+int oaeip_kick_init(void);
+void oaeip_kick_exit(void);
 
 /* mactbl.c: which zone a node is in */
 int oaeip_mactbl_init(struct oaeip_gw *gw);
@@ -391,51 +385,13 @@ bool oaeip_mactbl_data(struct oaeip_gw *gw, struct oaeip_map *map,
 enum oaeip_hearing oaeip_mactbl_hear(struct oaeip_gw *gw,
 				     struct oaeip_zone *from,
 				     const struct oaeip_control *msg);
-void oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
-		       struct oaeip_zone *from, const struct oaeip_control *msg);
+int oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
+		      struct oaeip_zone *from, const struct oaeip_control *msg,
+		      unsigned int i, const u8 **claimed);
 void oaeip_mactbl_sweep(struct oaeip_gw *gw, struct oaeip_map *map);
 void oaeip_mactbl_flush(struct oaeip_gw *gw);
 unsigned int oaeip_mactbl_mine(struct rhashtable_iter *iter, u8 *buf,
 			       unsigned int max);
 size_t oaeip_mactbl_show(struct oaeip_gw *gw, char *buf, size_t size);
 
-/* hello.c: in the zone */
-void oaeip_hello_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
-		     struct sk_buff *skb);
-void oaeip_hello_ask(struct oaeip_gw *gw, const u8 *mac);
-void oaeip_hello_about(struct oaeip_gw *gw, const u8 *to, u8 vc,
-		       const u8 *about, u32 mtu);
-void oaeip_hello_all(struct oaeip_gw *gw, struct oaeip_map *map, u8 flags);
-
-/* control.c: to gateways and from them, and the work that says all */
-void oaeip_control_doubt(struct oaeip_gw *gw, u64 at);
-bool oaeip_control_allowed(struct oaeip_gw *gw, atomic64_t *window);
-void oaeip_control_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
-		       struct oaeip_zone *from, struct sk_buff *skb);
-void oaeip_control_send(struct oaeip_gw *gw, struct oaeip_map *map,
-			struct oaeip_zone *zone, struct oaeip_control *msg,
-			const u8 *nodes, unsigned int len);
-void oaeip_control_kick(struct oaeip_gw *gw, unsigned int ms);
-void oaeip_control_setup(struct oaeip_gw *gw);
-void oaeip_control_start(struct oaeip_gw *gw);
-void oaeip_control_bye(struct oaeip_gw *gw);
-u32 oaeip_beat_life(const struct oaeip_gw *gw);
-u32 oaeip_node_life(const struct oaeip_gw *gw);
-void oaeip_control_stop(struct oaeip_gw *gw);
-void oaeip_control_refresh(struct oaeip_gw *gw);
-int oaeip_control_init(void);
-void oaeip_control_exit(void);
-
-/* probe.c: whether long datagrams arrive */
-void oaeip_probe_send(struct oaeip_gw *gw, struct oaeip_map *map,
-		      struct oaeip_zone *zone);
-void oaeip_probe_heard(struct oaeip_zone *zone, u16 len);
-u16 oaeip_probe_report(struct oaeip_zone *zone);
-void oaeip_probe_seen(struct oaeip_gw *gw, struct oaeip_zone *zone, u16 bytes);
-void oaeip_probe_reset(struct oaeip_zone *zone);
-
-/* procfs.c */
-int oaeip_procfs_init(struct oaeip_gw *gw);
-void oaeip_procfs_exit(struct oaeip_gw *gw);
-
-#endif /* MODOAEIP_H */
+#endif /* OAEIP_BASE_H */

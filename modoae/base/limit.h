@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* So many a second: how both modules bound what strangers can make them do. */
+#ifndef OAE_LIMIT_H
+#define OAE_LIMIT_H
+
+#include <linux/atomic.h>
+#include <linux/jiffies.h>
+
+/**
+ * oae_limit_allows() - is one more within the limit of this second?
+ * @window: the second, in the upper half, and the count within it; zero at first
+ * @limit: at most so many a second
+ *
+ * Context: any. No lock.
+ *
+ * Return: true if so; it is counted then.
+ */
+static inline bool oae_limit_allows(atomic64_t *window, u32 limit)
+{
+	u64 second = (u32)(jiffies / HZ);
+	u64 old, next;
+
+	do {
+		old = atomic64_read(window);
+		next = old >> 32 == second ? old + 1 : second << 32 | 1;
+		if ((u32)next > limit)
+			return false;
+	} while ((u64)atomic64_cmpxchg(window, old, next) != old);
+	return true;
+}
+
+#endif /* OAE_LIMIT_H */

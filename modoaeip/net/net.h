@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Frames and messages: between the zone and the tunnel, between gateways, between
+ * the gateway and the hosts of its zone.
+ */
+#ifndef OAEIP_NET_H
+#define OAEIP_NET_H
+
+#include <linux/udp.h>
+
+#include "../base/base.h"
+
+/* What the tunnel puts between IP and a frame or message. */
+#define OAEIP_UDP_LEN	(sizeof(struct udphdr) + OAEIP_HDR_LEN)
+
+/* There is no memory, as the kernel's functions put it. */
+static inline bool oaeip_lacks_memory(int err)
+{
+	return err == -ENOMEM || err == -ENOBUFS;
+}
+
+/* socket.c: the tunnel's sockets, and who is let in */
+int oaeip_socket_open(struct oaeip_gw *gw, const struct oaeip_map *map);
+void oaeip_socket_unpublish(struct oaeip_gw *gw);
+void oaeip_socket_close(struct oaeip_gw *gw);
+
+/* forward.c: zone <-> tunnel */
+int oaeip_zone_rcv(struct sk_buff *skb, struct net_device *dev,
+		   struct packet_type *pt, struct net_device *orig_dev);
+void oaeip_tunnel_data(struct oaeip_gw *gw, struct oaeip_map *map,
+		       struct oaeip_zone *from, struct sk_buff *skb);
+
+/* control.c: what gateways say */
+void oaeip_control_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
+		       struct oaeip_zone *from, struct sk_buff *skb);
+
+/* hello.c: in the zone */
+void oaeip_hello_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
+		     struct sk_buff *skb);
+void oaeip_hello_ask(struct oaeip_gw *gw, const u8 *mac);
+void oaeip_hello_about(struct oaeip_gw *gw, const u8 *to, u8 vc,
+		       const u8 *about, u32 mtu);
+void oaeip_hello_all(struct oaeip_gw *gw, struct oaeip_map *map, u8 flags);
+
+/* probe.c: whether long datagrams arrive */
+void oaeip_probe_send(struct oaeip_gw *gw, struct oaeip_map *map,
+		      struct oaeip_zone *zone);
+void oaeip_probe_heard(struct oaeip_zone *zone, u16 len);
+u16 oaeip_probe_report(struct oaeip_zone *zone);
+void oaeip_probe_seen(struct oaeip_gw *gw, struct oaeip_zone *zone, u16 bytes);
+void oaeip_probe_reset(struct oaeip_zone *zone);
+
+/* tunnel.c: to gateways */
+int oaeip_tunnel_xmit(struct oaeip_gw *gw, const struct oaeip_map *map,
+		      struct oaeip_zone *zone, enum oaeip_type type,
+		      struct sk_buff *skb);
+void oaeip_tunnel_control(struct oaeip_gw *gw, struct oaeip_map *map,
+			  struct oaeip_zone *zone, struct oaeip_control *msg,
+			  const u8 *nodes, unsigned int len);
+unsigned int oaeip_tunnel_headroom(void);
+u32 oaeip_tunnel_least(const struct oaeip_zone *zone);
+int oaeip_tunnel_route(struct oaeip_gw *gw, struct oaeip_zone *zone, char *buf,
+		       size_t size);
+
+/* xmit.c: into the zone */
+int oaeip_zone_xmit(struct oaeip_gw *gw, struct sk_buff *skb, const u8 *dest);
+
+#endif /* OAEIP_NET_H */

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The tunnel's sockets: what comes in by them, who is let in, opening and closing
+ * them.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <net/inet_ecn.h>
+#include <net/udp_tunnel.h>
+
+#include "net.h"
+
+/* --- receiving ----------------------------------------------------------------- */
+
+/* Is this the address of a zone's gateway? The IP header is before the skb. */
+static bool speaks_for(const struct oaeip_zone *zone,
+		       const struct sk_buff *skb, bool v6)
+{
+	if (v6)
+		return zone->addrs.has_v6 &&
+		       ipv6_addr_equal(&ipv6_hdr(skb)->saddr, &zone->addrs.v6);
+	return zone->addrs.has_v4 &&
+	       ip_hdr(skb)->saddr == zone->addrs.v4.s_addr;
+}
+
+static bool configured(const struct oaeip_map *map, const struct sk_buff *skb,
+		       bool v6)
+{
+	unsigned int i;
+
+	for (i = 0; i < map->n; i++)
+		if (&map->zone[i] != map->mine &&
+		    speaks_for(&map->zone[i], skb, v6))
+			return true;
+	return false;
+}
+
+static void log_stranger(const struct oaeip_gw *gw, const struct sk_buff *skb,
+			 bool v6)
+{
+	if (likely(!oaeip_says(gw, 2)))
+		return;
+	if (v6)
+		net_info_ratelimited("datagram from %pI6c, which is no gateway\n",
+				     &ipv6_hdr(skb)->saddr);
+	else
+		net_info_ratelimited("datagram from %pI4, which is no gateway\n",
+				     &ip_hdr(skb)->saddr);
+}
+
+/*
+ * Who sent it? Nobody's words are looked at before his address was found in
+ * gwips: a stranger's datagram costs a counter.
+ */
+static struct oaeip_zone *speaker(struct oaeip_gw *gw, struct oaeip_map *map,
+				  struct sk_buff *skb, bool v6, u8 *type)
+{
+	struct oaeip_zone *zone = NULL;
+	struct oaeip_encap e;
+	enum oaeip_bad bad;
+
+	if (!pskb_may_pull(skb, OAEIP_UDP_LEN)) {
+		oaeip_count(gw, !configured(map, skb, v6) ? OAEIP_S_BAD_PEER :
+				skb->len >= OAEIP_UDP_LEN ? OAEIP_S_NO_MEMORY :
+							    OAEIP_S_BAD_ENCAP);
+		return NULL;
+	}
+	bad = oaeip_encap_parse(&e, skb->data + sizeof(struct udphdr),
+				OAEIP_HDR_LEN,
+				skb->len - sizeof(struct udphdr));
+	if (!bad)
+		zone = oaeip_zone_get(map, e.src_zone);
+	if (likely(zone && zone != map->mine && speaks_for(zone, skb, v6) &&
+		   e.dst_zone == map->mine->id)) {
+		*type = e.type;
+		return zone;
+	}
+	if (!configured(map, skb, v6)) {
+		oaeip_count(gw, OAEIP_S_BAD_PEER);
+		log_stranger(gw, skb, v6);
+	} else if (bad) {
+		oaeip_count(gw, OAEIP_S_BAD_ENCAP);
+	} else {
+		oaeip_count(gw, OAEIP_S_BAD_ZONE);
+		if (oaeip_says(gw, 0))
+			net_warn_ratelimited("a gateway speaks from zone %u to zone %u: gwips must be the same at all gateways\n",
+					     e.src_zone, e.dst_zone);
+	}
+	return NULL;
+}
+
+static void tunnel_rcv(struct oaeip_gw *gw, struct sk_buff *skb, bool v6)
+{
+	struct oaeip_map *map = rcu_dereference(gw->map);
+	struct oaeip_zone *from;
+	u8 tos, type;
+
+	oaeip_count(gw, OAEIP_S_TUNNEL_RX);
+	if (!map || !READ_ONCE(gw->inc)) {
+		oaeip_count(gw, OAEIP_S_STANDBY);
+		goto drop;
+	}
+	from = speaker(gw, map, skb, v6, &type);
+	if (!from)
+		goto drop;
+	oaeip_count_n(gw, OAEIP_S_TUNNEL_RX_BYTES,
+		      skb->len - sizeof(struct udphdr));
+	tos = v6 ? ipv6_get_dsfield(ipv6_hdr(skb)) : ip_hdr(skb)->tos;
+	if (INET_ECN_is_ce(tos)) {
+		oaeip_count(gw, OAEIP_S_BAD_ECN);
+		goto drop;
+	}
+	if (type == OAEIP_CONTROL) {
+		skb_pull(skb, OAEIP_UDP_LEN);
+		oaeip_control_rcv(gw, map, from, skb);
+		return;
+	}
+	if (iptunnel_pull_header(skb, OAEIP_UDP_LEN, skb->protocol, false)) {
+		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		goto drop;
+	}
+	skb->priority = tos >> 5;
+	oaeip_tunnel_data(gw, map, from, skb);
+	return;
+drop:
+	kfree_skb(skb);
+}
+
+/* Everything that comes to the port ends here: nobody else listens. */
+static int rcv4(struct sock *sk, struct sk_buff *skb)
+{
+	struct oaeip_gw *gw = rcu_dereference_sk_user_data(sk);
+
+	if (likely(gw))
+		tunnel_rcv(gw, skb, false);
+	else
+		kfree_skb(skb);
+	return 0;
+}
+
+static int rcv6(struct sock *sk, struct sk_buff *skb)
+{
+	struct oaeip_gw *gw = rcu_dereference_sk_user_data(sk);
+
+	if (likely(gw))
+		tunnel_rcv(gw, skb, true);
+	else
+		kfree_skb(skb);
+	return 0;
+}
+
+/* An ICMP error about a datagram to our port is ours, whatever its source. */
+static int err_lookup(struct sock *sk, struct sk_buff *skb)
+{
+	return 0;
+}
+
+/* --- sockets ------------------------------------------------------------------- */
+
+static int open_socket(struct oaeip_gw *gw, struct udp_port_cfg *cfg,
+		       struct socket **sock)
+{
+	struct udp_tunnel_sock_cfg tunnel = {
+		.sk_user_data = gw,
+		.encap_type = 1,
+		.encap_rcv = cfg->family == AF_INET ? rcv4 : rcv6,
+		.encap_err_lookup = err_lookup,
+	};
+	int err;
+
+	cfg->local_udp_port = htons(gw->knobs.port);
+	cfg->use_udp_checksums = true;
+	cfg->use_udp6_tx_checksums = true;
+	cfg->use_udp6_rx_checksums = true;
+	cfg->ipv6_v6only = true;
+	err = udp_sock_create(gw->net, cfg, sock);
+	if (oaeip_lacks_memory(err)) {
+		oaeip_count(gw, OAEIP_S_NO_MEMORY);
+		return err;
+	}
+	if (err) {
+		if (oaeip_says(gw, 0))
+			net_err_ratelimited("port: \"%u\" refused (%d): takes a UDP port that is free on the gateway's address\n",
+					    gw->knobs.port, err);
+		return err;
+	}
+	setup_udp_tunnel_sock(gw->net, oae_tunnel_end(*sock), &tunnel);
+	return 0;
+}
+
+/**
+ * oaeip_socket_open() - listen on my addresses
+ * @gw: the gateway
+ * @map: its map, in which a zone is mine
+ *
+ * Context: process, may sleep; RTNL held.
+ *
+ * Return: 0, or what binding a socket said, which was logged, or counted: no
+ * memory; none is open then.
+ */
+int oaeip_socket_open(struct oaeip_gw *gw, const struct oaeip_map *map)
+{
+	struct udp_port_cfg v4 = {
+		.family = AF_INET,
+		.local_ip = map->mine->src.v4,
+	};
+#if IS_ENABLED(CONFIG_IPV6)
+	struct udp_port_cfg v6 = {
+		.family = AF_INET6,
+		.local_ip6 = map->mine->src.v6,
+	};
+#endif
+	int err = 0;
+
+	if (map->mine->src.has_v4) {
+		err = open_socket(gw, &v4, &gw->sock4);
+		if (!err)
+			rcu_assign_pointer(gw->sk4, gw->sock4->sk);
+	}
+#if IS_ENABLED(CONFIG_IPV6)
+	if (!err && map->mine->src.has_v6) {
+		err = open_socket(gw, &v6, &gw->sock6);
+		if (!err)
+			rcu_assign_pointer(gw->sk6, gw->sock6->sk);
+	}
+#endif
+	if (err) {
+		oaeip_socket_unpublish(gw);
+		synchronize_net();
+		oaeip_socket_close(gw);
+	}
+	return err;
+}
+
+/**
+ * oaeip_socket_unpublish() - let nobody find the sockets any more
+ * @gw: the gateway
+ *
+ * Context: RTNL held. Who found them uses them until RCU's grace period ends.
+ */
+void oaeip_socket_unpublish(struct oaeip_gw *gw)
+{
+	RCU_INIT_POINTER(gw->sk4, NULL);
+	RCU_INIT_POINTER(gw->sk6, NULL);
+}
+
+/**
+ * oaeip_socket_close() - close the sockets
+ * @gw: the gateway; nobody sends through them any more
+ *
+ * Context: process, may sleep; RTNL held.
+ */
+void oaeip_socket_close(struct oaeip_gw *gw)
+{
+	if (gw->sock4)
+		udp_tunnel_sock_release(oae_tunnel_end(gw->sock4));
+	if (gw->sock6)
+		udp_tunnel_sock_release(oae_tunnel_end(gw->sock6));
+	gw->sock4 = NULL;
+	gw->sock6 = NULL;
+}

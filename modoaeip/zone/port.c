@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The zone's Ethernet device: which may be, binding it. What happens to it is
+ * watch.c's, sending on it net/xmit.c's.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/if_arp.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+
+#include "zone.h"
+
+static unsigned int ethertype = OAE_ETHERTYPE;
+
+static int ethertype_get(char *buf, const struct kernel_param *kp)
+{
+	return scnprintf(buf, PAGE_SIZE, "0x%04x\n", ethertype);
+}
+
+static const struct kernel_param_ops ethertype_ops = {
+	.set = param_set_uint,
+	.get = ethertype_get,
+};
+
+module_param_cb(ethertype, &ethertype_ops, &ethertype, 0444);
+MODULE_PARM_DESC(ethertype, "EtherType of the frames, at load (0x0600 to 0xffff, default 0x88b5)");
+
+/* May @dev be the zone's? */
+static int port_check(const struct net_device *dev)
+{
+	if (!dev)
+		return -ENODEV;
+	if (dev->type != ARPHRD_ETHER || dev->addr_len != ETH_ALEN ||
+	    dev->flags & IFF_LOOPBACK || oae_is_enslaved(dev) ||
+	    dev->mtu < OAE_MIN_MTU + OAE_VIA_LEN)
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * oaeip_port_make() - make a port of a device, to be bound
+ * @gw: the gateway
+ * @name: of the device, "" for none
+ * @port: set to the port, NULL for none
+ *
+ * Context: process, may sleep; RTNL held.
+ *
+ * Return: 0; -EALREADY: that is what the gateway has; -ENODEV: no such device;
+ * -EINVAL: not Ethernet, loopback, in a bond or a bridge, or an MTU below
+ * OAE_MIN_MTU + OAE_VIA_LEN; -ENOMEM.
+ */
+int oaeip_port_make(struct oaeip_gw *gw, const char *name,
+		    struct oaeip_port **port)
+{
+	struct oaeip_port *old = rtnl_dereference(gw->port), *new;
+	struct net_device *dev = NULL;
+	int err;
+
+	ASSERT_RTNL();
+	*port = NULL;
+	if (*name) {
+		dev = __dev_get_by_name(gw->net, name);
+		err = port_check(dev);
+		if (err)
+			return err;
+	}
+	if (dev == (old ? old->dev : NULL))
+		return -EALREADY;
+	if (!dev)
+		return 0;
+	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	if (!new)
+		return -ENOMEM;
+	new->gw = gw;
+	new->dev = dev;
+	new->pt.type = htons(ethertype);
+	new->pt.dev = dev;
+	new->pt.func = oaeip_zone_rcv;
+	dev_hold(dev);
+	*port = new;
+	return 0;
+}
+
+/**
+ * oaeip_port_exchange() - unbind one port and bind another
+ * @gw: the gateway; not serving
+ * @port: the one to bind, NULL for none
+ *
+ * Nothing here can fail: a device that was let go can be bound again.
+ *
+ * Context: process, may sleep; RTNL held.
+ *
+ * Return: the one before, which keeps its device; NULL: there was none.
+ */
+struct oaeip_port *oaeip_port_exchange(struct oaeip_gw *gw,
+				       struct oaeip_port *port)
+{
+	struct oaeip_port *old = rtnl_dereference(gw->port);
+
+	ASSERT_RTNL();
+	if (old) {
+		RCU_INIT_POINTER(gw->port, NULL);
+		__dev_remove_pack(&old->pt);
+		synchronize_net();	/* no frame in, none out any more */
+		netdev_reset_rx_headroom(old->dev);
+	}
+	if (port) {
+		/* Drivers that can leave room for the tunnel's headers. */
+		netdev_set_rx_headroom(port->dev, oaeip_tunnel_headroom());
+		rcu_assign_pointer(gw->port, port);
+		dev_add_pack(&port->pt);
+	}
+	return old;
+}
+
+/**
+ * oaeip_port_free() - let a port and its device go
+ * @port: the port, not bound; NULL: nothing
+ *
+ * Context: process.
+ */
+void oaeip_port_free(struct oaeip_port *port)
+{
+	if (!port)
+		return;
+	dev_put(port->dev);
+	kfree(port);
+}
+
+/**
+ * oaeip_port_print() - the name of the zone's device
+ * @gw: the gateway
+ * @buf: where to
+ * @size: bytes there
+ *
+ * Context: process; takes RTNL.
+ *
+ * Return: characters written.
+ */
+int oaeip_port_print(struct oaeip_gw *gw, char *buf, size_t size)
+{
+	struct oaeip_port *port;
+	int n = 0;
+
+	rtnl_lock();
+	port = rtnl_dereference(gw->port);
+	if (port)
+		n = scnprintf(buf, size, "%s", port->dev->name);
+	rtnl_unlock();
+	return n;
+}
+
+/**
+ * oaeip_port_init() - verify the parameter ethertype
+ *
+ * Context: process.
+ *
+ * Return: 0 or -EINVAL, which was logged.
+ */
+int oaeip_port_init(void)
+{
+	if (ethertype < ETH_P_802_3_MIN || ethertype > 0xffff) {
+		pr_err("ethertype: 0x%x refused (%d): takes a number from 0x0600 to 0xffff\n",
+		       ethertype, -EINVAL);
+		return -EINVAL;
+	}
+	return 0;
+}

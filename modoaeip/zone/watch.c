@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What changes around the gateway: net devices, and addresses of this host.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/inetdevice.h>
+#include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+
+#include "zone.h"
+
+/* --- devices ------------------------------------------------------------------- */
+
+static int netdev_event(struct notifier_block *nb, unsigned long event,
+			void *ptr)
+{
+	struct net_device *dev = netdev_notifier_info_to_dev(ptr);
+	struct oaeip_gw *gw = oaeip_gw(dev_net(dev));
+	struct oaeip_port *port;
+
+	if (!gw || !READ_ONCE(gw->ready))
+		return NOTIFY_DONE;
+	port = rtnl_dereference(gw->port);
+	if (!port || port->dev != dev)
+		return NOTIFY_DONE;
+	switch (event) {
+	case NETDEV_PRE_TYPE_CHANGE:	/* Ethernet no more, perhaps */
+	case NETDEV_UNREGISTER:	/* moves to another namespace, or we unload */
+		if (oaeip_says(gw, 0) &&
+		    (event == NETDEV_PRE_TYPE_CHANGE ||
+		     dev->reg_state == NETREG_UNREGISTERING))
+			pr_warn("device %s is gone: standing by\n", dev->name);
+		oaeip_port_gone(gw);
+		break;
+	case NETDEV_CHANGEADDR:	/* nodes know the gateway by its address */
+		oaeip_reconfigure(gw);
+		break;
+	case NETDEV_UP:
+	case NETDEV_CHANGE:
+	case NETDEV_CHANGEMTU:
+		oaeip_serve_refresh(gw);
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdev_nb = {
+	.notifier_call = netdev_event,
+};
+
+/**
+ * oaeip_watch_devices() - begin to watch net devices
+ *
+ * Context: process, may sleep; takes RTNL.
+ *
+ * Return: 0 or -errno.
+ */
+int oaeip_watch_devices(void)
+{
+	return register_netdevice_notifier(&netdev_nb);
+}
+
+/**
+ * oaeip_unwatch_devices() - stop watching net devices
+ *
+ * Context: process, may sleep; takes RTNL. Every device is reported as
+ * unregistered once more, so none is bound afterwards.
+ */
+void oaeip_unwatch_devices(void)
+{
+	unregister_netdevice_notifier(&netdev_nb);
+}
+
+/* --- addresses that come and go ----------------------------------------------- */
+
+static int inet_event(struct notifier_block *nb, unsigned long event,
+		      void *ptr)
+{
+	struct in_ifaddr *ifa = ptr;
+
+	oaeip_kick_reconf(oaeip_gw(dev_net(ifa->ifa_dev->dev)));
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block inet_nb = {
+	.notifier_call = inet_event,
+};
+
+#if IS_ENABLED(CONFIG_IPV6)
+/*
+ * Tells of an address when it is made. It can be used once no other host has
+ * it, of which nobody tells: the periodic work looks.
+ */
+static int inet6_event(struct notifier_block *nb, unsigned long event,
+		       void *ptr)
+{
+	struct inet6_ifaddr *ifa = ptr;
+
+	oaeip_kick_reconf(oaeip_gw(dev_net(ifa->idev->dev)));
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block inet6_nb = {
+	.notifier_call = inet6_event,
+};
+#endif
+
+/**
+ * oaeip_watch_addresses() - begin to watch addresses
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -errno.
+ */
+int oaeip_watch_addresses(void)
+{
+	int err;
+
+	err = register_inetaddr_notifier(&inet_nb);
+	if (err)
+		return err;
+#if IS_ENABLED(CONFIG_IPV6)
+	err = register_inet6addr_notifier(&inet6_nb);
+	if (err)
+		unregister_inetaddr_notifier(&inet_nb);
+#endif
+	return err;
+}
+
+/**
+ * oaeip_unwatch_addresses() - stop watching addresses
+ *
+ * Context: process, may sleep.
+ */
+void oaeip_unwatch_addresses(void)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	unregister_inet6addr_notifier(&inet6_nb);
+#endif
+	unregister_inetaddr_notifier(&inet_nb);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Whether a gateway serves, which zone is its, and what it says of its own accord. */
+#ifndef OAEIP_ZONE_H
+#define OAEIP_ZONE_H
+
+#include "../net/net.h"
+
+/* watch.c: addresses and devices that come and go */
+int oaeip_watch_devices(void);
+void oaeip_unwatch_devices(void);
+int oaeip_watch_addresses(void);
+void oaeip_unwatch_addresses(void);
+
+/* zone.c: the zones, which is mine, serving or standing by */
+int oaeip_gwips_set(struct oaeip_gw *gw, const struct oaeip_addrs *addrs,
+		    unsigned int n);
+int oaeip_port_set(struct oaeip_gw *gw, const char *name);
+void oaeip_port_gone(struct oaeip_gw *gw);
+int oaeip_shutdown_set(struct oaeip_gw *gw, bool shut);
+int oaeip_reconfigure(struct oaeip_gw *gw);
+void oaeip_zone_halt(struct oaeip_gw *gw);
+void oaeip_zone_setup(struct oaeip_gw *gw);
+void oaeip_zone_stop(struct oaeip_gw *gw);
+void oaeip_zone_end(struct oaeip_gw *gw);
+void oaeip_zone_unload(void);
+
+/* serve.c: the work that says all */
+void oaeip_serve_setup(struct oaeip_gw *gw);
+void oaeip_serve_start(struct oaeip_gw *gw);
+void oaeip_serve_bye(struct oaeip_gw *gw);
+void oaeip_serve_stop(struct oaeip_gw *gw);
+void oaeip_serve_refresh(struct oaeip_gw *gw);
+
+/* port.c: the zone's Ethernet device */
+int oaeip_port_init(void);
+int oaeip_port_make(struct oaeip_gw *gw, const char *name,
+		    struct oaeip_port **port);
+struct oaeip_port *oaeip_port_exchange(struct oaeip_gw *gw,
+				       struct oaeip_port *port);
+void oaeip_port_free(struct oaeip_port *port);
+int oaeip_port_print(struct oaeip_gw *gw, char *buf, size_t size);
+
+#endif /* OAEIP_ZONE_H */
