@@ -43,6 +43,20 @@ quick: setup-test	## before each commit: unit tests, small explorations, smoke t
 	$(Q)$(MAKE) -s -C tests/guest
 	$(Q)$(MAKE) -s -f tests/stages.mk quick
 
+# All of them, whatever became of the others.
+LONG	:= soak life-storm storm wirefuzz starve model-deep spec-deep
+
+test-long: setup-test	## what make test does little of, and what it does not do: two hours
+	$(Q)tools/build
+	$(Q)$(MAKE) -s programs test-programs
+	$(Q)failed=; \
+	$(MAKE) -s -f tests/stages.mk LANES=$(LANES) long || failed=1; \
+	for target in $(LONG); do \
+		$(MAKE) $$target || failed=1; \
+	done; \
+	$(MAKE) fuzz TIME=1200 || failed=1; \
+	test -z "$$failed"
+
 test-debug: setup-test setup-debug	## the regression in a kernel full of instruments, which is built first
 	$(Q)tools/debugkernel
 	$(Q)tools/build --debug
@@ -62,11 +76,10 @@ test-programs:
 	$(Q)$(MAKE) -s -C tests/guest
 	$(Q)$(MAKE) -s -C tests/storm
 
-soak: setup-test	## 100,000 swaps, 1,000,000 FETCH_ADDs on bad links, random callers: minutes
+soak: setup-test	## 100,000 swaps, 1,000,000 FETCH_ADDs on bad links: minutes
 	$(Q)tools/build
 	$(Q)$(MAKE) -s test-programs
 	$(Q)tools/stage soak tools/vm run --time-limit 3600 -- tests/guest/run test_soak
-	$(Q)tools/stage random tools/vm run --time-limit 600 -- env TIME=60 tests/guest/run test_dev_random
 
 faults: setup-test	## 200,000 messages over each bad network: minutes
 	$(Q)tools/build
@@ -155,7 +168,7 @@ test-packages: setup-packages	## these, install and dkms, in clean roots; DKMS f
 	$(Q)tools/stage packages tests/packages/run
 
 clean:			## remove what was built; what the test machine keeps stays
-	$(Q)rm -rf build/*.log $(addprefix build/,bench check deb debug examples fuzz instruments instruments-races lib lib-test \
+	$(Q)rm -rf build/*.log $(addprefix build/,bench check deb debug examples fuzz guest instruments instruments-races lib lib-test \
 		log matrix model mutants oae oae-check races results sim sim-test soak spec starve storm unit)
 	$(Q)for module in modoae modoaeip; do \
 		(cd $$module && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
@@ -173,4 +186,4 @@ setup-%:
 	$(Q)tools/setup $*
 
 .NOTPARALLEL:
-.PHONY: all programs test-programs quick soak life-storm faults storm wirefuzz demo demo-gateway test test-debug starve check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help
+.PHONY: all programs test-programs quick test-long soak life-storm faults storm wirefuzz demo demo-gateway test test-debug starve check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help

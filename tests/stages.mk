@@ -59,17 +59,18 @@ mutants:
 spec:
 	@tools/stage $@ tests/spec/run
 fuzz:
-	@tools/stage $@ $(MAKE) -s -C tests/fuzz run TIME=20
+	@tools/stage $@ $(MAKE) -s -C tests/fuzz run TIME=10
 sim:
 	@tools/stage $@ tests/sim/test_oaesim.py
-# A fifth of the messages that `make faults` sends over each bad network.
+# Fewer messages and seconds than a test has by itself: `make test-long` has them.
 regress:
 	@tools/stage $@ tools/vm run --time-limit 1800 -- \
-		env FAULT_MESSAGES=20000 tests/guest/run $(LINK_TESTS)
+		env FAULT_MESSAGES=6000 tests/guest/run $(LINK_TESTS)
 gateway:
-	@tools/stage $@ tools/vm run --time-limit 1800 -- tests/guest/run $(GATEWAY_TESTS)
+	@tools/stage $@ tools/vm run --time-limit 1800 -- \
+		env GATEWAY_MESSAGES=6000 tests/guest/run $(GATEWAY_TESTS)
 device:
-	@tools/stage $@ tools/vm run --time-limit 1800 -- env TIME=20 tests/guest/run $(DEV_TESTS)
+	@tools/stage $@ tools/vm run --time-limit 1800 -- env TIME=12 tests/guest/run $(DEV_TESTS)
 soak:
 	@tools/stage $@ tools/vm run --time-limit 600 -- env OAE_SOAK=10 tests/guest/run test_soak
 scripts:
@@ -84,7 +85,28 @@ leaks:
 	@tools/stage $@ tools/vm run --append slub_debug=F --time-limit 600 -- \
 		tests/guest/run test_leaks test_gateway_leaks test_dev_leaks
 pair:
+	@tools/stage $@ env PAIR_MESSAGES=10000 tests/link/pair
+
+# Of `make test-long`, beside other targets of the Makefile: what `make test` has less of.
+LONG_STAGES := long-faults long-gateway-faults long-pair long-random long-life long-leaks
+IN_LONG := tools/vm run --time-limit 3600
+
+long:
+	@$(STAGES_OF) $(LONG_STAGES)
+
+long-faults:
+	@tools/stage $@ $(IN_LONG) -- tests/guest/run test_faults
+long-gateway-faults:
+	@tools/stage $@ $(IN_LONG) -- tests/guest/run test_gateway_faults
+long-pair:
 	@tools/stage $@ tests/link/pair
+long-random:
+	@tools/stage $@ $(IN_LONG) -- env TIME=60 tests/guest/run test_dev_random
+long-life:
+	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 tests/guest/run test_life
+long-leaks:
+	@tools/stage $@ tools/vm run --append slub_debug=F --time-limit 3600 -- \
+		env OAE_TIMES=3 tests/guest/run test_leaks test_gateway_leaks test_dev_leaks
 
 # Of `make test-debug`: the same in the debug kernel, and that its instruments work. Each message
 # costs it thirty times as much: fewer of them, with every fault among them still.
@@ -138,4 +160,4 @@ $(STARVE_STAGES): starve-%:
 	@tools/stage $@ tools/vm run --time-limit 5400 --append slub_debug=FP -- tests/starve/run $*; \
 		status=$$?; grep -E '^(ok |BAD) ' build/log/$@.log; exit $$status
 
-.PHONY: all in-guests beside quick quick-beside quick-guest $(QUICK_BESIDE) $(IN_GUESTS) $(BESIDE) debug $(DEBUG_STAGES) races $(RACE_STAGES) starve $(STARVE_STAGES)
+.PHONY: all in-guests beside quick quick-beside quick-guest $(QUICK_BESIDE) $(IN_GUESTS) $(BESIDE) debug $(DEBUG_STAGES) races $(RACE_STAGES) starve $(STARVE_STAGES) long $(LONG_STAGES)

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How long to wait: on a kernel full of instruments everything takes longer."""
+"""How long to wait, on a kernel full of instruments longer; and how often to try one's luck."""
 
 import os
 import time
 
 SLOW = float(os.environ.get("OAE_SLOW") or 1)      # tools/vm run --debug sets it
+
+
+TIMES = float(os.environ.get("OAE_TIMES") or 1)    # `make test-long` sets it
+
+
+def times(number):
+    """So often in `make test`; more often where there is time."""
+    return int(number * TIMES)
 
 
 def until(deadline):

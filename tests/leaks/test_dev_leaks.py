@@ -11,13 +11,14 @@ from pathlib import Path
 
 import test_dev_random
 from faults import check_leaks, say
+from patience import TIMES
 
 
 class Leaks(test_dev_random.Random):
     """A little, again and again."""
 
     test_random = None
-    patience = 300
+    patience = int(300 * max(TIMES, 1))
 
     def test_leaks(self):
         """No object is left of what was called, whoever was killed in it."""
@@ -28,7 +29,7 @@ class Leaks(test_dev_random.Random):
         seeds = iter(range(seed, seed + 1000))
 
         def cycle():
-            self.fuzz(next(seeds), 1.5)
+            self.fuzz(next(seeds), 1)
             self.exchange(200)
             self.settle()
-        check_leaks(cycle, 10)
+        check_leaks(cycle, 7)

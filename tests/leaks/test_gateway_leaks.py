@@ -12,13 +12,13 @@ from gateway import Gateway, Scripted
 from oaeipwire import BEAT, LEAVING, hello, via
 from oaetest import Cable, Host, run, wait_for
 import oaewire as oae
-from patience import SLOW
+from patience import SLOW, TIMES
 
 
 class Leaks(Scripted):
     __doc__ = Scripted.__doc__
 
-    patience = 200
+    patience = int(200 * max(TIMES, 1))
 
     def setUp(self):
         if "slub_debug" not in Path("/proc/cmdline").read_text("ascii"):
@@ -33,7 +33,7 @@ class Leaks(Scripted):
             self.g.knob("shutdown", 1)
             self.quiet()
         self.addCleanup(self.g.knob, "shutdown", 0)
-        check_leaks(quiet_cycle, 10)
+        check_leaks(quiet_cycle, 7)
 
     def busy(self):
         """Of everything a little: nodes learned, told and forgotten, frames forwarded, dropped."""

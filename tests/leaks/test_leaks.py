@@ -13,13 +13,15 @@ import oaewire as oae
 from faults import Losing, check_leaks
 from oaedev import OaeFile
 from oaetest import load, run, unload, wait_for
-from patience import SLOW
+from patience import SLOW, TIMES
 import test_life
 from test_life import MAC_A, MAC_B
 
 
 class Leaks(test_life.Life):
     """Life, many times over."""
+
+    patience = int(150 * max(TIMES, 1))
 
     def setUp(self):
         if "slub_debug" not in Path("/proc/cmdline").read_text("ascii"):
@@ -57,7 +59,7 @@ class Leaks(test_life.Life):
                 self.plug()
                 self.b.sh("tc qdisc add dev vb clsact")
             self.a.read_each()
-        check_leaks(cycle, 12)
+        check_leaks(cycle, 8)
 
     def test_read_by_files(self):
         """Links that peers open are read by files: nobody reads noc_debug, nothing is left."""
@@ -68,7 +70,7 @@ class Leaks(test_life.Life):
                 self.assertEqual(file.read(), b"for a file")
             self.b.close_tag(MAC_A)
             wait_for(lambda: not self.a.tags() and not self.b.tags(), "the link to go")
-        check_leaks(cycle, 40)
+        check_leaks(cycle, 20)
 
     def test_never_read(self):
         """Ports go with something unread, which nobody reads: there is an end to what is kept."""
@@ -79,7 +81,7 @@ class Leaks(test_life.Life):
             self.a.knob("dev", "-va")
             self.bind(self.a, "va", MAC_B)
             wait_for(lambda: not self.b.tags(), "the link to go")
-        check_leaks(cycle, 40)
+        check_leaks(cycle, 20)
 
     def test_namespaces(self):
         """Namespaces come and go, with something held, queued and unread."""
@@ -97,7 +99,7 @@ class Leaks(test_life.Life):
                 self.a = self.new_host("a")
                 self.plug()
                 self.b.sh("tc qdisc add dev vb clsact")
-        check_leaks(cycle, 10)
+        check_leaks(cycle, 7)
 
     def test_module(self):
         """The module comes and goes, with something held, queued and unread."""
@@ -115,4 +117,4 @@ class Leaks(test_life.Life):
                 load()
                 self.bind(self.a, "va", MAC_B)
                 self.bind(self.b, "vb", MAC_A)
-        check_leaks(cycle, 10)
+        check_leaks(cycle, 7)

@@ -12,7 +12,7 @@ import oaewire as oae
 from faults import BAD_NETWORK, HostEnd, Losing, Traffic, check_promise, say
 from oaepeer import Peer, Wire
 from oaetest import NOC_DEBUG, PARAMETERS, Host, OaeTest, ip, load, run, unload, wait_for
-from patience import SLOW
+from patience import SLOW, times
 
 MAC_A, MAC_B, MAC_C = "02:0a:e0:10:00:01", "02:0a:e0:10:00:02", "02:0a:e0:10:00:03"
 MANY = 1000000          # more than a test ever sends: it stops the senders
@@ -434,7 +434,7 @@ class Unload(OaeTest):
         for thread in threads:
             thread.start()
         try:
-            for _ in range(15):
+            for _ in range(times(6)):
                 self.unload_until_done()
                 load()
                 self.assertEqual(self.a.knob("linger_ms"), "500")
@@ -460,7 +460,7 @@ class Unload(OaeTest):
         for thread in threads:
             thread.start()
         try:
-            for _ in range(10):
+            for _ in range(times(5)):
                 self.assert_errno(errno.ENODEV, load, self.a, dev="va,nosuch")
         finally:
             stop.set()
