@@ -33,6 +33,7 @@
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
 
+#include "../link/admission.h"
 #include "../link/link.h"
 #include "compat.h"
 #include "netdev.h"
@@ -119,18 +120,7 @@ struct oae_knobs {
 	unsigned int region_max;	/* bytes of a region */
 };
 
-enum oae_accept { OAE_ACCEPT_ANY, OAE_ACCEPT_PEERS, OAE_ACCEPT_NONE };
-
 enum oae_use_gw { OAE_GW_NEVER, OAE_GW_ALWAYS, OAE_GW_AUTO };
-
-/* share.c: why a tag may give way to another. In this order. */
-enum oae_spare {
-	OAE_SPARE_NOT,
-	OAE_SPARE_DEAD,		/* dead, something unread, no file */
-	OAE_SPARE_CLOSED,	/* a stranger's, CLOSED, something unread, no file */
-	OAE_SPARE_DOWN,		/* a stranger's, down, no file */
-	OAE_SPARE_END
-};
 
 /* An address as typed: whole, or 24 bits under a port's own OUI. */
 struct oae_addr {

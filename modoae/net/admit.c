@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Admission (doc/protocol.md section 4.6): frames from peers without a tag.
- *
- * A stranger costs no memory. Its SYNC is answered with a SYNC_CHK whose ltag
- * is a cookie, a keyed hash of who asks and when; only a SYNC that names a
- * valid cookie makes a tag. All answers together are limited in rate.
- *
- * A peer that is expected (configured, or a file waits for it) needs a cookie as
- * well: whoever forges its address does not see the cookie. It gets one whatever
- * strangers have used up, as a peer that has a link gets its answers. That sends
- * one frame for each that comes, and stores nothing.
+ * Admission (doc/protocol.md section 4.6): frames from peers without a tag. What
+ * becomes of them says link/admission.c; here is what it asks for, the keyed hash
+ * and the limit in rate, and the answer is sent.
  */
 #include "net.h"
 
@@ -18,23 +11,13 @@
 
 #define COOKIE_LIFE	(4 * HZ)	/* and as long again */
 
+/* What the peer of a SYNC may name, if it was told. */
 static u32 cookie(struct oae_node *node, const struct oae_port *port, u64 kid,
 		  u32 ltag, u32 when)
 {
-	u64 h = siphash_3u64((unsigned long)port, kid,
-			     (u64)ltag << 32 | when, &node->cookie_key);
-
-	return (u32)h ?: 1;
-}
-
-static bool cookie_valid(struct oae_node *node, const struct oae_port *port,
-			 u64 kid, const struct oae_frame *f)
-{
-	u32 when = jiffies / COOKIE_LIFE;
-
-	return f->dst_ltag &&
-	       (f->dst_ltag == cookie(node, port, kid, f->src_ltag, when) ||
-		f->dst_ltag == cookie(node, port, kid, f->src_ltag, when - 1));
+	return oae_cookie(siphash_3u64((unsigned long)port, kid,
+				       (u64)ltag << 32 | when,
+				       &node->cookie_key));
 }
 
 /**
@@ -65,34 +48,27 @@ bool oae_may_answer(struct oae_node *node)
 	return true;
 }
 
-/* A frame that needs no tag: the ltags as they came, crossed. */
-static void send_back(struct oae_port *port, const u8 *peer,
-		      const struct oae_frame *f, u8 opcode, u16 reason,
-		      u32 src_ltag)
+/* Count, and answer if there is an answer and there may be one now. */
+static void carry_out(struct oae_port *port, const u8 *peer,
+		      const struct oae_frame *f, struct oae_admission *a)
 {
-	struct oae_frame r = {
-		.opcode = opcode,
-		.vc = f->vc,
-		.reason = reason,
-		.src_ltag = src_ltag,
-		.dst_ltag = f->src_ltag,
-		.seq = f->seq,
+	static const u8 counters[] = {
+		[OAE_ADMIT_NO_TAG] = OAE_S_NO_TAG,
+		[OAE_ADMIT_POLICY] = OAE_S_NOT_ACCEPTED,
+		[OAE_ADMIT_BAD_COOKIE] = OAE_S_BAD_COOKIE,
+		[OAE_ADMIT_FULL] = OAE_S_NO_ROOM_TAG,
 	};
 	u8 dest[ETH_ALEN];
 
+	if (a->why)
+		oae_count(port->node, counters[a->why]);
+	if (a->verdict == OAE_ADMIT_DROP ||
+	    (a->verdict == OAE_ADMIT_ANSWER && !oae_may_answer(port->node)))
+		return;
 	oae_count(port->node, OAE_S_STRANGER);
 	ether_addr_copy(dest, peer);
-	if (oae_path_back(port, f, dest, &r))
-		oae_xmit_frame(port, dest, &r, NULL);
-}
-
-/* The same, if there may be an answer now. */
-static void answer(struct oae_port *port, const u8 *peer,
-		   const struct oae_frame *f, u8 opcode, u16 reason,
-		   u32 src_ltag)
-{
-	if (oae_may_answer(port->node))
-		send_back(port, peer, f, opcode, reason, src_ltag);
+	if (oae_path_back(port, f, dest, &a->answer))
+		oae_xmit_frame(port, dest, &a->answer, NULL);
 }
 
 /* Is there a file that waits for this peer? It may go at any time. */
@@ -101,39 +77,34 @@ static bool awaited(const struct oae_tag *closed)
 	return closed && !list_empty_careful(&closed->files);
 }
 
-static void admit_sync(struct oae_port *port, const u8 *peer, u64 kid,
-		       const struct oae_frame *f, struct oae_tag *closed)
+static void look_up(struct oae_port *port, const u8 *peer, u64 kid,
+		    const struct oae_frame *f, const struct oae_tag *closed,
+		    struct oae_asker *who)
 {
 	struct oae_node *node = port->node;
-	bool configured = oae_peer_configured(node, port, peer);
-	unsigned int accept = READ_ONCE(node->knobs.accept);
+	u32 when = jiffies / COOKIE_LIFE;
+
+	who->cookie[0] = cookie(node, port, kid, f->src_ltag, when);
+	who->cookie[1] = cookie(node, port, kid, f->src_ltag, when - 1);
+	who->accept = READ_ONCE(node->knobs.accept);
+	who->shut = READ_ONCE(node->shut);
+	who->configured = oae_peer_configured(node, port, peer);
+	who->awaited = awaited(closed);
+}
+
+/* False: there is no room for a tag. */
+static bool make_tag(struct oae_port *port, u64 kid, const struct oae_frame *f,
+		     struct oae_tag *closed, bool stranger)
+{
 	struct oae_tag *tag = closed;
 
-	if (READ_ONCE(node->shut) || accept == OAE_ACCEPT_NONE ||
-	    (accept == OAE_ACCEPT_PEERS && !configured)) {
-		oae_count(node, OAE_S_NOT_ACCEPTED);
-		answer(port, peer, f, OAE_CLOSE, OAE_R_POLICY, f->dst_ltag);
-		return;
-	}
-	if (!cookie_valid(node, port, kid, f)) {
-		if (f->dst_ltag)
-			oae_count(node, OAE_S_BAD_COOKIE);
-		if (configured || awaited(closed) || oae_may_answer(node))
-			send_back(port, peer, f, OAE_SYNC_CHK, 0,
-				  cookie(node, port, kid, f->src_ltag,
-					 jiffies / COOKIE_LIFE));
-		return;
-	}
-
 	if (!tag || !refcount_inc_not_zero(&tag->ref))
-		tag = oae_tag_make_for(port, kid, !configured, GFP_ATOMIC);
-	if (IS_ERR(tag)) {
-		oae_count(node, OAE_S_NO_ROOM_TAG);
-		answer(port, peer, f, OAE_CLOSE, OAE_R_FULL, f->dst_ltag);
-		return;
-	}
+		tag = oae_tag_make_for(port, kid, stranger, GFP_ATOMIC);
+	if (IS_ERR(tag))
+		return false;
 	oae_tag_accept(tag, f);
 	oae_tag_put(tag);
+	return true;
 }
 
 /**
@@ -149,24 +120,16 @@ void oae_admit(struct oae_port *port, const u8 *peer,
 	       const struct oae_frame *f, struct oae_tag *closed)
 {
 	u64 kid = oae_kid(f->vc, peer);
+	struct oae_asker who = {};
+	struct oae_admission a;
 
-	switch (f->opcode) {
-	case OAE_SYNC:
-		admit_sync(port, peer, kid, f, closed);
-		break;
-	case OAE_CLOSE:
-		/* Forgotten already; a refusal needs no answer. */
-		if (!f->reason)
-			answer(port, peer, f, OAE_CLOSE_ACK, 0, f->dst_ltag);
-		break;
-	case OAE_SYNC_ACK:
-	case OAE_SYNC_CHK:
-	case OAE_CLOSE_ACK:
-	case OAE_HELLO:
-	case OAE_NOLINK:
-		oae_count(port->node, OAE_S_NO_TAG);
-		break;
-	default:
-		answer(port, peer, f, OAE_NOLINK, 0, f->dst_ltag);
+	if (f->opcode == OAE_SYNC)
+		look_up(port, peer, kid, f, closed, &who);
+	oae_admission(&who, f, &a);
+	if (a.verdict == OAE_ADMIT_TAG) {
+		if (make_tag(port, kid, f, closed, !who.configured))
+			return;
+		oae_admission_full(f, &a);
 	}
+	carry_out(port, peer, f, &a);
 }

@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may have a tag, and which gives way (doc/protocol.md section 4.6).
+ * Who may have a tag, and which gives way (doc/protocol.md section 4.6): the
+ * counts and the lists behind the rules of link/admission.c.
  *
- * max_tags bounds the tags in the table and those that are dead and have
- * something unread, together. Of these, tags made for strangers get three
- * quarters: the rest is for configured peers and for local use. A tag stays a
- * stranger's when a program here uses its link, or a server would spend on
- * strangers what is kept from them.
- *
- * When there is no room, one that nobody uses gives way. There is a list for
- * each reason, the longest there first, so that nothing is searched for:
- *   DEAD		its port is gone, or it gave way; what is unread is lost
- *   CLOSED	a stranger's that left something unread; dead after that
- *   DOWN	a stranger's that is away, in doubt; dead after that
- * A tag moves between the lists in the events that change its state.
+ * There is a list for each reason to give way, the longest there first, so that
+ * nothing is searched for. A tag moves between the lists in the events that change
+ * its state.
  */
 #include "tag.h"
 
-#include <linux/jiffies.h>
-
-#define CLOSED_DEAD	8	/* dead times until a CLOSED one may give way */
+#include <linux/ktime.h>
 
 /**
  * oae_share_init() - no tags
@@ -36,10 +26,18 @@ void oae_share_init(struct oae_node *node)
 		INIT_LIST_HEAD(&node->spare[i]);
 }
 
-/* Three quarters, to the nearest, and not none. */
-static unsigned int strangers_most(unsigned int max_tags)
+/**
+ * oae_share_give_back() - it did not go into the table
+ * @tag: the tag, which oae_share_take() has counted
+ */
+void oae_share_give_back(struct oae_tag *tag)
 {
-	return max((3 * max_tags + 1) / 4, 1U);
+	struct oae_node *node = tag->node;
+
+	tag->counted = false;
+	if (tag->stranger)
+		atomic_dec(&node->nstrangers);
+	atomic_dec(&node->ntags);
 }
 
 /**
@@ -53,34 +51,18 @@ static unsigned int strangers_most(unsigned int max_tags)
 int oae_share_take(struct oae_tag *tag)
 {
 	struct oae_node *node = tag->node;
-	unsigned int most = READ_ONCE(node->knobs.max_tags);
+	unsigned int strangers = 0;
+	int err;
 
-	if (atomic_inc_return(&node->ntags) > most) {
-		atomic_dec(&node->ntags);
-		return -ENOBUFS;
-	}
-	if (tag->stranger &&
-	    atomic_inc_return(&node->nstrangers) > strangers_most(most)) {
-		atomic_dec(&node->nstrangers);
-		atomic_dec(&node->ntags);
-		return -EDQUOT;
-	}
-	tag->counted = true;
-	return 0;
-}
-
-/**
- * oae_share_give_back() - it did not go into the table
- * @tag: the tag, for which oae_share_take() returned 0
- */
-void oae_share_give_back(struct oae_tag *tag)
-{
-	struct oae_node *node = tag->node;
-
-	tag->counted = false;
 	if (tag->stranger)
-		atomic_dec(&node->nstrangers);
-	atomic_dec(&node->ntags);
+		strangers = atomic_inc_return(&node->nstrangers);
+	err = oae_share_room(atomic_inc_return(&node->ntags), strangers,
+			     READ_ONCE(node->knobs.max_tags));
+	if (err)
+		oae_share_give_back(tag);
+	else
+		tag->counted = true;
+	return err;
 }
 
 /**
@@ -98,15 +80,17 @@ void oae_share_own(struct oae_tag *tag)
 
 static enum oae_spare why_spare(const struct oae_tag *tag)
 {
-	if (!list_empty(&tag->files))
-		return OAE_SPARE_NOT;
-	if (tag->dead)
-		return tag->nrcv ? OAE_SPARE_DEAD : OAE_SPARE_NOT;
-	if (!tag->stranger || tag->nsnd || tag->nhalf)
-		return OAE_SPARE_NOT;
-	if (oae_link_closed(&tag->link))
-		return OAE_SPARE_CLOSED;
-	return oae_link_down(&tag->link) ? OAE_SPARE_DOWN : OAE_SPARE_NOT;
+	const struct oae_claims c = {
+		.attached = !list_empty(&tag->files),
+		.dead = tag->dead,
+		.unread = tag->nrcv,
+		.stranger = tag->stranger,
+		.queued = tag->nsnd || tag->nhalf,
+		.closed = oae_link_closed(&tag->link),
+		.down = oae_link_down(&tag->link),
+	};
+
+	return oae_share_spare(&c);
 }
 
 static void move(struct oae_tag *tag, enum oae_spare spare)
@@ -117,7 +101,7 @@ static void move(struct oae_tag *tag, enum oae_spare spare)
 	list_del_init(&tag->yield);
 	if (spare)
 		list_add_tail(&tag->yield, &node->spare[spare]);
-	tag->spare_since = get_jiffies_64();
+	tag->spare_since = ktime_get_ns();
 	spin_unlock(&node->spare_lock);
 	tag->spare = spare;
 }
@@ -146,7 +130,7 @@ void oae_share_sort(struct oae_tag *tag)
 	}
 }
 
-/* The first of a list, with a reference, if it has been there for @age jiffies. */
+/* The first of a list, with a reference, if it has been there for @age ns. */
 static struct oae_tag *first(struct oae_node *node, enum oae_spare spare,
 			     u64 age)
 {
@@ -155,7 +139,7 @@ static struct oae_tag *first(struct oae_node *node, enum oae_spare spare,
 	spin_lock_bh(&node->spare_lock);
 	tag = list_first_entry_or_null(&node->spare[spare], struct oae_tag,
 				       yield);
-	if (tag && (time_before64(get_jiffies_64(), tag->spare_since + age) ||
+	if (tag && (ktime_get_ns() - tag->spare_since < age ||
 		    !refcount_inc_not_zero(&tag->ref)))
 		tag = NULL;
 	spin_unlock_bh(&node->spare_lock);
@@ -178,8 +162,6 @@ static bool give_way(struct oae_node *node, enum oae_spare spare, u64 age)
  * @node: where
  * @err: what there is no room in, as oae_share_take() said
  *
- * A dead tag takes no room in the strangers' share.
- *
  * Context: any but hard interrupts, no lock held.
  *
  * Return: true if it is worth to try again.
@@ -188,11 +170,12 @@ bool oae_share_make_room(struct oae_node *node, int err)
 {
 	unsigned int dead_ms = READ_ONCE(node->knobs.dead_ms);
 	unsigned int doubt_s = READ_ONCE(node->knobs.doubt_s);
+	enum oae_spare spare;
+	u64 ms;
 
-	if (err == -ENOBUFS && give_way(node, OAE_SPARE_DEAD, 0))
-		return true;
-	if (give_way(node, OAE_SPARE_CLOSED,
-		     CLOSED_DEAD * (u64)msecs_to_jiffies(dead_ms)))
-		return true;
-	return doubt_s && give_way(node, OAE_SPARE_DOWN, (u64)doubt_s * HZ);
+	for (spare = OAE_SPARE_DEAD; spare < OAE_SPARE_END; spare++)
+		if (oae_share_yields(spare, err, dead_ms, doubt_s, &ms) &&
+		    give_way(node, spare, ms * NSEC_PER_MSEC))
+			return true;
+	return false;
 }

@@ -98,7 +98,7 @@ struct oae_tag {
 	struct llist_node ready;	/* node->ready, if is_ready */
 	struct list_head reading;	/* node->reading, under its lock */
 	struct list_head yield;		/* node->spare[spare], under its lock */
-	u64 spare_since;		/* jiffies, under the same */
+	u64 spare_since;		/* ktime, ns, under the same */
 	struct rcu_head rcu;
 };
 
