@@ -100,7 +100,7 @@ static void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 {
 	spin_lock_bh(&tag->lock);
 	oae_link_show(&tag->link, &v->link);
-	v->unread = tag->nrcv;
+	v->unread = READ_ONCE(tag->nrcv);
 	v->queue = tag->nsnd + tag->nhalf;
 	v->born = tag->born;
 	v->via = tag->way_via;

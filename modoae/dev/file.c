@@ -247,7 +247,7 @@ static void link_status(struct oae_tag *tag, struct oae_status *s)
 	s->max_verb = v.slice_max;
 	s->srtt_ns = v.srtt;
 	s->queued = tag->nsnd + tag->nhalf + v.pending;
-	s->unread = tag->nrcv;
+	s->unread = READ_ONCE(tag->nrcv);
 	s->committed = tag->ncommitted;
 	s->reversed = tag->nreversed;
 	s->unknown = tag->nunknown;
@@ -364,7 +364,7 @@ static __poll_t tag_mask(struct oae_file *f, struct oae_tag *tag)
 	__poll_t mask = 0;
 
 	spin_lock_bh(&tag->lock);
-	if (tag->nrcv)
+	if (READ_ONCE(tag->nrcv))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (tag->dead)
 		mask |= EPOLLHUP;

@@ -248,19 +248,14 @@ ssize_t oae_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 int oae_file_fionread(struct oae_file *f, int __user *arg)
 {
 	struct oae_tag *tag = oae_file_tag(f);
-	const struct sk_buff *skb;
-	int n = 0;
+	int n;
 
 	if (PTR_ERR(tag) == -ENOTCONN)
 		return -ENOTCONN;
 	if (IS_ERR(tag)) {
 		n = oae_listen_count(f) * sizeof(struct oae_peer);
 	} else {
-		spin_lock_bh(&tag->lock);
-		skb = skb_peek(&tag->rcvq);
-		if (skb)
-			n = OAE_RCV_CB(skb)->len;
-		spin_unlock_bh(&tag->lock);
+		n = oae_unread_len(tag);
 	}
 	return put_user(n, arg);
 }

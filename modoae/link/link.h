@@ -418,6 +418,12 @@ static inline void *oae_link_offered(const struct oae_link *l)
 	return l->offer.p.handle;
 }
 
+/* The peer was refused and waits: oae_link_drained() when there is room. */
+static inline bool oae_link_owes_ready(const struct oae_link *l)
+{
+	return READ_ONCE(l->ready_due);
+}
+
 /* When the timer is to fire, by the event's clock, ns; 0 it is not armed. */
 static inline u64 oae_link_timer_at(const struct oae_link *l)
 {

@@ -178,7 +178,7 @@ bool oae_attach_del(struct oae_tag *tag, struct oae_file *f)
 	tag->doubt = false;
 	tag->unheard = true;
 	oae_inbox_announce(tag);
-	return tag->nrcv;
+	return READ_ONCE(tag->nrcv);
 }
 
 /**
@@ -525,7 +525,7 @@ static void note_fresh(struct oae_tag *tag, enum oae_note note)
 	    note == OAE_N_PEER_NEW)
 		oae_fresh_add(tag);
 	/* Who has closed may have left something to read. */
-	if (note == OAE_N_GONE && !tag->nrcv)
+	if (note == OAE_N_GONE && !READ_ONCE(tag->nrcv))
 		oae_fresh_del(tag);
 }
 

@@ -20,54 +20,6 @@
 #include <linux/uio.h>
 
 /**
- * oae_inbox_room() - may a tag hold one more transaction?
- * @tag: the tag, locked
- *
- * What is held may be as long as a transaction gets, so the limit can be
- * passed by that much, and no more.
- *
- * Return: true if so.
- */
-bool oae_inbox_room(const struct oae_tag *tag)
-{
-	return tag->rcv_bytes < READ_ONCE(tag->node->knobs.rcvbuf);
-}
-
-/**
- * oae_inbox_add() - a transaction is delivered: its slices go to the reader
- * @tag: the tag, locked; its slices are all in tag->slot
- * @nslices: how many
- *
- * The caller wakes who reads after unlocking. Context: BH disabled.
- */
-void oae_inbox_add(struct oae_tag *tag, unsigned int nslices)
-{
-	struct oae_node *node = tag->node;
-	struct sk_buff *skb, *first = tag->slot[0];
-	unsigned int i, len = 0;
-
-	lockdep_assert_held(&tag->lock);
-	for (i = 0; i < nslices; i++) {
-		skb = tag->slot[i];
-		tag->slot[i] = NULL;
-		len += skb->len;
-		tag->rcv_bytes += skb->truesize;
-		OAE_RCV_CB(skb)->nslices = 0;
-		__skb_queue_tail(&tag->rcvq, skb);
-	}
-	OAE_RCV_CB(first)->nslices = nslices;
-	OAE_RCV_CB(first)->len = len;
-	oae_add(&tag->nrcv, 1);
-	tag->ndelivered++;
-	tag->used = true;
-	oae_count(node, OAE_S_DELIVERED);
-	oae_count_n(node, OAE_S_DELIVERED_BYTES, len);
-
-	if (list_empty(&tag->files))
-		oae_inbox_announce(tag);
-}
-
-/**
  * oae_inbox_announce() - tell the node's readers that a tag has something
  * @tag: the tag, locked; no file is attached to it
  *
@@ -76,7 +28,7 @@ void oae_inbox_add(struct oae_tag *tag, unsigned int nslices)
 void oae_inbox_announce(struct oae_tag *tag)
 {
 	lockdep_assert_held(&tag->lock);
-	if (!tag->nrcv)
+	if (!READ_ONCE(tag->nrcv))
 		return;
 	if (!tag->is_ready) {
 		tag->is_ready = true;

@@ -83,7 +83,7 @@ static enum oae_spare why_spare(const struct oae_tag *tag)
 	const struct oae_claims c = {
 		.attached = !list_empty(&tag->files),
 		.dead = tag->dead,
-		.unread = tag->nrcv,
+		.unread = READ_ONCE(tag->nrcv),
 		.stranger = tag->stranger,
 		.queued = tag->nsnd || tag->nhalf,
 		.closed = oae_link_closed(&tag->link),
@@ -121,7 +121,7 @@ void oae_share_sort(struct oae_tag *tag)
 	lockdep_assert_held(&tag->lock);
 	if (spare != tag->spare)
 		move(tag, spare);
-	if (!tag->dead || tag->nrcv)
+	if (!tag->dead || READ_ONCE(tag->nrcv))
 		return;
 	oae_inbox_forget(tag);
 	if (tag->counted) {

@@ -80,10 +80,12 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
 {
 	lockdep_assert_held(&tag->lock);
 	if (tag->dead || !oae_link_closed(&tag->link) ||
-	    ((tag->nsnd || tag->nhalf || tag->nrcv ||
+	    ((tag->nsnd || tag->nhalf || READ_ONCE(tag->nrcv) ||
 	      !list_empty(&tag->files)) && !kill))
 		return;
 	WRITE_ONCE(tag->dead, true);
+	/* Pairs with the one in made_room() of queue.c: is anything unread? */
+	smp_mb();
 	oae_attach_dead(tag);
 	hrtimer_try_to_cancel(&tag->timer);
 	rhashtable_remove_fast(&tag->node->tags, &tag->hash, tag_params);
@@ -136,7 +138,7 @@ static struct oae_tag *tag_alloc(struct oae_port *port, u64 kid, bool stranger,
 	INIT_LIST_HEAD(&tag->reading);
 	INIT_LIST_HEAD(&tag->wake);
 	INIT_LIST_HEAD(&tag->yield);
-	__skb_queue_head_init(&tag->rcvq);
+	skb_queue_head_init(&tag->rcvq);
 	oae_attach_init(tag);
 	tag->born = local_clock();
 	return tag;

@@ -61,8 +61,8 @@ struct oae_tag {
 	struct sk_buff *slot[OAE_MAX_SLICES];	/* slices of what is held */
 	struct oae_held *held;		/* region.c; NULL: no verb came yet */
 	struct sk_buff_head rcvq;	/* delivered; cb says where one begins */
-	unsigned int nrcv;		/* transactions in rcvq */
-	size_t rcv_bytes;
+	unsigned int nrcv;		/* transactions in rcvq; under rcvq.lock */
+	size_t rcv_bytes;		/* of their skbs; under rcvq.lock */
 	u64 born;			/* local_clock() */
 	u64 ncommitted, nreversed, nunknown, ndelivered;
 	bool via;			/* the way it would go, asked with auto */
@@ -149,9 +149,7 @@ void oae_region_decided(struct oae_tag *tag, bool apply,
 const u8 *oae_region_answer(const struct oae_tag *tag, unsigned int *len);
 void oae_region_leave(struct oae_tag *tag);
 
-/* inbox.c: what has been delivered and not been read */
-bool oae_inbox_room(const struct oae_tag *tag);
-void oae_inbox_add(struct oae_tag *tag, unsigned int nslices);
+/* inbox.c: which tags have something unread */
 void oae_inbox_announce(struct oae_tag *tag);
 void oae_inbox_again(struct oae_tag *tag);
 void oae_inbox_forget(struct oae_tag *tag);
@@ -182,29 +180,34 @@ void oae_share_own(struct oae_tag *tag);
 void oae_share_sort(struct oae_tag *tag);
 bool oae_share_make_room(struct oae_node *node, int err);
 
-/* run.c: what happens to a tag */
+/* run.c: what happens to a link */
 void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 		 const struct oae_frame *f);
+enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
+
+/* life.c: opening and closing; the port */
 int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
-int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg);
-int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err);
-struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more);
-int oae_tag_read(struct oae_tag *tag, size_t max, struct sk_buff **skb);
-void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb);
-void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);
-int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open);
-void oae_tag_detach(struct oae_tag *tag, struct oae_file *f);
-void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
-			   unsigned int n, int err);
-void oae_tag_confirming(struct oae_tag *tag, int waiters);
 void oae_tag_close(struct oae_tag *tag);
 void oae_tag_kill(struct oae_tag *tag, int err);
+void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);
 void oae_tag_port_up(struct oae_tag *tag);
 void oae_tag_port_down(struct oae_tag *tag);
 void oae_tag_settle(struct oae_tag *tag, u64 ns);
 void oae_tag_renamed(struct oae_tag *tag);
 void oae_tag_way(struct oae_tag *tag, const struct oae_about *about);
-enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
+
+/* queue.c: what waits to be sent, and what to be read */
+int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg);
+int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err);
+void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
+			   unsigned int n, int err);
+void oae_tag_confirming(struct oae_tag *tag, int waiters);
+int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open);
+void oae_tag_detach(struct oae_tag *tag, struct oae_file *f);
+struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more);
+int oae_tag_read(struct oae_tag *tag, size_t max, struct sk_buff **skb);
+void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb);
+unsigned int oae_unread_len(struct oae_tag *tag);
 
 /* client.c: what a tag knows of its files */
 void oae_attach_init(struct oae_tag *tag);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files share that deal with an event of a tag: the event, and its steps. */
+#ifndef OAE_EVENT_H
+#define OAE_EVENT_H
+
+#include "tag.h"
+
+/**
+ * struct oae_run - one event of a tag: what it leads to
+ * @a: what the link wants done
+ * @now: local_clock() when it began
+ * @skb: what came in; NULL once kept or sent
+ * @done: messages that ended, by oae_msg.list
+ * @before: the link's state when it began
+ * @wake: tags whose verbs may come again, by oae_tag.wake
+ * @reply: REFLECT, but for its header
+ * @wake_reader: there is something to read
+ * @wake_writer: there may be room to write, or what was sent is confirmed
+ * @via: its frames go through the gateway
+ */
+struct oae_run {
+	struct oae_actions a;
+	u64 now;
+	struct sk_buff *skb;
+	struct list_head done;
+	enum oae_state before;
+	struct list_head wake;
+	struct sk_buff *reply;
+	bool wake_reader;
+	bool wake_writer;
+	bool via;
+};
+
+/* run.c: stepping the link. Enter takes tag->lock, leave drops it. */
+void oae_run_enter(struct oae_tag *tag, struct oae_run *ev)
+	__acquires(RCU_BH) __acquires(&tag->lock);
+void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
+	__releases(&tag->lock) __releases(RCU_BH);
+void oae_run_apply(struct oae_tag *tag, struct oae_run *ev);
+int oae_run_cancel(struct oae_tag *tag, struct oae_run *ev,
+		   struct oae_msg *msg, int err);
+void oae_run_room(struct oae_tag *tag, struct oae_run *ev);
+void oae_run_log(struct oae_tag *tag, struct oae_run *ev,
+		 enum oae_ev_kind kind);
+
+void oae_run_log_frame(struct oae_tag *tag, struct oae_run *ev,
+		       const struct oae_frame *f);
+
+/* life.c */
+void oae_tag_open(struct oae_tag *tag, struct oae_run *ev);
+
+/* queue.c */
+void oae_queue_del(struct oae_tag *tag, struct oae_run *ev,
+		   struct oae_msg *msg);
+void oae_queue_flush(struct oae_tag *tag, int err);
+void oae_queue_flush_some(struct oae_tag *tag, struct oae_run *ev);
+void oae_unread_add(struct oae_tag *tag, unsigned int nslices);
+unsigned int oae_unread_drop(struct oae_tag *tag, struct sk_buff_head *lost);
+
+/* May a tag hold one more transaction? It can pass the limit by one, no more. */
+static inline bool oae_unread_room(const struct oae_tag *tag)
+{
+	return READ_ONCE(tag->rcv_bytes) < READ_ONCE(tag->node->knobs.rcvbuf);
+}
+
+/* tell.c */
+void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
+		    struct oae_msg *msg, u8 outcome, int err);
+void oae_tell_note(struct oae_tag *tag, struct oae_run *ev,
+		   enum oae_note note);
+void oae_tell_all(struct oae_tag *tag, struct oae_run *ev);
+
+/* out.c */
+void oae_out_keep(struct oae_tag *tag, struct oae_run *ev,
+		  const struct oae_send *send);
+void oae_out_send(struct oae_tag *tag, struct oae_run *ev);
+
+#endif /* OAE_EVENT_H */
