@@ -869,6 +869,23 @@ class Delivered(TwoEnds):
             self.assertEqual(b.read(), b"%d" % n + bytes(2000))
         call.result()
 
+    def test_room_is_never_missed(self):
+        """A reader makes room just when the peer is refused: the peer is told, each time.
+
+        Nothing else would tell it for ten minutes.
+        """
+        for host in (self.a, self.b):
+            host.knobs(keepalive_ms=600000, dead_ms=3600000)
+        self.b.knob("rcvbuf", 4096)
+        a, b = self.opened()
+        sent = [b"%d" % n + bytes(2000) for n in range(2000)]
+        parked = self.a.stat("note_parked")
+        reader = Call(lambda: [b.read() for _ in sent])
+        for message in sent:
+            a.write(message)
+        self.assertEqual(reader.result(60), sent)
+        self.assertGreater(self.a.stat("note_parked"), parked)
+
     def test_express_and_atomic_do_not_overtake(self):
         """One file's order is kept whatever its options were when."""
         a, b = self.opened(nonblock=True)
