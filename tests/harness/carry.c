@@ -153,6 +153,11 @@ static struct h_tx *wanted(struct h_event *ev, h_id *id)
 	return h_find(ev, *id);
 }
 
+__attribute__((weak)) void h_more(struct h_event *ev)
+{
+	(void)ev;
+}
+
 /**
  * h_feed() - the link gets what it has room for
  * @ev: the event
@@ -163,6 +168,7 @@ void h_feed(struct h_event *ev)
 	struct h_tx *tx;
 	h_id id;
 
+	h_more(ev);
 	while (!ev->stop && ev->end->tag && (tx = wanted(ev, &id))) {
 		tx->at_link = true;
 		h_post(ev, tx, id, 0, &p);
@@ -329,7 +335,7 @@ static void send_offer(struct h_event *ev, const struct oae_send *s)
  */
 void h_sends(struct h_event *ev)
 {
-	const struct oae_send *s;
+	struct oae_send *s;
 	h_id id;
 
 	for (s = ev->a->send; s < ev->a->send + ev->a->nsends && !ev->stop; s++) {

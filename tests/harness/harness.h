@@ -145,6 +145,8 @@ void h_fail(struct h_event *ev, u64 id, const char *why);
 struct h_tx *h_find(struct h_event *ev, h_id id);
 /* Before an op is carried out; there need not be such a function. */
 void h_before(struct h_event *ev, const struct oae_op *op);
+/* Before the link gets what is in the queue: likewise. */
+void h_more(struct h_event *ev);
 void h_noted(struct h_event *ev, u8 note);
 /* Keep the payload of @ev->f. Free all slices kept; words are free, too. */
 void h_keep(struct h_event *ev, unsigned int slice);
@@ -162,9 +164,8 @@ void h_told(struct h_event *ev, struct h_tx *tx, h_id id, int err);
 /* As the link wants it; cut anew to at most @max bytes a slice if that is not 0. */
 void h_post(struct h_event *ev, struct h_tx *tx, h_id id, u16 max,
 	    struct oae_post *p);
-/* To the wire; @tx: OFFER: what a slice is of; REFLECT: the half behind it. */
-void h_send(struct h_event *ev, const struct oae_frame *f, struct h_tx *tx,
-	    h_id id);
+/* To the wire, filled in; @tx: OFFER: whose slice; REFLECT: the half behind it. */
+void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *tx, h_id id);
 /* The timer is armed: @ev->end->timer_at. */
 void h_timer(struct h_event *ev);
 /* The link is no more. */

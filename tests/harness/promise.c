@@ -100,15 +100,17 @@ void h_lends(struct h_event *ev, const struct oae_send *s)
 	switch (s->frame.kind) {
 	case OAE_SWAP:
 		tx = h_at_link(ev, id);
-		if (!tx || tx->kind != OAE_SWAP || n != tx->len) {
+		if (!tx || tx->kind != OAE_SWAP) {
 			h_fail(ev, id, "G2: lends #, which it has not got");
 			return;
 		}
+		if (n != tx->len)
+			h_fail(ev, id, "a REFLECT with too much or too little of half #");
 		tx->lent = true;
 		tx->offered_to = ev->end->link.peer_inc;
 		break;
 	case OAE_VERB:
-		if (!ev->end->computed || !n)
+		if (!ev->end->computed)
 			h_fail(ev, 0, "G2: a REFLECT answers a verb that is not computed");
 		break;
 	default:
@@ -314,7 +316,9 @@ void h_hand_over(struct h_event *ev, u8 op, unsigned int n, h_id mine)
 	} else if (!id) {
 		;
 	} else if (!tx) {
-		h_fail(ev, id, "G2: # delivered, was reversed, or lost with its sender");
+		h_fail(ev, id, id <= (op == OAE_OP_TAKE ? e->last_half : e->last_id) ?
+		       "G1: # delivered twice, or after one that is younger" :
+		       "G2: # delivered, was reversed, or lost with its sender");
 	} else if (tx->from == e->who || tx->kind != kinds[op]) {
 		h_fail(ev, id, "G1: # delivered to whom it is not for, or as another kind");
 		tx = NULL;
@@ -413,6 +417,13 @@ void h_died(struct h_event *ev)
 	h_gone(ev);
 }
 
+/* Only a frame that was forged leads to this. */
+static void honest(struct h_event *ev, const char *why)
+{
+	if (ev->peer && !ev->anything && !ev->hostile)
+		h_fail(ev, 0, why);
+}
+
 /**
  * h_note() - an end notes that something happened
  * @ev: the event
@@ -451,12 +462,16 @@ void h_note(struct h_event *ev, u8 note)
 		break;
 	case OAE_N_BROKEN:
 		ev->broken = true;
-		fallthrough;
+		honest(ev, "between two honest ends: broken");
+		break;
 	case OAE_N_IMPOSSIBLE:
+		honest(ev, "between two honest ends: impossible");
+		break;
 	case OAE_N_MISMATCH:
+		honest(ev, "between two honest ends: mismatch");
+		break;
 	case OAE_N_BAD_SLICE:
-		if (ev->peer && !ev->anything && !ev->hostile)
-			h_fail(ev, 0, "between two honest ends: broken, impossible, mismatch or bad_slice");
+		honest(ev, "between two honest ends: bad_slice");
 		break;
 	}
 }
@@ -523,7 +538,7 @@ void h_check(struct h_event *ev)
 		h_fail(ev, 0, "G6: more unread than there is room for");
 	if (ev->max_len && e->kept > ev->max_len)
 		h_fail(ev, 0, "G6: more kept than there may be");
-	if (e->tag && (l->state == OAE_CLOSED || !e->timer_at))
+	if (e->tag && (l->state == OAE_CLOSED || !e->timer_at || !l->timer_at))
 		h_fail(ev, 0, "a tag without a timer, or closed");
 	if (e->tag && (!l->ltag || !l->inc))
 		h_fail(ev, 0, "a tag without an ltag, or without an incarnation");
@@ -560,17 +575,18 @@ bool h_idle(const struct h_end *e)
 static void check_swapped(struct h_event *ev, struct h_tx *tx, h_id id)
 {
 	struct h_tx *its = tx->other ? h_find(ev, tx->other) : NULL;
-	bool unknown;
 
+	if (its && its->other != id && !its->lost &&
+	    !(its->ended && its->outcome == OAE_UNKNOWN))
+		h_fail(ev, id, "G2: half # swapped, and the other's is not");
+	if (ev->anything)
+		return;
 	if (tx->delivered && tx->ended && tx->outcome == OAE_REVERSED)
 		h_fail(ev, id, "G2: half # taken there, not given here");
 	if (!its)
 		return;
-	unknown = its->ended && its->outcome == OAE_UNKNOWN;
 	if (its->ended && its->outcome == OAE_REVERSED)
 		h_fail(ev, id, "G2: half # has another, which was reversed");
-	if (its->other != id && !its->lost && !unknown)
-		h_fail(ev, id, "G2: half # swapped, and the other's is not");
 	if (tx->ended && tx->outcome == OAE_COMMITTED && !tx->excused &&
 	    !its->lost && !(its->ended && its->outcome == OAE_COMMITTED))
 		h_fail(ev, id, "G2: half # committed, and the other's is not");
@@ -589,7 +605,7 @@ void h_check_tx(struct h_event *ev, struct h_tx *tx, h_id id)
 	if (tx->ended && tx->outcome == OAE_COMMITTED && !tx->delivered &&
 	    !tx->excused)
 		h_fail(ev, id, "G2: # committed, never delivered");
-	if (tx->kind == OAE_SWAP && !ev->anything)
+	if (tx->kind == OAE_SWAP)
 		check_swapped(ev, tx, id);
 }
 

@@ -88,8 +88,7 @@ void h_timer(struct h_event *ev)
 }
 
 /* A slice, or with a REFLECT the half that is lent, or the answer. */
-void h_send(struct h_event *ev, const struct oae_frame *f, struct h_tx *htx,
-	    h_id id)
+void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 {
 	struct sim_end *e = (struct sim_end *)ev->end;
 	struct sim_tx *tx = (struct sim_tx *)htx;

@@ -1,29 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One end of a link: the shell around the core, as the module is one. Queue,
- * slices, reader, timer. What the link does is told to check.c as it happens.
+ * One end of a link: the shell around the core, as the module is one. The actions
+ * are carried out by tests/harness; here is what a slice, a post and a timer are.
  */
 #include <stdlib.h>
 #include "sim.h"
 
 /* Of all that is set anew for an event, only this is looked at before. */
-static struct oae_actions *begin(struct world *w)
+static struct oae_actions *begin(struct world *w, struct end *e)
 {
-	struct oae_actions *a = &w->act;
-
 	w->n.calls++;
-	a->nops = 0;
-	a->nsends = 0;
-	a->overflow = false;
-	return a;
+	w->ev = (struct h_event){
+		.world = w, .end = end_h(e), .peer = end_h(end_peer(w, e)),
+		.a = &w->act, .now = w->now, .rcvbuf = w->cfg->rcvbuf,
+		.max_len = w->knobs.max_len, .stop = w->why[0] != '\0',
+	};
+	h_begin(&w->ev);
+	return &w->act;
 }
 
-static void timer_at(struct world *w, struct end *e, u64 at)
+/* So much for the event. */
+static void over(struct world *w)
 {
-	if (!at)
-		violation(w, e, "TIMER at 0");
-	e->timer_at = at;
-	wheel_put(&w->wheel, at, EVENT_REF(KIND_TIMER, 0), end_index(w, e));
+	struct h_event *ev = &w->ev;
+
+	h_check(ev);
+	w->n.calls += ev->calls;
+	w->n.excused += ev->excused;
+	ev->f = NULL;
+}
+
+void h_timer(struct h_event *ev)
+{
+	struct world *w = ev->world;
+
+	wheel_put(&w->wheel, ev->end->timer_at, EVENT_REF(KIND_TIMER, 0),
+		  end_index(w, end_of(ev->end)));
 }
 
 /**
@@ -44,196 +56,90 @@ void end_free_slices(struct world *w, struct end *e)
 		free(e->more);
 		e->more = NULL;
 	}
-	e->have = 0;
-	e->kept = 0;
 	words_release(w, e);
 }
 
-static void keep(struct world *w, struct end *e, unsigned int slice)
+void h_drop(struct h_event *ev)
 {
-	const struct flight *p = w->arriving;
+	end_free_slices(ev->world, end_of(ev->end));
+}
+
+void h_keep(struct h_event *ev, unsigned int slice)
+{
+	struct end *e = end_of(ev->end);
 	struct slice *s = &e->slice;
 
-	if (!p || p->f.opcode != OAE_OFFER || p->f.slice != slice ||
-	    e->have >> slice & 1) {
-		violation(w, e, "KEEP of slice %u: not this frame's", slice);
-		return;
-	}
 	if (slice) {
 		if (!e->more)
 			e->more = need(calloc(OAE_MAX_SLICES - 1, sizeof(*s)));
 		s = &e->more[slice - 1];
 	}
-	content_keep(w, s, p);
-	e->have |= 1ULL << slice;
-	e->kept += s->len;
+	content_keep(ev->world, s, ev->raw);
 }
 
-/* The shell's own of a transaction that leaves the link. */
-static void left_link(struct end *e, struct tx *tx)
+struct h_tx *h_find(struct h_event *ev, h_id id)
 {
-	tx->at_link = false;
-	unsigned int i = 0;
+	struct world *w = ev->world;
+	struct tx *tx = tx_find(w, id);
 
-	while (i < 2 && e->at_link[i] != tx->id)
-		i++;
-	e->at_link[i] = TX_NONE;
+	/* Of another link. */
+	if (!tx || (tx->end ^ end_index(w, end_of(ev->end))) > 1)
+		return NULL;
+	return (struct h_tx *)tx;
 }
 
-static void ended(struct world *w, struct end *e, struct tx *tx, u8 outcome,
-		  int err)
+void h_post(struct h_event *ev, struct h_tx *htx, h_id id, u16 max,
+	    struct oae_post *p)
 {
-	e->under_way--;
-	e->nhalves -= tx->kind == OAE_SWAP;
-	check_ended(w, e, tx, outcome, err);
-	work_ended(w, e);
-}
+	struct end *e = end_of(ev->end);
+	struct tx *tx = (struct tx *)htx;
 
-static struct tx *dequeue(struct world *w, struct end *e, u64 *queue)
-{
-	struct tx *tx = tx_find(w, *queue);
-
-	*queue = tx->next;
-	e->nqueue--;
-	return tx;
-}
-
-/* Take one out of the middle. False: it is not there. */
-static bool unqueue(struct world *w, struct end *e, u64 id)
-{
-	bool half = tx_find(w, id)->kind == OAE_SWAP;
-	u64 *at = half ? &e->halves : &e->queue, last = TX_NONE;
-	u64 *last_of = half ? &e->halves_last : &e->queue_last;
-
-	while (*at && *at != id) {
-		last = *at;
-		at = &tx_find(w, last)->next;
+	if (max) {
+		tx->cut = max;
+		*p = (struct oae_post){ .handle = TX_HANDLE(id) };
+		if (tx->len > (u32)OAE_MAX_SLICES * max)
+			return;
+	} else {
+		e->at_link[tx->kind == OAE_SWAP ? 2 : e->at_link[0] ? 1 : 0] = id;
 	}
-	if (!*at)
-		return false;
-	*at = tx_find(w, id)->next;
-	if (*last_of == id)
-		*last_of = last;
-	e->nqueue--;
-	return true;
+	tx_post(ev->world, tx, p);
 }
 
-static void flush(struct world *w, struct end *e, int err)
+u16 h_compute(struct h_event *ev, u16 *reply)
 {
-	while (e->queue)
-		ended(w, e, dequeue(w, e, &e->queue), OAE_REVERSED, err);
-	while (e->halves)
-		ended(w, e, dequeue(w, e, &e->halves), OAE_REVERSED, err);
-}
-
-static void reslice(struct world *w, struct end *e, struct tx *tx)
-{
-	struct oae_post p = { .handle = TX_HANDLE(tx->id) };
-
-	tx->cut = oae_link_cut(&e->link, tx->len);
-	if (tx->len <= (u32)OAE_MAX_SLICES * tx->cut)
-		tx_post(w, tx, &p);
-	w->n.calls++;
-	oae_link_resliced(&e->link, &p, w->now, &w->act);
-}
-
-static void compute(struct world *w, struct end *e)
-{
-	struct tx *tx = tx_find(w, e->have & 1 ? e->slice.id : TX_NONE);
+	struct end *e = end_of(ev->end);
+	struct world *w = ev->world;
+	struct tx *tx = tx_find(w, e->slice.id);
 	u16 reason;
 
+	*reply = sizeof(u64);
 	/* It may be a late one: of a sender that has crashed, or reversed it. */
-	if (!tx) {
-		reason = OAE_R_BAD_VERB;
+	if (!tx)
+		return OAE_R_BAD_VERB;
+	reason = words_compute(w, e, tx);
+	say(w, e, "#%llu computed: %s", TX_SERIAL(tx->id),
+	    reason ? "CONFLICT" : "reserved");
+	return reason;
+}
+
+/* A slice, or with a REFLECT the half that is lent, or the answer. */
+void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
+{
+	struct end *e = end_of(ev->end);
+	struct tx *tx = (struct tx *)htx;
+	struct world *w = ev->world;
+	u32 off;
+
+	if (f->opcode == OAE_OFFER) {
+		off = f->slice * tx->cut;
+		f->payload_hash = content_hash(w, id, off, f->length, f->slice);
+		f->first = f->slice ? 0 : id;
+		wire_send(w, e, f, id, off);
+	} else if (f->opcode == OAE_REFLECT && f->kind == OAE_VERB) {
+		wire_send(w, e, f, e->answer, 0);
 	} else {
-		reason = words_compute(w, e, tx);
-		say(w, e, "#%llu computed: %s", TX_SERIAL(tx->id),
-		    reason ? "CONFLICT" : "reserved");
+		wire_send(w, e, f, id, 0);
 	}
-	w->n.calls++;
-	oae_link_computed(&e->link, reason, sizeof(u64), w->now, &w->act);
-}
-
-/* These name a transaction that the link has. */
-static void tx_op(struct world *w, struct end *e, const struct oae_op *op)
-{
-	struct tx *tx = tx_find(w, TX_OF(op->handle));
-
-	if (!tx || !tx->at_link || tx->end != end_index(w, e)) {
-		violation(w, e, "G3: #%llu ends, and the link has not got it",
-			  TX_SERIAL(TX_OF(op->handle)));
-	} else if (op->type == OAE_OP_RESLICE) {
-		reslice(w, e, tx);
-	} else if (op->type == OAE_OP_RESULT) {
-		check_result(w, e, tx, w->arriving);
-	} else if (op->type == OAE_OP_TAKE) {
-		check_taken(w, e, tx);
-	} else {
-		left_link(e, tx);
-		ended(w, e, tx, op->outcome, op->err);
-	}
-}
-
-static void one_op(struct world *w, struct end *e, const struct oae_op *op)
-{
-	switch (op->type) {
-	case OAE_OP_NOTE:
-		check_note(w, e, op->note);
-		break;
-	case OAE_OP_KEEP:
-		keep(w, e, op->slice);
-		break;
-	case OAE_OP_DISCARD:
-		end_free_slices(w, e);
-		break;
-	case OAE_OP_DELIVER:
-		check_delivered(w, e, op->slice);
-		if (w->cfg->read_time && !e->unread++)
-			wheel_put(&w->wheel, w->now + w->cfg->read_time,
-				  EVENT_REF(KIND_READ, 0), end_index(w, e));
-		break;
-	case OAE_OP_VERB:
-		compute(w, e);
-		break;
-	case OAE_OP_APPLY:
-		check_applied(w, e);
-		break;
-	case OAE_OP_COMPLETE:
-	case OAE_OP_RESLICE:
-	case OAE_OP_RESULT:
-	case OAE_OP_TAKE:
-		tx_op(w, e, op);
-		break;
-	case OAE_OP_CONFIRMED:
-		check_confirmed(w, e);
-		break;
-	case OAE_OP_TIMER:
-		timer_at(w, e, op->at);
-		break;
-	case OAE_OP_FLUSH:
-		flush(w, e, op->err);
-		break;
-	case OAE_OP_GONE:
-		if (e->queue || e->halves)
-			violation(w, e, "GONE without FLUSH");
-		check_died(w, e);
-		break;
-	default:
-		violation(w, e, "no such op: %u", op->type);
-	}
-}
-
-/* The ops so far, in order; one may lead to more. */
-static void apply(struct world *w, struct end *e)
-{
-	struct oae_op op;
-	unsigned int i;
-
-	for (i = 0; i < w->act.nops && !w->why[0]; i++) {
-		op = w->act.op[i];
-		one_op(w, e, &op);
-	}
-	w->act.nops = 0;
 }
 
 static void make_tag(struct world *w, struct end *e)
@@ -244,133 +150,26 @@ static void make_tag(struct world *w, struct end *e)
 	e->timer_at = 0;
 }
 
-/* The next that the link has room for. */
-static struct tx *wanted(struct world *w, struct end *e)
+/* Users want more; the link is opened for what they want. */
+void h_more(struct h_event *ev)
 {
-	struct tx *tx;
-
-	if (e->queue && oae_link_wants(&e->link)) {
-		tx = dequeue(w, e, &e->queue);
-		e->at_link[e->at_link[0] ? 1 : 0] = tx->id;
-		return tx;
-	}
-	if (e->halves && oae_link_wants_half(&e->link)) {
-		tx = dequeue(w, e, &e->halves);
-		e->at_link[2] = tx->id;
-		return tx;
-	}
-	return NULL;
-}
-
-/* Give the link what it wants; open it if need be. */
-static void feed(struct world *w, struct end *e)
-{
-	struct oae_post p;
-	struct tx *tx;
-	int err;
+	struct end *e = end_of(ev->end);
+	struct world *w = ev->world;
 
 	if (e->under_way < w->refill)
 		work_more(w, e);
-	while ((e->queue || e->halves) && !w->why[0]) {
-		if (!e->tag) {
-			make_tag(w, e);
-			w->n.calls++;
-			oae_link_open(&e->link, w->now, &w->act);
-			apply(w, e);
-		}
-		tx = wanted(w, e);
-		if (!tx)
-			return;
-		tx->at_link = true;
-		tx_post(w, tx, &p);
-		w->n.calls++;
-		err = oae_link_post(&e->link, &p, w->now, &w->act);
-		if (err)
-			violation(w, e, "wants, but post says %d", err);
-		apply(w, e);
-	}
-}
-
-static void send_offer(struct world *w, struct end *e, struct oae_send *s)
-{
-	struct tx *tx = tx_find(w, TX_OF(s->handle));
-	struct oae_frame *f = &s->frame;
-	unsigned int i, last;
-	u8 flags = f->flags;
-
-	if (!tx || tx->ended || !s->slices) {
-		violation(w, e, "OFFER of what has ended, or of no slice");
+	if (e->tag || !(e->queue.first || e->halves.first) || ev->stop)
 		return;
-	}
-	check_offered(w, e, tx);
-	last = s->nslices - 1;
-	if (s->slices >> last > 1 || last != (tx->len - 1) / tx->cut)
-		violation(w, e, "OFFER of slices beyond the last");
-	for (i = 0; i <= last; i++) {
-		if (!(s->slices >> i & 1))
-			continue;
-		f->slice = i;
-		f->length = i < last ? tx->cut : tx->len - last * tx->cut;
-		f->flags = flags | (i == last ? OAE_F_LAST : 0);
-		f->payload_hash = content_hash(w, tx->id, i * tx->cut,
-					       f->length, i);
-		f->first = i ? 0 : tx->id;
-		wire_send(w, e, f, tx->id, i * tx->cut);
-	}
+	make_tag(w, e);
+	ev->calls++;
+	oae_link_open(&e->link, w->now, &w->act);
+	h_ops(ev);
 }
 
-/* A REFLECT with more behind its body: the half that is lent, or the answer. */
-static void send_answer(struct world *w, struct end *e, const struct oae_send *s)
+static void finish(struct world *w)
 {
-	const struct oae_frame *f = &s->frame;
-	const struct tx *tx = tx_find(w, TX_OF(s->handle));
-	u32 n = f->length - OAE_REFLECT_LEN;
-
-	if (f->kind == OAE_VERB) {
-		if (!e->verb || n != sizeof(u64))
-			violation(w, e, "REFLECT without an answer");
-		wire_send(w, e, f, e->answer, 0);
-		return;
-	}
-	if (!tx || tx->ended || tx->kind != OAE_SWAP || n != tx->len)
-		violation(w, e, "REFLECT without a half");
-	else
-		wire_send(w, e, f, tx->id, 0);
-}
-
-/* Every event ends so: ops, posts, and then all that is to be sent. */
-static void finish(struct world *w, struct end *e)
-{
-	struct oae_actions *a = &w->act;
-	unsigned int i;
-	struct tx *tx;
-
-	apply(w, e);
-	feed(w, e);
-	if (a->overflow)
-		violation(w, e, "actions overflow");
-	for (i = 0; i < a->nsends && !w->why[0]; i++) {
-		if (a->send[i].frame.opcode == OAE_OFFER)
-			send_offer(w, e, &a->send[i]);
-		else if (a->send[i].frame.opcode == OAE_REFLECT &&
-			 a->send[i].frame.length)
-			send_answer(w, e, &a->send[i]);
-		else
-			wire_send(w, e, &a->send[i].frame, TX_NONE, 0);
-	}
-	/* A refusal is as good as never offered: it was not delivered. */
-	if (e->tag && e->link.offer.state == OAE_OFFER_PARKED) {
-		tx = tx_find(w, TX_OF(e->link.offer.p.handle));
-		if (tx)
-			tx->offered = false;
-	}
-	if (e->tag && e->link.aside.valid) {
-		tx = tx_find(w, TX_OF(e->link.aside.p.handle));
-		if (tx)
-			tx->offered = false;
-	}
-	check_half(w, e);
-	check_state(w, e);
+	h_finish(&w->ev);
+	over(w);
 }
 
 /**
@@ -383,21 +182,14 @@ static void finish(struct world *w, struct end *e)
  */
 bool end_enqueue(struct world *w, struct end *e, struct tx *tx)
 {
-	u64 *queue, *last;
+	struct h_event ev = { .world = w, .end = end_h(e) };
 
-	if (e->nqueue >= w->cfg->sndq) {
+	if (e->queue.n + e->halves.n >= w->cfg->sndq) {
 		tx_free(w, tx);
 		return false;
 	}
-	queue = tx->kind == OAE_SWAP ? &e->halves : &e->queue;
-	last = tx->kind == OAE_SWAP ? &e->halves_last : &e->queue_last;
-	if (*queue)
-		tx_find(w, *last)->next = tx->id;
-	else
-		*queue = tx->id;
-	*last = tx->id;
+	h_enqueue(&ev, (struct h_tx *)tx, tx->id);
 	e->nhalves += tx->kind == OAE_SWAP;
-	e->nqueue++;
 	e->under_way++;
 	say(w, e, "post #%llu, %s%u bytes by %u%s", TX_SERIAL(tx->id),
 	    tx->kind == OAE_SWAP ? "a half, " :
@@ -413,9 +205,9 @@ bool end_enqueue(struct world *w, struct end *e, struct tx *tx)
  */
 void end_run(struct world *w, struct end *e)
 {
-	begin(w);
+	begin(w, e);
 	w->n.calls--;	/* no event but those that feed() makes */
-	finish(w, e);
+	finish(w);
 }
 
 /**
@@ -430,11 +222,12 @@ void end_receive(struct world *w, struct end *e, const struct flight *p)
 		stranger(w, e, &p->f);
 		return;
 	}
-	w->arriving = p;
+	begin(w, e);
+	w->ev.f = &p->f;
+	w->ev.raw = p;
 	oae_link_rcv(&e->link, &p->f, e->unread < w->cfg->rcvbuf, w->now,
-		     begin(w));
-	finish(w, e);
-	w->arriving = NULL;
+		     &w->act);
+	finish(w);
 }
 
 /**
@@ -446,8 +239,8 @@ void end_receive(struct world *w, struct end *e, const struct flight *p)
 void end_accept(struct world *w, struct end *e, const struct oae_frame *f)
 {
 	make_tag(w, e);
-	oae_link_accept(&e->link, f, w->now, begin(w));
-	finish(w, e);
+	oae_link_accept(&e->link, f, w->now, begin(w, e));
+	finish(w);
 }
 
 /**
@@ -461,8 +254,8 @@ void end_timer(struct world *w, struct end *e)
 		return;
 	say(w, e, "timer");
 	e->timer_at = 0;
-	oae_link_timer(&e->link, w->now, begin(w));
-	finish(w, e);
+	oae_link_timer(&e->link, w->now, begin(w, e));
+	finish(w);
 	/* At once again may be rounding; again and again is a storm. */
 	if (e->timer_at && e->timer_at <= w->now + NS_US)
 		e->hasty++;
@@ -486,8 +279,8 @@ void end_read(struct world *w, struct end *e)
 			  EVENT_REF(KIND_READ, 0), end_index(w, e));
 	if (!e->tag)
 		return;
-	oae_link_drained(&e->link, w->now, begin(w));
-	finish(w, e);
+	oae_link_drained(&e->link, w->now, begin(w, e));
+	finish(w);
 }
 
 /**
@@ -499,8 +292,8 @@ void end_ready(struct world *w, struct end *e)
 {
 	if (!e->tag)
 		return;
-	oae_link_drained(&e->link, w->now, begin(w));
-	finish(w, e);
+	oae_link_drained(&e->link, w->now, begin(w, e));
+	finish(w);
 }
 
 /**
@@ -515,7 +308,8 @@ void end_give_up(struct world *w, struct end *e)
 
 	while (e->nhalves && e->nhalves == e->under_way && !p->nhalves &&
 	       !w->why[0]) {
-		tx = tx_find(w, e->halves ? e->halves : e->at_link[2]);
+		tx = tx_find(w, e->halves.first ? e->halves.first :
+						  e->at_link[2]);
 		if (!tx || tx->lent)
 			return;
 		end_cancel(w, tx);
@@ -530,29 +324,15 @@ void end_give_up(struct world *w, struct end *e)
 void end_cancel(struct world *w, struct tx *tx)
 {
 	struct end *e = &w->ends[tx->end];
-	u64 id = tx->id;
-	int err;
 
-	say(w, e, "cancel #%llu", TX_SERIAL(id));
-	if (!tx->at_link) {
-		if (!unqueue(w, e, id))
-			violation(w, e, "#%llu is nowhere", TX_SERIAL(id));
-		else
-			ended(w, e, tx, OAE_REVERSED, OAE_E_SIGNAL);
-		end_run(w, e);
-		return;
-	}
-	err = oae_link_cancel(&e->link, TX_HANDLE(id), OAE_E_SIGNAL, w->now,
-			      begin(w));
-	if (err == -EINPROGRESS) {
+	say(w, e, "cancel #%llu", TX_SERIAL(tx->id));
+	begin(w, e);
+	/* Of one in the queue the link does not know. */
+	if (!tx->at_link)
+		w->n.calls--;
+	if (h_cancel(&w->ev, tx->id, OAE_E_SIGNAL))
 		w->n.in_progress++;
-		if (!(tx->flags & OAE_POST_EXPRESS && tx->offered) && !tx->lent)
-			violation(w, e, "cancel of #%llu: EINPROGRESS",
-				  TX_SERIAL(id));
-	}
-	finish(w, e);
-	if (err ? err != -EINPROGRESS : !!tx_find(w, id))
-		violation(w, e, "cancel of #%llu says %d", TX_SERIAL(id), err);
+	over(w);
 }
 
 /**
@@ -565,8 +345,8 @@ void end_close(struct world *w, struct end *e)
 	if (!e->tag)
 		return;
 	say(w, e, "close");
-	oae_link_close(&e->link, w->now, begin(w));
-	finish(w, e);
+	oae_link_close(&e->link, w->now, begin(w, e));
+	finish(w);
 }
 
 /**
@@ -581,10 +361,10 @@ void end_port(struct world *w, struct end *e, bool up)
 	if (!e->tag)
 		return;
 	if (up)
-		oae_link_port_up(&e->link, w->now, begin(w));
+		oae_link_port_up(&e->link, w->now, begin(w, e));
 	else
-		oae_link_port_down(&e->link, w->now, begin(w));
-	finish(w, e);
+		oae_link_port_down(&e->link, w->now, begin(w, e));
+	finish(w);
 }
 
 /**
@@ -594,22 +374,26 @@ void end_port(struct world *w, struct end *e, bool up)
  */
 void end_crash(struct world *w, struct end *e)
 {
+	struct h_event *ev = &w->ev;
 	unsigned int i;
 
 	say(w, e, "crash");
+	begin(w, e);
+	w->n.calls--;
 	for (i = 0; i < 3; i++) {
 		if (e->at_link[i])
 			check_lost(w, e, tx_find(w, e->at_link[i]));
 		e->at_link[i] = TX_NONE;
 	}
-	while (e->queue)
-		check_lost(w, e, dequeue(w, e, &e->queue));
-	while (e->halves)
-		check_lost(w, e, dequeue(w, e, &e->halves));
+	while (e->queue.first)
+		check_lost(w, e, tx_find(w, h_dequeue(ev, &e->queue)));
+	while (e->halves.first)
+		check_lost(w, e, tx_find(w, h_dequeue(ev, &e->halves)));
 	e->under_way = 0;
 	e->nhalves = 0;
 	e->unread = 0;
 	e->alive = false;
 	if (e->tag)
-		check_died(w, e);
+		h_died(ev);
+	w->n.excused += ev->excused;
 }

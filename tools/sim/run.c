@@ -52,6 +52,7 @@ static void make_ends(struct world *w)
 			e->latency = c->latency +
 				     rng_below(&w->fate_rng,
 					       c->latency_max - c->latency + 1);
+		e->who = i & 1;
 		e->alive = true;
 		e->traced = i >> 1 == c->trace_link;
 	}

@@ -11,7 +11,7 @@
  *	end stranger		the shell around a link, as the module is one
  *	tx content		transactions and what they say
  *	work fate		what users do; crashes, flaps, cuts
- *	check			the promises
+ *	check			what comes of the promises, which tests/harness checks
  *	run			a run from beginning to end
  *	trace			the story of one link
  *	series hist		figures over time
@@ -25,6 +25,7 @@
 
 #include <stdio.h>
 #include "link.h"
+#include "../../tests/harness/harness.h"
 #include "config.h"
 #include "pool.h"
 #include "rng.h"
@@ -43,25 +44,12 @@
 #define TX_OF(handle)	((u64)(uintptr_t)(handle))
 
 struct tx {
+	struct h_tx;		/* of a verb, other is its answer */
 	u64 id;			/* TX_NONE: not in use */
 	u64 posted;		/* when */
-	u64 offered_to;		/* the peer's incarnation then, as known */
-	u64 next;		/* id of the next in the queue */
 	u32 end;
-	u32 len;
-	u64 other;		/* half: the one that came for it; verb: its answer */
 	u16 cut;		/* bytes a slice */
-	u8 flags;		/* OAE_POST_* */
-	u8 kind;		/* enum oae_kind */
-	bool lent;		/* half: went out in a REFLECT */
-	bool answered;		/* half, verb: RESULT or TAKE has come */
-	bool at_link;		/* else in the queue, or ended */
-	bool ended;
 	bool unknown;		/* ended, and may still be delivered */
-	bool lost;		/* its sender crashed: likewise, an express */
-	bool delivered;
-	bool excused;		/* committed, and an end died undelivered */
-	bool offered;
 	bool proof;		/* of the last phase: must be committed */
 } __attribute__((aligned(64)));
 
@@ -84,34 +72,24 @@ struct flight {
 } __attribute__((aligned(64)));
 
 struct end {
-	u64 timer_at;		/* 0 not armed */
-	u64 last_due;		/* of what it sent: a wire keeps the order */
-	u64 last_id, last_half;	/* last delivered here */
-	u64 committed;		/* last committed from here, undelivered */
-	u64 queue, queue_last;
-	u64 halves, halves_last;
-	u64 at_link[3];		/* offered, next; the half */
-	u64 verb, answer;	/* held, and what the word was */
-	u64 have;		/* slices kept, bit n for slice n */
 	struct slice slice;	/* slice 0 */
 	struct slice *more;	/* the others, while there are any */
+	u64 last_due;		/* of what it sent: a wire keeps the order */
+	u64 at_link[3];		/* offered, next; the half */
+	u64 undelivered;	/* last committed from here, if it is that */
+	u64 verb, answer;	/* held, and what the word was */
 	u64 frozen_at;		/* 0 not */
-	u32 kept;		/* bytes */
 	u32 latency;
-	u32 nqueue, nhalves;	/* nqueue: of both queues */
+	u32 nhalves;		/* not ended */
+	u32 under_way;		/* likewise, of all kinds */
 	u32 wait_next;		/* of those that wait for words, + 1 */
 	bool waits;
-	u32 under_way;		/* not ended */
-	u32 unread;
 	u8 hasty;		/* times the timer was armed for at once */
 	u8 ports_down;		/* flaps under way */
 	u8 cuts;		/* likewise */
-	bool tag;		/* there is a link */
 	bool alive;		/* its node is up */
 	bool traced;
-	bool owes_unconfirmed;	/* a note that must still come */
-	bool owes_held_lost;
-	struct oae_link link;
+	struct h_end;
 } __attribute__((aligned(64)));
 
 #define NODE_WORDS	4
@@ -185,7 +163,7 @@ struct world {
 	u64 stopped_at, settle_by, settled_at, drain_until;
 	u64 under_way;		/* transactions not ended */
 	u64 to_prove, proven;
-	const struct flight *arriving;	/* for KEEP */
+	struct h_event ev;	/* the event of a link under way */
 	struct counts n, report;	/* now; and before the proof */
 	struct series series;
 	struct window unseen;	/* what happens during the proof */
@@ -202,6 +180,17 @@ struct world {
 static inline u32 end_index(const struct world *w, const struct end *e)
 {
 	return e - w->ends;
+}
+
+/* The harness' part of an end, and the end that it is part of. */
+static inline struct h_end *end_h(struct end *e)
+{
+	return (struct h_end *)&e->link;
+}
+
+static inline struct end *end_of(struct h_end *e)
+{
+	return (struct end *)((char *)e - offsetof(struct end, link));
 }
 
 static inline struct end *end_peer(const struct world *w, const struct end *e)
@@ -275,20 +264,7 @@ void stranger(struct world *w, struct end *e, const struct oae_frame *f);
 /* check.c */
 void violation(struct world *w, const struct end *e, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-void check_offered(struct world *w, struct end *e, struct tx *tx);
-void check_ended(struct world *w, struct end *e, struct tx *tx, u8 outcome,
-		 int err);
 void check_lost(struct world *w, struct end *e, struct tx *tx);
-void check_delivered(struct world *w, struct end *e, unsigned int n);
-void check_half(struct world *w, struct end *e);
-void check_taken(struct world *w, struct end *e, struct tx *mine);
-void check_applied(struct world *w, struct end *e);
-void check_result(struct world *w, struct end *e, struct tx *tx,
-		  const struct flight *p);
-void check_confirmed(struct world *w, struct end *e);
-void check_died(struct world *w, struct end *e);
-void check_note(struct world *w, struct end *e, u8 note);
-void check_state(struct world *w, struct end *e);
 bool check_settled(const struct world *w, u32 *link);
 void check_fair_weather(struct world *w);
 void check_end(struct world *w);

@@ -21,6 +21,7 @@ struct tx *tx_new(struct world *w, struct end *e)
 	tx->id = ++w->serial << TX_BITS | i;
 	tx->posted = w->now;
 	tx->end = end_index(w, e);
+	tx->from = e->who;
 	return tx;
 }
 

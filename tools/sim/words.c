@@ -60,8 +60,6 @@ u16 words_compute(struct world *w, struct end *e, struct tx *tx)
 	struct node *n = node_of(w, e);
 	unsigned int i = word_of(tx->id);
 
-	if (e->verb)
-		violation(w, e, "VERB, and one is held");
 	if (n->holder[i]) {
 		w->n.conflicts++;
 		wait(w, n, e);
