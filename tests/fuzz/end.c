@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One end of a link: the shell that event.c is in the module. See end.h. */
+/* One end of a link: its users, its clock, and what may happen to it. See end.h. */
 #include <stdlib.h>
 #include "end.h"
 
@@ -61,7 +61,7 @@ static void fill_post(struct end_post *p)
 	u32 off, n, i = 0;
 
 	memset(&p->post, 0, sizeof(p->post));
-	p->post.handle = p;
+	p->post.handle = H_HANDLE(p->id);
 	p->post.len = p->len;
 	p->post.slice_max = p->cut < p->len ? p->cut : p->len;
 	p->post.kind = p->kind;
@@ -80,42 +80,154 @@ static void fill_post(struct end_post *p)
 	p->post.digest = oae_whole_digest(hash, i);
 }
 
-static struct end_post *queued(const struct end *e)
+/* --- what the harness wants to know --- */
+
+void h_fail(struct h_event *ev, u64 id, const char *why)
 {
+	char text[160];
+
+	(void)ev;
+	h_text(text, sizeof(text), why, id);
+	fuzz_breach("%s", text);
+}
+
+/* A handle is one of ours, or it is not looked at. */
+struct h_tx *h_find(struct h_event *ev, h_id id)
+{
+	const struct end *e = ev->world;
 	unsigned int i;
 
 	for (i = 0; i < e->nposts; i++)
-		if (!e->post[i]->at_link)
-			return e->post[i];
+		if (e->post[i]->id == id)
+			return (struct h_tx *)e->post[i];
 	return NULL;
 }
 
 /* A transaction has ended: it is freed once the event is over. */
-static void ended(struct end *e, struct end_post *p, u8 outcome, int err)
+void h_told(struct h_event *ev, struct h_tx *tx, h_id id, int err)
 {
 	static const char *const text[] = { "COMMITTED", "REVERSED", "UNKNOWN" };
+	struct end *e = ev->world;
 	unsigned int i;
 
-	fuzz_say("    #%u %s %s", p->id, text[outcome], err ? strerror(err) : "");
-	for (i = 0; e->post[i] != p; i++)
+	fuzz_say("    #%u %s %s", (u32)id, text[tx->outcome],
+		 err ? strerror(err) : "");
+	for (i = 0; e->post[i] != (struct end_post *)tx; i++)
 		;
 	e->nposts--;
 	memmove(&e->post[i], &e->post[i + 1],
 		(e->nposts - i) * sizeof(e->post[0]));
-	p->ended = true;
-	p->at_link = false;
-	e->done[e->ndone++] = p;
+	e->done[e->ndone++] = (struct end_post *)tx;
 }
 
-/* --- what an event leads to --- */
+void h_noted(struct h_event *ev, u8 note)
+{
+	(void)ev;
+	fuzz_say("    %s", oae_note_name(note));
+}
+
+void h_keep(struct h_event *ev, unsigned int n)
+{
+	struct end *e = ev->world;
+	struct end_slot *s = &e->slot[n];
+
+	s->hash = oae_slice_hash(e->payload, e->f->length, n);
+	s->first = oae_first_bytes(e->payload, e->f->length);
+}
+
+void h_drop(struct h_event *ev)
+{
+	struct end *e = ev->world;
+
+	memset(e->slot, 0, sizeof(e->slot));
+}
+
+/* The peer's are not known, nor what its answers should be. */
+h_id h_whose(struct h_event *ev, unsigned int n, u8 kind)
+{
+	(void)ev;
+	(void)n;
+	(void)kind;
+	return 0;
+}
+
+h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id)
+{
+	(void)ev;
+	(void)tx;
+	(void)id;
+	return 1;
+}
+
+void h_arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
+{
+	struct end *e = ev->world;
+	unsigned int n = __builtin_popcountll(e->have);
+
+	(void)tx;
+	(void)id;
+	e->delivered = end_slots_digest(e, n);
+	e->deliveries++;
+	e->unread += op == OAE_OP_DELIVER;
+	fuzz_say("    %s, %u slices", op == OAE_OP_DELIVER ? "delivered" :
+		 op == OAE_OP_TAKE ? "taken" : "applied", n);
+}
+
+u16 h_compute(struct h_event *ev, u16 *reply)
+{
+	struct end *e = ev->world;
+
+	fuzz_say("    computed: %u, %u bytes", e->verdict, e->reply);
+	*reply = e->reply;
+	return e->verdict;
+}
+
+void h_post(struct h_event *ev, struct h_tx *tx, h_id id, u16 max,
+	    struct oae_post *p)
+{
+	struct end_post *post = (struct end_post *)tx;
+	struct end *e = ev->world;
+
+	if (max) {
+		post->cut = max;
+		fill_post(post);
+		e->resliced = true;
+		fuzz_say("    #%u cut to %u slices", (u32)id,
+			 post->post.nslices);
+	}
+	*p = post->post;
+}
+
+/* Nobody hears it: all has been looked at in h_before_send(). */
+void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *tx, h_id id)
+{
+	(void)ev;
+	(void)f;
+	(void)tx;
+	(void)id;
+}
+
+void h_timer(struct h_event *ev)
+{
+	(void)ev;
+}
+
+void h_gone(struct h_event *ev)
+{
+	struct end *e = ev->world;
+
+	e->gone = true;
+}
 
 static void begin(struct end *e)
 {
 	/* What the link does not set must not matter. */
 	memset(&e->a, 0xa5, sizeof(e->a));
-	e->a.nops = 0;
-	e->a.nsends = 0;
-	e->a.overflow = false;
+	e->ev = (struct h_event){
+		.world = e, .end = (struct h_end *)e, .a = &e->a, .now = e->now,
+		.hostile = true, .rcvbuf = e->rcvbuf, .max_len = e->max_len,
+	};
+	h_begin(&e->ev);
 	e->before = e->link;
 	e->f = NULL;
 	e->ndone = 0;
@@ -123,175 +235,27 @@ static void begin(struct end *e)
 	e->take = NULL;
 	e->commits = 0;
 	e->deliveries = 0;
-	e->kept = 0;
-	e->broken = false;
+	e->keeps = 0;
 	e->resliced = false;
 	e->gone = false;
 	e->owes_reflect = false;
 }
 
-static void free_slots(struct end *e)
+/* So much for the event. */
+static void over(struct end *e)
 {
-	memset(e->slot, 0, sizeof(e->slot));
-}
-
-static void keep(struct end *e, unsigned int n)
-{
-	struct end_slot *s = &e->slot[n];
-
-	s->used = true;
-	s->len = e->f->length;
-	s->hash = oae_slice_hash(e->payload, s->len, n);
-	s->first = oae_first_bytes(e->payload, s->len);
-}
-
-static void deliver(struct end *e, unsigned int n)
-{
-	e->delivered = end_slots_digest(e, n);
-	e->deliveries++;
-	e->unread++;
-	free_slots(e);
-	fuzz_say("    delivered, %u slices", n);
-}
-
-/* What is held is handed over, and is no message: it is freed. */
-static void hand_over(struct end *e, const char *how)
-{
-	e->delivered = end_slots_digest(e, 1);
-	e->deliveries++;
-	e->computed = false;
-	free_slots(e);
-	fuzz_say("    %s", how);
-}
-
-static void compute(struct end *e)
-{
-	fuzz_say("    computed: %u, %u bytes", e->verdict, e->reply);
-	/* Words are reserved; DISCARD frees them if it does not fit. */
-	e->computed = !e->verdict;
-	oae_link_computed(&e->link, e->verdict, e->reply, e->now, &e->a);
-}
-
-static void reslice(struct end *e, struct end_post *p)
-{
-	p->cut = oae_link_cut(&e->link, p->post.len);
-	fill_post(p);
-	e->resliced = true;
-	fuzz_say("    #%u cut to %u slices", p->id, p->post.nslices);
-	oae_link_resliced(&e->link, &p->post, e->now, &e->a);
-}
-
-static void one_op(struct end *e, const struct oae_op *op)
-{
-	struct end_post *p;
-
-	end_check_op(e, op);
-	switch (op->type) {
-	case OAE_OP_NOTE:
-		fuzz_say("    %s", oae_note_name(op->note));
-		break;
-	case OAE_OP_KEEP:
-		keep(e, op->slice);
-		break;
-	case OAE_OP_DISCARD:
-		free_slots(e);
-		e->computed = false;
-		break;
-	case OAE_OP_RESULT:
-		e->result = op->handle;
-		break;
-	case OAE_OP_TAKE:
-		e->take = op->handle;
-		hand_over(e, "taken");
-		break;
-	case OAE_OP_VERB:
-		compute(e);
-		break;
-	case OAE_OP_APPLY:
-		hand_over(e, "applied");
-		break;
-	case OAE_OP_DELIVER:
-		deliver(e, op->slice);
-		break;
-	case OAE_OP_COMPLETE:
-		ended(e, op->handle, op->outcome, op->err);
-		break;
-	case OAE_OP_CONFIRMED:
-		fuzz_say("    confirmed");
-		break;
-	case OAE_OP_RESLICE:
-		reslice(e, op->handle);
-		break;
-	case OAE_OP_TIMER:
-		e->timer_at = op->at;
-		break;
-	case OAE_OP_FLUSH:
-		while ((p = queued(e)))
-			ended(e, p, OAE_REVERSED, op->err);
-		break;
-	case OAE_OP_GONE:
-		e->timer_at = 0;
-		e->gone = true;
-		break;
-	}
-}
-
-static void apply(struct end *e)
-{
-	struct oae_op op;
-	unsigned int i;
-
-	for (i = 0; i < e->a.nops; i++) {
-		op = e->a.op[i];
-		one_op(e, &op);
-	}
-	e->a.nops = 0;
-}
-
-/* The eldest that the link has room for: halves have a place of their own. */
-static struct end_post *wanted(const struct end *e)
-{
-	unsigned int i;
-
-	for (i = 0; i < e->nposts; i++) {
-		struct end_post *p = e->post[i];
-
-		if (!p->at_link && (p->kind == OAE_SWAP ?
-				    oae_link_wants_half(&e->link) :
-				    oae_link_wants(&e->link)))
-			return p;
-	}
-	return NULL;
-}
-
-static void feed(struct end *e)
-{
-	struct end_post *p;
-	int err;
-
-	while ((p = wanted(e))) {
-		p->at_link = true;
-		err = oae_link_post(&e->link, &p->post, e->now, &e->a);
-		if (err)
-			fuzz_breach("wants, but post says %d", err);
-		apply(e);
-	}
-}
-
-/* Every event ends so: ops, posts, then all that is to be sent. */
-static void finish(struct end *e)
-{
-	unsigned int i;
-
-	apply(e);
-	feed(e);
-	if (e->a.overflow)
-		fuzz_breach("actions overflow");
-	for (i = 0; i < e->a.nsends; i++)
-		end_check_send(e, &e->a.send[i]);
+	h_check(&e->ev);
 	end_check(e);
 	while (e->ndone)
 		free(e->done[--e->ndone]);
+}
+
+static void finish(struct end *e)
+{
+	if (e->link.state != OAE_CLOSED)
+		e->tag = true;
+	h_finish(&e->ev);
+	over(e);
 }
 
 /* --- events --- */
@@ -315,7 +279,7 @@ struct end_post *end_post(struct end *e, u32 len, u16 cut, u8 kind, u8 flags,
 	if (e->nposts == END_POSTS || len > (u32)OAE_MAX_SLICES * cut)
 		return NULL;
 	p = calloc(1, sizeof(*p));
-	p->id = ++e->last_id;
+	p->id = ++e->nids;
 	p->len = len;
 	p->cut = cut;
 	p->kind = kind;
@@ -328,6 +292,7 @@ struct end_post *end_post(struct end *e, u32 len, u16 cut, u8 kind, u8 flags,
 		 flags & OAE_POST_CONFIRM ? ", confirm" : "");
 	begin(e);
 	e->post[e->nposts++] = p;
+	h_enqueue(&e->ev, (struct h_tx *)p, p->id);
 	if (e->link.state == OAE_CLOSED)
 		oae_link_open(&e->link, e->now, &e->a);
 	finish(e);
@@ -343,8 +308,8 @@ struct end_post *end_post(struct end *e, u32 len, u16 cut, u8 kind, u8 flags,
 void end_post_unasked(struct end *e)
 {
 	struct oae_post p = {
-		.handle = &p, .nslices = 1, .len = 1,
-		.kind = e->last_id >> 1 & 1 ? OAE_SWAP : OAE_MESSAGE,
+		.handle = H_HANDLE(~0U), .nslices = 1, .len = 1,
+		.kind = e->nids >> 1 & 1 ? OAE_SWAP : OAE_MESSAGE,
 	};
 	int err, want = 0;
 
@@ -352,7 +317,7 @@ void end_post_unasked(struct end *e)
 	begin(e);
 	if (p.kind == OAE_SWAP ? oae_link_wants_half(&e->link) :
 				 oae_link_wants(&e->link)) {
-		p.nslices = e->last_id & 1 ? 0 : OAE_MAX_SLICES + 1;
+		p.nslices = e->nids & 1 ? 0 : OAE_MAX_SLICES + 1;
 		want = -EINVAL;
 	} else if (e->link.state == OAE_CLOSED) {
 		want = -ENOTCONN;
@@ -381,26 +346,20 @@ void end_post_unasked(struct end *e)
 void end_cancel(struct end *e, struct end_post *p, int err)
 {
 	bool offered = e->link.offer.state != OAE_OFFER_NONE &&
-		       e->link.offer.p.handle == p;
+		       e->link.offer.p.handle == H_HANDLE(p->id);
 	bool flying = offered && p->flags & OAE_POST_EXPRESS &&
 		      e->link.offer.state == OAE_OFFER_OUT;
 	bool lent = e->link.half.state == OAE_HALF_LENT &&
-		    e->link.half.p.handle == p;
-	int want = !p->at_link ? -ENOENT : flying || lent ? -EINPROGRESS : 0;
+		    e->link.half.p.handle == H_HANDLE(p->id);
+	int want = flying || lent ? -EINPROGRESS : 0;
 	int r;
 
 	fuzz_say("cancel #%u", p->id);
 	begin(e);
-	r = oae_link_cancel(&e->link, p, err, e->now, &e->a);
+	r = h_cancel(&e->ev, p->id, err);
 	if (r != want)
 		fuzz_breach("cancel says %d, and should %d", r, want);
-	apply(e);
-	if (r == -ENOENT)
-		ended(e, p, OAE_REVERSED, err);
-	else if (p->ended != !r)
-		fuzz_breach("cancel says %d, but #%u has %sended", r, p->id,
-			    p->ended ? "" : "not ");
-	finish(e);
+	over(e);
 }
 
 /**
@@ -419,6 +378,7 @@ void end_rcv(struct end *e, const struct oae_frame *f, const u8 *payload)
 	begin(e);
 	e->f = f;
 	e->payload = payload;
+	e->ev.f = f;
 	if (e->link.state == OAE_CLOSED && f->opcode == OAE_SYNC)
 		oae_link_accept(&e->link, f, e->now, &e->a);
 	else
@@ -525,7 +485,7 @@ void end_kill(struct end *e)
 	fuzz_say("kill");
 	begin(e);
 	oae_link_kill(&e->link, OAE_E_CANCEL, e->now, &e->a);
-	apply(e);
+	h_ops(&e->ev);
 	if (e->link.state != OAE_CLOSED || e->nposts || e->gone != open)
 		fuzz_breach("killed, but not all has ended");
 	finish(e);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * One end of a link, and all that must hold there whatever comes: the peer, the
- * clock and the users are the fuzzer's. end.c is the shell, as event.c is in the
- * module; end_check.c is what the link is held to.
+ * clock and the users are the fuzzer's. tests/harness carries out what the link
+ * wants; what it cannot know of a peer that lies is in end_check.c.
  */
 #ifndef OAE_END_H
 #define OAE_END_H
 
 #include "fuzz.h"
+#include "../harness/harness.h"
 
 #define END_US		1000ULL
 #define END_MS		1000000ULL
@@ -15,25 +16,17 @@
 #define END_POSTS	12		/* users that wait, at most */
 #define END_MTU_MAX	1500
 
-/* A transaction of a user of this end. Its address is the link's handle. */
+/* A transaction of a user of this end. */
 struct end_post {
+	struct h_tx;
 	u32 id;
-	u32 len;
 	u16 cut;		/* bytes a slice */
-	u8 kind;
-	u8 flags;		/* OAE_POST_* */
 	u16 reply;		/* VERB: bytes of the answer */
-	bool at_link;		/* else in the queue */
-	bool ended;
-	bool offered;		/* and not refused since: the peer may have it */
-	u64 offered_to;		/* the peer's incarnation then, as known */
 	struct oae_post post;	/* as cut now */
 };
 
 /* A slice kept: what matters of it. */
 struct end_slot {
-	bool used;
-	u16 len;
 	u64 hash;
 	u64 first;
 };
@@ -46,23 +39,22 @@ struct end_offer {
 };
 
 struct end {
-	struct oae_link link;
+	struct h_end;
 	struct oae_link_cfg cfg;
 	struct oae_actions a;
+	struct h_event ev;
 	u64 now;
 	u64 latest;			/* that now ever was */
-	u64 timer_at;			/* 0 not armed */
 	u8 vc;
 
 	struct end_post *post[END_POSTS];	/* all that have not ended */
 	unsigned int nposts;
-	u32 last_id;
+	u32 nids;			/* given so far */
 	struct end_slot slot[OAE_MAX_SLICES];
-	unsigned int unread, rcvbuf;
+	unsigned int rcvbuf;
 	u16 verdict;			/* on the next verb: enum oae_reason */
 	u16 reply;			/* bytes of its answer */
 	u16 reflected_more;		/* that REFLECT said last */
-	bool computed;			/* words are reserved */
 	u32 max_len;			/* the largest the knob has been */
 
 	/* What happened before, for what may happen now. */
@@ -76,9 +68,9 @@ struct end {
 	const u8 *payload;
 	struct end_post *done[2 * END_POSTS];	/* ended in it */
 	unsigned int ndone;
-	unsigned int commits, deliveries, kept;
-	bool broken, resliced, gone;
-	const void *result, *take;	/* RESULT, TAKE: for the COMPLETE behind */
+	unsigned int commits, deliveries, keeps;
+	bool resliced, gone;
+	const struct end_post *result, *take;	/* for the COMPLETE behind */
 	bool owes_reflect;		/* for an express, of what was delivered */
 	u64 delivered;			/* its digest */
 };
@@ -104,8 +96,6 @@ void end_mtu(struct end *e, u16 mtu);
 void end_later(struct end *e, s64 ns);
 
 /* end_check.c */
-void end_check_op(struct end *e, const struct oae_op *op);
-void end_check_send(struct end *e, const struct oae_send *s);
 void end_check(struct end *e);
 u64 end_slots_digest(const struct end *e, unsigned int n);
 

@@ -329,6 +329,13 @@ static void send_offer(struct h_event *ev, const struct oae_send *s)
 	}
 }
 
+__attribute__((weak)) void h_before_send(struct h_event *ev,
+					 const struct oae_send *s)
+{
+	(void)ev;
+	(void)s;
+}
+
 /**
  * h_sends() - all that is to be sent, once all ops are carried out
  * @ev: the event
@@ -339,6 +346,7 @@ void h_sends(struct h_event *ev)
 	h_id id;
 
 	for (s = ev->a->send; s < ev->a->send + ev->a->nsends && !ev->stop; s++) {
+		h_before_send(ev, s);
 		if (s->frame.opcode == OAE_OFFER) {
 			send_offer(ev, s);
 			continue;

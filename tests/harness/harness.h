@@ -143,8 +143,9 @@ void h_check_owed(struct h_event *ev);
 void h_fail(struct h_event *ev, u64 id, const char *why);
 /* Of either end; NULL if there is none, or nothing can happen to it any more. */
 struct h_tx *h_find(struct h_event *ev, h_id id);
-/* Before an op is carried out; there need not be such a function. */
+/* Before an op is carried out, or a send; there need not be such a function. */
 void h_before(struct h_event *ev, const struct oae_op *op);
+void h_before_send(struct h_event *ev, const struct oae_send *s);
 /* Before the link gets what is in the queue: likewise. */
 void h_more(struct h_event *ev);
 void h_noted(struct h_event *ev, u8 note);

@@ -312,6 +312,8 @@ void h_hand_over(struct h_event *ev, u8 op, unsigned int n, h_id mine)
 	if (id)
 		tx = h_find(ev, id);
 	if (!ev->peer) {
+		if (half)
+			half->answered = true;
 		h_arrived(ev, op, NULL, 0);
 	} else if (!id) {
 		;
