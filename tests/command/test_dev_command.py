@@ -8,28 +8,25 @@ import re
 import subprocess
 
 from oaecmd import OAE, Running, oae
-from oaetest import REPO, Cable, OaeTest, wait_for
+from oaetest import REPO, wait_for
 from patience import SLOW
+from topology import OneCable
 
 COMMANDS = ("show stats monitor top metrics port ping send recv listen swap read write xchg add"
             " cas expose").split()
 
 
-class CommandTest(OaeTest):
-    """
-        host a             host b
-        va ----------------- vb
-    """
+class CommandTest(OneCable):
+    """The command at two hosts."""
+
+    targets = True
 
     @classmethod
     def build(cls):
-        cls.a, cls.b = cls.host("a"), cls.host("b")
-        cls.cable = Cable(cls.a, "va", cls.b, "vb")
-        cls.a.add_port("va")
-        cls.b.add_port("vb")
+        super().build()
         # An idle link says nothing: /proc stands still.
-        cls.a.knobs(target=cls.cable.mac_b, keepalive_ms=600000)
-        cls.b.knobs(target=cls.cable.mac_a, keepalive_ms=600000)
+        for host in (cls.a, cls.b):
+            host.knob("keepalive_ms", 600000)
 
     def start(self, host, *args, **kwargs):
         """The command in the background, until the test ends."""

@@ -18,8 +18,9 @@ from pathlib import Path
 
 import oaedev
 import oaetest
-from oaetest import REPO, Cable, OaeTest
+from oaetest import REPO
 from patience import SLOW
+from topology import OneCable
 
 BUILT = REPO / "build" / "examples"
 EXAMPLES = REPO / "examples"
@@ -71,18 +72,16 @@ class Program:
                     pass
 
 
-class ExamplesTest(OaeTest):
+class ExamplesTest(OneCable):
     """Two hosts and a cable that loses some."""
 
     patience = 200
+    names, devices = ("n1", "n2"), ("e1", "e2")
 
     @classmethod
     def build(cls):
         oaedev.node()
-        cls.n1, cls.n2 = cls.host("n1"), cls.host("n2")
-        cls.cable = Cable(cls.n1, "e1", cls.n2, "e2")
-        cls.n1.add_port("e1")
-        cls.n2.add_port("e2")
+        super().build()
         for host in cls.n1, cls.n2:
             host.knobs(dead_ms=1000)
 

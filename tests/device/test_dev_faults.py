@@ -9,7 +9,8 @@ import time
 import oaewire as oae
 from devpump import (DevPump, check_adds, check_cas, check_moves, check_swaps, outcomes, owned)
 from faults import BAD_NETWORK, NETEM, NEVER, Losing, check_promise, say
-from oaetest import Cable, OaeTest, wait_for
+from oaetest import wait_for
+from topology import OneCable
 
 SCALE = float(os.environ.get("DEV_FAULT_SCALE", "1"))    # of the counts below, which suit CI
 MESSAGES, SWAPS, VERBS = (int(n * SCALE) for n in (700, 500, 250))
@@ -148,22 +149,12 @@ class Mix:
         return tally
 
 
-class DevFaults(OaeTest):
-    """
-        host a             host b
-        va ----------------- vb
-    """
+class DevFaults(OneCable):
+    """Two hosts, all at once between them."""
 
     one_cpu = False
     patience = int(120 * max(SCALE, 1))
     knobs = BAD_NETWORK
-
-    @classmethod
-    def build(cls):
-        cls.a, cls.b = cls.host("a"), cls.host("b")
-        cls.cable = Cable(cls.a, "va", cls.b, "vb")
-        cls.a.add_port("va")
-        cls.b.add_port("vb")
 
     def setUp(self):
         super().setUp()

@@ -6,8 +6,9 @@ import struct
 import oaedev as dev
 import oaewire as oae
 from oaedev import SYS_READ, Call, OaeFile
-from oaepeer import Peer, Wire
-from oaetest import Cable, OaeTest, wait_for
+from oaepeer import Peer
+from oaetest import wait_for
+from topology import CALM, OneScript
 
 ALL = dev.PERM_READ | dev.PERM_WRITE | dev.PERM_ATOMIC
 
@@ -23,23 +24,17 @@ def request(region, *ops):
     return body
 
 
-class OnePeer(OaeTest):
-    """
-        host a                       AF_PACKET
-        va --------------------------- vp      peers, told apart by address
-    """
+class OnePeer(OneScript):
+    """Peers, told apart by address."""
+
+    ports = True
 
     numbers = iter(range(1, 250))
 
     @classmethod
     def build(cls):
-        cls.a, cls.p = cls.host("a"), cls.host("p")
-        cls.cable = Cable(cls.a, "va", cls.p, "vp")
-        cls.a.add_port("va")
-        cls.a.knobs(stranger_pps=100000, stall_max_us=10000000, stall_min_us=1000000,
-                    keepalive_ms=600000, dead_ms=3600000)
-        cls.wire = Wire(cls.p, "vp")
-        cls.addClassCleanup(cls.wire.close)
+        super().build()
+        cls.a.knobs(**CALM)
 
     def setUp(self):
         super().setUp()

@@ -7,26 +7,17 @@ import select
 
 import oaedev as dev
 from oaedev import SYS_WRITE, Call, OaeFile
-from oaetest import Cable, OaeTest, wait_for
+from oaetest import Cable, wait_for
+from topology import OneCable
 
 IN, OUT, PRI = select.POLLIN, select.POLLOUT, select.POLLPRI
 BAND, HUP, ERR = select.POLLRDBAND, select.POLLHUP, select.POLLERR
 
 
-class TwoHosts(OaeTest):
-    """
-        host a             host b
-        va ----------------- vb
-    """
+class TwoHosts(OneCable):
+    """Two hosts and a cable."""
 
     vc = 0
-
-    @classmethod
-    def build(cls):
-        cls.a, cls.b = cls.host("a"), cls.host("b")
-        cls.cable = Cable(cls.a, "va", cls.b, "vb")
-        cls.a.add_port("va")
-        cls.b.add_port("vb")
 
     def setUp(self):
         super().setUp()

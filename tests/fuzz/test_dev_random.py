@@ -12,8 +12,9 @@ import oaedev as dev
 from devpump import compile_c
 from devtest import Call, OaeFile
 from faults import BAD_NETWORK, NEVER, say
-from oaetest import Cable, OaeTest, load, loaded, run, wait_for
+from oaetest import load, loaded, run, wait_for
 from patience import SLOW
+from topology import OneSwitch
 
 TIME = float(os.environ.get("TIME", "40"))
 SOURCES = ("devfuzz", "devfuzz_calls", "devfuzz_chaos", "devfuzz_values")
@@ -21,31 +22,17 @@ SOURCES = ("devfuzz", "devfuzz_calls", "devfuzz_chaos", "devfuzz_values")
 HARD = ("any_ioctl", "epoll", "other", "splice")
 
 
-class Random(OaeTest):
-    """
-        host a        host b        host c
-        va ----+      vb ----+      vc ----+
-               +-- pa (br0) -+- pb         |
-                     |                     |
-                     +---------------------+ pc      host sw
-    """
+class Random(OneSwitch):
+    """Three hosts at a switch."""
 
     one_cpu = False
     patience = int(TIME + 120)
-    names = "abc"
+    members = [(name, f"v{name}", f"p{name}") for name in "abc"]
 
     @classmethod
     def build(cls):
         dev.node()
-        switch = cls.host("sw")
-        switch.sh("ip link add br0 type bridge; ip link set br0 up")
-        cls.hosts, cls.macs = [], []
-        for name in cls.names:
-            host = cls.host(name)
-            cable = Cable(host, f"v{name}", switch, f"p{name}")
-            switch.sh(f"ip link set p{name} master br0")
-            cls.hosts.append(host)
-            cls.macs.append(cable.mac_a)
+        super().build()
         cls.bind()
 
     @classmethod

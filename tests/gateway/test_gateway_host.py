@@ -12,6 +12,7 @@ import time
 import oaewire as oae
 from oaepeer import Peer, Wire
 from oaetest import Cable, Host, OaeTest, load, wait_for
+from topology import OneScript
 
 BROADCAST = b"\xff" * 6
 G, G2 = "02:0a:e0:04:00:01", "02:0a:e0:04:00:02"
@@ -58,24 +59,13 @@ class Gateway(Peer):
         return f
 
 
-class HostTest(OaeTest):
-    """
-        host a                       AF_PACKET
-        va --------------------------- vp
-        a gateway or two, and peers, on the cable or behind the gateway
-    """
+class HostTest(OneScript):
+    """A gateway or two, and peers, on the cable or behind the gateway."""
 
     KNOBS = {"use_gw": "auto", "nhmac": "auto", "stranger_pps": 100000, "stall_min_us": 1000,
              "stall_max_us": 200000, "keepalive_ms": 600000, "dead_ms": 3600000, "linger_ms": 0,
              "vci": 0, "shutdown": 0, "express": 0}
     numbers = iter(range(1, 1000))
-
-    @classmethod
-    def build(cls):
-        cls.a, cls.p = cls.host("a"), cls.host("p")
-        cls.cable = Cable(cls.a, "va", cls.p, "vp")
-        cls.wire = Wire(cls.p, "vp")
-        cls.addClassCleanup(cls.wire.close)
 
     def setUp(self):
         super().setUp()

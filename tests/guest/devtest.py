@@ -9,16 +9,14 @@ from ctypes import c_size_t, c_void_p
 import oaedev
 from faults import Losing
 from oaedev import Call, OaeFile
-from oaepeer import Peer, Wire
-from oaetest import LIBC, Cable, OaeTest, wait_for
+from oaepeer import Peer
+from oaetest import LIBC, OaeTest, wait_for
+from topology import CALM, OneCable, OneScript
 
 PRI, BAND, IN, OUT, HUP = (select.POLLPRI, select.POLLRDBAND, select.POLLIN, select.POLLOUT,
                            select.POLLHUP)
-# Nothing happens by itself.
-PATIENT = {"stranger_pps": 100000, "stall_max_us": 10000000, "stall_min_us": 1000000,
-           "keepalive_ms": 600000, "dead_ms": 3600000, "linger_ms": 0, "deadline_ms": 0,
-           "sndq": 64, "max_len": 65536, "rcvbuf": 262144, "shutdown": 0, "max_tags": 1024,
-           "drop_pct": 0}
+PATIENT = CALM | {"linger_ms": 0, "deadline_ms": 0, "sndq": 64, "max_len": 65536,
+                  "rcvbuf": 262144, "shutdown": 0, "max_tags": 1024, "drop_pct": 0}
 
 
 class DevTest(OaeTest):
@@ -70,20 +68,10 @@ class DevTest(OaeTest):
         return got
 
 
-class Scripted(DevTest):
-    """
-        host a                       AF_PACKET
-        va --------------------------- vp
-    """
+class Scripted(DevTest, OneScript):
+    """A host against a scripted peer, in calm."""
 
     knobs = {}
-
-    @classmethod
-    def build(cls):
-        cls.a, cls.p = cls.host("a"), cls.host("p")
-        cls.cable = Cable(cls.a, "va", cls.p, "vp")
-        cls.wire = Wire(cls.p, "vp")
-        cls.addClassCleanup(cls.wire.close)
 
     def setUp(self):
         super().setUp()
@@ -115,22 +103,12 @@ class Scripted(DevTest):
         self.peer.silence()
 
 
-class TwoEnds(DevTest):
-    """
-        host a             host b
-        va ----------------- vb
-    """
+class TwoEnds(DevTest, OneCable):
+    """Two hosts and a cable."""
 
     one_cpu = False
     knobs = {"dead_ms": 5000, "keepalive_ms": 1000, "stall_min_us": 1000, "stall_max_us": 200000,
              "linger_ms": 500, "max_len": 65536, "rcvbuf": 262144, "sndq": 64, "shutdown": 0}
-
-    @classmethod
-    def build(cls):
-        cls.a, cls.b = cls.host("a"), cls.host("b")
-        cls.cable = Cable(cls.a, "va", cls.b, "vb")
-        cls.a.add_port("va")
-        cls.b.add_port("vb")
 
     def setUp(self):
         super().setUp()

@@ -16,11 +16,12 @@ import sys
 import threading
 
 import oaedev
-from oaetest import REPO, Cable, OaeTest, wait_for
+from oaetest import REPO, wait_for
 from patience import SLOW
 
 sys.path.insert(0, str(REPO / "lib"))
 import oae      # noqa: E402  pylint: disable=wrong-import-position,wrong-import-order
+from topology import OneCable
 
 PROGRAM = REPO / "build" / "lib-test" / "test_device"
 REGION = 7
@@ -51,18 +52,17 @@ class Thread(threading.Thread):
         return self._value
 
 
-class LibTest(OaeTest):
+class LibTest(OneCable):
     """Two hosts; each test has a vc of its own."""
 
     vc = 100
+    names, devices = ("n1", "n2"), ("e1", "e2")
+    mtu = 9000
 
     @classmethod
     def build(cls):
         oaedev.node()
-        cls.n1, cls.n2 = cls.host("n1"), cls.host("n2")
-        cls.cable = Cable(cls.n1, "e1", cls.n2, "e2", mtu=9000)
-        cls.n1.add_port("e1")
-        cls.n2.add_port("e2")
+        super().build()
 
     def setUp(self):
         super().setUp()

@@ -7,7 +7,8 @@ from collections import deque
 import oaewire as oae
 from oaedev import OaeFile
 from oaepeer import Peer, Wire, trafgen
-from oaetest import Cable, OaeTest, wait_for
+from oaetest import Cable, wait_for
+from topology import CALM, OneScript
 
 
 def address(n):
@@ -15,25 +16,12 @@ def address(n):
     return f"02:0a:e0:02:{n >> 8:02x}:{n & 255:02x}"
 
 
-class Admission(OaeTest):
-    """
-        host a                       AF_PACKET
-        va --------------------------- vp
-        a peer a test, told apart by its address
-    """
+class Admission(OneScript):
+    """A peer a test, told apart by its address."""
 
     numbers = iter(range(1, 5000))
-    KNOBS = {"stranger_pps": 100000, "stall_max_us": 10000000, "stall_min_us": 1000000,
-             "keepalive_ms": 600000, "dead_ms": 3600000, "linger_ms": 0, "accept": "any",
-             "peers": "", "max_tags": 1024, "shutdown": 0, "target": "", "dev": "va", "vci": 0,
-             "doubt_s": 3600}
-
-    @classmethod
-    def build(cls):
-        cls.a, cls.p = cls.host("a"), cls.host("p")
-        cls.cable = Cable(cls.a, "va", cls.p, "vp")
-        cls.wire = Wire(cls.p, "vp")
-        cls.addClassCleanup(cls.wire.close)
+    KNOBS = CALM | {"linger_ms": 0, "accept": "any", "peers": "", "max_tags": 1024, "shutdown": 0,
+                    "target": "", "dev": "va", "vci": 0, "doubt_s": 3600}
 
     def setUp(self):
         super().setUp()

@@ -17,9 +17,10 @@ import oaewire as oae
 from devtest import (PATIENT, Call, DevTest, OaeFile, Scripted, TwoEnds, exit_code,
                      in_process)
 from oaedev import SYS_WRITE
-from oaepeer import Peer, Wire
-from oaetest import LIBC, PARAMETERS, Cable, OaeTest, ip, load, run, unload, wait_for
+from oaepeer import Peer
+from oaetest import LIBC, PARAMETERS, OaeTest, ip, load, run, unload, wait_for
 from patience import SLOW
+from topology import OneScript
 
 CLONE_NEWNET = 0x40000000
 PAGE = mmap.PAGESIZE
@@ -484,7 +485,7 @@ class Hashed(Scripted):
         self.assertEqual(hits.count("cut"), len(crowd))
 
 
-class Lingering(DevTest):
+class Lingering(DevTest, OneScript):
     """
         host a             AF_PACKET            host b
         va ----------------- vp                 w0, w1, ...
@@ -495,10 +496,8 @@ class Lingering(DevTest):
 
     @classmethod
     def build(cls):
-        cls.a, cls.p, cls.b = cls.host("a"), cls.host("p"), cls.host("b")
-        cls.cable = Cable(cls.a, "va", cls.p, "vp")
-        cls.wire = Wire(cls.p, "vp")
-        cls.addClassCleanup(cls.wire.close)
+        super().build()
+        cls.b = cls.host("b")
         for n in range(0, cls.PORTS, 2):
             ip(f"link add w{n} netns b type veth peer name w{n + 1} netns b")
 

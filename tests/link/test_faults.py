@@ -9,32 +9,27 @@ from collections import Counter
 
 import oaewire as oae
 from faults import BAD_NETWORK, NETEM, HostEnd, Losing, Traffic
-from oaetest import Cable, OaeTest, wait_for
+from oaetest import wait_for
 from patience import SLOW
+from topology import OneCable, OneSwitch
 
 MESSAGES = int(os.environ.get("FAULT_MESSAGES", "100000"))      # in each direction
 LONGEST = 400       # seconds for those, on a busy machine
-TWO_HOSTS = """
-        host a             host b
-        va ----------------- vb
-    """
 
 
-class TwoHosts(OaeTest):
+class TwoHosts(OneCable):
     """Two hosts and a cable."""
 
     one_cpu = False
+    targets = True
     knobs = {}
     netem = None
 
     @classmethod
     def build(cls):
-        cls.a, cls.b = cls.host("a"), cls.host("b")
-        cls.cable = Cable(cls.a, "va", cls.b, "vb")
-        cls.a.add_port("va")
-        cls.b.add_port("vb")
-        cls.a.knobs(target=cls.cable.mac_b, **cls.knobs)
-        cls.b.knobs(target=cls.cable.mac_a, **cls.knobs)
+        super().build()
+        for host in (cls.a, cls.b):
+            host.knobs(**cls.knobs)
         cls.end_a, cls.end_b = HostEnd(cls.a), HostEnd(cls.b)
         if cls.netem:
             cls.cable.netem(cls.netem)
@@ -49,7 +44,8 @@ class TwoHosts(OaeTest):
 
 
 class BadNetwork(TwoHosts):
-    __doc__ = TWO_HOSTS
+    """The cable is as bad as they get."""
+
     knobs = BAD_NETWORK
     netem = NETEM
     patience = LONGEST
@@ -156,31 +152,20 @@ class BadNetwork(TwoHosts):
             self.b.knob("rcvbuf", 262144)
 
 
-class ManyLinks(OaeTest):
-    """
-        host h0     host h1            host h7
-        eth0 --+    eth0 --+    ...    eth0 --+
-               |           |                  |
-        host sw +--- p0 -- + - p1 - (br0) ----+ p7
-    """
+class ManyLinks(OneSwitch):
+    """Eight hosts at a switch."""
 
     one_cpu = False
-    hosts = 8
+    members = [(f"h{n}", "eth0", f"p{n}") for n in range(8)]
 
     @classmethod
     def build(cls):
-        switch = cls.host("sw")
-        switch.sh("ip link add br0 type bridge; ip link set br0 up")
-        cls.ends, cls.macs = [], []
-        for n in range(cls.hosts):
-            host = cls.host(f"h{n}")
-            cable = Cable(host, "eth0", switch, f"p{n}")
-            switch.sh(f"ip link set p{n} master br0")
+        super().build()
+        for host, cable in zip(cls.hosts, cls.cables):
             host.add_port("eth0")
             host.knobs(**BAD_NETWORK)
             cable.netem("delay 20us 20us loss 5% duplicate 2% corrupt 1%", ends=(0,))
-            cls.ends.append(HostEnd(host))
-            cls.macs.append(cable.mac_a)
+        cls.ends = [HostEnd(host) for host in cls.hosts]
 
     def test_all_to_all(self):
         """Everybody sends to everybody: 56 directions of 28 links."""
@@ -190,13 +175,14 @@ class ManyLinks(OaeTest):
             for mac in self.macs[:n] + self.macs[n + 1:]:
                 traffic.send(end, each, sizes=(16, 2000), target=mac)
         tally = traffic.finish(120)
-        self.assertEqual(tally["C"], each * self.hosts * (self.hosts - 1))
+        self.assertEqual(tally["C"], each * len(self.hosts) * (len(self.hosts) - 1))
         for end in self.ends:
-            self.assertEqual(len(end.host.tags()), self.hosts - 1)
+            self.assertEqual(len(end.host.tags()), len(self.hosts) - 1)
 
 
 class Partition(TwoHosts):
-    __doc__ = TWO_HOSTS
+    """Their cable is pulled."""
+
     knobs = {"dead_ms": 20000, "keepalive_ms": 100, "stall_max_us": 20000}
 
     def setUp(self):

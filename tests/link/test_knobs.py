@@ -12,6 +12,7 @@ import re
 import oaewire as oae
 from oaepeer import Peer, Wire
 from oaetest import PARAMETERS, Cable, OaeTest, load, loaded, unload, wait_for
+from topology import OneCable
 
 # name: (least, greatest)
 NUMBERS = {
@@ -175,17 +176,14 @@ class Values(KnobTest):
             self.a.knob(knob, DEFAULTS[knob])
 
 
-class Addresses(KnobTest):
-    """
-        host a             host b
-        va ----------------- vb
-        a bridge, a tunnel and a device with a small MTU besides
-    """
+class Addresses(KnobTest, OneCable):
+    """A bridge, a tunnel and a device with a small MTU besides."""
+
+    ports = False
 
     @classmethod
     def build(cls):
-        cls.a, cls.b = cls.host("a"), cls.host("b")
-        cls.cable = Cable(cls.a, "va", cls.b, "vb")
+        super().build()
         cls.a.tun("tun0")
         cls.a.sh("ip link add br0 type bridge;"
                  "ip link add small mtu 127 type veth peer name small2")
@@ -293,18 +291,15 @@ class Addresses(KnobTest):
         self.assert_refused(errno.ENOENT, "tags", "close 2 1", lambda: say("close 2 1"))
 
 
-class Insmod(KnobTest):
-    """
-        host a             host b
-        va ----------------- vb
-        the module is loaded by the tests themselves
-    """
+class Insmod(KnobTest, OneCable):
+    """The module is loaded by the tests themselves."""
+
+    ports = False
 
     @classmethod
     def build(cls):
         unload()
-        cls.a, cls.b = cls.host("a"), cls.host("b")
-        cls.cable = Cable(cls.a, "va", cls.b, "vb")
+        super().build()
         cls.a.tun("tun0")
 
     def tearDown(self):
@@ -389,23 +384,26 @@ class Insmod(KnobTest):
         unload()
 
 
-class AtWork(KnobTest):
+class AtWork(KnobTest, OneCable):
     """
         host a             host b             AF_PACKET
         va ----------------- vb
         vc ----------------------------------- vp
     """
 
+    ports = False
+    targets = True
+
     @classmethod
     def build(cls):
-        cls.a, cls.b, cls.p = cls.host("a"), cls.host("b"), cls.host("p")
-        cls.cable = Cable(cls.a, "va", cls.b, "vb")
+        super().build()
+        cls.p = cls.host("p")
         cls.cable2 = Cable(cls.a, "vc", cls.p, "vp")
         cls.a.knob("dev", "va,vc")
         cls.b.add_port("vb")
         # No probe of another test's link among the frames that are counted here.
-        cls.a.knobs(target=cls.cable.mac_b, stranger_pps=100000, keepalive_ms=600000)
-        cls.b.knobs(target=cls.cable.mac_a, keepalive_ms=600000)
+        cls.a.knobs(stranger_pps=100000, keepalive_ms=600000)
+        cls.b.knobs(keepalive_ms=600000)
         cls.wire = Wire(cls.p, "vp")
         cls.addClassCleanup(cls.wire.close)
 

@@ -7,8 +7,8 @@ has no link to its sender.
 """
 
 import oaewire as oae
-from oaepeer import Peer, Wire
-from oaetest import Cable, OaeTest
+from oaepeer import Peer
+from topology import CALM, OneScript
 
 VIA = bytes.fromhex("020ae00000aa" "020ae00000bb")
 
@@ -123,22 +123,15 @@ def cases(peer):
     yield "of another EtherType", None, commit(ethertype=0x88b6)
 
 
-class Malformed(OaeTest):
-    """
-        host a                       AF_PACKET, trafgen
-        va --------------------------- vp
-        link: one offered, one held, one unread
-    """
+class Malformed(OneScript):
+    """A link with one offered, one held, one unread."""
+
+    ports = True
 
     @classmethod
     def build(cls):
-        cls.a, cls.p = cls.host("a"), cls.host("p")
-        cls.cable = Cable(cls.a, "va", cls.p, "vp")
-        cls.a.add_port("va")
-        cls.a.knobs(stranger_pps=100000, stall_max_us=10000000, stall_min_us=1000000,
-                    keepalive_ms=600000, dead_ms=3600000)
-        cls.wire = Wire(cls.p, "vp")
-        cls.addClassCleanup(cls.wire.close)
+        super().build()
+        cls.a.knobs(**CALM)
 
     def link(self, vc):
         """A link with all that a frame could change, patient for some seconds."""

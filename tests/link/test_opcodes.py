@@ -14,9 +14,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 import oaewire as oae
-from oaepeer import Peer, Wire
-from oaetest import Cable, OaeTest
+from oaepeer import Peer
 from patience import SLOW
+from topology import CALM, OneScript
 
 VARIANTS = ("right", "stale_dst", "stale_src", "stale_both")
 DATA = b"offered by the kernel"
@@ -307,27 +307,19 @@ class Case:
         return [e["what"] for e in self.events if e["kind"] == "note"]
 
 
-class Opcodes(OaeTest):
-    """
-        host a                       AF_PACKET, trafgen
-        va --------------------------- vp
-        a link each to 02:0a:e0:01:00:00, 02:0a:e0:01:00:01, ...
-    """
+class Opcodes(OneScript):
+    """A link each to 02:0a:e0:01:00:00, 02:0a:e0:01:00:01, ..."""
+
+    ports = True
 
     state = None
     numbers = itertools.count()
 
     @classmethod
     def build(cls):
-        cls.a, cls.p = cls.host("a"), cls.host("p")
-        cls.cable = Cable(cls.a, "va", cls.p, "vp")
-        cls.a.add_port("va")
+        super().build()
         # A second until a link loses patience, and then four.
-        cls.a.knobs(stranger_pps=100000, stall_max_us=10000000, stall_min_us=1000000,
-                    keepalive_ms=600000, dead_ms=3600000)
-        cls.wire = Wire(cls.p, "vp")
-        cls.addClassCleanup(cls.wire.close)
-        cls.a.knob("linger_ms", 0)
+        cls.a.knobs(**CALM, linger_ms=0)
         cls.cases, cls.counted, cls.barriers, cls.late = {}, Counter(), 0, None
         opcodes = range(oae.SYNC, oae.NOLINK + 1)
         # Their clocks run from when the first is there to when the last has its frame.

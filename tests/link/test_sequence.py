@@ -7,29 +7,23 @@ A scripted peer loses, repeats and takes back what it likes, and says what the k
 import errno
 
 import oaewire as oae
-from oaepeer import Peer, Wire
-from oaetest import Cable, OaeTest, wait_for
+from oaepeer import Peer
+from oaetest import wait_for
+from topology import CALM, OneScript
 
 BIG = bytes(range(256)) * 20        # four slices in 1500
 
-class Sequence(OaeTest):
-    """
-        host a                       AF_PACKET
-        va --------------------------- vp
-        a link a test, told apart by vc
-    """
+class Sequence(OneScript):
+    """A link a test, told apart by vc."""
+
+    ports = True
 
     vcs = iter(range(1, 250))
 
     @classmethod
     def build(cls):
-        cls.a, cls.p = cls.host("a"), cls.host("p")
-        cls.cable = Cable(cls.a, "va", cls.p, "vp")
-        cls.a.add_port("va")
-        cls.a.knobs(stranger_pps=100000, stall_max_us=10000000, stall_min_us=1000000,
-                    keepalive_ms=600000, dead_ms=3600000, target=cls.cable.mac_b)
-        cls.wire = Wire(cls.p, "vp")
-        cls.addClassCleanup(cls.wire.close)
+        super().build()
+        cls.a.knobs(**CALM, target=cls.cable.mac_b)
 
     def peer(self, **kwargs):
         """A peer not yet known, on a channel of its own."""

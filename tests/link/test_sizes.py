@@ -10,6 +10,7 @@ import random
 import threading
 
 from oaetest import BIGGEST, Cable, OaeTest, wait_for
+from topology import OneCable, OneSwitch
 
 SIZES = (1, 7, 8, 13, 500, 1459, 1460, 1461, 2920, 2921, 4096, 9000, 65535, 65536)
 HDR_LEN = 40
@@ -20,23 +21,11 @@ def payload(size, seed=0):
     return random.Random(size << 8 | seed).randbytes(size)
 
 
-class Sizes(OaeTest):
-    """
-        host a             host b
-        va ----------------- vb
-    """
+class Sizes(OneCable):
+    """Transactions of all sizes."""
 
-    mtu = 1500
+    targets = True
     sizes = SIZES
-
-    @classmethod
-    def build(cls):
-        cls.a, cls.b = cls.host("a"), cls.host("b")
-        cls.cable = Cable(cls.a, "va", cls.b, "vb", mtu=cls.mtu)
-        cls.a.add_port("va")
-        cls.b.add_port("vb")
-        cls.a.knob("target", cls.cable.mac_b)
-        cls.b.knob("target", cls.cable.mac_a)
 
     def setUp(self):
         super().setUp()
@@ -137,21 +126,21 @@ class Smallest(Sizes):
     sizes = tuple(n for n in SIZES if n <= 64 * 88) + (87, 88, 89, 64 * 88)
 
 
-class Mixed(OaeTest):
+class Mixed(OneCable):
     """
         host a (MTU 9000)     host b (MTU 1500)
         va -------------------- vb
     """
 
+    ports = False
+    targets = True
+
     @classmethod
     def build(cls):
-        cls.a, cls.b = cls.host("a"), cls.host("b")
-        cls.cable = Cable(cls.a, "va", cls.b, "vb")
+        super().build()
         cls.a.mtu("va", 9000)
         cls.a.add_port("va")
         cls.b.add_port("vb")
-        cls.a.knob("target", cls.cable.mac_b)
-        cls.b.knob("target", cls.cable.mac_a)
 
     def test_smaller_counts(self):
         """Slices fit the smaller MTU, from the first transaction on."""
@@ -172,25 +161,22 @@ class Mixed(OaeTest):
         self.assertEqual(self.b.read_each(), sent)
 
 
-class Between(OaeTest):
+class Between(OneSwitch):
     """
         host a (MTU 9000)     host sw (MTU 1500)     host b (MTU 9000)
         va ------------------ p0 --- (br0) --- p1 ------------------ vb
     """
 
     one_cpu = False
+    members = (("a", "va", "p0"), ("b", "vb", "p1"))
 
     @classmethod
     def build(cls):
-        cls.a, cls.b, switch = cls.host("a"), cls.host("b"), cls.host("sw")
-        switch.sh("ip link add br0 type bridge; ip link set br0 up")
-        cables = [Cable(host, dev, switch, port)
-                  for host, dev, port in ((cls.a, "va", "p0"), (cls.b, "vb", "p1"))]
-        for (host, dev), port in zip(((cls.a, "va"), (cls.b, "vb")), ("p0", "p1")):
-            switch.sh(f"ip link set {port} master br0")
+        super().build()
+        cls.a, cls.b = cls.hosts
+        for (host, dev), peer in zip(((cls.a, "va"), (cls.b, "vb")), reversed(cls.macs)):
             host.mtu(dev, 9000)
             host.add_port(dev)
-        for host, peer in ((cls.a, cables[1].mac_a), (cls.b, cables[0].mac_a)):
             host.knobs(target=peer, stall_max_us=20000, dead_ms=60000)
 
     def test_cut_smaller(self):

@@ -2,24 +2,15 @@
 """The least that must work."""
 
 import oaewire as oae
-from oaepeer import Peer, Wire
-from oaetest import Cable, OaeTest, wait_for
+from oaepeer import Peer
+from oaetest import wait_for
+from topology import OneCable, OneScript
 
 
-class TwoHosts(OaeTest):
-    """
-        host a             host b
-        va ----------------- vb
-    """
+class TwoHosts(OneCable):
+    """Two hosts and a cable."""
 
-    @classmethod
-    def build(cls):
-        cls.a, cls.b = cls.host("a"), cls.host("b")
-        cls.cable = Cable(cls.a, "va", cls.b, "vb")
-        cls.a.add_port("va")
-        cls.b.add_port("vb")
-        cls.a.knob("target", cls.cable.mac_b)
-        cls.b.knob("target", cls.cable.mac_a)
+    targets = True
 
     def test_echo_and_cat(self):
         """What one host writes, the other reads, once."""
@@ -39,22 +30,17 @@ class TwoHosts(OaeTest):
         self.assertEqual(self.b.read_each()[-2:], [b"one", b"two"])
 
 
-class Scripted(OaeTest):
-    """
-        host a             AF_PACKET
-        va ----------------- vp
-    """
+class Scripted(OneScript):
+    """A host, and frames made by hand."""
+
+    ports = True
 
     @classmethod
     def build(cls):
-        cls.a, cls.p = cls.host("a"), cls.host("p")
-        cls.cable = Cable(cls.a, "va", cls.p, "vp")
-        cls.a.add_port("va")
+        super().build()
         # A busy machine takes seconds to start trafgen: no probe meanwhile.
         cls.a.knobs(target=cls.cable.mac_b, stranger_pps=100000, stall_max_us=10000000,
                     stall_min_us=1000000, keepalive_ms=60000)
-        cls.wire = Wire(cls.p, "vp")
-        cls.addClassCleanup(cls.wire.close)
 
     def test_peer_opens(self):
         """A scripted peer opens a link, and its transaction arrives."""

@@ -12,8 +12,9 @@ import select
 import threading
 
 import oaewire as oae
-from oaepeer import Peer, Wire
-from oaetest import LIBC, NOC_DEBUG, PARAMETERS, Cable, OaeTest, wait_for
+from oaepeer import Peer
+from oaetest import LIBC, NOC_DEBUG, PARAMETERS, wait_for
+from topology import CALM, OneCable, OneScript
 
 IN = select.POLLIN | select.POLLRDNORM
 OUT = select.POLLOUT | select.POLLWRNORM
@@ -40,23 +41,12 @@ def without_caps(host, path, data=None):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-class Outcomes(OaeTest):
-    """
-        host a                       AF_PACKET
-        va --------------------------- vp
-    """
+class Outcomes(OneScript):
+    """What becomes of a write, by what the peer says."""
 
     vcs = iter(range(1, 250))
-    KNOBS = {"stranger_pps": 100000, "stall_max_us": 10000000, "stall_min_us": 1000000,
-             "keepalive_ms": 600000, "dead_ms": 3600000, "linger_ms": 0, "deadline_ms": 0,
-             "sndq": 64, "express": 0, "max_len": 65536, "shutdown": 0}
-
-    @classmethod
-    def build(cls):
-        cls.a, cls.p = cls.host("a"), cls.host("p")
-        cls.cable = Cable(cls.a, "va", cls.p, "vp")
-        cls.wire = Wire(cls.p, "vp")
-        cls.addClassCleanup(cls.wire.close)
+    KNOBS = CALM | {"linger_ms": 0, "deadline_ms": 0, "sndq": 64, "express": 0,
+                    "max_len": 65536, "shutdown": 0}
 
     def setUp(self):
         super().setUp()
@@ -486,19 +476,12 @@ class Outcomes(OaeTest):
         self.assertTrue((PARAMETERS / "dev").exists())
 
 
-class Reversed(OaeTest):
-    """
-        host a             host b
-        va ----------------- vb
-        b is single-stepped: what a has sent lies there, and may be let in at any time
-    """
+class Reversed(OneCable):
+    """b is single-stepped: what a has sent lies there, and may be let in at any time."""
 
     @classmethod
     def build(cls):
-        cls.a, cls.b = cls.host("a"), cls.host("b")
-        cls.cable = Cable(cls.a, "va", cls.b, "vb")
-        cls.a.add_port("va")
-        cls.b.add_port("vb")
+        super().build()
         cls.a.knobs(target=cls.cable.mac_b, stall_max_us=10000000, stall_min_us=1000000)
 
     def step_all(self):

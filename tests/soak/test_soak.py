@@ -20,6 +20,7 @@ from pathlib import Path
 
 from faults import NEVER, say
 from oaetest import REPO, Cable, OaeTest, wait_for
+from topology import OneCable
 
 PERCENT = int(os.environ.get("OAE_SOAK", "100"))
 PROGRAMS = REPO / "build/soak"
@@ -75,17 +76,10 @@ class Soak(OaeTest):
                          {}, f"at {host.name}")
 
 
-class Swaps(Soak):
+class Swaps(Soak, OneCable):
     """a -- b"""
 
     VCS = 6
-
-    @classmethod
-    def build(cls):
-        cls.a, cls.b = cls.host("a"), cls.host("b")
-        cls.cable = Cable(cls.a, "pa", cls.b, "pb")
-        cls.a.add_port("pa")
-        cls.b.add_port("pb")
 
     def setUp(self):
         super().setUp()
