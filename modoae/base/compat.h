@@ -26,15 +26,16 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #endif
 
 /* 6.0: iov_iter_ubuf() needs no iovec beside it */
-static inline void oae_user_dest(struct iov_iter *iter, struct iovec *iov,
-				 void __user *buf, size_t len)
+static inline void oae_user_iter(struct iov_iter *iter, unsigned int dir,
+				 struct iovec *iov, void __user *buf,
+				 size_t len)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 0, 0)
 	iov->iov_base = buf;
 	iov->iov_len = len;
-	iov_iter_init(iter, READ, iov, 1, len);
+	iov_iter_init(iter, dir, iov, 1, len);
 #else
-	iov_iter_ubuf(iter, READ, buf, len);
+	iov_iter_ubuf(iter, dir, buf, len);
 #endif
 }
 

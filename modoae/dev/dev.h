@@ -159,6 +159,12 @@ ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from);
 ssize_t oae_file_read_iter(struct kiocb *iocb, struct iov_iter *to);
 int oae_file_fsync(struct file *file, loff_t start, loff_t end, int datasync);
 int oae_file_fionread(struct oae_file *f, int __user *arg);
+
+/* send.c */
+struct oae_msg *oae_send_msg(struct oae_pool *pool, struct iov_iter *from);
+long oae_send_within(struct oae_msg *msg, u32 ms);
+int oae_send_transact(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
+	     long *left);
 int oae_file_transact(struct oae_file *f, struct oae_tag *tag,
 		      struct oae_msg *msg, bool nonblock);
 

@@ -1,92 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What goes through a file of /dev/oae: writing, reading, fsync; and how any call
- * that sends a transaction queues it and waits for its outcome.
- *
- * The exchange of frames often ends in softirq before the sender would sleep:
- * then it does not. No lock is held while anybody sleeps here.
- */
+/* What goes through a file of /dev/oae: writing, reading, fsync. */
 #include "dev.h"
 
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
-
-/* How long a transaction that begins now may take, jiffies; it is told, too. */
-static long deadline(const struct oae_file *f, struct oae_msg *msg)
-{
-	u32 ms = READ_ONCE(f->opt.deadline_ms);
-
-	if (!ms)
-		return MAX_SCHEDULE_TIMEOUT;
-	msg->txn.deadline = ktime_get_ns() + (u64)ms * NSEC_PER_MSEC;
-	return min_t(unsigned long, msecs_to_jiffies(ms), MAX_JIFFY_OFFSET);
-}
-
-/* Its outcome; a signal or the deadline reverses it, if it can be. */
-static int wait_outcome(struct oae_tag *tag, struct oae_msg *msg, long left)
-{
-	int why;
-
-	left = wait_for_completion_interruptible_timeout(&msg->done, left);
-	if (left <= 0) {
-		why = left ? OAE_E_SIGNAL : OAE_E_DEADLINE;
-		if (oae_tag_cancel(tag, msg, why) == -EINPROGRESS &&
-		    oae_file_leave(tag, msg))
-			return -EINPROGRESS;
-		/* It has ended, or is just being ended on another CPU. */
-		wait_for_completion(&msg->done);
-	}
-	return msg->outcome == OAE_COMMITTED ? 0 : -msg->err;
-}
-
-/**
- * oae_file_transact() - queue a transaction, and wait for its outcome
- * @f: the file
- * @tag: its tag
- * @msg: the transaction, filled in; the caller keeps his reference
- * @nonblock: wait neither for room nor for the outcome: that is collected
- *
- * Context: process, may sleep, no lock held.
- *
- * Return: 0; -EINPROGRESS the outcome is not known and will be collected; -EAGAIN
- * no room; else an errno of the table in uapi/oae.h. If msg->txn.id is 0, it was
- * not queued.
- */
-int oae_file_transact(struct oae_file *f, struct oae_tag *tag,
-		      struct oae_msg *msg, bool nonblock)
-{
-	long left = deadline(f, msg);
-	int err;
-
-	msg->txn.file = f;
-	msg->txn.waited = !nonblock;
-	if (nonblock)
-		oae_msg_get(msg);	/* the file's */
-	err = oae_room_send(tag, msg, nonblock, &left);
-	if (err == -ESTALE)
-		err = -ENODEV;
-	if (nonblock && err)
-		oae_msg_put(msg);
-	if (nonblock || err)
-		return err;
-	return wait_outcome(tag, msg, left);
-}
-
-static int fill(struct oae_msg *msg, struct iov_iter *from)
-{
-	const struct oae_piece *p;
-	unsigned int i;
-
-	for (i = 0; i < msg->npieces; i++) {
-		p = &msg->piece[i];
-		if (copy_from_iter(page_address(p->page) + p->off, p->len,
-				   from) != p->len)
-			return -EFAULT;
-	}
-	return 0;
-}
 
 /**
  * oae_file_write_iter() - write: one transaction
@@ -118,15 +37,15 @@ ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
 		return -EAGAIN;
 	if (nonblock && !oae_room(tag, f, false))
 		return -EAGAIN;
-	msg = oae_msg_alloc(&f->pool, len, OAE_GFP_USER);
-	if (!msg)
-		return -ENOMEM;
-	if (READ_ONCE(f->opt.flags) & OAE_OPT_EXPRESS)
-		msg->post.flags |= OAE_POST_EXPRESS;
-	err = fill(msg, from);
-	if (!err)
+	msg = oae_send_msg(&f->pool, from);
+	if (IS_ERR(msg)) {
+		err = PTR_ERR(msg);
+	} else {
+		if (READ_ONCE(f->opt.flags) & OAE_OPT_EXPRESS)
+			msg->post.flags |= OAE_POST_EXPRESS;
 		err = oae_file_transact(f, tag, msg, nonblock);
-	oae_msg_put(msg);
+		oae_msg_put(msg);
+	}
 	if (!err)
 		return len;
 	iov_iter_revert(from, len - iov_iter_count(from));

@@ -16,7 +16,6 @@
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <linux/uio.h>
 
 static struct dentry *dir;
@@ -74,113 +73,52 @@ static struct oae_tag *noc_tag(struct noc_file *nf)
 	return tag;
 }
 
-static struct oae_msg *noc_msg(struct noc_file *nf, const char __user *buf,
-			       size_t len)
+/* A tag that has died meanwhile is made anew. */
+static int noc_send(struct noc_file *nf, struct oae_msg *msg, bool nonblock)
 {
-	struct oae_msg *msg = oae_msg_alloc(&nf->pool, len, OAE_GFP_USER);
-	unsigned int i;
-
-	if (!msg)
-		return ERR_PTR(-ENOMEM);
-	for (i = 0; i < msg->npieces; i++) {
-		struct oae_piece *p = &msg->piece[i];
-
-		if (copy_from_user(page_address(p->page) + p->off, buf,
-				   p->len)) {
-			oae_msg_put(msg);
-			return ERR_PTR(-EFAULT);
-		}
-		buf += p->len;
-	}
-	if (READ_ONCE(oae_node(nf->net)->knobs.express))
-		msg->post.flags |= OAE_POST_EXPRESS;
-	return msg;
-}
-
-/* Queue it, waiting for room if asked to. 0, or nothing was queued. */
-static int noc_queue(struct noc_file *nf, struct oae_msg *msg, bool nonblock,
-		     long *left, struct oae_tag **tagp)
-{
+	struct oae_node *node = oae_node(nf->net);
+	long left = oae_send_within(msg, READ_ONCE(node->knobs.deadline_ms));
 	struct oae_tag *tag;
 	int err;
 
-	for (;;) {
+	do {
 		tag = noc_tag(nf);
 		if (IS_ERR(tag))
 			return PTR_ERR(tag);
-		err = oae_room_send(tag, msg, nonblock, left);
-		if (!err) {
-			*tagp = tag;
-			return 0;
-		}
+		err = oae_send_transact(tag, msg, nonblock, &left);
 		oae_tag_put(tag);
-		if (err != -ESTALE)
-			return err;
-	}
+	} while (err == -ESTALE);
+	return err;
 }
 
-/* Wait for the outcome; a signal or the deadline reverses what it can. */
-static int noc_wait(struct oae_tag *tag, struct oae_msg *msg, long left)
+static ssize_t noc_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
-	int why;
-
-	left = wait_for_completion_interruptible_timeout(&msg->done, left);
-	if (left <= 0) {
-		why = left ? OAE_E_SIGNAL : OAE_E_DEADLINE;
-		if (oae_tag_cancel(tag, msg, why) == -EINPROGRESS)
-			return -EINPROGRESS;
-		/* It has ended, or is just being ended on another CPU. */
-		wait_for_completion(&msg->done);
-	}
-	return msg->outcome == OAE_COMMITTED ? 0 : -msg->err;
-}
-
-/* How long a write may take, jiffies. */
-static long noc_deadline(const struct oae_node *node)
-{
-	unsigned int ms = READ_ONCE(node->knobs.deadline_ms);
-
-	return ms ? msecs_to_jiffies(ms) : MAX_SCHEDULE_TIMEOUT;
-}
-
-static ssize_t noc_write(struct file *file, const char __user *buf,
-			 size_t len, loff_t *pos)
-{
-	struct noc_file *nf = file->private_data;
+	struct noc_file *nf = iocb->ki_filp->private_data;
+	bool nonblock = iocb->ki_filp->f_flags & O_NONBLOCK;
 	struct oae_node *node = oae_node(nf->net);
-	bool nonblock = file->f_flags & O_NONBLOCK;
+	size_t len = iov_iter_count(from);
 	struct oae_msg *msg;
-	struct oae_tag *tag;
-	long left;
 	int err;
 
 	if (!len)
 		return 0;
 	if (len > READ_ONCE(node->knobs.max_len))
 		return -EMSGSIZE;
-	msg = noc_msg(nf, buf, len);
+	msg = oae_send_msg(&nf->pool, from);
 	if (IS_ERR(msg))
 		return PTR_ERR(msg);
-	left = noc_deadline(node);
-	err = noc_queue(nf, msg, nonblock, &left, &tag);
-	if (!err) {
-		if (!nonblock)
-			err = noc_wait(tag, msg, left);
-		oae_tag_put(tag);
-	}
+	if (READ_ONCE(node->knobs.express))
+		msg->post.flags |= OAE_POST_EXPRESS;
+	err = noc_send(nf, msg, nonblock);
 	oae_msg_put(msg);
 	return err ?: len;
 }
 
-static ssize_t noc_read(struct file *file, char __user *buf, size_t len,
-			loff_t *pos)
+static ssize_t noc_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
-	struct noc_file *nf = file->private_data;
-	struct iov_iter to;
-	struct iovec iov;
+	struct noc_file *nf = iocb->ki_filp->private_data;
 
-	oae_user_dest(&to, &iov, buf, len);
-	return oae_inbox_read(oae_node(nf->net), &to);
+	return oae_inbox_read(oae_node(nf->net), to);
 }
 
 /* Would a write be queued at once? Asking makes no tag. */
@@ -221,8 +159,8 @@ static const struct file_operations noc_fops = {
 	.owner = THIS_MODULE,
 	.open = noc_open,
 	.release = noc_release,
-	.write = noc_write,
-	.read = noc_read,
+	.write_iter = noc_write_iter,
+	.read_iter = noc_read_iter,
 	.poll = noc_poll,
 };
 
@@ -236,7 +174,12 @@ void oae_debugfs_init(void)
 	struct dentry *file;
 
 	dir = debugfs_create_dir("modoae", NULL);
-	file = debugfs_create_file("noc_debug", 0600, dir, NULL, &noc_fops);
+	/*
+	 * debugfs_create_file() forwards no read_iter() and write_iter(). Unsafe is
+	 * only the removal of an open file: see oae_debugfs_exit().
+	 */
+	file = debugfs_create_file_unsafe("noc_debug", 0600, dir, NULL,
+					  &noc_fops);
 	if (dir == ERR_PTR(-ENOMEM) || file == ERR_PTR(-ENOMEM))
 		pr_err("noc_debug: no memory for it, so there is none\n");
 }

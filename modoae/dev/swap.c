@@ -23,7 +23,7 @@ int oae_skb_to_user(struct sk_buff *skb, void __user *to)
 	struct iov_iter iter;
 	struct iovec iov;
 
-	oae_user_dest(&iter, &iov, to, skb->len);
+	oae_user_iter(&iter, READ, &iov, to, skb->len);
 	return skb_copy_datagram_iter(skb, 0, &iter, skb->len) ? -EFAULT : 0;
 }
 
@@ -47,25 +47,17 @@ static int probe(u8 __user *to, u32 len)
 
 static struct oae_msg *half(struct oae_file *f, const struct oae_swap *s)
 {
-	u8 __user *from = u64_to_user_ptr(s->give);
 	struct oae_msg *msg;
-	unsigned int i;
+	struct iov_iter from;
+	struct iovec iov;
 
-	msg = oae_msg_alloc(&f->pool, s->give_len, OAE_GFP_USER);
-	if (!msg)
-		return ERR_PTR(-ENOMEM);
+	oae_user_iter(&from, WRITE, &iov, u64_to_user_ptr(s->give),
+		      s->give_len);
+	msg = oae_send_msg(&f->pool, &from);
+	if (IS_ERR(msg))
+		return msg;
 	msg->post.kind = OAE_SWAP;
 	msg->txn.room = s->take_len;
-	for (i = 0; i < msg->npieces; i++) {
-		struct oae_piece *p = &msg->piece[i];
-
-		if (copy_from_user(page_address(p->page) + p->off, from,
-				   p->len)) {
-			oae_msg_put(msg);
-			return ERR_PTR(-EFAULT);
-		}
-		from += p->len;
-	}
 	return msg;
 }
 

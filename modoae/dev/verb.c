@@ -274,32 +274,23 @@ static int put_answer(struct request *q, read_fn read, const void *from)
 	return 0;
 }
 
-static void fill(struct oae_msg *msg, const u8 *from)
-{
-	const struct oae_piece *p;
-	unsigned int i;
-
-	for (i = 0; i < msg->npieces; i++, from += p->len) {
-		p = &msg->piece[i];
-		memcpy(page_address(p->page) + p->off, from, p->len);
-	}
-}
-
 static struct oae_msg *verb_msg(struct oae_file *f, struct oae_tag *tag,
 				const struct request *q)
 {
+	struct kvec req = { .iov_base = q->req, .iov_len = q->len };
 	u16 slice = oae_link_slice_max(&tag->link);
 	struct oae_msg *msg;
+	struct iov_iter from;
 
 	if (q->len > slice || q->reply + OAE_REFLECT_LEN > slice)
 		return ERR_PTR(-EMSGSIZE);
-	msg = oae_msg_alloc(&f->pool, q->len, OAE_GFP_USER);
-	if (!msg)
-		return ERR_PTR(-ENOMEM);
+	iov_iter_kvec(&from, WRITE, &req, 1, q->len);
+	msg = oae_send_msg(&f->pool, &from);
+	if (IS_ERR(msg))
+		return msg;
 	msg->post.kind = OAE_VERB;
 	msg->post.reply = q->reply;
 	msg->txn.room = q->reply;
-	fill(msg, q->req);
 	return msg;
 }
 

@@ -205,6 +205,8 @@ int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg)
 	oae_add(&f->nqueued, 1);
 	oae_add(&f->nbytes, msg->post.len);
 	oae_add(&f->npending, 1);
+	if (!txn->waited)
+		oae_msg_get(msg);	/* the file's, until it is collected */
 	if (txn->deadline && !txn->waited)
 		oae_file_time(f, txn);
 	return 0;

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sending, from whatever call: the message is made of what a program gives, is
+ * queued on a tag, and its outcome is waited for.
+ *
+ * The exchange of frames often ends in softirq before the sender would sleep:
+ * then it does not. No lock is held while anybody sleeps here.
+ */
+#include "dev.h"
+
+#include <linux/sched/signal.h>
+#include <linux/uio.h>
+
+/**
+ * oae_send_msg() - make a message
+ * @pool: the sender's
+ * @from: the payload, one byte or more
+ *
+ * Context: process, may sleep.
+ *
+ * Return: the message, a reference; -ENOMEM, or -EFAULT: then @from has moved.
+ */
+struct oae_msg *oae_send_msg(struct oae_pool *pool, struct iov_iter *from)
+{
+	const struct oae_piece *p;
+	struct oae_msg *msg;
+	unsigned int i;
+
+	msg = oae_msg_alloc(pool, iov_iter_count(from), OAE_GFP_USER);
+	if (!msg)
+		return ERR_PTR(-ENOMEM);
+	for (i = 0; i < msg->npieces; i++) {
+		p = &msg->piece[i];
+		if (copy_from_iter(page_address(p->page) + p->off, p->len,
+				   from) != p->len) {
+			oae_msg_put(msg);
+			return ERR_PTR(-EFAULT);
+		}
+	}
+	return msg;
+}
+
+/**
+ * oae_send_within() - a message has a deadline, counted from now
+ * @msg: the message
+ * @ms: how long it may take; 0 for ever
+ *
+ * Return: the same in jiffies, for oae_send_transact(). Context: any.
+ */
+long oae_send_within(struct oae_msg *msg, u32 ms)
+{
+	if (!ms)
+		return MAX_SCHEDULE_TIMEOUT;
+	msg->txn.deadline = ktime_get_ns() + (u64)ms * NSEC_PER_MSEC;
+	return min_t(unsigned long, msecs_to_jiffies(ms), MAX_JIFFY_OFFSET);
+}
+
+/* Its outcome; a signal or the deadline reverses it, if it can be. */
+static int oae_send_wait(struct oae_tag *tag, struct oae_msg *msg, long left)
+{
+	int why;
+
+	left = wait_for_completion_interruptible_timeout(&msg->done, left);
+	if (left <= 0) {
+		why = left ? OAE_E_SIGNAL : OAE_E_DEADLINE;
+		if (oae_tag_cancel(tag, msg, why) == -EINPROGRESS &&
+		    (!msg->txn.file || oae_file_leave(tag, msg)))
+			return -EINPROGRESS;
+		/* It has ended, or is just being ended on another CPU. */
+		wait_for_completion(&msg->done);
+	}
+	return msg->outcome == OAE_COMMITTED ? 0 : -msg->err;
+}
+
+/**
+ * oae_send_transact() - queue a transaction, and wait for its outcome
+ * @tag: its tag
+ * @msg: the transaction, filled in; the caller keeps his reference
+ * @nonblock: wait neither for room nor for the outcome: if it is of a file, that
+ *	is collected; else nobody is told
+ * @left: jiffies that it may take; what is left of them
+ *
+ * Context: process, may sleep, no lock held.
+ *
+ * Return: 0; -EINPROGRESS the outcome is not known, and as with @nonblock; -EAGAIN
+ * no room; -ESTALE the tag is gone, and nothing was queued; else an errno of the
+ * table in uapi/oae.h.
+ */
+int oae_send_transact(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
+	     long *left)
+{
+	int err;
+
+	msg->txn.waited = !nonblock;
+	err = oae_room_send(tag, msg, nonblock, left);
+	if (err || nonblock)
+		return err;
+	return oae_send_wait(tag, msg, *left);
+}
+
+/**
+ * oae_file_transact() - send a transaction of a file
+ * @f: the file
+ * @tag: its tag
+ * @msg: the transaction, filled in; the caller keeps his reference
+ * @nonblock: as for oae_send_transact()
+ *
+ * Context: process, may sleep, no lock held.
+ *
+ * Return: like oae_send_transact(), but for -ENODEV the tag is gone. If msg->txn.id is 0,
+ * nothing was queued.
+ */
+int oae_file_transact(struct oae_file *f, struct oae_tag *tag,
+		      struct oae_msg *msg, bool nonblock)
+{
+	long left = oae_send_within(msg, READ_ONCE(f->opt.deadline_ms));
+	int err;
+
+	msg->txn.file = f;
+	err = oae_send_transact(tag, msg, nonblock, &left);
+	return err == -ESTALE ? -ENODEV : err;
+}
