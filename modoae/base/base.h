@@ -35,6 +35,7 @@
 
 #include "../link/admission.h"
 #include "../link/link.h"
+#include "../link/way.h"
 #include "compat.h"
 #include "netdev.h"
 
@@ -120,8 +121,6 @@ struct oae_knobs {
 	unsigned int region_max;	/* bytes of a region */
 };
 
-enum oae_use_gw { OAE_GW_NEVER, OAE_GW_ALWAYS, OAE_GW_AUTO };
-
 /* An address as typed: whole, or 24 bits under a port's own OUI. */
 struct oae_addr {
 	char dev[IFNAMSIZ];	/* "" any, the first port */
@@ -186,34 +185,6 @@ struct oae_node {
 	/* step.c: single-stepping. */
 	int step;			/* 0 run, else frames a step */
 	struct sk_buff_head step_q;
-};
-
-/**
- * struct oae_gw - the gateway of a port, as told or heard (protocol 4.8)
- * @mac: its address in the zone, if @known
- * @known: there is one
- * @told: by the knob nhmac: this one and no other
- * @mtu: bytes behind the Ethernet header, VIA among them; 0 not said
- * @epoch: of its tunnels' MTUs
- * @inc: its incarnation, 0 not heard
- * @heard: jiffies of its last word
- * @life: jiffies of silence after which another is listened to
- * @answered: the incarnation that knows this port, 0 none
- * @answered_at: jiffies
- * @gen: another whenever something changes that the way of a tag depends on
- */
-struct oae_gw {
-	u8 mac[ETH_ALEN];
-	bool known;
-	bool told;
-	u16 mtu;
-	u16 epoch;
-	u32 inc;
-	unsigned long heard;
-	unsigned long life;
-	u32 answered;
-	unsigned long answered_at;
-	unsigned int gen;
 };
 
 /**
@@ -410,17 +381,7 @@ struct oae_port *oae_port_get(struct oae_port *port);
 void oae_port_put(struct oae_port *port);
 int oae_ports_print(struct oae_node *node, char *buf, size_t size);
 bool oae_port_is_own(struct oae_node *node, const u8 *mac);
-void oae_port_gw(const struct oae_port *port, struct oae_gw *gw);
-
-/* What every gateway can carry, or it is none. */
-#define OAE_GW_MIN_MTU	(OAE_MIN_MTU + OAE_VIA_LEN)
-
-/* A port that cannot carry the smallest frame with VIA goes without. */
-static inline bool oae_gw_usable(const struct oae_port *port,
-				 const struct oae_gw *gw)
-{
-	return gw->known && READ_ONCE(port->mtu) >= OAE_GW_MIN_MTU;
-}
+void oae_port_ways(const struct oae_port *port, struct oae_ways *ways);
 
 static inline unsigned int oae_port_use_gw(const struct oae_port *port)
 {

@@ -111,18 +111,20 @@ bool oae_port_is_own(struct oae_node *node, const u8 *mac)
 }
 
 /**
- * oae_port_gw() - what a port knows of its gateway
+ * oae_port_ways() - the ways that a port has
  * @port: the port
- * @gw: filled in
+ * @ways: filled in
  *
  * Context: any but hard interrupts.
  */
-void oae_port_gw(const struct oae_port *port, struct oae_gw *gw)
+void oae_port_ways(const struct oae_port *port, struct oae_ways *ways)
 {
 	unsigned int seq;
 
 	do {
 		seq = read_seqbegin(&port->gw_lock);
-		*gw = port->gw;
+		ways->gw = port->gw;
 	} while (read_seqretry(&port->gw_lock, seq));
+	ways->mtu = READ_ONCE(port->mtu);
+	ways->use = oae_port_use_gw(port);
 }

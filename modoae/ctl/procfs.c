@@ -103,7 +103,7 @@ static void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 	v->unread = READ_ONCE(tag->nrcv);
 	v->queue = tag->nsnd + tag->nhalf;
 	v->born = tag->born;
-	v->via = tag->way_via;
+	v->via = tag->way.via;
 	spin_unlock_bh(&tag->lock);
 }
 

@@ -423,6 +423,19 @@ void oae_way_asked(struct oae_way *w, const struct oae_actions *a)
 }
 
 /**
+ * oae_way_tries() - has a link asked in vain, and is about to ask again?
+ * @w: the way of its tag
+ * @l: the link
+ * @now: ns
+ *
+ * Return: true if oae_way_timer() is due.
+ */
+bool oae_way_tries(const struct oae_way *w, const struct oae_link *l, u64 now)
+{
+	return w->asked >= ASK_EACH_WAY && now >= l->again_at && oae_frozen(l);
+}
+
+/**
  * oae_way_timer() - a link's timer is about to be dealt with
  * @w: the way of its tag
  * @p: the port's ways
@@ -436,7 +449,7 @@ void oae_way_asked(struct oae_way *w, const struct oae_actions *a)
 void oae_way_timer(struct oae_way *w, const struct oae_ways *p,
 		   struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	if (w->asked < ASK_EACH_WAY || now < l->again_at || !oae_frozen(l))
+	if (!oae_way_tries(w, l, now))
 		return;
 	w->lost = true;
 	way_usual(w);

@@ -24,7 +24,7 @@ static void start(struct oae_tag *tag, struct oae_run *ev, bool via)
 		return;
 	rank(tag);
 	oae_link_set_mtu(&tag->link, oae_path_begin(tag, via), ev->now, &ev->a);
-	ev->via = tag->way_via;
+	ev->via = tag->way.via;
 }
 
 /**
@@ -227,8 +227,8 @@ void oae_tag_way(struct oae_tag *tag, const struct oae_about *about)
 
 	oae_run_enter(tag, &ev);
 	if (about)
-		tag->about = *about;
+		tag->way.about = *about;
 	oae_path_update(tag, ev.now, &ev.a);
-	ev.via = tag->way_via;
+	ev.via = tag->way.via;
 	oae_run_leave(tag, &ev);
 }

@@ -190,7 +190,7 @@ static noinline void refresh_way(struct oae_tag *tag, struct oae_run *ev)
 {
 	oae_path_update(tag, ev->now, &ev->a);
 	apply(tag, ev, 0);
-	ev->via = tag->way_via;
+	ev->via = tag->way.via;
 }
 
 /* An event begins. The caller has BH off, and RCU. */
@@ -212,8 +212,8 @@ static __always_inline void begin(struct oae_tag *tag, struct oae_run *ev)
 	ev->before = oae_link_state(&tag->link);
 	ev->wake_reader = false;
 	ev->wake_writer = false;
-	ev->via = tag->way_via;
-	if (unlikely(tag->way_gen != READ_ONCE(tag->key.port->gw.gen)))
+	ev->via = tag->way.via;
+	if (unlikely(tag->way.gen != READ_ONCE(tag->key.port->gw.gen)))
 		refresh_way(tag, ev);
 }
 
@@ -276,7 +276,7 @@ static void end(struct oae_tag *tag, struct oae_run *ev, unsigned int hdr_len)
 	if (unlikely(tag->open != open))
 		count_open(tag, open);
 	if (unlikely(after < OAE_OPEN))
-		oae_path_asked(tag, &ev->a);
+		oae_way_asked(&tag->way, &ev->a);
 	if (unlikely(!open || oae_link_down(&tag->link) || tag->spare)) {
 		oae_tag_retire(tag, false);
 		oae_share_sort(tag);
@@ -384,10 +384,11 @@ void oae_run_log_frame(struct oae_tag *tag, struct oae_run *ev,
 static noinline bool unusual(struct oae_tag *tag, struct oae_run *ev,
 			     const struct oae_frame *f)
 {
-	bool taken = oae_path_heard(tag, f, ev->now, &ev->a, &ev->via);
+	enum oae_go go = oae_path_heard(tag, f, ev->now, &ev->a);
 
+	ev->via = go == OAE_GO_VIA;
 	apply(tag, ev, 0);
-	return taken;
+	return go != OAE_GO_NOWHERE;
 }
 
 /*
@@ -420,7 +421,7 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 	begin(tag, &ev);
 	ev.skb = skb;
 	room = oae_unread_room(tag);
-	if (likely((f->flags & OAE_F_VIA) == tag->way_usual) ||
+	if (likely(oae_way_is_usual(&tag->way, f)) ||
 	    unusual(tag, &ev, f))
 		oae_link_rcv(&tag->link, f, room, ev.now, &ev.a);
 	if (unlikely(!room))
@@ -503,7 +504,7 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 			      HRTIMER_MODE_REL_SOFT);
 	} else {
 		oae_path_timer(tag, ev.now, &ev.a);
-		ev.via = tag->way_via;
+		ev.via = tag->way.via;
 		oae_link_timer(&tag->link, ev.now, &ev.a);
 		close_unused(tag, &ev);
 		if (ev.a.nsends)

@@ -16,18 +16,6 @@ struct vm_area_struct;
 /* Bits of OAE_EVENT_* in uapi/oae.h. */
 #define OAE_EVENTS	8
 
-/**
- * struct oae_about - what a gateway said of the way to one peer
- * @inc: its incarnation
- * @epoch: in which it holds
- * @mtu: like that of struct oae_gw, 0 nothing said
- */
-struct oae_about {
-	u32 inc;
-	u16 epoch;
-	u16 mtu;
-};
-
 /*
  * Hashed and compared as bytes, up to the end of @port: no padding may lie before
  * that. With 32-bit pointers there is some behind it where a u64 is aligned to 8.
@@ -65,13 +53,7 @@ struct oae_tag {
 	size_t rcv_bytes;		/* of their skbs; under rcvq.lock */
 	u64 born;			/* local_clock() */
 	u64 ncommitted, nreversed, nunknown, ndelivered;
-	bool via;			/* the way it would go, asked with auto */
-	bool way_via;			/* the way it goes */
-	u8 way_usual;			/* F_VIA or 0; else look at each frame */
-	unsigned int way_gen;		/* port->gw.gen when that was found */
-	unsigned int asked;		/* SYNCs this way that were not answered */
-	bool way_lost;			/* too many: any way is as good */
-	struct oae_about about;
+	struct oae_way way;
 	struct list_head files;		/* struct oae_file, attached */
 	bool by_peer;			/* the peer has opened the link */
 	bool used;			/* and somebody has used it since */
@@ -126,9 +108,8 @@ static inline unsigned int *oae_tag_nqueued(struct oae_tag *tag,
 /* way.c: which way the frames of a tag go */
 u16 oae_path_begin(struct oae_tag *tag, bool via);
 void oae_path_update(struct oae_tag *tag, u64 now, struct oae_actions *a);
-bool oae_path_heard(struct oae_tag *tag, const struct oae_frame *f, u64 now,
-		    struct oae_actions *a, bool *via);
-void oae_path_asked(struct oae_tag *tag, const struct oae_actions *a);
+enum oae_go oae_path_heard(struct oae_tag *tag, const struct oae_frame *f,
+			   u64 now, struct oae_actions *a);
 void oae_path_timer(struct oae_tag *tag, u64 now, struct oae_actions *a);
 bool oae_path_gateway(struct oae_port *port, u8 dest[ETH_ALEN]);
 void oae_path_mark(const struct oae_port *port, const u8 *peer,
