@@ -51,39 +51,10 @@ struct seq_file;
  */
 #define OAE_BATCH	32
 
-/* stats.c: counters of a node. Causes of dropped frames are among them. */
+/* Counters of a node. Causes of dropped frames are among them. */
 enum oae_stat {
-	OAE_S_RX_FRAMES,	/* frames that came in for a port */
-	OAE_S_RX_BYTES,
-	OAE_S_TX_FRAMES,
-	OAE_S_TX_BYTES,
-	OAE_S_TX_ERRORS,	/* frames the device would not take */
-	OAE_S_NO_MEMORY,	/* an allocation failed; the link heals */
-	OAE_S_FAULT_DROP,	/* dropped by drop_pct */
-	OAE_S_STEP_DROP,	/* dropped: the single-step queue was full */
-	OAE_S_NOT_MINE,		/* dropped: multicast, a stranger's VIA, own address */
-	OAE_S_NO_TAG,		/* dropped: no tag, and nothing to answer */
-	OAE_S_STRANGER,		/* answered to a peer without a tag */
-	OAE_S_STRANGER_QUIET,	/* not answered: rate limit */
-	OAE_S_BAD_COOKIE,	/* SYNC naming a wrong or an old cookie */
-	OAE_S_NOT_ACCEPTED,	/* refused by the accept policy */
-	OAE_S_NO_ROOM_TAG,	/* refused: max_tags, or the strangers' share of it */
-	OAE_S_NEVER_USED,	/* links closed that a peer opened and nobody used */
-	OAE_S_GAVE_WAY,		/* tags of strangers that were away: others got them */
-	OAE_S_HELLO_HEARD,	/* HELLOs of a port's gateway */
-	OAE_S_HELLO_SENT,
-	OAE_S_NO_GATEWAY,	/* not sent: use_gw 1 and no gateway known */
-	OAE_S_WAY_CHANGED,	/* links that went over to another way */
-	OAE_S_TAGS_MADE,
-	OAE_S_TAGS_GONE,
-	OAE_S_POSTED,		/* transactions taken from users */
-	OAE_S_COMMITTED,
-	OAE_S_REVERSED,
-	OAE_S_UNKNOWN,
-	OAE_S_DELIVERED,
-	OAE_S_DELIVERED_BYTES,
-	OAE_S_READ,		/* transactions taken by readers */
-	OAE_S_UNREAD_LOST,	/* delivered, never read, link or node gone */
+#define OAE_COUNTER(_id, _name, _text) OAE_S_##_id,
+#include "counters.h"
 	OAE_S_BAD,		/* + enum oae_bad */
 	OAE_S_NOTE = OAE_S_BAD + OAE_BAD_END,	/* + enum oae_note */
 	OAE_STAT_END = OAE_S_NOTE + OAE_NOTE_END
@@ -96,29 +67,13 @@ struct oae_stats {
 /**
  * struct oae_knobs - what the parameters say, a copy a node
  *
+ * The table is knobs.h.
  * Written under kernel_param_lock, read anywhere with READ_ONCE.
  */
 struct oae_knobs {
-	unsigned int vci;
-	unsigned int tag_seq;	/* number of the first transaction */
-	unsigned int verbose;
-	unsigned int drop_pct;
-	unsigned int express;	/* noc_debug sends express */
-	unsigned int deadline_ms;	/* of a noc_debug write, 0 none */
-	unsigned int stall_min_us;
-	unsigned int stall_max_us;
-	unsigned int keepalive_ms;
-	unsigned int dead_ms;
-	unsigned int linger_ms;	/* how long unload waits for links to close */
-	unsigned int max_tags;
-	unsigned int max_len;	/* bytes of a transaction */
-	unsigned int sndq;	/* transactions queued a tag */
-	unsigned int rcvbuf;	/* bytes unread a tag */
-	unsigned int stranger_pps;	/* answers to strangers a second */
-	unsigned int doubt_s;	/* a stranger in doubt is kept so long, 0 for ever */
-	unsigned int accept;	/* enum oae_accept */
-	unsigned int use_gw;	/* enum oae_use_gw */
-	unsigned int region_max;	/* bytes of a region */
+#define OAE_KNOB(_name, _min, _max, _default, _unit, _text) unsigned int _name;
+#define OAE_CHOICE(_name, _default, _text) unsigned int _name;
+#include "knobs.h"
 };
 
 /* An address as typed: whole, or 24 bits under a port's own OUI. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Knobs: the parameters that are numbers, or a choice of words that stands for
- * one. A table says what each accepts; the code is the same for all.
+ * one. A table, base/knobs.h, says what each accepts; the code is the same for all.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -13,25 +13,11 @@
 
 #include "ctl.h"
 
-/* max_len: what 64 slices in jumbo frames carry, and not more than this. */
-#define OAE_MAX_LEN	262144
-
 /* What insmod said: every node starts with these. */
 static struct oae_knobs oae_defaults = {
-	.tag_seq = 1,
-	.stall_min_us = 1000,
-	.stall_max_us = 200000,
-	.keepalive_ms = 1000,
-	.dead_ms = 5000,
-	.linger_ms = 500,
-	.max_tags = 1024,
-	.max_len = 65536,
-	.sndq = 64,
-	.rcvbuf = 262144,
-	.stranger_pps = 200,
-	.doubt_s = 3600,
-	.use_gw = OAE_GW_AUTO,
-	.region_max = 1048576,
+#define OAE_KNOB(_name, _min, _max, _default, _unit, _text) ._name = _default,
+#define OAE_CHOICE(_name, _default, _text) ._name = _default,
+#include "../base/knobs.h"
 };
 
 struct oae_knob {
@@ -54,46 +40,6 @@ static const char *const oae_use_gw_words[] = {
 	[OAE_GW_ALWAYS] = "1",
 	[OAE_GW_AUTO] = "auto",
 };
-
-/* clang-format off: it takes the braces for a block */
-#define OAE_KNOB(_name, _min, _max, _unit)				\
-	{ #_name, offsetof(struct oae_knobs, _name), _min, _max, _unit, NULL }
-/* clang-format on */
-
-static const struct oae_knob oae_knobs_table[] = {
-	OAE_KNOB(vci, 0, 255, "decimal or 0x hex"),
-	OAE_KNOB(tag_seq, 0, UINT_MAX, ""),
-	OAE_KNOB(verbose, 0, 2, ""),
-	OAE_KNOB(drop_pct, 0, 100, "percent"),
-	OAE_KNOB(express, 0, 1, ""),
-	OAE_KNOB(deadline_ms, 0, 3600000, "ms, 0 for none"),
-	OAE_KNOB(stall_min_us, 50, 1000000, "us"),
-	OAE_KNOB(stall_max_us, 1000, 10000000, "us"),
-	OAE_KNOB(keepalive_ms, 10, 600000, "ms"),
-	OAE_KNOB(dead_ms, 50, 3600000, "ms"),
-	OAE_KNOB(linger_ms, 0, 10000, "ms"),
-	OAE_KNOB(max_tags, 1, 65536, "links"),
-	OAE_KNOB(max_len, 1, OAE_MAX_LEN, "bytes"),
-	OAE_KNOB(sndq, 1, 4096, "transactions"),
-	OAE_KNOB(rcvbuf, 4096, 16777216, "bytes"),
-	OAE_KNOB(stranger_pps, 0, 100000, "answers a second"),
-	OAE_KNOB(doubt_s, 0, 604800, "s, 0 for ever"),
-	OAE_KNOB(region_max, 8, 67108864, "bytes"),
-	{ "use_gw", offsetof(struct oae_knobs, use_gw), 0, OAE_GW_AUTO, "",
-	  oae_use_gw_words },
-	{ "accept", offsetof(struct oae_knobs, accept), 0, OAE_ACCEPT_NONE, "",
-	  oae_accept_words },
-};
-
-static const struct oae_knob *oae_knob_find(const struct kernel_param *kp)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(oae_knobs_table) - 1; i++)
-		if (!strcmp(kp->name, oae_knobs_table[i].name))
-			break;
-	return &oae_knobs_table[i];
-}
 
 static u32 oae_random(void)
 {
@@ -228,14 +174,14 @@ static int oae_knob_set(const char *val, const struct kernel_param *kp)
 	copy = kstrdup(val, GFP_KERNEL);
 	if (!copy)
 		return -ENOMEM;
-	err = oae_knob_set_node(oae_knob_find(kp), node, strim(copy));
+	err = oae_knob_set_node(kp->arg, node, strim(copy));
 	kfree(copy);
 	return err;
 }
 
 static int oae_knob_get(char *buf, const struct kernel_param *kp)
 {
-	const struct oae_knob *knob = oae_knob_find(kp);
+	const struct oae_knob *knob = kp->arg;
 	struct oae_node *node;
 	unsigned int v;
 	int err;
@@ -269,43 +215,26 @@ int oae_knobs_check_defaults(void)
 	return oae_knobs_check(&oae_defaults, "stall_min_us", val);
 }
 
-module_param_cb(vci, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(vci, "virtual channel that noc_debug sends on (0 to 255, default 0)");
-module_param_cb(tag_seq, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(tag_seq, "number of the first transaction of a new link (default 1)");
-module_param_cb(verbose, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(verbose, "kernel log: 0 errors and losses, 1 links and ports, 2 all that is out of the ordinary (default 0)");
-module_param_cb(drop_pct, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(drop_pct, "percent of frames received to drop, for tests (default 0)");
-module_param_cb(express, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(express, "1: noc_debug sends express, delivered at once and not reversible (default 0)");
-module_param_cb(deadline_ms, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(deadline_ms, "ms after which a noc_debug write is reversed, 0 none (default 0)");
-module_param_cb(stall_min_us, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(stall_min_us, "least us without progress before a link freezes (50 to 1000000, default 1000)");
-module_param_cb(stall_max_us, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(stall_max_us, "greatest such us, not below stall_min_us (1000 to 10000000, default 200000)");
-module_param_cb(keepalive_ms, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(keepalive_ms, "ms of silence before an idle peer is probed (10 to 600000, default 1000)");
-module_param_cb(dead_ms, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(dead_ms, "ms without an answer before a link is down (50 to 3600000, default 5000)");
-module_param_cb(linger_ms, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(linger_ms, "ms that unloading and releasing a device wait for links to close (0 to 10000, default 500)");
-module_param_cb(max_tags, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(max_tags, "most links a namespace (1 to 65536, default 1024)");
-module_param_cb(max_len, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(max_len, "largest transaction, bytes (1 to 262144, default 65536)");
-module_param_cb(sndq, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(sndq, "most transactions queued to send a link (1 to 4096, default 64)");
-module_param_cb(rcvbuf, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(rcvbuf, "most bytes delivered and not yet read a link (4096 to 16777216, default 262144)");
-module_param_cb(stranger_pps, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(stranger_pps, "most answers a second to peers without a link (0 to 100000, default 200)");
-module_param_cb(doubt_s, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(doubt_s, "s that a stranger's link that is down and in doubt is kept when others want its place, 0 for ever (0 to 604800, default 3600)");
-module_param_cb(accept, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(accept, "peers that may open a link: any, peers (those in target and peers), none (default any)");
-module_param_cb(use_gw, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(use_gw, "ways to peers: 0 direct, 1 through the gateway, auto direct first, the gateway when that stays silent (default auto)");
-module_param_cb(region_max, &oae_knob_ops, NULL, 0644);
-MODULE_PARM_DESC(region_max, "largest region that a file of /dev/oae exposes, bytes (8 to 67108864, default 1048576)");
+#define OAE_KNOB(_name, _min, _max, _default, _unit, _text)		\
+	static const struct oae_knob oae_knob_##_name = {		\
+		.name = #_name,						\
+		.offset = offsetof(struct oae_knobs, _name),		\
+		.min = _min,						\
+		.max = _max,						\
+		.unit = _unit,						\
+	};								\
+	module_param_cb(_name, &oae_knob_ops, (void *)&oae_knob_##_name,	\
+			0644);						\
+	MODULE_PARM_DESC(_name, _text " (" #_min " to " #_max		\
+				", default " #_default ")");
+#define OAE_CHOICE(_name, _default, _text)				\
+	static const struct oae_knob oae_knob_##_name = {		\
+		.name = #_name,						\
+		.offset = offsetof(struct oae_knobs, _name),		\
+		.max = ARRAY_SIZE(oae_##_name##_words) - 1,		\
+		.words = oae_##_name##_words,				\
+	};								\
+	module_param_cb(_name, &oae_knob_ops, (void *)&oae_knob_##_name,	\
+			0644);						\
+	MODULE_PARM_DESC(_name, _text);
+#include "../base/knobs.h"

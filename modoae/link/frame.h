@@ -75,29 +75,10 @@ struct oae_frame {
 	u8 via[OAE_VIA_LEN];
 };
 
-/**
- * enum oae_bad - why a frame was dropped before any link saw it
- * @OAE_BAD_SHORT: shorter than its headers, or than they say
- * @OAE_BAD_LONG: bytes behind the payload that are not padding
- * @OAE_BAD_VERSION: another version
- * @OAE_BAD_HLEN: header length below 10 words, or not what the flags say
- * @OAE_BAD_OPCODE: unknown opcode
- * @OAE_BAD_FLAGS: a reserved flag is set
- * @OAE_BAD_FIELD: a field out of its range, or a body of the wrong length
- * @OAE_BAD_AUTH: keyed digest, and no key here
- * @OAE_BAD_DIGEST: the digest is wrong
- */
+/* Why a frame was dropped before any link saw it. */
 enum oae_bad {
-	OAE_BAD_NONE,
-	OAE_BAD_SHORT,
-	OAE_BAD_LONG,
-	OAE_BAD_VERSION,
-	OAE_BAD_HLEN,
-	OAE_BAD_OPCODE,
-	OAE_BAD_FLAGS,
-	OAE_BAD_FIELD,
-	OAE_BAD_AUTH,
-	OAE_BAD_DIGEST,
+#define OAE_CAUSE(_id, _name, _text) OAE_BAD_##_id,
+#include "causes.h"
 	OAE_BAD_END
 };
 

@@ -108,46 +108,8 @@ struct oae_post {
 
 /* What happened, to be counted and logged. Every dropped frame has one. */
 enum oae_note {
-	OAE_N_OPENED,		/* resolved for the first time */
-	OAE_N_RESOLVED,		/* resolved again, after a failure */
-	OAE_N_STALL,		/* froze: no progress for the stall time */
-	OAE_N_PEER_FROZE,	/* froze: the peer did */
-	OAE_N_NOLINK,		/* froze: the peer has no such tag */
-	OAE_N_ATTEMPTS,		/* froze: attempts of one seq used up */
-	OAE_N_WORN,		/* froze: as many transactions as a run may have */
-	OAE_N_PORT,		/* froze: port down, its MTU or address changed */
-	OAE_N_IMPOSSIBLE,	/* froze: a frame that no legal state sends */
-	OAE_N_CUT,		/* long frames do not get through: cut smaller */
-	OAE_N_DOWN,		/* no answer for dead_ms */
-	OAE_N_UP,		/* an answer again */
-	OAE_N_PEER_NEW,		/* a new incarnation of the peer */
-	OAE_N_BROKEN,		/* counters that do not fit: started again */
-	OAE_N_UNCONFIRMED,	/* committed, and the peer died before it said so */
-	OAE_N_HELD_LOST,	/* held, and its sender died undecided */
-	OAE_N_OFFERED,		/* offered */
-	OAE_N_REOFFERED,	/* the same transaction offered again */
-	OAE_N_PARKED,		/* the peer refused: BUSY, NO_HALF, CONFLICT */
-	OAE_N_REJECTED,		/* the peer refused for good: TOO_BIG, KIND */
-	OAE_N_GAP_HEARD,	/* the peer misses slices */
-	OAE_N_MISMATCH,		/* a reflection that is not what was said */
-	OAE_N_HELD,		/* held and reflected */
-	OAE_N_REFLECTED_AGAIN,	/* the same offer again, the same answer */
-	OAE_N_GAP,		/* slices missing, said so */
-	OAE_N_REFUSED,		/* refused an offer: no room, too big, kind */
-	OAE_N_DROPPED,		/* dropped what was held: the peer reversed it */
-	OAE_N_LENT,		/* swap: this end's half went out in a REFLECT */
-	OAE_N_TAKEN_BACK,	/* swap: a lent half came back */
-	OAE_N_PROBE,		/* asked an idle peer whether it is there */
-	OAE_N_CLOSE,		/* began to close */
-	OAE_N_GONE,		/* closed: the tag may be forgotten */
-	OAE_N_OLD_RUN,		/* frame dropped: of another run of the link */
-	OAE_N_FROZEN,		/* frame dropped: data while frozen */
-	OAE_N_OLD_SEQ,		/* frame dropped: another transaction's */
-	OAE_N_OLD_ATTEMPT,	/* frame dropped: another attempt's */
-	OAE_N_DUP_SLICE,	/* frame dropped: slice already there */
-	OAE_N_BAD_SLICE,	/* frame dropped: slices that disagree */
-	OAE_N_STALE_SYNC,	/* SYNC_* frame dropped: names another ltag */
-	OAE_N_IDLE_HELLO,	/* frame dropped: HELLO, nobody listens */
+#define OAE_NOTE(_id, _name, _text) OAE_N_##_id,
+#include "notes.h"
 	OAE_NOTE_END
 };
 

@@ -46,45 +46,9 @@ struct oaeip_gw;
 struct oaeip_map;
 struct oaeip_zone;
 
-/* stats.c: counters of a gateway. Every frame dropped is in one of them. */
 enum oaeip_stat {
-	OAEIP_S_ZONE_RX,	/* frames in from the zone */
-	OAEIP_S_ZONE_TX,	/* frames out to the zone, HELLO too */
-	OAEIP_S_TUNNEL_RX,	/* datagrams in from gateways */
-	OAEIP_S_TUNNEL_TX,	/* datagrams out to gateways */
-	OAEIP_S_TUNNEL_RX_BYTES,	/* of UDP payload */
-	OAEIP_S_TUNNEL_TX_BYTES,
-	OAEIP_S_HELLO_RX,
-	OAEIP_S_HELLO_TX,
-	OAEIP_S_CONTROL_RX,
-	OAEIP_S_CONTROL_TX,
-	OAEIP_S_NO_MEMORY,	/* an allocation failed; links heal */
-	OAEIP_S_TX_ERRORS,	/* not taken by the device or the IP stack */
-	OAEIP_S_NOT_MINE,	/* in the zone, not for a gateway */
-	OAEIP_S_BAD_FRAME,	/* OAE frame malformed */
-	OAEIP_S_BAD_SOURCE,	/* Ethernet source is not VIA's */
-	OAEIP_S_BAD_MAC,	/* an address no node can have, or my own */
-	OAEIP_S_BAD_PEER,	/* datagram from an address of no zone */
-	OAEIP_S_BAD_ENCAP,	/* encapsulation header malformed */
-	OAEIP_S_BAD_ZONE,	/* zones are not the speaker's and mine */
-	OAEIP_S_BAD_CONTROL,	/* control message malformed */
-	OAEIP_S_BAD_ECN,	/* congestion marked on what cannot be */
-	OAEIP_S_CONTROL_LIMIT,	/* over control_pps */
-	OAEIP_S_STANDBY,	/* not serving */
-	OAEIP_S_UNKNOWN_DST,	/* nobody has that node */
-	OAEIP_S_LOOP,		/* would go back to where it came from */
-	OAEIP_S_UNREACHABLE,	/* no way to that zone */
-	OAEIP_S_TOO_BIG,	/* longer than the path carries */
-	OAEIP_S_TOO_BIG_TOLD,	/* HELLO ABOUT sent */
-	OAEIP_S_TABLE_FULL,	/* node not learned: max_nodes */
-	OAEIP_S_NODES_LEARNED,
-	OAEIP_S_NODES_GONE,	/* said so, or their gateway did */
-	OAEIP_S_NODES_EXPIRED,	/* silent for too long */
-	OAEIP_S_CONFLICT,	/* a claim on a node of another zone */
-	OAEIP_S_OWN_CLAIMED,	/* a claim on a node of mine */
-	OAEIP_S_OLD_CONTROL,	/* overtaken by a newer one */
-	OAEIP_S_OTHER_GATEWAY,	/* HELLO of another gateway in my zone */
-	OAEIP_S_MTU_CHANGED,	/* of the path to a zone */
+#define OAEIP_COUNTER(_id, _name, _text) OAEIP_S_##_id,
+#include "counters.h"
 	OAEIP_STAT_END
 };
 
@@ -95,17 +59,13 @@ struct oaeip_stats {
 /**
  * struct oaeip_knobs - what the parameters say, a copy a gateway
  *
- * Written by knobs.c under kernel_param_lock, read anywhere with READ_ONCE.
+ * The table is knobs.h. Written by ctl/knobs.c under kernel_param_lock, read
+ * anywhere with READ_ONCE.
  */
 struct oaeip_knobs {
-	unsigned int verbose;
-	unsigned int port;		/* UDP, host order */
-	unsigned int hello_ms;
-	unsigned int refresh_ms;
-	unsigned int node_life_ms;
-	unsigned int max_nodes;		/* entries a zone */
-	unsigned int mtu;		/* bytes of an OAE frame, 0: the path's */
-	unsigned int control_pps;
+#define OAEIP_KNOB(_name, _min, _max, _default, _unit, _text) unsigned int _name;
+#define OAEIP_KNOB_OR_0(_name, _min, _max, _default, _unit, _text) unsigned int _name;
+#include "knobs.h"
 };
 
 /* Counters of one zone, a copy a processor. */

@@ -30,12 +30,9 @@ static struct {
 	char gwips[OAEIP_GWIPS_SIZE];
 } oaeip_template = {
 	.knobs = {
-		.port = OAEIP_PORT,
-		.hello_ms = 1000,
-		.refresh_ms = 5000,
-		.node_life_ms = 30000,
-		.max_nodes = 16384,
-		.control_pps = 2000,
+#define OAEIP_KNOB(_name, _min, _max, _default, _unit, _text) ._name = _default,
+#define OAEIP_KNOB_OR_0(_name, _min, _max, _default, _unit, _text) ._name = _default,
+#include "../base/knobs.h"
 	},
 };
 
@@ -319,6 +316,24 @@ static const struct kernel_param_ops knob_ops = {
 	.get = knob_get,
 };
 
+#define OAEIP_PARAM(_name)						\
+	module_param_cb(_name, &knob_ops, (void *)&knob_##_name, 0644)
+
+#define OAEIP_OTHER(_name, _text)					\
+	static const struct oaeip_knob knob_##_name = {			\
+		.set = set_##_name,					\
+		.get = get_##_name,					\
+	};								\
+	OAEIP_PARAM(_name);						\
+	MODULE_PARM_DESC(_name, _text)
+
+OAEIP_OTHER(dev, "Ethernet device of the zone, empty for none; the caller's namespace");
+OAEIP_OTHER(gwips,
+	    "gateways, comma-separated, one item for each of up to 64 zones: an IPv4 or an IPv6 address, or one of each joined by +");
+OAEIP_OTHER(mactbl,
+	    "reading shows the beginning of /proc/net/modoaeip/mactbl, writing asks the zone and all gateways anew");
+OAEIP_OTHER(shutdown, "1 says good-bye and stands by, 0 serves again (default 0)");
+
 #define OAEIP_NUMBER(_name, _min, _max, _zero, _unit)			\
 	static const struct oaeip_knob knob_##_name = {			\
 		.offset = offsetof(struct oaeip_knobs, _name),		\
@@ -327,53 +342,17 @@ static const struct kernel_param_ops knob_ops = {
 		.or_zero = _zero,					\
 		.unit = _unit,						\
 		.name = #_name,						\
-	}
-
-#define OAEIP_OTHER(_name)						\
-	static const struct oaeip_knob knob_##_name = {			\
-		.set = set_##_name,					\
-		.get = get_##_name,					\
-	}
-
-#define OAEIP_PARAM(_name)						\
-	module_param_cb(_name, &knob_ops, (void *)&knob_##_name, 0644)
-
-OAEIP_OTHER(dev);
-OAEIP_PARAM(dev);
-MODULE_PARM_DESC(dev, "Ethernet device of the zone, empty for none; the caller's namespace");
-OAEIP_OTHER(gwips);
-OAEIP_PARAM(gwips);
-MODULE_PARM_DESC(gwips, "gateways, comma-separated, one item for each of up to 64 zones: an IPv4 or an IPv6 address, or one of each joined by +");
-OAEIP_OTHER(mactbl);
-OAEIP_PARAM(mactbl);
-MODULE_PARM_DESC(mactbl, "reading shows the beginning of /proc/net/modoaeip/mactbl, writing asks the zone and all gateways anew");
-OAEIP_OTHER(shutdown);
-OAEIP_PARAM(shutdown);
-MODULE_PARM_DESC(shutdown, "1 says good-bye and stands by, 0 serves again (default 0)");
-OAEIP_NUMBER(verbose, 0, 2, false, "");
-OAEIP_PARAM(verbose);
-MODULE_PARM_DESC(verbose, "kernel log: 0 errors and losses, 1 zones and nodes, 2 all that is out of the ordinary (default 0)");
-OAEIP_NUMBER(port, 1, 65535, false, "UDP");
-OAEIP_PARAM(port);
-MODULE_PARM_DESC(port, "UDP port of all gateways (1 to 65535, default 34997)");
-OAEIP_NUMBER(hello_ms, 100, 60000, false, "ms");
-OAEIP_PARAM(hello_ms);
-MODULE_PARM_DESC(hello_ms, "ms between HELLOs in the zone, and between beats to gateways (100 to 60000, default 1000)");
-OAEIP_NUMBER(refresh_ms, 500, 600000, false, "ms");
-OAEIP_PARAM(refresh_ms);
-MODULE_PARM_DESC(refresh_ms, "ms after which all nodes are told to all gateways again (500 to 600000, default 5000)");
-OAEIP_NUMBER(node_life_ms, 1000, 3600000, false, "ms");
-OAEIP_PARAM(node_life_ms);
-MODULE_PARM_DESC(node_life_ms, "ms of silence after which a node of the zone is forgotten (1000 to 3600000, default 30000)");
-OAEIP_NUMBER(max_nodes, 1, 1048576, false, "nodes a zone");
-OAEIP_PARAM(max_nodes);
-MODULE_PARM_DESC(max_nodes, "most nodes a zone in the table (1 to 1048576, default 16384)");
-OAEIP_NUMBER(mtu, 256, 65535, true, "bytes");
-OAEIP_PARAM(mtu);
-MODULE_PARM_DESC(mtu, "longest OAE frame in the tunnel, bytes, 0 what the path carries (0, 256 to 65535, default 0)");
-OAEIP_NUMBER(control_pps, 10, 100000, false, "messages a second");
-OAEIP_PARAM(control_pps);
-MODULE_PARM_DESC(control_pps, "most control messages and HELLOs dealt with a second (10 to 100000, default 2000)");
+	};								\
+	OAEIP_PARAM(_name)
+#define OAEIP_KNOB(_name, _min, _max, _default, _unit, _text)		\
+	OAEIP_NUMBER(_name, _min, _max, false, _unit);			\
+	MODULE_PARM_DESC(_name, _text " (" #_min " to " #_max		\
+				", default " #_default ")");
+#define OAEIP_KNOB_OR_0(_name, _min, _max, _default, _unit, _text)	\
+	OAEIP_NUMBER(_name, _min, _max, true, _unit);			\
+	MODULE_PARM_DESC(_name, _text " (0, " #_min " to " #_max	\
+				", default " #_default ")");
+#include "../base/knobs.h"
 
 /**
  * oaeip_knobs_init() - give a new gateway what insmod was given

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Why a frame is dropped before any link sees it: OAE_BAD_..., the name of its
+ * counter, what that counts. A name never changes once released.
+ *
+ * Included where the rows are to become something: OAE_CAUSE() says what.
+ */
+OAE_CAUSE(NONE, "bad_none", "never counted")
+OAE_CAUSE(SHORT, "bad_short", "frames dropped: shorter than they say")	/* or than their headers */
+OAE_CAUSE(LONG, "bad_long", "frames dropped: longer than they say")	/* and it is no padding */
+OAE_CAUSE(VERSION, "bad_version", "frames dropped: another version")
+OAE_CAUSE(HLEN, "bad_hlen", "frames dropped: header length")	/* or not the flags' */
+OAE_CAUSE(OPCODE, "bad_opcode", "frames dropped: unknown opcode")
+OAE_CAUSE(FLAGS, "bad_flags", "frames dropped: a reserved flag")
+OAE_CAUSE(FIELD, "bad_field", "frames dropped: a field out of range")	/* or a body's length */
+OAE_CAUSE(AUTH, "bad_auth", "frames dropped: keyed digest, no key here")
+OAE_CAUSE(DIGEST, "bad_digest", "frames dropped: wrong digest")
+
+#undef OAE_CAUSE
