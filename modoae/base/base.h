@@ -37,6 +37,7 @@
 #include "../link/link.h"
 #include "../link/way.h"
 #include "compat.h"
+#include "limit.h"
 #include "netdev.h"
 
 struct oae_node;

@@ -24,28 +24,17 @@ static u32 cookie(struct oae_node *node, const struct oae_port *port, u64 kid,
  * oae_may_answer() - may a stranger, or a gateway, be answered now?
  * @node: at which stranger_pps is asked
  *
- * Context: any. Counts within the second, without a lock.
+ * Context: any.
  *
  * Return: true, and the answer is counted; false, and that is.
  */
 bool oae_may_answer(struct oae_node *node)
 {
-	u64 second = (u32)(jiffies / HZ);
-	u64 old, next;
-
-	do {
-		old = atomic64_read(&node->stranger_window);
-		if (old >> 32 != second)
-			next = second << 32 | 1;
-		else
-			next = old + 1;
-		if ((u32)next > READ_ONCE(node->knobs.stranger_pps)) {
-			oae_count(node, OAE_S_STRANGER_QUIET);
-			return false;
-		}
-	} while ((u64)atomic64_cmpxchg(&node->stranger_window, old, next) !=
-		 old);
-	return true;
+	if (oae_limit_allows(&node->stranger_window,
+			     READ_ONCE(node->knobs.stranger_pps)))
+		return true;
+	oae_count(node, OAE_S_STRANGER_QUIET);
+	return false;
 }
 
 /* Count, and answer if there is an answer and there may be one now. */
