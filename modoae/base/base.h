@@ -36,6 +36,7 @@
 #include "../link/admission.h"
 #include "../link/link.h"
 #include "../link/way.h"
+#include "bench.h"
 #include "compat.h"
 #include "limit.h"
 #include "netdev.h"

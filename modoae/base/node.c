@@ -40,7 +40,7 @@ struct oae_node *oae_node_current(void)
 {
 	return oae_node(current->nsproxy->net_ns);
 }
-EXPORT_SYMBOL_GPL(oae_node_current);
+OAE_EXPORT(oae_node_current);
 
 /**
  * oae_node_use() - make what a node needs as soon as it has a port

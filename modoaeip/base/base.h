@@ -34,6 +34,7 @@
 #include <net/dst_cache.h>
 #include <net/net_namespace.h>
 
+#include "../../modoae/base/bench.h"
 #include "../../modoae/base/compat.h"
 #include "../../modoae/base/limit.h"
 #include "../../modoae/base/netdev.h"

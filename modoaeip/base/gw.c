@@ -34,4 +34,4 @@ struct oaeip_gw *oaeip_gw_current(void)
 {
 	return oaeip_gw(current->nsproxy->net_ns);
 }
-EXPORT_SYMBOL_GPL(oaeip_gw_current);
+OAE_EXPORT(oaeip_gw_current);

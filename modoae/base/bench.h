@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the benchmarks' modules (tests/bench) call: exported by modules that are
+ * built for them, with -DOAE_BENCH. A released module exports nothing.
+ */
+#ifndef OAE_BENCH_H
+#define OAE_BENCH_H
+
+#include <linux/build_bug.h>
+#include <linux/export.h>
+
+#ifdef OAE_BENCH
+#define OAE_EXPORT(_sym)	EXPORT_SYMBOL_GPL(_sym)
+#else
+#define OAE_EXPORT(_sym)	static_assert(true)
+#endif
+
+#endif /* OAE_BENCH_H */
