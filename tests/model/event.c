@@ -50,47 +50,33 @@ static void take_back(struct m_world *w, unsigned int who, u8 id)
 		m_fail(w, id, "cancel says an error");
 }
 
-/* A frame for no tag: no memory but for one that names a cookie (4.6). */
+/* A frame for no tag (4.6). */
 static void stranger(struct m_world *w, unsigned int who,
 		     const struct m_frame *m)
 {
-	struct m_frame r;
+	const struct oae_asker asker = { .cookie = { M_COOKIE | m->src } };
+	struct oae_admission v;
 	struct oae_actions a;
 	struct oae_frame f;
+	struct m_frame r;
 
-	memset(&r, 0, sizeof(r));
-	r.dst = m->src;
-	r.src = m->dst;
-	switch (m->opcode) {
-	case OAE_SYNC:
-		if (m->dst == (M_COOKIE | m->src)) {
-			m_make_tag(w, who);
-			m_frame_of(m, w->sc, &f);
-			m_begin(&a);
-			oae_link_accept(&w->end[who].link, &f, M_NOW, &a);
-			m_finish(w, who, &a, NULL);
-			return;
-		}
-		r.opcode = OAE_SYNC_CHK;
-		r.src = M_COOKIE | m->src;
-		break;
-	case OAE_CLOSE:
-		if (m->reason)
-			return;
-		r.opcode = OAE_CLOSE_ACK;
-		break;
-	case OAE_OFFER:
-	case OAE_REFLECT:
-	case OAE_COMMIT:
-	case OAE_REFUSE:
-	case OAE_READY:
-	case OAE_REVERSE:
-	case OAE_DONE:
-		r.opcode = OAE_NOLINK;
-		break;
-	default:
+	m_frame_of(m, w->sc, &f);
+	oae_admission(&asker, &f, &v);
+	if (v.verdict == OAE_ADMIT_TAG) {
+		m_make_tag(w, who);
+		m_begin(&a);
+		oae_link_accept(&w->end[who].link, &f, M_NOW, &a);
+		m_finish(w, who, &a, NULL);
 		return;
 	}
+	if (v.verdict == OAE_ADMIT_DROP)
+		return;
+	memset(&r, 0, sizeof(r));
+	r.opcode = v.answer.opcode;
+	r.reason = v.answer.reason;
+	r.src = v.answer.src_ltag;
+	r.dst = v.answer.dst_ltag;
+	/* Its seq no rule looks at. */
 	m_to_wire(w, !who, &r);
 }
 

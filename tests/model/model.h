@@ -32,6 +32,7 @@
 #define OAE_MODEL_H
 
 #include <stdio.h>
+#include "../../modoae/link/admission.h"
 #include "../../modoae/link/link.h"
 
 #define M_TXS		30		/* transactions of a run, and of its proof */

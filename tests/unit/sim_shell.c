@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One end of the simulation: the shell around a link. See sim.h. */
 #include "sim.h"
+#include "../../modoae/link/admission.h"
 
 /* How long a cookie is good for, at least; at most twice that. */
 #define COOKIE_NS	(200 * SIM_MS)
@@ -242,55 +243,30 @@ static u32 cookie(const struct sim_end *e, u32 src_ltag, u64 when)
 {
 	u64 in[3] = { e->cookie_key, src_ltag, when };
 
-	return XXH64(in, sizeof(in), 0) >> 33 | 1;
+	return oae_cookie(XXH64(in, sizeof(in), 0));
 }
 
-/* A frame for no tag: no memory but for one that named a cookie. */
+/* A frame for no tag. */
 static void stranger(struct sim_end *e, const struct oae_frame *f)
 {
 	u64 when = e->w->now / COOKIE_NS;
-	struct oae_frame r = { .vc = f->vc, .dst_ltag = f->src_ltag };
+	const struct oae_asker who = {
+		.cookie = { cookie(e, f->src_ltag, when),
+			    cookie(e, f->src_ltag, when - 1) },
+		.shut = e->shut,
+	};
+	struct oae_admission v;
 	struct h_event *ev;
 
-	switch (f->opcode) {
-	case OAE_SYNC:
-		if (e->shut) {
-			r.opcode = OAE_CLOSE;
-			r.reason = OAE_R_POLICY;
-			r.src_ltag = f->dst_ltag;
-			break;
-		}
-		if (f->dst_ltag == cookie(e, f->src_ltag, when) ||
-		    f->dst_ltag == cookie(e, f->src_ltag, when - 1)) {
-			make_tag(e);
-			ev = begin(e, false);
-			oae_link_accept(&e->link, f, ev->now, ev->a);
-			finish(ev);
-			return;
-		}
-		r.opcode = OAE_SYNC_CHK;
-		r.src_ltag = cookie(e, f->src_ltag, when);
-		break;
-	case OAE_CLOSE:
-		if (f->reason)
-			return;
-		r.opcode = OAE_CLOSE_ACK;
-		r.src_ltag = f->dst_ltag;
-		break;
-	case OAE_OFFER:
-	case OAE_REFLECT:
-	case OAE_COMMIT:
-	case OAE_REFUSE:
-	case OAE_READY:
-	case OAE_REVERSE:
-	case OAE_DONE:
-		r.opcode = OAE_NOLINK;
-		r.src_ltag = f->dst_ltag;
-		break;
-	default:
-		return;
+	oae_admission(&who, f, &v);
+	if (v.verdict == OAE_ADMIT_TAG) {
+		make_tag(e);
+		ev = begin(e, false);
+		oae_link_accept(&e->link, f, ev->now, ev->a);
+		finish(ev);
+	} else if (v.verdict != OAE_ADMIT_DROP) {
+		sim_transmit(e, &v.answer, NULL, 0);
 	}
-	sim_transmit(e, &r, NULL, 0);
 }
 
 void sim_receive(struct sim_end *e, const struct sim_pkt *p,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Frames for which an end has no tag (doc/protocol.md section 4.6). */
 #include "sim.h"
+#include "admission.h"
 
 #define COOKIE_NS	(4 * NS_S)
 
@@ -11,16 +12,7 @@ static u32 cookie(const struct world *w, const struct end *e, u32 src_ltag,
 	u64 in[3] = { w->nodes[topo_node(&w->topo, i)].cookie_key,
 		      (u64)i << 32 | src_ltag, when };
 
-	return oae_xxh64(in, sizeof(in), 0) >> 32 | 1;
-}
-
-static bool admitted(const struct world *w, const struct end *e,
-		     const struct oae_frame *f)
-{
-	u64 when = w->now / COOKIE_NS;
-
-	return f->dst_ltag == cookie(w, e, f->src_ltag, when) ||
-	       (when && f->dst_ltag == cookie(w, e, f->src_ltag, when - 1));
+	return oae_cookie(oae_xxh64(in, sizeof(in), 0));
 }
 
 /**
@@ -31,38 +23,16 @@ static bool admitted(const struct world *w, const struct end *e,
  */
 void stranger(struct world *w, struct end *e, const struct oae_frame *f)
 {
-	struct oae_frame r = {
-		.vc = f->vc,
-		.hdr_len = OAE_HDR_LEN,
-		.src_ltag = f->dst_ltag,
-		.dst_ltag = f->src_ltag,
+	u64 when = w->now / COOKIE_NS;
+	const struct oae_asker who = {
+		.cookie = { cookie(w, e, f->src_ltag, when),
+			    when ? cookie(w, e, f->src_ltag, when - 1) : 0 },
 	};
+	struct oae_admission a;
 
-	switch (f->opcode) {
-	case OAE_SYNC:
-		if (admitted(w, e, f)) {
-			end_accept(w, e, f);
-			return;
-		}
-		r.opcode = OAE_SYNC_CHK;
-		r.src_ltag = cookie(w, e, f->src_ltag, w->now / COOKIE_NS);
-		break;
-	case OAE_CLOSE:
-		if (f->reason)
-			return;
-		r.opcode = OAE_CLOSE_ACK;
-		break;
-	case OAE_OFFER:
-	case OAE_REFLECT:
-	case OAE_COMMIT:
-	case OAE_REFUSE:
-	case OAE_READY:
-	case OAE_REVERSE:
-	case OAE_DONE:
-		r.opcode = OAE_NOLINK;
-		break;
-	default:
-		return;
-	}
-	wire_send(w, e, &r, TX_NONE, 0);
+	oae_admission(&who, f, &a);
+	if (a.verdict == OAE_ADMIT_TAG)
+		end_accept(w, e, f);
+	else if (a.verdict != OAE_ADMIT_DROP)
+		wire_send(w, e, &a.answer, TX_NONE, 0);
 }
