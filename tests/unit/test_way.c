@@ -697,6 +697,7 @@ static void test_timer(void **state)
 			timer(&p);
 			assert_true(w.lost);
 			assert_int_equal(w.via, via);
+			assert_int_equal(w.wish, via);
 			assert_int_equal(w.asked, 2);
 		}
 }
