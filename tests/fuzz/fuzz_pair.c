@@ -2,7 +2,7 @@
 /*
  * Two honest links in the world of tests/unit/sim.h: what the wire, the users
  * and fate do is the fuzzer's. Then the faults stop, all must settle, and the
- * link must be one again; G1 to G3 are watched all the time (sim_check.c).
+ * link must be one again; G1 to G3 are watched all the time (tests/harness).
  *
  * The input is a head of eight bytes, see set_up(), and records of four:
  *

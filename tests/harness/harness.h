@@ -18,10 +18,9 @@
 #include "../../modoae/link/link.h"
 
 /* Names of transactions: later ones are greater, 0 is none. */
-#ifndef H_ID
-#define H_ID	u64
+#ifndef h_id
+#define h_id	u64
 #endif
-typedef H_ID h_id;
 
 #define H_HANDLE(id)	((void *)(uintptr_t)(id))
 #define H_OF(handle)	((h_id)(uintptr_t)(handle))

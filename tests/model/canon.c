@@ -348,7 +348,7 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 		l->hold.reply = M_LEN;
 	if (l->hold.state == OAE_HOLD_HELD && l->hold.kind == OAE_VERB)
 		l->hold.reply = M_ANSWER;
-	e->word_held = l->hold.state == OAE_HOLD_HELD &&
+	e->computed = l->hold.state == OAE_HOLD_HELD &&
 		       l->hold.kind == OAE_VERB;
 	m_reduce_link(w->sc, l);
 	return in;
@@ -367,12 +367,12 @@ static u8 *pack_txs(struct naming *s, const struct m_world *w, u8 *out)
 
 		*out++ = tx->from | tx->at_link << 1 | tx->ended << 2 |
 			 tx->lost << 3 | tx->delivered << 4 |
-			 tx->excused << 5 | tx->offered << 6 |
+			 tx->excused << 5 | (tx->offered | tx->lent) << 6 |
 			 tx->unwanted << 7;
 		*out++ = tx->outcome | tx->n << 2 | tx->flags << 4 |
 			 tx->kind << 6;
 		*out++ = name_inc(s, !tx->from, tx->offered_to) |
-			 tx->got << 4;
+			 tx->other << 4;
 	}
 	return out;
 }
@@ -400,14 +400,21 @@ static const u8 *unpack_txs(struct m_world *w, const u8 *in)
 		tx->lost = *in >> 3 & 1;
 		tx->delivered = *in >> 4 & 1;
 		tx->excused = *in >> 5 & 1;
-		tx->offered = *in >> 6 & 1;
+		tx->lent = *in >> 6 & 1;
 		tx->unwanted = *in++ >> 7;
 		tx->outcome = *in & 3;
 		tx->n = *in >> 2 & 3;
 		tx->flags = *in >> 4 & 3;
 		tx->kind = *in++ >> 6;
+		/* Halves are lent, and what else there is is offered. */
+		if (tx->kind != OAE_SWAP) {
+			tx->offered = tx->lent;
+			tx->lent = false;
+		}
 		tx->offered_to = *in & 15;
-		tx->got = *in++ >> 4;
+		tx->other = *in++ >> 4;
+		tx->answered = tx->other;
+		tx->len = M_LEN;
 	}
 	return in;
 }

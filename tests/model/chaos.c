@@ -106,7 +106,7 @@ static void a_half(struct m_world *w, unsigned int who, const struct part *p,
 		return;
 	}
 	l->half.state = OAE_HALF_LENT;
-	tx->offered = true;
+	tx->lent = true;
 	tx->offered_to = l->peer_inc;
 	tx->unwanted = p->unwanted;
 	l->half.cancelled = p->unwanted ? OAE_E_SIGNAL : 0;
@@ -141,7 +141,7 @@ static void a_hold(struct m_world *w, unsigned int who, const struct part *p)
 		memset(&l->hold, 0, sizeof(l->hold));
 		return;
 	}
-	e->word_held = l->hold.kind == OAE_VERB;
+	e->computed = l->hold.kind == OAE_VERB;
 	if (l->hold.kind == OAE_SWAP)
 		a_half(w, who, p, true);
 	l->hold.reply = l->hold.kind == OAE_SWAP ? M_LEN :
@@ -221,6 +221,7 @@ static void histories(struct m_world *w, const struct part p[2])
 			memset(tx, 0, sizeof(*tx));
 			tx->from = from;
 			tx->n = 1;
+			tx->len = M_LEN;
 			if (p[from].tag && k <= p[from].tx) {
 				tx->ended = true;
 				tx->outcome = OAE_COMMITTED;
@@ -229,7 +230,7 @@ static void histories(struct m_world *w, const struct part p[2])
 			tx->delivered = p[!from].tag && k <= p[!from].rx;
 		}
 		w->tx[half_id_of(from) - 1] = (struct m_tx){
-			.from = from, .kind = OAE_SWAP, .n = 1,
+			.from = from, .kind = OAE_SWAP, .n = 1, .len = M_LEN,
 		};
 	}
 }
@@ -398,8 +399,8 @@ static bool one(struct m_world *w, struct m_chaos *r, unsigned int any,
 	recover(w, r, lies);
 	if (!w->why)
 		return true;
-	fprintf(out, "VIOLATION from an arbitrary state: #%u: %s\n", w->why_id,
-		w->why);
+	fprintf(out, "VIOLATION from an arbitrary state: %s\n",
+		m_words(w->why, w->why_id));
 	r->violated = true;
 	m_random_from(1000);
 	dice = before;

@@ -39,7 +39,7 @@ static unsigned int users(const struct m_world *w, unsigned int who, u16 *acts)
 			acts[n++] = M_ACT(M_CANCEL, who, i + 1);
 	if (e->unread)
 		acts[n++] = M_ACT(M_READ, who, 0);
-	if (w->conflict && !e->word_busy && !e->word_held)
+	if (w->conflict && !e->word_busy && !e->computed)
 		acts[n++] = M_ACT(M_RESERVE, who, 0);
 	if (e->word_busy)
 		acts[n++] = M_ACT(M_FREE, who, 0);

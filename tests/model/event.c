@@ -7,16 +7,18 @@ static void new_post(struct m_world *w, unsigned int who, u8 kind, u8 flags)
 	struct m_end *e = &w->end[who];
 	struct m_tx *tx = &w->tx[w->ntx++];
 	struct oae_actions a;
+	struct h_event ev;
 	struct oae_post p;
 
 	memset(tx, 0, sizeof(*tx));
 	tx->from = who;
 	tx->kind = kind;
 	tx->flags = flags;
+	tx->len = M_LEN;
 	tx->n = kind == OAE_MESSAGE ? w->sc->slices : 1;
 	tx->at_link = true;
 	w->posted[who]++;
-	m_begin(&a);
+	ev = m_event(w, who, &a);
 	if (!e->tag) {
 		m_make_tag(w, who);
 		oae_link_open(&e->link, M_NOW, &a);
@@ -24,30 +26,15 @@ static void new_post(struct m_world *w, unsigned int who, u8 kind, u8 flags)
 	m_fill_post(w, w->ntx, &p);
 	if (oae_link_post(&e->link, &p, M_NOW, &a))
 		m_fail(w, w->ntx, "wants a post, and refuses it");
-	m_finish(w, who, &a, NULL);
+	h_finish(&ev);
 }
 
 static void take_back(struct m_world *w, unsigned int who, u8 id)
 {
-	struct m_end *e = &w->end[who];
-	struct m_tx *tx = &w->tx[id - 1];
 	struct oae_actions a;
-	int err;
+	struct h_event ev = m_event(w, who, &a);
 
-	m_begin(&a);
-	err = oae_link_cancel(&e->link, (void *)(uintptr_t)id, OAE_E_SIGNAL,
-			      M_NOW, &a);
-	if (err == -EINPROGRESS && tx->kind == OAE_SWAP)
-		tx->unwanted = true;
-	m_finish(w, who, &a, NULL);
-	if (err == -EINPROGRESS &&
-	    ((tx->kind != OAE_SWAP && !(tx->flags & OAE_POST_EXPRESS)) ||
-	     !tx->offered || tx->ended))
-		m_fail(w, id, "cancel says EINPROGRESS");
-	else if (!err && !(tx->ended && tx->outcome == OAE_REVERSED))
-		m_fail(w, id, "cancelled, but not reversed");
-	else if (err && err != -EINPROGRESS)
-		m_fail(w, id, "cancel says an error");
+	h_cancel(&ev, id, OAE_E_SIGNAL);
 }
 
 /* A frame for no tag (4.6). */
@@ -58,15 +45,16 @@ static void stranger(struct m_world *w, unsigned int who,
 	struct oae_admission v;
 	struct oae_actions a;
 	struct oae_frame f;
+	struct h_event ev;
 	struct m_frame r;
 
 	m_frame_of(m, w->sc, &f);
 	oae_admission(&asker, &f, &v);
 	if (v.verdict == OAE_ADMIT_TAG) {
 		m_make_tag(w, who);
-		m_begin(&a);
+		ev = m_event(w, who, &a);
 		oae_link_accept(&w->end[who].link, &f, M_NOW, &a);
-		m_finish(w, who, &a, NULL);
+		h_finish(&ev);
 		return;
 	}
 	if (v.verdict == OAE_ADMIT_DROP)
@@ -85,6 +73,7 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
 	struct m_end *e = &w->end[to];
 	struct oae_actions a;
 	struct oae_frame f;
+	struct h_event ev;
 	bool room = !w->sc->rcvbuf || e->unread < w->sc->rcvbuf;
 
 	if (!e->tag) {
@@ -96,9 +85,11 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
 	    M_LEN / M_PIECE_N(m.piece) + OAE_HDR_LEN > M_MTU_NARROW)
 		return;
 	m_frame_of(&m, w->sc, &f);
-	m_begin(&a);
+	ev = m_event(w, to, &a);
+	ev.f = &f;
+	ev.raw = &m;
 	oae_link_rcv(&e->link, &f, room, M_NOW, &a);
-	m_finish(w, to, &a, &m);
+	h_finish(&ev);
 }
 
 static void take(struct m_chan *c, unsigned int i)
@@ -112,6 +103,7 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 	struct oae_link *l = &w->end[who].link;
 	bool closing = l->closing;
 	struct oae_actions a;
+	struct h_event ev;
 	u64 inc = l->inc;
 
 	switch (what) {
@@ -146,9 +138,9 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 		if (!m_close_out(l))
 			l->heard_at = M_NOW - M_AGE;
 	}
-	m_begin(&a);
+	ev = m_event(w, who, &a);
 	oae_link_timer(l, M_NOW, &a);
-	m_finish(w, who, &a, NULL);
+	h_finish(&ev);
 	if (!w->end[who].tag && !closing)
 		m_forgot(w, who, inc);
 }
@@ -171,6 +163,7 @@ static void void_cookies(struct m_world *w, unsigned int who)
 /* A machine stops: its users and its memory with it. */
 static void crash(struct m_world *w, unsigned int who)
 {
+	struct h_event ev = m_event(w, who, NULL);
 	unsigned int i;
 
 	w->crash--;
@@ -181,19 +174,19 @@ static void crash(struct m_world *w, unsigned int who)
 		}
 	w->end[who].unread = 0;
 	w->end[who].word = 0;
-	w->end[who].word_held = false;
+	w->end[who].computed = false;
 	w->end[who].word_busy = false;
 	void_cookies(w, who);
 	if (w->end[who].tag)
-		m_died(w, who);
+		h_died(&ev);
 }
 
 static void other_event(struct m_world *w, unsigned int who, enum m_what what)
 {
 	struct m_end *e = &w->end[who];
 	struct oae_actions a;
+	struct h_event ev = m_event(w, who, &a);
 
-	m_begin(&a);
 	switch (what) {
 	case M_READ:
 		e->unread--;
@@ -230,7 +223,7 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what)
 		e->renamed = true;
 		/* Settled, it leaves nothing behind. */
 		if (!w->sc->settle)
-			m_new_end(w, who);
+			h_new_end(&ev);
 		oae_link_renamed(&e->link, M_NOW, &a);
 		break;
 	case M_MTU:
@@ -242,7 +235,7 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what)
 	default:
 		break;
 	}
-	m_finish(w, who, &a, NULL);
+	h_finish(&ev);
 }
 
 /**
@@ -257,6 +250,7 @@ void m_step(struct m_world *w, u16 act)
 	unsigned int who = M_ACT_END(act), arg = M_ACT_ARG(act);
 	struct m_frame f;
 
+	m_remember(w);
 	switch (M_ACT_WHAT(act)) {
 	case M_DELIVER:
 		f = w->to[who].f[arg];

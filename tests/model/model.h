@@ -14,10 +14,10 @@
  * Attempts are only compared for order and for being the next, so they are
  * renamed too, and no state is cut off for having had too many.
  *
- *	world.c   the shell around the two links, the wire between them
+ *	world.c   what tests/harness wants to know of the two ends; the wire between
  *	event.c   what happens when an event does
  *	choice.c  which events may happen
- *	check.c   what must hold in every state (G1 to G3, G6)
+ *	check.c   what the explorer adds to what must hold (tests/harness)
  *	reduce.c  what of a state does not matter
  *	canon.c   when two states are one
  *	digest.c  digests, by number
@@ -33,7 +33,7 @@
 
 #include <stdio.h>
 #include "../../modoae/link/admission.h"
-#include "../../modoae/link/link.h"
+#include "../harness/harness.h"
 
 #define M_TXS		30		/* transactions of a run, and of its proof */
 #define M_CAP		4		/* frames in flight, each way, at most */
@@ -124,33 +124,18 @@ struct m_frame {
 #define M_PIECE_ID(p)	((p) >> 2)
 #define M_PIECE_N(p)	((p) & 3)
 
+/* A half's other is the half it took; a verb's is 1 + the word. */
 struct m_tx {
-	u64 offered_to;		/* the peer's incarnation when it was first offered */
-	u8 from;
-	u8 kind;		/* enum oae_kind */
-	u8 got;			/* a half: the other's; a verb: 1 + the word */
-	u8 flags;		/* OAE_POST_* */
+	struct h_tx;
 	u8 n;			/* slices, as cut last */
-	bool at_link, ended, lost, delivered, excused;
-	bool offered;		/* a half: lent */
-	bool unwanted;		/* a half: asked back while lent */
-	u8 outcome;
 };
 
 struct m_end {
-	struct oae_link link;
+	struct h_end;
 	u8 slot[M_SLICES];	/* pieces kept, 0 none */
-	bool tag;
 	bool narrow;		/* its port's MTU */
-	bool renamed;		/* its address has changed */
-	bool compared;		/* has heard where the other stands (chaos.c) */
-	u8 unread;
 	u8 word;		/* what verbs add to */
-	bool word_held;		/* reserved by the verb that is held */
 	bool word_busy;		/* by one of another link */
-	u8 committed;		/* the last committed, 0 none */
-	bool owes_unconfirmed;	/* notes that must still come */
-	bool owes_held_lost;
 };
 
 struct m_chan {
@@ -217,9 +202,9 @@ void m_to_wire(struct m_world *w, unsigned int to, const struct m_frame *f);
 void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 		struct oae_frame *f);
 void m_fill_post(const struct m_world *w, u8 id, struct oae_post *p);
-void m_begin(struct oae_actions *a);
-void m_finish(struct m_world *w, unsigned int who, struct oae_actions *a,
-	      const struct m_frame *f);
+void m_remember(struct m_world *w);
+struct h_event m_event(struct m_world *w, unsigned int who,
+		       struct oae_actions *a);
 void m_make_tag(struct m_world *w, unsigned int who);
 
 /* event.c */
@@ -234,16 +219,8 @@ int m_fair(const struct m_world *w);
 /* check.c */
 bool m_breach(const char *why);
 void m_fail(struct m_world *w, u8 id, const char *why);
-void m_ended(struct m_world *w, unsigned int who, u8 id, u8 outcome, int err);
-void m_delivered(struct m_world *w, unsigned int who, unsigned int n);
-void m_taken(struct m_world *w, unsigned int who, u8 half);
-void m_applied(struct m_world *w, unsigned int who);
-void m_result(struct m_world *w, unsigned int who, u8 id, const struct m_frame *f);
-void m_lent(struct m_world *w, unsigned int who, u8 half);
-void m_new_end(struct m_world *w, unsigned int who);
-void m_died(struct m_world *w, unsigned int who);
+const char *m_words(const char *why, u8 id);
 void m_forgot(struct m_world *w, unsigned int who, u64 inc);
-void m_noted(struct m_world *w, unsigned int who, u8 note);
 void m_check(struct m_world *w);
 void m_check_end(struct m_world *w);
 

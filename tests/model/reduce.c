@@ -205,10 +205,11 @@ void m_reduce(struct m_world *w)
 
 		if (tx->ended || tx->lost) {
 			tx->offered = false;
+			tx->lent = false;
 			tx->unwanted = false;
 		}
-		if (!tx->offered || (!(tx->flags & OAE_POST_EXPRESS) &&
-				     tx->kind != OAE_SWAP))
+		if (!tx->lent &&
+		    !(tx->offered && tx->flags & OAE_POST_EXPRESS))
 			tx->offered_to = 0;
 		if (tx->ended)
 			tx->n = 0;

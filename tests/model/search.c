@@ -174,10 +174,8 @@ static void report(struct search *s, u32 n, u16 act, const char *what, u8 id,
 
 	s->r.violated = true;
 	len = way_to(s, n, &acts, act);
-	fprintf(s->out, "VIOLATION in %s: ", s->sc->name);
-	if (id)
-		fprintf(s->out, "#%u: ", id);
-	fprintf(s->out, "%s\nafter %u steps:\n", what, len);
+	fprintf(s->out, "VIOLATION in %s: %s\nafter %u steps:\n", s->sc->name,
+		m_words(what, id), len);
 	m_tell(s->sc, acts, len, more, s->out);
 	free(acts);
 }

@@ -242,7 +242,7 @@ void m_tell_step(struct m_world *w, u16 act, FILE *out)
 	m_story = NULL;
 	m_tell_world(w, out);
 	if (w->why)
-		fprintf(out, "  *** %s\n", w->why);
+		fprintf(out, "  *** %s\n", m_words(w->why, w->why_id));
 }
 
 /**

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The shell around the two links of the explorer, and the wire between them. */
+/* What is the explorer's own of its two ends, and the wire between them. */
 #include "model.h"
 
 /* Words of what a step does go here, if anywhere. */
@@ -44,6 +44,7 @@ void m_link_init(struct m_world *w, unsigned int who)
 {
 	struct m_end *e = &w->end[who];
 
+	e->who = who;
 	oae_link_init(&e->link, &cfg, 0, m_mtu(e), w->sc->start);
 	oae_link_rank(&e->link, who == B);
 }
@@ -132,15 +133,14 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 
 /* What is sent, as it is kept while in flight. */
 static void send_frame(struct m_world *w, unsigned int who,
-		       const struct oae_frame *f, u8 slice, u8 piece,
-		       u8 flags, u8 reply)
+		       const struct oae_frame *f, u8 piece, u8 reply)
 {
 	struct m_frame m;
 
 	memset(&m, 0, sizeof(m));
 	m.opcode = f->opcode;
 	/* No rule uses HELD: it is for people. */
-	m.flags = (f->flags & ~OAE_F_HELD) | flags;
+	m.flags = f->flags & ~OAE_F_HELD;
 	m.attempt = f->attempt;
 	m.reason = f->reason;
 	m.src = f->src_ltag;
@@ -154,7 +154,7 @@ static void send_frame(struct m_world *w, unsigned int who,
 		m.mtu = f->sync.mtu;
 	} else if (f->opcode == OAE_OFFER) {
 		m.kind = f->kind;
-		m.slice = slice;
+		m.slice = f->slice;
 		m.piece = piece;
 	} else if (f->opcode == OAE_REFLECT) {
 		m.digest = m_digest(f->reflect.digest);
@@ -174,7 +174,7 @@ void m_fill_post(const struct m_world *w, u8 id, struct oae_post *p)
 	const struct m_tx *tx = &w->tx[id - 1];
 
 	memset(p, 0, sizeof(*p));
-	p->handle = (void *)(uintptr_t)id;
+	p->handle = H_HANDLE(id);
 	p->digest = m_whole(id, tx->n);
 	p->first = id;
 	p->len = M_LEN;
@@ -185,222 +185,133 @@ void m_fill_post(const struct m_world *w, u8 id, struct oae_post *p)
 	p->flags = tx->flags;
 }
 
-static u8 id_of(const void *handle)
+static struct m_end *here(const struct h_event *ev)
 {
-	return (uintptr_t)handle;
+	return (struct m_end *)ev->end;
 }
 
-static bool is_at_link(const struct m_world *w, u8 id)
+struct h_tx *h_find(struct h_event *ev, h_id id)
 {
-	return id && id <= w->ntx && w->tx[id - 1].at_link;
+	struct m_world *w = ev->world;
+
+	return id && id <= w->ntx ? (struct h_tx *)&w->tx[id - 1] : NULL;
 }
 
 /* The link wants it cut to what its ports carry now. */
-static void reslice(struct m_world *w, unsigned int who, void *handle,
-		    struct oae_actions *a)
+void h_post(struct h_event *ev, struct h_tx *htx, h_id id, u16 max,
+	    struct oae_post *p)
 {
-	struct m_end *e = &w->end[who];
-	u16 max = oae_link_cut(&e->link, M_LEN);
-	struct oae_post p;
-	u8 id = id_of(handle), n = 1;
+	struct m_tx *tx = (struct m_tx *)htx;
+	struct m_world *w = ev->world;
+	u8 n = 1;
 
-	if (!is_at_link(w, id) || w->tx[id - 1].kind != OAE_MESSAGE) {
-		m_fail(w, 0, "RESLICE of what the link has not got");
-		return;
-	}
-	while (M_LEN / n > max)
+	while (max && M_LEN / n > max)
 		n++;
-	if (w->sc->most && n > w->sc->most) {
-		m_fill_post(w, id, &p);
-		p.nslices = 0;
-	} else {
-		w->tx[id - 1].n = n;
-		m_fill_post(w, id, &p);
-	}
-	oae_link_resliced(&e->link, &p, M_NOW, a);
+	if (max && !(w->sc->most && n > w->sc->most))
+		tx->n = n;
+	m_fill_post(w, id, p);
+	if (max && n != tx->n)
+		p->nslices = 0;
+}
+
+void h_keep(struct h_event *ev, unsigned int slice)
+{
+	const struct m_frame *m = ev->raw;
+
+	here(ev)->slot[slice] = m->piece;
+}
+
+void h_drop(struct h_event *ev)
+{
+	memset(here(ev)->slot, 0, sizeof(here(ev)->slot));
 }
 
 /* The verb that is kept: nobody may wait for the word. */
-static void compute(struct m_world *w, unsigned int who,
-		    const struct m_frame *f, struct oae_actions *a)
+u16 h_compute(struct h_event *ev, u16 *reply)
 {
-	struct m_end *e = &w->end[who];
-	u8 id = M_PIECE_ID(e->slot[0]);
+	const struct m_frame *m = ev->raw;
 
-	if (!f || f->opcode != OAE_OFFER || f->kind != OAE_VERB ||
-	    e->slot[0] != f->piece || !id || e->word_held) {
-		m_fail(w, id, "VERB of what is none, or is computed already");
-		return;
-	}
-	e->word_held = !e->word_busy;
-	oae_link_computed(&e->link, e->word_held ? 0 : OAE_R_CONFLICT,
-			  e->word_held ? M_ANSWER : 0, M_NOW, a);
+	if (here(ev)->slot[0] != m->piece || !M_PIECE_ID(m->piece))
+		h_fail(ev, 0, "VERB of what is none");
+	if (here(ev)->word_busy)
+		return OAE_R_CONFLICT;
+	*reply = M_ANSWER;
+	return OAE_R_NONE;
 }
 
-static void one_op(struct m_world *w, unsigned int who, struct oae_actions *a,
-		   const struct oae_op *op, const struct m_frame *f)
+void h_timer(struct h_event *ev)
 {
-	struct m_end *e = &w->end[who];
-	u8 id;
-
-	switch (op->type) {
-	case OAE_OP_NOTE:
-		m_noted(w, who, op->note);
-		break;
-	case OAE_OP_KEEP:
-		if (!f || f->opcode != OAE_OFFER || op->slice != f->slice ||
-		    e->slot[f->slice])
-			m_fail(w, 0, "KEEP of a slice that is not this frame's");
-		else
-			e->slot[f->slice] = f->piece;
-		break;
-	case OAE_OP_DISCARD:
-		memset(e->slot, 0, sizeof(e->slot));
-		e->word_held = false;
-		break;
-	case OAE_OP_DELIVER:
-		m_delivered(w, who, op->slice);
-		break;
-	case OAE_OP_VERB:
-		compute(w, who, f, a);
-		break;
-	case OAE_OP_APPLY:
-		m_applied(w, who);
-		break;
-	case OAE_OP_TAKE:
-	case OAE_OP_RESULT:
-		id = id_of(op->handle);
-		if (!is_at_link(w, id))
-			m_fail(w, 0, "TAKE or RESULT for what the link has not got");
-		else if (op->type == OAE_OP_TAKE)
-			m_taken(w, who, id);
-		else
-			m_result(w, who, id, f);
-		break;
-	case OAE_OP_COMPLETE:
-		id = id_of(op->handle);
-		if (!is_at_link(w, id))
-			m_fail(w, 0, "COMPLETE of what the link has not got");
-		else
-			m_ended(w, who, id, op->outcome, op->err);
-		break;
-	case OAE_OP_CONFIRMED:
-		if (!w->arbitrary &&
-		    (!e->committed || !w->tx[e->committed - 1].delivered))
-			m_fail(w, e->committed, "CONFIRMED, but not delivered");
-		break;
-	case OAE_OP_RESLICE:
-		reslice(w, who, op->handle, a);
-		break;
-	case OAE_OP_GONE:
-		m_died(w, who);
-		break;
-	case OAE_OP_TIMER:
-	case OAE_OP_FLUSH:
-		break;
-	default:
-		m_fail(w, 0, "no such op");
-	}
+	(void)ev;
 }
 
-static void send_offer(struct m_world *w, unsigned int who,
-		       const struct oae_send *s)
+void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 {
-	struct m_end *e = &w->end[who];
-	u8 id = id_of(s->handle);
-	struct m_tx *tx;
-	unsigned int i;
+	const struct m_tx *tx = (const struct m_tx *)htx;
+	struct m_world *w = ev->world;
+	u8 who = ev->end->who;
 
-	if (!id || id > w->ntx || w->tx[id - 1].ended || !s->slices) {
-		m_fail(w, 0, "OFFER of what has ended, or of no slice");
-		return;
+	if (f->opcode == OAE_OFFER) {
+		send_frame(w, who, f, M_PIECE(id, tx->n), 0);
+	} else if (f->opcode == OAE_REFLECT && f->kind == OAE_VERB) {
+		if (f->length != OAE_REFLECT_LEN + M_ANSWER)
+			h_fail(ev, 0, "REFLECT with too much or too little behind it");
+		send_frame(w, who, f, 0, 1 + here(ev)->word);
+	} else {
+		send_frame(w, who, f, 0, id);
 	}
-	tx = &w->tx[id - 1];
-	if (s->frame.kind != tx->kind)
-		m_fail(w, id, "OFFER of another kind");
-	if (tx->kind == OAE_SWAP) {
-		if (tx->offered)
-			m_fail(w, id, "G2: a half is offered while it is lent");
-	} else if (!tx->offered) {
-		tx->offered = true;
-		tx->offered_to = e->link.peer_inc;
-	} else if (tx->flags & OAE_POST_EXPRESS &&
-		   tx->offered_to != e->link.peer_inc) {
-		m_fail(w, id, "G1: an express is offered to another incarnation");
-	}
-	if (s->slices >> tx->n)
-		m_fail(w, id, "OFFER of slices beyond the last");
-	for (i = 0; i < tx->n; i++)
-		if (s->slices >> i & 1)
-			send_frame(w, who, &s->frame, i, M_PIECE(id, tx->n),
-				   i == tx->n - 1U ? OAE_F_LAST : 0, 0);
-}
-
-static void send_reflect(struct m_world *w, unsigned int who,
-			 const struct oae_send *s)
-{
-	struct m_end *e = &w->end[who];
-	u16 more = s->frame.length ? s->frame.length - OAE_REFLECT_LEN : 0;
-	u8 reply = 0;
-
-	if (more != reply_len(s->frame.kind))
-		m_fail(w, 0, "REFLECT with too much or too little behind it");
-	if (s->frame.kind == OAE_SWAP) {
-		reply = id_of(s->handle);
-		m_lent(w, who, reply);
-	} else if (s->frame.kind == OAE_VERB) {
-		if (!e->word_held)
-			m_fail(w, 0, "G2: the answer is about a word that is free");
-		reply = 1 + e->word;
-	}
-	send_frame(w, who, &s->frame, 0, 0, 0, reply);
 }
 
 /**
- * m_begin() - before every event
- * @a: for what the link will want
+ * m_remember() - before every event: what follows from a state, and is not in it
+ * @w: the world
  */
-void m_begin(struct oae_actions *a)
+void m_remember(struct m_world *w)
 {
-	a->nops = 0;
-	a->nsends = 0;
-	a->overflow = false;
+	unsigned int i, who;
+
+	for (who = A; who <= B; who++) {
+		struct m_end *e = &w->end[who];
+
+		e->timer_at = e->link.timer_at;
+		e->have = 0;
+		for (i = 0; i < M_SLICES; i++)
+			e->have |= (u64)!!e->slot[i] << i;
+		e->last_id = 0;
+		e->last_half = 0;
+	}
+	for (i = 0; i < w->ntx; i++) {
+		struct m_end *e = &w->end[!w->tx[i].from];
+
+		if (!w->tx[i].delivered)
+			continue;
+		if (w->tx[i].kind == OAE_SWAP)
+			e->last_half = i + 1;
+		else
+			e->last_id = i + 1;
+	}
 }
 
 /**
- * m_finish() - after every event: what the link wants done, then what it sends
+ * m_event() - an event begins
  * @w: the world
  * @who: at which end
- * @a: what it wants
- * @f: the frame that came in, or NULL
+ * @a: for what the link will want
+ *
+ * Return: the event.
  */
-void m_finish(struct m_world *w, unsigned int who, struct oae_actions *a,
-	      const struct m_frame *f)
+struct h_event m_event(struct m_world *w, unsigned int who,
+		       struct oae_actions *a)
 {
-	struct m_end *e = &w->end[who];
-	struct oae_op op;
-	unsigned int i;
+	struct h_event ev = {
+		.world = w, .a = a, .now = M_NOW, .anything = w->arbitrary,
+		.end = (struct h_end *)&w->end[who],
+		.peer = (struct h_end *)&w->end[!who],
+		.rcvbuf = w->sc->rcvbuf,
+	};
 
-	for (i = 0; i < a->nops; i++) {
-		op = a->op[i];
-		one_op(w, who, a, &op, f);
-	}
-	if (a->overflow)
-		m_fail(w, 0, "actions overflow");
-	for (i = 0; i < a->nsends; i++) {
-		if (a->send[i].frame.opcode == OAE_OFFER)
-			send_offer(w, who, &a->send[i]);
-		else if (a->send[i].frame.opcode == OAE_REFLECT)
-			send_reflect(w, who, &a->send[i]);
-		else
-			send_frame(w, who, &a->send[i].frame, 0, 0, 0, 0);
-	}
-	/* A refusal is as good as never offered: it was not delivered. */
-	if (e->tag && e->link.offer.state == OAE_OFFER_PARKED &&
-	    e->link.offer.p.handle && e->link.offer.p.kind != OAE_SWAP)
-		w->tx[id_of(e->link.offer.p.handle) - 1].offered = false;
-	if (e->tag && e->link.aside.valid && e->link.aside.p.handle)
-		w->tx[id_of(e->link.aside.p.handle) - 1].offered = false;
+	if (a)
+		h_begin(&ev);
+	return ev;
 }
 
 /**

@@ -3,7 +3,7 @@
  * The simulation by hand. A and B are its ends; pass(B, OAE_OFFER) lets the next
  * frame to B arrive, and insists that it is an OFFER; lose(B, OAE_OFFER) takes
  * it off the wire; flow() lets all arrive, wait_ms() lets time pass. Whatever a
- * test does, sim_check.c watches G1 to G3. Included by one file a program.
+ * test does, tests/harness watches G1 to G3. Included by one file a program.
  */
 #ifndef OAE_SIM_HAND_H
 #define OAE_SIM_HAND_H

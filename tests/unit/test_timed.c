@@ -10,7 +10,7 @@
  *	             of any length; now and then it takes one back; then it closes
  *	             while the other has more to send
  *
- * Every transaction must end, soon, and rightly: G1 to G3 are sim_check.c's, and
+ * Every transaction must end, soon, and rightly: tests/harness watches G1 to G3, and
  * what is reversed must have a reason that is so. Soon is counted in round trips,
  * and the longest time to an outcome is printed.
  *
