@@ -54,30 +54,23 @@ static void content(u32 id, u32 off, u16 len, u8 *buf)
 		buf[i] = (id * 31 + off + i) * 2654435761U >> 24;
 }
 
-static void fill_post(struct end_post *p)
+u64 h_slice(struct h_event *ev, const struct h_tx *tx, h_id id,
+	    unsigned int slice, u32 off, u32 len, u64 *first)
 {
-	u64 hash[OAE_MAX_SLICES];
 	u8 buf[END_MTU_MAX];
-	u32 off, n, i = 0;
 
-	memset(&p->post, 0, sizeof(p->post));
-	p->post.handle = H_HANDLE(p->id);
-	p->post.len = p->len;
-	p->post.slice_max = p->cut < p->len ? p->cut : p->len;
-	p->post.kind = p->kind;
-	p->post.flags = p->flags;
+	(void)ev;
+	(void)tx;
+	content(id, off, len, buf);
+	if (!slice)
+		*first = oae_first_bytes(buf, len);
+	return oae_slice_hash(buf, len, slice);
+}
+
+static void fill_post(struct end *e, struct end_post *p)
+{
+	h_cut(&e->ev, (struct h_tx *)p, p->id, p->cut, &p->post);
 	p->post.reply = p->reply;
-	if (p->len > (u32)OAE_MAX_SLICES * p->cut)
-		return;
-	for (off = 0; off < p->len; off += n, i++) {
-		n = p->len - off < p->cut ? p->len - off : p->cut;
-		content(p->id, off, n, buf);
-		hash[i] = oae_slice_hash(buf, n, i);
-		if (!i)
-			p->post.first = oae_first_bytes(buf, n);
-	}
-	p->post.nslices = i;
-	p->post.digest = oae_whole_digest(hash, i);
 }
 
 /* --- what the harness wants to know --- */
@@ -142,23 +135,6 @@ void h_drop(struct h_event *ev)
 	memset(e->slot, 0, sizeof(e->slot));
 }
 
-/* The peer's are not known, nor what its answers should be. */
-h_id h_whose(struct h_event *ev, unsigned int n, u8 kind)
-{
-	(void)ev;
-	(void)n;
-	(void)kind;
-	return 0;
-}
-
-h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id)
-{
-	(void)ev;
-	(void)tx;
-	(void)id;
-	return 1;
-}
-
 void h_arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 {
 	struct end *e = ev->world;
@@ -190,26 +166,12 @@ void h_post(struct h_event *ev, struct h_tx *tx, h_id id, u16 max,
 
 	if (max) {
 		post->cut = max;
-		fill_post(post);
+		fill_post(e, post);
 		e->resliced = true;
 		fuzz_say("    #%u cut to %u slices", (u32)id,
 			 post->post.nslices);
 	}
 	*p = post->post;
-}
-
-/* Nobody hears it: all has been looked at in h_before_send(). */
-void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *tx, h_id id)
-{
-	(void)ev;
-	(void)f;
-	(void)tx;
-	(void)id;
-}
-
-void h_timer(struct h_event *ev)
-{
-	(void)ev;
 }
 
 void h_gone(struct h_event *ev)
@@ -285,7 +247,7 @@ struct end_post *end_post(struct end *e, u32 len, u16 cut, u8 kind, u8 flags,
 	p->kind = kind;
 	p->flags = flags;
 	p->reply = reply;
-	fill_post(p);
+	fill_post(e, p);
 	fuzz_say("post #%u, %u bytes in %u slices, kind %u%s%s", p->id, len,
 		 p->post.nslices, kind,
 		 flags & OAE_POST_EXPRESS ? ", express" : "",

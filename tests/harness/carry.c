@@ -59,6 +59,36 @@ void h_free_slots(struct h_event *ev)
 	ev->end->computed = false;
 }
 
+/**
+ * h_cut() - a transaction as the link wants it, its slices hashed one by one
+ * @ev: the event
+ * @tx: the transaction
+ * @id: its name
+ * @cut: bytes of each slice but the last
+ * @p: out; no slices if these would be too many
+ */
+void h_cut(struct h_event *ev, const struct h_tx *tx, h_id id, u16 cut,
+	   struct oae_post *p)
+{
+	u64 hash[OAE_MAX_SLICES];
+	u32 off, n, i = 0;
+
+	memset(p, 0, sizeof(*p));
+	p->handle = H_HANDLE(id);
+	p->len = tx->len;
+	p->slice_max = cut < tx->len ? cut : tx->len;
+	p->kind = tx->kind;
+	p->flags = tx->flags;
+	if (tx->len > (u32)OAE_MAX_SLICES * cut)
+		return;
+	for (off = 0; off < tx->len; off += n, i++) {
+		n = tx->len - off < cut ? tx->len - off : cut;
+		hash[i] = h_slice(ev, tx, id, i, off, n, &p->first);
+	}
+	p->nslices = i;
+	p->digest = oae_whole_digest(hash, i);
+}
+
 /* --- the queue: halves have one of their own --- */
 
 static struct h_queue *queue_of(struct h_event *ev, const struct h_tx *tx)
@@ -153,11 +183,6 @@ static struct h_tx *wanted(struct h_event *ev, h_id *id)
 	return h_find(ev, *id);
 }
 
-__attribute__((weak)) void h_more(struct h_event *ev)
-{
-	(void)ev;
-}
-
 /**
  * h_feed() - the link gets what it has room for
  * @ev: the event
@@ -168,7 +193,8 @@ void h_feed(struct h_event *ev)
 	struct h_tx *tx;
 	h_id id;
 
-	h_more(ev);
+	if (h_more)
+		h_more(ev);
 	while (!ev->stop && ev->end->tag && (tx = wanted(ev, &id))) {
 		tx->at_link = true;
 		h_post(ev, tx, id, 0, &p);
@@ -264,7 +290,8 @@ static void one_op(struct h_event *ev, const struct oae_op *op)
 		if (!op->at)
 			h_fail(ev, 0, "TIMER at 0");
 		e->timer_at = op->at;
-		h_timer(ev);
+		if (h_timer)
+			h_timer(ev);
 		break;
 	case OAE_OP_FLUSH:
 		flush(ev, &e->queue, op->err);
@@ -280,12 +307,6 @@ static void one_op(struct h_event *ev, const struct oae_op *op)
 	}
 }
 
-__attribute__((weak)) void h_before(struct h_event *ev, const struct oae_op *op)
-{
-	(void)ev;
-	(void)op;
-}
-
 /**
  * h_ops() - carry the ops out so far, in order; one may lead to more
  * @ev: the event
@@ -297,7 +318,8 @@ void h_ops(struct h_event *ev)
 
 	for (i = 0; i < ev->a->nops && !ev->stop; i++) {
 		op = ev->a->op[i];
-		h_before(ev, &op);
+		if (h_before)
+			h_before(ev, &op);
 		one_op(ev, &op);
 	}
 	if (ev->most < ev->a->nops)
@@ -315,7 +337,7 @@ static void send_offer(struct h_event *ev, const struct oae_send *s)
 	unsigned int i, last;
 
 	h_offers(ev, s);
-	if (!tx || ev->stop)
+	if (!tx || ev->stop || !h_send)
 		return;
 	last = s->nslices - 1;
 	for (i = 0; i <= last; i++) {
@@ -329,13 +351,6 @@ static void send_offer(struct h_event *ev, const struct oae_send *s)
 	}
 }
 
-__attribute__((weak)) void h_before_send(struct h_event *ev,
-					 const struct oae_send *s)
-{
-	(void)ev;
-	(void)s;
-}
-
 /**
  * h_sends() - all that is to be sent, once all ops are carried out
  * @ev: the event
@@ -346,7 +361,8 @@ void h_sends(struct h_event *ev)
 	h_id id;
 
 	for (s = ev->a->send; s < ev->a->send + ev->a->nsends && !ev->stop; s++) {
-		h_before_send(ev, s);
+		if (h_before_send)
+			h_before_send(ev, s);
 		if (s->frame.opcode == OAE_OFFER) {
 			send_offer(ev, s);
 			continue;
@@ -357,7 +373,8 @@ void h_sends(struct h_event *ev)
 			if (s->frame.kind == OAE_SWAP)
 				id = H_OF(s->handle);
 		}
-		h_send(ev, &s->frame, id ? h_find(ev, id) : NULL, id);
+		if (h_send)
+			h_send(ev, &s->frame, id ? h_find(ev, id) : NULL, id);
 	}
 }
 

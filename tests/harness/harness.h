@@ -115,6 +115,8 @@ void h_finish(struct h_event *ev);
 int h_cancel(struct h_event *ev, h_id id, int err);
 struct h_tx *h_at_link(struct h_event *ev, h_id id);
 void h_free_slots(struct h_event *ev);
+void h_cut(struct h_event *ev, const struct h_tx *tx, h_id id, u16 cut,
+	   struct oae_post *p);
 void h_text(char *buf, size_t len, const char *why, u64 id);
 
 /* promise.c */
@@ -142,21 +144,12 @@ void h_check_owed(struct h_event *ev);
 void h_fail(struct h_event *ev, u64 id, const char *why);
 /* Of either end; NULL if there is none, or nothing can happen to it any more. */
 struct h_tx *h_find(struct h_event *ev, h_id id);
-/* Before an op is carried out, or a send; there need not be such a function. */
-void h_before(struct h_event *ev, const struct oae_op *op);
-void h_before_send(struct h_event *ev, const struct oae_send *s);
-/* Before the link gets what is in the queue: likewise. */
-void h_more(struct h_event *ev);
 void h_noted(struct h_event *ev, u8 note);
 /* Keep the payload of @ev->f. Free all slices kept; words are free, too. */
 void h_keep(struct h_event *ev, unsigned int slice);
 void h_drop(struct h_event *ev);
-/* Whose are the slices kept? 0: nobody's, and that has been said. */
-h_id h_whose(struct h_event *ev, unsigned int n, u8 kind);
 /* The verb in slice 0: a reason not to hold it; or the bytes of its answer. */
 u16 h_compute(struct h_event *ev, u16 *reply);
-/* What came behind a REFLECT: a half's name; of an answer, whether it is right. */
-h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id);
 /* Delivered, taken or applied; @tx is NULL if the peer is hostile. */
 void h_arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id);
 /* It has ended, and its user is told. */
@@ -164,11 +157,30 @@ void h_told(struct h_event *ev, struct h_tx *tx, h_id id, int err);
 /* As the link wants it; cut anew to at most @max bytes a slice if that is not 0. */
 void h_post(struct h_event *ev, struct h_tx *tx, h_id id, u16 max,
 	    struct oae_post *p);
+
+/*
+ * What a user need not have.
+ */
+#define H_OPTIONAL	__attribute__((weak))
+
+/* Before an op is carried out, or a send. */
+H_OPTIONAL void h_before(struct h_event *ev, const struct oae_op *op);
+H_OPTIONAL void h_before_send(struct h_event *ev, const struct oae_send *s);
+/* Before the link gets what is in the queue. */
+H_OPTIONAL void h_more(struct h_event *ev);
+/* For h_cut(): the hash of a slice; of the first, also the first bytes. */
+H_OPTIONAL u64 h_slice(struct h_event *ev, const struct h_tx *tx, h_id id,
+		       unsigned int slice, u32 off, u32 len, u64 *first);
 /* To the wire, filled in; @tx: OFFER: whose slice; REFLECT: the half behind it. */
-void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *tx, h_id id);
+H_OPTIONAL void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *tx,
+		       h_id id);
+/* Whose are the slices kept? 0: nobody's, and that has been said. */
+H_OPTIONAL h_id h_whose(struct h_event *ev, unsigned int n, u8 kind);
+/* What came behind a REFLECT: a half's name; of an answer, whether it is right. */
+H_OPTIONAL h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id);
 /* The timer is armed: @ev->end->timer_at. */
-void h_timer(struct h_event *ev);
+H_OPTIONAL void h_timer(struct h_event *ev);
 /* The link is no more. */
-void h_gone(struct h_event *ev);
+H_OPTIONAL void h_gone(struct h_event *ev);
 
 #endif /* OAE_HARNESS_H */

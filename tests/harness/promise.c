@@ -302,7 +302,7 @@ void h_hand_over(struct h_event *ev, u8 op, unsigned int n, h_id mine)
 
 	if (!n || n > OAE_MAX_SLICES || e->have != ~0ULL >> (64 - n))
 		h_fail(ev, 0, "G1: delivered, and not all slices are here, or more");
-	else
+	else if (ev->peer)
 		id = h_whose(ev, n, kinds[op]);
 	/* Words are free when the verb is carried out, in h_arrived(). */
 	if (op == OAE_OP_APPLY && !computed)
@@ -359,7 +359,7 @@ void h_result(struct h_event *ev, struct h_tx *tx, h_id id)
 		h_fail(ev, id, "G1: RESULT for #, and there is none");
 		return;
 	}
-	its = h_answer(ev, tx, id);
+	its = ev->peer ? h_answer(ev, tx, id) : 1;
 	if (!ev->peer || tx->kind != OAE_SWAP || !its) {
 		tx->answered = its;
 		return;
@@ -416,7 +416,8 @@ void h_died(struct h_event *ev)
 	h_free_slots(ev);
 	e->timer_at = 0;
 	e->tag = false;
-	h_gone(ev);
+	if (h_gone)
+		h_gone(ev);
 }
 
 /* Only a frame that was forged leads to this. */

@@ -239,11 +239,6 @@ u16 h_compute(struct h_event *ev, u16 *reply)
 	return OAE_R_NONE;
 }
 
-void h_timer(struct h_event *ev)
-{
-	(void)ev;
-}
-
 void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 {
 	const struct m_tx *tx = (const struct m_tx *)htx;

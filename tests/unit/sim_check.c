@@ -176,11 +176,6 @@ void h_noted(struct h_event *ev, u8 note)
 	w->notes[note]++;
 }
 
-void h_gone(struct h_event *ev)
-{
-	(void)ev;
-}
-
 static struct h_event at(struct sim *w, unsigned int who)
 {
 	struct sim_end *e = &w->end[who];

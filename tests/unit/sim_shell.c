@@ -28,37 +28,31 @@ void sim_end_init(struct sim *w, unsigned int who)
 	e->cfg.max_len = SIM_MAX_LEN;
 }
 
+u64 h_slice(struct h_event *ev, const struct h_tx *tx, h_id id,
+	    unsigned int slice, u32 off, u32 len, u64 *first)
+{
+	u8 buf[SIM_MTU_MAX];
+
+	(void)ev;
+	(void)id;
+	sim_content((const struct sim_tx *)tx, off, len, buf);
+	if (!slice)
+		*first = oae_first_bytes(buf, len);
+	return oae_slice_hash(buf, len, slice);
+}
+
 void h_post(struct h_event *ev, struct h_tx *htx, h_id id, u16 max,
 	    struct oae_post *p)
 {
 	struct sim_tx *tx = (struct sim_tx *)htx;
-	u64 hash[OAE_MAX_SLICES];
-	u8 slice[SIM_MTU_MAX];
-	u32 off, n, i = 0;
 
-	memset(p, 0, sizeof(*p));
-	p->handle = H_HANDLE(id);
 	if (max) {
 		tx->cut = max;
 		sim_say(ev->world, "  #%u cut to %u bytes", (u32)id, max);
-		if (tx->len > OAE_MAX_SLICES * tx->cut)
-			return;
 	}
-	p->len = tx->len;
-	p->slice_max = tx->cut < tx->len ? tx->cut : tx->len;
-	p->kind = tx->kind;
-	p->flags = tx->flags;
+	h_cut(ev, htx, id, tx->cut, p);
 	if (tx->kind == OAE_VERB)
 		p->reply = sim_verb_reply(tx);
-	for (off = 0; off < tx->len; off += n, i++) {
-		n = tx->len - off < tx->cut ? tx->len - off : tx->cut;
-		sim_content(tx, off, n, slice);
-		hash[i] = oae_slice_hash(slice, n, i);
-		if (!i)
-			p->first = oae_first_bytes(slice, n);
-	}
-	p->nslices = i;
-	p->digest = oae_whole_digest(hash, i);
 }
 
 u16 h_compute(struct h_event *ev, u16 *reply)

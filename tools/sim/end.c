@@ -88,21 +88,26 @@ struct h_tx *h_find(struct h_event *ev, h_id id)
 	return (struct h_tx *)tx;
 }
 
+u64 h_slice(struct h_event *ev, const struct h_tx *tx, h_id id,
+	    unsigned int slice, u32 off, u32 len, u64 *first)
+{
+	(void)tx;
+	*first = id;		/* the first word of the content */
+	return content_hash(ev->world, id, off, len, slice);
+}
+
 void h_post(struct h_event *ev, struct h_tx *htx, h_id id, u16 max,
 	    struct oae_post *p)
 {
 	struct end *e = end_of(ev->end);
 	struct tx *tx = (struct tx *)htx;
 
-	if (max) {
+	if (max)
 		tx->cut = max;
-		*p = (struct oae_post){ .handle = TX_HANDLE(id) };
-		if (tx->len > (u32)OAE_MAX_SLICES * max)
-			return;
-	} else {
+	else
 		e->at_link[tx->kind == OAE_SWAP ? 2 : e->at_link[0] ? 1 : 0] = id;
-	}
-	tx_post(ev->world, tx, p);
+	h_cut(ev, htx, id, tx->cut, p);
+	p->reply = tx->kind == OAE_VERB ? sizeof(u64) : 0;
 }
 
 u16 h_compute(struct h_event *ev, u16 *reply)

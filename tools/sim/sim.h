@@ -220,7 +220,6 @@ void world_free(struct world *w);
 struct tx *tx_new(struct world *w, struct end *e);
 struct tx *tx_find(const struct world *w, u64 id);
 void tx_free(struct world *w, struct tx *tx);
-void tx_post(struct world *w, const struct tx *tx, struct oae_post *p);
 
 /* content.c */
 void content_bytes(u64 id, u32 off, u32 len, u8 *buf);

@@ -52,29 +52,3 @@ void tx_free(struct world *w, struct tx *tx)
 	pool_put(&w->txs, TX_INDEX(tx->id));
 	tx->id = TX_NONE;
 }
-
-/**
- * tx_post() - a transaction as the link wants it
- * @w: the world
- * @tx: which
- * @p: filled in
- */
-void tx_post(struct world *w, const struct tx *tx, struct oae_post *p)
-{
-	u64 hash[OAE_MAX_SLICES];
-	u32 off, n, i = 0;
-
-	p->handle = TX_HANDLE(tx->id);
-	p->len = tx->len;
-	p->slice_max = tx->cut < tx->len ? tx->cut : tx->len;
-	p->kind = tx->kind;
-	p->reply = tx->kind == OAE_VERB ? sizeof(u64) : 0;
-	p->flags = tx->flags;
-	p->first = tx->id;	/* the first word of the content */
-	for (off = 0; off < tx->len; off += n, i++) {
-		n = tx->len - off < tx->cut ? tx->len - off : tx->cut;
-		hash[i] = content_hash(w, tx->id, off, n, i);
-	}
-	p->nslices = i;
-	p->digest = oae_whole_digest(hash, i);
-}
