@@ -98,7 +98,7 @@ static int number_parse(const struct oaeip_knob *knob, const char *val,
 
 /*
  * The tunnel's sockets are bound to it: on failure the old ones come back.
- * tunnel.c has logged it then, whatever knob it was that opened them.
+ * net/socket.c has logged it then, whatever knob it was that opened them.
  */
 static int port_use(struct oaeip_gw *gw, unsigned int port)
 {
