@@ -44,7 +44,7 @@
 struct oae_node;
 struct oae_port;
 struct oae_msg;
-struct oae_file;		/* whose a transaction is; of its own layer alone */
+struct oae_client;		/* tag.h: whose a transaction is */
 struct seq_file;
 
 /*
@@ -134,7 +134,7 @@ struct oae_node {
 	wait_queue_head_t write_wait;	/* room in any tag's queue, for who polls */
 	wait_queue_head_t tags_wait;	/* a tag went away */
 
-	/* listen.c: tags of peers who opened a link to nobody, in order. */
+	/* fresh.c: tags of peers who opened a link to nobody, in order. */
 	struct list_head fresh;
 	spinlock_t fresh_lock;		/* fresh; inside tag->lock */
 	wait_queue_head_t fresh_wait;
@@ -150,8 +150,8 @@ struct oae_node {
  * A reference keeps the port, not its device: a device that goes away cannot
  * wait for whoever still looks at a dead tag. Use @dev, @pt and the step queue
  * only under rcu_read_lock() (or with BH disabled) begun before it was seen
- * that the port is not gone, its tag not dead: port.c waits for such readers
- * before it lets go of the device.
+ * that the port is not gone, its tag not dead: netdev.c waits for
+ * such readers before it lets go of the device.
  */
 struct oae_port {
 	struct list_head list;		/* node->ports */
@@ -195,12 +195,12 @@ struct oae_pool {
 
 /**
  * struct oae_txn - what a file knows of a transaction; under tag->lock
- * @node: in a stream of @file, until it is collected
+ * @node: in a stream of @client, until it is collected
  * @list: of those of the stream that have not ended
  * @ready: until it has ended: how many that have stand between it and the next
  *	on @list
- * @due: among those of @file that have a deadline, if @timed
- * @file: whose; NULL nobody's: of noc_debug, or the file is closed
+ * @due: among those of @client that have a deadline, if @timed
+ * @client: whose; NULL nobody's: of noc_debug, or the file is closed
  * @id: its number, from 1
  * @deadline: ktime, ns; 0 none
  * @room: bytes that whoever waits for it has for its result
@@ -215,7 +215,7 @@ struct oae_txn {
 	struct list_head list;
 	struct rb_node due;
 	u32 ready;
-	struct oae_file *file;
+	struct oae_client *client;
 	u64 id;
 	u64 deadline;
 	u32 room;

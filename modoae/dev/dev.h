@@ -5,30 +5,10 @@
 
 #include <linux/fs.h>
 #include <linux/ktime.h>
-#include <linux/rbtree.h>
 
 #include "../net/net.h"
-#include "../../include/uapi/oae.h"
 
 struct iov_iter;
-
-/* Of a file's transactions, those in a row: messages with verbs, and swaps. */
-#define OAE_STREAMS	2
-
-/**
- * struct oae_stream - transactions of a file that are not collected
- * @txns: struct oae_txn, by number
- * @pending: those that have not ended, in the same order
- * @ready: how many stand before the first of @pending: they can be collected
- *
- * Those that have ended stand in gaps between the pending, and each gap is
- * counted: oae_txn.ready. So nothing is walked over to know @ready.
- */
-struct oae_stream {
-	struct rb_root_cached txns;
-	struct list_head pending;
-	u32 ready;
-};
 
 /**
  * struct oae_file - an open file of /dev/oae
@@ -43,23 +23,8 @@ struct oae_stream {
  * @opt: its options; written under @setup, read with READ_ONCE
  * @region: the words that it exposes; set once
  * @pool: short messages are taken from it
- * @wait: outcomes and events
- * @room_wait: writers, for room in its queue (room.c)
- * @list: on tag->files
- * @stream: its transactions that are not collected
- * @due: those that @timer is to reverse, struct oae_txn by deadline
- * @next_id: number of the next
- * @nqueued: how many are on its streams
- * @nbytes: bytes of them
- * @npending: how many of them have not ended
- * @events: OAE_EVENT_* that could not be told, and are there again
- * @nevents: tag->nevents as of when it has looked last
- * @nlost: tag->nlost as fsync has last seen it
- * @timer: the earliest deadline of what no call waits for
- * @timer_at: ktime that it is armed for, 0 not
+ * @client: what its tag knows of it: what it sends, and its events
  * @rcu: freed after it
- *
- * @list and what follows up to @timer_at is under tag->lock.
  */
 struct oae_file {
 	struct net *net;
@@ -73,20 +38,7 @@ struct oae_file {
 	struct oae_options opt;
 	struct oae_region *region;
 	struct oae_pool pool;
-	wait_queue_head_t wait;
-	wait_queue_head_t room_wait;
-	struct list_head list;
-	struct oae_stream stream[OAE_STREAMS];
-	struct rb_root_cached due;
-	u64 next_id;
-	unsigned int nqueued;
-	size_t nbytes;
-	unsigned int npending;
-	u32 events;
-	u64 nevents;
-	u32 nlost;
-	struct hrtimer timer;
-	u64 timer_at;
+	struct oae_client client;
 	struct rcu_head rcu;
 };
 
@@ -107,45 +59,6 @@ static inline struct oae_tag *oae_file_tag(const struct oae_file *f)
 	return ERR_PTR(smp_load_acquire(&f->listening) ? -EDESTADDRREQ :
 							 -ENOTCONN);
 }
-
-/* Where @msg belongs. */
-static inline struct oae_stream *oae_file_stream(struct oae_file *f,
-						 const struct oae_msg *msg)
-{
-	return &f->stream[msg->post.kind == OAE_SWAP];
-}
-
-static inline struct oae_msg *oae_txn_msg(struct oae_txn *txn)
-{
-	return container_of(txn, struct oae_msg, txn);
-}
-
-/* The first of a stream, or NULL. It can be collected if it has ended. */
-static inline struct oae_txn *oae_stream_first(const struct oae_stream *s)
-{
-	return rb_entry_safe(rb_first_cached(&s->txns), struct oae_txn, node);
-}
-
-/* May the file queue one more? What is there may pass the limit by one. */
-static inline bool oae_file_room(const struct oae_file *f)
-{
-	u32 bytes = READ_ONCE(f->opt.queue_bytes);
-
-	return READ_ONCE(f->nqueued) < READ_ONCE(f->opt.queue) &&
-	       (!bytes || READ_ONCE(f->nbytes) < bytes);
-}
-
-/* client.c, under tag->lock */
-void oae_file_init(struct oae_file *f);
-bool oae_file_collectable(struct oae_file *f);
-u32 oae_file_uncollected(const struct oae_file *f);
-u32 oae_file_events(const struct oae_file *f, const struct oae_tag *tag);
-struct oae_txn *oae_stream_below(const struct oae_stream *s, u64 id);
-void oae_file_collected(struct oae_file *f, struct oae_msg *msg);
-void oae_file_restored(struct oae_file *f, struct oae_msg *msg);
-void oae_file_time(struct oae_file *f, struct oae_txn *txn);
-unsigned int oae_file_due(struct oae_file *f, u64 now, u64 again,
-			  struct oae_msg **msg, unsigned int max);
 
 /* listen.c */
 int oae_listen_start(struct oae_file *f, const struct oae_attach *a);

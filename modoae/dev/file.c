@@ -39,11 +39,10 @@ static int oae_open(struct inode *inode, struct file *file)
 	mutex_init(&f->setup);
 	f->opt.linger_ms = OAE_LINGER_BACKGROUND;
 	f->opt.queue = OAE_QUEUE_DEFAULT;
-	init_waitqueue_head(&f->wait);
-	init_waitqueue_head(&f->room_wait);
+	f->client.queue = OAE_QUEUE_DEFAULT;
 	oae_pool_init(&f->pool);
-	oae_file_init(f);
-	hrtimer_setup(&f->timer, oae_file_timer, CLOCK_MONOTONIC,
+	oae_client_init(&f->client);
+	hrtimer_setup(&f->client.timer, oae_file_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_SOFT);
 	file->private_data = f;
 	file->f_mode |= FMODE_NOWAIT;
@@ -63,7 +62,8 @@ static void linger(struct oae_file *f, struct oae_tag *tag)
 	if (ms == OAE_LINGER_BACKGROUND)
 		return;
 	if (ms && !(current->flags & (PF_EXITING | PF_KTHREAD)))
-		wait_event_killable_timeout(f->wait, !READ_ONCE(f->npending),
+		wait_event_killable_timeout(f->client.wait,
+					    !READ_ONCE(f->client.npending),
 					    msecs_to_jiffies(min(ms, OAE_LINGER_MAX)));
 	oae_file_cancel_all(f, tag, OAE_E_CANCEL, false);
 }
@@ -76,8 +76,8 @@ static int oae_release(struct inode *inode, struct file *file)
 		oae_region_close(f->region);
 	if (f->tag) {
 		linger(f, f->tag);
-		hrtimer_cancel(&f->timer);
-		oae_tag_detach(f->tag, f);
+		hrtimer_cancel(&f->client.timer);
+		oae_tag_detach(f->tag, &f->client);
 		oae_tag_put(f->tag);
 	}
 	if (f->port)
@@ -147,7 +147,7 @@ static int attach(struct oae_file *f, const struct oae_attach *a)
 			err = PTR_ERR(tag);
 			break;
 		}
-		err = oae_tag_attach(tag, f, open);
+		err = oae_tag_attach(tag, &f->client, open);
 		if (err)
 			oae_tag_put(tag);
 	} while (err == -ESTALE);
@@ -180,7 +180,7 @@ static int ioctl_attach(struct oae_file *f, const void __user *arg)
 		err = attach(f, &a);
 	mutex_unlock(&f->setup);
 	if (!err)
-		wake_up_poll(&f->wait, EPOLLOUT);
+		wake_up_poll(&f->client.wait, EPOLLOUT);
 	return err;
 }
 
@@ -199,9 +199,11 @@ static int ioctl_set_options(struct oae_file *f, const void __user *arg)
 	WRITE_ONCE(f->opt.linger_ms, o.linger_ms);
 	WRITE_ONCE(f->opt.queue, o.queue);
 	WRITE_ONCE(f->opt.queue_bytes, o.queue_bytes);
+	WRITE_ONCE(f->client.queue, o.queue);
+	WRITE_ONCE(f->client.queue_bytes, o.queue_bytes);
 	/* There may be room now. */
 	if (f->tag)
-		oae_room_file(f->tag, f);
+		oae_room_client(f->tag, &f->client);
 	mutex_unlock(&f->setup);
 	return 0;
 }
@@ -268,12 +270,12 @@ static u32 tag_status(struct oae_file *f, struct oae_tag *tag,
 		strscpy(s->port, f->port_name, sizeof(s->port));
 	else
 		strscpy(s->port, tag->key.port->dev->name, sizeof(s->port));
-	s->pending = f->npending;
-	s->uncollected = oae_file_uncollected(f);
-	s->next_id = f->next_id;
-	events = oae_file_events(f, tag);
-	f->events = 0;
-	f->nevents = tag->nevents;
+	s->pending = f->client.npending;
+	s->uncollected = oae_client_uncollected(&f->client);
+	s->next_id = f->client.next_id;
+	events = oae_client_events(&f->client, tag);
+	f->client.events = 0;
+	f->client.nevents = tag->nevents;
 	spin_unlock_bh(&tag->lock);
 	return events;
 }
@@ -286,7 +288,7 @@ static void listen_status(struct oae_file *f, struct oae_status *s)
 	if (oae_listen_dead(f))
 		s->flags = OAE_ST_DEAD;
 	s->unread = oae_listen_count(f);
-	s->next_id = f->next_id;
+	s->next_id = f->client.next_id;
 }
 
 static int ioctl_status(struct oae_file *f, void __user *arg)
@@ -305,7 +307,7 @@ static int ioctl_status(struct oae_file *f, void __user *arg)
 		return 0;
 	if (s.events) {
 		spin_lock_bh(&tag->lock);
-		f->events |= s.events;
+		f->client.events |= s.events;
 		spin_unlock_bh(&tag->lock);
 	}
 	return -EFAULT;
@@ -369,11 +371,11 @@ static __poll_t tag_mask(struct oae_file *f, struct oae_tag *tag)
 	if (tag->dead)
 		mask |= EPOLLHUP;
 	else if (tag->nsnd < READ_ONCE(tag->node->knobs.sndq) &&
-		 oae_file_room(f))
+		 oae_client_room(&f->client))
 		mask |= EPOLLOUT | EPOLLWRNORM;
-	if (oae_file_events(f, tag))
+	if (oae_client_events(&f->client, tag))
 		mask |= EPOLLPRI | EPOLLRDBAND;
-	if (oae_file_collectable(f))
+	if (oae_client_collectable(&f->client))
 		mask |= EPOLLPRI;
 	spin_unlock_bh(&tag->lock);
 	return mask;
@@ -385,7 +387,7 @@ static __poll_t oae_poll(struct file *file, poll_table *wait)
 	struct oae_tag *tag = oae_file_tag(f);
 	struct oae_node *node = oae_file_node(f);
 
-	poll_wait(file, &f->wait, wait);
+	poll_wait(file, &f->client.wait, wait);
 	if (!IS_ERR(tag)) {
 		/* No third one: io_uring takes two. */
 		poll_wait(file, &tag->poll_wait, wait);

@@ -35,7 +35,7 @@ ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	/* An outcome takes its time: that is to be somebody who may wait. */
 	if (!nonblock && iocb->ki_flags & IOCB_NOWAIT)
 		return -EAGAIN;
-	if (nonblock && !oae_room(tag, f, false))
+	if (nonblock && !oae_room(tag, &f->client, false))
 		return -EAGAIN;
 	msg = oae_send_msg(&f->pool, from);
 	if (IS_ERR(msg)) {
@@ -204,8 +204,8 @@ static int sync_result(struct oae_file *f, struct oae_tag *tag)
 	bool lost;
 
 	spin_lock_bh(&tag->lock);
-	lost = f->nlost != tag->nlost;
-	f->nlost = tag->nlost;
+	lost = f->client.nlost != tag->nlost;
+	f->client.nlost = tag->nlost;
 	spin_unlock_bh(&tag->lock);
 	return lost ? -EPIPE : 0;
 }

@@ -34,7 +34,7 @@ bool oae_file_leave(struct oae_tag *tag, struct oae_msg *msg)
 		txn->waited = false;
 		oae_msg_get(msg);
 		if (txn->deadline)
-			oae_file_time(txn->file, txn);
+			oae_client_time(txn->client, txn);
 	}
 	spin_unlock_bh(&tag->lock);
 	return left;
@@ -50,13 +50,13 @@ bool oae_file_leave(struct oae_tag *tag, struct oae_msg *msg)
  */
 void oae_file_restore(struct oae_tag *tag, struct oae_msg *msg)
 {
-	struct oae_file *f = msg->txn.file;
+	struct oae_client *c = msg->txn.client;
 
 	spin_lock_bh(&tag->lock);
 	msg->txn.waited = false;
-	oae_file_restored(f, msg);
+	oae_client_restored(c, msg);
 	spin_unlock_bh(&tag->lock);
-	wake_up_poll(&f->wait, EPOLLPRI);
+	wake_up_poll(&c->wait, EPOLLPRI);
 }
 
 /**
@@ -86,7 +86,7 @@ static struct oae_msg *next_outcome(struct oae_file *f)
 	unsigned int i;
 
 	for (i = 0; i < OAE_STREAMS; i++) {
-		txn = oae_stream_first(&f->stream[i]);
+		txn = oae_stream_first(&f->client.stream[i]);
 		if (txn && txn->ended && (!next || txn->id < next->id))
 			next = txn;
 	}
@@ -115,16 +115,16 @@ static struct oae_msg *take_outcome(struct oae_file *f, struct oae_tag *tag,
 	bool full;
 
 	spin_lock_bh(&tag->lock);
-	full = !oae_file_room(f);
+	full = !oae_client_room(&f->client);
 	msg = next_outcome(f);
 	*needed = msg ? result_len(msg) : 0;
 	if (*needed > room)
 		msg = NULL;
 	if (msg)
-		oae_file_collected(f, msg);
+		oae_client_collected(&f->client, msg);
 	spin_unlock_bh(&tag->lock);
 	if (msg && full)
-		oae_room_file(tag, f);
+		oae_room_client(tag, &f->client);
 	return msg;
 }
 
@@ -292,7 +292,7 @@ int oae_file_cancel_all(struct oae_file *f, struct oae_tag *tag, int err,
 	unsigned int i, kept = 0;
 
 	for (i = swaps_only; i < OAE_STREAMS; i++)
-		kept += cancel_stream(tag, &f->stream[i], err);
+		kept += cancel_stream(tag, &f->client.stream[i], err);
 	return kept ? -EINPROGRESS : 0;
 }
 
@@ -305,7 +305,7 @@ static struct oae_msg *find(struct oae_file *f, struct oae_tag *tag, u64 id)
 
 	spin_lock_bh(&tag->lock);
 	for (i = 0; i < OAE_STREAMS && !msg; i++) {
-		txn = oae_stream_below(&f->stream[i], id + 1);
+		txn = oae_stream_below(&f->client.stream[i], id + 1);
 		if (txn && txn->id == id && !txn->ended) {
 			msg = oae_txn_msg(txn);
 			oae_msg_get(msg);
@@ -362,14 +362,15 @@ int oae_file_cancel(struct oae_file *f, const u64 __user *arg)
  */
 enum hrtimer_restart oae_file_timer(struct hrtimer *timer)
 {
-	struct oae_file *f = container_of(timer, struct oae_file, timer);
+	struct oae_file *f = container_of(timer, struct oae_file, client.timer);
 	struct oae_tag *tag = oae_file_tag(f);
 	struct oae_msg *msg[OAE_BATCH];
 	u64 now = ktime_get_ns();
 	unsigned int n;
 
 	spin_lock_bh(&tag->lock);
-	n = oae_file_due(f, now, now + AGAIN_NS, msg, ARRAY_SIZE(msg));
+	n = oae_client_due(&f->client, now, now + AGAIN_NS, msg,
+			   ARRAY_SIZE(msg));
 	spin_unlock_bh(&tag->lock);
 	cancel_some(tag, msg, n, OAE_E_DEADLINE);
 	return HRTIMER_NORESTART;

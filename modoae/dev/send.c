@@ -64,7 +64,7 @@ static int oae_send_wait(struct oae_tag *tag, struct oae_msg *msg, long left)
 	if (left <= 0) {
 		why = left ? OAE_E_SIGNAL : OAE_E_DEADLINE;
 		if (oae_tag_cancel(tag, msg, why) == -EINPROGRESS &&
-		    (!msg->txn.file || oae_file_leave(tag, msg)))
+		    (!msg->txn.client || oae_file_leave(tag, msg)))
 			return -EINPROGRESS;
 		/* It has ended, or is just being ended on another CPU. */
 		wait_for_completion(&msg->done);
@@ -116,7 +116,7 @@ int oae_file_transact(struct oae_file *f, struct oae_tag *tag,
 	long left = oae_send_within(msg, READ_ONCE(f->opt.deadline_ms));
 	int err;
 
-	msg->txn.file = f;
+	msg->txn.client = &f->client;
 	err = oae_send_transact(tag, msg, nonblock, &left);
 	return err == -ESTALE ? -ENODEV : err;
 }

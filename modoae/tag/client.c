@@ -8,7 +8,7 @@
  * is the call's; any other stays on its file's stream, with a reference, until it
  * is collected or the file closed.
  */
-#include "../dev/dev.h"
+#include "tag.h"
 
 #include <linux/poll.h>
 
@@ -30,32 +30,34 @@ void oae_attach_init(struct oae_tag *tag)
 /**
  * oae_attach_add() - a file attaches
  * @tag: the tag, locked, not dead
- * @f: the file
+ * @c: the file
  */
-void oae_attach_add(struct oae_tag *tag, struct oae_file *f)
+void oae_attach_add(struct oae_tag *tag, struct oae_client *c)
 {
 	lockdep_assert_held(&tag->lock);
-	list_add_tail(&f->list, &tag->files);
-	f->nlost = tag->nlost;
-	f->nevents = tag->nevents;
+	list_add_tail(&c->list, &tag->files);
+	c->nlost = tag->nlost;
+	c->nevents = tag->nevents;
 	tag->unheard = false;
 	oae_fresh_del(tag);
 }
 
 /**
- * oae_file_init() - a file with no transaction
- * @f: the file. Context: any; nobody else knows the file yet.
+ * oae_client_init() - a file with no transaction
+ * @c: the file. Context: any; nobody else knows the file yet.
  */
-void oae_file_init(struct oae_file *f)
+void oae_client_init(struct oae_client *c)
 {
 	unsigned int i;
 
 	for (i = 0; i < OAE_STREAMS; i++) {
-		f->stream[i].txns = RB_ROOT_CACHED;
-		INIT_LIST_HEAD(&f->stream[i].pending);
+		c->stream[i].txns = RB_ROOT_CACHED;
+		INIT_LIST_HEAD(&c->stream[i].pending);
 	}
-	f->due = RB_ROOT_CACHED;
-	f->next_id = 1;
+	c->due = RB_ROOT_CACHED;
+	init_waitqueue_head(&c->wait);
+	init_waitqueue_head(&c->room_wait);
+	c->next_id = 1;
 }
 
 static void stream_insert(struct oae_stream *s, struct oae_txn *txn)
@@ -116,47 +118,47 @@ struct oae_txn *oae_stream_below(const struct oae_stream *s, u64 id)
 	return found;
 }
 
-static void untime(struct oae_file *f, struct oae_txn *txn)
+static void untime(struct oae_client *c, struct oae_txn *txn)
 {
 	if (txn->timed)
-		rb_erase_cached(&txn->due, &f->due);
+		rb_erase_cached(&txn->due, &c->due);
 	txn->timed = false;
 }
 
-static void uncount(struct oae_file *f, const struct oae_msg *msg)
+static void uncount(struct oae_client *c, const struct oae_msg *msg)
 {
-	oae_add(&f->nqueued, -1);
-	oae_add(&f->nbytes, -(size_t)msg->post.len);
+	oae_add(&c->nqueued, -1);
+	oae_add(&c->nbytes, -(size_t)msg->post.len);
 }
 
 /**
  * oae_attach_leave() - some of what a file has queued goes on without it
  * @tag: the tag, locked
- * @f: the file, which nobody uses any more
+ * @c: the file, which nobody uses any more
  * @left: gets a few of its transactions, by oae_txn.list, with the file's
  *	references
  *
  * Return: true if there are more.
  */
-bool oae_attach_leave(struct oae_tag *tag, struct oae_file *f,
+bool oae_attach_leave(struct oae_tag *tag, struct oae_client *c,
 		      struct list_head *left)
 {
-	struct oae_stream *s = f->stream;
+	struct oae_stream *s = c->stream;
 	struct oae_txn *txn;
 	unsigned int n;
 
 	lockdep_assert_held(&tag->lock);
 	for (n = 0; n < OAE_BATCH; n++) {
 		txn = oae_stream_first(s);
-		if (!txn && s == f->stream)
+		if (!txn && s == c->stream)
 			txn = oae_stream_first(++s);
 		if (!txn)
 			return false;
-		untime(f, txn);
+		untime(c, txn);
 		if (!txn->ended)
 			list_del(&txn->list);
 		rb_erase_cached(&txn->node, &s->txns);
-		WRITE_ONCE(txn->file, NULL);
+		WRITE_ONCE(txn->client, NULL);
 		list_add_tail(&txn->list, left);
 	}
 	return true;
@@ -165,14 +167,14 @@ bool oae_attach_leave(struct oae_tag *tag, struct oae_file *f,
 /**
  * oae_attach_del() - a file goes
  * @tag: the tag, locked
- * @f: the file, which has no transaction any more
+ * @c: the file, which has no transaction any more
  *
  * Return: true if what is unread was announced to the node's readers.
  */
-bool oae_attach_del(struct oae_tag *tag, struct oae_file *f)
+bool oae_attach_del(struct oae_tag *tag, struct oae_client *c)
 {
 	lockdep_assert_held(&tag->lock);
-	list_del(&f->list);
+	list_del(&c->list);
 	if (!list_empty(&tag->files))
 		return false;
 	tag->doubt = false;
@@ -191,44 +193,44 @@ bool oae_attach_del(struct oae_tag *tag, struct oae_file *f)
 int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg)
 {
 	struct oae_txn *txn = &msg->txn;
-	struct oae_file *f = txn->file;
+	struct oae_client *c = txn->client;
 	struct oae_stream *s;
 
 	lockdep_assert_held(&tag->lock);
-	if (!oae_file_room(f))
+	if (!oae_client_room(c))
 		return -EAGAIN;
-	s = oae_file_stream(f, msg);
-	txn->id = f->next_id++;
+	s = oae_client_stream(c, msg);
+	txn->id = c->next_id++;
 	txn->ready = 0;
 	stream_insert(s, txn);
 	list_add_tail(&txn->list, &s->pending);
-	oae_add(&f->nqueued, 1);
-	oae_add(&f->nbytes, msg->post.len);
-	oae_add(&f->npending, 1);
+	oae_add(&c->nqueued, 1);
+	oae_add(&c->nbytes, msg->post.len);
+	oae_add(&c->npending, 1);
 	if (!txn->waited)
 		oae_msg_get(msg);	/* the file's, until it is collected */
 	if (txn->deadline && !txn->waited)
-		oae_file_time(f, txn);
+		oae_client_time(c, txn);
 	return 0;
 }
 
 /* See that the timer fires then. */
-static void arm(struct oae_file *f, u64 at)
+static void arm(struct oae_client *c, u64 at)
 {
-	if (f->timer_at && f->timer_at <= at)
+	if (c->timer_at && c->timer_at <= at)
 		return;
-	f->timer_at = at;
-	hrtimer_start(&f->timer, ns_to_ktime(at), HRTIMER_MODE_ABS_SOFT);
+	c->timer_at = at;
+	hrtimer_start(&c->timer, ns_to_ktime(at), HRTIMER_MODE_ABS_SOFT);
 }
 
 /**
- * oae_file_time() - the file's timer is to reverse a transaction
- * @f: the file, its tag locked
+ * oae_client_time() - the file's timer is to reverse a transaction
+ * @c: the file, its tag locked
  * @txn: the transaction: no call waits for it, and it has a deadline
  */
-void oae_file_time(struct oae_file *f, struct oae_txn *txn)
+void oae_client_time(struct oae_client *c, struct oae_txn *txn)
 {
-	struct rb_node **at = &f->due.rb_root.rb_node, *parent = NULL;
+	struct rb_node **at = &c->due.rb_root.rb_node, *parent = NULL;
 	bool first = true;
 
 	while (*at) {
@@ -242,14 +244,14 @@ void oae_file_time(struct oae_file *f, struct oae_txn *txn)
 		}
 	}
 	rb_link_node(&txn->due, parent, at);
-	rb_insert_color_cached(&txn->due, &f->due, first);
+	rb_insert_color_cached(&txn->due, &c->due, first);
 	txn->timed = true;
-	arm(f, txn->deadline);
+	arm(c, txn->deadline);
 }
 
 /**
- * oae_file_due() - the timer has fired: what is due, and when it fires next
- * @f: the file, its tag locked
+ * oae_client_due() - the timer has fired: what is due, and when it fires next
+ * @c: the file, its tag locked
  * @now: ktime, ns
  * @again: ktime, ns: the new deadline of what is due, should it not be
  *	reversible now
@@ -258,23 +260,23 @@ void oae_file_time(struct oae_file *f, struct oae_txn *txn)
  *
  * Return: how many.
  */
-unsigned int oae_file_due(struct oae_file *f, u64 now, u64 again,
+unsigned int oae_client_due(struct oae_client *c, u64 now, u64 again,
 			  struct oae_msg **msg, unsigned int max)
 {
 	struct rb_node *first;
 	struct oae_txn *txn;
 	unsigned int n = 0;
 
-	f->timer_at = 0;
-	while ((first = rb_first_cached(&f->due))) {
+	c->timer_at = 0;
+	while ((first = rb_first_cached(&c->due))) {
 		txn = rb_entry(first, struct oae_txn, due);
 		if (txn->deadline > now || n == max) {
-			arm(f, max(txn->deadline, now));
+			arm(c, max(txn->deadline, now));
 			break;
 		}
-		untime(f, txn);
+		untime(c, txn);
 		txn->deadline = again;
-		oae_file_time(f, txn);
+		oae_client_time(c, txn);
 		msg[n] = oae_txn_msg(txn);
 		oae_msg_get(msg[n++]);
 	}
@@ -282,29 +284,29 @@ unsigned int oae_file_due(struct oae_file *f, u64 now, u64 again,
 }
 
 /**
- * oae_file_collected() - a transaction is its file's business no more
- * @f: the file, its tag locked
+ * oae_client_collected() - a transaction is its file's business no more
+ * @c: the file, its tag locked
  * @msg: the first of one of its streams, ended
  */
-void oae_file_collected(struct oae_file *f, struct oae_msg *msg)
+void oae_client_collected(struct oae_client *c, struct oae_msg *msg)
 {
-	struct oae_stream *s = oae_file_stream(f, msg);
+	struct oae_stream *s = oae_client_stream(c, msg);
 
 	rb_erase_cached(&msg->txn.node, &s->txns);
 	s->ready--;
-	uncount(f, msg);
+	uncount(c, msg);
 }
 
 /**
- * oae_file_restored() - a transaction is to be collected after all
- * @f: the file, its tag locked
+ * oae_client_restored() - a transaction is to be collected after all
+ * @c: the file, its tag locked
  * @msg: a transaction that has ended, and is in no stream
  *
  * What has not ended and is older stands with the link: few.
  */
-void oae_file_restored(struct oae_file *f, struct oae_msg *msg)
+void oae_client_restored(struct oae_client *c, struct oae_msg *msg)
 {
-	struct oae_stream *s = oae_file_stream(f, msg);
+	struct oae_stream *s = oae_client_stream(c, msg);
 	struct oae_txn *txn;
 	u32 *ready = &s->ready;
 
@@ -315,36 +317,36 @@ void oae_file_restored(struct oae_file *f, struct oae_msg *msg)
 		ready = &txn->ready;
 	}
 	++*ready;
-	oae_add(&f->nqueued, 1);
-	oae_add(&f->nbytes, msg->post.len);
+	oae_add(&c->nqueued, 1);
+	oae_add(&c->nbytes, msg->post.len);
 }
 
 /**
- * oae_file_collectable() - is there an outcome to collect?
- * @f: the file, its tag locked
+ * oae_client_collectable() - is there an outcome to collect?
+ * @c: the file, its tag locked
  *
  * Return: true if so: that of the first of a stream.
  */
-bool oae_file_collectable(struct oae_file *f)
+bool oae_client_collectable(struct oae_client *c)
 {
-	return oae_file_uncollected(f);
+	return oae_client_uncollected(c);
 }
 
 /**
- * oae_file_uncollected() - how many outcomes can be collected?
- * @f: the file, its tag locked
+ * oae_client_uncollected() - how many outcomes can be collected?
+ * @c: the file, its tag locked
  *
  * Those behind one that has not ended wait for it.
  *
  * Return: how many.
  */
-u32 oae_file_uncollected(const struct oae_file *f)
+u32 oae_client_uncollected(const struct oae_client *c)
 {
 	unsigned int i;
 	u32 n = 0;
 
 	for (i = 0; i < OAE_STREAMS; i++)
-		n += f->stream[i].ready;
+		n += c->stream[i].ready;
 	return n;
 }
 
@@ -360,21 +362,21 @@ u32 oae_file_uncollected(const struct oae_file *f)
 bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg)
 {
 	struct oae_txn *txn = &msg->txn;
-	struct oae_file *f = txn->file;
-	bool full = !oae_file_room(f), stays;
+	struct oae_client *c = txn->client;
+	bool full = !oae_client_room(c), stays;
 
 	lockdep_assert_held(&tag->lock);
 	stays = !txn->waited || (msg->result && msg->result->len > txn->room);
-	oae_add(&f->npending, -1);
-	untime(f, txn);
+	oae_add(&c->npending, -1);
+	untime(c, txn);
 	WRITE_ONCE(txn->ended, true);
-	stream_end(oae_file_stream(f, msg), txn, stays);
+	stream_end(oae_client_stream(c, msg), txn, stays);
 	if (!stays) {
-		uncount(f, msg);
+		uncount(c, msg);
 		if (full)
-			oae_room_wake_file(tag, f);
+			oae_room_wake_client(tag, c);
 		/* One behind it may have been waiting for its turn. */
-		txn->tell = oae_file_collectable(f);
+		txn->tell = oae_client_collectable(c);
 		return full;
 	}
 	if (txn->waited) {
@@ -394,10 +396,10 @@ bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg)
  */
 void oae_attach_tell(struct oae_msg *msg)
 {
-	struct oae_file *f = READ_ONCE(msg->txn.file);
+	struct oae_client *c = READ_ONCE(msg->txn.client);
 
-	if (f && wq_has_sleeper(&f->wait))
-		wake_up_poll(&f->wait, EPOLLPRI);
+	if (c && wq_has_sleeper(&c->wait))
+		wake_up_poll(&c->wait, EPOLLPRI);
 }
 
 /**
@@ -456,19 +458,19 @@ static void tell_event(struct oae_tag *tag, u32 events)
 }
 
 /**
- * oae_file_events() - what has happened since a file has looked
- * @f: the file, its tag locked
+ * oae_client_events() - what has happened since a file has looked
+ * @c: the file, its tag locked
  * @tag: its tag
  *
  * Return: OAE_EVENT_*.
  */
-u32 oae_file_events(const struct oae_file *f, const struct oae_tag *tag)
+u32 oae_client_events(const struct oae_client *c, const struct oae_tag *tag)
 {
-	u32 events = f->events;
+	u32 events = c->events;
 	unsigned int i;
 
 	for (i = 0; i < OAE_EVENTS; i++)
-		if (tag->last_event[i] > f->nevents)
+		if (tag->last_event[i] > c->nevents)
 			events |= BIT(i);
 	return events;
 }
@@ -581,9 +583,9 @@ void oae_attach_dead(struct oae_tag *tag)
  */
 void oae_attach_shut(struct oae_tag *tag)
 {
-	struct oae_file *f;
+	struct oae_client *c;
 
 	lockdep_assert_held(&tag->lock);
-	list_for_each_entry(f, &tag->files, list)
-		oae_room_wake_file(tag, f);
+	list_for_each_entry(c, &tag->files, list)
+		oae_room_wake_client(tag, c);
 }

@@ -100,7 +100,7 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 		err = -ESHUTDOWN;
 	} else if (*oae_tag_nqueued(tag, msg) >= READ_ONCE(node->knobs.sndq)) {
 		err = -EAGAIN;
-	} else if (msg->txn.file && oae_attach_queue(tag, msg)) {
+	} else if (msg->txn.client && oae_attach_queue(tag, msg)) {
 		err = -EAGAIN;
 	} else {
 		oae_msg_get(msg);
@@ -192,14 +192,14 @@ void oae_tag_confirming(struct oae_tag *tag, int waiters)
 /**
  * oae_tag_attach() - a file becomes an end of a tag's link, and pins the tag
  * @tag: the tag, of which the file gets the caller's reference
- * @f: the file
+ * @c: the file
  * @open: open the link if it is CLOSED
  *
  * Context: any but hard interrupts, no lock held.
  *
  * Return: 0; -ESTALE the tag is gone; -ESHUTDOWN the node is shut, and @open.
  */
-int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open)
+int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, bool open)
 {
 	struct oae_run ev;
 	int err = 0;
@@ -210,7 +210,7 @@ int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open)
 	} else if (open && READ_ONCE(tag->node->shut)) {
 		err = -ESHUTDOWN;
 	} else {
-		oae_attach_add(tag, f);
+		oae_attach_add(tag, c);
 		tag->used = true;
 		if (open && oae_link_closed(&tag->link)) {
 			oae_tag_open(tag, &ev);
@@ -224,12 +224,12 @@ int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open)
 /**
  * oae_tag_detach() - a file goes
  * @tag: its tag
- * @f: the file; what it has queued goes on without it
+ * @c: the file; what it has queued goes on without it
  *
  * With the last file what is unread is for noc_debug again. Context: process, no
  * lock held.
  */
-void oae_tag_detach(struct oae_tag *tag, struct oae_file *f)
+void oae_tag_detach(struct oae_tag *tag, struct oae_client *c)
 {
 	struct oae_txn *txn, *next;
 	struct oae_run ev;
@@ -238,9 +238,9 @@ void oae_tag_detach(struct oae_tag *tag, struct oae_file *f)
 
 	do {
 		oae_run_enter(tag, &ev);
-		more = oae_attach_leave(tag, f, &left);
+		more = oae_attach_leave(tag, c, &left);
 		if (!more) {
-			ev.wake_reader = oae_attach_del(tag, f);
+			ev.wake_reader = oae_attach_del(tag, c);
 			ev.wake_writer = true;
 		}
 		oae_run_leave(tag, &ev);

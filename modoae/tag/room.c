@@ -11,7 +11,7 @@
  * line is woken. So while there is room and somebody in line, somebody is on the
  * way. A writer that comes along and takes the room takes it from all of them.
  */
-#include "../dev/dev.h"
+#include "tag.h"
 
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
@@ -24,20 +24,20 @@ static bool oae_room_shut(const struct oae_tag *tag)
 /**
  * oae_room() - may a writer try to queue one more?
  * @tag: where
- * @f: its file; NULL none
+ * @c: its file; NULL none
  * @swap: a half; they do not wait for the others, nor these for them
  *
  * Context: any, no lock needed.
  *
  * Return: true if there is room, or there will never be: to be told so.
  */
-bool oae_room(const struct oae_tag *tag, const struct oae_file *f, bool swap)
+bool oae_room(const struct oae_tag *tag, const struct oae_client *c, bool swap)
 {
 	unsigned int n = READ_ONCE(*(swap ? &tag->nhalf : &tag->nsnd));
 
 	if (oae_room_shut(tag))
 		return true;
-	return n < READ_ONCE(tag->node->knobs.sndq) && (!f || oae_file_room(f));
+	return n < READ_ONCE(tag->node->knobs.sndq) && (!c || oae_client_room(c));
 }
 
 /* The line for a tag's room. */
@@ -48,25 +48,25 @@ static wait_queue_head_t *oae_room_line(struct oae_tag *tag, bool swap)
 
 /* The line to stand in; NULL: there is room. */
 static wait_queue_head_t *oae_room_wanting(struct oae_tag *tag,
-					   struct oae_file *f, bool swap)
+					   struct oae_client *c, bool swap)
 {
-	if (oae_room(tag, f, swap))
+	if (oae_room(tag, c, swap))
 		return NULL;
-	return f && !oae_file_room(f) ? &f->room_wait :
+	return c && !oae_client_room(c) ? &c->room_wait :
 					oae_room_line(tag, swap);
 }
 
 /* 0: try again; -OAE_E_SIGNAL, -OAE_E_DEADLINE. */
-static int oae_room_wait(struct oae_tag *tag, struct oae_file *f, bool swap,
+static int oae_room_wait(struct oae_tag *tag, struct oae_client *c, bool swap,
 			 long *left)
 {
 	wait_queue_head_t *line;
 	DEFINE_WAIT(wait);
 	int err = 0;
 
-	while (!err && (line = oae_room_wanting(tag, f, swap)) != NULL) {
+	while (!err && (line = oae_room_wanting(tag, c, swap)) != NULL) {
 		prepare_to_wait_exclusive(line, &wait, TASK_INTERRUPTIBLE);
-		if (oae_room_wanting(tag, f, swap) != line) {
+		if (oae_room_wanting(tag, c, swap) != line) {
 			;	/* there is room now, or another line */
 		} else if (signal_pending(current)) {
 			err = -OAE_E_SIGNAL;
@@ -77,10 +77,10 @@ static int oae_room_wait(struct oae_tag *tag, struct oae_file *f, bool swap,
 		}
 		finish_wait(line, &wait);
 		/* Off to another line: room that is here is the next one's. */
-		if (oae_room_wanting(tag, f, swap) != line) {
+		if (oae_room_wanting(tag, c, swap) != line) {
 			oae_room_wake(tag, swap);
-			if (f)
-				oae_room_wake_file(tag, f);
+			if (c)
+				oae_room_wake_client(tag, c);
 		}
 	}
 	return err;
@@ -102,29 +102,29 @@ void oae_room_wake(struct oae_tag *tag, bool swap)
 }
 
 /**
- * oae_room_wake_file() - wake the first in the line for a file's room
+ * oae_room_wake_client() - wake the first in the line for a file's room
  * @tag: the file's tag
- * @f: the file
+ * @c: the file
  *
  * Context: any, tag->lock held or not.
  */
-void oae_room_wake_file(struct oae_tag *tag, struct oae_file *f)
+void oae_room_wake_client(struct oae_tag *tag, struct oae_client *c)
 {
-	if (wq_has_sleeper(&f->room_wait) &&
-	    (oae_room_shut(tag) || oae_file_room(f)))
-		wake_up_interruptible(&f->room_wait);
+	if (wq_has_sleeper(&c->room_wait) &&
+	    (oae_room_shut(tag) || oae_client_room(c)))
+		wake_up_interruptible(&c->room_wait);
 }
 
 /**
- * oae_room_file() - a file may have room again
+ * oae_room_client() - a file may have room again
  * @tag: the file's tag
- * @f: the file. Whoever polls is told, too.
+ * @c: the file. Whoever polls is told, too.
  *
  * Context: any, tag->lock held or not.
  */
-void oae_room_file(struct oae_tag *tag, struct oae_file *f)
+void oae_room_client(struct oae_tag *tag, struct oae_client *c)
 {
-	oae_room_wake_file(tag, f);
+	oae_room_wake_client(tag, c);
 	if (wq_has_sleeper(&tag->poll_wait))
 		wake_up_poll(&tag->poll_wait, EPOLLOUT | EPOLLWRNORM);
 }
@@ -148,7 +148,7 @@ int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
 		  long *left)
 {
 	bool swap = msg->post.kind == OAE_SWAP, waited = false;
-	struct oae_file *f = msg->txn.file;
+	struct oae_client *c = msg->txn.client;
 	int err;
 
 	for (;;) {
@@ -161,14 +161,14 @@ int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
 		if (err != -EAGAIN || nonblock)
 			break;
 		waited = true;
-		err = oae_room_wait(tag, f, swap, left);
+		err = oae_room_wait(tag, c, swap, left);
 		if (err)
 			break;
 	}
 	if (waited) {
 		oae_room_wake(tag, swap);
-		if (f)
-			oae_room_wake_file(tag, f);
+		if (c)
+			oae_room_wake_client(tag, c);
 	}
 	return err;
 }

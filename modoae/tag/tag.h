@@ -7,10 +7,10 @@
 #define OAE_TAG_H
 
 #include "../base/base.h"
+#include "../../include/uapi/oae.h"
 
 struct oae_held;		/* region.c */
 struct oae_region;		/* region.c */
-struct oae_expose;		/* uapi/oae.h */
 struct vm_area_struct;
 
 /* Bits of OAE_EVENT_* in uapi/oae.h. */
@@ -54,7 +54,7 @@ struct oae_tag {
 	u64 born;			/* local_clock() */
 	u64 ncommitted, nreversed, nunknown, ndelivered;
 	struct oae_way way;
-	struct list_head files;		/* struct oae_file, attached */
+	struct list_head files;		/* struct oae_client, attached */
 	bool by_peer;			/* the peer has opened the link */
 	bool used;			/* and somebody has used it since */
 	bool stranger;			/* made for one: counts in nstrangers */
@@ -84,6 +84,64 @@ struct oae_tag {
 	struct rcu_head rcu;
 };
 
+/* Of a client's transactions, those in a row: messages with verbs, and swaps. */
+#define OAE_STREAMS	2
+
+/**
+ * struct oae_stream - transactions of a client that are not collected
+ * @txns: struct oae_txn, by number
+ * @pending: those that have not ended, in the same order
+ * @ready: how many stand before the first of @pending: they can be collected
+ *
+ * Those that have ended stand in gaps between the pending, and each gap is
+ * counted: oae_txn.ready. So nothing is walked over to know @ready.
+ */
+struct oae_stream {
+	struct rb_root_cached txns;
+	struct list_head pending;
+	u32 ready;
+};
+
+/**
+ * struct oae_client - a file of /dev/oae, as far as its tag knows it
+ * @queue: how many transactions it may queue, READ_ONCE
+ * @queue_bytes: and how many bytes of them, 0 any, READ_ONCE
+ * @wait: outcomes and events
+ * @room_wait: writers, for room in its queue (room.c)
+ * @list: on tag->files
+ * @stream: its transactions that are not collected
+ * @due: those that @timer is to reverse, struct oae_txn by deadline
+ * @next_id: number of the next
+ * @nqueued: how many are on its streams
+ * @nbytes: bytes of them
+ * @npending: how many of them have not ended
+ * @events: OAE_EVENT_* that could not be told, and are there again
+ * @nevents: tag->nevents as of when it has looked last
+ * @nlost: tag->nlost as fsync has last seen it
+ * @timer: the earliest deadline of what no call waits for
+ * @timer_at: ktime that it is armed for, 0 not
+ *
+ * @list and what follows is under tag->lock.
+ */
+struct oae_client {
+	u32 queue;
+	u32 queue_bytes;
+	wait_queue_head_t wait;
+	wait_queue_head_t room_wait;
+	struct list_head list;
+	struct oae_stream stream[OAE_STREAMS];
+	struct rb_root_cached due;
+	u64 next_id;
+	unsigned int nqueued;
+	size_t nbytes;
+	unsigned int npending;
+	u32 events;
+	u64 nevents;
+	u32 nlost;
+	struct hrtimer timer;
+	u64 timer_at;
+};
+
 /* What one skb of tag->rcvq carries besides its slice. */
 struct oae_rcv_cb {
 	u32 nslices;		/* first slice: how many; others 0 */
@@ -103,6 +161,33 @@ static inline unsigned int *oae_tag_nqueued(struct oae_tag *tag,
 					    const struct oae_msg *msg)
 {
 	return msg->post.kind == OAE_SWAP ? &tag->nhalf : &tag->nsnd;
+}
+
+/* Where @msg belongs. */
+static inline struct oae_stream *oae_client_stream(struct oae_client *c,
+						 const struct oae_msg *msg)
+{
+	return &c->stream[msg->post.kind == OAE_SWAP];
+}
+
+static inline struct oae_msg *oae_txn_msg(struct oae_txn *txn)
+{
+	return container_of(txn, struct oae_msg, txn);
+}
+
+/* The first of a stream, or NULL. It can be collected if it has ended. */
+static inline struct oae_txn *oae_stream_first(const struct oae_stream *s)
+{
+	return rb_entry_safe(rb_first_cached(&s->txns), struct oae_txn, node);
+}
+
+/* May the client queue one more? What is there may pass the limit by one. */
+static inline bool oae_client_room(const struct oae_client *c)
+{
+	u32 bytes = READ_ONCE(c->queue_bytes);
+
+	return READ_ONCE(c->nqueued) < READ_ONCE(c->queue) &&
+	       (!bytes || READ_ONCE(c->nbytes) < bytes);
 }
 
 /* way.c: which way the frames of a tag go */
@@ -183,19 +268,29 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err);
 void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
 			   unsigned int n, int err);
 void oae_tag_confirming(struct oae_tag *tag, int waiters);
-int oae_tag_attach(struct oae_tag *tag, struct oae_file *f, bool open);
-void oae_tag_detach(struct oae_tag *tag, struct oae_file *f);
+int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, bool open);
+void oae_tag_detach(struct oae_tag *tag, struct oae_client *c);
 struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more);
 int oae_tag_read(struct oae_tag *tag, size_t max, struct sk_buff **skb);
 void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb);
 unsigned int oae_unread_len(struct oae_tag *tag);
 
 /* client.c: what a tag knows of its files */
+void oae_client_init(struct oae_client *c);
+bool oae_client_collectable(struct oae_client *c);
+u32 oae_client_uncollected(const struct oae_client *c);
+u32 oae_client_events(const struct oae_client *c, const struct oae_tag *tag);
+struct oae_txn *oae_stream_below(const struct oae_stream *s, u64 id);
+void oae_client_collected(struct oae_client *c, struct oae_msg *msg);
+void oae_client_restored(struct oae_client *c, struct oae_msg *msg);
+void oae_client_time(struct oae_client *c, struct oae_txn *txn);
+unsigned int oae_client_due(struct oae_client *c, u64 now, u64 again,
+			  struct oae_msg **msg, unsigned int max);
 void oae_attach_init(struct oae_tag *tag);
-void oae_attach_add(struct oae_tag *tag, struct oae_file *f);
-bool oae_attach_leave(struct oae_tag *tag, struct oae_file *f,
+void oae_attach_add(struct oae_tag *tag, struct oae_client *c);
+bool oae_attach_leave(struct oae_tag *tag, struct oae_client *c,
 		      struct list_head *left);
-bool oae_attach_del(struct oae_tag *tag, struct oae_file *f);
+bool oae_attach_del(struct oae_tag *tag, struct oae_client *c);
 int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg);
 bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg);
 void oae_attach_tell(struct oae_msg *msg);
@@ -206,14 +301,14 @@ void oae_attach_readable(struct oae_tag *tag);
 void oae_attach_writable(struct oae_tag *tag);
 
 /* room.c: waiting for room in queues */
-bool oae_room(const struct oae_tag *tag, const struct oae_file *f, bool swap);
+bool oae_room(const struct oae_tag *tag, const struct oae_client *c, bool swap);
 void oae_room_wake(struct oae_tag *tag, bool swap);
-void oae_room_wake_file(struct oae_tag *tag, struct oae_file *f);
-void oae_room_file(struct oae_tag *tag, struct oae_file *f);
+void oae_room_wake_client(struct oae_tag *tag, struct oae_client *c);
+void oae_room_client(struct oae_tag *tag, struct oae_client *c);
 int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
 		  long *left);
 
-/* listen.c: peers that opened a link which no file is attached to */
+/* fresh.c: peers that opened a link which no file is attached to */
 void oae_fresh_init(struct oae_node *node);
 void oae_fresh_add(struct oae_tag *tag);
 void oae_fresh_del(struct oae_tag *tag);

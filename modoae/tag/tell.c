@@ -29,7 +29,7 @@ void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 	msg->err = err;
 	msg->t_end = ev->now;
 	list_add_tail(&msg->list, &ev->done);
-	if (msg->txn.file && oae_attach_ended(tag, msg))
+	if (msg->txn.client && oae_attach_ended(tag, msg))
 		ev->wake_writer = true;
 
 	switch (outcome) {
