@@ -77,7 +77,7 @@ int oae_file_fionread(struct oae_file *f, int __user *arg);
 struct oae_msg *oae_send_msg(struct oae_pool *pool, struct iov_iter *from);
 long oae_send_within(struct oae_msg *msg, u32 ms);
 int oae_send_transact(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
-	     long *left);
+		      long *left);
 int oae_file_transact(struct oae_file *f, struct oae_tag *tag,
 		      struct oae_msg *msg, bool nonblock);
 

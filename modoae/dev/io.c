@@ -171,11 +171,10 @@ int oae_file_fionread(struct oae_file *f, int __user *arg)
 
 	if (PTR_ERR(tag) == -ENOTCONN)
 		return -ENOTCONN;
-	if (IS_ERR(tag)) {
+	if (IS_ERR(tag))
 		n = oae_listen_count(f) * sizeof(struct oae_peer);
-	} else {
+	else
 		n = oae_unread_len(tag);
-	}
 	return put_user(n, arg);
 }
 

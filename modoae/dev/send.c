@@ -87,7 +87,7 @@ static int oae_send_wait(struct oae_tag *tag, struct oae_msg *msg, long left)
  * table in uapi/oae.h.
  */
 int oae_send_transact(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
-	     long *left)
+		      long *left)
 {
 	int err;
 

@@ -261,7 +261,7 @@ void oae_client_time(struct oae_client *c, struct oae_txn *txn)
  * Return: how many.
  */
 unsigned int oae_client_due(struct oae_client *c, u64 now, u64 again,
-			  struct oae_msg **msg, unsigned int max)
+			    struct oae_msg **msg, unsigned int max)
 {
 	struct rb_node *first;
 	struct oae_txn *txn;

@@ -165,7 +165,7 @@ static inline unsigned int *oae_tag_nqueued(struct oae_tag *tag,
 
 /* Where @msg belongs. */
 static inline struct oae_stream *oae_client_stream(struct oae_client *c,
-						 const struct oae_msg *msg)
+						   const struct oae_msg *msg)
 {
 	return &c->stream[msg->post.kind == OAE_SWAP];
 }
@@ -285,7 +285,7 @@ void oae_client_collected(struct oae_client *c, struct oae_msg *msg);
 void oae_client_restored(struct oae_client *c, struct oae_msg *msg);
 void oae_client_time(struct oae_client *c, struct oae_txn *txn);
 unsigned int oae_client_due(struct oae_client *c, u64 now, u64 again,
-			  struct oae_msg **msg, unsigned int max);
+			    struct oae_msg **msg, unsigned int max);
 void oae_attach_init(struct oae_tag *tag);
 void oae_attach_add(struct oae_tag *tag, struct oae_client *c);
 bool oae_attach_leave(struct oae_tag *tag, struct oae_client *c,
