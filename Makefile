@@ -74,7 +74,6 @@ test-programs:
 	$(Q)$(MAKE) -s -C tests/soak
 	$(Q)$(MAKE) -s -C tests/lib programs
 	$(Q)$(MAKE) -s -C tests/guest
-	$(Q)$(MAKE) -s -C tests/storm
 
 soak: setup-test	## 100,000 swaps, 1,000,000 FETCH_ADDs on bad links: minutes
 	$(Q)tools/build
@@ -169,7 +168,7 @@ test-packages: setup-packages	## these, install and dkms, in clean roots; DKMS f
 
 clean:			## remove what was built; what the test machine keeps stays
 	$(Q)rm -rf build/*.log $(addprefix build/,bench check deb debug examples fuzz guest instruments instruments-races lib lib-test \
-		log matrix model mutants oae oae-check races results sim sim-test soak spec starve storm unit)
+		log matrix model mutants oae oae-check races results sim sim-test soak spec starve unit)
 	$(Q)for module in modoae modoaeip; do \
 		(cd $$module && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
 			Module.symvers modules.order); \

@@ -21,8 +21,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../storm/program.h"
-#include "../storm/wire.h"
+#include "../guest/program.h"
+#include "../guest/wire.h"
 
 #define PEERS		16
 #define CHANNELS	4

@@ -8,8 +8,8 @@ import threading
 import time
 
 import oaedev as dev
+from devpump import compile_c
 from oaedev import OaeFile
-from oaetest import REPO
 from patience import SLOW
 
 TIME = float(os.environ.get("TIME") or 8 * max(SLOW, 1))
@@ -18,15 +18,6 @@ TIME = float(os.environ.get("TIME") or 8 * max(SLOW, 1))
 def seed():
     """SEED=NUMBER, to do the same again; otherwise another each time."""
     return int(os.environ.get("SEED") or random.getrandbits(31))
-
-
-def program(name):
-    """A program of tests/storm/Makefile; built here if it is not there, or too old."""
-    path, here = REPO / "build/storm" / name, REPO / "tests/storm"
-    sources = [*here.glob("*.[ch]"), *(REPO / "tests/fuzz").glob("wirefuzz*.c")]
-    if not path.exists() or path.stat().st_mtime < max(p.stat().st_mtime for p in sources):
-        subprocess.run(["make", "-s", "-C", str(here)], check=True)
-    return str(path)
 
 
 def counted(said):
@@ -41,7 +32,7 @@ class Fuzzer:
     def __init__(self, host, name, **how):
         with host:
             self.process = subprocess.Popen(
-                [program(name), *(f"{k}={v}" for k, v in how.items())], text=True,
+                [compile_c(name, f"fuzz/{name}.c", "guest/wire.c"), *(f"{k}={v}" for k, v in how.items())], text=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def result(self, patience):

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "../../include/oaeip_wire.h"
-#include "../storm/program.h"
-#include "../storm/wire.h"
+#include "../guest/program.h"
+#include "../guest/wire.h"
 
 #define NODES		48	/* made up, besides the real hosts */
 #define HOSTS		8

@@ -23,7 +23,7 @@ def compile_c(name, *sources, flags=()):
     """A helper in C, compiled once; its path. That of the Makefile here, if it is up to date."""
     found = REPO / "build/guest" / name
     sources = [REPO / "tests" / source for source in sources]
-    used = [*sources, *REPO.glob("tests/*/*.h"), REPO / "include/uapi/oae.h"]
+    used = [*sources, *REPO.glob("tests/*/*.h"), *(REPO / "include").rglob("*.h")]
     if found.exists() and found.stat().st_mtime > max(path.stat().st_mtime for path in used):
         return str(found)
     path = Path(tempfile.mkdtemp()) / name

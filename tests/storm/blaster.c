@@ -21,8 +21,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "program.h"
-#include "wire.h"
+#include "../guest/program.h"
+#include "../guest/wire.h"
 
 #define BATCH		64
 #define ADDRESSES	0x100000U

@@ -17,8 +17,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "program.h"
-#include "wire.h"
+#include "../guest/program.h"
+#include "../guest/wire.h"
 
 #define QUIET_MS	1000	/* nothing in answer for so long: that is all */
 #define AGAIN_MS	200	/* nothing for so long: some of it was lost */

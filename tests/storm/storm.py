@@ -31,9 +31,9 @@ sys.dont_write_bytecode = True
 # pylint: disable=wrong-import-position
 import oaedev  # noqa: E402
 import oaewire as oae  # noqa: E402
-from devpump import DevPump  # noqa: E402
+from devpump import DevPump, compile_c  # noqa: E402
 from oaepeer import Wire  # noqa: E402
-from oaetest import REPO, Cable, Host, load, loaded, unload, wait_for  # noqa: E402
+from oaetest import Cable, Host, load, loaded, unload, wait_for  # noqa: E402
 
 VICTIM_CPU, STORM_CPU = 1, 0
 UNHEARD = "0x88b6"
@@ -44,13 +44,8 @@ SYNCS = 512             # frames that trafgen sends by turns
 
 
 def program(name):
-    """One of those of the Makefile here; built if it is not there."""
-    path = REPO / "build/storm" / name
-    here = REPO / "tests/storm"
-    newest = max(p.stat().st_mtime for p in here.glob("*.[ch]"))
-    if not path.exists() or path.stat().st_mtime < newest:
-        subprocess.run(["make", "-s", "-C", str(here), f"OUT={REPO}/build/storm"], check=True)
-    return str(path)
+    """One of those here."""
+    return compile_c(name, f"storm/{name}.c", "guest/wire.c")
 
 
 class Background:
