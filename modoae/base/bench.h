@@ -10,9 +10,9 @@
 #include <linux/export.h>
 
 #ifdef OAE_BENCH
-#define OAE_EXPORT(_sym)	EXPORT_SYMBOL_GPL(_sym)
+#define EXPORT_SYMBOL_FOR_BENCH(_sym)	EXPORT_SYMBOL_GPL(_sym)
 #else
-#define OAE_EXPORT(_sym)	static_assert(true)
+#define EXPORT_SYMBOL_FOR_BENCH(_sym)	static_assert(true)
 #endif
 
 #endif /* OAE_BENCH_H */

@@ -28,7 +28,7 @@ void oae_pool_init(struct oae_pool *pool)
 	spin_lock_init(&pool->lock);
 	pool->page = NULL;
 }
-OAE_EXPORT(oae_pool_init);
+EXPORT_SYMBOL_FOR_BENCH(oae_pool_init);
 
 /**
  * oae_pool_exit() - let go of a pool's page
@@ -39,7 +39,7 @@ void oae_pool_exit(struct oae_pool *pool)
 	if (pool->page)
 		put_page(pool->page);
 }
-OAE_EXPORT(oae_pool_exit);
+EXPORT_SYMBOL_FOR_BENCH(oae_pool_exit);
 
 /* Take a piece from the pool's page, if there is one with so much left. */
 static bool pool_take(struct oae_pool *pool, struct oae_piece *piece,
@@ -141,7 +141,7 @@ struct oae_msg *oae_msg_alloc(struct oae_pool *pool, size_t len, gfp_t gfp)
 	}
 	return msg;
 }
-OAE_EXPORT(oae_msg_alloc);
+EXPORT_SYMBOL_FOR_BENCH(oae_msg_alloc);
 
 /**
  * oae_msg_get() - take a reference
@@ -167,7 +167,7 @@ void oae_msg_put(struct oae_msg *msg)
 	kfree_skb(msg->result);
 	kfree(msg);
 }
-OAE_EXPORT(oae_msg_put);
+EXPORT_SYMBOL_FOR_BENCH(oae_msg_put);
 
 /* A stretch of memory, part of a slice that may lie across pieces. */
 struct stretch {
@@ -247,7 +247,7 @@ void oae_msg_slice(struct oae_msg *msg, unsigned int slice_max)
 	stretch_first(&s, msg, 0, oae_msg_slice_len(msg, slice_max, 0));
 	post->first = oae_first_bytes(stretch_addr(&s), s.len);
 }
-OAE_EXPORT(oae_msg_slice);
+EXPORT_SYMBOL_FOR_BENCH(oae_msg_slice);
 
 /**
  * oae_msg_slice_len() - bytes of one slice

@@ -40,7 +40,7 @@ struct oae_node *oae_node_current(void)
 {
 	return oae_node(current->nsproxy->net_ns);
 }
-OAE_EXPORT(oae_node_current);
+EXPORT_SYMBOL_FOR_BENCH(oae_node_current);
 
 /**
  * oae_node_use() - make what a node needs as soon as it has a port

@@ -37,7 +37,7 @@ void oae_port_put(struct oae_port *port)
 	if (refcount_dec_and_test(&port->ref))
 		kfree_rcu(port, rcu);
 }
-OAE_EXPORT(oae_port_put);
+EXPORT_SYMBOL_FOR_BENCH(oae_port_put);
 
 /**
  * oae_port_find() - find a port by name
@@ -63,7 +63,7 @@ struct oae_port *oae_port_find(struct oae_node *node, const char *name)
 	}
 	return NULL;
 }
-OAE_EXPORT(oae_port_find);
+EXPORT_SYMBOL_FOR_BENCH(oae_port_find);
 
 /**
  * oae_ports_print() - the devices bound, comma-separated

@@ -116,7 +116,7 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 	oae_run_leave(tag, &ev);
 	return err;
 }
-OAE_EXPORT(oae_tag_send);
+EXPORT_SYMBOL_FOR_BENCH(oae_tag_send);
 
 /**
  * oae_tag_cancel() - reverse a message

@@ -35,7 +35,7 @@ u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN])
 {
 	return (u64)vc << 56 | ether_addr_to_u64(mac);
 }
-OAE_EXPORT(oae_kid);
+EXPORT_SYMBOL_FOR_BENCH(oae_kid);
 
 /**
  * oae_kid_mac() - the peer's address in a key id
@@ -67,7 +67,7 @@ void oae_tag_put(struct oae_tag *tag)
 	if (refcount_dec_and_test(&tag->ref))
 		call_rcu(&tag->rcu, tag_free);
 }
-OAE_EXPORT(oae_tag_put);
+EXPORT_SYMBOL_FOR_BENCH(oae_tag_put);
 
 /**
  * oae_tag_retire() - take a tag out of the table, if nothing keeps it there
@@ -254,7 +254,7 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp)
 {
 	return oae_tag_make_for(port, kid, false, gfp);
 }
-OAE_EXPORT(oae_tag_make);
+EXPORT_SYMBOL_FOR_BENCH(oae_tag_make);
 
 /* The next few tags behind a place in node->all, with a reference each. */
 static unsigned int next_tags(struct oae_node *node,

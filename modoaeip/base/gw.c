@@ -34,4 +34,4 @@ struct oaeip_gw *oaeip_gw_current(void)
 {
 	return oaeip_gw(current->nsproxy->net_ns);
 }
-OAE_EXPORT(oaeip_gw_current);
+EXPORT_SYMBOL_FOR_BENCH(oaeip_gw_current);

@@ -70,7 +70,7 @@ bool oaeip_mactbl_lookup_zone(struct oaeip_gw *gw, const u8 *mac, u16 *zone)
 	rcu_read_unlock();
 	return node;
 }
-OAE_EXPORT(oaeip_mactbl_lookup_zone);
+EXPORT_SYMBOL_FOR_BENCH(oaeip_mactbl_lookup_zone);
 
 static struct oaeip_rules rules(const struct oaeip_gw *gw,
 				const struct oaeip_map *map)
