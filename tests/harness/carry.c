@@ -112,23 +112,25 @@ void h_enqueue(struct h_event *ev, struct h_tx *tx, h_id id)
 	else
 		q->first = id;
 	q->last = id;
-	q->n++;
+	ev->end->queued++;
 }
 
 /**
  * h_dequeue() - take the first of a queue
  * @ev: the event
  * @q: the queue, not empty
+ * @id: set to its name
  *
- * Return: its name.
+ * Return: it.
  */
-h_id h_dequeue(struct h_event *ev, struct h_queue *q)
+struct h_tx *h_dequeue(struct h_event *ev, struct h_queue *q, h_id *id)
 {
-	h_id id = q->first;
+	struct h_tx *tx = h_find(ev, q->first);
 
-	q->first = h_find(ev, id)->next;
-	q->n--;
-	return id;
+	*id = q->first;
+	q->first = tx->next;
+	ev->end->queued--;
+	return tx;
 }
 
 /**
@@ -153,17 +155,18 @@ bool h_unqueue(struct h_event *ev, const struct h_tx *tx, h_id id)
 	*at = tx->next;
 	if (q->last == id)
 		q->last = last;
-	q->n--;
+	ev->end->queued--;
 	return true;
 }
 
 static void flush(struct h_event *ev, struct h_queue *q, int err)
 {
+	struct h_tx *tx;
 	h_id id;
 
 	while (q->first) {
-		id = h_dequeue(ev, q);
-		h_ended(ev, h_find(ev, id), id, OAE_REVERSED, err);
+		tx = h_dequeue(ev, q, &id);
+		h_ended(ev, tx, id, OAE_REVERSED, err);
 	}
 }
 
@@ -179,8 +182,7 @@ static struct h_tx *wanted(struct h_event *ev, h_id *id)
 		q = &e->halves;
 	else
 		return NULL;
-	*id = h_dequeue(ev, q);
-	return h_find(ev, *id);
+	return h_dequeue(ev, q, id);
 }
 
 /**
@@ -329,25 +331,23 @@ void h_ops(struct h_event *ev)
 
 /* --- what is sent --- */
 
-static void send_offer(struct h_event *ev, const struct oae_send *s)
+static void send_offer(struct h_event *ev, struct oae_send *s)
 {
-	h_id id = H_OF(s->handle);
-	struct h_tx *tx = h_at_link(ev, id);
-	struct oae_frame f = s->frame;
-	unsigned int i, last;
+	struct h_tx *tx = h_offers(ev, s);
+	struct oae_frame *f = &s->frame;
+	unsigned int i, last = s->nslices - 1;
+	u8 flags = f->flags;
 
-	h_offers(ev, s);
 	if (!tx || ev->stop || !h_send)
 		return;
-	last = s->nslices - 1;
 	for (i = 0; i <= last; i++) {
 		if (!(s->slices >> i & 1))
 			continue;
-		f.slice = i;
-		f.length = i < last ? s->slice_max :
-				      tx->len - last * s->slice_max;
-		f.flags = s->frame.flags | (i == last ? OAE_F_LAST : 0);
-		h_send(ev, &f, tx, id);
+		f->slice = i;
+		f->length = i < last ? s->slice_max :
+				       tx->len - last * s->slice_max;
+		f->flags = flags | (i == last ? OAE_F_LAST : 0);
+		h_send(ev, f, tx, H_OF(s->handle));
 	}
 }
 

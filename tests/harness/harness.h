@@ -48,7 +48,6 @@ struct h_tx {
 
 struct h_queue {
 	h_id first, last;
-	u32 n;
 };
 
 /* One end of a link. */
@@ -60,9 +59,11 @@ struct h_end {
 	h_id last_id, last_half;	/* last delivered here */
 	struct h_queue queue;	/* messages and verbs */
 	struct h_queue halves;
+	u32 queued;		/* in both queues */
 	u32 kept;		/* bytes */
 	u32 unread;
 	u8 who;			/* 0 or 1 */
+	bool undelivered;	/* committed is, or was given up so */
 	bool tag;		/* there is a link */
 	bool computed;		/* a verb is: words are reserved */
 	bool renamed;		/* its address has changed */
@@ -86,6 +87,7 @@ struct h_end {
  * @hostile: frames were forged
  * @stop: h_fail() sets it to end the event; nothing more is carried out
  * @broken: BROKEN was noted
+ * @before: committed before that which is now, and undelivered
  * @excused: how many more are given up than before
  * @calls: of the link's functions, but for the event's own
  * @most: ops at once
@@ -99,6 +101,7 @@ struct h_event {
 	u64 now;
 	u32 rcvbuf, max_len;
 	bool anything, hostile, stop, broken;
+	h_id before;
 	int excused;
 	unsigned int calls, most;
 };
@@ -108,7 +111,7 @@ void h_begin(struct h_event *ev);
 void h_ops(struct h_event *ev);
 void h_enqueue(struct h_event *ev, struct h_tx *tx, h_id id);
 bool h_unqueue(struct h_event *ev, const struct h_tx *tx, h_id id);
-h_id h_dequeue(struct h_event *ev, struct h_queue *q);
+struct h_tx *h_dequeue(struct h_event *ev, struct h_queue *q, h_id *id);
 void h_feed(struct h_event *ev);
 void h_sends(struct h_event *ev);
 void h_finish(struct h_event *ev);
@@ -122,7 +125,7 @@ void h_text(char *buf, size_t len, const char *why, u64 id);
 /* promise.c */
 void h_note(struct h_event *ev, u8 note);
 void h_keeps(struct h_event *ev, unsigned int slice);
-void h_offers(struct h_event *ev, const struct oae_send *s);
+struct h_tx *h_offers(struct h_event *ev, const struct oae_send *s);
 void h_lends(struct h_event *ev, const struct oae_send *s);
 void h_refused(struct h_event *ev);
 void h_ended(struct h_event *ev, struct h_tx *tx, h_id id, u8 outcome, int err);

@@ -14,7 +14,7 @@
 
 static struct h_tx *last_committed(struct h_event *ev, const struct h_end *e)
 {
-	return e->committed ? h_find(ev, e->committed) : NULL;
+	return e->undelivered ? h_find(ev, e->committed) : NULL;
 }
 
 static bool in_doubt(const struct h_tx *tx)
@@ -59,15 +59,17 @@ void h_keeps(struct h_event *ev, unsigned int slice)
  * h_offers() - an OFFER goes out
  * @ev: the event
  * @s: the OFFER
+ *
+ * Return: what is offered, NULL if the link has not got it.
  */
-void h_offers(struct h_event *ev, const struct oae_send *s)
+struct h_tx *h_offers(struct h_event *ev, const struct oae_send *s)
 {
 	h_id id = H_OF(s->handle);
 	struct h_tx *tx = h_at_link(ev, id);
 
 	if (!tx || !s->slices || !s->nslices) {
 		h_fail(ev, id, "OFFER of #, which the link has not got, or of no slice");
-		return;
+		return NULL;
 	}
 	if (s->frame.kind != tx->kind)
 		h_fail(ev, id, "OFFER of # as another kind");
@@ -84,6 +86,7 @@ void h_offers(struct h_event *ev, const struct oae_send *s)
 		   tx->offered_to != ev->end->link.peer_inc) {
 		h_fail(ev, id, "G1: express # offered to another incarnation");
 	}
+	return tx;
 }
 
 /**
@@ -161,7 +164,9 @@ static void committed(struct h_event *ev, struct h_tx *tx, h_id id)
 		h_fail(ev, id, "G2: # committed, and the one before it is not delivered");
 	if (!ev->anything && tx->flags & OAE_POST_EXPRESS && !tx->delivered)
 		h_fail(ev, id, "G2: express # committed, not delivered");
+	ev->before = e->undelivered ? e->committed : 0;
 	e->committed = id;
+	e->undelivered = !tx->delivered;
 	/* The reflection of one that has died since. */
 	if (!tx->delivered && !knows_peer(ev, e->link.peer_inc)) {
 		excuse(ev, tx);
@@ -232,10 +237,8 @@ void h_ended(struct h_event *ev, struct h_tx *tx, h_id id, u8 outcome, int err)
 void h_confirmed(struct h_event *ev)
 {
 	struct h_end *e = ev->end;
-	struct h_tx *tx = last_committed(ev, e);
 
-	if (ev->peer && !ev->anything &&
-	    (!e->committed || (tx && !tx->delivered)))
+	if (ev->peer && !ev->anything && (!e->committed || e->undelivered))
 		h_fail(ev, e->committed, "CONFIRMED, and # is not delivered");
 }
 
@@ -264,6 +267,8 @@ static void arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 		ev->excused--;
 	}
 	tx->delivered = true;
+	if (ev->peer->committed == id)
+		ev->peer->undelivered = false;
 	*last = id;
 	h_arrived(ev, op, tx, id);
 }
@@ -321,8 +326,9 @@ void h_hand_over(struct h_event *ev, u8 op, unsigned int n, h_id mine)
 		h_fail(ev, id, id <= (op == OAE_OP_TAKE ? e->last_half : e->last_id) ?
 		       "G1: # delivered twice, or after one that is younger" :
 		       "G2: # delivered, was reversed, or lost with its sender");
-	} else if (tx->from == e->who || tx->kind != kinds[op]) {
-		h_fail(ev, id, "G1: # delivered to whom it is not for, or as another kind");
+	} else if (tx->from == e->who || tx->kind != kinds[op] ||
+		   tx->len != e->kept) {
+		h_fail(ev, id, "G1: # delivered to whom it is not for, as another kind, or not all of it");
 		tx = NULL;
 	} else if (!ev->anything && !(tx->flags & OAE_POST_EXPRESS) &&
 		   !(tx->ended && tx->outcome == OAE_COMMITTED)) {

@@ -271,8 +271,11 @@ void m_remember(struct m_world *w)
 		e->have = 0;
 		for (i = 0; i < M_SLICES; i++)
 			e->have |= (u64)!!e->slot[i] << i;
+		e->kept = e->link.hold.len;
 		e->last_id = 0;
 		e->last_half = 0;
+		e->undelivered = e->committed &&
+				 !w->tx[e->committed - 1].delivered;
 	}
 	for (i = 0; i < w->ntx; i++) {
 		struct m_end *e = &w->end[!w->tx[i].from];

@@ -6,10 +6,10 @@ static const char *state_text(const struct sim_end *e, char text[64])
 {
 	if (!e->tag)
 		return "no tag";
-	snprintf(text, 64, "%s offer %u hold %u half %u queue %u + %u",
+	snprintf(text, 64, "%s offer %u hold %u half %u queue %u",
 		 oae_state_name(oae_link_state(&e->link)),
 		 e->link.offer.state, e->link.hold.state, e->link.half.state,
-		 e->queue.n, e->halves.n);
+		 e->queued);
 	return text;
 }
 

@@ -361,6 +361,7 @@ void sim_crash(struct sim_end *e)
 			w->tx[i].lost = true;
 	memset(&e->queue, 0, sizeof(e->queue));
 	memset(&e->halves, 0, sizeof(e->halves));
+	e->queued = 0;
 	e->unread = 0;
 	e->cookie_key = sim_rand(w);
 	if (e->tag)

@@ -44,9 +44,9 @@ void h_fail(struct h_event *ev, u64 id, const char *why)
 }
 
 /* The one before may have been given up with an end that died. */
-static void is_committed(struct world *w, struct end *e, struct tx *tx)
+static void is_committed(struct world *w, struct tx *tx, u64 before)
 {
-	struct tx *old = tx_find(w, e->undelivered);
+	struct tx *old = tx_find(w, before);
 	struct window *win = window(w);
 
 	win->committed++;
@@ -58,11 +58,8 @@ static void is_committed(struct world *w, struct end *e, struct tx *tx)
 	}
 	if (old)
 		tx_free(w, old);
-	e->undelivered = TX_NONE;
 	if (tx->delivered)
 		tx_free(w, tx);
-	else
-		e->undelivered = tx->id;
 }
 
 void h_told(struct h_event *ev, struct h_tx *htx, h_id id, int err)
@@ -90,7 +87,7 @@ void h_told(struct h_event *ev, struct h_tx *htx, h_id id, int err)
 	w->n.outcome[outcome]++;
 	switch (outcome) {
 	case OAE_COMMITTED:
-		is_committed(w, e, tx);
+		is_committed(w, tx, ev->before);
 		break;
 	case OAE_REVERSED:
 		window(w)->reversed++;
@@ -127,18 +124,12 @@ void check_lost(struct world *w, struct end *e, struct tx *tx)
 		tx_free(w, tx);
 }
 
-static h_id whose(struct h_event *ev, h_id id, u32 len, const char *wrong)
+static h_id whose(struct h_event *ev, h_id id, const char *wrong)
 {
-	const struct h_tx *tx = h_find(ev, id);
-
-	if (!wrong && !id)
-		wrong = "and is nobody's";
-	else if (!wrong && tx && tx->len != len)
-		wrong = "with another length";
-	if (!wrong)
+	if (!wrong && id)
 		return id;
 	violation(ev->world, end_of(ev->end), "G1: #%llu delivered %s",
-		  TX_SERIAL(id), wrong);
+		  TX_SERIAL(id), wrong ? wrong : "and is nobody's");
 	return TX_NONE;
 }
 
@@ -150,7 +141,7 @@ h_id h_whose(struct h_event *ev, unsigned int n, u8 kind)
 
 	(void)kind;
 	id = content_delivered(ev->world, end_of(ev->end), n, &len, &wrong);
-	return whose(ev, id, len, wrong);
+	return whose(ev, id, wrong);
 }
 
 h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id)
@@ -158,6 +149,7 @@ h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id)
 	const struct flight *p = ev->raw;
 	struct world *w = ev->world;
 	const char *wrong = NULL;
+	const struct h_tx *half;
 	u64 got = p->id;
 	u32 n = p->f.length - OAE_REFLECT_LEN;
 
@@ -172,9 +164,12 @@ h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id)
 		}
 	}
 	if (tx->kind == OAE_SWAP) {
+		half = h_find(ev, got);
+		if (half && half->len != n)
+			wrong = "with another length";
 		say(w, end_of(ev->end), "#%llu takes #%llu", TX_SERIAL(id),
 		    TX_SERIAL(got));
-		return whose(ev, got, n, wrong);
+		return whose(ev, got, wrong);
 	}
 	if (got != tx->other)
 		h_fail(ev, id, "#: another answer than was computed");
@@ -183,7 +178,7 @@ h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id)
 
 void h_arrived(struct h_event *ev, u8 op, struct h_tx *htx, h_id id)
 {
-	struct end *e = end_of(ev->end), *p = end_peer(ev->world, e);
+	struct end *e = end_of(ev->end);
 	struct tx *tx = (struct tx *)htx;
 	struct world *w = ev->world;
 
@@ -200,8 +195,6 @@ void h_arrived(struct h_event *ev, u8 op, struct h_tx *htx, h_id id)
 			h_fail(ev, id, "# applied, and was not computed last");
 		words_apply(w, e);
 	}
-	if (p->undelivered == id)
-		p->undelivered = TX_NONE;
 	if (tx->ended || tx->lost)
 		tx_free(w, tx);
 	if (op == OAE_OP_DELIVER && w->cfg->read_time && !e->unread++)

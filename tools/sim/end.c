@@ -189,7 +189,7 @@ bool end_enqueue(struct world *w, struct end *e, struct tx *tx)
 {
 	struct h_event ev = { .world = w, .end = end_h(e) };
 
-	if (e->queue.n + e->halves.n >= w->cfg->sndq) {
+	if (e->queued >= w->cfg->sndq) {
 		tx_free(w, tx);
 		return false;
 	}
@@ -381,6 +381,7 @@ void end_crash(struct world *w, struct end *e)
 {
 	struct h_event *ev = &w->ev;
 	unsigned int i;
+	h_id id;
 
 	say(w, e, "crash");
 	begin(w, e);
@@ -391,9 +392,9 @@ void end_crash(struct world *w, struct end *e)
 		e->at_link[i] = TX_NONE;
 	}
 	while (e->queue.first)
-		check_lost(w, e, tx_find(w, h_dequeue(ev, &e->queue)));
+		check_lost(w, e, (struct tx *)h_dequeue(ev, &e->queue, &id));
 	while (e->halves.first)
-		check_lost(w, e, tx_find(w, h_dequeue(ev, &e->halves)));
+		check_lost(w, e, (struct tx *)h_dequeue(ev, &e->halves, &id));
 	e->under_way = 0;
 	e->nhalves = 0;
 	e->unread = 0;

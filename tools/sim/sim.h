@@ -76,7 +76,6 @@ struct end {
 	struct slice *more;	/* the others, while there are any */
 	u64 last_due;		/* of what it sent: a wire keeps the order */
 	u64 at_link[3];		/* offered, next; the half */
-	u64 undelivered;	/* last committed from here, if it is that */
 	u64 verb, answer;	/* held, and what the word was */
 	u64 frozen_at;		/* 0 not */
 	u32 latency;
