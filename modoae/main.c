@@ -28,7 +28,7 @@ static int __net_init oae_net_init(struct net *net)
 	oae_knobs_init(node);
 	oae_params_init(node);
 
-	err = oae_tags_init(node);
+	err = oae_tags_init(node, oae_tag_timer);
 	if (err)
 		return err;
 	err = oae_procfs_init(node);

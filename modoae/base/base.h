@@ -109,6 +109,7 @@ struct oae_node {
 	struct mutex dev_lock;		/* one write to the knob `dev` at a time */
 	struct list_head ports;		/* RTNL; RCU for readers */
 	struct rhashtable tags;
+	enum hrtimer_restart (*tag_timer)(struct hrtimer *timer);
 	atomic_t ntags;			/* in the table, or dead and unread */
 	atomic_t nstrangers;		/* in the table, made for strangers */
 	spinlock_t spare_lock;		/* spare; inside tag->lock */

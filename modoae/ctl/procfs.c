@@ -98,13 +98,13 @@ struct oae_tag_view {
 
 static void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 {
-	spin_lock_bh(&tag->lock);
+	oae_tag_lock(tag);
 	oae_link_show(&tag->link, &v->link);
 	v->unread = READ_ONCE(tag->nrcv);
 	v->queue = tag->nsnd + tag->nhalf;
 	v->born = tag->born;
 	v->via = tag->way.via;
-	spin_unlock_bh(&tag->lock);
+	oae_tag_unlock(tag);
 }
 
 /* In s. The clock of this processor may be a little behind. */

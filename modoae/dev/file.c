@@ -264,7 +264,7 @@ static u32 tag_status(struct oae_file *f, struct oae_tag *tag,
 	u32 events;
 
 	oae_kid_mac(tag->key.kid, s->peer);
-	spin_lock_bh(&tag->lock);
+	oae_tag_lock(tag);
 	link_status(tag, s);
 	if (tag->dead)
 		strscpy(s->port, f->port_name, sizeof(s->port));
@@ -276,7 +276,7 @@ static u32 tag_status(struct oae_file *f, struct oae_tag *tag,
 	events = oae_client_events(&f->client, tag);
 	f->client.events = 0;
 	f->client.nevents = tag->nevents;
-	spin_unlock_bh(&tag->lock);
+	oae_tag_unlock(tag);
 	return events;
 }
 
@@ -306,9 +306,9 @@ static int ioctl_status(struct oae_file *f, void __user *arg)
 	if (!copy_to_user(arg, &s, sizeof(s)))
 		return 0;
 	if (s.events) {
-		spin_lock_bh(&tag->lock);
+		oae_tag_lock(tag);
 		f->client.events |= s.events;
-		spin_unlock_bh(&tag->lock);
+		oae_tag_unlock(tag);
 	}
 	return -EFAULT;
 }
@@ -365,7 +365,7 @@ static __poll_t tag_mask(struct oae_file *f, struct oae_tag *tag)
 {
 	__poll_t mask = 0;
 
-	spin_lock_bh(&tag->lock);
+	oae_tag_lock(tag);
 	if (READ_ONCE(tag->nrcv))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (tag->dead)
@@ -377,7 +377,7 @@ static __poll_t tag_mask(struct oae_file *f, struct oae_tag *tag)
 		mask |= EPOLLPRI | EPOLLRDBAND;
 	if (oae_client_collectable(&f->client))
 		mask |= EPOLLPRI;
-	spin_unlock_bh(&tag->lock);
+	oae_tag_unlock(tag);
 	return mask;
 }
 

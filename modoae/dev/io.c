@@ -181,9 +181,9 @@ int oae_file_fionread(struct oae_file *f, int __user *arg)
 /* Up to where fsync is to be sure. */
 static void sync_from(struct oae_tag *tag, struct oae_link_mark *m)
 {
-	spin_lock_bh(&tag->lock);
+	oae_tag_lock(tag);
 	oae_link_mark(&tag->link, m);
-	spin_unlock_bh(&tag->lock);
+	oae_tag_unlock(tag);
 }
 
 /* What was committed by then is delivered, or lost: then tag->nlost says so. */
@@ -191,9 +191,9 @@ static bool synced(struct oae_tag *tag, const struct oae_link_mark *m)
 {
 	bool done;
 
-	spin_lock_bh(&tag->lock);
+	oae_tag_lock(tag);
 	done = oae_link_confirmed(&tag->link, m);
-	spin_unlock_bh(&tag->lock);
+	oae_tag_unlock(tag);
 	return done;
 }
 
@@ -202,10 +202,10 @@ static int sync_result(struct oae_file *f, struct oae_tag *tag)
 {
 	bool lost;
 
-	spin_lock_bh(&tag->lock);
+	oae_tag_lock(tag);
 	lost = f->client.nlost != tag->nlost;
 	f->client.nlost = tag->nlost;
-	spin_unlock_bh(&tag->lock);
+	oae_tag_unlock(tag);
 	return lost ? -EPIPE : 0;
 }
 

@@ -44,10 +44,10 @@ static struct oae_tag *take(struct oae_file *f, struct oae_peer *peer)
 /* It could not be told after all. */
 static void give_back(struct oae_tag *tag)
 {
-	spin_lock_bh(&tag->lock);
+	oae_tag_lock(tag);
 	if (list_empty(&tag->files))
 		oae_fresh_add(tag);
-	spin_unlock_bh(&tag->lock);
+	oae_tag_unlock(tag);
 }
 
 /**

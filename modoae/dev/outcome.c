@@ -28,7 +28,7 @@ bool oae_file_leave(struct oae_tag *tag, struct oae_msg *msg)
 	struct oae_txn *txn = &msg->txn;
 	bool left;
 
-	spin_lock_bh(&tag->lock);
+	oae_tag_lock(tag);
 	left = !txn->ended;
 	if (left) {
 		txn->waited = false;
@@ -36,7 +36,7 @@ bool oae_file_leave(struct oae_tag *tag, struct oae_msg *msg)
 		if (txn->deadline)
 			oae_client_time(txn->client, txn);
 	}
-	spin_unlock_bh(&tag->lock);
+	oae_tag_unlock(tag);
 	return left;
 }
 
@@ -52,10 +52,10 @@ void oae_file_restore(struct oae_tag *tag, struct oae_msg *msg)
 {
 	struct oae_client *c = msg->txn.client;
 
-	spin_lock_bh(&tag->lock);
+	oae_tag_lock(tag);
 	msg->txn.waited = false;
 	oae_client_restored(c, msg);
-	spin_unlock_bh(&tag->lock);
+	oae_tag_unlock(tag);
 	wake_up_poll(&c->wait, EPOLLPRI);
 }
 
@@ -114,7 +114,7 @@ static struct oae_msg *take_outcome(struct oae_file *f, struct oae_tag *tag,
 	struct oae_msg *msg;
 	bool full;
 
-	spin_lock_bh(&tag->lock);
+	oae_tag_lock(tag);
 	full = !oae_client_room(&f->client);
 	msg = next_outcome(f);
 	*needed = msg ? result_len(msg) : 0;
@@ -122,7 +122,7 @@ static struct oae_msg *take_outcome(struct oae_file *f, struct oae_tag *tag,
 		msg = NULL;
 	if (msg)
 		oae_client_collected(&f->client, msg);
-	spin_unlock_bh(&tag->lock);
+	oae_tag_unlock(tag);
 	if (msg && full)
 		oae_room_client(tag, &f->client);
 	return msg;
@@ -239,7 +239,7 @@ static unsigned int find_pending(struct oae_tag *tag, struct oae_stream *s,
 	struct oae_txn *txn;
 	u64 first;
 
-	spin_lock_bh(&tag->lock);
+	oae_tag_lock(tag);
 	txn = list_first_entry_or_null(&s->pending, struct oae_txn, list);
 	first = txn ? txn->id : U64_MAX;
 	txn = oae_stream_below(s, *below);
@@ -255,7 +255,7 @@ static unsigned int find_pending(struct oae_tag *tag, struct oae_stream *s,
 		}
 		txn = rb_entry_safe(rb_prev(&txn->node), struct oae_txn, node);
 	}
-	spin_unlock_bh(&tag->lock);
+	oae_tag_unlock(tag);
 	return n;
 }
 
@@ -303,7 +303,7 @@ static struct oae_msg *find(struct oae_file *f, struct oae_tag *tag, u64 id)
 	struct oae_txn *txn;
 	unsigned int i;
 
-	spin_lock_bh(&tag->lock);
+	oae_tag_lock(tag);
 	for (i = 0; i < OAE_STREAMS && !msg; i++) {
 		txn = oae_stream_below(&f->client.stream[i], id + 1);
 		if (txn && txn->id == id && !txn->ended) {
@@ -311,7 +311,7 @@ static struct oae_msg *find(struct oae_file *f, struct oae_tag *tag, u64 id)
 			oae_msg_get(msg);
 		}
 	}
-	spin_unlock_bh(&tag->lock);
+	oae_tag_unlock(tag);
 	return msg;
 }
 
@@ -368,10 +368,10 @@ enum hrtimer_restart oae_file_timer(struct hrtimer *timer)
 	u64 now = ktime_get_ns();
 	unsigned int n;
 
-	spin_lock_bh(&tag->lock);
+	oae_tag_lock(tag);
 	n = oae_client_due(&f->client, now, now + AGAIN_NS, msg,
 			   ARRAY_SIZE(msg));
-	spin_unlock_bh(&tag->lock);
+	oae_tag_unlock(tag);
 	cancel_some(tag, msg, n, OAE_E_DEADLINE);
 	return HRTIMER_NORESTART;
 }

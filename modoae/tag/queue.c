@@ -22,6 +22,26 @@
 #include "event.h"
 
 /**
+ * oae_tag_lock() - look at a tag, or at its clients, outside of an event
+ * @tag: the tag
+ *
+ * Context: any but hard interrupts, no lock held; after this tag->lock is, BH off.
+ */
+void oae_tag_lock(struct oae_tag *tag)
+{
+	spin_lock_bh(&tag->lock);
+}
+
+/**
+ * oae_tag_unlock() - that was all
+ * @tag: the tag, locked by oae_tag_lock()
+ */
+void oae_tag_unlock(struct oae_tag *tag)
+{
+	spin_unlock_bh(&tag->lock);
+}
+
+/**
  * oae_queue_del() - a message is in a queue of its tag no more
  * @tag: the tag, locked
  * @ev: the event

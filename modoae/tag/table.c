@@ -129,7 +129,7 @@ static struct oae_tag *tag_alloc(struct oae_port *port, u64 kid, bool stranger,
 	tag->stranger = stranger;
 	refcount_set(&tag->ref, 2);	/* the table's, the caller's */
 	spin_lock_init(&tag->lock);
-	hrtimer_setup(&tag->timer, oae_tag_timer, CLOCK_MONOTONIC,
+	hrtimer_setup(&tag->timer, node->tag_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 	INIT_LIST_HEAD(&tag->sndq);
 	INIT_LIST_HEAD(&tag->halfq);
@@ -327,11 +327,14 @@ bool oae_tags_wait_gone(struct oae_node *node, unsigned int ms)
 /**
  * oae_tags_init() - make a node's table of tags
  * @node: the node
+ * @timer: what fires for a tag, oae_tag.timer
  *
  * Return: 0 or a negative errno. Context: process.
  */
-int oae_tags_init(struct oae_node *node)
+int oae_tags_init(struct oae_node *node,
+		  enum hrtimer_restart (*timer)(struct hrtimer *timer))
 {
+	node->tag_timer = timer;
 	INIT_LIST_HEAD(&node->all);
 	spin_lock_init(&node->all_lock);
 	mutex_init(&node->walking);

@@ -232,7 +232,8 @@ struct oae_tag *oae_tag_make_for(struct oae_port *port, u64 kid,
 				 bool stranger, gfp_t gfp);
 void oae_tag_put(struct oae_tag *tag);
 void oae_tag_retire(struct oae_tag *tag, bool kill);
-int oae_tags_init(struct oae_node *node);
+int oae_tags_init(struct oae_node *node,
+		  enum hrtimer_restart (*timer)(struct hrtimer *timer));
 void oae_tags_exit(struct oae_node *node);
 void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 		       void (*fn)(struct oae_tag *tag, long arg), long arg);
@@ -263,6 +264,8 @@ void oae_tag_renamed(struct oae_tag *tag);
 void oae_tag_way(struct oae_tag *tag, const struct oae_about *about);
 
 /* queue.c: what waits to be sent, and what to be read */
+void oae_tag_lock(struct oae_tag *tag) __acquires(&tag->lock);
+void oae_tag_unlock(struct oae_tag *tag) __releases(&tag->lock);
 int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg);
 int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err);
 void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
