@@ -269,6 +269,7 @@ struct oae_link {
 		struct oae_post p;
 		int cancelled;	/* LENT: it shall not come back, errno */
 		u64 again_at;	/* WAITING: offered again, in any case */
+		u64 fruitless_at; /* first of those that fruitless counts */
 		u8 state;	/* enum oae_half_state */
 		u8 fruitless;	/* lent, and SYNCs pass, but no commit */
 		bool again;	/* was offered before */
@@ -308,6 +309,7 @@ struct oae_link {
 	u64 waited;		/* what was offered had, when it froze; 0 none */
 	u64 waited_held;	/* the same for what was held */
 	u64 cut_at;
+	u64 fruitless_at;	/* first of those that fruitless counts */
 	u64 srtt;		/* smoothed round trip, 0 unmeasured */
 	u64 rttvar;
 	u8 syncs;		/* how many of this ltag, 2 for more */

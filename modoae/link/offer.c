@@ -288,6 +288,32 @@ u16 oae_link_cut(const struct oae_link *l, u32 len)
 }
 
 /*
+ * One more fruitless failure in a row, and when the row began. More of them than
+ * it takes are counted if so long a frame may be too long: see oae_link_stall().
+ */
+static void count_fruitless(u8 *row, u64 *since, u32 len, u64 now)
+{
+	u8 most = OAE_HOPELESS;
+
+	if (len > OAE_MIN_SLICE)
+		most += OAE_MAX_BACKOFF;
+	if (!*row)
+		*since = now;
+	if (*row < most)
+		++*row;
+}
+
+/*
+ * Is what cannot be cut smaller too big, after such a row? EMSGSIZE is for good,
+ * failures may come every few ms, and a link heals by itself: a short row is no
+ * proof.
+ */
+static bool is_hopeless(const struct oae_link *l, u8 row, u64 since, u64 now)
+{
+	return row >= OAE_HOPELESS && now - since >= l->cfg->dead;
+}
+
+/*
  * SYNCs are answered, what is offered is not: cut smaller. Whether what does not
  * fit then is reversed says oae_link_resliced(). True: it will be cut anew.
  */
@@ -306,7 +332,8 @@ static bool cut_smaller(struct oae_link *l, u64 now, struct oae_actions *a)
 		if (l->cut < least)
 			l->cut = least;
 		l->fruitless = 0;
-	} else if (l->fruitless >= OAE_HOPELESS && !l->offer.hopeless) {
+	} else if (is_hopeless(l, l->fruitless, l->fruitless_at, now) &&
+		   !l->offer.hopeless) {
 		l->offer.hopeless = true;
 	} else {
 		return false;
@@ -335,7 +362,8 @@ void oae_stalled(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (l->half.state == OAE_HALF_LENT) {
 		l->waited_held = now - l->hold.at;
 		/* It is what is too long, not the peer's. */
-		if (l->half.fruitless >= OAE_HOPELESS &&
+		if (is_hopeless(l, l->half.fruitless, l->half.fruitless_at,
+				now) &&
 		    l->half.p.len + OAE_REFLECT_LEN > OAE_MIN_SLICE &&
 		    !l->half.cancelled) {
 			l->half.cancelled = OAE_E_TOO_BIG;
@@ -360,10 +388,12 @@ void oae_answered(struct oae_link *l, u64 now, bool in, bool out)
 	bool offered = !out && l->waited && took <= l->waited;
 	bool held = !in && l->waited_held && took <= l->waited_held;
 
-	if (offered && l->fruitless < OAE_HOPELESS)
-		l->fruitless++;
-	if (held && l->half.fruitless < OAE_HOPELESS)
-		l->half.fruitless++;
+	if (offered)
+		count_fruitless(&l->fruitless, &l->fruitless_at,
+				longest(&l->offer.p), now);
+	if (held)
+		count_fruitless(&l->half.fruitless, &l->half.fruitless_at,
+				l->half.p.len + OAE_REFLECT_LEN, now);
 	if ((offered || held) && l->backoff > 2)
 		l->backoff--;
 	l->waited = 0;
@@ -631,7 +661,8 @@ static int refused_err(u16 reason)
 
 /*
  * Nothing of what was sent has come, but for LAST, which may be short: if that
- * goes on, longer slices do not get through. True: the link froze, to be cut anew.
+ * goes on, longer slices do not get through. True: nothing more is sent. The link
+ * froze, to be cut anew; or it will, by the stall time, for it is not yet known.
  */
 static bool gap_is_fruitless(struct oae_link *l, u64 missing, u64 now,
 			     struct oae_actions *a)
@@ -643,12 +674,13 @@ static bool gap_is_fruitless(struct oae_link *l, u64 missing, u64 now,
 	/* LAST alone was asked: that says nothing. */
 	if (!l->offer.unseen)
 		return false;
-	if (l->fruitless < OAE_HOPELESS)
-		l->fruitless++;
-	if (l->fruitless < OAE_FRUITLESS ||
-	    (longest(&l->offer.p) <= shortest(l->offer.p.len) &&
-	     l->fruitless < OAE_HOPELESS))
+	count_fruitless(&l->fruitless, &l->fruitless_at, longest(&l->offer.p),
+			now);
+	if (l->fruitless < OAE_FRUITLESS)
 		return false;
+	if (longest(&l->offer.p) <= shortest(l->offer.p.len) &&
+	    !is_hopeless(l, l->fruitless, l->fruitless_at, now))
+		return l->fruitless >= OAE_HOPELESS;
 	oae_freeze(l, OAE_N_STALL, now, a);
 	return true;
 }

@@ -23,6 +23,21 @@
  */
 #include "link_int.h"
 
+/*
+ * The failures that make it longer. Of a row of fruitless ones those after the
+ * sixteenth do, while it lasts: they only pass the time.
+ */
+static unsigned int failures(const struct oae_link *l)
+{
+	unsigned int n = l->backoff;
+
+	if (l->offer.state == OAE_OFFER_OUT && l->fruitless > OAE_HOPELESS)
+		n += l->fruitless - OAE_HOPELESS;
+	if (l->half.state == OAE_HALF_LENT && l->half.fruitless > OAE_HOPELESS)
+		n += l->half.fruitless - OAE_HOPELESS;
+	return n < OAE_MAX_BACKOFF ? n : OAE_MAX_BACKOFF;
+}
+
 /**
  * oae_link_stall() - how long no progress is a failure
  * @l: the link
@@ -38,10 +53,10 @@ u64 oae_link_stall(const struct oae_link *l)
 	u64 max = l->cfg->stall_max, dead = l->cfg->dead, least = 2 * l->srtt;
 	u64 t = l->srtt ? l->srtt + 4 * l->rttvar : max / 10;
 	/* The first failure in a row is a lost frame, no more. */
-	unsigned int fast = l->backoff > 1 ? l->backoff - 1 : 0, slow = 0;
+	unsigned int n = failures(l), fast = n > 1 ? n - 1 : 0, slow = 0;
 
 	if (fast >= OAE_FAST_BACKOFF) {
-		slow = (l->backoff - OAE_FAST_BACKOFF) / 2;
+		slow = (n - OAE_FAST_BACKOFF) / 2;
 		fast = OAE_FAST_BACKOFF - 1;
 	}
 	if (t < l->cfg->stall_min)
@@ -174,9 +189,11 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	l->settle_until = l->settle_until ? now : 0;
 	l->sync_at = now;
 	l->cut_at = now;
+	l->fruitless_at = now;
 	l->offer.at = now;
 	l->hold.at = now;
 	l->half.again_at = now;
+	l->half.fruitless_at = now;
 	l->late.offer_at = 0;
 	l->late.hold_at = 0;
 }

@@ -108,10 +108,12 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 
 	switch (what) {
 	case M_CUT:
-		/* Not for the first time. */
+		/* Not for the first time, and it has gone on for long. */
 		w->cut--;
 		l->fruitless = M_TIRED;
+		l->fruitless_at = M_NOW - M_AGE;
 		l->half.fruitless = M_TIRED;
+		l->half.fruitless_at = M_NOW - M_AGE;
 		fallthrough;
 	case M_STALL:
 		l->offer.at = M_NOW - M_AGE;

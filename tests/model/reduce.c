@@ -36,6 +36,8 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->waited = 0;
 	l->waited_held = 0;
 	l->cut_at = M_NOW;
+	l->fruitless_at = M_NOW;
+	l->half.fruitless_at = M_NOW;
 	l->offer.unseen = 0;
 
 	if (l->offer.state == OAE_OFFER_NONE) {

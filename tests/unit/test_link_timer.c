@@ -609,6 +609,54 @@ static void fruitless(unsigned int n)
 	}
 }
 
+/* The same; the last freeze, so long after the first of them was one. */
+static void fruitless_for(unsigned int n, u64 lasts)
+{
+	u64 began;
+
+	fruitless(1);
+	began = now;
+	fruitless(n - 2);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+	assert_true(now < began + lasts);
+	fire_at(began + lasts);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+	rcv(resolved());
+}
+
+/* A half of that length is lent, and what answers it not committed: n times. */
+static void lent_fruitless(unsigned int n, u16 len)
+{
+	if (len) {
+		post_kind(&x, OAE_SWAP, len, 0);
+		refuse(OAE_R_NO_HALF, 0);
+	}
+	for (; n; n--) {
+		assert_int_equal(l.half.state, OAE_HALF_WAITING);
+		rcv(offer_kind(1, OAE_SWAP));
+		assert_non_null(sent(OAE_REFLECT));
+		fruitless(1);
+		if (l.offer.state == OAE_OFFER_OUT)
+			refuse(OAE_R_NO_HALF, 0);
+	}
+}
+
+static void lent_fruitless_for(unsigned int n, u64 lasts, u16 len)
+{
+	u64 began;
+
+	lent_fruitless(1, len);
+	began = now;
+	lent_fruitless(n - 2, 0);
+	rcv(offer_kind(1, OAE_SWAP));
+	assert_true(now < began + lasts);
+	fire_at(began + lasts);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+	rcv(resolved());
+	if (l.offer.state == OAE_OFFER_OUT)
+		refuse(OAE_R_NO_HALF, 0);
+}
+
 static void cut_again(u16 nslices)
 {
 	struct oae_post p = l.offer.p;
@@ -684,15 +732,14 @@ static void test_too_long_for_the_path(void **state)
 
 	(void)state;
 	/* At the least that 64 slices take, and not even that gets through. */
+	cfg.dead = 4000 * MS;
 	l.peer_max_len = 10000;
 	post_long(6400, 1460, 0);
 	for (i = 0; i < ARRAY_SIZE(slices); i++) {
 		fruitless(4);
 		cut_again(slices[i]);
 	}
-	fruitless(16);
-	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-	fruitless(1);
+	fruitless_for(17, cfg.dead);
 	assert_true(ended(&x, OAE_REVERSED));
 	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_TOO_BIG);
 
@@ -700,26 +747,150 @@ static void test_too_long_for_the_path(void **state)
 	for (i = 0; i < 3; i++) {
 		open_link(state);
 		post_kind(&x, OAE_VERB, i == 1 ? 89 : 88, i == 2 ? 73 : 8);
-		fruitless(17);
+		fruitless_for(17, cfg.dead);
 		assert_int_equal(ended(&x, OAE_REVERSED), !!i);
 	}
-
 	/* A half that is lent, and what answers with it. */
 	for (i = 0; i < 2; i++) {
-		unsigned int k;
+		open_link(state);
+		lent_fruitless_for(17, cfg.dead, i ? 73 : 72);
+		assert_int_equal(l.half.state,
+				 i ? OAE_HALF_NONE : OAE_HALF_WAITING);
+		assert_int_equal(ended(&x, OAE_REVERSED), i);
+	}
+	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_TOO_BIG);
+}
+
+/* Sixteen failures, and the row has lasted for dead_ms: both, or no end of it. */
+static const struct {
+	unsigned int n;
+	u64 lasts;
+	bool ends;
+} rows[] = {
+	{ 17, 400 * MS, true },
+	{ 17, 400 * MS - 1, false },
+	{ 18, 399 * MS, false },
+	{ 16, 400 * MS, false },
+	{ 16, 4000 * MS, false },
+};
+
+static void test_how_long_a_row(void **state)
+{
+	unsigned int i, k;
+	u64 began;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		open_link(state);
+		post_kind(&x, OAE_VERB, 89, 8);
+		fruitless_for(rows[i].n, rows[i].lasts);
+		assert_int_equal(ended(&x, OAE_REVERSED), rows[i].ends);
+		assert_int_equal(noted(OAE_N_CUT), 0);
 
 		open_link(state);
-		post_kind(&x, OAE_SWAP, i ? 73 : 72, 0);
-		refuse(OAE_R_NO_HALF, 0);
-		for (k = 0; k < 17; k++) {
-			rcv(offer_kind(1, OAE_SWAP));
-			assert_non_null(sent(OAE_REFLECT));
-			fruitless(1);
-			refuse(OAE_R_NO_HALF, 0);
-			assert_int_equal(l.half.state, i && k == 16 ?
-					 OAE_HALF_NONE : OAE_HALF_WAITING);
+		lent_fruitless_for(rows[i].n, rows[i].lasts, 73);
+		assert_int_equal(ended(&x, OAE_REVERSED), rows[i].ends);
+
+		/* All but LAST misses, of slices as short as can be. */
+		open_link(state);
+		l.peer_max_len = 10000;
+		post_long(6400, 100, 0);
+		began = now;
+		for (k = 1; k < rows[i].n; k++) {
+			refuse(OAE_R_GAP, ~0ULL >> 1);
+			assert_int_equal(!sent(OAE_OFFER), k >= 16);
 		}
+		assert_int_equal(l.state, OAE_OPEN);
+		fire_at(began + rows[i].lasts);
+		assert_int_equal(noted(OAE_N_STALL), 1);
+		assert_int_equal(noted(OAE_N_CUT), rows[i].ends);
+		if (!rows[i].ends)
+			continue;
+		rcv(resolved());
+		assert_true(ended(&x, OAE_REVERSED));
+		assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_TOO_BIG);
 	}
+}
+
+/* However many there are; and only those in a row, by one clock. */
+static void test_which_row(void **state)
+{
+	unsigned int i;
+
+	/* More than are counted, of one answer that comes again and again. */
+	open_link(state);
+	l.peer_max_len = 10000;
+	post_long(6400, 100, 0);
+	for (i = 0; i < 16 + 250; i++)
+		refuse(OAE_R_GAP, ~0ULL >> 1);
+	now += cfg.dead;
+	refuse(OAE_R_GAP, ~0ULL >> 1);
+	assert_int_equal(noted(OAE_N_CUT), 1);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+
+	/* A commit, and long after it another row. */
+	open_link(state);
+	for (i = 0; i < 2; i++) {
+		post_kind(&x, OAE_VERB, 89, 8);
+		fruitless(20);
+		assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+		rcv(answer_kind(OAE_VERB, 8));
+		assert_true(ended(&x, OAE_COMMITTED));
+		now += 500 * MS;
+	}
+
+	/* By another clock it begins again. */
+	open_link(state);
+	post_kind(&x, OAE_VERB, 89, 8);
+	fruitless(17);
+	fire_at(now - 5000 * MS);
+	fruitless(1);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+	open_link(state);
+	lent_fruitless(17, 73);
+	now -= 5000 * MS;
+	lent_fruitless(1, 0);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+}
+
+/* After the sixteenth they are ever fewer, while it is that which fails. */
+static void test_row_waits(void **state)
+{
+	u64 stall;
+	unsigned int i;
+
+	/* 88 bytes are never too long: that is loss. */
+	for (i = 0; i < 2; i++) {
+		open_link(state);
+		cfg.dead = 100000 * MS;
+		post_kind(&x, OAE_VERB, 88 + i, 8);
+		fruitless(16);
+		stall = oae_link_stall(&l);
+		fruitless(1);
+		assert_int_equal(oae_link_stall(&l), stall << i);
+		fruitless(1);
+		assert_int_equal(oae_link_stall(&l), stall << 2 * i);
+		/* It is given up, and the link need not wait for it. */
+		port_down();
+		stall = oae_link_stall(&l);
+		cancel(&x);
+		assert_int_equal(oae_link_stall(&l) < stall, i);
+	}
+	for (i = 0; i < 2; i++) {
+		open_link(state);
+		cfg.dead = 100000 * MS;
+		lent_fruitless(16, 72 + i);
+		stall = oae_link_stall(&l);
+		lent_fruitless(2, 0);
+		assert_int_equal(oae_link_stall(&l), stall);
+		rcv(offer_kind(1, OAE_SWAP));
+		assert_int_equal(oae_link_stall(&l), stall << 2 * i);
+	}
+	/* As many as are counted, of all. */
+	post_kind(&y, OAE_VERB, 89, 8);
+	l.backoff = 39;
+	l.fruitless = 55;
+	l.half.fruitless = 55;
+	assert_int_equal(oae_link_stall(&l), cfg.dead);
 }
 
 /* What counts as fruitless: the SYNC was faster than what was offered had. */
@@ -878,6 +1049,9 @@ int main(void)
 		cmocka_unit_test_setup(test_overdue, open_link),
 		cmocka_unit_test_setup(test_cut_smaller, open_link),
 		cmocka_unit_test_setup(test_too_long_for_the_path, open_link),
+		cmocka_unit_test(test_how_long_a_row),
+		cmocka_unit_test(test_which_row),
+		cmocka_unit_test(test_row_waits),
 		cmocka_unit_test(test_not_fruitless),
 		cmocka_unit_test_setup(test_gap_fruitless, open_link),
 		cmocka_unit_test_setup(test_clock_behind, open_link),

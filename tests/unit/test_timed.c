@@ -180,8 +180,11 @@ static bool is_late(const struct sim *w, u64 since)
 	u64 unit = round_trip > SIM_MS ? round_trip : SIM_MS;
 
 	/* A half that found none waits for the keepalive time. */
-	if (bad)
-		return w->now > since + NOT_SO_SOON * unit + 20 * SIM_S;
+	if (bad) {
+		/* What is too long for the path is so after the dead time. */
+		return w->now > since + NOT_SO_SOON * unit + 20 * SIM_S +
+				3 * w->end[A].cfg.dead;
+	}
 	return w->now > since + SOON * unit + 3 * SIM_S;
 }
 
