@@ -24,7 +24,7 @@ static int __net_init oae_net_init(struct net *net)
 
 	oae_node_init(node, net);
 	oae_share_init(node);
-	oae_fresh_init(node);
+	oae_unclaimed_init(node);
 	oae_knobs_init(node);
 	oae_params_init(node);
 
@@ -97,7 +97,7 @@ static void __net_exit oae_net_exit_batch(struct list_head *nets)
 	list_for_each_entry(net, nets, exit_list) {
 		node = oae_node(net);
 		oae_step_purge(node, NULL);
-		oae_inbox_purge(node);
+		oae_noc_purge(node);
 		oae_tags_exit(node);
 	}
 	rcu_barrier();		/* tags being freed may count in the node */

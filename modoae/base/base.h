@@ -124,21 +124,20 @@ struct oae_node {
 	struct oae_stats __percpu *stats;	/* NULL: no port was ever bound */
 	struct oae_evlog *evlog;		/* the same */
 
-	/* Readers: tags that have something unread. */
-	struct llist_head ready;	/* pushed in softirq */
-	spinlock_t reading_lock;	/* reading, and who empties ready */
-	struct list_head reading;	/* the same in order */
-	struct sk_buff *unread;		/* rest of a transaction half read */
-	u32 unread_off;			/* bytes of its first slice taken */
-	struct mutex reader;
-	wait_queue_head_t read_wait;
-	wait_queue_head_t write_wait;	/* room in any tag's queue, for who polls */
 	wait_queue_head_t tags_wait;	/* a tag went away */
 
-	/* fresh.c: tags of peers who opened a link to nobody, in order. */
-	struct list_head fresh;
-	spinlock_t fresh_lock;		/* fresh; inside tag->lock */
-	wait_queue_head_t fresh_wait;
+	/* unclaimed.c: tags that no file is attached to. */
+	spinlock_t unclaimed_lock;	/* fresh, reading, and who empties ready */
+	struct list_head fresh;		/* that listeners were not told of */
+	wait_queue_head_t fresh_wait;	/* listeners */
+	struct llist_head ready;	/* with something unread, from softirq */
+	struct list_head reading;	/* the same in order */
+
+	/* noc_debug.c */
+	struct mutex reader;		/* rest, rest_off */
+	struct sk_buff *rest;		/* of a transaction half read */
+	size_t rest_off;		/* bytes of it that were read */
+	wait_queue_head_t noc_wait;	/* who polls */
 
 	/* step.c: single-stepping. */
 	int step;			/* 0 run, else frames a step */

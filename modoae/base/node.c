@@ -76,12 +76,8 @@ void oae_node_init(struct oae_node *node, struct net *net)
 	xa_init(&node->regions);
 	get_random_bytes(&node->cookie_key, sizeof(node->cookie_key));
 	atomic64_set(&node->stranger_window, 0);
-	init_llist_head(&node->ready);
-	INIT_LIST_HEAD(&node->reading);
-	spin_lock_init(&node->reading_lock);
 	mutex_init(&node->reader);
-	init_waitqueue_head(&node->read_wait);
-	init_waitqueue_head(&node->write_wait);
+	init_waitqueue_head(&node->noc_wait);
 	init_waitqueue_head(&node->tags_wait);
 	skb_queue_head_init(&node->step_q);
 }

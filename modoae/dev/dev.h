@@ -72,6 +72,8 @@ ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from);
 ssize_t oae_file_read_iter(struct kiocb *iocb, struct iov_iter *to);
 int oae_file_fsync(struct file *file, loff_t start, loff_t end, int datasync);
 int oae_file_fionread(struct oae_file *f, int __user *arg);
+size_t oae_read_copy(const struct sk_buff *skb, size_t off, struct iov_iter *to);
+void oae_read_free(struct sk_buff *skb);
 
 /* send.c */
 struct oae_msg *oae_send_msg(struct oae_pool *pool, struct iov_iter *from);
@@ -111,6 +113,7 @@ int oae_chardev_init(void);
 void oae_chardev_exit(void);
 
 /* noc_debug.c */
+void oae_noc_purge(struct oae_node *node);
 void oae_debugfs_init(void);
 void oae_debugfs_exit(void);
 

@@ -52,20 +52,41 @@ ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	return err;
 }
 
-/* All of a transaction, which fits. */
-static ssize_t copy_out(struct sk_buff *skb, struct iov_iter *to)
+/**
+ * oae_read_copy() - copy from a transaction that was read
+ * @skb: its slices, linked by ->next
+ * @off: from there on, bytes
+ * @to: where to, as much as fits
+ *
+ * Context: process, may sleep.
+ *
+ * Return: bytes; if there are more, and room for them: the rest would fault.
+ */
+size_t oae_read_copy(const struct sk_buff *skb, size_t off, struct iov_iter *to)
 {
-	ssize_t done = 0;
+	size_t n, done = 0;
 
-	for (; skb; skb = skb->next) {
-		if (skb_copy_datagram_iter(skb, 0, to, skb->len))
-			return -EFAULT;
-		done += skb->len;
+	for (; skb && iov_iter_count(to); skb = skb->next) {
+		if (off >= skb->len) {
+			off -= skb->len;
+			continue;
+		}
+		n = min(skb->len - off, iov_iter_count(to));
+		if (skb_copy_datagram_iter(skb, off, to, n))
+			break;
+		done += n;
+		off = 0;
 	}
 	return done;
 }
 
-static void consume_list(struct sk_buff *skb)
+/**
+ * oae_read_free() - a transaction was read
+ * @skb: its slices, linked by ->next
+ *
+ * Context: process.
+ */
+void oae_read_free(struct sk_buff *skb)
 {
 	struct sk_buff *next;
 
@@ -77,13 +98,13 @@ static void consume_list(struct sk_buff *skb)
 }
 
 /* The next transaction, waited for if need be; NULL: there will be none. */
-static int read_next(struct oae_tag *tag, size_t max, bool nonblock,
-		     struct sk_buff **skb)
+static int read_next(struct oae_file *f, struct oae_tag *tag, size_t max,
+		     bool nonblock, struct sk_buff **skb)
 {
 	int err;
 
 	for (;;) {
-		err = oae_tag_read(tag, max, skb);
+		err = oae_tag_read(tag, &f->client, max, skb);
 		if (err != -EAGAIN || nonblock)
 			return err;
 		/* One that is delivered wakes one of those who wait. */
@@ -101,15 +122,15 @@ static void wake_next(struct oae_tag *tag)
 		wake_up_interruptible(&tag->read_wait);
 }
 
-static ssize_t read_tag(struct oae_tag *tag, struct iov_iter *to,
-			bool nonblock)
+static ssize_t read_tag(struct oae_file *f, struct oae_tag *tag,
+			struct iov_iter *to, bool nonblock)
 {
 	size_t max = iov_iter_count(to);
 	struct sk_buff *skb;
-	ssize_t done;
+	size_t done;
 	int err;
 
-	err = read_next(tag, max, nonblock, &skb);
+	err = read_next(f, tag, max, nonblock, &skb);
 	if (err) {
 		if (err == -EMSGSIZE)
 			wake_next(tag);
@@ -120,14 +141,14 @@ static ssize_t read_tag(struct oae_tag *tag, struct iov_iter *to,
 	/* One frame may deliver two, and it wakes one reader. */
 	if (READ_ONCE(tag->nrcv))
 		wake_next(tag);
-	done = copy_out(skb, to);
-	if (done < 0) {
+	done = oae_read_copy(skb, 0, to);
+	if (done < OAE_RCV_CB(skb)->len) {
 		iov_iter_revert(to, max - iov_iter_count(to));
 		oae_tag_unread(tag, skb);
-		return done;
+		return -EFAULT;
 	}
 	oae_count(tag->node, OAE_S_READ);
-	consume_list(skb);
+	oae_read_free(skb);
 	return done;
 }
 
@@ -149,7 +170,7 @@ ssize_t oae_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	struct oae_tag *tag = oae_file_tag(f);
 
 	if (!IS_ERR(tag))
-		return read_tag(tag, to, nonblock);
+		return read_tag(f, tag, to, nonblock);
 	if (PTR_ERR(tag) == -EDESTADDRREQ)
 		return oae_listen_read(f, to, nonblock);
 	return PTR_ERR(tag);

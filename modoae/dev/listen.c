@@ -22,7 +22,7 @@ static struct oae_tag *take(struct oae_file *f, struct oae_peer *peer)
 	struct oae_node *node = oae_file_node(f);
 	struct oae_tag *tag, *found = NULL;
 
-	spin_lock_bh(&node->fresh_lock);
+	spin_lock_bh(&node->unclaimed_lock);
 	list_for_each_entry(tag, &node->fresh, fresh) {
 		if (!matches(f, tag))
 			continue;
@@ -37,7 +37,7 @@ static struct oae_tag *take(struct oae_file *f, struct oae_peer *peer)
 		peer->vc = tag->key.kid >> 56;
 		break;
 	}
-	spin_unlock_bh(&node->fresh_lock);
+	spin_unlock_bh(&node->unclaimed_lock);
 	return found;
 }
 
@@ -75,10 +75,10 @@ unsigned int oae_listen_count(struct oae_file *f)
 	const struct oae_tag *tag;
 	unsigned int n = 0;
 
-	spin_lock_bh(&node->fresh_lock);
+	spin_lock_bh(&node->unclaimed_lock);
 	list_for_each_entry(tag, &node->fresh, fresh)
 		n += matches(f, tag);
-	spin_unlock_bh(&node->fresh_lock);
+	spin_unlock_bh(&node->unclaimed_lock);
 	return n;
 }
 

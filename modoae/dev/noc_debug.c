@@ -114,11 +114,71 @@ static ssize_t noc_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	return err ?: len;
 }
 
+/* The next transaction, from each tag in turn: its slices, linked by ->next. */
+static struct sk_buff *noc_next(struct oae_node *node)
+{
+	struct sk_buff *skb = NULL;
+	struct oae_tag *tag;
+
+	while (!skb && (tag = oae_unclaimed_next(node)) != NULL) {
+		oae_tag_read(tag, NULL, SIZE_MAX, &skb);
+		oae_tag_put(tag);
+	}
+	return skb;
+}
+
+/* From one transaction; what does not fit stays for the next read. */
+static ssize_t noc_read_some(struct oae_node *node, struct iov_iter *to)
+{
+	size_t n, left;
+
+	n = oae_read_copy(node->rest, node->rest_off, to);
+	node->rest_off += n;
+	left = OAE_RCV_CB(node->rest)->len - node->rest_off;
+	if (!left) {
+		oae_read_free(node->rest);
+		WRITE_ONCE(node->rest, NULL);
+	}
+	return n || !left ? n : -EFAULT;
+}
+
 static ssize_t noc_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct noc_file *nf = iocb->ki_filp->private_data;
+	struct oae_node *node = oae_node(nf->net);
+	ssize_t done = 0;
 
-	return oae_inbox_read(oae_node(nf->net), to);
+	if (mutex_lock_interruptible(&node->reader))
+		return -EINTR;
+	/* A transaction without a byte is no reason to say end-of-file. */
+	while (!done && iov_iter_count(to)) {
+		if (!node->rest) {
+			node->rest_off = 0;
+			WRITE_ONCE(node->rest, noc_next(node));
+			if (!node->rest)
+				break;
+			oae_count(node, OAE_S_READ);
+		}
+		done = noc_read_some(node, to);
+	}
+	mutex_unlock(&node->reader);
+	return done;
+}
+
+/**
+ * oae_noc_purge() - drop all that is unread
+ * @node: the node; nothing is delivered to it any more, and no file is open
+ *
+ * Context: process, may sleep.
+ */
+void oae_noc_purge(struct oae_node *node)
+{
+	do {
+		kfree_skb_list(node->rest);
+		node->rest = noc_next(node);
+		if (node->rest)
+			oae_count(node, OAE_S_UNREAD_LOST);
+	} while (node->rest);
 }
 
 /* Would a write be queued at once? Asking makes no tag. */
@@ -146,9 +206,8 @@ static __poll_t noc_poll(struct file *file, poll_table *wait)
 	struct oae_node *node = oae_node(nf->net);
 	__poll_t mask = 0;
 
-	poll_wait(file, &node->read_wait, wait);
-	poll_wait(file, &node->write_wait, wait);
-	if (!oae_inbox_empty(node))
+	poll_wait(file, &node->noc_wait, wait);
+	if (READ_ONCE(node->rest) || oae_unclaimed_any(node))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (noc_room(nf))
 		mask |= EPOLLOUT | EPOLLWRNORM;

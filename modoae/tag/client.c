@@ -35,7 +35,10 @@ void oae_attach_init(struct oae_tag *tag)
 void oae_attach_add(struct oae_tag *tag, struct oae_client *c)
 {
 	lockdep_assert_held(&tag->lock);
+	spin_lock(&tag->rcvq.lock);
 	list_add_tail(&c->list, &tag->files);
+	oae_unclaimed_sort(tag);
+	spin_unlock(&tag->rcvq.lock);
 	c->nlost = tag->nlost;
 	c->nevents = tag->nevents;
 	tag->unheard = false;
@@ -169,18 +172,25 @@ bool oae_attach_leave(struct oae_tag *tag, struct oae_client *c,
  * @tag: the tag, locked
  * @c: the file, which has no transaction any more
  *
- * Return: true if what is unread was announced to the node's readers.
+ * Return: true if what is unread is noc_debug's now.
  */
 bool oae_attach_del(struct oae_tag *tag, struct oae_client *c)
 {
+	bool unread;
+
 	lockdep_assert_held(&tag->lock);
+	spin_lock(&tag->rcvq.lock);
 	list_del(&c->list);
+	oae_unclaimed_sort(tag);
+	unread = tag->is_ready;
+	spin_unlock(&tag->rcvq.lock);
 	if (!list_empty(&tag->files))
 		return false;
 	tag->doubt = false;
 	tag->unheard = true;
-	oae_inbox_announce(tag);
-	return READ_ONCE(tag->nrcv);
+	if (unread)
+		oae_fresh_add(tag);
+	return unread;
 }
 
 /**

@@ -298,14 +298,15 @@ void oae_unread_add(struct oae_tag *tag, unsigned int nslices)
 	OAE_RCV_CB(first)->len = len;
 	oae_add(&tag->rcv_bytes, size);
 	oae_add(&tag->nrcv, 1);
+	oae_unclaimed_sort(tag);
 	spin_unlock(&tag->rcvq.lock);
 	tag->ndelivered++;
 	tag->used = true;
 	oae_count(tag->node, OAE_S_DELIVERED);
 	oae_count_n(tag->node, OAE_S_DELIVERED_BYTES, len);
 
-	if (list_empty(&tag->files))
-		oae_inbox_announce(tag);
+	if (tag->unheard && list_empty(&tag->files))
+		oae_fresh_add(tag);
 }
 
 /* The oldest unread transaction: its skbs, linked by ->next, or NULL. */
@@ -330,6 +331,7 @@ static struct sk_buff *take(struct oae_tag *tag)
 	if (first) {
 		oae_add(&tag->rcv_bytes, -size);
 		oae_add(&tag->nrcv, -1);
+		oae_unclaimed_sort(tag);
 	}
 	return first;
 }
@@ -352,6 +354,7 @@ unsigned int oae_unread_drop(struct oae_tag *tag, struct sk_buff_head *lost)
 	skb_queue_splice_init(&tag->rcvq, lost);
 	WRITE_ONCE(tag->rcv_bytes, 0);
 	WRITE_ONCE(tag->nrcv, 0);
+	oae_unclaimed_sort(tag);
 	spin_unlock(&tag->rcvq.lock);
 	return n;
 }
@@ -377,47 +380,17 @@ unsigned int oae_unread_len(struct oae_tag *tag)
 	return len;
 }
 
-/**
- * oae_tag_take() - take the oldest unread transaction
- * @tag: the tag, which the caller took off the list of those with some
- * @more: whether more is unread: the tag is on the list again, with the
- *	reference; if not, it announces itself anew
- *
- * One with a file attached has none for others. Context: process, no tag's lock
- * held.
- *
- * Return: its skbs, linked by ->next, or NULL.
+/*
+ * Something was read: an event, if anybody waited for that. Without a file a tag
+ * that is CLOSED waits to be read to its end, too.
  */
-struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more)
-{
-	struct sk_buff *first = NULL;
-	struct oae_run ev;
-
-	*more = false;
-	oae_run_enter(tag, &ev);
-	if (list_empty(&tag->files)) {
-		spin_lock(&tag->rcvq.lock);
-		first = take(tag);
-		*more = tag->nrcv;
-		spin_unlock(&tag->rcvq.lock);
-	}
-	if (*more)
-		oae_inbox_again(tag);
-	else
-		tag->is_ready = false;
-	oae_run_room(tag, &ev);
-	oae_run_leave(tag, &ev);
-	return first;
-}
-
-/* Something was read: an event, if anybody waited for that. */
-static void made_room(struct oae_tag *tag)
+static void made_room(struct oae_tag *tag, bool attached)
 {
 	struct oae_run ev;
 
 	/* Pairs with those in refused() of run.c and in oae_tag_retire(). */
 	smp_mb();
-	if (likely(!READ_ONCE(tag->dead) &&
+	if (likely(attached && !READ_ONCE(tag->dead) &&
 		   !(oae_link_owes_ready(&tag->link) && oae_unread_room(tag))))
 		return;
 	oae_run_enter(tag, &ev);
@@ -426,17 +399,19 @@ static void made_room(struct oae_tag *tag)
 }
 
 /**
- * oae_tag_read() - take the oldest unread transaction, for a file
- * @tag: the tag that the file is attached to
+ * oae_tag_read() - take the oldest unread transaction
+ * @tag: the tag
+ * @c: for this file, which is attached; NULL for noc_debug, if none is
  * @max: bytes that it may have
  * @skb: its skbs, linked by ->next; NULL the tag is dead and all is read
  *
  * Context: process, no tag's lock held.
  *
- * Return: 0; -EAGAIN nothing is unread; -EMSGSIZE longer than that, and not
- * taken.
+ * Return: 0; -EAGAIN nothing is unread, or not for @c; -EMSGSIZE longer than that,
+ * and not taken.
  */
-int oae_tag_read(struct oae_tag *tag, size_t max, struct sk_buff **skb)
+int oae_tag_read(struct oae_tag *tag, const struct oae_client *c, size_t max,
+		 struct sk_buff **skb)
 {
 	struct sk_buff *first;
 	int err = 0;
@@ -447,13 +422,15 @@ int oae_tag_read(struct oae_tag *tag, size_t max, struct sk_buff **skb)
 	/* What was delivered before it died would be there by now. */
 	if (!first)
 		err = READ_ONCE(tag->dead) ? 0 : -EAGAIN;
+	else if (!c && !list_empty(&tag->files))
+		err = -EAGAIN;
 	else if (OAE_RCV_CB(first)->len > max)
 		err = -EMSGSIZE;
 	else
 		*skb = take(tag);
 	spin_unlock_bh(&tag->rcvq.lock);
 	if (*skb)
-		made_room(tag);
+		made_room(tag, c);
 	return err;
 }
 

@@ -123,7 +123,6 @@ void oae_share_sort(struct oae_tag *tag)
 		move(tag, spare);
 	if (!tag->dead || READ_ONCE(tag->nrcv))
 		return;
-	oae_inbox_forget(tag);
 	if (tag->counted) {
 		tag->counted = false;
 		atomic_dec(&tag->node->ntags);

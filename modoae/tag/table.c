@@ -135,7 +135,6 @@ static struct oae_tag *tag_alloc(struct oae_port *port, u64 kid, bool stranger,
 	INIT_LIST_HEAD(&tag->halfq);
 	INIT_LIST_HEAD(&tag->flushq);
 	INIT_LIST_HEAD(&tag->all);
-	INIT_LIST_HEAD(&tag->reading);
 	INIT_LIST_HEAD(&tag->wake);
 	INIT_LIST_HEAD(&tag->yield);
 	skb_queue_head_init(&tag->rcvq);

@@ -37,7 +37,6 @@ struct oae_tag {
 	bool dead;			/* out of the table */
 	bool open;			/* counted: its link is not CLOSED */
 	bool settling;			/* counted in the port's nsettling */
-	bool is_ready;			/* on node->ready or node->reading */
 	struct oae_link link;
 	struct hrtimer timer;
 	struct list_head sndq;		/* oae_msg, not yet posted */
@@ -51,10 +50,11 @@ struct oae_tag {
 	struct sk_buff_head rcvq;	/* delivered; cb says where one begins */
 	unsigned int nrcv;		/* transactions in rcvq; under rcvq.lock */
 	size_t rcv_bytes;		/* of their skbs; under rcvq.lock */
+	bool is_ready;			/* listed for noc_debug; under rcvq.lock */
 	u64 born;			/* local_clock() */
 	u64 ncommitted, nreversed, nunknown, ndelivered;
 	struct oae_way way;
-	struct list_head files;		/* struct oae_client, attached */
+	struct list_head files;		/* struct oae_client; changed under rcvq.lock, too */
 	bool by_peer;			/* the peer has opened the link */
 	bool used;			/* and somebody has used it since */
 	bool stranger;			/* made for one: counts in nstrangers */
@@ -215,13 +215,13 @@ void oae_region_decided(struct oae_tag *tag, bool apply,
 const u8 *oae_region_answer(const struct oae_tag *tag, unsigned int *len);
 void oae_region_leave(struct oae_tag *tag);
 
-/* inbox.c: which tags have something unread */
-void oae_inbox_announce(struct oae_tag *tag);
-void oae_inbox_again(struct oae_tag *tag);
-void oae_inbox_forget(struct oae_tag *tag);
-bool oae_inbox_empty(struct oae_node *node);
-ssize_t oae_inbox_read(struct oae_node *node, struct iov_iter *to);
-void oae_inbox_purge(struct oae_node *node);
+/* unclaimed.c: tags that no file is attached to */
+void oae_unclaimed_init(struct oae_node *node);
+void oae_fresh_add(struct oae_tag *tag);
+void oae_fresh_del(struct oae_tag *tag);
+void oae_unclaimed_sort(struct oae_tag *tag);
+struct oae_tag *oae_unclaimed_next(struct oae_node *node);
+bool oae_unclaimed_any(const struct oae_node *node);
 
 /* table.c */
 u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN]);
@@ -273,8 +273,8 @@ void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
 void oae_tag_confirming(struct oae_tag *tag, int waiters);
 int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, bool open);
 void oae_tag_detach(struct oae_tag *tag, struct oae_client *c);
-struct sk_buff *oae_tag_take(struct oae_tag *tag, bool *more);
-int oae_tag_read(struct oae_tag *tag, size_t max, struct sk_buff **skb);
+int oae_tag_read(struct oae_tag *tag, const struct oae_client *c, size_t max,
+		 struct sk_buff **skb);
 void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb);
 unsigned int oae_unread_len(struct oae_tag *tag);
 
@@ -310,10 +310,5 @@ void oae_room_wake_client(struct oae_tag *tag, struct oae_client *c);
 void oae_room_client(struct oae_tag *tag, struct oae_client *c);
 int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
 		  long *left);
-
-/* fresh.c: peers that opened a link which no file is attached to */
-void oae_fresh_init(struct oae_node *node);
-void oae_fresh_add(struct oae_tag *tag);
-void oae_fresh_del(struct oae_tag *tag);
 
 #endif /* OAE_TAG_H */

@@ -9,6 +9,7 @@
 #include "event.h"
 
 #include <linux/etherdevice.h>
+#include <linux/poll.h>
 
 #include "../base/trace.h"
 
@@ -119,8 +120,8 @@ static void tell_readers(struct oae_tag *tag)
 	/* Seen to have no file, or one: who comes or goes looks for itself. */
 	if (!list_empty(&tag->files))
 		oae_attach_readable(tag);
-	else if (wq_has_sleeper(&node->read_wait))
-		wake_up_interruptible(&node->read_wait);
+	else if (wq_has_sleeper(&node->noc_wait))
+		wake_up_poll(&node->noc_wait, EPOLLIN | EPOLLRDNORM);
 }
 
 static void tell_writers(struct oae_tag *tag)
@@ -128,8 +129,8 @@ static void tell_writers(struct oae_tag *tag)
 	struct oae_node *node = tag->node;
 
 	oae_attach_writable(tag);
-	if (wq_has_sleeper(&node->write_wait))
-		wake_up_interruptible(&node->write_wait);
+	if (wq_has_sleeper(&node->noc_wait))
+		wake_up_poll(&node->noc_wait, EPOLLOUT | EPOLLWRNORM);
 }
 
 /**
