@@ -133,8 +133,8 @@ void oae_evlog_add(struct oae_node *node, u64 now, u64 kid,
 }
 
 /* Copy event number @n; false when it is not there, or not whole. */
-static bool oae_event_read(const struct oae_ring *ring, u32 n,
-			   struct oae_event *to)
+static bool evlog_event_read(const struct oae_ring *ring, u32 n,
+			     struct oae_event *to)
 {
 	const struct oae_event *e = &ring->ev[n % OAE_RING];
 
@@ -153,7 +153,7 @@ static bool oae_event_read(const struct oae_ring *ring, u32 n,
 	return READ_ONCE(e->ver) == to->ver;
 }
 
-static int oae_event_cmp(const void *a, const void *b)
+static int evlog_event_cmp(const void *a, const void *b)
 {
 	const struct oae_event *x = a, *y = b;
 
@@ -176,8 +176,8 @@ static const char *oae_outcome_name(u8 outcome)
 	return "?";
 }
 
-static void oae_event_words(const struct oae_event *e, const char **kind,
-			    const char **what)
+static void evlog_event_words(const struct oae_event *e, const char **kind,
+			      const char **what)
 {
 	*what = "";
 	switch (e->kind) {
@@ -210,13 +210,13 @@ static void oae_event_words(const struct oae_event *e, const char **kind,
 	*kind = "?";
 }
 
-static void oae_event_show(const struct oae_event *e, struct seq_file *m)
+static void evlog_event_show(const struct oae_event *e, struct seq_file *m)
 {
 	const char *kind, *what;
 	u64 us = e->now;
 	u32 ns = do_div(us, NSEC_PER_SEC);
 
-	oae_event_words(e, &kind, &what);
+	evlog_event_words(e, &kind, &what);
 	seq_printf(m, "%6llu.%06u 0x%016llx ", us, ns / 1000, e->kid);
 	seq_printf(m, "%s%-*s %10s -> %-10s seq %u\n", kind,
 		   (int)(24 - strlen(kind)), what, oae_state_name(e->before),
@@ -252,13 +252,13 @@ int oae_evlog_show(struct oae_node *node, struct seq_file *m)
 		u32 head = READ_ONCE(ring->head);
 
 		for (i = 0; i < OAE_RING; i++)
-			if (oae_event_read(ring, head - OAE_RING + i,
-					   &all[count]))
+			if (evlog_event_read(ring, head - OAE_RING + i,
+					     &all[count]))
 				count++;
 	}
-	sort(all, count, sizeof(*all), oae_event_cmp, NULL);
+	sort(all, count, sizeof(*all), evlog_event_cmp, NULL);
 	for (i = 0; i < count; i++)
-		oae_event_show(&all[i], m);
+		evlog_event_show(&all[i], m);
 	kvfree(all);
 	return 0;
 }

@@ -42,8 +42,8 @@ void oae_pool_exit(struct oae_pool *pool)
 EXPORT_SYMBOL_FOR_BENCH(oae_pool_exit);
 
 /* Take a piece from the pool's page, if there is one with so much left. */
-static bool pool_take(struct oae_pool *pool, struct oae_piece *piece,
-		      unsigned int len)
+static bool msg_pool_take(struct oae_pool *pool, struct oae_piece *piece,
+			  unsigned int len)
 {
 	bool taken = false;
 
@@ -64,7 +64,7 @@ static bool pool_take(struct oae_pool *pool, struct oae_piece *piece,
 	return taken;
 }
 
-static bool pool_refill(struct oae_pool *pool, gfp_t gfp)
+static bool msg_pool_refill(struct oae_pool *pool, gfp_t gfp)
 {
 	struct page *page = alloc_page(gfp);
 
@@ -79,14 +79,14 @@ static bool pool_refill(struct oae_pool *pool, gfp_t gfp)
 	return true;
 }
 
-static bool add_piece(struct oae_msg *msg, struct oae_pool *pool,
-		      unsigned int len, gfp_t gfp)
+static bool msg_add_piece(struct oae_msg *msg, struct oae_pool *pool,
+			  unsigned int len, gfp_t gfp)
 {
 	struct oae_piece *piece = &msg->piece[msg->npieces];
 
 	if (len <= OAE_PIECE / 2) {
-		while (!pool_take(pool, piece, len))
-			if (!pool_refill(pool, gfp))
+		while (!msg_pool_take(pool, piece, len))
+			if (!msg_pool_refill(pool, gfp))
 				return false;
 	} else {
 		piece->page = alloc_page(gfp);
@@ -133,7 +133,7 @@ struct oae_msg *oae_msg_alloc(struct oae_pool *pool, size_t len, gfp_t gfp)
 	while (len) {
 		unsigned int n = min_t(size_t, len, OAE_PIECE);
 
-		if (!add_piece(msg, pool, n, gfp)) {
+		if (!msg_add_piece(msg, pool, n, gfp)) {
 			oae_msg_put(msg);
 			return NULL;
 		}
@@ -177,8 +177,8 @@ struct stretch {
 	unsigned int left;	/* with this one */
 };
 
-static void stretch_first(struct stretch *s, const struct oae_msg *msg,
-			  unsigned int pos, unsigned int len)
+static void msg_stretch_first(struct stretch *s, const struct oae_msg *msg,
+			      unsigned int pos, unsigned int len)
 {
 	s->p = &msg->piece[pos / OAE_PIECE];
 	s->off = pos % OAE_PIECE;
@@ -186,7 +186,7 @@ static void stretch_first(struct stretch *s, const struct oae_msg *msg,
 	s->len = min(len, s->p->len - s->off);
 }
 
-static bool stretch_next(struct stretch *s)
+static bool msg_stretch_next(struct stretch *s)
 {
 	s->left -= s->len;
 	if (!s->left)
@@ -202,20 +202,20 @@ static const u8 *stretch_addr(const struct stretch *s)
 	return page_address(s->p->page) + s->p->off + s->off;
 }
 
-static u64 slice_hash(const struct oae_msg *msg, unsigned int slice)
+static u64 msg_slice_hash(const struct oae_msg *msg, unsigned int slice)
 {
 	unsigned int max = msg->post.slice_max;
 	struct xxh64_state state;
 	struct stretch s;
 
-	stretch_first(&s, msg, slice * max, oae_msg_slice_len(msg, max, slice));
+	msg_stretch_first(&s, msg, slice * max, oae_msg_slice_len(msg, max, slice));
 	if (s.len == s.left)
 		return oae_slice_hash(stretch_addr(&s), s.len, slice);
 
 	xxh64_reset(&state, slice);
 	do {
 		xxh64_update(&state, stretch_addr(&s), s.len);
-	} while (stretch_next(&s));
+	} while (msg_stretch_next(&s));
 	return xxh64_digest(&state);
 }
 
@@ -242,9 +242,9 @@ void oae_msg_slice(struct oae_msg *msg, unsigned int slice_max)
 	if (!post->nslices)
 		return;
 	for (i = 0; i < n; i++)
-		msg->hash[i] = slice_hash(msg, i);
+		msg->hash[i] = msg_slice_hash(msg, i);
 	post->digest = oae_whole_digest(msg->hash, n);
-	stretch_first(&s, msg, 0, oae_msg_slice_len(msg, slice_max, 0));
+	msg_stretch_first(&s, msg, 0, oae_msg_slice_len(msg, slice_max, 0));
 	post->first = oae_first_bytes(stretch_addr(&s), s.len);
 }
 EXPORT_SYMBOL_FOR_BENCH(oae_msg_slice);
@@ -277,11 +277,11 @@ void oae_msg_fill(struct oae_msg *msg, unsigned int slice_max,
 {
 	struct stretch s;
 
-	stretch_first(&s, msg, slice * slice_max,
-		      oae_msg_slice_len(msg, slice_max, slice));
+	msg_stretch_first(&s, msg, slice * slice_max,
+			  oae_msg_slice_len(msg, slice_max, slice));
 	do {
 		get_page(s.p->page);
 		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, s.p->page,
 				s.p->off + s.off, s.len, s.len);
-	} while (stretch_next(&s));
+	} while (msg_stretch_next(&s));
 }

@@ -16,7 +16,7 @@
  * Make the skb of a frame that came in, and has been done with, empty again, as
  * if it were forwarded. False: others look at it, or it has no room.
  */
-static bool reuse(struct sk_buff *skb, unsigned int hlen, unsigned int room)
+static bool xmit_reuse(struct sk_buff *skb, unsigned int hlen, unsigned int room)
 {
 	if (skb_is_nonlinear(skb) || skb_cloned(skb) || skb_shared(skb))
 		return false;
@@ -33,16 +33,16 @@ static bool reuse(struct sk_buff *skb, unsigned int hlen, unsigned int room)
 	return true;
 }
 
-static struct sk_buff *frame_skb(struct oae_port *port,
-				 const struct oae_frame *f,
-				 struct sk_buff **spent)
+static struct sk_buff *xmit_frame_skb(struct oae_port *port,
+				      const struct oae_frame *f,
+				      struct sk_buff **spent)
 {
 	struct net_device *dev = port->dev;
 	unsigned int hlen = LL_RESERVED_SPACE(dev);
 	unsigned int room = OAE_PARSE_MAX + dev->needed_tailroom;
 	struct sk_buff *skb;
 
-	if (spent && *spent && reuse(*spent, hlen, room)) {
+	if (spent && *spent && xmit_reuse(*spent, hlen, room)) {
 		skb = *spent;
 		*spent = NULL;
 	} else {
@@ -60,8 +60,8 @@ static struct sk_buff *frame_skb(struct oae_port *port,
 	return skb;
 }
 
-static void send_skb(struct oae_port *port, struct sk_buff *skb,
-		     const u8 *dest)
+static void xmit_send_skb(struct oae_port *port, struct sk_buff *skb,
+			  const u8 *dest)
 {
 	struct oae_node *node = port->node;
 	unsigned int len = skb->len;
@@ -93,10 +93,10 @@ static void send_skb(struct oae_port *port, struct sk_buff *skb,
 void oae_xmit_frame(struct oae_port *port, const u8 *dest,
 		    const struct oae_frame *f, struct sk_buff **spent)
 {
-	struct sk_buff *skb = frame_skb(port, f, spent);
+	struct sk_buff *skb = xmit_frame_skb(port, f, spent);
 
 	if (skb)
-		send_skb(port, skb, dest);
+		xmit_send_skb(port, skb, dest);
 }
 
 /**
@@ -123,7 +123,7 @@ struct sk_buff *oae_xmit_reply(struct oae_port *port, unsigned int room)
 }
 
 /* The hash of a REFLECT's body and of what comes behind it. */
-static u64 reflect_hash(const struct oae_frame *f, struct sk_buff *reply)
+static u64 xmit_reflect_hash(const struct oae_frame *f, struct sk_buff *reply)
 {
 	u8 body[OAE_REFLECT_LEN];
 	struct skb_seq_state seq;
@@ -157,14 +157,14 @@ void oae_xmit_reflect(struct oae_port *port, const u8 *dest,
 	u8 head[OAE_PARSE_MAX];
 	unsigned int n;
 
-	f->payload_hash = reflect_hash(f, reply);
+	f->payload_hash = xmit_reflect_hash(f, reply);
 	n = oae_frame_build(f, head);
 	skb_push(reply, n);
 	memcpy(reply->data, head, n);
 	skb_reset_network_header(reply);
 	reply->dev = port->dev;
 	reply->protocol = port->pt.type;
-	send_skb(port, reply, dest);
+	xmit_send_skb(port, reply, dest);
 }
 
 /**
@@ -193,10 +193,10 @@ void oae_xmit_offer(struct oae_port *port, const u8 *dest,
 		f->payload_hash = msg->hash[f->slice];
 		if (f->slice == send->nslices - 1)
 			f->flags |= OAE_F_LAST;
-		skb = frame_skb(port, f, spent);
+		skb = xmit_frame_skb(port, f, spent);
 		if (!skb)
 			return;
 		oae_msg_fill(msg, send->slice_max, f->slice, skb);
-		send_skb(port, skb, dest);
+		xmit_send_skb(port, skb, dest);
 	}
 }

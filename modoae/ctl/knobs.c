@@ -41,34 +41,34 @@ static const char *const oae_use_gw_words[] = {
 	[OAE_GW_AUTO] = "auto",
 };
 
-static u32 oae_random(void)
+static u32 knobs_random(void)
 {
 	return get_random_u32();
 }
 
 /* The knobs in the units of the core. */
-static void oae_cfg_fill(struct oae_link_cfg *cfg, const struct oae_knobs *k)
+static void knobs_cfg_fill(struct oae_link_cfg *cfg, const struct oae_knobs *k)
 {
 	cfg->stall_min = (u64)k->stall_min_us * NSEC_PER_USEC;
 	cfg->stall_max = (u64)k->stall_max_us * NSEC_PER_USEC;
 	cfg->keepalive = (u64)k->keepalive_ms * NSEC_PER_MSEC;
 	cfg->dead = (u64)k->dead_ms * NSEC_PER_MSEC;
 	cfg->max_len = k->max_len;
-	cfg->random = oae_random;
+	cfg->random = knobs_random;
 }
 
 /*
  * An event goes by one state of the knobs from its beginning to its end: 64 bits
  * that are written while they are read may be half of each on 32-bit machines.
  */
-static void oae_cfg_update(struct oae_node *node)
+static void knobs_cfg_update(struct oae_node *node)
 {
 	struct oae_link_cfg *old, *new;
 
 	/* Under kernel_param_lock, like all that writes knobs. */
 	old = rcu_dereference_protected(node->cfg, true);
 	new = &node->cfgs[old == &node->cfgs[0]];
-	oae_cfg_fill(new, &node->knobs);
+	knobs_cfg_fill(new, &node->knobs);
 	if (!memcmp(old, new, sizeof(*new)))
 		return;
 	rcu_assign_pointer(node->cfg, new);
@@ -85,7 +85,7 @@ static void oae_cfg_update(struct oae_node *node)
 void oae_knobs_init(struct oae_node *node)
 {
 	node->knobs = oae_defaults;
-	oae_cfg_fill(&node->cfgs[0], &node->knobs);
+	knobs_cfg_fill(&node->cfgs[0], &node->knobs);
 	RCU_INIT_POINTER(node->cfg, &node->cfgs[0]);
 }
 
@@ -156,7 +156,7 @@ static int oae_knob_set_node(const struct oae_knob *knob,
 	if (err)
 		return err;
 	WRITE_ONCE(*oae_knob_at(knob, &node->knobs), v);
-	oae_cfg_update(node);
+	knobs_cfg_update(node);
 	if (knob->words == oae_use_gw_words)
 		oae_path_use_gw(node);
 	return 0;

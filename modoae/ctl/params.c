@@ -150,7 +150,7 @@ static const struct kernel_param_ops oae_param_ops = {
  * Bind and release devices. Other parameters are free while links of those that
  * go are waited for.
  */
-static int oae_dev_set(struct oae_node *node, char *val)
+static int params_dev_set(struct oae_node *node, char *val)
 {
 	bool going;
 	int err;
@@ -165,7 +165,7 @@ static int oae_dev_set(struct oae_node *node, char *val)
 }
 
 /* The next change of a node's ports waits for the last one, and nobody for both. */
-static int oae_dev_use(struct oae_node *node, char *val)
+static int params_dev_use(struct oae_node *node, char *val)
 {
 	struct oae_node *same;
 	int err;
@@ -177,22 +177,22 @@ static int oae_dev_use(struct oae_node *node, char *val)
 		return err;
 	err = oae_params_node(&same, true);	/* stopped meanwhile? */
 	if (!err)
-		err = oae_dev_set(node, val);
+		err = params_dev_set(node, val);
 	mutex_unlock(&node->dev_lock);
 	return err;
 }
 
-static int set_dev(struct oae_node *node, char *val)
+static int params_set_dev(struct oae_node *node, char *val)
 {
 	if (node)
-		return oae_dev_use(node, val);
+		return params_dev_use(node, val);
 	if (strscpy(oae_template.dev, val, sizeof(oae_template.dev)) < 0)
 		return oae_refuse("dev", val, -EINVAL,
 				  "takes up to 511 characters at load");
 	return 0;
 }
 
-static int get_dev(struct oae_node *node, char *buf, size_t size)
+static int params_get_dev(struct oae_node *node, char *buf, size_t size)
 {
 	if (node)
 		return oae_ports_print(node, buf, size);
@@ -201,8 +201,8 @@ static int get_dev(struct oae_node *node, char *buf, size_t size)
 
 #define OAE_ADDR_ACCEPTED "[DEV/]ADDR, ADDR being 24 bits in hex or a whole unicast MAC"
 
-static int oae_target_use(struct oae_node *node, const struct oae_addr *addr,
-			  const char *val)
+static int params_target_use(struct oae_node *node, const struct oae_addr *addr,
+			     const char *val)
 {
 	struct oae_port *port;
 	u8 mac[ETH_ALEN];
@@ -222,7 +222,7 @@ static int oae_target_use(struct oae_node *node, const struct oae_addr *addr,
 	return 0;
 }
 
-static int set_target(struct oae_node *node, char *val)
+static int params_set_target(struct oae_node *node, char *val)
 {
 	struct oae_addr addr;
 	int err;
@@ -232,18 +232,18 @@ static int set_target(struct oae_node *node, char *val)
 		return oae_refuse("target", val, err,
 				  "takes " OAE_ADDR_ACCEPTED);
 	if (node)
-		return oae_target_use(node, &addr, val);
+		return params_target_use(node, &addr, val);
 	oae_template.target = addr;
 	return 0;
 }
 
-static int get_target(struct oae_node *node, char *buf, size_t size)
+static int params_get_target(struct oae_node *node, char *buf, size_t size)
 {
 	return oae_addr_print(node ? &node->target : &oae_template.target, buf,
 			      size);
 }
 
-static int oae_peers_parse(struct oae_addr *peers, char *val)
+static int params_peers_parse(struct oae_addr *peers, char *val)
 {
 	unsigned int n = 0;
 	char *item;
@@ -267,7 +267,7 @@ static int oae_peers_parse(struct oae_addr *peers, char *val)
 	return n;
 }
 
-static int set_peers(struct oae_node *node, char *val)
+static int params_set_peers(struct oae_node *node, char *val)
 {
 	struct oae_addr *peers;
 	int n;
@@ -275,7 +275,7 @@ static int set_peers(struct oae_node *node, char *val)
 	peers = kcalloc(OAE_MAX_PEERS, sizeof(*peers), GFP_KERNEL);
 	if (!peers)
 		return -ENOMEM;
-	n = oae_peers_parse(peers, val);
+	n = params_peers_parse(peers, val);
 	if (n < 0)
 		goto out;
 	if (node) {
@@ -292,7 +292,7 @@ out:
 	return min(n, 0);
 }
 
-static int get_peers(struct oae_node *node, char *buf, size_t size)
+static int params_get_peers(struct oae_node *node, char *buf, size_t size)
 {
 	const struct oae_addr *p = node ? node->peers : oae_template.peers;
 	unsigned int i, count = node ? node->npeers : oae_template.npeers;
@@ -306,7 +306,7 @@ static int get_peers(struct oae_node *node, char *buf, size_t size)
 	return n;
 }
 
-static int set_nhmac(struct oae_node *node, char *val)
+static int params_set_nhmac(struct oae_node *node, char *val)
 {
 	u8 *nhmac = node ? node->nhmac : oae_template.nhmac;
 	struct oae_addr addr = {};
@@ -325,7 +325,7 @@ static int set_nhmac(struct oae_node *node, char *val)
 	return 0;
 }
 
-static int get_nhmac(struct oae_node *node, char *buf, size_t size)
+static int params_get_nhmac(struct oae_node *node, char *buf, size_t size)
 {
 	const u8 *nhmac = node ? node->nhmac : oae_template.nhmac;
 	int n;
@@ -338,7 +338,7 @@ static int get_nhmac(struct oae_node *node, char *buf, size_t size)
 	return n;
 }
 
-static int set_wkstep(struct oae_node *node, char *val)
+static int params_set_wkstep(struct oae_node *node, char *val)
 {
 	unsigned int step;
 
@@ -356,13 +356,13 @@ static int set_wkstep(struct oae_node *node, char *val)
 	return 0;
 }
 
-static int get_wkstep(struct oae_node *node, char *buf, size_t size)
+static int params_get_wkstep(struct oae_node *node, char *buf, size_t size)
 {
 	return scnprintf(buf, size, "%d",
 			 node ? node->step : oae_template.step);
 }
 
-static int set_shutdown(struct oae_node *node, char *val)
+static int params_set_shutdown(struct oae_node *node, char *val)
 {
 	bool shut = !strcmp(val, "1");
 
@@ -378,18 +378,18 @@ static int set_shutdown(struct oae_node *node, char *val)
 	return 0;
 }
 
-static int get_shutdown(struct oae_node *node, char *buf, size_t size)
+static int params_get_shutdown(struct oae_node *node, char *buf, size_t size)
 {
 	return scnprintf(buf, size, "%d",
 			 node ? node->shut : oae_template.shut);
 }
 
-static int set_stats(struct oae_node *node, char *val)
+static int params_set_stats(struct oae_node *node, char *val)
 {
 	return oae_refuse("stats", val, -EPERM, "is for reading");
 }
 
-static int get_stats(struct oae_node *node, char *buf, size_t size)
+static int params_get_stats(struct oae_node *node, char *buf, size_t size)
 {
 	static const unsigned int shown[] = {
 		OAE_S_RX_FRAMES, OAE_S_TX_FRAMES, OAE_S_POSTED,
@@ -409,7 +409,7 @@ static int get_stats(struct oae_node *node, char *buf, size_t size)
 	return n;
 }
 
-static int set_ethertype(struct oae_node *node, char *val)
+static int params_set_ethertype(struct oae_node *node, char *val)
 {
 	unsigned int v;
 
@@ -423,15 +423,15 @@ static int set_ethertype(struct oae_node *node, char *val)
 	return 0;
 }
 
-static int get_ethertype(struct oae_node *node, char *buf, size_t size)
+static int params_get_ethertype(struct oae_node *node, char *buf, size_t size)
 {
 	return scnprintf(buf, size, "0x%04x", oae_ethertype);
 }
 
 #define OAE_PARAM(_name, _mode)						\
 	static const struct oae_param oae_param_##_name = {		\
-		.set = set_##_name,				\
-		.get = get_##_name,				\
+		.set = params_set_##_name,				\
+		.get = params_get_##_name,				\
 	};								\
 	module_param_cb(_name, &oae_param_ops, (void *)&oae_param_##_name, _mode)
 
@@ -471,10 +471,10 @@ int oae_params_start(void)
 	kernel_param_lock(THIS_MODULE);
 	err = oae_knobs_check_defaults();
 	if (!err)
-		err = oae_dev_set(node, strim(oae_template.dev));
+		err = params_dev_set(node, strim(oae_template.dev));
 	if (!err) {
 		oae_addr_print(&oae_template.target, target, sizeof(target));
-		err = oae_target_use(node, &oae_template.target, target);
+		err = params_target_use(node, &oae_template.target, target);
 	}
 	if (!err)
 		oae_params_state = OAE_LIVE;

@@ -28,7 +28,7 @@ struct oae_tags_iter {
 	struct rhashtable_iter walk;
 };
 
-static struct oae_tag *oae_tags_step(struct oae_tags_iter *iter)
+static struct oae_tag *procfs_tags_step(struct oae_tags_iter *iter)
 {
 	struct oae_tag *tag;
 
@@ -38,7 +38,7 @@ static struct oae_tag *oae_tags_step(struct oae_tags_iter *iter)
 	return IS_ERR(tag) ? NULL : tag;
 }
 
-static void *oae_tags_start(struct seq_file *m, loff_t *pos)
+static void *procfs_tags_start(struct seq_file *m, loff_t *pos)
 	__acquires(RCU)
 {
 	struct oae_tags_iter *iter = m->private;
@@ -48,17 +48,17 @@ static void *oae_tags_start(struct seq_file *m, loff_t *pos)
 	rhashtable_walk_enter(&oae_node(seq_file_net(m))->tags, &iter->walk);
 	rhashtable_walk_start(&iter->walk);
 	for (skip = *pos; skip && v; skip--)
-		v = oae_tags_step(iter);
+		v = procfs_tags_step(iter);
 	return v;
 }
 
-static void *oae_tags_next(struct seq_file *m, void *v, loff_t *pos)
+static void *procfs_tags_next(struct seq_file *m, void *v, loff_t *pos)
 {
 	++*pos;
-	return oae_tags_step(m->private);
+	return procfs_tags_step(m->private);
 }
 
-static void oae_tags_stop(struct seq_file *m, void *v)
+static void procfs_tags_stop(struct seq_file *m, void *v)
 	__releases(RCU)
 {
 	struct oae_tags_iter *iter = m->private;
@@ -96,7 +96,7 @@ struct oae_tag_view {
 	bool via;
 };
 
-static void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
+static void procfs_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 {
 	oae_tag_lock(tag);
 	oae_link_show(&tag->link, &v->link);
@@ -108,14 +108,14 @@ static void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 }
 
 /* In s. The clock of this processor may be a little behind. */
-static u64 age(u64 born)
+static u64 procfs_age(u64 born)
 {
 	u64 now = local_clock();
 
 	return now > born ? div_u64(now - born, NSEC_PER_SEC) : 0;
 }
 
-static int oae_tags_show(struct seq_file *m, void *p)
+static int procfs_tags_show(struct seq_file *m, void *p)
 {
 	struct oae_tag *tag = p;
 	struct oae_tag_view v;
@@ -128,7 +128,7 @@ static int oae_tags_show(struct seq_file *m, void *p)
 			   "age_s");
 		return 0;
 	}
-	oae_tag_look(tag, &v);
+	procfs_tag_look(tag, &v);
 	oae_kid_mac(tag->key.kid, mac);
 	seq_printf(m, "%-15s %3u %-10s %-7s %-8s %pM %-6s %10u %10u %6u %5u %8llu 0x%016llx %llu\n",
 		   tag->key.port->dev->name, v.link.vc,
@@ -139,20 +139,20 @@ static int oae_tags_show(struct seq_file *m, void *p)
 			    v.link.hold),
 		   mac, v.via ? "gw" : "direct", v.link.rx, v.link.tx,
 		   v.unread, v.queue, div_u64(v.link.srtt, NSEC_PER_USEC),
-		   tag->key.kid, age(v.born));
+		   tag->key.kid, procfs_age(v.born));
 	return 0;
 }
 
 static const struct seq_operations oae_tags_ops = {
-	.start = oae_tags_start,
-	.next = oae_tags_next,
-	.stop = oae_tags_stop,
-	.show = oae_tags_show,
+	.start = procfs_tags_start,
+	.next = procfs_tags_next,
+	.stop = procfs_tags_stop,
+	.show = procfs_tags_show,
 };
 
 /* Close the links to @addr on @vc, on whatever ports they are. */
-static int oae_tags_close(struct oae_node *node, const struct oae_addr *addr,
-			  u8 vc)
+static int procfs_tags_close(struct oae_node *node, const struct oae_addr *addr,
+			     u8 vc)
 {
 	struct oae_port *port;
 	struct oae_tag *tag;
@@ -175,7 +175,7 @@ static int oae_tags_close(struct oae_node *node, const struct oae_addr *addr,
 	return err;
 }
 
-static int oae_tags_command(struct oae_node *node, char *cmd)
+static int procfs_tags_command(struct oae_node *node, char *cmd)
 {
 	static const char accepted[] = "takes close [DEV/]ADDR [VC]";
 	char *rest = cmd, *word, *vc_text;
@@ -195,24 +195,24 @@ static int oae_tags_command(struct oae_node *node, char *cmd)
 				 strncasecmp(vc_text, "0x", 2) ? 10 : 16,
 				 &vc)))
 		return oae_refuse("tags", whole, -EINVAL, accepted);
-	err = oae_tags_close(node, &addr, vc);
+	err = procfs_tags_close(node, &addr, vc);
 	if (err)
 		oae_refuse("tags", whole, err, "closes a link that is there");
 	return err;
 }
 
-static int oae_tags_write(struct file *file, char *buf, size_t size)
+static int procfs_tags_write(struct file *file, char *buf, size_t size)
 {
 	struct net *net = seq_file_net(file->private_data);
 	int err;
 
 	if (!ns_capable(net->user_ns, CAP_NET_ADMIN))
 		return -EPERM;
-	err = oae_tags_command(oae_node(net), strim(buf));
+	err = procfs_tags_command(oae_node(net), strim(buf));
 	return err ?: size;
 }
 
-static int oae_stats_show(struct seq_file *m, void *unused)
+static int procfs_stats_show(struct seq_file *m, void *unused)
 {
 	struct oae_node *node = oae_node(seq_file_single_net(m));
 	unsigned int i;
@@ -224,7 +224,7 @@ static int oae_stats_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static int oae_ev_log_show(struct seq_file *m, void *unused)
+static int procfs_ev_log_show(struct seq_file *m, void *unused)
 {
 	return oae_evlog_show(oae_node(seq_file_single_net(m)), m);
 }
@@ -246,11 +246,11 @@ int oae_procfs_init(struct oae_node *node)
 	if (!dir)
 		return -ENOMEM;
 	if (!proc_create_net_data_write("tags", 0644, dir, &oae_tags_ops,
-					oae_tags_write,
+					procfs_tags_write,
 					sizeof(struct oae_tags_iter), NULL) ||
-	    !proc_create_net_single("stats", 0444, dir, oae_stats_show,
+	    !proc_create_net_single("stats", 0444, dir, procfs_stats_show,
 				    NULL) ||
-	    !proc_create_net_single("ev_log", 0444, dir, oae_ev_log_show,
+	    !proc_create_net_single("ev_log", 0444, dir, procfs_ev_log_show,
 				    NULL)) {
 		oae_procfs_exit(node);
 		return -ENOMEM;

@@ -29,7 +29,7 @@
 #define OAE_QUEUE_DEFAULT	256
 #define OAE_QUEUE_MAX		65536
 
-static int oae_open(struct inode *inode, struct file *file)
+static int file_open(struct inode *inode, struct file *file)
 {
 	struct oae_file *f = kzalloc(sizeof(*f), GFP_KERNEL_ACCOUNT);
 
@@ -53,7 +53,7 @@ static int oae_open(struct inode *inode, struct file *file)
  * Closing waits for what is queued, as linger_ms says: not for ever, since whoever
  * closes it may only have been passed it, and whoever dies does not wait.
  */
-static void linger(struct oae_file *f, struct oae_tag *tag)
+static void file_linger(struct oae_file *f, struct oae_tag *tag)
 {
 	unsigned int ms = f->opt.linger_ms;
 
@@ -68,14 +68,14 @@ static void linger(struct oae_file *f, struct oae_tag *tag)
 	oae_file_cancel_all(f, tag, OAE_E_CANCEL, false);
 }
 
-static int oae_release(struct inode *inode, struct file *file)
+static int file_release(struct inode *inode, struct file *file)
 {
 	struct oae_file *f = file->private_data;
 
 	if (f->region)
 		oae_region_close(f->region);
 	if (f->tag) {
-		linger(f, f->tag);
+		file_linger(f, f->tag);
 		hrtimer_cancel(&f->client.timer);
 		oae_tag_detach(f->tag, &f->client);
 		oae_tag_put(f->tag);
@@ -90,7 +90,7 @@ static int oae_release(struct inode *inode, struct file *file)
 }
 
 /* What can be said of an address before its port is known. */
-static int check_attach(const struct oae_attach *a)
+static int file_check_attach(const struct oae_attach *a)
 {
 	bool listening = a->flags & OAE_ATTACH_LISTEN;
 
@@ -110,8 +110,8 @@ static int check_attach(const struct oae_attach *a)
 }
 
 /* The port by name, not being the peer itself; with a reference. */
-static struct oae_port *attach_port(struct oae_file *f,
-				    const struct oae_attach *a)
+static struct oae_port *file_attach_port(struct oae_file *f,
+					 const struct oae_attach *a)
 {
 	struct oae_port *port;
 	bool own;
@@ -131,14 +131,14 @@ static struct oae_port *attach_port(struct oae_file *f,
 	return ERR_PTR(-EINVAL);
 }
 
-static int attach(struct oae_file *f, const struct oae_attach *a)
+static int file_attach(struct oae_file *f, const struct oae_attach *a)
 {
 	bool open = a->flags & OAE_ATTACH_OPEN;
 	struct oae_port *port;
 	struct oae_tag *tag;
 	int err;
 
-	port = attach_port(f, a);
+	port = file_attach_port(f, a);
 	if (IS_ERR(port))
 		return PTR_ERR(port);
 	do {
@@ -159,7 +159,7 @@ static int attach(struct oae_file *f, const struct oae_attach *a)
 	return 0;
 }
 
-static int ioctl_attach(struct oae_file *f, const void __user *arg)
+static int file_ioctl_attach(struct oae_file *f, const void __user *arg)
 {
 	struct oae_attach a;
 	int err;
@@ -168,7 +168,7 @@ static int ioctl_attach(struct oae_file *f, const void __user *arg)
 		return -EFAULT;
 	if (!ns_capable(f->net->user_ns, CAP_NET_RAW))
 		return -EPERM;
-	err = check_attach(&a);
+	err = file_check_attach(&a);
 	if (err)
 		return err;
 	mutex_lock(&f->setup);
@@ -177,14 +177,14 @@ static int ioctl_attach(struct oae_file *f, const void __user *arg)
 	else if (a.flags & OAE_ATTACH_LISTEN)
 		err = oae_listen_start(f, &a);
 	else
-		err = attach(f, &a);
+		err = file_attach(f, &a);
 	mutex_unlock(&f->setup);
 	if (!err)
 		wake_up_poll(&f->client.wait, EPOLLOUT);
 	return err;
 }
 
-static int ioctl_set_options(struct oae_file *f, const void __user *arg)
+static int file_ioctl_set_options(struct oae_file *f, const void __user *arg)
 {
 	struct oae_options o;
 
@@ -208,7 +208,7 @@ static int ioctl_set_options(struct oae_file *f, const void __user *arg)
 	return 0;
 }
 
-static int ioctl_get_options(struct oae_file *f, void __user *arg)
+static int file_ioctl_get_options(struct oae_file *f, void __user *arg)
 {
 	struct oae_options o;
 
@@ -218,7 +218,7 @@ static int ioctl_get_options(struct oae_file *f, void __user *arg)
 	return copy_to_user(arg, &o, sizeof(o)) ? -EFAULT : 0;
 }
 
-static u32 status_flags(const struct oae_link_view *v, bool dead)
+static u32 file_status_flags(const struct oae_link_view *v, bool dead)
 {
 	u32 flags = 0;
 
@@ -233,14 +233,14 @@ static u32 status_flags(const struct oae_link_view *v, bool dead)
 	return flags;
 }
 
-static void link_status(struct oae_tag *tag, struct oae_status *s)
+static void file_link_status(struct oae_tag *tag, struct oae_status *s)
 {
 	struct oae_link_view v;
 
 	oae_link_show(&tag->link, &v);
 	s->vc = v.vc;
 	s->state = v.state;
-	s->flags = status_flags(&v, tag->dead);
+	s->flags = file_status_flags(&v, tag->dead);
 	s->tx = v.tx;
 	s->rx = v.rx;
 	s->mtu = v.slice_max + OAE_HDR_LEN;
@@ -258,14 +258,14 @@ static void link_status(struct oae_tag *tag, struct oae_status *s)
 }
 
 /* Takes the file's events, and says which; @back puts some there again. */
-static u32 tag_status(struct oae_file *f, struct oae_tag *tag,
-		      struct oae_status *s)
+static u32 file_tag_status(struct oae_file *f, struct oae_tag *tag,
+			   struct oae_status *s)
 {
 	u32 events;
 
 	oae_kid_mac(tag->key.kid, s->peer);
 	oae_tag_lock(tag);
-	link_status(tag, s);
+	file_link_status(tag, s);
 	if (tag->dead)
 		strscpy(s->port, f->port_name, sizeof(s->port));
 	else
@@ -280,7 +280,7 @@ static u32 tag_status(struct oae_file *f, struct oae_tag *tag,
 	return events;
 }
 
-static void listen_status(struct oae_file *f, struct oae_status *s)
+static void file_listen_status(struct oae_file *f, struct oae_status *s)
 {
 	strscpy(s->port, f->port_name, sizeof(s->port));
 	oae_kid_mac(f->kid, s->peer);
@@ -291,7 +291,7 @@ static void listen_status(struct oae_file *f, struct oae_status *s)
 	s->next_id = f->client.next_id;
 }
 
-static int ioctl_status(struct oae_file *f, void __user *arg)
+static int file_ioctl_status(struct oae_file *f, void __user *arg)
 {
 	struct oae_tag *tag = oae_file_tag(f);
 	struct oae_status s;
@@ -300,9 +300,9 @@ static int ioctl_status(struct oae_file *f, void __user *arg)
 	if (PTR_ERR(tag) == -ENOTCONN)
 		return -ENOTCONN;
 	if (IS_ERR(tag))
-		listen_status(f, &s);
+		file_listen_status(f, &s);
 	else
-		s.events = tag_status(f, tag, &s);
+		s.events = file_tag_status(f, tag, &s);
 	if (!copy_to_user(arg, &s, sizeof(s)))
 		return 0;
 	if (s.events) {
@@ -314,8 +314,8 @@ static int ioctl_status(struct oae_file *f, void __user *arg)
 }
 
 /* Those that read and write at once. */
-static long ioctl_both_ways(struct file *file, unsigned int cmd,
-			    void __user *arg)
+static long file_ioctl_both_ways(struct file *file, unsigned int cmd,
+				 void __user *arg)
 {
 	const fmode_t both = FMODE_READ | FMODE_WRITE;
 	struct oae_file *f = file->private_data;
@@ -336,20 +336,20 @@ static long ioctl_both_ways(struct file *file, unsigned int cmd,
 	}
 }
 
-static long oae_ioctl(struct file *file, unsigned int cmd, unsigned long argv)
+static long file_ioctl(struct file *file, unsigned int cmd, unsigned long argv)
 {
 	struct oae_file *f = file->private_data;
 	void __user *arg = (void __user *)argv;
 
 	switch (cmd) {
 	case OAE_ATTACH:
-		return ioctl_attach(f, arg);
+		return file_ioctl_attach(f, arg);
 	case OAE_SET_OPTIONS:
-		return ioctl_set_options(f, arg);
+		return file_ioctl_set_options(f, arg);
 	case OAE_GET_OPTIONS:
-		return ioctl_get_options(f, arg);
+		return file_ioctl_get_options(f, arg);
 	case OAE_STATUS:
-		return ioctl_status(f, arg);
+		return file_ioctl_status(f, arg);
 	case OAE_COLLECT:
 		return oae_file_collect(f, arg);
 	case OAE_CANCEL:
@@ -357,11 +357,11 @@ static long oae_ioctl(struct file *file, unsigned int cmd, unsigned long argv)
 	case FIONREAD:
 		return oae_file_fionread(f, arg);
 	default:
-		return ioctl_both_ways(file, cmd, arg);
+		return file_ioctl_both_ways(file, cmd, arg);
 	}
 }
 
-static __poll_t tag_mask(struct oae_file *f, struct oae_tag *tag)
+static __poll_t file_tag_mask(struct oae_file *f, struct oae_tag *tag)
 {
 	__poll_t mask = 0;
 
@@ -381,7 +381,7 @@ static __poll_t tag_mask(struct oae_file *f, struct oae_tag *tag)
 	return mask;
 }
 
-static __poll_t oae_poll(struct file *file, poll_table *wait)
+static __poll_t file_poll(struct file *file, poll_table *wait)
 {
 	struct oae_file *f = file->private_data;
 	struct oae_tag *tag = oae_file_tag(f);
@@ -391,7 +391,7 @@ static __poll_t oae_poll(struct file *file, poll_table *wait)
 	if (!IS_ERR(tag)) {
 		/* No third one: io_uring takes two. */
 		poll_wait(file, &tag->poll_wait, wait);
-		return tag_mask(f, tag);
+		return file_tag_mask(f, tag);
 	}
 	if (PTR_ERR(tag) == -ENOTCONN)
 		return EPOLLERR;
@@ -402,14 +402,14 @@ static __poll_t oae_poll(struct file *file, poll_table *wait)
 
 static const struct file_operations oae_fops = {
 	.owner = THIS_MODULE,
-	.open = oae_open,
-	.release = oae_release,
+	.open = file_open,
+	.release = file_release,
 	.read_iter = oae_file_read_iter,
 	.write_iter = oae_file_write_iter,
 	.fsync = oae_file_fsync,
-	.poll = oae_poll,
+	.poll = file_poll,
 	.mmap = oae_file_mmap,
-	.unlocked_ioctl = oae_ioctl,
+	.unlocked_ioctl = file_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 };
 

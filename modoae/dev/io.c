@@ -98,8 +98,8 @@ void oae_read_free(struct sk_buff *skb)
 }
 
 /* The next transaction, waited for if need be; NULL: there will be none. */
-static int read_next(struct oae_file *f, struct oae_tag *tag, size_t max,
-		     bool nonblock, struct sk_buff **skb)
+static int io_read_next(struct oae_file *f, struct oae_tag *tag, size_t max,
+			bool nonblock, struct sk_buff **skb)
 {
 	int err;
 
@@ -116,31 +116,31 @@ static int read_next(struct oae_file *f, struct oae_tag *tag, size_t max,
 }
 
 /* Who has been woken leaves to another what he does not take himself. */
-static void wake_next(struct oae_tag *tag)
+static void io_wake_next(struct oae_tag *tag)
 {
 	if (wq_has_sleeper(&tag->read_wait))
 		wake_up_interruptible(&tag->read_wait);
 }
 
-static ssize_t read_tag(struct oae_file *f, struct oae_tag *tag,
-			struct iov_iter *to, bool nonblock)
+static ssize_t io_read_tag(struct oae_file *f, struct oae_tag *tag,
+			   struct iov_iter *to, bool nonblock)
 {
 	size_t max = iov_iter_count(to);
 	struct sk_buff *skb;
 	size_t done;
 	int err;
 
-	err = read_next(f, tag, max, nonblock, &skb);
+	err = io_read_next(f, tag, max, nonblock, &skb);
 	if (err) {
 		if (err == -EMSGSIZE)
-			wake_next(tag);
+			io_wake_next(tag);
 		return err;
 	}
 	if (!skb)
 		return 0;
 	/* One frame may deliver two, and it wakes one reader. */
 	if (READ_ONCE(tag->nrcv))
-		wake_next(tag);
+		io_wake_next(tag);
 	done = oae_read_copy(skb, 0, to);
 	if (done < OAE_RCV_CB(skb)->len) {
 		iov_iter_revert(to, max - iov_iter_count(to));
@@ -170,7 +170,7 @@ ssize_t oae_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	struct oae_tag *tag = oae_file_tag(f);
 
 	if (!IS_ERR(tag))
-		return read_tag(f, tag, to, nonblock);
+		return io_read_tag(f, tag, to, nonblock);
 	if (PTR_ERR(tag) == -EDESTADDRREQ)
 		return oae_listen_read(f, to, nonblock);
 	return PTR_ERR(tag);
@@ -200,7 +200,7 @@ int oae_file_fionread(struct oae_file *f, int __user *arg)
 }
 
 /* Up to where fsync is to be sure. */
-static void sync_from(struct oae_tag *tag, struct oae_link_mark *m)
+static void io_sync_from(struct oae_tag *tag, struct oae_link_mark *m)
 {
 	oae_tag_lock(tag);
 	oae_link_mark(&tag->link, m);
@@ -208,7 +208,7 @@ static void sync_from(struct oae_tag *tag, struct oae_link_mark *m)
 }
 
 /* What was committed by then is delivered, or lost: then tag->nlost says so. */
-static bool synced(struct oae_tag *tag, const struct oae_link_mark *m)
+static bool io_synced(struct oae_tag *tag, const struct oae_link_mark *m)
 {
 	bool done;
 
@@ -219,7 +219,7 @@ static bool synced(struct oae_tag *tag, const struct oae_link_mark *m)
 }
 
 /* Was anything lost since this file asked last? */
-static int sync_result(struct oae_file *f, struct oae_tag *tag)
+static int io_sync_result(struct oae_file *f, struct oae_tag *tag)
 {
 	bool lost;
 
@@ -251,12 +251,12 @@ int oae_file_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 
 	if (IS_ERR(tag))
 		return PTR_ERR(tag);
-	sync_from(tag, &m);
-	if (!synced(tag, &m)) {
+	io_sync_from(tag, &m);
+	if (!io_synced(tag, &m)) {
 		oae_tag_confirming(tag, 1);
 		err = wait_event_interruptible(tag->confirm_wait,
-					       synced(tag, &m));
+					       io_synced(tag, &m));
 		oae_tag_confirming(tag, -1);
 	}
-	return err ? -EINTR : sync_result(f, tag);
+	return err ? -EINTR : io_sync_result(f, tag);
 }

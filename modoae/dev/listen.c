@@ -10,21 +10,21 @@
 #include <linux/poll.h>
 #include <linux/uio.h>
 
-static bool matches(const struct oae_file *f, const struct oae_tag *tag)
+static bool listen_matches(const struct oae_file *f, const struct oae_tag *tag)
 {
 	return (!f->port || f->port == tag->key.port) &&
 	       (tag->key.kid & f->kid_mask) == f->kid;
 }
 
 /* The first that a file listens for, with a reference, or NULL. */
-static struct oae_tag *take(struct oae_file *f, struct oae_peer *peer)
+static struct oae_tag *listen_take(struct oae_file *f, struct oae_peer *peer)
 {
 	struct oae_node *node = oae_file_node(f);
 	struct oae_tag *tag, *found = NULL;
 
 	spin_lock_bh(&node->unclaimed_lock);
 	list_for_each_entry(tag, &node->fresh, fresh) {
-		if (!matches(f, tag))
+		if (!listen_matches(f, tag))
 			continue;
 		found = tag;
 		refcount_inc(&tag->ref);
@@ -42,7 +42,7 @@ static struct oae_tag *take(struct oae_file *f, struct oae_peer *peer)
 }
 
 /* It could not be told after all. */
-static void give_back(struct oae_tag *tag)
+static void listen_give_back(struct oae_tag *tag)
 {
 	oae_tag_lock(tag);
 	if (list_empty(&tag->files))
@@ -77,13 +77,13 @@ unsigned int oae_listen_count(struct oae_file *f)
 
 	spin_lock_bh(&node->unclaimed_lock);
 	list_for_each_entry(tag, &node->fresh, fresh)
-		n += matches(f, tag);
+		n += listen_matches(f, tag);
 	spin_unlock_bh(&node->unclaimed_lock);
 	return n;
 }
 
 /* As many as fit and are there, none waited for. */
-static ssize_t read_some(struct oae_file *f, struct iov_iter *to)
+static ssize_t listen_read_some(struct oae_file *f, struct iov_iter *to)
 {
 	struct oae_peer peer;
 	struct oae_tag *tag;
@@ -91,12 +91,12 @@ static ssize_t read_some(struct oae_file *f, struct iov_iter *to)
 	bool copied;
 
 	while (iov_iter_count(to) >= sizeof(peer)) {
-		tag = take(f, &peer);
+		tag = listen_take(f, &peer);
 		if (!tag)
 			break;
 		copied = copy_to_iter(&peer, sizeof(peer), to) == sizeof(peer);
 		if (!copied)
-			give_back(tag);
+			listen_give_back(tag);
 		oae_tag_put(tag);
 		if (!copied)
 			return done ?: -EFAULT;
@@ -124,7 +124,7 @@ ssize_t oae_listen_read(struct oae_file *f, struct iov_iter *to, bool nonblock)
 	if (iov_iter_count(to) < sizeof(struct oae_peer))
 		return -EMSGSIZE;
 	for (;;) {
-		done = read_some(f, to);
+		done = listen_read_some(f, to);
 		if (done || oae_listen_dead(f))
 			return done;
 		if (nonblock)

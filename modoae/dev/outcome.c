@@ -93,7 +93,7 @@ static struct oae_msg *next_outcome(struct oae_file *f)
 	return next ? oae_txn_msg(next) : NULL;
 }
 
-static u32 result_len(const struct oae_msg *msg)
+static u32 outcome_result_len(const struct oae_msg *msg)
 {
 	if (msg->outcome != OAE_COMMITTED || !msg->result)
 		return 0;
@@ -101,7 +101,7 @@ static u32 result_len(const struct oae_msg *msg)
 					    msg->result->len;
 }
 
-static int put_result(const struct oae_msg *msg, void __user *to)
+static int outcome_put_result(const struct oae_msg *msg, void __user *to)
 {
 	return msg->post.kind == OAE_VERB ? oae_verb_put_result(msg, to) :
 					    oae_skb_to_user(msg->result, to);
@@ -117,7 +117,7 @@ static struct oae_msg *take_outcome(struct oae_file *f, struct oae_tag *tag,
 	oae_tag_lock(tag);
 	full = !oae_client_room(&f->client);
 	msg = next_outcome(f);
-	*needed = msg ? result_len(msg) : 0;
+	*needed = msg ? outcome_result_len(msg) : 0;
 	if (*needed > room)
 		msg = NULL;
 	if (msg)
@@ -143,11 +143,11 @@ static int put_outcome(const struct oae_msg *msg, struct oae_collect *c,
 
 	if (copy_to_user(&recs[c->got], &r, sizeof(r)))
 		return -EFAULT;
-	return len ? put_result(msg, u64_to_user_ptr(c->buf + off)) : 0;
+	return len ? outcome_put_result(msg, u64_to_user_ptr(c->buf + off)) : 0;
 }
 
-static int collect(struct oae_file *f, struct oae_tag *tag,
-		   struct oae_collect *c)
+static int outcome_collect(struct oae_file *f, struct oae_tag *tag,
+			   struct oae_collect *c)
 {
 	struct oae_msg *msg;
 	u32 off, len;
@@ -200,7 +200,7 @@ int oae_file_collect(struct oae_file *f, struct oae_collect __user *arg)
 	/* What is taken must be told. */
 	if (copy_to_user(arg, &c, sizeof(c)))
 		return -EFAULT;
-	err = collect(f, tag, &c);
+	err = outcome_collect(f, tag, &c);
 	if (err != -EFAULT && copy_to_user(arg, &c, sizeof(c)))
 		return -EFAULT;
 	return err;
@@ -210,8 +210,8 @@ int oae_file_collect(struct oae_file *f, struct oae_collect __user *arg)
  * Reverse some, and give the references back: first what the link has not got
  * yet, in one go, then the few that it has. The number of those that cannot be.
  */
-static unsigned int cancel_some(struct oae_tag *tag, struct oae_msg **msg,
-				unsigned int n, int err)
+static unsigned int outcome_cancel_some(struct oae_tag *tag, struct oae_msg **msg,
+					unsigned int n, int err)
 {
 	unsigned int i, kept = 0;
 
@@ -232,8 +232,8 @@ static unsigned int cancel_some(struct oae_tag *tag, struct oae_msg **msg,
  * each. Looks at a few with numbers below *@below, and lowers that; to 0 once
  * there are no more.
  */
-static unsigned int find_pending(struct oae_tag *tag, struct oae_stream *s,
-				 u64 *below, struct oae_msg *msg[OAE_BATCH])
+static unsigned int outcome_find_pending(struct oae_tag *tag, struct oae_stream *s,
+					 u64 *below, struct oae_msg *msg[OAE_BATCH])
 {
 	unsigned int seen, n = 0;
 	struct oae_txn *txn;
@@ -260,16 +260,16 @@ static unsigned int find_pending(struct oae_tag *tag, struct oae_stream *s,
 }
 
 /* From the newest to the oldest: so those that go nevertheless are the oldest. */
-static unsigned int cancel_stream(struct oae_tag *tag, struct oae_stream *s,
-				  int err)
+static unsigned int outcome_cancel_stream(struct oae_tag *tag, struct oae_stream *s,
+					  int err)
 {
 	struct oae_msg *msg[OAE_BATCH];
 	unsigned int n, kept = 0;
 	u64 below = U64_MAX;
 
 	while (below) {
-		n = find_pending(tag, s, &below, msg);
-		kept += cancel_some(tag, msg, n, err);
+		n = outcome_find_pending(tag, s, &below, msg);
+		kept += outcome_cancel_some(tag, msg, n, err);
 		cond_resched();
 	}
 	return kept;
@@ -292,12 +292,12 @@ int oae_file_cancel_all(struct oae_file *f, struct oae_tag *tag, int err,
 	unsigned int i, kept = 0;
 
 	for (i = swaps_only; i < OAE_STREAMS; i++)
-		kept += cancel_stream(tag, &f->client.stream[i], err);
+		kept += outcome_cancel_stream(tag, &f->client.stream[i], err);
 	return kept ? -EINPROGRESS : 0;
 }
 
 /* One that has not ended, with a reference, or NULL. */
-static struct oae_msg *find(struct oae_file *f, struct oae_tag *tag, u64 id)
+static struct oae_msg *outcome_find(struct oae_file *f, struct oae_tag *tag, u64 id)
 {
 	struct oae_msg *msg = NULL;
 	struct oae_txn *txn;
@@ -315,9 +315,9 @@ static struct oae_msg *find(struct oae_file *f, struct oae_tag *tag, u64 id)
 	return msg;
 }
 
-static int cancel_one(struct oae_file *f, struct oae_tag *tag, u64 id)
+static int outcome_cancel_one(struct oae_file *f, struct oae_tag *tag, u64 id)
 {
-	struct oae_msg *msg = find(f, tag, id);
+	struct oae_msg *msg = outcome_find(f, tag, id);
 	int err;
 
 	if (!msg)
@@ -348,7 +348,7 @@ int oae_file_cancel(struct oae_file *f, const u64 __user *arg)
 		return -EFAULT;
 	if (!id)
 		return oae_file_cancel_all(f, tag, OAE_E_CANCEL, false);
-	return cancel_one(f, tag, id);
+	return outcome_cancel_one(f, tag, id);
 }
 
 /**
@@ -372,6 +372,6 @@ enum hrtimer_restart oae_file_timer(struct hrtimer *timer)
 	n = oae_client_due(&f->client, now, now + AGAIN_NS, msg,
 			   ARRAY_SIZE(msg));
 	oae_tag_unlock(tag);
-	cancel_some(tag, msg, n, OAE_E_DEADLINE);
+	outcome_cancel_some(tag, msg, n, OAE_E_DEADLINE);
 	return HRTIMER_NORESTART;
 }

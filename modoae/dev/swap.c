@@ -31,7 +31,7 @@ int oae_skb_to_user(struct sk_buff *skb, void __user *to)
  * Could it be written to? What is there stays: a program may want its own half
  * to be replaced in place.
  */
-static int probe(u8 __user *to, u32 len)
+static int swap_probe(u8 __user *to, u32 len)
 {
 	u32 at, n;
 	u8 c;
@@ -45,7 +45,7 @@ static int probe(u8 __user *to, u32 len)
 		       put_user(c, to + len - 1)) ? -EFAULT : 0;
 }
 
-static struct oae_msg *half(struct oae_file *f, const struct oae_swap *s)
+static struct oae_msg *swap_half(struct oae_file *f, const struct oae_swap *s)
 {
 	struct oae_msg *msg;
 	struct iov_iter from;
@@ -61,7 +61,7 @@ static struct oae_msg *half(struct oae_file *f, const struct oae_swap *s)
 	return msg;
 }
 
-static int check(const struct oae_tag *tag, const struct oae_swap *s)
+static int swap_check(const struct oae_tag *tag, const struct oae_swap *s)
 {
 	if (s->flags & ~OAE_NONBLOCK || s->zero || !s->give_len ||
 	    (s->take_len && !s->take))
@@ -72,7 +72,7 @@ static int check(const struct oae_tag *tag, const struct oae_swap *s)
 }
 
 /* The other half, if there is room for it; else it is being collected. */
-static int put_half(struct oae_msg *msg, struct oae_swap *s)
+static int swap_put_half(struct oae_msg *msg, struct oae_swap *s)
 {
 	s->take_len = msg->result ? msg->result->len : 0;
 	if (!msg->txn.waited)
@@ -104,21 +104,21 @@ int oae_file_swap(struct oae_file *f, struct oae_swap __user *arg,
 		return PTR_ERR(tag);
 	if (copy_from_user(&s, arg, sizeof(s)))
 		return -EFAULT;
-	err = check(tag, &s);
+	err = swap_check(tag, &s);
 	if (err)
 		return err;
 	nonblock |= s.flags & OAE_NONBLOCK;
 	/* What is begun must be told. */
 	if (copy_to_user(arg, &s, sizeof(s)) ||
-	    (!nonblock && probe(u64_to_user_ptr(s.take),
-				min_t(u32, s.take_len, U16_MAX))))
+	    (!nonblock && swap_probe(u64_to_user_ptr(s.take),
+				     min_t(u32, s.take_len, U16_MAX))))
 		return -EFAULT;
-	msg = half(f, &s);
+	msg = swap_half(f, &s);
 	if (IS_ERR(msg))
 		return PTR_ERR(msg);
 	err = oae_file_transact(f, tag, msg, nonblock);
 	if (!err && !nonblock)
-		err = put_half(msg, &s);
+		err = swap_put_half(msg, &s);
 	s.id = msg->txn.id;
 	if (s.id && copy_to_user(arg, &s, sizeof(s)) && !err)
 		err = -EFAULT;

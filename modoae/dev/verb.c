@@ -14,8 +14,8 @@
 #include "../link/verb.h"
 
 /* Whose words are exposed to whom: what the file is an end of, or listens for. */
-static struct oae_region *make_region(struct oae_file *f,
-				      const struct oae_expose *e)
+static struct oae_region *dev_verb_make_region(struct oae_file *f,
+					       const struct oae_expose *e)
 {
 	struct oae_tag *tag = oae_file_tag(f);
 
@@ -33,13 +33,13 @@ static struct oae_region *make_region(struct oae_file *f,
 			       f->kid_mask);
 }
 
-static int expose(struct oae_file *f, const struct oae_expose *e)
+static int dev_verb_expose(struct oae_file *f, const struct oae_expose *e)
 {
 	struct oae_region *r;
 
 	if (f->region)
 		return -EEXIST;
-	r = make_region(f, e);
+	r = dev_verb_make_region(f, e);
 	if (IS_ERR(r))
 		return PTR_ERR(r);
 	/* For those who do not wait for setup. */
@@ -70,13 +70,13 @@ int oae_file_expose(struct oae_file *f, const void __user *arg)
 	    e.flags || e.zero)
 		return -EINVAL;
 	mutex_lock(&f->setup);
-	err = expose(f, &e);
+	err = dev_verb_expose(f, &e);
 	mutex_unlock(&f->setup);
 	return err;
 }
 
 /* The words of a file, or NULL. */
-static struct oae_region *file_region(const struct oae_file *f)
+static struct oae_region *dev_verb_file_region(const struct oae_file *f)
 {
 	/* They are there in full. */
 	return smp_load_acquire(&f->region);
@@ -93,7 +93,7 @@ static struct oae_region *file_region(const struct oae_file *f)
  */
 int oae_file_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	struct oae_region *r = file_region(file->private_data);
+	struct oae_region *r = dev_verb_file_region(file->private_data);
 
 	if (!r)
 		return -ENXIO;
@@ -122,13 +122,13 @@ struct request {
 	u8 one_req[OAE_VERB_HDR_LEN + OAE_VERB_OP_MAX];
 };
 
-static void request_free(struct request *q)
+static void dev_verb_request_free(struct request *q)
 {
 	if (q->op != &q->one)
 		kvfree(q->op);
 }
 
-static int request_alloc(struct request *q)
+static int dev_verb_request_alloc(struct request *q)
 {
 	u32 n = q->v.nops;
 
@@ -144,21 +144,21 @@ static int request_alloc(struct request *q)
 	return 0;
 }
 
-static u8 *put_words(u8 *p, const __u64 *word, unsigned int n)
+static u8 *dev_verb_put_words(u8 *p, const __u64 *word, unsigned int n)
 {
 	for (; n; n--, p += sizeof(u64))
 		put_unaligned_be64(*word++, p);
 	return p;
 }
 
-static bool op_valid(const struct oae_verb_op *op)
+static bool dev_verb_op_valid(const struct oae_verb_op *op)
 {
 	return op->code && op->code < OAE_VERB_CODE_END && op->words &&
 	       op->words <= OAE_VERB_WORDS && !op->zero &&
 	       op->offset % sizeof(u64) == 0;
 }
 
-static u8 *put_op(u8 *p, const struct oae_verb_op *op)
+static u8 *dev_verb_put_op(u8 *p, const struct oae_verb_op *op)
 {
 	p[OAE_VOP_OFF_CODE] = op->code;
 	p[OAE_VOP_OFF_WORDS] = op->words;
@@ -166,14 +166,14 @@ static u8 *put_op(u8 *p, const struct oae_verb_op *op)
 	put_unaligned_be32(op->offset / sizeof(u64), p + OAE_VOP_OFF_INDEX);
 	p += OAE_VOP_HDR_LEN;
 	if (op->code == OAE_VERB_CAS)
-		p = put_words(p, op->cmp, op->words);
+		p = dev_verb_put_words(p, op->cmp, op->words);
 	if (op->code != OAE_VERB_READ)
-		p = put_words(p, op->arg, op->words);
+		p = dev_verb_put_words(p, op->arg, op->words);
 	return p;
 }
 
 /* The request as on the wire. */
-static int encode(struct request *q)
+static int dev_verb_encode(struct request *q)
 {
 	const struct oae_verb_op *op = q->op;
 	u8 *p = q->req;
@@ -185,9 +185,9 @@ static int encode(struct request *q)
 	p += OAE_VERB_HDR_LEN;
 	q->reply = OAE_ANSWER_HDR_LEN;
 	for (i = 0; i < q->v.nops; i++, op++) {
-		if (!op_valid(op))
+		if (!dev_verb_op_valid(op))
 			return -EINVAL;
-		p = put_op(p, op);
+		p = dev_verb_put_op(p, op);
 		if (op->code != OAE_VERB_WRITE)
 			q->reply += op->words * sizeof(u64);
 	}
@@ -196,8 +196,8 @@ static int encode(struct request *q)
 }
 
 /* What a program asks for, and that its answer can be written. */
-static int request_get(struct request *q, struct oae_verb __user *arg,
-		       bool local)
+static int dev_verb_request_get(struct request *q, struct oae_verb __user *arg,
+				bool local)
 {
 	struct oae_verb_op __user *from;
 	size_t size;
@@ -209,7 +209,7 @@ static int request_get(struct request *q, struct oae_verb __user *arg,
 	    q->v.flags & ~(local ? 0 : OAE_NONBLOCK) ||
 	    (local && q->v.region))
 		return -EINVAL;
-	err = request_alloc(q);
+	err = dev_verb_request_alloc(q);
 	if (err)
 		return err;
 	from = u64_to_user_ptr(q->v.ops);
@@ -217,7 +217,7 @@ static int request_get(struct request *q, struct oae_verb __user *arg,
 	err = -EFAULT;
 	if (copy_from_user(q->op, from, size))
 		goto free;
-	err = encode(q);
+	err = dev_verb_encode(q);
 	if (err)
 		goto free;
 	err = -EFAULT;
@@ -226,7 +226,7 @@ static int request_get(struct request *q, struct oae_verb __user *arg,
 		goto free;
 	return 0;
 free:
-	request_free(q);
+	dev_verb_request_free(q);
 	return err;
 }
 
@@ -234,21 +234,21 @@ free:
 typedef int (*read_fn)(const void *from, unsigned int off, void *to,
 		       unsigned int len);
 
-static int read_skb(const void *from, unsigned int off, void *to,
-		    unsigned int len)
+static int dev_verb_read_skb(const void *from, unsigned int off, void *to,
+			     unsigned int len)
 {
 	return skb_copy_bits(from, off, to, len);
 }
 
-static int read_memory(const void *from, unsigned int off, void *to,
-		       unsigned int len)
+static int dev_verb_read_memory(const void *from, unsigned int off, void *to,
+				unsigned int len)
 {
 	memcpy(to, from + off, len);
 	return 0;
 }
 
 /* The answer, as @read gives it, to where the program wants it. */
-static int put_answer(struct request *q, read_fn read, const void *from)
+static int dev_verb_put_answer(struct request *q, read_fn read, const void *from)
 {
 	struct oae_verb_op __user *to = u64_to_user_ptr(q->v.ops);
 	u8 head[OAE_ANSWER_HDR_LEN];
@@ -274,8 +274,8 @@ static int put_answer(struct request *q, read_fn read, const void *from)
 	return 0;
 }
 
-static struct oae_msg *verb_msg(struct oae_file *f, struct oae_tag *tag,
-				const struct request *q)
+static struct oae_msg *dev_verb_verb_msg(struct oae_file *f, struct oae_tag *tag,
+					 const struct request *q)
 {
 	struct kvec req = { .iov_base = q->req, .iov_len = q->len };
 	u16 slice = oae_link_slice_max(&tag->link);
@@ -294,10 +294,10 @@ static struct oae_msg *verb_msg(struct oae_file *f, struct oae_tag *tag,
 	return msg;
 }
 
-static int do_verb(struct oae_file *f, struct oae_tag *tag, struct request *q,
-		   struct oae_verb __user *arg, bool nonblock)
+static int dev_verb_do_verb(struct oae_file *f, struct oae_tag *tag, struct request *q,
+			    struct oae_verb __user *arg, bool nonblock)
 {
-	struct oae_msg *msg = verb_msg(f, tag, q);
+	struct oae_msg *msg = dev_verb_verb_msg(f, tag, q);
 	bool told = true;
 	int err;
 
@@ -305,7 +305,7 @@ static int do_verb(struct oae_file *f, struct oae_tag *tag, struct request *q,
 		return PTR_ERR(msg);
 	err = oae_file_transact(f, tag, msg, nonblock);
 	if (!err && !nonblock)
-		told = msg->result && !put_answer(q, read_skb, msg->result);
+		told = msg->result && !dev_verb_put_answer(q, dev_verb_read_skb, msg->result);
 	q->v.id = msg->txn.id;
 	if (q->v.id && copy_to_user(arg, &q->v, sizeof(q->v)))
 		told = false;
@@ -334,16 +334,16 @@ int oae_file_verb(struct oae_file *f, struct oae_verb __user *arg,
 
 	if (IS_ERR(tag))
 		return PTR_ERR(tag);
-	err = request_get(&q, arg, false);
+	err = dev_verb_request_get(&q, arg, false);
 	if (err)
 		return err;
 	q.v.id = 0;
-	err = do_verb(f, tag, &q, arg, nonblock || q.v.flags & OAE_NONBLOCK);
-	request_free(&q);
+	err = dev_verb_do_verb(f, tag, &q, arg, nonblock || q.v.flags & OAE_NONBLOCK);
+	dev_verb_request_free(&q);
 	return err;
 }
 
-static int do_local(struct oae_region *r, struct request *q)
+static int dev_verb_do_local(struct oae_region *r, struct request *q)
 {
 	u8 one[OAE_ANSWER_HDR_LEN + sizeof(u64) * OAE_VERB_WORDS];
 	u8 *answer = one;
@@ -356,7 +356,7 @@ static int do_local(struct oae_region *r, struct request *q)
 		return -ENOMEM;
 	err = oae_region_local(r, q->req, q->len, answer, &len);
 	if (!err)
-		err = put_answer(q, read_memory, answer);
+		err = dev_verb_put_answer(q, dev_verb_read_memory, answer);
 	if (answer != one)
 		kvfree(answer);
 	return err;
@@ -374,20 +374,20 @@ static int do_local(struct oae_region *r, struct request *q)
  */
 int oae_file_local(struct oae_file *f, struct oae_verb __user *arg)
 {
-	struct oae_region *r = file_region(f);
+	struct oae_region *r = dev_verb_file_region(f);
 	struct request q;
 	int err;
 
 	if (!r)
 		return -ENXIO;
-	err = request_get(&q, arg, true);
+	err = dev_verb_request_get(&q, arg, true);
 	if (err)
 		return err;
-	err = do_local(r, &q);
+	err = dev_verb_do_local(r, &q);
 	q.v.id = 0;
 	if (!err && copy_to_user(arg, &q.v, sizeof(q.v)))
 		err = -EFAULT;
-	request_free(&q);
+	dev_verb_request_free(&q);
 	return err;
 }
 

@@ -22,8 +22,8 @@ u32 oae_cookie(u64 hash)
 }
 
 /* The ltags as they came, crossed. */
-static void answer(struct oae_admission *a, const struct oae_frame *f,
-		   u8 opcode, u16 reason)
+static void admit_answer(struct oae_admission *a, const struct oae_frame *f,
+			 u8 opcode, u16 reason)
 {
 	a->verdict = OAE_ADMIT_ANSWER;
 	a->answer.opcode = opcode;
@@ -35,7 +35,7 @@ static void answer(struct oae_admission *a, const struct oae_frame *f,
 	a->answer.seq = f->seq;
 }
 
-static bool welcome(const struct oae_asker *who)
+static bool admit_welcome(const struct oae_asker *who)
 {
 	if (who->shut || who->accept == OAE_ACCEPT_NONE)
 		return false;
@@ -45,9 +45,9 @@ static bool welcome(const struct oae_asker *who)
 static void admit_sync(const struct oae_asker *who, const struct oae_frame *f,
 		       struct oae_admission *a)
 {
-	if (!welcome(who)) {
+	if (!admit_welcome(who)) {
 		a->why = OAE_ADMIT_POLICY;
-		answer(a, f, OAE_CLOSE, OAE_R_POLICY);
+		admit_answer(a, f, OAE_CLOSE, OAE_R_POLICY);
 		return;
 	}
 	if (f->dst_ltag) {
@@ -58,7 +58,7 @@ static void admit_sync(const struct oae_asker *who, const struct oae_frame *f,
 		}
 		a->why = OAE_ADMIT_BAD_COOKIE;
 	}
-	answer(a, f, OAE_SYNC_CHK, OAE_R_NONE);
+	admit_answer(a, f, OAE_SYNC_CHK, OAE_R_NONE);
 	a->answer.src_ltag = who->cookie[0];
 	if (who->configured || who->awaited)
 		a->verdict = OAE_ADMIT_EXPECTED;
@@ -87,7 +87,7 @@ void oae_admission(const struct oae_asker *who, const struct oae_frame *f,
 		if (f->reason)
 			a->why = OAE_ADMIT_NO_TAG;
 		else
-			answer(a, f, OAE_CLOSE_ACK, OAE_R_NONE);
+			admit_answer(a, f, OAE_CLOSE_ACK, OAE_R_NONE);
 		break;
 	case OAE_SYNC_ACK:
 	case OAE_SYNC_CHK:
@@ -97,7 +97,7 @@ void oae_admission(const struct oae_asker *who, const struct oae_frame *f,
 		a->why = OAE_ADMIT_NO_TAG;
 		break;
 	default:
-		answer(a, f, OAE_NOLINK, OAE_R_NONE);
+		admit_answer(a, f, OAE_NOLINK, OAE_R_NONE);
 	}
 }
 
@@ -110,11 +110,11 @@ void oae_admission_full(const struct oae_frame *f, struct oae_admission *a)
 {
 	memset(a, 0, sizeof(*a));
 	a->why = OAE_ADMIT_FULL;
-	answer(a, f, OAE_CLOSE, OAE_R_FULL);
+	admit_answer(a, f, OAE_CLOSE, OAE_R_FULL);
 }
 
 /* Three quarters, to the nearest, and not none. */
-static u64 strangers_most(unsigned int most)
+static u64 admit_strangers_most(unsigned int most)
 {
 	u64 share = (3 * (u64)most + 1) / 4;
 
@@ -133,7 +133,7 @@ int oae_share_room(unsigned int tags, unsigned int strangers, unsigned int most)
 {
 	if (tags > most)
 		return -ENOBUFS;
-	return strangers > strangers_most(most) ? -EDQUOT : 0;
+	return strangers > admit_strangers_most(most) ? -EDQUOT : 0;
 }
 
 /**

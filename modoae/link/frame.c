@@ -39,7 +39,7 @@ const char *oae_opcode_name(u8 opcode)
 }
 
 /* The digest of a header, whose digest field counts as zero. */
-static u64 header_digest(const u8 *hdr, size_t hdr_len, u64 payload_hash)
+static u64 frame_header_digest(const u8 *hdr, size_t hdr_len, u64 payload_hash)
 {
 	u8 copy[OAE_HLEN_MAX];
 
@@ -61,7 +61,7 @@ static bool one_frame(const struct oae_frame *f)
 }
 
 /* Field ranges that depend on the opcode, and the length of its body. */
-static bool fields_ok(const struct oae_frame *f)
+static bool frame_fields_ok(const struct oae_frame *f)
 {
 	if (f->kind >= OAE_KIND_END || f->reason >= OAE_REASON_END)
 		return false;
@@ -97,7 +97,7 @@ static bool fields_ok(const struct oae_frame *f)
 	}
 }
 
-static void parse_hello(struct oae_frame *f, const u8 *p)
+static void frame_parse_hello(struct oae_frame *f, const u8 *p)
 {
 	f->hello.flags = p[OAE_HELLO_OFF_FLAGS];
 	f->hello.zone = get_unaligned_be16(p + OAE_HELLO_OFF_ZONE);
@@ -109,7 +109,7 @@ static void parse_hello(struct oae_frame *f, const u8 *p)
 	memcpy(f->hello.about, p + OAE_HELLO_OFF_ABOUT, 6);
 }
 
-static void parse_body(struct oae_frame *f, const u8 *p, size_t have)
+static void frame_parse_body(struct oae_frame *f, const u8 *p, size_t have)
 {
 	switch (f->opcode) {
 	case OAE_OFFER:
@@ -132,7 +132,7 @@ static void parse_body(struct oae_frame *f, const u8 *p, size_t have)
 		f->reflect.first = get_unaligned_be64(p + OAE_REFLECT_OFF_FIRST);
 		break;
 	case OAE_HELLO:
-		parse_hello(f, p);
+		frame_parse_hello(f, p);
 		break;
 	case OAE_REFUSE:
 		if (f->reason == OAE_R_GAP)
@@ -197,7 +197,7 @@ enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
 		return OAE_BAD_SHORT;
 	if (total > need && total > OAE_MIN_PADDED)
 		return OAE_BAD_LONG;
-	if (!fields_ok(f))
+	if (!frame_fields_ok(f))
 		return OAE_BAD_FIELD;
 
 	body = oae_frame_body_len(f);
@@ -205,7 +205,7 @@ enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
 		return OAE_BAD_SHORT;
 	if (f->flags & OAE_F_VIA)
 		memcpy(f->via, buf + OAE_OFF_VIA_DST, OAE_VIA_LEN);
-	parse_body(f, buf + hdr_len, have - hdr_len);
+	frame_parse_body(f, buf + hdr_len, have - hdr_len);
 	return OAE_BAD_NONE;
 }
 
@@ -224,7 +224,7 @@ enum oae_bad oae_frame_verify(struct oae_frame *f, const u8 *hdr,
 {
 	if (f->flags & OAE_F_AUTH)
 		return OAE_BAD_AUTH;
-	if (header_digest(hdr, f->hdr_len, payload_hash) !=
+	if (frame_header_digest(hdr, f->hdr_len, payload_hash) !=
 	    get_unaligned_be64(hdr + OAE_OFF_DIGEST))
 		return OAE_BAD_DIGEST;
 	f->payload_hash = payload_hash;
@@ -266,7 +266,7 @@ void oae_reflect_body(const struct oae_frame *f, u8 *p)
 	put_unaligned_be64(f->reflect.first, p + OAE_REFLECT_OFF_FIRST);
 }
 
-static void build_hello(const struct oae_frame *f, u8 *p)
+static void frame_build_hello(const struct oae_frame *f, u8 *p)
 {
 	p[OAE_HELLO_OFF_FLAGS] = f->hello.flags;
 	p[OAE_HELLO_OFF_ZERO] = 0;
@@ -280,7 +280,7 @@ static void build_hello(const struct oae_frame *f, u8 *p)
 	put_unaligned_be16(0, p + OAE_HELLO_OFF_ZERO2);
 }
 
-static void build_body(const struct oae_frame *f, u8 *p)
+static void frame_build_body(const struct oae_frame *f, u8 *p)
 {
 	switch (f->opcode) {
 	case OAE_SYNC:
@@ -298,7 +298,7 @@ static void build_body(const struct oae_frame *f, u8 *p)
 		oae_reflect_body(f, p);
 		break;
 	case OAE_HELLO:
-		build_hello(f, p);
+		frame_build_hello(f, p);
 		break;
 	case OAE_REFUSE:
 		if (f->reason == OAE_R_GAP)
@@ -345,7 +345,7 @@ size_t oae_frame_build(const struct oae_frame *f, u8 *buf)
 	if (f->flags & OAE_F_VIA)
 		memcpy(buf + OAE_OFF_VIA_DST, f->via, OAE_VIA_LEN);
 
-	build_body(f, buf + hdr_len);
+	frame_build_body(f, buf + hdr_len);
 	if (!more)
 		hash = oae_slice_hash(buf + hdr_len, body, f->slice);
 	put_unaligned_be64(oae_xxh64(buf, hdr_len, hash), buf + OAE_OFF_DIGEST);

@@ -63,7 +63,7 @@ void oae_hold_keep(struct oae_link *l, struct oae_actions *a)
 }
 
 /* What is held is committed: to whom it is for. */
-static void hand_over(struct oae_link *l, struct oae_actions *a)
+static void hold_hand_over(struct oae_link *l, struct oae_actions *a)
 {
 	switch (l->hold.kind) {
 	case OAE_SWAP:
@@ -87,7 +87,7 @@ static void hand_over(struct oae_link *l, struct oae_actions *a)
  */
 void oae_hold_deliver(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	hand_over(l, a);
+	hold_hand_over(l, a);
 	l->rx++;
 	l->last_express = l->hold.express;
 	l->unseen = l->hold.express;
@@ -97,8 +97,8 @@ void oae_hold_deliver(struct oae_link *l, u64 now, struct oae_actions *a)
 	hold_reset(l);
 }
 
-static void send_reflect(struct oae_link *l, u32 seq, u8 attempt, u8 kind,
-			 struct oae_actions *a)
+static void hold_send_reflect(struct oae_link *l, u32 seq, u8 attempt, u8 kind,
+			      struct oae_actions *a)
 {
 	struct oae_send *s = oae_send(l, a, OAE_REFLECT);
 
@@ -113,7 +113,7 @@ static void send_reflect(struct oae_link *l, u32 seq, u8 attempt, u8 kind,
 	s->frame.length = OAE_REFLECT_LEN + l->hold.reply;
 }
 
-static void send_refuse(struct oae_link *l, u16 reason, struct oae_actions *a)
+static void hold_send_refuse(struct oae_link *l, u16 reason, struct oae_actions *a)
 {
 	struct oae_send *s = oae_send(l, a, OAE_REFUSE);
 
@@ -126,7 +126,7 @@ static void send_refuse(struct oae_link *l, u16 reason, struct oae_actions *a)
 				   ~l->hold.have;
 }
 
-static void refuse(struct oae_link *l, u16 reason, struct oae_actions *a)
+static void hold_refuse(struct oae_link *l, u16 reason, struct oae_actions *a)
 {
 	u8 attempt = l->hold.attempt;
 
@@ -137,7 +137,7 @@ static void refuse(struct oae_link *l, u16 reason, struct oae_actions *a)
 	if ((reason == OAE_R_BUSY || reason == OAE_R_CONFLICT) && !l->closing)
 		l->ready_due = true;
 	oae_note(a, OAE_N_REFUSED);
-	send_refuse(l, reason, a);
+	hold_send_refuse(l, reason, a);
 }
 
 /*
@@ -145,7 +145,7 @@ static void refuse(struct oae_link *l, u16 reason, struct oae_actions *a)
  * of the attempt just before it; after a freeze the initiator says RESUME only
  * if this transaction has had one content ever since it was first offered.
  */
-static bool resumes(const struct oae_link *l, const struct oae_frame *f)
+static bool hold_resumes(const struct oae_link *l, const struct oae_frame *f)
 {
 	if (!(f->flags & OAE_F_RESUME) || !l->hold.have)
 		return false;
@@ -160,16 +160,16 @@ static bool resumes(const struct oae_link *l, const struct oae_frame *f)
 }
 
 /* Has the attempt that is known been seen in this run? */
-static bool begun(const struct oae_link *l)
+static bool hold_begun(const struct oae_link *l)
 {
 	return l->hold.state != OAE_HOLD_NONE && l->hold.state != OAE_HOLD_KEPT;
 }
 
 /* A newer attempt than any seen. False: it was refused. */
-static bool begin_attempt(struct oae_link *l, const struct oae_frame *f,
-			  bool room, struct oae_actions *a)
+static bool hold_begin_attempt(struct oae_link *l, const struct oae_frame *f,
+			       bool room, struct oae_actions *a)
 {
-	if (!resumes(l, f)) {
+	if (!hold_resumes(l, f)) {
 		oae_hold_discard(l, a);
 		l->hold.express = f->flags & OAE_F_EXPRESS;
 		l->hold.kind = f->kind;
@@ -179,7 +179,7 @@ static bool begin_attempt(struct oae_link *l, const struct oae_frame *f,
 
 	/* Only a message goes to the reader. */
 	if (!room && f->kind == OAE_MESSAGE) {
-		refuse(l, OAE_R_BUSY, a);
+		hold_refuse(l, OAE_R_BUSY, a);
 		return false;
 	}
 	return true;
@@ -197,7 +197,7 @@ static void hold(struct oae_link *l, const struct oae_frame *f, u64 now,
 	switch (f->kind) {
 	case OAE_SWAP:
 		if (!oae_half_lend(l, a)) {
-			refuse(l, OAE_R_NO_HALF, a);
+			hold_refuse(l, OAE_R_NO_HALF, a);
 			return;
 		}
 		l->hold.reply = l->half.p.len;
@@ -211,7 +211,7 @@ static void hold(struct oae_link *l, const struct oae_frame *f, u64 now,
 	oae_note(a, OAE_N_HELD);
 	if (l->hold.express)
 		oae_hold_deliver(l, now, a);
-	send_reflect(l, seq, f->attempt, f->kind, a);
+	hold_send_reflect(l, seq, f->attempt, f->kind, a);
 }
 
 /**
@@ -231,12 +231,12 @@ void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 	if (!reason && reply + OAE_REFLECT_LEN > oae_link_slice_max(l))
 		reason = OAE_R_TOO_BIG;
 	if (reason) {
-		refuse(l, reason, a);
+		hold_refuse(l, reason, a);
 	} else {
 		l->hold.state = OAE_HOLD_HELD;
 		l->hold.reply = reply;
 		oae_note(a, OAE_N_HELD);
-		send_reflect(l, l->rx + 1, l->hold.attempt, OAE_VERB, a);
+		hold_send_reflect(l, l->rx + 1, l->hold.attempt, OAE_VERB, a);
 	}
 	/* First the answer, then what waits: link.c, OFFER. */
 	oae_offer_pump(l, now, a);
@@ -245,8 +245,8 @@ void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 }
 
 /* A slice of the attempt being gathered. False: the frame is to be dropped. */
-static bool keep_slice(struct oae_link *l, const struct oae_frame *f,
-		       struct oae_actions *a)
+static bool hold_keep_slice(struct oae_link *l, const struct oae_frame *f,
+			    struct oae_actions *a)
 {
 	unsigned int n = f->slice + 1;
 
@@ -274,7 +274,7 @@ static bool keep_slice(struct oae_link *l, const struct oae_frame *f,
 		return true;
 	}
 	if ((u64)l->hold.len + f->length > l->cfg->max_len) {
-		refuse(l, OAE_R_TOO_BIG, a);
+		hold_refuse(l, OAE_R_TOO_BIG, a);
 		return false;
 	}
 
@@ -288,8 +288,8 @@ static bool keep_slice(struct oae_link *l, const struct oae_frame *f,
 }
 
 /* An offer of what is delivered already: only an express is asked for again. */
-static void offer_delivered(struct oae_link *l, const struct oae_frame *f,
-			    struct oae_actions *a)
+static void hold_offer_delivered(struct oae_link *l, const struct oae_frame *f,
+				 struct oae_actions *a)
 {
 	if (!l->last_express || !(f->flags & OAE_F_EXPRESS) || l->hold.have) {
 		oae_note(a, OAE_N_OLD_SEQ);
@@ -297,7 +297,7 @@ static void offer_delivered(struct oae_link *l, const struct oae_frame *f,
 	}
 	oae_note(a, OAE_N_REFLECTED_AGAIN);
 	if (f->flags & OAE_F_LAST)
-		send_reflect(l, f->seq, f->attempt, l->last_kind, a);
+		hold_send_reflect(l, f->seq, f->attempt, l->last_kind, a);
 }
 
 /**
@@ -312,7 +312,7 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
 		   u64 now, struct oae_actions *a)
 {
 	if (f->seq == l->rx) {
-		offer_delivered(l, f, a);
+		hold_offer_delivered(l, f, a);
 		return;
 	}
 	if (f->seq != l->rx + 1) {
@@ -323,8 +323,8 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
 		oae_note(a, OAE_N_OLD_ATTEMPT);
 		return;
 	}
-	if ((f->attempt > l->hold.attempt || !begun(l)) &&
-	    !begin_attempt(l, f, room, a))
+	if ((f->attempt > l->hold.attempt || !hold_begun(l)) &&
+	    !hold_begin_attempt(l, f, room, a))
 		return;
 
 	switch (l->hold.state) {
@@ -334,12 +334,12 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
 	case OAE_HOLD_REFUSED:
 		oae_note(a, OAE_N_OLD_ATTEMPT);
 		if (f->flags & OAE_F_LAST)
-			send_refuse(l, l->hold.reason, a);
+			hold_send_refuse(l, l->hold.reason, a);
 		return;
 	case OAE_HOLD_HELD:
 		oae_note(a, OAE_N_REFLECTED_AGAIN);
 		if (f->flags & OAE_F_LAST)
-			send_reflect(l, f->seq, f->attempt, l->hold.kind, a);
+			hold_send_reflect(l, f->seq, f->attempt, l->hold.kind, a);
 		return;
 	default:
 		break;
@@ -351,17 +351,17 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
 	 * follow, but CLOSE. One that settles says READY when it has.
 	 */
 	if (oae_takes_nothing(l)) {
-		refuse(l, f->kind == OAE_SWAP ? OAE_R_NO_HALF : OAE_R_BUSY, a);
+		hold_refuse(l, f->kind == OAE_SWAP ? OAE_R_NO_HALF : OAE_R_BUSY, a);
 		return;
 	}
-	if (!keep_slice(l, f, a))
+	if (!hold_keep_slice(l, f, a))
 		return;
 	if (l->hold.nslices &&
 	    l->hold.have == oae_slice_mask(l->hold.nslices)) {
 		hold(l, f, now, a);
 	} else if (f->flags & OAE_F_LAST) {
 		oae_note(a, OAE_N_GAP);
-		send_refuse(l, OAE_R_GAP, a);
+		hold_send_refuse(l, OAE_R_GAP, a);
 	}
 }
 

@@ -135,7 +135,7 @@ void oae_link_rank(struct oae_link *l, bool senior)
 }
 
 /* Numbers wrap: a frame that is delayed for as long must be of another run. */
-static bool worn(const struct oae_link *l)
+static bool link_worn(const struct oae_link *l)
 {
 	return l->state == OAE_OPEN && (l->tx - l->run_tx >= OAE_RUN_MAX ||
 					l->rx - l->run_rx >= OAE_RUN_MAX);
@@ -151,15 +151,15 @@ static bool worn(const struct oae_link *l)
  */
 void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	if (worn(l))
+	if (link_worn(l))
 		oae_freeze(l, OAE_N_WORN, now, a);
 	oae_close_step(l, now, a);
 	oae_arm(l, now, a);
 }
 
 /* The peer does not want this link at all (protocol 4.6). */
-static void rcv_turned_away(struct oae_link *l, const struct oae_frame *f,
-			    struct oae_actions *a)
+static void link_rcv_turned_away(struct oae_link *l, const struct oae_frame *f,
+				 struct oae_actions *a)
 {
 	if (f->dst_ltag == l->ltag && f->reason)
 		oae_link_end(l, OAE_E_REFUSED, a);
@@ -167,13 +167,13 @@ static void rcv_turned_away(struct oae_link *l, const struct oae_frame *f,
 		oae_note(a, OAE_N_FROZEN);
 }
 
-static void rcv_data(struct oae_link *l, const struct oae_frame *f, bool room,
-		     u64 now, struct oae_actions *a)
+static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, bool room,
+			  u64 now, struct oae_actions *a)
 {
 	if (l->state != OAE_OPEN && !oae_resolve_by_data(l, f, now, a)) {
 		oae_late_rcv(l, f, now);
 		if (f->opcode == OAE_CLOSE)
-			rcv_turned_away(l, f, a);
+			link_rcv_turned_away(l, f, a);
 		else
 			oae_note(a, OAE_N_FROZEN);
 		return;
@@ -271,12 +271,12 @@ void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, bool room,
 		oae_note(a, OAE_N_IDLE_HELLO);
 		break;
 	default:
-		rcv_data(l, f, room, now, a);
+		link_rcv_data(l, f, room, now, a);
 	}
 	oae_finish(l, now, a);
 }
 
-static bool takes_posts(const struct oae_link *l)
+static bool link_takes_posts(const struct oae_link *l)
 {
 	return l->state != OAE_CLOSED && !l->closing && !l->peer_closing;
 }
@@ -289,7 +289,7 @@ static bool takes_posts(const struct oae_link *l)
  */
 bool oae_link_wants(const struct oae_link *l)
 {
-	return takes_posts(l) && !l->next_valid;
+	return link_takes_posts(l) && !l->next_valid;
 }
 
 /**
@@ -300,11 +300,11 @@ bool oae_link_wants(const struct oae_link *l)
  */
 bool oae_link_wants_half(const struct oae_link *l)
 {
-	return takes_posts(l) && l->half.state == OAE_HALF_NONE;
+	return link_takes_posts(l) && l->half.state == OAE_HALF_NONE;
 }
 
 /* Where a post waits for its turn; NULL: another does already. */
-static struct oae_post *waiting_place(struct oae_link *l, u8 kind)
+static struct oae_post *link_waiting_place(struct oae_link *l, u8 kind)
 {
 	if (kind == OAE_SWAP)
 		return l->half.state == OAE_HALF_NONE ? &l->half.p : NULL;
@@ -337,7 +337,7 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 		return -OAE_E_SHUTDOWN;
 	if (l->peer_closing)
 		return -OAE_E_PEER_CLOSED;
-	place = waiting_place(l, p->kind);
+	place = link_waiting_place(l, p->kind);
 	if (!place)
 		return -EAGAIN;
 	now = oae_now(l, now);

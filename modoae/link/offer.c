@@ -42,7 +42,7 @@ static void offer_out(struct oae_link *l, u64 slices, u8 flags, u64 now,
  * False: the attempts of this run are used up, and the link froze. What was not
  * in flight is not: an express may be reversed still.
  */
-static bool next_attempt(struct oae_link *l, u64 now, struct oae_actions *a)
+static bool offer_next_attempt(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	if (l->attempt == 0xff) {
 		if (l->offer.state != OAE_OFFER_OUT)
@@ -55,7 +55,7 @@ static bool next_attempt(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /* True: the slices do not fit, and the caller was asked for better ones. */
-static bool wants_slicing(struct oae_link *l, u64 now, struct oae_actions *a)
+static bool offer_wants_slicing(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	bool message = l->offer.p.kind == OAE_MESSAGE;
 	u16 max = message ? oae_link_cut(l, l->offer.p.len) :
@@ -97,14 +97,14 @@ bool oae_fits_frame(const struct oae_link *l, const struct oae_post *p)
  * Is there a half that may be offered? When closing there is none; but one that
  * was lent may just have come back.
  */
-static bool half_posted(const struct oae_link *l)
+static bool offer_half_posted(const struct oae_link *l)
 {
 	return l->half.state == OAE_HALF_POSTED && !oae_takes_nothing(l) &&
 	       !l->peer_closing;
 }
 
 /* Frames as long as a port carries are tried again. */
-static void new_content(struct oae_link *l, u64 now)
+static void offer_new_content(struct oae_link *l, u64 now)
 {
 	l->fruitless = 0;
 	l->offer.hopeless = false;
@@ -113,9 +113,9 @@ static void new_content(struct oae_link *l, u64 now)
 }
 
 /* The half that is posted, and what else waits, take turns. */
-static bool take_next(struct oae_link *l)
+static bool offer_take_next(struct oae_link *l)
 {
-	if (half_posted(l) &&
+	if (offer_half_posted(l) &&
 	    (l->half.turn || l->aside.valid || !l->next_valid)) {
 		l->offer.p = l->half.p;
 		l->offer.again = l->half.again;
@@ -135,10 +135,10 @@ static bool take_next(struct oae_link *l)
 }
 
 /* What is parked lets a half pass. */
-static void step_aside(struct oae_link *l)
+static void offer_step_aside(struct oae_link *l)
 {
 	if (l->state != OAE_OPEN || l->offer.state != OAE_OFFER_PARKED ||
-	    !half_posted(l))
+	    !offer_half_posted(l))
 		return;
 	l->aside.p = l->offer.p;
 	l->aside.valid = true;
@@ -148,12 +148,12 @@ static void step_aside(struct oae_link *l)
 }
 
 /* The half is through: what was parked is parked again, or offered. */
-static void step_back(struct oae_link *l, u64 now, struct oae_actions *a)
+static void offer_step_back(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	if (!l->aside.valid || l->offer.state != OAE_OFFER_NONE)
 		return;
 	l->offer.p = l->aside.p;
-	new_content(l, now);
+	offer_new_content(l, now);
 	l->offer.again = true;
 	l->offer.state = OAE_OFFER_PARKED;
 	l->aside.valid = false;
@@ -171,22 +171,22 @@ static void step_back(struct oae_link *l, u64 now, struct oae_actions *a)
  */
 void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	step_back(l, now, a);
-	step_aside(l);
+	offer_step_back(l, now, a);
+	offer_step_aside(l);
 	while (l->state == OAE_OPEN && l->offer.state == OAE_OFFER_NONE &&
-	       take_next(l)) {
-		new_content(l, now);
+	       offer_take_next(l)) {
+		offer_new_content(l, now);
 		if (l->offer.p.len > l->peer_max_len ||
 		    !oae_fits_frame(l, &l->offer.p)) {
 			oae_offer_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
 			continue;
 		}
-		if (wants_slicing(l, now, a) || !next_attempt(l, now, a))
+		if (offer_wants_slicing(l, now, a) || !offer_next_attempt(l, now, a))
 			return;
 		offer_out(l, oae_slice_mask(l->offer.p.nslices), 0, now, a);
 	}
 	/* The half for which it stepped aside may have been too long. */
-	step_back(l, now, a);
+	offer_step_back(l, now, a);
 }
 
 /**
@@ -213,7 +213,7 @@ void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a)
 		oae_offer_pump(l, now, a);
 		return;
 	}
-	if (wants_slicing(l, now, a) || !next_attempt(l, now, a))
+	if (offer_wants_slicing(l, now, a) || !offer_next_attempt(l, now, a))
 		return;
 	if (resume)
 		offer_out(l, 1ULL << (n - 1), OAE_F_RESUME, now, a);
@@ -222,7 +222,7 @@ void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /* Cut as it must be now it is too long for this run, and not in flight. */
-static void too_long(struct oae_link *l, u64 now, struct oae_actions *a)
+static void offer_too_long(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	oae_offer_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
 	oae_offer_pump(l, now, a);
@@ -244,11 +244,11 @@ void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a)
 		return;
 	l->offer.doubt = false;
 	if (!l->attempt)
-		too_long(l, now, a);
+		offer_too_long(l, now, a);
 }
 
 /* The longest frame of an exchange, without its header. */
-static u32 longest(const struct oae_post *p)
+static u32 offer_longest(const struct oae_post *p)
 {
 	u32 reply = p->kind == OAE_SWAP ? p->len : p->reply;
 
@@ -259,7 +259,7 @@ static u32 longest(const struct oae_post *p)
 }
 
 /* The shortest slices of a message that are few enough. */
-static u32 shortest(u32 len)
+static u32 offer_shortest(u32 len)
 {
 	u32 least = (len + OAE_MAX_SLICES - 1) / OAE_MAX_SLICES;
 
@@ -282,8 +282,8 @@ u16 oae_link_cut(const struct oae_link *l, u32 len)
 
 	if (!cut)
 		return max;
-	if (cut < shortest(len))
-		cut = shortest(len);
+	if (cut < offer_shortest(len))
+		cut = offer_shortest(len);
 	return cut < max ? cut : max;
 }
 
@@ -291,7 +291,7 @@ u16 oae_link_cut(const struct oae_link *l, u32 len)
  * One more fruitless failure in a row, and when the row began. More of them than
  * it takes are counted if so long a frame may be too long: see oae_link_stall().
  */
-static void count_fruitless(u8 *row, u64 *since, u32 len, u64 now)
+static void offer_count_fruitless(u8 *row, u64 *since, u32 len, u64 now)
 {
 	u8 most = OAE_HOPELESS;
 
@@ -308,7 +308,7 @@ static void count_fruitless(u8 *row, u64 *since, u32 len, u64 now)
  * failures may come every few ms, and a link heals by itself: a short row is no
  * proof.
  */
-static bool is_hopeless(const struct oae_link *l, u8 row, u64 since, u64 now)
+static bool offer_is_hopeless(const struct oae_link *l, u8 row, u64 since, u64 now)
 {
 	return row >= OAE_HOPELESS && now - since >= l->cfg->dead;
 }
@@ -317,11 +317,11 @@ static bool is_hopeless(const struct oae_link *l, u8 row, u64 since, u64 now)
  * SYNCs are answered, what is offered is not: cut smaller. Whether what does not
  * fit then is reversed says oae_link_resliced(). True: it will be cut anew.
  */
-static bool cut_smaller(struct oae_link *l, u64 now, struct oae_actions *a)
+static bool offer_cut_smaller(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	static const u16 usual[] = { 1500, 1400, 1280, 576, 256, OAE_MIN_MTU };
 	const struct oae_post *p = &l->offer.p;
-	u32 is = longest(p), least = shortest(p->len), i = 0;
+	u32 is = offer_longest(p), least = offer_shortest(p->len), i = 0;
 
 	if (is <= OAE_MIN_SLICE)
 		return false;
@@ -332,7 +332,7 @@ static bool cut_smaller(struct oae_link *l, u64 now, struct oae_actions *a)
 		if (l->cut < least)
 			l->cut = least;
 		l->fruitless = 0;
-	} else if (is_hopeless(l, l->fruitless, l->fruitless_at, now) &&
+	} else if (offer_is_hopeless(l, l->fruitless, l->fruitless_at, now) &&
 		   !l->offer.hopeless) {
 		l->offer.hopeless = true;
 	} else {
@@ -356,14 +356,14 @@ void oae_stalled(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (l->offer.state == OAE_OFFER_OUT) {
 		l->waited = now - l->offer.at;
 		/* How long the longer ones had counts no more. */
-		if (l->fruitless >= OAE_FRUITLESS && cut_smaller(l, now, a))
+		if (l->fruitless >= OAE_FRUITLESS && offer_cut_smaller(l, now, a))
 			l->waited = 0;
 	}
 	if (l->half.state == OAE_HALF_LENT) {
 		l->waited_held = now - l->hold.at;
 		/* It is what is too long, not the peer's. */
-		if (is_hopeless(l, l->half.fruitless, l->half.fruitless_at,
-				now) &&
+		if (offer_is_hopeless(l, l->half.fruitless, l->half.fruitless_at,
+				      now) &&
 		    l->half.p.len + OAE_REFLECT_LEN > OAE_MIN_SLICE &&
 		    !l->half.cancelled) {
 			l->half.cancelled = OAE_E_TOO_BIG;
@@ -389,11 +389,11 @@ void oae_answered(struct oae_link *l, u64 now, bool in, bool out)
 	bool held = !in && l->waited_held && took <= l->waited_held;
 
 	if (offered)
-		count_fruitless(&l->fruitless, &l->fruitless_at,
-				longest(&l->offer.p), now);
+		offer_count_fruitless(&l->fruitless, &l->fruitless_at,
+				      offer_longest(&l->offer.p), now);
 	if (held)
-		count_fruitless(&l->half.fruitless, &l->half.fruitless_at,
-				l->half.p.len + OAE_REFLECT_LEN, now);
+		offer_count_fruitless(&l->half.fruitless, &l->half.fruitless_at,
+				      l->half.p.len + OAE_REFLECT_LEN, now);
 	if ((offered || held) && l->backoff > 2)
 		l->backoff--;
 	l->waited = 0;
@@ -434,7 +434,7 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 			l->offer.p.slice_max = 0xffff;
 			l->offer.at = now;
 		} else {
-			too_long(l, now, a);
+			offer_too_long(l, now, a);
 		}
 	} else {
 		/* Other slices are another content to a peer that kept some. */
@@ -443,7 +443,7 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 		/* A run that is worn has ended meanwhile: resolving offers it. */
 		if (l->state != OAE_OPEN)
 			l->offer.state = OAE_OFFER_PARKED;
-		else if (next_attempt(l, now, a))
+		else if (offer_next_attempt(l, now, a))
 			offer_out(l, oae_slice_mask(p->nslices), 0, now, a);
 	}
 	/* The timer was armed before it was known what goes out. */
@@ -599,7 +599,7 @@ static bool answers_offer(const struct oae_link *l, const struct oae_frame *f,
 }
 
 /* Is it what was said, and the answer, if one is due, of the right kind? */
-static bool reflects(const struct oae_post *p, const struct oae_frame *f)
+static bool offer_reflects(const struct oae_post *p, const struct oae_frame *f)
 {
 	u32 reply = f->length - OAE_REFLECT_LEN;
 
@@ -620,7 +620,7 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 {
 	if (!answers_offer(l, f, a))
 		return;
-	if (!reflects(&l->offer.p, f)) {
+	if (!offer_reflects(&l->offer.p, f)) {
 		oae_note(a, OAE_N_MISMATCH);
 		if (l->offer.p.flags & OAE_POST_EXPRESS)
 			oae_broken(l, now, a);
@@ -641,7 +641,7 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 }
 
 /* Why a transaction that was refused for good is reversed. */
-static int refused_err(u16 reason)
+static int offer_refused_err(u16 reason)
 {
 	switch (reason) {
 	case OAE_R_TOO_BIG:
@@ -664,8 +664,8 @@ static int refused_err(u16 reason)
  * goes on, longer slices do not get through. True: nothing more is sent. The link
  * froze, to be cut anew; or it will, by the stall time, for it is not yet known.
  */
-static bool gap_is_fruitless(struct oae_link *l, u64 missing, u64 now,
-			     struct oae_actions *a)
+static bool offer_gap_is_fruitless(struct oae_link *l, u64 missing, u64 now,
+				   struct oae_actions *a)
 {
 	if ((missing & l->offer.unseen) != l->offer.unseen) {
 		l->fruitless = 0;
@@ -674,12 +674,12 @@ static bool gap_is_fruitless(struct oae_link *l, u64 missing, u64 now,
 	/* LAST alone was asked: that says nothing. */
 	if (!l->offer.unseen)
 		return false;
-	count_fruitless(&l->fruitless, &l->fruitless_at, longest(&l->offer.p),
-			now);
+	offer_count_fruitless(&l->fruitless, &l->fruitless_at, offer_longest(&l->offer.p),
+			      now);
 	if (l->fruitless < OAE_FRUITLESS)
 		return false;
-	if (longest(&l->offer.p) <= shortest(l->offer.p.len) &&
-	    !is_hopeless(l, l->fruitless, l->fruitless_at, now))
+	if (offer_longest(&l->offer.p) <= offer_shortest(l->offer.p.len) &&
+	    !offer_is_hopeless(l, l->fruitless, l->fruitless_at, now))
 		return l->fruitless >= OAE_HOPELESS;
 	oae_freeze(l, OAE_N_STALL, now, a);
 	return true;
@@ -706,8 +706,8 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 	case OAE_R_GAP:
 		missing = f->gap_map & oae_slice_mask(l->offer.p.nslices);
 		oae_note(a, OAE_N_GAP_HEARD);
-		if (!missing || gap_is_fruitless(l, missing, now, a) ||
-		    !next_attempt(l, now, a))
+		if (!missing || offer_gap_is_fruitless(l, missing, now, a) ||
+		    !offer_next_attempt(l, now, a))
 			return;
 		/* LAST goes with them: it is the question what is missing. */
 		missing |= 1ULL << (l->offer.p.nslices - 1);
@@ -731,7 +731,7 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 		return;
 	default:
 		oae_note(a, OAE_N_REJECTED);
-		oae_offer_drop(l, OAE_REVERSED, refused_err(f->reason), a);
+		oae_offer_drop(l, OAE_REVERSED, offer_refused_err(f->reason), a);
 		oae_offer_pump(l, now, a);
 	}
 }

@@ -57,7 +57,7 @@ enum oae_state oae_link_state(const struct oae_link *l)
 }
 
 /* What a program has under way at this end, and the link knows of. */
-static u8 pending(const struct oae_link *l)
+static u8 show_pending(const struct oae_link *l)
 {
 	return l->next_valid + l->aside.valid +
 	       (l->offer.state != OAE_OFFER_NONE) +
@@ -76,7 +76,7 @@ void oae_link_show(const struct oae_link *l, struct oae_link_view *v)
 	v->offer = l->offer.state;
 	v->hold = l->hold.state;
 	v->vc = l->vc;
-	v->pending = pending(l);
+	v->pending = show_pending(l);
 	v->down = l->down;
 	v->half = l->half.state != OAE_HALF_NONE;
 	v->doubt = oae_frozen(l) && oae_link_undecided(l);

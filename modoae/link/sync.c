@@ -11,7 +11,7 @@
  */
 #include "link_int.h"
 
-static void draw_ltag(struct oae_link *l)
+static void sync_draw_ltag(struct oae_link *l)
 {
 	u32 old = l->ltag;
 
@@ -20,7 +20,7 @@ static void draw_ltag(struct oae_link *l)
 	} while (!l->ltag || l->ltag == old);
 }
 
-static void draw_inc(struct oae_link *l)
+static void sync_draw_inc(struct oae_link *l)
 {
 	do {
 		l->inc = (u64)l->cfg->random() << 32 | l->cfg->random();
@@ -69,7 +69,7 @@ void oae_ask(struct oae_link *l, u64 now, struct oae_actions *a)
 static void begin_sync(struct oae_link *l, enum oae_state state, u64 now,
 		       struct oae_actions *a)
 {
-	draw_ltag(l);
+	sync_draw_ltag(l);
 	l->sync_at = now;
 	l->syncs = 0;
 	l->state = state;
@@ -102,7 +102,7 @@ void oae_freeze(struct oae_link *l, enum oae_note why, u64 now,
 }
 
 /* The peer's ltag, and what it said of itself along with it. */
-static void learn(struct oae_link *l, const struct oae_frame *f)
+static void sync_learn(struct oae_link *l, const struct oae_frame *f)
 {
 	l->peer_ltag = f->src_ltag;
 	l->heard.inc = f->sync.inc;
@@ -122,7 +122,7 @@ void oae_link_open(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (l->state != OAE_CLOSED)
 		return;
 	now = oae_now(l, now);
-	draw_inc(l);
+	sync_draw_inc(l);
 	begin_sync(l, OAE_SYNC_SENT, now, a);
 	oae_finish(l, now, a);
 }
@@ -143,14 +143,14 @@ void oae_link_accept(struct oae_link *l, const struct oae_frame *sync, u64 now,
 	if (l->state != OAE_CLOSED)
 		return;
 	now = oae_now(l, now);
-	draw_inc(l);
-	learn(l, sync);
+	sync_draw_inc(l);
+	sync_learn(l, sync);
 	begin_sync(l, OAE_SYNC_RECD, now, a);
 	oae_finish(l, now, a);
 }
 
 /* Both counters start again; whoever relied on them is told. */
-static void forget_run(struct oae_link *l, struct oae_actions *a)
+static void sync_forget_run(struct oae_link *l, struct oae_actions *a)
 {
 	if (l->hold.state == OAE_HOLD_HELD)
 		oae_note(a, OAE_N_HELD_LOST);
@@ -170,10 +170,10 @@ static void forget_run(struct oae_link *l, struct oae_actions *a)
 }
 
 /* As an end that nobody knows: both counters and the incarnation are new. */
-static void begin_anew(struct oae_link *l, u64 now, struct oae_actions *a)
+static void sync_begin_anew(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	forget_run(l, a);
-	draw_inc(l);
+	sync_forget_run(l, a);
+	sync_draw_inc(l);
 	l->peer_inc = 0;
 	l->rx = 0;
 	begin_sync(l, OAE_SYNC_SENT, now, a);
@@ -194,7 +194,7 @@ void oae_broken(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_note(a, OAE_N_BROKEN);
 	if (l->offer.state == OAE_OFFER_OUT)
 		oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
-	begin_anew(l, now, a);
+	sync_begin_anew(l, now, a);
 }
 
 /**
@@ -220,13 +220,13 @@ void oae_link_renamed(struct oae_link *l, u64 now, struct oae_actions *a)
 	l->settle_until = 0;
 	l->peer_ltag = 0;
 	l->heard.inc = 0;
-	begin_anew(l, now, a);
+	sync_begin_anew(l, now, a);
 	oae_finish(l, now, a);
 }
 
 /* The peer's end is not the one known before. */
-static void new_peer(struct oae_link *l, const struct oae_frame *f,
-		     struct oae_actions *a)
+static void sync_new_peer(struct oae_link *l, const struct oae_frame *f,
+			  struct oae_actions *a)
 {
 	/* Counters, and nobody they are of: no event leads there, but say it. */
 	if (l->peer_inc || l->tx != l->start || l->rx)
@@ -234,14 +234,14 @@ static void new_peer(struct oae_link *l, const struct oae_frame *f,
 	/* The dead may have delivered it. */
 	if (l->offer.state == OAE_OFFER_OUT && !oae_offer_reversible(l))
 		oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
-	forget_run(l, a);
+	sync_forget_run(l, a);
 	oae_offer_uncut(l);
 	l->rx = f->sync.start;
 	l->peer_inc = f->sync.inc;
 }
 
 /* What an end may find when it resolves; see the table in the protocol. */
-static bool fits(const struct oae_link *l, s32 in, s32 out)
+static bool sync_fits(const struct oae_link *l, s32 in, s32 out)
 {
 	switch (in) {
 	case 0:
@@ -271,7 +271,7 @@ static bool fits(const struct oae_link *l, s32 in, s32 out)
 	}
 }
 
-static void heard(struct oae_link *l, u64 now, struct oae_actions *a)
+static void sync_heard(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	l->heard_at = now;
 	l->asked_at = 0;
@@ -281,14 +281,14 @@ static void heard(struct oae_link *l, u64 now, struct oae_actions *a)
 	}
 }
 
-static void opened(struct oae_link *l, const struct oae_frame *f, u64 now,
-		   struct oae_actions *a)
+static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
+			struct oae_actions *a)
 {
 	oae_note(a, l->peer_mtu ? OAE_N_RESOLVED : OAE_N_OPENED);
 	/* Sent once, it is what was answered. No time: a clock that is behind. */
 	if (l->syncs == 1 && now > l->sync_at)
 		oae_rtt_sample(l, now - l->sync_at);
-	learn(l, f);
+	sync_learn(l, f);
 	l->peer_max_len = f->sync.max_len;
 	if (l->peer_mtu && l->peer_mtu != f->sync.mtu)
 		oae_offer_uncut(l);
@@ -300,15 +300,15 @@ static void opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 	l->run_tx = l->tx;
 	l->run_rx = l->rx;
 	l->active_at = now;
-	heard(l, now, a);
+	sync_heard(l, now, a);
 }
 
 /*
  * Resolve against a SYNC or SYNC_ACK that names my current ltag: what was in
  * flight is committed or reversed, and the link is open again.
  */
-static void resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
-		    struct oae_actions *a)
+static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
+			 struct oae_actions *a)
 {
 	u32 peer_tx = f->tx, peer_rx = f->rx;
 	s32 in, out;
@@ -319,12 +319,12 @@ static void resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 		peer_rx = l->start;
 	}
 	if (f->sync.inc != l->peer_inc)
-		new_peer(l, f, a);
+		sync_new_peer(l, f, a);
 
 	in = oae_dist(l->rx, peer_tx);
 	out = oae_dist(l->tx, peer_rx);
-	if (!fits(l, in, out)) {
-		learn(l, f);
+	if (!sync_fits(l, in, out)) {
+		sync_learn(l, f);
 		oae_broken(l, now, a);
 		return;
 	}
@@ -346,7 +346,7 @@ static void resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 	 */
 	l->offer.doubt = f->opcode == OAE_SYNC && !oae_offer_reversible(l);
 
-	opened(l, f, now, a);
+	sync_opened(l, f, now, a);
 	oae_send_sync(l, OAE_SYNC_ACK, l->peer_ltag, a);
 
 	/* In this run nobody owes a READY for what stepped aside. */
@@ -395,7 +395,7 @@ bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
 	ack.sync.max_len = l->heard.max_len;
 	ack.sync.start = l->heard.start;
 	ack.sync.mtu = l->heard.mtu;
-	resolve(l, &ack, now, a);
+	sync_resolve(l, &ack, now, a);
 	return l->state == OAE_OPEN;
 }
 
@@ -417,9 +417,9 @@ bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 	s32 in = oae_dist(l->rx, f->tx);
 	s32 out = oae_dist(l->tx, f->rx);
 
-	heard(l, now, a);
+	sync_heard(l, now, a);
 	/* Older ones are frames that were delayed: they say nothing new. */
-	if ((in > 0 && !fits(l, in, 0)) || (out > 0 && !fits(l, 0, out))) {
+	if ((in > 0 && !sync_fits(l, in, 0)) || (out > 0 && !sync_fits(l, 0, out))) {
 		oae_freeze(l, OAE_N_IMPOSSIBLE, now, a);
 		return false;
 	}
@@ -454,10 +454,10 @@ static bool sync_progress(struct oae_link *l, const struct oae_frame *f,
 }
 
 /* The peer's ltag is another than I know: its run has failed, and so mine. */
-static void peer_froze(struct oae_link *l, const struct oae_frame *f, u64 now,
-		       struct oae_actions *a)
+static void sync_peer_froze(struct oae_link *l, const struct oae_frame *f, u64 now,
+			    struct oae_actions *a)
 {
-	learn(l, f);
+	sync_learn(l, f);
 	oae_freeze(l, OAE_N_PEER_FROZE, now, a);
 	l->state = OAE_SYNC_RECD;
 }
@@ -472,7 +472,7 @@ static void open_sync(struct oae_link *l, const struct oae_frame *f, u64 now,
 			return;
 		oae_send_sync(l, OAE_SYNC_ACK, f->src_ltag, a);
 	} else if (f->dst_ltag == l->ltag) {
-		peer_froze(l, f, now, a);
+		sync_peer_froze(l, f, now, a);
 	} else {
 		oae_note(a, OAE_N_STALE_SYNC);
 		oae_send_sync(l, OAE_SYNC_CHK, f->src_ltag, a);
@@ -492,9 +492,9 @@ void oae_rcv_sync(struct oae_link *l, const struct oae_frame *f, u64 now,
 	if (l->state == OAE_OPEN) {
 		open_sync(l, f, now, a);
 	} else if (f->dst_ltag == l->ltag) {
-		resolve(l, f, now, a);
+		sync_resolve(l, f, now, a);
 	} else {
-		learn(l, f);
+		sync_learn(l, f);
 		l->state = OAE_SYNC_RECD;
 		oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
 	}
@@ -517,11 +517,11 @@ void oae_rcv_sync_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
 	if (f->dst_ltag != l->ltag)
 		oae_note(a, OAE_N_STALE_SYNC);
 	else if (oae_frozen(l))
-		resolve(l, f, now, a);
+		sync_resolve(l, f, now, a);
 	else if (f->src_ltag == l->peer_ltag)
 		sync_progress(l, f, now, a);
 	else if (l->asked_at)
-		peer_froze(l, f, now, a);
+		sync_peer_froze(l, f, now, a);
 	else
 		oae_note(a, OAE_N_STALE_SYNC);
 }
@@ -545,7 +545,7 @@ void oae_rcv_sync_chk(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_note(a, OAE_N_STALE_SYNC);
 		return;
 	}
-	learn(l, f);
+	sync_learn(l, f);
 	if (l->state == OAE_OPEN) {
 		oae_freeze(l, OAE_N_NOLINK, now, a);
 		return;

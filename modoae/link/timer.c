@@ -27,7 +27,7 @@
  * The failures that make it longer. Of a row of fruitless ones those after the
  * sixteenth do, while it lasts: they only pass the time.
  */
-static unsigned int failures(const struct oae_link *l)
+static unsigned int timer_failures(const struct oae_link *l)
 {
 	unsigned int n = l->backoff;
 
@@ -53,7 +53,7 @@ u64 oae_link_stall(const struct oae_link *l)
 	u64 max = l->cfg->stall_max, dead = l->cfg->dead, least = 2 * l->srtt;
 	u64 t = l->srtt ? l->srtt + 4 * l->rttvar : max / 10;
 	/* The first failure in a row is a lost frame, no more. */
-	unsigned int n = failures(l), fast = n > 1 ? n - 1 : 0, slow = 0;
+	unsigned int n = timer_failures(l), fast = n > 1 ? n - 1 : 0, slow = 0;
 
 	if (fast >= OAE_FAST_BACKOFF) {
 		slow = (n - OAE_FAST_BACKOFF) / 2;
@@ -90,7 +90,7 @@ u64 oae_first_again(const struct oae_link *l)
  * Slices sent back to back take their time before the answer can come. How long
  * has little to do with a round trip that is long.
  */
-static u64 offer_stall(const struct oae_link *l)
+static u64 timer_offer_stall(const struct oae_link *l)
 {
 	u64 t = oae_link_stall(l), most = l->cfg->stall_max / 8;
 
@@ -135,7 +135,7 @@ void oae_late_begin(struct oae_link *l)
 }
 
 /* An answer that came too late: the stall time was too short for it. */
-static void late_sample(struct oae_link *l, u64 rtt)
+static void timer_late_sample(struct oae_link *l, u64 rtt)
 {
 	if (rtt <= l->srtt || rtt > l->cfg->dead)
 		return;
@@ -159,13 +159,13 @@ void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now)
 	if ((f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE) &&
 	    l->late.offer_at && f->seq == l->late.tx + 1 &&
 	    f->attempt == l->late.attempt) {
-		late_sample(l, now - l->late.offer_at);
+		timer_late_sample(l, now - l->late.offer_at);
 		l->late.offer_at = 0;
 		/* It was short of time, not too long. */
 		l->fruitless = 0;
 	}
 	if (l->late.hold_at && f->tx == l->late.rx + 1) {
-		late_sample(l, now - l->late.hold_at);
+		timer_late_sample(l, now - l->late.hold_at);
 		l->late.hold_at = 0;
 	}
 }
@@ -214,7 +214,7 @@ bool oae_link_early(const struct oae_link *l, u64 now)
 }
 
 /* When must the timer fire at the latest? 0: never. */
-static u64 deadline(const struct oae_link *l, u64 now)
+static u64 timer_deadline(const struct oae_link *l, u64 now)
 {
 	u64 at, t, stall;
 
@@ -243,7 +243,7 @@ static u64 deadline(const struct oae_link *l, u64 now)
 	if (l->settle_until && l->settle_until < at)
 		at = l->settle_until;
 	if (l->offer.state == OAE_OFFER_OUT) {
-		t = l->offer.at + offer_stall(l);
+		t = l->offer.at + timer_offer_stall(l);
 		at = t < at ? t : at;
 	}
 	if (l->hold.state == OAE_HOLD_HELD && l->hold.at + stall < at)
@@ -264,7 +264,7 @@ static u64 deadline(const struct oae_link *l, u64 now)
  */
 void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	u64 at = deadline(l, now);
+	u64 at = timer_deadline(l, now);
 
 	if (!at)
 		return;
@@ -302,7 +302,7 @@ bool oae_link_in_doubt(const struct oae_link *l)
 }
 
 /* No answer for dead_ms: everything that may be reversed is. */
-static void go_down(struct oae_link *l, u64 now, struct oae_actions *a)
+static void timer_go_down(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	if (!l->down) {
 		l->down = true;
@@ -326,7 +326,7 @@ static void frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 	u64 dead = l->cfg->dead, slowest;
 
 	if (now - l->asked_at >= dead && (!l->down || oae_has_posts(l)))
-		go_down(l, now, a);
+		timer_go_down(l, now, a);
 	if (l->down && now - l->down_at >= OAE_FORGET_DEAD * dead &&
 	    !oae_link_in_doubt(l) && !oae_has_posts(l))
 		oae_link_end(l, OAE_E_DOWN, a);
@@ -341,12 +341,12 @@ static void frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
 }
 
-static bool stalled(const struct oae_link *l, u64 now)
+static bool timer_stalled(const struct oae_link *l, u64 now)
 {
 	u64 stall = oae_link_stall(l);
 
 	return (l->offer.state == OAE_OFFER_OUT &&
-		now - l->offer.at >= offer_stall(l)) ||
+		now - l->offer.at >= timer_offer_stall(l)) ||
 	       (l->hold.state == OAE_HOLD_HELD && now - l->hold.at >= stall) ||
 	       (l->await_done && now - l->done_at >= stall);
 }
@@ -355,7 +355,7 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	u64 slowest = l->cfg->dead / 4;
 
-	if (stalled(l, now)) {
+	if (timer_stalled(l, now)) {
 		oae_freeze(l, OAE_N_STALL, now, a);
 		return;
 	}

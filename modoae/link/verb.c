@@ -20,7 +20,7 @@ struct op {
 };
 
 /* An operation as it stands there; its length is not checked. */
-static void op_at(struct op *op, const u8 *p)
+static void verb_op_at(struct op *op, const u8 *p)
 {
 	op->code = p[OAE_VOP_OFF_CODE];
 	op->words = p[OAE_VOP_OFF_WORDS];
@@ -35,17 +35,17 @@ static void op_at(struct op *op, const u8 *p)
 	op->end = p;
 }
 
-static bool op_parse(struct op *op, const u8 *p, const u8 *end)
+static bool verb_op_parse(struct op *op, const u8 *p, const u8 *end)
 {
 	if (end - p < OAE_VOP_HDR_LEN)
 		return false;
-	op_at(op, p);
+	verb_op_at(op, p);
 	return op->code >= OAE_VERB_READ && op->code < OAE_VERB_CODE_END &&
 	       op->words && op->words <= OAE_VERB_WORDS &&
 	       !get_unaligned_be16(p + OAE_VOP_OFF_ZERO) && op->end <= end;
 }
 
-static bool busy(const struct oae_words *w, u32 i)
+static bool verb_busy(const struct oae_words *w, u32 i)
 {
 	return w->busy[i / 64] >> i % 64 & 1;
 }
@@ -61,20 +61,20 @@ static bool busy(const struct oae_words *w, u32 i)
  */
 bool oae_verb_reserved(const struct oae_words *w, u32 i)
 {
-	return busy(w, i);
+	return verb_busy(w, i);
 }
 
-static void set_busy(struct oae_words *w, u32 i)
+static void verb_set_busy(struct oae_words *w, u32 i)
 {
 	w->busy[i / 64] |= 1ULL << i % 64;
 }
 
-static void clear_busy(struct oae_words *w, u32 i)
+static void verb_clear_busy(struct oae_words *w, u32 i)
 {
 	w->busy[i / 64] &= ~(1ULL << i % 64);
 }
 
-static u32 perm_of(u8 code)
+static u32 verb_perm_of(u8 code)
 {
 	switch (code) {
 	case OAE_VERB_READ:
@@ -86,21 +86,21 @@ static u32 perm_of(u8 code)
 	}
 }
 
-static u16 check_op(const struct oae_words *w, u32 perm, const struct op *op)
+static u16 verb_check_op(const struct oae_words *w, u32 perm, const struct op *op)
 {
-	if (!(perm & perm_of(op->code)))
+	if (!(perm & verb_perm_of(op->code)))
 		return OAE_R_ACCESS;
 	if (op->index >= w->n || op->words > w->n - op->index)
 		return OAE_R_RANGE;
 	return 0;
 }
 
-static bool any_busy(struct oae_words *w, const struct op *op)
+static bool verb_any_busy(struct oae_words *w, const struct op *op)
 {
 	unsigned int i;
 
 	for (i = 0; i < op->words; i++)
-		if (busy(w, op->index + i)) {
+		if (verb_busy(w, op->index + i)) {
 			w->conflict = op->index + i;
 			return true;
 		}
@@ -108,8 +108,8 @@ static bool any_busy(struct oae_words *w, const struct op *op)
 }
 
 /* 0, or why it is refused. What is malformed is so whoever's words these are. */
-static u16 check(struct oae_words *w, u32 perm, const u8 *req, size_t len,
-		 u16 *answer_len)
+static u16 verb_check(struct oae_words *w, u32 perm, const u8 *req, size_t len,
+		      u16 *answer_len)
 {
 	const u8 *p = req + OAE_VERB_HDR_LEN, *end = req + len;
 	unsigned int i, nops, old = 0;
@@ -123,13 +123,13 @@ static u16 check(struct oae_words *w, u32 perm, const u8 *req, size_t len,
 	    get_unaligned_be16(req + OAE_VERB_OFF_ZERO + 1))
 		return OAE_R_BAD_VERB;
 	for (i = 0; i < nops; i++, p = op.end) {
-		if (!op_parse(&op, p, end))
+		if (!verb_op_parse(&op, p, end))
 			return OAE_R_BAD_VERB;
 		if (op.code != OAE_VERB_WRITE)
 			old += op.words;
 		if (!reason)
-			reason = check_op(w, perm, &op);
-		if (!reason && !conflict && any_busy(w, &op))
+			reason = verb_check_op(w, perm, &op);
+		if (!reason && !conflict && verb_any_busy(w, &op))
 			conflict = OAE_R_CONFLICT;
 	}
 	if (p != end)
@@ -139,23 +139,23 @@ static u16 check(struct oae_words *w, u32 perm, const u8 *req, size_t len,
 }
 
 /* What a word is to the next operation of the request being computed. */
-static u64 value(const struct oae_words *w, u32 i)
+static u64 verb_value(const struct oae_words *w, u32 i)
 {
-	return busy(w, i) ? w->next[i] : w->word[i];
+	return verb_busy(w, i) ? w->next[i] : w->word[i];
 }
 
-static bool compares(const struct oae_words *w, const struct op *op)
+static bool verb_compares(const struct oae_words *w, const struct op *op)
 {
 	unsigned int i;
 
 	for (i = 0; i < op->words; i++)
-		if (value(w, op->index + i) !=
+		if (verb_value(w, op->index + i) !=
 		    get_unaligned_be64(op->cmp + 8 * i))
 			return false;
 	return true;
 }
 
-static void change(struct oae_words *w, const struct op *op)
+static void verb_change(struct oae_words *w, const struct op *op)
 {
 	unsigned int i;
 	u64 v;
@@ -165,20 +165,20 @@ static void change(struct oae_words *w, const struct op *op)
 	for (i = 0; i < op->words; i++) {
 		v = get_unaligned_be64(op->arg + 8 * i);
 		if (op->code == OAE_VERB_FETCH_ADD)
-			v += value(w, op->index + i);
+			v += verb_value(w, op->index + i);
 		w->next[op->index + i] = v;
-		set_busy(w, op->index + i);
+		verb_set_busy(w, op->index + i);
 	}
 }
 
-static u8 *put_old(const struct oae_words *w, const struct op *op, u8 *answer)
+static u8 *verb_put_old(const struct oae_words *w, const struct op *op, u8 *answer)
 {
 	unsigned int i;
 
 	if (op->code == OAE_VERB_WRITE)
 		return answer;
 	for (i = 0; i < op->words; i++, answer += 8)
-		put_unaligned_be64(value(w, op->index + i), answer);
+		put_unaligned_be64(verb_value(w, op->index + i), answer);
 	return answer;
 }
 
@@ -213,7 +213,7 @@ u16 oae_verb_compute(struct oae_words *w, u32 perm, const u8 *req, size_t len,
 		     u8 *answer, u16 *answer_len)
 {
 	const u8 *p = req + OAE_VERB_HDR_LEN;
-	u16 reason = check(w, perm, req, len, answer_len);
+	u16 reason = verb_check(w, perm, req, len, answer_len);
 	unsigned int i, nops;
 	struct op op;
 	u8 *out;
@@ -225,35 +225,35 @@ u16 oae_verb_compute(struct oae_words *w, u32 perm, const u8 *req, size_t len,
 	out = answer + OAE_ANSWER_HDR_LEN;
 	nops = req[OAE_VERB_OFF_NOPS];
 	for (i = 0; i < nops; i++, p = op.end) {
-		op_at(&op, p);
-		out = put_old(w, &op, out);
-		if (op.code == OAE_VERB_CAS && !compares(w, &op)) {
+		verb_op_at(&op, p);
+		out = verb_put_old(w, &op, out);
+		if (op.code == OAE_VERB_CAS && !verb_compares(w, &op)) {
 			answer[OAE_ANSWER_OFF_TAKEN] = 0;
 			answer[OAE_ANSWER_OFF_FAILED] = i;
-			/* Nobody else has reserved any of them: see check(). */
+			/* Nobody else has reserved any of them: see verb_check(). */
 			oae_verb_release(w, req);
 			return 0;
 		}
-		change(w, &op);
+		verb_change(w, &op);
 	}
 	return 0;
 }
 
-static void finish(struct oae_words *w, const u8 *req, bool apply)
+static void verb_finish(struct oae_words *w, const u8 *req, bool apply)
 {
 	const u8 *p = req + OAE_VERB_HDR_LEN;
 	unsigned int i, k, nops = req[OAE_VERB_OFF_NOPS];
 	struct op op;
 
 	for (k = 0; k < nops; k++, p = op.end) {
-		op_at(&op, p);
+		verb_op_at(&op, p);
 		if (op.code == OAE_VERB_READ)
 			continue;
 		for (i = op.index; i < op.index + op.words; i++) {
 			/* A word may come twice; somebody may be reading it. */
-			if (apply && busy(w, i))
+			if (apply && verb_busy(w, i))
 				WRITE_ONCE(w->word[i], w->next[i]);
-			clear_busy(w, i);
+			verb_clear_busy(w, i);
 		}
 	}
 }
@@ -267,7 +267,7 @@ static void finish(struct oae_words *w, const u8 *req, bool apply)
  */
 void oae_verb_apply(struct oae_words *w, const u8 *req)
 {
-	finish(w, req, true);
+	verb_finish(w, req, true);
 }
 
 /**
@@ -279,5 +279,5 @@ void oae_verb_apply(struct oae_words *w, const u8 *req)
  */
 void oae_verb_release(struct oae_words *w, const u8 *req)
 {
-	finish(w, req, false);
+	verb_finish(w, req, false);
 }

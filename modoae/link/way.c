@@ -15,21 +15,21 @@
 /* What every gateway can carry, or it is none. */
 #define GW_MIN_MTU	(OAE_MIN_MTU + OAE_VIA_LEN)
 
-static bool same_mac(const u8 *a, const u8 *b)
+static bool way_same_mac(const u8 *a, const u8 *b)
 {
 	return !memcmp(a, b, OAE_MAC_LEN);
 }
 
-static bool is_zero(const u8 *mac)
+static bool way_is_zero(const u8 *mac)
 {
 	static const u8 zero[OAE_MAC_LEN];
 
-	return same_mac(mac, zero);
+	return way_same_mac(mac, zero);
 }
 
-static bool is_unicast(const u8 *mac)
+static bool way_is_unicast(const u8 *mac)
 {
-	return !(mac[0] & 1) && !is_zero(mac);
+	return !(mac[0] & 1) && !way_is_zero(mac);
 }
 
 /* The gateway of a port */
@@ -44,7 +44,7 @@ void oae_gw_changed(struct oae_gw *gw)
 }
 
 /* Nothing is known but what was told. */
-static void gw_forget(struct oae_gw *gw)
+static void way_gw_forget(struct oae_gw *gw)
 {
 	gw->known = gw->told;
 	gw->mtu = 0;
@@ -60,14 +60,14 @@ static void gw_forget(struct oae_gw *gw)
  */
 void oae_gw_tell(struct oae_gw *gw, const u8 *mac)
 {
-	bool same = gw->known && same_mac(gw->mac, mac);
+	bool same = gw->known && way_same_mac(gw->mac, mac);
 
-	gw->told = !is_zero(mac);
+	gw->told = !way_is_zero(mac);
 	if (gw->told && !same)
 		memcpy(gw->mac, mac, OAE_MAC_LEN);
 	/* What was heard of the one that is told stays good. */
 	if (gw->told ? !same : !gw->inc)
-		gw_forget(gw);
+		way_gw_forget(gw);
 	oae_gw_changed(gw);
 }
 
@@ -83,16 +83,16 @@ void oae_gw_spoken(struct oae_gw *gw, u8 flags, u64 now)
 	gw->answered_at = now;
 }
 
-static bool well_formed(const u8 *from, const struct oae_frame *f)
+static bool way_well_formed(const u8 *from, const struct oae_frame *f)
 {
 	u8 flags = f->hello.flags;
 
-	if (flags & ~OAE_HELLO_ALL || !is_unicast(from) || !f->hello.zone ||
+	if (flags & ~OAE_HELLO_ALL || !way_is_unicast(from) || !f->hello.zone ||
 	    !f->hello.inc)
 		return false;
 	if (flags & OAE_HELLO_LEAVING)
 		return true;
-	if (flags & OAE_HELLO_ABOUT && !is_unicast(f->hello.about))
+	if (flags & OAE_HELLO_ABOUT && !way_is_unicast(f->hello.about))
 		return false;
 	return f->hello.life && f->hello.mtu >= GW_MIN_MTU;
 }
@@ -109,18 +109,18 @@ enum oae_hello oae_hello_check(const u8 *own, const u8 *from,
 			       const struct oae_frame *f)
 {
 	if (!(f->hello.flags & OAE_HELLO_GATEWAY) || f->flags & OAE_F_VIA ||
-	    same_mac(from, own))
+	    way_same_mac(from, own))
 		return OAE_HELLO_NOT_TAKEN;
-	return well_formed(from, f) ? OAE_HELLO_GOOD : OAE_HELLO_BAD;
+	return way_well_formed(from, f) ? OAE_HELLO_GOOD : OAE_HELLO_BAD;
 }
 
-static bool gw_silent(const struct oae_gw *gw, u64 now)
+static bool way_gw_silent(const struct oae_gw *gw, u64 now)
 {
 	return (s64)(now - gw->heard - gw->life) > 0;
 }
 
-static bool gw_wants_answer(const struct oae_gw *gw, const struct oae_frame *f,
-			    u64 now)
+static bool way_gw_wants_answer(const struct oae_gw *gw, const struct oae_frame *f,
+				u64 now)
 {
 	u64 life = f->hello.node_life * HELLO_UNIT_NS;
 
@@ -128,7 +128,7 @@ static bool gw_wants_answer(const struct oae_gw *gw, const struct oae_frame *f,
 	       3 * (now - gw->answered_at) > life;
 }
 
-static void gw_learn(struct oae_gw *gw, const struct oae_frame *f, u64 now)
+static void way_gw_learn(struct oae_gw *gw, const struct oae_frame *f, u64 now)
 {
 	/* Of one peer alone: of the others it says nothing new. */
 	u16 mtu = f->hello.flags & OAE_HELLO_ABOUT ? gw->mtu : f->hello.mtu;
@@ -161,25 +161,25 @@ enum oae_hello oae_gw_hear(struct oae_gw *gw, const u8 *from,
 			   const struct oae_frame *f, u64 now, bool *answer)
 {
 	bool leaving = f->hello.flags & OAE_HELLO_LEAVING;
-	bool same = gw->known && same_mac(gw->mac, from);
+	bool same = gw->known && way_same_mac(gw->mac, from);
 	u32 inc = gw->inc;
 
 	*answer = false;
 	if (leaving) {
 		if (!same || f->hello.inc != inc)
 			return OAE_HELLO_NOT_TAKEN;
-		gw_forget(gw);
+		way_gw_forget(gw);
 		return OAE_HELLO_LEFT;
 	}
 	if (!same) {
-		if (gw->told || (gw->known && !gw_silent(gw, now)))
+		if (gw->told || (gw->known && !way_gw_silent(gw, now)))
 			return OAE_HELLO_NOT_TAKEN;
-		gw_forget(gw);
+		way_gw_forget(gw);
 		memcpy(gw->mac, from, OAE_MAC_LEN);
 		gw->known = true;
 	}
-	gw_learn(gw, f, now);
-	*answer = gw_wants_answer(gw, f, now);
+	way_gw_learn(gw, f, now);
+	*answer = way_gw_wants_answer(gw, f, now);
 	return !same || inc != gw->inc ? OAE_HELLO_NEWS : OAE_HELLO_TAKEN;
 }
 
@@ -211,7 +211,7 @@ bool oae_ways_let_in(const struct oae_ways *p, const u8 *own, const u8 *from,
 		     const struct oae_frame *f)
 {
 	return p->use != OAE_GW_NEVER && oae_ways_gateway(p) &&
-	       same_mac(p->gw.mac, from) && same_mac(f->via, own);
+	       way_same_mac(p->gw.mac, from) && way_same_mac(f->via, own);
 }
 
 /**
@@ -247,7 +247,7 @@ void oae_via_mark(struct oae_frame *f, const u8 *own, const u8 *peer)
 
 /* The way of a tag */
 
-static enum oae_go goes(const struct oae_way *w)
+static enum oae_go way_goes(const struct oae_way *w)
 {
 	return w->via ? OAE_GO_VIA : OAE_GO_DIRECT;
 }
@@ -343,7 +343,7 @@ static bool way_lost(const struct oae_way *w, const struct oae_link *l, u64 now)
 	       (s64)(now - l->asked_at - again) >= (s64)oae_link_stall(l);
 }
 
-static bool is_sync(u8 opcode)
+static bool way_is_sync(u8 opcode)
 {
 	return opcode == OAE_SYNC || opcode == OAE_SYNC_ACK ||
 	       opcode == OAE_SYNC_CHK;
@@ -390,18 +390,18 @@ enum oae_go oae_way_heard(struct oae_way *w, const struct oae_ways *p,
 	if (came == w->via || p->use != OAE_GW_AUTO) {
 		if (mine)
 			way_is_good(w, p, came, l, now, a);
-		return goes(w);
+		return way_goes(w);
 	}
 	if (mine && (lost || !came || f->src_ltag == l->peer_ltag)) {
 		way_is_good(w, p, came, l, now, a);
-		return goes(w);
+		return way_goes(w);
 	}
-	if (!is_sync(f->opcode))
-		return goes(w);
+	if (!way_is_sync(f->opcode))
+		return way_goes(w);
 	if (lost || !came)
 		return came ? OAE_GO_VIA : OAE_GO_DIRECT;
 	if (mine || f->opcode != OAE_SYNC)
-		return goes(w);
+		return way_goes(w);
 	oae_note(a, OAE_N_STALE_SYNC);
 	return OAE_GO_NOWHERE;
 }

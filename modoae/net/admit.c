@@ -12,8 +12,8 @@
 #define COOKIE_LIFE	(4 * HZ)	/* and as long again */
 
 /* What the peer of a SYNC may name, if it was told. */
-static u32 cookie(struct oae_node *node, const struct oae_port *port, u64 kid,
-		  u32 ltag, u32 when)
+static u32 admit_cookie(struct oae_node *node, const struct oae_port *port, u64 kid,
+			u32 ltag, u32 when)
 {
 	return oae_cookie(siphash_3u64((unsigned long)port, kid,
 				       (u64)ltag << 32 | when,
@@ -38,8 +38,8 @@ bool oae_may_answer(struct oae_node *node)
 }
 
 /* Count, and answer if there is an answer and there may be one now. */
-static void carry_out(struct oae_port *port, const u8 *peer,
-		      const struct oae_frame *f, struct oae_admission *a)
+static void admit_carry_out(struct oae_port *port, const u8 *peer,
+			    const struct oae_frame *f, struct oae_admission *a)
 {
 	static const u8 counters[] = {
 		[OAE_ADMIT_NO_TAG] = OAE_S_NO_TAG,
@@ -61,29 +61,29 @@ static void carry_out(struct oae_port *port, const u8 *peer,
 }
 
 /* Is there a file that waits for this peer? It may go at any time. */
-static bool awaited(const struct oae_tag *closed)
+static bool admit_awaited(const struct oae_tag *closed)
 {
 	return closed && !list_empty_careful(&closed->files);
 }
 
-static void look_up(struct oae_port *port, const u8 *peer, u64 kid,
-		    const struct oae_frame *f, const struct oae_tag *closed,
-		    struct oae_asker *who)
+static void admit_look_up(struct oae_port *port, const u8 *peer, u64 kid,
+			  const struct oae_frame *f, const struct oae_tag *closed,
+			  struct oae_asker *who)
 {
 	struct oae_node *node = port->node;
 	u32 when = jiffies / COOKIE_LIFE;
 
-	who->cookie[0] = cookie(node, port, kid, f->src_ltag, when);
-	who->cookie[1] = cookie(node, port, kid, f->src_ltag, when - 1);
+	who->cookie[0] = admit_cookie(node, port, kid, f->src_ltag, when);
+	who->cookie[1] = admit_cookie(node, port, kid, f->src_ltag, when - 1);
 	who->accept = READ_ONCE(node->knobs.accept);
 	who->shut = READ_ONCE(node->shut);
 	who->configured = oae_peer_configured(node, port, peer);
-	who->awaited = awaited(closed);
+	who->awaited = admit_awaited(closed);
 }
 
 /* False: there is no room for a tag. */
-static bool make_tag(struct oae_port *port, u64 kid, const struct oae_frame *f,
-		     struct oae_tag *closed, bool stranger)
+static bool admit_make_tag(struct oae_port *port, u64 kid, const struct oae_frame *f,
+			   struct oae_tag *closed, bool stranger)
 {
 	struct oae_tag *tag = closed;
 
@@ -113,12 +113,12 @@ void oae_admit(struct oae_port *port, const u8 *peer,
 	struct oae_admission a;
 
 	if (f->opcode == OAE_SYNC)
-		look_up(port, peer, kid, f, closed, &who);
+		admit_look_up(port, peer, kid, f, closed, &who);
 	oae_admission(&who, f, &a);
 	if (a.verdict == OAE_ADMIT_TAG) {
-		if (make_tag(port, kid, f, closed, !who.configured))
+		if (admit_make_tag(port, kid, f, closed, !who.configured))
 			return;
 		oae_admission_full(f, &a);
 	}
-	carry_out(port, peer, f, &a);
+	admit_carry_out(port, peer, f, &a);
 }

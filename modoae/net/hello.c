@@ -57,8 +57,8 @@ static void hello_gateway(struct oae_port *port, u8 flags)
 }
 
 /* What a good HELLO of a gateway changes. */
-static enum oae_hello hear(struct oae_port *port, const u8 *from,
-			   const struct oae_frame *f, bool *answer)
+static enum oae_hello hello_hear(struct oae_port *port, const u8 *from,
+				 const struct oae_frame *f, bool *answer)
 {
 	enum oae_hello heard;
 
@@ -82,8 +82,8 @@ static void hello_about(struct oae_port *port, const struct oae_frame *f)
 		oae_tag_way(tag, &about);
 }
 
-static void say(const struct oae_port *port, const u8 *from,
-		const struct oae_frame *f, enum oae_hello heard)
+static void hello_say(const struct oae_port *port, const u8 *from,
+		      const struct oae_frame *f, enum oae_hello heard)
 {
 	if (!READ_ONCE(port->node->knobs.verbose) ||
 	    !oae_may_log(port->node->net))
@@ -124,12 +124,12 @@ bool oae_path_hello(struct oae_port *port, const u8 *from,
 		return true;
 	}
 	if (heard == OAE_HELLO_GOOD)
-		heard = hear(port, from, f, &answer);
+		heard = hello_hear(port, from, f, &answer);
 	if (heard == OAE_HELLO_NOT_TAKEN)
 		return false;
 
 	oae_count(node, OAE_S_HELLO_HEARD);
-	say(port, from, f, heard);
+	hello_say(port, from, f, heard);
 	if (f->hello.flags & OAE_HELLO_ABOUT && heard != OAE_HELLO_LEFT)
 		hello_about(port, f);
 	/* Who does not use it does not want to be reached through it. */
@@ -224,8 +224,8 @@ bool oae_path_back(struct oae_port *port, const struct oae_frame *question,
 
 /* The knobs */
 
-static void all_ports(struct oae_node *node,
-		      void (*fn)(struct oae_port *port))
+static void hello_all_ports(struct oae_node *node,
+			    void (*fn)(struct oae_port *port))
 {
 	struct oae_port *port;
 
@@ -235,7 +235,7 @@ static void all_ports(struct oae_node *node,
 	rcu_read_unlock();
 }
 
-static void port_use_gw(struct oae_port *port)
+static void hello_port_use_gw(struct oae_port *port)
 {
 	if (oae_port_use_gw(port) == OAE_GW_NEVER)
 		oae_path_leave(port);
@@ -254,10 +254,10 @@ static void port_use_gw(struct oae_port *port)
  */
 void oae_path_use_gw(struct oae_node *node)
 {
-	all_ports(node, port_use_gw);
+	hello_all_ports(node, hello_port_use_gw);
 }
 
-static void port_nhmac(struct oae_port *port)
+static void hello_port_nhmac(struct oae_port *port)
 {
 	write_seqlock_bh(&port->gw_lock);
 	oae_gw_tell(&port->gw, port->node->nhmac);
@@ -272,7 +272,7 @@ static void port_nhmac(struct oae_port *port)
  */
 void oae_path_nhmac(struct oae_node *node)
 {
-	all_ports(node, port_nhmac);
+	hello_all_ports(node, hello_port_nhmac);
 }
 
 /**

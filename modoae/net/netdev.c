@@ -29,38 +29,38 @@
 #define OAE_MAX_PORTS_SET	64	/* names in one write to `dev` */
 
 /* Adapters: the functions of run.c as oae_tags_for_each() calls them. */
-static void oae_port_tag_kill(struct oae_tag *tag, long err)
+static void netdev_port_tag_kill(struct oae_tag *tag, long err)
 {
 	oae_tag_kill(tag, err);
 }
 
-static void oae_port_tag_up(struct oae_tag *tag, long unused)
+static void netdev_port_tag_up(struct oae_tag *tag, long unused)
 {
 	oae_tag_port_up(tag);
 }
 
-static void oae_port_tag_down(struct oae_tag *tag, long unused)
+static void netdev_port_tag_down(struct oae_tag *tag, long unused)
 {
 	oae_tag_port_down(tag);
 }
 
-static void oae_port_tag_renamed(struct oae_tag *tag, long unused)
+static void netdev_port_tag_renamed(struct oae_tag *tag, long unused)
 {
 	oae_tag_renamed(tag);
 }
 
-static void oae_port_tag_settle(struct oae_tag *tag, long ns)
+static void netdev_port_tag_settle(struct oae_tag *tag, long ns)
 {
 	oae_tag_settle(tag, ns);
 }
 
-static void oae_port_tag_mtu(struct oae_tag *tag, long unused)
+static void netdev_port_tag_mtu(struct oae_tag *tag, long unused)
 {
 	oae_tag_way(tag, NULL);
 }
 
-static struct oae_port *oae_port_of(struct oae_node *node,
-				    const struct net_device *dev)
+static struct oae_port *netdev_port_of(struct oae_node *node,
+				       const struct net_device *dev)
 {
 	struct oae_port *port;
 
@@ -71,31 +71,31 @@ static struct oae_port *oae_port_of(struct oae_node *node,
 	return NULL;
 }
 
-static bool oae_port_is_up(const struct net_device *dev)
+static bool netdev_port_is_up(const struct net_device *dev)
 {
 	return netif_running(dev) && netif_carrier_ok(dev) &&
 	       READ_ONCE(dev->mtu) >= OAE_MIN_MTU;
 }
 
 /* Tell the tags of a port once when it goes up or down. */
-static void oae_port_set_up(struct oae_port *port, bool up)
+static void netdev_port_set_up(struct oae_port *port, bool up)
 {
 	ASSERT_RTNL();
 	if (port->up == up)
 		return;
 	port->up = up;
 	oae_tags_for_each(port->node, port,
-			  up ? oae_port_tag_up : oae_port_tag_down, 0);
+			  up ? netdev_port_tag_up : netdev_port_tag_down, 0);
 }
 
-static bool says(const struct oae_node *node)
+static bool netdev_says(const struct oae_node *node)
 {
 	return READ_ONCE(node->knobs.verbose) && oae_may_log(node->net);
 }
 
 /* Why @dev cannot be a port of @node: 0 or an errno, and what could. */
-static int oae_port_check(struct oae_node *node, const struct net_device *dev,
-			  const char **accepted)
+static int netdev_port_check(struct oae_node *node, const struct net_device *dev,
+			     const char **accepted)
 {
 	*accepted = "takes a net device of this namespace";
 	if (!dev)
@@ -112,13 +112,13 @@ static int oae_port_check(struct oae_node *node, const struct net_device *dev,
 	if (oae_is_enslaved(dev))
 		return -EINVAL;
 	*accepted = "takes a device that is not bound yet";
-	if (oae_port_of(node, dev))
+	if (netdev_port_of(node, dev))
 		return -EEXIST;
 	return 0;
 }
 
-static struct oae_port *oae_port_make(struct oae_node *node,
-				      struct net_device *dev)
+static struct oae_port *netdev_port_make(struct oae_node *node,
+					 struct net_device *dev)
 {
 	struct oae_port *port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
 
@@ -132,7 +132,7 @@ static struct oae_port *oae_port_make(struct oae_node *node,
 	port->mtu = dev->mtu;
 	ether_addr_copy(port->addr, dev->dev_addr);
 	refcount_set(&port->ref, 1);
-	port->up = oae_port_is_up(dev);
+	port->up = netdev_port_is_up(dev);
 	oae_path_init(port);
 	return port;
 }
@@ -142,7 +142,7 @@ static struct oae_port *oae_port_make(struct oae_node *node,
  * below OAE_MIN_MTU, or it is in a bond or a bridge; -EEXIST: bound already;
  * -ENOMEM. Logs what is wrong.
  */
-static int oae_port_add(struct oae_node *node, const char *name)
+static int netdev_port_add(struct oae_node *node, const char *name)
 {
 	struct net_device *dev;
 	struct oae_port *port;
@@ -154,12 +154,12 @@ static int oae_port_add(struct oae_node *node, const char *name)
 		return err;
 	rtnl_lock();
 	dev = __dev_get_by_name(node->net, name);
-	err = oae_port_check(node, dev, &accepted);
+	err = netdev_port_check(node, dev, &accepted);
 	if (err) {
 		oae_refuse("dev", name, err, accepted);
 		goto out;
 	}
-	port = oae_port_make(node, dev);
+	port = netdev_port_make(node, dev);
 	if (!port) {
 		err = -ENOMEM;
 		goto out;
@@ -167,14 +167,14 @@ static int oae_port_add(struct oae_node *node, const char *name)
 	dev_hold(dev);
 	list_add_tail_rcu(&port->list, &node->ports);
 	dev_add_pack(&port->pt);
-	if (says(node))
+	if (netdev_says(node))
 		pr_info("port %s %pM bound\n", dev->name, dev->dev_addr);
 out:
 	rtnl_unlock();
 	return err;
 }
 
-static void oae_node_tag_close(struct oae_tag *tag, long unused)
+static void netdev_node_tag_close(struct oae_tag *tag, long unused)
 {
 	oae_tag_close(tag);
 }
@@ -187,7 +187,7 @@ static void oae_node_tag_close(struct oae_tag *tag, long unused)
  */
 void oae_links_close(struct oae_node *node)
 {
-	oae_tags_for_each(node, NULL, oae_node_tag_close, 0);
+	oae_tags_for_each(node, NULL, netdev_node_tag_close, 0);
 }
 
 /**
@@ -245,27 +245,27 @@ void oae_ports_detach(struct list_head *going, int err)
 
 	list_for_each_entry(port, going, going) {
 		oae_step_purge(port->node, port);
-		oae_tags_for_each(port->node, port, oae_port_tag_kill, err);
+		oae_tags_for_each(port->node, port, netdev_port_tag_kill, err);
 	}
 	synchronize_net();
 
 	list_for_each_entry_safe(port, next, going, going) {
 		oae_path_leave(port);
 		wake_up_interruptible_all(&port->node->fresh_wait);
-		if (says(port->node))
+		if (netdev_says(port->node))
 			pr_info("port %s released\n", port->dev->name);
 		dev_put(port->dev);
 		oae_port_put(port);
 	}
 }
 
-static void oae_removed_close(struct oae_tag *tag, long unused)
+static void netdev_removed_close(struct oae_tag *tag, long unused)
 {
 	if (READ_ONCE(tag->key.port->removed))
 		oae_tag_close(tag);
 }
 
-static bool oae_removed_closed(struct oae_node *node)
+static bool netdev_removed_closed(struct oae_node *node)
 {
 	struct oae_port *port;
 	bool closed = true;
@@ -292,8 +292,8 @@ void oae_ports_release(struct oae_node *node)
 	LIST_HEAD(going);
 
 	synchronize_net();	/* who saw them not removed has made its tag */
-	oae_tags_for_each(node, NULL, oae_removed_close, 0);
-	wait_event_timeout(node->tags_wait, oae_removed_closed(node),
+	oae_tags_for_each(node, NULL, netdev_removed_close, 0);
+	wait_event_timeout(node->tags_wait, netdev_removed_closed(node),
 			   msecs_to_jiffies(READ_ONCE(node->knobs.linger_ms)));
 
 	rtnl_lock();
@@ -311,7 +311,7 @@ struct oae_ports_change {
 	DECLARE_BITMAP(done, OAE_MAX_PORTS_SET);	/* bound by this */
 };
 
-static int oae_ports_parse(struct oae_ports_change *c, char *list)
+static int netdev_ports_parse(struct oae_ports_change *c, char *list)
 {
 	unsigned int i;
 	char *item;
@@ -340,7 +340,7 @@ bad:
 			  "takes a,b (these and no others) or +a,-b, each device once");
 }
 
-static bool oae_port_bound(struct oae_node *node, const char *name)
+static bool netdev_port_bound(struct oae_node *node, const char *name)
 {
 	struct oae_port *port;
 
@@ -353,14 +353,14 @@ static bool oae_port_bound(struct oae_node *node, const char *name)
 }
 
 /* Everything that can fail. */
-static int oae_ports_change_add(struct oae_node *node,
-				struct oae_ports_change *c)
+static int netdev_ports_change_add(struct oae_node *node,
+				   struct oae_ports_change *c)
 {
 	unsigned int i;
 	int err = 0;
 
 	for (i = 0; i < c->n && !err; i++) {
-		bool bound = oae_port_bound(node, c->name[i]);
+		bool bound = netdev_port_bound(node, c->name[i]);
 
 		if (c->sign[i] == '-') {
 			if (!bound)
@@ -370,7 +370,7 @@ static int oae_ports_change_add(struct oae_node *node,
 		}
 		if (bound && !c->sign[i])
 			continue;
-		err = oae_port_add(node, c->name[i]);
+		err = netdev_port_add(node, c->name[i]);
 		if (!err)
 			__set_bit(i, c->done);
 	}
@@ -378,8 +378,8 @@ static int oae_ports_change_add(struct oae_node *node,
 }
 
 /* Does a port go, by what a list says; with @undo, because it just came by it? */
-static bool oae_port_goes(const struct oae_port *port,
-			  const struct oae_ports_change *c, bool undo)
+static bool netdev_port_goes(const struct oae_port *port,
+			     const struct oae_ports_change *c, bool undo)
 {
 	unsigned int i;
 
@@ -390,15 +390,15 @@ static bool oae_port_goes(const struct oae_port *port,
 }
 
 /* True: some are to go. */
-static bool oae_ports_change_del(struct oae_node *node,
-				 const struct oae_ports_change *c, bool undo)
+static bool netdev_ports_change_del(struct oae_node *node,
+				    const struct oae_ports_change *c, bool undo)
 {
 	struct oae_port *port;
 	bool any = false;
 
 	rtnl_lock();
 	list_for_each_entry(port, &node->ports, list)
-		if (oae_port_goes(port, c, undo)) {
+		if (netdev_port_goes(port, c, undo)) {
 			WRITE_ONCE(port->removed, true);
 			any = true;
 		}
@@ -430,35 +430,35 @@ int oae_ports_set(struct oae_node *node, char *list, bool *going)
 	*going = false;
 	if (!c)
 		return -ENOMEM;
-	err = oae_ports_parse(c, list);
+	err = netdev_ports_parse(c, list);
 	if (!err) {
-		err = oae_ports_change_add(node, c);
-		*going = oae_ports_change_del(node, c, err);
+		err = netdev_ports_change_add(node, c);
+		*going = netdev_ports_change_del(node, c, err);
 	}
 	kfree(c);
 	return err;
 }
 
-static void oae_port_mtu(struct oae_port *port)
+static void netdev_port_mtu(struct oae_port *port)
 {
 	unsigned int mtu = port->dev->mtu;
 
 	WRITE_ONCE(port->mtu, mtu);
 	if (mtu >= OAE_MIN_MTU)
-		oae_tags_for_each(port->node, port, oae_port_tag_mtu, 0);
+		oae_tags_for_each(port->node, port, netdev_port_tag_mtu, 0);
 	else if (oae_may_log(port->node->net))
 		pr_err_ratelimited("port %s: MTU %u is too small, the port is down until it is at least %u\n",
 				   port->dev->name, mtu, OAE_MIN_MTU);
-	oae_port_set_up(port, oae_port_is_up(port->dev));
+	netdev_port_set_up(port, netdev_port_is_up(port->dev));
 }
 
 /* The links meet again under the new address. */
-static void oae_port_address(struct oae_port *port)
+static void netdev_port_address(struct oae_port *port)
 {
 	if (ether_addr_equal(port->addr, port->dev->dev_addr))
 		return;
 	ether_addr_copy(port->addr, port->dev->dev_addr);
-	oae_tags_for_each(port->node, port, oae_port_tag_renamed, 0);
+	oae_tags_for_each(port->node, port, netdev_port_tag_renamed, 0);
 	oae_path_announce(port);
 }
 
@@ -466,7 +466,7 @@ static void oae_port_address(struct oae_port *port)
  * To its peers it will be another one: nothing is to be left in doubt with this
  * one, as far as that can be had soon. Its gateway shall not go on sending to it.
  */
-static void oae_port_address_before(struct oae_port *port, const u8 *addr)
+static void netdev_port_address_before(struct oae_port *port, const u8 *addr)
 {
 	u64 us = 2ULL * READ_ONCE(port->node->knobs.stall_max_us);
 
@@ -476,7 +476,7 @@ static void oae_port_address_before(struct oae_port *port, const u8 *addr)
 	us = min_t(u64, us, port->node->net->user_ns == &init_user_ns ?
 				    USEC_PER_SEC : 20 * USEC_PER_MSEC);
 	if (port->up) {
-		oae_tags_for_each(port->node, port, oae_port_tag_settle,
+		oae_tags_for_each(port->node, port, netdev_port_tag_settle,
 				  2 * us * NSEC_PER_USEC);
 		wait_event_timeout(port->node->tags_wait,
 				   !atomic_read(&port->nsettling),
@@ -494,27 +494,27 @@ static int oae_netdev_event(struct notifier_block *nb, unsigned long event,
 	LIST_HEAD(going);
 
 	/* A new namespace gets its loopback before it gets a node. */
-	port = node ? oae_port_of(node, dev) : NULL;
+	port = node ? netdev_port_of(node, dev) : NULL;
 	if (!port)
 		return NOTIFY_DONE;
 	switch (event) {
 	case NETDEV_UP:
 	case NETDEV_CHANGE:
-		oae_port_set_up(port, oae_port_is_up(dev));
+		netdev_port_set_up(port, netdev_port_is_up(dev));
 		break;
 	case NETDEV_DOWN:
-		oae_port_set_up(port, false);
+		netdev_port_set_up(port, false);
 		break;
 	case NETDEV_CHANGEMTU:
-		oae_port_mtu(port);
+		netdev_port_mtu(port);
 		break;
 	case NETDEV_PRE_CHANGEADDR:
-		oae_port_address_before(port,
-					((struct netdev_notifier_pre_changeaddr_info *)
-					 ptr)->dev_addr);
+		netdev_port_address_before(port,
+					   ((struct netdev_notifier_pre_changeaddr_info *)
+					    ptr)->dev_addr);
 		break;
 	case NETDEV_CHANGEADDR:
-		oae_port_address(port);
+		netdev_port_address(port);
 		break;
 	case NETDEV_PRE_TYPE_CHANGE:	/* Ethernet no more, perhaps */
 	case NETDEV_UNREGISTER:	/* also when it moves to another namespace */

@@ -23,7 +23,7 @@ static const void *payload_piece(const struct sk_buff *skb, unsigned int from,
 }
 
 /* Hash a payload that lies in several pieces. */
-static u64 hash_pieces(struct sk_buff *skb, const struct oae_frame *f)
+static u64 rcv_hash_pieces(struct sk_buff *skb, const struct oae_frame *f)
 {
 	struct skb_seq_state seq;
 	struct xxh64_state hash;
@@ -40,7 +40,7 @@ static u64 hash_pieces(struct sk_buff *skb, const struct oae_frame *f)
 }
 
 /* The hash of a frame's payload; an OFFER's first bytes are noted as well. */
-static u64 read_payload(struct sk_buff *skb, struct oae_frame *f)
+static u64 rcv_read_payload(struct sk_buff *skb, struct oae_frame *f)
 {
 	const void *piece = payload_piece(skb, f->hdr_len, f->length);
 	bool first = f->opcode == OAE_OFFER && !f->slice;
@@ -54,14 +54,14 @@ static u64 read_payload(struct sk_buff *skb, struct oae_frame *f)
 	}
 	if (first && !skb_copy_bits(skb, f->hdr_len, bytes, n))
 		f->first = oae_first_bytes(bytes, n);
-	return hash_pieces(skb, f);
+	return rcv_hash_pieces(skb, f);
 }
 
 /*
  * What oae_frame_parse() must be able to read. An OFFER's payload stays put.
  * -ENOMEM, or how much there is.
  */
-static int pull_header(struct sk_buff *skb)
+static int rcv_pull_header(struct sk_buff *skb)
 {
 	unsigned int want = min_t(unsigned int, skb->len, OAE_PARSE_MAX);
 
@@ -87,10 +87,10 @@ static int pull_header(struct sk_buff *skb)
  * Parse and verify; on success the skb is trimmed of padding. False: the frame
  * is no good, or there is no memory, as @why says, a counter.
  */
-static bool check_frame(struct sk_buff *skb, struct oae_frame *f,
-			enum oae_stat *why)
+static bool rcv_check_frame(struct sk_buff *skb, struct oae_frame *f,
+			    enum oae_stat *why)
 {
-	int have = pull_header(skb);
+	int have = rcv_pull_header(skb);
 	enum oae_bad bad;
 
 	*why = OAE_S_NO_MEMORY;
@@ -100,7 +100,7 @@ static bool check_frame(struct sk_buff *skb, struct oae_frame *f,
 	if (!bad) {
 		if (pskb_trim(skb, f->hdr_len + f->length))
 			return false;
-		bad = oae_frame_verify(f, skb->data, read_payload(skb, f));
+		bad = oae_frame_verify(f, skb->data, rcv_read_payload(skb, f));
 	}
 	*why = OAE_S_BAD + bad;
 	return !bad;
@@ -110,9 +110,9 @@ static bool check_frame(struct sk_buff *skb, struct oae_frame *f,
  * A HELLO of the gateway is dealt with: true. Of a frame through it, @peer is
  * who sent it first; nobody, if it may not come in.
  */
-static noinline bool through_gateway(struct oae_port *port,
-				     const struct oae_frame *f,
-				     u8 peer[ETH_ALEN])
+static noinline bool rcv_through_gateway(struct oae_port *port,
+					 const struct oae_frame *f,
+					 u8 peer[ETH_ALEN])
 {
 	u8 from[ETH_ALEN];
 
@@ -141,14 +141,14 @@ static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 	oae_count(node, OAE_S_RX_FRAMES);
 	oae_count_n(node, OAE_S_RX_BYTES, skb->len);
 
-	if (unlikely(!check_frame(skb, &f, &why))) {
+	if (unlikely(!rcv_check_frame(skb, &f, &why))) {
 		oae_count(node, why);
 		kfree_skb(skb);
 		return;
 	}
 	ether_addr_copy(peer, eth_hdr(skb)->h_source);
 	if (unlikely(f.flags & OAE_F_VIA || f.opcode == OAE_HELLO) &&
-	    through_gateway(port, &f, peer)) {
+	    rcv_through_gateway(port, &f, peer)) {
 		consume_skb(skb);
 		return;
 	}
@@ -169,7 +169,7 @@ static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 }
 
 /* A gateway says HELLO to all; nothing else is heard by broadcast. */
-static noinline bool is_hello(const struct sk_buff *skb)
+static noinline bool rcv_is_hello(const struct sk_buff *skb)
 {
 	u8 buf;
 	const u8 *opcode = skb_header_pointer(skb, OAE_OFF_OPCODE, sizeof(buf),
@@ -205,7 +205,7 @@ int oae_rcv(struct sk_buff *skb, struct net_device *dev,
 		return NET_RX_SUCCESS;
 	}
 	if (skb->pkt_type != PACKET_HOST &&
-	    (skb->pkt_type != PACKET_BROADCAST || !is_hello(skb))) {
+	    (skb->pkt_type != PACKET_BROADCAST || !rcv_is_hello(skb))) {
 		/* Tapped by a promiscuous device, or a multicast. */
 		if (skb->pkt_type != PACKET_OTHERHOST)
 			oae_count(node, OAE_S_NOT_MINE);

@@ -63,7 +63,7 @@ void oae_client_init(struct oae_client *c)
 	c->next_id = 1;
 }
 
-static void stream_insert(struct oae_stream *s, struct oae_txn *txn)
+static void client_stream_insert(struct oae_stream *s, struct oae_txn *txn)
 {
 	struct rb_node **at = &s->txns.rb_root.rb_node, *parent = NULL;
 	bool first = true;
@@ -82,16 +82,16 @@ static void stream_insert(struct oae_stream *s, struct oae_txn *txn)
 }
 
 /* How many have ended between @txn, which has not, and the one before it. */
-static u32 *stream_gap(struct oae_stream *s, struct oae_txn *txn)
+static u32 *client_stream_gap(struct oae_stream *s, struct oae_txn *txn)
 {
 	return list_is_first(&txn->list, &s->pending) ?
 	       &s->ready : &list_prev_entry(txn, list)->ready;
 }
 
 /* It has ended, and is collected later; or it goes, if it does not stay. */
-static void stream_end(struct oae_stream *s, struct oae_txn *txn, bool stays)
+static void client_stream_end(struct oae_stream *s, struct oae_txn *txn, bool stays)
 {
-	*stream_gap(s, txn) += txn->ready + stays;
+	*client_stream_gap(s, txn) += txn->ready + stays;
 	list_del(&txn->list);
 	if (!stays)
 		rb_erase_cached(&txn->node, &s->txns);
@@ -121,14 +121,14 @@ struct oae_txn *oae_stream_below(const struct oae_stream *s, u64 id)
 	return found;
 }
 
-static void untime(struct oae_client *c, struct oae_txn *txn)
+static void client_untime(struct oae_client *c, struct oae_txn *txn)
 {
 	if (txn->timed)
 		rb_erase_cached(&txn->due, &c->due);
 	txn->timed = false;
 }
 
-static void uncount(struct oae_client *c, const struct oae_msg *msg)
+static void client_uncount(struct oae_client *c, const struct oae_msg *msg)
 {
 	oae_add(&c->nqueued, -1);
 	oae_add(&c->nbytes, -(size_t)msg->post.len);
@@ -157,7 +157,7 @@ bool oae_attach_leave(struct oae_tag *tag, struct oae_client *c,
 			txn = oae_stream_first(++s);
 		if (!txn)
 			return false;
-		untime(c, txn);
+		client_untime(c, txn);
 		if (!txn->ended)
 			list_del(&txn->list);
 		rb_erase_cached(&txn->node, &s->txns);
@@ -212,7 +212,7 @@ int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg)
 	s = oae_client_stream(c, msg);
 	txn->id = c->next_id++;
 	txn->ready = 0;
-	stream_insert(s, txn);
+	client_stream_insert(s, txn);
 	list_add_tail(&txn->list, &s->pending);
 	oae_add(&c->nqueued, 1);
 	oae_add(&c->nbytes, msg->post.len);
@@ -225,7 +225,7 @@ int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg)
 }
 
 /* See that the timer fires then. */
-static void arm(struct oae_client *c, u64 at)
+static void client_arm(struct oae_client *c, u64 at)
 {
 	if (c->timer_at && c->timer_at <= at)
 		return;
@@ -256,7 +256,7 @@ void oae_client_time(struct oae_client *c, struct oae_txn *txn)
 	rb_link_node(&txn->due, parent, at);
 	rb_insert_color_cached(&txn->due, &c->due, first);
 	txn->timed = true;
-	arm(c, txn->deadline);
+	client_arm(c, txn->deadline);
 }
 
 /**
@@ -281,10 +281,10 @@ unsigned int oae_client_due(struct oae_client *c, u64 now, u64 again,
 	while ((first = rb_first_cached(&c->due))) {
 		txn = rb_entry(first, struct oae_txn, due);
 		if (txn->deadline > now || n == max) {
-			arm(c, max(txn->deadline, now));
+			client_arm(c, max(txn->deadline, now));
 			break;
 		}
-		untime(c, txn);
+		client_untime(c, txn);
 		txn->deadline = again;
 		oae_client_time(c, txn);
 		msg[n] = oae_txn_msg(txn);
@@ -304,7 +304,7 @@ void oae_client_collected(struct oae_client *c, struct oae_msg *msg)
 
 	rb_erase_cached(&msg->txn.node, &s->txns);
 	s->ready--;
-	uncount(c, msg);
+	client_uncount(c, msg);
 }
 
 /**
@@ -320,7 +320,7 @@ void oae_client_restored(struct oae_client *c, struct oae_msg *msg)
 	struct oae_txn *txn;
 	u32 *ready = &s->ready;
 
-	stream_insert(s, &msg->txn);
+	client_stream_insert(s, &msg->txn);
 	list_for_each_entry(txn, &s->pending, list) {
 		if (txn->id > msg->txn.id)
 			break;
@@ -378,11 +378,11 @@ bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg)
 	lockdep_assert_held(&tag->lock);
 	stays = !txn->waited || (msg->result && msg->result->len > txn->room);
 	oae_add(&c->npending, -1);
-	untime(c, txn);
+	client_untime(c, txn);
 	WRITE_ONCE(txn->ended, true);
-	stream_end(oae_client_stream(c, msg), txn, stays);
+	client_stream_end(oae_client_stream(c, msg), txn, stays);
 	if (!stays) {
-		uncount(c, msg);
+		client_uncount(c, msg);
 		if (full)
 			oae_room_wake_client(tag, c);
 		/* One behind it may have been waiting for its turn. */
@@ -455,7 +455,7 @@ void oae_attach_writable(struct oae_tag *tag)
 }
 
 /* Told to no file: each finds out for itself what is news to it. */
-static void tell_event(struct oae_tag *tag, u32 events)
+static void client_tell_event(struct oae_tag *tag, u32 events)
 {
 	unsigned int i;
 
@@ -485,7 +485,7 @@ u32 oae_client_events(const struct oae_client *c, const struct oae_tag *tag)
 	return events;
 }
 
-static u32 froze(struct oae_tag *tag)
+static u32 client_froze(struct oae_tag *tag)
 {
 	if (!oae_link_undecided(&tag->link))
 		return 0;
@@ -493,7 +493,7 @@ static u32 froze(struct oae_tag *tag)
 	return OAE_EVENT_DOUBT;
 }
 
-static u32 settled(struct oae_tag *tag)
+static u32 client_settled(struct oae_tag *tag)
 {
 	bool doubt = tag->doubt;
 
@@ -501,15 +501,15 @@ static u32 settled(struct oae_tag *tag)
 	return doubt ? OAE_EVENT_SETTLED : 0;
 }
 
-static u32 note_events(struct oae_tag *tag, enum oae_note note)
+static u32 client_note_events(struct oae_tag *tag, enum oae_note note)
 {
 	switch (note) {
 	case OAE_N_OPENED:
-		return OAE_EVENT_UP | settled(tag);
+		return OAE_EVENT_UP | client_settled(tag);
 	case OAE_N_UP:
 		return OAE_EVENT_UP;
 	case OAE_N_RESOLVED:
-		return settled(tag);
+		return client_settled(tag);
 	case OAE_N_DOWN:
 		return OAE_EVENT_DOWN;
 	case OAE_N_STALL:
@@ -519,21 +519,21 @@ static u32 note_events(struct oae_tag *tag, enum oae_note note)
 	case OAE_N_WORN:
 	case OAE_N_PORT:
 	case OAE_N_IMPOSSIBLE:
-		return froze(tag);
+		return client_froze(tag);
 	case OAE_N_PEER_NEW:
 		return OAE_EVENT_PEER_NEW;
 	case OAE_N_UNCONFIRMED:
 	case OAE_N_HELD_LOST:
 		return OAE_EVENT_LOST;
 	case OAE_N_GONE:
-		return OAE_EVENT_CLOSED | settled(tag);
+		return OAE_EVENT_CLOSED | client_settled(tag);
 	default:
 		return 0;
 	}
 }
 
 /* What listeners want to know of a tag that no file is attached to. */
-static void note_fresh(struct oae_tag *tag, enum oae_note note)
+static void client_note_fresh(struct oae_tag *tag, enum oae_note note)
 {
 	if ((note == OAE_N_OPENED && tag->by_peer && tag->unheard) ||
 	    note == OAE_N_PEER_NEW)
@@ -558,11 +558,11 @@ void oae_attach_note(struct oae_tag *tag, enum oae_note note)
 	else if (note == OAE_N_UNCONFIRMED)
 		tag->nlost++;
 	if (list_empty(&tag->files)) {
-		note_fresh(tag, note);
+		client_note_fresh(tag, note);
 	} else {
-		events = note_events(tag, note);
+		events = client_note_events(tag, note);
 		if (events)
-			tell_event(tag, events);
+			client_tell_event(tag, events);
 	}
 	if (note == OAE_N_GONE)
 		tag->by_peer = false;
@@ -576,7 +576,7 @@ void oae_attach_dead(struct oae_tag *tag)
 {
 	lockdep_assert_held(&tag->lock);
 	oae_fresh_del(tag);
-	tell_event(tag, OAE_EVENT_DEAD);
+	client_tell_event(tag, OAE_EVENT_DEAD);
 	wake_up_interruptible_all(&tag->read_wait);
 	wake_up_interruptible_all(&tag->write_wait);
 	wake_up_interruptible_all(&tag->half_wait);

@@ -8,7 +8,7 @@
 #include <linux/etherdevice.h>
 
 /* Of two crossing swaps, that of the higher address stands. */
-static void rank(struct oae_tag *tag)
+static void life_rank(struct oae_tag *tag)
 {
 	u8 peer[ETH_ALEN];
 
@@ -18,11 +18,11 @@ static void rank(struct oae_tag *tag)
 }
 
 /* A CLOSED link is about to open, and begins this way. */
-static void start(struct oae_tag *tag, struct oae_run *ev, bool via)
+static void life_start(struct oae_tag *tag, struct oae_run *ev, bool via)
 {
 	if (!oae_link_closed(&tag->link))
 		return;
-	rank(tag);
+	life_rank(tag);
 	oae_link_set_mtu(&tag->link, oae_path_begin(tag, via), ev->now, &ev->a);
 	ev->via = tag->way.via;
 }
@@ -35,7 +35,7 @@ static void start(struct oae_tag *tag, struct oae_run *ev, bool via)
 void oae_tag_open(struct oae_tag *tag, struct oae_run *ev)
 {
 	oae_share_own(tag);
-	start(tag, ev, false);
+	life_start(tag, ev, false);
 	oae_link_open(&tag->link, ev->now, &ev->a);
 }
 
@@ -61,7 +61,7 @@ int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
 			tag->used = !list_empty(&tag->files);
 			tag->accepted = ev.now;
 		}
-		start(tag, &ev, sync->flags & OAE_F_VIA);
+		life_start(tag, &ev, sync->flags & OAE_F_VIA);
 		tag->by_peer = true;
 		tag->unheard = true;
 		oae_link_accept(&tag->link, sync, ev.now, &ev.a);
@@ -209,7 +209,7 @@ void oae_tag_renamed(struct oae_tag *tag)
 	struct oae_run ev;
 
 	oae_run_enter(tag, &ev);
-	rank(tag);
+	life_rank(tag);
 	oae_link_renamed(&tag->link, ev.now, &ev.a);
 	oae_run_leave(tag, &ev);
 }

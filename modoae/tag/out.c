@@ -11,8 +11,8 @@
  * The frames to the peer @dest go to the gateway instead, which @dest is then.
  * False: there is none, and they are gone.
  */
-static noinline bool through_gateway(struct oae_tag *tag, struct oae_run *ev,
-				     u8 dest[ETH_ALEN])
+static noinline bool out_through_gateway(struct oae_tag *tag, struct oae_run *ev,
+					 u8 dest[ETH_ALEN])
 {
 	struct oae_port *port = tag->key.port;
 	struct oae_send *send = ev->a.send;
@@ -36,14 +36,14 @@ static noinline bool through_gateway(struct oae_tag *tag, struct oae_run *ev,
 }
 
 /* A REFLECT that carries a half or an answer. */
-static bool has_reply(const struct oae_send *send)
+static bool out_has_reply(const struct oae_send *send)
 {
 	return send->frame.opcode == OAE_REFLECT && send->frame.length;
 }
 
 /* What such a REFLECT carries, while it is sure to stay what it is. */
-static void make_reply(struct oae_tag *tag, struct oae_run *ev,
-		       const struct oae_send *send)
+static void out_make_reply(struct oae_tag *tag, struct oae_run *ev,
+			   const struct oae_send *send)
 {
 	struct oae_msg *half = send->handle;
 	const u8 *answer = NULL;
@@ -72,8 +72,8 @@ void oae_out_keep(struct oae_tag *tag, struct oae_run *ev,
 {
 	if (send->frame.opcode == OAE_OFFER)
 		oae_msg_get(send->handle);
-	else if (unlikely(has_reply(send)))
-		make_reply(tag, ev, send);
+	else if (unlikely(out_has_reply(send)))
+		out_make_reply(tag, ev, send);
 }
 
 /**
@@ -91,14 +91,14 @@ void oae_out_send(struct oae_tag *tag, struct oae_run *ev)
 	unsigned int i;
 
 	oae_kid_mac(tag->key.kid, dest);
-	if (unlikely(ev->via) && !through_gateway(tag, ev, dest))
+	if (unlikely(ev->via) && !out_through_gateway(tag, ev, dest))
 		return;
 	for (i = 0; i < ev->a.nsends; i++) {
 		send = &ev->a.send[i];
 		if (send->frame.opcode == OAE_OFFER) {
 			oae_xmit_offer(port, dest, send, &ev->skb);
 			oae_msg_put(send->handle);
-		} else if (unlikely(has_reply(send))) {
+		} else if (unlikely(out_has_reply(send))) {
 			if (ev->reply)
 				oae_xmit_reflect(port, dest, &send->frame,
 						 ev->reply);

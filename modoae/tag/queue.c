@@ -28,6 +28,7 @@
  * Context: any but hard interrupts, no lock held; after this tag->lock is, BH off.
  */
 void oae_tag_lock(struct oae_tag *tag)
+	__acquires(&tag->lock)
 {
 	spin_lock_bh(&tag->lock);
 }
@@ -37,6 +38,7 @@ void oae_tag_lock(struct oae_tag *tag)
  * @tag: the tag, locked by oae_tag_lock()
  */
 void oae_tag_unlock(struct oae_tag *tag)
+	__releases(&tag->lock)
 {
 	spin_unlock_bh(&tag->lock);
 }
@@ -310,7 +312,7 @@ void oae_unread_add(struct oae_tag *tag, unsigned int nslices)
 }
 
 /* The oldest unread transaction: its skbs, linked by ->next, or NULL. */
-static struct sk_buff *take(struct oae_tag *tag)
+static struct sk_buff *queue_take(struct oae_tag *tag)
 	__must_hold(&tag->rcvq.lock)
 {
 	struct sk_buff *first = NULL, **link = &first, *skb;
@@ -384,11 +386,11 @@ unsigned int oae_unread_len(struct oae_tag *tag)
  * Something was read: an event, if anybody waited for that. Without a file a tag
  * that is CLOSED waits to be read to its end, too.
  */
-static void made_room(struct oae_tag *tag, bool attached)
+static void queue_made_room(struct oae_tag *tag, bool attached)
 {
 	struct oae_run ev;
 
-	/* Pairs with those in refused() of run.c and in oae_tag_retire(). */
+	/* Pairs with those in run_refused() and in oae_tag_retire(). */
 	smp_mb();
 	if (likely(attached && !READ_ONCE(tag->dead) &&
 		   !(oae_link_owes_ready(&tag->link) && oae_unread_room(tag))))
@@ -427,10 +429,10 @@ int oae_tag_read(struct oae_tag *tag, const struct oae_client *c, size_t max,
 	else if (OAE_RCV_CB(first)->len > max)
 		err = -EMSGSIZE;
 	else
-		*skb = take(tag);
+		*skb = queue_take(tag);
 	spin_unlock_bh(&tag->rcvq.lock);
 	if (*skb)
-		made_room(tag, c);
+		queue_made_room(tag, c);
 	return err;
 }
 

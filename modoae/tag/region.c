@@ -70,7 +70,7 @@ struct oae_held {
  * The words that programs see. vmalloc_user() would do but for the memory cgroup,
  * which it does not count against.
  */
-static bool words_alloc(struct oae_region *r, size_t size)
+static bool region_words_alloc(struct oae_region *r, size_t size)
 {
 	size_t pages = PAGE_ALIGN(size) + MAP_ALIGN - PAGE_SIZE;
 
@@ -79,7 +79,7 @@ static bool words_alloc(struct oae_region *r, size_t size)
 	return r->mem;
 }
 
-static void words_free(struct oae_words *w, void *mem)
+static void region_words_free(struct oae_words *w, void *mem)
 {
 	kvfree(w->next);
 	kvfree(w->busy);
@@ -129,10 +129,10 @@ struct oae_region *oae_region_make(struct oae_node *node,
 	r->words.busy = kvcalloc(DIV_ROUND_UP(n, 64), sizeof(u64),
 				 OAE_GFP_USER);
 	err = -ENOMEM;
-	if (words_alloc(r, e->size) && r->words.next && r->words.busy)
+	if (region_words_alloc(r, e->size) && r->words.next && r->words.busy)
 		err = xa_insert(&node->regions, e->region, r, GFP_KERNEL);
 	if (err) {
-		words_free(&r->words, r->mem);
+		region_words_free(&r->words, r->mem);
 		kfree(r);
 		return ERR_PTR(err == -EBUSY ? -EADDRINUSE : err);
 	}
@@ -155,7 +155,7 @@ void oae_region_close(struct oae_region *r)
 	words = r->words;
 	memset(&r->words, 0, sizeof(r->words));
 	spin_unlock_bh(&r->lock);
-	words_free(&words, r->mem);
+	region_words_free(&words, r->mem);
 	region_put(r);
 }
 
@@ -188,7 +188,7 @@ int oae_region_mmap(struct oae_region *r, struct vm_area_struct *vma)
 	return 0;
 }
 
-static int reason_errno(u16 reason)
+static int region_reason_errno(u16 reason)
 {
 	switch (reason) {
 	case 0:
@@ -225,7 +225,7 @@ int oae_region_local(struct oae_region *r, const u8 *req, size_t len,
 		oae_verb_apply(&r->words, req);
 	spin_unlock_bh(&r->lock);
 	*answer_len = n;
-	return reason_errno(reason);
+	return region_reason_errno(reason);
 }
 
 /* The region that this tag's peer may name so, and a reference. */
@@ -267,7 +267,7 @@ static const u8 *request_held(const struct oae_held *h)
 }
 
 /* Be told when words of this region become free. The region is locked. */
-static void wait_for(struct oae_held *h, struct oae_region *r)
+static void region_wait_for(struct oae_held *h, struct oae_region *r)
 {
 	/* Listed, or about to be told: run.c tells it under the tag's lock. */
 	if (!list_empty(&h->wait_list) || !list_empty(&h->tag->wake))
@@ -283,7 +283,7 @@ static void wait_for(struct oae_held *h, struct oae_region *r)
 }
 
 /* Do not wait any longer: another verb, or none. */
-static void stop_waiting(struct oae_held *h)
+static void region_stop_waiting(struct oae_held *h)
 {
 	struct oae_region *r = h->wait_for;
 	bool was;
@@ -300,7 +300,7 @@ static void stop_waiting(struct oae_held *h)
 	region_put(r);
 }
 
-static struct oae_held *held(struct oae_tag *tag)
+static struct oae_held *region_held(struct oae_tag *tag)
 {
 	struct oae_held *h = tag->held;
 
@@ -317,8 +317,8 @@ static struct oae_held *held(struct oae_tag *tag)
 	return h;
 }
 
-static u16 compute(struct oae_held *h, struct oae_region *r, const u8 *req,
-		   size_t len)
+static u16 region_compute(struct oae_held *h, struct oae_region *r, const u8 *req,
+			  size_t len)
 {
 	u16 reason;
 
@@ -328,7 +328,7 @@ static u16 compute(struct oae_held *h, struct oae_region *r, const u8 *req,
 		reason = oae_verb_compute(&r->words, r->perm, req, len,
 					  h->answer, &h->answer_len);
 	if (reason == OAE_R_CONFLICT)
-		wait_for(h, r);
+		region_wait_for(h, r);
 	spin_unlock(&r->lock);
 	return reason;
 }
@@ -345,7 +345,7 @@ static u16 compute(struct oae_held *h, struct oae_region *r, const u8 *req,
  */
 u16 oae_region_compute(struct oae_tag *tag, u16 *reply, bool *again)
 {
-	struct oae_held *h = held(tag);
+	struct oae_held *h = region_held(tag);
 	struct oae_region *r;
 	const u8 *req;
 	size_t len;
@@ -357,7 +357,7 @@ u16 oae_region_compute(struct oae_tag *tag, u16 *reply, bool *again)
 		oae_count(tag->node, OAE_S_NO_MEMORY);
 		return OAE_R_BUSY;
 	}
-	stop_waiting(h);
+	region_stop_waiting(h);
 	req = request_take(h, &len);
 	if (!req) {
 		oae_count(tag->node, OAE_S_NO_MEMORY);
@@ -371,7 +371,7 @@ u16 oae_region_compute(struct oae_tag *tag, u16 *reply, bool *again)
 	r = region_find(tag, oae_verb_region(req, len));
 	if (!r)
 		return OAE_R_NO_REGION;
-	reason = compute(h, r, req, len);
+	reason = region_compute(h, r, req, len);
 	if (reason) {
 		region_put(r);
 		return reason;
@@ -386,7 +386,7 @@ u16 oae_region_compute(struct oae_tag *tag, u16 *reply, bool *again)
  * Words may be free: who waits for one that is, the eldest first, is told. If
  * many wait for others, it is the next ones' turn the next time.
  */
-static unsigned int wake_waiting(struct oae_region *r, struct list_head *wake)
+static unsigned int region_wake_waiting(struct oae_region *r, struct list_head *wake)
 {
 	unsigned int n = 0, looked = 0;
 	struct oae_held *w, *next;
@@ -441,7 +441,7 @@ void oae_region_decided(struct oae_tag *tag, bool apply, struct list_head *wake)
 		oae_verb_apply(&r->words, req);
 	else
 		oae_verb_release(&r->words, req);
-	h->yields = wake_waiting(r, wake);
+	h->yields = region_wake_waiting(r, wake);
 	spin_unlock(&r->lock);
 	region_put(r);
 }
@@ -466,5 +466,5 @@ const u8 *oae_region_answer(const struct oae_tag *tag, unsigned int *len)
 void oae_region_leave(struct oae_tag *tag)
 {
 	if (tag->held)
-		stop_waiting(tag->held);
+		region_stop_waiting(tag->held);
 }

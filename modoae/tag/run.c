@@ -21,7 +21,7 @@
 #define OAE_UNUSED_DEAD	8	/* dead times until an unused link is closed */
 #define MORE_NS		(10 * NSEC_PER_USEC)	/* until what is left over */
 
-static void discard_slots(struct oae_tag *tag)
+static void run_discard_slots(struct oae_tag *tag)
 {
 	unsigned int i;
 
@@ -32,7 +32,7 @@ static void discard_slots(struct oae_tag *tag)
 }
 
 /* Keep the payload that came in; nothing else of the skb is needed. */
-static struct sk_buff *keep(struct oae_run *ev, unsigned int hdr_len)
+static struct sk_buff *run_keep(struct oae_run *ev, unsigned int hdr_len)
 {
 	struct sk_buff *skb = ev->skb;
 
@@ -47,14 +47,14 @@ static struct sk_buff *keep(struct oae_run *ev, unsigned int hdr_len)
 }
 
 /* What a swap or a verb yields; the message ends with this event. */
-static void set_result(struct oae_msg *msg, struct sk_buff *skb)
+static void run_set_result(struct oae_msg *msg, struct sk_buff *skb)
 {
 	kfree_skb(msg->result);
 	msg->result = skb;
 }
 
 /* The verb that has come is held, or refused. */
-static void compute_verb(struct oae_tag *tag, struct oae_run *ev)
+static void run_compute_verb(struct oae_tag *tag, struct oae_run *ev)
 {
 	u16 reason, reply = 0;
 	bool again;
@@ -65,8 +65,8 @@ static void compute_verb(struct oae_tag *tag, struct oae_run *ev)
 		oae_link_drained(&tag->link, ev->now, &ev->a);
 }
 
-static void apply_op(struct oae_tag *tag, struct oae_run *ev,
-		     const struct oae_op *op, unsigned int hdr_len)
+static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
+			 const struct oae_op *op, unsigned int hdr_len)
 {
 	struct oae_msg *msg = op->handle;
 
@@ -75,26 +75,26 @@ static void apply_op(struct oae_tag *tag, struct oae_run *ev,
 		oae_tell_note(tag, ev, op->note);
 		break;
 	case OAE_OP_KEEP:
-		tag->slot[op->slice] = keep(ev, hdr_len);
+		tag->slot[op->slice] = run_keep(ev, hdr_len);
 		break;
 	case OAE_OP_DISCARD:
 		oae_region_decided(tag, false, &ev->wake);
-		discard_slots(tag);
+		run_discard_slots(tag);
 		break;
 	case OAE_OP_VERB:
-		compute_verb(tag, ev);
+		run_compute_verb(tag, ev);
 		break;
 	case OAE_OP_APPLY:
 		tag->used = true;
 		oae_region_decided(tag, true, &ev->wake);
-		discard_slots(tag);
+		run_discard_slots(tag);
 		break;
 	case OAE_OP_TAKE:
-		set_result(msg, tag->slot[0]);
+		run_set_result(msg, tag->slot[0]);
 		tag->slot[0] = NULL;
 		break;
 	case OAE_OP_RESULT:
-		set_result(msg, keep(ev, hdr_len + OAE_REFLECT_LEN));
+		run_set_result(msg, run_keep(ev, hdr_len + OAE_REFLECT_LEN));
 		break;
 	case OAE_OP_DELIVER:
 		oae_unread_add(tag, op->slice);
@@ -131,20 +131,20 @@ static void apply_op(struct oae_tag *tag, struct oae_run *ev,
 }
 
 /* Apply the ops so far; one may lead to more. */
-static void apply(struct oae_tag *tag, struct oae_run *ev, unsigned int hdr_len)
+static void run_apply(struct oae_tag *tag, struct oae_run *ev, unsigned int hdr_len)
 {
 	struct oae_op op;
 	unsigned int i;
 
 	for (i = 0; i < ev->a.nops; i++) {
 		op = ev->a.op[i];
-		apply_op(tag, ev, &op, hdr_len);
+		run_apply_op(tag, ev, &op, hdr_len);
 	}
 	ev->a.nops = 0;
 }
 
-static void feed_one(struct oae_tag *tag, struct oae_run *ev,
-		     struct list_head *queue)
+static void run_feed_one(struct oae_tag *tag, struct oae_run *ev,
+			 struct list_head *queue)
 {
 	struct oae_msg *msg = list_first_entry(queue, struct oae_msg, list);
 	int err;
@@ -153,11 +153,11 @@ static void feed_one(struct oae_tag *tag, struct oae_run *ev,
 	err = oae_link_post(&tag->link, &msg->post, ev->now, &ev->a);
 	if (err)
 		oae_tell_ended(tag, ev, msg, OAE_REVERSED, -err);
-	apply(tag, ev, 0);
+	run_apply(tag, ev, 0);
 }
 
 /* The queue that the link has room for the first of, or NULL. */
-static struct list_head *wanted(struct oae_tag *tag)
+static struct list_head *run_wanted(struct oae_tag *tag)
 {
 	if (!list_empty(&tag->sndq) && oae_link_wants(&tag->link))
 		return &tag->sndq;
@@ -171,30 +171,30 @@ static struct list_head *wanted(struct oae_tag *tag)
  * one after the other, and much may be queued: a few now, the others when the
  * timer fires, after others have had their turn.
  */
-static void feed(struct oae_tag *tag, struct oae_run *ev)
+static void run_feed(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct list_head *queue;
 	unsigned int n;
 
 	if (unlikely(!list_empty(&tag->flushq)))
 		oae_queue_flush_some(tag, ev);
-	for (n = 0; n < OAE_BATCH && (queue = wanted(tag)); n++)
-		feed_one(tag, ev, queue);
+	for (n = 0; n < OAE_BATCH && (queue = run_wanted(tag)); n++)
+		run_feed_one(tag, ev, queue);
 	if (unlikely(n == OAE_BATCH || !list_empty(&tag->flushq)) && !tag->dead)
 		hrtimer_start(&tag->timer, ns_to_ktime(MORE_NS),
 			      HRTIMER_MODE_REL_SOFT);
 }
 
 /* The ways from the tag's port may have changed since its last event. */
-static noinline void refresh_way(struct oae_tag *tag, struct oae_run *ev)
+static noinline void run_refresh_way(struct oae_tag *tag, struct oae_run *ev)
 {
 	oae_path_update(tag, ev->now, &ev->a);
-	apply(tag, ev, 0);
+	run_apply(tag, ev, 0);
 	ev->via = tag->way.via;
 }
 
 /* An event begins. The caller has BH off, and RCU. */
-static __always_inline void begin(struct oae_tag *tag, struct oae_run *ev)
+static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 	__acquires(&tag->lock)
 {
 	spin_lock(&tag->lock);
@@ -214,19 +214,19 @@ static __always_inline void begin(struct oae_tag *tag, struct oae_run *ev)
 	ev->wake_writer = false;
 	ev->via = tag->way.via;
 	if (unlikely(tag->way.gen != READ_ONCE(tag->key.port->gw.gen)))
-		refresh_way(tag, ev);
+		run_refresh_way(tag, ev);
 }
 
 /* Somebody waits until what is committed is confirmed. */
-static noinline void confirm(struct oae_tag *tag, struct oae_run *ev)
+static noinline void run_confirm(struct oae_tag *tag, struct oae_run *ev)
 {
 	oae_link_confirm(&tag->link, ev->now, &ev->a);
-	apply(tag, ev, 0);
+	run_apply(tag, ev, 0);
 	ev->wake_writer = true;
 }
 
 /* True: nothing of it is in doubt any more, or it gave up, and is not counted. */
-static noinline bool settle_end(struct oae_tag *tag)
+static noinline bool run_settle_end(struct oae_tag *tag)
 {
 	if (oae_link_settling(&tag->link))
 		return false;
@@ -236,7 +236,7 @@ static noinline bool settle_end(struct oae_tag *tag)
 }
 
 /* The link has opened, or closed: for who waits until all have. */
-static noinline void count_open(struct oae_tag *tag, bool open)
+static noinline void run_count_open(struct oae_tag *tag, bool open)
 {
 	int n = open ? 1 : -1;
 
@@ -245,10 +245,10 @@ static noinline void count_open(struct oae_tag *tag, bool open)
 	atomic_add(n, &tag->node->nopen);
 }
 
-static void wake_verbs(struct list_head *tags);
+static void run_wake_verbs(struct list_head *tags);
 
 /* The event's consequences; the lock is dropped. */
-static void end(struct oae_tag *tag, struct oae_run *ev, unsigned int hdr_len)
+static void run_end(struct oae_tag *tag, struct oae_run *ev, unsigned int hdr_len)
 	__releases(&tag->lock)
 {
 	struct oae_node *node = tag->node;
@@ -256,10 +256,10 @@ static void end(struct oae_tag *tag, struct oae_run *ev, unsigned int hdr_len)
 	unsigned int i;
 	bool gone, open, settled;
 
-	apply(tag, ev, hdr_len);
-	feed(tag, ev);
+	run_apply(tag, ev, hdr_len);
+	run_feed(tag, ev);
 	if (unlikely(tag->nconfirm))
-		confirm(tag, ev);
+		run_confirm(tag, ev);
 	WARN_ON_ONCE(ev->a.overflow);
 
 	after = oae_link_state(&tag->link);
@@ -274,14 +274,14 @@ static void end(struct oae_tag *tag, struct oae_run *ev, unsigned int hdr_len)
 	gone = after == OAE_CLOSED && ev->before != OAE_CLOSED;
 	open = !oae_link_closed(&tag->link);
 	if (unlikely(tag->open != open))
-		count_open(tag, open);
+		run_count_open(tag, open);
 	if (unlikely(after < OAE_OPEN))
 		oae_way_asked(&tag->way, &ev->a);
 	if (unlikely(!open || oae_link_down(&tag->link) || tag->spare)) {
 		oae_tag_retire(tag, false);
 		oae_share_sort(tag);
 	}
-	settled = unlikely(tag->settling) && settle_end(tag);
+	settled = unlikely(tag->settling) && run_settle_end(tag);
 	spin_unlock(&tag->lock);
 
 	/* Who is woken on another processor starts while the frames are made. */
@@ -291,7 +291,7 @@ static void end(struct oae_tag *tag, struct oae_run *ev, unsigned int hdr_len)
 	if (gone || settled)
 		wake_up(&node->tags_wait);
 	if (unlikely(!list_empty(&ev->wake)))
-		wake_verbs(&ev->wake);
+		run_wake_verbs(&ev->wake);
 }
 
 /**
@@ -305,7 +305,7 @@ void oae_run_enter(struct oae_tag *tag, struct oae_run *ev)
 	__acquires(RCU_BH) __acquires(&tag->lock)
 {
 	rcu_read_lock_bh();
-	begin(tag, ev);
+	run_begin(tag, ev);
 }
 
 /**
@@ -316,22 +316,22 @@ void oae_run_enter(struct oae_tag *tag, struct oae_run *ev)
 void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
 	__releases(&tag->lock) __releases(RCU_BH)
 {
-	end(tag, ev, 0);
+	run_end(tag, ev, 0);
 	rcu_read_unlock_bh();
 }
 
 /* Words are free that the peers of these tags were refused for. */
-static void wake_verbs(struct list_head *tags)
+static void run_wake_verbs(struct list_head *tags)
 {
 	struct oae_tag *tag, *next;
 	struct oae_run ev;
 
 	list_for_each_entry_safe(tag, next, tags, wake) {
-		begin(tag, &ev);
+		run_begin(tag, &ev);
 		/* From here on it may be listed again. */
 		list_del_init(&tag->wake);
 		oae_link_drained(&tag->link, ev.now, &ev.a);
-		end(tag, &ev, 0);
+		run_end(tag, &ev, 0);
 		oae_tag_put(tag);
 	}
 }
@@ -343,11 +343,11 @@ static void wake_verbs(struct list_head *tags)
  */
 void oae_run_apply(struct oae_tag *tag, struct oae_run *ev)
 {
-	apply(tag, ev, 0);
+	run_apply(tag, ev, 0);
 }
 
-static void log_event(struct oae_tag *tag, struct oae_run *ev,
-		      enum oae_ev_kind kind, u8 what, u32 seq)
+static void run_log_event(struct oae_tag *tag, struct oae_run *ev,
+			  enum oae_ev_kind kind, u8 what, u32 seq)
 {
 	oae_evlog_add(tag->node, ev->now, tag->key.kid, kind, what, ev->before,
 		      oae_link_state(&tag->link), seq);
@@ -362,7 +362,7 @@ static void log_event(struct oae_tag *tag, struct oae_run *ev,
 void oae_run_log(struct oae_tag *tag, struct oae_run *ev,
 		 enum oae_ev_kind kind)
 {
-	log_event(tag, ev, kind, 0, oae_link_tx(&tag->link) + 1);
+	run_log_event(tag, ev, kind, 0, oae_link_tx(&tag->link) + 1);
 }
 
 /**
@@ -374,20 +374,20 @@ void oae_run_log(struct oae_tag *tag, struct oae_run *ev,
 void oae_run_log_frame(struct oae_tag *tag, struct oae_run *ev,
 		       const struct oae_frame *f)
 {
-	log_event(tag, ev, OAE_EV_FRAME, f->opcode, f->seq);
+	run_log_event(tag, ev, OAE_EV_FRAME, f->opcode, f->seq);
 }
 
 /*
  * Which way a frame came may say which way to go (protocol 4.8). False: it came
  * from where the peer is not.
  */
-static noinline bool unusual(struct oae_tag *tag, struct oae_run *ev,
-			     const struct oae_frame *f)
+static noinline bool run_unusual(struct oae_tag *tag, struct oae_run *ev,
+				 const struct oae_frame *f)
 {
 	enum oae_go go = oae_path_heard(tag, f, ev->now, &ev->a);
 
 	ev->via = go == OAE_GO_VIA;
-	apply(tag, ev, 0);
+	run_apply(tag, ev, 0);
 	return go != OAE_GO_NOWHERE;
 }
 
@@ -395,11 +395,11 @@ static noinline bool unusual(struct oae_tag *tag, struct oae_run *ev,
  * The peer was refused, perhaps for want of room. A reader that made some just now
  * has not seen that it waits: look again.
  */
-static noinline void refused(struct oae_tag *tag, struct oae_run *ev)
+static noinline void run_refused(struct oae_tag *tag, struct oae_run *ev)
 {
 	if (!oae_link_owes_ready(&tag->link))
 		return;
-	/* Pairs with the one in made_room() of queue.c. */
+	/* Pairs with the one in queue_made_room(). */
 	smp_mb();
 	oae_run_room(tag, ev);
 }
@@ -418,16 +418,16 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 	struct oae_run ev;
 	bool room;
 
-	begin(tag, &ev);
+	run_begin(tag, &ev);
 	ev.skb = skb;
 	room = oae_unread_room(tag);
 	if (likely(oae_way_is_usual(&tag->way, f)) ||
-	    unusual(tag, &ev, f))
+	    run_unusual(tag, &ev, f))
 		oae_link_rcv(&tag->link, f, room, ev.now, &ev.a);
 	if (unlikely(!room))
-		refused(tag, &ev);
+		run_refused(tag, &ev);
 	oae_run_log_frame(tag, &ev, f);
-	end(tag, &ev, f->hdr_len);
+	run_end(tag, &ev, f->hdr_len);
 	consume_skb(ev.skb);
 }
 
@@ -461,7 +461,7 @@ void oae_run_room(struct oae_tag *tag, struct oae_run *ev)
  * A link that the peer has opened and that nobody has used, or is about to: it
  * may be that neither end wanted it (protocol 4.4).
  */
-static void close_unused(struct oae_tag *tag, struct oae_run *ev)
+static void run_close_unused(struct oae_tag *tag, struct oae_run *ev)
 {
 	u64 dead = READ_ONCE(tag->node->knobs.dead_ms) * (u64)NSEC_PER_MSEC;
 	s64 age = ev->now - tag->accepted;
@@ -471,7 +471,7 @@ static void close_unused(struct oae_tag *tag, struct oae_run *ev)
 	    !oae_link_idle(&tag->link) || READ_ONCE(tag->nrcv))
 		return;
 	oae_count(tag->node, OAE_S_NEVER_USED);
-	apply(tag, ev, 0);
+	run_apply(tag, ev, 0);
 	oae_link_close(&tag->link, ev->now, &ev->a);
 }
 
@@ -490,7 +490,7 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 
 	/* A soft timer: BH is off, but that is not RCU to every kernel. */
 	rcu_read_lock();
-	begin(tag, &ev);
+	run_begin(tag, &ev);
 	if (tag->dead) {
 		;
 	} else if (READ_ONCE(tag->node->step)) {
@@ -506,11 +506,11 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 		oae_path_timer(tag, ev.now, &ev.a);
 		ev.via = tag->way.via;
 		oae_link_timer(&tag->link, ev.now, &ev.a);
-		close_unused(tag, &ev);
+		run_close_unused(tag, &ev);
 		if (ev.a.nsends)
 			oae_run_log(tag, &ev, OAE_EV_TIMER);
 	}
-	end(tag, &ev, 0);
+	run_end(tag, &ev, 0);
 	rcu_read_unlock();
 	return HRTIMER_NORESTART;
 }

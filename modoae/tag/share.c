@@ -78,7 +78,7 @@ void oae_share_own(struct oae_tag *tag)
 	atomic_dec(&tag->node->nstrangers);
 }
 
-static enum oae_spare why_spare(const struct oae_tag *tag)
+static enum oae_spare share_why_spare(const struct oae_tag *tag)
 {
 	const struct oae_claims c = {
 		.attached = !list_empty(&tag->files),
@@ -93,7 +93,7 @@ static enum oae_spare why_spare(const struct oae_tag *tag)
 	return oae_share_spare(&c);
 }
 
-static void move(struct oae_tag *tag, enum oae_spare spare)
+static void share_move(struct oae_tag *tag, enum oae_spare spare)
 {
 	struct oae_node *node = tag->node;
 
@@ -116,11 +116,11 @@ static void move(struct oae_tag *tag, enum oae_spare spare)
  */
 void oae_share_sort(struct oae_tag *tag)
 {
-	enum oae_spare spare = why_spare(tag);
+	enum oae_spare spare = share_why_spare(tag);
 
 	lockdep_assert_held(&tag->lock);
 	if (spare != tag->spare)
-		move(tag, spare);
+		share_move(tag, spare);
 	if (!tag->dead || READ_ONCE(tag->nrcv))
 		return;
 	if (tag->counted) {
@@ -130,8 +130,8 @@ void oae_share_sort(struct oae_tag *tag)
 }
 
 /* The first of a list, with a reference, if it has been there for @age ns. */
-static struct oae_tag *first(struct oae_node *node, enum oae_spare spare,
-			     u64 age)
+static struct oae_tag *share_first(struct oae_node *node, enum oae_spare spare,
+				   u64 age)
 {
 	struct oae_tag *tag;
 
@@ -145,9 +145,9 @@ static struct oae_tag *first(struct oae_node *node, enum oae_spare spare,
 	return tag;
 }
 
-static bool give_way(struct oae_node *node, enum oae_spare spare, u64 age)
+static bool share_give_way(struct oae_node *node, enum oae_spare spare, u64 age)
 {
-	struct oae_tag *tag = first(node, spare, age);
+	struct oae_tag *tag = share_first(node, spare, age);
 
 	if (!tag)
 		return false;
@@ -174,7 +174,7 @@ bool oae_share_make_room(struct oae_node *node, int err)
 
 	for (spare = OAE_SPARE_DEAD; spare < OAE_SPARE_END; spare++)
 		if (oae_share_yields(spare, err, dead_ms, doubt_s, &ms) &&
-		    give_way(node, spare, ms * NSEC_PER_MSEC))
+		    share_give_way(node, spare, ms * NSEC_PER_MSEC))
 			return true;
 	return false;
 }

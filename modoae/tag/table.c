@@ -47,7 +47,7 @@ void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN])
 	u64_to_ether_addr(kid & GENMASK_ULL(47, 0), mac);
 }
 
-static void tag_free(struct rcu_head *rcu)
+static void table_tag_free(struct rcu_head *rcu)
 {
 	struct oae_tag *tag = container_of(rcu, struct oae_tag, rcu);
 
@@ -65,7 +65,7 @@ static void tag_free(struct rcu_head *rcu)
 void oae_tag_put(struct oae_tag *tag)
 {
 	if (refcount_dec_and_test(&tag->ref))
-		call_rcu(&tag->rcu, tag_free);
+		call_rcu(&tag->rcu, table_tag_free);
 }
 EXPORT_SYMBOL_FOR_BENCH(oae_tag_put);
 
@@ -84,7 +84,7 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
 	      !list_empty(&tag->files)) && !kill))
 		return;
 	WRITE_ONCE(tag->dead, true);
-	/* Pairs with the one in made_room() of queue.c: is anything unread? */
+	/* Pairs with the one in queue_made_room(): is anything unread? */
 	smp_mb();
 	oae_attach_dead(tag);
 	hrtimer_try_to_cancel(&tag->timer);
@@ -115,8 +115,8 @@ struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid)
 	return rhashtable_lookup(&port->node->tags, &key, tag_params);
 }
 
-static struct oae_tag *tag_alloc(struct oae_port *port, u64 kid, bool stranger,
-				 gfp_t gfp)
+static struct oae_tag *table_tag_alloc(struct oae_port *port, u64 kid, bool stranger,
+				       gfp_t gfp)
 {
 	struct oae_node *node = port->node;
 	struct oae_tag *tag = kzalloc(sizeof(*tag), gfp);
@@ -144,7 +144,7 @@ static struct oae_tag *tag_alloc(struct oae_port *port, u64 kid, bool stranger,
 }
 
 /* Others know it by now: it may have died. */
-static void tag_list(struct oae_tag *tag)
+static void table_tag_list(struct oae_tag *tag)
 {
 	struct oae_node *node = tag->node;
 
@@ -154,7 +154,7 @@ static void tag_list(struct oae_tag *tag)
 	spin_unlock_bh(&node->all_lock);
 }
 
-static int tag_insert(struct oae_tag *tag)
+static int table_tag_insert(struct oae_tag *tag)
 {
 	struct oae_node *node = tag->node;
 	int err;
@@ -171,7 +171,7 @@ static int tag_insert(struct oae_tag *tag)
 	if (err)
 		oae_share_give_back(tag);
 	else
-		tag_list(tag);
+		table_tag_list(tag);
 	/* A table that cannot grow now says so in several ways. */
 	if (err == -EBUSY || err == -E2BIG)
 		err = -ENOMEM;
@@ -208,7 +208,7 @@ struct oae_tag *oae_tag_make_for(struct oae_port *port, u64 kid,
 	}
 	rcu_read_unlock();
 
-	tag = tag_alloc(port, kid, stranger, gfp);
+	tag = table_tag_alloc(port, kid, stranger, gfp);
 	if (!tag) {
 		oae_count(node, OAE_S_NO_MEMORY);
 		return ERR_PTR(-ENOMEM);
@@ -217,7 +217,7 @@ struct oae_tag *oae_tag_make_for(struct oae_port *port, u64 kid,
 		old = NULL;
 		/* Removal waits for RCU between `removed` and its last look. */
 		rcu_read_lock();
-		err = tag_insert(tag);
+		err = table_tag_insert(tag);
 		if (err == -EEXIST) {
 			old = oae_tag_find(port, kid);
 			if (old && !refcount_inc_not_zero(&old->ref))
@@ -256,9 +256,9 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp)
 EXPORT_SYMBOL_FOR_BENCH(oae_tag_make);
 
 /* The next few tags behind a place in node->all, with a reference each. */
-static unsigned int next_tags(struct oae_node *node,
-			      const struct oae_port *port,
-			      struct list_head *place, struct oae_tag **batch)
+static unsigned int table_next_tags(struct oae_node *node,
+				    const struct oae_port *port,
+				    struct list_head *place, struct oae_tag **batch)
 {
 	unsigned int seen, n = 0;
 	struct oae_tag *tag;
@@ -298,7 +298,7 @@ void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 	spin_lock_bh(&node->all_lock);
 	list_add(&place, &node->all);
 	spin_unlock_bh(&node->all_lock);
-	while ((n = next_tags(node, port, &place, batch)) <= OAE_BATCH) {
+	while ((n = table_next_tags(node, port, &place, batch)) <= OAE_BATCH) {
 		for (i = 0; i < n; i++) {
 			fn(batch[i], arg);
 			oae_tag_put(batch[i]);

@@ -53,7 +53,7 @@ void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 }
 
 /* The kernel log, where a person may want to know: see the knob verbose. */
-static void say(const struct oae_tag *tag, enum oae_note note)
+static void tell_say(const struct oae_tag *tag, enum oae_note note)
 {
 	unsigned int verbose = READ_ONCE(tag->node->knobs.verbose);
 	u8 peer[ETH_ALEN];
@@ -108,7 +108,7 @@ void oae_tell_note(struct oae_tag *tag, struct oae_run *ev, enum oae_note note)
 		oae_evlog_add(tag->node, ev->now, tag->key.kid, OAE_EV_NOTE,
 			      note, ev->before, oae_link_state(&tag->link),
 			      oae_link_tx(&tag->link));
-		say(tag, note);
+		tell_say(tag, note);
 		oae_attach_note(tag, note);
 	}
 }

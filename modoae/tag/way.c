@@ -61,7 +61,7 @@ u16 oae_path_begin(struct oae_tag *tag, bool via)
 	return oae_way_begin(&tag->way, &ways, via);
 }
 
-static void count_turn(const struct oae_tag *tag, bool before)
+static void way_count_turn(const struct oae_tag *tag, bool before)
 {
 	if (tag->way.via != before && !oae_link_closed(&tag->link))
 		oae_count(tag->node, OAE_S_WAY_CHANGED);
@@ -83,7 +83,7 @@ void oae_path_update(struct oae_tag *tag, u64 now, struct oae_actions *a)
 
 	oae_port_ways(tag->key.port, &ways);
 	oae_way_update(&tag->way, &ways, &tag->link, now, a);
-	count_turn(tag, before);
+	way_count_turn(tag, before);
 }
 
 /**
@@ -107,7 +107,7 @@ enum oae_go oae_path_heard(struct oae_tag *tag, const struct oae_frame *f,
 
 	oae_port_ways(tag->key.port, &ways);
 	go = oae_way_heard(&tag->way, &ways, &tag->link, f, now, a);
-	count_turn(tag, before);
+	way_count_turn(tag, before);
 	return go;
 }
 
@@ -128,5 +128,5 @@ void oae_path_timer(struct oae_tag *tag, u64 now, struct oae_actions *a)
 		return;
 	oae_port_ways(tag->key.port, &ways);
 	oae_way_timer(&tag->way, &ways, &tag->link, now, a);
-	count_turn(tag, before);
+	way_count_turn(tag, before);
 }

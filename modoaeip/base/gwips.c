@@ -9,14 +9,14 @@
 
 #include "base.h"
 
-static bool v4_usable(struct in_addr a)
+static bool gwips_v4_usable(struct in_addr a)
 {
 	return !ipv4_is_multicast(a.s_addr) && !ipv4_is_zeronet(a.s_addr) &&
 	       !ipv4_is_loopback(a.s_addr) && !ipv4_is_lbcast(a.s_addr);
 }
 
 /* An address that needs no interface beside it. */
-static bool v6_usable(const struct in6_addr *a)
+static bool gwips_v6_usable(const struct in6_addr *a)
 {
 	int type = ipv6_addr_type(a);
 
@@ -25,7 +25,7 @@ static bool v6_usable(const struct in6_addr *a)
 }
 
 /* "10.0.0.1", "fd00::1", "10.0.0.1+fd00::1" or the other way round. */
-static int parse_item(struct oaeip_addrs *a, char *item)
+static int gwips_parse_item(struct oaeip_addrs *a, char *item)
 {
 	const char *end;
 	char *part;
@@ -33,12 +33,12 @@ static int parse_item(struct oaeip_addrs *a, char *item)
 	while ((part = strsep(&item, "+")) != NULL) {
 		part = strim(part);
 		if (in4_pton(part, -1, (u8 *)&a->v4, -1, &end) && !*end) {
-			if (a->has_v4 || !v4_usable(a->v4))
+			if (a->has_v4 || !gwips_v4_usable(a->v4))
 				return -EINVAL;
 			a->has_v4 = true;
 		} else if (in6_pton(part, -1, a->v6.s6_addr, -1, &end) &&
 			   !*end) {
-			if (a->has_v6 || !v6_usable(&a->v6))
+			if (a->has_v6 || !gwips_v6_usable(&a->v6))
 				return -EINVAL;
 			a->has_v6 = true;
 			a->v6_first = !a->has_v4;
@@ -49,7 +49,7 @@ static int parse_item(struct oaeip_addrs *a, char *item)
 	return 0;
 }
 
-static bool overlap(const struct oaeip_addrs *a, const struct oaeip_addrs *b)
+static bool gwips_overlap(const struct oaeip_addrs *a, const struct oaeip_addrs *b)
 {
 	return (a->has_v4 && b->has_v4 && a->v4.s_addr == b->v4.s_addr) ||
 	       (a->has_v6 && b->has_v6 && ipv6_addr_equal(&a->v6, &b->v6));
@@ -81,11 +81,11 @@ int oaeip_gwips_parse(struct oaeip_addrs *addrs, unsigned int *n, char *text)
 		if (*n == OAEIP_MAX_ZONES)
 			return -E2BIG;
 		memset(&addrs[*n], 0, sizeof(*addrs));
-		err = parse_item(&addrs[*n], item);
+		err = gwips_parse_item(&addrs[*n], item);
 		if (err)
 			return err;
 		for (i = 0; i < *n; i++)
-			if (overlap(&addrs[i], &addrs[*n]))
+			if (gwips_overlap(&addrs[i], &addrs[*n]))
 				return -EEXIST;
 		++*n;
 	}

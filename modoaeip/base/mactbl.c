@@ -15,7 +15,7 @@
 #define WALK_BATCH	256	/* entries between two breaths */
 
 /* rhashtable's own calls memcmp() with a length that the compiler cannot see. */
-static int other_mac(struct rhashtable_compare_arg *arg, const void *obj)
+static int mactbl_other_mac(struct rhashtable_compare_arg *arg, const void *obj)
 {
 	const struct oaeip_node *node = obj;
 
@@ -26,11 +26,11 @@ static const struct rhashtable_params node_params = {
 	.head_offset = offsetof(struct oaeip_node, hash),
 	.key_offset = offsetof(struct oaeip_node, mac),
 	.key_len = sizeof(u64),
-	.obj_cmpfn = other_mac,
+	.obj_cmpfn = mactbl_other_mac,
 	.automatic_shrinking = true,
 };
 
-static struct oaeip_node *find(struct oaeip_gw *gw, u64 mac)
+static struct oaeip_node *mactbl_find(struct oaeip_gw *gw, u64 mac)
 {
 	return rhashtable_lookup(&gw->nodes, &mac, node_params);
 }
@@ -46,7 +46,7 @@ static struct oaeip_node *find(struct oaeip_gw *gw, u64 mac)
  */
 struct oaeip_node *oaeip_mactbl_find(struct oaeip_gw *gw, const u8 *mac)
 {
-	return find(gw, ether_addr_to_u64(mac));
+	return mactbl_find(gw, ether_addr_to_u64(mac));
 }
 
 /**
@@ -72,8 +72,8 @@ bool oaeip_mactbl_lookup_zone(struct oaeip_gw *gw, const u8 *mac, u16 *zone)
 }
 EXPORT_SYMBOL_FOR_BENCH(oaeip_mactbl_lookup_zone);
 
-static struct oaeip_rules rules(const struct oaeip_gw *gw,
-				const struct oaeip_map *map)
+static struct oaeip_rules mactbl_rules(const struct oaeip_gw *gw,
+				       const struct oaeip_map *map)
 {
 	struct oaeip_rules r = {
 		.mine = map->mine->id,
@@ -86,7 +86,7 @@ static struct oaeip_rules rules(const struct oaeip_gw *gw,
 }
 
 /* Something to be said about a node: to @zone, or to all with 0. */
-static void say(struct oaeip_gw *gw, u64 mac, u16 zone, u8 flags)
+static void mactbl_say(struct oaeip_gw *gw, u64 mac, u16 zone, u8 flags)
 {
 	lockdep_assert_held(&gw->nodes_lock);
 	if (gw->nchanges < OAEIP_MAX_CHANGES)
@@ -101,7 +101,7 @@ static void say(struct oaeip_gw *gw, u64 mac, u16 zone, u8 flags)
 }
 
 /* The kernel log, for who wants to follow nodes: see the knob verbose. */
-static void log_node(struct oaeip_gw *gw, u64 key, const char *what, u16 zone)
+static void mactbl_log_node(struct oaeip_gw *gw, u64 key, const char *what, u16 zone)
 {
 	u8 mac[ETH_ALEN];
 
@@ -111,7 +111,7 @@ static void log_node(struct oaeip_gw *gw, u64 key, const char *what, u16 zone)
 	net_info_ratelimited("node %pM %s zone %u\n", mac, what, zone);
 }
 
-static void log_conflict(const struct oaeip_gw *gw, u64 key, u16 has, u16 claims)
+static void mactbl_log_conflict(const struct oaeip_gw *gw, u64 key, u16 has, u16 claims)
 {
 	u8 mac[ETH_ALEN];
 
@@ -122,8 +122,8 @@ static void log_conflict(const struct oaeip_gw *gw, u64 key, u16 has, u16 claims
 			     has, claims);
 }
 
-static struct oaeip_node *insert(struct oaeip_gw *gw, struct oaeip_zone *zone,
-				 u64 mac, const struct oaeip_owner *owner)
+static struct oaeip_node *mactbl_insert(struct oaeip_gw *gw, struct oaeip_zone *zone,
+					u64 mac, const struct oaeip_owner *owner)
 {
 	struct oaeip_node *node;
 
@@ -141,7 +141,7 @@ static struct oaeip_node *insert(struct oaeip_gw *gw, struct oaeip_zone *zone,
 		goto no_memory;
 	}
 	oaeip_count(gw, OAEIP_S_NODES_LEARNED);
-	log_node(gw, mac, "is in", zone->id);
+	mactbl_log_node(gw, mac, "is in", zone->id);
 	return node;
 no_memory:
 	oaeip_no_memory(gw);
@@ -150,14 +150,14 @@ refuse:
 	return NULL;
 }
 
-static void remove(struct oaeip_gw *gw, struct oaeip_map *map,
-		   struct oaeip_node *node, u16 zone)
+static void mactbl_remove(struct oaeip_gw *gw, struct oaeip_map *map,
+			  struct oaeip_node *node, u16 zone)
 {
 	struct oaeip_zone *z = oaeip_zone_get(map, zone);
 
 	if (z)
 		atomic_dec(&z->nodes);
-	log_node(gw, node->mac, "is no more in", zone);
+	mactbl_log_node(gw, node->mac, "is no more in", zone);
 	rhashtable_remove_fast(&gw->nodes, &node->hash, node_params);
 	kfree_rcu(node, rcu);
 }
@@ -174,8 +174,8 @@ struct event {
 	u16 was;
 };
 
-static void begin(struct event *ev, struct oaeip_gw *gw, struct oaeip_map *map,
-		  struct oaeip_zone *from, u64 mac, struct oaeip_node *node)
+static void mactbl_begin(struct event *ev, struct oaeip_gw *gw, struct oaeip_map *map,
+			 struct oaeip_zone *from, u64 mac, struct oaeip_node *node)
 {
 	lockdep_assert_held(&gw->nodes_lock);
 	ev->gw = gw;
@@ -188,20 +188,20 @@ static void begin(struct event *ev, struct oaeip_gw *gw, struct oaeip_map *map,
 	ev->was = ev->owner->zone;
 }
 
-static bool make(struct event *ev)
+static bool mactbl_make(struct event *ev)
 {
 	struct oaeip_zone *zone = oaeip_zone_get(ev->map, ev->owner->zone);
 
-	ev->node = zone ? insert(ev->gw, zone, ev->mac, ev->owner) : NULL;
+	ev->node = zone ? mactbl_insert(ev->gw, zone, ev->mac, ev->owner) : NULL;
 	if (!ev->node)
 		return false;
 	if (ev->owner->local)
-		say(ev->gw, ev->mac, 0, 0);
+		mactbl_say(ev->gw, ev->mac, 0, 0);
 	return true;
 }
 
 /* The entry stays and another zone has it. */
-static void moved(struct event *ev)
+static void mactbl_moved(struct event *ev)
 {
 	struct oaeip_zone *old = oaeip_zone_get(ev->map, ev->was);
 	struct oaeip_zone *new = oaeip_zone_get(ev->map, ev->owner->zone);
@@ -212,11 +212,11 @@ static void moved(struct event *ev)
 		atomic_dec(&old->nodes);
 	if (new)
 		atomic_inc(&new->nodes);
-	log_node(ev->gw, ev->mac, "is now in", ev->owner->zone);
+	mactbl_log_node(ev->gw, ev->mac, "is now in", ev->owner->zone);
 }
 
 /* Carry a verdict out. True: the speaker has the node. */
-static bool settle(struct event *ev, enum oaeip_verdict verdict)
+static bool mactbl_settle(struct event *ev, enum oaeip_verdict verdict)
 {
 	struct oaeip_gw *gw = ev->gw;
 	struct oaeip_owner *o = ev->owner;
@@ -225,46 +225,46 @@ static bool settle(struct event *ev, enum oaeip_verdict verdict)
 	switch (verdict) {
 	case OAEIP_NEW:
 		if (ev->node)
-			moved(ev);
-		else if (!make(ev))
+			mactbl_moved(ev);
+		else if (!mactbl_make(ev))
 			return false;
 		break;
 	case OAEIP_TAKEN:
-		moved(ev);
+		mactbl_moved(ev);
 		break;
 	case OAEIP_REFRESHED:
 		break;
 	case OAEIP_KEPT:
-		say(gw, ev->mac, o->rival, 0);
+		mactbl_say(gw, ev->mac, o->rival, 0);
 		break;
 	case OAEIP_CLAIM_IT:
 		oaeip_count(gw, OAEIP_S_CONFLICT);
-		log_conflict(gw, ev->mac, o->zone, speaker);
-		say(gw, ev->mac, o->zone, OAEIP_NODE_CLAIM);
+		mactbl_log_conflict(gw, ev->mac, o->zone, speaker);
+		mactbl_say(gw, ev->mac, o->zone, OAEIP_NODE_CLAIM);
 		return false;
 	case OAEIP_CONFLICT:
 		oaeip_count(gw, OAEIP_S_CONFLICT);
 		return false;
 	case OAEIP_OWN_CLAIMED:
 		oaeip_count(gw, OAEIP_S_OWN_CLAIMED);
-		log_conflict(gw, ev->mac, o->zone, speaker);
+		mactbl_log_conflict(gw, ev->mac, o->zone, speaker);
 		return false;
 	case OAEIP_NOT_HERE:
-		say(gw, ev->mac, ev->from->id, OAEIP_NODE_GONE);
+		mactbl_say(gw, ev->mac, ev->from->id, OAEIP_NODE_GONE);
 		return false;
 	case OAEIP_OLD:
 		oaeip_count(gw, OAEIP_S_OLD_CONTROL);
 		return false;
 	case OAEIP_LOST:
-		say(gw, ev->mac, 0, OAEIP_NODE_GONE);
+		mactbl_say(gw, ev->mac, 0, OAEIP_NODE_GONE);
 		fallthrough;
 	case OAEIP_GONE:
 		if (ev->node)
-			remove(gw, ev->map, ev->node, ev->was);
+			mactbl_remove(gw, ev->map, ev->node, ev->was);
 		return false;
 	case OAEIP_YIELDED:
-		say(gw, ev->mac, 0, OAEIP_NODE_GONE);
-		moved(ev);
+		mactbl_say(gw, ev->mac, 0, OAEIP_NODE_GONE);
+		mactbl_moved(ev);
 		ev->node->inc = oaeip_zone_get(ev->map, o->zone)->speaker.inc;
 		return false;
 	case OAEIP_NOTHING:
@@ -276,7 +276,7 @@ static bool settle(struct event *ev, enum oaeip_verdict verdict)
 	return true;
 }
 
-static bool my_own(struct oaeip_gw *gw, const u8 *mac)
+static bool mactbl_my_own(struct oaeip_gw *gw, const u8 *mac)
 {
 	struct oaeip_port *port = rcu_dereference(gw->port);
 
@@ -299,7 +299,7 @@ bool oaeip_mactbl_local(struct oaeip_gw *gw, struct oaeip_map *map,
 {
 	struct oaeip_rules r;
 	u64 key = ether_addr_to_u64(mac);
-	struct oaeip_node *node = find(gw, key);
+	struct oaeip_node *node = mactbl_find(gw, key);
 	enum oaeip_verdict verdict;
 	u64 now = oaeip_now();
 	struct event ev;
@@ -309,20 +309,20 @@ bool oaeip_mactbl_local(struct oaeip_gw *gw, struct oaeip_map *map,
 		   !READ_ONCE(node->owner.doubt) &&
 		   now - READ_ONCE(node->owner.heard) < FRESH_MS))
 		return true;
-	if (unlikely(my_own(gw, mac))) {
+	if (unlikely(mactbl_my_own(gw, mac))) {
 		oaeip_count(gw, OAEIP_S_BAD_MAC);
 		return false;
 	}
-	r = rules(gw, map);
+	r = mactbl_rules(gw, map);
 	spin_lock_bh(&gw->nodes_lock);
-	begin(&ev, gw, map, NULL, key, find(gw, key));
+	mactbl_begin(&ev, gw, map, NULL, key, mactbl_find(gw, key));
 	if (leaving)
 		verdict = oaeip_claim_leaving(ev.owner, now);
 	else
 		verdict = oaeip_claim_local(ev.owner, &r, now);
 	if (verdict == OAEIP_LOST)
 		oaeip_count(gw, OAEIP_S_NODES_GONE);
-	ok = settle(&ev, verdict);
+	ok = mactbl_settle(&ev, verdict);
 	spin_unlock_bh(&gw->nodes_lock);
 	return ok;
 }
@@ -343,7 +343,7 @@ bool oaeip_mactbl_data(struct oaeip_gw *gw, struct oaeip_map *map,
 {
 	struct oaeip_rules r;
 	u64 key = ether_addr_to_u64(mac);
-	struct oaeip_node *node = find(gw, key);
+	struct oaeip_node *node = mactbl_find(gw, key);
 	u64 now = oaeip_now();
 	struct event ev;
 	bool ok;
@@ -351,19 +351,19 @@ bool oaeip_mactbl_data(struct oaeip_gw *gw, struct oaeip_map *map,
 	if (likely(node && READ_ONCE(node->owner.zone) == from->id &&
 		   now - READ_ONCE(node->owner.heard) < FRESH_MS))
 		return true;
-	if (unlikely(my_own(gw, mac))) {
+	if (unlikely(mactbl_my_own(gw, mac))) {
 		oaeip_count(gw, OAEIP_S_BAD_MAC);
 		return false;
 	}
-	r = rules(gw, map);
+	r = mactbl_rules(gw, map);
 	spin_lock_bh(&gw->nodes_lock);
-	begin(&ev, gw, map, from, key, find(gw, key));
+	mactbl_begin(&ev, gw, map, from, key, mactbl_find(gw, key));
 	if (ev.owner->local) {
 		/* The zone of its destination is that of its source. */
 		oaeip_count(gw, OAEIP_S_LOOP);
 		ok = false;
 	} else {
-		ok = settle(&ev, oaeip_claim_data(ev.owner, &r, from->id, now));
+		ok = mactbl_settle(&ev, oaeip_claim_data(ev.owner, &r, from->id, now));
 	}
 	spin_unlock_bh(&gw->nodes_lock);
 	return ok;
@@ -422,7 +422,7 @@ int oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
 		      struct oaeip_zone *from, const struct oaeip_control *msg,
 		      unsigned int i, const u8 **claimed)
 {
-	struct oaeip_rules r = rules(gw, map);
+	struct oaeip_rules r = mactbl_rules(gw, map);
 	enum oaeip_verdict verdict;
 	u64 now = oaeip_now();
 	struct event ev;
@@ -432,7 +432,7 @@ int oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
 
 	*claimed = NULL;
 	mac = oaeip_node_get(msg, i, &flags);
-	if (my_own(gw, mac)) {
+	if (mactbl_my_own(gw, mac)) {
 		oaeip_count(gw, OAEIP_S_BAD_MAC);
 		return 0;
 	}
@@ -443,12 +443,12 @@ int oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
 		oaeip_count(gw, OAEIP_S_OLD_CONTROL);
 		return -ESTALE;
 	}
-	begin(&ev, gw, map, from, key, find(gw, key));
+	mactbl_begin(&ev, gw, map, from, key, mactbl_find(gw, key));
 	verdict = oaeip_claim_nodes(ev.owner, &r, &from->speaker, msg, flags,
 				    now);
 	if (verdict == OAEIP_GONE)
 		oaeip_count(gw, OAEIP_S_NODES_GONE);
-	settle(&ev, verdict);
+	mactbl_settle(&ev, verdict);
 	spin_unlock_bh(&gw->nodes_lock);
 	if (verdict == OAEIP_OWN_CLAIMED)
 		*claimed = mac;
@@ -456,29 +456,29 @@ int oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
 }
 
 /* Is what the table has of another zone the word of a gateway that is no more? */
-static bool orphan(const struct oaeip_node *node, const struct oaeip_zone *zone,
-		   u64 stale)
+static bool mactbl_orphan(const struct oaeip_node *node, const struct oaeip_zone *zone,
+			  u64 stale)
 {
 	return stale & BIT_ULL(zone->id - 1) && !node->owner.local &&
 	       (node->inc != zone->speaker.inc || node->inc == zone->dead_inc);
 }
 
-static void check(struct oaeip_gw *gw, struct oaeip_map *map,
-		  struct oaeip_node *node, const struct oaeip_rules *r,
-		  u64 stale)
+static void mactbl_check(struct oaeip_gw *gw, struct oaeip_map *map,
+			 struct oaeip_node *node, const struct oaeip_rules *r,
+			 u64 stale)
 {
 	struct oaeip_zone *zone;
 	struct event ev;
 
 	spin_lock_bh(&gw->nodes_lock);
 	/* It may have been removed, or its address made anew, meanwhile. */
-	if (find(gw, node->mac) != node)
+	if (mactbl_find(gw, node->mac) != node)
 		goto unlock;
-	begin(&ev, gw, map, NULL, node->mac, node);
+	mactbl_begin(&ev, gw, map, NULL, node->mac, node);
 	zone = oaeip_zone_get(map, ev.was);
-	if (zone && orphan(node, zone, stale)) {
+	if (zone && mactbl_orphan(node, zone, stale)) {
 		oaeip_count(gw, OAEIP_S_NODES_GONE);
-		settle(&ev, oaeip_claim_zone_gone(ev.owner, zone->id));
+		mactbl_settle(&ev, oaeip_claim_zone_gone(ev.owner, zone->id));
 	} else {
 		enum oaeip_verdict verdict;
 
@@ -487,7 +487,7 @@ static void check(struct oaeip_gw *gw, struct oaeip_map *map,
 			oaeip_count(gw, OAEIP_S_NODES_EXPIRED);
 		else if (ev.owner->doubt)
 			oaeip_kick_doubt(gw, oaeip_claim_due(ev.owner, r));
-		settle(&ev, verdict);
+		mactbl_settle(&ev, verdict);
 	}
 unlock:
 	spin_unlock_bh(&gw->nodes_lock);
@@ -502,7 +502,7 @@ unlock:
  */
 void oaeip_mactbl_sweep(struct oaeip_gw *gw, struct oaeip_map *map)
 {
-	struct oaeip_rules r = rules(gw, map);
+	struct oaeip_rules r = mactbl_rules(gw, map);
 	struct rhashtable_iter iter;
 	struct oaeip_node *node;
 	unsigned int i, n = 0;
@@ -517,7 +517,7 @@ void oaeip_mactbl_sweep(struct oaeip_gw *gw, struct oaeip_map *map)
 	while ((node = rhashtable_walk_next(&iter))) {
 		if (IS_ERR(node))	/* resized: some come twice */
 			continue;
-		check(gw, map, node, &r, stale);
+		mactbl_check(gw, map, node, &r, stale);
 		if (++n % WALK_BATCH == 0) {
 			rhashtable_walk_stop(&iter);
 			cond_resched();

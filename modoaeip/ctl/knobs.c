@@ -55,8 +55,8 @@ struct oaeip_knob {
 };
 
 /* Log a value that is not accepted, and what is. Returns @err. */
-static int refuse(const char *knob, const char *val, int err,
-		  const char *accepted)
+static int knobs_refuse(const char *knob, const char *val, int err,
+			const char *accepted)
 {
 	/* More than the usual 10: a script that sets all knobs shall see all. */
 	static DEFINE_RATELIMIT_STATE(rs, 5 * HZ, 100);
@@ -70,16 +70,16 @@ static int refuse(const char *knob, const char *val, int err,
 
 /* --- numbers ------------------------------------------------------------------ */
 
-static unsigned int *number_at(const struct oaeip_knob *knob,
-			       struct oaeip_gw *gw)
+static unsigned int *knobs_number_at(const struct oaeip_knob *knob,
+				     struct oaeip_gw *gw)
 {
 	struct oaeip_knobs *knobs = gw ? &gw->knobs : &oaeip_template.knobs;
 
 	return (void *)knobs + knob->offset;
 }
 
-static int number_parse(const struct oaeip_knob *knob, const char *val,
-			unsigned int *v)
+static int knobs_number_parse(const struct oaeip_knob *knob, const char *val,
+			      unsigned int *v)
 {
 	char accepted[80];
 	int err;
@@ -93,14 +93,14 @@ static int number_parse(const struct oaeip_knob *knob, const char *val,
 	scnprintf(accepted, sizeof(accepted),
 		  "takes %sa number from %u to %u%s%s", knob->or_zero ? "0 or " : "",
 		  knob->min, knob->max, *knob->unit ? ", " : "", knob->unit);
-	return refuse(knob->name, val, err, accepted);
+	return knobs_refuse(knob->name, val, err, accepted);
 }
 
 /*
  * The tunnel's sockets are bound to it: on failure the old ones come back.
  * net/socket.c has logged it then, whatever knob it was that opened them.
  */
-static int port_use(struct oaeip_gw *gw, unsigned int port)
+static int knobs_port_use(struct oaeip_gw *gw, unsigned int port)
 {
 	unsigned int old = gw->knobs.port;
 	int err = 0;
@@ -118,18 +118,18 @@ static int port_use(struct oaeip_gw *gw, unsigned int port)
 	return err;
 }
 
-static int number_set(const struct oaeip_knob *knob, struct oaeip_gw *gw,
-		      const char *val)
+static int knobs_number_set(const struct oaeip_knob *knob, struct oaeip_gw *gw,
+			    const char *val)
 {
-	unsigned int *at = number_at(knob, gw);
+	unsigned int *at = knobs_number_at(knob, gw);
 	unsigned int v;
 	int err;
 
-	err = number_parse(knob, val, &v);
+	err = knobs_number_parse(knob, val, &v);
 	if (err)
 		return err;
 	if (gw && at == &gw->knobs.port)
-		return port_use(gw, v);
+		return knobs_port_use(gw, v);
 	WRITE_ONCE(*at, v);
 	if (gw)
 		oaeip_kick(gw, 0);
@@ -138,7 +138,7 @@ static int number_set(const struct oaeip_knob *knob, struct oaeip_gw *gw,
 
 /* --- the others ---------------------------------------------------------------- */
 
-static int set_dev(struct oaeip_gw *gw, char *val)
+static int knobs_set_dev(struct oaeip_gw *gw, char *val)
 {
 	char accepted[100];
 	int err;
@@ -149,25 +149,25 @@ static int set_dev(struct oaeip_gw *gw, char *val)
 		err = strscpy(oaeip_template.dev, val, IFNAMSIZ) < 0 ?
 		      -ENODEV : 0;
 	if (err == -ENODEV)
-		return refuse("dev", val, err,
-			      "takes a net device of this namespace");
+		return knobs_refuse("dev", val, err,
+				    "takes a net device of this namespace");
 	if (err != -EINVAL)
 		return err;
 	scnprintf(accepted, sizeof(accepted),
 		  "takes an Ethernet device, not loopback nor in a bond or bridge, with an MTU of at least %d",
 		  OAE_MIN_MTU + OAE_VIA_LEN);
-	return refuse("dev", val, err, accepted);
+	return knobs_refuse("dev", val, err, accepted);
 }
 
-static int get_dev(struct oaeip_gw *gw, char *buf, size_t size)
+static int knobs_get_dev(struct oaeip_gw *gw, char *buf, size_t size)
 {
 	if (gw)
 		return oaeip_port_print(gw, buf, size);
 	return scnprintf(buf, size, "%s", oaeip_template.dev);
 }
 
-static int gwips_parse(struct oaeip_addrs *addrs, unsigned int *n,
-		       const char *val)
+static int knobs_gwips_parse(struct oaeip_addrs *addrs, unsigned int *n,
+			     const char *val)
 {
 	char *text;
 	int err;
@@ -179,18 +179,18 @@ static int gwips_parse(struct oaeip_addrs *addrs, unsigned int *n,
 	kfree(text);
 	switch (err) {
 	case -EINVAL:
-		return refuse("gwips", val, err,
-			      "takes A,B,... an item a zone: a unicast IPv4 or IPv6 address, or one of each joined by +");
+		return knobs_refuse("gwips", val, err,
+				    "takes A,B,... an item a zone: a unicast IPv4 or IPv6 address, or one of each joined by +");
 	case -E2BIG:
-		return refuse("gwips", val, err,
-			      "takes up to " __stringify(OAEIP_MAX_ZONES) " zones");
+		return knobs_refuse("gwips", val, err,
+				    "takes up to " __stringify(OAEIP_MAX_ZONES) " zones");
 	case -EEXIST:
-		return refuse("gwips", val, err, "takes an address once");
+		return knobs_refuse("gwips", val, err, "takes an address once");
 	}
 	return err;
 }
 
-static int set_gwips(struct oaeip_gw *gw, char *val)
+static int knobs_set_gwips(struct oaeip_gw *gw, char *val)
 {
 	struct oaeip_addrs *addrs;
 	unsigned int n;
@@ -199,50 +199,50 @@ static int set_gwips(struct oaeip_gw *gw, char *val)
 	addrs = kcalloc(OAEIP_MAX_ZONES, sizeof(*addrs), GFP_KERNEL);
 	if (!addrs)
 		return -ENOMEM;
-	err = gwips_parse(addrs, &n, val);
+	err = knobs_gwips_parse(addrs, &n, val);
 	if (!err && gw)
 		err = oaeip_gwips_set(gw, addrs, n);
 	else if (!err && strscpy(oaeip_template.gwips, val,
 				 OAEIP_GWIPS_SIZE) < 0)
-		err = refuse("gwips", val, -E2BIG,
-			     "takes up to 4095 characters at load");
+		err = knobs_refuse("gwips", val, -E2BIG,
+				   "takes up to 4095 characters at load");
 	kfree(addrs);
 	return err;
 }
 
-static int get_gwips(struct oaeip_gw *gw, char *buf, size_t size)
+static int knobs_get_gwips(struct oaeip_gw *gw, char *buf, size_t size)
 {
 	if (gw)
 		return oaeip_gwips_print(gw, buf, size);
 	return scnprintf(buf, size, "%s", oaeip_template.gwips);
 }
 
-static int set_mactbl(struct oaeip_gw *gw, char *val)
+static int knobs_set_mactbl(struct oaeip_gw *gw, char *val)
 {
 	if (gw)
 		oaeip_serve_refresh(gw);
 	return 0;
 }
 
-static int get_mactbl(struct oaeip_gw *gw, char *buf, size_t size)
+static int knobs_get_mactbl(struct oaeip_gw *gw, char *buf, size_t size)
 {
 	return gw ? oaeip_mactbl_show(gw, buf, size) : 0;
 }
 
-static int set_shutdown(struct oaeip_gw *gw, char *val)
+static int knobs_set_shutdown(struct oaeip_gw *gw, char *val)
 {
 	bool shut = !strcmp(val, "1");
 
 	if (!shut && strcmp(val, "0"))
-		return refuse("shutdown", val, -EINVAL,
-			      "takes 1 (say good-bye and stand by) or 0 (serve again)");
+		return knobs_refuse("shutdown", val, -EINVAL,
+				    "takes 1 (say good-bye and stand by) or 0 (serve again)");
 	if (gw)
 		return oaeip_shutdown_set(gw, shut);
 	oaeip_template.shut = shut;
 	return 0;
 }
 
-static int get_shutdown(struct oaeip_gw *gw, char *buf, size_t size)
+static int knobs_get_shutdown(struct oaeip_gw *gw, char *buf, size_t size)
 {
 	return scnprintf(buf, size, "%d",
 			 gw ? READ_ONCE(gw->shut) : oaeip_template.shut);
@@ -289,7 +289,7 @@ static int knob_set(const char *val, const struct kernel_param *kp)
 	if (!copy)
 		return -ENOMEM;
 	text = strim(copy);
-	err = knob->set ? knob->set(gw, text) : number_set(knob, gw, text);
+	err = knob->set ? knob->set(gw, text) : knobs_number_set(knob, gw, text);
 	kfree(copy);
 	return err;
 }
@@ -304,7 +304,7 @@ static int knob_get(char *buf, const struct kernel_param *kp)
 	if (n)
 		return n;
 	if (!knob->get)
-		return scnprintf(buf, PAGE_SIZE, "%u\n", *number_at(knob, gw));
+		return scnprintf(buf, PAGE_SIZE, "%u\n", *knobs_number_at(knob, gw));
 	n = knob->get(gw, buf, PAGE_SIZE - 1);
 	if (!n || buf[n - 1] != '\n')	/* a table has its own */
 		buf[n++] = '\n';
@@ -321,8 +321,8 @@ static const struct kernel_param_ops knob_ops = {
 
 #define OAEIP_OTHER(_name, _text)					\
 	static const struct oaeip_knob knob_##_name = {			\
-		.set = set_##_name,					\
-		.get = get_##_name,					\
+		.set = knobs_set_##_name,					\
+		.get = knobs_get_##_name,					\
 	};								\
 	OAEIP_PARAM(_name);						\
 	MODULE_PARM_DESC(_name, _text)
@@ -386,9 +386,9 @@ int oaeip_knobs_start(void)
 	kernel_param_lock(THIS_MODULE);
 	/* In this order it starts once, and does not say that a device lacks. */
 	if (*oaeip_template.dev)
-		err = set_dev(gw, oaeip_template.dev);
+		err = knobs_set_dev(gw, oaeip_template.dev);
 	if (!err && *oaeip_template.gwips)
-		err = set_gwips(gw, oaeip_template.gwips);
+		err = knobs_set_gwips(gw, oaeip_template.gwips);
 	if (!err)
 		oaeip_knobs_state = OAEIP_LIVE;
 	kernel_param_unlock(THIS_MODULE);

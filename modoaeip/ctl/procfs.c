@@ -30,7 +30,7 @@ struct oaeip_zone_view {
 };
 
 /* A number, or `-` for one that is not known. */
-static void print_known(char *buf, size_t size, bool known, u64 v)
+static void procfs_print_known(char *buf, size_t size, bool known, u64 v)
 {
 	if (known)
 		scnprintf(buf, size, "%llu", v);
@@ -38,8 +38,8 @@ static void print_known(char *buf, size_t size, bool known, u64 v)
 		strscpy(buf, "-", size);
 }
 
-static void zone_count(const struct oaeip_zone *zone,
-		       struct oaeip_zone_pcpu *sum)
+static void procfs_zone_count(const struct oaeip_zone *zone,
+			      struct oaeip_zone_pcpu *sum)
 {
 	int cpu;
 
@@ -53,8 +53,8 @@ static void zone_count(const struct oaeip_zone *zone,
 }
 
 /* How it is reached: mine by the zone's device. Finds out @zone's MTU, too. */
-static void zone_route(struct oaeip_gw *gw, const struct oaeip_map *map,
-		       struct oaeip_zone *zone, char *buf, size_t size)
+static void procfs_zone_route(struct oaeip_gw *gw, const struct oaeip_map *map,
+			      struct oaeip_zone *zone, char *buf, size_t size)
 {
 	struct oaeip_port *port = rcu_dereference(gw->port);
 
@@ -65,28 +65,28 @@ static void zone_route(struct oaeip_gw *gw, const struct oaeip_map *map,
 		strscpy(buf, "-", size);
 }
 
-static void zone_look(struct oaeip_gw *gw, const struct oaeip_map *map,
-		      struct oaeip_zone *zone, struct oaeip_zone_view *v)
+static void procfs_zone_look(struct oaeip_gw *gw, const struct oaeip_map *map,
+			     struct oaeip_zone *zone, struct oaeip_zone_view *v)
 {
 	u64 heard = READ_ONCE(zone->heard);
 	bool mine = zone == map->mine;
 	struct oaeip_zone_pcpu sum;
 	u32 mtu;
 
-	zone_route(gw, map, zone, v->route, sizeof(v->route));
-	zone_count(zone, &sum);
+	procfs_zone_route(gw, map, zone, v->route, sizeof(v->route));
+	procfs_zone_count(zone, &sum);
 	v->state = oaeip_zone_state_name(oaeip_zone_state(gw, map, zone));
 	/* Of mine: what the nodes are told. */
 	mtu = mine ? READ_ONCE(gw->announced) : READ_ONCE(zone->mtu);
-	print_known(v->mtu, sizeof(v->mtu), mtu, mtu);
-	print_known(v->heard, sizeof(v->heard), !mine && heard,
-		    oaeip_now() - heard);
-	print_known(v->tx, sizeof(v->tx), !mine, sum.tx_frames);
-	print_known(v->rx, sizeof(v->rx), !mine, sum.rx_frames);
+	procfs_print_known(v->mtu, sizeof(v->mtu), mtu, mtu);
+	procfs_print_known(v->heard, sizeof(v->heard), !mine && heard,
+			   oaeip_now() - heard);
+	procfs_print_known(v->tx, sizeof(v->tx), !mine, sum.tx_frames);
+	procfs_print_known(v->rx, sizeof(v->rx), !mine, sum.rx_frames);
 }
 
 /* The column is as wide as the longest needs. */
-static int addrs_width(const struct oaeip_map *map)
+static int procfs_addrs_width(const struct oaeip_map *map)
 {
 	char addrs[OAEIP_ADDRS_SIZE];
 	unsigned int i;
@@ -98,7 +98,7 @@ static int addrs_width(const struct oaeip_map *map)
 	return width;
 }
 
-static int oaeip_zones_show(struct seq_file *m, void *unused)
+static int procfs_zones_show(struct seq_file *m, void *unused)
 {
 	struct oaeip_gw *gw = oaeip_gw(seq_file_single_net(m));
 	char addrs[OAEIP_ADDRS_SIZE];
@@ -109,14 +109,14 @@ static int oaeip_zones_show(struct seq_file *m, void *unused)
 
 	rcu_read_lock();
 	map = rcu_dereference(gw->map);
-	width = addrs_width(map);
+	width = procfs_addrs_width(map);
 	seq_printf(m, "%-4s %-11s %-*s %5s %5s %8s %10s %10s %s\n", "zone",
 		   "state", width, "address", "nodes", "mtu", "heard_ms",
 		   "tx_frames", "rx_frames", "route");
 	for (i = 0; map && i < map->n; i++) {
 		struct oaeip_zone *zone = &map->zone[i];
 
-		zone_look(gw, map, zone, &v);
+		procfs_zone_look(gw, map, zone, &v);
 		oaeip_addrs_print(&zone->addrs, addrs, sizeof(addrs));
 		seq_printf(m, "%-4u %-11s %-*s %5d %5s %8s %10s %10s %s\n",
 			   zone->id, v.state, width, addrs,
@@ -140,23 +140,23 @@ struct oaeip_mactbl_iter {
 	loff_t pos;		/* of what the walk stands at */
 };
 
-static struct oaeip_node *mactbl_step(struct oaeip_mactbl_iter *iter,
-				      struct oaeip_node *node)
+static struct oaeip_node *procfs_mactbl_step(struct oaeip_mactbl_iter *iter,
+					     struct oaeip_node *node)
 {
 	while (node == ERR_PTR(-EAGAIN))	/* resized: goes on */
 		node = rhashtable_walk_next(&iter->walk);
 	return IS_ERR(node) ? NULL : node;
 }
 
-static void *mactbl_next(struct seq_file *m, void *v, loff_t *pos)
+static void *procfs_mactbl_next(struct seq_file *m, void *v, loff_t *pos)
 {
 	struct oaeip_mactbl_iter *iter = m->private;
 
 	iter->pos = ++*pos;
-	return mactbl_step(iter, rhashtable_walk_next(&iter->walk));
+	return procfs_mactbl_step(iter, rhashtable_walk_next(&iter->walk));
 }
 
-static void *mactbl_start(struct seq_file *m, loff_t *pos)
+static void *procfs_mactbl_start(struct seq_file *m, loff_t *pos)
 	__acquires(RCU)
 {
 	struct oaeip_mactbl_iter *iter = m->private;
@@ -165,19 +165,19 @@ static void *mactbl_start(struct seq_file *m, loff_t *pos)
 
 	if (*pos && *pos == iter->pos) {
 		rhashtable_walk_start(&iter->walk);
-		return mactbl_step(iter, rhashtable_walk_peek(&iter->walk));
+		return procfs_mactbl_step(iter, rhashtable_walk_peek(&iter->walk));
 	}
 	/* From the beginning, or somebody has sought. */
 	rhashtable_walk_exit(&iter->walk);
 	rhashtable_walk_enter(&iter->gw->nodes, &iter->walk);
 	rhashtable_walk_start(&iter->walk);
 	while (at < *pos && v)
-		v = mactbl_next(m, v, &at);
+		v = procfs_mactbl_next(m, v, &at);
 	iter->pos = *pos;
 	return v;
 }
 
-static void mactbl_stop(struct seq_file *m, void *v)
+static void procfs_mactbl_stop(struct seq_file *m, void *v)
 	__releases(RCU)
 {
 	struct oaeip_mactbl_iter *iter = m->private;
@@ -185,7 +185,7 @@ static void mactbl_stop(struct seq_file *m, void *v)
 	rhashtable_walk_stop(&iter->walk);
 }
 
-static int mactbl_show(struct seq_file *m, void *p)
+static int procfs_mactbl_show(struct seq_file *m, void *p)
 {
 	struct oaeip_mactbl_iter *iter = m->private;
 	struct oaeip_node *node = p;
@@ -213,17 +213,17 @@ static int mactbl_show(struct seq_file *m, void *p)
 }
 
 static const struct seq_operations mactbl_seq_ops = {
-	.start = mactbl_start,
-	.next = mactbl_next,
-	.stop = mactbl_stop,
-	.show = mactbl_show,
+	.start = procfs_mactbl_start,
+	.next = procfs_mactbl_next,
+	.stop = procfs_mactbl_stop,
+	.show = procfs_mactbl_show,
 };
 
 /*
  * The file goes before the table does, and with it all who have it open, so the
  * walk holds no reference of its own.
  */
-static int mactbl_open(struct inode *inode, struct file *file)
+static int procfs_mactbl_open(struct inode *inode, struct file *file)
 {
 	struct oaeip_gw *gw = oaeip_gw(proc_get_parent_data(inode));
 	struct oaeip_mactbl_iter *iter;
@@ -236,7 +236,7 @@ static int mactbl_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static int mactbl_release(struct inode *inode, struct file *file)
+static int procfs_mactbl_release(struct inode *inode, struct file *file)
 {
 	struct seq_file *m = file->private_data;
 	struct oaeip_mactbl_iter *iter = m->private;
@@ -246,15 +246,15 @@ static int mactbl_release(struct inode *inode, struct file *file)
 }
 
 static const struct proc_ops mactbl_proc_ops = {
-	.proc_open = mactbl_open,
+	.proc_open = procfs_mactbl_open,
 	.proc_read = seq_read,
 	.proc_lseek = seq_lseek,
-	.proc_release = mactbl_release,
+	.proc_release = procfs_mactbl_release,
 };
 
 /* --- stats, and the directory ---------------------------------------------------- */
 
-static int oaeip_stats_show(struct seq_file *m, void *unused)
+static int procfs_stats_show(struct seq_file *m, void *unused)
 {
 	struct oaeip_gw *gw = oaeip_gw(seq_file_single_net(m));
 	unsigned int i;
@@ -281,10 +281,10 @@ int oaeip_procfs_init(struct oaeip_gw *gw)
 	dir = proc_net_mkdir(net, KBUILD_MODNAME, net->proc_net);
 	if (!dir)
 		return -ENOMEM;
-	if (!proc_create_net_single("zones", 0444, dir, oaeip_zones_show,
+	if (!proc_create_net_single("zones", 0444, dir, procfs_zones_show,
 				    NULL) ||
 	    !proc_create("mactbl", 0444, dir, &mactbl_proc_ops) ||
-	    !proc_create_net_single("stats", 0444, dir, oaeip_stats_show,
+	    !proc_create_net_single("stats", 0444, dir, procfs_stats_show,
 				    NULL)) {
 		oaeip_procfs_exit(gw);
 		return -ENOMEM;

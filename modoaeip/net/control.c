@@ -7,8 +7,8 @@
 
 #include "net.h"
 
-static void heard(struct oaeip_gw *gw, struct oaeip_zone *zone,
-		  enum oaeip_hearing hearing)
+static void control_heard(struct oaeip_gw *gw, struct oaeip_zone *zone,
+			  enum oaeip_hearing hearing)
 {
 	u64 now = oaeip_now();
 	u64 before = READ_ONCE(zone->heard);
@@ -24,8 +24,8 @@ static void heard(struct oaeip_gw *gw, struct oaeip_zone *zone,
 }
 
 /* A claim on a node of mine: the node is asked, and has hello_ms to answer. */
-static void told(struct oaeip_gw *gw, struct oaeip_map *map,
-		 struct oaeip_zone *from, const struct oaeip_control *msg)
+static void control_told(struct oaeip_gw *gw, struct oaeip_map *map,
+			 struct oaeip_zone *from, const struct oaeip_control *msg)
 {
 	const u8 *claimed;
 	u64 now = oaeip_now();
@@ -42,9 +42,9 @@ static void told(struct oaeip_gw *gw, struct oaeip_map *map,
 }
 
 /* A good message of a gateway. */
-static void hear(struct oaeip_gw *gw, struct oaeip_map *map,
-		 struct oaeip_zone *from, const struct oaeip_control *msg,
-		 u16 len)
+static void control_hear(struct oaeip_gw *gw, struct oaeip_map *map,
+			 struct oaeip_zone *from, const struct oaeip_control *msg,
+			 u16 len)
 {
 	enum oaeip_hearing hearing = oaeip_mactbl_hear(gw, from, msg);
 
@@ -58,14 +58,14 @@ static void hear(struct oaeip_gw *gw, struct oaeip_map *map,
 			oaeip_kick(gw, 0);
 		return;
 	}
-	heard(gw, from, hearing);
+	control_heard(gw, from, hearing);
 	switch (msg->op) {
 	case OAEIP_BEAT:
 		if (hearing != OAEIP_HEAR_LATE)
 			oaeip_probe_seen(gw, from, msg->seen);
 		break;
 	case OAEIP_NODES:
-		told(gw, map, from, msg);
+		control_told(gw, map, from, msg);
 		break;
 	case OAEIP_ASK:
 		if (hearing == OAEIP_HEAR_LATE)
@@ -105,7 +105,7 @@ void oaeip_control_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
 		oaeip_count(gw, OAEIP_S_BAD_CONTROL);
 		goto out;
 	}
-	hear(gw, map, from, &msg, skb->len + OAEIP_HDR_LEN);
+	control_hear(gw, map, from, &msg, skb->len + OAEIP_HDR_LEN);
 out:
 	consume_skb(skb);
 }

@@ -13,7 +13,7 @@
  * Why the outline of a frame is no good, as a counter. A frame without VIA may be
  * meant for somebody else in a zone, but not in the tunnel.
  */
-static enum oaeip_stat bad_stat(enum oaeip_bad bad, bool in_zone)
+static enum oaeip_stat forward_bad_stat(enum oaeip_bad bad, bool in_zone)
 {
 	switch (bad) {
 	case OAEIP_BAD_MAC:
@@ -29,8 +29,8 @@ static enum oaeip_stat bad_stat(enum oaeip_bad bad, bool in_zone)
  * Read a frame's outline. False: dropped. There is no padding to cut off: with VIA
  * no frame is so short that Ethernet pads it, and a HELLO goes no further.
  */
-static bool outline(struct oaeip_gw *gw, struct sk_buff *skb,
-		    struct oaeip_outline *o, bool in_zone)
+static bool forward_outline(struct oaeip_gw *gw, struct sk_buff *skb,
+			    struct oaeip_outline *o, bool in_zone)
 {
 	unsigned int have = min_t(unsigned int, skb->len, OAEIP_OUTLINE_LEN);
 	enum oaeip_bad bad;
@@ -41,7 +41,7 @@ static bool outline(struct oaeip_gw *gw, struct sk_buff *skb,
 	}
 	bad = oaeip_outline_parse(o, skb->data, have, skb->len, in_zone);
 	if (unlikely(bad)) {
-		oaeip_count(gw, bad_stat(bad, in_zone));
+		oaeip_count(gw, forward_bad_stat(bad, in_zone));
 		return false;
 	}
 	return true;
@@ -51,7 +51,7 @@ static bool outline(struct oaeip_gw *gw, struct sk_buff *skb,
  * Tell the source what the way to this peer carries: when the frame was too long,
  * and on a SYNC, before there is anything long to send.
  */
-static void tell_mtu(struct oaeip_gw *gw, const u8 *via, u8 vc, u32 mtu)
+static void forward_tell_mtu(struct oaeip_gw *gw, const u8 *via, u8 vc, u32 mtu)
 {
 	/* 0: there is no way there, of which nothing can be told. */
 	if (!mtu || !oaeip_allowed(gw, &gw->zone_window))
@@ -60,14 +60,14 @@ static void tell_mtu(struct oaeip_gw *gw, const u8 *via, u8 vc, u32 mtu)
 	oaeip_hello_about(gw, via + ETH_ALEN, vc, via, mtu);
 }
 
-static bool is_sync(u8 opcode)
+static bool forward_is_sync(u8 opcode)
 {
 	return opcode == OAE_SYNC || opcode == OAE_SYNC_ACK;
 }
 
 /* A good frame of a node of my zone: to the zone of its destination. */
-static void to_tunnel(struct oaeip_gw *gw, struct oaeip_map *map,
-		      struct sk_buff *skb, const struct oaeip_outline *o)
+static void forward_to_tunnel(struct oaeip_gw *gw, struct oaeip_map *map,
+			      struct sk_buff *skb, const struct oaeip_outline *o)
 {
 	struct oaeip_node *node = oaeip_mactbl_find(gw, o->via_dst);
 	struct oaeip_zone *zone;
@@ -85,9 +85,9 @@ static void to_tunnel(struct oaeip_gw *gw, struct oaeip_map *map,
 	}
 	/* The frame may be gone when it is known that it was too long. */
 	memcpy(via, o->via_dst, sizeof(via));
-	if (unlikely(is_sync(o->opcode)) &&
+	if (unlikely(forward_is_sync(o->opcode)) &&
 	    READ_ONCE(zone->mtu) < READ_ONCE(gw->announced))
-		tell_mtu(gw, via, vc, READ_ONCE(zone->mtu));
+		forward_tell_mtu(gw, via, vc, READ_ONCE(zone->mtu));
 
 	switch (oaeip_tunnel_xmit(gw, map, zone, OAEIP_DATA, skb)) {
 	case 0:
@@ -102,17 +102,17 @@ static void to_tunnel(struct oaeip_gw *gw, struct oaeip_map *map,
 		return;
 	}
 	oaeip_count(gw, OAEIP_S_TOO_BIG);
-	tell_mtu(gw, via, vc, READ_ONCE(zone->mtu));
+	forward_tell_mtu(gw, via, vc, READ_ONCE(zone->mtu));
 drop:
 	kfree_skb(skb);
 }
 
-static void zone_frame(struct oaeip_gw *gw, struct oaeip_map *map,
-		       struct sk_buff *skb)
+static void forward_zone_frame(struct oaeip_gw *gw, struct oaeip_map *map,
+			       struct sk_buff *skb)
 {
 	struct oaeip_outline o;
 
-	if (!outline(gw, skb, &o, true))
+	if (!forward_outline(gw, skb, &o, true))
 		goto drop;
 	if (!o.via) {
 		oaeip_hello_rcv(gw, map, skb);
@@ -129,7 +129,7 @@ static void zone_frame(struct oaeip_gw *gw, struct oaeip_map *map,
 	}
 	if (unlikely(!oaeip_mactbl_local(gw, map, o.via_src, false)))
 		goto drop;
-	to_tunnel(gw, map, skb, &o);
+	forward_to_tunnel(gw, map, skb, &o);
 	return;
 drop:
 	kfree_skb(skb);
@@ -178,7 +178,7 @@ int oaeip_zone_rcv(struct sk_buff *skb, struct net_device *dev,
 		oaeip_no_memory(gw);
 		return NET_RX_DROP;
 	}
-	zone_frame(gw, map, skb);
+	forward_zone_frame(gw, map, skb);
 	return NET_RX_SUCCESS;
 drop:
 	kfree_skb(skb);
@@ -201,7 +201,7 @@ void oaeip_tunnel_data(struct oaeip_gw *gw, struct oaeip_map *map,
 	struct oaeip_node *node;
 	u8 dest[ETH_ALEN];
 
-	if (!outline(gw, skb, &o, false))
+	if (!forward_outline(gw, skb, &o, false))
 		goto drop;
 	if (unlikely(!o.via)) {
 		oaeip_count(gw, OAEIP_S_BAD_FRAME);

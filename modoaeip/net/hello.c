@@ -85,7 +85,7 @@ void oaeip_hello_about(struct oaeip_gw *gw, const u8 *to, u8 vc,
 }
 
 /* What a frame through me may have at most: the best of my ways. */
-static u32 announced_mtu(struct oaeip_gw *gw, const struct oaeip_map *map)
+static u32 hello_announced_mtu(struct oaeip_gw *gw, const struct oaeip_map *map)
 {
 	struct oaeip_port *port = rcu_dereference(gw->port);
 	u32 dev_mtu = port ? READ_ONCE(port->dev->mtu) : 0;
@@ -113,7 +113,7 @@ void oaeip_hello_all(struct oaeip_gw *gw, struct oaeip_map *map, u8 flags)
 	eth_broadcast_addr(everybody);
 	local_bh_disable();
 	rcu_read_lock();
-	WRITE_ONCE(gw->announced, announced_mtu(gw, map));
+	WRITE_ONCE(gw->announced, hello_announced_mtu(gw, map));
 	hello_fill(gw, map, &f, flags);
 	hello_send(gw, everybody, &f);
 	rcu_read_unlock();
@@ -142,8 +142,8 @@ bad:
 	return false;
 }
 
-static void other_gateway(struct oaeip_gw *gw, const struct oae_frame *f,
-			  const u8 *who)
+static void hello_other_gateway(struct oaeip_gw *gw, const struct oae_frame *f,
+				const u8 *who)
 {
 	if (f->hello.flags & (OAE_HELLO_LEAVING | OAE_HELLO_ABOUT))
 		return;
@@ -178,7 +178,7 @@ void oaeip_hello_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
 		goto out;
 	}
 	if (f.hello.flags & OAE_HELLO_GATEWAY)
-		other_gateway(gw, &f, who);
+		hello_other_gateway(gw, &f, who);
 	else if (skb->pkt_type != PACKET_HOST)
 		oaeip_count(gw, OAEIP_S_NOT_MINE);
 	else

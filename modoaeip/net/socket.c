@@ -14,8 +14,8 @@
 /* --- receiving ----------------------------------------------------------------- */
 
 /* Is this the address of a zone's gateway? The IP header is before the skb. */
-static bool speaks_for(const struct oaeip_zone *zone,
-		       const struct sk_buff *skb, bool v6)
+static bool socket_speaks_for(const struct oaeip_zone *zone,
+			      const struct sk_buff *skb, bool v6)
 {
 	if (v6)
 		return zone->addrs.has_v6 &&
@@ -24,20 +24,20 @@ static bool speaks_for(const struct oaeip_zone *zone,
 	       ip_hdr(skb)->saddr == zone->addrs.v4.s_addr;
 }
 
-static bool configured(const struct oaeip_map *map, const struct sk_buff *skb,
-		       bool v6)
+static bool socket_configured(const struct oaeip_map *map, const struct sk_buff *skb,
+			      bool v6)
 {
 	unsigned int i;
 
 	for (i = 0; i < map->n; i++)
 		if (&map->zone[i] != map->mine &&
-		    speaks_for(&map->zone[i], skb, v6))
+		    socket_speaks_for(&map->zone[i], skb, v6))
 			return true;
 	return false;
 }
 
-static void log_stranger(const struct oaeip_gw *gw, const struct sk_buff *skb,
-			 bool v6)
+static void socket_log_stranger(const struct oaeip_gw *gw, const struct sk_buff *skb,
+				bool v6)
 {
 	if (likely(!oaeip_says(gw, 2)))
 		return;
@@ -53,15 +53,15 @@ static void log_stranger(const struct oaeip_gw *gw, const struct sk_buff *skb,
  * Who sent it? Nobody's words are looked at before his address was found in
  * gwips: a stranger's datagram costs a counter.
  */
-static struct oaeip_zone *speaker(struct oaeip_gw *gw, struct oaeip_map *map,
-				  struct sk_buff *skb, bool v6, u8 *type)
+static struct oaeip_zone *socket_speaker(struct oaeip_gw *gw, struct oaeip_map *map,
+					 struct sk_buff *skb, bool v6, u8 *type)
 {
 	struct oaeip_zone *zone = NULL;
 	struct oaeip_encap e;
 	enum oaeip_bad bad;
 
 	if (!pskb_may_pull(skb, OAEIP_UDP_LEN)) {
-		oaeip_count(gw, !configured(map, skb, v6) ? OAEIP_S_BAD_PEER :
+		oaeip_count(gw, !socket_configured(map, skb, v6) ? OAEIP_S_BAD_PEER :
 				skb->len >= OAEIP_UDP_LEN ? OAEIP_S_NO_MEMORY :
 							    OAEIP_S_BAD_ENCAP);
 		return NULL;
@@ -71,14 +71,14 @@ static struct oaeip_zone *speaker(struct oaeip_gw *gw, struct oaeip_map *map,
 				skb->len - sizeof(struct udphdr));
 	if (!bad)
 		zone = oaeip_zone_get(map, e.src_zone);
-	if (likely(zone && zone != map->mine && speaks_for(zone, skb, v6) &&
+	if (likely(zone && zone != map->mine && socket_speaks_for(zone, skb, v6) &&
 		   e.dst_zone == map->mine->id)) {
 		*type = e.type;
 		return zone;
 	}
-	if (!configured(map, skb, v6)) {
+	if (!socket_configured(map, skb, v6)) {
 		oaeip_count(gw, OAEIP_S_BAD_PEER);
-		log_stranger(gw, skb, v6);
+		socket_log_stranger(gw, skb, v6);
 	} else if (bad) {
 		oaeip_count(gw, OAEIP_S_BAD_ENCAP);
 	} else {
@@ -90,7 +90,7 @@ static struct oaeip_zone *speaker(struct oaeip_gw *gw, struct oaeip_map *map,
 	return NULL;
 }
 
-static void tunnel_rcv(struct oaeip_gw *gw, struct sk_buff *skb, bool v6)
+static void socket_tunnel_rcv(struct oaeip_gw *gw, struct sk_buff *skb, bool v6)
 {
 	struct oaeip_map *map = rcu_dereference(gw->map);
 	struct oaeip_zone *from;
@@ -101,7 +101,7 @@ static void tunnel_rcv(struct oaeip_gw *gw, struct sk_buff *skb, bool v6)
 		oaeip_count(gw, OAEIP_S_STANDBY);
 		goto drop;
 	}
-	from = speaker(gw, map, skb, v6, &type);
+	from = socket_speaker(gw, map, skb, v6, &type);
 	if (!from)
 		goto drop;
 	oaeip_count_n(gw, OAEIP_S_TUNNEL_RX_BYTES,
@@ -128,30 +128,30 @@ drop:
 }
 
 /* Everything that comes to the port ends here: nobody else listens. */
-static int rcv4(struct sock *sk, struct sk_buff *skb)
+static int socket_rcv4(struct sock *sk, struct sk_buff *skb)
 {
 	struct oaeip_gw *gw = rcu_dereference_sk_user_data(sk);
 
 	if (likely(gw))
-		tunnel_rcv(gw, skb, false);
+		socket_tunnel_rcv(gw, skb, false);
 	else
 		kfree_skb(skb);
 	return 0;
 }
 
-static int rcv6(struct sock *sk, struct sk_buff *skb)
+static int socket_rcv6(struct sock *sk, struct sk_buff *skb)
 {
 	struct oaeip_gw *gw = rcu_dereference_sk_user_data(sk);
 
 	if (likely(gw))
-		tunnel_rcv(gw, skb, true);
+		socket_tunnel_rcv(gw, skb, true);
 	else
 		kfree_skb(skb);
 	return 0;
 }
 
 /* An ICMP error about a datagram to our port is ours, whatever its source. */
-static int err_lookup(struct sock *sk, struct sk_buff *skb)
+static int socket_err_lookup(struct sock *sk, struct sk_buff *skb)
 {
 	return 0;
 }
@@ -164,8 +164,8 @@ static int open_socket(struct oaeip_gw *gw, struct udp_port_cfg *cfg,
 	struct udp_tunnel_sock_cfg tunnel = {
 		.sk_user_data = gw,
 		.encap_type = 1,
-		.encap_rcv = cfg->family == AF_INET ? rcv4 : rcv6,
-		.encap_err_lookup = err_lookup,
+		.encap_rcv = cfg->family == AF_INET ? socket_rcv4 : socket_rcv6,
+		.encap_err_lookup = socket_err_lookup,
 	};
 	int err;
 

@@ -17,7 +17,7 @@
 #define LEAST_IP	1280	/* what every IPv6 path carries */
 #define FIRST_EPHEMERAL	49152
 
-static unsigned int ip_len(const struct oaeip_zone *zone)
+static unsigned int tunnel_ip_len(const struct oaeip_zone *zone)
 {
 	return zone->family == AF_INET6 ? sizeof(struct ipv6hdr) :
 					  sizeof(struct iphdr);
@@ -35,7 +35,7 @@ unsigned int oaeip_tunnel_headroom(void)
 	return sizeof(struct ipv6hdr) + OAEIP_UDP_LEN;
 }
 
-static struct dst_entry *route4(struct oaeip_gw *gw, struct oaeip_zone *zone)
+static struct dst_entry *tunnel_route4(struct oaeip_gw *gw, struct oaeip_zone *zone)
 {
 	struct flowi4 fl = {
 		.daddr = zone->addrs.v4.s_addr,
@@ -55,8 +55,8 @@ static struct dst_entry *route4(struct oaeip_gw *gw, struct oaeip_zone *zone)
 	return &rt->dst;
 }
 
-static struct dst_entry *route6(struct oaeip_gw *gw, struct oaeip_zone *zone,
-				struct sock *sk)
+static struct dst_entry *tunnel_route6(struct oaeip_gw *gw, struct oaeip_zone *zone,
+				       struct sock *sk)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	struct flowi6 fl = {
@@ -80,9 +80,9 @@ static struct dst_entry *route6(struct oaeip_gw *gw, struct oaeip_zone *zone,
 }
 
 /* Bytes of an OAE frame in an IP packet of so many. */
-static u32 frame_mtu(const struct oaeip_zone *zone, u32 ip_mtu)
+static u32 tunnel_frame_mtu(const struct oaeip_zone *zone, u32 ip_mtu)
 {
-	u32 overhead = ip_len(zone) + OAEIP_UDP_LEN;
+	u32 overhead = tunnel_ip_len(zone) + OAEIP_UDP_LEN;
 
 	if (ip_mtu <= overhead)
 		return 0;
@@ -90,11 +90,11 @@ static u32 frame_mtu(const struct oaeip_zone *zone, u32 ip_mtu)
 }
 
 /* What the path carries by the kernel's word, and by the knob. */
-static u32 path_mtu(struct oaeip_gw *gw, const struct oaeip_zone *zone,
-		    u32 ip_mtu)
+static u32 tunnel_path_mtu(struct oaeip_gw *gw, const struct oaeip_zone *zone,
+			   u32 ip_mtu)
 {
 	u32 limit = READ_ONCE(gw->knobs.mtu);
-	u32 mtu = frame_mtu(zone, ip_mtu);
+	u32 mtu = tunnel_frame_mtu(zone, ip_mtu);
 
 	return limit ? min(mtu, limit) : mtu;
 }
@@ -109,11 +109,11 @@ static u32 path_mtu(struct oaeip_gw *gw, const struct oaeip_zone *zone,
  */
 u32 oaeip_tunnel_least(const struct oaeip_zone *zone)
 {
-	return frame_mtu(zone, LEAST_IP);
+	return tunnel_frame_mtu(zone, LEAST_IP);
 }
 
 /* The path carries so much; what may be used of it is not more. */
-static void note_mtu(struct oaeip_gw *gw, struct oaeip_zone *zone, u32 path)
+static void tunnel_note_mtu(struct oaeip_gw *gw, struct oaeip_zone *zone, u32 path)
 {
 	u32 cap = READ_ONCE(zone->cap);
 	u32 mtu = cap ? min(path, cap) : path;
@@ -138,27 +138,27 @@ static void note_mtu(struct oaeip_gw *gw, struct oaeip_zone *zone, u32 path)
 }
 
 /* The route to a zone, with a reference. */
-static struct dst_entry *route(struct oaeip_gw *gw, struct oaeip_zone *zone,
-			       struct sock *sk)
+static struct dst_entry *tunnel_route(struct oaeip_gw *gw, struct oaeip_zone *zone,
+				      struct sock *sk)
 {
 	struct dst_entry *dst;
 
-	dst = zone->family == AF_INET6 ? route6(gw, zone, sk) :
-					 route4(gw, zone);
+	dst = zone->family == AF_INET6 ? tunnel_route6(gw, zone, sk) :
+					 tunnel_route4(gw, zone);
 	/* That there is no memory says nothing of the path. */
 	if (oaeip_lacks_memory(PTR_ERR_OR_ZERO(dst))) {
 		oaeip_count(gw, OAEIP_S_NO_MEMORY);
 		return NULL;
 	}
 	if (IS_ERR(dst)) {
-		note_mtu(gw, zone, 0);
+		tunnel_note_mtu(gw, zone, 0);
 		return NULL;
 	}
-	note_mtu(gw, zone, path_mtu(gw, zone, dst_mtu(dst)));
+	tunnel_note_mtu(gw, zone, tunnel_path_mtu(gw, zone, dst_mtu(dst)));
 	return dst;
 }
 
-static struct sock *zone_sock(struct oaeip_gw *gw, struct oaeip_zone *zone)
+static struct sock *tunnel_zone_sock(struct oaeip_gw *gw, struct oaeip_zone *zone)
 {
 	switch (zone->family) {
 	case AF_INET:
@@ -171,8 +171,8 @@ static struct sock *zone_sock(struct oaeip_gw *gw, struct oaeip_zone *zone)
 }
 
 /* Spread over paths and queues by link, as other tunnels do by flow. */
-static __be16 source_port(struct oaeip_gw *gw, enum oaeip_type type,
-			  const struct sk_buff *skb)
+static __be16 tunnel_source_port(struct oaeip_gw *gw, enum oaeip_type type,
+				 const struct sk_buff *skb)
 {
 	u32 hash;
 
@@ -184,8 +184,8 @@ static __be16 source_port(struct oaeip_gw *gw, enum oaeip_type type,
 		     reciprocal_scale(hash, 65536 - FIRST_EPHEMERAL));
 }
 
-static void push_encap(const struct oaeip_map *map, struct oaeip_zone *zone,
-		       enum oaeip_type type, struct sk_buff *skb)
+static void tunnel_push_encap(const struct oaeip_map *map, struct oaeip_zone *zone,
+			      enum oaeip_type type, struct sk_buff *skb)
 {
 	struct oaeip_encap e = {
 		.type = type,
@@ -197,9 +197,9 @@ static void push_encap(const struct oaeip_map *map, struct oaeip_zone *zone,
 	oaeip_encap_build(&e, skb_push(skb, OAEIP_HDR_LEN));
 }
 
-static void xmit(struct oaeip_gw *gw, struct oaeip_zone *zone,
-		 struct sock *sk, struct dst_entry *dst, struct sk_buff *skb,
-		 u8 tos, __be16 from)
+static void tunnel_xmit(struct oaeip_gw *gw, struct oaeip_zone *zone,
+			struct sock *sk, struct dst_entry *dst, struct sk_buff *skb,
+			u8 tos, __be16 from)
 {
 	__be16 to = htons(READ_ONCE(gw->knobs.port));
 
@@ -235,13 +235,13 @@ int oaeip_tunnel_xmit(struct oaeip_gw *gw, const struct oaeip_map *map,
 		      struct sk_buff *skb)
 {
 	u8 tos = (type == OAEIP_CONTROL ? 6 : min_t(u32, skb->priority, 7)) << 5;
-	struct sock *sk = zone_sock(gw, zone);
+	struct sock *sk = tunnel_zone_sock(gw, zone);
 	unsigned int len = skb->len;
 	struct dst_entry *dst;
 	__be16 from;
 	u32 limit;
 
-	dst = sk ? route(gw, zone, sk) : NULL;
+	dst = sk ? tunnel_route(gw, zone, sk) : NULL;
 	if (unlikely(!dst)) {
 		kfree_skb(skb);
 		return -EHOSTUNREACH;
@@ -253,22 +253,22 @@ int oaeip_tunnel_xmit(struct oaeip_gw *gw, const struct oaeip_map *map,
 		dst_release(dst);
 		return -EMSGSIZE;
 	}
-	from = source_port(gw, type, skb);
+	from = tunnel_source_port(gw, type, skb);
 	if (unlikely(skb_cow_head(skb, LL_RESERVED_SPACE(dst->dev) +
-				       dst->header_len + ip_len(zone) +
+				       dst->header_len + tunnel_ip_len(zone) +
 				       OAEIP_UDP_LEN))) {
 		dst_release(dst);
 		kfree_skb(skb);
 		oaeip_count(gw, OAEIP_S_NO_MEMORY);
 		return -ENOMEM;
 	}
-	push_encap(map, zone, type, skb);
+	tunnel_push_encap(map, zone, type, skb);
 	skb->dev = NULL;	/* no tunnel device whose counters to keep */
 	__vlan_hwaccel_clear_tag(skb);
 	skb->tstamp = 0;	/* when it came in is not when it is to go */
 	skb->ip_summed = CHECKSUM_NONE;
 	skb->encapsulation = 0;
-	xmit(gw, zone, sk, dst, skb, tos, from);
+	tunnel_xmit(gw, zone, sk, dst, skb, tos, from);
 
 	oaeip_count(gw, OAEIP_S_TUNNEL_TX);
 	oaeip_count_n(gw, OAEIP_S_TUNNEL_TX_BYTES, len + OAEIP_HDR_LEN);
@@ -339,7 +339,7 @@ int oaeip_tunnel_route(struct oaeip_gw *gw, struct oaeip_zone *zone, char *buf,
 
 	local_bh_disable();
 	rcu_read_lock();
-	dst = zone->family ? route(gw, zone, zone_sock(gw, zone)) : NULL;
+	dst = zone->family ? tunnel_route(gw, zone, tunnel_zone_sock(gw, zone)) : NULL;
 	if (dst) {
 		n = scnprintf(buf, size, "%s from ", dst->dev->name);
 		n += zone->family == AF_INET6 ?

@@ -126,27 +126,27 @@ enum oaeip_hearing oaeip_speaker_hear(struct oaeip_speaker *s,
 }
 
 /* Was this sent before the speaker's last GONE, as far as that can be known? */
-static bool before_gone(const struct oaeip_speaker *s,
-			const struct oaeip_control *c, u64 now)
+static bool claim_before_gone(const struct oaeip_speaker *s,
+			      const struct oaeip_control *c, u64 now)
 {
 	return s->gone_at && now - s->gone_at < OAEIP_LATE_MS &&
 	       !oaeip_serial_newer(c->serial, s->gone);
 }
 
-static void forget(struct oaeip_owner *o)
+static void claim_forget(struct oaeip_owner *o)
 {
 	memset(o, 0, sizeof(*o));
 }
 
 /* A remote entry whose time is over is as good as unknown. */
-static bool known(const struct oaeip_owner *o, u64 now)
+static bool claim_known(const struct oaeip_owner *o, u64 now)
 {
 	return o->zone && (o->local || now < o->until);
 }
 
-static void own(struct oaeip_owner *o, u16 zone, bool local, u64 now, u64 until)
+static void claim_own(struct oaeip_owner *o, u16 zone, bool local, u64 now, u64 until)
 {
-	forget(o);
+	claim_forget(o);
 	o->zone = zone;
 	o->local = local;
 	o->heard = now;
@@ -182,9 +182,9 @@ enum oaeip_verdict oaeip_claim_local(struct oaeip_owner *o,
 		o->until = now + r->node_life_ms;
 		return OAEIP_REFRESHED;
 	}
-	if (known(o, now))
+	if (claim_known(o, now))
 		return claim_it(o, r, now);
-	own(o, r->mine, true, now, now + r->node_life_ms);
+	claim_own(o, r->mine, true, now, now + r->node_life_ms);
 	return OAEIP_NEW;
 }
 
@@ -199,11 +199,11 @@ enum oaeip_verdict oaeip_claim_local(struct oaeip_owner *o,
  */
 enum oaeip_verdict oaeip_claim_leaving(struct oaeip_owner *o, u64 now)
 {
-	if (!known(o, now))
+	if (!claim_known(o, now))
 		return OAEIP_NOTHING;
 	if (!o->local)
 		return OAEIP_CONFLICT;
-	forget(o);
+	claim_forget(o);
 	return OAEIP_LOST;
 }
 
@@ -236,9 +236,9 @@ static enum oaeip_verdict claimed(struct oaeip_owner *o,
 	return OAEIP_OWN_CLAIMED;
 }
 
-static enum oaeip_verdict nodes_gone(struct oaeip_owner *o,
-				     struct oaeip_speaker *s,
-				     const struct oaeip_control *c, u64 now)
+static enum oaeip_verdict claim_nodes_gone(struct oaeip_owner *o,
+					   struct oaeip_speaker *s,
+					   const struct oaeip_control *c, u64 now)
 {
 	bool newer = oaeip_serial_newer(c->serial, o->serial);
 
@@ -258,19 +258,19 @@ static enum oaeip_verdict nodes_gone(struct oaeip_owner *o,
 		return OAEIP_NOTHING;
 	if (o->told && !newer)
 		return OAEIP_OLD;
-	forget(o);
+	claim_forget(o);
 	return OAEIP_GONE;
 }
 
 /* The speaker says that it has the node. */
-static enum oaeip_verdict nodes_there(struct oaeip_owner *o,
-				      const struct oaeip_rules *r,
-				      const struct oaeip_speaker *s,
-				      const struct oaeip_control *c, u64 now)
+static enum oaeip_verdict claim_nodes_there(struct oaeip_owner *o,
+					    const struct oaeip_rules *r,
+					    const struct oaeip_speaker *s,
+					    const struct oaeip_control *c, u64 now)
 {
 	u64 until = now + (u64)c->life * 100, claim = 0;
 	enum oaeip_verdict v = OAEIP_REFRESHED;
-	bool told = o->told && known(o, now);
+	bool told = o->told && claim_known(o, now);
 
 	if (told && o->zone != s->zone)
 		return claim_it(o, r, now);
@@ -279,18 +279,18 @@ static enum oaeip_verdict nodes_there(struct oaeip_owner *o,
 			return OAEIP_OLD;
 		claim = o->claimed;
 	} else {
-		if (before_gone(s, c, now))
+		if (claim_before_gone(s, c, now))
 			return OAEIP_OLD;
 		if (o->local)
 			return claimed(o, r, s->zone, c, true, now);
-		if (!known(o, now))
+		if (!claim_known(o, now))
 			v = OAEIP_NEW;
 		else if (o->zone != s->zone)
 			v = OAEIP_TAKEN;
 		else
 			claim = o->claimed;
 	}
-	own(o, s->zone, false, now, until);
+	claim_own(o, s->zone, false, now, until);
 	o->told = true;
 	o->serial = c->serial;
 	o->claimed = claim;
@@ -321,9 +321,9 @@ enum oaeip_verdict oaeip_claim_nodes(struct oaeip_owner *o,
 	if (!s->zone || s->zone == r->mine)
 		return OAEIP_NOTHING;
 	if (flags & OAEIP_NODE_GONE)
-		return nodes_gone(o, s, c, now);
+		return claim_nodes_gone(o, s, c, now);
 	if (!(flags & OAEIP_NODE_CLAIM))
-		return nodes_there(o, r, s, c, now);
+		return claim_nodes_there(o, r, s, c, now);
 	if (!o->local)
 		return OAEIP_NOT_HERE;
 	return claimed(o, r, s->zone, c, false, now);
@@ -349,8 +349,8 @@ enum oaeip_verdict oaeip_claim_data(struct oaeip_owner *o,
 
 	if (!zone || zone == r->mine)
 		return OAEIP_NOTHING;
-	if (!known(o, now)) {
-		own(o, zone, false, now, until);
+	if (!claim_known(o, now)) {
+		claim_own(o, zone, false, now, until);
 		return OAEIP_NEW;
 	}
 	if (o->zone != zone)
@@ -362,7 +362,7 @@ enum oaeip_verdict oaeip_claim_data(struct oaeip_owner *o,
 }
 
 /* To the foe, if that is why, and what it said is still good. */
-static enum oaeip_verdict give_up(struct oaeip_owner *o, u64 now)
+static enum oaeip_verdict claim_give_up(struct oaeip_owner *o, u64 now)
 {
 	u64 until = o->claimed + (u64)o->life * 100;
 	u64 heard = o->claimed;
@@ -370,10 +370,10 @@ static enum oaeip_verdict give_up(struct oaeip_owner *o, u64 now)
 	u16 foe = o->foe;
 
 	if (!o->disputed || now >= until) {
-		forget(o);
+		claim_forget(o);
 		return OAEIP_LOST;
 	}
-	own(o, foe, false, heard, until);
+	claim_own(o, foe, false, heard, until);
 	o->told = true;
 	o->serial = serial;
 	return OAEIP_YIELDED;
@@ -398,19 +398,19 @@ enum oaeip_verdict oaeip_claim_check(struct oaeip_owner *o,
 	if (!o->local) {
 		if (now < o->until)
 			return OAEIP_NOTHING;
-		forget(o);
+		claim_forget(o);
 		return OAEIP_GONE;
 	}
 	if (now >= o->until)
-		return give_up(o, now);
+		return claim_give_up(o, now);
 	if (!o->doubt || now - o->doubt < r->hello_ms)
 		return OAEIP_NOTHING;
 
 	if (o->heard < o->doubt)
-		return give_up(o, now);
+		return claim_give_up(o, now);
 	if (o->disputed && o->foe < r->mine &&
 	    ++o->strikes >= OAEIP_STRIKES)
-		return give_up(o, now);
+		return claim_give_up(o, now);
 	o->doubt = 0;
 	o->disputed = false;
 	return OAEIP_KEPT;
@@ -447,6 +447,6 @@ enum oaeip_verdict oaeip_claim_zone_gone(struct oaeip_owner *o, u16 zone)
 	}
 	if (!o->zone || o->local || o->zone != zone)
 		return OAEIP_NOTHING;
-	forget(o);
+	claim_forget(o);
 	return OAEIP_GONE;
 }

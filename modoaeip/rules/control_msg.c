@@ -8,7 +8,7 @@
  */
 #include "control_msg.h"
 
-static enum oaeip_bad check_nodes(const struct oaeip_control *c)
+static enum oaeip_bad msg_check_nodes(const struct oaeip_control *c)
 {
 	unsigned int i;
 	const u8 *node;
@@ -72,7 +72,7 @@ enum oaeip_bad oaeip_control_parse(struct oaeip_control *c, const u8 *buf,
 	if (!c->count)
 		return OAEIP_OK;
 	c->nodes = buf + OAEIP_CTL_LEN;
-	return check_nodes(c);
+	return msg_check_nodes(c);
 }
 
 /**

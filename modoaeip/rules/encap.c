@@ -94,7 +94,7 @@ void oaeip_encap_build(const struct oaeip_encap *e, u8 *buf)
 }
 
 /* The header's own fields, in the order of doc/protocol.md section 2.6. */
-static enum oaeip_bad outline_header(struct oaeip_outline *o, const u8 *buf)
+static enum oaeip_bad encap_outline_header(struct oaeip_outline *o, const u8 *buf)
 {
 	size_t hdr_len = (buf[OAE_OFF_VER_HLEN] & 0x0f) * 4;
 	u8 flags = buf[OAE_OFF_FLAGS];
@@ -142,7 +142,7 @@ enum oaeip_bad oaeip_outline_parse(struct oaeip_outline *o, const u8 *buf,
 
 	if (have < OAE_HDR_LEN || total < have)
 		return OAEIP_BAD_SHORT;
-	bad = outline_header(o, buf);
+	bad = encap_outline_header(o, buf);
 	if (bad)
 		return bad;
 

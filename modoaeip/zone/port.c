@@ -16,14 +16,14 @@
 
 static unsigned int ethertype = OAE_ETHERTYPE;
 
-static int ethertype_get(char *buf, const struct kernel_param *kp)
+static int port_ethertype_get(char *buf, const struct kernel_param *kp)
 {
 	return scnprintf(buf, PAGE_SIZE, "0x%04x\n", ethertype);
 }
 
 static const struct kernel_param_ops ethertype_ops = {
 	.set = param_set_uint,
-	.get = ethertype_get,
+	.get = port_ethertype_get,
 };
 
 module_param_cb(ethertype, &ethertype_ops, &ethertype, 0444);

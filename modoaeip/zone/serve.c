@@ -20,8 +20,8 @@
 
 /* --- to gateways ----------------------------------------------------------------- */
 
-static void say(struct oaeip_gw *gw, struct oaeip_map *map,
-		struct oaeip_zone *zone, u8 op)
+static void serve_say(struct oaeip_gw *gw, struct oaeip_map *map,
+		      struct oaeip_zone *zone, u8 op)
 {
 	struct oaeip_control msg = {
 		.op = op,
@@ -34,9 +34,9 @@ static void say(struct oaeip_gw *gw, struct oaeip_map *map,
 }
 
 /* @buf: a message in which the nodes have been put */
-static void say_nodes(struct oaeip_gw *gw, struct oaeip_map *map,
-		      struct oaeip_zone *zone, const u8 *buf,
-		      unsigned int count)
+static void serve_say_nodes(struct oaeip_gw *gw, struct oaeip_map *map,
+			    struct oaeip_zone *zone, const u8 *buf,
+			    unsigned int count)
 {
 	struct oaeip_control msg = {
 		.op = OAEIP_NODES,
@@ -50,19 +50,19 @@ static void say_nodes(struct oaeip_gw *gw, struct oaeip_map *map,
 }
 
 /* If something is wanted of it. An answer may be lost, so more than once. */
-static void ask(struct oaeip_gw *gw, struct oaeip_map *map,
-		struct oaeip_zone *zone)
+static void serve_ask(struct oaeip_gw *gw, struct oaeip_map *map,
+		      struct oaeip_zone *zone)
 {
 	u8 want = READ_ONCE(zone->want);
 
 	if (!want)
 		return;
 	WRITE_ONCE(zone->want, want - 1);
-	say(gw, map, zone, OAEIP_ASK);
+	serve_say(gw, map, zone, OAEIP_ASK);
 }
 
-static void log_state(struct oaeip_gw *gw, struct oaeip_map *map,
-		      struct oaeip_zone *zone)
+static void serve_log_state(struct oaeip_gw *gw, struct oaeip_map *map,
+			    struct oaeip_zone *zone)
 {
 	enum oaeip_zone_state state = oaeip_zone_state(gw, map, zone);
 
@@ -74,24 +74,24 @@ static void log_state(struct oaeip_gw *gw, struct oaeip_map *map,
 				     oaeip_zone_state_name(state));
 }
 
-static void beat(struct oaeip_gw *gw, struct oaeip_map *map,
-		 struct oaeip_zone *zone)
+static void serve_beat(struct oaeip_gw *gw, struct oaeip_map *map,
+		       struct oaeip_zone *zone)
 {
-	log_state(gw, map, zone);
-	say(gw, map, zone, OAEIP_BEAT);
+	serve_log_state(gw, map, zone);
+	serve_say(gw, map, zone, OAEIP_BEAT);
 	oaeip_probe_send(gw, map, zone);
-	ask(gw, map, zone);
+	serve_ask(gw, map, zone);
 }
 
 /* --- the work -------------------------------------------------------------------- */
 
-static bool other(const struct oaeip_map *map, const struct oaeip_zone *zone)
+static bool serve_other(const struct oaeip_map *map, const struct oaeip_zone *zone)
 {
 	return zone != map->mine && zone->family;
 }
 
 /* All nodes of my zone, to all gateways or to those that asked. */
-static void tell_all(struct oaeip_gw *gw, struct oaeip_map *map, bool all)
+static void serve_tell_all(struct oaeip_gw *gw, struct oaeip_map *map, bool all)
 {
 	u8 *buf = kmalloc(OAEIP_CONTROL_MAX, GFP_KERNEL);
 	struct rhashtable_iter iter;
@@ -105,9 +105,9 @@ static void tell_all(struct oaeip_gw *gw, struct oaeip_map *map, bool all)
 	do {
 		n = oaeip_mactbl_mine(&iter, buf, OAEIP_MAX_NODES);
 		for (i = 0; i < map->n; i++)
-			if (other(map, &map->zone[i]) &&
+			if (serve_other(map, &map->zone[i]) &&
 			    (all || map->zone[i].telling))
-				say_nodes(gw, map, &map->zone[i], buf, n);
+				serve_say_nodes(gw, map, &map->zone[i], buf, n);
 		cond_resched();
 	} while (n == OAEIP_MAX_NODES);
 	rhashtable_walk_exit(&iter);
@@ -115,7 +115,7 @@ static void tell_all(struct oaeip_gw *gw, struct oaeip_map *map, bool all)
 }
 
 /* Who asked and was not answered just now? True: somebody is to be told. */
-static bool take_asked(struct oaeip_gw *gw, struct oaeip_map *map, u64 now)
+static bool serve_take_asked(struct oaeip_gw *gw, struct oaeip_map *map, u64 now)
 {
 	u32 pause = READ_ONCE(gw->knobs.hello_ms) / 4;
 	bool any = false;
@@ -138,7 +138,7 @@ static bool take_asked(struct oaeip_gw *gw, struct oaeip_map *map, u64 now)
 }
 
 /* What came and went since the last time, to each whom it is for. */
-static bool tell_changes(struct oaeip_gw *gw, struct oaeip_map *map)
+static bool serve_tell_changes(struct oaeip_gw *gw, struct oaeip_map *map)
 {
 	struct oaeip_change *change;
 	unsigned int i, k, n, count;
@@ -161,7 +161,7 @@ static bool tell_changes(struct oaeip_gw *gw, struct oaeip_map *map)
 	spin_unlock_bh(&gw->nodes_lock);
 
 	for (i = 0; n && i < map->n; i++) {
-		if (!other(map, &map->zone[i]))
+		if (!serve_other(map, &map->zone[i]))
 			continue;
 		for (k = 0, count = 0; k < n; k++) {
 			if (change[k].zone && change[k].zone != i + 1)
@@ -169,21 +169,21 @@ static bool tell_changes(struct oaeip_gw *gw, struct oaeip_map *map)
 			u64_to_ether_addr(change[k].mac, mac);
 			oaeip_node_put(buf, count++, mac, change[k].flags);
 		}
-		say_nodes(gw, map, &map->zone[i], buf, count);
+		serve_say_nodes(gw, map, &map->zone[i], buf, count);
 	}
 	kfree(change);
 	return all;
 }
 
-static void each_other(struct oaeip_gw *gw, struct oaeip_map *map,
-		       void (*say_it)(struct oaeip_gw *gw,
-				      struct oaeip_map *map,
-				      struct oaeip_zone *zone))
+static void serve_each_other(struct oaeip_gw *gw, struct oaeip_map *map,
+			     void (*say_it)(struct oaeip_gw *gw,
+					    struct oaeip_map *map,
+					    struct oaeip_zone *zone))
 {
 	unsigned int i;
 
 	for (i = 0; i < map->n; i++)
-		if (other(map, &map->zone[i]))
+		if (serve_other(map, &map->zone[i]))
 			say_it(gw, map, &map->zone[i]);
 }
 
@@ -196,9 +196,9 @@ static void serve(struct oaeip_gw *gw, struct oaeip_map *map, bool ticks)
 	unsigned int i;
 
 	if (ticks)
-		each_other(gw, map, beat);
+		serve_each_other(gw, map, serve_beat);
 	else if (xchg(&gw->want_now, false))
-		each_other(gw, map, ask);
+		serve_each_other(gw, map, serve_ask);
 	/* After the beats: they find out what the ways carry. */
 	asks = xchg(&gw->ask_now, false);
 	if (ticks)
@@ -216,18 +216,18 @@ static void serve(struct oaeip_gw *gw, struct oaeip_map *map, bool ticks)
 	if (sweep)
 		oaeip_mactbl_sweep(gw, map);
 
-	all = tell_changes(gw, map);
+	all = serve_tell_changes(gw, map);
 	/* The knob may have been made smaller since. */
 	if (xchg(&gw->refresh_now, false) || now >= gw->next_refresh ||
 	    gw->next_refresh - now > refresh_ms)
 		all = true;
 	if (all)
 		gw->next_refresh = now + refresh_ms;
-	if (take_asked(gw, map, now) || all)
-		tell_all(gw, map, all);
+	if (serve_take_asked(gw, map, now) || all)
+		serve_tell_all(gw, map, all);
 }
 
-static void control_work(struct work_struct *work)
+static void serve_control_work(struct work_struct *work)
 {
 	struct oaeip_gw *gw = container_of(to_delayed_work(work),
 					   struct oaeip_gw, control);
@@ -291,7 +291,7 @@ void oaeip_serve_refresh(struct oaeip_gw *gw)
  */
 void oaeip_serve_setup(struct oaeip_gw *gw)
 {
-	INIT_DELAYED_WORK(&gw->control, control_work);
+	INIT_DELAYED_WORK(&gw->control, serve_control_work);
 }
 
 /**
@@ -324,8 +324,8 @@ void oaeip_serve_bye(struct oaeip_gw *gw)
 		return;
 	oaeip_hello_all(gw, map, OAE_HELLO_LEAVING);
 	for (i = 0; i < map->n; i++)
-		if (other(map, &map->zone[i]))
-			say(gw, map, &map->zone[i], OAEIP_BYE);
+		if (serve_other(map, &map->zone[i]))
+			serve_say(gw, map, &map->zone[i], OAEIP_BYE);
 }
 
 /**

@@ -13,8 +13,8 @@
 
 /* --- devices ------------------------------------------------------------------- */
 
-static int netdev_event(struct notifier_block *nb, unsigned long event,
-			void *ptr)
+static int watch_netdev_event(struct notifier_block *nb, unsigned long event,
+			      void *ptr)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(ptr);
 	struct oaeip_gw *gw = oaeip_gw(dev_net(dev));
@@ -47,7 +47,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 }
 
 static struct notifier_block netdev_nb = {
-	.notifier_call = netdev_event,
+	.notifier_call = watch_netdev_event,
 };
 
 /**
@@ -75,8 +75,8 @@ void oaeip_unwatch_devices(void)
 
 /* --- addresses that come and go ----------------------------------------------- */
 
-static int inet_event(struct notifier_block *nb, unsigned long event,
-		      void *ptr)
+static int watch_inet_event(struct notifier_block *nb, unsigned long event,
+			    void *ptr)
 {
 	struct in_ifaddr *ifa = ptr;
 
@@ -85,7 +85,7 @@ static int inet_event(struct notifier_block *nb, unsigned long event,
 }
 
 static struct notifier_block inet_nb = {
-	.notifier_call = inet_event,
+	.notifier_call = watch_inet_event,
 };
 
 #if IS_ENABLED(CONFIG_IPV6)
@@ -93,8 +93,8 @@ static struct notifier_block inet_nb = {
  * Tells of an address when it is made. It can be used once no other host has
  * it, of which nobody tells: the periodic work looks.
  */
-static int inet6_event(struct notifier_block *nb, unsigned long event,
-		       void *ptr)
+static int watch_inet6_event(struct notifier_block *nb, unsigned long event,
+			     void *ptr)
 {
 	struct inet6_ifaddr *ifa = ptr;
 
@@ -103,7 +103,7 @@ static int inet6_event(struct notifier_block *nb, unsigned long event,
 }
 
 static struct notifier_block inet6_nb = {
-	.notifier_call = inet6_event,
+	.notifier_call = watch_inet6_event,
 };
 #endif
 

@@ -24,8 +24,8 @@ static bool unloading;	/* RTNL: nothing starts any more */
 /* --- the map ------------------------------------------------------------------ */
 
 /* Which of a zone's addresses are addresses of this host, ready for use. */
-static void local_part(struct net *net, const struct oaeip_addrs *a,
-		       struct oaeip_addrs *local)
+static void zone_local_part(struct net *net, const struct oaeip_addrs *a,
+			    struct oaeip_addrs *local)
 {
 	*local = *a;
 	local->has_v4 = a->has_v4 &&
@@ -38,12 +38,12 @@ static void local_part(struct net *net, const struct oaeip_addrs *a,
 }
 
 /* The first zone that is mine, and its local addresses; -1: none. */
-static int find_mine(struct oaeip_gw *gw, struct oaeip_addrs *local)
+static int zone_find_mine(struct oaeip_gw *gw, struct oaeip_addrs *local)
 {
 	unsigned int i;
 
 	for (i = 0; i < gw->ngwips; i++) {
-		local_part(gw->net, &gw->gwips[i], local);
+		zone_local_part(gw->net, &gw->gwips[i], local);
 		if (local->has_v4 || local->has_v6)
 			return i;
 	}
@@ -51,8 +51,8 @@ static int find_mine(struct oaeip_gw *gw, struct oaeip_addrs *local)
 }
 
 /* How a zone is reached, my addresses being @mine: its own first family. */
-static sa_family_t common_family(const struct oaeip_addrs *zone,
-				 const struct oaeip_addrs *mine)
+static sa_family_t zone_common_family(const struct oaeip_addrs *zone,
+				      const struct oaeip_addrs *mine)
 {
 	bool v4 = zone->has_v4 && mine->has_v4;
 	bool v6 = zone->has_v6 && mine->has_v6;
@@ -64,7 +64,7 @@ static sa_family_t common_family(const struct oaeip_addrs *zone,
 	return v6 ? AF_INET6 : AF_UNSPEC;
 }
 
-static void map_free(struct oaeip_map *map)
+static void zone_map_free(struct oaeip_map *map)
 {
 	unsigned int i;
 
@@ -90,7 +90,7 @@ static int zone_make(struct oaeip_zone *zone, u16 id,
 	return dst_cache_init(&zone->cache, GFP_KERNEL);
 }
 
-static struct oaeip_map *map_make(struct oaeip_gw *gw)
+static struct oaeip_map *zone_map_make(struct oaeip_gw *gw)
 {
 	struct oaeip_map *map;
 	struct oaeip_addrs local;
@@ -103,11 +103,11 @@ static struct oaeip_map *map_make(struct oaeip_gw *gw)
 	map->n = gw->ngwips;
 	for (i = 0; i < map->n; i++) {
 		if (zone_make(&map->zone[i], i + 1, &gw->gwips[i])) {
-			map_free(map);
+			zone_map_free(map);
 			return NULL;
 		}
 	}
-	mine = find_mine(gw, &local);
+	mine = zone_find_mine(gw, &local);
 	if (mine < 0)
 		return map;
 	map->mine = &map->zone[mine];
@@ -115,7 +115,7 @@ static struct oaeip_map *map_make(struct oaeip_gw *gw)
 	for (i = 0; i < map->n; i++) {
 		if (i == mine)
 			continue;
-		map->zone[i].family = common_family(&gw->gwips[i], &local);
+		map->zone[i].family = zone_common_family(&gw->gwips[i], &local);
 		map->zone[i].src = local;
 	}
 	return map;
@@ -164,7 +164,7 @@ static void log_zones(struct oaeip_gw *gw, struct oaeip_map *map)
 	}
 }
 
-static u32 random_inc(void)
+static u32 zone_random_inc(void)
 {
 	u32 inc;
 
@@ -174,7 +174,7 @@ static u32 random_inc(void)
 	return inc;
 }
 
-static int start(struct oaeip_gw *gw)
+static int zone_start(struct oaeip_gw *gw)
 {
 	struct oaeip_map *map;
 	int err = 0;
@@ -182,7 +182,7 @@ static int start(struct oaeip_gw *gw)
 	ASSERT_RTNL();
 	if (gw->shut || !gw->ngwips)
 		return 0;
-	map = map_make(gw);
+	map = zone_map_make(gw);
 	if (!map) {
 		oaeip_count(gw, OAEIP_S_NO_MEMORY);
 		WRITE_ONCE(gw->starved, true);
@@ -193,7 +193,7 @@ static int start(struct oaeip_gw *gw)
 	if (map->mine && rtnl_dereference(gw->port)) {
 		err = oaeip_socket_open(gw, map);
 		if (!err)
-			WRITE_ONCE(gw->inc, random_inc());
+			WRITE_ONCE(gw->inc, zone_random_inc());
 	}
 	if (!err)
 		log_zones(gw, map);
@@ -223,7 +223,7 @@ void oaeip_zone_halt(struct oaeip_gw *gw)
 	oaeip_serve_stop(gw);
 	oaeip_socket_close(gw);
 	oaeip_mactbl_flush(gw);
-	map_free(map);
+	zone_map_free(map);
 }
 
 /**
@@ -238,7 +238,7 @@ void oaeip_zone_halt(struct oaeip_gw *gw)
 int oaeip_reconfigure(struct oaeip_gw *gw)
 {
 	oaeip_zone_halt(gw);
-	return READ_ONCE(gw->ready) && !unloading ? start(gw) : 0;
+	return READ_ONCE(gw->ready) && !unloading ? zone_start(gw) : 0;
 }
 
 /**
@@ -279,7 +279,7 @@ int oaeip_gwips_set(struct oaeip_gw *gw, const struct oaeip_addrs *addrs,
 }
 
 /* Serve with another port, or none: the one before, or what could not be done. */
-static int port_exchange(struct oaeip_gw *gw, struct oaeip_port **port)
+static int zone_port_exchange(struct oaeip_gw *gw, struct oaeip_port **port)
 {
 	oaeip_zone_halt(gw);
 	*port = oaeip_port_exchange(gw, *port);
@@ -304,9 +304,9 @@ int oaeip_port_set(struct oaeip_gw *gw, const char *name)
 	rtnl_lock();
 	err = oaeip_port_make(gw, name, &port);
 	if (!err) {
-		err = port_exchange(gw, &port);
+		err = zone_port_exchange(gw, &port);
 		if (err)
-			port_exchange(gw, &port);
+			zone_port_exchange(gw, &port);
 		oaeip_port_free(port);
 	}
 	rtnl_unlock();
@@ -323,7 +323,7 @@ void oaeip_port_gone(struct oaeip_gw *gw)
 {
 	struct oaeip_port *port = NULL;
 
-	port_exchange(gw, &port);
+	zone_port_exchange(gw, &port);
 	oaeip_port_free(port);
 }
 
@@ -354,7 +354,7 @@ int oaeip_shutdown_set(struct oaeip_gw *gw, bool shut)
 }
 
 /* Is what was found out about my addresses at the start not so any more? */
-static bool changed(struct oaeip_gw *gw)
+static bool zone_changed(struct oaeip_gw *gw)
 {
 	struct oaeip_map *map = rtnl_dereference(gw->map);
 	struct oaeip_addrs local;
@@ -362,7 +362,7 @@ static bool changed(struct oaeip_gw *gw)
 
 	if (!map)
 		return gw->starved;
-	mine = find_mine(gw, &local);
+	mine = zone_find_mine(gw, &local);
 	if (mine != (map->mine ? map->mine->id - 1 : -1))
 		return true;
 	if (mine < 0)
@@ -372,12 +372,12 @@ static bool changed(struct oaeip_gw *gw)
 	       (!gw->inc && rtnl_dereference(gw->port));
 }
 
-static void reconf_work(struct work_struct *work)
+static void zone_reconf_work(struct work_struct *work)
 {
 	struct oaeip_gw *gw = container_of(work, struct oaeip_gw, reconf);
 
 	rtnl_lock();
-	if (READ_ONCE(gw->ready) && changed(gw))
+	if (READ_ONCE(gw->ready) && zone_changed(gw))
 		oaeip_reconfigure(gw);
 	rtnl_unlock();
 }
@@ -390,7 +390,7 @@ static void reconf_work(struct work_struct *work)
  */
 void oaeip_zone_setup(struct oaeip_gw *gw)
 {
-	INIT_WORK(&gw->reconf, reconf_work);
+	INIT_WORK(&gw->reconf, zone_reconf_work);
 }
 
 /**

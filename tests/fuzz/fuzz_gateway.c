@@ -362,7 +362,7 @@ static enum oaeip_verdict hear(struct table *t, struct oaeip_owner *was,
 
 /*
  * An event: what happens; whose it is; more of it; how much time passes before. For
- * control messages see hear().
+ * control messages see control_hear().
  */
 static void table_event(struct table *t, const u8 *e)
 {

@@ -406,7 +406,7 @@ static const u8 *unpack_txs(struct m_world *w, const u8 *in)
 		tx->n = *in >> 2 & 3;
 		tx->flags = *in >> 4 & 3;
 		tx->kind = *in++ >> 6;
-		/* Halves are lent, and what else there is is offered. */
+		/* Halves are lent, anything else is offered. */
 		if (tx->kind != OAE_SWAP) {
 			tx->offered = tx->lent;
 			tx->lent = false;

@@ -79,9 +79,9 @@ static void test_malformed(void **state)
 					 (good) ? OAE_HELLO_GOOD :	\
 						  OAE_HELLO_BAD);	\
 		} while (0)
-		CHECK(gw1, , true);
-		CHECK(group, , false);
-		CHECK(zero, , false);
+		CHECK(gw1, (void)0, true);
+		CHECK(group, (void)0, false);
+		CHECK(zero, (void)0, false);
 		CHECK(gw1, f.hello.zone = 0, false);
 		CHECK(gw1, f.hello.inc = 0, false);
 		CHECK(gw1, f.hello.life = 0, bye);
