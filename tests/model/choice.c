@@ -62,6 +62,10 @@ static unsigned int fates(const struct m_world *w, unsigned int who, u16 *acts)
 	if (w->rename && e->tag &&
 	    (!w->sc->settle || m_settled(&e->link)))
 		acts[n++] = M_ACT(M_RENAME, who, 0);
+	if (w->sc->forge && !e->tag) {
+		acts[n++] = M_ACT(M_FORGE, who, 0);
+		acts[n++] = M_ACT(M_FORGE, who, 1);
+	}
 	if (w->mtu)
 		acts[n++] = M_ACT(M_MTU, who, 0);
 	if (w->sc->port && e->tag && e->link.state == OAE_OPEN)

@@ -68,6 +68,26 @@ static void stranger(struct m_world *w, unsigned int who,
 	m_to_wire(w, !who, &r);
 }
 
+/*
+ * Somebody says SYNC in the peer's name, naming nothing, or a cookie that was for
+ * another: a frame that costs nothing, and makes no tag.
+ */
+static void forged(struct m_world *w, unsigned int who, unsigned int old)
+{
+	struct m_frame f;
+
+	memset(&f, 0, sizeof(f));
+	f.opcode = OAE_SYNC;
+	f.src = m_random();
+	f.inc = m_random();
+	f.mtu = M_MTU_WIDE;
+	if (old)
+		f.dst = M_COOKIE | w->end[!who].link.ltag;
+	stranger(w, who, &f);
+	if (w->end[who].tag)
+		m_fail(w, 0, "4.6: a forged SYNC makes a tag");
+}
+
 static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
 {
 	struct m_end *e = &w->end[to];
@@ -258,6 +278,9 @@ void m_step(struct m_world *w, u16 act)
 		f = w->to[who].f[arg];
 		take(&w->to[who], arg);
 		deliver(w, who, f);
+		break;
+	case M_FORGE:
+		forged(w, who, arg);
 		break;
 	case M_REPEAT:
 		deliver(w, who, w->to[who].f[arg]);

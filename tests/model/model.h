@@ -87,6 +87,7 @@ enum m_kind {
  * @mtu: times that a port's MTU changes
  * @cut: times that what is offered, or lent, seems too long for the path
  * @conflict: times that a verb of some other link has the word reserved
+ * @forge: SYNCs are forged in the peer's name, to an end without a tag (4.6)
  * @start: tx before the first transaction
  * @raw: leave no frame out and nothing of it (reduce.c relies on the very rules
  *	that say which frames do nothing)
@@ -96,7 +97,7 @@ struct m_scenario {
 	const char *posts[2];
 	u8 cap;
 	u8 slices, most;
-	bool settle, cancel, dup, dead, probe, port;
+	bool settle, cancel, dup, dead, probe, port, forge;
 	u8 rcvbuf;
 	u8 crash, kill, close, rename, mtu, cut, conflict;
 	u32 start;
@@ -182,6 +183,7 @@ enum m_what {
 	M_STALL, M_AGAIN, M_DEAD, M_FORGET, M_RETRY, M_RETRY_HALF,
 	M_CUT, M_SETTLE, M_SETTLED,
 	M_PORT, M_CRASH, M_KILL, M_CLOSE, M_RENAME, M_MTU,
+	M_FORGE,
 	M_WHAT_END
 };
 

@@ -31,6 +31,7 @@ const struct m_scenario m_quick[] = {
 	{ "crash-raw", { "e", "" }, COMMON, .raw = true, .crash = 1 },
 	{ "slices", { "a", "" }, .cap = 3, .slices = 2, .cancel = true },
 	{ "cut-swap", { "s", "s" }, .cap = 2, .slices = 1, .cut = 1 },
+	{ "forge", { "e", "" }, COMMON, .crash = 1, .forge = true },
 	{ "cut-verb", { "v", "" }, COMMON, .cut = 1 },
 	{ NULL }
 };

@@ -98,6 +98,7 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		[M_KILL] = "is torn down", [M_CLOSE] = "closes the link",
 		[M_SETTLE] = "settles", [M_SETTLED] = "has settled for long enough",
 		[M_RENAME] = "gets another address", [M_MTU] = "gets another MTU",
+		[M_FORGE] = "gets a forged SYNC",
 	};
 	unsigned int who = M_ACT_END(act), arg = M_ACT_ARG(act), what;
 	char text[160];
