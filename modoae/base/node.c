@@ -10,6 +10,7 @@
 #include <linux/random.h>
 #include <linux/ratelimit.h>
 #include <linux/sched.h>
+#include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
 #include "base.h"

@@ -3,6 +3,7 @@
 
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
+#include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
 #include "base.h"
