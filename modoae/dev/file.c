@@ -391,6 +391,8 @@ static __poll_t file_poll(struct file *file, poll_table *wait)
 	if (!IS_ERR(tag)) {
 		/* No third one: io_uring takes two. */
 		poll_wait(file, &tag->poll_wait, wait);
+		/* Pairs with the one in oae_attach_readable(). */
+		smp_mb();
 		return file_tag_mask(f, tag);
 	}
 	if (PTR_ERR(tag) == -ENOTCONN)

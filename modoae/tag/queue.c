@@ -301,11 +301,12 @@ void oae_unread_add(struct oae_tag *tag, unsigned int nslices)
 	oae_add(&tag->rcv_bytes, size);
 	oae_add(&tag->nrcv, 1);
 	oae_unclaimed_sort(tag);
-	spin_unlock(&tag->rcvq.lock);
 	tag->ndelivered++;
 	tag->used = true;
+	/* Who reads it finds that it was counted. */
 	oae_count(tag->node, OAE_S_DELIVERED);
 	oae_count_n(tag->node, OAE_S_DELIVERED_BYTES, len);
+	spin_unlock(&tag->rcvq.lock);
 
 	if (tag->unheard && list_empty(&tag->files))
 		oae_fresh_add(tag);

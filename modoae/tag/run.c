@@ -395,10 +395,12 @@ static noinline bool run_unusual(struct oae_tag *tag, struct oae_run *ev,
  * The peer was refused, perhaps for want of room. A reader that made some just now
  * has not seen that it waits: look again.
  */
-static noinline void run_refused(struct oae_tag *tag, struct oae_run *ev)
+static noinline void run_refused(struct oae_tag *tag, struct oae_run *ev,
+				 unsigned int hdr_len)
 {
 	if (!oae_link_owes_ready(&tag->link))
 		return;
+	run_apply(tag, ev, hdr_len);
 	/* Pairs with the one in queue_made_room(). */
 	smp_mb();
 	oae_run_room(tag, ev);
@@ -425,7 +427,7 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 	    run_unusual(tag, &ev, f))
 		oae_link_rcv(&tag->link, f, room, ev.now, &ev.a);
 	if (unlikely(!room))
-		run_refused(tag, &ev);
+		run_refused(tag, &ev, f->hdr_len);
 	oae_run_log_frame(tag, &ev, f);
 	run_end(tag, &ev, f->hdr_len);
 	consume_skb(ev.skb);

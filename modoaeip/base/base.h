@@ -225,7 +225,7 @@ struct oaeip_gw {
 	bool tell_all;
 
 	struct delayed_work control;	/* zone/serve.c */
-	struct work_struct reconf;	/* zone/watch.c */
+	struct work_struct reconf;	/* zone/zone.c */
 	bool want_now;			/* ASK at the next run */
 	bool hello_now;			/* say HELLO at the next run */
 	bool refresh_now;		/* tell all nodes at the next run */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * When the gateway's work runs: soon, at a time, once more. What it does is
- * zone/serve.c's, and of the other work, which looks at addresses, zone/watch.c's.
+ * zone/serve.c's, and of the other work, which looks at addresses, zone/zone.c's.
  */
 
 #include "base.h"

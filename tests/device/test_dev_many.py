@@ -222,19 +222,23 @@ class Many(Scripted):
         self.all_end({errno.EPIPE}, lambda: peer.send(oae.CLOSE), swaps=False)
         self.assert_outcomes(first, (1, "R", errno.EPIPE))
 
+    def closed_at_once(self, vc, count):
+        """How long the frame takes, seconds, that closes a link with so many queued."""
+        peer, file = self.parked(vc)
+        for _ in range(count):
+            file.write(b"x")
+        with Graph("oae_tag_rcv") as graph:
+            peer.send(oae.CLOSE)
+            wait_for(lambda: not file.status().pending, "all to end")
+            return max(graph.seconds())
+
     def test_peer_closed_at_once(self):
         """Its CLOSE, in softirq, takes as long with all of the queue to reverse as with a part."""
         if not Graph.available():
             self.skipTest("no function_graph")
-        spent = []
-        for count in (SNDQ // 16, SNDQ):
-            peer, file = self.parked(self.vc + 100 + count % 7)
-            for _ in range(count):
-                file.write(b"x")
-            with Graph("oae_tag_rcv") as graph:
-                peer.send(oae.CLOSE)
-                wait_for(lambda file=file: not file.status().pending, "all to end")
-                spent.append(max(graph.seconds()))
+        # The host may take the processor away meanwhile: the quickest of a few tells.
+        spent = [min(self.closed_at_once(self.vc + 100 + 10 * n + turn, count)
+                     for turn in range(4)) for n, count in enumerate((SNDQ // 16, SNDQ))]
         self.assertLess(spent[1], spent[0] * FLAT)
 
     def test_port(self):
