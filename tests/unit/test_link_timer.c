@@ -134,6 +134,26 @@ static void test_doubled(void **state)
 	assert_int_equal(l.again_at, now + 100 * MS);
 }
 
+/* A failure that the peer has noticed is counted there. */
+static void test_noticed_by_the_peer(void **state)
+{
+	struct oae_frame f;
+	unsigned int i;
+
+	(void)state;
+	cfg.stall_max = 10000 * MS;
+	round_trip(1);
+	for (i = 0; i < 5; i++) {
+		f = frame(OAE_SYNC);
+		f.src_ltag += 1000;
+		rcv(f);
+		assert_int_equal(l.state, OAE_SYNC_RECD);
+		rcv(resolved());
+		assert_int_equal(l.state, OAE_OPEN);
+		assert_int_equal(oae_link_stall(&l), MS);
+	}
+}
+
 /* How long a SYNC took that was sent once, and was answered. */
 static void test_sync_measured(void **state)
 {
@@ -1029,6 +1049,7 @@ int main(void)
 		cmocka_unit_test_setup(test_measured, open_link),
 		cmocka_unit_test_setup(test_twice_at_least, open_link),
 		cmocka_unit_test_setup(test_doubled, open_link),
+		cmocka_unit_test_setup(test_noticed_by_the_peer, open_link),
 		cmocka_unit_test_setup(test_sync_measured, open_link),
 		cmocka_unit_test(test_late_answer),
 		cmocka_unit_test(test_late_commit),
