@@ -407,10 +407,8 @@ static const u8 *unpack_txs(struct m_world *w, const u8 *in)
 		tx->flags = *in >> 4 & 3;
 		tx->kind = *in++ >> 6;
 		/* Halves are lent, anything else is offered. */
-		if (tx->kind != OAE_SWAP) {
-			tx->offered = tx->lent;
-			tx->lent = false;
-		}
+		tx->offered = tx->lent && tx->kind != OAE_SWAP;
+		tx->lent = tx->lent && tx->kind == OAE_SWAP;
 		tx->offered_to = *in & 15;
 		tx->other = *in++ >> 4;
 		tx->answered = tx->other;
