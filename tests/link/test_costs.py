@@ -5,6 +5,7 @@ import contextlib
 import errno
 import mmap
 import os
+import platform
 import re
 import struct
 import tempfile
@@ -26,6 +27,9 @@ CLONE_NEWNET = 0x40000000
 PAGE = mmap.PAGESIZE
 MEGA = 1 << 20
 NOBODY = "02:0a:e0:55:55:55"
+KERNEL = tuple(map(int, platform.release().split(".")[:2]))
+# Before 5.11 what a program maps is not counted: the half of a region that verbs change.
+REGION_HALVES = 2 if KERNEL >= (5, 11) else 1
 TRACING = Path("/sys/kernel/tracing")
 
 
@@ -210,6 +214,7 @@ class Charged(TwoEnds):
                 try:
                     file.write(bytes(65536))
                 except OSError as e:
+                    self.cgroup.limit("max")    # to say so takes memory, too
                     return n if e.errno == errno.ENOMEM else -e.errno
             return -1
         n = self.within(child)
@@ -217,7 +222,7 @@ class Charged(TwoEnds):
         self.assertLess(n, 16 * MEGA // 65536 + 1)
 
     def test_region(self):
-        """Both halves of a region are counted."""
+        """Both halves of a region are counted, where that can be."""
         size = 16 * MEGA
 
         def child():
@@ -226,23 +231,26 @@ class Charged(TwoEnds):
             file.expose(size, 7, 7)
             return self.cgroup.used() - used
         used = self.within(child)
-        self.assertGreaterEqual(used, 2 * size)
-        self.assertLess(used, 2 * size + MEGA)
+        self.assertGreaterEqual(used, REGION_HALVES * size)
+        self.assertLess(used, (REGION_HALVES + 0.5) * size)
 
     def test_region_limit(self):
-        """ENOMEM: half of it would have fitted."""
+        """ENOMEM: three quarters of what is counted would have fitted."""
         def child():
             file = self.nowhere(6)
-            self.cgroup.limit(self.cgroup.used() + 24 * MEGA)
+            self.cgroup.limit(self.cgroup.used() + REGION_HALVES * 12 * MEGA)
             try:
                 file.expose(16 * MEGA, 7, 7)
             except OSError as e:
+                self.cgroup.limit("max")
                 return e.errno
             return 0
         self.assertEqual(self.within(child), errno.ENOMEM)
 
     def test_first_port(self):
         """The counters and the log of a namespace are paid for by who binds its first port."""
+        if KERNEL < (5, 13):
+            self.skipTest("memory.stat does not show what is less than 32 pages a processor")
         def child():
             LIBC.unshare(CLONE_NEWNET)
             run("ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1")
