@@ -17,6 +17,7 @@ from pathlib import Path
 import oaewire as oae
 from devtest import (PATIENT, Call, DevTest, OaeFile, Scripted, TwoEnds, exit_code,
                      in_process)
+from faults import noted
 from oaedev import SYS_WRITE
 from oaepeer import Peer
 from oaetest import LIBC, PARAMETERS, OaeTest, ip, load, run, unload, wait_for
@@ -168,6 +169,8 @@ class Charged(TwoEnds):
 
     def test_byte(self):
         """A byte that is queued keeps no more than is counted."""
+        if noted():
+            self.skipTest("instruments keep what was freed, and notes of what was not")
         def child():
             kept, passing = self.nowhere(1, queue=4096), self.nowhere(2)
             for _ in range(32):     # what else is needed is there then
