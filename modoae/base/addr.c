@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Addresses as people write them: [DEV/]ADDR, where ADDR is a whole MAC, or up
- * to 24 bits in hex that stand under the OUI of the port they are used on.
+ * Addresses in text form: [DEV/]ADDR, where ADDR is a whole MAC, or up to 24 bits
+ * in hex that are completed with the OUI of the port.
  */
 
 #include <linux/etherdevice.h>
@@ -33,14 +33,15 @@ static int oae_addr_parse_low24(struct oae_addr *addr, const char *text)
 }
 
 /**
- * oae_addr_parse() - read an address
+ * oae_addr_parse() - parse an address
  * @addr: filled in
  * @text: [DEV/]ADDR without blanks around it; "" is an address that is not set
  *
- * Context: any. Whether there is such a device, and a port on it, is asked when
- * the address is used.
+ * The device need not exist: oae_addr_resolve() looks it up.
  *
- * Return: 0, or -EINVAL: not an address, or one that no peer has (multicast,
+ * Context: any.
+ *
+ * Return: 0; -EINVAL not an address, or one that no peer has (multicast,
  * broadcast, zero).
  */
 int oae_addr_parse(struct oae_addr *addr, const char *text)
@@ -59,7 +60,7 @@ int oae_addr_parse(struct oae_addr *addr, const char *text)
 		text = slash + 1;
 	}
 	if (strchr(text, ':')) {
-		/* mac_pton() does not look behind what it reads */
+		/* mac_pton() accepts trailing characters */
 		if (strlen(text) != 3 * ETH_ALEN - 1 ||
 		    !mac_pton(text, addr->mac) ||
 		    !is_valid_ether_addr(addr->mac))
@@ -74,14 +75,14 @@ int oae_addr_parse(struct oae_addr *addr, const char *text)
 }
 
 /**
- * oae_addr_print() - write an address the way it is read
- * @addr: what; prints nothing when it is not set
- * @buf: where to
- * @size: bytes there
+ * oae_addr_print() - print an address in the form that oae_addr_parse() takes
+ * @addr: the address; prints nothing if it is not set
+ * @buf: the output
+ * @size: size of @buf, bytes
  *
  * Context: any.
  *
- * Return: characters written, without the end of the string.
+ * Return: characters written, without the terminating 0.
  */
 int oae_addr_print(const struct oae_addr *addr, char *buf, size_t size)
 {
@@ -97,12 +98,12 @@ int oae_addr_print(const struct oae_addr *addr, char *buf, size_t size)
 }
 
 /**
- * oae_addr_under() - the whole MAC that an address means on a port
+ * oae_addr_under() - complete an address to a whole MAC
  * @addr: the address
- * @port: supplies the OUI when the address is 24 bits
+ * @port: supplies the OUI if the address has only 24 bits; not gone
  * @mac: filled in
  *
- * Context: rcu_read_lock() or RTNL held, with a port that is not gone.
+ * Context: any; under rcu_read_lock() or RTNL.
  */
 void oae_addr_under(const struct oae_addr *addr, const struct oae_port *port,
 		    u8 mac[ETH_ALEN])
@@ -113,8 +114,8 @@ void oae_addr_under(const struct oae_addr *addr, const struct oae_port *port,
 }
 
 /**
- * oae_target() - what the knob `target` says now
- * @node: where
+ * oae_target() - get the value of the knob `target`
+ * @node: the node
  * @addr: filled in
  *
  * Context: any but hard interrupts.
@@ -130,16 +131,16 @@ void oae_target(struct oae_node *node, struct oae_addr *addr)
 }
 
 /**
- * oae_addr_resolve() - find the port and the MAC that an address means now
- * @node: where
- * @addr: the address, the caller's own copy
- * @port: set, when 0 is returned, with a reference: oae_port_put() it
- * @mac: filled in when 0 is returned
+ * oae_addr_resolve() - find the port and the MAC for an address
+ * @node: the node
+ * @addr: the address, which does not change meanwhile
+ * @port: set to the port, with a reference, if 0 is returned
+ * @mac: filled in if 0 is returned
  *
- * Context: any but hard interrupts; takes rcu_read_lock() itself.
+ * Context: any but hard interrupts.
  *
- * Return: 0; -EDESTADDRREQ: not set; -ENODEV: no such port, or none at all;
- * -EINVAL: the port's own address.
+ * Return: 0; -EDESTADDRREQ @addr is not set; -ENODEV no such port, or none at
+ * all; -EINVAL the port's own address.
  */
 int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr,
 		     struct oae_port **port, u8 mac[ETH_ALEN])
@@ -182,15 +183,14 @@ static bool oae_addr_is(const struct oae_addr *addr,
 }
 
 /**
- * oae_peer_configured() - is this peer one that the node was told of?
- * @node: where
- * @port: the port it was heard on
- * @mac: its address
+ * oae_peer_configured() - is this peer in `target` or in `peers`?
+ * @node: the node
+ * @port: the port that the peer was heard on
+ * @mac: the peer's address
  *
- * Context: softirq or process context, under rcu_read_lock(). Reads `target` and
- * `peers` without a lock, again when they change meanwhile.
+ * Context: any but hard interrupts; under rcu_read_lock().
  *
- * Return: true when it is the target or among the peers.
+ * Return: true if so.
  */
 bool oae_peer_configured(struct oae_node *node, const struct oae_port *port,
 			 const u8 mac[ETH_ALEN])

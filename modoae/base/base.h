@@ -2,9 +2,9 @@
 /*
  * base: a namespace's node, its ports, messages being sent, frames going out,
  * counters and event log. Nothing here knows what a tag, a file or a parameter
- * is: of those above there are list heads, counts and pointers.
+ * is: base keeps only list heads, counts and pointers for the layers above.
  *
- * Life times; doc/architecture.md has all of them, and the table of locks:
+ * Life times (doc/architecture.md lists all of them, with the table of locks):
  *   node   one network namespace; lives from pernet init to pernet exit.
  *   port   a net device bound in a node; on node->ports, changed under RTNL
  *	    only, freed after RCU; counted by its tags.
@@ -44,12 +44,12 @@
 struct oae_node;
 struct oae_port;
 struct oae_msg;
-struct oae_client;		/* tag.h: whose a transaction is */
+struct oae_client;		/* tag.h: the file that sent a transaction */
 struct seq_file;
 
 /*
- * How many of anything an event, or whoever holds a lock with BH off, deals with
- * at a time. What is left over comes with another event, or after a break.
+ * The most items that one event, or one critical section with BH off, handles.
+ * The remainder is handled by another event, or after cond_resched().
  */
 #define OAE_BATCH	32
 
@@ -67,10 +67,10 @@ struct oae_stats {
 };
 
 /**
- * struct oae_knobs - what the parameters say, a copy a node
+ * struct oae_knobs - the values of the parameters, one copy for each node
  *
- * The table is knobs.h.
- * Written under kernel_param_lock, read anywhere with READ_ONCE.
+ * The table is knobs.h. Written under kernel_param_lock, read anywhere with
+ * READ_ONCE().
  */
 struct oae_knobs {
 #define OAE_KNOB(_name, _min, _max, _default, _unit, _text) unsigned int _name;
@@ -97,13 +97,13 @@ struct oae_node {
 	struct net *net;
 	struct list_head list;		/* main.c: all nodes */
 	struct oae_knobs knobs;
-	struct oae_link_cfg __rcu *cfg;	/* knobs in the core's units: */
-	struct oae_link_cfg cfgs[2];	/* one of these, the other is free */
+	struct oae_link_cfg __rcu *cfg;	/* knobs in the core's units, in cfgs */
+	struct oae_link_cfg cfgs[2];	/* one is in use, the other free */
 	seqlock_t addr_lock;		/* target, peers, npeers */
 	struct oae_addr target;		/* read with oae_target() */
 	struct oae_addr peers[OAE_MAX_PEERS];
 	unsigned int npeers;
-	u8 nhmac[ETH_ALEN];		/* as told, zero: auto; param lock */
+	u8 nhmac[ETH_ALEN];		/* the knob, zero: auto; kernel_param_lock */
 	bool shut;			/* the knob `shutdown` */
 
 	struct mutex dev_lock;		/* one write to the knob `dev` at a time */
@@ -112,32 +112,32 @@ struct oae_node {
 	enum hrtimer_restart (*tag_timer)(struct hrtimer *timer);
 	atomic_t ntags;			/* in the table, or dead and unread */
 	atomic_t nstrangers;		/* in the table, made for strangers */
-	spinlock_t spare_lock;		/* spare; inside tag->lock */
-	struct list_head spare[OAE_SPARE_END];	/* the longest there first */
+	spinlock_t spare_lock;		/* spare; nests in tag->lock */
+	struct list_head spare[OAE_SPARE_END];	/* the oldest entry first */
 	atomic_t nopen;			/* tags whose link is not CLOSED */
 	struct list_head all;		/* tags, the newest first */
-	spinlock_t all_lock;		/* all; inside tag->lock */
-	struct mutex walking;		/* who walks over `all`, one at a time */
+	spinlock_t all_lock;		/* all; nests in tag->lock */
+	struct mutex walking;		/* one walk over `all` at a time */
 	struct xarray regions;		/* by number */
 	siphash_key_t cookie_key;
 	atomic64_t stranger_window;	/* admit.c: second and count */
 	struct oae_stats __percpu *stats;	/* NULL: no port was ever bound */
-	struct oae_evlog *evlog;		/* the same */
+	struct oae_evlog *evlog;		/* NULL: no port was ever bound */
 
 	wait_queue_head_t tags_wait;	/* a tag went away */
 
 	/* unclaimed.c: tags that no file is attached to. */
-	spinlock_t unclaimed_lock;	/* fresh, reading, and who empties ready */
-	struct list_head fresh;		/* that listeners were not told of */
+	spinlock_t unclaimed_lock;	/* fresh, reading, removal from ready */
+	struct list_head fresh;		/* not yet reported to a listener */
 	wait_queue_head_t fresh_wait;	/* listeners */
-	struct llist_head ready;	/* with something unread, from softirq */
-	struct list_head reading;	/* the same in order */
+	struct llist_head ready;	/* with unread data, added by softirq */
+	struct list_head reading;	/* moved here from ready, in order */
 
 	/* noc_debug.c */
 	struct mutex reader;		/* rest, rest_off */
-	struct sk_buff *rest;		/* of a transaction half read */
+	struct sk_buff *rest;		/* a transaction that is partly read */
 	size_t rest_off;		/* bytes of it that were read */
-	wait_queue_head_t noc_wait;	/* who polls */
+	wait_queue_head_t noc_wait;	/* pollers of noc_debug */
 
 	/* step.c: single-stepping. */
 	int step;			/* 0 run, else frames a step */
@@ -147,32 +147,32 @@ struct oae_node {
 /**
  * struct oae_port - a net device bound to the module in a node
  *
- * A reference keeps the port, not its device: a device that goes away cannot
- * wait for whoever still looks at a dead tag. Use @dev, @pt and the step queue
- * only under rcu_read_lock() (or with BH disabled) begun before it was seen
- * that the port is not gone, its tag not dead: netdev.c waits for
- * such readers before it lets go of the device.
+ * A reference keeps the port, not its device: the removal of a device cannot
+ * wait for the last reference to a dead tag. Use @dev, @pt and the step queue
+ * only in an RCU read-side critical section (or with BH disabled) that began
+ * before the check that the port is not gone and its tag not dead. netdev.c
+ * waits for these readers before it releases the device.
  */
 struct oae_port {
 	struct list_head list;		/* node->ports */
-	struct list_head going;		/* of those that go together; under RTNL */
+	struct list_head going;		/* ports being removed together; under RTNL */
 	struct oae_node *node;
 	struct net_device *dev;
 	struct packet_type pt;
 	refcount_t ref;
-	atomic_t nopen;			/* like that of the node */
-	atomic_t nsettling;		/* tags that are to settle, and have not */
-	unsigned int mtu;		/* of dev, READ_ONCE: also once gone */
-	u8 addr[ETH_ALEN];		/* of dev, that tags know of; under RTNL */
+	atomic_t nopen;			/* tags whose link is not CLOSED */
+	atomic_t nsettling;		/* tags still settling (protocol 4.5) */
+	unsigned int mtu;		/* of dev, READ_ONCE(); valid once gone, too */
+	u8 addr[ETH_ALEN];		/* of dev, as reported to the tags; under RTNL */
 	bool removed;			/* no new tags; under RTNL */
 	bool gone;			/* no frames either; under RTNL */
-	bool up;			/* what its tags were told; under RTNL */
-	seqlock_t gw_lock;		/* gw; a BH lock, never waits for another */
+	bool up;			/* as reported to the tags; under RTNL */
+	seqlock_t gw_lock;		/* gw; a BH lock, no lock nests in it */
 	struct oae_gw gw;		/* gw.gen is read without it */
 	struct rcu_head rcu;
 };
 
-/* A piece of a payload: all but the last are OAE_PIECE bytes long. */
+/* A piece of a payload. All pieces but the last are OAE_PIECE bytes long. */
 #define OAE_PIECE	PAGE_SIZE
 
 struct oae_piece {
@@ -182,10 +182,10 @@ struct oae_piece {
 };
 
 /**
- * struct oae_pool - the page that the next short pieces of a file are taken from
- * @lock: nothing is taken under it
+ * struct oae_pool - the page from which a file's short pieces are allocated
+ * @lock: no lock nests in it
  * @page: with a reference; NULL none yet
- * @off: what follows is free
+ * @off: the bytes from this offset on are free
  */
 struct oae_pool {
 	spinlock_t lock;	/* page, off */
@@ -194,21 +194,21 @@ struct oae_pool {
 };
 
 /**
- * struct oae_txn - what a file knows of a transaction; under tag->lock
- * @node: in a stream of @client, until it is collected
- * @list: of those of the stream that have not ended
- * @ready: until it has ended: how many that have stand between it and the next
- *	on @list
- * @due: among those of @client that have a deadline, if @timed
- * @client: whose; NULL nobody's: of noc_debug, or the file is closed
- * @id: its number, from 1
+ * struct oae_txn - a file's view of a transaction; under tag->lock
+ * @node: in oae_stream.txns of @client, until the outcome is collected
+ * @list: in oae_stream.pending, until the transaction has ended
+ * @ready: while pending: number of ended transactions between this one and the
+ *	next on oae_stream.pending
+ * @due: in oae_client.due, if @timed
+ * @client: the file; NULL for noc_debug, or once the file is closed
+ * @id: number of the transaction, from 1
  * @deadline: ktime, ns; 0 none
- * @room: bytes that whoever waits for it has for its result
- * @waited: a call waits for it and takes its outcome; otherwise it is collected,
- *	and the list has a reference
- * @ended: its outcome is known
- * @tell: wake who polls
- * @timed: the file's timer is to reverse it
+ * @room: size of the waiting call's result buffer, bytes
+ * @waited: a call waits for the outcome and takes it. Otherwise the outcome is
+ *	collected, and the stream has a reference
+ * @ended: the outcome is known
+ * @tell: wake the file's pollers
+ * @timed: the file's timer reverses the transaction at @deadline
  */
 struct oae_txn {
 	struct rb_node node;
@@ -228,20 +228,20 @@ struct oae_txn {
 /**
  * struct oae_msg - one transaction being sent
  * @list: on a queue of its tag, if @queued
- * @ref: the writer's, the link's, and one a burst of slices being sent
- * @post: what the link knows of it; post.handle is this message
- * @hash: of each slice, room for the smallest slices allowed
+ * @ref: the writer's, the link's, and one for each burst of slices being sent
+ * @post: the link's view of the message; post.handle is this message
+ * @hash: of each slice; sized for the smallest slices allowed
  * @done: completed with the outcome
  * @complete: called instead of completing @done, softirq, no lock held
  * @private: for @complete
- * @result: valid once committed. SWAP: the half taken; VERB: the answer
- * @queued: the link has not been given it, nor has it ended; under tag->lock
+ * @result: valid once committed. SWAP: the peer's half; VERB: the answer
+ * @queued: on a queue of the tag, not yet posted to the link; under tag->lock
  * @outcome: enum oae_outcome, valid once done
  * @err: positive errno, valid once done
  * @t_offer: local_clock() when first offered
  * @t_end: local_clock() when the outcome was known
- * @txn: for the file that sent it
- * @npieces: how many
+ * @txn: the sending file's view
+ * @npieces: number of pieces
  * @piece: the payload
  */
 struct oae_msg {
@@ -264,12 +264,12 @@ struct oae_msg {
 };
 
 /*
- * What a program makes the kernel keep is counted against its memory cgroup. If
- * that is full the program is told so, and nobody is killed for it.
+ * Memory that a program causes to be allocated is charged to its memory cgroup.
+ * If the cgroup is full the allocation fails without invoking the OOM killer.
  */
 #define OAE_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
-/* A number under a lock that some who look at it do without: READ_ONCE. */
+/* Add under a lock to a number that other functions READ_ONCE() without the lock. */
 #define oae_add(number, n)						\
 	do {								\
 		typeof(number) oae_number = (number);			\
@@ -320,7 +320,7 @@ void oae_evlog_add(struct oae_node *node, u64 now, u64 kid,
 		   u32 seq);
 int oae_evlog_show(struct oae_node *node, struct seq_file *m);
 
-/* addr.c: addresses as people write them */
+/* addr.c: addresses in text form */
 int oae_addr_parse(struct oae_addr *addr, const char *text);
 int oae_addr_print(const struct oae_addr *addr, char *buf, size_t size);
 void oae_addr_under(const struct oae_addr *addr, const struct oae_port *port,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the benchmarks' modules (tests/bench) call: exported by modules that are
- * built for them, with -DOAE_BENCH. A released module exports nothing.
+ * The functions that the benchmark modules (tests/bench) call are exported only
+ * if built with -DOAE_BENCH. A released module exports nothing.
  */
 #ifndef OAE_BENCH_H
 #define OAE_BENCH_H

@@ -9,12 +9,12 @@
 #include <linux/uio.h>
 #include <linux/version.h>
 
-/* 6.12: mac_pton() is to be found here; kernel.h let it go later */
+/* 6.12: hex.h declares mac_pton(); kernel.h stopped including it later */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #include <linux/hex.h>
 #endif
 
-/* 6.13: hrtimer_setup() takes the function too; hrtimer_init() went in 6.15 */
+/* 6.13: hrtimer_setup() takes the function, too; 6.15 removed hrtimer_init() */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 static inline void hrtimer_setup(struct hrtimer *timer,
 				 enum hrtimer_restart (*fn)(struct hrtimer *),
@@ -48,7 +48,7 @@ static inline void oae_user_iter(struct iov_iter *iter, unsigned int dir,
 #define oae_udp6_xmit(...) udp_tunnel6_xmit_skb(__VA_ARGS__, 0)
 #endif
 
-/* 7.2, or before: they want the sock of a tunnel's socket, not the socket */
+/* 7.2, or before: udp_tunnel_sock_release() takes the sock, not the socket */
 #define oae_tunnel_end(socket)						\
 	__builtin_choose_expr(						\
 		__builtin_types_compatible_p(				\
@@ -56,19 +56,19 @@ static inline void oae_user_iter(struct iov_iter *iter, unsigned int dir,
 			void (struct sock *)),				\
 		(socket)->sk, socket)
 
-/* 6.10: dst_rtable() is the kernel's, and checks */
+/* 6.10: the kernel has dst_rtable(), with a type check */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
 #define dst_rtable(p) container_of(p, struct rtable, dst)
 #endif
 
-/* 5.11: what is counted against a memory cgroup may be mapped by a program */
+/* 5.11: pages charged to a memory cgroup may be mapped to user space */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(5, 11, 0)
 #define OAE_GFP_MAPPED (GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 #else
 #define OAE_GFP_MAPPED (GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 #endif
 
-/* 6.3: the flags of a mapping change by functions. It does not grow, nor is dumped. */
+/* 6.3: vm_flags_set(). The mapping does not grow and is left out of core dumps. */
 static inline void oae_vm_fixed(struct vm_area_struct *vma)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)

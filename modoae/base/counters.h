@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The counters of a node: OAE_S_..., its name for programs, what it counts.
+ * The counters of a node: OAE_S_..., the name for programs, the description.
  *
- * A name never changes once released; a counter that is no longer counted goes,
- * and its name is not used again. Behind these come link/causes.h and
- * link/notes.h.
+ * A name never changes once released. A counter that is no longer counted is
+ * removed, and its name is not used again. The counters of link/causes.h and
+ * link/notes.h follow these.
  *
- * Included where the rows are to become something: OAE_COUNTER() says what.
+ * An X-macro table: the including file defines OAE_COUNTER().
  */
 OAE_COUNTER(RX_FRAMES, "rx_frames", "frames received")
 OAE_COUNTER(RX_BYTES, "rx_bytes", "bytes received")

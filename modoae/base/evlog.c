@@ -2,11 +2,11 @@
 /*
  * The last events of a node.
  *
- * A ring a CPU, so that writers meet nobody. A writer takes a number, which
- * is its slot for good: even one that interrupts another on the same CPU has
- * its own. Each slot carries the number it holds, odd while it is written, so
- * a reader leaves out what changes under it and never shows half of one event
- * and half of another.
+ * Each CPU has a ring of its own, so writers never contend. A writer takes the
+ * next number, which selects its slot; a writer that interrupts another on the
+ * same CPU takes another number. Each slot carries a version, odd while the slot
+ * is written. A reader skips a slot whose version changes during the copy, so it
+ * never shows a mix of two events.
  */
 
 #include <linux/mm.h>
@@ -21,14 +21,14 @@
 
 /**
  * struct oae_event - an event, 32 bytes
- * @ver: twice its number in the ring, plus 1 while written, plus 2 once done
- * @seq: transaction it is about
- * @now: when, ns
+ * @ver: twice the event's number, plus 1 while it is written, plus 2 afterwards
+ * @seq: number of the transaction
+ * @now: local_clock(), ns
  * @kid: tag
  * @kind: enum oae_ev_kind
  * @what: depends on @kind
  * @before: enum oae_state before the event
- * @after: and after it
+ * @after: enum oae_state after the event
  */
 struct oae_event {
 	u32 ver;
@@ -52,9 +52,9 @@ struct oae_evlog {
 
 /**
  * oae_evlog_make() - make the event log of a node, if there is none
- * @node: whose; one at a time. No event comes before its first port is bound.
+ * @node: the node; no event comes before its first port is bound
  *
- * Context: process, may sleep.
+ * Context: process, may sleep; under node->dev_lock.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -73,17 +73,17 @@ int oae_evlog_make(struct oae_node *node)
 		kfree(log);
 		return -ENOMEM;
 	}
-	/* Not from 0, so that no number read is that of an unused slot. */
+	/* Numbers start at OAE_RING, so an unused slot, all 0, matches none. */
 	for_each_possible_cpu(cpu)
 		per_cpu_ptr(log->ring, cpu)->head = OAE_RING;
-	/* A reader finds every head set. */
+	/* Publishes the heads. Pairs with the acquire in oae_evlog_show(). */
 	smp_store_release(&node->evlog, log);
 	return 0;
 }
 
 /**
  * oae_evlog_exit() - free the event log of a node
- * @node: whose; nobody writes or reads it any more
+ * @node: the node, whose log has no reader and no writer any more
  *
  * Context: process, may sleep.
  */
@@ -97,17 +97,17 @@ void oae_evlog_exit(struct oae_node *node)
 }
 
 /**
- * oae_evlog_add() - note an event, in the log and as a tracepoint
- * @node: whose log
- * @now: when, ns
- * @kid: the tag
+ * oae_evlog_add() - record an event, in the log and as a tracepoint
+ * @node: the node, which has a log
+ * @now: local_clock(), ns
+ * @kid: key id of the tag
  * @kind: what happened
  * @what: depends on @kind
- * @before: enum oae_state before it
- * @after: and after it
- * @seq: the transaction it is about
+ * @before: enum oae_state before the event
+ * @after: enum oae_state after the event
+ * @seq: number of the transaction
  *
- * Context: softirq, or process context with BH disabled. Takes no lock.
+ * Context: any but hard interrupts, BH off.
  */
 void oae_evlog_add(struct oae_node *node, u64 now, u64 kid,
 		   enum oae_ev_kind kind, u8 what, u8 before, u8 after,
@@ -118,7 +118,8 @@ void oae_evlog_add(struct oae_node *node, u64 now, u64 kid,
 	struct oae_event *e = &ring->ev[n % OAE_RING];
 
 	WRITE_ONCE(e->ver, 2 * n + 1);
-	smp_wmb();	/* being written: seen before any of what follows */
+	/* The odd version before the fields. Pairs with smp_rmb() in evlog_event_read(). */
+	smp_wmb();
 	WRITE_ONCE(e->seq, seq);
 	WRITE_ONCE(e->now, now);
 	WRITE_ONCE(e->kid, kid);
@@ -126,19 +127,19 @@ void oae_evlog_add(struct oae_node *node, u64 now, u64 kid,
 	WRITE_ONCE(e->what, what);
 	WRITE_ONCE(e->before, before);
 	WRITE_ONCE(e->after, after);
-	/* Whoever reads this number reads all of the above. */
+	/* Pairs with the smp_load_acquire() in evlog_event_read(). */
 	smp_store_release(&e->ver, 2 * n + 2);
 
 	trace_oae_event(kid, kind, what, before, after, seq);
 }
 
-/* Copy event number @n; false when it is not there, or not whole. */
+/* Copy event number @n. False if it was overwritten, or is being written. */
 static bool evlog_event_read(const struct oae_ring *ring, u32 n,
 			     struct oae_event *to)
 {
 	const struct oae_event *e = &ring->ev[n % OAE_RING];
 
-	/* Pairs with the release in oae_evlog_add(). */
+	/* Pairs with the smp_store_release() in oae_evlog_add(). */
 	to->ver = smp_load_acquire(&e->ver);
 	if (to->ver != 2 * n + 2)
 		return false;
@@ -149,7 +150,8 @@ static bool evlog_event_read(const struct oae_ring *ring, u32 n,
 	to->what = READ_ONCE(e->what);
 	to->before = READ_ONCE(e->before);
 	to->after = READ_ONCE(e->after);
-	smp_rmb();	/* all of it read before ver is looked at again */
+	/* The fields before the version. Pairs with the smp_wmb() in oae_evlog_add(). */
+	smp_rmb();
 	return READ_ONCE(e->ver) == to->ver;
 }
 
@@ -159,7 +161,7 @@ static int evlog_event_cmp(const void *a, const void *b)
 
 	if (x->now != y->now)
 		return x->now < y->now ? -1 : 1;
-	/* Of one step: in the order written. */
+	/* Events of one step have one time: sort them in the order written. */
 	return (s32)(x->ver - y->ver);
 }
 
@@ -225,16 +227,16 @@ static void evlog_event_show(const struct oae_event *e, struct seq_file *m)
 
 /**
  * oae_evlog_show() - print the last events of a node, oldest first
- * @node: whose
- * @m: where to
+ * @node: the node
+ * @m: the output
  *
- * Context: process, may sleep; stops no writer.
+ * Context: process, may sleep. Writers go on meanwhile.
  *
  * Return: 0 or -ENOMEM.
  */
 int oae_evlog_show(struct oae_node *node, struct seq_file *m)
 {
-	/* Pairs with the release in oae_evlog_make(). */
+	/* Pairs with the smp_store_release() in oae_evlog_make(). */
 	struct oae_evlog *log = smp_load_acquire(&node->evlog);
 	struct oae_event *all;
 	unsigned int i, count = 0;

@@ -2,13 +2,13 @@
 /*
  * The knobs that are numbers, or a choice of words that stands for one:
  *
- *   OAE_KNOB(name, least, greatest, default, unit, what it is)
- *   OAE_CHOICE(name, default, what it is)	the words are in ctl/knobs.c
+ *   OAE_KNOB(name, minimum, maximum, default, unit, description)
+ *   OAE_CHOICE(name, default, description)	the words are in ctl/knobs.c
  *
- * Each is a member of struct oae_knobs and a parameter of the module. Included
- * where the rows are to become something: the two macros say what.
+ * Each is a member of struct oae_knobs and a parameter of the module. This is an
+ * X-macro table: the including file defines the two macros.
  *
- * max_len: what 64 slices in jumbo frames carry, and not more than 262144.
+ * The maximum of max_len fits into 64 slices in jumbo frames.
  */
 OAE_KNOB(vci, 0, 255, 0, "decimal or 0x hex", "virtual channel that noc_debug sends on")
 OAE_KNOB(tag_seq, 0, 0xffffffff, 1, "", "number of the first transaction of a new link")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* So many a second: how both modules bound what strangers can make them do. */
+/* A rate limit: how both modules bound the work that strangers can cause. */
 #ifndef OAE_LIMIT_H
 #define OAE_LIMIT_H
 
@@ -7,13 +7,13 @@
 #include <linux/jiffies.h>
 
 /**
- * oae_limit_allows() - is one more within the limit of this second?
- * @window: the second, in the upper half, and the count within it; zero at first
- * @limit: at most so many a second
+ * oae_limit_allows() - is one more event within the limit of this second?
+ * @window: the second in the upper half, its count in the lower; 0 at first
+ * @limit: the most events a second
  *
- * Context: any. No lock.
+ * Context: any.
  *
- * Return: true if so; it is counted then.
+ * Return: true if so, and the event is counted.
  */
 static inline bool oae_limit_allows(atomic64_t *window, u32 limit)
 {

@@ -2,13 +2,12 @@
 /*
  * Messages: a transaction being sent, its payload in page pieces.
  *
- * A slice is only a view of the payload: to cut it anew for another MTU costs
+ * A slice is only a view of the payload: slicing anew for another MTU costs
  * hashing, not copying. A frame refers to the pieces by page fragments, so the
  * payload is copied once, from the writer, whatever happens to the link.
  *
- * A piece is a page, counted against whoever writes it. Short ones share a page
- * with others of the same file only: so a byte keeps a page at most, and that is
- * its writer's.
+ * A piece is a page, charged to the writer. Short pieces share a page only with
+ * others of the same file, so a pinned page is always charged to its own writer.
  */
 #include "base.h"
 
@@ -16,12 +15,14 @@
 #include <linux/slab.h>
 
 #define SMALLEST_SLICE	(OAE_MIN_MTU - OAE_HDR_LEN)
-/* So that a slice never takes more fragments than an skb has. */
+/* Keeps the fragments of a slice below MAX_SKB_FRAGS. */
 #define LONGEST_SLICE	60000
 
 /**
- * oae_pool_init() - a pool without a page
- * @pool: nobody else knows it yet. Context: any.
+ * oae_pool_init() - initialise a pool, without a page
+ * @pool: the pool, not published yet
+ *
+ * Context: any.
  */
 void oae_pool_init(struct oae_pool *pool)
 {
@@ -31,8 +32,10 @@ void oae_pool_init(struct oae_pool *pool)
 EXPORT_SYMBOL_FOR_BENCH(oae_pool_init);
 
 /**
- * oae_pool_exit() - let go of a pool's page
- * @pool: nobody uses it any more. What was taken from it stays. Context: any.
+ * oae_pool_exit() - release a pool's page
+ * @pool: the pool, no longer used. Pieces taken from it stay valid.
+ *
+ * Context: any.
  */
 void oae_pool_exit(struct oae_pool *pool)
 {
@@ -41,7 +44,7 @@ void oae_pool_exit(struct oae_pool *pool)
 }
 EXPORT_SYMBOL_FOR_BENCH(oae_pool_exit);
 
-/* Take a piece from the pool's page, if there is one with so much left. */
+/* Take a piece of @len bytes from the pool's page. False if too little is left. */
 static bool msg_pool_take(struct oae_pool *pool, struct oae_piece *piece,
 			  unsigned int len)
 {
@@ -49,7 +52,7 @@ static bool msg_pool_take(struct oae_pool *pool, struct oae_piece *piece,
 
 	spin_lock(&pool->lock);
 	if (pool->page) {
-		/* All that was taken from it has been given back. */
+		/* Only the pool has a reference: all pieces were freed. */
 		if (page_ref_count(pool->page) == 1)
 			pool->off = 0;
 		taken = pool->off + len <= OAE_PIECE;
@@ -100,14 +103,16 @@ static bool msg_add_piece(struct oae_msg *msg, struct oae_pool *pool,
 }
 
 /**
- * oae_msg_alloc() - make a message, its payload not yet filled in
- * @pool: of whoever sends it
- * @len: bytes, 1 or more
+ * oae_msg_alloc() - allocate a message, its payload not yet filled in
+ * @pool: the sending file's pool
+ * @len: bytes of payload, 1 or more
  * @gfp: OAE_GFP_USER for a program, or GFP_KERNEL
  *
- * Fill msg->piece[], then oae_msg_slice(). Context: process, may sleep.
+ * The caller fills msg->piece[], then calls oae_msg_slice().
  *
- * Return: the message with one reference, or NULL.
+ * Context: process, may sleep; takes pool->lock.
+ *
+ * Return: the message with one reference; NULL if there is no memory.
  */
 struct oae_msg *oae_msg_alloc(struct oae_pool *pool, size_t len, gfp_t gfp)
 {
@@ -146,6 +151,8 @@ EXPORT_SYMBOL_FOR_BENCH(oae_msg_alloc);
 /**
  * oae_msg_get() - take a reference
  * @msg: the message
+ *
+ * Context: any.
  */
 void oae_msg_get(struct oae_msg *msg)
 {
@@ -153,8 +160,10 @@ void oae_msg_get(struct oae_msg *msg)
 }
 
 /**
- * oae_msg_put() - give a reference back
- * @msg: freed with the last one. Any context.
+ * oae_msg_put() - drop a reference
+ * @msg: the message, freed with the last reference
+ *
+ * Context: any.
  */
 void oae_msg_put(struct oae_msg *msg)
 {
@@ -169,12 +178,12 @@ void oae_msg_put(struct oae_msg *msg)
 }
 EXPORT_SYMBOL_FOR_BENCH(oae_msg_put);
 
-/* A stretch of memory, part of a slice that may lie across pieces. */
+/* A contiguous part of a slice, which may span pieces. */
 struct stretch {
 	const struct oae_piece *p;
 	unsigned int off;
 	unsigned int len;
-	unsigned int left;	/* with this one */
+	unsigned int left;	/* bytes of the slice from here on */
 };
 
 static void msg_stretch_first(struct stretch *s, const struct oae_msg *msg,
@@ -220,12 +229,14 @@ static u64 msg_slice_hash(const struct oae_msg *msg, unsigned int slice)
 }
 
 /**
- * oae_msg_slice() - cut a message into slices and hash them
+ * oae_msg_slice() - cut a message into slices and hash them (protocol 2.5, 4.1)
  * @msg: the message, not being sent
- * @slice_max: bytes that fit into a frame
+ * @slice_max: bytes of payload that fit into a frame
  *
- * Fills in msg->post; nslices is 0 if it takes more than OAE_MAX_SLICES. A message
- * that is cut so already is not hashed again. Any context.
+ * Fills in msg->post; nslices is 0 if the message needs more than OAE_MAX_SLICES.
+ * A message that already has slices of this length is not hashed again.
+ *
+ * Context: any.
  */
 void oae_msg_slice(struct oae_msg *msg, unsigned int slice_max)
 {
@@ -250,10 +261,12 @@ void oae_msg_slice(struct oae_msg *msg, unsigned int slice_max)
 EXPORT_SYMBOL_FOR_BENCH(oae_msg_slice);
 
 /**
- * oae_msg_slice_len() - bytes of one slice
- * @msg: a message that has been cut
- * @slice_max: how long its slices were then
+ * oae_msg_slice_len() - length of one slice
+ * @msg: the message
+ * @slice_max: length of its slices, bytes
  * @slice: index, below the number of slices
+ *
+ * Context: any.
  *
  * Return: bytes.
  */
@@ -264,13 +277,14 @@ unsigned int oae_msg_slice_len(const struct oae_msg *msg,
 }
 
 /**
- * oae_msg_fill() - let a frame refer to a slice's payload
- * @msg: a message that has been cut
- * @slice_max: how long its slices were then; it may be cut anew meanwhile
+ * oae_msg_fill() - attach a slice's payload to a frame, as page fragments
+ * @msg: the message
+ * @slice_max: length of its slices when the frame was built, bytes; the message
+ *	may have been cut anew since
  * @slice: index, below the number of slices
- * @skb: holds the header; has no fragments yet
+ * @skb: the frame: a header, no fragments yet
  *
- * Any context.
+ * Context: any.
  */
 void oae_msg_fill(struct oae_msg *msg, unsigned int slice_max,
 		  unsigned int slice, struct sk_buff *skb)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What both modules ask of net devices, of frames that came in, of namespaces. */
+/* Helpers of both modules for net devices, received frames and namespaces. */
 #ifndef OAE_NETDEV_H
 #define OAE_NETDEV_H
 
@@ -10,9 +10,10 @@
 #include <net/net_namespace.h>
 
 /*
- * Was a frame sent to the very address of the device? PACKET_HOST alone does not
- * say so: a bridge has the frames for the devices in it, a VLAN with an address
- * of its own those for the device below it. Others, broadcasts among them: true.
+ * Was a unicast frame sent to the device's own address? PACKET_HOST alone does
+ * not say so: a bridge also gets the frames for its ports, and a VLAN device with
+ * an address of its own those for the device below. True for all other frames,
+ * such as broadcasts.
  */
 static inline bool oae_for_address(const struct sk_buff *skb,
 				   const struct net_device *dev)
@@ -21,7 +22,7 @@ static inline bool oae_for_address(const struct sk_buff *skb,
 	       ether_addr_equal(eth_hdr(skb)->h_dest, dev->dev_addr);
 }
 
-/* Does another device have all that comes in here? RTNL. */
+/* Does a master device take all frames received here? Under RTNL. */
 static inline bool oae_is_enslaved(const struct net_device *dev)
 {
 	return netif_is_lag_port(dev) || netif_is_bridge_port(dev) ||
@@ -29,16 +30,16 @@ static inline bool oae_is_enslaved(const struct net_device *dev)
 }
 
 /*
- * The kernel log is the machine's. What happens in a namespace whose owner is not
- * the machine's administrator is in counters and event log only: anybody may make
- * a user namespace and be root of such ones.
+ * May events of this namespace go to the kernel log? Not if the namespace belongs
+ * to another user namespace, which any user can create: the kernel log belongs to
+ * the machine. Counters and event log have these events, too.
  */
 static inline bool oae_may_log(const struct net *net)
 {
 	return net->user_ns == &init_user_ns;
 }
 
-/* The same of who asks for something right now. Context: process. */
+/* May requests of the current task go to the kernel log? Context: process. */
 static inline bool oae_may_log_current(void)
 {
 	return ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN);

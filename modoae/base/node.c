@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The node: what the module keeps of a network namespace. What is not accepted
- * of an administrator is logged here too, for all layers.
+ * The node: the module's state for a network namespace. All layers log rejected
+ * parameter values through oae_refuse(), which is here, too.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -21,9 +21,9 @@ unsigned int oae_net_id __read_mostly;
  * oae_node() - the node of a namespace
  * @net: the namespace
  *
- * Context: any, while the namespace lives.
+ * Context: any. The namespace exists.
  *
- * Return: its node; NULL while the namespace is being made.
+ * Return: its node; NULL while the namespace is being set up.
  */
 struct oae_node *oae_node(struct net *net)
 {
@@ -31,11 +31,11 @@ struct oae_node *oae_node(struct net *net)
 }
 
 /**
- * oae_node_current() - the node of whoever calls
+ * oae_node_current() - the node of the current task's namespace
  *
- * Context: process, in a task that is not exiting.
+ * Context: process. The task is not exiting.
  *
- * Return: the node of its namespace.
+ * Return: the node.
  */
 struct oae_node *oae_node_current(void)
 {
@@ -44,11 +44,14 @@ struct oae_node *oae_node_current(void)
 EXPORT_SYMBOL_FOR_BENCH(oae_node_current);
 
 /**
- * oae_node_use() - make what a node needs as soon as it has a port
- * @node: which; a namespace that has no port costs little
+ * oae_node_use() - allocate what a node needs once it has a port
+ * @node: the node
  *
- * Context: process, may sleep; under node->dev_lock. It stays until the namespace
- * goes, and is counted against the memory cgroup of whoever binds the port.
+ * A namespace without a port never pays for counters and event log. They stay
+ * until the namespace is gone, charged to the memory cgroup of the task that
+ * binds the first port.
+ *
+ * Context: process, may sleep; under node->dev_lock.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -59,13 +62,13 @@ int oae_node_use(struct oae_node *node)
 }
 
 /**
- * oae_node_init() - the state of a new namespace
- * @node: its node, zeroed
+ * oae_node_init() - initialise the node of a new namespace
+ * @node: the node, zeroed, not published yet
  * @net: the namespace
  *
- * Those above set up what is theirs of it: tags, what knobs say.
+ * The layers above initialise their own members: tags, knobs.
  *
- * Context: process; nobody else knows the node yet.
+ * Context: process, may sleep.
  */
 void oae_node_init(struct oae_node *node, struct net *net)
 {
@@ -85,7 +88,7 @@ void oae_node_init(struct oae_node *node, struct net *net)
 
 /**
  * oae_node_exit() - free what is left of a node
- * @node: which; nothing is counted or noted in it any more
+ * @node: the node, whose counters and event log are no longer used
  *
  * Context: process, may sleep.
  */
@@ -97,11 +100,13 @@ void oae_node_exit(struct oae_node *node)
 }
 
 /**
- * oae_refuse() - log a value that is not accepted, if it was the administrator's
- * @knob: its knob
+ * oae_refuse() - log a rejected parameter value
+ * @knob: the parameter
  * @val: the value
- * @err: the negative errno that the writer gets
- * @accepted: what would be accepted, as the rest of a sentence
+ * @err: negative errno for the writer
+ * @accepted: which values are accepted, as the end of a sentence
+ *
+ * Logs only if the writer may administer the machine: see oae_may_log_current().
  *
  * Context: process.
  *
@@ -110,7 +115,7 @@ void oae_node_exit(struct oae_node *node)
 int oae_refuse(const char *knob, const char *val, int err,
 	       const char *accepted)
 {
-	/* More than the usual 10: a script that sets all knobs shall see all. */
+	/* More than the default burst of 10: a script may set every knob at once. */
 	static DEFINE_RATELIMIT_STATE(rs, 5 * HZ, 100);
 
 	if (oae_may_log_current() && __ratelimit(&rs))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ports of a node: finding and counting them, and what is known of the
- * gateway of one. How they come and go: net/netdev.c.
+ * The ports of a node: finding and counting them, and the gateway of a port.
+ * net/netdev.c binds and releases ports.
  */
 
 #include <linux/etherdevice.h>
@@ -41,10 +41,12 @@ EXPORT_SYMBOL_FOR_BENCH(oae_port_put);
 
 /**
  * oae_port_find() - find a port by name
- * @node: where
- * @name: of its device; "" or NULL for the first port
+ * @node: the node
+ * @name: name of the device; "" or NULL for the first port
  *
- * Context: rcu_read_lock() or RTNL held. Ports on their way out are not found.
+ * A port that is being removed is not found.
+ *
+ * Context: any but hard interrupts; under rcu_read_lock() or RTNL.
  *
  * Return: the port with a reference, or NULL.
  */
@@ -66,10 +68,10 @@ struct oae_port *oae_port_find(struct oae_node *node, const char *name)
 EXPORT_SYMBOL_FOR_BENCH(oae_port_find);
 
 /**
- * oae_ports_print() - the devices bound, comma-separated
- * @node: where
- * @buf: where to
- * @size: bytes there
+ * oae_ports_print() - print the names of the bound devices, comma-separated
+ * @node: the node
+ * @buf: the output
+ * @size: size of @buf, bytes
  *
  * Context: any.
  *
@@ -90,13 +92,13 @@ int oae_ports_print(struct oae_node *node, char *buf, size_t size)
 }
 
 /**
- * oae_port_is_own() - is this the address of a port?
- * @node: of one of this node
+ * oae_port_is_own() - is this the address of a port of the node?
+ * @node: the node
  * @mac: the address
  *
  * Context: any.
  *
- * Return: true if it is.
+ * Return: true if so.
  */
 bool oae_port_is_own(struct oae_node *node, const u8 *mac)
 {
@@ -111,7 +113,7 @@ bool oae_port_is_own(struct oae_node *node, const u8 *mac)
 }
 
 /**
- * oae_port_ways() - the ways that a port has
+ * oae_port_ways() - get a snapshot of the ways that a port has (protocol 4.8)
  * @port: the port
  * @ways: filled in
  *

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters: their sums, their names for programs, their meaning for people. The
- * table is counters.h.
+ * Counters: their sums, names and descriptions. The table is counters.h.
  */
 
 #include <linux/cpumask.h>
@@ -25,9 +24,9 @@ static const struct oae_stat_desc oae_stat_desc[] = {
 
 /**
  * oae_stats_make() - make the counters of a node, if there are none
- * @node: whose; one at a time. Nothing is counted before its first port is bound.
+ * @node: the node; nothing is counted before its first port is bound
  *
- * Context: process, may sleep.
+ * Context: process, may sleep; under node->dev_lock.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -40,23 +39,23 @@ int oae_stats_make(struct oae_node *node)
 	stats = alloc_percpu_gfp(struct oae_stats, GFP_KERNEL_ACCOUNT);
 	if (!stats)
 		return -ENOMEM;
-	/* A reader finds zeros. */
+	/* Publishes the zeroed counters. Pairs with the acquire in oae_stat_read(). */
 	smp_store_release(&node->stats, stats);
 	return 0;
 }
 
 /**
  * oae_stat_read() - the value of a counter
- * @node: whose
+ * @node: the node
  * @stat: enum oae_stat, or one of its OAE_S_BAD and OAE_S_NOTE ranges
  *
- * Context: any. The CPUs are summed without stopping them.
+ * Context: any.
  *
- * Return: the sum over all CPUs.
+ * Return: the sum over all CPUs, which may count meanwhile.
  */
 u64 oae_stat_read(const struct oae_node *node, unsigned int stat)
 {
-	/* Pairs with the release in oae_stats_make(). */
+	/* Pairs with the smp_store_release() in oae_stats_make(). */
 	struct oae_stats __percpu *stats = smp_load_acquire(&node->stats);
 	u64 sum = 0;
 	int cpu;
@@ -83,12 +82,12 @@ const char *oae_stat_name(unsigned int stat)
 }
 
 /**
- * oae_stat_text() - what a counter counts, for people
+ * oae_stat_text() - the description of a counter, for people
  * @stat: less than OAE_STAT_END
  *
  * Context: any.
  *
- * Return: one line without its end.
+ * Return: one line without the newline.
  */
 const char *oae_stat_text(unsigned int stat)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The one place where the tracepoints of trace.h come into being. */
+/* Defines the tracepoints that trace.h declares. */
 
 #include "base.h"
 

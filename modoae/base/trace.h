@@ -2,8 +2,8 @@
 /*
  * Tracepoints, under events/modoae in tracefs.
  *
- *   oae_event	 what ev_log shows, one line each
- *   oae_outcome how a transaction ended
+ *   oae_event	 an event, one for each line of ev_log
+ *   oae_outcome the outcome of a transaction
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM modoae

@@ -2,10 +2,10 @@
 /*
  * Transmit: from struct oae_frame to the device. No lock is held here.
  *
- * The header is the one allocation, and not even that if the frame that is being
- * answered can carry the answer; a slice's payload hangs on it as page
- * fragments. A frame that cannot be sent is a frame lost: counted, and left to
- * the link to heal.
+ * Only the header is allocated, and the skb of the frame being answered is
+ * reused for it where possible. A slice's payload is attached as page fragments.
+ * A frame that cannot be sent is counted and lost; the link recovers as from any
+ * loss.
  */
 #include "base.h"
 
@@ -13,8 +13,8 @@
 #include <linux/if_vlan.h>
 
 /*
- * Make the skb of a frame that came in, and has been done with, empty again, as
- * if it were forwarded. False: others look at it, or it has no room.
+ * Empty the skb of a received frame for reuse, and scrub it as forwarding would.
+ * False if the skb is shared, or has too little room.
  */
 static bool xmit_reuse(struct sk_buff *skb, unsigned int hlen, unsigned int room)
 {
@@ -82,13 +82,12 @@ static void xmit_send_skb(struct oae_port *port, struct sk_buff *skb,
 
 /**
  * oae_xmit_frame() - send any frame but an OFFER
- * @port: through this port
- * @dest: to this address, the peer's or a gateway's
+ * @port: the port, which the caller keeps alive
+ * @dest: destination address, the peer's or a gateway's
  * @f: the frame
- * @spent: a frame that is done with, to be sent again as this one if it can
- *	be, then set to NULL; or NULL
+ * @spent: a received skb for reuse, set to NULL if it was reused; or NULL
  *
- * Context: softirq or process, no lock held; the caller keeps @port alive.
+ * Context: any but hard interrupts, no lock held.
  */
 void oae_xmit_frame(struct oae_port *port, const u8 *dest,
 		    const struct oae_frame *f, struct sk_buff **spent)
@@ -100,13 +99,13 @@ void oae_xmit_frame(struct oae_port *port, const u8 *dest,
 }
 
 /**
- * oae_xmit_reply() - begin a REFLECT with what comes behind its own body
- * @port: through which it will go
- * @room: bytes that the caller puts into the head
+ * oae_xmit_reply() - allocate a REFLECT that carries a half or an answer
+ * @port: the port it will leave by, not gone
+ * @room: bytes that the caller will put into the linear part
  *
- * Any context; the port is not gone.
+ * Context: any.
  *
- * Return: an skb, room for the header before it; NULL: no memory.
+ * Return: an skb with headroom for the header; NULL if there is no memory.
  */
 struct sk_buff *oae_xmit_reply(struct oae_port *port, unsigned int room)
 {
@@ -122,7 +121,7 @@ struct sk_buff *oae_xmit_reply(struct oae_port *port, unsigned int room)
 	return skb;
 }
 
-/* The hash of a REFLECT's body and of what comes behind it. */
+/* The hash of a REFLECT's payload: its body, and @reply behind it. */
 static u64 xmit_reflect_hash(const struct oae_frame *f, struct sk_buff *reply)
 {
 	u8 body[OAE_REFLECT_LEN];
@@ -143,13 +142,13 @@ static u64 xmit_reflect_hash(const struct oae_frame *f, struct sk_buff *reply)
 }
 
 /**
- * oae_xmit_reflect() - send a REFLECT with more than its own body
- * @port: through this port
- * @dest: to this address
+ * oae_xmit_reflect() - send a REFLECT that carries a half or an answer
+ * @port: the port, which the caller keeps alive
+ * @dest: destination address
  * @f: the frame; changed
- * @reply: what oae_xmit_reply() began, and is filled in; consumed
+ * @reply: from oae_xmit_reply(), with the half or the answer filled in; consumed
  *
- * Context: softirq or process, no lock held; the caller keeps @port alive.
+ * Context: any but hard interrupts, no lock held.
  */
 void oae_xmit_reflect(struct oae_port *port, const u8 *dest,
 		      struct oae_frame *f, struct sk_buff *reply)
@@ -169,13 +168,13 @@ void oae_xmit_reflect(struct oae_port *port, const u8 *dest,
 
 /**
  * oae_xmit_offer() - send the slices of an offer, back to back
- * @port: through this port
- * @dest: to this address
- * @send: the OFFER as the link wrote it, and which slices; changed here. The
- *	caller holds a reference to the message, which is the handle.
+ * @port: the port, which the caller keeps alive
+ * @dest: destination address
+ * @send: the OFFER from the link, and which slices; changed. The caller holds a
+ *	reference to the message, which is @send->handle.
  * @spent: as for oae_xmit_frame()
  *
- * Context: softirq or process, no lock held; the caller keeps @port alive.
+ * Context: any but hard interrupts, no lock held.
  */
 void oae_xmit_offer(struct oae_port *port, const u8 *dest,
 		    struct oae_send *send, struct sk_buff **spent)
