@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a tag knows of the files of /dev/oae that are attached to it, and what it
- * tells them: their transactions that are queued and ended, and their events.
+ * A tag's view of the attached files of /dev/oae: their queued and ended
+ * transactions, and the events to report to them.
  *
- * All of it is under tag->lock, which an event takes in any case: so sending and
- * ending a transaction takes no other lock. A transaction that a call waits for
- * is the call's; any other stays on its file's stream, with a reference, until it
- * is collected or the file closed.
+ * All of it is under tag->lock, which every event takes anyway, so sending and
+ * ending a transaction take no further lock. A call that waits for a transaction
+ * takes its outcome. Any other transaction stays on the file's stream, with a
+ * reference, until it is collected or the file is closed.
  */
 #include "tag.h"
 
 #include <linux/poll.h>
 
 /**
- * oae_attach_init() - a tag with no file
- * @tag: the tag. Context: any; nobody else knows the tag yet.
+ * oae_attach_init() - initialise a tag's list of files
+ * @tag: the tag, not published yet
+ *
+ * Context: any.
  */
 void oae_attach_init(struct oae_tag *tag)
 {
@@ -28,9 +30,11 @@ void oae_attach_init(struct oae_tag *tag)
 }
 
 /**
- * oae_attach_add() - a file attaches
- * @tag: the tag, locked, not dead
+ * oae_attach_add() - attach a file
+ * @tag: the tag, not dead
  * @c: the file
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_attach_add(struct oae_tag *tag, struct oae_client *c)
 {
@@ -46,8 +50,10 @@ void oae_attach_add(struct oae_tag *tag, struct oae_client *c)
 }
 
 /**
- * oae_client_init() - a file with no transaction
- * @c: the file. Context: any; nobody else knows the file yet.
+ * oae_client_init() - initialise a file, with no transaction
+ * @c: the file, not published yet
+ *
+ * Context: any.
  */
 void oae_client_init(struct oae_client *c)
 {
@@ -81,14 +87,14 @@ static void client_stream_insert(struct oae_stream *s, struct oae_txn *txn)
 	rb_insert_color_cached(&txn->node, &s->txns, first);
 }
 
-/* How many have ended between @txn, which has not, and the one before it. */
+/* Counter of the ended transactions just before @txn, which is pending. */
 static u32 *client_stream_gap(struct oae_stream *s, struct oae_txn *txn)
 {
 	return list_is_first(&txn->list, &s->pending) ?
 	       &s->ready : &list_prev_entry(txn, list)->ready;
 }
 
-/* It has ended, and is collected later; or it goes, if it does not stay. */
+/* @txn has ended. If it @stays, it is collected later; otherwise remove it. */
 static void client_stream_end(struct oae_stream *s, struct oae_txn *txn, bool stays)
 {
 	*client_stream_gap(s, txn) += txn->ready + stays;
@@ -99,10 +105,12 @@ static void client_stream_end(struct oae_stream *s, struct oae_txn *txn, bool st
 
 /**
  * oae_stream_below() - find a transaction by number
- * @s: the stream, its tag locked
+ * @s: the stream
  * @id: a number
  *
- * Return: the one with the greatest number below that, or NULL.
+ * Context: under tag->lock, BH off.
+ *
+ * Return: the transaction with the greatest number below @id, or NULL.
  */
 struct oae_txn *oae_stream_below(const struct oae_stream *s, u64 id)
 {
@@ -135,11 +143,15 @@ static void client_uncount(struct oae_client *c, const struct oae_msg *msg)
 }
 
 /**
- * oae_attach_leave() - some of what a file has queued goes on without it
- * @tag: the tag, locked
- * @c: the file, which nobody uses any more
- * @left: gets a few of its transactions, by oae_txn.list, with the file's
- *	references
+ * oae_attach_leave() - detach some transactions from a file that is closed
+ * @tag: the tag
+ * @c: the file, no longer used
+ * @left: list to which up to OAE_BATCH transactions are added, by oae_txn.list,
+ *	with the file's references
+ *
+ * The link carries on with those that have not ended.
+ *
+ * Context: under tag->lock, BH off.
  *
  * Return: true if there are more.
  */
@@ -168,11 +180,13 @@ bool oae_attach_leave(struct oae_tag *tag, struct oae_client *c,
 }
 
 /**
- * oae_attach_del() - a file goes
- * @tag: the tag, locked
+ * oae_attach_del() - detach a file
+ * @tag: the tag
  * @c: the file, which has no transaction any more
  *
- * Return: true if what is unread is noc_debug's now.
+ * Context: under tag->lock, BH off.
+ *
+ * Return: true if something is unread, which noc_debug may read now.
  */
 bool oae_attach_del(struct oae_tag *tag, struct oae_client *c)
 {
@@ -194,11 +208,13 @@ bool oae_attach_del(struct oae_tag *tag, struct oae_client *c)
 }
 
 /**
- * oae_attach_queue() - a file's transaction is about to be queued
- * @tag: the tag, locked
+ * oae_attach_queue() - account a transaction to its file, before it is queued
+ * @tag: the tag
  * @msg: the transaction, with a file
  *
- * Return: 0; -EAGAIN the file has queued as much as it may.
+ * Context: under tag->lock, BH off.
+ *
+ * Return: 0; -EAGAIN the file's queue is full.
  */
 int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg)
 {
@@ -224,7 +240,7 @@ int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg)
 	return 0;
 }
 
-/* See that the timer fires then. */
+/* Make sure that the timer fires at @at or earlier. */
 static void client_arm(struct oae_client *c, u64 at)
 {
 	if (c->timer_at && c->timer_at <= at)
@@ -234,9 +250,11 @@ static void client_arm(struct oae_client *c, u64 at)
 }
 
 /**
- * oae_client_time() - the file's timer is to reverse a transaction
- * @c: the file, its tag locked
- * @txn: the transaction: no call waits for it, and it has a deadline
+ * oae_client_time() - let the file's timer reverse a transaction at its deadline
+ * @c: the file
+ * @txn: the transaction, with a deadline, that no call waits for
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_client_time(struct oae_client *c, struct oae_txn *txn)
 {
@@ -260,15 +278,17 @@ void oae_client_time(struct oae_client *c, struct oae_txn *txn)
 }
 
 /**
- * oae_client_due() - the timer has fired: what is due, and when it fires next
- * @c: the file, its tag locked
+ * oae_client_due() - take the transactions that are due, and arm the timer anew
+ * @c: the file, whose timer has fired
  * @now: ktime, ns
- * @again: ktime, ns: the new deadline of what is due, should it not be
- *	reversible now
- * @msg: gets the messages, with a reference each
- * @max: as many as fit there; the timer fires at once again if there are more
+ * @again: ktime, ns: new deadline of the transactions that are due, in case they
+ *	cannot be reversed now
+ * @msg: filled with the messages, with a reference each
+ * @max: size of @msg; if more are due the timer fires again at once
  *
- * Return: how many.
+ * Context: under tag->lock, BH off.
+ *
+ * Return: number of messages.
  */
 unsigned int oae_client_due(struct oae_client *c, u64 now, u64 again,
 			    struct oae_msg **msg, unsigned int max)
@@ -294,9 +314,11 @@ unsigned int oae_client_due(struct oae_client *c, u64 now, u64 again,
 }
 
 /**
- * oae_client_collected() - a transaction is its file's business no more
- * @c: the file, its tag locked
- * @msg: the first of one of its streams, ended
+ * oae_client_collected() - remove a collected transaction from its stream
+ * @c: the file
+ * @msg: the first transaction of a stream, ended
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_client_collected(struct oae_client *c, struct oae_msg *msg)
 {
@@ -308,11 +330,14 @@ void oae_client_collected(struct oae_client *c, struct oae_msg *msg)
 }
 
 /**
- * oae_client_restored() - a transaction is to be collected after all
- * @c: the file, its tag locked
- * @msg: a transaction that has ended, and is in no stream
+ * oae_client_restored() - put a transaction back on its stream
+ * @c: the file
+ * @msg: a transaction that has ended and is in no stream
  *
- * What has not ended and is older stands with the link: few.
+ * The walk is short: older pending transactions are all with the link, which
+ * takes only a few at a time.
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_client_restored(struct oae_client *c, struct oae_msg *msg)
 {
@@ -333,9 +358,11 @@ void oae_client_restored(struct oae_client *c, struct oae_msg *msg)
 
 /**
  * oae_client_collectable() - is there an outcome to collect?
- * @c: the file, its tag locked
+ * @c: the file
  *
- * Return: true if so: that of the first of a stream.
+ * Context: under tag->lock, BH off.
+ *
+ * Return: true if the first transaction of a stream has ended.
  */
 bool oae_client_collectable(struct oae_client *c)
 {
@@ -344,11 +371,14 @@ bool oae_client_collectable(struct oae_client *c)
 
 /**
  * oae_client_uncollected() - how many outcomes can be collected?
- * @c: the file, its tag locked
+ * @c: the file
  *
- * Those behind one that has not ended wait for it.
+ * A stream is collected in order: an outcome behind a pending transaction has to
+ * wait.
  *
- * Return: how many.
+ * Context: under tag->lock, BH off.
+ *
+ * Return: number of outcomes.
  */
 u32 oae_client_uncollected(const struct oae_client *c)
 {
@@ -361,13 +391,15 @@ u32 oae_client_uncollected(const struct oae_client *c)
 }
 
 /**
- * oae_attach_ended() - the outcome of a file's transaction is known
- * @tag: the tag, locked
+ * oae_attach_ended() - record that a file's transaction has ended
+ * @tag: the tag
  * @msg: the transaction, with a file
  *
- * Who waits, or polls, is told by oae_attach_tell() after unlocking.
+ * The caller wakes waiters and pollers with oae_attach_tell() after unlocking.
  *
- * Return: true if the file has room again and had none.
+ * Context: under tag->lock, BH off.
+ *
+ * Return: true if the file's queue was full and has room again.
  */
 bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg)
 {
@@ -385,12 +417,12 @@ bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg)
 		client_uncount(c, msg);
 		if (full)
 			oae_room_wake_client(tag, c);
-		/* One behind it may have been waiting for its turn. */
+		/* An ended transaction behind this one can be collected now. */
 		txn->tell = oae_client_collectable(c);
 		return full;
 	}
 	if (txn->waited) {
-		/* Too long for who waits: collected instead. */
+		/* The waiting call has no room for the result: it is collected. */
 		txn->waited = false;
 		oae_msg_get(msg);
 	}
@@ -399,13 +431,17 @@ bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg)
 }
 
 /**
- * oae_attach_tell() - wake who polls a file, or closes it
+ * oae_attach_tell() - wake pollers of a file, and a task that closes it
  * @msg: a transaction that has ended
  *
- * Context: RCU read lock held since before the tag was unlocked, no lock held.
+ * The caller has been in the RCU read-side critical section since before the tag
+ * was unlocked, so the file is not freed.
+ *
+ * Context: any but hard interrupts, BH off; under rcu_read_lock().
  */
 void oae_attach_tell(struct oae_msg *msg)
 {
+	/* Pairs with the WRITE_ONCE() in oae_attach_leave(). */
 	struct oae_client *c = READ_ONCE(msg->txn.client);
 
 	if (c && wq_has_sleeper(&c->wait))
@@ -413,48 +449,55 @@ void oae_attach_tell(struct oae_msg *msg)
 }
 
 /**
- * oae_attach_readable() - wake who waits for something to read
- * @tag: the tag, which now has something; one that sleeps, and all who poll
+ * oae_attach_readable() - wake one waiting reader and all pollers
+ * @tag: the tag, in which something is unread now
  *
- * Context: any, tag->lock held or not.
+ * Context: any but hard interrupts; under tag->lock or not.
  */
 void oae_attach_readable(struct oae_tag *tag)
 {
-	/* Who is about to sleep sees what there is, or is seen here. */
+	/*
+	 * The data before the look at the wait queues. Pairs with the smp_mb() in
+	 * file_poll(), and with that of wait_event in io_read_next().
+	 */
 	smp_mb();
-	/* barrier: above */
+	/* Ordered by the smp_mb() above; pairs with io_read_next(). */
 	if (waitqueue_active(&tag->read_wait))
 		wake_up_interruptible(&tag->read_wait);
-	/* barrier: above */
+	/* Ordered by the smp_mb() above; pairs with file_poll(). */
 	if (waitqueue_active(&tag->poll_wait))
 		wake_up_poll(&tag->poll_wait, EPOLLIN | EPOLLRDNORM);
 }
 
 /**
- * oae_attach_writable() - wake one that waits for room, all that do for confirmation
- * @tag: the tag
+ * oae_attach_writable() - wake one waiting writer, all pollers and all of fsync
+ * @tag: the tag, which may have room, or whose commits are confirmed
  *
- * Context: any, tag->lock held or not.
+ * Context: any but hard interrupts; under tag->lock or not.
  */
 void oae_attach_writable(struct oae_tag *tag)
 {
-	/* As in oae_attach_readable(). */
+	/*
+	 * The new state before the look at the wait queues. Pairs with the smp_mb()
+	 * in file_poll(), with that of prepare_to_wait_exclusive() in
+	 * oae_room_wait(), and with that of wait_event in oae_file_fsync().
+	 */
 	smp_mb();
-	/* barrier: above */
+	/* Ordered by the smp_mb() above; pairs with oae_file_fsync(). */
 	if (waitqueue_active(&tag->confirm_wait))
 		wake_up_interruptible(&tag->confirm_wait);
-	/* barrier: above */
+	/* Ordered by the smp_mb() above; pairs with oae_room_wait(). */
 	if (waitqueue_active(&tag->write_wait))
 		oae_room_wake(tag, false);
-	/* barrier: above */
+	/* Ordered by the smp_mb() above; pairs with oae_room_wait(). */
 	if (waitqueue_active(&tag->half_wait))
 		oae_room_wake(tag, true);
-	/* barrier: above */
+	/* Ordered by the smp_mb() above; pairs with file_poll(). */
 	if (waitqueue_active(&tag->poll_wait))
 		wake_up_poll(&tag->poll_wait, EPOLLOUT | EPOLLWRNORM);
 }
 
-/* Told to no file: each finds out for itself what is news to it. */
+/* Events are stamped in the tag: each file compares them with its own nevents. */
 static void client_tell_event(struct oae_tag *tag, u32 events)
 {
 	unsigned int i;
@@ -468,9 +511,11 @@ static void client_tell_event(struct oae_tag *tag, u32 events)
 }
 
 /**
- * oae_client_events() - what has happened since a file has looked
- * @c: the file, its tag locked
+ * oae_client_events() - events since the file's last OAE_STATUS
+ * @c: the file
  * @tag: its tag
+ *
+ * Context: under tag->lock, BH off.
  *
  * Return: OAE_EVENT_*.
  */
@@ -532,21 +577,23 @@ static u32 client_note_events(struct oae_tag *tag, enum oae_note note)
 	}
 }
 
-/* What listeners want to know of a tag that no file is attached to. */
+/* Events of a tag without a file that listeners are told. */
 static void client_note_fresh(struct oae_tag *tag, enum oae_note note)
 {
 	if ((note == OAE_N_OPENED && tag->by_peer && tag->unheard) ||
 	    note == OAE_N_PEER_NEW)
 		oae_fresh_add(tag);
-	/* Who has closed may have left something to read. */
+	/* The peer may have closed with transactions still unread here. */
 	if (note == OAE_N_GONE && !READ_ONCE(tag->nrcv))
 		oae_fresh_del(tag);
 }
 
 /**
- * oae_attach_note() - something rare has happened to a link
- * @tag: its tag, locked
- * @note: what
+ * oae_attach_note() - report a note of the link to files, or to listeners
+ * @tag: the tag
+ * @note: the note
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_attach_note(struct oae_tag *tag, enum oae_note note)
 {
@@ -569,8 +616,10 @@ void oae_attach_note(struct oae_tag *tag, enum oae_note note)
 }
 
 /**
- * oae_attach_dead() - a tag has died; its files are told if its port went
- * @tag: the tag, locked
+ * oae_attach_dead() - report a tag's death to its files, and wake all waiters
+ * @tag: the tag, dead
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_attach_dead(struct oae_tag *tag)
 {
@@ -586,10 +635,12 @@ void oae_attach_dead(struct oae_tag *tag)
 }
 
 /**
- * oae_attach_shut() - nothing more may be queued, and who waits for it is told
- * @tag: the tag, locked; dead, or its node is shut
+ * oae_attach_shut() - wake writers that wait for room which will never come
+ * @tag: the tag, dead, or its node is shut
  *
- * The first in the line for a file's room passes it on: room.c.
+ * Wakes one writer of each file; that one passes the wake-up on (room.c).
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_attach_shut(struct oae_tag *tag)
 {

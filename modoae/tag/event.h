@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files share that deal with an event of a tag: the event, and its steps. */
+/* An event of a tag and its steps, shared by the files of tag/ that handle events. */
 #ifndef OAE_EVENT_H
 #define OAE_EVENT_H
 
 #include "tag.h"
 
 /**
- * struct oae_run - one event of a tag: what it leads to
- * @a: what the link wants done
- * @now: local_clock() when it began
- * @skb: what came in; NULL once kept or sent
- * @done: messages that ended, by oae_msg.list
- * @before: the link's state when it began
- * @wake: tags whose verbs may come again, by oae_tag.wake
- * @reply: REFLECT, but for its header
- * @wake_reader: there is something to read
- * @wake_writer: there may be room to write, or what was sent is confirmed
- * @via: its frames go through the gateway
+ * struct oae_run - one event of a tag and its consequences
+ * @a: actions that the link asks for
+ * @now: local_clock() at the begin of the event, ns
+ * @skb: the received frame; NULL once kept or reused
+ * @done: messages that have ended, by oae_msg.list
+ * @before: state of the link at the begin of the event
+ * @wake: tags to be sent READY since words are free, by oae_tag.wake
+ * @reply: REFLECT with a half or an answer, without its header
+ * @wake_reader: something is unread
+ * @wake_writer: there may be room to write, or delivery is confirmed
+ * @via: the frames of this event go through the gateway
  */
 struct oae_run {
 	struct oae_actions a;
@@ -31,7 +31,7 @@ struct oae_run {
 	bool via;
 };
 
-/* run.c: stepping the link. Enter takes tag->lock, leave drops it. */
+/* run.c: stepping the link; oae_run_enter() takes tag->lock, _leave() drops it */
 void oae_run_enter(struct oae_tag *tag, struct oae_run *ev)
 	__acquires(RCU_BH) __acquires(&tag->lock);
 void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
@@ -57,7 +57,7 @@ void oae_queue_flush_some(struct oae_tag *tag, struct oae_run *ev);
 void oae_unread_add(struct oae_tag *tag, unsigned int nslices);
 unsigned int oae_unread_drop(struct oae_tag *tag, struct sk_buff_head *lost);
 
-/* May a tag hold one more transaction? It can pass the limit by one, no more. */
+/* May a tag hold one more transaction? At most one transaction exceeds rcvbuf. */
 static inline bool oae_unread_room(const struct oae_tag *tag)
 {
 	return READ_ONCE(tag->rcv_bytes) < READ_ONCE(tag->node->knobs.rcvbuf);

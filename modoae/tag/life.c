@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The life of a tag's link, as others decide it: opened from here or by the peer,
- * closed, killed; and what becomes of its port.
+ * The life of a tag's link: opening from here or by the peer, closing, killing,
+ * and changes of its port.
  */
 #include "event.h"
 
 #include <linux/etherdevice.h>
 
-/* Of two crossing swaps, that of the higher address stands. */
+/* The end with the higher address is the senior: its half stands (protocol 4.9). */
 static void life_rank(struct oae_tag *tag)
 {
 	u8 peer[ETH_ALEN];
@@ -17,7 +17,7 @@ static void life_rank(struct oae_tag *tag)
 					 ETH_ALEN) > 0);
 }
 
-/* A CLOSED link is about to open, and begins this way. */
+/* A CLOSED link is about to open: set its rank, its way and its MTU. */
 static void life_start(struct oae_tag *tag, struct oae_run *ev, bool via)
 {
 	if (!oae_link_closed(&tag->link))
@@ -28,9 +28,11 @@ static void life_start(struct oae_tag *tag, struct oae_run *ev, bool via)
 }
 
 /**
- * oae_tag_open() - open a CLOSED link from here: it is not a stranger's any more
- * @tag: the tag, locked
+ * oae_tag_open() - open a CLOSED link from here
+ * @tag: the tag, which is not a stranger's any more
  * @ev: the event
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_tag_open(struct oae_tag *tag, struct oae_run *ev)
 {
@@ -40,13 +42,13 @@ void oae_tag_open(struct oae_tag *tag, struct oae_run *ev)
 }
 
 /**
- * oae_tag_accept() - open the link of an admitted stranger
- * @tag: its tag, the link CLOSED
- * @sync: its SYNC
+ * oae_tag_accept() - open a link for an admitted peer (protocol 4.6)
+ * @tag: the peer's tag, its link CLOSED
+ * @sync: the peer's SYNC
  *
- * Context: softirq, RCU read lock held, no other lock.
+ * Context: softirq, under rcu_read_lock(); takes tag->lock.
  *
- * Return: 0; -ESTALE the tag is gone.
+ * Return: 0; -ESTALE the tag is dead.
  */
 int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
 {
@@ -72,10 +74,12 @@ int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
 }
 
 /**
- * oae_tag_close() - close a tag's link once what is in flight has ended
+ * oae_tag_close() - begin to close a tag's link (protocol 4.7)
  * @tag: the tag
  *
- * Context: any but hard interrupts, no lock held.
+ * What is in flight ends first.
+ *
+ * Context: any but hard interrupts; takes tag->lock.
  */
 void oae_tag_close(struct oae_tag *tag)
 {
@@ -83,18 +87,20 @@ void oae_tag_close(struct oae_tag *tag)
 
 	oae_run_enter(tag, &ev);
 	oae_link_close(&tag->link, ev.now, &ev.a);
-	/* If the node is shut, whoever waits for room is told, open or not. */
+	/* If the node is shut, wake writers that wait for room, even if CLOSED. */
 	oae_attach_shut(tag);
 	ev.wake_writer = true;
 	oae_run_leave(tag, &ev);
 }
 
 /**
- * oae_tag_kill() - end a tag now
- * @tag: the tag; out of the table afterwards. What is unread stays readable.
- * @err: what writers are told whose transactions are reversed, positive errno
+ * oae_tag_kill() - end a tag's link at once and remove the tag from the table
+ * @tag: the tag, to which the caller has a reference
+ * @err: error for the writers of reversed transactions, positive errno
  *
- * Context: process, may sleep, no lock held but RTNL; the caller has a reference.
+ * Unread transactions stay readable.
+ *
+ * Context: process, may sleep; takes tag->lock. RTNL may be held.
  */
 void oae_tag_kill(struct oae_tag *tag, int err)
 {
@@ -107,7 +113,7 @@ void oae_tag_kill(struct oae_tag *tag, int err)
 	oae_queue_flush(tag, err);
 	oae_tag_retire(tag, true);
 	oae_run_leave(tag, &ev);
-	/* Nothing is queued on the dead: so much, and no more. */
+	/* A dead tag takes no messages, so this ends. */
 	do {
 		cond_resched();
 		oae_run_enter(tag, &ev);
@@ -117,14 +123,15 @@ void oae_tag_kill(struct oae_tag *tag, int err)
 }
 
 /**
- * oae_tag_give_way() - a tag that another one needs the place of
+ * oae_tag_give_way() - free a tag's place for another one (protocol 4.6)
  * @tag: the tag
- * @spare: why it may, when that was asked; nothing happens if it is not so now
+ * @spare: the reason why the tag may give way. Nothing happens if it no longer
+ *	holds.
  *
- * One that is dead loses what is unread. One that is CLOSED is dead after this,
- * and one that is down, too: what it held or had in doubt is lost and counted.
+ * A dead tag loses its unread transactions. A tag whose link is CLOSED or down
+ * dies; what a link that is down holds or has in doubt is lost, and counted.
  *
- * Context: any but hard interrupts, no lock held.
+ * Context: any but hard interrupts; takes tag->lock.
  */
 void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare)
 {
@@ -150,8 +157,10 @@ void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare)
 }
 
 /**
- * oae_tag_port_up() - the tag's port carries frames again
- * @tag: the tag. Context: any but hard interrupts, no lock held.
+ * oae_tag_port_up() - tell the link that its port carries frames again
+ * @tag: the tag
+ *
+ * Context: any but hard interrupts; takes tag->lock.
  */
 void oae_tag_port_up(struct oae_tag *tag)
 {
@@ -163,8 +172,10 @@ void oae_tag_port_up(struct oae_tag *tag)
 }
 
 /**
- * oae_tag_port_down() - the tag's port carries no frames
- * @tag: the tag. Context: any but hard interrupts, no lock held.
+ * oae_tag_port_down() - tell the link that its port carries no frames
+ * @tag: the tag
+ *
+ * Context: any but hard interrupts; takes tag->lock.
  */
 void oae_tag_port_down(struct oae_tag *tag)
 {
@@ -176,14 +187,15 @@ void oae_tag_port_down(struct oae_tag *tag)
 }
 
 /**
- * oae_tag_settle() - the tag's port is about to have another address
+ * oae_tag_settle() - settle before the port's address changes (protocol 4.5)
  * @tag: the tag
- * @ns: so long nothing new is offered or taken, unless the address changes
+ * @ns: time without new offers and holds, unless the address changes earlier, ns
  *
- * A link that is down cannot settle and does not try. The port counts those that
- * still have something in doubt; node->tags_wait is woken when one has not.
+ * A link that is down cannot settle and does not try. The port counts the tags
+ * with something in doubt in nsettling; node->tags_wait is woken for each tag
+ * that has settled.
  *
- * Context: any but hard interrupts, no lock held.
+ * Context: any but hard interrupts; takes tag->lock.
  */
 void oae_tag_settle(struct oae_tag *tag, u64 ns)
 {
@@ -201,8 +213,10 @@ void oae_tag_settle(struct oae_tag *tag, u64 ns)
 }
 
 /**
- * oae_tag_renamed() - the tag's port has another address
- * @tag: the tag. Context: any but hard interrupts, no lock held.
+ * oae_tag_renamed() - tell the link that its port has a new address (protocol 4.5)
+ * @tag: the tag
+ *
+ * Context: any but hard interrupts; takes tag->lock.
  */
 void oae_tag_renamed(struct oae_tag *tag)
 {
@@ -215,11 +229,11 @@ void oae_tag_renamed(struct oae_tag *tag)
 }
 
 /**
- * oae_tag_way() - what the tag's way carries may have changed
+ * oae_tag_way() - find the MTU of the tag's way anew (protocol 4.8)
  * @tag: the tag
- * @about: what the gateway said of it; NULL: the port has another MTU
+ * @about: from the gateway's HELLO ABOUT; NULL: the port's MTU has changed
  *
- * Context: any but hard interrupts, no lock held.
+ * Context: any but hard interrupts; takes tag->lock.
  */
 void oae_tag_way(struct oae_tag *tag, const struct oae_about *about)
 {

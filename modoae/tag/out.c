@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an event sends: made sure of under tag->lock, sent without it, the way that
- * the tag goes.
+ * Frames that an event sends: their content is pinned under tag->lock, then they
+ * are sent without it, by the tag's way.
  */
 #include "event.h"
 
 #include <linux/etherdevice.h>
 
 /*
- * The frames to the peer @dest go to the gateway instead, which @dest is then.
- * False: there is none, and they are gone.
+ * Redirect an event's frames from the peer @dest to the gateway, and set @dest to
+ * the gateway's address. False: no gateway is known, and the frames are dropped.
  */
 static noinline bool out_through_gateway(struct oae_tag *tag, struct oae_run *ev,
 					 u8 dest[ETH_ALEN])
@@ -41,7 +41,7 @@ static bool out_has_reply(const struct oae_send *send)
 	return send->frame.opcode == OAE_REFLECT && send->frame.length;
 }
 
-/* What such a REFLECT carries, while it is sure to stay what it is. */
+/* Build what such a REFLECT carries, under tag->lock: it may change afterwards. */
 static void out_make_reply(struct oae_tag *tag, struct oae_run *ev,
 			   const struct oae_send *send)
 {
@@ -62,10 +62,12 @@ static void out_make_reply(struct oae_tag *tag, struct oae_run *ev,
 }
 
 /**
- * oae_out_keep() - what a frame carries stays until it is sent
- * @tag: the tag, locked
+ * oae_out_keep() - pin what a frame carries until the frame is sent
+ * @tag: the tag
  * @ev: the event
- * @send: one of its frames
+ * @send: one of the event's frames
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_out_keep(struct oae_tag *tag, struct oae_run *ev,
 		  const struct oae_send *send)
@@ -78,10 +80,11 @@ void oae_out_keep(struct oae_tag *tag, struct oae_run *ev,
 
 /**
  * oae_out_send() - send the frames of an event
- * @tag: the tag, not locked any more
- * @ev: the event; oae_out_keep() was called for each frame
+ * @tag: the tag, unlocked
+ * @ev: the event; oae_out_keep() was called for each frame. The caller has held the
+ *	RCU read lock since its begin.
  *
- * Context: BH off, RCU read lock held since the event began.
+ * Context: any but hard interrupts, BH off; under rcu_read_lock().
  */
 void oae_out_send(struct oae_tag *tag, struct oae_run *ev)
 {

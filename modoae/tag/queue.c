@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queues of a tag: what waits to be sent, until the link has room for it, and what
- * is delivered, until it is read.
+ * Queues of a tag: messages that wait until the link has room for them, and
+ * delivered transactions that wait to be read.
  *
- * What waits to be sent is under tag->lock: each message that is queued is an event
- * of the link, which may offer it at once.
+ * The messages are under tag->lock: queueing one is an event of the link, which
+ * may offer it at once.
  *
- * What is unread has a lock of its own, that of the queue tag->rcvq: the link
- * delivers under tag->lock and that one, a reader takes under that one alone. A
- * reader begins an event only if it matters to the link or the tag: the peer was
- * refused and waits for room, or the tag is dead and waits to be read to its end.
- * As the two sides share no lock, each first says what it has done and then looks
- * what the other one did, with a full barrier in between:
+ * The unread transactions have a lock of their own, tag->rcvq.lock. The link
+ * delivers under tag->lock and rcvq.lock, a reader takes under rcvq.lock alone. A
+ * reader starts an event only if the link or the tag waits for it: the peer was
+ * refused and waits for room, or the tag is dead and waits until all is read. As
+ * the two sides share no lock, each one writes its own state, then reads the
+ * other's, with a full barrier in between:
  *
- *	reader: room made		event: the peer refused; or the tag dies
- *		smp_mb()			smp_mb()
- *		does anybody wait?		is there room; is anything unread?
+ *	queue_made_room()	run_refused(), oae_tag_retire()
+ *	  (room was made)	  (the peer was refused; the tag died)
+ *	  smp_mb()		  smp_mb()
+ *	  refused, or dead?	  is there room; is anything unread?
  *
- * One of them at least sees the other's.
+ * At least one of them sees the other's write.
  */
 #include "event.h"
 
 /**
- * oae_tag_lock() - look at a tag, or at its clients, outside of an event
+ * oae_tag_lock() - lock a tag, to look at it or its clients outside of an event
  * @tag: the tag
  *
- * Context: any but hard interrupts, no lock held; after this tag->lock is, BH off.
+ * Context: any but hard interrupts; takes tag->lock.
  */
 void oae_tag_lock(struct oae_tag *tag)
 	__acquires(&tag->lock)
@@ -34,8 +35,10 @@ void oae_tag_lock(struct oae_tag *tag)
 }
 
 /**
- * oae_tag_unlock() - that was all
+ * oae_tag_unlock() - unlock a tag
  * @tag: the tag, locked by oae_tag_lock()
+ *
+ * Context: under tag->lock, BH off; drops tag->lock.
  */
 void oae_tag_unlock(struct oae_tag *tag)
 	__releases(&tag->lock)
@@ -44,10 +47,12 @@ void oae_tag_unlock(struct oae_tag *tag)
 }
 
 /**
- * oae_queue_del() - a message is in a queue of its tag no more
- * @tag: the tag, locked
+ * oae_queue_del() - remove a message from its queue
+ * @tag: the tag
  * @ev: the event
  * @msg: the message, queued
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_queue_del(struct oae_tag *tag, struct oae_run *ev,
 		   struct oae_msg *msg)
@@ -59,12 +64,14 @@ void oae_queue_del(struct oae_tag *tag, struct oae_run *ev,
 }
 
 /**
- * oae_queue_flush() - all that is queued is to be reversed
- * @tag: the tag, locked
- * @err: why, positive errno
+ * oae_queue_flush() - mark all queued messages to be reversed
+ * @tag: the tag
+ * @err: error for the writers, positive errno
  *
- * A few with each event, beginning with this one: oae_queue_flush_some(). Should
- * another reason come meanwhile, the first one stands.
+ * This event and the next ones reverse a few each: oae_queue_flush_some(). If
+ * another flush begins meanwhile, the first @err stands.
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_queue_flush(struct oae_tag *tag, int err)
 {
@@ -75,9 +82,11 @@ void oae_queue_flush(struct oae_tag *tag, int err)
 }
 
 /**
- * oae_queue_flush_some() - reverse a few of what is to be
- * @tag: the tag, locked
+ * oae_queue_flush_some() - reverse up to OAE_BATCH of the messages in flushq
+ * @tag: the tag
  * @ev: the event
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_queue_flush_some(struct oae_tag *tag, struct oae_run *ev)
 {
@@ -93,17 +102,18 @@ void oae_queue_flush_some(struct oae_tag *tag, struct oae_run *ev)
 }
 
 /**
- * oae_tag_send() - queue a message; a CLOSED link is opened
+ * oae_tag_send() - queue a message, and open the link if it is CLOSED
  * @tag: the tag
- * @msg: a message that has been cut; on success the link takes a reference
+ * @msg: the message, cut into slices; on success the link takes a reference
  *
- * Context: any but hard interrupts, no lock held.
+ * A tag that was made for this message is removed if the message is not queued.
  *
- * A tag made for this message alone is forgotten when it is not queued.
+ * Context: any but hard interrupts; takes tag->lock.
  *
- * Return: 0; -EAGAIN the queue is full, or its file's; -ESHUTDOWN the node is
- * shut; -EMSGSIZE it takes more than OAE_MAX_SLICES; -ESTALE the tag is gone, or
- * its slices may be longer now: find or make it, and cut the message, again.
+ * Return: 0; -EAGAIN the tag's or the file's queue is full; -ESHUTDOWN the node is
+ * shut; -EMSGSIZE the message takes more than OAE_MAX_SLICES; -ESTALE the tag is
+ * dead, or its slices may be longer now: find or make the tag, and cut the
+ * message, again.
  */
 int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 {
@@ -115,7 +125,7 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 	if (tag->dead) {
 		err = -ESTALE;
 	} else if (!msg->post.nslices) {
-		/* Or was its way found to carry more just now? */
+		/* -ESTALE: the way has been found to carry longer slices. */
 		err = msg->post.slice_max < oae_link_slice_max(&tag->link) ?
 		      -ESTALE : -EMSGSIZE;
 	} else if (READ_ONCE(node->shut)) {
@@ -141,15 +151,15 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 EXPORT_SYMBOL_FOR_BENCH(oae_tag_send);
 
 /**
- * oae_tag_cancel() - reverse a message
+ * oae_tag_cancel() - reverse a message (protocol 4.1, step 5)
  * @tag: its tag
  * @msg: the message
- * @err: what its writer is told, positive errno
+ * @err: error for the writer, positive errno
  *
- * Context: any but hard interrupts, no lock held.
+ * Context: any but hard interrupts; takes tag->lock.
  *
- * Return: 0 it ends reversed; -EINPROGRESS an express in flight, or a half that
- * is lent; -ENOENT it has ended already.
+ * Return: 0 the message is reversed; -EINPROGRESS it cannot be: an express in
+ * flight, or a half that is lent; -ENOENT it has ended already.
  */
 int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 {
@@ -169,13 +179,13 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 }
 
 /**
- * oae_tag_cancel_queued() - reverse those that are queued and the link has not
+ * oae_tag_cancel_queued() - reverse messages that are not yet posted to the link
  * @tag: their tag
- * @msg: messages, the caller's references
- * @n: how many, not more than OAE_BATCH
- * @err: what their writers are told, positive errno
+ * @msg: messages, with the caller's references; those not queued are skipped
+ * @n: number of messages, at most OAE_BATCH
+ * @err: error for the writers, positive errno
  *
- * Context: any but hard interrupts, no lock held.
+ * Context: any but hard interrupts; takes tag->lock.
  */
 void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
 			   unsigned int n, int err)
@@ -195,12 +205,14 @@ void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
 }
 
 /**
- * oae_tag_confirming() - somebody begins or ceases to wait for confirmation
+ * oae_tag_confirming() - begin or end waiting for confirmation of delivery
  * @tag: the tag
- * @waiters: 1 begins: the peer is asked whenever it has not said that all is
- *	delivered, and tag->confirm_wait is woken; -1 ceases
+ * @waiters: 1 begin, -1 end
  *
- * Context: any but hard interrupts, no lock held.
+ * While a caller waits, the link asks the peer to confirm what is committed, and
+ * tag->confirm_wait is woken.
+ *
+ * Context: any but hard interrupts; takes tag->lock.
  */
 void oae_tag_confirming(struct oae_tag *tag, int waiters)
 {
@@ -212,14 +224,14 @@ void oae_tag_confirming(struct oae_tag *tag, int waiters)
 }
 
 /**
- * oae_tag_attach() - a file becomes an end of a tag's link, and pins the tag
- * @tag: the tag, of which the file gets the caller's reference
+ * oae_tag_attach() - attach a file to a tag, and pin the tag
+ * @tag: the tag; the file takes over the caller's reference
  * @c: the file
  * @open: open the link if it is CLOSED
  *
- * Context: any but hard interrupts, no lock held.
+ * Context: any but hard interrupts; takes tag->lock.
  *
- * Return: 0; -ESTALE the tag is gone; -ESHUTDOWN the node is shut, and @open.
+ * Return: 0; -ESTALE the tag is dead; -ESHUTDOWN the node is shut, and @open.
  */
 int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, bool open)
 {
@@ -244,12 +256,13 @@ int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, bool open)
 }
 
 /**
- * oae_tag_detach() - a file goes
- * @tag: its tag
- * @c: the file; what it has queued goes on without it
+ * oae_tag_detach() - detach a file from its tag
+ * @tag: the tag
+ * @c: the file, no longer used; its queued transactions go on without it
  *
- * With the last file what is unread is for noc_debug again. Context: process, no
- * lock held.
+ * After the last file, noc_debug may read what is unread.
+ *
+ * Context: process, may sleep; takes tag->lock.
  */
 void oae_tag_detach(struct oae_tag *tag, struct oae_client *c)
 {
@@ -266,7 +279,7 @@ void oae_tag_detach(struct oae_tag *tag, struct oae_client *c)
 			ev.wake_writer = true;
 		}
 		oae_run_leave(tag, &ev);
-		/* Perhaps long: not under the lock. */
+		/* Freeing may take long, so it is done without the lock. */
 		list_for_each_entry_safe(txn, next, &left, list)
 			oae_msg_put(container_of(txn, struct oae_msg, txn));
 		INIT_LIST_HEAD(&left);
@@ -275,11 +288,13 @@ void oae_tag_detach(struct oae_tag *tag, struct oae_client *c)
 }
 
 /**
- * oae_unread_add() - a transaction is delivered: its slices go to the reader
- * @tag: the tag, locked; its slices are all in tag->slot
- * @nslices: how many
+ * oae_unread_add() - deliver a transaction: move its slices to rcvq (protocol 4.2)
+ * @tag: the tag, with all slices in tag->slot
+ * @nslices: number of slices
  *
- * The caller wakes who reads after unlocking. Context: BH disabled.
+ * The caller wakes readers after unlocking.
+ *
+ * Context: under tag->lock, BH off; takes rcvq.lock.
  */
 void oae_unread_add(struct oae_tag *tag, unsigned int nslices)
 {
@@ -303,7 +318,7 @@ void oae_unread_add(struct oae_tag *tag, unsigned int nslices)
 	oae_unclaimed_sort(tag);
 	tag->ndelivered++;
 	tag->used = true;
-	/* Who reads it finds that it was counted. */
+	/* Counted before a reader can see the transaction. */
 	oae_count(tag->node, OAE_S_DELIVERED);
 	oae_count_n(tag->node, OAE_S_DELIVERED_BYTES, len);
 	spin_unlock(&tag->rcvq.lock);
@@ -340,13 +355,13 @@ static struct sk_buff *queue_take(struct oae_tag *tag)
 }
 
 /**
- * oae_unread_drop() - nobody will read what is unread
- * @tag: the tag, locked
- * @lost: gets it
+ * oae_unread_drop() - take all unread transactions, to be dropped
+ * @tag: the tag
+ * @lost: the skbs are added here
  *
- * Context: BH disabled.
+ * Context: under tag->lock, BH off; takes rcvq.lock.
  *
- * Return: how many transactions.
+ * Return: number of transactions.
  */
 unsigned int oae_unread_drop(struct oae_tag *tag, struct sk_buff_head *lost)
 {
@@ -363,10 +378,10 @@ unsigned int oae_unread_drop(struct oae_tag *tag, struct sk_buff_head *lost)
 }
 
 /**
- * oae_unread_len() - how long is the oldest unread transaction?
+ * oae_unread_len() - length of the oldest unread transaction
  * @tag: the tag
  *
- * Context: any but hard interrupts; under tag->lock or no lock.
+ * Context: any but hard interrupts; takes rcvq.lock.
  *
  * Return: bytes; 0 nothing is unread.
  */
@@ -384,14 +399,15 @@ unsigned int oae_unread_len(struct oae_tag *tag)
 }
 
 /*
- * Something was read: an event, if anybody waited for that. Without a file a tag
- * that is CLOSED waits to be read to its end, too.
+ * A transaction was read: start an event if the link or the tag waits for that. A
+ * tag without a file always gets the event, since its link may be CLOSED and wait
+ * until all is read.
  */
 static void queue_made_room(struct oae_tag *tag, bool attached)
 {
 	struct oae_run ev;
 
-	/* Pairs with those in run_refused() and in oae_tag_retire(). */
+	/* Pairs with the smp_mb() in run_refused(), and with that in oae_tag_retire(). */
 	smp_mb();
 	if (likely(attached && !READ_ONCE(tag->dead) &&
 		   !(oae_link_owes_ready(&tag->link) && oae_unread_room(tag))))
@@ -404,14 +420,14 @@ static void queue_made_room(struct oae_tag *tag, bool attached)
 /**
  * oae_tag_read() - take the oldest unread transaction
  * @tag: the tag
- * @c: for this file, which is attached; NULL for noc_debug, if none is
- * @max: bytes that it may have
- * @skb: its skbs, linked by ->next; NULL the tag is dead and all is read
+ * @c: the reading file, which is attached; NULL for noc_debug
+ * @max: size of the reader's buffer, bytes
+ * @skb: set to the slices, linked by ->next; NULL the tag is dead and all is read
  *
- * Context: process, no tag's lock held.
+ * Context: process; takes rcvq.lock and tag->lock.
  *
- * Return: 0; -EAGAIN nothing is unread, or not for @c; -EMSGSIZE longer than that,
- * and not taken.
+ * Return: 0; -EAGAIN nothing is unread, or noc_debug may not read since a file is
+ * attached; -EMSGSIZE the transaction is longer than @max, and not taken.
  */
 int oae_tag_read(struct oae_tag *tag, const struct oae_client *c, size_t max,
 		 struct sk_buff **skb)
@@ -422,7 +438,7 @@ int oae_tag_read(struct oae_tag *tag, const struct oae_client *c, size_t max,
 	*skb = NULL;
 	spin_lock_bh(&tag->rcvq.lock);
 	first = skb_peek(&tag->rcvq);
-	/* What was delivered before it died would be there by now. */
+	/* A dead tag delivers nothing more, so this is the end. */
 	if (!first)
 		err = READ_ONCE(tag->dead) ? 0 : -EAGAIN;
 	else if (!c && !list_empty(&tag->files))
@@ -438,11 +454,11 @@ int oae_tag_read(struct oae_tag *tag, const struct oae_client *c, size_t max,
 }
 
 /**
- * oae_tag_unread() - give a transaction back that could not be read after all
+ * oae_tag_unread() - put back a transaction that could not be copied out
  * @tag: the tag that the file is attached to
- * @skb: what oae_tag_read() gave: the next to be read again
+ * @skb: from oae_tag_read(); the next read gets it again
  *
- * Context: process, no tag's lock held.
+ * Context: process; takes rcvq.lock.
  */
 void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb)
 {

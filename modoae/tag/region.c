@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Regions: words that a program has exposed, and the verbs of peers on them
- * (doc/protocol.md section 4.10). What a verb does is link/verb.c's.
+ * (doc/protocol.md section 4.10). link/verb.c carries out the operations.
  *
- * A region is found by its number under RCU. It is counted: by whoever exposed
- * it, by each tag that holds a verb on it, and by each that waits for it. Its
- * lock is the one on the frame path that is wider than a tag's, for its words
- * are; it nests in tag->lock, and nothing is taken under it.
+ * A region is looked up by its number under RCU. References are held by the file
+ * that exposed it, by each tag that holds a verb on it, and by each tag that waits
+ * for its words. region->lock is the only lock on the frame path that several tags
+ * share, since they share the words. It nests in tag->lock, and no lock nests in
+ * it.
  */
 #include "tag.h"
 
@@ -19,9 +20,9 @@
 
 #include "../link/verb.h"
 
-#define WAKE_MAX	4	/* tags told that words are free, at a time */
-#define WAKE_LOOK	32	/* of those who wait, how many are looked at */
-#define REQ_KEPT	3072	/* bytes of a request that need no memory */
+#define WAKE_MAX	4	/* tags sent READY at a time */
+#define WAKE_LOOK	32	/* waiting tags examined at a time */
+#define REQ_KEPT	3072	/* longest request that is copied, bytes */
 
 struct oae_region {
 	struct oae_node *node;
@@ -38,17 +39,17 @@ struct oae_region {
 };
 
 /**
- * struct oae_held - what a tag has to do with regions
- * @region: of the verb that it holds, NULL none
- * @taken: that verb's words are reserved
- * @yields: its next verb lets those pass who were waiting
- * @answer_len: bytes of its answer
- * @wait_list: in wait_for->waiting, under that one's lock; counts @tag then
- * @wait_for: where it is listed, or was; NULL nowhere
- * @wait_word: the word that was reserved; under that lock
- * @tag: whose this is
- * @answer: to the verb that it holds
- * @req: that verb, if it is not longer
+ * struct oae_held - a tag's verb and its waiting for words
+ * @region: region of the verb that is held, NULL none
+ * @taken: the verb's comparisons held: the words to change are reserved
+ * @yields: the next verb is refused once, to let waiting tags go first
+ * @answer_len: length of @answer, bytes
+ * @wait_list: in wait_for->waiting, under wait_for->lock; has a reference to @tag
+ * @wait_for: the region whose waiting list this is on, or was on; NULL none
+ * @wait_word: index of the reserved word; under wait_for->lock
+ * @tag: the tag
+ * @answer: to the verb that is held
+ * @req: the request, if it is not longer than REQ_KEPT
  */
 struct oae_held {
 	struct oae_region *region;
@@ -63,12 +64,12 @@ struct oae_held {
 	u8 req[REQ_KEPT];
 };
 
-/* Between where words lie and where a program sees them, for the sake of caches. */
+/* Alignment of the words: kernel and user mappings get the same cache colour. */
 #define MAP_ALIGN	max_t(unsigned long, SHMLBA, PAGE_SIZE)
 
 /*
- * The words that programs see. vmalloc_user() would do but for the memory cgroup,
- * which it does not count against.
+ * Allocate words that can be mapped. vmalloc_user() does not charge the memory
+ * cgroup.
  */
 static bool region_words_alloc(struct oae_region *r, size_t size)
 {
@@ -94,15 +95,15 @@ static void region_put(struct oae_region *r)
 
 /**
  * oae_region_make() - expose words, all 0
- * @node: to peers of this node
+ * @node: the node
  * @e: size, number and permissions, checked but for the number being free
- * @port: to those on this port; NULL any
- * @kid: and to those whose key id is this one,
- * @kid_mask: in these bits
+ * @port: exposed to peers on this port; NULL any
+ * @kid: exposed to peers with this key id
+ * @kid_mask: the bits of @kid that count
  *
  * Context: process, may sleep.
  *
- * Return: the region; -EADDRINUSE the number is taken, -ENOMEM.
+ * Return: the region; -EADDRINUSE the number is taken; -ENOMEM.
  */
 struct oae_region *oae_region_make(struct oae_node *node,
 				   const struct oae_expose *e,
@@ -140,11 +141,13 @@ struct oae_region *oae_region_make(struct oae_node *node,
 }
 
 /**
- * oae_region_close() - no verb finds it any more
- * @r: the region; nobody maps it any more either
+ * oae_region_close() - stop exposing a region and free its words
+ * @r: the region, no longer mapped
  *
- * Its words go at once: who holds a verb on it or waits for it, perhaps for ever,
- * keeps little. Context: process.
+ * The words are freed at once. A tag that holds a verb on the region, or waits for
+ * its words, may do so for ever and keeps only the struct.
+ *
+ * Context: process, may sleep; takes region->lock.
  */
 void oae_region_close(struct oae_region *r)
 {
@@ -160,13 +163,13 @@ void oae_region_close(struct oae_region *r)
 }
 
 /**
- * oae_region_mmap() - show the words to a program
+ * oae_region_mmap() - map the words into a program
  * @r: the region
- * @vma: where, at offset 0; keeps whoever exposed it, and so the words
+ * @vma: the mapping; keeps the file open, and so the words allocated
  *
- * Context: process, mmap lock held.
+ * Context: process, may sleep; under mmap_lock.
  *
- * Return: 0; -EINVAL more than there is; -ENOMEM.
+ * Return: 0; -EINVAL the mapping is longer than the region; -ENOMEM.
  */
 int oae_region_mmap(struct oae_region *r, struct vm_area_struct *vma)
 {
@@ -203,14 +206,14 @@ static int region_reason_errno(u16 reason)
 }
 
 /**
- * oae_region_local() - a verb of whoever exposed the words; permitted all
+ * oae_region_local() - carry out a verb of the program that exposed the words
  * @r: the region
- * @req: the request, as on the wire
- * @len: its bytes
+ * @req: the request, as on the wire; every operation is permitted
+ * @len: length of @req, bytes
  * @answer: room for OAE_VERB_ANSWER_MAX bytes
- * @answer_len: bytes of the answer
+ * @answer_len: set to the length of the answer, bytes
  *
- * Context: any but hard interrupts, no lock held.
+ * Context: any but hard interrupts; takes region->lock.
  *
  * Return: 0; -EAGAIN some of the words are reserved; -ERANGE; -EINVAL.
  */
@@ -228,7 +231,7 @@ int oae_region_local(struct oae_region *r, const u8 *req, size_t len,
 	return region_reason_errno(reason);
 }
 
-/* The region that this tag's peer may name so, and a reference. */
+/* The region with this number that the tag's peer may use, with a reference. */
 static struct oae_region *region_find(const struct oae_tag *tag, u32 id)
 {
 	struct oae_region *r;
@@ -244,9 +247,9 @@ static struct oae_region *region_find(const struct oae_tag *tag, u32 id)
 }
 
 /*
- * The request that is kept as slice 0, as it was when it came: in a copy, for its
- * sender may be on this host, with pages of the frame mapped, and change what has
- * been checked. NULL: no memory.
+ * The request in slice 0, safe from changes: a copy, since a sender on this host
+ * may have pages of the frame mapped and change them after the check. NULL: no
+ * memory.
  */
 static const u8 *request_take(struct oae_held *h, size_t *len)
 {
@@ -258,7 +261,7 @@ static const u8 *request_take(struct oae_held *h, size_t *len)
 	return skb_copy_bits(skb, 0, h->req, *len) ? NULL : h->req;
 }
 
-/* The same again, while it is held. */
+/* The request that request_take() returned, while its verb is held. */
 static const u8 *request_held(const struct oae_held *h)
 {
 	const struct sk_buff *skb = h->tag->slot[0];
@@ -266,10 +269,10 @@ static const u8 *request_held(const struct oae_held *h)
 	return skb->len > REQ_KEPT ? skb->data : h->req;
 }
 
-/* Be told when words of this region become free. The region is locked. */
+/* Have the tag sent READY when the word becomes free. Under region->lock. */
 static void region_wait_for(struct oae_held *h, struct oae_region *r)
 {
-	/* Listed, or about to be told: run.c tells it under the tag's lock. */
+	/* On the list already, or run_wake_verbs() is about to send READY. */
 	if (!list_empty(&h->wait_list) || !list_empty(&h->tag->wake))
 		return;
 	refcount_inc(&h->tag->ref);
@@ -282,7 +285,7 @@ static void region_wait_for(struct oae_held *h, struct oae_region *r)
 	}
 }
 
-/* Do not wait any longer: another verb, or none. */
+/* Do not wait for words any longer: another verb came, or the tag goes. */
 static void region_stop_waiting(struct oae_held *h)
 {
 	struct oae_region *r = h->wait_for;
@@ -305,7 +308,7 @@ static struct oae_held *region_held(struct oae_tag *tag)
 	struct oae_held *h = tag->held;
 
 	if (!h) {
-		/* Once a tag: its later verbs find it here. */
+		/* Allocated at the first verb, freed with the tag. */
 		h = kmalloc(sizeof(*h), GFP_ATOMIC);
 		if (!h)
 			return NULL;
@@ -324,7 +327,7 @@ static u16 region_compute(struct oae_held *h, struct oae_region *r, const u8 *re
 
 	spin_lock(&r->lock);
 	reason = OAE_R_NO_REGION;
-	if (r->words.word)	/* or it was closed just now */
+	if (r->words.word)	/* not closed meanwhile */
 		reason = oae_verb_compute(&r->words, r->perm, req, len,
 					  h->answer, &h->answer_len);
 	if (reason == OAE_R_CONFLICT)
@@ -334,14 +337,15 @@ static u16 region_compute(struct oae_held *h, struct oae_region *r, const u8 *re
 }
 
 /**
- * oae_region_compute() - the verb that is kept as slice 0 has come
- * @tag: the tag, locked
- * @reply: bytes of its answer
- * @again: refused with CONFLICT, but may come again at once
+ * oae_region_compute() - compute the verb in slice 0 (protocol 4.10)
+ * @tag: the tag
+ * @reply: set to the length of the answer, bytes
+ * @again: set if the verb is refused with CONFLICT only to let others go first,
+ *	and READY is to follow at once
  *
- * Context: BH disabled.
+ * Context: under tag->lock, BH off; takes region->lock.
  *
- * Return: 0, it is held; or why it is refused, enum oae_reason.
+ * Return: 0 the verb is held; else why it is refused, enum oae_reason.
  */
 u16 oae_region_compute(struct oae_tag *tag, u16 *reply, bool *again)
 {
@@ -383,8 +387,9 @@ u16 oae_region_compute(struct oae_tag *tag, u16 *reply, bool *again)
 }
 
 /*
- * Words may be free: who waits for one that is, the eldest first, is told. If
- * many wait for others, it is the next ones' turn the next time.
+ * Words may be free: put the tags that wait for a free word on @wake, the oldest
+ * first. If the limit WAKE_LOOK is reached, the tags that were examined in vain go
+ * to the end of the list, so that the others are examined the next time.
  */
 static unsigned int region_wake_waiting(struct oae_region *r, struct list_head *wake)
 {
@@ -412,12 +417,13 @@ static unsigned int region_wake_waiting(struct oae_region *r, struct list_head *
 }
 
 /**
- * oae_region_decided() - the verb that is kept as slice 0 is committed, or not
- * @tag: the tag, locked; holds one or not
- * @apply: it is committed
- * @wake: those to be sent READY are added, by their oae_tag.wake, each counted
+ * oae_region_decided() - apply or drop the verb that is held, if any (protocol 4.10)
+ * @tag: the tag
+ * @apply: the verb is committed
+ * @wake: the tags to be sent READY are added here, by oae_tag.wake, with a
+ *	reference each
  *
- * Context: BH disabled.
+ * Context: under tag->lock, BH off; takes region->lock.
  */
 void oae_region_decided(struct oae_tag *tag, bool apply, struct list_head *wake)
 {
@@ -448,10 +454,12 @@ void oae_region_decided(struct oae_tag *tag, bool apply, struct list_head *wake)
 
 /**
  * oae_region_answer() - the answer to the verb that is held
- * @tag: the tag, locked, which holds one
- * @len: its bytes
+ * @tag: the tag, which holds a verb
+ * @len: set to the length of the answer, bytes
  *
- * Return: the answer, good while the tag is locked.
+ * Context: under tag->lock, BH off.
+ *
+ * Return: the answer, valid while the tag is locked.
  */
 const u8 *oae_region_answer(const struct oae_tag *tag, unsigned int *len)
 {
@@ -460,8 +468,10 @@ const u8 *oae_region_answer(const struct oae_tag *tag, unsigned int *len)
 }
 
 /**
- * oae_region_leave() - a tag goes: it waits for no words any more
- * @tag: the tag, locked, out of the table
+ * oae_region_leave() - stop a dead tag from waiting for words
+ * @tag: the tag
+ *
+ * Context: under tag->lock, BH off; takes region->lock.
  */
 void oae_region_leave(struct oae_tag *tag)
 {

@@ -3,13 +3,14 @@
  * Room in queues: queueing what a program sends, and waiting until it fits.
  *
  * A transaction takes a place in its tag's queue (messages with verbs, or swaps)
- * and, if it is of a file, in that file's. A writer waits where room is wanting,
- * in line, and room wakes one: a crowd of writers costs what one of them costs.
+ * and, if a file sent it, in that file's queue. A writer waits for room in the
+ * queue that is full, exclusively: room wakes one writer, so many waiting writers
+ * cost no more than one.
  *
- * No wake-up gets lost, because a writer that has waited passes it on when it
- * leaves, whether it has queued something or not: where room remains, the next in
- * line is woken. So while there is room and somebody in line, somebody is on the
- * way. A writer that comes along and takes the room takes it from all of them.
+ * No wake-up gets lost: a writer that has waited passes the wake-up on when it
+ * leaves, whether it has queued something or not. So while there is room and a
+ * writer waits, some writer is awake. A writer that has not waited may overtake
+ * those that wait.
  */
 #include "tag.h"
 
@@ -22,14 +23,14 @@ static bool oae_room_shut(const struct oae_tag *tag)
 }
 
 /**
- * oae_room() - may a writer try to queue one more?
- * @tag: where
- * @c: its file; NULL none
- * @swap: a half; they do not wait for the others, nor these for them
+ * oae_room() - may a writer try to queue one more transaction?
+ * @tag: the tag
+ * @c: the writer's file; NULL for noc_debug
+ * @swap: the queue for halves, which is apart from that for all others
  *
- * Context: any, no lock needed.
+ * Context: any.
  *
- * Return: true if there is room, or there will never be: to be told so.
+ * Return: true if there is room, or if the attempt will fail at once.
  */
 bool oae_room(const struct oae_tag *tag, const struct oae_client *c, bool swap)
 {
@@ -40,13 +41,13 @@ bool oae_room(const struct oae_tag *tag, const struct oae_client *c, bool swap)
 	return n < READ_ONCE(tag->node->knobs.sndq) && (!c || oae_client_room(c));
 }
 
-/* The line for a tag's room. */
+/* The wait queue for room in a tag's queue. */
 static wait_queue_head_t *oae_room_line(struct oae_tag *tag, bool swap)
 {
 	return swap ? &tag->half_wait : &tag->write_wait;
 }
 
-/* The line to stand in; NULL: there is room. */
+/* The wait queue for the room that is missing; NULL: there is room. */
 static wait_queue_head_t *oae_room_wanting(struct oae_tag *tag,
 					   struct oae_client *c, bool swap)
 {
@@ -56,7 +57,7 @@ static wait_queue_head_t *oae_room_wanting(struct oae_tag *tag,
 					oae_room_line(tag, swap);
 }
 
-/* 0: try again; -OAE_E_SIGNAL, -OAE_E_DEADLINE. */
+/* Wait for room. 0: try again; -OAE_E_SIGNAL, -OAE_E_DEADLINE. */
 static int oae_room_wait(struct oae_tag *tag, struct oae_client *c, bool swap,
 			 long *left)
 {
@@ -67,7 +68,7 @@ static int oae_room_wait(struct oae_tag *tag, struct oae_client *c, bool swap,
 	while (!err && (line = oae_room_wanting(tag, c, swap)) != NULL) {
 		prepare_to_wait_exclusive(line, &wait, TASK_INTERRUPTIBLE);
 		if (oae_room_wanting(tag, c, swap) != line) {
-			;	/* there is room now, or another line */
+			;	/* there is room now, or another queue is full */
 		} else if (signal_pending(current)) {
 			err = -OAE_E_SIGNAL;
 		} else {
@@ -76,7 +77,7 @@ static int oae_room_wait(struct oae_tag *tag, struct oae_client *c, bool swap,
 				err = -OAE_E_DEADLINE;
 		}
 		finish_wait(line, &wait);
-		/* Off to another line: room that is here is the next one's. */
+		/* Leaving this wait queue: pass the wake-up on. */
 		if (oae_room_wanting(tag, c, swap) != line) {
 			oae_room_wake(tag, swap);
 			if (c)
@@ -87,11 +88,11 @@ static int oae_room_wait(struct oae_tag *tag, struct oae_client *c, bool swap,
 }
 
 /**
- * oae_room_wake() - wake the first in the line for a tag's room, if there is any
+ * oae_room_wake() - wake the first writer that waits for a tag's room, if there is any
  * @tag: the tag
- * @swap: the line for halves
+ * @swap: the queue for halves
  *
- * Context: any, tag->lock held or not.
+ * Context: any but hard interrupts; under tag->lock or not.
  */
 void oae_room_wake(struct oae_tag *tag, bool swap)
 {
@@ -102,11 +103,11 @@ void oae_room_wake(struct oae_tag *tag, bool swap)
 }
 
 /**
- * oae_room_wake_client() - wake the first in the line for a file's room
+ * oae_room_wake_client() - wake the first writer that waits for a file's room
  * @tag: the file's tag
  * @c: the file
  *
- * Context: any, tag->lock held or not.
+ * Context: any but hard interrupts; under tag->lock or not.
  */
 void oae_room_wake_client(struct oae_tag *tag, struct oae_client *c)
 {
@@ -116,11 +117,11 @@ void oae_room_wake_client(struct oae_tag *tag, struct oae_client *c)
 }
 
 /**
- * oae_room_client() - a file may have room again
+ * oae_room_client() - wake a writer and the pollers of a file with room again
  * @tag: the file's tag
- * @c: the file. Whoever polls is told, too.
+ * @c: the file
  *
- * Context: any, tag->lock held or not.
+ * Context: any but hard interrupts; under tag->lock or not.
  */
 void oae_room_client(struct oae_tag *tag, struct oae_client *c)
 {
@@ -134,15 +135,15 @@ void oae_room_client(struct oae_tag *tag, struct oae_client *c)
  * @tag: the tag
  * @msg: the transaction; on success the link takes a reference
  * @nonblock: do not wait for room
- * @left: jiffies that it may take; what is left of them
+ * @left: time limit, jiffies; set to the time left
  *
- * It is hashed once for each length of slices, however often it is tried.
+ * A retry does not hash the message again unless the length of slices changes.
  *
- * Context: process, may sleep, no lock held.
+ * Context: process, may sleep.
  *
- * Return: 0; -EAGAIN no room; -OAE_E_SIGNAL, -OAE_E_DEADLINE while waiting for it;
- * -ESTALE the tag is gone; else what oae_tag_send() returns. Unless it is 0,
- * nothing was queued.
+ * Return: 0; -EAGAIN no room; -OAE_E_SIGNAL, -OAE_E_DEADLINE while waiting for
+ * room; -ESTALE the tag is gone; else what oae_tag_send() returns. Nothing is
+ * queued unless 0 is returned.
  */
 int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
 		  long *left)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events: stepping a tag's link, and carrying its ops out. What happens is a frame,
- * the timer, a post, a cancel, room, here; what becomes of the link as a whole is
- * life.c's.
+ * Events: stepping a tag's link, and carrying out its ops. The events here are a
+ * frame, the timer, a post, a cancel and room for the reader; those that open, close
+ * or kill a link are in life.c.
  *
- * Every event goes the same way: under the tag's lock the link is stepped and
- * its ops are applied; the lock is dropped; whoever waits is told; its frames
- * are sent. BH is off and RCU held from the first to the last of these, so a
- * port or a tag that goes away meanwhile is not freed under it.
+ * Every event has the same steps. Under tag->lock the link is stepped and its ops
+ * are applied. Then the lock is dropped, sleepers are woken, and the frames are
+ * sent. BH is off and the RCU read lock held from the first step to the last, so a
+ * port or a tag that is removed meanwhile is not freed.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -19,7 +19,7 @@
 
 #define STEP_TIMER_NS	(100 * NSEC_PER_MSEC)	/* timers while stepping */
 #define OAE_UNUSED_DEAD	8	/* dead times until an unused link is closed */
-#define MORE_NS		(10 * NSEC_PER_USEC)	/* until what is left over */
+#define MORE_NS		(10 * NSEC_PER_USEC)	/* until the next OAE_BATCH */
 
 static void run_discard_slots(struct oae_tag *tag)
 {
@@ -31,7 +31,7 @@ static void run_discard_slots(struct oae_tag *tag)
 	}
 }
 
-/* Keep the payload that came in; nothing else of the skb is needed. */
+/* Take the received skb for its payload, and drop what else it refers to. */
 static struct sk_buff *run_keep(struct oae_run *ev, unsigned int hdr_len)
 {
 	struct sk_buff *skb = ev->skb;
@@ -46,14 +46,14 @@ static struct sk_buff *run_keep(struct oae_run *ev, unsigned int hdr_len)
 	return skb;
 }
 
-/* What a swap or a verb yields; the message ends with this event. */
+/* Set the result of a swap or a verb, which ends with this event. */
 static void run_set_result(struct oae_msg *msg, struct sk_buff *skb)
 {
 	kfree_skb(msg->result);
 	msg->result = skb;
 }
 
-/* The verb that has come is held, or refused. */
+/* Compute the verb in slice 0: the link holds or refuses it. */
 static void run_compute_verb(struct oae_tag *tag, struct oae_run *ev)
 {
 	u16 reason, reply = 0;
@@ -114,8 +114,8 @@ static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
 		break;
 	case OAE_OP_TIMER:
 		/*
-		 * A little later, lest it fire before the link's time. That may
-		 * be ahead of this clock, by which the timer counts.
+		 * 1 us later, so that the timer does not fire before the link's
+		 * time: the link's clock may be ahead of that of the hrtimer.
 		 */
 		hrtimer_start(&tag->timer,
 			      ns_to_ktime(op->at - ev->now + NSEC_PER_USEC),
@@ -130,7 +130,7 @@ static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
 	}
 }
 
-/* Apply the ops so far; one may lead to more. */
+/* Apply the ops so far. An op may add further ops. */
 static void run_apply(struct oae_tag *tag, struct oae_run *ev, unsigned int hdr_len)
 {
 	struct oae_op op;
@@ -156,7 +156,7 @@ static void run_feed_one(struct oae_tag *tag, struct oae_run *ev,
 	run_apply(tag, ev, 0);
 }
 
-/* The queue that the link has room for the first of, or NULL. */
+/* A queue with a message that the link has room for, or NULL. */
 static struct list_head *run_wanted(struct oae_tag *tag)
 {
 	if (!list_empty(&tag->sndq) && oae_link_wants(&tag->link))
@@ -167,9 +167,9 @@ static struct list_head *run_wanted(struct oae_tag *tag)
 }
 
 /*
- * Give the link what it has room for, and reverse what is to be. It may refuse
- * one after the other, and much may be queued: a few now, the others when the
- * timer fires, after others have had their turn.
+ * Post as many messages as the link has room for, and reverse those in flushq. The
+ * link may refuse each of many messages, so one event handles OAE_BATCH of them; the
+ * timer continues with the remainder.
  */
 static void run_feed(struct oae_tag *tag, struct oae_run *ev)
 {
@@ -185,7 +185,7 @@ static void run_feed(struct oae_tag *tag, struct oae_run *ev)
 			      HRTIMER_MODE_REL_SOFT);
 }
 
-/* The ways from the tag's port may have changed since its last event. */
+/* The port's gateway has changed since the tag's last event: update the way. */
 static noinline void run_refresh_way(struct oae_tag *tag, struct oae_run *ev)
 {
 	oae_path_update(tag, ev->now, &ev->a);
@@ -193,7 +193,7 @@ static noinline void run_refresh_way(struct oae_tag *tag, struct oae_run *ev)
 	ev->via = tag->way.via;
 }
 
-/* An event begins. The caller has BH off, and RCU. */
+/* Begin an event. The caller has disabled BH and holds the RCU read lock. */
 static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 	__acquires(&tag->lock)
 {
@@ -217,7 +217,7 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 		run_refresh_way(tag, ev);
 }
 
-/* Somebody waits until what is committed is confirmed. */
+/* fsync waits: ask the peer to confirm what is committed. */
 static noinline void run_confirm(struct oae_tag *tag, struct oae_run *ev)
 {
 	oae_link_confirm(&tag->link, ev->now, &ev->a);
@@ -225,7 +225,7 @@ static noinline void run_confirm(struct oae_tag *tag, struct oae_run *ev)
 	ev->wake_writer = true;
 }
 
-/* True: nothing of it is in doubt any more, or it gave up, and is not counted. */
+/* True: the link has settled or given up, and no longer counts in nsettling. */
 static noinline bool run_settle_end(struct oae_tag *tag)
 {
 	if (oae_link_settling(&tag->link))
@@ -235,7 +235,7 @@ static noinline bool run_settle_end(struct oae_tag *tag)
 	return true;
 }
 
-/* The link has opened, or closed: for who waits until all have. */
+/* Count open links, for oae_tags_wait_gone() and oae_ports_release(). */
 static noinline void run_count_open(struct oae_tag *tag, bool open)
 {
 	int n = open ? 1 : -1;
@@ -247,7 +247,7 @@ static noinline void run_count_open(struct oae_tag *tag, bool open)
 
 static void run_wake_verbs(struct list_head *tags);
 
-/* The event's consequences; the lock is dropped. */
+/* End an event: apply its ops, drop tag->lock, wake sleepers, send its frames. */
 static void run_end(struct oae_tag *tag, struct oae_run *ev, unsigned int hdr_len)
 	__releases(&tag->lock)
 {
@@ -284,7 +284,7 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev, unsigned int hdr_le
 	settled = unlikely(tag->settling) && run_settle_end(tag);
 	spin_unlock(&tag->lock);
 
-	/* Who is woken on another processor starts while the frames are made. */
+	/* Wake first: a sleeper on another CPU runs while the frames are built. */
 	oae_tell_all(tag, ev);
 	if (ev->a.nsends)
 		oae_out_send(tag, ev);
@@ -295,11 +295,11 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev, unsigned int hdr_le
 }
 
 /**
- * oae_run_enter() - an event begins that does not come in softirq
+ * oae_run_enter() - begin an event
  * @tag: the tag
  * @ev: filled in
  *
- * Context: any but hard interrupts, no lock held; after this tag->lock is.
+ * Context: any but hard interrupts; takes tag->lock, disables BH.
  */
 void oae_run_enter(struct oae_tag *tag, struct oae_run *ev)
 	__acquires(RCU_BH) __acquires(&tag->lock)
@@ -309,9 +309,11 @@ void oae_run_enter(struct oae_tag *tag, struct oae_run *ev)
 }
 
 /**
- * oae_run_leave() - an event is complete: its consequences
- * @tag: the tag, locked by oae_run_enter(), and unlocked here
+ * oae_run_leave() - end an event: apply, unlock, wake sleepers, send frames
+ * @tag: the tag, locked by oae_run_enter()
  * @ev: the event
+ *
+ * Context: under tag->lock, BH off; drops tag->lock, enables BH.
  */
 void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
 	__releases(&tag->lock) __releases(RCU_BH)
@@ -320,7 +322,7 @@ void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
 	rcu_read_unlock_bh();
 }
 
-/* Words are free that the peers of these tags were refused for. */
+/* Words are free: send READY to the peers of these tags. */
 static void run_wake_verbs(struct list_head *tags)
 {
 	struct oae_tag *tag, *next;
@@ -328,7 +330,7 @@ static void run_wake_verbs(struct list_head *tags)
 
 	list_for_each_entry_safe(tag, next, tags, wake) {
 		run_begin(tag, &ev);
-		/* From here on it may be listed again. */
+		/* From here on region_wait_for() may list the tag again. */
 		list_del_init(&tag->wake);
 		oae_link_drained(&tag->link, ev.now, &ev.a);
 		run_end(tag, &ev, 0);
@@ -337,9 +339,11 @@ static void run_wake_verbs(struct list_head *tags)
 }
 
 /**
- * oae_run_apply() - apply the ops so far, before the link gets another event
- * @tag: the tag, locked
- * @ev: the event, of no frame
+ * oae_run_apply() - apply the ops so far, before the link is stepped again
+ * @tag: the tag
+ * @ev: the event, not a frame
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_run_apply(struct oae_tag *tag, struct oae_run *ev)
 {
@@ -354,10 +358,12 @@ static void run_log_event(struct oae_tag *tag, struct oae_run *ev,
 }
 
 /**
- * oae_run_log() - log an event that no frame began
- * @tag: the tag, locked
+ * oae_run_log() - log an event that is not a frame
+ * @tag: the tag
  * @ev: the event
- * @kind: what; of the next transaction, if of any
+ * @kind: kind of the event; logged with the number of the next transaction
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_run_log(struct oae_tag *tag, struct oae_run *ev,
 		 enum oae_ev_kind kind)
@@ -366,10 +372,12 @@ void oae_run_log(struct oae_tag *tag, struct oae_run *ev,
 }
 
 /**
- * oae_run_log_frame() - log a frame that is an event
- * @tag: the tag, locked
+ * oae_run_log_frame() - log a received frame
+ * @tag: the tag
  * @ev: the event
  * @f: the frame
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_run_log_frame(struct oae_tag *tag, struct oae_run *ev,
 		       const struct oae_frame *f)
@@ -378,8 +386,8 @@ void oae_run_log_frame(struct oae_tag *tag, struct oae_run *ev,
 }
 
 /*
- * Which way a frame came may say which way to go (protocol 4.8). False: it came
- * from where the peer is not.
+ * The way by which a frame came may turn the tag's way (protocol 4.8). False: the
+ * frame came through the gateway while the peer is heard direct, and is dropped.
  */
 static noinline bool run_unusual(struct oae_tag *tag, struct oae_run *ev,
 				 const struct oae_frame *f)
@@ -392,8 +400,8 @@ static noinline bool run_unusual(struct oae_tag *tag, struct oae_run *ev,
 }
 
 /*
- * The peer was refused, perhaps for want of room. A reader that made some just now
- * has not seen that it waits: look again.
+ * The peer was refused, perhaps for lack of room. A reader that made room just now
+ * may not have seen the refusal: look for room again.
  */
 static noinline void run_refused(struct oae_tag *tag, struct oae_run *ev,
 				 unsigned int hdr_len)
@@ -401,18 +409,18 @@ static noinline void run_refused(struct oae_tag *tag, struct oae_run *ev,
 	if (!oae_link_owes_ready(&tag->link))
 		return;
 	run_apply(tag, ev, hdr_len);
-	/* Pairs with the one in queue_made_room(). */
+	/* The refusal before the look at rcv_bytes. Pairs with queue_made_room(). */
 	smp_mb();
 	oae_run_room(tag, ev);
 }
 
 /**
- * oae_tag_rcv() - a frame for a tag
+ * oae_tag_rcv() - handle a received frame
  * @tag: the tag
  * @skb: the frame, data at the base header; consumed
- * @f: what it says
+ * @f: the parsed and verified header
  *
- * Context: softirq, RCU read lock held, no other lock.
+ * Context: softirq, under rcu_read_lock(); takes tag->lock.
  */
 void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 		 const struct oae_frame *f)
@@ -434,11 +442,13 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 }
 
 /**
- * oae_run_cancel() - reverse a message that the link has
- * @tag: the tag, locked
+ * oae_run_cancel() - reverse a message that was posted to the link
+ * @tag: the tag
  * @ev: the event
  * @msg: the message
- * @err: what its writer is told, positive errno
+ * @err: error for the writer, positive errno
+ *
+ * Context: under tag->lock, BH off.
  *
  * Return: see oae_link_cancel().
  */
@@ -449,9 +459,11 @@ int oae_run_cancel(struct oae_tag *tag, struct oae_run *ev,
 }
 
 /**
- * oae_run_room() - something was read
- * @tag: the tag, locked
+ * oae_run_room() - tell the link if there is room for a transaction
+ * @tag: the tag
  * @ev: the event
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_run_room(struct oae_tag *tag, struct oae_run *ev)
 {
@@ -460,8 +472,8 @@ void oae_run_room(struct oae_tag *tag, struct oae_run *ev)
 }
 
 /*
- * A link that the peer has opened and that nobody has used, or is about to: it
- * may be that neither end wanted it (protocol 4.4).
+ * Close a link that the peer has opened and that was never used: a forged SYNC may
+ * have opened it (protocol 4.4).
  */
 static void run_close_unused(struct oae_tag *tag, struct oae_run *ev)
 {
@@ -478,29 +490,29 @@ static void run_close_unused(struct oae_tag *tag, struct oae_run *ev)
 }
 
 /**
- * oae_tag_timer() - the timer of a tag's link fired
- * @timer: of the tag
+ * oae_tag_timer() - handle the timer of a tag's link
+ * @timer: oae_tag.timer
  *
- * Context: softirq, no lock held.
+ * Context: softirq; takes tag->lock.
  *
- * Return: HRTIMER_NORESTART: the link arms it anew.
+ * Return: HRTIMER_NORESTART; the link arms the timer itself.
  */
 enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 {
 	struct oae_tag *tag = container_of(timer, struct oae_tag, timer);
 	struct oae_run ev;
 
-	/* A soft timer: BH is off, but that is not RCU to every kernel. */
+	/* BH is off in a soft timer, but not every kernel's RCU waits for that. */
 	rcu_read_lock();
 	run_begin(tag, &ev);
 	if (tag->dead) {
 		;
 	} else if (READ_ONCE(tag->node->step)) {
-		/* Whoever single-steps is slow: that is no failure. */
+		/* Single-stepping is slow: a late frame is no failure. */
 		hrtimer_start(timer, ns_to_ktime(STEP_TIMER_NS),
 			      HRTIMER_MODE_REL_SOFT);
 	} else if (oae_link_early(&tag->link, ev.now)) {
-		/* It fired for what was left over. */
+		/* The timer fired for the remainder of a batch, see run_feed(). */
 		hrtimer_start(timer, ns_to_ktime(oae_link_timer_at(&tag->link) -
 						 ev.now + NSEC_PER_USEC),
 			      HRTIMER_MODE_REL_SOFT);

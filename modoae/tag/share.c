@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may have a tag, and which gives way (doc/protocol.md section 4.6): the
- * counts and the lists behind the rules of link/admission.c.
+ * Shares of max_tags, and which tag gives way (doc/protocol.md section 4.6): the
+ * counts and the lists for the rules of link/admission.c.
  *
- * There is a list for each reason to give way, the longest there first, so that
- * nothing is searched for. A tag moves between the lists in the events that change
- * its state.
+ * Each reason to give way has a list, the oldest entry first, so there is nothing
+ * to search. The events that change a tag's state move it between the lists.
  */
 #include "tag.h"
 
 #include <linux/ktime.h>
 
 /**
- * oae_share_init() - no tags
- * @node: a node that nobody else knows yet
+ * oae_share_init() - initialise the counts and lists of a node
+ * @node: the node, not published yet
+ *
+ * Context: any.
  */
 void oae_share_init(struct oae_node *node)
 {
@@ -27,8 +28,10 @@ void oae_share_init(struct oae_node *node)
 }
 
 /**
- * oae_share_give_back() - it did not go into the table
- * @tag: the tag, which oae_share_take() has counted
+ * oae_share_give_back() - undo oae_share_take()
+ * @tag: the tag, which did not go into the table
+ *
+ * Context: any.
  */
 void oae_share_give_back(struct oae_tag *tag)
 {
@@ -41,12 +44,13 @@ void oae_share_give_back(struct oae_tag *tag)
 }
 
 /**
- * oae_share_take() - a tag is about to go into the table: is there room?
- * @tag: the tag, which nobody else knows yet
+ * oae_share_take() - count a tag that is about to go into the table (protocol 4.6)
+ * @tag: the tag, not published yet
  *
- * Context: any, no lock.
+ * Context: any.
  *
- * Return: 0, and it is counted; -ENOBUFS max_tags; -EDQUOT the strangers' share.
+ * Return: 0 and the tag is counted; -ENOBUFS max_tags is reached; -EDQUOT the
+ * strangers' share is.
  */
 int oae_share_take(struct oae_tag *tag)
 {
@@ -66,8 +70,10 @@ int oae_share_take(struct oae_tag *tag)
 }
 
 /**
- * oae_share_own() - a tag is no stranger's any more
- * @tag: the tag, locked: opened here, or dead
+ * oae_share_own() - stop counting a tag as a stranger's
+ * @tag: the tag: its link is being opened here, or it is dead
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_share_own(struct oae_tag *tag)
 {
@@ -107,12 +113,13 @@ static void share_move(struct oae_tag *tag, enum oae_spare spare)
 }
 
 /**
- * oae_share_sort() - put a tag on the list where it belongs now
- * @tag: the tag, locked; after all else that an event does to it
+ * oae_share_sort() - put a tag on the list for its present state
+ * @tag: the tag
  *
- * One that is dead and read to its end is let go of.
+ * The last step of an event. A tag that is dead and has nothing unread no longer
+ * counts in max_tags.
  *
- * Context: BH disabled, RCU read lock held.
+ * Context: under tag->lock, BH off; under rcu_read_lock().
  */
 void oae_share_sort(struct oae_tag *tag)
 {
@@ -129,7 +136,7 @@ void oae_share_sort(struct oae_tag *tag)
 	}
 }
 
-/* The first of a list, with a reference, if it has been there for @age ns. */
+/* The first tag of a list, with a reference, if it has been there for @age ns. */
 static struct oae_tag *share_first(struct oae_node *node, enum oae_spare spare,
 				   u64 age)
 {
@@ -157,13 +164,13 @@ static bool share_give_way(struct oae_node *node, enum oae_spare spare, u64 age)
 }
 
 /**
- * oae_share_make_room() - let a tag give way
- * @node: where
- * @err: what there is no room in, as oae_share_take() said
+ * oae_share_make_room() - make a tag give way (protocol 4.6)
+ * @node: the node
+ * @err: what oae_share_take() returned
  *
- * Context: any but hard interrupts, no lock held.
+ * Context: any but hard interrupts, no lock held; takes tag->lock.
  *
- * Return: true if it is worth to try again.
+ * Return: true if a tag gave way, so oae_share_take() is worth another try.
  */
 bool oae_share_make_room(struct oae_node *node, int err)
 {

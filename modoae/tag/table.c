@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tags: the table of links, and the life of an entry. What happens to a link is
- * run.c's.
+ * Tags: the table of links, and the life time of an entry. run.c handles the
+ * events of a link.
  */
 #include "tag.h"
 
@@ -11,10 +11,10 @@
 
 #define TAG_KEY_LEN	offsetofend(struct oae_tag_key, port)
 
-/* Padding is whatever was on the stack: two equal keys would differ. */
+/* Padding is not initialised: with it two equal keys would differ. */
 static_assert(sizeof(u64) + sizeof(struct oae_port *) == TAG_KEY_LEN);
 
-/* A stranger's CLOSED tag gives way, then what it left unread; once again. */
+/* Room may take two steps (a CLOSED tag dies, then its unread goes); twice that. */
 #define MAKE_ROOM_TRIES	4
 
 static const struct rhashtable_params tag_params = {
@@ -27,7 +27,9 @@ static const struct rhashtable_params tag_params = {
 /**
  * oae_kid() - the key id of a tag
  * @vc: virtual channel
- * @mac: the peer
+ * @mac: address of the peer
+ *
+ * Context: any.
  *
  * Return: vc in the top byte, the address in the low 48 bits.
  */
@@ -41,6 +43,8 @@ EXPORT_SYMBOL_FOR_BENCH(oae_kid);
  * oae_kid_mac() - the peer's address in a key id
  * @kid: key id
  * @mac: filled in
+ *
+ * Context: any.
  */
 void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN])
 {
@@ -51,7 +55,7 @@ static void table_tag_free(struct rcu_head *rcu)
 {
 	struct oae_tag *tag = container_of(rcu, struct oae_tag, rcu);
 
-	/* It was not to be cancelled if it had just fired when it was armed anew. */
+	/* oae_tag_retire() cannot cancel a timer whose function is running. */
 	hrtimer_cancel(&tag->timer);
 	oae_port_put(tag->key.port);
 	kfree(tag->held);
@@ -59,8 +63,10 @@ static void table_tag_free(struct rcu_head *rcu)
 }
 
 /**
- * oae_tag_put() - give a reference to a tag back
- * @tag: freed after RCU with the last one. Any context.
+ * oae_tag_put() - drop a reference to a tag
+ * @tag: the tag, freed after RCU with the last reference
+ *
+ * Context: any.
  */
 void oae_tag_put(struct oae_tag *tag)
 {
@@ -70,11 +76,12 @@ void oae_tag_put(struct oae_tag *tag)
 EXPORT_SYMBOL_FOR_BENCH(oae_tag_put);
 
 /**
- * oae_tag_retire() - take a tag out of the table, if nothing keeps it there
- * @tag: the tag, whose link is CLOSED if it is to go
- * @kill: neither what is unread or being reversed keeps it, nor a file
+ * oae_tag_retire() - remove a CLOSED tag from the table, if nothing keeps it there
+ * @tag: the tag; stays if its link is not CLOSED
+ * @kill: remove the tag even if it has a file, unread transactions, or messages
+ *	that are being reversed
  *
- * Context: tag->lock and RCU read lock held.
+ * Context: under tag->lock, BH off; under rcu_read_lock().
  */
 void oae_tag_retire(struct oae_tag *tag, bool kill)
 {
@@ -84,7 +91,7 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
 	      !list_empty(&tag->files)) && !kill))
 		return;
 	WRITE_ONCE(tag->dead, true);
-	/* Pairs with the one in queue_made_room(): is anything unread? */
+	/* `dead` before the look at nrcv. Pairs with the smp_mb() in queue_made_room(). */
 	smp_mb();
 	oae_attach_dead(tag);
 	hrtimer_try_to_cancel(&tag->timer);
@@ -95,7 +102,7 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
 	oae_share_own(tag);
 	oae_count(tag->node, OAE_S_TAGS_GONE);
 	oae_region_leave(tag);
-	/* The table's reference; the caller has RCU. */
+	/* The table's reference. RCU keeps the tag until the caller is done. */
 	oae_tag_put(tag);
 }
 
@@ -104,9 +111,9 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
  * @port: its port
  * @kid: its key id
  *
- * Context: RCU read lock held; the tag is good for as long.
+ * Context: any; under rcu_read_lock().
  *
- * Return: the tag or NULL.
+ * Return: the tag, valid in this RCU read-side critical section; or NULL.
  */
 struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid)
 {
@@ -143,7 +150,7 @@ static struct oae_tag *table_tag_alloc(struct oae_port *port, u64 kid, bool stra
 	return tag;
 }
 
-/* Others know it by now: it may have died. */
+/* Add a tag to node->all. It is in the table already, so it may be dead by now. */
 static void table_tag_list(struct oae_tag *tag)
 {
 	struct oae_node *node = tag->node;
@@ -172,7 +179,7 @@ static int table_tag_insert(struct oae_tag *tag)
 		oae_share_give_back(tag);
 	else
 		table_tag_list(tag);
-	/* A table that cannot grow now says so in several ways. */
+	/* rhashtable has several errors for a table that cannot grow now. */
 	if (err == -EBUSY || err == -E2BIG)
 		err = -ENOMEM;
 	return err;
@@ -182,12 +189,12 @@ static int table_tag_insert(struct oae_tag *tag)
  * oae_tag_make_for() - find a tag or make one, its link CLOSED
  * @port: its port; the caller keeps it alive
  * @kid: its key id
- * @stranger: it is for a peer that neither is configured nor was asked for here
+ * @stranger: the peer is neither configured nor wanted by a program here
  * @gfp: GFP_KERNEL if the caller may sleep, else GFP_ATOMIC
  *
- * If there is no room, what may give way does (protocol 4.6).
+ * If there is no room another tag gives way, if one may (protocol 4.6).
  *
- * Context: any but hard interrupts, no lock held.
+ * Context: any but hard interrupts, no lock held; takes the other tag's lock.
  *
  * Return: the tag with a reference for the caller; -ENODEV the port is being
  * removed; -ENOBUFS max_tags reached, or the strangers' share of it; -ENOMEM.
@@ -215,7 +222,7 @@ struct oae_tag *oae_tag_make_for(struct oae_port *port, u64 kid,
 	}
 	do {
 		old = NULL;
-		/* Removal waits for RCU between `removed` and its last look. */
+		/* oae_ports_detach() sets `removed`, waits for RCU, then kills the tags. */
 		rcu_read_lock();
 		err = table_tag_insert(tag);
 		if (err == -EEXIST) {
@@ -245,7 +252,7 @@ struct oae_tag *oae_tag_make_for(struct oae_port *port, u64 kid,
  * @kid: its key id
  * @gfp: GFP_KERNEL if the caller may sleep, else GFP_ATOMIC
  *
- * Context: any but hard interrupts, no lock held.
+ * Context: any but hard interrupts, no lock held; takes another tag's lock.
  *
  * Return: like oae_tag_make_for(); only max_tags counts.
  */
@@ -255,7 +262,10 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp)
 }
 EXPORT_SYMBOL_FOR_BENCH(oae_tag_make);
 
-/* The next few tags behind a place in node->all, with a reference each. */
+/*
+ * The next few tags behind @place in node->all, with a reference each. Returns
+ * their number, or more than OAE_BATCH at the end of the list.
+ */
 static unsigned int table_next_tags(struct oae_node *node,
 				    const struct oae_port *port,
 				    struct list_head *place, struct oae_tag **batch)
@@ -280,12 +290,13 @@ static unsigned int table_next_tags(struct oae_node *node,
 /**
  * oae_tags_for_each() - call a function on the tags of a node
  * @node: the node
- * @port: only those of this port; NULL all
- * @fn: called with nothing held but a reference to the tag
+ * @port: only the tags of this port; NULL all
+ * @fn: the function, called with a reference to the tag and without tag->lock
  * @arg: for @fn
  *
- * Those that are made meanwhile are left out. Context: process, may sleep, no
- * lock held but kernel_param_lock and RTNL.
+ * Tags that are made meanwhile are left out.
+ *
+ * Context: process, may sleep; kernel_param_lock or RTNL may be held.
  */
 void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 		       void (*fn)(struct oae_tag *tag, long arg), long arg)
@@ -311,11 +322,11 @@ void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 /**
  * oae_tags_wait_gone() - wait until all links of a node are CLOSED
  * @node: the node
- * @ms: at most this long
+ * @ms: time limit, ms
  *
- * Context: process, may sleep, no lock held.
+ * Context: process, may sleep.
  *
- * Return: true if all are.
+ * Return: true if all are CLOSED.
  */
 bool oae_tags_wait_gone(struct oae_node *node, unsigned int ms)
 {
@@ -326,9 +337,11 @@ bool oae_tags_wait_gone(struct oae_node *node, unsigned int ms)
 /**
  * oae_tags_init() - make a node's table of tags
  * @node: the node
- * @timer: what fires for a tag, oae_tag.timer
+ * @timer: function of oae_tag.timer
  *
- * Return: 0 or a negative errno. Context: process.
+ * Context: process, may sleep.
+ *
+ * Return: 0 or a negative errno.
  */
 int oae_tags_init(struct oae_node *node,
 		  enum hrtimer_restart (*timer)(struct hrtimer *timer))
@@ -342,9 +355,9 @@ int oae_tags_init(struct oae_node *node,
 
 /**
  * oae_tags_exit() - free a node's table of tags
- * @node: the node; all its ports are gone, so all its tags are
+ * @node: the node, which has no port and so no tag any more
  *
- * Context: process.
+ * Context: process, may sleep.
  */
 void oae_tags_exit(struct oae_node *node)
 {

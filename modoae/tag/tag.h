@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * tag: one link and what belongs to it. Found under RCU in node->tags, counted by
- * `ref`, its link and queues under tag->lock (a BH lock), freed after RCU.
+ * tag: one link and its queues. A tag is looked up under RCU in node->tags,
+ * counted by `ref` and freed after an RCU grace period. tag->lock, a BH lock,
+ * protects the link and the queues.
  */
 #ifndef OAE_TAG_H
 #define OAE_TAG_H
@@ -17,8 +18,8 @@ struct vm_area_struct;
 #define OAE_EVENTS	8
 
 /*
- * Hashed and compared as bytes, up to the end of @port: no padding may lie before
- * that. With 32-bit pointers there is some behind it where a u64 is aligned to 8.
+ * The key is hashed and compared as bytes, up to the end of @port, so there must
+ * be no padding before that. With 32-bit pointers there may be padding after it.
  */
 struct oae_tag_key {
 	u64 kid;			/* vc << 56 | peer MAC */
@@ -26,75 +27,76 @@ struct oae_tag_key {
 };
 
 /**
- * struct oae_tag - one link and what belongs to it
+ * struct oae_tag - one link and its queues
  */
 struct oae_tag {
 	struct rhash_head hash;
 	struct oae_tag_key key;
 	struct oae_node *node;
 	refcount_t ref;
-	spinlock_t lock;		/* all below up to the next comment */
+	spinlock_t lock;		/* all members down to `wake` */
 	bool dead;			/* out of the table */
 	bool open;			/* counted: its link is not CLOSED */
 	bool settling;			/* counted in the port's nsettling */
 	struct oae_link link;
 	struct hrtimer timer;
-	struct list_head sndq;		/* oae_msg, not yet posted */
-	struct list_head halfq;		/* the same, of swaps */
-	struct list_head flushq;	/* of either, about to be reversed */
-	int flush_err;			/* why, positive errno */
+	struct list_head sndq;		/* oae_msg, not yet posted to the link */
+	struct list_head halfq;		/* the same for swaps */
+	struct list_head flushq;	/* from both, about to be reversed */
+	int flush_err;			/* why flushq is reversed, positive errno */
 	unsigned int nsnd;		/* in sndq, or flushq */
 	unsigned int nhalf;		/* in halfq, or flushq */
-	struct sk_buff *slot[OAE_MAX_SLICES];	/* slices of what is held */
+	struct sk_buff *slot[OAE_MAX_SLICES];	/* slices gathered or held */
 	struct oae_held *held;		/* region.c; NULL: no verb came yet */
-	struct sk_buff_head rcvq;	/* delivered; cb says where one begins */
+	struct sk_buff_head rcvq;	/* delivered slices, see oae_rcv_cb */
 	unsigned int nrcv;		/* transactions in rcvq; under rcvq.lock */
-	size_t rcv_bytes;		/* of their skbs; under rcvq.lock */
+	size_t rcv_bytes;		/* truesize of rcvq; under rcvq.lock */
 	bool is_ready;			/* listed for noc_debug; under rcvq.lock */
 	u64 born;			/* local_clock() */
 	u64 ncommitted, nreversed, nunknown, ndelivered;
 	struct oae_way way;
 	struct list_head files;		/* struct oae_client; changed under rcvq.lock, too */
 	bool by_peer;			/* the peer has opened the link */
-	bool used;			/* and somebody has used it since */
-	bool stranger;			/* made for one: counts in nstrangers */
+	bool used;			/* used locally since the peer opened it */
+	bool stranger;			/* made for a stranger: counts in nstrangers */
 	bool counted;			/* counts in ntags */
-	u8 spare;			/* enum oae_spare: the list it is on */
+	u8 spare;			/* enum oae_spare: index into node->spare */
 	u64 accepted;			/* local_clock(): opened by the peer */
-	bool unheard;			/* what it does next is news to listeners */
-	bool doubt;			/* the files were told so */
-	u64 nevents;			/* that its files were told of */
-	u64 last_event[OAE_EVENTS];	/* nevents when each was, by bit */
-	u32 nlost;			/* times what was committed may be lost */
-	u64 nhealed;
-	unsigned int nconfirm;		/* who wait for confirmation */
+	bool unheard;			/* not yet reported to listeners */
+	bool doubt;			/* OAE_EVENT_DOUBT was reported */
+	u64 nevents;			/* number of events reported to the files */
+	u64 last_event[OAE_EVENTS];	/* nevents at the last event of each bit */
+	u32 nlost;			/* times that committed data may be lost */
+	u64 nhealed;			/* times that the link has resolved */
+	unsigned int nconfirm;		/* callers that wait for confirmation */
 	/* not under the lock */
-	struct list_head wake;		/* words are free: run.c, region.c */
-	struct list_head fresh;		/* node->fresh, under its lock */
-	struct list_head all;		/* node->all, under its lock */
-	wait_queue_head_t read_wait;	/* of its files: something is unread */
+	struct list_head wake;		/* to be sent READY: run.c, region.c */
+	struct list_head fresh;		/* node->fresh; under unclaimed_lock */
+	struct list_head all;		/* node->all; under all_lock */
+	wait_queue_head_t read_wait;	/* files: something is unread */
 	wait_queue_head_t write_wait;	/* room in sndq: room.c */
 	wait_queue_head_t half_wait;	/* room in halfq */
-	wait_queue_head_t confirm_wait;	/* what was committed is confirmed */
-	wait_queue_head_t poll_wait;	/* any of these, for who polls */
+	wait_queue_head_t confirm_wait;	/* delivery is confirmed: fsync */
+	wait_queue_head_t poll_wait;	/* any of these: poll */
 	struct llist_node ready;	/* node->ready, if is_ready */
-	struct list_head reading;	/* node->reading, under its lock */
-	struct list_head yield;		/* node->spare[spare], under its lock */
-	u64 spare_since;		/* ktime, ns, under the same */
+	struct list_head reading;	/* node->reading; under unclaimed_lock */
+	struct list_head yield;		/* node->spare[spare]; under spare_lock */
+	u64 spare_since;		/* ktime, ns; under spare_lock */
 	struct rcu_head rcu;
 };
 
-/* Of a client's transactions, those in a row: messages with verbs, and swaps. */
+/* Ordered streams of a client: one of messages and verbs, one of swaps. */
 #define OAE_STREAMS	2
 
 /**
- * struct oae_stream - transactions of a client that are not collected
+ * struct oae_stream - a client's transactions that are not yet collected
  * @txns: struct oae_txn, by number
  * @pending: those that have not ended, in the same order
- * @ready: how many stand before the first of @pending: they can be collected
+ * @ready: number of ended transactions before the first of @pending: these can
+ *	be collected
  *
- * Those that have ended stand in gaps between the pending, and each gap is
- * counted: oae_txn.ready. So nothing is walked over to know @ready.
+ * Each pending transaction counts the ended ones between itself and the next
+ * pending one in oae_txn.ready. So @ready is updated without a walk over @txns.
  */
 struct oae_stream {
 	struct rb_root_cached txns;
@@ -103,25 +105,25 @@ struct oae_stream {
 };
 
 /**
- * struct oae_client - a file of /dev/oae, as far as its tag knows it
- * @queue: how many transactions it may queue, READ_ONCE
- * @queue_bytes: and how many bytes of them, 0 any, READ_ONCE
+ * struct oae_client - a tag's view of a file of /dev/oae
+ * @queue: the most transactions that the file may queue, READ_ONCE()
+ * @queue_bytes: the most bytes in them, 0 no limit, READ_ONCE()
  * @wait: outcomes and events
- * @room_wait: writers, for room in its queue (room.c)
+ * @room_wait: writers that wait for room in the file's queue (room.c)
  * @list: on tag->files
- * @stream: its transactions that are not collected
- * @due: those that @timer is to reverse, struct oae_txn by deadline
- * @next_id: number of the next
- * @nqueued: how many are on its streams
- * @nbytes: bytes of them
+ * @stream: transactions that are not collected
+ * @due: transactions that @timer reverses, struct oae_txn by deadline
+ * @next_id: number of the next transaction
+ * @nqueued: number of transactions on the streams
+ * @nbytes: their payload, bytes
  * @npending: how many of them have not ended
- * @events: OAE_EVENT_* that could not be told, and are there again
- * @nevents: tag->nevents as of when it has looked last
- * @nlost: tag->nlost as fsync has last seen it
- * @timer: the earliest deadline of what no call waits for
- * @timer_at: ktime that it is armed for, 0 not
+ * @events: OAE_EVENT_* that OAE_STATUS could not copy out, still to be reported
+ * @nevents: tag->nevents at the last OAE_STATUS
+ * @nlost: tag->nlost at the last fsync
+ * @timer: the earliest deadline of the transactions that no call waits for
+ * @timer_at: ktime that @timer is armed for, ns; 0 not armed
  *
- * @list and what follows is under tag->lock.
+ * @list and all members after it are under tag->lock.
  */
 struct oae_client {
 	u32 queue;
@@ -142,28 +144,29 @@ struct oae_client {
 	u64 timer_at;
 };
 
-/* What one skb of tag->rcvq carries besides its slice. */
+/* In skb->cb of each slice in tag->rcvq. */
 struct oae_rcv_cb {
-	u32 nslices;		/* first slice: how many; others 0 */
+	u32 nslices;		/* first slice: number of slices; others: 0 */
 	u32 len;		/* first slice: bytes of the transaction */
 };
 
 #define OAE_RCV_CB(skb)	((struct oae_rcv_cb *)(skb)->cb)
 
-/* Where what a user sends waits until the link takes it, and how many do. */
+/* The queue that @msg waits on until the link takes it. */
 static inline struct list_head *oae_tag_queue(struct oae_tag *tag,
 					      const struct oae_msg *msg)
 {
 	return msg->post.kind == OAE_SWAP ? &tag->halfq : &tag->sndq;
 }
 
+/* The length of that queue. */
 static inline unsigned int *oae_tag_nqueued(struct oae_tag *tag,
 					    const struct oae_msg *msg)
 {
 	return msg->post.kind == OAE_SWAP ? &tag->nhalf : &tag->nsnd;
 }
 
-/* Where @msg belongs. */
+/* The stream that @msg belongs to. */
 static inline struct oae_stream *oae_client_stream(struct oae_client *c,
 						   const struct oae_msg *msg)
 {
@@ -175,13 +178,13 @@ static inline struct oae_msg *oae_txn_msg(struct oae_txn *txn)
 	return container_of(txn, struct oae_msg, txn);
 }
 
-/* The first of a stream, or NULL. It can be collected if it has ended. */
+/* The first transaction of a stream, or NULL. It can be collected if it has ended. */
 static inline struct oae_txn *oae_stream_first(const struct oae_stream *s)
 {
 	return rb_entry_safe(rb_first_cached(&s->txns), struct oae_txn, node);
 }
 
-/* May the client queue one more? What is there may pass the limit by one. */
+/* May the client queue one more? The last one queued may exceed @queue_bytes. */
 static inline bool oae_client_room(const struct oae_client *c)
 {
 	u32 bytes = READ_ONCE(c->queue_bytes);
@@ -190,7 +193,7 @@ static inline bool oae_client_room(const struct oae_client *c)
 	       (!bytes || READ_ONCE(c->nbytes) < bytes);
 }
 
-/* way.c: which way the frames of a tag go */
+/* way.c: the way of a tag's frames */
 u16 oae_path_begin(struct oae_tag *tag, bool via);
 void oae_path_update(struct oae_tag *tag, u64 now, struct oae_actions *a);
 enum oae_go oae_path_heard(struct oae_tag *tag, const struct oae_frame *f,
@@ -239,7 +242,7 @@ void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 		       void (*fn)(struct oae_tag *tag, long arg), long arg);
 bool oae_tags_wait_gone(struct oae_node *node, unsigned int ms);
 
-/* share.c: who may have a tag, and which gives way */
+/* share.c: shares of max_tags, and which tag gives way */
 void oae_share_init(struct oae_node *node);
 int oae_share_take(struct oae_tag *tag);
 void oae_share_give_back(struct oae_tag *tag);
@@ -247,12 +250,12 @@ void oae_share_own(struct oae_tag *tag);
 void oae_share_sort(struct oae_tag *tag);
 bool oae_share_make_room(struct oae_node *node, int err);
 
-/* run.c: what happens to a link */
+/* run.c: events of a link */
 void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 		 const struct oae_frame *f);
 enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
 
-/* life.c: opening and closing; the port */
+/* life.c: opening, closing, changes of the port */
 int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
 void oae_tag_close(struct oae_tag *tag);
 void oae_tag_kill(struct oae_tag *tag, int err);
@@ -263,7 +266,7 @@ void oae_tag_settle(struct oae_tag *tag, u64 ns);
 void oae_tag_renamed(struct oae_tag *tag);
 void oae_tag_way(struct oae_tag *tag, const struct oae_about *about);
 
-/* queue.c: what waits to be sent, and what to be read */
+/* queue.c: messages to be sent, and unread transactions */
 void oae_tag_lock(struct oae_tag *tag) __acquires(&tag->lock);
 void oae_tag_unlock(struct oae_tag *tag) __releases(&tag->lock);
 int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg);
@@ -278,7 +281,7 @@ int oae_tag_read(struct oae_tag *tag, const struct oae_client *c, size_t max,
 void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb);
 unsigned int oae_unread_len(struct oae_tag *tag);
 
-/* client.c: what a tag knows of its files */
+/* client.c: a tag's view of its files */
 void oae_client_init(struct oae_client *c);
 bool oae_client_collectable(struct oae_client *c);
 u32 oae_client_uncollected(const struct oae_client *c);

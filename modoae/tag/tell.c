@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Telling users: the outcome of a message, what happened to a link, and that there
- * is something to read or room to write. Whoever sleeps is woken after the event,
- * when tag->lock has been dropped.
+ * Telling users: outcomes of messages, notes of a link, unread transactions, room
+ * to write. Sleepers are woken at the end of the event, after tag->lock has been
+ * dropped.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -14,12 +14,14 @@
 #include "../base/trace.h"
 
 /**
- * oae_tell_ended() - the outcome of a message is known
- * @tag: its tag, locked
+ * oae_tell_ended() - record and count the outcome of a message
+ * @tag: its tag
  * @ev: the event
- * @msg: the message, in no queue, which the link has not or has no more
+ * @msg: the message, on no queue and not with the link
  * @outcome: enum oae_outcome
- * @err: why it is not committed, positive errno; 0 it is
+ * @err: why it is not committed, positive errno; 0 if it is
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 		    struct oae_msg *msg, u8 outcome, int err)
@@ -52,7 +54,7 @@ void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 	trace_oae_outcome(tag->key.kid, outcome, err, oae_link_tx(&tag->link));
 }
 
-/* The kernel log, where a person may want to know: see the knob verbose. */
+/* Write a note to the kernel log, as far as the knob `verbose` asks for it. */
 static void tell_say(const struct oae_tag *tag, enum oae_note note)
 {
 	unsigned int verbose = READ_ONCE(tag->node->knobs.verbose);
@@ -64,7 +66,7 @@ static void tell_say(const struct oae_tag *tag, enum oae_note note)
 	case OAE_N_BROKEN:
 	case OAE_N_UNCONFIRMED:
 	case OAE_N_HELD_LOST:
-		break;		/* something could not be saved: always */
+		break;		/* data or outcomes may be lost: always logged */
 	case OAE_N_OPENED:
 	case OAE_N_DOWN:
 	case OAE_N_UP:
@@ -86,10 +88,12 @@ static void tell_say(const struct oae_tag *tag, enum oae_note note)
 }
 
 /**
- * oae_tell_note() - something happened to a link: counted, logged, told
- * @tag: its tag, locked
+ * oae_tell_note() - count, log and report a note of a link
+ * @tag: its tag
  * @ev: the event
- * @note: what
+ * @note: the note
+ *
+ * Context: under tag->lock, BH off.
  */
 void oae_tell_note(struct oae_tag *tag, struct oae_run *ev, enum oae_note note)
 {
@@ -117,7 +121,10 @@ static void tell_readers(struct oae_tag *tag)
 {
 	struct oae_node *node = tag->node;
 
-	/* Seen to have no file, or one: who comes or goes looks for itself. */
+	/*
+	 * A file may attach or detach meanwhile. No wake-up gets lost: an attached
+	 * file looks for unread data itself, and oae_tag_detach() wakes noc_debug.
+	 */
 	if (!list_empty(&tag->files))
 		oae_attach_readable(tag);
 	else if (wq_has_sleeper(&node->noc_wait))
@@ -134,11 +141,11 @@ static void tell_writers(struct oae_tag *tag)
 }
 
 /**
- * oae_tell_all() - wake whoever an event concerns
- * @tag: the tag, not locked any more
- * @ev: the event
+ * oae_tell_all() - wake all sleepers that an event concerns
+ * @tag: the tag, unlocked
+ * @ev: the event; the caller has held the RCU read lock since its begin
  *
- * Context: BH off, RCU read lock held since the event began.
+ * Context: any but hard interrupts, BH off; under rcu_read_lock().
  */
 void oae_tell_all(struct oae_tag *tag, struct oae_run *ev)
 {

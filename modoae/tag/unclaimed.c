@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tags that no file is attached to, for two who look for such: listeners want to
- * know which of them a peer has opened (dev/listen.c), noc_debug reads what is
- * unread in any of them (dev/noc_debug.c).
+ * Tags that no file is attached to. Listeners are told which of them a peer has
+ * opened (dev/listen.c), and noc_debug reads what is unread in any of them
+ * (dev/noc_debug.c).
  *
- * News stands in node->fresh, in the order in which the links came up, whether or
- * not anybody listens. Each tag is told once. It is news again when the peer's end
- * is a new one, or is heard of after the last file has let go. That list has no
- * references: a tag that is attached to, or dies, is taken off under its own lock.
+ * Listeners read node->fresh, which is kept in the order in which the links came
+ * up, with or without a listener. Each tag is reported once. It is reported again
+ * if the peer has a new incarnation, or is heard from after the last file has
+ * detached. The list has no references: a tag that gets a file, or dies, is removed
+ * under its own lock.
  *
- * What is unread stays with its tag. The node knows which tags have some: a tag is
- * listed exactly as long as something is unread in it and no file is attached. It
- * is softirq that finds something new, and says so on a lock-free list: delivering
- * takes no lock wider than the tag's. Whoever reads, attaches or drops moves what
- * is said there to node->reading. The list has a reference to each tag.
+ * What is unread stays with its tag. The node lists the tag exactly as long as
+ * something is unread in it and no file is attached. Softirq adds a tag to the
+ * lock-free list node->ready, so delivery takes no lock wider than the tag's.
+ * Readers, and any function that removes a tag, first move node->ready to
+ * node->reading. The two lists have a reference to each tag.
  */
 #include "tag.h"
 
 #include <linux/poll.h>
 
 /**
- * oae_unclaimed_init() - there are no tags
- * @node: a node that nobody else knows yet
+ * oae_unclaimed_init() - initialise a node's lists of unclaimed tags
+ * @node: the node, not published yet
+ *
+ * Context: any.
  */
 void oae_unclaimed_init(struct oae_node *node)
 {
@@ -33,8 +36,10 @@ void oae_unclaimed_init(struct oae_node *node)
 }
 
 /**
- * oae_fresh_add() - a tag is news to listeners
- * @tag: the tag, locked; no file is attached to it
+ * oae_fresh_add() - report a tag to listeners
+ * @tag: the tag, without a file
+ *
+ * Context: under tag->lock, BH off; takes node->unclaimed_lock.
  */
 void oae_fresh_add(struct oae_tag *tag)
 {
@@ -52,8 +57,10 @@ void oae_fresh_add(struct oae_tag *tag)
 }
 
 /**
- * oae_fresh_del() - a tag is no news
- * @tag: the tag, locked
+ * oae_fresh_del() - do not report a tag to listeners any more
+ * @tag: the tag
+ *
+ * Context: under tag->lock, BH off; takes node->unclaimed_lock.
  */
 void oae_fresh_del(struct oae_tag *tag)
 {
@@ -65,7 +72,7 @@ void oae_fresh_del(struct oae_tag *tag)
 	spin_unlock(&tag->node->unclaimed_lock);
 }
 
-/* Bring the tags that were said to have something into the order they came in. */
+/* Move the tags from node->ready to node->reading, in the order of their arrival. */
 static void unclaimed_collect(struct oae_node *node)
 {
 	struct llist_node *new = llist_del_all(&node->ready);
@@ -78,11 +85,11 @@ static void unclaimed_collect(struct oae_node *node)
 }
 
 /**
- * oae_unclaimed_sort() - list a tag for noc_debug if it is to be, or take it off
- * @tag: the tag, its rcvq locked; something was delivered, read or dropped, or a
- *	file has come or gone
+ * oae_unclaimed_sort() - list a tag for noc_debug, or remove it from the list
+ * @tag: the tag, kept by RCU or a reference; its unread transactions or its files
+ *	have changed
  *
- * Context: BH disabled; RCU read lock held, or a reference to the tag.
+ * Context: under rcvq.lock, BH off; takes node->unclaimed_lock.
  */
 void oae_unclaimed_sort(struct oae_tag *tag)
 {
@@ -109,10 +116,10 @@ void oae_unclaimed_sort(struct oae_tag *tag)
  * oae_unclaimed_next() - the tag that noc_debug reads from next
  * @node: the node
  *
- * They take turns; but one that has died is read to its end first, for the peer's
- * next tag has what the peer sent later.
+ * The tags take turns. But a dead tag is read to its end first, since whatever the
+ * peer's next tag has was sent later.
  *
- * Context: process, no lock held but node->reader.
+ * Context: process; takes node->unclaimed_lock.
  *
  * Return: the tag, with a reference; NULL nothing is unread.
  */
@@ -133,10 +140,12 @@ struct oae_tag *oae_unclaimed_next(struct oae_node *node)
 }
 
 /**
- * oae_unclaimed_any() - is there anything unread that is no file's?
+ * oae_unclaimed_any() - is anything unread in a tag without a file?
  * @node: the node
  *
- * A hint for poll: a reader in between may change the answer. Any context.
+ * A hint for poll: a reader may change the answer meanwhile.
+ *
+ * Context: any.
  *
  * Return: true if so.
  */

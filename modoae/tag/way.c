@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which way the frames of a tag go, straight to the peer or through the gateway of
- * the port. The rules are link/way.c's (doc/protocol.md section 4.8).
+ * The way of a tag's frames: direct to the peer, or through the port's gateway. The
+ * rules are in link/way.c (doc/protocol.md section 4.8).
  *
- * What a tag needs to know of the gateway is a copy, good as long as port->gw.gen
- * stays what it was; a tag that finds another at its next event looks again. So a
- * word of the gateway costs the same with one tag and with ten thousand.
+ * Each tag has a copy of what it needs to know of the gateway, valid as long as
+ * port->gw.gen does not change. A tag that sees another gen at its next event
+ * updates the copy. So a change at the gateway costs the same for one tag and for
+ * ten thousand.
  */
 
 #include <linux/etherdevice.h>
@@ -13,13 +14,13 @@
 #include "tag.h"
 
 /**
- * oae_path_gateway() - where frames go that go through the gateway
- * @port: from here
+ * oae_path_gateway() - address of the port's gateway
+ * @port: the port
  * @dest: filled in
  *
- * Context: any but hard interrupts. Frame path.
+ * Context: any but hard interrupts.
  *
- * Return: false if no gateway is known, and @dest means nothing.
+ * Return: false if no gateway is known; @dest is not valid then.
  */
 bool oae_path_gateway(struct oae_port *port, u8 dest[ETH_ALEN])
 {
@@ -31,12 +32,12 @@ bool oae_path_gateway(struct oae_port *port, u8 dest[ETH_ALEN])
 }
 
 /**
- * oae_path_mark() - give a frame the extension for its way through the gateway
- * @port: from here
- * @peer: to this peer
+ * oae_path_mark() - add the VIA extension to a frame (protocol 2.1)
+ * @port: the sending port, original source of the frame
+ * @peer: address of the peer, final destination of the frame
  * @f: the frame
  *
- * Context: any but hard interrupts, RCU read lock held. Frame path.
+ * Context: any; under rcu_read_lock().
  */
 void oae_path_mark(const struct oae_port *port, const u8 *peer,
 		   struct oae_frame *f)
@@ -45,13 +46,13 @@ void oae_path_mark(const struct oae_port *port, const u8 *peer,
 }
 
 /**
- * oae_path_begin() - the way that a link begins with
- * @tag: its tag; the link is CLOSED
- * @via: with use_gw auto, through the gateway
+ * oae_path_begin() - set the way that a link begins with
+ * @tag: its tag, the link CLOSED, locked or not published yet
+ * @via: with use_gw auto: begin through the gateway
  *
- * Context: any but hard interrupts; tag->lock held, or nobody else knows it.
+ * Context: any but hard interrupts; under tag->lock.
  *
- * Return: the link's MTU.
+ * Return: the MTU of the way, bytes.
  */
 u16 oae_path_begin(struct oae_tag *tag, bool via)
 {
@@ -68,13 +69,12 @@ static void way_count_turn(const struct oae_tag *tag, bool before)
 }
 
 /**
- * oae_path_update() - find anew which way a tag goes, and what that carries
+ * oae_path_update() - find a tag's way and its MTU anew
  * @tag: the tag
- * @now: ns
- * @a: actions of its link, to be applied by the caller: an OPEN link whose MTU
- *	changes synchronises
+ * @now: local_clock(), ns
+ * @a: actions for the caller to apply: an OPEN link freezes if its MTU changes
  *
- * Context: any but hard interrupts, tag->lock held.
+ * Context: under tag->lock, BH off.
  */
 void oae_path_update(struct oae_tag *tag, u64 now, struct oae_actions *a)
 {
@@ -87,16 +87,16 @@ void oae_path_update(struct oae_tag *tag, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_path_heard() - a frame came that is not as usual
+ * oae_path_heard() - update a tag's way for a received frame
  * @tag: the tag
- * @f: the frame: it came another way than the tag goes, or SYNCs are out
- * @now: ns
- * @a: as for oae_path_update()
+ * @f: the frame: it came by another way than the tag's, or a SYNC is unanswered
+ * @now: local_clock(), ns
+ * @a: actions for the caller to apply
  *
- * Context: softirq, tag->lock held.
+ * Context: softirq, under tag->lock.
  *
- * Return: the way of what is sent now; OAE_GO_NOWHERE: the frame is to be
- * dropped, as @a says.
+ * Return: the way for the frames of this event; OAE_GO_NOWHERE: drop the frame, and
+ * apply @a.
  */
 enum oae_go oae_path_heard(struct oae_tag *tag, const struct oae_frame *f,
 			   u64 now, struct oae_actions *a)
@@ -112,12 +112,12 @@ enum oae_go oae_path_heard(struct oae_tag *tag, const struct oae_frame *f,
 }
 
 /**
- * oae_path_timer() - a link's timer is about to be dealt with
- * @tag: its tag
- * @now: ns
- * @a: as for oae_path_update()
+ * oae_path_timer() - update a tag's way before its link's timer is handled
+ * @tag: the tag
+ * @now: local_clock(), ns
+ * @a: actions for the caller to apply
  *
- * Context: softirq, tag->lock held.
+ * Context: softirq, under tag->lock.
  */
 void oae_path_timer(struct oae_tag *tag, u64 now, struct oae_actions *a)
 {
