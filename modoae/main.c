@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Start-up in order, and its exact unwinding: of a node when a namespace comes
- * and goes, of the module when it is loaded and unloaded.
+ * Start-up in order, and its exact unwinding: of a node when a namespace is created
+ * and destroyed, of the module when it is loaded and unloaded.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -43,7 +43,11 @@ static int __net_init oae_net_init(struct net *net)
 	return 0;
 }
 
-/* Their files are gone, so nobody comes. True if there are links to be closed. */
+/*
+ * Remove the nodes of dying namespaces from the list, and their proc files. No
+ * program can use these nodes any more. True if a node has a port, and so perhaps
+ * links to close.
+ */
 static bool __net_exit oae_nodes_leave(struct list_head *nets)
 {
 	struct oae_node *node;
@@ -57,7 +61,7 @@ static bool __net_exit oae_nodes_leave(struct list_head *nets)
 		mutex_unlock(&oae_nodes_lock);
 		oae_procfs_exit(node);
 	}
-	/* A port that is going because its device does has gone after this. */
+	/* With RTNL held no removal of a port is under way. */
 	rtnl_lock();
 	list_for_each_entry(net, nets, exit_list) {
 		node = oae_node(net);
@@ -70,13 +74,14 @@ static bool __net_exit oae_nodes_leave(struct list_head *nets)
 	return any;
 }
 
-/* The devices are still there: let peers know, wait for none. */
+/* Close the links while the devices still exist; do not wait for the peers. */
 static void __net_exit oae_nodes_close(struct list_head *nets)
 {
 	LIST_HEAD(going);
 	struct net *net;
 
-	synchronize_net();	/* who saw one open has made its tag */
+	/* A reader that saw `shut` false has made its tag after this. */
+	synchronize_net();
 	list_for_each_entry(net, nets, exit_list)
 		oae_links_close(oae_node(net));
 	rtnl_lock();
@@ -86,7 +91,7 @@ static void __net_exit oae_nodes_close(struct list_head *nets)
 	rtnl_unlock();
 }
 
-/* Namespaces that go at the same time wait once, not one after the other. */
+/* Namespaces that are destroyed together share the waits. */
 static void __net_exit oae_net_exit_batch(struct list_head *nets)
 {
 	struct oae_node *node;
@@ -106,8 +111,8 @@ static void __net_exit oae_net_exit_batch(struct list_head *nets)
 }
 
 /*
- * Among the devices, not the subsystems: on the way out of a namespace these
- * go first, so that its net devices can still send a CLOSE.
+ * Registered as a pernet device, not a pernet subsystem: a dying namespace exits
+ * the pernet devices first, so its net devices can still send a CLOSE.
  */
 static struct pernet_operations oae_net_ops = {
 	.init = oae_net_init,
@@ -116,7 +121,7 @@ static struct pernet_operations oae_net_ops = {
 	.size = sizeof(struct oae_node),
 };
 
-/* Close all links everywhere; wait linger_ms in all, not for each node. */
+/* Close the links of all nodes; the nodes share the wait of linger_ms. */
 static void oae_linger(void)
 {
 	unsigned long start = jiffies;
@@ -138,7 +143,7 @@ static void oae_linger(void)
 	mutex_unlock(&oae_nodes_lock);
 }
 
-/* All ports of all nodes at once: the notifier would release one by one. */
+/* Release all ports of all nodes at once: the notifier would do it one by one. */
 static void oae_release(void)
 {
 	struct oae_node *node;
@@ -184,8 +189,8 @@ static int __init oae_init(void)
 	if (err)
 		goto stop_params;
 	/*
-	 * Last, for who has one of these files open does not keep a module that
-	 * fails to start. debugfs does not fail.
+	 * The files come last: an open file does not keep a module whose init
+	 * fails. oae_debugfs_init() does not fail.
 	 */
 	err = oae_chardev_init();
 	if (err)
