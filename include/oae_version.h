@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * The version of all that is made from this tree: modules, library, command,
- * packages. Nothing else says a number; debian/changelog begins with the same
- * one, which tools/check looks after. What is compatible with what is said
- * elsewhere: on the wire by OAE_VERSION, of the library by its SONAME.
+ * The release version of everything built from this tree: modules, library,
+ * command and packages. It is defined here only. debian/changelog begins with
+ * the same version, which tools/check verifies. Compatibility has versions of
+ * its own: OAE_VERSION on the wire, the SONAME of the library.
  */
 #ifndef OAE_VERSION_H
 #define OAE_VERSION_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The wire: the one place where the frame format is written down.
+ * The wire format. No other file defines a number of it.
  *
  * All fields are big-endian. A frame is an Ethernet header, the 40-byte base
  * header below, extensions up to hlen, then `length` bytes of payload.
- * doc/protocol.md section 2 is this file in prose.
+ * doc/protocol.md section 2 describes the same format in prose.
  */
 #ifndef OAE_WIRE_H
 #define OAE_WIRE_H
@@ -20,10 +20,10 @@
 #define OAE_OFF_LENGTH		4	/* u16, payload bytes in this frame */
 #define OAE_OFF_SLICE		6	/* u16, index of this slice */
 #define OAE_OFF_SRC_LTAG	8	/* u32, the sender's ltag */
-#define OAE_OFF_DST_LTAG	12	/* u32, the receiver's, 0 unknown */
+#define OAE_OFF_DST_LTAG	12	/* u32, the receiver's ltag, 0 unknown */
 #define OAE_OFF_TX		16	/* u32, last committed by the sender */
 #define OAE_OFF_RX		20	/* u32, last delivered by the sender */
-#define OAE_OFF_SEQ		24	/* u32, the transaction meant */
+#define OAE_OFF_SEQ		24	/* u32, the transaction the frame is about */
 #define OAE_OFF_ATTEMPT		28	/* which offering of seq, from 1 */
 #define OAE_OFF_KIND		29
 #define OAE_OFF_REASON		30	/* u16 */
@@ -31,7 +31,7 @@
 #define OAE_HDR_LEN		40
 
 #define OAE_HLEN_WORDS(bytes)	((bytes) / 4)
-#define OAE_HLEN_MAX		60	/* 15 words, what the nibble can say */
+#define OAE_HLEN_MAX		60	/* 15 words, the most that the nibble encodes */
 
 /* VIA extension: follows the base header when the flag VIA is set. */
 #define OAE_OFF_VIA_DST		40	/* 6, final destination MAC */
@@ -44,27 +44,27 @@
 #define OAE_MAX_SLICES		64
 
 enum oae_opcode {
-	OAE_SYNC	= 1,	/* where I stand; answer me */
-	OAE_SYNC_ACK	= 2,	/* where I stand; I have resolved */
-	OAE_SYNC_CHK	= 3,	/* my ltag is this one; ask again */
+	OAE_SYNC	= 1,	/* the sender's position; to be answered */
+	OAE_SYNC_ACK	= 2,	/* the sender's position; it has resolved */
+	OAE_SYNC_CHK	= 3,	/* the sender's ltag; to be asked again */
 	OAE_CLOSE	= 4,
 	OAE_CLOSE_ACK	= 5,
 	OAE_OFFER	= 6,	/* a slice of a transaction */
-	OAE_REFLECT	= 7,	/* this is what I heard you say */
-	OAE_COMMIT	= 8,	/* tx says what is committed */
-	OAE_REFUSE	= 9,	/* reason says why */
+	OAE_REFLECT	= 7,	/* digest of the OFFER as received */
+	OAE_COMMIT	= 8,	/* tx: the last transaction committed */
+	OAE_REFUSE	= 9,	/* not taken; the cause is in reason */
 	OAE_READY	= 10,	/* there is room again */
 	OAE_REVERSE	= 11,	/* forget this attempt */
-	OAE_DONE	= 12,	/* rx says what is delivered */
-	OAE_HELLO	= 13,	/* gateways make themselves known */
-	OAE_NOLINK	= 14,	/* no tag here for a frame with that ltag */
+	OAE_DONE	= 12,	/* rx: the last transaction delivered */
+	OAE_HELLO	= 13,	/* between a host and its zone's gateway */
+	OAE_NOLINK	= 14,	/* the sender has no tag for that ltag */
 	OAE_OPCODE_END
 };
 
 #define OAE_F_EXPRESS		0x01	/* deliver when held, no COMMIT */
 #define OAE_F_LAST		0x02	/* the last slice */
-#define OAE_F_RESUME		0x04	/* same content, keep what you have */
-#define OAE_F_WANT_DONE		0x08	/* say DONE once delivered */
+#define OAE_F_RESUME		0x04	/* same content, keep the slices present */
+#define OAE_F_WANT_DONE		0x08	/* send DONE once delivered */
 #define OAE_F_HELD		0x10	/* the sender holds a transaction */
 #define OAE_F_VIA		0x20	/* VIA extension present */
 #define OAE_F_AUTH		0x40	/* digests are keyed */
@@ -79,18 +79,18 @@ enum oae_kind {
 
 enum oae_reason {
 	OAE_R_NONE	= 0,
-	OAE_R_BUSY	= 1,	/* no room now: READY will follow */
-	OAE_R_GAP	= 2,	/* slices missing: the payload is their map */
+	OAE_R_BUSY	= 1,	/* no room now; READY follows */
+	OAE_R_GAP	= 2,	/* slices are missing; payload: their map */
 	OAE_R_NO_HALF	= 3,	/* swap: no half posted here */
 	OAE_R_CONFLICT	= 4,	/* verb: the words are reserved */
-	OAE_R_TOO_BIG	= 5,	/* larger than my limit: do not offer again */
-	OAE_R_KIND	= 6,	/* kind not served here: do not offer again */
+	OAE_R_TOO_BIG	= 5,	/* longer than max_len; not offered again */
+	OAE_R_KIND	= 6,	/* kind not served here; not offered again */
 	OAE_R_POLICY	= 7,	/* CLOSE: this peer is not accepted */
 	OAE_R_FULL	= 8,	/* CLOSE: no tag free */
-	OAE_R_NO_REGION	= 9,	/* verb: no such region, or not for you */
-	OAE_R_RANGE	= 10,	/* verb: words behind its end */
-	OAE_R_ACCESS	= 11,	/* verb: not permitted there */
-	OAE_R_BAD_VERB	= 12,	/* verb: not readable */
+	OAE_R_NO_REGION	= 9,	/* verb: no such region, or not for this peer */
+	OAE_R_RANGE	= 10,	/* verb: words beyond the end of the region */
+	OAE_R_ACCESS	= 11,	/* verb: the region does not permit it */
+	OAE_R_BAD_VERB	= 12,	/* verb: the request is malformed */
 	OAE_REASON_END
 };
 
@@ -99,14 +99,14 @@ enum oae_reason {
 #define OAE_SYNC_OFF_PEER_INC	8	/* u64, the peer's as known, 0 unknown */
 #define OAE_SYNC_OFF_CAPS	16	/* u32, reserved for capabilities, 0 */
 #define OAE_SYNC_OFF_MAX_LEN	20	/* u32, largest transaction taken, bytes */
-#define OAE_SYNC_OFF_START	24	/* u32, tx before the first transaction */
+#define OAE_SYNC_OFF_START	24	/* u32, tx before the sender's first one */
 #define OAE_SYNC_OFF_MTU	28	/* u16, bytes after the Ethernet header */
 #define OAE_SYNC_OFF_ZERO	30	/* u16, 0 */
 #define OAE_SYNC_LEN		32
 
 /* REFLECT payload; the responder's half or result follows it. */
-#define OAE_REFLECT_OFF_DIGEST	0	/* u64, digest of the whole as heard */
-#define OAE_REFLECT_OFF_FIRST	8	/* its first 8 bytes, zero-filled */
+#define OAE_REFLECT_OFF_DIGEST	0	/* u64, digest of the transaction as received */
+#define OAE_REFLECT_OFF_FIRST	8	/* its first 8 bytes, padded with zeros */
 #define OAE_REFLECT_LEN		16
 
 /* HELLO payload: between hosts and the gateway of their zone. */
@@ -114,11 +114,11 @@ enum oae_reason {
 #define OAE_HELLO_OFF_ZERO	1	/* u8, 0 */
 #define OAE_HELLO_OFF_ZONE	2	/* u16, the sender's, 0 from a host */
 #define OAE_HELLO_OFF_MTU	4	/* u16, bytes after the Ethernet header */
-#define OAE_HELLO_OFF_EPOCH	6	/* u16, another: forget all ABOUTs */
+#define OAE_HELLO_OFF_EPOCH	6	/* u16, a new value voids every ABOUT */
 #define OAE_HELLO_OFF_INC	8	/* u32, the gateway's incarnation */
-#define OAE_HELLO_OFF_LIFE	12	/* u16, 100 ms: of the gateway */
-#define OAE_HELLO_OFF_NODE_LIFE	14	/* u16, 100 ms: of a node it knows */
-#define OAE_HELLO_OFF_ABOUT	16	/* 6, the peer that mtu is for */
+#define OAE_HELLO_OFF_LIFE	12	/* u16, 100 ms: silence allowed a gateway */
+#define OAE_HELLO_OFF_NODE_LIFE	14	/* u16, 100 ms: silence allowed a host */
+#define OAE_HELLO_OFF_ABOUT	16	/* 6, the peer that mtu applies to */
 #define OAE_HELLO_OFF_ZERO2	22	/* u16, 0 */
 #define OAE_HELLO_LEN		24
 
@@ -138,11 +138,11 @@ enum oae_reason {
 #define OAE_VOP_OFF_WORDS	1	/* u8, 1 to OAE_VERB_WORDS */
 #define OAE_VOP_OFF_ZERO		2	/* u16, 0 */
 #define OAE_VOP_OFF_INDEX	4	/* u32, of the first word */
-#define OAE_VOP_HDR_LEN		8	/* CAS: what must be; but READ: operands */
+#define OAE_VOP_HDR_LEN		8	/* then CAS: compares; all but READ: operands */
 
-/* Verb: the answer, behind the body of REFLECT, then the old words. */
+/* Verb: the answer, after the body of REFLECT; the old words follow. */
 #define OAE_ANSWER_OFF_TAKEN	0	/* u8, 1: every comparison held */
-#define OAE_ANSWER_OFF_FAILED	1	/* u8, first operation that did not */
+#define OAE_ANSWER_OFF_FAILED	1	/* u8, first operation whose comparison failed */
 #define OAE_ANSWER_OFF_ZERO	2	/* 6, 0 */
 #define OAE_ANSWER_HDR_LEN	8
 
@@ -150,10 +150,10 @@ enum oae_reason {
 #define OAE_GAP_OFF_MAP		0	/* u64, bit n set: slice n is missing */
 #define OAE_GAP_LEN		8
 
-/* The longest payload that is part of the protocol, not of a transaction. */
+/* The longest payload that does not belong to a transaction. */
 #define OAE_BODY_MAX		OAE_SYNC_LEN
 
-/* The least MTU a port may have: a SYNC with VIA, and room to spare. */
+/* The least MTU of a port: a SYNC with VIA fits, with room to spare. */
 #define OAE_MIN_MTU		128
 
 #endif /* OAE_WIRE_H */

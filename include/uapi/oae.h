@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * What programs see of modoae: /dev/oae and its ioctls. Described in oae(4).
+ * The interface of modoae to programs: /dev/oae and its ioctls. The manual page
+ * is oae(4).
  *
- * All structures are the same for 32 and 64 bit programs. What is not named
- * must be 0; unknown flags are refused with EINVAL. Numbers are in host order.
+ * All structures have the same layout for 32-bit and 64-bit programs. Members
+ * without a meaning must be 0; unknown flags are refused with EINVAL. Numbers
+ * are in host byte order.
  */
 #ifndef _UAPI_OAE_H
 #define _UAPI_OAE_H
@@ -15,30 +17,31 @@
 #define OAE_IOC		0xb5
 
 /*
- * How a transaction ends. What a blocking call says of one that is not
- * committed is a negative errno; none means two things:
+ * How a transaction ends. A blocking call returns a negative errno for a
+ * transaction that is not committed. Each errno has one meaning:
  *
- *  REVERSED: it was not and never will be seen by the peer
- *	EINTR		a signal came
+ *  REVERSED: the peer has not seen it and never will
+ *	EINTR		a signal arrived
  *	ECANCELED	cancelled (OAE_CANCEL), or its port was removed
  *	ETIME		its deadline passed
  *	ENOLINK		the link is down: no answer for dead_ms
  *	ESHUTDOWN	the link was closed at this end
  *	EPIPE		the link was closed by the peer
  *	ECONNREFUSED	the peer's policy does not accept this end
- *	EMSGSIZE	larger than a limit, of either end
+ *	EMSGSIZE	longer than a limit of either end
  *	EOPNOTSUPP	the peer does not serve this kind
  *	ENXIO		verb: no such region there, or not for this end
- *	ERANGE		verb: words behind the end of the region
+ *	ERANGE		verb: words beyond the end of the region
  *	EACCES		verb: the region does not permit it
- *	EBADMSG		verb: the peer cannot read it
+ *	EBADMSG		verb: the peer cannot parse the request
  *  UNKNOWN: an end of the link died inside the window in which no protocol
- *	could tell
+ *	can tell
  *	EOWNERDEAD
- *  not yet known: its outcome will be collected
- *	EINPROGRESS	a signal or the deadline, and it can no longer be
- *			reversed: an express in flight, or a half that is lent
- *  COMMITTED, and its result did not fit: collect it
+ *  not yet known: the outcome is to be collected later
+ *	EINPROGRESS	a signal or the deadline came, and the transaction can
+ *			no longer be reversed: an express in flight, or a half
+ *			that is lent
+ *  COMMITTED, and the result did not fit: it is to be collected
  *	EOVERFLOW
  *  nothing was begun
  *	EAGAIN EFAULT EINVAL ENOMEM ENOTCONN ENODEV EBADF EPERM ENOTTY EEXIST
@@ -50,7 +53,7 @@ enum oae_result {
 	OAE_RESULT_UNKNOWN	= 2,
 };
 
-/* Kinds of transactions, as on the wire. */
+/* Kinds of transactions; the wire uses the same numbers. */
 enum oae_uapi_kind {
 	OAE_KIND_MESSAGE	= 0,
 	OAE_KIND_SWAP		= 1,
@@ -58,16 +61,17 @@ enum oae_uapi_kind {
 };
 
 /**
- * struct oae_attach - OAE_ATTACH: which link this file is an end of
- * @port: a net device bound to the module; "" the first
- * @peer: whom; with OAE_ATTACH_LISTEN all zero: anybody
+ * struct oae_attach - OAE_ATTACH: the link that this file becomes an end of
+ * @port: a net device bound to the module; "" for the first one
+ * @peer: MAC address of the peer; all zero with OAE_ATTACH_LISTEN: any peer
  * @vc: virtual channel
  * @zero: 0
  * @flags: OAE_ATTACH_*
+ * @zero2: 0
  *
- * Once per open file. ENODEV no such port, EINVAL bad flags or address,
- * EISCONN attached already, ENOBUFS max_tags, EPERM no CAP_NET_RAW in the
- * network namespace in which the file was opened.
+ * A file is attached once. ENODEV: no such port. EINVAL: bad flags or address.
+ * EISCONN: attached already. ENOBUFS: max_tags reached. EPERM: no CAP_NET_RAW in
+ * the network namespace in which the file was opened.
  */
 struct oae_attach {
 	char port[16];
@@ -78,16 +82,16 @@ struct oae_attach {
 	__u32 zero2;
 };
 
-#define OAE_ATTACH_LISTEN	0x01	/* read gives struct oae_peer */
-#define OAE_ATTACH_ANY_VC	0x02	/* with LISTEN: whatever the vc */
-#define OAE_ATTACH_OPEN		0x04	/* open the link now, do not wait */
+#define OAE_ATTACH_LISTEN	0x01	/* read() returns struct oae_peer */
+#define OAE_ATTACH_ANY_VC	0x02	/* with LISTEN: every vc */
+#define OAE_ATTACH_OPEN		0x04	/* open the link now, not at the first write */
 
 /**
- * struct oae_peer - what a listening file reads: a link that a peer opened,
- *	which no file is attached to
- * @port: attach to this,
- * @peer: this,
- * @vc: and this
+ * struct oae_peer - a record that a listening file reads: a link opened by a
+ *	peer, to which no file is attached
+ * @port: the net device, for struct oae_attach
+ * @peer: MAC address of the peer, for struct oae_attach
+ * @vc: virtual channel, for struct oae_attach
  * @zero: 0
  */
 struct oae_peer {
@@ -100,14 +104,16 @@ struct oae_peer {
 /**
  * struct oae_options - OAE_SET_OPTIONS, OAE_GET_OPTIONS
  * @flags: OAE_OPT_*
- * @deadline_ms: after which a transaction is reversed; 0 none
- * @linger_ms: how long close() waits for what is queued, which is then
- *	reversed; OAE_LINGER_MAX at most, however large, and not at all when it
- *	is the end of the process that closes it. OAE_LINGER_BACKGROUND: it does
- *	not wait, and what is queued goes on without it
- * @queue: transactions of this file that are queued or not collected, at most
- *	(1 to 65536); then EAGAIN, or a blocking call waits
- * @queue_bytes: and bytes of them; 0 no limit but @queue
+ * @deadline_ms: a transaction is reversed after this time; 0 for none
+ * @linger_ms: how long close() waits for queued transactions, which are then
+ *	reversed; larger values count as OAE_LINGER_MAX. close() does not wait
+ *	at all when the end of the process closes the file. With
+ *	OAE_LINGER_BACKGROUND close() does not wait, and queued transactions
+ *	go on without the file
+ * @queue: most transactions of this file that are queued or not collected
+ *	(1 to 65536); beyond that EAGAIN, or a blocking call waits
+ * @queue_bytes: most bytes of these transactions; 0: limited by @queue only
+ * @zero: 0
  */
 struct oae_options {
 	__u32 flags;
@@ -118,24 +124,24 @@ struct oae_options {
 	__u32 zero;
 };
 
-#define OAE_OPT_EXPRESS		0x01	/* messages are delivered at once */
+#define OAE_OPT_EXPRESS		0x01	/* messages are express: delivered at the OFFER */
 #define OAE_LINGER_BACKGROUND	0xffffffffU
 #define OAE_LINGER_MAX		10000U
 
 /**
  * struct oae_swap - OAE_SWAP_HALF: give a half, take the peer's; both or neither
- * @give: address of the half
- * @take: address of room for the other; may be 0 if @take_len is
- * @give_len: bytes, 1 to oae_status.max_half
- * @take_len: in: room; out: bytes of the other half
+ * @give: address of this end's half
+ * @take: address of the buffer for the peer's half; may be 0 if @take_len is 0
+ * @give_len: bytes of this end's half, 1 to oae_status.max_half
+ * @take_len: in: bytes of the buffer; out: bytes of the peer's half
  * @flags: OAE_NONBLOCK
  * @zero: 0
- * @id: out: of this transaction
+ * @id: out: id of this transaction
  *
- * Blocks until both ends have posted a half and they are swapped. Not
- * blocking (flag or O_NONBLOCK): queued, the outcome and the other half are
- * collected. EOVERFLOW: swapped, @take_len is what the other half takes;
- * collect it.
+ * The call blocks until both ends have posted a half and the halves are swapped.
+ * With OAE_NONBLOCK or O_NONBLOCK the half is queued; the outcome and the peer's
+ * half are collected. EOVERFLOW: swapped, but the peer's half needs @take_len
+ * bytes and is to be collected.
  */
 struct oae_swap {
 	__u64 give;
@@ -149,7 +155,7 @@ struct oae_swap {
 
 #define OAE_NONBLOCK		0x01
 
-/* Operations on words of 8 bytes; each yields the old words but for WRITE. */
+/* Operations on words of 8 bytes. All but WRITE return the old words. */
 enum oae_verb_code {
 	OAE_VERB_READ		= 1,
 	OAE_VERB_WRITE		= 2,	/* word = arg */
@@ -159,18 +165,18 @@ enum oae_verb_code {
 	OAE_VERB_CODE_END
 };
 
-#define OAE_VERB_WORDS		8	/* words of an operation, at most */
-#define OAE_VERB_OPS		64	/* operations of a transaction, at most */
+#define OAE_VERB_WORDS		8	/* most words of an operation */
+#define OAE_VERB_OPS		64	/* most operations of a transaction */
 
 /**
- * struct oae_verb_op - one operation on up to 8 words in a row
+ * struct oae_verb_op - one operation on up to 8 consecutive words
  * @code: enum oae_verb_code
- * @words: how many, 1 to 8
+ * @words: number of words, 1 to 8
  * @zero: 0
  * @offset: bytes from the beginning of the region, a multiple of 8
  * @arg: operands
- * @cmp: CAS: what the words must be
- * @old: out: what they were
+ * @cmp: CAS: the values that the words are compared with
+ * @old: out: the values of the words before the operation
  */
 struct oae_verb_op {
 	__u8 code;
@@ -187,18 +193,18 @@ struct oae_verb_op {
  *	in order, as one transaction in one round trip.
  *	OAE_LOCAL: the same on the region that this file exposes.
  * @ops: address of struct oae_verb_op[@nops]
- * @nops: 1 to OAE_VERB_OPS; as many as fit into one frame
- * @region: its number; OAE_LOCAL: 0
+ * @nops: 1 to OAE_VERB_OPS; the operations must fit into one frame
+ * @region: number of the region; OAE_LOCAL: 0
  * @flags: OAE_NONBLOCK
  * @taken: out: 1 if every comparison held. Otherwise nothing was changed,
- *	@failed is the first operation whose comparison did not hold, and
- *	@old of those behind it is 0
- * @failed: out
+ *	@failed is the first operation whose comparison failed, and @old of
+ *	the operations after it is 0
+ * @failed: out: see @taken
  * @zero: 0
- * @id: out: of this transaction
+ * @id: out: id of this transaction
  *
- * Not blocking: the outcome and a struct oae_verb_result are collected.
- * OAE_LOCAL never blocks: EAGAIN, some of the words are reserved.
+ * With OAE_NONBLOCK or O_NONBLOCK the outcome and a struct oae_verb_result are
+ * collected. OAE_LOCAL never blocks; EAGAIN: some of the words are reserved.
  */
 struct oae_verb {
 	__u64 ops;
@@ -212,10 +218,10 @@ struct oae_verb {
 };
 
 /**
- * struct oae_verb_result - of a verb, as collected
+ * struct oae_verb_result - the result of a verb, as collected
  * @taken: see struct oae_verb
- * @failed: likewise
- * @nwords: how many follow
+ * @failed: see struct oae_verb
+ * @nwords: number of words in @old
  * @zero: 0
  * @old: the old words of all operations but WRITE, in order
  */
@@ -228,16 +234,18 @@ struct oae_verb_result {
 };
 
 /**
- * struct oae_expose - OAE_EXPOSE: words of this file that peers may work on
- * @size: bytes, a multiple of 8, at most the knob region_max; all 0 to begin
- *	with. mmap() of the file at offset 0 shows them.
- * @region: the number by which peers name it; free in this namespace
- *	(EADDRINUSE)
- * @perm: OAE_PERM_*; nothing is permitted that is not named
+ * struct oae_expose - OAE_EXPOSE: a region of words that peers may operate on
+ * @size: bytes, a multiple of 8, at most the knob region_max. The words are 0 at
+ *	first. mmap() of the file at offset 0 maps them.
+ * @region: the number by which peers name the region; must be free in this
+ *	namespace (EADDRINUSE)
+ * @perm: OAE_PERM_*; only what is named is permitted
  * @flags: OAE_EXPOSE_*
+ * @zero: 0
  *
- * An attached file exposes to its peer, on its port and vc; a listening one to
- * whomever it listens for. One region a file (EEXIST), until it is closed.
+ * An attached file exposes the region to its peer, on its port and vc. A
+ * listening file exposes it to every peer that it listens for. A file has one
+ * region (EEXIST), until it is closed.
  */
 struct oae_expose {
 	__u64 size;
@@ -253,14 +261,14 @@ struct oae_expose {
 
 /**
  * struct oae_outcome_rec - how one transaction of this file ended
- * @id: which; a file's transactions are numbered from 1
+ * @id: id of the transaction; ids of a file begin at 1
  * @result: enum oae_result
  * @kind: enum oae_uapi_kind
  * @zero: 0
  * @err: 0, or why it is not committed: a positive errno of the list above
- * @off: where in oae_collect.buf its result begins: SWAP the other half,
+ * @off: offset of the result in oae_collect.buf: SWAP the peer's half,
  *	VERB struct oae_verb_result
- * @len: bytes of it
+ * @len: bytes of the result
  */
 struct oae_outcome_rec {
 	__u64 id;
@@ -273,17 +281,18 @@ struct oae_outcome_rec {
 };
 
 /**
- * struct oae_collect - OAE_COLLECT: outcomes of what was queued
+ * struct oae_collect - OAE_COLLECT: outcomes of queued transactions
  * @recs: address of struct oae_outcome_rec[@max]
- * @buf: address of room for results
- * @max: how many at most
- * @got: out: how many there were; 0 is no error
+ * @buf: address of the buffer for results
+ * @max: most outcomes to return
+ * @got: out: number of outcomes returned; 0 is no error
  * @buf_len: bytes at @buf
- * @buf_used: out: bytes used; EOVERFLOW, nothing is collected: what the first
- *	result takes
+ * @buf_used: out: bytes used at @buf; with EOVERFLOW, when nothing is collected:
+ *	bytes that the first result needs
  *
- * Messages and verbs in the order in which they were queued, and swaps in
- * theirs. Results are 8-byte aligned in @buf. Never blocks: poll for POLLPRI.
+ * Messages and verbs are returned in the order in which they were queued, and
+ * swaps in theirs. Results are 8-byte aligned in @buf. The call never blocks;
+ * POLLPRI tells when there are outcomes.
  */
 struct oae_collect {
 	__u64 recs;
@@ -295,31 +304,31 @@ struct oae_collect {
 };
 
 /**
- * struct oae_status - OAE_STATUS: the link, and what has happened to it
- * @port: its net device
- * @peer: whom
+ * struct oae_status - OAE_STATUS: the state and the counters of the link
+ * @port: net device of the link
+ * @peer: MAC address of the peer
  * @vc: virtual channel
  * @state: 0 CLOSED, 1 SYNC_SENT, 2 SYNC_RECD, 3 OPEN, 4 CLOSE_SENT, 5 CLOSE_RECD
  * @flags: OAE_ST_*
  * @events: OAE_EVENT_* since the last OAE_STATUS of this file, which clears them
  * @tx: number of the last transaction committed
- * @rx: number of the last delivered
- * @mtu: bytes behind the Ethernet header that a frame may have
- * @max_len: bytes of a message that the peer takes; 0 not known
- * @max_half: bytes of a half
- * @max_verb: bytes of a verb on the wire: 8, and 8 for each operation with
- *	its operands. Its answer must fit as well: 8, and the old words
- * @srtt_ns: smoothed round trip; 0 not measured
- * @queued: transactions queued on the link, by all its files
+ * @rx: number of the last transaction delivered
+ * @mtu: most bytes of a frame after the Ethernet header
+ * @max_len: bytes of the longest message that the peer takes; 0 not known
+ * @max_half: bytes of the longest half
+ * @max_verb: bytes of the longest verb on the wire: 8, plus 8 for each operation
+ *	and its operands. The answer must fit as well: 8, plus the old words
+ * @srtt_ns: smoothed round trip, nanoseconds; 0 not measured
+ * @queued: transactions queued on the link, of all its files
  * @unread: transactions that can be read
- * @pending: transactions of this file whose outcome is not known
+ * @pending: transactions of this file whose outcome is not known yet
  * @uncollected: transactions of this file whose outcome can be collected
- * @committed: transactions of the link, since it was made
- * @reversed: likewise
- * @unknown: likewise
- * @delivered: likewise, the other direction
- * @failures: times that the link has healed
- * @next_id: of this file's next transaction
+ * @committed: transactions of the link that were committed, since it was created
+ * @reversed: transactions of the link that were reversed
+ * @unknown: transactions of the link that ended UNKNOWN
+ * @delivered: transactions of the other direction that were delivered
+ * @failures: number of failures that the link has recovered from
+ * @next_id: id of this file's next transaction
  */
 struct oae_status {
 	char port[16];
@@ -348,15 +357,15 @@ struct oae_status {
 };
 
 #define OAE_ST_DOWN		0x01	/* no answer for dead_ms */
-#define OAE_ST_DOUBT		0x02	/* frozen, and something in doubt */
-#define OAE_ST_DEAD		0x04	/* the port is gone: attach anew */
+#define OAE_ST_DOUBT		0x02	/* frozen, with a transaction in doubt */
+#define OAE_ST_DEAD		0x04	/* the port is gone; attach anew */
 #define OAE_ST_HALF		0x08	/* a half is posted here */
 
-#define OAE_EVENT_UP		0x01	/* opened, or up again */
+#define OAE_EVENT_UP		0x01	/* the link opened, or is up again */
 #define OAE_EVENT_DOWN		0x02
-#define OAE_EVENT_DOUBT		0x04	/* froze with something in doubt */
-#define OAE_EVENT_SETTLED	0x08	/* healed: nothing is in doubt */
-#define OAE_EVENT_PEER_NEW	0x10	/* the peer's end is a new one */
+#define OAE_EVENT_DOUBT		0x04	/* froze with a transaction in doubt */
+#define OAE_EVENT_SETTLED	0x08	/* recovered: nothing is in doubt */
+#define OAE_EVENT_PEER_NEW	0x10	/* new incarnation of the peer */
 #define OAE_EVENT_CLOSED	0x20	/* the link is closed */
 #define OAE_EVENT_DEAD		0x40	/* the port is gone */
 #define OAE_EVENT_LOST		0x80	/* committed and not confirmed, or
@@ -364,17 +373,17 @@ struct oae_status {
 					 */
 
 /*
- * read, write, fsync, poll, FIONREAD, mmap are as oae(4) says:
+ * read, write, fsync, poll, FIONREAD and mmap, see oae(4):
  *  write	one transaction, 1 byte or more
- *  read	one transaction whole; EMSGSIZE: the buffer is too small, and
- *		nothing is lost (FIONREAD tells the size); EAGAIN with
- *		O_NONBLOCK; 0 the port is gone, and all is read
- *  fsync	returns when all that this link has committed is known to be
- *		delivered; EPIPE or another if it will never be known
+ *  read	one whole transaction. EMSGSIZE: the buffer is too small; nothing is
+ *	lost, FIONREAD returns the size. EAGAIN: with O_NONBLOCK, nothing to
+ *	read. 0: the port is gone, and everything has been read
+ *  fsync	returns once everything that this link has committed is known to be
+ *	delivered; EPIPE or another error if that will never be known
  *  POLLIN	a transaction can be read, or a peer appeared
  *  POLLOUT	a transaction would be queued
- *  POLLPRI	outcomes can be collected, or events are there
- *  POLLRDBAND	events are there
+ *  POLLPRI	outcomes can be collected, or there are events
+ *  POLLRDBAND	there are events
  *  POLLHUP	the port is gone
  */
 #define OAE_ATTACH		_IOW(OAE_IOC, 1, struct oae_attach)
@@ -382,7 +391,7 @@ struct oae_status {
 #define OAE_GET_OPTIONS		_IOR(OAE_IOC, 3, struct oae_options)
 #define OAE_STATUS		_IOR(OAE_IOC, 4, struct oae_status)
 #define OAE_COLLECT		_IOWR(OAE_IOC, 5, struct oae_collect)
-/* ENOENT no such, or ended; EINPROGRESS cannot be reversed; 0: all of them */
+/* OAE_CANCEL takes an id, 0: all. ENOENT: none, or ended. EINPROGRESS: not reversible. */
 #define OAE_CANCEL		_IOW(OAE_IOC, 6, __u64)
 #define OAE_SWAP_HALF		_IOWR(OAE_IOC, 7, struct oae_swap)
 #define OAE_DO_VERB		_IOWR(OAE_IOC, 8, struct oae_verb)
