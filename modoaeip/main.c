@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Start-up in order, and its exact unwinding: of a gateway when a namespace
- * comes and goes, of the module when it is loaded and unloaded.
+ * Start-up in order and its exact unwinding: of a gateway, with its network
+ * namespace; of the module, at load and unload.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -35,7 +35,7 @@ static int __net_init oaeip_gw_init(struct net *net)
 	err = oaeip_procfs_init(gw);
 	if (err)
 		goto free_mactbl;
-	/* Last: from here on others know of it. */
+	/* Last: from here on notifiers and knobs use the gateway. */
 	WRITE_ONCE(gw->ready, true);
 	return 0;
 
@@ -59,17 +59,17 @@ static void __net_exit oaeip_gw_exit_batch(struct list_head *nets)
 {
 	struct net *net;
 
-	synchronize_rcu();	/* who saw one ready has scheduled */
+	synchronize_rcu();	/* readers that saw ready have queued gw->reconf */
 	list_for_each_entry(net, nets, exit_list)
 		oaeip_zone_end(oaeip_gw(net));
-	rcu_barrier();		/* nodes being freed */
+	rcu_barrier();		/* kfree_rcu() of nodes */
 	list_for_each_entry(net, nets, exit_list)
 		free_percpu(oaeip_gw(net)->stats);
 }
 
 /*
- * Among the devices, not the subsystems: on the way out of a namespace these
- * go first, so that its net devices can still carry a BYE.
+ * A pernet device, not a subsystem: devices exit first when a namespace is
+ * destroyed, so the net devices can still carry the BYE.
  */
 static struct pernet_operations oaeip_net_ops = {
 	.init = oaeip_gw_init,
@@ -126,7 +126,7 @@ static void __exit oaeip_exit(void)
 	oaeip_unwatch_devices();
 	unregister_pernet_device(&oaeip_net_ops);
 	oaeip_kick_exit();
-	rcu_barrier();		/* kfree_rcu() and the like */
+	rcu_barrier();		/* kfree_rcu() and call_rcu() still pending */
 	pr_info("unloaded\n");
 }
 

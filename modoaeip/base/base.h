@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The base of the gateway: what it, a zone and a node are, who they are found by, what
- * is counted, the table, and when the work runs.
+ * The base layer of the gateway: its structures, lookups, counters, the table
+ * of nodes, and scheduling of the work.
  *
- * Life times and locks:
- *   gateway  one network namespace; from pernet init to pernet exit.
- *   map	    what gwips says and which zone is mine; replaced as a whole under
- *	    RTNL, found under RCU. The zones live in it.
- *   port	    the zone's Ethernet device; RTNL, found under RCU.
- *   socket   one an address family; RTNL, found under RCU.
- *   node	    an entry of mactbl; found under RCU, changed under nodes_lock.
- * Lock order: kernel_param_lock, then RTNL, then nodes_lock (BH off). The
- * periodic work (zone/serve.c) takes no RTNL, so it can be waited for under it;
- * what needs RTNL runs in gw->reconf, which is not waited for under it.
+ * Life times (doc/gateway.md section 8):
+ *   gateway  from pernet init to pernet exit of its network namespace.
+ *   map	    the zones, and which zone is the gateway's own. Replaced as a whole
+ *	    under RTNL, read under RCU.
+ *   port	    the zone's Ethernet device. Changed under RTNL, read under RCU.
+ *   socket   one for each address family. Changed under RTNL, read under RCU.
+ *   node	    an entry of the table. Changed under nodes_lock, read under RCU.
+ * Lock order: kernel_param_lock, RTNL, nodes_lock (BH off). The periodic work
+ * (zone/serve.c) takes no RTNL, so a caller that holds RTNL may wait for it.
+ * What needs RTNL runs in gw->reconf, which nobody waits for under RTNL.
  */
 #ifndef OAEIP_BASE_H
 #define OAEIP_BASE_H
@@ -58,10 +58,10 @@ struct oaeip_stats {
 };
 
 /**
- * struct oaeip_knobs - what the parameters say, a copy a gateway
+ * struct oaeip_knobs - the values of the parameters, one copy for each gateway
  *
- * The table is knobs.h. Written by ctl/knobs.c under kernel_param_lock, read
- * anywhere with READ_ONCE.
+ * The table is knobs.h. ctl/knobs.c writes them under kernel_param_lock; anybody
+ * reads them with READ_ONCE().
  */
 struct oaeip_knobs {
 #define OAEIP_KNOB(_name, _min, _max, _default, _unit, _text) unsigned int _name;
@@ -69,7 +69,7 @@ struct oaeip_knobs {
 #include "knobs.h"
 };
 
-/* Counters of one zone, a copy a processor. */
+/* Counters of one zone, for each CPU. */
 struct oaeip_zone_pcpu {
 	u64 tx_frames;
 	u64 rx_frames;
@@ -82,7 +82,7 @@ enum oaeip_zone_state {
 	OAEIP_ZONE_UNREACHABLE,
 };
 
-/* A zone's addresses as gwips says them. */
+/* The addresses of a zone's gateway, an item of gwips. */
 struct oaeip_addrs {
 	struct in_addr v4;
 	struct in6_addr v6;
@@ -92,32 +92,33 @@ struct oaeip_addrs {
 };
 
 /**
- * struct oaeip_zone - a zone, in a map
+ * struct oaeip_zone - a zone, an element of the map
  * @id: position in gwips, from 1
- * @addrs: of its gateway
- * @family: how it is reached: AF_INET, AF_INET6, 0 not at all or mine
- * @src: my address of that family
- * @cache: the route
+ * @addrs: addresses of its gateway
+ * @family: address family used to reach it: AF_INET, AF_INET6; 0 for an
+ *	unreachable zone and for the gateway's own
+ * @src: this gateway's address of that family
+ * @cache: the cached route
  * @pcpu: counters
- * @path: bytes of OAE frame that the path carries by the kernel's word, 0 not
- *	known yet
- * @mtu: how much of that is used
- * @cap: upper bound of @mtu while big datagrams vanish, 0 none
+ * @path: bytes of the longest OAE frame that the path carries according to the
+ *	kernel, 0 not known yet
+ * @mtu: bytes of the longest OAE frame that is sent, at most @path
+ * @cap: upper bound of @mtu after a black hole was found, bytes, 0 none
  * @cap_since: ms, when @cap was set
- * @speaker: what its gateway's control messages said; under nodes_lock
- * @heard: ms, its last control message, 0 never
- * @dead_inc: incarnation that said BYE; written under nodes_lock
- * @stale: nodes of an incarnation that is no more are in the table
- * @seen_probe: longest PROBE of it in this period, UDP payload bytes
- * @seen_last: longest in the period before
- * @unsure: its last BEAT did not know of my PROBEs
- * @unseen: PROBEs sent since then
+ * @speaker: order of its gateway's control messages; under nodes_lock
+ * @heard: ms, when its last control message arrived, 0 never
+ * @dead_inc: incarnation that sent BYE; written under nodes_lock
+ * @stale: the table has nodes of an incarnation that has ended
+ * @seen_probe: UDP payload bytes of the longest PROBE in this period
+ * @seen_last: UDP payload bytes of the longest PROBE in the period before
+ * @unsure: its last BEAT did not confirm this gateway's PROBEs
+ * @unseen: PROBEs sent to it since the first such BEAT
  * @answered: ms, when its ASK was last answered
- * @asked: it wants all my nodes
- * @telling: and gets them now; the work's own
- * @logged: the state that was logged last; the work's own
- * @want: so many times more to ask for all of its
- * @nodes: of it in the table
+ * @asked: an ASK of its gateway has not been answered
+ * @telling: its gateway receives all nodes in this run; used by the work only
+ * @logged: the state logged last; used by the work only
+ * @want: how many more times its gateway is asked for its nodes
+ * @nodes: number of its nodes in the table
  */
 struct oaeip_zone {
 	u16 id;
@@ -147,10 +148,10 @@ struct oaeip_zone {
 };
 
 /**
- * struct oaeip_map - the zones, and which is mine
- * @n: how many
- * @mine: the zone whose gateway this is; NULL none: standing by
- * @zone: all, number n at n - 1
+ * struct oaeip_map - the zones
+ * @n: number of zones
+ * @mine: the gateway's own zone; NULL: none, the gateway stands by
+ * @zone: the zones; zone number n is at n - 1
  */
 struct oaeip_map {
 	unsigned int n;
@@ -160,9 +161,12 @@ struct oaeip_map {
 
 /**
  * struct oaeip_port - the zone's Ethernet device
+ * @gw: the gateway
+ * @dev: the device
+ * @pt: the packet handler
  *
- * Use @dev under rcu_read_lock(): zone/port.c waits for such readers before it
- * lets the device go.
+ * Use @dev under rcu_read_lock(): zone/port.c waits for these readers before it
+ * releases the device.
  */
 struct oaeip_port {
 	struct oaeip_gw *gw;
@@ -171,11 +175,13 @@ struct oaeip_port {
 };
 
 /**
- * struct oaeip_node - an entry of mactbl
+ * struct oaeip_node - an entry of the table of nodes
+ * @hash: linkage of gw->nodes
  * @mac: the key, as ether_addr_to_u64()
- * @owner: who has it, claim.c's; under nodes_lock, zone and local also read
- *	without
- * @inc: incarnation of the gateway that said so; 0 local
+ * @owner: ownership, see rules/claim.h; changed under nodes_lock. @zone, @local,
+ *	@doubt and @heard of it are read without the lock, too
+ * @inc: incarnation of the gateway that announced the node; 0 local
+ * @rcu: for kfree_rcu()
  */
 struct oaeip_node {
 	struct rhash_head hash;
@@ -185,14 +191,14 @@ struct oaeip_node {
 	struct rcu_head rcu;
 };
 
-#define OAEIP_ASK_TIMES	3	/* a gateway is asked for its nodes */
+#define OAEIP_ASK_TIMES	3	/* ASKs sent: an answer may be lost */
 
-#define OAEIP_MAX_CHANGES	128	/* more: all nodes are told */
+#define OAEIP_MAX_CHANGES	128	/* beyond that all nodes are announced */
 
-/* A word about a node, not yet said: to all gateways, or to one zone's. */
+/* A change of a node that has not been announced yet. */
 struct oaeip_change {
 	u64 mac;
-	u16 zone;		/* 0: all */
+	u16 zone;		/* receiver; 0: all zones */
 	u8 flags;		/* OAEIP_NODE_* */
 };
 
@@ -201,21 +207,21 @@ struct oaeip_change {
  */
 struct oaeip_gw {
 	struct net *net;
-	bool ready;			/* made, and not on its way out */
+	bool ready;			/* initialised, and not being destroyed */
 	struct oaeip_knobs knobs;
 	bool shut;			/* the knob `shutdown` */
 	struct oaeip_addrs *gwips;	/* the knob `gwips`; RTNL */
 	unsigned int ngwips;
 
 	struct oaeip_map __rcu *map;	/* zone/zone.c; NULL: gwips is empty */
-	bool starved;			/* or there was no memory for it */
+	bool starved;			/* or its allocation failed */
 	struct oaeip_port __rcu *port;	/* zone/port.c; NULL: no device */
 	struct sock __rcu *sk4, *sk6;	/* net/socket.c */
 	struct socket *sock4, *sock6;	/* RTNL */
 	u32 inc;			/* 0: not serving */
-	u16 epoch;			/* of the MTUs told in the zone */
-	u32 announced;			/* the MTU last told in the zone */
-	unsigned long kicked;		/* bit 0: the work comes soon */
+	u16 epoch;			/* of the MTUs announced to the zone */
+	u32 announced;			/* MTU of the last HELLO to all, bytes */
+	unsigned long kicked;		/* bit 0: the work was scheduled to run soon */
 	atomic_t serial;
 
 	struct rhashtable nodes;	/* mactbl.c */
@@ -226,31 +232,31 @@ struct oaeip_gw {
 
 	struct delayed_work control;	/* zone/serve.c */
 	struct work_struct reconf;	/* zone/zone.c */
-	bool want_now;			/* ASK at the next run */
-	bool hello_now;			/* say HELLO at the next run */
-	bool refresh_now;		/* tell all nodes at the next run */
-	bool ask_now;			/* and ask the nodes of my zone */
-	bool ask_again;			/* do so with the next HELLO */
-	u64 next_tick, next_refresh;	/* oaeip_now(); the work's own */
-	u64 doubt_at;			/* look at nodes in doubt, 0 none */
-	atomic64_t zone_window;		/* control_pps: HELLO, ABOUT */
-	atomic64_t tunnel_window;	/* and CONTROL */
+	bool want_now;			/* send due ASKs at the next run */
+	bool hello_now;			/* send HELLO to all at the next run */
+	bool refresh_now;		/* announce all nodes at the next run */
+	bool ask_now;			/* send that HELLO with ASK */
+	bool ask_again;			/* ASK with the next periodic HELLO */
+	u64 next_tick, next_refresh;	/* ms; used by the work only */
+	u64 doubt_at;			/* ms, when to check nodes in doubt, 0 none */
+	atomic64_t zone_window;		/* control_pps: HELLO and ABOUT */
+	atomic64_t tunnel_window;	/* control_pps: CONTROL */
 	struct oaeip_stats __percpu *stats;
 };
 
-/* Milliseconds since boot: the time of everything that is not a frame's. */
+/* Milliseconds since boot, from 1: the clock of the gateway. */
 static inline u64 oaeip_now(void)
 {
 	return div_u64(ktime_get_coarse_ns(), NSEC_PER_MSEC) + 1;
 }
 
-/* Is this logged, which the knob verbose shows from @level on? */
+/* True if a message that the knob verbose shows from @level on is to be logged. */
 static inline bool oaeip_says(const struct oaeip_gw *gw, unsigned int level)
 {
 	return READ_ONCE(gw->knobs.verbose) >= level && oae_may_log(gw->net);
 }
 
-/* Milliseconds as the wire has them: tenths of a second, not 0. */
+/* A time as on the wire: units of 100 ms, at least 1. */
 static inline u16 oaeip_tenths(u32 ms)
 {
 	return clamp_t(u32, ms / 100, 1, U16_MAX);
@@ -268,8 +274,8 @@ static inline void oaeip_count(struct oaeip_gw *gw, enum oaeip_stat stat)
 }
 
 /*
- * A frame, or what it teaches, is lost for want of memory. It may have been all
- * that a node says for long: with the next HELLO the zone is asked again.
+ * Count a frame, HELLO or table entry that is lost because an allocation failed.
+ * A node may send nothing else for a long time, so the next HELLO asks the zone.
  */
 static inline void oaeip_no_memory(struct oaeip_gw *gw)
 {
@@ -277,15 +283,15 @@ static inline void oaeip_no_memory(struct oaeip_gw *gw)
 	WRITE_ONCE(gw->ask_again, true);
 }
 
-/* After how many ms of silence is a gateway, or am I, gone? */
+/* Milliseconds of silence after which a gateway, this one included, counts as gone. */
 static inline u32 oaeip_beat_life(const struct oaeip_gw *gw)
 {
 	return READ_ONCE(gw->knobs.hello_ms) * 7 / 2;
 }
 
 /*
- * And a node of my zone? It speaks when it hears a HELLO, so not before some could
- * be heard.
+ * Milliseconds of silence after which a node of the own zone is forgotten. Not
+ * less than oaeip_beat_life(): a node answers a HELLO, and one must reach it.
  */
 static inline u32 oaeip_node_life(const struct oaeip_gw *gw)
 {
@@ -293,7 +299,7 @@ static inline u32 oaeip_node_life(const struct oaeip_gw *gw)
 }
 
 /*
- * Is one more within control_pps? What comes from the zone and what comes from
+ * True if control_pps allows one more message; counts it if not. The zone and the
  * gateways have a @window each: a flood from one side leaves the other alone.
  */
 static inline bool oaeip_allowed(struct oaeip_gw *gw, atomic64_t *window)
@@ -321,12 +327,12 @@ u64 oaeip_stat_read(const struct oaeip_gw *gw, unsigned int stat);
 const char *oaeip_stat_name(unsigned int stat);
 const char *oaeip_stat_text(unsigned int stat);
 
-/* gwips.c: the list of zones as people write it */
+/* gwips.c: the knob gwips, as text */
 int oaeip_gwips_parse(struct oaeip_addrs *addrs, unsigned int *n, char *text);
 int oaeip_addrs_print(const struct oaeip_addrs *addrs, char *buf, size_t size);
 int oaeip_gwips_print(struct oaeip_gw *gw, char *buf, size_t size);
 
-/* kick.c: when the work runs */
+/* kick.c: scheduling the work */
 void oaeip_kick(struct oaeip_gw *gw, unsigned int ms);
 void oaeip_kick_later(struct oaeip_gw *gw, unsigned int ms);
 void oaeip_kick_doubt(struct oaeip_gw *gw, u64 at);
@@ -334,7 +340,7 @@ void oaeip_kick_reconf(struct oaeip_gw *gw);
 int oaeip_kick_init(void);
 void oaeip_kick_exit(void);
 
-/* mactbl.c: which zone a node is in */
+/* mactbl.c: the table of nodes */
 int oaeip_mactbl_init(struct oaeip_gw *gw);
 void oaeip_mactbl_exit(struct oaeip_gw *gw);
 struct oaeip_node *oaeip_mactbl_find(struct oaeip_gw *gw, const u8 *mac);

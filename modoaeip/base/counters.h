@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The counters of a gateway: OAEIP_S_..., its name for programs, what it counts.
- * Every frame dropped is in one of them.
+ * The counters of a gateway (doc/gateway.md section 6): OAEIP_S_..., the name for
+ * programs, the meaning. Every dropped frame is counted by one of them.
  *
- * A name never changes once released; a counter that is no longer counted goes,
- * and its name is not used again.
+ * A released name never changes. A counter that is removed takes its name with it:
+ * the name is not used again.
  *
- * Included where the rows are to become something: OAEIP_COUNTER() says what.
+ * Define OAEIP_COUNTER() before including this file; it expands each row.
  */
 OAEIP_COUNTER(ZONE_RX, "zone_rx", "frames received from the zone")
 OAEIP_COUNTER(ZONE_TX, "zone_tx", "frames sent into the zone")

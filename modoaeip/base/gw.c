@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The gateway of a network namespace: finding it. */
+/* Finding the gateway of a network namespace. */
 
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
@@ -8,16 +8,16 @@
 
 #include "base.h"
 
-/* Of main.c's pernet operations. */
+/* Set by the pernet operations of main.c. */
 unsigned int oaeip_net_id __read_mostly;
 
 /**
  * oaeip_gw() - the gateway of a namespace
  * @net: the namespace
  *
- * Context: any, while the namespace lives.
+ * Context: any; the namespace must be alive.
  *
- * Return: its gateway; NULL while the namespace is being made.
+ * Return: its gateway; NULL while the namespace is being set up.
  */
 struct oaeip_gw *oaeip_gw(struct net *net)
 {
@@ -25,11 +25,11 @@ struct oaeip_gw *oaeip_gw(struct net *net)
 }
 
 /**
- * oaeip_gw_current() - the gateway of whoever calls
+ * oaeip_gw_current() - the gateway of the calling task's namespace
  *
- * Context: process, in a task that is not exiting.
+ * Context: process; the task is not exiting.
  *
- * Return: the gateway of its namespace.
+ * Return: the gateway.
  */
 struct oaeip_gw *oaeip_gw_current(void)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The list of zones as people write it: the knob gwips.
- */
+/* The knob gwips as text: the list of zones (doc/gateway.md section 3). */
 
 #include <linux/inet.h>
 #include <linux/rtnetlink.h>
@@ -15,7 +13,7 @@ static bool gwips_v4_usable(struct in_addr a)
 	       !ipv4_is_loopback(a.s_addr) && !ipv4_is_lbcast(a.s_addr);
 }
 
-/* An address that needs no interface beside it. */
+/* A unicast address that is valid without an interface: no link-local one. */
 static bool gwips_v6_usable(const struct in6_addr *a)
 {
 	int type = ipv6_addr_type(a);
@@ -56,16 +54,16 @@ static bool gwips_overlap(const struct oaeip_addrs *a, const struct oaeip_addrs 
 }
 
 /**
- * oaeip_gwips_parse() - read a list of zones
- * @addrs: filled in, room for OAEIP_MAX_ZONES
- * @n: set to how many
- * @text: one item a zone, comma-separated: an IPv4 or an IPv6 address, or one
- *	of each joined by +; written to
+ * oaeip_gwips_parse() - parse a list of zones
+ * @addrs: filled in; room for OAEIP_MAX_ZONES
+ * @n: set to the number of zones
+ * @text: one item for each zone, comma-separated: an IPv4 or an IPv6 address, or
+ *	one of each joined by +; modified
  *
  * Context: any.
  *
- * Return: 0; -EINVAL: not such a list; -E2BIG: too many zones; -EEXIST: an
- * address twice.
+ * Return: 0; -EINVAL: a malformed list; -E2BIG: too many zones; -EEXIST: an
+ * address is listed twice.
  */
 int oaeip_gwips_parse(struct oaeip_addrs *addrs, unsigned int *n, char *text)
 {
@@ -93,10 +91,10 @@ int oaeip_gwips_parse(struct oaeip_addrs *addrs, unsigned int *n, char *text)
 }
 
 /**
- * oaeip_addrs_print() - a zone's addresses as gwips has them
+ * oaeip_addrs_print() - print the addresses of a zone as an item of gwips
  * @addrs: the addresses
- * @buf: where to
- * @size: bytes there
+ * @buf: the buffer
+ * @size: bytes at @buf
  *
  * Context: any.
  *
@@ -118,12 +116,12 @@ int oaeip_addrs_print(const struct oaeip_addrs *addrs, char *buf, size_t size)
 }
 
 /**
- * oaeip_gwips_print() - the list of zones
+ * oaeip_gwips_print() - print the list of zones
  * @gw: the gateway
- * @buf: where to
- * @size: bytes there
+ * @buf: the buffer
+ * @size: bytes at @buf
  *
- * Context: process; takes RTNL.
+ * Context: process, may sleep; takes RTNL.
  *
  * Return: characters written.
  */

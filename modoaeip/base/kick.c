@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When the gateway's work runs: soon, at a time, once more. What it does is
- * zone/serve.c's, and of the other work, which looks at addresses, zone/zone.c's.
+ * Scheduling the gateway's work. zone/serve.c is the periodic work, zone/zone.c
+ * the work that looks for changed addresses.
  */
 
 #include "base.h"
@@ -9,23 +9,23 @@
 static struct workqueue_struct *oaeip_wq;
 
 /**
- * oaeip_kick() - let the work come soon
+ * oaeip_kick() - run the periodic work soon
  * @gw: the gateway
- * @ms: within so many; 0 at once
+ * @ms: latest start from now, milliseconds; 0 at once
  *
  * Context: any.
  */
 void oaeip_kick(struct oaeip_gw *gw, unsigned int ms)
 {
-	/* Kicks in a row do not put it off. */
+	/* Repeated calls do not postpone the run. */
 	if (!test_and_set_bit(0, &gw->kicked) || !ms)
 		mod_delayed_work(oaeip_wq, &gw->control, msecs_to_jiffies(ms));
 }
 
 /**
- * oaeip_kick_later() - let the work run once more, unless it is to run anyway
+ * oaeip_kick_later() - run the periodic work, unless a run is scheduled already
  * @gw: the gateway
- * @ms: in so many
+ * @ms: start from now, milliseconds
  *
  * Context: any.
  */
@@ -35,9 +35,10 @@ void oaeip_kick_later(struct oaeip_gw *gw, unsigned int ms)
 }
 
 /**
- * oaeip_kick_doubt() - look at the nodes in doubt at a time
+ * oaeip_kick_doubt() - check the nodes in doubt at a given time
  * @gw: the gateway
- * @at: ms; the earliest asked for is when all are looked at
+ * @at: ms of oaeip_now(). The earliest time requested counts; all nodes are
+ *	checked then
  *
  * Context: any.
  */
@@ -52,7 +53,7 @@ void oaeip_kick_doubt(struct oaeip_gw *gw, u64 at)
 }
 
 /**
- * oaeip_kick_reconf() - look soon whether this host's addresses have changed
+ * oaeip_kick_reconf() - check soon whether this host's addresses have changed
  * @gw: the gateway; NULL: nothing
  *
  * Context: any.
@@ -64,7 +65,7 @@ void oaeip_kick_reconf(struct oaeip_gw *gw)
 }
 
 /**
- * oaeip_kick_init() - make what the work runs on
+ * oaeip_kick_init() - allocate the workqueue
  *
  * Context: process, may sleep.
  *
@@ -72,13 +73,13 @@ void oaeip_kick_reconf(struct oaeip_gw *gw)
  */
 int oaeip_kick_init(void)
 {
-	/* Nothing in it cares for the processor, and 7.x warns when nothing is said. */
+	/* WQ_UNBOUND: any CPU will do, and 7.x warns without a choice. */
 	oaeip_wq = alloc_workqueue(KBUILD_MODNAME, WQ_UNBOUND, 0);
 	return oaeip_wq ? 0 : -ENOMEM;
 }
 
 /**
- * oaeip_kick_exit() - and let it go
+ * oaeip_kick_exit() - destroy the workqueue
  *
  * Context: process, may sleep; no gateway is left.
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The knobs that are numbers:
+ * The numeric knobs:
  *
- *   OAEIP_KNOB(name, least, greatest, default, unit, what it is)
- *   OAEIP_KNOB_OR_0(...)	the same; 0 as well
+ *   OAEIP_KNOB(name, minimum, maximum, default, unit, description)
+ *   OAEIP_KNOB_OR_0(...)	the same, and 0 is accepted
  *
- * Each is a member of struct oaeip_knobs and a parameter of the module. Included
- * where the rows are to become something: the two macros say what.
+ * Each is a member of struct oaeip_knobs and a module parameter. Define the two
+ * macros before including this file; they expand each row.
  */
 OAEIP_KNOB(verbose, 0, 2, 0, "",
 	   "kernel log: 0 errors and losses, 1 zones and nodes, 2 all that is out of the ordinary")

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table: which zone a node is in. What an event means for an entry is
- * claim.c's; here it is found, made, removed, counted, and told to others.
+ * The table of nodes: which zone a node is in (doc/gateway.md section 5).
+ * rules/claim.c decides what an event means for an entry. This file finds,
+ * inserts, removes and counts entries, and queues what is to be announced.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -11,10 +12,10 @@
 
 #include "base.h"
 
-#define FRESH_MS	100	/* so recently heard is not worth a lock */
-#define WALK_BATCH	256	/* entries between two breaths */
+#define FRESH_MS	100	/* refreshed less than this ago: no lock */
+#define WALK_BATCH	256	/* entries between two cond_resched() */
 
-/* rhashtable's own calls memcmp() with a length that the compiler cannot see. */
+/* The default compare function calls memcmp() with a length unknown to the compiler. */
 static int mactbl_other_mac(struct rhashtable_compare_arg *arg, const void *obj)
 {
 	const struct oaeip_node *node = obj;
@@ -38,9 +39,9 @@ static struct oaeip_node *mactbl_find(struct oaeip_gw *gw, u64 mac)
 /**
  * oaeip_mactbl_find() - find a node
  * @gw: the gateway
- * @mac: its address
+ * @mac: MAC address of the node
  *
- * Context: RCU read lock held; the entry is good for as long.
+ * Context: any; RCU read lock held, which keeps the entry.
  *
  * Return: the entry or NULL.
  */
@@ -50,14 +51,14 @@ struct oaeip_node *oaeip_mactbl_find(struct oaeip_gw *gw, const u8 *mac)
 }
 
 /**
- * oaeip_mactbl_lookup_zone() - which zone is a node in?
+ * oaeip_mactbl_lookup_zone() - the zone of a node
  * @gw: the gateway
- * @mac: its address
- * @zone: filled in
+ * @mac: MAC address of the node
+ * @zone: set to the number of the zone if the node is known
  *
  * Context: any.
  *
- * Return: true if it is known.
+ * Return: true if the node is known.
  */
 bool oaeip_mactbl_lookup_zone(struct oaeip_gw *gw, const u8 *mac, u16 *zone)
 {
@@ -85,7 +86,7 @@ static struct oaeip_rules mactbl_rules(const struct oaeip_gw *gw,
 	return r;
 }
 
-/* Something to be said about a node: to @zone, or to all with 0. */
+/* Queue a change of a node for announcement to @zone; 0: to all. */
 static void mactbl_say(struct oaeip_gw *gw, u64 mac, u16 zone, u8 flags)
 {
 	lockdep_assert_held(&gw->nodes_lock);
@@ -96,11 +97,11 @@ static void mactbl_say(struct oaeip_gw *gw, u64 mac, u16 zone, u8 flags)
 			.flags = flags,
 		};
 	else
-		gw->tell_all = true;	/* what is not said is found missing */
+		gw->tell_all = true;	/* announcing all nodes covers the change */
 	oaeip_kick(gw, 5);
 }
 
-/* The kernel log, for who wants to follow nodes: see the knob verbose. */
+/* Log a change of a node; the knob verbose enables it. */
 static void mactbl_log_node(struct oaeip_gw *gw, u64 key, const char *what, u16 zone)
 {
 	u8 mac[ETH_ALEN];
@@ -162,14 +163,14 @@ static void mactbl_remove(struct oaeip_gw *gw, struct oaeip_map *map,
 	kfree_rcu(node, rcu);
 }
 
-/* What an event is about: a node, and how it stood before. */
+/* An event: a node, and its entry before. */
 struct event {
 	struct oaeip_gw *gw;
 	struct oaeip_map *map;
-	struct oaeip_zone *from;	/* who says so; NULL: the node itself */
+	struct oaeip_zone *from;	/* reporting zone; NULL: node or timer */
 	u64 mac;
-	struct oaeip_node *node;	/* NULL: unknown */
-	struct oaeip_owner blank;	/* of the unknown */
+	struct oaeip_node *node;	/* NULL: no entry */
+	struct oaeip_owner blank;	/* owner of a node without an entry */
 	struct oaeip_owner *owner;
 	u16 was;
 };
@@ -200,7 +201,7 @@ static bool mactbl_make(struct event *ev)
 	return true;
 }
 
-/* The entry stays and another zone has it. */
+/* The entry stays, and the zone that owns the node changes. */
 static void mactbl_moved(struct event *ev)
 {
 	struct oaeip_zone *old = oaeip_zone_get(ev->map, ev->was);
@@ -215,7 +216,7 @@ static void mactbl_moved(struct event *ev)
 	mactbl_log_node(ev->gw, ev->mac, "is now in", ev->owner->zone);
 }
 
-/* Carry a verdict out. True: the speaker has the node. */
+/* Carry out a verdict. True: the reporting zone owns the node. */
 static bool mactbl_settle(struct event *ev, enum oaeip_verdict verdict)
 {
 	struct oaeip_gw *gw = ev->gw;
@@ -284,15 +285,15 @@ static bool mactbl_my_own(struct oaeip_gw *gw, const u8 *mac)
 }
 
 /**
- * oaeip_mactbl_local() - a node of my zone spoke
+ * oaeip_mactbl_local() - handle a frame or HELLO from a node of the own zone
  * @gw: the gateway, serving
  * @map: its map
- * @mac: the node
- * @leaving: it said that it leaves
+ * @mac: MAC address of the node
+ * @leaving: the frame is a HELLO LEAVING
  *
- * Context: softirq, RCU read lock held.
+ * Context: softirq; RCU read lock held; takes nodes_lock.
  *
- * Return: true if it is a node of my zone, as far as the table knows.
+ * Return: true if the node belongs to the own zone according to the table.
  */
 bool oaeip_mactbl_local(struct oaeip_gw *gw, struct oaeip_map *map,
 			const u8 *mac, bool leaving)
@@ -328,15 +329,15 @@ bool oaeip_mactbl_local(struct oaeip_gw *gw, struct oaeip_map *map,
 }
 
 /**
- * oaeip_mactbl_data() - a node's frame came from another zone
+ * oaeip_mactbl_data() - handle the source of a DATA frame from another zone
  * @gw: the gateway, serving
  * @map: its map
- * @from: the zone
- * @mac: the node
+ * @from: the zone that the frame came from
+ * @mac: MAC address of the node that sent it
  *
- * Context: softirq, RCU read lock held.
+ * Context: softirq; RCU read lock held; takes nodes_lock.
  *
- * Return: true if that zone has the node, as far as the table knows.
+ * Return: true if the node belongs to that zone according to the table.
  */
 bool oaeip_mactbl_data(struct oaeip_gw *gw, struct oaeip_map *map,
 		       struct oaeip_zone *from, const u8 *mac)
@@ -359,7 +360,7 @@ bool oaeip_mactbl_data(struct oaeip_gw *gw, struct oaeip_map *map,
 	spin_lock_bh(&gw->nodes_lock);
 	mactbl_begin(&ev, gw, map, from, key, mactbl_find(gw, key));
 	if (ev.owner->local) {
-		/* The zone of its destination is that of its source. */
+		/* The source is in the own zone, as is the destination. */
 		oaeip_count(gw, OAEIP_S_LOOP);
 		ok = false;
 	} else {
@@ -370,19 +371,19 @@ bool oaeip_mactbl_data(struct oaeip_gw *gw, struct oaeip_map *map,
 }
 
 /**
- * oaeip_mactbl_hear() - a control message: where in its speaker's order is it?
+ * oaeip_mactbl_hear() - place a control message in the order of its sender's
  * @gw: the gateway, serving
- * @from: the speaker's zone
+ * @from: zone of the gateway that sent the message
  * @msg: the message
  *
- * What follows for the nodes of its zone is noted for the next sweep: those of an
- * incarnation before go, and with BYE those of this one. It is noted under the lock
- * under which the order was found: another message of the speaker may be dealt with
- * by another processor at the same time.
+ * Marks the nodes of the zone for the next sweep: those of the previous
+ * incarnation are removed, and after BYE those of the current one. The marks are
+ * set under the lock that determined the order, since another CPU may handle
+ * another message of the same gateway at the same time.
  *
- * Context: softirq.
+ * Context: softirq; takes nodes_lock.
  *
- * Return: what oaeip_speaker_hear() says.
+ * Return: the result of oaeip_speaker_hear().
  */
 enum oaeip_hearing oaeip_mactbl_hear(struct oaeip_gw *gw,
 				     struct oaeip_zone *from,
@@ -404,19 +405,19 @@ enum oaeip_hearing oaeip_mactbl_hear(struct oaeip_gw *gw,
 }
 
 /**
- * oaeip_mactbl_told() - a node of a message NODES
+ * oaeip_mactbl_told() - handle one node of a NODES message
  * @gw: the gateway, serving
  * @map: its map
- * @from: the zone whose gateway says so
+ * @from: zone of the gateway that sent the message
  * @msg: the message
- * @i: which of its nodes
- * @claimed: set to its address if it is a node of mine, which is to be asked;
- *	to NULL if not
+ * @i: index of the node in the message
+ * @claimed: set to the MAC address of the node if it belongs to the own zone and
+ *	is to be asked; to NULL if not
  *
- * Context: softirq, RCU read lock held.
+ * Context: softirq; RCU read lock held; takes nodes_lock.
  *
- * Return: 0; -ESTALE: another incarnation has spoken since, nothing of the
- * message counts any more.
+ * Return: 0; -ESTALE: another incarnation has become current meanwhile, and the
+ * rest of the message is void.
  */
 int oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
 		      struct oaeip_zone *from, const struct oaeip_control *msg,
@@ -455,7 +456,7 @@ int oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
 	return 0;
 }
 
-/* Is what the table has of another zone the word of a gateway that is no more? */
+/* True if the entry was announced by an incarnation that has ended. */
 static bool mactbl_orphan(const struct oaeip_node *node, const struct oaeip_zone *zone,
 			  u64 stale)
 {
@@ -471,7 +472,7 @@ static void mactbl_check(struct oaeip_gw *gw, struct oaeip_map *map,
 	struct event ev;
 
 	spin_lock_bh(&gw->nodes_lock);
-	/* It may have been removed, or its address made anew, meanwhile. */
+	/* The node may have been removed, and inserted anew, meanwhile. */
 	if (mactbl_find(gw, node->mac) != node)
 		goto unlock;
 	mactbl_begin(&ev, gw, map, NULL, node->mac, node);
@@ -494,11 +495,11 @@ unlock:
 }
 
 /**
- * oaeip_mactbl_sweep() - remove what is too old
+ * oaeip_mactbl_sweep() - remove entries that have expired
  * @gw: the gateway, serving
  * @map: its map
  *
- * Context: process, may sleep.
+ * Context: process, may sleep; takes nodes_lock.
  */
 void oaeip_mactbl_sweep(struct oaeip_gw *gw, struct oaeip_map *map)
 {
@@ -515,7 +516,7 @@ void oaeip_mactbl_sweep(struct oaeip_gw *gw, struct oaeip_map *map)
 	rhashtable_walk_enter(&gw->nodes, &iter);
 	rhashtable_walk_start(&iter);
 	while ((node = rhashtable_walk_next(&iter))) {
-		if (IS_ERR(node))	/* resized: some come twice */
+		if (IS_ERR(node))	/* resized: some entries come twice */
 			continue;
 		mactbl_check(gw, map, node, &r, stale);
 		if (++n % WALK_BATCH == 0) {
@@ -529,14 +530,14 @@ void oaeip_mactbl_sweep(struct oaeip_gw *gw, struct oaeip_map *map)
 }
 
 /**
- * oaeip_mactbl_mine() - the next nodes of my zone
- * @iter: a walk of the table, begun by the caller
- * @buf: a message NODES, in which they are put; room for @max
- * @max: at most so many
+ * oaeip_mactbl_mine() - put the next nodes of the own zone into a message
+ * @iter: a walk of the table, entered by the caller
+ * @buf: a NODES message with room for @max nodes
+ * @max: most nodes to put
  *
- * Context: process, may sleep.
+ * Context: process.
  *
- * Return: how many; less than @max: there are no more.
+ * Return: number of nodes; less than @max: the walk is over.
  */
 unsigned int oaeip_mactbl_mine(struct rhashtable_iter *iter, u8 *buf,
 			       unsigned int max)
@@ -557,12 +558,12 @@ unsigned int oaeip_mactbl_mine(struct rhashtable_iter *iter, u8 *buf,
 }
 
 /**
- * oaeip_mactbl_show() - the beginning of the table, as fits
+ * oaeip_mactbl_show() - print the beginning of the table
  * @gw: the gateway
- * @buf: where to
- * @size: bytes there
+ * @buf: the buffer
+ * @size: bytes at @buf; lines that do not fit are left out
  *
- * Context: process, may sleep.
+ * Context: process.
  *
  * Return: characters written.
  */
@@ -590,10 +591,10 @@ size_t oaeip_mactbl_show(struct oaeip_gw *gw, char *buf, size_t size)
 }
 
 /**
- * oaeip_mactbl_flush() - forget all
- * @gw: the gateway, not serving: no frame comes in any more
+ * oaeip_mactbl_flush() - remove all entries and pending announcements
+ * @gw: the gateway, not serving: no frame arrives any more
  *
- * Context: process, may sleep.
+ * Context: process, may sleep; takes nodes_lock.
  */
 void oaeip_mactbl_flush(struct oaeip_gw *gw)
 {
@@ -618,12 +619,12 @@ void oaeip_mactbl_flush(struct oaeip_gw *gw)
 }
 
 /**
- * oaeip_mactbl_init() - make the table
+ * oaeip_mactbl_init() - initialise the table
  * @gw: the gateway
  *
- * Context: process.
+ * Context: process, may sleep.
  *
- * Return: 0 or -errno.
+ * Return: 0 or -errno of rhashtable_init().
  */
 int oaeip_mactbl_init(struct oaeip_gw *gw)
 {
@@ -632,9 +633,9 @@ int oaeip_mactbl_init(struct oaeip_gw *gw)
 
 /**
  * oaeip_mactbl_exit() - free the table
- * @gw: the gateway, all whose nodes are gone
+ * @gw: the gateway, all of whose nodes are gone
  *
- * Context: process.
+ * Context: process, may sleep.
  */
 void oaeip_mactbl_exit(struct oaeip_gw *gw)
 {

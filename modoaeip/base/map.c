@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The zones: finding one, and what is known of it. */
+/* The zones: lookup and state. */
 
 #include "base.h"
 
 /**
- * oaeip_zone_get() - a zone by its number
+ * oaeip_zone_get() - find a zone by its number
  * @map: the map
- * @id: from 1
+ * @id: position in gwips, from 1
  *
- * Context: any.
+ * Context: any; the caller keeps @map.
  *
- * Return: the zone; NULL: there is none of that number.
+ * Return: the zone; NULL: no zone has that number.
  */
 struct oaeip_zone *oaeip_zone_get(const struct oaeip_map *map, u16 id)
 {
@@ -20,12 +20,12 @@ struct oaeip_zone *oaeip_zone_get(const struct oaeip_map *map, u16 id)
 }
 
 /**
- * oaeip_zone_state() - what is known of a zone
+ * oaeip_zone_state() - the state of a zone (doc/gateway.md section 3)
  * @gw: the gateway
  * @map: its map
- * @zone: a zone of it
+ * @zone: a zone of @map
  *
- * Context: RCU read lock held, for @map.
+ * Context: any; the caller keeps @map.
  *
  * Return: mine, up, silent, or unreachable.
  */
@@ -45,8 +45,8 @@ enum oaeip_zone_state oaeip_zone_state(const struct oaeip_gw *gw,
 }
 
 /**
- * oaeip_zone_state_name() - its name, for people
- * @state: enum oaeip_zone_state
+ * oaeip_zone_state_name() - the name of a zone's state, for people
+ * @state: the state
  *
  * Context: any.
  *

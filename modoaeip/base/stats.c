@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters: their sums, their names for programs, their meaning for people. The
- * table is counters.h.
+ * Counters: sums, names for programs, descriptions for people. The table is
+ * counters.h.
  */
 
 #include <linux/cpumask.h>
@@ -20,12 +20,14 @@ static const struct oaeip_stat_desc oaeip_stat_desc[] = {
 
 /**
  * oaeip_stat_read() - the value of a counter
- * @gw: whose
+ * @gw: the gateway
  * @stat: enum oaeip_stat
  *
- * Context: any. The processors are summed without stopping them.
+ * The per-CPU values are summed while CPUs go on counting.
  *
- * Return: the sum over all processors.
+ * Context: any.
+ *
+ * Return: the sum over all CPUs.
  */
 u64 oaeip_stat_read(const struct oaeip_gw *gw, unsigned int stat)
 {
@@ -39,7 +41,7 @@ u64 oaeip_stat_read(const struct oaeip_gw *gw, unsigned int stat)
 
 /**
  * oaeip_stat_name() - the name of a counter, for programs
- * @stat: less than OAEIP_STAT_END
+ * @stat: below OAEIP_STAT_END
  *
  * Context: any.
  *
@@ -52,12 +54,12 @@ const char *oaeip_stat_name(unsigned int stat)
 }
 
 /**
- * oaeip_stat_text() - what a counter counts, for people
- * @stat: less than OAEIP_STAT_END
+ * oaeip_stat_text() - the description of a counter, for people
+ * @stat: below OAEIP_STAT_END
  *
  * Context: any.
  *
- * Return: one line without its end.
+ * Return: one line without a line feed.
  */
 const char *oaeip_stat_text(unsigned int stat)
 {
