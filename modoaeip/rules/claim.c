@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who owns a node: the rules of the table of nodes, one entry at a time
- * (doc/gateway.md, "The life of a table entry").
+ * Ownership of a node: the rules of the table of nodes, for one entry at a time
+ * (doc/gateway.md section 5).
  *
- * Pure: no allocation, no lock, no clock. The caller locks the entry, acts on the
- * verdict, and makes or removes the entry as that says.
+ * Pure: no allocation, no lock, no clock. The caller locks the entry, carries out
+ * the verdict, and makes or removes the entry as the verdict says.
  *
  * An entry is *unknown* (all zeros), *local*, *local in doubt*, *remote*, or *remote
- * by hearsay* (its DATA came, its gateway has not named it yet). A remote one whose
- * time is over is as good as unknown (NEW may so be said of an entry that is there).
- * It ends, as a local one does, by being looked at (oaeip_claim_check()): an owner
- * is blank only after GONE or LOST.
+ * by hearsay* (DATA of the node arrived, and no gateway has announced the node). A
+ * remote entry that has expired counts as unknown, so NEW may be the verdict on an
+ * entry that exists. Like a local one it is removed by oaeip_claim_check(): an owner
+ * becomes blank only with GONE or LOST.
  *
- * What happens to whom; the function says it once more:
+ * The verdict on each event in each state, which the functions repeat:
  *
  *                  unknown    local       in doubt    remote      hearsay
  *   local frame    NEW        REFRESHED   REFRESHED   claim it    claim it
@@ -28,32 +28,34 @@
  *   hello_ms over  -          -           (4)         -           -
  *   zone is gone   -          -           - (3)       GONE        GONE
  *
- * "It" is the zone that has the node, "other" another one. "Claim it": CLAIM_IT, or
- * CONFLICT if that was less than hello_ms ago: the zone that has it is asked
- * whether that is still so, because the node speaks here, or because another zone
- * says that it has it. Who is asked looks after its node (OWN_CLAIMED), or says at
- * once that it has none (NOT_HERE). So a node that moves is its new zone's after
- * about hello_ms, of two nodes with one address the first stays while it speaks, and
- * a zone that has missed a GONE asks itself out of it.
+ * "It" is the zone that owns the node, "other" any other zone. "Claim it" means
+ * CLAIM_IT, or CONFLICT if the last claim was less than hello_ms ago. A gateway
+ * claims a node if the node speaks in its zone, or if a second zone announces the
+ * node. The claim asks the owner whether the node is still there. The owner asks its
+ * node (OWN_CLAIMED), or answers at once that it has no such node (NOT_HERE). Three
+ * things follow. A node that moves belongs to its new zone after about hello_ms. Of
+ * two nodes with one address the first keeps it while it speaks. A zone that has
+ * missed a GONE learns of it by the answer to its claim.
  *
- * (1) OLD if the message was sent before one that said GONE or BYE: see below.
- * (2) One claim is dealt with at a time. That a zone says it has the node (the foe)
- *     weighs more than that it asks, and a lower foe more than a higher one.
- * (3) If that is the foe, and it said so after its claim, there is no dispute.
- * (4) It was silent: LOST, or YIELDED to a foe. It spoke: KEPT.
- *     Two zones that were cut off from each other may both have the node as their
- *     own, and both keep it. Then the higher one yields after OAEIP_STRIKES disputes,
- *     each of which told the other that it was kept: a foe that is only behind has
- *     had as many chances to find out.
+ * (1) OLD if the message was sent before one with GONE or BYE: see below.
+ * (2) One claim is handled at a time. A zone that announces the node as its own (the
+ *     foe) replaces one that only asks, and a lower foe replaces a higher one.
+ * (3) The dispute ends if that zone is the foe, and sent this after its claim.
+ * (4) The node was silent: LOST, or YIELDED to a foe. The node spoke: KEPT.
+ *     Two zones that were cut off from each other may both own the node, and both
+ *     keep it. Then the higher zone yields after OAEIP_STRIKES disputes. Each of them
+ *     told the other zone that the node was kept, so a foe that was merely late had
+ *     as many chances to find out.
  *
- * Lost, late and doubled messages. Each NODES names the whole truth about its nodes,
- * and all are named again every refresh_ms: a loss is made good by the next. Of a
- * node that is known, a message older than the last about it is OLD. Of a node that
- * went, nothing is kept, so each speaker's last GONE is: for OAEIP_LATE_MS what was
- * sent before it makes no new entries (also not of other nodes: the next refresh
- * does). A message that is still later than that, or a late DATA frame, can
- * bring a node back, for its life at most; and by DATA it is hearsay, which yields to
- * the first zone that says it has the node. A doubled CLAIM costs a question.
+ * Lost, late and duplicated messages. Each NODES states the whole truth about its
+ * nodes, and all nodes are announced again every refresh_ms, so the next message
+ * makes up for a lost one. For a known node, a message older than the last one about
+ * it is OLD. Of a node that is gone no entry remains. So the last GONE of each
+ * speaker is kept: for OAEIP_LATE_MS, messages sent before it make no new entries
+ * (nor of other nodes; the next refresh makes those). A message delayed by more than
+ * that, or a late DATA frame, can bring a node back, for its validity at most. An
+ * entry made by DATA is hearsay, which yields to the first zone that announces the
+ * node. A duplicated CLAIM costs one question to the node.
  */
 #include "claim.h"
 
@@ -74,10 +76,12 @@ static const char *const verdict_names[OAEIP_VERDICT_END] = {
 };
 
 /**
- * oaeip_verdict_name() - a verdict, for people
+ * oaeip_verdict_name() - the name of a verdict, for people
  * @v: any number
  *
- * Return: a word or two, "?" for what is no verdict. Any context.
+ * Context: any.
+ *
+ * Return: a word or two, "?" if @v is no verdict.
  */
 const char *oaeip_verdict_name(enum oaeip_verdict v)
 {
@@ -87,16 +91,17 @@ const char *oaeip_verdict_name(enum oaeip_verdict v)
 }
 
 /**
- * oaeip_speaker_hear() - put a control message among those of its speaker
+ * oaeip_speaker_hear() - place a control message in its speaker's order
  * @s: the speaker
  * @c: the message, parsed
  * @now: ms
  *
- * To be called first, once for each message. Of an incarnation that has ended
- * messages may still be on their way: for OAEIP_LATE_MS they are known. One that
- * is later is taken for a new incarnation, and the true one then for the one
- * before: that costs the speaker's nodes for OAEIP_LATE_MS, not more. Any context;
- * the caller locks the speaker.
+ * Called first, once for each message. Messages of an incarnation that has ended may
+ * still be on their way: for OAEIP_LATE_MS they are recognised. A later one is taken
+ * for a new incarnation, and the current one then for the previous one, which costs
+ * the speaker's nodes for OAEIP_LATE_MS, not more.
+ *
+ * Context: any; the caller locks the speaker.
  *
  * Return: enum oaeip_hearing, which says what to do.
  */
@@ -125,7 +130,7 @@ enum oaeip_hearing oaeip_speaker_hear(struct oaeip_speaker *s,
 	return hearing;
 }
 
-/* Was this sent before the speaker's last GONE, as far as that can be known? */
+/* True if the message is known to be sent before the speaker's last GONE. */
 static bool claim_before_gone(const struct oaeip_speaker *s,
 			      const struct oaeip_control *c, u64 now)
 {
@@ -138,7 +143,7 @@ static void claim_forget(struct oaeip_owner *o)
 	memset(o, 0, sizeof(*o));
 }
 
-/* A remote entry whose time is over is as good as unknown. */
+/* True unless unknown. A remote entry that has expired counts as unknown. */
 static bool claim_known(const struct oaeip_owner *o, u64 now)
 {
 	return o->zone && (o->local || now < o->until);
@@ -153,7 +158,7 @@ static void claim_own(struct oaeip_owner *o, u16 zone, bool local, u64 now, u64 
 	o->until = until;
 }
 
-/* Another zone has it: ask that zone, but not all the time. */
+/* Another zone owns the node: claim it, at most once in hello_ms. */
 static enum oaeip_verdict claim_it(struct oaeip_owner *o,
 				   const struct oaeip_rules *r, u64 now)
 {
@@ -164,15 +169,16 @@ static enum oaeip_verdict claim_it(struct oaeip_owner *o,
 }
 
 /**
- * oaeip_claim_local() - a frame or a HELLO of the node came in my zone
- * @o: who owns the node
+ * oaeip_claim_local() - a frame or a HELLO of the node arrived in the own zone
+ * @o: owner of the node
  * @r: the rules
  * @now: ms
  *
- * Any context; the caller locks the entry. Of a local node nothing but @heard and
- * @until changes.
+ * Of a local node only @heard and @until change.
  *
- * Return: NEW, REFRESHED; CLAIM_IT or CONFLICT, for which the frame is dropped.
+ * Context: any; the caller locks the entry.
+ *
+ * Return: NEW, REFRESHED; CLAIM_IT or CONFLICT, with which the frame is dropped.
  */
 enum oaeip_verdict oaeip_claim_local(struct oaeip_owner *o,
 				     const struct oaeip_rules *r, u64 now)
@@ -189,13 +195,13 @@ enum oaeip_verdict oaeip_claim_local(struct oaeip_owner *o,
 }
 
 /**
- * oaeip_claim_leaving() - a HELLO LEAVING of the node came in my zone
- * @o: who owns the node
+ * oaeip_claim_leaving() - a HELLO LEAVING of the node arrived in the own zone
+ * @o: owner of the node
  * @now: ms
  *
- * Any context; the caller locks the entry.
+ * Context: any; the caller locks the entry.
  *
- * Return: LOST; CONFLICT if another zone has it; NOTHING if nobody.
+ * Return: LOST; CONFLICT if another zone owns the node; NOTHING if no zone does.
  */
 enum oaeip_verdict oaeip_claim_leaving(struct oaeip_owner *o, u64 now)
 {
@@ -207,7 +213,7 @@ enum oaeip_verdict oaeip_claim_leaving(struct oaeip_owner *o, u64 now)
 	return OAEIP_LOST;
 }
 
-/* A rival stands up for my node, by CLAIM or, @owns, as its own. */
+/* A rival claims a local node, by CLAIM or, if @owns, as its own node. */
 static enum oaeip_verdict claimed(struct oaeip_owner *o,
 				  const struct oaeip_rules *r, u16 rival,
 				  const struct oaeip_control *c, bool owns,
@@ -230,7 +236,7 @@ static enum oaeip_verdict claimed(struct oaeip_owner *o,
 	if (o->doubt)
 		return OAEIP_NOTHING;
 	o->doubt = now;
-	/* What it said before does not count. */
+	/* Only what the node sends after the claim is an answer. */
 	if (o->heard >= now)
 		o->heard = now - 1;
 	return OAEIP_OWN_CLAIMED;
@@ -262,7 +268,7 @@ static enum oaeip_verdict claim_nodes_gone(struct oaeip_owner *o,
 	return OAEIP_GONE;
 }
 
-/* The speaker says that it has the node. */
+/* The speaker announces that the node is in its zone. */
 static enum oaeip_verdict claim_nodes_there(struct oaeip_owner *o,
 					    const struct oaeip_rules *r,
 					    const struct oaeip_speaker *s,
@@ -299,18 +305,17 @@ static enum oaeip_verdict claim_nodes_there(struct oaeip_owner *o,
 
 /**
  * oaeip_claim_nodes() - a NODES message names the node
- * @o: who owns the node
+ * @o: owner of the node
  * @r: the rules
- * @s: the speaker, which has been told of the message (oaeip_speaker_hear());
- *	notes a GONE
+ * @s: the speaker, after oaeip_speaker_hear() of the message; a GONE is noted
  * @c: the message
- * @flags: of this node
+ * @flags: flags of this node in the message
  * @now: ms
  *
- * Any context; the caller locks entry and speaker.
+ * Context: any; the caller locks entry and speaker.
  *
  * Return: NEW, REFRESHED, TAKEN; CLAIM_IT, CONFLICT, OWN_CLAIMED, NOT_HERE, OLD,
- * GONE, NOTHING. NOTHING for a speaker in my zone, of which there is none.
+ * GONE, NOTHING. NOTHING for a speaker of the own zone, which cannot be.
  */
 enum oaeip_verdict oaeip_claim_nodes(struct oaeip_owner *o,
 				     const struct oaeip_rules *r,
@@ -331,15 +336,17 @@ enum oaeip_verdict oaeip_claim_nodes(struct oaeip_owner *o,
 
 /**
  * oaeip_claim_data() - a DATA frame whose source is the node came from a zone
- * @o: who owns the node
+ * @o: owner of the node
  * @r: the rules
- * @zone: the zone that it came from
+ * @zone: the zone that the frame came from
  * @now: ms
  *
- * Never shortens what NODES said. Any context; the caller locks the entry.
+ * Never shortens the validity that NODES gave.
  *
- * Return: NEW, REFRESHED; CONFLICT, for which the frame is dropped, if another
- * zone, or mine (@local: a loop), has the node; NOTHING for no zone or mine.
+ * Context: any; the caller locks the entry.
+ *
+ * Return: NEW, REFRESHED; CONFLICT, with which the frame is dropped, if another zone
+ * or the own zone (@local: a loop) owns the node; NOTHING if @zone is 0 or the own.
  */
 enum oaeip_verdict oaeip_claim_data(struct oaeip_owner *o,
 				    const struct oaeip_rules *r, u16 zone,
@@ -361,7 +368,7 @@ enum oaeip_verdict oaeip_claim_data(struct oaeip_owner *o,
 	return OAEIP_REFRESHED;
 }
 
-/* To the foe, if that is why, and what it said is still good. */
+/* Yield to the foe if it is the cause and its announcement is still valid. */
 static enum oaeip_verdict claim_give_up(struct oaeip_owner *o, u64 now)
 {
 	u64 until = o->claimed + (u64)o->life * 100;
@@ -380,13 +387,14 @@ static enum oaeip_verdict claim_give_up(struct oaeip_owner *o, u64 now)
 }
 
 /**
- * oaeip_claim_check() - look whether the owner's time, or a doubt's, is over
- * @o: who owns the node
+ * oaeip_claim_check() - check whether the validity, or a doubt, is over
+ * @o: owner of the node
  * @r: the rules
  * @now: ms
  *
- * To be called at oaeip_claim_due(), or soon after. Any context; the caller locks
- * the entry.
+ * Called at oaeip_claim_due(), or soon after.
+ *
+ * Context: any; the caller locks the entry.
  *
  * Return: GONE, LOST, YIELDED, KEPT; NOTHING.
  */
@@ -417,11 +425,13 @@ enum oaeip_verdict oaeip_claim_check(struct oaeip_owner *o,
 }
 
 /**
- * oaeip_claim_due() - when to look again, at the latest
- * @o: who owns the node
+ * oaeip_claim_due() - when to call oaeip_claim_check() next, at the latest
+ * @o: owner of the node
  * @r: the rules
  *
- * Return: ms; 0 for never. Any context.
+ * Context: any; the caller locks the entry.
+ *
+ * Return: ms; 0 for never.
  */
 u64 oaeip_claim_due(const struct oaeip_owner *o, const struct oaeip_rules *r)
 {
@@ -431,13 +441,13 @@ u64 oaeip_claim_due(const struct oaeip_owner *o, const struct oaeip_rules *r)
 }
 
 /**
- * oaeip_claim_zone_gone() - the gateway of a zone said BYE, or is another one
- * @o: who owns the node
+ * oaeip_claim_zone_gone() - the gateway of a zone sent BYE, or has restarted
+ * @o: owner of the node
  * @zone: the zone
  *
- * Any context; the caller locks the entry.
+ * Context: any; the caller locks the entry.
  *
- * Return: GONE if that zone had it; else NOTHING.
+ * Return: GONE if that zone owned the node; else NOTHING.
  */
 enum oaeip_verdict oaeip_claim_zone_gone(struct oaeip_owner *o, u16 zone)
 {

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who owns a node: one zone, until it goes. Pure, see claim.c.
+ * Ownership of a node by one zone (doc/gateway.md section 5). Pure, see claim.c.
  *
- * All times are milliseconds of one clock that never goes back and never says
- * 0 (the kernel's: ktime in ms plus 1).
+ * All times are milliseconds of one monotonic clock that is never 0 (the kernel's:
+ * ktime in ms, plus 1).
  */
 #ifndef OAEIP_CLAIM_H
 #define OAEIP_CLAIM_H
 
 #include "control_msg.h"
 
-/* ms: a datagram later than this is not known for what it is. */
+/* ms: a datagram delayed by more is not recognised as late. */
 #define OAEIP_LATE_MS		3000
 
-/* So many disputes over a node that speaks, and the higher zone yields. */
+/* Disputes over a node that speaks after which the higher zone yields. */
 #define OAEIP_STRIKES		3
-/* Times hello_ms: disputes further apart have nothing to do with each other. */
+/* In units of hello_ms: disputes further apart are independent. */
 #define OAEIP_DISPUTE_HELLOS	16
 
 /**
- * struct oaeip_rules - what the rules depend on
- * @mine: my zone
- * @hello_ms: knob: time for a node to answer, and between claims
- * @node_life_ms: knob: a node of mine that is silent so long is forgotten
- * @data_life_ms: a node heard of only by DATA is forgotten after so long
+ * struct oaeip_rules - the parameters of the rules
+ * @mine: number of the own zone
+ * @hello_ms: knob, ms: time for a node to answer, and between claims
+ * @node_life_ms: knob, ms: silence after which a node of the own zone is forgotten
+ * @data_life_ms: ms after which a node known only by DATA is forgotten
  */
 struct oaeip_rules {
 	u16 mine;
@@ -33,22 +33,23 @@ struct oaeip_rules {
 };
 
 /**
- * struct oaeip_owner - who owns one node; all zeros: nobody, unknown
- * @zone: the zone that has it, 0 none
- * @rival: local: the zone that last claimed it, either way
- * @foe: local: the zone that last said that it owns it
- * @serial: of the last NODES about it: remote and @told, its gateway's;
- *	local, what @foe said
- * @life: local: how long what @foe said is good, units of 100 ms
- * @strikes: local: disputes with lower zones, one after the other
- * @local: it is in my zone
- * @told: remote: its gateway has said so; else only its DATA came
- * @disputed: local and in doubt: @foe is why
- * @heard: when it was last heard of
- * @until: when it is forgotten
- * @doubt: local: since when a claim on it is open, 0 none
- * @claimed: remote: when I last claimed it from @zone, 0 not yet; local: when
- *	@foe last said so
+ * struct oaeip_owner - the owner of one node; all zeros: unknown
+ * @zone: the zone that owns the node, 0 none
+ * @rival: local: the zone that last claimed the node, by CLAIM or as its own
+ * @foe: local: the zone that last announced the node as its own
+ * @serial: serial of the last NODES about the node: remote and @told, of the
+ *	owner's gateway; local, of @foe
+ * @life: local: validity of what @foe announced, units of 100 ms
+ * @strikes: local: consecutive disputes with lower zones
+ * @local: the node is in the own zone
+ * @told: remote: the owner's gateway has announced the node; else only DATA of
+ *	the node arrived
+ * @disputed: local and in doubt: @foe is the cause
+ * @heard: ms, when the node was last heard of
+ * @until: ms, when the node is forgotten
+ * @doubt: local: ms, since when a claim on the node is open, 0 none
+ * @claimed: ms. Remote: when this gateway last claimed the node from @zone, 0 not
+ *	yet. Local: when @foe last announced the node
  */
 struct oaeip_owner {
 	u16 zone;
@@ -68,13 +69,13 @@ struct oaeip_owner {
 
 /**
  * struct oaeip_speaker - the gateway of another zone; all zeros: never heard
- * @zone: its zone; set once by who keeps this
+ * @zone: its zone; set once by the owner of this structure
  * @inc: its incarnation, 0 none yet
- * @inc_before: the one before that
- * @serial: the highest serial heard of @inc
- * @gone: serial of the last message of @inc that said GONE or BYE
- * @inc_at: when @inc was first heard
- * @gone_at: when @gone was heard, 0 never
+ * @inc_before: its incarnation before @inc
+ * @serial: the highest serial of @inc received
+ * @gone: serial of the last message of @inc with GONE or BYE
+ * @inc_at: ms, when @inc was first heard
+ * @gone_at: ms, when @gone was received, 0 never
  */
 struct oaeip_speaker {
 	u16 zone;
@@ -87,13 +88,15 @@ struct oaeip_speaker {
 };
 
 /**
- * enum oaeip_hearing - a control message among those of its speaker
- * @OAEIP_HEAR_NEXT: newer than all before: handle it
- * @OAEIP_HEAR_LATE: overtaken or doubled: handle it, but for BEAT's seen,
- *	ASK and BYE; oaeip_claim_nodes() knows how. Counter old_control
- * @OAEIP_HEAR_NEW: a new incarnation: its nodes go
- *	(oaeip_claim_zone_gone() for each), ASK it, then handle the message
- * @OAEIP_HEAR_DEAD: of the incarnation before: drop it. Counter old_control
+ * enum oaeip_hearing - the place of a control message in its speaker's order
+ * @OAEIP_HEAR_NEXT: newer than all before: handle the message
+ * @OAEIP_HEAR_LATE: overtaken or duplicated: handle the message, except for the
+ *	member seen of BEAT, ASK and BYE; oaeip_claim_nodes() handles the order
+ *	itself. Counter old_control
+ * @OAEIP_HEAR_NEW: a new incarnation: remove the old one's nodes
+ *	(oaeip_claim_zone_gone() for each), send ASK, then handle the message
+ * @OAEIP_HEAR_DEAD: of the previous incarnation: drop the message. Counter
+ *	old_control
  */
 enum oaeip_hearing {
 	OAEIP_HEAR_NEXT,
@@ -103,21 +106,22 @@ enum oaeip_hearing {
 };
 
 /**
- * enum oaeip_verdict - what an event means, and what to do about it
+ * enum oaeip_verdict - what an event means, and what the caller does
  * @OAEIP_NOTHING: nothing
- * @OAEIP_NEW: it has an owner now: make the entry. Mine (@local): tell all
- * @OAEIP_REFRESHED: as before, and heard of again. Nothing to do
- * @OAEIP_TAKEN: another zone has it now, which was not sure before. Nothing
- * @OAEIP_CONFLICT: another zone has it: drop the frame, refuse the entry
- * @OAEIP_CLAIM_IT: the same, and send NODES CLAIM of it to @zone
- * @OAEIP_OWN_CLAIMED: mine is claimed: HELLO ASK to it, and look again with
- *	oaeip_claim_check() in hello_ms
- * @OAEIP_KEPT: mine was claimed, and answered: send NODES of it to @rival
- * @OAEIP_NOT_HERE: claimed from me, and not mine: NODES GONE to the speaker
+ * @OAEIP_NEW: the node has an owner now: make the entry. Local: announce it to all
+ * @OAEIP_REFRESHED: the same owner, heard of again. Nothing to do
+ * @OAEIP_TAKEN: another zone owns the node now, which was hearsay. Nothing to do
+ * @OAEIP_CONFLICT: another zone owns the node: drop the frame, refuse the entry
+ * @OAEIP_CLAIM_IT: as CONFLICT, and send NODES CLAIM of the node to @zone
+ * @OAEIP_OWN_CLAIMED: another zone claims a local node: send the node HELLO ASK,
+ *	and call oaeip_claim_check() in hello_ms
+ * @OAEIP_KEPT: a claimed local node has answered: send NODES of it to @rival
+ * @OAEIP_NOT_HERE: the speaker claims a node that is not local: send it NODES GONE
  * @OAEIP_OLD: older than what is known: refuse the entry
- * @OAEIP_GONE: another zone's, and unknown now: remove the entry
- * @OAEIP_LOST: mine, and unknown now: remove the entry, tell all GONE
- * @OAEIP_YIELDED: mine, and now @zone's: tell all GONE, keep the entry
+ * @OAEIP_GONE: a remote node is unknown now: remove the entry
+ * @OAEIP_LOST: a local node is unknown now: remove the entry, send GONE to all
+ * @OAEIP_YIELDED: a local node belongs to @zone now: send GONE to all, keep the
+ *	entry
  */
 enum oaeip_verdict {
 	OAEIP_NOTHING,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Control messages between gateways: bytes <-> struct oaeip_control
- * (doc/gateway.md).
+ * (doc/gateway.md section 2.1).
  *
- * Pure: no allocation, no clock, no kernel facility. A message is taken whole or
- * not at all: every node of it is looked at before any is believed.
+ * Pure: no allocation, no clock, no kernel facility. A message is accepted whole or
+ * not at all: every node of it is checked before any is used.
  */
 #include "control_msg.h"
 
@@ -29,14 +29,16 @@ static enum oaeip_bad msg_check_nodes(const struct oaeip_control *c)
 }
 
 /**
- * oaeip_control_parse() - read a control message
- * @c: filled in; its contents mean nothing unless OAEIP_OK is returned
- * @buf: the message, from behind the encapsulation header
+ * oaeip_control_parse() - parse a control message
+ * @c: filled in; undefined unless OAEIP_OK is returned
+ * @buf: the message, from the byte after the encapsulation header
  * @have: bytes that may be read at @buf: OAEIP_CONTROL_MAX, or all
  * @total: bytes of the message
  *
- * The padding of a PROBE is not looked at. @c->nodes points into @buf. Any
- * context, no locks; the time is that for OAEIP_MAX_NODES nodes at most.
+ * The padding of a PROBE is not examined. @c->nodes points into @buf. The time is
+ * bounded by that for OAEIP_MAX_NODES nodes.
+ *
+ * Context: any.
  *
  * Return: OAEIP_OK, or the cause for which to drop the message.
  */
@@ -76,15 +78,16 @@ enum oaeip_bad oaeip_control_parse(struct oaeip_control *c, const u8 *buf,
 }
 
 /**
- * oaeip_control_build() - write a control message, but for its nodes
- * @c: what it says; @c->nodes is not looked at
+ * oaeip_control_build() - write the fixed part of a control message
+ * @c: the message; @c->nodes is not used
  * @buf: room for OAEIP_CTL_LEN bytes
  *
- * The nodes are oaeip_node_put() behind it, before or after. Any context, no
- * locks.
+ * oaeip_node_put() writes the nodes after it, before or after this call.
  *
- * Return: bytes of the message, with its nodes; a PROBE is longer by as many
- * zeros as the caller likes.
+ * Context: any.
+ *
+ * Return: bytes of the message including its nodes. The caller pads a PROBE with
+ * zeros to the length it needs.
  */
 size_t oaeip_control_build(const struct oaeip_control *c, u8 *buf)
 {
@@ -101,11 +104,11 @@ size_t oaeip_control_build(const struct oaeip_control *c, u8 *buf)
 /**
  * oaeip_node_put() - write a node of a NODES message
  * @buf: the message, from its beginning
- * @n: which, from 0, below OAEIP_MAX_NODES
- * @mac: 6 bytes
+ * @n: index of the node, from 0, below OAEIP_MAX_NODES
+ * @mac: MAC address, 6 bytes
  * @flags: 0, OAEIP_NODE_GONE or OAEIP_NODE_CLAIM
  *
- * Any context, no locks.
+ * Context: any.
  */
 void oaeip_node_put(u8 *buf, unsigned int n, const u8 *mac, u8 flags)
 {
@@ -118,13 +121,13 @@ void oaeip_node_put(u8 *buf, unsigned int n, const u8 *mac, u8 flags)
 
 /**
  * oaeip_node_get() - read a node of a NODES message
- * @c: what oaeip_control_parse() made of it
- * @n: which, from 0, below @c->count
+ * @c: the message, from oaeip_control_parse()
+ * @n: index of the node, from 0, below @c->count
  * @flags: set to 0, OAEIP_NODE_GONE or OAEIP_NODE_CLAIM
  *
- * Any context, no locks.
+ * Context: any.
  *
- * Return: its MAC, 6 bytes in the buffer.
+ * Return: its MAC address, 6 bytes in the buffer of the message.
  */
 const u8 *oaeip_node_get(const struct oaeip_control *c, unsigned int n,
 			 u8 *flags)

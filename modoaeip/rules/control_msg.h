@@ -8,11 +8,11 @@
 /**
  * struct oaeip_control - a control message, in host byte order
  * @op: enum oaeip_op
- * @count: NODES: how many nodes, 1 to OAEIP_MAX_NODES; else 0
+ * @count: NODES: number of nodes, 1 to OAEIP_MAX_NODES; else 0
  * @inc: the sender's incarnation, not 0
- * @serial: rises with every message of this incarnation, and wraps
- * @life: what it says is good for so long, units of 100 ms, not 0
- * @seen: BEAT: bytes of the longest PROBE heard lately, 0 none; else 0
+ * @serial: increases with every message of this incarnation, and wraps
+ * @life: validity of the message, units of 100 ms, not 0
+ * @seen: BEAT: bytes of the longest PROBE received lately, 0 none; else 0
  * @nodes: parsed: the nodes, in the buffer; NULL if there are none
  */
 struct oaeip_control {
@@ -25,7 +25,7 @@ struct oaeip_control {
 	const u8 *nodes;
 };
 
-/* The longest message but for PROBE: what must be readable of one. */
+/* The longest message except PROBE: the bytes that must be readable of a message. */
 #define OAEIP_CONTROL_MAX \
 	(OAEIP_CTL_LEN + OAEIP_MAX_NODES * OAEIP_NODE_LEN)
 
@@ -41,7 +41,9 @@ const u8 *oaeip_node_get(const struct oaeip_control *c, unsigned int n,
  * @a: a serial
  * @b: another of the same incarnation, less than 2^31 messages away
  *
- * Return: true if @a is later than @b. Any context.
+ * Context: any.
+ *
+ * Return: true if @a is later than @b.
  */
 static inline bool oaeip_serial_newer(u32 a, u32 b)
 {

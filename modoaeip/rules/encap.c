@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What travels between gateways, seen from outside: the encapsulation header,
- * and as much of an OAE frame as a gateway needs to know (doc/gateway.md).
+ * The encapsulation header, and the outline of an OAE frame: the part of it that a
+ * gateway needs (doc/gateway.md sections 1 and 2.1).
  *
- * Pure: no allocation, no clock, no kernel facility. A gateway changes nothing
- * of a frame, and does not check its digest: the ends do.
+ * Pure: no allocation, no clock, no kernel facility. A gateway does not change a
+ * frame, and does not check its digest: the ends of the link do.
  */
 #include "encap.h"
 
@@ -26,10 +26,12 @@ static const char *const bad_names[OAEIP_BAD_END] = {
 };
 
 /**
- * oaeip_bad_name() - a cause, for people
+ * oaeip_bad_name() - the name of a cause, for people
  * @bad: any number
  *
- * Return: a word, "?" for what is no cause. Any context.
+ * Context: any.
+ *
+ * Return: a word, "?" if @bad is no cause.
  */
 const char *oaeip_bad_name(enum oaeip_bad bad)
 {
@@ -39,14 +41,15 @@ const char *oaeip_bad_name(enum oaeip_bad bad)
 }
 
 /**
- * oaeip_encap_parse() - read an encapsulation header
- * @e: filled in; its contents mean nothing unless OAEIP_OK is returned
+ * oaeip_encap_parse() - parse an encapsulation header
+ * @e: filled in; undefined unless OAEIP_OK is returned
  * @buf: the UDP payload
- * @have: bytes that may be read at @buf; the header must be among them
+ * @have: bytes that may be read at @buf; must include the header
  * @total: bytes of the UDP payload
  *
- * Whether the zones are the speaker's and mine is for the caller to say. Any
- * context, no locks.
+ * The caller checks that the zones are those of the sender and of itself.
+ *
+ * Context: any.
  *
  * Return: OAEIP_OK, or the cause for which to drop the datagram.
  */
@@ -79,10 +82,10 @@ enum oaeip_bad oaeip_encap_parse(struct oaeip_encap *e, const u8 *buf,
 
 /**
  * oaeip_encap_build() - write an encapsulation header
- * @e: what it says
+ * @e: its contents
  * @buf: room for OAEIP_HDR_LEN bytes
  *
- * Any context, no locks.
+ * Context: any.
  */
 void oaeip_encap_build(const struct oaeip_encap *e, u8 *buf)
 {
@@ -93,7 +96,7 @@ void oaeip_encap_build(const struct oaeip_encap *e, u8 *buf)
 	put_unaligned_be16(e->length, buf + OAEIP_OFF_LENGTH);
 }
 
-/* The header's own fields, in the order of doc/protocol.md section 2.6. */
+/* The fields of the base header, in the order of doc/protocol.md section 2.6. */
 static enum oaeip_bad encap_outline_header(struct oaeip_outline *o, const u8 *buf)
 {
 	size_t hdr_len = (buf[OAE_OFF_VER_HLEN] & 0x0f) * 4;
@@ -121,18 +124,20 @@ static enum oaeip_bad encap_outline_header(struct oaeip_outline *o, const u8 *bu
 }
 
 /**
- * oaeip_outline_parse() - read as much of an OAE frame as a gateway needs
- * @o: filled in; its contents mean nothing unless OAEIP_OK is returned
+ * oaeip_outline_parse() - parse the outline of an OAE frame
+ * @o: filled in; undefined unless OAEIP_OK is returned
  * @buf: the frame, from its base header on
  * @have: bytes that may be read at @buf: OAEIP_OUTLINE_LEN, or all
  * @total: bytes of the frame, padding included
- * @padded: it came over Ethernet, which may have padded it
+ * @padded: the frame came over Ethernet, which may have padded it
  *
- * Neither payload nor digest is looked at; what is in @o points into @buf. Of a
- * HELLO the body is not checked: oae_frame_parse() does. Any context, no locks.
+ * Neither payload nor digest is examined; the addresses in @o point into @buf. The
+ * body of a HELLO is left to oae_frame_parse().
  *
- * Return: OAEIP_OK, or the cause for which to drop the frame; OAEIP_BAD_VIA for
- * one that may be good, but is not for a gateway.
+ * Context: any.
+ *
+ * Return: OAEIP_OK, or the cause for which to drop the frame; OAEIP_BAD_VIA for a
+ * frame that may be valid, but is not for a gateway.
  */
 enum oaeip_bad oaeip_outline_parse(struct oaeip_outline *o, const u8 *buf,
 				   size_t have, size_t total, bool padded)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What travels between gateways, seen from outside. Pure, see encap.c. */
+/* The encapsulation header and the outline of a frame. Pure, see encap.c. */
 #ifndef OAEIP_ENCAP_H
 #define OAEIP_ENCAP_H
 
@@ -8,21 +8,21 @@
 #include "../../include/oaeip_wire.h"
 
 /**
- * enum oaeip_bad - why a datagram, a frame or a control message was dropped
- * @OAEIP_OK: it was not
- * @OAEIP_BAD_SHORT: shorter than its headers, or than they say
- * @OAEIP_BAD_LONG: bytes behind its end that are not padding
- * @OAEIP_BAD_VERSION: another version
+ * enum oaeip_bad - why a datagram, a frame or a control message is dropped
+ * @OAEIP_OK: it is valid
+ * @OAEIP_BAD_SHORT: shorter than its headers, or than the headers say
+ * @OAEIP_BAD_LONG: bytes after its end that are not padding
+ * @OAEIP_BAD_VERSION: unknown version
  * @OAEIP_BAD_TYPE: neither DATA nor CONTROL
  * @OAEIP_BAD_FLAGS: a reserved flag is set
  * @OAEIP_BAD_ZONE: a zone is 0 or above OAEIP_MAX_ZONES, or both are the same
- * @OAEIP_BAD_HLEN: frame: a header length that the flags do not ask for
+ * @OAEIP_BAD_HLEN: frame: header length does not match the flags
  * @OAEIP_BAD_OPCODE: frame: unknown opcode, or a HELLO with VIA
- * @OAEIP_BAD_VIA: frame: no VIA and not a HELLO: nothing for a gateway
- * @OAEIP_BAD_MAC: an address that is not unicast; in VIA also twice the same
+ * @OAEIP_BAD_VIA: frame: neither VIA nor a HELLO, so not for a gateway
+ * @OAEIP_BAD_MAC: an address that is not unicast, or both addresses of VIA are equal
  * @OAEIP_BAD_OP: control: unknown op
- * @OAEIP_BAD_COUNT: control: nodes where none may be, none, or too many
- * @OAEIP_BAD_FIELD: control: a field out of its range, or reserved and not 0
+ * @OAEIP_BAD_COUNT: control: nodes where none may be, no nodes, or too many
+ * @OAEIP_BAD_FIELD: control: a field out of range, or reserved and not 0
  */
 enum oaeip_bad {
 	OAEIP_OK,
@@ -45,9 +45,9 @@ enum oaeip_bad {
 /**
  * struct oaeip_encap - the encapsulation header, in host byte order
  * @type: enum oaeip_type
- * @src_zone: the zone whose gateway sent it
- * @dst_zone: the zone it is for
- * @length: bytes behind the header
+ * @src_zone: zone of the gateway that sent the datagram
+ * @dst_zone: zone of the gateway that the datagram is for
+ * @length: bytes after the header
  */
 struct oaeip_encap {
 	u8 type;
@@ -57,10 +57,10 @@ struct oaeip_encap {
 };
 
 /**
- * struct oaeip_outline - what a gateway needs to know of an OAE frame
+ * struct oaeip_outline - the part of an OAE frame that a gateway needs
  * @opcode: enum oae_opcode
  * @vc: virtual channel
- * @via: it has the extension VIA; else it is a HELLO
+ * @via: the frame has the extension VIA; else it is a HELLO
  * @via_dst: final destination, in the buffer; NULL without VIA
  * @via_src: original source, in the buffer; NULL without VIA
  */
@@ -72,17 +72,19 @@ struct oaeip_outline {
 	const u8 *via_src;
 };
 
-/* To be readable of a frame, or all of it if it is shorter. */
+/* Bytes that must be readable of a frame; all, if it is shorter. */
 #define OAEIP_OUTLINE_LEN	(OAE_HDR_LEN + OAE_VIA_LEN)
 
-/* What the encapsulation header can say. */
+/* Bytes of the longest frame that the encapsulation header can describe. */
 #define OAEIP_FRAME_MAX		65535
 
 /**
  * oaeip_unicast() - may a node have this address?
- * @mac: 6 bytes
+ * @mac: MAC address, 6 bytes
  *
- * Return: true if it is neither multicast nor all zeros. Any context.
+ * Context: any.
+ *
+ * Return: true if @mac is neither multicast nor all zeros.
  */
 static inline bool oaeip_unicast(const u8 *mac)
 {

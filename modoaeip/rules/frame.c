@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The frame format, the same file for both modules: neither needs the other to
- * be loaded.
+ * The frame format, compiled from the source of modoae, so that neither module
+ * needs the other one.
  */
 #include "../../modoae/link/frame.c"
