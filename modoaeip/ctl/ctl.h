@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What an administrator touches. */
+/* The administrator's interface: parameters and /proc. */
 #ifndef OAEIP_CTL_H
 #define OAEIP_CTL_H
 

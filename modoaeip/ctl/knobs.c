@@ -2,10 +2,10 @@
 /*
  * Knobs: the module's parameters.
  *
- * They act on the gateway of the namespace of whoever touches them. What insmod
- * says goes into a template, from which every gateway starts; `dev` and
- * `gwips` are only for the namespace that insmod runs in. All of it runs under
- * kernel_param_lock, so one write is over before the next begins.
+ * A knob acts on the gateway of the namespace of the calling task. The values
+ * given to insmod go into a template that every new gateway copies. `dev` and
+ * `gwips` of it apply only to the namespace in which insmod runs. All functions
+ * here run under kernel_param_lock, so writes do not overlap.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -20,7 +20,7 @@
 
 #include "ctl.h"
 
-/* Room for the longest list: 64 times two addresses, which is 3583. */
+/* Room for the longest list: 64 items of two addresses are 3583 characters. */
 #define OAEIP_GWIPS_SIZE	4096
 
 static struct {
@@ -37,12 +37,12 @@ static struct {
 };
 
 static enum {
-	OAEIP_LOADING,		/* no gateway yet: the template is meant */
+	OAEIP_LOADING,		/* no gateway yet: knobs act on the template */
 	OAEIP_LIVE,
 	OAEIP_STOPPED,
 } oaeip_knobs_state;
 
-/* A number from min to max, unless it has functions of its own. */
+/* A knob: a number from min to max, unless set and get are given. */
 struct oaeip_knob {
 	int (*set)(struct oaeip_gw *gw, char *val);
 	int (*get)(struct oaeip_gw *gw, char *buf, size_t size);
@@ -54,11 +54,11 @@ struct oaeip_knob {
 	const char *name;
 };
 
-/* Log a value that is not accepted, and what is. Returns @err. */
+/* Log a refused value and what is accepted instead. Returns @err. */
 static int knobs_refuse(const char *knob, const char *val, int err,
 			const char *accepted)
 {
-	/* More than the usual 10: a script that sets all knobs shall see all. */
+	/* More than the usual 10, so a script that sets all knobs sees every refusal. */
 	static DEFINE_RATELIMIT_STATE(rs, 5 * HZ, 100);
 
 	if (oae_may_log_current() && __ratelimit(&rs))
@@ -97,8 +97,8 @@ static int knobs_number_parse(const struct oaeip_knob *knob, const char *val,
 }
 
 /*
- * The tunnel's sockets are bound to it: on failure the old ones come back.
- * net/socket.c has logged it then, whatever knob it was that opened them.
+ * Set the UDP port, which the tunnel's sockets are bound to. On failure the old
+ * sockets come back. net/socket.c logs the failure, since other knobs open them too.
  */
 static int knobs_port_use(struct oaeip_gw *gw, unsigned int port)
 {
@@ -172,7 +172,7 @@ static int knobs_gwips_parse(struct oaeip_addrs *addrs, unsigned int *n,
 	char *text;
 	int err;
 
-	text = kstrdup(val, GFP_KERNEL);	/* is cut up */
+	text = kstrdup(val, GFP_KERNEL);	/* strsep() modifies it */
 	if (!text)
 		return -ENOMEM;
 	err = oaeip_gwips_parse(addrs, n, text);
@@ -251,16 +251,16 @@ static int knobs_get_shutdown(struct oaeip_gw *gw, char *buf, size_t size)
 /* --- parameters ---------------------------------------------------------------- */
 
 /*
- * Whose knobs are meant: *gw is the caller's gateway, or NULL for the template.
- * -EPERM: the caller may not; -ENODEV: the module is still being loaded, by
- * somebody else, or being unloaded.
+ * Find the target of a knob: *gw is the calling task's gateway, or NULL for the
+ * template. -EPERM: the task lacks CAP_NET_ADMIN. -ENODEV: the module is being
+ * unloaded, or it is being loaded and the write does not come from insmod.
  */
 static int knobs_whose(struct oaeip_gw **gw, bool write)
 {
 	*gw = NULL;
 	switch (oaeip_knobs_state) {
 	case OAEIP_LOADING:
-		/* insmod has said all it has to say before there are files. */
+		/* insmod's values are set before sysfs files exist: a write by another task. */
 		if (write && THIS_MODULE->mkobj.mp)
 			break;
 		return 0;
@@ -306,7 +306,7 @@ static int knob_get(char *buf, const struct kernel_param *kp)
 	if (!knob->get)
 		return scnprintf(buf, PAGE_SIZE, "%u\n", *knobs_number_at(knob, gw));
 	n = knob->get(gw, buf, PAGE_SIZE - 1);
-	if (!n || buf[n - 1] != '\n')	/* a table has its own */
+	if (!n || buf[n - 1] != '\n')	/* a table has one already */
 		buf[n++] = '\n';
 	return n;
 }
@@ -355,12 +355,12 @@ OAEIP_OTHER(shutdown, "1 says good-bye and stands by, 0 serves again (default 0)
 #include "../base/knobs.h"
 
 /**
- * oaeip_knobs_init() - give a new gateway what insmod was given
+ * oaeip_knobs_init() - initialise a new gateway's knobs from the template
  * @gw: the gateway
  *
- * Numbers and `shutdown`; see oaeip_knobs_start() for the rest.
+ * Copies the numbers and `shutdown`; oaeip_knobs_start() sets the rest.
  *
- * Context: process; nobody else knows the gateway yet.
+ * Context: process; @gw is not published yet.
  */
 void oaeip_knobs_init(struct oaeip_gw *gw)
 {
@@ -369,14 +369,14 @@ void oaeip_knobs_init(struct oaeip_gw *gw)
 }
 
 /**
- * oaeip_knobs_start() - from now on the knobs act on gateways
+ * oaeip_knobs_start() - let the knobs act on gateways from now on
  *
- * Sets `dev` and `gwips` in the caller's namespace, as insmod was asked. When
- * it fails, what was set goes with the gateway.
+ * Sets `dev` and `gwips` as given to insmod, in the namespace of the calling task.
+ * On failure, destroying the gateway undoes what was set.
  *
  * Context: process, may sleep; takes kernel_param_lock and RTNL.
  *
- * Return: 0 or the errno of the value that is at fault, which was logged.
+ * Return: 0, or the errno of the refused value, which was logged.
  */
 int oaeip_knobs_start(void)
 {
@@ -384,7 +384,7 @@ int oaeip_knobs_start(void)
 	int err = 0;
 
 	kernel_param_lock(THIS_MODULE);
-	/* In this order it starts once, and does not say that a device lacks. */
+	/* This order starts the gateway once, and does not log that no device is set. */
 	if (*oaeip_template.dev)
 		err = knobs_set_dev(gw, oaeip_template.dev);
 	if (!err && *oaeip_template.gwips)
@@ -396,10 +396,11 @@ int oaeip_knobs_start(void)
 }
 
 /**
- * oaeip_knobs_stop() - from now on the knobs answer ENODEV
+ * oaeip_knobs_stop() - let the knobs return ENODEV from now on
  *
- * Context: process, may sleep; takes kernel_param_lock: a write under way is
- * over when this returns.
+ * A write in progress ends before this function returns.
+ *
+ * Context: process, may sleep; takes kernel_param_lock.
  */
 void oaeip_knobs_stop(void)
 {

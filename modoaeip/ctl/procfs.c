@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /proc/net/modoaeip, in each namespace its own:
- *   zones	what gwips says, and how each zone is reached
+ * /proc/net/modoaeip of each network namespace:
+ *   zones	the items of gwips, and how each zone is reached
  *   mactbl	which zone each node is in
  *   stats	all counters
  */
@@ -19,7 +19,7 @@
 
 #define OAEIP_ADDRS_SIZE	64	/* two addresses, + and NUL: 56 */
 
-/* What a line shows beside the zone's number and addresses. */
+/* The columns of a line after the zone's number and addresses. */
 struct oaeip_zone_view {
 	const char *state;
 	char mtu[8];
@@ -29,7 +29,7 @@ struct oaeip_zone_view {
 	char route[128];
 };
 
-/* A number, or `-` for one that is not known. */
+/* Print a number, or `-` if it is not known. */
 static void procfs_print_known(char *buf, size_t size, bool known, u64 v)
 {
 	if (known)
@@ -52,7 +52,7 @@ static void procfs_zone_count(const struct oaeip_zone *zone,
 	}
 }
 
-/* How it is reached: mine by the zone's device. Finds out @zone's MTU, too. */
+/* Print the route to @zone, or the device of the own zone. Updates @zone's MTU. */
 static void procfs_zone_route(struct oaeip_gw *gw, const struct oaeip_map *map,
 			      struct oaeip_zone *zone, char *buf, size_t size)
 {
@@ -76,7 +76,7 @@ static void procfs_zone_look(struct oaeip_gw *gw, const struct oaeip_map *map,
 	procfs_zone_route(gw, map, zone, v->route, sizeof(v->route));
 	procfs_zone_count(zone, &sum);
 	v->state = oaeip_zone_state_name(oaeip_zone_state(gw, map, zone));
-	/* Of mine: what the nodes are told. */
+	/* The own zone shows the MTU announced to its nodes. */
 	mtu = mine ? READ_ONCE(gw->announced) : READ_ONCE(zone->mtu);
 	procfs_print_known(v->mtu, sizeof(v->mtu), mtu, mtu);
 	procfs_print_known(v->heard, sizeof(v->heard), !mine && heard,
@@ -85,7 +85,7 @@ static void procfs_zone_look(struct oaeip_gw *gw, const struct oaeip_map *map,
 	procfs_print_known(v->rx, sizeof(v->rx), !mine, sum.rx_frames);
 }
 
-/* The column is as wide as the longest needs. */
+/* The width of the address column: that of the longest item. */
 static int procfs_addrs_width(const struct oaeip_map *map)
 {
 	char addrs[OAEIP_ADDRS_SIZE];
@@ -130,20 +130,20 @@ static int procfs_zones_show(struct seq_file *m, void *unused)
 /* --- mactbl ---------------------------------------------------------------------- */
 
 /*
- * A walk over the table, which may be long: it is kept between the read()s of
- * an open file, so that each goes on where the last one ended. A table that is
- * resized meanwhile may show a node twice.
+ * A walk over the table. It is kept between the read()s of an open file: the table
+ * may be long, and each read() continues where the last one ended. If the table is
+ * resized meanwhile, the walk may show a node twice.
  */
 struct oaeip_mactbl_iter {
 	struct oaeip_gw *gw;
 	struct rhashtable_iter walk;
-	loff_t pos;		/* of what the walk stands at */
+	loff_t pos;		/* position of the walk */
 };
 
 static struct oaeip_node *procfs_mactbl_step(struct oaeip_mactbl_iter *iter,
 					     struct oaeip_node *node)
 {
-	while (node == ERR_PTR(-EAGAIN))	/* resized: goes on */
+	while (node == ERR_PTR(-EAGAIN))	/* resized: continue */
 		node = rhashtable_walk_next(&iter->walk);
 	return IS_ERR(node) ? NULL : node;
 }
@@ -167,7 +167,7 @@ static void *procfs_mactbl_start(struct seq_file *m, loff_t *pos)
 		rhashtable_walk_start(&iter->walk);
 		return procfs_mactbl_step(iter, rhashtable_walk_peek(&iter->walk));
 	}
-	/* From the beginning, or somebody has sought. */
+	/* The first read(), or a seek. */
 	rhashtable_walk_exit(&iter->walk);
 	rhashtable_walk_enter(&iter->gw->nodes, &iter->walk);
 	rhashtable_walk_start(&iter->walk);
@@ -201,7 +201,7 @@ static int procfs_mactbl_show(struct seq_file *m, void *p)
 	spin_lock_bh(&iter->gw->nodes_lock);
 	o = node->owner;
 	spin_unlock_bh(&iter->gw->nodes_lock);
-	if (!o.zone)		/* on its way out */
+	if (!o.zone)		/* being removed */
 		return 0;
 	now = oaeip_now();
 	u64_to_ether_addr(node->mac, mac);
@@ -220,8 +220,8 @@ static const struct seq_operations mactbl_seq_ops = {
 };
 
 /*
- * The file goes before the table does, and with it all who have it open, so the
- * walk holds no reference of its own.
+ * The walk holds no reference: oaeip_procfs_exit() removes the file, and closes all
+ * that have it open, before the table is freed.
  */
 static int procfs_mactbl_open(struct inode *inode, struct file *file)
 {
@@ -266,7 +266,7 @@ static int procfs_stats_show(struct seq_file *m, void *unused)
 }
 
 /**
- * oaeip_procfs_init() - make /proc/net/modoaeip of a namespace
+ * oaeip_procfs_init() - create /proc/net/modoaeip of a namespace
  * @gw: its gateway
  *
  * Context: process, may sleep.
@@ -296,8 +296,9 @@ int oaeip_procfs_init(struct oaeip_gw *gw)
  * oaeip_procfs_exit() - remove /proc/net/modoaeip of a namespace
  * @gw: its gateway
  *
- * Context: process, may sleep: waits for whoever is reading right now, and
- * closes what is open. To be called before the table goes.
+ * Waits for running reads and closes open files. The table must still exist.
+ *
+ * Context: process, may sleep.
  */
 void oaeip_procfs_exit(struct oaeip_gw *gw)
 {

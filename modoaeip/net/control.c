@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Control messages that come in: what other gateways say, and what is done about
- * it. It is dealt with where it comes in (softirq), and kicks the work if there
- * is something to say. What is said is zone/serve.c's.
+ * Control messages received from other gateways (doc/gateway.md section 2.2). They
+ * are handled in the softirq that receives them, which schedules the work if an
+ * answer is due. zone/serve.c sends what this gateway has to say.
  */
 
 #include "net.h"
@@ -23,7 +23,10 @@ static void control_heard(struct oaeip_gw *gw, struct oaeip_zone *zone,
 	oaeip_kick(gw, 0);
 }
 
-/* A claim on a node of mine: the node is asked, and has hello_ms to answer. */
+/*
+ * Handle NODES. A node of the own zone that another zone claims is sent a HELLO ASK
+ * and has hello_ms to answer.
+ */
 static void control_told(struct oaeip_gw *gw, struct oaeip_map *map,
 			 struct oaeip_zone *from, const struct oaeip_control *msg)
 {
@@ -41,7 +44,7 @@ static void control_told(struct oaeip_gw *gw, struct oaeip_map *map,
 	}
 }
 
-/* A good message of a gateway. */
+/* Handle a well-formed message of a gateway. */
 static void control_hear(struct oaeip_gw *gw, struct oaeip_map *map,
 			 struct oaeip_zone *from, const struct oaeip_control *msg,
 			 u16 len)
@@ -80,13 +83,13 @@ static void control_hear(struct oaeip_gw *gw, struct oaeip_map *map,
 }
 
 /**
- * oaeip_control_rcv() - a control message
+ * oaeip_control_rcv() - receive a control message
  * @gw: the gateway, serving
  * @map: its map
- * @from: the zone whose gateway sent it
+ * @from: zone of the gateway that sent the message
  * @skb: data at the message; consumed
  *
- * Context: softirq, RCU read lock held.
+ * Context: softirq; RCU read lock held; takes nodes_lock.
  */
 void oaeip_control_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
 		       struct oaeip_zone *from, struct sk_buff *skb)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Forwarding: from the zone into the tunnel and from the tunnel into the zone,
- * in softirq. A frame is never changed and never copied: it changes its Ethernet
- * header for IP, UDP and an encapsulation header, and back.
+ * Forwarding from the zone into the tunnel and back, in softirq (doc/gateway.md
+ * section 1). The OAE frame is neither changed nor copied. Its Ethernet header is
+ * replaced by IP, UDP and encapsulation headers, and the other way round.
  */
 
 #include <linux/etherdevice.h>
@@ -10,8 +10,8 @@
 #include "net.h"
 
 /*
- * Why the outline of a frame is no good, as a counter. A frame without VIA may be
- * meant for somebody else in a zone, but not in the tunnel.
+ * The counter for a malformed outline. In a zone, a frame without VIA may be for
+ * another receiver; in the tunnel it is malformed.
  */
 static enum oaeip_stat forward_bad_stat(enum oaeip_bad bad, bool in_zone)
 {
@@ -26,8 +26,8 @@ static enum oaeip_stat forward_bad_stat(enum oaeip_bad bad, bool in_zone)
 }
 
 /*
- * Read a frame's outline. False: dropped. There is no padding to cut off: with VIA
- * no frame is so short that Ethernet pads it, and a HELLO goes no further.
+ * Parse a frame's outline. False: counted, to be dropped. Padding is not trimmed:
+ * a frame with VIA is too long to be padded, and a HELLO is not forwarded.
  */
 static bool forward_outline(struct oaeip_gw *gw, struct sk_buff *skb,
 			    struct oaeip_outline *o, bool in_zone)
@@ -48,12 +48,12 @@ static bool forward_outline(struct oaeip_gw *gw, struct sk_buff *skb,
 }
 
 /*
- * Tell the source what the way to this peer carries: when the frame was too long,
- * and on a SYNC, before there is anything long to send.
+ * Send the source a HELLO ABOUT with the MTU to the destination: after a frame that
+ * was too long, and on a SYNC, before the source sends long frames.
  */
 static void forward_tell_mtu(struct oaeip_gw *gw, const u8 *via, u8 vc, u32 mtu)
 {
-	/* 0: there is no way there, of which nothing can be told. */
+	/* 0: no route, so there is no MTU to announce. */
 	if (!mtu || !oaeip_allowed(gw, &gw->zone_window))
 		return;
 	oaeip_count(gw, OAEIP_S_TOO_BIG_TOLD);
@@ -65,7 +65,7 @@ static bool forward_is_sync(u8 opcode)
 	return opcode == OAE_SYNC || opcode == OAE_SYNC_ACK;
 }
 
-/* A good frame of a node of my zone: to the zone of its destination. */
+/* Forward a valid frame of a node of the own zone to its destination's zone. */
 static void forward_to_tunnel(struct oaeip_gw *gw, struct oaeip_map *map,
 			      struct sk_buff *skb, const struct oaeip_outline *o)
 {
@@ -83,7 +83,7 @@ static void forward_to_tunnel(struct oaeip_gw *gw, struct oaeip_map *map,
 		oaeip_count(gw, OAEIP_S_LOOP);
 		goto drop;
 	}
-	/* The frame may be gone when it is known that it was too long. */
+	/* Copied, since oaeip_tunnel_xmit() may free the skb. */
 	memcpy(via, o->via_dst, sizeof(via));
 	if (unlikely(forward_is_sync(o->opcode)) &&
 	    READ_ONCE(zone->mtu) < READ_ONCE(gw->announced))
@@ -136,14 +136,14 @@ drop:
 }
 
 /**
- * oaeip_zone_rcv() - the packet handler of the zone's device
+ * oaeip_zone_rcv() - packet handler of the zone's device
  * @skb: the frame
  * @dev: the device
- * @pt: the port's packet type
- * @orig_dev: the device that it came in by, which may be below @dev; what ends at
- *	a device that stands on the zone's is none of the zone's
+ * @pt: packet type of the port
+ * @orig_dev: the device that received the frame, which may be below @dev. A frame
+ *	addressed to a device stacked on the zone's does not belong to the zone
  *
- * Context: softirq, RCU read lock held.
+ * Context: softirq; RCU read lock held; takes nodes_lock.
  *
  * Return: NET_RX_SUCCESS or NET_RX_DROP; the skb is consumed.
  */
@@ -159,7 +159,7 @@ int oaeip_zone_rcv(struct sk_buff *skb, struct net_device *dev,
 		return NET_RX_SUCCESS;
 	}
 	if (skb->pkt_type != PACKET_HOST && skb->pkt_type != PACKET_BROADCAST) {
-		/* Tapped by a promiscuous device, or a multicast. */
+		/* A multicast, or seen only because the device is promiscuous. */
 		if (skb->pkt_type != PACKET_OTHERHOST)
 			oaeip_count(gw, OAEIP_S_NOT_MINE);
 		goto drop;
@@ -186,13 +186,13 @@ drop:
 }
 
 /**
- * oaeip_tunnel_data() - a frame from another zone
+ * oaeip_tunnel_data() - forward a frame from another zone into the own zone
  * @gw: the gateway, serving
  * @map: its map
- * @from: the zone that it comes from
+ * @from: the zone that the frame came from
  * @skb: data at the base header; consumed
  *
- * Context: softirq, RCU read lock held.
+ * Context: softirq; RCU read lock held; takes nodes_lock.
  */
 void oaeip_tunnel_data(struct oaeip_gw *gw, struct oaeip_map *map,
 		       struct oaeip_zone *from, struct sk_buff *skb)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * HELLO: what the gateway says to the hosts of its zone, and hears from them
- * (doc/protocol.md has its format).
+ * HELLO between the gateway and the hosts of its zone (doc/gateway.md section 2.3;
+ * doc/protocol.md section 4.8).
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -42,11 +42,11 @@ static void hello_send(struct oaeip_gw *gw, const u8 *to,
 }
 
 /**
- * oaeip_hello_ask() - ask a node of my zone whether it is there
+ * oaeip_hello_ask() - send HELLO ASK to a node of the own zone
  * @gw: the gateway, serving
- * @mac: the node
+ * @mac: MAC address of the node
  *
- * Context: softirq, RCU read lock held.
+ * Context: softirq; RCU read lock held.
  */
 void oaeip_hello_ask(struct oaeip_gw *gw, const u8 *mac)
 {
@@ -60,14 +60,14 @@ void oaeip_hello_ask(struct oaeip_gw *gw, const u8 *mac)
 }
 
 /**
- * oaeip_hello_about() - tell a node what the way to a peer carries
+ * oaeip_hello_about() - send HELLO ABOUT: the MTU between a node and a peer
  * @gw: the gateway, serving
- * @to: the node
- * @vc: of its link
- * @about: the peer
- * @mtu: bytes of an OAE frame
+ * @to: MAC address of the node
+ * @vc: virtual channel of its link
+ * @about: MAC address of the peer
+ * @mtu: bytes of the longest OAE frame, VIA included
  *
- * Context: softirq, RCU read lock held.
+ * Context: softirq; RCU read lock held.
  */
 void oaeip_hello_about(struct oaeip_gw *gw, const u8 *to, u8 vc,
 		       const u8 *about, u32 mtu)
@@ -84,7 +84,7 @@ void oaeip_hello_about(struct oaeip_gw *gw, const u8 *to, u8 vc,
 	hello_send(gw, to, &f);
 }
 
-/* What a frame through me may have at most: the best of my ways. */
+/* The MTU to announce: the largest of all zones, at most that of the device. */
 static u32 hello_announced_mtu(struct oaeip_gw *gw, const struct oaeip_map *map)
 {
 	struct oaeip_port *port = rcu_dereference(gw->port);
@@ -98,7 +98,7 @@ static u32 hello_announced_mtu(struct oaeip_gw *gw, const struct oaeip_map *map)
 }
 
 /**
- * oaeip_hello_all() - say HELLO to everybody in my zone
+ * oaeip_hello_all() - broadcast HELLO in the own zone
  * @gw: the gateway, serving
  * @map: its map
  * @flags: OAE_HELLO_ASK, OAE_HELLO_LEAVING or 0
@@ -120,7 +120,7 @@ void oaeip_hello_all(struct oaeip_gw *gw, struct oaeip_map *map, u8 flags)
 	local_bh_enable();
 }
 
-/* Read and verify a HELLO; what is wrong with it is counted. */
+/* Parse and verify a HELLO. False: counted, to be dropped. */
 static bool hello_parse(struct oaeip_gw *gw, struct sk_buff *skb,
 			struct oae_frame *f)
 {
@@ -154,12 +154,12 @@ static void hello_other_gateway(struct oaeip_gw *gw, const struct oae_frame *f,
 }
 
 /**
- * oaeip_hello_rcv() - a HELLO in the zone
+ * oaeip_hello_rcv() - receive a HELLO in the zone
  * @gw: the gateway, serving
  * @map: its map
  * @skb: data at the base header, the Ethernet header before it; consumed
  *
- * Context: softirq, RCU read lock held.
+ * Context: softirq; RCU read lock held; takes nodes_lock.
  */
 void oaeip_hello_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
 		     struct sk_buff *skb)

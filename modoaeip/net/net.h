@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Frames and messages: between the zone and the tunnel, between gateways, between
- * the gateway and the hosts of its zone.
+ * Frames and messages: forwarding between zone and tunnel, control messages between
+ * gateways, HELLO between the gateway and the hosts of its zone.
  */
 #ifndef OAEIP_NET_H
 #define OAEIP_NET_H
@@ -10,16 +10,16 @@
 
 #include "../base/base.h"
 
-/* What the tunnel puts between IP and a frame or message. */
+/* Bytes between the IP header and the frame or message. */
 #define OAEIP_UDP_LEN	(sizeof(struct udphdr) + OAEIP_HDR_LEN)
 
-/* There is no memory, as the kernel's functions put it. */
+/* True for the errors by which the IP stack reports a failed allocation. */
 static inline bool oaeip_lacks_memory(int err)
 {
 	return err == -ENOMEM || err == -ENOBUFS;
 }
 
-/* socket.c: the tunnel's sockets, and who is let in */
+/* socket.c: the tunnel's sockets, and which senders are accepted */
 int oaeip_socket_open(struct oaeip_gw *gw, const struct oaeip_map *map);
 void oaeip_socket_unpublish(struct oaeip_gw *gw);
 void oaeip_socket_close(struct oaeip_gw *gw);
@@ -30,11 +30,11 @@ int oaeip_zone_rcv(struct sk_buff *skb, struct net_device *dev,
 void oaeip_tunnel_data(struct oaeip_gw *gw, struct oaeip_map *map,
 		       struct oaeip_zone *from, struct sk_buff *skb);
 
-/* control.c: what gateways say */
+/* control.c: control messages received */
 void oaeip_control_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
 		       struct oaeip_zone *from, struct sk_buff *skb);
 
-/* hello.c: in the zone */
+/* hello.c: HELLO in the zone */
 void oaeip_hello_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
 		     struct sk_buff *skb);
 void oaeip_hello_ask(struct oaeip_gw *gw, const u8 *mac);
@@ -42,7 +42,7 @@ void oaeip_hello_about(struct oaeip_gw *gw, const u8 *to, u8 vc,
 		       const u8 *about, u32 mtu);
 void oaeip_hello_all(struct oaeip_gw *gw, struct oaeip_map *map, u8 flags);
 
-/* probe.c: whether long datagrams arrive */
+/* probe.c: PROBE, and paths that drop long datagrams */
 void oaeip_probe_send(struct oaeip_gw *gw, struct oaeip_map *map,
 		      struct oaeip_zone *zone);
 void oaeip_probe_heard(struct oaeip_zone *zone, u16 len);
@@ -50,7 +50,7 @@ u16 oaeip_probe_report(struct oaeip_zone *zone);
 void oaeip_probe_seen(struct oaeip_gw *gw, struct oaeip_zone *zone, u16 bytes);
 void oaeip_probe_reset(struct oaeip_zone *zone);
 
-/* tunnel.c: to gateways */
+/* tunnel.c: sending to gateways */
 int oaeip_tunnel_xmit(struct oaeip_gw *gw, const struct oaeip_map *map,
 		      struct oaeip_zone *zone, enum oaeip_type type,
 		      struct sk_buff *skb);
@@ -62,7 +62,7 @@ u32 oaeip_tunnel_least(const struct oaeip_zone *zone);
 int oaeip_tunnel_route(struct oaeip_gw *gw, struct oaeip_zone *zone, char *buf,
 		       size_t size);
 
-/* xmit.c: into the zone */
+/* xmit.c: sending into the zone */
 int oaeip_zone_xmit(struct oaeip_gw *gw, struct sk_buff *skb, const u8 *dest);
 
 #endif /* OAEIP_NET_H */

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PROBE: does what is as long as the path is said to carry arrive? It finds a
- * path that has become smaller before a frame does: the kernel hears of it by ICMP. And
- * a black hole, where something drops what is long and tells nobody: then the
- * other end's BEATs come, and say that no PROBE did.
+ * PROBE: test whether datagrams of the path MTU arrive (doc/gateway.md section 7).
+ *
+ * A PROBE finds a path that has become narrower before a frame does: the kernel
+ * learns the new MTU from the ICMP error. It also finds a black hole, a path that
+ * drops long datagrams without an ICMP error: BEATs of the other gateway arrive,
+ * and report no PROBE of that length.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "net.h"
 
-#define BLACK_HOLE_PROBES	4	/* in a row that did not arrive */
-#define CAP_MS			60000	/* then long ones are tried again */
+#define BLACK_HOLE_PROBES	4	/* that did not arrive, in a row */
+#define CAP_MS			60000	/* then long PROBEs are sent again */
 
 /**
- * oaeip_probe_send() - send a PROBE to a zone
+ * oaeip_probe_send() - send a PROBE to the gateway of a zone
  * @gw: the gateway, serving
  * @map: its map
  * @zone: the zone
  *
- * As long as what is used of the path; from time to time, while that is less than
- * the path is said to carry, as long as that.
+ * The PROBE is as long as the MTU in use. CAP_MS after a black hole has lowered the
+ * MTU in use, PROBEs are as long as the path MTU again.
  *
  * Context: process, may sleep; the caller keeps @map.
  */
@@ -42,8 +44,8 @@ void oaeip_probe_send(struct oaeip_gw *gw, struct oaeip_map *map,
 }
 
 /**
- * oaeip_probe_heard() - a PROBE came
- * @zone: of this zone's gateway
+ * oaeip_probe_heard() - note a PROBE received
+ * @zone: zone of the gateway that sent the PROBE
  * @len: bytes of UDP payload
  *
  * Context: softirq.
@@ -55,14 +57,14 @@ void oaeip_probe_heard(struct oaeip_zone *zone, u16 len)
 }
 
 /**
- * oaeip_probe_report() - what to say in a BEAT about the PROBEs that came
- * @zone: to this zone
+ * oaeip_probe_report() - the longest PROBE to report in a BEAT
+ * @zone: zone that the BEAT is for
  *
- * Of two periods, so that a single one may be lost.
+ * Covers two periods, so that one PROBE may be lost.
  *
- * Context: process, the work.
+ * Context: process; the periodic work only.
  *
- * Return: bytes of the longest, 0 none came.
+ * Return: bytes of UDP payload of the longest PROBE; 0: none arrived.
  */
 u16 oaeip_probe_report(struct oaeip_zone *zone)
 {
@@ -75,13 +77,12 @@ u16 oaeip_probe_report(struct oaeip_zone *zone)
 }
 
 /**
- * oaeip_probe_seen() - a BEAT says which of my PROBEs arrived
+ * oaeip_probe_seen() - handle the report of a BEAT about this gateway's PROBEs
  * @gw: the gateway, serving
- * @zone: the zone whose gateway says so
- * @bytes: of the longest
+ * @zone: zone of the gateway that sent the BEAT
+ * @bytes: UDP payload of the longest PROBE that arrived
  *
- * PROBEs are counted, not BEATs: these may have waited somewhere and come all
- * at once.
+ * PROBEs are counted, not BEATs: BEATs may be delayed and arrive in one burst.
  *
  * Context: softirq.
  */
@@ -95,7 +96,7 @@ void oaeip_probe_seen(struct oaeip_gw *gw, struct oaeip_zone *zone, u16 bytes)
 	    bytes >= READ_ONCE(zone->path) + OAEIP_HDR_LEN)
 		WRITE_ONCE(zone->cap, 0);
 	if (arrived || !zone->unsure) {
-		/* The first BEAT that knows of none begins the count. */
+		/* The first BEAT that reports too little starts the count. */
 		zone->unsure = !arrived;
 		WRITE_ONCE(zone->unseen, 0);
 		return;
@@ -112,10 +113,10 @@ void oaeip_probe_seen(struct oaeip_gw *gw, struct oaeip_zone *zone, u16 bytes)
 }
 
 /**
- * oaeip_probe_reset() - a zone is heard again after a silence
+ * oaeip_probe_reset() - start anew after a zone was silent
  * @zone: the zone
  *
- * PROBEs that went nowhere meanwhile say nothing about the path.
+ * PROBEs sent during the silence say nothing about the path.
  *
  * Context: softirq.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tunnel's sockets: what comes in by them, who is let in, opening and closing
- * them.
+ * The tunnel's sockets: opening, closing, receiving, and which senders are accepted
+ * (doc/gateway.md section 6).
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -13,7 +13,10 @@
 
 /* --- receiving ----------------------------------------------------------------- */
 
-/* Is this the address of a zone's gateway? The IP header is before the skb. */
+/*
+ * True if the source address is that of the zone's gateway. The IP header precedes
+ * skb->data.
+ */
 static bool socket_speaks_for(const struct oaeip_zone *zone,
 			      const struct sk_buff *skb, bool v6)
 {
@@ -50,8 +53,8 @@ static void socket_log_stranger(const struct oaeip_gw *gw, const struct sk_buff 
 }
 
 /*
- * Who sent it? Nobody's words are looked at before his address was found in
- * gwips: a stranger's datagram costs a counter.
+ * Find the zone of the gateway that sent a datagram. The source address must be in
+ * gwips before anything of the datagram counts: a stranger's costs one counter.
  */
 static struct oaeip_zone *socket_speaker(struct oaeip_gw *gw, struct oaeip_map *map,
 					 struct sk_buff *skb, bool v6, u8 *type)
@@ -127,7 +130,7 @@ drop:
 	kfree_skb(skb);
 }
 
-/* Everything that comes to the port ends here: nobody else listens. */
+/* These handlers consume every datagram to the port: there is no other receiver. */
 static int socket_rcv4(struct sock *sk, struct sk_buff *skb)
 {
 	struct oaeip_gw *gw = rcu_dereference_sk_user_data(sk);
@@ -150,7 +153,7 @@ static int socket_rcv6(struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
-/* An ICMP error about a datagram to our port is ours, whatever its source. */
+/* Accept every ICMP error about a datagram to the port, whatever its source port. */
 static int socket_err_lookup(struct sock *sk, struct sk_buff *skb)
 {
 	return 0;
@@ -190,14 +193,16 @@ static int open_socket(struct oaeip_gw *gw, struct udp_port_cfg *cfg,
 }
 
 /**
- * oaeip_socket_open() - listen on my addresses
+ * oaeip_socket_open() - open the tunnel's sockets on the own zone's addresses
  * @gw: the gateway
- * @map: its map, in which a zone is mine
+ * @map: its map, with a zone of its own
+ *
+ * On failure no socket is open.
  *
  * Context: process, may sleep; RTNL held.
  *
- * Return: 0, or what binding a socket said, which was logged, or counted: no
- * memory; none is open then.
+ * Return: 0, or the error of creating a socket. -ENOMEM and -ENOBUFS were counted,
+ * other errors were logged.
  */
 int oaeip_socket_open(struct oaeip_gw *gw, const struct oaeip_map *map)
 {
@@ -234,10 +239,12 @@ int oaeip_socket_open(struct oaeip_gw *gw, const struct oaeip_map *map)
 }
 
 /**
- * oaeip_socket_unpublish() - let nobody find the sockets any more
+ * oaeip_socket_unpublish() - let no new sender find the sockets
  * @gw: the gateway
  *
- * Context: RTNL held. Who found them uses them until RCU's grace period ends.
+ * Senders that have found a socket use it until the RCU grace period ends.
+ *
+ * Context: process; RTNL held.
  */
 void oaeip_socket_unpublish(struct oaeip_gw *gw)
 {
@@ -247,7 +254,7 @@ void oaeip_socket_unpublish(struct oaeip_gw *gw)
 
 /**
  * oaeip_socket_close() - close the sockets
- * @gw: the gateway; nobody sends through them any more
+ * @gw: the gateway; nobody sends through the sockets any more
  *
  * Context: process, may sleep; RTNL held.
  */

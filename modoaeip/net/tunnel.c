@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tunnel: UDP to gateways. Routing, neighbours, checksums and the path MTU are
- * the kernel's; what is ours is the eight bytes of the encapsulation header.
+ * The tunnel: UDP datagrams to gateways (doc/gateway.md sections 2.1 and 7). The
+ * kernel does routing, neighbours, checksums and the path MTU. This file adds the
+ * eight bytes of the encapsulation header.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -14,7 +15,7 @@
 
 #include "net.h"
 
-#define LEAST_IP	1280	/* what every IPv6 path carries */
+#define LEAST_IP	1280	/* bytes, the minimum MTU of IPv6 */
 #define FIRST_EPHEMERAL	49152
 
 static unsigned int tunnel_ip_len(const struct oaeip_zone *zone)
@@ -24,11 +25,11 @@ static unsigned int tunnel_ip_len(const struct oaeip_zone *zone)
 }
 
 /**
- * oaeip_tunnel_headroom() - bytes that the tunnel puts before a frame
+ * oaeip_tunnel_headroom() - headroom that the tunnel needs before a frame
  *
  * Context: any.
  *
- * Return: bytes, without those of the link layer below.
+ * Return: bytes, without those of the link layer below IP.
  */
 unsigned int oaeip_tunnel_headroom(void)
 {
@@ -79,7 +80,7 @@ static struct dst_entry *tunnel_route6(struct oaeip_gw *gw, struct oaeip_zone *z
 #endif
 }
 
-/* Bytes of an OAE frame in an IP packet of so many. */
+/* Bytes of the longest OAE frame in an IP packet of @ip_mtu bytes. */
 static u32 tunnel_frame_mtu(const struct oaeip_zone *zone, u32 ip_mtu)
 {
 	u32 overhead = tunnel_ip_len(zone) + OAEIP_UDP_LEN;
@@ -89,7 +90,7 @@ static u32 tunnel_frame_mtu(const struct oaeip_zone *zone, u32 ip_mtu)
 	return min_t(u32, ip_mtu - overhead, U16_MAX - OAEIP_UDP_LEN);
 }
 
-/* What the path carries by the kernel's word, and by the knob. */
+/* Bytes of the longest OAE frame by the route's MTU and the knob mtu. */
 static u32 tunnel_path_mtu(struct oaeip_gw *gw, const struct oaeip_zone *zone,
 			   u32 ip_mtu)
 {
@@ -100,19 +101,19 @@ static u32 tunnel_path_mtu(struct oaeip_gw *gw, const struct oaeip_zone *zone,
 }
 
 /**
- * oaeip_tunnel_least() - bytes of a frame that any path to a zone carries
+ * oaeip_tunnel_least() - the longest frame that every path to a zone carries
  * @zone: the zone
  *
  * Context: any.
  *
- * Return: bytes.
+ * Return: bytes of the OAE frame.
  */
 u32 oaeip_tunnel_least(const struct oaeip_zone *zone)
 {
 	return tunnel_frame_mtu(zone, LEAST_IP);
 }
 
-/* The path carries so much; what may be used of it is not more. */
+/* Note the MTU of the path. What is used is at most @path, and less with a cap. */
 static void tunnel_note_mtu(struct oaeip_gw *gw, struct oaeip_zone *zone, u32 path)
 {
 	u32 cap = READ_ONCE(zone->cap);
@@ -131,13 +132,13 @@ static void tunnel_note_mtu(struct oaeip_gw *gw, struct oaeip_zone *zone, u32 pa
 	if (before && oaeip_says(gw, 1))
 		net_info_ratelimited("zone %u: %u bytes a frame, were %u\n",
 				     zone->id, mtu, before);
-	/* Whoever heard the old one hears the new one now. */
+	/* Hosts that know the old MTU are sent the new one at once. */
 	WRITE_ONCE(gw->epoch, gw->epoch + 1);
 	WRITE_ONCE(gw->hello_now, true);
 	oaeip_kick(gw, 0);
 }
 
-/* The route to a zone, with a reference. */
+/* The route to a zone, with a reference; NULL: none. Notes the MTU of the path. */
 static struct dst_entry *tunnel_route(struct oaeip_gw *gw, struct oaeip_zone *zone,
 				      struct sock *sk)
 {
@@ -145,7 +146,7 @@ static struct dst_entry *tunnel_route(struct oaeip_gw *gw, struct oaeip_zone *zo
 
 	dst = zone->family == AF_INET6 ? tunnel_route6(gw, zone, sk) :
 					 tunnel_route4(gw, zone);
-	/* That there is no memory says nothing of the path. */
+	/* A failed allocation says nothing about the path. */
 	if (oaeip_lacks_memory(PTR_ERR_OR_ZERO(dst))) {
 		oaeip_count(gw, OAEIP_S_NO_MEMORY);
 		return NULL;
@@ -170,7 +171,7 @@ static struct sock *tunnel_zone_sock(struct oaeip_gw *gw, struct oaeip_zone *zon
 	}
 }
 
-/* Spread over paths and queues by link, as other tunnels do by flow. */
+/* Spread links over paths and queues, as other tunnels spread flows. */
 static __be16 tunnel_source_port(struct oaeip_gw *gw, enum oaeip_type type,
 				 const struct sk_buff *skb)
 {
@@ -217,18 +218,18 @@ static void tunnel_xmit(struct oaeip_gw *gw, struct oaeip_zone *zone,
 }
 
 /**
- * oaeip_tunnel_xmit() - send to the gateway of a zone
+ * oaeip_tunnel_xmit() - send a frame or control message to the gateway of a zone
  * @gw: the gateway, serving
  * @map: its map
- * @zone: to which zone
- * @type: what it is
- * @skb: data at the OAE frame or control message; consumed, but not with
+ * @zone: the destination zone
+ * @type: OAEIP_DATA or OAEIP_CONTROL
+ * @skb: data at the OAE frame or control message; consumed, except with
  *	-EMSGSIZE
  *
- * Context: BH off, RCU read lock held.
+ * Context: softirq, or process with BH off; RCU read lock held.
  *
- * Return: 0; -EMSGSIZE: longer than the path carries, @skb is still the
- * caller's; -EHOSTUNREACH: no way there; -ENOMEM.
+ * Return: 0; -EMSGSIZE: longer than the path carries, the caller keeps @skb;
+ * -EHOSTUNREACH: no route; -ENOMEM.
  */
 int oaeip_tunnel_xmit(struct oaeip_gw *gw, const struct oaeip_map *map,
 		      struct oaeip_zone *zone, enum oaeip_type type,
@@ -246,7 +247,7 @@ int oaeip_tunnel_xmit(struct oaeip_gw *gw, const struct oaeip_map *map,
 		kfree_skb(skb);
 		return -EHOSTUNREACH;
 	}
-	/* A PROBE finds out about what is not used. */
+	/* A PROBE may be longer than what is used of the path. */
 	limit = type == OAEIP_DATA ? READ_ONCE(zone->mtu) :
 				     READ_ONCE(zone->path);
 	if (unlikely(len > limit)) {
@@ -263,9 +264,9 @@ int oaeip_tunnel_xmit(struct oaeip_gw *gw, const struct oaeip_map *map,
 		return -ENOMEM;
 	}
 	tunnel_push_encap(map, zone, type, skb);
-	skb->dev = NULL;	/* no tunnel device whose counters to keep */
+	skb->dev = NULL;	/* no tunnel device keeps counters */
 	__vlan_hwaccel_clear_tag(skb);
-	skb->tstamp = 0;	/* when it came in is not when it is to go */
+	skb->tstamp = 0;	/* the time of arrival is no departure time */
 	skb->ip_summed = CHECKSUM_NONE;
 	skb->encapsulation = 0;
 	tunnel_xmit(gw, zone, sk, dst, skb, tos, from);
@@ -279,10 +280,10 @@ int oaeip_tunnel_xmit(struct oaeip_gw *gw, const struct oaeip_map *map,
  * oaeip_tunnel_control() - send a control message to the gateway of a zone
  * @gw: the gateway, serving
  * @map: its map
- * @zone: to which zone
+ * @zone: the destination zone
  * @msg: the message; inc and serial are filled in
- * @nodes: what comes behind it; NULL: zeros
- * @len: so many bytes of that
+ * @nodes: the bytes after the fixed part; NULL: zeros
+ * @len: number of these bytes
  *
  * Context: process, may sleep; the caller keeps @map.
  */
@@ -321,15 +322,17 @@ void oaeip_tunnel_control(struct oaeip_gw *gw, struct oaeip_map *map,
 }
 
 /**
- * oaeip_tunnel_route() - how a zone is reached, for people
+ * oaeip_tunnel_route() - print the route to a zone, for people
  * @gw: the gateway
- * @zone: which zone
- * @buf: where to
- * @size: bytes there
+ * @zone: the zone
+ * @buf: the buffer
+ * @size: bytes at @buf
  *
- * Context: process, RCU or RTNL held so that @zone stays. Learns the path MTU.
+ * Updates the MTU of the zone.
  *
- * Return: characters written; -EHOSTUNREACH: no way there.
+ * Context: process; RCU read lock or RTNL held, which keeps @zone.
+ *
+ * Return: characters written; -EHOSTUNREACH: no route.
  */
 int oaeip_tunnel_route(struct oaeip_gw *gw, struct oaeip_zone *zone, char *buf,
 		       size_t size)

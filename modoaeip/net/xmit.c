@@ -7,12 +7,14 @@
  * oaeip_zone_xmit() - send a frame into the zone
  * @gw: the gateway
  * @skb: data at the base header; consumed
- * @dest: Ethernet destination
+ * @dest: Ethernet destination address
  *
- * Context: BH off, RCU read lock held.
+ * A frame that is not sent is counted.
  *
- * Return: 0; -ENETDOWN: no device; -EMSGSIZE: too long for it; -ENOMEM;
- * -ENOBUFS: it did not take the frame.
+ * Context: softirq, or process with BH off; RCU read lock held.
+ *
+ * Return: 0; -ENETDOWN: no device, or it is down; -EMSGSIZE: longer than the
+ * device's MTU; -ENOMEM; -ENOBUFS: the device did not take the frame.
  */
 int oaeip_zone_xmit(struct oaeip_gw *gw, struct sk_buff *skb, const u8 *dest)
 {
@@ -30,7 +32,7 @@ int oaeip_zone_xmit(struct oaeip_gw *gw, struct sk_buff *skb, const u8 *dest)
 	if (skb_cow_head(skb, LL_RESERVED_SPACE(dev)))
 		goto drop;
 	skb->dev = dev;
-	skb->tstamp = 0;	/* when it came in is not when it is to go */
+	skb->tstamp = 0;	/* the time of arrival is no departure time */
 	skb->protocol = port->pt.type;
 	skb_reset_network_header(skb);
 	err = -ENOBUFS;
