@@ -260,7 +260,7 @@ static int knobs_whose(struct oaeip_gw **gw, bool write)
 	*gw = NULL;
 	switch (oaeip_knobs_state) {
 	case OAEIP_LOADING:
-		/* insmod's values are set before sysfs files exist: a write by another task. */
+		/* A write by another task: insmod's come before the sysfs files. */
 		if (write && THIS_MODULE->mkobj.mp)
 			break;
 		return 0;

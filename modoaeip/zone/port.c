@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The zone's Ethernet device: which may be, binding it. What happens to it is
- * watch.c's, sending on it net/xmit.c's.
+ * The zone's Ethernet device: which devices are accepted, and binding one. watch.c
+ * follows its changes, net/xmit.c sends on it.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -29,7 +29,7 @@ static const struct kernel_param_ops ethertype_ops = {
 module_param_cb(ethertype, &ethertype_ops, &ethertype, 0444);
 MODULE_PARM_DESC(ethertype, "EtherType of the frames, at load (0x0600 to 0xffff, default 0x88b5)");
 
-/* May @dev be the zone's? */
+/* 0 if @dev may be the zone's device. */
 static int port_check(const struct net_device *dev)
 {
 	if (!dev)
@@ -42,15 +42,15 @@ static int port_check(const struct net_device *dev)
 }
 
 /**
- * oaeip_port_make() - make a port of a device, to be bound
+ * oaeip_port_make() - allocate a port for a device, which is not bound yet
  * @gw: the gateway
- * @name: of the device, "" for none
+ * @name: name of the device, "" for none
  * @port: set to the port, NULL for none
  *
  * Context: process, may sleep; RTNL held.
  *
- * Return: 0; -EALREADY: that is what the gateway has; -ENODEV: no such device;
- * -EINVAL: not Ethernet, loopback, in a bond or a bridge, or an MTU below
+ * Return: 0; -EALREADY: the gateway has this device already; -ENODEV: no such
+ * device; -EINVAL: not Ethernet, loopback, in a bond or a bridge, or an MTU below
  * OAE_MIN_MTU + OAE_VIA_LEN; -ENOMEM.
  */
 int oaeip_port_make(struct oaeip_gw *gw, const char *name,
@@ -88,13 +88,13 @@ int oaeip_port_make(struct oaeip_gw *gw, const char *name,
 /**
  * oaeip_port_exchange() - unbind one port and bind another
  * @gw: the gateway; not serving
- * @port: the one to bind, NULL for none
+ * @port: the port to bind, NULL for none
  *
- * Nothing here can fail: a device that was let go can be bound again.
+ * This cannot fail, so a port that was unbound can be bound again.
  *
  * Context: process, may sleep; RTNL held.
  *
- * Return: the one before, which keeps its device; NULL: there was none.
+ * Return: the previous port, which keeps its device; NULL: none.
  */
 struct oaeip_port *oaeip_port_exchange(struct oaeip_gw *gw,
 				       struct oaeip_port *port)
@@ -105,11 +105,11 @@ struct oaeip_port *oaeip_port_exchange(struct oaeip_gw *gw,
 	if (old) {
 		RCU_INIT_POINTER(gw->port, NULL);
 		__dev_remove_pack(&old->pt);
-		synchronize_net();	/* no frame in, none out any more */
+		synchronize_net();	/* no frame is received or sent any more */
 		netdev_reset_rx_headroom(old->dev);
 	}
 	if (port) {
-		/* Drivers that can leave room for the tunnel's headers. */
+		/* For drivers that can reserve headroom for the tunnel's headers. */
 		netdev_set_rx_headroom(port->dev, oaeip_tunnel_headroom());
 		rcu_assign_pointer(gw->port, port);
 		dev_add_pack(&port->pt);
@@ -118,7 +118,7 @@ struct oaeip_port *oaeip_port_exchange(struct oaeip_gw *gw,
 }
 
 /**
- * oaeip_port_free() - let a port and its device go
+ * oaeip_port_free() - free a port and release its device
  * @port: the port, not bound; NULL: nothing
  *
  * Context: process.
@@ -132,14 +132,14 @@ void oaeip_port_free(struct oaeip_port *port)
 }
 
 /**
- * oaeip_port_print() - the name of the zone's device
+ * oaeip_port_print() - print the name of the zone's device
  * @gw: the gateway
- * @buf: where to
- * @size: bytes there
+ * @buf: the buffer
+ * @size: bytes at @buf
  *
- * Context: process; takes RTNL.
+ * Context: process, may sleep; takes RTNL.
  *
- * Return: characters written.
+ * Return: characters written; 0 without a device.
  */
 int oaeip_port_print(struct oaeip_gw *gw, char *buf, size_t size)
 {

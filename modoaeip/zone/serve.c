@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the gateway says of its own accord. All of it is soft state: said again and
- * again, forgotten when it is not, and never needed for a frame whose way is known.
+ * Messages that the gateway sends on its own initiative (doc/gateway.md section 2.2).
+ * All of them are soft state: repeated, forgotten when not repeated, and never needed
+ * for a frame whose destination is known.
  *
  *   every hello_ms	HELLO in the zone; BEAT and PROBE to each gateway; the
  *			table is swept
- *   every refresh_ms	NODES, all of mine, to each gateway
+ *   every refresh_ms	NODES, all nodes of the own zone, to each gateway
  *   within 5 ms	NODES that came or went; the answer to ASK
  *
- * One piece of work says all of it (process context). What is heard is net/control.c's
- * and net/hello.c's.
+ * One delayed work (process context) sends all of them. net/control.c and net/hello.c
+ * handle what is received.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -33,7 +34,7 @@ static void serve_say(struct oaeip_gw *gw, struct oaeip_map *map,
 	oaeip_tunnel_control(gw, map, zone, &msg, NULL, 0);
 }
 
-/* @buf: a message in which the nodes have been put */
+/* Send NODES. @buf: a message in which @count nodes have been put. */
 static void serve_say_nodes(struct oaeip_gw *gw, struct oaeip_map *map,
 			    struct oaeip_zone *zone, const u8 *buf,
 			    unsigned int count)
@@ -49,7 +50,7 @@ static void serve_say_nodes(struct oaeip_gw *gw, struct oaeip_map *map,
 				     count * OAEIP_NODE_LEN);
 }
 
-/* If something is wanted of it. An answer may be lost, so more than once. */
+/* Send ASK if one is due. Several are sent, since an answer may be lost. */
 static void serve_ask(struct oaeip_gw *gw, struct oaeip_map *map,
 		      struct oaeip_zone *zone)
 {
@@ -90,7 +91,7 @@ static bool serve_other(const struct oaeip_map *map, const struct oaeip_zone *zo
 	return zone != map->mine && zone->family;
 }
 
-/* All nodes of my zone, to all gateways or to those that asked. */
+/* Announce all nodes of the own zone, to all gateways or to those that asked. */
 static void serve_tell_all(struct oaeip_gw *gw, struct oaeip_map *map, bool all)
 {
 	u8 *buf = kmalloc(OAEIP_CONTROL_MAX, GFP_KERNEL);
@@ -114,7 +115,7 @@ static void serve_tell_all(struct oaeip_gw *gw, struct oaeip_map *map, bool all)
 	kfree(buf);
 }
 
-/* Who asked and was not answered just now? True: somebody is to be told. */
+/* Mark the gateways whose ASK is to be answered now. True: there is one. */
 static bool serve_take_asked(struct oaeip_gw *gw, struct oaeip_map *map, u64 now)
 {
 	u32 pause = READ_ONCE(gw->knobs.hello_ms) / 4;
@@ -128,7 +129,7 @@ static bool serve_take_asked(struct oaeip_gw *gw, struct oaeip_map *map, u64 now
 		if (!READ_ONCE(zone->asked))
 			continue;
 		if (zone->answered && now - zone->answered < pause)
-			continue;	/* at the next tick */
+			continue;	/* answered later */
 		WRITE_ONCE(zone->asked, false);
 		zone->answered = now;
 		zone->telling = true;
@@ -137,7 +138,7 @@ static bool serve_take_asked(struct oaeip_gw *gw, struct oaeip_map *map, u64 now
 	return any;
 }
 
-/* What came and went since the last time, to each whom it is for. */
+/* Send the queued changes, each to its receivers. True: all nodes are to be announced. */
 static bool serve_tell_changes(struct oaeip_gw *gw, struct oaeip_map *map)
 {
 	struct oaeip_change *change;
@@ -199,7 +200,7 @@ static void serve(struct oaeip_gw *gw, struct oaeip_map *map, bool ticks)
 		serve_each_other(gw, map, serve_beat);
 	else if (xchg(&gw->want_now, false))
 		serve_each_other(gw, map, serve_ask);
-	/* After the beats: they find out what the ways carry. */
+	/* After the BEATs, which update the MTU of each path. */
 	asks = xchg(&gw->ask_now, false);
 	if (ticks)
 		asks |= xchg(&gw->ask_again, false);
@@ -209,7 +210,7 @@ static void serve(struct oaeip_gw *gw, struct oaeip_map *map, bool ticks)
 		sweep |= READ_ONCE(map->zone[i].stale);
 	doubt_at = READ_ONCE(gw->doubt_at);
 	if (doubt_at && now >= doubt_at) {
-		/* The sweep says when the next is due. */
+		/* The sweep sets the time of the next check. */
 		WRITE_ONCE(gw->doubt_at, 0);
 		sweep = true;
 	}
@@ -239,7 +240,7 @@ static void serve_control_work(struct work_struct *work)
 
 	clear_bit(0, &gw->kicked);
 	if (!map) {
-		/* No memory for one: look soon whether there is. */
+		/* The allocation failed: try again soon. */
 		if (READ_ONCE(gw->starved)) {
 			oaeip_kick_reconf(gw);
 			oaeip_kick_later(gw, hello_ms);
@@ -262,7 +263,7 @@ static void serve_control_work(struct work_struct *work)
 }
 
 /**
- * oaeip_serve_refresh() - ask the zone and the gateways anew, and tell them
+ * oaeip_serve_refresh() - ask zone and gateways for nodes, and announce all nodes
  * @gw: the gateway
  *
  * Context: any.
@@ -284,10 +285,10 @@ void oaeip_serve_refresh(struct oaeip_gw *gw)
 }
 
 /**
- * oaeip_serve_setup() - prepare a new gateway
+ * oaeip_serve_setup() - initialise the periodic work of a new gateway
  * @gw: the gateway
  *
- * Context: process; nobody else knows it yet.
+ * Context: process; @gw is not published yet.
  */
 void oaeip_serve_setup(struct oaeip_gw *gw)
 {
@@ -295,8 +296,10 @@ void oaeip_serve_setup(struct oaeip_gw *gw)
 }
 
 /**
- * oaeip_serve_start() - begin to speak, or, standing by, to look whether to
- * @gw: the gateway, with a map
+ * oaeip_serve_start() - start the periodic work
+ * @gw: the gateway, serving or standing by
+ *
+ * When standing by, the work only checks whether the gateway can serve.
  *
  * Context: process; RTNL held.
  */
@@ -310,7 +313,7 @@ void oaeip_serve_start(struct oaeip_gw *gw)
 }
 
 /**
- * oaeip_serve_bye() - tell zone and gateways that I am gone
+ * oaeip_serve_bye() - send LEAVING to the zone and BYE to the gateways
  * @gw: the gateway; nothing if it is not serving
  *
  * Context: process, may sleep; RTNL held.
@@ -329,10 +332,10 @@ void oaeip_serve_bye(struct oaeip_gw *gw)
 }
 
 /**
- * oaeip_serve_stop() - wait until nobody speaks any more
+ * oaeip_serve_stop() - stop the periodic work and wait for it
  * @gw: the gateway, its map unpublished
  *
- * Context: process, may sleep; RTNL may be held, the work does not take it.
+ * Context: process, may sleep; RTNL may be held, which the work does not take.
  */
 void oaeip_serve_stop(struct oaeip_gw *gw)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What changes around the gateway: net devices, and addresses of this host.
- */
+/* Notifiers: changes of net devices and of this host's addresses. */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -26,15 +24,15 @@ static int watch_netdev_event(struct notifier_block *nb, unsigned long event,
 	if (!port || port->dev != dev)
 		return NOTIFY_DONE;
 	switch (event) {
-	case NETDEV_PRE_TYPE_CHANGE:	/* Ethernet no more, perhaps */
-	case NETDEV_UNREGISTER:	/* moves to another namespace, or we unload */
+	case NETDEV_PRE_TYPE_CHANGE:	/* it may become another type */
+	case NETDEV_UNREGISTER:	/* or moved to another namespace, or module unload */
 		if (oaeip_says(gw, 0) &&
 		    (event == NETDEV_PRE_TYPE_CHANGE ||
 		     dev->reg_state == NETREG_UNREGISTERING))
 			pr_warn("device %s is gone: standing by\n", dev->name);
 		oaeip_port_gone(gw);
 		break;
-	case NETDEV_CHANGEADDR:	/* nodes know the gateway by its address */
+	case NETDEV_CHANGEADDR:	/* nodes know the gateway by this address */
 		oaeip_reconfigure(gw);
 		break;
 	case NETDEV_UP:
@@ -51,11 +49,11 @@ static struct notifier_block netdev_nb = {
 };
 
 /**
- * oaeip_watch_devices() - begin to watch net devices
+ * oaeip_watch_devices() - register the net device notifier
  *
  * Context: process, may sleep; takes RTNL.
  *
- * Return: 0 or -errno.
+ * Return: 0 or -errno of register_netdevice_notifier().
  */
 int oaeip_watch_devices(void)
 {
@@ -63,10 +61,12 @@ int oaeip_watch_devices(void)
 }
 
 /**
- * oaeip_unwatch_devices() - stop watching net devices
+ * oaeip_unwatch_devices() - unregister the net device notifier
  *
- * Context: process, may sleep; takes RTNL. Every device is reported as
- * unregistered once more, so none is bound afterwards.
+ * The notifier is called with NETDEV_UNREGISTER once more for every device, so no
+ * device is bound afterwards.
+ *
+ * Context: process, may sleep; takes RTNL.
  */
 void oaeip_unwatch_devices(void)
 {
@@ -90,8 +90,8 @@ static struct notifier_block inet_nb = {
 
 #if IS_ENABLED(CONFIG_IPV6)
 /*
- * Tells of an address when it is made. It can be used once no other host has
- * it, of which nobody tells: the periodic work looks.
+ * Called when an address is added. The address is usable only after duplicate address
+ * detection, which calls nobody: the periodic work checks for that.
  */
 static int watch_inet6_event(struct notifier_block *nb, unsigned long event,
 			     void *ptr)
@@ -108,11 +108,11 @@ static struct notifier_block inet6_nb = {
 #endif
 
 /**
- * oaeip_watch_addresses() - begin to watch addresses
+ * oaeip_watch_addresses() - register the address notifiers
  *
  * Context: process, may sleep.
  *
- * Return: 0 or -errno.
+ * Return: 0 or -errno of the registration.
  */
 int oaeip_watch_addresses(void)
 {
@@ -130,7 +130,7 @@ int oaeip_watch_addresses(void)
 }
 
 /**
- * oaeip_unwatch_addresses() - stop watching addresses
+ * oaeip_unwatch_addresses() - unregister the address notifiers
  *
  * Context: process, may sleep.
  */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Zones: what gwips says, which of them is mine, and serving or standing by.
+ * Zones: the items of gwips, the gateway's own zone, serving and standing by
+ * (doc/gateway.md section 3).
  *
- * Whatever changes (the list, an address of this host, the device, a knob), the
- * gateway stops as a whole and starts again: it says good-bye, forgets map and
- * table, and builds them anew. That is simple, it is the path that is used at
- * every start, and the table comes back by itself within milliseconds.
+ * After any change (the list, an address of this host, the device, a knob) the gateway
+ * stops as a whole and starts again: it sends LEAVING and BYE, drops map and table,
+ * and builds them anew. Every start takes this path, so it is well tested, and the
+ * table is complete again within milliseconds.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -19,11 +20,11 @@
 
 #include "zone.h"
 
-static bool unloading;	/* RTNL: nothing starts any more */
+static bool unloading;	/* under RTNL; no gateway starts any more */
 
 /* --- the map ------------------------------------------------------------------ */
 
-/* Which of a zone's addresses are addresses of this host, ready for use. */
+/* Set @local to those of a zone's addresses that this host has and can use. */
 static void zone_local_part(struct net *net, const struct oaeip_addrs *a,
 			    struct oaeip_addrs *local)
 {
@@ -37,7 +38,7 @@ static void zone_local_part(struct net *net, const struct oaeip_addrs *a,
 #endif
 }
 
-/* The first zone that is mine, and its local addresses; -1: none. */
+/* The index of the first zone that has an address of this host; -1: none. */
 static int zone_find_mine(struct oaeip_gw *gw, struct oaeip_addrs *local)
 {
 	unsigned int i;
@@ -50,7 +51,7 @@ static int zone_find_mine(struct oaeip_gw *gw, struct oaeip_addrs *local)
 	return -1;
 }
 
-/* How a zone is reached, my addresses being @mine: its own first family. */
+/* The family to reach a zone by: the zone's first one of those in common. */
 static sa_family_t zone_common_family(const struct oaeip_addrs *zone,
 				      const struct oaeip_addrs *mine)
 {
@@ -125,7 +126,7 @@ static struct oaeip_map *zone_map_make(struct oaeip_gw *gw)
 
 static void log_zones(struct oaeip_gw *gw, struct oaeip_map *map)
 {
-	/* Who may reconfigure need not be who reads the log. */
+	/* A user who may reconfigure is not always one who reads the log. */
 	static DEFINE_RATELIMIT_STATE(rs, 5 * HZ, 20);
 	struct oaeip_port *port = rtnl_dereference(gw->port);
 	char addrs[72], route[80];
@@ -202,10 +203,12 @@ static int zone_start(struct oaeip_gw *gw)
 }
 
 /**
- * oaeip_zone_halt() - say good-bye, let go of everything but device and knobs
+ * oaeip_zone_halt() - stop serving: drop all but the device and the knobs
  * @gw: the gateway
  *
- * Context: process, may sleep; RTNL held.
+ * Sends LEAVING and BYE first.
+ *
+ * Context: process, may sleep; RTNL held; takes nodes_lock.
  */
 void oaeip_zone_halt(struct oaeip_gw *gw)
 {
@@ -219,7 +222,7 @@ void oaeip_zone_halt(struct oaeip_gw *gw)
 	WRITE_ONCE(gw->inc, 0);
 	RCU_INIT_POINTER(gw->map, NULL);
 	oaeip_socket_unpublish(gw);
-	synchronize_net();	/* nobody uses map or sockets any more */
+	synchronize_net();	/* no reader of map or sockets is left */
 	oaeip_serve_stop(gw);
 	oaeip_socket_close(gw);
 	oaeip_mactbl_flush(gw);
@@ -230,10 +233,12 @@ void oaeip_zone_halt(struct oaeip_gw *gw)
  * oaeip_reconfigure() - stop and start again
  * @gw: the gateway
  *
- * Context: process, may sleep; RTNL held.
+ * On failure the gateway stands by, and tries again periodically.
  *
- * Return: 0, also when there is nothing to serve; -EADDRINUSE and others: the
- * tunnel's socket; -ENOMEM. The gateway stands by then, and tries again.
+ * Context: process, may sleep; RTNL held; takes nodes_lock.
+ *
+ * Return: 0, also if there is nothing to serve; -EADDRINUSE and others from opening
+ * the tunnel's sockets; -ENOMEM.
  */
 int oaeip_reconfigure(struct oaeip_gw *gw)
 {
@@ -244,12 +249,14 @@ int oaeip_reconfigure(struct oaeip_gw *gw)
 /**
  * oaeip_gwips_set() - use another list of zones
  * @gw: the gateway
- * @addrs: the zones
- * @n: how many
+ * @addrs: the zones, copied
+ * @n: number of zones
+ *
+ * On failure the old list stays in use.
  *
  * Context: process, may sleep; takes RTNL.
  *
- * Return: 0, or what oaeip_reconfigure() said; the old list is in use then.
+ * Return: 0, -ENOMEM, or the error of oaeip_reconfigure().
  */
 int oaeip_gwips_set(struct oaeip_gw *gw, const struct oaeip_addrs *addrs,
 		    unsigned int n)
@@ -278,7 +285,7 @@ int oaeip_gwips_set(struct oaeip_gw *gw, const struct oaeip_addrs *addrs,
 	return err;
 }
 
-/* Serve with another port, or none: the one before, or what could not be done. */
+/* Serve with another port, or none. Sets *port to the previous one. */
 static int zone_port_exchange(struct oaeip_gw *gw, struct oaeip_port **port)
 {
 	oaeip_zone_halt(gw);
@@ -289,12 +296,13 @@ static int zone_port_exchange(struct oaeip_gw *gw, struct oaeip_port **port)
 /**
  * oaeip_port_set() - use another device
  * @gw: the gateway
- * @name: of the device, "" for none
+ * @name: name of the device, "" for none
+ *
+ * On failure the old device stays in use.
  *
  * Context: process, may sleep; takes RTNL.
  *
- * Return: 0; what oaeip_port_make() said; or what oaeip_reconfigure() said. The
- * old device is in use then.
+ * Return: 0, or the error of oaeip_port_make() or oaeip_reconfigure().
  */
 int oaeip_port_set(struct oaeip_gw *gw, const char *name)
 {
@@ -314,10 +322,10 @@ int oaeip_port_set(struct oaeip_gw *gw, const char *name)
 }
 
 /**
- * oaeip_port_gone() - the zone's device goes: stand by without one
+ * oaeip_port_gone() - release the zone's device, which goes away, and stand by
  * @gw: the gateway
  *
- * Context: process, may sleep; RTNL held.
+ * Context: process, may sleep; RTNL held; takes nodes_lock.
  */
 void oaeip_port_gone(struct oaeip_gw *gw)
 {
@@ -330,11 +338,13 @@ void oaeip_port_gone(struct oaeip_gw *gw)
 /**
  * oaeip_shutdown_set() - stop serving, or serve again
  * @gw: the gateway
- * @shut: stop
+ * @shut: true to stop
+ *
+ * On failure nothing has changed.
  *
  * Context: process, may sleep; takes RTNL.
  *
- * Return: 0, or what oaeip_reconfigure() said; nothing has changed then.
+ * Return: 0, or the error of oaeip_reconfigure().
  */
 int oaeip_shutdown_set(struct oaeip_gw *gw, bool shut)
 {
@@ -353,7 +363,7 @@ int oaeip_shutdown_set(struct oaeip_gw *gw, bool shut)
 	return err;
 }
 
-/* Is what was found out about my addresses at the start not so any more? */
+/* True if this host's addresses have changed, or the last start failed. */
 static bool zone_changed(struct oaeip_gw *gw)
 {
 	struct oaeip_map *map = rtnl_dereference(gw->map);
@@ -383,10 +393,10 @@ static void zone_reconf_work(struct work_struct *work)
 }
 
 /**
- * oaeip_zone_setup() - prepare a new gateway
+ * oaeip_zone_setup() - initialise the reconfiguration work of a new gateway
  * @gw: the gateway
  *
- * Context: process; nobody else knows it yet.
+ * Context: process; @gw is not published yet.
  */
 void oaeip_zone_setup(struct oaeip_gw *gw)
 {
@@ -394,10 +404,12 @@ void oaeip_zone_setup(struct oaeip_gw *gw)
 }
 
 /**
- * oaeip_zone_stop() - the namespace goes, and all of its gateway with it
+ * oaeip_zone_stop() - stop the gateway of a namespace that is being destroyed
  * @gw: the gateway
  *
- * Context: process, may sleep; takes RTNL. A grace period later, oaeip_zone_end().
+ * oaeip_zone_end() follows after an RCU grace period.
+ *
+ * Context: process, may sleep; takes RTNL and nodes_lock.
  */
 void oaeip_zone_stop(struct oaeip_gw *gw)
 {
@@ -406,12 +418,12 @@ void oaeip_zone_stop(struct oaeip_gw *gw)
 	oaeip_zone_halt(gw);
 	oaeip_port_free(oaeip_port_exchange(gw, NULL));
 	rtnl_unlock();
-	oaeip_serve_stop(gw);	/* kicked by a knob, perhaps, map or none */
+	oaeip_serve_stop(gw);	/* a knob may have scheduled it, even without a map */
 }
 
 /**
- * oaeip_zone_end() - what oaeip_zone_stop() had to leave
- * @gw: the gateway, which nobody has seen ready since a grace period
+ * oaeip_zone_end() - free what oaeip_zone_stop() had to keep
+ * @gw: the gateway, not ready, an RCU grace period later
  *
  * Context: process, may sleep.
  */
@@ -422,7 +434,7 @@ void oaeip_zone_end(struct oaeip_gw *gw)
 }
 
 /**
- * oaeip_zone_unload() - from now on no gateway starts; those that serve still do
+ * oaeip_zone_unload() - let no gateway start any more; those that serve go on
  *
  * Context: process, may sleep; takes RTNL.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whether a gateway serves, which zone is its, and what it says of its own accord. */
+/* Serving and standing by, the zones, and periodic messages. */
 #ifndef OAEIP_ZONE_H
 #define OAEIP_ZONE_H
 
@@ -11,7 +11,7 @@ void oaeip_unwatch_devices(void);
 int oaeip_watch_addresses(void);
 void oaeip_unwatch_addresses(void);
 
-/* zone.c: the zones, which is mine, serving or standing by */
+/* zone.c: the zones, serving or standing by */
 int oaeip_gwips_set(struct oaeip_gw *gw, const struct oaeip_addrs *addrs,
 		    unsigned int n);
 int oaeip_port_set(struct oaeip_gw *gw, const char *name);
@@ -24,7 +24,7 @@ void oaeip_zone_stop(struct oaeip_gw *gw);
 void oaeip_zone_end(struct oaeip_gw *gw);
 void oaeip_zone_unload(void);
 
-/* serve.c: the work that says all */
+/* serve.c: the work that sends periodic messages and announcements */
 void oaeip_serve_setup(struct oaeip_gw *gw);
 void oaeip_serve_start(struct oaeip_gw *gw);
 void oaeip_serve_bye(struct oaeip_gw *gw);
