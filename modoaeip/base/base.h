@@ -202,9 +202,7 @@ struct oaeip_change {
 	u8 flags;		/* OAEIP_NODE_* */
 };
 
-/**
- * struct oaeip_gw - the gateway of one network namespace
- */
+/* The gateway of one network namespace. */
 struct oaeip_gw {
 	struct net *net;
 	bool ready;			/* initialised, and not being destroyed */
