@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of /dev/oae share: an open file, and how a call sends and waits. */
+/* dev: open files of /dev/oae, sending and waiting, and the debugfs file. */
 #ifndef OAE_DEV_H
 #define OAE_DEV_H
 
@@ -13,22 +13,22 @@ struct iov_iter;
 /**
  * struct oae_file - an open file of /dev/oae
  * @net: the opener's namespace, a reference
- * @setup: one at a time attaches, sets options, exposes
- * @tag: the link it is an end of, a reference; set once, use oae_file_tag()
- * @listening: or it listens instead; set once
- * @port: @listening: on this port, a reference; NULL any
- * @kid: @listening: for this key id
- * @kid_mask: @listening: as far as these bits go
- * @port_name: of the port, from when it was attached
- * @opt: its options; written under @setup, read with READ_ONCE
- * @region: the words that it exposes; set once
- * @pool: short messages are taken from it
- * @client: what its tag knows of it: what it sends, and its events
- * @rcu: freed after it
+ * @setup: serialises attaching, setting options and exposing
+ * @tag: the tag, a reference; set once, read with oae_file_tag()
+ * @listening: the file listens instead of being attached; set once
+ * @port: @listening: the port, a reference; NULL any
+ * @kid: @listening: the key id
+ * @kid_mask: @listening: the bits of @kid that count
+ * @port_name: name of the port at the time of attaching
+ * @opt: options; written under @setup, read with READ_ONCE()
+ * @region: the words that the file exposes; set once
+ * @pool: memory for short messages
+ * @client: the tag's view of the file: its transactions and events
+ * @rcu: for kfree_rcu()
  */
 struct oae_file {
 	struct net *net;
-	struct mutex setup;	/* first of all locks */
+	struct mutex setup;	/* the outermost lock */
 	struct oae_tag *tag;
 	bool listening;
 	struct oae_port *port;
@@ -47,15 +47,15 @@ static inline struct oae_node *oae_file_node(const struct oae_file *f)
 	return oae_node(f->net);
 }
 
-/* The tag of a file that is attached, or why there is none, as ERR_PTR. */
+/* The tag of an attached file; else ERR_PTR(-EDESTADDRREQ) or (-ENOTCONN). */
 static inline struct oae_tag *oae_file_tag(const struct oae_file *f)
 {
-	/* The tag knows of the file, in full. */
+	/* Pairs with the smp_store_release() in file_attach(). */
 	struct oae_tag *tag = smp_load_acquire(&f->tag);
 
 	if (likely(tag))
 		return tag;
-	/* What it listens for was set before. */
+	/* Pairs with the smp_store_release() in oae_listen_start(). */
 	return ERR_PTR(smp_load_acquire(&f->listening) ? -EDESTADDRREQ :
 							 -ENOTCONN);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /dev/oae: links for programs. include/uapi/oae.h says what they see of it.
+ * /dev/oae: links for programs. include/uapi/oae.h documents the interface.
  *
  * An open file belongs to its opener's namespace. It is attached to one tag, or
- * listens, once and for good; who shares it by dup() or fork() shares all of it.
- * Here is its life: opening, attaching, its options and status, poll, and
- * closing. What goes through it is io.c's, outcomes outcome.c's.
+ * listens, once and for good. Processes that share the file by dup() or fork()
+ * share this state. Here are opening, attaching, options, status, poll and closing;
+ * reading and writing are in io.c, outcomes in outcome.c.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -50,14 +50,15 @@ static int file_open(struct inode *inode, struct file *file)
 }
 
 /*
- * Closing waits for what is queued, as linger_ms says: not for ever, since whoever
- * closes it may only have been passed it, and whoever dies does not wait.
+ * Closing waits up to linger_ms for queued transactions. The wait is bounded, since
+ * the closing process may only have been passed the file. A dying process does not
+ * wait.
  */
 static void file_linger(struct oae_file *f, struct oae_tag *tag)
 {
 	unsigned int ms = f->opt.linger_ms;
 
-	/* A half that is not lent is nobody's but the program's. */
+	/* A half that is not lent can always be reversed. */
 	oae_file_cancel_all(f, tag, OAE_E_CANCEL, true);
 	if (ms == OAE_LINGER_BACKGROUND)
 		return;
@@ -84,12 +85,12 @@ static int file_release(struct inode *inode, struct file *file)
 		oae_port_put(f->port);
 	oae_pool_exit(&f->pool);
 	put_net(f->net);
-	/* Whoever was just telling it something has RCU. */
+	/* oae_attach_tell() may still use the file, under the RCU read lock. */
 	kfree_rcu(f, rcu);
 	return 0;
 }
 
-/* What can be said of an address before its port is known. */
+/* Check an attach request, as far as possible without its port. */
 static int file_check_attach(const struct oae_attach *a)
 {
 	bool listening = a->flags & OAE_ATTACH_LISTEN;
@@ -109,7 +110,7 @@ static int file_check_attach(const struct oae_attach *a)
 	return is_valid_ether_addr(a->peer) ? 0 : -EINVAL;
 }
 
-/* The port by name, not being the peer itself; with a reference. */
+/* The port by name, with a reference. -EINVAL: its address is the peer's. */
 static struct oae_port *file_attach_port(struct oae_file *f,
 					 const struct oae_attach *a)
 {
@@ -154,7 +155,7 @@ static int file_attach(struct oae_file *f, const struct oae_attach *a)
 	oae_port_put(port);
 	if (err)
 		return err;
-	/* For oae_file_tag(). */
+	/* Pairs with the smp_load_acquire() in oae_file_tag(). */
 	smp_store_release(&f->tag, tag);
 	return 0;
 }
@@ -201,7 +202,7 @@ static int file_ioctl_set_options(struct oae_file *f, const void __user *arg)
 	WRITE_ONCE(f->opt.queue_bytes, o.queue_bytes);
 	WRITE_ONCE(f->client.queue, o.queue);
 	WRITE_ONCE(f->client.queue_bytes, o.queue_bytes);
-	/* There may be room now. */
+	/* The queue may be longer now. */
 	if (f->tag)
 		oae_room_client(f->tag, &f->client);
 	mutex_unlock(&f->setup);
@@ -257,7 +258,7 @@ static void file_link_status(struct oae_tag *tag, struct oae_status *s)
 	s->failures = tag->nhealed;
 }
 
-/* Takes the file's events, and says which; @back puts some there again. */
+/* Fill in the status of an attached file. Takes the file's events and returns them. */
 static u32 file_tag_status(struct oae_file *f, struct oae_tag *tag,
 			   struct oae_status *s)
 {
@@ -313,7 +314,7 @@ static int file_ioctl_status(struct oae_file *f, void __user *arg)
 	return -EFAULT;
 }
 
-/* Those that read and write at once. */
+/* The ioctls that need both read and write permission. */
 static long file_ioctl_both_ways(struct file *file, unsigned int cmd,
 				 void __user *arg)
 {
@@ -389,9 +390,12 @@ static __poll_t file_poll(struct file *file, poll_table *wait)
 
 	poll_wait(file, &f->client.wait, wait);
 	if (!IS_ERR(tag)) {
-		/* No third one: io_uring takes two. */
+		/* No third wait queue: io_uring polls at most two. */
 		poll_wait(file, &tag->poll_wait, wait);
-		/* Pairs with the one in oae_attach_readable(). */
+		/*
+		 * Pairs with the smp_mb() in oae_attach_readable(), and with that
+		 * in oae_attach_writable().
+		 */
 		smp_mb();
 		return file_tag_mask(f, tag);
 	}
@@ -437,7 +441,9 @@ int oae_chardev_init(void)
 /**
  * oae_chardev_exit() - remove /dev/oae
  *
- * No file is open: each holds the module. Context: process, may sleep.
+ * No file is open, since an open file pins the module.
+ *
+ * Context: process, may sleep.
  */
 void oae_chardev_exit(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What goes through a file of /dev/oae: writing, reading, fsync. */
+/* Writing, reading and fsync of /dev/oae. */
 #include "dev.h"
 
 #include <linux/poll.h>
@@ -8,9 +8,9 @@
 #include <linux/uio.h>
 
 /**
- * oae_file_write_iter() - write: one transaction
+ * oae_file_write_iter() - write one transaction
  * @iocb: the call
- * @from: what
+ * @from: the payload
  *
  * Context: process, may sleep.
  *
@@ -32,7 +32,7 @@ ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
 		return -EINVAL;
 	if (len > READ_ONCE(tag->node->knobs.max_len))
 		return -EMSGSIZE;
-	/* An outcome takes its time: that is to be somebody who may wait. */
+	/* Waiting for the outcome may sleep, which IOCB_NOWAIT forbids. */
 	if (!nonblock && iocb->ki_flags & IOCB_NOWAIT)
 		return -EAGAIN;
 	if (nonblock && !oae_room(tag, &f->client, false))
@@ -53,14 +53,14 @@ ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
 }
 
 /**
- * oae_read_copy() - copy from a transaction that was read
- * @skb: its slices, linked by ->next
- * @off: from there on, bytes
- * @to: where to, as much as fits
+ * oae_read_copy() - copy a transaction, or part of it, to a reader
+ * @skb: the slices, linked by ->next
+ * @off: offset of the first byte to copy
+ * @to: destination; as much is copied as fits
  *
  * Context: process, may sleep.
  *
- * Return: bytes; if there are more, and room for them: the rest would fault.
+ * Return: bytes copied; fewer than fit and remain if @to faults.
  */
 size_t oae_read_copy(const struct sk_buff *skb, size_t off, struct iov_iter *to)
 {
@@ -81,8 +81,8 @@ size_t oae_read_copy(const struct sk_buff *skb, size_t off, struct iov_iter *to)
 }
 
 /**
- * oae_read_free() - a transaction was read
- * @skb: its slices, linked by ->next
+ * oae_read_free() - free a transaction that was read
+ * @skb: the slices, linked by ->next
  *
  * Context: process.
  */
@@ -97,7 +97,7 @@ void oae_read_free(struct sk_buff *skb)
 	}
 }
 
-/* The next transaction, waited for if need be; NULL: there will be none. */
+/* Take the next transaction, and wait for it unless @nonblock. NULL: end of file. */
 static int io_read_next(struct oae_file *f, struct oae_tag *tag, size_t max,
 			bool nonblock, struct sk_buff **skb)
 {
@@ -107,7 +107,7 @@ static int io_read_next(struct oae_file *f, struct oae_tag *tag, size_t max,
 		err = oae_tag_read(tag, &f->client, max, skb);
 		if (err != -EAGAIN || nonblock)
 			return err;
-		/* One that is delivered wakes one of those who wait. */
+		/* Exclusive: each delivery wakes one reader. */
 		if (wait_event_interruptible_exclusive(tag->read_wait,
 						       READ_ONCE(tag->nrcv) ||
 						       READ_ONCE(tag->dead)))
@@ -115,7 +115,7 @@ static int io_read_next(struct oae_file *f, struct oae_tag *tag, size_t max,
 	}
 }
 
-/* Who has been woken leaves to another what he does not take himself. */
+/* A woken reader passes the wake-up on if data remains. */
 static void io_wake_next(struct oae_tag *tag)
 {
 	if (wq_has_sleeper(&tag->read_wait))
@@ -138,7 +138,7 @@ static ssize_t io_read_tag(struct oae_file *f, struct oae_tag *tag,
 	}
 	if (!skb)
 		return 0;
-	/* One frame may deliver two, and it wakes one reader. */
+	/* One frame may deliver two transactions, but wakes only one reader. */
 	if (READ_ONCE(tag->nrcv))
 		io_wake_next(tag);
 	done = oae_read_copy(skb, 0, to);
@@ -153,14 +153,14 @@ static ssize_t io_read_tag(struct oae_file *f, struct oae_tag *tag,
 }
 
 /**
- * oae_file_read_iter() - read: one transaction, or peers that appeared
+ * oae_file_read_iter() - read one transaction, or new peers of a listener
  * @iocb: the call
- * @to: where to
+ * @to: destination
  *
  * Context: process, may sleep.
  *
- * Return: bytes; 0 the port is gone and all is read; -EMSGSIZE it does not fit,
- * and is still there; -EAGAIN, -EINTR, -EFAULT, -ENOTCONN.
+ * Return: bytes; 0 the port is gone and all is read; -EMSGSIZE the transaction does
+ * not fit, and stays unread; -EAGAIN, -EINTR, -EFAULT, -ENOTCONN.
  */
 ssize_t oae_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
@@ -177,9 +177,9 @@ ssize_t oae_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 }
 
 /**
- * oae_file_fionread() - FIONREAD: bytes that a read needs room for
+ * oae_file_fionread() - FIONREAD: size of the buffer that a read needs
  * @f: the file
- * @arg: where to
+ * @arg: destination, bytes
  *
  * Context: process, may sleep.
  *
@@ -199,7 +199,7 @@ int oae_file_fionread(struct oae_file *f, int __user *arg)
 	return put_user(n, arg);
 }
 
-/* Up to where fsync is to be sure. */
+/* Mark the last commit, up to which fsync waits for confirmation. */
 static void io_sync_from(struct oae_tag *tag, struct oae_link_mark *m)
 {
 	oae_tag_lock(tag);
@@ -207,7 +207,7 @@ static void io_sync_from(struct oae_tag *tag, struct oae_link_mark *m)
 	oae_tag_unlock(tag);
 }
 
-/* What was committed by then is delivered, or lost: then tag->nlost says so. */
+/* Is all that was committed up to @m delivered, or lost and counted in nlost? */
 static bool io_synced(struct oae_tag *tag, const struct oae_link_mark *m)
 {
 	bool done;
@@ -218,7 +218,7 @@ static bool io_synced(struct oae_tag *tag, const struct oae_link_mark *m)
 	return done;
 }
 
-/* Was anything lost since this file asked last? */
+/* Was anything lost since the file's last fsync? */
 static int io_sync_result(struct oae_file *f, struct oae_tag *tag)
 {
 	bool lost;
@@ -239,8 +239,8 @@ static int io_sync_result(struct oae_file *f, struct oae_tag *tag)
  *
  * Context: process, may sleep.
  *
- * Return: 0; -EPIPE some of it will never be known to be; -EINTR, -ENOTCONN,
- * -EDESTADDRREQ.
+ * Return: 0; -EPIPE the delivery of some of it will never be known; -EINTR,
+ * -ENOTCONN, -EDESTADDRREQ.
  */
 int oae_file_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {

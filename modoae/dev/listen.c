@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Listening: a listener that reads takes the first tag of node->fresh that it
- * listens for off that list: so each is told once, to one listener.
+ * Listening: a reading listener takes the first matching tag from node->fresh, so
+ * each tag is reported once, to one listener.
  */
 #include "dev.h"
 
@@ -16,7 +16,7 @@ static bool listen_matches(const struct oae_file *f, const struct oae_tag *tag)
 	       (tag->key.kid & f->kid_mask) == f->kid;
 }
 
-/* The first that a file listens for, with a reference, or NULL. */
+/* Take the first tag that the file listens for, with a reference, or NULL. */
 static struct oae_tag *listen_take(struct oae_file *f, struct oae_peer *peer)
 {
 	struct oae_node *node = oae_file_node(f);
@@ -30,7 +30,7 @@ static struct oae_tag *listen_take(struct oae_file *f, struct oae_peer *peer)
 		refcount_inc(&tag->ref);
 		list_del_init(&tag->fresh);
 		memset(peer, 0, sizeof(*peer));
-		/* On the list it is not dead: the device is there. */
+		/* A tag on the list is not dead, so its device exists. */
 		strscpy(peer->port, tag->key.port->dev->name,
 			sizeof(peer->port));
 		oae_kid_mac(tag->key.kid, peer->peer);
@@ -41,7 +41,7 @@ static struct oae_tag *listen_take(struct oae_file *f, struct oae_peer *peer)
 	return found;
 }
 
-/* It could not be told after all. */
+/* Put back a tag that could not be copied to the program. */
 static void listen_give_back(struct oae_tag *tag)
 {
 	oae_tag_lock(tag);
@@ -51,10 +51,12 @@ static void listen_give_back(struct oae_tag *tag)
 }
 
 /**
- * oae_listen_dead() - will a listener never hear of anybody again?
+ * oae_listen_dead() - is the listener's port gone?
  * @f: the listening file
  *
- * Return: true if it listens on a port, and that is gone. Any context.
+ * Context: any.
+ *
+ * Return: true if the file listens on one port, and that is gone.
  */
 bool oae_listen_dead(const struct oae_file *f)
 {
@@ -62,12 +64,12 @@ bool oae_listen_dead(const struct oae_file *f)
 }
 
 /**
- * oae_listen_count() - how many peers a listener could be told
+ * oae_listen_count() - number of new peers that a listener can read
  * @f: the listening file
  *
- * Context: any but hard interrupts, no lock held.
+ * Context: any but hard interrupts; takes node->unclaimed_lock.
  *
- * Return: how many.
+ * Return: number of peers.
  */
 unsigned int oae_listen_count(struct oae_file *f)
 {
@@ -82,7 +84,7 @@ unsigned int oae_listen_count(struct oae_file *f)
 	return n;
 }
 
-/* As many as fit and are there, none waited for. */
+/* Read as many new peers as there are and fit, without waiting. */
 static ssize_t listen_read_some(struct oae_file *f, struct iov_iter *to)
 {
 	struct oae_peer peer;
@@ -106,14 +108,14 @@ static ssize_t listen_read_some(struct oae_file *f, struct iov_iter *to)
 }
 
 /**
- * oae_listen_read() - read struct oae_peer of peers that appeared
+ * oae_listen_read() - read struct oae_peer of new peers
  * @f: the listening file
- * @to: where to
- * @nonblock: do not wait for one
+ * @to: destination
+ * @nonblock: do not wait for a peer
  *
  * Context: process, may sleep.
  *
- * Return: bytes; 0 the port is gone; -EMSGSIZE no room for one; -EAGAIN,
+ * Return: bytes; 0 the port is gone; -EMSGSIZE no room for one peer; -EAGAIN,
  * -EINTR, -EFAULT.
  */
 ssize_t oae_listen_read(struct oae_file *f, struct iov_iter *to, bool nonblock)
@@ -137,11 +139,11 @@ ssize_t oae_listen_read(struct oae_file *f, struct iov_iter *to, bool nonblock)
 }
 
 /**
- * oae_listen_start() - make a file a listening one
- * @f: the file, neither attached nor listening, its setup locked
- * @a: what for, checked
+ * oae_listen_start() - let a file listen
+ * @f: the file, neither attached nor listening
+ * @a: the peers to listen for, checked
  *
- * Context: process.
+ * Context: process; under f->setup.
  *
  * Return: 0; -ENODEV no such port.
  */
@@ -163,7 +165,7 @@ int oae_listen_start(struct oae_file *f, const struct oae_attach *a)
 		mask |= GENMASK_ULL(47, 0);
 	f->kid = oae_kid(a->vc, a->peer) & mask;
 	f->kid_mask = mask;
-	/* For oae_file_tag(). */
+	/* Pairs with the smp_load_acquire() in oae_file_tag(). */
 	smp_store_release(&f->listening, true);
 	return 0;
 }

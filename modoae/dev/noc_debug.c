@@ -2,9 +2,9 @@
 /*
  * /sys/kernel/debug/modoae/noc_debug: a link that echo and cat can drive.
  *
- * An open file belongs to the opener's namespace and to the target and vci of
- * that moment. A write is one transaction and returns when its outcome is
- * known; a read gives what has arrived, a transaction at a time, and then
+ * An open file belongs to the opener's namespace, and keeps the values of target
+ * and vci at the time of opening. A write is one transaction and returns when its
+ * outcome is known. A read returns what has arrived, a transaction at a time, then
  * end-of-file.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -21,10 +21,10 @@
 static struct dentry *dir;
 
 struct noc_file {
-	struct net *net;		/* a reference: it outlives the file */
+	struct net *net;		/* with a reference */
 	struct oae_addr target;
 	u8 vc;
-	struct oae_pool pool;		/* of short messages */
+	struct oae_pool pool;		/* memory for short messages */
 };
 
 static int noc_open(struct inode *inode, struct file *file)
@@ -56,7 +56,7 @@ static int noc_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* The tag to send on, made if need be; a reference for the caller. */
+/* Find or make the tag to send on; with a reference. */
 static struct oae_tag *noc_tag(struct noc_file *nf)
 {
 	struct oae_node *node = oae_node(nf->net);
@@ -73,7 +73,7 @@ static struct oae_tag *noc_tag(struct noc_file *nf)
 	return tag;
 }
 
-/* A tag that has died meanwhile is made anew. */
+/* Send a message. If the tag has died meanwhile, make it anew and try again. */
 static int noc_send(struct noc_file *nf, struct oae_msg *msg, bool nonblock)
 {
 	struct oae_node *node = oae_node(nf->net);
@@ -114,7 +114,7 @@ static ssize_t noc_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	return err ?: len;
 }
 
-/* The next transaction, from each tag in turn: its slices, linked by ->next. */
+/* The next transaction, taken from the tags in turn: its slices, linked by ->next. */
 static struct sk_buff *noc_next(struct oae_node *node)
 {
 	struct sk_buff *skb = NULL;
@@ -127,7 +127,7 @@ static struct sk_buff *noc_next(struct oae_node *node)
 	return skb;
 }
 
-/* From one transaction; what does not fit stays for the next read. */
+/* Read from one transaction. The remainder is returned by the next read. */
 static ssize_t noc_read_some(struct oae_node *node, struct iov_iter *to)
 {
 	size_t n, left;
@@ -150,7 +150,7 @@ static ssize_t noc_read_iter(struct kiocb *iocb, struct iov_iter *to)
 
 	if (mutex_lock_interruptible(&node->reader))
 		return -EINTR;
-	/* A transaction without a byte is no reason to say end-of-file. */
+	/* A transaction of 0 bytes must not look like end-of-file. */
 	while (!done && iov_iter_count(to)) {
 		if (!node->rest) {
 			node->rest_off = 0;
@@ -166,8 +166,8 @@ static ssize_t noc_read_iter(struct kiocb *iocb, struct iov_iter *to)
 }
 
 /**
- * oae_noc_purge() - drop all that is unread
- * @node: the node; nothing is delivered to it any more, and no file is open
+ * oae_noc_purge() - drop all unread transactions of a node
+ * @node: the node, without ports and open files
  *
  * Context: process, may sleep.
  */
@@ -181,7 +181,7 @@ void oae_noc_purge(struct oae_node *node)
 	} while (node->rest);
 }
 
-/* Would a write be queued at once? Asking makes no tag. */
+/* Would a write be queued at once? Does not make a tag. */
 static bool noc_room(struct noc_file *nf)
 {
 	struct oae_node *node = oae_node(nf->net);
@@ -226,7 +226,9 @@ static const struct file_operations noc_fops = {
 /**
  * oae_debugfs_init() - make the debugfs files
  *
- * Without debugfs, or memory for them, there are none. Context: process.
+ * Without debugfs, or without memory, there are no files.
+ *
+ * Context: process, may sleep.
  */
 void oae_debugfs_init(void)
 {
@@ -234,8 +236,9 @@ void oae_debugfs_init(void)
 
 	dir = debugfs_create_dir("modoae", NULL);
 	/*
-	 * debugfs_create_file() forwards no read_iter() and write_iter(). Unsafe is
-	 * only the removal of an open file: see oae_debugfs_exit().
+	 * debugfs_create_file() does not forward read_iter() and write_iter(). The
+	 * unsafe variant lacks only the protection against removal of an open file,
+	 * which oae_debugfs_exit() does not need.
 	 */
 	file = debugfs_create_file_unsafe("noc_debug", 0600, dir, NULL,
 					  &noc_fops);
@@ -246,7 +249,9 @@ void oae_debugfs_init(void)
 /**
  * oae_debugfs_exit() - remove the debugfs files
  *
- * No file is open: each holds the module. Context: process.
+ * No file is open, since an open file pins the module.
+ *
+ * Context: process, may sleep.
  */
 void oae_debugfs_exit(void)
 {

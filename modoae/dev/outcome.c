@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Outcomes of what a file of /dev/oae has queued: collecting them, and having
- * them reversed, by request or by deadline.
+ * Outcomes of a file's transactions: collecting outcomes, and reversing transactions
+ * by request or at their deadline.
  *
- * A file's transactions stand in the order in which they were queued, in two
- * streams (client.c); what is collected is always the first of one.
+ * A file's transactions are kept in the order of queueing, in two streams
+ * (client.c). Only the first transaction of a stream can be collected.
  */
 #include "dev.h"
 
 #include <linux/poll.h>
 #include <linux/uaccess.h>
 
-/* What could not be reversed when its deadline passed is tried again. */
+/* Interval of retries, if a transaction cannot be reversed at its deadline. */
 #define AGAIN_NS	(100 * NSEC_PER_MSEC)
 
 /**
- * oae_file_leave() - nobody waits for a transaction any more: it is collected
+ * oae_file_leave() - stop waiting for a transaction: it will be collected
  * @tag: its tag
- * @msg: the transaction, which the file gets a reference to
+ * @msg: the transaction, to which the file gets a reference
  *
- * Context: process, no lock held.
+ * Context: process; takes tag->lock.
  *
- * Return: false if it has ended already, and is the caller's.
+ * Return: false if it has ended already, and the caller takes the outcome.
  */
 bool oae_file_leave(struct oae_tag *tag, struct oae_msg *msg)
 {
@@ -41,12 +41,12 @@ bool oae_file_leave(struct oae_tag *tag, struct oae_msg *msg)
 }
 
 /**
- * oae_file_restore() - an outcome that could not be told is to be collected
+ * oae_file_restore() - put back an outcome that could not be copied to the program
  * @tag: its tag
- * @msg: a transaction that has ended and is on no stream; with a reference for
- *	the file
+ * @msg: a transaction that has ended and is on no stream; the file takes over a
+ *	reference
  *
- * Context: process, no lock held.
+ * Context: process; takes tag->lock.
  */
 void oae_file_restore(struct oae_tag *tag, struct oae_msg *msg)
 {
@@ -60,15 +60,17 @@ void oae_file_restore(struct oae_tag *tag, struct oae_msg *msg)
 }
 
 /**
- * oae_file_untold() - the memory went away to which a call was to tell the end
+ * oae_file_untold() - have an outcome collected that a call could not copy out
  * @tag: the tag of the transaction
  * @msg: the transaction, with the caller's reference: committed or, if @nonblock,
  *	queued
- * @nonblock: it is collected in any case
+ * @nonblock: the outcome will be collected anyway
  *
- * Context: process, no lock held.
+ * The program unmapped its result buffer during the call.
  *
- * Return: what the call says instead of EFAULT: -EOVERFLOW or -EINPROGRESS.
+ * Context: process; takes tag->lock.
+ *
+ * Return: what the call returns instead of -EFAULT: -EOVERFLOW or -EINPROGRESS.
  */
 int oae_file_untold(struct oae_tag *tag, struct oae_msg *msg, bool nonblock)
 {
@@ -79,7 +81,7 @@ int oae_file_untold(struct oae_tag *tag, struct oae_msg *msg, bool nonblock)
 	return -EOVERFLOW;
 }
 
-/* The outcome to collect next: the elder of the streams' first, if it is there. */
+/* The next outcome to collect: the older of the streams' first, if ended; or NULL. */
 static struct oae_msg *next_outcome(struct oae_file *f)
 {
 	struct oae_txn *txn, *next = NULL;
@@ -107,7 +109,7 @@ static int outcome_put_result(const struct oae_msg *msg, void __user *to)
 					    oae_skb_to_user(msg->result, to);
 }
 
-/* The next outcome, its result in no more than @room bytes; it is the caller's. */
+/* Take the next outcome, if its result fits in @room bytes; with the reference. */
 static struct oae_msg *take_outcome(struct oae_file *f, struct oae_tag *tag,
 				    u32 room, u32 *needed)
 {
@@ -180,7 +182,9 @@ static int outcome_collect(struct oae_file *f, struct oae_tag *tag,
  * @f: the file
  * @arg: see uapi/oae.h
  *
- * Context: process, may sleep on the caller's memory only.
+ * Sleeps only in page faults on the program's memory.
+ *
+ * Context: process, may sleep.
  *
  * Return: 0; -EOVERFLOW no room for the first result; -EFAULT, -ENOTCONN,
  * -EDESTADDRREQ.
@@ -197,7 +201,7 @@ int oae_file_collect(struct oae_file *f, struct oae_collect __user *arg)
 		return -EFAULT;
 	c.got = 0;
 	c.buf_used = 0;
-	/* What is taken must be told. */
+	/* Check that @arg is writable before taking outcomes. */
 	if (copy_to_user(arg, &c, sizeof(c)))
 		return -EFAULT;
 	err = outcome_collect(f, tag, &c);
@@ -207,8 +211,9 @@ int oae_file_collect(struct oae_file *f, struct oae_collect __user *arg)
 }
 
 /*
- * Reverse some, and give the references back: first what the link has not got
- * yet, in one go, then the few that it has. The number of those that cannot be.
+ * Reverse transactions, and drop the references: first those not yet posted to the
+ * link, in one event, then the few that the link has. Returns the number of those
+ * that cannot be reversed.
  */
 static unsigned int outcome_cancel_some(struct oae_tag *tag, struct oae_msg **msg,
 					unsigned int n, int err)
@@ -228,8 +233,8 @@ static unsigned int outcome_cancel_some(struct oae_tag *tag, struct oae_msg **ms
 }
 
 /*
- * Those of a stream that have not ended, the newest first, with a reference
- * each. Looks at a few with numbers below *@below, and lowers that; to 0 once
+ * Find pending transactions of a stream, the newest first, with a reference each.
+ * Looks at up to OAE_BATCH with numbers below *@below and lowers that; to 0 once
  * there are no more.
  */
 static unsigned int outcome_find_pending(struct oae_tag *tag, struct oae_stream *s,
@@ -259,7 +264,7 @@ static unsigned int outcome_find_pending(struct oae_tag *tag, struct oae_stream 
 	return n;
 }
 
-/* From the newest to the oldest: so those that go nevertheless are the oldest. */
+/* From the newest to the oldest: those sent meanwhile are the oldest, in order. */
 static unsigned int outcome_cancel_stream(struct oae_tag *tag, struct oae_stream *s,
 					  int err)
 {
@@ -276,15 +281,15 @@ static unsigned int outcome_cancel_stream(struct oae_tag *tag, struct oae_stream
 }
 
 /**
- * oae_file_cancel_all() - reverse all of a file's transactions that can be
+ * oae_file_cancel_all() - reverse as many of a file's transactions as possible
  * @f: the file
  * @tag: its tag
- * @err: what is said of them, positive errno
- * @swaps_only: no others
+ * @err: error of their outcomes, positive errno
+ * @swaps_only: reverse only swaps
  *
- * Context: process, no lock held.
+ * Context: process, may sleep; takes tag->lock.
  *
- * Return: 0; -EINPROGRESS some cannot.
+ * Return: 0; -EINPROGRESS some cannot be reversed.
  */
 int oae_file_cancel_all(struct oae_file *f, struct oae_tag *tag, int err,
 			bool swaps_only)
@@ -296,7 +301,7 @@ int oae_file_cancel_all(struct oae_file *f, struct oae_tag *tag, int err,
 	return kept ? -EINPROGRESS : 0;
 }
 
-/* One that has not ended, with a reference, or NULL. */
+/* The pending transaction with this number, with a reference, or NULL. */
 static struct oae_msg *outcome_find(struct oae_file *f, struct oae_tag *tag, u64 id)
 {
 	struct oae_msg *msg = NULL;
@@ -330,12 +335,12 @@ static int outcome_cancel_one(struct oae_file *f, struct oae_tag *tag, u64 id)
 /**
  * oae_file_cancel() - OAE_CANCEL
  * @f: the file
- * @arg: the number of a transaction, or 0
+ * @arg: the number of a transaction, or 0 for all
  *
  * Context: process, may sleep.
  *
- * Return: 0; -ENOENT no such, or it has ended; -EINPROGRESS it cannot be
- * reversed; -EFAULT, -ENOTCONN, -EDESTADDRREQ.
+ * Return: 0; -ENOENT there is no such transaction, or it has ended; -EINPROGRESS it
+ * cannot be reversed; -EFAULT, -ENOTCONN, -EDESTADDRREQ.
  */
 int oae_file_cancel(struct oae_file *f, const u64 __user *arg)
 {
@@ -352,13 +357,15 @@ int oae_file_cancel(struct oae_file *f, const u64 __user *arg)
 }
 
 /**
- * oae_file_timer() - a deadline of what no call waits for has passed
- * @timer: of the file
+ * oae_file_timer() - reverse transactions whose deadline has passed
+ * @timer: oae_client.timer of the file
  *
- * Deals with a few: if more are due, it fires again at once, after others have
- * had their turn. Context: softirq, no lock held.
+ * Handles up to OAE_BATCH transactions that no call waits for. If more are due the
+ * timer fires again at once.
  *
- * Return: HRTIMER_NORESTART: it is armed anew if there are others.
+ * Context: softirq; takes tag->lock.
+ *
+ * Return: HRTIMER_NORESTART; oae_client_due() arms the timer anew if needed.
  */
 enum hrtimer_restart oae_file_timer(struct hrtimer *timer)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sending, from whatever call: the message is made of what a program gives, is
- * queued on a tag, and its outcome is waited for.
+ * Sending, for all calls: copy a program's data to a message, queue the message on
+ * a tag, and wait for the outcome.
  *
- * The exchange of frames often ends in softirq before the sender would sleep:
- * then it does not. No lock is held while anybody sleeps here.
+ * The exchange of frames often ends in softirq before the sender gets to sleep;
+ * then the sender does not sleep. No lock is held while a task sleeps here.
  */
 #include "dev.h"
 
@@ -13,12 +13,12 @@
 
 /**
  * oae_send_msg() - make a message
- * @pool: the sender's
+ * @pool: the sender's pool
  * @from: the payload, one byte or more
  *
  * Context: process, may sleep.
  *
- * Return: the message, a reference; -ENOMEM, or -EFAULT: then @from has moved.
+ * Return: the message with one reference; -ENOMEM; -EFAULT, and @from has advanced.
  */
 struct oae_msg *oae_send_msg(struct oae_pool *pool, struct iov_iter *from)
 {
@@ -41,11 +41,13 @@ struct oae_msg *oae_send_msg(struct oae_pool *pool, struct iov_iter *from)
 }
 
 /**
- * oae_send_within() - a message has a deadline, counted from now
+ * oae_send_within() - set the deadline of a message
  * @msg: the message
- * @ms: how long it may take; 0 for ever
+ * @ms: time until the deadline, ms; 0 none
  *
- * Return: the same in jiffies, for oae_send_transact(). Context: any.
+ * Context: any.
+ *
+ * Return: time until the deadline, jiffies, for oae_send_transact().
  */
 long oae_send_within(struct oae_msg *msg, u32 ms)
 {
@@ -55,7 +57,7 @@ long oae_send_within(struct oae_msg *msg, u32 ms)
 	return min_t(unsigned long, msecs_to_jiffies(ms), MAX_JIFFY_OFFSET);
 }
 
-/* Its outcome; a signal or the deadline reverses it, if it can be. */
+/* Wait for the outcome. A signal or the deadline reverses @msg, if possible. */
 static int oae_send_wait(struct oae_tag *tag, struct oae_msg *msg, long left)
 {
 	int why;
@@ -66,7 +68,7 @@ static int oae_send_wait(struct oae_tag *tag, struct oae_msg *msg, long left)
 		if (oae_tag_cancel(tag, msg, why) == -EINPROGRESS &&
 		    (!msg->txn.client || oae_file_leave(tag, msg)))
 			return -EINPROGRESS;
-		/* It has ended, or is just being ended on another CPU. */
+		/* @msg has ended, or another CPU is about to complete it. */
 		wait_for_completion(&msg->done);
 	}
 	return msg->outcome == OAE_COMMITTED ? 0 : -msg->err;
@@ -75,16 +77,16 @@ static int oae_send_wait(struct oae_tag *tag, struct oae_msg *msg, long left)
 /**
  * oae_send_transact() - queue a transaction, and wait for its outcome
  * @tag: its tag
- * @msg: the transaction, filled in; the caller keeps his reference
- * @nonblock: wait neither for room nor for the outcome: if it is of a file, that
- *	is collected; else nobody is told
- * @left: jiffies that it may take; what is left of them
+ * @msg: the transaction, filled in; the caller keeps its reference
+ * @nonblock: wait neither for room nor for the outcome. A file's outcome is
+ *	collected later; that of noc_debug is not reported.
+ * @left: time limit, jiffies; set to the time left
  *
- * Context: process, may sleep, no lock held.
+ * Context: process, may sleep.
  *
- * Return: 0; -EINPROGRESS the outcome is not known, and as with @nonblock; -EAGAIN
- * no room; -ESTALE the tag is gone, and nothing was queued; else an errno of the
- * table in uapi/oae.h.
+ * Return: 0; -EINPROGRESS the outcome is not known yet, and is treated as with
+ * @nonblock; -EAGAIN no room; -ESTALE the tag is dead, and nothing was queued; else
+ * an errno of the table in uapi/oae.h.
  */
 int oae_send_transact(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
 		      long *left)
@@ -102,13 +104,13 @@ int oae_send_transact(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
  * oae_file_transact() - send a transaction of a file
  * @f: the file
  * @tag: its tag
- * @msg: the transaction, filled in; the caller keeps his reference
+ * @msg: the transaction, filled in; the caller keeps its reference
  * @nonblock: as for oae_send_transact()
  *
- * Context: process, may sleep, no lock held.
+ * Context: process, may sleep.
  *
- * Return: like oae_send_transact(), but for -ENODEV the tag is gone. If msg->txn.id is 0,
- * nothing was queued.
+ * Return: like oae_send_transact(), but -ENODEV instead of -ESTALE. If msg->txn.id
+ * is 0, nothing was queued.
  */
 int oae_file_transact(struct oae_file *f, struct oae_tag *tag,
 		      struct oae_msg *msg, bool nonblock)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * OAE_SWAP_HALF: give a half and take the peer's. What becomes of halves is
- * half.c's.
+ * OAE_SWAP_HALF: give a half and take the peer's. The rules of swaps are in
+ * link/half.c.
  */
 #include "dev.h"
 
@@ -10,9 +10,9 @@
 #include <linux/uio.h>
 
 /**
- * oae_skb_to_user() - copy all that an skb has to a program
- * @skb: what
- * @to: where to
+ * oae_skb_to_user() - copy the data of an skb to a program
+ * @skb: the skb
+ * @to: destination
  *
  * Context: process, may sleep.
  *
@@ -28,8 +28,8 @@ int oae_skb_to_user(struct sk_buff *skb, void __user *to)
 }
 
 /*
- * Could it be written to? What is there stays: a program may want its own half
- * to be replaced in place.
+ * Check that a buffer is writable, without changing it: a program may want its own
+ * half replaced in place.
  */
 static int swap_probe(u8 __user *to, u32 len)
 {
@@ -71,7 +71,7 @@ static int swap_check(const struct oae_tag *tag, const struct oae_swap *s)
 	return 0;
 }
 
-/* The other half, if there is room for it; else it is being collected. */
+/* Copy the peer's half to the program. -EOVERFLOW: no room, it is collected. */
 static int swap_put_half(struct oae_msg *msg, struct oae_swap *s)
 {
 	s->take_len = msg->result ? msg->result->len : 0;
@@ -89,7 +89,7 @@ static int swap_put_half(struct oae_msg *msg, struct oae_swap *s)
  *
  * Context: process, may sleep.
  *
- * Return: 0; -EOVERFLOW swapped, and the other half is to be collected; else an
+ * Return: 0; -EOVERFLOW swapped, and the peer's half is to be collected; else an
  * errno of the table in uapi/oae.h.
  */
 int oae_file_swap(struct oae_file *f, struct oae_swap __user *arg,
@@ -108,7 +108,7 @@ int oae_file_swap(struct oae_file *f, struct oae_swap __user *arg,
 	if (err)
 		return err;
 	nonblock |= s.flags & OAE_NONBLOCK;
-	/* What is begun must be told. */
+	/* Check that the results are writable before the swap begins. */
 	if (copy_to_user(arg, &s, sizeof(s)) ||
 	    (!nonblock && swap_probe(u64_to_user_ptr(s.take),
 				     min_t(u32, s.take_len, U16_MAX))))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Words for programs: exposing and mapping them, and verbs on those of the peer
- * or on one's own. What a verb does is link/verb.c's, where is region.c's.
+ * Words for programs: exposing and mapping them, and verbs on the peer's words or on
+ * one's own. link/verb.c has the operations, tag/region.c the regions.
  *
- * A call with one operation needs no memory but its message.
+ * A call with one operation allocates nothing but its message.
  */
 #include "dev.h"
 
@@ -13,7 +13,7 @@
 
 #include "../link/verb.h"
 
-/* Whose words are exposed to whom: what the file is an end of, or listens for. */
+/* Expose words to the peer of an attached file, or to those a file listens for. */
 static struct oae_region *dev_verb_make_region(struct oae_file *f,
 					       const struct oae_expose *e)
 {
@@ -42,7 +42,7 @@ static int dev_verb_expose(struct oae_file *f, const struct oae_expose *e)
 	r = dev_verb_make_region(f, e);
 	if (IS_ERR(r))
 		return PTR_ERR(r);
-	/* For those who do not wait for setup. */
+	/* Pairs with the smp_load_acquire() in dev_verb_file_region(). */
 	smp_store_release(&f->region, r);
 	return 0;
 }
@@ -54,8 +54,8 @@ static int dev_verb_expose(struct oae_file *f, const struct oae_expose *e)
  *
  * Context: process, may sleep.
  *
- * Return: 0; -EEXIST it has one; -EADDRINUSE the number is taken; -ENODEV its
- * port is gone; -EINVAL, -EFAULT, -ENOTCONN, -ENOMEM.
+ * Return: 0; -EEXIST the file exposes a region already; -EADDRINUSE the number is
+ * taken; -ENODEV the port is gone; -EINVAL, -EFAULT, -ENOTCONN, -ENOMEM.
  */
 int oae_file_expose(struct oae_file *f, const void __user *arg)
 {
@@ -75,21 +75,22 @@ int oae_file_expose(struct oae_file *f, const void __user *arg)
 	return err;
 }
 
-/* The words of a file, or NULL. */
+/* The region of a file, or NULL. */
 static struct oae_region *dev_verb_file_region(const struct oae_file *f)
 {
-	/* They are there in full. */
+	/* Pairs with the smp_store_release() in dev_verb_expose(). */
 	return smp_load_acquire(&f->region);
 }
 
 /**
- * oae_file_mmap() - mmap: the words that the file exposes
+ * oae_file_mmap() - map the words that the file exposes
  * @file: the file
- * @vma: where; keeps the file, and so the words
+ * @vma: the mapping; keeps the file open, and so the words allocated
  *
- * Context: process, mmap lock held.
+ * Context: process, may sleep; under mmap_lock.
  *
- * Return: 0; -ENXIO it exposes none; -EINVAL not shared, or more than there is.
+ * Return: 0; -ENXIO the file exposes no words; -EINVAL the mapping is not shared, or
+ * longer than the region; -ENOMEM.
  */
 int oae_file_mmap(struct file *file, struct vm_area_struct *vma)
 {
@@ -103,14 +104,14 @@ int oae_file_mmap(struct file *file, struct vm_area_struct *vma)
 }
 
 /**
- * struct request - a verb on its way from a program to the wire
- * @v: as the program said it
+ * struct request - a verb, as the program gave it and as on the wire
+ * @v: from the program
  * @op: its operations
- * @req: as on the wire
- * @len: bytes of that
- * @reply: bytes of its answer
- * @one: @op, if there is only one
- * @one_req: and @req
+ * @req: the request as on the wire
+ * @len: length of @req, bytes
+ * @reply: length of the answer on the wire, bytes
+ * @one: storage of @op, if there is only one operation
+ * @one_req: storage of @req, if there is only one operation
  */
 struct request {
 	struct oae_verb v;
@@ -172,7 +173,7 @@ static u8 *dev_verb_put_op(u8 *p, const struct oae_verb_op *op)
 	return p;
 }
 
-/* The request as on the wire. */
+/* Encode the request as on the wire. */
 static int dev_verb_encode(struct request *q)
 {
 	const struct oae_verb_op *op = q->op;
@@ -195,7 +196,7 @@ static int dev_verb_encode(struct request *q)
 	return 0;
 }
 
-/* What a program asks for, and that its answer can be written. */
+/* Copy a program's verb, and check that its results are writable. */
 static int dev_verb_request_get(struct request *q, struct oae_verb __user *arg,
 				bool local)
 {
@@ -230,7 +231,7 @@ free:
 	return err;
 }
 
-/* Where the old words of an answer come from. */
+/* Copies part of an answer from an skb or from memory. */
 typedef int (*read_fn)(const void *from, unsigned int off, void *to,
 		       unsigned int len);
 
@@ -247,7 +248,7 @@ static int dev_verb_read_memory(const void *from, unsigned int off, void *to,
 	return 0;
 }
 
-/* The answer, as @read gives it, to where the program wants it. */
+/* Copy the answer, which @read gets @from, to the program's operations. */
 static int dev_verb_put_answer(struct request *q, read_fn read, const void *from)
 {
 	struct oae_verb_op __user *to = u64_to_user_ptr(q->v.ops);
@@ -367,10 +368,10 @@ static int dev_verb_do_local(struct oae_region *r, struct request *q)
  * @f: the file
  * @arg: see uapi/oae.h
  *
- * Context: process, may sleep on the caller's memory only.
+ * Context: process, may sleep.
  *
- * Return: 0; -EAGAIN some of the words are reserved; -ENXIO it exposes none;
- * -ERANGE, -EINVAL, -EFAULT, -ENOMEM.
+ * Return: 0; -EAGAIN some of the words are reserved; -ENXIO the file exposes no
+ * words; -ERANGE, -EINVAL, -EFAULT, -ENOMEM.
  */
 int oae_file_local(struct oae_file *f, struct oae_verb __user *arg)
 {
@@ -392,8 +393,10 @@ int oae_file_local(struct oae_file *f, struct oae_verb __user *arg)
 }
 
 /**
- * oae_verb_result_len() - bytes of a struct oae_verb_result
+ * oae_verb_result_len() - size of a verb's struct oae_verb_result
  * @msg: a verb that is committed
+ *
+ * Context: any.
  *
  * Return: bytes.
  */
@@ -404,9 +407,9 @@ u32 oae_verb_result_len(const struct oae_msg *msg)
 }
 
 /**
- * oae_verb_put_result() - copy it to a program
+ * oae_verb_put_result() - copy a verb's result to a program
  * @msg: a verb that is committed
- * @to: where to
+ * @to: destination
  *
  * Context: process, may sleep.
  *
