@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Admission (doc/protocol.md section 4.6): frames from peers without a tag. What
- * becomes of them says link/admission.c; here is what it asks for, the keyed hash
- * and the limit in rate, and the answer is sent.
+ * Admission (doc/protocol.md section 4.6): frames from peers without a tag.
+ * link/admission.c decides; the look-ups, the keyed hash, the rate limit and the
+ * sending of answers are here.
  */
 #include "net.h"
 
 #include <linux/etherdevice.h>
 #include <linux/jiffies.h>
 
-#define COOKIE_LIFE	(4 * HZ)	/* and as long again */
+#define COOKIE_LIFE	(4 * HZ)	/* a step; valid in the next step, too */
 
-/* What the peer of a SYNC may name, if it was told. */
+/* The cookie for a peer and its ltag, in one step of time. */
 static u32 admit_cookie(struct oae_node *node, const struct oae_port *port, u64 kid,
 			u32 ltag, u32 when)
 {
@@ -22,11 +22,11 @@ static u32 admit_cookie(struct oae_node *node, const struct oae_port *port, u64 
 
 /**
  * oae_may_answer() - may a stranger, or a gateway, be answered now?
- * @node: at which stranger_pps is asked
+ * @node: the node, with its limit stranger_pps
  *
  * Context: any.
  *
- * Return: true, and the answer is counted; false, and that is.
+ * Return: true if an answer may be sent. Counts the outcome either way.
  */
 bool oae_may_answer(struct oae_node *node)
 {
@@ -37,7 +37,7 @@ bool oae_may_answer(struct oae_node *node)
 	return false;
 }
 
-/* Count, and answer if there is an answer and there may be one now. */
+/* Count the verdict, and send the answer if there is one and the limit allows it. */
 static void admit_carry_out(struct oae_port *port, const u8 *peer,
 			    const struct oae_frame *f, struct oae_admission *a)
 {
@@ -60,7 +60,7 @@ static void admit_carry_out(struct oae_port *port, const u8 *peer,
 		oae_xmit_frame(port, dest, &a->answer, NULL);
 }
 
-/* Is there a file that waits for this peer? It may go at any time. */
+/* Does a file wait for this peer? A hint: the file may detach at any time. */
 static bool admit_awaited(const struct oae_tag *closed)
 {
 	return closed && !list_empty_careful(&closed->files);
@@ -81,7 +81,7 @@ static void admit_look_up(struct oae_port *port, const u8 *peer, u64 kid,
 	who->awaited = admit_awaited(closed);
 }
 
-/* False: there is no room for a tag. */
+/* Make a tag and open its link, or open the CLOSED tag's. False: no room for a tag. */
 static bool admit_make_tag(struct oae_port *port, u64 kid, const struct oae_frame *f,
 			   struct oae_tag *closed, bool stranger)
 {
@@ -97,13 +97,13 @@ static bool admit_make_tag(struct oae_port *port, u64 kid, const struct oae_fram
 }
 
 /**
- * oae_admit() - deal with a frame that belongs to no open link
- * @port: where it came in
- * @peer: from whom
+ * oae_admit() - handle a frame that belongs to no open link (protocol 4.6)
+ * @port: the port that received the frame
+ * @peer: address of the sender
  * @f: the frame, parsed and verified
- * @closed: the peer's tag if there is one, CLOSED; else NULL
+ * @closed: the peer's tag if it has one, its link CLOSED; else NULL
  *
- * Context: softirq, RCU read lock held, no other lock.
+ * Context: softirq, under rcu_read_lock(); takes tag->lock.
  */
 void oae_admit(struct oae_port *port, const u8 *peer,
 	       const struct oae_frame *f, struct oae_tag *closed)

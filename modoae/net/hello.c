@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The gateway of a port: HELLO, and frames of no tag through it
- * (doc/protocol.md section 4.8). The rules are link/way.c's; the ways of tags:
+ * The gateway of a port: HELLO, and frames through the gateway that belong to no tag
+ * (doc/protocol.md section 4.8). The rules are in link/way.c, the ways of tags in
  * tag/way.c.
  */
 
@@ -13,10 +13,10 @@
 #include "net.h"
 
 /**
- * oae_path_init() - a new port: no gateway is known but one that is told
- * @port: nobody else knows it yet
+ * oae_path_init() - initialise the gateway of a new port, from the knob nhmac
+ * @port: the port, not published yet
  *
- * Context: process, under kernel_param_lock.
+ * Context: process; under kernel_param_lock.
  */
 void oae_path_init(struct oae_port *port)
 {
@@ -41,7 +41,7 @@ static void hello_send(struct oae_port *port, const u8 *gw, u8 flags)
 	oae_xmit_frame(port, gw, &f, NULL);
 }
 
-/* Say HELLO, if a gateway is there and may be used; and note that it heard. */
+/* Send a HELLO to the gateway, if one is known, and record that. */
 static void hello_gateway(struct oae_port *port, u8 flags)
 {
 	u8 mac[ETH_ALEN];
@@ -56,7 +56,7 @@ static void hello_gateway(struct oae_port *port, u8 flags)
 		hello_send(port, mac, flags);
 }
 
-/* What a good HELLO of a gateway changes. */
+/* Update the port's gateway from a well-formed HELLO. */
 static enum oae_hello hello_hear(struct oae_port *port, const u8 *from,
 				 const struct oae_frame *f, bool *answer)
 {
@@ -98,18 +98,18 @@ static void hello_say(const struct oae_port *port, const u8 *from,
 }
 
 /**
- * oae_path_hello() - a HELLO has come in
- * @port: where
+ * oae_path_hello() - handle a received HELLO (protocol 4.8)
+ * @port: the port that received the frame
  * @from: the Ethernet source
  * @f: the frame, parsed and verified
  *
- * Takes those of the port's gateway, and makes the first one that speaks, or
- * the first once that is silent, the port's gateway. A malformed one is
- * counted and not looked at further.
+ * Takes a HELLO of the port's gateway. The sender of another HELLO becomes the
+ * port's gateway if there is none, or if that one has fallen silent. A malformed
+ * HELLO is counted and dropped.
  *
- * Context: softirq (or BH disabled), RCU read lock held, no other lock.
+ * Context: any but hard interrupts, BH off; under rcu_read_lock(); takes tag->lock.
  *
- * Return: true if it has been dealt with.
+ * Return: true if the frame needs nothing more.
  */
 bool oae_path_hello(struct oae_port *port, const u8 *from,
 		    const struct oae_frame *f)
@@ -132,7 +132,7 @@ bool oae_path_hello(struct oae_port *port, const u8 *from,
 	hello_say(port, from, f, heard);
 	if (f->hello.flags & OAE_HELLO_ABOUT && heard != OAE_HELLO_LEFT)
 		hello_about(port, f);
-	/* Who does not use it does not want to be reached through it. */
+	/* With use_gw 0 this port is not to be reached through the gateway either. */
 	if (answer && oae_port_use_gw(port) != OAE_GW_NEVER && oae_may_answer(node))
 		hello_gateway(port, 0);
 	return true;
@@ -140,9 +140,9 @@ bool oae_path_hello(struct oae_port *port, const u8 *from,
 
 /**
  * oae_path_announce() - tell the gateway that this port is there
- * @port: has another address now, maybe
+ * @port: the port, which may have a new address
  *
- * Context: process or softirq, no lock held but RTNL.
+ * Context: any but hard interrupts. RTNL may be held.
  */
 void oae_path_announce(struct oae_port *port)
 {
@@ -154,10 +154,10 @@ void oae_path_announce(struct oae_port *port)
 
 /**
  * oae_path_leave() - tell the gateway to forget this port
- * @port: is being released, or is about to change its address; its device is
- *	there
+ * @port: the port, which still has its device: it is being released, its address
+ *	is about to change, or use_gw is 0 now
  *
- * Context: process, no lock held but RTNL.
+ * Context: any but hard interrupts. RTNL may be held.
  */
 void oae_path_leave(struct oae_port *port)
 {
@@ -167,18 +167,18 @@ void oae_path_leave(struct oae_port *port)
 	rcu_read_unlock_bh();
 }
 
-/* Frames of no tag, and those that come in */
+/* Received frames, and frames that belong to no tag */
 
 /**
- * oae_path_via() - may this frame with VIA come in?
- * @port: where it did
+ * oae_path_via() - is this frame with VIA let in (protocol 4.8)?
+ * @port: the port that received the frame
  * @from: the Ethernet source
  * @f: the frame, parsed and verified, flag VIA
- * @peer: filled in if it may: the original source; any address yet
+ * @peer: set to the original source if true is returned; not checked yet
  *
- * Context: any but hard interrupts, RCU read lock held.
+ * Context: any but hard interrupts; under rcu_read_lock().
  *
- * Return: true if the port's gateway sent it, for this port.
+ * Return: true if the port's gateway sent the frame, for this port.
  */
 bool oae_path_via(struct oae_port *port, const u8 *from,
 		  const struct oae_frame *f, u8 peer[ETH_ALEN])
@@ -193,15 +193,15 @@ bool oae_path_via(struct oae_port *port, const u8 *from,
 }
 
 /**
- * oae_path_back() - the way to answer a frame that belongs to no tag
- * @port: where it came in
+ * oae_path_back() - find the way to answer a frame that belongs to no tag
+ * @port: the port that received the frame
  * @question: the frame
- * @dest: who sent it; changed to the gateway if that is the way
- * @f: the answer; gets the extension then
+ * @dest: address of the frame's source; set to the gateway's if that is the way
+ * @f: the answer; gets the VIA extension if it goes through the gateway
  *
- * It goes back the way that the frame came, unless use_gw says which.
+ * The answer takes the way that the frame came by, unless use_gw prescribes one.
  *
- * Context: any but hard interrupts, RCU read lock held.
+ * Context: any but hard interrupts; under rcu_read_lock().
  *
  * Return: false if there is no way, which is counted.
  */
@@ -245,12 +245,12 @@ static void hello_port_use_gw(struct oae_port *port)
 }
 
 /**
- * oae_path_use_gw() - the knob use_gw has been written
- * @node: where
+ * oae_path_use_gw() - apply a new value of the knob use_gw
+ * @node: the node
  *
- * The tags notice at their next event.
+ * The tags follow at their next event.
  *
- * Context: process, under kernel_param_lock.
+ * Context: process; under kernel_param_lock.
  */
 void oae_path_use_gw(struct oae_node *node)
 {
@@ -265,10 +265,10 @@ static void hello_port_nhmac(struct oae_port *port)
 }
 
 /**
- * oae_path_nhmac() - the knob nhmac has been written
- * @node: where; its nhmac is what was
+ * oae_path_nhmac() - apply a new value of the knob nhmac
+ * @node: the node, with the new value in nhmac
  *
- * Context: process, under kernel_param_lock.
+ * Context: process; under kernel_param_lock.
  */
 void oae_path_nhmac(struct oae_node *node)
 {
@@ -276,15 +276,17 @@ void oae_path_nhmac(struct oae_node *node)
 }
 
 /**
- * oae_path_print() - the gateways in use
- * @node: where
- * @buf: where to
- * @size: bytes there
+ * oae_path_print() - print the gateways in use
+ * @node: the node
+ * @buf: the output
+ * @size: size of @buf, bytes
+ *
+ * Prints " MAC", or " DEV/MAC" for each port if there is more than one; nothing for
+ * a port without a gateway.
  *
  * Context: any but hard interrupts.
  *
- * Return: characters written: " MAC", or " DEV/MAC" for each port if there is
- * more than one; nothing for a port without.
+ * Return: characters written.
  */
 int oae_path_print(struct oae_node *node, char *buf, size_t size)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* net: devices that come and go, frames that come in, who is let in, gateways. */
+/* net: ports and their devices, received frames, admission, gateways. */
 #ifndef OAE_NET_H
 #define OAE_NET_H
 
 #include "../tag/tag.h"
 
-/* netdev.c: net devices become ports, and go */
+/* netdev.c: binding and releasing net devices */
 void oae_links_close(struct oae_node *node);
 void oae_node_close(struct oae_node *node);
 void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all);

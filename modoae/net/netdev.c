@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Net devices become ports, and go: binding and releasing them, and what happens
- * to a net device.
+ * Ports: binding and releasing net devices, and events of net devices.
  *
- * How a port goes, whoever asks for it:
- *   1. `removed` is set: no new tag is made on it. If there is time (a user
- *	asked, the device lives), its links are closed gracefully meanwhile.
- *   2. `gone` is set, the packet handler removed. synchronize_net(): no frame
- *	is on its way in any more, and nobody that saw the port alive is still
+ * A port is always removed in these steps:
+ *   1. `removed` is set, so no new tag is made on the port. If there is time (a
+ *	user asked for the removal, and the device stays), its links are closed.
+ *   2. `gone` is set, the packet handler removed. synchronize_net(): afterwards no
+ *	frame is being received, and no reader that saw the port alive is still
  *	making a tag.
  *   3. Frames held for single-stepping are dropped, the tags are killed.
- *   4. synchronize_net(): nobody that saw a tag alive is still sending.
- *   5. The gateway is told, and the device let go. The port itself stays until
- *	the last tag does.
- * Steps 2 to 5 run under RTNL and never wait for a peer or a program. Ports that
- * go at the same time take the steps together: the waits do not add up.
+ *   4. synchronize_net(): afterwards no reader that saw a tag alive is still
+ *	sending.
+ *   5. The gateway is told, and the device released. The port itself is freed with
+ *	its last tag.
+ * Steps 2 to 5 run under RTNL and never wait for a peer or a program. Ports that are
+ * removed at the same time take the steps together and share the waits.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -28,7 +28,7 @@
 
 #define OAE_MAX_PORTS_SET	64	/* names in one write to `dev` */
 
-/* Adapters: the functions of run.c as oae_tags_for_each() calls them. */
+/* Adapters: functions of tag/life.c with the arguments of oae_tags_for_each(). */
 static void netdev_port_tag_kill(struct oae_tag *tag, long err)
 {
 	oae_tag_kill(tag, err);
@@ -77,7 +77,7 @@ static bool netdev_port_is_up(const struct net_device *dev)
 	       READ_ONCE(dev->mtu) >= OAE_MIN_MTU;
 }
 
-/* Tell the tags of a port once when it goes up or down. */
+/* Tell the tags of a port that it went up or down, once for each change. */
 static void netdev_port_set_up(struct oae_port *port, bool up)
 {
 	ASSERT_RTNL();
@@ -93,7 +93,7 @@ static bool netdev_says(const struct oae_node *node)
 	return READ_ONCE(node->knobs.verbose) && oae_may_log(node->net);
 }
 
-/* Why @dev cannot be a port of @node: 0 or an errno, and what could. */
+/* May @dev become a port of @node? 0 or an errno; @accepted says what may. */
 static int netdev_port_check(struct oae_node *node, const struct net_device *dev,
 			     const char **accepted)
 {
@@ -138,9 +138,9 @@ static struct oae_port *netdev_port_make(struct oae_node *node,
 }
 
 /*
- * Bind a device. 0; -ENODEV: no such device; -EINVAL: not Ethernet, its MTU is
- * below OAE_MIN_MTU, or it is in a bond or a bridge; -EEXIST: bound already;
- * -ENOMEM. Logs what is wrong.
+ * Bind a device, and log errors. 0; -ENODEV no such device; -EINVAL not Ethernet, or
+ * its MTU is below OAE_MIN_MTU, or it is in a bond or a bridge; -EEXIST bound
+ * already; -ENOMEM.
  */
 static int netdev_port_add(struct oae_node *node, const char *name)
 {
@@ -180,10 +180,12 @@ static void netdev_node_tag_close(struct oae_tag *tag, long unused)
 }
 
 /**
- * oae_links_close() - ask the links of a node to close
- * @node: which; `shut`, and whoever saw it open has made its tag
+ * oae_links_close() - begin to close all links of a node (protocol 4.7)
+ * @node: the node, with `shut` set and a grace period past since then
  *
- * Context: process, may sleep; does not wait for them.
+ * Does not wait for the links.
+ *
+ * Context: process, may sleep.
  */
 void oae_links_close(struct oae_node *node)
 {
@@ -191,25 +193,30 @@ void oae_links_close(struct oae_node *node)
 }
 
 /**
- * oae_node_close() - take no new links, and ask those there are to close
- * @node: which
+ * oae_node_close() - refuse new links, and begin to close all others
+ * @node: the node
  *
- * Context: process, may sleep; does not wait for them.
+ * Does not wait for the links.
+ *
+ * Context: process, may sleep.
  */
 void oae_node_close(struct oae_node *node)
 {
 	WRITE_ONCE(node->shut, true);
-	synchronize_net();	/* who saw it open has made its tag */
+	/* A reader that saw `shut` false has made its tag after this. */
+	synchronize_net();
 	oae_links_close(node);
 }
 
 /**
- * oae_ports_collect() - gather the ports of a node that are to go
- * @node: where
- * @going: they are added here, for oae_ports_detach()
- * @all: whether all are to go, or only those that are marked `removed`
+ * oae_ports_collect() - collect the ports of a node that are to be removed
+ * @node: the node
+ * @going: the ports are added here, for oae_ports_detach()
+ * @all: all ports; else only those that are marked `removed`
  *
- * Context: process, RTNL held, as far as oae_ports_detach().
+ * RTNL must stay held until oae_ports_detach().
+ *
+ * Context: process; under RTNL.
  */
 void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all)
 {
@@ -222,11 +229,11 @@ void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all)
 }
 
 /**
- * oae_ports_detach() - steps 2 to 5 above
+ * oae_ports_detach() - remove ports: steps 2 to 5 above
  * @going: ports, perhaps of several nodes
- * @err: what writers are told whose transactions are reversed, positive errno
+ * @err: error for the writers of reversed transactions, positive errno
  *
- * Context: process, may sleep; RTNL held.
+ * Context: process, may sleep; under RTNL; takes tag->lock.
  */
 void oae_ports_detach(struct list_head *going, int err)
 {
@@ -279,36 +286,38 @@ static bool netdev_removed_closed(struct oae_node *node)
 }
 
 /**
- * oae_ports_release() - release the ports that are to go
- * @node: where oae_ports_set() has said that there are some
+ * oae_ports_release() - remove the ports that oae_ports_set() has marked
+ * @node: the node
  *
- * Their links are first closed gracefully: all at once, within linger_ms.
+ * First closes the links of these ports, all at once, and waits for that up to
+ * linger_ms. kernel_param_lock is not held, so other parameters can be set
+ * meanwhile.
  *
- * Context: process, may sleep; under node->dev_lock, no other lock: others may
- * set parameters meanwhile, but for `dev` of this node.
+ * Context: process, may sleep; under node->dev_lock; takes RTNL and tag->lock.
  */
 void oae_ports_release(struct oae_node *node)
 {
 	LIST_HEAD(going);
 
-	synchronize_net();	/* who saw them not removed has made its tag */
+	/* A reader that saw `removed` false has made its tag after this. */
+	synchronize_net();
 	oae_tags_for_each(node, NULL, netdev_removed_close, 0);
 	wait_event_timeout(node->tags_wait, netdev_removed_closed(node),
 			   msecs_to_jiffies(READ_ONCE(node->knobs.linger_ms)));
 
 	rtnl_lock();
-	/* Devices that went meanwhile have taken theirs along. */
+	/* A port whose device went meanwhile is not on the list any more. */
 	oae_ports_collect(node, &going, false);
 	oae_ports_detach(&going, OAE_E_CANCEL);
 	rtnl_unlock();
 }
 
-/* A write to `dev`, taken apart. */
+/* A parsed write to `dev`. */
 struct oae_ports_change {
 	char *name[OAE_MAX_PORTS_SET];
 	char sign[OAE_MAX_PORTS_SET];	/* '+', '-', or 0: part of the set */
 	unsigned int n;
-	DECLARE_BITMAP(done, OAE_MAX_PORTS_SET);	/* bound by this */
+	DECLARE_BITMAP(done, OAE_MAX_PORTS_SET);	/* bound by this write */
 };
 
 static int netdev_ports_parse(struct oae_ports_change *c, char *list)
@@ -352,7 +361,7 @@ static bool netdev_port_bound(struct oae_node *node, const char *name)
 	return port;
 }
 
-/* Everything that can fail. */
+/* Bind the new devices, and check those to release: all that can fail. */
 static int netdev_ports_change_add(struct oae_node *node,
 				   struct oae_ports_change *c)
 {
@@ -377,7 +386,7 @@ static int netdev_ports_change_add(struct oae_node *node,
 	return err;
 }
 
-/* Does a port go, by what a list says; with @undo, because it just came by it? */
+/* Is a port to be removed by this write? With @undo: was it bound by this write? */
 static bool netdev_port_goes(const struct oae_port *port,
 			     const struct oae_ports_change *c, bool undo)
 {
@@ -389,7 +398,7 @@ static bool netdev_port_goes(const struct oae_port *port,
 	return !undo && (!c->n || !c->sign[0]);
 }
 
-/* True: some are to go. */
+/* Mark the ports to be removed. True: there are any. */
 static bool netdev_ports_change_del(struct oae_node *node,
 				    const struct oae_ports_change *c, bool undo)
 {
@@ -407,20 +416,20 @@ static bool netdev_ports_change_del(struct oae_node *node,
 }
 
 /**
- * oae_ports_set() - bind devices as a list says, and mark those that are to go
- * @node: where
- * @list: `a,b`: these and no others; `+a,-b`: one more, one less. Written to.
- * @going: set if there are some to go, whatever is returned: call
- *	oae_ports_release()
+ * oae_ports_set() - bind the devices of a list, and mark ports to be removed
+ * @node: the node
+ * @list: `a,b`: these devices and no others; `+a,-b`: one more, one less. Modified.
+ * @going: set if ports are marked, whatever is returned: call oae_ports_release()
  *
- * Context: process, may sleep; under node->dev_lock, which keeps others from
- * changing the ports meanwhile (devices may still go away), and kernel_param_lock.
- * All or nothing: what was bound goes again when something cannot be. Logs what
- * is wrong.
+ * All or nothing: if one device cannot be bound, the others of the list are
+ * released again. Logs errors. Devices may be unregistered meanwhile.
  *
- * Return: 0; -EINVAL: not such a list; -ENODEV: no such device, or one to release
- * that is not bound; -EINVAL: not Ethernet, or its MTU is below OAE_MIN_MTU;
- * -EEXIST: bound already; -ENOMEM.
+ * Context: process, may sleep; under node->dev_lock and kernel_param_lock; takes
+ * RTNL.
+ *
+ * Return: 0; -EINVAL not a list, or a device that is not Ethernet, has an MTU below
+ * OAE_MIN_MTU, or is in a bond or a bridge; -ENODEV no such device, or one to release
+ * that is not bound; -EEXIST bound already; -ENOMEM.
  */
 int oae_ports_set(struct oae_node *node, char *list, bool *going)
 {
@@ -452,7 +461,7 @@ static void netdev_port_mtu(struct oae_port *port)
 	netdev_port_set_up(port, netdev_port_is_up(port->dev));
 }
 
-/* The links meet again under the new address. */
+/* The port has a new address: its links synchronise under that (protocol 4.5). */
 static void netdev_port_address(struct oae_port *port)
 {
 	if (ether_addr_equal(port->addr, port->dev->dev_addr))
@@ -463,8 +472,9 @@ static void netdev_port_address(struct oae_port *port)
 }
 
 /*
- * To its peers it will be another one: nothing is to be left in doubt with this
- * one, as far as that can be had soon. Its gateway shall not go on sending to it.
+ * The port's address is about to change: settle the links for a bounded time, since
+ * the peers will take the new address for another end (protocol 4.5). Tell the
+ * gateway not to send to the old address any more.
  */
 static void netdev_port_address_before(struct oae_port *port, const u8 *addr)
 {
@@ -472,7 +482,7 @@ static void netdev_port_address_before(struct oae_port *port, const u8 *addr)
 
 	if (ether_addr_equal(port->dev->dev_addr, addr))
 		return;
-	/* RTNL is everybody's: root of a user namespace may not hold it long. */
+	/* RTNL is global: root of a user namespace must not hold it for long. */
 	us = min_t(u64, us, port->node->net->user_ns == &init_user_ns ?
 				    USEC_PER_SEC : 20 * USEC_PER_MSEC);
 	if (port->up) {
@@ -493,7 +503,7 @@ static int oae_netdev_event(struct notifier_block *nb, unsigned long event,
 	struct oae_port *port;
 	LIST_HEAD(going);
 
-	/* A new namespace gets its loopback before it gets a node. */
+	/* A new namespace registers its loopback before it has a node. */
 	port = node ? netdev_port_of(node, dev) : NULL;
 	if (!port)
 		return NOTIFY_DONE;
@@ -532,9 +542,11 @@ static struct notifier_block oae_netdev_nb = {
 /**
  * oae_netdev_init() - begin to watch net devices
  *
- * Context: process, may sleep; takes RTNL. The nodes must be there.
+ * The nodes must exist already.
  *
- * Return: 0 or -errno.
+ * Context: process, may sleep; takes RTNL.
+ *
+ * Return: 0 or a negative errno.
  */
 int oae_netdev_init(void)
 {
@@ -544,8 +556,10 @@ int oae_netdev_init(void)
 /**
  * oae_netdev_exit() - stop watching net devices
  *
- * Context: process, may sleep; takes RTNL. Every device is reported as
- * unregistered once more, so no port is left; nothing may bind one any more.
+ * The kernel reports every device as unregistered once more, so no port is left.
+ * The parameters must be stopped already, so that no new port is bound.
+ *
+ * Context: process, may sleep; takes RTNL.
  */
 void oae_netdev_exit(void)
 {

@@ -8,7 +8,7 @@
 #include <linux/random.h>
 #include <net/dst.h>
 
-/* The payload, if it lies in one piece: in the head or in one fragment. */
+/* The payload, if it is contiguous: in the head or in one fragment. Else NULL. */
 static const void *payload_piece(const struct sk_buff *skb, unsigned int from,
 				 unsigned int len)
 {
@@ -22,7 +22,7 @@ static const void *payload_piece(const struct sk_buff *skb, unsigned int from,
 	return skb_frag_address(frag) + from - skb_headlen(skb);
 }
 
-/* Hash a payload that lies in several pieces. */
+/* Hash a payload that is not contiguous. */
 static u64 rcv_hash_pieces(struct sk_buff *skb, const struct oae_frame *f)
 {
 	struct skb_seq_state seq;
@@ -39,7 +39,7 @@ static u64 rcv_hash_pieces(struct sk_buff *skb, const struct oae_frame *f)
 	return xxh64_digest(&hash);
 }
 
-/* The hash of a frame's payload; an OFFER's first bytes are noted as well. */
+/* Hash a frame's payload. Also sets f->first of an OFFER's slice 0. */
 static u64 rcv_read_payload(struct sk_buff *skb, struct oae_frame *f)
 {
 	const void *piece = payload_piece(skb, f->hdr_len, f->length);
@@ -58,8 +58,8 @@ static u64 rcv_read_payload(struct sk_buff *skb, struct oae_frame *f)
 }
 
 /*
- * What oae_frame_parse() must be able to read. An OFFER's payload stays put.
- * -ENOMEM, or how much there is.
+ * Pull what oae_frame_parse() reads into the head, but not an OFFER's payload.
+ * Returns the number of bytes that can be read, or -ENOMEM.
  */
 static int rcv_pull_header(struct sk_buff *skb)
 {
@@ -84,8 +84,8 @@ static int rcv_pull_header(struct sk_buff *skb)
 }
 
 /*
- * Parse and verify; on success the skb is trimmed of padding. False: the frame
- * is no good, or there is no memory, as @why says, a counter.
+ * Parse and verify a frame, and trim its padding. False: drop the frame, and count
+ * it in @why.
  */
 static bool rcv_check_frame(struct sk_buff *skb, struct oae_frame *f,
 			    enum oae_stat *why)
@@ -107,8 +107,9 @@ static bool rcv_check_frame(struct sk_buff *skb, struct oae_frame *f,
 }
 
 /*
- * A HELLO of the gateway is dealt with: true. Of a frame through it, @peer is
- * who sent it first; nobody, if it may not come in.
+ * Handle a HELLO, or find the original source of a frame with VIA. True: the HELLO
+ * was a gateway's and needs nothing more. @peer is set to the original source, or to
+ * zero if the frame is not let in (protocol 4.8).
  */
 static noinline bool rcv_through_gateway(struct oae_port *port,
 					 const struct oae_frame *f,
@@ -127,8 +128,8 @@ static noinline bool rcv_through_gateway(struct oae_port *port,
 }
 
 /*
- * A frame for a port: data at the base header, Ethernet header before it. Consumes
- * it. Context: softirq (or BH disabled), RCU read lock held.
+ * Handle and consume a frame for a port; data at the base header, Ethernet header
+ * before it. Context: any but hard interrupts, BH off; under rcu_read_lock().
  */
 static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 {
@@ -168,7 +169,7 @@ static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 	consume_skb(skb);
 }
 
-/* A gateway says HELLO to all; nothing else is heard by broadcast. */
+/* Only a gateway's HELLO may be broadcast. */
 static noinline bool rcv_is_hello(const struct sk_buff *skb)
 {
 	u8 buf;
@@ -183,13 +184,13 @@ static noinline bool rcv_is_hello(const struct sk_buff *skb)
  * @skb: the frame
  * @dev: the port's device
  * @pt: the port's packet type
- * @orig_dev: the device that it came in by, which may be below @dev
+ * @orig_dev: the device that received the frame, which may be below @dev
  *
- * The kernel offers a frame to the handlers of both devices. A port hears those
- * that end at its own, not those of a VLAN, a macvlan or a bond that stands on
- * it and may be another namespace's (doc/protocol.md section 2).
+ * The kernel passes a frame to the handlers of both devices. A port takes frames
+ * that end at its own device, not those for a VLAN, a macvlan or a bond above it,
+ * which may belong to another namespace (doc/protocol.md section 2).
  *
- * Context: softirq, RCU read lock held.
+ * Context: softirq, under rcu_read_lock().
  *
  * Return: NET_RX_SUCCESS or NET_RX_DROP; the skb is consumed.
  */
@@ -206,7 +207,7 @@ int oae_rcv(struct sk_buff *skb, struct net_device *dev,
 	}
 	if (skb->pkt_type != PACKET_HOST &&
 	    (skb->pkt_type != PACKET_BROADCAST || !rcv_is_hello(skb))) {
-		/* Tapped by a promiscuous device, or a multicast. */
+		/* Count a multicast, but not what a promiscuous device taps. */
 		if (skb->pkt_type != PACKET_OTHERHOST)
 			oae_count(node, OAE_S_NOT_MINE);
 		goto drop;

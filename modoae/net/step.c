@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Single-stepping: frames received wait in node->step_q for the user to let
- * them in, one step (node->step frames) at a time.
+ * Single-stepping: received frames wait in node->step_q until the user lets them
+ * in, one step (node->step frames) at a time.
  */
 
 #include <linux/rcupdate.h>
@@ -9,7 +9,7 @@
 
 #include "net.h"
 
-#define OAE_STEP_MAX	512	/* frames held a node */
+#define OAE_STEP_MAX	512	/* the most frames held in a node */
 
 /* In skb->cb while a frame is in the queue. */
 struct oae_step_cb {
@@ -24,16 +24,18 @@ static struct oae_step_cb *oae_step_cb(struct sk_buff *skb)
 }
 
 /**
- * oae_step_hold() - hold a frame just received, if the node is single-stepping
- * @port: where it came in
- * @skb: the frame; the step queue's if true is returned
- * @rcv: what lets the frame in when its step has come; in softirq's place, with
- *	BH off and RCU held, and the port not gone
+ * oae_step_hold() - hold a received frame, if the node is single-stepping
+ * @port: the port that received the frame
+ * @skb: the frame; consumed if true is returned
+ * @rcv: called to let the frame in, with BH off, under rcu_read_lock(), the port
+ *	not gone
  *
- * Context: softirq, under rcu_read_lock(). While held frames are let go, new ones still
- * queue up behind them, so that none overtakes.
+ * While held frames are being let in, new frames still queue behind them, so the
+ * order is kept.
  *
- * Return: true when the frame was taken: held, or dropped and counted.
+ * Context: softirq, under rcu_read_lock(); takes step_q.lock.
+ *
+ * Return: true if the frame was taken: held, or dropped and counted.
  */
 bool oae_step_hold(struct oae_port *port, struct sk_buff *skb,
 		   void (*rcv)(struct oae_port *port, struct sk_buff *skb))
@@ -62,14 +64,14 @@ bool oae_step_hold(struct oae_port *port, struct sk_buff *skb,
 	return hold;
 }
 
-/* Let the oldest frame in; false when there is none. */
+/* Let the oldest frame in. False: there is none. */
 static bool oae_step_feed(struct oae_node *node)
 {
 	struct oae_port *port;
 	struct sk_buff *skb;
 
 	local_bh_disable();
-	rcu_read_lock();	/* before the look at `gone`, see netdev.c */
+	rcu_read_lock();	/* before reading `gone`: see struct oae_port */
 	spin_lock(&node->step_q.lock);
 	skb = __skb_dequeue(&node->step_q);
 	spin_unlock(&node->step_q.lock);
@@ -86,7 +88,7 @@ static bool oae_step_feed(struct oae_node *node)
 	return skb;
 }
 
-/* Run freely from now on, if nothing is held any more or @force. */
+/* Stop single-stepping, if nothing is held any more or @force. */
 static bool oae_step_run(struct oae_node *node, bool force)
 {
 	bool done;
@@ -101,8 +103,8 @@ static bool oae_step_run(struct oae_node *node, bool force)
 
 /**
  * oae_step_set() - set the step size
- * @node: whose
- * @step: frames a step; 0 lets in all that is held, in order, then runs freely
+ * @node: the node
+ * @step: frames a step; 0 lets in all held frames, in order, then runs freely
  *
  * Context: process, may sleep; under kernel_param_lock.
  */
@@ -114,7 +116,7 @@ void oae_step_set(struct oae_node *node, int step)
 		WRITE_ONCE(node->step, step);
 		return;
 	}
-	/* Frames may come as fast as they are let in: not for ever. */
+	/* Bounded, since frames may arrive as fast as they are let in. */
 	while (!oae_step_run(node, fed >= 4 * OAE_STEP_MAX)) {
 		oae_step_feed(node);
 		fed++;
@@ -126,7 +128,7 @@ void oae_step_set(struct oae_node *node, int step)
 
 /**
  * oae_step_once() - let the frames of one step in
- * @node: whose
+ * @node: the node
  *
  * Context: process, may sleep; under kernel_param_lock.
  */
@@ -139,11 +141,11 @@ void oae_step_once(struct oae_node *node)
 }
 
 /**
- * oae_step_purge() - drop the frames held
- * @node: whose
- * @port: of this port, or NULL for all
+ * oae_step_purge() - drop held frames
+ * @node: the node
+ * @port: drop those of this port, which receives no more frames; NULL all
  *
- * Context: process. For @port, no frame may come in any more.
+ * Context: process; takes step_q.lock.
  */
 void oae_step_purge(struct oae_node *node, const struct oae_port *port)
 {
