@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Knobs: the parameters that are numbers, or a choice of words that stands for
- * one. A table, base/knobs.h, says what each accepts; the code is the same for all.
+ * Knobs: the parameters that are numbers, or a choice of words that stand for
+ * numbers. The table base/knobs.h has their ranges; the code is the same for all.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -13,7 +13,7 @@
 
 #include "ctl.h"
 
-/* What insmod said: every node starts with these. */
+/* The values that insmod was given: every node starts with these. */
 static struct oae_knobs oae_defaults = {
 #define OAE_KNOB(_name, _min, _max, _default, _unit, _text) ._name = _default,
 #define OAE_CHOICE(_name, _default, _text) ._name = _default,
@@ -46,7 +46,7 @@ static u32 knobs_random(void)
 	return get_random_u32();
 }
 
-/* The knobs in the units of the core. */
+/* Convert the knobs to the units of the core. */
 static void knobs_cfg_fill(struct oae_link_cfg *cfg, const struct oae_knobs *k)
 {
 	cfg->stall_min = (u64)k->stall_min_us * NSEC_PER_USEC;
@@ -58,29 +58,29 @@ static void knobs_cfg_fill(struct oae_link_cfg *cfg, const struct oae_knobs *k)
 }
 
 /*
- * An event goes by one state of the knobs from its beginning to its end: 64 bits
- * that are written while they are read may be half of each on 32-bit machines.
+ * Publish a new configuration for the core. An event uses one configuration from
+ * begin to end: a u64 that changes while it is read may tear on 32-bit machines.
  */
 static void knobs_cfg_update(struct oae_node *node)
 {
 	struct oae_link_cfg *old, *new;
 
-	/* Under kernel_param_lock, like all that writes knobs. */
+	/* All writers of knobs hold kernel_param_lock. */
 	old = rcu_dereference_protected(node->cfg, true);
 	new = &node->cfgs[old == &node->cfgs[0]];
 	knobs_cfg_fill(new, &node->knobs);
 	if (!memcmp(old, new, sizeof(*new)))
 		return;
 	rcu_assign_pointer(node->cfg, new);
-	/* Until nobody goes by the old one. Who sets many knobs sets them one by one. */
+	/* Wait for readers of the old configuration. Each write pays one grace period. */
 	synchronize_rcu_expedited();
 }
 
 /**
- * oae_knobs_init() - give a new node the knobs that insmod was given
- * @node: which
+ * oae_knobs_init() - initialise the knobs of a new node with those of insmod
+ * @node: the node, not published yet
  *
- * Context: process; nobody else knows the node yet.
+ * Context: process.
  */
 void oae_knobs_init(struct oae_node *node)
 {
@@ -127,7 +127,7 @@ static int oae_knob_refuse(const struct oae_knob *knob, const char *val,
 	return oae_refuse(knob->name, val, err, accepted);
 }
 
-/* What one knob asks of another; checked when all are known. */
+/* Check the relations between knobs. */
 static int oae_knobs_check(const struct oae_knobs *k, const char *name,
 			   const char *val)
 {
@@ -201,11 +201,13 @@ static const struct kernel_param_ops oae_knob_ops = {
 };
 
 /**
- * oae_knobs_check_defaults() - do the knobs that insmod was given fit together?
+ * oae_knobs_check_defaults() - check the relations between the knobs of insmod
  *
- * Context: process. Not asked while they come in, one after the other.
+ * Checked once all are known, since insmod sets them one after the other.
  *
- * Return: 0 or -EINVAL, logged.
+ * Context: process.
+ *
+ * Return: 0; -EINVAL, which is logged.
  */
 int oae_knobs_check_defaults(void)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module's parameters, but for the plain numbers, which are in knobs.c.
+ * The module's parameters, except for the knobs, which are in knobs.c.
  *
- * They act on the node of whoever touches them. What insmod says goes into a
- * template, from which every node starts; `dev` and `target` are only for the
- * namespace that insmod runs in. All of it runs under kernel_param_lock, so
- * one write is over before the next begins; but for `dev`, which may wait for
- * peers and lets the others go on meanwhile (node->dev_lock is its own).
+ * A parameter acts on the node of the task that reads or writes it. The values that
+ * insmod is given go into a template, from which every node starts; `dev` and
+ * `target` apply only to the namespace that insmod runs in. kernel_param_lock
+ * serialises all writes, except for `dev`: that may wait for peers, so it drops
+ * kernel_param_lock meanwhile, and is serialised by node->dev_lock.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -31,27 +31,27 @@ static struct {
 } oae_template;
 
 static enum {
-	OAE_LOADING,		/* no node yet: the template is meant */
+	OAE_LOADING,		/* parameters act on the template */
 	OAE_LIVE,
 	OAE_STOPPED,
 } oae_params_state;
 
 /**
- * oae_params_node() - whose parameters are meant
+ * oae_params_node() - find the node that a parameter acts on
  * @node: set to the caller's node, or NULL for the template
- * @write: they are to be changed
+ * @write: the parameter is to be changed
  *
- * Context: process, under kernel_param_lock.
+ * Context: process; under kernel_param_lock.
  *
- * Return: 0; -EPERM: the caller may not; -ENODEV: the module is still being
- * loaded, by somebody else, or being unloaded.
+ * Return: 0; -EPERM the caller may not change it; -ENODEV another task is still
+ * loading the module, or it is being unloaded.
  */
 int oae_params_node(struct oae_node **node, bool write)
 {
 	*node = NULL;
 	switch (oae_params_state) {
 	case OAE_LOADING:
-		/* insmod has said all it has to say before there are files. */
+		/* The files in sysfs appear after insmod has set its parameters. */
 		if (write && THIS_MODULE->mkobj.mp)
 			break;
 		return 0;
@@ -66,13 +66,13 @@ int oae_params_node(struct oae_node **node, bool write)
 	return -ENODEV;
 }
 
-/* Writes that have left kernel_param_lock and will return to it; under it. */
+/* Writes that have dropped kernel_param_lock for a while; under that lock. */
 static unsigned int oae_params_away;
 static DECLARE_WAIT_QUEUE_HEAD(oae_params_wait);
 
 /*
- * Let other parameters be read and written: a write to one drops
- * kernel_param_lock. The module stays until oae_params_return().
+ * Drop kernel_param_lock during a write, so that other parameters can be read and
+ * written. oae_params_stop() waits for oae_params_return().
  */
 static void oae_params_leave(void)
 {
@@ -80,7 +80,7 @@ static void oae_params_leave(void)
 	kernel_param_unlock(THIS_MODULE);
 }
 
-/* End what oae_params_leave() began. */
+/* Take kernel_param_lock again after oae_params_leave(). */
 static void oae_params_return(void)
 {
 	kernel_param_lock(THIS_MODULE);
@@ -89,10 +89,10 @@ static void oae_params_return(void)
 }
 
 /**
- * oae_params_init() - give a new node what insmod was given
- * @node: which
+ * oae_params_init() - initialise the parameters of a new node from the template
+ * @node: the node, not published yet
  *
- * Context: process; nobody else knows the node yet.
+ * Context: process.
  */
 void oae_params_init(struct oae_node *node)
 {
@@ -146,10 +146,7 @@ static const struct kernel_param_ops oae_param_ops = {
 	.get = oae_param_get,
 };
 
-/*
- * Bind and release devices. Other parameters are free while links of those that
- * go are waited for.
- */
+/* Bind and release devices. Drops kernel_param_lock while links are closing. */
 static int params_dev_set(struct oae_node *node, char *val)
 {
 	bool going;
@@ -164,7 +161,7 @@ static int params_dev_set(struct oae_node *node, char *val)
 	return err;
 }
 
-/* The next change of a node's ports waits for the last one, and nobody for both. */
+/* Serialise changes of a node's ports, without kernel_param_lock while waiting. */
 static int params_dev_use(struct oae_node *node, char *val)
 {
 	struct oae_node *same;
@@ -175,7 +172,8 @@ static int params_dev_use(struct oae_node *node, char *val)
 	oae_params_return();
 	if (err)
 		return err;
-	err = oae_params_node(&same, true);	/* stopped meanwhile? */
+	/* The module may be on its way out by now. */
+	err = oae_params_node(&same, true);
 	if (!err)
 		err = params_dev_set(node, val);
 	mutex_unlock(&node->dev_lock);
@@ -208,7 +206,7 @@ static int params_target_use(struct oae_node *node, const struct oae_addr *addr,
 	u8 mac[ETH_ALEN];
 	int err;
 
-	/* No such port yet is no error: it may be bound later. */
+	/* A missing port is no error: it may be bound later. */
 	err = oae_addr_resolve(node, addr, &port, mac);
 	if (err == -EINVAL)
 		return oae_refuse("target", val, err,
@@ -453,13 +451,14 @@ OAE_PARAM(ethertype, 0444);
 MODULE_PARM_DESC(ethertype, "EtherType of the frames, at load (0x0600 to 0xffff, default 0x88b5)");
 
 /**
- * oae_params_start() - from now on the parameters act on nodes
+ * oae_params_start() - let the parameters act on nodes from now on
  *
- * Binds `dev` and sets `target` in the caller's namespace, as insmod was
- * asked. May sleep; takes kernel_param_lock and RTNL. When it fails, what was
- * bound goes with the node.
+ * Binds `dev` and sets `target` in the caller's namespace, with the values of
+ * insmod. On failure the ports bound so far are released with the node.
  *
- * Return: 0 or the errno of the value that is at fault, which was logged.
+ * Context: process, may sleep; takes dev_lock, kernel_param_lock and RTNL.
+ *
+ * Return: 0, or the negative errno of the value at fault, which is logged.
  */
 int oae_params_start(void)
 {
@@ -484,10 +483,11 @@ int oae_params_start(void)
 }
 
 /**
- * oae_params_stop() - from now on the parameters answer ENODEV
+ * oae_params_stop() - let the parameters return -ENODEV from now on
  *
- * Context: process, may sleep; takes kernel_param_lock: a write under way is over when this
- * returns.
+ * Waits for writes under way.
+ *
+ * Context: process, may sleep; takes kernel_param_lock.
  */
 void oae_params_stop(void)
 {

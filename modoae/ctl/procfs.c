@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /proc/net/modoae, in each namespace its own:
+ * /proc/net/modoae, one for each namespace:
  *   tags	the links; `close [DEV/]ADDR [VC]` written to it closes one
  *   stats	all counters
  *   ev_log	the last events
@@ -19,8 +19,8 @@
 #include "ctl.h"
 
 /*
- * tags: a walk over the table. It begins anew with every read(), and skips
- * what was shown; a table that is resized meanwhile may show a tag twice.
+ * tags: a walk over the table. Each read() starts the walk again and skips the tags
+ * already shown. If the table is resized meanwhile, a tag may be shown twice.
  */
 
 struct oae_tags_iter {
@@ -34,7 +34,7 @@ static struct oae_tag *procfs_tags_step(struct oae_tags_iter *iter)
 
 	do {
 		tag = rhashtable_walk_next(&iter->walk);
-	} while (tag == ERR_PTR(-EAGAIN));	/* resized: goes on */
+	} while (tag == ERR_PTR(-EAGAIN));	/* the table was resized */
 	return IS_ERR(tag) ? NULL : tag;
 }
 
@@ -88,7 +88,7 @@ static const char *oae_word(const char *const *words, size_t n, u8 i)
 	return i < n ? words[i] : "?";
 }
 
-/* What a line shows, taken under the lock and printed without it. */
+/* The contents of a line, copied under tag->lock and printed without it. */
 struct oae_tag_view {
 	struct oae_link_view link;
 	unsigned int unread, queue;
@@ -107,7 +107,7 @@ static void procfs_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 	oae_tag_unlock(tag);
 }
 
-/* In s. The clock of this processor may be a little behind. */
+/* Age in s. This CPU's local_clock() may be behind that of the CPU that set @born. */
 static u64 procfs_age(u64 born)
 {
 	u64 now = local_clock();
@@ -150,7 +150,7 @@ static const struct seq_operations oae_tags_ops = {
 	.show = procfs_tags_show,
 };
 
-/* Close the links to @addr on @vc, on whatever ports they are. */
+/* Close the links to @addr on @vc, on all ports that @addr allows. */
 static int procfs_tags_close(struct oae_node *node, const struct oae_addr *addr,
 			     u8 vc)
 {
@@ -262,7 +262,9 @@ int oae_procfs_init(struct oae_node *node)
  * oae_procfs_exit() - remove /proc/net/modoae of a namespace
  * @node: its node
  *
- * Context: process, may sleep: waits for whoever is reading right now.
+ * Waits for readers and writers of the files.
+ *
+ * Context: process, may sleep.
  */
 void oae_procfs_exit(struct oae_node *node)
 {
