@@ -80,7 +80,7 @@ static void __net_exit oae_nodes_close(struct list_head *nets)
 	LIST_HEAD(going);
 	struct net *net;
 
-	/* A reader that saw `shut` false has made its tag after this. */
+	/* Afterwards every reader that saw `shut` false has made its tag. */
 	synchronize_net();
 	list_for_each_entry(net, nets, exit_list)
 		oae_links_close(oae_node(net));

@@ -203,7 +203,7 @@ void oae_links_close(struct oae_node *node)
 void oae_node_close(struct oae_node *node)
 {
 	WRITE_ONCE(node->shut, true);
-	/* A reader that saw `shut` false has made its tag after this. */
+	/* Afterwards every reader that saw `shut` false has made its tag. */
 	synchronize_net();
 	oae_links_close(node);
 }
@@ -299,7 +299,7 @@ void oae_ports_release(struct oae_node *node)
 {
 	LIST_HEAD(going);
 
-	/* A reader that saw `removed` false has made its tag after this. */
+	/* Afterwards every reader that saw `removed` false has made its tag. */
 	synchronize_net();
 	oae_tags_for_each(node, NULL, netdev_removed_close, 0);
 	wait_event_timeout(node->tags_wait, netdev_removed_closed(node),
