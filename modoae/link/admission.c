@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Admission: what to answer to a frame for which there is no open link, who may
- * have a tag, and which tag gives way (doc/protocol.md section 4.6).
+ * Admission: the answer to a frame without an open link, the shares of max_tags, and
+ * which tag gives way (doc/protocol.md section 4.6).
  *
- * Pure: what is known of the peer and the frame go in, a verdict comes out. The
+ * Pure: a frame and what is known of its sender go in, a verdict comes out. The
  * caller looks up, hashes, counts, limits the rate, and sends.
  */
 #include "admission.h"
 
-#define CLOSED_DEAD	8	/* dead times until a CLOSED one may give way */
+#define CLOSED_DEAD	8	/* dead times until a CLOSED tag may give way */
 
 /**
- * oae_cookie() - a cookie
- * @hash: keyed, of who asks, with which ltag, and when
+ * oae_cookie() - make a cookie of a hash
+ * @hash: keyed hash of port, kid, the peer's ltag and the step of time
  *
- * Return: an ltag that is not 0, which would be none.
+ * Return: the cookie, never 0, since that is no ltag.
  */
 u32 oae_cookie(u64 hash)
 {
 	return (u32)hash ? (u32)hash : 1;
 }
 
-/* The ltags as they came, crossed. */
+/* Build an answer, which has the ltags of the frame, crossed. */
 static void admit_answer(struct oae_admission *a, const struct oae_frame *f,
 			 u8 opcode, u16 reason)
 {
@@ -65,14 +65,14 @@ static void admit_sync(const struct oae_asker *who, const struct oae_frame *f,
 }
 
 /**
- * oae_admission() - what becomes of a frame that belongs to no open link
- * @who: what is known of its sender; all but a SYNC needs nothing
+ * oae_admission() - decide about a frame that belongs to no open link
+ * @who: what is known of the sender; used only for a SYNC
  * @f: the frame, verified
- * @a: out
+ * @a: set to the decision
  *
- * A peer costs no memory until it names the cookie that it was sent: whoever
- * forges an address does not see it. One that is expected needs a cookie as
- * well, and gets it whatever strangers have used up.
+ * A peer costs no memory until it names the cookie that it was sent. The sender of a
+ * forged address does not see the cookie. An expected peer needs a cookie, too, but
+ * is answered even if strangers have used up stranger_pps.
  */
 void oae_admission(const struct oae_asker *who, const struct oae_frame *f,
 		   struct oae_admission *a)
@@ -83,7 +83,7 @@ void oae_admission(const struct oae_asker *who, const struct oae_frame *f,
 		admit_sync(who, f, a);
 		break;
 	case OAE_CLOSE:
-		/* Forgotten already; a refusal needs no answer. */
+		/* The link is forgotten already. A CLOSE that refuses needs no answer. */
 		if (f->reason)
 			a->why = OAE_ADMIT_NO_TAG;
 		else
@@ -102,9 +102,9 @@ void oae_admission(const struct oae_asker *who, const struct oae_frame *f,
 }
 
 /**
- * oae_admission_full() - a tag is due, and there is no room for one
+ * oae_admission_full() - refuse a SYNC for lack of room for a tag
  * @f: the SYNC
- * @a: out
+ * @a: set to the decision
  */
 void oae_admission_full(const struct oae_frame *f, struct oae_admission *a)
 {
@@ -113,7 +113,7 @@ void oae_admission_full(const struct oae_frame *f, struct oae_admission *a)
 	admit_answer(a, f, OAE_CLOSE, OAE_R_FULL);
 }
 
-/* Three quarters, to the nearest, and not none. */
+/* The strangers' share: three quarters, to the nearest, and at least one. */
 static u64 admit_strangers_most(unsigned int most)
 {
 	u64 share = (3 * (u64)most + 1) / 4;
@@ -122,12 +122,12 @@ static u64 admit_strangers_most(unsigned int most)
 }
 
 /**
- * oae_share_room() - is there room for a tag?
- * @tags: how many count in max_tags, with it
- * @strangers: how many were made for strangers, with it; 0 if it was not
+ * oae_share_room() - is there room for a new tag?
+ * @tags: tags that count in max_tags, the new one included
+ * @strangers: tags of strangers, the new one included; 0 if it is no stranger's
  * @most: max_tags
  *
- * Return: 0; -ENOBUFS max_tags; -EDQUOT the strangers' share of it.
+ * Return: 0; -ENOBUFS max_tags is reached; -EDQUOT the strangers' share is.
  */
 int oae_share_room(unsigned int tags, unsigned int strangers, unsigned int most)
 {
@@ -138,9 +138,9 @@ int oae_share_room(unsigned int tags, unsigned int strangers, unsigned int most)
 
 /**
  * oae_share_spare() - may a tag give way to another?
- * @c: what speaks for it
+ * @c: the state of the tag
  *
- * Return: why; OAE_SPARE_NOT it may not.
+ * Return: the reason; OAE_SPARE_NOT the tag may not give way.
  */
 enum oae_spare oae_share_spare(const struct oae_claims *c)
 {
@@ -156,16 +156,16 @@ enum oae_spare oae_share_spare(const struct oae_claims *c)
 }
 
 /**
- * oae_share_yields() - does a tag give way for this reason?
+ * oae_share_yields() - do tags give way for this reason?
  * @spare: the reason
- * @err: what there is no room in, as oae_share_room() said
+ * @err: what oae_share_room() returned
  * @dead_ms: the knob
- * @doubt_s: the knob, 0: none that is in doubt gives way
- * @ms: out: for so long it must have been so
+ * @doubt_s: the knob; 0: no tag in doubt gives way
+ * @ms: set to the time for which the reason must have held, ms
  *
- * A dead tag takes no room in the strangers' share.
+ * A dead tag takes no room in the strangers' share, so it does not help there.
  *
- * Return: false if none does.
+ * Return: true if so.
  */
 bool oae_share_yields(enum oae_spare spare, int err, u32 dead_ms, u32 doubt_s,
 		      u64 *ms)

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Admission: frames for which there is no tag, and who has one. Pure. */
+/* Admission: frames without a tag, and shares of max_tags (protocol 4.6). Pure. */
 #ifndef OAE_ADMISSION_H
 #define OAE_ADMISSION_H
 
 #include "frame.h"
 
-/* The knob `accept`: whose SYNC may lead to a tag. */
+/* The knob `accept`: peers whose SYNC may lead to a tag. */
 enum oae_accept { OAE_ACCEPT_ANY, OAE_ACCEPT_PEERS, OAE_ACCEPT_NONE };
 
 /**
  * struct oae_asker - what an end knows of a peer without a tag
- * @cookie: SYNC: the cookie of this peer and its ltag; now, and in the step of
- *	time before; 0 none
+ * @cookie: SYNC: the cookies for this peer and its ltag, of this step of time and of
+ *	the step before; 0 none
  * @accept: enum oae_accept
- * @shut: this end takes nobody
+ * @shut: the node is shut
  * @configured: the peer is in `target` or `peers`
- * @awaited: a file is attached to its tag, whose link is CLOSED
+ * @awaited: a file is attached to the peer's CLOSED tag
  */
 struct oae_asker {
 	u32 cookie[2];
@@ -27,26 +27,26 @@ struct oae_asker {
 
 enum oae_admit_verdict {
 	OAE_ADMIT_DROP,		/* no answer */
-	OAE_ADMIT_ANSWER,	/* answer, if strangers may be answered now */
+	OAE_ADMIT_ANSWER,	/* answer, if stranger_pps allows it */
 	OAE_ADMIT_EXPECTED,	/* answer in any case */
-	OAE_ADMIT_TAG,		/* a tag is due; no room: oae_admission_full() */
+	OAE_ADMIT_TAG,		/* make a tag; if no room: oae_admission_full() */
 };
 
-/* What is to be counted. */
+/* What to count. */
 enum oae_admit_why {
 	OAE_ADMIT_FINE,
 	OAE_ADMIT_NO_TAG,	/* no tag, and nothing to answer */
-	OAE_ADMIT_POLICY,	/* `accept` or `shutdown` forbid it */
-	OAE_ADMIT_BAD_COOKIE,	/* it names a wrong or an old one */
+	OAE_ADMIT_POLICY,	/* `accept` or `shutdown` forbid the link */
+	OAE_ADMIT_BAD_COOKIE,	/* the SYNC names a wrong or an old cookie */
 	OAE_ADMIT_FULL,		/* no room for a tag */
 	OAE_ADMIT_WHY_END
 };
 
 /**
- * struct oae_admission - what becomes of a frame without a tag
+ * struct oae_admission - the decision about a frame without a tag
  * @verdict: enum oae_admit_verdict
  * @why: enum oae_admit_why
- * @answer: what to send, unless @verdict is DROP or TAG
+ * @answer: the frame to send, unless @verdict is DROP or TAG
  */
 struct oae_admission {
 	u8 verdict;
@@ -59,7 +59,7 @@ void oae_admission(const struct oae_asker *who, const struct oae_frame *f,
 void oae_admission_full(const struct oae_frame *f, struct oae_admission *a);
 u32 oae_cookie(u64 hash);
 
-/* Why a tag may give way to another. In this order. */
+/* Reasons why a tag may give way to another, in the order in which they are tried. */
 enum oae_spare {
 	OAE_SPARE_NOT,
 	OAE_SPARE_DEAD,		/* dead, something unread, no file */
@@ -69,14 +69,14 @@ enum oae_spare {
 };
 
 /**
- * struct oae_claims - what speaks for keeping a tag, or against it
- * @attached: a file is
- * @dead: out of the table
- * @unread: something is
- * @stranger: it was made for one
- * @queued: something waits to be sent
- * @closed: its link is CLOSED
- * @down: its link is down
+ * struct oae_claims - the state of a tag that decides whether it may give way
+ * @attached: a file is attached
+ * @dead: the tag is out of the table
+ * @unread: a transaction is unread
+ * @stranger: the tag was made for a stranger
+ * @queued: messages wait to be sent
+ * @closed: the link is CLOSED
+ * @down: the link is down
  */
 struct oae_claims {
 	bool attached;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Why a frame is dropped before any link sees it: OAE_BAD_..., the name of its
- * counter, what that counts. A name never changes once released.
+ * Causes for dropping a frame before any link sees it: OAE_BAD_..., the name and the
+ * description of the counter. A name never changes once released.
  *
- * Included where the rows are to become something: OAE_CAUSE() says what.
+ * An X-macro table: the including file defines OAE_CAUSE().
  */
 OAE_CAUSE(NONE, "bad_none", "never counted")
 OAE_CAUSE(SHORT, "bad_short", "frames dropped: shorter than they say")	/* or than their headers */

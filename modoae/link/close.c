@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Closing (doc/protocol.md section 4.7): an end that closes takes nothing new.
- * What is in flight ends, what is committed is confirmed; then it says CLOSE,
- * the peer ends its own, and both forget the link. And the end of an end of the
- * link, however it comes.
+ * Closing (doc/protocol.md section 4.7), settling (4.5), and the end of a link. Pure,
+ * see link.h.
+ *
+ * An end that closes takes nothing new. What is in flight ends, and what is committed
+ * is confirmed. Then this end sends CLOSE, the peer does the same with its own
+ * transactions, and both ends forget the link.
  */
 #include "link_int.h"
 
 /**
- * oae_link_end() - the link becomes CLOSED, whatever is in flight
+ * oae_link_end() - end the link at once: it becomes CLOSED
  * @l: the link
- * @err: what those are told whose transactions are reversed, positive errno
+ * @err: error for the writers of reversed transactions, positive errno
  * @a: actions
  */
 void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
@@ -40,7 +42,7 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 }
 
 /**
- * oae_close_step() - go on closing: first what is in flight ends
+ * oae_close_step() - continue closing, as far as what is in flight allows
  * @l: the link
  * @now: ns
  * @a: actions
@@ -77,16 +79,16 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 		if (!l->asked_at)
 			l->asked_at = now;
 		oae_send(l, a, OAE_CLOSE);
-		/* By now the peer may be in another run, and not hear it. */
+		/* Probe, too: a peer in another run drops the CLOSE. */
 		if (again)
 			oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
 	}
 }
 
 /**
- * oae_close_posts() - what may still be reversed is: the link is closing
+ * oae_close_posts() - reverse the posts that wait, since the link is closing
  * @l: the link
- * @err: positive errno
+ * @err: error for the writers, positive errno
  * @a: actions
  */
 void oae_close_posts(struct oae_link *l, int err, struct oae_actions *a)
@@ -99,7 +101,7 @@ void oae_close_posts(struct oae_link *l, int err, struct oae_actions *a)
 }
 
 /**
- * oae_link_close() - close the link once what is in flight has ended
+ * oae_link_close() - begin to close the link (protocol 4.7)
  * @l: the link
  * @now: ns
  * @a: actions; OAE_OP_GONE comes now or with a later event
@@ -113,21 +115,22 @@ void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_close_posts(l, OAE_E_SHUTDOWN, a);
 	l->closing = true;
 	l->ready_due = false;
-	/* Never open, or given up: there is nobody to tell. */
+	/* Never open, or down: there is no peer to wait for. */
 	if (!l->peer_inc || l->down)
 		oae_link_end(l, OAE_E_SHUTDOWN, a);
 	oae_finish(l, now, a);
 }
 
 /**
- * oae_link_settle() - come to where nothing is in doubt (protocol 4.5)
+ * oae_link_settle() - settle, before the address changes (protocol 4.5)
  * @l: the link
- * @until: ns; from then on the end goes on as before, settled or not
+ * @until: end of settling, whether or not the link has settled, ns
  * @now: ns
- * @a: actions; when oae_link_in_doubt() says no the link has settled
+ * @a: actions
  *
- * Before the end becomes another one. Nothing new is offered or taken, what is
- * committed is confirmed, and the peer is asked whether it knows of an express.
+ * Until then nothing new is offered or taken. What is committed is confirmed, and the
+ * peer is asked whether it knows that an express was delivered. The link has settled
+ * once oae_link_in_doubt() returns false.
  */
 void oae_link_settle(struct oae_link *l, u64 until, u64 now,
 		     struct oae_actions *a)
@@ -146,10 +149,12 @@ void oae_link_settle(struct oae_link *l, u64 until, u64 now,
 }
 
 /**
- * oae_settled() - the end goes on as before; the caller offers what waits
+ * oae_settled() - end settling: take new transactions again
  * @l: the link, OPEN
  * @now: ns
  * @a: actions
+ *
+ * The caller offers what waits.
  */
 void oae_settled(struct oae_link *l, u64 now, struct oae_actions *a)
 {
@@ -158,9 +163,9 @@ void oae_settled(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_link_kill() - this end of the link dies now
+ * oae_link_kill() - end the link at once, without telling the peer
  * @l: the link
- * @err: what writers are told whose transactions are reversed, positive errno
+ * @err: error for the writers of reversed transactions, positive errno
  * @now: ns
  * @a: actions
  */

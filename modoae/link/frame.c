@@ -2,9 +2,8 @@
 /*
  * Frames: bytes on the wire <-> struct oae_frame (doc/protocol.md section 2).
  *
- * Pure: no allocation, no clock, no kernel facility. Everything that comes in
- * is hostile until oae_frame_parse() and then oae_frame_verify() have said
- * OAE_BAD_NONE.
+ * Pure: no allocation, no lock, no clock. Every received frame is hostile until
+ * oae_frame_parse() and then oae_frame_verify() have returned OAE_BAD_NONE.
  */
 #include "frame.h"
 
@@ -29,7 +28,7 @@ static const char *const opcode_names[OAE_OPCODE_END] = {
  * oae_opcode_name() - the name of an opcode, for people
  * @opcode: any byte
  *
- * Return: the name, "?" for an unknown one. Any context.
+ * Return: the name, "?" for an unknown opcode.
  */
 const char *oae_opcode_name(u8 opcode)
 {
@@ -38,12 +37,12 @@ const char *oae_opcode_name(u8 opcode)
 	return opcode_names[opcode];
 }
 
-/* The digest of a header, whose digest field counts as zero. */
+/* The digest of a header, with the digest field counted as zero. */
 static u64 frame_header_digest(const u8 *hdr, size_t hdr_len, u64 payload_hash)
 {
 	u8 copy[OAE_HLEN_MAX];
 
-	/* Nearly all are: a copy of a known length is a few moves. */
+	/* The usual length: the compiler makes a few moves of a constant copy. */
 	if (hdr_len == OAE_HDR_LEN)
 		memcpy(copy, hdr, OAE_HDR_LEN);
 	else
@@ -52,7 +51,7 @@ static u64 frame_header_digest(const u8 *hdr, size_t hdr_len, u64 payload_hash)
 	return oae_xxh64(copy, hdr_len, payload_hash);
 }
 
-/* A half and a verb are one slice, never express. */
+/* Is this an OFFER of one slice, not express, as those of halves and verbs are? */
 static bool one_frame(const struct oae_frame *f)
 {
 	return !f->slice && f->length &&
@@ -142,18 +141,18 @@ static void frame_parse_body(struct oae_frame *f, const u8 *p, size_t have)
 }
 
 /**
- * oae_frame_parse() - read a frame's header and the protocol's own body
- * @f: filled in; its contents mean nothing unless OAE_BAD_NONE is returned
+ * oae_frame_parse() - parse a frame's header and body (protocol 2.1 to 2.4, 2.6)
+ * @f: filled in; valid only if OAE_BAD_NONE is returned
  * @buf: the frame, from behind the Ethernet header
- * @have: bytes that may be read at @buf; header and extensions, and the
- *	protocol's own body, must be among them
- * @total: bytes that arrived behind the Ethernet header, padding included
+ * @have: bytes that can be read at @buf: at least header, extensions and the body
+ *	that the protocol defines
+ * @total: bytes received behind the Ethernet header, padding included
  *
- * Checks everything but the digest, which oae_frame_verify() does once the
- * payload has been hashed. @f->first of an OFFER is made of what can be read
- * here; who keeps payload elsewhere fills it in. Any context, no locks.
+ * Checks all but the digest: oae_frame_verify() does that, once the payload has been
+ * hashed. @f->first of an OFFER is taken from what can be read at @buf; a caller that
+ * has the payload elsewhere sets it itself.
  *
- * Return: OAE_BAD_NONE, or the cause for which to drop the frame.
+ * Return: OAE_BAD_NONE, or the cause for dropping the frame.
  */
 enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
 			     size_t total)
@@ -210,12 +209,10 @@ enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
 }
 
 /**
- * oae_frame_verify() - check the digest of a parsed frame
- * @f: what oae_frame_parse() made of it; @payload_hash is noted in it
- * @hdr: its header, @f->hdr_len bytes
- * @payload_hash: oae_slice_hash() of its @f->length payload bytes
- *
- * Any context, no locks.
+ * oae_frame_verify() - check the digest of a parsed frame (protocol 2.5)
+ * @f: from oae_frame_parse(); payload_hash is set
+ * @hdr: the header, @f->hdr_len bytes
+ * @payload_hash: oae_slice_hash() of the payload, @f->length bytes
  *
  * Return: OAE_BAD_NONE, OAE_BAD_DIGEST, or OAE_BAD_AUTH for a keyed digest.
  */
@@ -232,10 +229,10 @@ enum oae_bad oae_frame_verify(struct oae_frame *f, const u8 *hdr,
 }
 
 /**
- * oae_frame_body_len() - bytes of payload that are the protocol's own
+ * oae_frame_body_len() - length of the body that the protocol defines
  * @f: a frame
  *
- * Return: bytes; 0 for an OFFER, whose payload is the transaction's.
+ * Return: bytes; 0 for an OFFER, whose payload is part of the transaction.
  */
 size_t oae_frame_body_len(const struct oae_frame *f)
 {
@@ -256,7 +253,7 @@ size_t oae_frame_body_len(const struct oae_frame *f)
 }
 
 /**
- * oae_reflect_body() - the body of a REFLECT, to be hashed with what follows it
+ * oae_reflect_body() - build the body of a REFLECT
  * @f: the frame
  * @p: room for OAE_REFLECT_LEN bytes
  */
@@ -308,16 +305,14 @@ static void frame_build_body(const struct oae_frame *f, u8 *p)
 }
 
 /**
- * oae_frame_build() - write a frame's header and the protocol's own body
- * @f: the frame; for an OFFER @f->payload_hash is the slice's hash and
- *	@f->length its bytes, for a REFLECT with more than its own body those
- *	of both, else they are derived here
+ * oae_frame_build() - build a frame's header and body
+ * @f: the frame. For an OFFER, and for a REFLECT with data behind its body, the
+ *	caller sets payload_hash and length, of the whole payload; for all others
+ *	they are computed here.
  * @buf: room for OAE_PARSE_MAX bytes
  *
- * Any context, no locks.
- *
- * Return: bytes written; an OFFER's slice, or what a REFLECT has behind its
- * body, follows them on the wire.
+ * Return: bytes written; an OFFER's slice, or the data behind a REFLECT's body,
+ * follows on the wire.
  */
 size_t oae_frame_build(const struct oae_frame *f, u8 *buf)
 {
@@ -366,9 +361,9 @@ u64 oae_slice_hash(const void *data, size_t len, u16 slice)
 }
 
 /**
- * oae_whole_digest() - the digest of a transaction
- * @hash: its slices' hashes, in order
- * @nslices: how many, at most OAE_MAX_SLICES
+ * oae_whole_digest() - the digest of a transaction (protocol 2.5)
+ * @hash: hashes of the slices, in order
+ * @nslices: number of slices, at most OAE_MAX_SLICES
  *
  * Return: XXH64, seed 0, over the hashes as big-endian words in order.
  */
@@ -383,9 +378,9 @@ u64 oae_whole_digest(const u64 *hash, unsigned int nslices)
 }
 
 /**
- * oae_first_bytes() - what REFLECT repeats of a transaction's beginning
+ * oae_first_bytes() - the beginning of a transaction, which REFLECT repeats
  * @data: the first slice
- * @len: its bytes, may be less than 8
+ * @len: its length, bytes; may be less than 8
  *
  * Return: the first 8 bytes as a big-endian number, zero-filled.
  */

@@ -11,7 +11,7 @@
  * @opcode: enum oae_opcode
  * @vc: virtual channel
  * @flags: OAE_F_*
- * @attempt: which offering of @seq
+ * @attempt: number of this offering of @seq
  * @kind: enum oae_kind
  * @hdr_len: bytes of header and extensions
  * @length: payload bytes in this frame
@@ -21,7 +21,7 @@
  * @dst_ltag: the receiver's ltag as the sender knows it
  * @tx: last transaction the sender has committed
  * @rx: last transaction the sender has delivered
- * @seq: the transaction this frame is about
+ * @seq: the transaction that this frame is about
  * @payload_hash: XXH64 of the payload, seeded with @slice; OFFER only
  * @sync: body of SYNC, SYNC_ACK and SYNC_CHK
  * @reflect: body of REFLECT
@@ -66,7 +66,7 @@ struct oae_frame {
 			u16 epoch;
 			u16 life;
 			u16 node_life;
-			u8 about[6];	/* at an even address, as addresses must be */
+			u8 about[6];	/* 2-byte aligned, for ether_addr_equal() */
 			u8 flags;
 		} hello;
 		u64 first;
@@ -75,7 +75,7 @@ struct oae_frame {
 	u8 via[OAE_VIA_LEN];
 };
 
-/* Why a frame was dropped before any link saw it. */
+/* Causes for dropping a frame before any link sees it. */
 enum oae_bad {
 #define OAE_CAUSE(_id, _name, _text) OAE_BAD_##_id,
 #include "causes.h"

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Swaps (doc/protocol.md section 4.9): the half that this end has posted, and
- * what becomes of it. Offering it is offer.c's, holding the peer's hold.c's.
+ * Swaps (doc/protocol.md section 4.9): the states of the half that this end has
+ * posted. offer.c offers it, hold.c holds the peer's half. Pure, see link.h.
  *
  * By half.state:
  *
- *   NONE     none is posted
+ *   NONE     no half is posted
  *   POSTED   to be offered when its turn comes
- *   OFFERED  it is what is offered
- *   WAITING  the peer had none; the peer's own offer will ask for it
- *   LENT     it went out in the REFLECT of what is held: the peer decides
+ *   OFFERED  the half is the transaction offered, see offer.state
+ *   WAITING  the peer had no half; its own offer will ask for this one
+ *   LENT     sent in the REFLECT for the peer's half, which is held: the peer decides
  */
 #include "link_int.h"
 
 /**
- * oae_half_drop() - a half ends otherwise than committed
+ * oae_half_drop() - end a half, reversed or unknown
  * @l: the link; half.state is neither NONE nor OFFERED
  * @outcome: OAE_REVERSED or OAE_UNKNOWN
  * @err: positive errno
@@ -28,13 +28,13 @@ void oae_half_drop(struct oae_link *l, enum oae_outcome outcome, int err,
 }
 
 /**
- * oae_half_end() - this end cannot know or have the peer's half any more
+ * oae_half_end() - end the half, if any, of a link that ends (protocol 4.9, step 5)
  * @l: the link
- * @err: why a half that nobody has is reversed, positive errno
+ * @err: why a half that is not lent is reversed, positive errno
  * @a: actions
  *
- * The dead may have used one that is lent. One that is offered ends with the
- * offer.
+ * A half that is lent ends UNKNOWN: the peer may have committed it. A half that is
+ * offered ends with the offer.
  */
 void oae_half_end(struct oae_link *l, int err, struct oae_actions *a)
 {
@@ -45,13 +45,13 @@ void oae_half_end(struct oae_link *l, int err, struct oae_actions *a)
 }
 
 /**
- * oae_half_refused() - the peer has none to give for the one offered
+ * oae_half_refused() - the peer has no half (protocol 4.9, step 2)
  * @l: the link; half.state is OFFERED
  * @now: ns
  * @a: actions
  *
- * Unless the peer's own offer came meanwhile, and was refused because of this
- * one: then there is one by now.
+ * The half is WAITING. But if the peer's own offer was refused because of this one,
+ * the peer has a half by now, so this one is POSTED again.
  */
 void oae_half_refused(struct oae_link *l, u64 now, struct oae_actions *a)
 {
@@ -64,16 +64,16 @@ void oae_half_refused(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_half_lend() - answer the peer's half with the one that is posted here
+ * oae_half_lend() - lend the own half to the peer's offer (protocol 4.9, step 3)
  * @l: the link
  * @a: actions
  *
- * Return: true if it is lent; else there is none to lend.
+ * Return: true if the half is lent; false if there is none to lend.
  */
 bool oae_half_lend(struct oae_link *l, struct oae_actions *a)
 {
 	if (l->half.state == OAE_HALF_OFFERED) {
-		/* Crossed: the senior's stands. */
+		/* The two offers crossed: that of the senior stands. */
 		if (l->senior) {
 			l->half.crossed = true;
 			return false;
@@ -92,11 +92,11 @@ bool oae_half_lend(struct oae_link *l, struct oae_actions *a)
 }
 
 /**
- * oae_half_back() - what was held for it is dropped: a lent half is here again
- * @l: the link
+ * oae_half_back() - take back a lent half, if any (protocol 4.9, step 5)
+ * @l: the link, which drops the peer's half
  * @a: actions
  *
- * Its user may have wanted it back meanwhile: then nobody gets it any more.
+ * The half is POSTED again, or reversed if it was cancelled while it was lent.
  */
 void oae_half_back(struct oae_link *l, struct oae_actions *a)
 {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The responder (doc/protocol.md section 4.2): gathers the slices of an offer,
- * holds it, reflects it, and delivers it when the initiator has committed. It
- * never decides.
+ * The responder (doc/protocol.md section 4.2): gathers the slices of an offer, holds
+ * the transaction, reflects it, and delivers it when the initiator has committed. It
+ * never decides. Pure, see link.h.
  *
- * What is being held is always transaction rx + 1. By hold.state:
+ * The transaction held is always rx + 1. By hold.state:
  *
- *   NONE      nothing of it is here
- *   PARTIAL   some slices of hold.attempt are
+ *   NONE      no slice is here
+ *   PARTIAL   some slices of hold.attempt are here
  *   ASKED     a verb: the caller is asked to compute it
- *   HELD      all of them; reflected; waits for the commit
- *   REFUSED   hold.attempt was refused, and stays so: a late copy of it must
- *             not be taken after the initiator counts it as not in flight
+ *   HELD      all slices are here and were reflected; waits for the commit
+ *   REFUSED   hold.attempt was refused, and stays refused: the initiator no longer
+ *             counts it as in flight, so a late copy must not be taken
  *   REVERSED  hold.attempt was reversed, likewise
  *   KEPT      slices of an earlier run, for an offer with RESUME
  */
 #include "link_int.h"
 
-/* Forget slices and attempt: rx + 1 has not been seen yet. */
+/* Forget slices and attempt, as if rx + 1 had never been offered. */
 static void hold_reset(struct oae_link *l)
 {
 	l->hold.state = OAE_HOLD_NONE;
@@ -28,7 +28,7 @@ static void hold_reset(struct oae_link *l)
 }
 
 /**
- * oae_hold_discard() - drop whatever slices are here
+ * oae_hold_discard() - drop what is held or gathered
  * @l: the link
  * @a: actions
  */
@@ -41,12 +41,11 @@ void oae_hold_discard(struct oae_link *l, struct oae_actions *a)
 }
 
 /**
- * oae_hold_keep() - a run ended undecided: keep slices for RESUME
- * @l: the link, resolving: what is held was not committed
+ * oae_hold_keep() - keep the slices of a run that ended undecided, for RESUME
+ * @l: the link; what is held was not committed
  * @a: actions
  *
- * A single slice is not worth it: the initiator sends its LAST slice in any
- * case.
+ * A single slice is not kept: the initiator sends the LAST slice in any case.
  */
 void oae_hold_keep(struct oae_link *l, struct oae_actions *a)
 {
@@ -62,7 +61,7 @@ void oae_hold_keep(struct oae_link *l, struct oae_actions *a)
 	l->hold.attempt = 0;
 }
 
-/* What is held is committed: to whom it is for. */
+/* What is held is committed: give it to the swap, the region or the reader. */
 static void hold_hand_over(struct oae_link *l, struct oae_actions *a)
 {
 	switch (l->hold.kind) {
@@ -80,7 +79,7 @@ static void hold_hand_over(struct oae_link *l, struct oae_actions *a)
 }
 
 /**
- * oae_hold_deliver() - hand over what is held, rx moves on
+ * oae_hold_deliver() - deliver what is held, and advance rx (protocol 4.2, step 4)
  * @l: the link; hold.state is HELD
  * @now: ns
  * @a: actions
@@ -141,9 +140,9 @@ static void hold_refuse(struct oae_link *l, u16 reason, struct oae_actions *a)
 }
 
 /*
- * May the slices that are here serve this attempt too? Within a run only those
- * of the attempt just before it; after a freeze the initiator says RESUME only
- * if this transaction has had one content ever since it was first offered.
+ * Do the slices that are here count for this attempt (protocol 4.2, step 2)? Within a
+ * run only those of the attempt just before it do. After a freeze the initiator sets
+ * RESUME only if the transaction has had one content only.
  */
 static bool hold_resumes(const struct oae_link *l, const struct oae_frame *f)
 {
@@ -159,13 +158,13 @@ static bool hold_resumes(const struct oae_link *l, const struct oae_frame *f)
 	       f->attempt == l->hold.attempt + 1;
 }
 
-/* Has the attempt that is known been seen in this run? */
+/* Was hold.attempt seen in this run? */
 static bool hold_begun(const struct oae_link *l)
 {
 	return l->hold.state != OAE_HOLD_NONE && l->hold.state != OAE_HOLD_KEPT;
 }
 
-/* A newer attempt than any seen. False: it was refused. */
+/* Begin an attempt that is newer than any seen. False: it was refused. */
 static bool hold_begin_attempt(struct oae_link *l, const struct oae_frame *f,
 			       bool room, struct oae_actions *a)
 {
@@ -177,7 +176,7 @@ static bool hold_begin_attempt(struct oae_link *l, const struct oae_frame *f,
 	l->hold.state = OAE_HOLD_PARTIAL;
 	l->hold.attempt = f->attempt;
 
-	/* Only a message goes to the reader. */
+	/* Only a message needs room: swaps and verbs are not read. */
 	if (!room && f->kind == OAE_MESSAGE) {
 		hold_refuse(l, OAE_R_BUSY, a);
 		return false;
@@ -185,7 +184,7 @@ static bool hold_begin_attempt(struct oae_link *l, const struct oae_frame *f,
 	return true;
 }
 
-/* All slices are here. */
+/* All slices are here: hold the transaction and reflect it, or refuse it. */
 static void hold(struct oae_link *l, const struct oae_frame *f, u64 now,
 		 struct oae_actions *a)
 {
@@ -215,10 +214,10 @@ static void hold(struct oae_link *l, const struct oae_frame *f, u64 now,
 }
 
 /**
- * oae_link_computed() - the answer to OAE_OP_VERB
+ * oae_link_computed() - complete OAE_OP_VERB (protocol 4.10)
  * @l: the link
  * @reason: 0, or why the verb is refused, enum oae_reason
- * @reply: bytes of the answer, which the caller has by the slice kept
+ * @reply: length of the answer, which the caller keeps, bytes
  * @now: ns
  * @a: actions, the same list that held the OAE_OP_VERB
  */
@@ -238,19 +237,19 @@ void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 		oae_note(a, OAE_N_HELD);
 		hold_send_reflect(l, l->rx + 1, l->hold.attempt, OAE_VERB, a);
 	}
-	/* First the answer, then what waits: link.c, OFFER. */
+	/* The answer goes first, so link_rcv_data() left the pump to this. */
 	oae_offer_pump(l, now, a);
-	/* Closing waits for the answer, and the timer does. */
+	/* Closing, and the timer, depend on the state set here. */
 	oae_finish(l, now, a);
 }
 
-/* A slice of the attempt being gathered. False: the frame is to be dropped. */
+/* Keep a slice of the present attempt. False: drop the frame. */
 static bool hold_keep_slice(struct oae_link *l, const struct oae_frame *f,
 			    struct oae_actions *a)
 {
 	unsigned int n = f->slice + 1;
 
-	/* An attempt is of one kind. */
+	/* All slices of an attempt have the same kind. */
 	if (f->kind != l->hold.kind) {
 		oae_note(a, OAE_N_BAD_SLICE);
 		return false;
@@ -287,7 +286,7 @@ static bool hold_keep_slice(struct oae_link *l, const struct oae_frame *f,
 	return true;
 }
 
-/* An offer of what is delivered already: only an express is asked for again. */
+/* An offer of transaction rx: reflect an express again (protocol 4.3). */
 static void hold_offer_delivered(struct oae_link *l, const struct oae_frame *f,
 				 struct oae_actions *a)
 {
@@ -301,7 +300,7 @@ static void hold_offer_delivered(struct oae_link *l, const struct oae_frame *f,
 }
 
 /**
- * oae_rcv_offer() - a slice of an offer (protocol 4.2, steps 2 and 5)
+ * oae_rcv_offer() - handle a slice of an offer (protocol 4.2, steps 1 to 3 and 5)
  * @l: the link, OPEN; the frame is of this run
  * @f: the frame
  * @room: the reader has room for one more transaction
@@ -346,9 +345,9 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
 	}
 
 	/*
-	 * An end that closes takes nothing that it does not hold: else a peer
-	 * that always has more to send would never hear of it. No READY will
-	 * follow, but CLOSE. One that settles says READY when it has.
+	 * An end that closes takes nothing that it does not hold. Otherwise a peer
+	 * that always has more to send would keep CLOSE from ever going out. No
+	 * READY follows. An end that settles refuses, too, and sends READY later.
 	 */
 	if (oae_takes_nothing(l)) {
 		hold_refuse(l, f->kind == OAE_SWAP ? OAE_R_NO_HALF : OAE_R_BUSY, a);
@@ -366,7 +365,7 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
 }
 
 /**
- * oae_rcv_reverse() - the initiator took an attempt back (protocol 4.2, step 5)
+ * oae_rcv_reverse() - handle REVERSE: drop an attempt (protocol 4.2, step 5)
  * @l: the link, OPEN; the frame is of this run
  * @f: the frame
  * @a: actions

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The link's events: each is handed to the file whose rule it is. See link.h. */
+/*
+ * The link's events: each is passed to the file that has its rules. Pure, see
+ * link.h.
+ */
 #include "link_int.h"
 
 /**
- * oae_link_slice_max() - the longest slice both ends can carry
- * @l: the link; who asks without its lock may hear what was, or will be
+ * oae_link_slice_max() - the longest slice that both ends can carry
+ * @l: the link; without its lock the result is a hint
  *
  * Return: bytes of payload in one frame.
  */
@@ -20,9 +23,9 @@ u16 oae_link_slice_max(const struct oae_link *l)
 /**
  * oae_op() - add an op to the actions
  * @a: actions
- * @type: which
+ * @type: type of the op
  *
- * Return: the op; the caller sets what its type has.
+ * Return: the op; the caller sets the members that its type uses.
  */
 struct oae_op *oae_op(struct oae_actions *a, enum oae_op_type type)
 {
@@ -38,9 +41,9 @@ struct oae_op *oae_op(struct oae_actions *a, enum oae_op_type type)
 }
 
 /**
- * oae_note() - something happened, to be counted and logged
+ * oae_note() - add a note to the actions, to be counted and logged
  * @a: actions
- * @note: what
+ * @note: the note
  */
 void oae_note(struct oae_actions *a, enum oae_note note)
 {
@@ -48,11 +51,11 @@ void oae_note(struct oae_actions *a, enum oae_note note)
 }
 
 /**
- * oae_complete() - a transaction has ended
+ * oae_complete() - add the outcome of a transaction to the actions
  * @a: actions
- * @handle: whose
- * @outcome: how
- * @err: why, positive errno; 0 if committed
+ * @handle: of the transaction
+ * @outcome: the outcome
+ * @err: why it is not committed, positive errno; 0 if it is
  */
 void oae_complete(struct oae_actions *a, void *handle,
 		  enum oae_outcome outcome, int err)
@@ -65,13 +68,13 @@ void oae_complete(struct oae_actions *a, void *handle,
 }
 
 /**
- * oae_send() - add a frame to send, its counters and ltags filled in
+ * oae_send() - add a frame to the actions, with counters and ltags filled in
  * @l: the link
  * @a: actions
- * @opcode: which
+ * @opcode: opcode of the frame
  *
- * Return: the send. What only some opcodes have (body, handle, slices) is for
- * the caller to set, the rest is zero.
+ * Return: the send. The caller sets what only some opcodes have (body, handle,
+ * slices); all other fields of the header are 0.
  */
 struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
 			  enum oae_opcode opcode)
@@ -85,7 +88,7 @@ struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
 	}
 	s = &a->send[a->nsends++];
 	f = &s->frame;
-	/* One by one: most of a frame is a body that few have. */
+	/* No memset(): most of a frame is a body that few opcodes have. */
 	f->opcode = opcode;
 	f->vc = l->vc;
 	f->flags = 0;
@@ -105,9 +108,9 @@ struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
 }
 
 /**
- * oae_link_init() - make a link, CLOSED
+ * oae_link_init() - initialise a link, CLOSED
  * @l: the link
- * @cfg: must outlive it; may change while it lives
+ * @cfg: values of the knobs, until the next oae_link_use()
  * @vc: virtual channel
  * @mtu: bytes after the Ethernet header, OAE_MIN_MTU or more
  * @start: tx before the first transaction
@@ -125,16 +128,19 @@ void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,
 }
 
 /**
- * oae_link_rank() - which of two crossing swaps stands
+ * oae_link_rank() - set which end's offer stands if two swaps cross (protocol 4.9)
  * @l: the link
- * @senior: this end's, for its address is the higher one. The ends differ.
+ * @senior: this end's offer stands, since its address is the higher one
  */
 void oae_link_rank(struct oae_link *l, bool senior)
 {
 	l->senior = senior;
 }
 
-/* Numbers wrap: a frame that is delayed for as long must be of another run. */
+/*
+ * Has the run used up its numbers? They wrap, so a frame that is delayed by 2^32
+ * transactions must belong to another run (protocol 4.5).
+ */
 static bool link_worn(const struct oae_link *l)
 {
 	return l->state == OAE_OPEN && (l->tx - l->run_tx >= OAE_RUN_MAX ||
@@ -142,12 +148,12 @@ static bool link_worn(const struct oae_link *l)
 }
 
 /**
- * oae_finish() - the last step of every event: go on closing, arm the timer
+ * oae_finish() - the last step of every event: continue closing, arm the timer
  * @l: the link
  * @now: ns
  * @a: actions
  *
- * A run that is worn ends here (protocol 4.5).
+ * Also ends a run that has used up its numbers (protocol 4.5).
  */
 void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a)
 {
@@ -157,7 +163,7 @@ void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_arm(l, now, a);
 }
 
-/* The peer does not want this link at all (protocol 4.6). */
+/* A CLOSE at a frozen end: the peer may refuse the link as such (protocol 4.6). */
 static void link_rcv_turned_away(struct oae_link *l, const struct oae_frame *f,
 				 struct oae_actions *a)
 {
@@ -184,7 +190,7 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, bool ro
 		return;
 	}
 	if (f->opcode == OAE_CLOSE_ACK) {
-		/* Perhaps of an end that has forgotten its counters. */
+		/* The peer may have forgotten its counters: do not look at them. */
 		if (oae_close_out(l))
 			oae_link_end(l, OAE_E_SHUTDOWN, a);
 		else
@@ -192,7 +198,7 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, bool ro
 		return;
 	}
 	if (f->opcode == OAE_CLOSE && f->reason) {
-		/* It has no link, and the next SYNC will hear so. */
+		/* The peer has no link; its answer to the next SYNC decides. */
 		oae_freeze(l, OAE_N_NOLINK, now, a);
 		return;
 	}
@@ -202,7 +208,7 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, bool ro
 	switch (f->opcode) {
 	case OAE_OFFER:
 		oae_rcv_offer(l, f, room, now, a);
-		/* It may have replaced one that a half was lent for. */
+		/* The offer may have replaced a hold that a half was lent for. */
 		if (l->hold.state != OAE_HOLD_ASKED)
 			oae_offer_pump(l, now, a);
 		break;
@@ -214,7 +220,7 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, bool ro
 		break;
 	case OAE_REVERSE:
 		oae_rcv_reverse(l, f, a);
-		/* A half that was lent for it is offered by this end now. */
+		/* A half that was lent for the hold is POSTED again. */
 		oae_offer_pump(l, now, a);
 		break;
 	case OAE_COMMIT:
@@ -235,7 +241,7 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, bool ro
 }
 
 /**
- * oae_link_rcv() - a frame for this link has come in
+ * oae_link_rcv() - handle a received frame
  * @l: the link
  * @f: the frame, parsed and verified
  * @room: the reader has room for one more transaction
@@ -285,7 +291,7 @@ static bool link_takes_posts(const struct oae_link *l)
  * oae_link_wants() - is there room for a post that is no half?
  * @l: the link
  *
- * Return: true if oae_link_post() would take one.
+ * Return: true if oae_link_post() would take such a post.
  */
 bool oae_link_wants(const struct oae_link *l)
 {
@@ -296,14 +302,14 @@ bool oae_link_wants(const struct oae_link *l)
  * oae_link_wants_half() - is there room for a half?
  * @l: the link
  *
- * Return: true if oae_link_post() would take one.
+ * Return: true if oae_link_post() would take a half.
  */
 bool oae_link_wants_half(const struct oae_link *l)
 {
 	return link_takes_posts(l) && l->half.state == OAE_HALF_NONE;
 }
 
-/* Where a post waits for its turn; NULL: another does already. */
+/* The place where a post waits for its turn; NULL: the place is taken. */
 static struct oae_post *link_waiting_place(struct oae_link *l, u8 kind)
 {
 	if (kind == OAE_SWAP)
@@ -312,15 +318,15 @@ static struct oae_post *link_waiting_place(struct oae_link *l, u8 kind)
 }
 
 /**
- * oae_link_post() - offer a transaction, now or when its turn comes
+ * oae_link_post() - offer a transaction, now or when its turn comes (protocol 4.1)
  * @l: the link
- * @p: copied
+ * @p: the post; copied
  * @now: ns
  * @a: actions
  *
- * Return: 0; -ENOTCONN CLOSED; -ESHUTDOWN or -EPIPE closing here or there;
- * -EAGAIN one waits already; -EINVAL no slices, or too many, or an express
- * that is no message.
+ * Return: 0; -ENOTCONN the link is CLOSED; -ESHUTDOWN or -EPIPE it is closing, by
+ * this end or by the peer; -EAGAIN another post waits already; -EINVAL no slices, or
+ * too many, or an express that is no message.
  */
 int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 		  struct oae_actions *a)
@@ -343,7 +349,7 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 	now = oae_now(l, now);
 
 	if (l->down && !oae_has_posts(l)) {
-		/* It may be back: do not wait for the slow interval. */
+		/* The peer may be back: do not wait for the long interval. */
 		l->asked_at = now;
 		oae_ask(l, now, a);
 	}
@@ -364,14 +370,14 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 /**
  * oae_link_cancel() - reverse a transaction (protocol 4.1, step 5)
  * @l: the link
- * @handle: which
- * @err: what its writer is told, positive errno
+ * @handle: of the transaction
+ * @err: error for the writer, positive errno
  * @now: ns
  * @a: actions; OAE_OP_COMPLETE is among them if 0 is returned
  *
- * Return: 0; -EINPROGRESS an express in flight or a half that is lent, whose
- * outcome comes later, and such a half is not posted again; -ENOENT not with
- * this link.
+ * Return: 0; -EINPROGRESS an express in flight or a half that is lent: the outcome
+ * comes later, and a half that comes back is reversed; -ENOENT the link does not
+ * have this transaction.
  */
 int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		    struct oae_actions *a)
@@ -414,7 +420,7 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 }
 
 /**
- * oae_link_drained() - the reader has room again
+ * oae_link_drained() - send READY if it is due: there is room, or words are free
  * @l: the link
  * @now: ns
  * @a: actions
@@ -430,7 +436,7 @@ void oae_link_drained(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_link_port_up() - the port can carry frames again
+ * oae_link_port_up() - handle that the port carries frames again
  * @l: the link
  * @now: ns
  * @a: actions
@@ -447,7 +453,7 @@ void oae_link_port_up(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_link_port_down() - the port carries no frames
+ * oae_link_port_down() - handle that the port carries no frames: freeze
  * @l: the link
  * @now: ns
  * @a: actions
@@ -462,14 +468,14 @@ void oae_link_port_down(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_link_set_mtu() - the port's MTU has changed
+ * oae_link_set_mtu() - set the MTU of the link's way
  * @l: the link
  * @mtu: bytes after the Ethernet header, OAE_MIN_MTU or more
  * @now: ns
  * @a: actions
  *
- * The ends synchronise, for the peer to learn it and for what is in flight to
- * be cut anew.
+ * If the MTU changes an OPEN link freezes (protocol 4.8), so that the peer learns
+ * the MTU and what is in flight is cut anew.
  */
 void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
 		      struct oae_actions *a)

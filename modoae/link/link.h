@@ -4,19 +4,19 @@
  *
  * Pure: events go in (a frame, a post, a cancel, the timer, ...), actions come
  * out. Nothing here allocates, locks, reads a clock or sends. The caller holds
- * whatever lock protects the link, gives the time (by a clock that may step back
- * a little), and afterwards carries the actions out: struct oae_op first and in
- * order, under the same lock, then struct oae_send without it.
+ * the lock that protects the link, passes the time (of a clock that may step back
+ * a little), and afterwards carries out the actions: each struct oae_op in order
+ * under the same lock, then each struct oae_send without the lock.
  *
- * The rules are those of doc/protocol.md section 4. Which file holds which:
+ * The rules are those of doc/protocol.md section 4, by file:
  *   link.c   the events
- *   timer.c  when something counts as a failure
+ *   timer.c  the timer: failures, probes, link down
  *   close.c  closing, and the end of a link
  *   offer.c  the initiator: offer, commit, reverse
  *   hold.c   the responder: slices, hold, reflect, deliver
  *   half.c   swaps: the half that is posted, offered, lent
  *   sync.c   freezing and resolving
- *   show.c   what others may know of a link
+ *   show.c   queries for people and programs
  */
 #ifndef OAE_LINK_H
 #define OAE_LINK_H
@@ -42,7 +42,7 @@ enum oae_outcome {
 	OAE_OUTCOME_END
 };
 
-/* Why a transaction that is not committed is not. Positive errno values. */
+/* Why a transaction was not committed. Positive errno values. */
 #define OAE_E_SIGNAL		EINTR		/* reversed: a signal */
 #define OAE_E_CANCEL		ECANCELED	/* reversed: asked for, or port removed */
 #define OAE_E_DEADLINE		ETIME		/* reversed: deadline passed */
@@ -53,22 +53,22 @@ enum oae_outcome {
 #define OAE_E_TOO_BIG		EMSGSIZE	/* reversed: larger than a limit */
 #define OAE_E_KIND		EOPNOTSUPP	/* reversed: kind not served there */
 #define OAE_E_NO_REGION		ENXIO		/* reversed: verb, no such region */
-#define OAE_E_RANGE		ERANGE		/* reversed: verb, behind its end */
+#define OAE_E_RANGE		ERANGE		/* reversed: verb, behind the region's end */
 #define OAE_E_ACCESS		EACCES		/* reversed: verb, not permitted */
-#define OAE_E_BAD_VERB		EBADMSG		/* reversed: verb, not readable */
+#define OAE_E_BAD_VERB		EBADMSG		/* reversed: verb, malformed */
 #define OAE_E_UNKNOWN		EOWNERDEAD	/* unknown: an end of the link died */
 
 /**
- * struct oae_link_cfg - what the knobs say, the same for the whole of an event
- * @stall_min: least stall time, ns
- * @stall_max: greatest stall time, ns, unless two round trips are longer or
- *	failure follows failure; also the first one, before any round trip was
- *	measured, is a tenth of it
- * @keepalive: ns of silence after which an idle peer is probed, also how long
- *	a refused transaction stays parked without READY
- * @dead: ns without an answer after which a link is down
+ * struct oae_link_cfg - values of the knobs, constant during an event
+ * @stall_min: minimum of the stall time, ns
+ * @stall_max: maximum of the stall time, ns, unless two round trips are longer or
+ *	many failures follow each other. A tenth of it is the stall time before any
+ *	round trip was measured.
+ * @keepalive: silence after which an idle peer is probed, ns; also the time that a
+ *	refused transaction stays parked without READY
+ * @dead: time without an answer after which a link is down, ns
  * @max_len: largest transaction held, bytes
- * @random: 32 unpredictable bits; any context the link's events come in
+ * @random: returns 32 unpredictable bits; called in the context of the event
  */
 struct oae_link_cfg {
 	u64 stall_min;
@@ -84,15 +84,15 @@ struct oae_link_cfg {
 
 /**
  * struct oae_post - a transaction to offer; the payload stays with the caller
- * @handle: the caller's; comes back in actions
+ * @handle: of the caller, returned in actions
  * @digest: oae_whole_digest() of its slices
  * @first: oae_first_bytes()
  * @len: bytes
  * @slice_max: the longest slice, bytes
  * @nslices: 1 to OAE_MAX_SLICES
  * @kind: enum oae_kind
- * @flags: OAE_POST_*; none with a SWAP or a VERB but CONFIRM
- * @reply: VERB: bytes of the answer
+ * @flags: OAE_POST_*; for a SWAP or a VERB only CONFIRM
+ * @reply: VERB: length of the answer, bytes
  */
 struct oae_post {
 	void *handle;
@@ -106,7 +106,7 @@ struct oae_post {
 	u16 reply;
 };
 
-/* What happened, to be counted and logged. Every dropped frame has one. */
+/* Notes, to be counted and logged. Every dropped frame has one. */
 enum oae_note {
 #define OAE_NOTE(_id, _name, _text) OAE_N_##_id,
 #include "notes.h"
@@ -114,21 +114,21 @@ enum oae_note {
 };
 
 enum oae_op_type {
-	OAE_OP_NOTE,		/* @note happened */
+	OAE_OP_NOTE,		/* count and log @note */
 	OAE_OP_KEEP,		/* keep this frame's payload as slice @slice */
 	OAE_OP_DISCARD,		/* free all slices kept */
-	OAE_OP_DELIVER,		/* the slices kept, 0 to @slice - 1, to the reader */
-	OAE_OP_RESULT,		/* behind this REFLECT's own body: for @handle */
-	OAE_OP_TAKE,		/* swap: what is kept as slice 0 is for @handle */
-	OAE_OP_VERB,		/* compute slice 0, then oae_link_computed() */
-	OAE_OP_APPLY,		/* verb: carry slice 0 out, and free it */
-	OAE_OP_COMPLETE,	/* @handle ended: @outcome, @err */
-	OAE_OP_CONFIRMED,	/* the last committed one is known delivered */
+	OAE_OP_DELIVER,		/* deliver the slices 0 to @slice - 1 to the reader */
+	OAE_OP_RESULT,		/* the data behind this REFLECT's body is @handle's result */
+	OAE_OP_TAKE,		/* swap: slice 0 is @handle's result */
+	OAE_OP_VERB,		/* compute the verb in slice 0, then oae_link_computed() */
+	OAE_OP_APPLY,		/* apply the verb in slice 0, and free that */
+	OAE_OP_COMPLETE,	/* @handle has ended: @outcome, @err */
+	OAE_OP_CONFIRMED,	/* the last commit is known to be delivered */
 	OAE_OP_RESLICE,		/* cut @handle anew: oae_link_cut(), then
 				 * oae_link_resliced()
 				 */
-	OAE_OP_TIMER,		/* (re)arm it: when the event's clock says @at, ns */
-	OAE_OP_FLUSH,		/* end all that is queued: reversed, @err */
+	OAE_OP_TIMER,		/* (re)arm the timer for @at, ns, of the event's clock */
+	OAE_OP_FLUSH,		/* reverse all queued messages, @err */
 	OAE_OP_GONE,		/* the link is CLOSED and may be forgotten */
 };
 
@@ -146,14 +146,14 @@ struct oae_op {
 
 /**
  * struct oae_send - a frame to send
- * @frame: the frame; for an OFFER the caller fills in length, slice, LAST and
- *	payload_hash of each; for a REFLECT whose length is not 0, payload_hash,
- *	which covers the body and what comes behind it
- * @handle: OFFER: whose slices; REFLECT of a SWAP: whose bytes come behind its
- *	body. That of a VERB: the answer does
- * @slices: OFFER: which of them, bit n for slice n
- * @slice_max: OFFER: bytes of each but the last
- * @nslices: OFFER: how many there are in all
+ * @frame: the frame. For an OFFER the caller fills in length, slice, LAST and
+ *	payload_hash of each slice. For a REFLECT whose length is not 0 the caller
+ *	fills in payload_hash, over the body and the data behind it.
+ * @handle: OFFER: the post to send slices of; REFLECT of a SWAP: the half whose bytes
+ *	follow the body. (In a REFLECT of a VERB the answer follows.)
+ * @slices: OFFER: the slices to send, bit n for slice n
+ * @slice_max: OFFER: length of each slice but the last, bytes
+ * @nslices: OFFER: number of slices of the post
  */
 struct oae_send {
 	struct oae_frame frame;
@@ -163,15 +163,15 @@ struct oae_send {
 	u8 nslices;
 };
 
-/* Of one event; a random walk has seen 11 and 4. They lie on the stack. */
+/* Limits for one event, on the stack. The most seen in random walks are 11 and 4. */
 #define OAE_MAX_OPS	16
 #define OAE_MAX_SENDS	6
 
-/* What an event leads to. Set both counts to 0 before the event. */
+/* The actions of an event. The caller sets both counts to 0 before the event. */
 struct oae_actions {
 	unsigned int nops;
 	unsigned int nsends;
-	bool overflow;		/* never: a bug in the link */
+	bool overflow;		/* never true: a bug in the link */
 	struct oae_op op[OAE_MAX_OPS];
 	struct oae_send send[OAE_MAX_SENDS];
 };
@@ -187,7 +187,7 @@ enum oae_hold_state {
 	OAE_HOLD_NONE,
 	OAE_HOLD_PARTIAL,	/* some slices of this attempt are here */
 	OAE_HOLD_ASKED,		/* a verb, waiting for oae_link_computed() */
-	OAE_HOLD_HELD,		/* all are, and were reflected */
+	OAE_HOLD_HELD,		/* all slices are here, and were reflected */
 	OAE_HOLD_REFUSED,	/* this attempt was refused */
 	OAE_HOLD_REVERSED,	/* this attempt was reversed */
 	OAE_HOLD_KEPT,		/* slices of an earlier run, for RESUME */
@@ -197,22 +197,22 @@ enum oae_hold_state {
 enum oae_half_state {
 	OAE_HALF_NONE,
 	OAE_HALF_POSTED,	/* to be offered */
-	OAE_HALF_OFFERED,	/* is what is offered */
-	OAE_HALF_WAITING,	/* the peer had none */
-	OAE_HALF_LENT,		/* the peer's is held, this one reflected */
+	OAE_HALF_OFFERED,	/* the half is the transaction offered */
+	OAE_HALF_WAITING,	/* the peer had no half */
+	OAE_HALF_LENT,		/* the peer's half is held, this one reflected */
 };
 
 /**
- * struct oae_link - one end of a link; the members are the link's own
+ * struct oae_link - one end of a link; the members are private to link/
  *
- * May be copied with memcpy (the explorer does): it holds no pointer into
- * itself.
+ * May be copied with memcpy(), as the explorer does: no member points into the
+ * struct.
  */
 struct oae_link {
 	const struct oae_link_cfg *cfg;
 	u64 inc;		/* own incarnation */
 	u64 peer_inc;		/* the peer's, 0 unknown */
-	struct {		/* what came with peer_ltag */
+	struct {		/* from the SYNC that told peer_ltag */
 		u64 inc;
 		u32 max_len;
 		u32 start;
@@ -223,18 +223,18 @@ struct oae_link {
 	u32 tx;			/* last committed */
 	u32 rx;			/* last delivered */
 	u32 start;		/* tx before the first transaction */
-	u32 run_tx;		/* tx and rx when this run began */
-	u32 run_rx;
+	u32 run_tx;		/* tx when this run began */
+	u32 run_rx;		/* rx when this run began */
 	u32 peer_max_len;
 	u16 mtu;
 	u16 peer_mtu;		/* 0 unknown */
-	u16 cut;		/* longest slice that seems to pass, 0 any */
+	u16 cut;		/* limit of slices since longer ones fail, 0 none */
 	u8 vc;
-	bool senior;		/* of two crossing swaps, mine stands */
+	bool senior;		/* of two crossing swaps, that of this end stands */
 	u8 state;		/* CLOSED, SYNC_SENT, SYNC_RECD or OPEN */
 	u8 attempt;		/* of tx + 1, this run */
 	u8 backoff;		/* failures since the last progress */
-	u8 fruitless;		/* of them: SYNCs pass, what is offered does not */
+	u8 fruitless;		/* fruitless failures in a row (protocol 4.1) */
 	bool down;
 	bool closing;		/* closed here */
 	bool close_sent;
@@ -242,49 +242,49 @@ struct oae_link {
 	bool confirmed;		/* the peer is known to have delivered tx */
 	bool await_done;
 	bool clean;		/* tx + 1 has had one content only */
-	bool last_express;	/* rx was an express */
+	bool last_express;	/* transaction rx was an express */
 	bool unseen;		/* and the peer was not seen to commit it */
-	bool ready_due;		/* refused BUSY: READY when there is room */
+	bool ready_due;		/* refused BUSY or CONFLICT: READY must follow */
 	bool next_valid;
 	u8 last_kind;		/* kind of the express at rx */
 
 	struct {
 		struct oae_post p;
 		u64 at;		/* last progress */
-		u64 unseen;	/* slices sent last, but for LAST */
+		u64 unseen;	/* slices of the last OFFER, without LAST */
 		u8 state;	/* enum oae_offer_state */
-		bool hopeless;	/* whole, it is too long for the path */
+		bool hopeless;	/* too long for the path, and cannot be cut */
 		bool again;	/* was offered before */
-		bool doubt;	/* an express: an earlier run may deliver it */
+		bool doubt;	/* an express that an earlier run may deliver */
 	} offer;
-	struct oae_post next;
+	struct oae_post next;	/* waits behind the offer, if next_valid */
 
-	struct {		/* parked, and a half is what is offered */
+	struct {		/* a parked post that stepped aside for a half */
 		struct oae_post p;
 		bool valid;
-		bool ready;	/* READY came for it */
+		bool ready;	/* READY came for the post */
 	} aside;
 
 	struct {
 		struct oae_post p;
-		int cancelled;	/* LENT: it shall not come back, errno */
-		u64 again_at;	/* WAITING: offered again, in any case */
-		u64 fruitless_at; /* first of those that fruitless counts */
+		int cancelled;	/* LENT: reverse it if it comes back, errno */
+		u64 again_at;	/* WAITING: time to offer it again */
+		u64 fruitless_at; /* time of the first failure in fruitless */
 		u8 state;	/* enum oae_half_state */
-		u8 fruitless;	/* lent, and SYNCs pass, but no commit */
+		u8 fruitless;	/* LENT: fruitless failures in a row */
 		bool again;	/* was offered before */
-		bool crossed;	/* the peer's was refused because of mine */
-		bool turn;	/* what was offered last was no half */
+		bool crossed;	/* the peer's offer was refused because of this one */
+		bool turn;	/* the last offer was no half, so this is next */
 	} half;
 
 	struct {
 		u64 have;	/* slices here, bit n for slice n */
 		u64 digest;
 		u64 first;
-		u64 at;
+		u64 at;		/* when all slices were here */
 		u32 len;
-		u16 reason;
-		u16 reply;	/* bytes behind the REFLECT's own body */
+		u16 reason;	/* REFUSED: enum oae_reason */
+		u16 reply;	/* bytes behind the REFLECT's body */
 		u8 state;	/* enum oae_hold_state */
 		u8 attempt;
 		u8 nslices;	/* 0 until LAST is here */
@@ -294,31 +294,31 @@ struct oae_link {
 	} hold;
 
 	/* Times, ns, and the one timer. */
-	u64 now;		/* the latest that an event has seen */
-	u64 timer_at;		/* when it fires, 0 not armed */
-	u64 heard_at;		/* last word of the peer in this run */
+	u64 now;		/* latest time of an event */
+	u64 timer_at;		/* when the timer fires, 0 not armed */
+	u64 heard_at;		/* last frame of the peer in this run */
 	u64 active_at;		/* last time something was in flight */
-	u64 asked_at;		/* asked and unanswered since, 0 not */
+	u64 asked_at;		/* first unanswered SYNC, probe or CLOSE, 0 none */
 	u64 again_at;		/* next SYNC, probe or CLOSE */
-	u64 again_iv;		/* and the interval after it */
-	u64 park_at;
-	u64 done_at;
-	u64 down_at;
-	u64 settle_until;	/* nothing new before this, 0 any time */
+	u64 again_iv;		/* interval after again_at */
+	u64 park_at;		/* when to offer a parked transaction again */
+	u64 done_at;		/* when DONE was asked for */
+	u64 down_at;		/* when the link went down */
+	u64 settle_until;	/* settling until then, 0 not */
 	u64 sync_at;		/* first SYNC of this ltag */
-	u64 waited;		/* what was offered had, when it froze; 0 none */
-	u64 waited_held;	/* the same for what was held */
-	u64 cut_at;
-	u64 fruitless_at;	/* first of those that fruitless counts */
+	u64 waited;		/* time in flight of the offer at the freeze, 0 none */
+	u64 waited_held;	/* the same for what was held, with a half lent */
+	u64 cut_at;		/* when `cut` was set */
+	u64 fruitless_at;	/* time of the first failure in fruitless */
 	u64 srtt;		/* smoothed round trip, 0 unmeasured */
 	u64 rttvar;
-	u8 syncs;		/* how many of this ltag, 2 for more */
+	u8 syncs;		/* SYNCs sent with this ltag, at most 2 */
 
-	struct {		/* the run before, for answers that come late */
+	struct {		/* the previous run, for late answers */
 		u32 ltag;
 		u32 peer_ltag;
-		u64 offer_at;	/* what was offered, 0 nothing */
-		u64 hold_at;	/* what was held, 0 nothing */
+		u64 offer_at;	/* when the offer went out, 0 nothing offered */
+		u64 hold_at;	/* when the hold began, 0 nothing held */
 		u32 tx;
 		u32 rx;
 		u8 attempt;
@@ -357,44 +357,44 @@ void oae_link_renamed(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
 		      struct oae_actions *a);
 
-/* What each event asks; without the caller's lock the answer is a hint. */
+/* Queries of the event path. Without the caller's lock the answer is a hint. */
 
 static inline bool oae_link_closed(const struct oae_link *l)
 {
 	return READ_ONCE(l->state) == OAE_CLOSED;
 }
 
-/* No answer for dead_ms: the peer is away. */
+/* Is the link down: no answer for dead_ms? */
 static inline bool oae_link_down(const struct oae_link *l)
 {
 	return l->down;
 }
 
-/* The number of the last transaction that was committed from here. */
+/* The number of the last transaction that this end has committed. */
 static inline u32 oae_link_tx(const struct oae_link *l)
 {
 	return l->tx;
 }
 
-/* The handle of what OAE_N_OFFERED was noted for. */
+/* The handle of the transaction that OAE_N_OFFERED was noted for. */
 static inline void *oae_link_offered(const struct oae_link *l)
 {
 	return l->offer.p.handle;
 }
 
-/* The peer was refused and waits: oae_link_drained() when there is room. */
+/* Does the peer wait for READY? Then call oae_link_drained() once there is room. */
 static inline bool oae_link_owes_ready(const struct oae_link *l)
 {
 	return READ_ONCE(l->ready_due);
 }
 
-/* When the timer is to fire, by the event's clock, ns; 0 it is not armed. */
+/* The time for which the timer is armed, by the event's clock, ns; 0 not armed. */
 static inline u64 oae_link_timer_at(const struct oae_link *l)
 {
 	return l->timer_at;
 }
 
-/* What the knobs say now, for the event that begins. */
+/* Set the values of the knobs, at the begin of an event. */
 static inline void oae_link_use(struct oae_link *l,
 				const struct oae_link_cfg *cfg)
 {
@@ -403,19 +403,19 @@ static inline void oae_link_use(struct oae_link *l,
 
 enum oae_state oae_link_state(const struct oae_link *l);
 /**
- * struct oae_link_view - what people and programs see of a link
+ * struct oae_link_view - the state of a link, for people and programs
  * @state: see oae_link_state()
  * @offer: enum oae_offer_state
  * @hold: enum oae_hold_state
  * @vc: virtual channel
- * @pending: transactions of this end that the link has and that have not ended
+ * @pending: number of this end's transactions that the link has
  * @down: no answer for dead_ms
  * @half: a half of this end is posted
  * @doubt: frozen, with something undecided
  * @slice_max: see oae_link_slice_max()
- * @peer_max_len: the longest transaction that the peer holds
- * @tx: last committed
- * @rx: last delivered
+ * @peer_max_len: the longest transaction that the peer takes, bytes
+ * @tx: number of the last transaction committed
+ * @rx: number of the last transaction delivered
  * @srtt: smoothed round trip, ns
  */
 struct oae_link_view {
@@ -434,7 +434,7 @@ struct oae_link_view {
 	u64 srtt;
 };
 
-/* How far an end had committed, and towards which incarnation of the peer. */
+/* The last commit of an end, with both incarnations. */
 struct oae_link_mark {
 	u64 inc;
 	u64 peer_inc;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of the link share among themselves: the list is in link.h. */
+/* Internal to the files of the link, which link.h lists. */
 #ifndef OAE_LINK_INT_H
 #define OAE_LINK_INT_H
 
 #include "link.h"
 
 #define OAE_FAST_BACKOFF 7	/* failures that double the stall time each */
-#define OAE_MAX_BACKOFF	39	/* and then every second one does */
-#define OAE_CLOCK_STEP	1000000000ULL	/* ns; further behind: another clock */
+#define OAE_MAX_BACKOFF	39	/* up to here every second failure doubles it */
+#define OAE_CLOCK_STEP	1000000000ULL	/* ns; a larger step back: a new clock */
 #define OAE_MIN_SLICE	(OAE_MIN_MTU - OAE_HDR_LEN)
-#define OAE_FRUITLESS	3	/* fruitless failures until it is cut smaller */
-#define OAE_HOPELESS	16	/* and until what cannot be is too big */
-#define OAE_CUT_NS	600000000000ULL	/* until longer ones are tried again */
-#define OAE_FORGET_DEAD	8	/* dead times until a quiet dead link is forgotten */
+#define OAE_FRUITLESS	3	/* fruitless failures until slices are cut smaller */
+#define OAE_HOPELESS	16	/* the same until an uncuttable offer is too big */
+#define OAE_CUT_NS	600000000000ULL	/* ns until longer slices are tried again */
+#define OAE_FORGET_DEAD	8	/* dead times until a link that is down is forgotten */
 #define OAE_RUN_MAX	0x40000000U	/* transactions of a run, each way */
 
 static inline bool oae_frozen(const struct oae_link *l)
@@ -50,14 +50,14 @@ static inline bool oae_offer_reversible(const struct oae_link *l)
 	       l->offer.state != OAE_OFFER_OUT;
 }
 
-/* A half that is with nobody. */
+/* The half is neither offered nor lent, so it can be reversed freely. */
 static inline bool oae_half_idle(const struct oae_link *l)
 {
 	return l->half.state == OAE_HALF_POSTED ||
 	       l->half.state == OAE_HALF_WAITING;
 }
 
-/* Is anything here that may be reversed? */
+/* Does the link have any post that can be reversed? */
 static inline bool oae_has_posts(const struct oae_link *l)
 {
 	return l->next_valid || l->aside.valid || oae_half_idle(l) ||
@@ -144,8 +144,8 @@ bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 		      struct oae_actions *a);
 
 /*
- * The time that an event sees is never before the last one's: the clocks of two
- * processors may differ a little. Every event begins with this.
+ * Every event begins with this: its time is never before that of the last event,
+ * although the clocks of two CPUs may differ a little (protocol 4.4).
  */
 static inline u64 oae_now(struct oae_link *l, u64 now)
 {

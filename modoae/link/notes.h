@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What may happen on a link, to be counted and logged: OAE_N_..., its name for
- * programs and people, what its counter note_... counts. Every dropped frame has
- * one. A name never changes once released.
+ * Notes: events of a link that are counted and logged. OAE_N_..., the name, the
+ * description of the counter note_... . Every frame that a link drops has a note. A
+ * name never changes once released.
  *
- * Included where the rows are to become something: OAE_NOTE() says what.
+ * An X-macro table: the including file defines OAE_NOTE().
  */
 OAE_NOTE(OPENED, "opened", "links opened")
 OAE_NOTE(RESOLVED, "resolved", "links resolved after a failure")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The few things that the pure core (link.c, frame.c) needs from its
- * surroundings, for the kernel and for user space.
+ * Types and helpers that the pure core (all of link/) needs, for the kernel and for
+ * user space.
  */
 #ifndef OAE_TYPES_H
 #define OAE_TYPES_H

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The initiator (doc/protocol.md section 4.1): offers one transaction at a
- * time, commits it when the reflection says what was said, or reverses it.
+ * The initiator (doc/protocol.md section 4.1): offers one transaction at a time,
+ * commits it when the REFLECT matches what was offered, or reverses it. Pure, see
+ * link.h.
  *
- * What is being offered is always transaction tx + 1. By offer.state:
+ * The transaction offered is always tx + 1. By offer.state:
  *
- *   NONE     nothing; the next post goes out at once
+ *   NONE     nothing is offered; the next post goes out at once
  *   SLICING  waits for oae_link_resliced(): the slices no longer fit the MTU
- *   OUT      in flight; while frozen: its fate is what resolving decides
- *   PARKED   refused for want of room or a free word: not in flight, offered
- *            again on READY or after the keepalive interval. A half that is
- *            posted does not wait for that: what is parked steps aside for it.
+ *   OUT      in flight; while frozen: resolving decides the outcome
+ *   PARKED   refused for lack of room or of a free word: not in flight, offered again
+ *            on READY or after the keepalive interval. A half that is posted does not
+ *            wait for that: the parked transaction steps aside.
  */
 #include "link_int.h"
 
@@ -39,8 +40,8 @@ static void offer_out(struct oae_link *l, u64 slices, u8 flags, u64 now,
 }
 
 /*
- * False: the attempts of this run are used up, and the link froze. What was not
- * in flight is not: an express may be reversed still.
+ * Count an attempt. False: the attempts of this run are used up, and the link froze. A
+ * transaction that was not in flight is parked, so an express can still be reversed.
  */
 static bool offer_next_attempt(struct oae_link *l, u64 now, struct oae_actions *a)
 {
@@ -54,7 +55,7 @@ static bool offer_next_attempt(struct oae_link *l, u64 now, struct oae_actions *
 	return true;
 }
 
-/* True: the slices do not fit, and the caller was asked for better ones. */
+/* True: the slices do not fit, and the caller was asked to cut them anew. */
 static bool offer_wants_slicing(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	bool message = l->offer.p.kind == OAE_MESSAGE;
@@ -64,7 +65,7 @@ static bool offer_wants_slicing(struct oae_link *l, u64 now, struct oae_actions 
 	if (l->offer.hopeless) {
 		struct oae_post p = l->offer.p;
 
-		/* Slices that do get through are too many. */
+		/* Slices that get through would be too many: EMSGSIZE. */
 		p.nslices = 0;
 		l->offer.state = OAE_OFFER_SLICING;
 		oae_link_resliced(l, &p, now, a);
@@ -78,9 +79,9 @@ static bool offer_wants_slicing(struct oae_link *l, u64 now, struct oae_actions 
 }
 
 /**
- * oae_fits_frame() - does a post fit into frames, and its answer into one?
+ * oae_fits_frame() - does a half or a verb, and its answer, fit into one frame each?
  * @l: the link
- * @p: the post; a message is cut to fit
+ * @p: the post; a message always fits, since it is cut
  *
  * Return: true if so.
  */
@@ -94,8 +95,8 @@ bool oae_fits_frame(const struct oae_link *l, const struct oae_post *p)
 }
 
 /*
- * Is there a half that may be offered? When closing there is none; but one that
- * was lent may just have come back.
+ * Is there a half to offer? Not while closing, even if a half that was lent has just
+ * come back.
  */
 static bool offer_half_posted(const struct oae_link *l)
 {
@@ -103,7 +104,7 @@ static bool offer_half_posted(const struct oae_link *l)
 	       !l->peer_closing;
 }
 
-/* Frames as long as a port carries are tried again. */
+/* Another transaction is offered: after a while, try longer slices again. */
 static void offer_new_content(struct oae_link *l, u64 now)
 {
 	l->fruitless = 0;
@@ -112,7 +113,7 @@ static void offer_new_content(struct oae_link *l, u64 now)
 		l->cut = 0;
 }
 
-/* The half that is posted, and what else waits, take turns. */
+/* Take the next post: the half and the other posts take turns (protocol 4.9). */
 static bool offer_take_next(struct oae_link *l)
 {
 	if (offer_half_posted(l) &&
@@ -134,7 +135,7 @@ static bool offer_take_next(struct oae_link *l)
 	return true;
 }
 
-/* What is parked lets a half pass. */
+/* A parked post steps aside for a half (protocol 4.9). */
 static void offer_step_aside(struct oae_link *l)
 {
 	if (l->state != OAE_OPEN || l->offer.state != OAE_OFFER_PARKED ||
@@ -147,7 +148,7 @@ static void offer_step_aside(struct oae_link *l)
 	l->clean = false;
 }
 
-/* The half is through: what was parked is parked again, or offered. */
+/* After the half, the post that stepped aside is parked again, or offered. */
 static void offer_step_back(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	if (!l->aside.valid || l->offer.state != OAE_OFFER_NONE)
@@ -157,7 +158,7 @@ static void offer_step_back(struct oae_link *l, u64 now, struct oae_actions *a)
 	l->offer.again = true;
 	l->offer.state = OAE_OFFER_PARKED;
 	l->aside.valid = false;
-	/* Under this number the peer has no slice of it: nothing to resume. */
+	/* The peer has no slices of this post under this number: no RESUME. */
 	l->clean = false;
 	if (l->state == OAE_OPEN && l->aside.ready)
 		oae_offer_again(l, now, a);
@@ -185,18 +186,18 @@ void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 			return;
 		offer_out(l, oae_slice_mask(l->offer.p.nslices), 0, now, a);
 	}
-	/* The half for which it stepped aside may have been too long. */
+	/* The half for which a post stepped aside may have been too long. */
 	offer_step_back(l, now, a);
 }
 
 /**
  * oae_offer_again() - offer the same transaction as a new attempt
- * @l: the link, OPEN, with something offered or parked
+ * @l: the link, OPEN, with a transaction offered or parked
  * @now: ns
  * @a: actions
  *
- * The first attempt of a run asks with the LAST slice alone what the peer has
- * kept, if the transaction has had one content only.
+ * If the transaction has had one content only, the first attempt of a run sends only
+ * the LAST slice, with RESUME, to learn which slices the peer has kept.
  */
 void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a)
 {
@@ -204,7 +205,7 @@ void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a)
 	bool resume = l->offer.again && l->clean && !l->attempt && n > 1;
 
 	if (l->settle_until && l->offer.state == OAE_OFFER_PARKED) {
-		/* Whatever asked for it, READY or a new run, asks once. */
+		/* READY, or the new run, will not come again: use the timer. */
 		l->park_at = l->settle_until;
 		return;
 	}
@@ -221,7 +222,7 @@ void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a)
 		offer_out(l, oae_slice_mask(n), 0, now, a);
 }
 
-/* Cut as it must be now it is too long for this run, and not in flight. */
+/* Reverse an offer that would need too many slices, and is not in flight. */
 static void offer_too_long(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	oae_offer_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
@@ -229,14 +230,14 @@ static void offer_too_long(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_offer_sure() - the peer has left the runs before this one
- * @l: the link, OPEN; the peer's rx is my tx
+ * oae_offer_sure() - the peer has left all earlier runs (protocol 4.3)
+ * @l: the link, OPEN; the peer's rx is this end's tx
  * @now: ns
  * @a: actions
  *
- * So no frame of those will make it deliver what is offered (protocol 4.3). An
- * express that could not be offered in this run, where the first attempt is 1,
- * has waited for that.
+ * So no late frame can make the peer deliver an express of an earlier run. An express
+ * that could not be offered in this run (its attempt is still 0) has waited for this,
+ * and is reversed.
  */
 void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a)
 {
@@ -247,7 +248,7 @@ void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a)
 		offer_too_long(l, now, a);
 }
 
-/* The longest frame of an exchange, without its header. */
+/* The longest payload of a frame for this post, offer and answer, bytes. */
 static u32 offer_longest(const struct oae_post *p)
 {
 	u32 reply = p->kind == OAE_SWAP ? p->len : p->reply;
@@ -258,7 +259,7 @@ static u32 offer_longest(const struct oae_post *p)
 						  reply + OAE_REFLECT_LEN;
 }
 
-/* The shortest slices of a message that are few enough. */
+/* The shortest slices with which a message needs at most OAE_MAX_SLICES. */
 static u32 offer_shortest(u32 len)
 {
 	u32 least = (len + OAE_MAX_SLICES - 1) / OAE_MAX_SLICES;
@@ -267,12 +268,12 @@ static u32 offer_shortest(u32 len)
 }
 
 /**
- * oae_link_cut() - how long the slices of a message may be
- * @l: the link; who asks without its lock may hear what was, or will be
+ * oae_link_cut() - length of the slices of a message (protocol 4.1)
+ * @l: the link; without its lock the result is a hint
  * @len: bytes of the message
  *
- * As long as ports carry, unless such frames do not get through; but in any case
- * as long as 64 of them must be.
+ * The longest that the ports carry; less if frames of that length do not get through,
+ * but not so short that the message needs more than OAE_MAX_SLICES.
  *
  * Return: bytes of payload in one frame.
  */
@@ -288,8 +289,9 @@ u16 oae_link_cut(const struct oae_link *l, u32 len)
 }
 
 /*
- * One more fruitless failure in a row, and when the row began. More of them than
- * it takes are counted if so long a frame may be too long: see oae_link_stall().
+ * Count a fruitless failure in a row, and record when the row began. If a frame of
+ * @len bytes may be too long for the path, the count goes on above OAE_HOPELESS, for
+ * oae_link_stall().
  */
 static void offer_count_fruitless(u8 *row, u64 *since, u32 len, u64 now)
 {
@@ -304,9 +306,9 @@ static void offer_count_fruitless(u8 *row, u64 *since, u32 len, u64 now)
 }
 
 /*
- * Is what cannot be cut smaller too big, after such a row? EMSGSIZE is for good,
- * failures may come every few ms, and a link heals by itself: a short row is no
- * proof.
+ * Does this row of failures prove that a post that cannot be cut is too big? EMSGSIZE
+ * is for good, failures may come every few ms, and a link heals by itself. So a row
+ * that lasted for less than the dead time is no proof.
  */
 static bool offer_is_hopeless(const struct oae_link *l, u8 row, u64 since, u64 now)
 {
@@ -314,8 +316,9 @@ static bool offer_is_hopeless(const struct oae_link *l, u8 row, u64 since, u64 n
 }
 
 /*
- * SYNCs are answered, what is offered is not: cut smaller. Whether what does not
- * fit then is reversed says oae_link_resliced(). True: it will be cut anew.
+ * SYNCs are answered, but the offer is not: cut smaller (protocol 4.1). A post that
+ * cannot be cut may be marked hopeless; oae_link_resliced() then reverses it. True: the
+ * offer will be cut anew.
  */
 static bool offer_cut_smaller(struct oae_link *l, u64 now, struct oae_actions *a)
 {
@@ -344,24 +347,25 @@ static bool offer_cut_smaller(struct oae_link *l, u64 now, struct oae_actions *a
 }
 
 /**
- * oae_stalled() - the link freezes, for want of progress
- * @l: the link, OPEN still
+ * oae_stalled() - record a stall, and cut smaller if stalls are fruitless
+ * @l: the link, still OPEN, about to freeze
  * @now: ns
  * @a: actions
  *
- * If that goes on and SYNCs are answered, long frames do not get through.
+ * If stalls go on although SYNCs are answered, long frames do not get through
+ * (protocol 4.1).
  */
 void oae_stalled(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	if (l->offer.state == OAE_OFFER_OUT) {
 		l->waited = now - l->offer.at;
-		/* How long the longer ones had counts no more. */
+		/* The time that longer slices had does not count any more. */
 		if (l->fruitless >= OAE_FRUITLESS && offer_cut_smaller(l, now, a))
 			l->waited = 0;
 	}
 	if (l->half.state == OAE_HALF_LENT) {
 		l->waited_held = now - l->hold.at;
-		/* It is what is too long, not the peer's. */
+		/* The half in the REFLECT is too long, not the peer's half. */
 		if (offer_is_hopeless(l, l->half.fruitless, l->half.fruitless_at,
 				      now) &&
 		    l->half.p.len + OAE_REFLECT_LEN > OAE_MIN_SLICE &&
@@ -373,14 +377,15 @@ void oae_stalled(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_answered() - the link resolves: was a SYNC faster than all else?
+ * oae_answered() - count a fruitless failure, when the link resolves (protocol 4.1)
  * @l: the link
  * @now: ns
  * @in: what was held was committed
  * @out: what was offered was taken
  *
- * If it was answered in less time than what was offered, or held, had before,
- * that may be too long for the path; but it need not wait longer next time.
+ * If the SYNC was answered in less time than the offer, or the hold, had before, its
+ * frames may be too long for the path. Such a failure does not make the stall time
+ * longer.
  */
 void oae_answered(struct oae_link *l, u64 now, bool in, bool out)
 {
@@ -401,7 +406,7 @@ void oae_answered(struct oae_link *l, u64 now, bool in, bool out)
 }
 
 /**
- * oae_offer_uncut() - the path may be another: nothing is known of it
+ * oae_offer_uncut() - forget which frames are too long: the path may have changed
  * @l: the link
  */
 void oae_offer_uncut(struct oae_link *l)
@@ -412,10 +417,10 @@ void oae_offer_uncut(struct oae_link *l)
 }
 
 /**
- * oae_link_resliced() - the answer to OAE_OP_RESLICE
+ * oae_link_resliced() - complete OAE_OP_RESLICE
  * @l: the link
- * @p: the post as cut to oae_link_cut(); nslices 0 if that takes more
- *	than OAE_MAX_SLICES
+ * @p: the post, cut to oae_link_cut(); nslices is 0 if it needs more than
+ *	OAE_MAX_SLICES
  * @now: ns
  * @a: actions, the same list that held the OAE_OP_RESLICE
  */
@@ -428,30 +433,30 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 	now = oae_now(l, now);
 	if (!p->nslices || (p->kind != OAE_MESSAGE && p->nslices > 1)) {
 		if (l->offer.doubt) {
-			/* Not reversed before oae_offer_sure(). */
+			/* An express in doubt: oae_offer_sure() reverses it. */
 			l->offer.state = OAE_OFFER_OUT;
-			/* The slices it had are no more: cut anew. */
+			/* Its slices are gone: force cutting anew. */
 			l->offer.p.slice_max = 0xffff;
 			l->offer.at = now;
 		} else {
 			offer_too_long(l, now, a);
 		}
 	} else {
-		/* Other slices are another content to a peer that kept some. */
+		/* Slices that the peer has kept do not fit the new ones: no RESUME. */
 		l->clean = false;
 		l->offer.p = *p;
-		/* A run that is worn has ended meanwhile: resolving offers it. */
+		/* The run has ended meanwhile: resolving offers the post. */
 		if (l->state != OAE_OPEN)
 			l->offer.state = OAE_OFFER_PARKED;
 		else if (offer_next_attempt(l, now, a))
 			offer_out(l, oae_slice_mask(p->nslices), 0, now, a);
 	}
-	/* The timer was armed before it was known what goes out. */
+	/* The timer was armed before the offer went out. */
 	oae_finish(l, now, a);
 }
 
 /**
- * oae_offer_drop() - what is offered ends otherwise than committed
+ * oae_offer_drop() - end the transaction offered, reversed or unknown
  * @l: the link
  * @outcome: OAE_REVERSED or OAE_UNKNOWN
  * @err: positive errno
@@ -470,8 +475,8 @@ void oae_offer_drop(struct oae_link *l, enum oae_outcome outcome, int err,
 }
 
 /**
- * oae_offer_withdraw() - the half that is offered is only posted again
- * @l: the link; what is offered is a half
+ * oae_offer_withdraw() - take back the offer of a half: it is POSTED again
+ * @l: the link; a half is offered
  */
 void oae_offer_withdraw(struct oae_link *l)
 {
@@ -481,7 +486,7 @@ void oae_offer_withdraw(struct oae_link *l)
 }
 
 /**
- * oae_offer_drop_next() - the post that waits behind the offer is reversed
+ * oae_offer_drop_next() - reverse the post that waits behind the offer, if any
  * @l: the link
  * @err: positive errno
  * @a: actions
@@ -495,7 +500,7 @@ void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a)
 }
 
 /**
- * oae_offer_drop_aside() - what is parked beside a half is reversed
+ * oae_offer_drop_aside() - reverse the post that stepped aside for a half, if any
  * @l: the link
  * @err: positive errno
  * @a: actions
@@ -509,7 +514,7 @@ void oae_offer_drop_aside(struct oae_link *l, int err, struct oae_actions *a)
 }
 
 /**
- * oae_offer_committed() - what is offered is committed, tx moves on
+ * oae_offer_committed() - commit the transaction offered, and advance tx
  * @l: the link
  * @now: ns
  * @a: actions
@@ -536,7 +541,7 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_offer_delivered() - the peer says it has delivered tx
+ * oae_offer_delivered() - record that the peer has delivered tx
  * @l: the link
  * @a: actions
  */
@@ -550,7 +555,7 @@ void oae_offer_delivered(struct oae_link *l, struct oae_actions *a)
 }
 
 /**
- * oae_send_commit() - what is committed, in a frame of its own
+ * oae_send_commit() - send COMMIT, since no OFFER carries the commit
  * @l: the link, OPEN
  * @a: actions
  */
@@ -564,11 +569,11 @@ void oae_send_commit(struct oae_link *l, struct oae_actions *a)
 }
 
 /**
- * oae_link_confirm() - ask whether what is committed is delivered
+ * oae_link_confirm() - ask the peer to confirm the delivery of tx
  * @l: the link
  * @now: ns
  * @a: actions; OAE_OP_CONFIRMED comes with this event or a later one, unless
- *	link.confirmed says already that it is
+ *	link.confirmed is set already
  */
 void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a)
 {
@@ -577,13 +582,13 @@ void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a)
 	now = oae_now(l, now);
 	l->await_done = true;
 	l->done_at = now;
-	/* The answer to what is in flight says it as well; so does resolving. */
+	/* The answer to an offer in flight confirms it, too; so does resolving. */
 	if (l->state == OAE_OPEN && l->offer.state != OAE_OFFER_OUT)
 		oae_send_commit(l, a);
 	oae_finish(l, now, a);
 }
 
-/* Is this an answer to what is in flight? */
+/* Is this frame an answer to the offer in flight? */
 static bool answers_offer(const struct oae_link *l, const struct oae_frame *f,
 			  struct oae_actions *a)
 {
@@ -598,7 +603,7 @@ static bool answers_offer(const struct oae_link *l, const struct oae_frame *f,
 	return true;
 }
 
-/* Is it what was said, and the answer, if one is due, of the right kind? */
+/* Does the REFLECT match the offer, and does a verb's answer have its length? */
 static bool offer_reflects(const struct oae_post *p, const struct oae_frame *f)
 {
 	u32 reply = f->length - OAE_REFLECT_LEN;
@@ -609,7 +614,7 @@ static bool offer_reflects(const struct oae_post *p, const struct oae_frame *f)
 }
 
 /**
- * oae_rcv_reflect() - what the peer heard (protocol 4.1, step 3)
+ * oae_rcv_reflect() - handle REFLECT: commit if it matches (protocol 4.1, step 3)
  * @l: the link, OPEN; the frame is of this run
  * @f: the frame
  * @now: ns
@@ -640,7 +645,7 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_send_commit(l, a);
 }
 
-/* Why a transaction that was refused for good is reversed. */
+/* The error for a transaction that was refused for good. */
 static int offer_refused_err(u16 reason)
 {
 	switch (reason) {
@@ -660,9 +665,10 @@ static int offer_refused_err(u16 reason)
 }
 
 /*
- * Nothing of what was sent has come, but for LAST, which may be short: if that
- * goes on, longer slices do not get through. True: nothing more is sent. The link
- * froze, to be cut anew; or it will, by the stall time, for it is not yet known.
+ * A GAP that names all slices but LAST, which may be shorter, is fruitless: after a
+ * row of them, slices of that length do not get through (protocol 4.1). True: do not
+ * answer the GAP. Either the link froze, to cut anew; or the row is no proof yet, and
+ * the stall time ends the attempt.
  */
 static bool offer_gap_is_fruitless(struct oae_link *l, u64 missing, u64 now,
 				   struct oae_actions *a)
@@ -671,7 +677,7 @@ static bool offer_gap_is_fruitless(struct oae_link *l, u64 missing, u64 now,
 		l->fruitless = 0;
 		return false;
 	}
-	/* LAST alone was asked: that says nothing. */
+	/* Only LAST was sent: the GAP proves nothing. */
 	if (!l->offer.unseen)
 		return false;
 	offer_count_fruitless(&l->fruitless, &l->fruitless_at, offer_longest(&l->offer.p),
@@ -686,7 +692,7 @@ static bool offer_gap_is_fruitless(struct oae_link *l, u64 missing, u64 now,
 }
 
 /**
- * oae_rcv_refuse() - the peer does not take the offer (protocol 4.1, step 2)
+ * oae_rcv_refuse() - handle REFUSE (protocol 4.1, step 2)
  * @l: the link, OPEN; the frame is of this run
  * @f: the frame
  * @now: ns
@@ -709,9 +715,9 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 		if (!missing || offer_gap_is_fruitless(l, missing, now, a) ||
 		    !offer_next_attempt(l, now, a))
 			return;
-		/* LAST goes with them: it is the question what is missing. */
+		/* LAST goes with them: it makes the peer answer. */
 		missing |= 1ULL << (l->offer.p.nslices - 1);
-		/* Only of a message can anything miss; a peer may lie. */
+		/* Only a message may have RESUME, whatever a hostile peer says. */
 		offer_out(l, missing, l->offer.p.kind == OAE_MESSAGE ?
 			  OAE_F_RESUME : 0, now, a);
 		return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a link lets others know: its state in words, and what a caller shows to
- * people or asks on behalf of a program. Nothing here changes a link.
+ * Queries: names of states and notes, and the state of a link for people and
+ * programs. Nothing here changes a link. Pure, see link.h.
  */
 #include "link_int.h"
 
@@ -42,10 +42,10 @@ const char *oae_note_name(enum oae_note note)
 }
 
 /**
- * oae_link_state() - the state to show
+ * oae_link_state() - the state of a link, for people
  * @l: the link
  *
- * Return: its state; OPEN shows as CLOSE_SENT or CLOSE_RECD when closing.
+ * Return: the state; OPEN is shown as CLOSE_SENT or CLOSE_RECD while closing.
  */
 enum oae_state oae_link_state(const struct oae_link *l)
 {
@@ -56,7 +56,7 @@ enum oae_state oae_link_state(const struct oae_link *l)
 	return l->peer_closing ? OAE_CLOSE_RECD : OAE_OPEN;
 }
 
-/* What a program has under way at this end, and the link knows of. */
+/* Number of this end's transactions that the link has. */
 static u8 show_pending(const struct oae_link *l)
 {
 	return l->next_valid + l->aside.valid +
@@ -66,7 +66,7 @@ static u8 show_pending(const struct oae_link *l)
 }
 
 /**
- * oae_link_show() - what people and programs see of a link
+ * oae_link_show() - get the state of a link, for people and programs
  * @l: the link
  * @v: filled in
  */
@@ -88,10 +88,12 @@ void oae_link_show(const struct oae_link *l, struct oae_link_view *v)
 }
 
 /**
- * oae_link_idle() - is the link open, and nothing on its way or held?
+ * oae_link_idle() - is the link OPEN, with nothing offered, held or refused?
  * @l: the link
  *
- * Return: true if so. What waits behind nothing is not looked at.
+ * Posts that wait to be offered are not considered.
+ *
+ * Return: true if so.
  */
 bool oae_link_idle(const struct oae_link *l)
 {
@@ -101,10 +103,10 @@ bool oae_link_idle(const struct oae_link *l)
 }
 
 /**
- * oae_link_settling() - has the link yet to settle (protocol 4.5)?
+ * oae_link_settling() - is the link still settling (protocol 4.5)?
  * @l: the link, for which oae_link_settle() was called
  *
- * Return: false if nothing is in doubt, or the link cannot settle any more.
+ * Return: false if nothing is in doubt, or the link has given up.
  */
 bool oae_link_settling(const struct oae_link *l)
 {
@@ -113,7 +115,7 @@ bool oae_link_settling(const struct oae_link *l)
 }
 
 /**
- * oae_link_mark() - note how far the link has committed
+ * oae_link_mark() - mark the last commit of a link
  * @l: the link
  * @m: filled in, for oae_link_confirmed()
  */
@@ -125,12 +127,12 @@ void oae_link_mark(const struct oae_link *l, struct oae_link_mark *m)
 }
 
 /**
- * oae_link_confirmed() - is what was committed up to a mark decided for good?
+ * oae_link_confirmed() - is the delivery of all commits up to a mark settled?
  * @l: the link
- * @m: what oae_link_mark() noted
+ * @m: from oae_link_mark()
  *
- * Return: true if it is known to be delivered, or an end of the link is another
- * one since then: what was lost was noted as OAE_N_UNCONFIRMED.
+ * Return: true if they are known to be delivered, or if an end of the link has a new
+ * incarnation. In that case OAE_N_UNCONFIRMED was noted for what may be lost.
  */
 bool oae_link_confirmed(const struct oae_link *l, const struct oae_link_mark *m)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Synchronising (doc/protocol.md section 4.5): freezing after a failure,
- * finding out where both ends stand, and resolving what was in flight.
+ * Synchronising (doc/protocol.md section 4.5): freezing after a failure, comparing
+ * the counters of both ends, and resolving what was in flight. Pure, see link.h.
  *
- * Five things here look optional and are not (protocol 4.5, and the
- * explorer shows why): data frames must match both ltags; an end resolves only
- * against a frame that names its own current ltag; an OPEN end answers a SYNC
- * that repeats the known ltag; SYNC carries both incarnations; an express once
- * offered to an incarnation that died ends UNKNOWN.
+ * Five rules here look optional and are not (see the end of protocol 4.5; the explorer
+ * finds a counterexample without each). Data frames must match both ltags. An end
+ * resolves only against a frame that names its own current ltag. An OPEN end answers
+ * a SYNC that repeats the known ltag. SYNC carries both incarnations. An express that
+ * was offered to an incarnation that died ends UNKNOWN.
  */
 #include "link_int.h"
 
@@ -30,7 +30,7 @@ static void sync_draw_inc(struct oae_link *l)
 /**
  * oae_send_sync() - send SYNC, SYNC_ACK or SYNC_CHK
  * @l: the link
- * @opcode: which
+ * @opcode: one of these
  * @dst_ltag: the ltag to name, 0 unknown
  * @a: actions
  */
@@ -53,7 +53,7 @@ void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
 }
 
 /**
- * oae_ask() - ask now, again after the stall time, then ever more slowly
+ * oae_ask() - send SYNC now, again after the stall time, then ever more slowly
  * @l: the link, frozen
  * @now: ns
  * @a: actions
@@ -65,7 +65,7 @@ void oae_ask(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
 }
 
-/* A new run begins: whatever was sent to the ltag of before is void. */
+/* Begin to synchronise, with a new ltag: frames to the old ltag are void. */
 static void begin_sync(struct oae_link *l, enum oae_state state, u64 now,
 		       struct oae_actions *a)
 {
@@ -80,9 +80,9 @@ static void begin_sync(struct oae_link *l, enum oae_state state, u64 now,
 }
 
 /**
- * oae_freeze() - the link has failed: stop, and compare where both ends stand
+ * oae_freeze() - freeze after a failure, and begin to synchronise (protocol 4.5)
  * @l: the link, OPEN
- * @why: what to note
+ * @why: the note for the failure
  * @now: ns
  * @a: actions
  */
@@ -95,13 +95,13 @@ void oae_freeze(struct oae_link *l, enum oae_note why, u64 now,
 		oae_stalled(l, now, a);
 	if (l->hold.state != OAE_HOLD_HELD)
 		oae_hold_keep(l, a);
-	/* Whoever noticed it waits longer the next time. */
+	/* Only the end that noticed the failure backs off. */
 	if (why != OAE_N_PEER_FROZE && l->backoff < OAE_MAX_BACKOFF)
 		l->backoff++;
 	begin_sync(l, OAE_SYNC_SENT, now, a);
 }
 
-/* The peer's ltag, and what it said of itself along with it. */
+/* Record the peer's ltag, and what else its SYNC said. */
 static void sync_learn(struct oae_link *l, const struct oae_frame *f)
 {
 	l->peer_ltag = f->src_ltag;
@@ -112,7 +112,7 @@ static void sync_learn(struct oae_link *l, const struct oae_frame *f)
 }
 
 /**
- * oae_link_open() - begin to open a link
+ * oae_link_open() - begin to open a link (protocol 4.5)
  * @l: the link, CLOSED
  * @now: ns
  * @a: actions
@@ -128,14 +128,14 @@ void oae_link_open(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_link_accept() - a stranger's SYNC was admitted
+ * oae_link_accept() - begin to open a link for an admitted peer (protocol 4.6)
  * @l: the link, CLOSED
- * @sync: the SYNC that named a valid cookie, or came from a configured peer
+ * @sync: the SYNC that named a valid cookie
  * @now: ns
  * @a: actions
  *
- * The link draws an ltag of its own: the cookie as the ltag would let a
- * replayed SYNC bring an old run back to life.
+ * The link draws an ltag of its own: if the cookie were the ltag, a replayed SYNC could
+ * bring an old run back to life.
  */
 void oae_link_accept(struct oae_link *l, const struct oae_frame *sync, u64 now,
 		     struct oae_actions *a)
@@ -149,12 +149,12 @@ void oae_link_accept(struct oae_link *l, const struct oae_frame *sync, u64 now,
 	oae_finish(l, now, a);
 }
 
-/* Both counters start again; whoever relied on them is told. */
+/* Forget the counters, and note what is lost with them. */
 static void sync_forget_run(struct oae_link *l, struct oae_actions *a)
 {
 	if (l->hold.state == OAE_HOLD_HELD)
 		oae_note(a, OAE_N_HELD_LOST);
-	/* The dead may have used it. */
+	/* The old incarnation may have committed the half. */
 	if (l->half.state == OAE_HALF_LENT)
 		oae_half_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	oae_hold_discard(l, a);
@@ -169,7 +169,7 @@ static void sync_forget_run(struct oae_link *l, struct oae_actions *a)
 	l->peer_closing = false;
 }
 
-/* As an end that nobody knows: both counters and the incarnation are new. */
+/* Begin as a new end: with new counters and a new incarnation. */
 static void sync_begin_anew(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	sync_forget_run(l, a);
@@ -180,14 +180,14 @@ static void sync_begin_anew(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_broken() - the two ends cannot both be right: start again
+ * oae_broken() - start again, since the two ends cannot both be right (protocol 4.5)
  * @l: the link, not CLOSED
  * @now: ns
  * @a: actions
  *
- * New incarnations on both sides: this one draws its own, and the peer, to
- * which this end is new, starts again as well. What is in flight ends UNKNOWN,
- * since nothing the peer says about it can be relied on.
+ * This end draws a new incarnation, so to the peer it is a new end, and the peer starts
+ * again as well. What is in flight ends UNKNOWN: whatever the peer says about it cannot
+ * be relied on.
  */
 void oae_broken(struct oae_link *l, u64 now, struct oae_actions *a)
 {
@@ -198,16 +198,16 @@ void oae_broken(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_link_renamed() - the port has another address
+ * oae_link_renamed() - begin as a new end: the port has a new address (protocol 4.5)
  * @l: the link
  * @now: ns
  * @a: actions
  *
- * By its address a peer knows an end, so this is a new one from now on. Were
- * it to keep its incarnation and take the old address again later, it would
- * meet the end there that knows it, with counters of long ago. What is offered
- * atomically was not committed, and is offered anew; what the peer's end for
- * the old address holds stays there and is dropped.
+ * A peer knows an end by its address, so this is a new end from now on. If it kept its
+ * incarnation and later got its old address back, it would meet the peer's tag for the
+ * old address, with outdated counters. A transaction offered atomically was not
+ * committed, and is offered anew; the peer's tag for the old address drops what it
+ * holds.
  */
 void oae_link_renamed(struct oae_link *l, u64 now, struct oae_actions *a)
 {
@@ -224,14 +224,14 @@ void oae_link_renamed(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_finish(l, now, a);
 }
 
-/* The peer's end is not the one known before. */
+/* The peer has a new incarnation. */
 static void sync_new_peer(struct oae_link *l, const struct oae_frame *f,
 			  struct oae_actions *a)
 {
-	/* Counters, and nobody they are of: no event leads there, but say it. */
+	/* No event leads to counters without a known peer; note them nevertheless. */
 	if (l->peer_inc || l->tx != l->start || l->rx)
 		oae_note(a, OAE_N_PEER_NEW);
-	/* The dead may have delivered it. */
+	/* The old incarnation may have delivered the express. */
 	if (l->offer.state == OAE_OFFER_OUT && !oae_offer_reversible(l))
 		oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	sync_forget_run(l, a);
@@ -240,13 +240,13 @@ static void sync_new_peer(struct oae_link *l, const struct oae_frame *f,
 	l->peer_inc = f->sync.inc;
 }
 
-/* What an end may find when it resolves; see the table in the protocol. */
+/* Are these differences of the counters allowed? The two tables of protocol 4.5. */
 static bool sync_fits(const struct oae_link *l, s32 in, s32 out)
 {
 	switch (in) {
 	case 0:
 		break;
-	case 1:		/* the peer has committed what I hold */
+	case 1:		/* the peer has committed what this end holds */
 		if (l->hold.state != OAE_HOLD_HELD)
 			return false;
 		break;
@@ -261,9 +261,9 @@ static bool sync_fits(const struct oae_link *l, s32 in, s32 out)
 	switch (out) {
 	case 0:
 		return true;
-	case -1:	/* the peer is about to deliver what I committed */
+	case -1:	/* the peer is about to deliver what this end has committed */
 		return !l->confirmed;
-	case 1:		/* it has delivered my express */
+	case 1:		/* the peer has delivered the express in flight */
 		return l->offer.state == OAE_OFFER_OUT &&
 		       !oae_offer_reversible(l);
 	default:
@@ -285,7 +285,7 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 			struct oae_actions *a)
 {
 	oae_note(a, l->peer_mtu ? OAE_N_RESOLVED : OAE_N_OPENED);
-	/* Sent once, it is what was answered. No time: a clock that is behind. */
+	/* Sent only once, this SYNC was answered. No sample if the clock is behind. */
 	if (l->syncs == 1 && now > l->sync_at)
 		oae_rtt_sample(l, now - l->sync_at);
 	sync_learn(l, f);
@@ -304,8 +304,8 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 }
 
 /*
- * Resolve against a SYNC or SYNC_ACK that names my current ltag: what was in
- * flight is committed or reversed, and the link is open again.
+ * Resolve against a SYNC or SYNC_ACK that names this end's current ltag: decide what
+ * was held or in flight, and open the link (protocol 4.5).
  */
 static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 			 struct oae_actions *a)
@@ -314,7 +314,7 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 	s32 in, out;
 
 	if (f->sync.peer_inc != l->inc) {
-		/* It speaks of another me: to this one its counters mean 0. */
+		/* Its counters belong to an old incarnation of this end. */
 		peer_tx = f->sync.start;
 		peer_rx = l->start;
 	}
@@ -341,15 +341,15 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 	if (out == 0)
 		oae_offer_delivered(l, a);
 	/*
-	 * The peer may be frozen still, and open into an earlier run, whose
-	 * SYNC_ACK and express are on their way.
+	 * The peer that sent a SYNC is still frozen. It may open into an earlier
+	 * run, whose SYNC_ACK and express are on their way (protocol 4.3).
 	 */
 	l->offer.doubt = f->opcode == OAE_SYNC && !oae_offer_reversible(l);
 
 	sync_opened(l, f, now, a);
 	oae_send_sync(l, OAE_SYNC_ACK, l->peer_ltag, a);
 
-	/* In this run nobody owes a READY for what stepped aside. */
+	/* The peer owes no READY in this run: offer what stepped aside. */
 	l->aside.ready = true;
 	if (l->offer.state != OAE_OFFER_NONE)
 		oae_offer_again(l, now, a);
@@ -361,18 +361,18 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 }
 
 /**
- * oae_resolve_by_data() - a data frame has overtaken the SYNC_ACK before it
+ * oae_resolve_by_data() - resolve against a data frame that has overtaken the SYNC_ACK
  * @l: the link, frozen
  * @f: a data frame
  * @now: ns
  * @a: actions
  *
- * A peer that sends data naming both current ltags has resolved against a SYNC
- * of mine; its counters cannot have moved since, for I am frozen. So the frame
- * says all that the SYNC_ACK said, but for what the SYNC that told me its ltag
- * had said already.
+ * A peer that sends data naming both current ltags has resolved against a SYNC of this
+ * end. Its counters cannot have moved since, as this end is frozen. So the data frame
+ * has all that the SYNC_ACK said, except for what the SYNC that told the peer's ltag had
+ * said already (protocol 4.5).
  *
- * Return: true if the link is open now.
+ * Return: true if the link is OPEN now.
  */
 bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
 			 u64 now, struct oae_actions *a)
@@ -384,7 +384,7 @@ bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
 		.rx = f->rx,
 	};
 
-	/* Of what opens a run, only these; others are said by strangers too. */
+	/* Only these begin a run. Ends without a link send other opcodes, too. */
 	if (f->opcode != OAE_OFFER && f->opcode != OAE_COMMIT)
 		return false;
 	if (f->dst_ltag != l->ltag || f->src_ltag != l->peer_ltag ||
@@ -400,16 +400,16 @@ bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
 }
 
 /**
- * oae_run_progress() - take the peer's tx and rx from a frame of this run
+ * oae_run_progress() - take the peer's tx and rx from a frame of this run (protocol 3)
  * @l: the link, OPEN; the frame matches both ltags
  * @f: the frame
  * @now: ns
  * @a: actions
  *
- * Any frame of this run may carry a commit of what is held (protocol 4.2,
- * step 4) and the word that what was committed is delivered.
+ * Any frame of this run may commit what is held (protocol 4.2, step 4), and may
+ * confirm the delivery of what was committed.
  *
- * Return: false if no legal state sends this, and the link froze.
+ * Return: false if the counters are impossible, and the link froze.
  */
 bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 		      struct oae_actions *a)
@@ -418,7 +418,7 @@ bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 	s32 out = oae_dist(l->tx, f->rx);
 
 	sync_heard(l, now, a);
-	/* Older ones are frames that were delayed: they say nothing new. */
+	/* Smaller counters are those of a delayed frame: nothing new. */
 	if ((in > 0 && !sync_fits(l, in, 0)) || (out > 0 && !sync_fits(l, 0, out))) {
 		oae_freeze(l, OAE_N_IMPOSSIBLE, now, a);
 		return false;
@@ -437,9 +437,9 @@ bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 }
 
 /*
- * A SYNC_* of this run at an OPEN end. One sent before its sender resolved may
- * still speak of another incarnation of me: then its counters are not of this
- * run. But an ltag has only one incarnation behind it.
+ * Handle a SYNC_* of this run at an OPEN end. If its sender had not resolved yet, it
+ * may name an old incarnation of this end, and its counters are not of this run. But
+ * an ltag belongs to only one incarnation of the peer. False: the link froze.
  */
 static bool sync_progress(struct oae_link *l, const struct oae_frame *f,
 			  u64 now, struct oae_actions *a)
@@ -453,7 +453,7 @@ static bool sync_progress(struct oae_link *l, const struct oae_frame *f,
 	return oae_run_progress(l, f, now, a);
 }
 
-/* The peer's ltag is another than I know: its run has failed, and so mine. */
+/* The peer has a new ltag, so it froze: freeze as well. */
 static void sync_peer_froze(struct oae_link *l, const struct oae_frame *f, u64 now,
 			    struct oae_actions *a)
 {
@@ -467,7 +467,7 @@ static void open_sync(struct oae_link *l, const struct oae_frame *f, u64 now,
 		      struct oae_actions *a)
 {
 	if (f->src_ltag == l->peer_ltag) {
-		/* A probe, or my SYNC_ACK was lost: always answered. */
+		/* A probe, or the last SYNC_ACK was lost: always answered. */
 		if (f->dst_ltag == l->ltag && !sync_progress(l, f, now, a))
 			return;
 		oae_send_sync(l, OAE_SYNC_ACK, f->src_ltag, a);
@@ -480,7 +480,7 @@ static void open_sync(struct oae_link *l, const struct oae_frame *f, u64 now,
 }
 
 /**
- * oae_rcv_sync() - the peer says where it stands, and wants an answer
+ * oae_rcv_sync() - handle SYNC (protocol 4.5)
  * @l: the link, not CLOSED
  * @f: the frame
  * @now: ns
@@ -501,15 +501,15 @@ void oae_rcv_sync(struct oae_link *l, const struct oae_frame *f, u64 now,
 }
 
 /**
- * oae_rcv_sync_ack() - the peer has resolved; so may a frozen end
+ * oae_rcv_sync_ack() - handle SYNC_ACK: the peer has resolved (protocol 4.5)
  * @l: the link, not CLOSED
  * @f: the frame
  * @now: ns
  * @a: actions
  *
- * An OPEN end that has asked may hear that the peer, OPEN too, has another ltag
- * than it knows: the peer froze once more and resolved against an older SYNC.
- * Neither end would see any progress, and an idle one would never know why.
+ * The answer to an OPEN end's probe may show an unknown ltag of the peer, which is OPEN
+ * as well: the peer froze once more, and resolved against an older SYNC. The ends are in
+ * two runs, without any progress, and an idle end would not notice; so it freezes.
  */
 void oae_rcv_sync_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
 		      struct oae_actions *a)
@@ -527,13 +527,13 @@ void oae_rcv_sync_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
 }
 
 /**
- * oae_rcv_sync_chk() - the peer's ltag is another than the one I named
+ * oae_rcv_sync_chk() - handle SYNC_CHK: the peer has another ltag (protocol 4.5)
  * @l: the link, not CLOSED
  * @f: the frame
  * @now: ns
  * @a: actions
  *
- * An OPEN end gets one, naming its ltag, when it probed a peer that has
+ * An OPEN end gets a SYNC_CHK that names its ltag if it probed a peer that has
  * forgotten the link: then the run is over.
  */
 void oae_rcv_sync_chk(struct oae_link *l, const struct oae_frame *f, u64 now,

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The link's one timer (doc/protocol.md section 4.4).
+ * The link's one timer (doc/protocol.md section 4.4). Pure, see link.h.
  *
- * Timers only notice that a link has failed. The rules of the one there is:
+ * The timer only detects failures; no exchange of frames waits for it. Its rules:
  *
  *   frozen       SYNC again at again_at; no answer since asked_at for the
  *                dead time: the link is down
  *   in flight    no progress of what is offered, held, or waits for DONE, for
  *                the stall time: freeze
- *   parked       offered again at park_at, in case READY was lost
- *   waiting      a half that the peer had none for, at half.again_at
+ *   parked       offer again at park_at, in case READY was lost
+ *   waiting      offer a half that is WAITING again at half.again_at
  *   closing      CLOSE again at again_at
- *   settling     something new again from settle_until on
+ *   settling     offer and take new transactions again at settle_until
  *   idle         nothing heard for the keepalive time: probe; a probe not
  *                answered for the dead time: the link is down
  *
- * No event sees a time before the last one: the clocks of two processors may
- * differ, and a difference of times is never negative here.
+ * oae_now() makes sure that time never goes back between two events, although the
+ * clocks of two CPUs may differ. So no difference of times is negative here.
  *
- * It is armed lazily: never moved to a later time, only looked at again when
- * it fires, so that an exchange of frames does not touch it.
+ * The timer is armed lazily: an event never moves it to a later time. When it fires
+ * early its handler arms it anew. So an exchange of frames does not touch it.
  */
 #include "link_int.h"
 
 /*
- * The failures that make it longer. Of a row of fruitless ones those after the
- * sixteenth do, while it lasts: they only pass the time.
+ * Number of failures that count for the stall time. In a row of fruitless failures
+ * only those after OAE_HOPELESS count, as long as the row lasts.
  */
 static unsigned int timer_failures(const struct oae_link *l)
 {
@@ -39,12 +39,13 @@ static unsigned int timer_failures(const struct oae_link *l)
 }
 
 /**
- * oae_link_stall() - how long no progress is a failure
+ * oae_link_stall() - the stall time: no progress for so long is a failure
  * @l: the link
  *
- * From the measured round trip, within the knobs but never less than twice it,
- * doubled with each failure since the last progress. Failure after failure, it
- * grows beyond the knobs: the round trip may be longer than anything measured.
+ * Derived from the measured round trip, within the knobs but never less than two
+ * round trips, and doubled with each failure since the last progress. After many
+ * failures the stall time exceeds the knobs, since the round trip may be longer than
+ * any measured (protocol 4.4).
  *
  * Return: ns.
  */
@@ -52,7 +53,7 @@ u64 oae_link_stall(const struct oae_link *l)
 {
 	u64 max = l->cfg->stall_max, dead = l->cfg->dead, least = 2 * l->srtt;
 	u64 t = l->srtt ? l->srtt + 4 * l->rttvar : max / 10;
-	/* The first failure in a row is a lost frame, no more. */
+	/* The first failure in a row may be just a lost frame: it does not count. */
 	unsigned int n = timer_failures(l), fast = n > 1 ? n - 1 : 0, slow = 0;
 
 	if (fast >= OAE_FAST_BACKOFF) {
@@ -67,17 +68,17 @@ u64 oae_link_stall(const struct oae_link *l)
 		max = least;
 	t <<= fast;
 	t = t < max ? t : max;
-	/* No answer can be waited for longer than the dead time. */
+	/* There is no point in waiting longer than the dead time. */
 	dead = t < dead ? dead : t;
 	t <<= slow;
 	return t < dead ? t : dead;
 }
 
 /**
- * oae_first_again() - when to ask again for the first time
+ * oae_first_again() - interval between the first SYNC, or CLOSE, and the second
  * @l: the link
  *
- * Return: ns: the stall time, unless the peer would be dead before the fourth.
+ * Return: ns: the stall time, at most a quarter of the dead time.
  */
 u64 oae_first_again(const struct oae_link *l)
 {
@@ -87,8 +88,9 @@ u64 oae_first_again(const struct oae_link *l)
 }
 
 /*
- * Slices sent back to back take their time before the answer can come. How long
- * has little to do with a round trip that is long.
+ * The stall time of an offer. Each further slice adds to it, since the answer comes
+ * after the last one. The addition is bounded: the time to send a slice does not
+ * grow with the round trip.
  */
 static u64 timer_offer_stall(const struct oae_link *l)
 {
@@ -98,9 +100,10 @@ static u64 timer_offer_stall(const struct oae_link *l)
 }
 
 /**
- * oae_rtt_sample() - a round trip was measured
+ * oae_rtt_sample() - update the smoothed round trip with a measurement
  * @l: the link
- * @rtt: ns; after the dead time nobody waits any more: a clock that jumped
+ * @rtt: the measured round trip, ns. One above the dead time is ignored, as that of
+ *	a clock that jumped.
  */
 void oae_rtt_sample(struct oae_link *l, u64 rtt)
 {
@@ -120,8 +123,8 @@ void oae_rtt_sample(struct oae_link *l, u64 rtt)
 }
 
 /**
- * oae_late_begin() - a run is over: what of it may still be answered
- * @l: the link, OPEN still
+ * oae_late_begin() - record what late answers may come from the run that ends
+ * @l: the link, still OPEN
  */
 void oae_late_begin(struct oae_link *l)
 {
@@ -134,7 +137,7 @@ void oae_late_begin(struct oae_link *l)
 	l->late.attempt = l->attempt;
 }
 
-/* An answer that came too late: the stall time was too short for it. */
+/* An answer came too late, so the stall time was too short: use its round trip. */
 static void timer_late_sample(struct oae_link *l, u64 rtt)
 {
 	if (rtt <= l->srtt || rtt > l->cfg->dead)
@@ -144,13 +147,13 @@ static void timer_late_sample(struct oae_link *l, u64 rtt)
 }
 
 /**
- * oae_late_rcv() - a data frame that is not of this run
+ * oae_late_rcv() - measure the round trip by a late answer (protocol 4.4)
  * @l: the link
- * @f: the frame, which is dropped
+ * @f: a data frame of another run, which is dropped
  * @now: ns
  *
- * Of the run before, what was waited for then says how long the round trip is,
- * and nothing else.
+ * A frame of the previous run may be the answer that this end waited for. It only
+ * says how long the round trip is.
  */
 void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now)
 {
@@ -161,7 +164,7 @@ void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now)
 	    f->attempt == l->late.attempt) {
 		timer_late_sample(l, now - l->late.offer_at);
 		l->late.offer_at = 0;
-		/* It was short of time, not too long. */
+		/* The frames do get through: the stall time was too short. */
 		l->fruitless = 0;
 	}
 	if (l->late.hold_at && f->tx == l->late.rx + 1) {
@@ -171,9 +174,9 @@ void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now)
 }
 
 /**
- * oae_new_clock() - the clock is far behind what it was: all waits begin again
+ * oae_new_clock() - start all waits anew, since the clock has stepped back far
  * @l: the link
- * @now: ns
+ * @now: time of the new clock, ns
  */
 void oae_new_clock(struct oae_link *l, u64 now)
 {
@@ -203,17 +206,17 @@ void oae_new_clock(struct oae_link *l, u64 now)
  * @l: the link
  * @now: ns
  *
- * Not if the clock is another one (oae_now()): then the link must see it, or the
- * timer is put off for as long as the clock stepped back.
+ * If the clock has stepped back far (oae_now()) the answer is no: the link must see
+ * the new time, or the timer would be put off for as long as the clock stepped back.
  *
- * Return: true if so, and the timer is to be armed for the rest.
+ * Return: true if so; the caller arms the timer for the remaining time.
  */
 bool oae_link_early(const struct oae_link *l, u64 now)
 {
 	return now < l->timer_at && now + OAE_CLOCK_STEP >= l->now;
 }
 
-/* When must the timer fire at the latest? 0: never. */
+/* The time at which the timer must fire at the latest, ns; 0: never. */
 static u64 timer_deadline(const struct oae_link *l, u64 now)
 {
 	u64 at, t, stall;
@@ -250,7 +253,7 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 		at = l->hold.at + stall;
 	if (l->await_done && l->done_at + stall < at)
 		at = l->done_at + stall;
-	/* A link in use is looked at often: then the next offer need not arm. */
+	/* While a link is in use its timer fires often, so an offer need not arm it. */
 	if (now - l->active_at < stall && now + stall < at)
 		at = now + stall;
 	return at;
@@ -268,7 +271,7 @@ void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a)
 
 	if (!at)
 		return;
-	/* Overdue: as soon as can be, which what happens till then leaves so. */
+	/* Overdue: as soon as possible. It stays so, since the timer is never put off. */
 	if (at <= now)
 		at = now + 1;
 	if (l->timer_at && l->timer_at <= at)
@@ -281,7 +284,7 @@ void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a)
  * oae_link_undecided() - is there a transaction whose outcome this end does not know?
  * @l: the link
  *
- * Return: true if something is held, or in flight.
+ * Return: true if a transaction is held or in flight.
  */
 bool oae_link_undecided(const struct oae_link *l)
 {
@@ -290,18 +293,19 @@ bool oae_link_undecided(const struct oae_link *l)
 }
 
 /**
- * oae_link_in_doubt() - is the outcome of anything known to one end at most?
+ * oae_link_in_doubt() - may there be a transaction whose outcome an end does not know?
  * @l: the link
  *
- * Return: true if something is undecided here, or may be at the peer: committed
- * and not known to be delivered, or delivered and not known to be committed.
+ * Return: true if a transaction is undecided here, or may be undecided at the peer:
+ * committed and not known to be delivered, or delivered and not known to be
+ * committed.
  */
 bool oae_link_in_doubt(const struct oae_link *l)
 {
 	return oae_link_undecided(l) || !l->confirmed || l->unseen;
 }
 
-/* No answer for dead_ms: everything that may be reversed is. */
+/* No answer for the dead time: the link is down. Reverse all that can be reversed. */
 static void timer_go_down(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	if (!l->down) {
@@ -320,7 +324,7 @@ static void timer_go_down(struct oae_link *l, u64 now, struct oae_actions *a)
 		oae_link_end(l, OAE_E_DOWN, a);
 }
 
-/* Ask again, and notice that nobody answers. */
+/* The timer of a frozen end: send SYNC again, detect that the peer does not answer. */
 static void frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	u64 dead = l->cfg->dead, slowest;
@@ -370,7 +374,7 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 		oae_offer_again(l, now, a);
 	if (l->half.state == OAE_HALF_WAITING && now >= l->half.again_at)
 		l->half.state = OAE_HALF_POSTED;
-	/* Nothing else waits behind nothing, unless memory has changed. */
+	/* A safety net: no event leaves a post waiting while nothing is offered. */
 	oae_offer_pump(l, now, a);
 	if (!oae_close_out(l) && now - l->heard_at >= l->cfg->keepalive &&
 	    now >= l->again_at) {
@@ -385,9 +389,9 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_link_timer() - the timer has fired
+ * oae_link_timer() - handle the timer
  * @l: the link
- * @now: ns; before the time it was armed for there is nothing to do yet
+ * @now: ns; too early is harmless
  * @a: actions
  */
 void oae_link_timer(struct oae_link *l, u64 now, struct oae_actions *a)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Verbs (doc/protocol.md section 4.10): a request is carried out on words in
- * two steps. Computing it yields the answer, and reserves the words that will
- * change; what they become is kept beside them. Applying it, or releasing it,
- * ends that.
+ * Verbs (doc/protocol.md section 4.10): a request is carried out on words in two
+ * steps. Computing it yields the answer, reserves the words that will change, and
+ * stores their new values beside them. Applying the request takes over the new
+ * values; releasing it drops them.
  *
- * Pure, like link.c: the caller has whatever lock the words need.
+ * Pure: the caller holds the lock that protects the words.
  */
 #include "verb.h"
 
@@ -19,7 +19,7 @@ struct op {
 	const u8 *end;
 };
 
-/* An operation as it stands there; its length is not checked. */
+/* Decode an operation; its length is not checked. */
 static void verb_op_at(struct op *op, const u8 *p)
 {
 	op->code = p[OAE_VOP_OFF_CODE];
@@ -53,9 +53,7 @@ static bool verb_busy(const struct oae_words *w, u32 i)
 /**
  * oae_verb_reserved() - is a word reserved?
  * @w: the words
- * @i: which
- *
- * Any context, the words locked.
+ * @i: index of the word
  *
  * Return: true if so.
  */
@@ -107,7 +105,7 @@ static bool verb_any_busy(struct oae_words *w, const struct op *op)
 	return false;
 }
 
-/* 0, or why it is refused. What is malformed is so whoever's words these are. */
+/* Check a request. 0, or why it is refused: BAD_VERB has precedence over the others. */
 static u16 verb_check(struct oae_words *w, u32 perm, const u8 *req, size_t len,
 		      u16 *answer_len)
 {
@@ -138,7 +136,7 @@ static u16 verb_check(struct oae_words *w, u32 perm, const u8 *req, size_t len,
 	return reason ? reason : conflict;
 }
 
-/* What a word is to the next operation of the request being computed. */
+/* The value of a word for the next operation of the request being computed. */
 static u64 verb_value(const struct oae_words *w, u32 i)
 {
 	return verb_busy(w, i) ? w->next[i] : w->word[i];
@@ -183,11 +181,12 @@ static u8 *verb_put_old(const struct oae_words *w, const struct op *op, u8 *answ
 }
 
 /**
- * oae_verb_region() - which region a request is for
+ * oae_verb_region() - the region that a request is for
  * @req: the request
- * @len: its bytes
+ * @len: length of @req, bytes
  *
- * Return: the number; 0 if it is too short to say, which computing finds.
+ * Return: number of the region; 0 if the request is too short, which
+ * oae_verb_compute() refuses.
  */
 u32 oae_verb_region(const u8 *req, size_t len)
 {
@@ -196,18 +195,18 @@ u32 oae_verb_region(const u8 *req, size_t len)
 }
 
 /**
- * oae_verb_compute() - carry a request out, but for changing the words
+ * oae_verb_compute() - compute a request, without changing the words
  * @w: the words
- * @perm: OAE_PERM_* that are given
+ * @perm: OAE_PERM_* of the region
  * @req: the request, as on the wire
- * @len: its bytes
+ * @len: length of @req, bytes
  * @answer: room for OAE_VERB_ANSWER_MAX bytes
- * @answer_len: bytes of the answer
+ * @answer_len: set to the length of the answer, bytes
  *
- * If the answer says that it is taken, oae_verb_apply() or oae_verb_release()
- * must follow; else nothing is reserved. Any context, the words locked.
+ * If the answer is `taken`, the words to change are reserved, and oae_verb_apply()
+ * or oae_verb_release() must follow. Otherwise nothing is reserved.
  *
- * Return: 0, or why it is refused, enum oae_reason.
+ * Return: 0, or why the request is refused, enum oae_reason.
  */
 u16 oae_verb_compute(struct oae_words *w, u32 perm, const u8 *req, size_t len,
 		     u8 *answer, u16 *answer_len)
@@ -230,7 +229,7 @@ u16 oae_verb_compute(struct oae_words *w, u32 perm, const u8 *req, size_t len,
 		if (op.code == OAE_VERB_CAS && !verb_compares(w, &op)) {
 			answer[OAE_ANSWER_OFF_TAKEN] = 0;
 			answer[OAE_ANSWER_OFF_FAILED] = i;
-			/* Nobody else has reserved any of them: see verb_check(). */
+			/* All its reserved words are this request's: verb_check(). */
 			oae_verb_release(w, req);
 			return 0;
 		}
@@ -250,7 +249,11 @@ static void verb_finish(struct oae_words *w, const u8 *req, bool apply)
 		if (op.code == OAE_VERB_READ)
 			continue;
 		for (i = op.index; i < op.index + op.words; i++) {
-			/* A word may come twice; somebody may be reading it. */
+			/*
+			 * A word may occur twice in a request: the first time
+			 * clears `busy`. WRITE_ONCE(): a program that has mapped
+			 * the words may be reading.
+			 */
 			if (apply && verb_busy(w, i))
 				WRITE_ONCE(w->word[i], w->next[i]);
 			verb_clear_busy(w, i);
@@ -259,11 +262,9 @@ static void verb_finish(struct oae_words *w, const u8 *req, bool apply)
 }
 
 /**
- * oae_verb_apply() - a request that was computed and taken is committed
+ * oae_verb_apply() - change the words: a computed request is committed
  * @w: the words
- * @req: the request
- *
- * Any context, the words locked.
+ * @req: the request, computed and taken
  */
 void oae_verb_apply(struct oae_words *w, const u8 *req)
 {
@@ -271,11 +272,9 @@ void oae_verb_apply(struct oae_words *w, const u8 *req)
 }
 
 /**
- * oae_verb_release() - a request that was computed and taken is not committed
+ * oae_verb_release() - free the reserved words: a computed request is not committed
  * @w: the words
- * @req: the request
- *
- * Any context, the words locked.
+ * @req: the request, computed and taken
  */
 void oae_verb_release(struct oae_words *w, const u8 *req)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Verbs: operations on words, as one transaction. Pure, see verb.c. */
+/* Verbs: operations on words, as one transaction (protocol 4.10). Pure, see verb.c. */
 #ifndef OAE_VERB_H
 #define OAE_VERB_H
 
@@ -15,11 +15,11 @@
 
 /**
  * struct oae_words - words that verbs work on
- * @word: what they are
- * @next: what a reserved one becomes if the verb that reserved it is committed
- * @busy: a bit a word: it is reserved
- * @n: how many
- * @conflict: the one for which the last request was refused with CONFLICT
+ * @word: their values
+ * @next: the value of a reserved word if the verb that reserved it is committed
+ * @busy: a bitmap of the reserved words
+ * @n: number of words
+ * @conflict: index of the word for which a request was last refused with CONFLICT
  */
 struct oae_words {
 	u64 *word;

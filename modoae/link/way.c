@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ways: whom a port takes for its gateway, and which way the frames of a tag go,
- * straight to the peer or through that gateway (doc/protocol.md section 4.8).
+ * Ways: the choice of a port's gateway, and the way of a tag's frames: direct to the
+ * peer, or through that gateway (doc/protocol.md section 4.8).
  *
- * Pure: records and frames go in, verdicts come out. A tag is the same tag
- * whichever way it goes; its link hears of nothing but an MTU.
+ * Pure: records and frames go in, verdicts come out. A tag stays the same whichever
+ * way its frames go; its link only learns the MTU.
  */
 #include "link_int.h"
 #include "way.h"
@@ -12,7 +12,7 @@
 #define HELLO_UNIT_NS	100000000ULL	/* of life and node_life */
 #define ASK_EACH_WAY	2		/* SYNCs, then the other way is tried */
 
-/* What every gateway can carry, or it is none. */
+/* The least MTU of a gateway, and of a port that uses one. */
 #define GW_MIN_MTU	(OAE_MIN_MTU + OAE_VIA_LEN)
 
 static bool way_same_mac(const u8 *a, const u8 *b)
@@ -35,15 +35,15 @@ static bool way_is_unicast(const u8 *mac)
 /* The gateway of a port */
 
 /**
- * oae_gw_changed() - what the tags of the port have found of it is void
- * @gw: the gateway, or the lack of one
+ * oae_gw_changed() - make the tags of the port look at the gateway again
+ * @gw: the gateway of the port, known or not
  */
 void oae_gw_changed(struct oae_gw *gw)
 {
 	WRITE_ONCE(gw->gen, gw->gen + 1);
 }
 
-/* Nothing is known but what was told. */
+/* Forget what was learned; the address from the knob nhmac stays. */
 static void way_gw_forget(struct oae_gw *gw)
 {
 	gw->known = gw->told;
@@ -54,9 +54,9 @@ static void way_gw_forget(struct oae_gw *gw)
 }
 
 /**
- * oae_gw_tell() - the knob nhmac says which it is
+ * oae_gw_tell() - set the gateway by the knob nhmac
  * @gw: the gateway
- * @mac: its address; all zeros: the first that says HELLO
+ * @mac: its address; all zeros: learn the first that sends HELLO
  */
 void oae_gw_tell(struct oae_gw *gw, const u8 *mac)
 {
@@ -65,15 +65,15 @@ void oae_gw_tell(struct oae_gw *gw, const u8 *mac)
 	gw->told = !way_is_zero(mac);
 	if (gw->told && !same)
 		memcpy(gw->mac, mac, OAE_MAC_LEN);
-	/* What was heard of the one that is told stays good. */
+	/* What was learned of the gateway stays valid if its address stays. */
 	if (gw->told ? !same : !gw->inc)
 		way_gw_forget(gw);
 	oae_gw_changed(gw);
 }
 
 /**
- * oae_gw_spoken() - this port says HELLO to its gateway
- * @gw: the gateway; without one nothing is said
+ * oae_gw_spoken() - record that this port sends a HELLO to its gateway
+ * @gw: the gateway, known or not
  * @flags: OAE_HELLO_* of the HELLO
  * @now: ns
  */
@@ -98,7 +98,7 @@ static bool way_well_formed(const u8 *from, const struct oae_frame *f)
 }
 
 /**
- * oae_hello_check() - is a HELLO a gateway's?
+ * oae_hello_check() - is a HELLO that of a gateway, and well-formed?
  * @own: the port's address
  * @from: the Ethernet source
  * @f: the frame
@@ -130,7 +130,7 @@ static bool way_gw_wants_answer(const struct oae_gw *gw, const struct oae_frame 
 
 static void way_gw_learn(struct oae_gw *gw, const struct oae_frame *f, u64 now)
 {
-	/* Of one peer alone: of the others it says nothing new. */
+	/* ABOUT: the MTU is that for one peer. */
 	u16 mtu = f->hello.flags & OAE_HELLO_ABOUT ? gw->mtu : f->hello.mtu;
 
 	if (gw->inc != f->hello.inc || gw->epoch != f->hello.epoch ||
@@ -144,15 +144,15 @@ static void way_gw_learn(struct oae_gw *gw, const struct oae_frame *f, u64 now)
 }
 
 /**
- * oae_gw_hear() - a gateway says HELLO
- * @gw: the port's
+ * oae_gw_hear() - handle the HELLO of a gateway
+ * @gw: the port's gateway
  * @from: the Ethernet source
  * @f: the frame, GOOD by oae_hello_check()
  * @now: ns
- * @answer: out: it wants to hear of this port
+ * @answer: set if the gateway is to be sent a HELLO
  *
- * Only one that is the port's is listened to, or becomes it: if there is none, or
- * the one that was heard, not told, is silent.
+ * The sender is taken if it is the port's gateway. It becomes that if the port has
+ * none, or if the one that was learned is silent; one that nhmac names stays.
  *
  * Return: OAE_HELLO_NOT_TAKEN, OAE_HELLO_TAKEN, OAE_HELLO_NEWS or
  * OAE_HELLO_LEFT.
@@ -183,15 +183,15 @@ enum oae_hello oae_gw_hear(struct oae_gw *gw, const u8 *from,
 	return !same || inc != gw->inc ? OAE_HELLO_NEWS : OAE_HELLO_TAKEN;
 }
 
-/* Frames of no tag, and those that come in */
+/* Received frames, and frames that belong to no tag */
 
 /**
  * oae_ways_gateway() - can frames go through the gateway?
  * @p: the port's ways
  *
- * A port that cannot carry the smallest frame with VIA goes without.
+ * A port whose MTU is below GW_MIN_MTU uses no gateway.
  *
- * Return: true if one is known.
+ * Return: true if a gateway is known.
  */
 bool oae_ways_gateway(const struct oae_ways *p)
 {
@@ -199,13 +199,13 @@ bool oae_ways_gateway(const struct oae_ways *p)
 }
 
 /**
- * oae_ways_let_in() - may a frame with VIA come in?
+ * oae_ways_let_in() - is a frame with VIA let in?
  * @p: the port's ways
- * @own: its address
+ * @own: the port's address
  * @from: the Ethernet source
  * @f: the frame
  *
- * Return: true if the port's gateway sent it, for this port.
+ * Return: true if the port's gateway sent the frame, for this port.
  */
 bool oae_ways_let_in(const struct oae_ways *p, const u8 *own, const u8 *from,
 		     const struct oae_frame *f)
@@ -216,10 +216,10 @@ bool oae_ways_let_in(const struct oae_ways *p, const u8 *own, const u8 *from,
 
 /**
  * oae_ways_back() - the way to answer a frame that belongs to no tag
- * @p: the ways of the port where it came in
+ * @p: the ways of the port that received the frame
  * @question: the frame
  *
- * It goes back the way that the frame came, unless use_gw says which.
+ * The answer takes the way that the frame came by, unless use_gw prescribes one.
  *
  * Return: the way, or OAE_GO_NOWHERE.
  */
@@ -233,10 +233,10 @@ enum oae_go oae_ways_back(const struct oae_ways *p,
 }
 
 /**
- * oae_via_mark() - give a frame the extension for its way through the gateway
+ * oae_via_mark() - add the VIA extension to a frame (protocol 2.1)
  * @f: the frame
- * @own: the address that it comes from
- * @peer: the one that it is for
+ * @own: address of the original source
+ * @peer: address of the final destination
  */
 void oae_via_mark(struct oae_frame *f, const u8 *own, const u8 *peer)
 {
@@ -252,7 +252,7 @@ static enum oae_go way_goes(const struct oae_way *w)
 	return w->via ? OAE_GO_VIA : OAE_GO_DIRECT;
 }
 
-/* What it carries, VIA not counted. */
+/* The MTU of the way, bytes behind the Ethernet header, VIA not counted. */
 static u16 way_mtu(const struct oae_way *w, const struct oae_ways *p)
 {
 	unsigned int mtu = p->mtu, most = p->gw.mtu;
@@ -270,7 +270,10 @@ static u16 way_mtu(const struct oae_way *w, const struct oae_ways *p)
 	return mtu > 0xffff ? 0xffff : mtu;
 }
 
-/* While it asks, or goes another way than it would, every frame may change it. */
+/*
+ * Update w->usual. While SYNCs are unanswered, or the way is not the one wished for,
+ * every frame may change the way.
+ */
 static void way_usual(struct oae_way *w)
 {
 	if (w->asked || w->lost || w->wish != w->via)
@@ -290,12 +293,12 @@ static u16 way_find(struct oae_way *w, const struct oae_ways *p)
 }
 
 /**
- * oae_way_begin() - the way that a link begins with
+ * oae_way_begin() - set the way that a link begins with
  * @w: the way of its tag
  * @p: the port's ways
- * @via: with use_gw auto, through the gateway: that way came what it answers
+ * @via: with use_gw auto: begin through the gateway, as the SYNC came that way
  *
- * Return: the link's MTU.
+ * Return: the MTU of the way, bytes.
  */
 u16 oae_way_begin(struct oae_way *w, const struct oae_ways *p, bool via)
 {
@@ -306,10 +309,10 @@ u16 oae_way_begin(struct oae_way *w, const struct oae_ways *p, bool via)
 }
 
 /**
- * oae_way_update() - find the way anew: the port's have changed, maybe
- * @w: the way of a tag
+ * oae_way_update() - find a tag's way anew, after a change of the port's ways
+ * @w: the way of the tag
  * @p: the port's ways
- * @l: its link; an OPEN one whose MTU changes freezes
+ * @l: the tag's link; freezes if it is OPEN and the MTU changes
  * @now: ns
  * @a: actions of the link
  */
@@ -327,8 +330,8 @@ void oae_way_update(struct oae_way *w, const struct oae_ways *p,
 }
 
 /*
- * Has nothing been heard of the peer by the way that the tag goes, though it was
- * asked more than once? Until then nobody is listened to who is elsewhere.
+ * Is the way lost: was the peer asked twice by the tag's way, without an answer? As
+ * long as the way is not lost, frames by the other way need a proof (protocol 4.8).
  */
 static bool way_lost(const struct oae_way *w, const struct oae_link *l, u64 now)
 {
@@ -349,7 +352,7 @@ static bool way_is_sync(u8 opcode)
 	       opcode == OAE_SYNC_CHK;
 }
 
-/* The peer is heard by the way that the tag goes from now on. */
+/* The peer was heard by this way: the tag uses it from now on. */
 static void way_is_good(struct oae_way *w, const struct oae_ways *p, bool via,
 			struct oae_link *l, u64 now, struct oae_actions *a)
 {
@@ -361,23 +364,24 @@ static void way_is_good(struct oae_way *w, const struct oae_ways *p, bool via,
 }
 
 /**
- * oae_way_heard() - a frame came that is not as usual
- * @w: the way of its tag
+ * oae_way_heard() - update a tag's way for a received frame (protocol 4.8)
+ * @w: the way of the tag
  * @p: the port's ways
- * @l: the tag's link, not CLOSED, that is to have the frame after this
- * @f: the frame: it came another way than the tag goes, or SYNCs are out
+ * @l: the tag's link, not CLOSED, which gets the frame after this
+ * @f: the frame: it came by another way than the tag's, or a SYNC is unanswered
  * @now: ns
  * @a: actions of the link
  *
- * With use_gw auto the tag follows a frame that names both its ltags, which only
- * the peer knows; or its own one, if the way that it goes is lost, or if the frame
- * came direct, from the peer's own address. Whoever says that it is a gateway may
- * say that the peer is behind it. So as long as the peer is heard direct, a SYNC
- * through the gateway is answered direct, if it names this end's ltag, and else
- * not at all: the answer would tell the ltag. A SYNC that comes direct is answered
- * direct in any case.
+ * With use_gw auto the tag follows a frame that names both ltags, which only the peer
+ * knows. It also follows a frame that names this end's ltag, if the tag's way is lost,
+ * or if the frame came direct, from the peer's own address.
  *
- * Return: the way of what is sent now; OAE_GO_NOWHERE: drop the frame.
+ * A false gateway can claim that the peer is behind it. So as long as the peer is heard
+ * direct, a SYNC through the gateway is answered direct if it names this end's ltag, and
+ * otherwise dropped, since the answer would show the ltag. A SYNC that comes direct is
+ * always answered direct.
+ *
+ * Return: the way for the frames of this event; OAE_GO_NOWHERE: drop the frame.
  */
 enum oae_go oae_way_heard(struct oae_way *w, const struct oae_ways *p,
 			  struct oae_link *l, const struct oae_frame *f,
@@ -407,9 +411,9 @@ enum oae_go oae_way_heard(struct oae_way *w, const struct oae_ways *p,
 }
 
 /**
- * oae_way_asked() - an event has left a link frozen, or CLOSED
- * @w: the way of its tag
- * @a: what is sent now
+ * oae_way_asked() - count the SYNCs that an event sends
+ * @w: the way of the tag, whose link is frozen or CLOSED
+ * @a: actions of the event
  */
 void oae_way_asked(struct oae_way *w, const struct oae_actions *a)
 {
@@ -423,7 +427,7 @@ void oae_way_asked(struct oae_way *w, const struct oae_actions *a)
 }
 
 /**
- * oae_way_tries() - has a link asked in vain, and is about to ask again?
+ * oae_way_tries() - is a link about to send SYNC again, after SYNCs in vain?
  * @w: the way of its tag
  * @l: the link
  * @now: ns
@@ -436,15 +440,15 @@ bool oae_way_tries(const struct oae_way *w, const struct oae_link *l, u64 now)
 }
 
 /**
- * oae_way_timer() - a link's timer is about to be dealt with
+ * oae_way_timer() - try the other way, after SYNCs in vain (protocol 4.8)
  * @w: the way of its tag
  * @p: the port's ways
- * @l: the link
+ * @l: the link, before its timer is handled
  * @now: ns
  * @a: actions of the link
  *
- * With use_gw auto a link that has asked in vain asks the other way, as long
- * as there is one. Before the SYNC is built, since it says an MTU.
+ * With use_gw auto a link whose SYNCs were not answered turns to the other way, if
+ * there is one. This is done before the SYNC is built, since a SYNC has the way's MTU.
  */
 void oae_way_timer(struct oae_way *w, const struct oae_ways *p,
 		   struct oae_link *l, u64 now, struct oae_actions *a)

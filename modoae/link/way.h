@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Ways: the gateway of a port, and which way the frames of a tag go. Pure, see
- * way.c. All times are ns of one clock.
+ * Ways: the gateway of a port, and the way of a tag's frames (protocol 4.8). Pure,
+ * see way.c. Times are in ns; those of a gateway by one clock.
  */
 #ifndef OAE_WAY_H
 #define OAE_WAY_H
@@ -14,18 +14,18 @@
 enum oae_use_gw { OAE_GW_NEVER, OAE_GW_ALWAYS, OAE_GW_AUTO };
 
 /**
- * struct oae_gw - the gateway of a port, as told or heard; all zeros: none
- * @mac: its address in the zone, if @known
- * @known: there is one
- * @told: by the knob nhmac: this one and no other
- * @mtu: bytes behind the Ethernet header, VIA among them; 0 not said
- * @epoch: of its tunnels' MTUs
- * @inc: its incarnation, 0 not heard
- * @heard: when it spoke last
- * @life: after so much silence another is listened to
- * @answered: the incarnation that knows this port, 0 none
- * @answered_at: when that was told
- * @gen: another whenever something changes that the way of a tag depends on
+ * struct oae_gw - the gateway of a port, configured or learned; all zeros: none
+ * @mac: address of the gateway in the zone, if @known
+ * @known: there is a gateway
+ * @told: the knob nhmac names the gateway, and no other is learned
+ * @mtu: bytes behind the Ethernet header, VIA counted; 0 not announced
+ * @epoch: epoch of what the gateway said ABOUT peers
+ * @inc: incarnation of the gateway, 0 not heard
+ * @heard: time of the last HELLO, ns
+ * @life: silence after which another gateway may take over, ns
+ * @answered: incarnation of the gateway that was sent the last HELLO, 0 none
+ * @answered_at: time of that HELLO, ns
+ * @gen: generation, incremented whenever the way of a tag may change
  */
 struct oae_gw {
 	u8 mac[OAE_MAC_LEN];
@@ -41,14 +41,14 @@ struct oae_gw {
 	unsigned int gen;
 };
 
-/* What a HELLO is to a port. */
+/* What a port makes of a HELLO. */
 enum oae_hello {
-	OAE_HELLO_NOT_TAKEN,	/* a frame like any other */
+	OAE_HELLO_NOT_TAKEN,	/* not of the port's gateway: a frame like any other */
 	OAE_HELLO_BAD,		/* malformed */
-	OAE_HELLO_GOOD,		/* a gateway's: oae_gw_hear() */
-	OAE_HELLO_TAKEN,	/* the port's gateway's */
-	OAE_HELLO_NEWS,		/* and it is another, or another run of it */
-	OAE_HELLO_LEFT,		/* and there is none any more */
+	OAE_HELLO_GOOD,		/* of a gateway: oae_gw_hear() */
+	OAE_HELLO_TAKEN,	/* of the port's gateway */
+	OAE_HELLO_NEWS,		/* of a new gateway, or a new incarnation */
+	OAE_HELLO_LEFT,		/* the port's gateway has left */
 };
 
 enum oae_hello oae_hello_check(const u8 *own, const u8 *from,
@@ -61,8 +61,8 @@ void oae_gw_spoken(struct oae_gw *gw, u8 flags, u64 now);
 
 /**
  * struct oae_ways - the ways that a port has
- * @gw: its gateway
- * @mtu: what the port carries, bytes behind the Ethernet header
+ * @gw: the port's gateway
+ * @mtu: MTU of the port, bytes behind the Ethernet header
  * @use: enum oae_use_gw
  */
 struct oae_ways {
@@ -85,10 +85,10 @@ enum oae_go oae_ways_back(const struct oae_ways *p,
 void oae_via_mark(struct oae_frame *f, const u8 *own, const u8 *peer);
 
 /**
- * struct oae_about - what a gateway said of the way to one peer
- * @inc: its incarnation
- * @epoch: in which it holds
- * @mtu: like that of struct oae_gw, 0 nothing said
+ * struct oae_about - what a gateway said ABOUT the way to one peer
+ * @inc: incarnation of the gateway
+ * @epoch: epoch in which @mtu is valid
+ * @mtu: bytes behind the Ethernet header, VIA counted; 0 nothing said
  */
 struct oae_about {
 	u32 inc;
@@ -97,14 +97,15 @@ struct oae_about {
 };
 
 /**
- * struct oae_way - which way the frames of a tag go
- * @about: what the gateway said of its peer
- * @gen: @gen of the gateway when the way was found
- * @via: it goes through the gateway
- * @wish: it would, if there were one; with use_gw auto
- * @lost: asked too often in vain: a frame from either way is as good
- * @asked: SYNCs since it has frozen or turned, 2 for more
- * @usual: VIA or 0, flags of the frames that change nothing here; else all may
+ * struct oae_way - the way of a tag's frames
+ * @about: what the gateway said ABOUT the tag's peer
+ * @gen: oae_gw.gen when the way was found
+ * @via: frames go through the gateway
+ * @wish: with use_gw auto: frames go through the gateway if there is one
+ * @lost: SYNCs by this way were not answered (protocol 4.8)
+ * @asked: SYNCs since the link froze or the way turned, at most ASK_EACH_WAY
+ * @usual: OAE_F_VIA or 0: the flag of frames that cannot change the way; any other
+ *	value if all frames may
  */
 struct oae_way {
 	struct oae_about about;
