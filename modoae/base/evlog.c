@@ -230,7 +230,9 @@ static void evlog_event_show(const struct oae_event *e, struct seq_file *m)
  * @node: the node
  * @m: the output
  *
- * Context: process, may sleep. Writers go on meanwhile.
+ * Writers are not stopped meanwhile.
+ *
+ * Context: process, may sleep.
  *
  * Return: 0 or -ENOMEM.
  */

@@ -19,9 +19,9 @@ unsigned int oae_net_id __read_mostly;
 
 /**
  * oae_node() - the node of a namespace
- * @net: the namespace
+ * @net: the namespace, which the caller keeps alive
  *
- * Context: any. The namespace exists.
+ * Context: any.
  *
  * Return: its node; NULL while the namespace is being set up.
  */
@@ -33,7 +33,9 @@ struct oae_node *oae_node(struct net *net)
 /**
  * oae_node_current() - the node of the current task's namespace
  *
- * Context: process. The task is not exiting.
+ * The task must not be exiting: it has no namespace then.
+ *
+ * Context: process.
  *
  * Return: the node.
  */

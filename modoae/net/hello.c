@@ -142,7 +142,9 @@ bool oae_path_hello(struct oae_port *port, const u8 *from,
  * oae_path_announce() - tell the gateway that this port is there
  * @port: the port, which may have a new address
  *
- * Context: any but hard interrupts. RTNL may be held.
+ * The caller may hold RTNL.
+ *
+ * Context: any but hard interrupts.
  */
 void oae_path_announce(struct oae_port *port)
 {
@@ -157,7 +159,9 @@ void oae_path_announce(struct oae_port *port)
  * @port: the port, which still has its device: it is being released, its address
  *	is about to change, or use_gw is 0 now
  *
- * Context: any but hard interrupts. RTNL may be held.
+ * The caller may hold RTNL.
+ *
+ * Context: any but hard interrupts.
  */
 void oae_path_leave(struct oae_port *port)
 {

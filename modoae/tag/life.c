@@ -98,9 +98,9 @@ void oae_tag_close(struct oae_tag *tag)
  * @tag: the tag, to which the caller has a reference
  * @err: error for the writers of reversed transactions, positive errno
  *
- * Unread transactions stay readable.
+ * Unread transactions stay readable. The caller may hold RTNL.
  *
- * Context: process, may sleep; takes tag->lock. RTNL may be held.
+ * Context: process, may sleep; takes tag->lock.
  */
 void oae_tag_kill(struct oae_tag *tag, int err)
 {

@@ -170,7 +170,7 @@ static bool share_give_way(struct oae_node *node, enum oae_spare spare, u64 age)
  *
  * Context: any but hard interrupts, no lock held; takes tag->lock.
  *
- * Return: true if a tag gave way, so oae_share_take() is worth another try.
+ * Return: true if oae_share_take() is worth another try.
  */
 bool oae_share_make_room(struct oae_node *node, int err)
 {

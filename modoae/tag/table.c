@@ -294,9 +294,10 @@ static unsigned int table_next_tags(struct oae_node *node,
  * @fn: the function, called with a reference to the tag and without tag->lock
  * @arg: for @fn
  *
- * Tags that are made meanwhile are left out.
+ * Tags that are made meanwhile are left out. The caller may hold kernel_param_lock or
+ * RTNL.
  *
- * Context: process, may sleep; kernel_param_lock or RTNL may be held.
+ * Context: process, may sleep.
  */
 void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 		       void (*fn)(struct oae_tag *tag, long arg), long arg)
