@@ -13,7 +13,7 @@ from pathlib import Path
 import oaedev
 from devtest import exit_code, in_process
 from oaedev import Call, OaeFile, add_op, cas_op, read_op
-from oaetest import CLONE_NEWNET, LIBC, Cable, Host, load, loaded, unload
+from oaetest import CLONE_NEWNET, LIBC, PARAMETERS, Cable, Host, load, loaded, run, unload
 from patience import SLOW
 from starving import Finding, Ledger, Scene, both_ways, counted, patiently
 
@@ -121,13 +121,21 @@ class Links:
             return ctypes.get_errno()
         return 0
 
+    def _first_port(self):
+        code = self._unshare()
+        if code:
+            return code
+        run("ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1")
+        (PARAMETERS / "dev").write_text("v0", "ascii")
+        return 0
+
     def namespace(self):
-        """A namespace comes and goes."""
+        """A namespace comes, has its first port, and goes."""
         scene = Scene()
         yield scene
 
         def made():
-            code = exit_code(in_process(self._unshare))
+            code = exit_code(in_process(self._first_port))
             if code:
                 raise OSError(code, os.strerror(code))
         scene.attempt(made)
