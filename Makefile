@@ -89,6 +89,12 @@ starve: setup-test	## every allocation of both modules fails, one at a time and 
 	$(Q)tests/starve/check-imports build/starve
 	$(Q)$(MAKE) -s -f tests/stages.mk starve
 
+# What an earlier run left can be compared with.
+coverage: setup-test	## which lines of both modules the tests reach, by file; OLD=FILE to compare
+	$(Q)tools/build
+	$(Q)$(MAKE) -s programs test-programs
+	$(Q)tests/coverage/run --json build/coverage.json $(if $(OLD),--compare $(OLD))
+
 # slub_debug finds memory used after it was freed, and counts.
 life-storm: setup-test	## all that comes and goes, at random and at once: TIME=180 SEED=...
 	$(Q)tools/build
@@ -167,7 +173,7 @@ test-packages: setup-packages	## these, install and dkms, in clean roots; DKMS f
 	$(Q)tools/stage packages tests/packages/run
 
 clean:			## remove what was built; what the test machine keeps stays
-	$(Q)rm -rf build/*.log $(addprefix build/,bench check deb debug examples fuzz guest instruments instruments-races lib lib-test \
+	$(Q)rm -rf build/*.log $(addprefix build/,bench check coverage coverage.json deb debug examples fuzz guest instruments instruments-races lib lib-test \
 		log matrix model mutants oae oae-check races results sim sim-test soak spec starve unit)
 	$(Q)for module in modoae modoaeip; do \
 		(cd $$module && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
@@ -185,4 +191,4 @@ setup-%:
 	$(Q)tools/setup $*
 
 .NOTPARALLEL:
-.PHONY: all programs test-programs quick test-long soak life-storm faults storm wirefuzz demo demo-gateway test test-debug starve check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help
+.PHONY: all programs test-programs quick test-long soak life-storm faults storm wirefuzz demo demo-gateway test test-debug starve coverage check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help

@@ -62,15 +62,17 @@ fuzz:
 	@tools/stage $@ $(MAKE) -s -C tests/fuzz run TIME=10
 sim:
 	@tools/stage $@ tests/sim/test_oaesim.py
-# Fewer messages and seconds than a test has by itself: `make test-long` has them.
+# Fewer messages and seconds than a test has by itself: `make test-long` has them. Elsewhere
+# than in a plain guest for tests/coverage.
+IN_GUEST := tools/vm run --time-limit 1800
 regress:
-	@tools/stage $@ tools/vm run --time-limit 1800 -- \
+	@tools/stage $@ $(IN_GUEST) -- \
 		env FAULT_MESSAGES=6000 tests/guest/run $(LINK_TESTS)
 gateway:
-	@tools/stage $@ tools/vm run --time-limit 1800 -- \
+	@tools/stage $@ $(IN_GUEST) -- \
 		env GATEWAY_MESSAGES=6000 tests/guest/run $(GATEWAY_TESTS)
 device:
-	@tools/stage $@ tools/vm run --time-limit 1800 -- env TIME=12 tests/guest/run $(DEV_TESTS)
+	@tools/stage $@ $(IN_GUEST) -- env TIME=12 tests/guest/run $(DEV_TESTS)
 soak:
 	@tools/stage $@ tools/vm run --time-limit 600 -- env OAE_SOAK=10 tests/guest/run test_soak
 scripts:
