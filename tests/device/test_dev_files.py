@@ -319,7 +319,7 @@ class Closing(TwoEnds):
         def child():
             _, fds, _, _ = socket.recv_fds(theirs, 1, 1)
             os.close(a.fd)
-            ours.send(b".")
+            theirs.recv(1)      # nobody else has the file any more
             begin = time.monotonic()
             os.close(fds[0])
             return 0 if 9 < time.monotonic() - begin < 10 + 5 * SLOW else 1
@@ -327,6 +327,7 @@ class Closing(TwoEnds):
         socket.send_fds(ours, [b"."], [a.fd])
         a.close()
         before = self.a.stat("reversed")
+        ours.send(b".")
         self.assertEqual(exit_code(pid), 0)
         self.assertEqual(self.a.stat("reversed") - before, 1)
         for sock in (ours, theirs):
