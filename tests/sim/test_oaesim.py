@@ -348,7 +348,7 @@ class Mutants(SimTest):
                     "	oae_offer_committed(l, now, a);\n	oae_offer_pump", "G3: ")
 
     def test_express_to_the_next_incarnation(self):
-        self.caught("sync.c", "	/* The dead may have delivered it. */\n"
+        self.caught("sync.c", "	/* The old incarnation may have delivered the express. */\n"
                     "	if (l->offer.state == OAE_OFFER_OUT", "	if (0",
                     "G1: express #\\d+ offered to another incarnation")
 
@@ -365,7 +365,7 @@ class Mutants(SimTest):
 
     def test_lent_half_is_not_the_next_ones(self):
         """Its peer has died, and may have used it: offered again it is taken twice."""
-        self.caught("sync.c", "	/* The dead may have used it. */\n"
+        self.caught("sync.c", "	/* The old incarnation may have committed the half. */\n"
                     "	if (l->half.state == OAE_HALF_LENT)", "	if (0)",
                     "G1: #\\d+ delivered|G2: #\\d+", "--swap", "60%")
 
