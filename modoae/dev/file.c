@@ -376,7 +376,7 @@ static __poll_t file_tag_mask(struct oae_file *f, struct oae_tag *tag)
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	if (oae_client_events(&f->client, tag))
 		mask |= EPOLLPRI | EPOLLRDBAND;
-	if (oae_client_collectable(&f->client))
+	if (oae_client_uncollected(&f->client))
 		mask |= EPOLLPRI;
 	oae_tag_unlock(tag);
 	return mask;

@@ -61,7 +61,7 @@ void oae_hold_keep(struct oae_link *l, struct oae_actions *a)
 	l->hold.attempt = 0;
 }
 
-/* What is held is committed: give it to the swap, the region or the reader. */
+/* Hand the committed transaction over to the swap, the region or the reader. */
 static void hold_hand_over(struct oae_link *l, struct oae_actions *a)
 {
 	switch (l->hold.kind) {

@@ -65,7 +65,7 @@ void oae_gw_tell(struct oae_gw *gw, const u8 *mac)
 	gw->told = !way_is_zero(mac);
 	if (gw->told && !same)
 		memcpy(gw->mac, mac, OAE_MAC_LEN);
-	/* What was learned of the gateway stays valid if its address stays. */
+	/* The facts learned of the gateway stay valid if its address stays. */
 	if (gw->told ? !same : !gw->inc)
 		way_gw_forget(gw);
 	oae_gw_changed(gw);

@@ -74,7 +74,10 @@ static void admit_look_up(struct oae_port *port, const u8 *peer, u64 kid,
 	u32 when = jiffies / COOKIE_LIFE;
 
 	who->cookie[0] = admit_cookie(node, port, kid, f->src_ltag, when);
-	who->cookie[1] = admit_cookie(node, port, kid, f->src_ltag, when - 1);
+	/* Compared only with a cookie that the SYNC names. */
+	if (f->dst_ltag)
+		who->cookie[1] = admit_cookie(node, port, kid, f->src_ltag,
+					      when - 1);
 	who->accept = READ_ONCE(node->knobs.accept);
 	who->shut = READ_ONCE(node->shut);
 	who->configured = oae_peer_configured(node, port, peer);

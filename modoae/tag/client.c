@@ -357,19 +357,6 @@ void oae_client_restored(struct oae_client *c, struct oae_msg *msg)
 }
 
 /**
- * oae_client_collectable() - is there an outcome to collect?
- * @c: the file
- *
- * Context: under tag->lock, BH off.
- *
- * Return: true if the first transaction of a stream has ended.
- */
-bool oae_client_collectable(struct oae_client *c)
-{
-	return oae_client_uncollected(c);
-}
-
-/**
  * oae_client_uncollected() - how many outcomes can be collected?
  * @c: the file
  *
@@ -418,7 +405,7 @@ bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg)
 		if (full)
 			oae_room_wake_client(tag, c);
 		/* An ended transaction behind this one can be collected now. */
-		txn->tell = oae_client_collectable(c);
+		txn->tell = oae_client_uncollected(c);
 		return full;
 	}
 	if (txn->waited) {

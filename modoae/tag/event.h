@@ -42,7 +42,6 @@ int oae_run_cancel(struct oae_tag *tag, struct oae_run *ev,
 void oae_run_room(struct oae_tag *tag, struct oae_run *ev);
 void oae_run_log(struct oae_tag *tag, struct oae_run *ev,
 		 enum oae_ev_kind kind);
-
 void oae_run_log_frame(struct oae_tag *tag, struct oae_run *ev,
 		       const struct oae_frame *f);
 

@@ -77,7 +77,7 @@ int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
  * oae_tag_close() - begin to close a tag's link (protocol 4.7)
  * @tag: the tag
  *
- * What is in flight ends first.
+ * Transactions in flight end first.
  *
  * Context: any but hard interrupts; takes tag->lock.
  */

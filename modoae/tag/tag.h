@@ -283,7 +283,6 @@ unsigned int oae_unread_len(struct oae_tag *tag);
 
 /* client.c: a tag's view of its files */
 void oae_client_init(struct oae_client *c);
-bool oae_client_collectable(struct oae_client *c);
 u32 oae_client_uncollected(const struct oae_client *c);
 u32 oae_client_events(const struct oae_client *c, const struct oae_tag *tag);
 struct oae_txn *oae_stream_below(const struct oae_stream *s, u64 id);

@@ -10,7 +10,7 @@
  * detached. The list has no references: a tag that gets a file, or dies, is removed
  * under its own lock.
  *
- * What is unread stays with its tag. The node lists the tag exactly as long as
+ * Unread data stays with its tag. The node lists the tag exactly as long as
  * something is unread in it and no file is attached. Softirq adds a tag to the
  * lock-free list node->ready, so delivery takes no lock wider than the tag's.
  * Readers, and any function that removes a tag, first move node->ready to

@@ -179,7 +179,7 @@ H_OPTIONAL void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *tx,
 		       h_id id);
 /* Whose are the slices kept? 0: nobody's, and that has been said. */
 H_OPTIONAL h_id h_whose(struct h_event *ev, unsigned int n, u8 kind);
-/* What came behind a REFLECT: a half's name; of an answer, whether it is right. */
+/* The name of the half behind a REFLECT; of an answer, whether it is right. */
 H_OPTIONAL h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id);
 /* The timer is armed: @ev->end->timer_at. */
 H_OPTIONAL void h_timer(struct h_event *ev);

@@ -47,7 +47,7 @@ class Leaks(test_life.Life):
 
     def test_devices(self):
         """Devices come and go, with something held, queued and unread."""
-        # What is lost for longer than that is too big for the path, and no port was removed.
+        # A message lost for longer than that is too big for the path, and no port was removed.
         self.a.knob("dead_ms", 60000)
 
         def cycle():

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is the explorer's own of its two ends, and the wire between them. */
+/* The explorer's own part of its two ends, and the wire between them. */
 #include "model.h"
 
 /* Words of what a step does go here, if anywhere. */
