@@ -70,7 +70,7 @@ OAE_API int oae_open(const char *port, const unsigned char peer[OAE_PEER_LEN], i
 
 /**
  * oae_listen() - be told of links that peers open
- * @port: as for oae_open()
+ * @port: a net device bound to the module; NULL or "" every port
  * @peer: only this one; NULL anybody
  * @vc: only this one; -1 any
  * @flags: OAE_OPEN_NONBLOCK or 0

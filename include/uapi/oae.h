@@ -62,7 +62,8 @@ enum oae_uapi_kind {
 
 /**
  * struct oae_attach - OAE_ATTACH: the link that this file becomes an end of
- * @port: a net device bound to the module; "" for the first one
+ * @port: a net device bound to the module; "" for the first one, with
+ *	OAE_ATTACH_LISTEN for every port
  * @peer: MAC address of the peer; all zero with OAE_ATTACH_LISTEN: any peer
  * @vc: virtual channel
  * @zero: 0
