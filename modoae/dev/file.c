@@ -251,9 +251,9 @@ static void file_link_status(struct oae_tag *tag, struct oae_status *s)
 	s->srtt_ns = v.srtt;
 	s->queued = tag->nsnd + tag->nhalf + v.pending;
 	s->unread = READ_ONCE(tag->nrcv);
-	s->committed = tag->ncommitted;
-	s->reversed = tag->nreversed;
-	s->unknown = tag->nunknown;
+	s->committed = tag->nended[OAE_COMMITTED];
+	s->reversed = tag->nended[OAE_REVERSED];
+	s->unknown = tag->nended[OAE_UNKNOWN];
 	s->delivered = tag->ndelivered;
 	s->failures = tag->nhealed;
 }

@@ -10,6 +10,7 @@
  * @a: actions that the link asks for
  * @now: local_clock() at the begin of the event, ns
  * @skb: the received frame; NULL once kept or reused
+ * @hdr_len: length of its header, bytes; valid if @skb is
  * @done: messages that have ended, by oae_msg.list
  * @before: state of the link at the begin of the event
  * @wake: tags to be sent READY since words are free, by oae_tag.wake
@@ -22,6 +23,7 @@ struct oae_run {
 	struct oae_actions a;
 	u64 now;
 	struct sk_buff *skb;
+	unsigned int hdr_len;
 	struct list_head done;
 	enum oae_state before;
 	struct list_head wake;
@@ -37,13 +39,9 @@ void oae_run_enter(struct oae_tag *tag, struct oae_run *ev)
 void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
 	__releases(&tag->lock) __releases(RCU_BH);
 void oae_run_apply(struct oae_tag *tag, struct oae_run *ev);
-int oae_run_cancel(struct oae_tag *tag, struct oae_run *ev,
-		   struct oae_msg *msg, int err);
 void oae_run_room(struct oae_tag *tag, struct oae_run *ev);
 void oae_run_log(struct oae_tag *tag, struct oae_run *ev,
-		 enum oae_ev_kind kind);
-void oae_run_log_frame(struct oae_tag *tag, struct oae_run *ev,
-		       const struct oae_frame *f);
+		 enum oae_ev_kind kind, u8 what, u32 seq);
 
 /* life.c */
 void oae_tag_open(struct oae_tag *tag, struct oae_run *ev);

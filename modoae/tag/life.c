@@ -43,22 +43,17 @@ void oae_tag_open(struct oae_tag *tag, struct oae_run *ev)
 
 /**
  * oae_tag_accept() - open a link for an admitted peer (protocol 4.6)
- * @tag: the peer's tag, its link CLOSED
+ * @tag: the peer's tag, its link CLOSED; nothing is opened if it is dead
  * @sync: the peer's SYNC
  *
  * Context: softirq, under rcu_read_lock(); takes tag->lock.
- *
- * Return: 0; -ESTALE the tag is dead.
  */
-int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
+void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
 {
 	struct oae_run ev;
-	int err = 0;
 
 	oae_run_enter(tag, &ev);
-	if (tag->dead) {
-		err = -ESTALE;
-	} else {
+	if (!tag->dead) {
 		if (oae_link_closed(&tag->link)) {
 			tag->used = !list_empty(&tag->files);
 			tag->accepted = ev.now;
@@ -68,9 +63,8 @@ int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
 		tag->unheard = true;
 		oae_link_accept(&tag->link, sync, ev.now, &ev.a);
 	}
-	oae_run_log_frame(tag, &ev, sync);
+	oae_run_log(tag, &ev, OAE_EV_FRAME, sync->opcode, sync->seq);
 	oae_run_leave(tag, &ev);
-	return err;
 }
 
 /**

@@ -130,9 +130,8 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 		      -ESTALE : -EMSGSIZE;
 	} else if (READ_ONCE(node->shut)) {
 		err = -ESHUTDOWN;
-	} else if (*oae_tag_nqueued(tag, msg) >= READ_ONCE(node->knobs.sndq)) {
-		err = -EAGAIN;
-	} else if (msg->txn.client && oae_attach_queue(tag, msg)) {
+	} else if (*oae_tag_nqueued(tag, msg) >= READ_ONCE(node->knobs.sndq) ||
+		   (msg->txn.client && oae_attach_queue(tag, msg))) {
 		err = -EAGAIN;
 	} else {
 		oae_msg_get(msg);
@@ -143,7 +142,7 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 		tag->used = true;
 		if (oae_link_closed(&tag->link))
 			oae_tag_open(tag, &ev);
-		oae_run_log(tag, &ev, OAE_EV_POST);
+		oae_run_log(tag, &ev, OAE_EV_POST, 0, oae_link_tx(&tag->link) + 1);
 	}
 	oae_run_leave(tag, &ev);
 	return err;
@@ -171,9 +170,9 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 		oae_queue_del(tag, &ev, msg);
 		oae_tell_ended(tag, &ev, msg, OAE_REVERSED, err);
 	} else {
-		r = oae_run_cancel(tag, &ev, msg, err);
+		r = oae_link_cancel(&tag->link, msg, err, ev.now, &ev.a);
 	}
-	oae_run_log(tag, &ev, OAE_EV_CANCEL);
+	oae_run_log(tag, &ev, OAE_EV_CANCEL, 0, oae_link_tx(&tag->link) + 1);
 	oae_run_leave(tag, &ev);
 	return r;
 }
@@ -200,7 +199,7 @@ void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
 		oae_queue_del(tag, &ev, msg[i]);
 		oae_tell_ended(tag, &ev, msg[i], OAE_REVERSED, err);
 	}
-	oae_run_log(tag, &ev, OAE_EV_CANCEL);
+	oae_run_log(tag, &ev, OAE_EV_CANCEL, 0, oae_link_tx(&tag->link) + 1);
 	oae_run_leave(tag, &ev);
 }
 
@@ -248,7 +247,8 @@ int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, bool open)
 		tag->used = true;
 		if (open && oae_link_closed(&tag->link)) {
 			oae_tag_open(tag, &ev);
-			oae_run_log(tag, &ev, OAE_EV_POST);
+			oae_run_log(tag, &ev, OAE_EV_POST, 0,
+				    oae_link_tx(&tag->link) + 1);
 		}
 	}
 	oae_run_leave(tag, &ev);

@@ -31,13 +31,13 @@ static void run_discard_slots(struct oae_tag *tag)
 	}
 }
 
-/* Take the received skb for its payload, and drop what else it refers to. */
-static struct sk_buff *run_keep(struct oae_run *ev, unsigned int hdr_len)
+/* Take the received skb for its payload behind @body, and drop what else it refers to. */
+static struct sk_buff *run_keep(struct oae_run *ev, unsigned int body)
 {
 	struct sk_buff *skb = ev->skb;
 
 	ev->skb = NULL;
-	skb_pull(skb, hdr_len);
+	skb_pull(skb, ev->hdr_len + body);
 	skb_orphan(skb);
 	skb_dst_drop(skb);
 	secpath_reset(skb);
@@ -66,7 +66,7 @@ static void run_compute_verb(struct oae_tag *tag, struct oae_run *ev)
 }
 
 static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
-			 const struct oae_op *op, unsigned int hdr_len)
+			 const struct oae_op *op)
 {
 	struct oae_msg *msg = op->handle;
 
@@ -75,7 +75,7 @@ static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
 		oae_tell_note(tag, ev, op->note);
 		break;
 	case OAE_OP_KEEP:
-		tag->slot[op->slice] = run_keep(ev, hdr_len);
+		tag->slot[op->slice] = run_keep(ev, 0);
 		break;
 	case OAE_OP_DISCARD:
 		oae_region_decided(tag, false, &ev->wake);
@@ -94,7 +94,7 @@ static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
 		tag->slot[0] = NULL;
 		break;
 	case OAE_OP_RESULT:
-		run_set_result(msg, run_keep(ev, hdr_len + OAE_REFLECT_LEN));
+		run_set_result(msg, run_keep(ev, OAE_REFLECT_LEN));
 		break;
 	case OAE_OP_DELIVER:
 		oae_unread_add(tag, op->slice);
@@ -102,9 +102,6 @@ static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
 		break;
 	case OAE_OP_COMPLETE:
 		oae_tell_ended(tag, ev, msg, op->outcome, op->err);
-		break;
-	case OAE_OP_CONFIRMED:
-		ev->wake_writer = true;
 		break;
 	case OAE_OP_RESLICE:
 		oae_msg_slice(msg, msg->post.kind == OAE_MESSAGE ?
@@ -124,21 +121,28 @@ static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
 	case OAE_OP_FLUSH:
 		oae_queue_flush(tag, op->err);
 		break;
+	case OAE_OP_CONFIRMED:
 	case OAE_OP_GONE:
 		ev->wake_writer = true;
 		break;
 	}
 }
 
-/* Apply the ops so far. An op may add further ops. */
-static void run_apply(struct oae_tag *tag, struct oae_run *ev, unsigned int hdr_len)
+/**
+ * oae_run_apply() - apply the ops so far
+ * @tag: the tag
+ * @ev: the event; an op may add further ops
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_run_apply(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_op op;
 	unsigned int i;
 
 	for (i = 0; i < ev->a.nops; i++) {
 		op = ev->a.op[i];
-		run_apply_op(tag, ev, &op, hdr_len);
+		run_apply_op(tag, ev, &op);
 	}
 	ev->a.nops = 0;
 }
@@ -153,7 +157,7 @@ static void run_feed_one(struct oae_tag *tag, struct oae_run *ev,
 	err = oae_link_post(&tag->link, &msg->post, ev->now, &ev->a);
 	if (err)
 		oae_tell_ended(tag, ev, msg, OAE_REVERSED, -err);
-	run_apply(tag, ev, 0);
+	oae_run_apply(tag, ev);
 }
 
 /* A queue with a message that the link has room for, or NULL. */
@@ -189,7 +193,7 @@ static void run_feed(struct oae_tag *tag, struct oae_run *ev)
 static noinline void run_refresh_way(struct oae_tag *tag, struct oae_run *ev)
 {
 	oae_path_update(tag, ev->now, &ev->a);
-	run_apply(tag, ev, 0);
+	oae_run_apply(tag, ev);
 	ev->via = tag->way.via;
 }
 
@@ -221,7 +225,7 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 static noinline void run_confirm(struct oae_tag *tag, struct oae_run *ev)
 {
 	oae_link_confirm(&tag->link, ev->now, &ev->a);
-	run_apply(tag, ev, 0);
+	oae_run_apply(tag, ev);
 	ev->wake_writer = true;
 }
 
@@ -248,7 +252,7 @@ static noinline void run_count_open(struct oae_tag *tag, bool open)
 static void run_wake_verbs(struct list_head *tags);
 
 /* End an event: apply its ops, drop tag->lock, wake sleepers, send its frames. */
-static void run_end(struct oae_tag *tag, struct oae_run *ev, unsigned int hdr_len)
+static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	__releases(&tag->lock)
 {
 	struct oae_node *node = tag->node;
@@ -256,7 +260,7 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev, unsigned int hdr_le
 	unsigned int i;
 	bool gone, open, settled;
 
-	run_apply(tag, ev, hdr_len);
+	oae_run_apply(tag, ev);
 	run_feed(tag, ev);
 	if (unlikely(tag->nconfirm))
 		run_confirm(tag, ev);
@@ -318,7 +322,7 @@ void oae_run_enter(struct oae_tag *tag, struct oae_run *ev)
 void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
 	__releases(&tag->lock) __releases(RCU_BH)
 {
-	run_end(tag, ev, 0);
+	run_end(tag, ev);
 	rcu_read_unlock_bh();
 }
 
@@ -333,56 +337,26 @@ static void run_wake_verbs(struct list_head *tags)
 		/* From here on region_wait_for() may list the tag again. */
 		list_del_init(&tag->wake);
 		oae_link_drained(&tag->link, ev.now, &ev.a);
-		run_end(tag, &ev, 0);
+		run_end(tag, &ev);
 		oae_tag_put(tag);
 	}
 }
 
 /**
- * oae_run_apply() - apply the ops so far, before the link is stepped again
- * @tag: the tag
- * @ev: the event, not a frame
- *
- * Context: under tag->lock, BH off.
- */
-void oae_run_apply(struct oae_tag *tag, struct oae_run *ev)
-{
-	run_apply(tag, ev, 0);
-}
-
-static void run_log_event(struct oae_tag *tag, struct oae_run *ev,
-			  enum oae_ev_kind kind, u8 what, u32 seq)
-{
-	oae_evlog_add(tag->node, ev->now, tag->key.kid, kind, what, ev->before,
-		      oae_link_state(&tag->link), seq);
-}
-
-/**
- * oae_run_log() - log an event that is not a frame
+ * oae_run_log() - log an event, or one of its consequences
  * @tag: the tag
  * @ev: the event
- * @kind: kind of the event; logged with the number of the next transaction
+ * @kind: the kind of entry
+ * @what: an opcode, a note or an outcome, as @kind says; else 0
+ * @seq: number of the transaction
  *
  * Context: under tag->lock, BH off.
  */
 void oae_run_log(struct oae_tag *tag, struct oae_run *ev,
-		 enum oae_ev_kind kind)
+		 enum oae_ev_kind kind, u8 what, u32 seq)
 {
-	run_log_event(tag, ev, kind, 0, oae_link_tx(&tag->link) + 1);
-}
-
-/**
- * oae_run_log_frame() - log a received frame
- * @tag: the tag
- * @ev: the event
- * @f: the frame
- *
- * Context: under tag->lock, BH off.
- */
-void oae_run_log_frame(struct oae_tag *tag, struct oae_run *ev,
-		       const struct oae_frame *f)
-{
-	run_log_event(tag, ev, OAE_EV_FRAME, f->opcode, f->seq);
+	oae_evlog_add(tag->node, ev->now, tag->key.kid, kind, what, ev->before,
+		      oae_link_state(&tag->link), seq);
 }
 
 /*
@@ -395,7 +369,7 @@ static noinline bool run_unusual(struct oae_tag *tag, struct oae_run *ev,
 	enum oae_go go = oae_path_heard(tag, f, ev->now, &ev->a);
 
 	ev->via = go == OAE_GO_VIA;
-	run_apply(tag, ev, 0);
+	oae_run_apply(tag, ev);
 	return go != OAE_GO_NOWHERE;
 }
 
@@ -403,12 +377,11 @@ static noinline bool run_unusual(struct oae_tag *tag, struct oae_run *ev,
  * The peer was refused, perhaps for lack of room. A reader that made room just now
  * may not have seen the refusal: look for room again.
  */
-static noinline void run_refused(struct oae_tag *tag, struct oae_run *ev,
-				 unsigned int hdr_len)
+static noinline void run_refused(struct oae_tag *tag, struct oae_run *ev)
 {
 	if (!oae_link_owes_ready(&tag->link))
 		return;
-	run_apply(tag, ev, hdr_len);
+	oae_run_apply(tag, ev);
 	/* The refusal before the look at rcv_bytes. Pairs with queue_made_room(). */
 	smp_mb();
 	oae_run_room(tag, ev);
@@ -430,32 +403,16 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 
 	run_begin(tag, &ev);
 	ev.skb = skb;
+	ev.hdr_len = f->hdr_len;
 	room = oae_unread_room(tag);
 	if (likely(oae_way_is_usual(&tag->way, f)) ||
 	    run_unusual(tag, &ev, f))
 		oae_link_rcv(&tag->link, f, room, ev.now, &ev.a);
 	if (unlikely(!room))
-		run_refused(tag, &ev, f->hdr_len);
-	oae_run_log_frame(tag, &ev, f);
-	run_end(tag, &ev, f->hdr_len);
+		run_refused(tag, &ev);
+	oae_run_log(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);
+	run_end(tag, &ev);
 	consume_skb(ev.skb);
-}
-
-/**
- * oae_run_cancel() - reverse a message that was posted to the link
- * @tag: the tag
- * @ev: the event
- * @msg: the message
- * @err: error for the writer, positive errno
- *
- * Context: under tag->lock, BH off.
- *
- * Return: see oae_link_cancel().
- */
-int oae_run_cancel(struct oae_tag *tag, struct oae_run *ev,
-		   struct oae_msg *msg, int err)
-{
-	return oae_link_cancel(&tag->link, msg, err, ev->now, &ev->a);
 }
 
 /**
@@ -485,7 +442,7 @@ static void run_close_unused(struct oae_tag *tag, struct oae_run *ev)
 	    !oae_link_idle(&tag->link) || READ_ONCE(tag->nrcv))
 		return;
 	oae_count(tag->node, OAE_S_NEVER_USED);
-	run_apply(tag, ev, 0);
+	oae_run_apply(tag, ev);
 	oae_link_close(&tag->link, ev->now, &ev->a);
 }
 
@@ -522,9 +479,10 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 		oae_link_timer(&tag->link, ev.now, &ev.a);
 		run_close_unused(tag, &ev);
 		if (ev.a.nsends)
-			oae_run_log(tag, &ev, OAE_EV_TIMER);
+			oae_run_log(tag, &ev, OAE_EV_TIMER, 0,
+				    oae_link_tx(&tag->link) + 1);
 	}
-	run_end(tag, &ev, 0);
+	run_end(tag, &ev);
 	rcu_read_unlock();
 	return HRTIMER_NORESTART;
 }

@@ -53,7 +53,8 @@ struct oae_tag {
 	size_t rcv_bytes;		/* truesize of rcvq; under rcvq.lock */
 	bool is_ready;			/* listed for noc_debug; under rcvq.lock */
 	u64 born;			/* local_clock() */
-	u64 ncommitted, nreversed, nunknown, ndelivered;
+	u64 nended[OAE_OUTCOME_END];	/* by enum oae_outcome */
+	u64 ndelivered;
 	struct oae_way way;
 	struct list_head files;		/* struct oae_client; changed under rcvq.lock, too */
 	bool by_peer;			/* the peer has opened the link */
@@ -256,7 +257,7 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
 
 /* life.c: opening, closing, changes of the port */
-int oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
+void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
 void oae_tag_close(struct oae_tag *tag);
 void oae_tag_kill(struct oae_tag *tag, int err);
 void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);

@@ -26,7 +26,9 @@
 void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 		    struct oae_msg *msg, u8 outcome, int err)
 {
-	struct oae_node *node = tag->node;
+	/* The counters of outcomes are in the order of enum oae_outcome. */
+	BUILD_BUG_ON(OAE_S_REVERSED != OAE_S_COMMITTED + OAE_REVERSED ||
+		     OAE_S_UNKNOWN != OAE_S_COMMITTED + OAE_UNKNOWN);
 
 	msg->outcome = outcome;
 	msg->err = err;
@@ -35,22 +37,9 @@ void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 	if (msg->txn.client && oae_attach_ended(tag, msg))
 		ev->wake_writer = true;
 
-	switch (outcome) {
-	case OAE_COMMITTED:
-		tag->ncommitted++;
-		oae_count(node, OAE_S_COMMITTED);
-		break;
-	case OAE_REVERSED:
-		tag->nreversed++;
-		oae_count(node, OAE_S_REVERSED);
-		break;
-	default:
-		tag->nunknown++;
-		oae_count(node, OAE_S_UNKNOWN);
-	}
-	oae_evlog_add(node, ev->now, tag->key.kid, OAE_EV_OUTCOME, outcome,
-		      ev->before, oae_link_state(&tag->link),
-		      oae_link_tx(&tag->link));
+	tag->nended[outcome]++;
+	oae_count(tag->node, OAE_S_COMMITTED + outcome);
+	oae_run_log(tag, ev, OAE_EV_OUTCOME, outcome, oae_link_tx(&tag->link));
 	trace_oae_outcome(tag->key.kid, outcome, err, oae_link_tx(&tag->link));
 }
 
@@ -109,9 +98,7 @@ void oae_tell_note(struct oae_tag *tag, struct oae_run *ev, enum oae_note note)
 	case OAE_N_LENT:
 		break;
 	default:
-		oae_evlog_add(tag->node, ev->now, tag->key.kid, OAE_EV_NOTE,
-			      note, ev->before, oae_link_state(&tag->link),
-			      oae_link_tx(&tag->link));
+		oae_run_log(tag, ev, OAE_EV_NOTE, note, oae_link_tx(&tag->link));
 		tell_say(tag, note);
 		oae_attach_note(tag, note);
 	}
