@@ -427,19 +427,6 @@ void oae_way_asked(struct oae_way *w, const struct oae_actions *a)
 }
 
 /**
- * oae_way_tries() - is a link about to send SYNC again, after SYNCs in vain?
- * @w: the way of its tag
- * @l: the link
- * @now: ns
- *
- * Return: true if oae_way_timer() is due.
- */
-bool oae_way_tries(const struct oae_way *w, const struct oae_link *l, u64 now)
-{
-	return w->asked >= ASK_EACH_WAY && now >= l->again_at && oae_frozen(l);
-}
-
-/**
  * oae_way_timer() - try the other way, after SYNCs in vain (protocol 4.8)
  * @w: the way of its tag
  * @p: the port's ways
@@ -447,13 +434,13 @@ bool oae_way_tries(const struct oae_way *w, const struct oae_link *l, u64 now)
  * @now: ns
  * @a: actions of the link
  *
- * With use_gw auto a link whose SYNCs were not answered turns to the other way, if
- * there is one. This is done before the SYNC is built, since a SYNC has the way's MTU.
+ * With use_gw auto a link whose SYNCs were not answered, and that is about to send
+ * another, turns to the other way, if there is one. This is done before the SYNC is built, since a SYNC has the way's MTU.
  */
 void oae_way_timer(struct oae_way *w, const struct oae_ways *p,
 		   struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	if (!oae_way_tries(w, l, now))
+	if (w->asked < ASK_EACH_WAY || now < l->again_at || !oae_frozen(l))
 		return;
 	w->lost = true;
 	way_usual(w);

@@ -131,7 +131,6 @@ enum oae_go oae_way_heard(struct oae_way *w, const struct oae_ways *p,
 			  struct oae_link *l, const struct oae_frame *f,
 			  u64 now, struct oae_actions *a);
 void oae_way_asked(struct oae_way *w, const struct oae_actions *a);
-bool oae_way_tries(const struct oae_way *w, const struct oae_link *l, u64 now);
 void oae_way_timer(struct oae_way *w, const struct oae_ways *p,
 		   struct oae_link *l, u64 now, struct oae_actions *a);
 

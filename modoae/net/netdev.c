@@ -28,37 +28,6 @@
 
 #define OAE_MAX_PORTS_SET	64	/* names in one write to `dev` */
 
-/* Adapters: functions of tag/life.c with the arguments of oae_tags_for_each(). */
-static void netdev_port_tag_kill(struct oae_tag *tag, long err)
-{
-	oae_tag_kill(tag, err);
-}
-
-static void netdev_port_tag_up(struct oae_tag *tag, long unused)
-{
-	oae_tag_port_up(tag);
-}
-
-static void netdev_port_tag_down(struct oae_tag *tag, long unused)
-{
-	oae_tag_port_down(tag);
-}
-
-static void netdev_port_tag_renamed(struct oae_tag *tag, long unused)
-{
-	oae_tag_renamed(tag);
-}
-
-static void netdev_port_tag_settle(struct oae_tag *tag, long ns)
-{
-	oae_tag_settle(tag, ns);
-}
-
-static void netdev_port_tag_mtu(struct oae_tag *tag, long unused)
-{
-	oae_tag_way(tag, NULL);
-}
-
 static struct oae_port *netdev_port_of(struct oae_node *node,
 				       const struct net_device *dev)
 {
@@ -84,8 +53,8 @@ static void netdev_port_set_up(struct oae_port *port, bool up)
 	if (port->up == up)
 		return;
 	port->up = up;
-	oae_tags_for_each(port->node, port,
-			  up ? netdev_port_tag_up : netdev_port_tag_down, 0);
+	oae_tags_for_each(port->node, port, oae_tag_port,
+			  up ? OAE_PORT_UP : OAE_PORT_DOWN);
 }
 
 static bool netdev_says(const struct oae_node *node)
@@ -174,9 +143,11 @@ out:
 	return err;
 }
 
-static void netdev_node_tag_close(struct oae_tag *tag, long unused)
+/* Begin to close a tag's link: @all, or that of a port marked `removed`. */
+static void netdev_tag_close(struct oae_tag *tag, long all)
 {
-	oae_tag_close(tag);
+	if (all || READ_ONCE(tag->key.port->removed))
+		oae_tag_close(tag);
 }
 
 /**
@@ -189,7 +160,7 @@ static void netdev_node_tag_close(struct oae_tag *tag, long unused)
  */
 void oae_links_close(struct oae_node *node)
 {
-	oae_tags_for_each(node, NULL, netdev_node_tag_close, 0);
+	oae_tags_for_each(node, NULL, netdev_tag_close, true);
 }
 
 /**
@@ -252,7 +223,7 @@ void oae_ports_detach(struct list_head *going, int err)
 
 	list_for_each_entry(port, going, going) {
 		oae_step_purge(port->node, port);
-		oae_tags_for_each(port->node, port, netdev_port_tag_kill, err);
+		oae_tags_for_each(port->node, port, oae_tag_kill, err);
 	}
 	synchronize_net();
 
@@ -264,12 +235,6 @@ void oae_ports_detach(struct list_head *going, int err)
 		dev_put(port->dev);
 		oae_port_put(port);
 	}
-}
-
-static void netdev_removed_close(struct oae_tag *tag, long unused)
-{
-	if (READ_ONCE(tag->key.port->removed))
-		oae_tag_close(tag);
 }
 
 static bool netdev_removed_closed(struct oae_node *node)
@@ -301,7 +266,7 @@ void oae_ports_release(struct oae_node *node)
 
 	/* Afterwards every reader that saw `removed` false has made its tag. */
 	synchronize_net();
-	oae_tags_for_each(node, NULL, netdev_removed_close, 0);
+	oae_tags_for_each(node, NULL, netdev_tag_close, false);
 	wait_event_timeout(node->tags_wait, netdev_removed_closed(node),
 			   msecs_to_jiffies(READ_ONCE(node->knobs.linger_ms)));
 
@@ -454,7 +419,7 @@ static void netdev_port_mtu(struct oae_port *port)
 
 	WRITE_ONCE(port->mtu, mtu);
 	if (mtu >= OAE_MIN_MTU)
-		oae_tags_for_each(port->node, port, netdev_port_tag_mtu, 0);
+		oae_tags_for_each(port->node, port, oae_tag_port, OAE_PORT_MTU);
 	else if (oae_may_log(port->node->net))
 		pr_err_ratelimited("port %s: MTU %u is too small, the port is down until it is at least %u\n",
 				   port->dev->name, mtu, OAE_MIN_MTU);
@@ -467,7 +432,7 @@ static void netdev_port_address(struct oae_port *port)
 	if (ether_addr_equal(port->addr, port->dev->dev_addr))
 		return;
 	ether_addr_copy(port->addr, port->dev->dev_addr);
-	oae_tags_for_each(port->node, port, netdev_port_tag_renamed, 0);
+	oae_tags_for_each(port->node, port, oae_tag_port, OAE_PORT_RENAMED);
 	oae_path_announce(port);
 }
 
@@ -486,7 +451,7 @@ static void netdev_port_address_before(struct oae_port *port, const u8 *addr)
 	us = min_t(u64, us, port->node->net->user_ns == &init_user_ns ?
 				    USEC_PER_SEC : 20 * USEC_PER_MSEC);
 	if (port->up) {
-		oae_tags_for_each(port->node, port, netdev_port_tag_settle,
+		oae_tags_for_each(port->node, port, oae_tag_settle,
 				  2 * us * NSEC_PER_USEC);
 		wait_event_timeout(port->node->tags_wait,
 				   !atomic_read(&port->nsettling),

@@ -43,6 +43,12 @@ void oae_run_room(struct oae_tag *tag, struct oae_run *ev);
 void oae_run_log(struct oae_tag *tag, struct oae_run *ev,
 		 enum oae_ev_kind kind, u8 what, u32 seq);
 
+/* way.c */
+void oae_tag_way_update(struct oae_tag *tag, struct oae_run *ev);
+bool oae_tag_way_heard(struct oae_tag *tag, struct oae_run *ev,
+		       const struct oae_frame *f);
+void oae_tag_way_timer(struct oae_tag *tag, struct oae_run *ev);
+
 /* life.c */
 void oae_tag_open(struct oae_tag *tag, struct oae_run *ev);
 

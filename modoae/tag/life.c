@@ -23,7 +23,8 @@ static void life_start(struct oae_tag *tag, struct oae_run *ev, bool via)
 	if (!oae_link_closed(&tag->link))
 		return;
 	life_rank(tag);
-	oae_link_set_mtu(&tag->link, oae_path_begin(tag, via), ev->now, &ev->a);
+	oae_link_set_mtu(&tag->link, oae_tag_way_begin(tag, via), ev->now,
+			 &ev->a);
 	ev->via = tag->way.via;
 }
 
@@ -96,7 +97,7 @@ void oae_tag_close(struct oae_tag *tag)
  *
  * Context: process, may sleep; takes tag->lock.
  */
-void oae_tag_kill(struct oae_tag *tag, int err)
+void oae_tag_kill(struct oae_tag *tag, long err)
 {
 	struct oae_run ev;
 	bool more;
@@ -151,36 +152,6 @@ void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare)
 }
 
 /**
- * oae_tag_port_up() - tell the link that its port carries frames again
- * @tag: the tag
- *
- * Context: any but hard interrupts; takes tag->lock.
- */
-void oae_tag_port_up(struct oae_tag *tag)
-{
-	struct oae_run ev;
-
-	oae_run_enter(tag, &ev);
-	oae_link_port_up(&tag->link, ev.now, &ev.a);
-	oae_run_leave(tag, &ev);
-}
-
-/**
- * oae_tag_port_down() - tell the link that its port carries no frames
- * @tag: the tag
- *
- * Context: any but hard interrupts; takes tag->lock.
- */
-void oae_tag_port_down(struct oae_tag *tag)
-{
-	struct oae_run ev;
-
-	oae_run_enter(tag, &ev);
-	oae_link_port_down(&tag->link, ev.now, &ev.a);
-	oae_run_leave(tag, &ev);
-}
-
-/**
  * oae_tag_settle() - settle before the port's address changes (protocol 4.5)
  * @tag: the tag
  * @ns: time without new offers and holds, unless the address changes earlier, ns
@@ -191,7 +162,7 @@ void oae_tag_port_down(struct oae_tag *tag)
  *
  * Context: any but hard interrupts; takes tag->lock.
  */
-void oae_tag_settle(struct oae_tag *tag, u64 ns)
+void oae_tag_settle(struct oae_tag *tag, long ns)
 {
 	struct oae_run ev;
 
@@ -207,36 +178,48 @@ void oae_tag_settle(struct oae_tag *tag, u64 ns)
 }
 
 /**
- * oae_tag_renamed() - tell the link that its port has a new address (protocol 4.5)
+ * oae_tag_port() - tell the link what happened to its port (protocol 4.5)
  * @tag: the tag
+ * @event: enum oae_port_event
  *
  * Context: any but hard interrupts; takes tag->lock.
  */
-void oae_tag_renamed(struct oae_tag *tag)
+void oae_tag_port(struct oae_tag *tag, long event)
 {
 	struct oae_run ev;
 
 	oae_run_enter(tag, &ev);
-	life_rank(tag);
-	oae_link_renamed(&tag->link, ev.now, &ev.a);
+	switch (event) {
+	case OAE_PORT_UP:
+		oae_link_port_up(&tag->link, ev.now, &ev.a);
+		break;
+	case OAE_PORT_DOWN:
+		oae_link_port_down(&tag->link, ev.now, &ev.a);
+		break;
+	case OAE_PORT_MTU:
+		oae_tag_way_update(tag, &ev);
+		break;
+	case OAE_PORT_RENAMED:
+		life_rank(tag);
+		oae_link_renamed(&tag->link, ev.now, &ev.a);
+		break;
+	}
 	oae_run_leave(tag, &ev);
 }
 
 /**
- * oae_tag_way() - find the MTU of the tag's way anew (protocol 4.8)
+ * oae_tag_about() - find the MTU of the tag's way anew (protocol 4.8)
  * @tag: the tag
- * @about: from the gateway's HELLO ABOUT; NULL: the port's MTU has changed
+ * @about: from the gateway's HELLO ABOUT
  *
  * Context: any but hard interrupts; takes tag->lock.
  */
-void oae_tag_way(struct oae_tag *tag, const struct oae_about *about)
+void oae_tag_about(struct oae_tag *tag, const struct oae_about *about)
 {
 	struct oae_run ev;
 
 	oae_run_enter(tag, &ev);
-	if (about)
-		tag->way.about = *about;
-	oae_path_update(tag, ev.now, &ev.a);
-	ev.via = tag->way.via;
+	tag->way.about = *about;
+	oae_tag_way_update(tag, &ev);
 	oae_run_leave(tag, &ev);
 }

@@ -17,10 +17,13 @@ static noinline bool out_through_gateway(struct oae_tag *tag, struct oae_run *ev
 	struct oae_port *port = tag->key.port;
 	struct oae_send *send = ev->a.send;
 	unsigned int i, frames = 0;
+	struct oae_ways ways;
 
 	for (i = 0; i < ev->a.nsends; i++)
-		oae_path_mark(port, dest, &send[i].frame);
-	if (oae_path_gateway(port, dest))
+		oae_via_mark(&send[i].frame, port->dev->dev_addr, dest);
+	oae_port_ways(port, &ways);
+	ether_addr_copy(dest, ways.gw.mac);
+	if (oae_ways_gateway(&ways))
 		return true;
 	for (i = 0; i < ev->a.nsends; i++) {
 		if (send[i].frame.opcode == OAE_OFFER) {

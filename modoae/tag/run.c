@@ -192,9 +192,8 @@ static void run_feed(struct oae_tag *tag, struct oae_run *ev)
 /* The port's gateway has changed since the tag's last event: update the way. */
 static noinline void run_refresh_way(struct oae_tag *tag, struct oae_run *ev)
 {
-	oae_path_update(tag, ev->now, &ev->a);
+	oae_tag_way_update(tag, ev);
 	oae_run_apply(tag, ev);
-	ev->via = tag->way.via;
 }
 
 /* Begin an event. The caller has disabled BH and holds the RCU read lock. */
@@ -366,11 +365,10 @@ void oae_run_log(struct oae_tag *tag, struct oae_run *ev,
 static noinline bool run_unusual(struct oae_tag *tag, struct oae_run *ev,
 				 const struct oae_frame *f)
 {
-	enum oae_go go = oae_path_heard(tag, f, ev->now, &ev->a);
+	bool taken = oae_tag_way_heard(tag, ev, f);
 
-	ev->via = go == OAE_GO_VIA;
 	oae_run_apply(tag, ev);
-	return go != OAE_GO_NOWHERE;
+	return taken;
 }
 
 /*
@@ -474,8 +472,7 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 						 ev.now + NSEC_PER_USEC),
 			      HRTIMER_MODE_REL_SOFT);
 	} else {
-		oae_path_timer(tag, ev.now, &ev.a);
-		ev.via = tag->way.via;
+		oae_tag_way_timer(tag, &ev);
 		oae_link_timer(&tag->link, ev.now, &ev.a);
 		run_close_unused(tag, &ev);
 		if (ev.a.nsends)

@@ -169,7 +169,8 @@ static int table_tag_insert(struct oae_tag *tag)
 	if (READ_ONCE(tag->key.port->removed))
 		return -ENODEV;
 	oae_link_init(&tag->link, rcu_dereference(node->cfg), tag->key.kid >> 56,
-		      oae_path_begin(tag, false), READ_ONCE(node->knobs.tag_seq) - 1);
+		      oae_tag_way_begin(tag, false),
+		      READ_ONCE(node->knobs.tag_seq) - 1);
 	err = oae_share_take(tag);
 	if (err)
 		return err;

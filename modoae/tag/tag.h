@@ -195,14 +195,7 @@ static inline bool oae_client_room(const struct oae_client *c)
 }
 
 /* way.c: the way of a tag's frames */
-u16 oae_path_begin(struct oae_tag *tag, bool via);
-void oae_path_update(struct oae_tag *tag, u64 now, struct oae_actions *a);
-enum oae_go oae_path_heard(struct oae_tag *tag, const struct oae_frame *f,
-			   u64 now, struct oae_actions *a);
-void oae_path_timer(struct oae_tag *tag, u64 now, struct oae_actions *a);
-bool oae_path_gateway(struct oae_port *port, u8 dest[ETH_ALEN]);
-void oae_path_mark(const struct oae_port *port, const u8 *peer,
-		   struct oae_frame *f);
+u16 oae_tag_way_begin(struct oae_tag *tag, bool via);
 
 /* region.c: words exposed to the verbs of peers */
 struct oae_region *oae_region_make(struct oae_node *node,
@@ -259,13 +252,12 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
 /* life.c: opening, closing, changes of the port */
 void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
 void oae_tag_close(struct oae_tag *tag);
-void oae_tag_kill(struct oae_tag *tag, int err);
+void oae_tag_kill(struct oae_tag *tag, long err);
 void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);
-void oae_tag_port_up(struct oae_tag *tag);
-void oae_tag_port_down(struct oae_tag *tag);
-void oae_tag_settle(struct oae_tag *tag, u64 ns);
-void oae_tag_renamed(struct oae_tag *tag);
-void oae_tag_way(struct oae_tag *tag, const struct oae_about *about);
+enum oae_port_event { OAE_PORT_UP, OAE_PORT_DOWN, OAE_PORT_MTU, OAE_PORT_RENAMED };
+void oae_tag_port(struct oae_tag *tag, long event);
+void oae_tag_settle(struct oae_tag *tag, long ns);
+void oae_tag_about(struct oae_tag *tag, const struct oae_about *about);
 
 /* queue.c: messages to be sent, and unread transactions */
 void oae_tag_lock(struct oae_tag *tag) __acquires(&tag->lock);

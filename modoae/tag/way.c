@@ -9,44 +9,10 @@
  * ten thousand.
  */
 
-#include <linux/etherdevice.h>
-
-#include "tag.h"
+#include "event.h"
 
 /**
- * oae_path_gateway() - address of the port's gateway
- * @port: the port
- * @dest: filled in
- *
- * Context: any but hard interrupts.
- *
- * Return: false if no gateway is known; @dest is not valid then.
- */
-bool oae_path_gateway(struct oae_port *port, u8 dest[ETH_ALEN])
-{
-	struct oae_ways ways;
-
-	oae_port_ways(port, &ways);
-	ether_addr_copy(dest, ways.gw.mac);
-	return oae_ways_gateway(&ways);
-}
-
-/**
- * oae_path_mark() - add the VIA extension to a frame (protocol 2.1)
- * @port: the sending port, original source of the frame
- * @peer: address of the peer, final destination of the frame
- * @f: the frame
- *
- * Context: any; under rcu_read_lock().
- */
-void oae_path_mark(const struct oae_port *port, const u8 *peer,
-		   struct oae_frame *f)
-{
-	oae_via_mark(f, port->dev->dev_addr, peer);
-}
-
-/**
- * oae_path_begin() - set the way that a link begins with
+ * oae_tag_way_begin() - set the way that a link begins with
  * @tag: its tag, the link CLOSED, locked or not published yet
  * @via: with use_gw auto: begin through the gateway
  *
@@ -54,7 +20,7 @@ void oae_path_mark(const struct oae_port *port, const u8 *peer,
  *
  * Return: the MTU of the way, bytes.
  */
-u16 oae_path_begin(struct oae_tag *tag, bool via)
+u16 oae_tag_way_begin(struct oae_tag *tag, bool via)
 {
 	struct oae_ways ways;
 
@@ -62,71 +28,66 @@ u16 oae_path_begin(struct oae_tag *tag, bool via)
 	return oae_way_begin(&tag->way, &ways, via);
 }
 
-static void way_count_turn(const struct oae_tag *tag, bool before)
+/* The way was looked at: the frames of this event go by it. Count a change. */
+static void way_set(const struct oae_tag *tag, struct oae_run *ev)
 {
-	if (tag->way.via != before && !oae_link_closed(&tag->link))
+	if (tag->way.via != ev->via && !oae_link_closed(&tag->link))
 		oae_count(tag->node, OAE_S_WAY_CHANGED);
+	ev->via = tag->way.via;
 }
 
 /**
- * oae_path_update() - find a tag's way and its MTU anew
+ * oae_tag_way_update() - find a tag's way and its MTU anew
  * @tag: the tag
- * @now: local_clock(), ns
- * @a: actions for the caller to apply: an OPEN link freezes if its MTU changes
+ * @ev: the event: an OPEN link freezes if its MTU changes
  *
  * Context: under tag->lock, BH off.
  */
-void oae_path_update(struct oae_tag *tag, u64 now, struct oae_actions *a)
+void oae_tag_way_update(struct oae_tag *tag, struct oae_run *ev)
 {
-	bool before = tag->way.via;
 	struct oae_ways ways;
 
 	oae_port_ways(tag->key.port, &ways);
-	oae_way_update(&tag->way, &ways, &tag->link, now, a);
-	way_count_turn(tag, before);
+	oae_way_update(&tag->way, &ways, &tag->link, ev->now, &ev->a);
+	way_set(tag, ev);
 }
 
 /**
- * oae_path_heard() - update a tag's way for a received frame
+ * oae_tag_way_heard() - update a tag's way for a received frame
  * @tag: the tag
+ * @ev: the event
  * @f: the frame: it came by another way than the tag's, or a SYNC is unanswered
- * @now: local_clock(), ns
- * @a: actions for the caller to apply
  *
  * Context: softirq, under tag->lock.
  *
- * Return: the way for the frames of this event; OAE_GO_NOWHERE: drop the frame, and
- * apply @a.
+ * Return: false: drop the frame. The way of this event's frames may be another than
+ * the tag's.
  */
-enum oae_go oae_path_heard(struct oae_tag *tag, const struct oae_frame *f,
-			   u64 now, struct oae_actions *a)
+bool oae_tag_way_heard(struct oae_tag *tag, struct oae_run *ev,
+		       const struct oae_frame *f)
 {
-	bool before = tag->way.via;
 	struct oae_ways ways;
 	enum oae_go go;
 
 	oae_port_ways(tag->key.port, &ways);
-	go = oae_way_heard(&tag->way, &ways, &tag->link, f, now, a);
-	way_count_turn(tag, before);
-	return go;
+	go = oae_way_heard(&tag->way, &ways, &tag->link, f, ev->now, &ev->a);
+	way_set(tag, ev);
+	ev->via = go == OAE_GO_VIA;
+	return go != OAE_GO_NOWHERE;
 }
 
 /**
- * oae_path_timer() - update a tag's way before its link's timer is handled
+ * oae_tag_way_timer() - update a tag's way before its link's timer is handled
  * @tag: the tag
- * @now: local_clock(), ns
- * @a: actions for the caller to apply
+ * @ev: the event
  *
  * Context: softirq, under tag->lock.
  */
-void oae_path_timer(struct oae_tag *tag, u64 now, struct oae_actions *a)
+void oae_tag_way_timer(struct oae_tag *tag, struct oae_run *ev)
 {
-	bool before = tag->way.via;
 	struct oae_ways ways;
 
-	if (!oae_way_tries(&tag->way, &tag->link, now))
-		return;
 	oae_port_ways(tag->key.port, &ways);
-	oae_way_timer(&tag->way, &ways, &tag->link, now, a);
-	way_count_turn(tag, before);
+	oae_way_timer(&tag->way, &ways, &tag->link, ev->now, &ev->a);
+	way_set(tag, ev);
 }
