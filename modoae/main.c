@@ -138,7 +138,9 @@ static void oae_linger(void)
 		ms = READ_ONCE(node->knobs.linger_ms);
 		spent = jiffies_to_msecs(jiffies - start);
 		if (spent < ms)
-			oae_tags_wait_gone(node, ms - spent);
+			wait_event_timeout(node->tags_wait,
+					   !atomic_read(&node->nopen),
+					   msecs_to_jiffies(ms - spent));
 	}
 	mutex_unlock(&oae_nodes_lock);
 }

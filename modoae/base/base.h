@@ -29,6 +29,7 @@
 #include <linux/siphash.h>
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
+#include <linux/timerqueue.h>
 #include <linux/wait.h>
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
@@ -199,30 +200,27 @@ struct oae_pool {
  * @list: in oae_stream.pending, until the transaction has ended
  * @ready: while pending: number of ended transactions between this one and the
  *	next on oae_stream.pending
- * @due: in oae_client.due, if @timed
+ * @due: the deadline: ktime, ns; 0 none. In oae_client.due if the file's timer
+ *	reverses the transaction then
  * @client: the file; NULL for noc_debug, or once the file is closed
  * @id: number of the transaction, from 1
- * @deadline: ktime, ns; 0 none
  * @room: size of the waiting call's result buffer, bytes
  * @waited: a call waits for the outcome and takes it. Otherwise the outcome is
  *	collected, and the stream has a reference
  * @ended: the outcome is known
  * @tell: wake the file's pollers
- * @timed: the file's timer reverses the transaction at @deadline
  */
 struct oae_txn {
 	struct rb_node node;
 	struct list_head list;
-	struct rb_node due;
+	struct timerqueue_node due;
 	u32 ready;
 	struct oae_client *client;
 	u64 id;
-	u64 deadline;
 	u32 room;
 	bool waited;
 	bool ended;
 	bool tell;
-	bool timed;
 };
 
 /**

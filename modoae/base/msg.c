@@ -131,6 +131,7 @@ struct oae_msg *oae_msg_alloc(struct oae_pool *pool, size_t len, gfp_t gfp)
 	INIT_LIST_HEAD(&msg->list);
 	refcount_set(&msg->ref, 1);
 	init_completion(&msg->done);
+	timerqueue_init(&msg->txn.due);
 	msg->post.handle = msg;
 	msg->post.len = len;
 	msg->post.kind = OAE_MESSAGE;

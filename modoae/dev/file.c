@@ -143,7 +143,8 @@ static int file_attach(struct oae_file *f, const struct oae_attach *a)
 	if (IS_ERR(port))
 		return PTR_ERR(port);
 	do {
-		tag = oae_tag_make(port, oae_kid(a->vc, a->peer), GFP_KERNEL);
+		tag = oae_tag_make(port, oae_kid(a->vc, a->peer), false,
+				   GFP_KERNEL);
 		if (IS_ERR(tag)) {
 			err = PTR_ERR(tag);
 			break;

@@ -33,7 +33,7 @@ bool oae_file_leave(struct oae_tag *tag, struct oae_msg *msg)
 	if (left) {
 		txn->waited = false;
 		oae_msg_get(msg);
-		if (txn->deadline)
+		if (txn->due.expires)
 			oae_client_time(txn->client, txn);
 	}
 	oae_tag_unlock(tag);

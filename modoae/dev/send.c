@@ -53,7 +53,7 @@ long oae_send_within(struct oae_msg *msg, u32 ms)
 {
 	if (!ms)
 		return MAX_SCHEDULE_TIMEOUT;
-	msg->txn.deadline = ktime_get_ns() + (u64)ms * NSEC_PER_MSEC;
+	msg->txn.due.expires = ktime_get_ns() + (u64)ms * NSEC_PER_MSEC;
 	return min_t(unsigned long, msecs_to_jiffies(ms), MAX_JIFFY_OFFSET);
 }
 

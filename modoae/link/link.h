@@ -450,7 +450,7 @@ bool oae_link_confirmed(const struct oae_link *l,
 bool oae_link_undecided(const struct oae_link *l);
 bool oae_link_in_doubt(const struct oae_link *l);
 u16 oae_link_slice_max(const struct oae_link *l);
-u16 oae_link_cut(const struct oae_link *l, u32 len);
+u16 oae_link_cut(const struct oae_link *l, u8 kind, u32 len);
 bool oae_link_early(const struct oae_link *l, u64 now);
 u64 oae_link_stall(const struct oae_link *l);
 const char *oae_state_name(enum oae_state state);

@@ -59,8 +59,7 @@ static bool offer_next_attempt(struct oae_link *l, u64 now, struct oae_actions *
 static bool offer_wants_slicing(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	bool message = l->offer.p.kind == OAE_MESSAGE;
-	u16 max = message ? oae_link_cut(l, l->offer.p.len) :
-			    oae_link_slice_max(l);
+	u16 max = oae_link_cut(l, l->offer.p.kind, l->offer.p.len);
 
 	if (l->offer.hopeless) {
 		struct oae_post p = l->offer.p;
@@ -268,20 +267,21 @@ static u32 offer_shortest(u32 len)
 }
 
 /**
- * oae_link_cut() - length of the slices of a message (protocol 4.1)
+ * oae_link_cut() - length of the slices of a transaction (protocol 4.1)
  * @l: the link; without its lock the result is a hint
- * @len: bytes of the message
+ * @kind: OAE_MESSAGE, OAE_SWAP or OAE_VERB; only a message is cut
+ * @len: its bytes
  *
- * The longest that the ports carry; less if frames of that length do not get through,
- * but not so short that the message needs more than OAE_MAX_SLICES.
+ * The longest that the ports carry. For a message less if frames of that length do not
+ * get through, but not so short that it needs more than OAE_MAX_SLICES.
  *
  * Return: bytes of payload in one frame.
  */
-u16 oae_link_cut(const struct oae_link *l, u32 len)
+u16 oae_link_cut(const struct oae_link *l, u8 kind, u32 len)
 {
 	u16 max = oae_link_slice_max(l), cut = READ_ONCE(l->cut);
 
-	if (!cut)
+	if (!cut || kind != OAE_MESSAGE)
 		return max;
 	if (cut < offer_shortest(len))
 		cut = offer_shortest(len);

@@ -435,7 +435,8 @@ void oae_way_asked(struct oae_way *w, const struct oae_actions *a)
  * @a: actions of the link
  *
  * With use_gw auto a link whose SYNCs were not answered, and that is about to send
- * another, turns to the other way, if there is one. This is done before the SYNC is built, since a SYNC has the way's MTU.
+ * another, turns to the other way, if there is one. This is done before the SYNC is
+ * built, since a SYNC has the way's MTU.
  */
 void oae_way_timer(struct oae_way *w, const struct oae_ways *p,
 		   struct oae_link *l, u64 now, struct oae_actions *a)

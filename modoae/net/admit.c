@@ -91,7 +91,7 @@ static bool admit_make_tag(struct oae_port *port, u64 kid, const struct oae_fram
 	struct oae_tag *tag = closed;
 
 	if (!tag || !refcount_inc_not_zero(&tag->ref))
-		tag = oae_tag_make_for(port, kid, stranger, GFP_ATOMIC);
+		tag = oae_tag_make(port, kid, stranger, GFP_ATOMIC);
 	if (IS_ERR(tag))
 		return false;
 	oae_tag_accept(tag, f);

@@ -13,23 +13,6 @@
 #include <linux/poll.h>
 
 /**
- * oae_attach_init() - initialise a tag's list of files
- * @tag: the tag, not published yet
- *
- * Context: any.
- */
-void oae_attach_init(struct oae_tag *tag)
-{
-	INIT_LIST_HEAD(&tag->files);
-	INIT_LIST_HEAD(&tag->fresh);
-	init_waitqueue_head(&tag->read_wait);
-	init_waitqueue_head(&tag->write_wait);
-	init_waitqueue_head(&tag->half_wait);
-	init_waitqueue_head(&tag->confirm_wait);
-	init_waitqueue_head(&tag->poll_wait);
-}
-
-/**
  * oae_attach_add() - attach a file
  * @tag: the tag, not dead
  * @c: the file
@@ -63,7 +46,7 @@ void oae_client_init(struct oae_client *c)
 		c->stream[i].txns = RB_ROOT_CACHED;
 		INIT_LIST_HEAD(&c->stream[i].pending);
 	}
-	c->due = RB_ROOT_CACHED;
+	timerqueue_init_head(&c->due);
 	init_waitqueue_head(&c->wait);
 	init_waitqueue_head(&c->room_wait);
 	c->next_id = 1;
@@ -131,15 +114,15 @@ struct oae_txn *oae_stream_below(const struct oae_stream *s, u64 id)
 
 static void client_untime(struct oae_client *c, struct oae_txn *txn)
 {
-	if (txn->timed)
-		rb_erase_cached(&txn->due, &c->due);
-	txn->timed = false;
+	if (timerqueue_node_queued(&txn->due))
+		timerqueue_del(&c->due, &txn->due);
 }
 
-static void client_uncount(struct oae_client *c, const struct oae_msg *msg)
+/* @msg has come to the streams (@n is 1), or has left them (-1). */
+static void client_count(struct oae_client *c, const struct oae_msg *msg, int n)
 {
-	oae_add(&c->nqueued, -1);
-	oae_add(&c->nbytes, -(size_t)msg->post.len);
+	oae_add(&c->nqueued, n);
+	oae_add(&c->nbytes, n * (size_t)msg->post.len);
 }
 
 /**
@@ -230,12 +213,11 @@ int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg)
 	txn->ready = 0;
 	client_stream_insert(s, txn);
 	list_add_tail(&txn->list, &s->pending);
-	oae_add(&c->nqueued, 1);
-	oae_add(&c->nbytes, msg->post.len);
+	client_count(c, msg, 1);
 	oae_add(&c->npending, 1);
 	if (!txn->waited)
 		oae_msg_get(msg);	/* the file's, until it is collected */
-	if (txn->deadline && !txn->waited)
+	if (txn->due.expires && !txn->waited)
 		oae_client_time(c, txn);
 	return 0;
 }
@@ -258,23 +240,8 @@ static void client_arm(struct oae_client *c, u64 at)
  */
 void oae_client_time(struct oae_client *c, struct oae_txn *txn)
 {
-	struct rb_node **at = &c->due.rb_root.rb_node, *parent = NULL;
-	bool first = true;
-
-	while (*at) {
-		parent = *at;
-		if (txn->deadline <
-		    rb_entry(parent, struct oae_txn, due)->deadline) {
-			at = &parent->rb_left;
-		} else {
-			at = &parent->rb_right;
-			first = false;
-		}
-	}
-	rb_link_node(&txn->due, parent, at);
-	rb_insert_color_cached(&txn->due, &c->due, first);
-	txn->timed = true;
-	client_arm(c, txn->deadline);
+	timerqueue_add(&c->due, &txn->due);
+	client_arm(c, txn->due.expires);
 }
 
 /**
@@ -293,19 +260,19 @@ void oae_client_time(struct oae_client *c, struct oae_txn *txn)
 unsigned int oae_client_due(struct oae_client *c, u64 now, u64 again,
 			    struct oae_msg **msg, unsigned int max)
 {
-	struct rb_node *first;
+	struct timerqueue_node *first;
 	struct oae_txn *txn;
 	unsigned int n = 0;
 
 	c->timer_at = 0;
-	while ((first = rb_first_cached(&c->due))) {
-		txn = rb_entry(first, struct oae_txn, due);
-		if (txn->deadline > now || n == max) {
-			client_arm(c, max(txn->deadline, now));
+	while ((first = timerqueue_getnext(&c->due))) {
+		if (first->expires > now || n == max) {
+			client_arm(c, max_t(u64, first->expires, now));
 			break;
 		}
+		txn = container_of(first, struct oae_txn, due);
 		client_untime(c, txn);
-		txn->deadline = again;
+		txn->due.expires = again;
 		oae_client_time(c, txn);
 		msg[n] = oae_txn_msg(txn);
 		oae_msg_get(msg[n++]);
@@ -326,7 +293,7 @@ void oae_client_collected(struct oae_client *c, struct oae_msg *msg)
 
 	rb_erase_cached(&msg->txn.node, &s->txns);
 	s->ready--;
-	client_uncount(c, msg);
+	client_count(c, msg, -1);
 }
 
 /**
@@ -352,8 +319,7 @@ void oae_client_restored(struct oae_client *c, struct oae_msg *msg)
 		ready = &txn->ready;
 	}
 	++*ready;
-	oae_add(&c->nqueued, 1);
-	oae_add(&c->nbytes, msg->post.len);
+	client_count(c, msg, 1);
 }
 
 /**
@@ -401,7 +367,7 @@ bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg)
 	WRITE_ONCE(txn->ended, true);
 	client_stream_end(oae_client_stream(c, msg), txn, stays);
 	if (!stays) {
-		client_uncount(c, msg);
+		client_count(c, msg, -1);
 		if (full)
 			oae_room_wake_client(tag, c);
 		/* An ended transaction behind this one can be collected now. */

@@ -80,8 +80,7 @@ static int oae_room_wait(struct oae_tag *tag, struct oae_client *c, bool swap,
 		/* Leaving this wait queue: pass the wake-up on. */
 		if (oae_room_wanting(tag, c, swap) != line) {
 			oae_room_wake(tag, swap);
-			if (c)
-				oae_room_wake_client(tag, c);
+			oae_room_wake_client(tag, c);
 		}
 	}
 	return err;
@@ -105,13 +104,13 @@ void oae_room_wake(struct oae_tag *tag, bool swap)
 /**
  * oae_room_wake_client() - wake the first writer that waits for a file's room
  * @tag: the file's tag
- * @c: the file
+ * @c: the file, or NULL
  *
  * Context: any but hard interrupts; under tag->lock or not.
  */
 void oae_room_wake_client(struct oae_tag *tag, struct oae_client *c)
 {
-	if (wq_has_sleeper(&c->room_wait) &&
+	if (c && wq_has_sleeper(&c->room_wait) &&
 	    (oae_room_shut(tag) || oae_client_room(c)))
 		wake_up_interruptible(&c->room_wait);
 }
@@ -153,9 +152,8 @@ int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
 	int err;
 
 	for (;;) {
-		oae_msg_slice(msg, msg->post.kind == OAE_MESSAGE ?
-				   oae_link_cut(&tag->link, msg->post.len) :
-				   oae_link_slice_max(&tag->link));
+		oae_msg_slice(msg, oae_link_cut(&tag->link, msg->post.kind,
+						msg->post.len));
 		err = oae_tag_send(tag, msg);
 		if (err == -ESTALE && !READ_ONCE(tag->dead))
 			continue;	/* longer slices: cut anew */
@@ -168,8 +166,7 @@ int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
 	}
 	if (waited) {
 		oae_room_wake(tag, swap);
-		if (c)
-			oae_room_wake_client(tag, c);
+		oae_room_wake_client(tag, c);
 	}
 	return err;
 }

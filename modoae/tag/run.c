@@ -104,9 +104,8 @@ static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
 		oae_tell_ended(tag, ev, msg, op->outcome, op->err);
 		break;
 	case OAE_OP_RESLICE:
-		oae_msg_slice(msg, msg->post.kind == OAE_MESSAGE ?
-				   oae_link_cut(&tag->link, msg->post.len) :
-				   oae_link_slice_max(&tag->link));
+		oae_msg_slice(msg, oae_link_cut(&tag->link, msg->post.kind,
+						msg->post.len));
 		oae_link_resliced(&tag->link, &msg->post, ev->now, &ev->a);
 		break;
 	case OAE_OP_TIMER:
@@ -238,7 +237,7 @@ static noinline bool run_settle_end(struct oae_tag *tag)
 	return true;
 }
 
-/* Count open links, for oae_tags_wait_gone() and oae_ports_release(). */
+/* Count open links: the end of the module and of a port wait for them to close. */
 static noinline void run_count_open(struct oae_tag *tag, bool open)
 {
 	int n = open ? 1 : -1;

@@ -29,7 +29,7 @@ void oae_share_init(struct oae_node *node)
 
 /**
  * oae_share_give_back() - undo oae_share_take()
- * @tag: the tag, which did not go into the table
+ * @tag: the tag, which did not go into the table, or is dead
  *
  * Context: any.
  */
@@ -128,17 +128,12 @@ void oae_share_sort(struct oae_tag *tag)
 	lockdep_assert_held(&tag->lock);
 	if (spare != tag->spare)
 		share_move(tag, spare);
-	if (!tag->dead || READ_ONCE(tag->nrcv))
-		return;
-	if (tag->counted) {
-		tag->counted = false;
-		atomic_dec(&tag->node->ntags);
-	}
+	if (tag->dead && tag->counted && !READ_ONCE(tag->nrcv))
+		oae_share_give_back(tag);
 }
 
-/* The first tag of a list, with a reference, if it has been there for @age ns. */
-static struct oae_tag *share_first(struct oae_node *node, enum oae_spare spare,
-				   u64 age)
+/* The first tag of a list gives way, if it has been there for @age ns. */
+static bool share_give_way(struct oae_node *node, enum oae_spare spare, u64 age)
 {
 	struct oae_tag *tag;
 
@@ -149,13 +144,6 @@ static struct oae_tag *share_first(struct oae_node *node, enum oae_spare spare,
 		    !refcount_inc_not_zero(&tag->ref)))
 		tag = NULL;
 	spin_unlock_bh(&node->spare_lock);
-	return tag;
-}
-
-static bool share_give_way(struct oae_node *node, enum oae_spare spare, u64 age)
-{
-	struct oae_tag *tag = share_first(node, spare, age);
-
 	if (!tag)
 		return false;
 	oae_tag_give_way(tag, spare);

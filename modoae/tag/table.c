@@ -145,7 +145,13 @@ static struct oae_tag *table_tag_alloc(struct oae_port *port, u64 kid, bool stra
 	INIT_LIST_HEAD(&tag->wake);
 	INIT_LIST_HEAD(&tag->yield);
 	skb_queue_head_init(&tag->rcvq);
-	oae_attach_init(tag);
+	INIT_LIST_HEAD(&tag->files);
+	INIT_LIST_HEAD(&tag->fresh);
+	init_waitqueue_head(&tag->read_wait);
+	init_waitqueue_head(&tag->write_wait);
+	init_waitqueue_head(&tag->half_wait);
+	init_waitqueue_head(&tag->confirm_wait);
+	init_waitqueue_head(&tag->poll_wait);
 	tag->born = local_clock();
 	return tag;
 }
@@ -187,10 +193,11 @@ static int table_tag_insert(struct oae_tag *tag)
 }
 
 /**
- * oae_tag_make_for() - find a tag or make one, its link CLOSED
+ * oae_tag_make() - find a tag or make one, its link CLOSED
  * @port: its port; the caller keeps it alive
  * @kid: its key id
- * @stranger: the peer is neither configured nor wanted by a program here
+ * @stranger: the peer is neither configured nor wanted by a program here; its tag
+ *	counts in the strangers' share of max_tags
  * @gfp: GFP_KERNEL if the caller may sleep, else GFP_ATOMIC
  *
  * If there is no room another tag gives way, if one may (protocol 4.6).
@@ -200,8 +207,8 @@ static int table_tag_insert(struct oae_tag *tag)
  * Return: the tag with a reference for the caller; -ENODEV the port is being
  * removed; -ENOBUFS max_tags reached, or the strangers' share of it; -ENOMEM.
  */
-struct oae_tag *oae_tag_make_for(struct oae_port *port, u64 kid,
-				 bool stranger, gfp_t gfp)
+struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger,
+			     gfp_t gfp)
 {
 	struct oae_node *node = port->node;
 	unsigned int tries = MAKE_ROOM_TRIES;
@@ -245,21 +252,6 @@ struct oae_tag *oae_tag_make_for(struct oae_port *port, u64 kid,
 	if (err == -ENOMEM)
 		oae_count(node, OAE_S_NO_MEMORY);
 	return old ?: ERR_PTR(err == -EDQUOT ? -ENOBUFS : err);
-}
-
-/**
- * oae_tag_make() - find a tag or make one for use here, its link CLOSED
- * @port: its port; the caller keeps it alive
- * @kid: its key id
- * @gfp: GFP_KERNEL if the caller may sleep, else GFP_ATOMIC
- *
- * Context: any but hard interrupts, no lock held; takes another tag's lock.
- *
- * Return: like oae_tag_make_for(); only max_tags counts.
- */
-struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp)
-{
-	return oae_tag_make_for(port, kid, false, gfp);
 }
 EXPORT_SYMBOL_FOR_BENCH(oae_tag_make);
 
@@ -319,21 +311,6 @@ void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 		cond_resched();
 	}
 	mutex_unlock(&node->walking);
-}
-
-/**
- * oae_tags_wait_gone() - wait until all links of a node are CLOSED
- * @node: the node
- * @ms: time limit, ms
- *
- * Context: process, may sleep.
- *
- * Return: true if all are CLOSED.
- */
-bool oae_tags_wait_gone(struct oae_node *node, unsigned int ms)
-{
-	return wait_event_timeout(node->tags_wait, !atomic_read(&node->nopen),
-				  msecs_to_jiffies(ms));
 }
 
 /**

@@ -133,7 +133,7 @@ struct oae_client {
 	wait_queue_head_t room_wait;
 	struct list_head list;
 	struct oae_stream stream[OAE_STREAMS];
-	struct rb_root_cached due;
+	struct timerqueue_head due;
 	u64 next_id;
 	unsigned int nqueued;
 	size_t nbytes;
@@ -224,9 +224,8 @@ bool oae_unclaimed_any(const struct oae_node *node);
 u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN]);
 void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN]);
 struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid);
-struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, gfp_t gfp);
-struct oae_tag *oae_tag_make_for(struct oae_port *port, u64 kid,
-				 bool stranger, gfp_t gfp);
+struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger,
+			     gfp_t gfp);
 void oae_tag_put(struct oae_tag *tag);
 void oae_tag_retire(struct oae_tag *tag, bool kill);
 int oae_tags_init(struct oae_node *node,
@@ -234,7 +233,6 @@ int oae_tags_init(struct oae_node *node,
 void oae_tags_exit(struct oae_node *node);
 void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 		       void (*fn)(struct oae_tag *tag, long arg), long arg);
-bool oae_tags_wait_gone(struct oae_node *node, unsigned int ms);
 
 /* share.c: shares of max_tags, and which tag gives way */
 void oae_share_init(struct oae_node *node);
@@ -284,7 +282,6 @@ void oae_client_restored(struct oae_client *c, struct oae_msg *msg);
 void oae_client_time(struct oae_client *c, struct oae_txn *txn);
 unsigned int oae_client_due(struct oae_client *c, u64 now, u64 again,
 			    struct oae_msg **msg, unsigned int max);
-void oae_attach_init(struct oae_tag *tag);
 void oae_attach_add(struct oae_tag *tag, struct oae_client *c);
 bool oae_attach_leave(struct oae_tag *tag, struct oae_client *c,
 		      struct list_head *left);

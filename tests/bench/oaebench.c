@@ -230,7 +230,7 @@ static int __init bench_init(void)
 	rcu_read_unlock();
 	if (bench_init_samples(&rtt, count) || !port)
 		goto out;
-	tag = oae_tag_make(port, oae_kid(0, mac), GFP_KERNEL);
+	tag = oae_tag_make(port, oae_kid(0, mac), false, GFP_KERNEL);
 	if (IS_ERR(tag)) {
 		err = PTR_ERR(tag);
 		goto out;

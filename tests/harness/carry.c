@@ -248,7 +248,7 @@ static void op_of_tx(struct h_event *ev, const struct oae_op *op)
 	case OAE_OP_RESLICE:
 		if (tx->kind != OAE_MESSAGE)
 			h_fail(ev, id, "RESLICE of #, which is no message");
-		h_post(ev, tx, id, oae_link_cut(l, tx->len), &p);
+		h_post(ev, tx, id, oae_link_cut(l, tx->kind, tx->len), &p);
 		ev->calls++;
 		oae_link_resliced(l, &p, ev->now, ev->a);
 		break;

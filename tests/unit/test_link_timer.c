@@ -683,7 +683,7 @@ static void cut_again(u16 nslices)
 
 	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
 	assert_null(sent(OAE_OFFER));
-	p.slice_max = oae_link_cut(&l, p.len);
+	p.slice_max = oae_link_cut(&l, OAE_MESSAGE, p.len);
 	p.nslices = (p.len + p.slice_max - 1) / p.slice_max;
 	assert_int_equal(p.nslices, nslices);
 	oae_link_resliced(&l, &p, now, &a);
@@ -716,7 +716,7 @@ static void test_cut_smaller(void **state)
 		fruitless(1);
 		cut_again((1460 + mtus[i] - OAE_HDR_LEN - 1) /
 			  (mtus[i] - OAE_HDR_LEN));
-		assert_int_equal(oae_link_cut(&l, 100), mtus[i] - OAE_HDR_LEN);
+		assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 100), mtus[i] - OAE_HDR_LEN);
 		assert_int_equal(oae_link_slice_max(&l), 1460);
 	}
 	/* No end of that: it may be loss. */
@@ -727,8 +727,8 @@ static void test_cut_smaller(void **state)
 	assert_true(ended(&x, OAE_COMMITTED));
 
 	/* A long one is cut to what it takes, not more. */
-	assert_int_equal(oae_link_cut(&l, 6400), 100);
-	assert_int_equal(oae_link_cut(&l, 6401), 101);
+	assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 6400), 100);
+	assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 6401), 101);
 
 	/* After ten minutes long ones are tried again; by a new MTU at once. */
 	now = l.cut_at + 600000 * MS - 1;
@@ -742,7 +742,7 @@ static void test_cut_smaller(void **state)
 	l.cut = 88;
 	clear();
 	oae_link_set_mtu(&l, 1400, now, &a);
-	assert_int_equal(oae_link_cut(&l, 100), 1360);
+	assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 100), 1360);
 }
 
 static void test_too_long_for_the_path(void **state)
@@ -945,7 +945,7 @@ static void test_not_fruitless(void **state)
 			}
 			assert_int_equal(count_op(OAE_OP_RESLICE), 0);
 		}
-		assert_int_equal(oae_link_cut(&l, 100), 1460);
+		assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 100), 1460);
 	}
 }
 
