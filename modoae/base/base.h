@@ -14,6 +14,7 @@
 #define OAE_BASE_H
 
 #include <linux/bits.h>
+#include <linux/bvec.h>
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
 #include <linux/if_ether.h>
@@ -89,7 +90,7 @@ struct oae_addr {
 
 #define OAE_MAX_PEERS	64
 
-struct oae_event;		/* evlog.c */
+struct oae_ring;		/* evlog.c */
 
 /**
  * struct oae_node - the state of one network namespace
@@ -123,7 +124,7 @@ struct oae_node {
 	siphash_key_t cookie_key;
 	atomic64_t stranger_window;	/* admit.c: second and count */
 	struct oae_stats __percpu *stats;	/* NULL: no port was ever bound */
-	struct oae_evlog *evlog;		/* NULL: no port was ever bound */
+	struct oae_ring __percpu *evlog;	/* NULL: no port was ever bound */
 
 	wait_queue_head_t tags_wait;	/* a tag went away */
 
@@ -173,14 +174,8 @@ struct oae_port {
 	struct rcu_head rcu;
 };
 
-/* A piece of a payload. All pieces but the last are OAE_PIECE bytes long. */
+/* Bytes of a piece of a payload, in one page; the last piece may be shorter. */
 #define OAE_PIECE	PAGE_SIZE
-
-struct oae_piece {
-	struct page *page;
-	unsigned int off;
-	unsigned int len;
-};
 
 /**
  * struct oae_pool - the page from which a file's short pieces are allocated
@@ -231,7 +226,6 @@ struct oae_txn {
  * @hash: of each slice; sized for the smallest slices allowed
  * @done: completed with the outcome
  * @complete: called instead of completing @done, softirq, no lock held
- * @private: for @complete
  * @result: valid once committed. SWAP: the peer's half; VERB: the answer
  * @queued: on a queue of the tag, not yet posted to the link; under tag->lock
  * @outcome: enum oae_outcome, valid once done
@@ -249,7 +243,6 @@ struct oae_msg {
 	u64 *hash;
 	struct completion done;
 	void (*complete)(struct oae_msg *msg);
-	void *private;
 	struct sk_buff *result;
 	bool queued;
 	u8 outcome;
@@ -258,7 +251,7 @@ struct oae_msg {
 	u64 t_end;
 	struct oae_txn txn;
 	unsigned int npieces;
-	struct oae_piece piece[];
+	struct bio_vec piece[];
 };
 
 /*
@@ -312,7 +305,6 @@ enum oae_ev_kind {
 };
 
 int oae_evlog_make(struct oae_node *node);
-void oae_evlog_exit(struct oae_node *node);
 void oae_evlog_add(struct oae_node *node, u64 now, u64 kid,
 		   enum oae_ev_kind kind, u8 what, u8 before, u8 after,
 		   u32 seq);

@@ -46,10 +46,6 @@ struct oae_ring {
 	struct oae_event ev[OAE_RING];
 };
 
-struct oae_evlog {
-	struct oae_ring __percpu *ring;
-};
-
 /**
  * oae_evlog_make() - make the event log of a node, if there is none
  * @node: the node; no event comes before its first port is bound
@@ -60,40 +56,20 @@ struct oae_evlog {
  */
 int oae_evlog_make(struct oae_node *node)
 {
-	struct oae_evlog *log;
+	struct oae_ring __percpu *log;
 	int cpu;
 
 	if (node->evlog)
 		return 0;
-	log = kzalloc(sizeof(*log), GFP_KERNEL_ACCOUNT);
+	log = alloc_percpu_gfp(struct oae_ring, GFP_KERNEL_ACCOUNT);
 	if (!log)
 		return -ENOMEM;
-	log->ring = alloc_percpu_gfp(struct oae_ring, GFP_KERNEL_ACCOUNT);
-	if (!log->ring) {
-		kfree(log);
-		return -ENOMEM;
-	}
 	/* Numbers start at OAE_RING, so an unused slot, all 0, matches none. */
 	for_each_possible_cpu(cpu)
-		per_cpu_ptr(log->ring, cpu)->head = OAE_RING;
+		per_cpu_ptr(log, cpu)->head = OAE_RING;
 	/* Publishes the heads. Pairs with the acquire in oae_evlog_show(). */
 	smp_store_release(&node->evlog, log);
 	return 0;
-}
-
-/**
- * oae_evlog_exit() - free the event log of a node
- * @node: the node, whose log has no reader and no writer any more
- *
- * Context: process, may sleep.
- */
-void oae_evlog_exit(struct oae_node *node)
-{
-	if (!node->evlog)
-		return;
-	free_percpu(node->evlog->ring);
-	kfree(node->evlog);
-	node->evlog = NULL;
 }
 
 /**
@@ -113,8 +89,8 @@ void oae_evlog_add(struct oae_node *node, u64 now, u64 kid,
 		   enum oae_ev_kind kind, u8 what, u8 before, u8 after,
 		   u32 seq)
 {
-	struct oae_ring *ring = this_cpu_ptr(node->evlog->ring);
-	u32 n = this_cpu_inc_return(node->evlog->ring->head) - 1;
+	struct oae_ring *ring = this_cpu_ptr(node->evlog);
+	u32 n = this_cpu_inc_return(node->evlog->head) - 1;
 	struct oae_event *e = &ring->ev[n % OAE_RING];
 
 	WRITE_ONCE(e->ver, 2 * n + 1);
@@ -165,63 +141,47 @@ static int evlog_event_cmp(const void *a, const void *b)
 	return (s32)(x->ver - y->ver);
 }
 
-static const char *oae_outcome_name(u8 outcome)
-{
-	switch (outcome) {
-	case OAE_COMMITTED:
-		return "committed";
-	case OAE_REVERSED:
-		return "reversed";
-	case OAE_UNKNOWN:
-		return "unknown";
-	}
-	return "?";
-}
+/* A blank at the end: evlog_what() has the rest. */
+static const char *const evlog_kinds[] = {
+	[OAE_EV_FRAME] = "rcv ",
+	[OAE_EV_SEND] = "send ",
+	[OAE_EV_POST] = "post",
+	[OAE_EV_CANCEL] = "cancel",
+	[OAE_EV_TIMER] = "timer",
+	[OAE_EV_NOTE] = "note ",
+	[OAE_EV_OUTCOME] = "outcome ",
+};
 
-static void evlog_event_words(const struct oae_event *e, const char **kind,
-			      const char **what)
+static const char *const evlog_outcomes[] = {
+	[OAE_COMMITTED] = "committed",
+	[OAE_REVERSED] = "reversed",
+	[OAE_UNKNOWN] = "unknown",
+};
+
+static const char *evlog_what(const struct oae_event *e)
 {
-	*what = "";
 	switch (e->kind) {
 	case OAE_EV_FRAME:
-		*kind = "rcv ";
-		*what = oae_opcode_name(e->what);
-		return;
 	case OAE_EV_SEND:
-		*kind = "send ";
-		*what = oae_opcode_name(e->what);
-		return;
-	case OAE_EV_POST:
-		*kind = "post";
-		return;
-	case OAE_EV_CANCEL:
-		*kind = "cancel";
-		return;
-	case OAE_EV_TIMER:
-		*kind = "timer";
-		return;
+		return oae_opcode_name(e->what);
 	case OAE_EV_NOTE:
-		*kind = "note ";
-		*what = oae_note_name(e->what);
-		return;
+		return oae_note_name(e->what);
 	case OAE_EV_OUTCOME:
-		*kind = "outcome ";
-		*what = oae_outcome_name(e->what);
-		return;
+		return evlog_outcomes[e->what];
+	default:
+		return "";
 	}
-	*kind = "?";
 }
 
 static void evlog_event_show(const struct oae_event *e, struct seq_file *m)
 {
-	const char *kind, *what;
+	const char *kind = evlog_kinds[e->kind];
 	u64 us = e->now;
 	u32 ns = do_div(us, NSEC_PER_SEC);
 
-	evlog_event_words(e, &kind, &what);
 	seq_printf(m, "%6llu.%06u 0x%016llx ", us, ns / 1000, e->kid);
 	seq_printf(m, "%s%-*s %10s -> %-10s seq %u\n", kind,
-		   (int)(24 - strlen(kind)), what, oae_state_name(e->before),
+		   (int)(24 - strlen(kind)), evlog_what(e), oae_state_name(e->before),
 		   oae_state_name(e->after), e->seq);
 }
 
@@ -239,7 +199,7 @@ static void evlog_event_show(const struct oae_event *e, struct seq_file *m)
 int oae_evlog_show(struct oae_node *node, struct seq_file *m)
 {
 	/* Pairs with the smp_store_release() in oae_evlog_make(). */
-	struct oae_evlog *log = smp_load_acquire(&node->evlog);
+	struct oae_ring __percpu *log = smp_load_acquire(&node->evlog);
 	struct oae_event *all;
 	unsigned int i, count = 0;
 	int cpu;
@@ -252,7 +212,7 @@ int oae_evlog_show(struct oae_node *node, struct seq_file *m)
 		return -ENOMEM;
 
 	for_each_possible_cpu(cpu) {
-		const struct oae_ring *ring = per_cpu_ptr(log->ring, cpu);
+		const struct oae_ring *ring = per_cpu_ptr(log, cpu);
 		u32 head = READ_ONCE(ring->head);
 
 		for (i = 0; i < OAE_RING; i++)

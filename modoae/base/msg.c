@@ -45,7 +45,7 @@ void oae_pool_exit(struct oae_pool *pool)
 EXPORT_SYMBOL_FOR_BENCH(oae_pool_exit);
 
 /* Take a piece of @len bytes from the pool's page. False if too little is left. */
-static bool msg_pool_take(struct oae_pool *pool, struct oae_piece *piece,
+static bool msg_pool_take(struct oae_pool *pool, struct bio_vec *piece,
 			  unsigned int len)
 {
 	bool taken = false;
@@ -59,8 +59,8 @@ static bool msg_pool_take(struct oae_pool *pool, struct oae_piece *piece,
 	}
 	if (taken) {
 		get_page(pool->page);
-		piece->page = pool->page;
-		piece->off = pool->off;
+		piece->bv_page = pool->page;
+		piece->bv_offset = pool->off;
 		pool->off += ALIGN(len, SMP_CACHE_BYTES);
 	}
 	spin_unlock(&pool->lock);
@@ -85,19 +85,19 @@ static bool msg_pool_refill(struct oae_pool *pool, gfp_t gfp)
 static bool msg_add_piece(struct oae_msg *msg, struct oae_pool *pool,
 			  unsigned int len, gfp_t gfp)
 {
-	struct oae_piece *piece = &msg->piece[msg->npieces];
+	struct bio_vec *piece = &msg->piece[msg->npieces];
 
 	if (len <= OAE_PIECE / 2) {
 		while (!msg_pool_take(pool, piece, len))
 			if (!msg_pool_refill(pool, gfp))
 				return false;
 	} else {
-		piece->page = alloc_page(gfp);
-		if (!piece->page)
+		piece->bv_page = alloc_page(gfp);
+		if (!piece->bv_page)
 			return false;
-		piece->off = 0;
+		piece->bv_offset = 0;
 	}
-	piece->len = len;
+	piece->bv_len = len;
 	msg->npieces++;
 	return true;
 }
@@ -173,59 +173,43 @@ void oae_msg_put(struct oae_msg *msg)
 	if (!refcount_dec_and_test(&msg->ref))
 		return;
 	for (i = 0; i < msg->npieces; i++)
-		put_page(msg->piece[i].page);
+		put_page(msg->piece[i].bv_page);
 	kfree_skb(msg->result);
 	kfree(msg);
 }
 EXPORT_SYMBOL_FOR_BENCH(oae_msg_put);
 
-/* A contiguous part of a slice, which may span pieces. */
-struct stretch {
-	const struct oae_piece *p;
-	unsigned int off;
-	unsigned int len;
-	unsigned int left;	/* bytes of the slice from here on */
-};
-
-static void msg_stretch_first(struct stretch *s, const struct oae_msg *msg,
-			      unsigned int pos, unsigned int len)
+static const u8 *msg_addr(const struct bio_vec *v)
 {
-	s->p = &msg->piece[pos / OAE_PIECE];
-	s->off = pos % OAE_PIECE;
-	s->left = len;
-	s->len = min(len, s->p->len - s->off);
+	return page_address(v->bv_page) + v->bv_offset;
 }
 
-static bool msg_stretch_next(struct stretch *s)
+/* A slice, to be iterated over piece by piece. */
+static struct bvec_iter msg_slice_iter(const struct oae_msg *msg,
+				       unsigned int slice_max, unsigned int slice)
 {
-	s->left -= s->len;
-	if (!s->left)
-		return false;
-	s->p++;
-	s->off = 0;
-	s->len = min(s->left, s->p->len);
-	return true;
-}
+	unsigned int pos = slice * slice_max;
+	struct bvec_iter iter = {
+		.bi_size = oae_msg_slice_len(msg, slice_max, slice),
+		.bi_idx = pos / OAE_PIECE,
+		.bi_bvec_done = pos % OAE_PIECE,
+	};
 
-static const u8 *stretch_addr(const struct stretch *s)
-{
-	return page_address(s->p->page) + s->p->off + s->off;
+	return iter;
 }
 
 static u64 msg_slice_hash(const struct oae_msg *msg, unsigned int slice)
 {
-	unsigned int max = msg->post.slice_max;
+	struct bvec_iter i, all = msg_slice_iter(msg, msg->post.slice_max, slice);
+	struct bio_vec v = bvec_iter_bvec(msg->piece, all);
 	struct xxh64_state state;
-	struct stretch s;
 
-	msg_stretch_first(&s, msg, slice * max, oae_msg_slice_len(msg, max, slice));
-	if (s.len == s.left)
-		return oae_slice_hash(stretch_addr(&s), s.len, slice);
+	if (v.bv_len == all.bi_size)
+		return oae_slice_hash(msg_addr(&v), v.bv_len, slice);
 
 	xxh64_reset(&state, slice);
-	do {
-		xxh64_update(&state, stretch_addr(&s), s.len);
-	} while (msg_stretch_next(&s));
+	for_each_bvec(v, msg->piece, i, all)
+		xxh64_update(&state, msg_addr(&v), v.bv_len);
 	return xxh64_digest(&state);
 }
 
@@ -242,7 +226,6 @@ static u64 msg_slice_hash(const struct oae_msg *msg, unsigned int slice)
 void oae_msg_slice(struct oae_msg *msg, unsigned int slice_max)
 {
 	struct oae_post *post = &msg->post;
-	struct stretch s;
 	unsigned int i, n;
 
 	slice_max = min_t(unsigned int, slice_max, LONGEST_SLICE);
@@ -256,8 +239,8 @@ void oae_msg_slice(struct oae_msg *msg, unsigned int slice_max)
 	for (i = 0; i < n; i++)
 		msg->hash[i] = msg_slice_hash(msg, i);
 	post->digest = oae_whole_digest(msg->hash, n);
-	msg_stretch_first(&s, msg, 0, oae_msg_slice_len(msg, slice_max, 0));
-	post->first = oae_first_bytes(stretch_addr(&s), s.len);
+	post->first = oae_first_bytes(msg_addr(msg->piece),
+				      oae_msg_slice_len(msg, slice_max, 0));
 }
 EXPORT_SYMBOL_FOR_BENCH(oae_msg_slice);
 
@@ -290,13 +273,12 @@ unsigned int oae_msg_slice_len(const struct oae_msg *msg,
 void oae_msg_fill(struct oae_msg *msg, unsigned int slice_max,
 		  unsigned int slice, struct sk_buff *skb)
 {
-	struct stretch s;
+	struct bvec_iter i;
+	struct bio_vec v;
 
-	msg_stretch_first(&s, msg, slice * slice_max,
-			  oae_msg_slice_len(msg, slice_max, slice));
-	do {
-		get_page(s.p->page);
-		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, s.p->page,
-				s.p->off + s.off, s.len, s.len);
-	} while (msg_stretch_next(&s));
+	for_each_bvec(v, msg->piece, i, msg_slice_iter(msg, slice_max, slice)) {
+		get_page(v.bv_page);
+		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, v.bv_page,
+				v.bv_offset, v.bv_len, v.bv_len);
+	}
 }

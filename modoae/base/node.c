@@ -97,7 +97,7 @@ void oae_node_init(struct oae_node *node, struct net *net)
 void oae_node_exit(struct oae_node *node)
 {
 	xa_destroy(&node->regions);
-	oae_evlog_exit(node);
+	free_percpu(node->evlog);
 	free_percpu(node->stats);
 }
 

@@ -22,7 +22,7 @@
  */
 struct oae_msg *oae_send_msg(struct oae_pool *pool, struct iov_iter *from)
 {
-	const struct oae_piece *p;
+	const struct bio_vec *p;
 	struct oae_msg *msg;
 	unsigned int i;
 
@@ -31,8 +31,8 @@ struct oae_msg *oae_send_msg(struct oae_pool *pool, struct iov_iter *from)
 		return ERR_PTR(-ENOMEM);
 	for (i = 0; i < msg->npieces; i++) {
 		p = &msg->piece[i];
-		if (copy_from_iter(page_address(p->page) + p->off, p->len,
-				   from) != p->len) {
+		if (copy_from_iter(page_address(p->bv_page) + p->bv_offset,
+				   p->bv_len, from) != p->bv_len) {
 			oae_msg_put(msg);
 			return ERR_PTR(-EFAULT);
 		}

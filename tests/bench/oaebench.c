@@ -162,8 +162,8 @@ static struct oae_msg *new_msg(struct oae_tag *tag)
 	if (!msg)
 		return NULL;
 	for (i = 0; i < msg->npieces; i++)
-		memset(page_address(msg->piece[i].page) + msg->piece[i].off, i,
-		       msg->piece[i].len);
+		memset(page_address(msg->piece[i].bv_page) + msg->piece[i].bv_offset,
+		       i, msg->piece[i].bv_len);
 	oae_msg_slice(msg, tag->key.port->mtu - OAE_HDR_LEN);
 	msg->complete = committed;
 	return msg;
