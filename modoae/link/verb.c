@@ -45,11 +45,6 @@ static bool verb_op_parse(struct op *op, const u8 *p, const u8 *end)
 	       !get_unaligned_be16(p + OAE_VOP_OFF_ZERO) && op->end <= end;
 }
 
-static bool verb_busy(const struct oae_words *w, u32 i)
-{
-	return w->busy[i / 64] >> i % 64 & 1;
-}
-
 /**
  * oae_verb_reserved() - is a word reserved?
  * @w: the words
@@ -59,17 +54,7 @@ static bool verb_busy(const struct oae_words *w, u32 i)
  */
 bool oae_verb_reserved(const struct oae_words *w, u32 i)
 {
-	return verb_busy(w, i);
-}
-
-static void verb_set_busy(struct oae_words *w, u32 i)
-{
-	w->busy[i / 64] |= 1ULL << i % 64;
-}
-
-static void verb_clear_busy(struct oae_words *w, u32 i)
-{
-	w->busy[i / 64] &= ~(1ULL << i % 64);
+	return w->busy[i / 64] >> i % 64 & 1;
 }
 
 static u32 verb_perm_of(u8 code)
@@ -98,7 +83,7 @@ static bool verb_any_busy(struct oae_words *w, const struct op *op)
 	unsigned int i;
 
 	for (i = 0; i < op->words; i++)
-		if (verb_busy(w, op->index + i)) {
+		if (oae_verb_reserved(w, op->index + i)) {
 			w->conflict = op->index + i;
 			return true;
 		}
@@ -139,7 +124,7 @@ static u16 verb_check(struct oae_words *w, u32 perm, const u8 *req, size_t len,
 /* The value of a word for the next operation of the request being computed. */
 static u64 verb_value(const struct oae_words *w, u32 i)
 {
-	return verb_busy(w, i) ? w->next[i] : w->word[i];
+	return oae_verb_reserved(w, i) ? w->next[i] : w->word[i];
 }
 
 static bool verb_compares(const struct oae_words *w, const struct op *op)
@@ -155,17 +140,17 @@ static bool verb_compares(const struct oae_words *w, const struct op *op)
 
 static void verb_change(struct oae_words *w, const struct op *op)
 {
-	unsigned int i;
+	unsigned int i, at;
 	u64 v;
 
 	if (op->code == OAE_VERB_READ)
 		return;
-	for (i = 0; i < op->words; i++) {
+	for (i = 0, at = op->index; i < op->words; i++, at++) {
 		v = get_unaligned_be64(op->arg + 8 * i);
 		if (op->code == OAE_VERB_FETCH_ADD)
-			v += verb_value(w, op->index + i);
-		w->next[op->index + i] = v;
-		verb_set_busy(w, op->index + i);
+			v += verb_value(w, at);
+		w->next[at] = v;
+		w->busy[at / 64] |= 1ULL << at % 64;
 	}
 }
 
@@ -203,8 +188,8 @@ u32 oae_verb_region(const u8 *req, size_t len)
  * @answer: room for OAE_VERB_ANSWER_MAX bytes
  * @answer_len: set to the length of the answer, bytes
  *
- * If the answer is `taken`, the words to change are reserved, and oae_verb_apply()
- * or oae_verb_release() must follow. Otherwise nothing is reserved.
+ * If the answer is `taken`, the words to change are reserved, and oae_verb_decided()
+ * must follow. Otherwise nothing is reserved.
  *
  * Return: 0, or why the request is refused, enum oae_reason.
  */
@@ -230,7 +215,7 @@ u16 oae_verb_compute(struct oae_words *w, u32 perm, const u8 *req, size_t len,
 			answer[OAE_ANSWER_OFF_TAKEN] = 0;
 			answer[OAE_ANSWER_OFF_FAILED] = i;
 			/* All its reserved words are this request's: verb_check(). */
-			oae_verb_release(w, req);
+			oae_verb_decided(w, req, false);
 			return 0;
 		}
 		verb_change(w, &op);
@@ -238,7 +223,13 @@ u16 oae_verb_compute(struct oae_words *w, u32 perm, const u8 *req, size_t len,
 	return 0;
 }
 
-static void verb_finish(struct oae_words *w, const u8 *req, bool apply)
+/**
+ * oae_verb_decided() - change the words, or free them
+ * @w: the words
+ * @req: the request, computed and taken
+ * @apply: it is committed
+ */
+void oae_verb_decided(struct oae_words *w, const u8 *req, bool apply)
 {
 	const u8 *p = req + OAE_VERB_HDR_LEN;
 	unsigned int i, k, nops = req[OAE_VERB_OFF_NOPS];
@@ -254,29 +245,9 @@ static void verb_finish(struct oae_words *w, const u8 *req, bool apply)
 			 * clears `busy`. WRITE_ONCE(): a program that has mapped
 			 * the words may be reading.
 			 */
-			if (apply && verb_busy(w, i))
+			if (apply && oae_verb_reserved(w, i))
 				WRITE_ONCE(w->word[i], w->next[i]);
-			verb_clear_busy(w, i);
+			w->busy[i / 64] &= ~(1ULL << i % 64);
 		}
 	}
-}
-
-/**
- * oae_verb_apply() - change the words: a computed request is committed
- * @w: the words
- * @req: the request, computed and taken
- */
-void oae_verb_apply(struct oae_words *w, const u8 *req)
-{
-	verb_finish(w, req, true);
-}
-
-/**
- * oae_verb_release() - free the reserved words: a computed request is not committed
- * @w: the words
- * @req: the request, computed and taken
- */
-void oae_verb_release(struct oae_words *w, const u8 *req)
-{
-	verb_finish(w, req, false);
 }

@@ -33,7 +33,6 @@ u32 oae_verb_region(const u8 *req, size_t len);
 u16 oae_verb_compute(struct oae_words *w, u32 perm, const u8 *req, size_t len,
 		     u8 *answer, u16 *answer_len);
 bool oae_verb_reserved(const struct oae_words *w, u32 i);
-void oae_verb_apply(struct oae_words *w, const u8 *req);
-void oae_verb_release(struct oae_words *w, const u8 *req);
+void oae_verb_decided(struct oae_words *w, const u8 *req, bool apply);
 
 #endif /* OAE_VERB_H */

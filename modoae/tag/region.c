@@ -225,7 +225,7 @@ int oae_region_local(struct oae_region *r, const u8 *req, size_t len,
 	spin_lock_bh(&r->lock);
 	reason = oae_verb_compute(&r->words, ~0U, req, len, answer, &n);
 	if (!reason && answer[OAE_ANSWER_OFF_TAKEN])
-		oae_verb_apply(&r->words, req);
+		oae_verb_decided(&r->words, req, true);
 	spin_unlock_bh(&r->lock);
 	*answer_len = n;
 	return region_reason_errno(reason);
@@ -441,12 +441,8 @@ void oae_region_decided(struct oae_tag *tag, bool apply, struct list_head *wake)
 	}
 	req = request_held(h);
 	spin_lock(&r->lock);
-	if (!r->words.word)
-		;		/* closed */
-	else if (apply)
-		oae_verb_apply(&r->words, req);
-	else
-		oae_verb_release(&r->words, req);
+	if (r->words.word)	/* not closed */
+		oae_verb_decided(&r->words, req, apply);
 	h->yields = region_wake_waiting(r, wake);
 	spin_unlock(&r->lock);
 	region_put(r);

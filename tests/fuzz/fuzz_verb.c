@@ -56,10 +56,7 @@ static void decide(unsigned int k, bool apply)
 	if (!v.held[k].used)
 		return;
 	fuzz_say("%u %s", k, apply ? "applied" : "released");
-	if (apply)
-		oae_verb_apply(&v.w, v.held[k].r.b);
-	else
-		oae_verb_release(&v.w, v.held[k].r.b);
+	oae_verb_decided(&v.w, v.held[k].r.b, apply);
 	for (i = 0; i < WORDS && apply; i++)
 		if (v.held[k].changed[i])
 			v.model[i] = v.held[k].word[i];

@@ -103,7 +103,7 @@ static void test_each(void **state)
 		assert_true(word[3] == 1003);
 		assert_int_equal(reserved(), cases[i].taken &&
 				 cases[i].code != OAE_VERB_READ);
-		oae_verb_apply(&w, r.b);
+		oae_verb_decided(&w, r.b, true);
 		assert_true(word[3] == cases[i].becomes);
 		assert_int_equal(reserved(), 0);
 		assert_true(word[2] == 1002 && word[4] == 1004);
@@ -121,7 +121,7 @@ static void test_release(void **state)
 	req_op(&r, OAE_VERB_FETCH_ADD, 62, 8, NULL, arg);
 	assert_int_equal(compute(ALL), 0);
 	assert_int_equal(reserved(), 10);
-	oae_verb_release(&w, r.b);
+	oae_verb_decided(&w, r.b, false);
 	assert_int_equal(reserved(), 0);
 	for (i = 0; i < WORDS; i++)
 		assert_true(word[i] == 1000 + i);
@@ -144,7 +144,7 @@ static void test_in_order(void **state)
 	assert_true(old(0) == 1002 && old(1) == 1012 && old(2) == 1012 &&
 		    old(3) == 1013 && old(4) == 10);
 	assert_int_equal(reserved(), 1);
-	oae_verb_apply(&w, r.b);
+	oae_verb_decided(&w, r.b, true);
 	assert_true(word[2] == 1);
 	assert_int_equal(reserved(), 0);
 }
@@ -222,14 +222,14 @@ static void test_conflict(void **state)
 		req_op(&r, OAE_VERB_READ, 65, 8, NULL, NULL);
 		assert_int_equal(compute(ALL), 0);
 		if (taken())
-			oae_verb_release(&w, r.b);
+			oae_verb_decided(&w, r.b, false);
 		assert_int_equal(reserved(), 2);
 	}
 	/* What it has read may change meanwhile: it has reserved nothing. */
 	req_begin(&r, 7);
 	req_op(&r, OAE_VERB_READ, 10, 1, NULL, NULL);
 	assert_int_equal(compute(ALL), 0);
-	oae_verb_apply(&w, first.b);
+	oae_verb_decided(&w, first.b, true);
 	assert_int_equal(reserved(), 0);
 	assert_true(word[63] == 0 && word[64] == 0);
 }
@@ -284,7 +284,7 @@ static void test_access(void **state)
 			if (perm & cases[i].needs)
 				want = 0;
 			assert_int_equal(compute(perm), want);
-			oae_verb_release(&w, r.b);
+			oae_verb_decided(&w, r.b, false);
 			/* Also of one that is not the first, before it is done. */
 			req_begin(&r, 7);
 			req_op(&r, OAE_VERB_READ, 5, 1, NULL, NULL);
@@ -292,7 +292,7 @@ static void test_access(void **state)
 			if (cases[i].needs == OAE_PERM_READ)
 				want = 0;
 			assert_int_equal(compute(perm | OAE_PERM_READ), want);
-			oae_verb_release(&w, r.b);
+			oae_verb_decided(&w, r.b, false);
 		}
 	}
 	assert_int_equal(reserved(), 0);
@@ -360,7 +360,7 @@ static void test_most(void **state)
 	assert_int_equal(compute(ALL), 0);
 	assert_int_equal(answer_len, OAE_VERB_ANSWER_MAX);
 	assert_true(old(8 * 63 + 7) == 1014 + 7);
-	oae_verb_apply(&w, r.b);
+	oae_verb_decided(&w, r.b, true);
 	assert_true(word[7] == 1007 + 64);
 	assert_true(word[0] == 1000 + 8 && word[14] == 1014 + 8);
 }
@@ -425,13 +425,13 @@ static void test_random(void **state)
 		k = upto(HELD);
 		if (pending[k].used) {
 			if (upto(2)) {
-				oae_verb_apply(&w, pending[k].r.b);
+				oae_verb_decided(&w, pending[k].r.b, true);
 				for (i = 0; i < WORDS; i++)
 					if (pending[k].changes[i])
 						model[i] = pending[k].word[i];
 				seen[2]++;
 			} else {
-				oae_verb_release(&w, pending[k].r.b);
+				oae_verb_decided(&w, pending[k].r.b, false);
 			}
 			pending[k].used = false;
 		} else {
