@@ -25,15 +25,8 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 		else
 			oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	}
-	oae_offer_drop_aside(l, err, a);
-	oae_offer_drop_next(l, err, a);
-	oae_half_end(l, err, a);
-	oae_op(a, OAE_OP_FLUSH)->err = err;
-	if (l->hold.state == OAE_HOLD_HELD)
-		oae_note(a, OAE_N_HELD_LOST);
-	oae_hold_discard(l, a);
-	if (!l->confirmed)
-		oae_note(a, OAE_N_UNCONFIRMED);
+	oae_drop_posts(l, err, a);
+	oae_forget_run(l, a);
 	oae_note(a, OAE_N_GONE);
 	senior = l->senior;
 	oae_link_init(l, l->cfg, l->vc, l->mtu, l->start);
@@ -86,12 +79,12 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_close_posts() - reverse the posts that wait, since the link is closing
+ * oae_drop_posts() - reverse the posts that wait: the link is closing, down, or gone
  * @l: the link
  * @err: error for the writers, positive errno
  * @a: actions
  */
-void oae_close_posts(struct oae_link *l, int err, struct oae_actions *a)
+void oae_drop_posts(struct oae_link *l, int err, struct oae_actions *a)
 {
 	oae_offer_drop_aside(l, err, a);
 	oae_offer_drop_next(l, err, a);
@@ -112,7 +105,7 @@ void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a)
 		return;
 	now = oae_now(l, now);
 	oae_note(a, OAE_N_CLOSE);
-	oae_close_posts(l, OAE_E_SHUTDOWN, a);
+	oae_drop_posts(l, OAE_E_SHUTDOWN, a);
 	l->closing = true;
 	l->ready_due = false;
 	/* Never open, or down: there is no peer to wait for. */

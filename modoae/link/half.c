@@ -28,23 +28,6 @@ void oae_half_drop(struct oae_link *l, enum oae_outcome outcome, int err,
 }
 
 /**
- * oae_half_end() - end the half, if any, of a link that ends (protocol 4.9, step 5)
- * @l: the link
- * @err: why a half that is not lent is reversed, positive errno
- * @a: actions
- *
- * A half that is lent ends UNKNOWN: the peer may have committed it. A half that is
- * offered ends with the offer.
- */
-void oae_half_end(struct oae_link *l, int err, struct oae_actions *a)
-{
-	if (l->half.state == OAE_HALF_LENT)
-		oae_half_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
-	else if (oae_half_idle(l))
-		oae_half_drop(l, OAE_REVERSED, err, a);
-}
-
-/**
  * oae_half_refused() - the peer has no half (protocol 4.9, step 2)
  * @l: the link; half.state is OFFERED
  * @now: ns

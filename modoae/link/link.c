@@ -234,7 +234,7 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, bool ro
 		break;
 	case OAE_CLOSE:
 		if (!l->peer_closing)
-			oae_close_posts(l, OAE_E_PEER_CLOSED, a);
+			oae_drop_posts(l, OAE_E_PEER_CLOSED, a);
 		l->peer_closing = true;
 		break;
 	}

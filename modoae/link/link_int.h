@@ -83,7 +83,7 @@ void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a);
 
 /* close.c */
 void oae_link_end(struct oae_link *l, int err, struct oae_actions *a);
-void oae_close_posts(struct oae_link *l, int err, struct oae_actions *a);
+void oae_drop_posts(struct oae_link *l, int err, struct oae_actions *a);
 void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a);
 
 /* offer.c */
@@ -120,12 +120,12 @@ void oae_rcv_reverse(struct oae_link *l, const struct oae_frame *f,
 /* half.c */
 void oae_half_drop(struct oae_link *l, enum oae_outcome outcome, int err,
 		   struct oae_actions *a);
-void oae_half_end(struct oae_link *l, int err, struct oae_actions *a);
 void oae_half_refused(struct oae_link *l, u64 now, struct oae_actions *a);
 bool oae_half_lend(struct oae_link *l, struct oae_actions *a);
 void oae_half_back(struct oae_link *l, struct oae_actions *a);
 
 /* sync.c */
+void oae_forget_run(struct oae_link *l, struct oae_actions *a);
 void oae_broken(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_freeze(struct oae_link *l, enum oae_note why, u64 now,
 		struct oae_actions *a);

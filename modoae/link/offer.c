@@ -456,10 +456,10 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 }
 
 /**
- * oae_offer_drop() - end the transaction offered, reversed or unknown
+ * oae_offer_drop() - end the transaction offered
  * @l: the link
- * @outcome: OAE_REVERSED or OAE_UNKNOWN
- * @err: positive errno
+ * @outcome: its outcome
+ * @err: why it is not committed, positive errno; 0 if it is
  * @a: actions
  */
 void oae_offer_drop(struct oae_link *l, enum oae_outcome outcome, int err,
@@ -523,11 +523,7 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	bool express = l->offer.p.flags & OAE_POST_EXPRESS;
 
-	oae_complete(a, l->offer.p.handle, OAE_COMMITTED, 0);
-	if (l->offer.p.kind == OAE_SWAP)
-		l->half.state = OAE_HALF_NONE;
-	l->offer.state = OAE_OFFER_NONE;
-	l->offer.doubt = false;
+	oae_offer_drop(l, OAE_COMMITTED, 0, a);
 	l->tx++;
 	l->attempt = 0;
 	l->clean = true;

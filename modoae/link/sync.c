@@ -149,12 +149,18 @@ void oae_link_accept(struct oae_link *l, const struct oae_frame *sync, u64 now,
 	oae_finish(l, now, a);
 }
 
-/* Forget the counters, and note what is lost with them. */
-static void sync_forget_run(struct oae_link *l, struct oae_actions *a)
+/**
+ * oae_forget_run() - forget the counters, and note what is lost with them
+ * @l: the link
+ * @a: actions
+ *
+ * A half that is lent ends UNKNOWN (protocol 4.9, step 5).
+ */
+void oae_forget_run(struct oae_link *l, struct oae_actions *a)
 {
 	if (l->hold.state == OAE_HOLD_HELD)
 		oae_note(a, OAE_N_HELD_LOST);
-	/* The old incarnation may have committed the half. */
+	/* The peer may have committed the half. */
 	if (l->half.state == OAE_HALF_LENT)
 		oae_half_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	oae_hold_discard(l, a);
@@ -172,7 +178,7 @@ static void sync_forget_run(struct oae_link *l, struct oae_actions *a)
 /* Begin as a new end: with new counters and a new incarnation. */
 static void sync_begin_anew(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	sync_forget_run(l, a);
+	oae_forget_run(l, a);
 	sync_draw_inc(l);
 	l->peer_inc = 0;
 	l->rx = 0;
@@ -234,7 +240,7 @@ static void sync_new_peer(struct oae_link *l, const struct oae_frame *f,
 	/* The old incarnation may have delivered the express. */
 	if (l->offer.state == OAE_OFFER_OUT && !oae_offer_reversible(l))
 		oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
-	sync_forget_run(l, a);
+	oae_forget_run(l, a);
 	oae_offer_uncut(l);
 	l->rx = f->sync.start;
 	l->peer_inc = f->sync.inc;

@@ -315,11 +315,7 @@ static void timer_go_down(struct oae_link *l, u64 now, struct oae_actions *a)
 	}
 	if (l->offer.state != OAE_OFFER_NONE && oae_offer_reversible(l))
 		oae_offer_drop(l, OAE_REVERSED, OAE_E_DOWN, a);
-	oae_offer_drop_aside(l, OAE_E_DOWN, a);
-	oae_offer_drop_next(l, OAE_E_DOWN, a);
-	if (oae_half_idle(l))
-		oae_half_drop(l, OAE_REVERSED, OAE_E_DOWN, a);
-	oae_op(a, OAE_OP_FLUSH)->err = OAE_E_DOWN;
+	oae_drop_posts(l, OAE_E_DOWN, a);
 	if (l->closing || !l->peer_inc)
 		oae_link_end(l, OAE_E_DOWN, a);
 }

@@ -1043,7 +1043,7 @@
 { ON(CLOSE_POLICY), S(FROZEN_HALF),
   "CLOSED h-reversed-ECONNREFUSED flush-ECONNREFUSED :gone GONE" },
 { ON(CLOSE_POLICY), S(FROZEN_LENT),
-  "CLOSED h-unknown-EOWNERDEAD flush-ECONNREFUSED :held_lost discard :gone "
+  "CLOSED flush-ECONNREFUSED :held_lost h-unknown-EOWNERDEAD discard :gone "
   "GONE" },
 
 { ON(CLOSE_ACK), S(CLOSED),
@@ -1653,7 +1653,7 @@
 { ON(KILL), S(HALF_OUT) | S(HALF_SENIOR) | S(HALF_WAITING) | S(FROZEN_HALF),
   "CLOSED h-reversed-ECANCELED flush-ECANCELED :gone GONE" },
 { ON(KILL), S(HALF_LENT) | S(FROZEN_LENT) | S(CLOSE_LENT),
-  "CLOSED h-unknown-EOWNERDEAD flush-ECANCELED :held_lost discard :gone "
+  "CLOSED flush-ECANCELED :held_lost h-unknown-EOWNERDEAD discard :gone "
   "GONE" },
 
 { ON(PORT_UP), S(CLOSED) | S(IDLE) | S(OUT) | S(XOUT) | S(PARKED)
