@@ -453,7 +453,7 @@ void oae_link_port_up(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_link_port_down() - handle that the port carries no frames: freeze
+ * oae_link_port_down() - freeze an OPEN link: the port carries no frames
  * @l: the link
  * @now: ns
  * @a: actions
@@ -484,9 +484,5 @@ void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
 		return;
 	l->mtu = mtu;
 	oae_offer_uncut(l);
-	if (l->state != OAE_OPEN)
-		return;
-	now = oae_now(l, now);
-	oae_freeze(l, OAE_N_PORT, now, a);
-	oae_finish(l, now, a);
+	oae_link_port_down(l, now, a);
 }

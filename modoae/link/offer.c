@@ -189,6 +189,13 @@ void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 	offer_step_back(l, now, a);
 }
 
+/* Reverse an offer that is too long for a frame, or for 64, and is not in flight. */
+static void offer_too_long(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	oae_offer_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
+	oae_offer_pump(l, now, a);
+}
+
 /**
  * oae_offer_again() - offer the same transaction as a new attempt
  * @l: the link, OPEN, with a transaction offered or parked
@@ -209,8 +216,7 @@ void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a)
 		return;
 	}
 	if (!oae_fits_frame(l, &l->offer.p)) {
-		oae_offer_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
-		oae_offer_pump(l, now, a);
+		offer_too_long(l, now, a);
 		return;
 	}
 	if (offer_wants_slicing(l, now, a) || !offer_next_attempt(l, now, a))
@@ -222,12 +228,6 @@ void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /* Reverse an offer that would need too many slices, and is not in flight. */
-static void offer_too_long(struct oae_link *l, u64 now, struct oae_actions *a)
-{
-	oae_offer_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
-	oae_offer_pump(l, now, a);
-}
-
 /**
  * oae_offer_sure() - the peer has left all earlier runs (protocol 4.3)
  * @l: the link, OPEN; the peer's rx is this end's tx
