@@ -7,6 +7,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/jiffies.h>
+#include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
@@ -184,7 +185,7 @@ static int __init oae_init(void)
 	err = register_pernet_device(&oae_net_ops);
 	if (err)
 		return err;
-	err = oae_netdev_init();
+	err = register_netdevice_notifier(&oae_netdev_nb);
 	if (err)
 		goto unregister_pernet;
 	err = oae_params_start();
@@ -194,7 +195,7 @@ static int __init oae_init(void)
 	 * The files come last: an open file does not keep a module whose init
 	 * fails. oae_debugfs_init() does not fail.
 	 */
-	err = oae_chardev_init();
+	err = misc_register(&oae_chardev);
 	if (err)
 		goto stop_params;
 	oae_debugfs_init();
@@ -203,7 +204,7 @@ static int __init oae_init(void)
 
 stop_params:
 	oae_params_stop();
-	oae_netdev_exit();
+	unregister_netdevice_notifier(&oae_netdev_nb);
 unregister_pernet:
 	unregister_pernet_device(&oae_net_ops);
 	rcu_barrier();
@@ -214,10 +215,10 @@ static void __exit oae_exit(void)
 {
 	oae_params_stop();
 	oae_linger();
-	oae_chardev_exit();
+	misc_deregister(&oae_chardev);
 	oae_debugfs_exit();
 	oae_release();
-	oae_netdev_exit();
+	unregister_netdevice_notifier(&oae_netdev_nb);
 	unregister_pernet_device(&oae_net_ops);
 	rcu_barrier();		/* call_rcu() functions are in this module */
 	pr_info("unloaded\n");

@@ -14,7 +14,6 @@
 #include <linux/sched/clock.h>
 #include <linux/seq_file.h>
 #include <linux/seq_file_net.h>
-#include <linux/user_namespace.h>
 
 #include "ctl.h"
 

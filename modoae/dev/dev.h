@@ -109,8 +109,7 @@ int oae_verb_put_result(const struct oae_msg *msg,
 			struct oae_verb_result __user *to);
 
 /* file.c */
-int oae_chardev_init(void);
-void oae_chardev_exit(void);
+extern struct miscdevice oae_chardev;
 
 /* noc_debug.c */
 void oae_noc_purge(struct oae_node *node);

@@ -13,16 +13,13 @@
 #include "dev.h"
 
 #include <linux/capability.h>
-#include <linux/compat.h>
 #include <linux/etherdevice.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/poll.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
-#include <linux/user_namespace.h>
 
 #include <asm/ioctls.h>
 
@@ -420,33 +417,10 @@ static const struct file_operations oae_fops = {
 	.compat_ioctl = compat_ptr_ioctl,
 };
 
-static struct miscdevice oae_dev = {
+/* An open file pins the module, so none is open when it is deregistered. */
+struct miscdevice oae_chardev = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "oae",
 	.fops = &oae_fops,
 	.mode = 0600,
 };
-
-/**
- * oae_chardev_init() - make /dev/oae
- *
- * Context: process, may sleep.
- *
- * Return: 0 or a negative errno.
- */
-int oae_chardev_init(void)
-{
-	return misc_register(&oae_dev);
-}
-
-/**
- * oae_chardev_exit() - remove /dev/oae
- *
- * No file is open, since an open file pins the module.
- *
- * Context: process, may sleep.
- */
-void oae_chardev_exit(void)
-{
-	misc_deregister(&oae_dev);
-}

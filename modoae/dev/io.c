@@ -2,8 +2,6 @@
 /* Writing, reading and fsync of /dev/oae. */
 #include "dev.h"
 
-#include <linux/poll.h>
-#include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 
@@ -199,14 +197,6 @@ int oae_file_fionread(struct oae_file *f, int __user *arg)
 	return put_user(n, arg);
 }
 
-/* Mark the last commit, up to which fsync waits for confirmation. */
-static void io_sync_from(struct oae_tag *tag, struct oae_link_mark *m)
-{
-	oae_tag_lock(tag);
-	oae_link_mark(&tag->link, m);
-	oae_tag_unlock(tag);
-}
-
 /* Is all that was committed up to @m delivered, or lost and counted in nlost? */
 static bool io_synced(struct oae_tag *tag, const struct oae_link_mark *m)
 {
@@ -251,7 +241,9 @@ int oae_file_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 
 	if (IS_ERR(tag))
 		return PTR_ERR(tag);
-	io_sync_from(tag, &m);
+	oae_tag_lock(tag);
+	oae_link_mark(&tag->link, &m);
+	oae_tag_unlock(tag);
 	if (!io_synced(tag, &m)) {
 		oae_tag_confirming(tag, 1);
 		err = wait_event_interruptible(tag->confirm_wait,

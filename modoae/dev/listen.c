@@ -5,9 +5,7 @@
  */
 #include "dev.h"
 
-#include <linux/capability.h>
 #include <linux/etherdevice.h>
-#include <linux/poll.h>
 #include <linux/uio.h>
 
 static bool listen_matches(const struct oae_file *f, const struct oae_tag *tag)

@@ -8,7 +8,6 @@
  */
 #include "dev.h"
 
-#include <linux/sched/signal.h>
 #include <linux/uio.h>
 
 /**

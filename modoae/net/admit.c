@@ -60,12 +60,6 @@ static void admit_carry_out(struct oae_port *port, const u8 *peer,
 		oae_xmit_frame(port, dest, &a->answer, NULL);
 }
 
-/* Does a file wait for this peer? A hint: the file may detach at any time. */
-static bool admit_awaited(const struct oae_tag *closed)
-{
-	return closed && !list_empty_careful(&closed->files);
-}
-
 static void admit_look_up(struct oae_port *port, const u8 *peer, u64 kid,
 			  const struct oae_frame *f, const struct oae_tag *closed,
 			  struct oae_asker *who)
@@ -81,7 +75,8 @@ static void admit_look_up(struct oae_port *port, const u8 *peer, u64 kid,
 	who->accept = READ_ONCE(node->knobs.accept);
 	who->shut = READ_ONCE(node->shut);
 	who->configured = oae_peer_configured(node, port, peer);
-	who->awaited = admit_awaited(closed);
+	/* A hint: the file may detach at any time. */
+	who->awaited = closed && !list_empty_careful(&closed->files);
 }
 
 /* Make a tag and open its link, or open the CLOSED tag's. False: no room for a tag. */

@@ -12,8 +12,7 @@ void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all)
 void oae_ports_detach(struct list_head *going, int err);
 int oae_ports_set(struct oae_node *node, char *list, bool *going);
 void oae_ports_release(struct oae_node *node);
-int oae_netdev_init(void);
-void oae_netdev_exit(void);
+extern struct notifier_block oae_netdev_nb;
 
 /* rcv.c */
 int oae_rcv(struct sk_buff *skb, struct net_device *dev,

@@ -500,33 +500,11 @@ static int oae_netdev_event(struct notifier_block *nb, unsigned long event,
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block oae_netdev_nb = {
+/*
+ * The nodes must exist before it is registered. When it is unregistered the kernel
+ * reports every device as unregistered once more, so no port is left; the parameters
+ * must be stopped before, so that no new one is bound.
+ */
+struct notifier_block oae_netdev_nb = {
 	.notifier_call = oae_netdev_event,
 };
-
-/**
- * oae_netdev_init() - begin to watch net devices
- *
- * The nodes must exist already.
- *
- * Context: process, may sleep; takes RTNL.
- *
- * Return: 0 or a negative errno.
- */
-int oae_netdev_init(void)
-{
-	return register_netdevice_notifier(&oae_netdev_nb);
-}
-
-/**
- * oae_netdev_exit() - stop watching net devices
- *
- * The kernel reports every device as unregistered once more, so no port is left.
- * The parameters must be stopped already, so that no new port is bound.
- *
- * Context: process, may sleep; takes RTNL.
- */
-void oae_netdev_exit(void)
-{
-	unregister_netdevice_notifier(&oae_netdev_nb);
-}

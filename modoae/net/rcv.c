@@ -6,7 +6,6 @@
 
 #include <linux/etherdevice.h>
 #include <linux/random.h>
-#include <net/dst.h>
 
 /* The payload, if it is contiguous: in the head or in one fragment. Else NULL. */
 static const void *payload_piece(const struct sk_buff *skb, unsigned int from,

@@ -5,8 +5,6 @@
  */
 #include "event.h"
 
-#include <linux/etherdevice.h>
-
 /* The end with the higher address is the senior: its half stands (protocol 4.9). */
 static void life_rank(struct oae_tag *tag)
 {

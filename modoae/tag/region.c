@@ -12,7 +12,6 @@
 #include "tag.h"
 
 #include <linux/mm.h>
-#include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 

@@ -99,19 +99,6 @@ static enum oae_spare share_why_spare(const struct oae_tag *tag)
 	return oae_share_spare(&c);
 }
 
-static void share_move(struct oae_tag *tag, enum oae_spare spare)
-{
-	struct oae_node *node = tag->node;
-
-	spin_lock(&node->spare_lock);
-	list_del_init(&tag->yield);
-	if (spare)
-		list_add_tail(&tag->yield, &node->spare[spare]);
-	tag->spare_since = ktime_get_ns();
-	spin_unlock(&node->spare_lock);
-	tag->spare = spare;
-}
-
 /**
  * oae_share_sort() - put a tag on the list for its present state
  * @tag: the tag
@@ -124,10 +111,18 @@ static void share_move(struct oae_tag *tag, enum oae_spare spare)
 void oae_share_sort(struct oae_tag *tag)
 {
 	enum oae_spare spare = share_why_spare(tag);
+	struct oae_node *node = tag->node;
 
 	lockdep_assert_held(&tag->lock);
-	if (spare != tag->spare)
-		share_move(tag, spare);
+	if (spare != tag->spare) {
+		spin_lock(&node->spare_lock);
+		list_del_init(&tag->yield);
+		if (spare)
+			list_add_tail(&tag->yield, &node->spare[spare]);
+		tag->spare_since = ktime_get_ns();
+		spin_unlock(&node->spare_lock);
+		tag->spare = spare;
+	}
 	if (tag->dead && tag->counted && !READ_ONCE(tag->nrcv))
 		oae_share_give_back(tag);
 }

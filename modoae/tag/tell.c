@@ -8,7 +8,6 @@
 
 #include "event.h"
 
-#include <linux/etherdevice.h>
 #include <linux/poll.h>
 
 #include "../base/trace.h"
