@@ -59,37 +59,6 @@
  */
 #include "claim.h"
 
-static const char *const verdict_names[OAEIP_VERDICT_END] = {
-	[OAEIP_NOTHING] = "nothing",
-	[OAEIP_NEW] = "new",
-	[OAEIP_REFRESHED] = "refreshed",
-	[OAEIP_TAKEN] = "taken",
-	[OAEIP_CONFLICT] = "conflict",
-	[OAEIP_CLAIM_IT] = "claim it",
-	[OAEIP_OWN_CLAIMED] = "own claimed",
-	[OAEIP_KEPT] = "kept",
-	[OAEIP_NOT_HERE] = "not here",
-	[OAEIP_OLD] = "old",
-	[OAEIP_GONE] = "gone",
-	[OAEIP_LOST] = "lost",
-	[OAEIP_YIELDED] = "yielded",
-};
-
-/**
- * oaeip_verdict_name() - the name of a verdict, for people
- * @v: any number
- *
- * Context: any.
- *
- * Return: a word or two, "?" if @v is no verdict.
- */
-const char *oaeip_verdict_name(enum oaeip_verdict v)
-{
-	if ((unsigned int)v >= OAEIP_VERDICT_END)
-		return "?";
-	return verdict_names[v];
-}
-
 /**
  * oaeip_speaker_hear() - place a control message in its speaker's order
  * @s: the speaker

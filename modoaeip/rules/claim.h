@@ -158,6 +158,5 @@ enum oaeip_verdict oaeip_claim_check(struct oaeip_owner *o,
 				     const struct oaeip_rules *r, u64 now);
 enum oaeip_verdict oaeip_claim_zone_gone(struct oaeip_owner *o, u16 zone);
 u64 oaeip_claim_due(const struct oaeip_owner *o, const struct oaeip_rules *r);
-const char *oaeip_verdict_name(enum oaeip_verdict v);
 
 #endif /* OAEIP_CLAIM_H */

@@ -8,38 +8,6 @@
  */
 #include "encap.h"
 
-static const char *const bad_names[OAEIP_BAD_END] = {
-	[OAEIP_OK] = "good",
-	[OAEIP_BAD_SHORT] = "short",
-	[OAEIP_BAD_LONG] = "long",
-	[OAEIP_BAD_VERSION] = "version",
-	[OAEIP_BAD_TYPE] = "type",
-	[OAEIP_BAD_FLAGS] = "flags",
-	[OAEIP_BAD_ZONE] = "zone",
-	[OAEIP_BAD_HLEN] = "hlen",
-	[OAEIP_BAD_OPCODE] = "opcode",
-	[OAEIP_BAD_VIA] = "via",
-	[OAEIP_BAD_MAC] = "mac",
-	[OAEIP_BAD_OP] = "op",
-	[OAEIP_BAD_COUNT] = "count",
-	[OAEIP_BAD_FIELD] = "field",
-};
-
-/**
- * oaeip_bad_name() - the name of a cause, for people
- * @bad: any number
- *
- * Context: any.
- *
- * Return: a word, "?" if @bad is no cause.
- */
-const char *oaeip_bad_name(enum oaeip_bad bad)
-{
-	if ((unsigned int)bad >= OAEIP_BAD_END)
-		return "?";
-	return bad_names[bad];
-}
-
 /**
  * oaeip_encap_parse() - parse an encapsulation header
  * @e: filled in; undefined unless OAEIP_OK is returned

@@ -97,6 +97,5 @@ enum oaeip_bad oaeip_encap_parse(struct oaeip_encap *e, const u8 *buf,
 void oaeip_encap_build(const struct oaeip_encap *e, u8 *buf);
 enum oaeip_bad oaeip_outline_parse(struct oaeip_outline *o, const u8 *buf,
 				   size_t have, size_t total, bool padded);
-const char *oaeip_bad_name(enum oaeip_bad bad);
 
 #endif /* OAEIP_ENCAP_H */

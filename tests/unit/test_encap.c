@@ -360,17 +360,6 @@ static void test_outline_mac(void **state)
 	}
 }
 
-static void test_names(void **state)
-{
-	unsigned int i;
-
-	(void)state;
-	for (i = 0; i < OAEIP_BAD_END; i++)
-		assert_true(strlen(oaeip_bad_name(i)) > 1);
-	assert_string_equal(oaeip_bad_name(OAEIP_BAD_END), "?");
-	assert_string_equal(oaeip_bad_name(-1), "?");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,7 +377,6 @@ int main(void)
 		cmocka_unit_test(test_outline_header),
 		cmocka_unit_test(test_outline_via),
 		cmocka_unit_test(test_outline_mac),
-		cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests_name("encapsulation", tests, NULL, NULL);
