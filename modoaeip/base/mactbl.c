@@ -73,19 +73,6 @@ bool oaeip_mactbl_lookup_zone(struct oaeip_gw *gw, const u8 *mac, u16 *zone)
 }
 EXPORT_SYMBOL_FOR_BENCH(oaeip_mactbl_lookup_zone);
 
-static struct oaeip_rules mactbl_rules(const struct oaeip_gw *gw,
-				       const struct oaeip_map *map)
-{
-	struct oaeip_rules r = {
-		.mine = map->mine->id,
-		.hello_ms = READ_ONCE(gw->knobs.hello_ms),
-		.node_life_ms = oaeip_node_life(gw),
-		.data_life_ms = READ_ONCE(gw->knobs.refresh_ms) * 7 / 2,
-	};
-
-	return r;
-}
-
 /* Queue a change of a node for announcement to @zone; 0: to all. */
 static void mactbl_say(struct oaeip_gw *gw, u64 mac, u16 zone, u8 flags)
 {
@@ -173,20 +160,25 @@ struct event {
 	struct oaeip_owner blank;	/* owner of a node without an entry */
 	struct oaeip_owner *owner;
 	u16 was;
+	struct oaeip_rules rules;
 };
 
 static void mactbl_begin(struct event *ev, struct oaeip_gw *gw, struct oaeip_map *map,
-			 struct oaeip_zone *from, u64 mac, struct oaeip_node *node)
+			 struct oaeip_zone *from, u64 mac)
 {
 	lockdep_assert_held(&gw->nodes_lock);
 	ev->gw = gw;
 	ev->map = map;
 	ev->from = from;
 	ev->mac = mac;
-	ev->node = node;
+	ev->node = mactbl_find(gw, mac);
 	memset(&ev->blank, 0, sizeof(ev->blank));
-	ev->owner = node ? &node->owner : &ev->blank;
+	ev->owner = ev->node ? &ev->node->owner : &ev->blank;
 	ev->was = ev->owner->zone;
+	ev->rules.mine = map->mine->id;
+	ev->rules.hello_ms = READ_ONCE(gw->knobs.hello_ms);
+	ev->rules.node_life_ms = oaeip_node_life(gw);
+	ev->rules.data_life_ms = READ_ONCE(gw->knobs.refresh_ms) * 7 / 2;
 }
 
 static bool mactbl_make(struct event *ev)
@@ -277,11 +269,15 @@ static bool mactbl_settle(struct event *ev, enum oaeip_verdict verdict)
 	return true;
 }
 
+/* True, and counted: no node can have the address of the gateway itself. */
 static bool mactbl_my_own(struct oaeip_gw *gw, const u8 *mac)
 {
 	struct oaeip_port *port = rcu_dereference(gw->port);
 
-	return port && ether_addr_equal(port->dev->dev_addr, mac);
+	if (likely(!port || !ether_addr_equal(port->dev->dev_addr, mac)))
+		return false;
+	oaeip_count(gw, OAEIP_S_BAD_MAC);
+	return true;
 }
 
 /**
@@ -298,7 +294,6 @@ static bool mactbl_my_own(struct oaeip_gw *gw, const u8 *mac)
 bool oaeip_mactbl_local(struct oaeip_gw *gw, struct oaeip_map *map,
 			const u8 *mac, bool leaving)
 {
-	struct oaeip_rules r;
 	u64 key = ether_addr_to_u64(mac);
 	struct oaeip_node *node = mactbl_find(gw, key);
 	enum oaeip_verdict verdict;
@@ -310,17 +305,14 @@ bool oaeip_mactbl_local(struct oaeip_gw *gw, struct oaeip_map *map,
 		   !READ_ONCE(node->owner.doubt) &&
 		   now - READ_ONCE(node->owner.heard) < FRESH_MS))
 		return true;
-	if (unlikely(mactbl_my_own(gw, mac))) {
-		oaeip_count(gw, OAEIP_S_BAD_MAC);
+	if (mactbl_my_own(gw, mac))
 		return false;
-	}
-	r = mactbl_rules(gw, map);
 	spin_lock_bh(&gw->nodes_lock);
-	mactbl_begin(&ev, gw, map, NULL, key, mactbl_find(gw, key));
+	mactbl_begin(&ev, gw, map, NULL, key);
 	if (leaving)
 		verdict = oaeip_claim_leaving(ev.owner, now);
 	else
-		verdict = oaeip_claim_local(ev.owner, &r, now);
+		verdict = oaeip_claim_local(ev.owner, &ev.rules, now);
 	if (verdict == OAEIP_LOST)
 		oaeip_count(gw, OAEIP_S_NODES_GONE);
 	ok = mactbl_settle(&ev, verdict);
@@ -342,7 +334,6 @@ bool oaeip_mactbl_local(struct oaeip_gw *gw, struct oaeip_map *map,
 bool oaeip_mactbl_data(struct oaeip_gw *gw, struct oaeip_map *map,
 		       struct oaeip_zone *from, const u8 *mac)
 {
-	struct oaeip_rules r;
 	u64 key = ether_addr_to_u64(mac);
 	struct oaeip_node *node = mactbl_find(gw, key);
 	u64 now = oaeip_now();
@@ -352,19 +343,17 @@ bool oaeip_mactbl_data(struct oaeip_gw *gw, struct oaeip_map *map,
 	if (likely(node && READ_ONCE(node->owner.zone) == from->id &&
 		   now - READ_ONCE(node->owner.heard) < FRESH_MS))
 		return true;
-	if (unlikely(mactbl_my_own(gw, mac))) {
-		oaeip_count(gw, OAEIP_S_BAD_MAC);
+	if (mactbl_my_own(gw, mac))
 		return false;
-	}
-	r = mactbl_rules(gw, map);
 	spin_lock_bh(&gw->nodes_lock);
-	mactbl_begin(&ev, gw, map, from, key, mactbl_find(gw, key));
+	mactbl_begin(&ev, gw, map, from, key);
 	if (ev.owner->local) {
 		/* The source is in the own zone, as is the destination. */
 		oaeip_count(gw, OAEIP_S_LOOP);
 		ok = false;
 	} else {
-		ok = mactbl_settle(&ev, oaeip_claim_data(ev.owner, &r, from->id, now));
+		ok = mactbl_settle(&ev, oaeip_claim_data(ev.owner, &ev.rules,
+							 from->id, now));
 	}
 	spin_unlock_bh(&gw->nodes_lock);
 	return ok;
@@ -423,29 +412,24 @@ int oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
 		      struct oaeip_zone *from, const struct oaeip_control *msg,
 		      unsigned int i, const u8 **claimed)
 {
-	struct oaeip_rules r = mactbl_rules(gw, map);
 	enum oaeip_verdict verdict;
 	u64 now = oaeip_now();
 	struct event ev;
 	const u8 *mac;
 	u8 flags;
-	u64 key;
 
 	*claimed = NULL;
 	mac = oaeip_node_get(msg, i, &flags);
-	if (mactbl_my_own(gw, mac)) {
-		oaeip_count(gw, OAEIP_S_BAD_MAC);
+	if (mactbl_my_own(gw, mac))
 		return 0;
-	}
-	key = ether_addr_to_u64(mac);
 	spin_lock_bh(&gw->nodes_lock);
 	if (msg->inc != from->speaker.inc) {
 		spin_unlock_bh(&gw->nodes_lock);
 		oaeip_count(gw, OAEIP_S_OLD_CONTROL);
 		return -ESTALE;
 	}
-	mactbl_begin(&ev, gw, map, from, key, mactbl_find(gw, key));
-	verdict = oaeip_claim_nodes(ev.owner, &r, &from->speaker, msg, flags,
+	mactbl_begin(&ev, gw, map, from, ether_addr_to_u64(mac));
+	verdict = oaeip_claim_nodes(ev.owner, &ev.rules, &from->speaker, msg, flags,
 				    now);
 	if (verdict == OAEIP_GONE)
 		oaeip_count(gw, OAEIP_S_NODES_GONE);
@@ -465,17 +449,16 @@ static bool mactbl_orphan(const struct oaeip_node *node, const struct oaeip_zone
 }
 
 static void mactbl_check(struct oaeip_gw *gw, struct oaeip_map *map,
-			 struct oaeip_node *node, const struct oaeip_rules *r,
-			 u64 stale)
+			 struct oaeip_node *node, u64 stale)
 {
 	struct oaeip_zone *zone;
 	struct event ev;
 
 	spin_lock_bh(&gw->nodes_lock);
+	mactbl_begin(&ev, gw, map, NULL, node->mac);
 	/* The node may have been removed, and inserted anew, meanwhile. */
-	if (mactbl_find(gw, node->mac) != node)
+	if (ev.node != node)
 		goto unlock;
-	mactbl_begin(&ev, gw, map, NULL, node->mac, node);
 	zone = oaeip_zone_get(map, ev.was);
 	if (zone && mactbl_orphan(node, zone, stale)) {
 		oaeip_count(gw, OAEIP_S_NODES_GONE);
@@ -483,11 +466,11 @@ static void mactbl_check(struct oaeip_gw *gw, struct oaeip_map *map,
 	} else {
 		enum oaeip_verdict verdict;
 
-		verdict = oaeip_claim_check(ev.owner, r, oaeip_now());
+		verdict = oaeip_claim_check(ev.owner, &ev.rules, oaeip_now());
 		if (verdict == OAEIP_GONE || verdict == OAEIP_LOST)
 			oaeip_count(gw, OAEIP_S_NODES_EXPIRED);
 		else if (ev.owner->doubt)
-			oaeip_kick_doubt(gw, oaeip_claim_due(ev.owner, r));
+			oaeip_kick_doubt(gw, oaeip_claim_due(ev.owner, &ev.rules));
 		mactbl_settle(&ev, verdict);
 	}
 unlock:
@@ -503,7 +486,6 @@ unlock:
  */
 void oaeip_mactbl_sweep(struct oaeip_gw *gw, struct oaeip_map *map)
 {
-	struct oaeip_rules r = mactbl_rules(gw, map);
 	struct rhashtable_iter iter;
 	struct oaeip_node *node;
 	unsigned int i, n = 0;
@@ -518,7 +500,7 @@ void oaeip_mactbl_sweep(struct oaeip_gw *gw, struct oaeip_map *map)
 	while ((node = rhashtable_walk_next(&iter))) {
 		if (IS_ERR(node))	/* resized: some entries come twice */
 			continue;
-		mactbl_check(gw, map, node, &r, stale);
+		mactbl_check(gw, map, node, stale);
 		if (++n % WALK_BATCH == 0) {
 			rhashtable_walk_stop(&iter);
 			cond_resched();
