@@ -92,7 +92,7 @@ static int __init oaeip_init(void)
 	err = register_pernet_device(&oaeip_net_ops);
 	if (err)
 		goto kick_exit;
-	err = oaeip_watch_devices();
+	err = register_netdevice_notifier(&oaeip_netdev_nb);
 	if (err)
 		goto unregister_pernet;
 	err = oaeip_watch_addresses();
@@ -109,7 +109,7 @@ unwatch_addresses:
 	oaeip_zone_unload();
 	oaeip_unwatch_addresses();
 unwatch_devices:
-	oaeip_unwatch_devices();
+	unregister_netdevice_notifier(&oaeip_netdev_nb);
 unregister_pernet:
 	unregister_pernet_device(&oaeip_net_ops);
 kick_exit:
@@ -123,7 +123,7 @@ static void __exit oaeip_exit(void)
 	oaeip_knobs_stop();
 	oaeip_zone_unload();
 	oaeip_unwatch_addresses();
-	oaeip_unwatch_devices();
+	unregister_netdevice_notifier(&oaeip_netdev_nb);
 	unregister_pernet_device(&oaeip_net_ops);
 	oaeip_kick_exit();
 	rcu_barrier();		/* kfree_rcu() and call_rcu() still pending */

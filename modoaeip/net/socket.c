@@ -130,24 +130,13 @@ drop:
 	kfree_skb(skb);
 }
 
-/* These handlers consume every datagram to the port: there is no other receiver. */
-static int socket_rcv4(struct sock *sk, struct sk_buff *skb)
+/* Consumes every datagram to the port: there is no other receiver. */
+static int socket_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	struct oaeip_gw *gw = rcu_dereference_sk_user_data(sk);
 
 	if (likely(gw))
-		socket_tunnel_rcv(gw, skb, false);
-	else
-		kfree_skb(skb);
-	return 0;
-}
-
-static int socket_rcv6(struct sock *sk, struct sk_buff *skb)
-{
-	struct oaeip_gw *gw = rcu_dereference_sk_user_data(sk);
-
-	if (likely(gw))
-		socket_tunnel_rcv(gw, skb, true);
+		socket_tunnel_rcv(gw, skb, sk->sk_family == AF_INET6);
 	else
 		kfree_skb(skb);
 	return 0;
@@ -167,7 +156,7 @@ static int open_socket(struct oaeip_gw *gw, struct udp_port_cfg *cfg,
 	struct udp_tunnel_sock_cfg tunnel = {
 		.sk_user_data = gw,
 		.encap_type = 1,
-		.encap_rcv = cfg->family == AF_INET ? socket_rcv4 : socket_rcv6,
+		.encap_rcv = socket_rcv,
 		.encap_err_lookup = socket_err_lookup,
 	};
 	int err;

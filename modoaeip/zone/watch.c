@@ -44,34 +44,13 @@ static int watch_netdev_event(struct notifier_block *nb, unsigned long event,
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block netdev_nb = {
+/*
+ * When it is unregistered it is called with NETDEV_UNREGISTER once more for every
+ * device, so no device is bound afterwards.
+ */
+struct notifier_block oaeip_netdev_nb = {
 	.notifier_call = watch_netdev_event,
 };
-
-/**
- * oaeip_watch_devices() - register the net device notifier
- *
- * Context: process, may sleep; takes RTNL.
- *
- * Return: 0 or -errno of register_netdevice_notifier().
- */
-int oaeip_watch_devices(void)
-{
-	return register_netdevice_notifier(&netdev_nb);
-}
-
-/**
- * oaeip_unwatch_devices() - unregister the net device notifier
- *
- * The notifier is called with NETDEV_UNREGISTER once more for every device, so no
- * device is bound afterwards.
- *
- * Context: process, may sleep; takes RTNL.
- */
-void oaeip_unwatch_devices(void)
-{
-	unregister_netdevice_notifier(&netdev_nb);
-}
 
 /* --- addresses that come and go ----------------------------------------------- */
 

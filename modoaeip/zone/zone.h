@@ -6,8 +6,7 @@
 #include "../net/net.h"
 
 /* watch.c: addresses and devices that come and go */
-int oaeip_watch_devices(void);
-void oaeip_unwatch_devices(void);
+extern struct notifier_block oaeip_netdev_nb;
 int oaeip_watch_addresses(void);
 void oaeip_unwatch_addresses(void);
 
