@@ -158,7 +158,7 @@ static int oae_knob_set_node(const struct oae_knob *knob,
 	WRITE_ONCE(*oae_knob_at(knob, &node->knobs), v);
 	knobs_cfg_update(node);
 	if (knob->words == oae_use_gw_words)
-		oae_path_use_gw(node);
+		oae_node_way_use_gw(node);
 	return 0;
 }
 

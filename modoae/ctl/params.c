@@ -319,7 +319,7 @@ static int params_set_nhmac(struct oae_node *node, char *val)
 				  "takes another address than a port's own");
 	ether_addr_copy(nhmac, addr.mac);
 	if (node)
-		oae_path_nhmac(node);
+		oae_node_way_nhmac(node);
 	return 0;
 }
 
@@ -332,7 +332,7 @@ static int params_get_nhmac(struct oae_node *node, char *buf, size_t size)
 		return scnprintf(buf, size, "%pM", nhmac);
 	n = scnprintf(buf, size, "auto");
 	if (node)
-		n += oae_path_print(node, buf + n, size - n);
+		n += oae_node_way_print(node, buf + n, size - n);
 	return n;
 }
 

@@ -56,7 +56,7 @@ static void admit_carry_out(struct oae_port *port, const u8 *peer,
 		return;
 	oae_count(port->node, OAE_S_STRANGER);
 	ether_addr_copy(dest, peer);
-	if (oae_path_back(port, f, dest, &a->answer))
+	if (oae_port_way_back(port, f, dest, &a->answer))
 		oae_xmit_frame(port, dest, &a->answer, NULL);
 }
 

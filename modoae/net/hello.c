@@ -13,12 +13,12 @@
 #include "net.h"
 
 /**
- * oae_path_init() - initialise the gateway of a new port, from the knob nhmac
+ * oae_port_way_init() - initialise the gateway of a new port, from the knob nhmac
  * @port: the port, not published yet
  *
  * Context: process; under kernel_param_lock.
  */
-void oae_path_init(struct oae_port *port)
+void oae_port_way_init(struct oae_port *port)
 {
 	seqlock_init(&port->gw_lock);
 	oae_gw_tell(&port->gw, port->node->nhmac);
@@ -98,7 +98,7 @@ static void hello_say(const struct oae_port *port, const u8 *from,
 }
 
 /**
- * oae_path_hello() - handle a received HELLO (protocol 4.8)
+ * oae_port_way_hello() - handle a received HELLO (protocol 4.8)
  * @port: the port that received the frame
  * @from: the Ethernet source
  * @f: the frame, parsed and verified
@@ -111,8 +111,8 @@ static void hello_say(const struct oae_port *port, const u8 *from,
  *
  * Return: true if the frame needs nothing more.
  */
-bool oae_path_hello(struct oae_port *port, const u8 *from,
-		    const struct oae_frame *f)
+bool oae_port_way_hello(struct oae_port *port, const u8 *from,
+			const struct oae_frame *f)
 {
 	struct oae_node *node = port->node;
 	enum oae_hello heard;
@@ -139,14 +139,14 @@ bool oae_path_hello(struct oae_port *port, const u8 *from,
 }
 
 /**
- * oae_path_announce() - tell the gateway that this port is there
+ * oae_port_way_announce() - tell the gateway that this port is there
  * @port: the port, which may have a new address
  *
  * The caller may hold RTNL.
  *
  * Context: any but hard interrupts.
  */
-void oae_path_announce(struct oae_port *port)
+void oae_port_way_announce(struct oae_port *port)
 {
 	rcu_read_lock_bh();
 	if (oae_port_use_gw(port) != OAE_GW_NEVER)
@@ -155,7 +155,7 @@ void oae_path_announce(struct oae_port *port)
 }
 
 /**
- * oae_path_leave() - tell the gateway to forget this port
+ * oae_port_way_leave() - tell the gateway to forget this port
  * @port: the port, which still has its device: it is being released, its address
  *	is about to change, or use_gw is 0 now
  *
@@ -163,7 +163,7 @@ void oae_path_announce(struct oae_port *port)
  *
  * Context: any but hard interrupts.
  */
-void oae_path_leave(struct oae_port *port)
+void oae_port_way_leave(struct oae_port *port)
 {
 	rcu_read_lock_bh();
 	if (netif_running(port->dev))
@@ -174,7 +174,7 @@ void oae_path_leave(struct oae_port *port)
 /* Received frames, and frames that belong to no tag */
 
 /**
- * oae_path_via() - is this frame with VIA let in (protocol 4.8)?
+ * oae_port_way_via() - is this frame with VIA let in (protocol 4.8)?
  * @port: the port that received the frame
  * @from: the Ethernet source
  * @f: the frame, parsed and verified, flag VIA
@@ -184,8 +184,8 @@ void oae_path_leave(struct oae_port *port)
  *
  * Return: true if the port's gateway sent the frame, for this port.
  */
-bool oae_path_via(struct oae_port *port, const u8 *from,
-		  const struct oae_frame *f, u8 peer[ETH_ALEN])
+bool oae_port_way_via(struct oae_port *port, const u8 *from,
+		      const struct oae_frame *f, u8 peer[ETH_ALEN])
 {
 	struct oae_ways ways;
 
@@ -197,7 +197,7 @@ bool oae_path_via(struct oae_port *port, const u8 *from,
 }
 
 /**
- * oae_path_back() - find the way to answer a frame that belongs to no tag
+ * oae_port_way_back() - find the way to answer a frame that belongs to no tag
  * @port: the port that received the frame
  * @question: the frame
  * @dest: address of the frame's source; set to the gateway's if that is the way
@@ -209,8 +209,8 @@ bool oae_path_via(struct oae_port *port, const u8 *from,
  *
  * Return: false if there is no way, which is counted.
  */
-bool oae_path_back(struct oae_port *port, const struct oae_frame *question,
-		   u8 dest[ETH_ALEN], struct oae_frame *f)
+bool oae_port_way_back(struct oae_port *port, const struct oae_frame *question,
+		       u8 dest[ETH_ALEN], struct oae_frame *f)
 {
 	struct oae_ways ways;
 	enum oae_go go;
@@ -242,21 +242,21 @@ static void hello_all_ports(struct oae_node *node,
 static void hello_port_use_gw(struct oae_port *port)
 {
 	if (oae_port_use_gw(port) == OAE_GW_NEVER)
-		oae_path_leave(port);
+		oae_port_way_leave(port);
 	write_seqlock_bh(&port->gw_lock);
 	oae_gw_changed(&port->gw);
 	write_sequnlock_bh(&port->gw_lock);
 }
 
 /**
- * oae_path_use_gw() - apply a new value of the knob use_gw
+ * oae_node_way_use_gw() - apply a new value of the knob use_gw
  * @node: the node
  *
  * The tags follow at their next event.
  *
  * Context: process; under kernel_param_lock.
  */
-void oae_path_use_gw(struct oae_node *node)
+void oae_node_way_use_gw(struct oae_node *node)
 {
 	hello_all_ports(node, hello_port_use_gw);
 }
@@ -269,18 +269,18 @@ static void hello_port_nhmac(struct oae_port *port)
 }
 
 /**
- * oae_path_nhmac() - apply a new value of the knob nhmac
+ * oae_node_way_nhmac() - apply a new value of the knob nhmac
  * @node: the node, with the new value in nhmac
  *
  * Context: process; under kernel_param_lock.
  */
-void oae_path_nhmac(struct oae_node *node)
+void oae_node_way_nhmac(struct oae_node *node)
 {
 	hello_all_ports(node, hello_port_nhmac);
 }
 
 /**
- * oae_path_print() - print the gateways in use
+ * oae_node_way_print() - print the gateways in use
  * @node: the node
  * @buf: the output
  * @size: size of @buf, bytes
@@ -292,7 +292,7 @@ void oae_path_nhmac(struct oae_node *node)
  *
  * Return: characters written.
  */
-int oae_path_print(struct oae_node *node, char *buf, size_t size)
+int oae_node_way_print(struct oae_node *node, char *buf, size_t size)
 {
 	struct oae_port *port;
 	unsigned int ports = 0;

@@ -19,18 +19,18 @@ int oae_rcv(struct sk_buff *skb, struct net_device *dev,
 	    struct packet_type *pt, struct net_device *orig_dev);
 
 /* hello.c: the gateway of a port */
-void oae_path_init(struct oae_port *port);
-bool oae_path_hello(struct oae_port *port, const u8 *from,
-		    const struct oae_frame *f);
-bool oae_path_via(struct oae_port *port, const u8 *from,
-		  const struct oae_frame *f, u8 peer[ETH_ALEN]);
-bool oae_path_back(struct oae_port *port, const struct oae_frame *question,
-		   u8 dest[ETH_ALEN], struct oae_frame *f);
-void oae_path_announce(struct oae_port *port);
-void oae_path_leave(struct oae_port *port);
-void oae_path_use_gw(struct oae_node *node);
-void oae_path_nhmac(struct oae_node *node);
-int oae_path_print(struct oae_node *node, char *buf, size_t size);
+void oae_port_way_init(struct oae_port *port);
+bool oae_port_way_hello(struct oae_port *port, const u8 *from,
+			const struct oae_frame *f);
+bool oae_port_way_via(struct oae_port *port, const u8 *from,
+		      const struct oae_frame *f, u8 peer[ETH_ALEN]);
+bool oae_port_way_back(struct oae_port *port, const struct oae_frame *question,
+		       u8 dest[ETH_ALEN], struct oae_frame *f);
+void oae_port_way_announce(struct oae_port *port);
+void oae_port_way_leave(struct oae_port *port);
+void oae_node_way_use_gw(struct oae_node *node);
+void oae_node_way_nhmac(struct oae_node *node);
+int oae_node_way_print(struct oae_node *node, char *buf, size_t size);
 
 /* admit.c: peers without a tag */
 bool oae_may_answer(struct oae_node *node);

@@ -102,7 +102,7 @@ static struct oae_port *netdev_port_make(struct oae_node *node,
 	ether_addr_copy(port->addr, dev->dev_addr);
 	refcount_set(&port->ref, 1);
 	port->up = netdev_port_is_up(dev);
-	oae_path_init(port);
+	oae_port_way_init(port);
 	return port;
 }
 
@@ -228,7 +228,7 @@ void oae_ports_detach(struct list_head *going, int err)
 	synchronize_net();
 
 	list_for_each_entry_safe(port, next, going, going) {
-		oae_path_leave(port);
+		oae_port_way_leave(port);
 		wake_up_interruptible_all(&port->node->fresh_wait);
 		if (netdev_says(port->node))
 			pr_info("port %s released\n", port->dev->name);
@@ -433,7 +433,7 @@ static void netdev_port_address(struct oae_port *port)
 		return;
 	ether_addr_copy(port->addr, port->dev->dev_addr);
 	oae_tags_for_each(port->node, port, oae_tag_port, OAE_PORT_RENAMED);
-	oae_path_announce(port);
+	oae_port_way_announce(port);
 }
 
 /*
@@ -457,7 +457,7 @@ static void netdev_port_address_before(struct oae_port *port, const u8 *addr)
 				   !atomic_read(&port->nsettling),
 				   usecs_to_jiffies(us));
 	}
-	oae_path_leave(port);
+	oae_port_way_leave(port);
 }
 
 static int oae_netdev_event(struct notifier_block *nb, unsigned long event,

@@ -116,11 +116,11 @@ static noinline bool rcv_through_gateway(struct oae_port *port,
 {
 	u8 from[ETH_ALEN];
 
-	if (f->opcode == OAE_HELLO && oae_path_hello(port, peer, f))
+	if (f->opcode == OAE_HELLO && oae_port_way_hello(port, peer, f))
 		return true;
 	if (f->flags & OAE_F_VIA) {
 		ether_addr_copy(from, peer);
-		if (!oae_path_via(port, from, f, peer))
+		if (!oae_port_way_via(port, from, f, peer))
 			eth_zero_addr(peer);
 	}
 	return false;
