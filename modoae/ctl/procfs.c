@@ -82,11 +82,6 @@ static const char *const oae_hold_words[] = {
 	[OAE_HOLD_KEPT] = "kept",
 };
 
-static const char *oae_word(const char *const *words, size_t n, u8 i)
-{
-	return i < n ? words[i] : "?";
-}
-
 /* The contents of a line, copied under tag->lock and printed without it. */
 struct oae_tag_view {
 	struct oae_link_view link;
@@ -132,10 +127,7 @@ static int procfs_tags_show(struct seq_file *m, void *p)
 	seq_printf(m, "%-15s %3u %-10s %-7s %-8s %pM %-6s %10u %10u %6u %5u %8llu 0x%016llx %llu\n",
 		   tag->key.port->dev->name, v.link.vc,
 		   oae_state_name(v.link.state),
-		   oae_word(oae_offer_words, ARRAY_SIZE(oae_offer_words),
-			    v.link.offer),
-		   oae_word(oae_hold_words, ARRAY_SIZE(oae_hold_words),
-			    v.link.hold),
+		   oae_offer_words[v.link.offer], oae_hold_words[v.link.hold],
 		   mac, v.via ? "gw" : "direct", v.link.rx, v.link.tx,
 		   v.unread, v.queue, div_u64(v.link.srtt, NSEC_PER_USEC),
 		   tag->key.kid, procfs_age(v.born));
