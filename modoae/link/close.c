@@ -36,7 +36,7 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 
 /**
  * oae_close_step() - continue closing, as far as what is in flight allows
- * @l: the link
+ * @l: the link, OPEN, closed here or by the peer
  * @now: ns
  * @a: actions
  */
@@ -45,8 +45,6 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 	int err = l->closing ? OAE_E_SHUTDOWN : OAE_E_PEER_CLOSED;
 	bool again;
 
-	if (l->state != OAE_OPEN || !(l->closing || l->peer_closing))
-		return;
 	if (l->offer.state == OAE_OFFER_PARKED)
 		oae_offer_drop(l, OAE_REVERSED, err, a);
 	if (oae_half_idle(l))

@@ -137,32 +137,6 @@ void oae_link_rank(struct oae_link *l, bool senior)
 	l->senior = senior;
 }
 
-/*
- * Has the run used up its numbers? They wrap, so a frame that is delayed by 2^32
- * transactions must belong to another run (protocol 4.5).
- */
-static bool link_worn(const struct oae_link *l)
-{
-	return l->state == OAE_OPEN && (l->tx - l->run_tx >= OAE_RUN_MAX ||
-					l->rx - l->run_rx >= OAE_RUN_MAX);
-}
-
-/**
- * oae_finish() - the last step of every event: continue closing, arm the timer
- * @l: the link
- * @now: ns
- * @a: actions
- *
- * Also ends a run that has used up its numbers (protocol 4.5).
- */
-void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a)
-{
-	if (link_worn(l))
-		oae_freeze(l, OAE_N_WORN, now, a);
-	oae_close_step(l, now, a);
-	oae_arm(l, now, a);
-}
-
 /* A CLOSE at a frozen end: the peer may refuse the link as such (protocol 4.6). */
 static void link_rcv_turned_away(struct oae_link *l, const struct oae_frame *f,
 				 struct oae_actions *a)

@@ -401,7 +401,16 @@ static inline void oae_link_use(struct oae_link *l,
 	l->cfg = cfg;
 }
 
-enum oae_state oae_link_state(const struct oae_link *l);
+/* The state of a link, for people: OPEN is CLOSE_SENT or CLOSE_RECD while closing. */
+static inline enum oae_state oae_link_state(const struct oae_link *l)
+{
+	if (l->state != OAE_OPEN)
+		return l->state;
+	if (l->closing)
+		return OAE_CLOSE_SENT;
+	return l->peer_closing ? OAE_CLOSE_RECD : OAE_OPEN;
+}
+
 /**
  * struct oae_link_view - the state of a link, for people and programs
  * @state: see oae_link_state()

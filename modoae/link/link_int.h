@@ -71,7 +71,6 @@ struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
 			  enum oae_opcode opcode);
 void oae_complete(struct oae_actions *a, void *handle,
 		  enum oae_outcome outcome, int err);
-void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a);
 
 /* timer.c */
 void oae_new_clock(struct oae_link *l, u64 now);
@@ -154,6 +153,29 @@ static inline u64 oae_now(struct oae_link *l, u64 now)
 	else if (l->now - now > OAE_CLOCK_STEP)
 		oae_new_clock(l, now);
 	return l->now;
+}
+
+/*
+ * Has the run used up its numbers? They wrap, so a frame that is delayed by 2^32
+ * transactions must belong to another run (protocol 4.5).
+ */
+static inline bool oae_worn(const struct oae_link *l)
+{
+	return l->state == OAE_OPEN && (l->tx - l->run_tx >= OAE_RUN_MAX ||
+					l->rx - l->run_rx >= OAE_RUN_MAX);
+}
+
+/*
+ * The last step of every event: end a run that has used up its numbers, continue
+ * closing, arm the timer.
+ */
+static inline void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (oae_worn(l))
+		oae_freeze(l, OAE_N_WORN, now, a);
+	if (l->state == OAE_OPEN && (l->closing || l->peer_closing))
+		oae_close_step(l, now, a);
+	oae_arm(l, now, a);
 }
 
 #endif /* OAE_LINK_INT_H */

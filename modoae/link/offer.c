@@ -55,6 +55,16 @@ static bool offer_next_attempt(struct oae_link *l, u64 now, struct oae_actions *
 	return true;
 }
 
+/* Slices that get through would be too many: EMSGSIZE. */
+static void offer_end_hopeless(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	struct oae_post p = l->offer.p;
+
+	p.nslices = 0;
+	l->offer.state = OAE_OFFER_SLICING;
+	oae_link_resliced(l, &p, now, a);
+}
+
 /* True: the slices do not fit, and the caller was asked to cut them anew. */
 static bool offer_wants_slicing(struct oae_link *l, u64 now, struct oae_actions *a)
 {
@@ -62,12 +72,7 @@ static bool offer_wants_slicing(struct oae_link *l, u64 now, struct oae_actions 
 	u16 max = oae_link_cut(l, l->offer.p.kind, l->offer.p.len);
 
 	if (l->offer.hopeless) {
-		struct oae_post p = l->offer.p;
-
-		/* Slices that get through would be too many: EMSGSIZE. */
-		p.nslices = 0;
-		l->offer.state = OAE_OFFER_SLICING;
-		oae_link_resliced(l, &p, now, a);
+		offer_end_hopeless(l, now, a);
 		return true;
 	}
 	if (l->offer.p.slice_max <= max && (message || l->offer.p.nslices == 1))
@@ -230,7 +235,7 @@ void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a)
 /* Reverse an offer that would need too many slices, and is not in flight. */
 /**
  * oae_offer_sure() - the peer has left all earlier runs (protocol 4.3)
- * @l: the link, OPEN; the peer's rx is this end's tx
+ * @l: the link, OPEN, with an express in doubt; the peer's rx is this end's tx
  * @now: ns
  * @a: actions
  *
@@ -240,8 +245,6 @@ void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a)
  */
 void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	if (!l->offer.doubt)
-		return;
 	l->offer.doubt = false;
 	if (!l->attempt)
 		offer_too_long(l, now, a);

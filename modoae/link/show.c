@@ -41,21 +41,6 @@ const char *oae_note_name(enum oae_note note)
 	return note < OAE_NOTE_END ? note_names[note] : "?";
 }
 
-/**
- * oae_link_state() - the state of a link, for people
- * @l: the link
- *
- * Return: the state; OPEN is shown as CLOSE_SENT or CLOSE_RECD while closing.
- */
-enum oae_state oae_link_state(const struct oae_link *l)
-{
-	if (l->state != OAE_OPEN)
-		return l->state;
-	if (l->closing)
-		return OAE_CLOSE_SENT;
-	return l->peer_closing ? OAE_CLOSE_RECD : OAE_OPEN;
-}
-
 /* Number of this end's transactions that the link has. */
 static u8 show_pending(const struct oae_link *l)
 {

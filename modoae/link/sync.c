@@ -437,7 +437,7 @@ bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 		l->unseen = false;
 	if (out == 0 && !l->confirmed)
 		oae_offer_delivered(l, a);
-	if (out == 0 && f->opcode != OAE_SYNC)
+	if (out == 0 && f->opcode != OAE_SYNC && l->offer.doubt)
 		oae_offer_sure(l, now, a);
 	return true;
 }

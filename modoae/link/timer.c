@@ -38,18 +38,16 @@ static unsigned int timer_failures(const struct oae_link *l)
 	return n < OAE_MAX_BACKOFF ? n : OAE_MAX_BACKOFF;
 }
 
-/**
- * oae_link_stall() - the stall time: no progress for so long is a failure
- * @l: the link
+/*
+ * The stall time: no progress for so long is a failure. Inline, since every event
+ * arms the timer.
  *
  * Derived from the measured round trip, within the knobs but never less than two
  * round trips, and doubled with each failure since the last progress. After many
  * failures the stall time exceeds the knobs, since the round trip may be longer than
  * any measured (protocol 4.4).
- *
- * Return: ns.
  */
-u64 oae_link_stall(const struct oae_link *l)
+static inline u64 timer_stall(const struct oae_link *l)
 {
 	u64 max = l->cfg->stall_max, dead = l->cfg->dead, least = 2 * l->srtt;
 	u64 t = l->srtt ? l->srtt + 4 * l->rttvar : max / 10;
@@ -75,6 +73,17 @@ u64 oae_link_stall(const struct oae_link *l)
 }
 
 /**
+ * oae_link_stall() - the stall time, see timer_stall()
+ * @l: the link
+ *
+ * Return: ns.
+ */
+u64 oae_link_stall(const struct oae_link *l)
+{
+	return timer_stall(l);
+}
+
+/**
  * oae_first_again() - interval between the first SYNC, or CLOSE, and the second
  * @l: the link
  *
@@ -88,13 +97,13 @@ u64 oae_first_again(const struct oae_link *l)
 }
 
 /*
- * The stall time of an offer. Each further slice adds to it, since the answer comes
- * after the last one. The addition is bounded: the time to send a slice does not
- * grow with the round trip.
+ * The stall time of an offer; @t is that of one slice. Each further slice adds to
+ * it, since the answer comes after the last one. The addition is bounded: the time to
+ * send a slice does not grow with the round trip.
  */
-static u64 timer_offer_stall(const struct oae_link *l)
+static u64 timer_offer_stall(const struct oae_link *l, u64 t)
 {
-	u64 t = oae_link_stall(l), most = l->cfg->stall_max / 8;
+	u64 most = l->cfg->stall_max / 8;
 
 	return t + (t < most ? t : most) * (l->offer.p.nslices - 1) / 8;
 }
@@ -228,7 +237,7 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 		return l->again_at < t || l->down ? l->again_at : t;
 	}
 
-	stall = oae_link_stall(l);
+	stall = timer_stall(l);
 	if (oae_close_out(l)) {
 		/* CLOSE waits for what is held, as oae_close_step() does. */
 		at = l->hold.state == OAE_HOLD_HELD ? ~0ULL : l->again_at;
@@ -246,7 +255,7 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 	if (l->settle_until && l->settle_until < at)
 		at = l->settle_until;
 	if (l->offer.state == OAE_OFFER_OUT) {
-		t = l->offer.at + timer_offer_stall(l);
+		t = l->offer.at + timer_offer_stall(l, stall);
 		at = t < at ? t : at;
 	}
 	if (l->hold.state == OAE_HOLD_HELD && l->hold.at + stall < at)
@@ -346,7 +355,7 @@ static bool timer_stalled(const struct oae_link *l, u64 now)
 	u64 stall = oae_link_stall(l);
 
 	return (l->offer.state == OAE_OFFER_OUT &&
-		now - l->offer.at >= timer_offer_stall(l)) ||
+		now - l->offer.at >= timer_offer_stall(l, stall)) ||
 	       (l->hold.state == OAE_HOLD_HELD && now - l->hold.at >= stall) ||
 	       (l->await_done && now - l->done_at >= stall);
 }

@@ -73,6 +73,18 @@ void oae_tell_note(struct oae_tag *tag, struct oae_run *ev,
 		   enum oae_note note);
 void oae_tell_all(struct oae_tag *tag, struct oae_run *ev);
 
+/* A REFLECT that carries a half or an answer. */
+static inline bool oae_out_has_reply(const struct oae_send *send)
+{
+	return send->frame.opcode == OAE_REFLECT && send->frame.length;
+}
+
+/* Does a frame carry what may change before it is sent? */
+static inline bool oae_out_carries(const struct oae_send *send)
+{
+	return send->frame.opcode == OAE_OFFER || oae_out_has_reply(send);
+}
+
 /* out.c */
 void oae_out_keep(struct oae_tag *tag, struct oae_run *ev,
 		  const struct oae_send *send);

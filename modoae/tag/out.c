@@ -38,12 +38,6 @@ static noinline bool out_through_gateway(struct oae_tag *tag, struct oae_run *ev
 	return false;
 }
 
-/* A REFLECT that carries a half or an answer. */
-static bool out_has_reply(const struct oae_send *send)
-{
-	return send->frame.opcode == OAE_REFLECT && send->frame.length;
-}
-
 /* Build what such a REFLECT carries, under tag->lock: it may change afterwards. */
 static void out_make_reply(struct oae_tag *tag, struct oae_run *ev,
 			   const struct oae_send *send)
@@ -68,7 +62,7 @@ static void out_make_reply(struct oae_tag *tag, struct oae_run *ev,
  * oae_out_keep() - pin what a frame carries until the frame is sent
  * @tag: the tag
  * @ev: the event
- * @send: one of the event's frames
+ * @send: one of the event's frames, for which oae_out_carries() is true
  *
  * Context: under tag->lock, BH off.
  */
@@ -77,15 +71,15 @@ void oae_out_keep(struct oae_tag *tag, struct oae_run *ev,
 {
 	if (send->frame.opcode == OAE_OFFER)
 		oae_msg_get(send->handle);
-	else if (unlikely(out_has_reply(send)))
+	else
 		out_make_reply(tag, ev, send);
 }
 
 /**
  * oae_out_send() - send the frames of an event
  * @tag: the tag, unlocked
- * @ev: the event; oae_out_keep() was called for each frame. The caller has held the
- *	RCU read lock since its begin.
+ * @ev: the event; oae_out_keep() was called for each frame that carries something.
+ *	The caller has held the RCU read lock since its begin.
  *
  * Context: any but hard interrupts, BH off; under rcu_read_lock().
  */
@@ -104,7 +98,7 @@ void oae_out_send(struct oae_tag *tag, struct oae_run *ev)
 		if (send->frame.opcode == OAE_OFFER) {
 			oae_xmit_offer(port, dest, send, &ev->skb);
 			oae_msg_put(send->handle);
-		} else if (unlikely(out_has_reply(send))) {
+		} else if (unlikely(oae_out_has_reply(send))) {
 			if (ev->reply)
 				oae_xmit_reflect(port, dest, &send->frame,
 						 ev->reply);

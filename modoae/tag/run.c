@@ -268,7 +268,8 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	for (i = 0; i < ev->a.nsends; i++) {
 		const struct oae_send *send = &ev->a.send[i];
 
-		oae_out_keep(tag, ev, send);
+		if (oae_out_carries(send))
+			oae_out_keep(tag, ev, send);
 		oae_evlog_add(node, ev->now, tag->key.kid, OAE_EV_SEND,
 			      send->frame.opcode, ev->before, after,
 			      send->frame.seq);
@@ -287,7 +288,8 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	spin_unlock(&tag->lock);
 
 	/* Wake first: a sleeper on another CPU runs while the frames are built. */
-	oae_tell_all(tag, ev);
+	if (ev->wake_reader || ev->wake_writer || !list_empty(&ev->done))
+		oae_tell_all(tag, ev);
 	if (ev->a.nsends)
 		oae_out_send(tag, ev);
 	if (gone || settled)
