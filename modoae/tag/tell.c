@@ -26,8 +26,8 @@ void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 		    struct oae_msg *msg, u8 outcome, int err)
 {
 	/* The counters of outcomes are in the order of enum oae_outcome. */
-	BUILD_BUG_ON(OAE_S_REVERSED != OAE_S_COMMITTED + OAE_REVERSED ||
-		     OAE_S_UNKNOWN != OAE_S_COMMITTED + OAE_UNKNOWN);
+	BUILD_BUG_ON(OAE_S_REVERSED - OAE_S_COMMITTED != OAE_REVERSED ||
+		     OAE_S_UNKNOWN - OAE_S_COMMITTED != OAE_UNKNOWN);
 
 	msg->outcome = outcome;
 	msg->err = err;
