@@ -232,7 +232,6 @@ void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a)
 		offer_out(l, oae_slice_mask(n), 0, now, a);
 }
 
-/* Reverse an offer that would need too many slices, and is not in flight. */
 /**
  * oae_offer_sure() - the peer has left all earlier runs (protocol 4.3)
  * @l: the link, OPEN, with an express in doubt; the peer's rx is this end's tx
