@@ -12,17 +12,12 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <oae.h>
+#include "../unit/unit.h"
 
 #define REGION	77
 #define ALL	(OAE_PERM_READ | OAE_PERM_WRITE | OAE_PERM_ATOMIC)
@@ -93,13 +88,12 @@ static const struct oae_outcome_rec *outcome(int fd, struct oae_outcomes *o)
 	assert_string_equal(strerrorname_np(errno), strerrorname_np(code)); \
 } while (0)
 
-static void test_messages(void **state)
+TEST_SETUP(test_messages, next_vc)
 {
 	int a = end_of(0, OAE_OPEN_NOW), b = end_of(1, 0);
 	struct iovec iov[2] = { { (char *)"in ", 3 }, { (char *)"two", 3 } };
 	char text[64];
 
-	(void)state;
 	assert_int_equal(oae_send(a, "hello", 5), 0);
 	wait_for(b, POLLIN);
 	assert_int_equal(oae_recv_size(b), 5);
@@ -116,7 +110,7 @@ static void test_messages(void **state)
 	close(b);
 }
 
-static void test_queued(void **state)
+TEST_SETUP(test_queued, next_vc)
 {
 	int a = end_of(0, OAE_OPEN_NONBLOCK), b = end_of(1, OAE_OPEN_NONBLOCK);
 	struct oae_outcomes o = { 0 };
@@ -124,7 +118,6 @@ static void test_queued(void **state)
 	struct oae_options options;
 	unsigned int n, posted = 0, got = 0, number;
 
-	(void)state;
 	fails(EAGAIN, (int)oae_recv(b, &number, sizeof(number)));
 	assert_null(oae_next_outcome(a, &o));
 	assert_int_equal(errno, 0);
@@ -164,13 +157,12 @@ static void test_queued(void **state)
 	close(b);
 }
 
-static void test_listening(void **state)
+TEST_SETUP(test_listening, next_vc)
 {
 	struct oae_peer who;
 	char text[8];
 	int listener, a, b;
 
-	(void)state;
 	enter(1);
 	listener = oae_listen(NULL, NULL, -1, OAE_OPEN_NONBLOCK);
 	assert_int_not_equal(listener, -1);
@@ -213,7 +205,7 @@ static void *swap(void *arg)
 	return NULL;
 }
 
-static void test_swaps(void **state)
+TEST_SETUP(test_swaps, next_vc)
 {
 	int b = end_of(1, 0);
 	struct swap s = { .fd = end_of(0, OAE_OPEN_NOW) };
@@ -225,7 +217,6 @@ static void test_swaps(void **state)
 	pthread_t thread;
 	uint64_t id;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, swap, &s), 0);
 	assert_int_equal(oae_queue_swap(b, "b's", 3, &id), 0);
 	assert_int_equal(id, 1);
@@ -281,7 +272,7 @@ static void test_swaps(void **state)
 	close(b);
 }
 
-static void test_words(void **state)
+TEST_SETUP(test_words, next_vc)
 {
 	uint64_t was[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, now[8] = { 9, 9, 9, 9, 9, 9, 9, 9 };
 	int a = end_of(0, OAE_OPEN_NOW), b = end_of(1, 0);
@@ -293,7 +284,6 @@ static void test_words(void **state)
 	unsigned int failed;
 	uint64_t *words;
 
-	(void)state;
 	fails(ENXIO, oae_read64(a, REGION, 0, old));
 	assert_int_equal(oae_expose(b, REGION, 4096, ALL), 0);
 	fails(EEXIST, oae_expose(b, REGION + 1, 4096, ALL));
@@ -360,12 +350,11 @@ static void test_words(void **state)
 	close(a);
 }
 
-static void test_permissions(void **state)
+TEST_SETUP(test_permissions, next_vc)
 {
 	int a = end_of(0, OAE_OPEN_NOW), b = end_of(1, 0);
 	uint64_t old;
 
-	(void)state;
 	assert_int_equal(oae_expose(b, REGION, 8, OAE_PERM_READ), 0);
 	assert_int_equal(oae_read64(a, REGION, 0, &old), 0);
 	fails(EACCES, oae_write64(a, REGION, 0, 1));
@@ -376,14 +365,13 @@ static void test_permissions(void **state)
 	close(b);
 }
 
-static void test_status(void **state)
+TEST_SETUP(test_status, next_vc)
 {
 	int a = end_of(0, OAE_OPEN_NOW), b = end_of(1, OAE_OPEN_EXPRESS);
 	struct oae_options options;
 	struct oae_status status;
 	uint32_t events = 0;
 
-	(void)state;
 	while (!(events & OAE_EVENT_UP)) {
 		wait_for(a, POLLRDBAND);
 		assert_int_equal(oae_status(a, &status), 0);
@@ -409,16 +397,6 @@ static void test_status(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_messages, next_vc),
-		cmocka_unit_test_setup(test_queued, next_vc),
-		cmocka_unit_test_setup(test_listening, next_vc),
-		cmocka_unit_test_setup(test_swaps, next_vc),
-		cmocka_unit_test_setup(test_words, next_vc),
-		cmocka_unit_test_setup(test_permissions, next_vc),
-		cmocka_unit_test_setup(test_status, next_vc),
-	};
-
 	if (argc < 5 || oae_parse_peer(argv[2], ends[0].mac) ||
 	    oae_parse_peer(argv[4], ends[1].mac)) {
 		fprintf(stderr, "usage: test_device NETNS_A MAC_A NETNS_B MAC_B [PATTERN]\n");
@@ -428,5 +406,5 @@ int main(int argc, char **argv)
 	ends[1].netns = argv[3];
 	if (argc > 5)
 		cmocka_set_test_filter(argv[5]);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return UNIT_RUN("the library on devices");
 }

@@ -2,15 +2,11 @@
 /* What of liboae needs no module: errors, addresses, operations, refusals. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <oae.h>
+#include "../unit/unit.h"
 
 /* Every number of the header's table and what it must mean. */
 static const struct {
@@ -37,11 +33,10 @@ static const struct {
 
 #define SIZE_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
 	const char *foreign = oae_strerror(EXDEV);
 
-	(void)state;
 	for (size_t i = 0; i < SIZE_OF(meanings); i++) {
 		assert_int_equal(oae_outcome(meanings[i].err), meanings[i].ending);
 		assert_string_not_equal(oae_strerror(meanings[i].err), foreign);
@@ -70,9 +65,8 @@ static void print_errors(void)
 		       oae_strerror(meanings[i].err));
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void)state;
 	assert_string_equal(oae_state_name(0), "closed");
 	assert_string_equal(oae_state_name(3), "open");
 	assert_string_equal(oae_state_name(6), "?");
@@ -83,7 +77,7 @@ static void test_names(void **state)
 	assert_string_equal(oae_outcome_name((enum oae_ending)77), "?");
 }
 
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
 	static const char *const bad[] = {
 		"",		      "0",		     "02",
@@ -97,7 +91,6 @@ static void test_addresses(void **state)
 	unsigned char peer[OAE_PEER_LEN] = { 0 };
 	char text[OAE_PEER_TEXT];
 
-	(void)state;
 	assert_int_equal(oae_parse_peer("02:0a:e0:00:bC:FF", peer), 0);
 	assert_memory_equal(peer, want, sizeof(want));
 	assert_ptr_equal(oae_format_peer(peer, text), text);
@@ -113,13 +106,12 @@ static void test_addresses(void **state)
 	}
 }
 
-static void test_operations(void **state)
+TEST(test_operations)
 {
 	static const uint64_t two[] = { 3, 4 }, was[] = { 1, 2 };
 	uint64_t many[9] = { 0 };
 	struct oae_verb_op op;
 
-	(void)state;
 	op = oae_op_cas(16, was, two, 2);
 	assert_int_equal(op.code, OAE_VERB_CAS);
 	assert_int_equal(op.words, 2);
@@ -150,7 +142,7 @@ static void test_operations(void **state)
 } while (0)
 
 /* What the library refuses by itself, and what another file says. */
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
 	static const unsigned char peer[] = { 2, 0, 0, 0, 0, 1 };
 	struct oae_verb_op op = oae_op_read(0, 1);
@@ -160,7 +152,6 @@ static void test_refusals(void **state)
 	char byte = 0;
 	int pipes[2];
 
-	(void)state;
 	refused(EINVAL, oae_open(NULL, peer, -1, 0));
 	refused(EINVAL, oae_open(NULL, peer, 256, 0));
 	refused(EINVAL, oae_open(NULL, NULL, 0, 0));
@@ -222,12 +213,6 @@ static void print_layout(void)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_errors),	   cmocka_unit_test(test_names),
-		cmocka_unit_test(test_addresses),  cmocka_unit_test(test_operations),
-		cmocka_unit_test(test_refusals),
-	};
-
 	if (argc > 1 && !strcmp(argv[1], "errors")) {
 		print_errors();
 		return 0;
@@ -236,5 +221,5 @@ int main(int argc, char **argv)
 		print_layout();
 		return 0;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return UNIT_RUN("the library alone");
 }

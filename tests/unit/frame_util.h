@@ -3,9 +3,9 @@
 #ifndef OAE_FRAME_UTIL_H
 #define OAE_FRAME_UTIL_H
 
+#include "unit.h"
 #include "../../modoae/link/frame.h"
 
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define BUF		2048
 
 /* A frame on the wire. */
@@ -166,6 +166,16 @@ static inline u64 reflect_hash(const struct oae_frame *f, u16 more)
 	oae_reflect_body(f, all);
 	memcpy(all + OAE_REFLECT_LEN, payload, more);
 	return oae_slice_hash(all, OAE_REFLECT_LEN + more, 0);
+}
+
+/* What is built, what it is on the wire, and what is read of that. */
+static struct oae_frame f, out;
+static struct wire w;
+
+static inline void make(u8 opcode)
+{
+	f = sample(opcode);
+	w = build(&f);
 }
 
 /* An OFFER or a REFLECT of a half or a verb: one slice, and what answers it. */

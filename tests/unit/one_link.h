@@ -8,11 +8,8 @@
 #ifndef OAE_ONE_LINK_H
 #define OAE_ONE_LINK_H
 
+#include "unit.h"
 #include "../../modoae/link/link.h"
-
-#ifndef ARRAY_SIZE
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
-#endif
 
 #define MS		1000000ULL
 #define PEER_INC	0xabcdefULL
@@ -93,6 +90,12 @@ static inline bool ended(const char *handle, u8 outcome)
 	return o && o->handle == handle && o->outcome == outcome;
 }
 
+static inline void assert_reversed(const char *handle, int err)
+{
+	assert_true(ended(handle, OAE_REVERSED));
+	assert_int_equal(op(OAE_OP_COMPLETE)->err, err);
+}
+
 /* --- events --- */
 
 static inline struct oae_frame frame(u8 opcode)
@@ -123,6 +126,14 @@ static inline void rcv(struct oae_frame f)
 {
 	rcv_room(f, true);
 }
+
+/* A frame, but something about it is another: rcv(BUT(resolved(), f.rx++)). */
+#define BUT(frame, ...) \
+	({ \
+		struct oae_frame f = (frame); \
+		__VA_ARGS__; \
+		f; \
+	})
 
 /* A slice of what the peer offers next. */
 static inline struct oae_frame slice(u8 attempt, u16 index, u8 flags)
@@ -181,28 +192,28 @@ static inline void commit(u8 flags)
 	rcv(f);
 }
 
+static inline void post_it(const struct oae_post *p)
+{
+	clear();
+	assert_int_equal(oae_link_post(&l, p, now, &a), 0);
+}
+
 static inline void post(char *handle, u8 nslices, u8 flags)
 {
-	struct oae_post p = {
+	post_it(&(struct oae_post){
 		.handle = handle, .digest = DIGEST, .first = 1,
 		.len = CUT * nslices, .slice_max = CUT, .nslices = nslices,
 		.flags = flags,
-	};
-
-	clear();
-	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	});
 }
 
 /* A half, or a verb whose answer has so many bytes. */
 static inline void post_kind(char *handle, u8 kind, u16 len, u16 reply)
 {
-	struct oae_post p = {
+	post_it(&(struct oae_post){
 		.handle = handle, .digest = DIGEST, .first = 1, .len = len,
 		.slice_max = len, .nslices = 1, .kind = kind, .reply = reply,
-	};
-
-	clear();
-	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	});
 }
 
 static inline void post_half(char *handle)
@@ -239,6 +250,24 @@ static inline void port_down(void)
 {
 	clear();
 	oae_link_port_down(&l, now, &a);
+}
+
+static inline void set_mtu(u16 mtu)
+{
+	clear();
+	oae_link_set_mtu(&l, mtu, now, &a);
+}
+
+static inline void renamed(void)
+{
+	clear();
+	oae_link_renamed(&l, now, &a);
+}
+
+static inline void resliced(const struct oae_post *p)
+{
+	clear();
+	oae_link_resliced(&l, p, now, &a);
 }
 
 static inline void close_link(void)
@@ -282,6 +311,13 @@ static inline struct oae_frame resolved(void)
 	return f;
 }
 
+/* A run fails, and the next begins. */
+static inline void anew(void)
+{
+	port_down();
+	rcv(resolved());
+}
+
 static inline int one_link(void **state)
 {
 	(void)state;
@@ -312,5 +348,8 @@ static inline int open_link(void **state)
 	assert_int_equal(l.state, OAE_OPEN);
 	return 0;
 }
+
+/* A test of a link that is OPEN and idle. */
+#define LINK_TEST(test)	UNIT_TEST(test, open_link, NULL)
 
 #endif /* OAE_ONE_LINK_H */

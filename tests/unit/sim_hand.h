@@ -8,11 +8,8 @@
 #ifndef OAE_SIM_HAND_H
 #define OAE_SIM_HAND_H
 
+#include "unit.h"
 #include "sim.h"
-
-#ifndef ARRAY_SIZE
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
-#endif
 
 static struct sim w;
 static struct sim_end *const a = &w.end[A];
@@ -127,6 +124,13 @@ static inline void assert_reversed(const struct sim_tx *tx, int err)
 	assert_false(tx->delivered);
 }
 
+static inline int opened(void **state)
+{
+	setup(state);
+	open_link();
+	return 0;
+}
+
 /* A frame that the end's peer would sign, but did not send. */
 static inline struct oae_frame forged(const struct sim_end *e, u8 opcode)
 {
@@ -146,6 +150,8 @@ static inline void inject(struct sim_end *e, struct oae_frame f)
 	sim_receive(e, &none, &f);
 }
 
-#define RULE(t)	cmocka_unit_test_setup_teardown(t, setup, teardown)
+/* A test of two ends, whose promises are watched: the link is OPEN, or was never opened. */
+#define RULE(test)		UNIT_TEST(test, opened, teardown)
+#define RULE_CLOSED(test)	UNIT_TEST(test, setup, teardown)
 
 #endif /* OAE_SIM_HAND_H */

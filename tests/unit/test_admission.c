@@ -3,13 +3,8 @@
  * Admission: each frame in each situation (doc/protocol.md section 4.6). The
  * tables here are those of the document, not those of the code.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <cmocka.h>
+#include "unit.h"
 #include "../../modoae/link/admission.h"
-
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 #define MINE		0x11111111U	/* what the frame calls my ltag */
 #define THEIRS		0x22222222U
@@ -146,24 +141,21 @@ static void syncs(const struct oae_asker *who)
 	}
 }
 
-static void test_frames(void **state)
+TEST(test_frames)
 {
-	(void)state;
 	any_asker(other_frames);
 }
 
-static void test_sync(void **state)
+TEST(test_sync)
 {
-	(void)state;
 	any_asker(syncs);
 }
 
-static void test_full(void **state)
+TEST(test_full)
 {
 	struct oae_frame f = frame(OAE_SYNC, COOKIE, 0);
 	struct oae_admission a;
 
-	(void)state;
 	oae_admission_full(&f, &a);
 	assert_int_equal(a.verdict, OAE_ADMIT_ANSWER);
 	assert_int_equal(a.why, OAE_ADMIT_FULL);
@@ -171,13 +163,12 @@ static void test_full(void **state)
 }
 
 /* An ltag of 0 names no cookie, not even where there was none in the step before. */
-static void test_no_cookie(void **state)
+TEST(test_no_cookie)
 {
 	const struct oae_asker who = { .cookie = { COOKIE, 0 } };
 	struct oae_frame f = frame(OAE_SYNC, 0, 0);
 	struct oae_admission a;
 
-	(void)state;
 	oae_admission(&who, &f, &a);
 	assert_int_equal(a.verdict, OAE_ADMIT_ANSWER);
 	assert_int_equal(oae_cookie(0), 1);
@@ -185,7 +176,7 @@ static void test_no_cookie(void **state)
 	assert_int_equal(oae_cookie(6ULL << 32 | COOKIE), COOKIE);
 }
 
-static void test_room(void **state)
+TEST(test_room)
 {
 	/* max_tags, and how many strangers may have one of it. */
 	static const unsigned int share[][2] = {
@@ -195,7 +186,6 @@ static void test_room(void **state)
 	};
 	unsigned int i, most, strangers;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(share); i++) {
 		most = share[i][0];
 		strangers = share[i][1];
@@ -246,12 +236,11 @@ static enum oae_spare spare_of(const struct oae_claims *c)
 	return OAE_SPARE_NOT;
 }
 
-static void test_spare(void **state)
+TEST(test_spare)
 {
 	unsigned int bits, seen[OAE_SPARE_END] = { 0 };
 	struct oae_claims c;
 
-	(void)state;
 	for (bits = 0; bits < 1 << 7; bits++) {
 		c = (struct oae_claims){
 			.attached = bits & 1, .dead = bits & 2,
@@ -266,7 +255,7 @@ static void test_spare(void **state)
 		assert_true(seen[bits]);
 }
 
-static void test_yields(void **state)
+TEST(test_yields)
 {
 	static const struct {
 		enum oae_spare spare;
@@ -288,7 +277,6 @@ static void test_yields(void **state)
 	unsigned int i;
 	u64 ms;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		ms = 0;
 		assert_int_equal(oae_share_yields(cases[i].spare, cases[i].err,
@@ -300,17 +288,4 @@ static void test_yields(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_sync),
-		cmocka_unit_test(test_full),
-		cmocka_unit_test(test_no_cookie),
-		cmocka_unit_test(test_room),
-		cmocka_unit_test(test_spare),
-		cmocka_unit_test(test_yields),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("admission")

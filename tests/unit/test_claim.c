@@ -3,13 +3,8 @@
  * Who owns a node: every event in every situation, then the rules that need more
  * than one event. I am zone 3; zone 2 is below me, zone 4 above.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <cmocka.h>
+#include "unit.h"
 #include "../../modoaeip/rules/claim.h"
-
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 #define T0		50000ULL	/* now, ms */
 #define HELLO		1000
@@ -217,14 +212,13 @@ static const struct cell table[EVENTS][7] = {
 		    SAME('H'), SAME('R') },
 };
 
-static void test_table(void **state)
+TEST(test_table)
 {
 	enum oaeip_verdict v;
 	struct oaeip_owner o;
 	unsigned int e, s;
 	char then;
 
-	(void)state;
 	for (e = 0; e < EVENTS; e++)
 		for (s = 0; s < ARRAY_SIZE(table[0]); s++) {
 			o = make(situations[s]);
@@ -239,11 +233,10 @@ static void test_table(void **state)
 }
 
 /* Until when, and when to look again. */
-static void test_times(void **state)
+TEST(test_times)
 {
 	struct oaeip_owner o = make('L');
 
-	(void)state;
 	assert_int_equal(o.heard, T0);
 	assert_int_equal(o.until, T0 + 30000);
 	assert_int_equal(oaeip_claim_due(&o, &rules), T0 + 30000);
@@ -283,13 +276,12 @@ static void test_times(void **state)
 }
 
 /* At most once each hello_ms, also over a refresh. */
-static void test_claim_rate(void **state)
+TEST(test_claim_rate)
 {
 	struct oaeip_owner o = make('R');
 	unsigned int i, asked = 0;
 	enum oaeip_verdict v;
 
-	(void)state;
 	for (i = 0; i < 10 * HELLO; i += 10) {
 		v = oaeip_claim_local(&o, &rules, T0 + i);
 		assert_true(v == OAEIP_CLAIM_IT || v == OAEIP_CONFLICT);
@@ -304,11 +296,10 @@ static void test_claim_rate(void **state)
 }
 
 /* A node moved here: asked for, let go there, and mine with its next frame. */
-static void test_moves_here(void **state)
+TEST(test_moves_here)
 {
 	struct oaeip_owner o = make('R');
 
-	(void)state;
 	assert_int_equal(oaeip_claim_local(&o, &rules, T0), OAEIP_CLAIM_IT);
 	assert_int_equal(nodes_at(&o, 2, 150, OAEIP_NODE_GONE, T0 + HELLO),
 			 OAEIP_GONE);
@@ -327,12 +318,11 @@ static enum oaeip_verdict dispute(struct oaeip_owner *o, u16 rival, u64 at)
 }
 
 /* Two zones that both have it: the higher one yields, the lower one never. */
-static void test_dispute(void **state)
+TEST(test_dispute)
 {
 	struct oaeip_owner o = make('L');
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < 20; i++)
 		assert_int_equal(dispute(&o, 4, T0 + i * 2 * HELLO), OAEIP_KEPT);
 
@@ -373,13 +363,12 @@ static void test_dispute(void **state)
 }
 
 /* Who was a foe once is none when another only asks. */
-static void test_former_foe(void **state)
+TEST(test_former_foe)
 {
 	struct oaeip_owner o = make('L');
 	unsigned int i;
 	u64 at = T0;
 
-	(void)state;
 	assert_int_equal(dispute(&o, 2, at), OAEIP_KEPT);
 	for (i = 0; i < 5; i++) {
 		at += 2 * HELLO;
@@ -407,11 +396,10 @@ static void test_former_foe(void **state)
 }
 
 /* Yielded to a claim whose time is over already, it is nobody's. */
-static void test_yield_too_late(void **state)
+TEST(test_yield_too_late)
 {
 	struct oaeip_owner o = make('P');
 
-	(void)state;
 	assert_int_equal(oaeip_claim_check(&o, &rules, T0 + LIFE - 1),
 			 OAEIP_YIELDED);
 	assert_int_equal(o.until, T0 + LIFE);
@@ -429,12 +417,11 @@ static enum oaeip_hearing hear(struct oaeip_speaker *s, u32 inc, u32 serial,
 	return oaeip_speaker_hear(s, &c, now);
 }
 
-static void test_speaker(void **state)
+TEST(test_speaker)
 {
 	struct oaeip_speaker s = { .zone = 2 };
 	const u8 op = OAEIP_BEAT;
 
-	(void)state;
 	assert_int_equal(hear(&s, 7, ~0U, op, T0), OAEIP_HEAR_NEW);
 	assert_int_equal(hear(&s, 7, ~0U, op, T0), OAEIP_HEAR_LATE);
 	assert_int_equal(hear(&s, 7, 1, op, T0), OAEIP_HEAR_NEXT);
@@ -458,12 +445,11 @@ static void test_speaker(void **state)
 }
 
 /* NODES that a GONE, or a BYE, has overtaken makes nothing; for a while. */
-static void test_overtaken(void **state)
+TEST(test_overtaken)
 {
 	static const u8 how[] = { OAEIP_NODES, OAEIP_BYE };
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(how); i++) {
 		struct oaeip_speaker s = { .zone = 2 };
 		struct oaeip_owner o = { 0 }, other = make('R'), mine = make('L');
@@ -503,14 +489,13 @@ static void test_overtaken(void **state)
 }
 
 /* After a while an old serial says nothing: it may have gone all the way round. */
-static void test_gone_wraps(void **state)
+TEST(test_gone_wraps)
 {
 	struct oaeip_speaker s = { .zone = 2, .inc = 1 };
 	struct oaeip_control c = { .op = OAEIP_NODES, .inc = 1, .serial = 5,
 				   .life = 175 };
 	struct oaeip_owner o = { 0 };
 
-	(void)state;
 	oaeip_claim_nodes(&o, &rules, &s, &c, OAEIP_NODE_GONE, T0);
 	c.serial = 0x90000000;
 	oaeip_claim_nodes(&o, &rules, &s, &c, OAEIP_NODE_GONE, T0 + 100000);
@@ -526,20 +511,4 @@ static void test_gone_wraps(void **state)
 			 OAEIP_NEW);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_times),
-		cmocka_unit_test(test_claim_rate),
-		cmocka_unit_test(test_moves_here),
-		cmocka_unit_test(test_dispute),
-		cmocka_unit_test(test_former_foe),
-		cmocka_unit_test(test_yield_too_late),
-		cmocka_unit_test(test_speaker),
-		cmocka_unit_test(test_overtaken),
-		cmocka_unit_test(test_gone_wraps),
-	};
-
-	return cmocka_run_group_tests_name("who owns a node", tests, NULL, NULL);
-}
+UNIT_MAIN("who owns a node")

@@ -4,11 +4,7 @@
  * reorders: who has which node in the end, and after how long. The gateways here do
  * with a verdict what the enum says, no more.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "unit.h"
 #include "../../modoaeip/rules/claim.h"
 
 #define ZONES		3
@@ -358,12 +354,11 @@ static void check_settled(u64 seed)
 					 (unsigned long long)seed, z, n);
 }
 
-static void test_chaos(void **state)
+TEST(test_chaos)
 {
 	unsigned int i;
 	u64 seed;
 
-	(void)state;
 	for (seed = 1; seed <= 200; seed++) {
 		begin(seed);
 		for (i = 0; i < 60; i++) {
@@ -382,13 +377,12 @@ static void test_chaos(void **state)
 }
 
 /* A node that moves is its new zone's soon, and it is never two zones'. */
-static void test_moves(void **state)
+TEST(test_moves)
 {
 	u64 seed, moved, worst[2] = { 0 };
 	unsigned int lossy;
 	u8 at, from, to;
 
-	(void)state;
 	for (seed = 1; seed <= 400; seed++) {
 		lossy = seed & 1;
 		begin(seed);
@@ -421,12 +415,11 @@ static void test_moves(void **state)
 }
 
 /* Of two nodes with one address the first stays, while it speaks. */
-static void test_first_stays(void **state)
+TEST(test_first_stays)
 {
 	u64 seed, end;
 	u8 first, at;
 
-	(void)state;
 	for (seed = 1; seed <= 100; seed++) {
 		begin(seed);
 		first = 1 + dice(ZONES);
@@ -449,12 +442,11 @@ static void test_first_stays(void **state)
 }
 
 /* Two that were found while the zones were cut off: one yields, once they meet. */
-static void test_cut_off(void **state)
+TEST(test_cut_off)
 {
 	u64 seed, met, worst = 0;
 	u8 a, b, at;
 
-	(void)state;
 	for (seed = 1; seed <= 200; seed++) {
 		begin(seed);
 		a = 1 + dice(ZONES);
@@ -478,13 +470,12 @@ static void test_cut_off(void **state)
 }
 
 /* A node that falls silent is forgotten everywhere, however late what comes. */
-static void test_life(void **state)
+TEST(test_life)
 {
 	unsigned int n;
 	u64 seed;
 	u8 z;
 
-	(void)state;
 	for (seed = 1; seed <= 100; seed++) {
 		begin(seed);
 		delay = 5000;
@@ -501,16 +492,4 @@ static void test_life(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chaos),
-		cmocka_unit_test(test_moves),
-		cmocka_unit_test(test_first_stays),
-		cmocka_unit_test(test_cut_off),
-		cmocka_unit_test(test_life),
-	};
-
-	return cmocka_run_group_tests_name("nodes over a bad wire", tests, NULL,
-					   NULL);
-}
+UNIT_MAIN("nodes over a bad wire")

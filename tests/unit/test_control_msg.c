@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Control messages between gateways: what is built is read back, or refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "unit.h"
 #include "../../modoaeip/rules/control_msg.h"
 
 #define MOST	OAEIP_CONTROL_MAX
@@ -45,7 +42,7 @@ static size_t message(u8 *b, u8 op, unsigned int count)
 	return oaeip_control_build(&c, b);
 }
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
 	static const u8 nodes[] = {
 		2, 0, 0, 2, 1, 2, 3, 4, 0xff, 0xff, 0xff, 0xf0, 0, 175, 0, 0,
@@ -56,7 +53,6 @@ static void test_golden(void **state)
 	};
 	u8 b[MOST];
 
-	(void)state;
 	memset(b, 0xff, sizeof(b));
 	assert_int_equal(message(b, OAEIP_NODES, 2), sizeof(nodes));
 	assert_memory_equal(b, nodes, sizeof(nodes));
@@ -64,7 +60,7 @@ static void test_golden(void **state)
 	assert_memory_equal(b, beat, sizeof(beat));
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
 	struct oaeip_control c;
 	unsigned int i, n;
@@ -72,7 +68,6 @@ static void test_round_trip(void **state)
 	const u8 *mac;
 	size_t len;
 
-	(void)state;
 	for (op = OAEIP_BEAT; op < OAEIP_OP_END; op++) {
 		for (n = 1; n <= (op == OAEIP_NODES ? 150 : 1); n++) {
 			len = message(b, op, n);
@@ -96,13 +91,12 @@ static void test_round_trip(void **state)
 	}
 }
 
-static void test_length(void **state)
+TEST(test_length)
 {
 	struct oaeip_control c;
 	u8 op, b[2 * MOST] = { 0 };
 	size_t n, len;
 
-	(void)state;
 	for (op = OAEIP_BEAT; op < OAEIP_OP_END; op++) {
 		len = message(b, op, 3);
 		for (n = 0; n < 100; n++) {
@@ -123,13 +117,12 @@ static void test_length(void **state)
 	assert_int_equal(parse(&c, b, MOST, 65000), OAEIP_OK);
 }
 
-static void test_op(void **state)
+TEST(test_op)
 {
 	struct oaeip_control c;
 	unsigned int op;
 	u8 b[MOST];
 
-	(void)state;
 	for (op = 0; op < 256; op++) {
 		message(b, OAEIP_ASK, 0);
 		b[OAEIP_CTL_OFF_OP] = op;
@@ -139,13 +132,12 @@ static void test_op(void **state)
 	}
 }
 
-static void test_count(void **state)
+TEST(test_count)
 {
 	struct oaeip_control c;
 	unsigned int n;
 	u8 op, b[MOST + 8];
 
-	(void)state;
 	for (op = OAEIP_BEAT; op < OAEIP_OP_END; op++) {
 		if (op == OAEIP_NODES)
 			continue;
@@ -167,14 +159,13 @@ static void test_count(void **state)
 	assert_int_equal(parse(&c, b, MOST + 8, MOST + 8), OAEIP_BAD_COUNT);
 }
 
-static void test_field(void **state)
+TEST(test_field)
 {
 	struct oaeip_control c;
 	u8 op, b[MOST];
 	unsigned int i;
 	size_t len;
 
-	(void)state;
 	for (op = OAEIP_BEAT; op < OAEIP_OP_END; op++) {
 		for (i = 1; i < 256; i++) {
 			len = message(b, op, 1);
@@ -208,14 +199,13 @@ static void test_field(void **state)
 }
 
 /* One bad node spoils the message, wherever it is. */
-static void test_nodes(void **state)
+TEST(test_nodes)
 {
 	struct oaeip_control c;
 	unsigned int at, i;
 	size_t len;
 	u8 b[MOST], *node;
 
-	(void)state;
 	for (at = 0; at < 150; at++) {
 		node = b + OAEIP_CTL_LEN + 8 * at;
 		for (i = 0; i < 256; i++) {
@@ -238,12 +228,11 @@ static void test_nodes(void **state)
 	}
 }
 
-static void test_serial(void **state)
+TEST(test_serial)
 {
 	unsigned int i;
 	u32 a;
 
-	(void)state;
 	for (i = 0; i < 32; i++)
 		for (a = 0; a < 3; a++) {
 			u32 b = (1U << i) - a;
@@ -257,7 +246,7 @@ static void test_serial(void **state)
 }
 
 /* Nothing is read beyond the end, whatever it says (ASan). */
-static void test_any_bytes(void **state)
+TEST(test_any_bytes)
 {
 	struct oaeip_control c;
 	unsigned int i, good = 0;
@@ -265,7 +254,6 @@ static void test_any_bytes(void **state)
 	u8 b[MOST];
 	u64 rng = 1;
 
-	(void)state;
 	for (i = 0; i < 100000; i++) {
 		len = i % 64;
 		for (j = 0; j < len; j++) {
@@ -286,20 +274,4 @@ static void test_any_bytes(void **state)
 	assert_true(good > 100);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_length),
-		cmocka_unit_test(test_op),
-		cmocka_unit_test(test_count),
-		cmocka_unit_test(test_field),
-		cmocka_unit_test(test_nodes),
-		cmocka_unit_test(test_serial),
-		cmocka_unit_test(test_any_bytes),
-	};
-
-	return cmocka_run_group_tests_name("control messages", tests, NULL,
-					   NULL);
-}
+UNIT_MAIN("control messages")

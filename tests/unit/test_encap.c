@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The encapsulation header, and a frame's outline: every cause to drop one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "unit.h"
 #include "../../modoaeip/rules/encap.h"
 
 /* Version 1, DATA, zone 2 to zone 3, 60 bytes behind it. */
@@ -33,11 +30,10 @@ static enum oaeip_bad changed(unsigned int at, u8 to)
 	return encap(&e, b, sizeof(b), 68);
 }
 
-static void test_encap_good(void **state)
+TEST(test_encap_good)
 {
 	struct oaeip_encap e;
 
-	(void)state;
 	assert_int_equal(encap(&e, good, 8, 68), OAEIP_OK);
 	assert_int_equal(e.type, OAEIP_DATA);
 	assert_int_equal(e.src_zone, 2);
@@ -46,12 +42,11 @@ static void test_encap_good(void **state)
 	assert_int_equal(changed(0, 0x12), OAEIP_OK);
 }
 
-static void test_encap_length(void **state)
+TEST(test_encap_length)
 {
 	struct oaeip_encap e;
 	size_t n;
 
-	(void)state;
 	for (n = 0; n < 8; n++)
 		assert_int_equal(encap(&e, good, n, n), OAEIP_BAD_SHORT);
 	assert_int_equal(encap(&e, good, 8, 7), OAEIP_BAD_SHORT);
@@ -62,11 +57,10 @@ static void test_encap_length(void **state)
 	assert_int_equal(encap(&e, good, 8, 8 + 65536 + 60), OAEIP_BAD_LONG);
 }
 
-static void test_encap_first_byte(void **state)
+TEST(test_encap_first_byte)
 {
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < 256; i++)
 		assert_int_equal(changed(OAEIP_OFF_VER_TYPE, i),
 				 i >> 4 != 1 ? OAEIP_BAD_VERSION :
@@ -74,22 +68,20 @@ static void test_encap_first_byte(void **state)
 							  OAEIP_BAD_TYPE);
 }
 
-static void test_encap_flags(void **state)
+TEST(test_encap_flags)
 {
 	unsigned int i;
 
-	(void)state;
 	for (i = 1; i < 256; i++)
 		assert_int_equal(changed(OAEIP_OFF_FLAGS, i), OAEIP_BAD_FLAGS);
 }
 
-static void test_encap_zones(void **state)
+TEST(test_encap_zones)
 {
 	struct oaeip_encap e, out;
 	unsigned int s, d;
 	u8 b[8];
 
-	(void)state;
 	for (s = 0; s < 70; s++)
 		for (d = 0; d < 70; d++) {
 			e = (struct oaeip_encap){ OAEIP_CONTROL, s, d, 0 };
@@ -103,12 +95,11 @@ static void test_encap_zones(void **state)
 }
 
 /* What was wrong first is what is said. */
-static void test_encap_order(void **state)
+TEST(test_encap_order)
 {
 	u8 b[8] = { 0x2f, 1, 0, 0, 0, 0, 0xff, 0xff };
 	struct oaeip_encap e;
 
-	(void)state;
 	assert_int_equal(encap(&e, b, 7, 7), OAEIP_BAD_SHORT);
 	assert_int_equal(encap(&e, b, 8, 8), OAEIP_BAD_VERSION);
 	b[0] = 0x1f;
@@ -123,13 +114,12 @@ static void test_encap_order(void **state)
 }
 
 /* Built, it is these bytes; read back, it is the same. */
-static void test_encap_round_trip(void **state)
+TEST(test_encap_round_trip)
 {
 	struct oaeip_encap in = { OAEIP_DATA, 2, 3, 60 }, out;
 	unsigned int i;
 	u8 b[8];
 
-	(void)state;
 	memset(b, 0xff, sizeof(b));
 	oaeip_encap_build(&in, b);
 	assert_memory_equal(b, good, sizeof(b));
@@ -204,13 +194,12 @@ static enum oaeip_bad look(const struct wire *w)
 		       OAEIP_OUTLINE_LEN, w->len, false);
 }
 
-static void test_outline_good(void **state)
+TEST(test_outline_good)
 {
 	struct oaeip_outline o;
 	struct wire w;
 	u8 op;
 
-	(void)state;
 	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
 		w = frame(op);
 		assert_int_equal(outline(&o, &w, 52, w.len, false), OAEIP_OK);
@@ -220,13 +209,12 @@ static void test_outline_good(void **state)
 	}
 }
 
-static void test_outline_length(void **state)
+TEST(test_outline_length)
 {
 	struct wire offer = frame(OAE_OFFER), hello = frame(OAE_HELLO);
 	struct oaeip_outline o;
 	size_t n;
 
-	(void)state;
 	for (n = 0; n < 300; n++) {
 		bool enough = n >= offer.len;
 
@@ -246,13 +234,12 @@ static void test_outline_length(void **state)
 }
 
 /* The header's length and 65535 are more than a datagram's length can say. */
-static void test_outline_too_long(void **state)
+TEST(test_outline_too_long)
 {
 	struct wire w = frame(OAE_OFFER);
 	struct oaeip_outline o;
 	unsigned int n;
 
-	(void)state;
 	for (n = 65480; n < 65536; n++) {
 		put_unaligned_be16(n, w.b + OAE_OFF_LENGTH);
 		assert_int_equal(outline(&o, &w, 52, 52 + n, false),
@@ -263,13 +250,12 @@ static void test_outline_too_long(void **state)
 }
 
 /* Only Ethernet pads, and only to 46 bytes: a frame without VIA can be shorter. */
-static void test_outline_padding(void **state)
+TEST(test_outline_padding)
 {
 	struct wire w = frame(OAE_HELLO);
 	struct oaeip_outline o;
 	size_t n;
 
-	(void)state;
 	put_unaligned_be16(2, w.b + OAE_OFF_LENGTH);
 	for (n = 40; n < 100; n++) {
 		assert_int_equal(outline(&o, &w, 40, n, true),
@@ -281,12 +267,11 @@ static void test_outline_padding(void **state)
 	}
 }
 
-static void test_outline_header(void **state)
+TEST(test_outline_header)
 {
 	struct wire w = frame(OAE_COMMIT), h = frame(OAE_HELLO);
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < 256; i++) {
 		w.b[0] = i;
 		assert_int_equal(look(&w), i >> 4 != 1 ? OAEIP_BAD_VERSION :
@@ -310,12 +295,11 @@ static void test_outline_header(void **state)
 }
 
 /* Without VIA only a HELLO is for a gateway; that one must not have it. */
-static void test_outline_via(void **state)
+TEST(test_outline_via)
 {
 	struct wire w;
 	u8 op;
 
-	(void)state;
 	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
 		w = frame(OAE_HELLO);
 		w.b[OAE_OFF_OPCODE] = op;
@@ -328,12 +312,11 @@ static void test_outline_via(void **state)
 	}
 }
 
-static void test_outline_mac(void **state)
+TEST(test_outline_mac)
 {
 	unsigned int i, at;
 	struct wire w;
 
-	(void)state;
 	for (at = OAE_OFF_VIA_DST; at <= OAE_OFF_VIA_SRC; at += 6) {
 		w = frame(OAE_OFFER);
 		for (i = 0; i < 256; i++) {
@@ -360,24 +343,4 @@ static void test_outline_mac(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_encap_good),
-		cmocka_unit_test(test_encap_length),
-		cmocka_unit_test(test_encap_first_byte),
-		cmocka_unit_test(test_encap_flags),
-		cmocka_unit_test(test_encap_zones),
-		cmocka_unit_test(test_encap_order),
-		cmocka_unit_test(test_encap_round_trip),
-		cmocka_unit_test(test_outline_good),
-		cmocka_unit_test(test_outline_length),
-		cmocka_unit_test(test_outline_too_long),
-		cmocka_unit_test(test_outline_padding),
-		cmocka_unit_test(test_outline_header),
-		cmocka_unit_test(test_outline_via),
-		cmocka_unit_test(test_outline_mac),
-	};
-
-	return cmocka_run_group_tests_name("encapsulation", tests, NULL, NULL);
-}
+UNIT_MAIN("encapsulation")

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Frames: what is built is read back, and is what DESIGN section 3 says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <cmocka.h>
 #include "frame_util.h"
 
 static void hex(const struct wire *w, char *out)
@@ -14,12 +10,11 @@ static void hex(const struct wire *w, char *out)
 		sprintf(out + 2 * i, "%02x", w->b[i]);
 }
 
-static void test_spec_hash(void **state)
+TEST(test_spec_hash)
 {
 	u8 data[300];
 	unsigned int i;
 
-	(void)state;
 	/* Known answers, from the xxHash specification's test vectors. */
 	assert_true(spec_xxh64("", 0, 0) == 0xef46db3751d8e999ULL);
 	assert_true(spec_xxh64("abc", 3, 0) == 0x44bc2cf5ad770999ULL);
@@ -30,13 +25,11 @@ static void test_spec_hash(void **state)
 	}
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
 	struct oae_frame in, out;
-	struct wire w;
 	u8 op;
 
-	(void)state;
 	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
 		in = sample(op);
 		w = build(&in);
@@ -84,7 +77,7 @@ static void test_round_trip(void **state)
 }
 
 /* A half and a verb: the OFFER, and the REFLECT with more behind its body. */
-static void test_kinds(void **state)
+TEST(test_kinds)
 {
 	static const char *const reflected[] = {
 		[OAE_SWAP] =
@@ -103,11 +96,9 @@ static void test_kinds(void **state)
 			"6561726420796f75207361792e00",
 	};
 	char text[2 * BUF + 1];
-	struct oae_frame f, out;
-	struct wire w, copy;
+	struct wire copy;
 	u8 kind;
 
-	(void)state;
 	for (kind = OAE_SWAP; kind < OAE_KIND_END; kind++) {
 		f = sample_kind(OAE_OFFER, kind);
 		w = build(&f);
@@ -134,13 +125,10 @@ static void test_kinds(void **state)
 }
 
 /* What is behind a REFLECT's body need not be readable; the body must. */
-static void test_reflect_paged(void **state)
+TEST(test_reflect_paged)
 {
-	struct oae_frame f, out;
-	struct wire w;
 	size_t have;
 
-	(void)state;
 	f = sample_kind(OAE_REFLECT, OAE_SWAP);
 	w = build(&f);
 	assert_int_equal(oae_frame_body_len(&f), OAE_REFLECT_LEN);
@@ -159,13 +147,10 @@ static void test_reflect_paged(void **state)
 }
 
 /* Each bit of each number is carried: one after the other is set alone. */
-static void test_every_bit(void **state)
+TEST(test_every_bit)
 {
-	struct oae_frame f, out;
-	struct wire w;
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < 32; i++) {
 		f = sample(OAE_COMMIT);
 		f.src_ltag = 1U << i;
@@ -257,40 +242,32 @@ static const char *const golden[OAE_OPCODE_END] = {
 		"1b66c805852bc540",
 };
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
 	char text[2 * BUF + 1];
-	struct oae_frame f;
-	struct wire w;
 	u8 op;
 
-	(void)state;
 	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
-		f = sample(op);
-		w = build(&f);
+		make(op);
 		hex(&w, text);
 		assert_string_equal(text, golden[op]);
 	}
 }
 
 /* Digests by the words of DESIGN section 3, with the hash from above. */
-static void test_digest_definition(void **state)
+TEST(test_digest_definition)
 {
-	struct oae_frame f, out;
-	struct wire w, copy;
+	struct wire copy;
 	u8 op;
 
-	(void)state;
 	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
-		f = sample(op);
-		w = build(&f);
+		make(op);
 		copy = w;
 		sign(&copy);
 		assert_memory_equal(w.b, copy.b, w.len);
 	}
 	/* The payload's hash is seeded with the slice: none fits elsewhere. */
-	f = sample(OAE_OFFER);
-	w = build(&f);
+	make(OAE_OFFER);
 	assert_int_equal(parse(&out, &w), OAE_BAD_NONE);
 	assert_int_equal(oae_frame_verify(&out, w.b,
 					  oae_slice_hash(payload,
@@ -298,13 +275,12 @@ static void test_digest_definition(void **state)
 			 OAE_BAD_DIGEST);
 }
 
-static void test_whole_digest(void **state)
+TEST(test_whole_digest)
 {
 	u64 hash[OAE_MAX_SLICES];
 	u8 be[sizeof(hash)];
 	unsigned int i, j;
 
-	(void)state;
 	for (i = 0; i < OAE_MAX_SLICES; i++) {
 		hash[i] = oae_slice_hash(payload, sizeof(payload), i);
 		assert_true(hash[i] == spec_xxh64(payload, sizeof(payload), i));
@@ -316,9 +292,8 @@ static void test_whole_digest(void **state)
 	assert_true(oae_slice_hash("", 0, 0) == 0xef46db3751d8e999ULL);
 }
 
-static void test_first_bytes(void **state)
+TEST(test_first_bytes)
 {
-	(void)state;
 	assert_true(oae_first_bytes("abcdefghi", 9) == 0x6162636465666768ULL);
 	assert_true(oae_first_bytes("abcdefghi", 8) == 0x6162636465666768ULL);
 	assert_true(oae_first_bytes("abcdefghi", 3) == 0x6162630000000000ULL);
@@ -326,13 +301,10 @@ static void test_first_bytes(void **state)
 }
 
 /* OFFER of slice 0: parse has the first bytes, also of a short one. */
-static void test_offer_first(void **state)
+TEST(test_offer_first)
 {
-	struct oae_frame f, out;
-	struct wire w;
 	unsigned int len;
 
-	(void)state;
 	for (len = 0; len < sizeof(payload); len++) {
 		f = sample(OAE_OFFER);
 		f.slice = 0;
@@ -347,26 +319,18 @@ static void test_offer_first(void **state)
 }
 
 /* An OFFER's payload need not be readable: only the header is. */
-static void test_offer_paged(void **state)
+TEST(test_offer_paged)
 {
-	struct oae_frame f, out;
-	struct wire w;
-
-	(void)state;
-	f = sample(OAE_OFFER);
-	w = build(&f);
+	make(OAE_OFFER);
 	assert_int_equal(oae_frame_parse(&out, w.b, OAE_HDR_LEN, w.len),
 			 OAE_BAD_NONE);
 	assert_int_equal(out.length, sizeof(payload));
 }
 
-static void test_via(void **state)
+TEST(test_via)
 {
-	struct oae_frame f, out;
-	struct wire w;
 	u8 op;
 
-	(void)state;
 	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
 		f = sample(op);
 		f.flags |= OAE_F_VIA;
@@ -384,22 +348,4 @@ static void test_via(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_spec_hash),
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_reflect_paged),
-		cmocka_unit_test(test_every_bit),
-		cmocka_unit_test(test_golden),
-		cmocka_unit_test(test_digest_definition),
-		cmocka_unit_test(test_whole_digest),
-		cmocka_unit_test(test_first_bytes),
-		cmocka_unit_test(test_offer_first),
-		cmocka_unit_test(test_offer_paged),
-		cmocka_unit_test(test_via),
-	};
-
-	return cmocka_run_group_tests_name("frames", tests, NULL, NULL);
-}
+UNIT_MAIN("frames")

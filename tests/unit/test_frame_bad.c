@@ -1,45 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Frames that must be dropped: each cause of DESIGN section 3, each boundary. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <cmocka.h>
 #include "frame_util.h"
 
-static void test_short(void **state)
+TEST(test_short)
 {
-	struct oae_frame f, out;
-	struct wire w;
 	size_t whole;
 	u8 op;
 
-	(void)state;
 	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
-		f = sample(op);
-		w = build(&f);
+		make(op);
 		whole = w.len;
 		for (w.len = 0; w.len < whole; w.len++)
 			assert_int_equal(parse(&out, &w), OAE_BAD_SHORT);
 	}
 	/* All there, but too little of it in one piece to be read. */
-	f = sample(OAE_SYNC);
-	w = build(&f);
+	make(OAE_SYNC);
 	assert_int_equal(oae_frame_parse(&out, w.b, w.len - 1, w.len),
 			 OAE_BAD_SHORT);
 	assert_int_equal(oae_frame_parse(&out, w.b, w.len, w.len - 1),
 			 OAE_BAD_SHORT);
 }
 
-static void test_padding(void **state)
+TEST(test_padding)
 {
-	struct oae_frame f, out;
-	struct wire w;
 	size_t whole;
 
-	(void)state;
 	/* Up to the least an Ethernet frame carries: whatever is in it. */
-	f = sample(OAE_DONE);
-	w = build(&f);
+	make(OAE_DONE);
 	assert_int_equal(w.len, OAE_HDR_LEN);
 	for (; w.len <= OAE_MIN_PADDED; w.len++)
 		assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
@@ -47,23 +34,18 @@ static void test_padding(void **state)
 		assert_int_equal(receive(&out, &w), OAE_BAD_LONG);
 
 	/* A frame that needs none may have none. */
-	f = sample(OAE_SYNC);
-	w = build(&f);
+	make(OAE_SYNC);
 	whole = w.len;
 	for (w.len = whole + 1; w.len < whole + 20; w.len++)
 		assert_int_equal(receive(&out, &w), OAE_BAD_LONG);
 }
 
-static void test_version(void **state)
+TEST(test_version)
 {
-	struct oae_frame f, out;
-	struct wire w;
 	unsigned int v;
 
-	(void)state;
 	for (v = 0; v < 16; v++) {
-		f = sample(OAE_DONE);
-		w = build(&f);
+		make(OAE_DONE);
 		w.b[0] = v << 4 | 10;
 		sign(&w);
 		assert_int_equal(receive(&out, &w), v == OAE_VERSION ?
@@ -71,16 +53,12 @@ static void test_version(void **state)
 	}
 }
 
-static void test_hlen(void **state)
+TEST(test_hlen)
 {
-	struct oae_frame f, out;
-	struct wire w;
 	unsigned int n;
 
-	(void)state;
 	for (n = 0; n < 16; n++) {
-		f = sample(OAE_OFFER);
-		w = build(&f);
+		make(OAE_OFFER);
 		w.b[0] = OAE_VERSION << 4 | n;
 		sign(&w);
 		assert_int_equal(receive(&out, &w),
@@ -95,33 +73,25 @@ static void test_hlen(void **state)
 	}
 }
 
-static void test_opcode(void **state)
+TEST(test_opcode)
 {
-	struct oae_frame f, out;
-	struct wire w;
 	unsigned int op;
 
-	(void)state;
 	for (op = 0; op < 256; op++) {
 		if (op && op < OAE_OPCODE_END) {
 			assert_string_not_equal(oae_opcode_name(op), "?");
 			continue;
 		}
 		assert_string_equal(oae_opcode_name(op), "?");
-		f = sample(OAE_DONE);
-		w = build(&f);
+		make(OAE_DONE);
 		w.b[OAE_OFF_OPCODE] = op;
 		sign(&w);
 		assert_int_equal(receive(&out, &w), OAE_BAD_OPCODE);
 	}
 }
 
-static void test_flags(void **state)
+TEST(test_flags)
 {
-	struct oae_frame f, out;
-	struct wire w;
-
-	(void)state;
 	f = sample(OAE_DONE);
 	f.flags = OAE_F_ALL & ~OAE_F_VIA & ~OAE_F_AUTH;
 	w = build(&f);
@@ -134,12 +104,8 @@ static void test_flags(void **state)
 }
 
 /* A keyed digest, and there is no key: not to be taken for a plain one. */
-static void test_auth(void **state)
+TEST(test_auth)
 {
-	struct oae_frame f, out;
-	struct wire w;
-
-	(void)state;
 	f = sample(OAE_DONE);
 	f.flags = OAE_F_AUTH;
 	w = build(&f);
@@ -147,18 +113,14 @@ static void test_auth(void **state)
 }
 
 /* One bit of one byte, any: such a frame is never taken. */
-static void test_flip_every_bit(void **state)
+TEST(test_flip_every_bit)
 {
-	struct oae_frame f, out;
-	struct wire w;
 	unsigned int bit;
 	size_t at;
 	u8 op;
 
-	(void)state;
 	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
-		f = sample(op);
-		w = build(&f);
+		make(op);
 		for (at = 0; at < w.len; at++) {
 			for (bit = 0; bit < 8; bit++) {
 				w.b[at] ^= 1 << bit;
@@ -178,7 +140,7 @@ static void test_flip_every_bit(void **state)
 }
 
 /* Fields out of their range, the digest being right. */
-static void test_field(void **state)
+TEST(test_field)
 {
 	static const struct {
 		u8 opcode;
@@ -236,15 +198,11 @@ static void test_field(void **state)
 		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_REASON_END, OAE_BAD_FIELD },
 		{ OAE_CLOSE, OAE_OFF_REASON, 2, 0xffff, OAE_BAD_FIELD },
 	};
-	struct oae_frame f, out;
-	struct wire w;
 	size_t i;
 	u8 *p;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		f = sample(cases[i].opcode);
-		w = build(&f);
+		make(cases[i].opcode);
 		p = w.b + cases[i].off;
 		if (cases[i].bytes == 1)
 			*p = cases[i].value;
@@ -265,13 +223,10 @@ static void test_field(void **state)
 }
 
 /* Of the reasons only those of its own, though the length be right. */
-static void test_refuse_reason(void **state)
+TEST(test_refuse_reason)
 {
-	struct oae_frame f, out;
-	struct wire w;
 	u16 reason;
 
-	(void)state;
 	for (reason = 0; reason <= OAE_REASON_END; reason++) {
 		f = sample(OAE_REFUSE);
 		f.reason = reason;
@@ -285,7 +240,7 @@ static void test_refuse_reason(void **state)
 }
 
 /* A half and a verb are one slice, some bytes long; neither express nor resumed. */
-static void test_one_slice(void **state)
+TEST(test_one_slice)
 {
 	static const struct {
 		u8 flags;
@@ -302,12 +257,9 @@ static void test_one_slice(void **state)
 		{ OAE_F_LAST | OAE_F_EXPRESS, 0, 8, OAE_BAD_FIELD },
 		{ OAE_F_LAST | OAE_F_RESUME, 0, 8, OAE_BAD_FIELD },
 	};
-	struct oae_frame f, out;
-	struct wire w;
 	u8 kind;
 	size_t i;
 
-	(void)state;
 	for (kind = OAE_SWAP; kind < OAE_KIND_END; kind++) {
 		for (i = 0; i < ARRAY_SIZE(cases); i++) {
 			f = sample_kind(OAE_OFFER, kind);
@@ -325,14 +277,11 @@ static void test_one_slice(void **state)
 }
 
 /* One bit of an answer behind a REFLECT's body: the digest covers it. */
-static void test_flip_answer(void **state)
+TEST(test_flip_answer)
 {
-	struct oae_frame f, out;
-	struct wire w;
 	unsigned int bit;
 	size_t at;
 
-	(void)state;
 	f = sample_kind(OAE_REFLECT, OAE_VERB);
 	w = build(&f);
 	for (at = 0; at < w.len; at++) {
@@ -351,7 +300,7 @@ static void test_flip_answer(void **state)
 }
 
 /* Bodies whose length agrees with the header, but not with the opcode. */
-static void test_body_length(void **state)
+TEST(test_body_length)
 {
 	static const struct {
 		u8 opcode;
@@ -390,14 +339,10 @@ static void test_body_length(void **state)
 		{ OAE_HELLO, 0, 0, 23, OAE_BAD_FIELD },
 		{ OAE_HELLO, 0, 0, 25, OAE_BAD_FIELD },
 	};
-	struct oae_frame f, out;
-	struct wire w;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		f = sample(cases[i].opcode);
-		w = build(&f);
+		make(cases[i].opcode);
 		w.b[OAE_OFF_KIND] = cases[i].kind;
 		put_unaligned_be16(cases[i].reason, w.b + OAE_OFF_REASON);
 		put_unaligned_be16(cases[i].len, w.b + OAE_OFF_LENGTH);
@@ -412,14 +357,12 @@ static void test_body_length(void **state)
 }
 
 /* Nothing that comes in is read beyond its end, whatever it says (ASan). */
-static void test_any_bytes(void **state)
+TEST(test_any_bytes)
 {
-	struct oae_frame f;
 	u64 rng = 1;
 	unsigned int i;
 	size_t len, j;
 
-	(void)state;
 	for (i = 0; i < 100000; i++) {
 		len = i % (OAE_PARSE_MAX + 1);
 		u8 buf[len + 1];
@@ -442,24 +385,4 @@ static void test_any_bytes(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_short),
-		cmocka_unit_test(test_padding),
-		cmocka_unit_test(test_version),
-		cmocka_unit_test(test_hlen),
-		cmocka_unit_test(test_opcode),
-		cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_auth),
-		cmocka_unit_test(test_flip_every_bit),
-		cmocka_unit_test(test_field),
-		cmocka_unit_test(test_refuse_reason),
-		cmocka_unit_test(test_one_slice),
-		cmocka_unit_test(test_flip_answer),
-		cmocka_unit_test(test_body_length),
-		cmocka_unit_test(test_any_bytes),
-	};
-
-	return cmocka_run_group_tests_name("malformed frames", tests, NULL, NULL);
-}
+UNIT_MAIN("malformed frames")

@@ -3,19 +3,14 @@
  * A new run, and a new incarnation of either end (doc/protocol.md 4.5): what is
  * forgotten, what is not, and who is told.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 #include "one_link.h"
 
 /* An ltag is another than the one of before, whatever random says. */
-static void test_ltag_drawn(void **state)
+LINK_TEST(test_ltag_drawn)
 {
 	struct oae_frame cookie = { .dst_ltag = 0xc00c1e, .src_ltag = 5 };
 	u32 old = l.ltag;
 
-	(void)state;
 	draw_next = old;
 	port_down();
 	assert_int_not_equal(l.ltag, old);
@@ -78,7 +73,7 @@ static void assert_new_peer(void)
 	assert_false(sent(OAE_COMMIT));
 }
 
-static void test_new_peer(void **state)
+TEST(test_new_peer)
 {
 	unsigned int knows;
 
@@ -102,7 +97,7 @@ static void test_new_peer(void **state)
 }
 
 /* Its sender died undecided: nothing of it stays, however many slices. */
-static void test_new_peer_held(void **state)
+TEST(test_new_peer_held)
 {
 	unsigned int n;
 
@@ -122,7 +117,7 @@ static void test_new_peer_held(void **state)
 	}
 }
 
-static void test_new_peer_offered(void **state)
+TEST(test_new_peer_offered)
 {
 	open_link(state);
 	some_traffic();
@@ -155,9 +150,8 @@ static void test_new_peer_offered(void **state)
 }
 
 /* Who was closing is dead; its next incarnation is not. */
-static void test_new_peer_not_closing(void **state)
+LINK_TEST(test_new_peer_not_closing)
 {
-	(void)state;
 	post(&x, 1, 0);
 	rcv(frame(OAE_CLOSE));
 	assert_int_equal(oae_link_state(&l), OAE_CLOSE_RECD);
@@ -169,19 +163,15 @@ static void test_new_peer_not_closing(void **state)
 }
 
 /* Counters that do not fit: told once, and then both begin anew. */
-static void test_broken_once(void **state)
+LINK_TEST(test_broken_once)
 {
-	struct oae_frame f;
 	u64 inc = l.inc;
 
-	(void)state;
 	some_traffic();
 	rcv(slice(1, 0, 0));
 	rcv(slice(1, 1, OAE_F_LAST));
 	port_down();
-	f = resolved();
-	f.tx += 1000;
-	rcv(f);
+	rcv(BUT(resolved(), f.tx += 1000));
 	assert_int_equal(noted(OAE_N_BROKEN), 1);
 	assert_int_equal(noted(OAE_N_UNCONFIRMED), 1);
 	assert_int_equal(noted(OAE_N_HELD_LOST), 1);
@@ -190,10 +180,7 @@ static void test_broken_once(void **state)
 	assert_int_equal(sent(OAE_SYNC)->frame.tx, 0);
 
 	/* To the peer this end is new, and it has begun anew as well. */
-	f = resolved();
-	f.tx = PEER_START;
-	f.rx = 0;
-	rcv(f);
+	rcv(BUT(resolved(), f.tx = PEER_START, f.rx = 0));
 	assert_int_equal(l.state, OAE_OPEN);
 	assert_int_equal(noted(OAE_N_BROKEN), 0);
 	assert_int_equal(noted(OAE_N_UNCONFIRMED), 0);
@@ -201,27 +188,20 @@ static void test_broken_once(void **state)
 	assert_int_equal(l.rx, PEER_START);
 }
 
-static void rename_it(void)
-{
-	clear();
-	oae_link_renamed(&l, now, &a);
-}
-
 /* A new address is a new incarnation, that knows nobody. */
-static void test_renamed(void **state)
+LINK_TEST(test_renamed)
 {
 	u64 inc = l.inc;
 	struct oae_frame old;
 	u32 ltag;
 
-	(void)state;
 	some_traffic();
 	rcv(slice(1, 0, 0));
 	rcv(slice(1, 1, OAE_F_LAST));
 	post(&x, 3, 0);
 	ltag = l.ltag;
 	old = frame(OAE_COMMIT);
-	rename_it();
+	renamed();
 	assert_int_equal(noted(OAE_N_PORT), 1);
 	assert_int_equal(noted(OAE_N_HELD_LOST), 1);
 	assert_int_equal(noted(OAE_N_UNCONFIRMED), 1);
@@ -250,40 +230,34 @@ static void test_renamed(void **state)
 	assert_int_equal(noted(OAE_N_UNCONFIRMED), 0);
 }
 
-static void test_renamed_express(void **state)
+LINK_TEST(test_renamed_express)
 {
-	(void)state;
 	post(&x, 1, OAE_POST_EXPRESS);
-	rename_it();
+	renamed();
 	assert_true(ended(&x, OAE_UNKNOWN));
 	rcv(next_peer(false));
 	assert_false(sent(OAE_OFFER));
 
 	post(&x, 1, OAE_POST_EXPRESS);
 	refuse(OAE_R_BUSY, 0);
-	rename_it();
+	renamed();
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
 
 	oae_link_init(&l, &cfg, 7, 1500, 0);
-	rename_it();				/* CLOSED: nobody to be new to */
+	renamed();				/* CLOSED: nobody to be new to */
 	assert_int_equal(a.nops + a.nsends, 0);
 	assert_int_equal(l.state, OAE_CLOSED);
 }
 
 /* Data open a link only under an ltag that an incarnation came with. */
-static void test_data_before_sync(void **state)
+TEST(test_data_before_sync)
 {
-	struct oae_frame f;
-
 	one_link(state);
 	rcv(slice(1, 0, OAE_F_LAST));		/* of nobody: src_ltag 0 */
 	assert_int_equal(l.state, OAE_SYNC_SENT);
 	assert_int_equal(noted(OAE_N_FROZEN), 1);
 
-	f = frame(OAE_SYNC_CHK);		/* a cookie */
-	f.src_ltag = 0xc00c1e;
-	f.sync.inc = 0;
-	rcv(f);
+	rcv(BUT(frame(OAE_SYNC_CHK), f.src_ltag = 0xc00c1e, f.sync.inc = 0)); /* a cookie */
 	assert_int_equal(sent(OAE_SYNC)->frame.dst_ltag, 0xc00c1e);
 	rcv(slice(1, 0, OAE_F_LAST));
 	assert_int_equal(l.state, OAE_SYNC_RECD);
@@ -291,11 +265,10 @@ static void test_data_before_sync(void **state)
 }
 
 /* What the SYNC said that told the ltag is true of the run that data open. */
-static void test_data_open(void **state)
+LINK_TEST(test_data_open)
 {
 	struct oae_frame f;
 
-	(void)state;
 	port_down();
 	f = resolved();
 	f.opcode = OAE_SYNC;
@@ -313,17 +286,13 @@ static void test_data_open(void **state)
 }
 
 /* No port carries less than the least: believe no such word. */
-static void test_tiny_mtu(void **state)
+LINK_TEST(test_tiny_mtu)
 {
-	struct oae_frame f;
 	u16 mtu;
 
-	(void)state;
 	for (mtu = 0; mtu < 200; mtu++) {
 		port_down();
-		f = resolved();
-		f.sync.mtu = mtu;
-		rcv(f);
+		rcv(BUT(resolved(), f.sync.mtu = mtu));
 		assert_int_equal(oae_link_slice_max(&l),
 				 (mtu < OAE_MIN_MTU ? OAE_MIN_MTU : mtu) -
 				 OAE_HDR_LEN);
@@ -331,11 +300,8 @@ static void test_tiny_mtu(void **state)
 }
 
 /* READY is owed for a refusal of this run, and once. */
-static void test_ready_owed(void **state)
+LINK_TEST(test_ready_owed)
 {
-	struct oae_frame f;
-
-	(void)state;
 	rcv_room(slice(1, 0, OAE_F_LAST), false);
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
 	drained();
@@ -344,29 +310,24 @@ static void test_ready_owed(void **state)
 	assert_int_equal(a.nsends, 0);
 
 	rcv_room(slice(2, 0, OAE_F_LAST), false);
-	port_down();
-	rcv(resolved());
+	anew();
 	drained();
 	assert_int_equal(a.nsends, 0);
 
-	f = slice(1, 0, OAE_F_LAST);		/* room is not what it lacks */
-	f.kind = OAE_SWAP;
-	rcv(f);
+	rcv(BUT(slice(1, 0, OAE_F_LAST), f.kind = OAE_SWAP)); /* room is not what it lacks */
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_NO_HALF);
 	drained();
 	assert_int_equal(a.nsends, 0);
 }
 
 /* The peer delivers by resolving, and says so when it is asked again. */
-static void test_asked_again(void **state)
+LINK_TEST(test_asked_again)
 {
-	(void)state;
 	post(&x, 1, OAE_POST_CONFIRM);
 	peer_lag = 1;
 	rcv(answer(OAE_REFLECT));
 	assert_true(sent(OAE_COMMIT)->frame.flags & OAE_F_WANT_DONE);
-	port_down();
-	rcv(resolved());
+	anew();
 	assert_int_equal(sent(OAE_COMMIT)->frame.seq, l.tx);
 	assert_true(sent(OAE_COMMIT)->frame.flags & OAE_F_WANT_DONE);
 	peer_lag = 0;
@@ -377,8 +338,7 @@ static void test_asked_again(void **state)
 	post(&y, 1, 0);
 	peer_lag = 1;
 	rcv(answer(OAE_REFLECT));
-	port_down();
-	rcv(resolved());
+	anew();
 	assert_true(sent(OAE_OFFER)->handle == &y);	/* which says it */
 	assert_null(sent(OAE_COMMIT));
 }
@@ -387,11 +347,10 @@ static void test_asked_again(void **state)
  * A SYNC of this run is answered also if its sender has not resolved yet, and so
  * does not know this incarnation; its counters are of another time.
  */
-static void test_sync_unresolved(void **state)
+LINK_TEST(test_sync_unresolved)
 {
 	struct oae_frame f = frame(OAE_SYNC);
 
-	(void)state;
 	some_traffic();
 	f = frame(OAE_SYNC);
 	f.sync.peer_inc = 77;
@@ -407,11 +366,10 @@ static void test_sync_unresolved(void **state)
 }
 
 /* The answer to a peer that froze names what it is called now. */
-static void test_peer_froze(void **state)
+LINK_TEST(test_peer_froze)
 {
 	struct oae_frame f = resolved();
 
-	(void)state;
 	f.opcode = OAE_SYNC;
 	rcv(f);
 	assert_int_equal(noted(OAE_N_PEER_FROZE), 1);
@@ -420,13 +378,11 @@ static void test_peer_froze(void **state)
 }
 
 /* Only a link that is CLOSED is opened, by whomever. */
-static void test_open_stays(void **state)
+LINK_TEST(test_open_stays)
 {
 	struct oae_frame f = frame(OAE_SYNC);
-	struct oae_link before;
+	struct oae_link before = l;
 
-	(void)state;
-	before = l;
 	clear();
 	oae_link_accept(&l, &f, now, &a);
 	oae_link_open(&l, now, &a);
@@ -434,26 +390,4 @@ static void test_open_stays(void **state)
 	assert_memory_equal(&l, &before, sizeof(l));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_ltag_drawn, open_link),
-		cmocka_unit_test(test_new_peer),
-		cmocka_unit_test(test_new_peer_held),
-		cmocka_unit_test(test_new_peer_offered),
-		cmocka_unit_test_setup(test_new_peer_not_closing, open_link),
-		cmocka_unit_test_setup(test_broken_once, open_link),
-		cmocka_unit_test_setup(test_renamed, open_link),
-		cmocka_unit_test_setup(test_renamed_express, open_link),
-		cmocka_unit_test(test_data_before_sync),
-		cmocka_unit_test_setup(test_data_open, open_link),
-		cmocka_unit_test_setup(test_tiny_mtu, open_link),
-		cmocka_unit_test_setup(test_ready_owed, open_link),
-		cmocka_unit_test_setup(test_asked_again, open_link),
-		cmocka_unit_test_setup(test_sync_unresolved, open_link),
-		cmocka_unit_test_setup(test_peer_froze, open_link),
-		cmocka_unit_test_setup(test_open_stays, open_link),
-	};
-
-	return cmocka_run_group_tests_name("begun anew", tests, NULL, NULL);
-}
+UNIT_MAIN("begun anew")

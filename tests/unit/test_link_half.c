@@ -3,10 +3,6 @@
  * A half at one end, whose peer is played by hand (doc/protocol.md section 4.9):
  * what two honest ends never do as well. Both ends are in test_link_swap.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <cmocka.h>
 #include "one_link.h"
 
 static char h;		/* a handle more */
@@ -27,14 +23,13 @@ static void lend(char *handle)
 }
 
 /* There is room for a half and for something else, each on its own. */
-static void test_room(void **state)
+LINK_TEST(test_room)
 {
 	struct oae_post p = {
 		.handle = &y, .len = 1, .slice_max = 1, .nslices = 1,
 		.kind = OAE_SWAP,
 	};
 
-	(void)state;
 	assert_true(oae_link_wants(&l) && oae_link_wants_half(&l));
 	post_half(&x);				/* offered */
 	assert_true(oae_link_wants(&l) && !oae_link_wants_half(&l));
@@ -58,14 +53,13 @@ static void test_room(void **state)
 }
 
 /* Neither a half nor a verb is ever express. */
-static void test_no_express(void **state)
+LINK_TEST(test_no_express)
 {
 	struct oae_post p = {
 		.handle = &x, .len = 1, .slice_max = 1, .nslices = 1,
 		.flags = OAE_POST_EXPRESS,
 	};
 
-	(void)state;
 	for (p.kind = OAE_SWAP; p.kind < OAE_KIND_END; p.kind++) {
 		clear();
 		assert_int_equal(oae_link_post(&l, &p, now, &a), -EINVAL);
@@ -75,11 +69,10 @@ static void test_no_express(void **state)
 }
 
 /* What is said: the offer, and the half that answers one. */
-static void test_what_is_said(void **state)
+LINK_TEST(test_what_is_said)
 {
 	const struct oae_send *s;
 
-	(void)state;
 	post_half(&x);
 	s = sent(OAE_OFFER);
 	assert_int_equal(s->frame.kind, OAE_SWAP);
@@ -109,9 +102,8 @@ static void test_what_is_said(void **state)
 }
 
 /* By the REFLECT it is committed, and what came with it is its. */
-static void test_result(void **state)
+LINK_TEST(test_result)
 {
-	(void)state;
 	post_half(&x);
 	peer_lag = 1;
 	rcv(answer_kind(OAE_SWAP, 1));		/* of any length but none */
@@ -123,7 +115,7 @@ static void test_result(void **state)
 }
 
 /* A REFLECT of another kind is not of this offer. */
-static void test_reflect_of_another_kind(void **state)
+LINK_TEST(test_reflect_of_another_kind)
 {
 	static const struct {
 		u8 kind;
@@ -133,7 +125,6 @@ static void test_reflect_of_another_kind(void **state)
 	};
 	unsigned int i;
 
-	(void)state;
 	post_half(&x);
 	for (i = 0; i < 2; i++) {
 		rcv(answer_kind(wrong[i].kind, wrong[i].more));
@@ -145,9 +136,8 @@ static void test_reflect_of_another_kind(void **state)
 }
 
 /* NO_HALF frees the place: what waits goes out, and the half later. */
-static void test_no_half_lets_pass(void **state)
+LINK_TEST(test_no_half_lets_pass)
 {
-	(void)state;
 	post_half(&x);
 	post(&y, 2, 0);
 	assert_null(sent(OAE_OFFER));
@@ -161,14 +151,13 @@ static void test_no_half_lets_pass(void **state)
 }
 
 /* The two streams take turns: none waits for more than one of the other. */
-static void test_turns(void **state)
+LINK_TEST(test_turns)
 {
 	static const u8 kinds[] = { OAE_MESSAGE, OAE_SWAP, OAE_MESSAGE, OAE_SWAP,
 				    OAE_MESSAGE, OAE_SWAP };
 	u8 kind = OAE_MESSAGE;
 	unsigned int i;
 
-	(void)state;
 	post(&x, 1, 0);
 	for (i = 0; i < 6; i++) {
 		assert_int_equal(kind, kinds[i]);
@@ -185,11 +174,10 @@ static void test_turns(void **state)
 }
 
 /* A half that is alone, or a message that is, does not wait for its turn. */
-static void test_no_turns(void **state)
+LINK_TEST(test_no_turns)
 {
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
 		post_half(&h);
 		assert_int_equal(sent(OAE_OFFER)->frame.kind, OAE_SWAP);
@@ -203,9 +191,8 @@ static void test_no_turns(void **state)
 }
 
 /* Crossing: the senior refuses, the junior gives way. */
-static void test_rank(void **state)
+LINK_TEST(test_rank)
 {
-	(void)state;
 	oae_link_rank(&l, true);
 	post_half(&x);
 	rcv(offer_kind(1, OAE_SWAP));
@@ -243,9 +230,8 @@ static void test_rank(void **state)
 }
 
 /* What waits behind a half that gives way goes out: it is lent, not offered. */
-static void test_way_given_lets_pass(void **state)
+LINK_TEST(test_way_given_lets_pass)
 {
-	(void)state;
 	post_half(&x);
 	post(&y, 1, 0);
 	rcv(offer_kind(1, OAE_SWAP));
@@ -256,9 +242,8 @@ static void test_way_given_lets_pass(void **state)
 }
 
 /* No room is needed for a half, nor for a verb. */
-static void test_no_room(void **state)
+LINK_TEST(test_no_room)
 {
-	(void)state;
 	waiting(&x);
 	rcv_room(offer_kind(1, OAE_SWAP), false);
 	assert_non_null(sent(OAE_REFLECT));
@@ -268,9 +253,8 @@ static void test_no_room(void **state)
 }
 
 /* NO_HALF is no want of room: READY does not follow. */
-static void test_no_ready(void **state)
+LINK_TEST(test_no_ready)
 {
-	(void)state;
 	rcv(offer_kind(1, OAE_SWAP));
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_NO_HALF);
 	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
@@ -279,12 +263,10 @@ static void test_no_ready(void **state)
 }
 
 /* An attempt is of one kind: a slice of another is not of it. */
-static void test_kinds_disagree(void **state)
+LINK_TEST(test_kinds_disagree)
 {
-	struct oae_frame f;
 	u8 kind;
 
-	(void)state;
 	waiting(&x);
 	rcv(slice(1, 0, 0));
 	assert_int_equal(l.hold.state, OAE_HOLD_PARTIAL);
@@ -297,18 +279,15 @@ static void test_kinds_disagree(void **state)
 	rcv(slice(1, 1, OAE_F_LAST));
 	assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_MESSAGE);
 	/* Nor do slices of a message serve a half. */
-	f = offer_kind(2, OAE_SWAP);
-	f.flags |= OAE_F_RESUME;
-	rcv(f);
+	rcv(BUT(offer_kind(2, OAE_SWAP), f.flags |= OAE_F_RESUME));
 	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
 	assert_int_equal(count_op(OAE_OP_KEEP), 1);
 	assert_int_equal(l.half.state, OAE_HALF_LENT);
 }
 
 /* A peer that misses slices of a half has them all: no RESUME for it. */
-static void test_gap(void **state)
+LINK_TEST(test_gap)
 {
-	(void)state;
 	post_half(&x);
 	refuse(OAE_R_GAP, 1);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
@@ -318,11 +297,10 @@ static void test_gap(void **state)
 }
 
 /* Larger than what this end takes at all. */
-static void test_max_len(void **state)
+LINK_TEST(test_max_len)
 {
 	struct oae_frame f = offer_kind(1, OAE_SWAP);
 
-	(void)state;
 	waiting(&x);
 	cfg.max_len = SLICE - 1;
 	rcv(f);
@@ -335,7 +313,7 @@ static void test_max_len(void **state)
 }
 
 /* Refused for good, for whatever reason. */
-static void test_refused(void **state)
+LINK_TEST(test_refused)
 {
 	static const struct {
 		u16 reason;
@@ -347,12 +325,10 @@ static void test_refused(void **state)
 	};
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(refused); i++) {
 		post_half(&x);
 		refuse(refused[i].reason, 0);
-		assert_true(ended(&x, OAE_REVERSED));
-		assert_int_equal(op(OAE_OP_COMPLETE)->err, refused[i].err);
+		assert_reversed(&x, refused[i].err);
 		assert_int_equal(noted(OAE_N_REJECTED), 1);
 		assert_int_equal(l.half.state, OAE_HALF_NONE);
 	}
@@ -367,11 +343,10 @@ static void test_refused(void **state)
 }
 
 /* The keepalive interval, and not a moment sooner; not while frozen. */
-static void test_again_at(void **state)
+LINK_TEST(test_again_at)
 {
 	u64 due = now + cfg.keepalive;
 
-	(void)state;
 	waiting(&x);
 	assert_true(l.timer_at <= due);
 	fire_at(due - 1);
@@ -393,12 +368,10 @@ static void test_again_at(void **state)
 }
 
 /* Another address: what is lent nobody can tell, what is offered is offered anew. */
-static void test_renamed(void **state)
+LINK_TEST(test_renamed)
 {
-	(void)state;
 	lend(&x);
-	clear();
-	oae_link_renamed(&l, now, &a);
+	renamed();
 	assert_true(ended(&x, OAE_UNKNOWN));
 	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_UNKNOWN);
 	assert_int_equal(noted(OAE_N_HELD_LOST), 1);
@@ -407,30 +380,23 @@ static void test_renamed(void **state)
 
 	open_link(NULL);
 	post_half(&x);
-	clear();
-	oae_link_renamed(&l, now, &a);
+	renamed();
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
 	assert_int_equal(l.half.state, OAE_HALF_OFFERED);
 
 	open_link(NULL);
 	waiting(&x);
-	clear();
-	oae_link_renamed(&l, now, &a);
+	renamed();
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
 	assert_int_equal(l.half.state, OAE_HALF_WAITING);
 }
 
 /* Counters that do not fit: what is in flight or lent ends UNKNOWN. */
-static void test_broken(void **state)
+LINK_TEST(test_broken)
 {
-	struct oae_frame f;
-
-	(void)state;
 	lend(&x);
 	port_down();
-	f = resolved();
-	f.tx += 2;
-	rcv(f);
+	rcv(BUT(resolved(), f.tx += 2));
 	assert_int_equal(noted(OAE_N_BROKEN), 1);
 	assert_true(ended(&x, OAE_UNKNOWN));
 	assert_int_equal(l.half.state, OAE_HALF_NONE);
@@ -438,26 +404,21 @@ static void test_broken(void **state)
 	open_link(NULL);
 	post_half(&x);
 	port_down();
-	f = resolved();
-	f.rx += 2;
-	rcv(f);
+	rcv(BUT(resolved(), f.rx += 2));
 	assert_true(ended(&x, OAE_UNKNOWN));
 	assert_int_equal(l.half.state, OAE_HALF_NONE);
 
 	open_link(NULL);
 	waiting(&x);
 	port_down();
-	f = resolved();
-	f.rx += 2;
-	rcv(f);
+	rcv(BUT(resolved(), f.rx += 2));
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
 	assert_int_equal(l.half.state, OAE_HALF_WAITING);
 }
 
 /* A half in each state, and the link is killed: why, and what is said. */
-static void test_killed(void **state)
+LINK_TEST(test_killed)
 {
-	(void)state;
 	lend(&x);
 	post(&y, 1, 0);
 	kill_link(OAE_E_CANCEL);
@@ -480,11 +441,10 @@ static void test_killed(void **state)
 }
 
 /* Attempts used up: what has not gone out is not in flight. */
-static void test_attempts(void **state)
+LINK_TEST(test_attempts)
 {
 	unsigned int i;
 
-	(void)state;
 	post_half(&x);
 	for (i = 1; i < 255; i++) {
 		refuse(OAE_R_NO_HALF, 0);
@@ -502,9 +462,8 @@ static void test_attempts(void **state)
 }
 
 /* A half that gives way while attempts are used up: what waits freezes the link. */
-static void test_attempts_lent(void **state)
+LINK_TEST(test_attempts_lent)
 {
-	(void)state;
 	post_half(&x);
 	l.attempt = 0xff;
 	post(&y, 1, 0);
@@ -519,11 +478,10 @@ static void test_attempts_lent(void **state)
 }
 
 /* What is parked lets a half pass, and is parked again when that is through. */
-static void test_aside(void **state)
+LINK_TEST(test_aside)
 {
 	u64 due = now + cfg.keepalive;
 
-	(void)state;
 	post(&x, 3, 0);
 	refuse(OAE_R_BUSY, 0);
 	post(&y, 1, 0);
@@ -563,9 +521,8 @@ static void test_aside(void **state)
 }
 
 /* It can be reversed all the while, for whatever reason. */
-static void test_aside_reversed(void **state)
+LINK_TEST(test_aside_reversed)
 {
-	(void)state;
 	post(&x, 1, 0);
 	refuse(OAE_R_BUSY, 0);
 	post_half(&h);
@@ -587,8 +544,7 @@ static void test_aside_reversed(void **state)
 	refuse(OAE_R_BUSY, 0);
 	post_half(&h);
 	rcv(frame(OAE_CLOSE));
-	assert_true(ended(&x, OAE_REVERSED));
-	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_PEER_CLOSED);
+	assert_reversed(&x, OAE_E_PEER_CLOSED);
 
 	open_link(NULL);
 	post(&x, 1, 0);
@@ -617,14 +573,12 @@ static void test_aside_reversed(void **state)
 }
 
 /* Frozen beside it: offered again after the half, in any case. */
-static void test_aside_frozen(void **state)
+LINK_TEST(test_aside_frozen)
 {
-	(void)state;
 	post(&x, 2, 0);
 	refuse(OAE_R_BUSY, 0);
 	post_half(&h);
-	port_down();
-	rcv(resolved());
+	anew();
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &h);
 	refuse(OAE_R_NO_HALF, 0);
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &x);
@@ -632,9 +586,8 @@ static void test_aside_frozen(void **state)
 }
 
 /* A half that is too long to pass: what stood aside for it is parked again. */
-static void test_aside_for_nothing(void **state)
+LINK_TEST(test_aside_for_nothing)
 {
-	(void)state;
 	post(&x, 1, 0);
 	refuse(OAE_R_BUSY, 0);
 	post_kind(&h, OAE_SWAP, oae_link_slice_max(&l), 0);
@@ -644,19 +597,12 @@ static void test_aside_for_nothing(void **state)
 }
 
 /* A lent half that its user wanted back: reversed when it comes back. */
-static void test_asked_back(void **state)
+LINK_TEST(test_asked_back)
 {
-	struct oae_frame f;
-
-	(void)state;
 	lend(&x);
 	assert_int_equal(cancel(&x), -EINPROGRESS);
-	f = frame(OAE_REVERSE);
-	f.seq = l.rx + 1;
-	f.attempt = 1;
-	rcv(f);
-	assert_true(ended(&x, OAE_REVERSED));
-	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_SIGNAL);
+	rcv(BUT(frame(OAE_REVERSE), f.seq = l.rx + 1, f.attempt = 1));
+	assert_reversed(&x, OAE_E_SIGNAL);
 	assert_int_equal(l.half.state, OAE_HALF_NONE);
 	assert_null(sent(OAE_OFFER));
 
@@ -668,16 +614,14 @@ static void test_asked_back(void **state)
 	commit(0);
 	assert_true(ended(&x, OAE_COMMITTED));
 	lend(&x);
-	port_down();
-	rcv(resolved());
+	anew();
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
 	assert_int_equal(l.half.state, OAE_HALF_OFFERED);
 }
 
 /* oae_link_confirm(): asked once, when there is something to ask. */
-static void test_confirm(void **state)
+LINK_TEST(test_confirm)
 {
-	(void)state;
 	confirm();				/* nothing committed */
 	assert_int_equal(a.nops + a.nsends, 0);
 	post(&x, 1, 0);
@@ -723,9 +667,8 @@ static void test_confirm(void **state)
 	assert_int_equal(count_op(OAE_OP_CONFIRMED), 1);
 }
 
-static void test_confirm_frozen(void **state)
+LINK_TEST(test_confirm_frozen)
 {
-	(void)state;
 	post(&x, 1, 0);
 	peer_lag = 1;
 	rcv(answer(OAE_REFLECT));
@@ -745,42 +688,4 @@ static void test_confirm_frozen(void **state)
 	assert_int_equal(a.nops + a.nsends, 0);
 }
 
-#define TEST(t)	cmocka_unit_test_setup(t, open_link)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_room),
-		TEST(test_no_express),
-		TEST(test_what_is_said),
-		TEST(test_result),
-		TEST(test_reflect_of_another_kind),
-		TEST(test_no_half_lets_pass),
-		TEST(test_turns),
-		TEST(test_no_turns),
-		TEST(test_rank),
-		TEST(test_way_given_lets_pass),
-		TEST(test_no_room),
-		TEST(test_no_ready),
-		TEST(test_kinds_disagree),
-		TEST(test_gap),
-		TEST(test_max_len),
-		TEST(test_refused),
-		TEST(test_again_at),
-		TEST(test_renamed),
-		TEST(test_broken),
-		TEST(test_killed),
-		TEST(test_attempts),
-		TEST(test_attempts_lent),
-		TEST(test_aside),
-		TEST(test_aside_reversed),
-		TEST(test_aside_frozen),
-		TEST(test_aside_for_nothing),
-		TEST(test_asked_back),
-		TEST(test_confirm),
-		TEST(test_confirm_frozen),
-	};
-
-	return cmocka_run_group_tests_name("a half at one end", tests, NULL,
-					   NULL);
-}
+UNIT_MAIN("a half at one end")

@@ -4,10 +4,6 @@
  * is here, or of a peer that does not count as it should. And what the frames
  * of this end say, to the last field (doc/protocol.md 4.1 to 4.3).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 #include "one_link.h"
 
 #define X	OAE_F_EXPRESS
@@ -39,12 +35,11 @@ static u64 digest_of(unsigned int nslices)
 }
 
 /* An express that was delivered is reflected again, and says the same. */
-static void test_express_again(void **state)
+LINK_TEST(test_express_again)
 {
 	struct oae_frame f[2] = { slice(1, 0, X), slice(1, 1, X | END) };
 	struct oae_frame again;
 
-	(void)state;
 	rcv(f[0]);
 	rcv(f[1]);
 	assert_int_equal(op(OAE_OP_DELIVER)->slice, 2);
@@ -64,11 +59,10 @@ static void test_express_again(void **state)
 	assert_nothing_but(OAE_N_OLD_SEQ);
 }
 
-static void test_atomic_not_again(void **state)
+LINK_TEST(test_atomic_not_again)
 {
 	struct oae_frame f = slice(1, 0, END);
 
-	(void)state;
 	rcv(f);
 	commit(0);
 	rcv(f);
@@ -85,11 +79,10 @@ static void test_atomic_not_again(void **state)
 }
 
 /* A REVERSE that comes late takes nothing back but what it is about. */
-static void test_reverse_late(void **state)
+LINK_TEST(test_reverse_late)
 {
 	struct oae_frame f = answer(OAE_REVERSE), old;
 
-	(void)state;
 	f.attempt = 2;
 	f.seq = l.rx + 1;
 	old = f;
@@ -118,11 +111,10 @@ static void test_reverse_late(void **state)
 }
 
 /* REVERSE comes first, then what it took back. */
-static void test_reverse_early(void **state)
+LINK_TEST(test_reverse_early)
 {
 	struct oae_frame f = answer(OAE_REVERSE);
 
-	(void)state;
 	f.seq = l.rx + 1;
 	f.attempt = 4;
 	rcv(f);
@@ -135,9 +127,8 @@ static void test_reverse_early(void **state)
 	assert_int_equal(noted(OAE_N_HELD), 1);
 }
 
-static void test_slices_disagree(void **state)
+LINK_TEST(test_slices_disagree)
 {
-	(void)state;
 	rcv(slice(1, 3, 0));
 	rcv(slice(1, 2, END));			/* 3 is behind it */
 	assert_nothing_but(OAE_N_BAD_SLICE);
@@ -161,7 +152,7 @@ static void test_slices_disagree(void **state)
 }
 
 /* RESUME: slices of the attempt just before, of the same sort, and no others. */
-static void test_resume(void **state)
+LINK_TEST(test_resume)
 {
 	unsigned int what;
 
@@ -181,9 +172,8 @@ static void test_resume(void **state)
 }
 
 /* Complete after all, when the missing slice had been asked for already. */
-static void test_resume_of_held(void **state)
+LINK_TEST(test_resume_of_held)
 {
-	(void)state;
 	rcv(slice(1, 1, END));
 	assert_int_equal(sent(OAE_REFUSE)->frame.gap_map, 1);
 	rcv(slice(1, 0, 0));
@@ -194,11 +184,10 @@ static void test_resume_of_held(void **state)
 }
 
 /* As many slices as there may be, and none of them LAST. */
-static void test_never_last(void **state)
+LINK_TEST(test_never_last)
 {
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < OAE_MAX_SLICES; i++) {
 		rcv(slice(1, i, 0));
 		assert_int_equal(a.nsends, 0);
@@ -207,9 +196,8 @@ static void test_never_last(void **state)
 }
 
 /* The next OFFER carries the commit, and nothing else does. */
-static void test_one_frame(void **state)
+LINK_TEST(test_one_frame)
 {
-	(void)state;
 	post(&x, 1, 0);
 	post(&y, 1, 0);
 	peer_lag = 1;
@@ -220,9 +208,8 @@ static void test_one_frame(void **state)
 }
 
 /* Taken back: the one behind it has its turn at once, with its number. */
-static void test_cancelled(void **state)
+LINK_TEST(test_cancelled)
 {
-	(void)state;
 	post(&x, 1, 0);
 	post(&y, 1, 0);
 	clear();
@@ -236,11 +223,10 @@ static void test_cancelled(void **state)
 }
 
 /* Attempts used up: frozen, and nothing of it is sent in between. */
-static void test_last_attempt(void **state)
+LINK_TEST(test_last_attempt)
 {
 	unsigned int i;
 
-	(void)state;
 	post(&x, 3, 0);
 	for (i = 2; i <= 255; i++) {
 		refuse(OAE_R_GAP, 1 + i % 2);
@@ -267,9 +253,8 @@ static void test_last_attempt(void **state)
 }
 
 /* A map of missing slices is believed as far as there are slices. */
-static void test_gap_map(void **state)
+LINK_TEST(test_gap_map)
 {
-	(void)state;
 	post(&x, 3, 0);
 	refuse(OAE_R_GAP, 1ULL << 5);
 	assert_nothing_but(OAE_N_GAP_HEARD);
@@ -283,9 +268,8 @@ static void test_gap_map(void **state)
 }
 
 /* LAST alone asks only where slices may have been kept: first in a run. */
-static void test_offered_again_whole(void **state)
+LINK_TEST(test_offered_again_whole)
 {
-	(void)state;
 	post(&y, 1, 0);
 	rcv(answer(OAE_REFLECT));
 	post(&x, 4, 0);
@@ -294,8 +278,7 @@ static void test_offered_again_whole(void **state)
 	assert_int_equal(sent(OAE_OFFER)->slices, 15);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
 
-	port_down();
-	rcv(resolved());
+	anew();
 	assert_int_equal(sent(OAE_OFFER)->slices, 8);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, OAE_F_RESUME);
 	refuse(OAE_R_BUSY, 0);
@@ -313,14 +296,13 @@ static void test_offered_again_whole(void **state)
 }
 
 /* Limits are what may still be. */
-static void test_limits(void **state)
+LINK_TEST(test_limits)
 {
 	struct oae_post p = {
 		.handle = &x, .len = 5000, .slice_max = 1500 - OAE_HDR_LEN,
 		.nslices = 4,
 	};
 
-	(void)state;
 	clear();
 	assert_int_equal(oae_link_post(&l, &(struct oae_post){ 0 }, now, &a), -EINVAL);
 	assert_int_equal(oae_link_post(&l, &(struct oae_post){ .nslices = 65 },
@@ -333,13 +315,11 @@ static void test_limits(void **state)
 	refuse(OAE_R_TOO_BIG, 0);
 	assert_true(ended(&x, OAE_REVERSED));
 	p.len++;
-	clear();
-	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	post_it(&p);
 	assert_true(ended(&x, OAE_REVERSED) && !a.nsends);
 	p.len--;
 	p.slice_max++;
-	clear();
-	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	post_it(&p);
 	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
 
 	cfg.max_len = 2 * SLICE;
@@ -362,31 +342,26 @@ static void test_limits(void **state)
  * Cut anew, it is another content to a peer that kept slices of the old cut.
  * And only what was asked for, while it is asked for, is taken.
  */
-static void test_resliced(void **state)
+LINK_TEST(test_resliced)
 {
 	struct oae_post p = {
 		.handle = &x, .len = 2000, .slice_max = 1000, .nslices = 2,
 	};
 
-	(void)state;
 	post(&y, 1, 0);
 	rcv(answer(OAE_REFLECT));
-	clear();
-	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	post_it(&p);
 	p.slice_max = 500;
 	p.nslices = 4;
-	clear();
-	oae_link_resliced(&l, &p, now, &a);	/* nobody asked */
+	resliced(&p);	/* nobody asked */
 	assert_int_equal(a.nops + a.nsends, 0);
 
-	clear();
-	oae_link_set_mtu(&l, 600, now, &a);
+	set_mtu(600);
 	rcv(resolved());
 	assert_true(op(OAE_OP_RESLICE)->handle == &x);
 	assert_false(sent(OAE_OFFER));
 	p.handle = &y;
-	clear();
-	oae_link_resliced(&l, &p, now, &a);	/* for another */
+	resliced(&p);	/* for another */
 	assert_int_equal(a.nops + a.nsends, 0);
 	p.handle = &x;
 	oae_link_resliced(&l, &p, now, &a);
@@ -394,15 +369,13 @@ static void test_resliced(void **state)
 	assert_int_equal(sent(OAE_OFFER)->slice_max, 500);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
 
-	port_down();
-	rcv(resolved());
+	anew();
 	assert_int_equal(sent(OAE_OFFER)->slices, 15);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
 
 	/* It cannot be cut so: reversed, and the next one's turn. */
 	post(&y, 1, 0);
-	clear();
-	oae_link_set_mtu(&l, 200, now, &a);
+	set_mtu(200);
 	rcv(resolved());
 	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
 	p.nslices = 0;
@@ -412,7 +385,7 @@ static void test_resliced(void **state)
 	assert_int_equal(a.nsends, 2);		/* SYNC_ACK before it */
 }
 
-static void test_turned_away_late(void **state)
+LINK_TEST(test_turned_away_late)
 {
 	struct oae_frame f;
 
@@ -427,17 +400,14 @@ static void test_turned_away_late(void **state)
 	assert_int_equal(count_op(OAE_OP_GONE), 1);
 
 	open_link(state);			/* OPEN, it hears again */
-	f = frame(OAE_CLOSE);
-	f.reason = OAE_R_POLICY;
-	rcv(f);
+	rcv(BUT(frame(OAE_CLOSE), f.reason = OAE_R_POLICY));
 	assert_nothing_but_sync(OAE_N_NOLINK);
 	assert_true(oae_link_wants(&l) && l.asked_at);
 }
 
 /* Confirmed: at once if it was express, once DONE has come if not. */
-static void test_confirmed(void **state)
+LINK_TEST(test_confirmed)
 {
-	(void)state;
 	post(&x, 1, OAE_POST_EXPRESS | OAE_POST_CONFIRM);
 	rcv(answer(OAE_REFLECT));
 	assert_int_equal(count_op(OAE_OP_CONFIRMED), 1);
@@ -453,12 +423,11 @@ static void test_confirmed(void **state)
 }
 
 /* Closing asks for DONE, once, and the stall time begins then. */
-static void test_close_asks(void **state)
+LINK_TEST(test_close_asks)
 {
 	unsigned int i;
 	u64 began;
 
-	(void)state;
 	post(&x, 1, 0);
 	peer_lag = 1;
 	rcv(answer(OAE_REFLECT));
@@ -480,12 +449,11 @@ static void test_close_asks(void **state)
 	assert_non_null(sent(OAE_CLOSE));
 }
 
-static void test_what_is_said(void **state)
+LINK_TEST(test_what_is_said)
 {
 	const struct oae_send *s;
 	struct oae_frame f;
 
-	(void)state;
 	post(&x, 3, OAE_POST_EXPRESS);
 	s = sent(OAE_OFFER);
 	assert_true(s->handle == &x);
@@ -499,9 +467,7 @@ static void test_what_is_said(void **state)
 	assert_int_equal(s->frame.src_ltag, l.ltag);
 	assert_int_equal(s->frame.dst_ltag, l.peer_ltag);
 
-	f = slice(5, 0, END);
-	f.kind = OAE_VERB;
-	rcv(f);
+	rcv(BUT(slice(5, 0, END), f.kind = OAE_VERB));
 	assert_int_equal(count_op(OAE_OP_VERB), 1);
 	assert_int_equal(a.nsends, 0);
 	computed(OAE_R_KIND, 0);
@@ -527,9 +493,7 @@ static void test_what_is_said(void **state)
 	assert_int_equal(f.sync.caps, 0);
 	assert_int_equal(f.sync.max_len, 10000);
 	assert_int_equal(f.sync.mtu, 1500);
-	f = resolved();
-	f.tx++;					/* delivered by resolving */
-	rcv(f);
+	rcv(BUT(resolved(), f.tx++));	/* delivered by resolving */
 	assert_int_equal(sent(OAE_SYNC_ACK)->frame.flags, 0);
 
 	rcv(slice(1, 0, END));
@@ -538,31 +502,4 @@ static void test_what_is_said(void **state)
 	assert_int_equal(sent(OAE_DONE)->frame.rx, PEER_START + 2);
 }
 
-#define TEST(t)	cmocka_unit_test_setup(t, open_link)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_express_again),
-		TEST(test_atomic_not_again),
-		TEST(test_reverse_late),
-		TEST(test_reverse_early),
-		TEST(test_slices_disagree),
-		TEST(test_resume),
-		TEST(test_resume_of_held),
-		TEST(test_never_last),
-		TEST(test_one_frame),
-		TEST(test_cancelled),
-		TEST(test_last_attempt),
-		TEST(test_gap_map),
-		TEST(test_offered_again_whole),
-		TEST(test_limits),
-		TEST(test_resliced),
-		TEST(test_turned_away_late),
-		TEST(test_confirmed),
-		TEST(test_close_asks),
-		TEST(test_what_is_said),
-	};
-
-	return cmocka_run_group_tests_name("frames out of place", tests, NULL, NULL);
-}
+UNIT_MAIN("frames out of place")

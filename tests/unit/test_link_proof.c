@@ -3,10 +3,6 @@
  * What an end may conclude of the other's state, and what it may not: from an
  * rx that may not move (4.3), from a silence (4.4), from a number (4.5).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 #include "one_link.h"
 
 #define X	OAE_F_EXPRESS
@@ -29,12 +25,10 @@ static void express_too_long(struct oae_frame sync)
 		.flags = OAE_POST_EXPRESS,
 	};
 
-	clear();
-	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	post_it(&p);
 	assert_true(sent(OAE_OFFER)->handle == &x);
 	post(&y, 1, 0);
-	clear();
-	oae_link_set_mtu(&l, 200, now, &a);
+	set_mtu(200);
 	now += 1000 * MS;
 	sync.dst_ltag = l.ltag;
 	rcv(sync);
@@ -54,24 +48,21 @@ static void assert_undecided(void)
 }
 
 /* A SYNC says where its sender stood; it may yet open into the run before. */
-static void test_sync_is_no_proof(void **state)
+LINK_TEST(test_sync_is_no_proof)
 {
-	(void)state;
 	express_too_long(asked());
 	assert_undecided();
 	rcv(frame(OAE_SYNC));			/* again, or a probe */
 	assert_undecided();
 	/* It has opened this run, and delivered nothing. */
 	rcv(frame(OAE_SYNC_ACK));
-	assert_true(ended(&x, OAE_REVERSED));
-	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_TOO_BIG);
+	assert_reversed(&x, OAE_E_TOO_BIG);
 	assert_true(sent(OAE_OFFER)->handle == &y);
 }
 
 /* Any data frame of this run says as much. */
-static void test_data_is_proof(void **state)
+LINK_TEST(test_data_is_proof)
 {
-	(void)state;
 	express_too_long(asked());
 	assert_undecided();
 	rcv(slice(1, 0, END));
@@ -79,48 +70,38 @@ static void test_data_is_proof(void **state)
 }
 
 /* So does a SYNC_ACK that is resolved against. */
-static void test_sync_ack_is_proof(void **state)
+LINK_TEST(test_sync_ack_is_proof)
 {
-	(void)state;
 	express_too_long(resolved());
 	assert_true(ended(&x, OAE_REVERSED));
 	assert_true(sent(OAE_OFFER)->handle == &y);
 }
 
 /* The frames of the run before came: it was delivered. */
-static void test_delivered_after_all(void **state)
+LINK_TEST(test_delivered_after_all)
 {
-	struct oae_frame f;
-
-	(void)state;
 	express_too_long(asked());
 	fire_at(now + MS);			/* its time has only begun */
 	assert_int_equal(l.state, OAE_OPEN);
-	f = frame(OAE_SYNC_ACK);
-	f.rx++;
-	rcv(f);
+	rcv(BUT(frame(OAE_SYNC_ACK), f.rx++));
 	assert_undecided();
 	fire_at(now + 1000 * MS);
 	assert_int_equal(noted(OAE_N_STALL), 1);
-	f = resolved();
-	f.rx++;
-	rcv(f);
+	rcv(BUT(resolved(), f.rx++));
 	assert_true(ended(&x, OAE_COMMITTED));
 	assert_true(sent(OAE_OFFER)->handle == &y);
 }
 
 /* A wider path again: it is offered, as what it was. */
-static void test_wide_again(void **state)
+LINK_TEST(test_wide_again)
 {
 	struct oae_post p = {
 		.handle = &x, .len = 2000, .slice_max = 1000, .nslices = 2,
 		.flags = OAE_POST_EXPRESS,
 	};
 
-	(void)state;
 	express_too_long(asked());
-	clear();
-	oae_link_set_mtu(&l, 1500, now, &a);
+	set_mtu(1500);
 	rcv(asked());
 	/* What it was cut to has been tried, and is no more. */
 	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
@@ -142,8 +123,7 @@ static struct oae_post long_behind(void)
 	};
 
 	post(&x, 1, OAE_POST_EXPRESS);
-	clear();
-	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	post_it(&p);
 	oae_link_set_mtu(&l, 200, now, &a);
 	rcv(asked());
 	assert_true(sent(OAE_OFFER)->handle == &x);
@@ -152,17 +132,15 @@ static struct oae_post long_behind(void)
 }
 
 /* Of what comes behind it no run has heard. */
-static void test_doubt_ends(void **state)
+LINK_TEST(test_doubt_ends)
 {
 	struct oae_post p = long_behind();
 	struct oae_frame f = answer(OAE_REFLECT);
 
-	(void)state;
 	f.rx++;
 	rcv(f);
 	assert_true(ended(&x, OAE_COMMITTED));
-	clear();
-	oae_link_resliced(&l, &p, now, &a);
+	resliced(&p);
 	assert_true(ended(&y, OAE_REVERSED));
 
 	/* A refusal from before this run's first word: a peer may lie. */
@@ -171,42 +149,36 @@ static void test_doubt_ends(void **state)
 	peer_lag = 1;
 	refuse(OAE_R_TOO_BIG, 0);
 	assert_true(ended(&x, OAE_REVERSED));
-	clear();
-	oae_link_resliced(&l, &p, now, &a);
+	resliced(&p);
 	assert_true(ended(&y, OAE_REVERSED));
 }
 
 /* Parked, and sure: a half that goes first is not in doubt. */
-static void test_doubt_parked(void **state)
+LINK_TEST(test_doubt_parked)
 {
 	struct oae_post half = {
 		.handle = &y, .len = 50, .slice_max = 25, .nslices = 2,
 		.kind = OAE_SWAP,
 	};
 
-	(void)state;
 	post(&x, 1, OAE_POST_EXPRESS);
 	port_down();
 	rcv(asked());
 	refuse(OAE_R_BUSY, 0);
-	clear();
-	assert_int_equal(oae_link_post(&l, &half, now, &a), 0);
+	post_it(&half);
 	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
-	clear();
-	oae_link_resliced(&l, &half, now, &a);
+	resliced(&half);
 	assert_true(ended(&y, OAE_REVERSED));
 }
 
 /* What is atomic is the sender's to reverse, whoever holds it. */
-static void test_atomic_no_doubt(void **state)
+LINK_TEST(test_atomic_no_doubt)
 {
 	struct oae_post p = {
 		.handle = &x, .len = 2000, .slice_max = 1000, .nslices = 2,
 	};
 
-	(void)state;
-	clear();
-	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	post_it(&p);
 	oae_link_set_mtu(&l, 200, now, &a);
 	rcv(asked());
 	p.nslices = 0;
@@ -215,12 +187,10 @@ static void test_atomic_no_doubt(void **state)
 }
 
 /* Delivered, and its sender may not know: not forgotten before it does. */
-static void test_express_unseen(void **state)
+LINK_TEST(test_express_unseen)
 {
-	struct oae_frame f;
 	unsigned int i;
 
-	(void)state;
 	rcv(slice(1, 0, X | END));
 	assert_int_equal(l.rx, PEER_START + 1);
 	assert_true(oae_link_in_doubt(&l));
@@ -228,14 +198,10 @@ static void test_express_unseen(void **state)
 	for (i = 0; i < 100; i++)
 		fire_at(now + cfg.dead);
 	assert_int_not_equal(l.state, OAE_CLOSED);
-	f = resolved();				/* still asks for it */
-	f.tx--;
-	rcv(f);
+	rcv(BUT(resolved(), f.tx--));	/* still asks for it */
 	assert_int_equal(l.state, OAE_OPEN);
 	assert_true(oae_link_in_doubt(&l));
-	f = frame(OAE_SYNC);			/* from before */
-	f.tx--;
-	rcv(f);
+	rcv(BUT(frame(OAE_SYNC), f.tx--));	/* from before */
 	assert_true(oae_link_in_doubt(&l));
 	rcv(frame(OAE_SYNC));			/* and now has heard of it */
 	assert_false(oae_link_in_doubt(&l));
@@ -247,19 +213,16 @@ static void test_express_unseen(void **state)
 }
 
 /* Nobody asks for what was before a new name. */
-static void test_unseen_forgotten(void **state)
+LINK_TEST(test_unseen_forgotten)
 {
-	(void)state;
 	rcv(slice(1, 0, X | END));
-	clear();
-	oae_link_renamed(&l, now, &a);
+	renamed();
 	assert_false(oae_link_in_doubt(&l));
 }
 
 /* What was atomic was committed before it was delivered. */
-static void test_atomic_is_seen(void **state)
+LINK_TEST(test_atomic_is_seen)
 {
-	(void)state;
 	rcv(slice(1, 0, END));
 	assert_true(oae_link_in_doubt(&l));
 	commit(0);
@@ -268,15 +231,13 @@ static void test_atomic_is_seen(void **state)
 	/* And of one that resolving commits. */
 	rcv(slice(1, 0, X | END));
 	assert_true(oae_link_in_doubt(&l));
-	port_down();
-	rcv(resolved());
+	anew();
 	assert_false(oae_link_in_doubt(&l));
 }
 
 /* Of 2^32 numbers a run uses a quarter at most, each way. */
-static void test_worn(void **state)
+LINK_TEST(test_worn)
 {
-	(void)state;
 	l.run_tx = l.tx - (1U << 30) + 2;
 	post(&x, 1, 0);
 	rcv(answer(OAE_REFLECT));
@@ -306,19 +267,16 @@ static void test_worn(void **state)
 }
 
 /* It wore out while the next was to be cut: that goes out in the next run. */
-static void test_worn_while_cut(void **state)
+LINK_TEST(test_worn_while_cut)
 {
 	struct oae_post p = {
 		.handle = &y, .len = 2000, .slice_max = 1000, .nslices = 2,
 	};
 
-	(void)state;
-	clear();
-	oae_link_set_mtu(&l, 600, now, &a);
+	set_mtu(600);
 	rcv(resolved());
 	post(&x, 1, 0);
-	clear();
-	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	post_it(&p);
 	l.run_tx = l.tx - (1U << 30) + 1;
 	rcv(answer(OAE_REFLECT));
 	assert_int_equal(noted(OAE_N_WORN), 1);
@@ -332,25 +290,4 @@ static void test_worn_while_cut(void **state)
 	assert_int_equal(sent(OAE_OFFER)->slices, 15);
 }
 
-#define TEST(t)	cmocka_unit_test_setup(t, open_link)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_sync_is_no_proof),
-		TEST(test_data_is_proof),
-		TEST(test_sync_ack_is_proof),
-		TEST(test_delivered_after_all),
-		TEST(test_wide_again),
-		TEST(test_doubt_ends),
-		TEST(test_doubt_parked),
-		TEST(test_atomic_no_doubt),
-		TEST(test_express_unseen),
-		TEST(test_unseen_forgotten),
-		TEST(test_atomic_is_seen),
-		TEST(test_worn_while_cut),
-		TEST(test_worn),
-	};
-
-	return cmocka_run_group_tests_name("what proves what", tests, NULL, NULL);
-}
+UNIT_MAIN("what proves what")

@@ -3,19 +3,12 @@
  * The rules of a transaction (DESIGN section 4), one by one, frame by frame.
  * How to read them: sim_hand.h.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 #include "sim_hand.h"
 
-static void test_offer_reflect_commit(void **state)
+RULE(test_offer_reflect_commit)
 {
-	struct sim_tx *tx;
+	struct sim_tx *tx = post(a, 0);
 
-	(void)state;
-	open_link();
-	tx = post(a, 0);
 	pass(B, OAE_OFFER);
 	assert_false(tx->delivered);		/* held, not delivered */
 	assert_int_equal(b->link.hold.state, OAE_HOLD_HELD);
@@ -26,14 +19,10 @@ static void test_offer_reflect_commit(void **state)
 	assert_committed(tx);
 }
 
-static void test_next_offer_carries_commit(void **state)
+RULE(test_next_offer_carries_commit)
 {
-	struct sim_tx *x, *y;
+	struct sim_tx *x = post(a, 0), *y = post(a, 0);
 
-	(void)state;
-	open_link();
-	x = post(a, 0);
-	y = post(a, 0);
 	pass(B, OAE_OFFER);
 	pass(A, OAE_REFLECT);
 	pass(B, OAE_OFFER);			/* no COMMIT before it */
@@ -43,13 +32,10 @@ static void test_next_offer_carries_commit(void **state)
 	assert_committed(y);
 }
 
-static void test_express(void **state)
+RULE(test_express)
 {
-	struct sim_tx *tx;
+	struct sim_tx *tx = post(a, OAE_POST_EXPRESS);
 
-	(void)state;
-	open_link();
-	tx = post(a, OAE_POST_EXPRESS);
 	pass(B, OAE_OFFER);
 	assert_true(tx->delivered);		/* at once */
 	assert_false(tx->ended);
@@ -60,12 +46,10 @@ static void test_express(void **state)
 	assert_committed(tx);
 }
 
-static void test_same_offer_again(void **state)
+RULE(test_same_offer_again)
 {
 	struct sim_pkt *p, copy;
 
-	(void)state;
-	open_link();
 	post(a, 0);
 	p = expect(B, OAE_OFFER);
 	copy = *p;
@@ -80,11 +64,10 @@ static void test_same_offer_again(void **state)
 	assert_int_equal(w.delivered, 2);
 }
 
-static void test_busy_park_ready(void **state)
+RULE_CLOSED(test_busy_park_ready)
 {
 	struct sim_tx *x, *y;
 
-	(void)state;
 	b->rcvbuf = 1;
 	open_link();
 	x = post(a, 0);
@@ -104,11 +87,10 @@ static void test_busy_park_ready(void **state)
 	assert_committed(y);
 }
 
-static void test_parked_is_reversed_freely(void **state)
+RULE_CLOSED(test_parked_is_reversed_freely)
 {
 	struct sim_tx *tx;
 
-	(void)state;
 	b->rcvbuf = 0;
 	post(a, OAE_POST_EXPRESS);
 	flow();
@@ -119,11 +101,10 @@ static void test_parked_is_reversed_freely(void **state)
 	quiet();
 }
 
-static void test_ready_lost(void **state)
+RULE_CLOSED(test_ready_lost)
 {
 	struct sim_tx *tx;
 
-	(void)state;
 	b->rcvbuf = 0;
 	tx = post(a, 0);
 	flow();
@@ -135,13 +116,10 @@ static void test_ready_lost(void **state)
 	assert_committed(tx);
 }
 
-static void test_gap_and_resume(void **state)
+RULE(test_gap_and_resume)
 {
-	struct sim_tx *tx;
+	struct sim_tx *tx = post_slices(a, 4, 0);
 
-	(void)state;
-	open_link();
-	tx = post_slices(a, 4, 0);
 	pass(B, OAE_OFFER);
 	lose(B, OAE_OFFER);
 	pass(B, OAE_OFFER);
@@ -155,13 +133,10 @@ static void test_gap_and_resume(void **state)
 	assert_committed(tx);
 }
 
-static void test_slices_in_any_order(void **state)
+RULE(test_slices_in_any_order)
 {
-	struct sim_tx *tx;
+	struct sim_tx *tx = post_slices(a, 64, 0);
 
-	(void)state;
-	open_link();
-	tx = post_slices(a, 64, 0);
 	assert_int_equal(w.to[B].n, 64);
 	while (w.to[B].n > 1)			/* LAST but one first */
 		sim_arrive(&w, B, sim_take(&w, B, w.to[B].n - 2));
@@ -171,15 +146,11 @@ static void test_slices_in_any_order(void **state)
 }
 
 /* Reversed: both forget it, and its number goes to the next. */
-static void test_reverse(void **state)
+RULE(test_reverse)
 {
-	struct sim_tx *x, *y;
-	u32 seq;
+	struct sim_tx *x = post(a, 0), *y;
+	u32 seq = a->link.tx + 1;
 
-	(void)state;
-	open_link();
-	x = post(a, 0);
-	seq = a->link.tx + 1;
 	pass(B, OAE_OFFER);
 	sim_cancel(a, x);
 	assert_reversed(x, OAE_E_SIGNAL);
@@ -196,14 +167,11 @@ static void test_reverse(void **state)
 }
 
 /* REVERSE lost, or late: the newer attempt replaces what is held. */
-static void test_reverse_overtaken(void **state)
+RULE(test_reverse_overtaken)
 {
-	struct sim_tx *x, *y;
+	struct sim_tx *x = post(a, 0), *y;
 	struct sim_pkt late;
 
-	(void)state;
-	open_link();
-	x = post(a, 0);
 	pass(B, OAE_OFFER);
 	sim_cancel(a, x);
 	late = *expect(B, OAE_REVERSE);
@@ -215,12 +183,11 @@ static void test_reverse_overtaken(void **state)
 	assert_committed(y);
 }
 
-static void test_mismatch(void **state)
+RULE_CLOSED(test_mismatch)
 {
 	struct oae_frame f;
 	struct sim_tx *tx;
 
-	(void)state;
 	w.hostile = true;
 	open_link();
 	tx = post(a, 0);
@@ -237,13 +204,11 @@ static void test_mismatch(void **state)
 	assert_committed(tx);
 }
 
-static void test_attempts_used_up(void **state)
+RULE(test_attempts_used_up)
 {
 	struct sim_tx *tx;
 	unsigned int i;
 
-	(void)state;
-	open_link();
 	for (i = 0; i < 255; i++) {
 		tx = post(a, 0);
 		sim_cancel(a, tx);
@@ -257,13 +222,10 @@ static void test_attempts_used_up(void **state)
 	assert_committed(tx);
 }
 
-static void test_want_done(void **state)
+RULE(test_want_done)
 {
-	struct sim_tx *tx;
+	struct sim_tx *tx = post(a, OAE_POST_CONFIRM);
 
-	(void)state;
-	open_link();
-	tx = post(a, OAE_POST_CONFIRM);
 	pass(B, OAE_OFFER);
 	pass(A, OAE_REFLECT);
 	assert_true(a->link.await_done);
@@ -275,13 +237,10 @@ static void test_want_done(void **state)
 }
 
 /* Without WANT_DONE nobody waits, but the commit is not lost for good. */
-static void test_done_lost(void **state)
+RULE(test_done_lost)
 {
-	struct sim_tx *tx;
+	struct sim_tx *tx = post(a, OAE_POST_CONFIRM);
 
-	(void)state;
-	open_link();
-	tx = post(a, OAE_POST_CONFIRM);
 	pass(B, OAE_OFFER);
 	pass(A, OAE_REFLECT);
 	pass(B, OAE_COMMIT);
@@ -293,13 +252,10 @@ static void test_done_lost(void **state)
 }
 
 /* After a freeze LAST alone asks what the peer has kept. */
-static void test_resume_after_freeze(void **state)
+RULE(test_resume_after_freeze)
 {
-	struct sim_tx *tx;
+	struct sim_tx *tx = post_slices(a, 8, 0);
 
-	(void)state;
-	open_link();
-	tx = post_slices(a, 8, 0);
 	while (w.to[B].n > 1)
 		pass(B, OAE_OFFER);
 	lose(B, OAE_OFFER);			/* LAST */
@@ -317,13 +273,10 @@ static void test_resume_after_freeze(void **state)
 }
 
 /* ... but never what had another content when it was sent before. */
-static void test_no_resume_of_another(void **state)
+RULE(test_no_resume_of_another)
 {
-	struct sim_tx *x, *y;
+	struct sim_tx *x = post_slices(a, 8, 0), *y;
 
-	(void)state;
-	open_link();
-	x = post_slices(a, 8, 0);
 	while (w.to[B].n > 4)
 		pass(B, OAE_OFFER);
 	sim_port(a, false);			/* which flushes nothing here */
@@ -340,11 +293,10 @@ static void test_no_resume_of_another(void **state)
  * Found by fuzzing: an offer cut anew went out with the timer armed for an idle
  * link, and its loss was noticed only then.
  */
-static void test_cut_anew_is_watched(void **state)
+RULE_CLOSED(test_cut_anew_is_watched)
 {
 	u64 stall;
 
-	(void)state;
 	sim_mtu(b, OAE_MIN_MTU);
 	open_link();
 	wait_ms(50);
@@ -354,13 +306,10 @@ static void test_cut_anew_is_watched(void **state)
 	assert_true(a->timer_at <= w.now + 2 * stall);
 }
 
-static void test_mtu_cuts_anew(void **state)
+RULE(test_mtu_cuts_anew)
 {
-	struct sim_tx *tx;
+	struct sim_tx *tx = sim_post(a, 400, 200, OAE_MESSAGE, 0);
 
-	(void)state;
-	open_link();
-	tx = sim_post(a, 400, 200, OAE_MESSAGE, 0);
 	lose(B, OAE_OFFER);
 	lose(B, OAE_OFFER);
 	sim_mtu(b, OAE_MIN_MTU);
@@ -369,13 +318,12 @@ static void test_mtu_cuts_anew(void **state)
 	assert_committed(tx);
 }
 
-static void test_wrap(void **state)
+RULE_CLOSED(test_wrap)
 {
 	static const u32 starts[] = { 0xfffffffd, 0x7ffffffd };
 	unsigned int i, j;
 	struct sim_tx *tx;
 
-	(void)state;
 	for (j = 0; j < 2; j++) {
 		setup(NULL);
 		oae_link_init(&a->link, &a->cfg, w.vc, a->mtu, starts[j]);
@@ -397,14 +345,11 @@ static void test_wrap(void **state)
 }
 
 /* B's offers are lost, A's traffic flows: B must notice all the same. */
-static void test_one_way_does_not_hide(void **state)
+RULE(test_one_way_does_not_hide)
 {
-	struct sim_tx *tx;
+	struct sim_tx *tx = post(b, 0);
 	unsigned int i;
 
-	(void)state;
-	open_link();
-	tx = post(b, 0);
 	lose(A, OAE_OFFER);
 	for (i = 0; i < 50 && !w.notes[OAE_N_STALL]; i++) {
 		post(a, 0);
@@ -417,11 +362,10 @@ static void test_one_way_does_not_hide(void **state)
 	assert_committed(tx);
 }
 
-static void test_too_big(void **state)
+RULE_CLOSED(test_too_big)
 {
 	struct sim_tx *x, *y;
 
-	(void)state;
 	b->cfg.max_len = 100;
 	x = post_slices(a, 6, 0);		/* known from SYNC */
 	flow();
@@ -436,15 +380,11 @@ static void test_too_big(void **state)
 	assert_committed(y);
 }
 
-static void test_kind(void **state)
+RULE(test_kind)
 {
-	struct sim_tx *x, *y;
+	struct sim_tx *x = post(a, 0), *y = post(a, 0);
 	struct oae_frame f;
 
-	(void)state;
-	open_link();
-	x = post(a, 0);
-	y = post(a, 0);
 	lose(B, OAE_OFFER);
 	x->refusal = OAE_R_KIND;
 	f = forged(a, OAE_REFUSE);
@@ -457,33 +397,4 @@ static void test_kind(void **state)
 	assert_committed(y);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RULE(test_offer_reflect_commit),
-		RULE(test_next_offer_carries_commit),
-		RULE(test_express),
-		RULE(test_same_offer_again),
-		RULE(test_busy_park_ready),
-		RULE(test_parked_is_reversed_freely),
-		RULE(test_ready_lost),
-		RULE(test_gap_and_resume),
-		RULE(test_slices_in_any_order),
-		RULE(test_reverse),
-		RULE(test_reverse_overtaken),
-		RULE(test_mismatch),
-		RULE(test_attempts_used_up),
-		RULE(test_want_done),
-		RULE(test_done_lost),
-		RULE(test_resume_after_freeze),
-		RULE(test_no_resume_of_another),
-		RULE(test_cut_anew_is_watched),
-		RULE(test_mtu_cuts_anew),
-		RULE(test_wrap),
-		RULE(test_one_way_does_not_hide),
-		RULE(test_too_big),
-		RULE(test_kind),
-	};
-
-	return cmocka_run_group_tests_name("rules of a transaction", tests, NULL, NULL);
-}
+UNIT_MAIN("rules of a transaction")

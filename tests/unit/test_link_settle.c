@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* An end comes to where nothing is in doubt, before it becomes another (4.5). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 #include "one_link.h"
 
 #define X	OAE_F_EXPRESS
@@ -34,11 +30,10 @@ static bool wants_done(void)
 }
 
 /* Till it is over; and then it is. */
-static void test_nothing_offered(void **state)
+LINK_TEST(test_nothing_offered)
 {
 	u64 until = now + 50 * MS;
 
-	(void)state;
 	fire_at(now + 10 * MS);
 	settle(40 * MS);
 	assert_int_equal(l.timer_at, until);
@@ -55,11 +50,10 @@ static void test_nothing_offered(void **state)
 }
 
 /* What is parked stays so, and asks for no time of its own all the while. */
-static void test_parked_stays(void **state)
+LINK_TEST(test_parked_stays)
 {
 	u64 begin = now;
 
-	(void)state;
 	post(&x, 1, 0);
 	refuse(OAE_R_BUSY, 0);
 	settle(250 * MS);
@@ -74,9 +68,8 @@ static void test_parked_stays(void **state)
 }
 
 /* Refused as if there were no room; there is when it is over. */
-static void test_nothing_taken(void **state)
+LINK_TEST(test_nothing_taken)
 {
-	(void)state;
 	settle(50 * MS);
 	post_half(&y);
 	rcv(offer_kind(1, OAE_SWAP));
@@ -94,9 +87,8 @@ static void test_nothing_taken(void **state)
 }
 
 /* What is held is the peer's to decide. */
-static void test_held(void **state)
+LINK_TEST(test_held)
 {
-	(void)state;
 	rcv(slice(1, 0, END));
 	settle(50 * MS);
 	assert_true(oae_link_in_doubt(&l));
@@ -108,9 +100,8 @@ static void test_held(void **state)
 }
 
 /* What is in flight is committed, and confirmed. */
-static void test_in_flight(void **state)
+LINK_TEST(test_in_flight)
 {
-	(void)state;
 	post(&x, 1, 0);
 	settle(50 * MS);
 	rcv(answer(OAE_REFLECT));
@@ -121,9 +112,8 @@ static void test_in_flight(void **state)
 	assert_false(oae_link_in_doubt(&l));
 }
 
-static void test_committed(void **state)
+LINK_TEST(test_committed)
 {
-	(void)state;
 	post(&x, 1, 0);
 	rcv(answer(OAE_REFLECT));
 	assert_false(wants_done());
@@ -133,9 +123,8 @@ static void test_committed(void **state)
 }
 
 /* The peer is asked whether it knows of an express. */
-static void test_unseen(void **state)
+LINK_TEST(test_unseen)
 {
-	(void)state;
 	rcv(slice(1, 0, X | END));
 	settle(1000 * MS);
 	assert_non_null(sent(OAE_SYNC));
@@ -145,11 +134,10 @@ static void test_unseen(void **state)
 }
 
 /* And must answer in time. */
-static void test_unseen_unanswered(void **state)
+LINK_TEST(test_unseen_unanswered)
 {
 	u64 begin = now;
 
-	(void)state;
 	rcv(slice(1, 0, X | END));
 	settle(1000 * MS);
 	while (now < begin + cfg.dead) {
@@ -161,9 +149,8 @@ static void test_unseen_unanswered(void **state)
 }
 
 /* A frozen end asks anyway. */
-static void test_frozen(void **state)
+LINK_TEST(test_frozen)
 {
-	(void)state;
 	rcv(slice(1, 0, X | END));
 	port_down();
 	settle(50 * MS);
@@ -177,21 +164,18 @@ static void test_frozen(void **state)
 }
 
 /* It is another end now, and begins at once. */
-static void test_renamed(void **state)
+LINK_TEST(test_renamed)
 {
-	(void)state;
 	settle(50 * MS);
-	clear();
-	oae_link_renamed(&l, now, &a);
+	renamed();
 	meet();
 	post(&x, 1, 0);
 	assert_non_null(sent(OAE_OFFER));
 }
 
 /* With nobody there is nothing to settle. */
-static void test_closed(void **state)
+LINK_TEST(test_closed)
 {
-	(void)state;
 	kill_link(OAE_E_CANCEL);
 	settle(50 * MS);
 	assert_int_equal(a.nops + a.nsends, 0);
@@ -203,9 +187,8 @@ static void test_closed(void **state)
 }
 
 /* By another clock it would last for ever. */
-static void test_another_clock(void **state)
+LINK_TEST(test_another_clock)
 {
-	(void)state;
 	settle(50 * MS);
 	fire_at(now - 10000 * MS);
 	post(&x, 1, 0);
@@ -218,9 +201,8 @@ static void test_another_clock(void **state)
 }
 
 /* READY is said once, so it counts though it comes meanwhile. */
-static void test_ready_meanwhile(void **state)
+LINK_TEST(test_ready_meanwhile)
 {
-	(void)state;
 	post(&x, 1, 0);
 	refuse(OAE_R_BUSY, 0);
 	settle(20 * MS);
@@ -230,25 +212,4 @@ static void test_ready_meanwhile(void **state)
 	assert_true(sent(OAE_OFFER) && sent(OAE_OFFER)->handle == &x);
 }
 
-#define TEST(t)	cmocka_unit_test_setup(t, open_link)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_nothing_offered),
-		TEST(test_parked_stays),
-		TEST(test_nothing_taken),
-		TEST(test_held),
-		TEST(test_in_flight),
-		TEST(test_committed),
-		TEST(test_unseen),
-		TEST(test_unseen_unanswered),
-		TEST(test_frozen),
-		TEST(test_ready_meanwhile),
-		TEST(test_renamed),
-		TEST(test_closed),
-		TEST(test_another_clock),
-	};
-
-	return cmocka_run_group_tests_name("settling", tests, NULL, NULL);
-}
+UNIT_MAIN("settling")

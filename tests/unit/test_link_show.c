@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a link lets others know: what is shown of it, and what fsync waits for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 #include "one_link.h"
 
 #define END	OAE_F_LAST
@@ -16,11 +12,10 @@ static struct oae_link_view show(void)
 	return v;
 }
 
-static void test_open(void **state)
+LINK_TEST(test_open)
 {
 	struct oae_link_view v = show();
 
-	(void)state;
 	assert_int_equal(v.state, OAE_OPEN);
 	assert_int_equal(v.offer, OAE_OFFER_NONE);
 	assert_int_equal(v.hold, OAE_HOLD_NONE);
@@ -37,9 +32,8 @@ static void test_open(void **state)
 }
 
 /* One in flight, one that waits behind it, and a half: each counts once. */
-static void test_pending(void **state)
+LINK_TEST(test_pending)
 {
-	(void)state;
 	post_half(&y);
 	assert_int_equal(show().pending, 1);
 	assert_true(show().half);
@@ -55,9 +49,8 @@ static void test_pending(void **state)
 }
 
 /* Undecided while the link works is nothing to tell; while it is frozen it is. */
-static void test_doubt(void **state)
+LINK_TEST(test_doubt)
 {
-	(void)state;
 	rcv(slice(1, 0, END));
 	assert_int_equal(show().hold, OAE_HOLD_HELD);
 	assert_true(oae_link_undecided(&l));
@@ -70,11 +63,10 @@ static void test_doubt(void **state)
 }
 
 /* What is committed and not confirmed is in doubt, and not undecided. */
-static void test_confirmed(void **state)
+LINK_TEST(test_confirmed)
 {
 	struct oae_link_mark m;
 
-	(void)state;
 	post(&x, 1, 0);
 	assert_true(oae_link_undecided(&l));
 	rcv(answer(OAE_REFLECT));
@@ -91,11 +83,10 @@ static void test_confirmed(void **state)
 }
 
 /* The peer reflects the next one only after it has delivered the one before. */
-static void test_confirmed_by_the_next(void **state)
+LINK_TEST(test_confirmed_by_the_next)
 {
 	struct oae_link_mark m;
 
-	(void)state;
 	post(&x, 1, 0);
 	rcv(answer(OAE_REFLECT));
 	oae_link_mark(&l, &m);
@@ -108,11 +99,10 @@ static void test_confirmed_by_the_next(void **state)
 }
 
 /* Another incarnation, of either end: nothing of before will be confirmed. */
-static void test_confirmed_by_a_death(void **state)
+LINK_TEST(test_confirmed_by_a_death)
 {
 	struct oae_link_mark m;
 
-	(void)state;
 	post(&x, 1, 0);
 	rcv(answer(OAE_REFLECT));
 	oae_link_mark(&l, &m);
@@ -123,9 +113,8 @@ static void test_confirmed_by_a_death(void **state)
 	assert_true(oae_link_confirmed(&l, &m));
 }
 
-static void test_settling(void **state)
+LINK_TEST(test_settling)
 {
-	(void)state;
 	assert_false(oae_link_settling(&l));
 	rcv(slice(1, 0, END));
 	assert_false(oae_link_settling(&l));
@@ -141,11 +130,10 @@ static void test_settling(void **state)
 	assert_int_equal(show().state, OAE_CLOSED);
 }
 
-static void test_down(void **state)
+LINK_TEST(test_down)
 {
 	unsigned int i;
 
-	(void)state;
 	rcv(slice(1, 0, END));
 	clear();
 	oae_link_settle(&l, now + 3600000 * MS, now, &a);
@@ -158,20 +146,4 @@ static void test_down(void **state)
 	assert_false(oae_link_settling(&l));
 }
 
-#define TEST(t)	cmocka_unit_test_setup(t, open_link)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_open),
-		TEST(test_pending),
-		TEST(test_doubt),
-		TEST(test_confirmed),
-		TEST(test_confirmed_by_the_next),
-		TEST(test_confirmed_by_a_death),
-		TEST(test_settling),
-		TEST(test_down),
-	};
-
-	return cmocka_run_group_tests_name("show", tests, NULL, NULL);
-}
+UNIT_MAIN("show")

@@ -3,11 +3,9 @@
  * Swaps, two ends and frame by frame (doc/protocol.md section 4.9). B is the
  * senior. What one end alone does is in test_link_half.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <cmocka.h>
 #include "sim_hand.h"
+
+static struct sim_tx *x, *y;	/* the halves, of A and of B */
 
 static struct sim_tx *half(struct sim_end *e)
 {
@@ -41,23 +39,18 @@ static struct sim_tx *waiting_half(struct sim_end *e)
 }
 
 /* X is offered by A, and Y of B is lent for it: the REFLECT is on its way. */
-static void lend(struct sim_tx **x, struct sim_tx **y)
+static void lend(void)
 {
-	open_link();
-	*y = waiting_half(b);
-	*x = half(a);
+	y = waiting_half(b);
+	x = half(a);
 	pass(B, OAE_OFFER);
 	assert_half(b, OAE_HALF_LENT);
 	assert_int_equal(next_opcode(A), OAE_REFLECT);
 }
 
 /* 4.9, 2 to 4: the peer had none, and when it posts one, it is the one to offer. */
-static void test_waiting_takes(void **state)
+RULE(test_waiting_takes)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	open_link();
 	y = waiting_half(b);
 	x = half(a);
 	pass(B, OAE_OFFER);
@@ -74,12 +67,8 @@ static void test_waiting_takes(void **state)
 }
 
 /* The other way round it is the same. */
-static void test_junior_waits(void **state)
+RULE(test_junior_waits)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	open_link();
 	x = waiting_half(a);
 	y = half(b);
 	pass(A, OAE_OFFER);
@@ -90,12 +79,8 @@ static void test_junior_waits(void **state)
 }
 
 /* 4.9, 3: they cross. The senior's stands, whichever arrives first. */
-static void test_cross(void **state)
+RULE(test_cross)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	open_link();
 	x = half(a);
 	y = half(b);
 	pass(A, OAE_OFFER);
@@ -113,12 +98,8 @@ static void test_cross(void **state)
 	assert_int_equal(b->link.tx, 1);
 }
 
-static void test_cross_refused_first(void **state)
+RULE(test_cross_refused_first)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	open_link();
 	x = half(a);
 	y = half(b);
 	pass(B, OAE_OFFER);
@@ -145,12 +126,8 @@ static void test_cross_refused_first(void **state)
  * 4.9, 2: the senior's is refused, and the junior's, posted since, was refused
  * because of it. It is offered again at once, not after the keepalive interval.
  */
-static void test_crossed_and_refused(void **state)
+RULE(test_crossed_and_refused)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	open_link();
 	y = half(b);
 	pass(A, OAE_OFFER);
 	x = half(a);
@@ -167,12 +144,8 @@ static void test_crossed_and_refused(void **state)
 }
 
 /* What was remembered of a crossing is void for the next offer. */
-static void test_crossing_forgotten(void **state)
+RULE(test_crossing_forgotten)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	open_link();
 	x = half(a);
 	y = half(b);
 	pass(B, OAE_OFFER);
@@ -193,12 +166,9 @@ static void test_crossing_forgotten(void **state)
 }
 
 /* 4.9, 5: reversed by the one who offered. Y is offered by its own end then. */
-static void test_lent_reversed(void **state)
+RULE(test_lent_reversed)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	lend(&x, &y);
+	lend();
 	sim_cancel(a, x);
 	assert_reversed(x, OAE_E_SIGNAL);
 	pass(B, OAE_REVERSE);
@@ -211,12 +181,11 @@ static void test_lent_reversed(void **state)
 }
 
 /* The REVERSE is lost, and a message or another half comes as the next attempt. */
-static void test_lent_replaced(void **state)
+RULE(test_lent_replaced)
 {
-	struct sim_tx *x, *y, *m;
+	struct sim_tx *m;
 
-	(void)state;
-	lend(&x, &y);
+	lend();
 	sim_cancel(a, x);
 	lose(B, OAE_REVERSE);
 	m = post(a, 0);
@@ -229,12 +198,9 @@ static void test_lent_replaced(void **state)
 	assert_swapped(x, y);
 }
 
-static void test_lent_replaced_by_half(void **state)
+RULE(test_lent_replaced_by_half)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	lend(&x, &y);
+	lend();
 	sim_cancel(a, x);
 	lose(B, OAE_REVERSE);
 	x = half(a);
@@ -246,12 +212,8 @@ static void test_lent_replaced_by_half(void **state)
 }
 
 /* The same offer again: the same half again. */
-static void test_reflected_again(void **state)
+RULE(test_reflected_again)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	open_link();
 	y = waiting_half(b);
 	x = half(a);
 	sim_again(&w, B, 0, w.now + SIM_MS);
@@ -265,20 +227,17 @@ static void test_reflected_again(void **state)
 }
 
 /* Each frame of a swap is lost once: the failure is seen, and it is done anew. */
-static void test_each_frame_lost(void **state)
+RULE_CLOSED(test_each_frame_lost)
 {
 	static const struct {
 		u8 to, opcode;
 	} lost[] = {
 		{ B, OAE_OFFER }, { A, OAE_REFLECT }, { B, OAE_COMMIT },
 	};
-	struct sim_tx *x, *y;
 	unsigned int i, j;
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
-		setup(NULL);
-		open_link();
+		opened(NULL);
 		y = waiting_half(b);
 		x = half(a);
 		for (j = 0; j < i; j++)
@@ -291,12 +250,9 @@ static void test_each_frame_lost(void **state)
 }
 
 /* A freeze while it is lent: undecided, so both have theirs back, and begin anew. */
-static void test_freeze_lent(void **state)
+RULE(test_freeze_lent)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	lend(&x, &y);
+	lend();
 	lose(A, OAE_REFLECT);
 	sim_port(b, false);
 	assert_half(b, OAE_HALF_LENT);
@@ -308,12 +264,9 @@ static void test_freeze_lent(void **state)
 }
 
 /* 4.9: it comes back to a user who wanted it back: not offered to anybody. */
-static void test_freeze_cancelled(void **state)
+RULE(test_freeze_cancelled)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	lend(&x, &y);
+	lend();
 	lose(A, OAE_REFLECT);
 	sim_port(b, false);
 	sim_cancel(b, y);
@@ -326,12 +279,9 @@ static void test_freeze_cancelled(void **state)
 }
 
 /* And committed by resolving. */
-static void test_freeze_committed(void **state)
+RULE(test_freeze_committed)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	lend(&x, &y);
+	lend();
 	pass(A, OAE_REFLECT);
 	lose(B, OAE_COMMIT);
 	sim_port(b, false);
@@ -342,15 +292,13 @@ static void test_freeze_committed(void **state)
 }
 
 /* 4.9, 5: the one who offered has died. It may have used Y, or not. */
-static void test_peer_new(void **state)
+RULE_CLOSED(test_peer_new)
 {
-	struct sim_tx *x, *y;
 	bool used;
 
-	(void)state;
 	for (used = false;; used = true) {
-		setup(NULL);
-		lend(&x, &y);
+		opened(NULL);
+		lend();
 		if (used) {
 			pass(A, OAE_REFLECT);
 			lose(B, OAE_COMMIT);
@@ -370,12 +318,9 @@ static void test_peer_new(void **state)
 }
 
 /* The one who lent has died: nobody has X, which is offered to the new one. */
-static void test_lender_new(void **state)
+RULE(test_lender_new)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	lend(&x, &y);
+	lend();
 	lose(A, OAE_REFLECT);
 	sim_crash(b);
 	y = half(b);
@@ -385,12 +330,8 @@ static void test_lender_new(void **state)
 }
 
 /* Posted, offered and waiting: offered to whoever is the peer now. */
-static void test_peer_new_idle(void **state)
+RULE(test_peer_new_idle)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	open_link();
 	y = waiting_half(b);
 	sim_crash(a);
 	x = half(a);
@@ -399,24 +340,20 @@ static void test_peer_new_idle(void **state)
 }
 
 /* Killed: the half comes back, unless it is lent. */
-static void test_kill(void **state)
+RULE(test_kill)
 {
-	struct sim_tx *x, *y, *m;
+	struct sim_tx *m;
 
-	(void)state;
-	open_link();
 	y = waiting_half(b);
 	sim_kill(b);
 	assert_reversed(y, OAE_E_SHUTDOWN);
 
-	setup(NULL);
-	open_link();
+	opened(NULL);
 	y = half(b);
 	sim_kill(b);
 	assert_reversed(y, OAE_E_SHUTDOWN);
 
-	setup(NULL);
-	open_link();
+	opened(NULL);
 	m = post(b, 0);
 	y = half(b);
 	assert_half(b, OAE_HALF_POSTED);
@@ -424,28 +361,24 @@ static void test_kill(void **state)
 	assert_reversed(y, OAE_E_SHUTDOWN);
 	assert_reversed(m, OAE_E_SHUTDOWN);
 
-	setup(NULL);
-	lend(&x, &y);
+	opened(NULL);
+	lend();
 	sim_kill(b);
 	assert_true(y->ended && y->outcome == OAE_UNKNOWN);
 	assert_int_equal(w.notes[OAE_N_HELD_LOST], 1);
 }
 
 /* Down: as what waits is. But one that is lent is kept, as what is held is. */
-static void test_down(void **state)
+RULE(test_down)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	open_link();
 	y = waiting_half(b);
 	sim_port(b, false);
 	wait_ms(700);
 	assert_true(b->link.down);
 	assert_reversed(y, OAE_E_DOWN);
 
-	setup(NULL);
-	lend(&x, &y);
+	opened(NULL);
+	lend();
 	lose(A, OAE_REFLECT);
 	sim_port(b, false);
 	wait_ms(700);
@@ -461,13 +394,10 @@ static void test_down(void **state)
 }
 
 /* Cancelled in each state. */
-static void test_cancel(void **state)
+RULE(test_cancel)
 {
-	struct sim_tx *x, *y, *m;
+	struct sim_tx *m = post(a, 0);
 
-	(void)state;
-	open_link();
-	m = post(a, 0);
 	x = half(a);
 	y = half(a);			/* in the queue: the link has one */
 	assert_false(y->at_link);
@@ -510,13 +440,11 @@ static void test_cancel(void **state)
 }
 
 /* One frame less 16 bytes, in either role and on either side. */
-static void test_too_long(void **state)
+RULE(test_too_long)
 {
-	struct sim_tx *x, *y, *m;
+	struct sim_tx *m;
 	u32 max = SIM_MTU_MAX - OAE_HDR_LEN - OAE_REFLECT_LEN;
 
-	(void)state;
-	open_link();
 	x = sim_post(a, max + 1, 0, OAE_SWAP, 0);
 	assert_reversed(x, OAE_E_TOO_BIG);
 	quiet();
@@ -550,12 +478,8 @@ static void test_too_long(void **state)
 }
 
 /* Offered, in doubt, and the MTU shrinks meanwhile. */
-static void test_too_long_again(void **state)
+RULE(test_too_long_again)
 {
-	struct sim_tx *x;
-
-	(void)state;
-	open_link();
 	x = sim_post(a, 200, 0, OAE_SWAP, 0);
 	lose(B, OAE_OFFER);
 	sim_mtu(a, 150);
@@ -565,12 +489,10 @@ static void test_too_long_again(void **state)
 }
 
 /* Both ends have a message parked for want of room, and read only after the swap. */
-static void test_parked_lets_pass(void **state)
+RULE(test_parked_lets_pass)
 {
-	struct sim_tx *x, *y, *m, *n;
+	struct sim_tx *m, *n;
 
-	(void)state;
-	open_link();
 	a->rcvbuf = 1;
 	b->rcvbuf = 1;
 	a->unread = 1;
@@ -593,14 +515,10 @@ static void test_parked_lets_pass(void **state)
 }
 
 /* It is offered again after the keepalive interval, in any case. */
-static void test_offered_at_keepalive(void **state)
+RULE(test_offered_at_keepalive)
 {
-	struct sim_tx *x, *y;
-	u64 began;
+	u64 began = w.now;
 
-	(void)state;
-	open_link();
-	began = w.now;
 	y = waiting_half(b);
 	while (next_opcode(A) != OAE_OFFER)
 		sim_event(&w);
@@ -614,28 +532,22 @@ static void test_offered_at_keepalive(void **state)
 }
 
 /* 4.7: closing. What is lent ends first, either way. */
-static void test_close(void **state)
+RULE(test_close)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	open_link();
 	y = waiting_half(b);
 	sim_close(b);
 	assert_reversed(y, OAE_E_SHUTDOWN);
 	flow();
 	assert_false(a->tag || b->tag);
 
-	setup(NULL);
-	open_link();
+	opened(NULL);
 	y = waiting_half(b);
 	sim_close(a);
 	flow();
 	assert_reversed(y, OAE_E_PEER_CLOSED);
 	assert_false(a->tag || b->tag);
 
-	setup(NULL);
-	open_link();
+	opened(NULL);
 	y = half(b);
 	sim_close(b);
 	assert_false(y->ended);
@@ -643,15 +555,15 @@ static void test_close(void **state)
 	assert_reversed(y, OAE_E_SHUTDOWN);
 	assert_false(a->tag || b->tag);
 
-	setup(NULL);
-	lend(&x, &y);
+	opened(NULL);
+	lend();
 	sim_close(b);
 	flow();
 	assert_swapped(x, y);
 	assert_false(a->tag || b->tag);
 
-	setup(NULL);
-	lend(&x, &y);
+	opened(NULL);
+	lend();
 	sim_close(a);
 	flow();
 	assert_swapped(x, y);
@@ -659,12 +571,9 @@ static void test_close(void **state)
 }
 
 /* Closing, a half that comes back is reversed, and not offered again. */
-static void test_close_taken_back(void **state)
+RULE(test_close_taken_back)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	lend(&x, &y);
+	lend();
 	sim_close(b);
 	sim_cancel(a, x);
 	pass(B, OAE_REVERSE);
@@ -675,8 +584,8 @@ static void test_close_taken_back(void **state)
 	assert_false(a->tag || b->tag);
 
 	/* Nor after a freeze. */
-	setup(NULL);
-	lend(&x, &y);
+	opened(NULL);
+	lend();
 	lose(A, OAE_REFLECT);
 	sim_cancel(a, x);
 	lose(B, OAE_REVERSE);
@@ -687,12 +596,8 @@ static void test_close_taken_back(void **state)
 }
 
 /* OAE_POST_CONFIRM, and asking later. */
-static void test_confirm(void **state)
+RULE(test_confirm)
 {
-	struct sim_tx *x, *y;
-
-	(void)state;
-	open_link();
 	y = waiting_half(b);
 	x = sim_post(a, 24, 24, OAE_SWAP, OAE_POST_CONFIRM);
 	pass(B, OAE_OFFER);
@@ -707,13 +612,11 @@ static void test_confirm(void **state)
 }
 
 /* The first two halves of 4.9 at once from both ends, many times. */
-static void test_many(void **state)
+RULE(test_many)
 {
 	struct sim_tx *x[20], *y[20];
 	unsigned int i;
 
-	(void)state;
-	open_link();
 	for (i = 0; i < 20; i++) {
 		x[i] = half(a);
 		y[i] = half(b);
@@ -725,38 +628,4 @@ static void test_many(void **state)
 	assert_true(w.now < 2 * SIM_MS);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RULE(test_waiting_takes),
-		RULE(test_junior_waits),
-		RULE(test_cross),
-		RULE(test_cross_refused_first),
-		RULE(test_crossed_and_refused),
-		RULE(test_crossing_forgotten),
-		RULE(test_lent_reversed),
-		RULE(test_lent_replaced),
-		RULE(test_lent_replaced_by_half),
-		RULE(test_reflected_again),
-		RULE(test_each_frame_lost),
-		RULE(test_freeze_lent),
-		RULE(test_freeze_cancelled),
-		RULE(test_freeze_committed),
-		RULE(test_peer_new),
-		RULE(test_lender_new),
-		RULE(test_peer_new_idle),
-		RULE(test_kill),
-		RULE(test_down),
-		RULE(test_cancel),
-		RULE(test_too_long),
-		RULE(test_too_long_again),
-		RULE(test_parked_lets_pass),
-		RULE(test_offered_at_keepalive),
-		RULE(test_close),
-		RULE(test_close_taken_back),
-		RULE(test_confirm),
-		RULE(test_many),
-	};
-
-	return cmocka_run_group_tests_name("swaps", tests, NULL, NULL);
-}
+UNIT_MAIN("swaps")

@@ -3,17 +3,12 @@
  * The rules of opening, freezing, resolving, closing and dying (DESIGN section
  * 4), one by one, frame by frame. How to read them: sim_hand.h.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 #include "sim_hand.h"
 
-static void test_opening(void **state)
+RULE_CLOSED(test_opening)
 {
 	struct sim_tx *tx = post(a, 0);
 
-	(void)state;
 	pass(B, OAE_SYNC);
 	assert_false(b->tag);			/* a stranger costs nothing */
 	pass(A, OAE_SYNC_CHK);			/* a cookie */
@@ -32,11 +27,10 @@ static void test_opening(void **state)
 	assert_committed(tx);
 }
 
-static void test_both_open_at_once(void **state)
+RULE_CLOSED(test_both_open_at_once)
 {
 	struct sim_tx *x = post(a, 0), *y = post(b, 0);
 
-	(void)state;
 	flow();
 	assert_committed(x);
 	assert_committed(y);
@@ -48,8 +42,7 @@ static void lose_one(u8 flags, u8 lost)
 {
 	struct sim_tx *tx;
 
-	setup(NULL);
-	open_link();
+	opened(NULL);
 	tx = post(a, flags);
 	if (lost == OAE_OFFER) {
 		lose(B, OAE_OFFER);
@@ -72,9 +65,8 @@ static void lose_one(u8 flags, u8 lost)
 	assert_true(sim_settled(&w));
 }
 
-static void test_stall_and_resolve(void **state)
+RULE_CLOSED(test_stall_and_resolve)
 {
-	(void)state;
 	lose_one(0, OAE_OFFER);
 	lose_one(0, OAE_REFLECT);
 	lose_one(0, OAE_COMMIT);
@@ -82,13 +74,11 @@ static void test_stall_and_resolve(void **state)
 	lose_one(OAE_POST_EXPRESS, OAE_REFLECT);
 }
 
-static void test_sync_at_open(void **state)
+RULE(test_sync_at_open)
 {
 	struct oae_frame f;
 	u32 ltag;
 
-	(void)state;
-	open_link();
 	ltag = a->link.ltag;
 	f = forged(a, OAE_SYNC);
 	f.sync.inc = b->link.inc;
@@ -115,15 +105,11 @@ static void test_sync_at_open(void **state)
 }
 
 /* Rule 1: a frame of the run before, of either end, is of no use. */
-static void test_both_ltags(void **state)
+RULE(test_both_ltags)
 {
-	struct sim_pkt late;
-	struct sim_tx *tx;
+	struct sim_tx *tx = post(a, 0);
+	struct sim_pkt late = *expect(B, OAE_OFFER);
 
-	(void)state;
-	open_link();
-	tx = post(a, 0);
-	late = *expect(B, OAE_OFFER);
 	sim_port(a, false);
 	sim_port(a, true);
 	while (b->link.ltag == get_unaligned_be32(late.buf + OAE_OFF_DST_LTAG) ||
@@ -139,13 +125,10 @@ static void test_both_ltags(void **state)
 	assert_int_equal(w.delivered, 2);
 }
 
-static void test_new_peer_atomic(void **state)
+RULE(test_new_peer_atomic)
 {
-	struct sim_tx *tx;
+	struct sim_tx *tx = post(a, 0);
 
-	(void)state;
-	open_link();
-	tx = post(a, 0);
 	pass(B, OAE_OFFER);			/* held, and then */
 	sim_crash(b);
 	lose(A, OAE_REFLECT);
@@ -154,13 +137,10 @@ static void test_new_peer_atomic(void **state)
 	assert_committed(tx);			/* by the next incarnation */
 }
 
-static void test_new_peer_express(void **state)
+RULE(test_new_peer_express)
 {
-	struct sim_tx *x, *y;
+	struct sim_tx *x = post(a, OAE_POST_EXPRESS), *y;
 
-	(void)state;
-	open_link();
-	x = post(a, OAE_POST_EXPRESS);
 	y = post(a, OAE_POST_EXPRESS);		/* not offered yet */
 	pass(B, OAE_OFFER);
 	sim_crash(b);
@@ -171,10 +151,8 @@ static void test_new_peer_express(void **state)
 	assert_committed(y);
 }
 
-static void test_new_peer_unconfirmed(void **state)
+RULE(test_new_peer_unconfirmed)
 {
-	(void)state;
-	open_link();
 	post(a, 0);
 	pass(B, OAE_OFFER);
 	pass(A, OAE_REFLECT);
@@ -186,13 +164,10 @@ static void test_new_peer_unconfirmed(void **state)
 	sim_check_end(&w);
 }
 
-static void test_new_peer_held(void **state)
+RULE(test_new_peer_held)
 {
-	struct sim_tx *tx;
+	struct sim_tx *tx = post(a, 0);
 
-	(void)state;
-	open_link();
-	tx = post(a, 0);
 	pass(B, OAE_OFFER);
 	sim_crash(a);				/* undecided */
 	lose(A, OAE_REFLECT);
@@ -203,13 +178,11 @@ static void test_new_peer_held(void **state)
 }
 
 /* A peer that has forgotten the link says so: no stall is waited for. */
-static void test_nolink(void **state)
+RULE(test_nolink)
 {
 	struct sim_tx *tx;
 	u64 then;
 
-	(void)state;
-	open_link();
 	sim_crash(b);
 	then = w.now;
 	tx = post(a, 0);
@@ -221,13 +194,10 @@ static void test_nolink(void **state)
 	assert_true(w.now - then < SIM_MS);
 }
 
-static void test_nolink_stale(void **state)
+RULE(test_nolink_stale)
 {
-	struct oae_frame f;
+	struct oae_frame f = forged(a, OAE_NOLINK);
 
-	(void)state;
-	open_link();
-	f = forged(a, OAE_NOLINK);
 	f.dst_ltag ^= 1;
 	inject(a, f);
 	assert_int_equal(oae_link_state(&a->link), OAE_OPEN);
@@ -235,14 +205,10 @@ static void test_nolink_stale(void **state)
 }
 
 /* CLOSE first lets what is in flight end. */
-static void test_close_in_flight(void **state)
+RULE(test_close_in_flight)
 {
-	struct sim_tx *x, *y;
+	struct sim_tx *x = post(a, 0), *y = post(a, 0);
 
-	(void)state;
-	open_link();
-	x = post(a, 0);
-	y = post(a, 0);
 	sim_close(a);
 	assert_reversed(y, OAE_E_SHUTDOWN);
 	assert_int_equal(oae_link_state(&a->link), OAE_CLOSE_SENT);
@@ -259,14 +225,10 @@ static void test_close_in_flight(void **state)
 }
 
 /* CLOSE waits for what is held here. */
-static void test_close_holding(void **state)
+RULE(test_close_holding)
 {
-	struct sim_tx *x, *y;
+	struct sim_tx *x = post(b, 0), *y = post(b, 0);
 
-	(void)state;
-	open_link();
-	x = post(b, 0);
-	y = post(b, 0);
 	pass(A, OAE_OFFER);
 	sim_close(a);
 	pass(B, OAE_REFLECT);
@@ -295,12 +257,11 @@ static void test_close_holding(void **state)
  * The peer sends on and on: each offer carries the commit of the one before. The
  * end that closes takes none of them, whatever it is.
  */
-static void test_close_busy_peer(void **state)
+RULE_CLOSED(test_close_busy_peer)
 {
 	unsigned int i, kind, slices;
 	unsigned long before;
 
-	(void)state;
 	for (kind = 0; kind < 4; kind++) {
 		slices = kind == 3 ? 3 : 1;
 		open_link();
@@ -323,13 +284,12 @@ static void test_close_busy_peer(void **state)
 }
 
 /* What was refused, or is, will not be wanted again: no READY. */
-static void test_close_not_ready(void **state)
+RULE_CLOSED(test_close_not_ready)
 {
 	unsigned int before;
 
-	(void)state;
 	for (before = 0; before < 2; before++) {
-		open_link();
+		opened(NULL);
 		b->rcvbuf = 1;
 		b->unread = 1;
 		if (!before) {
@@ -345,14 +305,11 @@ static void test_close_not_ready(void **state)
 		}
 		sim_read(b);
 		quiet();
-		setup(state);
 	}
 }
 
-static void test_close_ack_lost(void **state)
+RULE(test_close_ack_lost)
 {
-	(void)state;
-	open_link();
 	sim_close(a);
 	pass(B, OAE_CLOSE);
 	lose(A, OAE_CLOSE_ACK);
@@ -373,9 +330,8 @@ static void two_runs(void)
 }
 
 /* An idle pair was only healed by giving the peer up for dead. */
-static void test_two_runs_idle(void **state)
+RULE_CLOSED(test_two_runs_idle)
 {
-	(void)state;
 	two_runs();
 	wait_ms(150);
 	assert_int_equal(w.notes[OAE_N_DOWN], 0);
@@ -385,9 +341,8 @@ static void test_two_runs_idle(void **state)
 }
 
 /* And CLOSE was repeated until then. */
-static void test_two_runs_closing(void **state)
+RULE_CLOSED(test_two_runs_closing)
 {
-	(void)state;
 	two_runs();
 	sim_close(a);
 	wait_ms(60);
@@ -396,14 +351,10 @@ static void test_two_runs_closing(void **state)
 	assert_false(b->tag);
 }
 
-static void test_crossing_closes(void **state)
+RULE(test_crossing_closes)
 {
-	struct sim_tx *x, *y;
+	struct sim_tx *x = post(a, 0), *y = post(b, 0);
 
-	(void)state;
-	open_link();
-	x = post(a, 0);
-	y = post(b, 0);
 	sim_close(a);
 	sim_close(b);
 	flow();
@@ -414,14 +365,10 @@ static void test_crossing_closes(void **state)
 	assert_reversed(y, OAE_E_SHUTDOWN);
 }
 
-static void test_close_peer_posts(void **state)
+RULE(test_close_peer_posts)
 {
-	struct sim_tx *x, *y;
+	struct sim_tx *x = post(b, 0), *y = post(b, 0);
 
-	(void)state;
-	open_link();
-	x = post(b, 0);
-	y = post(b, 0);
 	sim_close(a);
 	flow();
 	wait_ms(50);
@@ -430,11 +377,10 @@ static void test_close_peer_posts(void **state)
 	assert_reversed(y, OAE_E_PEER_CLOSED);
 }
 
-static void test_turned_away(void **state)
+RULE_CLOSED(test_turned_away)
 {
 	struct sim_tx *tx;
 
-	(void)state;
 	b->shut = true;
 	tx = post(a, 0);
 	pass(B, OAE_SYNC);
@@ -444,10 +390,8 @@ static void test_turned_away(void **state)
 	quiet();
 }
 
-static void test_keepalive(void **state)
+RULE(test_keepalive)
 {
-	(void)state;
-	open_link();
 	wait_ms(1000);
 	assert_true(w.notes[OAE_N_PROBE] >= 9);
 	assert_true(w.notes[OAE_N_PROBE] <= 22);
@@ -455,14 +399,10 @@ static void test_keepalive(void **state)
 	assert_int_equal(w.notes[OAE_N_DOWN], 0);
 }
 
-static void test_dead_and_up_again(void **state)
+RULE(test_dead_and_up_again)
 {
-	struct sim_tx *x, *y, *z;
+	struct sim_tx *x = post(a, 0), *y = post(a, OAE_POST_EXPRESS), *z;
 
-	(void)state;
-	open_link();
-	x = post(a, 0);
-	y = post(a, OAE_POST_EXPRESS);
 	b->port_up = false;			/* a cable, not a port */
 	wait_ms(700);
 	assert_int_equal(w.notes[OAE_N_DOWN], 2);	/* both ends */
@@ -478,13 +418,10 @@ static void test_dead_and_up_again(void **state)
 }
 
 /* An express in flight is not reversed when the peer is not heard. */
-static void test_dead_express_waits(void **state)
+RULE(test_dead_express_waits)
 {
-	struct sim_tx *tx;
+	struct sim_tx *tx = post(a, OAE_POST_EXPRESS);
 
-	(void)state;
-	open_link();
-	tx = post(a, OAE_POST_EXPRESS);
 	pass(B, OAE_OFFER);
 	lose(A, OAE_REFLECT);
 	b->port_up = false;
@@ -497,13 +434,10 @@ static void test_dead_express_waits(void **state)
 }
 
 /* What is held waits for its sender, dead or not. */
-static void test_dead_held_waits(void **state)
+RULE(test_dead_held_waits)
 {
-	struct sim_tx *tx;
+	struct sim_tx *tx = post(a, 0);
 
-	(void)state;
-	open_link();
-	tx = post(a, 0);
 	pass(B, OAE_OFFER);
 	pass(A, OAE_REFLECT);
 	lose(B, OAE_COMMIT);
@@ -516,13 +450,12 @@ static void test_dead_held_waits(void **state)
 }
 
 /* Counters that cannot be, in SYNC: counted, and both ends start again. */
-static void test_broken(void **state)
+RULE_CLOSED(test_broken)
 {
 	struct oae_frame f;
 	struct sim_tx *tx;
 	u64 inc;
 
-	(void)state;
 	w.hostile = true;
 	open_link();
 	inc = a->link.inc;
@@ -547,12 +480,11 @@ static void test_broken(void **state)
  * Whatever a peer that knows the ltags sends: the link neither overflows nor
  * holds more than its limit, and never forgets its timer.
  */
-static void test_hostile(void **state)
+RULE_CLOSED(test_hostile)
 {
 	struct oae_frame f;
 	unsigned int i, round;
 
-	(void)state;
 	for (round = 0; round < 200; round++) {
 		sim_init(&w, round);
 		w.hostile = true;
@@ -607,37 +539,4 @@ static void test_hostile(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RULE(test_opening),
-		RULE(test_both_open_at_once),
-		RULE(test_stall_and_resolve),
-		RULE(test_sync_at_open),
-		RULE(test_both_ltags),
-		RULE(test_new_peer_atomic),
-		RULE(test_new_peer_express),
-		RULE(test_new_peer_unconfirmed),
-		RULE(test_new_peer_held),
-		RULE(test_nolink),
-		RULE(test_nolink_stale),
-		RULE(test_close_in_flight),
-		RULE(test_close_holding),
-		RULE(test_close_busy_peer),
-		RULE(test_close_not_ready),
-		RULE(test_close_ack_lost),
-		RULE(test_two_runs_idle),
-		RULE(test_two_runs_closing),
-		RULE(test_crossing_closes),
-		RULE(test_close_peer_posts),
-		RULE(test_turned_away),
-		RULE(test_keepalive),
-		RULE(test_dead_and_up_again),
-		RULE(test_dead_express_waits),
-		RULE(test_dead_held_waits),
-		RULE(test_broken),
-		RULE(test_hostile),
-	};
-
-	return cmocka_run_group_tests_name("rules of synchronising", tests, NULL, NULL);
-}
+UNIT_MAIN("rules of synchronising")

@@ -3,10 +3,6 @@
  * When something counts as a failure (doc/protocol.md 4.4), to the nanosecond:
  * the stall time, what the timer is armed for, and how often one asks.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 #include "one_link.h"
 
 /* Before anything was measured: a tenth of stall_max. */
@@ -35,9 +31,8 @@ static void assert_about(u64 value, u64 expected)
 	assert_in_range(value, expected - 100, expected + 100);
 }
 
-static void test_measured(void **state)
+LINK_TEST(test_measured)
 {
-	(void)state;
 	assert_int_equal(oae_link_stall(&l), STALL);
 	round_trip(2 * MS);		/* smoothed 2, deviation 1 */
 	assert_about(oae_link_stall(&l), 6 * MS);
@@ -60,11 +55,10 @@ static void test_measured(void **state)
 }
 
 /* One that hardly varies may vary all the same. */
-static void test_twice_at_least(void **state)
+LINK_TEST(test_twice_at_least)
 {
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < 60; i++)
 		round_trip(2 * MS);
 	assert_about(oae_link_stall(&l), 4 * MS);
@@ -91,17 +85,15 @@ static u64 runs_until(void)
 
 static void fail_once(void)
 {
-	port_down();
-	rcv(resolved());
+	anew();
 	assert_int_equal(l.state, OAE_OPEN);
 }
 
 /* Doubled with each failure in a row but the first; from the seventh, every second. */
-static void test_doubled(void **state)
+LINK_TEST(test_doubled)
 {
 	unsigned int round, i;
 
-	(void)state;
 	cfg.stall_max = 10000 * MS;
 	round_trip(1);
 	for (round = 0; round < 2; round++) {
@@ -135,18 +127,14 @@ static void test_doubled(void **state)
 }
 
 /* A failure that the peer has noticed is counted there. */
-static void test_noticed_by_the_peer(void **state)
+LINK_TEST(test_noticed_by_the_peer)
 {
-	struct oae_frame f;
 	unsigned int i;
 
-	(void)state;
 	cfg.stall_max = 10000 * MS;
 	round_trip(1);
 	for (i = 0; i < 5; i++) {
-		f = frame(OAE_SYNC);
-		f.src_ltag += 1000;
-		rcv(f);
+		rcv(BUT(frame(OAE_SYNC), f.src_ltag += 1000));
 		assert_int_equal(l.state, OAE_SYNC_RECD);
 		rcv(resolved());
 		assert_int_equal(l.state, OAE_OPEN);
@@ -155,11 +143,8 @@ static void test_noticed_by_the_peer(void **state)
 }
 
 /* How long a SYNC took that was sent once, and was answered. */
-static void test_sync_measured(void **state)
+LINK_TEST(test_sync_measured)
 {
-	struct oae_frame f;
-
-	(void)state;
 	port_down();
 	now += 3 * MS;
 	rcv(resolved());			/* smoothed 3, deviation 1.5 */
@@ -174,9 +159,7 @@ static void test_sync_measured(void **state)
 
 	open_link(state);
 	port_down();
-	f = frame(OAE_SYNC);			/* asked again because of this */
-	f.dst_ltag = 1234;
-	rcv(f);
+	rcv(BUT(frame(OAE_SYNC), f.dst_ltag = 1234));	/* asked again because of this */
 	assert_non_null(sent(OAE_SYNC));
 	now += 3 * MS;
 	rcv(resolved());
@@ -184,7 +167,7 @@ static void test_sync_measured(void **state)
 }
 
 /* An answer that comes after the link has given it up says how long it takes. */
-static void test_late_answer(void **state)
+TEST(test_late_answer)
 {
 	struct oae_frame f;
 	unsigned int what;
@@ -235,7 +218,7 @@ static void test_late_answer(void **state)
 }
 
 /* The same for the commit of what is held. */
-static void test_late_commit(void **state)
+TEST(test_late_commit)
 {
 	struct oae_frame f;
 	unsigned int what;
@@ -261,7 +244,7 @@ static void test_late_commit(void **state)
  * What is under way is noticed after the stall time, not at the next time but
  * one that the timer happens to fire.
  */
-static void test_stalls_in_time(void **state)
+TEST(test_stalls_in_time)
 {
 	unsigned int what, early;
 	u64 began;
@@ -290,11 +273,10 @@ static void test_stalls_in_time(void **state)
 }
 
 /* Resolving begins a new wait for DONE. */
-static void test_done_in_time(void **state)
+LINK_TEST(test_done_in_time)
 {
 	u64 began;
 
-	(void)state;
 	post(&x, 1, OAE_POST_CONFIRM);
 	peer_lag = 1;
 	rcv(answer(OAE_REFLECT));
@@ -306,9 +288,8 @@ static void test_done_in_time(void **state)
 }
 
 /* Overdue in two ways: frozen, and then nothing is offered. */
-static void test_stalled_and_parked(void **state)
+LINK_TEST(test_stalled_and_parked)
 {
-	(void)state;
 	post(&x, 1, 0);
 	refuse(OAE_R_BUSY, 0);
 	rcv(slice(1, 0, OAE_F_LAST));
@@ -318,27 +299,24 @@ static void test_stalled_and_parked(void **state)
 	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
 }
 
-static void test_many_slices_take_time(void **state)
+LINK_TEST(test_many_slices_take_time)
 {
 	u64 began = now;
 
-	(void)state;
 	post(&x, 64, 0);
 	assert_int_equal(runs_until(), began + STALL + STALL * 63 / 8);
 }
 
 /* It was cut anew first: the wait begins when it goes out. */
-static void test_resliced_in_time(void **state)
+LINK_TEST(test_resliced_in_time)
 {
 	struct oae_post p = {
 		.handle = &x, .len = 2000, .slice_max = 2000, .nslices = 1,
 	};
 	u64 began = now + 30 * MS;
 
-	(void)state;
 	idle_until(began);
-	clear();
-	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	post_it(&p);
 	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
 	p.slice_max = 1000;
 	p.nslices = 2;
@@ -348,11 +326,10 @@ static void test_resliced_in_time(void **state)
 }
 
 /* READY lost: the keepalive interval is that of what is parked. */
-static void test_parked_in_time(void **state)
+LINK_TEST(test_parked_in_time)
 {
 	u64 began;
 
-	(void)state;
 	now += 7 * MS;
 	post(&x, 1, 0);
 	began = now;
@@ -367,12 +344,11 @@ static void test_parked_in_time(void **state)
 	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
 }
 
-static void test_probe_in_time(void **state)
+LINK_TEST(test_probe_in_time)
 {
 	u64 began = now, asked;
 	unsigned int i;
 
-	(void)state;
 	cfg.dead = 450 * MS;			/* not a multiple of keepalive */
 	while (!noted(OAE_N_PROBE))
 		fire_at(l.timer_at);
@@ -407,13 +383,12 @@ static u64 next_sync(void)
 }
 
 /* After the stall time, then ever more slowly. */
-static void test_asks_more_slowly(void **state)
+LINK_TEST(test_asks_more_slowly)
 {
 	static const unsigned int ms[] = { 4, 8, 16, 32, 64, 100, 100 };
 	u64 began = now + 30 * MS;
 	unsigned int i;
 
-	(void)state;
 	cfg.keepalive = 150 * MS;
 	idle_until(began);
 	port_down();
@@ -429,24 +404,21 @@ static void test_asks_more_slowly(void **state)
 
 	open_link(state);			/* the same for another MTU */
 	idle_until(now + 30 * MS);
-	clear();
-	oae_link_set_mtu(&l, 9000, now, &a);
+	set_mtu(9000);
 	assert_int_equal(sent(OAE_SYNC)->frame.sync.mtu, 9000);
 	assert_int_equal(next_sync(), STALL);
 
 	open_link(state);			/* and for another address */
 	idle_until(now + 30 * MS);
-	clear();
-	oae_link_renamed(&l, now, &a);
+	renamed();
 	assert_int_equal(next_sync(), STALL);
 }
 
 /* A port that is up again: whatever failed before, failed for that. */
-static void test_port_up(void **state)
+LINK_TEST(test_port_up)
 {
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < 4; i++)
 		fail_once();
 	port_down();
@@ -459,11 +431,10 @@ static void test_port_up(void **state)
 }
 
 /* What is posted on a link that is down has the dead time to find the peer. */
-static void test_posted_when_down(void **state)
+LINK_TEST(test_posted_when_down)
 {
 	u64 posted;
 
-	(void)state;
 	port_down();
 	fire_at(now + 401 * MS);
 	assert_true(l.down);
@@ -487,7 +458,7 @@ static void test_posted_when_down(void **state)
 }
 
 /* Down for eight dead times: forgotten, but not with something in doubt. */
-static void test_forgotten(void **state)
+TEST(test_forgotten)
 {
 	unsigned int what, i;
 	u64 down;
@@ -516,12 +487,11 @@ static void test_forgotten(void **state)
 }
 
 /* An exchange of frames does not touch the timer, only looks far enough. */
-static void test_never_later(void **state)
+LINK_TEST(test_never_later)
 {
 	unsigned int i;
 	u64 at;
 
-	(void)state;
 	round_trip(1);
 	post(&x, 1, 0);
 	at = l.timer_at;
@@ -546,12 +516,11 @@ static void test_never_later(void **state)
 }
 
 /* What is overdue, by a stall time that got shorter, each frame put off. */
-static void test_overdue(void **state)
+LINK_TEST(test_overdue)
 {
 	unsigned int i;
 	u64 at;
 
-	(void)state;
 	post(&x, 1, 0);
 	now += STALL / 2;
 	cfg.stall_max = STALL / 4;
@@ -567,7 +536,7 @@ static void test_overdue(void **state)
 }
 
 /* A clock that is behind: no time passes until it has caught up. */
-static void test_clock_behind(void **state)
+LINK_TEST(test_clock_behind)
 {
 	u64 began;
 
@@ -598,11 +567,10 @@ static void test_clock_behind(void **state)
 }
 
 /* Further behind: another clock, and all waits begin again. */
-static void test_another_clock(void **state)
+LINK_TEST(test_another_clock)
 {
 	u64 began;
 
-	(void)state;
 	post(&x, 1, 0);
 	began = now - 100000 * MS;
 	fire_at(began);
@@ -698,17 +666,15 @@ static void post_long(u16 len, u16 cut, u8 flags)
 		.flags = flags,
 	};
 
-	clear();
-	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	post_it(&p);
 }
 
 /* Long frames vanish: cut smaller and smaller, as long as 64 are enough. */
-static void test_cut_smaller(void **state)
+LINK_TEST(test_cut_smaller)
 {
 	static const u16 mtus[] = { 1400, 1280, 576, 256, 128 };
 	unsigned int i;
 
-	(void)state;
 	post_long(1460, 1460, OAE_POST_EXPRESS);
 	for (i = 0; i < ARRAY_SIZE(mtus); i++) {
 		fruitless(3);
@@ -740,17 +706,15 @@ static void test_cut_smaller(void **state)
 	assert_int_equal(sent(OAE_OFFER)->nslices, 1);
 	rcv(answer(OAE_REFLECT));
 	l.cut = 88;
-	clear();
-	oae_link_set_mtu(&l, 1400, now, &a);
+	set_mtu(1400);
 	assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 100), 1360);
 }
 
-static void test_too_long_for_the_path(void **state)
+LINK_TEST(test_too_long_for_the_path)
 {
 	static const u16 slices[] = { 5, 6, 12, 30, 64 };
 	unsigned int i;
 
-	(void)state;
 	/* At the least that 64 slices take, and not even that gets through. */
 	cfg.dead = 4000 * MS;
 	l.peer_max_len = 10000;
@@ -760,8 +724,7 @@ static void test_too_long_for_the_path(void **state)
 		cut_again(slices[i]);
 	}
 	fruitless_for(17, cfg.dead);
-	assert_true(ended(&x, OAE_REVERSED));
-	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_TOO_BIG);
+	assert_reversed(&x, OAE_E_TOO_BIG);
 
 	/* A verb cannot be cut, nor its answer. */
 	for (i = 0; i < 3; i++) {
@@ -794,7 +757,7 @@ static const struct {
 	{ 16, 4000 * MS, false },
 };
 
-static void test_how_long_a_row(void **state)
+TEST(test_how_long_a_row)
 {
 	unsigned int i, k;
 	u64 began;
@@ -826,13 +789,12 @@ static void test_how_long_a_row(void **state)
 		if (!rows[i].ends)
 			continue;
 		rcv(resolved());
-		assert_true(ended(&x, OAE_REVERSED));
-		assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_TOO_BIG);
+		assert_reversed(&x, OAE_E_TOO_BIG);
 	}
 }
 
 /* However many there are; and only those in a row, by one clock. */
-static void test_which_row(void **state)
+TEST(test_which_row)
 {
 	unsigned int i;
 
@@ -873,7 +835,7 @@ static void test_which_row(void **state)
 }
 
 /* After the sixteenth they are ever fewer, while it is that which fails. */
-static void test_row_waits(void **state)
+TEST(test_row_waits)
 {
 	u64 stall;
 	unsigned int i;
@@ -914,7 +876,7 @@ static void test_row_waits(void **state)
 }
 
 /* What counts as fruitless: the SYNC was faster than what was offered had. */
-static void test_not_fruitless(void **state)
+TEST(test_not_fruitless)
 {
 	unsigned int what, i;
 	struct oae_frame f;
@@ -950,11 +912,10 @@ static void test_not_fruitless(void **state)
 }
 
 /* Only LAST, which is short, gets through. */
-static void test_gap_fruitless(void **state)
+LINK_TEST(test_gap_fruitless)
 {
 	unsigned int i;
 
-	(void)state;
 	post_long(3000, 1460, 0);
 	for (i = 0; i < 2; i++) {
 		refuse(OAE_R_GAP, 3);
@@ -988,16 +949,14 @@ static u64 next_close(void)
 }
 
 /* CLOSE again, ever more slowly; after a failure as for the first time. */
-static void test_close_again(void **state)
+LINK_TEST(test_close_again)
 {
-	(void)state;
 	close_link();
 	assert_non_null(sent(OAE_CLOSE));
 	assert_int_equal(next_close(), STALL);
 	assert_int_equal(next_close(), 2 * STALL);
 	assert_int_equal(next_close(), 4 * STALL);
-	port_down();
-	rcv(resolved());
+	anew();
 	assert_true(sent(OAE_CLOSE) && !sent(OAE_SYNC));
 	assert_int_equal(next_close(), STALL);
 
@@ -1009,11 +968,10 @@ static void test_close_again(void **state)
 }
 
 /* An answer that comes late counts from the first CLOSE. */
-static void test_close_dead(void **state)
+LINK_TEST(test_close_dead)
 {
 	u64 began = now;
 
-	(void)state;
 	close_link();
 	while (l.state != OAE_CLOSED)
 		fire_at(l.timer_at);
@@ -1022,9 +980,8 @@ static void test_close_dead(void **state)
 }
 
 /* A timer that fires early is put off; not because the clock is another one. */
-static void test_early(void **state)
+LINK_TEST(test_early)
 {
-	(void)state;
 	assert_true(l.timer_at > now);
 	assert_true(oae_link_early(&l, l.timer_at - 1));
 	assert_false(oae_link_early(&l, l.timer_at));
@@ -1033,9 +990,8 @@ static void test_early(void **state)
 }
 
 /* And what was cut is not cut for longer, nor less long, by another clock. */
-static void test_cut_by_another_clock(void **state)
+LINK_TEST(test_cut_by_another_clock)
 {
-	(void)state;
 	l.cut = 500;
 	l.cut_at = now;
 	now -= 5000 * MS;
@@ -1043,43 +999,4 @@ static void test_cut_by_another_clock(void **state)
 	assert_int_equal(l.cut, 500);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_measured, open_link),
-		cmocka_unit_test_setup(test_twice_at_least, open_link),
-		cmocka_unit_test_setup(test_doubled, open_link),
-		cmocka_unit_test_setup(test_noticed_by_the_peer, open_link),
-		cmocka_unit_test_setup(test_sync_measured, open_link),
-		cmocka_unit_test(test_late_answer),
-		cmocka_unit_test(test_late_commit),
-		cmocka_unit_test(test_stalls_in_time),
-		cmocka_unit_test_setup(test_done_in_time, open_link),
-		cmocka_unit_test_setup(test_stalled_and_parked, open_link),
-		cmocka_unit_test_setup(test_many_slices_take_time, open_link),
-		cmocka_unit_test_setup(test_early, open_link),
-		cmocka_unit_test_setup(test_cut_by_another_clock, open_link),
-		cmocka_unit_test_setup(test_resliced_in_time, open_link),
-		cmocka_unit_test_setup(test_parked_in_time, open_link),
-		cmocka_unit_test_setup(test_probe_in_time, open_link),
-		cmocka_unit_test_setup(test_asks_more_slowly, open_link),
-		cmocka_unit_test_setup(test_port_up, open_link),
-		cmocka_unit_test_setup(test_posted_when_down, open_link),
-		cmocka_unit_test(test_forgotten),
-		cmocka_unit_test_setup(test_never_later, open_link),
-		cmocka_unit_test_setup(test_overdue, open_link),
-		cmocka_unit_test_setup(test_cut_smaller, open_link),
-		cmocka_unit_test_setup(test_too_long_for_the_path, open_link),
-		cmocka_unit_test(test_how_long_a_row),
-		cmocka_unit_test(test_which_row),
-		cmocka_unit_test(test_row_waits),
-		cmocka_unit_test(test_not_fruitless),
-		cmocka_unit_test_setup(test_gap_fruitless, open_link),
-		cmocka_unit_test_setup(test_clock_behind, open_link),
-		cmocka_unit_test_setup(test_another_clock, open_link),
-		cmocka_unit_test_setup(test_close_again, open_link),
-		cmocka_unit_test_setup(test_close_dead, open_link),
-	};
-
-	return cmocka_run_group_tests_name("times", tests, NULL, NULL);
-}
+UNIT_MAIN("times")

@@ -3,10 +3,6 @@
  * Halves and what else waits at one end: whose turn it is, what is one frame,
  * and when a half that waits is looked at again (doc/protocol.md 4.9, 4.4).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <cmocka.h>
 #include "one_link.h"
 
 static char h, i;	/* handles more */
@@ -17,9 +13,8 @@ static const void *offered(void)
 }
 
 /* What was offered last does not have the next turn, though it was refused. */
-static void test_turns(void **state)
+LINK_TEST(test_turns)
 {
-	(void)state;
 	oae_link_rank(&l, true);
 	post(&x, 1, 0);
 	post_half(&h);
@@ -36,9 +31,8 @@ static void test_turns(void **state)
 }
 
 /* What steps aside does so whosever turn it is. */
-static void test_aside_out_of_turn(void **state)
+LINK_TEST(test_aside_out_of_turn)
 {
-	(void)state;
 	post(&x, 1, 0);
 	refuse(OAE_R_BUSY, 0);
 	post(&y, 1, 0);
@@ -52,31 +46,27 @@ static void test_aside_out_of_turn(void **state)
 }
 
 /* A half in two slices is asked for in one; that cannot be: it is too big. */
-static void test_one_frame(void **state)
+LINK_TEST(test_one_frame)
 {
 	struct oae_post p = {
 		.handle = &x, .len = 20, .slice_max = 10, .nslices = 2,
 		.kind = OAE_SWAP,
 	};
 
-	(void)state;
-	clear();
-	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+	post_it(&p);
 	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
 	assert_null(sent(OAE_OFFER));
 	oae_link_resliced(&l, &p, now, &a);
-	assert_true(ended(&x, OAE_REVERSED));
-	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_TOO_BIG);
+	assert_reversed(&x, OAE_E_TOO_BIG);
 	assert_null(sent(OAE_OFFER));
 	assert_int_equal(l.half.state, OAE_HALF_NONE);
 }
 
 /* Though the peer is heard of meanwhile. */
-static void test_looked_at_in_time(void **state)
+LINK_TEST(test_looked_at_in_time)
 {
 	u64 again;
 
-	(void)state;
 	post_half(&h);
 	refuse(OAE_R_NO_HALF, 0);
 	again = now + cfg.keepalive;
@@ -88,9 +78,8 @@ static void test_looked_at_in_time(void **state)
 }
 
 /* Posted on a link that is down it has the dead time to find the peer. */
-static void test_posted_when_down(void **state)
+LINK_TEST(test_posted_when_down)
 {
-	(void)state;
 	port_down();
 	fire_at(now + cfg.dead);
 	assert_true(l.down);
@@ -102,9 +91,8 @@ static void test_posted_when_down(void **state)
 }
 
 /* The stall time of a DONE that is asked for late begins then. */
-static void test_confirm_late(void **state)
+LINK_TEST(test_confirm_late)
 {
-	(void)state;
 	peer_lag = 1;
 	post(&x, 1, 0);
 	rcv(answer(OAE_REFLECT));
@@ -115,19 +103,4 @@ static void test_confirm_late(void **state)
 	assert_int_equal(l.done_at, now);
 }
 
-#define TEST(name)	cmocka_unit_test_setup(name, open_link)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST(test_turns),
-		TEST(test_aside_out_of_turn),
-		TEST(test_one_frame),
-		TEST(test_looked_at_in_time),
-		TEST(test_posted_when_down),
-		TEST(test_confirm_late),
-	};
-
-	return cmocka_run_group_tests_name("turns of halves", tests, NULL,
-					   NULL);
-}
+UNIT_MAIN("turns of halves")

@@ -3,10 +3,6 @@
  * Verbs at one end, whose peer and whose words are played by hand (doc/protocol.md
  * section 4.10). Two ends, with words, are in test_link_words.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <cmocka.h>
 #include "one_link.h"
 
 #define REPLY	24
@@ -26,11 +22,10 @@ static void held(u8 attempt)
 }
 
 /* The initiator: what is offered, and what answers it. */
-static void test_initiator(void **state)
+LINK_TEST(test_initiator)
 {
 	const struct oae_send *s;
 
-	(void)state;
 	post_verb(&x);
 	s = sent(OAE_OFFER);
 	assert_int_equal(s->frame.kind, OAE_VERB);
@@ -47,7 +42,7 @@ static void test_initiator(void **state)
 }
 
 /* An answer of another length or kind is not that of this request. */
-static void test_answer_that_does_not_fit(void **state)
+LINK_TEST(test_answer_that_does_not_fit)
 {
 	static const struct {
 		u8 kind;
@@ -58,7 +53,6 @@ static void test_answer_that_does_not_fit(void **state)
 	};
 	unsigned int i;
 
-	(void)state;
 	post_verb(&x);
 	for (i = 0; i < 4; i++) {
 		rcv(answer_kind(wrong[i].kind, wrong[i].more));
@@ -72,7 +66,7 @@ static void test_answer_that_does_not_fit(void **state)
 }
 
 /* Each way to be refused for good, and what the writer is told. */
-static void test_refused(void **state)
+LINK_TEST(test_refused)
 {
 	static const struct {
 		u16 reason;
@@ -85,23 +79,20 @@ static void test_refused(void **state)
 	};
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(refused); i++) {
 		post_verb(&x);
 		refuse(refused[i].reason, 0);
-		assert_true(ended(&x, OAE_REVERSED));
-		assert_int_equal(op(OAE_OP_COMPLETE)->err, refused[i].err);
+		assert_reversed(&x, refused[i].err);
 		assert_int_equal(noted(OAE_N_REJECTED), 1);
 		assert_int_equal(a.nsends, 0);
 	}
 }
 
 /* CONFLICT parks: it is offered again on READY, else after the keepalive. */
-static void test_parked(void **state)
+LINK_TEST(test_parked)
 {
 	u64 due;
 
-	(void)state;
 	post_verb(&x);
 	refuse(OAE_R_CONFLICT, 0);
 	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
@@ -122,15 +113,12 @@ static void test_parked(void **state)
 }
 
 /* Request and answer must each fit into a frame, that of now. */
-static void test_too_long(void **state)
+LINK_TEST(test_too_long)
 {
 	u16 max = oae_link_slice_max(&l);
-	struct oae_frame f;
 
-	(void)state;
 	post_kind(&x, OAE_VERB, max + 1, 8);
-	assert_true(ended(&x, OAE_REVERSED));
-	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_TOO_BIG);
+	assert_reversed(&x, OAE_E_TOO_BIG);
 	post_kind(&x, OAE_VERB, 8, max - OAE_REFLECT_LEN + 1);
 	assert_true(ended(&x, OAE_REVERSED));
 	assert_int_equal(a.nsends, 0);
@@ -140,37 +128,28 @@ static void test_too_long(void **state)
 	/* Offered again through a smaller port, it does not fit any more. */
 	post(&y, 1, 0);
 	port_down();
-	f = resolved();
-	f.sync.mtu = 1000;
-	rcv(f);
+	rcv(BUT(resolved(), f.sync.mtu = 1000));
 	assert_int_equal(count_op(OAE_OP_RESLICE), 0);
 	assert_true(ended(&x, OAE_REVERSED));
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &y);
 }
 
 /* Cut anew as messages are, requests are not: nothing asks for it. */
-static void test_parked_too_long(void **state)
+LINK_TEST(test_parked_too_long)
 {
-	struct oae_frame f;
-
-	(void)state;
 	post_kind(&x, OAE_VERB, 1200, 8);
 	refuse(OAE_R_CONFLICT, 0);
 	port_down();
-	f = resolved();
-	f.sync.mtu = 1000;
-	rcv(f);
-	assert_true(ended(&x, OAE_REVERSED));
-	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_TOO_BIG);
+	rcv(BUT(resolved(), f.sync.mtu = 1000));
+	assert_reversed(&x, OAE_E_TOO_BIG);
 	assert_int_equal(l.offer.state, OAE_OFFER_NONE);
 }
 
 /* The responder: asked, held, and applied by the commit. */
-static void test_responder(void **state)
+LINK_TEST(test_responder)
 {
 	const struct oae_send *s;
 
-	(void)state;
 	rcv(offer_kind(1, OAE_VERB));
 	assert_int_equal(l.hold.state, OAE_HOLD_ASKED);
 	assert_int_equal(count_op(OAE_OP_KEEP), 1);
@@ -200,7 +179,7 @@ static void test_responder(void **state)
 }
 
 /* Refused by who computes: each reason goes out, and stays the answer. */
-static void test_computed_refused(void **state)
+LINK_TEST(test_computed_refused)
 {
 	static const u16 reasons[] = {
 		OAE_R_CONFLICT, OAE_R_NO_REGION, OAE_R_RANGE, OAE_R_ACCESS,
@@ -208,7 +187,6 @@ static void test_computed_refused(void **state)
 	};
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(reasons); i++) {
 		rcv(offer_kind(1 + i, OAE_VERB));
 		computed(reasons[i], 0);
@@ -225,9 +203,8 @@ static void test_computed_refused(void **state)
 }
 
 /* READY for CONFLICT, once, and for nothing else. */
-static void test_ready(void **state)
+LINK_TEST(test_ready)
 {
-	(void)state;
 	rcv(offer_kind(1, OAE_VERB));
 	computed(OAE_R_ACCESS, 0);
 	drained();
@@ -242,11 +219,10 @@ static void test_ready(void **state)
 }
 
 /* The answer must fit into a REFLECT. */
-static void test_answer_too_long(void **state)
+LINK_TEST(test_answer_too_long)
 {
 	u16 max = oae_link_slice_max(&l) - OAE_REFLECT_LEN;
 
-	(void)state;
 	rcv(offer_kind(1, OAE_VERB));
 	computed(0, max + 1);
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_TOO_BIG);
@@ -257,16 +233,10 @@ static void test_answer_too_long(void **state)
 }
 
 /* Each way in which one that is held is dropped: DISCARD, and never APPLY. */
-static void test_dropped(void **state)
+LINK_TEST(test_dropped)
 {
-	struct oae_frame f;
-
-	(void)state;
 	held(1);
-	f = frame(OAE_REVERSE);
-	f.seq = l.rx + 1;
-	f.attempt = 1;
-	rcv(f);
+	rcv(BUT(frame(OAE_REVERSE), f.seq = l.rx + 1, f.attempt = 1));
 	assert_int_equal(noted(OAE_N_DROPPED), 1);
 	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
 	assert_int_equal(count_op(OAE_OP_APPLY), 0);
@@ -289,24 +259,18 @@ static void test_dropped(void **state)
 
 	held(1);				/* or it was */
 	port_down();
-	f = resolved();
-	f.tx++;
-	rcv(f);
+	rcv(BUT(resolved(), f.tx++));
 	assert_int_equal(count_op(OAE_OP_APPLY), 1);
 	assert_int_equal(count_op(OAE_OP_DISCARD), 0);
 
 	held(1);				/* its sender has died */
 	port_down();
-	f = resolved();
-	f.sync.inc++;
-	f.tx = f.sync.start;
-	rcv(f);
+	rcv(BUT(resolved(), f.sync.inc++, f.tx = f.sync.start));
 	assert_int_equal(noted(OAE_N_HELD_LOST), 1);
 	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
 
 	held(1);
-	clear();
-	oae_link_renamed(&l, now, &a);
+	renamed();
 	assert_int_equal(noted(OAE_N_HELD_LOST), 1);
 	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
 
@@ -319,9 +283,8 @@ static void test_dropped(void **state)
 }
 
 /* Down, it is kept: no protocol can tell what was decided. */
-static void test_down(void **state)
+LINK_TEST(test_down)
 {
-	(void)state;
 	held(1);
 	port_down();
 	fire_at(now + cfg.dead);
@@ -333,11 +296,10 @@ static void test_down(void **state)
 }
 
 /* An answer to a question that is not asked, or not any more. */
-static void test_computed_unasked(void **state)
+LINK_TEST(test_computed_unasked)
 {
 	struct oae_link before = l;
 
-	(void)state;
 	clear();
 	computed(0, REPLY);
 	computed(OAE_R_CONFLICT, 0);
@@ -368,16 +330,10 @@ static void test_computed_unasked(void **state)
 }
 
 /* An OFFER that carries the commit of one, and is another: in this order. */
-static void test_one_after_the_other(void **state)
+LINK_TEST(test_one_after_the_other)
 {
-	struct oae_frame f;
-
-	(void)state;
 	held(1);
-	f = offer_kind(1, OAE_VERB);
-	f.tx++;
-	f.seq++;
-	rcv(f);
+	rcv(BUT(offer_kind(1, OAE_VERB), f.tx++, f.seq++));
 	assert_true(op(OAE_OP_APPLY) < op(OAE_OP_KEEP));
 	assert_true(op(OAE_OP_KEEP) < op(OAE_OP_VERB));
 	computed(0, 8);
@@ -387,9 +343,8 @@ static void test_one_after_the_other(void **state)
 }
 
 /* Closing: CLOSE waits until what is held, and what is being computed, ends. */
-static void test_close(void **state)
+LINK_TEST(test_close)
 {
-	(void)state;
 	held(1);
 	close_link();
 	assert_null(sent(OAE_CLOSE));
@@ -409,16 +364,14 @@ static void test_close(void **state)
 	rcv(offer_kind(1, OAE_SWAP));
 	close_link();
 	rcv(offer_kind(2, OAE_VERB));		/* x comes back, and is reversed */
-	assert_true(ended(&x, OAE_REVERSED));
-	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_SHUTDOWN);
+	assert_reversed(&x, OAE_E_SHUTDOWN);
 	assert_int_equal(count_op(OAE_OP_VERB), 0);
 	assert_true(sent(OAE_REFUSE) && sent(OAE_CLOSE));
 }
 
 /* Closed there: what is being computed is not cut off by CLOSE_ACK. */
-static void test_close_recd(void **state)
+LINK_TEST(test_close_recd)
 {
-	(void)state;
 	post(&x, 1, 0);
 	rcv(frame(OAE_CLOSE));
 	assert_int_equal(oae_link_state(&l), OAE_CLOSE_RECD);
@@ -449,9 +402,8 @@ static void test_close_recd(void **state)
 }
 
 /* Refused, it holds the end of a link up no longer: no timer has to notice. */
-static void test_refused_at_last(void **state)
+LINK_TEST(test_refused_at_last)
 {
-	(void)state;
 	post(&x, 1, 0);
 	rcv(answer(OAE_REFLECT));
 	peer_lag = 1;
@@ -466,30 +418,4 @@ static void test_refused_at_last(void **state)
 	assert_int_equal(l.state, OAE_CLOSED);
 }
 
-#define TEST(t)	cmocka_unit_test_setup(t, open_link)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_initiator),
-		TEST(test_answer_that_does_not_fit),
-		TEST(test_refused),
-		TEST(test_parked),
-		TEST(test_too_long),
-		TEST(test_parked_too_long),
-		TEST(test_responder),
-		TEST(test_computed_refused),
-		TEST(test_ready),
-		TEST(test_answer_too_long),
-		TEST(test_dropped),
-		TEST(test_down),
-		TEST(test_computed_unasked),
-		TEST(test_one_after_the_other),
-		TEST(test_close),
-		TEST(test_close_recd),
-		TEST(test_refused_at_last),
-	};
-
-	return cmocka_run_group_tests_name("a verb at one end", tests, NULL,
-					   NULL);
-}
+UNIT_MAIN("a verb at one end")

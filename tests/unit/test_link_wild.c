@@ -3,16 +3,11 @@
  * States that no event leads to, and out of them again (G5). Each was found by
  * the explorer, which began there (tests/model/chaos.c).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 #include "one_link.h"
 
 /* An attempt is remembered, and nothing of it: an express was not delivered. */
-static void test_attempt_of_nothing(void **state)
+LINK_TEST(test_attempt_of_nothing)
 {
-	(void)state;
 	l.hold.attempt = 1;
 	rcv(slice(1, 0, OAE_F_LAST | OAE_F_EXPRESS));
 	assert_non_null(op(OAE_OP_DELIVER));
@@ -20,11 +15,10 @@ static void test_attempt_of_nothing(void **state)
 }
 
 /* The peer's ltag with another incarnation behind it: asking went on for ever. */
-static void test_two_incarnations(void **state)
+LINK_TEST(test_two_incarnations)
 {
 	struct oae_frame f;
 
-	(void)state;
 	l.peer_inc ^= 1;
 	f = frame(OAE_SYNC_ACK);
 	rcv(f);
@@ -36,7 +30,7 @@ static void test_two_incarnations(void **state)
 }
 
 /* Counters, and no peer that they are of: they went, and nobody was told. */
-static void test_counters_of_nobody(void **state)
+TEST(test_counters_of_nobody)
 {
 	unsigned int i;
 
@@ -52,9 +46,8 @@ static void test_counters_of_nobody(void **state)
 }
 
 /* CLOSE is out, but the link does not close: it never asked its peer again. */
-static void test_close_of_nobody(void **state)
+LINK_TEST(test_close_of_nobody)
 {
-	(void)state;
 	l.close_sent = true;
 	fire_at(now + 2 * cfg.keepalive);
 	assert_int_equal(noted(OAE_N_PROBE), 1);
@@ -65,9 +58,8 @@ static void test_close_of_nobody(void **state)
 }
 
 /* Something waits behind nothing: it waited for ever. */
-static void test_waits_for_nothing(void **state)
+LINK_TEST(test_waits_for_nothing)
 {
-	(void)state;
 	l.next = (struct oae_post){
 		.handle = &x, .digest = DIGEST, .first = 1, .len = CUT,
 		.slice_max = CUT, .nslices = 1,
@@ -84,9 +76,8 @@ static void test_waits_for_nothing(void **state)
  * never offered, so it may be reversed. (By cancelling 255 times this state can
  * be come by.)
  */
-static void test_express_without_attempt(void **state)
+LINK_TEST(test_express_without_attempt)
 {
-	(void)state;
 	l.attempt = 255;
 	post(&x, 1, OAE_POST_EXPRESS);
 	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
@@ -103,16 +94,4 @@ static void test_express_without_attempt(void **state)
 	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_attempt_of_nothing, open_link),
-		cmocka_unit_test_setup(test_two_incarnations, open_link),
-		cmocka_unit_test(test_counters_of_nobody),
-		cmocka_unit_test_setup(test_close_of_nobody, open_link),
-		cmocka_unit_test_setup(test_waits_for_nothing, open_link),
-		cmocka_unit_test_setup(test_express_without_attempt, open_link),
-	};
-
-	return cmocka_run_group_tests_name("from nowhere", tests, NULL, NULL);
-}
+UNIT_MAIN("from nowhere")

@@ -3,10 +3,6 @@
  * Verbs, two ends and frame by frame, on the words that B exposes (doc/protocol.md
  * section 4.10). That words and answers are right sim_words.c sees to.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <cmocka.h>
 #include "sim_hand.h"
 
 /* As long as nothing has gone out, a verb may be made another. */
@@ -47,13 +43,11 @@ static struct sim_tx *add_now(struct sim_end *e)
 	return tx;
 }
 
-static void test_each(void **state)
+RULE(test_each)
 {
 	struct sim_tx *tx;
 	u8 code;
 
-	(void)state;
-	open_link();
 	for (code = 0; code < SIM_CODE_END; code++) {
 		tx = verb(a, code, 2, 0);
 		assert_committed(tx);
@@ -77,15 +71,11 @@ static void test_each(void **state)
 }
 
 /* The words change with the commit, not before, and are reserved until then. */
-static void test_frames(void **state)
+RULE(test_frames)
 {
-	struct sim_tx *tx;
-	u64 before;
+	struct sim_tx *tx = add_now(a);
+	u64 before = b->word[tx->word];
 
-	(void)state;
-	open_link();
-	tx = add_now(a);
-	before = b->word[tx->word];
 	pass(B, OAE_OFFER);
 	assert_int_equal(b->by[tx->word], SIM_LINK);
 	pass(A, OAE_REFLECT);
@@ -99,12 +89,10 @@ static void test_frames(void **state)
 }
 
 /* Reserved: it waits at its own end, and goes on as soon as the word is free. */
-static void test_conflict(void **state)
+RULE(test_conflict)
 {
 	struct sim_tx *tx;
 
-	(void)state;
-	open_link();
 	sim_other(b, 5);
 	tx = add(a, 5);
 	assert_false(tx->ended);
@@ -135,13 +123,11 @@ static void test_conflict(void **state)
 }
 
 /* Reversed while it waits, or while it is held: nothing has changed. */
-static void test_reversed(void **state)
+RULE(test_reversed)
 {
 	struct sim_tx *tx;
 	u64 before;
 
-	(void)state;
-	open_link();
 	sim_other(b, 5);
 	tx = add(a, 5);
 	sim_cancel(a, tx);
@@ -161,7 +147,7 @@ static void test_reversed(void **state)
 	flow();
 }
 
-static void test_refused(void **state)
+RULE(test_refused)
 {
 	static const struct {
 		u8 reason;
@@ -174,8 +160,6 @@ static void test_refused(void **state)
 	struct sim_tx *tx;
 	unsigned int i;
 
-	(void)state;
-	open_link();
 	for (i = 0; i < ARRAY_SIZE(refused); i++) {
 		tx = verb(a, SIM_ADD, 1, refused[i].reason);
 		assert_reversed(tx, refused[i].err);
@@ -185,7 +169,7 @@ static void test_refused(void **state)
 }
 
 /* Each frame lost once: carried out once, whatever it takes. */
-static void test_each_frame_lost(void **state)
+RULE_CLOSED(test_each_frame_lost)
 {
 	static const struct {
 		u8 to, opcode;
@@ -196,10 +180,8 @@ static void test_each_frame_lost(void **state)
 	unsigned int i, j;
 	u64 before;
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
-		setup(NULL);
-		open_link();
+		opened(NULL);
 		tx = add_now(a);
 		before = b->word[tx->word];
 		for (j = 0; j < i; j++)
@@ -213,15 +195,11 @@ static void test_each_frame_lost(void **state)
 }
 
 /* Who asked has died: undecided, so the words are free and have not changed. */
-static void test_asker_dies(void **state)
+RULE(test_asker_dies)
 {
-	struct sim_tx *tx;
-	u64 before;
+	struct sim_tx *tx = add_now(a);
+	u64 before = b->word[tx->word];
 
-	(void)state;
-	open_link();
-	tx = add_now(a);
-	before = b->word[tx->word];
 	pass(B, OAE_OFFER);
 	sim_crash(a);
 	sim_port(a, false);
@@ -237,13 +215,10 @@ static void test_asker_dies(void **state)
 }
 
 /* Who exposes the words has died: offered to the new one, which has others. */
-static void test_exposer_dies(void **state)
+RULE(test_exposer_dies)
 {
-	struct sim_tx *tx;
+	struct sim_tx *tx = add_now(a);
 
-	(void)state;
-	open_link();
-	tx = add_now(a);
 	pass(B, OAE_OFFER);
 	sim_crash(b);
 	lose(A, OAE_REFLECT);
@@ -253,13 +228,11 @@ static void test_exposer_dies(void **state)
 }
 
 /* Both ways at once, many. */
-static void test_many(void **state)
+RULE(test_many)
 {
 	struct sim_tx *tx[60];
 	unsigned int i;
 
-	(void)state;
-	open_link();
 	for (i = 0; i < 60; i++)
 		tx[i] = sim_post(&w.end[i & 1], 32, 32, OAE_VERB, 0);
 	flow();
@@ -268,19 +241,4 @@ static void test_many(void **state)
 	assert_int_equal(w.notes[OAE_N_STALL] + w.notes[OAE_N_PARKED], 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RULE(test_each),
-		RULE(test_frames),
-		RULE(test_conflict),
-		RULE(test_reversed),
-		RULE(test_refused),
-		RULE(test_each_frame_lost),
-		RULE(test_asker_dies),
-		RULE(test_exposer_dies),
-		RULE(test_many),
-	};
-
-	return cmocka_run_group_tests_name("verbs on words", tests, NULL, NULL);
-}
+UNIT_MAIN("verbs on words")

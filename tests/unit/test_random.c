@@ -10,11 +10,8 @@
  *
  * A failing seed is run again with its trace on, which is then shown.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <time.h>
-#include <cmocka.h>
+#include "unit.h"
 #include "sim.h"
 
 #define DEFAULT_SEEDS	20000
@@ -275,7 +272,7 @@ static void everything_happened(const unsigned long *notes)
 	}
 }
 
-static void test_seeds(void **state)
+TEST(test_seeds)
 {
 	u64 seeds = env("OAE_SIM_SEEDS", DEFAULT_SEEDS);
 	u64 first = env("OAE_SIM_FIRST", 1);
@@ -288,7 +285,6 @@ static void test_seeds(void **state)
 	clock_t began = clock();
 	u64 seed;
 
-	(void)state;
 	for (seed = first; seed < first + seeds; seed++) {
 		one_run(&world, seed, trace);
 		if (world.why[0] && !trace)
@@ -333,12 +329,7 @@ static void test_seeds(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_seeds),
-	};
-
 	if (__sanitizer_set_death_callback)
 		__sanitizer_set_death_callback(say_seed);
-	return cmocka_run_group_tests_name("random schedules", tests, NULL,
-					   NULL);
+	return UNIT_RUN("random schedules");
 }

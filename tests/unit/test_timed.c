@@ -17,11 +17,8 @@
  *	OAE_TIMED_SEEDS	how many runs of each round trip and weather (default 60)
  *	OAE_TIMED_RUN	only this one, with its last events
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <time.h>
-#include <cmocka.h>
+#include "unit.h"
 #include "sim.h"
 
 #define SIM_S		(1000 * SIM_MS)
@@ -362,7 +359,7 @@ static u64 env(const char *what, u64 otherwise)
 	return s && *s ? strtoull(s, NULL, 0) : otherwise;
 }
 
-static void test_time(void **state)
+TEST(test_time)
 {
 	u64 seeds = env("OAE_TIMED_SEEDS", DEFAULT_SEEDS);
 	u64 only = env("OAE_TIMED_RUN", 0);
@@ -373,7 +370,6 @@ static void test_time(void **state)
 	clock_t began = clock();
 	u64 seed, k;
 
-	(void)state;
 	for (k = 0; k < seeds; k++) {
 		for (weather = 0; weather < WEATHER_END; weather++) {
 			for (r = 0; r < n; r++) {
@@ -411,11 +407,4 @@ static void test_time(void **state)
 	assert_int_equal(failed, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_time),
-	};
-
-	return cmocka_run_group_tests_name("time", tests, NULL, NULL);
-}
+UNIT_MAIN("time")

@@ -4,10 +4,7 @@
  * hand; what is malformed; and at random against a model that has no reservations
  * but a copy of the words a verb.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <cmocka.h>
+#include "unit.h"
 #include "verb_util.h"
 
 #define WORDS	130		/* more than two words of busy bits */
@@ -62,9 +59,8 @@ static unsigned int reserved(void)
 	return n;
 }
 
-static void test_region(void **state)
+TEST_SETUP(test_region, setup)
 {
-	(void)state;
 	assert_int_equal(oae_verb_region(r.b, r.len), 7);
 	r.b[0] = 0x80;
 	assert_int_equal(oae_verb_region(r.b, r.len), 0x80000007);
@@ -72,7 +68,7 @@ static void test_region(void **state)
 }
 
 /* One of each; the words change when it is applied, and not before. */
-static void test_each(void **state)
+TEST_SETUP(test_each, setup)
 {
 	static const struct {
 		u8 code;
@@ -111,12 +107,11 @@ static void test_each(void **state)
 }
 
 /* Released, nothing has changed. */
-static void test_release(void **state)
+TEST_SETUP(test_release, setup)
 {
 	u64 arg[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 	unsigned int i;
 
-	(void)state;
 	req_op(&r, OAE_VERB_WRITE, 60, 8, NULL, arg);
 	req_op(&r, OAE_VERB_FETCH_ADD, 62, 8, NULL, arg);
 	assert_int_equal(compute(ALL), 0);
@@ -128,11 +123,10 @@ static void test_release(void **state)
 }
 
 /* Operations see what those before them did; a word may come more than once. */
-static void test_in_order(void **state)
+TEST_SETUP(test_in_order, setup)
 {
 	u64 one = 1, ten = 10, cmp = 1013;
 
-	(void)state;
 	req_op(&r, OAE_VERB_FETCH_ADD, 2, 1, NULL, &ten);
 	req_op(&r, OAE_VERB_READ, 2, 1, NULL, NULL);
 	req_op(&r, OAE_VERB_FETCH_ADD, 2, 1, NULL, &one);
@@ -150,7 +144,7 @@ static void test_in_order(void **state)
 }
 
 /* A comparison does not hold: which, nothing changes, and 0 for what is behind. */
-static void test_failed(void **state)
+TEST_SETUP(test_failed, setup)
 {
 	u64 good[8], bad[8], arg[8] = { 0 };
 	unsigned int i, which;
@@ -189,7 +183,7 @@ static void test_failed(void **state)
 }
 
 /* Reserved words: neither read nor written by another; those beside them are. */
-static void test_conflict(void **state)
+TEST_SETUP(test_conflict, setup)
 {
 	static const u8 codes[] = { OAE_VERB_READ, OAE_VERB_WRITE,
 				    OAE_VERB_EXCHANGE, OAE_VERB_FETCH_ADD,
@@ -198,7 +192,6 @@ static void test_conflict(void **state)
 	struct req first;
 	unsigned int i;
 
-	(void)state;
 	req_op(&r, OAE_VERB_WRITE, 63, 2, NULL, arg);
 	assert_int_equal(compute(ALL), 0);
 	first = r;
@@ -234,7 +227,7 @@ static void test_conflict(void **state)
 	assert_true(word[63] == 0 && word[64] == 0);
 }
 
-static void test_range(void **state)
+TEST_SETUP(test_range, setup)
 {
 	static const struct {
 		u32 index;
@@ -248,7 +241,6 @@ static void test_range(void **state)
 	};
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		req_begin(&r, 7);
 		req_op(&r, OAE_VERB_READ, cases[i].index, cases[i].words, NULL,
@@ -258,7 +250,7 @@ static void test_range(void **state)
 }
 
 /* Which permission each needs, and that it is the only one. */
-static void test_access(void **state)
+TEST_SETUP(test_access, setup)
 {
 	static const struct {
 		u8 code;
@@ -275,7 +267,6 @@ static void test_access(void **state)
 	u16 want;
 	u32 perm;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		for (perm = 0; perm <= ALL; perm++) {
 			req_begin(&r, 7);
@@ -299,7 +290,7 @@ static void test_access(void **state)
 }
 
 /* Malformed comes before all else, and whatever the words are. */
-static void test_malformed(void **state)
+TEST_SETUP(test_malformed, setup)
 {
 	static const struct {
 		u8 off, value;
@@ -324,7 +315,6 @@ static void test_malformed(void **state)
 	u32 whole, len;
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		req_begin(&r, 7);
 		req_op(&r, OAE_VERB_EXCHANGE, 1, 2, NULL, arg);
@@ -349,12 +339,11 @@ static void test_malformed(void **state)
 }
 
 /* As many as there may be. */
-static void test_most(void **state)
+TEST_SETUP(test_most, setup)
 {
 	u64 arg[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < OAE_VERB_OPS; i++)
 		req_op(&r, OAE_VERB_FETCH_ADD, i % 8, 8, NULL, arg);
 	assert_int_equal(compute(ALL), 0);
@@ -412,14 +401,13 @@ static void draw(struct req *q)
 	}
 }
 
-static void test_random(void **state)
+TEST_SETUP(test_random, setup)
 {
 	unsigned long seen[3] = { 0 }, conflicts = 0, ranges = 0;
 	struct naive n;
 	unsigned int step, i, k;
 	u16 want;
 
-	(void)state;
 	memcpy(model, word, sizeof(model));
 	for (step = 0; step < 100000; step++) {
 		k = upto(HELD);
@@ -476,23 +464,4 @@ static void test_random(void **state)
 		    conflicts > 5000 && ranges > 50);
 }
 
-#define TEST(t)	cmocka_unit_test_setup(t, setup)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_region),
-		TEST(test_each),
-		TEST(test_release),
-		TEST(test_in_order),
-		TEST(test_failed),
-		TEST(test_conflict),
-		TEST(test_range),
-		TEST(test_access),
-		TEST(test_malformed),
-		TEST(test_most),
-		TEST(test_random),
-	};
-
-	return cmocka_run_group_tests_name("verbs", tests, NULL, NULL);
-}
+UNIT_MAIN("verbs")

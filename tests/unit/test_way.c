@@ -4,10 +4,6 @@
  * each situation (doc/protocol.md section 4.8). What is expected is said here in
  * the order of the document, not in that of the code.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <cmocka.h>
 #include "../../modoae/link/way.h"
 #include "one_link.h"
 
@@ -39,11 +35,10 @@ static struct oae_frame hello(u8 flags)
 
 /* --- HELLO ------------------------------------------------------------------ */
 
-static void test_whose_hello(void **state)
+TEST_SETUP(test_whose_hello, one_link)
 {
 	struct oae_frame f = hello(0);
 
-	(void)state;
 	assert_int_equal(oae_hello_check(own, gw1, &f), OAE_HELLO_GOOD);
 	assert_int_equal(oae_hello_check(own, own, &f), OAE_HELLO_NOT_TAKEN);
 	f.flags = OAE_F_VIA;
@@ -57,7 +52,7 @@ static void test_whose_hello(void **state)
 }
 
 /* Each thing that may be wrong, for each kind of HELLO. */
-static void test_malformed(void **state)
+TEST_SETUP(test_malformed, one_link)
 {
 	static const u8 kinds[] = {
 		0, OAE_HELLO_ASK, OAE_HELLO_ABOUT, OAE_HELLO_LEAVING,
@@ -67,7 +62,6 @@ static void test_malformed(void **state)
 	struct oae_frame f;
 	bool bye, about;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		bye = kinds[i] & OAE_HELLO_LEAVING;
 		about = kinds[i] & OAE_HELLO_ABOUT;
@@ -126,7 +120,7 @@ static void assert_gw(const struct oae_gw *gw, const u8 *mac, u32 inc, u16 mtu)
 	assert_int_equal(gw->mtu, mtu);
 }
 
-static void test_same_gateway(void **state)
+TEST_SETUP(test_same_gateway, one_link)
 {
 	static const enum oae_hello again[] = {
 		[NOTHING] = OAE_HELLO_NEWS, [HEARD] = OAE_HELLO_TAKEN,
@@ -138,7 +132,6 @@ static void test_same_gateway(void **state)
 	struct oae_gw gw;
 	bool answer;
 
-	(void)state;
 	for (s = 0; s < SITUATIONS; s++) {
 		/* The same word again changes nothing. */
 		gw = situation(s);
@@ -162,7 +155,7 @@ static void test_same_gateway(void **state)
 	}
 }
 
-static void test_other_gateway(void **state)
+TEST_SETUP(test_other_gateway, one_link)
 {
 	static const bool taken[] = {
 		[NOTHING] = true, [SILENT] = true, [SITUATIONS - 1] = false,
@@ -172,7 +165,6 @@ static void test_other_gateway(void **state)
 	unsigned int s;
 	bool answer;
 
-	(void)state;
 	f.hello.inc = 99;
 	f.hello.mtu = 500;
 	for (s = 0; s < SITUATIONS; s++) {
@@ -192,14 +184,13 @@ static void test_other_gateway(void **state)
 	}
 }
 
-static void test_leaving(void **state)
+TEST_SETUP(test_leaving, one_link)
 {
 	struct oae_frame f = hello(OAE_HELLO_LEAVING | OAE_HELLO_ASK);
 	struct oae_gw gw, before;
 	unsigned int s;
 	bool answer, heard;
 
-	(void)state;
 	for (s = 0; s < SITUATIONS; s++) {
 		heard = s != NOTHING && s != TOLD;
 		before = situation(s);
@@ -223,14 +214,13 @@ static void test_leaving(void **state)
 }
 
 /* ABOUT is of one peer, and leaves what is known of the others. */
-static void test_about(void **state)
+TEST_SETUP(test_about, one_link)
 {
 	struct oae_frame f = hello(OAE_HELLO_ABOUT);
 	struct oae_gw gw = situation(HEARD);
 	unsigned int gen = gw.gen;
 	bool answer;
 
-	(void)state;
 	f.hello.mtu = 300;
 	assert_int_equal(oae_gw_hear(&gw, gw1, &f, now, &answer), OAE_HELLO_TAKEN);
 	assert_gw(&gw, gw1, 77, 1400);
@@ -260,11 +250,10 @@ static bool asks(struct oae_gw gw, u8 flags, u64 when)
 	return answer;
 }
 
-static void test_answer(void **state)
+TEST_SETUP(test_answer, one_link)
 {
 	struct oae_gw gw = situation(HEARD);
 
-	(void)state;
 	/* A third of node_life since the last. */
 	assert_false(asks(gw, 0, now));
 	assert_true(asks(gw, 0, now + 1));
@@ -278,12 +267,11 @@ static void test_answer(void **state)
 	assert_true(asks(gw, 0, now));
 }
 
-static void test_tell(void **state)
+TEST_SETUP(test_tell, one_link)
 {
 	unsigned int s, gen;
 	struct oae_gw gw;
 
-	(void)state;
 	for (s = 0; s < SITUATIONS; s++) {
 		bool heard = s != NOTHING && s != TOLD;
 
@@ -320,13 +308,12 @@ static struct oae_ways ways(u8 use, bool known)
 	return p;
 }
 
-static void test_let_in(void **state)
+TEST_SETUP(test_let_in, one_link)
 {
 	struct oae_frame f = { .flags = OAE_F_VIA };
 	struct oae_ways p;
 	u8 use;
 
-	(void)state;
 	oae_via_mark(&f, host, own);
 	assert_memory_equal(f.via, own, 6);
 	assert_memory_equal(f.via + 6, host, 6);
@@ -343,13 +330,11 @@ static void test_let_in(void **state)
 	}
 }
 
-static void test_back(void **state)
+TEST_SETUP(test_back, one_link)
 {
 	struct oae_frame direct = { 0 }, via = { .flags = OAE_F_VIA };
-	struct oae_ways p;
+	struct oae_ways p = ways(OAE_GW_NEVER, true);
 
-	(void)state;
-	p = ways(OAE_GW_NEVER, true);
 	assert_int_equal(oae_ways_back(&p, &direct), OAE_GO_DIRECT);
 	assert_int_equal(oae_ways_back(&p, &via), OAE_GO_DIRECT);
 	p = ways(OAE_GW_ALWAYS, true);
@@ -368,14 +353,13 @@ static void test_back(void **state)
 
 static struct oae_way w;
 
-static void test_begin(void **state)
+TEST_SETUP(test_begin, one_link)
 {
 	unsigned int use, known, wish;
 	struct oae_ways p;
 	bool via;
 	u16 mtu;
 
-	(void)state;
 	for (use = 0; use < 3; use++)
 		for (known = 0; known < 2; known++)
 			for (wish = 0; wish < 2; wish++) {
@@ -411,11 +395,10 @@ static u16 carries(unsigned int port, u16 gw, u16 about, u32 inc, u16 epoch)
 	return oae_way_begin(&w, &p, true);
 }
 
-static void test_carries(void **state)
+TEST_SETUP(test_carries, one_link)
 {
 	struct oae_ways p = ways(OAE_GW_AUTO, true);
 
-	(void)state;
 	/* The smaller of the port's and the gateway's. */
 	assert_int_equal(carries(1500, 1400, 0, 77, 1), 1388);
 	assert_int_equal(carries(1500, 9000, 0, 77, 1), 1488);
@@ -453,12 +436,11 @@ static struct oae_ways tag(u8 use, bool known, bool via)
 	return p;
 }
 
-static void test_update(void **state)
+TEST_SETUP(test_update, one_link)
 {
 	struct oae_ways p = tag(OAE_GW_AUTO, true, true);
 	struct oae_ways other;
 
-	(void)state;
 	w.asked = 1;
 	/* Nothing has changed but the generation. */
 	p.gw.gen++;
@@ -498,7 +480,7 @@ static void test_update(void **state)
 /* How a tag's way came to be lost: not, by SYNCs, or by probes. */
 enum { FOUND, NOT_YET, SYNCS, PROBES, LOSSES };
 
-static void test_heard(void **state)
+TEST_SETUP(test_heard, one_link)
 {
 	unsigned int use, known, wish, came, mine, theirs, loss, op, bits;
 	bool via, lost, turns, sync;
@@ -506,7 +488,6 @@ static void test_heard(void **state)
 	enum oae_go goes, go;
 	struct oae_ways p;
 
-	(void)state;
 	for (bits = 0; bits < 3 * 32 * LOSSES * OAE_OPCODE_END; bits++) {
 		op = bits / (3 * 32 * LOSSES);
 		use = bits % 3;
@@ -578,12 +559,11 @@ static void test_heard(void **state)
 }
 
 /* Not heard for a quarter of dead, where that is less than the keepalive. */
-static void test_lost_early(void **state)
+TEST_SETUP(test_lost_early, one_link)
 {
 	struct oae_ways p = tag(OAE_GW_AUTO, true, false);
 	struct oae_frame f = frame(OAE_DONE);
 
-	(void)state;
 	cfg.dead = 200 * MS;
 	f.flags = OAE_F_VIA;
 	f.src_ltag++;
@@ -596,12 +576,11 @@ static void test_lost_early(void **state)
 }
 
 /* A link that is not OPEN asks by SYNC: what it asked before does not count. */
-static void test_lost_open_only(void **state)
+TEST_SETUP(test_lost_open_only, one_link)
 {
 	struct oae_ways p = tag(OAE_GW_AUTO, true, false);
 	struct oae_frame f = frame(OAE_DONE);
 
-	(void)state;
 	f.flags = OAE_F_VIA;
 	f.src_ltag++;
 	l.asked_at = now - 10 * S;
@@ -623,11 +602,10 @@ static void asked(unsigned int syncs)
 	clear();
 }
 
-static void test_asked(void **state)
+TEST_SETUP(test_asked, one_link)
 {
 	struct oae_frame direct = { 0 }, via = { .flags = OAE_F_VIA };
 
-	(void)state;
 	tag(OAE_GW_AUTO, true, false);
 	asked(0);
 	assert_true(oae_way_is_usual(&w, &direct));
@@ -651,12 +629,11 @@ static void timer(const struct oae_ways *p)
 	oae_way_timer(&w, p, &l, now, &a);
 }
 
-static void test_timer(void **state)
+TEST_SETUP(test_timer, one_link)
 {
 	struct oae_ways p = tag(OAE_GW_AUTO, true, false);
 	unsigned int use, known;
 
-	(void)state;
 	l.again_at = now;
 	l.state = OAE_SYNC_SENT;
 	asked(1);
@@ -702,28 +679,4 @@ static void test_timer(void **state)
 		}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_whose_hello, one_link),
-		cmocka_unit_test_setup(test_malformed, one_link),
-		cmocka_unit_test_setup(test_same_gateway, one_link),
-		cmocka_unit_test_setup(test_other_gateway, one_link),
-		cmocka_unit_test_setup(test_leaving, one_link),
-		cmocka_unit_test_setup(test_about, one_link),
-		cmocka_unit_test_setup(test_answer, one_link),
-		cmocka_unit_test_setup(test_tell, one_link),
-		cmocka_unit_test_setup(test_let_in, one_link),
-		cmocka_unit_test_setup(test_back, one_link),
-		cmocka_unit_test_setup(test_begin, one_link),
-		cmocka_unit_test_setup(test_carries, one_link),
-		cmocka_unit_test_setup(test_update, one_link),
-		cmocka_unit_test_setup(test_heard, one_link),
-		cmocka_unit_test_setup(test_lost_early, one_link),
-		cmocka_unit_test_setup(test_lost_open_only, one_link),
-		cmocka_unit_test_setup(test_asked, one_link),
-		cmocka_unit_test_setup(test_timer, one_link),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("ways")
