@@ -349,6 +349,59 @@ void end_rcv(struct end *e, const struct oae_frame *f, const u8 *payload)
 }
 
 /**
+ * end_event() - what has no more to it than its name
+ * @e: the end
+ * @what: DRAINED: there is room, which there need not be; CONFIRM: a user asks
+ *	whether what is committed is delivered; KILL: the link dies, and everything ended
+ */
+void end_event(struct end *e, enum end_event what)
+{
+	static const char *const names[] = {
+		[END_DRAINED] = "drained", [END_CONFIRM] = "confirm",
+		[END_OPEN] = "open", [END_CLOSE] = "close", [END_KILL] = "kill",
+		[END_PORT_UP] = "port up", [END_PORT_DOWN] = "port down",
+		[END_RENAMED] = "renamed",
+	};
+	struct oae_link *l = &e->link;
+	bool open = l->state != OAE_CLOSED;
+
+	fuzz_say("%s", names[what]);
+	begin(e);
+	switch (what) {
+	case END_DRAINED:
+		oae_link_drained(l, e->now, &e->a);
+		break;
+	case END_CONFIRM:
+		oae_link_confirm(l, e->now, &e->a);
+		if (l->state != OAE_CLOSED && !l->confirmed && !l->await_done)
+			fuzz_breach("asked to confirm, and does not");
+		break;
+	case END_OPEN:
+		oae_link_open(l, e->now, &e->a);
+		break;
+	case END_CLOSE:
+		oae_link_close(l, e->now, &e->a);
+		break;
+	case END_KILL:
+		oae_link_kill(l, OAE_E_CANCEL, e->now, &e->a);
+		h_ops(&e->ev);
+		if (l->state != OAE_CLOSED || e->nposts || e->gone != open)
+			fuzz_breach("killed, but not all has ended");
+		break;
+	case END_PORT_UP:
+		oae_link_port_up(l, e->now, &e->a);
+		break;
+	case END_PORT_DOWN:
+		oae_link_port_down(l, e->now, &e->a);
+		break;
+	case END_RENAMED:
+		oae_link_renamed(l, e->now, &e->a);
+		break;
+	}
+	finish(e);
+}
+
+/**
  * end_read() - the reader takes one
  * @e: the end
  */
@@ -359,34 +412,7 @@ void end_read(struct end *e)
 	fuzz_say("read");
 	e->unread--;
 	if (e->unread < e->rcvbuf)
-		end_drained(e);
-}
-
-/**
- * end_drained() - the link hears that there is room; there need not be
- * @e: the end
- */
-void end_drained(struct end *e)
-{
-	fuzz_say("drained");
-	begin(e);
-	oae_link_drained(&e->link, e->now, &e->a);
-	finish(e);
-}
-
-/**
- * end_confirm() - a user asks whether what is committed is delivered
- * @e: the end
- */
-void end_confirm(struct end *e)
-{
-	fuzz_say("confirm");
-	begin(e);
-	oae_link_confirm(&e->link, e->now, &e->a);
-	if (e->link.state != OAE_CLOSED && !e->link.confirmed &&
-	    !e->link.await_done)
-		fuzz_breach("asked to confirm, and does not");
-	finish(e);
+		end_event(e, END_DRAINED);
 }
 
 /**
@@ -410,75 +436,6 @@ void end_timer(struct end *e)
 		end_later(e, END_US);
 	} while (++hasty < 5);
 	fuzz_breach("the timer fires without end");
-}
-
-/**
- * end_open() - open the link
- * @e: the end
- */
-void end_open(struct end *e)
-{
-	fuzz_say("open");
-	begin(e);
-	oae_link_open(&e->link, e->now, &e->a);
-	finish(e);
-}
-
-/**
- * end_close() - close the link
- * @e: the end
- */
-void end_close(struct end *e)
-{
-	fuzz_say("close");
-	begin(e);
-	oae_link_close(&e->link, e->now, &e->a);
-	finish(e);
-}
-
-/**
- * end_kill() - the link dies: CLOSED, and everything ended
- * @e: the end
- */
-void end_kill(struct end *e)
-{
-	bool open = e->link.state != OAE_CLOSED;
-
-	fuzz_say("kill");
-	begin(e);
-	oae_link_kill(&e->link, OAE_E_CANCEL, e->now, &e->a);
-	h_ops(&e->ev);
-	if (e->link.state != OAE_CLOSED || e->nposts || e->gone != open)
-		fuzz_breach("killed, but not all has ended");
-	finish(e);
-}
-
-/**
- * end_port() - its port goes up or down
- * @e: the end
- * @up: which
- */
-void end_port(struct end *e, bool up)
-{
-	fuzz_say("port %s", up ? "up" : "down");
-	begin(e);
-	if (up)
-		oae_link_port_up(&e->link, e->now, &e->a);
-	else
-		oae_link_port_down(&e->link, e->now, &e->a);
-	finish(e);
-}
-
-/**
- * end_renamed() - its port has another address
- * @e: the end
- */
-void end_renamed(struct end *e)
-{
-	fuzz_say("renamed");
-	begin(e);
-	oae_link_renamed(&e->link, e->now, &e->a);
-	finish(e);
 }
 
 /**
@@ -515,5 +472,5 @@ void end_later(struct end *e, s64 ns)
  */
 void end_fini(struct end *e)
 {
-	end_kill(e);
+	end_event(e, END_KILL);
 }

@@ -75,6 +75,11 @@ struct end {
 	u64 delivered;			/* its digest */
 };
 
+enum end_event {
+	END_DRAINED, END_CONFIRM, END_OPEN, END_CLOSE, END_KILL, END_PORT_UP,
+	END_PORT_DOWN, END_RENAMED
+};
+
 /* end.c */
 void end_init(struct end *e, u64 seed, u16 mtu, u32 start);
 void end_fini(struct end *e);
@@ -84,14 +89,8 @@ void end_post_unasked(struct end *e);
 void end_cancel(struct end *e, struct end_post *p, int err);
 void end_rcv(struct end *e, const struct oae_frame *f, const u8 *payload);
 void end_read(struct end *e);
-void end_drained(struct end *e);
-void end_confirm(struct end *e);
+void end_event(struct end *e, enum end_event what);
 void end_timer(struct end *e);
-void end_open(struct end *e);
-void end_close(struct end *e);
-void end_kill(struct end *e);
-void end_port(struct end *e, bool up);
-void end_renamed(struct end *e);
 void end_mtu(struct end *e, u16 mtu);
 void end_later(struct end *e, s64 ns);
 

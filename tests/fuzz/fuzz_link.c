@@ -125,23 +125,6 @@ static void a_cancel(struct end *e, const u8 *r)
 		end_cancel(e, e->post[r[1] % e->nposts], errs[r[2] % 3]);
 }
 
-static void life(struct end *e, const u8 *r)
-{
-	switch (r[1] % 4) {
-	case 0:
-		end_open(e);
-		break;
-	case 1:
-		end_close(e);
-		break;
-	case 2:
-		end_kill(e);
-		break;
-	default:
-		end_renamed(e);
-	}
-}
-
 static void odd(struct end *e, const u8 *r)
 {
 	static const u16 verdicts[] = {
@@ -153,7 +136,7 @@ static void odd(struct end *e, const u8 *r)
 		end_timer(e);
 		break;
 	case 5:
-		end_confirm(e);
+		end_event(e, END_CONFIRM);
 		break;
 	case 6:
 		e->verdict = verdicts[r[2] % 4];
@@ -161,7 +144,7 @@ static void odd(struct end *e, const u8 *r)
 		fuzz_say("verbs: %u, %u bytes", e->verdict, e->reply);
 		break;
 	case 1:
-		end_drained(e);
+		end_event(e, END_DRAINED);
 		break;
 	case 2:
 		end_post_unasked(e);
@@ -179,6 +162,10 @@ static void odd(struct end *e, const u8 *r)
 
 static void one_event(struct end *e, struct hostile *h, const u8 *r)
 {
+	static const enum end_event lives[] = {
+		END_OPEN, END_CLOSE, END_KILL, END_RENAMED,
+	};
+
 	switch (r[0] % EVENTS) {
 	case POST:
 	case POST + 1:
@@ -199,13 +186,13 @@ static void one_event(struct end *e, struct hostile *h, const u8 *r)
 		end_read(e);
 		break;
 	case LIFE:
-		life(e, r);
+		end_event(e, lives[r[1] % 4]);
 		break;
 	case PORT:
 		if (r[1] % 3 == 2)
 			end_mtu(e, mtus[r[2] % 4]);
 		else
-			end_port(e, r[1] % 3);
+			end_event(e, r[1] % 3 ? END_PORT_UP : END_PORT_DOWN);
 		break;
 	case ODD:
 		odd(e, r);
