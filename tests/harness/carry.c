@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the link wants done is done: the ops, the posts, the sends. See harness.h. */
+/* Carries out what the link asks for: ops, posts, sends. See harness.h. */
 #include <stdio.h>
 #include <string.h>
 #include "harness.h"
 
 /**
- * h_begin() - before an event: no actions yet
+ * h_begin() - begin an event, with no actions
  * @ev: the event
  */
 void h_begin(struct h_event *ev)
@@ -16,11 +16,11 @@ void h_begin(struct h_event *ev)
 }
 
 /**
- * h_text() - a breach in words
- * @buf: out
- * @len: its bytes
- * @why: as h_fail() got it
- * @id: put in for "#"
+ * h_text() - a violation as text
+ * @buf: filled in
+ * @len: bytes of @buf
+ * @why: as passed to h_fail()
+ * @id: replaces "#"
  */
 void h_text(char *buf, size_t len, const char *why, u64 id)
 {
@@ -34,11 +34,11 @@ void h_text(char *buf, size_t len, const char *why, u64 id)
 }
 
 /**
- * h_at_link() - a transaction that the link of this end has
+ * h_at_link() - find a transaction that this end's link has
  * @ev: the event
  * @id: its name
  *
- * Return: NULL if it has not got such a one.
+ * Return: the transaction; NULL if the link does not have it.
  */
 struct h_tx *h_at_link(struct h_event *ev, h_id id)
 {
@@ -48,7 +48,7 @@ struct h_tx *h_at_link(struct h_event *ev, h_id id)
 }
 
 /**
- * h_free_slots() - forget all slices kept, and a verb's words
+ * h_free_slots() - free all kept slices and reserved words
  * @ev: the event
  */
 void h_free_slots(struct h_event *ev)
@@ -60,12 +60,12 @@ void h_free_slots(struct h_event *ev)
 }
 
 /**
- * h_cut() - a transaction as the link wants it, its slices hashed one by one
+ * h_cut() - describe a transaction for the link, each slice hashed
  * @ev: the event
  * @tx: the transaction
  * @id: its name
  * @cut: bytes of each slice but the last
- * @p: out; no slices if these would be too many
+ * @p: filled in; nslices is 0 if more than OAE_MAX_SLICES were needed
  */
 void h_cut(struct h_event *ev, const struct h_tx *tx, h_id id, u16 cut,
 	   struct oae_post *p)
@@ -89,7 +89,7 @@ void h_cut(struct h_event *ev, const struct h_tx *tx, h_id id, u16 cut,
 	p->digest = oae_whole_digest(hash, i);
 }
 
-/* --- the queue: halves have one of their own --- */
+/* --- the queues: one for halves, one for all else --- */
 
 static struct h_queue *queue_of(struct h_event *ev, const struct h_tx *tx)
 {
@@ -97,7 +97,7 @@ static struct h_queue *queue_of(struct h_event *ev, const struct h_tx *tx)
 }
 
 /**
- * h_enqueue() - a transaction waits for its turn at this end
+ * h_enqueue() - append a transaction to its queue at this end
  * @ev: the event
  * @tx: the transaction
  * @id: its name
@@ -116,12 +116,12 @@ void h_enqueue(struct h_event *ev, struct h_tx *tx, h_id id)
 }
 
 /**
- * h_dequeue() - take the first of a queue
+ * h_dequeue() - take the first transaction of a queue
  * @ev: the event
  * @q: the queue, not empty
  * @id: set to its name
  *
- * Return: it.
+ * Return: the transaction.
  */
 struct h_tx *h_dequeue(struct h_event *ev, struct h_queue *q, h_id *id)
 {
@@ -134,7 +134,7 @@ struct h_tx *h_dequeue(struct h_event *ev, struct h_queue *q, h_id *id)
 }
 
 /**
- * h_unqueue() - take a transaction out of the middle of its queue
+ * h_unqueue() - remove a transaction from its queue
  * @ev: the event
  * @tx: the transaction
  * @id: its name
@@ -170,7 +170,7 @@ static void flush(struct h_event *ev, struct h_queue *q, int err)
 	}
 }
 
-/* The next that the link has room for. */
+/* The next queued transaction that the link has room for. */
 static struct h_tx *wanted(struct h_event *ev, h_id *id)
 {
 	struct h_end *e = ev->end;
@@ -186,7 +186,7 @@ static struct h_tx *wanted(struct h_event *ev, h_id *id)
 }
 
 /**
- * h_feed() - the link gets what it has room for
+ * h_feed() - post queued transactions while the link has room
  * @ev: the event
  */
 void h_feed(struct h_event *ev)
@@ -226,7 +226,7 @@ static void verb(struct h_event *ev)
 	oae_link_computed(&e->link, reason, reply, ev->now, ev->a);
 }
 
-/* These name a transaction that the link has. */
+/* Ops that name a transaction of the link. */
 static void op_of_tx(struct h_event *ev, const struct oae_op *op)
 {
 	h_id id = H_OF(op->handle);
@@ -310,7 +310,7 @@ static void one_op(struct h_event *ev, const struct oae_op *op)
 }
 
 /**
- * h_ops() - carry the ops out so far, in order; one may lead to more
+ * h_ops() - carry out all ops in order; an op may add more
  * @ev: the event
  */
 void h_ops(struct h_event *ev)
@@ -352,7 +352,7 @@ static void send_offer(struct h_event *ev, struct oae_send *s)
 }
 
 /**
- * h_sends() - all that is to be sent, once all ops are carried out
+ * h_sends() - send all frames, after the ops
  * @ev: the event
  */
 void h_sends(struct h_event *ev)
@@ -379,7 +379,7 @@ void h_sends(struct h_event *ev)
 }
 
 /**
- * h_finish() - every event ends so: ops, posts, sends
+ * h_finish() - finish an event: ops, posts, sends
  * @ev: the event
  */
 void h_finish(struct h_event *ev)
@@ -393,12 +393,12 @@ void h_finish(struct h_event *ev)
 }
 
 /**
- * h_cancel() - a user wants its transaction back
- * @ev: the event: nothing else may be in it
- * @id: which
- * @err: what the user is told
+ * h_cancel() - cancel a transaction for its user
+ * @ev: the event, with nothing else in it
+ * @id: the transaction
+ * @err: errno for the user
  *
- * Return: 0 if it has ended, -EINPROGRESS if nobody can say yet.
+ * Return: 0 if it has ended, -EINPROGRESS if its outcome is not known yet.
  */
 int h_cancel(struct h_event *ev, h_id id, int err)
 {
@@ -422,7 +422,7 @@ int h_cancel(struct h_event *ev, h_id id, int err)
 		r = 0;
 	}
 	h_finish(ev);
-	/* It may be forgotten already. */
+	/* The user may have freed it already. */
 	tx = h_find(ev, id);
 	if (tx && tx->ended != !r)
 		h_fail(ev, id, "cancel of # does not say whether it has ended");

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What every program around the compiled link needs: its actions are carried
- * out here (carry.c), and what it promises is checked here (promise.c). The
- * unit simulation, the explorer, the fuzzers and oaesim are its users.
+ * The harness around the compiled link. Its users are the unit simulation, the
+ * explorer, the fuzzers and oaesim.
  *
- *	carry.c		which op does what, the queue, what is sent
- *	promise.c	G1 to G4 and G6, as it happens
+ *	carry.c		carries out the link's actions: ops, the queue, sends
+ *	promise.c	checks G1 to G4 and G6 after each of them
  *
- * Nothing here allocates, and no struct holds a pointer: a world may be copied.
- * What the payload is, is the user's: bytes, a hash, or the name of a slice. The
- * user defines the functions named last here; the linker binds them, so that they
- * are inlined where the program is compiled as one.
+ * The harness does not allocate, and its structs hold no pointers, so a user may
+ * copy its world. Payloads belong to the user: bytes, a hash, or the name of a
+ * slice. The user defines the functions at the end of this file; the linker binds
+ * them, so they are inlined where a program is compiled as one unit.
  */
 #ifndef OAE_HARNESS_H
 #define OAE_HARNESS_H
 
 #include "../../modoae/link/link.h"
 
-/* Names of transactions: later ones are greater, 0 is none. */
+/* The name of a transaction: later names are greater, 0 is none. */
 #ifndef h_id
 #define h_id	u64
 #endif
@@ -25,25 +24,25 @@
 #define H_HANDLE(id)	((void *)(uintptr_t)(id))
 #define H_OF(handle)	((h_id)(uintptr_t)(handle))
 
-/* One transaction, as its user and fate see it. */
+/* One transaction: its parameters, where it is, and what has become of it. */
 struct h_tx {
-	u64 offered_to;		/* the peer's incarnation when it was first offered, or lent */
-	h_id other;		/* SWAP: the half that came for it. VERB: the user's */
+	u64 offered_to;		/* the peer's incarnation at the first OFFER, or the lending */
+	h_id other;		/* SWAP: the half received in exchange. VERB: the user's */
 	h_id next;		/* in its queue */
 	u32 len;
-	u8 from;		/* which end, 0 or 1 */
+	u8 from;		/* sending end, 0 or 1 */
 	u8 kind;		/* enum oae_kind */
 	u8 flags;		/* OAE_POST_* */
 	u8 outcome;
-	bool at_link : 1;	/* else in the queue, or ended */
+	bool at_link : 1;	/* otherwise queued, or ended */
 	bool ended : 1;
-	bool lost : 1;		/* its sender crashed: nobody to tell */
-	bool delivered : 1;	/* taken, applied */
-	bool excused : 1;	/* committed, and an end died undelivered */
-	bool offered : 1;	/* and not refused since; a half never */
+	bool lost : 1;		/* its sender crashed: no outcome is reported */
+	bool delivered : 1;	/* or taken, or applied */
+	bool excused : 1;	/* committed, and lost because an end died */
+	bool offered : 1;	/* and not refused since; never set for a half */
 	bool lent : 1;		/* SWAP: went out in a REFLECT */
-	bool answered : 1;	/* SWAP, VERB: what it is for has come */
-	bool unwanted : 1;	/* SWAP: asked back while lent */
+	bool answered : 1;	/* SWAP, VERB: the other half or the answer has come */
+	bool unwanted : 1;	/* SWAP: cancelled while lent */
 };
 
 struct h_queue {
@@ -53,44 +52,44 @@ struct h_queue {
 /* One end of a link. */
 struct h_end {
 	struct oae_link link;
-	u64 timer_at;		/* 0 not armed */
-	u64 have;		/* slices kept, bit n for slice n */
-	h_id committed;		/* last committed from here */
-	h_id last_id, last_half;	/* last delivered here */
+	u64 timer_at;		/* 0: not armed */
+	u64 have;		/* kept slices, bit n for slice n */
+	h_id committed;		/* last one committed by this end */
+	h_id last_id, last_half;	/* last ones delivered to this end */
 	struct h_queue queue;	/* messages and verbs */
 	struct h_queue halves;
 	u32 queued;		/* in both queues */
 	u32 kept;		/* bytes */
 	u32 unread;
 	u8 who;			/* 0 or 1 */
-	bool undelivered;	/* committed is, or was given up so */
-	bool tag;		/* there is a link */
-	bool computed;		/* a verb is: words are reserved */
+	bool undelivered;	/* @committed is undelivered, or was when it was excused */
+	bool tag;		/* the link exists */
+	bool computed;		/* a verb is computed: its words are reserved */
 	bool renamed;		/* its address has changed */
-	bool compared;		/* has heard where the other stands */
-	bool owes_unconfirmed;	/* notes that must still come */
+	bool compared;		/* has resolved against the other end's counters */
+	bool owes_unconfirmed;	/* the note must still come */
 	bool owes_held_lost;
 };
 
 /**
- * struct h_event - an event at one end, from its beginning until all is sent
+ * struct h_event - an event at one end, until all its frames are sent
  * @world: the user's
- * @end: where it is
- * @peer: the other end; NULL if that is hostile: then nothing is known of it
+ * @end: the end where it happens
+ * @peer: the other end; NULL if it is hostile, and so its state unknown
  * @a: the actions
- * @f: the frame that comes in, or NULL
- * @raw: the same in the user's form
- * @now: by the clock of this event
- * @rcvbuf: what may be unread, 0 anything
- * @max_len: what may be kept, bytes; 0 anything
- * @anything: the world began anywhere: what the ends knew then may be wrong
+ * @f: the received frame, or NULL
+ * @raw: the same frame in the user's form
+ * @now: the event's clock, ns
+ * @rcvbuf: limit of unread transactions, 0: none
+ * @max_len: limit of kept bytes, 0: none
+ * @anything: the world began in an arbitrary state; what the ends knew then may be wrong
  * @hostile: frames were forged
- * @stop: h_fail() sets it to end the event; nothing more is carried out
+ * @stop: set by h_fail() to end the event; nothing more is carried out
  * @broken: BROKEN was noted
- * @before: committed before that which is now, and undelivered
- * @excused: how many more are given up than before
- * @calls: of the link's functions, but for the event's own
- * @most: ops at once
+ * @before: the undelivered transaction committed before @end->committed, or 0
+ * @excused: change in the number of excused transactions
+ * @calls: calls into the link, without the event's own
+ * @most: most ops at once
  */
 struct h_event {
 	void *world;
@@ -140,50 +139,50 @@ void h_check_tx(struct h_event *ev, struct h_tx *tx, h_id id);
 void h_check_owed(struct h_event *ev);
 
 /*
- * The user's part.
+ * Defined by the user.
  */
 
-/* A breach; in @why, "#" stands for the transaction: see h_text(). */
+/* Report a violation; "#" in @why stands for the transaction: see h_text(). */
 void h_fail(struct h_event *ev, u64 id, const char *why);
-/* Of either end; NULL if there is none, or nothing can happen to it any more. */
+/* Find a transaction of either end; NULL if there is none, or it is finished with. */
 struct h_tx *h_find(struct h_event *ev, h_id id);
 void h_noted(struct h_event *ev, u8 note);
-/* Keep the payload of @ev->f. Free all slices kept; words are free, too. */
+/* Keep the payload of @ev->f. Free all kept slices and reserved words. */
 void h_keep(struct h_event *ev, unsigned int slice);
 void h_drop(struct h_event *ev);
-/* The verb in slice 0: a reason not to hold it; or the bytes of its answer. */
+/* Compute the verb in slice 0: the reason to refuse it, or 0 and its answer's bytes. */
 u16 h_compute(struct h_event *ev, u16 *reply);
-/* Delivered, taken or applied; @tx is NULL if the peer is hostile. */
+/* A transaction is delivered, taken or applied; @tx is NULL if the peer is hostile. */
 void h_arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id);
-/* It has ended, and its user is told. */
+/* A transaction has ended; tell its user. */
 void h_told(struct h_event *ev, struct h_tx *tx, h_id id, int err);
-/* As the link wants it; cut anew to at most @max bytes a slice if that is not 0. */
+/* Describe @tx for the link; if @max is not 0, cut it anew to at most @max bytes a slice. */
 void h_post(struct h_event *ev, struct h_tx *tx, h_id id, u16 max,
 	    struct oae_post *p);
 
 /*
- * What a user need not have.
+ * Optional for the user.
  */
 #define H_OPTIONAL	__attribute__((weak))
 
-/* Before an op is carried out, or a send. */
+/* Called before an op is carried out, or a frame sent. */
 H_OPTIONAL void h_before(struct h_event *ev, const struct oae_op *op);
 H_OPTIONAL void h_before_send(struct h_event *ev, const struct oae_send *s);
-/* Before the link gets what is in the queue. */
+/* Called before queued transactions are posted. */
 H_OPTIONAL void h_more(struct h_event *ev);
-/* For h_cut(): the hash of a slice; of the first, also the first bytes. */
+/* For h_cut(): the hash of a slice; of slice 0 also its first bytes. */
 H_OPTIONAL u64 h_slice(struct h_event *ev, const struct h_tx *tx, h_id id,
 		       unsigned int slice, u32 off, u32 len, u64 *first);
-/* To the wire, filled in; @tx: OFFER: whose slice; REFLECT: the half behind it. */
+/* Send a complete frame; @tx: OFFER: its transaction; REFLECT: the half behind it. */
 H_OPTIONAL void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *tx,
 		       h_id id);
-/* Whose are the slices kept? 0: nobody's, and that has been said. */
+/* The transaction of the kept slices; 0: none, and reported already. */
 H_OPTIONAL h_id h_whose(struct h_event *ev, unsigned int n, u8 kind);
-/* The name of the half behind a REFLECT; of an answer, whether it is right. */
+/* The half behind a REFLECT; for a verb's answer: nonzero if it is right. */
 H_OPTIONAL h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id);
-/* The timer is armed: @ev->end->timer_at. */
+/* The timer was armed for @ev->end->timer_at. */
 H_OPTIONAL void h_timer(struct h_event *ev);
-/* The link is no more. */
+/* The link is gone. */
 H_OPTIONAL void h_gone(struct h_event *ev);
 
 #endif /* OAE_HARNESS_H */

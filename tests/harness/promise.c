@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the links are held to: G1 to G4 and G6 of doc/guarantees.md, as it
- * happens. See harness.h.
+ * Checks G1 to G4 and G6 of doc/guarantees.md while events happen. See harness.h.
  *
- * Of a peer that is hostile nothing is known, so what the two ends make of one
- * transaction is not compared then; what one end alone promises its user is. Of
- * a world that began anywhere it is known only that a user may have to be told:
- * the ends are held to what they do from then on.
+ * The state of a hostile peer is unknown. The outcomes of one transaction at the
+ * two ends are not compared then; only the promises of one end to its own user
+ * are checked. In a world that began in an arbitrary state the ends may have been
+ * wrong before; they are checked for what they do from then on.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +27,7 @@ static void excuse(struct h_event *ev, struct h_tx *tx)
 	ev->excused++;
 }
 
-/* Two ends that live and know each other. */
+/* The peer is alive, and still the incarnation @inc. */
 static bool knows_peer(const struct h_event *ev, u64 inc)
 {
 	return ev->peer->tag && ev->peer->link.inc == inc;
@@ -37,9 +36,9 @@ static bool knows_peer(const struct h_event *ev, u64 inc)
 /* --- what is kept, offered, lent --- */
 
 /**
- * h_keeps() - the payload of the frame that came in is kept
+ * h_keeps() - KEEP: the payload of the received frame is kept
  * @ev: the event
- * @slice: as which slice
+ * @slice: number of the slice
  */
 void h_keeps(struct h_event *ev, unsigned int slice)
 {
@@ -60,7 +59,7 @@ void h_keeps(struct h_event *ev, unsigned int slice)
  * @ev: the event
  * @s: the OFFER
  *
- * Return: what is offered, NULL if the link has not got it.
+ * Return: the offered transaction; NULL if the link does not have it.
  */
 struct h_tx *h_offers(struct h_event *ev, const struct oae_send *s)
 {
@@ -90,7 +89,7 @@ struct h_tx *h_offers(struct h_event *ev, const struct oae_send *s)
 }
 
 /**
- * h_lends() - a REFLECT goes out, perhaps with a half or an answer behind it
+ * h_lends() - a REFLECT goes out, possibly with a half or an answer
  * @ev: the event
  * @s: the REFLECT
  */
@@ -131,7 +130,7 @@ static void not_offered(struct h_event *ev, const struct oae_post *p)
 }
 
 /**
- * h_refused() - after the event: what was refused is as good as never offered
+ * h_refused() - after an event: a refused transaction counts as never offered
  * @ev: the event
  */
 void h_refused(struct h_event *ev)
@@ -154,7 +153,7 @@ static void committed(struct h_event *ev, struct h_tx *tx, h_id id)
 
 	if (!ev->peer)
 		return;
-	/* The other end's was what was offered. */
+	/* The other end's half was the one offered. */
 	if (tx->lent) {
 		if (!tx->delivered && !ev->anything)
 			h_fail(ev, id, "G2: half # was lent and is committed, and nobody took it");
@@ -167,19 +166,19 @@ static void committed(struct h_event *ev, struct h_tx *tx, h_id id)
 	ev->before = e->undelivered ? e->committed : 0;
 	e->committed = id;
 	e->undelivered = !tx->delivered;
-	/* The reflection of one that has died since. */
+	/* Reflected by an incarnation that has died since. */
 	if (!tx->delivered && !knows_peer(ev, e->link.peer_inc)) {
 		excuse(ev, tx);
 		e->owes_unconfirmed = true;
 	}
 }
 
-/* Only an express or a half that is lent, and only when either end has died. */
+/* Only for an express or a lent half, and only when an end has died. */
 static void unknown(struct h_event *ev, struct h_tx *tx, h_id id)
 {
 	struct h_end *e = ev->end;
 
-	/* Numbers that do not fit: nothing can be relied on. */
+	/* The counters contradict each other: nothing can be relied on. */
 	if (ev->anything || ev->broken)
 		return;
 	if (!(tx->flags & OAE_POST_EXPRESS && tx->offered) && !tx->lent)
@@ -190,9 +189,9 @@ static void unknown(struct h_event *ev, struct h_tx *tx, h_id id)
 }
 
 /**
- * h_ended() - the one and only outcome of a transaction
+ * h_ended() - the outcome of a transaction, of which there is only one
  * @ev: the event
- * @tx: which
+ * @tx: the transaction
  * @id: its name
  * @outcome: enum oae_outcome
  * @err: why, positive errno; 0 if committed
@@ -218,7 +217,7 @@ void h_ended(struct h_event *ev, struct h_tx *tx, h_id id, u8 outcome, int err)
 		committed(ev, tx, id);
 		break;
 	case OAE_REVERSED:
-		/* Until it has heard of the other, an end cannot know better. */
+		/* An end that has not resolved yet cannot know better. */
 		if (ev->anything && !ev->end->compared)
 			excuse(ev, tx);
 		else if (tx->delivered && !(ev->anything && tx->excused))
@@ -231,7 +230,7 @@ void h_ended(struct h_event *ev, struct h_tx *tx, h_id id, u8 outcome, int err)
 }
 
 /**
- * h_confirmed() - the link says that what was committed last is delivered
+ * h_confirmed() - CONFIRMED: the last commit is delivered
  * @ev: the event
  */
 void h_confirmed(struct h_event *ev)
@@ -244,7 +243,7 @@ void h_confirmed(struct h_event *ev)
 
 /* --- deliveries (G1, G2) --- */
 
-/* It is the other end's now, for good. Halves are a stream of their own. */
+/* A transaction has arrived for good. Halves are a stream of their own. */
 static void arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 {
 	struct h_end *e = ev->end;
@@ -253,13 +252,13 @@ static void arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 
 	if (tx->delivered)
 		h_fail(ev, id, "G1: # delivered twice");
-	/* Halves have no numbers: where a world begins says nothing of them. */
+	/* Halves have no numbers, so an arbitrary start does not order them. */
 	else if (id <= *last && !(half && ev->anything))
 		h_fail(ev, id, "G1: # delivered after one that is younger");
 	if (tx->ended && tx->outcome == OAE_REVERSED &&
 	    !(ev->anything && tx->excused))
 		h_fail(ev, id, "G2: # delivered, was reversed");
-	/* Its sender may have died since: a late frame had the commit. */
+	/* Its sender has died, and a late frame carried the commit. */
 	if (tx->excused && !ev->anything) {
 		if (!e->owes_held_lost)
 			h_fail(ev, id, "G2: # delivered, was given up");
@@ -273,7 +272,7 @@ static void arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 	h_arrived(ev, op, tx, id);
 }
 
-/* A half has got another, for good: none may be with a third. */
+/* Two halves are swapped for good; neither may be swapped with a third. */
 static void swapped(struct h_event *ev, struct h_tx *tx, h_id id,
 		    struct h_tx *its, h_id other)
 {
@@ -288,11 +287,11 @@ static void swapped(struct h_event *ev, struct h_tx *tx, h_id id,
 }
 
 /**
- * h_hand_over() - what is held is committed: DELIVER, TAKE or APPLY
+ * h_hand_over() - DELIVER, TAKE or APPLY: the held transaction is committed
  * @ev: the event
- * @op: which of them
- * @n: slices
- * @mine: TAKE: the half that was lent for it
+ * @op: the op
+ * @n: number of slices
+ * @mine: TAKE: the half lent for it
  */
 void h_hand_over(struct h_event *ev, u8 op, unsigned int n, h_id mine)
 {
@@ -309,7 +308,7 @@ void h_hand_over(struct h_event *ev, u8 op, unsigned int n, h_id mine)
 		h_fail(ev, 0, "G1: delivered, and not all slices are here, or more");
 	else if (ev->peer)
 		id = h_whose(ev, n, kinds[op]);
-	/* Words are free when the verb is carried out, in h_arrived(). */
+	/* h_arrived() frees the words of a verb. */
 	if (op == OAE_OP_APPLY && !computed)
 		h_fail(ev, id, "G2: # applied, and was not computed");
 	if (half && !half->lent)
@@ -348,9 +347,9 @@ void h_hand_over(struct h_event *ev, u8 op, unsigned int n, h_id mine)
 }
 
 /**
- * h_result() - what came behind a REFLECT is for a transaction
+ * h_result() - RESULT: a REFLECT brought the half or the answer for a transaction
  * @ev: the event
- * @tx: the transaction, which is committed by it
+ * @tx: the transaction, committed by it
  * @id: its name
  */
 void h_result(struct h_event *ev, struct h_tx *tx, h_id id)
@@ -384,11 +383,10 @@ void h_result(struct h_event *ev, struct h_tx *tx, h_id id)
 /* --- deaths --- */
 
 /**
- * h_new_end() - an end of the link is another one from now on
- * @ev: the event
+ * h_new_end() - an end becomes another incarnation
+ * @ev: the event, at that end
  *
- * What it had committed, or was to deliver, may be lost; but an end that lives
- * on must say so.
+ * Its commits and its deliveries may be lost; an end that lives on must note that.
  */
 void h_new_end(struct h_event *ev)
 {
@@ -408,7 +406,7 @@ void h_new_end(struct h_event *ev)
 }
 
 /**
- * h_died() - this end's link is no more, with or without its machine
+ * h_died() - this end's link is gone, or its machine with it
  * @ev: the event
  */
 void h_died(struct h_event *ev)
@@ -426,7 +424,7 @@ void h_died(struct h_event *ev)
 		h_gone(ev);
 }
 
-/* Only a frame that was forged leads to this. */
+/* Caused by forged frames only. */
 static void honest(struct h_event *ev, const char *why)
 {
 	if (ev->peer && !ev->anything && !ev->hostile)
@@ -434,9 +432,9 @@ static void honest(struct h_event *ev, const char *why)
 }
 
 /**
- * h_note() - an end notes that something happened
+ * h_note() - NOTE: an end reports what happened
  * @ev: the event
- * @note: what
+ * @note: enum oae_note
  */
 void h_note(struct h_event *ev, u8 note)
 {
@@ -487,7 +485,7 @@ void h_note(struct h_event *ev, u8 note)
 
 /* --- after each event --- */
 
-/* The half, what is offered, and what is held say the same of it. */
+/* Half, offer and hold agree on their kinds. */
 static void check_kinds(struct h_event *ev)
 {
 	const struct h_end *e = ev->end;
@@ -516,7 +514,7 @@ static void check_kinds(struct h_event *ev)
 	    l->offer.state == OAE_OFFER_NONE &&
 	    (l->half.state == OAE_HALF_POSTED || l->next_valid))
 		h_fail(ev, id, "G4: what waits is not offered");
-	/* A hostile peer may have the half ended while frozen: it steps back later. */
+	/* A hostile peer may end the half while frozen: the parked one returns later. */
 	if (l->aside.valid && !offered && !ev->anything &&
 	    (ev->peer || l->state == OAE_OPEN))
 		h_fail(ev, 0, "one stands aside, and for no half");
@@ -532,7 +530,7 @@ static void check_kinds(struct h_event *ev)
 }
 
 /**
- * h_check() - what must be so at an end after every event
+ * h_check() - invariants of an end, after every event
  * @ev: the event, at any end
  */
 void h_check(struct h_event *ev)
@@ -542,7 +540,7 @@ void h_check(struct h_event *ev)
 
 	if (e->have != (e->tag ? l->hold.have : 0))
 		h_fail(ev, 0, "G6: slices kept are not what the link has");
-	/* An OFFER may deliver the one before it and be held itself. */
+	/* An OFFER may deliver its predecessor and be held as well. */
 	if (ev->rcvbuf && e->unread > ev->rcvbuf + 1)
 		h_fail(ev, 0, "G6: more unread than there is room for");
 	if (ev->max_len && e->kept > ev->max_len)
@@ -553,7 +551,7 @@ void h_check(struct h_event *ev)
 		h_fail(ev, 0, "a tag without an ltag, or without an incarnation");
 	if (e->tag && ev->peer && l->senior != e->who)
 		h_fail(ev, 0, "the ends have forgotten who is senior");
-	/* A machine that has crashed leaves its link as it was. */
+	/* The link of a crashed machine stays as it was. */
 	if (e->tag || l->state == OAE_CLOSED)
 		check_kinds(ev);
 	else if (e->computed)
@@ -563,11 +561,10 @@ void h_check(struct h_event *ev)
 /* --- in the end --- */
 
 /**
- * h_idle() - is nothing under way at an end?
+ * h_idle() - is nothing in progress at an end?
  * @e: the end
  *
- * Slices of an offer that was reversed may stay, for want of a REVERSE that
- * arrived.
+ * Slices of a reversed offer may stay if its REVERSE was lost.
  *
  * Return: true if its link is OPEN and idle, or there is none.
  */
@@ -580,7 +577,7 @@ bool h_idle(const struct h_end *e)
 			   l->hold.state != OAE_HOLD_HELD);
 }
 
-/* Both or neither; of one whose end has died, who knows. */
+/* Both halves or neither; unknown if an end has died. */
 static void check_swapped(struct h_event *ev, struct h_tx *tx, h_id id)
 {
 	struct h_tx *its = tx->other ? h_find(ev, tx->other) : NULL;
@@ -602,7 +599,7 @@ static void check_swapped(struct h_event *ev, struct h_tx *tx, h_id id)
 }
 
 /**
- * h_check_tx() - what must be so of a transaction when all is over
+ * h_check_tx() - invariants of a transaction, at the end of a run
  * @ev: any event
  * @tx: the transaction
  * @id: its name
@@ -619,7 +616,7 @@ void h_check_tx(struct h_event *ev, struct h_tx *tx, h_id id)
 }
 
 /**
- * h_check_owed() - and of an end: what was lost has been noted
+ * h_check_owed() - invariants of an end, at the end of a run: losses were noted
  * @ev: any event at it
  */
 void h_check_owed(struct h_event *ev)
