@@ -72,6 +72,11 @@ class FollowTest(unittest.TestCase):
     def setUp(self):
         self.link = Link()
 
+    def open(self):
+        """The link, open."""
+        self.link.open()
+        return self.link
+
     def run_tshark(self, *options):
         """By frame number, and by transaction: what the last of its frames says."""
         self.frames = [None, *tshark(self.link.capture, *options)]
@@ -92,8 +97,7 @@ class FollowTest(unittest.TestCase):
 
 class Message(FollowTest):
     def test_commit(self):
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"hello")
         r = link.reflect(B, 1, b"hello")
         c = link.commit(A, 1, flags=oae.WANT_DONE)
@@ -111,8 +115,7 @@ class Message(FollowTest):
         self.told(o, reassembled__length=5, slice_of=None)
 
     def test_one_pass_tells_what_was_before(self):
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"hello")
         r = link.reflect(B, 1, b"hello")
         c = link.commit(A, 1)
@@ -122,8 +125,7 @@ class Message(FollowTest):
         self.told(c, offered_in=o, reflected_in=r, committed_in=c, outcome="committed")
 
     def test_next_offer_commits(self):
-        link = self.link
-        link.open()
+        link = self.open()
         first = link.offer(A, 1, b"one")
         link.reflect(B, 1, b"one")
         link.tx[A] = 1
@@ -135,8 +137,7 @@ class Message(FollowTest):
         self.assertEqual(len(found), 2)
 
     def test_express(self):
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"now", flags=EXPRESS)
         link.rx[B] = 1
         r = link.reflect(B, 1, b"now")
@@ -185,8 +186,7 @@ class Message(FollowTest):
 
     def test_another_last(self):
         """A slice that contradicts the first LAST is dropped by the receiver."""
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"0", b"1", b"2", only=(2, 0))
         link.offer(A, 1, b"0", b"1")
         n = link.offer(A, 1, b"0", b"1", b"2", only=(1,))
@@ -195,8 +195,7 @@ class Message(FollowTest):
         self.assertEqual(self.frames[n]["oae.slice_of"], ["2 of 3"])
 
     def test_mismatch(self):
-        link = self.link
-        link.open()
+        link = self.open()
         link.offer(A, 1, b"hello")
         digest = link.reflect(B, 1, b"hellO")
         first = link.say(B, REFLECT, seq=1, attempt=1, payload=oae.reflect_body([b"hello"])[:15] + b"!")
@@ -207,8 +206,7 @@ class Message(FollowTest):
             self.assertIn("heard something else", self.frames[n]["info"])
 
     def test_both_directions_and_channels(self):
-        link = self.link
-        link.open()
+        link = self.open()
         other = Link(link.capture, vc=9)
         other.ltag = link.ltag          # not likely, but no reason to confuse them
         other.open()
@@ -240,8 +238,7 @@ class Message(FollowTest):
 
 class NotCommitted(FollowTest):
     def test_reversed(self):
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"never")
         link.reflect(B, 1, b"never")
         v = link.say(A, REVERSE, seq=1, attempt=1)
@@ -257,8 +254,7 @@ class NotCommitted(FollowTest):
 
     def test_reverse_was_lost(self):
         """Another content, or another sort, under the same seq: the first was reversed."""
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"never")
         n = link.offer(A, 1, b"instead", attempt=2)
         x = link.offer(A, 1, b"instead", attempt=3, flags=EXPRESS)
@@ -270,8 +266,7 @@ class NotCommitted(FollowTest):
 
     def test_what_was_reversed_is_not_committed(self):
         """Though it was reflected, and of what was offered instead no REFLECT was captured."""
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"never")
         link.reflect(B, 1, b"never")
         link.say(A, REVERSE, seq=1, attempt=1)
@@ -282,8 +277,7 @@ class NotCommitted(FollowTest):
         self.told(n, outcome="committed", committed_in=c)
 
     def test_late_attempt_of_what_was_before(self):
-        link = self.link
-        link.open()
+        link = self.open()
         n = link.offer(A, 1, b"instead", attempt=2)
         late = link.offer(A, 1, b"never", attempt=1)
         link.say(A, REVERSE, seq=1, attempt=1)
@@ -293,16 +287,14 @@ class NotCommitted(FollowTest):
         self.told(late, outcome="reversed", replaced_in=n)
 
     def test_a_late_reverse_is_not_of_the_next(self):
-        link = self.link
-        link.open()
+        link = self.open()
         n = link.offer(A, 1, b"instead", attempt=2)
         link.say(A, REVERSE, seq=1, attempt=1)
         self.run_tshark()
         self.told(n, outcome="undecided")
 
     def test_parked(self):
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"hello")
         refused = link.say(B, REFUSE, seq=1, attempt=1, reason=oae.BUSY)
         ready = link.say(B, READY, seq=1)
@@ -328,16 +320,14 @@ class NotCommitted(FollowTest):
             self.told(c, outcome="committed", transaction=2)
 
     def test_same_attempt_other_content(self):
-        link = self.link
-        link.open()
+        link = self.open()
         link.offer(A, 1, b"hello")
         n = link.offer(A, 1, b"hallo")
         self.run_tshark()
         self.assertIn("oae.note.differs", self.frames[n])
 
     def test_link_closed(self):
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"parked")
         link.say(B, REFUSE, seq=1, attempt=1, reason=oae.BUSY)
         link.say(A, oae.CLOSE)
@@ -363,8 +353,7 @@ class Failures(FollowTest):
         return self.link.sync(src, opcode)
 
     def test_offered_again(self):
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"hello")
         frozen, _ = self.failed(A)
         again = link.offer(A, 1, b"hello")
@@ -380,8 +369,7 @@ class Failures(FollowTest):
 
     def test_committed_by_sync(self):
         """The COMMIT was lost: the SYNC says it."""
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"hello")
         link.reflect(B, 1, b"hello")
         frozen = link.freeze(B)
@@ -396,8 +384,7 @@ class Failures(FollowTest):
 
     def test_express_delivered_by_sync(self):
         """The REFLECT was lost: the peer's rx says it."""
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"hello", flags=EXPRESS)
         link.freeze(A)
         link.rx[B] = 1
@@ -427,8 +414,7 @@ class Failures(FollowTest):
         self.told(r, reflect__match=1)
 
     def test_another_after_a_failure(self):
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"reversed meanwhile")
         self.failed(A)
         n = link.offer(A, 1, b"next")
@@ -469,8 +455,7 @@ class Failures(FollowTest):
             self.assertIn("oae.note.new_inc", self.frames[died])
 
     def test_sender_died(self):
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"hello")
         link.inc[A], link.ltag[A] = 0xa2, 0xa7
         died = link.sync(A, knows=False)
@@ -493,8 +478,7 @@ class Failures(FollowTest):
 
     def test_counters_about_another_incarnation(self):
         """A SYNC that speaks of an incarnation that is no more commits nothing."""
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"hello")
         link.say(A, SYNC, tx=1, payload=oae.sync_body(INC_A, 0xbad))
         self.run_tshark()
@@ -513,8 +497,7 @@ class Failures(FollowTest):
 
     def test_a_frame_of_an_old_run(self):
         """A COMMIT that was delayed past a failure says nothing new, but nothing wrong either."""
-        link = self.link
-        link.open()
+        link = self.open()
         before = dict(link.ltag)
         o = link.offer(A, 1, b"hello")
         self.failed(A)
@@ -526,8 +509,7 @@ class Failures(FollowTest):
 
 class SwapAndVerb(FollowTest):
     def test_swap(self):
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"half of a", kind=SWAP)
         r = link.reflect(B, 1, b"half of a", kind=SWAP, more=b"half of b")
         c = link.commit(A, 1)
@@ -539,8 +521,7 @@ class SwapAndVerb(FollowTest):
 
     def test_crossing_swaps(self):
         """The junior end withdraws its offer and lends its half to the senior's."""
-        link = self.link
-        link.open()
+        link = self.open()
         mine = link.offer(A, 1, b"half of a", kind=SWAP)
         yours = link.offer(B, 1, b"half of b", kind=SWAP)
         no = link.say(B, REFUSE, seq=1, attempt=1, kind=SWAP, reason=oae.NO_HALF)
@@ -551,8 +532,7 @@ class SwapAndVerb(FollowTest):
         self.told(yours, outcome="committed", partner=1)
 
     def test_verb(self):
-        link = self.link
-        link.open()
+        link = self.open()
         body = bytes.fromhex("00000001 01000000 04010000 00000005 0000000000000003")
         o = link.offer(A, 1, body, kind=VERB)
         r = link.reflect(B, 1, body, kind=VERB, more=bytes.fromhex("0100000000000000 000000000000002a"))
@@ -567,8 +547,7 @@ class SwapAndVerb(FollowTest):
 class Ways(FollowTest):
     def test_through_gateways(self):
         """One link, whichever way its frames go: direct, with VIA, between gateways."""
-        link = self.link
-        link.open()
+        link = self.open()
 
         def by_host(f):
             return replace(f, dst=G1, flags=f.flags | oae.VIA, via=oae.via(f.dst, f.src)).pack()
@@ -588,8 +567,7 @@ class Ways(FollowTest):
         self.assertIn("oae.note.copy", self.frames[again])
 
     def test_bad_frames_are_not_followed(self):
-        link = self.link
-        link.open()
+        link = self.open()
         link.offer(A, 1, b"hello")
         link.tx[A] = 1
         bad = link.say(A, COMMIT, digest=1)
@@ -599,8 +577,7 @@ class Ways(FollowTest):
 
     def test_cut_off_frames_are(self):
         """tcpdump -s 54: no digest, no content, but what became of it."""
-        link = self.link
-        link.open()
+        link = self.open()
         o = link.offer(A, 1, b"1" * 100, b"2" * 100)
         r = link.reflect(B, 1, b"1" * 100, b"2" * 100)
         c = link.commit(A, 1)
