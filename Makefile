@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# `make help` lists the targets. Each first installs what it needs, and prints
-# about a line a stage.
+# `make help` lists the targets. Those that build or install for this host check that what
+# they need is there, and install no package; `make deps` does. The demos and all that tests
+# install what they need first. Each prints about a line a stage.
 #
 #   V=1             show everything
-#   KERNEL=VERSION  the kernel to build for and to boot (default: the newest here)
+#   KERNEL=VERSION  the kernel to build for and to boot (default: for make the one that runs
+#                   here, in test machines the newest here)
 #   KDIR=DIR        build the modules for the kernel whose build files are there
 #   VM=none         no test machine: on this very host's kernel, as root
 #   LANES=N         test machines of make test at a time (default: 1)
@@ -14,10 +16,13 @@ V	?= 0
 export V
 MAKEFLAGS += --no-print-directory
 
-all: setup-build	## build the modules, modoae/modoae.ko and modoaeip/modoaeip.ko; the default
-	$(Q)tools/build
+all: check-build	## build the modules, modoae/modoae.ko and modoaeip/modoaeip.ko; the default
+	$(Q)kdir=$$(tools/setup --host-kdir) && tools/build "$$kdir"
 
-programs: setup-build	## liboae, the command oae and the examples, in build/
+deps:			## install what make and make programs need; WHAT="install test ..." or all
+	$(Q)tools/setup $(or $(WHAT),build programs)
+
+programs: check-programs	## liboae, the command oae and the examples, in build/
 	$(Q)$(MAKE) -s -C lib
 	$(Q)$(MAKE) -s -C tools/oae
 	$(Q)$(MAKE) -s -C examples
@@ -152,12 +157,12 @@ fuzz: setup-fuzz	## fuzz the core for TIME=3600 seconds each; 0: until something
 sim: setup-unit		## ten million transactions on a simulated torus of 100 x 100 nodes
 	$(Q)tools/oaesim --torus 100x100 --loss 1% -n 10M --bench
 
-install: programs	## install on this host (root): the modules, liboae, oae, manual pages
+install: check-install programs	## install on this host (root): the modules, liboae, oae, manual pages
 	$(Q)tools/install
 	$(Q)$(MAKE) -s -C lib install
 	$(Q)$(MAKE) -s -C tools/oae install
 
-dkms: setup-dkms	## the same with DKMS, which builds it anew for every new kernel
+dkms: check-dkms		## the same with DKMS, which builds it anew for every new kernel
 	$(Q)tools/install dkms
 
 uninstall:		## undo install or dkms
@@ -165,7 +170,7 @@ uninstall:		## undo install or dkms
 	$(Q)$(MAKE) -s -C lib uninstall
 	$(Q)$(MAKE) -s -C tools/oae uninstall
 
-deb: setup-deb		## Debian packages: modoae-dkms, oae-tools, liboae1, liboae-dev, python3-oae
+deb: check-deb		## Debian packages: modoae-dkms, oae-tools, liboae1, liboae-dev, python3-oae
 	$(Q)tools/deb
 
 test-packages: setup-packages	## these, install and dkms, in clean roots; DKMS for two kernels
@@ -190,5 +195,9 @@ help:			## this list
 setup-%:
 	$(Q)tools/setup $*
 
+# Says what is missing, and what to install it with.
+check-%:
+	$(Q)tools/setup --check $*
+
 .NOTPARALLEL:
-.PHONY: all programs test-programs quick test-long soak life-storm faults storm wirefuzz demo demo-gateway test test-debug starve coverage check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help
+.PHONY: all deps programs test-programs quick test-long soak life-storm faults storm wirefuzz demo demo-gateway test test-debug starve coverage check bench matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help

@@ -26,7 +26,7 @@ def setUpModule():                                      # pylint: disable=invali
             (root.path / TREE / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(REPO / name, root.path / TREE / name)
     root.apt("install", "make", "python3", "pkgconf")
-    root.run(f"/{TREE}/tools/setup", "build", "dkms")
+    root.run(f"/{TREE}/tools/setup", "install", "dkms")
     Install.root, Install.kernel = root, kernel
     Install.before = root.files()
 
