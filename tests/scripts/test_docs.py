@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The manual pages: true to the sources, and whole."""
+"""The manual pages and the pictures: true to the sources, and whole."""
 
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -22,6 +24,42 @@ def sources(module):
     """The C files of a module, in one."""
     return "".join(path.read_text(encoding="utf-8")
                    for path in sorted((ROOT / module).rglob("*.c")))
+
+
+class Links(unittest.TestCase):
+    """From one text to another."""
+
+    @staticmethod
+    def anchor(heading):
+        """As GitHub makes one."""
+        return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+    def test_links(self):
+        """What a text refers to is there."""
+        for path in sorted([ROOT / "README.md", *ROOT.glob("doc/**/*.md")]):
+            text = re.sub(r"(?ms)^```.*?^```", "", path.read_text(encoding="utf-8"))
+            for target in re.findall(r"\]\(([^)\s]+)\)", text):
+                name, _, anchor = target.partition("#")
+                if re.match(r"https?:", target):
+                    continue
+                where = (path.parent / name).resolve() if name else path
+                self.assertTrue(where.exists(), f"{path.relative_to(ROOT)}: {target}")
+                if anchor:
+                    headings = re.findall(r"(?m)^#+ (.*)$", where.read_text(encoding="utf-8"))
+                    self.assertIn(anchor, map(self.anchor, headings), f"{path.name}: {target}")
+
+    def test_targets(self):
+        """doc/testing.md has each target that tests something, and no other."""
+        text = read("doc", "testing.md")
+        targets = set(re.findall(r"(?m)^([a-z-]+):[^#\n]*## ", read("Makefile")))
+        named = set(re.findall(r"`make ([a-z-]+)", text))
+        others = {"programs", "install", "dkms", "uninstall", "deb", "clean", "help", "all", "deps",
+                  "rpm"}
+        self.assertEqual(named - targets, set())
+        self.assertEqual(targets - named - others, set())
+        for stage in re.findall(r"(?m)^(?:IN_GUESTS|BESIDE) := (.*)$", read("tests", "stages.mk")):
+            for name in stage.split():
+                self.assertIn(f"`{name}`", text)
 
 
 def entries(page):
@@ -103,6 +141,50 @@ class Pages(unittest.TestCase):
         page = read("doc", "man", "oaesim.1").partition(".SH OPTIONS")[2].partition(".SH ")[0]
         listed = re.findall(r'(?m)^\.TP\n\.BR? (?:\\-\w ", " )?\\-\\-([a-z]+(?:\\-[a-z]+)*)', page)
         self.assertEqual([name.replace("\\-", "-") for name in listed], options)
+
+
+class Pictures(unittest.TestCase):
+    """doc/pictures."""
+
+    def test_drawn(self):
+        """Each picture is what its source says."""
+        done = subprocess.run([ROOT / "doc" / "pictures" / "draw", "--check"], text=True,
+                              check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual((done.stdout, done.returncode), ("", 0))
+
+    def test_changed(self):
+        """A source that was changed and not drawn, and a picture without a source, are found."""
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "pictures"
+            shutil.copytree(ROOT / "doc" / "pictures", copy)
+            text = (copy / "states.txt").read_text(encoding="utf-8")
+            (copy / "states.txt").write_text(text.replace("no link", "none"), encoding="utf-8")
+            (copy / "zones.txt").unlink()
+            done = subprocess.run([copy / "draw", "--check"], text=True, check=False,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("states.svg: not what states.txt says", done.stdout)
+        self.assertIn("zones.svg: has no source", done.stdout)
+        self.assertEqual(len(done.stdout.splitlines()), 2, done.stdout)
+
+    def test_states(self):
+        """The states in the picture are those of a link."""
+        drawn = re.findall(r"\| `([A-Z_]+)", read("doc", "pictures", "states.txt"))
+        self.assertEqual(set(drawn), {state.name for state in oae.State})
+
+    def test_errors(self):
+        """What the picture makes of an errno is what the library does."""
+        text = read("doc", "pictures", "errno.txt")
+        names = {"COMMITTED": "COMMITTED", "UNKNOWN": "UNKNOWN", "NOT YET KNOWN": "NOT_YET"}
+        asked = dict(re.findall(r"(?m)^box (\w+) .*\| `(E[A-Z]+)", text))
+        told = dict(re.findall(r"(?m)^box (\w+) .*?\| ([A-Z ]+) \|", text))
+        arrows = dict(re.findall(r"(?m)^arrow (\w+)\.r (\w+)\.l.*yes", text))
+        self.assertEqual(len(asked), 3)
+        for box, name in asked.items():
+            self.assertEqual(oae.outcome(getattr(oae.errno, name)).name, names[told[arrows[box]]])
+        for name in set(re.findall(r"\bE[A-Z]{3,}\b", text)) - set(asked.values()):
+            self.assertIn(oae.outcome(getattr(oae.errno, name)),
+                          (oae.Ending.REVERSED, oae.Ending.NOTHING), name)
 
 
 if __name__ == "__main__":
