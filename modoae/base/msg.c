@@ -189,12 +189,13 @@ static struct bvec_iter msg_slice_iter(const struct oae_msg *msg,
 				       unsigned int slice_max, unsigned int slice)
 {
 	unsigned int pos = slice * slice_max;
+	unsigned int off = pos % OAE_PIECE;
 	struct bvec_iter iter = {
-		.bi_size = oae_msg_slice_len(msg, slice_max, slice),
+		.bi_size = off + oae_msg_slice_len(msg, slice_max, slice),
 		.bi_idx = pos / OAE_PIECE,
-		.bi_bvec_done = pos % OAE_PIECE,
 	};
 
+	bvec_iter_advance(msg->piece, &iter, off);
 	return iter;
 }
 

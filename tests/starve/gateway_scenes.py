@@ -101,6 +101,7 @@ class Gateways:
         self._serve()
 
     namespace = Links.namespace
+    _first_port = Links._first_port             # pylint: disable=protected-access
     _unshare = staticmethod(Links._unshare)     # pylint: disable=protected-access
 
     def knobs(self):
