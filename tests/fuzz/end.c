@@ -348,6 +348,11 @@ void end_rcv(struct end *e, const struct oae_frame *f, const u8 *payload)
 	finish(e);
 }
 
+static void kill_link(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	oae_link_kill(l, OAE_E_CANCEL, now, a);
+}
+
 /**
  * end_event() - what has no more to it than its name
  * @e: the end
@@ -356,47 +361,32 @@ void end_rcv(struct end *e, const struct oae_frame *f, const u8 *payload)
  */
 void end_event(struct end *e, enum end_event what)
 {
-	static const char *const names[] = {
-		[END_DRAINED] = "drained", [END_CONFIRM] = "confirm",
-		[END_OPEN] = "open", [END_CLOSE] = "close", [END_KILL] = "kill",
-		[END_PORT_UP] = "port up", [END_PORT_DOWN] = "port down",
-		[END_RENAMED] = "renamed",
+	static const struct {
+		const char *name;
+		void (*happens)(struct oae_link *l, u64 now, struct oae_actions *a);
+	} events[] = {
+		[END_DRAINED] = { "drained", oae_link_drained },
+		[END_CONFIRM] = { "confirm", oae_link_confirm },
+		[END_OPEN] = { "open", oae_link_open },
+		[END_CLOSE] = { "close", oae_link_close },
+		[END_KILL] = { "kill", kill_link },
+		[END_PORT_UP] = { "port up", oae_link_port_up },
+		[END_PORT_DOWN] = { "port down", oae_link_port_down },
+		[END_RENAMED] = { "renamed", oae_link_renamed },
 	};
 	struct oae_link *l = &e->link;
 	bool open = l->state != OAE_CLOSED;
 
-	fuzz_say("%s", names[what]);
+	fuzz_say("%s", events[what].name);
 	begin(e);
-	switch (what) {
-	case END_DRAINED:
-		oae_link_drained(l, e->now, &e->a);
-		break;
-	case END_CONFIRM:
-		oae_link_confirm(l, e->now, &e->a);
-		if (l->state != OAE_CLOSED && !l->confirmed && !l->await_done)
-			fuzz_breach("asked to confirm, and does not");
-		break;
-	case END_OPEN:
-		oae_link_open(l, e->now, &e->a);
-		break;
-	case END_CLOSE:
-		oae_link_close(l, e->now, &e->a);
-		break;
-	case END_KILL:
-		oae_link_kill(l, OAE_E_CANCEL, e->now, &e->a);
+	events[what].happens(l, e->now, &e->a);
+	if (what == END_CONFIRM && l->state != OAE_CLOSED && !l->confirmed &&
+	    !l->await_done)
+		fuzz_breach("asked to confirm, and does not");
+	if (what == END_KILL) {
 		h_ops(&e->ev);
 		if (l->state != OAE_CLOSED || e->nposts || e->gone != open)
 			fuzz_breach("killed, but not all has ended");
-		break;
-	case END_PORT_UP:
-		oae_link_port_up(l, e->now, &e->a);
-		break;
-	case END_PORT_DOWN:
-		oae_link_port_down(l, e->now, &e->a);
-		break;
-	case END_RENAMED:
-		oae_link_renamed(l, e->now, &e->a);
-		break;
 	}
 	finish(e);
 }

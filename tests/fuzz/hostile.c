@@ -28,31 +28,17 @@ void hostile_init(struct hostile *h)
 /* This, the one before, the one after, or far from it. */
 static u32 near(u32 v, unsigned int how, u8 far)
 {
-	switch (how) {
-	case 1:
-		return v + 1;
-	case 2:
-		return v - 1;
-	case 3:
-		return v + ((u32)far << 24 | far);
-	default:
-		return v;
-	}
+	const u32 values[] = { v, v + 1, v - 1, v + ((u32)far << 24 | far) };
+
+	return values[how];
 }
 
 static u32 dst_ltag(const struct hostile *h, const struct end *e,
 		    unsigned int how)
 {
-	switch (how) {
-	case 1:
-		return h->end_old_ltag;
-	case 2:
-		return 0;
-	case 3:
-		return ~e->link.ltag;
-	default:
-		return e->link.ltag;
-	}
+	const u32 values[] = { e->link.ltag, h->end_old_ltag, 0, ~e->link.ltag };
+
+	return values[how];
 }
 
 static u32 src_ltag(struct hostile *h, const struct end *e, unsigned int how)
@@ -74,42 +60,20 @@ static u8 attempt(const struct end *e, u8 opcode, unsigned int how, u8 raw)
 {
 	u8 v = opcode == OAE_REFLECT || opcode == OAE_REFUSE ?
 	       e->link.attempt : e->link.hold.attempt;
+	const u8 values[] = { v, v + 1, v - 1, v + 2, 1, 255, raw, v };
 
-	switch (how) {
-	case 1:
-		v++;
-		break;
-	case 2:
-		v--;
-		break;
-	case 3:
-		v += 2;
-		break;
-	case 4:
-		return 1;
-	case 5:
-		return 255;
-	case 6:
-		return raw;
-	}
-	return v ? v : 1;
+	return values[how] || how == 6 ? values[how] : 1;
 }
 
 static u8 kind(const struct end *e, bool answer, unsigned int how)
 {
-	switch (how) {
-	case 0:
-		return answer && e->link.offer.state != OAE_OFFER_NONE ?
-		       e->link.offer.p.kind : OAE_MESSAGE;
-	case 5:
-		return e->link.hold.kind;
-	case 6:
-		return OAE_SWAP;
-	case 7:
-		return OAE_VERB;
-	default:
-		return OAE_MESSAGE;
-	}
+	bool offered = e->link.offer.state != OAE_OFFER_NONE;
+	const u8 values[8] = {
+		[0] = answer && offered ? e->link.offer.p.kind : OAE_MESSAGE,
+		[5] = e->link.hold.kind, [6] = OAE_SWAP, [7] = OAE_VERB,
+	};
+
+	return values[how];		/* the others: OAE_MESSAGE, 0 */
 }
 
 static void sync_body(struct hostile *h, const struct end *e, u8 how, u8 raw,
@@ -118,30 +82,15 @@ static void sync_body(struct hostile *h, const struct end *e, u8 how, u8 raw,
 	static const u32 max_lens[] = { 65536, 0, 100, 0xffffffff };
 	static const u16 mtus[] = { 1500, 0, 128, 200, 65535, 1499, 9000, 127 };
 	const struct oae_link *l = &e->link;
+	const u64 peer_incs[] = { l->inc, 0, ~l->inc, ~l->inc };
+	u64 incs[] = { 0, 0, 0, l->inc };
 
-	switch (BITS(how, 0, 2)) {
-	case 0:
-		f->sync.inc = l->peer_inc ? l->peer_inc : h->inc;
-		break;
-	case 1:
-		f->sync.inc = ++h->inc;
-		break;
-	case 2:
-		f->sync.inc = 0;
-		break;
-	default:
-		f->sync.inc = l->inc;
-	}
-	switch (BITS(how, 2, 2)) {
-	case 0:
-		f->sync.peer_inc = l->inc;
-		break;
-	case 1:
-		f->sync.peer_inc = 0;
-		break;
-	default:
-		f->sync.peer_inc = ~l->inc;
-	}
+	if (BITS(how, 0, 2) == 1)
+		h->inc++;
+	incs[0] = l->peer_inc ? l->peer_inc : h->inc;
+	incs[1] = h->inc;
+	f->sync.inc = incs[BITS(how, 0, 2)];
+	f->sync.peer_inc = peer_incs[BITS(how, 2, 2)];
 	f->sync.start = BITS(how, 4, 2) ? near(l->rx, BITS(how, 4, 2), raw) : 0;
 	f->sync.max_len = max_lens[BITS(how, 6, 2)];
 	f->sync.mtu = mtus[BITS(raw, 0, 3)];
