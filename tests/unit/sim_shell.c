@@ -289,16 +289,25 @@ void sim_read(struct sim_end *e)
 	sim_drained(e);
 }
 
-/* There is room again, or there are free words. */
-void sim_drained(struct sim_end *e)
+/* An event that has nothing but its name; @what is said. */
+static void event(struct sim_end *e, const char *what,
+		  void (*happens)(struct oae_link *, u64, struct oae_actions *))
 {
 	struct h_event *ev;
 
+	if (what)
+		sim_say(e->w, "%c: %s", name(e), what);
 	if (!e->tag)
 		return;
 	ev = begin(e, false);
-	oae_link_drained(&e->link, ev->now, ev->a);
+	happens(&e->link, ev->now, ev->a);
 	finish(ev);
+}
+
+/* There is room again, or there are free words. */
+void sim_drained(struct sim_end *e)
+{
+	event(e, NULL, oae_link_drained);
 }
 
 /* The timer fires; also when it need not have. */
@@ -325,14 +334,8 @@ void sim_timer(struct sim_end *e)
 
 void sim_close(struct sim_end *e)
 {
-	struct h_event *ev;
-
-	if (!e->tag)
-		return;
-	sim_say(e->w, "%c: close", name(e));
-	ev = begin(e, false);
-	oae_link_close(&e->link, ev->now, ev->a);
-	finish(ev);
+	if (e->tag)
+		event(e, "close", oae_link_close);
 }
 
 void sim_kill(struct sim_end *e)
@@ -372,18 +375,9 @@ void sim_crash(struct sim_end *e)
 
 void sim_port(struct sim_end *e, bool up)
 {
-	struct h_event *ev;
-
-	sim_say(e->w, "%c: port %s", name(e), up ? "up" : "down");
 	e->port_up = up;
-	if (!e->tag)
-		return;
-	ev = begin(e, false);
-	if (up)
-		oae_link_port_up(&e->link, ev->now, ev->a);
-	else
-		oae_link_port_down(&e->link, ev->now, ev->a);
-	finish(ev);
+	event(e, up ? "port up" : "port down",
+	      up ? oae_link_port_up : oae_link_port_down);
 }
 
 void sim_mtu(struct sim_end *e, u16 mtu)

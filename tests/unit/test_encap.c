@@ -165,21 +165,23 @@ static struct wire frame(u8 opcode)
 	return w;
 }
 
-static enum oaeip_bad outline(struct oaeip_outline *o, const struct wire *w,
-			      size_t have, size_t total, bool padded)
+static struct oaeip_outline o;	/* what was read last */
+
+static enum oaeip_bad outline(const struct wire *w, size_t have, size_t total,
+			      bool padded)
 {
 	u8 *buf = malloc(have + !have);
 	enum oaeip_bad bad;
 
 	memcpy(buf, w->b, have);
-	memset(o, 0xa5, sizeof(*o));
-	bad = oaeip_outline_parse(o, buf, have, total, padded);
-	if (!bad && o->via) {
-		assert_ptr_equal(o->via_dst, buf + OAE_OFF_VIA_DST);
-		assert_ptr_equal(o->via_src, buf + OAE_OFF_VIA_SRC);
+	memset(&o, 0xa5, sizeof(o));
+	bad = oaeip_outline_parse(&o, buf, have, total, padded);
+	if (!bad && o.via) {
+		assert_ptr_equal(o.via_dst, buf + OAE_OFF_VIA_DST);
+		assert_ptr_equal(o.via_src, buf + OAE_OFF_VIA_SRC);
 	} else if (!bad) {
-		assert_null(o->via_dst);
-		assert_null(o->via_src);
+		assert_null(o.via_dst);
+		assert_null(o.via_src);
 	}
 	free(buf);
 	return bad;
@@ -188,21 +190,18 @@ static enum oaeip_bad outline(struct oaeip_outline *o, const struct wire *w,
 /* Of a frame as it is, with what a gateway has to have at hand. */
 static enum oaeip_bad look(const struct wire *w)
 {
-	struct oaeip_outline o;
-
-	return outline(&o, w, w->len < OAEIP_OUTLINE_LEN ? w->len :
+	return outline(w, w->len < OAEIP_OUTLINE_LEN ? w->len :
 		       OAEIP_OUTLINE_LEN, w->len, false);
 }
 
 TEST(test_outline_good)
 {
-	struct oaeip_outline o;
 	struct wire w;
 	u8 op;
 
 	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
 		w = frame(op);
-		assert_int_equal(outline(&o, &w, 52, w.len, false), OAEIP_OK);
+		assert_int_equal(outline(&w, 52, w.len, false), OAEIP_OK);
 		assert_int_equal(o.opcode, op);
 		assert_int_equal(o.vc, 0x5a);
 		assert_int_equal(o.via, op != OAE_HELLO);
@@ -212,39 +211,37 @@ TEST(test_outline_good)
 TEST(test_outline_length)
 {
 	struct wire offer = frame(OAE_OFFER), hello = frame(OAE_HELLO);
-	struct oaeip_outline o;
 	size_t n;
 
 	for (n = 0; n < 300; n++) {
 		bool enough = n >= offer.len;
 
-		assert_int_equal(outline(&o, &offer, n, n, n & 1),
+		assert_int_equal(outline(&offer, n, n, n & 1),
 				 !enough ? OAEIP_BAD_SHORT : n > offer.len ?
 				 OAEIP_BAD_LONG : OAEIP_OK);
 		enough = n >= hello.len;
-		assert_int_equal(outline(&o, &hello, n, n, n & 1),
+		assert_int_equal(outline(&hello, n, n, n & 1),
 				 !enough ? OAEIP_BAD_SHORT : n > hello.len ?
 				 OAEIP_BAD_LONG : OAEIP_OK);
 	}
 	for (n = 0; n < OAEIP_OUTLINE_LEN; n++)
-		assert_int_equal(outline(&o, &offer, n, offer.len, false),
+		assert_int_equal(outline(&offer, n, offer.len, false),
 				 OAEIP_BAD_SHORT);
-	assert_int_equal(outline(&o, &hello, 40, hello.len, false), OAEIP_OK);
-	assert_int_equal(outline(&o, &offer, 60, 59, false), OAEIP_BAD_SHORT);
+	assert_int_equal(outline(&hello, 40, hello.len, false), OAEIP_OK);
+	assert_int_equal(outline(&offer, 60, 59, false), OAEIP_BAD_SHORT);
 }
 
 /* The header's length and 65535 are more than a datagram's length can say. */
 TEST(test_outline_too_long)
 {
 	struct wire w = frame(OAE_OFFER);
-	struct oaeip_outline o;
 	unsigned int n;
 
 	for (n = 65480; n < 65536; n++) {
 		put_unaligned_be16(n, w.b + OAE_OFF_LENGTH);
-		assert_int_equal(outline(&o, &w, 52, 52 + n, false),
+		assert_int_equal(outline(&w, 52, 52 + n, false),
 				 n > 65535 - 52 ? OAEIP_BAD_LONG : OAEIP_OK);
-		assert_int_equal(outline(&o, &w, 52, 51 + n, false),
+		assert_int_equal(outline(&w, 52, 51 + n, false),
 				 OAEIP_BAD_SHORT);
 	}
 }
@@ -253,15 +250,14 @@ TEST(test_outline_too_long)
 TEST(test_outline_padding)
 {
 	struct wire w = frame(OAE_HELLO);
-	struct oaeip_outline o;
 	size_t n;
 
 	put_unaligned_be16(2, w.b + OAE_OFF_LENGTH);
 	for (n = 40; n < 100; n++) {
-		assert_int_equal(outline(&o, &w, 40, n, true),
+		assert_int_equal(outline(&w, 40, n, true),
 				 n < 42 ? OAEIP_BAD_SHORT : n > 46 ?
 				 OAEIP_BAD_LONG : OAEIP_OK);
-		assert_int_equal(outline(&o, &w, 40, n, false),
+		assert_int_equal(outline(&w, 40, n, false),
 				 n < 42 ? OAEIP_BAD_SHORT : n > 42 ?
 				 OAEIP_BAD_LONG : OAEIP_OK);
 	}
