@@ -40,6 +40,7 @@
 #include "../link/way.h"
 #include "bench.h"
 #include "compat.h"
+#include "knob.h"
 #include "limit.h"
 #include "netdev.h"
 
@@ -76,7 +77,7 @@ struct oae_stats {
  */
 struct oae_knobs {
 #define OAE_KNOB(_name, _min, _max, _default, _unit, _text) unsigned int _name;
-#define OAE_CHOICE(_name, _default, _text) unsigned int _name;
+#define OAE_CHOICE(_name, _takes, _default, _text) unsigned int _name;
 #include "knobs.h"
 };
 
@@ -274,8 +275,6 @@ void oae_node_exit(struct oae_node *node);
 struct oae_node *oae_node(struct net *net);
 struct oae_node *oae_node_current(void);
 int oae_node_use(struct oae_node *node);
-int oae_refuse(const char *knob, const char *val, int err,
-	       const char *accepted);
 
 /* stats.c */
 static inline void oae_count_n(struct oae_node *node, unsigned int stat, u64 n)

@@ -3,7 +3,7 @@
  * The knobs that are numbers, or a choice of words that stands for one:
  *
  *   OAE_KNOB(name, minimum, maximum, default, unit, description)
- *   OAE_CHOICE(name, default, description)	the words are in ctl/knobs.c
+ *   OAE_CHOICE(name, accepted, default, description)	the words are in ctl/knobs.c
  *
  * Each is a member of struct oae_knobs and a parameter of the module. This is an
  * X-macro table: the including file defines the two macros.
@@ -11,7 +11,7 @@
  * The maximum of max_len fits into 64 slices in jumbo frames.
  */
 OAE_KNOB(vci, 0, 255, 0, "decimal or 0x hex", "virtual channel that noc_debug sends on")
-OAE_KNOB(tag_seq, 0, 0xffffffff, 1, "", "number of the first transaction of a new link")
+OAE_KNOB(tag_seq, 0, 4294967295, 1, "", "number of the first transaction of a new link")
 OAE_KNOB(verbose, 0, 2, 0, "",
 	 "kernel log: 0 errors and losses, 1 links and ports, 2 all that is out of the ordinary")
 OAE_KNOB(drop_pct, 0, 100, 0, "percent", "percent of frames received to drop, for tests")
@@ -32,9 +32,9 @@ OAE_KNOB(stranger_pps, 0, 100000, 200, "answers a second",
 	 "most answers a second to peers without a link")
 OAE_KNOB(doubt_s, 0, 604800, 3600, "s, 0 for ever",
 	 "s that a stranger's link that is down and in doubt is kept when others want its place, 0 for ever")
-OAE_CHOICE(accept, OAE_ACCEPT_ANY,
+OAE_CHOICE(accept, "takes any, peers or none", OAE_ACCEPT_ANY,
 	   "peers that may open a link: any, peers (those in target and peers), none (default any)")
-OAE_CHOICE(use_gw, OAE_GW_AUTO,
+OAE_CHOICE(use_gw, "takes 0, 1 or auto", OAE_GW_AUTO,
 	   "ways to peers: 0 direct, 1 through the gateway, auto direct first, the gateway when that stays silent (default auto)")
 OAE_KNOB(region_max, 8, 67108864, 1048576, "bytes",
 	 "largest region that a file of /dev/oae exposes, bytes")

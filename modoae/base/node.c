@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The node: the module's state for a network namespace. All layers log rejected
- * parameter values through oae_refuse(), which is here, too.
- */
-
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+/* The node: the module's state for a network namespace. */
 
 #include <linux/nsproxy.h>
 #include <linux/random.h>
-#include <linux/ratelimit.h>
 #include <linux/sched.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
@@ -99,30 +93,4 @@ void oae_node_exit(struct oae_node *node)
 	xa_destroy(&node->regions);
 	free_percpu(node->evlog);
 	free_percpu(node->stats);
-}
-
-/**
- * oae_refuse() - log a rejected parameter value
- * @knob: the parameter
- * @val: the value
- * @err: negative errno for the writer
- * @accepted: which values are accepted, as the end of a sentence
- *
- * Logs only if the writer may administer the machine: see oae_may_log_current().
- *
- * Context: process.
- *
- * Return: @err.
- */
-int oae_refuse(const char *knob, const char *val, int err,
-	       const char *accepted)
-{
-	/* More than the default burst of 10: a script may set every knob at once. */
-	static DEFINE_RATELIMIT_STATE(rs, 5 * HZ, 100);
-
-	if (oae_may_log_current() && __ratelimit(&rs))
-		pr_err("%s: \"%*pE\" refused (%d): %s\n", knob,
-		       (int)min_t(size_t, strlen(val), 64), val, err,
-		       accepted);
-	return err;
 }

@@ -6,16 +6,45 @@
 #include "../dev/dev.h"
 
 /* knobs.c: the parameters that are numbers or words */
+extern const struct oae_knob_class oae_knob_class;
 void oae_knobs_init(struct oae_node *node);
 int oae_knobs_check_defaults(void);
 
 /* params.c: the other parameters, and the node that a parameter acts on */
 void oae_params_init(struct oae_node *node);
-int oae_params_node(struct oae_node **node, bool write);
+int oae_params_owner(void **owner, bool write);
 int oae_params_start(void);
 void oae_params_stop(void);
 
+/**
+ * struct oae_tag_view - what is shown of a link
+ * @peer: MAC of the peer
+ * @vc: virtual channel
+ * @state: state of the link, in a word
+ * @offer: what goes out, in a word
+ * @hold: what comes in, in a word
+ * @way: direct, or gw
+ * @rx: number of the last transaction delivered
+ * @tx: number of the last transaction committed
+ * @unread: transactions delivered and not read
+ * @queue: transactions queued to be sent
+ * @rtt: smoothed round trip, ns
+ * @age: s
+ */
+struct oae_tag_view {
+	u8 peer[ETH_ALEN];
+	u8 vc;
+	const char *state, *offer, *hold, *way;
+	u32 rx, tx;
+	u32 unread, queue;
+	u64 rtt;
+	u64 age;
+};
+
 /* procfs.c */
+void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v);
+int oae_links_close_to(struct oae_node *node, const struct oae_addr *addr,
+		       u8 vc);
 int oae_procfs_init(struct oae_node *node);
 void oae_procfs_exit(struct oae_node *node);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Knobs: the parameters that are numbers, or a choice of words that stand for
- * numbers. The table base/knobs.h has their ranges; the code is the same for all.
+ * The knobs that are numbers, or a choice of words that stand for numbers: what
+ * they do once they are set. The table base/knobs.h has their ranges; base/knob.c
+ * parses and stores them.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -9,24 +10,14 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/random.h>
-#include <linux/slab.h>
 
 #include "ctl.h"
 
 /* The values that insmod was given: every node starts with these. */
 static struct oae_knobs oae_defaults = {
 #define OAE_KNOB(_name, _min, _max, _default, _unit, _text) ._name = _default,
-#define OAE_CHOICE(_name, _default, _text) ._name = _default,
+#define OAE_CHOICE(_name, _takes, _default, _text) ._name = _default,
 #include "../base/knobs.h"
-};
-
-struct oae_knob {
-	const char *name;
-	unsigned int offset;	/* in struct oae_knobs */
-	unsigned int min;
-	unsigned int max;
-	const char *unit;
-	const char *const *words;	/* written instead of a number */
 };
 
 static const char *const oae_accept_words[] = {
@@ -89,115 +80,58 @@ void oae_knobs_init(struct oae_node *node)
 	RCU_INIT_POINTER(node->cfg, &node->cfgs[0]);
 }
 
-static unsigned int *oae_knob_at(const struct oae_knob *knob,
-				 struct oae_knobs *knobs)
+static void *knobs_numbers(void *owner)
 {
-	return (void *)knobs + knob->offset;
-}
+	struct oae_node *node = owner;
 
-static int oae_knob_parse(const struct oae_knob *knob, const char *val,
-			  unsigned int *v)
-{
-	int err;
-
-	if (knob->words) {
-		for (*v = 0; *v <= knob->max; ++*v)
-			if (!strcmp(val, knob->words[*v]))
-				return 0;
-		return -EINVAL;
-	}
-	err = kstrtouint(val, strncasecmp(val, "0x", 2) ? 10 : 16, v);
-	if (err)
-		return err;
-	return *v < knob->min || *v > knob->max ? -ERANGE : 0;
-}
-
-static int oae_knob_refuse(const struct oae_knob *knob, const char *val,
-			   int err)
-{
-	char accepted[96];
-
-	if (knob->words)
-		scnprintf(accepted, sizeof(accepted), "takes %s, %s or %s",
-			  knob->words[0], knob->words[1], knob->words[2]);
-	else
-		scnprintf(accepted, sizeof(accepted),
-			  "takes a number from %u to %u%s%s", knob->min,
-			  knob->max, *knob->unit ? ", " : "", knob->unit);
-	return oae_refuse(knob->name, val, err, accepted);
+	return node ? &node->knobs : &oae_defaults;
 }
 
 /* Check the relations between knobs. */
-static int oae_knobs_check(const struct oae_knobs *k, const char *name,
-			   const char *val)
+static int knobs_check(const struct oae_knobs *k, const char *name,
+		       const char *val, struct oae_refusal *why)
 {
 	if (k->stall_min_us > k->stall_max_us)
-		return oae_refuse(name, val, -EINVAL,
+		return oae_refuse(why, name, val, -EINVAL,
 				  "takes stall_min_us not above stall_max_us");
 	return 0;
 }
 
-static int oae_knob_set_node(const struct oae_knob *knob,
-			     struct oae_node *node, const char *val)
+static int knobs_check_set(void *owner, const struct oae_setting *s,
+			   unsigned int n, struct oae_refusal *why)
 {
-	struct oae_knobs k = node ? node->knobs : oae_defaults;
-	unsigned int v;
-	int err;
+	const struct oae_node *node = owner;
+	struct oae_knobs k = node->knobs;
+	unsigned int i;
 
-	err = oae_knob_parse(knob, val, &v);
-	if (err)
-		return oae_knob_refuse(knob, val, err);
-	if (!node) {
-		*oae_knob_at(knob, &oae_defaults) = v;
-		return 0;
+	for (i = 0; i < n; i++) {
+		if (s[i].knob->apply)
+			continue;
+		*(unsigned int *)((void *)&k + s[i].knob->offset) = s[i].number;
+		if (s[i].knob->offset == offsetof(struct oae_knobs, stall_min_us) ||
+		    s[i].knob->offset == offsetof(struct oae_knobs, stall_max_us))
+			why->setting = &s[i];
 	}
-	*oae_knob_at(knob, &k) = v;
-	err = oae_knobs_check(&k, knob->name, val);
-	if (err)
-		return err;
-	WRITE_ONCE(*oae_knob_at(knob, &node->knobs), v);
-	knobs_cfg_update(node);
-	if (knob->words == oae_use_gw_words)
-		oae_node_way_use_gw(node);
-	return 0;
+	return knobs_check(&k, why->setting->knob->name, why->setting->val,
+			   why);
 }
 
-static int oae_knob_set(const char *val, const struct kernel_param *kp)
+static void knobs_changed(void *owner, const struct oae_setting *s,
+			  unsigned int n)
 {
-	struct oae_node *node;
-	char *copy;
-	int err;
+	unsigned int i;
 
-	err = oae_params_node(&node, true);
-	if (err)
-		return err;
-	copy = kstrdup(val, GFP_KERNEL);
-	if (!copy)
-		return -ENOMEM;
-	err = oae_knob_set_node(kp->arg, node, strim(copy));
-	kfree(copy);
-	return err;
+	knobs_cfg_update(owner);
+	for (i = 0; i < n; i++)
+		if (s[i].knob->words == oae_use_gw_words)
+			oae_node_way_use_gw(owner);
 }
 
-static int oae_knob_get(char *buf, const struct kernel_param *kp)
-{
-	const struct oae_knob *knob = kp->arg;
-	struct oae_node *node;
-	unsigned int v;
-	int err;
-
-	err = oae_params_node(&node, false);
-	if (err)
-		return err;
-	v = *oae_knob_at(knob, node ? &node->knobs : &oae_defaults);
-	if (knob->words)
-		return scnprintf(buf, PAGE_SIZE, "%s\n", knob->words[v]);
-	return scnprintf(buf, PAGE_SIZE, "%u\n", v);
-}
-
-static const struct kernel_param_ops oae_knob_ops = {
-	.set = oae_knob_set,
-	.get = oae_knob_get,
+const struct oae_knob_class oae_knob_class = {
+	.owner = oae_params_owner,
+	.numbers = knobs_numbers,
+	.check = knobs_check_set,
+	.changed = knobs_changed,
 };
 
 /**
@@ -211,32 +145,38 @@ static const struct kernel_param_ops oae_knob_ops = {
  */
 int oae_knobs_check_defaults(void)
 {
+	struct oae_refusal why = {};
 	char val[12];
+	int err;
 
 	scnprintf(val, sizeof(val), "%u", oae_defaults.stall_min_us);
-	return oae_knobs_check(&oae_defaults, "stall_min_us", val);
+	err = knobs_check(&oae_defaults, "stall_min_us", val, &why);
+	if (err)
+		oae_refusal_log(&why);
+	return err;
 }
 
 #define OAE_KNOB(_name, _min, _max, _default, _unit, _text)		\
 	static const struct oae_knob oae_knob_##_name = {		\
+		.class = &oae_knob_class,				\
 		.name = #_name,						\
+		.accepted = OAE_TAKES_NUMBER("", _min, _max, _unit),	\
 		.offset = offsetof(struct oae_knobs, _name),		\
 		.min = _min,						\
 		.max = _max,						\
-		.unit = _unit,						\
 	};								\
-	module_param_cb(_name, &oae_knob_ops, (void *)&oae_knob_##_name,	\
-			0644);						\
+	OAE_KNOB_PARAM(_name, oae_knob_##_name, 0644);			\
 	MODULE_PARM_DESC(_name, _text " (" #_min " to " #_max		\
 				", default " #_default ")");
-#define OAE_CHOICE(_name, _default, _text)				\
+#define OAE_CHOICE(_name, _takes, _default, _text)			\
 	static const struct oae_knob oae_knob_##_name = {		\
+		.class = &oae_knob_class,				\
 		.name = #_name,						\
+		.accepted = _takes,					\
 		.offset = offsetof(struct oae_knobs, _name),		\
 		.max = ARRAY_SIZE(oae_##_name##_words) - 1,		\
 		.words = oae_##_name##_words,				\
 	};								\
-	module_param_cb(_name, &oae_knob_ops, (void *)&oae_knob_##_name,	\
-			0644);						\
+	OAE_KNOB_PARAM(_name, oae_knob_##_name, 0644);			\
 	MODULE_PARM_DESC(_name, _text);
 #include "../base/knobs.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module's parameters, except for the knobs, which are in knobs.c.
+ * The module's parameters, except for those that are numbers, which are in knobs.c.
  *
  * A parameter acts on the node of the task that reads or writes it. The values that
  * insmod is given go into a template, from which every node starts; `dev` and
@@ -37,8 +37,8 @@ static enum {
 } oae_params_state;
 
 /**
- * oae_params_node() - find the node that a parameter acts on
- * @node: set to the caller's node, or NULL for the template
+ * oae_params_owner() - find the node that a parameter acts on
+ * @owner: set to the caller's node, or NULL for the template
  * @write: the parameter is to be changed
  *
  * Context: process; under kernel_param_lock.
@@ -46,9 +46,11 @@ static enum {
  * Return: 0; -EPERM the caller may not change it; -ENODEV another task is still
  * loading the module, or it is being unloaded.
  */
-int oae_params_node(struct oae_node **node, bool write)
+int oae_params_owner(void **owner, bool write)
 {
-	*node = NULL;
+	struct oae_node *node;
+
+	*owner = NULL;
 	switch (oae_params_state) {
 	case OAE_LOADING:
 		/* The files in sysfs appear after insmod has set its parameters. */
@@ -56,8 +58,9 @@ int oae_params_node(struct oae_node **node, bool write)
 			break;
 		return 0;
 	case OAE_LIVE:
-		*node = oae_node_current();
-		if (write && !ns_capable((*node)->net->user_ns, CAP_NET_ADMIN))
+		node = oae_node_current();
+		*owner = node;
+		if (write && !ns_capable(node->net->user_ns, CAP_NET_ADMIN))
 			return -EPERM;
 		return 0;
 	case OAE_STOPPED:
@@ -103,68 +106,27 @@ void oae_params_init(struct oae_node *node)
 	node->shut = oae_template.shut;
 }
 
-/* A parameter is a function to set it and one to get it. */
-struct oae_param {
-	int (*set)(struct oae_node *node, char *val);
-	int (*get)(struct oae_node *node, char *buf, size_t size);
-};
-
-static int oae_param_set(const char *val, const struct kernel_param *kp)
-{
-	const struct oae_param *param = kp->arg;
-	struct oae_node *node;
-	char *copy;
-	int err;
-
-	err = oae_params_node(&node, true);
-	if (err)
-		return err;
-	copy = kstrdup(val, GFP_KERNEL);
-	if (!copy)
-		return -ENOMEM;
-	err = param->set(node, strim(copy));
-	kfree(copy);
-	return err;
-}
-
-static int oae_param_get(char *buf, const struct kernel_param *kp)
-{
-	const struct oae_param *param = kp->arg;
-	struct oae_node *node;
-	int n;
-
-	n = oae_params_node(&node, false);
-	if (n)
-		return n;
-	n = param->get(node, buf, PAGE_SIZE - 1);
-	buf[n++] = '\n';
-	return n;
-}
-
-static const struct kernel_param_ops oae_param_ops = {
-	.set = oae_param_set,
-	.get = oae_param_get,
-};
-
 /* Bind and release devices. Drops kernel_param_lock while links are closing. */
-static int params_dev_set(struct oae_node *node, char *val)
+static int params_dev_set(struct oae_node *node, char *val,
+			  struct oae_refusal *why)
 {
 	bool going;
 	int err;
 
-	err = oae_ports_set(node, val, &going);
+	err = oae_ports_set(node, val, &going, why);
 	if (going) {
 		oae_params_leave();
-		oae_ports_release(node);
+		oae_ports_release(node, READ_ONCE(node->knobs.linger_ms));
 		oae_params_return();
 	}
 	return err;
 }
 
 /* Serialise changes of a node's ports, without kernel_param_lock while waiting. */
-static int params_dev_use(struct oae_node *node, char *val)
+static int params_dev_use(struct oae_node *node, char *val,
+			  struct oae_refusal *why)
 {
-	struct oae_node *same;
+	void *same;
 	int err;
 
 	oae_params_leave();
@@ -173,125 +135,150 @@ static int params_dev_use(struct oae_node *node, char *val)
 	if (err)
 		return err;
 	/* The module may be on its way out by now. */
-	err = oae_params_node(&same, true);
+	err = oae_params_owner(&same, true);
 	if (!err)
-		err = params_dev_set(node, val);
+		err = params_dev_set(node, val, why);
 	mutex_unlock(&node->dev_lock);
 	return err;
 }
 
-static int params_set_dev(struct oae_node *node, char *val)
+static int params_parse_dev(void *owner, struct oae_setting *s,
+			    struct oae_refusal *why)
 {
-	if (node)
-		return params_dev_use(node, val);
-	if (strscpy(oae_template.dev, val, sizeof(oae_template.dev)) < 0)
-		return oae_refuse("dev", val, -EINVAL,
+	if (!owner && strlen(s->val) >= sizeof(oae_template.dev))
+		return oae_refuse(why, "dev", s->val, -EINVAL,
 				  "takes up to 511 characters at load");
 	return 0;
 }
 
-static int params_get_dev(struct oae_node *node, char *buf, size_t size)
+static int params_apply_dev(void *owner, const struct oae_setting *s,
+			    struct oae_refusal *why)
 {
-	if (node)
-		return oae_ports_print(node, buf, size);
+	if (owner)
+		return params_dev_use(owner, s->val, why);
+	strscpy(oae_template.dev, s->val, sizeof(oae_template.dev));
+	return 0;
+}
+
+static int params_print_dev(void *owner, char *buf, size_t size)
+{
+	if (owner)
+		return oae_ports_print(owner, buf, size);
 	return scnprintf(buf, size, "%s", oae_template.dev);
 }
 
-#define OAE_ADDR_ACCEPTED "[DEV/]ADDR, ADDR being 24 bits in hex or a whole unicast MAC"
+#define OAE_ADDR_TAKES "[DEV/]ADDR, ADDR being 24 bits in hex or a whole unicast MAC"
+#define OAE_TARGET_TAKES "takes " OAE_ADDR_TAKES
 
-static int params_target_use(struct oae_node *node, const struct oae_addr *addr,
-			     const char *val)
+/* May @addr be the target? A missing port is no error: it may be bound later. */
+static int params_target_check(struct oae_node *node,
+			       const struct oae_addr *addr, const char *val,
+			       struct oae_refusal *why)
 {
 	struct oae_port *port;
 	u8 mac[ETH_ALEN];
 	int err;
 
-	/* A missing port is no error: it may be bound later. */
 	err = oae_addr_resolve(node, addr, &port, mac);
 	if (err == -EINVAL)
-		return oae_refuse("target", val, err,
+		return oae_refuse(why, "target", val, err,
 				  "takes another address than the port's own");
 	if (!err)
 		oae_port_put(port);
-
-	write_seqlock_bh(&node->addr_lock);
-	node->target = *addr;
-	write_sequnlock_bh(&node->addr_lock);
 	return 0;
 }
 
-static int params_set_target(struct oae_node *node, char *val)
+static void params_target_use(struct oae_node *node,
+			      const struct oae_addr *addr)
+{
+	write_seqlock_bh(&node->addr_lock);
+	node->target = *addr;
+	write_sequnlock_bh(&node->addr_lock);
+}
+
+static int params_parse_target(void *owner, struct oae_setting *s,
+			       struct oae_refusal *why)
 {
 	struct oae_addr addr;
 	int err;
 
-	err = oae_addr_parse(&addr, val);
+	err = oae_addr_parse(&addr, s->val);
 	if (err)
-		return oae_refuse("target", val, err,
-				  "takes " OAE_ADDR_ACCEPTED);
-	if (node)
-		return params_target_use(node, &addr, val);
-	oae_template.target = addr;
+		return oae_refuse(why, "target", s->val, err, OAE_TARGET_TAKES);
+	return owner ? params_target_check(owner, &addr, s->val, why) : 0;
+}
+
+static int params_apply_target(void *owner, const struct oae_setting *s,
+			       struct oae_refusal *why)
+{
+	struct oae_addr addr;
+
+	oae_addr_parse(&addr, s->val);
+	if (owner)
+		params_target_use(owner, &addr);
+	else
+		oae_template.target = addr;
 	return 0;
 }
 
-static int params_get_target(struct oae_node *node, char *buf, size_t size)
+static int params_print_target(void *owner, char *buf, size_t size)
 {
+	struct oae_node *node = owner;
+
 	return oae_addr_print(node ? &node->target : &oae_template.target, buf,
 			      size);
 }
 
-static int params_peers_parse(struct oae_addr *peers, char *val)
-{
-	unsigned int n = 0;
-	char *item;
-	int err;
+#define OAE_PEERS_TAKES "takes a comma-separated list of " OAE_ADDR_TAKES
 
-	if (!*val)
-		return 0;
-	while ((item = strsep(&val, ",")) != NULL) {
-		item = strim(item);
-		if (n == OAE_MAX_PEERS)
-			return oae_refuse("peers", item, -E2BIG,
-					  "takes up to "
-					  __stringify(OAE_MAX_PEERS)
-					  " addresses");
-		err = *item ? oae_addr_parse(&peers[n++], item) : -EINVAL;
-		if (err)
-			return oae_refuse("peers", item, err,
-					  "takes a comma-separated list of "
-					  OAE_ADDR_ACCEPTED);
-	}
-	return n;
-}
-
-static int params_set_peers(struct oae_node *node, char *val)
+/* The list becomes an array in s->data, their number s->number. */
+static int params_parse_peers(void *owner, struct oae_setting *s,
+			      struct oae_refusal *why)
 {
 	struct oae_addr *peers;
-	int n;
+	char *item, *rest = *s->val ? s->val : NULL;
+	int err;
 
 	peers = kcalloc(OAE_MAX_PEERS, sizeof(*peers), GFP_KERNEL);
 	if (!peers)
 		return -ENOMEM;
-	n = params_peers_parse(peers, val);
-	if (n < 0)
-		goto out;
-	if (node) {
-		write_seqlock_bh(&node->addr_lock);
-		memcpy(node->peers, peers, sizeof(node->peers));
-		WRITE_ONCE(node->npeers, n);
-		write_sequnlock_bh(&node->addr_lock);
-	} else {
-		memcpy(oae_template.peers, peers, sizeof(oae_template.peers));
-		oae_template.npeers = n;
+	s->data = peers;
+	while ((item = strsep(&rest, ",")) != NULL) {
+		item = strim(item);
+		if (s->number == OAE_MAX_PEERS)
+			return oae_refuse(why, "peers", item, -E2BIG,
+					  "takes up to "
+					  __stringify(OAE_MAX_PEERS)
+					  " addresses");
+		err = *item ? oae_addr_parse(&peers[s->number++], item) :
+			      -EINVAL;
+		if (err)
+			return oae_refuse(why, "peers", item, err,
+					  OAE_PEERS_TAKES);
 	}
-out:
-	kfree(peers);
-	return min(n, 0);
+	return 0;
 }
 
-static int params_get_peers(struct oae_node *node, char *buf, size_t size)
+static int params_apply_peers(void *owner, const struct oae_setting *s,
+			      struct oae_refusal *why)
 {
+	struct oae_node *node = owner;
+
+	if (node) {
+		write_seqlock_bh(&node->addr_lock);
+		memcpy(node->peers, s->data, sizeof(node->peers));
+		WRITE_ONCE(node->npeers, s->number);
+		write_sequnlock_bh(&node->addr_lock);
+	} else {
+		memcpy(oae_template.peers, s->data, sizeof(oae_template.peers));
+		oae_template.npeers = s->number;
+	}
+	return 0;
+}
+
+static int params_print_peers(void *owner, char *buf, size_t size)
+{
+	struct oae_node *node = owner;
 	const struct oae_addr *p = node ? node->peers : oae_template.peers;
 	unsigned int i, count = node ? node->npeers : oae_template.npeers;
 	int n = 0;
@@ -304,27 +291,48 @@ static int params_get_peers(struct oae_node *node, char *buf, size_t size)
 	return n;
 }
 
-static int params_set_nhmac(struct oae_node *node, char *val)
-{
-	u8 *nhmac = node ? node->nhmac : oae_template.nhmac;
-	struct oae_addr addr = {};
+#define OAE_NHMAC_TAKES "takes auto, or a gateway's whole unicast MAC"
 
-	if (strcmp(val, "auto") &&
-	    (oae_addr_parse(&addr, val) || !addr.set || addr.low24 ||
-	     addr.dev[0]))
-		return oae_refuse("nhmac", val, -EINVAL,
-				  "takes auto, or a gateway's whole unicast MAC");
-	if (node && addr.set && oae_port_is_own(node, addr.mac))
-		return oae_refuse("nhmac", val, -EINVAL,
+/* The address is zero for auto. */
+static int params_nhmac_parse(struct oae_addr *addr, const char *val)
+{
+	memset(addr, 0, sizeof(*addr));
+	if (!strcmp(val, "auto"))
+		return 0;
+	return oae_addr_parse(addr, val) || !addr->set || addr->low24 ||
+	       addr->dev[0] ? -EINVAL : 0;
+}
+
+static int params_parse_nhmac(void *owner, struct oae_setting *s,
+			      struct oae_refusal *why)
+{
+	struct oae_addr addr;
+
+	if (params_nhmac_parse(&addr, s->val))
+		return oae_refuse(why, "nhmac", s->val, -EINVAL,
+				  OAE_NHMAC_TAKES);
+	if (owner && addr.set && oae_port_is_own(owner, addr.mac))
+		return oae_refuse(why, "nhmac", s->val, -EINVAL,
 				  "takes another address than a port's own");
-	ether_addr_copy(nhmac, addr.mac);
+	return 0;
+}
+
+static int params_apply_nhmac(void *owner, const struct oae_setting *s,
+			      struct oae_refusal *why)
+{
+	struct oae_node *node = owner;
+	struct oae_addr addr;
+
+	params_nhmac_parse(&addr, s->val);
+	ether_addr_copy(node ? node->nhmac : oae_template.nhmac, addr.mac);
 	if (node)
 		oae_node_way_nhmac(node);
 	return 0;
 }
 
-static int params_get_nhmac(struct oae_node *node, char *buf, size_t size)
+static int params_print_nhmac(void *owner, char *buf, size_t size)
 {
+	struct oae_node *node = owner;
 	const u8 *nhmac = node ? node->nhmac : oae_template.nhmac;
 	int n;
 
@@ -336,64 +344,94 @@ static int params_get_nhmac(struct oae_node *node, char *buf, size_t size)
 	return n;
 }
 
-static int params_set_wkstep(struct oae_node *node, char *val)
-{
-	unsigned int step;
+#define OAE_WKSTEP_TAKES "takes 0 (run), 1 to 100 (frames a step), then s (one step)"
+#define OAE_STEP_ONCE	101	/* s */
 
-	if (!strcmp(val, "s") && node && node->step) {
-		oae_step_once(node);
-		return 0;
-	}
-	if (kstrtouint(val, 10, &step) || step > 100)
-		return oae_refuse("wkstep", val, -EINVAL,
-				  "takes 0 (run), 1 to 100 (frames a step), then s (one step)");
-	if (node)
-		oae_step_set(node, step);
-	else
-		oae_template.step = step;
+static int params_parse_wkstep(void *owner, struct oae_setting *s,
+			       struct oae_refusal *why)
+{
+	const struct oae_node *node = owner;
+
+	if (!strcmp(s->val, "s") && node && node->step)
+		s->number = OAE_STEP_ONCE;
+	else if (kstrtouint(s->val, 10, &s->number) || s->number > 100)
+		return oae_refuse(why, "wkstep", s->val, -EINVAL,
+				  OAE_WKSTEP_TAKES);
 	return 0;
 }
 
-static int params_get_wkstep(struct oae_node *node, char *buf, size_t size)
+static int params_apply_wkstep(void *owner, const struct oae_setting *s,
+			       struct oae_refusal *why)
 {
+	if (s->number == OAE_STEP_ONCE)
+		oae_step_once(owner);
+	else if (owner)
+		oae_step_set(owner, s->number);
+	else
+		oae_template.step = s->number;
+	return 0;
+}
+
+static int params_print_wkstep(void *owner, char *buf, size_t size)
+{
+	struct oae_node *node = owner;
+
 	return scnprintf(buf, size, "%d",
 			 node ? node->step : oae_template.step);
 }
 
-static int params_set_shutdown(struct oae_node *node, char *val)
-{
-	bool shut = !strcmp(val, "1");
+#define OAE_SHUTDOWN_TAKES "takes 1 (close all links) or 0 (let them again)"
 
-	if (!shut && strcmp(val, "0"))
-		return oae_refuse("shutdown", val, -EINVAL,
-				  "takes 1 (close all links) or 0 (let them again)");
+static int params_parse_shutdown(void *owner, struct oae_setting *s,
+				 struct oae_refusal *why)
+{
+	s->number = !strcmp(s->val, "1");
+	if (!s->number && strcmp(s->val, "0"))
+		return oae_refuse(why, "shutdown", s->val, -EINVAL,
+				  OAE_SHUTDOWN_TAKES);
+	return 0;
+}
+
+static int params_apply_shutdown(void *owner, const struct oae_setting *s,
+				 struct oae_refusal *why)
+{
+	struct oae_node *node = owner;
+
 	if (!node)
-		oae_template.shut = shut;
-	else if (shut)
+		oae_template.shut = s->number;
+	else if (s->number)
 		oae_node_close(node);
 	else
 		WRITE_ONCE(node->shut, false);
 	return 0;
 }
 
-static int params_get_shutdown(struct oae_node *node, char *buf, size_t size)
+static int params_print_shutdown(void *owner, char *buf, size_t size)
 {
+	struct oae_node *node = owner;
+
 	return scnprintf(buf, size, "%d",
 			 node ? node->shut : oae_template.shut);
 }
 
-static int params_set_stats(struct oae_node *node, char *val)
+#define OAE_STATS_TAKES "is for reading"
+
+static int params_parse_stats(void *owner, struct oae_setting *s,
+			      struct oae_refusal *why)
 {
-	return oae_refuse("stats", val, -EPERM, "is for reading");
+	return oae_refuse(why, "stats", s->val, -EPERM, OAE_STATS_TAKES);
 }
 
-static int params_get_stats(struct oae_node *node, char *buf, size_t size)
+#define params_apply_stats	NULL
+
+static int params_print_stats(void *owner, char *buf, size_t size)
 {
 	static const unsigned int shown[] = {
 		OAE_S_RX_FRAMES, OAE_S_TX_FRAMES, OAE_S_POSTED,
 		OAE_S_COMMITTED, OAE_S_REVERSED, OAE_S_UNKNOWN,
 		OAE_S_DELIVERED, OAE_S_READ,
 	};
+	struct oae_node *node = owner;
 	unsigned int i;
 	int n;
 
@@ -407,47 +445,63 @@ static int params_get_stats(struct oae_node *node, char *buf, size_t size)
 	return n;
 }
 
-static int params_set_ethertype(struct oae_node *node, char *val)
-{
-	unsigned int v;
+#define OAE_ETHERTYPE_TAKES "is set when the module is loaded"
 
-	if (node)
-		return oae_refuse("ethertype", val, -EPERM,
-				  "is set when the module is loaded");
-	if (kstrtouint(val, 0, &v) || v < ETH_P_802_3_MIN || v > 0xffff)
-		return oae_refuse("ethertype", val, -EINVAL,
+static int params_parse_ethertype(void *owner, struct oae_setting *s,
+				  struct oae_refusal *why)
+{
+	if (owner)
+		return oae_refuse(why, "ethertype", s->val, -EPERM,
+				  OAE_ETHERTYPE_TAKES);
+	if (kstrtouint(s->val, 0, &s->number) ||
+	    s->number < ETH_P_802_3_MIN || s->number > 0xffff)
+		return oae_refuse(why, "ethertype", s->val, -EINVAL,
 				  "takes a number from 0x0600 to 0xffff");
-	oae_ethertype = v;
 	return 0;
 }
 
-static int params_get_ethertype(struct oae_node *node, char *buf, size_t size)
+static int params_apply_ethertype(void *owner, const struct oae_setting *s,
+				  struct oae_refusal *why)
+{
+	oae_ethertype = s->number;
+	return 0;
+}
+
+static int params_print_ethertype(void *owner, char *buf, size_t size)
 {
 	return scnprintf(buf, size, "0x%04x", oae_ethertype);
 }
 
-#define OAE_PARAM(_name, _mode)						\
-	static const struct oae_param oae_param_##_name = {		\
-		.set = params_set_##_name,				\
-		.get = params_get_##_name,				\
+#define OAE_PARAM(_name, _mode, _takes, _elsewhere)			\
+	static const struct oae_knob oae_param_##_name = {		\
+		.class = &oae_knob_class,				\
+		.name = #_name,						\
+		.accepted = _takes,					\
+		.elsewhere = _elsewhere,				\
+		.parse = params_parse_##_name,				\
+		.apply = params_apply_##_name,				\
+		.print = params_print_##_name,				\
 	};								\
-	module_param_cb(_name, &oae_param_ops, (void *)&oae_param_##_name, _mode)
+	OAE_KNOB_PARAM(_name, oae_param_##_name, _mode)
 
-OAE_PARAM(dev, 0644);
+/* Waiting for links to close, without kernel_param_lock: netlink has commands of its own. */
+OAE_PARAM(dev, 0644,
+	  "takes a,b (these and no others) or +a,-b, each device once",
+	  "is changed by adding and deleting ports");
 MODULE_PARM_DESC(dev, "net devices bound: a,b these and no others; +a or -a one more or less; the caller's namespace");
-OAE_PARAM(target, 0644);
+OAE_PARAM(target, 0644, OAE_TARGET_TAKES, NULL);
 MODULE_PARM_DESC(target, "peer that noc_debug sends to: [DEV/]24 bits in hex under the port's OUI, or a whole MAC");
-OAE_PARAM(peers, 0644);
+OAE_PARAM(peers, 0644, OAE_PEERS_TAKES, NULL);
 MODULE_PARM_DESC(peers, "up to 64 peers for accept=peers, comma-separated, each written like target");
-OAE_PARAM(nhmac, 0644);
+OAE_PARAM(nhmac, 0644, OAE_NHMAC_TAKES, NULL);
 MODULE_PARM_DESC(nhmac, "the gateway's MAC, on all ports, or auto: learned from its HELLO; shows the one in use (default auto)");
-OAE_PARAM(wkstep, 0644);
+OAE_PARAM(wkstep, 0644, OAE_WKSTEP_TAKES, NULL);
 MODULE_PARM_DESC(wkstep, "single-stepping: 0 run freely, 1 to 100 frames a step, s one step (default 0)");
-OAE_PARAM(shutdown, 0644);
+OAE_PARAM(shutdown, 0644, OAE_SHUTDOWN_TAKES, NULL);
 MODULE_PARM_DESC(shutdown, "1 closes all links and refuses new ones, 0 lets them again (default 0)");
-OAE_PARAM(stats, 0444);
+OAE_PARAM(stats, 0444, OAE_STATS_TAKES, OAE_STATS_TAKES);
 MODULE_PARM_DESC(stats, "a summary in one line; all counters are in /proc/net/modoae/stats");
-OAE_PARAM(ethertype, 0444);
+OAE_PARAM(ethertype, 0444, OAE_ETHERTYPE_TAKES, OAE_ETHERTYPE_TAKES);
 MODULE_PARM_DESC(ethertype, "EtherType of the frames, at load (0x0600 to 0xffff, default 0x88b5)");
 
 /**
@@ -463,6 +517,7 @@ MODULE_PARM_DESC(ethertype, "EtherType of the frames, at load (0x0600 to 0xffff,
 int oae_params_start(void)
 {
 	struct oae_node *node = oae_node_current();
+	struct oae_refusal why = {};
 	char target[64];
 	int err;
 
@@ -470,13 +525,18 @@ int oae_params_start(void)
 	kernel_param_lock(THIS_MODULE);
 	err = oae_knobs_check_defaults();
 	if (!err)
-		err = params_dev_set(node, strim(oae_template.dev));
+		err = params_dev_set(node, strim(oae_template.dev), &why);
 	if (!err) {
 		oae_addr_print(&oae_template.target, target, sizeof(target));
-		err = params_target_use(node, &oae_template.target, target);
+		err = params_target_check(node, &oae_template.target, target,
+					  &why);
 	}
-	if (!err)
+	if (err) {
+		oae_refusal_log(&why);
+	} else {
+		params_target_use(node, &oae_template.target);
 		oae_params_state = OAE_LIVE;
+	}
 	kernel_param_unlock(THIS_MODULE);
 	mutex_unlock(&node->dev_lock);
 	return err;

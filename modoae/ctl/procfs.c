@@ -66,14 +66,14 @@ static void procfs_tags_stop(struct seq_file *m, void *v)
 	rhashtable_walk_exit(&iter->walk);
 }
 
-static const char *const oae_offer_words[] = {
+static const char *const procfs_offer_words[] = {
 	[OAE_OFFER_NONE] = "-",
 	[OAE_OFFER_SLICING] = "slicing",
 	[OAE_OFFER_OUT] = "out",
 	[OAE_OFFER_PARKED] = "parked",
 };
 
-static const char *const oae_hold_words[] = {
+static const char *const procfs_hold_words[] = {
 	[OAE_HOLD_NONE] = "-",
 	[OAE_HOLD_PARTIAL] = "partial",
 	[OAE_HOLD_HELD] = "held",
@@ -81,25 +81,6 @@ static const char *const oae_hold_words[] = {
 	[OAE_HOLD_REVERSED] = "reversed",
 	[OAE_HOLD_KEPT] = "kept",
 };
-
-/* The contents of a line, copied under tag->lock and printed without it. */
-struct oae_tag_view {
-	struct oae_link_view link;
-	unsigned int unread, queue;
-	u64 born;
-	bool via;
-};
-
-static void procfs_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
-{
-	oae_tag_lock(tag);
-	oae_link_show(&tag->link, &v->link);
-	v->unread = READ_ONCE(tag->nrcv);
-	v->queue = tag->nsnd + tag->nhalf;
-	v->born = tag->born;
-	v->via = tag->way.via;
-	oae_tag_unlock(tag);
-}
 
 /* Age in s. This CPU's local_clock() may be behind that of the CPU that set @born. */
 static u64 procfs_age(u64 born)
@@ -109,11 +90,40 @@ static u64 procfs_age(u64 born)
 	return now > born ? div_u64(now - born, NSEC_PER_SEC) : 0;
 }
 
+/**
+ * oae_tag_look() - what people and programs are shown of a link
+ * @tag: its tag
+ * @v: filled in
+ *
+ * Context: any but hard interrupts; takes tag->lock.
+ */
+void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
+{
+	struct oae_link_view link;
+
+	oae_tag_lock(tag);
+	oae_link_show(&tag->link, &link);
+	v->unread = READ_ONCE(tag->nrcv);
+	v->queue = tag->nsnd + tag->nhalf;
+	v->age = tag->born;
+	v->way = tag->way.via ? "gw" : "direct";
+	oae_tag_unlock(tag);
+
+	v->vc = link.vc;
+	v->rx = link.rx;
+	v->tx = link.tx;
+	v->rtt = link.srtt;
+	v->age = procfs_age(v->age);
+	v->state = oae_state_name(link.state);
+	v->offer = procfs_offer_words[link.offer];
+	v->hold = procfs_hold_words[link.hold];
+	oae_kid_mac(tag->key.kid, v->peer);
+}
+
 static int procfs_tags_show(struct seq_file *m, void *p)
 {
 	struct oae_tag *tag = p;
 	struct oae_tag_view v;
-	u8 mac[ETH_ALEN];
 
 	if (p == SEQ_START_TOKEN) {
 		seq_printf(m, "%-15s %3s %-10s %-7s %-8s %-17s %-6s %10s %10s %6s %5s %8s %-18s %s\n",
@@ -122,15 +132,11 @@ static int procfs_tags_show(struct seq_file *m, void *p)
 			   "age_s");
 		return 0;
 	}
-	procfs_tag_look(tag, &v);
-	oae_kid_mac(tag->key.kid, mac);
+	oae_tag_look(tag, &v);
 	seq_printf(m, "%-15s %3u %-10s %-7s %-8s %pM %-6s %10u %10u %6u %5u %8llu 0x%016llx %llu\n",
-		   tag->key.port->dev->name, v.link.vc,
-		   oae_state_name(v.link.state),
-		   oae_offer_words[v.link.offer], oae_hold_words[v.link.hold],
-		   mac, v.via ? "gw" : "direct", v.link.rx, v.link.tx,
-		   v.unread, v.queue, div_u64(v.link.srtt, NSEC_PER_USEC),
-		   tag->key.kid, procfs_age(v.born));
+		   tag->key.port->dev->name, v.vc, v.state, v.offer, v.hold,
+		   v.peer, v.way, v.rx, v.tx, v.unread, v.queue,
+		   div_u64(v.rtt, NSEC_PER_USEC), tag->key.kid, v.age);
 	return 0;
 }
 
@@ -141,9 +147,20 @@ static const struct seq_operations oae_tags_ops = {
 	.show = procfs_tags_show,
 };
 
-/* Close the links to @addr on @vc, on all ports that @addr allows. */
-static int procfs_tags_close(struct oae_node *node, const struct oae_addr *addr,
-			     u8 vc)
+/**
+ * oae_links_close_to() - begin to close the links to a peer (protocol 4.7)
+ * @node: the node
+ * @addr: the peer; all ports, unless it names one
+ * @vc: virtual channel
+ *
+ * Does not wait for the links.
+ *
+ * Context: process.
+ *
+ * Return: 0; -ENOENT there is no such link.
+ */
+int oae_links_close_to(struct oae_node *node, const struct oae_addr *addr,
+		       u8 vc)
 {
 	struct oae_port *port;
 	struct oae_tag *tag;
@@ -166,6 +183,15 @@ static int procfs_tags_close(struct oae_node *node, const struct oae_addr *addr,
 	return err;
 }
 
+static int procfs_tags_refuse(const char *cmd, int err, const char *accepted)
+{
+	struct oae_refusal why = {};
+
+	oae_refuse(&why, "tags", cmd, err, accepted);
+	oae_refusal_log(&why);
+	return err;
+}
+
 static int procfs_tags_command(struct oae_node *node, char *cmd)
 {
 	static const char accepted[] = "takes close [DEV/]ADDR [VC]";
@@ -178,17 +204,17 @@ static int procfs_tags_command(struct oae_node *node, char *cmd)
 	strscpy(whole, cmd, sizeof(whole));	/* strsep() cuts it up */
 	word = strsep(&rest, " ");
 	if (strcmp(word, "close") || !rest)
-		return oae_refuse("tags", whole, -EINVAL, accepted);
+		return procfs_tags_refuse(whole, -EINVAL, accepted);
 	word = strsep(&rest, " ");
 	vc_text = rest;
 	if (!*word || oae_addr_parse(&addr, word) ||
 	    (vc_text && kstrtou8(vc_text,
 				 strncasecmp(vc_text, "0x", 2) ? 10 : 16,
 				 &vc)))
-		return oae_refuse("tags", whole, -EINVAL, accepted);
-	err = procfs_tags_close(node, &addr, vc);
+		return procfs_tags_refuse(whole, -EINVAL, accepted);
+	err = oae_links_close_to(node, &addr, vc);
 	if (err)
-		oae_refuse("tags", whole, err, "closes a link that is there");
+		procfs_tags_refuse(whole, err, "closes a link that is there");
 	return err;
 }
 

@@ -10,8 +10,9 @@ void oae_links_close(struct oae_node *node);
 void oae_node_close(struct oae_node *node);
 void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all);
 void oae_ports_detach(struct list_head *going, int err);
-int oae_ports_set(struct oae_node *node, char *list, bool *going);
-void oae_ports_release(struct oae_node *node);
+int oae_ports_set(struct oae_node *node, char *list, bool *going,
+		  struct oae_refusal *why);
+void oae_ports_release(struct oae_node *node, unsigned int ms);
 extern struct notifier_block oae_netdev_nb;
 
 /* rcv.c */

@@ -107,11 +107,12 @@ static struct oae_port *netdev_port_make(struct oae_node *node,
 }
 
 /*
- * Bind a device, and log errors. 0; -ENODEV no such device; -EINVAL not Ethernet, or
+ * Bind a device, and say why it is refused. 0; -ENODEV no such device; -EINVAL not Ethernet, or
  * its MTU is below OAE_MIN_MTU, or it is in a bond or a bridge; -EEXIST bound
  * already; -ENOMEM.
  */
-static int netdev_port_add(struct oae_node *node, const char *name)
+static int netdev_port_add(struct oae_node *node, const char *name,
+			   struct oae_refusal *why)
 {
 	struct net_device *dev;
 	struct oae_port *port;
@@ -125,7 +126,7 @@ static int netdev_port_add(struct oae_node *node, const char *name)
 	dev = __dev_get_by_name(node->net, name);
 	err = netdev_port_check(node, dev, &accepted);
 	if (err) {
-		oae_refuse("dev", name, err, accepted);
+		oae_refuse(why, "dev", name, err, accepted);
 		goto out;
 	}
 	port = netdev_port_make(node, dev);
@@ -253,14 +254,15 @@ static bool netdev_removed_closed(struct oae_node *node)
 /**
  * oae_ports_release() - remove the ports that oae_ports_set() has marked
  * @node: the node
+ * @ms: time limit, ms
  *
  * First closes the links of these ports, all at once, and waits for that up to
- * linger_ms. kernel_param_lock is not held, so other parameters can be set
+ * @ms. kernel_param_lock is not held, so other parameters can be set
  * meanwhile.
  *
  * Context: process, may sleep; under node->dev_lock; takes RTNL and tag->lock.
  */
-void oae_ports_release(struct oae_node *node)
+void oae_ports_release(struct oae_node *node, unsigned int ms)
 {
 	LIST_HEAD(going);
 
@@ -268,7 +270,7 @@ void oae_ports_release(struct oae_node *node)
 	synchronize_net();
 	oae_tags_for_each(node, NULL, netdev_tag_close, false);
 	wait_event_timeout(node->tags_wait, netdev_removed_closed(node),
-			   msecs_to_jiffies(READ_ONCE(node->knobs.linger_ms)));
+			   msecs_to_jiffies(ms));
 
 	rtnl_lock();
 	/* A port whose device went meanwhile is not on the list any more. */
@@ -285,7 +287,8 @@ struct oae_ports_change {
 	DECLARE_BITMAP(done, OAE_MAX_PORTS_SET);	/* bound by this write */
 };
 
-static int netdev_ports_parse(struct oae_ports_change *c, char *list)
+static int netdev_ports_parse(struct oae_ports_change *c, char *list,
+			      struct oae_refusal *why)
 {
 	unsigned int i;
 	char *item;
@@ -310,7 +313,7 @@ static int netdev_ports_parse(struct oae_ports_change *c, char *list)
 	}
 	return 0;
 bad:
-	return oae_refuse("dev", item, -EINVAL,
+	return oae_refuse(why, "dev", item, -EINVAL,
 			  "takes a,b (these and no others) or +a,-b, each device once");
 }
 
@@ -328,7 +331,8 @@ static bool netdev_port_bound(struct oae_node *node, const char *name)
 
 /* Bind the new devices, and check those to release: all that can fail. */
 static int netdev_ports_change_add(struct oae_node *node,
-				   struct oae_ports_change *c)
+				   struct oae_ports_change *c,
+				   struct oae_refusal *why)
 {
 	unsigned int i;
 	int err = 0;
@@ -338,13 +342,13 @@ static int netdev_ports_change_add(struct oae_node *node,
 
 		if (c->sign[i] == '-') {
 			if (!bound)
-				err = oae_refuse("dev", c->name[i], -ENODEV,
+				err = oae_refuse(why, "dev", c->name[i], -ENODEV,
 						 "releases a device that is bound");
 			continue;
 		}
 		if (bound && !c->sign[i])
 			continue;
-		err = netdev_port_add(node, c->name[i]);
+		err = netdev_port_add(node, c->name[i], why);
 		if (!err)
 			__set_bit(i, c->done);
 	}
@@ -385,9 +389,10 @@ static bool netdev_ports_change_del(struct oae_node *node,
  * @node: the node
  * @list: `a,b`: these devices and no others; `+a,-b`: one more, one less. Modified.
  * @going: set if ports are marked, whatever is returned: call oae_ports_release()
+ * @why: if refused: why; it may point into @list
  *
  * All or nothing: if one device cannot be bound, the others of the list are
- * released again. Logs errors. Devices may be unregistered meanwhile.
+ * released again. Devices may be unregistered meanwhile.
  *
  * Context: process, may sleep; under node->dev_lock and kernel_param_lock; takes
  * RTNL.
@@ -396,7 +401,8 @@ static bool netdev_ports_change_del(struct oae_node *node,
  * OAE_MIN_MTU, or is in a bond or a bridge; -ENODEV no such device, or one to release
  * that is not bound; -EEXIST bound already; -ENOMEM.
  */
-int oae_ports_set(struct oae_node *node, char *list, bool *going)
+int oae_ports_set(struct oae_node *node, char *list, bool *going,
+		  struct oae_refusal *why)
 {
 	struct oae_ports_change *c = kzalloc(sizeof(*c), GFP_KERNEL);
 	int err;
@@ -404,9 +410,9 @@ int oae_ports_set(struct oae_node *node, char *list, bool *going)
 	*going = false;
 	if (!c)
 		return -ENOMEM;
-	err = netdev_ports_parse(c, list);
+	err = netdev_ports_parse(c, list, why);
 	if (!err) {
-		err = netdev_ports_change_add(node, c);
+		err = netdev_ports_change_add(node, c, why);
 		*going = netdev_ports_change_del(node, c, err);
 	}
 	kfree(c);

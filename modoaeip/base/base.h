@@ -36,6 +36,7 @@
 
 #include "../../modoae/base/bench.h"
 #include "../../modoae/base/compat.h"
+#include "../../modoae/base/knob.h"
 #include "../../modoae/base/limit.h"
 #include "../../modoae/base/netdev.h"
 #include "../../include/oaeip_wire.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Knobs: the module's parameters.
+ * Knobs: the module's parameters, and what they do once they are set. base/knob.c
+ * parses and stores them.
  *
  * A knob acts on the gateway of the namespace of the calling task. The values
  * given to insmod go into a template that every new gateway copies. `dev` and
@@ -13,7 +14,6 @@
 #include <linux/capability.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/ratelimit.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
@@ -42,58 +42,13 @@ static enum {
 	OAEIP_STOPPED,
 } oaeip_knobs_state;
 
-/* A knob: a number from min to max, unless set and get are given. */
-struct oaeip_knob {
-	int (*set)(struct oaeip_gw *gw, char *val);
-	int (*get)(struct oaeip_gw *gw, char *buf, size_t size);
-	unsigned int offset;	/* in struct oaeip_knobs */
-	unsigned int min;
-	unsigned int max;
-	bool or_zero;
-	const char *unit;
-	const char *name;
-};
-
-/* Log a refused value and what is accepted instead. Returns @err. */
-static int knobs_refuse(const char *knob, const char *val, int err,
-			const char *accepted)
-{
-	/* More than the usual 10, so a script that sets all knobs sees every refusal. */
-	static DEFINE_RATELIMIT_STATE(rs, 5 * HZ, 100);
-
-	if (oae_may_log_current() && __ratelimit(&rs))
-		pr_err("%s: \"%*pE\" refused (%d): %s\n", knob,
-		       (int)min_t(size_t, strlen(val), 64), val, err,
-		       accepted);
-	return err;
-}
-
 /* --- numbers ------------------------------------------------------------------ */
 
-static unsigned int *knobs_number_at(const struct oaeip_knob *knob,
-				     struct oaeip_gw *gw)
+static void *knobs_numbers(void *owner)
 {
-	struct oaeip_knobs *knobs = gw ? &gw->knobs : &oaeip_template.knobs;
+	struct oaeip_gw *gw = owner;
 
-	return (void *)knobs + knob->offset;
-}
-
-static int knobs_number_parse(const struct oaeip_knob *knob, const char *val,
-			      unsigned int *v)
-{
-	char accepted[80];
-	int err;
-
-	err = kstrtouint(val, strncasecmp(val, "0x", 2) ? 10 : 16, v);
-	if (!err && (*v < knob->min || *v > knob->max) &&
-	    !(knob->or_zero && !*v))
-		err = -ERANGE;
-	if (!err)
-		return 0;
-	scnprintf(accepted, sizeof(accepted),
-		  "takes %sa number from %u to %u%s%s", knob->or_zero ? "0 or " : "",
-		  knob->min, knob->max, *knob->unit ? ", " : "", knob->unit);
-	return knobs_refuse(knob->name, val, err, accepted);
+	return gw ? &gw->knobs : &oaeip_template.knobs;
 }
 
 /*
@@ -118,132 +73,165 @@ static int knobs_port_use(struct oaeip_gw *gw, unsigned int port)
 	return err;
 }
 
-static int knobs_number_set(const struct oaeip_knob *knob, struct oaeip_gw *gw,
-			    const char *val)
+/* The knob `port`: as every number, and the sockets are opened anew. */
+static int knobs_apply_port(void *owner, const struct oae_setting *s,
+			    struct oae_refusal *why)
 {
-	unsigned int *at = knobs_number_at(knob, gw);
-	unsigned int v;
 	int err;
 
-	err = knobs_number_parse(knob, val, &v);
-	if (err)
-		return err;
-	if (gw && at == &gw->knobs.port)
-		return knobs_port_use(gw, v);
-	WRITE_ONCE(*at, v);
-	if (gw)
-		oaeip_kick(gw, 0);
-	return 0;
+	if (!owner) {
+		oaeip_template.knobs.port = s->number;
+		return 0;
+	}
+	err = knobs_port_use(owner, s->number);
+	if (!err)
+		return 0;
+	why->logged = true;
+	return oae_refuse(why, "port", s->val, err,
+			  "takes a UDP port that is free at this gateway's addresses");
+}
+
+static void knobs_changed(void *owner, const struct oae_setting *s,
+			  unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		if (!s[i].knob->apply) {
+			oaeip_kick(owner, 0);
+			return;
+		}
+	}
 }
 
 /* --- the others ---------------------------------------------------------------- */
 
-static int knobs_set_dev(struct oaeip_gw *gw, char *val)
+#define OAEIP_DEV_TAKES "takes an Ethernet device, not loopback nor in a bond or bridge, with an MTU of at least 140"
+
+static_assert(OAE_MIN_MTU + OAE_VIA_LEN == 140);
+
+static int knobs_apply_dev(void *owner, const struct oae_setting *s,
+			   struct oae_refusal *why)
 {
-	char accepted[100];
 	int err;
 
-	if (gw)
-		err = oaeip_port_set(gw, val);
+	if (owner)
+		err = oaeip_port_set(owner, s->val);
 	else
-		err = strscpy(oaeip_template.dev, val, IFNAMSIZ) < 0 ?
+		err = strscpy(oaeip_template.dev, s->val, IFNAMSIZ) < 0 ?
 		      -ENODEV : 0;
 	if (err == -ENODEV)
-		return knobs_refuse("dev", val, err,
-				    "takes a net device of this namespace");
-	if (err != -EINVAL)
-		return err;
-	scnprintf(accepted, sizeof(accepted),
-		  "takes an Ethernet device, not loopback nor in a bond or bridge, with an MTU of at least %d",
-		  OAE_MIN_MTU + OAE_VIA_LEN);
-	return knobs_refuse("dev", val, err, accepted);
+		return oae_refuse(why, "dev", s->val, err,
+				  "takes a net device of this namespace");
+	if (err == -EINVAL)
+		return oae_refuse(why, "dev", s->val, err, OAEIP_DEV_TAKES);
+	return err;
 }
 
-static int knobs_get_dev(struct oaeip_gw *gw, char *buf, size_t size)
+static int knobs_print_dev(void *owner, char *buf, size_t size)
 {
-	if (gw)
-		return oaeip_port_print(gw, buf, size);
+	if (owner)
+		return oaeip_port_print(owner, buf, size);
 	return scnprintf(buf, size, "%s", oaeip_template.dev);
 }
 
-static int knobs_gwips_parse(struct oaeip_addrs *addrs, unsigned int *n,
-			     const char *val)
-{
-	char *text;
-	int err;
+#define OAEIP_GWIPS_TAKES "takes A,B,... an item a zone: a unicast IPv4 or IPv6 address, or one of each joined by +"
 
-	text = kstrdup(val, GFP_KERNEL);	/* strsep() modifies it */
-	if (!text)
-		return -ENOMEM;
-	err = oaeip_gwips_parse(addrs, n, text);
-	kfree(text);
+static int knobs_gwips_refuse(struct oae_refusal *why, const char *val, int err)
+{
 	switch (err) {
 	case -EINVAL:
-		return knobs_refuse("gwips", val, err,
-				    "takes A,B,... an item a zone: a unicast IPv4 or IPv6 address, or one of each joined by +");
+		return oae_refuse(why, "gwips", val, err, OAEIP_GWIPS_TAKES);
 	case -E2BIG:
-		return knobs_refuse("gwips", val, err,
-				    "takes up to " __stringify(OAEIP_MAX_ZONES) " zones");
+		return oae_refuse(why, "gwips", val, err,
+				  "takes up to " __stringify(OAEIP_MAX_ZONES) " zones");
 	case -EEXIST:
-		return knobs_refuse("gwips", val, err, "takes an address once");
+		return oae_refuse(why, "gwips", val, err,
+				  "takes an address once");
 	}
 	return err;
 }
 
-static int knobs_set_gwips(struct oaeip_gw *gw, char *val)
+/* The list becomes an array in s->data, their number s->number. */
+static int knobs_parse_gwips(void *owner, struct oae_setting *s,
+			     struct oae_refusal *why)
 {
-	struct oaeip_addrs *addrs;
-	unsigned int n;
+	char *text;
 	int err;
 
-	addrs = kcalloc(OAEIP_MAX_ZONES, sizeof(*addrs), GFP_KERNEL);
-	if (!addrs)
+	s->data = kcalloc(OAEIP_MAX_ZONES, sizeof(struct oaeip_addrs),
+			  GFP_KERNEL);
+	text = kstrdup(s->val, GFP_KERNEL);	/* strsep() modifies it */
+	if (!s->data || !text) {
+		kfree(text);
 		return -ENOMEM;
-	err = knobs_gwips_parse(addrs, &n, val);
-	if (!err && gw)
-		err = oaeip_gwips_set(gw, addrs, n);
-	else if (!err && strscpy(oaeip_template.gwips, val,
-				 OAEIP_GWIPS_SIZE) < 0)
-		err = knobs_refuse("gwips", val, -E2BIG,
-				   "takes up to 4095 characters at load");
-	kfree(addrs);
-	return err;
+	}
+	err = oaeip_gwips_parse(s->data, &s->number, text);
+	kfree(text);
+	if (err)
+		return knobs_gwips_refuse(why, s->val, err);
+	if (!owner && strlen(s->val) >= OAEIP_GWIPS_SIZE)
+		return oae_refuse(why, "gwips", s->val, -E2BIG,
+				  "takes up to 4095 characters at load");
+	return 0;
 }
 
-static int knobs_get_gwips(struct oaeip_gw *gw, char *buf, size_t size)
+static int knobs_apply_gwips(void *owner, const struct oae_setting *s,
+			     struct oae_refusal *why)
 {
-	if (gw)
-		return oaeip_gwips_print(gw, buf, size);
+	if (owner)
+		return oaeip_gwips_set(owner, s->data, s->number);
+	strscpy(oaeip_template.gwips, s->val, OAEIP_GWIPS_SIZE);
+	return 0;
+}
+
+static int knobs_print_gwips(void *owner, char *buf, size_t size)
+{
+	if (owner)
+		return oaeip_gwips_print(owner, buf, size);
 	return scnprintf(buf, size, "%s", oaeip_template.gwips);
 }
 
-static int knobs_set_mactbl(struct oaeip_gw *gw, char *val)
+#define OAEIP_MACTBL_TAKES "takes anything: asks the zone and all gateways anew"
+
+static int knobs_apply_mactbl(void *owner, const struct oae_setting *s,
+			      struct oae_refusal *why)
 {
-	if (gw)
-		oaeip_serve_refresh(gw);
+	if (owner)
+		oaeip_serve_refresh(owner);
 	return 0;
 }
 
-static int knobs_get_mactbl(struct oaeip_gw *gw, char *buf, size_t size)
+static int knobs_print_mactbl(void *owner, char *buf, size_t size)
 {
-	return gw ? oaeip_mactbl_show(gw, buf, size) : 0;
+	return owner ? oaeip_mactbl_show(owner, buf, size) : 0;
 }
 
-static int knobs_set_shutdown(struct oaeip_gw *gw, char *val)
-{
-	bool shut = !strcmp(val, "1");
+#define OAEIP_SHUTDOWN_TAKES "takes 1 (say good-bye and stand by) or 0 (serve again)"
 
-	if (!shut && strcmp(val, "0"))
-		return knobs_refuse("shutdown", val, -EINVAL,
-				    "takes 1 (say good-bye and stand by) or 0 (serve again)");
-	if (gw)
-		return oaeip_shutdown_set(gw, shut);
-	oaeip_template.shut = shut;
+static int knobs_parse_shutdown(void *owner, struct oae_setting *s,
+				struct oae_refusal *why)
+{
+	s->number = !strcmp(s->val, "1");
+	if (!s->number && strcmp(s->val, "0"))
+		return oae_refuse(why, "shutdown", s->val, -EINVAL,
+				  OAEIP_SHUTDOWN_TAKES);
 	return 0;
 }
 
-static int knobs_get_shutdown(struct oaeip_gw *gw, char *buf, size_t size)
+static int knobs_apply_shutdown(void *owner, const struct oae_setting *s,
+				struct oae_refusal *why)
 {
+	if (owner)
+		return oaeip_shutdown_set(owner, s->number);
+	oaeip_template.shut = s->number;
+	return 0;
+}
+
+static int knobs_print_shutdown(void *owner, char *buf, size_t size)
+{
+	struct oaeip_gw *gw = owner;
+
 	return scnprintf(buf, size, "%d",
 			 gw ? READ_ONCE(gw->shut) : oaeip_template.shut);
 }
@@ -251,13 +239,15 @@ static int knobs_get_shutdown(struct oaeip_gw *gw, char *buf, size_t size)
 /* --- parameters ---------------------------------------------------------------- */
 
 /*
- * Find the target of a knob: *gw is the calling task's gateway, or NULL for the
+ * Find the target of a knob: *owner is the calling task's gateway, or NULL for the
  * template. -EPERM: the task lacks CAP_NET_ADMIN. -ENODEV: the module is being
  * unloaded, or it is being loaded and the write does not come from insmod.
  */
-static int knobs_whose(struct oaeip_gw **gw, bool write)
+static int knobs_owner(void **owner, bool write)
 {
-	*gw = NULL;
+	struct oaeip_gw *gw;
+
+	*owner = NULL;
 	switch (oaeip_knobs_state) {
 	case OAEIP_LOADING:
 		/* A write by another task: insmod's come before the sysfs files. */
@@ -265,8 +255,9 @@ static int knobs_whose(struct oaeip_gw **gw, bool write)
 			break;
 		return 0;
 	case OAEIP_LIVE:
-		*gw = oaeip_gw_current();
-		if (write && !ns_capable((*gw)->net->user_ns, CAP_NET_ADMIN))
+		gw = oaeip_gw_current();
+		*owner = gw;
+		if (write && !ns_capable(gw->net->user_ns, CAP_NET_ADMIN))
 			return -EPERM;
 		return 0;
 	case OAEIP_STOPPED:
@@ -275,81 +266,58 @@ static int knobs_whose(struct oaeip_gw **gw, bool write)
 	return -ENODEV;
 }
 
-static int knob_set(const char *val, const struct kernel_param *kp)
-{
-	const struct oaeip_knob *knob = kp->arg;
-	struct oaeip_gw *gw;
-	char *copy, *text;
-	int err;
-
-	err = knobs_whose(&gw, true);
-	if (err)
-		return err;
-	copy = kstrdup(val, GFP_KERNEL);
-	if (!copy)
-		return -ENOMEM;
-	text = strim(copy);
-	err = knob->set ? knob->set(gw, text) : knobs_number_set(knob, gw, text);
-	kfree(copy);
-	return err;
-}
-
-static int knob_get(char *buf, const struct kernel_param *kp)
-{
-	const struct oaeip_knob *knob = kp->arg;
-	struct oaeip_gw *gw;
-	int n;
-
-	n = knobs_whose(&gw, false);
-	if (n)
-		return n;
-	if (!knob->get)
-		return scnprintf(buf, PAGE_SIZE, "%u\n", *knobs_number_at(knob, gw));
-	n = knob->get(gw, buf, PAGE_SIZE - 1);
-	if (!n || buf[n - 1] != '\n')	/* a table has one already */
-		buf[n++] = '\n';
-	return n;
-}
-
-static const struct kernel_param_ops knob_ops = {
-	.set = knob_set,
-	.get = knob_get,
+static const struct oae_knob_class knob_class = {
+	.owner = knobs_owner,
+	.numbers = knobs_numbers,
+	.changed = knobs_changed,
 };
 
-#define OAEIP_PARAM(_name)						\
-	module_param_cb(_name, &knob_ops, (void *)&knob_##_name, 0644)
-
-#define OAEIP_OTHER(_name, _text)					\
-	static const struct oaeip_knob knob_##_name = {			\
-		.set = knobs_set_##_name,					\
-		.get = knobs_get_##_name,					\
+#define OAEIP_OTHER(_name, _parse, _takes, _hidden, _text)			\
+	static const struct oae_knob knob_##_name = {			\
+		.class = &knob_class,					\
+		.name = #_name,						\
+		.accepted = _takes,					\
+		.hidden = _hidden,					\
+		.can_fail = !(_hidden),					\
+		.parse = _parse,					\
+		.apply = knobs_apply_##_name,				\
+		.print = knobs_print_##_name,				\
 	};								\
-	OAEIP_PARAM(_name);						\
+	OAE_KNOB_PARAM(_name, knob_##_name, 0644);			\
 	MODULE_PARM_DESC(_name, _text)
 
-OAEIP_OTHER(dev, "Ethernet device of the zone, empty for none; the caller's namespace");
-OAEIP_OTHER(gwips,
+OAEIP_OTHER(dev, NULL, OAEIP_DEV_TAKES, false,
+	    "Ethernet device of the zone, empty for none; the caller's namespace");
+OAEIP_OTHER(gwips, knobs_parse_gwips, OAEIP_GWIPS_TAKES, false,
 	    "gateways, comma-separated, one item for each of up to 64 zones: an IPv4 or an IPv6 address, or one of each joined by +");
-OAEIP_OTHER(mactbl,
+OAEIP_OTHER(mactbl, NULL, OAEIP_MACTBL_TAKES, true,
 	    "reading shows the beginning of /proc/net/modoaeip/mactbl, writing asks the zone and all gateways anew");
-OAEIP_OTHER(shutdown, "1 says good-bye and stands by, 0 serves again (default 0)");
+OAEIP_OTHER(shutdown, knobs_parse_shutdown, OAEIP_SHUTDOWN_TAKES, false,
+	    "1 says good-bye and stands by, 0 serves again (default 0)");
 
-#define OAEIP_NUMBER(_name, _min, _max, _zero, _unit)			\
-	static const struct oaeip_knob knob_##_name = {			\
+#define OAEIP_NUMBER(_name, _takes, _min, _max, _zero)			\
+	static const struct oae_knob knob_##_name = {			\
+		.class = &knob_class,					\
+		.name = #_name,						\
+		.accepted = _takes,					\
 		.offset = offsetof(struct oaeip_knobs, _name),		\
 		.min = _min,						\
 		.max = _max,						\
 		.or_zero = _zero,					\
-		.unit = _unit,						\
-		.name = #_name,						\
+		.can_fail = true,					\
+		.apply = offsetof(struct oaeip_knobs, _name) ==		\
+				 offsetof(struct oaeip_knobs, port) ?	\
+			 knobs_apply_port : NULL,			\
 	};								\
-	OAEIP_PARAM(_name)
+	OAE_KNOB_PARAM(_name, knob_##_name, 0644)
 #define OAEIP_KNOB(_name, _min, _max, _default, _unit, _text)		\
-	OAEIP_NUMBER(_name, _min, _max, false, _unit);			\
+	OAEIP_NUMBER(_name, OAE_TAKES_NUMBER("", _min, _max, _unit),	\
+		     _min, _max, false);				\
 	MODULE_PARM_DESC(_name, _text " (" #_min " to " #_max		\
 				", default " #_default ")");
 #define OAEIP_KNOB_OR_0(_name, _min, _max, _default, _unit, _text)	\
-	OAEIP_NUMBER(_name, _min, _max, true, _unit);			\
+	OAEIP_NUMBER(_name, OAE_TAKES_NUMBER("0 or ", _min, _max, _unit), \
+		     _min, _max, true);					\
 	MODULE_PARM_DESC(_name, _text " (0, " #_min " to " #_max	\
 				", default " #_default ")");
 #include "../base/knobs.h"
@@ -368,6 +336,22 @@ void oaeip_knobs_init(struct oaeip_gw *gw)
 	gw->shut = oaeip_template.shut;
 }
 
+/* Set a knob as it was given to insmod, if it was. */
+static int knobs_start(struct oaeip_gw *gw, const struct oae_knob *knob,
+		       char *val)
+{
+	struct oae_setting s = { .knob = knob, .val = val };
+	struct oae_refusal why = {};
+	int err;
+
+	if (!*val)
+		return 0;
+	err = oae_knobs_set(gw, &s, 1, &why);
+	if (err)
+		oae_refusal_log(&why);
+	return err;
+}
+
 /**
  * oaeip_knobs_start() - let the knobs act on gateways from now on
  *
@@ -381,14 +365,13 @@ void oaeip_knobs_init(struct oaeip_gw *gw)
 int oaeip_knobs_start(void)
 {
 	struct oaeip_gw *gw = oaeip_gw_current();
-	int err = 0;
+	int err;
 
 	kernel_param_lock(THIS_MODULE);
 	/* This order starts the gateway once, and does not log that no device is set. */
-	if (*oaeip_template.dev)
-		err = knobs_set_dev(gw, oaeip_template.dev);
-	if (!err && *oaeip_template.gwips)
-		err = knobs_set_gwips(gw, oaeip_template.gwips);
+	err = knobs_start(gw, &knob_dev, oaeip_template.dev);
+	if (!err)
+		err = knobs_start(gw, &knob_gwips, oaeip_template.gwips);
 	if (!err)
 		oaeip_knobs_state = OAEIP_LIVE;
 	kernel_param_unlock(THIS_MODULE);

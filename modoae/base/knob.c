@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Setting and showing knobs: one path for insmod, writes to /sys/module, and
+ * netlink. modoaeip has this file, too: modoaeip/base/knob.c includes it.
+ *
+ * Several knobs are set in three steps: each value is parsed, their relations are
+ * checked, all are applied. Only the last step changes anything. A value that is
+ * refused is reported in struct oae_refusal, in words; the caller passes them on,
+ * to the kernel log or to netlink.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/ratelimit.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "knob.h"
+#include "netdev.h"
+
+/**
+ * oae_refuse() - say why a value is refused
+ * @why: filled in
+ * @knob: the knob
+ * @val: the value
+ * @err: negative errno for the writer
+ * @accepted: a constant, the end of a sentence: which values are accepted
+ *
+ * Context: any.
+ *
+ * Return: @err.
+ */
+int oae_refuse(struct oae_refusal *why, const char *knob, const char *val,
+	       int err, const char *accepted)
+{
+	why->knob = knob;
+	why->val = val;
+	why->accepted = accepted;
+	why->err = err;
+	return err;
+}
+
+/**
+ * oae_refusal_log() - write to the kernel log why a value is refused
+ * @why: the reason; nothing is written if there are no words
+ *
+ * Logs only if the writer may administer the machine: see oae_may_log_current().
+ *
+ * Context: process.
+ */
+void oae_refusal_log(const struct oae_refusal *why)
+{
+	/* More than the default burst of 10: a script may set every knob at once. */
+	static DEFINE_RATELIMIT_STATE(rs, 5 * HZ, 100);
+
+	if (why->accepted && !why->logged && oae_may_log_current() &&
+	    __ratelimit(&rs))
+		pr_err("%s: \"%*pE\" refused (%d): %s\n", why->knob,
+		       (int)min_t(size_t, strlen(why->val), 64), why->val,
+		       why->err, why->accepted);
+}
+
+static unsigned int *knob_number(const struct oae_knob *knob, void *owner)
+{
+	return knob->class->numbers(owner) + knob->offset;
+}
+
+static int knob_parse_word(struct oae_setting *s)
+{
+	const struct oae_knob *knob = s->knob;
+
+	for (s->number = 0; s->number <= knob->max; s->number++)
+		if (!strcmp(s->val, knob->words[s->number]))
+			return 0;
+	return -EINVAL;
+}
+
+static int knob_parse_number(struct oae_setting *s)
+{
+	const struct oae_knob *knob = s->knob;
+	int err;
+
+	err = kstrtouint(s->val, strncasecmp(s->val, "0x", 2) ? 10 : 16,
+			 &s->number);
+	if (err || (knob->or_zero && !s->number))
+		return err;
+	return s->number < knob->min || s->number > knob->max ? -ERANGE : 0;
+}
+
+static int knob_parse(void *owner, struct oae_setting *s,
+		      struct oae_refusal *why)
+{
+	const struct oae_knob *knob = s->knob;
+	int err;
+
+	if (knob->parse)
+		return knob->parse(owner, s, why);
+	if (knob->print)
+		return 0;
+	err = knob->words ? knob_parse_word(s) : knob_parse_number(s);
+	return err ? oae_refuse(why, knob->name, s->val, err, knob->accepted) :
+		     0;
+}
+
+static int knobs_check(void *owner, struct oae_setting *s, unsigned int n,
+		       struct oae_refusal *why)
+{
+	const struct oae_knob_class *class = s->knob->class;
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < n; i++) {
+		why->setting = &s[i];
+		err = knob_parse(owner, &s[i], why);
+		if (err)
+			return err;
+	}
+	return owner && class->check ? class->check(owner, s, n, why) : 0;
+}
+
+/* Keep a value that may have to be set again, since a later one may fail. */
+static int knob_keep(void *owner, struct oae_setting *s)
+{
+	int n;
+
+	s->before = kmalloc(PAGE_SIZE, GFP_KERNEL);
+	if (!s->before)
+		return -ENOMEM;
+	n = oae_knob_print(s->knob, owner, s->before, PAGE_SIZE - 1);
+	s->before[n] = 0;
+	return 0;
+}
+
+/* Set what @s has set back to what it was. It was accepted once. */
+static void knob_undo(void *owner, const struct oae_setting *s)
+{
+	struct oae_setting old = { .knob = s->knob, .val = s->before };
+	struct oae_refusal why = {};
+
+	if (old.val && !knob_parse(owner, &old, &why))
+		s->knob->apply(owner, &old, &why);
+	kfree(old.data);
+}
+
+static int knob_apply(void *owner, struct oae_setting *s, bool alone,
+		      struct oae_refusal *why)
+{
+	int err = 0;
+
+	why->setting = s;
+	if (s->knob->can_fail && !alone)
+		err = knob_keep(owner, s);
+	return err ?: s->knob->apply(owner, s, why);
+}
+
+/* First what may fail, then what only has to be stored. */
+static int knobs_apply(void *owner, struct oae_setting *s, unsigned int n,
+		       struct oae_refusal *why)
+{
+	const struct oae_knob_class *class = s->knob->class;
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < n; i++) {
+		err = s[i].knob->apply ?
+		      knob_apply(owner, &s[i], n == 1, why) : 0;
+		if (!err)
+			continue;
+		while (i--)
+			knob_undo(owner, &s[i]);
+		return err;
+	}
+	for (i = 0; i < n; i++)
+		if (!s[i].knob->apply)
+			WRITE_ONCE(*knob_number(s[i].knob, owner), s[i].number);
+	if (owner)
+		class->changed(owner, s, n);
+	return 0;
+}
+
+/**
+ * oae_knobs_set() - set knobs of one owner: all, or none
+ * @owner: node or gateway, NULL for the template
+ * @s: the settings, of one class, each knob once; their values may be modified
+ * @n: number of settings, at least 1
+ * @why: if refused: why
+ *
+ * Context: process, may sleep; under kernel_param_lock.
+ *
+ * Return: 0, or a negative errno.
+ */
+int oae_knobs_set(void *owner, struct oae_setting *s, unsigned int n,
+		  struct oae_refusal *why)
+{
+	unsigned int i;
+	int err;
+
+	err = knobs_check(owner, s, n, why);
+	if (!err)
+		err = knobs_apply(owner, s, n, why);
+	for (i = 0; i < n; i++) {
+		kfree(s[i].data);
+		kfree(s[i].before);
+	}
+	return err;
+}
+
+/**
+ * oae_knob_print() - print the value of a knob
+ * @knob: the knob
+ * @owner: node or gateway, NULL for the template
+ * @buf: the output
+ * @size: size of @buf, bytes
+ *
+ * Context: process, may sleep; under kernel_param_lock.
+ *
+ * Return: characters written, without a terminating 0.
+ */
+int oae_knob_print(const struct oae_knob *knob, void *owner, char *buf,
+		   size_t size)
+{
+	unsigned int v;
+
+	if (knob->print)
+		return knob->print(owner, buf, size);
+	v = READ_ONCE(*knob_number(knob, owner));
+	if (knob->words)
+		return scnprintf(buf, size, "%s", knob->words[v]);
+	return scnprintf(buf, size, "%u", v);
+}
+
+static int knob_param_set(const char *val, const struct kernel_param *kp)
+{
+	const struct oae_knob *knob = kp->arg;
+	struct oae_setting s = { .knob = knob };
+	struct oae_refusal why = {};
+	void *owner;
+	char *copy;
+	int err;
+
+	err = knob->class->owner(&owner, true);
+	if (err)
+		return err;
+	copy = kstrdup(val, GFP_KERNEL);
+	if (!copy)
+		return -ENOMEM;
+	s.val = strim(copy);
+	err = oae_knobs_set(owner, &s, 1, &why);
+	if (err)
+		oae_refusal_log(&why);
+	kfree(copy);
+	return err;
+}
+
+static int knob_param_get(char *buf, const struct kernel_param *kp)
+{
+	const struct oae_knob *knob = kp->arg;
+	void *owner;
+	int n;
+
+	n = knob->class->owner(&owner, false);
+	if (n)
+		return n;
+	n = oae_knob_print(knob, owner, buf, PAGE_SIZE - 1);
+	if (!n || buf[n - 1] != '\n')	/* a table has one already */
+		buf[n++] = '\n';
+	return n;
+}
+
+const struct kernel_param_ops oae_knob_param_ops = {
+	.set = knob_param_set,
+	.get = knob_param_get,
+};
+
+/**
+ * oae_knob_at() - a knob of a module by its place among the parameters
+ * @module: THIS_MODULE
+ * @i: the place, from 0
+ *
+ * Context: any.
+ *
+ * Return: the knob; NULL: that parameter is no knob; -ENOENT as a pointer: there
+ * are no more parameters.
+ */
+const struct oae_knob *oae_knob_at(const struct module *module,
+				   unsigned int i)
+{
+	const struct kernel_param *kp;
+
+	if (i >= module->num_kp)
+		return ERR_PTR(-ENOENT);
+	kp = &module->kp[i];
+	return kp->ops == &oae_knob_param_ops ? kp->arg : NULL;
+}
+
+/**
+ * oae_knob_find() - a knob of a module by name
+ * @module: THIS_MODULE
+ * @name: the name
+ *
+ * Context: any.
+ *
+ * Return: the knob, or NULL.
+ */
+const struct oae_knob *oae_knob_find(const struct module *module,
+				     const char *name)
+{
+	const struct oae_knob *knob;
+	unsigned int i;
+
+	for (i = 0; !IS_ERR(knob = oae_knob_at(module, i)); i++)
+		if (knob && !strcmp(knob->name, name))
+			return knob;
+	return NULL;
+}
