@@ -191,17 +191,22 @@ static int __init oae_init(void)
 	err = oae_params_start();
 	if (err)
 		goto stop_params;
+	err = oae_netlink_init();
+	if (err)
+		goto stop_params;
 	/*
 	 * The files come last: an open file does not keep a module whose init
 	 * fails. oae_debugfs_init() does not fail.
 	 */
 	err = misc_register(&oae_chardev);
 	if (err)
-		goto stop_params;
+		goto exit_netlink;
 	oae_debugfs_init();
 	oae_log_loaded();
 	return 0;
 
+exit_netlink:
+	oae_netlink_exit();
 stop_params:
 	oae_params_stop();
 	unregister_netdevice_notifier(&oae_netdev_nb);
@@ -213,6 +218,7 @@ unregister_pernet:
 
 static void __exit oae_exit(void)
 {
+	oae_netlink_exit();
 	oae_params_stop();
 	oae_linger();
 	misc_deregister(&oae_chardev);

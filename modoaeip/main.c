@@ -101,6 +101,9 @@ static int __init oaeip_init(void)
 	err = oaeip_knobs_start();
 	if (err)
 		goto unwatch_addresses;
+	err = oaeip_netlink_init();
+	if (err)
+		goto unwatch_addresses;
 	pr_info("loaded\n");
 	return 0;
 
@@ -120,6 +123,7 @@ kick_exit:
 
 static void __exit oaeip_exit(void)
 {
+	oaeip_netlink_exit();
 	oaeip_knobs_stop();
 	oaeip_zone_unload();
 	oaeip_unwatch_addresses();

@@ -78,4 +78,11 @@ static inline void oae_vm_fixed(struct vm_area_struct *vma)
 #endif
 }
 
+/* 6.6: the attributes of a request for a dump are in its struct genl_info */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+#define oae_dump_attrs(cb) (genl_dumpit_info(cb)->attrs)
+#else
+#define oae_dump_attrs(cb) (genl_dumpit_info(cb)->info.attrs)
+#endif
+
 #endif /* OAE_COMPAT_H */

@@ -48,4 +48,8 @@ int oae_links_close_to(struct oae_node *node, const struct oae_addr *addr,
 int oae_procfs_init(struct oae_node *node);
 void oae_procfs_exit(struct oae_node *node);
 
+/* netlink.c */
+int oae_netlink_init(void);
+void oae_netlink_exit(void);
+
 #endif /* OAE_CTL_H */

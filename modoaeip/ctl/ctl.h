@@ -14,4 +14,8 @@ void oaeip_knobs_stop(void);
 int oaeip_procfs_init(struct oaeip_gw *gw);
 void oaeip_procfs_exit(struct oaeip_gw *gw);
 
+/* netlink.c */
+int oaeip_netlink_init(void);
+void oaeip_netlink_exit(void);
+
 #endif /* OAEIP_CTL_H */

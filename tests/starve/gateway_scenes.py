@@ -11,6 +11,7 @@ from pathlib import Path
 import gateway
 from gateway import Gateway
 from link_scenes import Links
+from oaenl import Netlink, attr
 from oaetest import Cable, Host, load, unload
 from patience import SLOW
 from starving import Finding, Ledger, Scene, both_ways, counted, patiently
@@ -37,7 +38,8 @@ class Gateways:
                         g.address("wan", f"fd01::{n}/64"))
         self._vcs = itertools.cycle(range(1, 250))
         self._lists = itertools.cycle(LISTS)
-        self.scenes = [self.loading, self.namespace, self.knobs, self.serving, self.forwarding]
+        self.scenes = [self.loading, self.namespace, self.knobs, self.netlink, self.serving,
+                       self.forwarding]
 
     def up(self):
         """Loaded, and each host can be reached from the other zone."""
@@ -117,6 +119,21 @@ class Gateways:
         scene.attempt(self.g1.knob, "mactbl")
         yield scene
         self.g1.knobs(port=34997, gwips=LISTS[0], dev="zone", shutdown=0)
+
+    def netlink(self):
+        """Requests and dumps of netlink. One that is refused has set nothing."""
+        scene, netlink = Scene(), Netlink(self.g1, "oaegw")
+        yield scene
+        settings = b"".join(attr(4, [attr(1, name), attr(2, value)])
+                            for name, value in (("shutdown", "1"), ("gwips", LISTS[1])))
+        if not scene.attempt(lambda: (netlink.ask(2, settings), True)) and \
+                (self.g1.knob("shutdown"), self.g1.knob("gwips")) != ("0", LISTS[0]):
+            raise Finding("KNOB_SET was refused, and has set something")
+        scene.attempt(netlink.ask, 1, attr(1, "gwips"))
+        scene.attempt(netlink.dump, 1)
+        yield scene
+        netlink.close()
+        self.g1.knobs(shutdown=0, gwips=LISTS[0])
 
     def serving(self):
         """It begins to serve when an address comes, and learns; without being told twice."""

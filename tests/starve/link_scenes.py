@@ -13,6 +13,7 @@ from pathlib import Path
 import oaedev
 from devtest import exit_code, in_process
 from oaedev import Call, OaeFile, add_op, cas_op, read_op
+from oaenl import Netlink, attr
 from oaetest import CLONE_NEWNET, LIBC, PARAMETERS, Cable, Host, load, loaded, run, unload
 from patience import SLOW
 from starving import Finding, Ledger, Scene, both_ways, counted, patiently
@@ -64,7 +65,7 @@ class Links:
         self.hosts = [self.a, self.b]
         self.cable = Cable(self.a, "va", self.b, "vb", mtu=9000)
         self._vcs = itertools.cycle(range(1, 250))
-        self.scenes = [self.loading, self.namespace, self.knobs, self.noc, self.files,
+        self.scenes = [self.loading, self.namespace, self.knobs, self.netlink, self.noc, self.files,
                        self.strangers]
 
     # Coming and going.
@@ -159,6 +160,23 @@ class Links:
         yield scene
         if not self.a.knob("dev"):
             self.a.knob("dev", "va")
+
+    def netlink(self):
+        """Requests and dumps of netlink. One that is refused has set nothing."""
+        scene, netlink = Scene(), Netlink(self.a)
+        yield scene
+        before = self.a.knob("peers"), self.a.knob("keepalive_ms")
+        settings = b"".join(attr(4, [attr(1, name), attr(2, value)])
+                            for name, value in (("peers", "7,8"), ("keepalive_ms", "51")))
+        if not scene.attempt(lambda: (netlink.ask(4, settings), True)) and \
+                before != (self.a.knob("peers"), self.a.knob("keepalive_ms")):
+            raise Finding("KNOB_SET was refused, and has set something")
+        scene.attempt(netlink.ask, 3, attr(1, "peers"))
+        for dump in 1, 3, 5, 8:
+            scene.attempt(netlink.dump, dump)
+        yield scene
+        netlink.close()
+        self.a.knobs(peers=before[0], keepalive_ms=before[1])
 
     def noc(self):
         """noc_debug, both ways at once."""

@@ -61,6 +61,7 @@ struct sk_buff *starve_moved(struct sk_buff *skb);
 #include <linux/xarray.h>
 #include <net/addrconf.h>
 #include <net/dst_cache.h>
+#include <net/genetlink.h>
 #include <net/ip6_route.h>
 #include <net/ip_tunnels.h>
 #include <net/net_namespace.h>
@@ -282,6 +283,8 @@ starve_debugfs_create_file(const char *name, umode_t mode,
 
 #define dev_hard_header(...)	STARVE_ERROR(dev_hard_header, __VA_ARGS__)
 #define dst_cache_init(...)	STARVE_ERROR(dst_cache_init, __VA_ARGS__)
+#define genl_register_family(...)					\
+	STARVE_ERROR(genl_register_family, __VA_ARGS__)
 #define misc_register(...)	STARVE_ERROR(misc_register, __VA_ARGS__)
 #define register_inet6addr_notifier(...)				\
 	STARVE_ERROR(register_inet6addr_notifier, __VA_ARGS__)

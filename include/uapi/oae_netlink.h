@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * The generic netlink families of the modules: "oae" of modoae, "oaegw" of
+ * modoaeip. doc/netlink/ specifies them in the kernel's YAML format.
+ *
+ * Everything is about the network namespace of the socket. Commands that change
+ * something need CAP_NET_ADMIN in the user namespace that owns it. Why a request is
+ * refused is said in the extended ACK: NLMSGERR_ATTR_MSG in words, and
+ * NLMSGERR_ATTR_OFFS which attribute.
+ */
+#ifndef _UAPI_OAE_NETLINK_H
+#define _UAPI_OAE_NETLINK_H
+
+#define OAE_NL_FAMILY		"oae"
+#define OAE_NL_VERSION		1
+
+#define OAE_NL_GW_FAMILY	"oaegw"
+#define OAE_NL_GW_VERSION	1
+
+/*
+ * Commands of "oae". A dump of links may have a link twice if the table grew
+ * meanwhile; then its later messages have NLM_F_DUMP_INTR.
+ */
+enum oae_nl_cmd {
+	OAE_NL_LINK_GET = 1,	/* dump; PORT, PEER and VC say which links */
+	OAE_NL_LINK_CLOSE,	/* PEER, perhaps PORT and VC (else 0); does not wait */
+	OAE_NL_KNOB_GET,	/* dump, or the knob NAME */
+	OAE_NL_KNOB_SET,	/* SETTINGs: all are set, or none */
+	OAE_NL_PORT_GET,	/* dump */
+	OAE_NL_PORT_ADD,	/* NAME */
+	OAE_NL_PORT_DEL,	/* NAME; waits for its links to close, a second at most */
+	OAE_NL_STATS_GET,	/* dump */
+	__OAE_NL_CMD_END,
+	OAE_NL_CMD_MAX = __OAE_NL_CMD_END - 1
+};
+
+/* Commands of "oaegw", with the attributes of knobs. */
+enum oae_nl_gw_cmd {
+	OAE_NL_GW_KNOB_GET = 1,	/* dump, or the knob NAME */
+	OAE_NL_GW_KNOB_SET,	/* SETTINGs: all are set, or none */
+	__OAE_NL_GW_CMD_END,
+	OAE_NL_GW_CMD_MAX = __OAE_NL_GW_CMD_END - 1
+};
+
+/* A link; the words and numbers are those of /proc/net/modoae/tags. */
+enum oae_nl_link {
+	OAE_NL_LINK_PORT = 1,	/* string: name of the net device */
+	OAE_NL_LINK_PEER,	/* 6 bytes: MAC */
+	OAE_NL_LINK_VC,		/* u8: virtual channel */
+	OAE_NL_LINK_STATE,	/* string */
+	OAE_NL_LINK_OFFER,	/* string */
+	OAE_NL_LINK_HOLD,	/* string */
+	OAE_NL_LINK_WAY,	/* string: direct, gw */
+	OAE_NL_LINK_RX,		/* u32: number of the last transaction delivered */
+	OAE_NL_LINK_TX,		/* u32: of the last one committed */
+	OAE_NL_LINK_UNREAD,	/* u32: transactions */
+	OAE_NL_LINK_QUEUE,	/* u32: transactions */
+	OAE_NL_LINK_RTT,	/* u64: ns, smoothed; 0 not known */
+	OAE_NL_LINK_KID,	/* u64: key id */
+	OAE_NL_LINK_AGE,	/* u64: s */
+	OAE_NL_LINK_PAD,
+	__OAE_NL_LINK_END,
+	OAE_NL_LINK_MAX = __OAE_NL_LINK_END - 1
+};
+
+/* A knob: a parameter of the module. */
+enum oae_nl_knob {
+	OAE_NL_KNOB_NAME = 1,	/* string */
+	OAE_NL_KNOB_VALUE,	/* string, as in /sys/module */
+	OAE_NL_KNOB_TAKES,	/* string: which values are accepted */
+	OAE_NL_KNOB_SETTING,	/* nested NAME and VALUE; one for each knob to set */
+	__OAE_NL_KNOB_END,
+	OAE_NL_KNOB_MAX = __OAE_NL_KNOB_END - 1
+};
+
+/* A port: a net device bound to the module. */
+enum oae_nl_port {
+	OAE_NL_PORT_NAME = 1,	/* string */
+	OAE_NL_PORT_ADDRESS,	/* 6 bytes: MAC */
+	OAE_NL_PORT_STATE,	/* string: up, down, no carrier */
+	OAE_NL_PORT_MTU,	/* u32: bytes */
+	__OAE_NL_PORT_END,
+	OAE_NL_PORT_MAX = __OAE_NL_PORT_END - 1
+};
+
+/* A counter. */
+enum oae_nl_stat {
+	OAE_NL_STAT_NAME = 1,	/* string */
+	OAE_NL_STAT_VALUE,	/* u64 */
+	OAE_NL_STAT_TEXT,	/* string: what it counts */
+	OAE_NL_STAT_PAD,
+	__OAE_NL_STAT_END,
+	OAE_NL_STAT_MAX = __OAE_NL_STAT_END - 1
+};
+
+#endif /* _UAPI_OAE_NETLINK_H */

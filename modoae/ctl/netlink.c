@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The generic netlink family "oae": links, knobs, ports and counters of the node of
+ * the socket's namespace. include/uapi/oae_netlink.h has the commands,
+ * doc/netlink/oae.yaml specifies them.
+ *
+ * A policy lists what a request may have; what only answers have is not in it.
+ * Requests run in parallel, but the core of generic netlink holds a lock meanwhile
+ * that loading a module with a family waits for. So a request waits for nobody
+ * longer than a second.
+ */
+
+#include <linux/etherdevice.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/user_namespace.h>
+#include <net/sock.h>
+
+#include "../base/knob_netlink.h"
+#include "ctl.h"
+
+static struct genl_family netlink_family;
+
+static struct oae_node *netlink_node(const struct sk_buff *skb)
+{
+	return oae_node(sock_net(skb->sk));
+}
+
+/* The header of one message of a dump. */
+static void *netlink_dump_put(struct sk_buff *skb, struct netlink_callback *cb,
+			      u8 cmd)
+{
+	return genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+			   &netlink_family, NLM_F_MULTI, cmd);
+}
+
+/* End a message of a dump: @err if it did not fit. */
+static int netlink_dump_end(struct sk_buff *skb, void *hdr, bool fits)
+{
+	if (!fits) {
+		genlmsg_cancel(skb, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, hdr);
+	return 0;
+}
+
+/* --- links -------------------------------------------------------------------- */
+
+static const struct nla_policy netlink_link_policy[OAE_NL_LINK_VC + 1] = {
+	[OAE_NL_LINK_PORT] = { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
+	[OAE_NL_LINK_PEER] = NLA_POLICY_ETH_ADDR,
+	[OAE_NL_LINK_VC] = { .type = NLA_U8 },
+};
+
+/* A dump of links: where it is, and which links it shows. */
+struct netlink_links {
+	struct rhashtable_iter walk;
+	bool done;
+	char port[IFNAMSIZ];
+	u64 kid;
+	u64 kid_mask;
+};
+
+static u64 netlink_link_kid(struct nlattr **attrs, u64 *mask)
+{
+	static const u8 none[ETH_ALEN];
+	const struct nlattr *peer = attrs[OAE_NL_LINK_PEER];
+	const struct nlattr *vc = attrs[OAE_NL_LINK_VC];
+
+	*mask = (vc ? 0xffULL << 56 : 0) | (peer ? GENMASK_ULL(47, 0) : 0);
+	return oae_kid(vc ? nla_get_u8(vc) : 0, peer ? nla_data(peer) : none);
+}
+
+static int netlink_links_start(struct netlink_callback *cb)
+{
+	struct nlattr **attrs = oae_dump_attrs(cb);
+	struct netlink_links *d = kzalloc(sizeof(*d), GFP_KERNEL);
+
+	if (!d)
+		return -ENOMEM;
+	if (attrs[OAE_NL_LINK_PORT])
+		strscpy(d->port, nla_data(attrs[OAE_NL_LINK_PORT]),
+			sizeof(d->port));
+	d->kid = netlink_link_kid(attrs, &d->kid_mask);
+	rhashtable_walk_enter(&netlink_node(cb->skb)->tags, &d->walk);
+	cb->args[0] = (long)d;
+	cb->seq = 1;
+	return 0;
+}
+
+static int netlink_links_done(struct netlink_callback *cb)
+{
+	struct netlink_links *d = (void *)cb->args[0];
+
+	rhashtable_walk_exit(&d->walk);
+	kfree(d);
+	return 0;
+}
+
+static int netlink_link_put(struct sk_buff *skb, struct netlink_callback *cb,
+			    struct oae_tag *tag)
+{
+	struct oae_tag_view v;
+	void *hdr;
+
+	oae_tag_look(tag, &v);
+	hdr = netlink_dump_put(skb, cb, OAE_NL_LINK_GET);
+	if (!hdr)
+		return -EMSGSIZE;
+	genl_dump_check_consistent(cb, hdr);
+	return netlink_dump_end(skb, hdr,
+				!nla_put_string(skb, OAE_NL_LINK_PORT,
+						tag->key.port->dev->name) &&
+				!nla_put(skb, OAE_NL_LINK_PEER, ETH_ALEN,
+					 v.peer) &&
+				!nla_put_u8(skb, OAE_NL_LINK_VC, v.vc) &&
+				!nla_put_string(skb, OAE_NL_LINK_STATE,
+						v.state) &&
+				!nla_put_string(skb, OAE_NL_LINK_OFFER,
+						v.offer) &&
+				!nla_put_string(skb, OAE_NL_LINK_HOLD,
+						v.hold) &&
+				!nla_put_string(skb, OAE_NL_LINK_WAY, v.way) &&
+				!nla_put_u32(skb, OAE_NL_LINK_RX, v.rx) &&
+				!nla_put_u32(skb, OAE_NL_LINK_TX, v.tx) &&
+				!nla_put_u32(skb, OAE_NL_LINK_UNREAD,
+					     v.unread) &&
+				!nla_put_u32(skb, OAE_NL_LINK_QUEUE, v.queue) &&
+				!nla_put_u64_64bit(skb, OAE_NL_LINK_RTT, v.rtt,
+						   OAE_NL_LINK_PAD) &&
+				!nla_put_u64_64bit(skb, OAE_NL_LINK_KID,
+						   tag->key.kid,
+						   OAE_NL_LINK_PAD) &&
+				!nla_put_u64_64bit(skb, OAE_NL_LINK_AGE, v.age,
+						   OAE_NL_LINK_PAD));
+}
+
+static bool netlink_link_wanted(const struct netlink_links *d,
+				const struct oae_tag *tag)
+{
+	return (tag->key.kid & d->kid_mask) == (d->kid & d->kid_mask) &&
+	       (!d->port[0] || !strncmp(d->port, tag->key.port->dev->name,
+					IFNAMSIZ));
+}
+
+static int netlink_links_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct netlink_links *d = (void *)cb->args[0];
+	struct oae_tag *tag;
+	int err = 0;
+
+	if (d->done)
+		return 0;
+	rhashtable_walk_start(&d->walk);
+	/* The link that did not fit into the last message, or the first one. */
+	tag = rhashtable_walk_peek(&d->walk);
+	for (; tag; tag = rhashtable_walk_next(&d->walk)) {
+		if (IS_ERR(tag)) {
+			/* The table was resized: its links come once more. */
+			cb->seq++;
+			continue;
+		}
+		err = netlink_link_wanted(d, tag) ?
+		      netlink_link_put(skb, cb, tag) : 0;
+		if (err)
+			break;
+	}
+	rhashtable_walk_stop(&d->walk);
+	d->done = !err;
+	return skb->len ?: err;
+}
+
+static int netlink_link_close(struct sk_buff *skb, struct genl_info *info)
+{
+	const struct nlattr *port = info->attrs[OAE_NL_LINK_PORT];
+	const struct nlattr *peer = info->attrs[OAE_NL_LINK_PEER];
+	const struct nlattr *vc = info->attrs[OAE_NL_LINK_VC];
+	struct oae_addr addr = { .set = true };
+	int err;
+
+	if (!peer) {
+		NL_SET_ERR_MSG(info->extack, "needs the address of a peer");
+		return -EINVAL;
+	}
+	memcpy(addr.mac, nla_data(peer), ETH_ALEN);
+	if (port)
+		strscpy(addr.dev, nla_data(port), sizeof(addr.dev));
+	err = oae_links_close_to(netlink_node(skb), &addr,
+				 vc ? nla_get_u8(vc) : 0);
+	if (err)
+		NL_SET_ERR_MSG_ATTR(info->extack, peer,
+				    "there is no such link");
+	return err;
+}
+
+/* --- knobs -------------------------------------------------------------------- */
+
+static int netlink_knob_get(struct sk_buff *skb, struct genl_info *info)
+{
+	return oae_knob_netlink_get(&netlink_family, netlink_node(skb), info);
+}
+
+static int netlink_knobs_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return oae_knob_netlink_dump(&netlink_family, netlink_node(cb->skb),
+				     skb, cb);
+}
+
+static int netlink_knobs_set(struct sk_buff *skb, struct genl_info *info)
+{
+	return oae_knob_netlink_set(&netlink_family, netlink_node(skb), info);
+}
+
+/* --- ports -------------------------------------------------------------------- */
+
+static const struct nla_policy netlink_port_policy[OAE_NL_PORT_NAME + 1] = {
+	[OAE_NL_PORT_NAME] = { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
+};
+
+static const char *netlink_port_state(const struct net_device *dev)
+{
+	if (!netif_running(dev))
+		return "down";
+	return netif_carrier_ok(dev) ? "up" : "no carrier";
+}
+
+static int netlink_port_put(struct sk_buff *skb, struct netlink_callback *cb,
+			    const struct net_device *dev)
+{
+	void *hdr = netlink_dump_put(skb, cb, OAE_NL_PORT_GET);
+
+	if (!hdr)
+		return -EMSGSIZE;
+	return netlink_dump_end(skb, hdr,
+				!nla_put_string(skb, OAE_NL_PORT_NAME,
+						dev->name) &&
+				!nla_put(skb, OAE_NL_PORT_ADDRESS, ETH_ALEN,
+					 dev->dev_addr) &&
+				!nla_put_string(skb, OAE_NL_PORT_STATE,
+						netlink_port_state(dev)) &&
+				!nla_put_u32(skb, OAE_NL_PORT_MTU,
+					     READ_ONCE(dev->mtu)));
+}
+
+/* args[0]: ports that were shown already. One that goes meanwhile may hide another. */
+static int netlink_ports_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct oae_node *node = netlink_node(cb->skb);
+	struct oae_port *port;
+	long i = 0;
+	int err = 0;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(port, &node->ports, list) {
+		if (READ_ONCE(port->removed) || i++ < cb->args[0])
+			continue;
+		err = netlink_port_put(skb, cb, port->dev);
+		if (err)
+			break;
+		cb->args[0]++;
+	}
+	rcu_read_unlock();
+	return skb->len ?: err;
+}
+
+/*
+ * The longest that deleting a port waits for its links to close, ms. Other families
+ * may wait meanwhile, so root of a user namespace gets less.
+ */
+static unsigned int netlink_linger(const struct oae_node *node)
+{
+	unsigned int most = node->net->user_ns == &init_user_ns ? 1000 : 20;
+
+	return min(READ_ONCE(node->knobs.linger_ms), most);
+}
+
+/* Under node->dev_lock. */
+static int netlink_port_set(struct oae_node *node, char *change,
+			    struct oae_refusal *why)
+{
+	bool going;
+	int err;
+
+	kernel_param_lock(THIS_MODULE);
+	err = oae_ports_set(node, change, &going, why);
+	kernel_param_unlock(THIS_MODULE);
+	if (going)
+		oae_ports_release(node, netlink_linger(node));
+	return err;
+}
+
+static int netlink_port_change(struct genl_info *info, char sign)
+{
+	const struct nlattr *name = info->attrs[OAE_NL_PORT_NAME];
+	struct oae_node *node = oae_node(genl_info_net(info));
+	struct oae_refusal why = {};
+	char change[IFNAMSIZ + 1];
+	int err;
+
+	if (!name) {
+		NL_SET_ERR_MSG(info->extack, "needs the name of a net device");
+		return -EINVAL;
+	}
+	/* More than one would be a list. */
+	if (!dev_valid_name(nla_data(name)) || strchr(nla_data(name), ',')) {
+		NL_SET_ERR_MSG_ATTR(info->extack, name,
+				    "takes the name of one net device");
+		return -EINVAL;
+	}
+	snprintf(change, sizeof(change), "%c%s", sign,
+		 (const char *)nla_data(name));
+	if (!mutex_trylock(&node->dev_lock)) {
+		NL_SET_ERR_MSG(info->extack,
+			       "another change of the ports is under way");
+		return -EBUSY;
+	}
+	err = netlink_port_set(node, change, &why);
+	mutex_unlock(&node->dev_lock);
+	if (err)
+		oae_netlink_refuse(info, name, &why);
+	return err;
+}
+
+static int netlink_port_add(struct sk_buff *skb, struct genl_info *info)
+{
+	return netlink_port_change(info, '+');
+}
+
+static int netlink_port_del(struct sk_buff *skb, struct genl_info *info)
+{
+	return netlink_port_change(info, '-');
+}
+
+/* --- counters ------------------------------------------------------------------ */
+
+static int netlink_stat_put(struct sk_buff *skb, struct netlink_callback *cb,
+			    unsigned int stat)
+{
+	struct oae_node *node = netlink_node(cb->skb);
+	void *hdr = netlink_dump_put(skb, cb, OAE_NL_STATS_GET);
+
+	if (!hdr)
+		return -EMSGSIZE;
+	return netlink_dump_end(skb, hdr,
+				!nla_put_string(skb, OAE_NL_STAT_NAME,
+						oae_stat_name(stat)) &&
+				!nla_put_u64_64bit(skb, OAE_NL_STAT_VALUE,
+						   oae_stat_read(node, stat),
+						   OAE_NL_STAT_PAD) &&
+				!nla_put_string(skb, OAE_NL_STAT_TEXT,
+						oae_stat_text(stat)));
+}
+
+/* args[0]: the next counter */
+static int netlink_stats_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	int err = 0;
+
+	for (; cb->args[0] < OAE_STAT_END; cb->args[0]++) {
+		if (cb->args[0] == OAE_S_BAD + OAE_BAD_NONE)
+			continue;
+		err = netlink_stat_put(skb, cb, cb->args[0]);
+		if (err)
+			break;
+	}
+	return skb->len ?: err;
+}
+
+/* --- the family ---------------------------------------------------------------- */
+
+#define NETLINK_POLICY(_policy)						\
+	.policy = _policy, .maxattr = ARRAY_SIZE(_policy) - 1
+
+/* No attribute is taken. Not every kernel says so where there is no policy. */
+static const struct nla_policy netlink_no_policy[] = {
+	[1] = { .type = NLA_REJECT },
+};
+
+static const struct genl_ops netlink_ops[] = {
+	{
+		.cmd = OAE_NL_LINK_GET,
+		.start = netlink_links_start,
+		.dumpit = netlink_links_dump,
+		.done = netlink_links_done,
+		NETLINK_POLICY(netlink_link_policy),
+	}, {
+		.cmd = OAE_NL_LINK_CLOSE,
+		.flags = GENL_UNS_ADMIN_PERM,
+		.doit = netlink_link_close,
+		NETLINK_POLICY(netlink_link_policy),
+	}, {
+		.cmd = OAE_NL_KNOB_GET,
+		.doit = netlink_knob_get,
+		.start = oae_knob_netlink_start,
+		.dumpit = netlink_knobs_dump,
+		NETLINK_POLICY(oae_knob_get_policy),
+	}, {
+		.cmd = OAE_NL_KNOB_SET,
+		.flags = GENL_UNS_ADMIN_PERM,
+		.doit = netlink_knobs_set,
+		NETLINK_POLICY(oae_knob_set_policy),
+	}, {
+		.cmd = OAE_NL_PORT_GET,
+		.dumpit = netlink_ports_dump,
+		NETLINK_POLICY(netlink_no_policy),
+	}, {
+		.cmd = OAE_NL_PORT_ADD,
+		.flags = GENL_UNS_ADMIN_PERM,
+		.doit = netlink_port_add,
+		NETLINK_POLICY(netlink_port_policy),
+	}, {
+		.cmd = OAE_NL_PORT_DEL,
+		.flags = GENL_UNS_ADMIN_PERM,
+		.doit = netlink_port_del,
+		NETLINK_POLICY(netlink_port_policy),
+	}, {
+		.cmd = OAE_NL_STATS_GET,
+		.dumpit = netlink_stats_dump,
+		NETLINK_POLICY(netlink_no_policy),
+	},
+};
+
+static struct genl_family netlink_family __ro_after_init = {
+	.name = OAE_NL_FAMILY,
+	.version = OAE_NL_VERSION,
+	.module = THIS_MODULE,
+	.netnsok = true,
+	.parallel_ops = true,
+	.ops = netlink_ops,
+	.n_ops = ARRAY_SIZE(netlink_ops),
+};
+
+/**
+ * oae_netlink_init() - make the family known to user space
+ *
+ * The parameters must act on nodes already.
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int __init oae_netlink_init(void)
+{
+	return genl_register_family(&netlink_family);
+}
+
+/**
+ * oae_netlink_exit() - remove the family
+ *
+ * Waits for requests under way. A dump keeps the module until it has ended.
+ *
+ * Context: process, may sleep.
+ */
+void oae_netlink_exit(void)
+{
+	genl_unregister_family(&netlink_family);
+}
