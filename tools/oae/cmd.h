@@ -18,6 +18,7 @@ enum {
 	EXIT_UNKNOWN = 3,	/* died with an end of the link */
 	EXIT_PENDING = 4,	/* not known yet */
 	EXIT_NOT_TAKEN = 5,	/* cas: committed, and the comparison did not hold */
+	EXIT_REFUSED = 6,	/* the module refused a change; nothing is changed */
 };
 
 struct command {
@@ -32,6 +33,10 @@ int cmd_monitor(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
 int cmd_port(int argc, char **argv);
+int cmd_get(int argc, char **argv);
+int cmd_set(int argc, char **argv);
+int cmd_close(int argc, char **argv);
+int cmd_gateway(int argc, char **argv);
 int cmd_ping(int argc, char **argv);
 int cmd_send(int argc, char **argv);
 int cmd_recv(int argc, char **argv);

@@ -42,7 +42,7 @@ static const struct meaning outcomes[] = {
 static const struct meaning locals[] = {
 	{ EPERM, "needs CAP_NET_RAW (data) or CAP_NET_ADMIN (ports); be root" },
 	{ EACCES, "not permitted; be root, or see the mode of /dev/oae" },
-	{ ENODEV, "no such port, or none at all; see `oae port list`, `oae port add DEV`" },
+	{ ENODEV, "no such port, or none at all; see `oae port show`, `oae port add DEV`" },
 	{ ENOBUFS, "no room for another link; see the knob max_tags" },
 	{ EADDRINUSE, "the region's number is taken in this namespace" },
 };

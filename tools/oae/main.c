@@ -19,7 +19,11 @@ static const struct command commands[] = {
 	{ "monitor", "events as they happen", cmd_monitor },
 	{ "top", "links by transactions a second", cmd_top },
 	{ "metrics", "all of it for Prometheus", cmd_metrics },
-	{ "port", "add, del, list: devices that are ports", cmd_port },
+	{ "port", "add, del, show: devices that are ports", cmd_port },
+	{ "get", "knobs, and what they take", cmd_get },
+	{ "set", "knobs, all that are named or none", cmd_set },
+	{ "close", "a link", cmd_close },
+	{ "gateway", "show, set: the knobs of the gateway", cmd_gateway },
 	{ "ping", "round trips to a peer, with a histogram", cmd_ping },
 	{ "send", "one transaction, until it is committed", cmd_send },
 	{ "recv", "transactions that arrive", cmd_recv },
@@ -38,7 +42,7 @@ static const struct command commands[] = {
 const char *argp_program_version = "oae " OAE_RELEASE;
 
 static const char doc[] =
-	"Looks at atomic links, and uses them.\n"
+	"Looks at atomic links, sets them up, and uses them.\n"
 	"\vCommands; each has a --help with examples:\n";
 
 struct args {
@@ -91,7 +95,8 @@ static char *help(int key, const char *text, void *input)
 	for (i = 0; i < NCOMMANDS; i++)
 		fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].about);
 	fputs("\nExit: 0 done, committed; 1 wrong usage, nothing was begun; 2 reversed: the peer\n"
-	      "never sees it; 3 unknown; 4 not known yet; 5 cas: the comparison did not hold.\n",
+	      "never sees it; 3 unknown; 4 not known yet; 5 cas: the comparison did not hold;\n"
+	      "6 a change that the module refused.\n",
 	      out);
 	fclose(out);
 	return list;

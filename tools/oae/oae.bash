@@ -21,6 +21,21 @@ _oae_ports()
 	echo "${list//,/ }"
 }
 
+# The parameters of a module, but for dev of modoae, which `oae port` sets; and each
+# with what it is set to, which is then changed.
+_oae_knobs()
+{
+	(cd "${OAE_SYS:-/sys}/module/$1/parameters" && echo *) 2>/dev/null
+}
+
+_oae_settings()
+{
+	local knob
+	for knob in $(_oae_knobs "$1"); do
+		[[ $1/$knob == modoae/@(dev|stats|ethertype) ]] || echo "$knob="
+	done
+}
+
 # Those that there are links to.
 _oae_peers()
 {
@@ -67,7 +82,7 @@ _oae_offer()
 	read -rd '' -a words <<<"$1"
 	[[ $COMP_WORDBREAKS == *:* && $_oae_cur == *:* ]] && cut=${_oae_cur%"${_oae_cur##*:}"}
 	for word in "${words[@]}"; do
-		[[ $word == "$_oae_cur"* && $word != *[^[:alnum:]_.:@/?-]* ]] &&
+		[[ $word == "$_oae_cur"* && $word != *[^[:alnum:]_.:@/?=-]* ]] &&
 			COMPREPLY+=("${word#"$cut"}")
 	done
 }
@@ -80,8 +95,15 @@ _oae_argument()
 	monitor) _oae_offer "peer vc kind" ;;
 	stats)	_oae_offer "$(_oae_counters)" ;;
 	help)	_oae_offer "$(_oae_commands)" ;;
+	get)	_oae_offer "$(_oae_knobs modoae)" ;;
+	set)	_oae_offer "$(_oae_settings modoae)" ;;
+	gateway) case ${_oae_args[1]} in
+		'')	_oae_offer "show set" ;;
+		show)	_oae_offer "$(_oae_knobs modoaeip)" ;;
+		set)	_oae_offer "$(_oae_settings modoaeip)" ;;
+		esac ;;
 	port)	case ${_oae_args[1]} in
-		'')	_oae_offer "add del list" ;;
+		'')	_oae_offer "add del show" ;;
 		add)	_oae_offer "$(cd /sys/class/net && echo *)" ;;
 		del)	_oae_offer "$(_oae_ports)" ;;
 		esac ;;

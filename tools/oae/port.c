@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* oae port: which net devices are bound to the module. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd.h"
 #include "error.h"
 #include "json.h"
+#include "netlink.h"
 #include "ports.h"
 #include "proc.h"
 #include "text.h"
@@ -25,10 +24,17 @@ static const char doc[] =
 	"  oae port add eth0          bind eth0\n"
 	"  oae port add eth1 eth2     and two more\n"
 	"  oae port del eth0          release it: its links are closed\n"
-	"  oae -j port list           for programs\n"
+	"  oae -j port show           for programs\n"
 	"\n"
 	"JSON: an array of objects: port, address, state (up, down, no carrier, gone), mtu,\n"
-	"links (how many it has).\n";
+	"links (how many it has).\n"
+	"Exit: 6 the module refused it.\n";
+
+/* list is the older word. */
+static bool lists(const char *verb)
+{
+	return !strcmp(verb, "show") || !strcmp(verb, "list");
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -37,11 +43,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_ARG:
 		if (!a->verb) {
-			if (strcmp(arg, "add") && strcmp(arg, "del") && strcmp(arg, "list"))
-				argp_error(state, "\"%s\": add, del or list?", arg);
+			if (strcmp(arg, "add") && strcmp(arg, "del") && !lists(arg))
+				argp_error(state, "\"%s\": add, del or show?", arg);
 			a->verb = arg;
-		} else if (!strcmp(a->verb, "list")) {
-			argp_error(state, "list takes no device");
+		} else if (lists(a->verb)) {
+			argp_error(state, "%s takes no device", a->verb);
 		} else if (!*arg || strlen(arg) >= IFNAMSIZ || strpbrk(arg, ",/ \t\n") ||
 			   strchr("+-", *arg)) {
 			argp_error(state, "\"%s\" is not the name of a device", arg);
@@ -51,7 +57,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		}
 		return 0;
 	case ARGP_KEY_END:
-		if (a->verb && strcmp(a->verb, "list") && !a->ndev)
+		if (a->verb && !lists(a->verb) && !a->ndev)
 			argp_error(state, "%s: which device?", a->verb);
 		return 0;
 	}
@@ -59,50 +65,48 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	NULL, parse, "[list]\nadd DEV...\ndel DEV...", doc, common_options, NULL, NULL
+	NULL, parse, "[show]\nadd DEV...\ndel DEV...", doc, common_options, NULL, NULL
 };
 
-static const char *why(int err, bool adding)
+/*
+ * The module does not let a request wait for another that changes ports: that one
+ * may wait for links to close, linger_ms each time.
+ */
+static int change_patiently(struct netlink *n, const char *dev, bool add, struct refused *why)
 {
-	switch (err) {
-	case ENODEV:
-		return adding ? "there is no such device in this namespace" : "it is no port";
-	case EINVAL:
-		return "it is no Ethernet device, or not its name";
-	case EBUSY:
-		return "it is in use by something that takes its frames, a bond or a bridge";
-	case EPERM:
-	case EACCES:
-		return "needs CAP_NET_ADMIN; be root";
-	}
-	return strerror(err);
+	unsigned long long end = now_ns() + 15000000000ULL;
+	struct nlmsghdr *nlh;
+
+	do {
+		nlh = netlink_request(n, add ? OAE_NL_PORT_ADD : OAE_NL_PORT_DEL, false);
+		netlink_put_text(n, nlh, OAE_NL_PORT_NAME, dev);
+		if (netlink_talk(n, nlh, NULL, NULL, why) != EBUSY)
+			break;
+	} while (now_ns() < end && sleep_ms(10));
+	return why->err;
 }
 
-/* One write a device, so that each has an error of its own. */
-static int change(const char *dev, char sign)
+/* One request a device, so that each has an error of its own. */
+static int change(const struct args *a)
 {
-	char path[512], text[IFNAMSIZ + 2];
-	int fd, err = 0, len;
+	bool add = *a->verb == 'a';
+	struct refused why;
+	struct netlink n;
+	unsigned int i;
+	int status;
 
-	if (!knob_path(path, sizeof(path), "dev"))
-		return complain_errno(ENAMETOOLONG, "dev");
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0) {
-		if (errno == ENOENT) {
-			complain("modoae is not loaded; try: modprobe modoae");
-			return EXIT_LOCAL;
-		}
-		return complain_errno(errno, "%s", path);
+	status = netlink_open(&n, OAE_NL_FAMILY, PROC_LINK);
+	if (status)
+		return status;
+	for (i = 0; i < a->ndev; i++) {
+		char what[IFNAMSIZ + 8];
+
+		snprintf(what, sizeof(what), "%s %s", add ? "add" : "del", a->dev[i]);
+		if (change_patiently(&n, a->dev[i], add, &why))
+			status = complain_refused(&why, what);
 	}
-	len = snprintf(text, sizeof(text), "%c%s", sign, dev);
-	if (write(fd, text, len) != len)
-		err = errno;
-	close(fd);
-	if (!err)
-		return EXIT_OK;
-	complain("%s %s: %s: %s; the kernel log has a line about it", sign == '+' ? "add" : "del",
-		 dev, errno_name(err), why(err, sign == '+'));
-	return EXIT_LOCAL;
+	netlink_close(&n);
+	return status;
 }
 
 static unsigned int links_of(const struct links *l, const char *port)
@@ -191,14 +195,12 @@ static int list(void)
 int cmd_port(int argc, char **argv)
 {
 	struct args a = { 0 };
-	unsigned int i;
-	int status = EXIT_OK;
+	int status;
 
 	parse_options(&argp, &argc, argv, &a);
-	if (!a.verb || !strcmp(a.verb, "list"))
+	if (!a.verb || lists(a.verb))
 		return list();
-	for (i = 0; i < a.ndev; i++)
-		status |= change(a.dev[i], *a.verb == 'a' ? '+' : '-');
+	status = change(&a);
 	free(a.dev);
 	return status;
 }

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The family oae of generic netlink, and the commands that change something with it."""
+
+import errno
+import random
+import re
+import struct
+import threading
+
+from oaecmd import OAE, oae
+from oaenl import NESTED, Netlink, Refused, attr, text
+from oaetest import wait_for
+from topology import OneCable
+
+LINK_GET, LINK_CLOSE, KNOB_GET, KNOB_SET, PORT_GET, PORT_ADD, PORT_DEL, STATS_GET = range(1, 9)
+NAME, VALUE, TAKES, SETTING = 1, 2, 3, 4
+PORT, PEER, VC = 1, 2, 3
+REFUSED = 6
+
+
+class NetlinkTest(OneCable):
+    """Two hosts; the links do nothing of themselves."""
+
+    targets = True
+
+    @classmethod
+    def build(cls):
+        super().build()
+        for host in (cls.a, cls.b):
+            host.knob("keepalive_ms", 600000)
+
+    def netlink(self, host=None):
+        """A socket at host a, or another."""
+        netlink = Netlink(host or self.a)
+        self.addCleanup(netlink.close)
+        return netlink
+
+    def restore(self, *knobs, host=None):
+        """What these are now, they will be."""
+        host = host or self.a
+        for knob in knobs:
+            self.addCleanup(host.knob, knob, host.knob(knob))
+
+
+class Knobs(NetlinkTest):
+    """oae get, oae set."""
+
+    def test_get(self):
+        """Every parameter is there, with the value that sysfs shows."""
+        seen = {knob["knob"]: knob for knob in oae(self.a, "-j", "get").json}
+        names = set(self.a.sh("ls /sys/module/modoae/parameters").split())
+        self.assertEqual(set(seen), names)
+        for name in names - {"stats"}:
+            self.assertEqual(seen[name]["value"], self.a.knob(name), name)
+        self.assertEqual(seen["verbose"]["takes"], "a number from 0 to 2")
+        self.assertEqual(seen["dead_ms"]["takes"],
+                         "a number from 50 to 3600000, ms")
+        table = oae(self.a, "get").out
+        self.assertRegex(table, r"(?m)^KNOB +VALUE +TAKES$")
+        self.assertRegex(table, r"(?m)^accept +any +any, peers or none$")
+        self.assertEqual(oae(self.a, "get", "accept", "vci").out, "accept=any\nvci=0\n")
+        said = oae(self.a, "get", "no_such", status=REFUSED)
+        self.assertEqual(said.err, "oae get: no_such: ENOENT: there is no such knob\n")
+
+    def test_set(self):
+        """What is set is there, for sysfs too, and here alone."""
+        self.restore("dead_ms", "accept", "peers")
+        there = self.b.knob("dead_ms")
+        oae(self.a, "set", "dead_ms= 0x1000 ", "accept=peers", "peers=2, eth9/02:0a:e0:00:00:07")
+        self.assertEqual([self.a.knob(knob) for knob in ("dead_ms", "accept", "peers")],
+                         ["4096", "peers", "0x000002,eth9/02:0a:e0:00:00:07"])
+        self.assertEqual(self.b.knob("dead_ms"), there)
+        said = oae(self.a, "-j", "set", "peers=", "accept=any")
+        self.assertEqual([(knob["knob"], knob["value"]) for knob in said.json],
+                         [("peers", ""), ("accept", "any")])
+        oae(self.b, "-n", "a", "set", "dead_ms=7000")
+        self.assertEqual(self.a.knob("dead_ms"), "7000")
+        again = oae(self.a, "get", "dead_ms", "target", "accept").out.split()
+        oae(self.a, "set", *again)
+
+    def test_all_or_none(self):
+        """One that is refused: nothing is set, and it is named."""
+        names = ("dead_ms", "linger_ms", "stall_min_us", "stall_max_us", "shutdown", "target")
+        self.restore(*names)
+        before = [self.a.knob(name) for name in names]
+        for wrong, words in (
+                ("verbose=3", "ERANGE: takes a number from 0 to 2"),
+                ("accept=all", "EINVAL: takes any, peers or none"),
+                ("peers=2,,3", "EINVAL: takes a comma-separated list of [DEV/]ADDR, ADDR being 24"
+                               " bits in hex or a whole unicast MAC"),
+                ("nhmac=" + self.cable.mac_a, "EINVAL: takes another address than a port's own"),
+                ("stall_min_us=300000", "EINVAL: takes stall_min_us not above stall_max_us"),
+                ("ethertype=0x88b6", "EOPNOTSUPP: is set when the module is loaded"),
+                ("dev=", "EOPNOTSUPP: is changed by adding and deleting ports"),
+                ("linger_ms=3", "EINVAL: is in the request twice"),
+                ("colour=red", "ENOENT: there is no such knob")):
+            for at in range(4):
+                args = ["dead_ms=1234", "shutdown=1", "target=0x77", "linger_ms=77"]
+                if wrong.startswith("linger"):
+                    args.append(wrong)
+                else:
+                    args.insert(at, wrong)
+                said = oae(self.a, "set", *args, status=REFUSED)
+                self.assertEqual(said.err, f"oae set: {wrong}: {words}\n")
+                self.assertEqual([self.a.knob(name) for name in names], before, args)
+        # Neither alone, both together.
+        oae(self.a, "set", "stall_min_us=300000", "stall_max_us=400000")
+        self.assertEqual(self.a.knob("stall_min_us"), "300000")
+        oae(self.a, "set", "stall_max_us=9000", "stall_min_us=900")
+        self.assertEqual(self.a.knob("stall_max_us"), "9000")
+
+    def test_same_words(self):
+        """The reason is the one that a write to sysfs has in the kernel log."""
+        netlink = self.netlink()
+        for name, value in (("verbose", "nine"), ("tag_seq", "-1"), ("accept", ""), ("vci", "256"),
+                            ("target", "02:0a"), ("peers", "1,x"), ("nhmac", "ff:ff:ff:ff:ff:ff"),
+                            ("wkstep", "101"), ("shutdown", "2"), ("doubt_s", "604801"),
+                            ("use_gw", "2")):
+            self.log.lines()
+            with self.assertRaises(OSError) as sysfs:
+                self.a.knob(name, value)
+            line, = (line for line in self.log.lines() if line.startswith(f"modoae: {name}: "))
+            with self.assertRaises(Refused) as refused:
+                netlink.ask(KNOB_SET, attr(SETTING, [attr(NAME, name), attr(VALUE, value)]))
+            self.assertEqual(line.split("): ", 1)[1], refused.exception.text)
+            self.assertEqual(sysfs.exception.errno, refused.exception.errno)
+            self.assertEqual(refused.exception.offset, 20)
+            self.assertEqual(self.log.lines(), [], "netlink logs nothing")
+
+
+class Links(NetlinkTest):
+    """oae close, and dumps."""
+
+    def open_links(self, vcs):
+        """A link for each channel."""
+        for vc in vcs:
+            self.a.write(b"x", vc=vc)
+            self.b.read_one()
+        self.a.knob("vci", 0)
+
+    def vcs(self, host=None):
+        """The channels of the links that are there."""
+        return sorted(tag["vc"] for tag in (host or self.a).tags())
+
+    def close_all(self):
+        """No link is left."""
+        for vc in self.vcs():
+            oae(self.a, "close", self.cable.mac_b, "--vc", vc)
+        wait_for(lambda: not self.vcs() and not self.vcs(self.b), "the links to close")
+
+    def test_close(self):
+        """One link, by peer and channel, perhaps port; what is not there is said."""
+        self.open_links((0, 3, 4))
+        oae(self.a, "close", self.cable.mac_b)
+        wait_for(lambda: self.vcs() == [3, 4] == self.vcs(self.b), "it to close at both ends")
+        low = self.cable.mac_b[9:].replace(":", "")
+        said = oae(self.a, "-j", "close", low, "--vc", 3, "--port", "va")
+        self.assertEqual(said.json, [{"peer": low, "vc": 3, "result": "closing"}])
+        wait_for(lambda: self.vcs() == [4] == self.vcs(self.b), "it to close at both ends")
+        for args in ([self.cable.mac_b], [self.cable.mac_b, "--vc", 4, "--port", "nowhere"],
+                     [self.cable.mac_a, "--vc", 4], ["77", "--vc", 4]):
+            said = oae(self.a, "close", *args, status=REFUSED)
+            self.assertEqual(said.err, f"oae close: {args[0]}: ENOENT: there is no such link\n")
+        self.assertEqual(self.vcs(), [4])
+        self.close_all()
+
+    def test_dump(self):
+        """A dump has what tags has; port, peer and vc say which."""
+        self.open_links((0, 1, 2))
+        netlink = self.netlink()
+        rows = {row["vc"]: row for row in self.a.tags()}
+        for link in map(dict, netlink.dump(LINK_GET)):
+            row = rows.pop(link[VC][0])
+            self.assertEqual(text(link[PORT]), row["port"])
+            self.assertEqual(link[PEER].hex(":"), row["peer"])
+            self.assertEqual([text(link[kind]) for kind in (4, 5, 6, 7)],
+                             [row[name] for name in ("state", "offer", "hold", "way")])
+            self.assertEqual([struct.unpack("I", link[kind])[0] for kind in (8, 9, 10, 11)],
+                             [row[name] for name in ("rx", "tx", "unread", "queue")])
+            self.assertEqual(struct.unpack("Q", link[13])[0], row["kid"])
+        self.assertEqual(rows, {})
+        peer = bytes.fromhex(self.cable.mac_b.replace(":", ""))
+        for wanted, some in (
+                ([1], [attr(VC, b"\1")]), ([], [attr(VC, b"\7")]), ([], [attr(PORT, "vb")]),
+                ([0, 1, 2], [attr(PORT, "va"), attr(PEER, peer)]),
+                ([], [attr(PEER, peer[::-1])])):
+            seen = netlink.dump(LINK_GET, b"".join(some))
+            self.assertEqual(sorted(dict(link)[VC][0] for link in seen), wanted)
+        self.close_all()
+
+    def test_dump_under_change(self):
+        """Links come and go and the table grows: those that stay are in every dump."""
+        stay = set(range(0, 60))
+        self.open_links(stay)
+        netlink, stop = self.netlink(), threading.Event()
+
+        def change():
+            while not stop.is_set():
+                for vc in range(100, 140):
+                    self.a.write(b"y", vc=vc)
+                    self.b.read_one()
+                for vc in range(100, 140):
+                    self.a.close_tag(self.cable.mac_b, vc)
+        thread = threading.Thread(target=change)
+        thread.start()
+        try:
+            for _ in range(40):
+                seen = [dict(link)[VC][0] for link in netlink.dump(LINK_GET)]
+                self.assertLessEqual(stay, set(seen))
+                self.assertTrue(len(seen) == len(set(seen)) or netlink.interrupted, seen)
+        finally:
+            stop.set()
+            thread.join()
+        self.close_all()
+
+    def test_counters(self):
+        """STATS_GET has the counters of /proc."""
+        seen = {text(dict(one)[1]): struct.unpack("Q", dict(one)[2])[0]
+                for one in self.netlink().dump(STATS_GET)}
+        self.assertEqual(seen, self.a.stats())
+
+
+class Ports(NetlinkTest):
+    """oae port."""
+
+    def test_ports(self):
+        """add, del, show; the kernel's own reasons."""
+        self.a.sh("ip link add dummy0 type dummy && ip link set dummy0 mtu 1400")
+        self.addCleanup(self.a.sh, "ip link del dummy0")
+        oae(self.a, "port", "add", "dummy0")
+        self.assertEqual(self.a.knob("dev"), "va,dummy0")
+        ports = [dict(port) for port in self.netlink().dump(PORT_GET)]
+        self.assertEqual([(text(port[1]), port[2].hex(":"), text(port[3]),
+                           struct.unpack("I", port[4])[0]) for port in ports],
+                         [("va", self.cable.mac_a, "up", 1500),
+                          ("dummy0", self.a.mac("dummy0"), "down", 1400)])
+        for verb, dev, words in (
+                ("add", "dummy0", "EEXIST: takes a device that is not bound yet"),
+                ("add", "nothere", "ENODEV: takes a net device of this namespace"),
+                ("add", "lo", "EINVAL: takes an Ethernet device, not loopback"),
+                ("del", "nothere", "ENODEV: releases a device that is bound")):
+            said = oae(self.a, "port", verb, dev, status=REFUSED)
+            self.assertEqual(said.err, f"oae port: {verb} {dev}: {words}\n")
+        oae(self.a, "port", "del", "dummy0")
+        self.assertEqual(self.a.knob("dev"), "va")
+
+    def test_closes_links(self):
+        """A port that is deleted tells its peers."""
+        self.a.write(b"x")
+        self.assertEqual(self.b.read_one(), b"x")
+        oae(self.a, "port", "del", "va")
+        self.addCleanup(self.a.knob, "target", self.cable.mac_b)
+        self.addCleanup(self.a.add_port, "va")
+        wait_for(lambda: not self.b.tags(), "the peer to hear of it")
+
+
+class Hostile(NetlinkTest):
+    """Who may not, and what is not understood."""
+
+    UNPRIVILEGED = "setpriv --reuid 65534 --regid 65534 --clear-groups "
+
+    def test_unprivileged(self):
+        """Looking is for everybody, changing is not."""
+        shown = self.a.sh(f"{self.UNPRIVILEGED} {OAE} get dead_ms")
+        self.assertEqual(shown, f"dead_ms={self.a.knob('dead_ms')}\n")
+        before = self.a.knob("dev"), self.a.knob("verbose")
+        for command in ("set verbose=1", "port add va", "port del va", f"close {self.cable.mac_b}"):
+            done = self.a.sh(f"{self.UNPRIVILEGED} {OAE} {command}", check=False)
+            self.assertEqual(done.returncode, REFUSED, done.stderr)
+            self.assertIn("EPERM: needs CAP_NET_RAW (data) or CAP_NET_ADMIN", done.stderr)
+        self.assertEqual((self.a.knob("dev"), self.a.knob("verbose")), before)
+
+    def test_user_namespace(self):
+        """Root of a user namespace sets what is of its own network namespace, and no other's."""
+        self.a.sh("sysctl -qw kernel.unprivileged_userns_clone=1 2>/dev/null || true")
+        said = self.a.sh(f"{self.UNPRIVILEGED} unshare -Urn {OAE} -j set dead_ms=999")
+        self.assertIn('"value":"999"', said)
+        done = self.a.sh(f"{self.UNPRIVILEGED} unshare -Ur {OAE} set dead_ms=999", check=False)
+        self.assertIn("EPERM", done.stderr)
+        self.assertNotEqual(self.a.knob("dead_ms"), "999")
+
+    def refused(self, netlink, code, cmd, payload, flags=4):
+        """It is, with this error."""
+        with self.assertRaises(Refused, msg=(cmd, payload)) as refused:
+            netlink.ask(cmd, payload, flags)
+        self.assertEqual(errno.errorcode[refused.exception.errno], errno.errorcode[code],
+                         (cmd, payload))
+
+    def test_malformed(self):
+        """Each attribute too short, too long, without its end, unknown, in the wrong place."""
+        netlink = self.netlink()
+        before = {knob["knob"]: knob["value"] for knob in oae(self.a, "-j", "get").json}
+        peer = attr(PEER, bytes(6))
+        for code, cmd, payload in (
+                (errno.EINVAL, LINK_CLOSE, b""),
+                (errno.EINVAL, LINK_CLOSE, attr(VC, b"\0")),
+                (errno.ERANGE, LINK_CLOSE, attr(PEER, bytes(5))),
+                (errno.ERANGE, LINK_CLOSE, attr(PEER, bytes(7))),
+                (errno.EINVAL, LINK_CLOSE, peer + attr(VC, b"")),
+                (errno.EINVAL, LINK_CLOSE, peer + attr(PORT, b"va")),
+                (errno.EINVAL, LINK_CLOSE, peer + attr(PORT, "x" * 16)),
+                (errno.EINVAL, LINK_CLOSE, peer + attr(4, "OPEN")),
+                (errno.EINVAL, LINK_CLOSE, peer + attr(99, b"")),
+                (errno.EINVAL, LINK_CLOSE, peer + b"\x03\0\x03\0"),
+                (errno.EINVAL, KNOB_GET, b""),
+                (errno.EINVAL, KNOB_GET, attr(NAME, "x" * 64)),
+                (errno.EINVAL, KNOB_GET, attr(NAME, b"verbose")),
+                (errno.EINVAL, KNOB_SET, b""),
+                (errno.EINVAL, KNOB_SET, attr(SETTING, b"")),
+                (errno.EINVAL, KNOB_SET, attr(SETTING, [attr(NAME, "verbose")])),
+                (errno.EINVAL, KNOB_SET, attr(SETTING, [attr(VALUE, "1")])),
+                (errno.EINVAL, KNOB_SET, attr(NAME, "verbose") + attr(VALUE, "1")),
+                (errno.EINVAL, KNOB_SET,
+                 attr(SETTING, b"".join((attr(NAME, "verbose"), attr(VALUE, "1"))))),
+                (errno.EINVAL, KNOB_SET,
+                 attr(SETTING, [attr(NAME, "verbose"), attr(VALUE, "1" * 4096)])),
+                (errno.EINVAL, KNOB_SET,
+                 attr(SETTING, [attr(NAME, "verbose"), attr(VALUE, "1"), attr(9, b"")])),
+                (errno.EINVAL, PORT_ADD, b""),
+                (errno.EINVAL, PORT_ADD, attr(NAME, "")),
+                (errno.EINVAL, PORT_ADD, attr(NAME, "va,vb")),
+                (errno.EINVAL, PORT_DEL, attr(NAME, "a b")),
+                (errno.EINVAL, PORT_DEL, attr(NAME, "x" * 16)),
+                (errno.EOPNOTSUPP, 99, b""),
+                (errno.EOPNOTSUPP, LINK_GET, b"")):
+            self.refused(netlink, code, cmd, payload)
+        for cmd in PORT_GET, STATS_GET:
+            self.refused(netlink, errno.EINVAL, cmd, attr(1, b""), 0x300)
+        self.refused(netlink, errno.ERANGE, LINK_GET, attr(PEER, bytes(5)), 0x300)
+        after = {knob["knob"]: knob["value"] for knob in oae(self.a, "-j", "get").json}
+        for one in before, after:
+            del one["stats"]
+        self.assertEqual(after, before)
+
+    def test_random(self):
+        """Bytes at random: the kernel says no, and goes on."""
+        netlink, dice = self.netlink(), random.Random(18)
+        for _ in range(2000):
+            payload = b"".join(
+                attr(dice.choice((1, 2, 3, 4, 5, 9)) | dice.choice((0, 0, NESTED)),
+                     dice.choice((b"", b"verbose\0", b"va", bytes(6), dice.randbytes(4),
+                                  attr(1, "verbose") + attr(2, "9"), b"\xff" * dice.randrange(99))))
+                for _ in range(dice.randrange(4)))
+            if payload and not dice.randrange(4):
+                payload = payload[:-dice.randrange(1, len(payload) + 1)]
+            try:
+                netlink.ask(dice.randrange(12), payload, dice.choice((4, 4, 0x300, 0x304)))
+            except Refused as refused:
+                self.assertNotEqual(refused.errno, errno.ENOMEM)
+        self.assertEqual(re.sub("=.*", "", oae(self.a, "get", "verbose").out), "verbose\n")

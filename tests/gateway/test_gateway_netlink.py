@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The family oaegw of generic netlink, and oae gateway on top of it."""
+
+from gateway import Gateway, GatewayTest
+from oaecmd import OAE, oae
+
+REFUSED = 6
+
+
+class Netlink(GatewayTest):
+    """
+        gateways g and other, each with a device of its own
+    """
+
+    @classmethod
+    def build(cls):
+        super().build()
+        cls.g, cls.other = cls.made(Gateway("g")), cls.made(Gateway("other"))
+        for host in cls.g, cls.other:
+            host.sh("ip link set lo up; ip link add zone0 type dummy; ip link set zone0 up;"
+                    "ip addr add 10.9.0.1/32 dev lo")
+
+    def knobs(self, host=None, names=("dev", "gwips", "port", "hello_ms", "mtu", "shutdown")):
+        """Some of them, as sysfs has them."""
+        return [(host or self.g).knob(name) for name in names]
+
+    def test_show(self):
+        """All parameters that are values, as sysfs has them."""
+        seen = {knob["knob"]: knob for knob in oae(self.g, "-j", "gateway").json}
+        names = set(self.g.sh("ls /sys/module/modoaeip/parameters").split())
+        self.assertEqual(set(seen), names - {"mactbl", "ethertype"})
+        for name, knob in seen.items():
+            self.assertEqual(knob["value"], self.g.knob(name))
+        self.assertEqual(seen["mtu"]["takes"], "0 or a number from 256 to 65535, bytes")
+        self.assertEqual(oae(self.g, "gateway", "show", "port", "mtu").out, "port=34997\nmtu=0\n")
+        self.assertRegex(oae(self.g, "gateway", "show").out, r"(?m)^KNOB +VALUE +TAKES$")
+
+    def test_set(self):
+        """Several at once, in this namespace alone; and back."""
+        before, there = self.knobs(), self.knobs(self.other)
+        oae(self.g, "gateway", "set", "dev=zone0", "gwips=10.9.0.1,10.9.0.2", "hello_ms=500")
+        self.assertEqual(self.knobs()[:4], ["zone0", "10.9.0.1,10.9.0.2", "34997", "500"])
+        self.assertEqual(self.g.mine(), 1)
+        self.assertEqual(self.knobs(self.other), there)
+        # A list that is longer than a page of messages is shown whole.
+        longest = ",".join(f"10.200.0.{i}+fd00:1111:2222:3333:4444:5555:6666:{0x1000 + i:x}"
+                           for i in range(1, 65))
+        oae(self.g, "gateway", "set", f"gwips={longest}")
+        seen = {knob["knob"]: knob["value"] for knob in oae(self.g, "-j", "gateway").json}
+        self.assertEqual(seen["gwips"], longest)
+        oae(self.g, "gateway", "set", "dev=", "gwips=", "hello_ms=1000")
+        self.assertEqual(self.knobs(), before)
+
+    def test_all_or_none(self):
+        """What was set before one that fails is set back."""
+        oae(self.g, "gateway", "set", "dev=zone0", "gwips=10.9.0.1,10.9.0.2")
+        before = self.knobs()
+        for wrong, words in (
+                ("mtu=255", "ERANGE: takes 0 or a number from 256 to 65535, bytes"),
+                ("gwips=10.9.0.1,", "EINVAL: takes A,B,... an item a zone: a unicast IPv4 or IPv6"
+                                    " address, or one of each joined by +"),
+                ("dev=nothere", "ENODEV: takes a net device of this namespace"),
+                ("dev=lo", "EINVAL: takes an Ethernet device, not loopback nor in a bond or bridge,"
+                           " with an MTU of at least 140"),
+                ("colour=red", "ENOENT: there is no such knob")):
+            others = [one for one in ("port=4000", "gwips=10.9.0.7", "hello_ms=700", "dev=",
+                                      "shutdown=1") if one.split("=")[0] != wrong.split("=")[0]]
+            for at in range(len(others) + 1):
+                said = oae(self.g, "gateway", "set", *others[:at], wrong, *others[at:],
+                           status=REFUSED)
+                self.assertEqual(said.err, f"oae gateway: {wrong}: {words}\n")
+                self.assertEqual(self.knobs(), before, (wrong, at))
+        self.assertEqual(self.g.mine(), 1)
+        oae(self.g, "gateway", "set", "dev=", "gwips=")
+
+    def test_unprivileged(self):
+        """Looking is for everybody, changing is not."""
+        who = "setpriv --reuid 65534 --regid 65534 --clear-groups "
+        self.assertEqual(self.g.sh(f"{who} {OAE} gateway show mtu"), "mtu=0\n")
+        done = self.g.sh(f"{who} {OAE} gateway set mtu=300", check=False)
+        self.assertEqual(done.returncode, REFUSED)
+        self.assertIn("EPERM", done.stderr)
+        self.assertEqual(self.g.knob("mtu"), "0")

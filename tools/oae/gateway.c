@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+/* oae gateway: the gateway of this namespace, the parameters of modoaeip. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "knobs.h"
+#include "text.h"
+
+struct args {
+	const char *verb;
+	char **arg;
+	unsigned int n;
+};
+
+static const char doc[] =
+	"The gateway of this network namespace: the parameters of the module modoaeip.\n"
+	"\vExamples:\n"
+	"  oae gateway show                       all of them, and what they take\n"
+	"  oae gateway show gwips                 one, as `oae gateway set` takes it\n"
+	"  oae gateway set dev=eth1 gwips=10.1.0.1,10.2.0.1   serve the zone behind eth1\n"
+	"  oae gateway set shutdown=1             say good-bye and stand by\n"
+	"  oae show zones                         how each zone is reached\n"
+	"\n"
+	"All that are named are set, or none; modoaeip(4) explains them.\n"
+	"JSON: an array of objects: knob, value (as text), takes.\n"
+	"Exit: 6 the module refused it; nothing is changed.\n";
+
+static void verb_arg(struct args *a, const char *arg, struct argp_state *state)
+{
+	if (strcmp(arg, "show") && strcmp(arg, "set"))
+		argp_error(state, "\"%s\": show or set?", arg);
+	a->verb = arg;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct args *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (!a->verb) {
+			verb_arg(a, arg, state);
+			return 0;
+		}
+		if (!strcmp(a->verb, "set"))
+			setting_arg(arg, state);
+		else
+			knob_arg(arg, state);
+		a->arg = grow(a->arg, a->n + 1, sizeof(*a->arg));
+		a->arg[a->n++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (a->verb && !strcmp(a->verb, "set") && !a->n)
+			argp_error(state, "set what? KNOB=VALUE");
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = {
+	NULL, parse, "[show [KNOB...]]\nset KNOB=VALUE...", doc, common_options, NULL, NULL
+};
+
+int cmd_gateway(int argc, char **argv)
+{
+	struct args a = { 0 };
+	int status;
+
+	parse_options(&argp, &argc, argv, &a);
+	if (a.verb && !strcmp(a.verb, "set"))
+		status = knobs_set(&gateway_knobs, a.arg, a.n);
+	else
+		status = knobs_get(&gateway_knobs, a.arg, a.n);
+	free(a.arg);
+	return status;
+}
