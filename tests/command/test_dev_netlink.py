@@ -7,6 +7,7 @@ import re
 import struct
 import threading
 
+import oaenlspec
 from oaecmd import OAE, oae
 from oaenl import NESTED, Netlink, Refused, attr, text
 from oaetest import wait_for
@@ -252,6 +253,22 @@ class Ports(NetlinkTest):
         self.addCleanup(self.a.knob, "target", self.cable.mac_b)
         self.addCleanup(self.a.add_port, "va")
         wait_for(lambda: not self.b.tags(), "the peer to hear of it")
+
+
+class Specification(NetlinkTest):
+    """doc/netlink/oae.yaml."""
+
+    def test_specification(self):
+        """It says what the kernel says: commands, flags, policies; and what answers have."""
+        self.a.write(b"x")
+        self.assertEqual(self.b.read_one(), b"x")
+        oaenlspec.check(self, self.a, "oae")
+
+    def test_header(self):
+        """Every enumerator of the header is in one of the files."""
+        files = [oaenlspec.Spec(name).header() for name in ("oae", "oaegw")]
+        named = {name for name in oaenlspec.header() if not name.endswith("_MAX")}
+        self.assertEqual(named, set().union(*files))
 
 
 class Hostile(NetlinkTest):

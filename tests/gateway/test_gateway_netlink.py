@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The family oaegw of generic netlink, and oae gateway on top of it."""
 
+import oaenlspec
 from gateway import Gateway, GatewayTest
 from oaecmd import OAE, oae
 
@@ -81,3 +82,7 @@ class Netlink(GatewayTest):
         self.assertEqual(done.returncode, REFUSED)
         self.assertIn("EPERM", done.stderr)
         self.assertEqual(self.g.knob("mtu"), "0")
+
+    def test_specification(self):
+        """doc/netlink/oaegw.yaml says what the kernel says."""
+        oaenlspec.check(self, self.g, "oaegw")
