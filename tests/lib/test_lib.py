@@ -233,7 +233,8 @@ class Installed(unittest.TestCase):
 
     def test_files(self):
         usr = self.root / "stage" / "usr"
-        for name in ("include/oae.h", "include/linux/oae.h", "lib/liboae.so", "lib/liboae.so.1",
+        for name in ("include/oae.h", "include/linux/oae.h",
+                     "include/linux/oae_netlink.h", "lib/liboae.so", "lib/liboae.so.1",
                      "lib/liboae.a", "lib/pkgconfig/oae.pc", "share/man/man3/liboae.3",
                      "share/man/man4/oae.4", "share/man/man3/oae_send.3"):
             self.assertTrue((usr / name).exists(), name)

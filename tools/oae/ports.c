@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ports of this namespace. Their names are in the knob `dev`; what they are
- * is asked of the socket layer, since /sys/class/net shows the namespace in
- * which it was mounted.
+ * The ports of this namespace, as netlink dumps them. With OAE_SYS in the
+ * environment their names are those of the knob `dev` there; what they are is then
+ * asked of the socket layer, since /sys/class/net shows the namespace in which it
+ * was mounted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,10 +14,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "netlink.h"
 #include "ports.h"
 #include "text.h"
 
-bool knob_path(char *buf, unsigned int size, const char *knob)
+static bool knob_path(char *buf, unsigned int size, const char *knob)
 {
 	return snprintf(buf, size, "%s/module/modoae/parameters/%s", getenv("OAE_SYS") ?: "/sys",
 			knob) < (int)size;
@@ -54,6 +56,39 @@ static void add(struct ports *p, const char *name, size_t len, int sock)
 	look(port, sock);
 }
 
+static void take_port(const struct nlattr *const *attrs, void *data)
+{
+	const char *name = attr_text(attrs[OAE_NL_PORT_NAME]);
+	const char *state = attr_text(attrs[OAE_NL_PORT_STATE]);
+	struct ports *p = data;
+	struct port *port;
+
+	p->port = grow(p->port, p->n + 1, sizeof(*p->port));
+	port = &p->port[p->n++];
+	memset(port, 0, sizeof(*port));
+	snprintf(port->name, sizeof(port->name), "%s", name);
+	port->there = attr_mac(attrs[OAE_NL_PORT_ADDRESS], port->mac);
+	port->carrier = !strcmp(state, "up");
+	port->up = port->carrier || !strcmp(state, "no carrier");
+	port->mtu = attr_number(attrs[OAE_NL_PORT_MTU]);
+}
+
+static bool ports_dump(struct ports *p)
+{
+	struct refused why;
+	struct netlink n;
+
+	errno = netlink_try(&n, OAE_NL_FAMILY);
+	if (errno)
+		return false;
+	netlink_talk(&n, netlink_request(&n, OAE_NL_PORT_GET, true), take_port, p, &why);
+	netlink_close(&n);
+	errno = why.err;
+	if (why.err)
+		ports_free(p);
+	return !why.err;
+}
+
 bool ports_read(struct ports *p)
 {
 	char path[512], list[8192];
@@ -62,6 +97,8 @@ bool ports_read(struct ports *p)
 	int fd, sock;
 
 	memset(p, 0, sizeof(*p));
+	if (!getenv("OAE_SYS"))
+		return ports_dump(p);
 	if (!knob_path(path, sizeof(path), "dev")) {
 		errno = ENAMETOOLONG;
 		return false;

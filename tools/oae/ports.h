@@ -20,12 +20,9 @@ struct ports {
 	unsigned int n;
 };
 
-/* False: errno says why. */
+/* As netlink dumps them; of the knob dev in OAE_SYS if set. False: errno says why. */
 bool ports_read(struct ports *p);
 void ports_free(struct ports *p);
 const char *port_state(const struct port *p);
-
-/* OAE_SYS in the environment is read instead of /sys. */
-bool knob_path(char *buf, unsigned int size, const char *knob);
 
 #endif /* OAE_PORTS_H */

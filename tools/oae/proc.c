@@ -10,6 +10,7 @@
 #include "cmd.h"
 #include "error.h"
 #include "json.h"
+#include "netlink.h"
 #include "proc.h"
 #include "text.h"
 
@@ -154,16 +155,12 @@ static void table_row(struct table *t, char *line, unsigned int *room)
 		t->nrows++;
 }
 
-bool table_read(struct table *t, const char *module, const char *file)
+/* Cuts up t->text. */
+static void table_cut(struct table *t)
 {
 	char *rest, *line, *word;
 	unsigned int room = 0;
-	size_t len;
 
-	memset(t, 0, sizeof(*t));
-	t->text = proc_text(module, file, &len);
-	if (!t->text)
-		return false;
 	t->col = alloc(MAX_COLS, sizeof(*t->col));
 	rest = t->text;
 	line = next_line(&rest);
@@ -171,7 +168,17 @@ bool table_read(struct table *t, const char *module, const char *file)
 		t->col[t->ncols++] = word;
 	while (t->ncols && (line = next_line(&rest)))
 		table_row(t, line, &room);
-	return true;
+}
+
+bool table_read(struct table *t, const char *module, const char *file)
+{
+	size_t len;
+
+	memset(t, 0, sizeof(*t));
+	t->text = proc_text(module, file, &len);
+	if (t->text)
+		table_cut(t);
+	return t->text;
 }
 
 void table_free(struct table *t)
@@ -268,37 +275,108 @@ static bool link_parse(const struct table *t, unsigned int row, struct link_row 
 	       table_number(t, row, "age_s", &l->age_s);
 }
 
-/* A table that grows while it is walked may show a link twice. */
-static bool shown_already(const struct links *l, const struct link_row *row)
+/* A link of a dump as a line of tags, so that both are read in one way. */
+static void link_line(const struct nlattr *const *attrs, void *data)
 {
-	unsigned int i;
+	unsigned char mac[6] = { 0 };
 
-	/* Neighbours only: thousands of links are not compared with each other. */
-	for (i = l->n > 64 ? l->n - 64 : 0; i < l->n; i++)
-		if (l->row[i].vc == row->vc && !memcmp(l->row[i].mac, row->mac, 6) &&
-		    !strcmp(l->row[i].port, row->port))
-			return true;
-	return false;
+	attr_mac(attrs[OAE_NL_LINK_PEER], mac);
+	fprintf(data, "%s %llu %s %s %s %02x:%02x:%02x:%02x:%02x:%02x %s",
+		attr_text(attrs[OAE_NL_LINK_PORT]), attr_number(attrs[OAE_NL_LINK_VC]),
+		attr_text(attrs[OAE_NL_LINK_STATE]), attr_text(attrs[OAE_NL_LINK_OFFER]),
+		attr_text(attrs[OAE_NL_LINK_HOLD]), mac[0], mac[1], mac[2], mac[3], mac[4],
+		mac[5], attr_text(attrs[OAE_NL_LINK_WAY]));
+	fprintf(data, " %llu %llu %llu %llu %llu 0x%016llx %llu\n",
+		attr_number(attrs[OAE_NL_LINK_RX]), attr_number(attrs[OAE_NL_LINK_TX]),
+		attr_number(attrs[OAE_NL_LINK_UNREAD]), attr_number(attrs[OAE_NL_LINK_QUEUE]),
+		attr_number(attrs[OAE_NL_LINK_RTT]) / 1000, attr_number(attrs[OAE_NL_LINK_KID]),
+		attr_number(attrs[OAE_NL_LINK_AGE]));
+}
+
+static bool links_dump(struct table *t)
+{
+	struct refused why;
+	struct netlink n;
+	size_t len;
+	FILE *out;
+
+	memset(t, 0, sizeof(*t));
+	errno = netlink_try(&n, OAE_NL_FAMILY);
+	if (errno)
+		return false;
+	out = open_memstream(&t->text, &len);
+	if (out) {
+		fputs("port vc state offer hold peer way rx tx unread queue rtt_us kid age_s\n",
+		      out);
+		netlink_talk(&n, netlink_request(&n, OAE_NL_LINK_GET, true), link_line, out, &why);
+		fclose(out);
+		errno = why.err;
+	}
+	netlink_close(&n);
+	if (errno || !out) {
+		table_free(t);
+		return false;
+	}
+	table_cut(t);
+	return true;
+}
+
+static int compare_links(const void *a, const void *b)
+{
+	const struct link_row *x = *(const struct link_row *const *)a;
+	const struct link_row *y = *(const struct link_row *const *)b;
+	int d = strcmp(x->port, y->port) ?: memcmp(x->mac, y->mac, 6);
+
+	d = d ?: (x->vc > y->vc) - (x->vc < y->vc);
+	return d ?: (x > y) - (x < y);
+}
+
+static bool same_link(const struct link_row *x, const struct link_row *y)
+{
+	return x->vc == y->vc && !memcmp(x->mac, y->mac, 6) && !strcmp(x->port, y->port);
+}
+
+/* A table that grows while it is walked may show a link twice: the first one stays. */
+static void links_once(struct links *l)
+{
+	struct link_row **sorted = alloc(l->n, sizeof(*sorted));
+	unsigned int i, kept = 0;
+
+	for (i = 0; i < l->n; i++)
+		sorted[i] = &l->row[i];
+	qsort(sorted, l->n, sizeof(*sorted), compare_links);
+	for (i = 1; i < l->n; i++)
+		if (same_link(sorted[i - 1], sorted[i]))
+			sorted[i]->kid = NULL;
+	for (i = 0; i < l->n; i++) {
+		if (!l->row[i].kid)
+			continue;
+		l->at[kept] = l->at[i];
+		l->row[kept++] = l->row[i];
+	}
+	l->n = kept;
+	free(sorted);
 }
 
 bool links_read(struct links *l)
 {
-	struct link_row row;
 	unsigned int i;
+	bool there;
 
 	memset(l, 0, sizeof(*l));
-	if (!table_read(&l->table, PROC_LINK, "tags"))
+	there = getenv("OAE_PROC_NET") ? table_read(&l->table, PROC_LINK, "tags") :
+					 links_dump(&l->table);
+	if (!there)
 		return false;
 	l->row = alloc(l->table.nrows, sizeof(*l->row));
 	l->at = alloc(l->table.nrows, sizeof(*l->at));
 	for (i = 0; i < l->table.nrows; i++) {
-		if (!link_parse(&l->table, i, &row)) {
+		if (link_parse(&l->table, i, &l->row[l->n]))
+			l->at[l->n++] = i;
+		else
 			l->bad++;
-		} else if (!shown_already(l, &row)) {
-			l->at[l->n] = i;
-			l->row[l->n++] = row;
-		}
 	}
+	links_once(l);
 	return true;
 }
 

@@ -45,6 +45,7 @@ struct link_row {
 	unsigned long long vc, rx, tx, unread, queue, rtt_us, age_s;
 };
 
+/* The links of a dump of netlink; with OAE_PROC_NET of the file tags. */
 struct links {
 	struct table table;
 	struct link_row *row;
