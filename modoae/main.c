@@ -24,6 +24,7 @@ static int __net_init oae_net_init(struct net *net)
 	int err;
 
 	oae_node_init(node, net);
+	node->news_send = oae_event_send;
 	oae_share_init(node);
 	oae_unclaimed_init(node);
 	oae_knobs_init(node);

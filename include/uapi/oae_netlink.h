@@ -14,8 +14,14 @@
 #define OAE_NL_FAMILY		"oae"
 #define OAE_NL_VERSION		1
 
+/* Multicast group: what happens to links and ports. */
+#define OAE_NL_GROUP_LINK	"link"
+
 #define OAE_NL_GW_FAMILY	"oaegw"
 #define OAE_NL_GW_VERSION	1
+
+/* Multicast group: what becomes of zones. */
+#define OAE_NL_GW_GROUP		"gateway"
 
 /*
  * Commands of "oae". A dump of links may have a link twice if the table grew
@@ -30,14 +36,18 @@ enum oae_nl_cmd {
 	OAE_NL_PORT_ADD,	/* NAME */
 	OAE_NL_PORT_DEL,	/* NAME; waits for its links to close, a second at most */
 	OAE_NL_STATS_GET,	/* dump */
+	OAE_NL_EVENT_GET,	/* NUMBER of the last event that was sent, MISSED */
+	OAE_NL_EVENT,		/* sent to the group "link" */
 	__OAE_NL_CMD_END,
 	OAE_NL_CMD_MAX = __OAE_NL_CMD_END - 1
 };
 
-/* Commands of "oaegw", with the attributes of knobs. */
+/* Commands of "oaegw", with the attributes of knobs and events. */
 enum oae_nl_gw_cmd {
 	OAE_NL_GW_KNOB_GET = 1,	/* dump, or the knob NAME */
 	OAE_NL_GW_KNOB_SET,	/* SETTINGs: all are set, or none */
+	OAE_NL_GW_EVENT_GET,	/* NUMBER of the last event, MISSED */
+	OAE_NL_GW_EVENT,	/* sent to the group "gateway" */
 	__OAE_NL_GW_CMD_END,
 	OAE_NL_GW_CMD_MAX = __OAE_NL_GW_CMD_END - 1
 };
@@ -91,6 +101,33 @@ enum oae_nl_stat {
 	OAE_NL_STAT_PAD,
 	__OAE_NL_STAT_END,
 	OAE_NL_STAT_MAX = __OAE_NL_STAT_END - 1
+};
+
+/*
+ * An event. NUMBER counts the events of the namespace: a gap is exactly what this
+ * socket missed, for want of room in its buffer (ENOBUFS) or in the kernel.
+ *
+ * WHAT is of a link the name of a note (note_... in the counters); of a port bound,
+ * up, down, address (it has changed), released; of the gateway's own zone serving,
+ * left; of another zone up, silent, unreachable.
+ */
+enum oae_nl_event {
+	OAE_NL_EVENT_NUMBER = 1,	/* u64 */
+	OAE_NL_EVENT_MISSED,	/* u64: events of the namespace that were sent to nobody */
+	OAE_NL_EVENT_TIME,	/* u64: ns, the clock of the kernel log */
+	OAE_NL_EVENT_KIND,	/* string: link, port, zone */
+	OAE_NL_EVENT_WHAT,	/* string, see below */
+	OAE_NL_EVENT_PORT,	/* string: name of the net device */
+	OAE_NL_EVENT_PEER,	/* 6 bytes: MAC; this and what follows of links only */
+	OAE_NL_EVENT_VC,	/* u8 */
+	OAE_NL_EVENT_BEFORE,	/* string: state of the link before the event */
+	OAE_NL_EVENT_AFTER,	/* string: state after it */
+	OAE_NL_EVENT_TX,	/* u32: number of the last transaction committed */
+	OAE_NL_EVENT_TEXT,	/* string: what WHAT means */
+	OAE_NL_EVENT_PAD,
+	OAE_NL_EVENT_ZONE,	/* u16: of a zone only, without PORT and what is of links */
+	__OAE_NL_EVENT_END,
+	OAE_NL_EVENT_MAX = __OAE_NL_EVENT_END - 1
 };
 
 #endif /* _UAPI_OAE_NETLINK_H */

@@ -92,6 +92,7 @@ struct oae_addr {
 #define OAE_MAX_PEERS	64
 
 struct oae_ring;		/* evlog.c */
+struct oae_newsdesk;		/* news.c */
 
 /**
  * struct oae_node - the state of one network namespace
@@ -126,6 +127,8 @@ struct oae_node {
 	atomic64_t stranger_window;	/* admit.c: second and count */
 	struct oae_stats __percpu *stats;	/* NULL: no port was ever bound */
 	struct oae_ring __percpu *evlog;	/* NULL: no port was ever bound */
+	struct oae_newsdesk *newsdesk;		/* NULL: no port was ever bound */
+	bool (*news_send)(struct oae_node *node);
 
 	wait_queue_head_t tags_wait;	/* a tag went away */
 
@@ -308,6 +311,56 @@ void oae_evlog_add(struct oae_node *node, u64 now, u64 kid,
 		   enum oae_ev_kind kind, u8 what, u8 before, u8 after,
 		   u32 seq);
 int oae_evlog_show(struct oae_node *node, struct seq_file *m);
+
+/**
+ * struct oae_news - what happened to a link or a port
+ * @number: of this piece of news in the namespace, from 1
+ * @missed: how many were dropped or not sent up to now
+ * @now: local_clock(), ns
+ * @what: of a port: what happened, in a word; NULL: it is about a link
+ * @port: name of the device
+ * @kid: of a link: its tag
+ * @note: of a link: enum oae_note
+ * @before: of a link: enum oae_state before the event
+ * @after: of a link: enum oae_state after the event
+ * @tx: of a link: number of the last transaction committed
+ */
+struct oae_news {
+	u64 number;
+	u64 missed;
+	u64 now;
+	const char *what;
+	char port[IFNAMSIZ];
+	u64 kid;
+	u8 note;
+	u8 before;
+	u8 after;
+	u32 tx;
+};
+
+/**
+ * struct oae_news_state - how many pieces of news a node had
+ * @added: number of the newest
+ * @taken: number of the last one that was taken to be sent, or dropped
+ * @sent: number of the last one that was sent, if anybody listened
+ * @missed: how many were dropped or not sent
+ */
+struct oae_news_state {
+	u64 added;
+	u64 taken;
+	u64 sent;
+	u64 missed;
+};
+
+/* news.c: what happens to links and ports */
+int oae_news_make(struct oae_node *node);
+void oae_news_exit(struct oae_node *node);
+void oae_news_add(struct oae_node *node, const struct oae_news *news);
+void oae_news_port(const struct oae_port *port, const char *what);
+bool oae_news_take(struct oae_node *node, struct oae_news *news);
+void oae_news_sent(struct oae_node *node, const struct oae_news *news,
+		   bool lost);
+void oae_news_state(struct oae_node *node, struct oae_news_state *state);
 
 /* addr.c: addresses in text form */
 int oae_addr_parse(struct oae_addr *addr, const char *text);

@@ -78,6 +78,13 @@ static inline void oae_vm_fixed(struct vm_area_struct *vma)
 #endif
 }
 
+/* 6.2: timer_delete_sync(); 6.15 removed its older name */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define oae_timer_end(timer) del_timer_sync(timer)
+#else
+#define oae_timer_end(timer) timer_delete_sync(timer)
+#endif
+
 /* 6.6: the attributes of a request for a dump are in its struct genl_info */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
 #define oae_dump_attrs(cb) (genl_dumpit_info(cb)->attrs)

@@ -43,7 +43,7 @@ EXPORT_SYMBOL_FOR_BENCH(oae_node_current);
  * oae_node_use() - allocate what a node needs once it has a port
  * @node: the node
  *
- * A namespace without a port never pays for counters and event log. They stay
+ * A namespace without a port never pays for counters, event log and news. They stay
  * until the namespace is gone, charged to the memory cgroup of the task that
  * binds the first port.
  *
@@ -54,7 +54,8 @@ EXPORT_SYMBOL_FOR_BENCH(oae_node_current);
 int oae_node_use(struct oae_node *node)
 {
 	lockdep_assert_held(&node->dev_lock);
-	return oae_stats_make(node) ?: oae_evlog_make(node);
+	return oae_stats_make(node) ?: oae_evlog_make(node) ?:
+	       oae_news_make(node);
 }
 
 /**
@@ -84,13 +85,14 @@ void oae_node_init(struct oae_node *node, struct net *net)
 
 /**
  * oae_node_exit() - free what is left of a node
- * @node: the node, whose counters and event log are no longer used
+ * @node: the node, whose counters, event log and news are no longer used
  *
  * Context: process, may sleep.
  */
 void oae_node_exit(struct oae_node *node)
 {
 	xa_destroy(&node->regions);
+	oae_news_exit(node);
 	free_percpu(node->evlog);
 	free_percpu(node->stats);
 }

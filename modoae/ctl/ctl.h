@@ -52,4 +52,7 @@ void oae_procfs_exit(struct oae_node *node);
 int oae_netlink_init(void);
 void oae_netlink_exit(void);
 
+/* netlink_event.c */
+bool oae_event_send(struct oae_node *node);
+
 #endif /* OAE_CTL_H */

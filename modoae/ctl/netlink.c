@@ -18,8 +18,7 @@
 
 #include "../base/knob_netlink.h"
 #include "ctl.h"
-
-static struct genl_family netlink_family;
+#include "netlink.h"
 
 static struct oae_node *netlink_node(const struct sk_buff *skb)
 {
@@ -31,7 +30,7 @@ static void *netlink_dump_put(struct sk_buff *skb, struct netlink_callback *cb,
 			      u8 cmd)
 {
 	return genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-			   &netlink_family, NLM_F_MULTI, cmd);
+			   &oae_netlink_family, NLM_F_MULTI, cmd);
 }
 
 /* End a message of a dump: @err if it did not fit. */
@@ -198,18 +197,18 @@ static int netlink_link_close(struct sk_buff *skb, struct genl_info *info)
 
 static int netlink_knob_get(struct sk_buff *skb, struct genl_info *info)
 {
-	return oae_knob_netlink_get(&netlink_family, netlink_node(skb), info);
+	return oae_knob_netlink_get(&oae_netlink_family, netlink_node(skb), info);
 }
 
 static int netlink_knobs_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return oae_knob_netlink_dump(&netlink_family, netlink_node(cb->skb),
+	return oae_knob_netlink_dump(&oae_netlink_family, netlink_node(cb->skb),
 				     skb, cb);
 }
 
 static int netlink_knobs_set(struct sk_buff *skb, struct genl_info *info)
 {
-	return oae_knob_netlink_set(&netlink_family, netlink_node(skb), info);
+	return oae_knob_netlink_set(&oae_netlink_family, netlink_node(skb), info);
 }
 
 /* --- ports -------------------------------------------------------------------- */
@@ -418,10 +417,19 @@ static const struct genl_ops netlink_ops[] = {
 		.cmd = OAE_NL_STATS_GET,
 		.dumpit = netlink_stats_dump,
 		NETLINK_POLICY(netlink_no_policy),
+	}, {
+		.cmd = OAE_NL_EVENT_GET,
+		.doit = oae_event_get,
+		NETLINK_POLICY(netlink_no_policy),
 	},
 };
 
-static struct genl_family netlink_family __ro_after_init = {
+/* netlink_event.c sends to the first, and only one. */
+static const struct genl_multicast_group netlink_groups[] = {
+	{ .name = OAE_NL_GROUP_LINK },
+};
+
+struct genl_family oae_netlink_family __ro_after_init = {
 	.name = OAE_NL_FAMILY,
 	.version = OAE_NL_VERSION,
 	.module = THIS_MODULE,
@@ -429,6 +437,8 @@ static struct genl_family netlink_family __ro_after_init = {
 	.parallel_ops = true,
 	.ops = netlink_ops,
 	.n_ops = ARRAY_SIZE(netlink_ops),
+	.mcgrps = netlink_groups,
+	.n_mcgrps = ARRAY_SIZE(netlink_groups),
 };
 
 /**
@@ -442,7 +452,11 @@ static struct genl_family netlink_family __ro_after_init = {
  */
 int __init oae_netlink_init(void)
 {
-	return genl_register_family(&netlink_family);
+	int err = genl_register_family(&oae_netlink_family);
+
+	if (!err)
+		oae_event_live(true);
+	return err;
 }
 
 /**
@@ -454,5 +468,6 @@ int __init oae_netlink_init(void)
  */
 void oae_netlink_exit(void)
 {
-	genl_unregister_family(&netlink_family);
+	oae_event_live(false);
+	genl_unregister_family(&oae_netlink_family);
 }

@@ -53,6 +53,7 @@ static void netdev_port_set_up(struct oae_port *port, bool up)
 	if (port->up == up)
 		return;
 	port->up = up;
+	oae_news_port(port, up ? "up" : "down");
 	oae_tags_for_each(port->node, port, oae_tag_port,
 			  up ? OAE_PORT_UP : OAE_PORT_DOWN);
 }
@@ -137,6 +138,7 @@ static int netdev_port_add(struct oae_node *node, const char *name,
 	dev_hold(dev);
 	list_add_tail_rcu(&port->list, &node->ports);
 	dev_add_pack(&port->pt);
+	oae_news_port(port, "bound");
 	if (netdev_says(node))
 		pr_info("port %s %pM bound\n", dev->name, dev->dev_addr);
 out:
@@ -230,6 +232,7 @@ void oae_ports_detach(struct list_head *going, int err)
 
 	list_for_each_entry_safe(port, next, going, going) {
 		oae_port_way_leave(port);
+		oae_news_port(port, "released");
 		wake_up_interruptible_all(&port->node->fresh_wait);
 		if (netdev_says(port->node))
 			pr_info("port %s released\n", port->dev->name);
@@ -438,6 +441,7 @@ static void netdev_port_address(struct oae_port *port)
 	if (ether_addr_equal(port->addr, port->dev->dev_addr))
 		return;
 	ether_addr_copy(port->addr, port->dev->dev_addr);
+	oae_news_port(port, "address");
 	oae_tags_for_each(port->node, port, oae_tag_port, OAE_PORT_RENAMED);
 	oae_port_way_announce(port);
 }

@@ -75,6 +75,50 @@ static void tell_say(const struct oae_tag *tag, enum oae_note note)
 			     oae_stat_text(OAE_S_NOTE + note));
 }
 
+/* Does a note say what became of the link, rather than of a frame or an offer? */
+static bool tell_is_news(enum oae_note note)
+{
+	switch (note) {
+	case OAE_N_OPENED:
+	case OAE_N_RESOLVED:
+	case OAE_N_STALL:
+	case OAE_N_PEER_FROZE:
+	case OAE_N_NOLINK:
+	case OAE_N_ATTEMPTS:
+	case OAE_N_WORN:
+	case OAE_N_PORT:
+	case OAE_N_IMPOSSIBLE:
+	case OAE_N_DOWN:
+	case OAE_N_UP:
+	case OAE_N_PEER_NEW:
+	case OAE_N_BROKEN:
+	case OAE_N_UNCONFIRMED:
+	case OAE_N_HELD_LOST:
+	case OAE_N_REJECTED:
+	case OAE_N_CLOSE:
+	case OAE_N_GONE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void tell_news(const struct oae_tag *tag, const struct oae_run *ev,
+		      enum oae_note note)
+{
+	struct oae_news news = {
+		.now = ev->now,
+		.kid = tag->key.kid,
+		.note = note,
+		.before = ev->before,
+		.after = oae_link_state(&tag->link),
+		.tx = oae_link_tx(&tag->link),
+	};
+
+	strscpy(news.port, tag->key.port->dev->name, sizeof(news.port));
+	oae_news_add(tag->node, &news);
+}
+
 /**
  * oae_tell_note() - count, log and report a note of a link
  * @tag: its tag
@@ -99,6 +143,8 @@ void oae_tell_note(struct oae_tag *tag, struct oae_run *ev, enum oae_note note)
 	default:
 		oae_run_log(tag, ev, OAE_EV_NOTE, note, oae_link_tx(&tag->link));
 		tell_say(tag, note);
+		if (tell_is_news(note))
+			tell_news(tag, ev, note);
 		oae_attach_note(tag, note);
 	}
 }

@@ -10,7 +10,7 @@
  *   port	    the zone's Ethernet device. Changed under RTNL, read under RCU.
  *   socket   one for each address family. Changed under RTNL, read under RCU.
  *   node	    an entry of the table. Changed under nodes_lock, read under RCU.
- * Lock order: kernel_param_lock, RTNL, nodes_lock (BH off). The periodic work
+ * Lock order: kernel_param_lock, RTNL, event_lock (event.c), nodes_lock (BH off). The periodic work
  * (zone/serve.c) takes no RTNL, so a caller that holds RTNL may wait for it.
  * What needs RTNL runs in gw->reconf, which nobody waits for under RTNL.
  */
@@ -44,6 +44,7 @@
 #include "../rules/control_msg.h"
 #include "../rules/encap.h"
 
+struct genl_family;
 struct oaeip_gw;
 struct oaeip_map;
 struct oaeip_zone;
@@ -240,6 +241,7 @@ struct oaeip_gw {
 	u64 doubt_at;			/* ms, when to check nodes in doubt, 0 none */
 	atomic64_t zone_window;		/* control_pps: HELLO and ABOUT */
 	atomic64_t tunnel_window;	/* control_pps: CONTROL */
+	u64 nevents, nmissed;		/* event.c */
 	struct oaeip_stats __percpu *stats;
 };
 
@@ -330,6 +332,11 @@ const char *oaeip_stat_text(unsigned int stat);
 int oaeip_gwips_parse(struct oaeip_addrs *addrs, unsigned int *n, char *text);
 int oaeip_addrs_print(const struct oaeip_addrs *addrs, char *buf, size_t size);
 int oaeip_gwips_print(struct oaeip_gw *gw, char *buf, size_t size);
+
+/* event.c: what becomes of zones, for listeners */
+void oaeip_event(struct oaeip_gw *gw, u16 zone, const char *what);
+void oaeip_event_family(const struct genl_family *family);
+u64 oaeip_event_last(struct oaeip_gw *gw, u64 *missed);
 
 /* kick.c: scheduling the work */
 void oaeip_kick(struct oaeip_gw *gw, unsigned int ms);

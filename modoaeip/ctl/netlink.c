@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The generic netlink family "oaegw": the knobs of the gateway of the socket's
- * namespace. doc/netlink/oaegw.yaml specifies it.
+ * namespace, and which was its last event (base/event.c). doc/netlink/oaegw.yaml specifies it.
  */
 
 #include <linux/module.h>
@@ -33,6 +33,35 @@ static int netlink_knobs_set(struct sk_buff *skb, struct genl_info *info)
 	return oae_knob_netlink_set(&netlink_family, netlink_gw(skb), info);
 }
 
+static int netlink_event_get(struct sk_buff *skb, struct genl_info *info)
+{
+	struct sk_buff *reply;
+	u64 number, missed;
+	void *hdr;
+
+	number = oaeip_event_last(netlink_gw(skb), &missed);
+	reply = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	if (!reply)
+		return -ENOMEM;
+	hdr = genlmsg_put_reply(reply, info, &netlink_family, 0,
+				OAE_NL_GW_EVENT_GET);
+	if (!hdr ||
+	    nla_put_u64_64bit(reply, OAE_NL_EVENT_NUMBER, number,
+			      OAE_NL_EVENT_PAD) ||
+	    nla_put_u64_64bit(reply, OAE_NL_EVENT_MISSED, missed,
+			      OAE_NL_EVENT_PAD)) {
+		nlmsg_free(reply);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(reply, hdr);
+	return genlmsg_reply(reply, info);
+}
+
+/* No attribute is taken. Not every kernel says so where there is no policy. */
+static const struct nla_policy netlink_no_policy[] = {
+	[1] = { .type = NLA_REJECT },
+};
+
 static const struct genl_ops netlink_ops[] = {
 	{
 		.cmd = OAE_NL_GW_KNOB_GET,
@@ -47,7 +76,17 @@ static const struct genl_ops netlink_ops[] = {
 		.doit = netlink_knobs_set,
 		.policy = oae_knob_set_policy,
 		.maxattr = ARRAY_SIZE(oae_knob_set_policy) - 1,
+	}, {
+		.cmd = OAE_NL_GW_EVENT_GET,
+		.doit = netlink_event_get,
+		.policy = netlink_no_policy,
+		.maxattr = ARRAY_SIZE(netlink_no_policy) - 1,
 	},
+};
+
+/* base/event.c sends to the first, and only one. */
+static const struct genl_multicast_group netlink_groups[] = {
+	{ .name = OAE_NL_GW_GROUP },
 };
 
 static struct genl_family netlink_family __ro_after_init = {
@@ -58,6 +97,8 @@ static struct genl_family netlink_family __ro_after_init = {
 	.parallel_ops = true,
 	.ops = netlink_ops,
 	.n_ops = ARRAY_SIZE(netlink_ops),
+	.mcgrps = netlink_groups,
+	.n_mcgrps = ARRAY_SIZE(netlink_groups),
 };
 
 /**
@@ -71,7 +112,11 @@ static struct genl_family netlink_family __ro_after_init = {
  */
 int __init oaeip_netlink_init(void)
 {
-	return genl_register_family(&netlink_family);
+	int err = genl_register_family(&netlink_family);
+
+	if (!err)
+		oaeip_event_family(&netlink_family);
+	return err;
 }
 
 /**
@@ -83,5 +128,6 @@ int __init oaeip_netlink_init(void)
  */
 void oaeip_netlink_exit(void)
 {
+	oaeip_event_family(NULL);
 	genl_unregister_family(&netlink_family);
 }

@@ -70,6 +70,7 @@ static void serve_log_state(struct oaeip_gw *gw, struct oaeip_map *map,
 	if (state == zone->logged)
 		return;
 	zone->logged = state;
+	oaeip_event(gw, zone->id, oaeip_zone_state_name(state));
 	if (oaeip_says(gw, 1))
 		net_info_ratelimited("zone %u is %s\n", zone->id,
 				     oaeip_zone_state_name(state));

@@ -193,8 +193,10 @@ static int zone_start(struct oaeip_gw *gw)
 	rcu_assign_pointer(gw->map, map);
 	if (map->mine && rtnl_dereference(gw->port)) {
 		err = oaeip_socket_open(gw, map);
-		if (!err)
+		if (!err) {
 			WRITE_ONCE(gw->inc, zone_random_inc());
+			oaeip_event(gw, map->mine->id, "serving");
+		}
 	}
 	if (!err)
 		log_zones(gw, map);
@@ -219,6 +221,8 @@ void oaeip_zone_halt(struct oaeip_gw *gw)
 	if (!map)
 		return;
 	oaeip_serve_bye(gw);
+	if (gw->inc)
+		oaeip_event(gw, map->mine->id, "left");
 	WRITE_ONCE(gw->inc, 0);
 	RCU_INIT_POINTER(gw->map, NULL);
 	oaeip_socket_unpublish(gw);

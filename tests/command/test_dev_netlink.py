@@ -4,16 +4,17 @@
 import errno
 import random
 import re
+import signal
 import struct
 import threading
 
 import oaenlspec
-from oaecmd import OAE, oae
-from oaenl import NESTED, Netlink, Refused, attr, text
+from oaecmd import OAE, Running, oae
+from oaenl import NESTED, Netlink, Refused, attr, attrs, text
 from oaetest import wait_for
 from topology import OneCable
 
-LINK_GET, LINK_CLOSE, KNOB_GET, KNOB_SET, PORT_GET, PORT_ADD, PORT_DEL, STATS_GET = range(1, 9)
+LINK_GET, LINK_CLOSE, KNOB_GET, KNOB_SET, PORT_GET, PORT_ADD, PORT_DEL, STATS_GET, EVENT_GET = range(1, 10)
 NAME, VALUE, TAKES, SETTING = 1, 2, 3, 4
 PORT, PEER, VC = 1, 2, 3
 REFUSED = 6
@@ -269,6 +270,152 @@ class Specification(NetlinkTest):
         files = [oaenlspec.Spec(name).header() for name in ("oae", "oaegw")]
         named = {name for name in oaenlspec.header() if not name.endswith("_MAX")}
         self.assertEqual(named, set().union(*files))
+
+
+class Events(NetlinkTest):
+    """The group link: what becomes of links and ports, each event with its number."""
+
+    NOTES = ("opened resolved stall peer_froze nolink attempts worn port impossible down up"
+             " peer_new broken unconfirmed held_lost rejected close gone").split()
+
+    def noted(self):
+        """How many events of links there were, by the counters."""
+        stats = self.a.stats()
+        return sum(stats[f"note_{note}"] for note in self.NOTES)
+
+    def listener(self, **kwargs):
+        """A socket that hears them."""
+        netlink = Netlink(self.a, **kwargs)
+        self.addCleanup(netlink.close)
+        netlink.join("link")
+        return netlink
+
+    @staticmethod
+    def number(netlink):
+        """Of the last event that was sent."""
+        return struct.unpack("Q", dict(netlink.ask(EVENT_GET)[0])[1])[0]
+
+    @staticmethod
+    def event(body):
+        """A message, by name."""
+        found = dict(attrs(body[4:]))
+        return {"number": struct.unpack("Q", found[1])[0],
+                "missed": struct.unpack("Q", found[2])[0],
+                **{name: text(found[kind]) for kind, name in
+                   ((4, "kind"), (5, "what"), (6, "port"), (9, "before"), (10, "after"))
+                   if kind in found},
+                **({"peer": found[7].hex(":"), "vc": found[8][0]} if 7 in found else {})}
+
+    def events(self, netlink, last):
+        """All up to this number."""
+        found = []
+        while not found or found[-1]["number"] < last:
+            try:
+                found += [self.event(body) for kind, _, _, body in netlink.messages()
+                          if kind == netlink.family]
+            except OSError as e:
+                if e.errno != errno.ENOBUFS:
+                    raise
+        return found
+
+    def flap(self, times):
+        """A port goes down and up; how many events that makes."""
+        before = self.noted()
+        for _ in range(times):
+            self.a.up("va", False)
+            self.a.up("va")
+        wait_for(lambda: self.a.ready("va"), "the port to be up")
+
+        def settled():
+            count = self.noted()
+            return self.a.tags()[0]["state"] == "OPEN" and count == self.noted() and count
+        return wait_for(settled, "the link to heal") - before + 2 * times
+
+    def test_events(self):
+        """In order, with what there is to say, and none between."""
+        netlink, ask = self.listener(), self.netlink()
+        first = self.number(ask)
+        self.a.write(b"x", vc=9)
+        self.addCleanup(self.a.knob, "vci", 0)
+        self.assertEqual(self.b.read_one(), b"x")
+        self.a.up("va", False)
+        self.a.up("va")
+        wait_for(lambda: self.a.stats()["note_resolved"], "the link to heal")
+        self.a.close_tag(self.cable.mac_b, 9)
+        wait_for(lambda: not self.a.tags(), "the link to close")
+        wait_for(lambda: self.a.stats()["note_gone"], "it to be gone")
+        seen = []
+        while "gone" not in [event["what"] for event in seen]:
+            seen += self.events(netlink, 0)
+        self.assertEqual([event["number"] for event in seen],
+                         list(range(first + 1, first + 1 + len(seen))))
+        self.assertEqual({event["missed"] for event in seen}, {0})
+        words = [f"{event['kind']} {event['what']}" for event in seen]
+        wanted = ["link opened", "port down", "link port", "port up", "link resolved", "link gone"]
+        self.assertEqual([word for word in words if word in wanted], wanted, words)
+        opened = seen[words.index("link opened")]
+        self.assertEqual((opened["port"], opened["peer"], opened["vc"], opened["after"]),
+                         ("va", self.cable.mac_b, 9, "OPEN"))
+        self.assertEqual(seen[words.index("port up")]["port"], "va")
+
+    def test_slow_listener(self):
+        """What it missed is exactly the gaps in the numbers; another missed nothing."""
+        self.a.write(b"x")
+        self.assertEqual(self.b.read_one(), b"x")
+        wait_for(lambda: self.number(self.netlink()), "events to be sent")
+        slow, ask = self.listener(rcvbuf=4096), self.netlink()
+        start = wait_for(lambda: self.number(ask), "a number")
+        made = self.flap(60)
+        wait_for(lambda: self.number(ask) == start + made, "all to be sent")
+        self.a.close_tag(self.cable.mac_b)
+        wait_for(lambda: self.number(ask) > start + made, "one more")
+        got, missed, last = [], 0, start
+        with self.assertRaises(OSError) as full:
+            while True:
+                for kind, _, _, body in slow.messages():
+                    got.append(self.event(body)["number"])
+        self.assertEqual(full.exception.errno, errno.ENOBUFS)
+        end = self.number(ask)
+        slow.sock.setblocking(False)
+        try:
+            while True:
+                for kind, _, _, body in slow.messages():
+                    if kind == slow.family:
+                        got.append(self.event(body)["number"])
+        except BlockingIOError:
+            pass
+        for number in got:
+            missed, last = missed + number - last - 1, number
+        missed += end - last
+        self.assertEqual(len(got) + missed, end - start)
+        self.assertGreater(missed, 20)
+
+    def test_monitor(self):
+        """It says how many it missed, even if nothing follows: it was stopped meanwhile."""
+        self.a.write(b"x")
+        self.assertEqual(self.b.read_one(), b"x")
+        running = Running(self.a, "-j", "monitor", "kind", "port,link")
+        self.addCleanup(running.kill)
+        wait_for(lambda: self.number(self.netlink()), "an event to be sent")
+
+        def listens():
+            self.flap(1)
+            return running.lines
+        wait_for(listens, "it to listen")
+        ask = self.netlink()
+        running.process.send_signal(signal.SIGSTOP)
+        before = self.number(ask)
+        made = self.flap(300)
+        wait_for(lambda: self.number(ask) == before + made, "all to be sent")
+        running.process.send_signal(signal.SIGCONT)
+
+        def all_told():
+            told = running.objects()
+            first = next(one["number"] for one in told if "number" in one)
+            return before + made + 1 - first == sum(one.get("missed", 1) for one in told)
+        wait_for(all_told, f"all to be told: {running.objects()[-3:]}", 20)
+        self.assertTrue([one for one in running.objects() if "missed" in one])
+        self.assertEqual(running.stop(), 0)
 
 
 class Hostile(NetlinkTest):

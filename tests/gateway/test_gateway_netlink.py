@@ -3,7 +3,8 @@
 
 import oaenlspec
 from gateway import Gateway, GatewayTest
-from oaecmd import OAE, oae
+from oaecmd import OAE, Running, oae
+from oaetest import wait_for
 
 REFUSED = 6
 
@@ -82,6 +83,28 @@ class Netlink(GatewayTest):
         self.assertEqual(done.returncode, REFUSED)
         self.assertIn("EPERM", done.stderr)
         self.assertEqual(self.g.knob("mtu"), "0")
+
+    def test_events(self):
+        """Serving and leaving are told, each with its number; oae monitor shows them."""
+        running = Running(self.g, "-j", "monitor", "kind", "zone")
+        self.addCleanup(running.kill)
+
+        def listens():
+            oae(self.g, "gateway", "set", "dev=zone0", "gwips=10.9.0.1,10.9.0.2")
+            oae(self.g, "gateway", "set", "dev=", "gwips=")
+            return running.lines
+        wait_for(listens, "it to listen", 20, interval=0.1)
+        seen = len(running.lines)
+        oae(self.g, "gateway", "set", "dev=zone0", "gwips=10.9.0.3,10.9.0.1", "hello_ms=100")
+        running.event(zone=2, what="serving", kind="zone")
+        self.assertIn(running.event(zone=1)["what"], ("silent", "unreachable"))
+        oae(self.g, "gateway", "set", "dev=", "gwips=", "hello_ms=1000")
+        running.event(zone=2, what="left")
+        told = running.objects()
+        self.assertGreaterEqual(len(told), seen + 3)
+        self.assertEqual([one["number"] for one in told],
+                         list(range(told[0]["number"], told[0]["number"] + len(told))))
+        self.assertEqual(running.stop(), 0)
 
     def test_specification(self):
         """doc/netlink/oaegw.yaml says what the kernel says."""

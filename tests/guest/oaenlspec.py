@@ -9,7 +9,7 @@ from oaenl import CTRL, GETFAMILY, GETPOLICY, Netlink, attr, attrs
 from oaetest import REPO
 
 # Numbers of NL_ATTR_TYPE_..., and how long a value is.
-TYPES = {"u8": (2, 1), "u32": (4, 4), "u64": (5, 8), "binary": (10, None), "string": (12, None),
+TYPES = {"u8": (2, 1), "u16": (3, 2), "u32": (4, 4), "u64": (5, 8), "binary": (10, None), "string": (12, None),
          "nest": (13, None)}
 ADMIN, CAN_DO, CAN_DUMP, HAS_POLICY = 0x10, 2, 4, 8
 
@@ -149,8 +149,11 @@ def check(test, host, name):
     named = header()
     for enumerator, value in spec.header().items():
         test.assertEqual(named.get(enumerator), value, enumerator)
-    test.assertEqual({op["value"] for op in spec.ops.values()}, set(kernel.ops))
-    for op in spec.ops.values():
+    asked = [op for op in spec.ops.values() if "do" in op or "dump" in op]
+    test.assertEqual({op["value"] for op in asked}, set(kernel.ops))
+    test.assertEqual([group["name"] for group in spec.yaml.get("mcast-groups", {}).get("list", [])],
+                     list(kernel.netlink.groups))
+    for op in asked:
         flags = kernel.ops[op["value"]]
         test.assertEqual({"do": bool(flags & CAN_DO), "dump": bool(flags & CAN_DUMP)},
                          {"do": "do" in op, "dump": "dump" in op}, op["name"])
@@ -160,4 +163,6 @@ def check(test, host, name):
                            kernel.request(op["value"], way))
         if "dump" in op:
             compare_answer(test, spec, op, "dump", kernel.netlink.dump(op["value"]))
+        elif "reply" in op["do"]:
+            compare_answer(test, spec, op, "do", kernel.netlink.ask(op["value"]))
     return spec, named

@@ -123,6 +123,8 @@ class Gateways:
     def netlink(self):
         """Requests and dumps of netlink. One that is refused has set nothing."""
         scene, netlink = Scene(), Netlink(self.g1, "oaegw")
+        listener = Netlink(self.g1, "oaegw")
+        listener.join("gateway")        # shutdown and gwips are events
         yield scene
         settings = b"".join(attr(4, [attr(1, name), attr(2, value)])
                             for name, value in (("shutdown", "1"), ("gwips", LISTS[1])))
@@ -131,8 +133,10 @@ class Gateways:
             raise Finding("KNOB_SET was refused, and has set something")
         scene.attempt(netlink.ask, 1, attr(1, "gwips"))
         scene.attempt(netlink.dump, 1)
+        scene.attempt(netlink.ask, 3)
         yield scene
         netlink.close()
+        listener.close()
         self.g1.knobs(shutdown=0, gwips=LISTS[0])
 
     def serving(self):

@@ -163,7 +163,8 @@ class Links:
 
     def netlink(self):
         """Requests and dumps of netlink. One that is refused has set nothing."""
-        scene, netlink = Scene(), Netlink(self.a)
+        scene, netlink, listener = Scene(), Netlink(self.a), Netlink(self.a)
+        listener.join("link")
         yield scene
         before = self.a.knob("peers"), self.a.knob("keepalive_ms")
         settings = b"".join(attr(4, [attr(1, name), attr(2, value)])
@@ -174,8 +175,14 @@ class Links:
         scene.attempt(netlink.ask, 3, attr(1, "peers"))
         for dump in 1, 3, 5, 8:
             scene.attempt(netlink.dump, dump)
+        for value in "", "va":          # events, for the listener
+            scene.set_knob(self.a, "dev", value)
+        scene.attempt(netlink.ask, 9)
         yield scene
         netlink.close()
+        listener.close()
+        if not self.a.knob("dev"):
+            self.a.knob("dev", "va")
         self.a.knobs(peers=before[0], keepalive_ms=before[1])
 
     def noc(self):

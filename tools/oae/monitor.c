@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * oae monitor: the events of ev_log as they happen.
+ * oae monitor: events as they happen. Those of kind link, port and zone are told by
+ * the modules (news.h), and counted where they were missed. The others are looked for
+ * in ev_log:
  *
  * The log is a ring a processor, shown as one list by time. An event may turn up
  * between two that were there before, so what is new is what the last reading did
@@ -8,14 +10,17 @@
  * no reading has as many new ones, nothing can have been missed.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "error.h"
 #include "filter.h"
 #include "json.h"
+#include "news.h"
 #include "proc.h"
 #include "text.h"
 
@@ -29,6 +34,7 @@ struct args {
 	bool kind_next;
 	unsigned long long count;
 	bool all;
+	unsigned long long printed;
 };
 
 static const char doc[] =
@@ -38,15 +44,21 @@ static const char doc[] =
 	"  oae monitor                           everything\n"
 	"  oae monitor kind note,outcome         what happens to links, how transactions end\n"
 	"  oae monitor peer 02:0a:e0:00:00:02    one peer; its lower 24 bits are enough\n"
-	"  oae monitor -c 1 kind note            wait for the next note\n"
-	"  oae -j monitor | jq -c 'select(.what == \"down\")'\n"
+	"  oae monitor kind link,port            what becomes of links and ports, and no more\n"
+	"  oae monitor -c 1 kind link            wait for the next event of a link\n"
+	"  oae monitor kind zone                 the gateway's zones: up, silent, ...\n"
+	"  oae -j monitor kind link | jq -c 'select(.what == \"down\")'\n"
 	"\n"
-	"Kinds: rcv, send, post, cancel, timer, note, outcome.\n"
-	"The module keeps the last 256 events of each processor. Where more happened than was\n"
-	"looked at, a line says so. For all of them: tracepoints, see oae(8).\n"
+	"Kinds: rcv, send, post, cancel, timer, note, outcome, port; and link, which are the notes\n"
+	"that say what becomes of a link: opened, down, up, resolved, peer_new, gone, ...; and zone,\n"
+	"of the gateway. Without a kind: all but link and zone. The modules tell those of link, port\n"
+	"and zone; where some were missed, a line says how many. Of the other kinds modoae keeps the\n"
+	"last 256 of each processor. Where more happened than was looked at, a line says so. For all\n"
+	"of them: tracepoints, see oae(8).\n"
 	"\n"
-	"JSON: an object a line: time_us, peer, vc, kind, what, before, after, seq; or\n"
-	"missed: true.\n";
+	"JSON: an object a line: time_us, peer, vc, kind, what, before, after, seq; of link also\n"
+	"port, text, number; of port: time_us, port, kind, what, number; of zone: time_us, zone,\n"
+	"kind, what, number. Or missed: N, and where it is not known how many missed: true.\n";
 
 static const struct argp_option options[] = {
 	{ "count", 'c', "N", 0, "end after N events", 0 },
@@ -57,7 +69,8 @@ static const struct argp_option options[] = {
 static bool known_kind(const char *kind, size_t len)
 {
 	static const char *const kinds[] = {
-		"rcv", "send", "post", "cancel", "timer", "note", "outcome",
+		"rcv", "send", "post", "cancel", "timer", "note", "outcome", "link", "port",
+		"zone",
 	};
 	unsigned int i;
 
@@ -130,6 +143,28 @@ static bool wanted_kind(const struct args *a, const char *kind)
 	return !a->kinds;
 }
 
+/* Kinds that are looked for in ev_log. */
+static bool wanted_log(const struct args *a)
+{
+	const char *at = a->kinds;
+
+	while (at) {
+		size_t len = strcspn(at, ",");
+
+		if (strncmp(at, "link", len) && strncmp(at, "port", len) &&
+		    strncmp(at, "zone", len))
+			return true;
+		at = at[len] ? at + len + 1 : NULL;
+	}
+	return !a->kinds;
+}
+
+/* A kind that the module tells. Those of link are notes, too, which say enough. */
+static bool wanted_news(const struct args *a, const char *kind)
+{
+	return a->kinds ? wanted_kind(a, kind) : !strcmp(kind, "port");
+}
+
 /* A reading: lines, sorted, each where it was in the file. */
 struct line {
 	const char *text;
@@ -190,7 +225,7 @@ static void free_reading(struct reading *r)
 }
 
 /* The lines of @now that @old has not, as often as it has not, by time. */
-static struct line *news(const struct reading *old, const struct reading *now, unsigned int *n)
+static struct line *log_news(const struct reading *old, const struct reading *now, unsigned int *n)
 {
 	struct line *found = alloc(now->n, sizeof(*found));
 	unsigned int i = 0, k;
@@ -274,8 +309,8 @@ static void say_missed(void)
 }
 
 /* Prints what is new. True: as many as were asked for. */
-static bool print_news(const struct args *a, const struct line *line, unsigned int n,
-		       const struct counters *c, unsigned long long *printed)
+static bool print_log(struct args *a, const struct line *line, unsigned int n,
+		      const struct counters *c)
 {
 	struct event e;
 	unsigned int i;
@@ -291,7 +326,7 @@ static bool print_news(const struct args *a, const struct line *line, unsigned i
 			event_json(&e, mac);
 		else
 			event_people(&e, mac, c);
-		if (++*printed == a->count)
+		if (++a->printed == a->count)
 			return true;
 	}
 	fflush(stdout);
@@ -308,33 +343,195 @@ static unsigned int next_interval(unsigned int ms, unsigned int n)
 	return ms;
 }
 
-static int watch(const struct args *a, const struct counters *c)
+static void news_json(const struct news *e, const char *mac)
 {
-	struct reading old = { 0 }, now;
-	unsigned int n, ms = SLOWEST_MS;
-	unsigned long long printed = 0;
-	bool first = true, enough = false;
-	struct line *line;
+	struct json j;
 
-	do {
-		if (!take_reading(&now)) {
-			proc_complain(PROC_LINK);
-			free_reading(&old);
-			return EXIT_LOCAL;
-		}
-		line = news(&old, &now, &n);
-		if (!first && n >= RING)
-			say_missed();
-		if (!first || a->all)
-			enough = print_news(a, line, n, c, &printed);
-		ms = first ? ms : next_interval(ms, n);
+	json_init(&j, stdout);
+	json_object(&j, NULL);
+	json_number(&j, "time_us", e->us);
+	if (*e->port)
+		json_string(&j, "port", e->port);
+	else
+		json_number(&j, "zone", e->zone);
+	if (e->is_link) {
+		json_string(&j, "peer", mac);
+		json_number(&j, "vc", e->vc);
+	}
+	json_string(&j, "kind", e->kind);
+	json_string(&j, "what", e->what);
+	if (e->is_link) {
+		json_string(&j, "before", e->before);
+		json_string(&j, "after", e->after);
+		json_number(&j, "seq", e->tx);
+		json_string(&j, "text", e->text);
+	}
+	json_number(&j, "number", e->number);
+	json_close(&j);
+}
+
+static void news_people(const struct news *e, const char *mac)
+{
+	printf("%6llu.%06llu ", e->us / 1000000, e->us % 1000000);
+	if (e->is_link)
+		printf("%s vc %u ", mac, e->vc);
+	printf("%s %s", e->kind, e->what);
+	if (e->is_link)
+		printf("%*s%s -> %s seq %llu  # ",
+		       strlen(e->what) < 17 ? (int)(18 - strlen(e->what)) : 1, "", e->before,
+		       e->after, e->tx);
+	else if (!*e->port)
+		printf(" %u", e->zone);
+	else
+		putchar(' ');
+	put_safe(stdout, e->is_link ? e->text : e->port,
+		 strlen(e->is_link ? e->text : e->port));
+	putchar('\n');
+}
+
+static bool enough(const struct args *a)
+{
+	return a->count && a->printed >= a->count;
+}
+
+/* peer and vc are about links. */
+static bool news_filter(const struct args *a, const struct news *e)
+{
+	const struct filter *f = &a->filter;
+
+	return e->is_link ? filter_peer(f, e->mac, e->vc) : !f->mac_len && f->vc < 0;
+}
+
+static void news_event(const struct news *e, void *data)
+{
+	struct args *a = data;
+	char mac[18];
+
+	if (enough(a) || !wanted_news(a, e->kind) || !news_filter(a, e))
+		return;
+	snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", e->mac[0], e->mac[1],
+		 e->mac[2], e->mac[3], e->mac[4], e->mac[5]);
+	if (want_json)
+		news_json(e, mac);
+	else
+		news_people(e, mac);
+	a->printed++;
+}
+
+static void news_missed(unsigned long long n, void *data)
+{
+	struct json j;
+
+	if (enough(data))
+		return;
+	if (!want_json) {
+		printf("(%llu events were missed here)\n", n);
+		return;
+	}
+	json_init(&j, stdout);
+	json_object(&j, NULL);
+	json_number(&j, "missed", n);
+	json_close(&j);
+}
+
+/* What is new in ev_log. 1: that was enough; -1: no log. */
+static int look_at_log(struct args *a, struct reading *old, bool first, const struct counters *c,
+		       unsigned int *ms)
+{
+	struct reading now;
+	struct line *line;
+	unsigned int n;
+
+	if (!take_reading(&now)) {
+		proc_complain(PROC_LINK);
+		return -1;
+	}
+	line = log_news(old, &now, &n);
+	if (!first && n >= RING)
+		say_missed();
+	if (!first || a->all)
+		print_log(a, line, n, c);
+	if (!first)
+		*ms = next_interval(*ms, n);
+	free(line);
+	free_reading(old);
+	*old = now;
+	return enough(a);
+}
+
+/* Those that are open: of links and ports, of zones. */
+struct feeds {
+	struct news_feed feed[2];
+	unsigned int n;
+};
+
+static int feeds_open(struct feeds *f, const struct args *a)
+{
+	int status = EXIT_OK;
+
+	f->n = 0;
+	/* Of files that stand for those of the modules nobody tells. */
+	if (getenv("OAE_PROC_NET"))
+		return EXIT_OK;
+	if (wanted_news(a, "link") || wanted_news(a, "port"))
+		status = news_open(&f->feed[f->n++], &link_news);
+	if (!status && wanted_news(a, "zone"))
+		status = news_open(&f->feed[f->n++], &gateway_news);
+	if (status)
+		f->n--;
+	return status;
+}
+
+static void feeds_close(struct feeds *f)
+{
+	while (f->n)
+		news_close(&f->feed[--f->n]);
+}
+
+static bool feeds_read(struct feeds *f, struct args *a)
+{
+	unsigned int i;
+
+	for (i = 0; i < f->n; i++)
+		if (!news_read(&f->feed[i], news_event, news_missed, a))
+			return false;
+	return true;
+}
+
+/* Until something is told, or for @ms, since a signal may come just before. */
+static void feeds_wait(const struct feeds *f, unsigned int ms)
+{
+	struct pollfd p[3] = { { .fd = STDOUT_FILENO } };	/* its reader goes: POLLERR */
+	unsigned int i;
+
+	for (i = 0; i < f->n; i++)
+		p[i + 1] = (struct pollfd){ .fd = news_fd(&f->feed[i]), .events = POLLIN };
+	fflush(stdout);
+	poll(p, f->n + 1, ms);
+}
+
+static int watch(struct args *a, const struct counters *c)
+{
+	bool log = wanted_log(a), first = true;
+	struct reading old = { 0 };
+	unsigned int ms = SLOWEST_MS;
+	struct feeds feeds;
+	int status, looked = 0;
+
+	status = feeds_open(&feeds, a);
+	while (!status && !stopped() && !enough(a)) {
+		if (log)
+			looked = look_at_log(a, &old, first, c, &ms);
 		first = false;
-		free(line);
-		free_reading(&old);
-		old = now;
-	} while (!enough && sleep_ms(ms));
+		if (looked < 0 || !feeds_read(&feeds, a))
+			status = EXIT_LOCAL;
+		else if (!enough(a))
+			feeds_wait(&feeds, ms);
+	}
 	free_reading(&old);
-	return EXIT_OK;
+	feeds_close(&feeds);
+	fflush(stdout);
+	return status;
 }
 
 int cmd_monitor(int argc, char **argv)

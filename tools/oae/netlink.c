@@ -198,9 +198,37 @@ int complain_refused(const struct refused *why, const char *what)
 
 static void take_family(const struct nlattr *const *attrs, void *data)
 {
+	const struct nlattr *group, *members[NETLINK_ATTRS];
 	struct netlink *n = data;
 
 	n->family = attr_number(attrs[CTRL_ATTR_FAMILY_ID]);
+	if (!attrs[CTRL_ATTR_MCAST_GROUPS])
+		return;
+	mnl_attr_for_each_nested(group, attrs[CTRL_ATTR_MCAST_GROUPS]) {
+		netlink_nested(group, members);
+		n->group = n->group ?: attr_number(members[CTRL_ATTR_MCAST_GRP_ID]);
+	}
+}
+
+bool netlink_join(struct netlink *n)
+{
+	return !mnl_socket_setsockopt(n->sock, NETLINK_ADD_MEMBERSHIP, &n->group,
+				      sizeof(n->group));
+}
+
+int netlink_listen(struct netlink *n, void (*fn)(const struct nlattr *const *attrs, void *data),
+		   void *data)
+{
+	const struct nlmsghdr *nlh = (const struct nlmsghdr *)n->answer;
+	ssize_t got = mnl_socket_recvfrom(n->sock, n->answer, sizeof(n->answer));
+	int len = got;
+
+	if (got < 0)
+		return errno;
+	for (; mnl_nlmsg_ok(nlh, len); nlh = mnl_nlmsg_next(nlh, &len))
+		if (nlh->nlmsg_type == n->family)
+			read_message(nlh, fn, data);
+	return 0;
 }
 
 static int find_family(struct netlink *n, const char *family)

@@ -24,6 +24,7 @@ struct nlmsghdr;
 struct netlink {
 	struct mnl_socket *sock;
 	uint16_t family;
+	uint32_t group;		/* the first multicast group, 0 none */
 	uint32_t seq;
 	char request[NETLINK_ROOM];
 	char answer[NETLINK_ROOM];
@@ -60,6 +61,15 @@ bool netlink_put_text(struct netlink *n, struct nlmsghdr *nlh, uint16_t type, co
 int netlink_talk(struct netlink *n, struct nlmsghdr *nlh,
 		 void (*fn)(const struct nlattr *const *attrs, void *data), void *data,
 		 struct refused *why);
+
+/* To hear the group of the family. False: errno says why not. */
+bool netlink_join(struct netlink *n);
+/*
+ * Calls @fn for each message that was sent to the group and read at once. 0, or a
+ * positive errno; ENOBUFS: messages were lost.
+ */
+int netlink_listen(struct netlink *n, void (*fn)(const struct nlattr *const *attrs, void *data),
+		   void *data);
 
 /* "oae set: verbose=9: ERANGE: takes a number from 0 to 2". Returns an exit code. */
 int complain_refused(const struct refused *why, const char *what);

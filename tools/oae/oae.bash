@@ -125,7 +125,7 @@ _oae()
 		fi ;;
 	-p|--port) _oae_offer "$(_oae_ports)"; return ;;
 	peer|--for) _oae_offer "$(_oae_peers)"; return ;;
-	kind)	_oae_offer "rcv send post cancel timer note outcome"; return ;;
+	kind)	_oae_offer "rcv send post cancel timer note outcome link port zone"; return ;;
 	--netns) _oae_offer "$(_oae_netns)"; return ;;
 	-n)	if [[ ${#_oae_args[@]} -eq 0 ]]; then
 			_oae_offer "$(_oae_netns)"
