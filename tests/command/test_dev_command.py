@@ -12,8 +12,8 @@ from oaetest import REPO, wait_for
 from patience import SLOW
 from topology import OneCable
 
-COMMANDS = ("show stats monitor top metrics port get set close gateway ping send recv listen swap"
-            " read write xchg add cas expose").split()
+COMMANDS = ("show stats monitor top metrics port get set close gateway ping perf send recv listen"
+            " swap read write xchg add cas expose").split()
 
 
 class CommandTest(OneCable):
@@ -748,6 +748,7 @@ class Completion(CommandTest):
         self.assertEqual(self.complete("oae re"), {"recv", "read"})
         self.assertEqual(self.complete("oae -j sh"), {"show"})
         self.assertLessEqual({"--count", "--message", "-i", "--json"}, self.complete("oae ping -"))
+        self.assertLessEqual({"--server", "--depth", "--rtt"}, self.complete("oae perf -"))
         self.assertEqual(self.complete("oae port "), {"add", "del", "show"})
         self.assertEqual(self.complete("oae get dead"), {"dead_ms"})
         self.assertEqual(self.complete("oae set peers=1 dea"), {"dead_ms="})

@@ -38,6 +38,7 @@ int cmd_set(int argc, char **argv);
 int cmd_close(int argc, char **argv);
 int cmd_gateway(int argc, char **argv);
 int cmd_ping(int argc, char **argv);
+int cmd_perf(int argc, char **argv);
 int cmd_send(int argc, char **argv);
 int cmd_recv(int argc, char **argv);
 int cmd_listen(int argc, char **argv);

@@ -38,7 +38,12 @@ void hist_add(struct hist *h, unsigned long long ns)
 
 unsigned long long hist_percentile(const struct hist *h, unsigned int percent)
 {
-	unsigned long long rank = (h->count * percent + 99) / 100, seen = 0, v;
+	return hist_permille(h, percent * 10);
+}
+
+unsigned long long hist_permille(const struct hist *h, unsigned int permille)
+{
+	unsigned long long rank = (h->count * permille + 999) / 1000, seen = 0, v;
 	unsigned int i;
 
 	for (i = 0; i < HIST_CLASSES; i++) {

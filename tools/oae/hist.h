@@ -20,6 +20,8 @@ struct hist {
 void hist_add(struct hist *h, unsigned long long ns);
 /* The time that @percent of them were not above; 0 if there are none. */
 unsigned long long hist_percentile(const struct hist *h, unsigned int percent);
+/* The same in thousandths, for the 99.9th percentile. */
+unsigned long long hist_permille(const struct hist *h, unsigned int permille);
 /* A line to show: from, to (not included), and how many. */
 unsigned long long hist_line(const struct hist *h, unsigned int line, unsigned long long *from,
 			     unsigned long long *to);

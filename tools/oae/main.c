@@ -25,6 +25,7 @@ static const struct command commands[] = {
 	{ "close", "a link", cmd_close },
 	{ "gateway", "show, set: the knobs of the gateway", cmd_gateway },
 	{ "ping", "round trips to a peer, with a histogram", cmd_ping },
+	{ "perf", "messages a second, latency, outcomes; --server at the peer", cmd_perf },
 	{ "send", "one transaction, until it is committed", cmd_send },
 	{ "recv", "transactions that arrive", cmd_recv },
 	{ "listen", "peers as they appear", cmd_listen },
