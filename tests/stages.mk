@@ -10,9 +10,9 @@
 TESTS := $(shell tests/guest/run --list)
 GATEWAY_TESTS := $(filter test_gateway_%,$(TESTS))
 DEV_TESTS := $(filter test_dev_%,$(TESTS))
-LINK_TESTS := $(filter-out test_gateway_% test_dev_%,$(TESTS))
+LINK_TESTS := $(filter-out test_gateway_% test_dev_% test_readme,$(TESTS))
 
-IN_GUESTS := regress device gateway leaks pair soak
+IN_GUESTS := regress device gateway leaks pair soak readme
 BESIDE := mutants model spec fuzz oae sim unit wireshark lib scripts
 LANES ?= 1
 export LANES
@@ -75,6 +75,9 @@ device:
 	@tools/stage $@ $(IN_GUEST) -- env TIME=12 tests/guest/run $(DEV_TESTS)
 soak:
 	@tools/stage $@ tools/vm run --time-limit 600 -- env OAE_SOAK=10 tests/guest/run test_soak
+# In a guest that nothing else has been done in.
+readme:
+	@tools/stage $@ tools/vm run --time-limit 300 -- tests/guest/run test_readme
 scripts:
 	@tools/stage $@ tests/scripts/run
 oae:

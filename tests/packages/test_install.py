@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make install`, `make dkms` and `make uninstall` do in a clean root what README.md says."""
+"""`make install`, `make dkms` and `make uninstall` do in a clean root what doc/install.md says."""
 
 import os
 import re

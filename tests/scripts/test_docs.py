@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The manual pages and the pictures: true to the sources, and whole."""
+"""The README, the manual pages and the pictures: true to the sources, and whole."""
 
 import re
 import shutil
@@ -11,8 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MAN = ROOT / "doc" / "man"
-sys.path[:0] = [str(ROOT / "lib")]
+sys.path[:0] = [str(ROOT / "lib"), str(ROOT / "tests" / "command")]
 import oae                                                              # noqa: E402
+import readme                                                           # noqa: E402
 
 
 def read(*names):
@@ -24,6 +25,57 @@ def sources(module):
     """The C files of a module, in one."""
     return "".join(path.read_text(encoding="utf-8")
                    for path in sorted((ROOT / module).rglob("*.c")))
+
+
+# What runs the commands that are for the reader's own host: a file, and what stands in it.
+HOST = {
+    "make": ("tests/packages/test_install.py", '"install"'),        # which it begins with
+    "make demo": ("tools/demo", "The promise was not kept"),        # which fails if it was not
+    "make demo-gateway": ("tools/demo-gateway", "demo.Broken"),
+    "sudo make install": ("tests/packages/test_install.py", 'self.make("install")'),
+    "make deps": ("tests/scripts/test_setup.py", "install"),
+    "make deb": ("tests/packages/run", ""),
+    "sudo apt install ./build/deb/*.deb": ("tests/packages/test_packages.py", "install"),
+}
+
+
+class Readme(unittest.TestCase):
+    """README.md, but for what tests/command/test_readme.py runs."""
+
+    def test_size(self):
+        """Short enough to be read."""
+        self.assertLessEqual(len(readme.README.read_bytes()), 9 * 1024)
+
+    def test_blocks(self):
+        """There is one of each kind, and whatever else it had would be noticed."""
+        self.assertEqual({block.kind for block in readme.blocks()}, set(readme.KINDS))
+        for text in ("```\nls\n```\n", "```bash\nls\n```\n", "a\n\n    # ls\n", "```sh\nls\n"):
+            with self.assertRaises(ValueError):
+                readme.blocks(text)
+
+    def test_host(self):
+        """Every command for the host is known here, and something runs it."""
+        targets = set(re.findall(r"(?m)^([a-z-]+):", read("Makefile")))
+        for block in readme.of_kind("sh host"):
+            for line in block.lines:
+                command = line.partition("#")[0].rstrip(" ,")
+                self.assertIn(command, HOST)
+                name, words = HOST[command]
+                self.assertIn(words, read(name))
+                target = re.match(r"(?:sudo )?make ?([a-z-]*)$", command)
+                if target:
+                    self.assertIn(target[1] or "all", targets)
+
+    def test_demo(self):
+        """Twelve lines of `make demo`, in the words of tools/demo."""
+        block, = readme.of_kind("text demo")
+        self.assertEqual(len(block.lines), 12)
+        said = re.sub(r'"\s*\n\s*f?"', "", read("tools", "demo"))
+        for line in block.lines:
+            for words in re.findall(r"[A-Za-z][A-Za-z',]*(?: [A-Za-z',]+)+", line):
+                words = words.removeprefix("s, ")
+                if words not in ("write error", "Timer expired"):
+                    self.assertIn(words, said, line)
 
 
 class Links(unittest.TestCase):
@@ -103,7 +155,7 @@ class Pages(unittest.TestCase):
         """modoae(4) has all parameters, and their ranges and defaults."""
         header = read("modoae", "base", "knobs.h")
         left = self.check_numbers("modoae.4", numbers(header, "OAE_KNOB"))
-        choices = re.findall(r'(?m)^OAE_CHOICE\((\w+), \w+,\s*"(?:[^"]*)\(default (\w+)\)"\)', header)
+        choices = re.findall(r'(?ms)^OAE_CHOICE\((\w+),.*?\(default (\w+)\)"\)', header)
         self.assertEqual({name for name, _ in choices}, {"accept", "use_gw"})
         source = sources("modoae")
         for name, default in choices:
@@ -128,11 +180,18 @@ class Pages(unittest.TestCase):
             text = re.search(r"(?ms)^\.SH ERRORS$(.*?)^\.SH ", read("doc", "man", page))[1]
             parts = re.split(r"(?m)^\.SS (.*)$", text)[1:]
             self.assertEqual(set(parts[::2]), set(headings), page)
+            named = set()
             for heading, part in zip(parts[::2], parts[1::2]):
                 for line in re.findall(r"(?m)^\.TP\n\.BR? (E.*)$", part):
                     for name in re.findall(r"E[A-Z]+", line):
+                        named.add(name)
                         self.assertEqual(oae.outcome(getattr(oae.errno, name)), headings[heading],
                                          f"{page}: {name}")
+            header = read("include", "uapi", "oae.h").partition("How a transaction ends")[2]
+            known = set(re.findall(r"\bE[A-Z]{3,}\b", header.partition("*/")[0]))
+            self.assertLessEqual(named, known, page)
+            if page == "oae.4":
+                self.assertEqual(named, known)
 
     def test_simulator(self):
         """oaesim(1) has every option, and no other."""
