@@ -246,22 +246,23 @@ static inline int cancel(char *handle)
 	return oae_link_cancel(&l, handle, OAE_E_SIGNAL, now, &a);
 }
 
-static inline void port_down(void)
-{
-	clear();
-	oae_link_port_down(&l, now, &a);
-}
+/* The events that have nothing but a name. */
+#define LINK_EVENT(name, happens) \
+	static inline void name(void) \
+	{ \
+		clear(); \
+		happens(&l, now, &a); \
+	}
+LINK_EVENT(port_down, oae_link_port_down)
+LINK_EVENT(renamed, oae_link_renamed)
+LINK_EVENT(close_link, oae_link_close)
+LINK_EVENT(confirm, oae_link_confirm)
+LINK_EVENT(drained, oae_link_drained)
 
 static inline void set_mtu(u16 mtu)
 {
 	clear();
 	oae_link_set_mtu(&l, mtu, now, &a);
-}
-
-static inline void renamed(void)
-{
-	clear();
-	oae_link_renamed(&l, now, &a);
 }
 
 static inline void resliced(const struct oae_post *p)
@@ -270,28 +271,10 @@ static inline void resliced(const struct oae_post *p)
 	oae_link_resliced(&l, p, now, &a);
 }
 
-static inline void close_link(void)
-{
-	clear();
-	oae_link_close(&l, now, &a);
-}
-
 static inline void kill_link(int err)
 {
 	clear();
 	oae_link_kill(&l, err, now, &a);
-}
-
-static inline void confirm(void)
-{
-	clear();
-	oae_link_confirm(&l, now, &a);
-}
-
-static inline void drained(void)
-{
-	clear();
-	oae_link_drained(&l, now, &a);
 }
 
 static inline void fire_at(u64 when)

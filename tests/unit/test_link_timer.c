@@ -371,13 +371,13 @@ LINK_TEST(test_probe_in_time)
 	assert_false(l.asked_at);
 }
 
-/* The next SYNC of a frozen end, as armed. */
-static u64 next_sync(void)
+/* How long until the next of this opcode, fired as armed. */
+static u64 next_sent(u8 opcode)
 {
 	u64 before = now;
 
 	fire_at(l.timer_at);
-	while (!sent(OAE_SYNC))
+	while (!sent(opcode))
 		fire_at(l.timer_at);
 	return now - before;
 }
@@ -393,25 +393,25 @@ LINK_TEST(test_asks_more_slowly)
 	idle_until(began);
 	port_down();
 	for (i = 0; i < 7; i++)
-		assert_int_equal(next_sync(), ms[i] * MS);
+		assert_int_equal(next_sent(OAE_SYNC), ms[i] * MS);
 	assert_false(l.down);
 	fire_at(l.timer_at);
 	assert_int_equal(now, began + 400 * MS);
 	assert_true(noted(OAE_N_DOWN) && !sent(OAE_SYNC));
-	assert_int_equal(next_sync(), 24 * MS);	/* 100 after the last */
-	assert_int_equal(next_sync(), 150 * MS);
-	assert_int_equal(next_sync(), 150 * MS);
+	assert_int_equal(next_sent(OAE_SYNC), 24 * MS);	/* 100 after the last */
+	assert_int_equal(next_sent(OAE_SYNC), 150 * MS);
+	assert_int_equal(next_sent(OAE_SYNC), 150 * MS);
 
 	open_link(state);			/* the same for another MTU */
 	idle_until(now + 30 * MS);
 	set_mtu(9000);
 	assert_int_equal(sent(OAE_SYNC)->frame.sync.mtu, 9000);
-	assert_int_equal(next_sync(), STALL);
+	assert_int_equal(next_sent(OAE_SYNC), STALL);
 
 	open_link(state);			/* and for another address */
 	idle_until(now + 30 * MS);
 	renamed();
-	assert_int_equal(next_sync(), STALL);
+	assert_int_equal(next_sent(OAE_SYNC), STALL);
 }
 
 /* A port that is up again: whatever failed before, failed for that. */
@@ -422,12 +422,12 @@ LINK_TEST(test_port_up)
 	for (i = 0; i < 4; i++)
 		fail_once();
 	port_down();
-	assert_int_equal(next_sync(), 10 * STALL);
+	assert_int_equal(next_sent(OAE_SYNC), 10 * STALL);
 	now += STALL;
 	clear();
 	oae_link_port_up(&l, now, &a);
 	assert_non_null(sent(OAE_SYNC));
-	assert_int_equal(next_sync(), STALL);
+	assert_int_equal(next_sent(OAE_SYNC), STALL);
 }
 
 /* What is posted on a link that is down has the dead time to find the peer. */
@@ -938,32 +938,22 @@ LINK_TEST(test_gap_fruitless)
 	}
 }
 
-static u64 next_close(void)
-{
-	u64 before = now;
-
-	fire_at(l.timer_at);
-	while (!sent(OAE_CLOSE))
-		fire_at(l.timer_at);
-	return now - before;
-}
-
 /* CLOSE again, ever more slowly; after a failure as for the first time. */
 LINK_TEST(test_close_again)
 {
 	close_link();
 	assert_non_null(sent(OAE_CLOSE));
-	assert_int_equal(next_close(), STALL);
-	assert_int_equal(next_close(), 2 * STALL);
-	assert_int_equal(next_close(), 4 * STALL);
+	assert_int_equal(next_sent(OAE_CLOSE), STALL);
+	assert_int_equal(next_sent(OAE_CLOSE), 2 * STALL);
+	assert_int_equal(next_sent(OAE_CLOSE), 4 * STALL);
 	anew();
 	assert_true(sent(OAE_CLOSE) && !sent(OAE_SYNC));
-	assert_int_equal(next_close(), STALL);
+	assert_int_equal(next_sent(OAE_CLOSE), STALL);
 
 	/* What comes meanwhile is not held, and CLOSE goes on. */
 	rcv(slice(1, 0, OAE_F_LAST));
 	assert_non_null(sent(OAE_REFUSE));
-	assert_int_equal(next_close(), 2 * STALL);
+	assert_int_equal(next_sent(OAE_CLOSE), 2 * STALL);
 	assert_int_equal(l.state, OAE_OPEN);
 }
 
