@@ -19,7 +19,7 @@ MAKEFLAGS += --no-print-directory
 all: check-build	## build the modules, modoae/modoae.ko and modoaeip/modoaeip.ko; the default
 	$(Q)kdir=$$(tools/setup --host-kdir) && tools/build "$$kdir"
 
-deps:			## install what make and make programs need; WHAT="install test ..." or all
+deps:			## install what make and make programs need; WHAT="install rpm test ..." or all
 	$(Q)tools/setup $(or $(WHAT),build programs)
 
 programs: check-programs	## liboae, the command oae and the examples, in build/
@@ -177,12 +177,15 @@ uninstall:		## undo install or dkms
 deb: check-deb		## Debian packages: modoae-dkms, oae-tools, liboae1, liboae-dev, python3-oae
 	$(Q)tools/deb
 
-test-packages: setup-packages	## these, install and dkms, in clean roots; DKMS for two kernels
+rpm: check-rpm		## RPM packages: akmod-modoae, oae-tools, liboae, liboae-devel, python3-oae
+	$(Q)tools/rpm
+
+test-packages: setup-packages	## both, install and dkms, in clean roots; DKMS for two kernels
 	$(Q)tools/deb
 	$(Q)tools/stage packages tests/packages/run
 
 clean:			## remove what was built; what the test machine keeps stays
-	$(Q)rm -rf build/*.log $(addprefix build/,bench check coverage coverage.json deb debug examples fuzz guest instruments instruments-races lib lib-test \
+	$(Q)rm -rf build/*.log $(addprefix build/,bench check coverage coverage.json deb rpm debug examples fuzz guest instruments instruments-races lib lib-test \
 		log matrix model mutants oae oae-check races results sim sim-test soak spec starve unit)
 	$(Q)for module in modoae modoaeip; do \
 		(cd $$module && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
@@ -204,4 +207,4 @@ check-%:
 	$(Q)tools/setup --check $*
 
 .NOTPARALLEL:
-.PHONY: all deps programs test-programs quick test-long soak life-storm faults storm wirefuzz demo demo-gateway test test-debug starve coverage check bench bench-rows matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb test-packages clean help
+.PHONY: all deps programs test-programs quick test-long soak life-storm faults storm wirefuzz demo demo-gateway test test-debug starve coverage check bench bench-rows matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb rpm test-packages clean help

@@ -303,7 +303,7 @@ class Deps(Machine):
                               "quick": "test", "check": "check", "bench": "bench"}.items():
             first = self.make("-n", target)[1].splitlines()[0]
             self.assertEqual(first, f"tools/setup {group}")
-        for target in "all", "programs", "install", "dkms", "deb":
+        for target in "all", "programs", "install", "dkms", "deb", "rpm":
             said = self.make("-n", target)[1]
             self.assertEqual(said.splitlines()[0],
                              f"tools/setup --check {'build' if target == 'all' else target}")
