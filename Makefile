@@ -165,6 +165,7 @@ install: check-install programs	## install on this host (root): the modules, lib
 	$(Q)tools/install
 	$(Q)$(MAKE) -s -C lib install
 	$(Q)$(MAKE) -s -C tools/oae install
+	$(Q)$(MAKE) -s -C tools/sim install
 
 dkms: check-dkms		## the same with DKMS, which builds it anew for every new kernel
 	$(Q)tools/install dkms
@@ -173,6 +174,7 @@ uninstall:		## undo install or dkms
 	$(Q)tools/install remove
 	$(Q)$(MAKE) -s -C lib uninstall
 	$(Q)$(MAKE) -s -C tools/oae uninstall
+	$(Q)$(MAKE) -s -C tools/sim uninstall
 
 deb: check-deb		## Debian packages: modoae-dkms, oae-tools, liboae1, liboae-dev, python3-oae
 	$(Q)tools/deb
