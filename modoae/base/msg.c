@@ -203,15 +203,15 @@ static u64 msg_slice_hash(const struct oae_msg *msg, unsigned int slice)
 {
 	struct bvec_iter i, all = msg_slice_iter(msg, msg->post.slice_max, slice);
 	struct bio_vec v = bvec_iter_bvec(msg->piece, all);
-	struct xxh64_state state;
+	struct oae_xxh64 state;
 
 	if (v.bv_len == all.bi_size)
 		return oae_slice_hash(msg_addr(&v), v.bv_len, slice);
 
-	xxh64_reset(&state, slice);
+	oae_xxh64_begin(&state, slice);
 	for_each_bvec(v, msg->piece, i, all)
-		xxh64_update(&state, msg_addr(&v), v.bv_len);
-	return xxh64_digest(&state);
+		oae_xxh64_add(&state, msg_addr(&v), v.bv_len);
+	return oae_xxh64_end(&state);
 }
 
 /**

@@ -126,19 +126,19 @@ static u64 xmit_reflect_hash(const struct oae_frame *f, struct sk_buff *reply)
 {
 	u8 body[OAE_REFLECT_LEN];
 	struct skb_seq_state seq;
-	struct xxh64_state hash;
+	struct oae_xxh64 hash;
 	unsigned int n, done = 0;
 	const u8 *data;
 
 	oae_reflect_body(f, body);
-	xxh64_reset(&hash, f->slice);
-	xxh64_update(&hash, body, sizeof(body));
+	oae_xxh64_begin(&hash, f->slice);
+	oae_xxh64_add(&hash, body, sizeof(body));
 	skb_prepare_seq_read(reply, 0, reply->len, &seq);
 	while ((n = skb_seq_read(done, &data, &seq))) {
-		xxh64_update(&hash, data, n);
+		oae_xxh64_add(&hash, data, n);
 		done += n;
 	}
-	return xxh64_digest(&hash);
+	return oae_xxh64_end(&hash);
 }
 
 /**

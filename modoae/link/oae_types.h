@@ -12,7 +12,6 @@
 #include <linux/string.h>
 #include <linux/errno.h>
 #include <linux/version.h>
-#include <linux/xxhash.h>
 
 /* 6.12: unaligned.h has moved */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
@@ -20,8 +19,6 @@
 #else
 #include <linux/unaligned.h>
 #endif
-
-#define oae_xxh64(data, len, seed)	xxh64(data, len, seed)
 #else
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,7 +26,6 @@
 #include <string.h>
 #include <errno.h>
 #include <endian.h>
-#include <xxhash.h>
 
 typedef uint8_t u8;
 typedef uint16_t u16;
@@ -38,7 +34,6 @@ typedef uint64_t u64;
 typedef int32_t s32;
 typedef int64_t s64;
 
-#define oae_xxh64(data, len, seed)	XXH64(data, len, seed)
 #define fallthrough			__attribute__((__fallthrough__))
 #define READ_ONCE(x)			__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, v)		__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
@@ -67,6 +62,22 @@ static inline u64 get_unaligned_be64(const void *p)
 	return be64toh(v);
 }
 
+static inline u32 get_unaligned_le32(const void *p)
+{
+	u32 v;
+
+	memcpy(&v, p, sizeof(v));
+	return le32toh(v);
+}
+
+static inline u64 get_unaligned_le64(const void *p)
+{
+	u64 v;
+
+	memcpy(&v, p, sizeof(v));
+	return le64toh(v);
+}
+
 static inline void put_unaligned_be16(u16 v, void *p)
 {
 	v = htobe16(v);
@@ -85,5 +96,7 @@ static inline void put_unaligned_be64(u64 v, void *p)
 	memcpy(p, &v, sizeof(v));
 }
 #endif /* __KERNEL__ */
+
+#include "xxh64.h"
 
 #endif /* OAE_TYPES_H */

@@ -25,17 +25,17 @@ static const void *payload_piece(const struct sk_buff *skb, unsigned int from,
 static u64 rcv_hash_pieces(struct sk_buff *skb, const struct oae_frame *f)
 {
 	struct skb_seq_state seq;
-	struct xxh64_state hash;
+	struct oae_xxh64 hash;
 	unsigned int n, done = 0;
 	const u8 *data;
 
-	xxh64_reset(&hash, f->slice);
+	oae_xxh64_begin(&hash, f->slice);
 	skb_prepare_seq_read(skb, f->hdr_len, f->hdr_len + f->length, &seq);
 	while ((n = skb_seq_read(done, &data, &seq))) {
-		xxh64_update(&hash, data, n);
+		oae_xxh64_add(&hash, data, n);
 		done += n;
 	}
-	return xxh64_digest(&hash);
+	return oae_xxh64_end(&hash);
 }
 
 /* Hash a frame's payload. Also sets f->first of an OFFER's slice 0. */

@@ -24,7 +24,7 @@ from oaewire import HELLO, SYNC, Frame, mac_bytes
 from patience import until
 
 MODULE = Path(os.environ.get("OAEIP_MODULE") or REPO / "modoaeip" / "modoaeip.ko")
-NEEDS = ("udp_tunnel", "ip6_udp_tunnel", "xxhash", "sch_netem", "act_gact", "cls_u32")
+NEEDS = ("udp_tunnel", "ip6_udp_tunnel", "sch_netem", "act_gact", "cls_u32")
 GWIPS = "10.1.0.1+fd01::1,fd02::1,10.3.0.1+fd03::1"
 # So that little time goes by until things are noticed.
 QUICK = {"hello_ms": 100, "refresh_ms": 500, "node_life_ms": 3000}

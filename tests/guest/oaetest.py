@@ -382,7 +382,6 @@ def _module_image(module):
         run("objcopy", "--strip-debug", str(module), small)
         _images[module] = Path(small).read_bytes()
         os.unlink(small)
-        subprocess.run(["modprobe", "xxhash"], check=False, stderr=subprocess.DEVNULL)
     return _images[module]
 
 

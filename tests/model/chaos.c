@@ -12,6 +12,7 @@
  * is offered is a transaction of its own, after all those.
  */
 #include <stdlib.h>
+#include <xxhash.h>
 #include "model.h"
 
 #define EACH		4	/* transactions that each end may know of */

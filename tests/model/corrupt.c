@@ -5,6 +5,7 @@
  * bytes of each frame that is ever in flight, once.
  */
 #include <stdlib.h>
+#include <xxhash.h>
 #include "model.h"
 
 #define KNOWN		0x100000

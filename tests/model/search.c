@@ -10,6 +10,7 @@
  * it comes to the end shows that no state is a dead end or goes round for ever.
  */
 #include <stdlib.h>
+#include <xxhash.h>
 #include "model.h"
 
 #define NONE		0xffffffffU

@@ -16,7 +16,7 @@ struct wire {
 
 /*
  * XXH64 once more, from its specification and byte by byte, so that what is on
- * the wire does not depend on the library the core is built with.
+ * the wire does not depend on the code of the core.
  */
 #define P1	0x9e3779b185ebca87ULL
 #define P2	0xc2b2ae3d27d4eb4fULL

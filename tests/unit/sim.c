@@ -131,8 +131,8 @@ void sim_init(struct sim *w, u64 seed)
 	w->nlines = 0;
 	memset(w->notes, 0, sizeof(w->notes));
 	memset(w->outcomes, 0, sizeof(w->outcomes));
-	w->rng = XXH64(&seed, sizeof(seed), 1) | 1;
-	core_rng = XXH64(&seed, sizeof(seed), 2) | 1;
+	w->rng = oae_xxh64(&seed, sizeof(seed), 1) | 1;
+	core_rng = oae_xxh64(&seed, sizeof(seed), 2) | 1;
 	w->now = SIM_MS;
 	w->vc = 3;
 	w->nspare = 2 * SIM_WIRE;

@@ -237,7 +237,7 @@ static u32 cookie(const struct sim_end *e, u32 src_ltag, u64 when)
 {
 	u64 in[3] = { e->cookie_key, src_ltag, when };
 
-	return oae_cookie(XXH64(in, sizeof(in), 0));
+	return oae_cookie(oae_xxh64(in, sizeof(in), 0));
 }
 
 /* A frame for no tag. */

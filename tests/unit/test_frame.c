@@ -13,7 +13,8 @@ static void hex(const struct wire *w, char *out)
 TEST(test_spec_hash)
 {
 	u8 data[300];
-	unsigned int i;
+	struct oae_xxh64 x;
+	unsigned int i, n;
 
 	/* Known answers, from the xxHash specification's test vectors. */
 	assert_true(spec_xxh64("", 0, 0) == 0xef46db3751d8e999ULL);
@@ -22,6 +23,17 @@ TEST(test_spec_hash)
 		data[i] = i * 7 + 1;
 		assert_true(spec_xxh64(data, i, i * P1) ==
 			    oae_xxh64(data, i, i * P1));
+	}
+	/* In pieces: of each length, and a short one before and behind it. */
+	for (i = 0; i < 100; i++) {
+		for (n = 0; n < 3; n++) {
+			oae_xxh64_begin(&x, i);
+			oae_xxh64_add(&x, data, n * 13);
+			oae_xxh64_add(&x, data + n * 13, i);
+			oae_xxh64_add(&x, data + n * 13 + i, n * 7);
+			assert_true(oae_xxh64_end(&x) ==
+				    spec_xxh64(data, n * 20 + i, i));
+		}
 	}
 }
 
