@@ -236,6 +236,7 @@ struct oae_link {
 	u8 backoff;		/* failures since the last progress */
 	u8 fruitless;		/* fruitless failures in a row (protocol 4.1) */
 	bool down;
+	bool wanted;		/* down, it goes on asking, and is not forgotten */
 	bool closing;		/* closed here */
 	bool close_sent;
 	bool peer_closing;
@@ -392,6 +393,12 @@ static inline bool oae_link_owes_ready(const struct oae_link *l)
 static inline u64 oae_link_timer_at(const struct oae_link *l)
 {
 	return l->timer_at;
+}
+
+/* Shall the link go on asking when it is down? Not beyond its end (protocol 4.4). */
+static inline void oae_link_want(struct oae_link *l, bool wanted)
+{
+	l->wanted = wanted;
 }
 
 /* Set the values of the knobs, at the begin of an event. */

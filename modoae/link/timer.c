@@ -325,7 +325,7 @@ static void timer_go_down(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (l->offer.state != OAE_OFFER_NONE && oae_offer_reversible(l))
 		oae_offer_drop(l, OAE_REVERSED, OAE_E_DOWN, a);
 	oae_drop_posts(l, OAE_E_DOWN, a);
-	if (l->closing || !l->peer_inc)
+	if (l->closing || (!l->peer_inc && !l->wanted))
 		oae_link_end(l, OAE_E_DOWN, a);
 }
 
@@ -337,7 +337,7 @@ static void frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (now - l->asked_at >= dead && (!l->down || oae_has_posts(l)))
 		timer_go_down(l, now, a);
 	if (l->down && now - l->down_at >= OAE_FORGET_DEAD * dead &&
-	    !oae_link_in_doubt(l) && !oae_has_posts(l))
+	    !l->wanted && !oae_link_in_doubt(l) && !oae_has_posts(l))
 		oae_link_end(l, OAE_E_DOWN, a);
 	if (l->state == OAE_CLOSED || now < l->again_at)
 		return;

@@ -486,6 +486,88 @@ TEST(test_forgotten)
 	}
 }
 
+/* The intervals between SYNCs of a link that is down have grown to the keepalive. */
+static void asks_for_ever(void)
+{
+	unsigned int i;
+	u64 asked = 0;
+
+	for (i = 0; i < 100; i++) {
+		fire_at(l.timer_at);
+		assert_int_equal(l.state, OAE_SYNC_SENT);
+		assert_int_equal(noted(OAE_N_DOWN), 0);
+		if (!sent(OAE_SYNC))
+			continue;
+		if (i > 10)
+			assert_int_equal(now, asked + cfg.keepalive);
+		asked = now;
+	}
+}
+
+/*
+ * Wanted: a peer that was never there is asked for as long as that is so. It opens the
+ * link when it comes; what was posted meanwhile did not wait for it.
+ */
+TEST(test_wanted)
+{
+	struct oae_frame f;
+	u64 posted;
+
+	one_link(state);
+	oae_link_want(&l, true);
+	while (!l.down)
+		fire_at(l.timer_at);
+	assert_int_equal(noted(OAE_N_DOWN), 1);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+	asks_for_ever();
+
+	posted = now;
+	post(&x, 1, 0);
+	assert_non_null(sent(OAE_SYNC));
+	while (!count_op(OAE_OP_COMPLETE))
+		fire_at(l.timer_at);
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_in_range(now, posted + 400 * MS, posted + 500 * MS);
+	asks_for_ever();
+
+	f = frame(OAE_SYNC);
+	f.src_ltag = 0x5000;
+	f.tx = PEER_START;
+	rcv(f);
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(noted(OAE_N_UP), 1);
+	/* And once more when it is gone again. */
+	port_down();
+	while (!l.down)
+		fire_at(l.timer_at);
+	asks_for_ever();
+
+	/* Wanted no more: it is forgotten like any other. */
+	oae_link_want(&l, false);
+	fire_at(l.timer_at);
+	assert_int_equal(l.state, OAE_CLOSED);
+}
+
+/* Closing ends what was wanted, and that it was. */
+TEST(test_wanted_closed)
+{
+	one_link(state);
+	oae_link_want(&l, true);
+	close_link();
+	assert_int_equal(l.state, OAE_CLOSED);
+	assert_int_equal(count_op(OAE_OP_GONE), 1);
+	clear();
+	oae_link_open(&l, now, &a);
+	while (!noted(OAE_N_DOWN))
+		fire_at(l.timer_at);
+	assert_int_equal(l.state, OAE_CLOSED);
+
+	open_link(state);
+	oae_link_want(&l, true);
+	rcv(frame(OAE_CLOSE));
+	assert_int_equal(l.state, OAE_CLOSED);
+}
+
 /* An exchange of frames does not touch the timer, only looks far enough. */
 LINK_TEST(test_never_later)
 {
