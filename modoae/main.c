@@ -105,6 +105,7 @@ static void __net_exit oae_net_exit_batch(struct list_head *nets)
 		node = oae_node(net);
 		oae_step_purge(node, NULL);
 		oae_noc_purge(node);
+		oae_target_exit(node);
 		oae_tags_exit(node);
 	}
 	rcu_barrier();		/* tags being freed may count in the node */

@@ -48,6 +48,7 @@ struct oae_node;
 struct oae_port;
 struct oae_msg;
 struct oae_client;		/* tag.h: the file that sent a transaction */
+struct oae_tag;			/* tag.h */
 struct seq_file;
 
 /*
@@ -109,6 +110,8 @@ struct oae_node {
 	unsigned int npeers;
 	u8 nhmac[ETH_ALEN];		/* the knob, zero: auto; kernel_param_lock */
 	bool shut;			/* the knob `shutdown` */
+
+	struct oae_tag *wanted;		/* ctl/target.c: the link of `target`, or NULL */
 
 	struct mutex dev_lock;		/* one write to the knob `dev` at a time */
 	struct list_head ports;		/* RTNL; RCU for readers */

@@ -16,6 +16,11 @@ int oae_params_owner(void **owner, bool write);
 int oae_params_start(void);
 void oae_params_stop(void);
 
+/* target.c: the link that `target` opens */
+int oae_target_set(struct oae_node *node, const struct oae_addr *addr);
+void oae_target_bound(struct oae_node *node);
+void oae_target_exit(struct oae_node *node);
+
 /**
  * struct oae_tag_view - what is shown of a link
  * @peer: MAC of the peer

@@ -283,6 +283,8 @@ static int netlink_port_set(struct oae_node *node, char *change,
 
 	kernel_param_lock(THIS_MODULE);
 	err = oae_ports_set(node, change, &going, why);
+	if (!err)
+		oae_target_bound(node);
 	kernel_param_unlock(THIS_MODULE);
 	if (going)
 		oae_ports_release(node, netlink_linger(node));

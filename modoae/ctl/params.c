@@ -119,6 +119,8 @@ static int params_dev_set(struct oae_node *node, char *val,
 		oae_ports_release(node, READ_ONCE(node->knobs.linger_ms));
 		oae_params_return();
 	}
+	if (!err)
+		oae_target_bound(node);
 	return err;
 }
 
@@ -168,7 +170,7 @@ static int params_print_dev(void *owner, char *buf, size_t size)
 }
 
 #define OAE_ADDR_TAKES "[DEV/]ADDR, ADDR being 24 bits in hex or a whole unicast MAC"
-#define OAE_TARGET_TAKES "takes " OAE_ADDR_TAKES
+#define OAE_TARGET_TAKES "takes " OAE_ADDR_TAKES "; 0 for none"
 
 /* May @addr be the target? A missing port is no error: it may be bound later. */
 static int params_target_check(struct oae_node *node,
@@ -188,21 +190,13 @@ static int params_target_check(struct oae_node *node,
 	return 0;
 }
 
-static void params_target_use(struct oae_node *node,
-			      const struct oae_addr *addr)
-{
-	write_seqlock_bh(&node->addr_lock);
-	node->target = *addr;
-	write_sequnlock_bh(&node->addr_lock);
-}
-
 static int params_parse_target(void *owner, struct oae_setting *s,
 			       struct oae_refusal *why)
 {
 	struct oae_addr addr;
 	int err;
 
-	err = oae_addr_parse(&addr, s->val);
+	err = oae_addr_parse(&addr, strcmp(s->val, "0") ? s->val : "");
 	if (err)
 		return oae_refuse(why, "target", s->val, err, OAE_TARGET_TAKES);
 	return owner ? params_target_check(owner, &addr, s->val, why) : 0;
@@ -212,12 +206,17 @@ static int params_apply_target(void *owner, const struct oae_setting *s,
 			       struct oae_refusal *why)
 {
 	struct oae_addr addr;
+	int err;
 
-	oae_addr_parse(&addr, s->val);
-	if (owner)
-		params_target_use(owner, &addr);
-	else
-		oae_template.target = addr;
+	oae_addr_parse(&addr, strcmp(s->val, "0") ? s->val : "");
+	if (owner) {
+		err = oae_target_set(owner, &addr);
+		if (err == -ENOBUFS)
+			oae_refuse(why, "target", s->val, err,
+				   "takes a peer while there are less than max_tags links");
+		return err;
+	}
+	oae_template.target = addr;
 	return 0;
 }
 
@@ -472,12 +471,13 @@ static int params_print_ethertype(void *owner, char *buf, size_t size)
 	return scnprintf(buf, size, "0x%04x", oae_ethertype);
 }
 
-#define OAE_PARAM(_name, _mode, _takes, _elsewhere)			\
+#define OAE_PARAM(_name, _mode, _takes, _elsewhere, _can_fail)		\
 	static const struct oae_knob oae_param_##_name = {		\
 		.class = &oae_knob_class,				\
 		.name = #_name,						\
 		.accepted = _takes,					\
 		.elsewhere = _elsewhere,				\
+		.can_fail = _can_fail,					\
 		.parse = params_parse_##_name,				\
 		.apply = params_apply_##_name,				\
 		.print = params_print_##_name,				\
@@ -487,21 +487,21 @@ static int params_print_ethertype(void *owner, char *buf, size_t size)
 /* Waiting for links to close, without kernel_param_lock: netlink has commands of its own. */
 OAE_PARAM(dev, 0644,
 	  "takes a,b (these and no others) or +a,-b, each device once",
-	  "is changed by adding and deleting ports");
+	  "is changed by adding and deleting ports", false);
 MODULE_PARM_DESC(dev, "net devices bound: a,b these and no others; +a or -a one more or less; the caller's namespace");
-OAE_PARAM(target, 0644, OAE_TARGET_TAKES, NULL);
-MODULE_PARM_DESC(target, "peer that noc_debug sends to: [DEV/]24 bits in hex under the port's OUI, or a whole MAC");
-OAE_PARAM(peers, 0644, OAE_PEERS_TAKES, NULL);
+OAE_PARAM(target, 0644, OAE_TARGET_TAKES, NULL, true);
+MODULE_PARM_DESC(target, "peer that noc_debug sends to, and whose link is opened: [DEV/]24 bits in hex under the port's OUI, or a whole MAC; 0 for none");
+OAE_PARAM(peers, 0644, OAE_PEERS_TAKES, NULL, false);
 MODULE_PARM_DESC(peers, "up to 64 peers for accept=peers, comma-separated, each written like target");
-OAE_PARAM(nhmac, 0644, OAE_NHMAC_TAKES, NULL);
+OAE_PARAM(nhmac, 0644, OAE_NHMAC_TAKES, NULL, false);
 MODULE_PARM_DESC(nhmac, "the gateway's MAC, on all ports, or auto: learned from its HELLO; shows the one in use (default auto)");
-OAE_PARAM(wkstep, 0644, OAE_WKSTEP_TAKES, NULL);
+OAE_PARAM(wkstep, 0644, OAE_WKSTEP_TAKES, NULL, false);
 MODULE_PARM_DESC(wkstep, "single-stepping: 0 run freely, 1 to 100 frames a step, s one step (default 0)");
-OAE_PARAM(shutdown, 0644, OAE_SHUTDOWN_TAKES, NULL);
+OAE_PARAM(shutdown, 0644, OAE_SHUTDOWN_TAKES, NULL, false);
 MODULE_PARM_DESC(shutdown, "1 closes all links and refuses new ones, 0 lets them again (default 0)");
-OAE_PARAM(stats, 0444, OAE_STATS_TAKES, OAE_STATS_TAKES);
+OAE_PARAM(stats, 0444, OAE_STATS_TAKES, OAE_STATS_TAKES, false);
 MODULE_PARM_DESC(stats, "a summary in one line; all counters are in /proc/net/modoae/stats");
-OAE_PARAM(ethertype, 0444, OAE_ETHERTYPE_TAKES, OAE_ETHERTYPE_TAKES);
+OAE_PARAM(ethertype, 0444, OAE_ETHERTYPE_TAKES, OAE_ETHERTYPE_TAKES, false);
 MODULE_PARM_DESC(ethertype, "EtherType of the frames, at load (0x0600 to 0xffff, default 0x88b5)");
 
 /**

@@ -67,6 +67,57 @@ void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
 }
 
 /**
+ * oae_tag_want() - open a tag's link, and keep it asking when it is down
+ * @tag: the tag, which is not a stranger's any more
+ *
+ * Context: any but hard interrupts; takes tag->lock.
+ *
+ * Return: 0; -ESTALE the tag is dead; -ESHUTDOWN the node is shut.
+ */
+int oae_tag_want(struct oae_tag *tag)
+{
+	struct oae_run ev;
+	int err = 0;
+
+	oae_run_enter(tag, &ev);
+	if (tag->dead) {
+		err = -ESTALE;
+	} else if (READ_ONCE(tag->node->shut)) {
+		err = -ESHUTDOWN;
+	} else {
+		tag->used = true;
+		oae_share_own(tag);
+		if (oae_link_closed(&tag->link)) {
+			oae_tag_open(tag, &ev);
+			oae_run_log(tag, &ev, OAE_EV_POST, 0,
+				    oae_link_tx(&tag->link) + 1);
+		}
+		oae_link_want(&tag->link, true);
+	}
+	oae_run_leave(tag, &ev);
+	return err;
+}
+
+/**
+ * oae_tag_unwant() - let a link that is down end like any other
+ * @tag: the tag, perhaps dead
+ * @close: close the link as well, unless a file is attached
+ *
+ * Context: any but hard interrupts; takes tag->lock.
+ */
+void oae_tag_unwant(struct oae_tag *tag, bool close)
+{
+	struct oae_run ev;
+
+	oae_run_enter(tag, &ev);
+	oae_link_want(&tag->link, false);
+	close = close && list_empty(&tag->files);
+	oae_run_leave(tag, &ev);
+	if (close)
+		oae_tag_close(tag);
+}
+
+/**
  * oae_tag_close() - begin to close a tag's link (protocol 4.7)
  * @tag: the tag
  *

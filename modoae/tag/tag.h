@@ -249,6 +249,8 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
 
 /* life.c: opening, closing, changes of the port */
 void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
+int oae_tag_want(struct oae_tag *tag);
+void oae_tag_unwant(struct oae_tag *tag, bool close);
 void oae_tag_close(struct oae_tag *tag);
 void oae_tag_kill(struct oae_tag *tag, long err);
 void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);

@@ -64,7 +64,7 @@ class HostTest(OneScript):
 
     KNOBS = {"use_gw": "auto", "nhmac": "auto", "stranger_pps": 100000, "stall_min_us": 1000,
              "stall_max_us": 200000, "keepalive_ms": 600000, "dead_ms": 3600000, "linger_ms": 0,
-             "vci": 0, "shutdown": 0, "express": 0}
+             "vci": 0, "target": "", "shutdown": 0, "express": 0}
     numbers = iter(range(1, 1000))
 
     def setUp(self):

@@ -236,12 +236,21 @@ class Host:     # pylint: disable=too-many-public-methods
 
     # Data.
 
+    def aim(self, target):
+        """Whom noc_debug writes to, without the link that this opens."""
+        self.knob("target", target)
+        try:
+            self.close_tag(target, self.knob("vci"))
+        except OSError as e:
+            if e.errno != errno.ENOENT:
+                raise
+
     def open(self, flags=os.O_RDWR, target=None, vc=None):
         """A file descriptor of noc_debug; target and vc are set first if given."""
+        if vc is not None:              # the link to the target is opened on it
+            self.knob("vci", vc)
         if target is not None:
             self.knob("target", target)
-        if vc is not None:
-            self.knob("vci", vc)
         with self:
             return os.open(NOC_DEBUG, flags)
 

@@ -77,12 +77,12 @@ class Leaks(test_life.Life):
 
     def test_never_read(self):
         """Ports go with something unread, which nobody reads: there is an end to what is kept."""
-        self.a.knobs(max_tags=4, linger_ms=0)
+        self.a.knobs(max_tags=4, linger_ms=0, target="")
 
         def cycle():
             self.b.write(b"never read")
             self.a.knob("dev", "-va")
-            self.bind(self.a, "va", MAC_B)
+            self.a.add_port("va")
             wait_for(lambda: not self.b.tags(), "the link to go")
         check_leaks(cycle, 20)
 

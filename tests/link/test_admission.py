@@ -265,9 +265,11 @@ class Admission(OneScript):
             (named.mac, short.mac.replace(":", "")[6:], f"nosuch/{elsewhere.mac}")))
         for peer in (stranger, elsewhere):
             self.refused(peer, oae.POLICY)
-        for peer in (named, short, target):
+        # On another channel than the link that is opened from here.
+        other = Peer(self.wire, target.to, vc=1, mac=target.mac)
+        for peer in (named, short, other):
             peer.open()
-        self.assertEqual(self.moved("not_accepted", "tags_made"), [2, 3])
+        self.assertEqual(self.moved("not_accepted", "tags_made"), [2, 4])
 
     def test_open_links_stay(self):
         """A policy is for opening: links there are go on, through a freeze, too."""
@@ -429,7 +431,9 @@ class Admission(OneScript):
     def test_forged(self):
         """A SYNC with the address of a configured peer makes nothing, on any channel."""
         named = self.peer()
-        self.a.knobs(peers=named.mac, target=named.mac)
+        self.a.knob("peers", named.mac)
+        self.a.aim(named.mac)
+        self.wire.frames()
         trafgen(self.p, "vp", [Peer(self.wire, named.to, vc=vc, mac=named.mac).frame(
             oae.SYNC, dst_ltag=vc % 2 * 77) for vc in range(256)])
         wait_for(lambda: self.moved("stranger", "bad_cookie") == [256, 128], "all to be answered")

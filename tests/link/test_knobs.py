@@ -194,14 +194,15 @@ class Addresses(KnobTest, OneCable):
                              ("02:0a:e0:11:22:33", "02:0a:e0:11:22:33"),
                              ("02:0A:E0:11:22:AB\n", "02:0a:e0:11:22:ab"),
                              ("va/2", "va/0x000002"), ("nowhere/02:0a:e0:11:22:33",
-                                                       "nowhere/02:0a:e0:11:22:33"), ("", "")):
+                                                       "nowhere/02:0a:e0:11:22:33"), ("", ""), ("3", "0x000003"),
+                             ("0", "")):
             self.a.knob("target", value)
             self.assertEqual(self.a.knob("target"), shown)
 
     def test_bad_target(self):
         """No address, or one that no peer can have."""
         self.a.knob("target", "1234")
-        for value in ("0", "1000000", "xyz", "0x", "-2", "02:0a:e0:11:22", "02:0a:e0:11:22:33:44",
+        for value in ("00", "va/0", "1000000", "xyz", "0x", "-2", "02:0a:e0:11:22", "02:0a:e0:11:22:33:44",
                       "02:0a:e0:11:22:3g", "03:0a:e0:11:22:33", "ff:ff:ff:ff:ff:ff",
                       "00:00:00:00:00:00", "/2", "va/", "a b/2", "va/va/2",
                       "averyveryverylongname/2", "2,3"):
@@ -425,7 +426,7 @@ class AtWork(KnobTest, OneCable):
     def test_target_of_when_opened(self):
         """And to the target of then."""
         fd = self.a.open(vc=35)
-        self.a.knob("target", "abcdef")
+        self.a.aim("abcdef")
         os.write(fd, b"still there")
         os.close(fd)
         self.a.knobs(target=self.cable.mac_b, vci=0)

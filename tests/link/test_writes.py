@@ -51,7 +51,8 @@ class Outcomes(OneScript):
     def setUp(self):
         super().setUp()
         self.vc = next(self.vcs)
-        self.a.knobs(**self.KNOBS, dev="va", target=self.cable.mac_b, vci=self.vc)
+        self.a.knobs(target="", **self.KNOBS, dev="va", vci=self.vc)
+        self.a.aim(self.cable.mac_b)
         self.wire.frames()
         self.peer = Peer(self.wire, self.cable.mac_a, vc=self.vc)
         self.before = self.a.stats()
@@ -277,7 +278,7 @@ class Outcomes(OneScript):
         self.peer.silence()
         self.a.knob("stall_min_us", 10000)
         self.anyone()
-        self.assertEqual(self.a.tag(self.vc)["state"], "SYNC_SENT")
+        self.assertEqual(self.a.tag(self.vc)["state"], "DOWN")
         self.a.knobs(stall_min_us=1000000, dead_ms=3600000)
         writer = self.a.start_write(b"back?")
         wait_for(lambda: self.moved()["posted"] == 4, "it to be posted")
@@ -465,7 +466,8 @@ class Outcomes(OneScript):
 
     def test_poll_makes_no_link(self):
         """Only asking costs no tag."""
-        fd = self.a.open(target="abcdef")
+        self.a.aim("abcdef")
+        fd = self.a.open()
         self.poll(fd)
         os.close(fd)
         self.assertEqual(self.a.tags(), [])
