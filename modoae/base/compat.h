@@ -61,6 +61,11 @@ static inline void oae_user_iter(struct iov_iter *iter, unsigned int dir,
 #define dst_rtable(p) container_of(p, struct rtable, dst)
 #endif
 
+/* 5.17: pde_data() was called PDE_DATA() */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 17, 0)
+#define pde_data(inode) PDE_DATA(inode)
+#endif
+
 /* 5.11: pages charged to a memory cgroup may be mapped to user space */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(5, 11, 0)
 #define OAE_GFP_MAPPED (GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)

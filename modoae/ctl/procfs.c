@@ -4,6 +4,7 @@
  *   tags	the links; `close [DEV/]ADDR [VC]` written to it closes one
  *   stats	all counters
  *   ev_log	the last events
+ *   noc_debug	data; see dev/noc_debug.c
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -268,7 +269,8 @@ int oae_procfs_init(struct oae_node *node)
 	    !proc_create_net_single("stats", 0444, dir, procfs_stats_show,
 				    NULL) ||
 	    !proc_create_net_single("ev_log", 0444, dir, procfs_ev_log_show,
-				    NULL)) {
+				    NULL) ||
+	    oae_noc_proc_make(node, dir)) {
 		oae_procfs_exit(node);
 		return -ENOMEM;
 	}

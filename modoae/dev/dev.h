@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* dev: open files of /dev/oae, sending and waiting, and the debugfs file. */
+/* dev: open files of /dev/oae, sending and waiting, and the file noc_debug. */
 #ifndef OAE_DEV_H
 #define OAE_DEV_H
 
@@ -9,6 +9,7 @@
 #include "../net/net.h"
 
 struct iov_iter;
+struct proc_dir_entry;
 
 /**
  * struct oae_file - an open file of /dev/oae
@@ -112,6 +113,7 @@ int oae_verb_put_result(const struct oae_msg *msg,
 extern struct miscdevice oae_chardev;
 
 /* noc_debug.c */
+int oae_noc_proc_make(struct oae_node *node, struct proc_dir_entry *dir);
 void oae_noc_purge(struct oae_node *node);
 void oae_debugfs_init(void);
 void oae_debugfs_exit(void);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /sys/kernel/debug/modoae/noc_debug: a link that echo and cat can drive.
+ * noc_debug: a link that echo and cat can drive, in /sys/kernel/debug/modoae and in
+ * /proc/net/modoae.
  *
- * An open file belongs to the opener's namespace, and keeps the values of target
- * and vci at the time of opening. A write is one transaction and returns when its
- * outcome is known. A read returns what has arrived, a transaction at a time, then
- * end-of-file.
+ * An open file belongs to a namespace: in debugfs to the opener's, in /proc to that
+ * of the directory. It keeps the values of target and vci at the time of opening. A
+ * write is one transaction and returns when its outcome is known. A read returns what
+ * has arrived, a transaction at a time, then end-of-file.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -15,6 +16,7 @@
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/poll.h>
+#include <linux/proc_fs.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 
@@ -27,15 +29,15 @@ struct noc_file {
 	struct oae_pool pool;		/* memory for short messages */
 };
 
-static int noc_open(struct inode *inode, struct file *file)
+/* Open a file of @net, to which the caller has a reference; the file gets its own. */
+static int noc_open_net(struct net *net, struct inode *inode, struct file *file)
 {
-	struct net *net = current->nsproxy->net_ns;
 	struct oae_node *node = oae_node(net);
 	struct noc_file *nf;
 
 	if (!ns_capable(net->user_ns, CAP_NET_ADMIN))
 		return -EPERM;
-	nf = kzalloc(sizeof(*nf), GFP_KERNEL);
+	nf = kzalloc(sizeof(*nf), GFP_KERNEL_ACCOUNT);
 	if (!nf)
 		return -ENOMEM;
 	nf->net = get_net(net);
@@ -44,6 +46,11 @@ static int noc_open(struct inode *inode, struct file *file)
 	oae_target(node, &nf->target);
 	file->private_data = nf;
 	return nonseekable_open(inode, file);
+}
+
+static int noc_open(struct inode *inode, struct file *file)
+{
+	return noc_open_net(current->nsproxy->net_ns, inode, file);
 }
 
 static int noc_release(struct inode *inode, struct file *file)
@@ -91,10 +98,10 @@ static int noc_send(struct noc_file *nf, struct oae_msg *msg, bool nonblock)
 	return err;
 }
 
-static ssize_t noc_write_iter(struct kiocb *iocb, struct iov_iter *from)
+static ssize_t noc_write(struct file *file, struct iov_iter *from)
 {
-	struct noc_file *nf = iocb->ki_filp->private_data;
-	bool nonblock = iocb->ki_filp->f_flags & O_NONBLOCK;
+	struct noc_file *nf = file->private_data;
+	bool nonblock = file->f_flags & O_NONBLOCK;
 	struct oae_node *node = oae_node(nf->net);
 	size_t len = iov_iter_count(from);
 	struct oae_msg *msg;
@@ -112,6 +119,11 @@ static ssize_t noc_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	err = noc_send(nf, msg, nonblock);
 	oae_msg_put(msg);
 	return err ?: len;
+}
+
+static ssize_t noc_write_iter(struct kiocb *iocb, struct iov_iter *from)
+{
+	return noc_write(iocb->ki_filp, from);
 }
 
 /* The next transaction, taken from the tags in turn: its slices, linked by ->next. */
@@ -142,9 +154,9 @@ static ssize_t noc_read_some(struct oae_node *node, struct iov_iter *to)
 	return n || !left ? n : -EFAULT;
 }
 
-static ssize_t noc_read_iter(struct kiocb *iocb, struct iov_iter *to)
+static ssize_t noc_read(struct file *file, struct iov_iter *to)
 {
-	struct noc_file *nf = iocb->ki_filp->private_data;
+	struct noc_file *nf = file->private_data;
 	struct oae_node *node = oae_node(nf->net);
 	ssize_t done = 0;
 
@@ -163,6 +175,11 @@ static ssize_t noc_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	}
 	mutex_unlock(&node->reader);
 	return done;
+}
+
+static ssize_t noc_read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	return noc_read(iocb->ki_filp, to);
 }
 
 /**
@@ -222,6 +239,81 @@ static const struct file_operations noc_fops = {
 	.read_iter = noc_read_iter,
 	.poll = noc_poll,
 };
+
+/*
+ * The file in /proc. An open proc file holds neither the module nor its namespace, so
+ * the open file takes references of its own: somebody may sleep in poll() on it.
+ */
+
+static int noc_proc_open(struct inode *inode, struct file *file)
+{
+	struct oae_node *node = pde_data(inode);
+	struct net *net;
+	int err;
+
+	/* A module whose init fails goes, whoever refers to it. */
+	if (READ_ONCE(THIS_MODULE->state) != MODULE_STATE_LIVE ||
+	    !try_module_get(THIS_MODULE))
+		return -ENODEV;
+	net = maybe_get_net(node->net);
+	err = net ? noc_open_net(net, inode, file) : -ENODEV;
+	if (net)
+		put_net(net);
+	if (err)
+		module_put(THIS_MODULE);
+	return err;
+}
+
+static int noc_proc_release(struct inode *inode, struct file *file)
+{
+	noc_release(inode, file);
+	/* remove_proc_subtree() waits for this function to return. */
+	module_put(THIS_MODULE);
+	return 0;
+}
+
+static ssize_t noc_proc_read(struct file *file, char __user *buf, size_t size,
+			     loff_t *pos)
+{
+	struct iov_iter to;
+	struct iovec iov;
+
+	oae_user_iter(&to, READ, &iov, buf, size);
+	return noc_read(file, &to);
+}
+
+static ssize_t noc_proc_write(struct file *file, const char __user *buf,
+			      size_t size, loff_t *pos)
+{
+	struct iov_iter from;
+	struct iovec iov;
+
+	oae_user_iter(&from, WRITE, &iov, (char __user *)buf, size);
+	return noc_write(file, &from);
+}
+
+static const struct proc_ops noc_proc_ops = {
+	.proc_open = noc_proc_open,
+	.proc_release = noc_proc_release,
+	.proc_read = noc_proc_read,
+	.proc_write = noc_proc_write,
+	.proc_poll = noc_poll,
+};
+
+/**
+ * oae_noc_proc_make() - make noc_debug in /proc
+ * @node: its node
+ * @dir: its directory, which is removed before the node goes
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int oae_noc_proc_make(struct oae_node *node, struct proc_dir_entry *dir)
+{
+	return proc_create_data("noc_debug", 0600, dir, &noc_proc_ops, node) ?
+	       0 : -ENOMEM;
+}
 
 /**
  * oae_debugfs_init() - make the debugfs files
