@@ -531,12 +531,12 @@ int oae_params_start(void)
 		err = params_target_check(node, &oae_template.target, target,
 					  &why);
 	}
-	if (err) {
+	if (!err)
+		err = oae_target_set(node, &oae_template.target);
+	if (err)
 		oae_refusal_log(&why);
-	} else {
-		params_target_use(node, &oae_template.target);
+	else
 		oae_params_state = OAE_LIVE;
-	}
 	kernel_param_unlock(THIS_MODULE);
 	mutex_unlock(&node->dev_lock);
 	return err;

@@ -115,7 +115,7 @@ void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 	v->tx = link.tx;
 	v->rtt = link.srtt;
 	v->age = procfs_age(v->age);
-	v->state = link.down ? "DOWN" : oae_state_name(link.state);
+	v->state = oae_link_word(&link);
 	v->offer = procfs_offer_words[link.offer];
 	v->hold = procfs_hold_words[link.hold];
 	oae_kid_mac(tag->key.kid, v->peer);

@@ -18,6 +18,7 @@
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/poll.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -232,11 +233,13 @@ static u32 file_status_flags(const struct oae_link_view *v, bool dead)
 	return flags;
 }
 
-static void file_link_status(struct oae_tag *tag, struct oae_status *s)
+static void file_link_status(struct oae_tag *tag, struct oae_status *s,
+			     const char **word)
 {
 	struct oae_link_view v;
 
 	oae_link_show(&tag->link, &v);
+	*word = tag->dead ? "DEAD" : oae_link_word(&v);
 	s->vc = v.vc;
 	s->state = v.state;
 	s->flags = file_status_flags(&v, tag->dead);
@@ -256,15 +259,15 @@ static void file_link_status(struct oae_tag *tag, struct oae_status *s)
 	s->failures = tag->nhealed;
 }
 
-/* Fill in the status of an attached file. Takes the file's events and returns them. */
-static u32 file_tag_status(struct oae_file *f, struct oae_tag *tag,
-			   struct oae_status *s)
+/* The status of an attached file but for its events, and its state in a word. */
+static const char *file_tag_look(struct oae_file *f, struct oae_tag *tag,
+				 struct oae_status *s)
+	__must_hold(&tag->lock)
 {
-	u32 events;
+	const char *word;
 
 	oae_kid_mac(tag->key.kid, s->peer);
-	oae_tag_lock(tag);
-	file_link_status(tag, s);
+	file_link_status(tag, s, &word);
 	if (tag->dead)
 		strscpy(s->port, f->port_name, sizeof(s->port));
 	else
@@ -272,6 +275,17 @@ static u32 file_tag_status(struct oae_file *f, struct oae_tag *tag,
 	s->pending = f->client.npending;
 	s->uncollected = oae_client_uncollected(&f->client);
 	s->next_id = f->client.next_id;
+	return word;
+}
+
+/* Fill in the status of an attached file. Takes the file's events and returns them. */
+static u32 file_tag_status(struct oae_file *f, struct oae_tag *tag,
+			   struct oae_status *s)
+{
+	u32 events;
+
+	oae_tag_lock(tag);
+	file_tag_look(f, tag, s);
 	events = oae_client_events(&f->client, tag);
 	f->client.events = 0;
 	f->client.nevents = tag->nevents;
@@ -310,6 +324,34 @@ static int file_ioctl_status(struct oae_file *f, void __user *arg)
 		oae_tag_unlock(tag);
 	}
 	return -EFAULT;
+}
+
+/*
+ * /proc/PID/fdinfo: what `oae show -p` finds the owners of links by. Numbers and
+ * their order are those of struct oae_status.
+ */
+static void file_show_fdinfo(struct seq_file *m, struct file *file)
+{
+	struct oae_file *f = file->private_data;
+	struct oae_tag *tag = oae_file_tag(f);
+	struct oae_status s = {};
+	const char *word;
+
+	seq_printf(m, "netns:\t%u\n", f->net->ns.inum);
+	if (IS_ERR(tag)) {
+		seq_printf(m, "oae:\t%s\n", PTR_ERR(tag) == -ENOTCONN ?
+					   "unattached" : "listening");
+		return;
+	}
+	oae_tag_lock(tag);
+	word = file_tag_look(f, tag, &s);
+	oae_tag_unlock(tag);
+	seq_printf(m, "oae:\tattached\nport:\t%s\npeer:\t%pM\nvc:\t%u\nstate:\t%s\n",
+		   s.port, s.peer, s.vc, word);
+	seq_printf(m, "tx:\t%u\nrx:\t%u\nqueued:\t%u\nunread:\t%u\npending:\t%u\nuncollected:\t%u\n",
+		   s.tx, s.rx, s.queued, s.unread, s.pending, s.uncollected);
+	seq_printf(m, "committed:\t%llu\nreversed:\t%llu\nunknown:\t%llu\ndelivered:\t%llu\nfailures:\t%llu\n",
+		   s.committed, s.reversed, s.unknown, s.delivered, s.failures);
 }
 
 /* The ioctls that need both read and write permission. */
@@ -415,6 +457,7 @@ static const struct file_operations oae_fops = {
 	.mmap = oae_file_mmap,
 	.unlocked_ioctl = file_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
+	.show_fdinfo = file_show_fdinfo,
 };
 
 /* An open file pins the module, so none is open when it is deregistered. */

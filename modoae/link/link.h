@@ -472,4 +472,10 @@ u64 oae_link_stall(const struct oae_link *l);
 const char *oae_state_name(enum oae_state state);
 const char *oae_note_name(enum oae_note note);
 
+/* The state, or that the link is down, for people. */
+static inline const char *oae_link_word(const struct oae_link_view *v)
+{
+	return v->down ? "DOWN" : oae_state_name(v->state);
+}
+
 #endif /* OAE_LINK_H */

@@ -6,8 +6,10 @@ import json
 import os
 import re
 import subprocess
+from pathlib import Path
 
 from oaecmd import OAE, Running, oae
+from oaedev import OaeFile
 from oaetest import REPO, wait_for
 from patience import SLOW
 from topology import OneCable
@@ -151,6 +153,44 @@ class Looking(CommandTest):
         self.assertIn("no links", oae(self.a, "show", "vc", 200).out)
         self.a.close_tag(self.cable.mac_b, 3)
         wait_for(lambda: not self.a.tag(3) and not self.b.tag(3), "the link to close")
+
+    def test_show_states(self):
+        """state says which links, too."""
+        self.a.write(b"to nobody", nonblock=True, target="abcdef", vc=4)
+        self.addCleanup(self.a.knobs, target=self.cable.mac_b, vci=0)
+
+        def vcs(*args):
+            return sorted(link["vc"] for link in oae(self.a, "-j", "show", *args).json)
+        self.assertEqual(vcs("state", "open"), [0])
+        self.assertEqual(vcs("state", "opening"), [4])
+        self.assertEqual(vcs("state", "opening", "vc", "0"), [])
+        self.assertEqual((vcs("state", "down"), vcs("state", "closing")), ([], []))
+        said = oae(self.a, "show", "state", "shut", status=1)
+        self.assertIn('"shut" is none of open, down', said.err)
+        self.a.close_tag("abcdef", 4)
+
+    def test_owners(self):
+        """-p says which processes have a link open; fdinfo says what it goes by."""
+        self.assertEqual([link["owners"] for link in oae(self.a, "-j", "show", "-p").json], [[]])
+        with OaeFile.to(self.a, self.cable.mac_b) as file, OaeFile.to(self.b, self.cable.mac_a):
+            link, = oae(self.a, "-j", "show", "-p").json
+            owner, = link["owners"]
+            self.assertEqual((owner["pid"], owner["fd"]), (os.getpid(), file.fileno()))
+            name = Path("/proc/self/comm").read_text("ascii").strip()
+            self.assertEqual(owner["command"], name)
+            line = oae(self.a, "show", "-p", "vc", 0).out.splitlines()[-1]
+            self.assertTrue(line.endswith(f" {name}/{os.getpid()}"), line)
+            said = dict(line.split(":\t", 1) for line in Path(
+                f"/proc/self/fdinfo/{file.fileno()}").read_text("ascii").splitlines())
+            status = file.status()
+            for key, wanted in (
+                    ("oae", "attached"), ("port", "va"), ("peer", self.cable.mac_b), ("vc", "0"),
+                    ("state", "OPEN"), ("tx", str(status.tx)), ("rx", str(status.rx)),
+                    ("committed", str(status.committed)), ("unread", "0")):
+                self.assertEqual(said[key], wanted, key)
+            with self.a:
+                self.assertEqual(int(said["netns"]), os.stat("/proc/thread-self/ns/net").st_ino)
+        self.assertIn("links have", oae(self.a, "show", "-p", "zones", status=1).err)
 
     def test_stats(self):
         """Every counter, its value and its meaning."""

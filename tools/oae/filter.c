@@ -26,12 +26,56 @@ static void peer_word(struct filter *f, const char *arg, struct argp_state *stat
 	f->mac_len = 3;
 }
 
+/* What people ask for, and the states in tags that are it. */
+static const struct {
+	const char *word;
+	const char *states[2];
+} states[] = {
+	{ "open", { "OPEN" } },
+	{ "down", { "DOWN" } },
+	{ "opening", { "SYNC_SENT", "SYNC_RECD" } },
+	{ "closing", { "CLOSE_SENT", "CLOSE_RECD" } },
+	{ "closed", { "CLOSED" } },
+};
+
+#define STATES (sizeof(states) / sizeof(*states))
+
+static void state_word(struct filter *f, const char *arg, struct argp_state *state)
+{
+	unsigned int i;
+
+	for (i = 0; i < STATES; i++)
+		if (!strcmp(arg, states[i].word))
+			f->state = arg;
+	if (!f->state)
+		argp_error(state, "state: \"%s\" is none of open, down, opening, closing, closed",
+			   arg);
+}
+
+static bool state_is(const struct filter *f, const char *name)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < STATES; i++)
+		for (k = 0; k < 2; k++)
+			if (!strcmp(f->state, states[i].word) && states[i].states[k] &&
+			    !strcmp(name, states[i].states[k]))
+				return true;
+	return false;
+}
+
+static bool is_filter(const struct filter *f, const char *arg)
+{
+	return !strcmp(arg, "port") || !strcmp(arg, "peer") || !strcmp(arg, "vc") ||
+	       (f->states && !strcmp(arg, "state"));
+}
+
 bool filter_word(struct filter *f, const char *arg, struct argp_state *state)
 {
 	const char *word = f->word;
 
 	if (!word) {
-		if (strcmp(arg, "port") && strcmp(arg, "peer") && strcmp(arg, "vc"))
+		if (!is_filter(f, arg))
 			return false;
 		f->word = arg;
 		return true;
@@ -41,6 +85,8 @@ bool filter_word(struct filter *f, const char *arg, struct argp_state *state)
 		f->port = arg;
 	else if (!strcmp(word, "vc"))
 		f->vc = number_arg(state, "vc", arg, 0, 255);
+	else if (!strcmp(word, "state"))
+		state_word(f, arg, state);
 	else
 		peer_word(f, arg, state);
 	return true;
@@ -62,5 +108,6 @@ bool filter_peer(const struct filter *f, const unsigned char mac[6], unsigned in
 
 bool filter_link(const struct filter *f, const struct link_row *l)
 {
-	return (!f->port || !strcmp(f->port, l->port)) && filter_peer(f, l->mac, l->vc);
+	return (!f->port || !strcmp(f->port, l->port)) && filter_peer(f, l->mac, l->vc) &&
+	       (!f->state || state_is(f, l->state));
 }

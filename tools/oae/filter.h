@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* `port P`, `peer A`, `vc N` on the command line: which links are meant. */
+/* `port P`, `peer A`, `vc N`, `state S` on the command line: which links are meant. */
 #ifndef OAE_FILTER_H
 #define OAE_FILTER_H
 
@@ -13,10 +13,13 @@ struct filter {
 	unsigned char mac[6];
 	unsigned int mac_len;	/* 0 any, 3 the low half, 6 whole */
 	int vc;			/* -1 any */
+	bool states;		/* `state` is a word here */
+	const char *state;	/* open, down, ...; NULL: any */
 	const char *word;	/* whose value comes next */
 };
 
 #define FILTER_ANY { .vc = -1 }
+#define FILTER_LINKS { .vc = -1, .states = true }
 
 /* ARGP_KEY_ARG; false: @arg is not about this. */
 bool filter_word(struct filter *f, const char *arg, struct argp_state *state);

@@ -90,8 +90,8 @@ _oae_offer()
 _oae_argument()
 {
 	case ${_oae_args[0]} in
-	show)	_oae_offer "port peer vc links zones nodes" ;;
-	top)	_oae_offer "port peer vc" ;;
+	show)	_oae_offer "port peer vc state links zones nodes" ;;
+	top)	_oae_offer "port peer vc state" ;;
 	monitor) _oae_offer "peer vc kind" ;;
 	stats)	_oae_offer "$(_oae_counters)" ;;
 	help)	_oae_offer "$(_oae_commands)" ;;
@@ -123,7 +123,12 @@ _oae()
 			_oae_offer "$(_oae_ports)"
 			return
 		fi ;;
-	-p|--port) _oae_offer "$(_oae_ports)"; return ;;
+	-p)	if [[ ${_oae_args[0]} != show ]]; then
+			_oae_offer "$(_oae_ports)"
+			return
+		fi ;;
+	--port) _oae_offer "$(_oae_ports)"; return ;;
+	state)	_oae_offer "open down opening closing closed"; return ;;
 	peer|--for) _oae_offer "$(_oae_peers)"; return ;;
 	kind)	_oae_offer "rcv send post cancel timer note outcome link port zone"; return ;;
 	--netns) _oae_offer "$(_oae_netns)"; return ;;

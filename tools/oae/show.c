@@ -9,6 +9,7 @@
 #include "error.h"
 #include "filter.h"
 #include "json.h"
+#include "owners.h"
 #include "ports.h"
 #include "proc.h"
 #include "text.h"
@@ -16,6 +17,7 @@
 struct args {
 	struct filter filter;
 	const char *what;	/* NULL: links, and a line about each port */
+	bool processes;		/* who has each link open */
 };
 
 static const char doc[] =
@@ -24,6 +26,8 @@ static const char doc[] =
 	"  oae show                         all links, and the ports they are on\n"
 	"  oae show port eth0 vc 3          those of one port and channel\n"
 	"  oae show peer 02:0a:e0:00:00:02  those to a peer; 2 is enough\n"
+	"  oae show state down              those that are open, down, opening, closing, closed\n"
+	"  oae show -p                      and who has them open\n"
 	"  oae show zones                   the gateway's: how each zone is reached\n"
 	"  oae show nodes                   the gateway's: who is in which zone\n"
 	"  oae -j show                      for programs\n"
@@ -34,7 +38,13 @@ static const char doc[] =
 	"QUEUE, UNREAD: transactions that wait for their turn, for a reader.\n"
 	"\n"
 	"JSON: an array of objects, one a link, with the columns of /proc/net/modoae/tags:\n"
-	"port, vc, state, offer, hold, peer, way, rx, tx, unread, queue, rtt_us, kid, age_s.\n";
+	"port, vc, state, offer, hold, peer, way, rx, tx, unread, queue, rtt_us, kid, age_s.\n"
+	"With -p also owners: an array of objects with pid, fd and command.\n";
+
+static const struct argp_option options[] = {
+	{ "processes", 'p', NULL, 0, "the processes that have each link open", 0 },
+	{ 0 }
+};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -46,22 +56,29 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			return 0;
 		if (a->what || (strcmp(arg, "links") && strcmp(arg, "zones") &&
 				strcmp(arg, "nodes")))
-			argp_error(state, "\"%s\": port, peer, vc, links, zones or nodes?", arg);
+			argp_error(state, "\"%s\": port, peer, vc, state, links, zones or nodes?",
+				   arg);
 		a->what = arg;
+		return 0;
+	case 'p':
+		a->processes = true;
 		return 0;
 	case ARGP_KEY_END:
 		filter_end(&a->filter, state);
+		if (a->processes && a->what && strcmp(a->what, "links"))
+			argp_error(state, "-p: %s have no owners, links have", a->what);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
 
 static const struct argp argp = {
-	NULL, parse, "[links|zones|nodes] [port PORT] [peer ADDR] [vc N]", doc, common_options,
-	NULL, NULL
+	options, parse, "[links|zones|nodes] [port PORT] [peer ADDR] [vc N] [state STATE]", doc,
+	common_options, NULL, NULL
 };
 
-static void links_json(const struct links *l, const struct filter *f)
+/* @owners: NULL if they were not asked for. */
+static void links_json(const struct links *l, const struct filter *f, const struct owners *owners)
 {
 	struct json j;
 	unsigned int i;
@@ -73,12 +90,14 @@ static void links_json(const struct links *l, const struct filter *f)
 			continue;
 		json_object(&j, NULL);
 		table_json(&l->table, l->at[i], &j);
+		if (owners)
+			owners_json(owners, &l->row[i], &j);
 		json_close(&j);
 	}
 	json_close(&j);
 }
 
-static void link_row(struct grid *g, const struct link_row *l)
+static void link_row(struct grid *g, const struct link_row *l, const char *owner)
 {
 	char vc[8], tx[24], rx[24], queue[24], unread[24], rtt[UNIT_LEN], old[UNIT_LEN];
 
@@ -88,24 +107,31 @@ static void link_row(struct grid *g, const struct link_row *l)
 	snprintf(queue, sizeof(queue), "%llu", l->queue);
 	snprintf(unread, sizeof(unread), "%llu", l->unread);
 	grid_add(g, l->port, l->peer, vc, l->state, l->way, l->offer, l->hold, tx, rx, queue,
-		 unread, l->rtt_us ? duration(rtt, l->rtt_us * 1000) : "-", age(old, l->age_s));
+		 unread, l->rtt_us ? duration(rtt, l->rtt_us * 1000) : "-", age(old, l->age_s),
+		 owner);
 }
 
-static void links_people(const struct links *l, const struct filter *f)
+static void links_people(const struct links *l, const struct filter *f,
+			 const struct owners *owners)
 {
 	static const struct grid_col cols[] = {
 		{ "PORT", false }, { "PEER", false }, { "VC", true }, { "STATE", false },
 		{ "WAY", false }, { "OFFER", false }, { "HOLD", false }, { "TX", true },
 		{ "RX", true }, { "QUEUE", true }, { "UNREAD", true }, { "RTT", true },
-		{ "AGE", true },
+		{ "AGE", true }, { "OWNER", false },
 	};
 	struct grid g;
 	unsigned int i;
+	char *owner;
 
-	grid_init(&g, cols, sizeof(cols) / sizeof(*cols));
-	for (i = 0; i < l->n; i++)
-		if (filter_link(f, &l->row[i]))
-			link_row(&g, &l->row[i]);
+	grid_init(&g, cols, sizeof(cols) / sizeof(*cols) - !owners);
+	for (i = 0; i < l->n; i++) {
+		if (!filter_link(f, &l->row[i]))
+			continue;
+		owner = owners ? owners_text(owners, &l->row[i]) : NULL;
+		link_row(&g, &l->row[i], owner);
+		free(owner);
+	}
 	if (g.nrows)
 		grid_print(&g, stdout, 0, 0);
 	else
@@ -139,19 +165,25 @@ static void ports_people(const struct filter *f)
 
 static int show_links(const struct args *a)
 {
+	struct owners owners = { 0 }, *wanted = a->processes ? &owners : NULL;
 	struct links l;
 
 	if (!links_read(&l)) {
 		proc_complain(PROC_LINK);
 		return EXIT_LOCAL;
 	}
+	if (wanted)
+		owners_read(wanted);
 	if (want_json) {
-		links_json(&l, &a->filter);
+		links_json(&l, &a->filter, wanted);
 	} else {
 		if (!a->what)
 			ports_people(&a->filter);
-		links_people(&l, &a->filter);
+		links_people(&l, &a->filter, wanted);
 	}
+	if (owners.hidden)
+		complain("%u processes may not be looked at; as root they may", owners.hidden);
+	owners_free(&owners);
 	if (l.bad)
 		complain("%u lines of tags were not understood; is oae older than the module?",
 			 l.bad);
@@ -218,7 +250,7 @@ static int show_gateway(const char *file)
 
 int cmd_show(int argc, char **argv)
 {
-	struct args a = { .filter = FILTER_ANY };
+	struct args a = { .filter = FILTER_LINKS };
 
 	parse_options(&argp, &argc, argv, &a);
 	if (a.what && !strcmp(a.what, "zones"))

@@ -69,7 +69,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (!filter_word(&a->filter, arg, state))
-			argp_error(state, "\"%s\": port, peer or vc?", arg);
+			argp_error(state, "\"%s\": port, peer, vc or state?", arg);
 		return 0;
 	case ARGP_KEY_END:
 		filter_end(&a->filter, state);
@@ -79,7 +79,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options, parse, "[port PORT] [peer ADDR] [vc N]", doc, common_options, NULL, NULL
+	options, parse, "[port PORT] [peer ADDR] [vc N] [state STATE]", doc, common_options, NULL, NULL
 };
 
 static bool take_sample(struct sample *s)
@@ -320,7 +320,7 @@ static int watch(const struct args *a, bool tty)
 
 int cmd_top(int argc, char **argv)
 {
-	struct args a = { .filter = FILTER_ANY, .delay_ms = 1000 };
+	struct args a = { .filter = FILTER_LINKS, .delay_ms = 1000 };
 	int status;
 	bool tty;
 

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Who has a link open: the files of /dev/oae that all processes have. */
+#ifndef OAE_OWNERS_H
+#define OAE_OWNERS_H
+
+#include <stdbool.h>
+
+struct json;
+struct link_row;
+
+/* An open file that is attached to a link of this namespace. */
+struct owner {
+	char port[16];
+	unsigned char mac[6];
+	unsigned int vc;
+	unsigned int pid;
+	unsigned int fd;
+	char command[64];
+};
+
+struct owners {
+	struct owner *o;
+	unsigned int n;
+	unsigned int hidden;	/* processes that may not be looked at */
+};
+
+/* OAE_PROC in the environment is looked through instead of /proc. */
+void owners_read(struct owners *all);
+void owners_free(struct owners *all);
+bool owner_has(const struct owner *o, const struct link_row *l);
+/* "oae/123, python3/45", or "-"; to be freed. */
+char *owners_text(const struct owners *all, const struct link_row *l);
+/* The member "owners" of the object that is open. */
+void owners_json(const struct owners *all, const struct link_row *l, struct json *j);
+
+#endif /* OAE_OWNERS_H */
