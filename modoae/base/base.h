@@ -172,6 +172,7 @@ struct oae_port {
 	atomic_t nopen;			/* tags whose link is not CLOSED */
 	atomic_t nsettling;		/* tags still settling (protocol 4.5) */
 	unsigned int mtu;		/* of dev, READ_ONCE(); valid once gone, too */
+	char name[IFNAMSIZ];		/* the same, for tracing; a reader may see a mix */
 	u8 addr[ETH_ALEN];		/* of dev, as reported to the tags; under RTNL */
 	bool removed;			/* no new tags; under RTNL */
 	bool gone;			/* no frames either; under RTNL */
@@ -310,9 +311,10 @@ enum oae_ev_kind {
 };
 
 int oae_evlog_make(struct oae_node *node);
-void oae_evlog_add(struct oae_node *node, u64 now, u64 kid,
+void oae_evlog_add(const struct oae_port *port, u64 now, u64 kid,
 		   enum oae_ev_kind kind, u8 what, u8 before, u8 after,
 		   u32 seq);
+const char *oae_evlog_word(enum oae_ev_kind kind, u8 what);
 int oae_evlog_show(struct oae_node *node, struct seq_file *m);
 
 /**

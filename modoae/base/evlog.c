@@ -74,7 +74,7 @@ int oae_evlog_make(struct oae_node *node)
 
 /**
  * oae_evlog_add() - record an event, in the log and as a tracepoint
- * @node: the node, which has a log
+ * @port: the tag's port, perhaps gone; its node has a log
  * @now: local_clock(), ns
  * @kid: key id of the tag
  * @kind: what happened
@@ -85,12 +85,13 @@ int oae_evlog_make(struct oae_node *node)
  *
  * Context: any but hard interrupts, BH off.
  */
-void oae_evlog_add(struct oae_node *node, u64 now, u64 kid,
+void oae_evlog_add(const struct oae_port *port, u64 now, u64 kid,
 		   enum oae_ev_kind kind, u8 what, u8 before, u8 after,
 		   u32 seq)
 {
-	struct oae_ring *ring = this_cpu_ptr(node->evlog);
-	u32 n = this_cpu_inc_return(node->evlog->head) - 1;
+	struct oae_ring __percpu *log = port->node->evlog;
+	struct oae_ring *ring = this_cpu_ptr(log);
+	u32 n = this_cpu_inc_return(log->head) - 1;
 	struct oae_event *e = &ring->ev[n % OAE_RING];
 
 	WRITE_ONCE(e->ver, 2 * n + 1);
@@ -106,7 +107,7 @@ void oae_evlog_add(struct oae_node *node, u64 now, u64 kid,
 	/* Pairs with the smp_load_acquire() in evlog_event_read(). */
 	smp_store_release(&e->ver, 2 * n + 2);
 
-	trace_oae_event(kid, kind, what, before, after, seq);
+	trace_oae_event(port, kid, kind, what, before, after, seq);
 }
 
 /* Copy event number @n. False if it was overwritten, or is being written. */
@@ -141,7 +142,7 @@ static int evlog_event_cmp(const void *a, const void *b)
 	return (s32)(x->ver - y->ver);
 }
 
-/* A blank at the end: evlog_what() has the rest. */
+/* A blank at the end: oae_evlog_word() has the rest. */
 static const char *const evlog_kinds[] = {
 	[OAE_EV_FRAME] = "rcv ",
 	[OAE_EV_SEND] = "send ",
@@ -158,16 +159,25 @@ static const char *const evlog_outcomes[] = {
 	[OAE_UNKNOWN] = "unknown",
 };
 
-static const char *evlog_what(const struct oae_event *e)
+/**
+ * oae_evlog_word() - what an event is about, for people and programs
+ * @kind: what happened
+ * @what: depends on @kind
+ *
+ * Context: any.
+ *
+ * Return: the opcode of a frame, the name of a note or of an outcome; else "".
+ */
+const char *oae_evlog_word(enum oae_ev_kind kind, u8 what)
 {
-	switch (e->kind) {
+	switch (kind) {
 	case OAE_EV_FRAME:
 	case OAE_EV_SEND:
-		return oae_opcode_name(e->what);
+		return oae_opcode_name(what);
 	case OAE_EV_NOTE:
-		return oae_note_name(e->what);
+		return oae_note_name(what);
 	case OAE_EV_OUTCOME:
-		return evlog_outcomes[e->what];
+		return evlog_outcomes[what];
 	default:
 		return "";
 	}
@@ -176,12 +186,13 @@ static const char *evlog_what(const struct oae_event *e)
 static void evlog_event_show(const struct oae_event *e, struct seq_file *m)
 {
 	const char *kind = evlog_kinds[e->kind];
+	const char *what = oae_evlog_word(e->kind, e->what);
 	u64 us = e->now;
 	u32 ns = do_div(us, NSEC_PER_SEC);
 
 	seq_printf(m, "%6llu.%06u 0x%016llx ", us, ns / 1000, e->kid);
 	seq_printf(m, "%s%-*s %10s -> %-10s seq %u\n", kind,
-		   (int)(24 - strlen(kind)), evlog_what(e), oae_state_name(e->before),
+		   (int)(24 - strlen(kind)), what, oae_state_name(e->before),
 		   oae_state_name(e->after), e->seq);
 }
 

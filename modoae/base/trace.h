@@ -2,8 +2,9 @@
 /*
  * Tracepoints, under events/modoae in tracefs.
  *
- *   oae_event	 an event, one for each line of ev_log
- *   oae_outcome the outcome of a transaction
+ *   oae_event	 an event, one for each line of ev_log: @word is the opcode of a
+ *		 frame, the name of a note or of an outcome
+ *   oae_outcome the outcome of a transaction, and why: an errno
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM modoae
@@ -11,6 +12,7 @@
 #if !defined(OAE_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
 #define OAE_TRACE_H
 
+#include <linux/etherdevice.h>
 #include <linux/tracepoint.h>
 
 #include "base.h"
@@ -28,9 +30,6 @@ TRACE_DEFINE_ENUM(OAE_EV_CANCEL);
 TRACE_DEFINE_ENUM(OAE_EV_TIMER);
 TRACE_DEFINE_ENUM(OAE_EV_NOTE);
 TRACE_DEFINE_ENUM(OAE_EV_OUTCOME);
-TRACE_DEFINE_ENUM(OAE_COMMITTED);
-TRACE_DEFINE_ENUM(OAE_REVERSED);
-TRACE_DEFINE_ENUM(OAE_UNKNOWN);
 
 #define oae_show_state(state)				\
 	__print_symbolic(state,				\
@@ -51,51 +50,78 @@ TRACE_DEFINE_ENUM(OAE_UNKNOWN);
 			 { OAE_EV_NOTE, "note" },	\
 			 { OAE_EV_OUTCOME, "outcome" })
 
-#define oae_show_outcome(outcome)			\
-	__print_symbolic(outcome,			\
-			 { OAE_COMMITTED, "committed" },	\
-			 { OAE_REVERSED, "reversed" },	\
-			 { OAE_UNKNOWN, "unknown" })
+/* Longer than every name of a note, an opcode, an outcome. */
+#define OAE_TRACE_WORD	16
+
+/*
+ * Which link: the number of the namespace, as in /proc/PID/ns/net, the port's name,
+ * the peer and its channel. Words are copied, so that whatever reads the record, or
+ * filters it, has them. That costs only who traces.
+ */
+#define OAE_TRACE_LINK					\
+	__field(u64, kid)				\
+	__field(u32, netns)				\
+	__array(char, port, IFNAMSIZ)			\
+	__array(u8, peer, ETH_ALEN)			\
+	__field(u8, vc)
+
+#define oae_assign_link(port_, kid_) do {				\
+	__entry->kid = (kid_);						\
+	__entry->netns = (port_)->node->net->ns.inum;			\
+	memcpy(__entry->port, (port_)->name, IFNAMSIZ);			\
+	u64_to_ether_addr(kid_, __entry->peer);				\
+	__entry->vc = (kid_) >> 56;					\
+} while (0)
 
 TRACE_EVENT(oae_event,
-	    TP_PROTO(u64 kid, u8 kind, u8 what, u8 before, u8 after, u32 seq),
-	    TP_ARGS(kid, kind, what, before, after, seq),
-	    TP_STRUCT__entry(__field(u64, kid)
+	    TP_PROTO(const struct oae_port *at, u64 kid, u8 kind, u8 what,
+		     u8 before, u8 after, u32 seq),
+	    TP_ARGS(at, kid, kind, what, before, after, seq),
+	    TP_STRUCT__entry(OAE_TRACE_LINK
 			     __field(u32, seq)
 			     __field(u8, kind)
 			     __field(u8, what)
 			     __field(u8, before)
 			     __field(u8, after)
+			     __array(char, word, OAE_TRACE_WORD)
 			     ),
-	    TP_fast_assign(__entry->kid = kid;
+	    TP_fast_assign(oae_assign_link(at, kid);
 			   __entry->seq = seq;
 			   __entry->kind = kind;
 			   __entry->what = what;
 			   __entry->before = before;
 			   __entry->after = after;
+			   strscpy(__entry->word, oae_evlog_word(kind, what),
+				   OAE_TRACE_WORD);
 			   ),
-	    TP_printk("kid=0x%016llx event=%s what=%u state=%s->%s seq=%u",
-		      __entry->kid, oae_show_kind(__entry->kind),
-		      __entry->what, oae_show_state(__entry->before),
+	    TP_printk("netns=%u port=%s peer=%pM vc=%u event=%s word=%s state=%s->%s seq=%u",
+		      __entry->netns, __entry->port, __entry->peer,
+		      __entry->vc, oae_show_kind(__entry->kind), __entry->word,
+		      oae_show_state(__entry->before),
 		      oae_show_state(__entry->after), __entry->seq)
 );
 
 TRACE_EVENT(oae_outcome,
-	    TP_PROTO(u64 kid, u8 outcome, int err, u32 seq),
-	    TP_ARGS(kid, outcome, err, seq),
-	    TP_STRUCT__entry(__field(u64, kid)
+	    TP_PROTO(const struct oae_port *at, u64 kid, u8 outcome, int err,
+		     u32 seq),
+	    TP_ARGS(at, kid, outcome, err, seq),
+	    TP_STRUCT__entry(OAE_TRACE_LINK
 			     __field(int, err)
 			     __field(u32, seq)
 			     __field(u8, outcome)
+			     __array(char, word, OAE_TRACE_WORD)
 			     ),
-	    TP_fast_assign(__entry->kid = kid;
+	    TP_fast_assign(oae_assign_link(at, kid);
 			   __entry->err = err;
 			   __entry->seq = seq;
 			   __entry->outcome = outcome;
+			   strscpy(__entry->word,
+				   oae_evlog_word(OAE_EV_OUTCOME, outcome),
+				   OAE_TRACE_WORD);
 			   ),
-	    TP_printk("kid=0x%016llx outcome=%s err=%d seq=%u",
-		      __entry->kid, oae_show_outcome(__entry->outcome),
-		      __entry->err, __entry->seq)
+	    TP_printk("netns=%u port=%s peer=%pM vc=%u outcome=%s err=%d seq=%u",
+		      __entry->netns, __entry->port, __entry->peer,
+		      __entry->vc, __entry->word, __entry->err, __entry->seq)
 );
 
 #endif /* OAE_TRACE_H */

@@ -100,6 +100,7 @@ static struct oae_port *netdev_port_make(struct oae_node *node,
 	port->pt.dev = dev;
 	port->pt.func = oae_rcv;
 	port->mtu = dev->mtu;
+	memcpy(port->name, dev->name, IFNAMSIZ);
 	ether_addr_copy(port->addr, dev->dev_addr);
 	refcount_set(&port->ref, 1);
 	port->up = netdev_port_is_up(dev);
@@ -489,6 +490,9 @@ static int oae_netdev_event(struct notifier_block *nb, unsigned long event,
 		break;
 	case NETDEV_DOWN:
 		netdev_port_set_up(port, false);
+		break;
+	case NETDEV_CHANGENAME:
+		memcpy(port->name, dev->name, IFNAMSIZ);
 		break;
 	case NETDEV_CHANGEMTU:
 		netdev_port_mtu(port);

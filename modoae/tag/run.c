@@ -270,7 +270,7 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 
 		if (oae_out_carries(send))
 			oae_out_keep(tag, ev, send);
-		oae_evlog_add(node, ev->now, tag->key.kid, OAE_EV_SEND,
+		oae_evlog_add(tag->key.port, ev->now, tag->key.kid, OAE_EV_SEND,
 			      send->frame.opcode, ev->before, after,
 			      send->frame.seq);
 	}
@@ -355,8 +355,8 @@ static void run_wake_verbs(struct list_head *tags)
 void oae_run_log(struct oae_tag *tag, struct oae_run *ev,
 		 enum oae_ev_kind kind, u8 what, u32 seq)
 {
-	oae_evlog_add(tag->node, ev->now, tag->key.kid, kind, what, ev->before,
-		      oae_link_state(&tag->link), seq);
+	oae_evlog_add(tag->key.port, ev->now, tag->key.kid, kind, what,
+		      ev->before, oae_link_state(&tag->link), seq);
 }
 
 /*

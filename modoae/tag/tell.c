@@ -39,7 +39,8 @@ void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 	tag->nended[outcome]++;
 	oae_count(tag->node, OAE_S_COMMITTED + outcome);
 	oae_run_log(tag, ev, OAE_EV_OUTCOME, outcome, oae_link_tx(&tag->link));
-	trace_oae_outcome(tag->key.kid, outcome, err, oae_link_tx(&tag->link));
+	trace_oae_outcome(tag->key.port, tag->key.kid, outcome, err,
+			  oae_link_tx(&tag->link));
 }
 
 /* Write a note to the kernel log, as far as the knob `verbose` asks for it. */

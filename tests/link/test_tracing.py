@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The tracepoints say in words what happens, and tools/bpftrace shows it."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import unittest
+from pathlib import Path
+
+from oaetest import REPO, run, wait_for
+from topology import OneCable
+
+TRACING = Path("/sys/kernel/tracing")
+
+
+class Tracing(OneCable):
+    __doc__ = OneCable.__doc__
+    targets = True
+    patience = 120
+
+    def set(self, name, value):
+        """One of tracefs' files."""
+        (TRACING / name).write_text(value, "ascii")
+
+    def setUp(self):
+        super().setUp()
+        if not TRACING.is_mount():
+            run("mount", "-t", "tracefs", "none", str(TRACING))
+
+    def test_words(self):
+        """Which link, what, and from which state to which."""
+        self.set("events/modoae/oae_event/filter", 'word == "OFFER" || word == "committed"')
+        self.addCleanup(self.set, "events/modoae/oae_event/filter", "0")
+        self.set("trace", "")
+        self.set("events/modoae/enable", "1")
+        self.addCleanup(self.set, "events/modoae/enable", "0")
+        self.assertEqual(self.a.write(b"hello", vc=9), 5)
+        self.assertEqual(self.b.read_one(), b"hello")
+        with self.a:
+            netns = os.stat("/proc/thread-self/ns/net").st_ino
+        mine = f"netns={netns} port=va peer={self.cable.mac_b} vc=9"
+        said = [line.split(": ", 1)[1] for line in (TRACING / "trace").read_text("ascii").splitlines()
+                if f"netns={netns} " in line]
+        self.assertEqual(said, [
+            f"oae_event: {mine} event=send word=OFFER state=SYNC_SENT->OPEN seq=1",
+            f"oae_event: {mine} event=outcome word=committed state=OPEN->OPEN seq=1",
+            f"oae_outcome: {mine} outcome=committed err=0 seq=1"])
+
+    def traced(self, name, work):
+        """What a script of tools/bpftrace says of what work() does."""
+        if not shutil.which("bpftrace"):
+            raise unittest.SkipTest("there is no bpftrace here")
+        with subprocess.Popen([REPO / "tools" / "bpftrace" / name], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+            self.addCleanup(process.kill)
+            said = line = ""
+            while not re.match("Tracing|TIME", line):
+                line = process.stdout.readline()
+                said += line
+                self.assertTrue(line, f"{name}: {said}")
+            work()
+            process.send_signal(signal.SIGINT)
+            said, _ = process.communicate()
+        self.assertEqual(process.returncode, 0, said)
+        return said
+
+    def test_latency(self):
+        """A histogram for each link, and each outcome."""
+        def work():
+            for n in range(5):
+                self.a.write(b"%d" % n, vc=10)
+        said = self.traced("oae-latency.bt", work)
+        with self.a:
+            netns = os.stat("/proc/thread-self/ns/net").st_ino
+        self.assertIn("@outcomes[committed, 0]: 5\n", said)
+        self.assertIn(f"@us[{netns}, va, 10]: \n", said)
+        self.assertEqual(sum(map(int, re.findall(r"\)\s+(\d+) \|", said))), 5)
+
+    def test_links(self):
+        """A line when a link opens, and when it closes."""
+        def work():
+            self.a.write(b"x", vc=11)
+            self.a.close_tag(self.cable.mac_b, 11)
+            wait_for(lambda: not self.a.tag(11), "the link to close")
+        said = self.traced("oae-links.bt", work)
+        for what, states in (("opened", "SYNC_SENT -> OPEN"), ("gone", "CLOSE_SENT -> CLOSED")):
+            self.assertRegex(said, rf"(?m)^[\d:]+ +\d+ +va +{self.cable.mac_b} +11 {what} +{states}$")
+
+
+if __name__ == "__main__":
+    unittest.main()
