@@ -73,8 +73,10 @@ gateway:
 		env GATEWAY_MESSAGES=6000 tests/guest/run $(GATEWAY_TESTS)
 device:
 	@tools/stage $@ $(IN_GUEST) -- env TIME=12 tests/guest/run $(DEV_TESTS)
+# Lockdown cannot be lifted again: last in its guest.
 soak:
-	@tools/stage $@ tools/vm run --time-limit 600 -- env OAE_SOAK=10 tests/guest/run test_soak
+	@tools/stage $@ tools/vm run --time-limit 600 -- \
+		env OAE_SOAK=10 tests/guest/run test_soak test_lockdown
 # In a guest that nothing else has been done in.
 readme:
 	@tools/stage $@ tools/vm run --time-limit 300 -- tests/guest/run test_readme

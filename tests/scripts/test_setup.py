@@ -5,7 +5,6 @@ Such a machine is a PATH with few programs in it, some of which only note that t
 and a mount namespace in which /lib/modules and /usr/src have what the test puts there.
 """
 
-import os
 import re
 import shutil
 import subprocess
