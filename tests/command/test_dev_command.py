@@ -239,9 +239,9 @@ class Looking(CommandTest):
         self.assertEqual(running.stop(), 0)
         refreshes = running.objects()
         self.assertGreaterEqual(min(one["seconds"] for one in refreshes), 0.5)
-        link, = refreshes[-1]["links"]
+        link = refreshes[-1]["links"][0]
         self.assertEqual((link["port"], link["peer"], link["vc"], link["state"]),
-                         ("va", self.cable.mac_b, 0, "OPEN"))
+                         ("va", self.cable.mac_b, 0, "OPEN"), refreshes[-1]["links"])
         # All that was committed while it looked, and nothing else.
         for total in (sum(one["committed_per_s"] * one["seconds"] for one in refreshes),
                       sum(one["links"][0]["tx_per_s"] * one["seconds"] for one in refreshes)):
@@ -790,8 +790,8 @@ class Completion(CommandTest):
         self.assertLessEqual({"--count", "--message", "-i", "--json"}, self.complete("oae ping -"))
         self.assertLessEqual({"--server", "--depth", "--rtt"}, self.complete("oae perf -"))
         self.assertEqual(self.complete("oae port "), {"add", "del", "show"})
-        self.assertEqual(self.complete("oae get dead"), {"dead_ms"})
-        self.assertEqual(self.complete("oae set peers=1 dea"), {"dead_ms="})
+        self.assertEqual(self.complete("oae get dead_"), {"dead_ms"})
+        self.assertEqual(self.complete("oae set peers=1 dead_"), {"dead_ms="})
         self.assertEqual(self.complete("oae gateway "), {"show", "set"})
         self.assertLessEqual({"--vc", "--port"}, self.complete("oae close --"))
         self.assertEqual(self.complete("oae port del "), {"va"})

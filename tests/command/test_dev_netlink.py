@@ -333,16 +333,19 @@ class Events(NetlinkTest):
 
     def test_events(self):
         """In order, with what there is to say, and none between."""
+        self.a.knob("target", "")
+        wait_for(lambda: not self.a.tags(), "no link to be there")
         netlink, ask = self.listener(), self.netlink()
         first = self.number(ask)
-        self.a.write(b"x", vc=9)
+        self.addCleanup(self.a.knob, "target", self.cable.mac_b)
+        self.a.write(b"x", target=self.cable.mac_b, vc=9)
         self.addCleanup(self.a.knob, "vci", 0)
         self.assertEqual(self.b.read_one(), b"x")
         self.a.up("va", False)
         self.a.up("va")
         wait_for(lambda: self.a.stats()["note_resolved"], "the link to heal")
         self.a.close_tag(self.cable.mac_b, 9)
-        wait_for(lambda: not self.a.tags(), "the link to close")
+        wait_for(lambda: not self.a.tag(9), "the link to close")
         wait_for(lambda: self.a.stats()["note_gone"], "it to be gone")
         seen = []
         while "gone" not in [event["what"] for event in seen]:

@@ -48,8 +48,8 @@ class Tracing(OneCable):
             f"oae_event: {mine} event=outcome word=committed state=OPEN->OPEN seq=1",
             f"oae_outcome: {mine} outcome=committed err=0 seq=1"])
 
-    def traced(self, name, work):
-        """What a script of tools/bpftrace says of what work() does."""
+    def traced(self, name, work, last=None):
+        """What a script of tools/bpftrace says of what work() does, down to a line with `last`."""
         if not shutil.which("bpftrace"):
             raise unittest.SkipTest("there is no bpftrace here")
         with subprocess.Popen([REPO / "tools" / "bpftrace" / name], text=True,
@@ -61,8 +61,14 @@ class Tracing(OneCable):
                 said += line
                 self.assertTrue(line, f"{name}: {said}")
             work()
+            said = ""
+            # What it has not printed when it is interrupted is lost.
+            while last and not re.search(last, line):
+                line = process.stdout.readline()
+                said += line
+                self.assertTrue(line, f"{name}: {said}")
             process.send_signal(signal.SIGINT)
-            said, _ = process.communicate()
+            said += process.communicate()[0]
         self.assertEqual(process.returncode, 0, said)
         return said
 
@@ -71,6 +77,7 @@ class Tracing(OneCable):
         def work():
             for n in range(5):
                 self.a.write(b"%d" % n, vc=10)
+                self.assertEqual(self.b.read_one(), b"%d" % n)
         said = self.traced("oae-latency.bt", work)
         with self.a:
             netns = os.stat("/proc/thread-self/ns/net").st_ino
@@ -84,7 +91,7 @@ class Tracing(OneCable):
             self.a.write(b"x", vc=11)
             self.a.close_tag(self.cable.mac_b, 11)
             wait_for(lambda: not self.a.tag(11), "the link to close")
-        said = self.traced("oae-links.bt", work)
+        said = self.traced("oae-links.bt", work, r"\bgone\b")
         for what, states in (("opened", "SYNC_SENT -> OPEN"), ("gone", "CLOSE_SENT -> CLOSED")):
             self.assertRegex(said, rf"(?m)^[\d:]+ +\d+ +va +{self.cable.mac_b} +11 {what} +{states}$")
 

@@ -20,7 +20,6 @@ static const char doc[] =
 	"  oae gateway show gwips                 one, as `oae gateway set` takes it\n"
 	"  oae gateway set dev=eth1 gwips=10.1.0.1,10.2.0.1   serve the zone behind eth1\n"
 	"  oae gateway set shutdown=1             say good-bye and stand by\n"
-	"  oae show zones                         how each zone is reached\n"
 	"\n"
 	"All that are named are set, or none; modoaeip(4) explains them.\n"
 	"JSON: an array of objects: knob, value (as text), takes.\n"
