@@ -380,8 +380,11 @@ static void client_event(struct client *c, struct flow *f, unsigned int events)
 	client_collect(c, f);
 	if (events & EPOLLIN)
 		client_echoes(c, f);
-	if (!(events & EPOLLHUP) || !client_idle(f))
+	if (!(events & EPOLLHUP) || f->pending)
 		return;
+	/* The port is gone, and would wake for ever. */
+	c->tally.echoes_missing += f->echo_due;
+	f->echo_due = false;
 	f->over = f->over ?: ENODEV;
 	epoll_ctl(c->epoll, EPOLL_CTL_DEL, f->fd, NULL);
 }
