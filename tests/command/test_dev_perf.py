@@ -107,20 +107,21 @@ class Perf(CommandTest):
         self.assertEqual(result["committed"], 300)
         self.assertEqual(self.perf("-c", 50, "--rtt")["echoes"], 50)
 
+    def moves(self, counter):
+        """Wait until some more are counted at the client."""
+        before = self.a.stat(counter)
+        wait_for(lambda: self.a.stat(counter) > before + 3, f"{counter} to go on", 30)
+
     def pulled(self, name, *args):
         """The cable is out for a while: all that is reversed says so, and is nowhere."""
         self.server()
         running = self.start(self.a, "perf", "-j", self.cable.mac_b, "--time", 100, *args)
-
-        def moves(counter):
-            before = self.a.stat(counter)
-            wait_for(lambda: self.a.stat(counter) > before + 3, f"{counter} to go on", 30)
-        moves("committed")
+        self.moves("committed")
         self.cable.cut()
         self.addCleanup(self.cable.mend)
-        moves("reversed")
+        self.moves("reversed")
         self.cable.mend()
-        moves("committed")
+        self.moves("committed")
         self.assertEqual(running.stop(), 2)
         (result,), = running.objects()
         self.sound(result)
@@ -139,6 +140,26 @@ class Perf(CommandTest):
         self.addCleanup(self.a.knob, "dead_ms", self.a.knob("dead_ms"))
         self.a.knob("dead_ms", 300)
         self.pulled("ENOLINK", "--depth", 8)
+
+    def test_express(self):
+        """What is on its way is delivered, whatever its deadline, and however long that takes."""
+        self.addCleanup(self.a.knob, "dead_ms", self.a.knob("dead_ms"))
+        self.a.knob("dead_ms", 400)
+        self.server()
+        running = self.start(self.a, "perf", "-j", self.cable.mac_b, "--time", 100, "-w", 0.1,
+                             "--express")
+        self.moves("committed")
+        down = self.a.stat("note_down")
+        self.cable.cut()
+        self.addCleanup(self.cable.mend)
+        wait_for(lambda: self.a.stat("note_down") > down, "the link to be down", 30)
+        self.cable.mend()
+        self.moves("committed")
+        self.assertEqual(running.stop(), 0)
+        (result,), = running.objects()
+        self.sound(result)
+        self.agrees(result)
+        self.assertEqual((result["kind"], result["errors"]), ("express", []))
 
     def refusal(self, file):
         """The reason why, as the server says it."""
