@@ -20,12 +20,14 @@ ROOT = REPO / "build" / "packages" / "root-rpm"
 
 # By package: what it must have, below whatever the directories are here.
 FILES = {
-    "modoae-kmod-common": ["/etc/modprobe.d/modoae.conf", "/man4/oae.4", "/README.md",
-                           "/secure-boot.md"],
+    "modoae-kmod-common": ["/etc/modprobe.d/modoae.conf", "/man4/oae.4", "/man4/modoae.4",
+                           "/man4/modoaeip.4", "/README.md", "/secure-boot.md"],
     "oae-tools": ["bin/oae", "/man8/oae.8", "/completions/oae", "/oae-tools/oae.lua",
-                  "/oae-port@.service", "/wireshark.md"],
+                  "/oae-tools/oae-links.bt", "/oae-port@.service", "/wireshark.md", "bin/oaesim",
+                  "/man1/oaesim.1"],
     "liboae": ["/liboae.so.1"],
-    "liboae-devel": ["/include/oae.h", "/include/linux/oae.h", "/liboae.a", "/liboae.so",
+    "liboae-devel": ["/include/oae.h", "/include/linux/oae.h", "/include/linux/oae_netlink.h",
+                     "/liboae.a", "/liboae.so",
                      "/pkgconfig/oae.pc", "/man3/liboae.3", "/man3/oae_open.3", "/counter.c"],
     "python3-oae": ["/oae.py", "/workqueue.py"],
 }
@@ -53,7 +55,7 @@ class Rpm(unittest.TestCase):
         cls.root.make()
         if not os.environ.get("KEEP"):
             cls.addClassCleanup(cls.root.remove)
-        cls.root.apt("install", "python3", "gcc", "libc6-dev", "pkgconf")
+        cls.root.apt("install", "python3", "gcc", "libc6-dev", "libmnl0", "pkgconf")
 
     def version(self):
         """What the sources say."""
@@ -99,6 +101,7 @@ class Rpm(unittest.TestCase):
         before = self.root.files()
         self.rpm("-i", *(built(self.directory, name) for name in FILES))
         self.assertEqual(self.root.run("oae", "--version").split()[-1], self.version())
+        self.assertIn("--torus", self.root.run("oaesim", "--help"))
         shutil.copy(HERE / "hello.c", self.root.path / "root")
         # Not where Debian looks for libraries and modules.
         config = self.folder_of("oae.pc")

@@ -154,7 +154,18 @@ class Programs(Machine):
         status, said = self.make("programs")
         self.assertEqual(status, 2, said)
         self.assertIn("missing: the C library's headers", said)
-        self.assertIn("install with: dnf install glibc-devel\n", said)
+        self.assertIn("install with: dnf install glibc-devel libmnl-devel\n", said)
+
+    def test_no_libmnl(self):
+        """The one library that the command takes."""
+        self.copy("Makefile", "tools/setup")
+        self.take("cc")
+        self.program("cc", "#!/bin/sh\n! grep -q libmnl\n")
+        self.stubs("apt-get")
+        status, said = self.make("programs")
+        self.assertEqual(status, 2, said)
+        self.assertIn("tools/setup: missing: the headers of libmnl (libmnl/libmnl.h)\n"
+                      "tools/setup: install with: apt-get install libmnl-dev\n", said)
 
     def test_other_compiler(self):
         """CC= is the one that is looked for."""
@@ -251,7 +262,7 @@ class Deps(Machine):
         status, said = self.make("deps")
         self.assertEqual(status, 0, said)
         self.assertEqual([call for call in self.called() if call.startswith("dnf ")],
-                         ["dnf -qy install gcc glibc-devel make",
+                         ["dnf -qy install gcc glibc-devel libmnl-devel make",
                           f"dnf -qy install kernel-devel-{RELEASE}"])
 
     def test_zypper(self):
@@ -262,8 +273,8 @@ class Deps(Machine):
         status, said = self.make("deps", "WHAT=programs rpm")
         self.assertEqual(status, 0, said)
         self.assertEqual([call for call in self.called() if call.startswith("zypper ")],
-                         ["zypper -nq install --no-recommends gcc glibc-devel make "
-                          "python-rpm-macros python3 rpm-build systemd-rpm-macros"])
+                         ["zypper -nq install --no-recommends gcc glibc-devel libmnl-devel "
+                          "make python-rpm-macros python3 rpm-build systemd-rpm-macros"])
 
     def test_apt(self):
         """Debian's; what is installed is left alone, and so are headers that are there."""
@@ -273,7 +284,7 @@ class Deps(Machine):
         status, said = self.make("deps")
         self.assertEqual(status, 0, said)
         self.assertEqual(self.called(), ["apt-get -q update", "apt-get -qy install "
-                                         "--no-install-recommends libc6-dev make"])
+                                         "--no-install-recommends libc6-dev libmnl-dev make"])
 
     def test_apt_fails(self):
         """The manager's own words, and which packages were wanted."""
@@ -281,7 +292,8 @@ class Deps(Machine):
         self.stubs("dpkg-query")
         status, said = self.make("deps", "WHAT=programs")
         self.assertEqual(status, 2, said)
-        self.assertIn("E: no such mirror\ntools/setup: could not install: gcc libc6-dev make", said)
+        self.assertIn("E: no such mirror\n"
+                      "tools/setup: could not install: gcc libc6-dev libmnl-dev make", said)
 
     def test_no_manager(self):
         """Says what would be needed."""
