@@ -156,8 +156,10 @@ class Looking(CommandTest):
 
     def test_show_states(self):
         """state says which links, too."""
+        dead = self.a.knob("dead_ms")
+        self.addCleanup(self.a.knobs, dead_ms=dead, vci=0, target=self.cable.mac_b)
+        self.a.knob("dead_ms", 600000)
         self.a.write(b"to nobody", nonblock=True, target="abcdef", vc=4)
-        self.addCleanup(self.a.knobs, target=self.cable.mac_b, vci=0)
 
         def vcs(*args):
             return sorted(link["vc"] for link in oae(self.a, "-j", "show", *args).json)
