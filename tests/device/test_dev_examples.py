@@ -18,7 +18,7 @@ from pathlib import Path
 
 import oaedev
 import oaetest
-from oaetest import REPO
+from oaetest import REPO, meanwhile
 from patience import SLOW
 from topology import OneCable
 
@@ -289,19 +289,16 @@ time.sleep({seconds})
         agents = {host: self.agent(host) for host in (self.n1, self.n2)}
         for agent in agents.values():
             self.assertEqual(agent.line(), "ready")
-        stop, ran = threading.Event(), {self.n1: 0, self.n2: 0}
+        ran = {self.n1: 0, self.n2: 0}
 
-        def users(host):
+        def users(stop, host):
             while not stop.is_set():
                 # 1: the agent had gone, and the command did not run
                 program = Program(host, BUILT / "lock", "run", self.folder / host.name,
                                   *self.inside(host.name, 0.01), stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL)
                 ran[host] += program.wait() == 0
-        threads = [threading.Thread(target=users, args=[host]) for host in agents]
-        for thread in threads:
-            thread.start()
-        try:
+        with meanwhile(users, [self.n1], [self.n2]):
             for n in range(6):
                 before = dict(ran)
                 wait_for(lambda before=before: all(ran[host] > before[host] for host in ran),
@@ -309,10 +306,6 @@ time.sleep({seconds})
                 host = (self.n1, self.n2)[self.dice.randrange(2)]
                 self.kill(agents[host])
                 agents[host] = self.agent(host)
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join()
         self.assertNotIn("TWO", " ".join(self.ran()))
         self.assertGreater(len(self.ran()), 12)
 

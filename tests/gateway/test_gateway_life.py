@@ -2,13 +2,12 @@
 """Gateways come and go under traffic: the module, its device, its namespace, a host."""
 
 import signal
-import threading
 import time
 from unittest import skipIf
 
 from faults import HostEnd, Traffic, check_promise, say
-from gateway import MANY, ThreeZones, stop
-from oaetest import Host, ip, run, wait_for
+from gateway import MANY, ThreeZones, finish, stop
+from oaetest import Host, ip, meanwhile, run, wait_for
 from patience import SLOW
 from test_gateway_zones import TOPOLOGY
 from test_life import only_streams
@@ -46,10 +45,7 @@ class Life(ThreeZones):
     def done(self, traffic):
         """All of it exactly once, and nobody was told anything."""
         self.crossed()
-        stop(traffic)
-        tally = traffic.finish(exact=False)
-        self.assertEqual(tally["lost"], 0)
-        self.assertLessEqual(tally["R"], 5)
+        self.assertLessEqual(finish(traffic)["R"], 5)
         self.assertEqual(traffic.counted("note_down"), 0)
 
     def serve_again(self):
@@ -139,10 +135,9 @@ class Life(ThreeZones):
     def test_many_at_once(self):
         """All knobs at once, again and again, while frames are forwarded."""
         traffic = self.traffic()
-        over = threading.Event()
         wrong = []
 
-        def turn(gateway, knob, values):
+        def turn(over, gateway, knob, values):
             n = 0
             while not over.is_set():
                 try:
@@ -153,13 +148,9 @@ class Life(ThreeZones):
                 over.wait(0.02)
             gateway.knob(knob, values[0])
 
-        threads = [threading.Thread(target=turn, args=args) for args in (
-            (self.g1, "mtu", (0, 600)), (self.g1, "mactbl", ("", "x")),
-            (self.g2, "max_nodes", (16384, 1)), (self.g2, "hello_ms", (100, 200)),
-            (self.gateways[2], "verbose", (1, 0)))]
-        for thread in threads:
-            thread.start()
-        try:
+        with meanwhile(turn, (self.g1, "mtu", (0, 600)), (self.g1, "mactbl", ("", "x")),
+                       (self.g2, "max_nodes", (16384, 1)), (self.g2, "hello_ms", (100, 200)),
+                       (self.gateways[2], "verbose", (1, 0))):
             end = time.monotonic() + 2
             while time.monotonic() < end:
                 for gateway in self.gateways:
@@ -167,10 +158,6 @@ class Life(ThreeZones):
                     gateway.mactbl()
                     gateway.stats()
                     gateway.knob("mactbl")
-        finally:
-            over.set()
-            for thread in threads:
-                thread.join()
         self.assertEqual(wrong, [])
         self.done(traffic)
 
@@ -190,10 +177,7 @@ class Life(ThreeZones):
             before = self.c.tag(peer=mac_a)["rx"]
             wait_for(lambda before=before: self.c.tag(peer=mac_a)["rx"] > before + 20,
                      "c to hear of a1", 20, 0.01)
-        stop(traffic)
-        tally = traffic.finish(exact=False)
-        self.assertEqual(tally["lost"], 0)
-        self.assertLessEqual(tally["R"], 2)
+        self.assertLessEqual(finish(traffic)["R"], 2)
 
     def test_namespace_of_a_host(self):
         """A host's namespace goes while others send to it through gateways, and it to them."""

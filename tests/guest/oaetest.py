@@ -19,6 +19,7 @@ import subprocess
 import threading
 import time
 import unittest
+from contextlib import contextmanager
 from pathlib import Path
 
 from patience import SLOW, until
@@ -67,6 +68,22 @@ def ip(*lines):
                           capture_output=True, check=False)
     if done.returncode:
         raise AssertionError(f"ip: {lines}\n{done.stderr}")
+
+
+@contextmanager
+def meanwhile(function, *each):
+    """function(stop, ...) in a thread for each of the argument lists, one if there is none; the
+    event `stop` is set at the end of the block."""
+    stop = threading.Event()
+    threads = [threading.Thread(target=function, args=(stop, *args)) for args in each or ((),)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
 
 
 class Writer:

@@ -5,13 +5,12 @@ import errno
 import os
 import random
 import signal
-import threading
 import time
 
 import oaewire as oae
 from faults import BAD_NETWORK, HostEnd, Losing, Traffic, check_promise, say
 from oaepeer import Peer, Wire
-from oaetest import NOC_DEBUG, PARAMETERS, Host, OaeTest, ip, load, run, unload, wait_for
+from oaetest import NOC_DEBUG, PARAMETERS, Host, OaeTest, ip, load, meanwhile, run, unload, wait_for
 from patience import SLOW, times
 
 MAC_A, MAC_B, MAC_C = "02:0a:e0:10:00:01", "02:0a:e0:10:00:02", "02:0a:e0:10:00:03"
@@ -74,6 +73,14 @@ class Life(OaeTest):
             self.all_closed(end.host)
         return traffic.finish(**how)
 
+    def disturb(self, traffic, turns, change, moved=60, end=100, **how):
+        """Under traffic, change(host, device, the other's address) at a and at b by turns."""
+        for n in range(turns):
+            traffic.moved(moved)
+            change(*((self.a, "va", MAC_B), (self.b, "vb", MAC_A))[n % 2])
+        traffic.moved(end)
+        return self.finish(traffic, **how)
+
     def all_closed(self, host):
         """Close the links of a host: nothing of them is left."""
         host.knob("shutdown", 1)
@@ -84,53 +91,37 @@ class Life(OaeTest):
 
     def test_device_deleted(self):
         """The device goes, and comes back as a new one."""
-        traffic = self.traffic()
-        for n in range(6):
-            traffic.moved(100)
-            run("ip", "-n", "ab"[n % 2], "link", "del", ("va", "vb")[n % 2], timeout=20 * SLOW)
+        def change(host, dev, unused):
+            run("ip", "-n", host.name, "link", "del", dev, timeout=20 * SLOW)
             self.assertEqual([self.a.tags(), self.b.tags()], [[], []])
             self.plug()
-        traffic.moved(100)
-        self.finish(traffic, died=True, exact=False)
+        self.disturb(self.traffic(), 6, change, moved=100, died=True, exact=False)
 
     def test_port_removed_and_added(self):
         """The device stays, and the module lets go of it and takes it again."""
-        traffic = self.traffic()
-        for n in range(10):
-            traffic.moved(60)
-            host, dev = ((self.a, "va"), (self.b, "vb"))[n % 2]
+        def change(host, dev, unused):
             host.knob("dev", f"-{dev}")
             self.assertEqual(host.tags(), [])
             host.add_port(dev)
-        traffic.moved(100)
-        self.finish(traffic, died=True, exact=False)
+        self.disturb(self.traffic(), 10, change, died=True, exact=False)
+
+    def killed(self, express):
+        """Ports go without waiting for links to close, and come again: what came of it."""
+        def change(host, dev, unused):
+            host.knob("dev", f"-{dev}")
+            host.add_port(dev)
+        for host in (self.a, self.b):
+            host.knobs(linger_ms=0, express=express)
+        return self.disturb(self.traffic(), 20, change, moved=30, died=True, exact=False,
+                            express=bool(express))
 
     def test_port_killed(self):
         """The same without waiting for links to close: writers are told all the same."""
-        self.a.knob("linger_ms", 0)
-        self.b.knob("linger_ms", 0)
-        traffic = self.traffic()
-        for n in range(20):
-            traffic.moved(30)
-            host, dev = ((self.a, "va"), (self.b, "vb"))[n % 2]
-            host.knob("dev", f"-{dev}")
-            host.add_port(dev)
-        traffic.moved(100)
-        self.finish(traffic, died=True, exact=False)
+        self.killed(0)
 
     def test_port_killed_express(self):
         """The same with express: UNKNOWN may be said, once a link that died."""
-        for host in (self.a, self.b):
-            host.knobs(linger_ms=0, express=1)
-        traffic = self.traffic()
-        for n in range(20):
-            traffic.moved(30)
-            host, dev = ((self.a, "va"), (self.b, "vb"))[n % 2]
-            host.knob("dev", f"-{dev}")
-            host.add_port(dev)
-        traffic.moved(100)
-        tally = self.finish(traffic, died=True, exact=False, express=True)
-        self.assertLessEqual(tally["U"], 40)
+        self.assertLessEqual(self.killed(1)["U"], 40)
 
     def test_mtu(self):
         """The MTU goes down and up under long transactions: all arrive."""
@@ -144,9 +135,7 @@ class Life(OaeTest):
         traffic.moved(50)
         traffic.stop()
         wait_for(lambda: not traffic.running(), "the senders to stop", 20)
-        tally = traffic.finish()
-        self.assertLessEqual(tally["R"], 2)     # those that stop() interrupted
-        self.assertEqual(tally["lost"], 0)
+        self.assertLessEqual(traffic.finish()["R"], 2)      # those that stop() interrupted
 
     def test_mtu_too_small_for_what_is_in_flight(self):
         """A transaction that no longer fits 64 slices is reversed."""
@@ -201,9 +190,7 @@ class Life(OaeTest):
                 traffic.running()
             host.up(dev)
         traffic.moved(200)
-        tally = self.finish(traffic)
-        self.assertLessEqual(tally["R"], 4)
-        self.assertEqual(tally["lost"], 0)
+        self.assertLessEqual(self.finish(traffic)["R"], 4)
 
     def test_device_moved(self):
         """The device moves to another namespace: another node has it now."""
@@ -225,30 +212,22 @@ class Life(OaeTest):
 
     def test_shutdown_under_traffic(self):
         """The knob `shutdown`: links close, all that was committed is delivered."""
-        traffic = self.traffic()
-        for n in range(6):
-            traffic.moved(100)
-            host = (self.a, self.b)[n % 2]
+        def change(host, *unused):
             host.knob("shutdown", 1)
-            wait_for(lambda host=host: not [tag for tag in host.tags() if tag["state"] != "CLOSED"],
+            wait_for(lambda: not [tag for tag in host.tags() if tag["state"] != "CLOSED"],
                      "its links to close")
             host.knob("shutdown", 0)
-        traffic.moved(100)
-        tally = self.finish(traffic, died=True, exact=False)
+        tally = self.disturb(self.traffic(), 6, change, moved=100, died=True, exact=False)
         self.assertEqual((tally["lost"], tally["U"]), (0, 0))
 
     def test_close_under_traffic(self):
         """`close` written to tags: the link closes and opens anew, nothing is lost."""
-        traffic = self.traffic()
-        for n in range(20):
-            traffic.moved(50)
-            host, peer = ((self.a, MAC_B), (self.b, MAC_A))[n % 2]
+        def change(host, unused, peer):
             try:
                 host.close_tag(peer)
             except OSError as e:        # it has just gone
                 self.assertEqual(e.errno, errno.ENOENT)
-        traffic.moved(100)
-        tally = self.finish(traffic, died=True, exact=False)
+        tally = self.disturb(self.traffic(), 20, change, moved=50, died=True, exact=False)
         self.assertEqual((tally["lost"], tally["U"]), (0, 0))
 
 
@@ -361,14 +340,13 @@ class Unload(OaeTest):
 
     def test_under_frames(self):
         """rmmod while frames keep coming that make links, and files are opened and closed."""
-        stop = threading.Event()
         wire = Wire(self.b, "vb")
         self.addCleanup(wire.close)
         peers = [Peer(wire, MAC_A, vc=vc) for vc in range(64)]
         frames = [peer.frame(opcode).pack() for peer in peers
                   for opcode in (oae.SYNC, oae.OFFER, oae.COMMIT, oae.CLOSE)]
 
-        def flood():
+        def flood(stop):
             while not stop.is_set():
                 for frame in frames:
                     wire.send(frame)
@@ -379,7 +357,7 @@ class Unload(OaeTest):
                         if answer.opcode == oae.SYNC_CHK:
                             peer.send(oae.SYNC, dst_ltag=answer.src_ltag)
 
-        def files():
+        def files(stop):
             while not stop.is_set():
                 try:
                     with self.a:
@@ -387,10 +365,7 @@ class Unload(OaeTest):
                 except OSError:
                     stop.wait(0.001)        # not loaded at present
 
-        threads = [threading.Thread(target=flood), threading.Thread(target=files)]
-        for thread in threads:
-            thread.start()
-        try:
+        with meanwhile(flood), meanwhile(files):
             for n in range(8):
                 if n:
                     load(self.a)
@@ -400,10 +375,6 @@ class Unload(OaeTest):
                     self.a.knob("shutdown", 1)
                 seconds = self.unload_until_done()
                 self.assertLess(seconds, 10 * SLOW)
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join()
 
     def test_in_use(self):
         """rmmod says busy as long as a file is open, and changes nothing."""
@@ -415,9 +386,7 @@ class Unload(OaeTest):
 
     def test_knobs_written_while_it_loads(self):
         """They were taken for insmod's: for all namespaces, and for a port where insmod ran."""
-        stop = threading.Event()
-
-        def write():
+        def write(stop):
             while not stop.is_set():
                 for name, value in ((b"linger_ms", b"77"), (b"dev", b"+nosuch")):
                     try:
@@ -430,24 +399,17 @@ class Unload(OaeTest):
                         pass
                     os.close(fd)
 
-        threads = [threading.Thread(target=write) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        try:
+        with meanwhile(write, (), ()):
             for _ in range(times(6)):
                 self.unload_until_done()
                 load()
                 self.assertEqual(self.a.knob("linger_ms"), "500")
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join()
 
     def test_load_refused(self):
         """Who opens what he can while a load is being refused: he would have files of nobody."""
-        stop, opened = threading.Event(), []
+        opened = []
 
-        def files():
+        def files(stop):
             while not stop.is_set():
                 for path in (NOC_DEBUG, "/dev/oae"):
                     try:
@@ -456,15 +418,8 @@ class Unload(OaeTest):
                         pass
 
         self.unload_until_done()
-        threads = [threading.Thread(target=files) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        try:
+        with meanwhile(files, (), ()):
             for _ in range(times(5)):
                 self.assert_errno(errno.ENODEV, load, self.a, dev="va,nosuch")
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join()
         self.assertEqual(opened, [])
         load(self.a)
