@@ -88,7 +88,8 @@ static void rename_attempts(struct m_world *w, unsigned int from)
 /* --- bytes ----------------------------------------------------------------------------- */
 
 #define FRAME_BYTES	18
-#define LINK_BYTES	21	/* and the slots */
+#define LINK_BYTES	21	/* and the slots, and the way */
+#define WAY_BYTES	2
 
 /* Another MTU may cut a transaction in two. */
 static unsigned int slots(const struct m_scenario *sc)
@@ -96,14 +97,21 @@ static unsigned int slots(const struct m_scenario *sc)
 	return (sc->mtu || sc->cut) && sc->slices < 2 ? 2 : sc->slices;
 }
 
+static unsigned int link_bytes(const struct m_scenario *sc)
+{
+	return LINK_BYTES + slots(sc) + (sc->ways ? WAY_BYTES : 0);
+}
+
 static u8 mtu_code(u16 mtu)
 {
-	return mtu == M_MTU_WIDE ? 2 : !!mtu;
+	return mtu == M_MTU_WIDE ? 2 : mtu == M_MTU_VIA ? 3 : !!mtu;
 }
 
 static u16 mtu_coded(u8 code)
 {
-	return code == 2 ? M_MTU_WIDE : code ? M_MTU_NARROW : 0;
+	static const u16 mtus[] = { 0, M_MTU_NARROW, M_MTU_WIDE, M_MTU_VIA };
+
+	return mtus[code & 3];
 }
 
 static void pack_frame(struct naming *s, const struct m_scenario *sc,
@@ -205,6 +213,34 @@ static const u8 *unpack_chan(const struct m_scenario *sc, struct m_chan *c,
 	return in;
 }
 
+/* Frames that are usual have VIA, or have not, or none is. */
+static u8 *pack_way(const struct m_end *e, u8 *out)
+{
+	const struct oae_way *way = &e->way;
+
+	*out++ = way->via | way->wish << 1 | way->lost << 2 |
+		 (way->gen != e->gw.gen) << 3 | m_way_late(&e->link) << 4;
+	*out++ = way->asked | (!way->usual ? 0 :
+			       way->usual == OAE_F_VIA ? 1 : 2) << 4;
+	return out;
+}
+
+static const u8 *unpack_way(struct m_end *e, const u8 *in)
+{
+	static const u8 usual[] = { 0, OAE_F_VIA, (u8)~OAE_F_VIA };
+	struct oae_way *way = &e->way;
+
+	way->via = *in & 1;
+	way->wish = *in >> 1 & 1;
+	way->lost = *in >> 2 & 1;
+	way->gen = e->gw.gen - (*in >> 3 & 1);
+	if (*in++ >> 4 & 1)
+		e->link.asked_at = M_NOW - M_LATE;
+	way->asked = *in & 15;
+	way->usual = usual[*in++ >> 4];
+	return in;
+}
+
 static u8 *pack_end(struct naming *s, const struct m_world *w,
 		    unsigned int who, u8 *out)
 {
@@ -254,7 +290,7 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	*out++ = l->hold.first;
 	for (i = 0; i < slots(w->sc); i++)
 		*out++ = e->slot[i];
-	return out;
+	return w->sc->ways ? pack_way(e, out) : out;
 }
 
 static void unpack_slots(const struct m_scenario *sc, struct m_end *e,
@@ -305,7 +341,7 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->clean = *in >> 1 & 1;
 	l->last_express = *in >> 2 & 1;
 	l->ready_due = *in >> 3 & 1;
-	l->asked_at = *in >> 4 & 1;
+	l->asked_at = *in >> 4 & 1 ? M_NOW : 0;
 	l->offer.again = *in >> 5 & 1;
 	l->hold.express = *in >> 6 & 1;
 	l->offer.doubt = *in++ >> 7;
@@ -335,6 +371,8 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->hold.first = *in++;
 	unpack_slots(w->sc, e, in);
 	in += slots(w->sc);
+	if (w->sc->ways)
+		in = unpack_way(e, in);
 	if (offer)
 		m_fill_post(w, offer, &l->offer.p);
 	l->next_valid = next;
@@ -362,6 +400,9 @@ static u8 *pack_txs(struct naming *s, const struct m_world *w, u8 *out)
 	*out++ = w->posted[A] | w->posted[B] << 4;
 	*out++ = w->crash | w->kill << 2 | w->close << 4 | w->rename << 6;
 	*out++ = w->mtu | w->cut << 2 | w->conflict << 4;
+	if (w->sc->ways)
+		*out++ = w->end[A].gw.known | w->end[B].gw.known << 1 |
+			 w->leave << 2;
 	for (i = 0; i < w->ntx; i++) {
 		const struct m_tx *tx = &w->tx[i];
 
@@ -391,6 +432,12 @@ static const u8 *unpack_txs(struct m_world *w, const u8 *in)
 	w->mtu = *in & 3;
 	w->cut = *in >> 2 & 3;
 	w->conflict = *in++ >> 4;
+	if (w->sc->ways) {
+		for (i = A; i <= B; i++)
+			if (*in >> i & 1)
+				m_gateway(&w->end[i], 0);
+		w->leave = *in++ >> 2;
+	}
 	for (i = 0; i < w->ntx; i++) {
 		struct m_tx *tx = &w->tx[i];
 
@@ -467,6 +514,7 @@ void m_unpack(struct m_world *w, const struct m_scenario *sc, const u8 *buf)
 	w->arbitrary = false;
 	w->reported = false;
 	w->why = NULL;
+	w->weather = 0;
 	for (i = A; i <= B; i++) {
 		struct m_end *e = &w->end[i];
 
@@ -482,7 +530,7 @@ void m_unpack(struct m_world *w, const struct m_scenario *sc, const u8 *buf)
 		m_link_init(w, i);
 		link[i] = in;
 		if (e->tag)
-			in += LINK_BYTES + slots(sc);
+			in += link_bytes(sc);
 	}
 	in = unpack_txs(w, in);
 	in = unpack_chan(sc, &w->to[A], in);

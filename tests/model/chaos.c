@@ -372,7 +372,7 @@ static void recover(struct m_world *w, struct m_chaos *r, bool lies)
 	w->arbitrary = false;
 	w->end[A].committed = 0;
 	w->end[B].committed = 0;
-	m_prove(w);
+	m_prove(w, NULL);
 }
 
 static void tell(struct m_world *w, unsigned int any, bool lies,

@@ -197,6 +197,8 @@ void m_check(struct m_world *w)
 		ev.end = (struct h_end *)&w->end[who];
 		ev.peer = (struct h_end *)&w->end[!who];
 		h_check(&ev);
+		if (w->sc->ways && w->end[who].tag)
+			m_check_way(w, who);
 		if (half != (l->half.state == OAE_HALF_NONE ? 0 : H_OF(l->half.p.handle)))
 			m_fail(w, half, "the half that the link has is not the one posted");
 	}

@@ -16,13 +16,22 @@ static bool may_stall(const struct oae_link *l)
 		l->hold.state == OAE_HOLD_HELD || l->await_done);
 }
 
+/* To a link that goes direct, by way of a gateway. */
+static bool may_forge(const struct m_end *e)
+{
+	return e->gw.known && e->way.gen == e->gw.gen && !e->way.via &&
+	       !e->way.lost && !m_way_late(&e->link);
+}
+
 static unsigned int users(const struct m_world *w, unsigned int who, u16 *acts)
 {
 	const struct m_end *e = &w->end[who];
 	const char *posts = w->sc->posts[who];
 	unsigned int n = 0, i, next = w->posted[who];
 
-	if (next < strlen(posts) && posts[next] == M_HALF) {
+	if (next < strlen(posts) && posts[next] == M_OPENING) {
+		acts[n++] = M_ACT(M_OPEN, who, next);
+	} else if (next < strlen(posts) && posts[next] == M_HALF) {
 		if (!e->tag || oae_link_wants_half(&e->link))
 			acts[n++] = M_ACT(M_POST_HALF, who, next);
 	} else if (next < strlen(posts) &&
@@ -62,10 +71,14 @@ static unsigned int fates(const struct m_world *w, unsigned int who, u16 *acts)
 	if (w->rename && e->tag &&
 	    (!w->sc->settle || m_settled(&e->link)))
 		acts[n++] = M_ACT(M_RENAME, who, 0);
-	if (w->sc->forge && !e->tag) {
+	if (w->sc->forge && (!e->tag || may_forge(e))) {
 		acts[n++] = M_ACT(M_FORGE, who, 0);
 		acts[n++] = M_ACT(M_FORGE, who, 1);
 	}
+	if (w->sc->ways && !e->gw.known)
+		acts[n++] = M_ACT(M_HELLO, who, 0);
+	if (w->leave && e->gw.known)
+		acts[n++] = M_ACT(M_LEAVE, who, 0);
 	if (w->mtu)
 		acts[n++] = M_ACT(M_MTU, who, 0);
 	if (w->sc->port && e->tag && e->link.state == OAE_OPEN)
@@ -84,9 +97,11 @@ static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 		acts[n++] = M_ACT(M_STALL, who, 0);
 	if (w->cut && may_stall(l))
 		acts[n++] = M_ACT(M_CUT, who, 0);
-	if (frozen(l) || m_close_out(l) || w->sc->probe)
+	/* Long before an end probes, it has seen no progress. */
+	if (frozen(l) || m_close_out(l) || w->sc->probe ||
+	    (w->sc->ways && !may_stall(l)))
 		acts[n++] = M_ACT(M_AGAIN, who, 0);
-	if (w->sc->dead && l->asked_at)
+	if ((w->sc->dead && l->asked_at) || (w->sc->ways && m_way_late(l)))
 		acts[n++] = M_ACT(M_DEAD, who, 0);
 	if (frozen(l) && l->down)
 		acts[n++] = M_ACT(M_FORGET, who, 0);
@@ -179,11 +194,30 @@ static int stalls(const struct m_world *w, unsigned int who)
 	return e->tag && may_stall(&e->link) ? M_STALL : -1;
 }
 
+static int hears(const struct m_world *w, unsigned int who)
+{
+	return w->sc->ways && !w->end[who].gw.known &&
+	       m_carries(w, who, OAE_F_VIA) ? M_HELLO : -1;
+}
+
+/* Without a way to the peer an end finds out only by itself. */
+static int wonders(const struct m_world *w, unsigned int who)
+{
+	const struct m_end *e = &w->end[who], *p = &w->end[!who];
+
+	return w->sc->ways && e->tag && e->link.state == OAE_OPEN &&
+	       !m_way_late(&e->link) && p->tag && frozen(&p->link) ?
+		       M_AGAIN : -1;
+}
+
 static int asks(const struct m_world *w, unsigned int who)
 {
-	const struct m_end *e = &w->end[who];
+	const struct m_end *e = &w->end[who], *p = &w->end[!who];
 
-	return e->tag && frozen(&e->link) ? M_AGAIN : -1;
+	if (!e->tag || !frozen(&e->link))
+		return -1;
+	/* Neither end's turns wait for the other's. */
+	return w->sc->ways && p->tag && frozen(&p->link) ? M_BOTH_AGAIN : M_AGAIN;
 }
 
 static int closes(const struct m_world *w, unsigned int who)
@@ -221,14 +255,22 @@ static int probes(const struct m_world *w, unsigned int who)
 {
 	const struct m_end *e = &w->end[who];
 
-	return e->tag ? M_AGAIN : -1;
+	return e->tag && !(w->sc->ways && m_way_late(&e->link)) ? M_AGAIN : -1;
+}
+
+/* Nobody has answered the probes. */
+static int dies(const struct m_world *w, unsigned int who)
+{
+	const struct m_end *e = &w->end[who];
+
+	return w->sc->ways && e->tag && m_way_late(&e->link) ? M_DEAD : -1;
 }
 
 /**
  * m_fair() - what happens next in fair weather
- * @w: the world
+ * @w: the world; its weather says which ways carry frames
  *
- * No frame is lost or repeated, readers read, timers fire when nothing else
+ * On these no frame is lost or repeated, readers read, timers fire when nothing else
  * goes on, and nobody wants anything new. From every state this must lead to
  * the end: nothing in flight, everything decided but a half that the other end
  * has none for, both ends OPEN or forgotten.
@@ -238,16 +280,18 @@ static int probes(const struct m_world *w, unsigned int who)
 int m_fair(const struct m_world *w)
 {
 	static int (*const next[])(const struct m_world *w, unsigned int who) = {
-		reads, frees, stalls, asks, closes, settles, retries, retries_half,
-		probes,
+		hears, reads, frees, stalls, wonders, asks, closes, settles, retries,
+		retries_half, probes, dies,
 	};
 	unsigned int who, i;
 	int what;
 
 	/* The fuller wire first, lest it overflow: that were a loss. */
 	who = w->to[B].n > w->to[A].n ? B : A;
-	if (w->to[who].n)
-		return M_ACT(M_DELIVER, who, 0);
+	if (w->to[who].n) {
+		what = m_carries(w, who, w->to[who].f[0].flags) ? M_DELIVER : M_LOSE;
+		return M_ACT_IN(M_ACT(what, who, 0), w->weather);
+	}
 	for (i = 0; i < COUNT(next); i++) {
 		/* Whoever knows the other is content. */
 		if (next[i] == probes && m_matched(w))
@@ -255,7 +299,7 @@ int m_fair(const struct m_world *w)
 		for (who = A; who <= B; who++) {
 			what = next[i](w, who);
 			if (what >= 0)
-				return M_ACT(what, who, 0);
+				return M_ACT_IN(M_ACT(what, who, 0), w->weather);
 		}
 	}
 	return -1;

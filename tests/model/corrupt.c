@@ -50,12 +50,14 @@ static bool accepted(const u8 *bytes, size_t len)
 /**
  * m_corrupt() - flip each bit of a frame, if it was not tried before
  * @sc: the scenario
+ * @to: which end it goes to
  * @m: the frame
  *
  * Return: true if it is taken for good as it is, and for bad with any bit
  * changed.
  */
-bool m_corrupt(const struct m_scenario *sc, const struct m_frame *m)
+bool m_corrupt(const struct m_scenario *sc, unsigned int to,
+	       const struct m_frame *m)
 {
 	u8 bytes[OAE_PARSE_MAX + M_LEN + 1], payload[OAE_REFLECT_LEN + M_LEN];
 	struct oae_frame f;
@@ -64,7 +66,7 @@ bool m_corrupt(const struct m_scenario *sc, const struct m_frame *m)
 
 	if (is_known(m))
 		return true;
-	m_frame_of(m, sc, &f);
+	m_frame_of(m, sc, to, &f);
 	if (f.opcode == OAE_REFLECT) {
 		body = OAE_REFLECT_LEN;
 		oae_reflect_body(&f, payload);

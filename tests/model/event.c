@@ -2,6 +2,16 @@
 /* What happens when an event does. */
 #include "model.h"
 
+/* An event ends: a link that is not OPEN may have asked. */
+static void over(struct m_world *w, unsigned int who, struct h_event *ev)
+{
+	struct m_end *e = &w->end[who];
+
+	if (w->sc->ways && e->tag && oae_link_state(&e->link) < OAE_OPEN)
+		oae_way_asked(&e->way, ev->a);
+	h_finish(ev);
+}
+
 static void new_post(struct m_world *w, unsigned int who, u8 kind, u8 flags)
 {
 	struct m_end *e = &w->end[who];
@@ -20,13 +30,25 @@ static void new_post(struct m_world *w, unsigned int who, u8 kind, u8 flags)
 	w->posted[who]++;
 	ev = m_event(w, who, &a);
 	if (!e->tag) {
-		m_make_tag(w, who);
+		m_make_tag(w, who, 0);
 		oae_link_open(&e->link, M_NOW, &a);
 	}
 	m_fill_post(w, w->ntx, &p);
 	if (oae_link_post(&e->link, &p, M_NOW, &a))
 		m_fail(w, w->ntx, "wants a post, and refuses it");
-	h_finish(&ev);
+	over(w, who, &ev);
+}
+
+static void open_link(struct m_world *w, unsigned int who)
+{
+	struct oae_actions a;
+	struct h_event ev = m_event(w, who, &a);
+
+	if (!w->end[who].tag) {
+		m_make_tag(w, who, 0);
+		oae_link_open(&w->end[who].link, M_NOW, &a);
+	}
+	over(w, who, &ev);
 }
 
 static void take_back(struct m_world *w, unsigned int who, u8 id)
@@ -42,19 +64,20 @@ static void stranger(struct m_world *w, unsigned int who,
 		     const struct m_frame *m)
 {
 	const struct oae_asker asker = { .cookie = { M_COOKIE | m->src } };
+	const struct oae_ways p = m_ways(&w->end[who]);
 	struct oae_admission v;
 	struct oae_actions a;
 	struct oae_frame f;
 	struct h_event ev;
 	struct m_frame r;
 
-	m_frame_of(m, w->sc, &f);
+	m_frame_of(m, w->sc, who, &f);
 	oae_admission(&asker, &f, &v);
 	if (v.verdict == OAE_ADMIT_TAG) {
-		m_make_tag(w, who);
+		m_make_tag(w, who, f.flags);
 		ev = m_event(w, who, &a);
 		oae_link_accept(&w->end[who].link, &f, M_NOW, &a);
-		h_finish(&ev);
+		over(w, who, &ev);
 		return;
 	}
 	if (v.verdict == OAE_ADMIT_DROP)
@@ -64,6 +87,8 @@ static void stranger(struct m_world *w, unsigned int who,
 	r.reason = v.answer.reason;
 	r.src = v.answer.src_ltag;
 	r.dst = v.answer.dst_ltag;
+	if (oae_ways_back(&p, &f) == OAE_GO_VIA)
+		r.flags = OAE_F_VIA;
 	/* Its seq no rule looks at. */
 	m_to_wire(w, !who, &r);
 }
@@ -96,6 +121,9 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
 	struct h_event ev;
 	bool room = !w->sc->rcvbuf || e->unread < w->sc->rcvbuf;
 
+	m_frame_of(&m, w->sc, to, &f);
+	if (w->sc->ways && !m_let_in(e, &f))
+		return;
 	if (!e->tag) {
 		stranger(w, to, &m);
 		return;
@@ -104,12 +132,57 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
 	if (m.opcode == OAE_OFFER && e->narrow &&
 	    M_LEN / M_PIECE_N(m.piece) + OAE_HDR_LEN > M_MTU_NARROW)
 		return;
-	m_frame_of(&m, w->sc, &f);
 	ev = m_event(w, to, &a);
 	ev.f = &f;
 	ev.raw = &m;
-	oae_link_rcv(&e->link, &f, room, M_NOW, &a);
-	h_finish(&ev);
+	if (!w->sc->ways || m_way_heard(w, to, &ev))
+		oae_link_rcv(&e->link, &f, room, M_NOW, &a);
+	over(w, to, &ev);
+}
+
+/*
+ * Who says that it is a gateway says SYNC in the peer's name, to a link that goes
+ * direct. As long as the way is not lost nothing comes of it.
+ */
+static void impostor(struct m_world *w, unsigned int who, u32 names)
+{
+	const struct m_end *e = &w->end[who];
+	u32 own = e->link.ltag, peer = e->link.peer_ltag;
+	struct m_frame f;
+
+	memset(&f, 0, sizeof(f));
+	f.opcode = OAE_SYNC;
+	f.flags = OAE_F_VIA;
+	f.src = m_random();
+	f.inc = m_random();
+	f.mtu = M_MTU_WIDE;
+	f.dst = names;
+	w->impostor = true;
+	deliver(w, who, f);
+	w->impostor = false;
+	if (e->way.via || e->link.ltag != own || e->link.peer_ltag != peer)
+		m_fail(w, 0, "4.8: whoever says that it is a gateway is believed, and the peer is heard direct");
+}
+
+/* A frame comes; once the peer is heard direct, an impostor is tried on a copy. */
+static void receive(struct m_world *w, unsigned int to, struct m_frame m)
+{
+	struct m_end *e = &w->end[to];
+	bool peer = w->sc->ways && w->sc->forge && e->tag &&
+		    m.dst == e->link.ltag && !(m.flags & OAE_F_VIA);
+	static struct m_world v;
+	FILE *story = m_story;
+
+	deliver(w, to, m);
+	/* To an end that has probed, only a frame of this run is an answer. */
+	if (!peer || !e->tag || m_way_late(&e->link) || w->why)
+		return;
+	v = *w;
+	m_story = NULL;
+	impostor(&v, to, 0);
+	m_story = story;
+	if (v.why)
+		m_fail(w, v.why_id, v.why);
 }
 
 static void take(struct m_chan *c, unsigned int i)
@@ -159,10 +232,15 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 		l->again_at = M_NOW;
 		if (!m_close_out(l))
 			l->heard_at = M_NOW - M_AGE;
+		/* For the second time. */
+		if (w->sc->ways && l->state == OAE_OPEN && l->asked_at)
+			l->asked_at = M_NOW - M_LATE;
 	}
 	ev = m_event(w, who, &a);
+	if (w->sc->ways)
+		m_way_timer(&w->end[who], &a);
 	oae_link_timer(l, M_NOW, &a);
-	h_finish(&ev);
+	over(w, who, &ev);
 	if (!w->end[who].tag && !closing)
 		m_forgot(w, who, inc);
 }
@@ -198,6 +276,7 @@ static void crash(struct m_world *w, unsigned int who)
 	w->end[who].word = 0;
 	w->end[who].computed = false;
 	w->end[who].word_busy = false;
+	memset(&w->end[who].gw, 0, sizeof(w->end[who].gw));
 	void_cookies(w, who);
 	if (w->end[who].tag)
 		h_died(&ev);
@@ -257,7 +336,7 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what)
 	default:
 		break;
 	}
-	h_finish(&ev);
+	over(w, who, &ev);
 }
 
 /**
@@ -273,17 +352,28 @@ void m_step(struct m_world *w, u16 act)
 	struct m_frame f;
 
 	m_remember(w);
+	w->weather = M_ACT_WEATHER(act);
 	switch (M_ACT_WHAT(act)) {
 	case M_DELIVER:
 		f = w->to[who].f[arg];
 		take(&w->to[who], arg);
-		deliver(w, who, f);
+		receive(w, who, f);
 		break;
 	case M_FORGE:
-		forged(w, who, arg);
+		if (w->end[who].tag)
+			impostor(w, who, arg ? m_random() : 0);
+		else
+			forged(w, who, arg);
+		break;
+	case M_HELLO:
+		m_gateway(&w->end[who], 0);
+		break;
+	case M_LEAVE:
+		w->leave--;
+		m_gateway(&w->end[who], OAE_HELLO_LEAVING);
 		break;
 	case M_REPEAT:
-		deliver(w, who, w->to[who].f[arg]);
+		receive(w, who, w->to[who].f[arg]);
 		break;
 	case M_LOSE:
 		take(&w->to[who], arg);
@@ -296,6 +386,10 @@ void m_step(struct m_world *w, u16 act)
 		break;
 	case M_POST_EXPRESS:
 		new_post(w, who, OAE_MESSAGE, OAE_POST_EXPRESS);
+		break;
+	case M_OPEN:
+		w->posted[who]++;
+		open_link(w, who);
 		break;
 	case M_POST_HALF:
 		new_post(w, who, OAE_SWAP, 0);
@@ -315,6 +409,10 @@ void m_step(struct m_world *w, u16 act)
 	case M_RETRY_HALF:
 	case M_SETTLED:
 		timer(w, who, M_ACT_WHAT(act));
+		break;
+	case M_BOTH_AGAIN:
+		timer(w, A, M_AGAIN);
+		timer(w, B, M_AGAIN);
 		break;
 	case M_CRASH:
 		crash(w, who);

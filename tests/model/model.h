@@ -15,6 +15,7 @@
  * renamed too, and no state is cut off for having had too many.
  *
  *	world.c   what tests/harness wants to know of the two ends; the wire between
+ *	way.c     the two ways, and what carries frames (4.8)
  *	event.c   what happens when an event does
  *	choice.c  which events may happen
  *	check.c   what the explorer adds to what must hold (tests/harness)
@@ -33,6 +34,7 @@
 
 #include <stdio.h>
 #include "../../modoae/link/admission.h"
+#include "../../modoae/link/way.h"
 #include "../harness/harness.h"
 
 #define M_TXS		30		/* transactions of a run, and of its proof */
@@ -43,9 +45,11 @@
 
 #define M_NOW		1000000000000000ULL	/* it is always now */
 #define M_AGE		100000000000000ULL	/* longer than any time of a knob */
+#define M_LATE		20000000000ULL	/* two probes, not yet dead */
 
 #define M_MTU_WIDE	256
 #define M_MTU_NARROW	128
+#define M_MTU_VIA	(M_MTU_WIDE - OAE_VIA_LEN)	/* through the gateway */
 #define M_TIRED		255		/* of failing fruitlessly: it is cut */
 #define M_LEN		150		/* bytes of every transaction */
 #define M_ANSWER	16		/* bytes of every verb's answer */
@@ -63,13 +67,15 @@ enum m_kind {
 	M_CONFIRM = 'c',		/* atomic, with DONE asked for */
 	M_HALF = 's',			/* a half of a swap */
 	M_VERB = 'v',			/* adds 1 to the other end's word */
+	M_OPENING = 'o',		/* nothing: the link is opened */
 };
 
 /**
  * struct m_scenario - what is explored
  * @name: one word
  * @posts: of A and of B: a letter (enum m_kind) a transaction, in order
- * @cap: frames in flight each way; one more is lost
+ * @cap: frames in flight in each direction, or, where there are two ways, in all; one
+ *	more is lost
  * @slices: of each transaction that is a message
  * @most: slices that a transaction may have at most, 0: M_SLICES; what would
  *	take more is too long for a narrow port
@@ -87,7 +93,10 @@ enum m_kind {
  * @mtu: times that a port's MTU changes
  * @cut: times that what is offered, or lent, seems too long for the path
  * @conflict: times that a verb of some other link has the word reserved
- * @forge: SYNCs are forged in the peer's name, to an end without a tag (4.6)
+ * @forge: SYNCs are forged in the peer's name, to an end without a tag (4.6); and by
+ *	who says that it is a gateway, where there are ways, to one that goes direct (4.8)
+ * @ways: there are two, direct and through a gateway, which both ends know at first
+ * @leave: times that an end is told that its gateway leaves; it may come again
  * @start: tx before the first transaction
  * @raw: leave no frame out and nothing of it (reduce.c relies on the very rules
  *	that say which frames do nothing)
@@ -97,9 +106,9 @@ struct m_scenario {
 	const char *posts[2];
 	u8 cap;
 	u8 slices, most;
-	bool settle, cancel, dup, dead, probe, port, forge;
+	bool settle, cancel, dup, dead, probe, port, forge, ways;
 	u8 rcvbuf;
-	u8 crash, kill, close, rename, mtu, cut, conflict;
+	u8 crash, kill, close, rename, mtu, cut, conflict, leave;
 	u32 start;
 	bool raw;
 };
@@ -137,6 +146,9 @@ struct m_end {
 	bool narrow;		/* its port's MTU */
 	u8 word;		/* what verbs add to */
 	bool word_busy;		/* by one of another link */
+	struct oae_gw gw;	/* its port's gateway */
+	struct oae_way way;	/* its tag's */
+	bool goes_via;		/* what is sent in this event */
 };
 
 struct m_chan {
@@ -151,7 +163,9 @@ struct m_world {
 	struct m_tx tx[M_TXS];
 	u8 ntx;
 	u8 posted[2];
-	u8 crash, kill, close, rename, mtu, cut, conflict;	/* left */
+	u8 crash, kill, close, rename, mtu, cut, conflict, leave;	/* left */
+	u8 weather;		/* of this event: which ways carry frames */
+	bool impostor;		/* what comes in is from one */
 	bool arbitrary;		/* did not begin at the beginning (chaos.c) */
 	bool reported;		/* a user has been told that it began so */
 	const char *why;	/* the first breach */
@@ -183,12 +197,16 @@ enum m_what {
 	M_STALL, M_AGAIN, M_DEAD, M_FORGET, M_RETRY, M_RETRY_HALF,
 	M_CUT, M_SETTLE, M_SETTLED,
 	M_PORT, M_CRASH, M_KILL, M_CLOSE, M_RENAME, M_MTU,
-	M_FORGE,
+	M_FORGE, M_HELLO, M_LEAVE,
+	M_BOTH_AGAIN,		/* M_AGAIN, of both ends */
+	M_OPEN,
 	M_WHAT_END
 };
 
 #define M_ACT(what, e, arg)	((what) << 5 | (e) << 4 | (arg))
-#define M_ACT_WHAT(act)		((act) >> 5)
+#define M_ACT_IN(act, weather)	((act) | (weather) << 12)
+#define M_ACT_WEATHER(act)	((act) >> 12)
+#define M_ACT_WHAT(act)		((act) >> 5 & 127)
 #define M_ACT_END(act)		((act) >> 4 & 1)
 #define M_ACT_ARG(act)		((act) & 15)
 
@@ -202,12 +220,30 @@ void m_link_init(struct m_world *w, unsigned int who);
 u16 m_mtu(const struct m_end *e);
 void m_to_wire(struct m_world *w, unsigned int to, const struct m_frame *f);
 void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
-		struct oae_frame *f);
+		unsigned int to, struct oae_frame *f);
 void m_fill_post(const struct m_world *w, u8 id, struct oae_post *p);
 void m_remember(struct m_world *w);
 struct h_event m_event(struct m_world *w, unsigned int who,
 		       struct oae_actions *a);
-void m_make_tag(struct m_world *w, unsigned int who);
+void m_make_tag(struct m_world *w, unsigned int who, u8 flags);
+
+/* way.c */
+unsigned int m_weathers(const struct m_scenario *sc, unsigned int *first);
+const char *m_weather_name(unsigned int weather);
+bool m_carries(const struct m_world *w, unsigned int to, u8 flags);
+bool m_wire_full(const struct m_world *w, unsigned int to);
+void m_gateway(struct m_end *e, u8 flags);
+struct oae_ways m_ways(const struct m_end *e);
+void m_via_mark(struct oae_frame *f, unsigned int to);
+bool m_let_in(const struct m_end *e, const struct oae_frame *f);
+void m_way_begin(struct m_end *e, bool via);
+bool m_way_refresh(struct m_end *e, struct oae_actions *a);
+bool m_way_late(const struct oae_link *l);
+bool m_way_heard(struct m_world *w, unsigned int who, struct h_event *ev);
+void m_way_timer(struct m_end *e, struct oae_actions *a);
+void m_check_sent(struct m_world *w, unsigned int who,
+		  const struct oae_frame *f);
+void m_check_way(struct m_world *w, unsigned int who);
 
 /* event.c */
 void m_step(struct m_world *w, u16 act);
@@ -257,7 +293,7 @@ struct m_limits {
 	unsigned long bytes;
 };
 
-void m_prove(struct m_world *w);
+void m_prove(struct m_world *w, FILE *out);
 struct m_result m_search(const struct m_scenario *sc,
 			 const struct m_limits *limits, FILE *out);
 
@@ -270,11 +306,12 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 void m_tell_world(const struct m_world *w, FILE *out);
 void m_tell_step(struct m_world *w, u16 act, FILE *out);
 void m_tell(const struct m_scenario *sc, const u16 *acts, unsigned int n,
-	    unsigned int more, FILE *out);
+	    unsigned int more, unsigned int weather, FILE *out);
 
 /* corrupt.c */
 extern unsigned long m_flips;	/* bits flipped so far */
-bool m_corrupt(const struct m_scenario *sc, const struct m_frame *m);
+bool m_corrupt(const struct m_scenario *sc, unsigned int to,
+	       const struct m_frame *m);
 
 /* scenario.c */
 extern const struct m_scenario m_quick[], m_more[], m_deep[];

@@ -6,6 +6,8 @@
  */
 #include "model.h"
 
+#define NOBODY		(M_COOKIE - 1)	/* an ltag that nobody has */
+
 /**
  * m_reduce_link() - leave out of a link what no rule looks at
  * @sc: the scenario
@@ -16,7 +18,10 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->timer_at = M_NOW + 1;
 	l->heard_at = M_NOW;
 	l->active_at = M_NOW;
-	l->asked_at = l->asked_at ? M_NOW : 0;
+	if (!sc->ways || !m_way_late(l))
+		l->asked_at = l->asked_at ? M_NOW : 0;
+	else
+		l->asked_at = M_NOW - M_LATE;
 	l->again_at = M_NOW + M_AGE;
 	l->again_iv = 1;
 	l->park_at = M_NOW + M_AGE;
@@ -79,8 +84,26 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	if (!sc->most && !sc->cut)
 		l->offer.doubt = false;
 	/* Only what may be forgotten. */
-	if (!sc->dead)
+	if (!sc->dead && !sc->ways)
 		l->unseen = false;
+	/* All that is offered fits either way. */
+	if (sc->ways) {
+		l->heard.mtu = l->heard.mtu ? M_MTU_WIDE : 0;
+		l->peer_mtu = l->peer_mtu ? M_MTU_WIDE : 0;
+	}
+}
+
+/* A tag looks at its way anew, and all stays as it is. */
+static void reduce_way(struct m_end *e)
+{
+	struct m_end v = *e;
+	struct oae_actions a;
+
+	a.nops = 0;
+	a.nsends = 0;
+	m_way_refresh(&v, &a);
+	if (v.way.via == e->way.via && v.link.mtu == e->link.mtu)
+		e->way.gen = e->gw.gen;
 }
 
 /* May an end still learn this ltag of its peer? */
@@ -106,7 +129,11 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 	const struct m_end *e = &w->end[to], *p = &w->end[!to];
 	bool to_run = e->tag && f->dst == e->link.ltag;
 	bool from_run = p->tag && f->src == p->link.ltag;
+	bool known = to_run && (from_run || f->src == e->link.peer_ltag ||
+				learnable(&w->to[to], f->src));
 
+	if (w->sc->ways && f->mtu)
+		f->mtu = M_MTU_WIDE;
 	switch (f->opcode) {
 	case OAE_SYNC:
 		if (!to_run && f->dst != (M_COOKIE | f->src))
@@ -122,14 +149,15 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 			return false;
 		break;
 	case OAE_NOLINK:
-		f->src = 0;
+		/* Only a way looks whose it is. */
+		if (!w->sc->ways || !known)
+			f->src = 0;
 		return to_run;
 	case OAE_CLOSE_ACK:
 		return to_run;
 	case OAE_CLOSE:
 		if (to_run)
-			return from_run || f->src == e->link.peer_ltag ||
-			       learnable(&w->to[to], f->src);
+			return known;
 		if (f->dst != p->link.peer_ltag)
 			f->dst = 0;
 		return from_run;
@@ -138,17 +166,21 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 			if (f->opcode == OAE_COMMIT || f->opcode == OAE_DONE ||
 			    f->opcode == OAE_READY)
 				f->seq = 0;
-			return from_run || f->src == e->link.peer_ltag ||
-			       learnable(&w->to[to], f->src);
+			if (known || !w->sc->ways)
+				return known;
+			/* All it can do now is to turn the way. */
+			*f = (struct m_frame){
+				.opcode = OAE_DONE, .flags = f->flags & OAE_F_VIA,
+				.src = NOBODY, .dst = f->dst,
+			};
+			return true;
 		}
 		/* All it can bring now is NOLINK. */
-		if (from_run) {
-			u32 src = f->src;
-
-			memset(f, 0, sizeof(*f));
-			f->opcode = OAE_DONE;
-			f->src = src;
-		}
+		if (from_run)
+			*f = (struct m_frame){
+				.opcode = OAE_DONE, .flags = f->flags & OAE_F_VIA,
+				.src = f->src,
+			};
 		return from_run;
 	}
 
@@ -199,6 +231,8 @@ void m_reduce(struct m_world *w)
 			m_reduce_link(w->sc, &w->end[i].link);
 			if (!w->arbitrary && !takes_turns(w->sc->posts[i]))
 				w->end[i].link.half.turn = false;
+			if (w->end[i].way.gen != w->end[i].gw.gen)
+				reduce_way(&w->end[i]);
 		}
 	for (i = A; i <= B; i++)
 		reduce_chan(w, i);

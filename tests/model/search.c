@@ -25,7 +25,6 @@ struct chunk {
 
 struct node {
 	u32 from;		/* the state before it */
-	u32 fair;		/* the state after it in fair weather, or END */
 	u16 act;		/* what led here */
 };
 
@@ -39,6 +38,8 @@ struct search {
 	u32 *number;		/* and whose they are */
 	size_t slots;
 	struct node *node;
+	u32 *fair;		/* the state after each in each fair weather, or END */
+	unsigned int weathers, first_weather;
 	size_t nodes;		/* room */
 
 	struct chunk *first, *last;
@@ -120,7 +121,21 @@ static void more_slots(struct search *s)
 static unsigned long bytes(const struct search *s)
 {
 	return s->slots * (sizeof(*s->print) + sizeof(*s->number)) +
-	       s->nodes * sizeof(*s->node) + s->queued * sizeof(struct chunk);
+	       s->nodes * (sizeof(*s->node) + s->weathers * sizeof(*s->fair)) +
+	       s->queued * sizeof(struct chunk);
+}
+
+static u32 *fair_of(const struct search *s, u32 n, unsigned int weather)
+{
+	return &s->fair[(size_t)n * s->weathers + weather - s->first_weather];
+}
+
+static void more_nodes(struct search *s)
+{
+	s->nodes = s->nodes ? s->nodes + s->nodes / 2 : 1 << 16;
+	s->node = need(realloc(s->node, s->nodes * sizeof(*s->node)));
+	s->fair = need(realloc(s->fair, s->nodes * s->weathers *
+					sizeof(*s->fair)));
 }
 
 /* The number of a state, which may be new. */
@@ -130,6 +145,7 @@ static u32 visit(struct search *s, const u8 *buf, unsigned int len, u32 from,
 	u64 print = XXH3_64bits(buf, len) | 1;
 	size_t at;
 	u32 n = s->r.states;
+	unsigned int i;
 
 	if (s->r.states * 4 >= s->slots * 3)
 		more_slots(s);
@@ -141,11 +157,11 @@ static u32 visit(struct search *s, const u8 *buf, unsigned int len, u32 from,
 	}
 	s->print[at] = print;
 	s->number[at] = n;
-	if (n == s->nodes) {
-		s->nodes = n ? n + n / 2 : 1 << 16;
-		s->node = need(realloc(s->node, s->nodes * sizeof(*s->node)));
-	}
-	s->node[n] = (struct node){ .from = from, .fair = NONE, .act = act };
+	if (n == s->nodes)
+		more_nodes(s);
+	s->node[n] = (struct node){ .from = from, .act = act };
+	for (i = 0; i < s->weathers; i++)
+		s->fair[(size_t)n * s->weathers + i] = NONE;
 	s->r.states++;
 	enqueue(s, buf, len);
 	return n;
@@ -168,16 +184,16 @@ static unsigned int way_to(const struct search *s, u32 n, u16 **acts, u16 last)
 }
 
 static void report(struct search *s, u32 n, u16 act, const char *what, u8 id,
-		   unsigned int more)
+		   unsigned int weather, unsigned int more)
 {
 	unsigned int len;
 	u16 *acts;
 
 	s->r.violated = true;
 	len = way_to(s, n, &acts, act);
-	fprintf(s->out, "VIOLATION in %s: %s\nafter %u steps:\n", s->sc->name,
-		m_words(what, id), len);
-	m_tell(s->sc, acts, len, more, s->out);
+	fprintf(s->out, "VIOLATION in %s%s: %s\nafter %u steps:\n", s->sc->name,
+		m_weather_name(weather), m_words(what, id), len);
+	m_tell(s->sc, acts, len, more, weather, s->out);
 	free(acts);
 }
 
@@ -187,14 +203,23 @@ static void committed(struct m_world *w, u8 id)
 		m_fail(w, id, "G5: not committed, though there is no fault");
 }
 
+static void prove_step(struct m_world *w, u16 act, FILE *out)
+{
+	act = M_ACT_IN(act, w->weather);
+	if (out)
+		m_tell_step(w, act, out);
+	else
+		m_step(w, act);
+}
+
 /* All from @first on must be committed. */
-static void prove_from(struct m_world *w, unsigned int first)
+static void prove_from(struct m_world *w, unsigned int first, FILE *out)
 {
 	unsigned int steps;
 	int act;
 
 	for (steps = 0; !w->why && (act = m_fair(w)) >= 0; steps++) {
-		m_step(w, act);
+		prove_step(w, act, out);
 		m_reduce(w);
 		if (steps == 1000)
 			m_fail(w, w->ntx, "G5: not committed, and no fault is left");
@@ -206,8 +231,9 @@ static void prove_from(struct m_world *w, unsigned int first)
 /**
  * m_prove() - is the link a link again? Both ways, all sorts, in fair weather
  * @w: the world; a breach is then in @w->why
+ * @out: where each step is told, or NULL
  */
-void m_prove(struct m_world *w)
+void m_prove(struct m_world *w, FILE *out)
 {
 	/* Each line at once. */
 	static const u16 posts[][5] = {
@@ -225,17 +251,17 @@ void m_prove(struct m_world *w)
 	for (who = A; who <= B && w->sc->most; who++)
 		if (w->end[who].narrow) {
 			w->mtu++;
-			m_step(w, M_ACT(M_MTU, who, 0));
+			prove_step(w, M_ACT(M_MTU, who, 0), out);
 		}
-	prove_from(w, w->ntx + 1);
+	prove_from(w, w->ntx + 1, out);
 	narrow = w->end[A].narrow || w->end[B].narrow;
 	/* A half that waited for one. */
 	for (who = A; who <= B; who++) {
 		first = m_half_of(w, who);
 		if (!first || narrow)
 			continue;
-		m_step(w, M_ACT(M_POST_HALF, !who, 15));
-		prove_from(w, w->ntx);
+		prove_step(w, M_ACT(M_POST_HALF, !who, 15), out);
+		prove_from(w, w->ntx, out);
 		if (!w->why)
 			committed(w, first);
 		if (w->why)
@@ -247,20 +273,31 @@ void m_prove(struct m_world *w)
 			break;
 		first = w->ntx + 1;
 		for (j = 0; posts[i][j]; j++)
-			m_step(w, posts[i][j]);
-		prove_from(w, first);
+			prove_step(w, posts[i][j], out);
+		prove_from(w, first, out);
 	}
 }
 
-static void at_end(struct search *s, struct m_world *w, u32 n)
+/* It is quiet, in this weather. */
+static void at_end(struct search *s, const struct m_world *w, u32 n)
 {
+	static struct m_world v;
+
 	s->r.ends++;
-	s->node[n].fair = END;
-	m_check_end(w);
-	if (!w->why)
-		m_prove(w);
-	if (w->why)
-		report(s, n, 0xffff, w->why, w->why_id, 0);
+	*fair_of(s, n, w->weather) = END;
+	v = *w;
+	m_check_end(&v);
+	if (v.why) {
+		report(s, n, 0xffff, v.why, v.why_id, w->weather, 0);
+		return;
+	}
+	m_prove(&v, NULL);
+	if (!v.why)
+		return;
+	report(s, n, 0xffff, v.why, v.why_id, w->weather, 0);
+	fprintf(s->out, "      what is posted then (ltags have other names):\n");
+	v = *w;
+	m_prove(&v, s->out);
 }
 
 static bool intact(const struct m_world *w)
@@ -269,54 +306,64 @@ static bool intact(const struct m_world *w)
 
 	for (to = A; to <= B; to++)
 		for (i = 0; i < w->to[to].n; i++)
-			if (!m_corrupt(w->sc, &w->to[to].f[i]))
+			if (!m_corrupt(w->sc, to, &w->to[to].f[i]))
 				return false;
 	return true;
 }
 
+/* One event; the state that it leads to, or NONE if that is a violation. */
+static u32 step(struct search *s, const struct m_world *w, u32 n, u16 act)
+{
+	static struct m_world v;
+	u8 buf[M_PACKED];
+
+	v = *w;
+	m_random_from(1000);
+	m_step(&v, act);
+	s->r.steps++;
+	if (v.why) {
+		report(s, n, act, v.why, v.why_id, M_ACT_WEATHER(act), 0);
+		return NONE;
+	}
+	m_reduce(&v);
+	return visit(s, buf, m_pack(&v, buf), n, act);
+}
+
 static void expand(struct search *s, const u8 *state, u32 n)
 {
-	static struct m_world w, v;
+	static struct m_world w;
 	u16 acts[M_ACTS];
-	u8 buf[M_PACKED];
 	unsigned int i, count;
-	bool fair_seen = false;
 	int fair;
 	u32 to;
 
 	m_unpack(&w, s->sc, state);
 	if (!intact(&w)) {
 		report(s, n, 0xffff, "G1: a changed frame is taken for good, or a good one is not",
-		       0, 0);
+		       0, 0, 0);
 		return;
 	}
-	fair = m_fair(&w);
+	fair = s->first_weather ? -1 : m_fair(&w);
 	count = m_enabled(&w, acts);
-	for (i = 0; i < count; i++)
-		fair_seen |= acts[i] == fair;
-	if (fair >= 0 && !fair_seen)
-		acts[count++] = fair;
-
 	for (i = 0; i < count && !s->r.violated; i++) {
-		v = w;
-		m_random_from(1000);
-		m_step(&v, acts[i]);
-		s->r.steps++;
-		if (v.why) {
-			report(s, n, acts[i], v.why, v.why_id, 0);
-			return;
-		}
-		m_reduce(&v);
-		to = visit(s, buf, m_pack(&v, buf), n, acts[i]);
+		to = step(s, &w, n, acts[i]);
 		if (acts[i] == fair)
-			s->node[n].fair = to;
+			*fair_of(s, n, 0) = to;
 	}
-	if (fair < 0 && !s->r.violated)
-		at_end(s, &w, n);
+	for (i = 0; i < s->weathers && !s->r.violated; i++) {
+		w.weather = s->first_weather + i;
+		fair = m_fair(&w);
+		if (fair < 0) {
+			at_end(s, &w, n);
+		} else if (*fair_of(s, n, w.weather) == NONE) {
+			to = step(s, &w, n, fair);
+			*fair_of(s, n, w.weather) = to;
+		}
+	}
 }
 
 /* From every state to the end, each looked at once. */
-static void follow_all(struct search *s)
+static void follow(struct search *s, unsigned int weather)
 {
 	u16 *left = need(calloc(s->r.states, sizeof(*left)));
 	u32 *trail = need(malloc(0x10000 * sizeof(*trail)));
@@ -325,8 +372,8 @@ static void follow_all(struct search *s)
 
 	for (n = 0; n < s->r.states && !s->r.violated; n++) {
 		len = 0;
-		for (at = n; s->node[at].fair != END && !left[at];
-		     at = s->node[at].fair) {
+		for (at = n; *fair_of(s, at, weather) != END && !left[at];
+		     at = *fair_of(s, at, weather)) {
 			trail[len++] = at;
 			/* So long a way is a circle. */
 			if (len == 0xffff)
@@ -334,7 +381,7 @@ static void follow_all(struct search *s)
 		}
 		if (len == 0xffff) {
 			report(s, n, 0xffff, "G5: from here fair weather leads round in a circle, not to the end",
-			       0, 40);
+			       0, weather, 40);
 			break;
 		}
 		for (d = left[at]; len; len--)
@@ -363,6 +410,7 @@ struct m_result m_search(const struct m_scenario *sc,
 	const u8 *state;
 	u32 n, *depth;
 
+	s.weathers = m_weathers(sc, &s.first_weather);
 	m_random_from(1000);
 	m_init(&w, sc);
 	m_reduce(&w);
@@ -382,8 +430,8 @@ struct m_result m_search(const struct m_scenario *sc,
 			fprintf(stderr, "%s: %u of %lu states\n", sc->name, n,
 				s.r.states);
 	}
-	if (!s.r.violated && !s.r.full)
-		follow_all(&s);
+	for (n = 0; n < s.weathers && !s.r.violated && !s.r.full; n++)
+		follow(&s, s.first_weather + n);
 
 	depth = need(calloc(s.r.states, sizeof(*depth)));
 	for (n = 1; n < s.r.states; n++) {
@@ -395,6 +443,7 @@ struct m_result m_search(const struct m_scenario *sc,
 	free(s.print);
 	free(s.number);
 	free(s.node);
+	free(s.fair);
 	while (s.first) {
 		struct chunk *c = s.first;
 

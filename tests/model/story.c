@@ -63,7 +63,8 @@ const char *m_frame_name(const struct m_frame *f, unsigned int to, char *buf,
 			      f->reply - (f->kind != OAE_SWAP));
 	if (f->opcode == OAE_REFUSE)
 		n += snprintf(buf + n, len - n, " %s", reason_name(f->reason));
-	snprintf(buf + n, len - n, "%s%s%s%s",
+	snprintf(buf + n, len - n, "%s%s%s%s%s",
+		 f->flags & OAE_F_VIA ? " VIA" : "",
 		 f->flags & OAE_F_EXPRESS ? " EXPRESS" : "",
 		 f->flags & OAE_F_LAST ? " LAST" : "",
 		 f->flags & OAE_F_RESUME ? " RESUME" : "",
@@ -99,12 +100,17 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		[M_SETTLE] = "settles", [M_SETTLED] = "has settled for long enough",
 		[M_RENAME] = "gets another address", [M_MTU] = "gets another MTU",
 		[M_FORGE] = "gets a forged SYNC",
+		[M_OPEN] = "opens the link",
+		[M_HELLO] = "hears a gateway", [M_LEAVE] = "loses its gateway",
 	};
 	unsigned int who = M_ACT_END(act), arg = M_ACT_ARG(act), what;
 	char text[160];
 
 	what = M_ACT_WHAT(act);
 	switch (what) {
+	case M_BOTH_AGAIN:
+		snprintf(buf, len, "both ask (again)");
+		break;
 	case M_DELIVER:
 	case M_REPEAT:
 	case M_LOSE:
@@ -180,6 +186,11 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 			      (unsigned int)(uintptr_t)l->half.p.handle,
 			      l->half.state < 5 ? halves[l->half.state] : " ?",
 			      l->half.crossed ? " (crossed)" : "");
+	if (e->gw.known)
+		n += snprintf(buf + n, len - n, ", goes %s%s, asked %u",
+			      e->way.via ? "through the gateway" : "direct",
+			      e->way.lost || m_way_late(l) ? " (lost)" : "",
+			      e->way.asked);
 	snprintf(buf + n, len - n, "%s%s%s%s",
 		 l->confirmed ? "" : ", not confirmed",
 		 l->await_done ? ", wants DONE" : "",
@@ -194,7 +205,7 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
  */
 void m_tell_world(const struct m_world *w, FILE *out)
 {
-	char text[200];
+	char text[300];
 	unsigned int i;
 
 	for (i = A; i <= B; i++)
@@ -203,17 +214,22 @@ void m_tell_world(const struct m_world *w, FILE *out)
 }
 
 /* The event that, its ltags and frames called otherwise, leads there too. */
-static int same_event(const struct m_world *w, const u8 *want, unsigned int len,
-		      u32 fresh)
+static int same_event(struct m_world *w, unsigned int weather, const u8 *want,
+		      unsigned int len, u32 fresh)
 {
+	static struct m_world v;
 	u16 acts[M_ACTS];
 	u8 buf[M_PACKED];
 	unsigned int i, n;
-	struct m_world v;
+	int fair;
 
 	n = m_enabled(w, acts);
-	if (m_fair(w) >= 0)
-		acts[n++] = m_fair(w);
+	for (i = 0; i < n; i++)
+		acts[i] = M_ACT_IN(acts[i], weather);
+	w->weather = weather;
+	fair = m_fair(w);
+	if (fair >= 0)
+		acts[n++] = fair;
 	for (i = 0; i < n; i++) {
 		v = *w;
 		m_random_from(fresh);
@@ -252,12 +268,13 @@ void m_tell_step(struct m_world *w, u16 act, FILE *out)
  * @acts: the events, each as it is called in the state before it
  * @n: how many
  * @more: so many more, in fair weather
+ * @weather: of which kind
  * @out: where to
  *
  * Beside the world of the events runs one in which every ltag keeps its name.
  */
 void m_tell(const struct m_scenario *sc, const u16 *acts, unsigned int n,
-	    unsigned int more, FILE *out)
+	    unsigned int more, unsigned int weather, FILE *out)
 {
 	static struct m_world named, w;
 	u8 buf[M_PACKED];
@@ -273,11 +290,13 @@ void m_tell(const struct m_scenario *sc, const u16 *acts, unsigned int n,
 		u32 fresh = 1 + 10 * i;
 
 		m_unpack(&w, sc, buf);
+		w.weather = weather;
 		next = i < n ? acts[i] : m_fair(&w);
 		if (next < 0)
 			return;
 		if (i == n)
-			fprintf(out, "      from here in fair weather:\n");
+			fprintf(out, "      from here in fair weather%s:\n",
+				m_weather_name(weather));
 		m_random_from(1000);
 		m_step(&w, next);
 		if (w.why) {
@@ -290,7 +309,8 @@ void m_tell(const struct m_scenario *sc, const u16 *acts, unsigned int n,
 		} else {
 			m_reduce(&w);
 			len = m_pack(&w, buf);
-			act = same_event(&named, buf, len, fresh);
+			act = same_event(&named, M_ACT_WEATHER(next), buf, len,
+					 fresh);
 		}
 		if (act < 0) {
 			fprintf(out, "      (lost the thread)\n");

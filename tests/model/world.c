@@ -45,6 +45,7 @@ void m_link_init(struct m_world *w, unsigned int who)
 	struct m_end *e = &w->end[who];
 
 	e->who = who;
+	memset(&e->way, 0, sizeof(e->way));
 	oae_link_init(&e->link, &cfg, 0, m_mtu(e), w->sc->start);
 	oae_link_rank(&e->link, who == B);
 }
@@ -61,8 +62,13 @@ void m_init(struct m_world *w, const struct m_scenario *sc)
 	w->mtu = sc->mtu;
 	w->cut = sc->cut;
 	w->conflict = sc->conflict;
+	w->leave = sc->leave;
 	m_link_init(w, A);
 	m_link_init(w, B);
+	if (sc->ways) {
+		m_gateway(&w->end[A], 0);
+		m_gateway(&w->end[B], 0);
+	}
 }
 
 /* --- the wire ------------------------------------------------------------------ */
@@ -77,10 +83,15 @@ void m_to_wire(struct m_world *w, unsigned int to, const struct m_frame *f)
 	if (m_story)
 		fprintf(m_story, "      %c sends %s\n", 'A' + !to,
 			m_frame_name(f, to, text, sizeof(text)));
+	if (!m_carries(w, to, f->flags)) {
+		if (m_story)
+			fprintf(m_story, "      ... where nothing comes through\n");
+		return;
+	}
 	for (i = 0; w->sc->dup && i < c->n; i++)
 		if (!memcmp(&c->f[i], f, sizeof(*f)))
 			return;
-	if (c->n < w->sc->cap)
+	if (!m_wire_full(w, to))
 		c->f[c->n++] = *f;
 	else if (m_story)
 		fprintf(m_story, "      ... which is lost\n");
@@ -94,7 +105,7 @@ static u16 reply_len(u8 kind)
 
 /* The frame as the link sees it when it arrives. */
 void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
-		struct oae_frame *f)
+		unsigned int to, struct oae_frame *f)
 {
 	memset(f, 0, sizeof(*f));
 	f->opcode = m->opcode;
@@ -108,6 +119,8 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 	f->tx = m->tx;
 	f->rx = m->rx;
 	f->seq = m->seq;
+	if (m->flags & OAE_F_VIA)
+		m_via_mark(f, to);
 	if (m_is_sync(m->opcode)) {
 		f->length = OAE_SYNC_LEN;
 		f->sync.inc = m->inc;
@@ -137,10 +150,14 @@ static void send_frame(struct m_world *w, unsigned int who,
 {
 	struct m_frame m;
 
+	if (w->sc->ways)
+		m_check_sent(w, who, f);
 	memset(&m, 0, sizeof(m));
 	m.opcode = f->opcode;
 	/* No rule uses HELD: it is for people. */
 	m.flags = f->flags & ~OAE_F_HELD;
+	if (w->end[who].goes_via)
+		m.flags |= OAE_F_VIA;
 	m.attempt = f->attempt;
 	m.reason = f->reason;
 	m.src = f->src_ltag;
@@ -309,6 +326,11 @@ struct h_event m_event(struct m_world *w, unsigned int who,
 
 	if (a)
 		h_begin(&ev);
+	if (!w->sc->ways)
+		return ev;
+	if (a && w->end[who].tag && m_way_refresh(&w->end[who], a))
+		h_ops(&ev);
+	w->end[who].goes_via = w->end[who].way.via;
 	return ev;
 }
 
@@ -316,9 +338,12 @@ struct h_event m_event(struct m_world *w, unsigned int who,
  * m_make_tag() - an end gets a tag, with a link that is CLOSED
  * @w: the world
  * @who: which end
+ * @flags: OAE_F_VIA if it is for a frame that came through the gateway
  */
-void m_make_tag(struct m_world *w, unsigned int who)
+void m_make_tag(struct m_world *w, unsigned int who, u8 flags)
 {
 	m_link_init(w, who);
+	if (w->sc->ways)
+		m_way_begin(&w->end[who], flags & OAE_F_VIA);
 	w->end[who].tag = true;
 }
