@@ -88,6 +88,7 @@ class Netlink(GatewayTest):
         """Serving and leaving are told, each with its number; oae monitor shows them."""
         running = Running(self.g, "-j", "monitor", "kind", "zone")
         self.addCleanup(running.kill)
+        self.addCleanup(oae, self.g, "gateway", "set", "dev=", "gwips=", "hello_ms=1000")
 
         def listens():
             oae(self.g, "gateway", "set", "dev=zone0", "gwips=10.9.0.1,10.9.0.2")
@@ -97,7 +98,9 @@ class Netlink(GatewayTest):
         seen = len(running.lines)
         oae(self.g, "gateway", "set", "dev=zone0", "gwips=10.9.0.3,10.9.0.1", "hello_ms=100")
         running.event(zone=2, what="serving", kind="zone")
-        self.assertIn(running.event(zone=1)["what"], ("silent", "unreachable"))
+        wait_for(lambda: {"silent", "unreachable"} &
+                 {one["what"] for one in running.objects()[seen:] if one["zone"] == 1},
+                 "the other zone to be silent", 20)
         oae(self.g, "gateway", "set", "dev=", "gwips=", "hello_ms=1000")
         running.event(zone=2, what="left")
         told = running.objects()

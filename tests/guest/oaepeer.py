@@ -217,6 +217,12 @@ class Peer:     # pylint: disable=too-many-instance-attributes
 
     def _opened(self):
         self.send(oae.SYNC_ACK)
+        f = self.next()
+        # On a slow machine the kernel has asked again before it had the answer.
+        while f and f.opcode == oae.SYNC and f.dst_ltag == self.ltag:
+            f = self.next()
+        if f:
+            self.inbox.appendleft(f)
         self.expect(oae.SYNC_ACK, src_ltag=self.far_ltag, dst_ltag=self.ltag)
         self.attempt = 0
         return self

