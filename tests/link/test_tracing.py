@@ -92,7 +92,7 @@ class Tracing(OneCable):
             self.assertEqual(self.b.read_one(), b"x")
             self.a.close_tag(self.cable.mac_b, 11)
             wait_for(lambda: not self.a.tag(11), "the link to close")
-        said = self.traced("oae-links.bt", work, r"\bgone\b")
+        said = self.traced("oae-links.bt", work, r" va .*\bgone\b")
         for what, states in (("opened", "SYNC_(SENT|RECD) -> OPEN"), ("gone", "CLOSE_SENT -> CLOSED")):
             self.assertRegex(said, rf"(?m)^[\d:]+ +\d+ +va +{self.cable.mac_b} +11 {what} +{states}$")
 
