@@ -161,8 +161,7 @@ class Halves(Scripted):
         file = self.opened()
         call = self.lent(file)
         self.peer.inc, self.peer.tx = self.peer.inc ^ 1, 0
-        self.peer.freeze()
-        self.peer.resolve()
+        self.peer.anew()
         self.ends_in(call, errno.EOWNERDEAD)
         self.assertEqual(file.status().unknown, 1)
 

@@ -135,8 +135,7 @@ class Queues(OnePeer):
 
     def test_neither_fills_the_other(self):
         """As many of each as sndq, and what the link has itself."""
-        self.a.knobs(sndq=2)
-        self.addCleanup(self.a.knobs, sndq=64)
+        self.set(self.a, sndq=2)
         for calls in (((OaeFile.swap, 3), (OaeFile.write, 3)),
                       ((OaeFile.write, 4), (OaeFile.swap, 3))):
             peer = self.peer()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import oaewire as oae
 from faults import Traffic, free_kilobytes
-from gateway import MANY, QUICK, Scripted, ThreeZones, stop
+from gateway import MANY, Scripted, ThreeZones, finish
 from oaeipwire import (ASK, BEAT, BYE, CONTROL, DATA, GATEWAY, HDR_LEN, LEAVING, MAX_NODES,
                        NODES, PORT, PROBE, Control, Datagram, hello, through, via)
 from oaetest import run, wait_for
@@ -215,8 +215,7 @@ class Dropped(Bad):         # pylint: disable=too-many-public-methods
 
     def test_control_pps(self):
         """No more control messages than control_pps are dealt with."""
-        self.g.knob("control_pps", 10)
-        self.addCleanup(self.g.knob, "control_pps", self.knobs["control_pps"])
+        self.set(self.g, control_pps=10)
         before = self.g.stats()
         for _ in range(1000):
             self.two.control(BEAT)
@@ -231,8 +230,7 @@ class Dropped(Bad):         # pylint: disable=too-many-public-methods
 
     def test_budgets(self):
         """A flood of HELLOs kept other gateways from being heard: zone and gateways have their own."""
-        self.g.knob("control_pps", 100)
-        self.addCleanup(self.g.knob, "control_pps", self.knobs["control_pps"])
+        self.set(self.g, control_pps=100)
         before = self.g.stat("control_limit")
         for n in range(1, 6):
             while self.g.stat("control_limit") - before < 150 * n:
@@ -330,8 +328,7 @@ class Full(Scripted):
 
     def setUp(self):
         super().setUp()
-        self.g.knob("max_nodes", 50)
-        self.addCleanup(self.g.knob, "max_nodes", 16384)
+        self.set(self.g, max_nodes=50)
 
     def test_nodes(self):
         """A gateway that says more than max_nodes: so many are learned, another zone's as ever."""
@@ -386,10 +383,7 @@ class Floods(ThreeZones):
     def done(self, traffic):
         """Nothing lost by it."""
         traffic.moved(50)
-        stop(traffic)
-        tally = traffic.finish(exact=False)
-        self.assertEqual(tally["lost"], 0)
-        self.assertLessEqual(tally["R"], 2)
+        self.assertLessEqual(finish(traffic)["R"], 2)
 
     def flood(self, host, dev, packet, count):
         """Send what trafgen makes of that so often."""
@@ -438,9 +432,7 @@ class Floods(ThreeZones):
     def test_sources(self):
         """Tens of thousands of new sources in the zone: max_nodes of them, a1's link goes on."""
         # None is too old before the last has come.
-        self.g1.knobs(max_nodes=500, node_life_ms=30000)
-        self.addCleanup(self.g1.knobs, max_nodes=16384,
-                        node_life_ms=QUICK["node_life_ms"])
+        self.set(self.g1, max_nodes=500, node_life_ms=30000)
         traffic = self.traffic()
         gateway = mac_bytes(self.g1.mac("zone"))
         packet = (f"{self.hexed(gateway + bytes((2, 0x55, 0, 0)))}, drnd(), drnd(), "

@@ -61,8 +61,7 @@ class Claims(Scripted):     # pylint: disable=too-many-public-methods
 
     def test_silent(self):
         """A node that says nothing for node_life_ms is forgotten; one that does is not."""
-        self.g.knob("node_life_ms", 1000)
-        self.addCleanup(self.g.knob, "node_life_ms", self.knobs["node_life_ms"])
+        self.set(self.g, node_life_ms=1000)
         silent, there = self.local(*self.new_macs(2))
         self.quiet()
 
@@ -77,8 +76,7 @@ class Claims(Scripted):     # pylint: disable=too-many-public-methods
     def test_asked(self):
         """ASK is answered with all nodes, in messages that fit every path; not too often."""
         macs = set(self.local(*self.new_macs(400)))
-        self.g.knob("refresh_ms", 600000)
-        self.addCleanup(self.g.knob, "refresh_ms", self.knobs["refresh_ms"])
+        self.set(self.g, refresh_ms=600000)
         wait_for(lambda: not self.two.heard(), "it to have told all", 5, 0.15)
         self.three.control(BEAT)
         self.two.control(ASK)

@@ -393,15 +393,13 @@ class Effects(Scripted):
         mac, other = self.new_macs(2)
         self.local(mac)
         self.assertFalse([line for line in self.log.lines() if mac in line])
-        self.g.knob("verbose", 1)
-        self.addCleanup(self.g.knob, "verbose", 0)
+        self.set(self.g, verbose=1)
         self.local(other)
         wait_for(lambda: [line for line in self.log.lines() if other in line], "a line")
 
     def test_gwips(self):
         """The list changes: it begins anew, with the zones as they are now."""
-        self.g.knob("gwips", "10.2.0.1,10.1.0.1+fd01::1,fd03::1")
-        self.addCleanup(self.g.knob, "gwips", self.gwips)
+        self.set(self.g, gwips="10.2.0.1,10.1.0.1+fd01::1,fd03::1")
         self.assertEqual(self.g.mine(), 2)
         _, said = self.to_hello(lambda frame, said: said.zone == 2)
         self.assertEqual(said.flags & ~ASK_ME, 1)
@@ -411,8 +409,8 @@ class Effects(Scripted):
 
     def test_zones_file(self):
         """Columns line up, whatever the addresses."""
-        self.g.knob("gwips", "10.1.0.1+fd01::1,10.255.255.254+fd01:2345:6789:abcd:ef01:2345:6789:a")
-        self.addCleanup(self.g.knob, "gwips", self.gwips)
+        self.set(self.g,
+                 gwips="10.1.0.1+fd01::1,10.255.255.254+fd01:2345:6789:abcd:ef01:2345:6789:a")
         with self.g, open("/proc/thread-self/net/modoaeip/zones", encoding="ascii") as f:
             head, one, two = f.read().splitlines()
         at = head.index("route")

@@ -249,6 +249,11 @@ class Peer:     # pylint: disable=too-many-instance-attributes
         self.attempt = 0
         return self.expect(oae.SYNC_ACK, src_ltag=self.far_ltag, dst_ltag=self.ltag)
 
+    def anew(self, **given):
+        """This end's run has failed, and the next one has begun."""
+        self.freeze(**given)
+        self.resolve()
+
     # Transactions of this end.
 
     def offer_frames(self, data, slice_max=1460, only=None, flags=0, **given):
@@ -308,8 +313,6 @@ class Stranger(Peer):
     def __init__(self, wire, to, number, gateway=None):
         super().__init__(wire, to, vc=255, mac=f"02:0a:e0:ff:{number >> 8 & 255:02x}:"
                          f"{number & 255:02x}", gateway=gateway)
-
-
 
 
 __all__ = ["Frame", "Peer", "Stranger", "Wire", "mac_bytes", "mac_text", "trafgen"]

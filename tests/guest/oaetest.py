@@ -547,6 +547,17 @@ class OaeTest(unittest.TestCase):
             function(*args, **kwargs)
         self.assertEqual(errno.errorcode[caught.exception.errno], errno.errorcode[code])
 
+    def set(self, host, **knobs):
+        """Set knobs of a host, which are what they were when the test is over."""
+        before = {name: host.knob(name) for name in reversed(knobs)}
+        self.addCleanup(host.knobs, **before)
+        host.knobs(**knobs)
+
+    def interrupt(self, writer):
+        """A signal, and the write is reversed."""
+        writer.signal()
+        self.assertEqual(writer.result(), -errno.EINTR)
+
     @staticmethod
     def poll(fd, timeout=0):
         """What poll() says of a file right now, or within a timeout in seconds."""

@@ -123,10 +123,8 @@ class Messages(LibTest):
 
     def test_large(self):
         """Larger than recv() first thinks."""
-        self.n2.knobs(max_len=200000)
-        self.n1.knobs(max_len=200000)
-        self.addCleanup(self.n1.knobs, max_len=65536)
-        self.addCleanup(self.n2.knobs, max_len=65536)
+        self.set(self.n1, max_len=200000)
+        self.set(self.n2, max_len=200000)
         a, b = self.ends()
         data = os.urandom(190000)
         a.send(data)
@@ -411,8 +409,7 @@ class Verbs(LibTest):
         """Words of a transaction that is not decided: EAGAIN here, and patience helps."""
         self.a.write(REGION, 0, 1)
         # n1 hears nothing, so it does not commit; n2 holds the words for it.
-        self.n1.knob("wkstep", 1)
-        self.addCleanup(self.n1.knob, "wkstep", 0)
+        self.set(self.n1, wkstep=1)
         self.a.verb(REGION).fetch_add(0).queue()
 
         def reserved():

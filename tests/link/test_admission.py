@@ -118,8 +118,7 @@ class Admission(OneScript):
         """A SYNC of the run before: SYNC_CHK, and the link stays as it is."""
         peer = self.peer().open()
         old, old_far = peer.ltag, peer.far_ltag
-        peer.freeze()
-        peer.resolve()
+        peer.anew()
         peer.offered(b"held")
         for dst in (0, old_far):
             peer.send(oae.SYNC, src_ltag=old, dst_ltag=dst)
@@ -222,8 +221,7 @@ class Admission(OneScript):
         peer.offered(b"free")
         peer.commit(flags=oae.WANT_DONE)
         peer.expect(oae.DONE)
-        peer.freeze()
-        peer.resolve()
+        peer.anew()
 
     def test_flood(self):
         """SYNCs from a thousand addresses cost no tag, and leave room for who means it."""
@@ -276,8 +274,7 @@ class Admission(OneScript):
         peer = self.peer().open()
         self.a.knob("accept", "none")
         peer.offered(b"still")
-        peer.freeze()
-        peer.resolve()
+        peer.anew()
         peer.offered(b"still")
 
     def test_shut(self):

@@ -143,8 +143,7 @@ class Above(OaeTest):
         """Strangers in the VLAN do not use up what the port has for strangers."""
         mac = self.vlan(self.b)
         self.b.knob("dev", f"va.{VLAN}")
-        self.a.knob("stranger_pps", 5)
-        self.addCleanup(self.a.knob, "stranger_pps", 100000)
+        self.set(self.a, stranger_pps=5)
         peer = self.peer(mac, self.wire7)
         for _ in range(20):
             peer.send(oae.COMMIT)

@@ -98,13 +98,9 @@ class BadNetwork(TwoHosts):
 
     def test_express(self):
         """Express ones are delivered at once, and just as surely."""
-        self.a.knob("express", 1)
-        self.b.knob("express", 1)
-        try:
-            tally = self.both_ways(5000).finish(100, express=True)
-        finally:
-            self.a.knob("express", 0)
-            self.b.knob("express", 0)
+        self.set(self.a, express=1)
+        self.set(self.b, express=1)
+        tally = self.both_ways(5000).finish(100, express=True)
         self.assertEqual(tally["C"], 10000)
 
     def test_signals(self):
@@ -118,38 +114,27 @@ class BadNetwork(TwoHosts):
 
     def test_signals_express(self):
         """An express that is interrupted is under way: it is counted when its outcome is known."""
-        self.a.knob("express", 1)
-        try:
-            traffic = self.both_ways(3000)
-            while traffic.running():
-                traffic.interrupt()
-            wait_for(lambda: self.a.tag()["offer"] == "-" == self.b.tag()["offer"],
-                     "all outcomes to be known")
-            tally = traffic.finish(express=True)
-        finally:
-            self.a.knob("express", 0)
+        self.set(self.a, express=1)
+        traffic = self.both_ways(3000)
+        while traffic.running():
+            traffic.interrupt()
+        wait_for(lambda: self.a.tag()["offer"] == "-" == self.b.tag()["offer"],
+                 "all outcomes to be known")
+        tally = traffic.finish(express=True)
         self.assertGreater(tally["P"], 10)
 
     def test_deadlines(self):
         """Writes with a deadline shorter than many a failure takes."""
-        self.a.knob("deadline_ms", 1)
-        self.b.knob("deadline_ms", 1)
-        try:
-            tally = self.both_ways(4000).finish(100)
-        finally:
-            self.a.knob("deadline_ms", 0)
-            self.b.knob("deadline_ms", 0)
+        self.set(self.a, deadline_ms=1)
+        self.set(self.b, deadline_ms=1)
+        tally = self.both_ways(4000).finish(100)
         self.assertGreater(tally["C"], 100)
 
     def test_slow_readers(self):
         """No room at the readers, time and again."""
-        self.a.knob("rcvbuf", 4096)
-        self.b.knob("rcvbuf", 4096)
-        try:
-            self.both_ways(2000).finish(100)
-        finally:
-            self.a.knob("rcvbuf", 262144)
-            self.b.knob("rcvbuf", 262144)
+        self.set(self.a, rcvbuf=4096)
+        self.set(self.b, rcvbuf=4096)
+        self.both_ways(2000).finish(100)
 
 
 class ManyLinks(OneSwitch):
@@ -269,8 +254,7 @@ class Partition(TwoHosts):
         self.be_patient()
         writer = self.a.start_write(b"never")
         wait_for(lambda: self.b.tag()["hold"] == "held", "b to hold it")
-        writer.signal()
-        self.assertEqual(writer.result(), -errno.EINTR)
+        self.interrupt(writer)
         self.mend(losing)
         self.write(b"after")
         self.assertEqual(self.b.read_one(), b"after")
@@ -291,8 +275,7 @@ class Partition(TwoHosts):
 
     def express_in_doubt(self, **where):
         """An express is out, and frames are lost: a signal says EINPROGRESS."""
-        self.a.knob("express", 1)
-        self.addCleanup(self.a.knob, "express", 0)
+        self.set(self.a, express=1)
         losing = self.lose(**where)
         before = self.a.stats()
         writer = self.a.start_write(b"express")

@@ -480,8 +480,7 @@ class AtWork(KnobTest, OneCable):
 
     def have_patience(self):
         """Nothing is said a second time before a slow test has answered."""
-        self.a.knobs(stall_max_us=10000000, stall_min_us=1000000)
-        self.addCleanup(self.a.knobs, stall_min_us=1000, stall_max_us=200000)
+        self.set(self.a, stall_max_us=10000000, stall_min_us=1000000)
 
     def open_to_step(self, vc):
         """A link whose other end waits for whoever steps through this one."""
@@ -539,8 +538,7 @@ class AtWork(KnobTest, OneCable):
         self.a.write(b"open", vc=43)
         self.b.read_one()
         for host in (self.a, self.b):
-            host.knob("wkstep", 10)
-            self.addCleanup(host.knob, "wkstep", 0)
+            self.set(host, wkstep=10)
         before = self.a.stat("note_stall")
         writer = self.a.start_write(b"slowly", vc=43)
         wait_for(lambda: self.a.tag(43)["offer"] == "out", "the offer to be out")
@@ -553,8 +551,7 @@ class AtWork(KnobTest, OneCable):
 
     def said(self, level, function):
         """What the module logs at a level while function() runs, without its prefix."""
-        self.a.knob("verbose", level)
-        self.addCleanup(self.a.knob, "verbose", 0)
+        self.set(self.a, verbose=level)
         self.log.lines()
         function()
         return [line.removeprefix("modoae: ") for line in self.log.lines()
@@ -576,8 +573,7 @@ class AtWork(KnobTest, OneCable):
         """1 tells of a link that opens and ends, 2 of what befalls it, 0 of nothing."""
         def life():
             peer = Peer(self.wire, self.cable2.mac_a, vc=57).open()
-            peer.freeze()
-            peer.resolve()
+            peer.anew()
             peer.send(oae.CLOSE)
             peer.expect(oae.CLOSE_ACK)
 

@@ -146,8 +146,7 @@ class Malformed(OneScript):
         peer.offered(b"unread")
         peer.commit()
         for _ in range(4):
-            peer.freeze()
-            peer.resolve()
+            peer.anew()
         peer.offered(b"held")
         self.a.write(b"offered", nonblock=True, target=peer.mac, vc=vc)
         peer.take(seq=1, attempt=1)

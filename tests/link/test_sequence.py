@@ -38,6 +38,26 @@ class Sequence(OneScript):
         """The kernel's end."""
         return self.a.tag(vc=peer.vc)
 
+    def reflected(self, peer, offer, slices):
+        """The peer reflects it; it is committed."""
+        peer.reflect(offer, slices)
+        peer.expect(oae.COMMIT, tx=offer.seq)
+
+    def accepted(self, peer, data, seq, **wanted):
+        """The kernel offers this; it is reflected and committed."""
+        self.assertEqual(peer.accept(seq=seq, **wanted), data)
+        peer.expect(oae.COMMIT, tx=seq)
+
+    def committed(self, peer, *wanted):
+        """The peer commits; this is delivered."""
+        peer.commit()
+        self.delivered(peer, *wanted)
+
+    def delivered(self, peer, *wanted):
+        """This can be read, and the peer is told nothing more."""
+        peer.silence()
+        self.assertEqual(self.a.read_each(), list(wanted))
+
     # The kernel offers.
 
     def test_numbers_go_up(self):
@@ -79,8 +99,7 @@ class Sequence(OneScript):
         offer, slices = peer.take(seq=1, attempt=1, slice=0)
         self.assertEqual([len(s) for s in slices], [1460, 1460, 1460, 740])
         self.assertEqual(b"".join(slices), BIG)
-        peer.reflect(offer, slices)
-        peer.expect(oae.COMMIT, tx=1)
+        self.reflected(peer, offer, slices)
 
     def test_smaller_mtu_of_the_peer(self):
         """Slices are no longer than both ends can carry."""
@@ -98,8 +117,7 @@ class Sequence(OneScript):
             peer.reflect(offer, wrong)
         offer, slices = peer.take(seq=1, attempt=4, tx=0)
         self.assertEqual(self.tag(peer)["tx"], 0)
-        peer.reflect(offer, slices)
-        peer.expect(oae.COMMIT, tx=1)
+        self.reflected(peer, offer, slices)
 
     def test_wrong_first_bytes(self):
         """The digest alone is not enough: the first bytes must be right, too."""
@@ -109,8 +127,7 @@ class Sequence(OneScript):
         body = oae.reflect_body(slices)
         peer.reflect(offer, slices, payload=body[:-1] + b"?")
         offer, slices = peer.take(seq=1, attempt=2)
-        peer.reflect(offer, slices)
-        peer.expect(oae.COMMIT, tx=1)
+        self.reflected(peer, offer, slices)
 
     def test_old_reflections(self):
         """A reflection of another seq or attempt commits nothing."""
@@ -125,8 +142,7 @@ class Sequence(OneScript):
         self.assertEqual(self.tag(peer)["tx"], 0)
         self.assertEqual([after[f"note_old_{n}"] - before[f"note_old_{n}"]
                           for n in ("seq", "attempt")], [2, 2])
-        peer.reflect(offer, slices)
-        peer.expect(oae.COMMIT, tx=1)
+        self.reflected(peer, offer, slices)
         peer.reflect(offer, slices)     # and again: it is committed already
         peer.silence()
         self.assertEqual(self.tag(peer)["tx"], 1)
@@ -154,36 +170,30 @@ class Sequence(OneScript):
         peer.silence()
         self.assertEqual(self.tag(peer)["offer"], "parked")
         peer.send(oae.READY, seq=1)
-        self.assertEqual(peer.accept(seq=1, attempt=2), b"later")
-        peer.expect(oae.COMMIT, tx=1)
+        self.accepted(peer, b"later", seq=1, attempt=2)
 
     def test_busy_and_ready_lost(self):
         """READY was lost: it is offered again at the keepalive interval."""
-        self.a.knob("keepalive_ms", 50)
-        try:
-            peer = self.peer().open()
-            self.post(peer, b"later")
-            peer.take(seq=1, attempt=1)
-            peer.send(oae.REFUSE, seq=1, attempt=1, reason=oae.BUSY)
+        self.set(self.a, keepalive_ms=50)
+        peer = self.peer().open()
+        self.post(peer, b"later")
+        peer.take(seq=1, attempt=1)
+        peer.send(oae.REFUSE, seq=1, attempt=1, reason=oae.BUSY)
+        f = peer.next()
+        while f.opcode != oae.OFFER:        # probes may come first
             f = peer.next()
-            while f.opcode != oae.OFFER:        # probes may come first
-                f = peer.next()
-            self.assertEqual((f.seq, f.attempt), (1, 2))
-        finally:
-            self.a.knob("keepalive_ms", 600000)
+        self.assertEqual((f.seq, f.attempt), (1, 2))
 
     def test_reverse_and_reuse(self):
         """A signal reverses what is out; its seq serves the next, with a higher attempt."""
         peer = self.peer().open()
         writer = self.a.start_write(b"never mind", vc=peer.vc)
         offer, slices = peer.take(seq=1, attempt=1)
-        writer.signal()
-        self.assertEqual(writer.result(), -errno.EINTR)
+        self.interrupt(writer)
         peer.expect(oae.REVERSE, seq=1, attempt=1, tx=0)
         peer.reflect(offer, slices)     # too late
         self.post(peer, b"but this")
-        self.assertEqual(peer.accept(seq=1, attempt=2, tx=0), b"but this")
-        peer.expect(oae.COMMIT, tx=1)
+        self.accepted(peer, b"but this", seq=1, attempt=2, tx=0)
         peer.silence()
 
     def test_reverse_parked(self):
@@ -193,8 +203,7 @@ class Sequence(OneScript):
         peer.take(seq=1, attempt=1)
         peer.send(oae.REFUSE, seq=1, attempt=1, reason=oae.BUSY)
         wait_for(lambda: self.tag(peer)["offer"] == "parked", "the offer to be parked")
-        writer.signal()
-        self.assertEqual(writer.result(), -errno.EINTR)
+        self.interrupt(writer)
         peer.send(oae.READY, seq=1)
         peer.silence()
 
@@ -209,8 +218,7 @@ class Sequence(OneScript):
         peer.far_ltag = sync.src_ltag
         peer.ltag = peer.draw()
         peer.resolve()
-        self.assertEqual(peer.accept(seq=1, attempt=1), b"again")
-        peer.expect(oae.COMMIT, tx=1)
+        self.accepted(peer, b"again", seq=1, attempt=1)
 
     # A run ends, what is in flight is resolved.
 
@@ -219,10 +227,8 @@ class Sequence(OneScript):
         peer = self.peer().open()
         self.post(peer, b"once more")
         peer.take(seq=1, attempt=1)
-        peer.freeze()
-        peer.resolve()
-        self.assertEqual(peer.accept(seq=1, attempt=1), b"once more")
-        peer.expect(oae.COMMIT, tx=1)
+        peer.anew()
+        self.accepted(peer, b"once more", seq=1, attempt=1)
 
     def test_commit_lost(self):
         """The COMMIT was lost: the kernel's SYNC says tx, and that is enough to deliver."""
@@ -244,8 +250,7 @@ class Sequence(OneScript):
         self.post(peer, BIG)
         peer.accept(seq=1)
         first, slices = peer.take(seq=2, attempt=1)
-        peer.freeze()
-        peer.resolve()
+        peer.anew()
         peer.expect(oae.OFFER, seq=2, attempt=1, slice=3, flags=oae.RESUME | oae.LAST)
         peer.silence()
         peer.reflect(first, slices, attempt=1)
@@ -259,38 +264,32 @@ class Sequence(OneScript):
         peer.expect(oae.COMMIT)
         writer = self.a.start_write(BIG[::-1], vc=peer.vc)
         peer.take(seq=2, attempt=1)
-        writer.signal()
-        self.assertEqual(writer.result(), -errno.EINTR)
+        self.interrupt(writer)
         peer.expect(oae.REVERSE)
         self.post(peer, BIG)
         peer.take(seq=2, attempt=2)
-        peer.freeze()
-        peer.resolve()
+        peer.anew()
         self.assertEqual(peer.accept(seq=2, attempt=1, slice=0, flags=0), BIG)
 
     def test_stall(self):
         """No answer at all: the link freezes by itself, and offers again in the next run."""
-        self.a.knob("stall_min_us", 20000)
-        try:
-            peer = self.peer().open()
-            self.post(peer, b"echo?")
-            peer.take(seq=1, attempt=1)
-            wait_for(lambda: self.tag(peer)["state"] == "SYNC_SENT", "the link to freeze", 10)
-            old = peer.far_ltag
-            peer.ltag = peer.draw()
-            sync = peer.expect(oae.SYNC, tx=0, rx=0)
-            self.assertNotEqual(sync.src_ltag, old)
-            peer.far_ltag = sync.src_ltag
-            peer.inbox.clear()
-            peer.send(oae.SYNC)
+        self.set(self.a, stall_min_us=20000)
+        peer = self.peer().open()
+        self.post(peer, b"echo?")
+        peer.take(seq=1, attempt=1)
+        wait_for(lambda: self.tag(peer)["state"] == "SYNC_SENT", "the link to freeze", 10)
+        old = peer.far_ltag
+        peer.ltag = peer.draw()
+        sync = peer.expect(oae.SYNC, tx=0, rx=0)
+        self.assertNotEqual(sync.src_ltag, old)
+        peer.far_ltag = sync.src_ltag
+        peer.inbox.clear()
+        peer.send(oae.SYNC)
+        f = peer.next()
+        while f.opcode == oae.SYNC:         # asked more than once
             f = peer.next()
-            while f.opcode == oae.SYNC:         # asked more than once
-                f = peer.next()
-            self.assertEqual(f.opcode, oae.SYNC_ACK)
-            self.assertEqual(peer.accept(seq=1, attempt=1), b"echo?")
-            peer.expect(oae.COMMIT, tx=1)
-        finally:
-            self.a.knob("stall_min_us", 1000000)
+        self.assertEqual(f.opcode, oae.SYNC_ACK)
+        self.accepted(peer, b"echo?", seq=1, attempt=1)
 
     # The peer offers.
 
@@ -325,8 +324,7 @@ class Sequence(OneScript):
         peer.offered(b"twice", attempt=1)
         peer.commit()
         peer.offer(b"twice", attempt=1, seq=1)      # delivered long since
-        peer.silence()
-        self.assertEqual(self.a.read_each(), [b"twice"])
+        self.delivered(peer, b"twice")
 
     def test_newer_attempt_replaces(self):
         """A newer attempt replaces what is held, whatever is in it; an older one is dropped."""
@@ -335,9 +333,7 @@ class Sequence(OneScript):
         peer.offered(b"second thought", attempt=7)
         peer.offer(b"third thought", attempt=3)
         peer.silence()
-        peer.commit()
-        peer.silence()
-        self.assertEqual(self.a.read_each(), [b"second thought"])
+        self.committed(peer, b"second thought")
 
     def test_reverse(self):
         """REVERSE drops what is held, and late slices of it; the seq serves the next attempt."""
@@ -348,9 +344,7 @@ class Sequence(OneScript):
         peer.silence()
         self.assertEqual(self.tag(peer)["hold"], "reversed")
         peer.offered(b"but this", attempt=2)
-        peer.commit()
-        peer.silence()
-        self.assertEqual(self.a.read_each(), [b"but this"])
+        self.committed(peer, b"but this")
 
     def test_reverse_overtakes(self):
         """REVERSE comes before the offer it takes back: that is never held."""
@@ -382,9 +376,7 @@ class Sequence(OneScript):
         peer.silence()
         self.wire.send(frames[1])
         peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG, 1460)))
-        peer.commit()
-        peer.silence()
-        self.assertEqual(self.a.read_each(), [BIG])
+        self.committed(peer, BIG)
 
     def test_duplicate_slices(self):
         """A slice that is there already is counted and dropped."""
@@ -404,9 +396,7 @@ class Sequence(OneScript):
         peer.offer(BIG, only=[1, 2, 3], flags=oae.RESUME)
         for _ in "complete", "asked by LAST":
             peer.expect(oae.REFLECT, attempt=2, payload=oae.reflect_body(oae.cut(BIG, 1460)))
-        peer.commit()
-        peer.silence()
-        self.assertEqual(self.a.read_each(), [BIG])
+        self.committed(peer, BIG)
 
     def test_new_attempt_without_resume(self):
         """Without RESUME nothing of the attempt before is used."""
@@ -417,9 +407,7 @@ class Sequence(OneScript):
         peer.offer(other, only=[2, 3])
         self.assertEqual(peer.expect(oae.REFUSE, reason=oae.GAP, attempt=2).gap, 0b0011)
         peer.offered(other)
-        peer.commit()
-        peer.silence()
-        self.assertEqual(self.a.read_each(), [other])
+        self.committed(peer, other)
 
     def test_resume_of_another_attempt(self):
         """RESUME serves the attempt just before only: of an older one nothing is kept."""
@@ -444,8 +432,7 @@ class Sequence(OneScript):
         peer = self.peer().open()
         peer.offer(BIG, only=[0, 1, 3])
         peer.expect(oae.REFUSE, reason=oae.GAP)
-        peer.freeze()
-        peer.resolve()
+        peer.anew()
         self.assertEqual(self.tag(peer)["hold"], "kept")
         peer.offer(BIG, only=[3], flags=oae.RESUME)
         self.assertEqual(peer.expect(oae.REFUSE, reason=oae.GAP, attempt=1).gap, 0b0100)
@@ -471,9 +458,7 @@ class Sequence(OneScript):
         peer = self.peer().open()
         data = bytes(range(64)) * 4
         peer.offered(data, slice_max=4)
-        peer.commit()
-        peer.silence()
-        self.assertEqual(self.a.read_each(), [data])
+        self.committed(peer, data)
 
     def test_resolve_delivers(self):
         """A freeze after the commit: resolving against tx == rx + 1 delivers what is held."""
@@ -483,21 +468,17 @@ class Sequence(OneScript):
         sync = peer.freeze()
         self.assertEqual((sync.rx, bool(sync.flags & oae.HELD)), (0, True))
         peer.resolve()
-        peer.silence()
-        self.assertEqual(self.a.read_each(), [b"held over"])
+        self.delivered(peer, b"held over")
         self.assertEqual(self.tag(peer)["rx"], 1)
 
     def test_resolve_drops(self):
         """A freeze before the commit: resolving against tx == rx drops what is held."""
         peer = self.peer().open()
         peer.offered(b"undecided")
-        peer.freeze()
-        peer.resolve()
+        peer.anew()
         self.assertEqual(self.a.read_all(), b"")
         peer.offered(b"decided")
-        peer.commit()
-        peer.silence()
-        self.assertEqual(self.a.read_each(), [b"decided"])
+        self.committed(peer, b"decided")
 
     def test_impossible_tx(self):
         """A tx that no legal state sends delivers nothing: the link freezes, and is resolved."""
@@ -527,21 +508,18 @@ class Sequence(OneScript):
 
     def test_wrap_sending(self):
         """tag_seq near 2^32: seq goes through 0 and on."""
-        self.a.knob("tag_seq", 0xfffffffe)
-        try:
-            peer = self.peer()
-            self.post(peer, b"first")
-            sync = peer.answer_sync(rx=0xfffffffd)
-            self.assertEqual(sync.start, 0xfffffffd)
-            for seq in (0xfffffffe, 0xffffffff, 0, 1):
-                offer, slices = peer.take(seq=seq, tx=seq - 1 & 0xffffffff)
-                peer.reflect(offer, slices, rx=seq - 1 & 0xffffffff)
-                peer.rx = seq
-                peer.expect(oae.COMMIT, tx=seq)
-                self.post(peer, b"next")
-            self.assertEqual(self.tag(peer)["tx"], 1)
-        finally:
-            self.a.knob("tag_seq", 1)
+        self.set(self.a, tag_seq=0xfffffffe)
+        peer = self.peer()
+        self.post(peer, b"first")
+        sync = peer.answer_sync(rx=0xfffffffd)
+        self.assertEqual(sync.start, 0xfffffffd)
+        for seq in (0xfffffffe, 0xffffffff, 0, 1):
+            offer, slices = peer.take(seq=seq, tx=seq - 1 & 0xffffffff)
+            peer.reflect(offer, slices, rx=seq - 1 & 0xffffffff)
+            peer.rx = seq
+            peer.expect(oae.COMMIT, tx=seq)
+            self.post(peer, b"next")
+        self.assertEqual(self.tag(peer)["tx"], 1)
 
     def test_wrap_receiving(self):
         """The peer's start near 2^32: what it says is delivered through the wrap."""
@@ -549,8 +527,7 @@ class Sequence(OneScript):
         for n in range(5):
             peer.offered(b"%d" % n)
             peer.commit()
-        peer.silence()
-        self.assertEqual(self.a.read_each(), [b"0", b"1", b"2", b"3", b"4"])
+        self.delivered(peer, b"0", b"1", b"2", b"3", b"4")
         self.assertEqual(self.tag(peer)["rx"], 2)
 
     def test_wrap_freeze(self):
@@ -561,8 +538,7 @@ class Sequence(OneScript):
         self.assertEqual(peer.tx, 0)
         self.assertEqual(peer.freeze().rx, 0xffffffff)
         peer.resolve()
-        peer.silence()
-        self.assertEqual(self.a.read_each(), [b"number 0"])
+        self.delivered(peer, b"number 0")
 
     # Express.
 
@@ -580,12 +556,9 @@ class Sequence(OneScript):
     def test_express_sent(self):
         """EXPRESS in the OFFER; committed on the reflection, without a COMMIT."""
         peer = self.peer().open()
-        self.a.knob("express", 1)
-        try:
-            self.post(peer, b"quick")
-            self.post(peer, b"quicker")
-        finally:
-            self.a.knob("express", 0)
+        self.set(self.a, express=1)
+        self.post(peer, b"quick")
+        self.post(peer, b"quicker")
         peer.accept(seq=1, attempt=1, flags=oae.EXPRESS | oae.LAST)
         peer.accept(seq=2, tx=1, flags=oae.EXPRESS | oae.LAST)
         peer.silence()
@@ -594,15 +567,11 @@ class Sequence(OneScript):
     def test_express_resolved(self):
         """The peer has delivered the express and its reflection is lost: rx == tx + 1 commits."""
         peer = self.peer().open()
-        self.a.knob("express", 1)
-        try:
-            writer = self.a.start_write(b"quick", vc=peer.vc)
-            peer.take(seq=1)
-        finally:
-            self.a.knob("express", 0)
+        self.set(self.a, express=1)
+        writer = self.a.start_write(b"quick", vc=peer.vc)
+        peer.take(seq=1)
         peer.rx = 1
-        peer.freeze()
-        peer.resolve()
+        peer.anew()
         self.assertEqual(writer.result(), 5)
         self.assertEqual(self.tag(peer)["tx"], 1)
         peer.silence()
@@ -610,18 +579,14 @@ class Sequence(OneScript):
     def test_express_to_a_peer_that_died(self):
         """Offered to an incarnation that died: UNKNOWN, and never offered to the next."""
         peer = self.peer().open()
-        self.a.knob("express", 1)
-        try:
-            writer = self.a.start_write(b"quick", vc=peer.vc)
-            peer.take(seq=1)
-        finally:
-            self.a.knob("express", 0)
+        self.set(self.a, express=1)
+        writer = self.a.start_write(b"quick", vc=peer.vc)
+        peer.take(seq=1)
         before = self.a.stats()
         peer.inc += 1
         peer.rx = 0
         peer.far_inc = 0
-        peer.freeze(peer_inc=0)
-        peer.resolve()
+        peer.anew(peer_inc=0)
         self.assertEqual(writer.result(), -errno.EOWNERDEAD)
         peer.silence()
         self.assertEqual(self.a.stat("unknown") - before["unknown"], 1)
@@ -632,10 +597,8 @@ class Sequence(OneScript):
         writer = self.a.start_write(b"safe", vc=peer.vc)
         peer.take(seq=1)
         peer.inc += 1
-        peer.freeze(peer_inc=0)
-        peer.resolve()
-        self.assertEqual(peer.accept(seq=1, attempt=1), b"safe")
-        peer.expect(oae.COMMIT, tx=1)
+        peer.anew(peer_inc=0)
+        self.accepted(peer, b"safe", seq=1, attempt=1)
         self.assertEqual(writer.result(), 4)
 
     def test_held_from_a_peer_that_died(self):
@@ -644,8 +607,7 @@ class Sequence(OneScript):
         peer.offered(b"half said")
         before = self.a.stat("note_held_lost")
         peer.inc += 1
-        peer.freeze(peer_inc=0)
-        peer.resolve()
+        peer.anew(peer_inc=0)
         peer.silence()
         self.assertEqual(self.a.stat("note_held_lost") - before, 1)
         self.assertEqual(self.a.read_all(), b"")

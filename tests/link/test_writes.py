@@ -209,8 +209,7 @@ class Outcomes(OneScript):
         writer = self.a.start_write(b"never")
         wait_for(lambda: self.a.tag(self.vc)["queue"] == 1, "it to be queued")
         self.a.write(b"second", nonblock=True)
-        writer.signal()
-        self.assertEqual(writer.result(), -errno.EINTR)
+        self.interrupt(writer)
         self.peer.answer_sync()
         self.assertEqual(self.peer.accept(), b"first")
         self.assertEqual(self.peer.accept(), b"second")
@@ -223,8 +222,7 @@ class Outcomes(OneScript):
         """EINTR, at once; the peer is told."""
         self.peer.open()
         writer = self.out()
-        writer.signal()
-        self.assertEqual(writer.result(), -errno.EINTR)
+        self.interrupt(writer)
         self.peer.expect(oae.REVERSE, seq=1, attempt=1)
         self.assert_outcomes(reversed_=1)
 
@@ -232,8 +230,7 @@ class Outcomes(OneScript):
         """EINTR: nobody has ever answered."""
         writer = self.a.start_write(b"hello?")
         self.peer.expect(oae.SYNC)
-        writer.signal()
-        self.assertEqual(writer.result(), -errno.EINTR)
+        self.interrupt(writer)
         self.assert_outcomes(reversed_=1)
 
     def test_deadline(self):
@@ -367,8 +364,7 @@ class Outcomes(OneScript):
         self.peer.send(oae.REFUSE, seq=1, attempt=1, reason=oae.BUSY)
         self.peer.silence()
         self.assertFalse(writer.done)
-        writer.signal()
-        self.assertEqual(writer.result(), -errno.EINTR)
+        self.interrupt(writer)
 
     # Express.
 
@@ -398,8 +394,7 @@ class Outcomes(OneScript):
         self.a.knob("express", 1)
         writer = self.a.start_write(b"hello?")
         self.peer.expect(oae.SYNC)
-        writer.signal()
-        self.assertEqual(writer.result(), -errno.EINTR)
+        self.interrupt(writer)
         self.assert_outcomes(reversed_=1)
 
     def test_express_and_the_end(self):
