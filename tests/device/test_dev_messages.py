@@ -13,7 +13,8 @@ from pathlib import Path
 
 import oaedev as dev
 import oaewire as oae
-from devtest import BAND, HUP, IN, OUT, PRI, Call, Memory, OaeFile, Scripted, TwoEnds, in_process
+from devtest import (BAND, ERR, HUP, IN, OUT, PRI, Call, Memory, OaeFile, Scripted, TwoEnds,
+                     in_process)
 from oaedev import SYS_WRITE
 from oaetest import LIBC, wait_for
 
@@ -200,8 +201,7 @@ class Told(Scripted):
         file.set_options(flags=dev.OPT_EXPRESS)
         call = self.out(file)
         self.peer.inc, self.peer.tx = self.peer.inc ^ 1, 0
-        self.peer.freeze()
-        self.peer.resolve()
+        self.peer.anew()
         self.ends_in(call, errno.EOWNERDEAD)
         status = file.status()
         self.assertEqual((status.unknown, status.committed, status.reversed), (1, 0, 0))
@@ -249,10 +249,11 @@ class Told(Scripted):
         """ENOTCONN, whatever is asked of a file that is an end of nothing."""
         file = self.later(OaeFile(self.a))
         for function, *args in ((file.write, b"x"), (file.read,), (file.fsync,), (file.collect,),
-                                (file.cancel,), (file.swap, b"x"), (file.status,),
+                                (file.cancel,), (file.swap, b"x"), (file.status,), (file.unread,),
                                 (file.verb, 1, dev.read_op(0)), (file.expose, 8, 1, 7)):
             self.fails(errno.ENOTCONN, function, *args)
         self.fails(errno.ENXIO, file.local, dev.read_op(0))
+        self.assertEqual(file.poll(), ERR)
 
     def test_nobody_there(self):
         """ENODEV: no such port, or none."""
@@ -571,15 +572,19 @@ class Told(Scripted):
 
     # fsync.
 
-    def test_fsync(self):
-        """Returns when the last that was committed is known to be delivered, not before."""
-        file = self.opened()
-        file.fsync()        # nothing was
+    def fsync(self, file):
+        """fsync() of a transaction that is committed, and perhaps not delivered."""
         call = Call(file.write, b"data")
         self.peer.accept(seq=1)
         call.result()
         self.peer.expect(oae.COMMIT)
-        call = Call(file.fsync)
+        return Call(file.fsync)
+
+    def test_fsync(self):
+        """Returns when the last that was committed is known to be delivered, not before."""
+        file = self.opened()
+        file.fsync()        # nothing was
+        call = self.fsync(file)
         self.waits(call)
         f = self.peer.next()            # whatever it asks with
         self.waits(call)
@@ -590,11 +595,7 @@ class Told(Scripted):
     def test_fsync_interrupted(self):
         """EINTR"""
         file = self.opened()
-        call = Call(file.write, b"data")
-        self.peer.accept(seq=1)
-        call.result()
-        self.peer.expect(oae.COMMIT)
-        call = Call(file.fsync)
+        call = self.fsync(file)
         self.peer.next()
         call.signal()
         self.ends_in(call, errno.EINTR)
@@ -602,11 +603,7 @@ class Told(Scripted):
     def test_fsync_dead(self):
         """It will never be known."""
         file = self.opened()
-        call = Call(file.write, b"data")
-        self.peer.accept(seq=1)
-        call.result()
-        self.peer.expect(oae.COMMIT)
-        call = Call(file.fsync)
+        call = self.fsync(file)
         self.peer.next()
         self.a.knob("dev", "")
         self.assertNotIn(call.error(), ("0", "EINTR"))
@@ -674,8 +671,7 @@ class Told(Scripted):
         self.peer.expect(oae.COMMIT)
         file.status()
         self.peer.inc, self.peer.tx, self.peer.rx = self.peer.inc ^ 1, 0, 0
-        self.peer.freeze()
-        self.peer.resolve()
+        self.peer.anew()
         wait_for(lambda: file.state == "OPEN", "the link to be open")
         events = 0
 

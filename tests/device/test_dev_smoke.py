@@ -73,31 +73,6 @@ class Attaching(TwoHosts):
         self.assert_errno(errno.EISCONN, f.attach, peer)
         self.assert_errno(errno.EISCONN, f.listen)
 
-    def test_not_attached(self):
-        """A file that is an end of nothing."""
-        f = self.file(self.a)
-        for call in (lambda: f.write(b"x"), f.read, f.fsync, f.status, f.unread, f.collect,
-                     f.cancel):
-            self.assert_errno(errno.ENOTCONN, call)
-        self.assertEqual(f.poll(), ERR)
-
-    def test_max_tags(self):
-        """No room for a tag."""
-        f = self.file(self.a)
-        most = self.a.knob("max_tags")
-        self.addCleanup(self.a.knob, "max_tags", most)
-        self.a.knob("max_tags", len(self.a.tags()) or 1)
-        others = []
-        for vc in range(200, 203):
-            g = self.file(self.a)
-            try:
-                g.attach(self.cable.mac_b, vc=vc)
-            except OSError as e:
-                others.append(e.errno)
-        self.assertIn(errno.ENOBUFS, others)
-        self.a.knob("max_tags", most)
-        f.attach(self.cable.mac_b, vc=self.vc)
-
     def test_permission(self):
         """Attaching takes CAP_NET_RAW."""
         f = self.file(self.a)
@@ -117,11 +92,6 @@ class Attaching(TwoHosts):
         self.assertEqual(self.a.tag(self.vc)["state"], "CLOSED")
         f.close()
         self.assertIsNone(self.a.tag(self.vc))
-
-    def test_open_at_once(self):
-        """OAE_ATTACH_OPEN opens the link."""
-        f = self.end(self.a, flags=dev.ATTACH_OPEN)
-        wait_for(lambda: f.state == "OPEN", "the link to open")
 
     def test_options(self):
         """They are kept, and bad ones refused."""
@@ -292,15 +262,6 @@ class Outcomes(TwoHosts):
         self.assertEqual(w.error(), "ECANCELED")
         self.assertEqual(f.status().uncollected, 0)
 
-    def test_signal(self):
-        """A signal reverses it."""
-        f = self.silent()
-        w = Call(f.write, b"x")
-        wait_for(lambda: f.status().pending, "it to be queued")
-        w.signal()
-        self.assertEqual(w.error(), "EINTR")
-        self.assertEqual(f.status().pending, 0)
-
     def test_deadline(self):
         """It passes, for who waits and for what is queued."""
         f = self.silent(deadline_ms=20)
@@ -420,8 +381,7 @@ class Links(TwoHosts):
 
     def test_linger(self):
         """close() waits, reverses, or leaves it going."""
-        self.b.knob("rcvbuf", 4096)
-        self.addCleanup(self.b.knob, "rcvbuf", 262144)
+        self.set(self.b, rcvbuf=4096)
         before = self.a.stats()
 
         def change(name):
@@ -442,8 +402,7 @@ class Links(TwoHosts):
 
     def test_linger_waits(self):
         """What is committed meanwhile ends the wait."""
-        self.b.knob("rcvbuf", 4096)
-        self.addCleanup(self.b.knob, "rcvbuf", 262144)
+        self.set(self.b, rcvbuf=4096)
         f, g = self.end(self.a, nonblock=True, linger_ms=30000), self.end(self.b)
         f.write(b"x" * 8192)
         wait_for(f.collect, "the first to be committed")

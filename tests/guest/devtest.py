@@ -13,8 +13,8 @@ from oaepeer import Peer
 from oaetest import LIBC, OaeTest, wait_for
 from topology import CALM, OneCable, OneScript
 
-PRI, BAND, IN, OUT, HUP = (select.POLLPRI, select.POLLRDBAND, select.POLLIN, select.POLLOUT,
-                           select.POLLHUP)
+PRI, BAND, IN, OUT, HUP, ERR = (select.POLLPRI, select.POLLRDBAND, select.POLLIN, select.POLLOUT,
+                                select.POLLHUP, select.POLLERR)
 PATIENT = CALM | {"linger_ms": 0, "deadline_ms": 0, "sndq": 64, "max_len": 65536,
                   "rcvbuf": 262144, "shutdown": 0, "max_tags": 1024, "drop_pct": 0}
 
@@ -212,5 +212,5 @@ def exit_code(child):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-__all__ = ["BAND", "Call", "DevTest", "HUP", "IN", "Memory", "OUT", "OaeFile", "PATIENT", "PRI", "Scripted",
+__all__ = ["BAND", "Call", "DevTest", "ERR", "HUP", "IN", "Memory", "OUT", "OaeFile", "PATIENT", "PRI", "Scripted",
            "TwoEnds", "exit_code", "in_process"]
