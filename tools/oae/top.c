@@ -79,7 +79,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options, parse, "[port PORT] [peer ADDR] [vc N] [state STATE]", doc, common_options, NULL, NULL
+	options, parse, "[port PORT] [peer ADDR] [vc N] [state STATE]", doc, common_options,
+	NULL, NULL
 };
 
 static bool take_sample(struct sample *s)
