@@ -145,7 +145,8 @@ inline say_state()
 	SAY(printf(" %d %d %d %d", L.half, L.half_id, L.half == HALF_OFFERED && L.half_crossed,
 		   L.half_turn));
 	SAY(printf(" %d %d %d", L.aside_id, L.aside_ready, L.half_unwanted));
-	SAY(printf(" %d %d %d %d %d %d %d\n", L.offer, L.offer_id, L.next_id, L.hold,
+	SAY(printf(" %d %d %d %d %d %d %d %d\n", L.offer,
+		   L.offer == OFFER_OUT && L.offer_ready, L.offer_id, L.next_id, L.hold,
 		   L.hold_attempt, (L.hold == HOLD_HELD -> L.hold_id : 0),
 		   (L.hold == HOLD_HELD -> L.hold_express : 0)));
 }

@@ -226,6 +226,7 @@ typedef end {
 	bit aside_express;
 	bit aside_confirm;
 	bit aside_ready;		/* READY came for it */
+	bit offer_ready;		/* READY came since the last OFFER */
 	bit half_unwanted;		/* lent, and shall not come back */
 
 	/* Not the link's: whom an express was first offered to. */

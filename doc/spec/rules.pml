@@ -231,6 +231,7 @@ inline offer_again()
 	:: else ->
 		L.attempt++;
 		L.offer = OFFER_OUT;
+		L.offer_ready = 0;
 		if
 		:: !L.offered_to -> L.offered_to = L.peer_inc
 		:: else
@@ -245,6 +246,7 @@ inline offer_none()
 	L.offer_id = 0;
 	L.offer_express = 0;
 	L.offer_confirm = 0;
+	L.offer_ready = 0;
 	L.offered_to = 0
 }
 
@@ -432,7 +434,8 @@ inline rcv_refuse()
 		:: else ->
 			L.offer = OFFER_PARKED;
 			L.offered_to = 0;	/* as good as never offered */
-			pump = PUMP
+			/* READY has overtaken the refusal. */
+			pump = (L.offer_ready -> PUMP_AGAIN : PUMP)
 		fi
 	:: else
 	fi
@@ -802,6 +805,7 @@ inline data_of_run()
 			L.aside_ready = L.aside_id > 0;
 			if
 			:: L.offer == OFFER_PARKED -> pump = PUMP_AGAIN
+			:: L.offer == OFFER_OUT && f_seq == L.tx + 1 -> L.offer_ready = 1
 			:: else
 			fi
 		:: L.state == OPEN && f_op == CLOSE ->

@@ -205,6 +205,8 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, bool ro
 		l->aside.ready = true;
 		if (l->offer.state == OAE_OFFER_PARKED)
 			oae_offer_again(l, now, a);
+		else if (l->offer.state == OAE_OFFER_OUT && f->seq == l->tx + 1)
+			l->offer.ready = true;
 		break;
 	case OAE_CLOSE:
 		if (!l->peer_closing)

@@ -256,6 +256,7 @@ struct oae_link {
 		u8 state;	/* enum oae_offer_state */
 		bool hopeless;	/* too long for the path, and cannot be cut */
 		bool again;	/* was offered before */
+		bool ready;	/* READY came since; its refusal may be late */
 		bool doubt;	/* an express that an earlier run may deliver */
 	} offer;
 	struct oae_post next;	/* waits behind the offer, if next_valid */

@@ -34,6 +34,7 @@ static void offer_out(struct oae_link *l, u64 slices, u8 flags, u64 now,
 	oae_note(a, l->offer.again ? OAE_N_REOFFERED : OAE_N_OFFERED);
 	l->offer.state = OAE_OFFER_OUT;
 	l->offer.again = true;
+	l->offer.ready = false;
 	l->offer.at = now;
 	l->offer.unseen = slices & ~(1ULL << (l->offer.p.nslices - 1));
 	l->active_at = now;
@@ -731,6 +732,11 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 		l->offer.state = OAE_OFFER_PARKED;
 		l->park_at = now + l->cfg->keepalive;
 		oae_note(a, OAE_N_PARKED);
+		/* READY has overtaken the refusal: no other will follow. */
+		if (l->offer.ready) {
+			oae_offer_again(l, now, a);
+			return;
+		}
 		oae_offer_pump(l, now, a);
 		return;
 	default:

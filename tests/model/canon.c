@@ -261,7 +261,8 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	*out++ = name_inc(s, !who, l->peer_inc);
 	*out++ = name_inc(s, !who, l->heard.inc);
 	*out++ = mtu_code(l->heard.mtu) | mtu_code(l->mtu) << 2 |
-		 mtu_code(l->peer_mtu) << 4;
+		 mtu_code(l->peer_mtu) << 4 |
+		 (l->offer.state == OAE_OFFER_OUT && l->offer.ready) << 6;
 	*out++ = l->tx - start;
 	*out++ = l->rx - start;
 	*out++ = l->state | l->down << 3 | l->closing << 4 |
@@ -325,7 +326,8 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->heard.max_len = l->heard.mtu ? l->cfg->max_len : 0;
 	l->heard.start = l->heard.mtu ? start : 0;
 	l->mtu = mtu_coded(*in >> 2 & 3);
-	l->peer_mtu = mtu_coded(*in++ >> 4 & 3);
+	l->peer_mtu = mtu_coded(*in >> 4 & 3);
+	l->offer.ready = *in++ >> 6 & 1;
 	l->peer_max_len = l->peer_mtu ? l->cfg->max_len : 0;
 	l->tx = start + (s32)(int8_t)*in++;
 	l->rx = start + (s32)(int8_t)*in++;

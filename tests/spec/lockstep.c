@@ -461,7 +461,7 @@ static void heard_effect(const char *what, const int *arg, struct effects *x)
 	}
 }
 
-#define NSTATE	33
+#define NSTATE	34
 
 /* In the order of say_state() of link.pml. */
 static const char *const state_field[NSTATE] = {
@@ -469,7 +469,7 @@ static const char *const state_field[NSTATE] = {
 	"attempt", "down", "asked", "closing", "close_sent", "peer_closing",
 	"confirmed", "await_done", "last_express", "unseen", "ready_due", "half.state",
 	"half", "crossed", "turn", "aside", "aside.ready", "cancelled", "offer.state",
-	"offered", "next", "hold.state", "hold.attempt", "held", "held express",
+	"offer.ready", "offered", "next", "hold.state", "hold.attempt", "held", "held express",
 };
 
 static void state_of(const struct oae_link *l, u64 held, int v[NSTATE])
@@ -487,6 +487,7 @@ static void state_of(const struct oae_link *l, u64 held, int v[NSTATE])
 		l->aside.valid && l->aside.ready,
 		l->half.state == OAE_HALF_LENT && l->half.cancelled,
 		l->offer.state,
+		l->offer.state == OAE_OFFER_OUT && l->offer.ready,
 		offered ? (uintptr_t)l->offer.p.handle : 0,
 		l->next_valid ? (uintptr_t)l->next.handle : 0, l->hold.state,
 		l->hold.attempt, is_held ? held : 0, is_held && l->hold.express,

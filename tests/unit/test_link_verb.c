@@ -112,6 +112,24 @@ LINK_TEST(test_parked)
 	assert_null(sent(OAE_REVERSE));
 }
 
+/* READY overtakes its refusal: what is refused then is offered again at once, once. */
+LINK_TEST(test_ready_overtakes)
+{
+	post_verb(&x);
+	rcv(BUT(frame(OAE_READY), f.seq = l.tx + 1));
+	assert_null(sent(OAE_OFFER));
+	refuse(OAE_R_CONFLICT, 0);
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
+	refuse(OAE_R_BUSY, 0);
+	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
+
+	/* One for another transaction says nothing of this one. */
+	fire_at(now + cfg.keepalive);
+	rcv(BUT(frame(OAE_READY), f.seq = l.tx));
+	refuse(OAE_R_BUSY, 0);
+	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
+}
+
 /* Request and answer must each fit into a frame, that of now. */
 LINK_TEST(test_too_long)
 {
