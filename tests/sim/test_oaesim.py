@@ -365,7 +365,7 @@ class Mutants(SimTest):
 
     def test_lent_half_is_not_the_next_ones(self):
         """Its peer has died, and may have used it: offered again it is taken twice."""
-        self.caught("sync.c", "	/* The old incarnation may have committed the half. */\n"
+        self.caught("sync.c", "	/* The peer may have committed the half. */\n"
                     "	if (l->half.state == OAE_HALF_LENT)", "	if (0)",
                     "G1: #\\d+ delivered|G2: #\\d+", "--swap", "60%")
 
