@@ -57,8 +57,8 @@ class Lockdown(OneCable):
         self.fails(self.a, f"cat {NOC_DEBUG}", "Operation not permitted")
         self.fails(self.a, f"echo x > {NOC_DEBUG}", "Operation not permitted")
 
-    def test_session(self):
-        """The session of the README, with the file of /proc in place of that of debugfs."""
+    def test_a_session(self):
+        """The session of the README, with the file of /proc; first, on a link that is new."""
         a, b = self.a, self.b
         self.addCleanup(a.knobs, deadline_ms=0)
         a.sh(f"echo 'hello from node-01' > {NOC_PROC}")
