@@ -386,7 +386,10 @@ class Guest(Machine):
         failure, (lines, late) = self.failure, read_log(self.console)
         found = complaints(lines)
         if found and not isinstance(failure, TimeLimit):
-            failure = KernelComplaint(f"{self.name}: the kernel complained")
+            told = [line for line in lines if COMPLAINTS.search(TIMESTAMP.sub("", line))]
+            besides = f" ({failure.args[0]})" if failure else ""
+            failure = KernelComplaint(
+                f"{self.name}: the kernel complained: {told[0].strip()}{besides}")
         directory, self.dir = self.dir, None
         qemu_log = (directory / "qemu.log").read_text(errors="replace").strip()
         if not failure or not self.keep_log:
@@ -412,6 +415,16 @@ class Guest(Machine):
         for sock in (self.agent, self.qmp):
             sock.close()
         _alive.discard(self)
+
+    def _how_it_died(self):
+        """What QEMU's end says: a signal, or that the guest itself went off."""
+        try:
+            status = self.qemu.wait(5)
+        except subprocess.TimeoutExpired:
+            return ", and its QEMU goes on"
+        if status < 0:
+            return f": QEMU was ended by {signal.Signals(-status).name}"
+        return f": QEMU ended with status {status}"
 
     def _fail(self, failure):
         """Notes why, and ends the guest; whoever waits for it is woken by the reader."""
@@ -465,7 +478,9 @@ class Guest(Machine):
         """The command line.  x86-64 only; the rest of this file does not care."""
         kvm = accel == "kvm"
         khz = 0 if kvm else tsc.khz()
+        # When a processor is stuck the log says where, not only who waits for it.
         append = ("console=ttyS0 loglevel=5 panic=-1 oops=panic printk.devkmsg=on "
+                  "softlockup_all_cpu_backtrace=1 "
                   "tsc=reliable no_timer_check mitigations=off random.trust_cpu=on "
                   "cryptomgr.notests audit=0 apparmor=0 i8042.nopnp i8042.noaux i8042.nokbd "
                   + (f"tsc_early_khz={khz} " if khz else "")
@@ -549,7 +564,7 @@ class Guest(Machine):
                     del self.jobs[number]
                     job.ended(int(data))
         if not self.failure and not self.closing:
-            self.failure = VMError(f"{self.name}: died")
+            self.failure = VMError(f"{self.name}: died{self._how_it_died()}")
         for job in list(self.jobs.values()):
             job.ended(failure=self.failure or VMError(f"{self.name}: was switched off"))
 

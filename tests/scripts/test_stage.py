@@ -265,6 +265,27 @@ class Stages(unittest.TestCase):
                                              "stage two: 0 passed, 1 failed (0 s)\n"))
         self.assertEqual(self.results("two").find(".//failure").text, "exit status 3\noh")
 
+    def test_guest_died(self):
+        """Why, from its beginning and once more at the end; and in which test."""
+        status, said = self.run_stage("nine", """\
+            echo tools/vm: up after 3.0 s
+            echo 'test_a (test_x.A.test_a) ... ok'
+            echo 'test_b (test_x.A.test_b) ... tools/vm: ignored'
+            echo 'tools/vm: guest: the kernel complained: BUG'
+            for n in $(seq 200); do echo "    line $n"; done
+            exit 125
+            """)
+        self.assertEqual(status, 1)
+        said = said.splitlines()
+        self.assertEqual(said[:2], ["    tools/vm: guest: the kernel complained: BUG",
+                                    "        line 1"])
+        self.assertEqual(said[-5:], [
+            "        line 99",
+            "    tools/vm: guest: the kernel complained: BUG",
+            "    (all of it: build/log/nine.log)",
+            "    ended within test_x.A.test_b (1 passed, 0 failed)",
+            "stage nine: 0 passed, 1 failed (0 s)"])
+
     def test_verbose(self):
         status, said = self.run_stage("three", "echo hello; printf end", V="1")
         self.assertEqual((status, said), (0, "hello\nendstage three: 1 passed, 0 failed (0 s)\n"))
