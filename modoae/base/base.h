@@ -230,35 +230,31 @@ struct oae_txn {
  * struct oae_msg - one transaction being sent
  * @list: on a queue of its tag, if @queued
  * @ref: the writer's, the link's, and one for each burst of slices being sent
+ * @npieces: number of pieces
  * @post: the link's view of the message; post.handle is this message
  * @hash: of each slice; sized for the smallest slices allowed
  * @done: completed with the outcome
- * @complete: called instead of completing @done, softirq, no lock held
  * @result: valid once committed. SWAP: the peer's half; VERB: the answer
  * @queued: on a queue of the tag, not yet posted to the link; under tag->lock
  * @outcome: enum oae_outcome, valid once done
  * @err: positive errno, valid once done
- * @t_offer: local_clock() when first offered
- * @t_end: local_clock() when the outcome was known
  * @txn: the sending file's view
- * @npieces: number of pieces
+ * @bench: the benchmark's view
  * @piece: the payload
  */
 struct oae_msg {
 	struct list_head list;
 	refcount_t ref;
+	unsigned int npieces;
 	struct oae_post post;
 	u64 *hash;
 	struct completion done;
-	void (*complete)(struct oae_msg *msg);
 	struct sk_buff *result;
 	bool queued;
 	u8 outcome;
 	int err;
-	u64 t_offer;
-	u64 t_end;
 	struct oae_txn txn;
-	unsigned int npieces;
+	struct oae_bench_msg bench;
 	struct bio_vec piece[];
 };
 

@@ -123,10 +123,9 @@ struct oae_msg *oae_msg_alloc(struct oae_pool *pool, size_t len, gfp_t gfp)
 			    sizeof(u64));
 	struct oae_msg *msg;
 
-	msg = kmalloc(size + nhash * sizeof(u64), gfp);
+	msg = kzalloc(size + nhash * sizeof(u64), gfp);
 	if (!msg)
 		return NULL;
-	memset(msg, 0, sizeof(*msg));
 	msg->hash = (void *)msg + size;
 	INIT_LIST_HEAD(&msg->list);
 	refcount_set(&msg->ref, 1);

@@ -78,6 +78,7 @@ void oae_read_free(struct sk_buff *skb);
 
 /* send.c */
 struct oae_msg *oae_send_msg(struct oae_pool *pool, struct iov_iter *from);
+struct oae_msg *oae_send_bytes(struct oae_pool *pool, const u8 *from, size_t len);
 long oae_send_within(struct oae_msg *msg, u32 ms);
 int oae_send_transact(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
 		      long *left);

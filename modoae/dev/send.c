@@ -8,6 +8,7 @@
  */
 #include "dev.h"
 
+#include <linux/string.h>
 #include <linux/uio.h>
 
 /**
@@ -35,6 +36,33 @@ struct oae_msg *oae_send_msg(struct oae_pool *pool, struct iov_iter *from)
 			oae_msg_put(msg);
 			return ERR_PTR(-EFAULT);
 		}
+	}
+	return msg;
+}
+
+/**
+ * oae_send_bytes() - make a message of what is in the kernel already
+ * @pool: the sender's pool
+ * @from: the payload
+ * @len: its length, bytes; 1 or more
+ *
+ * Context: process, may sleep.
+ *
+ * Return: the message with one reference; NULL if there is no memory.
+ */
+struct oae_msg *oae_send_bytes(struct oae_pool *pool, const u8 *from, size_t len)
+{
+	const struct bio_vec *p;
+	struct oae_msg *msg;
+	unsigned int i;
+
+	msg = oae_msg_alloc(pool, len, OAE_GFP_USER);
+	if (!msg)
+		return NULL;
+	for (i = 0; i < msg->npieces; i++) {
+		p = &msg->piece[i];
+		memcpy(page_address(p->bv_page) + p->bv_offset, from, p->bv_len);
+		from += p->bv_len;
 	}
 	return msg;
 }

@@ -278,17 +278,14 @@ static int dev_verb_put_answer(struct request *q, read_fn read, const void *from
 static struct oae_msg *dev_verb_verb_msg(struct oae_file *f, struct oae_tag *tag,
 					 const struct request *q)
 {
-	struct kvec req = { .iov_base = q->req, .iov_len = q->len };
 	u16 slice = oae_link_slice_max(&tag->link);
 	struct oae_msg *msg;
-	struct iov_iter from;
 
 	if (q->len > slice || q->reply + OAE_REFLECT_LEN > slice)
 		return ERR_PTR(-EMSGSIZE);
-	iov_iter_kvec(&from, WRITE, &req, 1, q->len);
-	msg = oae_send_msg(&f->pool, &from);
-	if (IS_ERR(msg))
-		return msg;
+	msg = oae_send_bytes(&f->pool, q->req, q->len);
+	if (!msg)
+		return ERR_PTR(-ENOMEM);
 	msg->post.kind = OAE_VERB;
 	msg->post.reply = q->reply;
 	msg->txn.room = q->reply;

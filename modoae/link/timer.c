@@ -38,6 +38,25 @@ static unsigned int timer_failures(const struct oae_link *l)
 	return n < OAE_MAX_BACKOFF ? n : OAE_MAX_BACKOFF;
 }
 
+/* The stall time @t, at most @max, doubled with each failure that counts. */
+static u64 timer_doubled(const struct oae_link *l, u64 t, u64 max)
+{
+	/* The first failure in a row may be just a lost frame: it does not count. */
+	unsigned int n = timer_failures(l), fast = n > 1 ? n - 1 : 0, slow = 0;
+	u64 dead = l->cfg->dead;
+
+	if (fast >= OAE_FAST_BACKOFF) {
+		slow = (n - OAE_FAST_BACKOFF) / 2;
+		fast = OAE_FAST_BACKOFF - 1;
+	}
+	t <<= fast;
+	t = t < max ? t : max;
+	/* There is no point in waiting longer than the dead time. */
+	dead = t < dead ? dead : t;
+	t <<= slow;
+	return t < dead ? t : dead;
+}
+
 /*
  * The stall time: no progress for so long is a failure. Inline, since every event
  * arms the timer.
@@ -49,27 +68,18 @@ static unsigned int timer_failures(const struct oae_link *l)
  */
 static inline u64 timer_stall(const struct oae_link *l)
 {
-	u64 max = l->cfg->stall_max, dead = l->cfg->dead, least = 2 * l->srtt;
+	u64 max = l->cfg->stall_max, least = 2 * l->srtt;
 	u64 t = l->srtt ? l->srtt + 4 * l->rttvar : max / 10;
-	/* The first failure in a row may be just a lost frame: it does not count. */
-	unsigned int n = timer_failures(l), fast = n > 1 ? n - 1 : 0, slow = 0;
 
-	if (fast >= OAE_FAST_BACKOFF) {
-		slow = (n - OAE_FAST_BACKOFF) / 2;
-		fast = OAE_FAST_BACKOFF - 1;
-	}
 	if (t < l->cfg->stall_min)
 		t = l->cfg->stall_min;
 	if (t < least)
 		t = least;
 	if (max < least)
 		max = least;
-	t <<= fast;
-	t = t < max ? t : max;
-	/* There is no point in waiting longer than the dead time. */
-	dead = t < dead ? dead : t;
-	t <<= slow;
-	return t < dead ? t : dead;
+	if (l->backoff || l->fruitless || l->half.fruitless)
+		return timer_doubled(l, t, max);
+	return t < max ? t : max;
 }
 
 /**

@@ -5,7 +5,6 @@
  */
 #include "tag.h"
 
-#include <linux/etherdevice.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
 
@@ -35,7 +34,8 @@ static const struct rhashtable_params tag_params = {
  */
 u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN])
 {
-	return (u64)vc << 56 | ether_addr_to_u64(mac);
+	return (u64)vc << 56 | (u64)get_unaligned_be16(mac) << 32 |
+	       get_unaligned_be32(mac + 2);
 }
 EXPORT_SYMBOL_FOR_BENCH(oae_kid);
 
@@ -48,7 +48,8 @@ EXPORT_SYMBOL_FOR_BENCH(oae_kid);
  */
 void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN])
 {
-	u64_to_ether_addr(kid & GENMASK_ULL(47, 0), mac);
+	put_unaligned_be16(kid >> 32, mac);
+	put_unaligned_be32(kid, mac + 2);
 }
 
 static void table_tag_free(struct rcu_head *rcu)

@@ -31,7 +31,7 @@ void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 
 	msg->outcome = outcome;
 	msg->err = err;
-	msg->t_end = ev->now;
+	oae_bench_ended(&msg->bench, ev->now);
 	list_add_tail(&msg->list, &ev->done);
 	if (msg->txn.client && oae_attach_ended(tag, msg))
 		ev->wake_writer = true;
@@ -135,8 +135,10 @@ void oae_tell_note(struct oae_tag *tag, struct oae_run *ev, enum oae_note note)
 	oae_count(tag->node, OAE_S_NOTE + note);
 	switch (note) {
 	case OAE_N_OFFERED:
-		msg = oae_link_offered(&tag->link);
-		msg->t_offer = ev->now;
+		if (OAE_BENCH_BUILD) {
+			msg = oae_link_offered(&tag->link);
+			oae_bench_offered(&msg->bench, ev->now);
+		}
 		break;
 	case OAE_N_HELD:
 	case OAE_N_LENT:
@@ -186,9 +188,7 @@ void oae_tell_all(struct oae_tag *tag, struct oae_run *ev)
 
 	list_for_each_entry_safe(msg, next, &ev->done, list) {
 		INIT_LIST_HEAD(&msg->list);
-		if (msg->complete)
-			msg->complete(msg);
-		else
+		if (!oae_bench_told(&msg->bench, msg->outcome == OAE_COMMITTED))
 			complete(&msg->done);
 		if (msg->txn.tell)
 			oae_attach_tell(msg);

@@ -123,9 +123,9 @@ static struct packet_type far_type = {
 };
 
 /* From its offer to its commit, by the clock of the link's events. */
-static void committed(struct oae_msg *msg)
+static void told(struct oae_bench_msg *msg, bool committed)
 {
-	if (msg->outcome == OAE_COMMITTED)
+	if (committed)
 		bench_note(&rtt, msg->t_end - msg->t_offer);
 	else
 		complete(&rtt.done);
@@ -165,7 +165,7 @@ static struct oae_msg *new_msg(struct oae_tag *tag)
 		memset(page_address(msg->piece[i].bv_page) + msg->piece[i].bv_offset,
 		       i, msg->piece[i].bv_len);
 	oae_msg_slice(msg, tag->key.port->mtu - OAE_HDR_LEN);
-	msg->complete = committed;
+	msg->bench.told = told;
 	return msg;
 }
 
@@ -202,7 +202,7 @@ static int open_link(struct oae_tag *tag)
 
 	if (!msg)
 		return -ENOMEM;
-	msg->complete = NULL;
+	msg->bench.told = NULL;
 	err = oae_tag_send(tag, msg);
 	if (!err)
 		wait_for_completion_timeout(&msg->done, 5 * HZ);
