@@ -137,11 +137,15 @@ void oae_link_rank(struct oae_link *l, bool senior)
 	l->senior = senior;
 }
 
-/* A CLOSE at a frozen end: the peer may refuse the link as such (protocol 4.6). */
+/*
+ * A CLOSE at a frozen end: the peer may refuse the link as such (protocol 4.6). It
+ * refuses a SYNC that named what this end knows of it. One that answers an earlier SYNC
+ * is late: this end has heard of an end there since, which may have the link by now.
+ */
 static void link_rcv_turned_away(struct oae_link *l, const struct oae_frame *f,
 				 struct oae_actions *a)
 {
-	if (f->dst_ltag == l->ltag && f->reason)
+	if (f->dst_ltag == l->ltag && f->src_ltag == l->peer_ltag && f->reason)
 		oae_link_end(l, OAE_E_REFUSED, a);
 	else
 		oae_note(a, OAE_N_FROZEN);

@@ -262,7 +262,8 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	*out++ = name_inc(s, !who, l->heard.inc);
 	*out++ = mtu_code(l->heard.mtu) | mtu_code(l->mtu) << 2 |
 		 mtu_code(l->peer_mtu) << 4 |
-		 (l->offer.state == OAE_OFFER_OUT && l->offer.ready) << 6;
+		 (l->offer.state == OAE_OFFER_OUT && l->offer.ready) << 6 |
+		 l->wanted << 7;
 	*out++ = l->tx - start;
 	*out++ = l->rx - start;
 	*out++ = l->state | l->down << 3 | l->closing << 4 |
@@ -327,7 +328,8 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->heard.start = l->heard.mtu ? start : 0;
 	l->mtu = mtu_coded(*in >> 2 & 3);
 	l->peer_mtu = mtu_coded(*in >> 4 & 3);
-	l->offer.ready = *in++ >> 6 & 1;
+	l->offer.ready = *in >> 6 & 1;
+	l->wanted = *in++ >> 7;
 	l->peer_max_len = l->peer_mtu ? l->cfg->max_len : 0;
 	l->tx = start + (s32)(int8_t)*in++;
 	l->rx = start + (s32)(int8_t)*in++;
@@ -401,7 +403,7 @@ static u8 *pack_txs(struct naming *s, const struct m_world *w, u8 *out)
 	*out++ = w->ntx;
 	*out++ = w->posted[A] | w->posted[B] << 4;
 	*out++ = w->crash | w->kill << 2 | w->close << 4 | w->rename << 6;
-	*out++ = w->mtu | w->cut << 2 | w->conflict << 4;
+	*out++ = w->mtu | w->cut << 2 | w->conflict << 4 | w->refuse << 6;
 	if (w->sc->ways)
 		*out++ = w->end[A].gw.known | w->end[B].gw.known << 1 |
 			 w->leave << 2;
@@ -433,7 +435,8 @@ static const u8 *unpack_txs(struct m_world *w, const u8 *in)
 	w->rename = *in++ >> 6;
 	w->mtu = *in & 3;
 	w->cut = *in >> 2 & 3;
-	w->conflict = *in++ >> 4;
+	w->conflict = *in >> 4 & 3;
+	w->refuse = *in++ >> 6;
 	if (w->sc->ways) {
 		for (i = A; i <= B; i++)
 			if (*in >> i & 1)

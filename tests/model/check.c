@@ -136,6 +136,7 @@ void h_gone(struct h_event *ev)
 		if (w->tx[i].from != who)
 			w->tx[i].delivered = false;
 	}
+	w->end[who].wanted = false;
 	m_link_init(w, who);
 }
 
@@ -197,6 +198,8 @@ void m_check(struct m_world *w)
 		ev.end = (struct h_end *)&w->end[who];
 		ev.peer = (struct h_end *)&w->end[!who];
 		h_check(&ev);
+		if (w->end[who].wanted && !l->wanted)
+			m_fail(w, 0, "4.4: a wanted link is not wanted any more");
 		if (w->sc->ways && w->end[who].tag)
 			m_check_way(w, who);
 		if (half != (l->half.state == OAE_HALF_NONE ? 0 : H_OF(l->half.p.handle)))

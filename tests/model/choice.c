@@ -31,6 +31,8 @@ static unsigned int users(const struct m_world *w, unsigned int who, u16 *acts)
 
 	if (next < strlen(posts) && posts[next] == M_OPENING) {
 		acts[n++] = M_ACT(M_OPEN, who, next);
+	} else if (next < strlen(posts) && posts[next] == M_WANTING) {
+		acts[n++] = M_ACT(M_WANT, who, next);
 	} else if (next < strlen(posts) && posts[next] == M_HALF) {
 		if (!e->tag || oae_link_wants_half(&e->link))
 			acts[n++] = M_ACT(M_POST_HALF, who, next);
@@ -46,6 +48,8 @@ static unsigned int users(const struct m_world *w, unsigned int who, u16 *acts)
 	for (i = 0; w->sc->cancel && i < w->ntx; i++)
 		if (w->tx[i].from == who && w->tx[i].at_link)
 			acts[n++] = M_ACT(M_CANCEL, who, i + 1);
+	if (e->tag && e->link.wanted)
+		acts[n++] = M_ACT(M_UNWANT, who, 0);
 	if (e->unread)
 		acts[n++] = M_ACT(M_READ, who, 0);
 	if (w->conflict && !e->word_busy && !e->computed)
@@ -131,6 +135,9 @@ unsigned int m_enabled(const struct m_world *w, u16 acts[M_ACTS])
 			if (w->sc->dup)
 				acts[n++] = M_ACT(M_REPEAT, who, i);
 			acts[n++] = M_ACT(M_LOSE, who, i);
+			if (w->refuse && !w->end[who].tag &&
+			    w->to[who].f[i].opcode == OAE_SYNC)
+				acts[n++] = M_ACT(M_REFUSE, who, i);
 		}
 		n += users(w, who, acts + n);
 		n += fates(w, who, acts + n);

@@ -39,7 +39,7 @@ static void new_post(struct m_world *w, unsigned int who, u8 kind, u8 flags)
 	over(w, who, &ev);
 }
 
-static void open_link(struct m_world *w, unsigned int who)
+static void open_link(struct m_world *w, unsigned int who, bool want)
 {
 	struct oae_actions a;
 	struct h_event ev = m_event(w, who, &a);
@@ -48,6 +48,8 @@ static void open_link(struct m_world *w, unsigned int who)
 		m_make_tag(w, who, 0);
 		oae_link_open(&w->end[who].link, M_NOW, &a);
 	}
+	if (want)
+		oae_link_want(&w->end[who].link, true);
 	over(w, who, &ev);
 }
 
@@ -61,9 +63,11 @@ static void take_back(struct m_world *w, unsigned int who, u8 id)
 
 /* A frame for no tag (4.6). */
 static void stranger(struct m_world *w, unsigned int who,
-		     const struct m_frame *m)
+		     const struct m_frame *m, bool refused)
 {
-	const struct oae_asker asker = { .cookie = { M_COOKIE | m->src } };
+	const struct oae_asker asker = {
+		.cookie = { M_COOKIE | m->src }, .shut = refused,
+	};
 	const struct oae_ways p = m_ways(&w->end[who]);
 	struct oae_admission v;
 	struct oae_actions a;
@@ -108,7 +112,7 @@ static void forged(struct m_world *w, unsigned int who, unsigned int old)
 	f.mtu = M_MTU_WIDE;
 	if (old)
 		f.dst = M_COOKIE | w->end[!who].link.ltag;
-	stranger(w, who, &f);
+	stranger(w, who, &f, false);
 	if (w->end[who].tag)
 		m_fail(w, 0, "4.6: a forged SYNC makes a tag");
 }
@@ -119,25 +123,28 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
 	struct oae_actions a;
 	struct oae_frame f;
 	struct h_event ev;
-	bool room = !w->sc->rcvbuf || e->unread < w->sc->rcvbuf;
+	bool room = !w->sc->rcvbuf || e->unread < w->sc->rcvbuf, known;
 
 	m_frame_of(&m, w->sc, to, &f);
 	if (w->sc->ways && !m_let_in(e, &f))
 		return;
 	if (!e->tag) {
-		stranger(w, to, &m);
+		stranger(w, to, &m, false);
 		return;
 	}
 	/* Too long for this port. */
 	if (m.opcode == OAE_OFFER && e->narrow &&
 	    M_LEN / M_PIECE_N(m.piece) + OAE_HDR_LEN > M_MTU_NARROW)
 		return;
+	known = w->end[!to].tag && w->end[!to].link.peer_inc == e->link.inc;
 	ev = m_event(w, to, &a);
 	ev.f = &f;
 	ev.raw = &m;
 	if (!w->sc->ways || m_way_heard(w, to, &ev))
 		oae_link_rcv(&e->link, &f, room, M_NOW, &a);
 	over(w, to, &ev);
+	if (!e->tag && known && f.opcode == OAE_CLOSE && f.reason)
+		m_fail(w, 0, "4.6: turned away by an end that has the link");
 }
 
 /*
@@ -194,7 +201,7 @@ static void take(struct m_chan *c, unsigned int i)
 static void timer(struct m_world *w, unsigned int who, enum m_what what)
 {
 	struct oae_link *l = &w->end[who].link;
-	bool closing = l->closing;
+	bool closing = l->closing, wanted = l->wanted;
 	struct oae_actions a;
 	struct h_event ev;
 	u64 inc = l->inc;
@@ -243,6 +250,8 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 	over(w, who, &ev);
 	if (!w->end[who].tag && !closing)
 		m_forgot(w, who, inc);
+	if (!w->end[who].tag && !closing && wanted)
+		m_fail(w, 0, "4.4: a wanted link ends, and nobody has ended it");
 }
 
 /* Cookies that an end gave out before it crashed are good for nothing. */
@@ -378,6 +387,12 @@ void m_step(struct m_world *w, u16 act)
 	case M_LOSE:
 		take(&w->to[who], arg);
 		break;
+	case M_REFUSE:
+		f = w->to[who].f[arg];
+		take(&w->to[who], arg);
+		w->refuse--;
+		stranger(w, who, &f, true);
+		break;
 	case M_POST:
 		new_post(w, who, OAE_MESSAGE,
 			 arg < strlen(w->sc->posts[who]) &&
@@ -389,7 +404,15 @@ void m_step(struct m_world *w, u16 act)
 		break;
 	case M_OPEN:
 		w->posted[who]++;
-		open_link(w, who);
+		open_link(w, who, false);
+		break;
+	case M_WANT:
+		w->posted[who]++;
+		open_link(w, who, true);
+		break;
+	case M_UNWANT:
+		w->end[who].wanted = false;
+		oae_link_want(&w->end[who].link, false);
 		break;
 	case M_POST_HALF:
 		new_post(w, who, OAE_SWAP, 0);

@@ -68,6 +68,7 @@ enum m_kind {
 	M_HALF = 's',			/* a half of a swap */
 	M_VERB = 'v',			/* adds 1 to the other end's word */
 	M_OPENING = 'o',		/* nothing: the link is opened */
+	M_WANTING = 'w',		/* nothing: it is opened, and wanted (4.4) */
 };
 
 /**
@@ -96,6 +97,7 @@ enum m_kind {
  * @forge: SYNCs are forged in the peer's name, to an end without a tag (4.6); and by
  *	who says that it is a gateway, where there are ways, to one that goes direct (4.8)
  * @ways: there are two, direct and through a gateway, which both ends know at first
+ * @refuse: SYNCs that are refused by an end without a tag (4.6)
  * @leave: times that an end is told that its gateway leaves; it may come again
  * @start: tx before the first transaction
  * @raw: leave no frame out and nothing of it (reduce.c relies on the very rules
@@ -108,7 +110,7 @@ struct m_scenario {
 	u8 slices, most;
 	bool settle, cancel, dup, dead, probe, port, forge, ways;
 	u8 rcvbuf;
-	u8 crash, kill, close, rename, mtu, cut, conflict, leave;
+	u8 crash, kill, close, rename, mtu, cut, conflict, leave, refuse;
 	u32 start;
 	bool raw;
 };
@@ -149,6 +151,7 @@ struct m_end {
 	struct oae_gw gw;	/* its port's gateway */
 	struct oae_way way;	/* its tag's */
 	bool goes_via;		/* what is sent in this event */
+	bool wanted;		/* its link was, before this event */
 };
 
 struct m_chan {
@@ -163,7 +166,7 @@ struct m_world {
 	struct m_tx tx[M_TXS];
 	u8 ntx;
 	u8 posted[2];
-	u8 crash, kill, close, rename, mtu, cut, conflict, leave;	/* left */
+	u8 crash, kill, close, rename, mtu, cut, conflict, leave, refuse;	/* left */
 	u8 weather;		/* of this event: which ways carry frames */
 	bool impostor;		/* what comes in is from one */
 	bool arbitrary;		/* did not begin at the beginning (chaos.c) */
@@ -199,7 +202,7 @@ enum m_what {
 	M_PORT, M_CRASH, M_KILL, M_CLOSE, M_RENAME, M_MTU,
 	M_FORGE, M_HELLO, M_LEAVE,
 	M_BOTH_AGAIN,		/* M_AGAIN, of both ends */
-	M_OPEN,
+	M_OPEN, M_WANT, M_UNWANT, M_REFUSE,
 	M_WHAT_END
 };
 

@@ -156,6 +156,9 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 	case OAE_CLOSE_ACK:
 		return to_run;
 	case OAE_CLOSE:
+		/* An end without a tag does not answer it. */
+		if (f->reason)
+			return to_run;
 		if (to_run)
 			return known;
 		if (f->dst != p->link.peer_ltag)

@@ -32,6 +32,8 @@ const struct m_scenario m_quick[] = {
 	{ "slices", { "a", "" }, .cap = 3, .slices = 2, .cancel = true },
 	{ "cut-swap", { "s", "s" }, .cap = 2, .slices = 1, .cut = 1 },
 	{ "forge", { "e", "" }, COMMON, .crash = 1, .forge = true },
+	{ "wanted", { "w", "" }, COMMON, .dead = true, .crash = 1 },
+	{ "refused", { "a", "x" }, COMMON, .refuse = 1 },
 	{ "cut-verb", { "v", "" }, COMMON, .cut = 1 },
 	{ NULL }
 };
@@ -61,6 +63,9 @@ const struct m_scenario m_more[] = {
 
 /* Two each way, of mixed kinds, and a crash: a hundred million states. */
 const struct m_scenario m_deep[] = {
+	{ "wanted-both", { "w", "w" }, COMMON, .dead = true, .crash = 1 },
+	{ "wanted-refused", { "wa", "" }, COMMON, .dead = true, .crash = 1,
+	  .refuse = 1 },
 	{ "swap-close", { "s", "s" }, COMMON, .close = 1 },
 	{ "swap-two", { "ss", "ss" }, COMMON },
 	{ "swap-messages", { "sa", "as" }, COMMON },

@@ -19,6 +19,7 @@ static const char *reason_name(u8 reason)
 		[OAE_R_BUSY] = "BUSY", [OAE_R_GAP] = "GAP",
 		[OAE_R_NO_HALF] = "NO_HALF", [OAE_R_CONFLICT] = "CONFLICT",
 		[OAE_R_TOO_BIG] = "TOO_BIG", [OAE_R_KIND] = "KIND",
+		[OAE_R_POLICY] = "POLICY",
 	};
 
 	return names[reason] ? names[reason] : "?";
@@ -61,7 +62,7 @@ const char *m_frame_name(const struct m_frame *f, unsigned int to, char *buf,
 		n += snprintf(buf + n, len - n,
 			      f->kind == OAE_SWAP ? " gives #%u" : " word %u",
 			      f->reply - (f->kind != OAE_SWAP));
-	if (f->opcode == OAE_REFUSE)
+	if (f->reason)
 		n += snprintf(buf + n, len - n, " %s", reason_name(f->reason));
 	snprintf(buf + n, len - n, "%s%s%s%s%s",
 		 f->flags & OAE_F_VIA ? " VIA" : "",
@@ -101,6 +102,8 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		[M_RENAME] = "gets another address", [M_MTU] = "gets another MTU",
 		[M_FORGE] = "gets a forged SYNC",
 		[M_OPEN] = "opens the link",
+		[M_WANT] = "wants the link",
+		[M_UNWANT] = "wants the link no more",
 		[M_HELLO] = "hears a gateway", [M_LEAVE] = "loses its gateway",
 	};
 	unsigned int who = M_ACT_END(act), arg = M_ACT_ARG(act), what;
@@ -113,6 +116,7 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		break;
 	case M_DELIVER:
 	case M_REPEAT:
+	case M_REFUSE:
 	case M_LOSE:
 		m_frame_name(&w->to[who].f[arg], who, text, sizeof(text));
 		if (what == M_LOSE)
@@ -120,7 +124,8 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 				 'A' + who, text);
 		else
 			snprintf(buf, len, "%c receives %s%s", 'A' + who, text,
-				 what == M_REPEAT ? " (which will come again)" : "");
+				 what == M_REPEAT ? " (which will come again)" :
+				 what == M_REFUSE ? " (which it refuses)" : "");
 		break;
 	case M_POST:
 	case M_POST_EXPRESS:

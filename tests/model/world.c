@@ -63,6 +63,7 @@ void m_init(struct m_world *w, const struct m_scenario *sc)
 	w->cut = sc->cut;
 	w->conflict = sc->conflict;
 	w->leave = sc->leave;
+	w->refuse = sc->refuse;
 	m_link_init(w, A);
 	m_link_init(w, B);
 	if (sc->ways) {
@@ -291,6 +292,7 @@ void m_remember(struct m_world *w)
 		e->kept = e->link.hold.len;
 		e->last_id = 0;
 		e->last_half = 0;
+		e->wanted = e->tag && e->link.wanted;
 		e->undelivered = e->committed &&
 				 !w->tx[e->committed - 1].delivered;
 	}

@@ -396,6 +396,12 @@ LINK_TEST(test_turned_away_late)
 	rcv(f);
 	assert_nothing_but(OAE_N_FROZEN);
 	f.dst_ltag ^= 1;
+	/* The answer to a SYNC that was sent before this end heard of the peer. */
+	rcv(BUT(frame(OAE_SYNC_CHK), f.src_ltag = 0x5000));
+	f.src_ltag = 0;
+	rcv(f);
+	assert_nothing_but(OAE_N_FROZEN);
+	f.src_ltag = l.peer_ltag;
 	rcv(f);
 	assert_int_equal(count_op(OAE_OP_GONE), 1);
 

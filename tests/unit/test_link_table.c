@@ -92,7 +92,7 @@
 	X(REVERSE, rcv_answer(OAE_REVERSE, l.ltag, 0, 0)) \
 	X(DONE, rcv_plain(OAE_DONE, l.ltag, PEER, 0)) \
 	X(CLOSE, rcv_plain(OAE_CLOSE, l.ltag, PEER, 0)) \
-	X(CLOSE_POLICY, rcv_plain(OAE_CLOSE, l.ltag, PEER, OAE_R_POLICY)) \
+	X(CLOSE_POLICY, rcv_plain(OAE_CLOSE, l.ltag, l.peer_ltag, OAE_R_POLICY)) \
 	X(CLOSE_ACK, rcv_plain(OAE_CLOSE_ACK, l.ltag, PEER, 0)) \
 	X(NOLINK, rcv_plain(OAE_NOLINK, l.ltag, PEER, 0)) \
 	X(HELLO, rcv_plain(OAE_HELLO, 0, PEER, 0)) \
@@ -109,6 +109,7 @@
 	X(OLD_PEER_OFFER, rcv_offer(l.ltag, STALE, 9, 0, OAE_F_LAST, true)) \
 	X(OLD_PEER_COMMIT, rcv_commit(l.ltag, STALE, OAE_F_WANT_DONE)) \
 	X(OLD_PEER_CLOSE, rcv_plain(OAE_CLOSE, l.ltag, STALE, 0)) \
+	X(OLD_PEER_POLICY, rcv_plain(OAE_CLOSE, l.ltag, STALE, OAE_R_POLICY)) \
 	X(EVIL_TX, rcv_evil(2, 0)) \
 	X(EVIL_RX, rcv_evil(0, 2)) \
 	X(OPEN, oae_link_open(&l, now, &a)) \
