@@ -372,6 +372,12 @@ static inline bool oae_link_down(const struct oae_link *l)
 	return l->down;
 }
 
+/* Is the link closing, by this end or by the peer? */
+static inline bool oae_link_closing(const struct oae_link *l)
+{
+	return l->closing || l->peer_closing;
+}
+
 /* The number of the last transaction that this end has committed. */
 static inline u32 oae_link_tx(const struct oae_link *l)
 {

@@ -70,6 +70,8 @@ void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
  * oae_tag_want() - open a tag's link, and keep it asking when it is down
  * @tag: the tag, which is not a stranger's any more
  *
+ * A link that is closing is opened again when it is CLOSED.
+ *
  * Context: any but hard interrupts; takes tag->lock.
  *
  * Return: 0; -ESTALE the tag is dead; -ESHUTDOWN the node is shut.
@@ -93,6 +95,7 @@ int oae_tag_want(struct oae_tag *tag)
 				    oae_link_tx(&tag->link) + 1);
 		}
 		oae_link_want(&tag->link, true);
+		tag->reopen = oae_link_closing(&tag->link);
 	}
 	oae_run_leave(tag, &ev);
 	return err;
@@ -111,6 +114,7 @@ void oae_tag_unwant(struct oae_tag *tag, bool close)
 
 	oae_run_enter(tag, &ev);
 	oae_link_want(&tag->link, false);
+	tag->reopen = false;
 	close = close && list_empty(&tag->files);
 	oae_run_leave(tag, &ev);
 	if (close)

@@ -247,6 +247,18 @@ static noinline void run_count_open(struct oae_tag *tag, bool open)
 	atomic_add(n, &tag->node->nopen);
 }
 
+/* The link of `target` was closing when that was set, and is CLOSED: protocol 4.4. */
+static noinline void run_reopen(struct oae_tag *tag, struct oae_run *ev)
+{
+	tag->reopen = false;
+	if (tag->dead || READ_ONCE(tag->node->shut))
+		return;
+	tag->used = true;
+	oae_tag_open(tag, ev);
+	oae_link_want(&tag->link, true);
+	oae_run_apply(tag, ev);
+}
+
 static void run_wake_verbs(struct list_head *tags);
 
 /* End an event: apply its ops, drop tag->lock, wake sleepers, send its frames. */
@@ -260,6 +272,8 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 
 	oae_run_apply(tag, ev);
 	run_feed(tag, ev);
+	if (unlikely(oae_link_closed(&tag->link)) && tag->reopen)
+		run_reopen(tag, ev);
 	if (unlikely(tag->nconfirm))
 		run_confirm(tag, ev);
 	WARN_ON_ONCE(ev->a.overflow);

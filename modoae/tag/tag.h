@@ -59,6 +59,7 @@ struct oae_tag {
 	struct list_head files;		/* struct oae_client; changed under rcvq.lock, too */
 	bool by_peer;			/* the peer has opened the link */
 	bool used;			/* used locally since the peer opened it */
+	bool reopen;			/* wanted since it is closing: opened again */
 	bool stranger;			/* made for a stranger: counts in nstrangers */
 	bool counted;			/* counts in ntags */
 	u8 spare;			/* enum oae_spare: index into node->spare */

@@ -152,6 +152,27 @@ class Target(OneCable):
             self.a.knob("dev", "-d0")
             self.assertEqual(self.a.tags(), [])
 
+    def test_while_closing(self):
+        """Written while its link is closing, it opens that again once it is closed."""
+        self.addCleanup(self.b.knob, "drop_pct", 0)
+        for n, again in ((1, False), (2, True)):
+            self.a.knob("target", self.cable.mac_b)
+            self.is_in("OPEN")
+            self.is_in("OPEN", self.b)
+            self.b.knob("drop_pct", 100)
+            self.a.knob("target", 0)
+            self.is_in("CLOSE_SENT")
+            self.a.knob("target", self.cable.mac_b)
+            if not again:
+                self.a.knob("target", 0)
+            self.assertEqual(self.a.tag()["state"], "CLOSE_SENT")
+            self.b.knob("drop_pct", 0)
+            wait_for(lambda n=n: self.moved("note_gone") == [n], "it to be closed")
+            if not again:
+                self.assertEqual(self.a.tags(), [])
+        self.is_in("OPEN")
+        self.is_in("OPEN", self.b)
+
     def test_shut(self):
         """A host that is shut opens none."""
         self.a.knobs(shutdown=1, target=self.cable.mac_b)
