@@ -101,38 +101,35 @@ static int netlink_link_put(struct sk_buff *skb, struct netlink_callback *cb,
 			    struct oae_tag *tag)
 {
 	struct oae_tag_view v;
+	bool fits;
 	void *hdr;
 
 	oae_tag_look(tag, &v);
 	hdr = netlink_dump_put(skb, cb, OAE_NL_LINK_GET);
 	if (!hdr)
 		return -EMSGSIZE;
-	genl_dump_check_consistent(cb, hdr);
-	return netlink_dump_end(skb, hdr,
-				!nla_put_string(skb, OAE_NL_LINK_PORT,
-						tag->key.port->dev->name) &&
-				!nla_put(skb, OAE_NL_LINK_PEER, ETH_ALEN,
-					 v.peer) &&
-				!nla_put_u8(skb, OAE_NL_LINK_VC, v.vc) &&
-				!nla_put_string(skb, OAE_NL_LINK_STATE,
-						v.state) &&
-				!nla_put_string(skb, OAE_NL_LINK_OFFER,
-						v.offer) &&
-				!nla_put_string(skb, OAE_NL_LINK_HOLD,
-						v.hold) &&
-				!nla_put_string(skb, OAE_NL_LINK_WAY, v.way) &&
-				!nla_put_u32(skb, OAE_NL_LINK_RX, v.rx) &&
-				!nla_put_u32(skb, OAE_NL_LINK_TX, v.tx) &&
-				!nla_put_u32(skb, OAE_NL_LINK_UNREAD,
-					     v.unread) &&
-				!nla_put_u32(skb, OAE_NL_LINK_QUEUE, v.queue) &&
-				!nla_put_u64_64bit(skb, OAE_NL_LINK_RTT, v.rtt,
-						   OAE_NL_LINK_PAD) &&
-				!nla_put_u64_64bit(skb, OAE_NL_LINK_KID,
-						   tag->key.kid,
-						   OAE_NL_LINK_PAD) &&
-				!nla_put_u64_64bit(skb, OAE_NL_LINK_AGE, v.age,
-						   OAE_NL_LINK_PAD));
+	fits = !nla_put_string(skb, OAE_NL_LINK_PORT,
+			       tag->key.port->dev->name) &&
+	       !nla_put(skb, OAE_NL_LINK_PEER, ETH_ALEN, v.peer) &&
+	       !nla_put_u8(skb, OAE_NL_LINK_VC, v.vc) &&
+	       !nla_put_string(skb, OAE_NL_LINK_STATE, v.state) &&
+	       !nla_put_string(skb, OAE_NL_LINK_OFFER, v.offer) &&
+	       !nla_put_string(skb, OAE_NL_LINK_HOLD, v.hold) &&
+	       !nla_put_string(skb, OAE_NL_LINK_WAY, v.way) &&
+	       !nla_put_u32(skb, OAE_NL_LINK_RX, v.rx) &&
+	       !nla_put_u32(skb, OAE_NL_LINK_TX, v.tx) &&
+	       !nla_put_u32(skb, OAE_NL_LINK_UNREAD, v.unread) &&
+	       !nla_put_u32(skb, OAE_NL_LINK_QUEUE, v.queue) &&
+	       !nla_put_u64_64bit(skb, OAE_NL_LINK_RTT, v.rtt,
+				  OAE_NL_LINK_PAD) &&
+	       !nla_put_u64_64bit(skb, OAE_NL_LINK_KID, tag->key.kid,
+				  OAE_NL_LINK_PAD) &&
+	       !nla_put_u64_64bit(skb, OAE_NL_LINK_AGE, v.age,
+				  OAE_NL_LINK_PAD);
+	/* It says so once, so in a message that stays. */
+	if (fits)
+		genl_dump_check_consistent(cb, hdr);
+	return netlink_dump_end(skb, hdr, fits);
 }
 
 static bool netlink_link_wanted(const struct netlink_links *d,
@@ -151,13 +148,14 @@ static int netlink_links_dump(struct sk_buff *skb, struct netlink_callback *cb)
 
 	if (d->done)
 		return 0;
-	rhashtable_walk_start(&d->walk);
+	/* The table was resized since the last message: its links come once more. */
+	if (rhashtable_walk_start_check(&d->walk))
+		cb->seq++;
 	/* The link that did not fit into the last message, or the first one. */
 	tag = rhashtable_walk_peek(&d->walk);
 	for (; tag; tag = rhashtable_walk_next(&d->walk)) {
 		if (IS_ERR(tag)) {
-			/* The table was resized: its links come once more. */
-			cb->seq++;
+			cb->seq++;	/* resized just now */
 			continue;
 		}
 		err = netlink_link_wanted(d, tag) ?

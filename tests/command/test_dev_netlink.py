@@ -10,7 +10,7 @@ import threading
 
 import oaenlspec
 from oaecmd import OAE, Running, oae
-from oaenl import NESTED, Netlink, Refused, attr, attrs, text
+from oaenl import DONE, DUMP, DUMP_INTR, NESTED, Netlink, Refused, attr, attrs, text
 from oaetest import wait_for
 from topology import OneCable
 
@@ -214,6 +214,33 @@ class Links(NetlinkTest):
             stop.set()
             thread.join()
         self.close_all()
+
+    def test_dump_resized(self):
+        """The table grows between two messages of a dump: what comes twice is flagged."""
+        self.restore("target", "vci")
+
+        def more(vcs):
+            for vc in vcs:
+                self.a.write(b"z", nonblock=True, target="02:0a:e0:66:66:66", vc=vc)
+        more(range(60))
+        netlink = Netlink(self.a, size=4096)
+        self.addCleanup(netlink.close)
+        seq, seen, flagged, over = netlink.send(LINK_GET, b"", DUMP), [], False, False
+        while not over:
+            for kind, flags, number, body in netlink.messages():
+                self.assertEqual(number, seq)
+                flagged |= bool(flags & DUMP_INTR)
+                over |= kind == DONE
+                if kind == netlink.family:
+                    seen.append(dict(attrs(body[4:]))[VC][0])
+            if len(seen) < 60 and not over:
+                more(range(60, 250))
+        self.assertLessEqual(set(range(60)), set(seen))
+        self.assertGreater(len(seen), len(set(seen)))
+        self.assertTrue(flagged, seen)
+        self.a.knob("shutdown", 1)
+        self.addCleanup(self.a.knob, "shutdown", 0)
+        wait_for(lambda: not self.a.tags(), "the links to close")
 
     def test_counters(self):
         """STATS_GET has the counters of /proc."""

@@ -54,7 +54,7 @@ class Refused(OSError):
 class Netlink:
     """A socket for a family, in the namespace of a host."""
 
-    def __init__(self, host, family="oae", rcvbuf=None):
+    def __init__(self, host, family="oae", rcvbuf=None, size=1 << 16):
         def make():
             return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC,
                                  NETLINK_GENERIC)
@@ -70,6 +70,7 @@ class Netlink:
         for option in CAP_ACK, EXT_ACK:
             self.sock.setsockopt(SOL_NETLINK, option, 1)
         self.seq, self.interrupted = 0, False
+        self.size = size                # of the buffer: a dump comes in pieces of up to 32 KB
         self.family, self.groups = CTRL, {}
         try:
             found = dict(self.ask(GETFAMILY, attr(2, family))[0])
@@ -107,9 +108,9 @@ class Netlink:
         raise Refused(code, text(found.get(1, b"")),
                       struct.unpack("I", found[2])[0] if 2 in found else None)
 
-    def messages(self, size=1 << 16):
+    def messages(self):
         """What has come: (type, flags, number, body) each."""
-        data = self.sock.recv(size)
+        data = self.sock.recv(self.size)
         while len(data) >= 16:
             length, kind, flags, seq, _ = struct.unpack_from("IHHII", data)
             yield kind, flags, seq, data[16:length]
