@@ -44,6 +44,12 @@ static int netlink_dump_end(struct sk_buff *skb, void *hdr, bool fits)
 	return 0;
 }
 
+/* Begin a dump. A module whose init fails goes, whoever has a dump half read. */
+static int netlink_dump_begin(struct netlink_callback *cb)
+{
+	return READ_ONCE(THIS_MODULE->state) == MODULE_STATE_LIVE ? 0 : -ENODEV;
+}
+
 /* --- links -------------------------------------------------------------------- */
 
 static const struct nla_policy netlink_link_policy[OAE_NL_LINK_VC + 1] = {
@@ -74,8 +80,13 @@ static u64 netlink_link_kid(struct nlattr **attrs, u64 *mask)
 static int netlink_links_start(struct netlink_callback *cb)
 {
 	struct nlattr **attrs = oae_dump_attrs(cb);
-	struct netlink_links *d = kzalloc(sizeof(*d), GFP_KERNEL);
+	struct netlink_links *d;
+	int err;
 
+	err = netlink_dump_begin(cb);
+	if (err)
+		return err;
+	d = kzalloc(sizeof(*d), GFP_KERNEL);
 	if (!d)
 		return -ENOMEM;
 	if (attrs[OAE_NL_LINK_PORT])
@@ -196,6 +207,11 @@ static int netlink_link_close(struct sk_buff *skb, struct genl_info *info)
 static int netlink_knob_get(struct sk_buff *skb, struct genl_info *info)
 {
 	return oae_knob_netlink_get(&oae_netlink_family, netlink_node(skb), info);
+}
+
+static int netlink_knobs_start(struct netlink_callback *cb)
+{
+	return netlink_dump_begin(cb) ?: oae_knob_netlink_start(cb);
 }
 
 static int netlink_knobs_dump(struct sk_buff *skb, struct netlink_callback *cb)
@@ -391,7 +407,7 @@ static const struct genl_ops netlink_ops[] = {
 	}, {
 		.cmd = OAE_NL_KNOB_GET,
 		.doit = netlink_knob_get,
-		.start = oae_knob_netlink_start,
+		.start = netlink_knobs_start,
 		.dumpit = netlink_knobs_dump,
 		NETLINK_POLICY(oae_knob_get_policy),
 	}, {
@@ -401,6 +417,7 @@ static const struct genl_ops netlink_ops[] = {
 		NETLINK_POLICY(oae_knob_set_policy),
 	}, {
 		.cmd = OAE_NL_PORT_GET,
+		.start = netlink_dump_begin,
 		.dumpit = netlink_ports_dump,
 		NETLINK_POLICY(netlink_no_policy),
 	}, {
@@ -415,6 +432,7 @@ static const struct genl_ops netlink_ops[] = {
 		NETLINK_POLICY(netlink_port_policy),
 	}, {
 		.cmd = OAE_NL_STATS_GET,
+		.start = netlink_dump_begin,
 		.dumpit = netlink_stats_dump,
 		NETLINK_POLICY(netlink_no_policy),
 	}, {
