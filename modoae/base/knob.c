@@ -156,7 +156,45 @@ static int knob_apply(void *owner, struct oae_setting *s, bool alone,
 	return err ?: s->knob->apply(owner, s, why);
 }
 
-/* First what may fail, then what only has to be stored. */
+/* Apply the knobs that may fail. If one does, the others are set back. */
+static int knobs_try(void *owner, struct oae_setting *s, unsigned int n,
+		     struct oae_refusal *why)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < n; i++) {
+		if (!s[i].knob->apply || !s[i].knob->can_fail)
+			continue;
+		err = knob_apply(owner, &s[i], n == 1, why);
+		if (!err)
+			continue;
+		while (i--)
+			knob_undo(owner, &s[i]);
+		return err;
+	}
+	return 0;
+}
+
+/* Store the values that only have to be stored, and keep those before; or the reverse. */
+static void knobs_swap(void *owner, struct oae_setting *s, unsigned int n)
+{
+	unsigned int i, *at, before;
+
+	for (i = 0; i < n; i++) {
+		if (s[i].knob->apply)
+			continue;
+		at = knob_number(s[i].knob, owner);
+		before = *at;
+		WRITE_ONCE(*at, s[i].number);
+		s[i].number = before;
+	}
+}
+
+/*
+ * First what only has to be stored, since what else is set may depend on it; then what
+ * may fail; last what cannot fail, and cannot be taken back either.
+ */
 static int knobs_apply(void *owner, struct oae_setting *s, unsigned int n,
 		       struct oae_refusal *why)
 {
@@ -164,21 +202,16 @@ static int knobs_apply(void *owner, struct oae_setting *s, unsigned int n,
 	unsigned int i;
 	int err;
 
-	for (i = 0; i < n; i++) {
-		err = s[i].knob->apply ?
-		      knob_apply(owner, &s[i], n == 1, why) : 0;
-		if (!err)
-			continue;
-		while (i--)
-			knob_undo(owner, &s[i]);
-		return err;
-	}
-	for (i = 0; i < n; i++)
-		if (!s[i].knob->apply)
-			WRITE_ONCE(*knob_number(s[i].knob, owner), s[i].number);
-	if (owner)
+	knobs_swap(owner, s, n);
+	err = knobs_try(owner, s, n, why);
+	for (i = 0; i < n && !err; i++)
+		if (s[i].knob->apply && !s[i].knob->can_fail)
+			err = knob_apply(owner, &s[i], true, why);
+	if (err)
+		knobs_swap(owner, s, n);
+	else if (owner)
 		class->changed(owner, s, n);
-	return 0;
+	return err;
 }
 
 /**

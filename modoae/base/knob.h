@@ -77,7 +77,8 @@ struct oae_knob_class {
  * @words: a choice of words that stand for 0, 1, ...
  * @elsewhere: a constant: why netlink does not set it; NULL: it does
  * @hidden: netlink does not show it: a command and its table, no value
- * @can_fail: @apply may fail, so the value before is kept where several are set
+ * @can_fail: @apply may fail where several are set, so it comes first there, and the
+ *	value before is kept
  * @parse: check the value, perhaps fill in number and data; NULL: a number or word,
  *	or with @print any text
  * @apply: set the value; NULL: a number or word that is only stored

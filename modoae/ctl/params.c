@@ -396,12 +396,14 @@ static int params_apply_shutdown(void *owner, const struct oae_setting *s,
 {
 	struct oae_node *node = owner;
 
-	if (!node)
+	if (!node) {
 		oae_template.shut = s->number;
-	else if (s->number)
+	} else if (s->number) {
 		oae_node_close(node);
-	else
+	} else {
 		WRITE_ONCE(node->shut, false);
+		oae_target_bound(node);
+	}
 	return 0;
 }
 

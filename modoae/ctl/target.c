@@ -52,8 +52,8 @@ static void target_replace(struct oae_node *node, struct oae_tag *tag, bool clos
  * @addr: the new value; not set: close the link to the former target, unless a file is
  *	attached to it
  *
- * The link to a former target stays if there is a new one. Without a port for @addr the
- * link is opened when the port is bound; while the node is shut it is not opened.
+ * The link to a former target stays if there is a new one. Without a port for @addr, or
+ * while the node is shut, the link is opened by oae_target_bound().
  *
  * Context: process, may sleep; under kernel_param_lock; takes tag->lock.
  *
@@ -79,8 +79,8 @@ int oae_target_set(struct oae_node *node, const struct oae_addr *addr)
 }
 
 /**
- * oae_target_bound() - open the link to `target` if it had no port and has one now
- * @node: the node, whose ports have changed
+ * oae_target_bound() - open the link to `target` if it could not be opened when it was set
+ * @node: the node, whose ports have changed, or which is no longer shut
  *
  * A link that cannot be opened now is opened by the first transaction.
  *

@@ -111,6 +111,25 @@ class Knobs(NetlinkTest):
         oae(self.a, "set", "stall_max_us=9000", "stall_min_us=900")
         self.assertEqual(self.a.knob("stall_max_us"), "9000")
 
+    def test_together(self):
+        """What a request sets goes together; one that fails when it is applied undoes the others."""
+        self.restore("target", "vci", "peers", "max_tags", "shutdown")
+        oae(self.a, "set", "target=0x77", "vci=7")
+        self.assertTrue(self.a.tag(vc=7), self.a.tags())
+        self.a.knobs(vci=0, target=self.cable.mac_b, max_tags=1)
+        before = [self.a.knob(name) for name in ("target", "vci", "peers")]
+        for args in (["peers=5", "vci=9", "target=0x99"], ["target=0x99", "vci=9", "peers=5"]):
+            said = oae(self.a, "set", *args, status=REFUSED)
+            self.assertEqual(said.err, "oae set: target=0x99: ENOBUFS: takes a peer while there"
+                                       " are less than max_tags links\n")
+            self.assertEqual([self.a.knob(name) for name in ("target", "vci", "peers")], before)
+        self.a.knobs(shutdown=1, max_tags=1024)
+        wait_for(lambda: not self.a.tags(), "the links to close")
+        oae(self.a, "set", "shutdown=0", "target=0x77")
+        self.assertEqual(len(self.a.tags()), 1)
+        self.a.knob("target", "")
+        wait_for(lambda: not self.a.tags(), "the link to close")
+
     def test_same_words(self):
         """The reason is the one that a write to sysfs has in the kernel log."""
         netlink = self.netlink()

@@ -174,10 +174,12 @@ class Target(OneCable):
         self.is_in("OPEN", self.b)
 
     def test_shut(self):
-        """A host that is shut opens none."""
+        """A host that is shut opens none, until it no longer is."""
         self.a.knobs(shutdown=1, target=self.cable.mac_b)
         self.assertEqual(self.a.tags(), [])
         self.assertEqual(self.moved("tags_made"), [0])
+        self.a.knob("shutdown", 0)
+        self.is_in("OPEN")
 
     def test_full(self):
         """ENOBUFS: there is no room for its link; the old one stays the target."""
