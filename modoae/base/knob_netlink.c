@@ -53,14 +53,14 @@ void oae_netlink_refuse(struct genl_info *info, const struct nlattr *attr,
 	NL_SET_BAD_ATTR(info->extack, attr);
 }
 
-/* What a message says of a knob; @buf has PAGE_SIZE bytes. */
+/* What a message says of a knob; @buf has room for KNOB_VALUE_MAX characters. */
 static int knob_netlink_fill(struct sk_buff *skb, void *hdr,
 			     const struct oae_knob *knob, void *owner,
 			     char *buf)
 {
 	int n;
 
-	n = oae_knob_print(knob, owner, buf, PAGE_SIZE - 1);
+	n = oae_knob_print(knob, owner, buf, KNOB_VALUE_MAX);
 	buf[n] = 0;
 	if (nla_put_string(skb, OAE_NL_KNOB_NAME, knob->name) ||
 	    nla_put_string(skb, OAE_NL_KNOB_VALUE, buf) ||
@@ -134,7 +134,7 @@ int oae_knob_netlink_get(const struct genl_family *family, void *owner,
 	knob = knob_netlink_find(family, info, info->attrs[OAE_NL_KNOB_NAME]);
 	if (IS_ERR(knob))
 		return PTR_ERR(knob);
-	buf = kmalloc(PAGE_SIZE, GFP_KERNEL);
+	buf = kmalloc(KNOB_VALUE_MAX + 1, GFP_KERNEL);
 	if (!buf)
 		return -ENOMEM;
 	err = knob_netlink_reply(family, info, knob, owner, buf);
@@ -195,7 +195,7 @@ int oae_knob_netlink_dump(const struct genl_family *family, void *owner,
 	char *buf;
 	int err;
 
-	buf = kmalloc(PAGE_SIZE, GFP_KERNEL);
+	buf = kmalloc(KNOB_VALUE_MAX + 1, GFP_KERNEL);
 	if (!buf)
 		return -ENOMEM;
 	kernel_param_lock(family->module);
