@@ -142,7 +142,7 @@ static int file_attach(struct oae_file *f, const struct oae_attach *a)
 		return PTR_ERR(port);
 	do {
 		tag = oae_tag_make(port, oae_kid(a->vc, a->peer), false,
-				   GFP_KERNEL);
+				   OAE_GFP_USER);
 		if (IS_ERR(tag)) {
 			err = PTR_ERR(tag);
 			break;

@@ -75,7 +75,7 @@ static struct oae_tag *noc_tag(struct noc_file *nf)
 	err = oae_addr_resolve(node, &nf->target, &port, mac);
 	if (err)
 		return ERR_PTR(err);
-	tag = oae_tag_make(port, oae_kid(nf->vc, mac), false, GFP_KERNEL);
+	tag = oae_tag_make(port, oae_kid(nf->vc, mac), false, OAE_GFP_USER);
 	oae_port_put(port);
 	return tag;
 }

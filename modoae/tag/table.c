@@ -199,7 +199,7 @@ static int table_tag_insert(struct oae_tag *tag)
  * @kid: its key id
  * @stranger: the peer is neither configured nor wanted by a program here; its tag
  *	counts in the strangers' share of max_tags
- * @gfp: GFP_KERNEL if the caller may sleep, else GFP_ATOMIC
+ * @gfp: OAE_GFP_USER for a program, which pays for the tag; GFP_ATOMIC for a frame
  *
  * If there is no room another tag gives way, if one may (protocol 4.6).
  *

@@ -250,6 +250,21 @@ class Charged(TwoEnds):
             return 0
         self.assertEqual(self.within(child), errno.ENOMEM)
 
+    def test_links(self):
+        """A link is paid for by the program that makes it."""
+        count = 200
+
+        def child():
+            files = [OaeFile(self.a) for _ in range(count)]
+            used = self.cgroup.used()
+            for vc, file in enumerate(files):
+                file.attach(NOBODY, vc)
+            used = self.cgroup.used() - used
+            for file in files:
+                file.close()
+            return used
+        self.assertGreaterEqual(self.within(child), count * 2048)
+
     def test_first_port(self):
         """The counters and the log of a namespace are paid for by who binds its first port."""
         if KERNEL < (5, 13):
