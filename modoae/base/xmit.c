@@ -14,11 +14,13 @@
 
 /*
  * Empty the skb of a received frame for reuse, and scrub it as forwarding would.
- * False if the skb is shared, or has too little room.
+ * False if the skb is shared, has too little room, or a neighbour on this host has
+ * marked it as one to be cut up: the device would drop the reply.
  */
 static bool xmit_reuse(struct sk_buff *skb, unsigned int hlen, unsigned int room)
 {
-	if (skb_is_nonlinear(skb) || skb_cloned(skb) || skb_shared(skb))
+	if (skb_is_nonlinear(skb) || skb_cloned(skb) || skb_shared(skb) ||
+	    skb_is_gso(skb))
 		return false;
 	skb_trim(skb, 0);
 	if (skb_headroom(skb) < hlen || skb_tailroom(skb) < room)

@@ -28,6 +28,10 @@ static enum oaeip_stat forward_bad_stat(enum oaeip_bad bad, bool in_zone)
 /*
  * Parse a frame's outline. False: counted, to be dropped. Padding is not trimmed:
  * a frame with VIA is too long to be padded, and a HELLO is not forwarded.
+ *
+ * A guest on this host can mark a frame as one to be cut up by its checksum and
+ * length fields. OAE has no such frames. Behind the headers of the tunnel the mark
+ * would stand for the datagram, and send a fragment for every few bytes of it.
  */
 static bool forward_outline(struct oaeip_gw *gw, struct sk_buff *skb,
 			    struct oaeip_outline *o, bool in_zone)
@@ -35,6 +39,10 @@ static bool forward_outline(struct oaeip_gw *gw, struct sk_buff *skb,
 	unsigned int have = min_t(unsigned int, skb->len, OAEIP_OUTLINE_LEN);
 	enum oaeip_bad bad;
 
+	if (unlikely(skb_is_gso(skb))) {
+		oaeip_count(gw, OAEIP_S_BAD_FRAME);
+		return false;
+	}
 	if (!pskb_may_pull(skb, have)) {
 		oaeip_no_memory(gw);
 		return false;

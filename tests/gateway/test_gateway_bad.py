@@ -11,8 +11,8 @@ import oaewire as oae
 from faults import Traffic, free_kilobytes
 from gateway import MANY, Scripted, ThreeZones, finish
 from oaeipwire import (ASK, BEAT, BYE, CONTROL, DATA, GATEWAY, HDR_LEN, LEAVING, MAX_NODES,
-                       NODES, PORT, PROBE, Control, Datagram, hello, through, via)
-from oaetest import run, wait_for
+                       NODES, PORT, PROBE, Control, Datagram, Watch, hello, through, via)
+from oaetest import CUT_TCP, CUT_UDP, cut_up, run, wait_for
 from oaewire import Frame, mac_bytes
 from patience import SLOW
 
@@ -56,6 +56,47 @@ class Bad(Scripted):
                      if now[name] != before[name]})) from e
             self.assertEqual(grown(), 1, item)
         self.nothing_happened()
+
+
+class Guest(Scripted):
+    """
+        a guest: tap zt at gateway g       the rest as below
+    """
+    __doc__ += Scripted.__doc__
+
+    def test_cut_up(self):
+        """A frame that is to be cut up as if it were UDP or TCP is dropped, and counted."""
+        tap = self.g.tap("zt")
+        self.addCleanup(self.g.sh, "ip link del zt")
+        self.addCleanup(os.close, tap)
+        self.g.up("zt")
+        self.addCleanup(self.g.knob, "dev", "zone")
+        self.g.knob("dev", "zt")
+        mac = self.g.mac("zt")
+        self.two.control(BEAT)
+        near, far = self.new_macs(2)
+
+        def known():
+            os.write(tap, cut_up(hello(near, mac)))
+            return self.g.where().get(near) == (1, "local")
+        wait_for(known, "the guest to be known")
+        self.remote(self.two, far)
+        frame = via(oae.SYNC, mac, near, far, payload=bytes(1000))
+        self.quiet()
+        watch = Watch(self.w, "wan", fragments=True)
+        self.addCleanup(watch.close)
+        os.write(tap, cut_up(frame))
+        wait_for(lambda: self.g.zone(2)["tx_frames"] == 1, "it to be forwarded")
+        before = self.g.stat("bad_frame")
+        for kind in CUT_UDP, CUT_TCP:
+            os.write(tap, cut_up(frame, kind, 8))
+        fragments = []
+
+        def dealt_with():
+            fragments.extend(watch.packets())
+            return fragments or self.g.stat("bad_frame") == before + 2
+        wait_for(dealt_with, "both to be dropped")
+        self.assertEqual((len(fragments), self.g.zone(2)["tx_frames"]), (0, 1))
 
 
 class Dropped(Bad):         # pylint: disable=too-many-public-methods

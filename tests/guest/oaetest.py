@@ -117,6 +117,16 @@ class Writer:
         return self._result
 
 
+CUT_TCP, CUT_UDP = 1, 3
+
+
+def cut_up(frame, kind=0, size=0):
+    """A frame with its struct virtio_net_hdr: to be cut into pieces of so many bytes."""
+    raw = frame.pack().ljust(60, b"\0")
+    return struct.pack("BBHHHH", bool(kind), kind, len(raw), size, 34,
+                       16 if kind == CUT_TCP else 6) + raw
+
+
 class Host:     # pylint: disable=too-many-public-methods
     """A network namespace, for the module a node of its own."""
 
@@ -192,14 +202,23 @@ class Host:     # pylint: disable=too-many-public-methods
                 os.close(fd)
         return None
 
-    def tun(self, name):
-        """A device that is not Ethernet."""
+    def tun(self, name, mode="tun"):
+        """A device of a program's; by itself one that is not Ethernet."""
         if not os.path.exists("/dev/net/tun"):
             run("modprobe", "tun")
             os.makedirs("/dev/net", exist_ok=True)
             if not os.path.exists("/dev/net/tun"):
                 os.mknod("/dev/net/tun", stat.S_IFCHR | 0o600, os.makedev(10, 200))
-        self.sh(f"ip tuntap add {name} mode tun")
+        self.sh(f"ip tuntap add {name} mode {mode}")
+
+    def tap(self, name):
+        """An Ethernet device as a virtual machine has it; its file, for frames from cut_up()."""
+        self.tun(name, "tap vnet_hdr")
+        with self:
+            fd = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+        # TUNSETIFF; IFF_TAP, IFF_NO_PI, IFF_VNET_HDR
+        fcntl.ioctl(fd, 0x400454ca, struct.pack("16sH22x", name.encode(), 2 | 0x1000 | 0x4000))
+        return fd
 
     def knobs(self, **values):
         """Set several."""

@@ -14,7 +14,7 @@ import oaewire as oae
 from gateway import Gateway, GatewayTest, Scripted, modprobe
 from oaeipwire import hello, via
 from oaepeer import Peer, Wire
-from oaetest import LIBC, Cable, Host, OaeTest, ip, run, wait_for
+from oaetest import (CUT_TCP, CUT_UDP, LIBC, Cable, Host, OaeTest, cut_up, ip, run, wait_for)
 from oaewire import Frame, mac_bytes
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
@@ -198,6 +198,26 @@ class Above(OaeTest):
         peer.silence()
         self.assertFalse(stranger.inbox)
         self.assert_errno(errno.EINVAL, self.a.knob, "dev", "+va")
+
+
+    def test_cut_up(self):
+        """A guest's frame that is to be cut up is answered as any other."""
+        tap = self.a.tap("zt")
+        self.addCleanup(self.a.sh, "ip link del zt")
+        self.addCleanup(os.close, tap)
+        self.a.up("zt")
+        self.a.add_port("zt")
+        frame = self.peer(self.a.mac("zt")).frame(oae.COMMIT)
+
+        def answered():
+            try:
+                answer = Frame.parse(os.read(tap, 2048)[10:])
+            except BlockingIOError:
+                return False
+            return answer.opcode == oae.NOLINK and answer.dst == frame.src
+        for kind in 0, CUT_UDP, CUT_TCP:
+            os.write(tap, cut_up(frame, kind, 4))
+            wait_for(answered, f"an answer to a frame of kind {kind}")
 
 
 class AboveGateway(Scripted):
