@@ -95,7 +95,7 @@ pair:
 	@tools/stage $@ env PAIR_MESSAGES=10000 tests/link/pair
 
 # Of `make test-long`, beside other targets of the Makefile: what `make test` has less of.
-LONG_STAGES := long-faults long-gateway-faults long-pair long-random long-life long-leaks
+LONG_STAGES := long-faults long-gateway-faults long-pair long-random long-life long-leaks long-monitor
 IN_LONG := tools/vm run --time-limit 3600
 
 long:
@@ -109,6 +109,9 @@ long-pair:
 	@tools/stage $@ tests/link/pair
 long-random:
 	@tools/stage $@ $(IN_LONG) -- env TIME=60 tests/guest/run test_dev_random
+long-monitor:
+	@tools/stage $@ $(IN_LONG) -- env EVENTS=1000000 LINKS=200 \
+		tests/guest/run test_dev_monitor.Monitor.test_flood
 long-life:
 	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 tests/guest/run test_life
 long-leaks:
