@@ -66,6 +66,9 @@ enum oae_stat {
 	OAE_STAT_END = OAE_S_NOTE + OAE_NOTE_END
 };
 
+/* log2 of the ns that the first class of the histogram OAE_S_TOOK stays below. */
+#define OAE_TOOK_FIRST	12
+
 struct oae_stats {
 	u64 v[OAE_STAT_END];
 };

@@ -40,4 +40,30 @@ OAE_COUNTER(DELIVERED_BYTES, "delivered_bytes", "bytes in them")
 OAE_COUNTER(READ, "read", "transactions taken by readers")
 OAE_COUNTER(UNREAD_LOST, "unread_lost", "delivered, not read before link or node went")
 
+/*
+ * The time from the first offer of a transaction to its commit: the sum, and a histogram
+ * whose classes double. The name of a class is the time that it stays below.
+ */
+OAE_COUNTER(TOOK_NS, "took_ns", "ns from offer to commit, all together")
+OAE_COUNTER(TOOK, "took_4096ns", "less than 4.1 us from offer to commit")
+OAE_COUNTER(TOOK_13, "took_8192ns", "4.1 to 8.19 us from offer to commit")
+OAE_COUNTER(TOOK_14, "took_16384ns", "8.19 to 16.4 us from offer to commit")
+OAE_COUNTER(TOOK_15, "took_32768ns", "16.4 to 32.8 us from offer to commit")
+OAE_COUNTER(TOOK_16, "took_65536ns", "32.8 to 65.5 us from offer to commit")
+OAE_COUNTER(TOOK_17, "took_131072ns", "65.5 to 131 us from offer to commit")
+OAE_COUNTER(TOOK_18, "took_262144ns", "131 to 262 us from offer to commit")
+OAE_COUNTER(TOOK_19, "took_524288ns", "262 to 524 us from offer to commit")
+OAE_COUNTER(TOOK_20, "took_1048576ns", "524 us to 1.05 ms from offer to commit")
+OAE_COUNTER(TOOK_21, "took_2097152ns", "1.05 to 2.1 ms from offer to commit")
+OAE_COUNTER(TOOK_22, "took_4194304ns", "2.1 to 4.19 ms from offer to commit")
+OAE_COUNTER(TOOK_23, "took_8388608ns", "4.19 to 8.39 ms from offer to commit")
+OAE_COUNTER(TOOK_24, "took_16777216ns", "8.39 to 16.8 ms from offer to commit")
+OAE_COUNTER(TOOK_25, "took_33554432ns", "16.8 to 33.6 ms from offer to commit")
+OAE_COUNTER(TOOK_26, "took_67108864ns", "33.6 to 67.1 ms from offer to commit")
+OAE_COUNTER(TOOK_27, "took_134217728ns", "67.1 to 134 ms from offer to commit")
+OAE_COUNTER(TOOK_28, "took_268435456ns", "134 to 268 ms from offer to commit")
+OAE_COUNTER(TOOK_29, "took_536870912ns", "268 to 537 ms from offer to commit")
+OAE_COUNTER(TOOK_30, "took_1073741824ns", "537 ms to 1.07 s from offer to commit")
+OAE_COUNTER(TOOK_LONGER, "took_longer", "1.07 s or longer from offer to commit")
+
 #undef OAE_COUNTER

@@ -12,6 +12,20 @@
 
 #include "../base/trace.h"
 
+/* Count how long a transaction took that was offered, and is committed. */
+static void tell_took(const struct oae_tag *tag, const struct oae_run *ev,
+		      const struct oae_msg *msg)
+{
+	/* This CPU's local_clock() may be behind that of the CPU that offered it. */
+	u64 ns = max_t(s64, ev->now - msg->t_offer, 0);
+	unsigned int class = min(fls64(ns >> OAE_TOOK_FIRST),
+				 OAE_S_TOOK_LONGER - OAE_S_TOOK);
+
+	BUILD_BUG_ON(OAE_S_TOOK_30 - OAE_S_TOOK != 30 - OAE_TOOK_FIRST);
+	oae_count_n(tag->node, OAE_S_TOOK_NS, ns);
+	oae_count(tag->node, OAE_S_TOOK + class);
+}
+
 /**
  * oae_tell_ended() - record and count the outcome of a message
  * @tag: its tag
@@ -38,6 +52,9 @@ void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 
 	tag->nended[outcome]++;
 	oae_count(tag->node, OAE_S_COMMITTED + outcome);
+	/* A swap's half that was lent was never offered. */
+	if (outcome == OAE_COMMITTED && msg->t_offer)
+		tell_took(tag, ev, msg);
 	oae_run_log(tag, ev, OAE_EV_OUTCOME, outcome, oae_link_tx(&tag->link));
 	trace_oae_outcome(tag->key.port, tag->key.kid, outcome, err,
 			  oae_link_tx(&tag->link));

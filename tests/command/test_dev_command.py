@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 """The command oae: what it shows is what is in /proc, what it says is how it ended."""
 
+import errno
 import fnmatch
 import json
 import os
 import re
 import subprocess
+import tempfile
 from pathlib import Path
 
+import prometheus
 from oaecmd import OAE, Running, oae
 from oaedev import OaeFile
-from oaetest import REPO, wait_for
+from oaetest import REPO, run, wait_for
 from patience import SLOW
 from topology import OneCable
 
@@ -294,7 +297,7 @@ class Metrics(CommandTest):
                 self.assertNotIn(current, families, "twice")
                 families[current] = [None, m[2], {}]
                 continue
-            m = re.fullmatch(rf"# TYPE ({self.NAME}) (counter|gauge)", line)
+            m = re.fullmatch(rf"# TYPE ({self.NAME}) (counter|gauge|histogram)", line)
             if m:
                 self.assertEqual(m[1], current)
                 self.assertIsNone(families[current][0])
@@ -303,8 +306,12 @@ class Metrics(CommandTest):
             m = re.fullmatch(rf"({self.NAME})(?:\{{((?:{self.LABEL},?)+)\}})? (\d+(?:\.\d+)?)",
                              line)
             self.assertTrue(m, line)
-            self.assertEqual(m[1], current, "a sample stands under its own heading")
             labels = frozenset(re.findall(r'([a-z_]+)="((?:[^"\\]|\\.)*)"', m[2] or ""))
+            if families[current][0] == "histogram":
+                self.assertRegex(m[1], rf"^{current}_(bucket|sum|count)$")
+                labels |= {("name", m[1])}
+            else:
+                self.assertEqual(m[1], current, "a sample stands under its own heading")
             self.assertNotIn(labels, families[current][2], "twice")
             families[current][2][labels] = float(m[4])
         for name, (kind, text_, _) in families.items():
@@ -312,8 +319,20 @@ class Metrics(CommandTest):
             # What promtool's linter asks for.
             self.assertEqual(name.endswith("_total"), kind == "counter", name)
             self.assertNotRegex(name, r"_(count|sum|bucket)$|_(ms|us|ns|kb|mb)(_|$)"
-                                r"|milliseconds|counter|gauge")
+                                r"|milliseconds|counter|gauge|histogram")
+            if kind == "histogram":
+                self.histogram(name, families[name][2])
         return families
+
+    def histogram(self, name, samples):
+        """Its classes are in order, and add up."""
+        buckets = [(float(dict(labels)["le"]), value) for labels, value in samples.items()
+                   if ("name", f"{name}_bucket") in labels]
+        self.assertEqual(buckets, sorted(set(buckets)))
+        self.assertEqual([value for _, value in buckets], sorted(value for _, value in buckets))
+        self.assertEqual(buckets[-1], (float("inf"), samples[frozenset({("name", f"{name}_count")})]))
+        self.assertEqual(len(buckets) + 2, len(samples))
+        self.assertGreaterEqual(samples[frozenset({("name", f"{name}_sum")})], 0)
 
     def test_metrics(self):
         """Counters, links and ports."""
@@ -327,6 +346,9 @@ class Metrics(CommandTest):
         text, stats, tags = wait_for(both, "/proc to stand still", interval=0.01)
         families = self.parse(text)
         for name, value in stats.items():
+            if name.startswith("took_"):
+                self.assertNotIn(f"oae_{name}_total", families)
+                continue
             kind, _, samples = families[f"oae_{name}_total"]
             self.assertEqual((kind, samples), ("counter", {frozenset(): value}))
         labels = frozenset({("port", "va"), ("peer", self.cable.mac_b), ("vc", "0")})
@@ -343,10 +365,74 @@ class Metrics(CommandTest):
         self.assertEqual(families["oae_links"][2], {frozenset(): 1})
 
         same = {family["name"]: [family["type"], family["help"], {
-            frozenset(sample["labels"].items()): sample["value"]
+            frozenset({**sample["labels"], **({"name": sample["name"]} if "name" in sample else {})}
+                      .items()): sample["value"]
             for sample in family["samples"]}] for family in oae(self.a, "metrics", "-j").json}
         self.assertEqual({name: family[:2] for name, family in same.items()},
                          {name: family[:2] for name, family in families.items()})
+
+    def test_asked(self):
+        """The alerts and the dashboard ask for what there is."""
+        self.a.write(b"hello")
+        self.b.read_all()
+        asked = prometheus.check(self, "oae_", oae(self.a, "-j", "metrics").json)
+        self.assertEqual([rule["alert"] for rule in prometheus.alerts()],
+                         ["OaeLinkDown", "OaeOutcomeUnknown", "OaeCommitSlow"])
+        self.assertLessEqual({"oae_link_open", "oae_commit_seconds", "oae_unknown_total"}, asked)
+
+    def test_file(self):
+        """-o: the whole, and nothing beside it; what was there stays if it fails."""
+        with tempfile.TemporaryDirectory() as directory:
+            file = Path(directory) / "oae.prom"
+            file.write_text("old")
+            self.assertEqual(oae(self.a, "metrics", "-o", file).out, "")
+            self.assertEqual(self.parse(file.read_text()).keys(),
+                             self.parse(oae(self.a, "metrics").out).keys())
+            self.assertEqual(file.stat().st_mode & 0o777, 0o644)
+            before = file.read_bytes()
+            said = oae(self.a, "metrics", "-o", file, env={"OAE_PROC_NET": directory}, status=1)
+            self.assertIn("modoae is not loaded", said.err)
+            self.assertEqual(file.read_bytes(), before)
+            self.assertEqual(os.listdir(directory), ["oae.prom"])
+            # A disk that is full.
+            run("mount", "-t", "tmpfs", "-o", "size=4k", "none", directory)
+            try:
+                said = oae(self.a, "metrics", "-o", file, status=1)
+                self.assertEqual(said.err, f"oae metrics: {file}: ENOSPC: No space left on device\n")
+                self.assertEqual(os.listdir(directory), [])
+            finally:
+                run("umount", directory)
+
+    def took(self):
+        """The histogram of the time from offer to commit: {le: count}, the sum, the count."""
+        samples = self.parse(oae(self.a, "metrics").out)["oae_commit_seconds"][2]
+        named = {name: {dict(labels).get("le"): value for labels, value in samples.items()
+                        if dict(labels)["name"] == f"oae_commit_seconds_{name}"}
+                 for name in ("bucket", "sum", "count")}
+        return named["bucket"], named["sum"][None], named["count"][None]
+
+    def test_histogram(self):
+        """How long transactions took, each of them once; none that was reversed."""
+        self.addCleanup(self.b.read_all)
+        self.a.write(b"open")
+        before, stats = self.took(), self.a.stats()
+        self.cable.netem("delay 40ms", ends=(0,))
+        self.addCleanup(self.cable.netem, None, ends=(0,))
+        self.set(self.a, stall_max_us=1000000, stall_min_us=1000000)
+        for n in range(3):
+            self.a.write(b"%d" % n)
+        self.cable.netem("loss 100%", ends=(0,))
+        self.a.knob("deadline_ms", 30)
+        self.addCleanup(self.a.knob, "deadline_ms", 0)
+        self.assert_errno(errno.ETIME, self.a.write, b"lost")
+        after = self.took()
+        classes = {float(le): after[0][le] - before[0][le] for le in before[0]}
+        self.assertEqual(classes.keys(),
+                         {2 ** n / 1e9 for n in range(12, 31)} | {float("inf")})
+        self.assertEqual([classes[2 ** n / 1e9] for n in range(12, 26)], 14 * [0], classes)
+        self.assertEqual((classes[float("inf")], after[2] - before[2]), (3, 3))
+        self.assertTrue(3 * 0.04 <= after[1] - before[1] < 100, (before, after))
+        self.assertEqual(self.a.stats()["reversed"], stats["reversed"] + 1)
 
     def test_down(self):
         """A link that is not open, a port that is down: 0."""

@@ -3,10 +3,15 @@
  * oae metrics: counters and links in the Prometheus text format, 0.0.4.
  *
  * Every counter of the modules is a metric of its own, so that one that a newer
- * module counts is there at once. What has a label a link is named oae_link_*.
+ * module counts is there at once; but for those that are the classes of a histogram.
+ * What has a label a link is named oae_link_*.
  */
 #include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "error.h"
@@ -18,20 +23,33 @@ static const char doc[] =
 	"Counters, ports and links in the Prometheus text format.\n"
 	"\vExamples:\n"
 	"  oae metrics\n"
-	"  oae metrics >$DIR/oae.prom.new && mv $DIR/oae.prom.new $DIR/oae.prom\n"
-	"                      for the textfile collector of node_exporter, from a timer\n"
+	"  oae metrics -o /var/lib/prometheus/node-exporter/oae.prom\n"
+	"                      for the textfile collector of node_exporter, as oae-metrics.timer does\n"
 	"\n"
-	"JSON: an array of objects: name, type, help, samples: labels, value.\n";
+	"JSON: an array of objects: name, type, help, samples: labels, value; those of a histogram\n"
+	"also name.\n";
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "to a file, which is there whole or as it was before", 0 },
+	{ 0 }
+};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	if (key != ARGP_KEY_ARG)
-		return ARGP_ERR_UNKNOWN;
-	argp_error(state, "\"%s\": metrics takes no argument", arg);
-	return 0;
+	const char **output = state->input;
+
+	switch (key) {
+	case 'o':
+		*output = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "\"%s\": metrics takes no argument", arg);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
 }
 
-static const struct argp argp = { NULL, parse, NULL, doc, common_options, NULL, NULL };
+static const struct argp argp = { options, parse, NULL, doc, common_options, NULL, NULL };
 
 struct label {
 	const char *name;
@@ -145,13 +163,104 @@ static void sample_seconds(const char *name, const struct label *label, unsigned
 	}
 }
 
+/*
+ * The classes of the times from offer to commit are counters named took_LESSns, in their
+ * order, and took_longer; took_ns is their sum.
+ */
+#define TOOK		"took_"
+#define TOOK_METRIC	"oae_commit_seconds"
+
+static bool is_took(const struct counter *c)
+{
+	return !strncmp(c->name, TOOK, strlen(TOOK));
+}
+
+/* What all of a class took less than, ns; 0: it is no class, or the one without a limit. */
+static unsigned long long took_limit(const struct counter *c)
+{
+	unsigned long long ns;
+	char unit[3] = "";
+
+	if (!is_took(c) || !isdigit((unsigned char)c->name[strlen(TOOK)]))
+		return 0;
+	if (sscanf(c->name, TOOK "%12llu%2s", &ns, unit) != 2 || strcmp(unit, "ns"))
+		return 0;
+	return ns;
+}
+
+/* @ns as seconds, without zeros at the end. */
+static const char *seconds_text(unsigned long long ns)
+{
+	static char text[40];
+	size_t len;
+
+	snprintf(text, sizeof(text), "%llu.%09llu", ns / 1000000000, ns % 1000000000);
+	for (len = strlen(text); text[len - 1] == '0' && text[len - 2] != '.'; len--)
+		text[len - 1] = '\0';
+	return text;
+}
+
+static void histogram_sample(const char *name, const struct label *le, unsigned long long v)
+{
+	sample_labels(name, le, !!le);
+	if (want_json) {
+		json_string(&json, "name", name);
+		json_number(&json, "value", v);
+		json_close(&json);
+	} else {
+		printf("%llu\n", v);
+	}
+}
+
+static void histogram_sum(const char *name, unsigned long long ns)
+{
+	sample_labels(name, NULL, 0);
+	if (want_json) {
+		json_string(&json, "name", name);
+		json_real(&json, "value", ns / 1e9);
+		json_close(&json);
+	} else {
+		puts(seconds_text(ns));
+	}
+}
+
+/* A module that is older has no such counters. */
+static void histogram(const struct counters *c)
+{
+	const struct counter *sum = counter_find(c, TOOK "ns");
+	const struct counter *longer = counter_find(c, TOOK "longer");
+	unsigned long long n = 0, last = 0, limit;
+	struct label le = { "le", NULL };
+	unsigned int i;
+
+	if (!sum || !longer)
+		return;
+	family(TOOK_METRIC, "histogram",
+	       "from the first offer of a transaction until it is committed");
+	for (i = 0; i < c->n; i++) {
+		limit = took_limit(&c->c[i]);
+		if (limit <= last)
+			continue;
+		last = limit;
+		n += c->c[i].value;
+		le.value = seconds_text(limit);
+		histogram_sample(TOOK_METRIC "_bucket", &le, n);
+	}
+	n += longer->value;
+	le.value = "+Inf";
+	histogram_sample(TOOK_METRIC "_bucket", &le, n);
+	histogram_sum(TOOK_METRIC "_sum", sum->value);
+	histogram_sample(TOOK_METRIC "_count", NULL, n);
+	family_end();
+}
+
 static void counters(const struct counters *c, const char *prefix)
 {
 	char name[128];
 	unsigned int i;
 
 	for (i = 0; i < c->n; i++) {
-		if (!good_name(c->c[i].name))
+		if (!good_name(c->c[i].name) || is_took(&c->c[i]))
 			continue;
 		snprintf(name, sizeof(name), "%s_%s_total", prefix, c->c[i].name);
 		family(name, "counter", c->c[i].text);
@@ -320,13 +429,12 @@ static void zones(void)
 	table_free(&t);
 }
 
-int cmd_metrics(int argc, char **argv)
+static int print_all(void)
 {
 	struct counters c;
 	struct links l;
 	bool link, gateway;
 
-	parse_options(&argp, &argc, argv, NULL);
 	gateway = counters_read(&c, PROC_GATEWAY);
 	json_init(&json, stdout);
 	if (gateway) {
@@ -345,6 +453,7 @@ int cmd_metrics(int argc, char **argv)
 		json_array(&json, NULL);
 	if (link) {
 		counters(&c, "oae");
+		histogram(&c);
 		counters_free(&c);
 		ports();
 		if (links_read(&l)) {
@@ -355,4 +464,40 @@ int cmd_metrics(int argc, char **argv)
 	if (want_json)
 		json_close(&json);
 	return EXIT_OK;
+}
+
+/*
+ * A name beside it until all is there: who reads the file never sees a part. It does not
+ * end as the textfile collector wants names to end.
+ */
+static int to_file(const char *file)
+{
+	char *part;
+	int fd, status;
+
+	if (asprintf(&part, "%s.XXXXXX", file) < 0)
+		return complain_errno(ENOMEM, "%s", file);
+	fd = mkstemp(part);
+	if (fd < 0 || fchmod(fd, 0644) || dup2(fd, STDOUT_FILENO) < 0) {
+		status = complain_errno(errno, "%s", file);
+	} else {
+		status = print_all();
+		if (!status && (fflush(stdout) || ferror(stdout) || rename(part, file)))
+			status = complain_errno(errno ?: EIO, "%s", file);
+	}
+	if (fd >= 0) {
+		if (status)
+			unlink(part);
+		close(fd);
+	}
+	free(part);
+	return status;
+}
+
+int cmd_metrics(int argc, char **argv)
+{
+	const char *output = NULL;
+
+	parse_options(&argp, &argc, argv, &output);
+	return output ? to_file(output) : print_all();
 }
