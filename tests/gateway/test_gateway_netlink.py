@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """The family oaegw of generic netlink, and oae gateway on top of it."""
 
+import re
+
 import oaenlspec
+import prometheus
 from gateway import Gateway, GatewayTest
 from oaecmd import OAE, Running, oae
-from oaetest import wait_for
+from oaetest import REPO, wait_for
 
 REFUSED = 6
 
@@ -108,6 +111,33 @@ class Netlink(GatewayTest):
         self.assertEqual([one["number"] for one in told],
                          list(range(told[0]["number"], told[0]["number"] + len(told))))
         self.assertEqual(running.stop(), 0)
+
+    def test_unit(self):
+        """It serves, again with the same, anew with other zones, stands by, serves again."""
+        read = (REPO / "tools" / "oae" / "oae-gateway.service.in").read_text()
+
+        def unit(what, settings=""):
+            commands = re.findall(rf"(?m)^Exec{what}=@SBINDIR@/oae (.*)$", read)
+            self.assertTrue(commands, what)
+            for command in commands:
+                oae(self.g, *command.replace("$GATEWAY", settings).split())
+        self.addCleanup(oae, self.g, "gateway", "set", "dev=", "gwips=", "shutdown=0")
+        for what, settings, mine in (("Start", "dev=zone0 gwips=10.9.0.1,10.9.0.2", 1),
+                                     ("Reload", "dev=zone0 gwips=10.9.0.1,10.9.0.2", 1),
+                                     ("Reload", "dev=zone0 gwips=10.9.0.2,10.9.0.1", 2)):
+            unit(what, settings)
+            self.assertEqual(self.g.mine(), mine)
+        unit("Stop")
+        self.assertEqual(self.g.knob("shutdown"), "1")
+        unit("Start", settings)
+        self.assertEqual((self.g.mine(), self.g.knob("shutdown")), (2, "0"))
+
+    def test_asked(self):
+        """The dashboard asks for metrics that there are."""
+        self.addCleanup(oae, self.g, "gateway", "set", "dev=", "gwips=")
+        oae(self.g, "gateway", "set", "dev=zone0", "gwips=10.9.0.1,10.9.0.2")
+        asked = prometheus.check(self, "oaeip_", oae(self.g, "-j", "metrics").json)
+        self.assertLessEqual({"oaeip_zone_up", "oaeip_zone_tx_frames_total"}, asked)
 
     def test_specification(self):
         """doc/netlink/oaegw.yaml says what the kernel says."""

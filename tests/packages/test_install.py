@@ -88,6 +88,8 @@ class Install(unittest.TestCase):
         unit = (self.root.path /
                 "usr/local/lib/systemd/system/oae-port@.service").read_text()
         self.assertIn("ExecStart=/usr/local/sbin/oae port add %I\n", unit)
+        for name in "gateway.conf", "alerts.yml", "dashboard.json", "oae.lua", "oae-links.bt":
+            self.assertTrue((self.root.path / "usr/local/share/oae-tools" / name).exists(), name)
         for page in "man3/liboae.3", "man3/oae_open.3", "man4/oae.4", "man4/modoae.4", \
                 "man4/modoaeip.4", "man8/oae.8", "man1/oaesim.1":
             self.assertTrue((self.root.path / "usr/local/share/man" / page).exists(), page)
