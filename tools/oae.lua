@@ -356,6 +356,19 @@ oae.prefs.check_digest = Pref.bool("Check digests", true, "XXH64 of header and p
 oae.prefs.follow = Pref.bool("Follow transactions", true,
 			     "From frame to frame; keeps the payloads in memory")
 
+oae.prefs.mac_names = Pref.bool("Names for MAC addresses", false,
+				"As Wireshark has them, which takes 02:0a:... for Microsoft's")
+
+-- Before the first address is shown, or is part of what a link is known by. Later on it is for
+-- who looks to say what he wants.
+local addresses_decided
+local function decide_addresses()
+	if not addresses_decided and set_preference and not oae.prefs.mac_names then
+		set_preference("nameres.mac_name", false)
+	end
+	addresses_decided = true
+end
+
 local eth_src_ig = Field.new("eth.src.ig")
 
 -- --- what a frame says ------------------------------------------------------------------------
@@ -1460,6 +1473,7 @@ local tunnel_total
 function oae.dissector(tvb, pinfo, root)
 	local total = tunnel_total or tvb:reported_len()
 	tunnel_total = nil
+	decide_addresses()
 	pinfo.cols.protocol = "OAE"
 
 	local h = parse(tvb, total)
@@ -1688,6 +1702,7 @@ end
 
 function oaeip.dissector(tvb, pinfo, root)
 	local total = tvb:reported_len()
+	decide_addresses()
 	pinfo.cols.protocol = "OAEIP"
 	local tree = root:add(oaeip, tvb())
 	local function dropped(cause)

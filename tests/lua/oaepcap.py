@@ -85,14 +85,15 @@ def _run(*arguments):
     return done.stdout
 
 
-def run_tshark(capture, *options):
-    """What tshark prints of a capture, a Capture or the path of one."""
+def run_tshark(capture, *options, names=False):
+    """What tshark prints of a capture, a Capture or the path of one; with names for addresses."""
+    options = options if names else ("-n", *options)
     if not isinstance(capture, Capture):
-        return _run("-n", "-r", str(capture), *options)
+        return _run("-r", str(capture), *options)
     with tempfile.TemporaryDirectory() as tmp:
         path = Path(tmp) / "capture.pcap"
         capture.write(path)
-        return _run("-n", "-r", str(path), *options)
+        return _run("-r", str(path), *options)
 
 
 @functools.cache

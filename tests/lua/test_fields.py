@@ -468,5 +468,30 @@ class Gateways(FieldTest):
         self.check()
 
 
+class Addresses(unittest.TestCase):
+    """How addresses are shown by a tshark that has names for them."""
+
+    def setUp(self):
+        self.capture = Capture()
+        for f in frame(oae.SYNC, src=A, dst=B), frame(oae.SYNC, src=B, dst=A):
+            self.capture.add(padded(f))
+
+    def columns(self, *options):
+        """Source and destination of each frame."""
+        said = run_tshark(self.capture, *options, "-T", "fields", "-e", "_ws.col.Source",
+                          "-e", "_ws.col.Destination", "-e", "oae.link", names=True)
+        return [line.split("\t") for line in said.splitlines()]
+
+    def test_numbers(self):
+        """Both are of one link, and nobody's else."""
+        a, b = A.hex(":"), B.hex(":")
+        for passes in (), ("-2",):
+            self.assertEqual(self.columns(*passes), [[a, b, "1"], [b, a, "1"]])
+
+    def test_names(self):
+        """As Wireshark has them, if that is wanted."""
+        self.assertNotIn(A.hex(":"), self.columns("-o", "oae.mac_names:TRUE")[1])
+
+
 if __name__ == "__main__":
     unittest.main()
