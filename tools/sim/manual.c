@@ -116,7 +116,7 @@ const struct argp_option manual_options[] = {
 	{ "bytes", O_BYTES, NULL, 0, "Send frames as bytes, with real payload and digests", 6 },
 
 	{ NULL, 0, NULL, 0, "Output:", 7 },
-	{ "json", O_JSON, NULL, 0, "The report as JSON, see below", 7 },
+	{ "json", 'j', NULL, 0, "The report as JSON, see below", 7 },
 	{ "svg", O_SVG, "FILE", 0, "Latency and outcomes over time as a picture", 7 },
 	{ "trace", O_TRACE, "A-B", 0, "Tell what happens on a link", 7 },
 	{ "trace-lines", O_TRACE_LINES, "N", 0, "The last N lines of it, 0 for all (60)", 7 },

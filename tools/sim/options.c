@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The command line: what may be asked, and with what limits. */
 #include <stdlib.h>
+#include "../../include/oae_version.h"
 #include "manual.h"
 #include "sim.h"
 #include "schedule.h"
 #include "units.h"
+
+const char *argp_program_version = "oaesim " OAE_RELEASE;
 
 static void bad(struct argp_state *state, const char *what, const char *arg,
 		const char *takes)
@@ -316,7 +319,7 @@ static bool parse_output(int key, char *arg, struct argp_state *s,
 	case O_BYTES:
 		c->bytes = true;
 		break;
-	case O_JSON:
+	case 'j':
 		c->json = true;
 		break;
 	case O_SVG:
