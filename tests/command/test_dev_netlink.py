@@ -62,7 +62,8 @@ class Knobs(NetlinkTest):
         self.assertRegex(table, r"(?m)^accept +any +any, peers or none$")
         self.assertEqual(oae(self.a, "get", "accept", "vci").out, "accept=any\nvci=0\n")
         said = oae(self.a, "get", "no_such", status=REFUSED)
-        self.assertEqual(said.err, "oae get: no_such: ENOENT: there is no such knob\n")
+        self.assertEqual(said.err, "oae get: no_such: ENOENT: there is no such knob; `oae get` "
+                         "lists them, `oae gateway` those of the gateway\n")
 
     def test_set(self):
         """What is set is there, for sysfs too, and here alone."""
@@ -95,7 +96,7 @@ class Knobs(NetlinkTest):
                 ("ethertype=0x88b6", "EOPNOTSUPP: is set when the module is loaded"),
                 ("dev=", "EOPNOTSUPP: is changed by adding and deleting ports"),
                 ("linger_ms=3", "EINVAL: is in the request twice"),
-                ("colour=red", "ENOENT: there is no such knob")):
+                ("dead_s=9", "ENOENT: there is no such knob; did you mean dead_ms?")):
             for at in range(4):
                 args = ["dead_ms=1234", "shutdown=1", "target=0x77", "linger_ms=77"]
                 if wrong.startswith("linger"):
@@ -181,7 +182,8 @@ class Links(NetlinkTest):
         for args in ([self.cable.mac_b], [self.cable.mac_b, "--vc", 4, "--port", "nowhere"],
                      [self.cable.mac_a, "--vc", 4], ["77", "--vc", 4]):
             said = oae(self.a, "close", *args, status=REFUSED)
-            self.assertEqual(said.err, f"oae close: {args[0]}: ENOENT: there is no such link\n")
+            self.assertEqual(said.err, f"oae close: {args[0]}: ENOENT: there is no such link; "
+                             "`oae show` has those that are there\n")
         self.assertEqual(self.vcs(), [4])
         self.close_all()
 

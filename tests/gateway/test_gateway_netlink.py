@@ -67,7 +67,7 @@ class Netlink(GatewayTest):
                 ("dev=nothere", "ENODEV: takes a net device of this namespace"),
                 ("dev=lo", "EINVAL: takes an Ethernet device, not loopback nor in a bond or bridge,"
                            " with an MTU of at least 140"),
-                ("colour=red", "ENOENT: there is no such knob")):
+                ("mtuu=0", "ENOENT: there is no such knob; did you mean mtu?")):
             others = [one for one in ("port=4000", "gwips=10.9.0.7", "hello_ms=700", "dev=",
                                       "shutdown=1") if one.split("=")[0] != wrong.split("=")[0]]
             for at in range(len(others) + 1):

@@ -17,10 +17,10 @@ struct args {
 static const char doc[] =
 	"Closes a link: transactions in flight end first, and the peer is told.\n"
 	"\vExamples:\n"
-	"  oae close 02:0a:e0:00:00:02     the link on channel 0; on any port that has it\n"
-	"  oae close 2 --vc 3 --port eth0  that of channel 3 to the peer of eth0 that ends in 2\n"
+	"  oae close 02:0a:e0:00:00:02     that on channel 0, on any port\n"
+	"  oae close 2 --vc 3 --port eth0  that on channel 3, by way of eth0\n"
 	"\n"
-	"It does not wait: the link is there until the peer has answered, or is not heard for\n"
+	"It does not wait: the link is there until the peer has answered, or is not heard for "
 	"dead_ms. The peer, or a program here, may open it again.\n"
 	"JSON: an array with an object: peer, vc, result (closing).\n"
 	"Exit: 6 there is no such link.\n";
@@ -35,12 +35,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->peer.text)
-			argp_error(state, "\"%s\": one peer at a time", arg);
+			usage_error(state, "\"%s\" is too much: one PEER", arg);
 		peer_arg(&a->peer, arg, state);
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->peer.text)
-			argp_error(state, "close the link to whom? PEER");
+			usage_error(state, "the link to whom? oae close PEER");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -126,6 +126,8 @@ int cmd_close(int argc, char **argv)
 	else
 		close_one(&n, *p->port ? p->port : NULL, p->mac, vc, &why);
 	netlink_close(&n);
+	if (why.err == ENOENT)
+		strcpy(why.text, "there is no such link; `oae show` has those that are there");
 	if (why.err)
 		return complain_refused(&why, p->text);
 	if (want_json)

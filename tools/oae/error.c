@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../lib/oae.h"
@@ -137,6 +138,25 @@ int complain_errno(int err, const char *fmt, ...)
 	va_end(args);
 	fprintf(stderr, ": %s: %s\n", errno_name(err), m ? m->text : strerror(err));
 	return EXIT_LOCAL;
+}
+
+void usage_error(const struct argp_state *state, const char *fmt, ...)
+{
+	va_list args;
+
+	(void)state;	/* in place of argp_error(), which prints two lines */
+	start();
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	putc('\n', stderr);
+	exit(EXIT_USAGE);
+}
+
+int complain_not_loaded(const char *module)
+{
+	complain("the module %s is not loaded; as root: modprobe %s", module, module);
+	return EXIT_NOT_LOADED;
 }
 
 int complain_outcome(int err, const char *what)

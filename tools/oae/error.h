@@ -10,6 +10,14 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same, and behind it the error in words. Returns EXIT_LOCAL. */
 int complain_errno(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Of the command line. Ends the program with EXIT_USAGE. */
+struct argp_state;
+void usage_error(const struct argp_state *state, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3), noreturn));
+
+/* A module that is not loaded, and what to do. Returns EXIT_NOT_LOADED. */
+int complain_not_loaded(const char *module);
+
 /* "ENOLINK", or the number. */
 const char *errno_name(int err);
 

@@ -29,15 +29,15 @@ struct args {
 };
 
 static const char doc[] =
-	"Exposes SIZE bytes, all 0, to peers: oae read, write, xchg, add, cas work on them. Holds\n"
+	"Exposes SIZE bytes, all 0, to peers: oae read, write, xchg, add, cas work on them. Holds "
 	"them until interrupted, and prints what changes, as it stands every 20 ms.\n"
 	"\vExamples:\n"
-	"  oae expose 64 --region 1 --perm r,a            a counter, or a lock, for anybody\n"
-	"  oae expose 4096 -R 2 -P r,w --for 2 --vc 3     for one peer, on channel 3\n"
-	"  oae expose 8 -R 3 -P r --set 0=17              the first word is 17\n"
+	"  oae expose 64 --region 1 --perm r,a         a counter or a lock, for all\n"
+	"  oae expose 4096 -R 2 -P r,w --for 2 --vc 3  for one peer, on channel 3\n"
+	"  oae expose 8 -R 3 -P r --set 0=17           the first word is 17\n"
 	"\n"
-	"Permissions: r READ, w WRITE, a EXCHANGE, FETCH_ADD and CAS. It is for peers on all\n"
-	"ports and channels, but for what -p and --vc say.\n"
+	"Permissions: r READ, w WRITE, a EXCHANGE, FETCH_ADD and CAS. It is for peers on all "
+	"ports and channels, but for what --port and --vc say.\n"
 	"JSON: an object a line; first region, size, perm; then offset, old, new.\n"
 	"Exit: 0 interrupted, or -c changes were seen; 1 it could not be exposed.\n";
 
@@ -65,7 +65,7 @@ static void perm_arg(struct args *a, const char *arg, struct argp_state *state)
 		else if (*c == 'a')
 			a->perm |= OAE_PERM_ATOMIC;
 		else if (*c != ',')
-			argp_error(state, "--perm: \"%s\" is not a list of r, w, a", arg);
+			usage_error(state, "--perm: \"%s\" is not a list of r, w, a", arg);
 	}
 }
 
@@ -75,11 +75,12 @@ static void set_arg(struct args *a, char *arg, struct argp_state *state)
 	struct word w;
 
 	if (!equals)
-		argp_error(state, "--set: \"%s\" is not OFFSET=VALUE", arg);
+		usage_error(state, "--set: \"%s\" is not OFFSET=VALUE", arg);
 	*equals = 0;
 	w.offset = number_arg(state, "--set", arg, 0, 0xfffffff8);
 	if (w.offset % 8 || !number(equals + 1, &w.value))
-		argp_error(state, "--set: a multiple of 8, and a number of 64 bits");
+		usage_error(state, "--set: \"%s=%s\": a multiple of 8, and a number of 64 bits",
+			    arg, equals + 1);
 	a->set = grow(a->set, a->nset + 1, sizeof(*a->set));
 	a->set[a->nset++] = w;
 }
@@ -110,20 +111,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num)
-			argp_error(state, "\"%s\": one SIZE", arg);
+			usage_error(state, "\"%s\" is too much: one SIZE", arg);
 		a->size = number_arg(state, "SIZE", arg, 8, 1ULL << 32);
 		if (a->size % 8)
-			argp_error(state, "SIZE: %llu is not a multiple of 8", a->size);
+			usage_error(state, "SIZE: %llu is not a multiple of 8", a->size);
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->size)
-			argp_error(state, "how many bytes?");
+			usage_error(state, "how many bytes? oae expose SIZE --perm r,w,a");
 		for (i = 0; i < a->nset; i++)
 			if (a->set[i].offset >= a->size)
-				argp_error(state, "--set: %u is behind the end",
-					   a->set[i].offset);
+				usage_error(state, "--set: %u is behind the end: SIZE is %llu",
+					    a->set[i].offset, a->size);
 		if (!a->perm)
-			argp_error(state, "--perm: nothing is permitted; say r, w, a");
+			usage_error(state, "--perm: what may peers do? Any of r, w, a");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -224,7 +225,11 @@ int cmd_expose(int argc, char **argv)
 	if (fd < 0)
 		return EXIT_LOCAL;
 	if (oae_expose(fd, a.region, a.size, a.perm)) {
-		complain_errno(errno, "region %u", a.region);
+		if (errno == EINVAL)
+			complain("SIZE: EINVAL: %llu is more than the knob region_max permits",
+				 a.size);
+		else
+			complain_errno(errno, "region %u", a.region);
 		goto out;
 	}
 	words = oae_map(fd, a.size);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "error.h"
 #include "filter.h"
 #include "proc.h"
 
@@ -18,8 +19,8 @@ static void peer_word(struct filter *f, const char *arg, struct argp_state *stat
 	}
 	low = strtoul(arg, &end, 16);
 	if (end == arg || *end || low > 0xffffff || strchr(arg, '-'))
-		argp_error(state, "peer: \"%s\" is neither a MAC nor its lower 24 bits in hex",
-			   arg);
+		usage_error(state, "peer: \"%s\" is neither a MAC nor its lower 24 bits in hex",
+			    arg);
 	f->mac[3] = low >> 16;
 	f->mac[4] = low >> 8;
 	f->mac[5] = low;
@@ -27,75 +28,49 @@ static void peer_word(struct filter *f, const char *arg, struct argp_state *stat
 }
 
 /* What people ask for, and the states in tags that are it. */
-static const struct {
-	const char *word;
-	const char *states[2];
-} states[] = {
-	{ "open", { "OPEN" } },
-	{ "down", { "DOWN" } },
-	{ "opening", { "SYNC_SENT", "SYNC_RECD" } },
-	{ "closing", { "CLOSE_SENT", "CLOSE_RECD" } },
-	{ "closed", { "CLOSED" } },
+const char *const filter_states[] = { "open", "down", "opening", "closing", "closed", NULL };
+
+static const char *const in_tags[][2] = {
+	{ "OPEN" }, { "DOWN" }, { "SYNC_SENT", "SYNC_RECD" }, { "CLOSE_SENT", "CLOSE_RECD" },
+	{ "CLOSED" },
 };
-
-#define STATES (sizeof(states) / sizeof(*states))
-
-static void state_word(struct filter *f, const char *arg, struct argp_state *state)
-{
-	unsigned int i;
-
-	for (i = 0; i < STATES; i++)
-		if (!strcmp(arg, states[i].word))
-			f->state = arg;
-	if (!f->state)
-		argp_error(state, "state: \"%s\" is none of open, down, opening, closing, closed",
-			   arg);
-}
 
 static bool state_is(const struct filter *f, const char *name)
 {
-	unsigned int i, k;
+	const char *const *names = in_tags[f->state];
 
-	for (i = 0; i < STATES; i++)
-		for (k = 0; k < 2; k++)
-			if (!strcmp(f->state, states[i].word) && states[i].states[k] &&
-			    !strcmp(name, states[i].states[k]))
-				return true;
-	return false;
+	return !strcmp(name, names[0]) || (names[1] && !strcmp(name, names[1]));
 }
 
-static bool is_filter(const struct filter *f, const char *arg)
-{
-	return !strcmp(arg, "port") || !strcmp(arg, "peer") || !strcmp(arg, "vc") ||
-	       (f->states && !strcmp(arg, "state"));
-}
-
-bool filter_word(struct filter *f, const char *arg, struct argp_state *state)
+int filter_arg(struct filter *f, const char *arg, const char *const *words,
+	       struct argp_state *state)
 {
 	const char *word = f->word;
+	unsigned int i;
 
-	if (!word) {
-		if (!is_filter(f, arg))
-			return false;
-		f->word = arg;
-		return true;
-	}
 	f->word = NULL;
-	if (!strcmp(word, "port"))
+	if (!word) {
+		i = word_arg(state, "", arg, words);
+		if (strcmp(words[i], "port") && strcmp(words[i], "peer") &&
+		    strcmp(words[i], "vc") && strcmp(words[i], "state"))
+			return i;
+		f->word = words[i];
+	} else if (!strcmp(word, "port")) {
 		f->port = arg;
-	else if (!strcmp(word, "vc"))
+	} else if (!strcmp(word, "vc")) {
 		f->vc = number_arg(state, "vc", arg, 0, 255);
-	else if (!strcmp(word, "state"))
-		state_word(f, arg, state);
-	else
+	} else if (!strcmp(word, "state")) {
+		f->state = word_arg(state, "state: ", arg, filter_states);
+	} else {
 		peer_word(f, arg, state);
-	return true;
+	}
+	return -1;
 }
 
 void filter_end(const struct filter *f, struct argp_state *state)
 {
 	if (f->word)
-		argp_error(state, "%s: which?", f->word);
+		usage_error(state, "%s: which one? A value has to follow", f->word);
 }
 
 bool filter_peer(const struct filter *f, const unsigned char mac[6], unsigned int vc)
@@ -109,5 +84,5 @@ bool filter_peer(const struct filter *f, const unsigned char mac[6], unsigned in
 bool filter_link(const struct filter *f, const struct link_row *l)
 {
 	return (!f->port || !strcmp(f->port, l->port)) && filter_peer(f, l->mac, l->vc) &&
-	       (!f->state || state_is(f, l->state));
+	       (f->state < 0 || state_is(f, l->state));
 }

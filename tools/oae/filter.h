@@ -13,16 +13,21 @@ struct filter {
 	unsigned char mac[6];
 	unsigned int mac_len;	/* 0 any, 3 the low half, 6 whole */
 	int vc;			/* -1 any */
-	bool states;		/* `state` is a word here */
-	const char *state;	/* open, down, ...; NULL: any */
+	int state;		/* of filter_states, -1 any */
 	const char *word;	/* whose value comes next */
 };
 
-#define FILTER_ANY { .vc = -1 }
-#define FILTER_LINKS { .vc = -1, .states = true }
+/* What may follow `state`. */
+extern const char *const filter_states[];
 
-/* ARGP_KEY_ARG; false: @arg is not about this. */
-bool filter_word(struct filter *f, const char *arg, struct argp_state *state);
+#define FILTER_ANY { .vc = -1, .state = -1 }
+
+/*
+ * ARGP_KEY_ARG: a word of @words, or the value of the one before. Returns the place of
+ * a word that is not about which links are meant; -1: it was.
+ */
+int filter_arg(struct filter *f, const char *arg, const char *const *words,
+	       struct argp_state *state);
 /* ARGP_KEY_END: a word without its value is an error. */
 void filter_end(const struct filter *f, struct argp_state *state);
 bool filter_peer(const struct filter *f, const unsigned char mac[6], unsigned int vc);

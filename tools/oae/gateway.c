@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* oae gateway: the gateway of this namespace, the parameters of modoaeip. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cmd.h"
+#include "error.h"
 #include "knobs.h"
 #include "text.h"
 
 struct args {
-	const char *verb;
+	bool set;
 	char **arg;
 	unsigned int n;
 };
@@ -18,19 +18,14 @@ static const char doc[] =
 	"\vExamples:\n"
 	"  oae gateway show                       all of them, and what they take\n"
 	"  oae gateway show gwips                 one, as `oae gateway set` takes it\n"
-	"  oae gateway set dev=eth1 gwips=10.1.0.1,10.2.0.1   serve the zone behind eth1\n"
+	"  oae gateway set dev=eth1 gwips=10.1.0.1,10.2.0.1   serve eth1's zone\n"
 	"  oae gateway set shutdown=1             say good-bye and stand by\n"
 	"\n"
 	"All that are named are set, or none; modoaeip(4) explains them.\n"
 	"JSON: an array of objects: knob, value (as text), takes.\n"
 	"Exit: 6 the module refused it; nothing is changed.\n";
 
-static void verb_arg(struct args *a, const char *arg, struct argp_state *state)
-{
-	if (strcmp(arg, "show") && strcmp(arg, "set"))
-		argp_error(state, "\"%s\": show or set?", arg);
-	a->verb = arg;
-}
+static const char *const verbs[] = { "show", "set", NULL };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -38,11 +33,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_ARG:
-		if (!a->verb) {
-			verb_arg(a, arg, state);
+		if (!state->arg_num) {
+			a->set = word_arg(state, "", arg, verbs);
 			return 0;
 		}
-		if (!strcmp(a->verb, "set"))
+		if (a->set)
 			setting_arg(arg, state);
 		else
 			knob_arg(arg, state);
@@ -50,8 +45,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->arg[a->n++] = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (a->verb && !strcmp(a->verb, "set") && !a->n)
-			argp_error(state, "set what? KNOB=VALUE");
+		if (a->set && !a->n)
+			usage_error(state, "set what? oae gateway set KNOB=VALUE");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -67,7 +62,7 @@ int cmd_gateway(int argc, char **argv)
 	int status;
 
 	parse_options(&argp, &argc, argv, &a);
-	if (a.verb && !strcmp(a.verb, "set"))
+	if (a.set)
 		status = knobs_set(&gateway_knobs, a.arg, a.n);
 	else
 		status = knobs_get(&gateway_knobs, a.arg, a.n);

@@ -63,6 +63,52 @@ static void knobs_free(struct knobs *k)
 	free(k->knob);
 }
 
+/* All that there are; none if the module is not loaded. */
+static void knobs_dump(const struct knob_family *f, struct knobs *k)
+{
+	struct refused why;
+	struct netlink n;
+
+	if (netlink_try(&n, f->family))
+		return;
+	netlink_talk(&n, netlink_request(&n, f->get, true), take_knob, k, &why);
+	netlink_close(&n);
+}
+
+void knobs_each(const struct knob_family *f,
+		void (*fn)(const char *name, const char *value, const char *takes))
+{
+	struct knobs k = { 0 };
+	unsigned int i;
+
+	knobs_dump(f, &k);
+	for (i = 0; i < k.n; i++)
+		fn(k.knob[i].name, k.knob[i].value, k.knob[i].takes);
+	knobs_free(&k);
+}
+
+/* To the kernel's words that there is no such knob: which one may be meant. */
+static void name_hint(const struct knob_family *f, const char *name, struct refused *why)
+{
+	size_t len = strlen(why->text);
+	struct knobs k = { 0 };
+	const char **list;
+	const char *hint;
+	unsigned int i;
+
+	if (why->err != ENOENT)
+		return;
+	knobs_dump(f, &k);
+	list = alloc(k.n + 1, sizeof(*list));
+	for (i = 0; i < k.n; i++)
+		list[i] = k.knob[i].name;
+	hint = word_hint(name, list);
+	snprintf(why->text + len, sizeof(why->text) - len, "%s", *hint ? hint :
+		 "; `oae get` lists them, `oae gateway` those of the gateway");
+	free(list);
+	knobs_free(&k);
+}
+
 static int knob_read(struct netlink *n, const struct knob_family *f, const char *name,
 		     struct knobs *k)
 {
@@ -71,9 +117,11 @@ static int knob_read(struct netlink *n, const struct knob_family *f, const char 
 
 	if (name && !netlink_put_text(n, nlh, OAE_NL_KNOB_NAME, name))
 		return EXIT_LOCAL;
-	if (netlink_talk(n, nlh, take_knob, k, &why))
-		return complain_refused(&why, name ?: "knobs");
-	return EXIT_OK;
+	if (!netlink_talk(n, nlh, take_knob, k, &why))
+		return EXIT_OK;
+	if (name)
+		name_hint(f, name, &why);
+	return complain_refused(&why, name ?: "knobs");
 }
 
 static void knobs_json(const struct knobs *k)
@@ -166,15 +214,20 @@ static bool put_setting(struct netlink *n, struct nlmsghdr *nlh, const char *set
 }
 
 /* The setting that the module names as the one at fault, or all. */
-static int set_refused(const struct nlmsghdr *nlh, const struct refused *why,
-		       char *const *setting, unsigned int count)
+static int set_refused(const struct nlmsghdr *nlh, const struct knob_family *f,
+		       struct refused *why, char *const *setting, unsigned int count)
 {
 	const struct nlattr *attr;
 	unsigned int i = 0;
+	char *name;
 
 	mnl_attr_for_each(attr, nlh, 4) {
-		if (attr == why->attr && i < count)
+		if (attr == why->attr && i < count) {
+			name = setting_name(setting[i]);
+			name_hint(f, name, why);
+			free(name);
 			return complain_refused(why, setting[i]);
+		}
 		i++;
 	}
 	return complain_refused(why, count == 1 ? *setting : "nothing is set");
@@ -215,7 +268,7 @@ int knobs_set(const struct knob_family *f, char *const *setting, unsigned int co
 	for (i = 0; i < count && !status; i++)
 		status = put_setting(&n, nlh, setting[i]) ? EXIT_OK : EXIT_LOCAL;
 	if (!status && netlink_talk(&n, nlh, NULL, NULL, &why))
-		status = set_refused(nlh, &why, setting, count);
+		status = set_refused(nlh, f, &why, setting, count);
 	if (!status && want_json)
 		status = set_show(&n, f, setting, count);
 	netlink_close(&n);
@@ -225,13 +278,13 @@ int knobs_set(const struct knob_family *f, char *const *setting, unsigned int co
 void setting_arg(const char *arg, struct argp_state *state)
 {
 	if (*arg == '=' || !strchr(arg, '='))
-		argp_error(state, "\"%s\" is not KNOB=VALUE", arg);
+		usage_error(state, "\"%s\" is not KNOB=VALUE", arg);
 }
 
 void knob_arg(const char *arg, struct argp_state *state)
 {
 	if (!*arg || strchr(arg, '='))
-		argp_error(state, "\"%s\" is not the name of a knob", arg);
+		usage_error(state, "\"%s\" is not the name of a knob", arg);
 }
 
 /* The arguments of a command, all of one kind. */
@@ -284,7 +337,7 @@ static error_t set_parse(int key, char *arg, struct argp_state *state)
 		take_arg(state->input, arg);
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "set what? KNOB=VALUE");
+		usage_error(state, "set what? KNOB=VALUE");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;

@@ -14,23 +14,25 @@
 struct args {
 	struct peer peer;
 	unsigned long long count;	/* 0: until interrupted */
-	unsigned int timeout_ms;
+	unsigned int wait_ms;
 };
 
 static const char doc[] =
-	"Peers whose links nobody is attached to, as they appear, until interrupted. Each is told\n"
+	"Peers whose links nobody is attached to, as they appear, until interrupted. Each is told "
 	"once, and to one listener: it is for looking, or for scripts that attach.\n"
 	"\vExamples:\n"
 	"  oae listen                     whoever opens a link, on whatever channel\n"
-	"  oae listen --vc 3 -n 1         the next on channel 3\n"
-	"  oae listen | while read -r port peer vc; do oae recv \"$port/$peer\" --vc \"$vc\"; done\n"
+	"  oae listen --vc 3 -c 1         the next on channel 3\n"
+	"  oae listen | while read -r port peer vc; do\n"
+	"          oae recv -v \"$vc\" \"$port/$peer\"; done\n"
 	"\n"
 	"A line is: port, peer, vc. JSON: an object a line, of these names.\n"
 	"Exit: 0; 1 not in time, or an error.\n";
 
 static const struct argp_option options[] = {
-	{ "count", 'n', "N", 0, "end after N peers", 0 },
-	{ "timeout", 't', "MS", 0, "give up when none appears for so long", 0 },
+	{ "count", 'c', "N", 0, "end after N peers", 0 },
+	{ "wait", 'w', "SECONDS", 0, "for the next one; then give up", 0 },
+	{ "timeout", OPT_WAIT_MS, "MS", OPTION_HIDDEN, NULL, 0 },
 	{ 0 }
 };
 
@@ -42,15 +44,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		peer_init(state, &a->peer);
 		return 0;
-	case 'n':
-		a->count = number_arg(state, "-n", arg, 1, ~0ULL);
+	case 'c':
+		a->count = number_arg(state, "-c", arg, 1, ~0ULL);
 		return 0;
-	case 't':
-		a->timeout_ms = number_arg(state, "--timeout", arg, 1, 1000000000);
+	case 'w':
+	case OPT_WAIT_MS:
+		a->wait_ms = wait_arg(state, key, arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num)
-			argp_error(state, "\"%s\": one PEER", arg);
+			usage_error(state, "\"%s\" is too much: one PEER", arg);
 		peer_arg(&a->peer, arg, state);
 		return 0;
 	}
@@ -96,8 +99,8 @@ static int serve(const struct args *a, int fd)
 		}
 		if (errno != EAGAIN && errno != EINTR)
 			return complain_errno(errno, "listening");
-		if (a->timeout_ms && now_ns() - quiet > a->timeout_ms * 1000000ULL) {
-			complain("nobody came for %u ms", a->timeout_ms);
+		if (a->wait_ms && now_ns() - quiet > a->wait_ms * 1000000ULL) {
+			complain("nobody came for %u ms", a->wait_ms);
 			return EXIT_LOCAL;
 		}
 	}

@@ -43,7 +43,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		*output = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "\"%s\": metrics takes no argument", arg);
+		usage_error(state, "\"%s\" is too much: metrics takes no argument", arg);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -445,10 +445,8 @@ static int print_all(void)
 		zones();
 	}
 	link = counters_read(&c, PROC_LINK);
-	if (!link && !gateway) {
-		proc_complain(PROC_LINK);
-		return EXIT_LOCAL;
-	}
+	if (!link && !gateway)
+		return proc_complain(PROC_LINK);
 	if (!gateway && want_json)
 		json_array(&json, NULL);
 	if (link) {

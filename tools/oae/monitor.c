@@ -38,26 +38,26 @@ struct args {
 };
 
 static const char doc[] =
-	"Events of links as they happen: frames received and sent, transactions posted, their\n"
+	"Events of links as they happen: frames received and sent, transactions posted, their "
 	"outcomes, and notes (opened, down, up, peer_new, ...), until interrupted.\n"
 	"\vExamples:\n"
-	"  oae monitor                           everything\n"
-	"  oae monitor kind note,outcome         what happens to links, how transactions end\n"
-	"  oae monitor peer 02:0a:e0:00:00:02    one peer; its lower 24 bits are enough\n"
-	"  oae monitor kind link,port            what becomes of links and ports, and no more\n"
-	"  oae monitor -c 1 kind link            wait for the next event of a link\n"
-	"  oae monitor kind zone                 the gateway's zones: up, silent, ...\n"
+	"  oae monitor                         everything\n"
+	"  oae monitor kind note,outcome       links, and how transactions end\n"
+	"  oae monitor peer 02:0a:e0:00:00:02  one peer; its lower 24 bits are enough\n"
+	"  oae monitor kind link,port          what becomes of links and ports\n"
+	"  oae monitor -c 1 kind link          wait for the next event of a link\n"
+	"  oae monitor kind zone               the gateway's zones: up, silent, ...\n"
 	"  oae -j monitor kind link | jq -c 'select(.what == \"down\")'\n"
 	"\n"
-	"Kinds: rcv, send, post, cancel, timer, note, outcome, port; and link, which are the notes\n"
-	"that say what becomes of a link: opened, down, up, resolved, peer_new, gone, ...; and zone,\n"
-	"of the gateway. Without a kind: all but link and zone. The modules tell those of link, port\n"
-	"and zone; where some were missed, a line says how many. Of the other kinds modoae keeps the\n"
-	"last 256 of each processor. Where more happened than was looked at, a line says so. For all\n"
+	"Kinds: rcv, send, post, cancel, timer, note, outcome, port; and link, which are the notes "
+	"that say what becomes of a link: opened, down, up, resolved, peer_new, gone, ...; and zone, "
+	"of the gateway. Without a kind: all but link and zone. The modules tell those of link, port "
+	"and zone; where some were missed, a line says how many. Of the other kinds modoae keeps the "
+	"last 256 of each processor. Where more happened than was looked at, a line says so. For all "
 	"of them: tracepoints, see oae(8).\n"
 	"\n"
-	"JSON: an object a line: time_us, peer, vc, kind, what, before, after, seq; of link also\n"
-	"port, text, number; of port: time_us, port, kind, what, number; of zone: time_us, zone,\n"
+	"JSON: an object a line: time_us, peer, vc, kind, what, before, after, seq; of link also "
+	"port, text, number; of port: time_us, port, kind, what, number; of zone: time_us, zone, "
 	"kind, what, number. Or missed: N, and where it is not known how many missed: true.\n";
 
 static const struct argp_option options[] = {
@@ -66,34 +66,26 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static bool known_kind(const char *kind, size_t len)
+const char *const monitor_kinds[] = {
+	"rcv", "send", "post", "cancel", "timer", "note", "outcome", "link", "port", "zone", NULL
+};
+
+static const char *const words[] = { "peer", "vc", "kind", NULL };
+
+/* Makes each of them whole. */
+static void kinds_arg(struct args *a, const char *arg, struct argp_state *state)
 {
-	static const char *const kinds[] = {
-		"rcv", "send", "post", "cancel", "timer", "note", "outcome", "link", "port",
-		"zone",
-	};
-	unsigned int i;
+	char *copy = copy_text(arg, strlen(arg)), *rest = copy, *one;
+	size_t len;
+	FILE *out;
 
-	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (strlen(kinds[i]) == len && !memcmp(kinds[i], kind, len))
-			return true;
-	return false;
-}
-
-static void kinds_arg(struct args *a, char *arg, struct argp_state *state)
-{
-	const char *at = arg;
-
-	for (;;) {
-		size_t len = strcspn(at, ",");
-
-		if (!known_kind(at, len))
-			argp_error(state, "kind: \"%.*s\" is none of them", (int)len, at);
-		if (!at[len])
-			break;
-		at += len + 1;
-	}
-	a->kinds = arg;
+	free(a->kinds);
+	out = memory_file(&a->kinds, &len);
+	while ((one = strsep(&rest, ",")))
+		fprintf(out, "%s%s", one == copy ? "" : ",",
+			monitor_kinds[word_arg(state, "kind: ", one, monitor_kinds)]);
+	fclose(out);
+	free(copy);
 	a->kind_next = false;
 }
 
@@ -111,15 +103,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (a->kind_next)
 			kinds_arg(a, arg, state);
-		else if (!a->filter.word && !strcmp(arg, "kind"))
+		else if (filter_arg(&a->filter, arg, words, state) >= 0)
 			a->kind_next = true;
-		else if (!strcmp(arg, "port") || !filter_word(&a->filter, arg, state))
-			argp_error(state, "\"%s\": peer, vc or kind?", arg);
 		return 0;
 	case ARGP_KEY_END:
 		filter_end(&a->filter, state);
 		if (a->kind_next)
-			argp_error(state, "kind: which?");
+			usage_error(state, "kind: which one? A value has to follow");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -442,10 +432,8 @@ static int look_at_log(struct args *a, struct reading *old, bool first, const st
 	struct line *line;
 	unsigned int n;
 
-	if (!take_reading(&now)) {
-		proc_complain(PROC_LINK);
+	if (!take_reading(&now))
 		return -1;
-	}
 	line = log_news(old, &now, &n);
 	if (!first && n >= RING)
 		say_missed();
@@ -523,7 +511,9 @@ static int watch(struct args *a, const struct counters *c)
 		if (log)
 			looked = look_at_log(a, &old, first, c, &ms);
 		first = false;
-		if (looked < 0 || !feeds_read(&feeds, a))
+		if (looked < 0)
+			status = proc_complain(PROC_LINK);
+		else if (!feeds_read(&feeds, a))
 			status = EXIT_LOCAL;
 		else if (!enough(a))
 			feeds_wait(&feeds, ms);
@@ -546,5 +536,6 @@ int cmd_monitor(int argc, char **argv)
 		memset(&c, 0, sizeof(c));
 	status = watch(&a, &c);
 	counters_free(&c);
+	free(a.kinds);
 	return status;
 }

@@ -265,10 +265,8 @@ int netlink_open(struct netlink *n, const char *family, const char *module)
 	int err = netlink_try(n, family);
 
 	if (err == ENOENT)
-		complain("%s is not loaded; try: modprobe %s", module, module);
-	else if (err)
-		complain_errno(err, "generic netlink");
-	return err ? EXIT_LOCAL : EXIT_OK;
+		return complain_not_loaded(module);
+	return err ? complain_errno(err, "generic netlink") : EXIT_OK;
 }
 
 void netlink_close(struct netlink *n)

@@ -2,27 +2,61 @@
 /* What all commands take, and numbers as people write them. */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "error.h"
+#include "proc.h"
+#include "text.h"
+
+#define MAX_OPTIONS	32	/* of a command */
 
 bool want_json;
 
 static const struct argp_option option_list[] = {
 	{ "json", 'j', NULL, 0, "JSON, as of `ip -j`", -1 },
+	{ "netns", 'n', "NETNS", 0, "in a network namespace of `ip netns`", -1 },
 	{ 0 }
 };
 
+static void enter_netns(const struct argp_state *state, const char *name)
+{
+	char path[256];
+	int fd, err;
+
+	if (!*name || strchr(name, '/') ||
+	    snprintf(path, sizeof(path), "/run/netns/%s", name) >= (int)sizeof(path))
+		usage_error(state, "\"%s\" is not the name of a network namespace; see `ip netns`",
+			    name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		usage_error(state, "\"%s\": there is no such network namespace; see `ip netns`",
+			    name);
+	if (fd < 0 || setns(fd, CLONE_NEWNET)) {
+		err = errno;
+		complain("entering the network namespace %s: %s: %s", name, errno_name(err),
+			 err == EPERM ? "needs CAP_SYS_ADMIN; be root" : strerror(err));
+		exit(EXIT_LOCAL);
+	}
+	close(fd);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	(void)arg;
-	(void)state;
-	if (key != 'j')
-		return ARGP_ERR_UNKNOWN;
-	want_json = true;
-	return 0;
+	switch (key) {
+	case 'j':
+		want_json = true;
+		return 0;
+	case 'n':
+		enter_netns(state, arg);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
 }
 
 static const struct argp common = { option_list, parse, NULL, NULL, NULL, NULL, NULL };
@@ -59,10 +93,141 @@ static void unsign(int argc, char **argv)
 	}
 }
 
+/* The options of a command, for getopt_long(), and as argp has them. */
+struct option_set {
+	const struct argp_option *from[MAX_OPTIONS];
+	struct option all[MAX_OPTIONS + 1];
+	char letters[2 * MAX_OPTIONS + 3];
+	unsigned int n;
+};
+
+static void add_option(struct option_set *s, const struct argp_option *o)
+{
+	char *end = s->letters + strlen(s->letters);
+
+	if (s->n == MAX_OPTIONS)
+		return;
+	s->from[s->n] = o;
+	s->all[s->n].name = o->name;
+	s->all[s->n].has_arg = o->arg ? required_argument : no_argument;
+	s->all[s->n++].val = o->key;
+	if (o->key > ' ' && o->key <= '~')
+		sprintf(end, "%c%s", o->key, o->arg ? ":" : "");
+}
+
+static void add_options(struct option_set *s, const struct argp *argp)
+{
+	const struct argp_child *child;
+	const struct argp_option *o;
+
+	for (o = argp->options; o && o->name; o++)
+		add_option(s, o);
+	for (child = argp->children; child && child->argp; child++)
+		add_options(s, child->argp);
+}
+
+#define KEY_HELP	0x300
+
+/* Of argp itself. Help is wanted where no module is, and whatever else is wrong. */
+static const struct argp_option help_options[] = {
+	{ "help", KEY_HELP, NULL, 0, NULL, 0 },
+	{ "usage", KEY_HELP, NULL, 0, NULL, 0 },
+	{ "version", 'V', NULL, 0, NULL, 0 },
+	{ 0 }
+};
+
+static const struct argp help_argp = { help_options, NULL, NULL, NULL, NULL, NULL, NULL };
+
+static bool is_help(int c)
+{
+	return c == KEY_HELP || c == 'V' || (c == '?' && optopt == '?');
+}
+
+static const struct argp_option *option_of(const struct option_set *s, int key)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->n; i++)
+		if (s->from[i]->key == key)
+			return s->from[i];
+	return NULL;
+}
+
+/* What getopt_long() did not understand. @word: the argument that it looked at. */
+static void bad_option(const struct option_set *s, int c, const char *word)
+{
+	const struct argp_option *o = option_of(s, optopt);
+	char names[MAX_OPTIONS][32], name[32] = { '-', optopt };
+	const char *list[MAX_OPTIONS + 1] = { NULL }, *hint = "";
+	unsigned int i;
+
+	if (c == ':' && o)
+		usage_error(NULL, "%s needs a value: --%s=%s", word, o->name, o->arg);
+	if (o && !strncmp(word, "--", 2))
+		usage_error(NULL, "--%s takes no value", o->name);
+	for (i = 0; i < s->n; i++) {
+		snprintf(names[i], sizeof(names[i]), "--%s", s->all[i].name);
+		list[i] = names[i];
+	}
+	if (!optopt) {
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+		hint = word_hint(name, list);
+	}
+	if (*hint)
+		usage_error(NULL, "there is no option %s%s", name, hint);
+	usage_error(NULL, "there is no option %s; `%s --help` lists them", name, command_name);
+}
+
+static void need_module(void)
+{
+	const char *module = the_command ? the_command->module : NULL;
+
+	if (the_command && !(module ? proc_loaded(module) :
+				      proc_loaded(PROC_LINK) || proc_loaded(PROC_GATEWAY)))
+		exit(complain_not_loaded(module ?: PROC_LINK));
+}
+
+/*
+ * Before argp parses: whether the module is loaded; then the first option that is
+ * wrong, in one line, since argp prints two and does not say what may be meant. If
+ * a shell asks what may follow, the program ends here.
+ */
+void check_options(const struct argp *argp, int argc, char **argv, bool in_order)
+{
+	struct option_set s = { .letters = ":" };
+	char **copy = alloc(argc + 1, sizeof(*copy));
+	int c = 0, bad = 0;
+	bool help = false;
+
+	memcpy(copy, argv, argc * sizeof(*copy));
+	if (in_order)
+		strcpy(s.letters, "+:");
+	add_options(&s, argp);
+	add_options(&s, &help_argp);
+	opterr = 0;
+	optind = 0;
+	while (!bad && !help && c != -1) {
+		c = getopt_long(argc, copy, s.letters, s.all, NULL);
+		help = is_help(c);
+		if (!help && (c == '?' || c == ':'))
+			bad = c;
+	}
+	if (complete_word && (!in_order || optind >= argc || !strcmp(copy[optind], "help"))) {
+		complete(argp, copy + optind, bad == ':' ? option_of(&s, optopt) : NULL);
+		exit(EXIT_OK);
+	}
+	if (!help && !complete_word)
+		need_module();
+	if (bad)
+		bad_option(&s, bad, copy[optind - 1]);
+	free(copy);
+}
+
 void parse_options(const struct argp *argp, int *argc, char **argv, void *input)
 {
 	unsign(*argc, argv);
 	argv[0] = (char *)command_name;
+	check_options(argp, *argc, argv, false);
 	argp_parse(argp, *argc, argv, 0, NULL, input);
 }
 
@@ -86,9 +251,13 @@ unsigned long long number_arg(struct argp_state *state, const char *what, const 
 {
 	unsigned long long v;
 
-	if (!number(text, &v) || v < min || v > max)
-		argp_error(state, "%s: \"%s\" is not a number from %llu to %llu", what, text, min,
-			   max);
+	if (!number(text, &v) || v < min || v > max) {
+		if (max == ~0ULL)
+			usage_error(state, "%s: \"%s\" is not a number of at least %llu", what,
+				    text, min);
+		usage_error(state, "%s: \"%s\" is not a number from %llu to %llu", what, text, min,
+			    max);
+	}
 	return v;
 }
 
@@ -101,6 +270,19 @@ unsigned int seconds_arg(struct argp_state *state, const char *what, const char 
 	errno = 0;
 	v = strtod(text, &end);
 	if (end == text || *end || errno || !(v >= 0) || v > 1e6)
-		argp_error(state, "%s: \"%s\" is not a time in seconds, 0 to 1000000", what, text);
+		usage_error(state, "%s: \"%s\" is not a time in seconds, 0 to 1000000", what, text);
 	return v * 1000 + 0.5;
+}
+
+/* -w SECONDS, or OPT_WAIT_MS: milliseconds. */
+unsigned int wait_arg(struct argp_state *state, int key, const char *text)
+{
+	unsigned int ms;
+
+	if (key == OPT_WAIT_MS)
+		return number_arg(state, "milliseconds", text, 1, 3600000);
+	ms = seconds_arg(state, "-w", text);
+	if (!ms || ms > 3600000)
+		usage_error(state, "-w: \"%s\" is not a time from 0.001 to 3600 seconds", text);
+	return ms;
 }

@@ -13,10 +13,11 @@
 #include "ports.h"
 #include "text.h"
 
+#define OPT_PORT	0x210
 #define MAX_MESSAGE	0x100000	/* more than any max_len */
 
 static const struct argp_option option_list[] = {
-	{ "port", 'p', "DEV", 0, "the port; otherwise the first, or any where peers come", 1 },
+	{ "port", OPT_PORT, "PORT", 0, "otherwise the first; or any, where peers come", 1 },
 	{ "vc", 'v', "N", 0, "virtual channel, 0 to 255", 1 },
 	{ 0 }
 };
@@ -24,7 +25,7 @@ static const struct argp_option option_list[] = {
 static void port_name(struct peer *p, const char *name, size_t len, struct argp_state *state)
 {
 	if (!len || len >= IFNAMSIZ)
-		argp_error(state, "\"%.*s\" is not the name of a device", (int)len, name);
+		usage_error(state, "\"%.*s\" is not the name of a device", (int)len, name);
 	memset(p->port, 0, sizeof(p->port));
 	memcpy(p->port, name, len);
 }
@@ -34,7 +35,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct peer *p = state->input;
 
 	switch (key) {
-	case 'p':
+	case OPT_PORT:
 		port_name(p, arg, strlen(arg), state);
 		return 0;
 	case 'v':
@@ -72,9 +73,9 @@ void peer_arg(struct peer *p, const char *arg, struct argp_state *state)
 		return;
 	low = strtoul(addr, &end, 16);
 	if (end == addr || *end || strchr(addr, '-') || !low || low > 0xffffff)
-		argp_error(state,
-			   "\"%s\" is no peer: [DEV/]MAC, or the lower 24 bits of a MAC in hex",
-			   arg);
+		usage_error(state,
+			    "\"%s\" is no peer: [PORT/]MAC, or the lower 24 bits of a MAC in hex",
+			    arg);
 	p->mac[3] = low >> 16;
 	p->mac[4] = low >> 8;
 	p->mac[5] = low;
@@ -110,7 +111,8 @@ static bool resolve(struct peer *p)
 static void complain_open(int err)
 {
 	if (err == ENOENT || err == ENXIO)
-		complain("no %s: modoae is not loaded; try: modprobe modoae", OAE_DEV);
+		complain("no %s, though modoae is loaded: is this /dev the kernel's (devtmpfs)?",
+			 OAE_DEV);
 	else if (err == EINVAL)
 		complain("EINVAL: not an address that a peer can have: is it this end's own?");
 	else

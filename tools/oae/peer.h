@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* [DEV/]ADDR on the command line, -p and --vc: which link is meant, and being its end. */
+/* [DEV/]ADDR on the command line, --port and --vc: which link is meant, and being its end. */
 #ifndef OAE_PEER_H
 #define OAE_PEER_H
 
@@ -19,7 +19,7 @@ struct peer {
 
 #define PEER_NONE { .vc = -1 }
 
-/* -j, and of a command whose input begins with a struct peer: -p and --vc. */
+/* -j, and of a command whose input begins with a struct peer: --port and --vc. */
 extern const struct argp_child peer_options[];
 
 /* PEER; an error ends the program. */

@@ -3,34 +3,36 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "error.h"
 #include "perf.h"
 
 static const char doc[] =
-	"Messages to PEER, where `oae perf --server` takes them or sends them back: how many a\n"
-	"second, how long each takes from its write to its outcome, and how each ended. None is\n"
-	"sent again. At the end the server says how many were delivered, and that is compared with\n"
+	"Messages to PEER, where `oae perf --server` takes them or sends them back: how many a "
+	"second, how long each takes from its write to its outcome, and how each ended. None is "
+	"sent again. At the end the server says how many were delivered, and that is compared with "
 	"how many were committed.\n"
 	"\vExamples:\n"
-	"  oae perf --server                              at one host, until interrupted\n"
-	"  oae perf 02:0a:e0:00:00:02                     at the other: one at a time, 10 s\n"
-	"  oae perf 2 --rtt -c 10000                      ping-pong\n"
-	"  oae perf 2 -s 8192 --depth 32 --vcs 4          as much as goes through\n"
-	"  oae perf 2 --time 60 -w 0.5                    pull the cable meanwhile\n"
-	"  oae -j perf 2 --time 2                         for programs\n"
+	"  oae perf --server                       at one host, until interrupted\n"
+	"  oae perf 02:0a:e0:00:00:02              at the other: one at a time, 10 s\n"
+	"  oae perf 2 --rtt -c 10000               ping-pong\n"
+	"  oae perf 2 -s 8192 --depth 32 --vcs 4   as much as goes through\n"
+	"  oae perf 2 --time 60 -w 0.5             pull the cable meanwhile\n"
+	"  oae -j perf 2 --time 2                  for programs\n"
 	"\n"
-	"Each of --vcs is a link of its own, from --vc on. Outcomes not known after half a second\n"
-	"with -w 0.5 are reversed. How many can be queued is a matter of the knob sndq, too.\n"
-	"On a terminal there is a line a second. JSON: an array of one object: peer, vc, vcs,\n"
-	"mode, kind, bytes, depth, seconds, sent, committed, reversed, unknown, pending, errors,\n"
-	"committed_per_s, bits_per_s, outcome_us and half_rtt_us (min, p50, p90, p99, p99_9, max),\n"
-	"echoes, echoes_missing, server (delivered, bytes, echoed, agrees), histogram. Of a server\n"
-	"an object a line and session: port, peer, vc, mode, kind, bytes, result, delivered,\n"
+	"Each of --vcs is a link of its own, from --vc on. Outcomes not known after half a second "
+	"with -w 0.5 are reversed. How many can be queued is a matter of the knob sndq, too. "
+	"On a terminal there is a line a second.\n"
+	"JSON: an array of one object: peer, vc, vcs, "
+	"mode, kind, bytes, depth, seconds, sent, committed, reversed, unknown, pending, errors, "
+	"committed_per_s, bits_per_s, outcome_us and half_rtt_us (min, p50, p90, p99, p99_9, max), "
+	"echoes, echoes_missing, server (delivered, bytes, echoed, agrees), histogram. Of a server "
+	"an object a line and session: port, peer, vc, mode, kind, bytes, result, delivered, "
 	"delivered_bytes, echoed, refused, seconds.\n"
-	"Exit: 0 all committed, and delivered; else 2 some reversed, 3 some unknown, 4 some not\n"
+	"Exit: 0 all committed, and delivered; else 2 some reversed, 3 some unknown, 4 some not "
 	"known yet; 1 nobody answers, the counts differ, or an error.\n";
 
 enum {
-	OPT_SERVER = 256, OPT_DEPTH, OPT_VCS, OPT_TIME, OPT_EXPRESS, OPT_RTT, OPT_ONEWAY,
+	OPT_SERVER = 256, OPT_DEPTH, OPT_VCS, OPT_TIME, OPT_RTT, OPT_ONEWAY,
 };
 
 static const struct argp_option options[] = {
@@ -40,7 +42,7 @@ static const struct argp_option options[] = {
 	{ "size", 's', "BYTES", 0, "of a message (64)", 0 },
 	{ "depth", OPT_DEPTH, "N", 0, "messages under way on each channel (1)", 0 },
 	{ "vcs", OPT_VCS, "N", 0, "channels from --vc on (1), of a server with --vc, too", 0 },
-	{ "express", OPT_EXPRESS, NULL, 0, "delivered at once; cannot be reversed any more", 0 },
+	{ "express", 'e', NULL, 0, "delivered at once; cannot be reversed any more", 0 },
 	{ "oneway", OPT_ONEWAY, NULL, 0, "the server takes them; what is done otherwise", 0 },
 	{ "rtt", OPT_RTT, NULL, 0, "the server sends each back: half of the round trip", 0 },
 	{ "wait", 'w', "SECONDS", 0, "for an outcome; then it is reversed", 0 },
@@ -59,20 +61,20 @@ static void parse_end(struct argp_state *state, const struct parsed *p)
 	unsigned int first = a->peer.vc < 0 ? 0 : a->peer.vc;
 
 	if (a->server && p->of_client)
-		argp_error(state, "%s is for the other end: without --server", p->of_client);
+		usage_error(state, "%s is for the other end: without --server", p->of_client);
 	if (!a->server && !a->peer.text)
-		argp_error(state, "whom? or --server");
+		usage_error(state, "whom? oae perf PEER, or oae perf --server");
 	if (a->server && a->vcs && a->peer.vc < 0)
-		argp_error(state, "--vcs: a server takes all channels, unless there is --vc");
+		usage_error(state, "--vcs: a server takes all channels, unless there is --vc");
 	if (p->oneway && a->mode == PERF_RTT)
-		argp_error(state, "--oneway or --rtt, not both");
+		usage_error(state, "--oneway or --rtt, not both");
 	if (a->mode == PERF_RTT && a->depth > 1)
-		argp_error(state, "--rtt: one message under way on each channel: no --depth");
+		usage_error(state, "--rtt: one message under way on each channel: no --depth");
 	if (!a->vcs)
 		a->vcs = 1;
 	if (first + a->vcs > 256)
-		argp_error(state, "--vcs: %u channels from %u on, but 255 is the last", a->vcs,
-			   first);
+		usage_error(state, "--vcs: %u channels from %u on, but 255 is the last", a->vcs,
+			    first);
 	if (!a->depth)
 		a->depth = 1;
 	if (!a->size)
@@ -101,7 +103,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num)
-			argp_error(state, "\"%s\": one PEER", arg);
+			usage_error(state, "\"%s\" is too much: one PEER", arg);
 		peer_arg(&a->peer, arg, state);
 		return 0;
 	case ARGP_KEY_END:
@@ -111,7 +113,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		p->of_client = "--time";
 		a->time_ms = seconds_arg(state, "--time", arg);
 		if (!a->time_ms)
-			argp_error(state, "--time: 0.001 to 1000000 seconds");
+			usage_error(state, "--time: \"%s\" is not a time from 0.001 seconds on",
+				    arg);
 		return 0;
 	case 's':
 		p->of_client = "-s";
@@ -121,7 +124,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		p->of_client = "--depth";
 		a->depth = number_arg(state, "--depth", arg, 1, 4096);
 		return 0;
-	case OPT_EXPRESS:
+	case 'e':
 		p->of_client = "--express";
 		a->express = true;
 		return 0;
@@ -135,9 +138,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'w':
 		p->of_client = "-w";
-		a->wait_ms = seconds_arg(state, "-w", arg);
-		if (!a->wait_ms || a->wait_ms > 3600000)
-			argp_error(state, "-w: 0.001 to 3600 seconds");
+		a->wait_ms = wait_arg(state, key, arg);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;

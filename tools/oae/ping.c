@@ -39,31 +39,31 @@ struct tally {
 };
 
 static const char doc[] =
-	"Round trips to PEER, and their histogram. What is sent is a verb for a region that does\n"
-	"not exist: the peer's kernel refuses it at once, and nothing is delivered to anybody.\n"
-	"With --message: messages, from write to committed. They are delivered to whoever reads\n"
+	"Round trips to PEER, and their histogram. What is sent is a verb for a region that does "
+	"not exist: the peer's kernel refuses it at once, and nothing is delivered to anybody. "
+	"With --message: messages, from write to committed. They are delivered to whoever reads "
 	"there; if nobody does, the peer's buffer fills up, and then they wait.\n"
 	"\vExamples:\n"
 	"  oae ping 02:0a:e0:00:00:02             one a second, until interrupted\n"
-	"  oae ping 2 -c 1000 -i 0 -q             a thousand back to back, and a histogram\n"
+	"  oae ping 2 -c 1000 -i 0 -q             a thousand, and a histogram\n"
 	"  oae ping 2 -c 10 --message -s 1400     messages of 1400 bytes\n"
 	"  oae ping 2 -c 10 --express             messages that are delivered at once\n"
 	"  oae -j ping 2 -c 100 -i 0.01           for programs\n"
 	"\n"
-	"JSON: an array of one object: peer, vc, kind (verb, message, express), bytes, sent,\n"
-	"answered, reversed, unknown, pending, min_us, median_us, p99_us, max_us, and histogram:\n"
+	"JSON: an array of one object: peer, vc, kind (verb, message, express), bytes, sent, "
+	"answered, reversed, unknown, pending, min_us, median_us, p99_us, max_us, and histogram: "
 	"from_us, to_us, count.\n"
-	"Exit: 0 all answered; else 2 some reversed, 3 some unknown, 4 some not known yet;\n"
+	"Exit: 0 all answered; else 2 some reversed, 3 some unknown, 4 some not known yet; "
 	"1 nothing was sent, or an error.\n";
 
-enum { OPT_MESSAGE = 256, OPT_EXPRESS };
+#define OPT_MESSAGE	256
 
 static const struct argp_option options[] = {
 	{ "count", 'c', "N", 0, "end after N", 0 },
 	{ "interval", 'i', "SECONDS", 0, "from one to the next (1); 0: back to back", 0 },
-	{ "wait", 'W', "SECONDS", 0, "for an answer (5); then it is reversed", 0 },
+	{ "wait", 'w', "SECONDS", 0, "for an answer (5); then it is reversed", 0 },
 	{ "message", OPT_MESSAGE, NULL, 0, "messages, which are delivered there", 0 },
-	{ "express", OPT_EXPRESS, NULL, 0, "messages, delivered at once", 0 },
+	{ "express", 'e', NULL, 0, "messages, delivered at once", 0 },
 	{ "size", 's', "BYTES", 0, "of a message (64)", 0 },
 	{ "quiet", 'q', NULL, 0, "only the sum at the end", 0 },
 	{ 0 }
@@ -83,12 +83,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'i':
 		a->interval_ms = seconds_arg(state, "-i", arg);
 		return 0;
-	case 'W':
-		a->wait_ms = seconds_arg(state, "-W", arg);
-		if (!a->wait_ms || a->wait_ms > 3600000)
-			argp_error(state, "-W: 0.001 to 3600 seconds");
+	case 'w':
+		a->wait_ms = wait_arg(state, key, arg);
 		return 0;
-	case OPT_EXPRESS:
+	case 'e':
 		a->express = true;
 		a->message = true;
 		return 0;
@@ -103,14 +101,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num)
-			argp_error(state, "\"%s\": one PEER", arg);
+			usage_error(state, "\"%s\" is too much: one PEER", arg);
 		peer_arg(&a->peer, arg, state);
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->peer.text)
-			argp_error(state, "whom?");
+			usage_error(state, "whom? oae ping PEER");
 		if (a->len && !a->message)
-			argp_error(state, "-s is for messages: with --message or --express");
+			usage_error(state, "-s is for messages: with --message or --express");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;

@@ -13,7 +13,7 @@
 #include "text.h"
 
 struct args {
-	const char *verb;
+	unsigned int verb;
 	const char **dev;
 	unsigned int ndev;
 };
@@ -26,14 +26,23 @@ static const char doc[] =
 	"  oae port del eth0          release it: its links are closed\n"
 	"  oae -j port show           for programs\n"
 	"\n"
-	"JSON: an array of objects: port, address, state (up, down, no carrier, gone), mtu,\n"
+	"JSON: an array of objects: port, address, state (up, down, no carrier, gone), mtu, "
 	"links (how many it has).\n"
 	"Exit: 6 the module refused it.\n";
 
-/* list is the older word. */
-static bool lists(const char *verb)
+static const char *const verbs[] = { "add", "del", "show", NULL };
+
+enum { ADD, DEL, SHOW };
+
+static void dev_arg(struct args *a, const char *arg, struct argp_state *state)
 {
-	return !strcmp(verb, "show") || !strcmp(verb, "list");
+	if (a->verb >= SHOW)
+		usage_error(state, "\"%s\": show takes no device, it shows all", arg);
+	if (!*arg || strlen(arg) >= IFNAMSIZ || strpbrk(arg, ",/ \t\n") || strchr("+-", *arg))
+		usage_error(state, "\"%s\" is not the name of a device: 1 to 15 characters, no "
+			    "comma, slash or blank", arg);
+	a->dev = grow(a->dev, a->ndev + 1, sizeof(*a->dev));
+	a->dev[a->ndev++] = arg;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -42,30 +51,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_ARG:
-		if (!a->verb) {
-			if (strcmp(arg, "add") && strcmp(arg, "del") && !lists(arg))
-				argp_error(state, "\"%s\": add, del or show?", arg);
-			a->verb = arg;
-		} else if (lists(a->verb)) {
-			argp_error(state, "%s takes no device", a->verb);
-		} else if (!*arg || strlen(arg) >= IFNAMSIZ || strpbrk(arg, ",/ \t\n") ||
-			   strchr("+-", *arg)) {
-			argp_error(state, "\"%s\" is not the name of a device", arg);
-		} else {
-			a->dev = grow(a->dev, a->ndev + 1, sizeof(*a->dev));
-			a->dev[a->ndev++] = arg;
-		}
+		if (state->arg_num)
+			dev_arg(a, arg, state);
+		else
+			a->verb = word_arg(state, "", arg, verbs);
 		return 0;
 	case ARGP_KEY_END:
-		if (a->verb && !lists(a->verb) && !a->ndev)
-			argp_error(state, "%s: which device?", a->verb);
+		if (a->verb < SHOW && !a->ndev)
+			usage_error(state, "%s: which device? oae port %s DEV", verbs[a->verb],
+				    verbs[a->verb]);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
 
 static const struct argp argp = {
-	NULL, parse, "[show]\nadd DEV...\ndel DEV...", doc, common_options, NULL, NULL
+	NULL, parse, "[show]\nadd DEV...\ndel PORT...", doc, common_options, NULL, NULL
 };
 
 /*
@@ -89,7 +90,7 @@ static int change_patiently(struct netlink *n, const char *dev, bool add, struct
 /* One request a device, so that each has an error of its own. */
 static int change(const struct args *a)
 {
-	bool add = *a->verb == 'a';
+	bool add = a->verb == ADD;
 	struct refused why;
 	struct netlink n;
 	unsigned int i;
@@ -175,10 +176,8 @@ static int list(void)
 	struct links l;
 	struct ports p;
 
-	if (!links_read(&l)) {
-		proc_complain(PROC_LINK);
-		return EXIT_LOCAL;
-	}
+	if (!links_read(&l))
+		return proc_complain(PROC_LINK);
 	if (!ports_read(&p)) {
 		links_free(&l);
 		return complain_errno(errno, "the knob dev");
@@ -194,11 +193,11 @@ static int list(void)
 
 int cmd_port(int argc, char **argv)
 {
-	struct args a = { 0 };
+	struct args a = { .verb = SHOW };
 	int status;
 
 	parse_options(&argp, &argc, argv, &a);
-	if (!a.verb || lists(a.verb))
+	if (a.verb >= SHOW)
 		return list();
 	status = change(&a);
 	free(a.dev);

@@ -23,15 +23,19 @@ static const char *root(void)
 	return getenv("OAE_PROC_NET") ?: "/proc/self/net";
 }
 
-void proc_complain(const char *module)
+bool proc_loaded(const char *module)
 {
-	int err = errno;
+	char path[512];
 
-	if (err == ENOENT)
-		complain("%s is not loaded: no %s/%s; try: modprobe %s", module, root(), module,
-			 module);
-	else
-		complain_errno(err, "%s/%s", root(), module);
+	return snprintf(path, sizeof(path), "%s/%s", root(), module) < (int)sizeof(path) &&
+	       !access(path, F_OK);
+}
+
+int proc_complain(const char *module)
+{
+	if (errno == ENOENT)
+		return complain_not_loaded(module);
+	return complain_errno(errno, "%s/%s", root(), module);
 }
 
 /* In one go, since the module shows a table anew with every read. */

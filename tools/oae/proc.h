@@ -92,6 +92,8 @@ char *proc_text(const char *module, const char *file, size_t *len);
 bool mac_parse(const char *text, unsigned char mac[6]);
 
 /* Says that a module is not loaded, or what else errno says of its files. */
-void proc_complain(const char *module);
+int proc_complain(const char *module);
+/* Is the module loaded? */
+bool proc_loaded(const char *module);
 
 #endif /* OAE_PROC_H */

@@ -15,7 +15,7 @@
 struct args {
 	struct peer peer;
 	unsigned long long count;	/* 0: until interrupted */
-	unsigned int timeout_ms;
+	unsigned int wait_ms;
 	bool raw;
 };
 
@@ -28,22 +28,23 @@ struct ends {
 };
 
 static const char doc[] =
-	"Messages from PEER, or from every peer that has opened a link; the first, or -n of them.\n"
+	"Messages from PEER, or from every peer that has opened a link; the first, or -c of them. "
 	"What was not taken stays for the next that reads.\n"
 	"\vExamples:\n"
 	"  oae recv 02:0a:e0:00:00:02         wait for a message, print it\n"
-	"  oae recv -n 0                      all that come, whoever sends, until interrupted\n"
-	"  oae recv 2 -r --timeout 500 >file  its bytes as they are; within half a second\n"
-	"  oae -j recv -n 0                   for programs\n"
+	"  oae recv -c 0                      all that come, until interrupted\n"
+	"  oae recv 2 -r -w 0.5 >file         its bytes, within half a second\n"
+	"  oae -j recv -c 0                   for programs\n"
 	"\n"
 	"Bytes that are no printable text are shown as \\xNN; -r writes them as they are.\n"
-	"JSON: an object a message and line: port, peer, vc, bytes, and data, or where that is\n"
+	"JSON: an object a message and line: port, peer, vc, bytes, and data, or where that is "
 	"no UTF-8, hex.\n"
 	"Exit: 0 got as many as were asked for; 1 not in time, or an error.\n";
 
 static const struct argp_option options[] = {
-	{ "count", 'n', "N", 0, "messages (1); 0: until interrupted", 0 },
-	{ "timeout", 't', "MS", 0, "give up when none comes for so long", 0 },
+	{ "count", 'c', "N", 0, "messages (1); 0: until interrupted", 0 },
+	{ "wait", 'w', "SECONDS", 0, "for the next one; then give up", 0 },
+	{ "timeout", OPT_WAIT_MS, "MS", OPTION_HIDDEN, NULL, 0 },
 	{ "raw", 'r', NULL, 0, "the bytes as they are, nothing between messages", 0 },
 	{ 0 }
 };
@@ -56,18 +57,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		peer_init(state, &a->peer);
 		return 0;
-	case 'n':
-		a->count = number_arg(state, "-n", arg, 0, ~0ULL);
+	case 'c':
+		a->count = number_arg(state, "-c", arg, 0, ~0ULL);
 		return 0;
-	case 't':
-		a->timeout_ms = number_arg(state, "--timeout", arg, 1, 1000000000);
+	case 'w':
+	case OPT_WAIT_MS:
+		a->wait_ms = wait_arg(state, key, arg);
 		return 0;
 	case 'r':
 		a->raw = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num)
-			argp_error(state, "\"%s\": one PEER", arg);
+			usage_error(state, "\"%s\" is too much: one PEER", arg);
 		peer_arg(&a->peer, arg, state);
 		return 0;
 	}
@@ -184,8 +186,8 @@ static int serve(const struct args *a, struct ends *e)
 			complain("the port is gone");
 			return EXIT_LOCAL;
 		}
-		if (a->timeout_ms && now_ns() - quiet > a->timeout_ms * 1000000ULL) {
-			complain("nothing came for %u ms", a->timeout_ms);
+		if (a->wait_ms && now_ns() - quiet > a->wait_ms * 1000000ULL) {
+			complain("nothing came for %u ms", a->wait_ms);
 			return EXIT_LOCAL;
 		}
 	}

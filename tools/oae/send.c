@@ -16,26 +16,27 @@ struct args {
 	const char *text;	/* NULL: stdin */
 	bool express;
 	bool quiet;
-	unsigned int deadline_ms;
+	unsigned int wait_ms;
 };
 
 static const char doc[] =
-	"Sends a message to PEER: TEXT, or what comes on stdin. Returns when it is committed, or\n"
+	"Sends a message to PEER: TEXT, or what comes on stdin. Returns when it is committed, or "
 	"says what became of it. It is delivered to whoever reads there: oae recv, noc_debug.\n"
 	"\vExamples:\n"
 	"  oae send 02:0a:e0:00:00:02 hello      one message, 5 bytes\n"
-	"  oae send 2 hello                      the same, under the OUI of the first port\n"
-	"  oae send eth1/2 --vc 3 <file          from eth1, on channel 3, what is in a file\n"
-	"  oae send 2 --deadline 500 hello       reversed if not committed within half a second\n"
+	"  oae send 2 hello                      the same, under the port's OUI\n"
+	"  oae send eth1/2 --vc 3 <file          a file, from eth1, on channel 3\n"
+	"  oae send 2 -w 0.5 hello               reversed if not committed by then\n"
 	"  oae -j send 2 hello                   for programs\n"
 	"\n"
-	"JSON: an array of one object: peer, vc, result (committed, reversed, unknown, pending,\n"
+	"JSON: an array of one object: peer, vc, result (committed, reversed, unknown, pending, "
 	"not begun), errno and error if it is not committed, bytes, time_us.\n"
 	"Exit: 0 committed, 1 not begun, 2 reversed, 3 unknown, 4 not known yet.\n";
 
 static const struct argp_option options[] = {
-	{ "express", 'x', NULL, 0, "delivered at once; cannot be reversed any more", 0 },
-	{ "deadline", 'd', "MS", 0, "reverse it after so many milliseconds", 0 },
+	{ "express", 'e', NULL, 0, "delivered at once; cannot be reversed any more", 0 },
+	{ "wait", 'w', "SECONDS", 0, "for the outcome; then it is reversed", 0 },
+	{ "deadline", OPT_WAIT_MS, "MS", OPTION_HIDDEN, NULL, 0 },
 	{ "quiet", 'q', NULL, 0, "say nothing when it is committed", 0 },
 	{ 0 }
 };
@@ -48,11 +49,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		peer_init(state, &a->peer);
 		return 0;
-	case 'x':
+	case 'e':
 		a->express = true;
 		return 0;
-	case 'd':
-		a->deadline_ms = number_arg(state, "--deadline", arg, 1, 3600000);
+	case 'w':
+	case OPT_WAIT_MS:
+		a->wait_ms = wait_arg(state, key, arg);
 		return 0;
 	case 'q':
 		a->quiet = true;
@@ -63,10 +65,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		else if (state->arg_num == 1)
 			a->text = strcmp(arg, "-") ? arg : NULL;
 		else
-			argp_error(state, "\"%s\": one TEXT; with blanks in it, quote it", arg);
+			usage_error(state, "\"%s\" is too much: one TEXT; quote its blanks", arg);
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "to whom?");
+		usage_error(state, "to whom? oae send PEER [TEXT|-]");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -113,10 +115,10 @@ int cmd_send(int argc, char **argv)
 	if (!len) {
 		complain("nothing to send: a transaction has a byte at least");
 		free(input);
-		return EXIT_LOCAL;
+		return EXIT_USAGE;
 	}
 	stop_on_signals();
-	fd = peer_open(&a.peer, a.express ? OAE_OPEN_EXPRESS : 0, a.deadline_ms);
+	fd = peer_open(&a.peer, a.express ? OAE_OPEN_EXPRESS : 0, a.wait_ms);
 	if (fd < 0) {
 		free(input);
 		return EXIT_LOCAL;

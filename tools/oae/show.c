@@ -26,7 +26,7 @@ static const char doc[] =
 	"  oae show                         all links, and the ports they are on\n"
 	"  oae show port eth0 vc 3          those of one port and channel\n"
 	"  oae show peer 02:0a:e0:00:00:02  those to a peer; 2 is enough\n"
-	"  oae show state down              those that are open, down, opening, closing, closed\n"
+	"  oae show state down              open, down, opening, closing or closed\n"
 	"  oae show -p                      and who has them open\n"
 	"  oae show zones                   the gateway's: how each zone is reached\n"
 	"  oae show nodes                   the gateway's: who is in which zone\n"
@@ -37,8 +37,8 @@ static const char doc[] =
 	"TX, RX: number of the last transaction committed, delivered.\n"
 	"QUEUE, UNREAD: transactions that wait for their turn, for a reader.\n"
 	"\n"
-	"JSON: an array of objects, one a link, with the columns of /proc/net/modoae/tags:\n"
-	"port, vc, state, offer, hold, peer, way, rx, tx, unread, queue, rtt_us, kid, age_s.\n"
+	"JSON: an array of objects, one a link, with the columns of /proc/net/modoae/tags: "
+	"port, vc, state, offer, hold, peer, way, rx, tx, unread, queue, rtt_us, kid, age_s. "
 	"With -p also owners: an array of objects with pid, fd and command.\n";
 
 static const struct argp_option options[] = {
@@ -46,19 +46,23 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
+static const char *const words[] = {
+	"port", "peer", "vc", "state", "links", "zones", "nodes", NULL
+};
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct args *a = state->input;
 
+	int word;
+
 	switch (key) {
 	case ARGP_KEY_ARG:
-		if (filter_word(&a->filter, arg, state))
-			return 0;
-		if (a->what || (strcmp(arg, "links") && strcmp(arg, "zones") &&
-				strcmp(arg, "nodes")))
-			argp_error(state, "\"%s\": port, peer, vc, state, links, zones or nodes?",
-				   arg);
-		a->what = arg;
+		word = filter_arg(&a->filter, arg, words, state);
+		if (word >= 0 && a->what)
+			usage_error(state, "\"%s\": %s or %s, not both", arg, a->what, words[word]);
+		if (word >= 0)
+			a->what = words[word];
 		return 0;
 	case 'p':
 		a->processes = true;
@@ -66,7 +70,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		filter_end(&a->filter, state);
 		if (a->processes && a->what && strcmp(a->what, "links"))
-			argp_error(state, "-p: %s have no owners, links have", a->what);
+			usage_error(state, "-p: %s have no owners, links have", a->what);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -168,10 +172,8 @@ static int show_links(const struct args *a)
 	struct owners owners = { 0 }, *wanted = a->processes ? &owners : NULL;
 	struct links l;
 
-	if (!links_read(&l)) {
-		proc_complain(PROC_LINK);
-		return EXIT_LOCAL;
-	}
+	if (!links_read(&l))
+		return proc_complain(PROC_LINK);
 	if (wanted)
 		owners_read(wanted);
 	if (want_json) {
@@ -228,10 +230,8 @@ static int show_gateway(const char *file)
 	struct json j;
 	unsigned int i;
 
-	if (!table_read(&t, PROC_GATEWAY, file)) {
-		proc_complain(PROC_GATEWAY);
-		return EXIT_LOCAL;
-	}
+	if (!table_read(&t, PROC_GATEWAY, file))
+		return proc_complain(PROC_GATEWAY);
 	if (want_json) {
 		json_init(&j, stdout);
 		json_array(&j, NULL);
@@ -250,7 +250,7 @@ static int show_gateway(const char *file)
 
 int cmd_show(int argc, char **argv)
 {
-	struct args a = { .filter = FILTER_LINKS };
+	struct args a = { .filter = FILTER_ANY };
 
 	parse_options(&argp, &argc, argv, &a);
 	if (a.what && !strcmp(a.what, "zones"))

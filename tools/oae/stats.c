@@ -23,7 +23,7 @@ static const char doc[] =
 	"PATTERN as of the shell: 'bad_*'. A word without * or ? is looked for anywhere in the name.\n"
 	"\vExamples:\n"
 	"  oae stats                  all that are not 0\n"
-	"  oae stats -z 'bad_*'       frames dropped because they were malformed, zeros too\n"
+	"  oae stats -z 'bad_*'       malformed frames that were dropped, zeros too\n"
 	"  oae stats drop committed   whatever has drop or committed in its name\n"
 	"  oae -j stats               for programs: zeros too\n"
 	"\n"
@@ -153,15 +153,14 @@ int cmd_stats(int argc, char **argv)
 		counters_free(&c);
 	}
 	if (!found) {
-		proc_complain(PROC_LINK);
 		free(a.pattern);
-		return EXIT_LOCAL;
+		return proc_complain(PROC_LINK);
 	}
 	if (want_json)
 		json_close(&j);
 	free(a.pattern);
 	if (!a.matched && a.npatterns) {
-		complain("no counter matches");
+		complain("no counter matches; `oae stats -z` shows all");
 		return EXIT_LOCAL;
 	}
 	if (!a.shown && !want_json)

@@ -14,26 +14,27 @@
 struct args {
 	struct peer peer;
 	const char *give;
-	unsigned int timeout_ms;
+	unsigned int wait_ms;
 	bool raw;
 };
 
 static const char doc[] =
-	"Gives a half, TEXT or - for stdin, and prints the one that the peer gives for it. Waits\n"
+	"Gives a half, TEXT or - for stdin, and prints the one that the peer gives for it. Waits "
 	"until the peer gives one: there, too, somebody says oae swap, or a program does.\n"
 	"\vExamples:\n"
 	"  oae swap 02:0a:e0:00:00:02 'my half'     wait for as long as it takes\n"
-	"  oae swap 2 --timeout 5000 - <mine >theirs -r\n"
+	"  oae swap 2 -w 5 - <mine >theirs -r\n"
 	"                                           five seconds, then it is reversed\n"
 	"\n"
-	"A half that is lent to the peer can no longer be reversed; then it is waited for once\n"
+	"A half that is lent to the peer can no longer be reversed; then it is waited for once "
 	"more as long, and if it is not known yet the exit code is 4.\n"
-	"JSON: an array of one object: peer, vc, result, errno and error if it is not committed,\n"
+	"JSON: an array of one object: peer, vc, result, errno and error if it is not committed, "
 	"gave (bytes), took (bytes), and data, or where that is no UTF-8, hex.\n"
 	"Exit: 0 swapped, 1 not begun, 2 reversed, 3 unknown, 4 not known yet.\n";
 
 static const struct argp_option options[] = {
-	{ "timeout", 't', "MS", 0, "take the half back after so many milliseconds", 0 },
+	{ "wait", 'w', "SECONDS", 0, "for the peer's half; then it is reversed", 0 },
+	{ "timeout", OPT_WAIT_MS, "MS", OPTION_HIDDEN, NULL, 0 },
 	{ "raw", 'r', NULL, 0, "the bytes taken as they are", 0 },
 	{ 0 }
 };
@@ -46,8 +47,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		peer_init(state, &a->peer);
 		return 0;
-	case 't':
-		a->timeout_ms = number_arg(state, "--timeout", arg, 1, 3600000);
+	case 'w':
+	case OPT_WAIT_MS:
+		a->wait_ms = wait_arg(state, key, arg);
 		return 0;
 	case 'r':
 		a->raw = true;
@@ -58,11 +60,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		else if (state->arg_num == 1)
 			a->give = arg;
 		else
-			argp_error(state, "\"%s\": one half; with blanks in it, quote it", arg);
+			usage_error(state, "\"%s\" is too much: one half; quote its blanks", arg);
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->give)
-			argp_error(state, "with whom, and what for?");
+			usage_error(state, "with whom, and what is given? oae swap PEER TEXT|-");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -115,7 +117,7 @@ static int swap(const struct args *a, int fd, const char *give, size_t len, char
 		return errno;
 	free(*took);
 	*took = NULL;
-	return outcome_wait(fd, a->timeout_ms, took, took_len);
+	return outcome_wait(fd, a->wait_ms, took, took_len);
 }
 
 int cmd_swap(int argc, char **argv)
@@ -135,10 +137,10 @@ int cmd_swap(int argc, char **argv)
 	if (!len) {
 		complain("nothing to give: a half has a byte at least");
 		free(input);
-		return EXIT_LOCAL;
+		return EXIT_USAGE;
 	}
 	stop_on_signals();
-	fd = peer_open(&a.peer, 0, a.timeout_ms);
+	fd = peer_open(&a.peer, 0, a.wait_ms);
 	if (fd < 0) {
 		free(input);
 		return EXIT_LOCAL;

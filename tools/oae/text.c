@@ -30,6 +30,11 @@ void *grow(void *p, size_t n, size_t size)
 	return must(reallocarray(p, n ?: 1, size));
 }
 
+FILE *memory_file(char **text, size_t *len)
+{
+	return must(open_memstream(text, len));
+}
+
 char *copy_text(const char *text, size_t len)
 {
 	char *copy = alloc(len + 1, 1);
@@ -106,7 +111,7 @@ static char *safe_copy(const char *text)
 {
 	char *buf = NULL;
 	size_t len;
-	FILE *out = must(open_memstream(&buf, &len));
+	FILE *out = memory_file(&buf, &len);
 
 	put_safe(out, text, strlen(text));
 	fclose(out);
@@ -145,7 +150,7 @@ static void print_line(const struct grid *g, FILE *out, char *const *cell, const
 {
 	char *line = NULL;
 	size_t len;
-	FILE *mem = must(open_memstream(&line, &len));
+	FILE *mem = memory_file(&line, &len);
 	unsigned int i;
 
 	for (i = 0; i < g->ncols; i++) {

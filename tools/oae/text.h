@@ -42,5 +42,6 @@ void grid_free(struct grid *g);
 void *alloc(size_t n, size_t size);
 void *grow(void *p, size_t n, size_t size);
 char *copy_text(const char *text, size_t len);
+FILE *memory_file(char **text, size_t *len);
 
 #endif /* OAE_TEXT_H */

@@ -36,40 +36,41 @@ static const char doc[] =
 	"Links by transactions a second, refreshed; ends with q or an interrupt.\n"
 	"\vExamples:\n"
 	"  oae top                    every second, on the whole terminal\n"
-	"  oae top -d 5 port eth0     every five, of one port\n"
-	"  oae top -b -n 2            twice, as plain text\n"
+	"  oae top -i 5 port eth0     every five, of one port\n"
+	"  oae top -b -c 2            twice, as plain text\n"
 	"\n"
 	"TX/s, RX/s: transactions committed, delivered. The first lines are of all links.\n"
-	"JSON (batch mode, an object a refresh): seconds, committed_per_s, reversed_per_s,\n"
-	"unknown_per_s, delivered_per_s, rx_frames_per_s, tx_frames_per_s, links: port, peer,\n"
+	"JSON (batch mode, an object a refresh): seconds, committed_per_s, reversed_per_s, "
+	"unknown_per_s, delivered_per_s, rx_frames_per_s, tx_frames_per_s, links: port, peer, "
 	"vc, state, tx_per_s, rx_per_s, queue, unread, rtt_us.\n";
 
 static const struct argp_option options[] = {
-	{ "delay", 'd', "SECONDS", 0, "between refreshes (1)", 0 },
-	{ "iterations", 'n', "N", 0, "end after N refreshes", 0 },
+	{ "interval", 'i', "SECONDS", 0, "between refreshes (1)", 0 },
+	{ "count", 'c', "N", 0, "end after N refreshes", 0 },
 	{ "batch", 'b', NULL, 0, "plain text, as without a terminal", 0 },
 	{ 0 }
 };
+
+static const char *const words[] = { "port", "peer", "vc", "state", NULL };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct args *a = state->input;
 
 	switch (key) {
-	case 'd':
-		a->delay_ms = seconds_arg(state, "-d", arg);
+	case 'i':
+		a->delay_ms = seconds_arg(state, "-i", arg);
 		if (a->delay_ms < 10)
-			argp_error(state, "-d: at least 0.01 seconds");
+			usage_error(state, "-i: \"%s\" is less than 0.01 seconds", arg);
 		return 0;
-	case 'n':
-		a->count = number_arg(state, "-n", arg, 1, ~0ULL);
+	case 'c':
+		a->count = number_arg(state, "-c", arg, 1, ~0ULL);
 		return 0;
 	case 'b':
 		a->batch = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (!filter_word(&a->filter, arg, state))
-			argp_error(state, "\"%s\": port, peer, vc or state?", arg);
+		filter_arg(&a->filter, arg, words, state);
 		return 0;
 	case ARGP_KEY_END:
 		filter_end(&a->filter, state);
@@ -321,7 +322,7 @@ static int watch(const struct args *a, bool tty)
 
 int cmd_top(int argc, char **argv)
 {
-	struct args a = { .filter = FILTER_LINKS, .delay_ms = 1000 };
+	struct args a = { .filter = FILTER_ANY, .delay_ms = 1000 };
 	int status;
 	bool tty;
 
@@ -333,9 +334,5 @@ int cmd_top(int argc, char **argv)
 	status = watch(&a, tty);
 	if (tty)
 		tty_end();
-	if (status < 0) {
-		proc_complain(PROC_LINK);
-		status = EXIT_LOCAL;
-	}
-	return status;
+	return status < 0 ? proc_complain(PROC_LINK) : status;
 }

@@ -28,13 +28,14 @@ struct args {
 	unsigned int offset;
 	unsigned int words;		/* READ */
 	unsigned int given;		/* arguments behind OFFSET */
-	unsigned int deadline_ms;
+	unsigned int wait_ms;
 	bool hex;
 	struct values arg, cmp;
 };
 
 static const struct argp_option options[] = {
-	{ "deadline", 'd', "MS", 0, "reverse it after so many milliseconds", 0 },
+	{ "wait", 'w', "SECONDS", 0, "for the outcome; then it is reversed", 0 },
+	{ "deadline", OPT_WAIT_MS, "MS", OPTION_HIDDEN, NULL, 0 },
 	{ "hex", 'x', NULL, 0, "print words in hex", 0 },
 	{ 0 }
 };
@@ -46,25 +47,24 @@ static void values_arg(struct values *to, const char *arg, struct argp_state *st
 
 	while ((one = strsep(&rest, ","))) {
 		if (to->n == MAX_WORDS)
-			argp_error(state, "more than %u words", MAX_WORDS);
+			usage_error(state, "more than %u words", MAX_WORDS);
 		if (!number(one, &to->v[to->n]))
-			argp_error(state, "\"%s\" is not a word: a number of 64 bits", one);
+			usage_error(state, "\"%s\" is not a word: a number of 64 bits", one);
 		to->n++;
 	}
 	free(copy);
 }
 
-static void word_arg(struct args *a, const char *arg, struct argp_state *state)
+static void value_arg(struct args *a, const char *arg, struct argp_state *state)
 {
 	a->given++;
 	if (a->code == OAE_VERB_READ) {
 		if (a->given > 1)
-			argp_error(state, "\"%s\": PEER REGION OFFSET [WORDS]", arg);
+			usage_error(state, "\"%s\" is too much: PEER REGION OFFSET [WORDS]", arg);
 		a->words = number_arg(state, "WORDS", arg, 1, MAX_WORDS);
 	} else if (a->code == OAE_VERB_CAS) {
 		if (a->given > 2)
-			argp_error(state, "\"%s\": words of a comparison with commas between",
-				   arg);
+			usage_error(state, "\"%s\" is too much; words with commas between", arg);
 		values_arg(a->given == 1 ? &a->cmp : &a->arg, arg, state);
 	} else {
 		values_arg(&a->arg, arg, state);
@@ -76,11 +76,14 @@ static void check(const struct args *a, struct argp_state *state)
 	unsigned int need = a->code == OAE_VERB_READ ? 0 : a->code == OAE_VERB_CAS ? 2 : 1;
 
 	if (state->arg_num < 3)
-		argp_error(state, "of whom, which REGION, which OFFSET?");
+		usage_error(state, "of whom, which region, which offset? %s PEER REGION OFFSET",
+			    command_name);
 	if (a->given < need)
-		argp_error(state, need == 2 ? "EXPECTED and VALUE?" : "which VALUE?");
+		usage_error(state, need == 2 ? "which words, and for which others? EXPECTED VALUE" :
+					       "which VALUE?");
 	if (a->code == OAE_VERB_CAS && a->cmp.n != a->arg.n)
-		argp_error(state, "as many words expected as new ones");
+		usage_error(state, "EXPECTED has %u words, VALUE %u: it takes as many", a->cmp.n,
+			    a->arg.n);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -91,8 +94,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		peer_init(state, &a->peer);
 		return 0;
-	case 'd':
-		a->deadline_ms = number_arg(state, "--deadline", arg, 1, 3600000);
+	case 'w':
+	case OPT_WAIT_MS:
+		a->wait_ms = wait_arg(state, key, arg);
 		return 0;
 	case 'x':
 		a->hex = true;
@@ -105,9 +109,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		else if (state->arg_num == 2)
 			a->offset = number_arg(state, "OFFSET", arg, 0, 0xfffffff8);
 		else
-			word_arg(a, arg, state);
+			value_arg(a, arg, state);
 		if (state->arg_num == 2 && a->offset % 8)
-			argp_error(state, "OFFSET: %u is not a multiple of 8", a->offset);
+			usage_error(state, "OFFSET: %u is not a multiple of 8", a->offset);
 		return 0;
 	case ARGP_KEY_END:
 		check(a, state);
@@ -179,7 +183,7 @@ static int run(struct args *a, const struct argp *argp, int argc, char **argv)
 	parse_options(argp, &argc, argv, a);
 	nops = make_ops(a, op);
 	stop_on_signals();
-	fd = peer_open(&a->peer, 0, a->deadline_ms);
+	fd = peer_open(&a->peer, 0, a->wait_ms);
 	if (fd < 0)
 		return EXIT_LOCAL;
 	taken = oae_verb(fd, a->region, op, nops, NULL);
@@ -270,7 +274,7 @@ int cmd_cas(int argc, char **argv)
 {
 	static const struct argp argp = {
 		options, parse, "PEER REGION OFFSET EXPECTED[,...] VALUE[,...]",
-		"Sets words of a region that PEER exposes, if all of them are what is EXPECTED, and\n"
+		"Sets words of a region that PEER exposes, if all of them are what is EXPECTED, and "
 		"prints what they were. All are set or none.\n"
 		"\vExamples:\n"
 		"  oae cas 02:0a:e0:00:00:02 1 0 0 7    take a lock: 7 if it was 0\n"
