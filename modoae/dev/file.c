@@ -326,6 +326,24 @@ static int file_ioctl_status(struct oae_file *f, void __user *arg)
 	return -EFAULT;
 }
 
+/* Whom the file listens for; * is any. */
+static void file_show_listening(struct seq_file *m, const struct oae_file *f)
+{
+	u8 mac[ETH_ALEN];
+
+	oae_kid_mac(f->kid, mac);
+	seq_printf(m, "oae:\tlistening\nport:\t%s\n",
+		   f->port_name[0] ? f->port_name : "*");
+	if (is_zero_ether_addr(mac))
+		seq_puts(m, "peer:\t*\n");
+	else
+		seq_printf(m, "peer:\t%pM\n", mac);
+	if (f->kid_mask >> 56)
+		seq_printf(m, "vc:\t%u\n", (u8)(f->kid >> 56));
+	else
+		seq_puts(m, "vc:\t*\n");
+}
+
 /*
  * /proc/PID/fdinfo: what `oae show -p` finds the owners of links by. Numbers and
  * their order are those of struct oae_status.
@@ -338,9 +356,12 @@ static void file_show_fdinfo(struct seq_file *m, struct file *file)
 	const char *word;
 
 	seq_printf(m, "netns:\t%u\n", f->net->ns.inum);
+	if (PTR_ERR(tag) == -ENOTCONN) {
+		seq_puts(m, "oae:\tunattached\n");
+		return;
+	}
 	if (IS_ERR(tag)) {
-		seq_printf(m, "oae:\t%s\n", PTR_ERR(tag) == -ENOTCONN ?
-					   "unattached" : "listening");
+		file_show_listening(m, f);
 		return;
 	}
 	oae_tag_lock(tag);

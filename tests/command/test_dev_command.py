@@ -175,6 +175,15 @@ class Looking(CommandTest):
                 self.assertEqual(said[key], wanted, key)
             with self.a:
                 self.assertEqual(int(said["netns"]), os.stat("/proc/thread-self/ns/net").st_ino)
+        with OaeFile(self.a) as file:
+            file.listen(vc=7)
+            *_, row = oae(self.a, "-j", "show", "-p").json
+            owner, = row.pop("owners")
+            self.assertEqual(row, {"port": None, "vc": 7, "state": "LISTEN", "peer": None})
+            self.assertEqual((owner["pid"], owner["fd"]), (os.getpid(), file.fileno()))
+            line = oae(self.a, "show", "-p", "vc", 7).out.splitlines()[-1]
+            self.assertRegex(line, rf"^\* +\* +7 +LISTEN .* {name}/{os.getpid()}$")
+            self.assertIn("no links", oae(self.a, "show", "-p", "vc", 8).out)
 
     def test_stats(self):
         """Every counter, its value and its meaning."""

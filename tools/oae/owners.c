@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who has a link open. The module says in /proc/PID/fdinfo/N which link a file of
- * /dev/oae is attached to. Processes come and go meanwhile, and say what they like of
- * their names.
+ * Who has a link open, and who listens for links. The module says in
+ * /proc/PID/fdinfo/N which link a file of /dev/oae is attached to. Processes come
+ * and go meanwhile, and say what they like of their names.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "filter.h"
 #include "json.h"
 #include "owners.h"
 #include "proc.h"
@@ -79,15 +80,24 @@ static bool parse_fdinfo(const char *text, unsigned long long netns, struct owne
 	unsigned long long v;
 	char word[64];
 
-	if (!value_of(text, "oae", word, sizeof(word)) || strcmp(word, "attached"))
+	if (!value_of(text, "oae", word, sizeof(word)))
+		return false;
+	o->listens = !strcmp(word, "listening");
+	if (!o->listens && strcmp(word, "attached"))
 		return false;
 	if (!value_of(text, "netns", word, sizeof(word)) || !number(word, &v) || v != netns)
 		return false;
-	if (!value_of(text, "vc", word, sizeof(word)) || !number(word, &v) || v > 255)
+	if (!value_of(text, "vc", word, sizeof(word)))
 		return false;
-	o->vc = v;
+	if (o->listens && !strcmp(word, "*"))
+		o->vc = -1;
+	else if (number(word, &v) && v <= 255)
+		o->vc = v;
+	else
+		return false;
 	return value_of(text, "port", o->port, sizeof(o->port)) &&
-	       value_of(text, "peer", word, sizeof(word)) && mac_parse(word, o->mac);
+	       value_of(text, "peer", o->peer, sizeof(o->peer)) &&
+	       (mac_parse(o->peer, o->mac) || (o->listens && !strcmp(o->peer, "*")));
 }
 
 static void add(struct owners *all, const struct owner *o)
@@ -172,7 +182,16 @@ void owners_free(struct owners *all)
 
 bool owner_has(const struct owner *o, const struct link_row *l)
 {
-	return o->vc == l->vc && !memcmp(o->mac, l->mac, 6) && !strcmp(o->port, l->port);
+	return !o->listens && o->vc == (int)l->vc && !memcmp(o->mac, l->mac, 6) &&
+	       !strcmp(o->port, l->port);
+}
+
+bool owner_listens(const struct owner *o, const struct filter *f)
+{
+	return o->listens && f->state < 0 &&
+	       (!f->port || *o->port == '*' || !strcmp(f->port, o->port)) &&
+	       (f->vc < 0 || o->vc < 0 || f->vc == o->vc) &&
+	       (*o->peer == '*' || filter_peer(f, o->mac, f->vc < 0 ? 0 : f->vc));
 }
 
 char *owners_text(const struct owners *all, const struct link_row *l)
@@ -197,6 +216,15 @@ char *owners_text(const struct owners *all, const struct link_row *l)
 	return copy_text("-", 1);
 }
 
+void owner_json(const struct owner *o, struct json *j)
+{
+	json_object(j, NULL);
+	json_number(j, "pid", o->pid);
+	json_number(j, "fd", o->fd);
+	json_string(j, "command", o->command);
+	json_close(j);
+}
+
 void owners_json(const struct owners *all, const struct link_row *l, struct json *j)
 {
 	unsigned int i;
@@ -207,11 +235,7 @@ void owners_json(const struct owners *all, const struct link_row *l, struct json
 
 		if (!owner_has(o, l))
 			continue;
-		json_object(j, NULL);
-		json_number(j, "pid", o->pid);
-		json_number(j, "fd", o->fd);
-		json_string(j, "command", o->command);
-		json_close(j);
+		owner_json(o, j);
 	}
 	json_close(j);
 }

@@ -27,7 +27,7 @@ static const char doc[] =
 	"  oae show port eth0 vc 3          those of one port and channel\n"
 	"  oae show peer 02:0a:e0:00:00:02  those to a peer; 2 is enough\n"
 	"  oae show state down              open, down, opening, closing or closed\n"
-	"  oae show -p                      and who has them open\n"
+	"  oae show -p                      and who has them open, and who listens\n"
 	"  oae show zones                   the gateway's: how each zone is reached\n"
 	"  oae show nodes                   the gateway's: who is in which zone\n"
 	"  oae -j show                      for programs\n"
@@ -39,10 +39,12 @@ static const char doc[] =
 	"\n"
 	"JSON: an array of objects, one a link, with the columns of /proc/net/modoae/tags: "
 	"port, vc, state, offer, hold, peer, way, rx, tx, unread, queue, rtt_us, kid, age_s. "
-	"With -p also owners: an array of objects with pid, fd and command.\n";
+	"With -p also owners: an array of objects with pid, fd and command; and an "
+	"object of state LISTEN for each file that listens, with port, peer and vc null "
+	"for any.\n";
 
 static const struct argp_option options[] = {
-	{ "processes", 'p', NULL, 0, "the processes that have each link open", 0 },
+	{ "processes", 'p', NULL, 0, "who has each link open, and who listens", 0 },
 	{ 0 }
 };
 
@@ -81,6 +83,40 @@ static const struct argp argp = {
 	common_options, NULL, NULL
 };
 
+/* Who listens for links: as a link, of which there is only who has it. */
+static void listener_json(const struct owner *o, struct json *j)
+{
+	json_object(j, NULL);
+	if (*o->port == '*')
+		json_null(j, "port");
+	else
+		json_string(j, "port", o->port);
+	if (o->vc < 0)
+		json_null(j, "vc");
+	else
+		json_number(j, "vc", o->vc);
+	json_string(j, "state", "LISTEN");
+	if (*o->peer == '*')
+		json_null(j, "peer");
+	else
+		json_string(j, "peer", o->peer);
+	json_array(j, "owners");
+	owner_json(o, j);
+	json_close(j);
+	json_close(j);
+}
+
+static void listener_row(struct grid *g, const struct owner *o)
+{
+	char vc[12] = "*", who[96];
+
+	if (o->vc >= 0)
+		snprintf(vc, sizeof(vc), "%d", o->vc);
+	snprintf(who, sizeof(who), "%s/%u", o->command, o->pid);
+	grid_add(g, o->port, o->peer, vc, "LISTEN", "-", "-", "-", "-", "-", "-", "-", "-", "-",
+		 who);
+}
+
 /* @owners: NULL if they were not asked for. */
 static void links_json(const struct links *l, const struct filter *f, const struct owners *owners)
 {
@@ -98,6 +134,9 @@ static void links_json(const struct links *l, const struct filter *f, const stru
 			owners_json(owners, &l->row[i], &j);
 		json_close(&j);
 	}
+	for (i = 0; owners && i < owners->n; i++)
+		if (owner_listens(&owners->o[i], f))
+			listener_json(&owners->o[i], &j);
 	json_close(&j);
 }
 
@@ -136,6 +175,9 @@ static void links_people(const struct links *l, const struct filter *f,
 		link_row(&g, &l->row[i], owner);
 		free(owner);
 	}
+	for (i = 0; owners && i < owners->n; i++)
+		if (owner_listens(&owners->o[i], f))
+			listener_row(&g, &owners->o[i]);
 	if (g.nrows)
 		grid_print(&g, stdout, 0, 0);
 	else
