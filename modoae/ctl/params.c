@@ -213,7 +213,7 @@ static int params_apply_target(void *owner, const struct oae_setting *s,
 		err = oae_target_set(owner, &addr);
 		if (err == -ENOBUFS)
 			oae_refuse(why, "target", s->val, err,
-				   "takes a peer while there are less than max_tags links");
+				   "there are max_tags links: close some, or set max_tags higher");
 		return err;
 	}
 	oae_template.target = addr;

@@ -215,7 +215,7 @@ static int procfs_tags_command(struct oae_node *node, char *cmd)
 		return procfs_tags_refuse(whole, -EINVAL, accepted);
 	err = oae_links_close_to(node, &addr, vc);
 	if (err)
-		procfs_tags_refuse(whole, err, "closes a link that is there");
+		procfs_tags_refuse(whole, err, "there is no such link");
 	return err;
 }
 

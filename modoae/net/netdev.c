@@ -67,7 +67,7 @@ static bool netdev_says(const struct oae_node *node)
 static int netdev_port_check(struct oae_node *node, const struct net_device *dev,
 			     const char **accepted)
 {
-	*accepted = "takes a net device of this namespace";
+	*accepted = "there is no such net device in this network namespace";
 	if (!dev)
 		return -ENODEV;
 	*accepted = "takes an Ethernet device, not loopback";
@@ -78,10 +78,10 @@ static int netdev_port_check(struct oae_node *node, const struct net_device *dev
 		    __stringify(OAE_MIN_MTU);
 	if (dev->mtu < OAE_MIN_MTU)
 		return -EINVAL;
-	*accepted = "takes a device that no bond, team or bridge has: bind that";
+	*accepted = "is in a bond, team or bridge: bind that instead";
 	if (oae_is_enslaved(dev))
 		return -EINVAL;
-	*accepted = "takes a device that is not bound yet";
+	*accepted = "is a port already";
 	if (netdev_port_of(node, dev))
 		return -EEXIST;
 	return 0;
@@ -347,7 +347,7 @@ static int netdev_ports_change_add(struct oae_node *node,
 		if (c->sign[i] == '-') {
 			if (!bound)
 				err = oae_refuse(why, "dev", c->name[i], -ENODEV,
-						 "releases a device that is bound");
+						 "is not a port");
 			continue;
 		}
 		if (bound && !c->sign[i])

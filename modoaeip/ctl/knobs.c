@@ -51,6 +51,17 @@ static void *knobs_numbers(void *owner)
 	return gw ? &gw->knobs : &oaeip_template.knobs;
 }
 
+/* The tunnel's sockets are opened by what several knobs set; net/socket.c logs why not. */
+static int knobs_tunnel_refuse(struct oae_refusal *why, const char *knob,
+			       const char *val, int err)
+{
+	if (err != -EADDRINUSE && err != -EADDRNOTAVAIL)
+		return err;
+	why->logged = true;
+	return oae_refuse(why, knob, val, err,
+			  "needs a UDP port that is free at this gateway's addresses: see the knob port");
+}
+
 /*
  * Set the UDP port, which the tunnel's sockets are bound to. On failure the old
  * sockets come back. net/socket.c logs the failure, since other knobs open them too.
@@ -122,10 +133,10 @@ static int knobs_apply_dev(void *owner, const struct oae_setting *s,
 		      -ENODEV : 0;
 	if (err == -ENODEV)
 		return oae_refuse(why, "dev", s->val, err,
-				  "takes a net device of this namespace");
+				  "there is no such net device in this network namespace");
 	if (err == -EINVAL)
 		return oae_refuse(why, "dev", s->val, err, OAEIP_DEV_TAKES);
-	return err;
+	return knobs_tunnel_refuse(why, "dev", s->val, err);
 }
 
 static int knobs_print_dev(void *owner, char *buf, size_t size)
@@ -180,7 +191,9 @@ static int knobs_apply_gwips(void *owner, const struct oae_setting *s,
 			     struct oae_refusal *why)
 {
 	if (owner)
-		return oaeip_gwips_set(owner, s->data, s->number);
+		return knobs_tunnel_refuse(why, "gwips", s->val,
+					   oaeip_gwips_set(owner, s->data,
+							   s->number));
 	strscpy(oaeip_template.gwips, s->val, OAEIP_GWIPS_SIZE);
 	return 0;
 }
@@ -223,7 +236,8 @@ static int knobs_apply_shutdown(void *owner, const struct oae_setting *s,
 				struct oae_refusal *why)
 {
 	if (owner)
-		return oaeip_shutdown_set(owner, s->number);
+		return knobs_tunnel_refuse(why, "shutdown", s->val,
+					   oaeip_shutdown_set(owner, s->number));
 	oaeip_template.shut = s->number;
 	return 0;
 }

@@ -285,10 +285,10 @@ class Ports(NetlinkTest):
                          [("va", self.cable.mac_a, "up", 1500),
                           ("dummy0", self.a.mac("dummy0"), "down", 1400)])
         for verb, dev, words in (
-                ("add", "dummy0", "EEXIST: takes a device that is not bound yet"),
-                ("add", "nothere", "ENODEV: takes a net device of this namespace"),
+                ("add", "dummy0", "EEXIST: is a port already"),
+                ("add", "nothere", "ENODEV: there is no such net device in this network namespace"),
                 ("add", "lo", "EINVAL: takes an Ethernet device, not loopback"),
-                ("del", "nothere", "ENODEV: releases a device that is bound")):
+                ("del", "nothere", "ENODEV: is not a port")):
             said = oae(self.a, "port", verb, dev, status=REFUSED)
             self.assertEqual(said.err, f"oae port: {verb} {dev}: {words}\n")
         oae(self.a, "port", "del", "dummy0")

@@ -2,6 +2,7 @@
 """The family oaegw of generic netlink, and oae gateway on top of it."""
 
 import re
+import socket
 
 import oaenlspec
 import prometheus
@@ -64,7 +65,7 @@ class Netlink(GatewayTest):
                 ("mtu=255", "ERANGE: takes 0 or a number from 256 to 65535, bytes"),
                 ("gwips=10.9.0.1,", "EINVAL: takes A,B,... an item a zone: a unicast IPv4 or IPv6"
                                     " address, or one of each joined by +"),
-                ("dev=nothere", "ENODEV: takes a net device of this namespace"),
+                ("dev=nothere", "ENODEV: there is no such net device in this network namespace"),
                 ("dev=lo", "EINVAL: takes an Ethernet device, not loopback nor in a bond or bridge,"
                            " with an MTU of at least 140"),
                 ("mtuu=0", "ENOENT: there is no such knob; did you mean mtu?")):
@@ -77,6 +78,18 @@ class Netlink(GatewayTest):
                 self.assertEqual(self.knobs(), before, (wrong, at))
         self.assertEqual(self.g.mine(), 1)
         oae(self.g, "gateway", "set", "dev=", "gwips=")
+
+    def test_port_taken(self):
+        """Whatever opens the tunnel says that its port is taken; nothing is changed."""
+        oae(self.g, "gateway", "set", "dev=zone0", "port=40001")
+        self.addCleanup(oae, self.g, "gateway", "set", "dev=", "gwips=", "port=34997", "shutdown=0")
+        with self.g, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+            taken.bind(("0.0.0.0", 40001))
+            before = self.knobs()
+            said = oae(self.g, "gateway", "set", "gwips=10.9.0.1,10.9.0.2", status=REFUSED)
+            self.assertEqual(self.knobs(), before)
+        self.assertEqual(said.err, "oae gateway: gwips=10.9.0.1,10.9.0.2: EADDRINUSE: needs a UDP "
+                         "port that is free at this gateway's addresses: see the knob port\n")
 
     def test_unprivileged(self):
         """Looking is for everybody, changing is not."""
