@@ -241,6 +241,7 @@ struct oae_txn {
  * @queued: on a queue of the tag, not yet posted to the link; under tag->lock
  * @outcome: enum oae_outcome, valid once done
  * @err: positive errno, valid once done
+ * @t_offer: local_clock() when first offered; 0 not yet
  * @txn: the sending file's view
  * @bench: the benchmark's view
  * @piece: the payload
@@ -256,6 +257,7 @@ struct oae_msg {
 	bool queued;
 	u8 outcome;
 	int err;
+	u64 t_offer;
 	struct oae_txn txn;
 	struct oae_bench_msg bench;
 	struct bio_vec piece[];

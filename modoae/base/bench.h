@@ -14,24 +14,17 @@
 /**
  * struct oae_bench_msg - the benchmark's view of a message
  * @told: called when the outcome is told; softirq, no lock held
- * @t_offer: local_clock() when first offered
  * @t_end: local_clock() when the outcome was known
  */
 struct oae_bench_msg {
 #ifdef OAE_BENCH
 	void (*told)(struct oae_bench_msg *msg, bool committed);
-	u64 t_offer;
 	u64 t_end;
 #endif
 };
 
 #ifdef OAE_BENCH
 #define EXPORT_SYMBOL_FOR_BENCH(_sym)	EXPORT_SYMBOL_GPL(_sym)
-
-static inline void oae_bench_offered(struct oae_bench_msg *msg, u64 now)
-{
-	msg->t_offer = now;
-}
 
 static inline void oae_bench_ended(struct oae_bench_msg *msg, u64 now)
 {
@@ -46,19 +39,14 @@ static inline bool oae_bench_told(struct oae_bench_msg *msg, bool committed)
 	msg->told(msg, committed);
 	return true;
 }
-
-#define OAE_BENCH_BUILD		true
 #else
 #define EXPORT_SYMBOL_FOR_BENCH(_sym)	static_assert(true)
 
-static inline void oae_bench_offered(struct oae_bench_msg *msg, u64 now) { }
 static inline void oae_bench_ended(struct oae_bench_msg *msg, u64 now) { }
 static inline bool oae_bench_told(struct oae_bench_msg *msg, bool committed)
 {
 	return false;
 }
-
-#define OAE_BENCH_BUILD		false
 #endif
 
 #endif /* OAE_BENCH_H */

@@ -152,10 +152,8 @@ void oae_tell_note(struct oae_tag *tag, struct oae_run *ev, enum oae_note note)
 	oae_count(tag->node, OAE_S_NOTE + note);
 	switch (note) {
 	case OAE_N_OFFERED:
-		if (OAE_BENCH_BUILD) {
-			msg = oae_link_offered(&tag->link);
-			oae_bench_offered(&msg->bench, ev->now);
-		}
+		msg = oae_link_offered(&tag->link);
+		msg->t_offer = ev->now;
 		break;
 	case OAE_N_HELD:
 	case OAE_N_LENT:

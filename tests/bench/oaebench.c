@@ -123,10 +123,12 @@ static struct packet_type far_type = {
 };
 
 /* From its offer to its commit, by the clock of the link's events. */
-static void told(struct oae_bench_msg *msg, bool committed)
+static void told(struct oae_bench_msg *bench, bool committed)
 {
+	struct oae_msg *msg = container_of(bench, struct oae_msg, bench);
+
 	if (committed)
-		bench_note(&rtt, msg->t_end - msg->t_offer);
+		bench_note(&rtt, bench->t_end - msg->t_offer);
 	else
 		complete(&rtt.done);
 }
