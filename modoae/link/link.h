@@ -217,6 +217,7 @@ struct oae_link {
 		u32 max_len;
 		u32 start;
 		u16 mtu;
+		bool held;	/* it held a transaction, said its last SYNC */
 	} heard;
 	u32 ltag;
 	u32 peer_ltag;

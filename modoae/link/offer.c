@@ -388,15 +388,17 @@ void oae_stalled(struct oae_link *l, u64 now, struct oae_actions *a)
  *
  * If the SYNC was answered in less time than the offer, or the hold, had before, its
  * frames may be too long for the path. Such a failure does not make the stall time
- * longer.
+ * longer. What the peer holds has got through, and only the answer is lost. That says
+ * nothing of the offer, unless it is a verb, whose answer is its own.
  */
 void oae_answered(struct oae_link *l, u64 now, bool in, bool out)
 {
 	u64 took = now - l->sync_at;
 	bool offered = !out && l->waited && took <= l->waited;
 	bool held = !in && l->waited_held && took <= l->waited_held;
+	bool through = l->heard.held && l->offer.p.kind != OAE_VERB;
 
-	if (offered)
+	if (offered && !through)
 		offer_count_fruitless(&l->fruitless, &l->fruitless_at,
 				      offer_longest(&l->offer.p), now);
 	if (held)

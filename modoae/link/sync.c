@@ -109,6 +109,8 @@ static void sync_learn(struct oae_link *l, const struct oae_frame *f)
 	l->heard.max_len = f->sync.max_len;
 	l->heard.start = f->sync.start;
 	l->heard.mtu = f->sync.mtu;
+	if (f->opcode == OAE_SYNC)
+		l->heard.held = f->flags & OAE_F_HELD;
 }
 
 /**
@@ -295,6 +297,7 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 	if (l->syncs == 1 && now > l->sync_at)
 		oae_rtt_sample(l, now - l->sync_at);
 	sync_learn(l, f);
+	l->heard.held = false;
 	l->peer_max_len = f->sync.max_len;
 	if (l->peer_mtu && l->peer_mtu != f->sync.mtu)
 		oae_offer_uncut(l);
@@ -335,6 +338,8 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 		return;
 	}
 
+	if (f->opcode == OAE_SYNC)
+		l->heard.held = f->flags & OAE_F_HELD;
 	oae_answered(l, now, in == 1, out == 1);
 	if (in == 1)
 		oae_hold_deliver(l, now, a);

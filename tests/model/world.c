@@ -155,7 +155,7 @@ static void send_frame(struct m_world *w, unsigned int who,
 		m_check_sent(w, who, f);
 	memset(&m, 0, sizeof(m));
 	m.opcode = f->opcode;
-	/* No rule uses HELD: it is for people. */
+	/* Only a row of failures looks at HELD; M_CUT stands for a whole row. */
 	m.flags = f->flags & ~OAE_F_HELD;
 	if (w->end[who].goes_via)
 		m.flags |= OAE_F_VIA;

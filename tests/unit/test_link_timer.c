@@ -957,6 +957,56 @@ TEST(test_row_waits)
 	assert_int_equal(oae_link_stall(&l), cfg.dead);
 }
 
+/* How the peer says that it holds what was offered, and synchronises. */
+enum held { HELD_NOW, HELD_BEFORE, HELD_ONCE, HELD_NEVER, HELD_END };
+
+static void synchronise(enum held how, bool first)
+{
+	struct oae_frame f = resolved();
+
+	f.opcode = OAE_SYNC;
+	f.flags = how == HELD_NEVER ? 0 : OAE_F_HELD;
+	if (how == HELD_BEFORE || (how == HELD_ONCE && first)) {
+		f.dst_ltag ^= 1;
+		rcv(f);
+		f = frame(OAE_SYNC_ACK);
+	} else if (how == HELD_ONCE) {
+		f = resolved();
+	}
+	rcv(f);
+	assert_int_equal(l.state, OAE_OPEN);
+}
+
+/* What the peer holds has got through. Only a verb's own answer may be too long then. */
+TEST(test_held_got_through)
+{
+	static const u8 kinds[] = { OAE_MESSAGE, OAE_SWAP, OAE_VERB };
+	unsigned int i, n;
+	enum held how;
+	u64 began;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		for (how = 0; how < HELD_END; how++) {
+			open_link(state);
+			l.peer_max_len = 10000;
+			if (kinds[i] == OAE_MESSAGE)
+				post_long(6400, 100, 0);
+			else
+				post_kind(&x, kinds[i], 89, 8);
+			began = now;
+			for (n = 0; l.offer.state == OAE_OFFER_OUT &&
+			     (n < 40 || now < began + 2 * cfg.dead); n++) {
+				while (l.state == OAE_OPEN)
+					fire_at(l.timer_at);
+				synchronise(how, !n);
+			}
+			assert_int_equal(ended(&x, OAE_REVERSED) ||
+					 count_op(OAE_OP_RESLICE),
+					 kinds[i] == OAE_VERB || how > HELD_BEFORE);
+		}
+	}
+}
+
 /* What counts as fruitless: the SYNC was faster than what was offered had. */
 TEST(test_not_fruitless)
 {

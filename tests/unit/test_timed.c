@@ -25,7 +25,9 @@
 #define DEFAULT_SEEDS	60
 #define POSTS		8		/* of each end, and as many halves */
 #define SOON		60		/* round trips until an outcome */
-#define NOT_SO_SOON	200		/* it may be too long for the path, or lost */
+#define NOT_SO_SOON	300		/* it may be too long for the path, or lost, or wait
+					 * behind a half for each that is too long there
+					 */
 
 static const u64 round_trips[] = {
 	1 * SIM_US, 10 * SIM_US, 100 * SIM_US, 1 * SIM_MS, 10 * SIM_MS,
@@ -211,7 +213,7 @@ static bool fits_hole(const struct sim_tx *tx)
 	if (tx->kind == OAE_VERB && len < (u32)OAE_REFLECT_LEN + sim_verb_reply(tx))
 		len = OAE_REFLECT_LEN + sim_verb_reply(tx);
 	if (tx->kind == OAE_SWAP)
-		len = 200 - OAE_HDR_LEN + OAE_REFLECT_LEN;	/* the longest it may meet */
+		len += OAE_REFLECT_LEN;
 	return len + OAE_HDR_LEN <= hole;
 }
 
