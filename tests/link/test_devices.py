@@ -37,6 +37,24 @@ def gateways_hello():
     return Frame(oae.HELLO, dst=BROADCAST, src=mac_bytes(G), payload=oae.hello_body(**body))
 
 
+class Tap(Wire):
+    """The wire of a guest, which says of its frames that they are to be cut up."""
+
+    kind = 0
+
+    def __init__(self, host, dev):
+        self._tap = host.tap(dev)
+        host.up(dev)
+        super().__init__(host, dev, outgoing=True)
+
+    def send(self, packet):
+        os.write(self._tap, cut_up(packet, self.kind, 4))
+
+    def close(self):
+        super().close()
+        os.close(self._tap)
+
+
 class Above(OaeTest):
     """
         host a                        AF_PACKET at host p
@@ -201,23 +219,16 @@ class Above(OaeTest):
 
 
     def test_cut_up(self):
-        """A guest's frame that is to be cut up is answered as any other."""
-        tap = self.a.tap("zt")
+        """A guest's frames that are to be cut up are answered as any other."""
+        tap = Tap(self.a, "zt")
         self.addCleanup(self.a.sh, "ip link del zt")
-        self.addCleanup(os.close, tap)
-        self.a.up("zt")
+        self.addCleanup(tap.close)
         self.a.add_port("zt")
-        frame = self.peer(self.a.mac("zt")).frame(oae.COMMIT)
-
-        def answered():
-            try:
-                answer = Frame.parse(os.read(tap, 2048)[10:])
-            except BlockingIOError:
-                return False
-            return answer.opcode == oae.NOLINK and answer.dst == frame.src
-        for kind in 0, CUT_UDP, CUT_TCP:
-            os.write(tap, cut_up(frame, kind, 4))
-            wait_for(answered, f"an answer to a frame of kind {kind}")
+        for tap.kind in 0, CUT_UDP, CUT_TCP:
+            peer = self.peer(tap.mac, tap).open()
+            peer.offered(b"cut up")
+            peer.commit(flags=oae.WANT_DONE)
+            peer.expect(oae.DONE)
 
 
 class AboveGateway(Scripted):
