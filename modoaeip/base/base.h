@@ -219,6 +219,7 @@ struct oaeip_gw {
 	struct sock __rcu *sk4, *sk6;	/* net/socket.c */
 	struct socket *sock4, *sock6;	/* RTNL */
 	u32 inc;			/* 0: not serving */
+	bool leaving;			/* saying good-bye, or has: the work says nothing */
 	u16 epoch;			/* of the MTUs announced to the zone */
 	u32 announced;			/* MTU of the last HELLO to all, bytes */
 	unsigned long kicked;		/* bit 0: the work was scheduled to run soon */

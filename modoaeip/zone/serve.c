@@ -254,7 +254,7 @@ static void serve_control_work(struct work_struct *work)
 		gw->next_tick = now + hello_ms;
 		oaeip_kick_reconf(gw);
 	}
-	if (READ_ONCE(gw->inc))
+	if (READ_ONCE(gw->inc) && !READ_ONCE(gw->leaving))
 		serve(gw, map, ticks);
 	now = oaeip_now();
 	next = gw->next_tick;
@@ -310,12 +310,16 @@ void oaeip_serve_start(struct oaeip_gw *gw)
 	gw->doubt_at = 0;
 	gw->next_refresh = 0;
 	gw->refresh_now = true;
+	WRITE_ONCE(gw->leaving, false);
 	oaeip_kick(gw, 0);
 }
 
 /**
  * oaeip_serve_bye() - send LEAVING to the zone and BYE to the gateways
  * @gw: the gateway; nothing if it is not serving
+ *
+ * The work says nothing from then on: a HELLO that followed LEAVING would have the
+ * hosts send to a gateway that is gone, for as long as a HELLO is valid.
  *
  * Context: process, may sleep; RTNL held.
  */
@@ -326,6 +330,8 @@ void oaeip_serve_bye(struct oaeip_gw *gw)
 
 	if (!READ_ONCE(gw->inc))
 		return;
+	WRITE_ONCE(gw->leaving, true);
+	oaeip_serve_stop(gw);
 	oaeip_hello_all(gw, map, OAE_HELLO_LEAVING);
 	for (i = 0; i < map->n; i++)
 		if (serve_other(map, &map->zone[i]))

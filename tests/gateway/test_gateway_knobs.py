@@ -9,7 +9,8 @@ from pathlib import Path
 
 import oaewire as oae
 from gateway import MODULE, Gateway, GatewayTest, Scripted
-from oaeipwire import (ASK, ASK_ME, BEAT, BROADCAST, BYE, LEAVING, PROBE, PORT, hello, same, via)
+from oaeipwire import (ASK, ASK_ME, BEAT, BROADCAST, BYE, LEAVING, PROBE, PORT, Hello, hello, same,
+                       via)
 from oaetest import ip, load, wait_for
 from oaewire import mac_bytes
 from patience import SLOW
@@ -234,6 +235,21 @@ class Effects(Scripted):
         self.wire.send(hello(*self.new_macs(), self.mac))
         wait_for(lambda: self.g.stat("standby") > before["standby"], "it to be dropped")
         self.assertEqual(self.g.mactbl(), {})
+
+    def test_last_word(self):
+        """No HELLO comes behind LEAVING, though one was asked for just before."""
+        rounds = 40
+        for _ in range(rounds):
+            self.g.knobs(mactbl=1, shutdown=1)
+            self.g.knob("shutdown", 0)
+        left = {0}
+        for frame in self.wire.frames():
+            if frame.opcode == oae.HELLO:
+                said = Hello.parse(frame.payload)
+                self.assertNotIn(said.inc, left)
+                if said.flags & LEAVING:
+                    left.add(said.inc)
+        self.assertEqual(len(left), 1 + rounds)
 
     def begins(self):
         """It says HELLO under a new inc, asks all, and serves."""
