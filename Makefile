@@ -8,6 +8,7 @@
 #   KERNEL=VERSION  the kernel to build for and to boot (default: for make the one that runs
 #                   here, in test machines the newest here)
 #   KDIR=DIR        build the modules for the kernel whose build files are there
+#   BTF=1           give the modules type information, for bpftrace and the like: tools/btf
 #   VM=none         no test machine: on this very host's kernel, as root
 #   LANES=N         test machines of make test at a time (default: 1)
 

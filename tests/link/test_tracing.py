@@ -6,10 +6,11 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
-from oaetest import REPO, run, wait_for
+from oaetest import MODULE, REPO, load, run, unload, wait_for
 from topology import OneCable
 
 TRACING = Path("/sys/kernel/tracing")
@@ -95,6 +96,27 @@ class Tracing(OneCable):
         said = self.traced("oae-links.bt", work, r" va .*\bgone\b")
         for what, states in (("opened", "SYNC_(SENT|RECD) -> OPEN"), ("gone", "CLOSE_SENT -> CLOSED")):
             self.assertRegex(said, rf"(?m)^[\d:]+ +\d+ +va +{self.cable.mac_b} +11 {what} +{states}$")
+
+
+class Types(unittest.TestCase):
+    """tools/btf: the kernel takes what it has made."""
+
+    def test_btf(self):
+        """Of the kernel that runs, and the module's own types and functions are in it."""
+        if not shutil.which("pahole"):
+            raise unittest.SkipTest("there is no pahole here")
+        with tempfile.TemporaryDirectory() as directory:
+            module = Path(shutil.copy(MODULE, directory))
+            other = Path(directory) / "vmlinux"
+            other.write_bytes(b"nothing")
+            with self.assertRaises(AssertionError):
+                run(str(REPO / "tools" / "btf"), str(module), env={**os.environ, "BTF": str(other)})
+            run(str(REPO / "tools" / "btf"), str(module))
+            load(module=module)
+        self.addCleanup(unload)
+        types = Path("/sys/kernel/btf/modoae").read_bytes()
+        for name in b"oae_tag", b"oae_tag_rcv", b"oae_link":
+            self.assertIn(b"\0" + name + b"\0", types)
 
 
 if __name__ == "__main__":
