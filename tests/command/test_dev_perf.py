@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """oae perf: its figures fit together, and what is committed is what the server was delivered."""
 
+import re
 import struct
 import subprocess
 import time
@@ -18,9 +19,14 @@ VERSION_DIFFERS, MALFORMED, NO_SESSION = range(1, 4)
 HEAD = ">7sBBBBBIQQQQ"
 
 
-def head(kind, session=7, size=64, version=VERSION, mode=0):
+def head(kind, session=7, size=64, version=VERSION, mode=0, counts=(0, 0, 0)):
     """What an end says, but for messages."""
-    return struct.pack(HEAD, b"oaeperf", version, kind, mode, 0, 0, size, session, 0, 0, 0)
+    return struct.pack(HEAD, b"oaeperf", version, kind, mode, 0, 0, size, session, *counts)
+
+
+def refusal(reason, session):
+    """What a server says that does not want to."""
+    return struct.pack(HEAD, b"oaeperf", VERSION, REFUSED, 0, 0, reason, 0, session, 0, 0, 0)
 
 
 class Perf(CommandTest):
@@ -38,7 +44,9 @@ class Perf(CommandTest):
 
     def perf(self, *args, status=0):
         """The client at a, to its end: the object it prints."""
+        begin = time.monotonic()
         result, = oae(self.a, "perf", "-j", self.cable.mac_b, *args, status=status).json
+        self.assertTrue(0 < result["seconds"] < time.monotonic() - begin, result["seconds"])
         self.sound(result)
         return result
 
@@ -107,6 +115,93 @@ class Perf(CommandTest):
         self.assertEqual(result["committed"], 300)
         self.assertEqual(self.perf("-c", 50, "--rtt")["echoes"], 50)
 
+    def test_delay(self):
+        """Times are those of the network; as many messages wait as --depth says."""
+        for host in self.a, self.b:
+            self.set(host, stall_min_us=200000)
+        self.server("--vc", 60)
+        self.cable.netem("delay 20ms")
+        self.addCleanup(self.cable.netem, None)
+        running = self.start(self.a, "perf", "-j", self.cable.mac_b, "--vc", 60, "-c", 8,
+                             "--depth", 4)
+        # Of four the link has two: one that is out, and the next.
+        wait_for(lambda: (self.a.tag(60) or {"queue": 0})["queue"] == 2, "two to wait", 20)
+        self.assertEqual(running.end(), 0)
+        (result,), = running.objects()
+        self.agrees(result)
+        # There and back again, each; four, if it was posted behind three others.
+        self.assertGreaterEqual(result["outcome_us"]["min"], 40000)
+        self.assertGreaterEqual(result["outcome_us"]["p50"], 155000)     # right to 3 %
+        self.assertGreaterEqual(result["seconds"], 8 * 0.04)
+        result = self.perf("-c", 3, "--vc", 60, "--rtt")
+        # Delivered after three times through, and so is the echo.
+        once = result["outcome_us"]["min"] / 2
+        self.assertGreaterEqual(result["half_rtt_us"]["min"], 60000)
+        self.assertLess(result["half_rtt_us"]["min"], 4.5 * once)
+        said = oae(self.a, "perf", self.cable.mac_b, "-c", 2, "--vc", 60, "--rtt").out
+        row, = re.findall(r"(?m)^half round trip +([\d.]+) ms ", said)
+        self.assertGreaterEqual(float(row), 60)
+
+    def scripted(self, vc, *args, people=False):
+        """A server that says what the test wants: the client, the file, its session."""
+        running = self.start(self.a, "perf", *([] if people else ["-j"]), self.cable.mac_b,
+                             "--vc", vc, *args)
+        file = OaeFile.to(self.b, self.cable.mac_a, vc=vc)
+        self.addCleanup(file.close)
+        start = struct.unpack(HEAD, file.read())
+        self.assertEqual((start[:3], start[5]), ((b"oaeperf", VERSION, START), 0))
+        return running, file, start
+
+    def test_refused(self):
+        """Why the server refuses is said, and nothing is sent."""
+        for vc, reason, words in (
+                (70, VERSION_DIFFERS, "it is of another version of oae"),
+                (71, MALFORMED, "it does not understand what it was asked"),
+                (72, NO_SESSION, "it knows nothing of this session: has it been started anew?")):
+            running, file, start = self.scripted(vc)
+            # Of another session it is not for this client.
+            file.write(refusal(VERSION_DIFFERS, start[7] ^ 1))
+            file.write(refusal(reason, start[7]))
+            self.assertEqual(running.end(), 1)
+            self.assertEqual(running.errors, [f"oae perf: vc {vc}: the server refuses: {words}"])
+            self.assertEqual((running.lines, file.unread()), ([], 0))
+
+    def differs(self, vc, messages, size, people=False):
+        """A server that says it was delivered so many, and so many bytes, of three of ten bytes."""
+        running, file, start = self.scripted(vc, "-c", 3, "-s", 10, people=people)
+        file.write(head(READY, session=start[7], size=10))
+        self.assertEqual([file.read()[:1] for _ in range(3)], 3 * [b"d"])
+        self.assertEqual(struct.unpack(HEAD, file.read())[2], END)
+        file.write(head(REPORT, session=start[7], size=10, counts=(messages, size, 0)))
+        return running
+
+    def test_differs(self):
+        """What is not what was committed is never passed over."""
+        for vc, messages, size, agrees in ((80, 3, 30, True), (81, 2, 20, False),
+                                           (82, 4, 40, False), (83, 3, 31, False)):
+            running = self.differs(vc, messages, size)
+            self.assertEqual(running.end(), 0 if agrees else 1)
+            (result,), = running.objects()
+            self.assertEqual((result["server"]["agrees"], result["server"]["delivered"],
+                              result["server"]["bytes"]), (agrees, messages, size))
+        running = self.differs(84, 2, 20, people=True)
+        self.assertEqual(running.end(), 1)
+        self.assertEqual(running.lines[-1], "server: delivered 2, 20 bytes: NOT what was committed,"
+                                            " on 1 channels")
+        self.assertEqual(running.errors, ["oae perf: what was delivered is not what was committed,"
+                                          " on 1 channels"])
+
+    def test_dies(self):
+        """A client that is killed is told of, and the server goes on."""
+        server = self.server("--vc", 90)
+        running = self.start(self.a, "perf", "-j", self.cable.mac_b, "--vc", 90, "--time", 100)
+        self.moves("committed")
+        running.kill()
+        self.a.close_tag(self.cable.mac_b, 90)
+        lost = server.event(vc=90, result="lost")
+        self.assertGreater(lost["delivered"], 3)
+        self.agrees(self.perf("-c", 10, "--vc", 90))
+
     def moves(self, counter):
         """Wait until some more are counted at the client."""
         before = self.a.stat(counter)
@@ -130,6 +225,50 @@ class Perf(CommandTest):
         self.assertEqual({(error["errno"], error["result"]) for error in result["errors"]},
                          {(name, "reversed")})
         self.assertGreater(result["reversed"], 3)
+
+    def test_deadline_rtt(self):
+        """What is reversed is not sent back, nor waited for; all else is, however long it takes."""
+        self.server()
+        running = self.start(self.a, "perf", "-j", self.cable.mac_b, "--time", 100, "-w", 0.1,
+                             "--rtt")
+        self.moves("committed")
+        self.cable.netem("loss 100%")
+        self.addCleanup(self.cable.netem, None)
+        self.moves("reversed")
+        self.cable.netem("delay 0ms")
+        self.moves("committed")
+        self.assertEqual(running.stop(), 2)
+        (result,), = running.objects()
+        self.sound(result)
+        self.agrees(result)
+        self.assertEqual((result["echoes"], result["echoes_missing"]), (result["committed"], 0))
+
+    def test_port_gone(self):
+        """A port that is released ends it: nothing can be sent any more."""
+        self.server()
+        running = self.start(self.a, "perf", "-j", self.cable.mac_b, "--time", 100)
+        self.moves("committed")
+        self.addCleanup(self.a.add_port, "va")
+        oae(self.a, "port", "del", "va")
+        self.assertIn(running.end(), (1, 2))
+        (result,), = running.objects()
+        self.sound(result)
+        self.assertEqual(result["pending"], 0)
+
+    def test_owed(self):
+        """A client that reads no echoes keeps the server from reading, and loses none of them."""
+        self.set(self.a, rcvbuf=4096)
+        self.server("--vc", 95)
+        with OaeFile.to(self.a, self.cable.mac_b, vc=95) as file:
+            file.write(head(START, size=1000, mode=1))
+            self.assertEqual(file.read(), head(READY, size=1000, mode=1))
+            sent = [b"d" + bytes([n]) * 999 for n in range(150)]
+            for message in sent:
+                file.write(message)
+            wait_for(lambda: self.b.tag(95)["unread"] > 10, "the server to have stopped")
+            self.assertEqual([file.read() for _ in sent], sent)
+            file.write(head(END))
+            self.assertEqual(struct.unpack(HEAD, file.read())[8:], (150, 150000, 150))
 
     def test_deadline(self):
         """Each is reversed after a tenth of a second."""
