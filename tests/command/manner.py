@@ -24,9 +24,10 @@ DONE, USAGE, NOT_LOADED = 0, 64, 69
 LETTERS = {
     "a": ("all", None), "b": ("batch", None), "c": ("count", "N"), "e": ("express", None),
     "i": ("interval", "SECONDS"), "j": ("json", None), "n": ("netns", "NETNS"),
-    "p": ("processes", None), "P": ("perm", "LIST"), "q": ("quiet", None), "r": ("raw", None),
-    "R": ("region", "N"), "s": ("size", "BYTES"), "v": ("vc", "N"), "V": ("version", None),
-    "w": ("wait", "SECONDS"), "x": ("hex", None), "z": ("zeros", None), "?": ("help", None)}
+    "o": ("output", "FILE"), "p": ("processes", None), "P": ("perm", "LIST"),
+    "q": ("quiet", None), "r": ("raw", None), "R": ("region", "N"), "s": ("size", "BYTES"),
+    "v": ("vc", "N"), "V": ("version", None), "w": ("wait", "SECONDS"), "x": ("hex", None),
+    "z": ("zeros", None), "?": ("help", None)}
 
 # Older words, which the manual names once and --help does not.
 OLDER = {"--deadline", "--timeout"}

@@ -93,6 +93,9 @@ class Install(unittest.TestCase):
         for page in "man3/liboae.3", "man3/oae_open.3", "man4/oae.4", "man4/modoae.4", \
                 "man4/modoaeip.4", "man8/oae.8", "man1/oaesim.1":
             self.assertTrue((self.root.path / "usr/local/share/man" / page).exists(), page)
+        for name in "bash-completion/completions/oae", "zsh/site-functions/_oae", \
+                "fish/vendor_completions.d/oae.fish":
+            self.assertTrue((self.root.path / "usr/local/share" / name).exists(), name)
         self.assertIn("violations: 0", self.root.run("oaesim", "--pair", "-n", "100"))
         self.make("uninstall")
         self.check_nothing_left()

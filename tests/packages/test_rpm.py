@@ -22,7 +22,8 @@ ROOT = REPO / "build" / "packages" / "root-rpm"
 FILES = {
     "modoae-kmod-common": ["/etc/modprobe.d/modoae.conf", "/man4/oae.4", "/man4/modoae.4",
                            "/man4/modoaeip.4", "/README.md", "/secure-boot.md"],
-    "oae-tools": ["bin/oae", "/man8/oae.8", "/completions/oae", "/oae-tools/oae.lua",
+    "oae-tools": ["bin/oae", "/man8/oae.8", "/completions/oae", "/site-functions/_oae",
+                  "/vendor_completions.d/oae.fish", "/oae-tools/oae.lua",
                   "/oae-tools/oae-links.bt", "/oae-port@.service", "/wireshark.md", "bin/oaesim",
                   "/man1/oaesim.1", "/wireshark/plugins/oae.lua", "/oae-gateway.service",
                   "/oae-metrics.service", "/oae-metrics.timer", "/oae-tools/gateway.conf",

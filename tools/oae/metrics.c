@@ -24,10 +24,10 @@ static const char doc[] =
 	"\vExamples:\n"
 	"  oae metrics\n"
 	"  oae metrics -o /var/lib/prometheus/node-exporter/oae.prom\n"
-	"                      for the textfile collector of node_exporter, as oae-metrics.timer does\n"
+	"           for node_exporter's textfile collector; a timer does it\n"
 	"\n"
-	"JSON: an array of objects: name, type, help, samples: labels, value; those of a histogram\n"
-	"also name.\n";
+	"JSON: an array of objects: name, type, help, samples: labels, value; those of "
+	"a histogram also name.\n";
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "to a file, which is there whole or as it was before", 0 },
