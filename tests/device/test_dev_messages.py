@@ -154,7 +154,8 @@ class Told(Scripted):
             file = self.file()
             call = Call(file.write, b"let me in")
             sync = self.peer.expect(oae.SYNC)
-            self.peer.send(oae.CLOSE, reason=reason, dst_ltag=sync.src_ltag)
+            self.peer.send(oae.CLOSE, reason=reason, dst_ltag=sync.src_ltag,
+                           src_ltag=sync.dst_ltag)
             self.ends_in(call, errno.ECONNREFUSED)
 
     def test_emsgsize(self):

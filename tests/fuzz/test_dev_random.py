@@ -93,6 +93,7 @@ class Random(OneSwitch):
         """What may tell why; at once, since the kernel may not live to see the report."""
         for host in self.hosts:
             say(f"{host.name}:\n" + host.sh("cat /proc/net/modoae/tags; ip -s link; tc -s qdisc;"
+                                            "grep -v ' 0 ' /proc/net/modoae/stats;"
                                             "tail -n 60 /proc/net/modoae/ev_log"))
         Path("/proc/sysrq-trigger").write_text("l", "ascii")    # what each processor does
         say(run("dmesg")[-20000:])

@@ -297,10 +297,15 @@ class Outcomes(OneScript):
         for reason in (oae.POLICY, oae.FULL):
             writer = self.a.start_write(b"let me in")
             sync = self.peer.expect(oae.SYNC)
-            self.peer.send(oae.CLOSE, reason=reason, dst_ltag=sync.src_ltag ^ 1)    # anybody's
+            # Anybody's; and one that answers another SYNC than this.
+            self.peer.send(oae.CLOSE, reason=reason, dst_ltag=sync.src_ltag ^ 1,
+                           src_ltag=sync.dst_ltag)
+            self.peer.send(oae.CLOSE, reason=reason, dst_ltag=sync.src_ltag,
+                           src_ltag=sync.dst_ltag ^ 1)
             self.wire.barrier(self.peer.to)
             self.assertFalse(writer.done)
-            self.peer.send(oae.CLOSE, reason=reason, dst_ltag=sync.src_ltag)
+            self.peer.send(oae.CLOSE, reason=reason, dst_ltag=sync.src_ltag,
+                           src_ltag=sync.dst_ltag)
             self.assertEqual(writer.result(), -errno.ECONNREFUSED)
         self.assert_outcomes(reversed_=2)
 
