@@ -377,7 +377,8 @@ class Metrics(CommandTest):
                              self.parse(oae(self.a, "metrics").out).keys())
             self.assertEqual(file.stat().st_mode & 0o777, 0o644)
             before = file.read_bytes()
-            said = oae(self.a, "metrics", "-o", file, env={"OAE_PROC_NET": directory}, status=1)
+            said = oae(self.a, "metrics", "-o", file, env={"OAE_PROC_NET": directory},
+                       status=69)
             self.assertIn("modoae is not loaded", said.err)
             self.assertEqual(file.read_bytes(), before)
             self.assertEqual(os.listdir(directory), ["oae.prom"])

@@ -121,8 +121,8 @@ class Knobs(NetlinkTest):
         before = [self.a.knob(name) for name in ("target", "vci", "peers")]
         for args in (["peers=5", "vci=9", "target=0x99"], ["target=0x99", "vci=9", "peers=5"]):
             said = oae(self.a, "set", *args, status=REFUSED)
-            self.assertEqual(said.err, "oae set: target=0x99: ENOBUFS: takes a peer while there"
-                                       " are less than max_tags links\n")
+            self.assertEqual(said.err, "oae set: target=0x99: ENOBUFS: there are max_tags links: "
+                                       "close some, or set max_tags higher\n")
             self.assertEqual([self.a.knob(name) for name in ("target", "vci", "peers")], before)
         self.a.knobs(shutdown=1, max_tags=1024)
         wait_for(lambda: not self.a.tags(), "the links to close")
