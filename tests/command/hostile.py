@@ -28,7 +28,11 @@ LINK = ("eth0              0 OPEN       -       -        02:0a:e0:00:00:01 direc
         "          0      0     0     1821 0x0000020ae0000001 12\n")
 STATS = ("rx_frames                               12  # frames received\n"
          "bad_short                                0  # frames dropped: shorter than they say\n"
-         "note_down                                3  # links down: no answer for dead_ms\n")
+         "note_down                                3  # links down: no answer for dead_ms\n"
+         "took_ns                         1500000000  # ns from offer to commit, all together\n"
+         "took_4096ns                              5  # less than 4.1 us from offer to commit\n"
+         "took_8192ns                              1  # 4.1 to 8.19 us from offer to commit\n"
+         "took_longer                              2  # 1.07 s or longer from offer to commit\n")
 LOG = ("     7.331922 0x0000020ae0000001 rcv SYNC                     CLOSED -> SYNC_RECD  seq 0\n"
        "     7.336900 0x0300020ae0000002 note down                      OPEN -> SYNC_SENT  seq 7\n"
        "     7.336901 0x0000020ae0000001 post                           OPEN -> OPEN       seq 1\n")
@@ -127,6 +131,9 @@ class Hostile(unittest.TestCase):
         self.assertIn('oaeip_zone_up{zone="2"} 1\n', text)
         self.assertIn('oaeip_zone_rx_frames_total{zone="2"} 4\n', text)
         self.assertIn("oaeip_rx_frames_total 12\n", text)
+        self.assertEqual(re.findall(r"(?m)^oae_commit_seconds_(.*)", text), [
+            'bucket{le="0.000004096"} 5', 'bucket{le="0.000008192"} 6', 'bucket{le="+Inf"} 8',
+            "sum 1.5", "count 8"])
 
     def test_names(self):
         """Names of devices that are not for terminals, JSON or labels."""
