@@ -74,13 +74,13 @@ static int device(unsigned int n, unsigned long request, int value)
 	return status;
 }
 
-static int disturb(unsigned int n, const char *netem)
+/* netem keeps what an option had set before, as long as it is there. */
+static int qdisc(unsigned int n, const char *what)
 {
 	char command[200];
 
 	snprintf(command, sizeof(command),
-		 "tc qdisc replace dev %s root netem %s 2>/dev/null",
-		 hosts[n].dev, netem);
+		 "tc qdisc replace dev %s root %s 2>/dev/null", hosts[n].dev, what);
 	return system(command);
 }
 
@@ -142,8 +142,8 @@ static void any(struct dice *d)
 {
 	static const int mtus[] = { 1500, 1500, 9000, 600, 128, 70 };
 	static const char *const bad[] = {
-		"loss 5% duplicate 5%", "delay 50us 50us reorder 30% 25%",
-		"corrupt 2%", "loss 30%", "delay 2ms",
+		"netem loss 5% duplicate 5%", "netem delay 50us 50us reorder 30% 25%",
+		"netem corrupt 2%", "netem loss 30%", "netem delay 2ms",
 	};
 	unsigned int n = roll(d, nhosts);
 
@@ -164,10 +164,10 @@ static void any(struct dice *d)
 		device(n, SIOCSIFMTU, mtus[roll(d, 6)]);
 		break;
 	case 3:
-		disturb(n, bad[roll(d, 5)]);
+		qdisc(n, bad[roll(d, 5)]);
 		break;
 	case 4:
-		disturb(n, "limit 1000");
+		qdisc(n, "netem limit 1000");
 		break;
 	case 5:
 		knob("shutdown", 1);
@@ -215,7 +215,7 @@ void calm(void)
 		enter_host(n);
 		device(n, SIOCSIFFLAGS, IFF_UP);
 		device(n, SIOCSIFMTU, 1500);
-		disturb(n, "limit 1000");
+		qdisc(n, "pfifo limit 1000");
 		for (i = 0; i < ARRAY_SIZE(knobs); i++)
 			knob(knobs[i].name, knobs[i].value);
 		port(n, '+');

@@ -63,7 +63,7 @@ class OneSwitch(OaeTest):
 
     @classmethod
     def build(cls):
-        switch = cls.host("sw")
+        cls.switch = switch = cls.host("sw")
         switch.sh("ip link add br0 type bridge; ip link set br0 up")
         cls.hosts, cls.cables = [], []
         for name, dev, port in cls.members:
