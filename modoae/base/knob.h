@@ -54,7 +54,8 @@ struct oae_refusal {
  * @numbers: the struct that holds the owner's numbers
  * @check: check the relations of the settings to each other and to what is set;
  *	NULL: there are none. Not called for the template
- * @changed: the owner's numbers have changed; not called for the template
+ * @changed: the owner's numbers have changed, and the settings have those of before;
+ *	not called for the template
  */
 struct oae_knob_class {
 	int (*owner)(void **owner, bool write);

@@ -231,7 +231,7 @@ static bool offer_value(const struct usage *u, char *const *args, const char *la
 	return false;
 }
 
-/* What comes first, what may come anywhere, and what may come again. */
+/* The words that come first, those that may come anywhere, those that may come again. */
 static void offer_rest(const struct usage *u, char *const *args)
 {
 	bool anywhere = *u->token[0] == '[' && islower((unsigned char)u->token[0][1]);

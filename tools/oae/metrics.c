@@ -4,7 +4,7 @@
  *
  * Every counter of the modules is a metric of its own, so that one that a newer
  * module counts is there at once; but for those that are the classes of a histogram.
- * What has a label a link is named oae_link_*.
+ * A metric with a sample for each link is named oae_link_*.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who has a link open, and who listens for links. The module says in
+ * The owners of links, and of files that listen. The module says in
  * /proc/PID/fdinfo/N which link a file of /dev/oae is attached to. Processes come
  * and go meanwhile, and say what they like of their names.
  */

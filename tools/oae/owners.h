@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who has a link open, or listens for some: the files of /dev/oae that all processes have. */
+/* The owners of links, and of files that listen: all open files of /dev/oae. */
 #ifndef OAE_OWNERS_H
 #define OAE_OWNERS_H
 
