@@ -24,8 +24,8 @@
 #define OAE_NL_GW_GROUP		"gateway"
 
 /*
- * Commands of "oae". A dump of links may have a link twice if the table grew
- * meanwhile; then its later messages have NLM_F_DUMP_INTR.
+ * Commands of "oae". If links come and go during a dump, it may have a link twice,
+ * or miss one. Its later messages have NLM_F_DUMP_INTR then: dump again.
  */
 enum oae_nl_cmd {
 	OAE_NL_LINK_GET = 1,	/* dump; PORT, PEER and VC say which links */

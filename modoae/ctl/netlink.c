@@ -154,13 +154,18 @@ static bool netlink_link_wanted(const struct netlink_links *d,
 static int netlink_links_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct netlink_links *d = (void *)cb->args[0];
+	const struct rhash_head *at;
 	struct oae_tag *tag;
 	int err = 0;
 
 	if (d->done)
 		return 0;
-	/* The table was resized since the last message: its links come once more. */
-	if (rhashtable_walk_start_check(&d->walk))
+	/*
+	 * Since the last message the table may have been resized: links come once
+	 * more. Or the link at which the walk stopped has gone: the walk may miss one.
+	 */
+	at = d->walk.p;
+	if (rhashtable_walk_start_check(&d->walk) || (at && !d->walk.p))
 		cb->seq++;
 	/* The link that did not fit into the last message, or the first one. */
 	tag = rhashtable_walk_peek(&d->walk);

@@ -150,6 +150,8 @@ class Monitor(OneCable):
     def trace(self):
         """Count notes from here on."""
         event = TRACING / "events/modoae/oae_event"
+        if not (event / "hist").exists():
+            self.skipTest("no histograms of events in this kernel")
         (event / "trigger").write_text(TRIGGER, "ascii")
         self.addCleanup((event / "trigger").write_text, "!" + TRIGGER, "ascii")
 

@@ -134,7 +134,8 @@ class Netlink:
         return self.answer(self.send(cmd, payload, flags))
 
     def dump(self, cmd, payload=b""):
-        """All there is."""
+        """All there is, unless it was interrupted."""
+        self.interrupted = False
         return self.ask(cmd, payload, DUMP)
 
     def join(self, group):
