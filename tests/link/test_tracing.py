@@ -114,7 +114,10 @@ class Types(unittest.TestCase):
             run(str(REPO / "tools" / "btf"), str(module))
             load(module=module)
         self.addCleanup(unload)
-        types = Path("/sys/kernel/btf/modoae").read_bytes()
+        made = Path("/sys/kernel/btf/modoae")
+        if not made.exists() and "BTF mismatch detected" in run("dmesg"):
+            raise unittest.SkipTest("pahole here is older than what made this kernel's types")
+        types = made.read_bytes()
         for name in b"oae_tag", b"oae_tag_rcv", b"oae_link":
             self.assertIn(b"\0" + name + b"\0", types)
 
