@@ -121,61 +121,6 @@ static int knobs_check(void *owner, struct oae_setting *s, unsigned int n,
 	return owner && class->check ? class->check(owner, s, n, why) : 0;
 }
 
-/* Keep a value that may have to be set again, since a later one may fail. */
-static int knob_keep(void *owner, struct oae_setting *s)
-{
-	int n;
-
-	s->before = kmalloc(PAGE_SIZE, GFP_KERNEL);
-	if (!s->before)
-		return -ENOMEM;
-	n = oae_knob_print(s->knob, owner, s->before, PAGE_SIZE - 1);
-	s->before[n] = 0;
-	return 0;
-}
-
-/* Set what @s has set back to what it was. It was accepted once. */
-static void knob_undo(void *owner, const struct oae_setting *s)
-{
-	struct oae_setting old = { .knob = s->knob, .val = s->before };
-	struct oae_refusal why = {};
-
-	if (old.val && !knob_parse(owner, &old, &why))
-		s->knob->apply(owner, &old, &why);
-	kfree(old.data);
-}
-
-static int knob_apply(void *owner, struct oae_setting *s, bool alone,
-		      struct oae_refusal *why)
-{
-	int err = 0;
-
-	why->setting = s;
-	if (s->knob->can_fail && !alone)
-		err = knob_keep(owner, s);
-	return err ?: s->knob->apply(owner, s, why);
-}
-
-/* Apply the knobs that may fail. If one does, the others are set back. */
-static int knobs_try(void *owner, struct oae_setting *s, unsigned int n,
-		     struct oae_refusal *why)
-{
-	unsigned int i;
-	int err;
-
-	for (i = 0; i < n; i++) {
-		if (!s[i].knob->apply || !s[i].knob->can_fail)
-			continue;
-		err = knob_apply(owner, &s[i], n == 1, why);
-		if (!err)
-			continue;
-		while (i--)
-			knob_undo(owner, &s[i]);
-		return err;
-	}
-	return 0;
-}
-
 /* Store the values that only have to be stored, and keep those before; or the reverse. */
 static void knobs_swap(void *owner, struct oae_setting *s, unsigned int n)
 {
@@ -191,26 +136,55 @@ static void knobs_swap(void *owner, struct oae_setting *s, unsigned int n)
 	}
 }
 
+/* Apply the knobs whose turn it is, up to the first that fails. */
+static int knobs_try(void *owner, struct oae_setting *s, unsigned int n,
+		     enum oae_knob_order order, struct oae_refusal *why)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < n && !err; i++) {
+		if (!s[i].knob->apply || s[i].knob->order != order)
+			continue;
+		why->setting = &s[i];
+		s[i].applied = true;
+		err = s[i].knob->apply(owner, &s[i], why);
+	}
+	return err;
+}
+
 /*
- * First what only has to be stored, since what else is set may depend on it; then what
- * may fail; last what cannot fail, and cannot be taken back either.
+ * Exchange once more what was exchanged, that which failed included, the last one first.
+ * Nothing is allocated for that, for memory may be what lacks.
  */
+static void knobs_undo(void *owner, struct oae_setting *s, unsigned int n)
+{
+	struct oae_refusal why = {};
+
+	while (n--)
+		if (s[n].applied && s[n].knob->order == OAE_KNOB_EXCHANGED)
+			s[n].knob->apply(owner, &s[n], &why);
+}
+
+/* First what only has to be stored, since what else is set may depend on it. */
 static int knobs_apply(void *owner, struct oae_setting *s, unsigned int n,
 		       struct oae_refusal *why)
 {
 	const struct oae_knob_class *class = s->knob->class;
-	unsigned int i;
 	int err;
 
 	knobs_swap(owner, s, n);
-	err = knobs_try(owner, s, n, why);
-	for (i = 0; i < n && !err; i++)
-		if (s[i].knob->apply && !s[i].knob->can_fail)
-			err = knob_apply(owner, &s[i], true, why);
-	if (err)
+	err = knobs_try(owner, s, n, OAE_KNOB_EXCHANGED, why);
+	if (!err)
+		err = knobs_try(owner, s, n, OAE_KNOB_FINAL, why);
+	if (!err)
+		err = knobs_try(owner, s, n, OAE_KNOB_SURE, why);
+	if (err) {
+		knobs_undo(owner, s, n);
 		knobs_swap(owner, s, n);
-	else if (owner)
+	} else if (owner) {
 		class->changed(owner, s, n);
+	}
 	return err;
 }
 
@@ -234,10 +208,8 @@ int oae_knobs_set(void *owner, struct oae_setting *s, unsigned int n,
 	err = knobs_check(owner, s, n, why);
 	if (!err)
 		err = knobs_apply(owner, s, n, why);
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n; i++)
 		kfree(s[i].data);
-		kfree(s[i].before);
-	}
 	return err;
 }
 

@@ -18,14 +18,14 @@ struct oae_knob;
  * @val: the value without blanks around it; @knob's functions may modify it
  * @number: the value, if it is a number or stands for one
  * @data: of @knob's functions, freed with kfree()
- * @before: the value that @knob had, as text; NULL: not kept
+ * @applied: @knob's apply() was called, and may have to be undone
  */
 struct oae_setting {
 	const struct oae_knob *knob;
 	char *val;
 	unsigned int number;
 	void *data;
-	char *before;
+	bool applied;
 };
 
 /**
@@ -67,6 +67,21 @@ struct oae_knob_class {
 };
 
 /**
+ * enum oae_knob_order - when in a request a knob is applied, and what can be relied on
+ * @OAE_KNOB_SURE: last, since it cannot fail, and is never undone
+ * @OAE_KNOB_EXCHANGED: first. It may fail; whether it does or not, number and data of
+ *	the setting are the value before. So the same call undoes it: it sets that
+ *	value whatever it returns, for it has all that it needs
+ * @OAE_KNOB_FINAL: after those. It may fail, and has changed nothing then; it could not
+ *	be undone. A request sets at most one such knob
+ */
+enum oae_knob_order {
+	OAE_KNOB_SURE,
+	OAE_KNOB_EXCHANGED,
+	OAE_KNOB_FINAL,
+};
+
+/**
  * struct oae_knob - a knob
  * @class: its module's
  * @name: name of the parameter
@@ -78,8 +93,7 @@ struct oae_knob_class {
  * @words: a choice of words that stand for 0, 1, ...
  * @elsewhere: a constant: why netlink does not set it; NULL: it does
  * @hidden: netlink does not show it: a command and its table, no value
- * @can_fail: @apply may fail where several are set, so it comes first there, and the
- *	value before is kept
+ * @order: when @apply is called, among those of a request
  * @parse: check the value, perhaps fill in number and data; NULL: a number or word,
  *	or with @print any text
  * @apply: set the value; NULL: a number or word that is only stored
@@ -98,10 +112,10 @@ struct oae_knob {
 	const char *const *words;
 	const char *elsewhere;
 	bool hidden;
-	bool can_fail;
+	enum oae_knob_order order;
 	int (*parse)(void *owner, struct oae_setting *s,
 		     struct oae_refusal *why);
-	int (*apply)(void *owner, const struct oae_setting *s,
+	int (*apply)(void *owner, struct oae_setting *s,
 		     struct oae_refusal *why);
 	int (*print)(void *owner, char *buf, size_t size);
 };

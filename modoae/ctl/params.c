@@ -153,7 +153,7 @@ static int params_parse_dev(void *owner, struct oae_setting *s,
 	return 0;
 }
 
-static int params_apply_dev(void *owner, const struct oae_setting *s,
+static int params_apply_dev(void *owner, struct oae_setting *s,
 			    struct oae_refusal *why)
 {
 	if (owner)
@@ -202,7 +202,7 @@ static int params_parse_target(void *owner, struct oae_setting *s,
 	return owner ? params_target_check(owner, &addr, s->val, why) : 0;
 }
 
-static int params_apply_target(void *owner, const struct oae_setting *s,
+static int params_apply_target(void *owner, struct oae_setting *s,
 			       struct oae_refusal *why)
 {
 	struct oae_addr addr;
@@ -258,7 +258,7 @@ static int params_parse_peers(void *owner, struct oae_setting *s,
 	return 0;
 }
 
-static int params_apply_peers(void *owner, const struct oae_setting *s,
+static int params_apply_peers(void *owner, struct oae_setting *s,
 			      struct oae_refusal *why)
 {
 	struct oae_node *node = owner;
@@ -316,7 +316,7 @@ static int params_parse_nhmac(void *owner, struct oae_setting *s,
 	return 0;
 }
 
-static int params_apply_nhmac(void *owner, const struct oae_setting *s,
+static int params_apply_nhmac(void *owner, struct oae_setting *s,
 			      struct oae_refusal *why)
 {
 	struct oae_node *node = owner;
@@ -359,7 +359,7 @@ static int params_parse_wkstep(void *owner, struct oae_setting *s,
 	return 0;
 }
 
-static int params_apply_wkstep(void *owner, const struct oae_setting *s,
+static int params_apply_wkstep(void *owner, struct oae_setting *s,
 			       struct oae_refusal *why)
 {
 	if (s->number == OAE_STEP_ONCE)
@@ -391,7 +391,7 @@ static int params_parse_shutdown(void *owner, struct oae_setting *s,
 	return 0;
 }
 
-static int params_apply_shutdown(void *owner, const struct oae_setting *s,
+static int params_apply_shutdown(void *owner, struct oae_setting *s,
 				 struct oae_refusal *why)
 {
 	struct oae_node *node = owner;
@@ -461,7 +461,7 @@ static int params_parse_ethertype(void *owner, struct oae_setting *s,
 	return 0;
 }
 
-static int params_apply_ethertype(void *owner, const struct oae_setting *s,
+static int params_apply_ethertype(void *owner, struct oae_setting *s,
 				  struct oae_refusal *why)
 {
 	oae_ethertype = s->number;
@@ -473,13 +473,13 @@ static int params_print_ethertype(void *owner, char *buf, size_t size)
 	return scnprintf(buf, size, "0x%04x", oae_ethertype);
 }
 
-#define OAE_PARAM(_name, _mode, _takes, _elsewhere, _can_fail)		\
+#define OAE_PARAM(_name, _mode, _takes, _elsewhere, _order)		\
 	static const struct oae_knob oae_param_##_name = {		\
 		.class = &oae_knob_class,				\
 		.name = #_name,						\
 		.accepted = _takes,					\
 		.elsewhere = _elsewhere,				\
-		.can_fail = _can_fail,					\
+		.order = _order,					\
 		.parse = params_parse_##_name,				\
 		.apply = params_apply_##_name,				\
 		.print = params_print_##_name,				\
@@ -489,21 +489,21 @@ static int params_print_ethertype(void *owner, char *buf, size_t size)
 /* Waiting for links to close, without kernel_param_lock: netlink has commands of its own. */
 OAE_PARAM(dev, 0644,
 	  "takes a,b (these and no others) or +a,-b, each device once",
-	  "is changed by adding and deleting ports", false);
+	  "is changed by adding and deleting ports", OAE_KNOB_FINAL);
 MODULE_PARM_DESC(dev, "net devices bound: a,b these and no others; +a or -a one more or less; the caller's namespace");
-OAE_PARAM(target, 0644, OAE_TARGET_TAKES, NULL, true);
+OAE_PARAM(target, 0644, OAE_TARGET_TAKES, NULL, OAE_KNOB_FINAL);
 MODULE_PARM_DESC(target, "peer that noc_debug sends to, and whose link is opened: [DEV/]24 bits in hex under the port's OUI, or a whole MAC; 0 for none");
-OAE_PARAM(peers, 0644, OAE_PEERS_TAKES, NULL, false);
+OAE_PARAM(peers, 0644, OAE_PEERS_TAKES, NULL, OAE_KNOB_SURE);
 MODULE_PARM_DESC(peers, "up to 64 peers for accept=peers, comma-separated, each written like target");
-OAE_PARAM(nhmac, 0644, OAE_NHMAC_TAKES, NULL, false);
+OAE_PARAM(nhmac, 0644, OAE_NHMAC_TAKES, NULL, OAE_KNOB_SURE);
 MODULE_PARM_DESC(nhmac, "the gateway's MAC, on all ports, or auto: learned from its HELLO; shows the one in use (default auto)");
-OAE_PARAM(wkstep, 0644, OAE_WKSTEP_TAKES, NULL, false);
+OAE_PARAM(wkstep, 0644, OAE_WKSTEP_TAKES, NULL, OAE_KNOB_SURE);
 MODULE_PARM_DESC(wkstep, "single-stepping: 0 run freely, 1 to 100 frames a step, s one step (default 0)");
-OAE_PARAM(shutdown, 0644, OAE_SHUTDOWN_TAKES, NULL, false);
+OAE_PARAM(shutdown, 0644, OAE_SHUTDOWN_TAKES, NULL, OAE_KNOB_SURE);
 MODULE_PARM_DESC(shutdown, "1 closes all links and refuses new ones, 0 lets them again (default 0)");
-OAE_PARAM(stats, 0444, OAE_STATS_TAKES, OAE_STATS_TAKES, false);
+OAE_PARAM(stats, 0444, OAE_STATS_TAKES, OAE_STATS_TAKES, OAE_KNOB_SURE);
 MODULE_PARM_DESC(stats, "a summary in one line; all counters are in /proc/net/modoae/stats");
-OAE_PARAM(ethertype, 0444, OAE_ETHERTYPE_TAKES, OAE_ETHERTYPE_TAKES, false);
+OAE_PARAM(ethertype, 0444, OAE_ETHERTYPE_TAKES, OAE_ETHERTYPE_TAKES, OAE_KNOB_SURE);
 MODULE_PARM_DESC(ethertype, "EtherType of the frames, at load (0x0600 to 0xffff, default 0x88b5)");
 
 /**

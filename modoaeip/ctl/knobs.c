@@ -63,29 +63,26 @@ static int knobs_tunnel_refuse(struct oae_refusal *why, const char *knob,
 }
 
 /*
- * Set the UDP port, which the tunnel's sockets are bound to. On failure the old
- * sockets come back. net/socket.c logs the failure, since other knobs open them too.
+ * Exchange the UDP port, which the tunnel's sockets are bound to. net/socket.c logs the
+ * failure, since other knobs open them too.
  */
-static int knobs_port_use(struct oaeip_gw *gw, unsigned int port)
+static int knobs_port_exchange(struct oaeip_gw *gw, unsigned int *port)
 {
-	unsigned int old = gw->knobs.port;
+	unsigned int before = gw->knobs.port;
 	int err = 0;
 
 	rtnl_lock();
-	if (port != old) {
-		WRITE_ONCE(gw->knobs.port, port);
+	if (*port != before) {
+		WRITE_ONCE(gw->knobs.port, *port);
+		*port = before;
 		err = oaeip_reconfigure(gw);
-	}
-	if (err) {
-		WRITE_ONCE(gw->knobs.port, old);
-		oaeip_reconfigure(gw);
 	}
 	rtnl_unlock();
 	return err;
 }
 
 /* The knob `port`: as every number, and the sockets are opened anew. */
-static int knobs_apply_port(void *owner, const struct oae_setting *s,
+static int knobs_apply_port(void *owner, struct oae_setting *s,
 			    struct oae_refusal *why)
 {
 	int err;
@@ -94,7 +91,7 @@ static int knobs_apply_port(void *owner, const struct oae_setting *s,
 		oaeip_template.knobs.port = s->number;
 		return 0;
 	}
-	err = knobs_port_use(owner, s->number);
+	err = knobs_port_exchange(owner, &s->number);
 	if (!err)
 		return 0;
 	why->logged = true;
@@ -121,7 +118,7 @@ static void knobs_changed(void *owner, const struct oae_setting *s,
 
 static_assert(OAE_MIN_MTU + OAE_VIA_LEN == 140);
 
-static int knobs_apply_dev(void *owner, const struct oae_setting *s,
+static int knobs_apply_dev(void *owner, struct oae_setting *s,
 			   struct oae_refusal *why)
 {
 	int err;
@@ -187,13 +184,17 @@ static int knobs_parse_gwips(void *owner, struct oae_setting *s,
 	return 0;
 }
 
-static int knobs_apply_gwips(void *owner, const struct oae_setting *s,
+static int knobs_apply_gwips(void *owner, struct oae_setting *s,
 			     struct oae_refusal *why)
 {
-	if (owner)
-		return knobs_tunnel_refuse(why, "gwips", s->val,
-					   oaeip_gwips_set(owner, s->data,
-							   s->number));
+	struct oaeip_addrs *addrs = s->data;
+	int err;
+
+	if (owner) {
+		err = oaeip_gwips_exchange(owner, &addrs, &s->number);
+		s->data = addrs;
+		return knobs_tunnel_refuse(why, "gwips", s->val, err);
+	}
 	strscpy(oaeip_template.gwips, s->val, OAEIP_GWIPS_SIZE);
 	return 0;
 }
@@ -207,7 +208,7 @@ static int knobs_print_gwips(void *owner, char *buf, size_t size)
 
 #define OAEIP_MACTBL_TAKES "takes anything: asks the zone and all gateways anew"
 
-static int knobs_apply_mactbl(void *owner, const struct oae_setting *s,
+static int knobs_apply_mactbl(void *owner, struct oae_setting *s,
 			      struct oae_refusal *why)
 {
 	if (owner)
@@ -232,12 +233,17 @@ static int knobs_parse_shutdown(void *owner, struct oae_setting *s,
 	return 0;
 }
 
-static int knobs_apply_shutdown(void *owner, const struct oae_setting *s,
+static int knobs_apply_shutdown(void *owner, struct oae_setting *s,
 				struct oae_refusal *why)
 {
-	if (owner)
-		return knobs_tunnel_refuse(why, "shutdown", s->val,
-					   oaeip_shutdown_set(owner, s->number));
+	bool shut = s->number;
+	int err;
+
+	if (owner) {
+		err = oaeip_shutdown_exchange(owner, &shut);
+		s->number = shut;
+		return knobs_tunnel_refuse(why, "shutdown", s->val, err);
+	}
 	oaeip_template.shut = s->number;
 	return 0;
 }
@@ -286,13 +292,13 @@ static const struct oae_knob_class knob_class = {
 	.changed = knobs_changed,
 };
 
-#define OAEIP_OTHER(_name, _parse, _takes, _hidden, _text)			\
+#define OAEIP_OTHER(_name, _parse, _takes, _order, _hidden, _text)		\
 	static const struct oae_knob knob_##_name = {			\
 		.class = &knob_class,					\
 		.name = #_name,						\
 		.accepted = _takes,					\
 		.hidden = _hidden,					\
-		.can_fail = !(_hidden),					\
+		.order = _order,					\
 		.parse = _parse,					\
 		.apply = knobs_apply_##_name,				\
 		.print = knobs_print_##_name,				\
@@ -300,13 +306,13 @@ static const struct oae_knob_class knob_class = {
 	OAE_KNOB_PARAM(_name, knob_##_name, 0644);			\
 	MODULE_PARM_DESC(_name, _text)
 
-OAEIP_OTHER(dev, NULL, OAEIP_DEV_TAKES, false,
+OAEIP_OTHER(dev, NULL, OAEIP_DEV_TAKES, OAE_KNOB_FINAL, false,
 	    "Ethernet device of the zone, empty for none; the caller's namespace");
-OAEIP_OTHER(gwips, knobs_parse_gwips, OAEIP_GWIPS_TAKES, false,
+OAEIP_OTHER(gwips, knobs_parse_gwips, OAEIP_GWIPS_TAKES, OAE_KNOB_EXCHANGED, false,
 	    "gateways, comma-separated, one item for each of up to 64 zones: an IPv4 or an IPv6 address, or one of each joined by +");
-OAEIP_OTHER(mactbl, NULL, OAEIP_MACTBL_TAKES, true,
+OAEIP_OTHER(mactbl, NULL, OAEIP_MACTBL_TAKES, OAE_KNOB_SURE, true,
 	    "reading shows the beginning of /proc/net/modoaeip/mactbl, writing asks the zone and all gateways anew");
-OAEIP_OTHER(shutdown, knobs_parse_shutdown, OAEIP_SHUTDOWN_TAKES, false,
+OAEIP_OTHER(shutdown, knobs_parse_shutdown, OAEIP_SHUTDOWN_TAKES, OAE_KNOB_EXCHANGED, false,
 	    "1 says good-bye and stands by, 0 serves again (default 0)");
 
 #define OAEIP_NUMBER(_name, _takes, _min, _max, _zero)			\
@@ -318,7 +324,7 @@ OAEIP_OTHER(shutdown, knobs_parse_shutdown, OAEIP_SHUTDOWN_TAKES, false,
 		.min = _min,						\
 		.max = _max,						\
 		.or_zero = _zero,					\
-		.can_fail = true,					\
+		.order = OAE_KNOB_EXCHANGED,				\
 		.apply = offsetof(struct oaeip_knobs, _name) ==		\
 				 offsetof(struct oaeip_knobs, port) ?	\
 			 knobs_apply_port : NULL,			\

@@ -251,41 +251,28 @@ int oaeip_reconfigure(struct oaeip_gw *gw)
 }
 
 /**
- * oaeip_gwips_set() - use another list of zones
+ * oaeip_gwips_exchange() - use another list of zones
  * @gw: the gateway
- * @addrs: the zones, copied
- * @n: number of zones
+ * @addrs: the zones, from kmalloc(); set to those of before
+ * @n: number of zones; set to that of before
  *
- * On failure the old list stays in use.
+ * The new list is in use even if the gateway cannot serve with it now: it tries again
+ * periodically. A second call sets back what was before.
  *
  * Context: process, may sleep; takes RTNL.
  *
- * Return: 0, -ENOMEM, or the error of oaeip_reconfigure().
+ * Return: 0, or the error of oaeip_reconfigure().
  */
-int oaeip_gwips_set(struct oaeip_gw *gw, const struct oaeip_addrs *addrs,
-		    unsigned int n)
+int oaeip_gwips_exchange(struct oaeip_gw *gw, struct oaeip_addrs **addrs,
+			 unsigned int *n)
 {
-	struct oaeip_addrs *new, *old;
-	unsigned int nold;
 	int err;
 
-	new = kmemdup(addrs, max(n, 1U) * sizeof(*addrs), GFP_KERNEL);
-	if (!new)
-		return -ENOMEM;
 	rtnl_lock();
-	old = gw->gwips;
-	nold = gw->ngwips;
-	gw->gwips = new;
-	gw->ngwips = n;
+	swap(gw->gwips, *addrs);
+	swap(gw->ngwips, *n);
 	err = oaeip_reconfigure(gw);
-	if (err) {
-		gw->gwips = old;
-		gw->ngwips = nold;
-		oaeip_reconfigure(gw);
-		old = new;
-	}
 	rtnl_unlock();
-	kfree(old);
 	return err;
 }
 
@@ -340,28 +327,26 @@ void oaeip_port_gone(struct oaeip_gw *gw)
 }
 
 /**
- * oaeip_shutdown_set() - stop serving, or serve again
+ * oaeip_shutdown_exchange() - stop serving, or serve again
  * @gw: the gateway
- * @shut: true to stop
+ * @shut: true to stop; set to what it was before
  *
- * On failure nothing has changed.
+ * A gateway that cannot serve again now tries to periodically. A second call sets back
+ * what was before.
  *
  * Context: process, may sleep; takes RTNL.
  *
  * Return: 0, or the error of oaeip_reconfigure().
  */
-int oaeip_shutdown_set(struct oaeip_gw *gw, bool shut)
+int oaeip_shutdown_exchange(struct oaeip_gw *gw, bool *shut)
 {
 	int err = 0;
 
 	rtnl_lock();
-	if (gw->shut != shut) {
-		WRITE_ONCE(gw->shut, shut);
+	if (gw->shut != *shut) {
+		WRITE_ONCE(gw->shut, *shut);
+		*shut = !*shut;
 		err = oaeip_reconfigure(gw);
-		if (err) {
-			WRITE_ONCE(gw->shut, !shut);
-			oaeip_reconfigure(gw);
-		}
 	}
 	rtnl_unlock();
 	return err;

@@ -11,11 +11,11 @@ int oaeip_watch_addresses(void);
 void oaeip_unwatch_addresses(void);
 
 /* zone.c: the zones, serving or standing by */
-int oaeip_gwips_set(struct oaeip_gw *gw, const struct oaeip_addrs *addrs,
-		    unsigned int n);
+int oaeip_gwips_exchange(struct oaeip_gw *gw, struct oaeip_addrs **addrs,
+			 unsigned int *n);
 int oaeip_port_set(struct oaeip_gw *gw, const char *name);
 void oaeip_port_gone(struct oaeip_gw *gw);
-int oaeip_shutdown_set(struct oaeip_gw *gw, bool shut);
+int oaeip_shutdown_exchange(struct oaeip_gw *gw, bool *shut);
 int oaeip_reconfigure(struct oaeip_gw *gw);
 void oaeip_zone_halt(struct oaeip_gw *gw);
 void oaeip_zone_setup(struct oaeip_gw *gw);
