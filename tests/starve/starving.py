@@ -4,6 +4,7 @@
 import errno
 from collections import Counter
 
+from oaenl import attr
 from oaetest import wait_for
 
 # What a call may answer when there is no memory, here or at the peer.
@@ -68,6 +69,17 @@ class Scene:
         if host.knob(name) != before:
             raise Finding(f"{name}: {value!r} was refused, and {before!r} has become "
                           f"{host.knob(name)!r}")
+
+    def set_knobs(self, host, request, knobs):
+        """Set them together; if that is refused, all must be what they were."""
+        before = {name: host.knob(name) for name in knobs}
+        settings = b"".join(attr(4, [attr(1, name), attr(2, value)])
+                            for name, value in knobs.items())
+        if self.attempt(lambda: (request(settings), True)):
+            return
+        now = {name: host.knob(name) for name in knobs}
+        if now != before:
+            raise Finding(f"KNOB_SET of {knobs} was refused, and {before} has become {now}")
 
     def settle(self):
         """There is memory again: all outcomes are known."""
