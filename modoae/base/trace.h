@@ -54,16 +54,18 @@ TRACE_DEFINE_ENUM(OAE_EV_OUTCOME);
 #define OAE_TRACE_WORD	16
 
 /*
+ * The types of a record are C's own: who traces a kernel without BTF knows no others.
+ *
  * Which link: the number of the namespace, as in /proc/PID/ns/net, the port's name,
  * the peer and its channel. Words are copied, so that whatever reads the record, or
  * filters it, has them. That costs only who traces.
  */
 #define OAE_TRACE_LINK					\
-	__field(u64, kid)				\
-	__field(u32, netns)				\
+	__field(unsigned long long, kid)		\
+	__field(unsigned int, netns)			\
 	__array(char, port, IFNAMSIZ)			\
-	__array(u8, peer, ETH_ALEN)			\
-	__field(u8, vc)
+	__array(unsigned char, peer, ETH_ALEN)		\
+	__field(unsigned char, vc)
 
 #define oae_assign_link(port_, kid_) do {				\
 	__entry->kid = (kid_);						\
@@ -78,11 +80,11 @@ TRACE_EVENT(oae_event,
 		     u8 before, u8 after, u32 seq),
 	    TP_ARGS(at, kid, kind, what, before, after, seq),
 	    TP_STRUCT__entry(OAE_TRACE_LINK
-			     __field(u32, seq)
-			     __field(u8, kind)
-			     __field(u8, what)
-			     __field(u8, before)
-			     __field(u8, after)
+			     __field(unsigned int, seq)
+			     __field(unsigned char, kind)
+			     __field(unsigned char, what)
+			     __field(unsigned char, before)
+			     __field(unsigned char, after)
 			     __array(char, word, OAE_TRACE_WORD)
 			     ),
 	    TP_fast_assign(oae_assign_link(at, kid);
@@ -107,8 +109,8 @@ TRACE_EVENT(oae_outcome,
 	    TP_ARGS(at, kid, outcome, err, seq),
 	    TP_STRUCT__entry(OAE_TRACE_LINK
 			     __field(int, err)
-			     __field(u32, seq)
-			     __field(u8, outcome)
+			     __field(unsigned int, seq)
+			     __field(unsigned char, outcome)
 			     __array(char, word, OAE_TRACE_WORD)
 			     ),
 	    TP_fast_assign(oae_assign_link(at, kid);

@@ -115,6 +115,8 @@ class Types(unittest.TestCase):
             load(module=module)
         self.addCleanup(unload)
         made = Path("/sys/kernel/btf/modoae")
+        if os.uname().release.startswith("5.10."):
+            raise unittest.SkipTest("this kernel has no types of modules")
         if not made.exists() and "BTF mismatch detected" in run("dmesg"):
             raise unittest.SkipTest("pahole here is older than what made this kernel's types")
         types = made.read_bytes()
