@@ -261,8 +261,9 @@ class Links(NetlinkTest):
             if len(seen) < 60 and not over:
                 more(range(60, 250))
         self.assertTrue(flagged, seen)
+        # On a slow machine the first links have gone by now, since nobody answers.
         wait_for(lambda: sorted(dict(link)[VC][0] for link in netlink.dump(LINK_GET)) ==
-                 list(range(250)) and not netlink.interrupted, "a dump that is whole")
+                 self.vcs() and not netlink.interrupted, "a dump that is whole")
         self.a.knob("shutdown", 1)
         self.addCleanup(self.a.knob, "shutdown", 0)
         wait_for(lambda: not self.a.tags(), "the links to close")
@@ -423,8 +424,10 @@ class Events(NetlinkTest):
                          list(range(first + 1, first + 1 + len(seen))))
         self.assertEqual({event["missed"] for event in seen}, {0})
         words = [f"{event['kind']} {event['what']}" for event in seen]
-        wanted = ["link opened", "port down", "link port", "port up", "link resolved", "link gone"]
-        self.assertEqual([word for word in words if word in wanted], wanted, words)
+        # The peer may be heard before the kernel tells that the port is up.
+        for wanted in (["link opened", "port down", "link port", "link resolved", "link gone"],
+                       ["link opened", "port down", "port up", "link gone"]):
+            self.assertEqual([word for word in words if word in wanted], wanted, words)
         opened = seen[words.index("link opened")]
         self.assertEqual((opened["port"], opened["peer"], opened["vc"], opened["after"]),
                          ("va", self.cable.mac_b, 9, "OPEN"))
