@@ -61,7 +61,7 @@ static wait_queue_head_t *oae_room_wanting(struct oae_tag *tag,
 static int oae_room_wait(struct oae_tag *tag, struct oae_client *c, bool swap,
 			 long *left)
 {
-	wait_queue_head_t *line;
+	wait_queue_head_t *line, *next;
 	DEFINE_WAIT(wait);
 	int err = 0;
 
@@ -77,8 +77,13 @@ static int oae_room_wait(struct oae_tag *tag, struct oae_client *c, bool swap,
 				err = -OAE_E_DEADLINE;
 		}
 		finish_wait(line, &wait);
-		/* Leaving this wait queue: pass the wake-up on. */
-		if (oae_room_wanting(tag, c, swap) != line) {
+		/*
+		 * Leaving this wait queue for the other: pass the wake-up on. Who leaves
+		 * it for good uses the room, and passes on what is left then. If it did so
+		 * before, each that is woken would wake the next.
+		 */
+		next = oae_room_wanting(tag, c, swap);
+		if (next && next != line) {
 			oae_room_wake(tag, swap);
 			oae_room_wake_client(tag, c);
 		}
