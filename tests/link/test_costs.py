@@ -351,7 +351,7 @@ class Crowd(list):
         """How often each of those has gone to sleep so far."""
         found = {}
         for call in self.waiting:
-            with contextlib.suppress(FileNotFoundError):        # it has returned just now
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):    # just returned
                 found[call] = sleeps(call.task)
         return found
 
