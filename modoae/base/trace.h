@@ -58,7 +58,8 @@ TRACE_DEFINE_ENUM(OAE_EV_OUTCOME);
  *
  * Which link: the number of the namespace, as in /proc/PID/ns/net, the port's name,
  * the peer and its channel. Words are copied, so that whatever reads the record, or
- * filters it, has them. That costs only who traces.
+ * filters it, has them; they are padded, since a histogram compares all of the array.
+ * That costs only who traces.
  */
 #define OAE_TRACE_LINK					\
 	__field(unsigned long long, kid)		\
@@ -93,8 +94,9 @@ TRACE_EVENT(oae_event,
 			   __entry->what = what;
 			   __entry->before = before;
 			   __entry->after = after;
-			   strscpy(__entry->word, oae_evlog_word(kind, what),
-				   OAE_TRACE_WORD);
+			   strscpy_pad(__entry->word,
+				       oae_evlog_word(kind, what),
+				       OAE_TRACE_WORD);
 			   ),
 	    TP_printk("netns=%u port=%s peer=%pM vc=%u event=%s word=%s state=%s->%s seq=%u",
 		      __entry->netns, __entry->port, __entry->peer,
@@ -117,9 +119,9 @@ TRACE_EVENT(oae_outcome,
 			   __entry->err = err;
 			   __entry->seq = seq;
 			   __entry->outcome = outcome;
-			   strscpy(__entry->word,
-				   oae_evlog_word(OAE_EV_OUTCOME, outcome),
-				   OAE_TRACE_WORD);
+			   strscpy_pad(__entry->word,
+				       oae_evlog_word(OAE_EV_OUTCOME, outcome),
+				       OAE_TRACE_WORD);
 			   ),
 	    TP_printk("netns=%u port=%s peer=%pM vc=%u outcome=%s err=%d seq=%u",
 		      __entry->netns, __entry->port, __entry->peer,
