@@ -78,9 +78,9 @@ static int oae_room_wait(struct oae_tag *tag, struct oae_client *c, bool swap,
 		}
 		finish_wait(line, &wait);
 		/*
-		 * Leaving this wait queue for the other: pass the wake-up on. Who leaves
-		 * it for good uses the room, and passes on what is left then. If it did so
-		 * before, each that is woken would wake the next.
+		 * Leaving this wait queue for the other: pass the wake-up on. A writer that
+		 * leaves it for good uses the room, and passes on what is left then. If it
+		 * did so before, each that is woken would wake the next.
 		 */
 		next = oae_room_wanting(tag, c, swap);
 		if (next && next != line) {

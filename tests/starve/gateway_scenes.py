@@ -126,7 +126,7 @@ class Gateways:
         listener = Netlink(self.g1, "oaegw")
         listener.join("gateway")        # shutdown and gwips are events
         yield scene
-        # What is applied first is undone when another fails: by the last, dev, all the others.
+        # A knob that fails undoes those set before it: the last, dev, undoes all the others.
         for knobs in ({"gwips": LISTS[1], "port": "40000", "hello_ms": "900", "dev": ""},
                       {"shutdown": "1", "gwips": LISTS[0]},
                       {"shutdown": "0", "port": "34997", "dev": "zone"}):
