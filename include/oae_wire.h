@@ -74,6 +74,7 @@ enum oae_kind {
 	OAE_MESSAGE	= 0,
 	OAE_SWAP	= 1,
 	OAE_VERB	= 2,
+	OAE_VOID	= 3,	/* nothing: it stands for what was reversed */
 	OAE_KIND_END
 };
 
@@ -97,12 +98,16 @@ enum oae_reason {
 /* SYNC, SYNC_ACK, SYNC_CHK payload: byte offsets. */
 #define OAE_SYNC_OFF_INC	0	/* u64, own incarnation */
 #define OAE_SYNC_OFF_PEER_INC	8	/* u64, the peer's as known, 0 unknown */
-#define OAE_SYNC_OFF_CAPS	16	/* u32, reserved for capabilities, 0 */
+#define OAE_SYNC_OFF_CAPS	16	/* u32, OAE_CAPS_* */
 #define OAE_SYNC_OFF_MAX_LEN	20	/* u32, largest transaction taken, bytes */
 #define OAE_SYNC_OFF_START	24	/* u32, tx before the sender's first one */
 #define OAE_SYNC_OFF_MTU	28	/* u16, bytes after the Ethernet header */
 #define OAE_SYNC_OFF_ZERO	30	/* u16, 0 */
 #define OAE_SYNC_LEN		32
+
+/* Capabilities. Bits that are not known are ignored. */
+#define OAE_CAPS_WINDOW		0x3f	/* transactions under way, each way, less 1 */
+#define OAE_WINDOW_MAX		64
 
 /* REFLECT payload; the responder's half or result follows it. */
 #define OAE_REFLECT_OFF_DIGEST	0	/* u64, digest of the transaction as received */

@@ -17,21 +17,65 @@
  */
 void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 {
+	struct oae_pair **pair = l->pair;
+	u8 npairs = l->npairs;
+	unsigned int i;
 	bool senior;
 
-	if (l->offer.state != OAE_OFFER_NONE) {
-		if (oae_offer_reversible(l))
-			oae_offer_drop(l, OAE_REVERSED, err, a);
-		else
-			oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
-	}
+	/* Its numbers are void, so nothing is offered in place of what is dropped. */
+	l->win = 1;
+	oae_offer_drop_all(l, err, a);
+	if (oae_express_out(l))
+		oae_offer_drop(l, l->tx + 1, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	oae_drop_posts(l, err, a);
 	oae_forget_run(l, a);
 	oae_note(a, OAE_N_GONE);
 	senior = l->senior;
 	oae_link_init(l, l->cfg, l->vc, l->mtu, l->start);
 	oae_link_rank(l, senior);
+	if (pair) {
+		for (i = 0; i < npairs; i++)
+			memset(pair[i], 0, sizeof(*pair[i]));
+		l->pair = pair;
+		l->npairs = npairs;
+	}
 	oae_op(a, OAE_OP_GONE);
+}
+
+/**
+ * oae_close_waits() - does closing wait for what the peer has offered?
+ * @l: the link, OPEN
+ *
+ * In a run with a window, the end that closes tells the peer at once: what is held may
+ * wait for a number that was refused, and so for nothing else (protocol 4.11).
+ *
+ * Return: true if so.
+ */
+bool oae_close_waits(const struct oae_link *l)
+{
+	if (oae_link_windowed(l) && !l->peer_closing)
+		return false;
+	return l->nheld || oae_first_hold(l)->state == OAE_HOLD_ASKED;
+}
+
+/* Reverse what waits for the peer's room, or for its turn. */
+static void close_drop_waiting(struct oae_link *l, u64 now, int err,
+			       struct oae_actions *a)
+{
+	const struct oae_lane *n;
+	bool pump = false;
+	u32 seq;
+
+	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
+		n = oae_lane(l, seq);
+		if (n->p.kind == OAE_VOID || (n->state != OAE_OFFER_PARKED &&
+					      n->state != OAE_OFFER_QUEUED))
+			continue;
+		oae_offer_drop(l, seq, OAE_REVERSED, err, a);
+		pump = true;
+	}
+	if (pump && oae_link_windowed(l))
+		oae_offer_pump(l, now, a);
 }
 
 /**
@@ -45,18 +89,17 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 	int err = l->closing ? OAE_E_SHUTDOWN : OAE_E_PEER_CLOSED;
 	bool again;
 
-	if (l->offer.state == OAE_OFFER_PARKED)
-		oae_offer_drop(l, OAE_REVERSED, err, a);
+	close_drop_waiting(l, now, err, a);
 	if (oae_half_idle(l))
 		oae_half_drop(l, OAE_REVERSED, err, a);
-	if (l->offer.state != OAE_OFFER_NONE ||
-	    l->hold.state == OAE_HOLD_HELD || l->hold.state == OAE_HOLD_ASKED)
+	if (l->nlanes || oae_close_waits(l))
 		return;
 
-	if (!l->confirmed) {
-		if (l->await_done)
+	if (!oae_link_all_confirmed(l)) {
+		if (l->await_done && l->done_seq == l->tx)
 			return;
 		l->await_done = true;
+		l->done_seq = l->tx;
 		l->done_at = now;
 		oae_send_commit(l, a);
 	} else if (l->peer_closing) {
@@ -84,7 +127,8 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
  */
 void oae_drop_posts(struct oae_link *l, int err, struct oae_actions *a)
 {
-	oae_offer_drop_aside(l, err, a);
+	while (l->naside)
+		oae_offer_drop_aside(l, 0, err, a);
 	oae_offer_drop_next(l, err, a);
 	if (oae_half_idle(l))
 		oae_half_drop(l, OAE_REVERSED, err, a);
@@ -106,6 +150,7 @@ void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_drop_posts(l, OAE_E_SHUTDOWN, a);
 	l->closing = true;
 	l->ready_due = false;
+	l->busy_due = false;
 	/* Never open, or down: there is no peer to wait for. */
 	if (!l->peer_inc || l->down)
 		oae_link_end(l, OAE_E_SHUTDOWN, a);
@@ -150,7 +195,8 @@ void oae_link_settle(struct oae_link *l, u64 until, u64 now,
 void oae_settled(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	l->settle_until = 0;
-	oae_link_drained(l, now, a);
+	/* There is room for one at least, or it is refused again. */
+	oae_link_drained(l, 1, now, a);
 }
 
 /**

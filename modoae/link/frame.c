@@ -54,7 +54,7 @@ static u64 frame_header_digest(const u8 *hdr, size_t hdr_len, u64 payload_hash)
 /* Is this an OFFER of one slice, not express, as those of halves and verbs are? */
 static bool one_frame(const struct oae_frame *f)
 {
-	return !f->slice && f->length &&
+	return !f->slice && !f->length == (f->kind == OAE_VOID) &&
 	       (f->flags & (OAE_F_LAST | OAE_F_EXPRESS | OAE_F_RESUME)) ==
 		       OAE_F_LAST;
 }
@@ -73,10 +73,11 @@ static bool frame_fields_ok(const struct oae_frame *f)
 	case OAE_SYNC_CHK:
 		return f->length == OAE_SYNC_LEN && f->src_ltag;
 	case OAE_OFFER:
-		return f->attempt && f->slice < OAE_MAX_SLICES &&
-		       (f->kind == OAE_MESSAGE || one_frame(f));
+		if (!f->attempt || f->slice >= OAE_MAX_SLICES)
+			return false;
+		return f->kind == OAE_MESSAGE || one_frame(f);
 	case OAE_REFLECT:
-		if (f->kind == OAE_MESSAGE)
+		if (f->kind == OAE_MESSAGE || f->kind == OAE_VOID)
 			return f->attempt && f->length == OAE_REFLECT_LEN;
 		return f->attempt && f->length > OAE_REFLECT_LEN;
 	case OAE_REFUSE:

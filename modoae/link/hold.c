@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The responder (doc/protocol.md section 4.2): gathers the slices of an offer, holds
- * the transaction, reflects it, and delivers it when the initiator has committed. It
- * never decides. Pure, see link.h.
+ * The responder (doc/protocol.md sections 4.2 and 4.11): gathers the slices of an
+ * offer, holds the transaction, reflects it, and delivers it when the initiator has
+ * committed. It never decides. Pure, see link.h.
  *
- * The transaction held is always rx + 1. By hold.state:
+ * What is held is above rx, and in a run without a window it is rx + 1. By the state
+ * of a number:
  *
  *   NONE      no slice is here
  *   PARTIAL   some slices of hold.attempt are here
@@ -17,126 +18,339 @@
  */
 #include "link_int.h"
 
-/* Forget slices and attempt, as if rx + 1 had never been offered. */
-static void hold_reset(struct oae_link *l)
+/* The number is held no more, and takes no room any more. */
+static void hold_leave(struct oae_link *l, struct oae_hold *h)
 {
-	l->hold.state = OAE_HOLD_NONE;
-	l->hold.have = 0;
-	l->hold.len = 0;
-	l->hold.nslices = 0;
-	l->hold.attempt = 0;
+	if (h->state == OAE_HOLD_HELD && l->nheld)
+		l->nheld--;
+	if (h->takes_room && l->ntaken)
+		l->ntaken--;
+	h->takes_room = false;
+}
+
+/* Forget slices and attempt, as if the number had never been offered. */
+static void hold_reset(struct oae_link *l, struct oae_hold *h)
+{
+	hold_leave(l, h);
+	h->state = OAE_HOLD_NONE;
+	h->have = 0;
+	h->len = 0;
+	h->nslices = 0;
+	h->attempt = 0;
 }
 
 /**
- * oae_hold_discard() - drop what is held or gathered
+ * oae_hold_discard() - drop what is held or gathered of a number
+ * @l: the link
+ * @seq: the number
+ * @a: actions
+ */
+void oae_hold_discard(struct oae_link *l, u32 seq, struct oae_actions *a)
+{
+	struct oae_hold *h = oae_hold_of(l, seq);
+
+	/* A half is lent for rx + 1 only. */
+	if (seq == l->rx + 1)
+		oae_half_back(l, a);
+	if (h->have)
+		oae_op(a, OAE_OP_DISCARD)->seq = seq;
+	hold_reset(l, h);
+}
+
+/* The number of places for what is held. */
+static unsigned int hold_places(const struct oae_link *l)
+{
+	return l->pair ? l->npairs : 1;
+}
+
+/**
+ * oae_hold_discard_all() - drop all that is held or gathered
  * @l: the link
  * @a: actions
  */
-void oae_hold_discard(struct oae_link *l, struct oae_actions *a)
+void oae_hold_discard_all(struct oae_link *l, struct oae_actions *a)
 {
-	oae_half_back(l, a);
-	if (l->hold.have)
-		oae_op(a, OAE_OP_DISCARD);
-	hold_reset(l);
+	u32 i, n = hold_places(l);
+
+	for (i = 1; i <= n; i++)
+		oae_hold_discard(l, l->rx + i, a);
+}
+
+/*
+ * Keep the slices of a number that is undecided at the end of a run, for RESUME. A
+ * single slice is not kept: the initiator sends the LAST slice in any case.
+ */
+static void hold_keep(struct oae_link *l, u32 seq, struct oae_actions *a)
+{
+	struct oae_hold *h = oae_hold_of(l, seq);
+	bool slices = h->state == OAE_HOLD_PARTIAL || h->state == OAE_HOLD_HELD ||
+		      h->state == OAE_HOLD_KEPT;
+
+	if (!slices || !h->have || h->nslices == 1) {
+		oae_hold_discard(l, seq, a);
+		return;
+	}
+	hold_leave(l, h);
+	h->state = OAE_HOLD_KEPT;
+	h->attempt = 0;
 }
 
 /**
- * oae_hold_keep() - keep the slices of a run that ended undecided, for RESUME
- * @l: the link; what is held was not committed
+ * oae_hold_froze() - the link freezes: only what is held may still be committed
+ * @l: the link
  * @a: actions
  *
- * A single slice is not kept: the initiator sends the LAST slice in any case.
+ * Of what was gathered, only rx + 1 is kept.
  */
-void oae_hold_keep(struct oae_link *l, struct oae_actions *a)
+void oae_hold_froze(struct oae_link *l, struct oae_actions *a)
 {
-	bool slices = l->hold.state == OAE_HOLD_PARTIAL ||
-		      l->hold.state == OAE_HOLD_HELD ||
-		      l->hold.state == OAE_HOLD_KEPT;
+	u32 i, n = hold_places(l);
 
-	if (!slices || !l->hold.have || l->hold.nslices == 1) {
-		oae_hold_discard(l, a);
-		return;
+	for (i = 1; i <= n; i++) {
+		if (oae_hold_of(l, l->rx + i)->state == OAE_HOLD_HELD)
+			continue;
+		if (i == 1)
+			hold_keep(l, l->rx + i, a);
+		else
+			oae_hold_discard(l, l->rx + i, a);
 	}
-	l->hold.state = OAE_HOLD_KEPT;
-	l->hold.attempt = 0;
+}
+
+/**
+ * oae_hold_resolved() - what is held still was not committed (protocol 4.5)
+ * @l: the link, which resolves
+ * @a: actions
+ */
+void oae_hold_resolved(struct oae_link *l, struct oae_actions *a)
+{
+	u32 i, n = hold_places(l);
+
+	hold_keep(l, l->rx + 1, a);
+	for (i = 2; i <= n; i++)
+		oae_hold_discard(l, l->rx + i, a);
+}
+
+/**
+ * oae_hold_has() - are the next numbers held?
+ * @l: the link
+ * @n: how many, more than 0
+ *
+ * Return: true if rx + 1 to rx + @n are.
+ */
+bool oae_hold_has(const struct oae_link *l, s32 n)
+{
+	s32 i;
+
+	if (n > (s32)hold_places(l))
+		return false;
+	for (i = 1; i <= n; i++)
+		if (oae_hold_of(l, l->rx + i)->state != OAE_HOLD_HELD)
+			return false;
+	return true;
+}
+
+/**
+ * oae_hold_stalled() - does anything held wait for the peer?
+ * @l: the link
+ *
+ * What waits for a number that was refused waits for the reader here.
+ *
+ * Return: true if something is held, and all below it is not refused.
+ */
+bool oae_hold_stalled(const struct oae_link *l)
+{
+	const struct oae_hold *h;
+	u32 i, n = hold_places(l);
+
+	if (!l->nheld)
+		return false;
+	for (i = 1; i <= n; i++) {
+		h = oae_hold_of(l, l->rx + i);
+		if (h->state == OAE_HOLD_HELD)
+			return true;
+		if (h->state == OAE_HOLD_REFUSED && l->ready_due)
+			return false;
+	}
+	return true;
+}
+
+/* Is there room for a number that has none yet (protocol 4.11)? */
+static bool hold_room(const struct oae_link *l, u32 seq, u32 room)
+{
+	return seq == l->rx + 1 ? room : room > l->ntaken;
+}
+
+/**
+ * oae_hold_highest() - the highest number that READY can name
+ * @l: the link
+ * @room: places for unread transactions
+ *
+ * Return: the number, at least rx + 1.
+ */
+u32 oae_hold_highest(const struct oae_link *l, u32 room)
+{
+	u32 left = room > l->ntaken ? room - l->ntaken : 0;
+	u32 i, n = l->pair && l->window < l->npairs ? l->window : hold_places(l);
+	const struct oae_hold *h;
+
+	for (i = 1; i <= n; i++) {
+		h = oae_hold_of(l, l->rx + i);
+		if (h->takes_room || h->state == OAE_HOLD_HELD)
+			continue;
+		if (left)
+			left--;
+		else if (i > 1)
+			break;
+	}
+	return l->rx + (i > n ? n : i > 1 ? i - 1 : 1);
+}
+
+/**
+ * oae_hold_refused_to() - does READY say anything new?
+ * @l: the link
+ * @seq: the number that it would name
+ *
+ * Return: true if a number up to that stands refused.
+ */
+bool oae_hold_refused_to(const struct oae_link *l, u32 seq)
+{
+	for (; seq != l->rx; seq--)
+		if (oae_hold_of(l, seq)->state == OAE_HOLD_REFUSED ||
+		    l->unplaced >> seq % OAE_WINDOW_MAX & 1)
+			return true;
+	return false;
+}
+
+/**
+ * oae_hold_refused_above() - is READY due for more numbers than it can name now?
+ * @l: the link
+ * @seq: the number that it names
+ *
+ * Return: true if a higher number stands refused.
+ */
+bool oae_hold_refused_above(const struct oae_link *l, u32 seq)
+{
+	u32 n = hold_places(l);
+
+	if (l->unplaced)
+		return true;
+	while (seq - l->rx < n)
+		if (oae_hold_of(l, ++seq)->state == OAE_HOLD_REFUSED)
+			return true;
+	return false;
+}
+
+/**
+ * oae_hold_placed() - the numbers refused for want of a place have one now
+ * @l: the link, with new places
+ */
+void oae_hold_placed(struct oae_link *l)
+{
+	u32 i, n = hold_places(l);
+	struct oae_hold *h;
+
+	for (i = 1; i <= n; i++) {
+		h = oae_hold_of(l, l->rx + i);
+		if (l->unplaced >> (l->rx + i) % OAE_WINDOW_MAX & 1 &&
+		    h->state == OAE_HOLD_NONE)
+			h->state = OAE_HOLD_REFUSED;
+	}
+	l->unplaced = 0;
 }
 
 /* Hand the committed transaction over to the swap, the region or the reader. */
-static void hold_hand_over(struct oae_link *l, struct oae_actions *a)
+static void hold_hand_over(struct oae_link *l, u32 seq, struct oae_actions *a)
 {
-	switch (l->hold.kind) {
+	const struct oae_hold *h = oae_hold_of(l, seq);
+	struct oae_op *op;
+
+	switch (h->kind) {
 	case OAE_SWAP:
-		oae_op(a, OAE_OP_TAKE)->handle = l->half.p.handle;
+		op = oae_op(a, OAE_OP_TAKE);
+		op->seq = seq;
+		op->handle = l->half.p.handle;
 		oae_complete(a, l->half.p.handle, OAE_COMMITTED, 0);
 		l->half.state = OAE_HALF_NONE;
 		break;
 	case OAE_VERB:
-		oae_op(a, OAE_OP_APPLY);
+		oae_op(a, OAE_OP_APPLY)->seq = seq;
+		break;
+	case OAE_VOID:
 		break;
 	default:
-		oae_op(a, OAE_OP_DELIVER)->slice = l->hold.nslices;
+		op = oae_op(a, OAE_OP_DELIVER);
+		op->slice = h->nslices;
+		op->seq = seq;
+		l->ndelivered++;
 	}
 }
 
 /**
- * oae_hold_deliver() - deliver what is held, and advance rx (protocol 4.2, step 4)
- * @l: the link; hold.state is HELD
+ * oae_hold_deliver() - deliver what is held of rx + 1 (protocol 4.2, step 4)
+ * @l: the link; rx + 1 is HELD
  * @now: ns
  * @a: actions
  */
 void oae_hold_deliver(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	hold_hand_over(l, a);
+	struct oae_hold *h = oae_first_hold(l);
+
+	hold_hand_over(l, l->rx + 1, a);
 	l->rx++;
-	l->last_express = l->hold.express;
-	l->unseen = l->hold.express;
-	l->last_kind = l->hold.kind;
+	l->last_express = h->express;
+	l->unseen = h->express;
+	l->last_kind = h->kind;
 	l->backoff = 0;
 	l->active_at = now;
-	hold_reset(l);
+	l->held_at = now;
+	hold_reset(l, h);
 }
 
-static void hold_send_reflect(struct oae_link *l, u32 seq, u8 attempt, u8 kind,
-			      struct oae_actions *a)
+static void hold_send_reflect(struct oae_link *l, u32 seq, const struct oae_hold *h,
+			      u8 attempt, u8 kind, struct oae_actions *a)
 {
 	struct oae_send *s = oae_send(l, a, OAE_REFLECT);
 
 	s->frame.seq = seq;
 	s->frame.attempt = attempt;
 	s->frame.kind = kind;
-	s->frame.reflect.digest = l->hold.digest;
-	s->frame.reflect.first = l->hold.first;
-	if (kind == OAE_MESSAGE)
+	s->frame.reflect.digest = h->digest;
+	s->frame.reflect.first = h->first;
+	if (kind == OAE_MESSAGE || kind == OAE_VOID)
 		return;
 	s->handle = l->half.p.handle;
-	s->frame.length = OAE_REFLECT_LEN + l->hold.reply;
+	s->frame.length = OAE_REFLECT_LEN + h->reply;
 }
 
-static void hold_send_refuse(struct oae_link *l, u16 reason, struct oae_actions *a)
+static void hold_send_refuse(struct oae_link *l, u32 seq, const struct oae_hold *h,
+			     u16 reason, struct oae_actions *a)
 {
 	struct oae_send *s = oae_send(l, a, OAE_REFUSE);
 
-	s->frame.seq = l->rx + 1;
-	s->frame.attempt = l->hold.attempt;
-	s->frame.kind = l->hold.kind;
+	s->frame.seq = seq;
+	s->frame.attempt = h->attempt;
+	s->frame.kind = h->kind;
 	s->frame.reason = reason;
 	if (reason == OAE_R_GAP)
-		s->frame.gap_map = oae_slice_mask(l->hold.nslices) &
-				   ~l->hold.have;
+		s->frame.gap_map = oae_slice_mask(h->nslices) & ~h->have;
 }
 
-static void hold_refuse(struct oae_link *l, u16 reason, struct oae_actions *a)
+static void hold_refuse(struct oae_link *l, u32 seq, u16 reason,
+			struct oae_actions *a)
 {
-	u8 attempt = l->hold.attempt;
+	struct oae_hold *h = oae_hold_of(l, seq);
+	u8 attempt = h->attempt;
 
-	oae_hold_discard(l, a);
-	l->hold.attempt = attempt;
-	l->hold.state = OAE_HOLD_REFUSED;
-	l->hold.reason = reason;
+	oae_hold_discard(l, seq, a);
+	h->attempt = attempt;
+	h->state = OAE_HOLD_REFUSED;
+	h->reason = reason;
 	if ((reason == OAE_R_BUSY || reason == OAE_R_CONFLICT) && !l->closing)
 		l->ready_due = true;
+	if (reason == OAE_R_BUSY && !l->closing)
+		l->busy_due = true;
 	oae_note(a, OAE_N_REFUSED);
-	hold_send_refuse(l, reason, a);
+	hold_send_refuse(l, seq, h, reason, a);
 }
 
 /*
@@ -144,73 +358,92 @@ static void hold_refuse(struct oae_link *l, u16 reason, struct oae_actions *a)
  * run only those of the attempt just before it do. After a freeze the initiator sets
  * RESUME only if the transaction has had one content only.
  */
-static bool hold_resumes(const struct oae_link *l, const struct oae_frame *f)
+static bool hold_resumes(const struct oae_hold *h, const struct oae_frame *f)
 {
-	if (!(f->flags & OAE_F_RESUME) || !l->hold.have)
+	if (!(f->flags & OAE_F_RESUME) || !h->have)
 		return false;
-	if (l->hold.express != !!(f->flags & OAE_F_EXPRESS) ||
-	    l->hold.kind != f->kind)
+	if (h->express != !!(f->flags & OAE_F_EXPRESS) || h->kind != f->kind)
 		return false;
-	if (l->hold.state == OAE_HOLD_KEPT)
+	if (h->state == OAE_HOLD_KEPT)
 		return true;
-	return (l->hold.state == OAE_HOLD_PARTIAL ||
-		l->hold.state == OAE_HOLD_HELD) &&
-	       f->attempt == l->hold.attempt + 1;
+	return (h->state == OAE_HOLD_PARTIAL || h->state == OAE_HOLD_HELD) &&
+	       f->attempt == h->attempt + 1;
 }
 
-/* Was hold.attempt seen in this run? */
-static bool hold_begun(const struct oae_link *l)
+/* Was the known attempt seen in this run? */
+static bool hold_begun(const struct oae_hold *h)
 {
-	return l->hold.state != OAE_HOLD_NONE && l->hold.state != OAE_HOLD_KEPT;
+	return h->state != OAE_HOLD_NONE && h->state != OAE_HOLD_KEPT;
 }
 
 /* Begin an attempt that is newer than any seen. False: it was refused. */
 static bool hold_begin_attempt(struct oae_link *l, const struct oae_frame *f,
-			       bool room, struct oae_actions *a)
+			       u32 room, u64 now, struct oae_actions *a)
 {
-	if (!hold_resumes(l, f)) {
-		oae_hold_discard(l, a);
-		l->hold.express = f->flags & OAE_F_EXPRESS;
-		l->hold.kind = f->kind;
-	}
-	l->hold.state = OAE_HOLD_PARTIAL;
-	l->hold.attempt = f->attempt;
+	struct oae_hold *h = oae_hold_of(l, f->seq);
+	/* Within a window, what had room once has it again. */
+	bool had_room = h->takes_room && oae_link_windowed(l);
 
-	/* Only a message needs room: swaps and verbs are not read. */
-	if (!room && f->kind == OAE_MESSAGE) {
-		hold_refuse(l, OAE_R_BUSY, a);
+	if (!hold_resumes(h, f)) {
+		oae_hold_discard(l, f->seq, a);
+		h->express = f->flags & OAE_F_EXPRESS;
+		h->kind = f->kind;
+	} else if (h->state == OAE_HOLD_HELD) {
+		l->nheld--;
+	}
+	/* What is held above it waits for the peer again. */
+	if (l->nheld)
+		l->held_at = now;
+	h->state = OAE_HOLD_PARTIAL;
+	h->attempt = f->attempt;
+
+	/* Only a message needs room: the others are not read. */
+	if (f->kind != OAE_MESSAGE)
+		return true;
+	if (!had_room && !hold_room(l, f->seq, room)) {
+		hold_refuse(l, f->seq, OAE_R_BUSY, a);
 		return false;
 	}
+	if (!h->takes_room)
+		l->ntaken++;
+	h->takes_room = true;
 	return true;
 }
 
-/* All slices are here: hold the transaction and reflect it, or refuse it. */
-static void hold(struct oae_link *l, const struct oae_frame *f, u64 now,
-		 struct oae_actions *a)
+static void hold_begin(struct oae_link *l, struct oae_hold *h, u64 now,
+		       struct oae_actions *a)
 {
-	u32 seq = f->seq;
+	h->state = OAE_HOLD_HELD;
+	l->nheld++;
+	l->held_at = now;
+	if (h->kind != OAE_VOID)
+		oae_note(a, OAE_N_HELD);
+}
 
-	l->hold.at = now;
+/* All slices are here: hold the transaction and reflect it, or refuse it. */
+static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame *f,
+		 u64 now, struct oae_actions *a)
+{
+	h->at = now;
 	l->active_at = now;
-	l->hold.digest = oae_whole_digest(l->hold.hash, l->hold.nslices);
+	h->digest = oae_whole_digest(h->hash, h->nslices);
 	switch (f->kind) {
 	case OAE_SWAP:
 		if (!oae_half_lend(l, a)) {
-			hold_refuse(l, OAE_R_NO_HALF, a);
+			hold_refuse(l, f->seq, OAE_R_NO_HALF, a);
 			return;
 		}
-		l->hold.reply = l->half.p.len;
+		h->reply = l->half.p.len;
 		break;
 	case OAE_VERB:
-		l->hold.state = OAE_HOLD_ASKED;
-		oae_op(a, OAE_OP_VERB);
+		h->state = OAE_HOLD_ASKED;
+		oae_op(a, OAE_OP_VERB)->seq = f->seq;
 		return;
 	}
-	l->hold.state = OAE_HOLD_HELD;
-	oae_note(a, OAE_N_HELD);
-	if (l->hold.express)
+	hold_begin(l, h, now, a);
+	if (h->express)
 		oae_hold_deliver(l, now, a);
-	hold_send_reflect(l, seq, f->attempt, f->kind, a);
+	hold_send_reflect(l, f->seq, h, f->attempt, f->kind, a);
 }
 
 /**
@@ -224,18 +457,19 @@ static void hold(struct oae_link *l, const struct oae_frame *f, u64 now,
 void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 		       struct oae_actions *a)
 {
-	if (l->hold.state != OAE_HOLD_ASKED)
+	struct oae_hold *h = oae_first_hold(l);
+
+	if (h->state != OAE_HOLD_ASKED)
 		return;
 	now = oae_now(l, now);
 	if (!reason && reply + OAE_REFLECT_LEN > oae_link_slice_max(l))
 		reason = OAE_R_TOO_BIG;
 	if (reason) {
-		hold_refuse(l, reason, a);
+		hold_refuse(l, l->rx + 1, reason, a);
 	} else {
-		l->hold.state = OAE_HOLD_HELD;
-		l->hold.reply = reply;
-		oae_note(a, OAE_N_HELD);
-		hold_send_reflect(l, l->rx + 1, l->hold.attempt, OAE_VERB, a);
+		hold_begin(l, h, now, a);
+		h->reply = reply;
+		hold_send_reflect(l, l->rx + 1, h, h->attempt, OAE_VERB, a);
 	}
 	/* The answer goes first, so link_rcv_data() left the pump to this. */
 	oae_offer_pump(l, now, a);
@@ -244,45 +478,51 @@ void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 }
 
 /* Keep a slice of the present attempt. False: drop the frame. */
-static bool hold_keep_slice(struct oae_link *l, const struct oae_frame *f,
-			    struct oae_actions *a)
+static bool hold_keep_slice(struct oae_link *l, struct oae_hold *h,
+			    const struct oae_frame *f, struct oae_actions *a)
 {
 	unsigned int n = f->slice + 1;
+	struct oae_op *op;
 
 	/* All slices of an attempt have the same kind. */
-	if (f->kind != l->hold.kind) {
+	if (f->kind != h->kind) {
 		oae_note(a, OAE_N_BAD_SLICE);
 		return false;
 	}
 	if (f->flags & OAE_F_LAST) {
-		if ((l->hold.nslices && l->hold.nslices != n) ||
-		    (l->hold.have & ~oae_slice_mask(n))) {
+		if ((h->nslices && h->nslices != n) ||
+		    (h->have & ~oae_slice_mask(n))) {
 			oae_note(a, OAE_N_BAD_SLICE);
 			return false;
 		}
-		l->hold.nslices = n;
-	} else if (l->hold.nslices && n >= l->hold.nslices) {
+		h->nslices = n;
+	} else if (h->nslices && n >= h->nslices) {
 		oae_note(a, OAE_N_BAD_SLICE);
 		return false;
 	}
 
-	if (l->hold.have & 1ULL << f->slice) {
+	if (h->have & 1ULL << f->slice) {
 		/* LAST again is how the initiator asks what is missing. */
 		if (!(f->flags & OAE_F_LAST))
 			oae_note(a, OAE_N_DUP_SLICE);
 		return true;
 	}
-	if ((u64)l->hold.len + f->length > l->cfg->max_len) {
-		hold_refuse(l, OAE_R_TOO_BIG, a);
+	if ((u64)h->len + f->length > l->cfg->max_len) {
+		hold_refuse(l, f->seq, OAE_R_TOO_BIG, a);
 		return false;
 	}
 
-	l->hold.have |= 1ULL << f->slice;
-	l->hold.hash[f->slice] = f->payload_hash;
-	l->hold.len += f->length;
+	h->have |= 1ULL << f->slice;
+	h->hash[f->slice] = f->payload_hash;
+	h->len += f->length;
 	if (!f->slice)
-		l->hold.first = f->first;
-	oae_op(a, OAE_OP_KEEP)->slice = f->slice;
+		h->first = f->first;
+	/* Nothing is kept of nothing. */
+	if (f->kind == OAE_VOID)
+		return true;
+	op = oae_op(a, OAE_OP_KEEP);
+	op->slice = f->slice;
+	op->seq = f->seq;
 	return true;
 }
 
@@ -290,55 +530,98 @@ static bool hold_keep_slice(struct oae_link *l, const struct oae_frame *f,
 static void hold_offer_delivered(struct oae_link *l, const struct oae_frame *f,
 				 struct oae_actions *a)
 {
-	if (!l->last_express || !(f->flags & OAE_F_EXPRESS) || l->hold.have) {
+	const struct oae_hold *h = l->pair ? oae_hold_of(l, l->rx) : &l->hold;
+
+	if (!l->last_express || !(f->flags & OAE_F_EXPRESS) ||
+	    oae_first_hold(l)->have) {
 		oae_note(a, OAE_N_OLD_SEQ);
 		return;
 	}
 	oae_note(a, OAE_N_REFLECTED_AGAIN);
 	if (f->flags & OAE_F_LAST)
-		hold_send_reflect(l, f->seq, f->attempt, l->last_kind, a);
+		hold_send_reflect(l, f->seq, h, f->attempt, l->last_kind, a);
+}
+
+/* May this number be offered to this end? A barrier is alone. */
+static bool hold_in_window(const struct oae_link *l, const struct oae_frame *f)
+{
+	u32 i = f->seq - l->rx;
+
+	if (i == 1)
+		return f->kind != OAE_VOID || oae_link_windowed(l);
+	return oae_link_windowed(l) && i && i <= l->window &&
+	       !(f->flags & OAE_F_EXPRESS) &&
+	       (f->kind == OAE_MESSAGE || f->kind == OAE_VOID);
+}
+
+/* There is no place for this number yet: refuse it, and keep nothing of it. */
+static void hold_no_place(struct oae_link *l, const struct oae_frame *f,
+			  struct oae_actions *a)
+{
+	struct oae_send *s;
+
+	l->lacking = true;
+	l->unplaced |= 1ULL << f->seq % OAE_WINDOW_MAX;
+	if (!l->closing) {
+		l->ready_due = true;
+		l->busy_due = true;
+	}
+	if (!(f->flags & OAE_F_LAST))
+		return;
+	oae_note(a, OAE_N_REFUSED);
+	s = oae_send(l, a, OAE_REFUSE);
+	s->frame.seq = f->seq;
+	s->frame.attempt = f->attempt;
+	s->frame.kind = f->kind;
+	s->frame.reason = OAE_R_BUSY;
 }
 
 /**
  * oae_rcv_offer() - handle a slice of an offer (protocol 4.2, steps 1 to 3 and 5)
  * @l: the link, OPEN; the frame is of this run
  * @f: the frame
- * @room: the reader has room for one more transaction
+ * @room: places for unread transactions
  * @now: ns
  * @a: actions
  */
-void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
+void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 		   u64 now, struct oae_actions *a)
 {
+	struct oae_hold *h = oae_hold_of(l, f->seq);
+
 	if (f->seq == l->rx) {
 		hold_offer_delivered(l, f, a);
 		return;
 	}
-	if (f->seq != l->rx + 1) {
+	if (!hold_in_window(l, f)) {
 		oae_note(a, OAE_N_OLD_SEQ);
 		return;
 	}
-	if (f->attempt < l->hold.attempt) {
+	if (f->seq - l->rx > hold_places(l)) {
+		hold_no_place(l, f, a);
+		return;
+	}
+	if (f->attempt < h->attempt) {
 		oae_note(a, OAE_N_OLD_ATTEMPT);
 		return;
 	}
-	if ((f->attempt > l->hold.attempt || !hold_begun(l)) &&
-	    !hold_begin_attempt(l, f, room, a))
+	if ((f->attempt > h->attempt || !hold_begun(h)) &&
+	    !hold_begin_attempt(l, f, room, now, a))
 		return;
 
-	switch (l->hold.state) {
+	switch (h->state) {
 	case OAE_HOLD_REVERSED:
 		oae_note(a, OAE_N_OLD_ATTEMPT);
 		return;
 	case OAE_HOLD_REFUSED:
 		oae_note(a, OAE_N_OLD_ATTEMPT);
 		if (f->flags & OAE_F_LAST)
-			hold_send_refuse(l, l->hold.reason, a);
+			hold_send_refuse(l, f->seq, h, h->reason, a);
 		return;
 	case OAE_HOLD_HELD:
 		oae_note(a, OAE_N_REFLECTED_AGAIN);
 		if (f->flags & OAE_F_LAST)
-			hold_send_reflect(l, f->seq, f->attempt, l->hold.kind, a);
+			hold_send_reflect(l, f->seq, h, f->attempt, h->kind, a);
 		return;
 	default:
 		break;
@@ -348,19 +631,20 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
 	 * An end that closes takes nothing that it does not hold. Otherwise a peer
 	 * that always has more to send would keep CLOSE from ever going out. No
 	 * READY follows. An end that settles refuses, too, and sends READY later.
+	 * Nothing, in place of what was reversed, is not new.
 	 */
-	if (oae_takes_nothing(l)) {
-		hold_refuse(l, f->kind == OAE_SWAP ? OAE_R_NO_HALF : OAE_R_BUSY, a);
+	if (oae_takes_nothing(l) && f->kind != OAE_VOID) {
+		hold_refuse(l, f->seq,
+			    f->kind == OAE_SWAP ? OAE_R_NO_HALF : OAE_R_BUSY, a);
 		return;
 	}
-	if (!hold_keep_slice(l, f, a))
+	if (!hold_keep_slice(l, h, f, a))
 		return;
-	if (l->hold.nslices &&
-	    l->hold.have == oae_slice_mask(l->hold.nslices)) {
-		hold(l, f, now, a);
+	if (h->nslices && h->have == oae_slice_mask(h->nslices)) {
+		hold(l, h, f, now, a);
 	} else if (f->flags & OAE_F_LAST) {
 		oae_note(a, OAE_N_GAP);
-		hold_send_refuse(l, OAE_R_GAP, a);
+		hold_send_refuse(l, f->seq, h, OAE_R_GAP, a);
 	}
 }
 
@@ -369,17 +653,21 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
  * @l: the link, OPEN; the frame is of this run
  * @f: the frame
  * @a: actions
+ *
+ * A run with a window has none: another content follows under the number.
  */
 void oae_rcv_reverse(struct oae_link *l, const struct oae_frame *f,
 		     struct oae_actions *a)
 {
-	if (f->seq != l->rx + 1 || f->attempt < l->hold.attempt) {
+	struct oae_hold *h = oae_first_hold(l);
+
+	if (f->seq != l->rx + 1 || f->attempt < h->attempt || oae_link_windowed(l)) {
 		oae_note(a, OAE_N_OLD_SEQ);
 		return;
 	}
-	if (l->hold.state == OAE_HOLD_HELD)
+	if (h->state == OAE_HOLD_HELD)
 		oae_note(a, OAE_N_DROPPED);
-	oae_hold_discard(l, a);
-	l->hold.attempt = f->attempt;
-	l->hold.state = OAE_HOLD_REVERSED;
+	oae_hold_discard(l, l->rx + 1, a);
+	h->attempt = f->attempt;
+	h->state = OAE_HOLD_REVERSED;
 }

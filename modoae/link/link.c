@@ -31,6 +31,8 @@ struct oae_op *oae_op(struct oae_actions *a, enum oae_op_type type)
 {
 	struct oae_op *op;
 
+	if (a->nops == OAE_MAX_OPS && a->full)
+		a->full(a);
 	if (a->nops == OAE_MAX_OPS) {
 		a->overflow = true;
 		a->nops--;
@@ -48,6 +50,32 @@ struct oae_op *oae_op(struct oae_actions *a, enum oae_op_type type)
 void oae_note(struct oae_actions *a, enum oae_note note)
 {
 	oae_op(a, OAE_OP_NOTE)->note = note;
+}
+
+/**
+ * oae_notes() - add a note that counts more than once
+ * @a: actions
+ * @note: the note
+ * @n: how often, may be 0
+ */
+void oae_notes(struct oae_actions *a, enum oae_note note, u32 n)
+{
+	while (n--)
+		oae_note(a, note);
+}
+
+/**
+ * oae_note_of() - add a note about a transaction
+ * @a: actions
+ * @note: the note
+ * @handle: of the transaction
+ */
+void oae_note_of(struct oae_actions *a, enum oae_note note, void *handle)
+{
+	struct oae_op *op = oae_op(a, OAE_OP_NOTE);
+
+	op->note = note;
+	op->handle = handle;
 }
 
 /**
@@ -124,7 +152,11 @@ void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,
 	l->mtu = mtu;
 	l->start = start;
 	l->tx = start;
-	l->confirmed = true;
+	l->peer_rx = start;
+	l->window = cfg->window ? cfg->window : 1;
+	l->win = 1;
+	/* Of the first number nothing is known. */
+	l->dirty = ~0ULL;
 }
 
 /**
@@ -151,7 +183,15 @@ static void link_rcv_turned_away(struct oae_link *l, const struct oae_frame *f,
 		oae_note(a, OAE_N_FROZEN);
 }
 
-static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, bool room,
+/* The places that are left, after what this event has delivered. */
+static u32 link_room(const struct oae_link *l, u32 room)
+{
+	if (!oae_link_windowed(l))
+		return room;
+	return room > l->ndelivered ? room - l->ndelivered : 0;
+}
+
+static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 room,
 			  u64 now, struct oae_actions *a)
 {
 	if (l->state != OAE_OPEN && !oae_resolve_by_data(l, f, now, a)) {
@@ -185,9 +225,9 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, bool ro
 
 	switch (f->opcode) {
 	case OAE_OFFER:
-		oae_rcv_offer(l, f, room, now, a);
+		oae_rcv_offer(l, f, link_room(l, room), now, a);
 		/* The offer may have replaced a hold that a half was lent for. */
-		if (l->hold.state != OAE_HOLD_ASKED)
+		if (oae_first_hold(l)->state != OAE_HOLD_ASKED)
 			oae_offer_pump(l, now, a);
 		break;
 	case OAE_REFLECT:
@@ -202,15 +242,11 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, bool ro
 		oae_offer_pump(l, now, a);
 		break;
 	case OAE_COMMIT:
-		if (f->flags & OAE_F_WANT_DONE && f->tx == l->rx)
+		if (f->flags & OAE_F_WANT_DONE && oae_dist(f->tx, l->rx) >= 0)
 			oae_send(l, a, OAE_DONE)->frame.seq = l->rx;
 		break;
 	case OAE_READY:
-		l->aside.ready = true;
-		if (l->offer.state == OAE_OFFER_PARKED)
-			oae_offer_again(l, now, a);
-		else if (l->offer.state == OAE_OFFER_OUT && f->seq == l->tx + 1)
-			l->offer.ready = true;
+		oae_offer_ready(l, f->seq, now, a);
 		break;
 	case OAE_CLOSE:
 		if (!l->peer_closing)
@@ -224,11 +260,11 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, bool ro
  * oae_link_rcv() - handle a received frame
  * @l: the link
  * @f: the frame, parsed and verified
- * @room: the reader has room for one more transaction
+ * @room: places for unread transactions
  * @now: ns
  * @a: actions
  */
-void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, bool room,
+void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, u32 room,
 		  u64 now, struct oae_actions *a)
 {
 	now = oae_now(l, now);
@@ -259,6 +295,7 @@ void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, bool room,
 	default:
 		link_rcv_data(l, f, room, now, a);
 	}
+	l->ndelivered = 0;
 	oae_finish(l, now, a);
 }
 
@@ -348,70 +385,27 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 }
 
 /**
- * oae_link_cancel() - reverse a transaction (protocol 4.1, step 5)
- * @l: the link
- * @handle: of the transaction
- * @err: error for the writer, positive errno
- * @now: ns
- * @a: actions; OAE_OP_COMPLETE is among them if 0 is returned
- *
- * Return: 0; -EINPROGRESS an express in flight or a half that is lent: the outcome
- * comes later, and a half that comes back is reversed; -ENOENT the link does not
- * have this transaction.
- */
-int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
-		    struct oae_actions *a)
-{
-	struct oae_send *s;
-	bool out;
-
-	if (l->next_valid && l->next.handle == handle) {
-		oae_offer_drop_next(l, err, a);
-		return 0;
-	}
-	if (oae_half_idle(l) && l->half.p.handle == handle) {
-		oae_half_drop(l, OAE_REVERSED, err, a);
-		return 0;
-	}
-	if (l->half.state == OAE_HALF_LENT && l->half.p.handle == handle) {
-		l->half.cancelled = err;
-		return -EINPROGRESS;
-	}
-	if (l->aside.valid && l->aside.p.handle == handle) {
-		oae_offer_drop_aside(l, err, a);
-		return 0;
-	}
-	if (l->offer.state == OAE_OFFER_NONE || l->offer.p.handle != handle)
-		return -ENOENT;
-	if (!oae_offer_reversible(l))
-		return -EINPROGRESS;
-
-	now = oae_now(l, now);
-	out = l->state == OAE_OPEN && l->offer.state == OAE_OFFER_OUT;
-	oae_offer_drop(l, OAE_REVERSED, err, a);
-	if (out) {
-		s = oae_send(l, a, OAE_REVERSE);
-		s->frame.seq = l->tx + 1;
-		s->frame.attempt = l->attempt;
-	}
-	oae_offer_pump(l, now, a);
-	oae_finish(l, now, a);
-	return 0;
-}
-
-/**
  * oae_link_drained() - send READY if it is due: there is room, or words are free
  * @l: the link
+ * @room: places for unread transactions
  * @now: ns
  * @a: actions
  */
-void oae_link_drained(struct oae_link *l, u64 now, struct oae_actions *a)
+void oae_link_drained(struct oae_link *l, u32 room, u64 now,
+		      struct oae_actions *a)
 {
+	u32 seq;
+
 	if (l->state != OAE_OPEN || !l->ready_due || l->settle_until)
 		return;
 	now = oae_now(l, now);
-	l->ready_due = false;
-	oae_send(l, a, OAE_READY)->frame.seq = l->rx + 1;
+	seq = oae_hold_highest(l, room);
+	if (oae_link_windowed(l) && !oae_hold_refused_to(l, seq))
+		return;
+	l->ready_due = oae_hold_refused_above(l, seq);
+	l->busy_due = l->ready_due;
+	l->held_at = now;
+	oae_send(l, a, OAE_READY)->frame.seq = seq;
 	oae_finish(l, now, a);
 }
 

@@ -12,7 +12,12 @@
  *   link.c   the events
  *   timer.c  the timer: failures, probes, link down
  *   close.c  closing, and the end of a link
- *   offer.c  the initiator: offer, commit, reverse
+ *   lane.c   the numbers of the window, and their contents
+ *   offer.c  the initiator: offer a content as an attempt
+ *   pump.c   what is offered next
+ *   answer.c reflected, refused, committed, taken back
+ *   cut.c    a path that drops long frames
+ *   window.c how many may be under way, and the places for them
  *   hold.c   the responder: slices, hold, reflect, deliver
  *   half.c   swaps: the half that is posted, offered, lent
  *   sync.c   freezing and resolving
@@ -68,6 +73,8 @@ enum oae_outcome {
  *	refused transaction stays parked without READY
  * @dead: time without an answer after which a link is down, ns
  * @max_len: largest transaction held, bytes
+ * @window: the most transactions under way in either direction, 1 to OAE_WINDOW_MAX;
+ *	a new value is used from the next freeze on
  * @random: returns 32 unpredictable bits; called in the context of the event
  */
 struct oae_link_cfg {
@@ -76,6 +83,7 @@ struct oae_link_cfg {
 	u64 keepalive;
 	u64 dead;
 	u32 max_len;
+	u8 window;
 	u32 (*random)(void);
 };
 
@@ -114,16 +122,18 @@ enum oae_note {
 };
 
 enum oae_op_type {
-	OAE_OP_NOTE,		/* count and log @note */
-	OAE_OP_KEEP,		/* keep this frame's payload as slice @slice */
-	OAE_OP_DISCARD,		/* free all slices kept */
-	OAE_OP_DELIVER,		/* deliver the slices 0 to @slice - 1 to the reader */
+	OAE_OP_NOTE,		/* count and log @note; OFFERED: of @handle */
+	OAE_OP_KEEP,		/* keep this frame's payload as slice @slice of @seq */
+	OAE_OP_DISCARD,		/* free all slices kept of @seq */
+	OAE_OP_DELIVER,		/* deliver the slices 0 to @slice - 1 of @seq */
 	OAE_OP_RESULT,		/* the data behind this REFLECT's body is @handle's result */
-	OAE_OP_TAKE,		/* swap: slice 0 is @handle's result */
-	OAE_OP_VERB,		/* compute the verb in slice 0, then oae_link_computed() */
-	OAE_OP_APPLY,		/* apply the verb in slice 0, and free that */
+	OAE_OP_TAKE,		/* swap: slice 0 of @seq is @handle's result */
+	OAE_OP_VERB,		/* compute the verb in slice 0 of @seq, then
+				 * oae_link_computed()
+				 */
+	OAE_OP_APPLY,		/* apply the verb in slice 0 of @seq, and free that */
 	OAE_OP_COMPLETE,	/* @handle has ended: @outcome, @err */
-	OAE_OP_CONFIRMED,	/* the last commit is known to be delivered */
+	OAE_OP_CONFIRMED,	/* the commits up to @seq are known to be delivered */
 	OAE_OP_RESLICE,		/* cut @handle anew: oae_link_cut(), then
 				 * oae_link_resliced()
 				 */
@@ -137,7 +147,10 @@ struct oae_op {
 	u8 note;
 	u8 outcome;
 	u8 slice;
-	int err;
+	union {
+		int err;
+		u32 seq;
+	};
 	union {
 		void *handle;
 		u64 at;
@@ -149,8 +162,8 @@ struct oae_op {
  * @frame: the frame. For an OFFER the caller fills in length, slice, LAST and
  *	payload_hash of each slice. For a REFLECT whose length is not 0 the caller
  *	fills in payload_hash, over the body and the data behind it.
- * @handle: OFFER: the post to send slices of; REFLECT of a SWAP: the half whose bytes
- *	follow the body. (In a REFLECT of a VERB the answer follows.)
+ * @handle: OFFER: the post to send slices of, NULL for a VOID; REFLECT of a SWAP: the
+ *	half whose bytes follow the body. (In a REFLECT of a VERB the answer follows.)
  * @slices: OFFER: the slices to send, bit n for slice n
  * @slice_max: OFFER: length of each slice but the last, bytes
  * @nslices: OFFER: number of slices of the post
@@ -163,15 +176,31 @@ struct oae_send {
 	u8 nslices;
 };
 
-/* Limits for one event, on the stack. The most seen in random walks are 11 and 4. */
-#define OAE_MAX_OPS	16
+/*
+ * Limits for one event, on the stack. An event may end, or deliver, as many
+ * transactions as the window has: then full() carries out what there is so far. It
+ * offers a few; oae_link_more() says that there are others.
+ */
+#define OAE_MAX_OPS	24
 #define OAE_MAX_SENDS	6
 
-/* The actions of an event. The caller sets both counts to 0 before the event. */
+/**
+ * struct oae_actions - the actions of an event
+ * @nops: number of ops; the caller sets it to 0 before the event
+ * @done: ops that were carried out, likewise
+ * @nsends: number of frames to send, likewise
+ * @overflow: never true: a bug in the link
+ * @full: carries out the ops, and sets @nops and @done to 0; NULL only if the link
+ *	has no window
+ * @op: the ops
+ * @send: the frames
+ */
 struct oae_actions {
 	unsigned int nops;
+	unsigned int done;
 	unsigned int nsends;
-	bool overflow;		/* never true: a bug in the link */
+	bool overflow;
+	void (*full)(struct oae_actions *a);
 	struct oae_op op[OAE_MAX_OPS];
 	struct oae_send send[OAE_MAX_SENDS];
 };
@@ -181,6 +210,8 @@ enum oae_offer_state {
 	OAE_OFFER_SLICING,	/* waiting for oae_link_resliced() */
 	OAE_OFFER_OUT,		/* in flight */
 	OAE_OFFER_PARKED,	/* refused, may be reversed freely */
+	OAE_OFFER_REFLECTED,	/* waits until those below it are committed */
+	OAE_OFFER_QUEUED,	/* not offered in this run: its number may change */
 };
 
 enum oae_hold_state {
@@ -202,14 +233,93 @@ enum oae_half_state {
 	OAE_HALF_LENT,		/* the peer's half is held, this one reflected */
 };
 
+/* How a lane is to be offered again. */
+enum oae_due {
+	OAE_DUE_NOT,
+	OAE_DUE_ALL,		/* all slices */
+	OAE_DUE_LAST,		/* LAST with RESUME: a frame of it is missing */
+};
+
+/**
+ * struct oae_lane - the initiator's side of a number of its window (protocol 4.11)
+ * @p: what is offered under the number
+ * @at: last progress, ns
+ * @unseen: slices of the last OFFER, without LAST
+ * @serial: of the last OFFER: that of a later one is greater
+ * @state: enum oae_offer_state
+ * @attempt: of the number, in this run
+ * @passed: lanes that were offered after this one, and are answered
+ * @due: enum oae_due
+ * @hopeless: too long for the path, and cannot be cut
+ * @again: was offered before
+ * @ready: READY came since; its refusal may be late
+ * @doubt: an express that an earlier run may deliver
+ */
+struct oae_lane {
+	struct oae_post p;
+	u64 at;
+	u64 unseen;
+	u32 serial;
+	u8 state;
+	u8 attempt;
+	u8 passed;
+	u8 due;
+	bool hopeless;
+	bool again;
+	bool ready;
+	bool doubt;
+};
+
+/**
+ * struct oae_hold - the responder's side of a number of the peer's window
+ * @have: slices here, bit n for slice n
+ * @digest: of the transaction
+ * @first: its first bytes
+ * @at: when all slices were here, ns
+ * @len: bytes
+ * @reason: REFUSED: enum oae_reason
+ * @reply: bytes behind the REFLECT's body
+ * @state: enum oae_hold_state
+ * @attempt: the known one
+ * @nslices: 0 until LAST is here
+ * @kind: enum oae_kind
+ * @express: to be delivered at the OFFER
+ * @takes_room: counts in oae_link.ntaken
+ * @hash: of the slices
+ */
+struct oae_hold {
+	u64 have;
+	u64 digest;
+	u64 first;
+	u64 at;
+	u32 len;
+	u16 reason;
+	u16 reply;
+	u8 state;
+	u8 attempt;
+	u8 nslices;
+	u8 kind;
+	bool express;
+	bool takes_room;
+	u64 hash[OAE_MAX_SLICES];
+};
+
+/* A place of the window, both ways. The caller lends them: oae_link_lend(). */
+struct oae_pair {
+	struct oae_lane lane;
+	struct oae_hold hold;
+	struct oae_post aside;	/* stepped aside for a half */
+};
+
 /**
  * struct oae_link - one end of a link; the members are private to link/
  *
- * May be copied with memcpy(), as the explorer does: no member points into the
- * struct.
+ * May be copied with memcpy(), as the explorer does: no member but @pair points
+ * anywhere.
  */
 struct oae_link {
 	const struct oae_link_cfg *cfg;
+	struct oae_pair **pair;	/* NULL: `offer` and `hold` are the only places */
 	u64 inc;		/* own incarnation */
 	u64 peer_inc;		/* the peer's, 0 unknown */
 	struct {		/* from the SYNC that told peer_ltag */
@@ -217,15 +327,18 @@ struct oae_link {
 		u32 max_len;
 		u32 start;
 		u16 mtu;
+		u8 window;
 		bool held;	/* it held a transaction, said its last SYNC */
 	} heard;
 	u32 ltag;
 	u32 peer_ltag;
 	u32 tx;			/* last committed */
 	u32 rx;			/* last delivered */
+	u32 peer_rx;		/* last that the peer is known to have delivered */
 	u32 start;		/* tx before the first transaction */
 	u32 run_tx;		/* tx when this run began */
 	u32 run_rx;		/* rx when this run began */
+	u32 done_seq;		/* DONE was asked for this one */
 	u32 peer_max_len;
 	u16 mtu;
 	u16 peer_mtu;		/* 0 unknown */
@@ -233,7 +346,6 @@ struct oae_link {
 	u8 vc;
 	bool senior;		/* of two crossing swaps, that of this end stands */
 	u8 state;		/* CLOSED, SYNC_SENT, SYNC_RECD or OPEN */
-	u8 attempt;		/* of tx + 1, this run */
 	u8 backoff;		/* failures since the last progress */
 	u8 fruitless;		/* fruitless failures in a row (protocol 4.1) */
 	bool down;
@@ -241,32 +353,43 @@ struct oae_link {
 	bool closing;		/* closed here */
 	bool close_sent;
 	bool peer_closing;
-	bool confirmed;		/* the peer is known to have delivered tx */
 	bool await_done;
-	bool clean;		/* tx + 1 has had one content only */
 	bool last_express;	/* transaction rx was an express */
 	bool unseen;		/* and the peer was not seen to commit it */
 	bool ready_due;		/* refused BUSY or CONFLICT: READY must follow */
+	bool busy_due;		/* and one of them BUSY */
 	bool next_valid;
 	u8 last_kind;		/* kind of the express at rx */
 
-	struct {
-		struct oae_post p;
-		u64 at;		/* last progress */
-		u64 unseen;	/* slices of the last OFFER, without LAST */
-		u8 state;	/* enum oae_offer_state */
-		bool hopeless;	/* too long for the path, and cannot be cut */
-		bool again;	/* was offered before */
-		bool ready;	/* READY came since; its refusal may be late */
-		bool doubt;	/* an express that an earlier run may deliver */
-	} offer;
-	struct oae_post next;	/* waits behind the offer, if next_valid */
+	/* The window (protocol 4.11). */
+	u8 window;		/* of this end, as said with this ltag */
+	u8 win;			/* of this run: the smaller of both */
+	u8 npairs;		/* places at @pair, a power of two */
+	u8 nlanes;		/* numbers above tx that have a content */
+	u8 given;		/* of these, offered in this run */
+	u8 nparked;
+	u8 ndue;
+	u8 naside;		/* posts that stepped aside */
+	u8 ntaken;		/* numbers above rx that take room */
+	u8 nheld;		/* numbers above rx that are held */
+	u8 ndelivered;		/* messages that this event has delivered */
+	u8 cwnd;		/* numbers that the network bears */
+	u8 ssthresh;		/* up to here cwnd grows with each commit */
+	u8 cwnd_acked;		/* commits since cwnd grew */
+	bool more;		/* more could be offered: oae_link_more() */
+	bool lacking;		/* and that needs oae_link_lend() */
+	bool aside_ready;	/* READY came for what stepped aside */
+	u32 base;		/* of the lanes: see oae_place() */
+	u32 serial;		/* of the last OFFER */
+	u32 recover;		/* a loss up to here is the same as the last one */
+	u64 dirty;		/* places whose number has had another content */
+	u64 unplaced;		/* numbers refused, since there is no place, by their low bits */
+	u64 moved_at;		/* when tx moved, ns */
+	u64 held_at;		/* last progress of what is held, ns */
 
-	struct {		/* a parked post that stepped aside for a half */
-		struct oae_post p;
-		bool valid;
-		bool ready;	/* READY came for the post */
-	} aside;
+	struct oae_lane offer;	/* the lane of tx + 1, without @pair */
+	struct oae_post next;	/* waits behind the lanes, if next_valid */
+	struct oae_post aside;	/* without @pair */
 
 	struct {
 		struct oae_post p;
@@ -280,21 +403,7 @@ struct oae_link {
 		bool turn;	/* the last offer was no half, so this is next */
 	} half;
 
-	struct {
-		u64 have;	/* slices here, bit n for slice n */
-		u64 digest;
-		u64 first;
-		u64 at;		/* when all slices were here */
-		u32 len;
-		u16 reason;	/* REFUSED: enum oae_reason */
-		u16 reply;	/* bytes behind the REFLECT's body */
-		u8 state;	/* enum oae_hold_state */
-		u8 attempt;
-		u8 nslices;	/* 0 until LAST is here */
-		u8 kind;
-		bool express;
-		u64 hash[OAE_MAX_SLICES];
-	} hold;
+	struct oae_hold hold;	/* of rx + 1, without @pair */
 
 	/* Times, ns, and the one timer. */
 	u64 now;		/* latest time of an event */
@@ -334,7 +443,7 @@ void oae_link_rank(struct oae_link *l, bool senior);
 void oae_link_open(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_accept(struct oae_link *l, const struct oae_frame *sync, u64 now,
 		     struct oae_actions *a);
-void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, bool room,
+void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, u32 room,
 		  u64 now, struct oae_actions *a);
 int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 		  struct oae_actions *a);
@@ -346,7 +455,12 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 		       struct oae_actions *a);
 void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 		       struct oae_actions *a);
-void oae_link_drained(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_link_drained(struct oae_link *l, u32 room, u64 now,
+		      struct oae_actions *a);
+void oae_link_lend(struct oae_link *l, struct oae_pair **pair, unsigned int n,
+		   u32 room, u64 now, struct oae_actions *a);
+struct oae_pair **oae_link_reclaim(struct oae_link *l);
+void oae_link_pump(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_timer(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a);
@@ -385,12 +499,6 @@ static inline u32 oae_link_tx(const struct oae_link *l)
 	return l->tx;
 }
 
-/* The handle of the transaction that OAE_N_OFFERED was noted for. */
-static inline void *oae_link_offered(const struct oae_link *l)
-{
-	return l->offer.p.handle;
-}
-
 /* Does the peer wait for READY? Then call oae_link_drained() once there is room. */
 static inline bool oae_link_owes_ready(const struct oae_link *l)
 {
@@ -407,6 +515,75 @@ static inline u64 oae_link_timer_at(const struct oae_link *l)
 static inline void oae_link_want(struct oae_link *l, bool wanted)
 {
 	l->wanted = wanted;
+}
+
+/* Is the delivery of all that is committed known? */
+static inline bool oae_link_all_confirmed(const struct oae_link *l)
+{
+	return l->peer_rx == l->tx;
+}
+
+/* Can more be offered than an event sends? Then call oae_link_pump(). */
+static inline bool oae_link_more(const struct oae_link *l)
+{
+	return l->more;
+}
+
+/* The number of places that oae_link_lend() should lend, 0 none. */
+static inline unsigned int oae_link_lacks(const struct oae_link *l)
+{
+	return l->lacking ? l->window : 0;
+}
+
+/* Would this OFFER need places that are not lent? */
+static inline bool oae_link_lacks_for(const struct oae_link *l, u32 seq)
+{
+	return !l->pair && l->win > 1 && seq != l->rx + 1;
+}
+
+/* The number of the last transaction that this end has delivered. */
+static inline u32 oae_link_rx(const struct oae_link *l)
+{
+	return l->rx;
+}
+
+/* Has this run a window? Then a number that was given is never given back. */
+static inline bool oae_link_windowed(const struct oae_link *l)
+{
+	return l->win > 1;
+}
+
+/* Was a number of a window refused since there is no room for so many? */
+static inline bool oae_link_owes_room(const struct oae_link *l)
+{
+	return oae_link_windowed(l) && l->busy_due;
+}
+
+/* Transactions that are gathered or held, and take room. */
+static inline u32 oae_link_taken(const struct oae_link *l)
+{
+	return l->ntaken;
+}
+
+/* The most transactions under way, each way, that this end has said it takes. */
+static inline unsigned int oae_link_window(const struct oae_link *l)
+{
+	return l->window;
+}
+
+/* Number of places lent, and their table, which is NULL if there are none. */
+static inline unsigned int oae_link_places(const struct oae_link *l,
+					   struct oae_pair ***table)
+{
+	if (table)
+		*table = l->pair;
+	return l->npairs;
+}
+
+/* The place of a number of the peer; NULL: no places are lent. */
+static inline struct oae_pair *oae_link_place(const struct oae_link *l, u32 seq)
+{
+	return l->pair ? l->pair[seq & (l->npairs - 1)] : NULL;
 }
 
 /* Set the values of the knobs, at the begin of an event. */

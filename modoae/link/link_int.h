@@ -43,11 +43,67 @@ static inline u64 oae_slice_mask(unsigned int nslices)
 	return ~0ULL >> (OAE_MAX_SLICES - nslices);
 }
 
-/* An express in flight cannot be reversed: the peer may have delivered it. */
-static inline bool oae_offer_reversible(const struct oae_link *l)
+/*
+ * The place of a number of this end. `base` changes with tx when the counters begin
+ * anew, so that what is offered stays where it is.
+ */
+static inline u32 oae_place(const struct oae_link *l, u32 seq)
 {
-	return !(l->offer.p.flags & OAE_POST_EXPRESS) ||
-	       l->offer.state != OAE_OFFER_OUT;
+	return l->pair ? (seq - l->base) & (l->npairs - 1) : 0;
+}
+
+/* The lane of a number of this end. */
+static inline struct oae_lane *oae_lane(const struct oae_link *l, u32 seq)
+{
+	return l->pair ? &l->pair[oae_place(l, seq)]->lane :
+			 (struct oae_lane *)&l->offer;
+}
+
+/* The lane of tx + 1. */
+static inline struct oae_lane *oae_first_lane(const struct oae_link *l)
+{
+	return oae_lane(l, l->tx + 1);
+}
+
+/* What is here of a number of the peer. */
+static inline struct oae_hold *oae_hold_of(const struct oae_link *l, u32 seq)
+{
+	return l->pair ? &l->pair[seq & (l->npairs - 1)]->hold :
+			 (struct oae_hold *)&l->hold;
+}
+
+static inline struct oae_hold *oae_first_hold(const struct oae_link *l)
+{
+	return oae_hold_of(l, l->rx + 1);
+}
+
+/* Post @i of those that stepped aside for a half. */
+static inline struct oae_post *oae_aside(const struct oae_link *l, unsigned int i)
+{
+	return l->pair ? &l->pair[i]->aside : (struct oae_post *)&l->aside;
+}
+
+static inline bool oae_post_express(const struct oae_post *p)
+{
+	return p->flags & OAE_POST_EXPRESS;
+}
+
+/* Does this post go out alone, once all others have ended (protocol 4.11)? */
+static inline bool oae_post_barrier(const struct oae_post *p)
+{
+	return oae_post_express(p) || p->kind == OAE_SWAP || p->kind == OAE_VERB;
+}
+
+/* An express in flight cannot be reversed: the peer may have delivered it. */
+static inline bool oae_lane_reversible(const struct oae_lane *n)
+{
+	return !(n->p.flags & OAE_POST_EXPRESS) || n->state != OAE_OFFER_OUT;
+}
+
+/* An express in flight is the only one: it waits until all others have ended. */
+static inline bool oae_express_out(const struct oae_link *l)
+{
+	return l->nlanes && !oae_lane_reversible(oae_first_lane(l));
 }
 
 /* The half is neither offered nor lent, so it can be reversed freely. */
@@ -60,13 +116,15 @@ static inline bool oae_half_idle(const struct oae_link *l)
 /* Does the link have any post that can be reversed? */
 static inline bool oae_has_posts(const struct oae_link *l)
 {
-	return l->next_valid || l->aside.valid || oae_half_idle(l) ||
-	       (l->offer.state != OAE_OFFER_NONE && oae_offer_reversible(l));
+	return l->next_valid || l->naside || oae_half_idle(l) ||
+	       l->nlanes > oae_express_out(l);
 }
 
 /* link.c */
 struct oae_op *oae_op(struct oae_actions *a, enum oae_op_type type);
 void oae_note(struct oae_actions *a, enum oae_note note);
+void oae_notes(struct oae_actions *a, enum oae_note note, u32 n);
+void oae_note_of(struct oae_actions *a, enum oae_note note, void *handle);
 struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
 			  enum oae_opcode opcode);
 void oae_complete(struct oae_actions *a, void *handle,
@@ -83,35 +141,84 @@ void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a);
 /* close.c */
 void oae_link_end(struct oae_link *l, int err, struct oae_actions *a);
 void oae_drop_posts(struct oae_link *l, int err, struct oae_actions *a);
+bool oae_close_waits(const struct oae_link *l);
 void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_settled(struct oae_link *l, u64 now, struct oae_actions *a);
+
+/* lane.c */
+struct oae_lane *oae_lane_append(struct oae_link *l, const struct oae_post *p);
+void oae_lane_not_due(struct oae_link *l, struct oae_lane *n);
+void oae_lane_due(struct oae_link *l, struct oae_lane *n, enum oae_due due);
+void oae_lane_unpark(struct oae_link *l, struct oae_lane *n);
+void oae_lane_dirty(struct oae_link *l, u32 seq);
+void oae_lane_clear(struct oae_link *l, u32 seq);
+bool oae_lane_find(const struct oae_link *l, const void *handle, u32 *seq);
+bool oae_lane_parked(const struct oae_link *l, u32 *seq);
+void oae_offer_requeue(struct oae_link *l);
+void oae_offer_drop(struct oae_link *l, u32 seq, enum oae_outcome outcome, int err,
+		    struct oae_actions *a);
+void oae_offer_drop_all(struct oae_link *l, int err, struct oae_actions *a);
+void oae_offer_withdraw(struct oae_link *l);
+void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a);
 
 /* offer.c */
-void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a);
-void oae_offer_again(struct oae_link *l, u64 now, struct oae_actions *a);
-void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a);
-void oae_offer_drop(struct oae_link *l, enum oae_outcome outcome, int err,
-		    struct oae_actions *a);
-void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a);
-void oae_offer_drop_aside(struct oae_link *l, int err, struct oae_actions *a);
-void oae_offer_delivered(struct oae_link *l, struct oae_actions *a);
-void oae_settled(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u8 flags, u64 now,
+		   struct oae_actions *a);
+bool oae_offer_next_attempt(struct oae_link *l, struct oae_lane *n, u64 now,
+			    struct oae_actions *a);
+bool oae_fits_frame(const struct oae_link *l, const struct oae_post *p);
+void oae_offer_too_long(struct oae_link *l, u32 seq, u64 now,
+			struct oae_actions *a);
+void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
+		      struct oae_actions *a);
+void oae_offer_again(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
 void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a);
-void oae_offer_withdraw(struct oae_link *l);
+
+/* pump.c */
+void oae_offer_drop_aside(struct oae_link *l, unsigned int i, int err,
+			  struct oae_actions *a);
+void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a);
+
+/* cut.c */
+u32 oae_cut_longest(const struct oae_post *p);
+u32 oae_cut_shortest(u32 len);
+void oae_cut_count(u8 *row, u64 *since, u32 len, u64 now);
+bool oae_cut_hopeless(const struct oae_link *l, u8 row, u64 since, u64 now);
 void oae_stalled(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_answered(struct oae_link *l, u64 now, bool in, bool out);
 void oae_offer_uncut(struct oae_link *l);
+
+/* answer.c */
+void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_offer_delivered(struct oae_link *l, u32 seq, struct oae_actions *a);
 void oae_send_commit(struct oae_link *l, struct oae_actions *a);
-bool oae_fits_frame(const struct oae_link *l, const struct oae_post *p);
 void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		     struct oae_actions *a);
 void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 		    struct oae_actions *a);
+void oae_offer_ready(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
+void oae_offer_unpark(struct oae_link *l, u64 now, struct oae_actions *a);
+
+/* window.c */
+void oae_window_begin(struct oae_link *l);
+void oae_window_froze(struct oae_link *l);
+void oae_window_committed(struct oae_link *l);
+void oae_window_lost(struct oae_link *l, u32 seq);
+unsigned int oae_window_limit(const struct oae_link *l);
 
 /* hold.c */
 void oae_hold_deliver(struct oae_link *l, u64 now, struct oae_actions *a);
-void oae_hold_discard(struct oae_link *l, struct oae_actions *a);
-void oae_hold_keep(struct oae_link *l, struct oae_actions *a);
-void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, bool room,
+bool oae_hold_has(const struct oae_link *l, s32 n);
+void oae_hold_discard(struct oae_link *l, u32 seq, struct oae_actions *a);
+void oae_hold_discard_all(struct oae_link *l, struct oae_actions *a);
+void oae_hold_froze(struct oae_link *l, struct oae_actions *a);
+void oae_hold_resolved(struct oae_link *l, struct oae_actions *a);
+u32 oae_hold_highest(const struct oae_link *l, u32 room);
+void oae_hold_placed(struct oae_link *l);
+bool oae_hold_refused_to(const struct oae_link *l, u32 seq);
+bool oae_hold_refused_above(const struct oae_link *l, u32 seq);
+bool oae_hold_stalled(const struct oae_link *l);
+void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 		   u64 now, struct oae_actions *a);
 void oae_rcv_reverse(struct oae_link *l, const struct oae_frame *f,
 		     struct oae_actions *a);

@@ -44,8 +44,7 @@ const char *oae_note_name(enum oae_note note)
 /* Number of this end's transactions that the link has. */
 static u8 show_pending(const struct oae_link *l)
 {
-	return l->next_valid + l->aside.valid +
-	       (l->offer.state != OAE_OFFER_NONE) +
+	return l->next_valid + l->naside + l->nlanes +
 	       (l->half.state != OAE_HALF_NONE &&
 		l->half.state != OAE_HALF_OFFERED);
 }
@@ -58,8 +57,8 @@ static u8 show_pending(const struct oae_link *l)
 void oae_link_show(const struct oae_link *l, struct oae_link_view *v)
 {
 	v->state = oae_link_state(l);
-	v->offer = l->offer.state;
-	v->hold = l->hold.state;
+	v->offer = oae_first_lane(l)->state;
+	v->hold = oae_first_hold(l)->state;
 	v->vc = l->vc;
 	v->pending = show_pending(l);
 	v->down = l->down;
@@ -83,8 +82,8 @@ void oae_link_show(const struct oae_link *l, struct oae_link_view *v)
 bool oae_link_idle(const struct oae_link *l)
 {
 	return oae_link_state(l) == OAE_OPEN &&
-	       l->offer.state == OAE_OFFER_NONE &&
-	       l->hold.state == OAE_HOLD_NONE;
+	       !l->nlanes && !l->nheld &&
+	       oae_first_hold(l)->state == OAE_HOLD_NONE;
 }
 
 /**
@@ -121,6 +120,5 @@ void oae_link_mark(const struct oae_link *l, struct oae_link_mark *m)
  */
 bool oae_link_confirmed(const struct oae_link *l, const struct oae_link_mark *m)
 {
-	return l->confirmed || l->inc != m->inc || l->peer_inc != m->peer_inc ||
-	       oae_dist(m->tx, l->tx) > 0;
+	return oae_dist(m->tx, l->peer_rx) >= 0 || l->inc != m->inc || l->peer_inc != m->peer_inc;
 }

@@ -42,11 +42,11 @@ void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
 	if (opcode == OAE_SYNC && l->syncs < 2)
 		l->syncs++;
 	s->frame.dst_ltag = dst_ltag;
-	if (l->hold.state == OAE_HOLD_HELD)
+	if (oae_first_hold(l)->state == OAE_HOLD_HELD)
 		s->frame.flags |= OAE_F_HELD;
 	s->frame.sync.inc = l->inc;
 	s->frame.sync.peer_inc = l->peer_inc;
-	s->frame.sync.caps = 0;
+	s->frame.sync.caps = l->window - 1;
 	s->frame.sync.max_len = l->cfg->max_len;
 	s->frame.sync.start = l->start;
 	s->frame.sync.mtu = l->mtu;
@@ -70,6 +70,7 @@ static void begin_sync(struct oae_link *l, enum oae_state state, u64 now,
 		       struct oae_actions *a)
 {
 	sync_draw_ltag(l);
+	l->window = l->cfg->window ? l->cfg->window : 1;
 	l->sync_at = now;
 	l->syncs = 0;
 	l->state = state;
@@ -93,8 +94,8 @@ void oae_freeze(struct oae_link *l, enum oae_note why, u64 now,
 	oae_late_begin(l);
 	if (why == OAE_N_STALL || why == OAE_N_PEER_FROZE)
 		oae_stalled(l, now, a);
-	if (l->hold.state != OAE_HOLD_HELD)
-		oae_hold_keep(l, a);
+	oae_hold_froze(l, a);
+	oae_window_froze(l);
 	/* Only the end that noticed the failure backs off. */
 	if (why != OAE_N_PEER_FROZE && l->backoff < OAE_MAX_BACKOFF)
 		l->backoff++;
@@ -109,6 +110,7 @@ static void sync_learn(struct oae_link *l, const struct oae_frame *f)
 	l->heard.max_len = f->sync.max_len;
 	l->heard.start = f->sync.start;
 	l->heard.mtu = f->sync.mtu;
+	l->heard.window = (f->sync.caps & OAE_CAPS_WINDOW) + 1;
 	if (f->opcode == OAE_SYNC)
 		l->heard.held = f->flags & OAE_F_HELD;
 }
@@ -160,18 +162,18 @@ void oae_link_accept(struct oae_link *l, const struct oae_frame *sync, u64 now,
  */
 void oae_forget_run(struct oae_link *l, struct oae_actions *a)
 {
-	if (l->hold.state == OAE_HOLD_HELD)
-		oae_note(a, OAE_N_HELD_LOST);
+	oae_notes(a, OAE_N_HELD_LOST, l->nheld);
 	/* The peer may have committed the half. */
 	if (l->half.state == OAE_HALF_LENT)
 		oae_half_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
-	oae_hold_discard(l, a);
-	if (!l->confirmed)
-		oae_note(a, OAE_N_UNCONFIRMED);
+	oae_hold_discard_all(l, a);
+	oae_notes(a, OAE_N_UNCONFIRMED, l->tx - l->peer_rx);
+	/* What is offered stays in its place. */
+	l->base += l->start - l->tx;
 	l->tx = l->start;
-	l->confirmed = true;
+	l->peer_rx = l->start;
 	l->await_done = false;
-	l->clean = false;
+	l->dirty = ~0ULL;
 	l->last_express = false;
 	l->unseen = false;
 	l->peer_closing = false;
@@ -187,6 +189,20 @@ static void sync_begin_anew(struct oae_link *l, u64 now, struct oae_actions *a)
 	begin_sync(l, OAE_SYNC_SENT, now, a);
 }
 
+/* What is in flight ends UNKNOWN. */
+static void sync_drop_undecided(struct oae_link *l, struct oae_actions *a)
+{
+	const struct oae_lane *n;
+	u32 seq;
+
+	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
+		n = oae_lane(l, seq);
+		if (n->p.kind != OAE_VOID && (n->state == OAE_OFFER_OUT ||
+					      n->state == OAE_OFFER_REFLECTED))
+			oae_offer_drop(l, seq, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
+	}
+}
+
 /**
  * oae_broken() - start again, since the two ends cannot both be right (protocol 4.5)
  * @l: the link, not CLOSED
@@ -200,8 +216,7 @@ static void sync_begin_anew(struct oae_link *l, u64 now, struct oae_actions *a)
 void oae_broken(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	oae_note(a, OAE_N_BROKEN);
-	if (l->offer.state == OAE_OFFER_OUT)
-		oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
+	sync_drop_undecided(l, a);
 	sync_begin_anew(l, now, a);
 }
 
@@ -223,8 +238,8 @@ void oae_link_renamed(struct oae_link *l, u64 now, struct oae_actions *a)
 		return;
 	now = oae_now(l, now);
 	oae_note(a, OAE_N_PORT);
-	if (l->offer.state == OAE_OFFER_OUT && !oae_offer_reversible(l))
-		oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
+	if (oae_express_out(l))
+		oae_offer_drop(l, l->tx + 1, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	l->settle_until = 0;
 	l->peer_ltag = 0;
 	l->heard.inc = 0;
@@ -240,8 +255,8 @@ static void sync_new_peer(struct oae_link *l, const struct oae_frame *f,
 	if (l->peer_inc || l->tx != l->start || l->rx)
 		oae_note(a, OAE_N_PEER_NEW);
 	/* The old incarnation may have delivered the express. */
-	if (l->offer.state == OAE_OFFER_OUT && !oae_offer_reversible(l))
-		oae_offer_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
+	if (oae_express_out(l))
+		oae_offer_drop(l, l->tx + 1, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	oae_forget_run(l, a);
 	oae_offer_uncut(l);
 	l->rx = f->sync.start;
@@ -251,32 +266,17 @@ static void sync_new_peer(struct oae_link *l, const struct oae_frame *f,
 /* Are these differences of the counters allowed? The two tables of protocol 4.5. */
 static bool sync_fits(const struct oae_link *l, s32 in, s32 out)
 {
-	switch (in) {
-	case 0:
-		break;
-	case 1:		/* the peer has committed what this end holds */
-		if (l->hold.state != OAE_HOLD_HELD)
-			return false;
-		break;
-	case -1:	/* an express that the peer does not know of yet */
-		if (!l->last_express)
-			return false;
-		break;
-	default:
+	/* The peer has committed what this end holds. */
+	if (in > 0 && !oae_hold_has(l, in))
 		return false;
-	}
-
-	switch (out) {
-	case 0:
-		return true;
-	case -1:	/* the peer is about to deliver what this end has committed */
-		return !l->confirmed;
-	case 1:		/* the peer has delivered the express in flight */
-		return l->offer.state == OAE_OFFER_OUT &&
-		       !oae_offer_reversible(l);
-	default:
+	/* An express that the peer does not know of yet. */
+	if (in < 0 && (in < -1 || !l->last_express))
 		return false;
-	}
+	/* The peer has delivered the express in flight. */
+	if (out > 0)
+		return out == 1 && oae_express_out(l);
+	/* The peer is about to deliver what this end has committed. */
+	return oae_dist(l->peer_rx, l->tx + out) >= 0;
 }
 
 static void sync_heard(struct oae_link *l, u64 now, struct oae_actions *a)
@@ -303,12 +303,14 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_offer_uncut(l);
 	l->peer_mtu = f->sync.mtu < OAE_MIN_MTU ? OAE_MIN_MTU : f->sync.mtu;
 	l->state = OAE_OPEN;
-	l->attempt = 0;
 	l->again_at = 0;
 	l->ready_due = false;
+	l->busy_due = false;
 	l->run_tx = l->tx;
 	l->run_rx = l->rx;
 	l->active_at = now;
+	l->moved_at = now;
+	oae_window_begin(l);
 	sync_heard(l, now, a);
 }
 
@@ -320,7 +322,8 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 			 struct oae_actions *a)
 {
 	u32 peer_tx = f->tx, peer_rx = f->rx;
-	s32 in, out;
+	bool settles = l->settle_until, was_out;
+	s32 in, out, i;
 
 	if (f->sync.peer_inc != l->inc) {
 		/* Its counters belong to an old incarnation of this end. */
@@ -340,34 +343,35 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 
 	if (f->opcode == OAE_SYNC)
 		l->heard.held = f->flags & OAE_F_HELD;
-	oae_answered(l, now, in == 1, out == 1);
-	if (in == 1)
+	oae_answered(l, now, in > 0, out == 1);
+	for (i = 0; i < in; i++)
 		oae_hold_deliver(l, now, a);
-	else
-		oae_hold_keep(l, a);
+	oae_hold_resolved(l, a);
 	if (in == 0)
 		l->unseen = false;
 	if (out == 1)
 		oae_offer_committed(l, now, a);
-	if (out == 0)
-		oae_offer_delivered(l, a);
+	else
+		oae_offer_delivered(l, peer_rx, a);
 	/*
 	 * The peer that sent a SYNC is still frozen. It may open into an earlier
 	 * run, whose SYNC_ACK and express are on their way (protocol 4.3).
 	 */
-	l->offer.doubt = f->opcode == OAE_SYNC && !oae_offer_reversible(l);
+	oae_first_lane(l)->doubt = f->opcode == OAE_SYNC && oae_express_out(l);
+	was_out = l->nlanes && oae_first_lane(l)->state == OAE_OFFER_OUT;
 
 	sync_opened(l, f, now, a);
+	oae_offer_requeue(l);
 	oae_send_sync(l, OAE_SYNC_ACK, l->peer_ltag, a);
 
 	/* The peer owes no READY in this run: offer what stepped aside. */
-	l->aside.ready = true;
-	if (l->offer.state != OAE_OFFER_NONE)
-		oae_offer_again(l, now, a);
+	l->aside_ready = true;
+	if (settles && was_out)
+		oae_offer_again(l, l->tx + 1, now, a);
 	else
 		oae_offer_pump(l, now, a);
 	l->done_at = now;
-	if (l->await_done && l->offer.state != OAE_OFFER_OUT)
+	if (l->await_done && oae_first_lane(l)->state != OAE_OFFER_OUT)
 		oae_send_commit(l, a);
 }
 
@@ -406,6 +410,7 @@ bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
 	ack.sync.max_len = l->heard.max_len;
 	ack.sync.start = l->heard.start;
 	ack.sync.mtu = l->heard.mtu;
+	ack.sync.caps = l->heard.window - 1;
 	sync_resolve(l, &ack, now, a);
 	return l->state == OAE_OPEN;
 }
@@ -426,7 +431,7 @@ bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 		      struct oae_actions *a)
 {
 	s32 in = oae_dist(l->rx, f->tx);
-	s32 out = oae_dist(l->tx, f->rx);
+	s32 out = oae_dist(l->tx, f->rx), i;
 
 	sync_heard(l, now, a);
 	/* Smaller counters are those of a delayed frame: nothing new. */
@@ -434,15 +439,15 @@ bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_freeze(l, OAE_N_IMPOSSIBLE, now, a);
 		return false;
 	}
-	if (in == 1) {
-		oae_rtt_sample(l, now - l->hold.at);
+	if (in > 0)
+		oae_rtt_sample(l, now - oae_first_hold(l)->at);
+	for (i = 0; i < in; i++)
 		oae_hold_deliver(l, now, a);
-	}
 	if (in == 0)
 		l->unseen = false;
-	if (out == 0 && !l->confirmed)
-		oae_offer_delivered(l, a);
-	if (out == 0 && f->opcode != OAE_SYNC && l->offer.doubt)
+	if (out <= 0 && oae_dist(l->peer_rx, f->rx) > 0)
+		oae_offer_delivered(l, f->rx, a);
+	if (out == 0 && f->opcode != OAE_SYNC && oae_first_lane(l)->doubt)
 		oae_offer_sure(l, now, a);
 	return true;
 }

@@ -31,7 +31,7 @@ static unsigned int timer_failures(const struct oae_link *l)
 {
 	unsigned int n = l->backoff;
 
-	if (l->offer.state == OAE_OFFER_OUT && l->fruitless > OAE_HOPELESS)
+	if (oae_first_lane(l)->state == OAE_OFFER_OUT && l->fruitless > OAE_HOPELESS)
 		n += l->fruitless - OAE_HOPELESS;
 	if (l->half.state == OAE_HALF_LENT && l->half.fruitless > OAE_HOPELESS)
 		n += l->half.fruitless - OAE_HOPELESS;
@@ -111,11 +111,24 @@ u64 oae_first_again(const struct oae_link *l)
  * it, since the answer comes after the last one. The addition is bounded: the time to
  * send a slice does not grow with the round trip.
  */
-static u64 timer_offer_stall(const struct oae_link *l, u64 t)
+static u64 timer_offer_stall(const struct oae_link *l, const struct oae_lane *n,
+			     u64 t)
 {
 	u64 most = l->cfg->stall_max / 8;
 
-	return t + (t < most ? t : most) * (l->offer.p.nslices - 1) / 8;
+	return t + (t < most ? t : most) * (n->p.nslices - 1) / 8;
+}
+
+/*
+ * When the offer in flight stalls, unless tx moves or it is offered again. What is
+ * above it may be answered meanwhile: that alone is no progress. @n is out.
+ */
+static u64 timer_offer_at(const struct oae_link *l, const struct oae_lane *n,
+			  u64 stall)
+{
+	u64 since = n->at > l->moved_at ? n->at : l->moved_at;
+
+	return since + timer_offer_stall(l, n, stall);
 }
 
 /**
@@ -147,13 +160,16 @@ void oae_rtt_sample(struct oae_link *l, u64 rtt)
  */
 void oae_late_begin(struct oae_link *l)
 {
+	const struct oae_lane *n = oae_first_lane(l);
+	const struct oae_hold *h = oae_first_hold(l);
+
 	l->late.ltag = l->ltag;
 	l->late.peer_ltag = l->peer_ltag;
-	l->late.offer_at = l->offer.state == OAE_OFFER_OUT ? l->offer.at : 0;
-	l->late.hold_at = l->hold.state == OAE_HOLD_HELD ? l->hold.at : 0;
+	l->late.offer_at = n->state == OAE_OFFER_OUT ? n->at : 0;
+	l->late.hold_at = h->state == OAE_HOLD_HELD ? h->at : 0;
 	l->late.tx = l->tx;
 	l->late.rx = l->rx;
-	l->late.attempt = l->attempt;
+	l->late.attempt = n->attempt;
 }
 
 /* An answer came too late, so the stall time was too short: use its round trip. */
@@ -186,7 +202,7 @@ void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now)
 		/* The frames do get through: the stall time was too short. */
 		l->fruitless = 0;
 	}
-	if (l->late.hold_at && f->tx == l->late.rx + 1) {
+	if (l->late.hold_at && oae_dist(l->late.rx, f->tx) > 0) {
 		timer_late_sample(l, now - l->late.hold_at);
 		l->late.hold_at = 0;
 	}
@@ -199,6 +215,8 @@ void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now)
  */
 void oae_new_clock(struct oae_link *l, u64 now)
 {
+	unsigned int i;
+
 	l->now = now;
 	l->timer_at = 0;
 	l->heard_at = now;
@@ -212,8 +230,14 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	l->sync_at = now;
 	l->cut_at = now;
 	l->fruitless_at = now;
+	l->moved_at = now;
+	l->held_at = now;
 	l->offer.at = now;
 	l->hold.at = now;
+	for (i = 0; i < l->npairs; i++) {
+		l->pair[i]->lane.at = now;
+		l->pair[i]->hold.at = now;
+	}
 	l->half.again_at = now;
 	l->half.fruitless_at = now;
 	l->late.offer_at = 0;
@@ -238,6 +262,7 @@ bool oae_link_early(const struct oae_link *l, u64 now)
 /* The time at which the timer must fire at the latest, ns; 0: never. */
 static u64 timer_deadline(const struct oae_link *l, u64 now)
 {
+	const struct oae_lane *n;
 	u64 at, t, stall;
 
 	if (l->state == OAE_CLOSED)
@@ -250,7 +275,7 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 	stall = timer_stall(l);
 	if (oae_close_out(l)) {
 		/* CLOSE waits for what is held, as oae_close_step() does. */
-		at = l->hold.state == OAE_HOLD_HELD ? ~0ULL : l->again_at;
+		at = oae_close_waits(l) ? ~0ULL : l->again_at;
 	} else {
 		at = l->heard_at + l->cfg->keepalive;
 		if (at < l->again_at)
@@ -258,18 +283,19 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 	}
 	if (l->asked_at && l->asked_at + l->cfg->dead < at)
 		at = l->asked_at + l->cfg->dead;
-	if (l->offer.state == OAE_OFFER_PARKED && l->park_at < at)
+	if (l->nparked && l->park_at < at)
 		at = l->park_at;
 	if (l->half.state == OAE_HALF_WAITING && l->half.again_at < at)
 		at = l->half.again_at;
 	if (l->settle_until && l->settle_until < at)
 		at = l->settle_until;
-	if (l->offer.state == OAE_OFFER_OUT) {
-		t = l->offer.at + timer_offer_stall(l, stall);
+	n = oae_first_lane(l);
+	if (n->state == OAE_OFFER_OUT) {
+		t = timer_offer_at(l, n, stall);
 		at = t < at ? t : at;
 	}
-	if (l->hold.state == OAE_HOLD_HELD && l->hold.at + stall < at)
-		at = l->hold.at + stall;
+	if (l->nheld && l->held_at + stall < at && oae_hold_stalled(l))
+		at = l->held_at + stall;
 	if (l->await_done && l->done_at + stall < at)
 		at = l->done_at + stall;
 	/* While a link is in use its timer fires often, so an offer need not arm it. */
@@ -307,8 +333,8 @@ void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a)
  */
 bool oae_link_undecided(const struct oae_link *l)
 {
-	return l->hold.state == OAE_HOLD_HELD ||
-	       l->offer.state == OAE_OFFER_OUT;
+	return l->nheld || oae_first_lane(l)->state == OAE_OFFER_OUT ||
+	       (l->nlanes > 1 && oae_frozen(l)) || l->given > 1;
 }
 
 /**
@@ -321,7 +347,7 @@ bool oae_link_undecided(const struct oae_link *l)
  */
 bool oae_link_in_doubt(const struct oae_link *l)
 {
-	return oae_link_undecided(l) || !l->confirmed || l->unseen;
+	return oae_link_undecided(l) || !oae_link_all_confirmed(l) || l->unseen;
 }
 
 /* No answer for the dead time: the link is down. Reverse all that can be reversed. */
@@ -332,8 +358,7 @@ static void timer_go_down(struct oae_link *l, u64 now, struct oae_actions *a)
 		l->down_at = now;
 		oae_note(a, OAE_N_DOWN);
 	}
-	if (l->offer.state != OAE_OFFER_NONE && oae_offer_reversible(l))
-		oae_offer_drop(l, OAE_REVERSED, OAE_E_DOWN, a);
+	oae_offer_drop_all(l, OAE_E_DOWN, a);
 	oae_drop_posts(l, OAE_E_DOWN, a);
 	if (l->closing || (!l->peer_inc && !l->wanted))
 		oae_link_end(l, OAE_E_DOWN, a);
@@ -362,11 +387,11 @@ static void frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 
 static bool timer_stalled(const struct oae_link *l, u64 now)
 {
+	const struct oae_lane *n = oae_first_lane(l);
 	u64 stall = oae_link_stall(l);
 
-	return (l->offer.state == OAE_OFFER_OUT &&
-		now - l->offer.at >= timer_offer_stall(l, stall)) ||
-	       (l->hold.state == OAE_HOLD_HELD && now - l->hold.at >= stall) ||
+	return (n->state == OAE_OFFER_OUT && now >= timer_offer_at(l, n, stall)) ||
+	       (l->nheld && now - l->held_at >= stall && oae_hold_stalled(l)) ||
 	       (l->await_done && now - l->done_at >= stall);
 }
 
@@ -385,8 +410,8 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 	}
 	if (l->settle_until && now >= l->settle_until)
 		oae_settled(l, now, a);
-	if (l->offer.state == OAE_OFFER_PARKED && now >= l->park_at)
-		oae_offer_again(l, now, a);
+	if (l->nparked && now >= l->park_at)
+		oae_offer_unpark(l, now, a);
 	if (l->half.state == OAE_HALF_WAITING && now >= l->half.again_at)
 		l->half.state = OAE_HALF_POSTED;
 	/* A safety net: no event leaves a post waiting while nothing is offered. */

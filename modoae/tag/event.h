@@ -8,6 +8,7 @@
 /**
  * struct oae_run - one event of a tag and its consequences
  * @a: actions that the link asks for
+ * @tag: the tag
  * @now: local_clock() at the begin of the event, ns
  * @skb: the received frame; NULL once kept or reused
  * @hdr_len: length of its header, bytes; valid if @skb is
@@ -18,9 +19,11 @@
  * @wake_reader: something is unread
  * @wake_writer: there may be room to write, or delivery is confirmed
  * @via: the frames of this event go through the gateway
+ * @more: more is to be offered: another event follows
  */
 struct oae_run {
 	struct oae_actions a;
+	struct oae_tag *tag;
 	u64 now;
 	struct sk_buff *skb;
 	unsigned int hdr_len;
@@ -31,6 +34,7 @@ struct oae_run {
 	bool wake_reader;
 	bool wake_writer;
 	bool via;
+	bool more;
 };
 
 /* run.c: stepping the link; oae_run_enter() takes tag->lock, _leave() drops it */
@@ -57,7 +61,7 @@ void oae_queue_del(struct oae_tag *tag, struct oae_run *ev,
 		   struct oae_msg *msg);
 void oae_queue_flush(struct oae_tag *tag, int err);
 void oae_queue_flush_some(struct oae_tag *tag, struct oae_run *ev);
-void oae_unread_add(struct oae_tag *tag, unsigned int nslices);
+void oae_unread_add(struct oae_tag *tag, u32 seq, unsigned int nslices);
 unsigned int oae_unread_drop(struct oae_tag *tag, struct sk_buff_head *lost);
 
 /* May a tag hold one more transaction? At most one transaction exceeds rcvbuf. */
@@ -66,11 +70,18 @@ static inline bool oae_unread_room(const struct oae_tag *tag)
 	return READ_ONCE(tag->rcv_bytes) < READ_ONCE(tag->node->knobs.rcvbuf);
 }
 
+u32 oae_unread_places(const struct oae_tag *tag);
+
+/* places.c */
+void oae_places_lend(struct oae_tag *tag, struct oae_run *ev);
+void oae_places_reclaim(struct oae_tag *tag);
+void oae_places_free(struct oae_tag *tag);
+
 /* tell.c */
 void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 		    struct oae_msg *msg, u8 outcome, int err);
 void oae_tell_note(struct oae_tag *tag, struct oae_run *ev,
-		   enum oae_note note);
+		   const struct oae_op *op);
 void oae_tell_all(struct oae_tag *tag, struct oae_run *ev);
 
 /* A REFLECT that carries a half or an answer. */
@@ -79,10 +90,16 @@ static inline bool oae_out_has_reply(const struct oae_send *send)
 	return send->frame.opcode == OAE_REFLECT && send->frame.length;
 }
 
+/* An OFFER of a message, a half or a verb. A VOID carries nothing. */
+static inline bool oae_out_has_payload(const struct oae_send *send)
+{
+	return send->frame.opcode == OAE_OFFER && send->handle;
+}
+
 /* Does a frame carry what may change before it is sent? */
 static inline bool oae_out_carries(const struct oae_send *send)
 {
-	return send->frame.opcode == OAE_OFFER || oae_out_has_reply(send);
+	return oae_out_has_payload(send) || oae_out_has_reply(send);
 }
 
 /* out.c */

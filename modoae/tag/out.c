@@ -26,7 +26,7 @@ static noinline bool out_through_gateway(struct oae_tag *tag, struct oae_run *ev
 	if (oae_ways_gateway(&ways))
 		return true;
 	for (i = 0; i < ev->a.nsends; i++) {
-		if (send[i].frame.opcode == OAE_OFFER) {
+		if (oae_out_has_payload(&send[i])) {
 			frames += hweight64(send[i].slices);
 			oae_msg_put(send[i].handle);
 		} else {
@@ -69,7 +69,7 @@ static void out_make_reply(struct oae_tag *tag, struct oae_run *ev,
 void oae_out_keep(struct oae_tag *tag, struct oae_run *ev,
 		  const struct oae_send *send)
 {
-	if (send->frame.opcode == OAE_OFFER)
+	if (oae_out_has_payload(send))
 		oae_msg_get(send->handle);
 	else
 		out_make_reply(tag, ev, send);
@@ -95,7 +95,7 @@ void oae_out_send(struct oae_tag *tag, struct oae_run *ev)
 		return;
 	for (i = 0; i < ev->a.nsends; i++) {
 		send = &ev->a.send[i];
-		if (send->frame.opcode == OAE_OFFER) {
+		if (oae_out_has_payload(send)) {
 			oae_xmit_offer(port, dest, send, &ev->skb);
 			oae_msg_put(send->handle);
 		} else if (unlikely(oae_out_has_reply(send))) {

@@ -289,23 +289,25 @@ void oae_tag_detach(struct oae_tag *tag, struct oae_client *c)
 
 /**
  * oae_unread_add() - deliver a transaction: move its slices to rcvq (protocol 4.2)
- * @tag: the tag, with all slices in tag->slot
+ * @tag: the tag, with all slices in oae_tag_slots()
+ * @seq: number of the transaction
  * @nslices: number of slices
  *
  * The caller wakes readers after unlocking.
  *
  * Context: under tag->lock, BH off; takes rcvq.lock.
  */
-void oae_unread_add(struct oae_tag *tag, unsigned int nslices)
+void oae_unread_add(struct oae_tag *tag, u32 seq, unsigned int nslices)
 {
-	struct sk_buff *skb, *first = tag->slot[0];
+	struct sk_buff **slot = oae_tag_slots(tag, seq);
+	struct sk_buff *skb, *first = slot[0];
 	unsigned int i, len = 0, size = 0;
 
 	lockdep_assert_held(&tag->lock);
 	spin_lock(&tag->rcvq.lock);
 	for (i = 0; i < nslices; i++) {
-		skb = tag->slot[i];
-		tag->slot[i] = NULL;
+		skb = slot[i];
+		slot[i] = NULL;
 		len += skb->len;
 		size += skb->truesize;
 		OAE_RCV_CB(skb)->nslices = 0;
@@ -313,6 +315,7 @@ void oae_unread_add(struct oae_tag *tag, unsigned int nslices)
 	}
 	OAE_RCV_CB(first)->nslices = nslices;
 	OAE_RCV_CB(first)->len = len;
+	tag->kept_bytes -= size;
 	oae_add(&tag->rcv_bytes, size);
 	oae_add(&tag->nrcv, 1);
 	oae_unclaimed_sort(tag);
@@ -325,6 +328,32 @@ void oae_unread_add(struct oae_tag *tag, unsigned int nslices)
 
 	if (tag->unheard && list_empty(&tag->files))
 		oae_fresh_add(tag);
+}
+
+/**
+ * oae_unread_places() - how many more transactions there is room for (protocol 4.11)
+ * @tag: the tag
+ *
+ * rcvbuf is in bytes. What is unread or held is taken for what the next ones will be
+ * like.
+ *
+ * Context: under tag->lock, BH off.
+ *
+ * Return: an estimate; 0 if nothing more may be taken.
+ */
+u32 oae_unread_places(const struct oae_tag *tag)
+{
+	size_t unread = READ_ONCE(tag->rcv_bytes), used = unread + tag->kept_bytes;
+	u32 rcvbuf = READ_ONCE(tag->node->knobs.rcvbuf), n;
+
+	if (unread >= rcvbuf)
+		return 0;
+	if (used >= rcvbuf)
+		return 1;
+	n = READ_ONCE(tag->nrcv) + oae_link_taken(&tag->link);
+	/* The link counts what is held against these places. */
+	return oae_link_taken(&tag->link) + 1 +
+	       (n ? (rcvbuf - used) / (u32)(used / n + 1) : OAE_WINDOW_MAX);
 }
 
 /* The oldest unread transaction: its skbs, linked by ->next, or NULL. */

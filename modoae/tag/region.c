@@ -252,7 +252,7 @@ static struct oae_region *region_find(const struct oae_tag *tag, u32 id)
  */
 static const u8 *request_take(struct oae_held *h, size_t *len)
 {
-	struct sk_buff *skb = h->tag->slot[0];
+	struct sk_buff *skb = oae_tag_slots(h->tag, h->tag->verb_seq)[0];
 
 	*len = skb->len;
 	if (*len > REQ_KEPT)
@@ -263,7 +263,7 @@ static const u8 *request_take(struct oae_held *h, size_t *len)
 /* The request that request_take() returned, while its verb is held. */
 static const u8 *request_held(const struct oae_held *h)
 {
-	const struct sk_buff *skb = h->tag->slot[0];
+	const struct sk_buff *skb = oae_tag_slots(h->tag, h->tag->verb_seq)[0];
 
 	return skb->len > REQ_KEPT ? skb->data : h->req;
 }

@@ -21,16 +21,6 @@
 #define OAE_UNUSED_DEAD	8	/* dead times until an unused link is closed */
 #define MORE_NS		(10 * NSEC_PER_USEC)	/* until the next OAE_BATCH */
 
-static void run_discard_slots(struct oae_tag *tag)
-{
-	unsigned int i;
-
-	for (i = 0; i < OAE_MAX_SLICES; i++) {
-		kfree_skb(tag->slot[i]);
-		tag->slot[i] = NULL;
-	}
-}
-
 /* Take the received skb for its payload behind @body, and drop what else it refers to. */
 static struct sk_buff *run_keep(struct oae_run *ev, unsigned int body)
 {
@@ -53,6 +43,40 @@ static void run_set_result(struct oae_msg *msg, struct sk_buff *skb)
 	msg->result = skb;
 }
 
+static void run_discard_slots(struct oae_tag *tag, u32 seq)
+{
+	struct sk_buff **slot = oae_tag_slots(tag, seq);
+	unsigned int i;
+
+	for (i = 0; i < OAE_MAX_SLICES; i++) {
+		if (!slot[i])
+			continue;
+		tag->kept_bytes -= slot[i]->truesize;
+		kfree_skb(slot[i]);
+		slot[i] = NULL;
+	}
+}
+
+/* Keep this frame's payload as a slice. */
+static void run_keep_slice(struct oae_tag *tag, struct oae_run *ev,
+			   const struct oae_op *op)
+{
+	struct sk_buff *skb = run_keep(ev, 0);
+
+	tag->kept_bytes += skb->truesize;
+	oae_tag_slots(tag, op->seq)[op->slice] = skb;
+}
+
+/* The half that is held is the result of this end's. */
+static void run_take(struct oae_tag *tag, const struct oae_op *op)
+{
+	struct sk_buff **slot = oae_tag_slots(tag, op->seq);
+
+	tag->kept_bytes -= slot[0]->truesize;
+	run_set_result(op->handle, slot[0]);
+	slot[0] = NULL;
+}
+
 /* Compute the verb in slice 0: the link holds or refuses it. */
 static void run_compute_verb(struct oae_tag *tag, struct oae_run *ev)
 {
@@ -62,7 +86,8 @@ static void run_compute_verb(struct oae_tag *tag, struct oae_run *ev)
 	reason = oae_region_compute(tag, &reply, &again);
 	oae_link_computed(&tag->link, reason, reply, ev->now, &ev->a);
 	if (again)
-		oae_link_drained(&tag->link, ev->now, &ev->a);
+		oae_link_drained(&tag->link, oae_unread_places(tag), ev->now,
+				 &ev->a);
 }
 
 static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
@@ -72,32 +97,33 @@ static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
 
 	switch (op->type) {
 	case OAE_OP_NOTE:
-		oae_tell_note(tag, ev, op->note);
+		oae_tell_note(tag, ev, op);
 		break;
 	case OAE_OP_KEEP:
-		tag->slot[op->slice] = run_keep(ev, 0);
+		run_keep_slice(tag, ev, op);
 		break;
 	case OAE_OP_DISCARD:
-		oae_region_decided(tag, false, &ev->wake);
-		run_discard_slots(tag);
+		if (op->seq == tag->verb_seq)
+			oae_region_decided(tag, false, &ev->wake);
+		run_discard_slots(tag, op->seq);
 		break;
 	case OAE_OP_VERB:
+		tag->verb_seq = op->seq;
 		run_compute_verb(tag, ev);
 		break;
 	case OAE_OP_APPLY:
 		tag->used = true;
 		oae_region_decided(tag, true, &ev->wake);
-		run_discard_slots(tag);
+		run_discard_slots(tag, op->seq);
 		break;
 	case OAE_OP_TAKE:
-		run_set_result(msg, tag->slot[0]);
-		tag->slot[0] = NULL;
+		run_take(tag, op);
 		break;
 	case OAE_OP_RESULT:
 		run_set_result(msg, run_keep(ev, OAE_REFLECT_LEN));
 		break;
 	case OAE_OP_DELIVER:
-		oae_unread_add(tag, op->slice);
+		oae_unread_add(tag, op->seq, op->slice);
 		ev->wake_reader = true;
 		break;
 	case OAE_OP_COMPLETE:
@@ -136,14 +162,24 @@ static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
  */
 void oae_run_apply(struct oae_tag *tag, struct oae_run *ev)
 {
+	struct oae_actions *a = &ev->a;
 	struct oae_op op;
-	unsigned int i;
 
-	for (i = 0; i < ev->a.nops; i++) {
-		op = ev->a.op[i];
+	/* An op may add so many that they are applied in its midst: run_full(). */
+	while (a->done < a->nops) {
+		op = a->op[a->done++];
 		run_apply_op(tag, ev, &op);
 	}
-	ev->a.nops = 0;
+	a->nops = 0;
+	a->done = 0;
+}
+
+/* There is no place for another op. */
+static void run_full(struct oae_actions *a)
+{
+	struct oae_run *ev = container_of(a, struct oae_run, a);
+
+	oae_run_apply(ev->tag, ev);
 }
 
 static void run_feed_one(struct oae_tag *tag, struct oae_run *ev,
@@ -201,8 +237,11 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 {
 	spin_lock(&tag->lock);
 	ev->a.nops = 0;
+	ev->a.done = 0;
 	ev->a.nsends = 0;
 	ev->a.overflow = false;
+	ev->a.full = run_full;
+	ev->tag = tag;
 	ev->now = local_clock();
 	oae_link_use(&tag->link,
 		     rcu_dereference_check(tag->node->cfg,
@@ -272,6 +311,11 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 
 	oae_run_apply(tag, ev);
 	run_feed(tag, ev);
+	if (unlikely(oae_link_lacks(&tag->link))) {
+		oae_places_lend(tag, ev);
+		run_feed(tag, ev);
+	}
+	ev->more = oae_link_more(&tag->link);
 	if (unlikely(oae_link_closed(&tag->link)) && tag->reopen)
 		run_reopen(tag, ev);
 	if (unlikely(tag->nconfirm))
@@ -326,6 +370,16 @@ void oae_run_enter(struct oae_tag *tag, struct oae_run *ev)
 	run_begin(tag, ev);
 }
 
+/* An event sends a few offers: as long as there are more, events follow. */
+static void run_more(struct oae_tag *tag, struct oae_run *ev)
+{
+	while (unlikely(ev->more)) {
+		run_begin(tag, ev);
+		oae_link_pump(&tag->link, ev->now, &ev->a);
+		run_end(tag, ev);
+	}
+}
+
 /**
  * oae_run_leave() - end an event: apply, unlock, wake sleepers, send frames
  * @tag: the tag, locked by oae_run_enter()
@@ -337,6 +391,7 @@ void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
 	__releases(&tag->lock) __releases(RCU_BH)
 {
 	run_end(tag, ev);
+	run_more(tag, ev);
 	rcu_read_unlock_bh();
 }
 
@@ -350,8 +405,10 @@ static void run_wake_verbs(struct list_head *tags)
 		run_begin(tag, &ev);
 		/* From here on region_wait_for() may list the tag again. */
 		list_del_init(&tag->wake);
-		oae_link_drained(&tag->link, ev.now, &ev.a);
+		oae_link_drained(&tag->link, oae_unread_places(tag), ev.now,
+				 &ev.a);
 		run_end(tag, &ev);
+		run_more(tag, &ev);
 		oae_tag_put(tag);
 	}
 }
@@ -412,20 +469,25 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 		 const struct oae_frame *f)
 {
 	struct oae_run ev;
-	bool room;
+	u32 room;
 
 	run_begin(tag, &ev);
+	if (unlikely(f->opcode == OAE_OFFER &&
+		     oae_link_lacks_for(&tag->link, f->seq)))
+		oae_places_lend(tag, &ev);
 	ev.skb = skb;
 	ev.hdr_len = f->hdr_len;
-	room = oae_unread_room(tag);
+	room = likely(!oae_link_windowed(&tag->link)) ? oae_unread_room(tag) :
+							  oae_unread_places(tag);
 	if (likely(oae_way_is_usual(&tag->way, f)) ||
 	    run_unusual(tag, &ev, f))
 		oae_link_rcv(&tag->link, f, room, ev.now, &ev.a);
-	if (unlikely(!room))
+	if (unlikely(!room || oae_link_owes_room(&tag->link)))
 		run_refused(tag, &ev);
 	oae_run_log(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);
 	run_end(tag, &ev);
 	consume_skb(ev.skb);
+	run_more(tag, &ev);
 }
 
 /**
@@ -438,7 +500,8 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 void oae_run_room(struct oae_tag *tag, struct oae_run *ev)
 {
 	if (oae_unread_room(tag))
-		oae_link_drained(&tag->link, ev->now, &ev->a);
+		oae_link_drained(&tag->link, oae_unread_places(tag), ev->now,
+				 &ev->a);
 }
 
 /*
@@ -494,7 +557,10 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 			oae_run_log(tag, &ev, OAE_EV_TIMER, 0,
 				    oae_link_tx(&tag->link) + 1);
 	}
+	if (oae_link_idle(&tag->link))
+		oae_places_reclaim(tag);
 	run_end(tag, &ev);
+	run_more(tag, &ev);
 	rcu_read_unlock();
 	return HRTIMER_NORESTART;
 }

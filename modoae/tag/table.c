@@ -3,7 +3,7 @@
  * Tags: the table of links, and the life time of an entry. run.c handles the
  * events of a link.
  */
-#include "tag.h"
+#include "event.h"
 
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
@@ -59,6 +59,7 @@ static void table_tag_free(struct rcu_head *rcu)
 	/* oae_tag_retire() cannot cancel a timer whose function is running. */
 	hrtimer_cancel(&tag->timer);
 	oae_port_put(tag->key.port);
+	oae_places_free(tag);
 	kfree(tag->held);
 	kfree(tag);
 }

@@ -46,7 +46,10 @@ struct oae_tag {
 	int flush_err;			/* why flushq is reversed, positive errno */
 	unsigned int nsnd;		/* in sndq, or flushq */
 	unsigned int nhalf;		/* in halfq, or flushq */
-	struct sk_buff *slot[OAE_MAX_SLICES];	/* slices gathered or held */
+	/* slices gathered or held for the next number: oae_tag_slots() */
+	struct sk_buff *slot[OAE_MAX_SLICES];
+	size_t kept_bytes;		/* truesize of all slices gathered or held */
+	u32 verb_seq;			/* number of the verb computed last */
 	struct oae_held *held;		/* region.c; NULL: no verb came yet */
 	struct sk_buff_head rcvq;	/* delivered slices, see oae_rcv_cb */
 	unsigned int nrcv;		/* transactions in rcvq; under rcvq.lock */
@@ -86,6 +89,21 @@ struct oae_tag {
 	u64 spare_since;		/* ktime, ns; under spare_lock */
 	struct rcu_head rcu;
 };
+
+/* A place of the link's window, and the slices gathered or held in it. */
+struct oae_tag_place {
+	struct oae_pair pair;
+	struct sk_buff *slot[OAE_MAX_SLICES];
+};
+
+/* The slices gathered or held for a number of the peer. Under tag->lock. */
+static inline struct sk_buff **oae_tag_slots(struct oae_tag *tag, u32 seq)
+{
+	struct oae_pair *pair = oae_link_place(&tag->link, seq);
+
+	return unlikely(pair) ?
+	       container_of(pair, struct oae_tag_place, pair)->slot : tag->slot;
+}
 
 /* Ordered streams of a client: one of messages and verbs, one of swaps. */
 #define OAE_STREAMS	2

@@ -141,22 +141,24 @@ static void tell_news(const struct oae_tag *tag, const struct oae_run *ev,
  * oae_tell_note() - count, log and report a note of a link
  * @tag: its tag
  * @ev: the event
- * @note: the note
+ * @op: the note
  *
  * Context: under tag->lock, BH off.
  */
-void oae_tell_note(struct oae_tag *tag, struct oae_run *ev, enum oae_note note)
+void oae_tell_note(struct oae_tag *tag, struct oae_run *ev, const struct oae_op *op)
 {
+	enum oae_note note = op->note;
 	struct oae_msg *msg;
 
 	oae_count(tag->node, OAE_S_NOTE + note);
 	switch (note) {
 	case OAE_N_OFFERED:
-		msg = oae_link_offered(&tag->link);
+		msg = op->handle;
 		msg->t_offer = ev->now;
 		break;
 	case OAE_N_HELD:
 	case OAE_N_LENT:
+	case OAE_N_VOIDED:
 		break;
 	default:
 		oae_run_log(tag, ev, OAE_EV_NOTE, note, oae_link_tx(&tag->link));

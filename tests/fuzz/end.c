@@ -138,7 +138,7 @@ void h_drop(struct h_event *ev)
 void h_arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 {
 	struct end *e = ev->world;
-	unsigned int n = __builtin_popcountll(e->have);
+	unsigned int n = __builtin_popcountll(e->have[0]);
 
 	(void)tx;
 	(void)id;
@@ -334,7 +334,7 @@ void end_cancel(struct end *e, struct end_post *p, int err)
  */
 void end_rcv(struct end *e, const struct oae_frame *f, const u8 *payload)
 {
-	bool room = e->unread < e->rcvbuf;
+	u32 room = e->unread < e->rcvbuf ? e->rcvbuf - e->unread : 0;
 
 	fuzz_say_frame("frame", f);
 	begin(e);
@@ -346,6 +346,12 @@ void end_rcv(struct end *e, const struct oae_frame *f, const u8 *payload)
 	else
 		oae_link_rcv(&e->link, f, room, e->now, &e->a);
 	finish(e);
+}
+
+/* Whether or not there is room. */
+static void drained(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	oae_link_drained(l, 1, now, a);
 }
 
 static void kill_link(struct oae_link *l, u64 now, struct oae_actions *a)
@@ -365,7 +371,7 @@ void end_event(struct end *e, enum end_event what)
 		const char *name;
 		void (*happens)(struct oae_link *l, u64 now, struct oae_actions *a);
 	} events[] = {
-		[END_DRAINED] = { "drained", oae_link_drained },
+		[END_DRAINED] = { "drained", drained },
 		[END_CONFIRM] = { "confirm", oae_link_confirm },
 		[END_OPEN] = { "open", oae_link_open },
 		[END_CLOSE] = { "close", oae_link_close },
@@ -380,7 +386,7 @@ void end_event(struct end *e, enum end_event what)
 	fuzz_say("%s", events[what].name);
 	begin(e);
 	events[what].happens(l, e->now, &e->a);
-	if (what == END_CONFIRM && l->state != OAE_CLOSED && !l->confirmed &&
+	if (what == END_CONFIRM && l->state != OAE_CLOSED && !oae_link_all_confirmed(l) &&
 	    !l->await_done)
 		fuzz_breach("asked to confirm, and does not");
 	if (what == END_KILL) {

@@ -163,7 +163,7 @@ static void check_reversed(const struct end *e, const struct end_post *p)
 	/* Too long for this run, which the peer is seen to be in (4.3). */
 	bool proved = f && f->opcode != OAE_SYNC &&
 		      (e->resliced || (of_this_run(e) && e->before.offer.doubt &&
-				       !e->before.attempt));
+				       !e->before.offer.attempt));
 
 	if (e->before.offer.state != OAE_OFFER_OUT ||
 	    e->before.offer.p.handle != H_HANDLE(p->id) || !p->offered ||
@@ -289,7 +289,7 @@ void h_before(struct h_event *ev, const struct oae_op *op)
 		check_keep(e, op->slice);
 		break;
 	case OAE_OP_DISCARD:
-		if (!e->have)
+		if (!e->have[0])
 			fuzz_breach("DISCARD of nothing");
 		break;
 	case OAE_OP_DELIVER:
@@ -444,7 +444,7 @@ static void check_gap(const struct end *e, const struct oae_frame *f)
 	/* A peer that closes has forgotten what it offered. */
 	if (e->gone)
 		return;
-	if (!f->gap_map || f->gap_map != (mask(e->link.hold.nslices) & ~e->have))
+	if (!f->gap_map || f->gap_map != (mask(e->link.hold.nslices) & ~e->have[0]))
 		fuzz_breach("REFUSE GAP names %llx",
 			    (unsigned long long)f->gap_map);
 }
@@ -485,14 +485,14 @@ static void check_slots(const struct end *e)
 {
 	const struct oae_link *l = &e->link;
 
-	if (e->kept != l->hold.len)
-		fuzz_breach("%u bytes here; the link has %u", e->kept,
+	if (e->kept[0] != l->hold.len)
+		fuzz_breach("%u bytes here; the link has %u", e->kept[0],
 			    l->hold.len);
-	if (l->hold.nslices && e->have & ~mask(l->hold.nslices))
-		fuzz_breach("slices %llx of %u", (unsigned long long)e->have,
+	if (l->hold.nslices && e->have[0] & ~mask(l->hold.nslices))
+		fuzz_breach("slices %llx of %u", (unsigned long long)e->have[0],
 			    l->hold.nslices);
 	if (l->hold.state == OAE_HOLD_HELD &&
-	    (e->have != mask(l->hold.nslices) ||
+	    (e->have[0] != mask(l->hold.nslices) ||
 	     e->reflected != end_slots_digest(e, l->hold.nslices)))
 		fuzz_breach("held, but not whole, or not reflected");
 	if (e->result || e->take)
@@ -507,7 +507,7 @@ static void check_posts(struct end *e)
 	for (i = 0; i < e->nposts; i++)
 		n += e->post[i]->at_link;
 	if (n != (l->offer.state != OAE_OFFER_NONE) + l->next_valid +
-		 l->aside.valid +
+		 l->naside +
 		 (l->half.state != OAE_HALF_NONE &&
 		  l->half.state != OAE_HALF_OFFERED))
 		fuzz_breach("%u transactions at the link, which has others", n);
@@ -516,7 +516,7 @@ static void check_posts(struct end *e)
 		fuzz_breach("offered is what the link has not got");
 	if (l->next_valid && !at_link(e, l->next.handle))
 		fuzz_breach("next is what the link has not got");
-	if (l->aside.valid && !at_link(e, l->aside.p.handle))
+	if (l->naside && !at_link(e, l->aside.handle))
 		fuzz_breach("aside is what the link has not got");
 	if (l->offer.state == OAE_OFFER_SLICING)
 		fuzz_breach("waits for slices that it has got");

@@ -3,6 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 #include "harness.h"
+#include "../../modoae/link/link_int.h"
+
+/* The event that an op is added to. */
+static struct h_event *now_running;
+
+static void full(struct oae_actions *a)
+{
+	(void)a;
+	h_ops(now_running);
+}
 
 /**
  * h_begin() - begin an event, with no actions
@@ -11,8 +21,11 @@
 void h_begin(struct h_event *ev)
 {
 	ev->a->nops = 0;
+	ev->a->done = 0;
 	ev->a->nsends = 0;
 	ev->a->overflow = false;
+	ev->a->full = full;
+	now_running = ev;
 }
 
 /**
@@ -48,15 +61,37 @@ struct h_tx *h_at_link(struct h_event *ev, h_id id)
 }
 
 /**
- * h_free_slots() - free all kept slices and reserved words
- * @ev: the event
+ * h_free_slots() - free the kept slices of a number, and its reserved words
+ * @ev: the event; its seq is the number
  */
 void h_free_slots(struct h_event *ev)
 {
+	unsigned int i = h_lane(ev->seq);
+
 	h_drop(ev);
-	ev->end->have = 0;
-	ev->end->kept = 0;
-	ev->end->computed = false;
+	ev->end->have[i] = 0;
+	ev->end->kept[i] = 0;
+	if (h_verb_here(ev))
+		ev->end->computed = false;
+}
+
+/**
+ * h_lend() - lend the link the places for its window
+ * @ev: the event
+ */
+void h_lend(struct h_event *ev)
+{
+	struct h_end *e = ev->end;
+	u32 room = h_room ? h_room(ev) : OAE_WINDOW_MAX;
+	unsigned int i;
+
+	if (H_LANES < 2 || e->link.pair)
+		return;
+	memset(e->pair, 0, sizeof(e->pair));
+	for (i = 0; i < H_LANES; i++)
+		e->pairs[i] = &e->pair[i];
+	ev->calls++;
+	oae_link_lend(&e->link, e->pairs, H_LANES, room, ev->now, ev->a);
 }
 
 /**
@@ -215,13 +250,15 @@ static void verb(struct h_event *ev)
 	u16 reply = 0, reason;
 
 	if (!ev->f || ev->f->opcode != OAE_OFFER || ev->f->kind != OAE_VERB ||
-	    !(e->have & 1) || e->computed) {
+	    ev->seq != e->link.rx + 1 || !(e->have[h_lane(ev->seq)] & 1) ||
+	    e->computed) {
 		h_fail(ev, 0, "VERB of what is none, or is computed already");
 		return;
 	}
 	reason = h_compute(ev, &reply);
 	/* DISCARD frees the words if the answer does not fit. */
 	e->computed = !reason;
+	e->verb_seq = ev->seq;
 	ev->calls++;
 	oae_link_computed(&e->link, reason, reply, ev->now, ev->a);
 }
@@ -261,6 +298,7 @@ static void one_op(struct h_event *ev, const struct oae_op *op)
 {
 	struct h_end *e = ev->end;
 
+	ev->seq = op->seq;
 	switch (op->type) {
 	case OAE_OP_NOTE:
 		h_note(ev, op->note);
@@ -315,29 +353,40 @@ static void one_op(struct h_event *ev, const struct oae_op *op)
  */
 void h_ops(struct h_event *ev)
 {
+	struct oae_actions *a = ev->a;
 	struct oae_op op;
-	unsigned int i;
 
-	for (i = 0; i < ev->a->nops && !ev->stop; i++) {
-		op = ev->a->op[i];
+	/* An op may add so many that they are carried out in its midst. */
+	now_running = ev;
+	if (ev->most < a->nops)
+		ev->most = a->nops;
+	while (a->done < a->nops && !ev->stop) {
+		op = a->op[a->done++];
 		if (h_before)
 			h_before(ev, &op);
 		one_op(ev, &op);
 	}
-	if (ev->most < ev->a->nops)
-		ev->most = ev->a->nops;
-	ev->a->nops = 0;
+	a->nops = 0;
+	a->done = 0;
 }
 
 /* --- what is sent --- */
 
 static void send_offer(struct h_event *ev, struct oae_send *s)
 {
-	struct h_tx *tx = h_offers(ev, s);
 	struct oae_frame *f = &s->frame;
 	unsigned int i, last = s->nslices - 1;
 	u8 flags = f->flags;
+	struct h_tx *tx;
 
+	if (f->kind == OAE_VOID) {
+		if (s->handle || !oae_link_windowed(&ev->end->link))
+			h_fail(ev, 0, "a VOID of something, or without a window");
+		if (h_send)
+			h_send(ev, f, NULL, 0);
+		return;
+	}
+	tx = h_offers(ev, s);
 	if (!tx || ev->stop || !h_send)
 		return;
 	for (i = 0; i <= last; i++) {
@@ -384,12 +433,30 @@ void h_sends(struct h_event *ev)
  */
 void h_finish(struct h_event *ev)
 {
-	h_ops(ev);
-	h_feed(ev);
-	if (ev->a->overflow)
-		h_fail(ev, 0, "actions overflow");
-	h_sends(ev);
-	h_refused(ev);
+	struct oae_link *l = &ev->end->link;
+	unsigned int n = 0;
+
+	for (;;) {
+		h_ops(ev);
+		h_feed(ev);
+		if (ev->a->overflow)
+			h_fail(ev, 0, "actions overflow");
+		h_sends(ev);
+		h_refused(ev);
+		if (ev->stop || !ev->end->tag)
+			return;
+		if (n++ > 2 * OAE_WINDOW_MAX)
+			h_fail(ev, 0, "G4: there is always more to offer");
+		/* The events that follow from this one. */
+		h_begin(ev);
+		ev->f = NULL;
+		if (oae_link_lacks(l) && H_LANES > 1 && !l->pair)
+			h_lend(ev);
+		else if (oae_link_more(l))
+			oae_link_pump(l, ev->now, ev->a);
+		else
+			return;
+	}
 }
 
 /**

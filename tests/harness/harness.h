@@ -21,6 +21,11 @@
 #define h_id	u64
 #endif
 
+/* Transactions under way, each way, at most: a power of two. */
+#ifndef H_LANES
+#define H_LANES 1
+#endif
+
 #define H_HANDLE(id)	((void *)(uintptr_t)(id))
 #define H_OF(handle)	((h_id)(uintptr_t)(handle))
 
@@ -49,26 +54,35 @@ struct h_queue {
 	h_id first, last;
 };
 
+static inline unsigned int h_lane(u32 seq)
+{
+	return seq % H_LANES;
+}
+
 /* One end of a link. */
 struct h_end {
 	struct oae_link link;
 	u64 timer_at;		/* 0: not armed */
-	u64 have;		/* kept slices, bit n for slice n */
+	struct oae_pair pair[H_LANES];	/* lent to the link */
+	struct oae_pair *pairs[H_LANES];
+	u64 have[H_LANES];	/* kept slices of each number, bit n for slice n */
+	u32 kept[H_LANES];	/* bytes */
 	h_id committed;		/* last one committed by this end */
+	h_id undelivered[H_LANES];	/* committed, and not delivered yet, in order */
 	h_id last_id, last_half;	/* last ones delivered to this end */
 	struct h_queue queue;	/* messages and verbs */
 	struct h_queue halves;
 	u32 queued;		/* in both queues */
-	u32 kept;		/* bytes */
 	u32 unread;
 	u8 who;			/* 0 or 1 */
-	bool undelivered;	/* @committed is undelivered, or was when it was excused */
+	u8 nundelivered;
 	bool tag;		/* the link exists */
 	bool computed;		/* a verb is computed: its words are reserved */
+	u32 verb_seq;		/* its number */
 	bool renamed;		/* its address has changed */
 	bool compared;		/* has resolved against the other end's counters */
-	bool owes_unconfirmed;	/* the note must still come */
-	bool owes_held_lost;
+	u8 owes_unconfirmed;	/* so many notes must still come */
+	u8 owes_held_lost;
 };
 
 /**
@@ -86,7 +100,8 @@ struct h_end {
  * @hostile: frames were forged
  * @stop: set by h_fail() to end the event; nothing more is carried out
  * @broken: BROKEN was noted
- * @before: the undelivered transaction committed before @end->committed, or 0
+ * @seq: the number that an op is about
+ * @before: the oldest of @end->undelivered, for which there was no room any more, or 0
  * @excused: change in the number of excused transactions
  * @calls: calls into the link, without the event's own
  * @most: most ops at once
@@ -100,6 +115,7 @@ struct h_event {
 	u64 now;
 	u32 rcvbuf, max_len;
 	bool anything, hostile, stop, broken;
+	u32 seq;
 	h_id before;
 	int excused;
 	unsigned int calls, most;
@@ -117,6 +133,7 @@ void h_finish(struct h_event *ev);
 int h_cancel(struct h_event *ev, h_id id, int err);
 struct h_tx *h_at_link(struct h_event *ev, h_id id);
 void h_free_slots(struct h_event *ev);
+void h_lend(struct h_event *ev);
 void h_cut(struct h_event *ev, const struct h_tx *tx, h_id id, u16 cut,
 	   struct oae_post *p);
 void h_text(char *buf, size_t len, const char *why, u64 id);
@@ -147,10 +164,16 @@ void h_fail(struct h_event *ev, u64 id, const char *why);
 /* Find a transaction of either end; NULL if there is none, or it is finished with. */
 struct h_tx *h_find(struct h_event *ev, h_id id);
 void h_noted(struct h_event *ev, u8 note);
-/* Keep the payload of @ev->f. Free all kept slices and reserved words. */
+/* Is the computed verb the one of @ev->seq? */
+static inline bool h_verb_here(const struct h_event *ev)
+{
+	return ev->end->computed && h_lane(ev->end->verb_seq) == h_lane(ev->seq);
+}
+
+/* Keep the payload of @ev->f. Free what is kept of @ev->seq; if h_verb_here(), its words. */
 void h_keep(struct h_event *ev, unsigned int slice);
 void h_drop(struct h_event *ev);
-/* Compute the verb in slice 0: the reason to refuse it, or 0 and its answer's bytes. */
+/* Compute the verb in slice 0 of @ev->seq: the reason to refuse it, or 0 and its answer's bytes. */
 u16 h_compute(struct h_event *ev, u16 *reply);
 /* A transaction is delivered, taken or applied; @tx is NULL if the peer is hostile. */
 void h_arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id);
@@ -168,6 +191,8 @@ void h_post(struct h_event *ev, struct h_tx *tx, h_id id, u16 max,
 /* Called before an op is carried out, or a frame sent. */
 H_OPTIONAL void h_before(struct h_event *ev, const struct oae_op *op);
 H_OPTIONAL void h_before_send(struct h_event *ev, const struct oae_send *s);
+/* Places for unread transactions; enough if it is not there. */
+H_OPTIONAL u32 h_room(struct h_event *ev);
 /* Called before queued transactions are posted. */
 H_OPTIONAL void h_more(struct h_event *ev);
 /* For h_cut(): the hash of a slice; of slice 0 also its first bytes. */
@@ -176,7 +201,7 @@ H_OPTIONAL u64 h_slice(struct h_event *ev, const struct h_tx *tx, h_id id,
 /* Send a complete frame; @tx: OFFER: its transaction; REFLECT: the half behind it. */
 H_OPTIONAL void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *tx,
 		       h_id id);
-/* The transaction of the kept slices; 0: none, and reported already. */
+/* The transaction of the kept slices of @ev->seq; 0: none, and reported already. */
 H_OPTIONAL h_id h_whose(struct h_event *ev, unsigned int n, u8 kind);
 /* The half behind a REFLECT; for a verb's answer: nonzero if it is right. */
 H_OPTIONAL h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id);

@@ -10,15 +10,21 @@
 #include <stdio.h>
 #include <string.h>
 #include "harness.h"
-
-static struct h_tx *last_committed(struct h_event *ev, const struct h_end *e)
-{
-	return e->undelivered ? h_find(ev, e->committed) : NULL;
-}
+#include "../../modoae/link/link_int.h"
 
 static bool in_doubt(const struct h_tx *tx)
 {
 	return tx && !tx->delivered && !tx->excused;
+}
+
+/* Of those that an end has committed: how many the other may still deliver. */
+static unsigned int undelivered(struct h_event *ev, const struct h_end *e)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < e->nundelivered; i++)
+		n += in_doubt(h_find(ev, e->undelivered[i]));
+	return n;
 }
 
 static void excuse(struct h_event *ev, struct h_tx *tx)
@@ -42,16 +48,18 @@ static bool knows_peer(const struct h_event *ev, u64 inc)
  */
 void h_keeps(struct h_event *ev, unsigned int slice)
 {
+	unsigned int i = h_lane(ev->seq);
 	struct h_end *e = ev->end;
 
 	if (!ev->f || ev->f->opcode != OAE_OFFER || slice != ev->f->slice ||
-	    slice >= OAE_MAX_SLICES || e->have >> slice & 1) {
+	    ev->seq != ev->f->seq || slice >= OAE_MAX_SLICES ||
+	    e->have[i] >> slice & 1) {
 		h_fail(ev, 0, "KEEP of a slice that is not this frame's");
 		return;
 	}
 	h_keep(ev, slice);
-	e->have |= 1ULL << slice;
-	e->kept += ev->f->length;
+	e->have[i] |= 1ULL << slice;
+	e->kept[i] += ev->f->length;
 }
 
 /**
@@ -136,16 +144,28 @@ static void not_offered(struct h_event *ev, const struct oae_post *p)
 void h_refused(struct h_event *ev)
 {
 	const struct oae_link *l = &ev->end->link;
+	const struct oae_lane *n;
+	u32 i;
 
 	if (!ev->end->tag)
 		return;
-	if (l->offer.state == OAE_OFFER_PARKED && l->offer.p.handle)
-		not_offered(ev, &l->offer.p);
-	if (l->aside.valid && l->aside.p.handle)
-		not_offered(ev, &l->aside.p);
+	for (i = 1; i <= l->nlanes; i++) {
+		n = oae_lane(l, l->tx + i);
+		if (n->state == OAE_OFFER_PARKED && n->p.handle)
+			not_offered(ev, &n->p);
+	}
+	for (i = 0; i < l->naside; i++)
+		if (oae_aside(l, i)->handle)
+			not_offered(ev, oae_aside(l, i));
 }
 
 /* --- outcomes (G2, G3) --- */
+
+static void not_undelivered(struct h_end *e, unsigned int i)
+{
+	for (e->nundelivered--; i < e->nundelivered; i++)
+		e->undelivered[i] = e->undelivered[i + 1];
+}
 
 static void committed(struct h_event *ev, struct h_tx *tx, h_id id)
 {
@@ -159,17 +179,21 @@ static void committed(struct h_event *ev, struct h_tx *tx, h_id id)
 			h_fail(ev, id, "G2: half # was lent and is committed, and nobody took it");
 		return;
 	}
-	if (!ev->anything && in_doubt(last_committed(ev, e)))
-		h_fail(ev, id, "G2: # committed, and the one before it is not delivered");
+	/* The peer holds as many as the window has. */
+	if (!ev->anything && undelivered(ev, e) >= e->link.win)
+		h_fail(ev, id, "G2: # committed, and too many before it are not delivered");
 	if (!ev->anything && tx->flags & OAE_POST_EXPRESS && !tx->delivered)
 		h_fail(ev, id, "G2: express # committed, not delivered");
-	ev->before = e->undelivered ? e->committed : 0;
+	ev->before = e->nundelivered == H_LANES ? e->undelivered[0] : 0;
+	if (ev->before)
+		not_undelivered(e, 0);
 	e->committed = id;
-	e->undelivered = !tx->delivered;
+	if (!tx->delivered)
+		e->undelivered[e->nundelivered++] = id;
 	/* Reflected by an incarnation that has died since. */
 	if (!tx->delivered && !knows_peer(ev, e->link.peer_inc)) {
 		excuse(ev, tx);
-		e->owes_unconfirmed = true;
+		e->owes_unconfirmed++;
 	}
 }
 
@@ -237,7 +261,10 @@ void h_confirmed(struct h_event *ev)
 {
 	struct h_end *e = ev->end;
 
-	if (ev->peer && !ev->anything && (!e->committed || e->undelivered))
+	/* A VOID may be all that was committed. The event may have ended the link. */
+	if (ev->peer && !ev->anything && e->link.state != OAE_CLOSED &&
+	    ((!e->committed && !oae_link_windowed(&e->link)) ||
+	     undelivered(ev, e) > e->link.tx - ev->seq))
 		h_fail(ev, e->committed, "CONFIRMED, and # is not delivered");
 }
 
@@ -248,6 +275,7 @@ static void arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 {
 	struct h_end *e = ev->end;
 	bool half = tx->kind == OAE_SWAP;
+	unsigned int i;
 	h_id *last = half ? &e->last_half : &e->last_id;
 
 	if (tx->delivered)
@@ -262,12 +290,14 @@ static void arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 	if (tx->excused && !ev->anything) {
 		if (!e->owes_held_lost)
 			h_fail(ev, id, "G2: # delivered, was given up");
-		e->owes_held_lost = false;
+		else
+			e->owes_held_lost--;
 		ev->excused--;
 	}
 	tx->delivered = true;
-	if (ev->peer->committed == id)
-		ev->peer->undelivered = false;
+	for (i = 0; i < ev->peer->nundelivered; i++)
+		if (ev->peer->undelivered[i] == id)
+			not_undelivered(ev->peer, i);
 	*last = id;
 	h_arrived(ev, op, tx, id);
 }
@@ -301,10 +331,11 @@ void h_hand_over(struct h_event *ev, u8 op, unsigned int n, h_id mine)
 	};
 	struct h_tx *tx = NULL, *half = mine ? h_find(ev, mine) : NULL;
 	struct h_end *e = ev->end;
+	unsigned int i = h_lane(ev->seq);
 	bool computed = e->computed;
 	h_id id = 0;
 
-	if (!n || n > OAE_MAX_SLICES || e->have != ~0ULL >> (64 - n))
+	if (!n || n > OAE_MAX_SLICES || e->have[i] != ~0ULL >> (64 - n))
 		h_fail(ev, 0, "G1: delivered, and not all slices are here, or more");
 	else if (ev->peer)
 		id = h_whose(ev, n, kinds[op]);
@@ -326,7 +357,7 @@ void h_hand_over(struct h_event *ev, u8 op, unsigned int n, h_id mine)
 		       "G1: # delivered twice, or after one that is younger" :
 		       "G2: # delivered, was reversed, or lost with its sender");
 	} else if (tx->from == e->who || tx->kind != kinds[op] ||
-		   tx->len != e->kept) {
+		   tx->len != e->kept[i]) {
 		h_fail(ev, id, "G1: # delivered to whom it is not for, as another kind, or not all of it");
 		tx = NULL;
 	} else if (!ev->anything && !(tx->flags & OAE_POST_EXPRESS) &&
@@ -390,18 +421,23 @@ void h_result(struct h_event *ev, struct h_tx *tx, h_id id)
  */
 void h_new_end(struct h_event *ev)
 {
-	struct h_end *p = ev->peer;
+	struct h_end *e = ev->end, *p = ev->peer;
 	struct h_tx *tx;
+	unsigned int i;
 
-	tx = last_committed(ev, ev->end);
-	if (in_doubt(tx)) {
+	for (i = 0; i < e->nundelivered; i++) {
+		tx = h_find(ev, e->undelivered[i]);
+		if (!in_doubt(tx))
+			continue;
 		excuse(ev, tx);
-		p->owes_held_lost = p->tag;
+		p->owes_held_lost += p->tag;
 	}
-	tx = last_committed(ev, p);
-	if (in_doubt(tx)) {
+	for (i = 0; i < p->nundelivered; i++) {
+		tx = h_find(ev, p->undelivered[i]);
+		if (!in_doubt(tx))
+			continue;
 		excuse(ev, tx);
-		p->owes_unconfirmed = p->tag;
+		p->owes_unconfirmed += p->tag;
 	}
 }
 
@@ -415,9 +451,10 @@ void h_died(struct h_event *ev)
 
 	if (ev->peer)
 		h_new_end(ev);
-	e->owes_held_lost = false;
-	e->owes_unconfirmed = false;
-	h_free_slots(ev);
+	e->owes_held_lost = 0;
+	e->owes_unconfirmed = 0;
+	for (ev->seq = 0; ev->seq < H_LANES; ev->seq++)
+		h_free_slots(ev);
 	e->timer_at = 0;
 	e->tag = false;
 	if (h_gone)
@@ -452,10 +489,10 @@ void h_note(struct h_event *ev, u8 note)
 		e->compared = true;
 		break;
 	case OAE_N_UNCONFIRMED:
-		e->owes_unconfirmed = false;
+		e->owes_unconfirmed -= !!e->owes_unconfirmed;
 		break;
 	case OAE_N_HELD_LOST:
-		e->owes_held_lost = false;
+		e->owes_held_lost -= !!e->owes_held_lost;
 		break;
 	case OAE_N_HELD:
 		if (e->link.closing)
@@ -485,38 +522,54 @@ void h_note(struct h_event *ev, u8 note)
 
 /* --- after each event --- */
 
+/* Is anything parked that could step aside? */
+static bool parked(const struct oae_link *l)
+{
+	const struct oae_lane *n;
+	u32 i;
+
+	for (i = 1; i <= l->nlanes; i++) {
+		n = oae_lane(l, l->tx + i);
+		if (n->state == OAE_OFFER_PARKED && n->p.kind != OAE_VOID)
+			return true;
+	}
+	return false;
+}
+
 /* Half, offer and hold agree on their kinds. */
 static void check_kinds(struct h_event *ev)
 {
 	const struct h_end *e = ev->end;
 	const struct oae_link *l = &e->link;
-	bool held = e->tag && l->hold.state == OAE_HOLD_HELD;
+	const struct oae_lane *n = oae_first_lane(l);
+	const struct oae_hold *h = oae_first_hold(l);
+	bool held = e->tag && h->state == OAE_HOLD_HELD;
 	bool lent = l->half.state == OAE_HALF_LENT;
-	bool offered = l->offer.state != OAE_OFFER_NONE &&
-		       l->offer.p.kind == OAE_SWAP;
+	bool offered = l->nlanes && n->p.kind == OAE_SWAP;
 	h_id id = l->half.state == OAE_HALF_NONE ? 0 : H_OF(l->half.p.handle);
 	struct h_tx *tx;
 
-	if (lent != (held && l->hold.kind == OAE_SWAP))
+	if (lent != (held && h->kind == OAE_SWAP))
 		h_fail(ev, id, "half # is lent, and no other held for it, or the other way");
 	if ((l->half.state == OAE_HALF_OFFERED) != offered ||
-	    (offered && H_OF(l->offer.p.handle) != id))
+	    (offered && H_OF(n->p.handle) != id))
 		h_fail(ev, id, "half # is offered, and is not what is offered, or the other way");
-	if (e->computed != (held && l->hold.kind == OAE_VERB))
+	if (e->computed != (held && h->kind == OAE_VERB))
 		h_fail(ev, 0, "words are reserved, and no verb is held, or the other way");
-	if (l->hold.state == OAE_HOLD_ASKED)
+	if (h->state == OAE_HOLD_ASKED)
 		h_fail(ev, 0, "a verb was computed, and is still asked for");
 	if (l->state == OAE_OPEN && !ev->anything &&
 	    l->half.state == OAE_HALF_POSTED && !l->closing &&
-	    !l->peer_closing && l->offer.state == OAE_OFFER_PARKED)
+	    !l->peer_closing && parked(l))
 		h_fail(ev, id, "G4: half # waits for what is parked");
 	if (l->state == OAE_OPEN && !ev->anything && !l->settle_until &&
-	    l->offer.state == OAE_OFFER_NONE &&
+	    !l->nlanes &&
 	    (l->half.state == OAE_HALF_POSTED || l->next_valid))
 		h_fail(ev, id, "G4: what waits is not offered");
 	/* A hostile peer may end the half while frozen: the parked one returns later. */
-	if (l->aside.valid && !offered && !ev->anything &&
-	    (ev->peer || l->state == OAE_OPEN))
+	if (l->naside && !offered && !ev->anything &&
+	    (ev->peer || l->state == OAE_OPEN) &&
+	    !(oae_link_windowed(l) && (l->nlanes || l->state != OAE_OPEN)))
 		h_fail(ev, 0, "one stands aside, and for no half");
 	if (!e->tag || l->half.state == OAE_HALF_NONE)
 		return;
@@ -529,6 +582,41 @@ static void check_kinds(struct h_event *ev)
 		h_fail(ev, id, "half # was asked back, and is posted again");
 }
 
+/* What is kept of each number is what the link has of it. */
+static void check_kept(struct h_event *ev)
+{
+	const struct h_end *e = ev->end;
+	const struct oae_link *l = &e->link;
+	unsigned int i, held = 0, parked = 0, due = 0, n;
+	const struct oae_hold *h;
+	u32 seq;
+	u64 have;
+
+	n = l->pair ? l->npairs : 1;
+	for (i = 1; i <= n; i++) {
+		seq = l->rx + i;
+		h = oae_hold_of(l, seq);
+		have = e->tag && h->kind != OAE_VOID ? h->have : 0;
+		held += h->state == OAE_HOLD_HELD;
+		if (e->have[h_lane(seq)] != have)
+			h_fail(ev, 0, "G6: slices kept are not what the link has");
+		if (ev->max_len && e->kept[h_lane(seq)] > ev->max_len)
+			h_fail(ev, 0, "G6: more kept than there may be");
+	}
+	if (!e->tag)
+		return;
+	if (held != l->nheld)
+		h_fail(ev, 0, "the link has miscounted what it holds");
+	for (i = 1; i <= l->nlanes; i++) {
+		parked += oae_lane(l, l->tx + i)->state == OAE_OFFER_PARKED;
+		due += !!oae_lane(l, l->tx + i)->due;
+	}
+	if (l->state == OAE_OPEN && (parked != l->nparked || due != l->ndue))
+		h_fail(ev, 0, "the link has miscounted what is parked or due");
+	if (l->given > l->nlanes)
+		h_fail(ev, 0, "more numbers are given than have a content");
+}
+
 /**
  * h_check() - invariants of an end, after every event
  * @ev: the event, at any end
@@ -538,13 +626,10 @@ void h_check(struct h_event *ev)
 	const struct h_end *e = ev->end;
 	const struct oae_link *l = &e->link;
 
-	if (e->have != (e->tag ? l->hold.have : 0))
-		h_fail(ev, 0, "G6: slices kept are not what the link has");
+	check_kept(ev);
 	/* An OFFER may deliver its predecessor and be held as well. */
 	if (ev->rcvbuf && e->unread > ev->rcvbuf + 1)
 		h_fail(ev, 0, "G6: more unread than there is room for");
-	if (ev->max_len && e->kept > ev->max_len)
-		h_fail(ev, 0, "G6: more kept than there may be");
 	if (e->tag && (l->state == OAE_CLOSED || !e->timer_at || !l->timer_at))
 		h_fail(ev, 0, "a tag without a timer, or closed");
 	if (e->tag && (!l->ltag || !l->inc))
@@ -573,8 +658,7 @@ bool h_idle(const struct h_end *e)
 	const struct oae_link *l = &e->link;
 
 	return !e->tag || (oae_link_state(l) == OAE_OPEN && !l->asked_at &&
-			   l->offer.state == OAE_OFFER_NONE &&
-			   l->hold.state != OAE_HOLD_HELD);
+			   !l->nlanes && !l->nheld);
 }
 
 /* Both halves or neither; unknown if an end has died. */

@@ -51,25 +51,11 @@ static u32 ltag_named(u8 name)
 	return name & 0x80 ? M_COOKIE | (name & 0x7f) : name;
 }
 
-/*
- * Attempts of one direction keep their order, and which is next to which.
- */
-static void rename_attempts(struct m_world *w, unsigned int from)
+/* Values keep their order, and which is next to which. */
+static void rename_values(u8 **at, unsigned int n)
 {
-	unsigned int n = 0, i, last, next, name;
-	u8 *at[2 * M_CAP + 2];
+	unsigned int i, last, next, name;
 
-	at[n++] = &w->end[from].link.attempt;
-	at[n++] = &w->end[!from].link.hold.attempt;
-	for (i = 0; i < w->to[!from].n; i++)
-		if (w->to[!from].f[i].opcode == OAE_OFFER ||
-		    w->to[!from].f[i].opcode == OAE_REVERSE)
-			at[n++] = &w->to[!from].f[i].attempt;
-	for (i = 0; i < w->to[from].n; i++)
-		if (w->to[from].f[i].opcode == OAE_REFLECT ||
-		    w->to[from].f[i].opcode == OAE_REFUSE)
-			at[n++] = &w->to[from].f[i].attempt;
-	/* Mostly there are one or two values: the least above the last, each. */
 	for (last = 0, name = 0;; last = next) {
 		next = 256;
 		for (i = 0; i < n; i++)
@@ -85,11 +71,84 @@ static void rename_attempts(struct m_world *w, unsigned int from)
 	}
 }
 
+static bool has_attempt(const struct m_frame *f, bool offers)
+{
+	if (offers)
+		return f->opcode == OAE_OFFER || f->opcode == OAE_REVERSE;
+	return f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE;
+}
+
+/* In a window, the attempts of each number are its own. */
+static void rename_window(struct m_world *w, unsigned int from)
+{
+	struct oae_link *l = &w->end[from].link, *r = &w->end[!from].link;
+	bool named[2 * M_CAP] = { false };
+	u8 *at[2 * M_CAP + 2];
+	unsigned int i, n, k;
+	u32 seq, first;
+
+	/* Numbers that either end has a place for, then those of old frames. */
+	first = (s32)(l->tx - r->rx) < 0 ? l->tx : r->rx;
+	for (seq = first + 1; seq != first + 1 + 2 * H_LANES; seq++) {
+		n = 0;
+		if (seq - l->tx - 1 < (l->pair ? l->npairs : 1u))
+			at[n++] = &oae_lane(l, seq)->attempt;
+		if (seq - r->rx - 1 < (r->pair ? r->npairs : 1u))
+			at[n++] = &oae_hold_of(r, seq)->attempt;
+		for (k = 0; k < 2; k++) {
+			struct m_chan *c = &w->to[k ? from : !from];
+
+			for (i = 0; i < c->n; i++)
+				if (c->f[i].seq == seq &&
+				    has_attempt(&c->f[i], !k)) {
+					at[n++] = &c->f[i].attempt;
+					named[k * M_CAP + i] = true;
+				}
+		}
+		rename_values(at, n);
+	}
+	for (k = 0; k < 2; k++) {
+		struct m_chan *c = &w->to[k ? from : !from];
+
+		for (i = 0; i < c->n; i++)
+			if (has_attempt(&c->f[i], !k) && !named[k * M_CAP + i])
+				c->f[i].attempt = 1;
+	}
+}
+
+/*
+ * Attempts of one direction keep their order, and which is next to which.
+ */
+static void rename_attempts(struct m_world *w, unsigned int from)
+{
+	unsigned int n = 0, i;
+	u8 *at[2 * M_CAP + 2];
+
+	if (m_windows(w->sc)) {
+		rename_window(w, from);
+		return;
+	}
+	at[n++] = &w->end[from].link.offer.attempt;
+	at[n++] = &w->end[!from].link.hold.attempt;
+	for (i = 0; i < w->to[!from].n; i++)
+		if (w->to[!from].f[i].opcode == OAE_OFFER ||
+		    w->to[!from].f[i].opcode == OAE_REVERSE)
+			at[n++] = &w->to[!from].f[i].attempt;
+	for (i = 0; i < w->to[from].n; i++)
+		if (w->to[from].f[i].opcode == OAE_REFLECT ||
+		    w->to[from].f[i].opcode == OAE_REFUSE)
+			at[n++] = &w->to[from].f[i].attempt;
+	rename_values(at, n);
+}
+
 /* --- bytes ----------------------------------------------------------------------------- */
 
 #define FRAME_BYTES	18
-#define LINK_BYTES	21	/* and the slots, and the way */
+#define LINK_BYTES	22	/* and the slots, and the way */
 #define WAY_BYTES	2
+#define LANE_BYTES	8
+#define HOLD_BYTES	7	/* and the slots */
+#define WINDOW_BYTES(sc) (9 + H_LANES * (LANE_BYTES + HOLD_BYTES + slots(sc)))
 
 /* Another MTU may cut a transaction in two. */
 static unsigned int slots(const struct m_scenario *sc)
@@ -99,7 +158,8 @@ static unsigned int slots(const struct m_scenario *sc)
 
 static unsigned int link_bytes(const struct m_scenario *sc)
 {
-	return LINK_BYTES + slots(sc) + (sc->ways ? WAY_BYTES : 0);
+	return LINK_BYTES + slots(sc) + (sc->ways ? WAY_BYTES : 0) +
+	       (m_windows(sc) ? WINDOW_BYTES(sc) : 0);
 }
 
 static u8 mtu_code(u16 mtu)
@@ -131,7 +191,7 @@ static void pack_frame(struct naming *s, const struct m_scenario *sc,
 	b[10] = f->tx - sc->start;
 	b[11] = f->rx - sc->start;
 	b[12] = f->seq - sc->start;
-	b[13] = mtu_code(f->mtu);
+	b[13] = mtu_code(f->mtu) | f->caps << 2;
 	b[14] = name_ltag(s, !to, f->src);
 	b[15] = name_ltag(s, to, f->dst);
 	b[16] = name_inc(s, !to, f->inc);
@@ -155,7 +215,8 @@ static void unpack_frame(const struct m_scenario *sc, const u8 *b,
 	f->tx = sc->start + (s32)(int8_t)b[10];
 	f->rx = sc->start + (s32)(int8_t)b[11];
 	f->seq = sc->start + (s32)(int8_t)b[12];
-	f->mtu = mtu_coded(b[13]);
+	f->mtu = mtu_coded(b[13] & 3);
+	f->caps = b[13] >> 2;
 	f->src = ltag_named(b[14]);
 	f->dst = ltag_named(b[15]);
 	f->inc = b[16];
@@ -241,6 +302,102 @@ static const u8 *unpack_way(struct m_end *e, const u8 *in)
 	return in;
 }
 
+/* The rank of an offer among those in flight. */
+static u8 serial_rank(const struct oae_link *l, const struct oae_lane *n)
+{
+	u8 rank = 1;
+	u32 i;
+
+	if (n->state != OAE_OFFER_OUT)
+		return 0;
+	for (i = 1; i <= l->nlanes; i++) {
+		const struct oae_lane *other = oae_lane(l, l->tx + i);
+
+		rank += other->state == OAE_OFFER_OUT &&
+			(s32)(n->serial - other->serial) > 0;
+	}
+	return rank;
+}
+
+static u8 *pack_lane(const struct oae_link *l, u32 i, u8 *out)
+{
+	u32 seq = l->tx + i, place = oae_place(l, seq);
+	const struct oae_lane *n = oae_lane(l, seq);
+	bool there = i <= (l->pair ? l->npairs : 1u);
+
+	memset(out, 0, LANE_BYTES);
+	if (there) {
+		out[0] = n->attempt;
+		out[1] = l->dirty >> place & 1;
+		if (i <= l->nlanes) {
+			out[1] |= n->state << 1 | n->due << 4 | n->again << 6 |
+				  n->ready << 7;
+			out[2] = n->doubt | n->hopeless << 1 |
+				 (n->p.kind == OAE_VOID) << 2 | n->passed << 3 |
+				 serial_rank(l, n) << 5;
+			out[3] = (uintptr_t)n->p.handle;
+			out[4] = n->p.nslices;
+		}
+		if (i <= l->naside)
+			out[5] = (uintptr_t)oae_aside(l, i - 1)->handle;
+	}
+	return out + LANE_BYTES;
+}
+
+static u8 *pack_hold(const struct m_world *w, const struct m_end *e, u32 i, u8 *out)
+{
+	const struct oae_link *l = &e->link;
+	u32 seq = l->rx + i;
+	const struct oae_hold *h = oae_hold_of(l, seq);
+	unsigned int k, n = HOLD_BYTES + slots(w->sc);
+	bool there = i <= (l->pair ? l->npairs : 1u);
+
+	memset(out, 0, n);
+	if (!there)
+		return out + n;
+	out[0] = h->state | h->nslices << 3 | h->takes_room << 6 |
+		 (h->have && h->express) << 7;
+	out[1] = h->attempt;
+	out[2] = (h->state == OAE_HOLD_REFUSED ? h->reason : 0) |
+		 (h->have ? h->kind : 0) << 4;
+	k = h->state == OAE_HOLD_HELD ? m_digest(h->digest) : 0;
+	out[3] = k >> 8;
+	out[4] = k;
+	out[5] = h->have & 1 ? h->first : 0;
+	out[6] = h->have;
+	for (k = 0; k < slots(w->sc); k++)
+		out[HOLD_BYTES + k] = e->slot[h_lane(seq)][k];
+	return out + n;
+}
+
+/* What the base of an end does not say of its window. */
+static u8 *pack_window(const struct m_world *w, unsigned int who, u8 *out)
+{
+	const struct m_end *e = &w->end[who];
+	const struct oae_link *l = &e->link;
+	const struct oae_hold *last = oae_hold_of(l, l->pair ? l->rx : l->rx + 1);
+	unsigned int i, k;
+
+	*out++ = !!l->pair | l->lacking << 1 | l->more << 2 | e->single << 3 |
+		 l->nlanes << 4;
+	*out++ = l->given | l->naside << 4;
+	*out++ = l->window | l->win << 3 | (l->heard.window & 7) << 6;
+	*out++ = (u8)(l->peer_rx - l->tx);
+	*out++ = (u8)(l->done_seq - l->tx);
+	for (i = 1, k = 0; i <= H_LANES; i++)
+		k |= (l->unplaced >> (l->rx + i) % OAE_WINDOW_MAX & 1) << i;
+	*out++ = k | (l->heard.window >> 2) << 7;
+	k = l->last_express && last->digest ? m_digest(last->digest) : 0;
+	*out++ = k;
+	*out++ = k >> 8;
+	*out++ = k ? last->first : 0;
+	for (i = 1; i <= H_LANES; i++) {
+		out = pack_lane(l, i, out);
+		out = pack_hold(w, e, i, out);
+	}
+	return out;
+}
+
 static u8 *pack_end(struct naming *s, const struct m_world *w,
 		    unsigned int who, u8 *out)
 {
@@ -249,8 +406,10 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	u32 start = w->sc->start;
 	unsigned int i;
 
-	*out++ = e->tag | e->narrow << 1 | e->owes_unconfirmed << 2 |
-		 e->owes_held_lost << 3 | e->renamed << 4 | e->word_busy << 5 |
+	if (m_windows(w->sc))
+		*out++ = e->owes_unconfirmed | e->owes_held_lost << 4;
+	*out++ = e->tag | e->narrow << 1 | !!e->owes_unconfirmed << 2 |
+		 !!e->owes_held_lost << 3 | e->renamed << 4 | e->word_busy << 5 |
 		 e->word << 6;
 	*out++ = e->unread | e->committed << 4;
 	if (!e->tag)
@@ -268,18 +427,18 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	*out++ = l->rx - start;
 	*out++ = l->state | l->down << 3 | l->closing << 4 |
 		 l->close_sent << 5 | l->peer_closing << 6 |
-		 l->confirmed << 7;
-	*out++ = l->await_done | l->clean << 1 | l->last_express << 2 |
+		 oae_link_all_confirmed(l) << 7;
+	*out++ = l->await_done | (l->dirty & 1) << 1 | l->last_express << 2 |
 		 l->ready_due << 3 | !!l->asked_at << 4 | l->offer.again << 5 |
 		 l->hold.express << 6 | l->offer.doubt << 7;
-	*out++ = l->attempt;
-	*out++ = (uintptr_t)l->offer.p.handle | l->offer.state << 4 |
-		 l->offer.p.nslices << 6;
+	*out++ = l->offer.attempt;
+	*out++ = (uintptr_t)l->offer.p.handle | l->offer.state << 4;
+	*out++ = l->offer.p.nslices;
 	*out++ = (l->next_valid ? (uintptr_t)l->next.handle : 0) |
 		 (uintptr_t)l->half.p.handle << 4;
 	*out++ = l->half.state | l->half.crossed << 3 | l->half.turn << 4 |
 		 l->unseen << 5 | l->hold.kind << 6;
-	*out++ = (uintptr_t)l->aside.p.handle | l->aside.ready << 4 |
+	*out++ = (uintptr_t)l->aside.handle | l->aside_ready << 4 |
 		 !!l->half.cancelled << 5 | !!l->cut << 6 |
 		 l->offer.hopeless << 7;
 	*out++ = l->hold.state | l->hold.nslices << 4 |
@@ -291,7 +450,9 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	*out++ = i;
 	*out++ = l->hold.first;
 	for (i = 0; i < slots(w->sc); i++)
-		*out++ = e->slot[i];
+		*out++ = e->slot[h_lane(l->rx + 1)][i];
+	if (m_windows(w->sc))
+		out = pack_window(w, who, out);
 	return w->sc->ways ? pack_way(e, out) : out;
 }
 
@@ -302,7 +463,7 @@ static void unpack_slots(const struct m_scenario *sc, struct m_end *e,
 	unsigned int i;
 
 	for (i = 0; i < slots(sc); i++) {
-		e->slot[i] = in[i];
+		e->slot[h_lane(l->rx + 1)][i] = in[i];
 		if (!in[i])
 			continue;
 		l->hold.have |= 1ULL << i;
@@ -311,12 +472,147 @@ static void unpack_slots(const struct m_scenario *sc, struct m_end *e,
 	}
 }
 
+static void void_post(struct oae_post *p)
+{
+	u64 hash = oae_slice_hash("", 0, 0);
+
+	memset(p, 0, sizeof(*p));
+	p->digest = oae_whole_digest(&hash, 1);
+	p->nslices = 1;
+	p->kind = OAE_VOID;
+}
+
+static void unpack_lane(struct m_world *w, struct oae_link *l, u32 i, const u8 *in)
+{
+	u32 seq = l->tx + i;
+	struct oae_lane *n = oae_lane(l, seq);
+
+	if (i > (l->pair ? l->npairs : 1u))
+		return;
+	memset(n, 0, sizeof(*n));
+	n->attempt = in[0];
+	if (in[1] & 1)
+		l->dirty |= 1ULL << oae_place(l, seq);
+	if (i <= l->nlanes) {
+		n->state = in[1] >> 1 & 7;
+		n->due = in[1] >> 4 & 3;
+		n->again = in[1] >> 6 & 1;
+		n->ready = in[1] >> 7;
+		n->doubt = in[2] & 1;
+		n->hopeless = in[2] >> 1 & 1;
+		n->passed = in[2] >> 3 & 3;
+		n->serial = in[2] >> 5;
+		if (in[2] >> 2 & 1)
+			void_post(&n->p);
+		else
+			m_fill_post(w, in[3], &n->p);
+		n->p.nslices = in[4];
+		l->nparked += n->state == OAE_OFFER_PARKED;
+		l->ndue += !!n->due;
+	}
+	if (in[5])
+		m_fill_post(w, in[5], oae_aside(l, i - 1));
+}
+
+static void unpack_hold(struct m_world *w, struct m_end *e, u32 i, const u8 *in)
+{
+	struct oae_link *l = &e->link;
+	u32 seq = l->rx + i;
+	struct oae_hold *h = oae_hold_of(l, seq);
+	unsigned int k;
+	u8 *slot = e->slot[h_lane(seq)];
+
+	if (i > (l->pair ? l->npairs : 1u))
+		return;
+	memset(h, 0, sizeof(*h));
+	h->state = in[0] & 7;
+	h->nslices = in[0] >> 3 & 7;
+	h->takes_room = in[0] >> 6 & 1;
+	h->express = in[0] >> 7;
+	h->attempt = in[1];
+	h->reason = in[2] & 15;
+	h->kind = in[2] >> 4;
+	h->digest = m_digest_value(in[3] << 8 | in[4]);
+	h->first = in[5];
+	h->have = in[6];
+	for (k = 0; k < slots(w->sc); k++) {
+		slot[k] = in[HOLD_BYTES + k];
+		if (!slot[k])
+			continue;
+		h->hash[k] = m_slice_hash(slot[k], k);
+		h->len += M_LEN / M_PIECE_N(slot[k]);
+	}
+	if (h->state == OAE_HOLD_HELD && h->kind == OAE_SWAP)
+		h->reply = M_LEN;
+	if (h->state == OAE_HOLD_HELD && h->kind == OAE_VERB)
+		h->reply = M_ANSWER;
+	l->nheld += h->state == OAE_HOLD_HELD;
+	l->ntaken += h->takes_room;
+}
+
+static void unpack_window(struct m_world *w, unsigned int who, const u8 *in)
+{
+	struct m_end *e = &w->end[who];
+	struct oae_link *l = &e->link;
+	struct oae_hold *h;
+	unsigned int i;
+	u16 last;
+	u8 first;
+
+	memset(e->slot, 0, sizeof(e->slot));
+	memset(&l->offer, 0, sizeof(l->offer));
+	memset(&l->hold, 0, sizeof(l->hold));
+	memset(&l->aside, 0, sizeof(l->aside));
+	l->dirty = 0;
+	l->nparked = 0;
+	l->nheld = 0;
+	if (in[0] & 1) {
+		memset(e->pair, 0, sizeof(e->pair));
+		for (i = 0; i < H_LANES; i++)
+			e->pairs[i] = &e->pair[i];
+		l->pair = e->pairs;
+		l->npairs = H_LANES;
+	}
+	l->lacking = in[0] >> 1 & 1;
+	l->more = in[0] >> 2 & 1;
+	e->single = in[0] >> 3 & 1;
+	l->nlanes = in[0] >> 4;
+	l->given = in[1] & 15;
+	l->naside = in[1] >> 4;
+	l->window = in[2] & 7;
+	l->win = in[2] >> 3 & 7;
+	l->heard.window = in[2] >> 6 | in[5] >> 7 << 2;
+	l->peer_rx = l->tx + (s32)(int8_t)in[3];
+	l->done_seq = l->tx + (s32)(int8_t)in[4];
+	l->cwnd = OAE_WINDOW_MAX;
+	l->ssthresh = OAE_WINDOW_MAX;
+	for (i = 1; i <= H_LANES; i++)
+		if (in[5] >> i & 1)
+			l->unplaced |= 1ULL << (l->rx + i) % OAE_WINDOW_MAX;
+	last = in[6] | in[7] << 8;
+	first = in[8];
+	in += 9;
+	l->serial = 7;
+	for (i = 1; i <= H_LANES; i++) {
+		unpack_lane(w, l, i, in);
+		in += LANE_BYTES;
+		unpack_hold(w, e, i, in);
+		in += HOLD_BYTES + slots(w->sc);
+	}
+	if (!last)
+		return;
+	h = oae_hold_of(l, l->pair ? l->rx : l->rx + 1);
+	h->digest = m_digest_value(last);
+	h->first = first;
+}
+
 static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 {
 	struct m_end *e = &w->end[who];
 	struct oae_link *l = &e->link;
 	u32 start = w->sc->start;
 	u8 offer, next, half, aside;
+	const u8 *wnd = NULL;
 
 	l->ltag = ltag_named(*in++);
 	l->peer_ltag = ltag_named(*in++);
@@ -340,18 +636,20 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->closing = *in >> 4 & 1;
 	l->close_sent = *in >> 5 & 1;
 	l->peer_closing = *in >> 6 & 1;
-	l->confirmed = *in++ >> 7;
+	l->peer_rx = l->tx - !(*in++ >> 7);
 	l->await_done = *in & 1;
-	l->clean = *in >> 1 & 1;
+	l->done_seq = l->tx;
+	l->dirty = *in >> 1 & 1 ? ~0ULL : 0;
 	l->last_express = *in >> 2 & 1;
 	l->ready_due = *in >> 3 & 1;
 	l->asked_at = *in >> 4 & 1 ? M_NOW : 0;
 	l->offer.again = *in >> 5 & 1;
 	l->hold.express = *in >> 6 & 1;
 	l->offer.doubt = *in++ >> 7;
-	l->attempt = *in++;
+	l->offer.attempt = *in++;
 	offer = *in & 15;
-	l->offer.state = *in++ >> 4 & 3;
+	l->offer.state = *in++ >> 4 & 7;
+	in++;
 	next = *in & 15;
 	half = *in++ >> 4;
 	l->half.state = *in & 7;
@@ -360,8 +658,8 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->unseen = *in >> 5 & 1;
 	l->hold.kind = *in++ >> 6;
 	aside = *in & 15;
-	l->aside.valid = aside;
-	l->aside.ready = *in >> 4 & 1;
+	l->naside = !!aside;
+	l->aside_ready = *in >> 4 & 1;
 	l->half.cancelled = *in >> 5 & 1 ? OAE_E_SIGNAL : 0;
 	l->cut = *in >> 6 & 1 ? M_MTU_NARROW - OAE_HDR_LEN : 0;
 	l->offer.hopeless = *in++ >> 7;
@@ -375,6 +673,10 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->hold.first = *in++;
 	unpack_slots(w->sc, e, in);
 	in += slots(w->sc);
+	if (m_windows(w->sc)) {
+		wnd = in;
+		in += WINDOW_BYTES(w->sc);
+	}
 	if (w->sc->ways)
 		in = unpack_way(e, in);
 	if (offer)
@@ -385,13 +687,19 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	if (half)
 		m_fill_post(w, half, &l->half.p);
 	if (aside)
-		m_fill_post(w, aside, &l->aside.p);
+		m_fill_post(w, aside, &l->aside);
+	l->nlanes = l->offer.state != OAE_OFFER_NONE;
+	l->given = l->nlanes && l->offer.state != OAE_OFFER_QUEUED;
+	l->nparked = l->offer.state == OAE_OFFER_PARKED;
+	l->nheld = l->hold.state == OAE_HOLD_HELD;
+	if (wnd)
+		unpack_window(w, who, wnd);
 	if (l->hold.state == OAE_HOLD_HELD && l->hold.kind == OAE_SWAP)
 		l->hold.reply = M_LEN;
 	if (l->hold.state == OAE_HOLD_HELD && l->hold.kind == OAE_VERB)
 		l->hold.reply = M_ANSWER;
-	e->computed = l->hold.state == OAE_HOLD_HELD &&
-		       l->hold.kind == OAE_VERB;
+	e->computed = oae_first_hold(l)->state == OAE_HOLD_HELD &&
+		      oae_first_hold(l)->kind == OAE_VERB;
 	m_reduce_link(w->sc, l);
 	return in;
 }
@@ -401,6 +709,8 @@ static u8 *pack_txs(struct naming *s, const struct m_world *w, u8 *out)
 	unsigned int i;
 
 	*out++ = w->ntx;
+	if (m_windows(w->sc))
+		*out++ = w->shrink;
 	*out++ = w->posted[A] | w->posted[B] << 4;
 	*out++ = w->crash | w->kill << 2 | w->close << 4 | w->rename << 6;
 	*out++ = w->mtu | w->cut << 2 | w->conflict << 4 | w->refuse << 6;
@@ -427,6 +737,8 @@ static const u8 *unpack_txs(struct m_world *w, const u8 *in)
 	unsigned int i;
 
 	w->ntx = *in++;
+	if (m_windows(w->sc))
+		w->shrink = *in++;
 	w->posted[A] = *in & 15;
 	w->posted[B] = *in++ >> 4;
 	w->crash = *in & 3;
@@ -483,6 +795,7 @@ unsigned int m_pack(struct m_world *w, u8 buf[M_PACKED])
 	unsigned int i;
 	u8 *out = buf;
 
+	m_fix(w);
 	for (i = A; i <= B; i++) {
 		s.ltag[i].n = 0;
 		s.inc[i].n = 0;
@@ -513,6 +826,7 @@ void m_unpack(struct m_world *w, const struct m_scenario *sc, const u8 *buf)
 {
 	const u8 *in = buf, *link[2];
 	unsigned int i;
+	u8 owes = 0;
 
 	memset(w, 0, offsetof(struct m_world, to));
 	w->sc = sc;
@@ -523,6 +837,8 @@ void m_unpack(struct m_world *w, const struct m_scenario *sc, const u8 *buf)
 	for (i = A; i <= B; i++) {
 		struct m_end *e = &w->end[i];
 
+		if (m_windows(sc))
+			owes = *in++;
 		e->tag = *in & 1;
 		e->narrow = *in >> 1 & 1;
 		e->owes_unconfirmed = *in >> 2 & 1;
@@ -532,6 +848,10 @@ void m_unpack(struct m_world *w, const struct m_scenario *sc, const u8 *buf)
 		e->word = *in++ >> 6;
 		e->unread = *in & 15;
 		e->committed = *in++ >> 4;
+		if (m_windows(sc)) {
+			e->owes_unconfirmed = owes & 15;
+			e->owes_held_lost = owes >> 4;
+		}
 		m_link_init(w, i);
 		link[i] = in;
 		if (e->tag)

@@ -128,18 +128,20 @@ static void a_hold(struct m_world *w, unsigned int who, const struct part *p)
 	l->hold.first = id;
 	if (l->hold.state != OAE_HOLD_HELD && l->hold.state != OAE_HOLD_KEPT)
 		return;
-	e->slot[0] = M_PIECE(id, 1);
+	e->slot[h_lane(l->rx + 1)][0] = M_PIECE(id, 1);
 	l->hold.have = 1;
 	l->hold.nslices = 1;
-	l->hold.hash[0] = m_slice_hash(e->slot[0], 0);
+	l->hold.hash[0] = m_slice_hash(e->slot[h_lane(l->rx + 1)][0], 0);
 	l->hold.len = M_LEN;
 	if (l->hold.state != OAE_HOLD_HELD)
 		return;
+	l->nheld = 1;
 	l->hold.kind = kind_held(w, id, p->hold_kind);
 	/* Nothing can be lent by who offers its half, and it cannot be held. */
 	if (l->hold.kind == OAE_SWAP && offers[p->offer].kind == OAE_SWAP) {
 		memset(e->slot, 0, sizeof(e->slot));
 		memset(&l->hold, 0, sizeof(l->hold));
+		l->nheld = 0;
 		return;
 	}
 	e->computed = l->hold.kind == OAE_VERB;
@@ -170,8 +172,8 @@ static void an_end(struct m_world *w, unsigned int who, const struct part *p)
 	l->peer_max_len = l->cfg->max_len;
 	l->tx = p->tx;
 	l->rx = p->rx;
-	l->attempt = p->attempt;
-	l->confirmed = p->confirmed;
+	l->offer.attempt = p->attempt;
+	l->peer_rx = l->tx - !p->confirmed;
 	l->await_done = p->await_done;
 	l->last_express = p->last_express;
 	l->closing = p->closing;
@@ -179,7 +181,7 @@ static void an_end(struct m_world *w, unsigned int who, const struct part *p)
 	l->peer_closing = p->peer_closing;
 	l->down = p->down;
 	l->asked_at = p->asked || p->state != 2;
-	l->clean = p->clean;
+	l->dirty = p->clean ? 0 : ~0ULL;
 	l->ready_due = p->ready_due;
 	l->half.turn = p->turn;
 	if (p->offer) {
@@ -191,6 +193,9 @@ static void an_end(struct m_world *w, unsigned int who, const struct part *p)
 		m_fill_post(w, id, &l->offer.p);
 		l->offer.state = offers[p->offer].state;
 		l->offer.again = true;
+		l->nlanes = 1;
+		l->given = 1;
+		l->nparked = l->offer.state == OAE_OFFER_PARKED;
 	}
 	if (offers[p->offer].kind == OAE_SWAP) {
 		l->half.p = l->offer.p;
@@ -198,9 +203,9 @@ static void an_end(struct m_world *w, unsigned int who, const struct part *p)
 		l->half.crossed = p->crossed;
 		if (p->aside && !p->next) {
 			w->tx[id].at_link = true;
-			m_fill_post(w, id + 1, &l->aside.p);
-			l->aside.valid = true;
-			l->aside.ready = p->ready_due;
+			m_fill_post(w, id + 1, &l->aside);
+			l->naside = 1;
+			l->aside_ready = p->ready_due;
 		}
 	}
 	if (p->next) {
@@ -677,7 +682,7 @@ static void any_part(struct part *p)
 	p->hold_attempt = upto(8) ? upto(4) : 255;
 	p->offer = upto(2) ? upto(4) : upto(OFFERS);
 	p->next = !upto(4);
-	p->hold_kind = upto(2) ? OAE_MESSAGE : upto(OAE_KIND_END);
+	p->hold_kind = upto(2) ? OAE_MESSAGE : upto(OAE_VERB + 1);
 	p->half = upto(2) ? 0 : upto(3);
 	p->crossed = upto(2);
 	p->turn = upto(2);
@@ -707,7 +712,7 @@ static void any_frames(struct m_world *w)
 			s.flags = upto(256) & (OAE_F_EXPRESS | OAE_F_RESUME |
 					       OAE_F_WANT_DONE);
 			s.attempt = upto(8) ? upto(4) : 255;
-			s.kind = upto(2) ? OAE_MESSAGE : upto(OAE_KIND_END);
+			s.kind = upto(2) ? OAE_MESSAGE : upto(OAE_VERB + 1);
 			s.reason = upto(2) ? OAE_R_BUSY : upto(2) ?
 				   OAE_R_NO_HALF : OAE_R_CONFLICT;
 			s.tx = upto(EACH);

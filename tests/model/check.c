@@ -72,12 +72,13 @@ h_id h_whose(struct h_event *ev, unsigned int n, u8 kind)
 {
 	const struct m_end *e = (const struct m_end *)ev->end;
 	struct m_world *w = ev->world;
-	u8 piece = e->slot[0], id = M_PIECE_ID(piece);
+	const u8 *slot = e->slot[h_lane(ev->seq)];
+	u8 piece = slot[0], id = M_PIECE_ID(piece);
 	unsigned int i;
 
 	(void)kind;
 	for (i = 0; i < n && i < M_SLICES; i++)
-		if (!piece || e->slot[i] != piece)
+		if (!piece || slot[i] != piece)
 			break;
 	if (i == n && n == M_PIECE_N(piece) && id && id <= w->ntx)
 		return id;
@@ -101,7 +102,7 @@ h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id)
 	/* Nothing happens to the word until this is heard there. */
 	if (!w->arbitrary && p->tag && p->link.inc == ev->end->link.peer_inc &&
 	    (!p->computed || p->word + 1 != m->reply ||
-	     M_PIECE_ID(p->slot[0]) != id))
+	     M_PIECE_ID(p->slot[h_lane(p->verb_seq)][0]) != id))
 		m_fail(w, id, "G2: the answer is not about the word as it is");
 	return m->reply;
 }

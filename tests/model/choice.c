@@ -12,8 +12,8 @@ static bool frozen(const struct oae_link *l)
 static bool may_stall(const struct oae_link *l)
 {
 	return l->state == OAE_OPEN &&
-	       (l->offer.state == OAE_OFFER_OUT ||
-		l->hold.state == OAE_HOLD_HELD || l->await_done);
+	       (oae_first_lane(l)->state == OAE_OFFER_OUT ||
+		oae_hold_stalled(l) || l->await_done);
 }
 
 /* To a link that goes direct, by way of a gateway. */
@@ -83,6 +83,8 @@ static unsigned int fates(const struct m_world *w, unsigned int who, u16 *acts)
 		acts[n++] = M_ACT(M_HELLO, who, 0);
 	if (w->leave && e->gw.known)
 		acts[n++] = M_ACT(M_LEAVE, who, 0);
+	if (w->shrink)
+		acts[n++] = M_ACT(M_WINDOW, who, 0);
 	if (w->mtu)
 		acts[n++] = M_ACT(M_MTU, who, 0);
 	if (w->sc->port && e->tag && e->link.state == OAE_OPEN)
@@ -109,7 +111,7 @@ static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 		acts[n++] = M_ACT(M_DEAD, who, 0);
 	if (frozen(l) && l->down)
 		acts[n++] = M_ACT(M_FORGET, who, 0);
-	if (l->offer.state == OAE_OFFER_PARKED)
+	if (l->nparked)
 		acts[n++] = M_ACT(M_RETRY, who, 0);
 	if (l->half.state == OAE_HALF_WAITING)
 		acts[n++] = M_ACT(M_RETRY_HALF, who, 0);
@@ -238,7 +240,7 @@ static int retries(const struct m_world *w, unsigned int who)
 {
 	const struct m_end *e = &w->end[who];
 
-	return e->tag && e->link.offer.state == OAE_OFFER_PARKED ? M_RETRY : -1;
+	return e->tag && e->link.nparked ? M_RETRY : -1;
 }
 
 /* A half that nobody has one for may wait for ever. */

@@ -57,6 +57,9 @@ void m_digests(void)
 	digest_of = calloc(0x10000, sizeof(*digest_of));
 	if (!digest_of)
 		abort();
+	/* Of nothing. */
+	hash[0] = oae_slice_hash("", 0, 0);
+	add_digest(hash, 1);
 	for (i = 0; i < PIECES; i++) {
 		hash[0] = m_slice_hash(i, 0);
 		if (is_piece(i, 1))

@@ -12,6 +12,16 @@ static void over(struct m_world *w, unsigned int who, struct h_event *ev)
 	h_finish(ev);
 }
 
+/* Places for unread transactions. */
+static u32 room(const struct m_world *w, const struct m_end *e)
+{
+	struct h_event ev = {
+		.world = (void *)w, .end = (struct h_end *)e,
+	};
+
+	return h_room(&ev);
+}
+
 static void new_post(struct m_world *w, unsigned int who, u8 kind, u8 flags)
 {
 	struct m_end *e = &w->end[who];
@@ -123,7 +133,8 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
 	struct oae_actions a;
 	struct oae_frame f;
 	struct h_event ev;
-	bool room = !w->sc->rcvbuf || e->unread < w->sc->rcvbuf, known;
+	u32 places = room(w, e);
+	bool known;
 
 	m_frame_of(&m, w->sc, to, &f);
 	if (w->sc->ways && !m_let_in(e, &f))
@@ -134,14 +145,16 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
 	}
 	/* Too long for this port. */
 	if (m.opcode == OAE_OFFER && e->narrow &&
-	    M_LEN / M_PIECE_N(m.piece) + OAE_HDR_LEN > M_MTU_NARROW)
+	    m.piece && M_LEN / M_PIECE_N(m.piece) + OAE_HDR_LEN > M_MTU_NARROW)
 		return;
 	known = w->end[!to].tag && w->end[!to].link.peer_inc == e->link.inc;
 	ev = m_event(w, to, &a);
 	ev.f = &f;
 	ev.raw = &m;
+	if (m.opcode == OAE_OFFER && oae_link_lacks_for(&e->link, m.seq))
+		h_lend(&ev);
 	if (!w->sc->ways || m_way_heard(w, to, &ev))
-		oae_link_rcv(&e->link, &f, room, M_NOW, &a);
+		oae_link_rcv(&e->link, &f, places, M_NOW, &a);
 	over(w, to, &ev);
 	if (!e->tag && known && f.opcode == OAE_CLOSE && f.reason)
 		m_fail(w, 0, "4.6: turned away by an end that has the link");
@@ -205,6 +218,7 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 	struct oae_actions a;
 	struct h_event ev;
 	u64 inc = l->inc;
+	unsigned int i;
 
 	switch (what) {
 	case M_CUT:
@@ -218,6 +232,12 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 	case M_STALL:
 		l->offer.at = M_NOW - M_AGE;
 		l->hold.at = M_NOW - M_AGE;
+		l->moved_at = M_NOW - M_AGE;
+		for (i = 0; i < l->npairs; i++) {
+			l->pair[i]->lane.at = M_NOW - M_AGE;
+			l->pair[i]->hold.at = M_NOW - M_AGE;
+		}
+		l->held_at = M_NOW - M_AGE;
 		l->done_at = M_NOW - M_AGE;
 		break;
 	case M_DEAD:
@@ -301,7 +321,7 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what)
 	case M_READ:
 		e->unread--;
 		if (e->tag)
-			oae_link_drained(&e->link, M_NOW, &a);
+			oae_link_drained(&e->link, room(w, e), M_NOW, &a);
 		break;
 	case M_RESERVE:
 		w->conflict--;
@@ -312,7 +332,7 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what)
 		e->word_busy = false;
 		e->word++;
 		if (e->tag)
-			oae_link_drained(&e->link, M_NOW, &a);
+			oae_link_drained(&e->link, room(w, e), M_NOW, &a);
 		break;
 	case M_PORT:
 		oae_link_port_down(&e->link, M_NOW, &a);
@@ -335,6 +355,11 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what)
 		if (!w->sc->settle)
 			h_new_end(&ev);
 		oae_link_renamed(&e->link, M_NOW, &a);
+		break;
+	case M_WINDOW:
+		w->shrink--;
+		e->single = !e->single;
+		m_fix(w);
 		break;
 	case M_MTU:
 		w->mtu--;

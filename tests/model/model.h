@@ -34,6 +34,7 @@
 
 #include <stdio.h>
 #include "../../modoae/link/admission.h"
+#include "../../modoae/link/link_int.h"
 #include "../../modoae/link/way.h"
 #include "../harness/harness.h"
 
@@ -41,7 +42,7 @@
 #define M_CAP		4		/* frames in flight, each way, at most */
 #define M_SLICES	3
 #define M_ACTS		128		/* events that a state may have */
-#define M_PACKED	512		/* bytes of a state, at most */
+#define M_PACKED	1024		/* bytes of a state, at most */
 
 #define M_NOW		1000000000000000ULL	/* it is always now */
 #define M_AGE		100000000000000ULL	/* longer than any time of a knob */
@@ -99,6 +100,8 @@ enum m_kind {
  * @ways: there are two, direct and through a gateway, which both ends know at first
  * @refuse: SYNCs that are refused by an end without a tag (4.6)
  * @leave: times that an end is told that its gateway leaves; it may come again
+ * @window: transactions under way, each way; 0 is 1
+ * @narrow: times that an end's window becomes 1, or what it was
  * @start: tx before the first transaction
  * @raw: leave no frame out and nothing of it (reduce.c relies on the very rules
  *	that say which frames do nothing)
@@ -111,6 +114,7 @@ struct m_scenario {
 	bool settle, cancel, dup, dead, probe, port, forge, ways;
 	u8 rcvbuf;
 	u8 crash, kill, close, rename, mtu, cut, conflict, leave, refuse;
+	u8 window, narrow;
 	u32 start;
 	bool raw;
 };
@@ -128,6 +132,7 @@ struct m_frame {
 	u8 piece;		/* OFFER: which transaction, cut how: M_PIECE() */
 	u8 first;		/* REFLECT, OFFER: of which transaction */
 	u8 gap;
+	u8 caps;
 	u8 reply;		/* REFLECT: the half that is given, or 1 + the word */
 };
 
@@ -144,7 +149,8 @@ struct m_tx {
 
 struct m_end {
 	struct h_end;
-	u8 slot[M_SLICES];	/* pieces kept, 0 none */
+	u8 slot[H_LANES][M_SLICES];	/* pieces kept of each number, 0 none */
+	bool single;		/* its window is 1 now */
 	bool narrow;		/* its port's MTU */
 	u8 word;		/* what verbs add to */
 	bool word_busy;		/* by one of another link */
@@ -167,6 +173,7 @@ struct m_world {
 	u8 ntx;
 	u8 posted[2];
 	u8 crash, kill, close, rename, mtu, cut, conflict, leave, refuse;	/* left */
+	u8 shrink;
 	u8 weather;		/* of this event: which ways carry frames */
 	bool impostor;		/* what comes in is from one */
 	bool arbitrary;		/* did not begin at the beginning (chaos.c) */
@@ -174,6 +181,12 @@ struct m_world {
 	const char *why;	/* the first breach */
 	int why_id;		/* of which transaction, 0 of none */
 };
+
+/* Are there runs with a window? */
+static inline bool m_windows(const struct m_scenario *sc)
+{
+	return sc->window > 1;
+}
 
 static inline bool m_is_sync(u8 opcode)
 {
@@ -202,7 +215,7 @@ enum m_what {
 	M_PORT, M_CRASH, M_KILL, M_CLOSE, M_RENAME, M_MTU,
 	M_FORGE, M_HELLO, M_LEAVE,
 	M_BOTH_AGAIN,		/* M_AGAIN, of both ends */
-	M_OPEN, M_WANT, M_UNWANT, M_REFUSE,
+	M_OPEN, M_WANT, M_UNWANT, M_REFUSE, M_WINDOW,
 	M_WHAT_END
 };
 
@@ -226,6 +239,7 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 		unsigned int to, struct oae_frame *f);
 void m_fill_post(const struct m_world *w, u8 id, struct oae_post *p);
 void m_remember(struct m_world *w);
+void m_fix(struct m_world *w);
 struct h_event m_event(struct m_world *w, unsigned int who,
 		       struct oae_actions *a);
 void m_make_tag(struct m_world *w, unsigned int who, u8 flags);

@@ -8,6 +8,24 @@
 
 #define NOBODY		(M_COOKIE - 1)	/* an ltag that nobody has */
 
+/* The network bears as many as the window has. */
+static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
+{
+	l->recover = l->tx + l->given;
+	l->cwnd = OAE_WINDOW_MAX;
+	l->ssthresh = OAE_WINDOW_MAX;
+	l->cwnd_acked = 0;
+	if (m_windows(sc))
+		return;
+	l->serial = 0;
+	l->offer.serial = 0;
+	l->offer.passed = 0;
+	l->heard.window = 1;
+	l->base = 0;
+	l->ntaken = 0;
+	l->hold.takes_room = false;
+}
+
 /**
  * m_reduce_link() - leave out of a link what no rule looks at
  * @sc: the scenario
@@ -42,10 +60,12 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->waited_held = 0;
 	l->cut_at = M_NOW;
 	l->fruitless_at = M_NOW;
+	l->moved_at = M_NOW;
+	l->held_at = M_NOW;
 	l->half.fruitless_at = M_NOW;
 	l->offer.unseen = 0;
 
-	if (l->offer.state == OAE_OFFER_NONE) {
+	if (!l->pair && l->offer.state == OAE_OFFER_NONE) {
 		memset(&l->offer.p, 0, sizeof(l->offer.p));
 		l->offer.again = false;
 		l->offer.hopeless = false;
@@ -58,8 +78,13 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 		l->half.crossed = false;
 	if (l->half.state != OAE_HALF_LENT)
 		l->half.cancelled = 0;
-	if (!l->aside.valid)
+	if (!l->naside)
 		memset(&l->aside, 0, sizeof(l->aside));
+	if (!l->naside)
+		l->aside_ready = false;
+	if (!l->await_done)
+		l->done_seq = l->tx;
+	reduce_window(sc, l);
 	if (!l->next_valid)
 		memset(&l->next, 0, sizeof(l->next));
 	if (!l->hold.have) {
@@ -78,8 +103,8 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	if (!(l->hold.have & 1) && !l->last_express)
 		l->hold.first = 0;
 	/* Only RESUME asks for it. */
-	if (sc->slices == 1 && !sc->mtu && !sc->cut)
-		l->clean = false;
+	if (sc->slices == 1 && !sc->mtu && !sc->cut && !m_windows(sc))
+		l->dirty = ~0ULL;
 	/* Only what may be too long. */
 	if (!sc->most && !sc->cut)
 		l->offer.doubt = false;
@@ -167,7 +192,7 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 	default:
 		if (to_run) {
 			if (f->opcode == OAE_COMMIT || f->opcode == OAE_DONE ||
-			    f->opcode == OAE_READY)
+			    (f->opcode == OAE_READY && !m_windows(w->sc)))
 				f->seq = 0;
 			if (known || !w->sc->ways)
 				return known;
@@ -229,6 +254,7 @@ void m_reduce(struct m_world *w)
 {
 	unsigned int i;
 
+	m_fix(w);
 	for (i = A; i <= B; i++)
 		if (w->end[i].tag) {
 			m_reduce_link(w->sc, &w->end[i].link);

@@ -57,7 +57,8 @@ const char *m_frame_name(const struct m_frame *f, unsigned int to, char *buf,
 			      M_PIECE_N(f->piece));
 	if (f->kind)
 		n += snprintf(buf + n, len - n, " %s",
-			      f->kind == OAE_SWAP ? "SWAP" : "VERB");
+			      f->kind == OAE_SWAP ? "SWAP" :
+			      f->kind == OAE_VERB ? "VERB" : "VOID");
 	if (f->reply)
 		n += snprintf(buf + n, len - n,
 			      f->kind == OAE_SWAP ? " gives #%u" : " word %u",
@@ -100,6 +101,7 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		[M_KILL] = "is torn down", [M_CLOSE] = "closes the link",
 		[M_SETTLE] = "settles", [M_SETTLED] = "has settled for long enough",
 		[M_RENAME] = "gets another address", [M_MTU] = "gets another MTU",
+		[M_WINDOW] = "gets another window",
 		[M_FORGE] = "gets a forged SYNC",
 		[M_OPEN] = "opens the link",
 		[M_WANT] = "wants the link",
@@ -156,7 +158,8 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 		       size_t len)
 {
 	static const char *const offers[] = { "", " slicing", " offers",
-					      " parked" };
+					      " parked", " reflected",
+					      " queued" };
 	static const char *const holds[] = { "", " gathers", " computes",
 					     " holds", " refused", " reversed",
 					     " keeps" };
@@ -166,6 +169,7 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 	const struct oae_link *l = &e->link;
 	char own[16], peer[16];
 	unsigned int n;
+	u32 i;
 
 	if (!e->tag) {
 		snprintf(buf, len, "%c: no link", 'A' + who);
@@ -177,15 +181,25 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 		     ltag_name('a' + !who, l->peer_ltag, peer),
 		     (unsigned long long)l->inc,
 		     (unsigned long long)l->peer_inc, (s32)l->tx, (s32)l->rx);
-	if (l->offer.state)
-		n += snprintf(buf + n, len - n, "%s #%u.%u",
-			      offers[l->offer.state & 3],
-			      (unsigned int)(uintptr_t)l->offer.p.handle,
-			      l->attempt);
-	if (l->hold.state)
-		n += snprintf(buf + n, len - n, "%s %d.%u",
-			      l->hold.state < 7 ? holds[l->hold.state] : " ?",
-			      (s32)l->rx + 1, l->hold.attempt);
+	for (i = 1; i <= l->nlanes; i++) {
+		const struct oae_lane *lane = oae_lane(l, l->tx + i);
+
+		n += snprintf(buf + n, len - n, "%s #%u.%u%s",
+			      lane->state < 6 ? offers[lane->state] : " ?",
+			      (unsigned int)(uintptr_t)lane->p.handle,
+			      lane->attempt, lane->due ? " due" : "");
+	}
+	for (i = 0; i < l->naside; i++)
+		n += snprintf(buf + n, len - n, " aside #%u",
+			      (unsigned int)(uintptr_t)oae_aside(l, i)->handle);
+	for (i = 1; i <= (l->pair ? l->npairs : 1u); i++) {
+		const struct oae_hold *h = oae_hold_of(l, l->rx + i);
+
+		if (h->state)
+			n += snprintf(buf + n, len - n, "%s %d.%u",
+				      h->state < 7 ? holds[h->state] : " ?",
+				      (s32)(l->rx + i), h->attempt);
+	}
 	if (l->half.state)
 		n += snprintf(buf + n, len - n, ", half #%u%s%s",
 			      (unsigned int)(uintptr_t)l->half.p.handle,
@@ -197,7 +211,7 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 			      e->way.lost || m_way_late(l) ? " (lost)" : "",
 			      e->way.asked);
 	snprintf(buf + n, len - n, "%s%s%s%s",
-		 l->confirmed ? "" : ", not confirmed",
+		 oae_link_all_confirmed(l) ? "" : ", not confirmed",
 		 l->await_done ? ", wants DONE" : "",
 		 l->down ? ", down" : "", l->asked_at ? ", asks" : "");
 	return buf;
@@ -210,7 +224,7 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
  */
 void m_tell_world(const struct m_world *w, FILE *out)
 {
-	char text[300];
+	char text[400];
 	unsigned int i;
 
 	for (i = A; i <= B; i++)

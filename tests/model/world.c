@@ -20,14 +20,33 @@ void m_random_from(u32 first)
 	fresh = first;
 }
 
-static const struct oae_link_cfg cfg = {
-	.stall_min = 1000000,
-	.stall_max = 1000000000,
-	.keepalive = 10000000000,
-	.dead = 100000000000,
-	.max_len = 4096,
-	.random = m_random,
-};
+#define CFG \
+	.stall_min = 1000000, .stall_max = 1000000000, .keepalive = 10000000000, \
+	.dead = 100000000000, .max_len = 4096, .random = m_random
+
+/* Of each end: a window of one, and that of the scenario. */
+static const struct oae_link_cfg cfg = { CFG, .window = 1 };
+static struct oae_link_cfg wide = { CFG, .window = 1 };
+
+/**
+ * m_fix() - a world was copied: let its links point into it
+ * @w: the world
+ */
+void m_fix(struct m_world *w)
+{
+	unsigned int i, k;
+
+	wide.window = w->sc->window ? w->sc->window : 1;
+	for (i = A; i <= B; i++) {
+		struct m_end *e = &w->end[i];
+
+		e->link.cfg = e->single ? &cfg : &wide;
+		if (e->link.pair)
+			e->link.pair = e->pairs;
+		for (k = 0; k < H_LANES; k++)
+			e->pairs[k] = &e->pair[k];
+	}
+}
 
 /**
  * m_mtu() - what an end's port carries
@@ -46,7 +65,8 @@ void m_link_init(struct m_world *w, unsigned int who)
 
 	e->who = who;
 	memset(&e->way, 0, sizeof(e->way));
-	oae_link_init(&e->link, &cfg, 0, m_mtu(e), w->sc->start);
+	wide.window = w->sc->window ? w->sc->window : 1;
+	oae_link_init(&e->link, e->single ? &cfg : &wide, 0, m_mtu(e), w->sc->start);
 	oae_link_rank(&e->link, who == B);
 }
 
@@ -64,6 +84,7 @@ void m_init(struct m_world *w, const struct m_scenario *sc)
 	w->conflict = sc->conflict;
 	w->leave = sc->leave;
 	w->refuse = sc->refuse;
+	w->shrink = sc->narrow;
 	m_link_init(w, A);
 	m_link_init(w, B);
 	if (sc->ways) {
@@ -127,11 +148,16 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 		f->sync.inc = m->inc;
 		f->sync.peer_inc = m->peer_inc;
 		f->sync.mtu = m->mtu;
+		f->sync.caps = m->caps;
 		/* A cookie comes without these. */
 		f->sync.max_len = m->mtu ? cfg.max_len : 0;
 		f->sync.start = m->mtu ? sc->start : 0;
 	} else if (m->opcode == OAE_OFFER) {
 		f->slice = m->slice;
+		if (m->kind == OAE_VOID) {
+			f->payload_hash = oae_slice_hash("", 0, 0);
+			return;
+		}
 		f->length = M_LEN / M_PIECE_N(m->piece);
 		f->payload_hash = m_slice_hash(m->piece, m->slice);
 		f->first = m->slice ? 0 : M_PIECE_ID(m->piece);
@@ -170,6 +196,7 @@ static void send_frame(struct m_world *w, unsigned int who,
 		m.inc = f->sync.inc;
 		m.peer_inc = f->sync.peer_inc;
 		m.mtu = f->sync.mtu;
+		m.caps = f->sync.caps;
 	} else if (f->opcode == OAE_OFFER) {
 		m.kind = f->kind;
 		m.slice = f->slice;
@@ -236,12 +263,12 @@ void h_keep(struct h_event *ev, unsigned int slice)
 {
 	const struct m_frame *m = ev->raw;
 
-	here(ev)->slot[slice] = m->piece;
+	here(ev)->slot[h_lane(ev->seq)][slice] = m->piece;
 }
 
 void h_drop(struct h_event *ev)
 {
-	memset(here(ev)->slot, 0, sizeof(here(ev)->slot));
+	memset(here(ev)->slot[h_lane(ev->seq)], 0, M_SLICES);
 }
 
 /* The verb that is kept: nobody may wait for the word. */
@@ -249,7 +276,7 @@ u16 h_compute(struct h_event *ev, u16 *reply)
 {
 	const struct m_frame *m = ev->raw;
 
-	if (here(ev)->slot[0] != m->piece || !M_PIECE_ID(m->piece))
+	if (here(ev)->slot[h_lane(ev->seq)][0] != m->piece || !M_PIECE_ID(m->piece))
 		h_fail(ev, 0, "VERB of what is none");
 	if (here(ev)->word_busy)
 		return OAE_R_CONFLICT;
@@ -264,7 +291,7 @@ void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 	u8 who = ev->end->who;
 
 	if (f->opcode == OAE_OFFER) {
-		send_frame(w, who, f, M_PIECE(id, tx->n), 0);
+		send_frame(w, who, f, tx ? M_PIECE(id, tx->n) : 0, 0);
 	} else if (f->opcode == OAE_REFLECT && f->kind == OAE_VERB) {
 		if (f->length != OAE_REFLECT_LEN + M_ANSWER)
 			h_fail(ev, 0, "REFLECT with too much or too little behind it");
@@ -272,6 +299,54 @@ void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 	} else {
 		send_frame(w, who, f, 0, id);
 	}
+}
+
+static void remember_kept(struct m_end *e)
+{
+	unsigned int lane, i;
+	u32 seq;
+
+	for (seq = e->link.rx + 1; seq - e->link.rx <= H_LANES; seq++) {
+		lane = h_lane(seq);
+		e->have[lane] = 0;
+		e->kept[lane] = 0;
+		for (i = 0; i < M_SLICES; i++) {
+			u8 piece = e->slot[lane][i];
+
+			e->have[lane] |= (u64) !!piece << i;
+			e->kept[lane] += piece ? M_LEN / M_PIECE_N(piece) : 0;
+		}
+	}
+	e->verb_seq = e->link.rx + 1;
+}
+
+/* What an end has committed and the other has not delivered, in order. */
+static void remember_undelivered(const struct m_world *w, struct m_end *e)
+{
+	unsigned int i;
+
+	e->nundelivered = 0;
+	if (!m_windows(w->sc)) {
+		if (e->committed && !w->tx[e->committed - 1].delivered)
+			e->undelivered[e->nundelivered++] = e->committed;
+		return;
+	}
+	for (i = 0; i < w->ntx; i++) {
+		const struct m_tx *tx = &w->tx[i];
+
+		if (tx->from == e->who && tx->ended && !tx->delivered &&
+		    tx->outcome == OAE_COMMITTED && !tx->excused &&
+		    e->nundelivered < H_LANES)
+			e->undelivered[e->nundelivered++] = i + 1;
+	}
+}
+
+u32 h_room(struct h_event *ev)
+{
+	const struct m_world *w = ev->world;
+
+	return !w->sc->rcvbuf ? OAE_WINDOW_MAX : ev->end->unread < w->sc->rcvbuf ?
+		w->sc->rcvbuf - ev->end->unread : 0;
 }
 
 /**
@@ -282,19 +357,16 @@ void m_remember(struct m_world *w)
 {
 	unsigned int i, who;
 
+	m_fix(w);
 	for (who = A; who <= B; who++) {
 		struct m_end *e = &w->end[who];
 
 		e->timer_at = e->link.timer_at;
-		e->have = 0;
-		for (i = 0; i < M_SLICES; i++)
-			e->have |= (u64)!!e->slot[i] << i;
-		e->kept = e->link.hold.len;
+		remember_kept(e);
 		e->last_id = 0;
 		e->last_half = 0;
 		e->wanted = e->tag && e->link.wanted;
-		e->undelivered = e->committed &&
-				 !w->tx[e->committed - 1].delivered;
+		remember_undelivered(w, e);
 	}
 	for (i = 0; i < w->ntx; i++) {
 		struct m_end *e = &w->end[!w->tx[i].from];

@@ -400,7 +400,7 @@ static void happen(int who, const char *event, const int *arg,
 			differs("cancel\n    specification: 0\n    core:          %d",
 				err);
 	} else if (!strcmp(event, "drain")) {
-		oae_link_drained(l, NOW, &a);
+		oae_link_drained(l, 1, NOW, &a);
 	} else if (!strcmp(event, "port")) {
 		oae_link_port_down(l, NOW, &a);
 	} else if (!strcmp(event, "close")) {
@@ -478,13 +478,13 @@ static void state_of(const struct oae_link *l, u64 held, int v[NSTATE])
 	bool is_held = l->hold.state == OAE_HOLD_HELD;
 	const int now[NSTATE] = {
 		l->state, l->ltag, l->peer_ltag, l->inc, l->peer_inc,
-		l->heard.inc, l->tx, l->rx, l->attempt, l->down, !!l->asked_at,
-		l->closing, l->close_sent, l->peer_closing, l->confirmed,
+		l->heard.inc, l->tx, l->rx, l->offer.attempt, l->down, !!l->asked_at,
+		l->closing, l->close_sent, l->peer_closing, oae_link_all_confirmed(l),
 		l->await_done, l->last_express, l->unseen, l->ready_due, l->half.state,
 		l->half.state ? (uintptr_t)l->half.p.handle : 0,
 		l->half.state == OAE_HALF_OFFERED && l->half.crossed,
-		l->half.turn, l->aside.valid ? (uintptr_t)l->aside.p.handle : 0,
-		l->aside.valid && l->aside.ready,
+		l->half.turn, l->naside ? (uintptr_t)l->aside.handle : 0,
+		l->naside && l->aside_ready,
 		l->half.state == OAE_HALF_LENT && l->half.cancelled,
 		l->offer.state,
 		l->offer.state == OAE_OFFER_OUT && l->offer.ready,

@@ -39,8 +39,10 @@ static inline void clear(void)
 {
 	memset(&a, 0xa5, sizeof(a));
 	a.nops = 0;
+	a.done = 0;
 	a.nsends = 0;
 	a.overflow = false;
+	a.full = NULL;
 }
 
 /* --- what came of the last event --- */
@@ -156,7 +158,7 @@ static inline struct oae_frame answer(u8 opcode)
 	struct oae_frame f = frame(opcode);
 
 	f.seq = l.tx + 1;
-	f.attempt = l.attempt;
+	f.attempt = l.offer.attempt;
 	if (opcode == OAE_REFLECT) {
 		f.reflect.digest = DIGEST;
 		f.reflect.first = 1;
@@ -257,7 +259,12 @@ LINK_EVENT(port_down, oae_link_port_down)
 LINK_EVENT(renamed, oae_link_renamed)
 LINK_EVENT(close_link, oae_link_close)
 LINK_EVENT(confirm, oae_link_confirm)
-LINK_EVENT(drained, oae_link_drained)
+
+static inline void drained(void)
+{
+	clear();
+	oae_link_drained(&l, 1, now, &a);
+}
 
 static inline void set_mtu(u16 mtu)
 {

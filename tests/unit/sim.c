@@ -86,7 +86,8 @@ const char *sim_frame_text(const struct oae_frame *f, char *buf, size_t len)
 			      f->attempt);
 	if (f->kind)
 		n += snprintf(buf + n, len - n, " %s",
-			      f->kind == OAE_SWAP ? "swap" : "verb");
+			      f->kind == OAE_SWAP ? "swap" :
+			      f->kind == OAE_VERB ? "verb" : "void");
 	if (f->opcode == OAE_OFFER)
 		n += snprintf(buf + n, len - n, " slice %u", f->slice);
 	if (f->opcode == OAE_REFUSE)

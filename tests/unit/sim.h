@@ -83,7 +83,7 @@ struct sim_end {
 	struct h_end;
 	struct sim *w;
 	struct oae_link_cfg cfg;
-	struct sim_slot slot[OAE_MAX_SLICES];
+	struct sim_slot slot[H_LANES][OAE_MAX_SLICES];
 	unsigned int rcvbuf;
 	u64 clock_back;		/* by how much an event's clock may be behind */
 	bool armed_second;	/* the timer was, on the second processor */

@@ -51,7 +51,7 @@ struct h_tx *h_find(struct h_event *ev, h_id id)
 
 void h_keep(struct h_event *ev, unsigned int slice)
 {
-	struct sim_slot *s = &here(ev)->slot[slice];
+	struct sim_slot *s = &here(ev)->slot[h_lane(ev->seq)][slice];
 	const struct sim_pkt *p = ev->raw;
 
 	s->len = ev->f->length;
@@ -60,7 +60,8 @@ void h_keep(struct h_event *ev, unsigned int slice)
 
 void h_drop(struct h_event *ev)
 {
-	sim_verb_drop(here(ev));
+	if (h_verb_here(ev))
+		sim_verb_drop(here(ev));
 }
 
 /* Whose bytes these are; they must be all of its. */
@@ -85,7 +86,7 @@ static h_id whose(struct h_event *ev, const u8 *got, u32 len, u8 kind)
 h_id h_whose(struct h_event *ev, unsigned int n, u8 kind)
 {
 	static u8 got[OAE_MAX_SLICES * SIM_MTU_MAX];
-	const struct sim_slot *s = here(ev)->slot;
+	const struct sim_slot *s = here(ev)->slot[h_lane(ev->seq)];
 	u32 len = 0;
 
 	for (; n; n--, s++) {

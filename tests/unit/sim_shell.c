@@ -92,7 +92,9 @@ void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 	u16 n = 0;
 
 	(void)id;
-	if (f->opcode == OAE_OFFER) {
+	if (f->opcode == OAE_OFFER && !tx) {
+		/* Nothing. */
+	} else if (f->opcode == OAE_OFFER) {
 		n = f->length;
 		sim_content(tx, f->slice * tx->cut, n, more);
 	} else if (tx) {
@@ -263,6 +265,17 @@ static void stranger(struct sim_end *e, const struct oae_frame *f)
 	}
 }
 
+/* Places for unread transactions. */
+static u32 room(const struct sim_end *e)
+{
+	return e->unread < e->rcvbuf ? e->rcvbuf - e->unread : 0;
+}
+
+u32 h_room(struct h_event *ev)
+{
+	return room((const struct sim_end *)ev->end);
+}
+
 void sim_receive(struct sim_end *e, const struct sim_pkt *p,
 		 const struct oae_frame *f)
 {
@@ -275,7 +288,10 @@ void sim_receive(struct sim_end *e, const struct sim_pkt *p,
 	ev = begin(e, false);
 	ev->raw = p;
 	ev->f = f;
-	oae_link_rcv(&e->link, f, e->unread < e->rcvbuf, ev->now, ev->a);
+	if (f->opcode == OAE_OFFER && oae_link_lacks_for(&e->link, f->seq) &&
+	    sim_upto(e->w, 4))
+		h_lend(ev);
+	oae_link_rcv(&e->link, f, room(e), ev->now, ev->a);
 	finish(ev);
 }
 
@@ -307,7 +323,13 @@ static void event(struct sim_end *e, const char *what,
 /* There is room again, or there are free words. */
 void sim_drained(struct sim_end *e)
 {
-	event(e, NULL, oae_link_drained);
+	struct h_event *ev;
+
+	if (!e->tag)
+		return;
+	ev = begin(e, false);
+	oae_link_drained(&e->link, room(e), ev->now, ev->a);
+	finish(ev);
 }
 
 /* The timer fires; also when it need not have. */

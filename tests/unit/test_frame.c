@@ -111,7 +111,7 @@ TEST(test_kinds)
 	struct wire copy;
 	u8 kind;
 
-	for (kind = OAE_SWAP; kind < OAE_KIND_END; kind++) {
+	for (kind = OAE_SWAP; kind <= OAE_VERB; kind++) {
 		f = sample_kind(OAE_OFFER, kind);
 		w = build(&f);
 		assert_int_equal(receive(&out, &w), OAE_BAD_NONE);

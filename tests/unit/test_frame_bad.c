@@ -179,9 +179,11 @@ TEST(test_field)
 		/* kinds */
 		{ OAE_OFFER, OAE_OFF_KIND, 1, OAE_SWAP, OAE_BAD_FIELD },
 		{ OAE_OFFER, OAE_OFF_KIND, 1, OAE_VERB, OAE_BAD_FIELD },
-		{ OAE_OFFER, OAE_OFF_KIND, 1, 3, OAE_BAD_FIELD },
+		{ OAE_OFFER, OAE_OFF_KIND, 1, OAE_VOID, OAE_BAD_FIELD },
+		{ OAE_OFFER, OAE_OFF_KIND, 1, OAE_KIND_END, OAE_BAD_FIELD },
 		{ OAE_REFLECT, OAE_OFF_KIND, 1, OAE_SWAP, OAE_BAD_FIELD },
-		{ OAE_REFLECT, OAE_OFF_KIND, 1, 3, OAE_BAD_FIELD },
+		{ OAE_REFLECT, OAE_OFF_KIND, 1, OAE_VOID, OAE_BAD_NONE },
+		{ OAE_REFLECT, OAE_OFF_KIND, 1, OAE_KIND_END, OAE_BAD_FIELD },
 		{ OAE_REVERSE, OAE_OFF_KIND, 1, OAE_VERB, OAE_BAD_NONE },
 		{ OAE_COMMIT, OAE_OFF_KIND, 1, 255, OAE_BAD_FIELD },
 		/* reasons */
@@ -260,7 +262,7 @@ TEST(test_one_slice)
 	u8 kind;
 	size_t i;
 
-	for (kind = OAE_SWAP; kind < OAE_KIND_END; kind++) {
+	for (kind = OAE_SWAP; kind <= OAE_VERB; kind++) {
 		for (i = 0; i < ARRAY_SIZE(cases); i++) {
 			f = sample_kind(OAE_OFFER, kind);
 			f.flags = cases[i].flags;

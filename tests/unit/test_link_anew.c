@@ -69,7 +69,7 @@ static void assert_new_peer(void)
 	assert_int_equal(l.tx, 0);
 	assert_int_equal(l.peer_inc, PEER_INC + 1);
 	assert_false(l.await_done);
-	assert_true(l.confirmed);
+	assert_true(oae_link_all_confirmed(&l));
 	assert_false(sent(OAE_COMMIT));
 }
 

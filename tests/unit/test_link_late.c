@@ -239,14 +239,14 @@ LINK_TEST(test_last_attempt)
 
 	open_link(state);
 	post(&x, 1, 0);
-	l.attempt = 255;			/* as if by cancelling */
+	l.offer.attempt = 255;			/* as if by cancelling */
 	refuse(OAE_R_BUSY, 0);
 	rcv(frame(OAE_READY));
 	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
 	assert_true(a.nsends == 1 && sent(OAE_SYNC));
 
 	open_link(state);
-	l.attempt = 255;
+	l.offer.attempt = 255;
 	post(&x, 1, 0);
 	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
 	assert_true(a.nsends == 1 && sent(OAE_SYNC));
@@ -260,7 +260,7 @@ LINK_TEST(test_gap_map)
 	assert_nothing_but(OAE_N_GAP_HEARD);
 	refuse(OAE_R_GAP, 0);
 	assert_nothing_but(OAE_N_GAP_HEARD);
-	assert_int_equal(l.attempt, 1);
+	assert_int_equal(l.offer.attempt, 1);
 	refuse(OAE_R_GAP, ~6ULL);
 	assert_int_equal(sent(OAE_OFFER)->slices, 5);	/* and LAST */
 	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);

@@ -81,7 +81,7 @@ RULE_CLOSED(test_busy_park_ready)
 	assert_int_equal(w.notes[OAE_N_STALL], 0);	/* parked is no failure */
 	sim_read(b);
 	pass(A, OAE_READY);
-	assert_int_equal(a->link.attempt, 2);
+	assert_int_equal(a->link.offer.attempt, 2);
 	flow();
 	assert_committed(x);
 	assert_committed(y);
@@ -109,7 +109,7 @@ RULE_CLOSED(test_ready_lost)
 	tx = post(a, 0);
 	flow();
 	b->rcvbuf = 1;
-	oae_link_drained(&b->link, w.now, &(struct oae_actions){ 0 });
+	oae_link_drained(&b->link, 1, w.now, &(struct oae_actions){ 0 });
 	wait_ms(90);
 	assert_false(tx->ended);
 	wait_ms(20);				/* the keepalive time */
@@ -125,7 +125,7 @@ RULE(test_gap_and_resume)
 	pass(B, OAE_OFFER);
 	pass(B, OAE_OFFER);
 	pass(A, OAE_REFUSE);			/* GAP: slice 1 */
-	assert_int_equal(a->link.attempt, 2);
+	assert_int_equal(a->link.offer.attempt, 2);
 	assert_int_equal(w.to[B].n, 2);		/* it, and LAST to ask */
 	pass(B, OAE_OFFER);
 	assert_int_equal(b->link.hold.state, OAE_HOLD_HELD);
@@ -156,7 +156,7 @@ RULE(test_reverse)
 	assert_reversed(x, OAE_E_SIGNAL);
 	y = post(a, 0);
 	assert_int_equal(a->link.tx + 1, seq);
-	assert_int_equal(a->link.attempt, 2);
+	assert_int_equal(a->link.offer.attempt, 2);
 	pass(A, OAE_REFLECT);			/* of the first attempt */
 	assert_false(y->ended);
 	assert_int_equal(w.notes[OAE_N_OLD_ATTEMPT], 1);
@@ -199,7 +199,7 @@ RULE_CLOSED(test_mismatch)
 	f.reflect.first = a->link.offer.p.first ^ 1;
 	inject(a, f);
 	assert_false(tx->ended);
-	assert_int_equal(a->link.attempt, 2);
+	assert_int_equal(a->link.offer.attempt, 2);
 	flow();
 	assert_committed(tx);
 }
@@ -389,7 +389,7 @@ RULE(test_kind)
 	x->refusal = OAE_R_KIND;
 	f = forged(a, OAE_REFUSE);
 	f.seq = a->link.tx + 1;
-	f.attempt = a->link.attempt;
+	f.attempt = a->link.offer.attempt;
 	f.reason = OAE_R_KIND;
 	inject(a, f);
 	assert_reversed(x, OAE_E_KIND);

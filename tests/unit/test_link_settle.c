@@ -112,6 +112,19 @@ LINK_TEST(test_in_flight)
 	assert_false(oae_link_in_doubt(&l));
 }
 
+/* What was in flight goes out again after a freeze, but nothing else does. */
+LINK_TEST(test_in_flight_again)
+{
+	post(&x, 1, 0);
+	post(&y, 1, 0);
+	settle(250 * MS);
+	anew();
+	assert_true(sent(OAE_OFFER)->handle == &x);
+	rcv(answer(OAE_REFLECT));
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_null(sent(OAE_OFFER));
+}
+
 LINK_TEST(test_committed)
 {
 	post(&x, 1, 0);

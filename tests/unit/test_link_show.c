@@ -42,7 +42,7 @@ LINK_TEST(test_pending)
 	post(&x, 1, 0);
 	assert_int_equal(show().pending, 2);
 	assert_int_equal(show().offer, OAE_OFFER_OUT);
-	assert_ptr_equal(oae_link_offered(&l), &x);
+	assert_ptr_equal(op(OAE_OP_NOTE)->handle, &x);
 	post(&x, 1, 0);
 	assert_int_equal(show().pending, 3);
 	assert_false(oae_link_idle(&l));

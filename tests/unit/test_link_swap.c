@@ -135,7 +135,7 @@ RULE(test_crossed_and_refused)
 	assert_true(b->link.half.crossed);
 	pass(B, OAE_REFUSE);
 	assert_half(b, OAE_HALF_OFFERED);
-	assert_int_equal(b->link.attempt, 2);
+	assert_int_equal(b->link.offer.attempt, 2);
 	pass(A, OAE_REFUSE);
 	pass(A, OAE_OFFER);
 	flow();
@@ -524,7 +524,7 @@ RULE(test_offered_at_keepalive)
 		sim_event(&w);
 	assert_true(w.now >= began + b->cfg.keepalive);
 	assert_true(w.now < began + b->cfg.keepalive + SIM_MS);
-	assert_int_equal(b->link.attempt, 2);
+	assert_int_equal(b->link.offer.attempt, 2);
 	lose(A, OAE_OFFER);
 	x = half(a);
 	wait_ms(20);
@@ -606,7 +606,7 @@ RULE(test_confirm)
 	assert_true(w.to[B].p[0]->buf[OAE_OFF_FLAGS] & OAE_F_WANT_DONE);
 	pass(B, OAE_COMMIT);
 	pass(A, OAE_DONE);
-	assert_true(a->link.confirmed && !a->link.await_done);
+	assert_true(oae_link_all_confirmed(&a->link) && !a->link.await_done);
 	assert_swapped(x, y);
 	quiet();
 }

@@ -120,7 +120,7 @@
 	X(CANCEL, ret = oae_link_cancel(&l, &x, OAE_E_SIGNAL, now, &a)) \
 	X(CANCEL_OTHER, ret = oae_link_cancel(&l, &y, OAE_E_SIGNAL, now, &a)) \
 	X(CANCEL_HALF, ret = oae_link_cancel(&l, &h, OAE_E_SIGNAL, now, &a)) \
-	X(DRAINED, oae_link_drained(&l, now, &a)) \
+	X(DRAINED, oae_link_drained(&l, 1, now, &a)) \
 	X(CONFIRM, oae_link_confirm(&l, now, &a)) \
 	X(TIMER_EARLY, timer(0)) \
 	X(TIMER_STALL, timer(10 * MS)) \
@@ -247,7 +247,7 @@ static void rcv_answer(u8 opcode, u32 dst, u16 reason, u64 digest)
 	struct oae_frame f = frame(opcode, dst, PEER);
 
 	f.seq = opcode == OAE_REVERSE ? l.rx + 1 : l.tx + 1;
-	f.attempt = opcode == OAE_REVERSE ? l.hold.attempt : l.attempt;
+	f.attempt = opcode == OAE_REVERSE ? l.hold.attempt : l.offer.attempt;
 	if (!f.attempt)
 		f.attempt = 1;
 	f.reason = reason;
@@ -379,7 +379,8 @@ enum { PARTS = 8 };
 
 static void place(const char *part[PARTS])
 {
-	static const char *const offer[] = { "", "slicing", "out", "parked" };
+	static const char *const offer[] = { "", "slicing", "out", "parked",
+					     "reflected", "queued" };
 	static const char *const hold[] = { "", "partial", "asked", "held",
 					    "refused", "reversed", "kept" };
 	static const char *const half[] = { "", "posted", "half", "waiting",
@@ -389,7 +390,7 @@ static void place(const char *part[PARTS])
 	part[1] = offer[l.offer.state];
 	part[2] = hold[l.hold.state];
 	part[3] = half[l.half.state];
-	part[4] = l.aside.valid ? "aside" : "";
+	part[4] = l.naside ? "aside" : "";
 	part[5] = l.next_valid ? "next" : "";
 	part[6] = l.await_done ? "await" : "";
 	part[7] = l.down ? "down" : "";

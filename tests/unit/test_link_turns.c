@@ -96,7 +96,7 @@ LINK_TEST(test_confirm_late)
 	peer_lag = 1;
 	post(&x, 1, 0);
 	rcv(answer(OAE_REFLECT));
-	assert_false(l.confirmed);
+	assert_false(oae_link_all_confirmed(&l));
 	now += 100 * MS;
 	confirm();
 	assert_true(l.await_done);

@@ -326,7 +326,7 @@ LINK_TEST(test_computed_unasked)
 
 	/* Attempts used up by the half that came back: the answer went first. */
 	post_half(&x);
-	l.attempt = 0xff;
+	l.offer.attempt = 0xff;
 	post(&y, 1, 0);
 	rcv(offer_kind(1, OAE_SWAP));		/* y is offered, in vain */
 	rcv(resolved());
@@ -334,7 +334,7 @@ LINK_TEST(test_computed_unasked)
 	post_half(&x);
 	refuse(OAE_R_NO_HALF, 0);
 	rcv(offer_kind(1, OAE_SWAP));
-	l.attempt = 0xff;
+	l.offer.attempt = 0xff;
 	rcv(offer_kind(2, OAE_VERB));		/* x is back */
 	assert_int_equal(count_op(OAE_OP_VERB), 1);
 	assert_int_equal(noted(OAE_N_ATTEMPTS), 0);

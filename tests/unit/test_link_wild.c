@@ -78,7 +78,7 @@ LINK_TEST(test_waits_for_nothing)
  */
 LINK_TEST(test_express_without_attempt)
 {
-	l.attempt = 255;
+	l.offer.attempt = 255;
 	post(&x, 1, OAE_POST_EXPRESS);
 	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
 	assert_null(sent(OAE_OFFER));
@@ -88,7 +88,7 @@ LINK_TEST(test_express_without_attempt)
 
 	/* If it is not, it goes out in the next run. */
 	open_link(state);
-	l.attempt = 255;
+	l.offer.attempt = 255;
 	post(&x, 1, OAE_POST_EXPRESS);
 	rcv(resolved());
 	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 1);

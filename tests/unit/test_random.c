@@ -90,6 +90,7 @@ static void draw_climate(struct sim *w, struct climate *c)
 		e->rcvbuf = PICK(w, 1, 1, 2, 8);
 		e->mtu = PICK(w, OAE_MIN_MTU, 200, SIM_MTU_MAX);
 		e->cfg.max_len = PICK(w, 600, 4000, SIM_MAX_LEN);
+		e->cfg.window = PICK(w, 1, 1, 2, 3, 8);
 		e->cfg.stall_min = PICK(w, 1, 1, 5) * SIM_MS;
 		e->cfg.keepalive = PICK(w, 30, 100) * SIM_MS;
 		e->cfg.dead = PICK(w, 120, 500) * SIM_MS;

@@ -47,11 +47,11 @@ void end_free_slices(struct world *w, struct end *e)
 {
 	unsigned int i;
 
-	if (e->have & 1)
+	if (e->have[0] & 1)
 		content_drop(w, &e->slice);
 	if (e->more) {
 		for (i = 1; i < OAE_MAX_SLICES; i++)
-			if (e->have >> i & 1)
+			if (e->have[0] >> i & 1)
 				content_drop(w, &e->more[i - 1]);
 		free(e->more);
 		e->more = NULL;
@@ -215,6 +215,12 @@ void end_run(struct world *w, struct end *e)
 	finish(w);
 }
 
+/* Places for unread transactions. */
+static u32 room(const struct world *w, const struct end *e)
+{
+	return e->unread < w->cfg->rcvbuf ? w->cfg->rcvbuf - e->unread : 0;
+}
+
 /**
  * end_receive() - a good frame has come in
  * @w: the world
@@ -230,8 +236,7 @@ void end_receive(struct world *w, struct end *e, const struct flight *p)
 	begin(w, e);
 	w->ev.f = &p->f;
 	w->ev.raw = p;
-	oae_link_rcv(&e->link, &p->f, e->unread < w->cfg->rcvbuf, w->now,
-		     &w->act);
+	oae_link_rcv(&e->link, &p->f, room(w, e), w->now, &w->act);
 	finish(w);
 }
 
@@ -284,7 +289,7 @@ void end_read(struct world *w, struct end *e)
 			  EVENT_REF(KIND_READ, 0), end_index(w, e));
 	if (!e->tag)
 		return;
-	oae_link_drained(&e->link, w->now, begin(w, e));
+	oae_link_drained(&e->link, room(w, e), w->now, begin(w, e));
 	finish(w);
 }
 
@@ -297,7 +302,7 @@ void end_ready(struct world *w, struct end *e)
 {
 	if (!e->tag)
 		return;
-	oae_link_drained(&e->link, w->now, begin(w, e));
+	oae_link_drained(&e->link, room(w, e), w->now, begin(w, e));
 	finish(w);
 }
 

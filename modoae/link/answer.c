@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What becomes of an offer (doc/protocol.md sections 4.1 and 4.11): it is reflected and
+ * committed, in order, or refused; or the user takes it back. Pure, see link.h.
+ */
+#include "link_int.h"
+
+#define ANSWER_PASSED	3	/* lanes answered that were offered after a lost one */
+
+/**
+ * oae_offer_committed() - commit the transaction of tx + 1
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ */
+void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	struct oae_lane *n = oae_first_lane(l);
+	bool express = oae_post_express(&n->p);
+	bool confirm = n->p.flags & OAE_POST_CONFIRM;
+
+	if (n->p.kind != OAE_VOID)
+		oae_complete(a, n->p.handle, OAE_COMMITTED, 0);
+	if (n->p.kind == OAE_SWAP)
+		l->half.state = OAE_HALF_NONE;
+	oae_lane_not_due(l, n);
+	n->state = OAE_OFFER_NONE;
+	n->attempt = 0;
+	n->doubt = false;
+	l->dirty &= ~(1ULL << oae_place(l, l->tx + 1));
+	/* Without a window the peer holds one, so the one before is delivered. */
+	if (!oae_link_windowed(l))
+		l->peer_rx = l->tx;
+	l->tx++;
+	l->nlanes--;
+	if (l->given)
+		l->given--;
+	l->backoff = 0;
+	l->moved_at = now;
+	oae_window_committed(l);
+	if (express) {
+		l->peer_rx = l->tx;
+		l->await_done = false;
+		if (confirm)
+			oae_op(a, OAE_OP_CONFIRMED)->seq = l->tx;
+	} else if (confirm || oae_takes_nothing(l) || l->peer_closing) {
+		l->await_done = true;
+		l->done_seq = l->tx;
+		l->done_at = now;
+	}
+}
+
+/**
+ * oae_offer_delivered() - record what the peer has delivered
+ * @l: the link
+ * @seq: the last number that it has, not before the last one known
+ * @a: actions
+ */
+void oae_offer_delivered(struct oae_link *l, u32 seq, struct oae_actions *a)
+{
+	l->peer_rx = seq;
+	if (l->await_done && oae_dist(l->done_seq, seq) >= 0) {
+		l->await_done = false;
+		oae_op(a, OAE_OP_CONFIRMED)->seq = l->done_seq;
+	}
+}
+
+/**
+ * oae_send_commit() - send COMMIT, since no OFFER carries the commit
+ * @l: the link, OPEN
+ * @a: actions
+ */
+void oae_send_commit(struct oae_link *l, struct oae_actions *a)
+{
+	struct oae_send *s = oae_send(l, a, OAE_COMMIT);
+
+	s->frame.seq = l->tx;
+	if (l->await_done)
+		s->frame.flags |= OAE_F_WANT_DONE;
+}
+
+/**
+ * oae_link_confirm() - ask the peer to confirm the delivery of tx
+ * @l: the link
+ * @now: ns
+ * @a: actions; OAE_OP_CONFIRMED comes with this event or a later one, unless
+ *	oae_link_all_confirmed() is true already
+ */
+void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (l->state == OAE_CLOSED || oae_link_all_confirmed(l) ||
+	    (l->await_done && l->done_seq == l->tx))
+		return;
+	now = oae_now(l, now);
+	l->await_done = true;
+	l->done_seq = l->tx;
+	l->done_at = now;
+	/* The answer to an offer in flight confirms it, too; so does resolving. */
+	if (l->state == OAE_OPEN && oae_first_lane(l)->state != OAE_OFFER_OUT)
+		oae_send_commit(l, a);
+	oae_finish(l, now, a);
+}
+
+/* The lane of the offer in flight that this frame answers; NULL: there is none. */
+static struct oae_lane *answer_lane(const struct oae_link *l,
+				    const struct oae_frame *f,
+				       struct oae_actions *a)
+{
+	u32 i = f->seq - l->tx - 1;
+	struct oae_lane *n = oae_lane(l, f->seq);
+
+	if (i >= l->given || n->state != OAE_OFFER_OUT) {
+		oae_note(a, OAE_N_OLD_SEQ);
+		return NULL;
+	}
+	if (f->attempt != n->attempt) {
+		oae_note(a, OAE_N_OLD_ATTEMPT);
+		return NULL;
+	}
+	return n;
+}
+
+/*
+ * A lane was answered that was offered after others: those have probably lost a frame,
+ * and are offered again after a few such answers, without a freeze (protocol 4.11).
+ */
+static void answer_passed(struct oae_link *l, u32 serial)
+{
+	struct oae_lane *n;
+	u32 seq, last = l->tx + l->given;
+
+	for (seq = l->tx; seq != last;) {
+		n = oae_lane(l, ++seq);
+		if (n->state != OAE_OFFER_OUT || n->due ||
+		    (s32)(serial - n->serial) <= 0)
+			continue;
+		if (++n->passed < ANSWER_PASSED)
+			continue;
+		oae_lane_due(l, n, n->p.kind == OAE_MESSAGE ? OAE_DUE_LAST :
+							      OAE_DUE_ALL);
+		oae_window_lost(l, seq);
+	}
+}
+
+/* Does the REFLECT match the offer, and does a verb's answer have its length? */
+static bool answer_reflects(const struct oae_post *p, const struct oae_frame *f)
+{
+	u32 reply = f->length - OAE_REFLECT_LEN;
+
+	return f->kind == p->kind && f->reflect.digest == p->digest &&
+	       f->reflect.first == p->first &&
+	       (p->kind != OAE_VERB || reply == p->reply);
+}
+
+/**
+ * oae_rcv_reflect() - handle REFLECT: commit if it matches (protocol 4.1, step 3)
+ * @l: the link, OPEN; the frame is of this run
+ * @f: the frame
+ * @now: ns
+ * @a: actions
+ */
+void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
+		     struct oae_actions *a)
+{
+	struct oae_lane *n = answer_lane(l, f, a);
+	unsigned int nsends = a->nsends;
+	u32 tx = l->tx;
+
+	if (!n)
+		return;
+	if (!answer_reflects(&n->p, f)) {
+		oae_note(a, OAE_N_MISMATCH);
+		if (oae_post_express(&n->p))
+			oae_broken(l, now, a);
+		else
+			oae_offer_again(l, f->seq, now, a);
+		return;
+	}
+
+	oae_rtt_sample(l, now - n->at);
+	if (n->p.kind == OAE_SWAP || n->p.kind == OAE_VERB)
+		oae_op(a, OAE_OP_RESULT)->handle = n->p.handle;
+	n->state = OAE_OFFER_REFLECTED;
+	oae_lane_not_due(l, n);
+	if (oae_link_windowed(l))
+		answer_passed(l, n->serial);
+	/* In order: what is above the first gap waits. */
+	while (l->given && oae_first_lane(l)->state == OAE_OFFER_REFLECTED)
+		oae_offer_committed(l, now, a);
+	oae_offer_pump(l, now, a);
+	/* The next offer carries the commit; an express needs none. */
+	if (l->state == OAE_OPEN && l->tx != tx && a->nsends == nsends &&
+	    !oae_link_all_confirmed(l))
+		oae_send_commit(l, a);
+}
+
+/* The error for a transaction that was refused for good. */
+static int answer_refused_err(u16 reason)
+{
+	switch (reason) {
+	case OAE_R_TOO_BIG:
+		return OAE_E_TOO_BIG;
+	case OAE_R_NO_REGION:
+		return OAE_E_NO_REGION;
+	case OAE_R_RANGE:
+		return OAE_E_RANGE;
+	case OAE_R_ACCESS:
+		return OAE_E_ACCESS;
+	case OAE_R_BAD_VERB:
+		return OAE_E_BAD_VERB;
+	default:
+		return OAE_E_KIND;
+	}
+}
+
+/*
+ * A GAP that names all slices but LAST, which may be shorter, is fruitless: after a
+ * row of them, slices of that length do not get through (protocol 4.1). True: do not
+ * answer the GAP. Either the link froze, to cut anew; or the row is no proof yet, and
+ * the stall time ends the attempt.
+ */
+static bool answer_gap_is_fruitless(struct oae_link *l, const struct oae_lane *n,
+				    u64 missing, u64 now, struct oae_actions *a)
+{
+	if ((missing & n->unseen) != n->unseen) {
+		l->fruitless = 0;
+		return false;
+	}
+	/* Only LAST was sent: the GAP proves nothing. */
+	if (!n->unseen)
+		return false;
+	oae_cut_count(&l->fruitless, &l->fruitless_at, oae_cut_longest(&n->p),
+		      now);
+	if (l->fruitless < OAE_FRUITLESS)
+		return false;
+	if (oae_cut_longest(&n->p) <= oae_cut_shortest(n->p.len) &&
+	    !oae_cut_hopeless(l, l->fruitless, l->fruitless_at, now))
+		return l->fruitless >= OAE_HOPELESS;
+	oae_freeze(l, OAE_N_STALL, now, a);
+	return true;
+}
+
+/* The peer misses slices: send them as the next attempt. */
+static void answer_fill_gap(struct oae_link *l, struct oae_lane *n,
+			    const struct oae_frame *f, u64 now,
+			   struct oae_actions *a)
+{
+	u64 missing = f->gap_map & oae_slice_mask(n->p.nslices);
+
+	oae_note(a, OAE_N_GAP_HEARD);
+	if (!missing || (f->seq == l->tx + 1 &&
+			 answer_gap_is_fruitless(l, n, missing, now, a)))
+		return;
+	if (oae_link_windowed(l))
+		oae_window_lost(l, f->seq);
+	oae_lane_not_due(l, n);
+	if (!oae_offer_next_attempt(l, n, now, a))
+		return;
+	/* LAST goes with them: it makes the peer answer. */
+	missing |= 1ULL << (n->p.nslices - 1);
+	/* Only a message may have RESUME, whatever a hostile peer says. */
+	oae_offer_out(l, f->seq, missing, n->p.kind == OAE_MESSAGE ? OAE_F_RESUME : 0,
+		      now, a);
+}
+
+/* There is no room for a lane now, or its words are reserved. */
+static void answer_park(struct oae_link *l, struct oae_lane *n, u32 seq, u64 now,
+			struct oae_actions *a)
+{
+	oae_lane_not_due(l, n);
+	n->state = OAE_OFFER_PARKED;
+	if (!l->nparked++)
+		l->park_at = now + l->cfg->keepalive;
+	oae_note(a, OAE_N_PARKED);
+	/* READY has overtaken the refusal: no other will follow. */
+	if (n->ready)
+		oae_offer_again(l, seq, now, a);
+	else
+		oae_offer_pump(l, now, a);
+}
+
+/**
+ * oae_rcv_refuse() - handle REFUSE (protocol 4.1, step 2)
+ * @l: the link, OPEN; the frame is of this run
+ * @f: the frame
+ * @now: ns
+ * @a: actions
+ */
+void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
+		    struct oae_actions *a)
+{
+	struct oae_lane *n = answer_lane(l, f, a);
+
+	if (!n)
+		return;
+	if (f->reason != OAE_R_GAP)
+		l->fruitless = 0;
+	if (oae_link_windowed(l))
+		answer_passed(l, n->serial);
+
+	switch (f->reason) {
+	case OAE_R_GAP:
+		answer_fill_gap(l, n, f, now, a);
+		return;
+	case OAE_R_NO_HALF:
+		if (n->p.kind == OAE_SWAP) {
+			oae_half_refused(l, now, a);
+			oae_offer_pump(l, now, a);
+			return;
+		}
+		fallthrough;
+	case OAE_R_BUSY:
+	case OAE_R_CONFLICT:
+		answer_park(l, n, f->seq, now, a);
+		return;
+	default:
+		if (n->p.kind == OAE_VOID) {
+			/* No honest peer refuses nothing: offer it again. */
+			oae_note(a, OAE_N_MISMATCH);
+			oae_offer_again(l, f->seq, now, a);
+			return;
+		}
+		oae_note(a, OAE_N_REJECTED);
+		oae_offer_drop(l, f->seq, OAE_REVERSED, answer_refused_err(f->reason),
+			       a);
+		oae_offer_pump(l, now, a);
+	}
+}
+
+/**
+ * oae_offer_ready() - handle READY: there is room, or words are free (protocol 4.1)
+ * @l: the link, OPEN; the frame is of this run
+ * @seq: the highest number that there is room for
+ * @now: ns
+ * @a: actions
+ *
+ * READY may overtake the refusal that it is for.
+ */
+void oae_offer_ready(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
+{
+	u32 at, last = l->tx + l->given;
+	struct oae_lane *n;
+
+	l->aside_ready = true;
+	for (at = l->tx; at != last;) {
+		n = oae_lane(l, ++at);
+		if (oae_link_windowed(l) ? oae_dist(at, seq) < 0 :
+				      n->state == OAE_OFFER_OUT && seq != at)
+			break;
+		if (n->state == OAE_OFFER_OUT) {
+			n->ready = true;
+		} else if (n->state == OAE_OFFER_PARKED) {
+			if (!oae_link_windowed(l)) {
+				oae_offer_again(l, at, now, a);
+				return;
+			}
+			oae_lane_unpark(l, n);
+			n->state = OAE_OFFER_QUEUED;
+			oae_lane_due(l, n, OAE_DUE_ALL);
+		}
+	}
+	if (l->nparked)
+		l->park_at = now + l->cfg->keepalive;
+	oae_offer_pump(l, now, a);
+}
+
+/**
+ * oae_offer_unpark() - offer the lowest parked transaction: READY may be lost
+ * @l: the link, OPEN; something is parked
+ * @now: ns
+ * @a: actions
+ */
+void oae_offer_unpark(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	u32 seq;
+
+	l->park_at = now + l->cfg->keepalive;
+	if (oae_lane_parked(l, &seq))
+		oae_offer_again(l, seq, now, a);
+}
+
+/**
+ * oae_link_cancel() - reverse a transaction (protocol 4.1, step 5)
+ * @l: the link
+ * @handle: of the transaction
+ * @err: error for the writer, positive errno
+ * @now: ns
+ * @a: actions; OAE_OP_COMPLETE is among them if 0 is returned
+ *
+ * Return: 0; -EINPROGRESS an express in flight or a half that is lent: the outcome
+ * comes later, and a half that comes back is reversed; -ENOENT the link does not
+ * have this transaction.
+ */
+int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
+		    struct oae_actions *a)
+{
+	struct oae_send *s;
+	unsigned int i;
+	bool out;
+	u32 seq;
+
+	if (l->next_valid && l->next.handle == handle) {
+		oae_offer_drop_next(l, err, a);
+		return 0;
+	}
+	if (oae_half_idle(l) && l->half.p.handle == handle) {
+		oae_half_drop(l, OAE_REVERSED, err, a);
+		return 0;
+	}
+	if (l->half.state == OAE_HALF_LENT && l->half.p.handle == handle) {
+		l->half.cancelled = err;
+		return -EINPROGRESS;
+	}
+	for (i = 0; i < l->naside; i++)
+		if (oae_aside(l, i)->handle == handle) {
+			oae_offer_drop_aside(l, i, err, a);
+			return 0;
+		}
+	if (!oae_lane_find(l, handle, &seq))
+		return -ENOENT;
+	if (!oae_lane_reversible(oae_lane(l, seq)))
+		return -EINPROGRESS;
+
+	now = oae_now(l, now);
+	out = l->state == OAE_OPEN && !oae_link_windowed(l) &&
+	      oae_lane(l, seq)->state == OAE_OFFER_OUT;
+	oae_offer_drop(l, seq, OAE_REVERSED, err, a);
+	if (out) {
+		s = oae_send(l, a, OAE_REVERSE);
+		s->frame.seq = seq;
+		s->frame.attempt = oae_lane(l, seq)->attempt;
+	}
+	oae_offer_pump(l, now, a);
+	oae_finish(l, now, a);
+	return 0;
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Lanes: what is offered under the numbers of this end's window (doc/protocol.md
+ * section 4.11), and how a content leaves its number. Pure, see link.h.
+ *
+ * The numbers above tx that have a content are tx + 1 to tx + nlanes. Of these, `given`
+ * were offered in this run: their numbers are fixed. In a run without a window there
+ * is one at most. By the state of a lane:
+ *
+ *   NONE       nothing is offered under the number
+ *   QUEUED     to be offered, for the first time in this run or again
+ *   SLICING    waits for oae_link_resliced(): the slices no longer fit the MTU
+ *   OUT        in flight; while frozen: resolving decides the outcome
+ *   REFLECTED  the peer holds it; those below it are to be committed first
+ *   PARKED     refused for lack of room or of a free word: not in flight, offered
+ *              again on READY or after the keepalive interval
+ */
+#include "link_int.h"
+
+/* Nothing, in place of what was reversed. */
+static void lane_void_post(struct oae_post *p)
+{
+	u64 hash = oae_slice_hash("", 0, 0);
+
+	memset(p, 0, sizeof(*p));
+	p->digest = oae_whole_digest(&hash, 1);
+	p->nslices = 1;
+	p->kind = OAE_VOID;
+}
+
+/**
+ * oae_lane_append() - put a content under the next number
+ * @l: the link, with a place that is free
+ * @p: the content; copied
+ *
+ * Return: its lane, QUEUED.
+ */
+struct oae_lane *oae_lane_append(struct oae_link *l, const struct oae_post *p)
+{
+	struct oae_lane *n = oae_lane(l, l->tx + ++l->nlanes);
+
+	n->p = *p;
+	n->state = OAE_OFFER_QUEUED;
+	n->due = OAE_DUE_NOT;
+	n->hopeless = false;
+	n->again = false;
+	n->ready = false;
+	n->doubt = false;
+	return n;
+}
+
+/**
+ * oae_lane_not_due() - a lane need not be offered again
+ * @l: the link
+ * @n: the lane
+ */
+void oae_lane_not_due(struct oae_link *l, struct oae_lane *n)
+{
+	if (n->due)
+		l->ndue--;
+	n->due = OAE_DUE_NOT;
+}
+
+/**
+ * oae_lane_due() - a lane is to be offered again, by oae_offer_pump()
+ * @l: the link
+ * @n: the lane
+ * @due: how, not OAE_DUE_NOT
+ */
+void oae_lane_due(struct oae_link *l, struct oae_lane *n, enum oae_due due)
+{
+	if (!n->due)
+		l->ndue++;
+	n->due = due;
+}
+
+/**
+ * oae_lane_unpark() - a lane is about to leave PARKED, if it is
+ * @l: the link
+ * @n: the lane; the caller sets its state
+ */
+void oae_lane_unpark(struct oae_link *l, struct oae_lane *n)
+{
+	if (n->state == OAE_OFFER_PARKED && l->nparked)
+		l->nparked--;
+}
+
+/**
+ * oae_lane_dirty() - another content follows under a number: no RESUME (protocol 4.11)
+ * @l: the link
+ * @seq: the number
+ */
+void oae_lane_dirty(struct oae_link *l, u32 seq)
+{
+	l->dirty |= 1ULL << oae_place(l, seq);
+}
+
+/*
+ * Remove the content of a number. Those above it move down: their numbers are not
+ * given, or not any more, since the link is frozen.
+ */
+static void lane_remove(struct oae_link *l, u32 seq)
+{
+	u32 last = l->tx + l->nlanes;
+	struct oae_lane *n = oae_lane(l, seq), *next;
+	u8 attempt;
+
+	oae_lane_not_due(l, n);
+	oae_lane_unpark(l, n);
+	oae_lane_dirty(l, seq);
+	if (seq - l->tx <= l->given)
+		l->given--;
+	for (; seq != last; seq++, n = next) {
+		next = oae_lane(l, seq + 1);
+		/* The attempts belong to the number. */
+		attempt = n->attempt;
+		*n = *next;
+		n->attempt = attempt;
+		oae_lane_dirty(l, seq + 1);
+	}
+	n->state = OAE_OFFER_NONE;
+	n->due = OAE_DUE_NOT;
+	n->hopeless = false;
+	n->doubt = false;
+	l->nlanes--;
+}
+
+/* Offer nothing under a number that was given: as a new attempt (protocol 4.11). */
+static void lane_void(struct oae_link *l, u32 seq)
+{
+	struct oae_lane *n = oae_lane(l, seq);
+
+	oae_lane_unpark(l, n);
+	oae_lane_dirty(l, seq);
+	lane_void_post(&n->p);
+	n->state = OAE_OFFER_QUEUED;
+	n->hopeless = false;
+	n->doubt = false;
+	n->ready = false;
+	oae_lane_due(l, n, OAE_DUE_ALL);
+}
+
+/**
+ * oae_lane_clear() - take the content of a number away from it (protocol 4.11)
+ * @l: the link
+ * @seq: the number, of a lane with a content
+ *
+ * In a run with a window a number that was given keeps its place: nothing is offered
+ * under it instead. Otherwise the contents above it move down.
+ */
+void oae_lane_clear(struct oae_link *l, u32 seq)
+{
+	if (l->state == OAE_OPEN && oae_link_windowed(l) && seq - l->tx <= l->given)
+		lane_void(l, seq);
+	else
+		lane_remove(l, seq);
+}
+
+/**
+ * oae_lane_find() - find the number of a post
+ * @l: the link
+ * @handle: of the post
+ * @seq: the number, if there is one
+ *
+ * Return: true if the post is the content of a lane.
+ */
+bool oae_lane_find(const struct oae_link *l, const void *handle, u32 *seq)
+{
+	u32 last = l->tx + l->nlanes;
+
+	for (*seq = l->tx; *seq != last;) {
+		const struct oae_lane *n = oae_lane(l, ++*seq);
+
+		if (n->p.handle == handle && n->p.kind != OAE_VOID)
+			return true;
+	}
+	return false;
+}
+
+/**
+ * oae_lane_parked() - find the lowest number that is parked
+ * @l: the link
+ * @seq: the number, if there is one
+ *
+ * Return: true if something is parked.
+ */
+bool oae_lane_parked(const struct oae_link *l, u32 *seq)
+{
+	u32 last = l->tx + l->nlanes;
+
+	for (*seq = l->tx; l->nparked && *seq != last;)
+		if (oae_lane(l, ++*seq)->state == OAE_OFFER_PARKED)
+			return true;
+	return false;
+}
+
+/**
+ * oae_offer_requeue() - a new run: its numbers are given anew (protocol 4.11)
+ * @l: the link, which resolves
+ *
+ * What stood for a reversed transaction is not needed any more. An express that was
+ * in flight stays so, and so keeps its number.
+ */
+void oae_offer_requeue(struct oae_link *l)
+{
+	struct oae_lane *n;
+	unsigned int i;
+	u32 seq;
+
+	l->offer.attempt = 0;
+	for (i = 0; i < l->npairs; i++)
+		l->pair[i]->lane.attempt = 0;
+	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
+		n = oae_lane(l, seq);
+		n->due = OAE_DUE_NOT;
+		if (n->p.kind == OAE_VOID)
+			lane_remove(l, seq);
+		else if (oae_lane_reversible(n))
+			n->state = OAE_OFFER_QUEUED;
+	}
+	l->given = 0;
+	l->ndue = 0;
+	l->nparked = 0;
+	l->serial = 0;
+}
+
+/**
+ * oae_offer_drop() - end a transaction that has a number
+ * @l: the link
+ * @seq: its number
+ * @outcome: its outcome
+ * @err: why it is not committed, positive errno
+ * @a: actions
+ *
+ * If the number was given in this run, nothing is offered in its place; the caller
+ * pumps.
+ */
+void oae_offer_drop(struct oae_link *l, u32 seq, enum oae_outcome outcome, int err,
+		    struct oae_actions *a)
+{
+	const struct oae_lane *n = oae_lane(l, seq);
+
+	oae_complete(a, n->p.handle, outcome, err);
+	if (n->p.kind == OAE_SWAP)
+		l->half.state = OAE_HALF_NONE;
+	oae_lane_clear(l, seq);
+}
+
+/**
+ * oae_offer_drop_all() - reverse all that has a number and can be reversed
+ * @l: the link
+ * @err: positive errno
+ * @a: actions
+ */
+void oae_offer_drop_all(struct oae_link *l, int err, struct oae_actions *a)
+{
+	const struct oae_lane *n;
+	u32 seq;
+
+	/* From the top, so that nothing moves. */
+	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
+		n = oae_lane(l, seq);
+		if (n->p.kind == OAE_VOID)
+			continue;
+		if (oae_lane_reversible(n))
+			oae_offer_drop(l, seq, OAE_REVERSED, err, a);
+	}
+}
+
+/**
+ * oae_offer_withdraw() - take back the offer of a half: it is POSTED again
+ * @l: the link; a half is offered
+ */
+void oae_offer_withdraw(struct oae_link *l)
+{
+	l->half.state = OAE_HALF_POSTED;
+	oae_lane_clear(l, l->tx + 1);
+}
+
+/**
+ * oae_offer_drop_next() - reverse the post that waits behind the offer, if any
+ * @l: the link
+ * @err: positive errno
+ * @a: actions
+ */
+void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a)
+{
+	if (!l->next_valid)
+		return;
+	l->next_valid = false;
+	oae_complete(a, l->next.handle, OAE_REVERSED, err);
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the initiator offers next (doc/protocol.md sections 4.1, 4.9 and 4.11): what is
+ * due again, then what waits, as far as the window allows. A half, a verb and an
+ * express go out alone. Pure, see link.h.
+ */
+#include "link_int.h"
+
+#define PUMP_SENDS	(OAE_MAX_SENDS - 2)	/* the others are for COMMIT and the like */
+
+/*
+ * Is there a half to offer? Not while closing, even if a half that was lent has just
+ * come back.
+ */
+static bool pump_half_posted(const struct oae_link *l)
+{
+	return l->half.state == OAE_HALF_POSTED && !oae_takes_nothing(l) &&
+	       !l->peer_closing;
+}
+
+/* Another transaction is offered: after a while, try longer slices again. */
+static void pump_new_content(struct oae_link *l, u64 now)
+{
+	l->fruitless = 0;
+	if (l->cut && now - l->cut_at >= OAE_CUT_NS)
+		l->cut = 0;
+}
+
+/* Is an express or a half in flight, or a verb? It is alone. */
+static bool pump_barrier_out(const struct oae_link *l)
+{
+	return l->given && oae_post_barrier(&oae_first_lane(l)->p);
+}
+
+/* Take the next post: the half and the other posts take turns (protocol 4.9). */
+static bool pump_take_next(struct oae_link *l)
+{
+	struct oae_lane *n;
+
+	if (pump_half_posted(l) &&
+	    (l->half.turn || l->naside || !l->next_valid)) {
+		/* It goes out alone. */
+		if (l->nlanes)
+			return false;
+		n = oae_lane_append(l, &l->half.p);
+		n->again = l->half.again;
+		l->half.state = OAE_HALF_OFFERED;
+		l->half.crossed = false;
+		l->half.again = true;
+		l->half.turn = false;
+		return true;
+	}
+	if (!l->next_valid || l->naside || l->settle_until)
+		return false;
+	if (l->nlanes && oae_post_barrier(&l->next))
+		return false;
+	if (!l->pair && l->nlanes) {
+		/* There are no more places. */
+		l->lacking = oae_link_windowed(l);
+		return false;
+	}
+	oae_lane_append(l, &l->next);
+	l->next_valid = false;
+	l->half.turn = true;
+	return true;
+}
+
+/* A post steps aside, before those that did already. */
+static void pump_aside_first(struct oae_link *l, const struct oae_post *p)
+{
+	unsigned int i;
+
+	for (i = l->naside++; i; i--)
+		*oae_aside(l, i) = *oae_aside(l, i - 1);
+	*oae_aside(l, 0) = *p;
+}
+
+/* What is parked steps aside for a half, with all above it (protocol 4.9). */
+static void pump_step_aside(struct oae_link *l)
+{
+	const struct oae_lane *n;
+	u32 seq, at;
+
+	if (l->state != OAE_OPEN || !pump_half_posted(l) ||
+	    !oae_lane_parked(l, &seq))
+		return;
+	/*
+	 * From the top, since what is not given is removed. What stepped aside before
+	 * was above.
+	 */
+	for (at = l->tx + l->nlanes; at != seq - 1; at--) {
+		n = oae_lane(l, at);
+		if (n->p.kind == OAE_VOID)
+			continue;
+		pump_aside_first(l, &n->p);
+		oae_lane_clear(l, at);
+	}
+	l->aside_ready = false;
+}
+
+/* After the half, what stepped aside is parked again, or offered, in order. */
+static bool pump_step_back(struct oae_link *l, u64 now)
+{
+	struct oae_lane *n;
+	unsigned int i;
+
+	if (!l->naside || l->nlanes ||
+	    (oae_link_windowed(l) && l->state == OAE_OPEN && pump_half_posted(l)))
+		return false;
+	pump_new_content(l, now);
+	for (i = 0; i < l->naside; i++) {
+		n = oae_lane_append(l, oae_aside(l, i));
+		n->again = true;
+		/* The peer has no slices of this post under this number: no RESUME. */
+		oae_lane_dirty(l, l->tx + l->nlanes);
+	}
+	l->naside = 0;
+	if (!oae_link_windowed(l) && (l->state != OAE_OPEN || !l->aside_ready)) {
+		/* Others may be above it, from an earlier run with a window. */
+		oae_first_lane(l)->state = OAE_OFFER_PARKED;
+		l->nparked = 1;
+		l->given = 1;
+	}
+	return true;
+}
+
+/**
+ * oae_offer_drop_aside() - reverse a post that stepped aside for a half
+ * @l: the link
+ * @i: which of them
+ * @err: positive errno
+ * @a: actions
+ */
+void oae_offer_drop_aside(struct oae_link *l, unsigned int i, int err,
+			  struct oae_actions *a)
+{
+	oae_complete(a, oae_aside(l, i)->handle, OAE_REVERSED, err);
+	for (l->naside--; i < l->naside; i++)
+		*oae_aside(l, i) = *oae_aside(l, i + 1);
+}
+
+/*
+ * Offer what has a number for the first time in this run. False: the link waits, for
+ * new slices or since it froze.
+ */
+static bool pump_give(struct oae_link *l, bool fresh, u64 now,
+		      struct oae_actions *a)
+{
+	u32 seq = l->tx + l->given + 1;
+	struct oae_lane *n = oae_lane(l, seq);
+
+	if (fresh) {
+		pump_new_content(l, now);
+		if (n->p.len > l->peer_max_len || !oae_fits_frame(l, &n->p)) {
+			oae_offer_drop(l, seq, OAE_REVERSED, OAE_E_TOO_BIG, a);
+			return true;
+		}
+	}
+	if (fresh)
+		oae_offer_number(l, seq, true, now, a);
+	else
+		oae_offer_again(l, seq, now, a);
+	return l->state == OAE_OPEN && n->state == OAE_OFFER_OUT;
+}
+
+/* Offer again what is due. False: the rest must wait. */
+static bool pump_give_due(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	u32 seq, last = l->tx + l->given;
+	bool parked = false;
+	struct oae_lane *n;
+
+	for (seq = l->tx; l->ndue && seq != last;) {
+		n = oae_lane(l, ++seq);
+		parked |= n->state == OAE_OFFER_PARKED;
+		if (!n->due || (parked && n->p.kind != OAE_VOID))
+			continue;
+		if (a->nsends >= PUMP_SENDS) {
+			l->more = true;
+			return false;
+		}
+		oae_offer_again(l, seq, now, a);
+		if (l->state != OAE_OPEN)
+			return false;
+	}
+	return true;
+}
+
+/* May another number be given? Not beyond the window, nor past what is parked. */
+static bool pump_may_give(const struct oae_link *l)
+{
+	return l->given < oae_window_limit(l) && !l->nparked &&
+	       !pump_barrier_out(l) &&
+	       !(l->settle_until && l->nlanes > l->given);
+}
+
+/**
+ * oae_offer_pump() - offer what is due, and what waits, as far as the window allows
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ *
+ * An event sends a few offers. If there are more, oae_link_more() says so.
+ */
+void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	l->more = false;
+	pump_step_back(l, now);
+	pump_step_aside(l);
+	if (l->state != OAE_OPEN || (l->ndue && !pump_give_due(l, now, a)))
+		return;
+	do {
+		while (l->state == OAE_OPEN && pump_may_give(l)) {
+			bool fresh = l->nlanes == l->given;
+
+			if (a->nsends >= PUMP_SENDS) {
+				l->more = true;
+				return;
+			}
+			if (fresh && !pump_take_next(l))
+				break;
+			if (!pump_give(l, fresh, now, a))
+				return;
+		}
+		/* The half for which a post stepped aside may have been too long. */
+	} while (l->state == OAE_OPEN && pump_step_back(l, now));
+	if (!l->pair && l->next_valid && l->given && oae_link_windowed(l))
+		l->lacking = true;
+}
+
+/**
+ * oae_link_pump() - offer more, since an event sends only a few
+ * @l: the link; oae_link_more() is true
+ * @now: ns
+ * @a: actions
+ */
+void oae_link_pump(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	now = oae_now(l, now);
+	oae_offer_pump(l, now, a);
+	oae_finish(l, now, a);
+}

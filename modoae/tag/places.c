@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Places of the window (protocol 4.11): memory that a tag lends its link, for the
+ * numbers beyond the next one, and the slices kept for them. A link that uses no
+ * window has none; they are freed when it has been idle.
+ */
+#include "event.h"
+
+#include <linux/log2.h>
+
+static void places_free(struct oae_pair **table, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; table && i < n; i++)
+		if (table[i])
+			kfree(container_of(table[i], struct oae_tag_place, pair));
+	kfree(table);
+}
+
+static struct oae_pair **places_make(unsigned int n)
+{
+	struct oae_tag_place *place;
+	struct oae_pair **table;
+	unsigned int i;
+
+	table = kcalloc(n, sizeof(*table), GFP_ATOMIC | __GFP_NOWARN);
+	for (i = 0; table && i < n; i++) {
+		place = kzalloc(sizeof(*place), GFP_ATOMIC | __GFP_NOWARN);
+		if (!place) {
+			places_free(table, n);
+			return NULL;
+		}
+		table[i] = &place->pair;
+	}
+	return table;
+}
+
+/**
+ * oae_places_lend() - lend a tag's link the places that it lacks
+ * @tag: the tag
+ * @ev: the event; its ops so far were carried out
+ *
+ * Without memory the link does without, and a later event tries again.
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_places_lend(struct oae_tag *tag, struct oae_run *ev)
+{
+	unsigned int n = roundup_pow_of_two(oae_link_window(&tag->link));
+	unsigned int i, had = oae_link_places(&tag->link, NULL);
+	struct oae_pair **table, **old;
+	struct sk_buff **from, **to;
+	u32 seq;
+
+	if (had >= n)
+		return;
+	table = places_make(n);
+	if (!table) {
+		oae_count(tag->node, OAE_S_NO_MEMORY);
+		return;
+	}
+	/* What is kept goes to the new place of its number. */
+	seq = oae_link_rx(&tag->link);
+	for (i = had ? had : 1; i; i--) {
+		seq++;
+		from = oae_tag_slots(tag, seq);
+		to = container_of(table[seq & (n - 1)], struct oae_tag_place,
+				  pair)->slot;
+		memcpy(to, from, sizeof(tag->slot));
+		memset(from, 0, sizeof(tag->slot));
+	}
+	oae_link_places(&tag->link, &old);
+	oae_link_lend(&tag->link, table, n, oae_unread_places(tag), ev->now, &ev->a);
+	places_free(old, had);
+	oae_run_apply(tag, ev);
+}
+
+/**
+ * oae_places_reclaim() - free the places of an idle link
+ * @tag: the tag
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_places_reclaim(struct oae_tag *tag)
+{
+	unsigned int n = oae_link_places(&tag->link, NULL);
+
+	if (n)
+		places_free(oae_link_reclaim(&tag->link), n);
+}
+
+/**
+ * oae_places_free() - free the places of a tag that is gone
+ * @tag: the tag; nothing is kept
+ *
+ * Context: any.
+ */
+void oae_places_free(struct oae_tag *tag)
+{
+	struct oae_pair **table;
+	unsigned int n = oae_link_places(&tag->link, &table);
+
+	places_free(table, n);
+}

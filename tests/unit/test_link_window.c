@@ -1,0 +1,999 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Several transactions under way on one link, each way (doc/protocol.md section 4.11):
+ * what is committed, offered again, refused, held, and for how many there are places.
+ */
+#include "one_link.h"
+#include "../../modoae/link/link_int.h"
+
+#define PLACES	8
+
+static struct oae_pair place[PLACES], *pair[PLACES];
+static char h[2 * PLACES];		/* handles */
+
+static void lend(u32 room)
+{
+	unsigned int i;
+
+	memset(place, 0, sizeof(place));
+	for (i = 0; i < PLACES; i++)
+		pair[i] = &place[i];
+	clear();
+	oae_link_lend(&l, pair, PLACES, room, now, &a);
+	assert_false(a.overflow);
+}
+
+/* A link whose run has a window, if both ends have one. */
+static void open_wide(u8 mine, u8 theirs)
+{
+	struct oae_frame f;
+
+	one_link(NULL);
+	cfg.window = mine;
+	oae_link_init(&l, &cfg, 7, 1500, 0);
+	clear();
+	oae_link_open(&l, now, &a);
+	f = frame(OAE_SYNC);
+	f.src_ltag = 0x5000;
+	f.tx = PEER_START;
+	f.sync.caps = theirs - 1;
+	rcv(f);
+	assert_int_equal(l.state, OAE_OPEN);
+}
+
+static int open_window(void **state)
+{
+	(void)state;
+	open_wide(PLACES, PLACES);
+	lend(PLACES);
+	return 0;
+}
+
+#define WINDOW_TEST(test)	UNIT_TEST(test, open_window, NULL)
+
+/* The next run has a window, too. */
+static void anew_wide(void)
+{
+	port_down();
+	rcv(BUT(resolved(), f.sync.caps = PLACES - 1));
+	assert_int_equal(l.state, OAE_OPEN);
+}
+
+/* An answer to what is offered under a number of mine, the first is 1. */
+static struct oae_frame answer_to(u8 opcode, u32 seq)
+{
+	const struct oae_lane *n = oae_lane(&l, seq);
+	struct oae_frame f = frame(opcode);
+
+	f.seq = seq;
+	f.attempt = n->attempt;
+	f.kind = n->p.kind;
+	if (opcode == OAE_REFLECT) {
+		f.reflect.digest = n->p.digest;
+		f.reflect.first = n->p.first;
+		f.length = OAE_REFLECT_LEN;
+	}
+	return f;
+}
+
+static void reflect(u32 seq)
+{
+	rcv(answer_to(OAE_REFLECT, seq));
+}
+
+static void refuse_number(u32 seq, u16 reason)
+{
+	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = reason));
+}
+
+/* The peer has room for the numbers up to this. */
+static void ready(u32 seq)
+{
+	rcv(BUT(frame(OAE_READY), f.seq = seq));
+}
+
+static void post_some(unsigned int from, unsigned int to)
+{
+	for (; from <= to; from++)
+		post(&h[from], 1, 0);
+}
+
+/* Many commits: the network bears a whole window. */
+static void grow(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < PLACES; i++) {
+		post(&x, 1, 0);
+		reflect(l.tx + 1);
+	}
+	assert_int_equal(oae_window_limit(&l), PLACES);
+}
+
+/* The OFFER of a number in the last event. */
+static const struct oae_send *offered(u32 seq)
+{
+	unsigned int i;
+
+	for (i = 0; i < a.nsends; i++)
+		if (a.send[i].frame.opcode == OAE_OFFER && a.send[i].frame.seq == seq)
+			return &a.send[i];
+	return NULL;
+}
+
+/* A slice of the peer's number so far above what is delivered here; the room here. */
+static void take(u32 above, u8 attempt, u8 kind, u32 room)
+{
+	struct oae_frame f = slice(attempt, 0, OAE_F_LAST);
+
+	f.seq = l.rx + above;
+	f.kind = kind;
+	if (kind == OAE_VOID)
+		f.length = 0;
+	clear();
+	oae_link_rcv(&l, &f, room, now, &a);
+	assert_false(a.overflow);
+}
+
+static void assert_refused(u32 above, u16 reason)
+{
+	const struct oae_send *s = sent(OAE_REFUSE);
+
+	assert_non_null(s);
+	assert_int_equal(s->frame.seq, l.rx + above);
+	assert_int_equal(s->frame.reason, reason);
+}
+
+/* The peer has committed so many of those that are held. */
+static void commit_to(u32 n)
+{
+	rcv(BUT(frame(OAE_COMMIT), f.tx += n, f.seq = f.tx));
+}
+
+static void read_one(u32 room)
+{
+	clear();
+	oae_link_drained(&l, room, now, &a);
+}
+
+/* --- how many --- */
+
+TEST(test_smaller_window)
+{
+	open_wide(8, 3);
+	lend(PLACES);
+	assert_int_equal(oae_window_limit(&l), 3);
+	open_wide(3, 8);
+	lend(PLACES);
+	assert_int_equal(oae_window_limit(&l), 3);
+	open_wide(8, 1);
+	lend(PLACES);
+	assert_int_equal(oae_window_limit(&l), 1);
+}
+
+/* Four at first, one more with each commit; after a freeze one, then fewer at a time. */
+WINDOW_TEST(test_limit)
+{
+	unsigned int i;
+
+	assert_int_equal(oae_window_limit(&l), 4);
+	post_some(1, 5);
+	assert_int_equal(l.given, 4);
+	assert_null(sent(OAE_OFFER));
+	reflect(1);
+	assert_int_equal(oae_window_limit(&l), 5);
+	assert_non_null(offered(5));
+
+	open_window(state);
+	anew_wide();
+	for (i = 1; i <= 2; i++) {
+		assert_int_equal(oae_window_limit(&l), i);
+		post(&x, 1, 0);
+		reflect(l.tx + 1);
+	}
+	/* Half of the four that were too many: from here one a window. */
+	assert_int_equal(oae_window_limit(&l), 2);
+	post(&x, 1, 0);
+	reflect(l.tx + 1);
+	assert_int_equal(oae_window_limit(&l), 3);
+}
+
+/* Without places there is a window of one, until they are lent. */
+TEST(test_places)
+{
+	open_wide(PLACES, PLACES);
+	post_some(1, 1);
+	assert_non_null(offered(1));
+	assert_int_equal(oae_link_lacks(&l), 0);
+	post_some(2, 2);
+	assert_null(offered(2));
+	assert_int_equal(oae_link_lacks(&l), PLACES);
+	lend(PLACES);
+	assert_non_null(offered(2));
+	assert_int_equal(oae_link_lacks(&l), 0);
+	/* What went out before is where it was. */
+	reflect(1);
+	assert_true(ended(&h[1], OAE_COMMITTED));
+}
+
+/* An event sends a few; the others are not forgotten. */
+WINDOW_TEST(test_more)
+{
+	unsigned int i, n;
+
+	grow();
+	post_some(1, PLACES);
+	anew_wide();
+	for (i = l.tx + 2; i <= l.tx + PLACES; i++)
+		assert_null(offered(i));
+	l.cwnd = PLACES;
+	reflect(l.tx + 1);
+	n = a.nsends;
+	assert_in_range(n, 2, OAE_MAX_SENDS - 1);
+	assert_true(oae_link_more(&l));
+	clear();
+	oae_link_pump(&l, now, &a);
+	assert_int_equal(n + a.nsends, PLACES - 1);
+	assert_false(oae_link_more(&l));
+
+	/* The same of what is offered again. */
+	for (i = 1; i < PLACES; i++)
+		refuse_number(l.tx + i, OAE_R_BUSY);
+	ready(l.tx + PLACES);
+	assert_in_range(a.nsends, 2, PLACES - 2);
+	assert_true(oae_link_more(&l));
+	n = a.nsends;
+	clear();
+	oae_link_pump(&l, now, &a);
+	assert_int_equal(n + a.nsends, PLACES - 1);
+}
+
+/* --- what is committed --- */
+
+WINDOW_TEST(test_prefix)
+{
+	post_some(1, 3);
+	reflect(2);
+	assert_int_equal(l.tx, 0);
+	assert_false(op(OAE_OP_COMPLETE));
+	/* Reflected is reflected. */
+	refuse_number(2, OAE_R_BUSY);
+	assert_int_equal(noted(OAE_N_PARKED), 0);
+	reflect(1);
+	assert_int_equal(l.tx, 2);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 2);
+	assert_true(op(OAE_OP_COMPLETE)->handle == &h[1]);
+	assert_int_equal(sent(OAE_COMMIT)->frame.tx, 2);
+}
+
+/* What was committed and is not known to be delivered, up to a window. */
+WINDOW_TEST(test_unconfirmed)
+{
+	peer_lag = 2;
+	post_some(1, 2);
+	reflect(1);
+	reflect(2);
+	assert_int_equal(l.tx, 2);
+	assert_false(oae_link_all_confirmed(&l));
+	renamed();
+	assert_int_equal(noted(OAE_N_UNCONFIRMED), 2);
+}
+
+/* DONE confirms what it says, and no more; a late frame takes nothing back. */
+WINDOW_TEST(test_done)
+{
+	peer_lag = 2;
+	post_some(1, 2);
+	reflect(1);
+	reflect(2);
+	confirm();
+	assert_true(sent(OAE_COMMIT)->frame.flags & OAE_F_WANT_DONE);
+	peer_lag = 1;
+	rcv(frame(OAE_DONE));
+	assert_false(op(OAE_OP_CONFIRMED));
+	peer_lag = 0;
+	rcv(frame(OAE_DONE));
+	assert_int_equal(op(OAE_OP_CONFIRMED)->seq, 2);
+	peer_lag = 1;
+	rcv(frame(OAE_DONE));
+	assert_true(oae_link_all_confirmed(&l));
+}
+
+/* A number that was given is not given back: nothing takes its place. */
+WINDOW_TEST(test_void)
+{
+	const struct oae_send *s;
+
+	post_some(1, 2);
+	reflect(2);
+	assert_int_equal(cancel(&h[1]), 0);
+	assert_reversed(&h[1], OAE_E_SIGNAL);
+	assert_null(sent(OAE_REVERSE));
+	s = offered(1);
+	assert_int_equal(s->frame.kind, OAE_VOID);
+	assert_int_equal(s->frame.attempt, 2);
+	assert_true(s->frame.flags & OAE_F_LAST);
+	assert_null(s->handle);
+	assert_int_equal(cancel(NULL), -ENOENT);
+	reflect(1);
+	assert_int_equal(l.tx, 2);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 1);
+	assert_true(ended(&h[2], OAE_COMMITTED));
+}
+
+/* What was reflected, and is reversed then, is not reflected any more. */
+WINDOW_TEST(test_void_reflected)
+{
+	post_some(1, 2);
+	reflect(2);
+	assert_int_equal(cancel(&h[2]), 0);
+	assert_int_equal(offered(2)->frame.kind, OAE_VOID);
+	reflect(1);
+	assert_int_equal(l.tx, 1);
+}
+
+/* An attempt belongs to the number: the next content of it goes on. */
+TEST(test_attempts_move)
+{
+	open_link(state);
+	post(&x, 2, 0);
+	cancel(&x);
+	lend(PLACES);
+	post(&y, 2, 0);
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
+	/* Another content than the first: no RESUME. */
+	anew();
+	assert_false(sent(OAE_OFFER)->frame.flags & OAE_F_RESUME);
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 1);
+}
+
+/* --- what is lost --- */
+
+/* Nothing of the numbers of a run is left in the next one. */
+WINDOW_TEST(test_void_goes)
+{
+	post_some(1, 2);
+	cancel(&h[1]);
+	anew_wide();
+	assert_int_equal(offered(1)->frame.kind, OAE_MESSAGE);
+	assert_true(offered(1)->handle == &h[2]);
+	assert_null(offered(2));
+}
+
+/* Contents that move down while frozen are not resumed: the numbers had others. */
+WINDOW_TEST(test_moved_down)
+{
+	post(&h[1], 1, 0);
+	post(&h[2], 2, 0);
+	post(&h[3], 2, 0);
+	port_down();
+	assert_int_equal(cancel(&h[1]), 0);
+	rcv(BUT(resolved(), f.sync.caps = PLACES - 1));
+	assert_true(offered(1)->handle == &h[2]);
+	assert_false(offered(1)->frame.flags & OAE_F_RESUME);
+	reflect(1);
+	assert_true(offered(2)->handle == &h[3]);
+	assert_false(offered(2)->frame.flags & OAE_F_RESUME);
+}
+
+/* The next run has no window: a number has one content, and then another. */
+WINDOW_TEST(test_narrow)
+{
+	post_some(1, 2);
+	anew();
+	assert_non_null(offered(1));
+	assert_null(offered(2));
+	assert_int_equal(cancel(&h[1]), 0);
+	assert_int_equal(sent(OAE_REVERSE)->frame.attempt, 1);
+	assert_true(offered(1)->handle == &h[2]);
+	assert_int_equal(offered(1)->frame.attempt, 2);
+}
+
+/* Two step aside for a half: without READY the first is parked again, not the last. */
+WINDOW_TEST(test_narrow_aside)
+{
+	post_some(1, 2);
+	anew();
+	refuse_number(1, OAE_R_BUSY);
+	post_half(&x);
+	assert_true(offered(1)->handle == &x);
+	rcv(BUT(answer_to(OAE_REFLECT, 1), f.length += CUT));
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_null(sent(OAE_OFFER));
+	ready(2);
+	assert_true(offered(2)->handle == &h[1]);
+	reflect(2);
+	assert_true(offered(3)->handle == &h[2]);
+}
+
+/* Behind an express nothing goes out, nor before those in front of it have ended. */
+WINDOW_TEST(test_barrier)
+{
+	post_some(1, 1);
+	post(&x, 1, OAE_POST_EXPRESS);
+	assert_null(sent(OAE_OFFER));
+	reflect(1);
+	assert_true(offered(2)->handle == &x);
+	post_some(2, 2);
+	assert_null(sent(OAE_OFFER));
+	rcv(BUT(answer_to(OAE_REFLECT, 2), f.rx++));
+	assert_true(offered(3)->handle == &h[2]);
+}
+
+/* What is in flight above the next number is in doubt as well. */
+WINDOW_TEST(test_in_doubt)
+{
+	post_some(1, 2);
+	refuse_number(1, OAE_R_BUSY);
+	assert_true(oae_link_undecided(&l));
+	open_window(state);
+	post_some(1, 1);
+	refuse_number(1, OAE_R_BUSY);
+	assert_false(oae_link_undecided(&l));
+}
+
+/* Passed by three: offered again, LAST alone, with RESUME. */
+WINDOW_TEST(test_passed)
+{
+	post(&h[1], 2, 0);
+	post_some(2, 4);
+	reflect(2);
+	reflect(3);
+	assert_null(sent(OAE_OFFER));
+	reflect(4);
+	assert_int_equal(offered(1)->frame.attempt, 2);
+	assert_true(offered(1)->frame.flags & OAE_F_RESUME);
+	assert_int_equal(offered(1)->slices, 2);
+	assert_int_equal(oae_window_limit(&l), 2);
+}
+
+/* A refusal passes what was offered before, too. */
+WINDOW_TEST(test_passed_by_refusals)
+{
+	post_some(1, 4);
+	refuse_number(2, OAE_R_TOO_BIG);
+	refuse_number(3, OAE_R_TOO_BIG);
+	assert_null(offered(1));
+	refuse_number(4, OAE_R_TOO_BIG);
+	assert_non_null(offered(1));
+}
+
+/* What was offered before it passes nothing. */
+WINDOW_TEST(test_not_passed)
+{
+	post_some(1, 4);
+	reflect(1);
+	reflect(2);
+	reflect(3);
+	assert_null(sent(OAE_OFFER));
+	assert_int_equal(l.tx, 3);
+}
+
+/* All losses of one window are one. */
+WINDOW_TEST(test_halved_once)
+{
+	unsigned int i;
+	u32 tx;
+
+	grow();
+	tx = l.tx;
+	i = l.cwnd;
+	post_some(1, 5);
+	reflect(tx + 3);
+	reflect(tx + 4);
+	reflect(tx + 5);
+	assert_non_null(offered(tx + 1));
+	assert_non_null(offered(tx + 2));
+	assert_int_equal(l.cwnd, i / 2);
+}
+
+/* Progress below is progress: the stall time begins anew. */
+WINDOW_TEST(test_stall_moves)
+{
+	u64 began = now;
+
+	post_some(1, 2);
+	now += oae_link_stall(&l) - 1;
+	reflect(1);
+	assert_true(began + oae_link_stall(&l) >= now);
+	fire_at(began + oae_link_stall(&l));
+	assert_int_equal(l.state, OAE_OPEN);
+	fire_at(now + 1000 * MS);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+}
+
+/* --- what is refused --- */
+
+/* While one is parked nothing new goes out, and nothing above it again. */
+WINDOW_TEST(test_parked)
+{
+	grow();
+	post_some(1, 5);
+	refuse_number(l.tx + 1, OAE_R_BUSY);
+	post_some(6, 6);
+	assert_null(sent(OAE_OFFER));
+	reflect(l.tx + 3);
+	reflect(l.tx + 4);
+	reflect(l.tx + 5);
+	assert_null(sent(OAE_OFFER));
+	/* Nothing, in place of what is reversed, does not wait. */
+	cancel(&h[4]);
+	assert_int_equal(offered(l.tx + 4)->frame.kind, OAE_VOID);
+	assert_int_equal(a.nsends, 1);
+	ready(l.tx + 1);
+	assert_non_null(offered(l.tx + 1));
+	assert_non_null(offered(l.tx + 2));
+	assert_non_null(offered(l.tx + 6));
+}
+
+/* READY brings back what it names; the keepalive the lowest. */
+WINDOW_TEST(test_ready)
+{
+	post_some(1, 3);
+	refuse_number(1, OAE_R_BUSY);
+	refuse_number(2, OAE_R_BUSY);
+	refuse_number(3, OAE_R_BUSY);
+	ready(2);
+	assert_non_null(offered(1));
+	assert_non_null(offered(2));
+	assert_null(offered(3));
+	refuse_number(1, OAE_R_BUSY);
+	fire_at(l.park_at);
+	assert_non_null(offered(1));
+	assert_null(offered(3));
+}
+
+/* --- what is held --- */
+
+WINDOW_TEST(test_delivered_in_order)
+{
+	const struct oae_op *o;
+	u32 rx = l.rx;
+
+	take(2, 1, OAE_MESSAGE, PLACES);
+	assert_int_equal(sent(OAE_REFLECT)->frame.seq, rx + 2);
+	take(1, 1, OAE_MESSAGE, PLACES);
+	commit_to(2);
+	assert_int_equal(count_op(OAE_OP_DELIVER), 2);
+	o = op(OAE_OP_DELIVER);
+	assert_int_equal(o->seq, rx + 1);
+	assert_int_equal(l.rx, rx + 2);
+}
+
+/* All that is committed must be here. */
+WINDOW_TEST(test_impossible)
+{
+	unsigned int i;
+
+	take(2, 1, OAE_MESSAGE, PLACES);
+	commit_to(2);
+	assert_int_equal(noted(OAE_N_IMPOSSIBLE), 1);
+	assert_false(op(OAE_OP_DELIVER));
+
+	open_window(state);
+	for (i = 1; i <= PLACES; i++)
+		take(i, 1, OAE_MESSAGE, PLACES);
+	commit_to(PLACES + 1);
+	assert_int_equal(noted(OAE_N_IMPOSSIBLE), 1);
+	assert_false(op(OAE_OP_DELIVER));
+}
+
+WINDOW_TEST(test_held_lost)
+{
+	take(1, 1, OAE_MESSAGE, PLACES);
+	take(2, 1, OAE_MESSAGE, PLACES);
+	renamed();
+	assert_int_equal(noted(OAE_N_HELD_LOST), 2);
+}
+
+/* Nothing counts as nothing. */
+WINDOW_TEST(test_void_held)
+{
+	take(1, 1, OAE_VOID, 0);
+	assert_non_null(sent(OAE_REFLECT));
+	assert_int_equal(noted(OAE_N_HELD), 0);
+	assert_false(op(OAE_OP_KEEP));
+	commit_to(1);
+	assert_false(op(OAE_OP_DELIVER));
+
+	/* Without a window there is none. */
+	open_link(state);
+	take(1, 1, OAE_VOID, 1);
+	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
+	assert_null(sent(OAE_REFLECT));
+}
+
+/* Numbers beyond the window, and barriers above the next, are not taken. */
+TEST(test_not_in_window)
+{
+	struct oae_frame f;
+
+	open_wide(4, 4);
+	lend(PLACES);
+	take(5, 1, OAE_MESSAGE, PLACES);
+	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
+	take(2, 1, OAE_SWAP, PLACES);
+	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
+	take(2, 1, OAE_VERB, PLACES);
+	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
+	f = slice(1, 0, OAE_F_LAST | OAE_F_EXPRESS);
+	f.seq++;
+	rcv(f);
+	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
+	take(4, 1, OAE_MESSAGE, PLACES);
+	assert_non_null(sent(OAE_REFLECT));
+
+	/* A number is not given back. */
+	rcv(BUT(frame(OAE_REVERSE), f.seq = l.rx + 1, f.attempt = 1));
+	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
+}
+
+/* The next is judged by what is unread alone, what is above it by all. */
+WINDOW_TEST(test_room)
+{
+	take(2, 1, OAE_MESSAGE, 1);
+	assert_non_null(sent(OAE_REFLECT));
+	take(3, 1, OAE_MESSAGE, 1);
+	assert_refused(3, OAE_R_BUSY);
+	take(1, 1, OAE_MESSAGE, 1);
+	assert_non_null(sent(OAE_REFLECT));
+	/* What had room once has it. */
+	take(2, 2, OAE_MESSAGE, 1);
+	assert_non_null(sent(OAE_REFLECT));
+
+	/* READY names what there is room for, and is due for the others. */
+	read_one(1);
+	assert_null(sent(OAE_READY));
+	assert_true(oae_link_owes_ready(&l));
+	take(5, 1, OAE_MESSAGE, 1);
+	read_one(3);
+	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 3);
+	assert_true(oae_link_owes_ready(&l));
+	read_one(3);
+	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 3);
+	read_one(PLACES);
+	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + PLACES);
+	assert_false(oae_link_owes_ready(&l));
+
+	/* What was delivered takes the room that it was promised, and no more. */
+	commit_to(2);
+	take(1, 2, OAE_MESSAGE, 2);
+	take(2, 1, OAE_MESSAGE, 2);
+	assert_non_null(sent(OAE_REFLECT));
+}
+
+/* Whether room is owed, and not only READY: a word that is free is no room. */
+WINDOW_TEST(test_owes_room)
+{
+	take(1, 1, OAE_VERB, PLACES);
+	computed(OAE_R_CONFLICT, 0);
+	assert_true(oae_link_owes_ready(&l));
+	assert_false(oae_link_owes_room(&l));
+	take(2, 1, OAE_MESSAGE, 0);
+	assert_true(oae_link_owes_room(&l));
+	read_one(PLACES);
+	assert_false(oae_link_owes_room(&l));
+
+	/* A new run owes nothing, nor does an end that closes. */
+	take(2, 2, OAE_MESSAGE, 0);
+	assert_true(oae_link_owes_room(&l));
+	anew_wide();
+	assert_false(oae_link_owes_room(&l));
+	take(1, 1, OAE_MESSAGE, 0);
+	assert_true(oae_link_owes_room(&l));
+	close_link();
+	assert_false(oae_link_owes_room(&l));
+	take(1, 2, OAE_MESSAGE, 1);
+	assert_false(oae_link_owes_room(&l));
+
+	/* No place is no room. */
+	open_wide(PLACES, PLACES);
+	take(2, 1, OAE_MESSAGE, 1);
+	assert_true(oae_link_owes_room(&l));
+}
+
+/* What an event delivers has the room that its OFFER would have had. */
+WINDOW_TEST(test_room_once)
+{
+	struct oae_frame f;
+
+	take(1, 1, OAE_MESSAGE, 1);
+	f = slice(1, 0, OAE_F_LAST);
+	f.seq++;
+	f.tx++;
+	rcv(f);
+	assert_int_equal(count_op(OAE_OP_DELIVER), 1);
+	assert_refused(1, OAE_R_BUSY);
+}
+
+/* The caller may carry ops out before the event is over. */
+static void carry_out(struct oae_actions *some)
+{
+	some->nops = 0;
+	some->done = 0;
+}
+
+/* However many an event delivers. */
+TEST(test_room_of_many)
+{
+	static struct oae_pair many[OAE_WINDOW_MAX], *table[OAE_WINDOW_MAX];
+	unsigned int i, room;
+	struct oae_frame f;
+
+	for (room = 40; room <= 41; room++) {
+		open_wide(OAE_WINDOW_MAX, OAE_WINDOW_MAX);
+		memset(many, 0, sizeof(many));
+		for (i = 0; i < OAE_WINDOW_MAX; i++)
+			table[i] = &many[i];
+		clear();
+		oae_link_lend(&l, table, OAE_WINDOW_MAX, room, now, &a);
+		for (i = 1; i <= 40; i++)
+			take(i, 1, OAE_MESSAGE, room);
+		f = slice(1, 0, OAE_F_LAST);
+		f.seq += 40;
+		f.tx += 40;
+		clear();
+		a.full = carry_out;
+		oae_link_rcv(&l, &f, room, now, &a);
+		assert_int_equal(l.rx, PEER_START + 40);
+		if (room == 40)
+			assert_refused(1, OAE_R_BUSY);
+		else
+			assert_non_null(sent(OAE_REFLECT));
+	}
+}
+
+/* What is held waits for the peer, but not above what the reader here holds up. */
+WINDOW_TEST(test_held_stalls)
+{
+	take(2, 1, OAE_MESSAGE, 1);
+	take(1, 1, OAE_MESSAGE, 0);
+	assert_refused(1, OAE_R_BUSY);
+	fire_at(now + 50 * MS);
+	assert_int_equal(l.state, OAE_OPEN);
+	read_one(1);
+	fire_at(now + 50 * MS);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+
+	open_window(state);
+	take(2, 1, OAE_MESSAGE, 1);
+	fire_at(now + 50 * MS);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+}
+
+/* What was committed before the freeze is delivered by resolving; the rest is not. */
+WINDOW_TEST(test_resolved)
+{
+	u32 rx = l.rx;
+
+	take(1, 1, OAE_MESSAGE, PLACES);
+	take(2, 1, OAE_MESSAGE, PLACES);
+	take(3, 1, OAE_MESSAGE, PLACES);
+	port_down();
+	rcv(BUT(resolved(), f.tx += 2, f.sync.caps = PLACES - 1));
+	assert_int_equal(count_op(OAE_OP_DELIVER), 2);
+	assert_int_equal(l.rx, rx + 2);
+	commit_to(1);
+	assert_int_equal(noted(OAE_N_IMPOSSIBLE), 1);
+}
+
+/* A number without a place is refused, and gets its READY. */
+TEST(test_no_place)
+{
+	open_wide(PLACES, PLACES);
+	take(2, 1, OAE_MESSAGE, 1);
+	assert_refused(2, OAE_R_BUSY);
+	assert_int_equal(oae_link_lacks(&l), PLACES);
+	assert_true(oae_link_owes_ready(&l));
+	read_one(1);
+	assert_true(oae_link_owes_ready(&l));
+	lend(1);
+	assert_null(sent(OAE_READY));
+	assert_true(oae_link_owes_ready(&l));
+	read_one(2);
+	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 2);
+	assert_false(oae_link_owes_ready(&l));
+
+	/* READY for another number does not settle it. */
+	open_wide(PLACES, PLACES);
+	take(2, 1, OAE_MESSAGE, 1);
+	take(1, 1, OAE_MESSAGE, 0);
+	read_one(1);
+	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 1);
+	assert_true(oae_link_owes_ready(&l));
+
+	/* As the window moves on, it has one. */
+	open_wide(2 * PLACES, 2 * PLACES);
+	lend(PLACES);
+	take(PLACES + 1, 1, OAE_MESSAGE, PLACES);
+	assert_refused(PLACES + 1, OAE_R_BUSY);
+	assert_int_equal(oae_link_lacks(&l), 2 * PLACES);
+	read_one(PLACES);
+	assert_null(sent(OAE_READY));
+	take(1, 1, OAE_MESSAGE, PLACES);
+	commit_to(1);
+	read_one(PLACES);
+	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + PLACES);
+
+	/* If there is room for it, at once. */
+	open_wide(PLACES, PLACES);
+	take(2, 1, OAE_MESSAGE, 2);
+	lend(2);
+	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 2);
+
+	/* In the next run nothing is refused yet. */
+	open_wide(PLACES, PLACES);
+	take(2, 1, OAE_MESSAGE, 1);
+	anew_wide();
+	take(1, 1, OAE_MESSAGE, 0);
+	assert_refused(1, OAE_R_BUSY);
+	read_one(1);
+	assert_false(oae_link_owes_ready(&l));
+}
+
+/* --- places --- */
+
+/* What is held, and what is remembered of an express, moves to the places lent. */
+TEST(test_lend_held)
+{
+	u64 digest;
+
+	open_wide(PLACES, PLACES);
+	take(1, 1, OAE_MESSAGE, 1);
+	lend(1);
+	commit_to(1);
+	assert_int_equal(count_op(OAE_OP_DELIVER), 1);
+
+	open_wide(PLACES, PLACES);
+	rcv(slice(1, 0, OAE_F_LAST | OAE_F_EXPRESS));
+	digest = sent(OAE_REFLECT)->frame.reflect.digest;
+	lend(1);
+	rcv(BUT(slice(1, 0, OAE_F_LAST | OAE_F_EXPRESS), f.seq--));
+	assert_true(sent(OAE_REFLECT)->frame.reflect.digest == digest);
+	assert_int_equal(sent(OAE_REFLECT)->frame.reflect.first, 77);
+}
+
+/* So does what is offered, wherever its counters begin. */
+TEST(test_lend_offered)
+{
+	open_wide(PLACES, PLACES);
+	post(&x, 1, 0);
+	reflect(1);
+	renamed();
+	rcv(BUT(resolved(), f.tx = PEER_START, f.sync.caps = PLACES - 1));
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(l.tx, 0);
+	post(&y, 1, 0);
+	lend(1);
+	reflect(1);
+	assert_true(ended(&y, OAE_COMMITTED));
+}
+
+static struct oae_pair **reclaim(void)
+{
+	return oae_link_reclaim(&l);
+}
+
+/* Places that are in use are not taken back. */
+WINDOW_TEST(test_reclaim)
+{
+	assert_ptr_equal(reclaim(), pair);
+	assert_null(reclaim());
+	post_some(1, 1);
+	reflect(1);
+	assert_int_equal(l.tx, 1);
+
+	open_window(state);
+	post_some(1, 1);
+	assert_null(reclaim());
+	reflect(1);
+	assert_ptr_equal(reclaim(), pair);
+
+	open_window(state);
+	take(2, 1, OAE_MESSAGE, 1);
+	assert_null(reclaim());
+
+	open_window(state);
+	rcv(slice(1, 0, OAE_F_LAST | OAE_F_EXPRESS));
+	assert_null(reclaim());
+}
+
+/* A new peer: nothing is known of any number, until each has been committed. */
+WINDOW_TEST(test_reclaim_later)
+{
+	unsigned int i;
+
+	renamed();
+	rcv(BUT(resolved(), f.tx = PEER_START, f.sync.caps = PLACES - 1));
+	assert_int_equal(l.state, OAE_OPEN);
+	for (i = 1; i < PLACES; i++) {
+		post_some(1, 1);
+		reflect(i);
+		assert_ptr_equal(reclaim(), i < PLACES - 1 ? NULL : pair);
+	}
+}
+
+/* The attempts of the next number are kept, and that it had another content. */
+TEST(test_reclaim_attempts)
+{
+	open_wide(PLACES, 1);
+	lend(1);
+	post(&x, 1, 0);
+	cancel(&x);
+	assert_ptr_equal(reclaim(), pair);
+	post(&y, 2, 0);
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
+	anew();
+	assert_false(sent(OAE_OFFER)->frame.flags & OAE_F_RESUME);
+}
+
+/* A link that ends keeps its places, for whoever frees them. */
+WINDOW_TEST(test_end)
+{
+	post_some(1, 2);
+	kill_link(OAE_E_CANCEL);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 2);
+	assert_int_equal(a.nsends, 0);
+	assert_ptr_equal(l.pair, pair);
+}
+
+/* --- closing --- */
+
+/* CLOSE does not wait for what is held above a number that was refused. */
+WINDOW_TEST(test_close)
+{
+	take(2, 1, OAE_MESSAGE, 1);
+	take(1, 1, OAE_MESSAGE, 0);
+	close_link();
+	assert_non_null(sent(OAE_CLOSE));
+	/* The peer gives the number up. */
+	take(1, 2, OAE_VOID, 0);
+	assert_non_null(sent(OAE_REFLECT));
+}
+
+/* But a peer that closes is answered only when nothing is held. */
+WINDOW_TEST(test_peer_closes)
+{
+	take(1, 1, OAE_MESSAGE, 1);
+	rcv(frame(OAE_CLOSE));
+	assert_null(sent(OAE_CLOSE_ACK));
+	commit_to(1);
+	assert_non_null(sent(OAE_CLOSE_ACK));
+}
+
+/* What waits is reversed at once, and nothing is offered in place of it. */
+WINDOW_TEST(test_close_parked)
+{
+	post_some(1, 2);
+	refuse_number(1, OAE_R_BUSY);
+	close_link();
+	assert_true(ended(&h[1], OAE_REVERSED));
+	assert_int_equal(offered(1)->frame.kind, OAE_VOID);
+	assert_null(sent(OAE_CLOSE));
+}
+
+/* So is what waits since the run before. */
+WINDOW_TEST(test_close_queued)
+{
+	post_some(1, 2);
+	anew_wide();
+	assert_null(offered(2));
+	close_link();
+	assert_true(ended(&h[2], OAE_REVERSED));
+}
+
+/* DONE was asked for an earlier one: it is asked for again. */
+WINDOW_TEST(test_close_confirms)
+{
+	peer_lag = 2;
+	post_some(1, 1);
+	reflect(1);
+	confirm();
+	post_some(2, 2);
+	reflect(2);
+	close_link();
+	assert_true(sent(OAE_COMMIT)->frame.flags & OAE_F_WANT_DONE);
+	assert_int_equal(sent(OAE_COMMIT)->frame.seq, 2);
+}
+
+UNIT_MAIN("window")
