@@ -40,7 +40,7 @@ const char *oae_opcode_name(u8 opcode)
 /* The digest of a header, with the digest field counted as zero. */
 static u64 frame_header_digest(const u8 *hdr, size_t hdr_len, u64 payload_hash)
 {
-	u8 copy[OAE_HLEN_MAX];
+	u8 copy[OAE_HLEN_MAX] oae_uninit;
 
 	/* The usual length: the compiler makes a few moves of a constant copy. */
 	if (hdr_len == OAE_HDR_LEN)
@@ -370,7 +370,7 @@ u64 oae_slice_hash(const void *data, size_t len, u16 slice)
  */
 u64 oae_whole_digest(const u64 *hash, unsigned int nslices)
 {
-	u8 be[OAE_MAX_SLICES * sizeof(u64)];
+	u8 be[OAE_MAX_SLICES * sizeof(u64)] oae_uninit;
 	unsigned int i;
 
 	for (i = 0; i < nslices; i++)

@@ -97,6 +97,19 @@ static inline void put_unaligned_be64(u64 v, void *p)
 }
 #endif /* __KERNEL__ */
 
+/*
+ * Kernels are built to clear every variable on the stack. This one is not to be: it is
+ * large, a frame takes one or more of them, and nothing reads what was not written.
+ */
+#ifdef __has_attribute
+#if __has_attribute(__uninitialized__)
+#define oae_uninit __attribute__((__uninitialized__))
+#endif
+#endif
+#ifndef oae_uninit
+#define oae_uninit
+#endif
+
 #include "xxh64.h"
 
 #endif /* OAE_TYPES_H */

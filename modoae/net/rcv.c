@@ -134,7 +134,7 @@ static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 {
 	struct oae_node *node = port->node;
 	u8 peer[ETH_ALEN];
-	struct oae_frame f;
+	struct oae_frame f oae_uninit;
 	struct oae_tag *tag;
 	enum oae_stat why;
 

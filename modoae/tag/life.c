@@ -49,7 +49,7 @@ void oae_tag_open(struct oae_tag *tag, struct oae_run *ev)
  */
 void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
 {
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 
 	oae_run_enter(tag, &ev);
 	if (!tag->dead) {
@@ -78,7 +78,7 @@ void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
  */
 int oae_tag_want(struct oae_tag *tag)
 {
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 	int err = 0;
 
 	oae_run_enter(tag, &ev);
@@ -110,7 +110,7 @@ int oae_tag_want(struct oae_tag *tag)
  */
 void oae_tag_unwant(struct oae_tag *tag, bool close)
 {
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 
 	oae_run_enter(tag, &ev);
 	oae_link_want(&tag->link, false);
@@ -131,7 +131,7 @@ void oae_tag_unwant(struct oae_tag *tag, bool close)
  */
 void oae_tag_close(struct oae_tag *tag)
 {
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 
 	oae_run_enter(tag, &ev);
 	oae_link_close(&tag->link, ev.now, &ev.a);
@@ -152,7 +152,7 @@ void oae_tag_close(struct oae_tag *tag)
  */
 void oae_tag_kill(struct oae_tag *tag, long err)
 {
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 	bool more;
 
 	oae_run_enter(tag, &ev);
@@ -184,7 +184,7 @@ void oae_tag_kill(struct oae_tag *tag, long err)
 void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare)
 {
 	struct sk_buff_head lost;
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 
 	__skb_queue_head_init(&lost);
 	oae_run_enter(tag, &ev);
@@ -217,7 +217,7 @@ void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare)
  */
 void oae_tag_settle(struct oae_tag *tag, long ns)
 {
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 
 	oae_run_enter(tag, &ev);
 	if (!oae_link_down(&tag->link) && !oae_link_closed(&tag->link)) {
@@ -239,7 +239,7 @@ void oae_tag_settle(struct oae_tag *tag, long ns)
  */
 void oae_tag_port(struct oae_tag *tag, long event)
 {
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 
 	oae_run_enter(tag, &ev);
 	switch (event) {
@@ -269,7 +269,7 @@ void oae_tag_port(struct oae_tag *tag, long event)
  */
 void oae_tag_about(struct oae_tag *tag, const struct oae_about *about)
 {
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 
 	oae_run_enter(tag, &ev);
 	tag->way.about = *about;

@@ -118,7 +118,7 @@ void oae_queue_flush_some(struct oae_tag *tag, struct oae_run *ev)
 int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 {
 	struct oae_node *node = tag->node;
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 	int err = 0;
 
 	oae_run_enter(tag, &ev);
@@ -162,7 +162,7 @@ EXPORT_SYMBOL_FOR_BENCH(oae_tag_send);
  */
 int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 {
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 	int r = 0;
 
 	oae_run_enter(tag, &ev);
@@ -189,7 +189,7 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
 			   unsigned int n, int err)
 {
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 	unsigned int i;
 
 	oae_run_enter(tag, &ev);
@@ -215,7 +215,7 @@ void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
  */
 void oae_tag_confirming(struct oae_tag *tag, int waiters)
 {
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 
 	oae_run_enter(tag, &ev);
 	tag->nconfirm += waiters;
@@ -234,7 +234,7 @@ void oae_tag_confirming(struct oae_tag *tag, int waiters)
  */
 int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, bool open)
 {
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 	int err = 0;
 
 	oae_run_enter(tag, &ev);
@@ -267,7 +267,7 @@ int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, bool open)
 void oae_tag_detach(struct oae_tag *tag, struct oae_client *c)
 {
 	struct oae_txn *txn, *next;
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 	LIST_HEAD(left);
 	bool more;
 
@@ -434,7 +434,7 @@ unsigned int oae_unread_len(struct oae_tag *tag)
  */
 static void queue_made_room(struct oae_tag *tag, bool attached)
 {
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 
 	/* Pairs with the smp_mb() in run_refused(), and with that in oae_tag_retire(). */
 	smp_mb();

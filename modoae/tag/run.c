@@ -399,7 +399,7 @@ void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
 static void run_wake_verbs(struct list_head *tags)
 {
 	struct oae_tag *tag, *next;
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 
 	list_for_each_entry_safe(tag, next, tags, wake) {
 		run_begin(tag, &ev);
@@ -468,7 +468,7 @@ static noinline void run_refused(struct oae_tag *tag, struct oae_run *ev)
 void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 		 const struct oae_frame *f)
 {
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 	u32 room;
 
 	run_begin(tag, &ev);
@@ -533,7 +533,7 @@ static void run_close_unused(struct oae_tag *tag, struct oae_run *ev)
 enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 {
 	struct oae_tag *tag = container_of(timer, struct oae_tag, timer);
-	struct oae_run ev;
+	struct oae_run ev oae_uninit;
 
 	/* BH is off in a soft timer, but not every kernel's RCU waits for that. */
 	rcu_read_lock();
