@@ -95,6 +95,22 @@ struct oae_addr {
 
 #define OAE_MAX_PEERS	64
 
+/**
+ * struct oae_found - a tag that a processor has found, see oae_tag_of_frame()
+ * @tag: the tag; not dereferenced unless @retired is that of the node
+ * @retired: the node's, when the tag was found
+ */
+struct oae_found {
+	struct oae_tag *tag;
+	u64 retired;
+};
+
+#define OAE_FOUND_BITS	4	/* log2 of how many a processor remembers */
+
+struct oae_found_last {
+	struct oae_found slot[BIT(OAE_FOUND_BITS)];
+};
+
 struct oae_ring;		/* evlog.c */
 struct oae_newsdesk;		/* news.c */
 
@@ -119,6 +135,7 @@ struct oae_node {
 	struct mutex dev_lock;		/* one write to the knob `dev` at a time */
 	struct list_head ports;		/* RTNL; RCU for readers */
 	struct rhashtable tags;
+	atomic64_t retired;		/* tags that have left the table */
 	enum hrtimer_restart (*tag_timer)(struct hrtimer *timer);
 	atomic_t ntags;			/* in the table, or dead and unread */
 	atomic_t nstrangers;		/* in the table, made for strangers */
@@ -133,6 +150,7 @@ struct oae_node {
 	atomic64_t stranger_window;	/* admit.c: second and count */
 	struct oae_stats __percpu *stats;	/* NULL: no port was ever bound */
 	struct oae_ring __percpu *evlog;	/* NULL: no port was ever bound */
+	struct oae_found_last __percpu *found;	/* NULL: no port was ever bound */
 	struct oae_newsdesk *newsdesk;		/* NULL: no port was ever bound */
 	bool (*news_send)(struct oae_node *node);
 

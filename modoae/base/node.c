@@ -39,12 +39,21 @@ struct oae_node *oae_node_current(void)
 }
 EXPORT_SYMBOL_FOR_BENCH(oae_node_current);
 
+/* Frames come once a port is bound, and find this then. */
+static int node_found_make(struct oae_node *node)
+{
+	if (!node->found)
+		node->found = alloc_percpu_gfp(struct oae_found_last,
+					       GFP_KERNEL_ACCOUNT);
+	return node->found ? 0 : -ENOMEM;
+}
+
 /**
  * oae_node_use() - allocate what a node needs once it has a port
  * @node: the node
  *
- * A namespace without a port never pays for counters, event log and news. They stay
- * until the namespace is gone, charged to the memory cgroup of the task that
+ * A namespace without a port never pays for counters, event log, news and what finds
+ * tags fast. They stay until the namespace is gone, charged to the memory cgroup of the task that
  * binds the first port.
  *
  * Context: process, may sleep; under node->dev_lock.
@@ -55,7 +64,7 @@ int oae_node_use(struct oae_node *node)
 {
 	lockdep_assert_held(&node->dev_lock);
 	return oae_stats_make(node) ?: oae_evlog_make(node) ?:
-	       oae_news_make(node);
+	       node_found_make(node) ?: oae_news_make(node);
 }
 
 /**
@@ -77,6 +86,7 @@ void oae_node_init(struct oae_node *node, struct net *net)
 	xa_init(&node->regions);
 	get_random_bytes(&node->cookie_key, sizeof(node->cookie_key));
 	atomic64_set(&node->stranger_window, 0);
+	atomic64_set(&node->retired, 0);
 	mutex_init(&node->reader);
 	init_waitqueue_head(&node->noc_wait);
 	init_waitqueue_head(&node->tags_wait);
@@ -93,6 +103,7 @@ void oae_node_exit(struct oae_node *node)
 {
 	xa_destroy(&node->regions);
 	oae_news_exit(node);
+	free_percpu(node->found);
 	free_percpu(node->evlog);
 	free_percpu(node->stats);
 }

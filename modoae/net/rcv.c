@@ -159,7 +159,7 @@ static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 		return;
 	}
 
-	tag = oae_tag_find(port, oae_kid(f.vc, peer));
+	tag = oae_tag_of_frame(port, oae_kid(f.vc, peer));
 	if (likely(tag && !oae_link_closed(&tag->link))) {
 		oae_tag_rcv(tag, skb, &f);
 		return;

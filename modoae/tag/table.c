@@ -5,6 +5,7 @@
  */
 #include "event.h"
 
+#include <linux/hash.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
 
@@ -98,6 +99,9 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
 	oae_attach_dead(tag);
 	hrtimer_try_to_cancel(&tag->timer);
 	rhashtable_remove_fast(&tag->node->tags, &tag->hash, tag_params);
+	/* Counted once it is out. Pairs with the acquire in oae_tag_of_frame(). */
+	smp_mb__before_atomic();
+	atomic64_inc(&tag->node->retired);
 	spin_lock(&tag->node->all_lock);
 	list_del_init(&tag->all);
 	spin_unlock(&tag->node->all_lock);
@@ -122,6 +126,40 @@ struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid)
 	struct oae_tag_key key = { .port = port, .kid = kid };
 
 	return rhashtable_lookup(&port->node->tags, &key, tag_params);
+}
+
+/**
+ * oae_tag_of_frame() - find a tag, first among those that this CPU found last
+ * @port: its port, which has received a frame
+ * @kid: its key id
+ *
+ * What a CPU found stands as long as no tag of the node was retired since. A CPU that
+ * sees the old number of retired tags began its RCU read-side section before the grace
+ * period that frees the tag. A CPU that sees the new number finds the tag nowhere: it is
+ * counted once it is out of the table.
+ *
+ * Context: softirq, or BH off; under rcu_read_lock().
+ *
+ * Return: the tag, valid in this RCU read-side critical section; or NULL.
+ */
+struct oae_tag *oae_tag_of_frame(struct oae_port *port, u64 kid)
+{
+	struct oae_node *node = port->node;
+	struct oae_found_last *last = this_cpu_ptr(node->found);
+	struct oae_found *found = &last->slot[hash_64(kid, OAE_FOUND_BITS)];
+	/* Pairs with the barrier in oae_tag_retire(). */
+	u64 retired = atomic64_read_acquire(&node->retired);
+	struct oae_tag *tag = found->tag;
+
+	if (likely(tag && found->retired == retired && tag->key.kid == kid &&
+		   tag->key.port == port))
+		return tag;
+	tag = oae_tag_find(port, kid);
+	if (tag) {
+		found->tag = tag;
+		found->retired = retired;
+	}
+	return tag;
 }
 
 static struct oae_tag *table_tag_alloc(struct oae_port *port, u64 kid, bool stranger,

@@ -243,6 +243,7 @@ bool oae_unclaimed_any(const struct oae_node *node);
 u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN]);
 void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN]);
 struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid);
+struct oae_tag *oae_tag_of_frame(struct oae_port *port, u64 kid);
 struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger,
 			     gfp_t gfp);
 void oae_tag_put(struct oae_tag *tag);
