@@ -184,6 +184,7 @@ static int __init oae_init(void)
 {
 	int err;
 
+	oae_xmit_init();
 	err = register_pernet_device(&oae_net_ops);
 	if (err)
 		return err;
@@ -215,6 +216,7 @@ stop_params:
 unregister_pernet:
 	unregister_pernet_device(&oae_net_ops);
 	rcu_barrier();
+	oae_xmit_exit();
 	return err;
 }
 
@@ -229,6 +231,7 @@ static void __exit oae_exit(void)
 	unregister_netdevice_notifier(&oae_netdev_nb);
 	unregister_pernet_device(&oae_net_ops);
 	rcu_barrier();		/* call_rcu() functions are in this module */
+	oae_xmit_exit();
 	pr_info("unloaded\n");
 }
 

@@ -416,6 +416,9 @@ void oae_xmit_frame(struct oae_port *port, const u8 *dest,
 		    const struct oae_frame *f, struct sk_buff **spent);
 void oae_xmit_offer(struct oae_port *port, const u8 *dest,
 		    struct oae_send *send, struct sk_buff **spent);
+void oae_xmit_spare(struct sk_buff *skb);
+void oae_xmit_init(void);
+void oae_xmit_exit(void);
 struct sk_buff *oae_xmit_reply(struct oae_port *port, unsigned int room);
 void oae_xmit_reflect(struct oae_port *port, const u8 *dest,
 		      struct oae_frame *f, struct sk_buff *reply);

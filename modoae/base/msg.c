@@ -163,7 +163,7 @@ void oae_msg_get(struct oae_msg *msg)
  * oae_msg_put() - drop a reference
  * @msg: the message, freed with the last reference
  *
- * Context: any.
+ * Context: any but hard interrupts, interrupts on.
  */
 void oae_msg_put(struct oae_msg *msg)
 {
@@ -173,7 +173,11 @@ void oae_msg_put(struct oae_msg *msg)
 		return;
 	for (i = 0; i < msg->npieces; i++)
 		put_page(msg->piece[i].bv_page);
-	kfree_skb(msg->result);
+	if (msg->result) {
+		local_bh_disable();
+		oae_xmit_spare(msg->result);
+		local_bh_enable();
+	}
 	kfree(msg);
 }
 EXPORT_SYMBOL_FOR_BENCH(oae_msg_put);

@@ -2,29 +2,34 @@
 /*
  * Transmit: from struct oae_frame to the device. No lock is held here.
  *
- * Only the header is allocated, and the skb of the frame being answered is
- * reused for it where possible. A slice's payload is attached as page fragments.
- * A frame that cannot be sent is counted and lost; the link recovers as from any
- * loss.
+ * Only the header is allocated, and not even that where an skb can be reused: that
+ * of the frame being answered, or a spare. Spares are skbs of frames that were
+ * handled or read; each processor keeps a few. A slice's payload is attached as page
+ * fragments. A frame that cannot be sent is counted and lost; the link recovers as
+ * from any loss.
  */
 #include "base.h"
 
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
 
+#define OAE_SPARES	8	/* the most that a processor keeps */
+#define OAE_SPARE_MAX	SKB_WITH_OVERHEAD(1024)	/* bytes of its head, at most */
+
+static DEFINE_PER_CPU(struct sk_buff_head, xmit_spares);
+
 /*
  * Empty the skb of a received frame for reuse, and scrub it as forwarding would.
- * False if the skb is shared, has too little room, or a neighbour on this host has
- * marked it as one to be cut up: the device would drop the reply.
+ * xmit_has_room() sets where its data begins. False if the skb is shared, or a
+ * neighbour on this host has marked it as one to be cut up: the device would drop the
+ * reply.
  */
-static bool xmit_reuse(struct sk_buff *skb, unsigned int hlen, unsigned int room)
+static bool xmit_empty(struct sk_buff *skb)
 {
 	if (skb_is_nonlinear(skb) || skb_cloned(skb) || skb_shared(skb) ||
 	    skb_is_gso(skb))
 		return false;
-	skb_trim(skb, 0);
-	if (skb_headroom(skb) < hlen || skb_tailroom(skb) < room)
-		return false;
+	skb->len = 0;
 	skb_orphan(skb);
 	skb_scrub_packet(skb, true);
 	__vlan_hwaccel_clear_tag(skb);
@@ -35,6 +40,32 @@ static bool xmit_reuse(struct sk_buff *skb, unsigned int hlen, unsigned int room
 	return true;
 }
 
+/* Begin an empty skb anew, with @hlen bytes of headroom. False: it is too small. */
+static bool xmit_has_room(struct sk_buff *skb, unsigned int hlen, unsigned int room)
+{
+	if (skb_end_offset(skb) < hlen + room)
+		return false;
+	skb->data = skb->head + hlen;
+	skb_reset_tail_pointer(skb);
+	return true;
+}
+
+/* The skb of the frame being answered, or a spare; NULL: none, or it is too small. */
+static struct sk_buff *xmit_reuse(struct sk_buff **spent, unsigned int hlen,
+				  unsigned int room)
+{
+	struct sk_buff *skb = *spent;
+
+	if (skb && xmit_empty(skb))
+		*spent = NULL;
+	else
+		skb = __skb_dequeue(this_cpu_ptr(&xmit_spares));
+	if (skb && xmit_has_room(skb, hlen, room))
+		return skb;
+	consume_skb(skb);
+	return NULL;
+}
+
 static struct sk_buff *xmit_frame_skb(struct oae_port *port,
 				      const struct oae_frame *f,
 				      struct sk_buff **spent)
@@ -42,12 +73,9 @@ static struct sk_buff *xmit_frame_skb(struct oae_port *port,
 	struct net_device *dev = port->dev;
 	unsigned int hlen = LL_RESERVED_SPACE(dev);
 	unsigned int room = OAE_PARSE_MAX + dev->needed_tailroom;
-	struct sk_buff *skb;
+	struct sk_buff *skb = spent ? xmit_reuse(spent, hlen, room) : NULL;
 
-	if (spent && *spent && xmit_reuse(*spent, hlen, room)) {
-		skb = *spent;
-		*spent = NULL;
-	} else {
+	if (!skb) {
 		skb = alloc_skb(hlen + room, GFP_ATOMIC);
 		if (!skb) {
 			oae_count(port->node, OAE_S_NO_MEMORY);
@@ -60,6 +88,62 @@ static struct sk_buff *xmit_frame_skb(struct oae_port *port,
 	skb->dev = dev;
 	skb->protocol = port->pt.type;
 	return skb;
+}
+
+/**
+ * oae_xmit_spare() - free the skb of a frame, or keep it for one that will be sent
+ * @skb: the frame, handled or read, on no list; NULL is ignored
+ *
+ * Kept are only skbs like those that oae_xmit_frame() allocates. One whose bytes are
+ * part of a page would keep the whole page, perhaps a driver's.
+ *
+ * Context: softirq, or BH off.
+ */
+void oae_xmit_spare(struct sk_buff *skb)
+{
+	struct sk_buff_head *spares = this_cpu_ptr(&xmit_spares);
+
+	if (unlikely(!skb))
+		return;
+	if (skb_queue_len(spares) >= OAE_SPARES || skb->head_frag ||
+	    skb_pfmemalloc(skb) || skb_zcopy(skb) || skb_cloned(skb) ||
+	    skb_shared(skb) || skb_end_offset(skb) > OAE_SPARE_MAX)
+		goto free;
+	/* Gives the payload's pages back. */
+	skb_orphan(skb);
+	if (pskb_trim(skb, 0) || !xmit_empty(skb))
+		goto free;
+	skb->dev = NULL;
+	__skb_queue_head(spares, skb);
+	return;
+free:
+	consume_skb(skb);
+}
+
+/**
+ * oae_xmit_init() - begin to keep spare skbs
+ *
+ * Context: process.
+ */
+void oae_xmit_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		__skb_queue_head_init(per_cpu_ptr(&xmit_spares, cpu));
+}
+
+/**
+ * oae_xmit_exit() - free the spare skbs; nothing is received, read or sent any more
+ *
+ * Context: process.
+ */
+void oae_xmit_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		__skb_queue_purge(per_cpu_ptr(&xmit_spares, cpu));
 }
 
 static void xmit_send_skb(struct oae_port *port, struct sk_buff *skb,
@@ -87,9 +171,10 @@ static void xmit_send_skb(struct oae_port *port, struct sk_buff *skb,
  * @port: the port, which the caller keeps alive
  * @dest: destination address, the peer's or a gateway's
  * @f: the frame
- * @spent: a received skb for reuse, set to NULL if it was reused; or NULL
+ * @spent: the received skb that is answered, or NULL there; set to NULL if it was
+ *	reused. NULL: take no spare either
  *
- * Context: any but hard interrupts, no lock held.
+ * Context: any but hard interrupts, no lock held; BH off if @spent.
  */
 void oae_xmit_frame(struct oae_port *port, const u8 *dest,
 		    const struct oae_frame *f, struct sk_buff **spent)
@@ -105,7 +190,7 @@ void oae_xmit_frame(struct oae_port *port, const u8 *dest,
  * @port: the port it will leave by, not gone
  * @room: bytes that the caller will put into the linear part
  *
- * Context: any.
+ * Context: softirq, or BH off.
  *
  * Return: an skb with headroom for the header; NULL if there is no memory.
  */
@@ -113,9 +198,13 @@ struct sk_buff *oae_xmit_reply(struct oae_port *port, unsigned int room)
 {
 	unsigned int hlen = LL_RESERVED_SPACE(port->dev) + OAE_HLEN_MAX +
 			    OAE_REFLECT_LEN;
-	struct sk_buff *skb;
+	struct sk_buff *skb = NULL;
 
-	skb = alloc_skb(hlen + room + port->dev->needed_tailroom, GFP_ATOMIC);
+	room += port->dev->needed_tailroom;
+	skb = xmit_reuse(&skb, hlen, room);
+	if (skb)
+		return skb;
+	skb = alloc_skb(hlen + room, GFP_ATOMIC);
 	if (skb)
 		skb_reserve(skb, hlen);
 	else
@@ -174,9 +263,9 @@ void oae_xmit_reflect(struct oae_port *port, const u8 *dest,
  * @dest: destination address
  * @send: the OFFER from the link, and which slices; changed. The caller holds a
  *	reference to the message, which is @send->handle.
- * @spent: as for oae_xmit_frame()
+ * @spent: as for oae_xmit_frame(), not NULL
  *
- * Context: any but hard interrupts, no lock held.
+ * Context: any but hard interrupts, BH off, no lock held.
  */
 void oae_xmit_offer(struct oae_port *port, const u8 *dest,
 		    struct oae_send *send, struct sk_buff **spent)

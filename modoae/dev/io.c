@@ -88,11 +88,13 @@ void oae_read_free(struct sk_buff *skb)
 {
 	struct sk_buff *next;
 
+	local_bh_disable();
 	for (; skb; skb = next) {
 		next = skb->next;
 		skb_mark_not_on_list(skb);
-		consume_skb(skb);
+		oae_xmit_spare(skb);
 	}
+	local_bh_enable();
 }
 
 /* Take the next transaction, and wait for it unless @nonblock. NULL: end of file. */

@@ -486,7 +486,7 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 		run_refused(tag, &ev);
 	oae_run_log(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);
 	run_end(tag, &ev);
-	consume_skb(ev.skb);
+	oae_xmit_spare(ev.skb);
 	run_more(tag, &ev);
 }
 

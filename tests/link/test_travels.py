@@ -40,13 +40,13 @@ class Travels(OaeTest):
         """One of tracefs' files."""
         (TRACING / name).write_text(value)
 
-    def trace(self):
-        """The functions of the module in the order in which a message enters them."""
+    def trace(self, functions=":mod:modoae"):
+        """The functions, those of the module, in the order in which a message enters them."""
         if not TRACING.is_mount():
             run("mount", "-t", "tracefs", "none", str(TRACING))
         if "function" not in (TRACING / "available_tracers").read_text().split():
             self.skipTest("this kernel has no function tracer")
-        self.set("set_ftrace_filter", ":mod:modoae")
+        self.set("set_ftrace_filter", functions)
         self.addCleanup(self.set, "set_ftrace_filter", "")
         self.set("current_tracer", "function")
         self.addCleanup(self.set, "current_tracer", "nop")
@@ -73,6 +73,18 @@ class Travels(OaeTest):
             self.assertIn(function, seen[at:], f"step {number} of the page, after "
                           f"{[name for name, _ in steps[:number]][-3:]}, is not in the trace")
             at = seen.index(function, at) + 1
+
+    def test_spares(self):
+        """A processor that has sent and received some frames builds further ones in their skbs."""
+        self.addCleanup(os.sched_setaffinity, 0, os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {0})
+        for _ in range(4):
+            self.a.write(b"spare skbs")
+            self.assertEqual(self.b.read_one(), b"spare skbs")
+        seen = re.findall(r": (\w+) <-(\w+)", self.trace("__alloc_skb\noae_link_rcv"))
+        self.assertIn("oae_link_rcv", [function for function, _ in seen])
+        callers = {caller for function, caller in seen if function == "__alloc_skb"}
+        self.assertFalse([name for name in callers if re.match("(oae_)?xmit_", name)])
 
     def test_files(self):
         """And each is where the page says."""
