@@ -114,7 +114,7 @@ static inline u64 oae_xxh64_finish(u64 h, const u8 *p, unsigned int n)
  *
  * Return: the hash.
  */
-static inline u64 oae_xxh64(const void *data, size_t len, u64 seed)
+static __always_inline u64 oae_xxh64(const void *data, size_t len, u64 seed)
 {
 	u64 h = seed + OAE_XXH64_P5, acc[4];
 	const u8 *p = data;
