@@ -5,8 +5,8 @@
  * or kill a link are in life.c.
  *
  * Every event has the same steps. Under tag->lock the link is stepped and its ops
- * are applied. Then the lock is dropped, sleepers are woken, and the frames are
- * sent. BH is off and the RCU read lock held from the first step to the last, so a
+ * are applied. Then the lock is dropped, the frames are sent, and sleepers are
+ * woken. BH is off and the RCU read lock held from the first step to the last, so a
  * port or a tag that is removed meanwhile is not freed.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -300,7 +300,7 @@ static noinline void run_reopen(struct oae_tag *tag, struct oae_run *ev)
 
 static void run_wake_verbs(struct list_head *tags);
 
-/* End an event: apply its ops, drop tag->lock, wake sleepers, send its frames. */
+/* End an event: apply its ops, drop tag->lock, send its frames, wake sleepers. */
 static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	__releases(&tag->lock)
 {
@@ -345,11 +345,15 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	settled = unlikely(tag->settling) && run_settle_end(tag);
 	spin_unlock(&tag->lock);
 
-	/* Wake first: a sleeper on another CPU runs while the frames are built. */
-	if (ev->wake_reader || ev->wake_writer || !list_empty(&ev->done))
-		oae_tell_all(tag, ev);
+	/*
+	 * Send first: the peer works while sleepers here are woken. Who looks without
+	 * being woken sees the new state since tag->lock was dropped, so nobody can
+	 * count on either order.
+	 */
 	if (ev->a.nsends)
 		oae_out_send(tag, ev);
+	if (ev->wake_reader || ev->wake_writer || !list_empty(&ev->done))
+		oae_tell_all(tag, ev);
 	if (gone || settled)
 		wake_up(&node->tags_wait);
 	if (unlikely(!list_empty(&ev->wake)))
@@ -381,7 +385,7 @@ static void run_more(struct oae_tag *tag, struct oae_run *ev)
 }
 
 /**
- * oae_run_leave() - end an event: apply, unlock, wake sleepers, send frames
+ * oae_run_leave() - end an event: apply, unlock, send frames, wake sleepers
  * @tag: the tag, locked by oae_run_enter()
  * @ev: the event
  *
