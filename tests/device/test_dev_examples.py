@@ -335,7 +335,23 @@ class WorkQueue(ExamplesTest):
         """`send` at n1, `work` at n2."""
         return self.start(host, sys.executable, EXAMPLES / "workqueue.py", what,
                           self.folder / what, self.cable.mac_b if host is self.n1 else
-                          self.cable.mac_a, *command, stderr=subprocess.DEVNULL)
+                          self.cable.mac_a, *command, stderr=self.said(what))
+
+    def said(self, what):
+        """Where it complains."""
+        file = open(self.folder / f"{what}.said", "a", encoding="utf-8")
+        self.addCleanup(file.close)
+        return file
+
+    def done(self, goal):
+        """Wait for so many results; say what both programs complained of, and how they stand."""
+        try:
+            wait_for(lambda: len(self.results()) >= goal, f"{goal} results")
+        except AssertionError as error:
+            said = [path.read_text("utf-8") for path in self.folder.glob("*.said")]
+            ends = [host.tag() for host in (self.n1, self.n2)]
+            status = [program.status for program in self.programs]
+            raise AssertionError(f"{error}; {said}; {status}; {ends}") from error
 
     def put(self, jobs):
         """Jobs for `send`."""
@@ -362,7 +378,7 @@ class WorkQueue(ExamplesTest):
         for goal in range(5, self.JOBS, 9):
             first = self._put_so_far() + 1
             self.put([f"job-{n}" for n in range(first, min(first + 9, self.JOBS + 1))])
-            wait_for(lambda goal=goal: len(self.results()) >= goal, f"{goal} results")
+            self.done(goal)
             what = ("send", "work")[self.dice.randrange(2)]
             self.kill(programs[what])
             kills += what == "work"
@@ -370,7 +386,7 @@ class WorkQueue(ExamplesTest):
                 self.cut(0.1)
             host = self.n1 if what == "send" else self.n2
             programs[what] = self.queue(host, what, *(command if what == "work" else ()))
-        wait_for(lambda: len(self.results()) == self.JOBS, "all results")
+        self.done(self.JOBS)
         self.assertEqual(self.results(),
                          {n: f"done job-{n}\n" for n in range(1, self.JOBS + 1)})
         # taken once each, in order

@@ -71,7 +71,11 @@ def cases(peer):
     packet[-1] ^= 1
     yield "payload flipped", "digest", bytes(packet)
 
-    yield "kind 3", "field", commit(kind=3)
+    yield "kind 255", "field", commit(kind=255)
+    yield "OFFER of a VOID, two slices", "field", offer(kind=oae.VOID, slice=1, payload=b"")
+    yield "OFFER of a VOID, express", "field", offer(kind=oae.VOID, payload=b"",
+                                                     flags=oae.LAST | oae.EXPRESS)
+    yield "OFFER of a VOID, not empty", "field", offer(kind=oae.VOID)
     yield "reason 13", "field", commit(reason=13)
     yield "OFFER of a half, two slices", "field", offer(kind=oae.SWAP, slice=1)
     yield "OFFER of a half, not the last", "field", offer(kind=oae.SWAP, flags=0)
