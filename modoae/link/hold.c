@@ -177,19 +177,32 @@ bool oae_hold_stalled(const struct oae_link *l)
 /* Is there room for a number that has none yet (protocol 4.11)? */
 static bool hold_room(const struct oae_link *l, u32 seq, u32 room)
 {
-	return seq == l->rx + 1 ? room : room > l->ntaken;
+	if (seq == l->rx + 1)
+		return oae_room_places(room);
+	return oae_room_places(room) > l->ntaken && !(room & OAE_ROOM_FULL);
+}
+
+/*
+ * Is another slice one too many? A number was begun when there was room; nobody knew
+ * how long it would be. The next one is never cut short, or nothing would go on.
+ */
+static bool hold_too_much(const struct oae_link *l, const struct oae_hold *h,
+			  const struct oae_frame *f, u32 room)
+{
+	return room & OAE_ROOM_FULL && f->seq != l->rx + 1 && h->have &&
+	       !(h->have & 1ULL << f->slice);
 }
 
 /**
  * oae_hold_highest() - the highest number that READY can name
  * @l: the link
- * @room: places for unread transactions
+ * @room: places for unread transactions; OAE_ROOM_FULL
  *
  * Return: the number, at least rx + 1.
  */
 u32 oae_hold_highest(const struct oae_link *l, u32 room)
 {
-	u32 left = room > l->ntaken ? room - l->ntaken : 0;
+	u32 left = hold_room(l, l->rx + 2, room) ? oae_room_places(room) - l->ntaken : 0;
 	u32 i, n = l->pair && l->window < l->npairs ? l->window : hold_places(l);
 	const struct oae_hold *h;
 
@@ -580,7 +593,7 @@ static void hold_no_place(struct oae_link *l, const struct oae_frame *f,
  * oae_rcv_offer() - handle a slice of an offer (protocol 4.2, steps 1 to 3 and 5)
  * @l: the link, OPEN; the frame is of this run
  * @f: the frame
- * @room: places for unread transactions
+ * @room: places for unread transactions; OAE_ROOM_FULL
  * @now: ns
  * @a: actions
  */
@@ -636,6 +649,10 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 	if (oae_takes_nothing(l) && f->kind != OAE_VOID) {
 		hold_refuse(l, f->seq,
 			    f->kind == OAE_SWAP ? OAE_R_NO_HALF : OAE_R_BUSY, a);
+		return;
+	}
+	if (hold_too_much(l, h, f, room)) {
+		hold_refuse(l, f->seq, OAE_R_BUSY, a);
 		return;
 	}
 	if (!hold_keep_slice(l, h, f, a))

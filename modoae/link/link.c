@@ -186,9 +186,11 @@ static void link_rcv_turned_away(struct oae_link *l, const struct oae_frame *f,
 /* The places that are left, after what this event has delivered. */
 static u32 link_room(const struct oae_link *l, u32 room)
 {
-	if (!oae_link_windowed(l))
-		return room;
-	return room > l->ndelivered ? room - l->ndelivered : 0;
+	u32 n = oae_room_places(room);
+
+	if (oae_link_windowed(l))
+		n = n > l->ndelivered ? n - l->ndelivered : 0;
+	return n | (room & OAE_ROOM_FULL);
 }
 
 static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 room,
@@ -260,7 +262,7 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 roo
  * oae_link_rcv() - handle a received frame
  * @l: the link
  * @f: the frame, parsed and verified
- * @room: places for unread transactions
+ * @room: places for unread transactions; OAE_ROOM_FULL
  * @now: ns
  * @a: actions
  */
@@ -387,7 +389,7 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 /**
  * oae_link_drained() - send READY if it is due: there is room, or words are free
  * @l: the link
- * @room: places for unread transactions
+ * @room: places for unread transactions; OAE_ROOM_FULL
  * @now: ns
  * @a: actions
  */

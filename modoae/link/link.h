@@ -114,6 +114,12 @@ struct oae_post {
 	u16 reply;
 };
 
+/*
+ * With the places for unread transactions: what is gathered and held takes all the
+ * memory that it may (protocol 4.11).
+ */
+#define OAE_ROOM_FULL	0x80000000U
+
 /* Notes, to be counted and logged. Every dropped frame has one. */
 enum oae_note {
 #define OAE_NOTE(_id, _name, _text) OAE_N_##_id,

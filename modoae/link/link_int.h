@@ -32,6 +32,11 @@ static inline bool oae_close_out(const struct oae_link *l)
 	return l->closing && l->close_sent;
 }
 
+static inline u32 oae_room_places(u32 room)
+{
+	return room & ~OAE_ROOM_FULL;
+}
+
 /* Transaction numbers wrap: compare them by their distance. */
 static inline s32 oae_dist(u32 from, u32 to)
 {

@@ -335,21 +335,22 @@ void oae_unread_add(struct oae_tag *tag, u32 seq, unsigned int nslices)
  * @tag: the tag
  *
  * rcvbuf is in bytes. What is unread or held is taken for what the next ones will be
- * like.
+ * like; what is gathered and held has a bound of its own, whatever they are like.
  *
  * Context: under tag->lock, BH off.
  *
- * Return: an estimate; 0 if nothing more may be taken.
+ * Return: an estimate, 0 if nothing more may be taken; and OAE_ROOM_FULL.
  */
 u32 oae_unread_places(const struct oae_tag *tag)
 {
 	size_t unread = READ_ONCE(tag->rcv_bytes), used = unread + tag->kept_bytes;
 	u32 rcvbuf = READ_ONCE(tag->node->knobs.rcvbuf), n;
+	u32 full = tag->kept_bytes < rcvbuf ? 0 : OAE_ROOM_FULL;
 
 	if (unread >= rcvbuf)
-		return 0;
+		return full;
 	if (used >= rcvbuf)
-		return 1;
+		return full | 1;
 	n = READ_ONCE(tag->nrcv) + oae_link_taken(&tag->link);
 	/* The link counts what is held against these places. */
 	return oae_link_taken(&tag->link) + 1 +

@@ -378,7 +378,7 @@ static u8 *pack_window(const struct m_world *w, unsigned int who, u8 *out)
 	const struct oae_hold *last = oae_hold_of(l, l->pair ? l->rx : l->rx + 1);
 	unsigned int i, k;
 
-	*out++ = !!l->pair | l->lacking << 1 | l->more << 2 | e->single << 3 |
+	*out++ = (l->pair ? 1 : 0) | l->lacking << 1 | l->more << 2 | e->single << 3 |
 		 l->nlanes << 4;
 	*out++ = l->given | l->naside << 4;
 	*out++ = l->window | l->win << 3 | (l->heard.window & 7) << 6;

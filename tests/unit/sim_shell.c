@@ -271,6 +271,12 @@ static u32 room(const struct sim_end *e)
 	return e->unread < e->rcvbuf ? e->rcvbuf - e->unread : 0;
 }
 
+/* What is gathered and held may be more than was thought, now and then. */
+static u32 full(const struct sim_end *e)
+{
+	return sim_upto(e->w, 8) ? 0 : OAE_ROOM_FULL;
+}
+
 u32 h_room(struct h_event *ev)
 {
 	return room((const struct sim_end *)ev->end);
@@ -291,8 +297,11 @@ void sim_receive(struct sim_end *e, const struct sim_pkt *p,
 	if (f->opcode == OAE_OFFER && oae_link_lacks_for(&e->link, f->seq) &&
 	    sim_upto(e->w, 4))
 		h_lend(ev);
-	oae_link_rcv(&e->link, f, room(e), ev->now, ev->a);
+	oae_link_rcv(&e->link, f, room(e) | full(e), ev->now, ev->a);
 	finish(ev);
+	/* What was delivered, or refused, may have made room. */
+	if (e->tag && room(e) && oae_link_owes_room(&e->link))
+		sim_drained(e);
 }
 
 /* The reader takes one. */

@@ -144,6 +144,17 @@ static void assert_refused(u32 above, u16 reason)
 	assert_int_equal(s->frame.reason, reason);
 }
 
+/* A slice of one that has more than one. */
+static void take_slice(u32 above, u8 attempt, u16 index, u8 flags, u32 room)
+{
+	struct oae_frame f = slice(attempt, index, flags);
+
+	f.seq = l.rx + above;
+	clear();
+	oae_link_rcv(&l, &f, room, now, &a);
+	assert_false(a.overflow);
+}
+
 /* The peer has committed so many of those that are held. */
 static void commit_to(u32 n)
 {
@@ -994,6 +1005,32 @@ WINDOW_TEST(test_close_confirms)
 	close_link();
 	assert_true(sent(OAE_COMMIT)->frame.flags & OAE_F_WANT_DONE);
 	assert_int_equal(sent(OAE_COMMIT)->frame.seq, 2);
+}
+
+/*
+ * A number is begun when there is room, and grows until there is none: only the next one
+ * is never cut short. What is refused so is offered again once there is room.
+ */
+WINDOW_TEST(test_full)
+{
+	take_slice(1, 1, 0, 0, PLACES);
+	take_slice(2, 1, 0, 0, PLACES);
+	assert_null(sent(OAE_REFUSE));
+	take_slice(1, 1, 1, OAE_F_LAST, PLACES | OAE_ROOM_FULL);
+	assert_non_null(sent(OAE_REFLECT));
+	/* Of what is here already there is not more. */
+	take_slice(2, 1, 0, 0, PLACES | OAE_ROOM_FULL);
+	assert_null(sent(OAE_REFUSE));
+	take_slice(2, 1, 1, OAE_F_LAST, PLACES | OAE_ROOM_FULL);
+	assert_refused(2, OAE_R_BUSY);
+	/* Nor is another begun. */
+	take(3, 1, OAE_MESSAGE, PLACES | OAE_ROOM_FULL);
+	assert_refused(3, OAE_R_BUSY);
+	read_one(PLACES | OAE_ROOM_FULL);
+	assert_null(sent(OAE_READY));
+	commit_to(1);
+	read_one(PLACES);
+	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + PLACES);
 }
 
 UNIT_MAIN("window")

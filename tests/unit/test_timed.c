@@ -289,18 +289,28 @@ static void give_up_half(struct sim *w)
 			sim_cancel(&w->end[i], half_at[i]);
 }
 
+/*
+ * Does an end still have the link of this incarnation? A SYNC that was late may have
+ * opened another, which nobody uses; the shell closes that after a while.
+ */
+static bool has_link(const struct sim *w, unsigned int who, u64 inc)
+{
+	return w->end[who].tag && w->end[who].link.inc == inc;
+}
+
 /* An end closes while the other has more to send than will ever be taken. */
 static void close_busy(struct sim *w)
 {
+	u64 since, inc[2] = { w->end[A].link.inc, w->end[B].link.inc };
 	unsigned int i;
-	u64 since;
 
 	cancel_at[A] = ~0ULL;
 	cancel_at[B] = ~0ULL;
 	for (i = 0; i < 20; i++)
 		sim_post(&w->end[B], 50, 50, OAE_MESSAGE, 0);
 	sim_close(&w->end[A]);
-	for (since = w->now; !w->why[0] && (w->end[A].tag || w->end[B].tag);) {
+	for (since = w->now; !w->why[0] &&
+	     (has_link(w, A, inc[A]) || has_link(w, B, inc[B]));) {
 		while (w->end[A].unread)
 			sim_read(&w->end[A]);
 		step(w);
