@@ -26,7 +26,7 @@
 #define OAE_OFF_SEQ		24	/* u32, the transaction the frame is about */
 #define OAE_OFF_ATTEMPT		28	/* which offering of seq, from 1 */
 #define OAE_OFF_KIND		29
-#define OAE_OFF_REASON		30	/* u16 */
+#define OAE_OFF_REASON		30	/* u16; REFLECT: room for so many above rx, 0 unsaid */
 #define OAE_OFF_DIGEST		32	/* u64 */
 #define OAE_HDR_LEN		40
 

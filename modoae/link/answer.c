@@ -182,6 +182,8 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_op(a, OAE_OP_RESULT)->handle = n->p.handle;
 	n->state = OAE_OFFER_REFLECTED;
 	oae_lane_not_due(l, n);
+	if (f->reason)
+		l->room_to = f->rx + f->reason;
 	if (oae_link_windowed(l))
 		answer_passed(l, n->serial);
 	/* In order: what is above the first gap waits. */
@@ -342,6 +344,7 @@ void oae_offer_ready(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a
 	struct oae_lane *n;
 
 	l->aside_ready = true;
+	l->room_to = seq;
 	for (at = l->tx; at != last;) {
 		n = oae_lane(l, ++at);
 		if (oae_link_windowed(l) ? oae_dist(at, seq) < 0 :

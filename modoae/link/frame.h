@@ -16,7 +16,7 @@
  * @hdr_len: bytes of header and extensions
  * @length: payload bytes in this frame
  * @slice: index of this slice
- * @reason: enum oae_reason
+ * @reason: enum oae_reason; REFLECT: see OAE_OFF_REASON
  * @src_ltag: the sender's ltag
  * @dst_ltag: the receiver's ltag as the sender knows it
  * @tx: last transaction the sender has committed

@@ -319,14 +319,16 @@ void oae_hold_deliver(struct oae_link *l, u64 now, struct oae_actions *a)
 	hold_reset(l, h);
 }
 
+/* @room: for how many numbers above rx there is room; 0 says nothing of it. */
 static void hold_send_reflect(struct oae_link *l, u32 seq, const struct oae_hold *h,
-			      u8 attempt, u8 kind, struct oae_actions *a)
+			      u8 attempt, u8 kind, u32 room, struct oae_actions *a)
 {
 	struct oae_send *s = oae_send(l, a, OAE_REFLECT);
 
 	s->frame.seq = seq;
 	s->frame.attempt = attempt;
 	s->frame.kind = kind;
+	s->frame.reason = room;
 	s->frame.reflect.digest = h->digest;
 	s->frame.reflect.first = h->first;
 	if (kind == OAE_MESSAGE || kind == OAE_VOID)
@@ -433,9 +435,15 @@ static void hold_begin(struct oae_link *l, struct oae_hold *h, u64 now,
 		oae_note(a, OAE_N_HELD);
 }
 
+/* What a REFLECT says of room: for how many numbers above rx. */
+static u32 hold_says(const struct oae_link *l, u32 room)
+{
+	return oae_link_windowed(l) ? oae_hold_highest(l, room) - l->rx : 0;
+}
+
 /* All slices are here: hold the transaction and reflect it, or refuse it. */
 static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame *f,
-		 u64 now, struct oae_actions *a)
+		 u32 room, u64 now, struct oae_actions *a)
 {
 	h->at = now;
 	l->active_at = now;
@@ -456,7 +464,7 @@ static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame 
 	hold_begin(l, h, now, a);
 	if (h->express)
 		oae_hold_deliver(l, now, a);
-	hold_send_reflect(l, f->seq, h, f->attempt, f->kind, a);
+	hold_send_reflect(l, f->seq, h, f->attempt, f->kind, hold_says(l, room), a);
 }
 
 /**
@@ -482,7 +490,7 @@ void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 	} else {
 		hold_begin(l, h, now, a);
 		h->reply = reply;
-		hold_send_reflect(l, l->rx + 1, h, h->attempt, OAE_VERB, a);
+		hold_send_reflect(l, l->rx + 1, h, h->attempt, OAE_VERB, 0, a);
 	}
 	/* The answer goes first, so link_rcv_data() left the pump to this. */
 	oae_offer_pump(l, now, a);
@@ -552,7 +560,7 @@ static void hold_offer_delivered(struct oae_link *l, const struct oae_frame *f,
 	}
 	oae_note(a, OAE_N_REFLECTED_AGAIN);
 	if (f->flags & OAE_F_LAST)
-		hold_send_reflect(l, f->seq, h, f->attempt, l->last_kind, a);
+		hold_send_reflect(l, f->seq, h, f->attempt, l->last_kind, 0, a);
 }
 
 /* May this number be offered to this end? A barrier is alone. */
@@ -634,7 +642,8 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 	case OAE_HOLD_HELD:
 		oae_note(a, OAE_N_REFLECTED_AGAIN);
 		if (f->flags & OAE_F_LAST)
-			hold_send_reflect(l, f->seq, h, f->attempt, h->kind, a);
+			hold_send_reflect(l, f->seq, h, f->attempt, h->kind,
+					  hold_says(l, room), a);
 		return;
 	default:
 		break;
@@ -658,7 +667,7 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 	if (!hold_keep_slice(l, h, f, a))
 		return;
 	if (h->nslices && h->have == oae_slice_mask(h->nslices)) {
-		hold(l, h, f, now, a);
+		hold(l, h, f, room, now, a);
 	} else if (f->flags & OAE_F_LAST) {
 		oae_note(a, OAE_N_GAP);
 		hold_send_refuse(l, f->seq, h, OAE_R_GAP, a);

@@ -15,15 +15,20 @@
  * oae_window_limit() - how many numbers may be under way now
  * @l: the link
  *
+ * One always: its REFLECT, or READY, says for how many others there is room.
+ *
  * Return: 1 in a run without a window, or without places.
  */
 unsigned int oae_window_limit(const struct oae_link *l)
 {
 	unsigned int n = l->win < l->cwnd ? l->win : l->cwnd;
+	s32 room = oae_dist(l->tx, l->room_to);
 
-	if (!oae_link_windowed(l) || !l->pair)
+	if (!oae_link_windowed(l) || !l->pair || room <= 1)
 		return 1;
-	return n < l->npairs ? n : l->npairs;
+	if (n > l->npairs)
+		n = l->npairs;
+	return n < (u32)room ? n : (u32)room;
 }
 
 /**
@@ -41,6 +46,7 @@ void oae_window_begin(struct oae_link *l)
 	}
 	l->cwnd_acked = 0;
 	l->recover = l->tx;
+	l->room_to = l->tx + OAE_WINDOW_MAX;
 	l->unplaced = 0;
 	l->more = false;
 	/* More places than before may be needed. */

@@ -22,6 +22,8 @@
  */
 #include "event.h"
 
+#define USUAL_OF	4	/* the last transaction's part of the mean, inverse */
+
 /**
  * oae_tag_lock() - lock a tag, to look at it or its clients outside of an event
  * @tag: the tag
@@ -316,6 +318,7 @@ void oae_unread_add(struct oae_tag *tag, u32 seq, unsigned int nslices)
 	OAE_RCV_CB(first)->nslices = nslices;
 	OAE_RCV_CB(first)->len = len;
 	tag->kept_bytes -= size;
+	tag->usual_bytes += ((long)size - (long)tag->usual_bytes) / USUAL_OF;
 	oae_add(&tag->rcv_bytes, size);
 	oae_add(&tag->nrcv, 1);
 	oae_unclaimed_sort(tag);
@@ -334,8 +337,9 @@ void oae_unread_add(struct oae_tag *tag, u32 seq, unsigned int nslices)
  * oae_unread_places() - how many more transactions there is room for (protocol 4.11)
  * @tag: the tag
  *
- * rcvbuf is in bytes. What is unread or held is taken for what the next ones will be
- * like; what is gathered and held has a bound of its own, whatever they are like.
+ * rcvbuf is in bytes, and nobody knows how long a transaction will be. So those that
+ * are begun, and the next ones, are taken to be like the last ones; and what is gathered
+ * and held has a bound of its own, whatever they are like.
  *
  * Context: under tag->lock, BH off.
  *
@@ -343,18 +347,17 @@ void oae_unread_add(struct oae_tag *tag, u32 seq, unsigned int nslices)
  */
 u32 oae_unread_places(const struct oae_tag *tag)
 {
-	size_t unread = READ_ONCE(tag->rcv_bytes), used = unread + tag->kept_bytes;
-	u32 rcvbuf = READ_ONCE(tag->node->knobs.rcvbuf), n;
+	u32 rcvbuf = READ_ONCE(tag->node->knobs.rcvbuf), taken = oae_link_taken(&tag->link);
+	size_t usual = tag->usual_bytes + 1, unread = READ_ONCE(tag->rcv_bytes);
+	size_t kept = max(tag->kept_bytes, taken * usual);
 	u32 full = tag->kept_bytes < rcvbuf ? 0 : OAE_ROOM_FULL;
 
 	if (unread >= rcvbuf)
 		return full;
-	if (used >= rcvbuf)
+	if (unread + kept >= rcvbuf)
 		return full | 1;
-	n = READ_ONCE(tag->nrcv) + oae_link_taken(&tag->link);
 	/* The link counts what is held against these places. */
-	return oae_link_taken(&tag->link) + 1 +
-	       (n ? (rcvbuf - used) / (u32)(used / n + 1) : OAE_WINDOW_MAX);
+	return full | (taken + 1 + (u32)((rcvbuf - unread - kept) / usual));
 }
 
 /* The oldest unread transaction: its skbs, linked by ->next, or NULL. */

@@ -49,6 +49,7 @@ struct oae_tag {
 	/* slices gathered or held for the next number: oae_tag_slots() */
 	struct sk_buff *slot[OAE_MAX_SLICES];
 	size_t kept_bytes;		/* truesize of all slices gathered or held */
+	size_t usual_bytes;		/* truesize of the usual transaction; a mean */
 	u32 verb_seq;			/* number of the verb computed last */
 	struct oae_held *held;		/* region.c; NULL: no verb came yet */
 	struct sk_buff_head rcvq;	/* delivered slices, see oae_rcv_cb */

@@ -12,6 +12,7 @@
 static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 {
 	l->recover = l->tx + l->given;
+	l->room_to = l->tx + OAE_WINDOW_MAX;
 	l->cwnd = OAE_WINDOW_MAX;
 	l->ssthresh = OAE_WINDOW_MAX;
 	l->cwnd_acked = 0;
@@ -190,6 +191,9 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 			f->dst = 0;
 		return from_run;
 	default:
+		/* What is said of room only keeps the peer from offering in vain. */
+		if (f->opcode == OAE_REFLECT)
+			f->reason = 0;
 		if (to_run) {
 			if (f->opcode == OAE_COMMIT || f->opcode == OAE_DONE ||
 			    (f->opcode == OAE_READY && !m_windows(w->sc)))

@@ -531,10 +531,48 @@ WINDOW_TEST(test_parked)
 	cancel(&h[4]);
 	assert_int_equal(offered(l.tx + 4)->frame.kind, OAE_VOID);
 	assert_int_equal(a.nsends, 1);
-	ready(l.tx + 1);
+	ready(l.tx + 6);
 	assert_non_null(offered(l.tx + 1));
 	assert_non_null(offered(l.tx + 2));
 	assert_non_null(offered(l.tx + 6));
+}
+
+/* A REFLECT says how far there is room, and nothing is offered beyond; but for the next. */
+WINDOW_TEST(test_room_told)
+{
+	u32 tx;
+
+	grow();
+	tx = l.tx;
+	post_some(1, 2);
+	rcv(BUT(answer_to(OAE_REFLECT, tx + 1), f.rx = tx, f.reason = 2));
+	post_some(3, 3);
+	assert_null(sent(OAE_OFFER));
+	rcv(BUT(answer_to(OAE_REFLECT, tx + 2), f.rx = tx + 1, f.reason = 1));
+	assert_non_null(offered(tx + 3));
+	/* It says nothing. */
+	rcv(BUT(answer_to(OAE_REFLECT, tx + 3), f.rx = tx + 2, f.reason = 0));
+	post_some(4, 4);
+	assert_non_null(offered(tx + 4));
+	post_some(5, 5);
+	assert_null(sent(OAE_OFFER));
+	ready(tx + 5);
+	assert_non_null(offered(tx + 5));
+	post_some(6, 6);
+	assert_null(sent(OAE_OFFER));
+}
+
+/* What this end says of it: what is held is no room, what is unread neither. */
+WINDOW_TEST(test_tell_room)
+{
+	take(1, 1, OAE_MESSAGE, 3);
+	assert_int_equal(sent(OAE_REFLECT)->frame.reason, 3);
+	take(2, 1, OAE_MESSAGE, 2);
+	assert_int_equal(sent(OAE_REFLECT)->frame.reason, 2);
+	take(2, 1, OAE_MESSAGE, 2 | OAE_ROOM_FULL);
+	assert_int_equal(sent(OAE_REFLECT)->frame.reason, 2);
+	take(1, 1, OAE_MESSAGE, PLACES);
+	assert_int_equal(sent(OAE_REFLECT)->frame.reason, PLACES);
 }
 
 /* READY brings back what it names; the keepalive the lowest. */
