@@ -313,7 +313,7 @@ static void remember_kept(struct m_end *e)
 		for (i = 0; i < M_SLICES; i++) {
 			u8 piece = e->slot[lane][i];
 
-			e->have[lane] |= (u64) !!piece << i;
+			e->have[lane] |= (piece ? 1ULL : 0) << i;
 			e->kept[lane] += piece ? M_LEN / M_PIECE_N(piece) : 0;
 		}
 	}
