@@ -92,7 +92,8 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 	close_drop_waiting(l, now, err, a);
 	if (oae_half_idle(l))
 		oae_half_drop(l, OAE_REVERSED, err, a);
-	if (l->nlanes || oae_close_waits(l))
+	/* What takes the place of the reversed may have used up the attempts. */
+	if (l->state != OAE_OPEN || l->nlanes || oae_close_waits(l))
 		return;
 
 	if (!oae_link_all_confirmed(l)) {

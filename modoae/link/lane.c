@@ -195,11 +195,27 @@ bool oae_lane_parked(const struct oae_link *l, u32 *seq)
 }
 
 /**
+ * oae_lane_froze() - the run is over: nothing stands for what was reversed in it
+ * @l: the link, frozen
+ *
+ * The numbers are given anew in the next run (protocol 4.11). A link that is down has
+ * nothing to offer, then, if all of it was reversed.
+ */
+void oae_lane_froze(struct oae_link *l)
+{
+	u32 seq;
+
+	/* From the top, so that nothing moves that is yet to be looked at. */
+	for (seq = l->tx + l->nlanes; seq != l->tx; seq--)
+		if (oae_lane(l, seq)->p.kind == OAE_VOID)
+			lane_remove(l, seq);
+}
+
+/**
  * oae_offer_requeue() - a new run: its numbers are given anew (protocol 4.11)
  * @l: the link, which resolves
  *
- * What stood for a reversed transaction is not needed any more. An express that was
- * in flight stays so, and so keeps its number.
+ * An express that was in flight stays so, and so keeps its number.
  */
 void oae_offer_requeue(struct oae_link *l)
 {
@@ -213,9 +229,7 @@ void oae_offer_requeue(struct oae_link *l)
 	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
 		n = oae_lane(l, seq);
 		n->due = OAE_DUE_NOT;
-		if (n->p.kind == OAE_VOID)
-			lane_remove(l, seq);
-		else if (oae_lane_reversible(n))
+		if (oae_lane_reversible(n))
 			n->state = OAE_OFFER_QUEUED;
 	}
 	l->given = 0;

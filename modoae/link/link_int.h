@@ -159,6 +159,7 @@ void oae_lane_dirty(struct oae_link *l, u32 seq);
 void oae_lane_clear(struct oae_link *l, u32 seq);
 bool oae_lane_find(const struct oae_link *l, const void *handle, u32 *seq);
 bool oae_lane_parked(const struct oae_link *l, u32 *seq);
+void oae_lane_froze(struct oae_link *l);
 void oae_offer_requeue(struct oae_link *l);
 void oae_offer_drop(struct oae_link *l, u32 seq, enum oae_outcome outcome, int err,
 		    struct oae_actions *a);

@@ -70,6 +70,7 @@ static void begin_sync(struct oae_link *l, enum oae_state state, u64 now,
 		       struct oae_actions *a)
 {
 	sync_draw_ltag(l);
+	oae_lane_froze(l);
 	l->window = l->cfg->window ? l->cfg->window : 1;
 	l->sync_at = now;
 	l->syncs = 0;

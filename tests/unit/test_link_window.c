@@ -358,6 +358,25 @@ TEST(test_attempts_move)
 	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 1);
 }
 
+/* Nothing stands for what was reversed once the run is over: nothing waits any more. */
+WINDOW_TEST(test_void_froze)
+{
+	post_some(1, 1);
+	cancel(&h[1]);
+	port_down();
+	fire_at(now + cfg.dead);
+	assert_int_equal(noted(OAE_N_DOWN), 1);
+	/* A post has the dead time to find the peer. */
+	post_some(2, 2);
+	assert_non_null(sent(OAE_SYNC));
+	fire_at(now + cfg.dead / 2);
+	assert_false(op(OAE_OP_COMPLETE));
+	fire_at(now + cfg.dead / 2);
+	assert_reversed(&h[2], OAE_E_DOWN);
+	fire_at(now + OAE_FORGET_DEAD * cfg.dead);
+	assert_non_null(op(OAE_OP_GONE));
+}
+
 /* --- what is lost --- */
 
 /* Nothing of the numbers of a run is left in the next one. */
@@ -1019,6 +1038,20 @@ WINDOW_TEST(test_close_parked)
 	assert_true(ended(&h[1], OAE_REVERSED));
 	assert_int_equal(offered(1)->frame.kind, OAE_VOID);
 	assert_null(sent(OAE_CLOSE));
+}
+
+/* The attempts are used up: the link freezes, and closes in the next run. */
+WINDOW_TEST(test_close_used_up)
+{
+	post_some(1, 1);
+	oae_lane(&l, 1)->attempt = 255;
+	refuse_number(1, OAE_R_BUSY);
+	close_link();
+	assert_true(ended(&h[1], OAE_REVERSED));
+	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
+	assert_null(sent(OAE_CLOSE));
+	rcv(BUT(resolved(), f.sync.caps = PLACES - 1));
+	assert_non_null(sent(OAE_CLOSE));
 }
 
 /* So is what waits since the run before. */
