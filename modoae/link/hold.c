@@ -203,8 +203,14 @@ static bool hold_too_much(const struct oae_link *l, const struct oae_hold *h,
 u32 oae_hold_highest(const struct oae_link *l, u32 room)
 {
 	u32 left = hold_room(l, l->rx + 2, room) ? oae_room_places(room) - l->ntaken : 0;
-	u32 i, n = l->pair && l->window < l->npairs ? l->window : hold_places(l);
+	u32 i, n = hold_places(l);
 	const struct oae_hold *h;
+
+	/* A peer without a window knows READY for its only number. */
+	if (!oae_link_windowed(l))
+		return l->rx + 1;
+	if (n > l->window)
+		n = l->window;
 
 	for (i = 1; i <= n; i++) {
 		h = oae_hold_of(l, l->rx + i);

@@ -899,6 +899,17 @@ TEST(test_no_place)
 	assert_false(oae_link_owes_ready(&l));
 }
 
+/* A run without a window: READY names the only number, whatever window this end has. */
+TEST(test_ready_without_window)
+{
+	open_wide(PLACES, 1);
+	lend(PLACES);
+	take(1, 1, OAE_MESSAGE, 0);
+	read_one(PLACES);
+	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 1);
+	assert_false(oae_link_owes_ready(&l));
+}
+
 /* --- places --- */
 
 /* What is held, and what is remembered of an express, moves to the places lent. */
