@@ -277,8 +277,8 @@ static void answer_park(struct oae_link *l, struct oae_lane *n, u32 seq, u64 now
 	/* READY has overtaken the refusal: no other will follow. */
 	if (n->ready)
 		oae_offer_again(l, seq, now, a);
-	else
-		oae_offer_pump(l, now, a);
+	/* The refusal may have shown that another has lost a frame. */
+	oae_offer_pump(l, now, a);
 }
 
 /**
@@ -303,6 +303,7 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 	switch (f->reason) {
 	case OAE_R_GAP:
 		answer_fill_gap(l, n, f, now, a);
+		oae_offer_pump(l, now, a);
 		return;
 	case OAE_R_NO_HALF:
 		if (n->p.kind == OAE_SWAP) {

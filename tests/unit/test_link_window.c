@@ -488,6 +488,27 @@ WINDOW_TEST(test_passed_by_refusals)
 	assert_non_null(offered(1));
 }
 
+/* Nor does what passes wait for another event if it is offered again itself. */
+WINDOW_TEST(test_passed_at_once)
+{
+	post_some(1, 3);
+	post(&h[4], 2, 0);
+	reflect(2);
+	reflect(3);
+	rcv(BUT(answer_to(OAE_REFUSE, 4), f.reason = OAE_R_GAP, f.gap_map = 1));
+	assert_non_null(offered(4));
+	assert_non_null(offered(1));
+
+	open_window(state);
+	post_some(1, 4);
+	reflect(2);
+	reflect(3);
+	ready(4);
+	refuse_number(4, OAE_R_BUSY);
+	assert_non_null(offered(4));
+	assert_non_null(offered(1));
+}
+
 /* What was offered before it passes nothing. */
 WINDOW_TEST(test_not_passed)
 {
