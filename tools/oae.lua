@@ -161,8 +161,8 @@ local REFUSE, READY, REVERSE, DONE, HELLO, NOLINK = 9, 10, 11, 12, 13, 14
 
 local EXPRESS, LAST, RESUME, WANT_DONE, HELD, VIA, AUTH, RESERVED = 1, 2, 4, 8, 16, 32, 64, 128
 
-local KINDS = { [0] = "MESSAGE", "SWAP", "VERB" }
-local MESSAGE, SWAP, VERB = 0, 1, 2
+local KINDS = { [0] = "MESSAGE", "SWAP", "VERB", "VOID" }
+local MESSAGE, SWAP, VERB, VOID = 0, 1, 2, 3
 
 local REASONS = {
 	[0] = "none", "BUSY", "GAP", "NO_HALF", "CONFLICT", "TOO_BIG", "KIND", "POLICY", "FULL",
@@ -235,6 +235,7 @@ field("bad", ProtoField.string, "Dropped by every receiver as")
 field("sync.inc", ProtoField.uint64, "Own incarnation", base.HEX)
 field("sync.peer_inc", ProtoField.uint64, "Peer's incarnation as known", base.HEX)
 field("sync.caps", ProtoField.uint32, "Capabilities", base.HEX)
+field("sync.window", ProtoField.uint32, "Window less 1", base.DEC, nil, 0x3f)
 field("sync.max_len", ProtoField.uint32, "Largest transaction taken, bytes", base.DEC)
 field("sync.start", ProtoField.uint32, "tx before the first transaction", base.DEC)
 field("sync.mtu", ProtoField.uint16, "MTU", base.DEC)
@@ -387,7 +388,8 @@ local function fields_ok(h)
 	if op == SYNC or op == SYNC_ACK or op == SYNC_CHK then
 		return h.length == 32 and h.src_ltag ~= 0
 	elseif op == OFFER then
-		if h.kind ~= MESSAGE and (h.slice ~= 0 or not has(h.flags, LAST) or h.length == 0 or
+		if h.kind ~= MESSAGE and (h.slice ~= 0 or not has(h.flags, LAST) or
+					  (h.length == 0) ~= (h.kind == VOID) or
 					  has(h.flags, EXPRESS) or has(h.flags, RESUME)) then
 			return false
 		end
@@ -396,7 +398,7 @@ local function fields_ok(h)
 		if h.attempt == 0 then
 			return false
 		end
-		if h.kind == MESSAGE then
+		if h.kind == MESSAGE or h.kind == VOID then
 			return h.length == 16
 		end
 		return h.length > 16
@@ -522,6 +524,7 @@ end
 -- A link is two addresses and a vc. Its life is a pair of incarnations: in it each direction has
 -- counters of its own. A run is a pair of ltags. In a direction, what is offered under a seq may be
 -- reversed and replaced by something else under the same seq, so a seq has a list of transactions.
+-- With a window several are under way, and in the next run one may have a lower seq.
 -- Each frame is looked at once, when it is first seen; what it says of others is found later
 -- through the transaction, so on a second pass all is known everywhere.
 
@@ -752,6 +755,36 @@ local function same_content(t, run, h, data)
 	return known.data:sub(1, n) == data:sub(1, n) and #known.data ~= #data
 end
 
+-- Under what it was offered before, it is no more.
+local function leave(t)
+	local list = t.dir.seqs[t.seq]
+	for i, other in ipairs(list) do
+		if other == t then
+			table.remove(list, i)
+			break
+		end
+	end
+	if #list == 0 then
+		t.dir.seqs[t.seq] = nil
+	end
+end
+
+-- What stood above something that was reversed moves down with the next run. The lowest of those
+-- with this content, if it is known from an earlier run and undecided.
+local function moved(dir, run, h, data)
+	local found
+	for t in pairs(dir.open) do
+		local known = t.cut.slices[h.slice]
+		if t.run ~= run and t.kind == h.kind and t.express == has(h.flags, EXPRESS) and
+		   distance(t.seq, h.seq) > 0 and data and known and known.data == data and
+		   (not t.cut.last or has(h.flags, LAST) == (t.cut.last == h.slice)) and
+		   not (found and distance(t.seq, found.seq) > 0) then
+			found = t
+		end
+	end
+	return found
+end
+
 local function new_transaction(dir, from, run, h, pinfo)
 	transactions = transactions + 1
 	local t = { id = transactions, dir = dir, from = from, seq = h.seq, kind = h.kind, run = run,
@@ -802,7 +835,11 @@ local function offered(dir, run, from, h, data, pinfo)
 		finish(before, "reversed", "replaced_in", t.offered_in)
 		return before
 	end
-	if t and not same_content(t, run, h, data) then
+	if t and t.run ~= run and t.kind == VOID and h.kind ~= VOID then
+		finish(t, "gone with its run", "replaced_in", pinfo.number)
+	elseif t and h.kind == VOID and t.kind ~= VOID then
+		finish(t, "reversed", "reversed_in", pinfo.number)
+	elseif t and not same_content(t, run, h, data) then
 		finish(t, "reversed", "replaced_in", pinfo.number)
 	elseif t and (not t.outcome or t.outcome == "committed") then
 		if t.run ~= run then
@@ -811,6 +848,16 @@ local function offered(dir, run, from, h, data, pinfo)
 				t.cut = { slices = {} }		-- perhaps into others
 			end
 		end
+		return t
+	end
+	t = h.kind ~= VOID and moved(dir, run, h, data)
+	if t then
+		leave(t)
+		t.seq, t.run, t.highest, t.is_frozen = h.seq, run, 0, false
+		t.cut = { slices = {} }
+		list = dir.seqs[h.seq] or {}
+		dir.seqs[h.seq] = list
+		list[#list + 1] = t
 		return t
 	end
 	t = new_transaction(dir, from, run, h, pinfo)
@@ -1156,13 +1203,18 @@ local BODY = {}
 local function sync_body(tvb, h, tree)
 	local rows = { { "sync.inc", 0, 8 }, { "sync.peer_inc", 8, 8 }, { "sync.caps", 16, 4 },
 		       { "sync.max_len", 20, 4 }, { "sync.start", 24, 4 }, { "sync.mtu", 28, 2 } }
+	local window = 1
 	if h.stop - h.at >= 32 and add_row(tree, tvb, h.at, rows) then
+		window = tvb(h.at + 19, 1):uint() % 64 + 1
+		tree:add(f["sync.window"], tvb(h.at + 16, 4)):append_text(
+			format(" (%s at a time)", plural(window, "transaction")))
 		add_zero(tree, "sync.zero", tvb(h.at + 30, 2))
 	elseif h.stop > h.at then
 		tree:add(f.payload, tvb(h.at, h.stop - h.at))
 	end
-	return format("my ltag %s, yours %s, committed #%d, delivered #%d%s", hex32(h.src_ltag),
-		      hex32(h.dst_ltag), h.tx, h.rx, has(h.flags, HELD) and ", holding one" or "")
+	return format("my ltag %s, yours %s, committed #%d, delivered #%d%s%s", hex32(h.src_ltag),
+		      hex32(h.dst_ltag), h.tx, h.rx, has(h.flags, HELD) and ", holding one" or "",
+		      window > 1 and ", window " .. window or "")
 end
 
 BODY[SYNC] = sync_body
@@ -1190,6 +1242,8 @@ BODY[OFFER] = function(tvb, h, tree, rec)
 	local last = rec.cut and rec.cut.last
 	if h.kind == SWAP then
 		words[#words + 1] = "my half of " .. plural(h.length, "byte")
+	elseif h.kind == VOID then
+		words[#words + 1] = "nothing, in place of what was reversed"
 	elseif h.kind ~= VERB then
 		if h.slice > 0 or not has(h.flags, LAST) then
 			words[#words + 1] = format("slice %d of %s", h.slice + 1, last and last + 1 or "?")

@@ -118,15 +118,15 @@ class Header(FieldTest):
         self.assertIn("Flags: 0x10 (HELD)", self.text())
 
     def test_kinds_and_reasons(self):
-        for kind in range(4):
-            self.see(frame(oae.REVERSE, kind=kind), kind=kind, bad=None if kind < 3 else "bad_field")
+        for kind in range(5):
+            self.see(frame(oae.REVERSE, kind=kind), kind=kind, bad=None if kind < 4 else "bad_field")
         for reason in range(1, 14):
             opcode = oae.CLOSE if reason in (oae.POLICY, oae.FULL) else oae.REFUSE
             self.see(frame(opcode, reason=reason, payload=bytes(8) if reason == oae.GAP else b""),
                      reason=reason, bad=None if reason < 13 else "bad_field")
         self.check()
         text = self.text()
-        for kind, name in enumerate(("MESSAGE", "SWAP", "VERB")):
+        for kind, name in enumerate(("MESSAGE", "SWAP", "VERB", "VOID")):
             self.assertIn(f"Kind: {name} ({kind})", text)
         for reason, name in enumerate(REASONS):
             self.assertIn(f"Reason: {name} ({reason})", text)
@@ -161,10 +161,25 @@ class Bodies(FieldTest):
             self.see(frame(opcode, flags=oae.HELD, payload=oae.sync_body(
                 0x0123456789abcdef, 0xfedcba9876543210, 65536, 4294967295, 9000, 5)),
                 sync__inc="0x0123456789abcdef", sync__peer_inc="0xfedcba9876543210", sync__caps=
-                "0x00000005", sync__max_len=65536, sync__start=4294967295, sync__mtu=9000,
-                sync__zero=0)
+                "0x00000005", sync__window=5, sync__max_len=65536, sync__start=4294967295,
+                sync__mtu=9000, sync__zero=0)
+        self.see(frame(oae.SYNC, tx=4, rx=9, payload=oae.sync_body(1, caps=0xffffffff)),
+                 sync__window=63, info="SYNC: my ltag 11111111, yours 22222222, committed #4, "
+                 "delivered #9, window 64")
         self.see(frame(oae.SYNC, dst_ltag=0, tx=4, rx=9), info=
                  "SYNC: my ltag 11111111, yours unknown, committed #4, delivered #9")
+        self.check()
+
+    def test_void(self):
+        f = frame(oae.OFFER, kind=oae.VOID, flags=oae.LAST, seq=7, attempt=2)
+        self.see(f, bad=None, payload=None,
+                 info="OFFER: #7 (attempt 2), nothing, in place of what was reversed")
+        for given in ({"flags": 0}, {"slice": 1}, {"flags": oae.LAST | oae.EXPRESS},
+                      {"flags": oae.LAST | oae.RESUME}, {"payload": b"x"}):
+            self.see(replace(f, **given), str(given), bad="bad_field")
+        self.see(frame(oae.REFLECT, kind=oae.VOID, payload=oae.reflect_body([b""])), bad=None)
+        self.see(frame(oae.REFLECT, kind=oae.VOID, payload=oae.reflect_body([b""]) + b"x"),
+                 bad="bad_field")
         self.check()
 
     def test_reflect(self):
@@ -315,7 +330,8 @@ class Bad(FieldTest):
                 ("bad_short", offer(length=11)), ("bad_short", offer(length=65535, attempt=0)),
                 ("bad_short", frame(oae.OFFER, flags=oae.VIA, via=b"", hlen=13, length=0)),
                 ("bad_long", offer(length=9)), ("bad_long", offer(tail=b"!", attempt=0)),
-                ("bad_field", offer(kind=3)), ("bad_field", offer(reason=13)),
+                ("bad_field", offer(kind=4)), ("bad_field", offer(kind=oae.VOID, flags=oae.LAST)),
+                ("bad_field", offer(reason=13)),
                 ("bad_field", offer(attempt=0)), ("bad_field", offer(slice=64)),
                 ("bad_field", frame(oae.COMMIT, slice=1)), ("bad_field", frame(oae.SYNC, src_ltag=0)),
                 ("bad_field", frame(oae.SYNC, payload=bytes(31))),

@@ -8,7 +8,7 @@ from oaepcap import A, B, G1, Capture, tshark, udp4
 import oaeipwire as ip
 import oaewire as oae
 from oaewire import (COMMIT, DONE, EXPRESS, LAST, OFFER, READY, REFLECT, REFUSE, RESUME, REVERSE, SWAP,
-                     SYNC, SYNC_ACK, VERB, Frame)
+                     SYNC, SYNC_ACK, VERB, VOID, Frame)
 
 INC_A, INC_B = 0xa1, 0xb1
 
@@ -234,6 +234,63 @@ class Message(FollowTest):
         self.run_tshark()
         self.told(4, committed_in=zero, delivered_in=d)
         self.told(zero, committed_in=c, delivered_in=d)
+
+
+class Window(FollowTest):
+    """Several under way: any frame may commit, or confirm, more than one."""
+
+    def test_commit(self):
+        link = self.open()
+        o = [link.offer(A, n, b"no %d" % n) for n in (1, 2, 3)]
+        r = [link.reflect(B, n, b"no %d" % n) for n in (3, 2, 1)]
+        c = link.commit(A, 3)
+        link.rx[B] = 2
+        done = link.say(B, DONE)
+        link.rx[B] = 3
+        more = link.reflect(B, 9, b"late")
+        self.run_tshark()
+        for n in range(3):
+            self.told(o[n], transaction=n + 1, outcome="committed", reflected_in=r[2 - n],
+                      committed_in=c, delivered_in=done if n < 2 else more)
+        self.told(c, commits=[1, 2, 3], commits__offered_in=o, transaction=3)
+        self.told(done, delivers=[1, 2])
+        self.told(more, delivers=3)
+
+    def test_void(self):
+        link = self.open()
+        first, second = link.offer(A, 1, b"one"), link.offer(A, 2, b"two")
+        link.reflect(B, 1, b"one")
+        void = link.offer(A, 1, b"", kind=VOID, attempt=2)
+        link.reflect(B, 2, b"two")
+        r = link.reflect(B, 1, b"", kind=VOID, attempt=2)
+        c = link.commit(A, 2)
+        self.run_tshark()
+        self.told(first, outcome="reversed", reversed_in=void, committed_in=None)
+        self.told(void, transaction=3, outcome="committed", reflected_in=r, committed_in=c)
+        self.told(r, reflect__match=1)
+        self.told(second, outcome="committed", committed_in=c)
+
+    def test_moves_down(self):
+        """The numbers are given anew in the next run."""
+        link = self.open()
+        link.offer(A, 1, b"one")
+        void = link.offer(A, 1, b"", kind=VOID, attempt=2)
+        second, third = link.offer(A, 2, b"two"), link.offer(A, 3, b"three")
+        link.freeze(A)
+        link.ltag[B] += 1
+        link.sync(B)
+        link.sync(A, SYNC_ACK)
+        again = link.offer(A, 1, b"two")
+        other = link.offer(A, 2, b"three")
+        link.reflect(B, 1, b"two")
+        link.reflect(B, 2, b"three")
+        c = link.commit(A, 2)
+        self.run_tshark()
+        self.told(void, outcome="gone with its run", replaced_in=again)
+        self.told(second, transaction=3, outcome="committed", attempts=2, committed_in=c)
+        self.told(again, transaction=3)
+        self.told(third, transaction=4, outcome="committed", attempts=2, committed_in=c)
+        self.told(other, transaction=4)
 
 
 class NotCommitted(FollowTest):
