@@ -2,6 +2,7 @@
 /* One end of a link: its users, its clock, and what may happen to it. See end.h. */
 #include <stdlib.h>
 #include "end.h"
+#include "../../modoae/link/link_int.h"
 
 /* The link's random has no context; a run sets this. */
 static u64 core_rng;
@@ -122,7 +123,7 @@ void h_noted(struct h_event *ev, u8 note)
 void h_keep(struct h_event *ev, unsigned int n)
 {
 	struct end *e = ev->world;
-	struct end_slot *s = &e->slot[n];
+	struct end_slot *s = &end_slots(e, ev->seq)[n];
 
 	s->hash = oae_slice_hash(e->payload, e->f->length, n);
 	s->first = oae_first_bytes(e->payload, e->f->length);
@@ -132,17 +133,17 @@ void h_drop(struct h_event *ev)
 {
 	struct end *e = ev->world;
 
-	memset(e->slot, 0, sizeof(e->slot));
+	memset(end_slots(e, ev->seq), 0, sizeof(e->slot[0]));
 }
 
 void h_arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 {
 	struct end *e = ev->world;
-	unsigned int n = __builtin_popcountll(e->have[0]);
+	unsigned int n = __builtin_popcountll(e->have[h_lane(ev->seq)]);
 
 	(void)tx;
 	(void)id;
-	e->delivered = end_slots_digest(e, n);
+	e->delivered = end_slots_digest(e, ev->seq, n);
 	e->deliveries++;
 	e->unread += op == OAE_OP_DELIVER;
 	fuzz_say("    %s, %u slices", op == OAE_OP_DELIVER ? "delivered" :
@@ -181,6 +182,20 @@ void h_gone(struct h_event *ev)
 	e->gone = true;
 }
 
+/* The link as it is now, with its places. */
+static void remember(struct end *e)
+{
+	unsigned int i;
+
+	e->before = e->link;
+	if (!e->link.pair)
+		return;
+	memcpy(e->pair_before, e->pair, sizeof(e->pair));
+	for (i = 0; i < H_LANES; i++)
+		e->pairs_before[i] = &e->pair_before[i];
+	e->before.pair = e->pairs_before;
+}
+
 static void begin(struct end *e)
 {
 	/* What the link does not set must not matter. */
@@ -190,7 +205,7 @@ static void begin(struct end *e)
 		.hostile = true, .rcvbuf = e->rcvbuf, .max_len = e->max_len,
 	};
 	h_begin(&e->ev);
-	e->before = e->link;
+	remember(e);
 	e->f = NULL;
 	e->ndone = 0;
 	e->result = NULL;
@@ -293,6 +308,7 @@ void end_post_unasked(struct end *e)
 	err = oae_link_post(&e->link, &p, e->now, &e->a);
 	if (err != want)
 		fuzz_breach("post says %d, and should %d", err, want);
+	e->before.pair = e->link.pair;
 	if (e->a.nops || e->a.nsends ||
 	    memcmp(&e->link, &e->before, sizeof(e->link)))
 		fuzz_breach("a post that was refused changes something");
@@ -307,10 +323,9 @@ void end_post_unasked(struct end *e)
  */
 void end_cancel(struct end *e, struct end_post *p, int err)
 {
-	bool offered = e->link.offer.state != OAE_OFFER_NONE &&
-		       e->link.offer.p.handle == H_HANDLE(p->id);
-	bool flying = offered && p->flags & OAE_POST_EXPRESS &&
-		      e->link.offer.state == OAE_OFFER_OUT;
+	u32 seq;
+	bool flying = oae_lane_find(&e->link, H_HANDLE(p->id), &seq) &&
+		      !oae_lane_reversible(oae_lane(&e->link, seq));
 	bool lent = e->link.half.state == OAE_HALF_LENT &&
 		    e->link.half.p.handle == H_HANDLE(p->id);
 	int want = flying || lent ? -EINPROGRESS : 0;
@@ -444,6 +459,22 @@ void end_mtu(struct end *e, u16 mtu)
 	fuzz_say("mtu %u", mtu);
 	begin(e);
 	oae_link_set_mtu(&e->link, mtu, e->now, &e->a);
+	finish(e);
+}
+
+/**
+ * end_reclaim() - memory lacks: the places of a window that are not used are taken back
+ * @e: the end
+ */
+void end_reclaim(struct end *e)
+{
+	struct oae_pair **pairs;
+
+	fuzz_say("reclaim");
+	begin(e);
+	pairs = oae_link_reclaim(&e->link);
+	if (pairs != (e->before.pair && !e->link.pair ? e->pairs : NULL))
+		fuzz_breach("other places are taken back, or none although they are gone");
 	finish(e);
 }
 

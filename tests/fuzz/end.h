@@ -50,20 +50,21 @@ struct end {
 	struct end_post *post[END_POSTS];	/* all that have not ended */
 	unsigned int nposts;
 	u32 nids;			/* given so far */
-	struct end_slot slot[OAE_MAX_SLICES];
+	struct end_slot slot[H_LANES][OAE_MAX_SLICES];	/* of each number */
 	unsigned int rcvbuf;
 	u16 verdict;			/* on the next verb: enum oae_reason */
 	u16 reply;			/* bytes of its answer */
-	u16 reflected_more;		/* that REFLECT said last */
+	u16 reflected_more;		/* that a REFLECT of more than a message said last */
 	u32 max_len;			/* the largest the knob has been */
 
 	/* What happened before, for what may happen now. */
-	struct end_offer last;
-	u64 reflected;			/* digest that REFLECT said last */
-	u64 reflected_first;
+	struct end_offer last[H_LANES];	/* by its number */
+	u64 reflected[H_LANES];		/* digest that REFLECT of a number said last */
+	u64 reflected_first[H_LANES];
 
 	/* The event under way. */
 	struct oae_link before;
+	struct oae_pair pair_before[H_LANES], *pairs_before[H_LANES];
 	const struct oae_frame *f;	/* NULL: not a frame */
 	const u8 *payload;
 	struct end_post *done[2 * END_POSTS];	/* ended in it */
@@ -80,6 +81,12 @@ enum end_event {
 	END_PORT_DOWN, END_RENAMED
 };
 
+/* Of the slices of a number. */
+static inline struct end_slot *end_slots(struct end *e, u32 seq)
+{
+	return e->slot[h_lane(seq)];
+}
+
 /* end.c */
 void end_init(struct end *e, u64 seed, u16 mtu, u32 start);
 void end_fini(struct end *e);
@@ -92,10 +99,11 @@ void end_read(struct end *e);
 void end_event(struct end *e, enum end_event what);
 void end_timer(struct end *e);
 void end_mtu(struct end *e, u16 mtu);
+void end_reclaim(struct end *e);
 void end_later(struct end *e, s64 ns);
 
 /* end_check.c */
 void end_check(struct end *e);
-u64 end_slots_digest(const struct end *e, unsigned int n);
+u64 end_slots_digest(const struct end *e, u32 seq, unsigned int n);
 
 #endif /* OAE_END_H */

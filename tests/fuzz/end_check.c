@@ -5,8 +5,8 @@
  * but about what this end may make of it:
  *
  *   - each transaction ends with an outcome that the event allows
- *   - COMMITTED only for a reflection of what was offered last, word for word,
- *     an express that the peer says it has delivered, or a half that was lent for
+ *   - COMMITTED only in order, for a reflection of what was offered last under its number,
+ *     word for word, an express that the peer says it has delivered, or a half that was lent for
  *     what the peer says is committed
  *   - delivered, taken or applied is what was reflected, whole, when the peer says it is committed
  *   - what is kept is what the link thinks, and within the limits
@@ -14,6 +14,7 @@
  *   - it has a timer, unless CLOSED
  */
 #include "end.h"
+#include "../../modoae/link/link_int.h"
 
 /* No timer is set farther away than any of the fuzzer's knobs allows. */
 #define TIMER_FAR	(1000 * END_MS)
@@ -58,17 +59,18 @@ static bool other_ends(const struct end *e)
 /**
  * end_slots_digest() - the digest of the slices that are here
  * @e: the end
+ * @seq: of which number
  * @n: how many make up the whole
  *
  * Return: their digest.
  */
-u64 end_slots_digest(const struct end *e, unsigned int n)
+u64 end_slots_digest(const struct end *e, u32 seq, unsigned int n)
 {
 	u64 hash[OAE_MAX_SLICES];
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		hash[i] = e->slot[i].hash;
+		hash[i] = e->slot[h_lane(seq)][i].hash;
 	return oae_whole_digest(hash, n);
 }
 
@@ -105,6 +107,12 @@ static bool same_ends(const struct end *e)
 	return inc == e->before.peer_inc;
 }
 
+/* Is it this one, or above it? */
+static bool reaches(u32 seq, u32 tx)
+{
+	return oae_dist(seq, tx) >= 0 && oae_dist(seq, tx) < H_LANES;
+}
+
 /* The peer says that it has committed this one. */
 static bool says_committed(const struct end *e, u32 seq)
 {
@@ -115,25 +123,52 @@ static bool says_committed(const struct end *e, u32 seq)
 	if (frozen(&e->before) && !resolves(e))
 		return false;
 	if (is_sync(f->opcode) && f->sync.peer_inc != e->before.inc)
-		return resolves(e) && f->sync.start == seq;
+		return resolves(e) && reaches(seq, f->sync.start);
 	return f->opcode != OAE_SYNC_CHK && f->opcode != OAE_NOLINK &&
-	       f->opcode != OAE_HELLO && f->tx == seq;
+	       f->opcode != OAE_HELLO && reaches(seq, f->tx);
+}
+
+/* What went out last under the number of this frame. */
+static const struct end_offer *last_of(const struct end *e)
+{
+	return &e->last[h_lane(e->f->seq)];
 }
 
 /* The reflection of just this offer. */
 static bool reflects(const struct end *e, const struct end_post *p)
 {
 	const struct oae_frame *f = e->f;
+	const struct end_offer *last;
 
-	return e->before.state == OAE_OPEN && of_this_run(e) &&
-	       f->opcode == OAE_REFLECT && e->last.id == p->id &&
-	       e->last.src_ltag == f->dst_ltag &&
-	       e->last.dst_ltag == f->src_ltag && e->last.seq == f->seq &&
-	       e->last.attempt == f->attempt &&
+	if (e->before.state != OAE_OPEN || !of_this_run(e) || f->opcode != OAE_REFLECT)
+		return false;
+	last = last_of(e);
+	return last->id == p->id && last->src_ltag == f->dst_ltag &&
+	       last->dst_ltag == f->src_ltag && last->seq == f->seq &&
+	       last->attempt == f->attempt &&
 	       f->reflect.digest == p->post.digest &&
 	       f->reflect.first == p->post.first && f->kind == p->kind &&
 	       (p->kind != OAE_VERB ||
 		f->length == OAE_REFLECT_LEN + p->reply);
+}
+
+/* Its lane before the event; NULL: it had none. */
+static const struct oae_lane *lane_before(const struct end *e, const struct end_post *p)
+{
+	u32 seq;
+
+	if (!oae_lane_find(&e->before, H_HANDLE(p->id), &seq))
+		return NULL;
+	return oae_lane(&e->before, seq);
+}
+
+/* It waited for those below it to be committed: check_reflected() has seen why. */
+static bool was_reflected(const struct end *e, const struct end_post *p)
+{
+	const struct oae_lane *n = lane_before(e, p);
+
+	return e->before.state == OAE_OPEN && of_this_run(e) && n &&
+	       n->state == OAE_OFFER_REFLECTED && e->f->opcode == OAE_REFLECT;
 }
 
 /* This half went out in a REFLECT. */
@@ -157,16 +192,15 @@ static bool resolves_express(const struct end *e, const struct end_post *p)
 
 static void check_reversed(const struct end *e, const struct end_post *p)
 {
+	const struct oae_lane *n = lane_before(e, p);
 	const struct oae_frame *f = e->f;
 	bool refused = f && f->opcode == OAE_REFUSE && of_this_run(e) &&
-		       f->seq == e->last.seq && f->attempt == e->last.attempt;
+		       f->seq == last_of(e)->seq && f->attempt == last_of(e)->attempt;
 	/* Too long for this run, which the peer is seen to be in (4.3). */
-	bool proved = f && f->opcode != OAE_SYNC &&
-		      (e->resliced || (of_this_run(e) && e->before.offer.doubt &&
-				       !e->before.offer.attempt));
+	bool proved = n && f && f->opcode != OAE_SYNC &&
+		      (e->resliced || (of_this_run(e) && n->doubt && !n->attempt));
 
-	if (e->before.offer.state != OAE_OFFER_OUT ||
-	    e->before.offer.p.handle != H_HANDLE(p->id) || !p->offered ||
+	if (!n || n->state != OAE_OFFER_OUT || !p->offered ||
 	    !(p->flags & OAE_POST_EXPRESS))
 		return;
 	/* In flight: only by the peer's word that it did not take it. */
@@ -191,11 +225,11 @@ static void check_complete(struct end *e, const struct oae_op *op)
 			fuzz_breach("#%u committed, with or without RESULT",
 				    p->id);
 		e->result = NULL;
-		if (e->commits++)
+		if (e->commits++ && !oae_link_windowed(&e->before))
 			fuzz_breach("#%u committed, %u at once", p->id,
 				    e->commits);
 		if ((!p->offered && p->kind != OAE_SWAP) ||
-		    (!reflects(e, p) && !resolves_express(e, p)))
+		    (!reflects(e, p) && !was_reflected(e, p) && !resolves_express(e, p)))
 			fuzz_breach("#%u committed, but why?", p->id);
 		break;
 	case OAE_REVERSED:
@@ -207,32 +241,41 @@ static void check_complete(struct end *e, const struct oae_op *op)
 	}
 }
 
-static void check_keep(struct end *e, unsigned int n)
+static void check_keep(struct end *e, u32 seq, unsigned int n)
 {
-	if (!of_this_run(e) || e->keeps++)
+	u32 most = oae_link_windowed(&e->link) ? e->link.window : 1;
+
+	if (!of_this_run(e) || e->keeps++ || seq != e->f->seq)
 		fuzz_breach("KEEP of slice %u, which is not this frame's", n);
-	if (e->f->seq != e->before.rx + e->deliveries + 1 &&
-	    !(resolves(e) && e->f->seq - e->link.rx <= 1))
-		fuzz_breach("KEEP of a slice of transaction %u", e->f->seq);
+	/* An express is delivered by now. */
+	if (seq - e->link.rx > most)
+		fuzz_breach("KEEP of a slice of transaction %u", seq);
 }
 
-static void check_deliver(struct end *e, unsigned int n)
+/* What stands here of a number was held before the event, and reflected so. */
+static bool check_same(struct end *e, u32 seq, unsigned int n)
 {
-	u32 seq = e->before.rx + e->deliveries + 1;
-	const struct oae_frame *f = e->f;
-	bool express, held = e->before.hold.state == OAE_HOLD_HELD && !e->deliveries;
+	return end_slots_digest(e, seq, n) == e->reflected[h_lane(seq)] &&
+	       end_slots(e, seq)->first == e->reflected_first[h_lane(seq)];
+}
 
-	if (held && says_committed(e, seq)) {
-		if (end_slots_digest(e, n) != e->reflected ||
-		    e->slot[0].first != e->reflected_first)
+static void check_deliver(struct end *e, u32 seq, unsigned int n)
+{
+	const struct oae_hold *h = oae_hold_of(&e->before, seq);
+	const struct oae_frame *f = e->f;
+	bool express;
+
+	if (e->before.rx - seq < H_LANES)
+		fuzz_breach("%u delivered, and is not the next", seq);
+	if (h->state == OAE_HOLD_HELD && says_committed(e, seq)) {
+		if (!check_same(e, seq, n))
 			fuzz_breach("delivered what was not reflected");
 		return;
 	}
 	if (!of_this_run(e))
 		fuzz_breach("%u delivered, and the frame is of no run", seq);
 	/* The first slice of an attempt says what it is. */
-	express = e->before.hold.express &&
-		  f->attempt == e->before.hold.attempt;
+	express = h->express && f->attempt == h->attempt;
 	if (f->opcode != OAE_OFFER ||
 	    !(express || f->flags & OAE_F_EXPRESS) ||
 	    !(f->seq == seq || (resolves(e) && f->seq == e->link.rx)))
@@ -241,15 +284,13 @@ static void check_deliver(struct end *e, unsigned int n)
 }
 
 /* A half or a verb that was held is handed over. */
-static void check_hand_over(const struct end *e, u8 kind)
+static void check_hand_over(struct end *e, u32 seq, u8 kind)
 {
-	u32 seq = e->before.rx + e->deliveries + 1;
+	const struct oae_hold *h = oae_hold_of(&e->before, seq);
 
-	if (e->before.hold.state != OAE_HOLD_HELD || e->deliveries ||
-	    e->before.hold.kind != kind || !says_committed(e, seq))
+	if (h->state != OAE_HOLD_HELD || h->kind != kind || !says_committed(e, seq))
 		fuzz_breach("%u handed over, but why?", seq);
-	if (e->reflected != end_slots_digest(e, 1) ||
-	    e->slot[0].first != e->reflected_first)
+	if (!check_same(e, seq, 1))
 		fuzz_breach("handed over what was not reflected");
 }
 
@@ -262,13 +303,13 @@ static void check_result(struct end *e, const void *handle)
 	e->result = p;
 }
 
-static void check_take(struct end *e, const void *handle)
+static void check_take(struct end *e, u32 seq, const void *handle)
 {
 	const struct end_post *p = at_link(e, handle);
 
 	if (!p || !was_lent(e, p))
 		fuzz_breach("TAKE for what was not lent");
-	check_hand_over(e, OAE_SWAP);
+	check_hand_over(e, seq, OAE_SWAP);
 	e->take = p;
 }
 
@@ -281,19 +322,19 @@ void h_before(struct h_event *ev, const struct oae_op *op)
 	case OAE_OP_NOTE:
 		/* The shell looks at it. */
 		if (op->note == OAE_N_OFFERED &&
-		    !at_link(e, e->link.offer.p.handle) &&
-		    !just_ended(e, e->link.offer.p.handle))
+		    !at_link(e, op->handle) && !just_ended(e, op->handle))
 			fuzz_breach("OFFERED, but nothing is");
 		break;
 	case OAE_OP_KEEP:
-		check_keep(e, op->slice);
+		check_keep(e, op->seq, op->slice);
 		break;
 	case OAE_OP_DISCARD:
-		if (!e->have[0])
+		if (!e->have[h_lane(op->seq)] &&
+		    oae_hold_of(&e->before, op->seq)->kind != OAE_VOID)
 			fuzz_breach("DISCARD of nothing");
 		break;
 	case OAE_OP_DELIVER:
-		check_deliver(e, op->slice);
+		check_deliver(e, op->seq, op->slice);
 		break;
 	case OAE_OP_COMPLETE:
 		check_complete(e, op);
@@ -302,10 +343,10 @@ void h_before(struct h_event *ev, const struct oae_op *op)
 		check_result(e, op->handle);
 		break;
 	case OAE_OP_TAKE:
-		check_take(e, op->handle);
+		check_take(e, op->seq, op->handle);
 		break;
 	case OAE_OP_APPLY:
-		check_hand_over(e, OAE_VERB);
+		check_hand_over(e, op->seq, OAE_VERB);
 		break;
 	case OAE_OP_VERB:
 		if (!of_this_run(e) || !e->keeps)
@@ -349,32 +390,41 @@ static void check_offer(struct end *e, const struct oae_send *s)
 {
 	struct end_post *p = at_link(e, s->handle);
 	const struct oae_frame *f = &s->frame;
-	struct end_offer *last = &e->last;
+	struct end_offer *last = &e->last[h_lane(f->seq)];
+	bool nothing = f->kind == OAE_VOID;
 	struct oae_frame g = *f;
 
-	if (!p)
+	if (f->seq - f->tx - 1 >= oae_link_window(&e->link))
+		fuzz_breach("OFFER of %u, tx %u", f->seq, f->tx);
+	if (nothing && (s->handle || s->slices != 1 || !oae_link_windowed(&e->link)))
+		fuzz_breach("OFFER of nothing, which is something");
+	if (!p && !nothing)
 		fuzz_breach("OFFER of what the link has not got");
-	if (!s->slices || s->slices & ~mask(p->post.nslices) ||
-	    s->nslices != p->post.nslices ||
-	    s->slice_max != p->post.slice_max ||
-	    s->slice_max > oae_link_slice_max(&e->link))
+	if (p && (!s->slices || s->slices & ~mask(p->post.nslices) ||
+		  s->nslices != p->post.nslices ||
+		  s->slice_max != p->post.slice_max ||
+		  s->slice_max > oae_link_slice_max(&e->link)))
 		fuzz_breach("OFFER of slices %llx of %u",
 			    (unsigned long long)s->slices, s->nslices);
 	if (last->src_ltag == f->src_ltag && last->dst_ltag == f->dst_ltag &&
 	    last->seq == f->seq && last->attempt >= f->attempt)
 		fuzz_breach("OFFER %u.%u after %u.%u", f->seq, f->attempt,
 			    last->seq, last->attempt);
-	if (f->seq != f->tx + 1 || !f->flags != !(p->flags & OAE_POST_EXPRESS))
+	if (p && !f->flags != !(p->flags & OAE_POST_EXPRESS))
 		if (!(f->flags & OAE_F_RESUME))
 			fuzz_breach("OFFER of %u, flags %x", f->seq, f->flags);
 	*last = (struct end_offer){
-		.id = p->id,
+		.id = p ? p->id : 0,
 		.src_ltag = f->src_ltag,
 		.dst_ltag = f->dst_ltag,
 		.seq = f->seq,
 		.attempt = f->attempt,
 	};
 
+	if (nothing) {
+		check_good(f, zeros, 0);
+		return;
+	}
 	g.slice = s->nslices - 1;
 	g.length = p->len - g.slice * p->cut;
 	g.flags |= OAE_F_LAST;
@@ -388,10 +438,11 @@ static void check_more(struct end *e, const struct oae_send *s)
 	u8 all[OAE_REFLECT_LEN + END_MTU_MAX] = { 0 };
 	const struct oae_link *l = &e->link;
 	const struct end_post *p = at_link(e, s->handle);
+	const struct oae_hold *h = oae_first_hold(l);
 	struct oae_frame f = s->frame;
 	u16 n = f.length - OAE_REFLECT_LEN;
 
-	if (l->hold.state != OAE_HOLD_HELD || l->hold.kind != f.kind ||
+	if (h->state != OAE_HOLD_HELD || h->kind != f.kind ||
 	    f.seq != l->rx + 1 || f.length <= OAE_REFLECT_LEN ||
 	    f.length > oae_link_slice_max(l))
 		fuzz_breach("REFLECT with %u bytes, kind %u", f.length, f.kind);
@@ -400,7 +451,7 @@ static void check_more(struct end *e, const struct oae_send *s)
 		fuzz_breach("REFLECT with another half");
 	/* Again it is the same. */
 	if (f.kind == OAE_VERB &&
-	    n != (e->before.hold.state == OAE_HOLD_HELD && !e->keeps ?
+	    n != (oae_hold_of(&e->before, f.seq)->state == OAE_HOLD_HELD && !e->keeps ?
 		  e->reflected_more : e->reply))
 		fuzz_breach("REFLECT with another answer");
 	e->reflected_more = n;
@@ -413,16 +464,24 @@ static void check_reflect(struct end *e, const struct oae_send *s)
 {
 	const struct oae_frame *f = &s->frame;
 	const struct oae_link *l = &e->link;
-	u64 digest;
+	const struct oae_hold *h = oae_hold_of(l, f->seq);
+	u64 digest, empty = oae_slice_hash("", 0, 0);
+	bool here = f->seq - l->rx - 1 < (oae_link_windowed(l) ? l->window : 1);
 
-	if (f->kind != OAE_MESSAGE)
+	if (f->kind == OAE_SWAP || f->kind == OAE_VERB)
 		check_more(e, s);
 	else
 		check_good(f, zeros, 0);
 
-	if (l->hold.state == OAE_HOLD_HELD && f->seq == l->rx + 1) {
-		digest = end_slots_digest(e, l->hold.nslices);
-		if (f->reflect.first != e->slot[0].first)
+	if (here && h->state == OAE_HOLD_HELD && h->kind == OAE_VOID) {
+		if (f->kind != OAE_VOID || f->reflect.first ||
+		    f->reflect.digest != oae_whole_digest(&empty, 1))
+			fuzz_breach("REFLECT of nothing, which is something");
+		return;
+	}
+	if (here && h->state == OAE_HOLD_HELD) {
+		digest = end_slots_digest(e, f->seq, h->nslices);
+		if (f->reflect.first != end_slots(e, f->seq)->first)
 			fuzz_breach("REFLECT of other first bytes");
 	} else if (e->owes_reflect && f->seq == f->rx) {
 		digest = e->delivered;
@@ -435,8 +494,8 @@ static void check_reflect(struct end *e, const struct oae_send *s)
 	}
 	if (f->reflect.digest != digest)
 		fuzz_breach("REFLECT of what is not here");
-	e->reflected = digest;
-	e->reflected_first = f->reflect.first;
+	e->reflected[h_lane(f->seq)] = digest;
+	e->reflected_first[h_lane(f->seq)] = f->reflect.first;
 }
 
 static void check_gap(const struct end *e, const struct oae_frame *f)
@@ -444,9 +503,17 @@ static void check_gap(const struct end *e, const struct oae_frame *f)
 	/* A peer that closes has forgotten what it offered. */
 	if (e->gone)
 		return;
-	if (!f->gap_map || f->gap_map != (mask(e->link.hold.nslices) & ~e->have[0]))
+	if (!f->gap_map ||
+	    f->gap_map != (mask(oae_hold_of(&e->link, f->seq)->nslices) &
+			   ~e->have[h_lane(f->seq)]))
 		fuzz_breach("REFUSE GAP names %llx",
 			    (unsigned long long)f->gap_map);
+}
+
+/* By how much a counter may have moved since a frame of this event was made. */
+static u32 moved(const struct end *e, u32 now, u32 then, u32 n)
+{
+	return other_ends(e) || !oae_link_windowed(&e->link) ? n : now - then;
 }
 
 /* May this be sent? The ops of this event are carried out. */
@@ -463,8 +530,8 @@ void h_before_send(struct h_event *ev, const struct oae_send *s)
 		fuzz_breach("data sent while frozen");
 	/* It may have moved on since, in this event. */
 	if (e->link.state == OAE_OPEN && f->src_ltag == e->link.ltag &&
-	    (e->link.tx - f->tx > e->commits ||
-	     e->link.rx - f->rx > e->deliveries))
+	    (e->link.tx - f->tx > moved(e, e->link.tx, e->before.tx, e->commits) ||
+	     e->link.rx - f->rx > moved(e, e->link.rx, e->before.rx, e->deliveries)))
 		fuzz_breach("sent with counters that are not so");
 	if (f->opcode == OAE_OFFER) {
 		check_offer(e, s);
@@ -481,57 +548,97 @@ void h_before_send(struct h_event *ev, const struct oae_send *s)
 
 /* --- after the event --- */
 
+static void check_hold(const struct end *e, u32 seq)
+{
+	const struct oae_hold *h = oae_hold_of(&e->link, seq);
+	u64 have = e->have[h_lane(seq)];
+
+	if (h->kind == OAE_VOID)
+		return;
+	if (e->kept[h_lane(seq)] != h->len)
+		fuzz_breach("%u bytes here of %u; the link has %u", e->kept[h_lane(seq)], seq,
+			    h->len);
+	if (h->nslices && have & ~mask(h->nslices))
+		fuzz_breach("slices %llx of %u", (unsigned long long)have, h->nslices);
+	if (h->state == OAE_HOLD_HELD &&
+	    (have != mask(h->nslices) ||
+	     e->reflected[h_lane(seq)] != end_slots_digest(e, seq, h->nslices)))
+		fuzz_breach("%u is held, but not whole, or not reflected", seq);
+}
+
 static void check_slots(const struct end *e)
 {
 	const struct oae_link *l = &e->link;
+	u32 i, n = l->pair ? l->npairs : 1;
 
-	if (e->kept[0] != l->hold.len)
-		fuzz_breach("%u bytes here; the link has %u", e->kept[0],
-			    l->hold.len);
-	if (l->hold.nslices && e->have[0] & ~mask(l->hold.nslices))
-		fuzz_breach("slices %llx of %u", (unsigned long long)e->have[0],
-			    l->hold.nslices);
-	if (l->hold.state == OAE_HOLD_HELD &&
-	    (e->have[0] != mask(l->hold.nslices) ||
-	     e->reflected != end_slots_digest(e, l->hold.nslices)))
-		fuzz_breach("held, but not whole, or not reflected");
+	for (i = 1; i <= n; i++)
+		check_hold(e, l->rx + i);
 	if (e->result || e->take)
 		fuzz_breach("RESULT or TAKE, and not committed");
+}
+
+/* A lane is reflected by a frame that says what was offered last, and stays so. */
+static void check_reflected(const struct end *e, u32 seq)
+{
+	const struct oae_lane *n = oae_lane(&e->link, seq), *b = oae_lane(&e->before, seq);
+	const struct oae_frame *f = e->f;
+
+	if (n->state != OAE_OFFER_REFLECTED)
+		return;
+	if (!other_ends(e) && seq - e->before.tx <= e->before.nlanes &&
+	    b->state == OAE_OFFER_REFLECTED && b->p.handle == n->p.handle &&
+	    b->attempt == n->attempt)
+		return;
+	if (!f || f->opcode != OAE_REFLECT || !of_this_run(e) || f->seq != seq ||
+	    f->attempt != n->attempt || f->reflect.digest != n->p.digest ||
+	    f->reflect.first != n->p.first || f->kind != n->p.kind)
+		fuzz_breach("%u is reflected, but why?", seq);
 }
 
 static void check_posts(struct end *e)
 {
 	const struct oae_link *l = &e->link;
-	unsigned int i, n = 0;
+	unsigned int i, n = 0, nothing = 0;
 
 	for (i = 0; i < e->nposts; i++)
 		n += e->post[i]->at_link;
-	if (n != (l->offer.state != OAE_OFFER_NONE) + l->next_valid +
-		 l->naside +
+	for (i = 1; i <= l->nlanes; i++) {
+		const struct oae_lane *x = oae_lane(l, l->tx + i);
+
+		nothing += x->p.kind == OAE_VOID;
+		if (x->p.kind != OAE_VOID && !at_link(e, x->p.handle))
+			fuzz_breach("offered is what the link has not got");
+		if (x->state == OAE_OFFER_NONE || x->state == OAE_OFFER_SLICING)
+			fuzz_breach("a lane has nothing, or waits for slices that it has got");
+		if (l->state == OAE_OPEN)
+			check_reflected(e, l->tx + i);
+	}
+	if (nothing && l->state != OAE_OPEN)
+		fuzz_breach("something stands for what was reversed, and there is no run");
+	if (n != l->nlanes - nothing + l->next_valid + l->naside +
 		 (l->half.state != OAE_HALF_NONE &&
 		  l->half.state != OAE_HALF_OFFERED))
 		fuzz_breach("%u transactions at the link, which has others", n);
-	if (l->offer.state != OAE_OFFER_NONE &&
-	    !at_link(e, l->offer.p.handle))
-		fuzz_breach("offered is what the link has not got");
 	if (l->next_valid && !at_link(e, l->next.handle))
 		fuzz_breach("next is what the link has not got");
-	if (l->naside && !at_link(e, l->aside.handle))
-		fuzz_breach("aside is what the link has not got");
-	if (l->offer.state == OAE_OFFER_SLICING)
-		fuzz_breach("waits for slices that it has got");
+	for (i = 0; i < l->naside; i++)
+		if (!at_link(e, oae_aside(l, i)->handle))
+			fuzz_breach("aside is what the link has not got");
 }
 
+/* In a window nothing may be committed, too, and be delivered. */
 static void check_counters(const struct end *e)
 {
 	const struct oae_link *l = &e->link;
+	u32 tx = l->tx - e->before.tx, rx = l->rx - e->before.rx;
+	u32 more = oae_link_windowed(&e->before) ? H_LANES : 0;
 
 	if (other_ends(e))
 		return;
-	if (l->rx != e->before.rx + e->deliveries)
+	if (rx < e->deliveries || rx - e->deliveries > more)
 		fuzz_breach("rx %u, was %u, %u delivered", l->rx, e->before.rx,
 			    e->deliveries);
-	if (l->tx != e->before.tx + e->commits)
+	if (tx < e->commits || tx - e->commits > more)
 		fuzz_breach("tx %u, was %u, %u committed", l->tx, e->before.tx,
 			    e->commits);
 }
@@ -540,8 +647,9 @@ static void check_counters(const struct end *e)
 static void check_timer(const struct end *e)
 {
 	const struct oae_link *l = &e->link;
+	const struct oae_lane *n = oae_first_lane(l);
 	u64 stall = oae_link_stall(l);
-	u64 more = stall * (l->offer.p.nslices - 1) / 8;
+	u64 more = stall * (n->p.nslices - 1) / 8;
 
 	if (!e->timer_at || e->timer_at != l->timer_at)
 		fuzz_breach("no timer, or another");
@@ -550,11 +658,12 @@ static void check_timer(const struct end *e)
 	if (l->state != OAE_OPEN)
 		return;
 	/* The clock may have gone back: then it is the later time. */
-	if (l->offer.state == OAE_OFFER_OUT &&
-	    e->timer_at > e->latest + stall + more)
+	if (n->state == OAE_OFFER_OUT && e->timer_at > e->latest + stall + more)
 		fuzz_breach("offered, and no timer for it");
-	if (l->hold.state == OAE_HOLD_HELD && e->timer_at > e->latest + stall)
+	if (l->nheld && oae_hold_stalled(l) && e->timer_at > e->latest + stall)
 		fuzz_breach("held, and no timer for it");
+	if (l->nparked && e->timer_at > l->park_at && e->timer_at > e->latest + 1)
+		fuzz_breach("parked, and no timer for it");
 	if (l->half.state == OAE_HALF_WAITING &&
 	    e->timer_at > l->half.again_at && e->timer_at > e->latest + 1)
 		fuzz_breach("a half waits, and no timer for it");

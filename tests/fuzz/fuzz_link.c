@@ -30,6 +30,7 @@ enum event {
 
 static const u16 mtus[] = { 1500, OAE_MIN_MTU, 200, 576 };
 static const u32 max_lens[] = { 65536, 1, 100, 4000 };
+static const u8 windows[] = { 1, 8, 2, 3 };
 
 static void set_max_len(struct end *e, u32 len)
 {
@@ -53,6 +54,7 @@ static void set_up(struct end *e, const u8 *head)
 	e->cfg.stall_max = stall_max[head[5] >> 1 & 1];
 	e->cfg.keepalive = keepalive[head[5] >> 2 & 1];
 	e->cfg.dead = dead[head[5] >> 3 & 1];
+	e->cfg.window = windows[head[7] % 4];
 	oae_link_rank(&e->link, head[6] & 1);
 }
 
@@ -131,6 +133,15 @@ static void odd(struct end *e, const u8 *r)
 		0, OAE_R_CONFLICT, OAE_R_NO_REGION, OAE_R_KIND,
 	};
 
+	if (r[1] & 0x80) {
+		if (r[1] & 0x40) {
+			end_reclaim(e);
+			return;
+		}
+		e->cfg.window = windows[r[2] % 4];
+		fuzz_say("window %u", e->cfg.window);
+		return;
+	}
 	switch (r[1] % 7) {
 	case 0:
 		end_timer(e);

@@ -25,6 +25,7 @@ static void set_up(struct sim *w, const u8 *head)
 {
 	static const u16 mtus[] = { SIM_MTU_MAX, OAE_MIN_MTU, 200, 150 };
 	static const u32 max_lens[] = { SIM_MAX_LEN, 600, 4000, 2000 };
+	static const u8 windows[] = { 1, 8, 2, 3 };
 	unsigned int i;
 
 	sim_init(w, head[0]);
@@ -40,6 +41,7 @@ static void set_up(struct sim *w, const u8 *head)
 		e->cfg.stall_min = head[4 + i] & 1 ? 5 * SIM_MS : SIM_MS;
 		e->cfg.keepalive = (head[4 + i] & 2 ? 30 : 100) * SIM_MS;
 		e->cfg.dead = (head[4 + i] & 4 ? 120 : 500) * SIM_MS;
+		e->cfg.window = windows[head[7] >> 2 * i & 3];
 	}
 }
 

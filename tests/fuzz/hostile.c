@@ -11,6 +11,7 @@
  *   6   a byte for it
  */
 #include "hostile.h"
+#include "../../modoae/link/link_int.h"
 
 #define BITS(byte, from, n)	((byte) >> (from) & ((1 << (n)) - 1))
 
@@ -25,10 +26,11 @@ void hostile_init(struct hostile *h)
 	h->inc = 0xa000000000000001ULL;
 }
 
-/* This, the one before, the one after, or far from it. */
+/* This, the one before, the one after, one of a window, or far from it. */
 static u32 near(u32 v, unsigned int how, u8 far)
 {
-	const u32 values[] = { v, v + 1, v - 1, v + ((u32)far << 24 | far) };
+	u32 other = v + (far & 0x80 ? (u32)far << 24 | far : far % 16);
+	const u32 values[] = { v, v + 1, v - 1, other };
 
 	return values[how];
 }
@@ -56,21 +58,22 @@ static u32 src_ltag(struct hostile *h, const struct end *e, unsigned int how)
 	}
 }
 
-static u8 attempt(const struct end *e, u8 opcode, unsigned int how, u8 raw)
+static u8 attempt(const struct end *e, u8 opcode, u32 seq, unsigned int how, u8 raw)
 {
 	u8 v = opcode == OAE_REFLECT || opcode == OAE_REFUSE ?
-	       e->link.attempt : e->link.hold.attempt;
+	       oae_lane(&e->link, seq)->attempt : oae_hold_of(&e->link, seq)->attempt;
 	const u8 values[] = { v, v + 1, v - 1, v + 2, 1, 255, raw, v };
 
 	return values[how] || how == 6 ? values[how] : 1;
 }
 
-static u8 kind(const struct end *e, bool answer, unsigned int how)
+static u8 kind(const struct end *e, bool answer, u32 seq, unsigned int how)
 {
-	bool offered = e->link.offer.state != OAE_OFFER_NONE;
+	const struct oae_lane *n = oae_lane(&e->link, seq);
+	bool offered = n->state != OAE_OFFER_NONE;
 	const u8 values[8] = {
-		[0] = answer && offered ? e->link.offer.p.kind : OAE_MESSAGE,
-		[5] = e->link.hold.kind, [6] = OAE_SWAP, [7] = OAE_VERB,
+		[0] = answer && offered ? n->p.kind : OAE_MESSAGE, [4] = OAE_VOID,
+		[5] = oae_hold_of(&e->link, seq)->kind, [6] = OAE_SWAP, [7] = OAE_VERB,
 	};
 
 	return values[how];		/* the others: OAE_MESSAGE, 0 */
@@ -94,6 +97,7 @@ static void sync_body(struct hostile *h, const struct end *e, u8 how, u8 raw,
 	f->sync.start = BITS(how, 4, 2) ? near(l->rx, BITS(how, 4, 2), raw) : 0;
 	f->sync.max_len = max_lens[BITS(how, 6, 2)];
 	f->sync.mtu = mtus[BITS(raw, 0, 3)];
+	f->sync.caps = BITS(raw, 3, 3);
 }
 
 /* Bytes that are not the same for another slice, transaction or variant. */
@@ -103,7 +107,9 @@ static void offer_body(struct hostile *h, u8 how, u8 raw, struct oae_frame *f)
 
 	f->slice = how & 63;
 	f->length = BITS(how, 6, 1) ? raw * 5 : raw;
-	if (f->kind != OAE_MESSAGE && !f->length)
+	if (f->kind == OAE_VOID)
+		f->length = 0;
+	else if (f->kind != OAE_MESSAGE && !f->length)
 		f->length = 16;
 	for (i = 0; i < f->length; i++)
 		h->payload[i] = i * 7 + f->slice + f->seq * 3 + (how >> 7);
@@ -113,15 +119,16 @@ static void offer_body(struct hostile *h, u8 how, u8 raw, struct oae_frame *f)
 static void reflect_body(struct hostile *h, const struct oae_link *l, u8 how,
 			 struct oae_frame *f)
 {
+	const struct oae_post *p = &oae_lane(l, f->seq)->p;
 	u8 all[OAE_REFLECT_LEN + END_MTU_MAX];
 	u16 more = 16;
 
-	f->reflect.digest = l->offer.p.digest + BITS(how, 0, 1);
-	f->reflect.first = l->offer.p.first + BITS(how, 1, 1);
-	if (f->kind == OAE_MESSAGE)
+	f->reflect.digest = p->digest + BITS(how, 0, 1);
+	f->reflect.first = p->first + BITS(how, 1, 1);
+	if (f->kind == OAE_MESSAGE || f->kind == OAE_VOID)
 		return;
 	if (f->kind == OAE_VERB)
-		more = l->offer.p.reply;
+		more = p->reply;
 	more += BITS(how, 2, 1);
 	if (more > END_MTU_MAX)
 		more = END_MTU_MAX;
@@ -178,6 +185,7 @@ bool hostile_frame(struct hostile *h, const struct end *e, const u8 *r,
 {
 	u8 opcode = OAE_SYNC + r[1] % (OAE_OPCODE_END - OAE_SYNC);
 	bool answer = opcode == OAE_REFLECT || opcode == OAE_REFUSE;
+	u32 seq = near((answer ? e->link.tx : e->link.rx) + 1, BITS(r[3], 0, 2), r[6]);
 	u8 buf[OAE_PARSE_MAX + END_MTU_MAX];
 	struct oae_frame g = {
 		.opcode = opcode,
@@ -187,10 +195,9 @@ bool hostile_frame(struct hostile *h, const struct end *e, const u8 *r,
 		.src_ltag = src_ltag(h, e, BITS(r[2], 2, 2)),
 		.tx = near(e->link.rx, BITS(r[2], 4, 2), r[6]),
 		.rx = near(e->link.tx, BITS(r[2], 6, 2), r[6]),
-		.seq = near((answer ? e->link.tx : e->link.rx) + 1,
-			    BITS(r[3], 0, 2), r[6]),
-		.attempt = attempt(e, opcode, BITS(r[3], 2, 3), r[4]),
-		.kind = kind(e, answer, BITS(r[3], 5, 3)),
+		.seq = seq,
+		.attempt = attempt(e, opcode, seq, BITS(r[3], 2, 3), r[4]),
+		.kind = kind(e, answer, seq, BITS(r[3], 5, 3)),
 	};
 	size_t len, more;
 
