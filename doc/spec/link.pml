@@ -18,7 +18,10 @@ hidden int v;
 
 /* What the event is, and what chance has decided about it. */
 byte ev, slot;
-bit room, keep, kind, ask_done, close_again;
+byte room;			/* places for what is unread; a verb's words are free */
+byte lost;			/* of this lane a frame is taken for lost: 1 + the lane */
+byte less;			/* a new ltag says a window that is so much smaller */
+bit keep, kind, ask_done, close_again;
 
 #define EV_RCV		1	/* a frame arrives */
 #define EV_LOSE		2	/* or never does */
@@ -39,6 +42,7 @@ bit room, keep, kind, ask_done, close_again;
 #define EV_RETRY_HALF	17	/* timer: the peer had no half, it may have one now */
 #define EV_POST_HALF	18	/* a user posts a half */
 #define EV_CANCEL_HALF	19	/* or wants it back */
+#define EV_MORE		20	/* there was more to offer than an event sends */
 
 byte crashes[2], closes, deads;
 byte turn;			/* calm: 1 + the end whose timer may fire */
@@ -60,17 +64,22 @@ byte turn;			/* calm: 1 + the end whose timer may fire */
 /* --- what each event does ------------------------------------------------------- */
 
 /* A failure noticed at an OPEN end, whatever it is. */
-#define failing()	(L.state == OPEN && (L.offer == OFFER_OUT || \
-			 L.hold == HOLD_HELD || L.await_done))
+#define failing()	(L.state == OPEN && (L.offer[0].state == OFFER_OUT || \
+			 hold_stalls() || L.await_done))
+/* What waits for a number that was refused waits for the reader here. */
+#define waits_for_room() (L.ready_due && refused(0))
+#if WINDOW > 2
+#define hold_stalls()	(any(held) && !waits_for_room() &&			\
+			 (held(0) || held(1) || !(L.ready_due && refused(1))))
+#else
+#define hold_stalls()	(any(held) && !waits_for_room())
+#endif
 
 /* No answer: all that may be reversed is. */
 inline go_down()
 {
 	L.down = 1;
-	if
-	:: L.offer != OFFER_NONE && reversible() -> offer_reverse()
-	:: else
-	fi;
+	offer_drop_all();
 	drop_next();
 	half_drop();
 	if
@@ -107,7 +116,7 @@ inline post_half()
 	wake();
 	L.half_id = others(me) + posted_halves[me];
 	L.half = HALF_POSTED;
-	pump = PUMP
+	pump = 1
 }
 
 inline post()
@@ -119,57 +128,84 @@ inline post()
 	L.next_id = posted[me];
 	L.next_express = kind;
 	L.next_confirm = ask_done;
-	pump = PUMP
+	pump = 1
 }
 
 inline cancel()
 {
-	SAY(printf("EV %c cancel %d\n", NAME(me), L.offer_id));
-	k = L.state == OPEN && L.offer == OFFER_OUT;
-	offer_reverse();
+	SAY(printf("EV %c cancel %d\n", NAME(me), L.offer[slot].id));
+	k = L.state == OPEN && !windowed() && L.offer[slot].state == OFFER_OUT;
+	offer_drop(slot);
 	if
-	:: k -> send(REVERSE, 0, L.tx + 1, L.attempt, 0)
+	:: k -> send(REVERSE, 0, L.tx + 1 + slot, L.offer[slot].attempt, 0)
 	:: else
 	fi;
-	pump = PUMP
+	pump = 1
 }
 
 /* For the trace. */
 inline say_state()
 {
-	SAY(printf("AT %c %d %d %d %d %d %d %d %d %d", NAME(me), L.state, L.ltag,
-		   L.peer_ltag, L.inc, L.peer_inc, L.heard_inc, L.tx, L.rx, L.attempt));
+	SAY(printf("AT %c %d %d %d %d %d %d %d %d", NAME(me), L.state, L.ltag,
+		   L.peer_ltag, L.inc, L.peer_inc, L.heard_inc, L.tx, L.rx));
 	SAY(printf(" %d %d %d %d %d %d %d %d %d %d", L.down, L.asked, L.closing,
-		   L.close_sent, L.peer_closing, L.confirmed, L.await_done,
+		   L.close_sent, L.peer_closing, L.peer_rx, L.await_done,
 		   L.last_express, L.unseen, L.ready_due));
 	SAY(printf(" %d %d %d %d", L.half, L.half_id, L.half == HALF_OFFERED && L.half_crossed,
 		   L.half_turn));
-	SAY(printf(" %d %d %d", L.aside_id, L.aside_ready, L.half_unwanted));
-	SAY(printf(" %d %d %d %d %d %d %d %d\n", L.offer,
-		   L.offer == OFFER_OUT && L.offer_ready, L.offer_id, L.next_id, L.hold,
-		   L.hold_attempt, (L.hold == HOLD_HELD -> L.hold_id : 0),
-		   (L.hold == HOLD_HELD -> L.hold_express : 0)));
+	SAY(printf(" %d %d %d %d", L.naside, L.naside && L.aside_ready, L.half_unwanted,
+		   L.next_id));
+	SAY(printf(" %d %d %d %d %d", (L.state == CLOSED -> 0 : L.window),
+		   (windowed() -> L.win : 1), L.nlanes, L.given, L.more));
+	n = 0;
+	do
+	:: n < WINDOW ->
+		SAY(printf(" %d %d %d %d %d", L.offer[n].state, L.offer[n].id,
+			   L.offer[n].attempt, L.offer[n].due,
+			   L.offer[n].state == OFFER_OUT && L.offer[n].ready));
+		SAY(printf(" %d %d %d %d %d", L.hold[n].state, L.hold[n].attempt,
+			   (held(n) -> L.hold[n].id : 0), held(n) && L.hold[n].express,
+			   windowed() && L.hold[n].takes_room));
+		SAY(printf(" %d", L.aside[n].id));
+		n++
+	:: else -> break
+	od;
+	SAY(printf(" .\n"))
 }
 
-/* What every event ends with: a new run if it asked for one, closing. */
-inline finish()
+inline begin_run()
 {
 	if
 	:: begin ->
 		fresh_ltag();
 		L.ltag = fresh;
+		L.window = (me == A -> WIN_A : WIN_B);
+		L.window = (L.window > less -> L.window - less : 1);
+		SAY(printf("DO %c window %d\n", NAME(me), L.window));
 		L.state = begin;
 		L.asked = 1;
 		send_sync(SYNC, L.peer_ltag);
 		begin = 0
 	:: else
-	fi;
+	fi
+}
+
+/* What every event ends with: a new run if it asked for one, closing. */
+inline finish()
+{
+	begin_run();
 	if
 	:: going_down ->
 		go_down();
 		going_down = 0
 	:: else
 	fi;
+	close_drop()
+}
+
+inline finish_closing()
+{
+	begin_run();
 	close_step();
 	if
 	:: ending -> end_link()
@@ -181,7 +217,7 @@ inline tidy()
 {
 	/* Lent, and another held for it: both or neither. */
 	assert(G2 || (L.half == HALF_LENT) ==
-	       (L.hold == HOLD_HELD && is_half(1 - me, L.hold_id)));
+	       (held(0) && is_half(1 - me, L.hold[0].id)));
 	transmit();
 	drop_dead(A);
 	drop_dead(B);
@@ -195,6 +231,8 @@ inline tidy()
 	ev = 0;
 	slot = 0;
 	room = 0;
+	lost = 0;
+	less = 0;
 	keep = 0;
 	kind = 0;
 	ask_done = 0;
@@ -205,7 +243,9 @@ inline event()
 {
 	begin = 0;
 	pump = 0;
+	again = 0;
 	commit = 0;
+	ndelivered = 0;
 	by_data = 0;
 	resolving = 0;
 	going_down = 0;
@@ -230,6 +270,9 @@ inline event()
 		L.next_id = 0;
 		L.next_express = 0;
 		L.next_confirm = 0
+	:: ev == EV_MORE ->
+		SAY(printf("EV %c more\n", NAME(me)));
+		pump = 1
 	:: ev == EV_POST_HALF -> post_half()
 	:: ev == EV_CANCEL_HALF ->
 		SAY(printf("EV %c cancel %d\n", NAME(me), L.half_id));
@@ -240,11 +283,10 @@ inline event()
 	:: ev == EV_RETRY_HALF ->
 		SAY(printf("EV %c retry_half\n", NAME(me)));
 		L.half = HALF_POSTED;
-		pump = PUMP
+		pump = 1
 	:: ev == EV_DRAIN ->
-		SAY(printf("EV %c drain\n", NAME(me)));
-		L.ready_due = 0;
-		send(READY, 0, L.rx + 1, 0, 0)
+		SAY(printf("EV %c drain %d\n", NAME(me), room));
+		drained()
 	:: ev == EV_STALL ->
 		SAY(printf("EV %c stall\n", NAME(me)));
 		freeze(SYNC_SENT)
@@ -253,7 +295,12 @@ inline event()
 		send_sync(SYNC, L.peer_ltag)
 	:: ev == EV_RETRY ->
 		SAY(printf("EV %c retry\n", NAME(me)));
-		pump = PUMP_AGAIN
+		again = 1;
+		do
+		:: !parked(again - 1) -> again++
+		:: else -> break
+		od;
+		pump = 1
 	:: ev == EV_PROBE ->
 		SAY(printf("EV %c probe\n", NAME(me)));
 		L.asked = 1;
@@ -272,7 +319,7 @@ inline event()
 	:: ev == EV_FORGET ->
 		SAY(printf("EV %c forget\n", NAME(me)));
 		/* Not before its sender knows that it is delivered. */
-		assert(!(PEER.offer == OFFER_OUT && PEER.offer_express &&
+		assert(!(PEER.offer[0].state == OFFER_OUT && PEER.offer[0].express &&
 			 PEER.peer_inc == L.inc && PEER.tx + 1 == L.rx));
 		ending = 1
 	:: ev == EV_PORT ->
@@ -294,12 +341,15 @@ inline event()
 		:: !L.peer_inc || L.down -> ending = 1
 		:: else
 		fi
-	fi;
+	fi
+}
+
+inline resolve_step()
+{
 	if
 	:: resolving -> resolve()
 	:: else
-	fi;
-	pump_step()
+	fi
 }
 
 /* The frame itself, once it has resolved the link or found it open. */
@@ -308,8 +358,7 @@ inline frame()
 	if
 	:: ev == EV_RCV && f_op >= CLOSE && f_op != NOLINK -> rcv_data()
 	:: else
-	fi;
-	pump_step()
+	fi
 }
 
 /* --- when each may happen ------------------------------------------------------- */
@@ -317,9 +366,9 @@ inline frame()
 /* More than K frames wait: before all else one of them must go. */
 #define quiet()		(wire[A].n == 0 && wire[B].n == 0)
 #define full(to)	(!calm && wire[to].n > K)
-#define crowded()	(full(A) || full(B))
+#define crowded()	(full(A) || full(B) || e[A].more || e[B].more)
 #define may(fault)	(!crowded() && ((fault) || calm))
-#define in_doubt()	(L.hold == HOLD_HELD || !L.confirmed || L.unseen || L.offer == OFFER_OUT)
+#define in_doubt()	(any(held) || !confirmed() || L.unseen || express_out())
 
 /*
  * As a fault a timer fires at any time; otherwise when nothing is on its way,
@@ -341,11 +390,26 @@ inline frame()
 			 (acks_close(1) || acks_close(2) || acks_close(3) || \
 			  acks_close(4) || acks_close(5)))
 
+/* What may be asked back. */
+#define cancellable(n)	(L.offer[n].state != OFFER_NONE && L.offer[n].id && reversible(n))
+
+/* A drain has something to say. */
+#define drains()	(L.state == OPEN && L.ready_due && (!windowed() || any(refused)))
+
+inline choose_room(some)
+{
+	room = WINDOW;
+	do
+	:: (some) && room > 0 -> room--
+	:: break
+	od
+}
+
 /* One of the events that may happen at this end now. */
 inline choose()
 {
 	if
-	:: wire[id].n > 0 && (full(id) || !full(1 - id)) ->
+	:: wire[id].n > 0 && !L.more && (full(id) || !full(1 - id)) ->
 		/* Any of them. */
 		do
 		:: slot + 1 < wire[id].n -> slot++
@@ -356,11 +420,13 @@ inline choose()
 		:: LOSS && !calm && (full(id) || ODDS(loss)) -> ev = EV_LOSE
 		:: DUP && !calm && !crowded() && ODDS(dup) -> ev = EV_RCV; keep = 1
 		fi;
-		if
-		:: room = 1
-		:: NOROOM && !calm && ev == EV_RCV && opcode_at(slot) == OFFER &&
-		   ODDS(noroom) -> room = 0
-		fi
+		choose_room(NOROOM && !calm && ev == EV_RCV && opcode_at(slot) == OFFER &&
+			    ODDS(noroom));
+		do
+		:: LOST && !calm && ev == EV_RCV && lost < WINDOW &&
+		   (opcode_at(slot) == REFLECT || opcode_at(slot) == REFUSE) -> lost++
+		:: break
+		od
 	:: !crowded() && posted[id] < (id == A -> N_A : N_B) && wants() &&
 	   ODDS(posts) ->
 		ev = EV_POST;
@@ -372,8 +438,24 @@ inline choose()
 		:: true
 		:: CONFIRM -> ask_done = 1
 		fi
-	:: !crowded() && CANCEL && !calm && L.offer != OFFER_NONE &&
-	   reversible() && ODDS(cancels) -> ev = EV_CANCEL
+	:: L.more -> ev = EV_MORE
+	:: !crowded() && CANCEL && !calm && cancellable(0) && ODDS(cancels) ->
+		ev = EV_CANCEL
+#if WINDOW > 1
+	:: !crowded() && CANCEL && !calm && cancellable(1) && ODDS(cancels) ->
+		ev = EV_CANCEL;
+		slot = 1
+#endif
+#if WINDOW > 2
+	:: !crowded() && CANCEL && !calm && cancellable(2) && ODDS(cancels) ->
+		ev = EV_CANCEL;
+		slot = 2
+#endif
+#if WINDOW > 3
+	:: !crowded() && CANCEL && !calm && cancellable(3) && ODDS(cancels) ->
+		ev = EV_CANCEL;
+		slot = 3
+#endif
 	:: !crowded() && CANCEL && !calm && L.next_id && ODDS(cancels) ->
 		ev = EV_CANCEL_NEXT
 	:: !crowded() && posted_halves[id] < halves(id) && wants_half() &&
@@ -381,18 +463,19 @@ inline choose()
 	:: !crowded() && CANCEL && !calm && (half_idle() ||
 	   (L.half == HALF_LENT && !L.half_unwanted)) && ODDS(cancels) ->
 		ev = EV_CANCEL_HALF
-	:: !crowded() && L.state == OPEN && L.ready_due && ODDS(drain) ->
-		ev = EV_DRAIN
+	:: !crowded() && drains() && ODDS(drain) ->
+		ev = EV_DRAIN;
+		choose_room(WINDOW > 1 && !calm && room > 1)
 	:: timer() && failing() && ODDS(timers) -> ev = EV_STALL
 	:: timer() && frozen() && ODDS(timers) -> ev = EV_ASK
-	:: timer() && L.state == OPEN && L.offer == OFFER_PARKED && ODDS(timers) ->
+	:: timer() && L.state == OPEN && any(parked) && ODDS(timers) ->
 		ev = EV_RETRY
 	:: timer() && L.state == OPEN && L.half == HALF_WAITING &&
 	   (calm -> !failing() && e[1 - id].half != HALF_NONE : 1) && ODDS(timers) ->
 		ev = EV_RETRY_HALF
 	:: timer() && L.state == OPEN && !L.close_sent &&
 	   (calm -> L.asked : PROBE) && ODDS(timers) -> ev = EV_PROBE
-	:: timer() && L.state == OPEN && L.close_sent && L.hold != HOLD_HELD &&
+	:: timer() && L.state == OPEN && L.close_sent && !close_waits() &&
 	   ODDS(timers) -> ev = EV_CLOSE_AGAIN
 	:: !crowded() && deads < DEAD && !calm && ODDS(dead) &&
 	   ((frozen() && (!L.down || has_posts())) ||
@@ -405,6 +488,17 @@ inline choose()
 	   crashes[id] < (id == A -> CRASH_A : CRASH_B) -> ev = EV_CRASH
 	:: !crowded() && !calm && L.state != CLOSED && !L.closing &&
 	   closes < CLOSES && ODDS(close) -> ev = EV_CLOSE
+	fi;
+	/* For whatever begins a new run. */
+	if
+	:: true
+	:: CHANGE && !calm -> less = 1
+#if WINDOW > 2
+	:: CHANGE && !calm -> less = 2
+#endif
+#if WINDOW > 3
+	:: CHANGE && !calm -> less = 3
+#endif
 	fi
 }
 
@@ -422,7 +516,14 @@ proctype End(byte id)
 			fi;
 			event()
 		};
-		d_step { v = 0; frame(); finish() };
+		/* In steps, since spin limits the length of one. */
+		d_step { v = 0; resolve_step() };
+		d_step { v = 0; pump_step() };
+		d_step { v = 0; frame() };
+		d_step { v = 0; pump_step() };
+		d_step { v = 0; finish() };
+		d_step { v = 0; pump_step() };
+		d_step { v = 0; finish_closing() };
 		d_step { v = 0; tidy() };
 		next_turn()
 	   }
@@ -434,8 +535,6 @@ proctype End(byte id)
 init
 {
 	atomic {
-		e[A].confirmed = 1;
-		e[B].confirmed = 1;
 		weather();
 		run End(A);
 		run End(B)

@@ -20,8 +20,14 @@
  *	CRASH_A CRASH_B	so many times an end may die and know nothing any more
  *	CLOSES		so many times a user may close the link
  *	MAX_ATTEMPT	what 255 is to the core
+ *	WINDOW		lanes: more than 1, and the rules of protocol 4.11 apply
+ *	WIN_A WIN_B	the window of A, of B; WINDOW if not said
+ *	CHANGE		an ltag may say a smaller one
+ *	LOST		an answer may show that a frame of another lane was lost
  *	BREAK_RULE	leave out one of the five rules at the end of protocol 4.5;
- *			1 the peer's ltag, 6 one's own is not looked at
+ *			1 the peer's ltag, 6 one's own is not looked at. Of those of 4.11:
+ *			7 the commit is no prefix, 8 what is reversed stays reflected,
+ *			9 what is held stays so in the next run
  *	KEEP_DEAD	leave frames on the wire that no rule looks at any more
  *	UNFIT		counters that do not fit are no error by themselves
  *	LIVE		faults stop at any time, and then the ends must settle
@@ -89,6 +95,21 @@
 #ifndef MAX_ATTEMPT
 #define MAX_ATTEMPT	3
 #endif
+#ifndef WINDOW
+#define WINDOW		1
+#endif
+#ifndef WIN_A
+#define WIN_A		WINDOW
+#endif
+#ifndef WIN_B
+#define WIN_B		WINDOW
+#endif
+#ifndef CHANGE
+#define CHANGE		0
+#endif
+#ifndef LOST
+#define LOST		0
+#endif
 #ifndef BREAK_RULE
 #define BREAK_RULE	0
 #endif
@@ -103,10 +124,10 @@
 #ifdef TRACE
 #define LTAGS	32
 #define W_L	6	/* also a cookie's */
-#define W_T	5
+#define W_T	8
 #define W_A	8
 #define W_I	5
-#define W_WHAT	20	/* 5 + 3 W_T: opcode, flag; tx, rx, seq */
+#define W_WHAT	29	/* 5 + 3 W_T: opcode, flag; tx, rx, seq */
 #define W_BODY	18	/* W_A + 2 W_I */
 #define W_LTAGS	12	/* 2 W_L */
 #else
@@ -130,7 +151,11 @@
 
 /* Frames on a wire: K that wait, and those that one event adds. */
 #ifndef CAP
+#if WINDOW > 1
+#define CAP	(K + 8)
+#else
 #define CAP	(K + 5)
+#endif
 #endif
 #define OUTS	6
 
@@ -147,6 +172,8 @@
 #define OFFER_NONE	0
 #define OFFER_OUT	2
 #define OFFER_PARKED	3
+#define OFFER_REFLECTED	4
+#define OFFER_QUEUED	5
 
 /* hold: states */
 #define HOLD_NONE	0
@@ -181,6 +208,34 @@
 #define DONE		12
 #define NOLINK		14
 
+/* What is offered under a number of this end: struct oae_lane. */
+typedef lane {
+	unsigned state : 3;		/* OFFER_* */
+	unsigned id : W_I;		/* its content; 0: VOID, in place of what was reversed */
+	bit express;
+	bit confirm;
+	bit ready;			/* READY came since the last OFFER */
+	bit due;			/* to be offered again */
+	unsigned attempt : W_A;		/* of the number, this run */
+};
+
+/* What is here of a number of the peer: struct oae_hold. */
+typedef hold_of {
+	unsigned state : 3;		/* HOLD_* */
+	unsigned id : W_I;		/* 0: VOID */
+	unsigned attempt : W_A;
+	bit express;
+	bit takes_room;
+	unsigned reason : 2;		/* why it was refused */
+};
+
+/* What stepped aside for a half. */
+typedef post_of {
+	unsigned id : W_I;
+	bit express;
+	bit confirm;
+};
+
 /* One end of the link: struct oae_link. */
 typedef end {
 	unsigned state : 2;
@@ -191,43 +246,41 @@ typedef end {
 	unsigned heard_inc : W_I;	/* what came with peer_ltag */
 	unsigned tx : W_T;		/* last committed */
 	unsigned rx : W_T;		/* last delivered */
-	unsigned attempt : W_A;		/* of tx + 1, this run */
+	unsigned peer_rx : W_T;		/* last that the peer is known to have delivered */
+	unsigned done_seq : W_T;	/* await_done: for this one */
 	bit down;
 	bit asked;			/* asked and unanswered */
 	bit closing;			/* closed here */
 	bit close_sent;
 	bit peer_closing;
-	bit confirmed;			/* the peer is known to have delivered tx */
 	bit await_done;
 	bit last_express;		/* rx was an express */
 	bit unseen;			/* and the peer was not seen to commit it */
 	bit ready_due;			/* refused BUSY: READY when there is room */
+	unsigned last_id : W_I;		/* what an express at rx is reflected as */
 
-	unsigned offer : 2;		/* OFFER_*: tx + 1 */
-	unsigned offer_id : W_I;	/* its content */
-	bit offer_express;
-	bit offer_confirm;
-	unsigned next_id : W_I;		/* waits behind the offer; 0 none */
+	unsigned window : 3;		/* of this end, as said with this ltag */
+	unsigned heard_window : 3;	/* the peer's, which came with peer_ltag */
+	unsigned win : 3;		/* of this run: the smaller of both */
+	unsigned nlanes : 3;		/* numbers above tx that have a content */
+	unsigned given : 3;		/* of these, offered in this run */
+	bit more;			/* there was more to offer than an event sends */
+	lane offer[WINDOW];		/* of tx + 1 and the next ones */
+	hold_of hold[WINDOW];		/* of rx + 1 and the next ones */
+
+	unsigned next_id : W_I;		/* waits behind the lanes; 0 none */
 	bit next_express;
 	bit next_confirm;
-
-	unsigned hold : 3;		/* HOLD_*: rx + 1 */
-	unsigned hold_attempt : W_A;
-	unsigned hold_id : W_I;		/* also the last express' */
-	bit hold_express;
-	unsigned hold_reason : 2;	/* why it was refused */
 
 	unsigned half : 3;		/* HALF_*: the half that is posted */
 	unsigned half_id : W_I;
 	bit half_crossed;		/* the peer's was refused because of it */
 	bit half_turn;			/* what was offered last was no half */
-
-	unsigned aside_id : W_I;	/* parked, and a half is what is offered */
-	bit aside_express;
-	bit aside_confirm;
-	bit aside_ready;		/* READY came for it */
-	bit offer_ready;		/* READY came since the last OFFER */
 	bit half_unwanted;		/* lent, and shall not come back */
+
+	unsigned naside : 3;
+	post_of aside[WINDOW];		/* parked, and above that; a half is what is offered */
+	bit aside_ready;		/* READY came for it */
 
 	/* Not the link's: whom an express was first offered to. */
 	unsigned offered_to : W_I;
@@ -242,11 +295,36 @@ byte me;
 #define PEER	e[1 - me]
 
 #define frozen()	(L.state == SYNC_SENT || L.state == SYNC_RECD)
-#define reversible()	(!L.offer_express || L.offer != OFFER_OUT)
+#define reversible(n)	(!L.offer[n].express || L.offer[n].state != OFFER_OUT)
+#define express_out()	(L.nlanes && !reversible(0))
 #define half_idle()	(L.half == HALF_POSTED || L.half == HALF_WAITING)
-#define has_posts()	(L.next_id || L.aside_id || half_idle() || (L.offer != OFFER_NONE && reversible()))
+#define has_posts()	(L.next_id || L.naside || half_idle() || L.nlanes > express_out())
 #define wants()		(!L.closing && !L.peer_closing && !L.next_id)
+#define confirmed()	(L.peer_rx == L.tx)
 #define wants_half()	(!L.closing && !L.peer_closing && L.half == HALF_NONE)
+
+/* Has this run a window? Then a number that was given is never given back. */
+#if WINDOW > 1
+#define windowed()	(L.win > 1)
+#else
+#define windowed()	0
+#endif
+
+/* Is it so for any lane, or for what is here of any number? */
+#if WINDOW == 1
+#define any(is)		(is(0))
+#elif WINDOW == 2
+#define any(is)		(is(0) || is(1))
+#elif WINDOW == 3
+#define any(is)		(is(0) || is(1) || is(2))
+#elif WINDOW == 4
+#define any(is)		(is(0) || is(1) || is(2) || is(3))
+#else
+#error WINDOW is 1 to 4
+#endif
+#define parked(n)	(L.offer[n].state == OFFER_PARKED)
+#define held(n)		(L.hold[n].state == HOLD_HELD)
+#define refused(n)	(L.hold[n].state == HOLD_REFUSED)
 
 /* Of two crossing halves the one of the senior stands. */
 #define senior()	(me == B)
@@ -255,7 +333,8 @@ byte me;
 #define others(who)	(who == A -> N_A : N_B)
 #define halves(who)	(who == A -> HALVES_A : HALVES_B)
 #define is_half(who, n)	((n) > others(who))
-#define is_verb(who, n)	((n) <= VERBS && (n) <= others(who))
+#define is_verb(who, n)	((n) && (n) <= VERBS && (n) <= others(who))
+#define is_message(who, n) ((n) && !is_half(who, n) && !is_verb(who, n))
 
 /* The faults have stopped. */
 bit calm;

@@ -31,6 +31,7 @@ byte posted[2];			/* so many of them that are no halves */
 byte posted_halves[2];
 byte last_id[2];		/* the last one delivered at an end */
 byte last_half[2];
+hidden byte undelivered;
 byte took[2];			/* what an end's half took that the other has not heard of */
 
 #define T(who, id)	t[(who) * NTX + (id) - 1]
@@ -48,24 +49,24 @@ hidden byte G1, G2, G3, FITS;
 #define unfit()		assert(FITS)
 #endif
 
-inline delivered(id, express)
+inline delivered(txn, at_once)
 {
 	if
-	:: is_half(1 - me, id) ->
-		assert(G1 || (id) > last_half[me])
+	:: is_half(1 - me, txn) ->
+		assert(G1 || (txn) > last_half[me])
 	:: else ->
-		assert(G1 || (id) > last_id[me])
+		assert(G1 || (txn) > last_id[me])
 	fi;
-	assert(G2 || T(1 - me, id) != T_REVERSED);
-	assert(G2 || (express) || T(1 - me, id) == T_COMMITTED ||
-	       T(1 - me, id) == T_EXCUSED);
+	assert(G2 || T(1 - me, txn) != T_REVERSED);
+	assert(G2 || (at_once) || T(1 - me, txn) == T_COMMITTED ||
+	       T(1 - me, txn) == T_EXCUSED);
 	if
-	:: T(1 - me, id) == T_LIVE -> T(1 - me, id) = T_DELIVERED
-	:: else -> T(1 - me, id) = T_DONE
+	:: T(1 - me, txn) == T_LIVE -> T(1 - me, txn) = T_DELIVERED
+	:: else -> T(1 - me, txn) = T_DONE
 	fi;
 	if
-	:: is_half(1 - me, id) -> last_half[me] = id
-	:: else -> last_id[me] = id
+	:: is_half(1 - me, txn) -> last_half[me] = txn
+	:: else -> last_id[me] = txn
 	fi
 }
 
@@ -96,40 +97,42 @@ inline taken(mine, its)
 #define peer_lives()	(PEER.state != CLOSED && PEER.inc == L.offered_to)
 #define lender_lives()	(PEER.state != CLOSED && PEER.inc == L.lent_to)
 
-inline reversed(id)
+inline reversed(txn)
 {
-	SAY(printf("DO %c end %d %d\n", NAME(me), id, REVERSED));
-	assert(G3 || T(me, id) == T_LIVE || T(me, id) == T_DELIVERED);
-	assert(G2 || T(me, id) == T_LIVE);
-	T(me, id) = T_REVERSED
+	SAY(printf("DO %c end %d %d\n", NAME(me), txn, REVERSED));
+	assert(G3 || T(me, txn) == T_LIVE || T(me, txn) == T_DELIVERED);
+	assert(G2 || T(me, txn) == T_LIVE);
+	T(me, txn) = T_REVERSED
 }
 
-inline unknown(id, going)
+inline unknown(txn, going)
 {
-	SAY(printf("DO %c end %d %d\n", NAME(me), id, UNKNOWN));
-	assert(G3 || T(me, id) == T_LIVE || T(me, id) == T_DELIVERED);
-	assert(G3 || (L.offer_express && (going || !peer_lives())));
-	T(me, id) = (T(me, id) == T_DELIVERED -> T_DONE : T_UNKNOWN)
+	SAY(printf("DO %c end %d %d\n", NAME(me), txn, UNKNOWN));
+	assert(G3 || T(me, txn) == T_LIVE || T(me, txn) == T_DELIVERED);
+	assert(G3 || (L.offer[0].express && (going || !peer_lives())));
+	T(me, txn) = (T(me, txn) == T_DELIVERED -> T_DONE : T_UNKNOWN)
 }
 
-inline committed(id)
+inline committed(txn)
 {
-	SAY(printf("DO %c end %d %d\n", NAME(me), id, COMMITTED));
-	assert(G3 || T(me, id) == T_LIVE || T(me, id) == T_DELIVERED);
-	assert(G2 || !L.offer_express || T(me, id) == T_DELIVERED);
+	SAY(printf("DO %c end %d %d\n", NAME(me), txn, COMMITTED));
+	assert(G3 || T(me, txn) == T_LIVE || T(me, txn) == T_DELIVERED);
+	assert(G2 || !L.offer[0].express || T(me, txn) == T_DELIVERED);
+	/* All that were committed before it are delivered, but for the window's. */
+	undelivered = 0;
 	i = 1;
 	do
 	:: i <= NTX ->
-		/* What was committed before it is delivered. */
-		assert(G2 || T(me, i) != T_COMMITTED);
+		undelivered = undelivered + (T(me, i) == T_COMMITTED);
 		i++
 	:: else -> break
 	od;
+	assert(G2 || undelivered < (windowed() -> L.win : 1));
 	if
-	:: T(me, id) == T_DELIVERED -> T(me, id) = T_DONE
+	:: T(me, txn) == T_DELIVERED -> T(me, txn) = T_DONE
 	:: else ->
 		/* Or it is the reflection of one that has died since. */
-		T(me, id) = (PEER.state != CLOSED && PEER.inc == L.peer_inc ->
+		T(me, txn) = (PEER.state != CLOSED && PEER.inc == L.peer_inc ->
 			     T_COMMITTED : T_EXCUSED)
 	fi
 }
@@ -180,12 +183,26 @@ inline bereave()
 #define lone_half(who)	(e[who].half == HALF_NONE || \
 			 (e[who].half == HALF_WAITING && e[1 - (who)].half == HALF_NONE))
 
+/* Does any number of its peer stand so at this end? */
+#define stands(who, n, how) (e[who].hold[n].state == how)
+#if WINDOW == 1
+#define here(who, how)	stands(who, 0, how)
+#elif WINDOW == 2
+#define here(who, how)	(stands(who, 0, how) || stands(who, 1, how))
+#elif WINDOW == 3
+#define here(who, how)	(stands(who, 0, how) || stands(who, 1, how) || stands(who, 2, how))
+#else
+#define here(who, how)	(stands(who, 0, how) || stands(who, 1, how) || \
+			 stands(who, 2, how) || stands(who, 3, how))
+#endif
+
 #define idle(who)	(e[who].state == CLOSED || \
 			 (e[who].state == OPEN && !e[who].asked && \
 			  !e[who].closing && !e[who].peer_closing && \
-			  e[who].offer == OFFER_NONE && !e[who].next_id && \
-			  lone_half(who) && !e[who].aside_id &&		\
-			  e[who].hold != HOLD_HELD && !e[who].await_done && !e[who].ready_due))
+			  !e[who].nlanes && !e[who].next_id && !e[who].more && \
+			  lone_half(who) && !e[who].naside && !here(who, HOLD_HELD) && \
+			  !e[who].await_done && \
+			  !(e[who].ready_due && (e[who].win < 2 || here(who, HOLD_REFUSED)))))
 
 /* Nothing is under way and nothing is left to do. */
 #define settled()	(idle(A) && idle(B) && wire[A].n == 0 && wire[B].n == 0 && \

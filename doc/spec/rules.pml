@@ -7,26 +7,42 @@
 
 /* Begin a new run: 0, or the state to begin it in (4.5). */
 hidden byte begin;
-hidden byte resolving, by_data, going_down;
+hidden byte resolving, by_data, by_attempt, going_down;
 hidden byte ending;		/* the link is forgotten */
-hidden byte pump;		/* offer what is there, or the next: see pump_step() */
-hidden byte commit;		/* and then say COMMIT if no OFFER says it */
+hidden byte pump;		/* offer what is due, and what waits: see pump_step() */
+hidden byte again;		/* before that, this lane; 0 none, else 1 + the lane */
+hidden byte commit;		/* and then say COMMIT, see below */
 hidden byte p_tx, p_rx;		/* the peer's counters, as resolving takes them */
 hidden short in_, out_;		/* by how much they are ahead of mine */
+hidden byte n, m, q;		/* lanes */
+hidden byte taken_, places;	/* numbers that take room; places that are left */
+hidden byte ndelivered;		/* messages that this event has delivered */
 
-/* --- the responder, 4.2 and 4.3 ------------------------------------------- */
+#define COMMIT_SILENT	1	/* if this event has sent nothing that says it */
+#define COMMIT_IDLE	2	/* if nothing is in flight */
 
-inline hold_reset()
+/* --- the responder, 4.2, 4.3 and 4.11 ------------------------------------- */
+
+inline hold_reset(at)
 {
-	L.hold = HOLD_NONE;
-	L.hold_attempt = 0;
-	L.hold_express = 0;
-	L.hold_reason = 0;
-#ifndef TRACE
-	if
-	:: !L.last_express -> L.hold_id = 0
-	:: else
-	fi
+	L.hold[at].state = HOLD_NONE;
+	L.hold[at].attempt = 0;
+	L.hold[at].id = 0;
+	L.hold[at].express = 0;
+	L.hold[at].takes_room = 0;
+	L.hold[at].reason = 0
+}
+
+/*
+ * In a link without a window the last express is reflected again out of the only
+ * place that there is: what is heard of the next number overwrites it.
+ */
+inline heard_content(txn)
+{
+#if WINDOW == 1
+	L.last_id = (L.last_express -> txn : 0)
+#else
+	skip
 #endif
 }
 
@@ -77,10 +93,114 @@ inline half_back()
 	fi
 }
 
+/* --- lanes, 4.11 ---------------------------------------------------------------- */
+
+#define copy_lane(to, from)							\
+	L.offer[to].state = L.offer[from].state;				\
+	L.offer[to].id = L.offer[from].id;					\
+	L.offer[to].express = L.offer[from].express;				\
+	L.offer[to].confirm = L.offer[from].confirm;				\
+	L.offer[to].ready = L.offer[from].ready;				\
+	L.offer[to].due = L.offer[from].due
+
+inline lane_none(at)
+{
+	L.offer[at].state = OFFER_NONE;
+	L.offer[at].id = 0;
+	L.offer[at].express = 0;
+	L.offer[at].confirm = 0;
+	L.offer[at].ready = 0;
+	L.offer[at].due = 0
+}
+
+/* The contents above it move down. The attempts belong to the numbers. */
+inline lane_remove(at)
+{
+	if
+	:: at < L.given -> L.given--
+	:: else
+	fi;
+	if
+	:: at == 0 -> L.offered_to = 0
+	:: else
+	fi;
+	m = at;
+	do
+	:: m + 1 < L.nlanes ->
+		copy_lane(m, m + 1);
+		m++
+	:: else -> break
+	od;
+	lane_none(m);
+	L.nlanes--
+}
+
+/* Nothing is offered under a number that was given, as a new attempt. */
+inline lane_void(at)
+{
+	L.offer[at].id = 0;
+	L.offer[at].express = 0;
+	L.offer[at].confirm = 0;
+	L.offer[at].ready = 0;
+	if
+	:: at == 0 -> L.offered_to = 0
+	:: else
+	fi;
+	if
+	:: BREAK_RULE == 8 && L.offer[at].state == OFFER_REFLECTED
+	:: else ->
+		L.offer[at].state = OFFER_QUEUED;
+		L.offer[at].due = 1
+	fi
+}
+
+inline lane_clear(at)
+{
+	if
+	:: L.state == OPEN && windowed() && at < L.given -> lane_void(at)
+	:: else -> lane_remove(at)
+	fi
+}
+
+/* A new run: numbers are given anew; an express in flight keeps its own. */
+inline requeue()
+{
+	m = 0;
+	do
+	:: m < WINDOW ->
+		L.offer[m].attempt = 0;
+		L.offer[m].due = 0;
+		if
+		:: m < L.nlanes && reversible(m) ->
+			L.offer[m].state = OFFER_QUEUED;
+			L.offer[m].ready = 0
+		:: else
+		fi;
+		m++
+	:: else -> break
+	od;
+	L.given = 0
+}
+
+/* In a run that is over nothing stands for what was reversed. */
+inline drop_voids()
+{
+	q = L.nlanes;
+	do
+	:: q > 0 ->
+		q--;
+		if
+		:: !L.offer[q].id -> lane_remove(q)
+		:: else
+		fi
+	:: else -> break
+	od
+}
+
 inline offer_withdraw()
 {
 	L.half = HALF_POSTED;
-	offer_none()
+	lane_clear(0)
 }
 
 /* May the one that is here answer the peer's? Then k is 1. */
@@ -106,35 +226,128 @@ inline half_lend()
 inline hold_deliver()
 {
 	if
-	:: is_half(1 - me, L.hold_id) ->
-		taken(L.half_id, L.hold_id);
+	:: is_half(1 - me, L.hold[0].id) ->
+		taken(L.half_id, L.hold[0].id);
 		lent_ended(COMMITTED, 0);
 		half_none()
-	:: else ->
-		if
-		:: is_verb(1 - me, L.hold_id) ->
-			SAY(printf("DO %c apply %d\n", NAME(me), L.hold_id))
-		:: else ->
-			SAY(printf("DO %c deliver %d\n", NAME(me), L.hold_id))
-		fi;
-		delivered(L.hold_id, L.hold_express)
+	:: is_verb(1 - me, L.hold[0].id) ->
+		SAY(printf("DO %c apply %d\n", NAME(me), L.hold[0].id));
+		delivered(L.hold[0].id, 0)
+	:: is_message(1 - me, L.hold[0].id) ->
+		SAY(printf("DO %c deliver %d\n", NAME(me), L.hold[0].id));
+		ndelivered++;
+		delivered(L.hold[0].id, L.hold[0].express)
+	:: else	/* nothing */
 	fi;
 	L.rx++;
-	L.last_express = L.hold_express;
-	L.unseen = L.hold_express;
-	hold_reset()
+	L.last_express = L.hold[0].express;
+	L.unseen = L.hold[0].express;
+	L.last_id = (L.hold[0].express -> L.hold[0].id : 0);
+	m = 0;
+	do
+	:: m + 1 < WINDOW ->
+		L.hold[m].state = L.hold[m + 1].state;
+		L.hold[m].attempt = L.hold[m + 1].attempt;
+		L.hold[m].id = L.hold[m + 1].id;
+		L.hold[m].express = L.hold[m + 1].express;
+		L.hold[m].takes_room = L.hold[m + 1].takes_room;
+		L.hold[m].reason = L.hold[m + 1].reason;
+		m++
+	:: else -> break
+	od;
+	hold_reset(m)
 }
 
-inline reflect()
+/* All that the peer is heard to have committed: in_ numbers. */
+inline deliver_all()
 {
-	send_as(REFLECT, 0, L.ltag, L.peer_ltag, L.tx, L.rx, f_seq, f_attempt, L.hold_id,
-		(is_half(1 - me, L.hold_id) -> L.half_id : 0))
+	q = 0;
+	do
+	:: q < in_ ->
+		hold_deliver();
+		q++
+	:: else -> break
+	od
+}
+
+/* Are the next numbers held, as many? The answer is k. */
+inline hold_has(many)
+{
+	q = 0;
+	do
+	:: q < many && q < WINDOW && held(q) -> q++
+	:: else -> break
+	od;
+	k = q == many
+}
+
+inline count_taken()
+{
+	taken_ = 0;
+	m = 0;
+	do
+	:: m < WINDOW ->
+		taken_ = taken_ + L.hold[m].takes_room;
+		m++
+	:: else -> break
+	od
+}
+
+/* The highest number that READY can name, as rx + m. */
+inline highest()
+{
+	count_taken();
+	places = (room > taken_ -> room - taken_ : 0);
+	m = 0;
+	do
+	:: m < (windowed() -> L.window : 1) &&
+	   (m == 0 || places || held(m) || L.hold[m].takes_room) ->
+		if
+		:: places && !held(m) && !L.hold[m].takes_room -> places--
+		:: else
+		fi;
+		m++
+	:: else -> break
+	od
+}
+
+inline drained()
+{
+	highest();
+	/* Does it say anything new, and is another READY due after it? */
+	k = 0;
+	j = 0;
+	i = 0;
+	do
+	:: i < WINDOW ->
+		if
+		:: refused(i) && i < m -> k = 1
+		:: refused(i) && i >= m -> j = 1
+		:: else
+		fi;
+		i++
+	:: else -> break
+	od;
+	if
+	:: windowed() && !k
+	:: else ->
+		L.ready_due = j && windowed();
+		send(READY, 0, L.rx + m, 0, 0)
+	fi
+}
+
+inline reflect(txn)
+{
+	send_as(REFLECT, 0, L.ltag, L.peer_ltag, L.tx, L.rx, f_seq, f_attempt, txn,
+		(is_half(1 - me, txn) -> L.half_id : 0))
 }
 
 inline refuse(why)
 {
-	L.hold = HOLD_REFUSED;
-	L.hold_reason = why;
+	hold_reset(n);
+	L.hold[n].attempt = f_attempt;
+	L.hold[n].state = HOLD_REFUSED;
+	L.hold[n].reason = why;
 	if
 	:: why != NO_HALF && !L.closing -> L.ready_due = 1
 	:: else
@@ -142,68 +355,94 @@ inline refuse(why)
 	send(REFUSE, 0, f_seq, f_attempt, why)
 }
 
+inline begin_attempt()
+{
+	/* Within a window, what had room once has it again. */
+	v = L.hold[n].takes_room && windowed();
+	if
+	:: n == 0 -> half_back()
+	:: else
+	fi;
+	hold_reset(n);
+	L.hold[n].attempt = f_attempt;
+	count_taken();
+	places = room;
+	if
+	:: windowed() -> places = (room > ndelivered -> room - ndelivered : 0)
+	:: else
+	fi;
+	v = v || (n == 0 -> places > 0 : places > taken_);
+	/* Who closes takes nothing new. */
+	k = !L.closing;
+	if
+	:: k && (is_half(1 - me, f_id) || is_verb(1 - me, f_id)) -> heard_content(f_id)
+	:: else
+	fi;
+	if
+	:: k && is_half(1 - me, f_id) -> half_lend()
+	:: else
+	fi;
+	if
+	:: is_half(1 - me, f_id) && !k -> refuse(NO_HALF)
+	:: is_verb(1 - me, f_id) && k && !room -> refuse(CONFLICT)
+	:: (is_verb(1 - me, f_id) && !k) || (is_message(1 - me, f_id) && !(k && v)) ->
+		refuse(BUSY)
+	:: else ->
+		L.hold[n].state = HOLD_HELD;
+		L.hold[n].id = f_id;
+		L.hold[n].express = f_flag;
+		L.hold[n].takes_room = windowed() && is_message(1 - me, f_id);
+		heard_content(f_id);
+		if
+		:: f_flag -> hold_deliver()
+		:: else
+		fi;
+		reflect(f_id)
+	fi
+}
+
+/* May this number be offered to this end? What goes out alone is next. */
+#define in_window()	(in_ == 1 -> f_id || windowed() :			\
+			 windowed() && in_ > 1 && in_ <= L.window && !f_flag &&	\
+			 (!f_id || is_message(1 - me, f_id)))
+
 inline rcv_offer()
 {
+	in_ = f_seq - L.rx;
+	n = (in_ > 0 -> in_ - 1 : 0);
 	if
-	:: f_seq == L.rx ->
+	:: in_ == 0 ->
 		/* Only an express is asked for again; unless the next is held. */
 		if
-		:: L.last_express && f_flag && L.hold != HOLD_HELD ->
-			send(REFLECT, 0, f_seq, f_attempt, L.hold_id)
+		:: L.last_express && f_flag && L.hold[0].state != HOLD_HELD ->
+			reflect(L.last_id)
 		:: else
 		fi
-	:: f_seq == L.rx + 1 && f_attempt > L.hold_attempt ->
-		half_back();
-		hold_reset();
-		L.hold_attempt = f_attempt;
-		/* Who closes takes nothing new. */
-		k = !L.closing;
-		/* As the core does, which has heard it by the time it refuses. */
+	:: in_ != 0 && !in_window()
+	:: in_ != 0 && in_window() ->
 		if
-		:: k && (is_half(1 - me, f_id) || is_verb(1 - me, f_id)) ->
-			L.hold_id = (L.last_express -> f_id : 0)
-		:: else
-		fi;
-		if
-		:: k && is_half(1 - me, f_id) -> half_lend()
-		:: else
-		fi;
-		if
-		:: is_half(1 - me, f_id) && !k -> refuse(NO_HALF)
-		:: k && (is_half(1 - me, f_id) || room) ->
-			L.hold = HOLD_HELD;
-			L.hold_id = f_id;
-			L.hold_express = f_flag;
+		:: f_attempt > L.hold[n].attempt -> begin_attempt()
+		:: f_attempt == L.hold[n].attempt ->
+			/* The same again: the same answer. */
 			if
-			:: L.hold_express -> hold_deliver()
+			:: L.hold[n].state == HOLD_HELD -> reflect(L.hold[n].id)
+			:: L.hold[n].state == HOLD_REFUSED ->
+				send(REFUSE, 0, f_seq, f_attempt, L.hold[n].reason)
 			:: else
-			fi;
-			reflect()
-		:: else ->
-			if
-			:: is_verb(1 - me, f_id) && k -> refuse(CONFLICT)
-			:: else -> refuse(BUSY)
 			fi
-		fi
-	:: f_seq == L.rx + 1 && f_attempt == L.hold_attempt ->
-		/* The same again: the same answer. */
-		if
-		:: L.hold == HOLD_HELD -> reflect()
-		:: L.hold == HOLD_REFUSED -> send(REFUSE, 0, f_seq, f_attempt, L.hold_reason)
 		:: else
 		fi
-	:: else
 	fi
 }
 
 inline rcv_reverse()
 {
 	if
-	:: f_seq == L.rx + 1 && f_attempt >= L.hold_attempt ->
+	:: !windowed() && f_seq == L.rx + 1 && f_attempt >= L.hold[0].attempt ->
 		half_back();
-		hold_reset();
-		L.hold_attempt = f_attempt;
-		L.hold = HOLD_REVERSED
+		hold_reset(0);
+		L.hold[0].attempt = f_attempt;
+		L.hold[0].state = HOLD_REVERSED
 	:: else
 	fi
 }
@@ -213,75 +452,97 @@ inline rcv_reverse()
 /* The link has failed: stop, and compare where both ends stand. */
 inline freeze(how)
 {
-	if
-	:: L.hold != HOLD_HELD -> hold_reset()
-	:: else
-	fi;
+	m = 0;
+	do
+	:: m < WINDOW ->
+		if
+		:: !held(m) -> hold_reset(m)
+		:: else
+		fi;
+		m++
+	:: else -> break
+	od;
+	drop_voids();
 	L.close_sent = 0;
 	L.state = SYNC_SENT;
 	begin = how
 }
 
-inline offer_again()
+inline offer_lane(at)
 {
 	if
-	:: L.attempt == MAX_ATTEMPT ->
-		L.offer = OFFER_OUT;
-		freeze(SYNC_SENT)
-	:: else ->
-		L.attempt++;
-		L.offer = OFFER_OUT;
-		L.offer_ready = 0;
+	:: L.offer[at].attempt == MAX_ATTEMPT ->
+		/* What was refused meanwhile is not in flight. */
 		if
-		:: !L.offered_to -> L.offered_to = L.peer_inc
+		:: L.offer[at].state != OFFER_OUT -> L.offer[at].state = OFFER_PARKED
 		:: else
 		fi;
-		send(OFFER, L.offer_express, L.tx + 1, L.attempt, L.offer_id)
+		freeze(SYNC_SENT)
+	:: else ->
+		L.offer[at].attempt++;
+		L.offer[at].state = OFFER_OUT;
+		L.offer[at].ready = 0;
+		L.offer[at].due = 0;
+		if
+		:: at >= L.given -> L.given = at + 1
+		:: else
+		fi;
+		if
+		:: !L.offered_to && (WINDOW == 1 || L.offer[at].express) ->
+			L.offered_to = L.peer_inc
+		:: else
+		fi;
+		send(OFFER, L.offer[at].express, L.tx + 1 + at, L.offer[at].attempt,
+		     L.offer[at].id)
 	fi
 }
 
-inline offer_none()
+inline offer_drop(at)
 {
-	L.offer = OFFER_NONE;
-	L.offer_id = 0;
-	L.offer_express = 0;
-	L.offer_confirm = 0;
-	L.offer_ready = 0;
-	L.offered_to = 0
-}
-
-inline offer_end()
-{
+	reversed(L.offer[at].id);
 	if
-	:: is_half(me, L.offer_id) -> half_none()
+	:: is_half(me, L.offer[at].id) -> half_none()
 	:: else
 	fi;
-	offer_none()
+	lane_clear(at)
 }
 
-inline offer_reverse()
+/* All that can be, from the top, so that nothing moves. */
+inline offer_drop_all()
 {
-	reversed(L.offer_id);
-	offer_end()
+	n = L.nlanes;
+	do
+	:: n > 0 ->
+		n--;
+		if
+		:: L.offer[n].id && reversible(n) -> offer_drop(n)
+		:: else
+		fi
+	:: else -> break
+	od
 }
 
-inline offer_unknown(going)
+/* An express in flight is alone. */
+inline express_unknown(going)
 {
-	unknown(L.offer_id, going);
-	offer_end()
+	unknown(L.offer[0].id, going);
+	lane_remove(0)
 }
 
 inline drop_next()
 {
-	if
-	:: L.aside_id ->
-		reversed(L.aside_id);
-		L.aside_id = 0;
-		L.aside_express = 0;
-		L.aside_confirm = 0;
-		L.aside_ready = 0
-	:: else
-	fi;
+	n = 0;
+	do
+	:: n < L.naside ->
+		reversed(L.aside[n].id);
+		L.aside[n].id = 0;
+		L.aside[n].express = 0;
+		L.aside[n].confirm = 0;
+		n++
+	:: else -> break
+	od;
+	L.naside = 0;
+	L.aside_ready = 0;
 	if
 	:: L.next_id ->
 		reversed(L.next_id);
@@ -292,84 +553,195 @@ inline drop_next()
 	fi
 }
 
-#define PUMP		1	/* offer the next if nothing is being offered */
-#define PUMP_AGAIN	2	/* offer the same again */
-
 /* Halves and what else waits take turns; what is parked lets a half pass. */
 #define half_posted()	(L.half == HALF_POSTED && !L.closing && !L.peer_closing)
-#define half_first()	(half_posted() && (L.half_turn || L.aside_id || !L.next_id))
-
-inline aside_none()
-{
-	L.aside_id = 0;
-	L.aside_express = 0;
-	L.aside_confirm = 0;
-	L.aside_ready = 0
-}
+#define half_first()	(half_posted() && (L.half_turn || L.naside || !L.next_id))
 
 inline step_back()
 {
 	if
-	:: pump && L.aside_id && L.offer == OFFER_NONE ->
-		L.offer_id = L.aside_id;
-		L.offer_express = L.aside_express;
-		L.offer_confirm = L.aside_confirm;
-		L.offer = OFFER_PARKED;
+	:: L.naside && !L.nlanes && !(windowed() && L.state == OPEN && half_posted()) ->
+		m = 0;
+		do
+		:: m < L.naside ->
+			L.offer[m].id = L.aside[m].id;
+			L.offer[m].express = L.aside[m].express;
+			L.offer[m].confirm = L.aside[m].confirm;
+			L.offer[m].state = OFFER_QUEUED;
+			L.aside[m].id = 0;
+			L.aside[m].express = 0;
+			L.aside[m].confirm = 0;
+			m++
+		:: else -> break
+		od;
+		L.nlanes = L.naside;
+		L.naside = 0;
 		if
-		:: L.state == OPEN && L.aside_ready -> pump = PUMP_AGAIN
+		:: !windowed() && (L.state != OPEN || !L.aside_ready) ->
+			L.offer[0].state = OFFER_PARKED;
+			L.given = 1
 		:: else
 		fi;
-		aside_none()
+		L.aside_ready = 0
 	:: else
 	fi
+}
+
+/* A post steps aside, before those that did already. */
+inline aside_first(at)
+{
+	assert(L.naside < WINDOW);
+	m = L.naside;
+	do
+	:: m > 0 ->
+		L.aside[m].id = L.aside[m - 1].id;
+		L.aside[m].express = L.aside[m - 1].express;
+		L.aside[m].confirm = L.aside[m - 1].confirm;
+		m--
+	:: else -> break
+	od;
+	L.aside[0].id = L.offer[at].id;
+	L.aside[0].express = L.offer[at].express;
+	L.aside[0].confirm = L.offer[at].confirm;
+	L.naside++
 }
 
 inline step_aside()
 {
 	if
-	:: pump == PUMP && L.state == OPEN && L.offer == OFFER_PARKED && half_posted() ->
-		L.aside_id = L.offer_id;
-		L.aside_express = L.offer_express;
-		L.aside_confirm = L.offer_confirm;
-		L.aside_ready = 0;
-		offer_none()
+	:: L.state == OPEN && half_posted() && any(parked) ->
+		q = 0;
+		do
+		:: !parked(q) -> q++
+		:: else -> break
+		od;
+		n = L.nlanes;
+		do
+		:: n > q ->
+			n--;
+			if
+			:: L.offer[n].id ->
+				aside_first(n);
+				lane_clear(n)
+			:: else
+			fi
+		:: else -> break
+		od;
+		L.aside_ready = 0
 	:: else
 	fi
 }
 
-inline pump_step()
+/* What an event offers, at most: it sends other frames, too. */
+#define PUMP_SENDS	(OUTS - 2)
+
+/* Offer again what is due; but what is above one that is parked only if it is nothing. */
+inline give_due()
 {
-	step_back();
-	step_aside();
+	k = 0;
+	q = 0;
+	do
+	:: q < L.given && L.state == OPEN && !L.more ->
+		k = k || parked(q);
+		if
+		:: L.offer[q].due && !(k && L.offer[q].id) ->
+			if
+			:: nout >= PUMP_SENDS -> L.more = 1
+			:: else -> offer_lane(q)
+			fi
+		:: else
+		fi;
+		q++
+	:: else -> break
+	od
+}
+
+/* An express, a half and a verb are alone. */
+#define barrier(id, express)	((id) && ((express) || !is_message(me, id)))
+#define may_give()	(L.state == OPEN && L.given < (windowed() -> L.win : 1) && !any(parked) && \
+			 !(L.given && barrier(L.offer[0].id, L.offer[0].express)))
+
+/* Is there one that waits, and may it go now? Then k is 1. */
+inline take_next()
+{
+	k = 0;
+	n = L.nlanes;
 	if
-	:: pump && L.state == OPEN && L.offer == OFFER_NONE && half_first() ->
-		L.offer_id = L.half_id;
+	:: half_first() && !n ->
+		L.offer[n].id = L.half_id;
 		L.half = HALF_OFFERED;
 		L.half_crossed = 0;
 		L.half_turn = 0;
-		pump = PUMP_AGAIN
-	:: pump && L.state == OPEN && L.offer == OFFER_NONE && !half_first() && L.next_id &&
-	   !L.aside_id ->
+		k = 1
+	:: !half_first() && L.next_id && !L.naside &&
+	   !(n && barrier(L.next_id, L.next_express)) ->
 		L.half_turn = halves(me) > 0;
-		L.offer_id = L.next_id;
-		L.offer_express = L.next_express;
-		L.offer_confirm = L.next_confirm;
+		L.offer[n].id = L.next_id;
+		L.offer[n].express = L.next_express;
+		L.offer[n].confirm = L.next_confirm;
 		L.next_id = 0;
 		L.next_express = 0;
 		L.next_confirm = 0;
-		pump = PUMP_AGAIN
+		k = 1
 	:: else
 	fi;
 	if
-	:: pump == PUMP_AGAIN -> offer_again()
+	:: k ->
+		L.offer[n].state = OFFER_QUEUED;
+		L.nlanes++
+	:: else
+	fi
+}
+
+/* Numbers that have not been given yet in this run. */
+inline give_new()
+{
+	do
+	:: may_give() && !L.more ->
+		if
+		:: nout >= PUMP_SENDS -> L.more = 1
+		:: else ->
+			k = 1;
+			if
+			:: L.nlanes == L.given -> take_next()
+			:: else
+			fi;
+			if
+			:: k ->
+				q = L.given;
+				offer_lane(q)
+			:: else -> break
+			fi
+		fi
+	:: else -> break
+	od
+}
+
+inline pump_step()
+{
+	if
+	:: pump ->
+		if
+		:: again && L.state == OPEN ->
+			q = again - 1;
+			offer_lane(q)
+		:: else
+		fi;
+		L.more = 0;
+		step_back();
+		step_aside();
+		give_due();
+		give_new()
 	:: else
 	fi;
 	if
-	:: commit && L.state == OPEN && L.offer != OFFER_OUT ->
+	:: L.state == OPEN && ((commit == COMMIT_SILENT && !nout) ||
+			       (commit == COMMIT_IDLE && L.offer[0].state != OFFER_OUT)) ->
 		send(COMMIT, L.await_done, L.tx, 0, 0)
 	:: else
 	fi;
 	pump = 0;
+	again = 0;
 	commit = 0
 }
 
@@ -377,51 +749,121 @@ inline pump_step()
 
 inline offer_committed()
 {
-	committed(L.offer_id);
 	if
-	:: is_half(me, L.offer_id) -> half_none()
+	:: L.offer[0].id -> committed(L.offer[0].id)
 	:: else
 	fi;
+	if
+	:: is_half(me, L.offer[0].id) -> half_none()
+	:: else
+	fi;
+	/* Without a window the peer holds one, so the one before is delivered. */
+	if
+	:: !windowed() -> L.peer_rx = L.tx
+	:: else
+	fi;
+	assert(L.tx + 1 < (1 << W_T));
 	L.tx++;
-	L.attempt = 0;
-	L.confirmed = L.offer_express;
-	L.await_done = !L.offer_express &&
-		       (L.offer_confirm || L.closing || L.peer_closing);
 	if
-	:: L.offer_express && L.offer_confirm -> confirmed_now()
+	:: L.offer[0].express ->
+		L.peer_rx = L.tx;
+		L.await_done = 0;
+		L.done_seq = 0;
+		if
+		:: L.offer[0].confirm -> confirmed_now()
+		:: else
+		fi
+	:: !L.offer[0].express && (L.offer[0].confirm || L.closing || L.peer_closing) ->
+		L.await_done = 1;
+		L.done_seq = L.tx
 	:: else
 	fi;
-	offer_none()
+	L.offered_to = 0;
+	m = 0;
+	do
+	:: m + 1 < WINDOW ->
+		copy_lane(m, m + 1);
+		L.offer[m].attempt = L.offer[m + 1].attempt;
+		m++
+	:: else -> break
+	od;
+	lane_none(m);
+	L.offer[m].attempt = 0;
+	L.nlanes--;
+	if
+	:: L.given -> L.given--
+	:: else
+	fi
+}
+
+/* The lane that the frame answers is n; if there is none, n is WINDOW. */
+inline answered()
+{
+	in_ = f_seq - L.tx - 1;
+	n = WINDOW;
+	if
+	:: in_ >= 0 && in_ < L.given ->
+		n = in_;
+		if
+		:: L.offer[n].state != OFFER_OUT || L.offer[n].attempt != f_attempt ->
+			n = WINDOW
+		:: else
+		fi
+	:: else
+	fi;
+	/* So many were answered since that a frame of this one must have been lost. */
+	if
+	:: n < WINDOW && windowed() && lost && lost - 1 != n && lost <= L.given ->
+		if
+		:: L.offer[lost - 1].state == OFFER_OUT -> L.offer[lost - 1].due = 1
+		:: else
+		fi
+	:: else
+	fi
 }
 
 inline rcv_reflect()
 {
+	answered();
 	if
-	:: L.offer == OFFER_OUT && f_seq == L.tx + 1 && f_attempt == L.attempt ->
+	:: n < WINDOW ->
 		/* Between honest ends it is what was said. */
-		assert(FITS || f_id == L.offer_id);
+		assert(FITS || f_id == L.offer[n].id);
 		if
 		:: is_half(me, f_id) -> swapped(f_id, f_half)
-		:: else ->
-			if
-			:: is_verb(me, f_id) ->
-				SAY(printf("DO %c answer %d\n", NAME(me), f_id))
-			:: else
-			fi
+		:: is_verb(me, f_id) ->
+			SAY(printf("DO %c answer %d\n", NAME(me), f_id))
+		:: else
 		fi;
-		offer_committed();
-		pump = PUMP;
-		commit = !L.confirmed
+		L.offer[n].state = OFFER_REFLECTED;
+		L.offer[n].due = 0;
+		k = L.tx;
+		q = 0;
+		do
+		:: BREAK_RULE == 7 && q < n ->
+			L.offer[q].state = OFFER_REFLECTED;
+			q++
+		:: else -> break
+		od;
+		/* In order: what is above the first gap waits. */
+		do
+		:: L.given && L.offer[0].state == OFFER_REFLECTED -> offer_committed()
+		:: else -> break
+		od;
+		pump = 1;
+		commit = (L.tx != k && !confirmed() -> COMMIT_SILENT : 0)
 	:: else
 	fi
 }
 
 inline rcv_refuse()
 {
+	answered();
 	if
-	:: L.offer == OFFER_OUT && f_seq == L.tx + 1 && f_attempt == L.attempt ->
+	:: n < WINDOW ->
+		pump = 1;
 		if
-		:: is_half(me, L.offer_id) ->
+		:: is_half(me, L.offer[n].id) ->
 			/* The peer had none; but perhaps it has by now. */
 			k = L.half_crossed;
 			offer_withdraw();
@@ -429,25 +871,52 @@ inline rcv_refuse()
 			if
 			:: !k -> L.half = HALF_WAITING
 			:: else
-			fi;
-			pump = PUMP
+			fi
 		:: else ->
-			L.offer = OFFER_PARKED;
-			L.offered_to = 0;	/* as good as never offered */
+			L.offer[n].state = OFFER_PARKED;
+			L.offer[n].due = 0;
+			/* As good as never offered. */
+			if
+			:: n == 0 -> L.offered_to = 0
+			:: else
+			fi;
 			/* READY has overtaken the refusal. */
-			pump = (L.offer_ready -> PUMP_AGAIN : PUMP)
+			again = (L.offer[n].ready -> n + 1 : 0)
 		fi
 	:: else
 	fi
 }
 
-/* The peer says that it has delivered tx. */
-inline offer_delivered()
+/* There is room up to this number, or words are free. */
+inline rcv_ready()
 {
-	L.confirmed = 1;
+	L.aside_ready = L.naside > 0;
+	n = 0;
+	do
+	:: n < L.given && (windowed() -> L.tx + 1 + n <= f_seq :
+			   L.offer[n].state != OFFER_OUT || f_seq == L.tx + 1 + n) ->
+		if
+		:: L.offer[n].state == OFFER_OUT -> L.offer[n].ready = 1
+		:: L.offer[n].state == OFFER_PARKED && !windowed() -> again = n + 1
+		:: L.offer[n].state == OFFER_PARKED && windowed() ->
+			L.offer[n].state = OFFER_QUEUED;
+			L.offer[n].due = 1
+		:: else
+		fi;
+		n++
+	:: else -> break
+	od;
+	pump = 1
+}
+
+/* The peer says what it has delivered last. */
+inline offer_delivered(seq)
+{
+	L.peer_rx = seq;
 	if
-	:: L.await_done ->
+	:: L.await_done && L.peer_rx >= L.done_seq ->
 		L.await_done = 0;
+		L.done_seq = 0;
 		confirmed_now()
 	:: else
 	fi
@@ -458,13 +927,36 @@ inline offer_delivered()
 inline learn()
 {
 	L.peer_ltag = f_src;
-	L.heard_inc = f_inc
+	L.heard_inc = f_inc;
+	L.heard_window = f_window
+}
+
+/* What is held still was not committed. */
+inline hold_resolved()
+{
+	half_back();
+	m = 0;
+	do
+	:: m < WINDOW ->
+		if
+		:: BREAK_RULE == 9 && m > 0 -> L.hold[m].attempt = 0
+		:: else -> hold_reset(m)
+		fi;
+		m++
+	:: else -> break
+	od
 }
 
 inline hold_drop()
 {
-	hold_reset();
-	L.hold_id = 0
+	m = 0;
+	do
+	:: m < WINDOW ->
+		hold_reset(m);
+		m++
+	:: else -> break
+	od;
+	L.last_id = 0
 }
 
 inline forget_run(going)
@@ -474,8 +966,9 @@ inline forget_run(going)
 	L.unseen = 0;
 	hold_drop();
 	L.tx = 0;
-	L.confirmed = 1;
+	L.peer_rx = 0;
 	L.await_done = 0;
+	L.done_seq = 0;
 	L.peer_closing = 0
 }
 
@@ -484,10 +977,24 @@ inline broken()
 {
 	SAY(printf("DO %c broken\n", NAME(me)));
 	unfit();
-	if
-	:: L.offer == OFFER_OUT -> offer_unknown(1)
-	:: else
-	fi;
+	n = L.nlanes;
+	do
+	:: n > 0 ->
+		n--;
+		if
+		:: L.offer[n].id && (L.offer[n].state == OFFER_OUT ||
+				     L.offer[n].state == OFFER_REFLECTED) ->
+			unknown(L.offer[n].id, 1);
+			if
+			:: is_half(me, L.offer[n].id) -> half_none()
+			:: else
+			fi;
+			lane_remove(n)
+		:: else
+		fi
+	:: else -> break
+	od;
+	drop_voids();
 	forget_run(1);
 	fresh_inc();
 	L.inc = fresh;
@@ -504,11 +1011,9 @@ inline heard()
 	L.down = 0
 }
 
-/* The two tables of what an end may find. */
-#define fits_in(n)	((n) == 0 || ((n) == 1 && L.hold == HOLD_HELD) || \
-			 ((n) == -1 && L.last_express))
-#define fits_out(n)	((n) == 0 || ((n) == -1 && !L.confirmed) || \
-			 ((n) == 1 && L.offer == OFFER_OUT && L.offer_express))
+/* The two tables of what an end may find; k says that in_ numbers are held. */
+#define fits_in()	(in_ == 0 || (in_ > 0 && k) || (in_ == -1 && L.last_express))
+#define fits_out()	(out_ > 0 -> out_ == 1 && express_out() : L.tx + out_ >= L.peer_rx)
 
 /* The peer's end is not the one known before. */
 inline new_peer()
@@ -517,7 +1022,7 @@ inline new_peer()
 #if BREAK_RULE == 5
 	:: 0
 #else
-	:: L.offer == OFFER_OUT && L.offer_express -> offer_unknown(0)
+	:: express_out() -> express_unknown(0)
 #endif
 	:: else -> L.offered_to = 0
 	fi;
@@ -548,33 +1053,31 @@ inline resolve()
 	in_ = p_tx - L.rx;
 	out_ = p_rx - L.tx;
 	learn();
+	hold_has(in_);
 	if
-	:: !fits_in(in_) || !fits_out(out_) -> broken()
+	:: !fits_in() || !fits_out() -> broken()
 	:: else ->
-		if
-		:: in_ == 1 -> hold_deliver()
-		:: else ->
-			half_back();
-			hold_reset()
-		fi;
+		deliver_all();
+		hold_resolved();
 		if
 		:: in_ == 0 -> L.unseen = 0
 		:: else
 		fi;
 		if
 		:: out_ == 1 -> offer_committed()
-		:: out_ == 0 -> offer_delivered()
-		:: else
+		:: else -> offer_delivered(p_rx)
 		fi;
 		L.state = OPEN;
-		L.attempt = 0;
 		L.ready_due = 0;
+		L.win = (L.window < L.heard_window -> L.window : L.heard_window);
+		requeue();
+		L.more = 0;
 		heard();
 		send_sync(SYNC_ACK, L.peer_ltag);
 		/* In this run nobody owes a READY for what stepped aside. */
-		L.aside_ready = L.aside_id > 0;
-		pump = (L.offer != OFFER_NONE -> PUMP_AGAIN : PUMP);
-		commit = L.await_done
+		L.aside_ready = L.naside > 0;
+		pump = 1;
+		commit = (L.await_done -> COMMIT_IDLE : 0)
 	fi
 }
 
@@ -591,17 +1094,18 @@ inline run_progress()
 	in_ = f_tx - L.rx;
 	out_ = f_rx - L.tx;
 	heard();
+	hold_has(in_);
 	if
-	:: (in_ > 0 && !fits_in(in_)) || (out_ > 0 && !fits_out(out_)) ->
+	:: (in_ > 0 && !fits_in()) || (out_ > 0 && !fits_out()) ->
 		impossible()
 	:: else ->
+		deliver_all();
 		if
-		:: in_ == 1 -> hold_deliver()
 		:: in_ == 0 -> L.unseen = 0
 		:: else
 		fi;
 		if
-		:: out_ == 0 && !L.confirmed -> offer_delivered()
+		:: out_ <= 0 && f_rx > L.peer_rx -> offer_delivered(f_rx)
 		:: else
 		fi
 	fi
@@ -702,7 +1206,10 @@ inline end_reset()
 	L.inc = 0;
 	L.peer_inc = 0;
 	L.heard_inc = 0;
-	L.attempt = 0;
+	L.heard_window = 0;
+	L.window = 0;
+	L.win = 0;
+	L.more = 0;
 	L.down = 0;
 	L.asked = 0;
 	L.closing = 0;
@@ -715,19 +1222,31 @@ inline end_reset()
 	L.next_id = 0;
 	L.next_express = 0;
 	L.next_confirm = 0;
-	L.aside_id = 0;
-	L.aside_express = 0;
-	L.aside_confirm = 0;
 	L.aside_ready = 0;
-	offer_none()
+	L.offered_to = 0;
+	L.given = 0;
+	L.nlanes = 0;
+	L.naside = 0;
+	m = 0;
+	do
+	:: m < WINDOW ->
+		lane_none(m);
+		L.offer[m].attempt = 0;
+		L.aside[m].id = 0;
+		L.aside[m].express = 0;
+		L.aside[m].confirm = 0;
+		m++
+	:: else -> break
+	od
 }
 
 /* The link is forgotten, whatever is in flight. */
 inline end_link()
 {
+	L.win = 0;
+	offer_drop_all();
 	if
-	:: L.offer != OFFER_NONE && reversible() -> offer_reverse()
-	:: L.offer != OFFER_NONE && !reversible() -> offer_unknown(1)
+	:: express_out() -> express_unknown(1)
 	:: else
 	fi;
 	drop_next();
@@ -738,28 +1257,52 @@ inline end_link()
 	end_reset()
 }
 
+#define closes_now()	(L.state == OPEN && (L.closing || L.peer_closing) && !ending)
+
+/* What waits for room or for its turn is reversed. */
+inline close_drop()
+{
+	if
+	:: closes_now() ->
+		n = L.nlanes;
+		do
+		:: n > 0 ->
+			n--;
+			if
+			:: L.offer[n].id && (L.offer[n].state == OFFER_PARKED ||
+					     L.offer[n].state == OFFER_QUEUED) ->
+				offer_drop(n);
+				pump = windowed()
+			:: else
+			fi
+		:: else -> break
+		od
+	:: else
+	fi
+}
+
+/* In a window, who closes says so at once: what is held may wait for what it refused. */
+#define close_waits()	(!(windowed() && !L.peer_closing) && any(held))
+
 /* First what is in flight ends. */
 inline close_step()
 {
 	if
-	:: L.state == OPEN && (L.closing || L.peer_closing) && !ending ->
-		if
-		:: L.offer == OFFER_PARKED -> offer_reverse()
-		:: else
-		fi;
+	:: closes_now() ->
 		half_drop();
 		if
-		:: L.offer != OFFER_NONE || L.hold == HOLD_HELD
+		:: L.nlanes || close_waits()
 		:: else ->
 			if
-			:: !L.confirmed && L.await_done
-			:: !L.confirmed && !L.await_done ->
+			:: !confirmed() && L.await_done && L.done_seq == L.tx
+			:: !confirmed() && !(L.await_done && L.done_seq == L.tx) ->
 				L.await_done = 1;
+				L.done_seq = L.tx;
 				send(COMMIT, 1, L.tx, 0, 0)
-			:: L.confirmed && L.peer_closing ->
+			:: confirmed() && L.peer_closing ->
 				send(CLOSE_ACK, 0, 0, 0, 0);
 				ending = 1
-			:: L.confirmed && !L.peer_closing &&
+			:: confirmed() && !L.peer_closing &&
 			   (!L.close_sent || close_again) ->
 				L.close_sent = 1;
 				L.asked = 1;
@@ -793,21 +1336,15 @@ inline data_of_run()
 		:: L.state == OPEN && f_op == OFFER ->
 			rcv_offer();
 			/* A half may be back, or withdrawn. */
-			pump = PUMP
+			pump = 1
 		:: L.state == OPEN && f_op == REFLECT -> rcv_reflect()
 		:: L.state == OPEN && f_op == REFUSE -> rcv_refuse()
 		:: L.state == OPEN && f_op == REVERSE ->
 			rcv_reverse();
-			pump = PUMP
-		:: L.state == OPEN && f_op == COMMIT && f_flag && f_tx == L.rx ->
+			pump = 1
+		:: L.state == OPEN && f_op == COMMIT && f_flag && f_tx <= L.rx ->
 			send(DONE, 0, L.rx, 0, 0)
-		:: L.state == OPEN && f_op == READY ->
-			L.aside_ready = L.aside_id > 0;
-			if
-			:: L.offer == OFFER_PARKED -> pump = PUMP_AGAIN
-			:: L.offer == OFFER_OUT && f_seq == L.tx + 1 -> L.offer_ready = 1
-			:: else
-			fi
+		:: L.state == OPEN && f_op == READY -> rcv_ready()
 		:: L.state == OPEN && f_op == CLOSE ->
 			if
 			:: !L.peer_closing ->
@@ -838,8 +1375,8 @@ inline stranger()
 {
 	if
 	:: f_op == SYNC && f_dst == (COOKIE | f_src) ->
-		SAY(printf("EV %c accept 1 0 %d %d %d %d 0 0 %d %d\n", NAME(me), f_src,
-			   f_dst, f_tx, f_rx, f_inc, f_peer_inc));
+		SAY(printf("EV %c accept 1 0 %d %d %d %d 0 %d %d %d 0 0\n", NAME(me), f_src,
+			   f_dst, f_tx, f_rx, f_window, f_inc, f_peer_inc));
 		fresh_inc();
 		L.inc = fresh;
 		learn();
@@ -848,7 +1385,7 @@ inline stranger()
 		SAY(printf("EV %c stranger\n", NAME(me)));
 		if
 		:: f_op == SYNC ->
-			send_as(SYNC_CHK, 0, COOKIE | f_src, f_src, 0, 0, 0, 0, 0, 0)
+			send_as(SYNC_CHK, 0, COOKIE | f_src, f_src, 0, 0, 0, 1, 0, 0)
 		:: f_op == CLOSE ->
 			send_as(CLOSE_ACK, 0, f_dst, f_src, 0, 0, 0, 0, 0, 0)
 		:: f_op != SYNC && f_op > CLOSE_ACK && f_op != NOLINK ->
@@ -863,9 +1400,9 @@ inline rcv()
 	if
 	:: L.state == CLOSED -> stranger()
 	:: else ->
-		SAY(printf("EV %c rcv %d %d %d %d %d %d %d %d %d %d %d\n", NAME(me),
+		SAY(printf("EV %c rcv %d %d %d %d %d %d %d %d %d %d %d %d\n", NAME(me),
 			   f_op, f_flag, f_src, f_dst, f_tx, f_rx, f_seq, f_attempt,
-			   f_inc, f_peer_inc, room));
+			   f_inc, f_peer_inc, room, lost));
 		if
 		:: f_op == SYNC -> rcv_sync()
 		:: f_op == SYNC_ACK -> rcv_sync_ack()
@@ -879,7 +1416,9 @@ inline rcv()
 			resolving = 1;
 			by_data = f_id;
 			f_inc = L.heard_inc;
-			f_peer_inc = L.inc
+			f_peer_inc = L.inc;
+			by_attempt = f_attempt;
+			f_window = L.heard_window
 		:: else
 		fi
 	fi
@@ -889,7 +1428,9 @@ inline rcv()
 inline rcv_data()
 {
 	if
-	:: by_data -> f_id = by_data
+	:: resolving && f_op >= OFFER ->
+		f_id = by_data;
+		f_attempt = by_attempt
 	:: else
 	fi;
 	if

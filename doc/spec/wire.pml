@@ -51,8 +51,10 @@ hidden byte nout;
 #define send(op, flag, seq_, attempt_, id)					\
 	send_as(op, flag, L.ltag, L.peer_ltag, L.tx, L.rx, seq_, attempt_, id, 0)
 
+/* What a data frame has its attempt in has the window here. */
 #define send_sync(op, dst)							\
-	send_as(op, 0, L.ltag, dst, L.tx, L.rx, 0, 0, L.inc, L.peer_inc)
+	send_as(op, 0, L.ltag, dst, L.tx, L.rx, 0, L.window, L.inc, L.peer_inc)
+#define f_window f_attempt
 
 /* The i-th of those on their way to me becomes the frame being handled. */
 inline unpack()

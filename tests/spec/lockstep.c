@@ -6,7 +6,7 @@
  *	EV A rcv 6 0 1 2 0 0 1 1 1 0 1	what happens at an end
  *	DO A send 7 0 2 1 0 0 1 1 1 0	and what comes of it, in order
  *	DO A deliver 1
- *	AT A 3 2 1 ...			where that leaves the end
+ *	AT A 3 2 1 ... .		where that leaves the end
  *
  * gives the same event to a compiled link, and compares what it sends,
  * delivers, ends and remembers. The numbers that the specification draws for
@@ -24,6 +24,9 @@
 #define LONG_AGO	(NOW / 2)
 #define MS		1000000ULL
 
+#define WINDOW		4	/* that of the specification, when it is run at random */
+#define PLACES		8	/* as many are lent, so that some are never used */
+
 #define LINE		160
 #define EFFECTS		16
 #define DRAWS		8
@@ -38,8 +41,11 @@ struct effects {
 };
 
 static struct oae_link link_of[2];
-static u64 held_id[2];		/* what the slot for slice 0 has */
+static struct oae_pair place[2][PLACES], *table[2][PLACES];
+static u64 held_id[2][PLACES];	/* what is kept of a number, by its place */
 static int others, verbs;	/* each end's halves come after these; the first are verbs */
+static int lanes;		/* the most that the specification has */
+static int window;		/* what the next ltag says, 0 not drawn */
 static struct oae_link_cfg cfg;
 
 static u32 draws[DRAWS];
@@ -91,18 +97,19 @@ static u32 next_draw(void)
 
 static u8 kind_of(int id)
 {
-	return id > others ? OAE_SWAP : id <= verbs ? OAE_VERB : OAE_MESSAGE;
+	return !id ? OAE_VOID : id > others ? OAE_SWAP : id <= verbs ? OAE_VERB : OAE_MESSAGE;
 }
 
 /* Bytes behind the body of a REFLECT: a half is as long as any content. */
 static u16 reply_len(u8 kind)
 {
-	return kind == OAE_MESSAGE ? 0 : sizeof(u64);
+	return kind == OAE_MESSAGE || kind == OAE_VOID ? 0 : sizeof(u64);
 }
 
+/* Content 0 is nothing. */
 static u64 slice_hash(u64 id)
 {
-	return oae_slice_hash(&id, sizeof(id), 0);
+	return oae_slice_hash(&id, id ? sizeof(id) : 0, 0);
 }
 
 static u64 digest(u64 id)
@@ -124,7 +131,8 @@ static void say_frame(char *line, const struct said *s)
 			 s->dst, s->tx, s->rx);
 
 	if (s->op <= OAE_SYNC_CHK)
-		snprintf(line + n, LINE - n, " inc %d knows %d", s->one, s->two);
+		snprintf(line + n, LINE - n, " window %d inc %d knows %d", s->attempt,
+			 s->one, s->two);
 	else
 		snprintf(line + n, LINE - n, " seq %d.%d content %d, %d", s->seq,
 			 s->attempt, s->one, s->two);
@@ -149,13 +157,15 @@ static void to_frame(const struct said *s, struct oae_frame *f)
 	case OAE_SYNC_CHK:
 		f->sync.inc = s->one;
 		f->sync.peer_inc = s->two;
+		f->sync.caps = s->attempt - 1;
+		f->attempt = 0;
 		f->sync.max_len = cfg.max_len;
 		f->sync.mtu = 1500;
 		break;
 	case OAE_OFFER:
 		f->flags = OAE_F_LAST | (s->flag ? OAE_F_EXPRESS : 0);
 		f->kind = kind_of(s->one);
-		f->length = sizeof(u64);
+		f->length = s->one ? sizeof(u64) : 0;
 		f->payload_hash = slice_hash(s->one);
 		f->first = s->one;
 		break;
@@ -187,6 +197,7 @@ static void from_send(const struct oae_send *send, struct said *s)
 	case OAE_SYNC_CHK:
 		s->one = f->sync.inc;
 		s->two = f->sync.peer_inc;
+		s->attempt = f->sync.caps + 1;
 		if (f->sync.start || f->sync.mtu != 1500 ||
 		    f->sync.max_len != cfg.max_len)
 			s->one = -1;
@@ -194,6 +205,9 @@ static void from_send(const struct oae_send *send, struct said *s)
 	case OAE_OFFER:
 		s->flag = !!(flags & OAE_F_EXPRESS);
 		flags &= ~OAE_F_EXPRESS;
+		if (f->kind == OAE_VOID)
+			/* The shell has nothing to add. */
+			flags ^= OAE_F_LAST;
 		s->one = (uintptr_t)send->handle;
 		if (send->slices != 1 || send->nslices != 1 ||
 		    f->kind != kind_of(s->one))
@@ -228,6 +242,13 @@ static void from_send(const struct oae_send *send, struct said *s)
 
 /* --- what the core does ------------------------------------------------------ */
 
+/* The event under way. */
+static struct {
+	int who;
+	const struct said *s;
+	struct effects *x;
+} now_at;
+
 __attribute__((format(printf, 2, 3)))
 static void did(struct effects *x, const char *fmt, ...)
 {
@@ -247,15 +268,20 @@ static const char *outcome_name(unsigned int outcome)
 	return outcome < OAE_OUTCOME_END ? names[outcome] : "?";
 }
 
+static int kept(int who, u32 seq)
+{
+	return held_id[who][seq % PLACES];
+}
+
 static void one_op(int who, const struct oae_op *op, const struct said *s,
 		   struct effects *x)
 {
 	switch (op->type) {
 	case OAE_OP_KEEP:
-		held_id[who] = s->one;
+		held_id[who][op->seq % PLACES] = s->one;
 		break;
 	case OAE_OP_DELIVER:
-		did(x, "deliver %d", (int)held_id[who]);
+		did(x, "deliver %d", kept(who, op->seq));
 		break;
 	case OAE_OP_RESULT:
 		if (kind_of((uintptr_t)op->handle) == OAE_SWAP)
@@ -264,11 +290,10 @@ static void one_op(int who, const struct oae_op *op, const struct said *s,
 			did(x, "answer %d", (int)(uintptr_t)op->handle);
 		break;
 	case OAE_OP_TAKE:
-		did(x, "swap %d %d", (int)(uintptr_t)op->handle,
-		    (int)held_id[who]);
+		did(x, "swap %d %d", (int)(uintptr_t)op->handle, kept(who, op->seq));
 		break;
 	case OAE_OP_APPLY:
-		did(x, "apply %d", (int)held_id[who]);
+		did(x, "apply %d", kept(who, op->seq));
 		break;
 	case OAE_OP_COMPLETE:
 		did(x, "end %d %s", (int)(uintptr_t)op->handle,
@@ -292,28 +317,83 @@ static void one_op(int who, const struct oae_op *op, const struct said *s,
 	}
 }
 
-static void collect(int who, const struct oae_actions *a, const struct said *s,
-		    struct effects *x)
+/* Carry the ops out that there are: at the end, or when there are too many. */
+static void carry_out(struct oae_actions *a)
+{
+	unsigned int i;
+
+	for (i = 0; i < a->nops; i++)
+		one_op(now_at.who, &a->op[i], now_at.s, now_at.x);
+	a->nops = 0;
+}
+
+static void collect(struct oae_actions *a, struct effects *x)
 {
 	struct said sent;
 	unsigned int i;
 
 	if (a->overflow)
 		differs("the core's actions overflow");
-	for (i = 0; i < a->nops; i++)
-		one_op(who, &a->op[i], s, x);
+	carry_out(a);
 	for (i = 0; i < a->nsends; i++) {
 		from_send(&a->send[i], &sent);
 		say_frame(x->sent[x->nsend++], &sent);
 	}
 }
 
+/* Since when all that is under way has waited. */
+static void set_since(struct oae_link *l, u64 at)
+{
+	unsigned int i;
+
+	l->offer.at = at;
+	l->hold.at = at;
+	l->moved_at = at;
+	l->held_at = at;
+	l->done_at = at;
+	for (i = 0; i < l->npairs; i++) {
+		l->pair[i]->lane.at = at;
+		l->pair[i]->hold.at = at;
+	}
+}
+
+/* The specification always uses the whole window, and chance says what was lost. */
+static void set_window(struct oae_link *l, int lost)
+{
+	struct oae_lane *n;
+	u32 i;
+
+	l->cwnd = OAE_WINDOW_MAX;
+	l->ssthresh = OAE_WINDOW_MAX;
+	l->serial = 1;
+	for (i = 0; i < l->npairs; i++) {
+		n = &l->pair[(l->tx + 1 + i - l->base) % l->npairs]->lane;
+		n->serial = i + 1 != (u32)lost;
+		n->passed = i + 1 == (u32)lost ? 2 : 0;
+	}
+}
+
+/* A machine begins. */
+static void begin(int who)
+{
+	struct oae_link *l = &link_of[who];
+	struct oae_actions a = { 0 };
+	unsigned int i;
+
+	oae_link_init(l, &cfg, 0, 1500, 0);
+	oae_link_rank(l, who == 1);
+	if (lanes == 1)
+		return;
+	memset(place[who], 0, sizeof(place[who]));
+	for (i = 0; i < PLACES; i++)
+		table[who][i] = &place[who][i];
+	oae_link_lend(l, table[who], PLACES, 0, NOW, &a);
+}
+
 /* Nothing is due; then the event makes the one thing due that it is about. */
 static void set_times(struct oae_link *l, const char *event)
 {
-	l->offer.at = NOW;
-	l->hold.at = NOW;
-	l->done_at = NOW;
+	set_since(l, NOW);
 	l->heard_at = NOW;
 	l->down_at = NOW;
 	l->park_at = 2 * NOW;
@@ -322,9 +402,7 @@ static void set_times(struct oae_link *l, const char *event)
 	l->asked_at = l->asked_at ? NOW : 0;
 
 	if (!strcmp(event, "stall")) {
-		l->offer.at = LONG_AGO;
-		l->hold.at = LONG_AGO;
-		l->done_at = LONG_AGO;
+		set_since(l, LONG_AGO);
 	} else if (!strcmp(event, "ask") || !strcmp(event, "close_again")) {
 		l->again_at = NOW;
 	} else if (!strcmp(event, "retry")) {
@@ -377,8 +455,15 @@ static void happen(int who, const char *event, const int *arg,
 
 	memset(&a, 0xa5, sizeof(a));
 	a.nops = 0;
+	a.done = 0;
 	a.nsends = 0;
 	a.overflow = false;
+	a.full = carry_out;
+	now_at.who = who;
+	now_at.s = &s;
+	now_at.x = x;
+	cfg.window = window ? window : l->window;
+	set_window(l, strcmp(event, "rcv") ? 0 : arg[11]);
 	if (!strcmp(event, "rcv") || !strcmp(event, "accept")) {
 		memcpy(&s, arg, sizeof(s));
 		to_frame(&s, &f);
@@ -386,7 +471,9 @@ static void happen(int who, const char *event, const int *arg,
 			oae_link_accept(l, &f, NOW, &a);
 		else
 			oae_link_rcv(l, &f, arg[10], NOW, &a);
-		if (l->hold.state == OAE_HOLD_ASKED)
+		/* Verbs are alone, and so the next. */
+		if ((l->pair ? &oae_link_place(l, l->rx + 1)->hold : &l->hold)->state ==
+		    OAE_HOLD_ASKED)
 			oae_link_computed(l, arg[10] ? 0 : OAE_R_CONFLICT,
 					  sizeof(u64), NOW, &a);
 	} else if (!strcmp(event, "post")) {
@@ -400,19 +487,20 @@ static void happen(int who, const char *event, const int *arg,
 			differs("cancel\n    specification: 0\n    core:          %d",
 				err);
 	} else if (!strcmp(event, "drain")) {
-		oae_link_drained(l, 1, NOW, &a);
+		oae_link_drained(l, arg[0], NOW, &a);
+	} else if (!strcmp(event, "more")) {
+		oae_link_pump(l, NOW, &a);
 	} else if (!strcmp(event, "port")) {
 		oae_link_port_down(l, NOW, &a);
 	} else if (!strcmp(event, "close")) {
 		oae_link_close(l, NOW, &a);
 	} else if (!strcmp(event, "crash")) {
-		oae_link_init(l, &cfg, 0, 1500, 0);
-		oae_link_rank(l, who == 1);
+		begin(who);
 	} else {
 		set_times(l, event);
 		oae_link_timer(l, NOW, &a);
 	}
-	collect(who, &a, &s, x);
+	collect(&a, x);
 }
 
 /* --- what the specification says ------------------------------------------- */
@@ -436,6 +524,8 @@ static void heard_effect(const char *what, const int *arg, struct effects *x)
 		/* Of an incarnation's two halves. */
 		heard_draw(0);
 		heard_draw(arg[0]);
+	} else if (!strcmp(what, "window")) {
+		window = arg[0];
 	} else if (!strcmp(what, "send")) {
 		memcpy(&s, arg, sizeof(s));
 		if (x->nsend == EFFECTS)
@@ -461,39 +551,64 @@ static void heard_effect(const char *what, const int *arg, struct effects *x)
 	}
 }
 
-#define NSTATE	34
-
-/* In the order of say_state() of link.pml. */
-static const char *const state_field[NSTATE] = {
+/* In the order of say_state() of link.pml: the link's, then each lane's. */
+static const char *const state_field[] = {
 	"state", "ltag", "peer_ltag", "inc", "peer_inc", "heard.inc", "tx", "rx",
-	"attempt", "down", "asked", "closing", "close_sent", "peer_closing",
-	"confirmed", "await_done", "last_express", "unseen", "ready_due", "half.state",
-	"half", "crossed", "turn", "aside", "aside.ready", "cancelled", "offer.state",
-	"offer.ready", "offered", "next", "hold.state", "hold.attempt", "held", "held express",
+	"down", "asked", "closing", "close_sent", "peer_closing", "peer_rx",
+	"await_done", "last_express", "unseen", "ready_due", "half.state", "half",
+	"crossed", "turn", "naside", "aside.ready", "cancelled", "next", "window", "win",
+	"nlanes", "given", "more",
 };
 
-static void state_of(const struct oae_link *l, u64 held, int v[NSTATE])
+static const char *const lane_field[] = {
+	"offer.state", "offered", "attempt", "due", "offer.ready", "hold.state",
+	"hold.attempt", "held", "held express", "takes room", "aside",
+};
+
+#define NFIELDS	((int)(sizeof(state_field) / sizeof(state_field[0])))
+#define NLANE	((int)(sizeof(lane_field) / sizeof(lane_field[0])))
+#define NSTATE	(NFIELDS + WINDOW * NLANE)
+
+static int id_of(const struct oae_post *p)
 {
-	bool offered = l->offer.state != OAE_OFFER_NONE;
-	bool is_held = l->hold.state == OAE_HOLD_HELD;
-	const int now[NSTATE] = {
-		l->state, l->ltag, l->peer_ltag, l->inc, l->peer_inc,
-		l->heard.inc, l->tx, l->rx, l->offer.attempt, l->down, !!l->asked_at,
-		l->closing, l->close_sent, l->peer_closing, oae_link_all_confirmed(l),
-		l->await_done, l->last_express, l->unseen, l->ready_due, l->half.state,
-		l->half.state ? (uintptr_t)l->half.p.handle : 0,
-		l->half.state == OAE_HALF_OFFERED && l->half.crossed,
-		l->half.turn, l->naside ? (uintptr_t)l->aside.handle : 0,
-		l->naside && l->aside_ready,
-		l->half.state == OAE_HALF_LENT && l->half.cancelled,
-		l->offer.state,
-		l->offer.state == OAE_OFFER_OUT && l->offer.ready,
-		offered ? (uintptr_t)l->offer.p.handle : 0,
-		l->next_valid ? (uintptr_t)l->next.handle : 0, l->hold.state,
-		l->hold.attempt, is_held ? held : 0, is_held && l->hold.express,
+	return (uintptr_t)p->handle;
+}
+
+static void lane_of(const struct oae_link *l, int who, u32 i, int v[NLANE])
+{
+	u32 at = (l->tx + 1 + i - l->base) % PLACES, seq = l->rx + 1 + i;
+	const struct oae_lane *n = l->pair ? &l->pair[at]->lane : &l->offer;
+	const struct oae_hold *h = l->pair ? &l->pair[seq % PLACES]->hold : &l->hold;
+	const struct oae_post *aside = l->pair ? &l->pair[i]->aside : &l->aside;
+	bool held = h->state == OAE_HOLD_HELD;
+	const int now[] = {
+		n->state, n->state != OAE_OFFER_NONE ? id_of(&n->p) : 0, n->attempt, !!n->due,
+		n->state == OAE_OFFER_OUT && n->ready, h->state, h->attempt,
+		held && h->kind != OAE_VOID ? kept(who, seq) : 0, held && h->express,
+		oae_link_windowed(l) && h->takes_room, i < l->naside ? id_of(aside) : 0,
 	};
 
 	memcpy(v, now, sizeof(now));
+}
+
+static void state_of(const struct oae_link *l, int who, int v[NSTATE])
+{
+	const int now[] = {
+		l->state, l->ltag, l->peer_ltag, l->inc, l->peer_inc, l->heard.inc, l->tx,
+		l->rx, l->down, !!l->asked_at, l->closing, l->close_sent, l->peer_closing,
+		l->peer_rx, l->await_done, l->last_express, l->unseen, l->ready_due,
+		l->half.state, l->half.state ? id_of(&l->half.p) : 0,
+		l->half.state == OAE_HALF_OFFERED && l->half.crossed, l->half.turn,
+		l->naside, l->naside && l->aside_ready,
+		l->half.state == OAE_HALF_LENT && l->half.cancelled,
+		l->next_valid ? id_of(&l->next) : 0,
+		l->state == OAE_CLOSED ? 0 : l->window, l->win, l->nlanes, l->given, l->more,
+	};
+	int i;
+
+	memcpy(v, now, sizeof(now));
+	for (i = 0; i < lanes; i++)
+		lane_of(l, who, i, v + NFIELDS + i * NLANE);
 }
 
 static void same_lines(const char *what, unsigned int nspec,
@@ -515,14 +630,15 @@ static void same_lines(const char *what, unsigned int nspec,
 
 static void same_state(int who, const int *arg)
 {
-	int v[NSTATE];
-	unsigned int i;
+	int v[NSTATE], i;
 
-	state_of(&link_of[who], held_id[who], v);
-	for (i = 0; i < NSTATE; i++)
+	state_of(&link_of[who], who, v);
+	for (i = 0; i < NFIELDS + lanes * NLANE; i++)
 		if (v[i] != arg[i])
-			differs("%c's %s after it\n    specification: %d\n    core:          %d",
-				'A' + who, state_field[i], arg[i], v[i]);
+			differs("%c's %s after it, lane %d\n    specification: %d\n    core:          %d",
+				'A' + who, i < NFIELDS ? state_field[i] :
+				lane_field[(i - NFIELDS) % NLANE],
+				i < NFIELDS ? 0 : (i - NFIELDS) / NLANE, arg[i], v[i]);
 }
 
 /* --- the trace --------------------------------------------------------------- */
@@ -561,7 +677,8 @@ static bool parse(const char *text, struct line *l)
 			break;
 		at = end;
 	}
-	return true;
+	/* The last line may be cut off, if spin was told when to stop. */
+	return strcmp(l->tag, "AT") || !strcmp(at, " .\n");
 }
 
 static void tell_event(const struct line *ev)
@@ -613,13 +730,16 @@ int main(int argc, char **argv)
 {
 	struct effects spec = { 0 };
 	struct line ev = { 0 }, l;
-	char text[512];
+	char text[1024];
 	unsigned int i;
 
-	if (argc != 3)
+	if (argc != 4)
 		return 2;
 	others = atoi(argv[1]);
 	verbs = atoi(argv[2]);
+	lanes = atoi(argv[3]);
+	if (lanes < 1 || lanes > WINDOW)
+		return 2;
 	cfg = (struct oae_link_cfg){
 		.stall_min = 1 * MS,
 		.stall_max = 40 * MS,
@@ -628,10 +748,8 @@ int main(int argc, char **argv)
 		.max_len = 4096,
 		.random = next_draw,
 	};
-	for (i = 0; i < 2; i++) {
-		oae_link_init(&link_of[i], &cfg, 0, 1500, 0);
-		oae_link_rank(&link_of[i], i == 1);
-	}
+	for (i = 0; i < 2; i++)
+		begin(i);
 
 	while (fgets(text, sizeof(text), stdin)) {
 		if (!parse(text, &l))
@@ -641,6 +759,7 @@ int main(int argc, char **argv)
 			memset(&spec, 0, sizeof(spec));
 			ndraws = 0;
 			drawn = 0;
+			window = 0;
 			tell_event(&ev);
 		} else if (!strcmp(l.tag, "DO")) {
 			heard_effect(l.what, l.arg, &spec);
