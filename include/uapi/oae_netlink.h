@@ -69,6 +69,11 @@ enum oae_nl_link {
 	OAE_NL_LINK_KID,	/* u64: key id */
 	OAE_NL_LINK_AGE,	/* u64: s */
 	OAE_NL_LINK_PAD,
+	OAE_NL_LINK_LANES,	/* u8: transactions under way in this direction */
+	OAE_NL_LINK_CWND,	/* u8: the most that may be, the part of WINDOW in use */
+	OAE_NL_LINK_WINDOW,	/* u8: the most that both ends agreed on; 0 not known */
+	OAE_NL_LINK_REPAIRED,	/* u64: lost frames offered again without a freeze */
+	OAE_NL_LINK_FAILURES,	/* u64: freezes that the link has recovered from */
 	__OAE_NL_LINK_END,
 	OAE_NL_LINK_MAX = __OAE_NL_LINK_END - 1
 };

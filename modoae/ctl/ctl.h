@@ -35,6 +35,11 @@ void oae_target_exit(struct oae_node *node);
  * @queue: transactions queued to be sent
  * @rtt: smoothed round trip, ns
  * @age: s
+ * @lanes: numbers under way
+ * @cwnd: numbers that may be under way
+ * @window: numbers that both ends have agreed on, 0 not known yet
+ * @repaired: lost frames that were offered again without a freeze
+ * @failures: freezes that the link has recovered from
  */
 struct oae_tag_view {
 	u8 peer[ETH_ALEN];
@@ -44,6 +49,8 @@ struct oae_tag_view {
 	u32 unread, queue;
 	u64 rtt;
 	u64 age;
+	u8 lanes, cwnd, window;
+	u64 repaired, failures;
 };
 
 /* procfs.c */

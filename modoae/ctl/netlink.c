@@ -136,6 +136,13 @@ static int netlink_link_put(struct sk_buff *skb, struct netlink_callback *cb,
 	       !nla_put_u64_64bit(skb, OAE_NL_LINK_KID, tag->key.kid,
 				  OAE_NL_LINK_PAD) &&
 	       !nla_put_u64_64bit(skb, OAE_NL_LINK_AGE, v.age,
+				  OAE_NL_LINK_PAD) &&
+	       !nla_put_u8(skb, OAE_NL_LINK_LANES, v.lanes) &&
+	       !nla_put_u8(skb, OAE_NL_LINK_CWND, v.cwnd) &&
+	       !nla_put_u8(skb, OAE_NL_LINK_WINDOW, v.window) &&
+	       !nla_put_u64_64bit(skb, OAE_NL_LINK_REPAIRED, v.repaired,
+				  OAE_NL_LINK_PAD) &&
+	       !nla_put_u64_64bit(skb, OAE_NL_LINK_FAILURES, v.failures,
 				  OAE_NL_LINK_PAD);
 	/* It says so once, so in a message that stays. */
 	if (fits)

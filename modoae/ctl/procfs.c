@@ -72,6 +72,8 @@ static const char *const procfs_offer_words[] = {
 	[OAE_OFFER_SLICING] = "slicing",
 	[OAE_OFFER_OUT] = "out",
 	[OAE_OFFER_PARKED] = "parked",
+	[OAE_OFFER_REFLECTED] = "out",
+	[OAE_OFFER_QUEUED] = "queued",
 };
 
 static const char *const procfs_hold_words[] = {
@@ -108,6 +110,8 @@ void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 	v->queue = tag->nsnd + tag->nhalf;
 	v->age = tag->born;
 	v->way = tag->way.via ? "gw" : "direct";
+	v->repaired = tag->nrepaired;
+	v->failures = tag->nhealed;
 	oae_tag_unlock(tag);
 
 	v->vc = link.vc;
@@ -115,6 +119,9 @@ void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 	v->tx = link.tx;
 	v->rtt = link.srtt;
 	v->age = procfs_age(v->age);
+	v->lanes = link.lanes;
+	v->cwnd = link.cwnd;
+	v->window = link.window;
 	v->state = oae_link_word(&link);
 	v->offer = procfs_offer_words[link.offer];
 	v->hold = procfs_hold_words[link.hold];
@@ -127,17 +134,19 @@ static int procfs_tags_show(struct seq_file *m, void *p)
 	struct oae_tag_view v;
 
 	if (p == SEQ_START_TOKEN) {
-		seq_printf(m, "%-15s %3s %-10s %-7s %-8s %-17s %-6s %10s %10s %6s %5s %8s %-18s %s\n",
+		seq_printf(m, "%-15s %3s %-10s %-7s %-8s %-17s %-6s %10s %10s %6s %5s %8s %-18s %8s %5s %4s %6s %8s %8s\n",
 			   "port", "vc", "state", "offer", "hold", "peer",
 			   "way", "rx", "tx", "unread", "queue", "rtt_us", "kid",
-			   "age_s");
+			   "age_s", "lanes", "cwnd", "window", "repaired",
+			   "failures");
 		return 0;
 	}
 	oae_tag_look(tag, &v);
-	seq_printf(m, "%-15s %3u %-10s %-7s %-8s %pM %-6s %10u %10u %6u %5u %8llu 0x%016llx %llu\n",
+	seq_printf(m, "%-15s %3u %-10s %-7s %-8s %pM %-6s %10u %10u %6u %5u %8llu 0x%016llx %8llu %5u %4u %6u %8llu %8llu\n",
 		   tag->key.port->dev->name, v.vc, v.state, v.offer, v.hold,
 		   v.peer, v.way, v.rx, v.tx, v.unread, v.queue,
-		   div_u64(v.rtt, NSEC_PER_USEC), tag->key.kid, v.age);
+		   div_u64(v.rtt, NSEC_PER_USEC), tag->key.kid, v.age, v.lanes,
+		   v.cwnd, v.window, v.repaired, v.failures);
 	return 0;
 }
 

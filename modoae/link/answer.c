@@ -124,7 +124,7 @@ static struct oae_lane *answer_lane(const struct oae_link *l,
  * A lane was answered that was offered after others: those have probably lost a frame,
  * and are offered again after a few such answers, without a freeze (protocol 4.11).
  */
-static void answer_passed(struct oae_link *l, u32 serial)
+static void answer_passed(struct oae_link *l, u32 serial, struct oae_actions *a)
 {
 	struct oae_lane *n;
 	u32 seq, last = l->tx + l->given;
@@ -139,6 +139,7 @@ static void answer_passed(struct oae_link *l, u32 serial)
 		oae_lane_due(l, n, n->p.kind == OAE_MESSAGE ? OAE_DUE_LAST :
 							      OAE_DUE_ALL);
 		oae_window_lost(l, seq);
+		oae_note(a, OAE_N_REPAIRED);
 	}
 }
 
@@ -185,7 +186,7 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 	if (f->reason)
 		l->room_to = f->rx + f->reason;
 	if (oae_link_windowed(l))
-		answer_passed(l, n->serial);
+		answer_passed(l, n->serial, a);
 	/* In order: what is above the first gap waits. */
 	while (l->given && oae_first_lane(l)->state == OAE_OFFER_REFLECTED)
 		oae_offer_committed(l, now, a);
@@ -298,7 +299,7 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 	if (f->reason != OAE_R_GAP)
 		l->fruitless = 0;
 	if (oae_link_windowed(l))
-		answer_passed(l, n->serial);
+		answer_passed(l, n->serial, a);
 
 	switch (f->reason) {
 	case OAE_R_GAP:

@@ -617,6 +617,10 @@ static inline enum oae_state oae_link_state(const struct oae_link *l)
  * @hold: enum oae_hold_state
  * @vc: virtual channel
  * @pending: number of this end's transactions that the link has
+ * @lanes: numbers under way
+ * @cwnd: numbers that may be under way: the part of @window that is used
+ * @window: numbers that both ends have agreed on, 1 for none but the next one; 0
+ *	not known yet
  * @down: no answer for dead_ms
  * @half: a half of this end is posted
  * @doubt: frozen, with something undecided
@@ -632,6 +636,9 @@ struct oae_link_view {
 	u8 hold;
 	u8 vc;
 	u8 pending;
+	u8 lanes;
+	u8 cwnd;
+	u8 window;
 	bool down;
 	bool half;
 	bool doubt;

@@ -25,6 +25,7 @@ OAE_NOTE(HELD_LOST, "held_lost", "held, and the sender died undecided")
 OAE_NOTE(OFFERED, "offered", "transactions offered")
 OAE_NOTE(REOFFERED, "reoffered", "transactions offered again")
 OAE_NOTE(VOIDED, "voided", "nothing offered in place of what was reversed")
+OAE_NOTE(REPAIRED, "repaired", "frames lost, offered again without a freeze")
 OAE_NOTE(PARKED, "parked", "offers the peer refused for now")	/* BUSY, NO_HALF, CONFLICT */
 OAE_NOTE(REJECTED, "rejected", "offers the peer refused for good")	/* TOO_BIG, KIND */
 OAE_NOTE(GAP_HEARD, "gap_heard", "the peer missed slices")

@@ -555,6 +555,8 @@ void oae_attach_note(struct oae_tag *tag, enum oae_note note)
 	lockdep_assert_held(&tag->lock);
 	if (note == OAE_N_RESOLVED)
 		tag->nhealed++;
+	else if (note == OAE_N_REPAIRED)
+		tag->nrepaired++;
 	else if (note == OAE_N_UNCONFIRMED)
 		tag->nlost++;
 	if (list_empty(&tag->files)) {

@@ -74,6 +74,7 @@ struct oae_tag {
 	u64 last_event[OAE_EVENTS];	/* nevents at the last event of each bit */
 	u32 nlost;			/* times that committed data may be lost */
 	u64 nhealed;			/* times that the link has resolved */
+	u64 nrepaired;			/* frames lost, offered again without a freeze */
 	unsigned int nconfirm;		/* callers that wait for confirmation */
 	/* not under the lock */
 	struct list_head wake;		/* to be sent READY: run.c, region.c */

@@ -23,9 +23,9 @@ OAE = sys.argv.pop() if len(sys.argv) > 1 else "build/oae-check/oae"
 ROUNDS = int(os.environ.get("ROUNDS", "200"))
 
 HEAD = ("port             vc state      offer   hold     peer              way            rx"
-        "         tx unread queue   rtt_us kid                age_s\n")
+        "         tx unread queue   rtt_us kid                   age_s lanes cwnd window repaired failures\n")
 LINK = ("eth0              0 OPEN       -       -        02:0a:e0:00:00:01 direct          1"
-        "          0      0     0     1821 0x0000020ae0000001 12\n")
+        "          0      0     0     1821 0x0000020ae0000001       12     3    8     16        2        1\n")
 STATS = ("rx_frames                               12  # frames received\n"
          "bad_short                                0  # frames dropped: shorter than they say\n"
          "note_down                                3  # links down: no answer for dead_ms\n"
@@ -115,7 +115,16 @@ class Hostile(unittest.TestCase):
         self.assertEqual(link, {
             "port": "eth0", "vc": 0, "state": "OPEN", "offer": "-", "hold": "-",
             "peer": "02:0a:e0:00:00:01", "way": "direct", "rx": 1, "tx": 0, "unread": 0,
-            "queue": 0, "rtt_us": 1821, "kid": "0x0000020ae0000001", "age_s": 12})
+            "queue": 0, "rtt_us": 1821, "kid": "0x0000020ae0000001", "age_s": 12,
+            "lanes": 3, "cwnd": 8, "window": 16, "repaired": 2, "failures": 1})
+        self.assertEqual(self.oae("show", "links").decode().split()[-3:], ["3/8/16", "2", "1"])
+        # A module that has no window says nothing of one.
+        old = "".join(line[:line.index(end)] + end + "\n"
+                      for line, end in ((HEAD, "age_s"), (LINK, "       12")))
+        self.write(PLAIN | {"modoae/tags": old})
+        self.assertEqual(self.oae("show", "links").decode().split()[-3:], ["-", "-", "-"])
+        self.assertNotIn("window", json.loads(self.oae("-j", "show"))[0])
+        self.write(PLAIN)
         mine, other = json.loads(self.oae("-j", "show", "zones"))
         self.assertEqual((mine["heard_ms"], mine["route"]), (None, "eth1 02:0a:e0:00:01:01"))
         self.assertEqual((other["tx_frames"], other["route"]), (5, "eth0 from 10.1.0.1"))

@@ -116,9 +116,10 @@ class Looking(CommandTest):
         self.assertIn(f"port va: {self.cable.mac_a} up, mtu 1500\n", text)
         head, line = text.splitlines()[1:]
         self.assertEqual(head.split(), "PORT PEER VC STATE WAY OFFER HOLD TX RX QUEUE UNREAD RTT"
-                         " AGE".split())
+                         " AGE WINDOW REPAIRED FAILURES".split())
         self.assertEqual(line.split()[:4], ["va", self.cable.mac_b, "0", "OPEN"])
-        self.assertRegex(line, r" [\d.]+ [mu]s +\d+ s$")
+        window = "{lanes}/{cwnd}/{window} +{repaired} +{failures}".format(**proc[0])
+        self.assertRegex(line, r" [\d.]+ [mu]s +\d+ s +" + window + "$")
 
     def test_show_some(self):
         """port, peer and vc say which links."""
@@ -344,7 +345,10 @@ class Metrics(CommandTest):
                             ("delivered_total", tag["rx"]),
                             ("queued_transactions", tag["queue"]),
                             ("unread_transactions", tag["unread"]),
-                            ("rtt_seconds", tag["rtt_us"] / 1e6), ("age_seconds", tag["age_s"])):
+                            ("rtt_seconds", tag["rtt_us"] / 1e6), ("age_seconds", tag["age_s"]),
+                            ("lanes", tag["lanes"]), ("cwnd", tag["cwnd"]),
+                            ("window", tag["window"]), ("repaired_total", tag["repaired"]),
+                            ("failures_total", tag["failures"])):
             self.assertEqual(families[f"oae_link_{name}"][2], {labels: value}, name)
         self.assertEqual(families["oae_link_info"][2],
                          {labels | {("state", "OPEN"), ("way", "direct")}: 1})

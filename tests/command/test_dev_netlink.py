@@ -201,6 +201,10 @@ class Links(NetlinkTest):
             self.assertEqual([struct.unpack("I", link[kind])[0] for kind in (8, 9, 10, 11)],
                              [row[name] for name in ("rx", "tx", "unread", "queue")])
             self.assertEqual(struct.unpack("Q", link[13])[0], row["kid"])
+            self.assertEqual([link[kind][0] for kind in (16, 17, 18)],
+                             [row[name] for name in ("lanes", "cwnd", "window")])
+            self.assertEqual([struct.unpack("Q", link[kind])[0] for kind in (19, 20)],
+                             [row[name] for name in ("repaired", "failures")])
         self.assertEqual(rows, {})
         peer = bytes.fromhex(self.cable.mac_b.replace(":", ""))
         for wanted, some in (

@@ -234,7 +234,8 @@ class Host:     # pylint: disable=too-many-public-methods
         head, *lines = self._proc("tags").splitlines()
         rows = [dict(zip(head.split(), line.split())) for line in lines]
         for row in rows:
-            for name in ("vc", "rx", "tx", "unread", "queue", "rtt_us", "age_s"):
+            for name in ("vc", "rx", "tx", "unread", "queue", "rtt_us", "age_s", "lanes", "cwnd",
+                         "window", "repaired", "failures"):
                 row[name] = int(row[name])
             row["kid"] = int(row["kid"], 16)
         return rows

@@ -475,6 +475,8 @@ WINDOW_TEST(test_passed)
 	assert_true(offered(1)->frame.flags & OAE_F_RESUME);
 	assert_int_equal(offered(1)->slices, 2);
 	assert_int_equal(oae_window_limit(&l), 2);
+	assert_int_equal(noted(OAE_N_REPAIRED), 1);
+	assert_int_equal(noted(OAE_N_STALL), 0);
 }
 
 /* A refusal passes what was offered before, too. */
@@ -536,6 +538,31 @@ WINDOW_TEST(test_halved_once)
 	assert_non_null(offered(tx + 1));
 	assert_non_null(offered(tx + 2));
 	assert_int_equal(l.cwnd, i / 2);
+}
+
+/* Under way, how many may be, and how many both ends agreed on. */
+WINDOW_TEST(test_shown)
+{
+	struct oae_link_view v;
+	unsigned int i;
+
+	post_some(1, 3);
+	oae_link_show(&l, &v);
+	assert_int_equal(v.lanes, 3);
+	assert_int_equal(v.cwnd, 4);
+	assert_int_equal(v.window, PLACES);
+	port_down();
+	rcv(BUT(resolved(), f.sync.caps = 1));
+	oae_link_show(&l, &v);
+	assert_int_equal(v.lanes, 1);
+	assert_int_equal(v.cwnd, 1);
+	assert_int_equal(v.window, 2);
+	for (i = 1; i <= 3; i++)
+		reflect(i);
+	oae_link_show(&l, &v);
+	assert_int_equal(v.lanes, 0);
+	assert_int_equal(v.cwnd, 2);
+	assert_int_equal(v.window, 2);
 }
 
 /* Progress below is progress: the stall time begins anew. */

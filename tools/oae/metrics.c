@@ -311,6 +311,31 @@ static unsigned long long get_age(const struct link_row *l)
 	return l->age_s;
 }
 
+static unsigned long long get_lanes(const struct link_row *l)
+{
+	return l->lanes;
+}
+
+static unsigned long long get_cwnd(const struct link_row *l)
+{
+	return l->cwnd;
+}
+
+static unsigned long long get_window(const struct link_row *l)
+{
+	return l->window;
+}
+
+static unsigned long long get_repaired(const struct link_row *l)
+{
+	return l->repaired;
+}
+
+static unsigned long long get_failures(const struct link_row *l)
+{
+	return l->failures;
+}
+
 static const struct link_metric link_metrics[] = {
 	{ "oae_link_open", "gauge", "1: the link is OPEN", get_open, false },
 	{ "oae_link_committed_total", "counter",
@@ -326,6 +351,15 @@ static const struct link_metric link_metrics[] = {
 	{ "oae_link_rtt_seconds", "gauge", "smoothed round trip, 0 not measured yet", get_rtt,
 	  true },
 	{ "oae_link_age_seconds", "gauge", "since the link was made", get_age, false },
+	{ "oae_link_lanes", "gauge", "transactions under way", get_lanes, false },
+	{ "oae_link_cwnd", "gauge", "the most that may be under way: the part of the window in use",
+	  get_cwnd, false },
+	{ "oae_link_window", "gauge", "the most under way that both ends agreed on, 0 not known",
+	  get_window, false },
+	{ "oae_link_repaired_total", "counter", "lost frames offered again without a freeze",
+	  get_repaired, false },
+	{ "oae_link_failures_total", "counter", "freezes that the link has recovered from",
+	  get_failures, false },
 };
 
 static void links(const struct links *l)

@@ -259,6 +259,14 @@ bool mac_parse(const char *text, unsigned char mac[6])
 	return true;
 }
 
+/* A column that older modules do not have. */
+static unsigned long long newer_number(const struct table *t, unsigned int row, const char *col)
+{
+	unsigned long long v;
+
+	return table_number(t, row, col, &v) ? v : 0;
+}
+
 static bool link_parse(const struct table *t, unsigned int row, struct link_row *l)
 {
 	l->port = table_cell(t, row, "port");
@@ -268,6 +276,11 @@ static bool link_parse(const struct table *t, unsigned int row, struct link_row 
 	l->hold = table_cell(t, row, "hold");
 	l->way = table_cell(t, row, "way");
 	l->kid = table_cell(t, row, "kid");
+	l->lanes = newer_number(t, row, "lanes");
+	l->cwnd = newer_number(t, row, "cwnd");
+	l->window = newer_number(t, row, "window");
+	l->repaired = newer_number(t, row, "repaired");
+	l->failures = newer_number(t, row, "failures");
 	return l->port && l->peer && l->state && l->offer && l->hold && l->way && l->kid &&
 	       mac_parse(l->peer, l->mac) &&
 	       table_number(t, row, "vc", &l->vc) && l->vc < 256 &&
@@ -277,6 +290,15 @@ static bool link_parse(const struct table *t, unsigned int row, struct link_row 
 	       table_number(t, row, "queue", &l->queue) &&
 	       table_number(t, row, "rtt_us", &l->rtt_us) &&
 	       table_number(t, row, "age_s", &l->age_s);
+}
+
+/* What older modules do not say. */
+static void newer_put(FILE *out, const struct nlattr *attr)
+{
+	if (attr)
+		fprintf(out, " %llu", attr_number(attr));
+	else
+		fputs(" -", out);
 }
 
 /* A link of a dump as a line of tags, so that both are read in one way. */
@@ -290,11 +312,17 @@ static void link_line(const struct nlattr *const *attrs, void *data)
 		attr_text(attrs[OAE_NL_LINK_STATE]), attr_text(attrs[OAE_NL_LINK_OFFER]),
 		attr_text(attrs[OAE_NL_LINK_HOLD]), mac[0], mac[1], mac[2], mac[3], mac[4],
 		mac[5], attr_text(attrs[OAE_NL_LINK_WAY]));
-	fprintf(data, " %llu %llu %llu %llu %llu 0x%016llx %llu\n",
+	fprintf(data, " %llu %llu %llu %llu %llu 0x%016llx %llu",
 		attr_number(attrs[OAE_NL_LINK_RX]), attr_number(attrs[OAE_NL_LINK_TX]),
 		attr_number(attrs[OAE_NL_LINK_UNREAD]), attr_number(attrs[OAE_NL_LINK_QUEUE]),
 		attr_number(attrs[OAE_NL_LINK_RTT]) / 1000, attr_number(attrs[OAE_NL_LINK_KID]),
 		attr_number(attrs[OAE_NL_LINK_AGE]));
+	newer_put(data, attrs[OAE_NL_LINK_LANES]);
+	newer_put(data, attrs[OAE_NL_LINK_CWND]);
+	newer_put(data, attrs[OAE_NL_LINK_WINDOW]);
+	newer_put(data, attrs[OAE_NL_LINK_REPAIRED]);
+	newer_put(data, attrs[OAE_NL_LINK_FAILURES]);
+	fputc('\n', data);
 }
 
 static bool links_dump(struct table *t)
@@ -310,8 +338,8 @@ static bool links_dump(struct table *t)
 		return false;
 	out = open_memstream(&t->text, &len);
 	if (out) {
-		fputs("port vc state offer hold peer way rx tx unread queue rtt_us kid age_s\n",
-		      out);
+		fputs("port vc state offer hold peer way rx tx unread queue rtt_us kid age_s "
+		      "lanes cwnd window repaired failures\n", out);
 		netlink_talk(&n, netlink_request(&n, OAE_NL_LINK_GET, true), link_line, out, &why);
 		fclose(out);
 		errno = why.err;

@@ -43,6 +43,7 @@ struct link_row {
 	const char *port, *peer, *state, *offer, *hold, *way, *kid;
 	unsigned char mac[6];
 	unsigned long long vc, rx, tx, unread, queue, rtt_us, age_s;
+	unsigned long long lanes, cwnd, window, repaired, failures;	/* 0: an older module */
 };
 
 /* The links of a dump of netlink; with OAE_PROC_NET of the file tags. */

@@ -32,13 +32,17 @@ static const char doc[] =
 	"  oae show nodes                   the gateway's: who is in which zone\n"
 	"  oae -j show                      for programs\n"
 	"\n"
-	"OFFER: what goes out: - nothing, out in flight, parked refused for now.\n"
+	"OFFER: what goes out: - nothing, out in flight, parked refused for now, queued waits.\n"
 	"HOLD: what comes in: partial, held, refused, reversed, kept.\n"
 	"TX, RX: number of the last transaction committed, delivered.\n"
 	"QUEUE, UNREAD: transactions that wait for their turn, for a reader.\n"
+	"WINDOW: transactions under way, the most that may be now, and the most agreed on.\n"
+	"REPAIRED: lost frames that were offered again without a freeze.\n"
+	"FAILURES: freezes that the link has recovered from.\n"
 	"\n"
 	"JSON: an array of objects, one a link, with the columns of /proc/net/modoae/tags: "
-	"port, vc, state, offer, hold, peer, way, rx, tx, unread, queue, rtt_us, kid, age_s. "
+	"port, vc, state, offer, hold, peer, way, rx, tx, unread, queue, rtt_us, kid, age_s, "
+	"lanes, cwnd, window, repaired, failures. "
 	"With -p also owners: an array of objects with pid, fd and command; and an "
 	"object of state LISTEN for each file that listens, with port, peer and vc null "
 	"for any.\n";
@@ -114,7 +118,7 @@ static void listener_row(struct grid *g, const struct owner *o)
 		snprintf(vc, sizeof(vc), "%d", o->vc);
 	snprintf(who, sizeof(who), "%s/%u", o->command, o->pid);
 	grid_add(g, o->port, o->peer, vc, "LISTEN", "-", "-", "-", "-", "-", "-", "-", "-", "-",
-		 who);
+		 "-", "-", "-", who);
 }
 
 /* @owners: NULL if they were not asked for. */
@@ -143,15 +147,21 @@ static void links_json(const struct links *l, const struct filter *f, const stru
 static void link_row(struct grid *g, const struct link_row *l, const char *owner)
 {
 	char vc[8], tx[24], rx[24], queue[24], unread[24], rtt[UNIT_LEN], old[UNIT_LEN];
+	char window[72] = "-", repaired[24] = "-", failures[24] = "-";
 
 	snprintf(vc, sizeof(vc), "%llu", l->vc);
 	snprintf(tx, sizeof(tx), "%llu", l->tx);
 	snprintf(rx, sizeof(rx), "%llu", l->rx);
 	snprintf(queue, sizeof(queue), "%llu", l->queue);
 	snprintf(unread, sizeof(unread), "%llu", l->unread);
+	if (l->window) {
+		snprintf(window, sizeof(window), "%llu/%llu/%llu", l->lanes, l->cwnd, l->window);
+		snprintf(repaired, sizeof(repaired), "%llu", l->repaired);
+		snprintf(failures, sizeof(failures), "%llu", l->failures);
+	}
 	grid_add(g, l->port, l->peer, vc, l->state, l->way, l->offer, l->hold, tx, rx, queue,
 		 unread, l->rtt_us ? duration(rtt, l->rtt_us * 1000) : "-", age(old, l->age_s),
-		 owner);
+		 window, repaired, failures, owner);
 }
 
 static void links_people(const struct links *l, const struct filter *f,
@@ -161,7 +171,8 @@ static void links_people(const struct links *l, const struct filter *f,
 		{ "PORT", false }, { "PEER", false }, { "VC", true }, { "STATE", false },
 		{ "WAY", false }, { "OFFER", false }, { "HOLD", false }, { "TX", true },
 		{ "RX", true }, { "QUEUE", true }, { "UNREAD", true }, { "RTT", true },
-		{ "AGE", true }, { "OWNER", false },
+		{ "AGE", true }, { "WINDOW", true }, { "REPAIRED", true }, { "FAILURES", true },
+		{ "OWNER", false },
 	};
 	struct grid g;
 	unsigned int i;

@@ -133,12 +133,12 @@ void grid_row(struct grid *g, const char *const *cells)
 
 void grid_add(struct grid *g, ...)
 {
-	const char *cells[16];
+	const char *cells[24];
 	unsigned int i;
 	va_list args;
 
 	va_start(args, g);
-	for (i = 0; i < g->ncols && i < 16; i++)
+	for (i = 0; i < g->ncols && i < 24; i++)
 		cells[i] = va_arg(args, const char *);
 	va_end(args);
 	grid_row(g, cells);

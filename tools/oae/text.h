@@ -33,7 +33,7 @@ struct grid {
 
 void grid_init(struct grid *g, const struct grid_col *col, unsigned int ncols);
 void grid_row(struct grid *g, const char *const *cells);
-/* The same, the cells one by one: as many as there are columns, 16 at most. */
+/* The same, the cells one by one: as many as there are columns, 24 at most. */
 void grid_add(struct grid *g, ...);
 void grid_print(const struct grid *g, FILE *out, unsigned int max_rows, unsigned int max_width);
 void grid_free(struct grid *g);
