@@ -25,6 +25,8 @@ class Mix:
     kind of verb, at work on the region of the other end, which all vcs share.
     """
 
+    program = DevPump
+
     def __init__(self, test, cable, vcs=(0, 1), scale=1.0, **how):
         self.test, self.begin = test, time.monotonic()
         test.addCleanup(self.close)
@@ -60,7 +62,7 @@ class Mix:
 
     def pump(self, host, role, **how):
         """Start one."""
-        self.pumps.append(DevPump(host, role, **how))
+        self.pumps.append(self.program(host, role, **how))
         return self.pumps[-1]
 
     def close(self):
