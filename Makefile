@@ -86,9 +86,14 @@ soak: setup-test	## 100,000 swaps, 1,000,000 FETCH_ADDs on bad links: minutes
 	$(Q)$(MAKE) -s test-programs
 	$(Q)tools/stage soak tools/vm run --time-limit 3600 -- tests/guest/run test_soak
 
-faults: setup-test	## 200,000 messages over each bad network: minutes
+# With WINDOW only what is sent with a window of that.
+faults: setup-test	## 200,000 messages over each bad network; or WINDOW=32 MESSAGES=1000000: minutes
 	$(Q)tools/build
-	$(Q)tools/stage faults tools/vm run --time-limit 3600 -- tests/guest/run test_faults
+	$(Q)$(MAKE) -s test-programs
+	$(Q)tools/stage faults tools/vm run --time-limit 3600 -- \
+		env $(if $(WINDOW),FAULT_WINDOW=$(WINDOW)) $(if $(MESSAGES),FAULT_MESSAGES=$(MESSAGES)) \
+		$(if $(PACK),FAULT_PACK=$(PACK)) SEED=$(SEED) \
+		tests/guest/run $(if $(WINDOW),test_dev_window,test_faults)
 
 starve: setup-test	## every allocation of both modules fails, one at a time and at random: minutes
 	$(Q)tests/starve/build build/starve

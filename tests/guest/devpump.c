@@ -4,7 +4,8 @@
  *
  *   devpump role=ROLE log=FILE [peer=MAC] [vc=N] [port=DEV] [count=N] ...
  *
- *   send   messages stream= min= max=; queue=1 does not block and collects
+ *   send   messages stream= min= max=; queue=1 does not block and collects, and
+ *	    cancel=N takes back N of 1000 at random, before or after they went out
  *	    ledger: a byte each, C R U
  *   recv   whatever comes, until SIGTERM
  *	    ledger: stream, number, u32 each
@@ -190,9 +191,20 @@ static int send_each(int fd)
 	return 0;
 }
 
+/* Take back one of those whose outcome is not known. */
+static void cancel_one(int fd, unsigned int known, unsigned int queued)
+{
+	__u64 id = known + 1 + rand() % (queued - known);
+
+	/* It may have ended meanwhile. */
+	if (ioctl(fd, OAE_CANCEL, &id) && errno != ENOENT)
+		die("OAE_CANCEL");
+}
+
 /* Queue as many as it takes, and collect. */
 static int send_queued(int fd)
 {
+	unsigned int cancel = number("cancel", 0);
 	unsigned int count = number("count", 1), stream = number("stream", 1);
 	size_t min = number("min", 16), max = number("max", 200), len;
 	struct pollfd pfd = { .fd = fd, .events = POLLPRI | POLLOUT };
@@ -204,14 +216,21 @@ static int send_queued(int fd)
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	while (known < queued || (queued < count && !stop)) {
 		len = make_payload(buf, stream, queued, min, max);
-		while (queued < count && !stop && write(fd, buf, len) >= 0)
-			len = make_payload(buf, stream, ++queued, min, max);
+		while (queued < count && !stop && write(fd, buf, len) >= 0) {
+			queued++;
+			if (rand() % 1000 < (int)cancel)
+				cancel_one(fd, known, queued);
+			len = make_payload(buf, stream, queued, min, max);
+		}
 		if (queued < count && !stop && errno != EAGAIN)
 			rest();
 		got = collect(fd, rec, BATCH, NULL, 0, 0);
 		for (i = 0; i < got; i++) {
 			if (rec[i].id <= last ||
 			    rec[i].kind != OAE_KIND_MESSAGE)
+				return 4;
+			/* Nothing else takes back what was to be cancelled. */
+			if (cancel && rec[i].err && rec[i].err != ECANCELED)
 				return 4;
 			last = rec[i].id;
 			fputc(outcome_of(&rec[i]), ledger);
@@ -498,6 +517,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "devpump: see the comment in devpump.c\n");
 		return 2;
 	}
+	srand(number("stream", 1) + number("seed", 0));
 	fd = attach();
 	/* No SA_RESTART: what blocks is to be reversed by the signal. */
 	sigaction(SIGTERM, &sa, NULL);
