@@ -51,8 +51,14 @@ static u32 ltag_named(u8 name)
 	return name & 0x80 ? M_COOKIE | (name & 0x7f) : name;
 }
 
-/* Values keep their order, and which is next to which. */
-static void rename_values(u8 **at, unsigned int n)
+/* Another MTU may cut a transaction in two. */
+static unsigned int slots(const struct m_scenario *sc)
+{
+	return (sc->mtu || sc->cut) && sc->slices < 2 ? 2 : sc->slices;
+}
+
+/* Values keep their order, and, if that matters, which is next to which. */
+static void rename_values(u8 **at, unsigned int n, bool next_counts)
 {
 	unsigned int i, last, next, name;
 
@@ -63,7 +69,7 @@ static void rename_values(u8 **at, unsigned int n)
 				next = *at[i];
 		if (next == 256)
 			break;
-		name += next - last > 1 ? 2 : 1;
+		name += next_counts && next - last > 1 ? 2 : 1;
 		/* No name is above its value: none is renamed twice. */
 		for (i = 0; i < n; i++)
 			if (*at[i] == next)
@@ -105,7 +111,8 @@ static void rename_window(struct m_world *w, unsigned int from)
 					named[k * M_CAP + i] = true;
 				}
 		}
-		rename_values(at, n);
+		/* Only RESUME asks which attempt was just before. */
+		rename_values(at, n, slots(w->sc) > 1);
 	}
 	for (k = 0; k < 2; k++) {
 		struct m_chan *c = &w->to[k ? from : !from];
@@ -138,7 +145,7 @@ static void rename_attempts(struct m_world *w, unsigned int from)
 		if (w->to[from].f[i].opcode == OAE_REFLECT ||
 		    w->to[from].f[i].opcode == OAE_REFUSE)
 			at[n++] = &w->to[from].f[i].attempt;
-	rename_values(at, n);
+	rename_values(at, n, true);
 }
 
 /* --- bytes ----------------------------------------------------------------------------- */
@@ -149,12 +156,6 @@ static void rename_attempts(struct m_world *w, unsigned int from)
 #define LANE_BYTES	8
 #define HOLD_BYTES	7	/* and the slots */
 #define WINDOW_BYTES(sc) (9 + H_LANES * (LANE_BYTES + HOLD_BYTES + slots(sc)))
-
-/* Another MTU may cut a transaction in two. */
-static unsigned int slots(const struct m_scenario *sc)
-{
-	return (sc->mtu || sc->cut) && sc->slices < 2 ? 2 : sc->slices;
-}
 
 static unsigned int link_bytes(const struct m_scenario *sc)
 {

@@ -270,6 +270,7 @@ static const struct argp_option opts[] = {
 	{ "stop", 's', NULL, 0, "begin nothing more after a violation", 0 },
 	{ "list", 'l', NULL, 0, "the names of all scenarios", 0 },
 	{ "jobs", 'j', "N", 0, "so many scenarios at once (default 2)", 0 },
+	{ "states", 'n', "N", 0, "the most states that one may have", 0 },
 	{ "memory", 'm', "GIB", 0, "the most that one may take (default 8)", 0 },
 	{ 0 }
 };
@@ -296,6 +297,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (n < 1 || n > MAX_JOBS)
 			argp_error(state, "not a number of jobs: %s", arg);
 		options.at_once = n;
+		break;
+	case 'n':
+		if (n < 1)
+			argp_error(state, "not a number of states: %s", arg);
+		options.limits.states = n;
 		break;
 	case 'm':
 		if (n < 1 || n > 1024)

@@ -103,6 +103,9 @@ enum m_kind {
  * @window: transactions under way, each way; 0 is 1
  * @narrow: times that an end's window becomes 1, or what it was
  * @start: tx before the first transaction
+ * @walks: so many walks lead to where a frame of an earlier run is under way; the search
+ *	begins in all states on them
+ * @levels: and ends so many events later, 0: when all is seen
  * @raw: leave no frame out and nothing of it (reduce.c relies on the very rules
  *	that say which frames do nothing)
  */
@@ -116,6 +119,8 @@ struct m_scenario {
 	u8 crash, kill, close, rename, mtu, cut, conflict, leave, refuse;
 	u8 window, narrow;
 	u32 start;
+	u16 walks;
+	u8 levels;
 	bool raw;
 };
 
@@ -288,6 +293,7 @@ u64 m_whole(u8 id, u8 n);
 
 /* reduce.c */
 void m_reduce_link(const struct m_scenario *sc, struct oae_link *l);
+bool m_spent(const struct m_world *w, unsigned int to, const struct m_frame *f);
 void m_reduce(struct m_world *w);
 
 /* canon.c */

@@ -8,14 +8,40 @@
 
 #define NOBODY		(M_COOKIE - 1)	/* an ltag that nobody has */
 
+/* May a transaction have more slices than one? */
+static bool sliced(const struct m_scenario *sc)
+{
+	return sc->slices > 1 || sc->mtu || sc->cut;
+}
+
 /* The network bears as many as the window has. */
 static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 {
+	struct oae_lane *n;
+	unsigned int i;
+
 	l->recover = l->tx + l->given;
 	l->room_to = l->tx + OAE_WINDOW_MAX;
 	l->cwnd = OAE_WINDOW_MAX;
 	l->ssthresh = OAE_WINDOW_MAX;
 	l->cwnd_acked = 0;
+	/* What is in their place has a place of its own now. */
+	if (l->pair) {
+		memset(&l->offer, 0, sizeof(l->offer));
+		memset(&l->hold, 0, sizeof(l->hold));
+		memset(&l->aside, 0, sizeof(l->aside));
+	}
+	for (i = 0; i < l->npairs; i++) {
+		n = &l->pair[i]->lane;
+		if (!sliced(sc))
+			n->again = false;
+		if (!sc->most && !sc->cut)
+			n->doubt = false;
+		if (n->state != OAE_OFFER_OUT)
+			n->ready = false;
+		if (n->state != OAE_OFFER_OUT || n->due)
+			n->passed = 0;
+	}
 	if (m_windows(sc))
 		return;
 	l->serial = 0;
@@ -104,7 +130,7 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	if (!(l->hold.have & 1) && !l->last_express)
 		l->hold.first = 0;
 	/* Only RESUME asks for it. */
-	if (sc->slices == 1 && !sc->mtu && !sc->cut && !m_windows(sc))
+	if (!sliced(sc))
 		l->dirty = ~0ULL;
 	/* Only what may be too long. */
 	if (!sc->most && !sc->cut)
@@ -143,6 +169,150 @@ static bool learnable(const struct m_chan *c, u32 src)
 	return false;
 }
 
+/* Does an OPEN end ask, so that whatever comes in is an answer? */
+static bool asks(const struct m_world *w, const struct oae_link *l)
+{
+	return l->asked_at || w->sc->probe || w->close || l->closing;
+}
+
+/* May an end that has a tag be without one, now or later? */
+static bool may_forget(const struct m_world *w)
+{
+	const struct m_scenario *sc = w->sc;
+
+	return w->crash || sc->kill || sc->close || sc->dead || sc->refuse || sc->ways;
+}
+
+/* Do frames of a run that can do nothing any more stay out of a state? */
+static bool leans(const struct m_world *w)
+{
+	return m_windows(w->sc) && !w->sc->raw && !w->arbitrary;
+}
+
+/* Is the frame of the run that this end is in? */
+static bool of_run(const struct m_end *e, const struct m_frame *f)
+{
+	return e->tag && e->link.state == OAE_OPEN && f->dst == e->link.ltag &&
+	       f->src == e->link.peer_ltag;
+}
+
+/* An OFFER of a number, or of an attempt, that is over. */
+static bool offer_spent(const struct oae_link *l, const struct m_frame *f)
+{
+	const struct oae_hold *h = oae_hold_of(l, f->seq);
+	s32 i = oae_dist(l->rx, f->seq);
+
+	if (i > (s32)(l->pair ? l->npairs : 1))
+		return false;
+	if (i <= 0)
+		return i || !l->last_express || !(f->flags & OAE_F_EXPRESS);
+	if (f->attempt != h->attempt)
+		return f->attempt < h->attempt;
+	return !(f->flags & OAE_F_LAST) &&
+	       (h->state == OAE_HOLD_HELD || h->state == OAE_HOLD_REFUSED ||
+		h->have >> f->slice & 1);
+}
+
+static bool answer_spent(const struct oae_link *l, const struct m_frame *f)
+{
+	const struct oae_lane *n = oae_lane(l, f->seq);
+
+	if (oae_dist(l->tx, f->seq) <= 0)
+		return true;
+	if (f->seq - l->tx > l->given)
+		return false;
+	return f->attempt < n->attempt ||
+	       (f->attempt == n->attempt && n->state != OAE_OFFER_OUT);
+}
+
+/* Has the frame, which is of this run, nothing to say but its counters? */
+static bool all_said(const struct oae_link *l, const struct m_frame *f)
+{
+	switch (f->opcode) {
+	case OAE_OFFER:
+		return offer_spent(l, f);
+	case OAE_REFLECT:
+	case OAE_REFUSE:
+		return answer_spent(l, f);
+	case OAE_COMMIT:
+		return !(f->flags & OAE_F_WANT_DONE);
+	case OAE_READY:
+		return oae_link_windowed(l) && oae_dist(l->tx, f->seq) <= 0;
+	case OAE_REVERSE:
+		return oae_link_windowed(l);
+	case OAE_SYNC_ACK:
+		return f->inc == l->peer_inc && f->peer_inc == l->inc;
+	case OAE_DONE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Do the counters of a frame of this run say anything new? */
+static bool counts(const struct m_world *w, const struct oae_link *l,
+		   const struct m_frame *f)
+{
+	return oae_dist(l->rx, f->tx) >= !l->unseen ||
+	       oae_dist(l->peer_rx, f->rx) > 0 || w->sc->most || w->sc->cut ||
+	       asks(w, l);
+}
+
+/**
+ * m_spent() - can a frame do nothing any more?
+ * @w: the world
+ * @to: the end that it goes to
+ * @f: the frame
+ *
+ * Numbers, counters and attempts do not go back within a run, so what does nothing now
+ * never will; search.c looks whether it does nothing. That it may bring places for a
+ * window does not count.
+ *
+ * Return: true if so.
+ */
+bool m_spent(const struct m_world *w, unsigned int to, const struct m_frame *f)
+{
+	const struct m_end *e = &w->end[to];
+	const struct oae_link *l = &e->link;
+
+	if (!leans(w) || !e->tag)
+		return false;
+	/* Of an answer to a probe an OPEN end learns another ltag, or its counters. */
+	if ((f->opcode == OAE_SYNC_CHK || f->opcode == OAE_SYNC_ACK) &&
+	    l->state == OAE_OPEN && f->dst == l->ltag &&
+	    (f->opcode == OAE_SYNC_CHK || f->src != l->peer_ltag))
+		return f->src == l->peer_ltag || !asks(w, l);
+	if (of_run(e, f))
+		return all_said(l, f) && !counts(w, l, f);
+	if (f->opcode < OAE_OFFER || f->opcode == OAE_CLOSE ||
+	    f->opcode == OAE_CLOSE_ACK || f->opcode == OAE_NOLINK)
+		return false;
+	/* An OPEN end learns no other ltag of its peer. */
+	return f->dst == l->ltag ? l->state == OAE_OPEN : !may_forget(w);
+}
+
+/* Of a frame of this run, only what is new of its counters is looked at. */
+static void reduce_counters(const struct m_scenario *sc, const struct oae_link *l,
+			    struct m_frame *f)
+{
+	if (oae_dist(l->rx, f->tx) < 0)
+		f->tx = l->rx - l->unseen;
+	if (!sc->most && !sc->cut && oae_dist(l->peer_rx, f->rx) < 0)
+		f->rx = l->peer_rx;
+	if (all_said(l, f))
+		*f = (struct m_frame){
+			.opcode = OAE_DONE, .src = f->src, .dst = f->dst,
+			.tx = f->tx, .rx = f->rx,
+		};
+}
+
+/* A SYNC whose counters will not be looked at. */
+static bool sync_counts(const struct m_end *e, const struct m_frame *f)
+{
+	return e->tag && f->dst == e->link.ltag &&
+	       (e->link.state != OAE_OPEN || f->src == e->link.peer_ltag);
+}
+
 /*
  * A frame to @to: leave out what will not be looked at. An ltag that is not
  * the current one will never be it again.
@@ -160,6 +330,11 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 
 	if (w->sc->ways && f->mtu)
 		f->mtu = M_MTU_WIDE;
+	if (m_spent(w, to, f))
+		return false;
+	if (leans(w) && of_run(e, f) && f->opcode != OAE_CLOSE &&
+	    f->opcode != OAE_CLOSE_ACK && f->opcode != OAE_SYNC_CHK)
+		reduce_counters(w->sc, &e->link, f);
 	switch (f->opcode) {
 	case OAE_SYNC:
 		if (!to_run && f->dst != (M_COOKIE | f->src))
@@ -217,7 +392,8 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 	}
 
 	/* Counters of another incarnation are not looked at. */
-	if (!e->tag || f->peer_inc != e->link.inc) {
+	if (!e->tag || f->peer_inc != e->link.inc ||
+	    (leans(w) && !sync_counts(e, f))) {
 		f->peer_inc = 0;
 		f->tx = 0;
 		f->rx = 0;

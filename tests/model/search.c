@@ -311,22 +311,129 @@ static bool intact(const struct m_world *w)
 	return true;
 }
 
+static void without(struct m_chan *c, unsigned int i)
+{
+	memmove(&c->f[i], &c->f[i + 1], (--c->n - i) * sizeof(c->f[0]));
+}
+
+/* Whatever an OFFER is, the shell lends places if there are too few for it. */
+static void lend(struct m_world *w, unsigned int to)
+{
+	struct oae_actions a;
+	struct h_event ev;
+
+	m_remember(w);
+	ev = m_event(w, to, &a);
+	h_lend(&ev);
+	h_finish(&ev);
+}
+
+/* What reduce.c leaves out of a state does nothing in it. */
+static bool does_nothing(const struct m_world *w, unsigned int to, unsigned int i)
+{
+	static struct m_world with, none;
+	u8 a[M_PACKED], b[M_PACKED];
+	unsigned int n;
+
+	with = *w;
+	m_step(&with, M_ACT(M_DELIVER, to, i));
+	if (with.why)
+		return false;
+	none = *w;
+	without(&none.to[to], i);
+	if (with.end[to].link.pair && !none.end[to].link.pair)
+		lend(&none, to);
+	m_reduce(&with);
+	m_reduce(&none);
+	n = m_pack(&with, a);
+	return n == m_pack(&none, b) && !memcmp(a, b, n);
+}
+
+static void check_spent(struct m_world *w)
+{
+	unsigned int to, i;
+
+	m_fix(w);
+	for (to = A; to <= B; to++)
+		for (i = 0; i < w->to[to].n && !w->why; i++)
+			if (m_spent(w, to, &w->to[to].f[i]) && !does_nothing(w, to, i))
+				m_fail(w, 0, "a frame of a number, an attempt or a run that is over does something");
+}
+
+static struct m_world stepped;		/* by step() */
+
 /* One event; the state that it leads to, or NONE if that is a violation. */
 static u32 step(struct search *s, const struct m_world *w, u32 n, u16 act)
 {
-	static struct m_world v;
+	struct m_world *v = &stepped;
 	u8 buf[M_PACKED];
 
-	v = *w;
+	*v = *w;
 	m_random_from(1000);
-	m_step(&v, act);
+	m_step(v, act);
 	s->r.steps++;
-	if (v.why) {
-		report(s, n, act, v.why, v.why_id, M_ACT_WEATHER(act), 0);
+	if (!v->why)
+		check_spent(v);
+	if (v->why) {
+		report(s, n, act, v->why, v->why_id, M_ACT_WEATHER(act), 0);
 		return NONE;
 	}
-	m_reduce(&v);
-	return visit(s, buf, m_pack(&v, buf), n, act);
+	m_reduce(v);
+	return visit(s, buf, m_pack(v, buf), n, act);
+}
+
+/* Is a frame of an earlier run under way, and this end in another run? */
+static bool remains(const struct m_world *w, unsigned int to)
+{
+	const struct m_end *e = &w->end[to], *p = &w->end[!to];
+	unsigned int i;
+
+	if (!e->tag || !p->tag || e->link.state != OAE_OPEN)
+		return false;
+	for (i = 0; i < w->to[to].n; i++) {
+		const struct m_frame *f = &w->to[to].f[i];
+
+		if (f->opcode >= OAE_OFFER && (f->dst != e->link.ltag ||
+					       f->src != e->link.peer_ltag))
+			return true;
+	}
+	return false;
+}
+
+#define WALK		200	/* steps, at most */
+
+/*
+ * To a state in which a frame of an earlier run is under way to an end in another
+ * run, by events at random. No frame is lost, for that leads away from there.
+ */
+static void walk(struct search *s, u32 *random)
+{
+	static struct m_world w;
+	u8 buf[M_PACKED];
+	unsigned int i, count, tries;
+	u16 acts[M_ACTS], act;
+	u32 n = 0;
+
+	m_random_from(1000);
+	m_init(&w, s->sc);
+	m_reduce(&w);
+	for (i = 0; i < WALK && !s->r.violated; i++) {
+		m_pack(&w, buf);
+		m_unpack(&w, s->sc, buf);
+		count = m_enabled(&w, acts);
+		if (!count)
+			return;
+		for (tries = 0; tries < 8; tries++) {
+			*random = *random * 1664525 + 1013904223;
+			act = acts[(*random >> 8) % count];
+			if (M_ACT_WHAT(act) != M_LOSE)
+				break;
+		}
+		n = step(s, &w, n, act);
+		w = stepped;
+		if (s->r.violated || remains(&w, A) || remains(&w, B))
+			return;
+	}
 }
 
 static void expand(struct search *s, const u8 *state, u32 n)
@@ -372,7 +479,8 @@ static void follow(struct search *s, unsigned int weather)
 
 	for (n = 0; n < s->r.states && !s->r.violated; n++) {
 		len = 0;
-		for (at = n; *fair_of(s, at, weather) != END && !left[at];
+		/* Of a search with a bound the last states lead nowhere. */
+		for (at = n; *fair_of(s, at, weather) < END && !left[at];
 		     at = *fair_of(s, at, weather)) {
 			trail[len++] = at;
 			/* So long a way is a circle. */
@@ -407,15 +515,25 @@ struct m_result m_search(const struct m_scenario *sc,
 	struct search s = { .sc = sc, .limits = limits, .out = out };
 	static struct m_world w;
 	u8 buf[M_PACKED];
+	u32 n, *depth, level_end, random = 1;
+	unsigned int level = 0, i;
 	const u8 *state;
-	u32 n, *depth;
 
 	s.weathers = m_weathers(sc, &s.first_weather);
 	m_random_from(1000);
 	m_init(&w, sc);
 	m_reduce(&w);
 	visit(&s, buf, m_pack(&w, buf), 0, 0);
+	for (i = 0; i < sc->walks && !s.r.violated; i++)
+		walk(&s, &random);
+	level_end = s.r.states;
 	for (n = 0; !s.r.violated; n++) {
+		/* The states of the walks are where a search with a bound begins. */
+		if (n == level_end) {
+			level_end = s.r.states;
+			if (++level == sc->levels)
+				break;
+		}
 		state = dequeue(&s);
 		if (!state)
 			break;
