@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Verbs (doc/protocol.md section 4.10): a request is carried out on words in two
- * steps. Computing it yields the answer, reserves the words that will change, and
- * stores their new values beside them. Applying the request takes over the new
- * values; releasing it drops them.
+ * steps. Computing it yields the answer, and reserves the words that will change: each
+ * has a list of its changes, of which the last says what it will be. Applying the
+ * request takes over the new values; dropping it takes its changes out of the lists.
  *
- * Pure: the caller holds the lock that protects the words.
+ * Pure: the caller holds the lock that protects the words, and has the memory for the
+ * changes.
  */
 #include "verb.h"
 
@@ -45,18 +46,6 @@ static bool verb_op_parse(struct op *op, const u8 *p, const u8 *end)
 	       !get_unaligned_be16(p + OAE_VOP_OFF_ZERO) && op->end <= end;
 }
 
-/**
- * oae_verb_reserved() - is a word reserved?
- * @w: the words
- * @i: index of the word
- *
- * Return: true if so.
- */
-bool oae_verb_reserved(const struct oae_words *w, u32 i)
-{
-	return w->busy[i / 64] >> i % 64 & 1;
-}
-
 static u32 verb_perm_of(u8 code)
 {
 	switch (code) {
@@ -78,53 +67,47 @@ static u16 verb_check_op(const struct oae_words *w, u32 perm, const struct op *o
 	return 0;
 }
 
-static bool verb_any_busy(struct oae_words *w, const struct op *op)
+/* Has somebody else reserved a word, or was somebody refused because of it? */
+static bool verb_any_busy(struct oae_words *w, const struct op *op, const void *owner)
 {
+	const struct oae_change *c;
 	unsigned int i;
 
-	for (i = 0; i < op->words; i++)
-		if (oae_verb_reserved(w, op->index + i)) {
+	for (i = 0; i < op->words; i++) {
+		c = w->top[op->index + i];
+		if (c && (c->owner != owner || c->wanted)) {
 			w->conflict = op->index + i;
 			return true;
 		}
+	}
 	return false;
 }
 
-/* Check a request. 0, or why it is refused: BAD_VERB has precedence over the others. */
-static u16 verb_check(struct oae_words *w, u32 perm, const u8 *req, size_t len,
-		      u16 *answer_len)
+/* 0, or why a request that is not malformed is refused: CONFLICT comes last. */
+static u16 verb_check(struct oae_words *w, u32 perm, const void *owner, const u8 *req)
 {
-	const u8 *p = req + OAE_VERB_HDR_LEN, *end = req + len;
-	unsigned int i, nops, old = 0;
-	u16 reason = 0, conflict = 0;
+	const u8 *p = req + OAE_VERB_HDR_LEN;
+	unsigned int i, nops = req[OAE_VERB_OFF_NOPS];
+	u16 reason, conflict = 0;
 	struct op op;
 
-	if (len < OAE_VERB_HDR_LEN)
-		return OAE_R_BAD_VERB;
-	nops = req[OAE_VERB_OFF_NOPS];
-	if (!nops || nops > OAE_VERB_OPS || req[OAE_VERB_OFF_ZERO] ||
-	    get_unaligned_be16(req + OAE_VERB_OFF_ZERO + 1))
-		return OAE_R_BAD_VERB;
 	for (i = 0; i < nops; i++, p = op.end) {
-		if (!verb_op_parse(&op, p, end))
-			return OAE_R_BAD_VERB;
-		if (op.code != OAE_VERB_WRITE)
-			old += op.words;
-		if (!reason)
-			reason = verb_check_op(w, perm, &op);
-		if (!reason && !conflict && verb_any_busy(w, &op))
+		verb_op_at(&op, p);
+		reason = verb_check_op(w, perm, &op);
+		if (reason)
+			return reason;
+		if (!conflict && verb_any_busy(w, &op, owner))
 			conflict = OAE_R_CONFLICT;
 	}
-	if (p != end)
-		return OAE_R_BAD_VERB;
-	*answer_len = OAE_ANSWER_HDR_LEN + 8 * old;
-	return reason ? reason : conflict;
+	if (conflict && w->top[w->conflict]->owner != owner)
+		w->top[w->conflict]->wanted = true;
+	return conflict;
 }
 
 /* The value of a word for the next operation of the request being computed. */
 static u64 verb_value(const struct oae_words *w, u32 i)
 {
-	return oae_verb_reserved(w, i) ? w->next[i] : w->word[i];
+	return w->top[i] ? w->top[i]->value : w->word[i];
 }
 
 static bool verb_compares(const struct oae_words *w, const struct op *op)
@@ -138,19 +121,39 @@ static bool verb_compares(const struct oae_words *w, const struct op *op)
 	return true;
 }
 
-static void verb_change(struct oae_words *w, const struct op *op)
+/* The change of a word by this request, which may have one already. */
+static struct oae_change *verb_change_of(struct oae_words *w, u32 i, const void *owner,
+					 struct oae_computed *v)
+{
+	struct oae_change *c = w->top[i];
+
+	if (c && c >= v->change && c < v->change + v->nchanges)
+		return c;
+	c = &v->change[v->nchanges++];
+	c->below = w->top[i];
+	c->above = NULL;
+	c->owner = owner;
+	c->index = i;
+	c->wanted = false;
+	if (c->below)
+		c->below->above = c;
+	w->top[i] = c;
+	return c;
+}
+
+static void verb_change(struct oae_words *w, const struct op *op, const void *owner,
+			struct oae_computed *v)
 {
 	unsigned int i, at;
-	u64 v;
+	u64 value;
 
 	if (op->code == OAE_VERB_READ)
 		return;
 	for (i = 0, at = op->index; i < op->words; i++, at++) {
-		v = get_unaligned_be64(op->arg + 8 * i);
+		value = get_unaligned_be64(op->arg + 8 * i);
 		if (op->code == OAE_VERB_FETCH_ADD)
-			v += verb_value(w, at);
-		w->next[at] = v;
-		w->busy[at / 64] |= 1ULL << at % 64;
+			value += verb_value(w, at);
+		verb_change_of(w, at, owner, v)->value = value;
 	}
 }
 
@@ -180,74 +183,108 @@ u32 oae_verb_region(const u8 *req, size_t len)
 }
 
 /**
+ * oae_verb_measure() - is a request malformed; how much memory does it need?
+ * @req: the request, as on the wire
+ * @len: length of @req, bytes
+ * @v: its numbers are set
+ *
+ * Return: 0, or OAE_R_BAD_VERB.
+ */
+u16 oae_verb_measure(const u8 *req, size_t len, struct oae_computed *v)
+{
+	const u8 *p = req + OAE_VERB_HDR_LEN, *end = req + len;
+	unsigned int i, nops, old = 0, changes = 0;
+	struct op op;
+
+	if (len < OAE_VERB_HDR_LEN)
+		return OAE_R_BAD_VERB;
+	nops = req[OAE_VERB_OFF_NOPS];
+	if (!nops || nops > OAE_VERB_OPS || req[OAE_VERB_OFF_ZERO] ||
+	    get_unaligned_be16(req + OAE_VERB_OFF_ZERO + 1))
+		return OAE_R_BAD_VERB;
+	for (i = 0; i < nops; i++, p = op.end) {
+		if (!verb_op_parse(&op, p, end))
+			return OAE_R_BAD_VERB;
+		if (op.code != OAE_VERB_WRITE)
+			old += op.words;
+		if (op.code != OAE_VERB_READ)
+			changes += op.words;
+	}
+	if (p != end)
+		return OAE_R_BAD_VERB;
+	v->answer_len = OAE_ANSWER_HDR_LEN + 8 * old;
+	v->nchanges = changes;
+	return 0;
+}
+
+/**
  * oae_verb_compute() - compute a request, without changing the words
  * @w: the words
  * @perm: OAE_PERM_* of the region
- * @req: the request, as on the wire
- * @len: length of @req, bytes
- * @answer: room for OAE_VERB_ANSWER_MAX bytes
- * @answer_len: set to the length of the answer, bytes
+ * @owner: who asks: works on what the verbs of the same owner, which were computed
+ *	before and are not decided, will make of the words
+ * @req: the request, for which oae_verb_measure() has returned 0
+ * @v: from oae_verb_measure(), with memory for as much; filled in
  *
- * If the answer is `taken`, the words to change are reserved, and oae_verb_decided()
- * must follow. Otherwise nothing is reserved.
+ * If the answer is `taken`, the words to change are reserved. oae_verb_decided() must
+ * follow if 0 is returned.
  *
  * Return: 0, or why the request is refused, enum oae_reason.
  */
-u16 oae_verb_compute(struct oae_words *w, u32 perm, const u8 *req, size_t len,
-		     u8 *answer, u16 *answer_len)
+u16 oae_verb_compute(struct oae_words *w, u32 perm, const void *owner, const u8 *req,
+		     struct oae_computed *v)
 {
 	const u8 *p = req + OAE_VERB_HDR_LEN;
-	u16 reason = verb_check(w, perm, req, len, answer_len);
+	u16 reason = verb_check(w, perm, owner, req);
 	unsigned int i, nops;
 	struct op op;
 	u8 *out;
 
+	v->nchanges = 0;
 	if (reason)
 		return reason;
-	memset(answer, 0, *answer_len);
-	answer[OAE_ANSWER_OFF_TAKEN] = 1;
-	out = answer + OAE_ANSWER_HDR_LEN;
+	memset(v->answer, 0, v->answer_len);
+	v->answer[OAE_ANSWER_OFF_TAKEN] = 1;
+	out = v->answer + OAE_ANSWER_HDR_LEN;
 	nops = req[OAE_VERB_OFF_NOPS];
 	for (i = 0; i < nops; i++, p = op.end) {
 		verb_op_at(&op, p);
 		out = verb_put_old(w, &op, out);
 		if (op.code == OAE_VERB_CAS && !verb_compares(w, &op)) {
-			answer[OAE_ANSWER_OFF_TAKEN] = 0;
-			answer[OAE_ANSWER_OFF_FAILED] = i;
-			/* All its reserved words are this request's: verb_check(). */
-			oae_verb_decided(w, req, false);
+			v->answer[OAE_ANSWER_OFF_TAKEN] = 0;
+			v->answer[OAE_ANSWER_OFF_FAILED] = i;
+			oae_verb_decided(w, v, false);
+			v->nchanges = 0;
 			return 0;
 		}
-		verb_change(w, &op);
+		verb_change(w, &op, owner, v);
 	}
 	return 0;
 }
 
 /**
- * oae_verb_decided() - change the words, or free them
+ * oae_verb_decided() - change the words that a request has reserved, or do not
  * @w: the words
- * @req: the request, computed and taken
- * @apply: it is committed
+ * @v: the request, computed
+ * @apply: it is committed, and those of its owner before it are decided
  */
-void oae_verb_decided(struct oae_words *w, const u8 *req, bool apply)
+void oae_verb_decided(struct oae_words *w, const struct oae_computed *v, bool apply)
 {
-	const u8 *p = req + OAE_VERB_HDR_LEN;
-	unsigned int i, k, nops = req[OAE_VERB_OFF_NOPS];
-	struct op op;
+	struct oae_change *c;
 
-	for (k = 0; k < nops; k++, p = op.end) {
-		verb_op_at(&op, p);
-		if (op.code == OAE_VERB_READ)
+	for (c = v->change; c < v->change + v->nchanges; c++) {
+		/* WRITE_ONCE(): a program that has mapped the words may be reading. */
+		if (apply)
+			WRITE_ONCE(w->word[c->index], c->value);
+		if (c->below)
+			c->below->above = c->above;
+		if (c->above) {
+			c->above->below = c->below;
 			continue;
-		for (i = op.index; i < op.index + op.words; i++) {
-			/*
-			 * A word may occur twice in a request: the first time
-			 * clears `busy`. WRITE_ONCE(): a program that has mapped
-			 * the words may be reading.
-			 */
-			if (apply && oae_verb_reserved(w, i))
-				WRITE_ONCE(w->word[i], w->next[i]);
-			w->busy[i / 64] &= ~(1ULL << i % 64);
 		}
+		w->top[c->index] = c->below;
+		/* Who was refused still waits. */
+		if (c->below)
+			c->below->wanted |= c->wanted;
 	}
 }

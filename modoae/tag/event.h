@@ -15,7 +15,7 @@
  * @done: messages that have ended, by oae_msg.list
  * @before: state of the link at the begin of the event
  * @wake: tags to be sent READY since words are free, by oae_tag.wake
- * @reply: REFLECT with a half or an answer, without its header
+ * @reply: of each send that is a REFLECT with a half or an answer, without its header
  * @wake_reader: something is unread
  * @wake_writer: there may be room to write, or delivery is confirmed
  * @via: the frames of this event go through the gateway
@@ -30,7 +30,7 @@ struct oae_run {
 	struct list_head done;
 	enum oae_state before;
 	struct list_head wake;
-	struct sk_buff *reply;
+	struct sk_buff *reply[OAE_MAX_SENDS];
 	bool wake_reader;
 	bool wake_writer;
 	bool via;

@@ -29,11 +29,12 @@ static noinline bool out_through_gateway(struct oae_tag *tag, struct oae_run *ev
 		if (oae_out_has_payload(&send[i])) {
 			frames += hweight64(send[i].slices);
 			oae_msg_put(send[i].handle);
-		} else {
-			frames++;
+			continue;
 		}
+		frames++;
+		if (oae_out_has_reply(&send[i]))
+			kfree_skb(ev->reply[i]);
 	}
-	kfree_skb(ev->reply);
 	oae_count_n(tag->node, OAE_S_NO_GATEWAY, frames);
 	return false;
 }
@@ -44,18 +45,21 @@ static void out_make_reply(struct oae_tag *tag, struct oae_run *ev,
 {
 	struct oae_msg *half = send->handle;
 	const u8 *answer = NULL;
+	bool verb = send->frame.kind == OAE_VERB;
+	struct sk_buff *reply = NULL;
 	unsigned int len = 0;
 
-	if (send->frame.kind == OAE_VERB)
-		answer = oae_region_answer(tag, &len);
-	kfree_skb(ev->reply);
-	ev->reply = oae_xmit_reply(tag->key.port, len);
-	if (!ev->reply)
+	if (verb)
+		answer = oae_region_answer(tag, send->frame.seq, &len);
+	if (answer || !verb)
+		reply = oae_xmit_reply(tag->key.port, len);
+	ev->reply[send - ev->a.send] = reply;
+	if (!reply)
 		return;
 	if (answer)
-		skb_put_data(ev->reply, answer, len);
+		skb_put_data(reply, answer, len);
 	else
-		oae_msg_fill(half, half->post.len, 0, ev->reply);
+		oae_msg_fill(half, half->post.len, 0, reply);
 }
 
 /**
@@ -99,10 +103,9 @@ void oae_out_send(struct oae_tag *tag, struct oae_run *ev)
 			oae_xmit_offer(port, dest, send, &ev->skb);
 			oae_msg_put(send->handle);
 		} else if (unlikely(oae_out_has_reply(send))) {
-			if (ev->reply)
+			if (ev->reply[i])
 				oae_xmit_reflect(port, dest, &send->frame,
-						 ev->reply);
-			ev->reply = NULL;
+						 ev->reply[i]);
 		} else {
 			oae_xmit_frame(port, dest, &send->frame, &ev->skb);
 		}

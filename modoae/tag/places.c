@@ -51,6 +51,7 @@ void oae_places_lend(struct oae_tag *tag, struct oae_run *ev)
 	unsigned int i, had = oae_link_places(&tag->link, NULL);
 	struct oae_pair **table, **old;
 	struct sk_buff **from, **to;
+	struct oae_held **held;
 	u32 seq;
 
 	if (had >= n)
@@ -69,6 +70,9 @@ void oae_places_lend(struct oae_tag *tag, struct oae_run *ev)
 				  pair)->slot;
 		memcpy(to, from, sizeof(tag->slot));
 		memset(from, 0, sizeof(tag->slot));
+		held = oae_tag_held(tag, seq);
+		container_of(table[seq & (n - 1)], struct oae_tag_place, pair)->held = *held;
+		*held = NULL;
 	}
 	oae_link_places(&tag->link, &old);
 	oae_link_lend(&tag->link, table, n, oae_unread_places(tag), ev->now, &ev->a);
@@ -86,6 +90,7 @@ void oae_places_reclaim(struct oae_tag *tag)
 {
 	unsigned int n = oae_link_places(&tag->link, NULL);
 
+	oae_region_idle(tag);
 	if (n)
 		places_free(oae_link_reclaim(&tag->link), n);
 }

@@ -4,8 +4,8 @@
  * (doc/protocol.md section 4.10). link/verb.c carries out the operations.
  *
  * A region is looked up by its number under RCU. References are held by the file
- * that exposed it, by each tag that holds a verb on it, and by each tag that waits
- * for its words. region->lock is the only lock on the frame path that several tags
+ * that exposed it, by each verb that is held on it, and by each tag that waits for its
+ * words. region->lock is the only lock on the frame path that several tags
  * share, since they share the words. It nests in tag->lock, and no lock nests in
  * it.
  */
@@ -22,13 +22,15 @@
 #define WAKE_MAX	4	/* tags sent READY at a time */
 #define WAKE_LOOK	32	/* waiting tags examined at a time */
 #define REQ_KEPT	3072	/* longest request that is copied, bytes */
+#define HELD_SMALL	144	/* bytes for the changes and the answer of most verbs */
+#define LOCAL_SMALL	8	/* words that a local verb changes without an allocation */
 
 struct oae_region {
 	struct oae_node *node;
 	spinlock_t lock;		/* words, waiting */
 	struct oae_words words;
 	void *mem;			/* words.word is in it */
-	struct list_head waiting;	/* struct oae_held, refused: CONFLICT */
+	struct list_head waiting;	/* struct oae_verbs, refused: CONFLICT */
 	u32 id;
 	u32 perm;
 	const struct oae_port *port;	/* only compared; NULL any */
@@ -38,28 +40,38 @@ struct oae_region {
 };
 
 /**
- * struct oae_held - a tag's verb and its waiting for words
- * @region: region of the verb that is held, NULL none
- * @taken: the verb's comparisons held: the words to change are reserved
+ * struct oae_held - a verb that is held
+ * @region: its region, with a reference
+ * @next: of oae_verbs.spare
+ * @v: its answer, and its changes of the words
+ * @small: @change has HELD_SMALL bytes
+ * @change: the changes, then the answer
+ */
+struct oae_held {
+	struct oae_region *region;
+	struct oae_held *next;
+	struct oae_computed v;
+	bool small;
+	struct oae_change change[];
+};
+
+/**
+ * struct oae_verbs - a tag's verbs, and its waiting for words
+ * @spare: for verbs to come: those that are small are used again
  * @yields: the next verb is refused once, to let waiting tags go first
- * @answer_len: length of @answer, bytes
  * @wait_list: in wait_for->waiting, under wait_for->lock; has a reference to @tag
  * @wait_for: the region whose waiting list this is on, or was on; NULL none
  * @wait_word: index of the reserved word; under wait_for->lock
  * @tag: the tag
- * @answer: to the verb that is held
- * @req: the request, if it is not longer than REQ_KEPT
+ * @req: a request being computed, if it is not longer than REQ_KEPT
  */
-struct oae_held {
-	struct oae_region *region;
-	bool taken;
+struct oae_verbs {
+	struct oae_held *spare;
 	bool yields;
-	u16 answer_len;
 	struct list_head wait_list;
 	struct oae_region *wait_for;
 	u32 wait_word;
 	struct oae_tag *tag;
-	u8 answer[OAE_VERB_ANSWER_MAX];
 	u8 req[REQ_KEPT];
 };
 
@@ -81,8 +93,7 @@ static bool region_words_alloc(struct oae_region *r, size_t size)
 
 static void region_words_free(struct oae_words *w, void *mem)
 {
-	kvfree(w->next);
-	kvfree(w->busy);
+	kvfree(w->top);
 	vfree(mem);
 }
 
@@ -125,11 +136,9 @@ struct oae_region *oae_region_make(struct oae_node *node,
 	r->kid = kid & kid_mask;
 	r->kid_mask = kid_mask;
 	r->words.n = n;
-	r->words.next = kvcalloc(n, sizeof(u64), OAE_GFP_USER);
-	r->words.busy = kvcalloc(DIV_ROUND_UP(n, 64), sizeof(u64),
-				 OAE_GFP_USER);
+	r->words.top = kvcalloc(n, sizeof(*r->words.top), OAE_GFP_USER);
 	err = -ENOMEM;
-	if (region_words_alloc(r, e->size) && r->words.next && r->words.busy)
+	if (region_words_alloc(r, e->size) && r->words.top)
 		err = xa_insert(&node->regions, e->region, r, GFP_KERNEL);
 	if (err) {
 		region_words_free(&r->words, r->mem);
@@ -204,6 +213,13 @@ static int region_reason_errno(u16 reason)
 	}
 }
 
+/* Memory for a local verb's changes: @small, if that suffices; NULL: none. */
+static struct oae_change *region_local_alloc(struct oae_change *small, u16 n)
+{
+	return n <= LOCAL_SMALL ? small :
+	       kvmalloc_array(n, sizeof(*small), GFP_KERNEL);
+}
+
 /**
  * oae_region_local() - carry out a verb of the program that exposed the words
  * @r: the region
@@ -212,21 +228,30 @@ static int region_reason_errno(u16 reason)
  * @answer: room for OAE_VERB_ANSWER_MAX bytes
  * @answer_len: set to the length of the answer, bytes
  *
- * Context: any but hard interrupts; takes region->lock.
+ * Context: process, may sleep; takes region->lock.
  *
- * Return: 0; -EAGAIN some of the words are reserved; -ERANGE; -EINVAL.
+ * Return: 0; -EAGAIN some of the words are reserved; -ERANGE; -EINVAL; -ENOMEM.
  */
 int oae_region_local(struct oae_region *r, const u8 *req, size_t len,
 		     u8 *answer, size_t *answer_len)
 {
-	u16 reason, n = 0;
+	struct oae_change small[LOCAL_SMALL] oae_uninit;
+	struct oae_computed v = { .answer = answer };
+	u16 reason;
 
+	if (oae_verb_measure(req, len, &v))
+		return -EINVAL;
+	v.change = region_local_alloc(small, v.nchanges);
+	if (!v.change)
+		return -ENOMEM;
 	spin_lock_bh(&r->lock);
-	reason = oae_verb_compute(&r->words, ~0U, req, len, answer, &n);
-	if (!reason && answer[OAE_ANSWER_OFF_TAKEN])
-		oae_verb_decided(&r->words, req, true);
+	reason = oae_verb_compute(&r->words, ~0U, r, req, &v);
+	if (!reason)
+		oae_verb_decided(&r->words, &v, true);
 	spin_unlock_bh(&r->lock);
-	*answer_len = n;
+	if (v.change != small)
+		kvfree(v.change);
+	*answer_len = v.answer_len;
 	return region_reason_errno(reason);
 }
 
@@ -250,94 +275,152 @@ static struct oae_region *region_find(const struct oae_tag *tag, u32 id)
  * may have pages of the frame mapped and change them after the check. NULL: no
  * memory.
  */
-static const u8 *request_take(struct oae_held *h, size_t *len)
+static const u8 *request_take(struct oae_verbs *vs, u32 seq, size_t *len)
 {
-	struct sk_buff *skb = oae_tag_slots(h->tag, h->tag->verb_seq)[0];
+	struct sk_buff *skb = oae_tag_slots(vs->tag, seq)[0];
 
 	*len = skb->len;
 	if (*len > REQ_KEPT)
 		return skb_linearize(skb) ? NULL : skb->data;
-	return skb_copy_bits(skb, 0, h->req, *len) ? NULL : h->req;
-}
-
-/* The request that request_take() returned, while its verb is held. */
-static const u8 *request_held(const struct oae_held *h)
-{
-	const struct sk_buff *skb = oae_tag_slots(h->tag, h->tag->verb_seq)[0];
-
-	return skb->len > REQ_KEPT ? skb->data : h->req;
+	return skb_copy_bits(skb, 0, vs->req, *len) ? NULL : vs->req;
 }
 
 /* Have the tag sent READY when the word becomes free. Under region->lock. */
-static void region_wait_for(struct oae_held *h, struct oae_region *r)
+static void region_wait_for(struct oae_verbs *vs, struct oae_region *r)
 {
 	/* On the list already, or run_wake_verbs() is about to send READY. */
-	if (!list_empty(&h->wait_list) || !list_empty(&h->tag->wake))
+	if (!list_empty(&vs->wait_list) || !list_empty(&vs->tag->wake))
 		return;
-	refcount_inc(&h->tag->ref);
-	h->wait_word = r->words.conflict;
-	list_add_tail(&h->wait_list, &r->waiting);
-	if (h->wait_for != r) {
+	refcount_inc(&vs->tag->ref);
+	vs->wait_word = r->words.conflict;
+	list_add_tail(&vs->wait_list, &r->waiting);
+	if (vs->wait_for != r) {
 		refcount_inc(&r->ref);
-		region_put(h->wait_for);
-		h->wait_for = r;
+		region_put(vs->wait_for);
+		vs->wait_for = r;
 	}
 }
 
 /* Do not wait for words any longer: another verb came, or the tag goes. */
-static void region_stop_waiting(struct oae_held *h)
+static void region_stop_waiting(struct oae_verbs *vs)
 {
-	struct oae_region *r = h->wait_for;
+	struct oae_region *r = vs->wait_for;
 	bool was;
 
 	if (!r)
 		return;
 	spin_lock(&r->lock);
-	was = !list_empty(&h->wait_list);
-	list_del_init(&h->wait_list);
+	was = !list_empty(&vs->wait_list);
+	list_del_init(&vs->wait_list);
 	spin_unlock(&r->lock);
 	if (was)
-		oae_tag_put(h->tag);
-	h->wait_for = NULL;
+		oae_tag_put(vs->tag);
+	vs->wait_for = NULL;
 	region_put(r);
 }
 
-static struct oae_held *region_held(struct oae_tag *tag)
+static struct oae_verbs *region_verbs(struct oae_tag *tag)
 {
-	struct oae_held *h = tag->held;
+	struct oae_verbs *vs = tag->verbs;
 
-	if (!h) {
+	if (!vs) {
 		/* Allocated at the first verb, freed with the tag. */
-		h = kmalloc(sizeof(*h), GFP_ATOMIC);
-		if (!h)
+		vs = kmalloc(sizeof(*vs), GFP_ATOMIC);
+		if (!vs)
 			return NULL;
-		memset(h, 0, offsetof(struct oae_held, answer));
-		INIT_LIST_HEAD(&h->wait_list);
-		h->tag = tag;
-		tag->held = h;
+		memset(vs, 0, offsetof(struct oae_verbs, req));
+		INIT_LIST_HEAD(&vs->wait_list);
+		vs->tag = tag;
+		tag->verbs = vs;
 	}
+	return vs;
+}
+
+/* Memory for a verb to be held: most are small, and use what earlier ones had. */
+static struct oae_held *held_alloc(struct oae_verbs *vs, const struct oae_computed *v)
+{
+	size_t changes = v->nchanges * sizeof(struct oae_change);
+	size_t size = changes + v->answer_len;
+	bool small = size <= HELD_SMALL;
+	struct oae_held *h = vs->spare;
+
+	if (small && h)
+		vs->spare = h->next;
+	else
+		h = kmalloc(sizeof(*h) + max_t(size_t, size, HELD_SMALL),
+			    GFP_ATOMIC | __GFP_NOWARN);
+	if (!h)
+		return NULL;
+	h->small = small;
+	h->v = *v;
+	h->v.change = h->change;
+	h->v.answer = (u8 *)h->change + changes;
 	return h;
 }
 
-static u16 region_compute(struct oae_held *h, struct oae_region *r, const u8 *req,
-			  size_t len)
+static void held_free(struct oae_verbs *vs, struct oae_held *h)
 {
-	u16 reason;
+	if (!h->small) {
+		kfree(h);
+		return;
+	}
+	h->next = vs->spare;
+	vs->spare = h;
+}
+
+/* Compute a request, and hold it. */
+static u16 region_compute(struct oae_verbs *vs, struct oae_region *r, const u8 *req,
+			  struct oae_held *h)
+{
+	u16 reason = OAE_R_NO_REGION;
 
 	spin_lock(&r->lock);
-	reason = OAE_R_NO_REGION;
 	if (r->words.word)	/* not closed meanwhile */
-		reason = oae_verb_compute(&r->words, r->perm, req, len,
-					  h->answer, &h->answer_len);
+		reason = oae_verb_compute(&r->words, r->perm, vs, req, &h->v);
 	if (reason == OAE_R_CONFLICT)
-		region_wait_for(h, r);
+		region_wait_for(vs, r);
 	spin_unlock(&r->lock);
 	return reason;
 }
 
+/* Find the region of a request, and hold the request. */
+static u16 region_hold(struct oae_verbs *vs, const u8 *req, size_t len,
+		       struct oae_held **held)
+{
+	struct oae_computed v;
+	struct oae_region *r;
+	struct oae_held *h;
+	u16 reason;
+
+	r = region_find(vs->tag, oae_verb_region(req, len));
+	if (!r)
+		return OAE_R_NO_REGION;
+	reason = oae_verb_measure(req, len, &v);
+	if (reason)
+		goto put;
+	h = held_alloc(vs, &v);
+	if (!h) {
+		oae_count(vs->tag->node, OAE_S_NO_MEMORY);
+		reason = OAE_R_BUSY;
+		goto put;
+	}
+	reason = region_compute(vs, r, req, h);
+	if (reason) {
+		held_free(vs, h);
+		goto put;
+	}
+	h->region = r;
+	*held = h;
+	return 0;
+put:
+	region_put(r);
+	return reason;
+}
+
 /**
- * oae_region_compute() - compute the verb in slice 0 (protocol 4.10)
+ * oae_region_compute() - compute the verb in slice 0 of a number (protocol 4.10)
  * @tag: the tag
+ * @seq: the number
  * @reply: set to the length of the answer, bytes
  * @again: set if the verb is refused with CONFLICT only to let others go first,
  *	and READY is to follow at once
@@ -346,43 +429,35 @@ static u16 region_compute(struct oae_held *h, struct oae_region *r, const u8 *re
  *
  * Return: 0 the verb is held; else why it is refused, enum oae_reason.
  */
-u16 oae_region_compute(struct oae_tag *tag, u16 *reply, bool *again)
+u16 oae_region_compute(struct oae_tag *tag, u32 seq, u16 *reply, bool *again)
 {
-	struct oae_held *h = region_held(tag);
-	struct oae_region *r;
+	struct oae_held **held = oae_tag_held(tag, seq);
+	struct oae_verbs *vs = region_verbs(tag);
 	const u8 *req;
 	size_t len;
 	u16 reason;
 
 	lockdep_assert_held(&tag->lock);
 	*again = false;
-	if (!h) {
+	if (!vs) {
 		oae_count(tag->node, OAE_S_NO_MEMORY);
 		return OAE_R_BUSY;
 	}
-	region_stop_waiting(h);
-	req = request_take(h, &len);
+	region_stop_waiting(vs);
+	req = request_take(vs, seq, &len);
 	if (!req) {
 		oae_count(tag->node, OAE_S_NO_MEMORY);
 		return OAE_R_BUSY;
 	}
-	if (h->yields) {
-		h->yields = false;
+	if (vs->yields) {
+		vs->yields = false;
 		*again = true;
 		return OAE_R_CONFLICT;
 	}
-	r = region_find(tag, oae_verb_region(req, len));
-	if (!r)
-		return OAE_R_NO_REGION;
-	reason = region_compute(h, r, req, len);
-	if (reason) {
-		region_put(r);
-		return reason;
-	}
-	h->region = r;
-	h->taken = h->answer[OAE_ANSWER_OFF_TAKEN];
-	*reply = h->answer_len;
-	return 0;
+	reason = region_hold(vs, req, len, held);
+	if (!reason)
+		*reply = (*held)->v.answer_len;
+	return reason;
 }
 
 /*
@@ -393,7 +468,7 @@ u16 oae_region_compute(struct oae_tag *tag, u16 *reply, bool *again)
 static unsigned int region_wake_waiting(struct oae_region *r, struct list_head *wake)
 {
 	unsigned int n = 0, looked = 0;
-	struct oae_held *w, *next;
+	struct oae_verbs *w, *next;
 	LIST_HEAD(others);
 
 	list_for_each_entry_safe(w, next, &r->waiting, wait_list) {
@@ -418,48 +493,84 @@ static unsigned int region_wake_waiting(struct oae_region *r, struct list_head *
 /**
  * oae_region_decided() - apply or drop the verb that is held, if any (protocol 4.10)
  * @tag: the tag
+ * @seq: the number that it is held under
  * @apply: the verb is committed
  * @wake: the tags to be sent READY are added here, by oae_tag.wake, with a
  *	reference each
  *
  * Context: under tag->lock, BH off; takes region->lock.
  */
-void oae_region_decided(struct oae_tag *tag, bool apply, struct list_head *wake)
+void oae_region_decided(struct oae_tag *tag, u32 seq, bool apply,
+			struct list_head *wake)
 {
-	struct oae_held *h = tag->held;
-	struct oae_region *r = h ? h->region : NULL;
-	const u8 *req;
+	struct oae_held **held = oae_tag_held(tag, seq), *h = *held;
+	struct oae_verbs *vs = tag->verbs;
+	struct oae_region *r;
 
 	lockdep_assert_held(&tag->lock);
-	if (!r)
+	if (!h)
 		return;
-	h->region = NULL;
-	if (!h->taken) {
-		region_put(r);
-		return;
+	*held = NULL;
+	r = h->region;
+	if (h->v.nchanges) {
+		spin_lock(&r->lock);
+		if (r->words.word)	/* not closed */
+			oae_verb_decided(&r->words, &h->v, apply);
+		if (region_wake_waiting(r, wake))
+			vs->yields = true;
+		spin_unlock(&r->lock);
 	}
-	req = request_held(h);
-	spin_lock(&r->lock);
-	if (r->words.word)	/* not closed */
-		oae_verb_decided(&r->words, req, apply);
-	h->yields = region_wake_waiting(r, wake);
-	spin_unlock(&r->lock);
+	held_free(vs, h);
 	region_put(r);
 }
 
 /**
- * oae_region_answer() - the answer to the verb that is held
- * @tag: the tag, which holds a verb
+ * oae_region_answer() - the answer to a verb that is held
+ * @tag: the tag
+ * @seq: the number that it is held under
  * @len: set to the length of the answer, bytes
  *
  * Context: under tag->lock, BH off.
  *
- * Return: the answer, valid while the tag is locked.
+ * Return: the answer, valid while the tag is locked; NULL if the event has dropped the
+ * verb since.
  */
-const u8 *oae_region_answer(const struct oae_tag *tag, unsigned int *len)
+const u8 *oae_region_answer(struct oae_tag *tag, u32 seq, unsigned int *len)
 {
-	*len = tag->held->answer_len;
-	return tag->held->answer;
+	const struct oae_held *h = *oae_tag_held(tag, seq);
+
+	if (unlikely(!h))
+		return NULL;
+	*len = h->v.answer_len;
+	return h->v.answer;
+}
+
+/**
+ * oae_region_idle() - free the memory that is kept for verbs to come
+ * @tag: the tag
+ *
+ * Context: under tag->lock, or the tag is about to be freed.
+ */
+void oae_region_idle(struct oae_tag *tag)
+{
+	struct oae_held *h;
+
+	while (tag->verbs && (h = tag->verbs->spare)) {
+		tag->verbs->spare = h->next;
+		kfree(h);
+	}
+}
+
+/**
+ * oae_region_free() - free all memory for verbs
+ * @tag: the tag, about to be freed; it holds no verb
+ *
+ * Context: any.
+ */
+void oae_region_free(struct oae_tag *tag)
+{
+	oae_region_idle(tag);
+	kfree(tag->verbs);
 }
 
 /**
@@ -470,6 +581,6 @@ const u8 *oae_region_answer(const struct oae_tag *tag, unsigned int *len)
  */
 void oae_region_leave(struct oae_tag *tag)
 {
-	if (tag->held)
-		region_stop_waiting(tag->held);
+	if (tag->verbs)
+		region_stop_waiting(tag->verbs);
 }

@@ -78,12 +78,12 @@ static void run_take(struct oae_tag *tag, const struct oae_op *op)
 }
 
 /* Compute the verb in slice 0: the link holds or refuses it. */
-static void run_compute_verb(struct oae_tag *tag, struct oae_run *ev)
+static void run_compute_verb(struct oae_tag *tag, struct oae_run *ev, u32 seq)
 {
 	u16 reason, reply = 0;
 	bool again;
 
-	reason = oae_region_compute(tag, &reply, &again);
+	reason = oae_region_compute(tag, seq, &reply, &again);
 	oae_link_computed(&tag->link, reason, reply, ev->now, &ev->a);
 	if (again)
 		oae_link_drained(&tag->link, oae_unread_places(tag), ev->now,
@@ -103,17 +103,15 @@ static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
 		run_keep_slice(tag, ev, op);
 		break;
 	case OAE_OP_DISCARD:
-		if (op->seq == tag->verb_seq)
-			oae_region_decided(tag, false, &ev->wake);
+		oae_region_decided(tag, op->seq, false, &ev->wake);
 		run_discard_slots(tag, op->seq);
 		break;
 	case OAE_OP_VERB:
-		tag->verb_seq = op->seq;
-		run_compute_verb(tag, ev);
+		run_compute_verb(tag, ev, op->seq);
 		break;
 	case OAE_OP_APPLY:
 		tag->used = true;
-		oae_region_decided(tag, true, &ev->wake);
+		oae_region_decided(tag, op->seq, true, &ev->wake);
 		run_discard_slots(tag, op->seq);
 		break;
 	case OAE_OP_TAKE:
@@ -249,7 +247,6 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 	ev->skb = NULL;
 	INIT_LIST_HEAD(&ev->done);
 	INIT_LIST_HEAD(&ev->wake);
-	ev->reply = NULL;
 	ev->before = oae_link_state(&tag->link);
 	ev->wake_reader = false;
 	ev->wake_writer = false;

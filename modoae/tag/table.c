@@ -61,7 +61,7 @@ static void table_tag_free(struct rcu_head *rcu)
 	hrtimer_cancel(&tag->timer);
 	oae_port_put(tag->key.port);
 	oae_places_free(tag);
-	kfree(tag->held);
+	oae_region_free(tag);
 	kfree(tag);
 }
 

@@ -11,6 +11,7 @@
 #include "../../include/uapi/oae.h"
 
 struct oae_held;		/* region.c */
+struct oae_verbs;		/* region.c */
 struct oae_region;		/* region.c */
 struct vm_area_struct;
 
@@ -50,8 +51,8 @@ struct oae_tag {
 	struct sk_buff *slot[OAE_MAX_SLICES];
 	size_t kept_bytes;		/* truesize of all slices gathered or held */
 	size_t usual_bytes;		/* truesize of the usual transaction; a mean */
-	u32 verb_seq;			/* number of the verb computed last */
-	struct oae_held *held;		/* region.c; NULL: no verb came yet */
+	struct oae_held *held;		/* verb held for the next number: oae_tag_held() */
+	struct oae_verbs *verbs;	/* region.c; NULL: no verb came yet */
 	struct sk_buff_head rcvq;	/* delivered slices, see oae_rcv_cb */
 	unsigned int nrcv;		/* transactions in rcvq; under rcvq.lock */
 	size_t rcv_bytes;		/* truesize of rcvq; under rcvq.lock */
@@ -95,6 +96,7 @@ struct oae_tag {
 /* A place of the link's window, and the slices gathered or held in it. */
 struct oae_tag_place {
 	struct oae_pair pair;
+	struct oae_held *held;
 	struct sk_buff *slot[OAE_MAX_SLICES];
 };
 
@@ -105,6 +107,15 @@ static inline struct sk_buff **oae_tag_slots(struct oae_tag *tag, u32 seq)
 
 	return unlikely(pair) ?
 	       container_of(pair, struct oae_tag_place, pair)->slot : tag->slot;
+}
+
+/* The verb that is held for a number of the peer, NULL none. Under tag->lock. */
+static inline struct oae_held **oae_tag_held(struct oae_tag *tag, u32 seq)
+{
+	struct oae_pair *pair = oae_link_place(&tag->link, seq);
+
+	return unlikely(pair) ?
+	       &container_of(pair, struct oae_tag_place, pair)->held : &tag->held;
 }
 
 /* Ordered streams of a client: one of messages and verbs, one of swaps. */
@@ -227,10 +238,12 @@ void oae_region_close(struct oae_region *r);
 int oae_region_mmap(struct oae_region *r, struct vm_area_struct *vma);
 int oae_region_local(struct oae_region *r, const u8 *req, size_t len,
 		     u8 *answer, size_t *answer_len);
-u16 oae_region_compute(struct oae_tag *tag, u16 *reply, bool *again);
-void oae_region_decided(struct oae_tag *tag, bool apply,
+u16 oae_region_compute(struct oae_tag *tag, u32 seq, u16 *reply, bool *again);
+void oae_region_decided(struct oae_tag *tag, u32 seq, bool apply,
 			struct list_head *wake);
-const u8 *oae_region_answer(const struct oae_tag *tag, unsigned int *len);
+const u8 *oae_region_answer(struct oae_tag *tag, u32 seq, unsigned int *len);
+void oae_region_idle(struct oae_tag *tag);
+void oae_region_free(struct oae_tag *tag);
 void oae_region_leave(struct oae_tag *tag);
 
 /* unclaimed.c: tags that no file is attached to */

@@ -15,18 +15,19 @@
 #include "fuzz.h"
 #include "../unit/verb_util.h"
 
-#define WORDS	70		/* more than one word of busy bits */
+#define WORDS	70
 #define HELD	4		/* that are computed, and not decided */
 
 const size_t fuzz_head = 4, fuzz_record = 12;
 
 static struct {
-	u64 word[WORDS], next[WORDS], busy[(WORDS + 63) / 64];
+	u64 word[WORDS];
+	struct oae_change *top[WORDS];
 	struct oae_words w;
 	u64 model[WORDS];
 	u32 perm;
 	struct {
-		struct req r;
+		struct held h;
 		u64 word[WORDS];
 		u8 changed[WORDS];
 		bool used;
@@ -39,13 +40,12 @@ static void set_up(const u8 *head)
 
 	memset(&v, 0, sizeof(v));
 	v.w = (struct oae_words){
-		.word = v.word, .next = v.next, .busy = v.busy, .n = WORDS
+		.word = v.word, .top = v.top, .n = WORDS
 	};
 	v.perm = head[0] ^ 0x07;
 	for (i = 0; i < WORDS; i++)
 		v.word[i] = head[1] & 1 ? i : 0;
 	memcpy(v.model, v.word, sizeof(v.model));
-	memset(v.next, 0xee, sizeof(v.next));
 }
 
 /* The eldest that is held is decided. */
@@ -56,7 +56,7 @@ static void decide(unsigned int k, bool apply)
 	if (!v.held[k].used)
 		return;
 	fuzz_say("%u %s", k, apply ? "applied" : "released");
-	oae_verb_decided(&v.w, v.held[k].r.b, apply);
+	oae_verb_decided(&v.w, &v.held[k].h.v, apply);
 	for (i = 0; i < WORDS && apply; i++)
 		if (v.held[k].changed[i])
 			v.model[i] = v.held[k].word[i];
@@ -90,40 +90,38 @@ static bool reserved(unsigned int i)
 
 static void one_request(struct req *r, unsigned int k)
 {
-	static u8 answer[OAE_VERB_ANSWER_MAX + 1];
+	struct held *h = &v.held[k].h;
+	const u8 *answer = h->answer;
 	static struct naive n;
-	u8 *exact = malloc(r->len ? r->len : 1);
-	u16 want, got, len = 0;
+	u16 want, got, len;
 	unsigned int i;
 
-	memcpy(exact, r->b, r->len);
 	memset(&n, 0, sizeof(n));
 	n.words = WORDS;
 	memcpy(n.word, v.model, sizeof(v.model));
-	want = naive_verb(&n, v.perm, exact, r->len);
+	want = naive_verb(&n, v.perm, r->b, r->len);
 	for (i = 0; i < WORDS && !want; i++)
 		if (n.touched[i] && reserved(i))
 			want = OAE_R_CONFLICT;
-	memset(answer, 0xee, sizeof(answer));
-	got = oae_verb_compute(&v.w, v.perm, exact, r->len, answer, &len);
+	/* Each is somebody else's. */
+	got = held_compute(h, &v.w, v.perm, h, r);
+	len = h->v.answer_len;
 	fuzz_say("request of %u bytes: %u%s", r->len, got,
 		 got ? "" : answer[0] ? ", taken" : ", not taken");
 	if (got != want)
 		fuzz_breach("compute says %u, and should %u", got, want);
-	if (oae_verb_region(exact, r->len) !=
-	    (r->len < 8 ? 0 : naive_be(exact, 4)))
+	if (oae_verb_region(r->b, r->len) !=
+	    (r->len < 8 ? 0 : naive_be(r->b, 4)))
 		fuzz_breach("another region");
 	if (!got && (len != n.answer_len || memcmp(answer, n.answer, len)))
 		fuzz_breach("another answer");
 	if (answer[got ? 0 : len] != 0xee)
 		fuzz_breach("an answer that is none, or too long");
 	if (!got && n.taken) {
-		v.held[k].r = *r;
 		memcpy(v.held[k].word, n.word, sizeof(v.model));
 		memcpy(v.held[k].changed, n.changed, WORDS);
 		v.held[k].used = true;
 	}
-	free(exact);
 }
 
 static void check(void)
@@ -135,7 +133,7 @@ static void check(void)
 		fuzz_breach("the words are others");
 	for (i = 0; i < WORDS; i++) {
 		is = reserved(i);
-		if ((v.busy[i / 64] >> i % 64 & 1) != is)
+		if (oae_verb_reserved(&v.w, i) != is)
 			fuzz_breach("word %u is %sreserved", i, is ? "not " : "");
 	}
 }
@@ -181,8 +179,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	for (k = 0; k < HELD; k++)
 		decide(k, k & 1);
 	check();
-	for (i = 0; i < ARRAY_SIZE(v.busy); i++)
-		if (v.busy[i])
+	for (i = 0; i < WORDS; i++)
+		if (v.top[i])
 			fuzz_breach("nothing is held, and words are reserved");
 	return 0;
 }

@@ -7,13 +7,13 @@
 #include "unit.h"
 #include "verb_util.h"
 
-#define WORDS	130		/* more than two words of busy bits */
+#define WORDS	130
 #define ALL	(OAE_PERM_READ | OAE_PERM_WRITE | OAE_PERM_ATOMIC)
 
-static u64 word[WORDS], next[WORDS], busy[(WORDS + 63) / 64];
-static struct oae_words w = { .word = word, .next = next, .busy = busy, .n = WORDS };
-static u8 answer[OAE_VERB_ANSWER_MAX];
-static u16 answer_len;
+static u64 word[WORDS];
+static struct oae_change *top[WORDS];
+static struct oae_words w = { .word = word, .top = top, .n = WORDS };
+static struct held h;
 static struct req r;
 
 static int setup(void **state)
@@ -23,31 +23,30 @@ static int setup(void **state)
 	(void)state;
 	for (i = 0; i < WORDS; i++)
 		word[i] = 1000 + i;
-	memset(next, 0xee, sizeof(next));
-	memset(busy, 0, sizeof(busy));
-	memset(answer, 0xee, sizeof(answer));
+	memset(top, 0, sizeof(top));
 	req_begin(&r, 7);
 	return 0;
 }
 
+/* Of an owner that has no other. */
+static u16 compute_in(struct held *in, u32 perm)
+{
+	return held_compute(in, &w, perm, in, &r);
+}
+
 static u16 compute(u32 perm)
 {
-	/* At the very end of what may be read (ASan). */
-	u8 exact[r.len ? r.len : 1];
-
-	memcpy(exact, r.b, r.len);
-	answer_len = 0xeeee;
-	return oae_verb_compute(&w, perm, exact, r.len, answer, &answer_len);
+	return compute_in(&h, perm);
 }
 
 static u64 old(unsigned int i)
 {
-	return get_unaligned_be64(answer + OAE_ANSWER_HDR_LEN + 8 * i);
+	return get_unaligned_be64(h.answer + OAE_ANSWER_HDR_LEN + 8 * i);
 }
 
 static bool taken(void)
 {
-	return answer[OAE_ANSWER_OFF_TAKEN] == 1;
+	return h.answer[OAE_ANSWER_OFF_TAKEN] == 1;
 }
 
 static unsigned int reserved(void)
@@ -55,7 +54,7 @@ static unsigned int reserved(void)
 	unsigned int i, n = 0;
 
 	for (i = 0; i < WORDS; i++)
-		n += busy[i / 64] >> i % 64 & 1;
+		n += oae_verb_reserved(&w, i);
 	return n;
 }
 
@@ -91,7 +90,7 @@ TEST_SETUP(test_each, setup)
 		setup(state);
 		req_op(&r, cases[i].code, 3, 1, &cases[i].cmp, &cases[i].arg);
 		assert_int_equal(compute(ALL), 0);
-		assert_int_equal(answer_len,
+		assert_int_equal(h.v.answer_len,
 				 OAE_ANSWER_HDR_LEN + 8 * cases[i].olds);
 		assert_int_equal(taken(), cases[i].taken);
 		if (cases[i].olds)
@@ -99,7 +98,7 @@ TEST_SETUP(test_each, setup)
 		assert_true(word[3] == 1003);
 		assert_int_equal(reserved(), cases[i].taken &&
 				 cases[i].code != OAE_VERB_READ);
-		oae_verb_decided(&w, r.b, true);
+		oae_verb_decided(&w, &h.v, true);
 		assert_true(word[3] == cases[i].becomes);
 		assert_int_equal(reserved(), 0);
 		assert_true(word[2] == 1002 && word[4] == 1004);
@@ -116,7 +115,7 @@ TEST_SETUP(test_release, setup)
 	req_op(&r, OAE_VERB_FETCH_ADD, 62, 8, NULL, arg);
 	assert_int_equal(compute(ALL), 0);
 	assert_int_equal(reserved(), 10);
-	oae_verb_decided(&w, r.b, false);
+	oae_verb_decided(&w, &h.v, false);
 	assert_int_equal(reserved(), 0);
 	for (i = 0; i < WORDS; i++)
 		assert_true(word[i] == 1000 + i);
@@ -134,11 +133,11 @@ TEST_SETUP(test_in_order, setup)
 	req_op(&r, OAE_VERB_EXCHANGE, 2, 1, NULL, &one);
 	assert_int_equal(compute(ALL), 0);
 	assert_true(taken());
-	assert_int_equal(answer_len, OAE_ANSWER_HDR_LEN + 5 * 8);
+	assert_int_equal(h.v.answer_len, OAE_ANSWER_HDR_LEN + 5 * 8);
 	assert_true(old(0) == 1002 && old(1) == 1012 && old(2) == 1012 &&
 		    old(3) == 1013 && old(4) == 10);
 	assert_int_equal(reserved(), 1);
-	oae_verb_decided(&w, r.b, true);
+	oae_verb_decided(&w, &h.v, true);
 	assert_true(word[2] == 1);
 	assert_int_equal(reserved(), 0);
 }
@@ -163,8 +162,8 @@ TEST_SETUP(test_failed, setup)
 		/* The third fails already: 1020 is not 0. */
 		assert_int_equal(compute(ALL), 0);
 		assert_false(taken());
-		assert_int_equal(answer[OAE_ANSWER_OFF_FAILED], 3);
-		assert_int_equal(answer_len, OAE_ANSWER_HDR_LEN + 8 * 20);
+		assert_int_equal(h.answer[OAE_ANSWER_OFF_FAILED], 3);
+		assert_int_equal(h.v.answer_len, OAE_ANSWER_HDR_LEN + 8 * 20);
 		assert_true(old(0) == 0 && old(1) == 1010 && old(9) == 1020);
 		for (i = 10; i < 20; i++)
 			assert_true(old(i) == 0);
@@ -174,7 +173,7 @@ TEST_SETUP(test_failed, setup)
 		req_op(&r, OAE_VERB_CAS, 10, 8, bad, arg);
 		assert_int_equal(compute(ALL), 0);
 		assert_false(taken());
-		assert_int_equal(answer[OAE_ANSWER_OFF_FAILED], 0);
+		assert_int_equal(h.answer[OAE_ANSWER_OFF_FAILED], 0);
 		for (i = 0; i < 8; i++)
 			assert_true(old(i) == 1010 + i);
 		assert_int_equal(reserved(), 0);
@@ -189,12 +188,11 @@ TEST_SETUP(test_conflict, setup)
 				    OAE_VERB_EXCHANGE, OAE_VERB_FETCH_ADD,
 				    OAE_VERB_CAS };
 	u64 arg[8] = { 0 };
-	struct req first;
+	static struct held first;
 	unsigned int i;
 
 	req_op(&r, OAE_VERB_WRITE, 63, 2, NULL, arg);
-	assert_int_equal(compute(ALL), 0);
-	first = r;
+	assert_int_equal(compute_in(&first, ALL), 0);
 	for (i = 0; i < ARRAY_SIZE(codes); i++) {
 		req_begin(&r, 7);
 		req_op(&r, codes[i], 56, 8, arg, arg);
@@ -215,14 +213,14 @@ TEST_SETUP(test_conflict, setup)
 		req_op(&r, OAE_VERB_READ, 65, 8, NULL, NULL);
 		assert_int_equal(compute(ALL), 0);
 		if (taken())
-			oae_verb_decided(&w, r.b, false);
+			oae_verb_decided(&w, &h.v, false);
 		assert_int_equal(reserved(), 2);
 	}
 	/* What it has read may change meanwhile: it has reserved nothing. */
 	req_begin(&r, 7);
 	req_op(&r, OAE_VERB_READ, 10, 1, NULL, NULL);
 	assert_int_equal(compute(ALL), 0);
-	oae_verb_decided(&w, first.b, true);
+	oae_verb_decided(&w, &first.v, true);
 	assert_int_equal(reserved(), 0);
 	assert_true(word[63] == 0 && word[64] == 0);
 }
@@ -275,7 +273,7 @@ TEST_SETUP(test_access, setup)
 			if (perm & cases[i].needs)
 				want = 0;
 			assert_int_equal(compute(perm), want);
-			oae_verb_decided(&w, r.b, false);
+			oae_verb_decided(&w, &h.v, false);
 			/* Also of one that is not the first, before it is done. */
 			req_begin(&r, 7);
 			req_op(&r, OAE_VERB_READ, 5, 1, NULL, NULL);
@@ -283,7 +281,7 @@ TEST_SETUP(test_access, setup)
 			if (cases[i].needs == OAE_PERM_READ)
 				want = 0;
 			assert_int_equal(compute(perm | OAE_PERM_READ), want);
-			oae_verb_decided(&w, r.b, false);
+			oae_verb_decided(&w, &h.v, false);
 		}
 	}
 	assert_int_equal(reserved(), 0);
@@ -347,9 +345,9 @@ TEST_SETUP(test_most, setup)
 	for (i = 0; i < OAE_VERB_OPS; i++)
 		req_op(&r, OAE_VERB_FETCH_ADD, i % 8, 8, NULL, arg);
 	assert_int_equal(compute(ALL), 0);
-	assert_int_equal(answer_len, OAE_VERB_ANSWER_MAX);
+	assert_int_equal(h.v.answer_len, OAE_VERB_ANSWER_MAX);
 	assert_true(old(8 * 63 + 7) == 1014 + 7);
-	oae_verb_decided(&w, r.b, true);
+	oae_verb_decided(&w, &h.v, true);
 	assert_true(word[7] == 1007 + 64);
 	assert_true(word[0] == 1000 + 8 && word[14] == 1014 + 8);
 }
@@ -359,7 +357,7 @@ TEST_SETUP(test_most, setup)
 #define HELD	6		/* verbs that are computed and not decided */
 
 static struct {
-	struct req r;
+	struct held h;
 	u64 word[WORDS];	/* what it makes of them */
 	u8 changes[WORDS];
 	bool used;
@@ -413,13 +411,13 @@ TEST_SETUP(test_random, setup)
 		k = upto(HELD);
 		if (pending[k].used) {
 			if (upto(2)) {
-				oae_verb_decided(&w, pending[k].r.b, true);
+				oae_verb_decided(&w, &pending[k].h.v, true);
 				for (i = 0; i < WORDS; i++)
 					if (pending[k].changes[i])
 						model[i] = pending[k].word[i];
 				seen[2]++;
 			} else {
-				oae_verb_decided(&w, pending[k].r.b, false);
+				oae_verb_decided(&w, &pending[k].h.v, false);
 			}
 			pending[k].used = false;
 		} else {
@@ -433,17 +431,16 @@ TEST_SETUP(test_random, setup)
 				    pending[i / WORDS].changes[i % WORDS] &&
 				    n.touched[i % WORDS])
 					want = OAE_R_CONFLICT;
-			assert_int_equal(compute(ALL), want);
+			assert_int_equal(compute_in(&pending[k].h, ALL), want);
 			conflicts += want == OAE_R_CONFLICT;
 			ranges += want == OAE_R_RANGE;
 			if (!want) {
-				assert_int_equal(answer_len, n.answer_len);
-				assert_memory_equal(answer, n.answer,
+				assert_int_equal(pending[k].h.v.answer_len, n.answer_len);
+				assert_memory_equal(pending[k].h.answer, n.answer,
 						    n.answer_len);
 				seen[n.taken]++;
 			}
 			if (!want && n.taken) {
-				pending[k].r = r;
 				memcpy(pending[k].word, n.word, sizeof(model));
 				memcpy(pending[k].changes, n.changed, WORDS);
 				pending[k].used = true;
@@ -455,13 +452,173 @@ TEST_SETUP(test_random, setup)
 
 			for (k = 0; k < HELD; k++)
 				is |= pending[k].used && pending[k].changes[i];
-			assert_int_equal(busy[i / 64] >> i % 64 & 1, is);
+			assert_int_equal(oae_verb_reserved(&w, i), is);
 		}
 	}
 	print_message("%lu taken, %lu not, %lu applied, %lu conflicts, %lu behind the end\n",
 		      seen[1], seen[0], seen[2], conflicts, ranges);
 	assert_true(seen[0] > 500 && seen[1] > 5000 && seen[2] > 3000 &&
 		    conflicts > 5000 && ranges > 50);
+}
+
+/* --- of one owner --- */
+
+static const char me[1], other[1];
+
+/* One verb on word 5 by an owner: the old value, or -1 if it is refused. */
+static long add_to(struct held *in, const void *owner, u64 n)
+{
+	req_begin(&r, 7);
+	req_op(&r, OAE_VERB_FETCH_ADD, 5, 1, NULL, &n);
+	if (held_compute(in, &w, ALL, owner, &r))
+		return -1;
+	return get_unaligned_be64(in->answer + OAE_ANSWER_HDR_LEN);
+}
+
+/* Each sees what those before it make of the word; others see none of it. */
+TEST_SETUP(test_chain, setup)
+{
+	static struct held a, b, c, d;
+
+	assert_int_equal(add_to(&a, me, 1), 1005);
+	assert_int_equal(add_to(&b, me, 10), 1006);
+	assert_int_equal(add_to(&c, me, 100), 1016);
+	assert_true(word[5] == 1005);
+	oae_verb_decided(&w, &a.v, true);
+	assert_true(word[5] == 1006);
+	assert_true(oae_verb_reserved(&w, 5));
+
+	/* The last one is dropped: the next follows the one before. */
+	oae_verb_decided(&w, &c.v, false);
+	assert_int_equal(add_to(&c, me, 1000), 1016);
+	oae_verb_decided(&w, &b.v, true);
+	assert_true(word[5] == 1016);
+
+	/* Once another waits for the word, none follows, until it is free. */
+	assert_int_equal(add_to(&a, me, 3), 2016);
+	assert_int_equal(add_to(&d, other, 1), -1);
+	assert_int_equal(add_to(&b, me, 1), -1);
+	oae_verb_decided(&w, &a.v, false);
+	assert_int_equal(add_to(&b, me, 1), -1);
+	oae_verb_decided(&w, &c.v, true);
+	assert_false(oae_verb_reserved(&w, 5));
+	assert_int_equal(add_to(&d, other, 1), 2016);
+	assert_int_equal(add_to(&b, me, 1), -1);
+	oae_verb_decided(&w, &d.v, true);
+	assert_true(word[5] == 2017);
+	assert_int_equal(add_to(&b, me, 1), 2017);
+	oae_verb_decided(&w, &b.v, false);
+	assert_int_equal(reserved(), 0);
+}
+
+/* Whoever is refused for good has waited for nothing. */
+TEST_SETUP(test_chain_not_wanted, setup)
+{
+	static struct held a, b;
+	u64 one = 1;
+
+	assert_int_equal(add_to(&a, me, 1), 1005);
+	req_begin(&r, 7);
+	req_op(&r, OAE_VERB_FETCH_ADD, 5, 1, NULL, &one);
+	req_op(&r, OAE_VERB_READ, WORDS, 1, NULL, NULL);
+	assert_int_equal(held_compute(&b, &w, ALL, other, &r), OAE_R_RANGE);
+	assert_int_equal(add_to(&b, me, 1), 1006);
+	oae_verb_decided(&w, &b.v, false);
+	oae_verb_decided(&w, &a.v, true);
+	assert_int_equal(reserved(), 0);
+}
+
+/* A row of one owner's, decided from below, dropped from above; and another's. */
+TEST_SETUP(test_chain_random, setup)
+{
+	unsigned long applied = 0, dropped = 0, conflicts = 0, longest = 0;
+	unsigned int step, i, k, n_row = 0;
+	static struct held hers;
+	u8 wanted[WORDS] = { 0 };
+	struct naive n;
+	bool is;
+	u16 want;
+
+	memset(pending, 0, sizeof(pending));
+	memcpy(model, word, sizeof(model));
+	for (step = 0; step < 50000; step++) {
+		switch (upto(4)) {
+		case 0:
+			if (!n_row)
+				break;
+			oae_verb_decided(&w, &pending[0].h.v, true);
+			for (i = 0; i < WORDS; i++)
+				if (pending[0].changes[i])
+					model[i] = pending[0].word[i];
+			/* What is held knows where it is. */
+			for (k = 1; k < n_row; k++)
+				oae_verb_decided(&w, &pending[n_row - k].h.v, false);
+			dropped += n_row - 1;
+			n_row = 0;
+			applied++;
+			break;
+		case 1:
+			while (n_row && upto(2)) {
+				oae_verb_decided(&w, &pending[--n_row].h.v, false);
+				dropped++;
+			}
+			break;
+		case 2:
+			draw(&r);
+			memset(&n, 0, sizeof(n));
+			n.words = WORDS;
+			memcpy(n.word, model, sizeof(model));
+			want = naive_verb(&n, ALL, r.b, r.len);
+			for (i = 0; i < WORDS && !want; i++)
+				for (k = 0; k < n_row; k++)
+					if (n.touched[i] && pending[k].changes[i])
+						want = OAE_R_CONFLICT;
+			assert_int_equal(held_compute(&hers, &w, ALL, other, &r), want);
+			if (want == OAE_R_CONFLICT) {
+				wanted[w.conflict] = 1;
+				conflicts++;
+			} else if (!want) {
+				oae_verb_decided(&w, &hers.v, false);
+			}
+			break;
+		default:
+			if (n_row == HELD)
+				break;
+			draw(&r);
+			memset(&n, 0, sizeof(n));
+			n.words = WORDS;
+			memcpy(n.word, model, sizeof(model));
+			for (k = 0; k < n_row; k++)
+				for (i = 0; i < WORDS; i++)
+					if (pending[k].changes[i])
+						n.word[i] = pending[k].word[i];
+			want = naive_verb(&n, ALL, r.b, r.len);
+			for (i = 0; i < WORDS && !want; i++)
+				if (n.touched[i] && wanted[i])
+					want = OAE_R_CONFLICT;
+			assert_int_equal(held_compute(&pending[n_row].h, &w, ALL, me, &r), want);
+			if (want)
+				break;
+			assert_memory_equal(pending[n_row].h.answer, n.answer, n.answer_len);
+			if (!n.taken)
+				break;
+			memcpy(pending[n_row].word, n.word, sizeof(model));
+			memcpy(pending[n_row].changes, n.changed, WORDS);
+			if (++n_row > longest)
+				longest = n_row;
+		}
+		assert_memory_equal(word, model, sizeof(model));
+		for (i = 0; i < WORDS; i++) {
+			for (is = false, k = 0; k < n_row; k++)
+				is |= pending[k].changes[i];
+			assert_int_equal(oae_verb_reserved(&w, i), is);
+			if (!is)
+				wanted[i] = 0;
+		}
+	}
+	print_message("%lu applied, %lu dropped, %lu conflicts, %lu in a row\n", applied,
+		      dropped, conflicts, longest);
+	assert_true(applied > 1000 && dropped > 1000 && conflicts > 1000 && longest == HELD);
 }
 
 UNIT_MAIN("verbs")

@@ -7,6 +7,7 @@
 #ifndef OAE_VERB_UTIL_H
 #define OAE_VERB_UTIL_H
 
+#include <stdlib.h>
 #include "../../modoae/link/verb.h"
 
 #ifndef ARRAY_SIZE
@@ -17,6 +18,32 @@ struct req {
 	u8 b[OAE_VERB_REQ_MAX + 64];
 	u32 len;
 };
+
+/* A request that is computed, with memory for the longest. */
+struct held {
+	struct oae_computed v;
+	struct oae_change change[OAE_VERB_OPS * OAE_VERB_WORDS];
+	u8 answer[OAE_VERB_ANSWER_MAX + 1];
+};
+
+/* The request ends where what may be read does (ASan). */
+static inline u16 held_compute(struct held *h, struct oae_words *w, u32 perm,
+			       const void *owner, const struct req *r)
+{
+	u8 *exact = malloc(r->len ? r->len : 1);
+	u16 reason;
+
+	memcpy(exact, r->b, r->len);
+	memset(h->answer, 0xee, sizeof(h->answer));
+	h->v.change = h->change;
+	h->v.answer = h->answer;
+	h->v.nchanges = 0;
+	reason = oae_verb_measure(exact, r->len, &h->v);
+	if (!reason)
+		reason = oae_verb_compute(w, perm, owner, exact, &h->v);
+	free(exact);
+	return reason;
+}
 
 static inline void req_begin(struct req *r, u32 region)
 {
