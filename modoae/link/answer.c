@@ -122,17 +122,19 @@ static struct oae_lane *answer_lane(const struct oae_link *l,
 
 /*
  * A lane was answered that was offered after others: those have probably lost a frame,
- * and are offered again after a few such answers, without a freeze (protocol 4.11).
+ * and are offered again after a few such answers, without a freeze (protocol 4.11). A
+ * verb cannot be answered before what is below it is.
  */
-static void answer_passed(struct oae_link *l, u32 serial, struct oae_actions *a)
+static void answer_passed(struct oae_link *l, u32 answered, struct oae_actions *a)
 {
+	u32 seq, last = l->tx + l->given, serial = oae_lane(l, answered)->serial;
 	struct oae_lane *n;
-	u32 seq, last = l->tx + l->given;
 
 	for (seq = l->tx; seq != last;) {
 		n = oae_lane(l, ++seq);
 		if (n->state != OAE_OFFER_OUT || n->due ||
-		    (s32)(serial - n->serial) <= 0)
+		    (s32)(serial - n->serial) <= 0 ||
+		    (n->p.kind == OAE_VERB && oae_dist(seq, answered) < 0))
 			continue;
 		if (++n->passed < ANSWER_PASSED)
 			continue;
@@ -183,10 +185,11 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_op(a, OAE_OP_RESULT)->handle = n->p.handle;
 	n->state = OAE_OFFER_REFLECTED;
 	oae_lane_not_due(l, n);
+	oae_lane_open(l, n);
 	if (f->reason)
 		l->room_to = f->rx + f->reason;
 	if (oae_link_windowed(l))
-		answer_passed(l, n->serial, a);
+		answer_passed(l, f->seq, a);
 	/* In order: what is above the first gap waits. */
 	while (l->given && oae_first_lane(l)->state == OAE_OFFER_REFLECTED)
 		oae_offer_committed(l, now, a);
@@ -251,6 +254,13 @@ static void answer_fill_gap(struct oae_link *l, struct oae_lane *n,
 	u64 missing = f->gap_map & oae_slice_mask(n->p.nslices);
 
 	oae_note(a, OAE_N_GAP_HEARD);
+	if (n->p.kind == OAE_VERB && oae_link_windowed(l)) {
+		/* It is there, and waits for what is below it, as if offered now. */
+		n->serial = ++l->serial;
+		n->passed = 0;
+		oae_offer_pump(l, now, a);
+		return;
+	}
 	if (!missing || (f->seq == l->tx + 1 &&
 			 answer_gap_is_fruitless(l, n, missing, now, a)))
 		return;
@@ -298,8 +308,14 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 		return;
 	if (f->reason != OAE_R_GAP)
 		l->fruitless = 0;
+	/*
+	 * It was not computed, so nothing rests on it. A peer without a place for it has
+	 * kept nothing of it, and may take a late copy.
+	 */
+	if (f->reason != OAE_R_GAP && f->reason != OAE_R_BUSY)
+		n->at_peer = false;
 	if (oae_link_windowed(l))
-		answer_passed(l, n->serial, a);
+		answer_passed(l, f->seq, a);
 
 	switch (f->reason) {
 	case OAE_R_GAP:
@@ -380,7 +396,7 @@ void oae_offer_unpark(struct oae_link *l, u64 now, struct oae_actions *a)
 	u32 seq;
 
 	l->park_at = now + l->cfg->keepalive;
-	if (oae_lane_parked(l, &seq))
+	if (oae_lane_parked(l, &seq) && !oae_lane_verb_waits(l, seq))
 		oae_offer_again(l, seq, now, a);
 }
 

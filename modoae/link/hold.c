@@ -15,6 +15,7 @@
  *             counts it as in flight, so a late copy must not be taken
  *   REVERSED  hold.attempt was reversed, likewise
  *   KEPT      slices of an earlier run, for an offer with RESUME
+ *   WAITS     a verb is here, and is computed once all numbers below it are held
  */
 #include "link_int.h"
 
@@ -23,9 +24,18 @@ static void hold_leave(struct oae_link *l, struct oae_hold *h)
 {
 	if (h->state == OAE_HOLD_HELD && l->nheld)
 		l->nheld--;
+	if (h->state == OAE_HOLD_WAITS && l->nwait)
+		l->nwait--;
 	if (h->takes_room && l->ntaken)
 		l->ntaken--;
 	h->takes_room = false;
+}
+
+/* The number is not held, or not any more. */
+static void hold_not_firm(struct oae_link *l, u32 seq)
+{
+	if (oae_dist(seq, l->firm) >= 0)
+		l->firm = seq - 1;
 }
 
 /* Forget slices and attempt, as if the number had never been offered. */
@@ -52,9 +62,16 @@ void oae_hold_discard(struct oae_link *l, u32 seq, struct oae_actions *a)
 	/* A half is lent for rx + 1 only. */
 	if (seq == l->rx + 1)
 		oae_half_back(l, a);
+	hold_not_firm(l, seq);
 	if (h->have)
 		oae_op(a, OAE_OP_DISCARD)->seq = seq;
 	hold_reset(l, h);
+}
+
+/* Was the known attempt seen in this run? */
+static bool hold_begun(const struct oae_hold *h)
+{
+	return h->state != OAE_HOLD_NONE && h->state != OAE_HOLD_KEPT;
 }
 
 /* The number of places for what is held. */
@@ -91,6 +108,7 @@ static void hold_keep(struct oae_link *l, u32 seq, struct oae_actions *a)
 		return;
 	}
 	hold_leave(l, h);
+	hold_not_firm(l, seq);
 	h->state = OAE_HOLD_KEPT;
 	h->attempt = 0;
 }
@@ -128,6 +146,7 @@ void oae_hold_resolved(struct oae_link *l, struct oae_actions *a)
 	hold_keep(l, l->rx + 1, a);
 	for (i = 2; i <= n; i++)
 		oae_hold_discard(l, l->rx + i, a);
+	l->firm = l->rx;
 }
 
 /**
@@ -174,6 +193,19 @@ bool oae_hold_stalled(const struct oae_link *l)
 	return true;
 }
 
+/* All from rx + 1 to the number that this returns is held. */
+static u32 hold_firm(struct oae_link *l)
+{
+	u32 n = hold_places(l);
+
+	if (l->firm - l->rx > n)
+		l->firm = l->rx;
+	while (l->firm - l->rx < n &&
+	       oae_hold_of(l, l->firm + 1)->state == OAE_HOLD_HELD)
+		l->firm++;
+	return l->firm;
+}
+
 /* Is there room for a number that has none yet (protocol 4.11)? */
 static bool hold_room(const struct oae_link *l, u32 seq, u32 room)
 {
@@ -214,7 +246,8 @@ u32 oae_hold_highest(const struct oae_link *l, u32 room)
 
 	for (i = 1; i <= n; i++) {
 		h = oae_hold_of(l, l->rx + i);
-		if (h->takes_room || h->state == OAE_HOLD_HELD)
+		if (h->takes_room || h->state == OAE_HOLD_HELD ||
+		    (h->kind == OAE_VERB && hold_begun(h)))
 			continue;
 		if (left)
 			left--;
@@ -391,10 +424,38 @@ static bool hold_resumes(const struct oae_hold *h, const struct oae_frame *f)
 	       f->attempt == h->attempt + 1;
 }
 
-/* Was the known attempt seen in this run? */
-static bool hold_begun(const struct oae_hold *h)
+/*
+ * Is this a new attempt of the verb that is held? In a run with a window no other verb
+ * follows under its number, so what was computed stands.
+ */
+static bool hold_same_verb(const struct oae_link *l, const struct oae_hold *h,
+			   const struct oae_frame *f)
 {
-	return h->state != OAE_HOLD_NONE && h->state != OAE_HOLD_KEPT;
+	return oae_link_windowed(l) && h->state == OAE_HOLD_HELD &&
+	       h->kind == OAE_VERB && f->kind == OAE_VERB &&
+	       h->hash[0] == f->payload_hash && h->len == f->length;
+}
+
+/*
+ * A verb that is held was reversed: what was computed above it may rest on it. The
+ * initiator offers it anew.
+ */
+static void hold_drop_above(struct oae_link *l, u32 seq, struct oae_actions *a)
+{
+	struct oae_hold *h;
+	u8 attempt;
+	u32 at;
+
+	for (at = l->rx + hold_places(l); at != seq; at--) {
+		h = oae_hold_of(l, at);
+		if (h->state != OAE_HOLD_HELD || h->kind != OAE_VERB)
+			continue;
+		attempt = h->attempt;
+		oae_note(a, OAE_N_DROPPED);
+		oae_hold_discard(l, at, a);
+		h->attempt = attempt;
+		h->state = OAE_HOLD_REVERSED;
+	}
 }
 
 /* Begin an attempt that is newer than any seen. False: it was refused. */
@@ -405,12 +466,19 @@ static bool hold_begin_attempt(struct oae_link *l, const struct oae_frame *f,
 	/* Within a window, what had room once has it again. */
 	bool had_room = h->takes_room && oae_link_windowed(l);
 
+	if (hold_same_verb(l, h, f)) {
+		h->attempt = f->attempt;
+		return true;
+	}
+	if (h->state == OAE_HOLD_HELD && h->kind == OAE_VERB)
+		hold_drop_above(l, f->seq, a);
 	if (!hold_resumes(h, f)) {
 		oae_hold_discard(l, f->seq, a);
 		h->express = f->flags & OAE_F_EXPRESS;
 		h->kind = f->kind;
 	} else if (h->state == OAE_HOLD_HELD) {
 		l->nheld--;
+		hold_not_firm(l, f->seq);
 	}
 	/* What is held above it waits for the peer again. */
 	if (l->nheld)
@@ -447,6 +515,47 @@ static u32 hold_says(const struct oae_link *l, u32 room)
 	return oae_link_windowed(l) ? oae_hold_highest(l, room) - l->rx : 0;
 }
 
+/* Have a verb computed. */
+static void hold_ask(struct oae_link *l, u32 seq, struct oae_actions *a)
+{
+	oae_hold_of(l, seq)->state = OAE_HOLD_ASKED;
+	l->asking = true;
+	l->asked = seq;
+	oae_op(a, OAE_OP_VERB)->seq = seq;
+}
+
+/**
+ * oae_hold_compute() - have the next verb computed that has waited (protocol 4.11)
+ * @l: the link
+ * @a: actions
+ *
+ * oae_link_computed() goes on with the one after that. An event answers a few.
+ */
+void oae_hold_compute(struct oae_link *l, struct oae_actions *a)
+{
+	u32 seq;
+
+	l->more_verbs = false;
+	if (!l->nwait || l->asking || l->state != OAE_OPEN)
+		return;
+	seq = hold_firm(l) + 1;
+	if (seq - l->rx > hold_places(l) ||
+	    oae_hold_of(l, seq)->state != OAE_HOLD_WAITS)
+		return;
+	if (a->nsends >= OAE_PUMP_SENDS) {
+		l->more_verbs = true;
+		return;
+	}
+	l->nwait--;
+	/* An end that closes, or settles, takes nothing that it does not hold. */
+	if (oae_takes_nothing(l)) {
+		oae_hold_of(l, seq)->state = OAE_HOLD_PARTIAL;
+		hold_refuse(l, seq, OAE_R_BUSY, a);
+	} else {
+		hold_ask(l, seq, a);
+	}
+}
+
 /* All slices are here: hold the transaction and reflect it, or refuse it. */
 static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame *f,
 		 u32 room, u64 now, struct oae_actions *a)
@@ -463,14 +572,22 @@ static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame 
 		h->reply = l->half.p.len;
 		break;
 	case OAE_VERB:
-		h->state = OAE_HOLD_ASKED;
-		oae_op(a, OAE_OP_VERB)->seq = f->seq;
+		if (hold_firm(l) + 1 == f->seq) {
+			hold_ask(l, f->seq, a);
+			return;
+		}
+		/* A verb below it may be missing, and what it does not be known. */
+		h->state = OAE_HOLD_WAITS;
+		l->nwait++;
+		oae_note(a, OAE_N_GAP);
+		hold_send_refuse(l, f->seq, h, OAE_R_GAP, a);
 		return;
 	}
 	hold_begin(l, h, now, a);
 	if (h->express)
 		oae_hold_deliver(l, now, a);
 	hold_send_reflect(l, f->seq, h, f->attempt, f->kind, hold_says(l, room), a);
+	oae_hold_compute(l, a);
 }
 
 /**
@@ -484,22 +601,28 @@ static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame 
 void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 		       struct oae_actions *a)
 {
-	struct oae_hold *h = oae_first_hold(l);
+	struct oae_hold *h = oae_hold_of(l, l->asked);
+	u32 seq = l->asked;
 
+	if (!l->asking)
+		return;
+	l->asking = false;
 	if (h->state != OAE_HOLD_ASKED)
 		return;
 	now = oae_now(l, now);
 	if (!reason && reply + OAE_REFLECT_LEN > oae_link_slice_max(l))
 		reason = OAE_R_TOO_BIG;
 	if (reason) {
-		hold_refuse(l, l->rx + 1, reason, a);
+		hold_refuse(l, seq, reason, a);
 	} else {
 		hold_begin(l, h, now, a);
 		h->reply = reply;
-		hold_send_reflect(l, l->rx + 1, h, h->attempt, OAE_VERB, 0, a);
+		hold_send_reflect(l, seq, h, h->attempt, OAE_VERB, 0, a);
+		oae_hold_compute(l, a);
 	}
-	/* The answer goes first, so link_rcv_data() left the pump to this. */
-	oae_offer_pump(l, now, a);
+	/* The answers go first, so link_rcv_data() left the pump to this. */
+	if (!l->asking)
+		oae_offer_pump(l, now, a);
 	/* Closing, and the timer, depend on the state set here. */
 	oae_finish(l, now, a);
 }
@@ -569,7 +692,7 @@ static void hold_offer_delivered(struct oae_link *l, const struct oae_frame *f,
 		hold_send_reflect(l, f->seq, h, f->attempt, l->last_kind, 0, a);
 }
 
-/* May this number be offered to this end? A barrier is alone. */
+/* May this number be offered to this end? A half and an express are alone. */
 static bool hold_in_window(const struct oae_link *l, const struct oae_frame *f)
 {
 	u32 i = f->seq - l->rx;
@@ -577,8 +700,7 @@ static bool hold_in_window(const struct oae_link *l, const struct oae_frame *f)
 	if (i == 1)
 		return f->kind != OAE_VOID || oae_link_windowed(l);
 	return oae_link_windowed(l) && i && i <= l->window &&
-	       !(f->flags & OAE_F_EXPRESS) &&
-	       (f->kind == OAE_MESSAGE || f->kind == OAE_VOID);
+	       !(f->flags & OAE_F_EXPRESS) && f->kind != OAE_SWAP;
 }
 
 /* There is no place for this number yet: refuse it, and keep nothing of it. */
@@ -650,6 +772,10 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 		if (f->flags & OAE_F_LAST)
 			hold_send_reflect(l, f->seq, h, f->attempt, h->kind,
 					  hold_says(l, room), a);
+		return;
+	case OAE_HOLD_WAITS:
+		oae_note(a, OAE_N_GAP);
+		hold_send_refuse(l, f->seq, h, OAE_R_GAP, a);
 		return;
 	default:
 		break;

@@ -46,6 +46,8 @@ struct oae_lane *oae_lane_append(struct oae_link *l, const struct oae_post *p)
 	n->again = false;
 	n->ready = false;
 	n->doubt = false;
+	n->at_peer = false;
+	n->shuts = false;
 	return n;
 }
 
@@ -125,14 +127,69 @@ static void lane_remove(struct oae_link *l, u32 seq)
 	l->nlanes--;
 }
 
+/*
+ * The peer may have computed this verb, which is reversed. What it has computed above
+ * that rests on it: those verbs are offered anew, and none goes out until the peer has
+ * heard of nothing in its place (protocol 4.11).
+ */
+static void lane_shut(struct oae_link *l, u32 seq)
+{
+	u32 last = l->tx + l->given;
+	struct oae_lane *n;
+
+	oae_lane(l, seq)->shuts = true;
+	l->nshut++;
+	while (seq != last) {
+		n = oae_lane(l, ++seq);
+		if (n->p.kind != OAE_VERB || (n->state != OAE_OFFER_OUT &&
+					      n->state != OAE_OFFER_REFLECTED))
+			continue;
+		n->state = OAE_OFFER_QUEUED;
+		oae_lane_due(l, n, OAE_DUE_ALL);
+	}
+}
+
+/**
+ * oae_lane_open() - a lane is reflected: verbs above it need not wait for it
+ * @l: the link
+ * @n: the lane
+ */
+void oae_lane_open(struct oae_link *l, struct oae_lane *n)
+{
+	l->nshut -= n->shuts;
+	n->shuts = false;
+}
+
+/**
+ * oae_lane_verb_waits() - must a verb wait for what is below it (protocol 4.11)?
+ * @l: the link
+ * @seq: number of the verb, or of anything else, which need not
+ *
+ * Return: true if it must not go out.
+ */
+bool oae_lane_verb_waits(const struct oae_link *l, u32 seq)
+{
+	u32 at;
+
+	if (!l->nshut || oae_lane(l, seq)->p.kind != OAE_VERB)
+		return false;
+	for (at = l->tx + 1; at != seq; at++)
+		if (oae_lane(l, at)->shuts)
+			return true;
+	return false;
+}
+
 /* Offer nothing under a number that was given: as a new attempt (protocol 4.11). */
 static void lane_void(struct oae_link *l, u32 seq)
 {
 	struct oae_lane *n = oae_lane(l, seq);
 
+	if (n->at_peer)
+		lane_shut(l, seq);
 	oae_lane_unpark(l, n);
 	oae_lane_dirty(l, seq);
 	lane_void_post(&n->p);
+	n->at_peer = false;
 	n->state = OAE_OFFER_QUEUED;
 	n->hopeless = false;
 	n->doubt = false;
@@ -224,8 +281,13 @@ void oae_offer_requeue(struct oae_link *l)
 	u32 seq;
 
 	l->offer.attempt = 0;
-	for (i = 0; i < l->npairs; i++)
+	l->offer.at_peer = false;
+	l->offer.shuts = false;
+	for (i = 0; i < l->npairs; i++) {
 		l->pair[i]->lane.attempt = 0;
+		l->pair[i]->lane.at_peer = false;
+		l->pair[i]->lane.shuts = false;
+	}
 	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
 		n = oae_lane(l, seq);
 		n->due = OAE_DUE_NOT;
@@ -235,6 +297,7 @@ void oae_offer_requeue(struct oae_link *l)
 	l->given = 0;
 	l->ndue = 0;
 	l->nparked = 0;
+	l->nshut = 0;
 	l->serial = 0;
 }
 

@@ -229,7 +229,7 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 roo
 	case OAE_OFFER:
 		oae_rcv_offer(l, f, link_room(l, room), now, a);
 		/* The offer may have replaced a hold that a half was lent for. */
-		if (oae_first_hold(l)->state != OAE_HOLD_ASKED)
+		if (!l->asking)
 			oae_offer_pump(l, now, a);
 		break;
 	case OAE_REFLECT:

@@ -228,6 +228,7 @@ enum oae_hold_state {
 	OAE_HOLD_REFUSED,	/* this attempt was refused */
 	OAE_HOLD_REVERSED,	/* this attempt was reversed */
 	OAE_HOLD_KEPT,		/* slices of an earlier run, for RESUME */
+	OAE_HOLD_WAITS,		/* a verb: not all below it is held */
 };
 
 /* The half that this end has posted (protocol 4.9). */
@@ -260,6 +261,9 @@ enum oae_due {
  * @again: was offered before
  * @ready: READY came since; its refusal may be late
  * @doubt: an express that an earlier run may deliver
+ * @at_peer: a verb that was offered in this run; the peer may have computed it
+ * @shuts: nothing, in place of a verb that the peer may have computed: verbs above it
+ *	wait until it is reflected
  */
 struct oae_lane {
 	struct oae_post p;
@@ -274,6 +278,8 @@ struct oae_lane {
 	bool again;
 	bool ready;
 	bool doubt;
+	bool at_peer;
+	bool shuts;
 };
 
 /**
@@ -378,17 +384,23 @@ struct oae_link {
 	u8 naside;		/* posts that stepped aside */
 	u8 ntaken;		/* numbers above rx that take room */
 	u8 nheld;		/* numbers above rx that are held */
+	u8 nwait;		/* verbs that wait for what is below them */
+	u8 nshut;		/* lanes for which verbs above them wait */
 	u8 ndelivered;		/* messages that this event has delivered */
 	u8 cwnd;		/* numbers that the network bears */
 	u8 ssthresh;		/* up to here cwnd grows with each commit */
 	u8 cwnd_acked;		/* commits since cwnd grew */
 	bool more;		/* more could be offered: oae_link_more() */
 	bool lacking;		/* and that needs oae_link_lend() */
+	bool more_verbs;	/* more could be computed: oae_link_more() */
+	bool asking;		/* OAE_OP_VERB for `asked`: oae_link_computed() follows */
 	bool aside_ready;	/* READY came for what stepped aside */
 	u32 base;		/* of the lanes: see oae_place() */
 	u32 serial;		/* of the last OFFER */
 	u32 room_to;		/* the peer has room up to here, it said last */
 	u32 recover;		/* a loss up to here is the same as the last one */
+	u32 asked;
+	u32 firm;		/* known: all from rx + 1 to here is held */
 	u64 dirty;		/* places whose number has had another content */
 	u64 unplaced;		/* numbers refused, since there is no place, by their low bits */
 	u64 moved_at;		/* when tx moved, ns */
@@ -530,10 +542,10 @@ static inline bool oae_link_all_confirmed(const struct oae_link *l)
 	return l->peer_rx == l->tx;
 }
 
-/* Can more be offered than an event sends? Then call oae_link_pump(). */
+/* Can more be offered or computed than an event sends? Then call oae_link_pump(). */
 static inline bool oae_link_more(const struct oae_link *l)
 {
-	return l->more;
+	return l->more || l->more_verbs;
 }
 
 /* The number of places that oae_link_lend() should lend, 0 none. */

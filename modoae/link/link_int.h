@@ -14,6 +14,7 @@
 #define OAE_CUT_NS	600000000000ULL	/* ns until longer slices are tried again */
 #define OAE_FORGET_DEAD	8	/* dead times until a link that is down is forgotten */
 #define OAE_RUN_MAX	0x40000000U	/* transactions of a run, each way */
+#define OAE_PUMP_SENDS	(OAE_MAX_SENDS - 2)	/* the others are for COMMIT and the like */
 
 static inline bool oae_frozen(const struct oae_link *l)
 {
@@ -96,7 +97,7 @@ static inline bool oae_post_express(const struct oae_post *p)
 /* Does this post go out alone, once all others have ended (protocol 4.11)? */
 static inline bool oae_post_barrier(const struct oae_post *p)
 {
-	return oae_post_express(p) || p->kind == OAE_SWAP || p->kind == OAE_VERB;
+	return oae_post_express(p) || p->kind == OAE_SWAP;
 }
 
 /* An express in flight cannot be reversed: the peer may have delivered it. */
@@ -157,6 +158,8 @@ void oae_lane_due(struct oae_link *l, struct oae_lane *n, enum oae_due due);
 void oae_lane_unpark(struct oae_link *l, struct oae_lane *n);
 void oae_lane_dirty(struct oae_link *l, u32 seq);
 void oae_lane_clear(struct oae_link *l, u32 seq);
+void oae_lane_open(struct oae_link *l, struct oae_lane *n);
+bool oae_lane_verb_waits(const struct oae_link *l, u32 seq);
 bool oae_lane_find(const struct oae_link *l, const void *handle, u32 *seq);
 bool oae_lane_parked(const struct oae_link *l, u32 *seq);
 void oae_lane_froze(struct oae_link *l);
@@ -221,6 +224,7 @@ void oae_hold_froze(struct oae_link *l, struct oae_actions *a);
 void oae_hold_resolved(struct oae_link *l, struct oae_actions *a);
 u32 oae_hold_highest(const struct oae_link *l, u32 room);
 void oae_hold_placed(struct oae_link *l);
+void oae_hold_compute(struct oae_link *l, struct oae_actions *a);
 bool oae_hold_refused_to(const struct oae_link *l, u32 seq);
 bool oae_hold_refused_above(const struct oae_link *l, u32 seq);
 bool oae_hold_stalled(const struct oae_link *l);

@@ -46,6 +46,7 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u8 flags, u64 now,
 	n->state = OAE_OFFER_OUT;
 	n->again = true;
 	n->ready = false;
+	n->at_peer = n->p.kind == OAE_VERB && oae_link_windowed(l);
 	n->at = now;
 	n->unseen = slices & ~(1ULL << (n->p.nslices - 1));
 	n->serial = ++l->serial;

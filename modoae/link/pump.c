@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What the initiator offers next (doc/protocol.md sections 4.1, 4.9 and 4.11): what is
- * due again, then what waits, as far as the window allows. A half, a verb and an
- * express go out alone. Pure, see link.h.
+ * due again, then what waits, as far as the window allows. A half and an express go out
+ * alone. Pure, see link.h.
  */
 #include "link_int.h"
-
-#define PUMP_SENDS	(OAE_MAX_SENDS - 2)	/* the others are for COMMIT and the like */
 
 /*
  * Is there a half to offer? Not while closing, even if a half that was lent has just
@@ -26,7 +24,7 @@ static void pump_new_content(struct oae_link *l, u64 now)
 		l->cut = 0;
 }
 
-/* Is an express or a half in flight, or a verb? It is alone. */
+/* Is an express or a half in flight? It is alone. */
 static bool pump_barrier_out(const struct oae_link *l)
 {
 	return l->given && oae_post_barrier(&oae_first_lane(l)->p);
@@ -53,6 +51,8 @@ static bool pump_take_next(struct oae_link *l)
 	if (!l->next_valid || l->naside || l->settle_until)
 		return false;
 	if (l->nlanes && oae_post_barrier(&l->next))
+		return false;
+	if (l->nshut && l->next.kind == OAE_VERB)
 		return false;
 	if (!l->pair && l->nlanes) {
 		/* There are no more places. */
@@ -167,15 +167,17 @@ static bool pump_give(struct oae_link *l, bool fresh, u64 now,
 static bool pump_give_due(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	u32 seq, last = l->tx + l->given;
-	bool parked = false;
+	bool parked = false, shut = false;
 	struct oae_lane *n;
 
 	for (seq = l->tx; l->ndue && seq != last;) {
 		n = oae_lane(l, ++seq);
+		shut |= n->shuts;
 		parked |= n->state == OAE_OFFER_PARKED;
-		if (!n->due || (parked && n->p.kind != OAE_VOID))
+		if (!n->due || (parked && n->p.kind != OAE_VOID) ||
+		    (shut && n->p.kind == OAE_VERB))
 			continue;
-		if (a->nsends >= PUMP_SENDS) {
+		if (a->nsends >= OAE_PUMP_SENDS) {
 			l->more = true;
 			return false;
 		}
@@ -186,11 +188,18 @@ static bool pump_give_due(struct oae_link *l, u64 now, struct oae_actions *a)
 	return true;
 }
 
+/* Does what would be given next wait for a lane that is to be reflected first? */
+static bool pump_verb_waits(const struct oae_link *l)
+{
+	return l->nshut && l->nlanes > l->given &&
+	       oae_lane(l, l->tx + l->given + 1)->p.kind == OAE_VERB;
+}
+
 /* May another number be given? Not beyond the window, nor past what is parked. */
 static bool pump_may_give(const struct oae_link *l)
 {
 	return l->given < oae_window_limit(l) && !l->nparked &&
-	       !pump_barrier_out(l) &&
+	       !pump_barrier_out(l) && !pump_verb_waits(l) &&
 	       !(l->settle_until && l->nlanes > l->given);
 }
 
@@ -213,7 +222,7 @@ void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 		while (l->state == OAE_OPEN && pump_may_give(l)) {
 			bool fresh = l->nlanes == l->given;
 
-			if (a->nsends >= PUMP_SENDS) {
+			if (a->nsends >= OAE_PUMP_SENDS) {
 				l->more = true;
 				return;
 			}
@@ -229,7 +238,7 @@ void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_link_pump() - offer more, since an event sends only a few
+ * oae_link_pump() - offer more, or compute more, since an event sends only a few
  * @l: the link; oae_link_more() is true
  * @now: ns
  * @a: actions
@@ -237,6 +246,9 @@ void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 void oae_link_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	now = oae_now(l, now);
-	oae_offer_pump(l, now, a);
+	oae_hold_compute(l, a);
+	/* What is computed is answered first. */
+	if (!l->asking)
+		oae_offer_pump(l, now, a);
 	oae_finish(l, now, a);
 }

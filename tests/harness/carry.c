@@ -71,8 +71,7 @@ void h_free_slots(struct h_event *ev)
 	h_drop(ev);
 	ev->end->have[i] = 0;
 	ev->end->kept[i] = 0;
-	if (h_verb_here(ev))
-		ev->end->computed = false;
+	ev->end->computed &= ~(1ULL << i);
 }
 
 /**
@@ -248,17 +247,18 @@ static void verb(struct h_event *ev)
 {
 	struct h_end *e = ev->end;
 	u16 reply = 0, reason;
+	u32 seq;
 
-	if (!ev->f || ev->f->opcode != OAE_OFFER || ev->f->kind != OAE_VERB ||
-	    ev->seq != e->link.rx + 1 || !(e->have[h_lane(ev->seq)] & 1) ||
-	    e->computed) {
+	if (!(e->have[h_lane(ev->seq)] & 1) || h_verb_here(ev)) {
 		h_fail(ev, 0, "VERB of what is none, or is computed already");
 		return;
 	}
+	for (seq = e->link.rx + 1; seq != ev->seq; seq++)
+		if (oae_hold_of(&e->link, seq)->state != OAE_HOLD_HELD)
+			h_fail(ev, 0, "VERB, and not all below it is held");
 	reason = h_compute(ev, &reply);
 	/* DISCARD frees the words if the answer does not fit. */
-	e->computed = !reason;
-	e->verb_seq = ev->seq;
+	e->computed |= (u64)!reason << h_lane(ev->seq);
 	ev->calls++;
 	oae_link_computed(&e->link, reason, reply, ev->now, ev->a);
 }

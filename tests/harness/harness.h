@@ -77,8 +77,7 @@ struct h_end {
 	u8 who;			/* 0 or 1 */
 	u8 nundelivered;
 	bool tag;		/* the link exists */
-	bool computed;		/* a verb is computed: its words are reserved */
-	u32 verb_seq;		/* its number */
+	u64 computed;		/* verbs, bit h_lane() of each: their words are reserved */
 	bool renamed;		/* its address has changed */
 	bool compared;		/* has resolved against the other end's counters */
 	u8 owes_unconfirmed;	/* so many notes must still come */
@@ -164,10 +163,10 @@ void h_fail(struct h_event *ev, u64 id, const char *why);
 /* Find a transaction of either end; NULL if there is none, or it is finished with. */
 struct h_tx *h_find(struct h_event *ev, h_id id);
 void h_noted(struct h_event *ev, u8 note);
-/* Is the computed verb the one of @ev->seq? */
+/* Is a computed verb held under @ev->seq? */
 static inline bool h_verb_here(const struct h_event *ev)
 {
-	return ev->end->computed && h_lane(ev->end->verb_seq) == h_lane(ev->seq);
+	return ev->end->computed >> h_lane(ev->seq) & 1;
 }
 
 /* Keep the payload of @ev->f. Free what is kept of @ev->seq; if h_verb_here(), its words. */

@@ -120,7 +120,8 @@ void h_lends(struct h_event *ev, const struct oae_send *s)
 		tx->offered_to = ev->end->link.peer_inc;
 		break;
 	case OAE_VERB:
-		if (!ev->end->computed)
+		ev->seq = s->frame.seq;
+		if (!h_verb_here(ev))
 			h_fail(ev, 0, "G2: a REFLECT answers a verb that is not computed");
 		break;
 	default:
@@ -230,8 +231,10 @@ void h_ended(struct h_event *ev, struct h_tx *tx, h_id id, u8 outcome, int err)
 	if (!err != (outcome == OAE_COMMITTED) ||
 	    (err == OAE_E_UNKNOWN) != (outcome == OAE_UNKNOWN))
 		h_fail(ev, id, "G3: the outcome of # has the wrong errno");
+	/* A verb that was answered waits for those below it, and may be reversed. */
 	if (!ev->anything && tx->kind != OAE_MESSAGE &&
-	    tx->answered != (outcome == OAE_COMMITTED))
+	    tx->answered != (outcome == OAE_COMMITTED) &&
+	    !(H_LANES > 1 && tx->kind == OAE_VERB && outcome == OAE_REVERSED))
 		h_fail(ev, id, "G2: # committed, and what it is for has not come; or it came, and # is not");
 	tx->ended = true;
 	tx->at_link = false;
@@ -332,7 +335,7 @@ void h_hand_over(struct h_event *ev, u8 op, unsigned int n, h_id mine)
 	struct h_tx *tx = NULL, *half = mine ? h_find(ev, mine) : NULL;
 	struct h_end *e = ev->end;
 	unsigned int i = h_lane(ev->seq);
-	bool computed = e->computed;
+	bool computed = h_verb_here(ev);
 	h_id id = 0;
 
 	if (!n || n > OAE_MAX_SLICES || e->have[i] != ~0ULL >> (64 - n))
@@ -391,7 +394,8 @@ void h_result(struct h_event *ev, struct h_tx *tx, h_id id)
 
 	if (!f || f->opcode != OAE_REFLECT || tx->kind == OAE_MESSAGE ||
 	    f->kind != tx->kind || f->length <= OAE_REFLECT_LEN ||
-	    (tx->answered && !ev->anything)) {
+	    (tx->answered && !ev->anything &&
+	     !(H_LANES > 1 && tx->kind == OAE_VERB))) {
 		h_fail(ev, id, "G1: RESULT for #, and there is none");
 		return;
 	}
@@ -554,9 +558,7 @@ static void check_kinds(struct h_event *ev)
 	if ((l->half.state == OAE_HALF_OFFERED) != offered ||
 	    (offered && H_OF(n->p.handle) != id))
 		h_fail(ev, id, "half # is offered, and is not what is offered, or the other way");
-	if (e->computed != (held && h->kind == OAE_VERB))
-		h_fail(ev, 0, "words are reserved, and no verb is held, or the other way");
-	if (h->state == OAE_HOLD_ASKED)
+	if (l->asking || h->state == OAE_HOLD_ASKED)
 		h_fail(ev, 0, "a verb was computed, and is still asked for");
 	if (l->state == OAE_OPEN && !ev->anything &&
 	    l->half.state == OAE_HALF_POSTED && !l->closing &&
@@ -587,8 +589,9 @@ static void check_kept(struct h_event *ev)
 {
 	const struct h_end *e = ev->end;
 	const struct oae_link *l = &e->link;
-	unsigned int i, held = 0, parked = 0, due = 0, n;
+	unsigned int i, held = 0, parked = 0, due = 0, waits = 0, shut = 0, n;
 	const struct oae_hold *h;
+	bool firm = true, verb;
 	u32 seq;
 	u64 have;
 
@@ -598,6 +601,13 @@ static void check_kept(struct h_event *ev)
 		h = oae_hold_of(l, seq);
 		have = e->tag && h->kind != OAE_VOID ? h->have : 0;
 		held += h->state == OAE_HOLD_HELD;
+		waits += h->state == OAE_HOLD_WAITS;
+		verb = e->tag && h->state == OAE_HOLD_HELD && h->kind == OAE_VERB;
+		if ((e->computed >> h_lane(seq) & 1) != verb)
+			h_fail(ev, 0, "words are reserved, and no verb is held, or the other way");
+		if (e->tag && firm && h->state == OAE_HOLD_WAITS && !oae_link_more(l))
+			h_fail(ev, 0, "G4: a verb waits, and all below it is held");
+		firm &= h->state == OAE_HOLD_HELD;
 		if (e->have[h_lane(seq)] != have)
 			h_fail(ev, 0, "G6: slices kept are not what the link has");
 		if (ev->max_len && e->kept[h_lane(seq)] > ev->max_len)
@@ -605,12 +615,15 @@ static void check_kept(struct h_event *ev)
 	}
 	if (!e->tag)
 		return;
-	if (held != l->nheld)
+	if (held != l->nheld || waits != l->nwait)
 		h_fail(ev, 0, "the link has miscounted what it holds");
 	for (i = 1; i <= l->nlanes; i++) {
 		parked += oae_lane(l, l->tx + i)->state == OAE_OFFER_PARKED;
 		due += !!oae_lane(l, l->tx + i)->due;
+		shut += oae_lane(l, l->tx + i)->shuts;
 	}
+	if (l->state == OAE_OPEN && shut != l->nshut)
+		h_fail(ev, 0, "the link has miscounted for what verbs wait");
 	if (l->state == OAE_OPEN && (parked != l->nparked || due != l->ndue))
 		h_fail(ev, 0, "the link has miscounted what is parked or due");
 	if (l->given > l->nlanes)

@@ -154,8 +154,8 @@ static void rename_attempts(struct m_world *w, unsigned int from)
 #define LINK_BYTES	22	/* and the slots, and the way */
 #define WAY_BYTES	2
 #define LANE_BYTES	8
-#define HOLD_BYTES	7	/* and the slots */
-#define WINDOW_BYTES(sc) (9 + H_LANES * (LANE_BYTES + HOLD_BYTES + slots(sc)))
+#define HOLD_BYTES	8	/* and the slots */
+#define WINDOW_BYTES(sc) (10 + H_LANES * (LANE_BYTES + HOLD_BYTES + slots(sc)))
 
 static unsigned int link_bytes(const struct m_scenario *sc)
 {
@@ -338,6 +338,7 @@ static u8 *pack_lane(const struct oae_link *l, u32 i, u8 *out)
 				 serial_rank(l, n) << 5;
 			out[3] = (uintptr_t)n->p.handle;
 			out[4] = n->p.nslices;
+			out[6] = n->at_peer | n->shuts << 1;
 		}
 		if (i <= l->naside)
 			out[5] = (uintptr_t)oae_aside(l, i - 1)->handle;
@@ -352,6 +353,8 @@ static u8 *pack_hold(const struct m_world *w, const struct m_end *e, u32 i, u8 *
 	const struct oae_hold *h = oae_hold_of(l, seq);
 	unsigned int k, n = HOLD_BYTES + slots(w->sc);
 	bool there = i <= (l->pair ? l->npairs : 1u);
+	bool whole = h->state == OAE_HOLD_HELD || h->state == OAE_HOLD_WAITS;
+	bool begun = h->state != OAE_HOLD_NONE && h->state != OAE_HOLD_KEPT;
 
 	memset(out, 0, n);
 	if (!there)
@@ -360,12 +363,14 @@ static u8 *pack_hold(const struct m_world *w, const struct m_end *e, u32 i, u8 *
 		 (h->have && h->express) << 7;
 	out[1] = h->attempt;
 	out[2] = (h->state == OAE_HOLD_REFUSED ? h->reason : 0) |
-		 (h->have ? h->kind : 0) << 4;
-	k = h->state == OAE_HOLD_HELD ? m_digest(h->digest) : 0;
+		 (h->have || begun ? h->kind : 0) << 4;
+	k = whole ? m_digest(h->digest) : 0;
 	out[3] = k >> 8;
 	out[4] = k;
 	out[5] = h->have & 1 ? h->first : 0;
 	out[6] = h->have;
+	if (h->state == OAE_HOLD_HELD && h->kind == OAE_VERB)
+		out[7] = e->answer[h_lane(seq)];
 	for (k = 0; k < slots(w->sc); k++)
 		out[HOLD_BYTES + k] = e->slot[h_lane(seq)][k];
 	return out + n;
@@ -392,6 +397,7 @@ static u8 *pack_window(const struct m_world *w, unsigned int who, u8 *out)
 	*out++ = k;
 	*out++ = k >> 8;
 	*out++ = k ? last->first : 0;
+	*out++ = e->word | e->word_wanted << 7;
 	for (i = 1; i <= H_LANES; i++) {
 		out = pack_lane(l, i, out);
 		out = pack_hold(w, e, i, out);
@@ -501,6 +507,8 @@ static void unpack_lane(struct m_world *w, struct oae_link *l, u32 i, const u8 *
 		n->ready = in[1] >> 7;
 		n->doubt = in[2] & 1;
 		n->hopeless = in[2] >> 1 & 1;
+		n->at_peer = in[6] & 1;
+		n->shuts = in[6] >> 1;
 		n->passed = in[2] >> 3 & 3;
 		n->serial = in[2] >> 5;
 		if (in[2] >> 2 & 1)
@@ -510,6 +518,7 @@ static void unpack_lane(struct m_world *w, struct oae_link *l, u32 i, const u8 *
 		n->p.nslices = in[4];
 		l->nparked += n->state == OAE_OFFER_PARKED;
 		l->ndue += !!n->due;
+		l->nshut += n->shuts;
 	}
 	if (in[5])
 		m_fill_post(w, in[5], oae_aside(l, i - 1));
@@ -547,7 +556,9 @@ static void unpack_hold(struct m_world *w, struct m_end *e, u32 i, const u8 *in)
 		h->reply = M_LEN;
 	if (h->state == OAE_HOLD_HELD && h->kind == OAE_VERB)
 		h->reply = M_ANSWER;
+	e->answer[h_lane(seq)] = in[7];
 	l->nheld += h->state == OAE_HOLD_HELD;
+	l->nwait += h->state == OAE_HOLD_WAITS;
 	l->ntaken += h->takes_room;
 }
 
@@ -592,7 +603,9 @@ static void unpack_window(struct m_world *w, unsigned int who, const u8 *in)
 			l->unplaced |= 1ULL << (l->rx + i) % OAE_WINDOW_MAX;
 	last = in[6] | in[7] << 8;
 	first = in[8];
-	in += 9;
+	e->word = in[9] & 127;
+	e->word_wanted = in[9] >> 7;
+	in += 10;
 	l->serial = 7;
 	for (i = 1; i <= H_LANES; i++) {
 		unpack_lane(w, l, i, in);
@@ -614,6 +627,7 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	u32 start = w->sc->start;
 	u8 offer, next, half, aside;
 	const u8 *wnd = NULL;
+	unsigned int i;
 
 	l->ltag = ltag_named(*in++);
 	l->peer_ltag = ltag_named(*in++);
@@ -699,8 +713,15 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 		l->hold.reply = M_LEN;
 	if (l->hold.state == OAE_HOLD_HELD && l->hold.kind == OAE_VERB)
 		l->hold.reply = M_ANSWER;
-	e->computed = oae_first_hold(l)->state == OAE_HOLD_HELD &&
-		      oae_first_hold(l)->kind == OAE_VERB;
+	for (i = 1; i <= (l->pair ? l->npairs : 1u); i++) {
+		const struct oae_hold *h = oae_hold_of(l, l->rx + i);
+
+		if (h->state == OAE_HOLD_HELD && h->kind == OAE_VERB)
+			e->computed |= 1ULL << h_lane(l->rx + i);
+	}
+	/* Without a window nothing happens to the word while a verb is held. */
+	if (!wnd)
+		e->answer[h_lane(l->rx + 1)] = e->word;
 	m_reduce_link(w->sc, l);
 	return in;
 }

@@ -144,7 +144,8 @@ static void a_hold(struct m_world *w, unsigned int who, const struct part *p)
 		l->nheld = 0;
 		return;
 	}
-	e->computed = l->hold.kind == OAE_VERB;
+	if (l->hold.kind == OAE_VERB)
+		e->computed = 1ULL << h_lane(l->rx + 1);
 	if (l->hold.kind == OAE_SWAP)
 		a_half(w, who, p, true);
 	l->hold.reply = l->hold.kind == OAE_SWAP ? M_LEN :

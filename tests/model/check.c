@@ -90,6 +90,7 @@ h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id)
 {
 	const struct m_end *p = (const struct m_end *)ev->peer;
 	const struct m_frame *m = ev->raw;
+	unsigned int lane = h_lane(m->seq);
 	struct m_world *w = ev->world;
 
 	if (!m->reply || (tx->kind == OAE_SWAP && m->reply > w->ntx)) {
@@ -99,10 +100,10 @@ h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id)
 	if (tx->kind == OAE_SWAP)
 		return m->reply;
 	tx->other = m->reply;
-	/* Nothing happens to the word until this is heard there. */
+	/* It is held until this is heard there, and the answer stays what it is. */
 	if (!w->arbitrary && p->tag && p->link.inc == ev->end->link.peer_inc &&
-	    (!p->computed || p->word + 1 != m->reply ||
-	     M_PIECE_ID(p->slot[h_lane(p->verb_seq)][0]) != id))
+	    (!(p->computed >> lane & 1) || p->answer[lane] + 1 != m->reply ||
+	     M_PIECE_ID(p->slot[lane][0]) != id))
 		m_fail(w, id, "G2: the answer is not about the word as it is");
 	return m->reply;
 }

@@ -52,7 +52,8 @@ static unsigned int users(const struct m_world *w, unsigned int who, u16 *acts)
 		acts[n++] = M_ACT(M_UNWANT, who, 0);
 	if (e->unread)
 		acts[n++] = M_ACT(M_READ, who, 0);
-	if (w->conflict && !e->word_busy && !e->computed)
+	if (w->conflict && !e->word_busy && !e->word_wanted &&
+	    (!e->computed || m_windows(w->sc)))
 		acts[n++] = M_ACT(M_RESERVE, who, 0);
 	if (e->word_busy)
 		acts[n++] = M_ACT(M_FREE, who, 0);

@@ -303,8 +303,9 @@ static void crash(struct m_world *w, unsigned int who)
 		}
 	w->end[who].unread = 0;
 	w->end[who].word = 0;
-	w->end[who].computed = false;
+	w->end[who].computed = 0;
 	w->end[who].word_busy = false;
+	w->end[who].word_wanted = false;
 	memset(&w->end[who].gw, 0, sizeof(w->end[who].gw));
 	void_cookies(w, who);
 	if (w->end[who].tag)
@@ -325,7 +326,7 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what)
 		break;
 	case M_RESERVE:
 		w->conflict--;
-		e->word_busy = true;
+		e->word_wanted = true;
 		break;
 	case M_FREE:
 		/* It was a verb like the others. */
@@ -468,5 +469,11 @@ void m_step(struct m_world *w, u16 act)
 	default:
 		other_event(w, who, M_ACT_WHAT(act));
 	}
+	/* Who waits for the word has it once no verb has. */
+	for (who = A; who <= B; who++)
+		if (w->end[who].word_wanted && !w->end[who].computed) {
+			w->end[who].word_wanted = false;
+			w->end[who].word_busy = true;
+		}
 	m_check(w);
 }

@@ -158,7 +158,9 @@ struct m_end {
 	bool single;		/* its window is 1 now */
 	bool narrow;		/* its port's MTU */
 	u8 word;		/* what verbs add to */
+	u8 answer[H_LANES];	/* of each verb that is held */
 	bool word_busy;		/* by one of another link */
+	bool word_wanted;	/* by one of another link that was refused */
 	struct oae_gw gw;	/* its port's gateway */
 	struct oae_way way;	/* its tag's */
 	bool goes_via;		/* what is sent in this event */

@@ -36,6 +36,8 @@ const struct m_scenario m_quick[] = {
 	{ "refused", { "a", "x" }, COMMON, .refuse = 1 },
 	{ "cut-verb", { "v", "" }, COMMON, .cut = 1 },
 	{ "window", { "aa", "" }, COMMON, .window = 2 },
+	{ "window-verbs", { "vv", "" }, COMMON, .window = 2, .conflict = 1 },
+	{ "window-verbs-cancel", { "vv", "" }, COMMON, .window = 2, .cancel = true },
 	{ "window-confirm", { "cc", "" }, COMMON, .window = 2 },
 	{ "window-express", { "axa", "" }, COMMON, .window = 2 },
 	{ "window-port", { "aa", "" }, COMMON, .window = 2, .port = true },

@@ -271,15 +271,19 @@ void h_drop(struct h_event *ev)
 	memset(here(ev)->slot[h_lane(ev->seq)], 0, M_SLICES);
 }
 
-/* The verb that is kept: nobody may wait for the word. */
+/*
+ * The verb that is kept: nobody else may have the word, or wait for it. It works on what
+ * those that are held below it make of the word.
+ */
 u16 h_compute(struct h_event *ev, u16 *reply)
 {
-	const struct m_frame *m = ev->raw;
+	struct m_end *e = here(ev);
 
-	if (here(ev)->slot[h_lane(ev->seq)][0] != m->piece || !M_PIECE_ID(m->piece))
+	if (!M_PIECE_ID(e->slot[h_lane(ev->seq)][0]))
 		h_fail(ev, 0, "VERB of what is none");
-	if (here(ev)->word_busy)
+	if (e->word_busy || e->word_wanted)
 		return OAE_R_CONFLICT;
+	e->answer[h_lane(ev->seq)] = e->word + __builtin_popcountll(e->computed);
 	*reply = M_ANSWER;
 	return OAE_R_NONE;
 }
@@ -295,7 +299,7 @@ void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 	} else if (f->opcode == OAE_REFLECT && f->kind == OAE_VERB) {
 		if (f->length != OAE_REFLECT_LEN + M_ANSWER)
 			h_fail(ev, 0, "REFLECT with too much or too little behind it");
-		send_frame(w, who, f, 0, 1 + here(ev)->word);
+		send_frame(w, who, f, 0, 1 + here(ev)->answer[h_lane(f->seq)]);
 	} else {
 		send_frame(w, who, f, 0, id);
 	}
@@ -317,7 +321,6 @@ static void remember_kept(struct m_end *e)
 			e->kept[lane] += piece ? M_LEN / M_PIECE_N(piece) : 0;
 		}
 	}
-	e->verb_seq = e->link.rx + 1;
 }
 
 /* What an end has committed and the other has not delivered, in order. */

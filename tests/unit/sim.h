@@ -47,6 +47,8 @@ struct sim_tx {
 	bool taken;		/* as computed last: it changes words */
 	u64 operand[SIM_VERB_WORDS], expect[SIM_VERB_WORDS];
 	u64 answer[1 + SIM_VERB_WORDS];	/* as computed last */
+	u64 got[1 + SIM_VERB_WORDS];	/* as its user was told */
+	u64 after[SIM_VERB_WORDS];	/* what the words will be */
 };
 
 /* What a verb does; all return what the words were, but for WRITE. */
@@ -93,10 +95,10 @@ struct sim_end {
 	bool shut;		/* turns strangers away */
 	u64 cookie_key;
 	u64 word[SIM_WORDS];	/* exposed to the peer */
-	u64 will_be[SIM_WORDS];	/* those that the link has reserved */
 	u64 model[SIM_WORDS];	/* what they must be: verbs one by one */
 	u8 by[SIM_WORDS];	/* enum sim_by */
-	struct sim_tx *verb;	/* held, or NULL */
+	bool wanted[SIM_WORDS];	/* by somebody else, once the link has it no more */
+	struct sim_tx *verb[H_LANES];	/* held under each number, or NULL */
 	bool refused_verb;	/* with CONFLICT: READY when words are free */
 };
 
@@ -175,9 +177,9 @@ void sim_drained(struct sim_end *e);
 void sim_verb_draw(struct sim_end *e, struct sim_tx *tx);
 u16 sim_verb_reply(const struct sim_tx *tx);
 int sim_verb_errno(const struct sim_tx *tx);
-u16 sim_verb_compute(struct sim_end *e, struct sim_tx *tx);
-void sim_verb_apply(struct sim_end *e, struct sim_tx *tx);
-void sim_verb_drop(struct sim_end *e);
+u16 sim_verb_compute(struct sim_end *e, u32 seq, struct sim_tx *tx);
+void sim_verb_apply(struct sim_end *e, u32 seq, struct sim_tx *tx);
+void sim_verb_drop(struct sim_end *e, u32 seq);
 void sim_words_reset(struct sim_end *e);
 void sim_words_check(struct sim_end *e);
 void sim_other(struct sim_end *e, unsigned int word);

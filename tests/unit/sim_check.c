@@ -61,7 +61,7 @@ void h_keep(struct h_event *ev, unsigned int slice)
 void h_drop(struct h_event *ev)
 {
 	if (h_verb_here(ev))
-		sim_verb_drop(here(ev));
+		sim_verb_drop(here(ev), ev->seq);
 }
 
 /* Whose bytes these are; they must be all of its. */
@@ -99,7 +99,7 @@ h_id h_whose(struct h_event *ev, unsigned int n, u8 kind)
 /* The peer's half, or the answer to a verb. */
 h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id)
 {
-	const struct sim_tx *verb = (const struct sim_tx *)tx;
+	struct sim_tx *verb = (struct sim_tx *)tx;
 	const struct sim_pkt *p = ev->raw;
 	const u8 *more = p->buf + ev->f->hdr_len + OAE_REFLECT_LEN;
 	u16 len = ev->f->length - OAE_REFLECT_LEN;
@@ -111,10 +111,11 @@ h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id)
 		h_fail(ev, id, "#: an answer of another length");
 		return 0;
 	}
-	for (i = 0; i < len / sizeof(u64); i++)
-		if (get_unaligned_be64(more + i * sizeof(u64)) !=
-		    verb->answer[i])
+	for (i = 0; i < len / sizeof(u64); i++) {
+		verb->got[i] = get_unaligned_be64(more + i * sizeof(u64));
+		if (verb->got[i] != verb->answer[i])
 			h_fail(ev, id, "#: another answer");
+	}
 	return 1;
 }
 
@@ -129,7 +130,7 @@ void h_arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 	w->swaps += op == OAE_OP_TAKE;
 	ev->end->unread += op == OAE_OP_DELIVER;
 	if (op == OAE_OP_APPLY)
-		sim_verb_apply(here(ev), (struct sim_tx *)tx);
+		sim_verb_apply(here(ev), ev->seq, (struct sim_tx *)tx);
 }
 
 /* What is refused for good has its reason in it, or its length. */

@@ -65,7 +65,7 @@ u16 h_compute(struct h_event *ev, u16 *reply)
 	if (!id)
 		return OAE_R_BAD_VERB;
 	tx = &e->w->tx[id - 1];
-	reason = sim_verb_compute(e, tx);
+	reason = sim_verb_compute(e, ev->seq, tx);
 	sim_say(e->w, "  %c: #%u computed: %s", name(e), (u32)id,
 		reason == OAE_R_CONFLICT ? "CONFLICT" :
 		reason ? "refused" : tx->taken ? "taken" : "not taken");
@@ -86,7 +86,7 @@ void h_timer(struct h_event *ev)
 void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 {
 	struct sim_end *e = (struct sim_end *)ev->end;
-	struct sim_tx *tx = (struct sim_tx *)htx;
+	struct sim_tx *tx = (struct sim_tx *)htx, *verb;
 	u8 more[SIM_MTU_MAX];
 	unsigned int i;
 	u16 n = 0;
@@ -102,12 +102,13 @@ void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 		sim_content(tx, 0, n, more);
 	} else if (f->opcode == OAE_REFLECT && f->kind == OAE_VERB) {
 		n = f->length - OAE_REFLECT_LEN;
-		if (n != sim_verb_reply(e->verb)) {
-			h_fail(ev, e->verb->id, "REFLECT of # with another answer");
+		verb = e->verb[h_lane(f->seq)];
+		if (n != sim_verb_reply(verb)) {
+			h_fail(ev, verb->id, "REFLECT of # with another answer");
 			return;
 		}
 		for (i = 0; i < n / sizeof(u64); i++)
-			put_unaligned_be64(e->verb->answer[i],
+			put_unaligned_be64(verb->answer[i],
 					   more + i * sizeof(u64));
 	}
 	sim_transmit(e, f, n ? more : NULL, n);

@@ -94,79 +94,101 @@ static bool carry_out(const struct sim_tx *tx, u64 *word, u64 *answer)
 /**
  * sim_verb_compute() - the answer to OAE_OP_VERB
  * @e: the end that exposes the words
+ * @seq: number of the verb
  * @tx: the verb
+ *
+ * It works on what those that are held below it will make of the words.
  *
  * Return: enum oae_reason, OAE_R_NONE if it is held now.
  */
-u16 sim_verb_compute(struct sim_end *e, struct sim_tx *tx)
+u16 sim_verb_compute(struct sim_end *e, u32 seq, struct sim_tx *tx)
 {
-	u64 word[SIM_WORDS];
+	u64 word[SIM_WORDS], unused[1 + SIM_VERB_WORDS];
 	unsigned int i;
+	u32 at;
 
 	if (tx->refusal)
 		return tx->refusal;
 	for (i = tx->word; i < tx->word + tx->words; i++) {
-		if (e->by[i] == SIM_FREE)
+		if (e->by[i] != SIM_OTHER && !e->wanted[i])
 			continue;
 		e->refused_verb = true;
 		return OAE_R_CONFLICT;
 	}
 	memcpy(word, e->word, sizeof(word));
+	for (at = e->link.rx + 1; at != seq; at++)
+		if (e->verb[h_lane(at)])
+			carry_out(e->verb[h_lane(at)], word, unused);
 	tx->taken = carry_out(tx, word, tx->answer);
-	e->verb = tx;
-	for (i = tx->word; tx->taken && i < tx->word + tx->words; i++) {
-		e->by[i] = SIM_LINK;
-		e->will_be[i] = word[i];
+	e->verb[h_lane(seq)] = tx;
+	for (i = 0; tx->taken && i < tx->words; i++) {
+		e->by[tx->word + i] = SIM_LINK;
+		tx->after[i] = word[tx->word + i];
 	}
 	return OAE_R_NONE;
 }
 
-static void set_free(struct sim_end *e, u8 by)
+/* Is a word reserved by a verb that is held? */
+static bool has(const struct sim_end *e, unsigned int word)
+{
+	const struct sim_tx *tx;
+	unsigned int i;
+
+	for (i = 0; i < H_LANES; i++) {
+		tx = e->verb[i];
+		if (tx && tx->taken && word >= tx->word && word < tx->word + tx->words)
+			return true;
+	}
+	return false;
+}
+
+/**
+ * sim_verb_drop() - what is held, if it is a verb, has ended
+ * @e: the end
+ * @seq: its number
+ */
+void sim_verb_drop(struct sim_end *e, u32 seq)
 {
 	unsigned int i;
 
-	for (i = 0; i < SIM_WORDS; i++)
-		if (e->by[i] == by)
-			e->by[i] = SIM_FREE;
+	e->verb[h_lane(seq)] = NULL;
+	for (i = 0; i < SIM_WORDS; i++) {
+		if (e->by[i] != SIM_LINK || has(e, i))
+			continue;
+		e->by[i] = e->wanted[i] ? SIM_OTHER : SIM_FREE;
+		e->wanted[i] = false;
+	}
 }
 
 /**
  * sim_verb_apply() - what is held is committed
  * @e: the end that exposes the words
+ * @seq: its number
  * @tx: the verb
  */
-void sim_verb_apply(struct sim_end *e, struct sim_tx *tx)
+void sim_verb_apply(struct sim_end *e, u32 seq, struct sim_tx *tx)
 {
 	u64 answer[1 + SIM_VERB_WORDS] = { 0 };
 	unsigned int i;
 
-	if (e->verb != tx) {
+	if (e->verb[h_lane(seq)] != tx) {
 		sim_fail(e->w, "#%u applied, and was not computed last",
 			 (u32)tx->id);
 		return;
 	}
-	for (i = 0; i < SIM_WORDS; i++)
-		if (e->by[i] == SIM_LINK)
-			e->word[i] = e->will_be[i];
-	set_free(e, SIM_LINK);
-	e->verb = NULL;
+	for (i = 0; tx->taken && i < tx->words; i++)
+		e->word[tx->word + i] = tx->after[i];
+	sim_verb_drop(e, seq);
 	e->w->verbs++;
+	/* What its user was told is what was computed last. */
+	if (memcmp(tx->got, tx->answer, sim_verb_reply(tx)))
+		sim_fail(e->w, "#%u: told another answer", (u32)tx->id);
 	/* What it has only read may have changed since. */
 	if (!tx->taken)
 		return;
 	if (!carry_out(tx, e->model, answer) ||
 	    memcmp(answer, tx->answer, sim_verb_reply(tx)))
 		sim_fail(e->w, "#%u: another answer, one by one", (u32)tx->id);
-}
-
-/**
- * sim_verb_drop() - what is held, if it is a verb, is dropped
- * @e: the end
- */
-void sim_verb_drop(struct sim_end *e)
-{
-	set_free(e, SIM_LINK);
-	e->verb = NULL;
 }
 
 /**
@@ -178,7 +200,8 @@ void sim_words_reset(struct sim_end *e)
 	memset(e->word, 0, sizeof(e->word));
 	memset(e->model, 0, sizeof(e->model));
 	memset(e->by, 0, sizeof(e->by));
-	e->verb = NULL;
+	memset(e->wanted, 0, sizeof(e->wanted));
+	memset(e->verb, 0, sizeof(e->verb));
 	e->refused_verb = false;
 }
 
@@ -188,15 +211,16 @@ void sim_words_reset(struct sim_end *e)
  */
 void sim_words_check(struct sim_end *e)
 {
-	unsigned int i, n = 0;
+	unsigned int i;
 
 	if (memcmp(e->word, e->model, sizeof(e->word)))
 		sim_fail(e->w, "%c: words are not what verbs made them", name(e));
+	for (i = 0; i < H_LANES; i++)
+		if ((e->computed >> i & 1) != !!e->verb[i])
+			sim_fail(e->w, "%c: a verb is computed, or is not", name(e));
 	for (i = 0; i < SIM_WORDS; i++)
-		n += e->by[i] == SIM_LINK;
-	if (e->computed != !!e->verb ||
-	    n != (e->verb && e->verb->taken ? e->verb->words : 0))
-		sim_fail(e->w, "%c: %u words reserved", name(e), n);
+		if ((e->by[i] == SIM_LINK) != has(e, i))
+			sim_fail(e->w, "%c: word %u reserved, or not", name(e), i);
 }
 
 /**
@@ -209,20 +233,25 @@ void sim_other(struct sim_end *e, unsigned int word)
 	unsigned int i;
 
 	if (word < SIM_WORDS) {
-		if (e->by[word] != SIM_FREE)
+		if (e->by[word] == SIM_OTHER)
 			return;
-		sim_say(e->w, "%c: word %u reserved", name(e), word);
-		e->by[word] = SIM_OTHER;
+		sim_say(e->w, "%c: word %u %s", name(e), word,
+			e->by[word] == SIM_LINK ? "wanted" : "reserved");
+		if (e->by[word] == SIM_LINK)
+			e->wanted[word] = true;
+		else
+			e->by[word] = SIM_OTHER;
 		return;
 	}
 	sim_say(e->w, "%c: words are free", name(e));
+	memset(e->wanted, 0, sizeof(e->wanted));
 	for (i = 0; i < SIM_WORDS; i++) {
 		if (e->by[i] != SIM_OTHER)
 			continue;
 		e->word[i] += 1000;
 		e->model[i] += 1000;
+		e->by[i] = SIM_FREE;
 	}
-	set_free(e, SIM_OTHER);
 	if (e->refused_verb) {
 		e->refused_verb = false;
 		sim_drained(e);
