@@ -7,15 +7,24 @@
  *   bounce       the same frame over and over, its addresses swapped: what the
  *                devices alone cost
  *   transaction  an atomic transaction, from its offer to its commit, one
- *                behind the other
+ *                behind the other. With `single` each is posted when the one
+ *                before has ended; without, all are queued, and the port's
+ *                window must be 1
+ *
+ * With `links` above 1 something else is measured, on as many links of all
+ * ports here:
+ *
+ *   first        transactions of one link, one behind the other
+ *   spread       the same, each on another link
  *
  * Loaded where the port `dev` is; `peer` is the address of the device at the
- * other end, which is a port as well. Loading runs both and logs the medians;
- * it never stays loaded.
+ * other end, which is a port as well. Loading runs all and logs the medians;
+ * it never stays loaded. The links do.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/etherdevice.h>
+#include <linux/gcd.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/sched/clock.h>
@@ -41,9 +50,22 @@ static unsigned int bytes = 64;
 module_param(bytes, uint, 0);
 MODULE_PARM_DESC(bytes, "payload of a transaction; the echo carries as much, and a header's length");
 
+static bool single;
+module_param(single, bool, 0);
+MODULE_PARM_DESC(single, "post a transaction when the one before has ended");
+
+static unsigned int links = 1;
+module_param(links, uint, 0);
+MODULE_PARM_DESC(links, "links to open, up to 256 a port; from 2 on they are what is measured");
+
+static unsigned int turns = 5;
+module_param(turns, uint, 0);
+MODULE_PARM_DESC(turns, "times that `first` and `spread` are measured, by turns");
+
 static struct bench rtt;
 static u64 began;
 static struct oae_pool pool;
+static struct completion one_told;
 
 static struct sk_buff *new_frame(struct net_device *out, const u8 *to,
 				 gfp_t gfp)
@@ -131,6 +153,7 @@ static void told(struct oae_bench_msg *bench, bool committed)
 		bench_note(&rtt, bench->t_end - msg->t_offer);
 	else
 		complete(&rtt.done);
+	complete(&one_told);
 }
 
 static int run_echo(struct net_device *near, struct net_device *far,
@@ -171,28 +194,86 @@ static struct oae_msg *new_msg(struct oae_tag *tag)
 	return msg;
 }
 
-/* All are queued before the first is answered: each waits for the one before. */
-static int run_transactions(struct oae_tag *tag)
+/* Allocated before anything is measured. */
+static int new_msgs(struct oae_tag *tag, struct list_head *all)
 {
-	struct oae_msg *msg, *next;
+	struct oae_msg *msg;
 	unsigned int i;
-	LIST_HEAD(all);
-	int err = 0;
 
-	bench_begin(&rtt);
 	for (i = 0; i < count; i++) {
 		msg = new_msg(tag);
 		if (!msg)
 			return -ENOMEM;
-		list_add(&msg->list, &all);
+		list_add(&msg->list, all);
 	}
+	return 0;
+}
+
+static struct oae_msg *first_msg(struct list_head *all)
+{
+	struct oae_msg *msg = list_first_entry(all, struct oae_msg, list);
+
+	list_del_init(&msg->list);
+	return msg;
+}
+
+/* All are queued before the first is answered: each waits for the one before. */
+static int send_queued(struct oae_tag *tag, struct list_head *all)
+{
+	int err = 0;
+
 	local_bh_disable();
-	list_for_each_entry_safe(msg, next, &all, list) {
-		list_del(&msg->list);
+	while (!list_empty(all)) {
+		struct oae_msg *msg = first_msg(all);
+
 		err = err ?: oae_tag_send(tag, msg);
 		oae_msg_put(msg);
 	}
 	local_bh_enable();
+	return err;
+}
+
+/*
+ * One transaction. On a veth pair it has ended when softirqs have run; otherwise
+ * this waits.
+ */
+static int send_one(struct oae_tag *tag, struct oae_msg *msg)
+{
+	int err;
+
+	reinit_completion(&one_told);
+	local_bh_disable();
+	err = oae_tag_send(tag, msg);
+	local_bh_enable();
+	if (!err && !wait_for_completion_timeout(&one_told, 5 * HZ))
+		err = -ETIMEDOUT;
+	oae_msg_put(msg);
+	return err;
+}
+
+static int send_singly(struct oae_tag *tag, struct list_head *all)
+{
+	int err = 0;
+
+	while (!list_empty(all)) {
+		struct oae_msg *msg = first_msg(all);
+
+		if (err)
+			oae_msg_put(msg);
+		else
+			err = send_one(tag, msg);
+	}
+	return err;
+}
+
+static int run_transactions(struct oae_tag *tag)
+{
+	LIST_HEAD(all);
+	int err;
+
+	bench_begin(&rtt);
+	err = new_msgs(tag, &all) ?: single ? send_singly(tag, &all) :
+					      send_queued(tag, &all);
 	return err ?: bench_wait(&rtt, "transaction", bytes, 30);
 }
 
@@ -212,41 +293,171 @@ static int open_link(struct oae_tag *tag)
 	return err;
 }
 
-static int __init bench_init(void)
+static int run_one_link(struct oae_port *port, struct net_device *far,
+			const u8 *mac)
 {
-	struct oae_node *node = oae_node_current();
-	struct net_device *far;
-	struct oae_port *port;
-	struct oae_tag *tag;
-	u8 mac[ETH_ALEN];
+	struct oae_tag *tag = oae_tag_make(port, oae_kid(0, mac), false,
+					   GFP_KERNEL);
 	unsigned int i;
-	int err = -ENOMEM;
+	int err;
 
-	if (!mac_pton(peer, mac))
-		return -EINVAL;
-	far = bench_device(mac);
-	if (!far)
-		return -ENODEV;
-	rcu_read_lock();
-	port = oae_port_find(node, dev);
-	rcu_read_unlock();
-	if (bench_init_samples(&rtt, count) || !port)
-		goto out;
-	tag = oae_tag_make(port, oae_kid(0, mac), false, GFP_KERNEL);
-	if (IS_ERR(tag)) {
-		err = PTR_ERR(tag);
-		goto out;
-	}
-	oae_pool_init(&pool);
+	if (IS_ERR(tag))
+		return PTR_ERR(tag);
 	/* All twice: the first time warms caches up. */
 	err = open_link(tag);
 	for (i = 0; i < 2 && !err; i++)
 		err = run_echo(port->dev, far, bounce, "bounce") ?:
 		      run_echo(port->dev, far, answer, "echo") ?:
 		      run_transactions(tag);
-	oae_pool_exit(&pool);
 	oae_tag_put(tag);
+	return err;
+}
+
+/* --- many links ---------------------------------------------------------------- */
+
+/* A transaction on each of @n tags, chosen one after the other by @stride. */
+static int run_spread(struct oae_tag **tags, unsigned int n,
+		      unsigned int stride, const char *what)
+{
+	unsigned int i, at = 0;
+	int err = 0;
+
+	bench_begin(&rtt);
+	for (i = 0; i < count && !err; i++) {
+		struct oae_msg *msg = new_msg(tags[at]);
+
+		err = msg ? send_one(tags[at], msg) : -ENOMEM;
+		at = (at + stride) % n;
+	}
+	return err ?: bench_wait(&rtt, what, bytes, 30);
+}
+
+/* The tags of @port, up to @most of them, each opened. How many; or an error. */
+static int open_port(struct oae_port *port, const u8 *differs,
+		     struct oae_tag **tags, unsigned int most)
+{
+	unsigned int vc, i;
+	u8 mac[ETH_ALEN];
+	int err;
+
+	for (i = 0; i < ETH_ALEN; i++)
+		mac[i] = port->dev->dev_addr[i] ^ differs[i];
+	for (vc = 0; vc < 256 && vc < most; vc++) {
+		struct oae_tag *tag = oae_tag_make(port, oae_kid(vc, mac),
+						   false, GFP_KERNEL);
+		struct oae_msg *msg;
+
+		if (IS_ERR(tag))
+			return PTR_ERR(tag);
+		tags[vc] = tag;
+		msg = new_msg(tag);
+		err = msg ? send_one(tag, msg) : -ENOMEM;
+		if (err)
+			return err;
+		cond_resched();
+	}
+	return vc;
+}
+
+/* The next port of @node behind @port, or the first; held. @port is put. */
+static struct oae_port *next_port(struct oae_node *node, struct oae_port *port)
+{
+	struct oae_port *next, *found = NULL;
+	bool behind = !port;
+
+	rtnl_lock();
+	list_for_each_entry(next, &node->ports, list) {
+		if (behind && refcount_inc_not_zero(&next->ref)) {
+			found = next;
+			break;
+		}
+		behind |= next == port;
+	}
+	rtnl_unlock();
+	if (port)
+		oae_port_put(port);
+	return found;
+}
+
+/* Open them all; *opened of them have a tag. */
+static int open_all(struct oae_node *node, const u8 *differs,
+		    struct oae_tag **tags, unsigned int *opened)
+{
+	struct oae_port *port = NULL;
+	u64 begin = local_clock();
+	int n;
+
+	while (*opened < links && (port = next_port(node, port))) {
+		n = open_port(port, differs, tags + *opened, links - *opened);
+		if (n < 0) {
+			/* Those that are there are known by their pointers. */
+			while (*opened < links && tags[*opened])
+				++*opened;
+			oae_port_put(port);
+			pr_err("link %u: error %d\n", *opened, -n);
+			return n;
+		}
+		*opened += n;
+	}
+	if (port)
+		oae_port_put(port);
+	pr_info("opened links=%u ns=%llu\n", *opened, local_clock() - begin);
+	return *opened < links ? -ENOENT : 0;
+}
+
+/*
+ * By turns, the first time to warm caches up. The stride has no divisor in common
+ * with the number of links, and is far from a page or a port.
+ */
+static int run_links(struct oae_node *node, const u8 *differs)
+{
+	struct oae_tag **tags = vzalloc(array_size(links, sizeof(*tags)));
+	unsigned int i, opened = 0, stride = links / 7 * 3 + 1;
+	int err;
+
+	if (!tags)
+		return -ENOMEM;
+	while (gcd(stride, links) > 1)
+		stride++;
+	err = open_all(node, differs, tags, &opened);
+	for (i = 0; i <= turns && !err; i++)
+		err = run_spread(tags, 1, 0, "first") ?:
+		      run_spread(tags, links, stride, "spread");
+	while (opened)
+		oae_tag_put(tags[--opened]);
+	vfree(tags);
+	return err;
+}
+
+static int __init bench_init(void)
+{
+	struct oae_node *node = oae_node_current();
+	struct net_device *far;
+	struct oae_port *port;
+	u8 mac[ETH_ALEN], differs[ETH_ALEN];
+	unsigned int i;
+	int err = -ENOMEM;
+
+	if (!mac_pton(peer, mac) || !links || !count)
+		return -EINVAL;
+	far = bench_device(mac);
+	if (!far)
+		return -ENODEV;
+	init_completion(&one_told);
+	oae_pool_init(&pool);
+	rcu_read_lock();
+	port = oae_port_find(node, dev);
+	rcu_read_unlock();
+	if (bench_init_samples(&rtt, count) || !port)
+		goto out;
+	for (i = 0; i < ETH_ALEN; i++)
+		differs[i] = port->dev->dev_addr[i] ^ mac[i];
+	err = links > 1 ? run_links(node, differs) :
+			  run_one_link(port, far, mac);
+	if (err)
+		pr_err("error %d\n", -err);
 out:
+	oae_pool_exit(&pool);
 	if (port)
 		oae_port_put(port);
 	vfree(rtt.sample);
