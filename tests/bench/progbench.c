@@ -10,6 +10,9 @@
  *	the other, so that whatever the machine is up to hits all alike
  *   progbench ... rate SECONDS LINKS OPERATIONS QUEUE
  *	see prograte.c
+ *   progbench ... take WAY NUMBER
+ *   progbench ... stream WAY NUMBER WARM SECONDS BYTES QUEUE
+ *	see progstream.c
  *
  * Prints "round NUMBER NAME P10 P50 P90" for each round and contender: the
  * percentiles of its trips, ns. progreport.py reads it.
@@ -332,5 +335,9 @@ int main(int argc, char **argv)
 		return ask(&w, argv + 1, rounds, trips);
 	if (!strcmp(argv[0], "rate"))
 		return rate_main(&w, argv + 1);
-	die("answer, ask or rate, not %s", argv[0]);
+	if (!strcmp(argv[0], "take"))
+		return take_main(&w, argv + 1);
+	if (!strcmp(argv[0], "stream"))
+		return stream_main(&w, argv + 1);
+	die("answer, ask, rate, take or stream, not %s", argv[0]);
 }

@@ -81,6 +81,10 @@ void words_open(const struct contender *c, const struct where *w,
 		unsigned int number, int answering, struct end *e);
 int rate_main(const struct where *w, char **words);
 
+/* progstream.c */
+int take_main(const struct where *w, char **words);
+int stream_main(const struct where *w, char **words);
+
 /* progbench.c */
 __attribute__((noreturn, format(printf, 1, 2)))
 void die(const char *what, ...);
