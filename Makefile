@@ -133,11 +133,13 @@ check: setup-check	## builds without a warning; sparse, checkpatch, clang-format
 	done; \
 	test -z "$$failed"
 
-bench: setup-bench	## against a bare echo, VXLAN, TIPC, UDP, TCP and rdma_rxe; the simulator
+# Of the rows with aims some can be had alone; tests/bench/aims --list says which there are.
+AIMS	= tests/bench/aims --json build/bench/report/aims-rounds.json $(if $(WINDOW),--window $(WINDOW))
+
+bench: setup-bench	## against a bare echo, VXLAN, TIPC, UDP, TCP, rdma_rxe; ROWS="small incast": only these
 	$(Q)tools/build
 	$(Q)$(MAKE) -s -C tests/bench
-	$(Q)$(MAKE) -s test-programs
-	$(Q)tests/bench/tables --run $(MAKE) bench-rows
+	$(Q)$(if $(ROWS),$(AIMS) $(ROWS),$(MAKE) -s test-programs && tests/bench/tables --run $(MAKE) bench-rows)
 
 # What is measured; tests/bench/tables reads what it prints.
 bench-rows:
@@ -147,6 +149,7 @@ bench-rows:
 	$(Q)tests/bench/programs-pair
 	$(Q)tools/vm run --time-limit 600 -- tests/bench/storm
 	$(Q)tools/oaesim --torus 100x100 --loss 1% -n 10M --bench 2>&1 >/dev/null
+	$(Q)$(AIMS)
 
 matrix: setup-matrix	## build for and test on KERNELS="5.10 6.1 6.12 7", fetched: an hour and more
 	$(Q)$(MAKE) -s programs test-programs

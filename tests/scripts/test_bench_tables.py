@@ -68,6 +68,20 @@ STORM = """\
 743616 transactions of the link committed, each delivered once, in order and whole; nothing else
 bench: 31873353 link events in 4.96 s of CPU: 6427387 a second; 2032672 transactions a second; 74 MB
 """
+AIMS = """\
+Aims: medians of rounds
+  row                                                                  median     least      most  aim
+small: 64 B messages a second, one link, queued; two hosts of one kernel
+  small    messages a second                                             8605      8105      9605
+  small    / window 1, not packed                                       10.89      9.89     12.89  at least 10   ok
+    a note
+
+wan: 64 KB transactions over 20 ms and two gateways
+  wan      window 8: / (8 × 64 KB / 20 ms)                                  -         -         -  at least 0.7  FAILED
+    FAILED: nothing
+
+The window is 64. What is promised:
+"""
 
 
 def programs(heading, what, to, names):
@@ -97,7 +111,7 @@ ALL = "".join((
     "Two programs on two guests of a processor each, virtio-net between them.\n",
     programs("", "64-byte messages", "rxe's", NAMES),
     programs("Words at the other end", "", "rxe's", NAMES),
-    RATES, STORM))
+    RATES, STORM, AIMS))
 
 
 class Tables(unittest.TestCase):
@@ -130,6 +144,10 @@ class Tables(unittest.TestCase):
         self.assertEqual(found["storm-1400"]["rows"], [["no storm", 4875, 1.0, None, 116]])
         self.assertEqual(found["simulator"]["rows"],
                          [["bench", 31873353, 4.96, 6427387, 2032672, 74]])
+        self.assertEqual(found["aims"]["rows"], [
+            ["small: messages a second", "8605", "8105", "9605", "", ""],
+            ["small: / window 1, not packed", "10.89", "9.89", "12.89", "at least 10", "ok"],
+            ["wan: window 8: / (8 × 64 KB / 20 ms)", "-", "-", "-", "at least 0.7", "FAILED"]])
         self.assertEqual(rest["facts"]["occupied-memory"], {"kb": 10176, "limit_kb": 22656})
         self.assertEqual(rest["aims"], [{"what": "write to committed, /dev/oae atomic",
                                          "value": 0.32, "aim": "at most 0.6", "met": True}])
@@ -139,7 +157,7 @@ class Tables(unittest.TestCase):
         for what, name in ((KERNEL, "kernel"), (RATES, "pair-rates"),
                            (GATEWAY.format(1452, 1400), "gateway-1400"),
                            ("  no storm                                      4875", "storm-1400"),
-                           ("bench: ", "simulator"), ("Memory: 123", "gateway-memory")):
+                           ("bench: ", "simulator"), ("Aims: medians", "aims"), ("Memory: 123", "gateway-memory")):
             self.assertIn(what, ALL)
             self.assertEqual(tables.read(ALL.replace(what, ""))[2], [name])
         self.assertEqual(len(tables.read("")[2]), len(tables.TABLES) + len(tables.FACTS))

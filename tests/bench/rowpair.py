@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Rows of two guests on a cable, of a processor each: see tests/bench/programs-pair."""
+
+import statistics
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+
+from rowlib import HERE, TODAY, End, stream
+
+
+def load(name):
+    """A program that has no ending to import it by."""
+    loader = SourceFileLoader(name.replace("-", "_"), str(HERE / name))
+    module = module_from_spec(spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+programs = load("programs-pair")
+
+
+def ends_of(bench):
+    """As rows have them."""
+    return [End(machine, "eth0", programs.MAC[i], programs.IP[i])
+            for i, machine in enumerate((bench.a, bench.b))]
+
+
+def pair_small(pair, effort, taken):
+    """64-byte messages a second, one link, as many queued as it takes."""
+    near, far = ends_of(programs.Bench(pair, 0))
+    near.knobs(sndq=1024)
+    many = {"window": effort.window, **near.packing()}
+    if "pack" not in many:
+        taken.note("the module does not pack messages: it has no knob `pack`")
+    for _ in range(effort.rounds):
+        for key, way, knobs in (("wn", "oae", many), ("w1", "oae", TODAY), ("tipc", "tipc", None),
+                                ("udp", "udp", None)):
+            rate, lost = stream(near, far, way, effort, knobs=knobs)
+            taken.add(key, rate)
+            if way == "udp":
+                taken.add("udp lost", 100 * lost)
+    for key in ("w1", "tipc", "udp"):
+        taken.ratio("/ " + key, "wn", key)
+
+
+def words(pair, effort, taken):
+    """FETCH_ADD, one a transaction, against rdma_rxe."""
+    bench = programs.Bench(pair, 400)
+    for end in ends_of(bench):
+        end.knobs(window=effort.window)
+    one_each = [how for how in programs.RATES if how[1] == 1]
+    for _ in range(effort.rounds):
+        bench.ask(names=("add-1",), rates=one_each)
+        bench.latency("rxe-atomic", "ib_atomic_lat", "-A", "FETCH_AND_ADD")
+        for pairs in programs.PAIRS:
+            bench.rxe_rate(pairs)
+    rxe = [max(rates) for rates in zip(*(bench.rates["rxe", n] for n in programs.PAIRS))]
+    # The way that is the best in the median, not the luckiest of each round.
+    best = max(one_each, key=lambda how: statistics.median(bench.rates[how]))
+    taken.values.update({
+        "rxe": rxe, "oae": bench.rates[best], "one link": bench.rates[1, 1, 64],
+        "lat": [row[1] for row in bench.figures.rounds["add-1"]],
+        "rxe lat": [row[1] for row in bench.figures.rounds["rxe-atomic"]]})
+    taken.ratio("/ rxe", "oae", "rxe")
+    taken.ratio("one link / rxe", "one link", "rxe")
+    taken.ratio("lat / rxe", "lat", "rxe lat")
+    taken.note(f"the best of {len(one_each)} ways to have many under way: {best[0]} links, {best[2]} "
+               "transactions queued on each; rxe's best of "
+               f"{' and '.join(map(str, programs.PAIRS))} queue pairs, whose programs poll")

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The rows of tests/bench/aims: what is measured, how, and what it should come to.
+
+Row: a name; where: a guest of two processors, or a pair of guests; how: a function of (guest or pair,
+Effort, Taken); MB of memory; seconds after which it is given up; rounds, and for each measurement
+seconds that warm up and seconds that count; figures.
+
+Figure: a key of Taken.values, a list of a value a round whose median counts; what it is; an aim, or
+None: said for comparison.
+"""
+
+from collections import namedtuple
+
+import rowcable as cable
+import rowmany
+import rowneck as neck
+import rowpair as pair
+import rowwan as wan
+
+WINDOW = 64                 # transactions under way, but where a row says otherwise
+
+Row = namedtuple("Row", "name about where how mem limit rounds warm seconds figures")
+Figure = namedtuple("Figure", "key text aim", defaults=(None,))
+Aim = namedtuple("Aim", "how bound")
+
+
+def least(bound):
+    """It should be that, or more."""
+    return Aim("at least", bound)
+
+
+def most(bound):
+    """It should be that, or less."""
+    return Aim("at most", bound)
+
+
+def row(name, about, how, figures, mem=1024, limit=300, rounds=5, warm=0.5, seconds=1.5, where="guest"):
+    """A row, most of whose settings are those of others."""
+    # pylint: disable=too-many-arguments
+    return Row(name, about, where, how, mem, limit, rounds, warm, seconds, figures)
+
+
+def neck_figures(key, what, aims=True):
+    """What is to be said of senders of one kind at a bottleneck."""
+    return (Figure(f"{key} share", f"{what}: payload / rate of the bottleneck", least(0.9) if aims else None),
+            Figure(f"{key} jain", f"{what}: Jain's index of the senders", least(0.95) if aims else None),
+            *((Figure(f"{key} froze", f"{what}: freezes per 100 transactions", most(1)),)
+              if aims else ()))
+
+
+ROWS = (
+    row("kernel", "A 64 B transaction in the kernel, from offer to commit, against a bare echo",
+        cable.kernel, rounds=7, figures=(
+            Figure("w1", "transaction / echo, window 1, all queued", most(1.3)),
+            Figure("wn", "transaction / echo, the window, one at a time", most(1.3)),
+            Figure("echo", "echo, µs"),
+            Figure("us", "transaction, µs"))),
+    row("small", "64 B messages a second, one link, queued; two hosts of one kernel",
+        cable.small, figures=(
+            Figure("wn", "messages a second"),
+            Figure("/ w1", "/ window 1, not packed", least(10)),
+            Figure("/ cable", "/ TIPC SEQPACKET, over the cable", least(1)),
+            Figure("/ tipc", "/ TIPC SEQPACKET, past the cable", least(1)),
+            Figure("/ udp", "/ UDP, what is read", least(1)),
+            Figure("w1", "window 1, not packed, a second"),
+            Figure("cable", "TIPC over the cable, a second"),
+            Figure("tipc", "TIPC past the cable, a second"),
+            Figure("udp", "UDP, read a second"),
+            Figure("udp lost", "UDP, lost, percent"))),
+    row("mtu1500", "64 KB transactions, one link, MTU 1500, against TCP",
+        cable.mtu1500, seconds=2, limit=400, figures=(
+            Figure("/ off", "/ TCP, both with offloads off", least(1.5)),
+            Figure("/ on", "/ TCP, both with offloads on", least(0.9)),
+            Figure("oae off", "offloads off, Mbit/s"),
+            Figure("tcp off", "TCP, offloads off, Mbit/s"),
+            Figure("oae on", "offloads on, Mbit/s"),
+            Figure("tcp on", "TCP, offloads on, Mbit/s"))),
+    row("mtu9000", "64 KB transactions, one link, MTU 9000, against TCP",
+        cable.mtu9000, seconds=2, figures=(
+            Figure("/ on", "/ TCP, both with offloads on", least(0.9)),
+            Figure("oae on", "offloads on, Mbit/s"),
+            Figure("tcp on", "TCP, offloads on, Mbit/s"))),
+    *(row(f"loss{percent}", f"64 KB transactions, one link, {percent} % of the frames of either end lost",
+          cable.loss(percent), seconds=3, limit=400, figures=(
+              Figure("/ tcp", "/ TCP", least(bound)),
+              Figure("/ tcp big", "/ TCP, where 64 KB are lost or not as one frame"),
+              Figure("oae", "Mbit/s"),
+              Figure("tcp", "TCP, Mbit/s"),
+              Figure("tcp big", "TCP, 64 KB as one frame, Mbit/s")))
+      for percent, bound in ((1, 1), (10, 3))),
+    row("wan", "64 KB transactions over 20 ms and two gateways",
+        wan.wan, rounds=3, warm=3, seconds=4, limit=400, figures=(
+            Figure("oae / limit", "/ (window × 64 KB / 20 ms)", least(0.7)),
+            Figure("/ tcp", "/ TCP", least(1)),
+            Figure("few / limit", "window 8: / (8 × 64 KB / 20 ms)"),
+            Figure("oae", "Mbit/s"),
+            Figure("few", "window 8, Mbit/s"),
+            Figure("tcp", "TCP, Mbit/s"))),
+    row("pair", "64 B messages a second, one link, queued; two guests on a cable",
+        pair.pair_small, where="pair", figures=(
+            Figure("wn", "messages a second"),
+            Figure("/ w1", "/ window 1, not packed", least(8)),
+            Figure("/ tipc", "/ TIPC SEQPACKET"),
+            Figure("/ udp", "/ UDP, what is read"),
+            Figure("w1", "window 1, not packed, a second"),
+            Figure("tipc", "TIPC, a second"),
+            Figure("udp", "UDP, read a second"),
+            Figure("udp lost", "UDP, lost, percent"))),
+    row("words", "FETCH_ADD, one a transaction; two guests on a cable, against rdma_rxe",
+        pair.words, where="pair", limit=500, figures=(
+            Figure("/ rxe", "a second / rxe's best", least(2)),
+            Figure("lat / rxe", "latency / ib_atomic_lat", most(1)),
+            Figure("one link / rxe", "a second, on one link / rxe's best"),
+            Figure("oae", "a second"),
+            Figure("rxe", "rxe, a second"),
+            Figure("lat", "latency, µs"),
+            Figure("rxe lat", "ib_atomic_lat, µs"))),
+    row("incast", "16 senders, one receiver behind 100 Mbit/s and a short queue",
+        neck.incast, rounds=3, warm=2, seconds=5, limit=500, figures=(
+            *neck_figures("short", "1,400 B"), *neck_figures("long", "64 KB"),
+            *neck_figures("tcp", "TCP", aims=False))),
+    row("ways", "Two links of different round trips through one bottleneck of 100 Mbit/s",
+        neck.two_ways, rounds=3, warm=2, seconds=5, figures=(
+            Figure("oae share", "payload / rate of the bottleneck"),
+            Figure("oae far / near", "the farther one / the nearer one"),
+            Figure("tcp share", "TCP: payload / rate of the bottleneck"),
+            Figure("tcp far / near", "TCP: the farther one / the nearer one"))),
+    row("beside", "A link beside a TCP connection through one bottleneck of 100 Mbit/s",
+        neck.beside, rounds=3, warm=2, seconds=5, figures=(
+            Figure("oae share", "both together / rate of the bottleneck"),
+            Figure("oae mine", "the link's share"),
+            Figure("oae other", "the TCP connection's share"),
+            Figure("tcp mine", "a second TCP connection's share in place of the link"),
+            Figure("tcp other", "the TCP connection's share beside that"))),
+    row("many", "100,000 links between two hosts of one kernel",
+        rowmany.many, mem=2600, limit=600, figures=(
+            Figure("cost", "a transaction's frames, each on another link / on one", most(1.2)),
+            Figure("bytes", "memory of an idle link at an end, bytes", most(1024)),
+            Figure("first", "a transaction, all on one link, µs"),
+            Figure("spread", "a transaction, each on another link, µs"),
+            Figure("open", "to open them all, s"))),
+)
+
+# What is compared, and what each of them promises.
+PROMISES = (
+    ("/dev/oae", "each message once, in order, whole (a digest of 64 bits, computed by the processor), and "
+     "the sender is told of each that the peer has it; all that counts here was"),
+    ("TIPC SEQPACKET", "in order and whole, retransmitted; the sender is not told"),
+    ("UDP", "nothing; what is read counts, with what was lost beside it"),
+    ("TCP", "bytes in order, retransmitted, no boundaries; the sender is not told. One connection of "
+     "iperf3, cubic; at bottlenecks of a program that writes 64 KB at a time"),
+    ("rdma_rxe", "each operation once, the result comes back; its programs poll"),
+)
+FAIR = """\
+By turns, in the same guest, on the same devices; each warms up before it counts. Of two programs
+each has a processor of its own, sender and receiver of all that is compared alike; in a pair of
+guests each guest has one. Payload is what the receiver has read. Ratios are taken round by round;
+the median of the rounds counts. `window 1, not packed` is the protocol without a window: one
+transaction of a link under way at a time."""
