@@ -14,7 +14,9 @@
  * With `links` above 1 something else is measured, on as many links of all
  * ports here:
  *
- *   first        transactions of one link, one behind the other
+ *   alone        transactions of one link, one behind the other, as long as
+ *                there is no other
+ *   first        the same once all are there
  *   spread       the same, each on another link
  *
  * Loaded where the port `dev` is; `peer` is the address of the device at the
@@ -405,6 +407,26 @@ static int open_all(struct oae_node *node, const u8 *differs,
 	return *opened < links ? -ENOENT : 0;
 }
 
+/* The first link, as long as it is the only one. */
+static int run_alone(struct oae_node *node, const u8 *differs,
+		     struct oae_tag **tags)
+{
+	struct oae_port *port = next_port(node, NULL);
+	unsigned int i;
+	int err;
+
+	if (!port)
+		return -ENODEV;
+	err = min(open_port(port, differs, tags, 1), 0);
+	oae_port_put(port);
+	for (i = 0; i <= turns && !err; i++)
+		err = run_spread(tags, 1, 0, "alone");
+	if (tags[0])
+		oae_tag_put(tags[0]);
+	tags[0] = NULL;
+	return err;
+}
+
 /*
  * By turns, the first time to warm caches up. The stride has no divisor in common
  * with the number of links, and is far from a page or a port.
@@ -419,7 +441,8 @@ static int run_links(struct oae_node *node, const u8 *differs)
 		return -ENOMEM;
 	while (gcd(stride, links) > 1)
 		stride++;
-	err = open_all(node, differs, tags, &opened);
+	err = run_alone(node, differs, tags) ?:
+	      open_all(node, differs, tags, &opened);
 	for (i = 0; i <= turns && !err; i++)
 		err = run_spread(tags, 1, 0, "first") ?:
 		      run_spread(tags, links, stride, "spread");

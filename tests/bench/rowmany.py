@@ -75,20 +75,19 @@ def many(guest, effort, taken):
                      f"links={links} count={COUNT} turns={effort.rounds}", timeout=400 * SLOW)
     log = near.sh("dmesg | grep oaebench: || true")
     opened = re.search(r"opened links=(\d+) ns=(\d+)", log)
-    first, spread = ([int(ns) for what, ns in
-                      re.findall(r"oaebench: (\w+) bytes=.* p50=(\d+) ", log)[2:] if what == name]
-                     for name in ("first", "spread"))
-    if not opened or len(first) != effort.rounds or len(spread) != effort.rounds:
+    runs = {what: [int(ns) for name, ns in re.findall(r"oaebench: (\w+) bytes=.* p50=(\d+) ", log)
+                   if name == what][1:] for what in ("alone", "first", "spread")}
+    if not opened or any(len(each) != effort.rounds for each in runs.values()):
         raise Failed(f"{links} links do not open: {log.strip()}")
     # What nobody has read is not what an idle link takes.
     far.sh("cat /sys/kernel/debug/modoae/noc_debug > /dev/null")
     there = len(far.sh("grep OPEN /proc/net/modoae/tags | cut -c1-40").splitlines())
     if there != links:
         raise Failed(f"{links} links were opened, and {there} are open at the other end")
-    taken.values["first"] = [ns / 1000 for ns in first]
-    taken.values["spread"] = [ns / 1000 for ns in spread]
+    taken.values.update({what: [ns / 1000 for ns in each] for what, each in runs.items()})
     # Two frames make a transaction: the cost of either is half of it.
-    taken.ratio("cost", "spread", "first")
+    taken.ratio("hot", "first", "alone")
+    taken.ratio("cost", "spread", "alone")
     taken.add("bytes", (memory(guest) - before) / (2 * links))
     taken.add("open", int(opened[2]) / 1e9)
     if links < WANTED:

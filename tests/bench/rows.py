@@ -134,9 +134,11 @@ ROWS = (
             Figure("tcp other", "the TCP connection's share beside that"))),
     row("many", "100,000 links between two hosts of one kernel",
         rowmany.many, mem=2600, limit=600, figures=(
-            Figure("cost", "a transaction's frames, each on another link / on one", most(1.2)),
+            Figure("hot", "a transaction's frames: on one of them / the only one", most(1.2)),
+            Figure("cost", "a transaction's frames: on each in turn / the only one", most(1.2)),
             Figure("bytes", "memory of an idle link at an end, bytes", most(1024)),
-            Figure("first", "a transaction, all on one link, µs"),
+            Figure("alone", "a transaction on the only link, µs"),
+            Figure("first", "a transaction, always on the same of them, µs"),
             Figure("spread", "a transaction, each on another link, µs"),
             Figure("open", "to open them all, s"))),
 )
