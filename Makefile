@@ -139,7 +139,12 @@ AIMS	= tests/bench/aims --json build/bench/report/aims-rounds.json $(if $(WINDOW
 bench: setup-bench	## against a bare echo, VXLAN, TIPC, UDP, TCP, rdma_rxe; ROWS="small incast": only these
 	$(Q)tools/build
 	$(Q)$(MAKE) -s -C tests/bench
-	$(Q)$(if $(ROWS),$(AIMS) $(ROWS),$(MAKE) -s test-programs && tests/bench/tables --run $(MAKE) bench-rows)
+ifdef ROWS
+	$(Q)$(AIMS) $(ROWS)
+else
+	$(Q)$(MAKE) -s test-programs
+	$(Q)tests/bench/tables --run $(MAKE) bench-rows
+endif
 
 # What is measured; tests/bench/tables reads what it prints.
 bench-rows:

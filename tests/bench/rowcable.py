@@ -57,7 +57,7 @@ def kernel(guest, effort, taken):
     for end in (near, far):
         end.knobs(rcvbuf=16777216, sndq=4096)
     # A link keeps the window that it began with, and the bench's link is always that of vc 0.
-    many = {"window": effort.window, **near.packing()}
+    many = {"window": effort.window, **near.packing(taken)}
     for key, single, knobs in (("w1", 0, TODAY), ("wn", 1, many)):
         for end in (near, far):
             end.knobs(**knobs)
@@ -95,9 +95,7 @@ def small(guest, effort, taken):
     """64-byte messages a second, one link, as many queued as it takes."""
     near, far = cable(guest, tipc=True)
     near.knobs(sndq=1024)
-    many = {"window": effort.window, **near.packing()}
-    if "pack" not in many:
-        taken.note("the module does not pack messages: it has no knob `pack`")
+    many = {"window": effort.window, **near.packing(taken)}
     for _ in range(effort.rounds):
         for key, way in WAYS:
             knobs = {"wn": many, "w1": TODAY}.get(key)

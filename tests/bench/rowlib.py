@@ -94,17 +94,18 @@ class End:
         """What a command prints."""
         return sh(self.machine, command)
 
-    def load(self, module, **knobs):
+    def load(self, module):
         """The module, for all hosts of this kernel; this device is a port."""
-        self.sh(f"insmod {module} dev={self.dev} " + " ".join(f"{k}={v}" for k, v in knobs.items()))
+        self.sh(f"insmod {module} dev={self.dev}")
 
     def knobs(self, **values):
         """Set knobs."""
         self.sh(set_knobs(values))
 
-    def packing(self):
+    def packing(self, taken):
         """How the module packs by itself: to be asked before that is changed; {} not at all."""
         value = self.sh(f"cat {KNOBS}/pack 2>/dev/null || true").strip()
+        taken.note(f"pack={value}" if value else "the module does not pack: it has no knob `pack`")
         return {"pack": value} if value else {}
 
     def refuses(self, name, value):

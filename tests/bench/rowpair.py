@@ -29,9 +29,7 @@ def pair_small(pair, effort, taken):
     """64-byte messages a second, one link, as many queued as it takes."""
     near, far = ends_of(programs.Bench(pair, 0))
     near.knobs(sndq=1024)
-    many = {"window": effort.window, **near.packing()}
-    if "pack" not in many:
-        taken.note("the module does not pack messages: it has no knob `pack`")
+    many = {"window": effort.window, **near.packing(taken)}
     for _ in range(effort.rounds):
         for key, way, knobs in (("wn", "oae", many), ("w1", "oae", TODAY), ("tipc", "tipc", None),
                                 ("udp", "udp", None)):

@@ -48,6 +48,8 @@ def neck_figures(key, what, aims=True):
               if aims else ()))
 
 
+FLOOD = Figure("flood", "a flood of UDP: frames / rate of the bottleneck")
+
 ROWS = (
     row("kernel", "A 64 B transaction in the kernel, from offer to commit, against a bare echo",
         cable.kernel, rounds=7, figures=(
@@ -118,20 +120,20 @@ ROWS = (
     row("incast", "16 senders, one receiver behind 100 Mbit/s and a short queue",
         neck.incast, rounds=3, warm=2, seconds=5, limit=500, figures=(
             *neck_figures("short", "1,400 B"), *neck_figures("long", "64 KB"),
-            *neck_figures("tcp", "TCP", aims=False))),
+            *neck_figures("tcp", "TCP", aims=False), FLOOD)),
     row("ways", "Two links of different round trips through one bottleneck of 100 Mbit/s",
         neck.two_ways, rounds=3, warm=2, seconds=5, figures=(
             Figure("oae share", "payload / rate of the bottleneck"),
             Figure("oae far / near", "the farther one / the nearer one"),
             Figure("tcp share", "TCP: payload / rate of the bottleneck"),
-            Figure("tcp far / near", "TCP: the farther one / the nearer one"))),
+            Figure("tcp far / near", "TCP: the farther one / the nearer one"), FLOOD)),
     row("beside", "A link beside a TCP connection through one bottleneck of 100 Mbit/s",
         neck.beside, rounds=3, warm=2, seconds=5, figures=(
             Figure("oae share", "both together / rate of the bottleneck"),
             Figure("oae mine", "the link's share"),
             Figure("oae other", "the TCP connection's share"),
             Figure("tcp mine", "a second TCP connection's share in place of the link"),
-            Figure("tcp other", "the TCP connection's share beside that"))),
+            Figure("tcp other", "the TCP connection's share beside that"), FLOOD)),
     row("many", "100,000 links between two hosts of one kernel",
         rowmany.many, mem=2600, limit=600, figures=(
             Figure("hot", "a transaction's frames: on one of them / the only one", most(1.2)),
