@@ -75,6 +75,7 @@ enum oae_kind {
 	OAE_SWAP	= 1,
 	OAE_VERB	= 2,
 	OAE_VOID	= 3,	/* nothing: it stands for what was reversed */
+	OAE_PACK	= 4,	/* several messages */
 	OAE_KIND_END
 };
 
@@ -107,6 +108,7 @@ enum oae_reason {
 
 /* Capabilities. Bits that are not known are ignored. */
 #define OAE_CAPS_WINDOW		0x3f	/* transactions under way, each way, less 1 */
+#define OAE_CAPS_PACK		0x40	/* the sender takes packs */
 #define OAE_WINDOW_MAX		64
 
 /* REFLECT payload; the responder's half or result follows it. */
@@ -150,6 +152,13 @@ enum oae_reason {
 #define OAE_ANSWER_OFF_FAILED	1	/* u8, first operation whose comparison failed */
 #define OAE_ANSWER_OFF_ZERO	2	/* 6, 0 */
 #define OAE_ANSWER_HDR_LEN	8
+
+/* Pack: the payload of its OFFER; the bytes of the messages follow the lengths. */
+#define OAE_PACK_OFF_COUNT	0	/* u8, number of messages, 1 to OAE_PACK_MSGS */
+#define OAE_PACK_OFF_ZERO	1	/* u8, 0 */
+#define OAE_PACK_HDR_LEN	2	/* then for each message: */
+#define OAE_PACK_LEN_LEN	2	/* u16, its bytes, not 0 */
+#define OAE_PACK_MSGS		64
 
 /* REFUSE GAP payload. */
 #define OAE_GAP_OFF_MAP		0	/* u64, bit n set: slice n is missing */

@@ -341,8 +341,11 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 			return;
 		}
 		oae_note(a, OAE_N_REJECTED);
-		oae_offer_drop(l, f->seq, OAE_REVERSED, answer_refused_err(f->reason),
-			       a);
+		if (n->p.kind == OAE_PACK)
+			oae_offer_hand_back(l, f->seq, true, a);
+		else
+			oae_offer_drop(l, f->seq, OAE_REVERSED,
+				       answer_refused_err(f->reason), a);
 		oae_offer_pump(l, now, a);
 	}
 }
@@ -450,6 +453,66 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		s = oae_send(l, a, OAE_REVERSE);
 		s->frame.seq = seq;
 		s->frame.attempt = oae_lane(l, seq)->attempt;
+	}
+	oae_offer_pump(l, now, a);
+	oae_finish(l, now, a);
+	return 0;
+}
+
+/**
+ * oae_link_replace() - offer another content in place of one (protocol 4.12)
+ * @l: the link
+ * @handle: of the content, a pack
+ * @p: what takes its place: the pack without some of its messages; NULL: nothing does,
+ *	and OAE_OP_BACK follows for the pack and all that is above it
+ * @now: ns
+ * @a: actions
+ *
+ * The number of the pack, if it has one, is that of the new content: as its next attempt.
+ * The caller has the pack back.
+ *
+ * Return: 0; -ENOENT the link does not have this pack.
+ */
+int oae_link_replace(struct oae_link *l, const void *handle,
+		     const struct oae_post *p, u64 now, struct oae_actions *a)
+{
+	struct oae_lane *n;
+	unsigned int i;
+	u32 seq;
+
+	if (l->next_valid && l->next.handle == handle) {
+		if (p)
+			l->next = *p;
+		else
+			oae_offer_next_back(l, a);
+		return 0;
+	}
+	for (i = 0; i < l->naside; i++)
+		if (oae_aside(l, i)->handle == handle) {
+			if (p)
+				*oae_aside(l, i) = *p;
+			else
+				oae_offer_aside_back(l, i, a);
+			return 0;
+		}
+	if (!oae_lane_find(l, handle, &seq))
+		return -ENOENT;
+
+	now = oae_now(l, now);
+	if (!p) {
+		oae_offer_hand_back(l, seq, false, a);
+		oae_offer_pump(l, now, a);
+		oae_finish(l, now, a);
+		return 0;
+	}
+	n = oae_lane(l, seq);
+	n->p = *p;
+	oae_lane_dirty(l, seq);
+	/* What is parked, or has no number yet, is offered when its turn comes. */
+	if (n->state == OAE_OFFER_OUT || n->state == OAE_OFFER_REFLECTED) {
+		n->state = OAE_OFFER_QUEUED;
+		if (l->state == OAE_OPEN)
+			oae_lane_due(l, n, OAE_DUE_ALL);
 	}
 	oae_offer_pump(l, now, a);
 	oae_finish(l, now, a);

@@ -57,6 +57,35 @@ u16 oae_link_cut(const struct oae_link *l, u8 kind, u32 len)
 }
 
 /**
+ * oae_cut_fits() - may a pack be offered as it is (protocol 4.12)?
+ * @l: the link, OPEN
+ * @p: the pack
+ *
+ * Return: false if the peer takes no packs, or none of that length, or if frames of that
+ * length do not get through.
+ */
+bool oae_cut_fits(const struct oae_link *l, const struct oae_post *p)
+{
+	return l->peer_packs && p->len <= l->peer_max_len &&
+	       p->len <= oae_link_cut(l, OAE_MESSAGE, 1);
+}
+
+/**
+ * oae_link_pack_max() - how long may a pack be that is posted now?
+ * @l: the link
+ *
+ * Return: bytes; 0 if none may be posted.
+ */
+u32 oae_link_pack_max(const struct oae_link *l)
+{
+	u32 max = oae_link_cut(l, OAE_MESSAGE, 1);
+
+	if (l->state != OAE_OPEN || !l->peer_packs || !l->cfg->pack)
+		return 0;
+	return max < l->peer_max_len ? max : l->peer_max_len;
+}
+
+/**
  * oae_cut_count() - count a fruitless failure in a row (protocol 4.1)
  * @row: failures in the row so far; one more then
  * @since: when the row began, ns; set by the first
@@ -109,7 +138,7 @@ static bool cut_smaller(struct oae_link *l, struct oae_lane *n, u64 now,
 
 	if (is <= OAE_MIN_SLICE)
 		return false;
-	if (p->kind == OAE_MESSAGE && is > least) {
+	if (oae_kind_is_read(p->kind) && is > least) {
 		while (usual[i] >= is + OAE_HDR_LEN)
 			i++;
 		l->cut = usual[i] - OAE_HDR_LEN;

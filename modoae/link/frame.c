@@ -59,7 +59,7 @@ static u64 frame_header_digest(const u8 *hdr, size_t hdr_len, u64 payload_hash)
 	return frame_header_hash(copy, hdr_len, payload_hash);
 }
 
-/* Is this an OFFER of one slice, not express, as those of halves and verbs are? */
+/* Is this an OFFER of one slice, not express? All are but those of messages. */
 static bool one_frame(const struct oae_frame *f)
 {
 	return !f->slice && !f->length == (f->kind == OAE_VOID) &&
@@ -86,9 +86,9 @@ static bool frame_fields_ok(const struct oae_frame *f)
 			return false;
 		return f->kind == OAE_MESSAGE || one_frame(f);
 	case OAE_REFLECT:
-		if (f->kind == OAE_MESSAGE || f->kind == OAE_VOID)
-			return f->attempt && f->length == OAE_REFLECT_LEN;
-		return f->attempt && f->length > OAE_REFLECT_LEN;
+		if (f->kind == OAE_SWAP || f->kind == OAE_VERB)
+			return f->attempt && f->length > OAE_REFLECT_LEN;
+		return f->attempt && f->length == OAE_REFLECT_LEN;
 	case OAE_REFUSE:
 		if (!f->attempt || !f->reason || f->reason == OAE_R_POLICY ||
 		    f->reason == OAE_R_FULL)
@@ -199,6 +199,7 @@ enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
 	f->attempt = buf[OAE_OFF_ATTEMPT];
 	f->kind = buf[OAE_OFF_KIND];
 	f->reason = get_unaligned_be16(buf + OAE_OFF_REASON);
+	f->unfit = 0;
 	f->payload_hash = 0;
 
 	need = hdr_len + f->length;

@@ -17,6 +17,8 @@
  * @length: payload bytes in this frame
  * @slice: index of this slice
  * @reason: enum oae_reason; REFLECT: see OAE_OFF_REASON
+ * @unfit: OFFER of a PACK: why it cannot be held, enum oae_reason; 0 if it can.
+ *	Not on the wire: whoever has the payload unpacks it, and sets this
  * @src_ltag: the sender's ltag
  * @dst_ltag: the receiver's ltag as the sender knows it
  * @tx: last transaction the sender has committed
@@ -40,6 +42,7 @@ struct oae_frame {
 	u16 length;
 	u16 slice;
 	u16 reason;
+	u16 unfit;
 	u32 src_ltag;
 	u32 dst_ltag;
 	u32 tx;

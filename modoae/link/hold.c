@@ -329,6 +329,10 @@ static void hold_hand_over(struct oae_link *l, u32 seq, struct oae_actions *a)
 		break;
 	case OAE_VOID:
 		break;
+	case OAE_PACK:
+		oae_op(a, OAE_OP_UNPACK)->seq = seq;
+		l->ndelivered++;
+		break;
 	default:
 		op = oae_op(a, OAE_OP_DELIVER);
 		op->slice = h->nslices;
@@ -370,7 +374,7 @@ static void hold_send_reflect(struct oae_link *l, u32 seq, const struct oae_hold
 	s->frame.reason = room;
 	s->frame.reflect.digest = h->digest;
 	s->frame.reflect.first = h->first;
-	if (kind == OAE_MESSAGE || kind == OAE_VOID)
+	if (kind != OAE_SWAP && kind != OAE_VERB)
 		return;
 	s->handle = l->half.p.handle;
 	s->frame.length = OAE_REFLECT_LEN + h->reply;
@@ -486,8 +490,7 @@ static bool hold_begin_attempt(struct oae_link *l, const struct oae_frame *f,
 	h->state = OAE_HOLD_PARTIAL;
 	h->attempt = f->attempt;
 
-	/* Only a message needs room: the others are not read. */
-	if (f->kind != OAE_MESSAGE)
+	if (!oae_kind_is_read(f->kind))
 		return true;
 	if (!had_room && !hold_room(l, f->seq, room)) {
 		hold_refuse(l, f->seq, OAE_R_BUSY, a);
@@ -556,6 +559,19 @@ void oae_hold_compute(struct oae_link *l, struct oae_actions *a)
 	}
 }
 
+/*
+ * A pack cannot be held. If there is no memory for its messages, READY follows when there
+ * is room, and not at once: room is not what is missing.
+ */
+static void hold_refuse_pack(struct oae_link *l, const struct oae_frame *f,
+			     struct oae_actions *a)
+{
+	bool busy_due = l->busy_due;
+
+	hold_refuse(l, f->seq, l->packs ? f->unfit : OAE_R_KIND, a);
+	l->busy_due = busy_due;
+}
+
 /* All slices are here: hold the transaction and reflect it, or refuse it. */
 static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame *f,
 		 u32 room, u64 now, struct oae_actions *a)
@@ -582,6 +598,12 @@ static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame 
 		oae_note(a, OAE_N_GAP);
 		hold_send_refuse(l, f->seq, h, OAE_R_GAP, a);
 		return;
+	case OAE_PACK:
+		if (f->unfit || !l->packs) {
+			hold_refuse_pack(l, f, a);
+			return;
+		}
+		break;
 	}
 	hold_begin(l, h, now, a);
 	if (h->express)

@@ -354,6 +354,66 @@ void oae_offer_withdraw(struct oae_link *l)
 	oae_lane_clear(l, l->tx + 1);
 }
 
+static void lane_back(struct oae_actions *a, void *handle, bool refused)
+{
+	struct oae_op *op = oae_op(a, OAE_OP_BACK);
+
+	op->handle = handle;
+	op->refused = refused;
+}
+
+/**
+ * oae_offer_next_back() - hand the post that waits behind the lanes back to the caller
+ * @l: the link
+ * @a: actions
+ */
+void oae_offer_next_back(struct oae_link *l, struct oae_actions *a)
+{
+	if (l->next_valid)
+		lane_back(a, l->next.handle, false);
+	l->next_valid = false;
+}
+
+/**
+ * oae_offer_aside_back() - hand back what stepped aside, and the post behind it
+ * @l: the link
+ * @i: the first of those that stepped aside that is handed back
+ * @a: actions
+ */
+void oae_offer_aside_back(struct oae_link *l, unsigned int i, struct oae_actions *a)
+{
+	oae_offer_next_back(l, a);
+	for (; l->naside > i; l->naside--)
+		lane_back(a, oae_aside(l, l->naside - 1)->handle, false);
+}
+
+/**
+ * oae_offer_hand_back() - hand a content, and all above it, back to the caller
+ * @l: the link
+ * @seq: the number of the content, a pack
+ * @refused: the pack was refused for good
+ * @a: actions
+ *
+ * A pack that cannot be offered as it is becomes several contents. What is above keeps
+ * its place behind them, so it goes back, too, and is posted again (protocol 4.12).
+ */
+void oae_offer_hand_back(struct oae_link *l, u32 seq, bool refused,
+			 struct oae_actions *a)
+{
+	const struct oae_lane *n;
+	u32 at;
+
+	/* The last one first: each is put before those that went back already. */
+	oae_offer_aside_back(l, 0, a);
+	for (at = l->tx + l->nlanes; at != seq - 1; at--) {
+		n = oae_lane(l, at);
+		if (n->p.kind == OAE_VOID)
+			continue;
+		lane_back(a, n->p.handle, refused && at == seq);
+		oae_lane_clear(l, at);
+	}
+}
+
 /**
  * oae_offer_drop_next() - reverse the post that waits behind the offer, if any
  * @l: the link

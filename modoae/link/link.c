@@ -155,6 +155,7 @@ void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,
 	l->peer_rx = start;
 	l->window = cfg->window ? cfg->window : 1;
 	l->win = 1;
+	l->packs = cfg->pack;
 	/* Of the first number nothing is known. */
 	l->dirty = ~0ULL;
 }

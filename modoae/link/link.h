@@ -75,6 +75,7 @@ enum oae_outcome {
  * @max_len: largest transaction held, bytes
  * @window: the most transactions under way in either direction, 1 to OAE_WINDOW_MAX;
  *	a new value is used from the next freeze on
+ * @pack: take packs, and make them; likewise
  * @random: returns 32 unpredictable bits; called in the context of the event
  */
 struct oae_link_cfg {
@@ -84,6 +85,7 @@ struct oae_link_cfg {
 	u64 dead;
 	u32 max_len;
 	u8 window;
+	bool pack;
 	u32 (*random)(void);
 };
 
@@ -99,7 +101,7 @@ struct oae_link_cfg {
  * @slice_max: the longest slice, bytes
  * @nslices: 1 to OAE_MAX_SLICES
  * @kind: enum oae_kind
- * @flags: OAE_POST_*; for a SWAP or a VERB only CONFIRM
+ * @flags: OAE_POST_*; for all kinds but MESSAGE only CONFIRM
  * @reply: VERB: length of the answer, bytes
  */
 struct oae_post {
@@ -132,6 +134,7 @@ enum oae_op_type {
 	OAE_OP_KEEP,		/* keep this frame's payload as slice @slice of @seq */
 	OAE_OP_DISCARD,		/* free all slices kept of @seq */
 	OAE_OP_DELIVER,		/* deliver the slices 0 to @slice - 1 of @seq */
+	OAE_OP_UNPACK,		/* deliver the messages of the pack in slice 0 of @seq */
 	OAE_OP_RESULT,		/* the data behind this REFLECT's body is @handle's result */
 	OAE_OP_TAKE,		/* swap: slice 0 of @seq is @handle's result */
 	OAE_OP_VERB,		/* compute the verb in slice 0 of @seq, then
@@ -139,6 +142,10 @@ enum oae_op_type {
 				 */
 	OAE_OP_APPLY,		/* apply the verb in slice 0 of @seq, and free that */
 	OAE_OP_COMPLETE,	/* @handle has ended: @outcome, @err */
+	OAE_OP_BACK,		/* take @handle back: it is to be posted again, before
+				 * all others. A pack as its messages, and if
+				 * @refused each of them alone
+				 */
 	OAE_OP_CONFIRMED,	/* the commits up to @seq are known to be delivered */
 	OAE_OP_RESLICE,		/* cut @handle anew: oae_link_cut(), then
 				 * oae_link_resliced()
@@ -152,7 +159,10 @@ struct oae_op {
 	u8 type;
 	u8 note;
 	u8 outcome;
-	u8 slice;
+	union {
+		u8 slice;
+		bool refused;
+	};
 	union {
 		int err;
 		u32 seq;
@@ -340,6 +350,7 @@ struct oae_link {
 		u32 start;
 		u16 mtu;
 		u8 window;
+		bool packs;	/* it takes packs */
 		bool held;	/* it held a transaction, said its last SYNC */
 	} heard;
 	u32 ltag;
@@ -371,6 +382,8 @@ struct oae_link {
 	bool ready_due;		/* refused BUSY or CONFLICT: READY must follow */
 	bool busy_due;		/* and one of them BUSY */
 	bool next_valid;
+	bool packs;		/* this end takes packs, as said with this ltag */
+	bool peer_packs;	/* and the peer does */
 	u8 last_kind;		/* kind of the express at rx */
 
 	/* The window (protocol 4.11). */
@@ -470,6 +483,8 @@ bool oae_link_wants(const struct oae_link *l);
 bool oae_link_wants_half(const struct oae_link *l);
 int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		    struct oae_actions *a);
+int oae_link_replace(struct oae_link *l, const void *handle,
+		     const struct oae_post *p, u64 now, struct oae_actions *a);
 void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 		       struct oae_actions *a);
 void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
@@ -564,6 +579,12 @@ static inline bool oae_link_lacks_for(const struct oae_link *l, u32 seq)
 static inline u32 oae_link_rx(const struct oae_link *l)
 {
 	return l->rx;
+}
+
+/* Is this a frame of the present run, for all that its ltags say? */
+static inline bool oae_link_is_run(const struct oae_link *l, const struct oae_frame *f)
+{
+	return f->dst_ltag == l->ltag && f->src_ltag == l->peer_ltag;
 }
 
 /* Has this run a window? Then a number that was given is never given back. */
@@ -678,6 +699,7 @@ bool oae_link_undecided(const struct oae_link *l);
 bool oae_link_in_doubt(const struct oae_link *l);
 u16 oae_link_slice_max(const struct oae_link *l);
 u16 oae_link_cut(const struct oae_link *l, u8 kind, u32 len);
+u32 oae_link_pack_max(const struct oae_link *l);
 bool oae_link_early(const struct oae_link *l, u64 now);
 u64 oae_link_stall(const struct oae_link *l);
 const char *oae_state_name(enum oae_state state);

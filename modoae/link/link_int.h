@@ -94,6 +94,12 @@ static inline bool oae_post_express(const struct oae_post *p)
 	return p->flags & OAE_POST_EXPRESS;
 }
 
+/* Is this kind delivered to the reader, for whom there must be room? */
+static inline bool oae_kind_is_read(u8 kind)
+{
+	return kind == OAE_MESSAGE || kind == OAE_PACK;
+}
+
 /* Does this post go out alone, once all others have ended (protocol 4.11)? */
 static inline bool oae_post_barrier(const struct oae_post *p)
 {
@@ -168,6 +174,10 @@ void oae_offer_drop(struct oae_link *l, u32 seq, enum oae_outcome outcome, int e
 		    struct oae_actions *a);
 void oae_offer_drop_all(struct oae_link *l, int err, struct oae_actions *a);
 void oae_offer_withdraw(struct oae_link *l);
+void oae_offer_next_back(struct oae_link *l, struct oae_actions *a);
+void oae_offer_aside_back(struct oae_link *l, unsigned int i, struct oae_actions *a);
+void oae_offer_hand_back(struct oae_link *l, u32 seq, bool refused,
+			 struct oae_actions *a);
 void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a);
 
 /* offer.c */
@@ -189,6 +199,7 @@ void oae_offer_drop_aside(struct oae_link *l, unsigned int i, int err,
 void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a);
 
 /* cut.c */
+bool oae_cut_fits(const struct oae_link *l, const struct oae_post *p);
 u32 oae_cut_longest(const struct oae_post *p);
 u32 oae_cut_shortest(u32 len);
 void oae_cut_count(u8 *row, u64 *since, u32 len, u64 now);

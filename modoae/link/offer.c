@@ -113,7 +113,7 @@ static bool offer_wants_slicing(struct oae_link *l, struct oae_lane *n, u64 now,
 /**
  * oae_fits_frame() - does a half or a verb, and its answer, fit into one frame each?
  * @l: the link
- * @p: the post; a message always fits, since it is cut
+ * @p: the post; a message always fits, since it is cut, and a pack is made anew
  *
  * Return: true if so.
  */
@@ -122,7 +122,7 @@ bool oae_fits_frame(const struct oae_link *l, const struct oae_post *p)
 	u32 max = oae_link_slice_max(l);
 	u32 reply = p->kind == OAE_SWAP ? p->len : p->reply;
 
-	return p->kind == OAE_MESSAGE || p->kind == OAE_VOID ||
+	return (p->kind != OAE_SWAP && p->kind != OAE_VERB) ||
 	       (p->len <= max && reply + OAE_REFLECT_LEN <= max);
 }
 
@@ -159,6 +159,10 @@ void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 	bool clean = !(l->dirty >> oae_place(l, seq) & 1), last = n->due == OAE_DUE_LAST;
 	bool resume = last || (!fresh && n->again && clean && !n->attempt);
 
+	if (n->p.kind == OAE_PACK && !oae_cut_fits(l, &n->p)) {
+		oae_offer_hand_back(l, seq, false, a);
+		return;
+	}
 	oae_lane_unpark(l, n);
 	oae_lane_not_due(l, n);
 	if (offer_wants_slicing(l, n, now, a) || !oae_offer_next_attempt(l, n, now, a))

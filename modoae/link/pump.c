@@ -139,6 +139,14 @@ void oae_offer_drop_aside(struct oae_link *l, unsigned int i, int err,
 		*oae_aside(l, i) = *oae_aside(l, i + 1);
 }
 
+/* Is a post longer than the peer takes, or than a frame? A pack is dissolved then. */
+static bool pump_too_big(const struct oae_link *l, const struct oae_post *p)
+{
+	if (p->kind == OAE_PACK)
+		return false;
+	return p->len > l->peer_max_len || !oae_fits_frame(l, p);
+}
+
 /*
  * Offer what has a number for the first time in this run. False: the link waits, for
  * new slices or since it froze.
@@ -151,7 +159,7 @@ static bool pump_give(struct oae_link *l, bool fresh, u64 now,
 
 	if (fresh) {
 		pump_new_content(l, now);
-		if (n->p.len > l->peer_max_len || !oae_fits_frame(l, &n->p)) {
+		if (pump_too_big(l, &n->p)) {
 			oae_offer_drop(l, seq, OAE_REVERSED, OAE_E_TOO_BIG, a);
 			return true;
 		}

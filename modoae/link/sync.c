@@ -47,6 +47,8 @@ void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
 	s->frame.sync.inc = l->inc;
 	s->frame.sync.peer_inc = l->peer_inc;
 	s->frame.sync.caps = l->window - 1;
+	if (l->packs)
+		s->frame.sync.caps |= OAE_CAPS_PACK;
 	s->frame.sync.max_len = l->cfg->max_len;
 	s->frame.sync.start = l->start;
 	s->frame.sync.mtu = l->mtu;
@@ -72,6 +74,7 @@ static void begin_sync(struct oae_link *l, enum oae_state state, u64 now,
 	sync_draw_ltag(l);
 	oae_lane_froze(l);
 	l->window = l->cfg->window ? l->cfg->window : 1;
+	l->packs = l->cfg->pack;
 	l->sync_at = now;
 	l->syncs = 0;
 	l->state = state;
@@ -112,6 +115,7 @@ static void sync_learn(struct oae_link *l, const struct oae_frame *f)
 	l->heard.start = f->sync.start;
 	l->heard.mtu = f->sync.mtu;
 	l->heard.window = (f->sync.caps & OAE_CAPS_WINDOW) + 1;
+	l->heard.packs = f->sync.caps & OAE_CAPS_PACK;
 	if (f->opcode == OAE_SYNC)
 		l->heard.held = f->flags & OAE_F_HELD;
 }
@@ -300,6 +304,7 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 	sync_learn(l, f);
 	l->heard.held = false;
 	l->peer_max_len = f->sync.max_len;
+	l->peer_packs = l->heard.packs;
 	if (l->peer_mtu && l->peer_mtu != f->sync.mtu)
 		oae_offer_uncut(l);
 	l->peer_mtu = f->sync.mtu < OAE_MIN_MTU ? OAE_MIN_MTU : f->sync.mtu;
@@ -412,6 +417,8 @@ bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
 	ack.sync.start = l->heard.start;
 	ack.sync.mtu = l->heard.mtu;
 	ack.sync.caps = l->heard.window - 1;
+	if (l->heard.packs)
+		ack.sync.caps |= OAE_CAPS_PACK;
 	sync_resolve(l, &ack, now, a);
 	return l->state == OAE_OPEN;
 }

@@ -18,7 +18,8 @@ OPCODES = ("SYNC", "SYNC_ACK", "SYNC_CHK", "CLOSE", "CLOSE_ACK", "OFFER", "REFLE
            "REFUSE", "READY", "REVERSE", "DONE", "HELLO", "NOLINK")
 
 EXPRESS, LAST, RESUME, WANT_DONE, HELD, VIA, AUTH = (1 << n for n in range(7))
-MESSAGE, SWAP, VERB, VOID = range(4)
+MESSAGE, SWAP, VERB, VOID, PACK = range(5)
+CAPS_PACK = 0x40
 GATEWAY, LEAVING, ASK, ABOUT = (1 << n for n in range(4))     # flags of HELLO
 BUSY, GAP, NO_HALF, CONFLICT, TOO_BIG, KIND, POLICY, FULL, NO_REGION, RANGE, ACCESS, \
     BAD_VERB = range(1, 13)
@@ -103,6 +104,14 @@ _HEADER = struct.Struct(">BBBBHHIIIIIBBHQ")
 def sync_body(inc, peer_inc=0, max_len=65536, start=0, mtu=1500, caps=0):
     """The payload of a SYNC, SYNC_ACK or SYNC_CHK."""
     return _SYNC.pack(inc, peer_inc, caps, max_len, start, mtu, 0)
+
+
+def pack_body(messages, count=None, lengths=None, zero=0):
+    """The payload of a PACK; count, lengths and zero as given, right or wrong."""
+    lengths = [len(m) for m in messages] if lengths is None else lengths
+    count = len(messages) if count is None else count
+    return (bytes([count, zero]) + b"".join(n.to_bytes(2, "big") for n in lengths) +
+            b"".join(messages))
 
 
 def hello_body(flags=0, zone=0, mtu=1500, epoch=0, inc=0,      # pylint: disable=R0913,R0917

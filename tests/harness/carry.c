@@ -150,6 +150,24 @@ void h_enqueue(struct h_event *ev, struct h_tx *tx, h_id id)
 }
 
 /**
+ * h_requeue() - put a transaction before all that is queued at this end
+ * @ev: the event
+ * @tx: the transaction
+ * @id: its name
+ */
+void h_requeue(struct h_event *ev, struct h_tx *tx, h_id id)
+{
+	struct h_queue *q = queue_of(ev, tx);
+
+	tx->at_link = false;
+	tx->next = q->first;
+	if (!q->first)
+		q->last = id;
+	q->first = id;
+	ev->end->queued++;
+}
+
+/**
  * h_dequeue() - take the first transaction of a queue
  * @ev: the event
  * @q: the queue, not empty
@@ -208,6 +226,7 @@ static void flush(struct h_event *ev, struct h_queue *q, int err)
 static struct h_tx *wanted(struct h_event *ev, h_id *id)
 {
 	struct h_end *e = ev->end;
+	struct h_tx *pack = NULL;
 	struct h_queue *q;
 
 	if (e->queue.first && oae_link_wants(&e->link))
@@ -216,7 +235,9 @@ static struct h_tx *wanted(struct h_event *ev, h_id *id)
 		q = &e->halves;
 	else
 		return NULL;
-	return h_dequeue(ev, q, id);
+	if (q == &e->queue && h_pack)
+		pack = h_pack(ev, id);
+	return pack ? pack : h_dequeue(ev, q, id);
 }
 
 /**
@@ -282,6 +303,12 @@ static void op_of_tx(struct h_event *ev, const struct oae_op *op)
 	case OAE_OP_TAKE:
 		h_hand_over(ev, op->type, 1, id);
 		break;
+	case OAE_OP_BACK:
+		if (tx->kind == OAE_PACK)
+			h_dissolve(ev, tx, id, op->refused);
+		else
+			h_requeue(ev, tx, id);
+		break;
 	case OAE_OP_RESLICE:
 		if (tx->kind != OAE_MESSAGE)
 			h_fail(ev, id, "RESLICE of #, which is no message");
@@ -311,8 +338,9 @@ static void one_op(struct h_event *ev, const struct oae_op *op)
 		break;
 	case OAE_OP_DELIVER:
 	case OAE_OP_APPLY:
+	case OAE_OP_UNPACK:
 		h_hand_over(ev, op->type,
-			    op->type == OAE_OP_APPLY ? 1 : op->slice, 0);
+			    op->type == OAE_OP_DELIVER ? op->slice : 1, 0);
 		break;
 	case OAE_OP_VERB:
 		verb(ev);
@@ -320,6 +348,7 @@ static void one_op(struct h_event *ev, const struct oae_op *op)
 	case OAE_OP_RESULT:
 	case OAE_OP_TAKE:
 	case OAE_OP_COMPLETE:
+	case OAE_OP_BACK:
 	case OAE_OP_RESLICE:
 		op_of_tx(ev, op);
 		break;

@@ -124,6 +124,7 @@ struct h_event {
 void h_begin(struct h_event *ev);
 void h_ops(struct h_event *ev);
 void h_enqueue(struct h_event *ev, struct h_tx *tx, h_id id);
+void h_requeue(struct h_event *ev, struct h_tx *tx, h_id id);
 bool h_unqueue(struct h_event *ev, const struct h_tx *tx, h_id id);
 struct h_tx *h_dequeue(struct h_event *ev, struct h_queue *q, h_id *id);
 void h_feed(struct h_event *ev);
@@ -192,6 +193,10 @@ H_OPTIONAL void h_before(struct h_event *ev, const struct oae_op *op);
 H_OPTIONAL void h_before_send(struct h_event *ev, const struct oae_send *s);
 /* Places for unread transactions; enough if it is not there. */
 H_OPTIONAL u32 h_room(struct h_event *ev);
+/* A pack of the first of @ev->end->queue, which are dequeued; NULL: the first goes alone. */
+H_OPTIONAL struct h_tx *h_pack(struct h_event *ev, h_id *id);
+/* The link has given a pack back: h_requeue() its messages, the last one first. */
+H_OPTIONAL void h_dissolve(struct h_event *ev, struct h_tx *tx, h_id id, bool refused);
 /* Called before queued transactions are posted. */
 H_OPTIONAL void h_more(struct h_event *ev);
 /* For h_cut(): the hash of a slice; of slice 0 also its first bytes. */

@@ -232,7 +232,7 @@ void h_ended(struct h_event *ev, struct h_tx *tx, h_id id, u8 outcome, int err)
 	    (err == OAE_E_UNKNOWN) != (outcome == OAE_UNKNOWN))
 		h_fail(ev, id, "G3: the outcome of # has the wrong errno");
 	/* A verb that was answered waits for those below it, and may be reversed. */
-	if (!ev->anything && tx->kind != OAE_MESSAGE &&
+	if (!ev->anything && tx->kind != OAE_MESSAGE && tx->kind != OAE_PACK &&
 	    tx->answered != (outcome == OAE_COMMITTED) &&
 	    !(H_LANES > 1 && tx->kind == OAE_VERB && outcome == OAE_REVERSED))
 		h_fail(ev, id, "G2: # committed, and what it is for has not come; or it came, and # is not");
@@ -284,7 +284,7 @@ static void arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 	if (tx->delivered)
 		h_fail(ev, id, "G1: # delivered twice");
 	/* Halves have no numbers, so an arbitrary start does not order them. */
-	else if (id <= *last && !(half && ev->anything))
+	else if (id <= *last && !(half && ev->anything) && tx->kind != OAE_PACK)
 		h_fail(ev, id, "G1: # delivered after one that is younger");
 	if (tx->ended && tx->outcome == OAE_REVERSED &&
 	    !(ev->anything && tx->excused))
@@ -301,7 +301,8 @@ static void arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 	for (i = 0; i < ev->peer->nundelivered; i++)
 		if (ev->peer->undelivered[i] == id)
 			not_undelivered(ev->peer, i);
-	*last = id;
+	if (tx->kind != OAE_PACK)
+		*last = id;
 	h_arrived(ev, op, tx, id);
 }
 
@@ -320,9 +321,9 @@ static void swapped(struct h_event *ev, struct h_tx *tx, h_id id,
 }
 
 /**
- * h_hand_over() - DELIVER, TAKE or APPLY: the held transaction is committed
+ * h_hand_over() - DELIVER, UNPACK, TAKE or APPLY: the held transaction is committed
  * @ev: the event
- * @op: the op
+ * @op: the op; UNPACK: the user orders the messages
  * @n: number of slices
  * @mine: TAKE: the half lent for it
  */
@@ -330,7 +331,7 @@ void h_hand_over(struct h_event *ev, u8 op, unsigned int n, h_id mine)
 {
 	static const u8 kinds[] = {
 		[OAE_OP_DELIVER] = OAE_MESSAGE, [OAE_OP_TAKE] = OAE_SWAP,
-		[OAE_OP_APPLY] = OAE_VERB,
+		[OAE_OP_APPLY] = OAE_VERB, [OAE_OP_UNPACK] = OAE_PACK,
 	};
 	struct h_tx *tx = NULL, *half = mine ? h_find(ev, mine) : NULL;
 	struct h_end *e = ev->end;

@@ -76,6 +76,10 @@ def cases(peer):
     yield "OFFER of a VOID, express", "field", offer(kind=oae.VOID, payload=b"",
                                                      flags=oae.LAST | oae.EXPRESS)
     yield "OFFER of a VOID, not empty", "field", offer(kind=oae.VOID)
+    yield "OFFER of a pack, two slices", "field", offer(kind=oae.PACK, slice=1)
+    yield "OFFER of a pack, express", "field", offer(kind=oae.PACK, flags=oae.LAST | oae.EXPRESS)
+    yield "OFFER of a pack, empty", "field", offer(kind=oae.PACK, payload=b"")
+    yield "REFLECT of a pack, long body", "field", reflect(kind=oae.PACK, payload=bytes(17))
     yield "reason 13", "field", commit(reason=13)
     yield "OFFER of a half, two slices", "field", offer(kind=oae.SWAP, slice=1)
     yield "OFFER of a half, not the last", "field", offer(kind=oae.SWAP, flags=0)

@@ -87,7 +87,8 @@ const char *sim_frame_text(const struct oae_frame *f, char *buf, size_t len)
 	if (f->kind)
 		n += snprintf(buf + n, len - n, " %s",
 			      f->kind == OAE_SWAP ? "swap" :
-			      f->kind == OAE_VERB ? "verb" : "void");
+			      f->kind == OAE_VERB ? "verb" :
+			      f->kind == OAE_PACK ? "pack" : "void");
 	if (f->opcode == OAE_OFFER)
 		n += snprintf(buf + n, len - n, " slice %u", f->slice);
 	if (f->opcode == OAE_REFUSE)
@@ -123,6 +124,7 @@ void sim_init(struct sim *w, u64 seed)
 	w->max_sends = 0;
 	w->swaps = 0;
 	w->verbs = 0;
+	w->packs = 0;
 	w->events = 0;
 	w->steps = 0;
 	w->frames = 0;

@@ -27,6 +27,7 @@
 #define SIM_WIRE	320		/* frames in flight, each way */
 #define SIM_TXS		512
 #define SIM_STEPS	100000		/* frames and timers of one run */
+#define SIM_PACK	6		/* messages in a pack, at most */
 #define SIM_WORDS	8		/* exposed by an end */
 #define SIM_VERB_WORDS	3		/* that one verb works on, at most */
 #define SIM_TRACE	60		/* lines of a failing run to show */
@@ -41,6 +42,11 @@ struct sim_tx {
 	u64 posted_at, ended_at;
 	u32 cut;		/* bytes a slice */
 	int err;
+	h_id pack;		/* that it is in, or 0 */
+	bool alone;		/* not to be in a pack any more */
+	/* PACK */
+	u8 n;
+	h_id member[SIM_PACK];
 	/* VERB */
 	u8 code, word, words;	/* enum sim_code, on which words */
 	u8 refusal;		/* enum oae_reason: always refused so */
@@ -124,9 +130,9 @@ struct sim {
 	unsigned int ntx;
 	bool wild;			/* starts of counters at random */
 	bool hostile;			/* frames were forged: BROKEN may be */
-	unsigned int refusals;		/* of verbs, in 1024 */
+	unsigned int refusals;		/* of verbs and packs, in 1024 */
 	unsigned int max_ops, max_sends;	/* of one event */
-	unsigned long swaps, verbs;	/* taken, applied */
+	unsigned long swaps, verbs, packs;	/* taken, applied, unpacked */
 	unsigned long events, frames, steps;
 	unsigned long notes[OAE_NOTE_END];
 	unsigned long outcomes[OAE_OUTCOME_END];
@@ -163,7 +169,7 @@ struct sim_tx *sim_post(struct sim_end *e, u32 len, u32 cut, u8 kind,
 			u8 flags);
 void sim_cancel(struct sim_end *e, struct sim_tx *tx);
 void sim_receive(struct sim_end *e, const struct sim_pkt *p,
-		 const struct oae_frame *f);
+		 struct oae_frame *f);
 void sim_read(struct sim_end *e);
 void sim_timer(struct sim_end *e);
 void sim_close(struct sim_end *e);
@@ -184,8 +190,17 @@ void sim_words_reset(struct sim_end *e);
 void sim_words_check(struct sim_end *e);
 void sim_other(struct sim_end *e, unsigned int word);
 
+/* sim_pack.c: packs */
+void sim_pack_content(struct sim *w, const struct sim_tx *pack, u32 off, u32 len, u8 *buf);
+void sim_pack_ended(struct h_event *ev, struct sim_tx *pack, int err);
+void sim_pack_arrived(struct h_event *ev, struct sim_tx *pack);
+h_id sim_pack_whose(struct h_event *ev, const u8 *got, u32 len);
+u16 sim_pack_unfit(struct sim_end *e, const u8 *payload, u32 len);
+void sim_pack_cancel(struct sim_end *e, struct h_event *ev, struct sim_tx *tx, int err);
+void sim_pack_check(struct sim *w, struct sim_tx *pack);
+
 /* sim_check.c: contents, and what is told to whom */
-void sim_content(const struct sim_tx *tx, u32 off, u32 len, u8 *buf);
+void sim_content(struct sim *w, const struct sim_tx *tx, u32 off, u32 len, u8 *buf);
 void sim_check(struct sim *w);
 bool sim_settled(const struct sim *w);
 void sim_check_end(struct sim *w);

@@ -19,11 +19,15 @@ static struct sim_end *here(const struct h_event *ev)
  * What a transaction says. No two are alike, and no two words of one, so any
  * mixture of slices shows. The first word is the id.
  */
-void sim_content(const struct sim_tx *tx, u32 off, u32 len, u8 *buf)
+void sim_content(struct sim *w, const struct sim_tx *tx, u32 off, u32 len, u8 *buf)
 {
 	u64 word = 0;
 	u32 i;
 
+	if (tx->kind == OAE_PACK) {
+		sim_pack_content(w, tx, off, len, buf);
+		return;
+	}
 	for (i = off; i < off + len; i++) {
 		if (i == off || !(i & 7))
 			word = htobe64(i < 8 ? tx->id :
@@ -69,13 +73,17 @@ static h_id whose(struct h_event *ev, const u8 *got, u32 len, u8 kind)
 {
 	static u8 said[OAE_MAX_SLICES * SIM_MTU_MAX];
 	u64 id = len < sizeof(id) ? 0 : get_unaligned_be64(got);
-	struct sim_tx *tx = (struct sim_tx *)h_find(ev, id);
+	struct sim_tx *tx;
+
+	if (kind == OAE_PACK)
+		return sim_pack_whose(ev, got, len);
+	tx = (struct sim_tx *)h_find(ev, id);
 
 	if (!tx) {
 		h_fail(ev, 0, "G1: here is what nobody sent");
 		return 0;
 	}
-	sim_content(tx, 0, tx->len, said);
+	sim_content(ev->world, tx, 0, tx->len, said);
 	if (tx->kind != kind || tx->len != len || memcmp(got, said, len)) {
 		h_fail(ev, id, "G1: # is altered");
 		return 0;
@@ -125,7 +133,12 @@ void h_arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 
 	sim_say(w, "  %c: #%u %s", name(ev), (u32)id,
 		op == OAE_OP_DELIVER ? "delivered" :
+		op == OAE_OP_UNPACK ? "unpacked" :
 		op == OAE_OP_APPLY ? "applied" : "taken");
+	if (op == OAE_OP_UNPACK) {
+		sim_pack_arrived(ev, (struct sim_tx *)tx);
+		return;
+	}
 	w->delivered++;
 	w->swaps += op == OAE_OP_TAKE;
 	ev->end->unread += op == OAE_OP_DELIVER;
@@ -165,6 +178,10 @@ void h_told(struct h_event *ev, struct h_tx *htx, h_id id, int err)
 		err ? strerror(err) : "");
 	tx->err = err;
 	tx->ended_at = w->now;
+	if (tx->kind == OAE_PACK) {
+		sim_pack_ended(ev, tx, err);
+		return;
+	}
 	w->outcomes[tx->outcome]++;
 	if (tx->outcome == OAE_REVERSED)
 		check_refused(ev, tx, err);
@@ -185,7 +202,8 @@ static struct h_event at(struct sim *w, unsigned int who)
 	return (struct h_event){
 		.world = w, .end = (struct h_end *)e,
 		.peer = (struct h_end *)&w->end[!who],
-		.rcvbuf = e->rcvbuf, .max_len = e->cfg.max_len,
+		/* Room is for so many transactions, and each may have been a pack. */
+		.rcvbuf = (e->rcvbuf + 1) * (e->cfg.pack ? SIM_PACK : 1) - 1, .max_len = e->cfg.max_len,
 	};
 }
 
@@ -220,7 +238,9 @@ void sim_check_end(struct sim *w)
 	struct h_event ev;
 	unsigned int i;
 
-	for (i = 0; i < w->ntx; i++) {
+	for (i = w->ntx; i--;) {
+		if (w->tx[i].kind == OAE_PACK)
+			sim_pack_check(w, &w->tx[i]);
 		ev = at(w, w->tx[i].from);
 		h_check_tx(&ev, (struct h_tx *)&w->tx[i], i + 1);
 	}

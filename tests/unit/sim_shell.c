@@ -33,9 +33,8 @@ u64 h_slice(struct h_event *ev, const struct h_tx *tx, h_id id,
 {
 	u8 buf[SIM_MTU_MAX];
 
-	(void)ev;
 	(void)id;
-	sim_content((const struct sim_tx *)tx, off, len, buf);
+	sim_content(ev->world, (const struct sim_tx *)tx, off, len, buf);
 	if (!slice)
 		*first = oae_first_bytes(buf, len);
 	return oae_slice_hash(buf, len, slice);
@@ -96,10 +95,10 @@ void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 		/* Nothing. */
 	} else if (f->opcode == OAE_OFFER) {
 		n = f->length;
-		sim_content(tx, f->slice * tx->cut, n, more);
+		sim_content(e->w, tx, f->slice * tx->cut, n, more);
 	} else if (tx) {
 		n = tx->len;
-		sim_content(tx, 0, n, more);
+		sim_content(e->w, tx, 0, n, more);
 	} else if (f->opcode == OAE_REFLECT && f->kind == OAE_VERB) {
 		n = f->length - OAE_REFLECT_LEN;
 		verb = e->verb[h_lane(f->seq)];
@@ -232,7 +231,10 @@ void sim_cancel(struct sim_end *e, struct sim_tx *tx)
 		return;
 	sim_say(e->w, "%c: cancel #%u", name(e), (u32)tx->id);
 	ev = begin(e, false);
-	h_cancel(ev, tx->id, OAE_E_SIGNAL);
+	if (tx->pack)
+		sim_pack_cancel(e, ev, tx, OAE_E_SIGNAL);
+	else
+		h_cancel(ev, tx->id, OAE_E_SIGNAL);
 	over(ev);
 }
 
@@ -284,7 +286,7 @@ u32 h_room(struct h_event *ev)
 }
 
 void sim_receive(struct sim_end *e, const struct sim_pkt *p,
-		 const struct oae_frame *f)
+		 struct oae_frame *f)
 {
 	struct h_event *ev;
 
@@ -295,6 +297,8 @@ void sim_receive(struct sim_end *e, const struct sim_pkt *p,
 	ev = begin(e, false);
 	ev->raw = p;
 	ev->f = f;
+	if (f->opcode == OAE_OFFER && f->kind == OAE_PACK)
+		f->unfit = sim_pack_unfit(e, p->buf + f->hdr_len, f->length);
 	if (f->opcode == OAE_OFFER && oae_link_lacks_for(&e->link, f->seq) &&
 	    sim_upto(e->w, 4))
 		h_lend(ev);

@@ -22,7 +22,7 @@ static u64 seed_now;
 
 /* Chances of what users and fate do, per step; the rest are posts. */
 struct climate {
-	unsigned int express, many_slices, swap, verb, other, burst, pause;
+	unsigned int express, many_slices, small, swap, verb, other, burst, pause;
 	unsigned int cancel, read, crash, kill, close, shut, port, mtu, early;
 	unsigned int steps;
 };
@@ -68,6 +68,7 @@ static void draw_climate(struct sim *w, struct climate *c)
 	c->steps = 10 + sim_upto(w, 60);
 	c->express = PICK(w, 0, 300, 512, 1024);
 	c->many_slices = PICK(w, 0, 50, 300);
+	c->small = PICK(w, 0, 512, 1000);
 	c->swap = PICK(w, 0, 100, 300, 1024);
 	c->verb = PICK(w, 0, 100, 300, 1024);
 	c->other = PICK(w, 0, 0, 50, 200);
@@ -91,6 +92,7 @@ static void draw_climate(struct sim *w, struct climate *c)
 		e->mtu = PICK(w, OAE_MIN_MTU, 200, SIM_MTU_MAX);
 		e->cfg.max_len = PICK(w, 600, 4000, SIM_MAX_LEN);
 		e->cfg.window = PICK(w, 1, 1, 2, 3, 8);
+		e->cfg.pack = PICK(w, 0, 1, 1, 1);
 		e->cfg.stall_min = PICK(w, 1, 1, 5) * SIM_MS;
 		e->cfg.keepalive = PICK(w, 30, 100) * SIM_MS;
 		e->cfg.dead = PICK(w, 120, 500) * SIM_MS;
@@ -122,6 +124,9 @@ static void a_post(struct sim *w, struct sim_end *e, const struct climate *c)
 		sim_post(e, one_frame(w), 0, OAE_VERB, flags);
 		return;
 	}
+	/* Small ones may be packed. */
+	if (sim_chance(w, c->small))
+		len = 8 + sim_upto(w, 24);
 	if (len < 8)
 		len = 8;
 	if (sim_chance(w, c->express))
@@ -279,7 +284,7 @@ TEST(test_seeds)
 	u64 first = env("OAE_SIM_FIRST", 1);
 	bool trace = env("OAE_SIM_TRACE", 0);
 	unsigned long notes[OAE_NOTE_END] = { 0 };
-	unsigned long frames = 0, events = 0, delivered = 0, swaps = 0, verbs = 0;
+	unsigned long frames = 0, events = 0, delivered = 0, swaps = 0, verbs = 0, packs = 0;
 	unsigned int max_ops = 0, max_sends = 0;
 	unsigned long outcomes[OAE_OUTCOME_END] = { 0 };
 	unsigned int i, failed = 0;
@@ -304,6 +309,7 @@ TEST(test_seeds)
 		delivered += world.delivered;
 		swaps += world.swaps;
 		verbs += world.verbs;
+		packs += world.packs;
 		if (max_ops < world.max_ops)
 			max_ops = world.max_ops;
 		if (max_sends < world.max_sends)
@@ -321,8 +327,8 @@ TEST(test_seeds)
 	       (double)(clock() - began) / CLOCKS_PER_SEC);
 	for (i = 0; i < OAE_NOTE_END; i++)
 		printf("%s%s %lu", i ? ", " : "", oae_note_name(i), notes[i]);
-	printf("\n%lu swaps, %lu verbs; at most %u ops and %u sends of one event\n",
-	       swaps, verbs, max_ops, max_sends);
+	printf("\n%lu swaps, %lu verbs, %lu packs; at most %u ops and %u sends of one event\n",
+	       swaps, verbs, packs, max_ops, max_sends);
 	assert_int_equal(failed, 0);
 	if (seeds >= DEFAULT_SEEDS)
 		everything_happened(notes);

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packs of the simulation: one transaction for the link and the harness, several for
+ * their users, whose outcomes and deliveries are checked here. See sim.h.
+ */
+#include "sim.h"
+#include "../../modoae/link/pack.h"
+
+static char name(const struct h_event *ev)
+{
+	return 'A' + ev->end->who;
+}
+
+static struct sim_tx *of(struct h_event *ev, h_id id)
+{
+	return (struct sim_tx *)h_find(ev, id);
+}
+
+/* The whole payload of a pack. */
+static void build(struct sim *w, const struct sim_tx *pack, u8 *buf)
+{
+	u8 *at = buf + oae_pack_head_len(pack->n);
+	const struct sim_tx *tx;
+	unsigned int i;
+
+	oae_pack_begin(buf, pack->n);
+	for (i = 0; i < pack->n; i++) {
+		tx = &w->tx[pack->member[i] - 1];
+		oae_pack_add(buf, i, tx->len);
+		sim_content(w, tx, 0, tx->len, at);
+		at += tx->len;
+	}
+}
+
+void sim_pack_content(struct sim *w, const struct sim_tx *pack, u32 off, u32 len, u8 *buf)
+{
+	u8 all[SIM_MTU_MAX];
+
+	build(w, pack, all);
+	memcpy(buf, all + off, len);
+}
+
+/* A pack with the members that are given; NULL: there have been too many transactions. */
+static struct sim_tx *make(struct sim *w, struct sim_end *e, const h_id *member,
+			   unsigned int n)
+{
+	struct sim_tx *pack;
+	unsigned int i;
+
+	/* Leave some to prove that the link is open in the end. */
+	if (w->ntx > SIM_TXS - 16)
+		return NULL;
+	pack = &w->tx[w->ntx++];
+	memset(pack, 0, sizeof(*pack));
+	pack->id = w->ntx;
+	pack->posted_at = w->now;
+	pack->len = oae_pack_head_len(n);
+	pack->from = e->who;
+	pack->kind = OAE_PACK;
+	pack->n = n;
+	for (i = 0; i < n; i++) {
+		pack->member[i] = member[i];
+		pack->len += w->tx[member[i] - 1].len;
+		w->tx[member[i] - 1].pack = pack->id;
+	}
+	pack->cut = pack->len;
+	sim_say(w, "  #%u packs #%u and %u more", (u32)pack->id, (u32)member[0], n - 1);
+	return pack;
+}
+
+/* The first queued messages together, as the link takes a post. */
+struct h_tx *h_pack(struct h_event *ev, h_id *id)
+{
+	u32 max = oae_link_pack_max(&ev->end->link), len = OAE_PACK_HDR_LEN;
+	struct sim_end *e = (struct sim_end *)ev->end;
+	h_id member[SIM_PACK], at = e->queue.first;
+	struct sim_tx *tx, *pack;
+	unsigned int n = 0, i;
+
+	for (; at && n < SIM_PACK; at = tx->next) {
+		tx = of(ev, at);
+		len += OAE_PACK_LEN_LEN + tx->len;
+		if (tx->kind != OAE_MESSAGE || tx->flags || tx->alone || len > max)
+			break;
+		member[n++] = at;
+	}
+	if (n < 2 || !sim_upto(e->w, 16))
+		return NULL;
+	pack = make(e->w, e, member, n);
+	for (i = 0; pack && i < n; i++)
+		h_dequeue(ev, &ev->end->queue, id);
+	if (pack)
+		*id = pack->id;
+	return (struct h_tx *)pack;
+}
+
+/* Its members are transactions again; it ends without an outcome. */
+static void dissolve(struct h_event *ev, struct sim_tx *pack)
+{
+	unsigned int i;
+
+	for (i = 0; i < pack->n; i++)
+		of(ev, pack->member[i])->pack = 0;
+	pack->at_link = false;
+	pack->lost = true;
+}
+
+void h_dissolve(struct h_event *ev, struct h_tx *htx, h_id id, bool refused)
+{
+	struct sim_tx *pack = (struct sim_tx *)htx, *tx;
+	unsigned int i;
+
+	sim_say(ev->world, "  #%u is dissolved", (u32)id);
+	dissolve(ev, pack);
+	for (i = pack->n; i--;) {
+		tx = of(ev, pack->member[i]);
+		tx->alone |= refused;
+		h_requeue(ev, (struct h_tx *)tx, tx->id);
+	}
+}
+
+/* A message of a pack has its outcome. */
+static void member_ended(struct h_event *ev, struct sim_tx *tx, u8 outcome, int err)
+{
+	if (tx->ended)
+		h_fail(ev, tx->id, "G3: # ends twice");
+	if (outcome == OAE_REVERSED && tx->delivered)
+		h_fail(ev, tx->id, "G2: # reversed after it was delivered");
+	tx->pack = 0;
+	tx->ended = true;
+	tx->outcome = outcome;
+	h_told(ev, (struct h_tx *)tx, tx->id, err);
+}
+
+void sim_pack_ended(struct h_event *ev, struct sim_tx *pack, int err)
+{
+	unsigned int i;
+
+	for (i = 0; i < pack->n; i++)
+		member_ended(ev, of(ev, pack->member[i]), pack->outcome, err);
+}
+
+/* The pack is delivered, and with it each message, in its place. */
+void sim_pack_arrived(struct h_event *ev, struct sim_tx *pack)
+{
+	struct sim_tx *tx;
+	unsigned int i;
+
+	for (i = 0; i < pack->n; i++) {
+		tx = of(ev, pack->member[i]);
+		if (tx->delivered)
+			h_fail(ev, tx->id, "G1: # delivered twice, in a pack");
+		else if (tx->id <= ev->end->last_id)
+			h_fail(ev, tx->id, "G1: # delivered in a pack after one that is younger");
+		if (tx->ended && tx->outcome == OAE_REVERSED)
+			h_fail(ev, tx->id, "G2: # delivered in a pack, was reversed");
+		tx->delivered = true;
+		ev->end->last_id = tx->id;
+		ev->end->unread++;
+		((struct sim *)ev->world)->delivered++;
+	}
+	((struct sim *)ev->world)->packs++;
+}
+
+/* Which pack has these bytes? The latest, if a pack was made again. */
+h_id sim_pack_whose(struct h_event *ev, const u8 *got, u32 len)
+{
+	u16 msg_len[OAE_PACK_MSGS];
+	struct sim *w = ev->world;
+	u8 said[SIM_MTU_MAX];
+	u32 i;
+
+	if (!oae_pack_parse(got, len, msg_len))
+		return 0;
+	for (i = w->ntx; i; i--) {
+		if (w->tx[i - 1].kind != OAE_PACK || w->tx[i - 1].len != len ||
+		    w->tx[i - 1].from == ev->end->who)
+			continue;
+		build(w, &w->tx[i - 1], said);
+		if (!memcmp(said, got, len))
+			return i;
+	}
+	h_fail(ev, 0, "G1: here is a pack that nobody sent");
+	return 0;
+}
+
+/* May the pack be held? The frame says why not. */
+u16 sim_pack_unfit(struct sim_end *e, const u8 *payload, u32 len)
+{
+	u16 msg_len[OAE_PACK_MSGS];
+
+	if (!oae_pack_parse(payload, len, msg_len)) {
+		sim_fail(e->w, "a malformed pack");
+		return OAE_R_KIND;
+	}
+	if (sim_chance(e->w, e->w->refusals))
+		return sim_upto(e->w, 2) ? OAE_R_KIND : OAE_R_BUSY;
+	return 0;
+}
+
+/* A user wants a message back that is in a pack: the others go without it. */
+void sim_pack_cancel(struct sim_end *e, struct h_event *ev, struct sim_tx *tx, int err)
+{
+	struct sim_tx *pack = of(ev, tx->pack), *rest = NULL;
+	h_id member[SIM_PACK];
+	unsigned int i, n = 0;
+	struct oae_post p;
+
+	for (i = 0; i < pack->n; i++)
+		if (pack->member[i] != tx->id)
+			member[n++] = pack->member[i];
+	member_ended(ev, tx, OAE_REVERSED, err);
+	if (n == 1) {
+		rest = of(ev, member[0]);
+		rest->pack = 0;
+		rest->cut = oae_link_cut(&e->link, OAE_MESSAGE, rest->len);
+	} else if (sim_upto(e->w, 4)) {
+		rest = make(e->w, e, member, n);
+	}
+	if (rest) {
+		rest->at_link = true;
+		h_post(ev, (struct h_tx *)rest, rest->id, 0, &p);
+		pack->at_link = false;
+		pack->lost = true;
+	} else {
+		/* No memory: h_dissolve() queues the others. */
+		pack->n = n;
+		memcpy(pack->member, member, sizeof(member));
+	}
+	sim_say(e->w, "  %c: #%u %s", name(ev), (u32)pack->id,
+		rest ? "goes without it" : "comes back");
+	if (oae_link_replace(&e->link, H_HANDLE(pack->id), rest ? &p : NULL, ev->now, ev->a))
+		h_fail(ev, pack->id, "# is not where its messages are");
+	h_finish(ev);
+}
+
+/* At the end of a run: what became of a pack is what became of its messages. */
+void sim_pack_check(struct sim *w, struct sim_tx *pack)
+{
+	unsigned int i;
+
+	if (!pack->excused || pack->delivered)
+		return;
+	for (i = 0; i < pack->n; i++)
+		w->tx[pack->member[i] - 1].excused = true;
+}

@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Several messages as one transaction (doc/protocol.md section 4.12): what is said and
+ * what is learned, held and refused, handed back, and offered in place of another; and
+ * the format.
+ */
+#include "one_link.h"
+#include "../../modoae/link/link_int.h"
+#include "../../modoae/link/pack.h"
+
+#define PLACES	4
+
+static struct oae_pair place[PLACES], *pair[PLACES];
+static char h[8];		/* handles */
+
+/* The peer's caps: it takes packs, or not; its window. */
+static u32 caps(bool packs, u8 window)
+{
+	return (packs ? OAE_CAPS_PACK : 0) | (window - 1);
+}
+
+static void open_with(bool mine, bool theirs, u8 window)
+{
+	struct oae_frame f;
+	unsigned int i;
+
+	one_link(NULL);
+	cfg.window = window;
+	cfg.pack = mine;
+	oae_link_init(&l, &cfg, 7, 1500, 0);
+	clear();
+	oae_link_open(&l, now, &a);
+	assert_int_equal(sent(OAE_SYNC)->frame.sync.caps, caps(mine, window));
+	f = frame(OAE_SYNC);
+	f.src_ltag = 0x5000;
+	f.tx = PEER_START;
+	f.sync.caps = caps(theirs, window);
+	rcv(f);
+	assert_int_equal(l.state, OAE_OPEN);
+	if (window == 1)
+		return;
+	memset(place, 0, sizeof(place));
+	for (i = 0; i < PLACES; i++)
+		pair[i] = &place[i];
+	clear();
+	oae_link_lend(&l, pair, PLACES, PLACES, now, &a);
+}
+
+static int open_packs(void **state)
+{
+	(void)state;
+	open_with(true, true, 1);
+	return 0;
+}
+
+static int open_wide(void **state)
+{
+	(void)state;
+	open_with(true, true, PLACES);
+	return 0;
+}
+
+#define PACK_TEST(test)		UNIT_TEST(test, open_packs, NULL)
+#define WINDOW_TEST(test)	UNIT_TEST(test, open_wide, NULL)
+
+static struct oae_post pack_of(char *handle, u16 len)
+{
+	return (struct oae_post){
+		.handle = handle, .digest = DIGEST, .first = 1, .len = len,
+		.slice_max = len, .nslices = 1, .kind = OAE_PACK,
+	};
+}
+
+static void post_pack(char *handle, u16 len)
+{
+	struct oae_post p = pack_of(handle, len);
+
+	post_it(&p);
+}
+
+/* The peer has frozen and resolved; it takes packs or not, and of that length. */
+static void anew_with(bool packs, u8 window, u16 mtu)
+{
+	port_down();
+	rcv(BUT(resolved(), f.sync.caps = caps(packs, window), f.sync.mtu = mtu));
+	assert_int_equal(l.state, OAE_OPEN);
+}
+
+/* An answer to a number of mine. */
+static struct oae_frame answer_to(u8 opcode, u32 seq)
+{
+	struct oae_frame f = answer(opcode);
+
+	f.seq = seq;
+	f.attempt = oae_lane(&l, seq)->attempt;
+	f.kind = oae_lane(&l, seq)->p.kind;
+	f.length = opcode == OAE_REFLECT ? OAE_REFLECT_LEN : 0;
+	return f;
+}
+
+static void refuse_for(u32 seq, u16 reason)
+{
+	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = reason));
+}
+
+/* What was handed back, in the order of the ops. */
+static void assert_back(const char *const *handle, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < a.nops; i++) {
+		if (a.op[i].type != OAE_OP_BACK)
+			continue;
+		assert_true(n);
+		assert_ptr_equal(a.op[i].handle, *handle);
+		handle++;
+		n--;
+	}
+	assert_int_equal(n, 0);
+}
+
+#define BACK(...) \
+	assert_back((const char *const[]){ __VA_ARGS__ }, \
+		    sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+
+static const struct oae_op *back_of(const char *handle)
+{
+	unsigned int i;
+
+	for (i = 0; i < a.nops; i++)
+		if (a.op[i].type == OAE_OP_BACK && a.op[i].handle == handle)
+			return &a.op[i];
+	return NULL;
+}
+
+static int replace(char *old, const struct oae_post *p)
+{
+	clear();
+	return oae_link_replace(&l, old, p, now, &a);
+}
+
+/* What the peer offers next: a pack. */
+static struct oae_frame offer_pack(u8 attempt, u16 unfit)
+{
+	return BUT(offer_kind(attempt, OAE_PACK), f.unfit = unfit);
+}
+
+/* --- what is said --- */
+
+TEST(test_said)
+{
+	open_with(true, true, 1);
+	assert_int_equal(oae_link_pack_max(&l), 1500 - OAE_HDR_LEN);
+	open_with(true, false, 1);
+	assert_int_equal(oae_link_pack_max(&l), 0);
+	open_with(false, true, 1);
+	assert_int_equal(oae_link_pack_max(&l), 0);
+	/* The window is said beside it. */
+	open_with(true, true, 3);
+	assert_int_equal(l.win, 3);
+}
+
+PACK_TEST(test_said_when_frozen)
+{
+	port_down();
+	assert_int_equal(oae_link_pack_max(&l), 0);
+	cfg.pack = false;
+	/* Until the next ltag packs are taken, but not made. */
+	assert_true(sent(OAE_SYNC)->frame.sync.caps & OAE_CAPS_PACK);
+	rcv(BUT(resolved(), f.sync.caps = caps(true, 1)));
+	assert_int_equal(oae_link_pack_max(&l), 0);
+	rcv(offer_pack(1, 0));
+	assert_non_null(sent(OAE_REFLECT));
+	port_down();
+	assert_false(sent(OAE_SYNC)->frame.sync.caps & OAE_CAPS_PACK);
+}
+
+PACK_TEST(test_said_by_data)
+{
+	port_down();
+	/* The SYNC told the ltag, and this frame has overtaken the SYNC_ACK. */
+	rcv(BUT(frame(OAE_SYNC), f.src_ltag += 0x100, f.dst_ltag = 0x77,
+		f.sync.caps = caps(true, 1)));
+	rcv(frame(OAE_COMMIT));
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(oae_link_pack_max(&l), 1500 - OAE_HDR_LEN);
+}
+
+PACK_TEST(test_max)
+{
+	anew_with(true, 1, 200);
+	assert_int_equal(oae_link_pack_max(&l), 200 - OAE_HDR_LEN);
+	port_down();
+	rcv(BUT(resolved(), f.sync.caps = caps(true, 1), f.sync.max_len = 100));
+	assert_int_equal(oae_link_pack_max(&l), 100);
+	l.cut = 90;
+	assert_int_equal(oae_link_pack_max(&l), 90);
+}
+
+/* --- held, or refused --- */
+
+PACK_TEST(test_held)
+{
+	rcv(offer_pack(1, 0));
+	assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_PACK);
+	assert_int_equal(sent(OAE_REFLECT)->frame.length, 0);
+	commit(0);
+	assert_int_equal(op(OAE_OP_UNPACK)->seq, PEER_START + 1);
+	assert_null(op(OAE_OP_DELIVER));
+}
+
+PACK_TEST(test_needs_room)
+{
+	rcv_room(offer_pack(1, 0), false);
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
+	drained();
+	assert_non_null(sent(OAE_READY));
+}
+
+PACK_TEST(test_malformed)
+{
+	rcv(offer_pack(1, OAE_R_KIND));
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_KIND);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+	assert_false(oae_link_owes_ready(&l));
+}
+
+WINDOW_TEST(test_no_memory)
+{
+	rcv(offer_pack(1, OAE_R_BUSY));
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
+	/* READY is due, but not for want of room: that would be at once. */
+	assert_true(oae_link_owes_ready(&l));
+	assert_false(oae_link_owes_room(&l));
+}
+
+TEST(test_not_taken)
+{
+	open_with(false, true, 1);
+	rcv(offer_pack(1, 0));
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_KIND);
+}
+
+WINDOW_TEST(test_held_in_the_window)
+{
+	struct oae_frame second = BUT(offer_pack(1, 0), f.seq++);
+
+	clear();
+	oae_link_rcv(&l, &second, PLACES, now, &a);
+	assert_non_null(sent(OAE_REFLECT));
+	rcv(offer_pack(1, 0));
+	rcv(BUT(frame(OAE_COMMIT), f.tx += 2));
+	assert_int_equal(count_op(OAE_OP_UNPACK), 2);
+}
+
+/* --- handed back --- */
+
+PACK_TEST(test_refused_for_good)
+{
+	post_pack(&h[1], 80);
+	assert_int_equal(sent(OAE_OFFER)->frame.kind, OAE_PACK);
+	post_pack(&h[2], 80);
+	refuse_for(1, OAE_R_TOO_BIG);
+	BACK(&h[2], &h[1]);
+	assert_true(back_of(&h[1])->refused);
+	assert_false(back_of(&h[2])->refused);
+	assert_null(op(OAE_OP_COMPLETE));
+	post(&h[1], 1, 0);
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
+}
+
+WINDOW_TEST(test_refused_in_the_window)
+{
+	post(&h[1], 1, 0);
+	post_pack(&h[2], 80);
+	post(&h[3], 1, 0);
+	rcv(answer_to(OAE_REFLECT, 3));
+	refuse_for(2, OAE_R_KIND);
+	/* What is above goes out again behind the messages of the pack. */
+	BACK(&h[3], &h[2]);
+	assert_true(back_of(&h[2])->refused);
+	assert_false(back_of(&h[3])->refused);
+	assert_int_equal(oae_lane(&l, 2)->p.kind, OAE_VOID);
+	assert_int_equal(oae_lane(&l, 3)->p.kind, OAE_VOID);
+	assert_ptr_equal(oae_lane(&l, 1)->p.handle, &h[1]);
+	/* Refused for now is no reason. */
+	post_pack(&h[4], 80);
+	refuse_for(4, OAE_R_BUSY);
+	assert_null(op(OAE_OP_BACK));
+}
+
+PACK_TEST(test_new_run)
+{
+	/* As long as it fits, a pack is offered again. */
+	post_pack(&h[1], 80);
+	anew_with(true, 1, 120);
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[1]);
+	/* A shorter frame; then none at all. */
+	anew_with(true, 1, 119);
+	assert_non_null(sent(OAE_OFFER));
+	assert_int_equal(OAE_MIN_MTU - OAE_HDR_LEN, 88);
+	post_pack(&h[2], 100);
+	rcv(answer_to(OAE_REFLECT, 1));
+	BACK(&h[2]);
+	assert_null(sent(OAE_OFFER));
+	assert_false(back_of(&h[2])->refused);
+	post_pack(&h[3], 80);
+	post_kind(&h[4], OAE_VERB, 40, 8);
+	anew_with(false, 1, 1500);
+	BACK(&h[4], &h[3]);
+}
+
+PACK_TEST(test_max_len_shrinks)
+{
+	post_pack(&h[1], 80);
+	port_down();
+	rcv(BUT(resolved(), f.sync.caps = caps(true, 1), f.sync.max_len = 79));
+	BACK(&h[1]);
+}
+
+WINDOW_TEST(test_new_run_in_the_window)
+{
+	post(&h[1], 1, 0);
+	post_pack(&h[2], 80);
+	post(&h[3], 1, 0);
+	anew_with(false, PLACES, 1500);
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[1]);
+	rcv(answer_to(OAE_REFLECT, 1));
+	BACK(&h[3], &h[2]);
+	/* They have no numbers in this run, so none is void. */
+	assert_int_equal(l.nlanes, 0);
+}
+
+/* Frames of that length do not get through: packs are cut like messages. */
+PACK_TEST(test_cut)
+{
+	unsigned int i;
+
+	post_pack(&h[1], 1400);
+	for (i = 0; i < 10 && !l.cut; i++) {
+		fire_at(l.timer_at);
+		rcv(BUT(resolved(), f.sync.caps = caps(true, 1)));
+	}
+	assert_int_equal(l.cut, 1400 - OAE_HDR_LEN);
+	BACK(&h[1]);
+	assert_int_equal(oae_link_pack_max(&l), 1400 - OAE_HDR_LEN);
+}
+
+/* --- replaced --- */
+
+PACK_TEST(test_replaced_out)
+{
+	struct oae_post less = pack_of(&h[2], 60);
+
+	post_pack(&h[1], 80);
+	assert_int_equal(replace(&h[1], &less), 0);
+	assert_null(sent(OAE_REVERSE));
+	assert_null(op(OAE_OP_COMPLETE));
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[2]);
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
+	assert_int_equal(sent(OAE_OFFER)->frame.seq, 1);
+	/* The answer to the first is late. */
+	rcv(BUT(answer_to(OAE_REFLECT, 1), f.attempt = 1));
+	assert_int_equal(noted(OAE_N_OLD_ATTEMPT), 1);
+	assert_int_equal(replace(&h[1], &less), -ENOENT);
+	rcv(answer_to(OAE_REFLECT, 1));
+	assert_true(ended(&h[2], OAE_COMMITTED));
+}
+
+PACK_TEST(test_replaced_waiting)
+{
+	struct oae_post less = pack_of(&h[3], 60);
+
+	post(&h[1], 1, 0);
+	post_pack(&h[2], 80);
+	assert_int_equal(replace(&h[2], &less), 0);
+	assert_null(sent(OAE_OFFER));
+	rcv(answer_to(OAE_REFLECT, 1));
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[3]);
+}
+
+PACK_TEST(test_replaced_parked)
+{
+	struct oae_post less = pack_of(&h[2], 60);
+
+	post_pack(&h[1], 80);
+	refuse_for(1, OAE_R_BUSY);
+	assert_int_equal(replace(&h[1], &less), 0);
+	assert_null(sent(OAE_OFFER));
+	rcv(BUT(frame(OAE_READY), f.seq = 1));
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[2]);
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
+}
+
+PACK_TEST(test_replaced_aside)
+{
+	struct oae_post less = pack_of(&h[2], 60);
+
+	post_pack(&h[1], 80);
+	refuse_for(1, OAE_R_BUSY);
+	post_half(&x);
+	assert_int_equal(l.naside, 1);
+	assert_int_equal(replace(&h[1], &less), 0);
+	assert_ptr_equal(oae_aside(&l, 0)->handle, &h[2]);
+	post(&h[3], 1, 0);
+	assert_int_equal(replace(&h[2], NULL), 0);
+	BACK(&h[3], &h[2]);
+	assert_int_equal(l.naside, 0);
+}
+
+PACK_TEST(test_replaced_frozen)
+{
+	struct oae_post less = pack_of(&h[2], 60);
+
+	post_pack(&h[1], 80);
+	port_down();
+	assert_int_equal(replace(&h[1], &less), 0);
+	assert_null(sent(OAE_OFFER));
+	rcv(BUT(resolved(), f.sync.caps = caps(true, 1)));
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[2]);
+}
+
+WINDOW_TEST(test_replaced_reflected)
+{
+	struct oae_post less = pack_of(&h[4], 60);
+
+	post(&h[1], 1, 0);
+	post_pack(&h[2], 80);
+	post(&h[3], 1, 0);
+	rcv(answer_to(OAE_REFLECT, 2));
+	assert_int_equal(replace(&h[2], &less), 0);
+	assert_int_equal(sent(OAE_OFFER)->frame.seq, 2);
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
+	/* What was reflected was another content. */
+	rcv(answer_to(OAE_REFLECT, 1));
+	assert_int_equal(l.tx, 1);
+	rcv(answer_to(OAE_REFLECT, 2));
+	assert_true(ended(&h[4], OAE_COMMITTED));
+}
+
+PACK_TEST(test_taken_back)
+{
+	post_pack(&h[1], 80);
+	post_pack(&h[2], 80);
+	assert_int_equal(replace(&h[2], NULL), 0);
+	BACK(&h[2]);
+	assert_true(oae_link_wants(&l));
+	post(&h[3], 1, 0);
+	assert_int_equal(replace(&h[1], NULL), 0);
+	BACK(&h[3], &h[1]);
+	assert_false(back_of(&h[1])->refused);
+	assert_int_equal(l.nlanes, 0);
+}
+
+/* --- the format --- */
+
+/* With no byte to be read beyond what is there. */
+static unsigned int parse(const u8 *head, u32 len, u16 *msg_len)
+{
+	u32 here = len < OAE_PACK_HEAD_MAX ? len : OAE_PACK_HEAD_MAX;
+	u8 *exact = malloc(here);
+	unsigned int n;
+
+	memcpy(exact, head, here);
+	n = oae_pack_parse(exact, len, msg_len);
+	free(exact);
+	return n;
+}
+
+TEST(test_format)
+{
+	u8 buf[OAE_PACK_HEAD_MAX] = { 0 };
+	u16 len[OAE_PACK_MSGS];
+
+	assert_int_equal(oae_pack_head_len(3), 8);
+	oae_pack_begin(buf, 3);
+	oae_pack_add(buf, 0, 1);
+	oae_pack_add(buf, 1, 0x102);
+	oae_pack_add(buf, 2, 7);
+	assert_int_equal(parse(buf, 8 + 0x10a, len), 3);
+	assert_int_equal(len[0], 1);
+	assert_int_equal(len[1], 0x102);
+	assert_int_equal(len[2], 7);
+	assert_int_equal(parse(buf, 8 + 0x109, len), 0);
+	assert_int_equal(parse(buf, 8 + 0x10b, len), 0);
+	/* Shorter than its header, or than the least header. */
+	assert_int_equal(parse(buf, 7, len), 0);
+	assert_int_equal(parse(buf, 1, len), 0);
+	oae_pack_add(buf, 1, 0);
+	assert_int_equal(parse(buf, 8 + 8, len), 0);
+	oae_pack_add(buf, 1, 1);
+	assert_int_equal(parse(buf, 8 + 9, len), 3);
+	buf[OAE_PACK_OFF_ZERO] = 1;
+	assert_int_equal(parse(buf, 8 + 9, len), 0);
+	buf[OAE_PACK_OFF_ZERO] = 0;
+	oae_pack_begin(buf, 0);
+	assert_int_equal(parse(buf, 2, len), 0);
+	oae_pack_begin(buf, OAE_PACK_MSGS + 1);
+	assert_int_equal(parse(buf, 1000, len), 0);
+}
+
+UNIT_MAIN("packs")
