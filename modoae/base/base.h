@@ -256,7 +256,10 @@ struct oae_txn {
  * @hash: of each slice; sized for the smallest slices allowed
  * @done: completed with the outcome
  * @result: valid once committed. SWAP: the peer's half; VERB: the answer
+ * @members: PACK: the messages in it, by @list; under tag->lock
+ * @pack: the pack that the message is in, or NULL; under tag->lock
  * @queued: on a queue of the tag, not yet posted to the link; under tag->lock
+ * @alone: never to be in a pack; under tag->lock
  * @outcome: enum oae_outcome, valid once done
  * @err: positive errno, valid once done
  * @t_offer: local_clock() when first offered; 0 not yet
@@ -272,7 +275,10 @@ struct oae_msg {
 	u64 *hash;
 	struct completion done;
 	struct sk_buff *result;
+	struct list_head members;
+	struct oae_msg *pack;
 	bool queued;
+	bool alone;
 	u8 outcome;
 	int err;
 	u64 t_offer;
@@ -419,6 +425,7 @@ void oae_xmit_offer(struct oae_port *port, const u8 *dest,
 void oae_xmit_spare(struct sk_buff *skb);
 void oae_xmit_init(void);
 void oae_xmit_exit(void);
+struct sk_buff *oae_xmit_kept(unsigned int len);
 struct sk_buff *oae_xmit_reply(struct oae_port *port, unsigned int room);
 void oae_xmit_reflect(struct oae_port *port, const u8 *dest,
 		      struct oae_frame *f, struct sk_buff *reply);
@@ -427,6 +434,7 @@ void oae_xmit_reflect(struct oae_port *port, const u8 *dest,
 void oae_pool_init(struct oae_pool *pool);
 void oae_pool_exit(struct oae_pool *pool);
 struct oae_msg *oae_msg_alloc(struct oae_pool *pool, size_t len, gfp_t gfp);
+struct oae_msg *oae_msg_alloc_pack(unsigned int len);
 void oae_msg_get(struct oae_msg *msg);
 void oae_msg_put(struct oae_msg *msg);
 void oae_msg_slice(struct oae_msg *msg, unsigned int slice_max);
@@ -434,5 +442,16 @@ unsigned int oae_msg_slice_len(const struct oae_msg *msg,
 			       unsigned int slice_max, unsigned int slice);
 void oae_msg_fill(struct oae_msg *msg, unsigned int slice_max,
 		  unsigned int slice, struct sk_buff *skb);
+
+/* The payload of a message that has one piece. */
+static inline u8 *oae_msg_data(const struct oae_msg *msg)
+{
+	return page_address(msg->piece[0].bv_page) + msg->piece[0].bv_offset;
+}
+
+static inline bool oae_msg_is_pack(const struct oae_msg *msg)
+{
+	return msg->post.kind == OAE_PACK;
+}
 
 #endif /* OAE_BASE_H */

@@ -149,6 +149,40 @@ struct oae_msg *oae_msg_alloc(struct oae_pool *pool, size_t len, gfp_t gfp)
 EXPORT_SYMBOL_FOR_BENCH(oae_msg_alloc);
 
 /**
+ * oae_msg_alloc_pack() - allocate a pack, its payload not yet filled in
+ * @len: bytes of payload, at most OAE_PIECE
+ *
+ * The caller fills oae_msg_data(), then calls oae_msg_slice().
+ *
+ * Context: any but hard interrupts.
+ *
+ * Return: the pack with one reference, without members; NULL if there is no memory.
+ */
+struct oae_msg *oae_msg_alloc_pack(unsigned int len)
+{
+	size_t size = ALIGN(struct_size((struct oae_msg *)0, piece, 1), sizeof(u64));
+	struct oae_msg *msg = kzalloc(size + sizeof(u64), GFP_ATOMIC | __GFP_NOWARN);
+	void *data = msg ? netdev_alloc_frag(len) : NULL;
+
+	if (!data) {
+		kfree(msg);
+		return NULL;
+	}
+	msg->hash = (void *)msg + size;
+	INIT_LIST_HEAD(&msg->list);
+	INIT_LIST_HEAD(&msg->members);
+	refcount_set(&msg->ref, 1);
+	msg->post.handle = msg;
+	msg->post.len = len;
+	msg->post.kind = OAE_PACK;
+	msg->npieces = 1;
+	msg->piece[0].bv_page = virt_to_head_page(data);
+	msg->piece[0].bv_offset = data - page_address(msg->piece[0].bv_page);
+	msg->piece[0].bv_len = len;
+	return msg;
+}
+
+/**
  * oae_msg_get() - take a reference
  * @msg: the message
  *

@@ -186,6 +186,21 @@ void oae_xmit_frame(struct oae_port *port, const u8 *dest,
 }
 
 /**
+ * oae_xmit_kept() - allocate an skb for bytes that are kept here
+ * @len: bytes that the caller will put into it
+ *
+ * Context: softirq, or BH off.
+ *
+ * Return: the skb; NULL if there is no memory.
+ */
+struct sk_buff *oae_xmit_kept(unsigned int len)
+{
+	struct sk_buff *none = NULL, *skb = xmit_reuse(&none, 0, len);
+
+	return skb ?: alloc_skb(len, GFP_ATOMIC | __GFP_NOWARN);
+}
+
+/**
  * oae_xmit_reply() - allocate a REFLECT that carries a half or an answer
  * @port: the port it will leave by, not gone
  * @room: bytes that the caller will put into the linear part

@@ -46,6 +46,7 @@ static void knobs_cfg_fill(struct oae_link_cfg *cfg, const struct oae_knobs *k)
 	cfg->dead = (u64)k->dead_ms * NSEC_PER_MSEC;
 	cfg->max_len = k->max_len;
 	cfg->window = k->window;
+	cfg->pack = k->pack;
 	cfg->random = knobs_random;
 }
 

@@ -12,6 +12,7 @@
  * @now: local_clock() at the begin of the event, ns
  * @skb: the received frame; NULL once kept or reused
  * @hdr_len: length of its header, bytes; valid if @skb is
+ * @pack: the messages of a received pack, linked by ->next; NULL once kept
  * @done: messages that have ended, by oae_msg.list
  * @before: state of the link at the begin of the event
  * @wake: tags to be sent READY since words are free, by oae_tag.wake
@@ -27,6 +28,7 @@ struct oae_run {
 	u64 now;
 	struct sk_buff *skb;
 	unsigned int hdr_len;
+	struct sk_buff *pack;
 	struct list_head done;
 	enum oae_state before;
 	struct list_head wake;
@@ -62,6 +64,7 @@ void oae_queue_del(struct oae_tag *tag, struct oae_run *ev,
 void oae_queue_flush(struct oae_tag *tag, int err);
 void oae_queue_flush_some(struct oae_tag *tag, struct oae_run *ev);
 void oae_unread_add(struct oae_tag *tag, u32 seq, unsigned int nslices);
+void oae_unread_add_pack(struct oae_tag *tag, u32 seq);
 unsigned int oae_unread_drop(struct oae_tag *tag, struct sk_buff_head *lost);
 
 /* May a tag hold one more transaction? At most one transaction exceeds rcvbuf. */
@@ -71,6 +74,16 @@ static inline bool oae_unread_room(const struct oae_tag *tag)
 }
 
 u32 oae_unread_places(const struct oae_tag *tag);
+
+/* pack.c */
+struct oae_msg *oae_pack_make(struct oae_tag *tag, struct oae_run *ev);
+void oae_pack_offered(struct oae_msg *msg, u64 now);
+void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pack,
+		    u8 outcome, int err);
+void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused);
+void oae_pack_cancel(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *msg,
+		     int err);
+void oae_pack_open(struct oae_tag *tag, struct oae_run *ev, struct oae_frame *f);
 
 /* places.c */
 void oae_places_lend(struct oae_tag *tag, struct oae_run *ev);

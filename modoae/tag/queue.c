@@ -171,6 +171,8 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 	if (msg->queued) {
 		oae_queue_del(tag, &ev, msg);
 		oae_tell_ended(tag, &ev, msg, OAE_REVERSED, err);
+	} else if (msg->pack) {
+		oae_pack_cancel(tag, &ev, msg, err);
 	} else {
 		r = oae_link_cancel(&tag->link, msg, err, ev.now, &ev.a);
 	}
@@ -289,6 +291,29 @@ void oae_tag_detach(struct oae_tag *tag, struct oae_client *c)
 	} while (more);
 }
 
+/* Count @n transactions that were delivered, of @len bytes, in skbs of @size bytes. */
+static void queue_delivered(struct oae_tag *tag, unsigned int n, unsigned int len,
+			    unsigned int size)
+	__must_hold(&tag->rcvq.lock)
+{
+	tag->kept_bytes -= size;
+	tag->usual_bytes += ((long)size - (long)tag->usual_bytes) / USUAL_OF;
+	oae_add(&tag->rcv_bytes, size);
+	oae_add(&tag->nrcv, n);
+	oae_unclaimed_sort(tag);
+	tag->ndelivered += n;
+	tag->used = true;
+	/* Counted before a reader can see the transactions. */
+	oae_count_n(tag->node, OAE_S_DELIVERED, n);
+	oae_count_n(tag->node, OAE_S_DELIVERED_BYTES, len);
+}
+
+static void queue_fresh(struct oae_tag *tag)
+{
+	if (tag->unheard && list_empty(&tag->files))
+		oae_fresh_add(tag);
+}
+
 /**
  * oae_unread_add() - deliver a transaction: move its slices to rcvq (protocol 4.2)
  * @tag: the tag, with all slices in oae_tag_slots()
@@ -317,20 +342,41 @@ void oae_unread_add(struct oae_tag *tag, u32 seq, unsigned int nslices)
 	}
 	OAE_RCV_CB(first)->nslices = nslices;
 	OAE_RCV_CB(first)->len = len;
-	tag->kept_bytes -= size;
-	tag->usual_bytes += ((long)size - (long)tag->usual_bytes) / USUAL_OF;
-	oae_add(&tag->rcv_bytes, size);
-	oae_add(&tag->nrcv, 1);
-	oae_unclaimed_sort(tag);
-	tag->ndelivered++;
-	tag->used = true;
-	/* Counted before a reader can see the transaction. */
-	oae_count(tag->node, OAE_S_DELIVERED);
-	oae_count_n(tag->node, OAE_S_DELIVERED_BYTES, len);
+	queue_delivered(tag, 1, len, size);
 	spin_unlock(&tag->rcvq.lock);
+	queue_fresh(tag);
+}
 
-	if (tag->unheard && list_empty(&tag->files))
-		oae_fresh_add(tag);
+/**
+ * oae_unread_add_pack() - deliver the messages of a pack: move them to rcvq
+ * @tag: the tag, with the messages in the first of oae_tag_slots()
+ * @seq: number of the pack
+ *
+ * The caller wakes readers after unlocking.
+ *
+ * Context: under tag->lock, BH off; takes rcvq.lock.
+ */
+void oae_unread_add_pack(struct oae_tag *tag, u32 seq)
+{
+	struct sk_buff **slot = oae_tag_slots(tag, seq);
+	struct sk_buff *skb, *next;
+	unsigned int n = 0, len = 0, size = 0;
+
+	lockdep_assert_held(&tag->lock);
+	spin_lock(&tag->rcvq.lock);
+	for (skb = slot[0]; skb; skb = next, n++) {
+		next = skb->next;
+		len += skb->len;
+		size += skb->truesize;
+		OAE_RCV_CB(skb)->nslices = 1;
+		OAE_RCV_CB(skb)->len = skb->len;
+		__skb_queue_tail(&tag->rcvq, skb);
+	}
+	slot[0] = NULL;
+	queue_delivered(tag, n, len, size);
+	oae_count_n(tag->node, OAE_S_UNPACKED, n);
+	spin_unlock(&tag->rcvq.lock);
+	queue_fresh(tag);
 }
 
 /**

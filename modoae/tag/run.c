@@ -45,26 +45,31 @@ static void run_set_result(struct oae_msg *msg, struct sk_buff *skb)
 
 static void run_discard_slots(struct oae_tag *tag, u32 seq)
 {
-	struct sk_buff **slot = oae_tag_slots(tag, seq);
+	struct sk_buff **slot = oae_tag_slots(tag, seq), *skb;
 	unsigned int i;
 
 	for (i = 0; i < OAE_MAX_SLICES; i++) {
 		if (!slot[i])
 			continue;
-		tag->kept_bytes -= slot[i]->truesize;
-		kfree_skb(slot[i]);
+		for (skb = slot[i]; skb; skb = skb->next)
+			tag->kept_bytes -= skb->truesize;
+		kfree_skb_list(slot[i]);
 		slot[i] = NULL;
 	}
 }
 
-/* Keep this frame's payload as a slice. */
+/* Keep this frame's payload as a slice; that of a pack is unpacked already. */
 static void run_keep_slice(struct oae_tag *tag, struct oae_run *ev,
 			   const struct oae_op *op)
 {
-	struct sk_buff *skb = run_keep(ev, 0);
+	struct sk_buff *skb = ev->pack;
 
-	tag->kept_bytes += skb->truesize;
+	if (likely(!skb))
+		skb = run_keep(ev, 0);
+	ev->pack = NULL;
 	oae_tag_slots(tag, op->seq)[op->slice] = skb;
+	for (; skb; skb = skb->next)
+		tag->kept_bytes += skb->truesize;
 }
 
 /* The half that is held is the result of this end's. */
@@ -88,6 +93,16 @@ static void run_compute_verb(struct oae_tag *tag, struct oae_run *ev, u32 seq)
 	if (again)
 		oae_link_drained(&tag->link, oae_unread_places(tag), ev->now,
 				 &ev->a);
+}
+
+/* A message has ended, or each of a pack. */
+static void run_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *msg,
+		      u8 outcome, int err)
+{
+	if (likely(!oae_msg_is_pack(msg)))
+		oae_tell_ended(tag, ev, msg, outcome, err);
+	else
+		oae_pack_ended(tag, ev, msg, outcome, err);
 }
 
 static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
@@ -124,8 +139,15 @@ static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
 		oae_unread_add(tag, op->seq, op->slice);
 		ev->wake_reader = true;
 		break;
+	case OAE_OP_UNPACK:
+		oae_unread_add_pack(tag, op->seq);
+		ev->wake_reader = true;
+		break;
 	case OAE_OP_COMPLETE:
-		oae_tell_ended(tag, ev, msg, op->outcome, op->err);
+		run_ended(tag, ev, msg, op->outcome, op->err);
+		break;
+	case OAE_OP_BACK:
+		oae_pack_back(tag, msg, op->refused);
 		break;
 	case OAE_OP_RESLICE:
 		oae_msg_slice(msg, oae_link_cut(&tag->link, msg->post.kind,
@@ -183,13 +205,18 @@ static void run_full(struct oae_actions *a)
 static void run_feed_one(struct oae_tag *tag, struct oae_run *ev,
 			 struct list_head *queue)
 {
-	struct oae_msg *msg = list_first_entry(queue, struct oae_msg, list);
+	struct oae_msg *msg = NULL;
 	int err;
 
-	oae_queue_del(tag, ev, msg);
+	if (queue == &tag->sndq && !list_is_singular(queue))
+		msg = oae_pack_make(tag, ev);
+	if (!msg) {
+		msg = list_first_entry(queue, struct oae_msg, list);
+		oae_queue_del(tag, ev, msg);
+	}
 	err = oae_link_post(&tag->link, &msg->post, ev->now, &ev->a);
 	if (err)
-		oae_tell_ended(tag, ev, msg, OAE_REVERSED, -err);
+		run_ended(tag, ev, msg, OAE_REVERSED, -err);
 	oae_run_apply(tag, ev);
 }
 
@@ -245,6 +272,7 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 		     rcu_dereference_check(tag->node->cfg,
 					   rcu_read_lock_bh_held()));
 	ev->skb = NULL;
+	ev->pack = NULL;
 	INIT_LIST_HEAD(&ev->done);
 	INIT_LIST_HEAD(&ev->wake);
 	ev->before = oae_link_state(&tag->link);
@@ -462,12 +490,12 @@ static noinline void run_refused(struct oae_tag *tag, struct oae_run *ev)
  * oae_tag_rcv() - handle a received frame
  * @tag: the tag
  * @skb: the frame, data at the base header; consumed
- * @f: the parsed and verified header
+ * @f: the parsed and verified header; changed
  *
  * Context: softirq, under rcu_read_lock(); takes tag->lock.
  */
 void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
-		 const struct oae_frame *f)
+		 struct oae_frame *f)
 {
 	struct oae_run ev oae_uninit;
 	u32 room;
@@ -478,6 +506,9 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 		oae_places_lend(tag, &ev);
 	ev.skb = skb;
 	ev.hdr_len = f->hdr_len;
+	if (f->kind == OAE_PACK && f->opcode == OAE_OFFER &&
+	    oae_link_is_run(&tag->link, f))
+		oae_pack_open(tag, &ev, f);
 	room = likely(!oae_link_windowed(&tag->link)) ? oae_unread_room(tag) :
 							  oae_unread_places(tag);
 	if (likely(oae_way_is_usual(&tag->way, f)) ||
@@ -488,6 +519,7 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 	oae_run_log(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);
 	run_end(tag, &ev);
 	oae_xmit_spare(ev.skb);
+	kfree_skb_list(ev.pack);
 	run_more(tag, &ev);
 }
 

@@ -47,7 +47,10 @@ struct oae_tag {
 	int flush_err;			/* why flushq is reversed, positive errno */
 	unsigned int nsnd;		/* in sndq, or flushq */
 	unsigned int nhalf;		/* in halfq, or flushq */
-	/* slices gathered or held for the next number: oae_tag_slots() */
+	/*
+	 * Slices gathered or held for the next number: oae_tag_slots(). Of a pack the
+	 * first has all its messages, linked by ->next.
+	 */
 	struct sk_buff *slot[OAE_MAX_SLICES];
 	size_t kept_bytes;		/* truesize of all slices gathered or held */
 	size_t usual_bytes;		/* truesize of the usual transaction; a mean */
@@ -279,7 +282,7 @@ bool oae_share_make_room(struct oae_node *node, int err);
 
 /* run.c: events of a link */
 void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
-		 const struct oae_frame *f);
+		 struct oae_frame *f);
 enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
 
 /* life.c: opening, closing, changes of the port */

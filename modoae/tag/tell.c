@@ -148,13 +148,10 @@ static void tell_news(const struct oae_tag *tag, const struct oae_run *ev,
 void oae_tell_note(struct oae_tag *tag, struct oae_run *ev, const struct oae_op *op)
 {
 	enum oae_note note = op->note;
-	struct oae_msg *msg;
-
 	oae_count(tag->node, OAE_S_NOTE + note);
 	switch (note) {
 	case OAE_N_OFFERED:
-		msg = op->handle;
-		msg->t_offer = ev->now;
+		oae_pack_offered(op->handle, ev->now);
 		break;
 	case OAE_N_HELD:
 	case OAE_N_LENT:

@@ -118,7 +118,7 @@ class Perf(CommandTest):
     def test_delay(self):
         """Times are those of the network; as many messages wait as --depth says."""
         for host in self.a, self.b:
-            self.set(host, stall_min_us=200000, window=1)
+            self.set(host, stall_min_us=200000, window=1, pack=0)
         self.server("--vc", 60)
         self.cable.netem("delay 20ms")
         self.addCleanup(self.cable.netem, None)

@@ -122,14 +122,14 @@ class Peer:     # pylint: disable=too-many-instance-attributes
     """
 
     def __init__(self, wire, to, vc=0, mac=None, start=0,       # pylint: disable=R0913,R0917
-                 mtu=1500, max_len=65536, gateway=None):
+                 mtu=1500, max_len=65536, caps=0, gateway=None):
         self.wire, self.to, self.vc = wire, to, vc
         self.mac = mac or wire.mac
         self.gateway = gateway
         self.inbox = deque()
         self.ltag, self.far_ltag = self.draw(), 0       # far: the kernel's
         self.inc, self.far_inc = random.getrandbits(63) + 1, 0
-        self.start, self.mtu, self.max_len = start, mtu, max_len
+        self.start, self.mtu, self.max_len, self.caps = start, mtu, max_len, caps
         self.tx, self.rx = start, 0
         self.attempt = 0
         wire.add(self)
@@ -145,9 +145,9 @@ class Peer:     # pylint: disable=too-many-instance-attributes
              "src_ltag": self.ltag, "dst_ltag": self.far_ltag, "tx": self.tx, "rx": self.rx}
         if opcode in (oae.SYNC, oae.SYNC_ACK, oae.SYNC_CHK):
             body = {name: given.pop(name) for name in
-                    ("inc", "peer_inc", "max_len", "start", "mtu") if name in given}
+                    ("inc", "peer_inc", "max_len", "start", "mtu", "caps") if name in given}
             body = {"inc": self.inc, "peer_inc": self.far_inc, "max_len": self.max_len,
-                    "start": self.start, "mtu": self.mtu} | body
+                    "start": self.start, "mtu": self.mtu, "caps": self.caps} | body
             f["payload"] = oae.sync_body(**body)
         f |= given
         if self.gateway:                # as that passes it on

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packs: small messages that wait when the link takes a post go to it together, as one
+ * transaction (protocol 4.12). Nothing waits for more messages to come. To its writer and
+ * to its reader a message in a pack is like any other.
+ *
+ * A pack is a message of its own, with a copy of its members' bytes: a small copy costs
+ * less than a fragment of the frame, of which there are only few. It has the link's
+ * reference to each member, by oae_msg.list, and ends when the link gives it back: all
+ * its members have ended, or are queued again.
+ */
+#include "event.h"
+
+#include "../link/pack.h"
+
+/* May this message be in a pack? */
+static bool pack_takes(const struct oae_msg *msg)
+{
+	return msg->post.kind == OAE_MESSAGE && !msg->post.flags && !msg->alone;
+}
+
+/* The first messages of the list that fit into @max bytes: their number, and the bytes. */
+static unsigned int pack_fitting(const struct list_head *from, u32 max, u32 *len)
+{
+	const struct oae_msg *msg;
+	unsigned int n = 0;
+
+	*len = OAE_PACK_HDR_LEN;
+	list_for_each_entry(msg, from, list) {
+		if (n == OAE_PACK_MSGS || !pack_takes(msg) ||
+		    *len + OAE_PACK_LEN_LEN + msg->post.len > max)
+			break;
+		*len += OAE_PACK_LEN_LEN + msg->post.len;
+		n++;
+	}
+	return n;
+}
+
+/* A pack with the bytes of the first @n messages of a list; NULL: there is no memory. */
+static struct oae_msg *pack_alloc(const struct list_head *from, unsigned int n, u32 len)
+{
+	struct oae_msg *pack = oae_msg_alloc_pack(len);
+	const struct oae_msg *msg;
+	unsigned int i = 0;
+	u8 *head, *at;
+
+	if (!pack)
+		return NULL;
+	head = oae_msg_data(pack);
+	at = head + oae_pack_head_len(n);
+	oae_pack_begin(head, n);
+	list_for_each_entry(msg, from, list) {
+		oae_pack_add(head, i, msg->post.len);
+		memcpy(at, oae_msg_data(msg), msg->post.len);
+		at += msg->post.len;
+		if (++i == n)
+			break;
+	}
+	oae_msg_slice(pack, len);
+	return pack;
+}
+
+static void pack_add(struct oae_msg *pack, struct oae_msg *msg)
+{
+	list_add_tail(&msg->list, &pack->members);
+	msg->pack = pack;
+}
+
+/**
+ * oae_pack_make() - make a pack of the first messages that are queued
+ * @tag: the tag, whose link takes a post
+ * @ev: the event
+ *
+ * Context: under tag->lock, BH off.
+ *
+ * Return: the pack, for the link, with its messages off the queue; NULL if the first
+ * message goes alone.
+ */
+struct oae_msg *oae_pack_make(struct oae_tag *tag, struct oae_run *ev)
+{
+	u32 max = min_t(u32, oae_link_pack_max(&tag->link), OAE_PIECE), len;
+	unsigned int n = pack_fitting(&tag->sndq, max, &len);
+	struct oae_msg *pack, *msg;
+
+	if (n < 2)
+		return NULL;
+	pack = pack_alloc(&tag->sndq, n, len);
+	if (!pack) {
+		oae_count(tag->node, OAE_S_NO_MEMORY);
+		return NULL;
+	}
+	while (n--) {
+		msg = list_first_entry(&tag->sndq, struct oae_msg, list);
+		oae_queue_del(tag, ev, msg);
+		pack_add(pack, msg);
+	}
+	return pack;
+}
+
+/**
+ * oae_pack_offered() - record the time when messages are offered for the first time
+ * @msg: a message, or a pack
+ * @now: local_clock(), ns
+ *
+ * Context: under the tag's lock.
+ */
+void oae_pack_offered(struct oae_msg *msg, u64 now)
+{
+	struct oae_msg *member;
+
+	if (!msg->t_offer)
+		msg->t_offer = now;
+	if (likely(!oae_msg_is_pack(msg)))
+		return;
+	list_for_each_entry(member, &msg->members, list)
+		if (!member->t_offer)
+			member->t_offer = now;
+}
+
+/**
+ * oae_pack_ended() - record the outcome of a pack: it is that of each message
+ * @tag: the tag
+ * @ev: the event
+ * @pack: the pack, which the link has no longer; freed
+ * @outcome: enum oae_outcome
+ * @err: why it is not committed, positive errno; 0 if it is
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pack,
+		    u8 outcome, int err)
+{
+	struct oae_msg *msg, *next;
+	unsigned int n = 0;
+
+	list_for_each_entry_safe(msg, next, &pack->members, list) {
+		list_del(&msg->list);
+		msg->pack = NULL;
+		oae_tell_ended(tag, ev, msg, outcome, err);
+		n++;
+	}
+	if (outcome == OAE_COMMITTED) {
+		oae_count(tag->node, OAE_S_PACKS);
+		oae_count_n(tag->node, OAE_S_PACKED, n);
+	}
+	oae_msg_put(pack);
+}
+
+/**
+ * oae_pack_back() - queue again what the link has given back, before all that is queued
+ * @tag: the tag
+ * @msg: a message; or a pack, which is freed
+ * @refused: the peer has refused the pack for good: its messages go alone
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused)
+{
+	struct oae_msg *member;
+	LIST_HEAD(one);
+
+	if (oae_msg_is_pack(msg))
+		list_splice_init(&msg->members, &one);
+	else
+		list_add(&msg->list, &one);
+	list_for_each_entry(member, &one, list) {
+		member->pack = NULL;
+		member->alone |= refused;
+		member->queued = true;
+		oae_add(oae_tag_nqueued(tag, member), 1);
+	}
+	list_splice(&one, &tag->sndq);
+	if (oae_msg_is_pack(msg))
+		oae_msg_put(msg);
+}
+
+/* What is to be offered in place of a pack that one of its messages has left. */
+static struct oae_msg *pack_rest(struct oae_tag *tag, struct oae_msg *pack)
+{
+	struct oae_msg *rest, *msg;
+	unsigned int n;
+	u32 len;
+
+	if (list_is_singular(&pack->members)) {
+		rest = list_first_entry(&pack->members, struct oae_msg, list);
+		list_del_init(&rest->list);
+		rest->pack = NULL;
+		/* Its frames have the length that was last agreed on. */
+		oae_msg_slice(rest, oae_link_cut(&tag->link, OAE_MESSAGE, rest->post.len));
+		return rest;
+	}
+	n = pack_fitting(&pack->members, OAE_PIECE, &len);
+	rest = pack_alloc(&pack->members, n, len);
+	if (!rest)
+		return NULL;
+	list_for_each_entry(msg, &pack->members, list)
+		msg->pack = rest;
+	list_splice_init(&pack->members, &rest->members);
+	rest->t_offer = pack->t_offer;
+	return rest;
+}
+
+/**
+ * oae_pack_cancel() - reverse a message of a pack: the others are offered without it
+ * @tag: the tag
+ * @ev: the event
+ * @msg: the message, in a pack
+ * @err: error for the writer, positive errno
+ *
+ * Without memory the others are queued again.
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_pack_cancel(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *msg,
+		     int err)
+{
+	struct oae_msg *pack = msg->pack, *rest;
+
+	list_del(&msg->list);
+	msg->pack = NULL;
+	oae_tell_ended(tag, ev, msg, OAE_REVERSED, err);
+	rest = pack_rest(tag, pack);
+	if (!rest)
+		oae_count(tag->node, OAE_S_NO_MEMORY);
+	WARN_ON_ONCE(oae_link_replace(&tag->link, pack, rest ? &rest->post : NULL,
+				      ev->now, &ev->a));
+	/* Otherwise OAE_OP_BACK frees it. */
+	if (rest)
+		oae_msg_put(pack);
+}
+
+/* A message of a received pack, in an skb of its own: so rcvbuf counts what it takes. */
+static struct sk_buff *pack_copy(const struct sk_buff *skb, unsigned int off, u16 len)
+{
+	struct sk_buff *msg = oae_xmit_kept(len);
+
+	if (msg && skb_copy_bits(skb, off, skb_put(msg, len), len)) {
+		kfree_skb(msg);
+		msg = NULL;
+	}
+	return msg;
+}
+
+/**
+ * oae_pack_open() - unpack a received pack, before the link is asked to hold it
+ * @tag: the tag
+ * @ev: the event; its skb is the frame, and its pack is set
+ * @f: the frame, an OFFER of a PACK; @f->unfit is set if the pack cannot be held
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_pack_open(struct oae_tag *tag, struct oae_run *ev, struct oae_frame *f)
+{
+	u8 buf[OAE_PACK_HEAD_MAX] oae_uninit;
+	u16 len[OAE_PACK_MSGS] oae_uninit;
+	struct sk_buff **at = &ev->pack;
+	unsigned int i, n = 0, off;
+	const u8 *head;
+
+	head = skb_header_pointer(ev->skb, f->hdr_len,
+				  min_t(unsigned int, f->length, sizeof(buf)), buf);
+	if (head)
+		n = oae_pack_parse(head, f->length, len);
+	if (!n) {
+		f->unfit = OAE_R_KIND;
+		return;
+	}
+	off = f->hdr_len + oae_pack_head_len(n);
+	for (i = 0; i < n; i++) {
+		*at = pack_copy(ev->skb, off, len[i]);
+		if (!*at) {
+			oae_count(tag->node, OAE_S_NO_MEMORY);
+			f->unfit = OAE_R_BUSY;
+			return;
+		}
+		off += len[i];
+		at = &(*at)->next;
+	}
+}
