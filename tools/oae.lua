@@ -161,8 +161,8 @@ local REFUSE, READY, REVERSE, DONE, HELLO, NOLINK = 9, 10, 11, 12, 13, 14
 
 local EXPRESS, LAST, RESUME, WANT_DONE, HELD, VIA, AUTH, RESERVED = 1, 2, 4, 8, 16, 32, 64, 128
 
-local KINDS = { [0] = "MESSAGE", "SWAP", "VERB", "VOID" }
-local MESSAGE, SWAP, VERB, VOID = 0, 1, 2, 3
+local KINDS = { [0] = "MESSAGE", "SWAP", "VERB", "VOID", "PACK" }
+local MESSAGE, SWAP, VERB, VOID, PACK = 0, 1, 2, 3, 4
 
 local REASONS = {
 	[0] = "none", "BUSY", "GAP", "NO_HALF", "CONFLICT", "TOO_BIG", "KIND", "POLICY", "FULL",
@@ -240,6 +240,11 @@ field("sync.max_len", ProtoField.uint32, "Largest transaction taken, bytes", bas
 field("sync.start", ProtoField.uint32, "tx before the first transaction", base.DEC)
 field("sync.mtu", ProtoField.uint16, "MTU", base.DEC)
 field("sync.zero", ProtoField.uint16, "Zero", base.DEC)
+
+field("pack.count", ProtoField.uint8, "Messages", base.DEC)
+field("pack.zero", ProtoField.uint8, "Zero", base.DEC)
+field("pack.len", ProtoField.uint16, "Length", base.DEC)
+field("pack.message", ProtoField.bytes, "Message")
 
 field("reflect.digest", ProtoField.uint64, "Digest of the transaction as heard", base.HEX)
 field("reflect.first", ProtoField.bytes, "Its first 8 bytes as heard")
@@ -344,6 +349,7 @@ note("differs", "Another content under the same seq and attempt", expert.severit
 note("nolink", "The peer does not know the link", expert.severity.WARN)
 note("turned_away", "Turned away", expert.severity.WARN)
 note("verb", "Malformed verb", expert.severity.WARN, expert.group.MALFORMED)
+note("pack", "Malformed pack", expert.severity.WARN, expert.group.MALFORMED)
 note("zero", "Reserved, and not 0", expert.severity.NOTE, expert.group.PROTOCOL)
 
 local experts = {}
@@ -398,10 +404,10 @@ local function fields_ok(h)
 		if h.attempt == 0 then
 			return false
 		end
-		if h.kind == MESSAGE or h.kind == VOID then
-			return h.length == 16
+		if h.kind == SWAP or h.kind == VERB then
+			return h.length > 16
 		end
-		return h.length > 16
+		return h.length == 16
 	elseif op == REFUSE then
 		if h.attempt == 0 or h.reason == 0 or h.reason == POLICY or h.reason == FULL then
 			return false
@@ -1084,6 +1090,33 @@ local FLAGS = { { "express", EXPRESS }, { "last", LAST }, { "resume", RESUME },
 local HELLO_FLAGS = { { "gateway", GATEWAY }, { "leaving", LEAVING }, { "ask", ASK },
 		      { "about", ABOUT } }
 
+-- The messages of a pack in the bytes at..stop - 1 of tvb: how many; nil if it is malformed, or
+-- not all of it was captured.
+local function pack_messages(tvb, at, stop, tree)
+	if stop - at < 2 then
+		return nil
+	end
+	local count = tvb(at, 1):uint()
+	tree:add(f["pack.count"], tvb(at, 1))
+	add_zero(tree, "pack.zero", tvb(at + 1, 1))
+	local ok = count >= 1 and count <= 64 and tvb(at + 1, 1):uint() == 0
+	local head, from = at + 2, at + 2 + 2 * count
+	for n = 0, count - 1 do
+		if stop - head < 2 then
+			return nil
+		end
+		local len = tvb(head, 2):uint()
+		local item = tree:add(f["pack.len"], tvb(head, 2))
+		item:prepend_text("Message " .. n .. ": ")
+		if len == 0 or from + len > stop then
+			return nil
+		end
+		tree:add(f["pack.message"], tvb(from, len))
+		head, from = head + 2, from + len
+	end
+	return ok and from == stop and count or nil
+end
+
 -- A verb's request in the bytes from..stop - 1 of tvb; shown if there is a tree. What its
 -- operations are, a list of { code, words }, and what it does in words; nil if it is malformed.
 local function verb_request(tvb, at, stop, tree)
@@ -1244,7 +1277,7 @@ BODY[OFFER] = function(tvb, h, tree, rec)
 		words[#words + 1] = "my half of " .. plural(h.length, "byte")
 	elseif h.kind == VOID then
 		words[#words + 1] = "nothing, in place of what was reversed"
-	elseif h.kind ~= VERB then
+	elseif h.kind ~= VERB and h.kind ~= PACK then
 		if h.slice > 0 or not has(h.flags, LAST) then
 			words[#words + 1] = format("slice %d of %s", h.slice + 1, last and last + 1 or "?")
 		end
@@ -1265,7 +1298,16 @@ BODY[OFFER] = function(tvb, h, tree, rec)
 			end
 			words[#words + 1] = text and "verb on " .. text or "malformed verb"
 		end
-		tree:add(f[h.kind == SWAP and "swap.half" or "payload"], range)
+		if h.kind == PACK then
+			local count = pack_messages(tvb, h.at, h.stop, tree:add(oae, range, "Pack"))
+			if not count and not h.cut then
+				tree:add_proto_expert_info(e.pack, "Malformed pack: KIND")
+			end
+			words[#words + 1] = count and "a pack of " .. plural(count, "message") or
+					    "malformed pack"
+		else
+			tree:add(f[h.kind == SWAP and "swap.half" or "payload"], range)
+		end
 	end
 	if has(h.flags, EXPRESS) then
 		words[#words + 1] = "express"

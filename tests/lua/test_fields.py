@@ -118,15 +118,15 @@ class Header(FieldTest):
         self.assertIn("Flags: 0x10 (HELD)", self.text())
 
     def test_kinds_and_reasons(self):
-        for kind in range(5):
-            self.see(frame(oae.REVERSE, kind=kind), kind=kind, bad=None if kind < 4 else "bad_field")
+        for kind in range(6):
+            self.see(frame(oae.REVERSE, kind=kind), kind=kind, bad=None if kind < 5 else "bad_field")
         for reason in range(1, 14):
             opcode = oae.CLOSE if reason in (oae.POLICY, oae.FULL) else oae.REFUSE
             self.see(frame(opcode, reason=reason, payload=bytes(8) if reason == oae.GAP else b""),
                      reason=reason, bad=None if reason < 13 else "bad_field")
         self.check()
         text = self.text()
-        for kind, name in enumerate(("MESSAGE", "SWAP", "VERB", "VOID")):
+        for kind, name in enumerate(("MESSAGE", "SWAP", "VERB", "VOID", "PACK")):
             self.assertIn(f"Kind: {name} ({kind})", text)
         for reason, name in enumerate(REASONS):
             self.assertIn(f"Reason: {name} ({reason})", text)
@@ -299,6 +299,19 @@ class SwapAndVerb(FieldTest):
             self.see(frame(oae.REFLECT, src=B, dst=A, src_ltag=0x22222222, dst_ltag=0x11111111,
                            seq=99, kind=oae.VERB, payload=oae.reflect_body([good]) + payload),
                      f"answer {payload.hex()}, asked in {ask}", note__verb=None if fine else True)
+        self.check()
+
+    def test_packs(self):
+        good = oae.pack_body([b"one", b"two", b"three"])
+        self.see(self.offer(good, oae.PACK), pack__count=3, pack__zero=0, pack__len=[3, 3, 5],
+                 pack__message=[b"one", b"two", b"three"], note__pack=None, bad=None,
+                 info="OFFER: #1, a pack of 3 messages")
+        for body in (b"\1", oae.pack_body([]), oae.pack_body([b"x"] * 65), good + b"!", good[:-1],
+                     oae.pack_body([b"a", b"b"], zero=1), oae.pack_body([b"a", b""]),
+                     oae.pack_body([b"a"], count=255)):
+            self.see(self.offer(body, oae.PACK), note__pack=True, bad=None)
+        self.see(self.offer(b"", oae.VOID), bad=None, info="OFFER: #1, nothing")
+        self.see(self.offer(b"x", oae.VOID), bad="bad_field")
         self.check()
 
     def test_shape(self):
