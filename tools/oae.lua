@@ -221,6 +221,7 @@ field("seq", ProtoField.uint32, "seq, the transaction meant", base.DEC)
 field("attempt", ProtoField.uint8, "Attempt", base.DEC)
 field("kind", ProtoField.uint8, "Kind", base.DEC, KINDS)
 field("reason", ProtoField.uint16, "Reason", base.DEC, REASONS)
+field("room", ProtoField.uint16, "Room for so many", base.DEC)
 field("digest", ProtoField.uint64, "Digest", base.HEX)
 field("digest.status", ProtoField.uint8, "Digest status", base.DEC,
       { [0] = "Bad", "Good", "Unverified" })
@@ -388,7 +389,11 @@ end
 -- The rules of bad_field.
 local function fields_ok(h)
 	local op = h.opcode
-	if not KINDS[h.kind] or not REASONS[h.reason] or (op ~= OFFER and h.slice ~= 0) then
+	local reason_ok = REASONS[h.reason]
+	if op == REFLECT then
+		reason_ok = h.reason <= 64	-- it says for how many there is room
+	end
+	if not KINDS[h.kind] or not reason_ok or (op ~= OFFER and h.slice ~= 0) then
 		return false
 	end
 	if op == SYNC or op == SYNC_ACK or op == SYNC_CHK then
@@ -1435,8 +1440,10 @@ local function add_header(tree, tvb, h)
 	add_row(tree, tvb, 0, { { "length", 4, 2 }, { "slice", 6, 2 }, { "src_ltag", 8, 4 },
 				{ "dst_ltag", 12, 4 }, { "tx", 16, 4 }, { "rx", 20, 4 }, { "seq", 24, 4 },
 				{ "attempt", 28, 1 }, { "kind", 29, 1 } })
-	local item = tree:add(f.reason, tvb(30, 2))
-	if h.reason ~= 0 and REASON_TEXT[h.reason] then
+	local item = tree:add(h.opcode == REFLECT and f.room or f.reason, tvb(30, 2))
+	if h.opcode == REFLECT then
+		item:append_text(h.reason == 0 and " (unsaid)" or " above rx")
+	elseif h.reason ~= 0 and REASON_TEXT[h.reason] then
 		item:append_text(": " .. REASON_TEXT[h.reason])
 	end
 	item = tree:add(f.digest, tvb(32, 8))

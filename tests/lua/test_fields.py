@@ -92,8 +92,8 @@ class Header(FieldTest):
                      flags="0x00", length=len(frame(n).payload), slice=0, src_ltag="0x11111111",
                      dst_ltag="0x22222222", tx=16909060, rx=84281096, seq=3735928559,
                      attempt=given.get("attempt", 0), kind=0,
-                     reason=1 if n == oae.REFUSE else 0, digest__status=1, digest__expected=None,
-                     bad=None, padding=None, excess=None)
+                     **{"room" if n == oae.REFLECT else "reason": int(n == oae.REFUSE)},
+                     digest__status=1, digest__expected=None, bad=None, padding=None, excess=None)
         self.check()
         for got, name in zip(tshark(self.capture), oae.OPCODES):
             self.assertRegex(got["info"], rf"^vc \d+: {name}: ")
@@ -310,9 +310,19 @@ class SwapAndVerb(FieldTest):
                      oae.pack_body([b"a", b"b"], zero=1), oae.pack_body([b"a", b""]),
                      oae.pack_body([b"a"], count=255)):
             self.see(self.offer(body, oae.PACK), note__pack=True, bad=None)
-        self.see(self.offer(b"", oae.VOID), bad=None, info="OFFER: #1, nothing")
+        self.see(self.offer(b"", oae.VOID), bad=None, info="OFFER: #1, nothing, in place of what was reversed")
         self.see(self.offer(b"x", oae.VOID), bad="bad_field")
         self.check()
+
+    def test_room(self):
+        """A REFLECT says for how many numbers there is room, where others have a reason."""
+        for room in 0, 1, 13, 64, 65:
+            self.see(frame(oae.REFLECT, seq=1, attempt=1, reason=room,
+                           payload=oae.reflect_body([b"x"])), room=room, reason=None,
+                     bad=None if room <= 64 else "bad_field")
+        self.check()
+        self.assertIn("Room for so many: 0 (unsaid)", self.text())
+        self.assertIn("Room for so many: 13 above rx", self.text())
 
     def test_shape(self):
         """One slice, LAST, neither EXPRESS nor RESUME, not empty."""
