@@ -18,6 +18,8 @@
 
 const size_t fuzz_head = 8, fuzz_record = 4;
 
+static const u8 windows[] = { 1, 8, 2, 3 };
+
 static struct sim world;
 
 /* The head: dice, ports, readers, limits. */
@@ -25,7 +27,6 @@ static void set_up(struct sim *w, const u8 *head)
 {
 	static const u16 mtus[] = { SIM_MTU_MAX, OAE_MIN_MTU, 200, 150 };
 	static const u32 max_lens[] = { SIM_MAX_LEN, 600, 4000, 2000 };
-	static const u8 windows[] = { 1, 8, 2, 3 };
 	unsigned int i;
 
 	sim_init(w, head[0]);
@@ -211,7 +212,9 @@ static void one_act(struct sim *w, const u8 *r)
 		a_cancel(w, e, r[1] % 8);
 		break;
 	case 3:
-		if (r[1] & 0x80)
+		if ((r[1] & 0xc0) == 0xc0)
+			sim_window(e, windows[r[2] % 4]);
+		else if (r[1] & 0x80)
 			sim_other(e, r[1] & 0x0f);
 		else
 			sim_read(e);

@@ -94,6 +94,20 @@ void h_lend(struct h_event *ev)
 }
 
 /**
+ * h_reclaim() - take the places back that the link does not use
+ * @ev: the event, before anything else in it
+ */
+void h_reclaim(struct h_event *ev)
+{
+	struct h_end *e = ev->end;
+	bool had = e->link.pair;
+	struct oae_pair **pairs = oae_link_reclaim(&e->link);
+
+	if (pairs != (had && !e->link.pair ? e->pairs : NULL))
+		h_fail(ev, 0, "other places are taken back, or none although they are gone");
+}
+
+/**
  * h_cut() - describe a transaction for the link, each slice hashed
  * @ev: the event
  * @tx: the transaction

@@ -134,6 +134,7 @@ int h_cancel(struct h_event *ev, h_id id, int err);
 struct h_tx *h_at_link(struct h_event *ev, h_id id);
 void h_free_slots(struct h_event *ev);
 void h_lend(struct h_event *ev);
+void h_reclaim(struct h_event *ev);
 void h_cut(struct h_event *ev, const struct h_tx *tx, h_id id, u16 cut,
 	   struct oae_post *p);
 void h_text(char *buf, size_t len, const char *why, u64 id);

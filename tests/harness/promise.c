@@ -264,9 +264,12 @@ void h_confirmed(struct h_event *ev)
 {
 	struct h_end *e = ev->end;
 
-	/* A VOID may be all that was committed. The event may have ended the link. */
+	/*
+	 * A VOID may be all that was committed, perhaps in a run before this one. The event
+	 * may have ended the link.
+	 */
 	if (ev->peer && !ev->anything && e->link.state != OAE_CLOSED &&
-	    ((!e->committed && !oae_link_windowed(&e->link)) ||
+	    ((!e->committed && H_LANES == 1) ||
 	     undelivered(ev, e) > e->link.tx - ev->seq))
 		h_fail(ev, e->committed, "CONFIRMED, and # is not delivered");
 }
@@ -569,10 +572,13 @@ static void check_kinds(struct h_event *ev)
 	    !l->nlanes &&
 	    (l->half.state == OAE_HALF_POSTED || l->next_valid))
 		h_fail(ev, id, "G4: what waits is not offered");
-	/* A hostile peer may end the half while frozen: the parked one returns later. */
+	/*
+	 * A hostile peer may end the half while frozen: the parked one returns later. With a
+	 * window, or after a run with one, others may be under way that the half waits for.
+	 */
 	if (l->naside && !offered && !ev->anything &&
 	    (ev->peer || l->state == OAE_OPEN) &&
-	    !(oae_link_windowed(l) && (l->nlanes || l->state != OAE_OPEN)))
+	    !((oae_link_windowed(l) || l->pair) && (l->nlanes || l->state != OAE_OPEN)))
 		h_fail(ev, 0, "one stands aside, and for no half");
 	if (!e->tag || l->half.state == OAE_HALF_NONE)
 		return;

@@ -173,6 +173,7 @@ void sim_receive(struct sim_end *e, const struct sim_pkt *p,
 void sim_read(struct sim_end *e);
 void sim_timer(struct sim_end *e);
 void sim_close(struct sim_end *e);
+void sim_window(struct sim_end *e, u8 window);
 void sim_kill(struct sim_end *e);
 void sim_crash(struct sim_end *e);
 void sim_port(struct sim_end *e, bool up);

@@ -374,6 +374,20 @@ void sim_close(struct sim_end *e)
 		event(e, "close", oae_link_close);
 }
 
+/* The knob `window` is another one; places that are not used are taken back. */
+void sim_window(struct sim_end *e, u8 window)
+{
+	struct h_event *ev;
+
+	sim_say(e->w, "%c: window %u", name(e), window);
+	e->cfg.window = window;
+	if (!e->tag)
+		return;
+	ev = begin(e, false);
+	h_reclaim(ev);
+	finish(ev);
+}
+
 void sim_kill(struct sim_end *e)
 {
 	struct h_event *ev;

@@ -23,7 +23,7 @@ static u64 seed_now;
 /* Chances of what users and fate do, per step; the rest are posts. */
 struct climate {
 	unsigned int express, many_slices, small, swap, verb, other, burst, pause;
-	unsigned int cancel, read, crash, kill, close, shut, port, mtu, early;
+	unsigned int cancel, read, crash, kill, close, shut, port, mtu, window, early;
 	unsigned int steps;
 };
 
@@ -83,6 +83,7 @@ static void draw_climate(struct sim *w, struct climate *c)
 	c->shut = PICK(w, 0, 0, 0, 20);
 	c->port = PICK(w, 0, 0, 0, 50);
 	c->mtu = PICK(w, 0, 0, 0, 50);
+	c->window = PICK(w, 0, 0, 20, 100);
 	c->early = PICK(w, 0, 0, 20);
 	w->wild = sim_chance(w, 512);
 	for (i = 0; i < 2; i++) {
@@ -179,6 +180,8 @@ static void act(struct sim *w, const struct climate *c)
 		sim_port(e, !e->port_up);
 	else if (sim_chance(w, c->mtu))
 		sim_mtu(e, PICK(w, OAE_MIN_MTU, 200, SIM_MTU_MAX));
+	else if (sim_chance(w, c->window))
+		sim_window(e, PICK(w, 1, 2, 3, 8));
 	else if (sim_chance(w, c->early))
 		sim_timer(e);
 	else if (sim_chance(w, c->other))
