@@ -109,7 +109,8 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 		l->half.cancelled = 0;
 	if (!l->naside)
 		memset(&l->aside, 0, sizeof(l->aside));
-	if (!l->naside)
+	/* In a run with a window READY names what it is for. */
+	if (!l->naside || oae_link_windowed(l))
 		l->aside_ready = false;
 	if (!l->await_done)
 		l->done_seq = l->tx;
