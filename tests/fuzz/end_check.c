@@ -243,12 +243,16 @@ static void check_complete(struct end *e, const struct oae_op *op)
 
 static void check_keep(struct end *e, u32 seq, unsigned int n)
 {
-	u32 most = oae_link_windowed(&e->link) ? e->link.window : 1;
+	const struct oae_link *l = &e->link;
+	bool closed = l->state == OAE_CLOSED, froze = frozen(l);
+	/* What the event has done since: the link may have ended, or another run begun. */
+	u32 most = closed || froze ? H_LANES : oae_link_windowed(l) ? l->window : 1;
+	u32 rx = closed ? e->before.rx : l->rx;
 
 	if (!of_this_run(e) || e->keeps++ || seq != e->f->seq)
 		fuzz_breach("KEEP of slice %u, which is not this frame's", n);
 	/* An express is delivered by now. */
-	if (seq - e->link.rx > most)
+	if (seq - rx > most)
 		fuzz_breach("KEEP of a slice of transaction %u", seq);
 }
 
