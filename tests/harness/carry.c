@@ -82,15 +82,19 @@ void h_lend(struct h_event *ev)
 {
 	struct h_end *e = ev->end;
 	u32 room = h_room ? h_room(ev) : OAE_WINDOW_MAX;
+	struct oae_pair **pairs = e->pairs;
 	unsigned int i;
 
 	if (H_LANES < 2 || e->link.pair)
 		return;
-	memset(e->pair, 0, sizeof(e->pair));
-	for (i = 0; i < H_LANES; i++)
+	if (h_places)
+		pairs = h_places(ev);
+	else
+		memset(e->pair, 0, sizeof(e->pair));
+	for (i = 0; i < H_PAIRS && !h_places; i++)
 		e->pairs[i] = &e->pair[i];
 	ev->calls++;
-	oae_link_lend(&e->link, e->pairs, H_LANES, room, ev->now, ev->a);
+	oae_link_lend(&e->link, pairs, H_LANES, room, ev->now, ev->a);
 }
 
 /**

@@ -26,6 +26,11 @@
 #define H_LANES 1
 #endif
 
+/* As many places an end has; H_PAIRS 1: it has none, and h_places() is to find them. */
+#ifndef H_PAIRS
+#define H_PAIRS H_LANES
+#endif
+
 #define H_HANDLE(id)	((void *)(uintptr_t)(id))
 #define H_OF(handle)	((h_id)(uintptr_t)(handle))
 
@@ -63,8 +68,8 @@ static inline unsigned int h_lane(u32 seq)
 struct h_end {
 	struct oae_link link;
 	u64 timer_at;		/* 0: not armed */
-	struct oae_pair pair[H_LANES];	/* lent to the link */
-	struct oae_pair *pairs[H_LANES];
+	struct oae_pair pair[H_PAIRS];	/* lent to the link */
+	struct oae_pair *pairs[H_PAIRS];
 	u64 have[H_LANES];	/* kept slices of each number, bit n for slice n */
 	u32 kept[H_LANES];	/* bytes */
 	h_id committed;		/* last one committed by this end */
@@ -198,6 +203,9 @@ H_OPTIONAL u32 h_room(struct h_event *ev);
 H_OPTIONAL struct h_tx *h_pack(struct h_event *ev, h_id *id);
 /* The link has given a pack back: h_requeue() its messages, the last one first. */
 H_OPTIONAL void h_dissolve(struct h_event *ev, struct h_tx *tx, h_id id, bool refused);
+
+/* H_LANES places for the window of the link, filled with zeros. */
+H_OPTIONAL struct oae_pair **h_places(struct h_event *ev);
 /* Called before queued transactions are posted. */
 H_OPTIONAL void h_more(struct h_event *ev);
 /* For h_cut(): the hash of a slice; of slice 0 also its first bytes. */

@@ -73,9 +73,11 @@ void h_told(struct h_event *ev, struct h_tx *htx, h_id id, int err)
 
 	say(w, e, "#%llu %s%s%s", TX_SERIAL(id), said[outcome],
 	    err ? ": " : "", err ? strerror(err) : "");
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < AT_LINK; i++)
 		if (e->at_link[i] == id)
 			e->at_link[i] = TX_NONE;
+	if (e->half_at_link == id)
+		e->half_at_link = TX_NONE;
 	e->under_way--;
 	e->nhalves -= tx->kind == OAE_SWAP;
 	if (tx->proof) {
@@ -140,7 +142,8 @@ h_id h_whose(struct h_event *ev, unsigned int n, u8 kind)
 	u64 id;
 
 	(void)kind;
-	id = content_delivered(ev->world, end_of(ev->end), n, &len, &wrong);
+	id = content_delivered(ev->world, end_kept(end_of(ev->end), ev->seq), n, &len,
+			       &wrong);
 	return whose(ev, id, wrong);
 }
 

@@ -77,6 +77,7 @@ struct config {
 
 	u64 stall_min, stall_max, keepalive, dead;
 	u32 max_len;
+	u32 link_window;
 
 	u64 settle;
 	bool bytes;

@@ -82,17 +82,17 @@ void content_drop(struct world *w, struct slice *s)
 	s->id = TX_NONE;
 }
 
-static u64 delivered_bytes(struct world *w, struct end *e, unsigned int n,
+static u64 delivered_bytes(struct world *w, const struct kept *k, unsigned int n,
 			   u32 *len, const char **wrong)
 {
 	u8 *got = w->scratch, *said = w->scratch + w->knobs.max_len;
-	struct slice *s;
+	const struct slice *s;
 	unsigned int i;
 	u64 id;
 
 	*len = 0;
 	for (i = 0; i < n; i++) {
-		s = i ? &e->more[i - 1] : &e->slice;
+		s = i ? &k->more[i - 1] : &k->slice;
 		memcpy(got + *len, s->data, s->len);
 		*len += s->len;
 	}
@@ -110,29 +110,29 @@ static u64 delivered_bytes(struct world *w, struct end *e, unsigned int n,
 /**
  * content_delivered() - put a transaction together of the slices kept
  * @w: the world
- * @e: the end, which has all of them
+ * @k: where all of them are
  * @n: how many
  * @len: set to the bytes in all
  * @wrong: set to what is wrong with it, if something is
  *
  * Return: the id of what was delivered.
  */
-u64 content_delivered(struct world *w, struct end *e, unsigned int n,
+u64 content_delivered(struct world *w, const struct kept *k, unsigned int n,
 		      u32 *len, const char **wrong)
 {
 	const struct slice *s;
 	unsigned int i;
 
 	if (w->cfg->bytes)
-		return delivered_bytes(w, e, n, len, wrong);
+		return delivered_bytes(w, k, n, len, wrong);
 	*len = 0;
 	for (i = 0; i < n; i++) {
-		s = i ? &e->more[i - 1] : &e->slice;
-		if (s->id != e->slice.id)
+		s = i ? &k->more[i - 1] : &k->slice;
+		if (s->id != k->slice.id)
 			*wrong = "mixed with another";
 		else if (s->off != *len)
 			*wrong = "put together wrongly";
 		*len += s->len;
 	}
-	return e->slice.id;
+	return k->slice.id;
 }

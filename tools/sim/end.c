@@ -39,40 +39,78 @@ void h_timer(struct h_event *ev)
 }
 
 /**
- * end_free_slices() - forget all slices kept
+ * end_free_slices() - forget all slices kept of a number
+ * @w: the world
+ * @e: the end
+ * @seq: the number
+ */
+void end_free_slices(struct world *w, struct end *e, u32 seq)
+{
+	struct kept *k = end_kept(e, seq);
+	u64 have = e->have[h_lane(seq)];
+	unsigned int i;
+
+	if (have & 1)
+		content_drop(w, &k->slice);
+	if (k->more) {
+		for (i = 1; i < OAE_MAX_SLICES; i++)
+			if (have >> i & 1)
+				content_drop(w, &k->more[i - 1]);
+		free(k->more);
+		k->more = NULL;
+	}
+}
+
+/**
+ * end_free() - free all that an end has
  * @w: the world
  * @e: the end
  */
-void end_free_slices(struct world *w, struct end *e)
+void end_free(struct world *w, struct end *e)
 {
-	unsigned int i;
+	u32 i;
 
-	if (e->have[0] & 1)
-		content_drop(w, &e->slice);
-	if (e->more) {
-		for (i = 1; i < OAE_MAX_SLICES; i++)
-			if (e->have[0] >> i & 1)
-				content_drop(w, &e->more[i - 1]);
-		free(e->more);
-		e->more = NULL;
-	}
+	for (i = 0; i < H_LANES; i++)
+		end_free_slices(w, e, i);
 	words_release(w, e);
+	free(e->place);
 }
 
 void h_drop(struct h_event *ev)
 {
-	end_free_slices(ev->world, end_of(ev->end));
+	struct end *e = end_of(ev->end);
+
+	end_free_slices(ev->world, e, ev->seq);
+	/* A verb is alone. */
+	if (e->verb && h_lane(e->verb_seq) == h_lane(ev->seq))
+		words_release(ev->world, e);
+}
+
+/* Places are found when they are wanted, and kept: most links may have no window. */
+struct oae_pair **h_places(struct h_event *ev)
+{
+	struct end *e = end_of(ev->end);
+	struct oae_pair **table;
+	unsigned int i;
+
+	if (!e->place)
+		e->place = need(malloc(H_LANES * (sizeof(*e->place) + sizeof(*table))));
+	memset(e->place, 0, H_LANES * sizeof(*e->place));
+	table = (struct oae_pair **)(e->place + H_LANES);
+	for (i = 0; i < H_LANES; i++)
+		table[i] = &e->place[i];
+	return table;
 }
 
 void h_keep(struct h_event *ev, unsigned int slice)
 {
-	struct end *e = end_of(ev->end);
-	struct slice *s = &e->slice;
+	struct kept *k = end_kept(end_of(ev->end), ev->seq);
+	struct slice *s = &k->slice;
 
 	if (slice) {
-		if (!e->more)
-			e->more = need(calloc(OAE_MAX_SLICES - 1, sizeof(*s)));
-		s = &e->more[slice - 1];
+		if (!k->more)
+			k->more = need(calloc(OAE_MAX_SLICES - 1, sizeof(*s)));
+		s = &k->more[slice - 1];
 	}
 	content_keep(ev->world, s, ev->raw);
 }
@@ -102,10 +140,17 @@ void h_post(struct h_event *ev, struct h_tx *htx, h_id id, u16 max,
 	struct end *e = end_of(ev->end);
 	struct tx *tx = (struct tx *)htx;
 
-	if (max)
+	unsigned int i = 0;
+
+	if (max) {
 		tx->cut = max;
-	else
-		e->at_link[tx->kind == OAE_SWAP ? 2 : e->at_link[0] ? 1 : 0] = id;
+	} else if (tx->kind == OAE_SWAP) {
+		e->half_at_link = id;
+	} else {
+		while (i < AT_LINK - 1 && e->at_link[i])
+			i++;
+		e->at_link[i] = id;
+	}
 	h_cut(ev, htx, id, tx->cut, p);
 	p->reply = tx->kind == OAE_VERB ? sizeof(u64) : 0;
 }
@@ -114,7 +159,7 @@ u16 h_compute(struct h_event *ev, u16 *reply)
 {
 	struct end *e = end_of(ev->end);
 	struct world *w = ev->world;
-	struct tx *tx = tx_find(w, e->slice.id);
+	struct tx *tx = tx_find(w, end_kept(e, ev->seq)->slice.id);
 	u16 reason;
 
 	*reply = sizeof(u64);
@@ -135,7 +180,11 @@ void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 	struct world *w = ev->world;
 	u32 off;
 
-	if (f->opcode == OAE_OFFER) {
+	if (f->opcode == OAE_OFFER && !tx) {
+		/* Nothing, in place of what was reversed. */
+		f->first = 0;
+		wire_send(w, e, f, TX_NONE, 0);
+	} else if (f->opcode == OAE_OFFER) {
 		off = f->slice * tx->cut;
 		f->payload_hash = content_hash(w, id, off, f->length, f->slice);
 		f->first = f->slice ? 0 : id;
@@ -221,6 +270,11 @@ static u32 room(const struct world *w, const struct end *e)
 	return e->unread < w->cfg->rcvbuf ? w->cfg->rcvbuf - e->unread : 0;
 }
 
+u32 h_room(struct h_event *ev)
+{
+	return room(ev->world, end_of(ev->end));
+}
+
 /**
  * end_receive() - a good frame has come in
  * @w: the world
@@ -236,6 +290,8 @@ void end_receive(struct world *w, struct end *e, const struct flight *p)
 	begin(w, e);
 	w->ev.f = &p->f;
 	w->ev.raw = p;
+	if (p->f.opcode == OAE_OFFER && oae_link_lacks_for(&e->link, p->f.seq))
+		h_lend(&w->ev);
 	oae_link_rcv(&e->link, &p->f, room(w, e), w->now, &w->act);
 	finish(w);
 }
@@ -319,7 +375,7 @@ void end_give_up(struct world *w, struct end *e)
 	while (e->nhalves && e->nhalves == e->under_way && !p->nhalves &&
 	       !w->why[0]) {
 		tx = tx_find(w, e->halves.first ? e->halves.first :
-						  e->at_link[2]);
+						  e->half_at_link);
 		if (!tx || tx->lent)
 			return;
 		end_cancel(w, tx);
@@ -391,11 +447,14 @@ void end_crash(struct world *w, struct end *e)
 	say(w, e, "crash");
 	begin(w, e);
 	w->n.calls--;
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < AT_LINK; i++) {
 		if (e->at_link[i])
 			check_lost(w, e, tx_find(w, e->at_link[i]));
 		e->at_link[i] = TX_NONE;
 	}
+	if (e->half_at_link)
+		check_lost(w, e, tx_find(w, e->half_at_link));
+	e->half_at_link = TX_NONE;
 	while (e->queue.first)
 		check_lost(w, e, (struct tx *)h_dequeue(ev, &e->queue, &id));
 	while (e->halves.first)

@@ -297,6 +297,9 @@ static bool parse_knobs(int key, char *arg, struct argp_state *s,
 	case O_DEAD:
 		c->dead = duration(s, key, arg, NS_MS);
 		break;
+	case O_LINK_WINDOW:
+		c->link_window = whole(s, key, arg, 1, H_LANES);
+		break;
 	case O_MAX_LEN:
 		c->max_len = whole(s, key, arg, 8, 1 << 20);
 		break;
@@ -411,7 +414,7 @@ void options_parse(struct config *c, int argc, char **argv)
 		.window = 2, .rate = 1000, .burst = 32, .sndq = 64,
 		.size_min = 64, .size_max = 64, .patience = 50 * NS_US,
 		.rcvbuf = 8, .stall_min = NS_MS, .stall_max = 200 * NS_MS,
-		.keepalive = NS_S, .dead = 5 * NS_S, .max_len = 65536,
+		.keepalive = NS_S, .dead = 5 * NS_S, .max_len = 65536, .link_window = 1,
 		.settle = 60 * NS_S, .trace_link = TRACE_NONE,
 		.trace_lines = 60,
 	};

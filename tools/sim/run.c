@@ -78,6 +78,7 @@ struct world *world_new(const struct config *cfg)
 	w->knobs.keepalive = cfg->keepalive;
 	w->knobs.dead = cfg->dead;
 	w->knobs.max_len = cfg->max_len;
+	w->knobs.window = cfg->link_window;
 	w->knobs.random = core_random;
 	rng_seed(&core_rng, cfg->seed, 1);
 	rng_seed(&w->wire_rng, cfg->seed, 2);
@@ -103,7 +104,7 @@ static void free_data(struct world *w)
 	u32 i;
 
 	for (i = 0; i < w->nends; i++)
-		end_free_slices(w, &w->ends[i]);
+		end_free(w, &w->ends[i]);
 	for (i = 0; i < w->flights.made; i++) {
 		struct flight *p = pool_at(&w->flights, i);
 
@@ -150,6 +151,22 @@ static void stop(struct world *w)
 	look_later(w, w->cfg->latency_max);
 }
 
+static unsigned int offer_of(const struct end *e)
+{
+	struct oae_link_view v;
+
+	oae_link_show(&e->link, &v);
+	return v.offer;
+}
+
+static unsigned int hold_of(const struct end *e)
+{
+	struct oae_link_view v;
+
+	oae_link_show(&e->link, &v);
+	return v.hold;
+}
+
 static void not_settled(struct world *w, u32 link)
 {
 	const struct end *e = &w->ends[2 * link];
@@ -157,9 +174,9 @@ static void not_settled(struct world *w, u32 link)
 	violation(w, e, "not settled %s: %s with offer %u hold %u, %s with offer %u hold %u",
 		  w->phase == PHASE_SETTLE ? "after the faults" : "in the end",
 		  e[0].tag ? oae_state_name(e[0].link.state) : "no tag",
-		  e[0].link.offer.state, e[0].link.hold.state,
+		  offer_of(&e[0]), hold_of(&e[0]),
 		  e[1].tag ? oae_state_name(e[1].link.state) : "no tag",
-		  e[1].link.offer.state, e[1].link.hold.state);
+		  offer_of(&e[1]), hold_of(&e[1]));
 }
 
 /* The longest that a frame may still be on its way. */
@@ -339,7 +356,7 @@ static __always_inline void prefetch(const struct world *w)
 		return;
 	/* Its end is here by now, and tells what is held and what offered. */
 	e = &w->ends[ev->end];
-	prefetch_tx(w, e->slice.id);
+	prefetch_tx(w, e->kept_of[h_lane(e->link.rx + 1)].slice.id);
 	prefetch_tx(w, e->at_link[0]);
 	prefetch_tx(w, e->at_link[1]);
 }

@@ -71,11 +71,21 @@ struct flight {
 	u8 *data;
 } __attribute__((aligned(64)));
 
-struct end {
+/* What is kept of a number. */
+struct kept {
 	struct slice slice;	/* slice 0 */
 	struct slice *more;	/* the others, while there are any */
+};
+
+/* Transactions that a link has, but for its half. */
+#define AT_LINK		(H_LANES + 2)
+
+struct end {
+	struct kept kept_of[H_LANES];
 	u64 last_due;		/* of what it sent: a wire keeps the order */
-	u64 at_link[3];		/* offered, next; the half */
+	u64 at_link[AT_LINK];	/* offered, next, aside */
+	u64 half_at_link;
+	struct oae_pair *place;	/* of the window, once it has one */
 	u64 verb, answer;	/* held, and what the word was */
 	u64 frozen_at;		/* 0 not */
 	u32 latency;
@@ -197,6 +207,12 @@ static inline struct end *end_peer(const struct world *w, const struct end *e)
 	return &w->ends[end_index(w, e) ^ 1];
 }
 
+/* What is here of a number of the peer. */
+static inline struct kept *end_kept(struct end *e, u32 seq)
+{
+	return &e->kept_of[h_lane(seq)];
+}
+
 static inline void swap_pointers(void **a, void **b)
 {
 	void *c = *a;
@@ -225,7 +241,7 @@ void content_bytes(u64 id, u32 off, u32 len, u8 *buf);
 u64 content_hash(struct world *w, u64 id, u32 off, u32 len, u16 slice);
 void content_keep(struct world *w, struct slice *s, const struct flight *p);
 void content_drop(struct world *w, struct slice *s);
-u64 content_delivered(struct world *w, struct end *e, unsigned int n,
+u64 content_delivered(struct world *w, const struct kept *k, unsigned int n,
 		      u32 *len, const char **wrong);
 
 /* wire.c */
@@ -248,7 +264,8 @@ void end_cancel(struct world *w, struct tx *tx);
 void end_close(struct world *w, struct end *e);
 void end_port(struct world *w, struct end *e, bool up);
 void end_crash(struct world *w, struct end *e);
-void end_free_slices(struct world *w, struct end *e);
+void end_free_slices(struct world *w, struct end *e, u32 seq);
+void end_free(struct world *w, struct end *e);
 
 /* words.c */
 u16 words_compute(struct world *w, struct end *e, struct tx *tx);
