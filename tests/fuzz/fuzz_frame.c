@@ -41,9 +41,10 @@ static bool kind_fits(const u8 *b)
 	unsigned int length = be(b + 4, 2);
 
 	if (b[1] == 7)
-		return b[29] ? length > 16 : length == 16;
-	/* A half and a verb: slice 0, LAST, not EXPRESS, not RESUME, not empty. */
-	return !b[29] || (length && !be(b + 6, 2) && (b[3] & 0x07) == 0x02);
+		return b[29] == 1 || b[29] == 2 ? length > 16 : length == 16;
+	/* All but messages: slice 0, LAST, not EXPRESS, not RESUME; only a VOID is empty. */
+	return !b[29] || (!length == (b[29] == 3) && !be(b + 6, 2) &&
+			  (b[3] & 0x07) == 0x02);
 }
 
 /*
@@ -59,7 +60,7 @@ static bool fields_fit(const u8 *b)
 	bool attempts = opcode == 6 || opcode == 7 || opcode == 9 ||
 			opcode == 11;
 
-	if (kind > 2 || reason > 12)
+	if (kind > 4 || reason > (opcode == 7 ? 64 : 12))
 		return false;
 	if (be(b + 6, 2) > (slices ? 63 : 0))
 		return false;
