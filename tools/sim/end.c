@@ -283,6 +283,8 @@ u32 h_room(struct h_event *ev)
  */
 void end_receive(struct world *w, struct end *e, const struct flight *p)
 {
+	u32 rx;
+
 	if (!e->tag) {
 		stranger(w, e, &p->f);
 		return;
@@ -292,8 +294,13 @@ void end_receive(struct world *w, struct end *e, const struct flight *p)
 	w->ev.raw = p;
 	if (p->f.opcode == OAE_OFFER && oae_link_lacks_for(&e->link, p->f.seq))
 		h_lend(&w->ev);
+	rx = oae_link_rx(&e->link);
 	oae_link_rcv(&e->link, &p->f, room(w, e), w->now, &w->act);
 	finish(w);
+	/* A reader that takes no time has read what was delivered. */
+	if (!w->cfg->read_time && e->tag && oae_link_owes_room(&e->link) &&
+	    oae_link_rx(&e->link) != rx)
+		wheel_put(&w->wheel, w->now, EVENT_REF(KIND_READY, 0), end_index(w, e));
 }
 
 /**
