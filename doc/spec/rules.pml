@@ -656,7 +656,11 @@ inline give_due()
 	od
 }
 
-/* An express, a half and a verb are alone. */
+/*
+ * An express and a half are alone. So is a verb here, which is right without a window;
+ * with one, several may be under way (4.11), and that is left to the explorer of
+ * tests/model: no configuration has both.
+ */
 #define barrier(id, express)	((id) && ((express) || !is_message(me, id)))
 #define may_give()	(L.state == OPEN && L.given < (windowed() -> L.win : 1) && !any(parked) && \
 			 !(L.given && barrier(L.offer[0].id, L.offer[0].express)))

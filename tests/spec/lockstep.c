@@ -232,7 +232,7 @@ static void from_send(const struct oae_send *send, struct said *s)
 		s->one = f->reason == OAE_R_BUSY ? 0 :
 			 f->reason == OAE_R_NO_HALF ? 1 :
 			 f->reason == OAE_R_CONFLICT ? 2 : -1;
-	else if (f->reason)
+	else if (f->reason && f->opcode != OAE_REFLECT)	/* where it says room: a hint */
 		s->flag = -1;
 	/* No other flag, and no kind where it says nothing. */
 	if (flags || (f->kind && f->opcode != OAE_OFFER &&
