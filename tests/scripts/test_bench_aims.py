@@ -28,6 +28,22 @@ import rowlib           # noqa: E402  pylint: disable=wrong-import-position
 import rowneck          # noqa: E402  pylint: disable=wrong-import-position
 import rows             # noqa: E402  pylint: disable=wrong-import-position
 
+# What the sink of a bottleneck prints: the time, devices, links, counters, TCP connections.
+LOOK = """\
+101.50 190.00
+Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets
+    lo:       0       0    0    0    0     0          0         0        0       0
+  eth0: 1514000    1000    0    0    0     0          0         0    60000    1000
+port             vc state      offer   hold     peer              way            rx         tx
+eth0              7 OPEN       IDLE    IDLE     02:0a:e0:00:01:00 direct       1234          0
+eth0              8 OPEN       IDLE    IDLE     02:0a:e0:00:01:01 direct         99          0
+delivered                        1333  transactions delivered here
+note_stall                          3  froze: no progress for the stall time
+0      0      10.10.0.1:2794 10.10.0.11:40000
+\t cubic wscale:7,7 rto:201 bytes_received:65536000 segs_in:1000 rcv_space:14480
+"""
+
 
 def row(how):
     """A row of two figures with an aim, and one without."""
@@ -105,6 +121,25 @@ class Aims(unittest.TestCase):
         for name in rowneck.FROZE:
             self.assertRegex(text, rf'"{name}", "froze: ')
         self.assertEqual(text.count('"froze: '), len(rowneck.FROZE))
+
+    def test_look(self):
+        """A look at the sink: every flow, counters, the device."""
+        neck = object.__new__(rowneck.Neck)
+        neck.sink = mock.Mock(sh=lambda command: LOOK)
+        look = neck.look()
+        self.assertEqual((look.time, look.bytes), (101.5, 1514000))
+        self.assertEqual(look.flows, {("02:0a:e0:00:01:00", 7): 1234, ("02:0a:e0:00:01:01", 8): 99,
+                                      ("10.10.0.11", "tcp"): 65536000})
+        self.assertEqual((look.stats["delivered"], look.stats["note_stall"]), (1333, 3))
+
+    def test_judge(self):
+        """A bottleneck that does not keep its rate fails its row; one that does, does not."""
+        taken = rowlib.Taken()
+        taken.values["flood"] = [0.97, 0.2, 0.95]
+        rowneck.Neck.judge(taken)
+        taken.values["flood"] = [0.97, 0.2, 0.3]
+        with self.assertRaises(rowlib.Failed):
+            rowneck.Neck.judge(taken)
 
     def test_rows(self):
         """Names tell rows apart; each figure has a place."""
