@@ -203,8 +203,12 @@ struct oae_port {
 	struct rcu_head rcu;
 };
 
-/* Bytes of a piece of a payload, in one page; the last piece may be shorter. */
+/*
+ * Bytes of a piece of a payload: a page, or pages of an order that the kernel counts as
+ * cheap. The last piece may be shorter.
+ */
 #define OAE_PIECE	PAGE_SIZE
+#define OAE_LONG_PIECE	max_t(size_t, 32768, PAGE_SIZE)
 
 /**
  * struct oae_pool - the page from which a file's short pieces are allocated
@@ -252,6 +256,7 @@ struct oae_txn {
  * @list: on a queue of its tag, if @queued
  * @ref: the writer's, the link's, and one for each burst of slices being sent
  * @npieces: number of pieces
+ * @piece_len: bytes of each but the last
  * @post: the link's view of the message; post.handle is this message
  * @hash: of each slice; sized for the smallest slices allowed
  * @done: completed with the outcome
@@ -271,6 +276,7 @@ struct oae_msg {
 	struct list_head list;
 	refcount_t ref;
 	unsigned int npieces;
+	unsigned int piece_len;
 	struct oae_post post;
 	u64 *hash;
 	struct completion done;

@@ -6,8 +6,10 @@
  * hashing, not copying. A frame refers to the pieces by page fragments, so the
  * payload is copied once, from the writer, whatever happens to the link.
  *
- * A piece is a page, charged to the writer. Short pieces share a page only with
- * others of the same file, so a pinned page is always charged to its own writer.
+ * A piece is a page or, if the message is longer and memory is not fragmented, several
+ * contiguous pages: fewer slices then are in two pieces. It is charged to the writer.
+ * Short pieces share a page only with others of the same file, so a pinned page is
+ * always charged to its own writer.
  */
 #include "base.h"
 
@@ -82,6 +84,17 @@ static bool msg_pool_refill(struct oae_pool *pool, gfp_t gfp)
 	return true;
 }
 
+/* Memory for a piece of a page or more. NULL is no failure if it is more. */
+static struct page *msg_pages(unsigned int len, gfp_t gfp)
+{
+	if (len <= OAE_PIECE)
+		return alloc_page(gfp);
+	/* Contiguous pages only if they are at hand. */
+	gfp &= ~(__GFP_DIRECT_RECLAIM | __GFP_RETRY_MAYFAIL);
+	return alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY,
+			   get_order(len));
+}
+
 static bool msg_add_piece(struct oae_msg *msg, struct oae_pool *pool,
 			  unsigned int len, gfp_t gfp)
 {
@@ -92,7 +105,7 @@ static bool msg_add_piece(struct oae_msg *msg, struct oae_pool *pool,
 			if (!msg_pool_refill(pool, gfp))
 				return false;
 	} else {
-		piece->bv_page = alloc_page(gfp);
+		piece->bv_page = msg_pages(len, gfp);
 		if (!piece->bv_page)
 			return false;
 		piece->bv_offset = 0;
@@ -100,6 +113,38 @@ static bool msg_add_piece(struct oae_msg *msg, struct oae_pool *pool,
 	piece->bv_len = len;
 	msg->npieces++;
 	return true;
+}
+
+static void msg_drop_pieces(struct oae_msg *msg)
+{
+	while (msg->npieces)
+		put_page(msg->piece[--msg->npieces].bv_page);
+}
+
+/* False: there is no memory for all; those that were added stay. */
+static bool msg_add_pieces(struct oae_msg *msg, struct oae_pool *pool,
+			   unsigned int piece_len, gfp_t gfp)
+{
+	unsigned int n, left;
+
+	msg->piece_len = piece_len;
+	for (left = msg->post.len; left; left -= n) {
+		n = min(left, piece_len);
+		if (!msg_add_piece(msg, pool, n, gfp))
+			return false;
+	}
+	return true;
+}
+
+/* Long pieces, if there is memory for them; else pages. */
+static bool msg_fill_pieces(struct oae_msg *msg, struct oae_pool *pool, gfp_t gfp)
+{
+	if (msg->post.len > OAE_PIECE) {
+		if (msg_add_pieces(msg, pool, OAE_LONG_PIECE, gfp))
+			return true;
+		msg_drop_pieces(msg);
+	}
+	return msg_add_pieces(msg, pool, OAE_PIECE, gfp);
 }
 
 /**
@@ -135,14 +180,9 @@ struct oae_msg *oae_msg_alloc(struct oae_pool *pool, size_t len, gfp_t gfp)
 	msg->post.len = len;
 	msg->post.kind = OAE_MESSAGE;
 
-	while (len) {
-		unsigned int n = min_t(size_t, len, OAE_PIECE);
-
-		if (!msg_add_piece(msg, pool, n, gfp)) {
-			oae_msg_put(msg);
-			return NULL;
-		}
-		len -= n;
+	if (!msg_fill_pieces(msg, pool, gfp)) {
+		oae_msg_put(msg);
+		return NULL;
 	}
 	return msg;
 }
@@ -201,12 +241,9 @@ void oae_msg_get(struct oae_msg *msg)
  */
 void oae_msg_put(struct oae_msg *msg)
 {
-	unsigned int i;
-
 	if (!refcount_dec_and_test(&msg->ref))
 		return;
-	for (i = 0; i < msg->npieces; i++)
-		put_page(msg->piece[i].bv_page);
+	msg_drop_pieces(msg);
 	if (msg->result) {
 		local_bh_disable();
 		oae_xmit_spare(msg->result);
@@ -221,33 +258,34 @@ static const u8 *msg_addr(const struct bio_vec *v)
 	return page_address(v->bv_page) + v->bv_offset;
 }
 
-/* A slice, to be iterated over piece by piece. */
-static struct bvec_iter msg_slice_iter(const struct oae_msg *msg,
-				       unsigned int slice_max, unsigned int slice)
+/* Of @len bytes from @pos of the payload on, those that are in one piece. */
+static struct bio_vec msg_part(const struct oae_msg *msg, unsigned int pos,
+			       unsigned int len)
 {
-	unsigned int pos = slice * slice_max;
-	unsigned int off = pos % OAE_PIECE;
-	struct bvec_iter iter = {
-		.bi_size = off + oae_msg_slice_len(msg, slice_max, slice),
-		.bi_idx = pos / OAE_PIECE,
-	};
+	struct bio_vec v = msg->piece[pos / msg->piece_len];
+	unsigned int off = pos % msg->piece_len;
 
-	bvec_iter_advance(msg->piece, &iter, off);
-	return iter;
+	v.bv_offset += off;
+	v.bv_len = min(v.bv_len - off, len);
+	return v;
 }
 
 static u64 msg_slice_hash(const struct oae_msg *msg, unsigned int slice)
 {
-	struct bvec_iter i, all = msg_slice_iter(msg, msg->post.slice_max, slice);
-	struct bio_vec v = bvec_iter_bvec(msg->piece, all);
+	unsigned int slice_max = msg->post.slice_max;
+	unsigned int left = oae_msg_slice_len(msg, slice_max, slice);
+	unsigned int pos = slice * slice_max;
+	struct bio_vec v = msg_part(msg, pos, left);
 	struct oae_xxh64 state;
 
-	if (v.bv_len == all.bi_size)
-		return oae_slice_hash(msg_addr(&v), v.bv_len, slice);
+	if (v.bv_len == left)
+		return oae_slice_hash(msg_addr(&v), left, slice);
 
 	oae_xxh64_begin(&state, slice);
-	for_each_bvec(v, msg->piece, i, all)
+	for (; left; left -= v.bv_len, pos += v.bv_len) {
+		v = msg_part(msg, pos, left);
 		oae_xxh64_add(&state, msg_addr(&v), v.bv_len);
+	}
 	return oae_xxh64_end(&state);
 }
 
@@ -311,10 +349,12 @@ unsigned int oae_msg_slice_len(const struct oae_msg *msg,
 void oae_msg_fill(struct oae_msg *msg, unsigned int slice_max,
 		  unsigned int slice, struct sk_buff *skb)
 {
-	struct bvec_iter i;
+	unsigned int left = oae_msg_slice_len(msg, slice_max, slice);
+	unsigned int pos = slice * slice_max;
 	struct bio_vec v;
 
-	for_each_bvec(v, msg->piece, i, msg_slice_iter(msg, slice_max, slice)) {
+	for (; left; left -= v.bv_len, pos += v.bv_len) {
+		v = msg_part(msg, pos, left);
 		get_page(v.bv_page);
 		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, v.bv_page,
 				v.bv_offset, v.bv_len, v.bv_len);

@@ -145,6 +145,11 @@ static inline struct page *starve_alloc_page(gfp_t gfp)
 	return alloc_page(gfp);
 }
 
+static inline struct page *starve_alloc_pages(gfp_t gfp, unsigned int order)
+{
+	return alloc_pages(gfp, order);
+}
+
 static inline struct sk_buff *starve_alloc_skb(unsigned int size, gfp_t gfp)
 {
 	return alloc_skb(size, gfp);
@@ -195,6 +200,8 @@ starve_debugfs_create_file(const char *name, umode_t mode,
 #define __vmalloc(...)		STARVE_POINTER(__vmalloc, __VA_ARGS__)
 #undef alloc_page
 #define alloc_page(...)	STARVE_POINTER(alloc_page, __VA_ARGS__)
+#undef alloc_pages
+#define alloc_pages(...)	STARVE_POINTER(alloc_pages, __VA_ARGS__)
 #undef alloc_skb
 #define alloc_skb(...)	STARVE_POINTER(alloc_skb, __VA_ARGS__)
 
