@@ -21,11 +21,11 @@ PACK = os.environ.get("FAULT_PACK")                             # 0, 1, or both
 SEED = int(os.environ.get("SEED") or random.getrandbits(31))
 LONGEST = 60 + MESSAGES // 500      # seconds
 CANCEL = 30                         # of 1000
-STEP = min(MESSAGES // 10, 20000)   # at most so many until the weather changes
-# What comes after what. A good network uses all of the window, a bad one little of it.
-WEATHER = ("delay 100us loss 0.1% duplicate 0.1%",
-           "delay 50us 50us reorder 10% 25% loss 1% duplicate 1% corrupt 0.2%",
-           NETEM)
+# What comes after what, and at most how long, in messages. A good network uses all of the window,
+# and a bad one, which uses little, is as slow as a hundredth of it.
+WEATHER = (("delay 100us loss 0.1% duplicate 0.1%", 20000),
+           ("delay 50us 50us reorder 10% 25% loss 1% duplicate 1% corrupt 0.2%", 8000),
+           (NETEM, 500))
 
 
 class Window(OneCable):
@@ -96,9 +96,10 @@ class Window(OneCable):
 
         turn = 0
         while running():
-            self.cable.netem(WEATHER[turn % len(WEATHER)])
+            weather, most = WEATHER[turn % len(WEATHER)]
+            self.cable.netem(weather)
             turn += 1
-            goal = self.counted("committed") + self.random.randrange(1, STEP)
+            goal = self.counted("committed") + self.random.randrange(1, min(most, MESSAGES // 10))
             wait_for(lambda: not running() or self.counted("committed") >= goal,
                      "messages to be committed", LONGEST, 0.02)
             if running():
