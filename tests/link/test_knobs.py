@@ -35,6 +35,7 @@ NUMBERS = {
     "doubt_s": (0, 604800),
     "region_max": (8, 67108864),
     "window": (1, 64),
+    "pack": (0, 1),
 }
 DEFAULTS = {
     "vci": "0", "tag_seq": "1", "verbose": "0", "drop_pct": "0", "express": "0",
@@ -43,7 +44,7 @@ DEFAULTS = {
     "max_len": "65536", "sndq": "64", "rcvbuf": "262144", "stranger_pps": "200",
     "accept": "any", "target": "", "peers": "", "wkstep": "0", "shutdown": "0",
     "ethertype": "0x88b5", "dev": "", "use_gw": "auto", "nhmac": "auto",
-    "region_max": "1048576", "doubt_s": "3600", "window": "1",
+    "region_max": "1048576", "doubt_s": "3600", "window": "1", "pack": "1",
 }
 
 
