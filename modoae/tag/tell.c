@@ -148,6 +148,7 @@ static void tell_news(const struct oae_tag *tag, const struct oae_run *ev,
 void oae_tell_note(struct oae_tag *tag, struct oae_run *ev, const struct oae_op *op)
 {
 	enum oae_note note = op->note;
+
 	oae_count(tag->node, OAE_S_NOTE + note);
 	switch (note) {
 	case OAE_N_OFFERED:

@@ -203,7 +203,8 @@ static struct h_event at(struct sim *w, unsigned int who)
 		.world = w, .end = (struct h_end *)e,
 		.peer = (struct h_end *)&w->end[!who],
 		/* Room is for so many transactions, and each may have been a pack. */
-		.rcvbuf = (e->rcvbuf + 1) * (e->cfg.pack ? SIM_PACK : 1) - 1, .max_len = e->cfg.max_len,
+		.rcvbuf = (e->rcvbuf + 1) * (e->cfg.pack ? SIM_PACK : 1) - 1,
+		.max_len = e->cfg.max_len,
 	};
 }
 

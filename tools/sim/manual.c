@@ -108,7 +108,8 @@ const struct argp_option manual_options[] = {
 	{ "stall-max", O_STALL_MAX, "T", 0, "Greatest (200ms)", 5 },
 	{ "keepalive", O_KEEPALIVE, "T", 0, "Between probes of an idle link (1s)", 5 },
 	{ "dead", O_DEAD, "T", 0, "Without an answer: the link is down (5s)", 5 },
-	{ "link-window", O_LINK_WINDOW, "N", 0, "Under way on a link and direction, up to 8 (1)", 5 },
+	{ "link-window", O_LINK_WINDOW, "N", 0,
+	  "Under way on a link and direction, up to 8 (1)", 5 },
 	{ "max-len", O_MAX_LEN, "N", 0, "Largest transaction taken, bytes (65536)", 5 },
 
 	{ NULL, 0, NULL, 0, "Run:", 6 },
