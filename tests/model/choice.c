@@ -100,7 +100,7 @@ static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 
 	if (!w->end[who].tag)
 		return 0;
-	if (may_stall(l))
+	if (may_stall(l) && !w->sc->calm)
 		acts[n++] = M_ACT(M_STALL, who, 0);
 	if (w->cut && may_stall(l))
 		acts[n++] = M_ACT(M_CUT, who, 0);
@@ -137,7 +137,8 @@ unsigned int m_enabled(const struct m_world *w, u16 acts[M_ACTS])
 			acts[n++] = M_ACT(M_DELIVER, who, i);
 			if (w->sc->dup)
 				acts[n++] = M_ACT(M_REPEAT, who, i);
-			acts[n++] = M_ACT(M_LOSE, who, i);
+			if (!w->sc->calm)
+				acts[n++] = M_ACT(M_LOSE, who, i);
 			if (w->refuse && !w->end[who].tag &&
 			    w->to[who].f[i].opcode == OAE_SYNC)
 				acts[n++] = M_ACT(M_REFUSE, who, i);

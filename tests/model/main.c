@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "model.h"
 
-#define MAX_JOBS	64
+#define MAX_JOBS	128
 #define SEED		1
 
 struct job {
@@ -150,10 +150,11 @@ static void say(unsigned int i)
 	char line[400];
 
 	if (j->sc)
-		printf("%-16s %11lu %12lu %7lu %8u %7u %6lu %6.1f  %s\n",
+		printf("%-16s %11lu %12lu %7lu %8u %7u %6lu %6.1f  %s%s\n",
 		       j->name, d->r.states, d->r.steps, d->r.ends, d->r.depth,
 		       d->r.fair, d->r.bytes >> 20, d->seconds,
-		       d->good ? "good" : d->r.full ? "CUT OFF" : "VIOLATED");
+		       d->good ? "good" : d->r.full ? "CUT OFF" : "VIOLATED",
+		       j->sc->levels ? ", not all states" : "");
 	else
 		printf("%-16s %11lu %12lu %7s %8s %7u %6s %6.1f  %s, %lu reported\n",
 		       j->name, d->c.runs, d->c.steps, "", "", d->c.worst, "",

@@ -103,6 +103,8 @@ enum m_kind {
  * @window: transactions under way, each way; 0 is 1
  * @narrow: times that an end's window becomes 1, or what it was
  * @start: tx before the first transaction
+ * @opened: begin with a link that is OPEN at both ends
+ * @calm: no frame is lost, and none takes too long
  * @walks: so many walks lead to where a frame of an earlier run is under way; the search
  *	begins in all states on them
  * @levels: and ends so many events later, 0: when all is seen
@@ -121,7 +123,7 @@ struct m_scenario {
 	u32 start;
 	u16 walks;
 	u8 levels;
-	bool raw;
+	bool opened, calm, raw;
 };
 
 /* A frame in flight. */

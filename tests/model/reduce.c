@@ -423,6 +423,76 @@ static void reduce_chan(struct m_world *w, unsigned int to)
 	c->n = n;
 }
 
+/* Of the numbers of an end: smaller ones are under way nowhere, but in late frames. */
+static u32 numbers_over(const struct m_world *w, unsigned int from)
+{
+	u32 first = w->end[from].link.peer_rx, rx = w->end[!from].link.rx;
+
+	if (oae_dist(first, rx) < 0)
+		first = rx;
+	first -= w->sc->start;
+	return (s32)first < 0 ? 0 : first / H_LANES * H_LANES;
+}
+
+static bool offers(const struct m_frame *f)
+{
+	return f->opcode == OAE_OFFER || f->opcode == OAE_REVERSE;
+}
+
+static bool answers(const struct m_frame *f)
+{
+	return f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE ||
+	       f->opcode == OAE_READY;
+}
+
+static void numbers_back(struct m_world *w, unsigned int from, u32 n)
+{
+	struct oae_link *l = &w->end[from].link, *p = &w->end[!from].link;
+	unsigned int to, i;
+
+	l->tx -= n;
+	l->run_tx -= n;
+	l->peer_rx -= n;
+	l->done_seq -= n;
+	l->recover -= n;
+	p->rx -= n;
+	p->run_rx -= n;
+	p->unplaced = p->unplaced >> n | p->unplaced << (OAE_WINDOW_MAX - n);
+	for (to = A; to <= B; to++)
+		for (i = 0; i < w->to[to].n; i++) {
+			struct m_frame *f = &w->to[to].f[i];
+
+			if (m_is_sync(f->opcode) && !f->peer_inc)
+				continue;
+			if (to != from)
+				f->tx -= n;
+			else
+				f->rx -= n;
+			if (to != from ? offers(f) : answers(f))
+				f->seq -= n;
+		}
+}
+
+/*
+ * As long as no end begins anew, numbers are only compared with each other. Halves that
+ * are offered again and again, and what steps aside for them, use up any number of them.
+ * All places stay where they are.
+ */
+static void reduce_numbers(struct m_world *w)
+{
+	unsigned int i;
+	u32 n;
+
+	if (!leans(w) || may_forget(w) || w->sc->crash || w->sc->rename ||
+	    !w->end[A].tag || !w->end[B].tag)
+		return;
+	for (i = A; i <= B; i++) {
+		n = numbers_over(w, i);
+		if (n && n < OAE_WINDOW_MAX)
+			numbers_back(w, i, n);
+	}
+}
+
 /* Turns are taken only where halves and others are posted. */
 static bool takes_turns(const char *posts)
 {
@@ -448,6 +518,7 @@ void m_reduce(struct m_world *w)
 		}
 	for (i = A; i <= B; i++)
 		reduce_chan(w, i);
+	reduce_numbers(w);
 	for (i = 0; i < w->ntx; i++) {
 		struct m_tx *tx = &w->tx[i];
 

@@ -70,6 +70,18 @@ void m_link_init(struct m_world *w, unsigned int who)
 	oae_link_rank(&e->link, who == B);
 }
 
+/* The link is OPEN at both ends, and nothing has been posted. */
+static void open_both(struct m_world *w)
+{
+	int act = M_ACT(M_OPEN, A, 0);
+
+	for (; act >= 0; act = m_fair(w)) {
+		m_step(w, act);
+		m_reduce(w);
+	}
+	w->posted[A] = 0;
+}
+
 /* Nothing has happened yet. */
 void m_init(struct m_world *w, const struct m_scenario *sc)
 {
@@ -91,6 +103,8 @@ void m_init(struct m_world *w, const struct m_scenario *sc)
 		m_gateway(&w->end[A], 0);
 		m_gateway(&w->end[B], 0);
 	}
+	if (sc->opened)
+		open_both(w);
 }
 
 /* --- the wire ------------------------------------------------------------------ */
