@@ -166,6 +166,7 @@ PACK_TEST(test_said_when_frozen)
 	assert_int_equal(oae_link_pack_max(&l), 0);
 	cfg.pack = false;
 	/* Until the next ltag packs are taken, but not made. */
+	fire_at(l.timer_at);
 	assert_true(sent(OAE_SYNC)->frame.sync.caps & OAE_CAPS_PACK);
 	rcv(BUT(resolved(), f.sync.caps = caps(true, 1)));
 	assert_int_equal(oae_link_pack_max(&l), 0);
@@ -316,6 +317,16 @@ PACK_TEST(test_max_len_shrinks)
 	port_down();
 	rcv(BUT(resolved(), f.sync.caps = caps(true, 1), f.sync.max_len = 79));
 	BACK(&h[1]);
+	/* The same of one that was never offered. */
+	post(&h[2], 1, 0);
+	port_down();
+	rcv(BUT(resolved(), f.sync.caps = caps(true, 1)));
+	post_pack(&h[3], 80);
+	port_down();
+	rcv(BUT(resolved(), f.sync.caps = caps(true, 1), f.sync.max_len = 79));
+	rcv(answer_to(OAE_REFLECT, 1));
+	BACK(&h[3]);
+	assert_false(ended(&h[3], OAE_REVERSED));
 }
 
 WINDOW_TEST(test_new_run_in_the_window)
@@ -377,6 +388,10 @@ PACK_TEST(test_replaced_waiting)
 	assert_null(sent(OAE_OFFER));
 	rcv(answer_to(OAE_REFLECT, 1));
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[3]);
+	/* Only what was offered makes the number one of several contents. */
+	assert_int_equal(l.dirty & 1, 0);
+	assert_int_equal(replace(&h[3], &less), 0);
+	assert_int_equal(l.dirty & 1, 1);
 }
 
 PACK_TEST(test_replaced_parked)
@@ -471,6 +486,7 @@ TEST(test_format)
 {
 	u8 buf[OAE_PACK_HEAD_MAX] = { 0 };
 	u16 len[OAE_PACK_MSGS];
+	unsigned int i;
 
 	assert_int_equal(oae_pack_head_len(3), 8);
 	oae_pack_begin(buf, 3);
@@ -495,8 +511,12 @@ TEST(test_format)
 	buf[OAE_PACK_OFF_ZERO] = 0;
 	oae_pack_begin(buf, 0);
 	assert_int_equal(parse(buf, 2, len), 0);
+	for (i = 0; i < OAE_PACK_MSGS; i++)
+		oae_pack_add(buf, i, 1);
+	oae_pack_begin(buf, OAE_PACK_MSGS);
+	assert_int_equal(parse(buf, sizeof(buf) + OAE_PACK_MSGS, len), OAE_PACK_MSGS);
 	oae_pack_begin(buf, OAE_PACK_MSGS + 1);
-	assert_int_equal(parse(buf, 1000, len), 0);
+	assert_int_equal(parse(buf, sizeof(buf) + 2 + OAE_PACK_MSGS + 1, len), 0);
 }
 
 UNIT_MAIN("packs")
