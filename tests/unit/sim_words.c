@@ -212,15 +212,18 @@ void sim_words_reset(struct sim_end *e)
 void sim_words_check(struct sim_end *e)
 {
 	unsigned int i;
+	bool is;
 
 	if (memcmp(e->word, e->model, sizeof(e->word)))
 		sim_fail(e->w, "%c: words are not what verbs made them", name(e));
 	for (i = 0; i < H_LANES; i++)
 		if ((e->computed >> i & 1) != !!e->verb[i])
 			sim_fail(e->w, "%c: a verb is computed, or is not", name(e));
-	for (i = 0; i < SIM_WORDS; i++)
-		if ((e->by[i] == SIM_LINK) != has(e, i))
+	for (i = 0; i < SIM_WORDS; i++) {
+		is = e->by[i] == SIM_LINK;
+		if (is != has(e, i))
 			sim_fail(e->w, "%c: word %u reserved, or not", name(e), i);
+	}
 }
 
 /**
