@@ -216,6 +216,7 @@ struct oae_msg *oae_msg_alloc_pack(unsigned int len)
 	msg->post.len = len;
 	msg->post.kind = OAE_PACK;
 	msg->npieces = 1;
+	msg->piece_len = OAE_PIECE;
 	msg->piece[0].bv_page = virt_to_head_page(data);
 	msg->piece[0].bv_offset = data - page_address(msg->piece[0].bv_page);
 	msg->piece[0].bv_len = len;
