@@ -19,7 +19,7 @@
 #endif
 
 /* Entries without a name are passed over. */
-static struct CMUnitTest unit_tests[64];
+static struct CMUnitTest unit_tests[128];
 static unsigned int unit_tests_n;
 
 static inline void unit_add(struct CMUnitTest test)
