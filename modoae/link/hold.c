@@ -639,7 +639,8 @@ void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 	} else {
 		hold_begin(l, h, now, a);
 		h->reply = reply;
-		hold_send_reflect(l, seq, h, h->attempt, OAE_VERB, 0, a);
+		hold_send_reflect(l, seq, h, h->attempt, OAE_VERB,
+				  hold_says(l, l->room), a);
 		oae_hold_compute(l, a);
 	}
 	/* The answers go first, so link_rcv_data() left the pump to this. */

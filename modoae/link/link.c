@@ -228,7 +228,8 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 roo
 
 	switch (f->opcode) {
 	case OAE_OFFER:
-		oae_rcv_offer(l, f, link_room(l, room), now, a);
+		l->room = link_room(l, room);
+		oae_rcv_offer(l, f, l->room, now, a);
 		/* The offer may have replaced a hold that a half was lent for. */
 		if (!l->asking)
 			oae_offer_pump(l, now, a);

@@ -410,6 +410,7 @@ struct oae_link {
 	bool aside_ready;	/* READY came for what stepped aside */
 	u32 base;		/* of the lanes: see oae_place() */
 	u32 serial;		/* of the last OFFER */
+	u32 room;		/* places for unread transactions, at the last OFFER */
 	u32 room_to;		/* the peer has room up to here, it said last */
 	u32 recover;		/* a loss up to here is the same as the last one */
 	u32 asked;

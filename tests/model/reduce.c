@@ -21,6 +21,7 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 	unsigned int i;
 
 	l->recover = l->tx + l->given;
+	l->room = 0;
 	l->room_to = l->tx + OAE_WINDOW_MAX;
 	l->cwnd = OAE_WINDOW_MAX;
 	l->ssthresh = OAE_WINDOW_MAX;

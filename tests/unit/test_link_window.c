@@ -1240,7 +1240,7 @@ WINDOW_TEST(test_verb_waits)
 	/* Nothing that is below says that one is lost. */
 	for (i = 0; i < 3; i++) {
 		refuse_number(l.tx + 1, OAE_R_CONFLICT);
-		ready(l.tx + 1);
+		ready(l.tx + PLACES);
 		assert_null(offered(l.tx + 2));
 	}
 	reflect(l.tx + 1);
