@@ -313,6 +313,18 @@ LINK_TEST(test_down)
 	assert_true(oae_link_in_doubt(&l));
 }
 
+/* The link has dropped it before the answer was there. */
+LINK_TEST(test_computed_dropped)
+{
+	rcv(offer_kind(1, OAE_VERB));
+	assert_non_null(op(OAE_OP_VERB));
+	port_down();
+	clear();
+	computed(0, REPLY);
+	assert_int_equal(a.nsends, 0);
+	assert_int_equal(l.nheld, 0);
+}
+
 /* An answer to a question that is not asked, or not any more. */
 LINK_TEST(test_computed_unasked)
 {
