@@ -194,9 +194,9 @@ void h_arrived(struct h_event *ev, u8 op, struct h_tx *htx, h_id id)
 		    TX_SERIAL(id));
 	if (op == OAE_OP_APPLY) {
 		say(w, e, "#%llu applied", TX_SERIAL(id));
-		if (e->verb != id)
+		if (e->verb[h_lane(ev->seq)] != id)
 			h_fail(ev, id, "# applied, and was not computed last");
-		words_apply(w, e);
+		words_apply(w, e, ev->seq);
 	}
 	if (tx->ended || tx->lost)
 		tx_free(w, tx);

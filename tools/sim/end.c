@@ -70,9 +70,10 @@ void end_free(struct world *w, struct end *e)
 {
 	u32 i;
 
-	for (i = 0; i < H_LANES; i++)
+	for (i = 0; i < H_LANES; i++) {
 		end_free_slices(w, e, i);
-	words_release(w, e);
+		words_release(w, e, i);
+	}
 	free(e->place);
 }
 
@@ -81,9 +82,7 @@ void h_drop(struct h_event *ev)
 	struct end *e = end_of(ev->end);
 
 	end_free_slices(ev->world, e, ev->seq);
-	/* A verb is alone. */
-	if (e->verb && h_lane(e->verb_seq) == h_lane(ev->seq))
-		words_release(ev->world, e);
+	words_release(ev->world, e, ev->seq);
 }
 
 /* Places are found when they are wanted, and kept: most links may have no window. */
@@ -166,7 +165,7 @@ u16 h_compute(struct h_event *ev, u16 *reply)
 	/* It may be a late one: of a sender that has crashed, or reversed it. */
 	if (!tx)
 		return OAE_R_BAD_VERB;
-	reason = words_compute(w, e, tx);
+	reason = words_compute(w, e, ev->seq, tx);
 	say(w, e, "#%llu computed: %s", TX_SERIAL(tx->id),
 	    reason ? "CONFLICT" : "reserved");
 	return reason;
@@ -190,7 +189,7 @@ void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 		f->first = f->slice ? 0 : id;
 		wire_send(w, e, f, id, off);
 	} else if (f->opcode == OAE_REFLECT && f->kind == OAE_VERB) {
-		wire_send(w, e, f, e->answer, 0);
+		wire_send(w, e, f, e->answer[h_lane(f->seq)], 0);
 	} else {
 		wire_send(w, e, f, id, 0);
 	}

@@ -86,7 +86,8 @@ struct end {
 	u64 at_link[AT_LINK];	/* offered, next, aside */
 	u64 half_at_link;
 	struct oae_pair *place;	/* of the window, once it has one */
-	u64 verb, answer;	/* held, and what the word was */
+	u64 verb[H_LANES];	/* held, of each number */
+	u64 answer[H_LANES];	/* what its word was */
 	u64 frozen_at;		/* 0 not */
 	u32 latency;
 	u32 nhalves;		/* not ended */
@@ -268,9 +269,9 @@ void end_free_slices(struct world *w, struct end *e, u32 seq);
 void end_free(struct world *w, struct end *e);
 
 /* words.c */
-u16 words_compute(struct world *w, struct end *e, struct tx *tx);
-void words_apply(struct world *w, struct end *e);
-void words_release(struct world *w, struct end *e);
+u16 words_compute(struct world *w, struct end *e, u32 seq, struct tx *tx);
+void words_apply(struct world *w, struct end *e, u32 seq);
+void words_release(struct world *w, struct end *e, u32 seq);
 void words_crash(struct world *w, struct node *n);
 
 /* stranger.c */

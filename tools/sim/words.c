@@ -51,11 +51,12 @@ static void wake(struct world *w, struct node *n)
  * words_compute() - the answer to OAE_OP_VERB
  * @w: the world
  * @e: the end that holds it
+ * @seq: number of the verb
  * @tx: the verb
  *
  * Return: enum oae_reason.
  */
-u16 words_compute(struct world *w, struct end *e, struct tx *tx)
+u16 words_compute(struct world *w, struct end *e, u32 seq, struct tx *tx)
 {
 	struct node *n = node_of(w, e);
 	unsigned int i = word_of(tx->id);
@@ -66,9 +67,9 @@ u16 words_compute(struct world *w, struct end *e, struct tx *tx)
 		return OAE_R_CONFLICT;
 	}
 	n->holder[i] = end_index(w, e) + 1;
-	e->verb = tx->id;
-	e->answer = n->word[i];
-	tx->other = e->answer;
+	e->verb[h_lane(seq)] = tx->id;
+	e->answer[h_lane(seq)] = n->word[i];
+	tx->other = n->word[i];
 	return OAE_R_NONE;
 }
 
@@ -76,33 +77,36 @@ u16 words_compute(struct world *w, struct end *e, struct tx *tx)
  * words_apply() - the verb that is held is committed
  * @w: the world
  * @e: the end
+ * @seq: number of the verb
  */
-void words_apply(struct world *w, struct end *e)
+void words_apply(struct world *w, struct end *e, u32 seq)
 {
 	struct node *n = node_of(w, e);
-	unsigned int i = word_of(e->verb);
+	u64 verb = e->verb[h_lane(seq)];
+	unsigned int i = word_of(verb);
 
-	if (n->holder[i] != end_index(w, e) + 1 || n->word[i] != e->answer)
-		violation(w, e, "#%llu: the word has changed meanwhile",
-			  TX_SERIAL(e->verb));
+	if (n->holder[i] != end_index(w, e) + 1 || n->word[i] != e->answer[h_lane(seq)])
+		violation(w, e, "#%llu: the word has changed meanwhile", TX_SERIAL(verb));
 	n->word[i]++;
 	w->n.applied++;
-	words_release(w, e);
+	words_release(w, e, seq);
 }
 
 /**
- * words_release() - the verb that is held, if one is, has ended
+ * words_release() - what is held of a number, if it is a verb, has ended
  * @w: the world
  * @e: the end
+ * @seq: the number
  */
-void words_release(struct world *w, struct end *e)
+void words_release(struct world *w, struct end *e, u32 seq)
 {
 	struct node *n = node_of(w, e);
+	u64 *verb = &e->verb[h_lane(seq)];
 
-	if (!e->verb)
+	if (!*verb)
 		return;
-	n->holder[word_of(e->verb)] = 0;
-	e->verb = TX_NONE;
+	n->holder[word_of(*verb)] = 0;
+	*verb = TX_NONE;
 	wake(w, n);
 }
 
