@@ -498,7 +498,9 @@ static void check_reflect(struct end *e, const struct oae_send *s)
 		digest = e->delivered;
 		e->owes_reflect = false;
 	} else {
-		/* Of an express that was delivered. */
+		/* Of an express that was delivered; a link that has ended knows no more. */
+		if (e->gone)
+			return;
 		if (f->seq != l->rx || !l->last_express)
 			fuzz_breach("REFLECT of %u, which is not held", f->seq);
 		return;
@@ -513,6 +515,9 @@ static void check_gap(const struct end *e, const struct oae_frame *f)
 {
 	/* A peer that closes has forgotten what it offered. */
 	if (e->gone)
+		return;
+	/* All of a verb is here that waits for what is below it. */
+	if (!f->gap_map && oae_hold_of(&e->link, f->seq)->state == OAE_HOLD_WAITS)
 		return;
 	if (!f->gap_map ||
 	    f->gap_map != (mask(oae_hold_of(&e->link, f->seq)->nslices) &
