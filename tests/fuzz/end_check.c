@@ -454,7 +454,7 @@ static void check_more(struct end *e, const struct oae_send *s)
 	u16 n = f.length - OAE_REFLECT_LEN;
 
 	if (h->state != OAE_HOLD_HELD || h->kind != f.kind ||
-	    f.seq != l->rx + 1 || f.length <= OAE_REFLECT_LEN ||
+	    (f.seq != l->rx + 1 && f.kind != OAE_VERB) || f.length <= OAE_REFLECT_LEN ||
 	    f.length > oae_link_slice_max(l))
 		fuzz_breach("REFLECT with %u bytes, kind %u", f.length, f.kind);
 	if (f.kind == OAE_SWAP &&
@@ -463,9 +463,9 @@ static void check_more(struct end *e, const struct oae_send *s)
 	/* Again it is the same. */
 	if (f.kind == OAE_VERB &&
 	    n != (oae_hold_of(&e->before, f.seq)->state == OAE_HOLD_HELD && !e->keeps ?
-		  e->reflected_more : e->reply))
+		  e->reflected_more[h_lane(f.seq)] : e->reply))
 		fuzz_breach("REFLECT with another answer");
-	e->reflected_more = n;
+	e->reflected_more[h_lane(f.seq)] = n;
 	oae_reflect_body(&f, all);
 	f.payload_hash = oae_slice_hash(all, f.length, 0);
 	check_good(&f, zeros, n);
