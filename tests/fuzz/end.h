@@ -54,7 +54,7 @@ struct end {
 	unsigned int rcvbuf;
 	u16 verdict;			/* on the next verb: enum oae_reason */
 	u16 reply;			/* bytes of its answer */
-	u16 reflected_more[H_LANES];	/* of a number; that a REFLECT of more than a message said last */
+	u16 answer[H_LANES];	/* bytes of the answer to the verb of a number, as computed */
 	u32 max_len;			/* the largest the knob has been */
 
 	/* What happened before, for what may happen now. */

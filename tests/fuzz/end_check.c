@@ -449,7 +449,7 @@ static void check_more(struct end *e, const struct oae_send *s)
 	u8 all[OAE_REFLECT_LEN + END_MTU_MAX] = { 0 };
 	const struct oae_link *l = &e->link;
 	const struct end_post *p = at_link(e, s->handle);
-	const struct oae_hold *h = oae_first_hold(l);
+	const struct oae_hold *h = oae_hold_of(l, s->frame.seq);
 	struct oae_frame f = s->frame;
 	u16 n = f.length - OAE_REFLECT_LEN;
 
@@ -460,12 +460,8 @@ static void check_more(struct end *e, const struct oae_send *s)
 	if (f.kind == OAE_SWAP &&
 	    (!p || l->half.p.handle != s->handle || n != p->len))
 		fuzz_breach("REFLECT with another half");
-	/* Again it is the same. */
-	if (f.kind == OAE_VERB &&
-	    n != (oae_hold_of(&e->before, f.seq)->state == OAE_HOLD_HELD && !e->keeps ?
-		  e->reflected_more[h_lane(f.seq)] : e->reply))
+	if (f.kind == OAE_VERB && n != e->answer[h_lane(f.seq)])
 		fuzz_breach("REFLECT with another answer");
-	e->reflected_more[h_lane(f.seq)] = n;
 	oae_reflect_body(&f, all);
 	f.payload_hash = oae_slice_hash(all, f.length, 0);
 	check_good(&f, zeros, n);

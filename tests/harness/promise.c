@@ -231,10 +231,14 @@ void h_ended(struct h_event *ev, struct h_tx *tx, h_id id, u8 outcome, int err)
 	if (!err != (outcome == OAE_COMMITTED) ||
 	    (err == OAE_E_UNKNOWN) != (outcome == OAE_UNKNOWN))
 		h_fail(ev, id, "G3: the outcome of # has the wrong errno");
-	/* A verb that was answered waits for those below it, and may be reversed. */
+	/*
+	 * A verb that was answered waits for those below it, and may be reversed; and of a peer
+	 * whose counters contradict themselves nothing is known.
+	 */
 	if (!ev->anything && tx->kind != OAE_MESSAGE && tx->kind != OAE_PACK &&
 	    tx->answered != (outcome == OAE_COMMITTED) &&
-	    !(H_LANES > 1 && tx->kind == OAE_VERB && outcome == OAE_REVERSED))
+	    !(H_LANES > 1 && tx->kind == OAE_VERB &&
+	      (outcome == OAE_REVERSED || (outcome == OAE_UNKNOWN && ev->broken))))
 		h_fail(ev, id, "G2: # committed, and what it is for has not come; or it came, and # is not");
 	tx->ended = true;
 	tx->at_link = false;
