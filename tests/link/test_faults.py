@@ -183,7 +183,7 @@ class Partition(TwoHosts):
         """They give up, after what some do between their first loss and mending; until mended."""
         self.addCleanup(self.be_patient)
         for host in (self.a, self.b):
-            host.knob("dead_ms", int(300 * max(SLOW, 1)))
+            host.knob("dead_ms", int(600 * max(SLOW, 1)))
 
     def be_patient(self):
         """They do not: b's rebirth once took longer than 300 ms, and ENOLINK was right."""
