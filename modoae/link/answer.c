@@ -171,6 +171,14 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 
 	if (!n)
 		return;
+	/*
+	 * A number is held within a window above what is delivered. So no more than a
+	 * window is ever committed and not confirmed, whatever a peer says.
+	 */
+	if (oae_link_windowed(l) && f->seq - f->rx > l->win) {
+		oae_freeze(l, OAE_N_IMPOSSIBLE, now, a);
+		return;
+	}
 	if (!answer_reflects(&n->p, f)) {
 		oae_note(a, OAE_N_MISMATCH);
 		if (oae_post_express(&n->p))

@@ -290,6 +290,27 @@ WINDOW_TEST(test_unconfirmed)
 	assert_int_equal(noted(OAE_N_UNCONFIRMED), 2);
 }
 
+/* A peer cannot hold a number that is more than a window above what it has delivered. */
+WINDOW_TEST(test_unconfirmed_bound)
+{
+	unsigned int i;
+
+	grow();
+	for (i = 1; i < PLACES; i++) {
+		peer_lag = i;
+		post_some(1, 1);
+		reflect(l.tx + 1);
+	}
+	assert_int_equal(l.state, OAE_OPEN);
+	post_some(2, 2);
+	peer_lag = PLACES;
+	reflect(l.tx + 1);
+	assert_int_equal(noted(OAE_N_IMPOSSIBLE), 1);
+	assert_false(op(OAE_OP_COMPLETE));
+	renamed();
+	assert_int_equal(noted(OAE_N_UNCONFIRMED), PLACES);
+}
+
 /* DONE confirms what it says, and no more; a late frame takes nothing back. */
 WINDOW_TEST(test_done)
 {
