@@ -274,6 +274,26 @@ bool oae_hold_refused_to(const struct oae_link *l, u32 seq)
 }
 
 /**
+ * oae_hold_wants_words() - does the peer wait for words, whatever room there is?
+ * @l: the link
+ *
+ * Return: true if what is to be held next is a verb that was refused with CONFLICT.
+ */
+bool oae_hold_wants_words(const struct oae_link *l)
+{
+	u32 i, n = hold_places(l);
+	const struct oae_hold *h;
+
+	for (i = 1; i <= n; i++) {
+		h = oae_hold_of(l, l->rx + i);
+		if (h->state != OAE_HOLD_HELD)
+			return h->state == OAE_HOLD_REFUSED &&
+			       h->reason == OAE_R_CONFLICT;
+	}
+	return false;
+}
+
+/**
  * oae_hold_refused_above() - is READY due for more numbers than it can name now?
  * @l: the link
  * @seq: the number that it names
@@ -304,8 +324,12 @@ void oae_hold_placed(struct oae_link *l)
 	for (i = 1; i <= n; i++) {
 		h = oae_hold_of(l, l->rx + i);
 		if (l->unplaced >> (l->rx + i) % OAE_WINDOW_MAX & 1 &&
-		    h->state == OAE_HOLD_NONE)
+		    h->state == OAE_HOLD_NONE) {
 			h->state = OAE_HOLD_REFUSED;
+			h->reason = OAE_R_BUSY;
+			/* Whatever it is: for most there must be room. */
+			h->kind = OAE_MESSAGE;
+		}
 	}
 	l->unplaced = 0;
 }

@@ -414,6 +414,25 @@ void oae_link_drained(struct oae_link *l, u32 room, u64 now,
 }
 
 /**
+ * oae_link_made_room() - send READY if it is due, and room is what was missing
+ * @l: the link
+ * @room: places for unread transactions; OAE_ROOM_FULL
+ * @now: ns
+ * @a: actions
+ *
+ * A verb that was refused for a reserved word has no use for room, and what is above it
+ * waits for it. READY would have it offered, and refused, once more, and again as long as
+ * the word is reserved; each time it would lose its place among those that wait for the
+ * word (protocol 4.10).
+ */
+void oae_link_made_room(struct oae_link *l, u32 room, u64 now,
+			struct oae_actions *a)
+{
+	if (l->ready_due && !oae_hold_wants_words(l))
+		oae_link_drained(l, room, now, a);
+}
+
+/**
  * oae_link_port_up() - handle that the port carries frames again
  * @l: the link
  * @now: ns

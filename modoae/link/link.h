@@ -492,6 +492,8 @@ void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 		       struct oae_actions *a);
 void oae_link_drained(struct oae_link *l, u32 room, u64 now,
 		      struct oae_actions *a);
+void oae_link_made_room(struct oae_link *l, u32 room, u64 now,
+			struct oae_actions *a);
 void oae_link_lend(struct oae_link *l, struct oae_pair **pair, unsigned int n,
 		   u32 room, u64 now, struct oae_actions *a);
 struct oae_pair **oae_link_reclaim(struct oae_link *l);
@@ -534,7 +536,7 @@ static inline u32 oae_link_tx(const struct oae_link *l)
 	return l->tx;
 }
 
-/* Does the peer wait for READY? Then call oae_link_drained() once there is room. */
+/* Does the peer wait for READY? Then call oae_link_made_room() once there is room. */
 static inline bool oae_link_owes_ready(const struct oae_link *l)
 {
 	return READ_ONCE(l->ready_due);

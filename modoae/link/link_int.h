@@ -237,6 +237,7 @@ u32 oae_hold_highest(const struct oae_link *l, u32 room);
 void oae_hold_placed(struct oae_link *l);
 void oae_hold_compute(struct oae_link *l, struct oae_actions *a);
 bool oae_hold_refused_to(const struct oae_link *l, u32 seq);
+bool oae_hold_wants_words(const struct oae_link *l);
 bool oae_hold_refused_above(const struct oae_link *l, u32 seq);
 bool oae_hold_stalled(const struct oae_link *l);
 void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,

@@ -152,7 +152,7 @@ void oae_link_lend(struct oae_link *l, struct oae_pair **pair, unsigned int n,
 	l->npairs = n;
 	l->base = 0;
 	oae_hold_placed(l);
-	oae_link_drained(l, room, now, a);
+	oae_link_made_room(l, room, now, a);
 	oae_offer_pump(l, now, a);
 	oae_finish(l, now, a);
 }

@@ -533,8 +533,8 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 void oae_run_room(struct oae_tag *tag, struct oae_run *ev)
 {
 	if (oae_unread_room(tag))
-		oae_link_drained(&tag->link, oae_unread_places(tag), ev->now,
-				 &ev->a);
+		oae_link_made_room(&tag->link, oae_unread_places(tag), ev->now,
+				   &ev->a);
 }
 
 /*

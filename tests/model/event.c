@@ -322,7 +322,7 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what)
 	case M_READ:
 		e->unread--;
 		if (e->tag)
-			oae_link_drained(&e->link, room(w, e), M_NOW, &a);
+			oae_link_made_room(&e->link, room(w, e), M_NOW, &a);
 		break;
 	case M_RESERVE:
 		w->conflict--;

@@ -285,6 +285,18 @@ u32 h_room(struct h_event *ev)
 	return room((const struct sim_end *)ev->end);
 }
 
+/* There is room again. */
+static void made_room(struct sim_end *e)
+{
+	struct h_event *ev;
+
+	if (!e->tag)
+		return;
+	ev = begin(e, false);
+	oae_link_made_room(&e->link, room(e), ev->now, ev->a);
+	finish(ev);
+}
+
 void sim_receive(struct sim_end *e, const struct sim_pkt *p,
 		 struct oae_frame *f)
 {
@@ -306,7 +318,7 @@ void sim_receive(struct sim_end *e, const struct sim_pkt *p,
 	finish(ev);
 	/* What was delivered, or refused, may have made room. */
 	if (e->tag && room(e) && oae_link_owes_room(&e->link))
-		sim_drained(e);
+		made_room(e);
 }
 
 /* The reader takes one. */
@@ -316,7 +328,7 @@ void sim_read(struct sim_end *e)
 		return;
 	sim_say(e->w, "%c: read", name(e));
 	e->unread--;
-	sim_drained(e);
+	made_room(e);
 }
 
 /* An event that has nothing but its name; @what is said. */
@@ -334,7 +346,7 @@ static void event(struct sim_end *e, const char *what,
 	finish(ev);
 }
 
-/* There is room again, or there are free words. */
+/* There are free words. */
 void sim_drained(struct sim_end *e)
 {
 	struct h_event *ev;

@@ -827,6 +827,67 @@ WINDOW_TEST(test_owes_room)
 	assert_true(oae_link_owes_room(&l));
 }
 
+static void take_verb(u32 above, u8 attempt);
+
+static void made_room(u32 room)
+{
+	clear();
+	oae_link_made_room(&l, room, now, &a);
+}
+
+/*
+ * Room is not what a verb waits for whose words are reserved: READY would bring it back
+ * to be refused again, for ever.
+ */
+WINDOW_TEST(test_room_for_words)
+{
+	take(2, 1, OAE_MESSAGE, 1);
+	take(3, 1, OAE_MESSAGE, 1);
+	assert_refused(3, OAE_R_BUSY);
+	take(1, 1, OAE_VERB, 1);
+	computed(OAE_R_CONFLICT, 0);
+	made_room(PLACES);
+	assert_null(sent(OAE_READY));
+	assert_true(oae_link_owes_ready(&l));
+	/* The words are free. */
+	read_one(1);
+	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 2);
+	take_verb(1, 2);
+	made_room(PLACES);
+	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + PLACES);
+
+	/* What is held below it is not in its way. */
+	open_window(state);
+	take_verb(1, 1);
+	take(2, 1, OAE_VERB, 1);
+	computed(OAE_R_CONFLICT, 0);
+	take(3, 1, OAE_MESSAGE, 0);
+	made_room(PLACES);
+	assert_null(sent(OAE_READY));
+
+	/* Without a window, too. */
+	open_link(state);
+	rcv(offer_kind(1, OAE_VERB));
+	computed(OAE_R_CONFLICT, 0);
+	made_room(1);
+	assert_null(sent(OAE_READY));
+	drained();
+	assert_non_null(sent(OAE_READY));
+	rcv_room(slice(2, 0, OAE_F_LAST), false);
+	made_room(1);
+	assert_non_null(sent(OAE_READY));
+
+	/* A number is one that has had no place, whatever was refused there before. */
+	open_wide(PLACES, PLACES);
+	take(1, 1, OAE_VERB, 1);
+	computed(OAE_R_CONFLICT, 0);
+	take_verb(1, 2);
+	take(2, 1, OAE_MESSAGE, 1);
+	commit_to(1);
+	lend(1);
+	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 1);
+}
+
 /* What an event delivers has the room that its OFFER would have had. */
 WINDOW_TEST(test_room_once)
 {

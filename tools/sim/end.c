@@ -351,7 +351,7 @@ void end_read(struct world *w, struct end *e)
 			  EVENT_REF(KIND_READ, 0), end_index(w, e));
 	if (!e->tag)
 		return;
-	oae_link_drained(&e->link, room(w, e), w->now, begin(w, e));
+	oae_link_made_room(&e->link, room(w, e), w->now, begin(w, e));
 	finish(w);
 }
 
