@@ -384,6 +384,7 @@ void oae_offer_ready(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a
 		} else if (n->state == OAE_OFFER_PARKED) {
 			if (!oae_link_windowed(l)) {
 				oae_offer_again(l, at, now, a);
+				oae_offer_pump(l, now, a);
 				return;
 			}
 			oae_lane_unpark(l, n);

@@ -179,6 +179,9 @@ void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
  * @seq: the number
  * @now: ns
  * @a: actions
+ *
+ * What no longer fits a frame is reversed, and the caller pumps. That is not done here:
+ * there may be a window of them, and the pump is where they come from.
  */
 void oae_offer_again(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
 {
@@ -190,7 +193,7 @@ void oae_offer_again(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a
 		return;
 	}
 	if (!oae_fits_frame(l, &n->p))
-		oae_offer_too_long(l, seq, now, a);
+		oae_offer_drop(l, seq, OAE_REVERSED, OAE_E_TOO_BIG, a);
 	else
 		oae_offer_number(l, seq, false, now, a);
 }

@@ -156,6 +156,7 @@ static bool pump_give(struct oae_link *l, bool fresh, u64 now,
 {
 	u32 seq = l->tx + l->given + 1;
 	struct oae_lane *n = oae_lane(l, seq);
+	bool dropped;
 
 	if (fresh) {
 		pump_new_content(l, now);
@@ -163,12 +164,12 @@ static bool pump_give(struct oae_link *l, bool fresh, u64 now,
 			oae_offer_drop(l, seq, OAE_REVERSED, OAE_E_TOO_BIG, a);
 			return true;
 		}
-	}
-	if (fresh)
 		oae_offer_number(l, seq, true, now, a);
-	else
-		oae_offer_again(l, seq, now, a);
-	return l->state == OAE_OPEN && n->state == OAE_OFFER_OUT;
+		return l->state == OAE_OPEN && n->state == OAE_OFFER_OUT;
+	}
+	dropped = !oae_fits_frame(l, &n->p);
+	oae_offer_again(l, seq, now, a);
+	return l->state == OAE_OPEN && (dropped || n->state == OAE_OFFER_OUT);
 }
 
 /* Offer again what is due. False: the rest must wait. */

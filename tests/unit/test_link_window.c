@@ -1134,6 +1134,51 @@ TEST(test_reclaim_attempts)
 	assert_false(sent(OAE_OFFER)->frame.flags & OAE_F_RESUME);
 }
 
+static char *deepest;
+
+/* Carries ops out, one at a time, and looks how deep the stack is. */
+static void look_down(struct oae_actions *some)
+{
+	char *here = __builtin_frame_address(0);
+
+	if (!deepest || here < deepest)
+		deepest = here;
+	some->nops = OAE_MAX_OPS - 1;
+}
+
+/* How deep the stack gets if so many verbs no longer fit a frame, bytes. */
+static size_t depth_of_too_long(unsigned int n)
+{
+	struct oae_frame f;
+	unsigned int i;
+
+	for (i = 1; i <= n; i++)
+		post_kind(&h[i], OAE_VERB, 1000, 0);
+	clear();
+	oae_link_set_mtu(&l, 500, now, &a);
+	f = resolved();
+	f.sync.caps = PLACES - 1;
+	clear();
+	a.nops = OAE_MAX_OPS;
+	a.full = look_down;
+	deepest = NULL;
+	oae_link_rcv(&l, &f, PLACES, now, &a);
+	assert_int_equal(l.nlanes, 0);
+	return (char *)__builtin_frame_address(0) - deepest;
+}
+
+/* A kernel's stack is short: many verbs take no more of it than a few. */
+WINDOW_TEST(test_too_long_stack)
+{
+	size_t two;
+
+	l.cwnd = PLACES;
+	two = depth_of_too_long(2);
+	open_window(state);
+	l.cwnd = PLACES;
+	assert_int_equal(depth_of_too_long(PLACES), two);
+}
+
 /* A link that ends keeps its places, for whoever frees them. */
 WINDOW_TEST(test_end)
 {
