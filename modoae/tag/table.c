@@ -62,6 +62,8 @@ static void table_tag_free(struct rcu_head *rcu)
 	oae_port_put(tag->key.port);
 	oae_places_free(tag);
 	oae_region_free(tag);
+	/* Each slice that was kept has been given back, as long as it was then. */
+	WARN_ON_ONCE(tag->kept_bytes);
 	kfree(tag);
 }
 

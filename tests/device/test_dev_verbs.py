@@ -13,8 +13,8 @@ WINDOW = 16
 LOSS = "delay 50us 50us loss 5% duplicate 2% reorder 20% 25%"
 
 
-class ManyVerbs(OneCable):
-    """Words of b, and files of a that add to them."""
+class Verbs(OneCable):
+    """Words of b, and files of a."""
 
     vc = 0
 
@@ -27,7 +27,7 @@ class ManyVerbs(OneCable):
         words = OaeFile(self.b)
         self.addCleanup(words.close)
         words.listen(self.cable.mac_a, any_vc=True)
-        ManyVerbs.vc += 8       # other links, and another region, for each test
+        Verbs.vc += 8       # other links, and another region, for each test
         words.expose(64, self.vc, ALL)
         self.words = words
 
@@ -46,6 +46,10 @@ class ManyVerbs(OneCable):
     def word(self, offset):
         """What a word is in the end."""
         return self.words.local(dev.read_op(offset)).old[0][0]
+
+
+class ManyVerbs(Verbs):
+    """Verbs that add to the words."""
 
     def test_row(self):
         """On one link: each sees what those before it have done, and they come in order."""
@@ -94,3 +98,23 @@ class ManyVerbs(OneCable):
         self.assertEqual(old, [[n] for n in range(len(old))])
         self.assertEqual({c.err for c in got if c.result != dev.COMMITTED}, {errno.ECANCELED})
         self.assertEqual(self.word(0), len(old))
+
+
+class LongVerbs(Verbs):
+    """Frames that hold verbs of many operations."""
+
+    mtu = 9000
+
+    def test_room(self):
+        """What held a long verb is given back: afterwards messages have as much room as before."""
+        for host in (self.a, self.b):
+            host.knob("pack", 0)
+        file, = self.files(1)
+        for _ in range(4):
+            file.verb(self.vc, *[dev.write_op(0, *range(8))] * 64)
+        refused = self.b.stat("note_refused")
+        file.nonblock()
+        for _ in range(12):
+            file.write(b"x")
+        self.assertEqual({c.result for c in file.collect_all(12)}, {dev.COMMITTED})
+        self.assertEqual(self.b.stat("note_refused"), refused)
