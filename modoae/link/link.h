@@ -572,12 +572,6 @@ static inline unsigned int oae_link_lacks(const struct oae_link *l)
 	return l->lacking ? l->window : 0;
 }
 
-/* Would this OFFER need places that are not lent? */
-static inline bool oae_link_lacks_for(const struct oae_link *l, u32 seq)
-{
-	return !l->pair && l->win > 1 && seq != l->rx + 1;
-}
-
 /* The number of the last transaction that this end has delivered. */
 static inline u32 oae_link_rx(const struct oae_link *l)
 {
@@ -588,6 +582,13 @@ static inline u32 oae_link_rx(const struct oae_link *l)
 static inline bool oae_link_is_run(const struct oae_link *l, const struct oae_frame *f)
 {
 	return f->dst_ltag == l->ltag && f->src_ltag == l->peer_ltag;
+}
+
+/* Would this OFFER need places that are not lent? Not if it is dropped in any case. */
+static inline bool oae_link_lacks_for(const struct oae_link *l, const struct oae_frame *f)
+{
+	return !l->pair && l->win > 1 && oae_link_is_run(l, f) &&
+	       f->seq - l->rx - 2 < l->window;
 }
 
 /* Has this run a window? Then a number that was given is never given back. */

@@ -502,7 +502,7 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 
 	run_begin(tag, &ev);
 	if (unlikely(f->opcode == OAE_OFFER &&
-		     oae_link_lacks_for(&tag->link, f->seq)))
+		     oae_link_lacks_for(&tag->link, f)))
 		oae_places_lend(tag, &ev);
 	ev.skb = skb;
 	ev.hdr_len = f->hdr_len;

@@ -151,7 +151,7 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
 	ev = m_event(w, to, &a);
 	ev.f = &f;
 	ev.raw = &m;
-	if (m.opcode == OAE_OFFER && oae_link_lacks_for(&e->link, m.seq))
+	if (m.opcode == OAE_OFFER && oae_link_lacks_for(&e->link, &f))
 		h_lend(&ev);
 	if (!w->sc->ways || m_way_heard(w, to, &ev))
 		oae_link_rcv(&e->link, &f, places, M_NOW, &a);

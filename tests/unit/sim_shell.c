@@ -311,7 +311,7 @@ void sim_receive(struct sim_end *e, const struct sim_pkt *p,
 	ev->f = f;
 	if (f->opcode == OAE_OFFER && f->kind == OAE_PACK)
 		f->unfit = sim_pack_unfit(e, p->buf + f->hdr_len, f->length);
-	if (f->opcode == OAE_OFFER && oae_link_lacks_for(&e->link, f->seq) &&
+	if (f->opcode == OAE_OFFER && oae_link_lacks_for(&e->link, f) &&
 	    sim_upto(e->w, 4))
 		h_lend(ev);
 	oae_link_rcv(&e->link, f, room(e) | full(e), ev->now, ev->a);

@@ -227,6 +227,33 @@ TEST(test_places)
 	assert_true(ended(&h[1], OAE_COMMITTED));
 }
 
+static bool lacks_for(struct oae_frame f)
+{
+	return oae_link_lacks_for(&l, &f);
+}
+
+/* Whoever knows no ltag, or is no peer with a window, has no places lent. */
+TEST(test_places_for)
+{
+	struct oae_frame o;
+
+	open_wide(PLACES, PLACES);
+	o = slice(1, 0, OAE_F_LAST);
+	assert_false(lacks_for(o));
+	assert_true(lacks_for(BUT(o, f.seq++)));
+	/* The number before may be committed by the same frame. */
+	assert_true(lacks_for(BUT(o, f.seq += PLACES)));
+	assert_false(lacks_for(BUT(o, f.seq += PLACES + 1)));
+	assert_false(lacks_for(BUT(o, f.seq--)));
+	assert_false(lacks_for(BUT(o, f.seq++, f.src_ltag++)));
+	assert_false(lacks_for(BUT(o, f.seq++, f.dst_ltag++)));
+	lend(1);
+	assert_false(lacks_for(BUT(o, f.seq++)));
+	open_wide(PLACES, 1);
+	o = slice(1, 0, OAE_F_LAST);
+	assert_false(lacks_for(BUT(o, f.seq++)));
+}
+
 /* An event sends a few; the others are not forgotten. */
 WINDOW_TEST(test_more)
 {

@@ -291,7 +291,7 @@ void end_receive(struct world *w, struct end *e, const struct flight *p)
 	begin(w, e);
 	w->ev.f = &p->f;
 	w->ev.raw = p;
-	if (p->f.opcode == OAE_OFFER && oae_link_lacks_for(&e->link, p->f.seq))
+	if (p->f.opcode == OAE_OFFER && oae_link_lacks_for(&e->link, &p->f))
 		h_lend(&w->ev);
 	rx = oae_link_rx(&e->link);
 	oae_link_rcv(&e->link, &p->f, room(w, e), w->now, &w->act);
