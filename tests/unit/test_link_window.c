@@ -1366,6 +1366,36 @@ WINDOW_TEST(test_verb_parked_above)
 	assert_int_equal(offered(2)->frame.attempt, 2);
 }
 
+/*
+ * So does one that has waited since the run before, although there is room for it now; a
+ * message does not wait.
+ */
+WINDOW_TEST(test_verb_queued_above)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		open_window(state);
+		post_verbs(1, 2);
+		if (i)
+			post_some(3, 3);
+		else
+			post_verbs(3, 3);
+		anew_wide();
+		/* The peer has room for the next one only. */
+		rcv(BUT(answer_to(OAE_REFLECT, 1), f.reason = 2));
+		assert_int_equal(l.tx, 1);
+		assert_non_null(offered(2));
+		assert_null(offered(3));
+		assert_int_equal(cancel(&h[2]), 0);
+		assert_int_equal(offered(2)->frame.kind, OAE_VOID);
+		ready(PLACES);
+		assert_int_equal(!!offered(3), i);
+		reflect(2);
+		assert_int_equal(!!offered(3), !i);
+	}
+}
+
 /* A new run: nothing of all that matters. */
 WINDOW_TEST(test_verb_anew)
 {
