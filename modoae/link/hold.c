@@ -225,6 +225,30 @@ static bool hold_too_much(const struct oae_link *l, const struct oae_hold *h,
 	       !(h->have & 1ULL << f->slice);
 }
 
+/*
+ * The number of places that there may be: those of the window are lent when the peer
+ * offers a number that needs one, so it must hear of them before. Without memory for
+ * them it hears of the next number only.
+ */
+static unsigned int hold_places_yet(const struct oae_link *l)
+{
+	if (l->pair)
+		return l->npairs < l->window ? l->npairs : l->window;
+	return l->unplaced ? 1 : l->window;
+}
+
+/* Does a number need no more room, or none at all? */
+static bool hold_has_room(const struct oae_link *l, u32 seq)
+{
+	const struct oae_hold *h = oae_hold_of(l, seq);
+
+	/* What has no place yet has nothing else. */
+	if (!l->pair && seq != l->rx + 1)
+		return false;
+	return h->takes_room || h->state == OAE_HOLD_HELD ||
+	       (h->kind == OAE_VERB && hold_begun(h));
+}
+
 /**
  * oae_hold_highest() - the highest number that READY can name
  * @l: the link
@@ -235,19 +259,14 @@ static bool hold_too_much(const struct oae_link *l, const struct oae_hold *h,
 u32 oae_hold_highest(const struct oae_link *l, u32 room)
 {
 	u32 left = hold_room(l, l->rx + 2, room) ? oae_room_places(room) - l->ntaken : 0;
-	u32 i, n = hold_places(l);
-	const struct oae_hold *h;
+	u32 i, n = hold_places_yet(l);
 
 	/* A peer without a window knows READY for its only number. */
 	if (!oae_link_windowed(l))
 		return l->rx + 1;
-	if (n > l->window)
-		n = l->window;
 
 	for (i = 1; i <= n; i++) {
-		h = oae_hold_of(l, l->rx + i);
-		if (h->takes_room || h->state == OAE_HOLD_HELD ||
-		    (h->kind == OAE_VERB && hold_begun(h)))
+		if (hold_has_room(l, l->rx + i))
 			continue;
 		if (left)
 			left--;

@@ -690,6 +690,28 @@ WINDOW_TEST(test_tell_room)
 	assert_int_equal(sent(OAE_REFLECT)->frame.reason, PLACES);
 }
 
+/* It says so of places that are not lent yet, too, or nobody would ever ask for them. */
+TEST(test_tell_places)
+{
+	open_wide(PLACES, PLACES);
+	take(1, 1, OAE_MESSAGE, PLACES);
+	assert_int_equal(sent(OAE_REFLECT)->frame.reason, PLACES);
+	commit_to(1);
+	take(1, 1, OAE_MESSAGE, 3);
+	assert_int_equal(sent(OAE_REFLECT)->frame.reason, 3);
+
+	/* There was no memory for them. */
+	open_wide(PLACES, PLACES);
+	take(2, 1, OAE_MESSAGE, PLACES);
+	assert_refused(2, OAE_R_BUSY);
+	take(1, 1, OAE_MESSAGE, PLACES);
+	assert_int_equal(sent(OAE_REFLECT)->frame.reason, 1);
+	lend(PLACES);
+	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + PLACES);
+	take(1, 2, OAE_MESSAGE, PLACES);
+	assert_int_equal(sent(OAE_REFLECT)->frame.reason, PLACES);
+}
+
 /* READY brings back what it names; the keepalive the lowest. */
 WINDOW_TEST(test_ready)
 {
