@@ -58,12 +58,11 @@ bool oae_close_waits(const struct oae_link *l)
 	return l->nheld || oae_first_hold(l)->state == OAE_HOLD_ASKED;
 }
 
-/* Reverse what waits for the peer's room, or for its turn. */
-static void close_drop_waiting(struct oae_link *l, u64 now, int err,
-			       struct oae_actions *a)
+/* Reverse what waits for the peer's room, or for its turn. True: something was. */
+static bool close_drop_some(struct oae_link *l, int err, struct oae_actions *a)
 {
 	const struct oae_lane *n;
-	bool pump = false;
+	bool some = false;
 	u32 seq;
 
 	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
@@ -72,8 +71,22 @@ static void close_drop_waiting(struct oae_link *l, u64 now, int err,
 					      n->state != OAE_OFFER_QUEUED))
 			continue;
 		oae_offer_drop(l, seq, OAE_REVERSED, err, a);
-		pump = true;
+		some = true;
 	}
+	return some;
+}
+
+/*
+ * The verbs above one that is reversed are to be offered anew, and so wait, too. That is
+ * a second round, and the last one in which there is something.
+ */
+static void close_drop_waiting(struct oae_link *l, u64 now, int err,
+			       struct oae_actions *a)
+{
+	bool pump = false;
+
+	while (close_drop_some(l, err, a))
+		pump = true;
 	if (pump && oae_link_windowed(l))
 		oae_offer_pump(l, now, a);
 }

@@ -1631,6 +1631,25 @@ WINDOW_TEST(test_close_parked)
 	assert_null(sent(OAE_CLOSE));
 }
 
+/* So is a verb above it, which was in flight and would be offered anew. */
+WINDOW_TEST(test_close_parked_verb)
+{
+	post_verbs(1, 3);
+	reflect(3);
+	rcv(frame(OAE_CLOSE));
+	assert_false(op(OAE_OP_COMPLETE));
+	refuse_number(1, OAE_R_BUSY);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 3);
+	assert_int_equal(offered(1)->frame.kind, OAE_VOID);
+	assert_int_equal(offered(2)->frame.kind, OAE_VOID);
+	assert_int_equal(offered(3)->frame.kind, OAE_VOID);
+	reflect(3);
+	reflect(2);
+	assert_null(sent(OAE_OFFER));
+	reflect(1);
+	assert_int_equal(l.nlanes, 0);
+}
+
 /* The attempts are used up: the link freezes, and closes in the next run. */
 WINDOW_TEST(test_close_used_up)
 {
