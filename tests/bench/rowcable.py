@@ -32,6 +32,13 @@ def cable(guest, module=MODULE, tipc=False):
     return ends
 
 
+def steer(guest, ends):
+    """Each host receives on its own processor, as hosts do: a veth pair has the sender's do it."""
+    for end in ends:
+        sh(guest, f"ip netns exec {end.machine.name} sh -c "
+                  f"'echo {1 << end.cpu:x} > /sys/class/net/{end.dev}/queues/rx-0/rps_cpus'")
+
+
 def tipc_bearers(guest, ends):
     """On the cable; and in two more hosts whose TIPC does not see that they share a kernel.
 
@@ -91,20 +98,24 @@ def kernel_once(near, far, single):
 WAYS = (("wn", "oae"), ("w1", "oae"), ("cable", "tipc-cable"), ("tipc", "tipc"), ("udp", "udp"))
 
 
-def small(guest, effort, taken):
-    """64-byte messages a second, one link, as many queued as it takes."""
-    near, far = cable(guest, tipc=True)
-    near.knobs(sndq=1024)
-    many = {"window": effort.window, **near.packing(taken)}
-    for _ in range(effort.rounds):
-        for key, way in WAYS:
-            knobs = {"wn": many, "w1": TODAY}.get(key)
-            rate, lost = stream(near, far, way, effort, knobs=knobs)
-            taken.add(key, rate)
-            if way == "udp":
-                taken.add("udp lost", 100 * lost)
-    for key in ("w1", "cable", "tipc", "udp"):
-        taken.ratio("/ " + key, "wn", key)
+def small(steered):
+    """A row: who receives, the processor of the receiving host or the sender's, as veth has it."""
+    def measure(guest, effort, taken):
+        near, far = cable(guest, tipc=True)
+        if steered:
+            steer(guest, (near, far))
+        near.knobs(sndq=1024)
+        many = {"window": effort.window, **near.packing(taken)}
+        for _ in range(effort.rounds):
+            for key, way in WAYS:
+                knobs = {"wn": many, "w1": TODAY}.get(key)
+                rate, lost = stream(near, far, way, effort, knobs=knobs)
+                taken.add(key, rate)
+                if way == "udp":
+                    taken.add("udp lost", 100 * lost)
+        for key in ("w1", "cable", "tipc", "udp"):
+            taken.ratio("/ " + key, "wn", key)
+    return measure
 
 
 # --- 64 KB transactions ---------------------------------------------------------------------
