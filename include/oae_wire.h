@@ -110,6 +110,7 @@ enum oae_reason {
 #define OAE_CAPS_WINDOW		0x3f	/* transactions under way, each way, less 1 */
 #define OAE_CAPS_PACK		0x40	/* the sender takes packs */
 #define OAE_WINDOW_MAX		64
+#define OAE_ROOM_MAX		(2 * OAE_WINDOW_MAX)	/* what a REFLECT says of room */
 
 /* REFLECT payload; the responder's half or result follows it. */
 #define OAE_REFLECT_OFF_DIGEST	0	/* u64, digest of the transaction as received */

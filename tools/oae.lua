@@ -391,7 +391,7 @@ local function fields_ok(h)
 	local op = h.opcode
 	local reason_ok = REASONS[h.reason]
 	if op == REFLECT then
-		reason_ok = h.reason <= 64	-- it says for how many there is room
+		reason_ok = h.reason <= 128	-- it says for how many there is room
 	end
 	if not KINDS[h.kind] or not reason_ok or (op ~= OFFER and h.slice ~= 0) then
 		return false

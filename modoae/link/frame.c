@@ -71,7 +71,7 @@ static bool one_frame(const struct oae_frame *f)
 static bool frame_fields_ok(const struct oae_frame *f)
 {
 	if (f->kind >= OAE_KIND_END ||
-	    f->reason >= (f->opcode == OAE_REFLECT ? OAE_WINDOW_MAX + 1 : OAE_REASON_END))
+	    f->reason >= (f->opcode == OAE_REFLECT ? OAE_ROOM_MAX + 1 : OAE_REASON_END))
 		return false;
 	if (f->opcode != OAE_OFFER && f->slice)
 		return false;

@@ -243,10 +243,29 @@ static bool hold_has_room(const struct oae_link *l, u32 seq)
 	const struct oae_hold *h = oae_hold_of(l, seq);
 
 	/* What has no place yet has nothing else. */
-	if (!l->pair && seq != l->rx + 1)
+	if (seq - l->rx > hold_places(l))
 		return false;
 	return h->takes_room || h->state == OAE_HOLD_HELD ||
 	       (h->kind == OAE_VERB && hold_begun(h));
+}
+
+/* For how many of the next @n numbers there is room; for one always, so READY says. */
+static u32 hold_roomy(const struct oae_link *l, u32 room, u32 n)
+{
+	u32 left = hold_room(l, l->rx + 2, room) ? oae_room_places(room) - l->ntaken : 0;
+	u32 i;
+
+	if (left >= n)
+		return n;
+	for (i = 1; i <= n; i++) {
+		if (hold_has_room(l, l->rx + i))
+			continue;
+		if (left)
+			left--;
+		else if (i > 1)
+			break;
+	}
+	return i > n ? n : i > 1 ? i - 1 : 1;
 }
 
 /**
@@ -258,22 +277,10 @@ static bool hold_has_room(const struct oae_link *l, u32 seq)
  */
 u32 oae_hold_highest(const struct oae_link *l, u32 room)
 {
-	u32 left = hold_room(l, l->rx + 2, room) ? oae_room_places(room) - l->ntaken : 0;
-	u32 i, n = hold_places_yet(l);
-
 	/* A peer without a window knows READY for its only number. */
 	if (!oae_link_windowed(l))
 		return l->rx + 1;
-
-	for (i = 1; i <= n; i++) {
-		if (hold_has_room(l, l->rx + i))
-			continue;
-		if (left)
-			left--;
-		else if (i > 1)
-			break;
-	}
-	return l->rx + (i > n ? n : i > 1 ? i - 1 : 1);
+	return l->rx + hold_roomy(l, room, hold_places_yet(l));
 }
 
 /**
@@ -555,10 +562,17 @@ static void hold_begin(struct oae_link *l, struct oae_hold *h, u64 now,
 		oae_note(a, OAE_N_HELD);
 }
 
-/* What a REFLECT says of room: for how many numbers above rx. */
+/*
+ * What a REFLECT says of room: for how many numbers above rx. When they arrive, what is
+ * held here is committed, and there are as many places above it.
+ */
 static u32 hold_says(const struct oae_link *l, u32 room)
 {
-	return oae_link_windowed(l) ? oae_hold_highest(l, room) - l->rx : 0;
+	u32 n = hold_places_yet(l);
+
+	if (!oae_link_windowed(l))
+		return 0;
+	return hold_roomy(l, room, n < l->window ? n : 2 * n);
 }
 
 /* Have a verb computed. */

@@ -316,10 +316,10 @@ class SwapAndVerb(FieldTest):
 
     def test_room(self):
         """A REFLECT says for how many numbers there is room, where others have a reason."""
-        for room in 0, 1, 13, 64, 65:
+        for room in 0, 1, 13, 128, 129:
             self.see(frame(oae.REFLECT, seq=1, attempt=1, reason=room,
                            payload=oae.reflect_body([b"x"])), room=room, reason=None,
-                     bad=None if room <= 64 else "bad_field")
+                     bad=None if room <= 128 else "bad_field")
         self.check()
         self.assertIn("Room for so many: 0 (unsaid)", self.text())
         self.assertIn("Room for so many: 13 above rx", self.text())

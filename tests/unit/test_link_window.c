@@ -688,6 +688,11 @@ WINDOW_TEST(test_tell_room)
 	assert_int_equal(sent(OAE_REFLECT)->frame.reason, 2);
 	take(1, 1, OAE_MESSAGE, PLACES);
 	assert_int_equal(sent(OAE_REFLECT)->frame.reason, PLACES);
+	/* When more can arrive, what is held is committed. */
+	take(1, 1, OAE_MESSAGE, PLACES + 2);
+	assert_int_equal(sent(OAE_REFLECT)->frame.reason, PLACES + 2);
+	take(1, 1, OAE_MESSAGE, 3 * PLACES);
+	assert_int_equal(sent(OAE_REFLECT)->frame.reason, 2 * PLACES);
 }
 
 /* It says so of places that are not lent yet, too, or nobody would ever ask for them. */
@@ -706,9 +711,15 @@ TEST(test_tell_places)
 	assert_refused(2, OAE_R_BUSY);
 	take(1, 1, OAE_MESSAGE, PLACES);
 	assert_int_equal(sent(OAE_REFLECT)->frame.reason, 1);
-	lend(PLACES);
+	lend(3 * PLACES);
 	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + PLACES);
 	take(1, 2, OAE_MESSAGE, PLACES);
+	assert_int_equal(sent(OAE_REFLECT)->frame.reason, PLACES);
+
+	/* There are some, and fewer than the window has. */
+	open_wide(2 * PLACES, 2 * PLACES);
+	lend(PLACES);
+	take(1, 1, OAE_MESSAGE, 4 * PLACES);
 	assert_int_equal(sent(OAE_REFLECT)->frame.reason, PLACES);
 }
 
