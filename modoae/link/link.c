@@ -402,10 +402,10 @@ void oae_link_drained(struct oae_link *l, u32 room, u64 now,
 
 	if (l->state != OAE_OPEN || !l->ready_due || l->settle_until)
 		return;
-	now = oae_now(l, now);
 	seq = oae_hold_highest(l, room);
 	if (oae_link_windowed(l) && !oae_hold_refused_to(l, seq))
 		return;
+	now = oae_now(l, now);
 	l->ready_due = oae_hold_refused_above(l, seq);
 	l->busy_due = l->ready_due;
 	l->held_at = now;

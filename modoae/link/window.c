@@ -143,10 +143,10 @@ static void window_move(struct oae_link *l, struct oae_pair **pair, unsigned int
 void oae_link_lend(struct oae_link *l, struct oae_pair **pair, unsigned int n,
 		   u32 room, u64 now, struct oae_actions *a)
 {
-	now = oae_now(l, now);
 	l->lacking = false;
 	if (l->pair && n <= l->npairs)
 		return;
+	now = oae_now(l, now);
 	window_move(l, pair, n);
 	l->pair = pair;
 	l->npairs = n;

@@ -60,7 +60,7 @@ static bool fields_fit(const u8 *b)
 	bool attempts = opcode == 6 || opcode == 7 || opcode == 9 ||
 			opcode == 11;
 
-	if (kind > 4 || reason > (opcode == 7 ? 64 : 12))
+	if (kind > 4 || reason > (opcode == 7 ? 128 : 12))
 		return false;
 	if (be(b + 6, 2) > (slices ? 63 : 0))
 		return false;

@@ -948,6 +948,21 @@ WINDOW_TEST(test_room_for_words)
 	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 1);
 }
 
+/* A clock that jumped back, and an event that changes nothing: the link has its timer. */
+WINDOW_TEST(test_nothing_by_another_clock)
+{
+	take(2, 1, OAE_MESSAGE, 1);
+	take(3, 1, OAE_MESSAGE, 1);
+	assert_refused(3, OAE_R_BUSY);
+	now -= 100000 * MS;
+	read_one(1);
+	assert_null(sent(OAE_READY));
+	assert_int_not_equal(l.timer_at, 0);
+	now -= 100000 * MS;
+	lend(1);
+	assert_int_not_equal(l.timer_at, 0);
+}
+
 /* What an event delivers has the room that its OFFER would have had. */
 WINDOW_TEST(test_room_once)
 {
