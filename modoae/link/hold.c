@@ -216,13 +216,15 @@ static bool hold_room(const struct oae_link *l, u32 seq, u32 room)
 
 /*
  * Is another slice one too many? A number was begun when there was room; nobody knew
- * how long it would be. The next one is never cut short, or nothing would go on.
+ * how long it would be. The next one is never cut short, or nothing would go on. A pack
+ * is many messages, which take far more than the frame that they came in.
  */
 static bool hold_too_much(const struct oae_link *l, const struct oae_hold *h,
 			  const struct oae_frame *f, u32 room)
 {
-	return room & OAE_ROOM_FULL && f->seq != l->rx + 1 && h->have &&
-	       !(h->have & 1ULL << f->slice);
+	if (!(room & OAE_ROOM_FULL) || f->seq == l->rx + 1)
+		return false;
+	return f->kind == OAE_PACK || (h->have && !(h->have & 1ULL << f->slice));
 }
 
 /*

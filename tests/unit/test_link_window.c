@@ -454,6 +454,50 @@ WINDOW_TEST(test_moved_down)
 	assert_false(offered(2)->frame.flags & OAE_F_RESUME);
 }
 
+/* Each number that has had one content is resumed, not only the next one. */
+WINDOW_TEST(test_resumed)
+{
+	post(&x, 1, 0);
+	reflect(1);
+	post(&h[1], 2, 0);
+	post(&h[2], 2, 0);
+	post(&h[3], 2, 0);
+	assert_int_equal(cancel(&h[3]), 0);
+	post(&h[4], 2, 0);
+	anew_wide();
+	assert_true(offered(2)->frame.flags & OAE_F_RESUME);
+	reflect(2);
+	assert_true(offered(3)->frame.flags & OAE_F_RESUME);
+	/* There was another before. */
+	assert_true(offered(4)->handle == &h[4]);
+	assert_false(offered(4)->frame.flags & OAE_F_RESUME);
+}
+
+/*
+ * An express that was in flight keeps its number, and what was posted behind it waits, as
+ * long as an earlier run may deliver it. Nobody takes it back.
+ */
+WINDOW_TEST(test_express_stays)
+{
+	post(&x, 1, OAE_POST_EXPRESS);
+	post_some(1, 1);
+	assert_null(sent(OAE_OFFER));
+	port_down();
+	assert_int_equal(cancel(&x), -EINPROGRESS);
+	/* The peer is frozen, and may still open into the run before. */
+	rcv(BUT(resolved(), f.opcode = OAE_SYNC, f.sync.caps = PLACES - 1));
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_true(offered(1)->handle == &x);
+	assert_int_equal(a.nsends, 2);
+	assert_int_equal(cancel(&x), -EINPROGRESS);
+	anew_wide();
+	assert_true(offered(1)->handle == &x);
+	assert_null(offered(2));
+	rcv(BUT(answer_to(OAE_REFLECT, 1), f.rx++));
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_true(offered(2)->handle == &h[1]);
+}
+
 /* The next run has no window: a number has one content, and then another. */
 WINDOW_TEST(test_narrow)
 {
@@ -1738,6 +1782,21 @@ WINDOW_TEST(test_full)
 	commit_to(1);
 	read_one(PLACES);
 	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + PLACES);
+}
+
+/* The room that a slice had is not that of a pack, but for the next number. */
+WINDOW_TEST(test_full_pack)
+{
+	l.packs = true;
+	take_slice(1, 1, 0, 0, PLACES);
+	take_slice(2, 1, 0, 0, PLACES);
+	take(2, 2, OAE_PACK, PLACES | OAE_ROOM_FULL);
+	assert_refused(2, OAE_R_BUSY);
+	assert_true(oae_link_owes_room(&l));
+	take(1, 2, OAE_PACK, PLACES | OAE_ROOM_FULL);
+	assert_non_null(sent(OAE_REFLECT));
+	take(2, 3, OAE_PACK, PLACES);
+	assert_non_null(sent(OAE_REFLECT));
 }
 
 UNIT_MAIN("window")
