@@ -55,6 +55,7 @@ byte turn;			/* calm: 1 + the end whose timer may fire */
 #include "dice.pml"
 #else
 #define ODDS(of)	1
+#define most		WINDOW
 #define next_turn()	skip
 #define pass()		false
 #define weather()	skip
@@ -398,7 +399,7 @@ inline frame()
 
 inline choose_room(some)
 {
-	room = WINDOW;
+	room = ((some) -> most : WINDOW);
 	do
 	:: (some) && room > 0 -> room--
 	:: break
@@ -465,7 +466,7 @@ inline choose()
 		ev = EV_CANCEL_HALF
 	:: !crowded() && drains() && ODDS(drain) ->
 		ev = EV_DRAIN;
-		choose_room(WINDOW > 1 && !calm && room > 1)
+		choose_room(WINDOW > 1 && !calm && room != 1)
 	:: timer() && failing() && ODDS(timers) -> ev = EV_STALL
 	:: timer() && frozen() && ODDS(timers) -> ev = EV_ASK
 	:: timer() && L.state == OPEN && any(parked) && ODDS(timers) ->

@@ -365,6 +365,7 @@ static void set_window(struct oae_link *l, int lost)
 
 	l->cwnd = OAE_WINDOW_MAX;
 	l->ssthresh = OAE_WINDOW_MAX;
+	l->room_to = l->tx + OAE_WINDOW_MAX;
 	l->serial = 1;
 	for (i = 0; i < l->npairs; i++) {
 		n = &l->pair[(l->tx + 1 + i - l->base) % l->npairs]->lane;
@@ -471,6 +472,11 @@ static void happen(int who, const char *event, const int *arg,
 			oae_link_accept(l, &f, NOW, &a);
 		else
 			oae_link_rcv(l, &f, arg[10], NOW, &a);
+		/* What READY says of room only keeps a link from offering in vain. */
+		if (s.op == OAE_READY && l->state == OAE_OPEN) {
+			l->room_to = l->tx + OAE_WINDOW_MAX;
+			oae_link_pump(l, NOW, &a);
+		}
 		/* Verbs are alone, and so the next. */
 		if ((l->pair ? &oae_link_place(l, l->rx + 1)->hold : &l->hold)->state ==
 		    OAE_HOLD_ASKED)
