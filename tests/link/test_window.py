@@ -1,10 +1,281 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The window: peers without one."""
+"""The window: how many are under way, what becomes of lost frames, and peers without a window."""
 
 import struct
 
 import oaewire as oae
-from devtest import Scripted
+from devtest import Scripted, TwoEnds
+from oaedev import COMMITTED, REVERSED
+from oaetest import wait_for
+from topology import CALM
+
+NARROW = 5                  # of what a link begins with, and one more for what opened() commits
+
+
+class Losing:
+    """One frame is lost on its way out of a device: the first attempt of a number."""
+
+    def __init__(self, test, host, dev, opcode, seq, slice_=0, attempt=1):   # pylint: disable=R0913,R0917
+        self.host, self.dev = host, dev
+        host.sh(f"tc qdisc add dev {dev} clsact; "
+                f"tc filter add dev {dev} egress protocol 0x{oae.ETHERTYPE:x} u32 "
+                f"match u8 {opcode} 0xff at 1 match u16 {slice_} 0xffff at 6 "
+                f"match u32 {seq} 0xffffffff at 24 match u8 {attempt} 0xff at 28 action drop")
+        test.addCleanup(self.end)
+
+    def lost(self):
+        """How many were."""
+        seen = self.host.sh(f"tc -s filter show dev {self.dev} egress")
+        return sum(int(line.split("dropped")[1].split(",")[0]) for line in seen.splitlines()
+                   if "dropped" in line)
+
+    def end(self):
+        """No more; once is enough."""
+        if self.dev:
+            self.host.sh(f"tc qdisc del dev {self.dev} clsact")
+        self.dev = None
+
+
+class Windows(TwoEnds):
+    """Two hosts, each with a window; nothing happens by itself."""
+
+    # In the order of CALM: the stall time's bounds.
+    knobs = CALM | TwoEnds.knobs | CALM | {"window": 16, "sndq": 256}
+
+    def setUp(self):
+        super().setUp()
+        self.base = {host: host.stats() for host in (self.a, self.b)}
+
+    def moved(self, name):
+        """A counter since the beginning, of a and of b."""
+        return [host.stat(name) - self.base[host][name] for host in (self.a, self.b)]
+
+    def slow(self, delay):
+        """The cable takes so long each way."""
+        self.cable.netem(f"delay {delay} limit 10000")
+        self.addCleanup(self.cable.netem, "delay 0")
+
+    def row(self, host=None):
+        """The link of this test."""
+        return (host or self.a).tag(self.vc)
+
+    def windows(self):
+        """What both ends have agreed on."""
+        return [self.row(host)["window"] for host in (self.a, self.b)]
+
+    @staticmethod
+    def texts(count, size=64):
+        """So many different messages."""
+        return [b"%d " % n + bytes(size) for n in range(count)]
+
+    def ends(self, file, count, wanted=COMMITTED):
+        """The next outcomes of a file are these."""
+        self.assertEqual([o.result for o in file.collect_all(count)], [wanted] * count)
+
+    def arrives(self, file, texts):
+        """Exactly these, in order, and nothing more."""
+        file.nonblock(False)
+        self.assertEqual([file.read() for _ in texts], texts)
+        file.nonblock()
+        self.assertRaises(BlockingIOError, file.read)
+
+
+class Agreement(Windows):
+    """Whose window it is."""
+
+    def test_smaller_one(self):
+        """Each end says its own, and the smaller of both is used, also for its direction."""
+        self.a.knob("window", 16)
+        self.b.knob("window", 5)
+        self.opened()
+        self.assertEqual(self.windows(), [5, 5])
+
+    def test_one(self):
+        """An end with a window of 1 has none, and neither has its peer."""
+        self.b.knob("window", 1)
+        a, b = self.opened(nonblock=True)
+        self.slow("20ms")
+        texts = self.texts(6)
+        for text in texts:
+            a.write(text)
+        wait_for(lambda: self.row()["lanes"] == 1, "the first to be under way")
+        self.ends(a, len(texts))
+        self.arrives(b, texts)
+        self.assertEqual((self.windows(), self.row()["cwnd"]), ([1, 1], 1))
+        self.assertEqual(self.moved("note_voided"), [0, 0])
+
+    def test_changed(self):
+        """A new value is used from the next freeze on, not before."""
+        a, b = self.opened()
+        for host in (self.a, self.b):
+            host.knob("window", 8)
+        a.write(b"as before")
+        self.assertEqual(b.read(), b"as before")
+        self.assertEqual(self.windows(), [16, 16])
+        for window, host in ((8, self.a), (2, self.b)):
+            host.knob("window", window)
+            failures = self.row()["failures"]
+            self.cable.cut()
+            self.cable.mend()
+            wait_for(lambda f=failures: self.row()["failures"] > f and
+                     self.row(self.b)["state"] == "OPEN", "the link to be resolved")
+            a.write(b"after it")
+            self.assertEqual(b.read(), b"after it")
+            self.assertEqual(self.windows(), [window, window])
+
+
+class UnderWay(Windows):
+    """How many are."""
+
+    def test_slow_wire(self):
+        """As many as the window has; at first a few. All arrive in order."""
+        a, b = self.opened(nonblock=True)
+        self.slow("30ms")
+        # No two of them fit into a pack.
+        most, texts = 0, self.texts(80, 800)
+        a.set_options(queue=len(texts))
+        for text in texts:
+            a.write(text)
+        wait_for(lambda: self.row()["lanes"] == NARROW, "the first to be under way")
+        self.assertEqual(self.row()["tx"], 1)
+
+        def all_used():
+            nonlocal most
+            most = max(most, self.row()["lanes"])
+            return most >= 16
+        wait_for(all_used, "the whole window to be used")
+        self.ends(a, len(texts))
+        self.arrives(b, texts)
+        row = self.row()
+        self.assertEqual((most, row["lanes"], row["cwnd"], row["window"]), (16, 0, 16, 16))
+        self.assertEqual((row["repaired"], row["failures"]), (0, 0))
+
+    def test_wraps(self):
+        """Numbers wrap in the midst of a window."""
+        for host in (self.a, self.b):
+            self.set(host, tag_seq=0xfffffffa)
+        a, b = self.opened(nonblock=True)
+        texts = self.texts(40)
+        for text in texts:
+            a.write(text)
+            b.write(text)
+        self.ends(a, len(texts))
+        self.ends(b, len(texts))
+        self.arrives(b, texts)
+        self.arrives(a, texts)
+        self.assertLess(self.row()["tx"], 64)
+
+    def test_cancelled(self):
+        """What is taken back in the midst of the others never arrives, and holds nobody up."""
+        a, b = self.opened(nonblock=True)
+        self.slow("50ms")
+        texts = self.texts(8)
+        a.set_options(queue=64)
+        for text in texts:
+            a.write(text)
+        wait_for(lambda: self.row()["lanes"] == NARROW, "the first to be under way")
+        # "open" was 1: one that is under way, and one that waits for its turn.
+        for number in (2, 6):
+            a.cancel(number + 2)
+        done = a.collect_all(len(texts))
+        self.assertEqual([o.result for o in done],
+                         [REVERSED if n in (2, 6) else COMMITTED for n in range(8)])
+        self.arrives(b, [text for n, text in enumerate(texts) if n not in (2, 6)])
+        self.assertEqual(self.moved("note_voided"), [1, 0])
+        self.assertEqual(self.moved("note_resolved"), [0, 0])
+
+    def test_no_room(self):
+        """A reader that is slow: some wait, none is lost, and nothing freezes."""
+        self.set(self.b, rcvbuf=4096)
+        a, b = self.opened(nonblock=True)
+        texts = self.texts(40, 900)
+        a.set_options(queue=64)
+        for text in texts:
+            a.write(text)
+        wait_for(lambda: self.row()["offer"] == "parked", "one to be refused for now")
+        b.nonblock(False)
+        self.assertEqual([b.read() for _ in texts], texts)
+        self.ends(a, len(texts))
+        self.assertEqual(self.moved("note_stall"), [0, 0])
+
+    def test_closed(self):
+        """close() waits for what is under way."""
+        a, b = self.opened(nonblock=True)
+        self.slow("20ms")
+        texts = self.texts(20)
+        a.set_options(queue=64, linger_ms=5000)
+        for text in texts:
+            a.write(text)
+        a.close()
+        self.arrives(b, texts)
+
+
+class Lost(Windows):
+    """Lost frames, with the stall time out of reach: what arrives, arrives without a freeze."""
+
+    def repaired(self, sizes, host, *frame):
+        """Some messages at once, one frame of the first lost: its number alone is offered again."""
+        a, b = self.opened(nonblock=True)
+        sender = self.a if host == "a" else self.b
+        losing = Losing(self, sender, "va" if host == "a" else "vb", *frame)
+        texts = [b"%d " % n + bytes(size) for n, size in enumerate(sizes)]
+        for text in texts:
+            a.write(text)
+        self.ends(a, len(texts))
+        self.arrives(b, texts)
+        self.assertEqual(losing.lost(), 1)
+        row = self.row()
+        self.assertEqual((row["repaired"], row["failures"]), (1, 0))
+        self.assertEqual(self.moved("note_repaired"), [1, 0])
+        for name in ("note_stall", "note_peer_froze", "note_resolved"):
+            self.assertEqual(self.moved(name), [0, 0], name)
+        notes = {event["what"] for event in self.a.ev_log()
+                 if event["kind"] == "note" and event["kid"] == row["kid"]}
+        self.assertIn("repaired", notes)
+        self.assertFalse(notes & {"stall", "resolved"})
+        # Half of them, and one more for the window of two that was committed since.
+        self.assertEqual(row["cwnd"], NARROW // 2 + 1)
+
+    def test_offer(self):
+        """An OFFER; three that were offered later are answered."""
+        self.repaired([10] * 4, "a", oae.OFFER, 2)
+
+    def test_reflect(self):
+        """The answer: b has it already, and says so once more."""
+        self.repaired([10] * 4, "b", oae.REFLECT, 2)
+
+    def test_last_slice(self):
+        """The end of a long one: only that is sent again."""
+        before = self.a.stat("tx_bytes")
+        self.repaired([4000] + [10] * 3, "a", oae.OFFER, 2, 2)
+        self.assertLess(self.a.stat("tx_bytes") - before, 7000)
+
+    def test_first_slice(self):
+        """The beginning: what is missing is asked for, at once and without a window."""
+        a, b = self.opened(nonblock=True)
+        Losing(self, self.a, "va", oae.OFFER, 2)
+        text = bytes(range(250)) * 16
+        a.write(text)
+        self.ends(a, 1)
+        self.arrives(b, [text])
+        self.assertEqual(self.moved("note_gap_heard"), [1, 0])
+        self.assertEqual((self.row()["repaired"], self.row()["failures"]), (0, 0))
+
+    def test_alone(self):
+        """Nothing is offered later: the stall time ends it, with a freeze. Told apart from above."""
+        for host in (self.a, self.b):
+            self.set(host, stall_min_us=20000, stall_max_us=100000)
+        a, b = self.opened(nonblock=True)
+        losing = Losing(self, self.a, "va", oae.OFFER, 2)
+        a.write(b"alone")
+        wait_for(lambda: self.moved("note_stall")[0], "a to freeze")
+        losing.end()
+        self.ends(a, 1)
+        self.arrives(b, [b"alone"])
+        row = self.row()
+        self.assertEqual(row["repaired"], 0)
+        self.assertGreater(row["failures"], 0)
+        self.assertEqual(row["cwnd"], 2)
 
 
 class Older(Scripted):
