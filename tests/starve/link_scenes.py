@@ -18,9 +18,9 @@ from oaetest import CLONE_NEWNET, LIBC, PARAMETERS, Cable, Host, load, loaded, r
 from patience import SLOW
 from starving import Finding, Ledger, Scene, both_ways, counted, patiently
 
-# Failures are noticed, and got over, soon.
+# Failures are noticed, and got over, soon. What is queued at once needs places of a window.
 QUICK = {"dead_ms": 60000, "keepalive_ms": 50, "stall_max_us": 50000, "linger_ms": 300,
-         "deadline_ms": int(700 + 300 * SLOW)}
+         "window": 16, "deadline_ms": int(700 + 300 * SLOW)}
 DEADLINE = {"deadline_ms": int(700 + 300 * SLOW), "linger_ms": 0}
 STRANGER = "02:0a:e0:66:66:66"
 PIECES = (100, 3000, 60000)     # a fragment; a page; many
@@ -309,7 +309,7 @@ class Links:
         """Queued, and their outcomes collected."""
         a.nonblock()
         queued = []
-        for _ in range(3):
+        for _ in range(8):
             data = Ledger.payload(5000)
             if ledger.scene.attempt(a.write, data):
                 queued.append(data)
