@@ -6,6 +6,7 @@
 #include "link_int.h"
 
 #define ANSWER_PASSED	3	/* lanes answered that were offered after a lost one */
+#define ANSWER_PARKED	8	/* stall times until a READY is taken to be lost */
 
 /**
  * oae_offer_committed() - commit the transaction of tx + 1
@@ -36,6 +37,7 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (l->given)
 		l->given--;
 	l->backoff = 0;
+	l->park_iv = 0;
 	l->moved_at = now;
 	oae_window_committed(l);
 	if (express) {
@@ -272,7 +274,8 @@ static void answer_fill_gap(struct oae_link *l, struct oae_lane *n,
 	if (!missing || (f->seq == l->tx + 1 &&
 			 answer_gap_is_fruitless(l, n, missing, now, a)))
 		return;
-	if (oae_link_windowed(l))
+	/* What was not sent was not lost. */
+	if (oae_link_windowed(l) && n->unseen & missing)
 		oae_window_lost(l, f->seq);
 	oae_lane_not_due(l, n);
 	if (!oae_offer_next_attempt(l, n, now, a))
@@ -284,6 +287,21 @@ static void answer_fill_gap(struct oae_link *l, struct oae_lane *n,
 		      now, a);
 }
 
+/*
+ * READY may be lost: what is parked is offered again. Soon, since the reader may have made
+ * room long ago; then later and later, since it may be slow.
+ */
+static void answer_park_until(struct oae_link *l, u64 now)
+{
+	u64 most = l->cfg->keepalive;
+
+	if (!l->park_iv)
+		l->park_iv = ANSWER_PARKED * oae_first_again(l);
+	if (l->park_iv > most)
+		l->park_iv = most;
+	l->park_at = now + l->park_iv;
+}
+
 /* There is no room for a lane now, or its words are reserved. */
 static void answer_park(struct oae_link *l, struct oae_lane *n, u32 seq, u64 now,
 			struct oae_actions *a)
@@ -291,7 +309,7 @@ static void answer_park(struct oae_link *l, struct oae_lane *n, u32 seq, u64 now
 	oae_lane_not_due(l, n);
 	n->state = OAE_OFFER_PARKED;
 	if (!l->nparked++)
-		l->park_at = now + l->cfg->keepalive;
+		answer_park_until(l, now);
 	oae_note(a, OAE_N_PARKED);
 	/* READY has overtaken the refusal: no other will follow. */
 	if (n->ready)
@@ -392,8 +410,9 @@ void oae_offer_ready(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a
 			oae_lane_due(l, n, OAE_DUE_ALL);
 		}
 	}
+	l->park_iv = 0;
 	if (l->nparked)
-		l->park_at = now + l->cfg->keepalive;
+		answer_park_until(l, now);
 	oae_offer_pump(l, now, a);
 }
 
@@ -402,14 +421,23 @@ void oae_offer_ready(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a
  * @l: the link, OPEN; something is parked
  * @now: ns
  * @a: actions
+ *
+ * This asks whether there is room, so LAST is enough of a message (protocol 4.11). An
+ * express must not be mixed with what the peer has kept of another.
  */
 void oae_offer_unpark(struct oae_link *l, u64 now, struct oae_actions *a)
 {
+	struct oae_lane *n;
 	u32 seq;
 
-	l->park_at = now + l->cfg->keepalive;
-	if (oae_lane_parked(l, &seq) && !oae_lane_verb_waits(l, seq))
-		oae_offer_again(l, seq, now, a);
+	l->park_iv *= 2;
+	answer_park_until(l, now);
+	if (!oae_lane_parked(l, &seq) || oae_lane_verb_waits(l, seq))
+		return;
+	n = oae_lane(l, seq);
+	if (n->p.kind == OAE_MESSAGE && !oae_post_express(&n->p) && !l->settle_until)
+		oae_lane_due(l, n, OAE_DUE_LAST);
+	oae_offer_again(l, seq, now, a);
 }
 
 /**

@@ -447,6 +447,7 @@ struct oae_link {
 	u64 again_at;		/* next SYNC, probe or CLOSE */
 	u64 again_iv;		/* interval after again_at */
 	u64 park_at;		/* when to offer a parked transaction again */
+	u64 park_iv;		/* interval before park_at; 0: it begins anew */
 	u64 done_at;		/* when DONE was asked for */
 	u64 down_at;		/* when the link went down */
 	u64 settle_until;	/* settling until then, 0 not */

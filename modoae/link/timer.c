@@ -111,12 +111,11 @@ u64 oae_first_again(const struct oae_link *l)
  * it, since the answer comes after the last one. The addition is bounded: the time to
  * send a slice does not grow with the round trip.
  */
-static u64 timer_offer_stall(const struct oae_link *l, const struct oae_lane *n,
-			     u64 t)
+static u64 timer_offer_stall(const struct oae_link *l, unsigned int nslices, u64 t)
 {
 	u64 most = l->cfg->stall_max / 8;
 
-	return t + (t < most ? t : most) * (n->p.nslices - 1) / 8;
+	return t + (t < most ? t : most) * (nslices - 1) / 8;
 }
 
 /*
@@ -128,7 +127,18 @@ static u64 timer_offer_at(const struct oae_link *l, const struct oae_lane *n,
 {
 	u64 since = n->at > l->moved_at ? n->at : l->moved_at;
 
-	return since + timer_offer_stall(l, n, stall);
+	return since + timer_offer_stall(l, n->p.nslices, stall);
+}
+
+/*
+ * When what is held stalls. As long as the next number is not held, the peer may be sending
+ * it anew, and nobody here knows in how many slices.
+ */
+static u64 timer_held_at(const struct oae_link *l, u64 stall)
+{
+	bool next = oae_first_hold(l)->state == OAE_HOLD_HELD;
+
+	return l->held_at + timer_offer_stall(l, next ? 1 : OAE_MAX_SLICES, stall);
 }
 
 /**
@@ -294,8 +304,8 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 		t = timer_offer_at(l, n, stall);
 		at = t < at ? t : at;
 	}
-	if (l->nheld && l->held_at + stall < at && oae_hold_stalled(l))
-		at = l->held_at + stall;
+	if (l->nheld && timer_held_at(l, stall) < at && oae_hold_stalled(l))
+		at = timer_held_at(l, stall);
 	if (l->await_done && l->done_at + stall < at)
 		at = l->done_at + stall;
 	/* While a link is in use its timer fires often, so an offer need not arm it. */
@@ -391,7 +401,7 @@ static bool timer_stalled(const struct oae_link *l, u64 now)
 	u64 stall = oae_link_stall(l);
 
 	return (n->state == OAE_OFFER_OUT && now >= timer_offer_at(l, n, stall)) ||
-	       (l->nheld && now - l->held_at >= stall && oae_hold_stalled(l)) ||
+	       (l->nheld && now >= timer_held_at(l, stall) && oae_hold_stalled(l)) ||
 	       (l->await_done && now - l->done_at >= stall);
 }
 

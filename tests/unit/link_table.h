@@ -395,7 +395,7 @@
   "SYNC_SENT > SYNC :stall" },
 { "TIMER_STALL TIMER_KEEPALIVE", "CLOSE_SENT", "same > CLOSE, SYNC" },
 { "TIMER_KEEPALIVE", "IDLE PARTIAL REFUSED PROBING", "same > SYNC :probe" },
-{ "TIMER_KEEPALIVE TIMER_DEAD", "PARKED", "out > OFFER x.2, SYNC :reoffered :probe" },
+{ "TIMER_KEEPALIVE TIMER_DEAD", "PARKED", "out > OFFER x.2 last resume, SYNC :reoffered :probe" },
 { "TIMER_KEEPALIVE TIMER_DEAD", "HALF_WAITING",
   "out half > OFFER h.2 swap, SYNC :reoffered :probe" },
 { "TIMER_KEEPALIVE TIMER_DEAD", "VERB_PARKED", "out > OFFER x.2 verb, SYNC :reoffered :probe" },

@@ -67,6 +67,7 @@ RULE(test_same_offer_again)
 RULE_CLOSED(test_busy_park_ready)
 {
 	struct sim_tx *x, *y;
+	u8 attempt;
 
 	b->rcvbuf = 1;
 	open_link();
@@ -79,9 +80,10 @@ RULE_CLOSED(test_busy_park_ready)
 	assert_false(y->ended);
 	wait_ms(50);
 	assert_int_equal(w.notes[OAE_N_STALL], 0);	/* parked is no failure */
+	attempt = a->link.offer.attempt;	/* it was offered again without READY */
 	sim_read(b);
 	pass(A, OAE_READY);
-	assert_int_equal(a->link.offer.attempt, 2);
+	assert_int_equal(a->link.offer.attempt, attempt + 1);
 	flow();
 	assert_committed(x);
 	assert_committed(y);
@@ -104,15 +106,17 @@ RULE_CLOSED(test_parked_is_reversed_freely)
 RULE_CLOSED(test_ready_lost)
 {
 	struct sim_tx *tx;
+	int ms;
 
 	b->rcvbuf = 0;
 	tx = post(a, 0);
 	flow();
+	ms = 8 * oae_link_stall(&a->link) / SIM_MS;
 	b->rcvbuf = 1;
 	oae_link_drained(&b->link, 1, w.now, &(struct oae_actions){ 0 });
-	wait_ms(90);
+	wait_ms(ms - 1);
 	assert_false(tx->ended);
-	wait_ms(20);				/* the keepalive time */
+	wait_ms(2);
 	assert_committed(tx);
 }
 

@@ -325,21 +325,22 @@ LINK_TEST(test_resliced_in_time)
 	assert_int_equal(runs_until(), began + STALL + STALL / 8);
 }
 
-/* READY lost: the keepalive interval is that of what is parked. */
+/* READY lost: eight stall times, those when it was parked. */
 LINK_TEST(test_parked_in_time)
 {
-	u64 began;
+	u64 began, stall;
 
 	now += 7 * MS;
 	post(&x, 1, 0);
 	began = now;
 	refuse(OAE_R_BUSY, 0);
-	now += 50 * MS;
+	stall = oae_link_stall(&l);
+	now += 4 * stall;
 	rcv(frame(OAE_DONE));			/* the peer is heard */
 	fire_at(now);
-	while (now < began + 99 * MS)
+	while (!sent(OAE_OFFER))
 		fire_at(l.timer_at);
-	assert_int_equal(now, began + 100 * MS);
+	assert_int_equal(now, began + 8 * stall);
 	assert_true(sent(OAE_OFFER) && !sent(OAE_SYNC));
 	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
 }

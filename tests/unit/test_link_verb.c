@@ -88,7 +88,7 @@ LINK_TEST(test_refused)
 	}
 }
 
-/* CONFLICT parks: it is offered again on READY, else after the keepalive. */
+/* CONFLICT parks: it is offered again on READY, else after eight stall times. */
 LINK_TEST(test_parked)
 {
 	u64 due;
@@ -101,7 +101,7 @@ LINK_TEST(test_parked)
 	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
 	assert_int_equal(sent(OAE_OFFER)->frame.kind, OAE_VERB);
 	refuse(OAE_R_CONFLICT, 0);
-	due = now + cfg.keepalive;
+	due = now + 8 * oae_link_stall(&l);
 	fire_at(due - 1);
 	assert_null(sent(OAE_OFFER));
 	fire_at(due);

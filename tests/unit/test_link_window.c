@@ -784,6 +784,50 @@ WINDOW_TEST(test_ready)
 	assert_null(offered(3));
 }
 
+/* READY is lost: LAST asks whether there is room, later and later. */
+WINDOW_TEST(test_parked_asks)
+{
+	u64 began, stall = oae_link_stall(&l), wait = 8 * stall;
+	unsigned int i;
+
+	post(&h[1], 3, 0);
+	for (i = 0; i < 3; i++) {
+		began = now;
+		refuse_number(1, OAE_R_BUSY);
+		assert_int_equal(l.park_at, began + wait);
+		fire_at(began + wait);
+		assert_int_equal(offered(1)->slices, 4);
+		assert_true(offered(1)->frame.flags & OAE_F_RESUME);
+		wait = 2 * wait < cfg.keepalive ? 2 * wait : cfg.keepalive;
+	}
+	assert_int_equal(l.park_iv, 4 * 8 * stall < cfg.keepalive ? 4 * 8 * stall :
+								    cfg.keepalive);
+
+	/* There was room meanwhile, so it begins anew. */
+	refuse_number(1, OAE_R_BUSY);
+	ready(1);
+	assert_int_equal(offered(1)->slices, 7);
+	refuse_number(1, OAE_R_BUSY);
+	assert_int_equal(l.park_at, now + 8 * stall);
+}
+
+/* LAST alone was sent: that the others are missing is no loss. */
+WINDOW_TEST(test_gap_of_last)
+{
+	unsigned int before;
+
+	grow();
+	before = l.cwnd;
+	post(&h[1], 3, 0);
+	refuse_number(l.tx + 1, OAE_R_BUSY);
+	fire_at(l.park_at);
+	rcv(BUT(answer_to(OAE_REFUSE, l.tx + 1), f.reason = OAE_R_GAP, f.gap_map = 3));
+	assert_int_equal(offered(l.tx + 1)->slices, 7);
+	assert_int_equal(l.cwnd, before);
+	rcv(BUT(answer_to(OAE_REFUSE, l.tx + 1), f.reason = OAE_R_GAP, f.gap_map = 1));
+	assert_int_equal(l.cwnd, before / 2);
+}
+
 /* --- what is held --- */
 
 WINDOW_TEST(test_delivered_in_order)
@@ -1070,9 +1114,17 @@ WINDOW_TEST(test_held_stalls)
 	fire_at(now + 50 * MS);
 	assert_int_equal(noted(OAE_N_STALL), 1);
 
+	/* What is below may be sent again, in 64 slices, and then is committed in time. */
 	open_window(state);
 	take(2, 1, OAE_MESSAGE, 1);
-	fire_at(now + 50 * MS);
+	fire_at(now + 8 * oae_link_stall(&l));
+	assert_int_equal(noted(OAE_N_STALL), 0);
+	fire_at(now + oae_link_stall(&l));
+	assert_int_equal(noted(OAE_N_STALL), 1);
+
+	open_window(state);
+	take(1, 1, OAE_MESSAGE, 1);
+	fire_at(now + oae_link_stall(&l));
 	assert_int_equal(noted(OAE_N_STALL), 1);
 }
 
