@@ -8,6 +8,7 @@ from faults import Traffic, say
 from gateway import MANY, ThreeZones, finish
 from oaeipwire import BEAT, Control, Speaker
 from oaetest import wait_for
+from patience import SLOW
 from test_gateway_zones import TOPOLOGY
 
 MESSAGES = int(os.environ.get("GATEWAY_MESSAGES", "20000"))     # in each direction
@@ -21,7 +22,7 @@ class BadWan(ThreeZones):
 
     patience = LONGEST
     # What one would set for such a network, and for as many writers as links.
-    host_knobs = {"stall_min_us": 50000, "stall_max_us": 400000}
+    host_knobs = {"stall_min_us": 50000, "stall_max_us": 400000, "dead_ms": int(5000 * SLOW)}
 
     @classmethod
     def build(cls):

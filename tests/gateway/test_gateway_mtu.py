@@ -84,11 +84,15 @@ class PathMtu(ThreeZones):
         self.wan.mtu(1280)
         self.wait_mtu(1280)
         self.assertEqual(self.g2.zone(3)["mtu"], self.frame(1500, True))
+        # 14 slices of 1392 bytes, and not 17 of 1172; a few answers, and what a slow end repeats.
+        self.assertLess(min(self.frames_of(20000, mac_c) for _ in range(5)), 17)
+
+    def frames_of(self, size, mac):
+        """How many go to zone 3 for a transaction to c."""
         before = self.g2.zone(3)["tx_frames"]
-        self.b.write(bytes(20000), target=mac_c)
-        self.assertEqual(len(self.c.read_one()), 20000)
-        # 14 slices of 1392 bytes, and not 17 of 1172; a few answers.
-        self.assertLess(self.g2.zone(3)["tx_frames"] - before, 17)
+        self.b.write(bytes(size), target=mac)
+        self.assertEqual(len(self.c.read_one()), size)
+        return self.g2.zone(3)["tx_frames"] - before
 
     def test_knob(self):
         """mtu: not more than this, for all zones, at once."""

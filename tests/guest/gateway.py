@@ -424,6 +424,11 @@ class Scripted(GatewayTest):
         return [f"02:77:00:{n >> 16:02x}:{n >> 8 & 255:02x}:{n & 255:02x}"
                 for n in range(cls._names - count, cls._names)]
 
+    def all_are(self, macs, *where):
+        """Are these all there? The table is read once: a gateway is heard no more after a while."""
+        table = self.g.where()
+        return all(table.get(mac) == where for mac in macs)
+
     def local(self, *macs):
         """These nodes say HELLO in the zone, and are known."""
         said = 0
@@ -435,15 +440,15 @@ class Scripted(GatewayTest):
                 for mac in macs:
                     self.wire.send(hello(mac, self.mac))
                 said = time.monotonic()
-            return all(self.g.where().get(mac) == (1, "local") for mac in macs)
+            return self.all_are(macs, 1, "local")
         wait_for(known, "nodes of the zone to be known")
         return macs
 
     def remote(self, speaker, *macs, **how):
         """A gateway says that it has these, and they are known."""
         speaker.nodes(*macs, **how)
-        wait_for(lambda: all(self.g.where().get(mac) == (speaker.zone, "remote")
-                             for mac in macs), "nodes of the other zone to be known")
+        wait_for(lambda: self.all_are(macs, speaker.zone, "remote"),
+                 "nodes of the other zone to be known")
         return macs
 
     def to_zone(self, mac, deadline=5.0):
