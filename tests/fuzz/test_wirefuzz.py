@@ -85,7 +85,9 @@ class WireFuzz(OaeTest):
         wire = Wire(self.p, "vp")
         self.addCleanup(wire.close)
         # What claimed to be a gateway is to be forgotten, or it would be heard first.
-        self.a.knobs(use_gw=0, stall_max_us=2000000, dead_ms=20000, keepalive_ms=1000)
+        # This peer offers once and commits once: what stalls meanwhile would stay undecided.
+        self.a.knobs(use_gw=0, stall_max_us=10000000, stall_min_us=1000000, dead_ms=20000,
+                     keepalive_ms=1000)
         peer = Peer(wire, self.fuzzed.mac_a, vc=77)
         peer.open()
         peer.offered(b"all is well")
