@@ -20,7 +20,7 @@ from starving import Finding, Ledger, Scene, both_ways, counted, patiently
 
 # Failures are noticed, and got over, soon. What is queued at once needs places of a window.
 QUICK = {"dead_ms": 60000, "keepalive_ms": 50, "stall_max_us": 50000, "linger_ms": 300,
-         "window": 16, "deadline_ms": int(700 + 300 * SLOW)}
+         "window": 16, "sndq": 128, "deadline_ms": int(700 + 300 * SLOW)}
 DEADLINE = {"deadline_ms": int(700 + 300 * SLOW), "linger_ms": 0}
 STRANGER = "02:0a:e0:66:66:66"
 PIECES = (100, 3000, 60000)     # a fragment; a page; many
@@ -67,7 +67,7 @@ class Links:
         self.cable = Cable(self.a, "va", self.b, "vb", mtu=9000)
         self._vcs = itertools.cycle(range(1, 250))
         self.scenes = [self.loading, self.namespace, self.knobs, self.netlink, self.noc, self.files,
-                       self.strangers]
+                       self.many, self.strangers]
 
     # Coming and going.
 
@@ -271,13 +271,34 @@ class Links:
         file.close()
         return None
 
+    def many(self):
+        """More at once than a window has places: many under way, and many in a pack."""
+        scene, vc = Scene(), next(self._vcs)
+        ledger = Ledger(scene)
+        self._clear(vc)
+        yield scene
+        file = self._file(scene, self.a, self.cable.mac_b, vc)
+        if file:
+            try:
+                ledger.send(file.write, 100)
+                self.a.up("va", False)
+                queued = self._queue(file, ledger, 60, 50) + self._queue(file, ledger, 20, 5000)
+                self.a.up("va")
+                self._ended(file, ledger, queued)
+            finally:
+                self.a.up("va")
+                file.close()
+        yield scene
+        self._collect(ledger, self.b.read_each)
+        self._closed(vc)
+
     def _play(self, scene, a, b):
         ledger, back = Ledger(scene), Ledger(scene)
         for size in PIECES:
             ledger.send(a.write, size)
             back.send(b.write, size)
         self._express(a, ledger)
-        self._queued(a, ledger)
+        self._ended(a, ledger, self._queue(a, ledger, 8, 5000))
         self._swap(scene, a, b)
         added = self._verbs(scene, a, b)
         yield scene
@@ -305,15 +326,20 @@ class Links:
         a.set_options(flags=0)
 
     @staticmethod
-    def _queued(a, ledger):
-        """Queued, and their outcomes collected."""
+    def _queue(a, ledger, number, size):
+        """So many, without waiting; those that were taken."""
         a.nonblock()
         queued = []
-        for _ in range(8):
-            data = Ledger.payload(5000)
+        for _ in range(number):
+            data = Ledger.payload(size)
             if ledger.scene.attempt(a.write, data):
                 queued.append(data)
         a.nonblock(False)
+        return queued
+
+    @staticmethod
+    def _ended(a, ledger, queued):
+        """Their outcomes."""
         if ledger.scene.late:
             queued_behind = ledger.scene.late[-1][1]
             ledger.scene.late.pop()
@@ -349,7 +375,8 @@ class Links:
         long = [cas_op(64 + 64 * n, [0] * 8, [0] * 8) for n in range(26)]
         if scene.attempt(a.verb, region, add_op(0, 1), *long):
             added += 1
-        scene.attempt(Links._local, b, read_op(64, 8), read_op(64, 8))
+        # More words than have room on the stack.
+        scene.attempt(Links._local, b, *(cas_op(64 + 64 * n, [0] * 8, [0] * 8) for n in range(2)))
         scene.attempt(Links._local, b, read_op(0))
         return added
 

@@ -100,6 +100,23 @@ static inline void *starve_kzalloc(size_t size, gfp_t gfp)
 	return kzalloc(size, gfp);
 }
 
+static inline void *starve_kmem_cache_zalloc(struct kmem_cache *cache, gfp_t gfp)
+{
+	return kmem_cache_zalloc(cache, gfp);
+}
+
+static inline struct kmem_cache *starve_kmem_cache_create(const char *name, unsigned int size,
+							  unsigned int align, slab_flags_t flags,
+							  void (*ctor)(void *object))
+{
+	return kmem_cache_create(name, size, align, flags, ctor);
+}
+
+static inline void *starve_netdev_alloc_frag(unsigned int size)
+{
+	return netdev_alloc_frag(size);
+}
+
 static inline void *starve_kcalloc(size_t n, size_t size, gfp_t gfp)
 {
 	return kcalloc(n, size, gfp);
@@ -182,6 +199,12 @@ starve_debugfs_create_file(const char *name, umode_t mode,
 #define kmalloc(...)	STARVE_POINTER(kmalloc, __VA_ARGS__)
 #undef kzalloc
 #define kzalloc(...)	STARVE_POINTER(kzalloc, __VA_ARGS__)
+#undef kmem_cache_zalloc
+#define kmem_cache_zalloc(...)	STARVE_POINTER(kmem_cache_zalloc, __VA_ARGS__)
+#undef kmem_cache_create
+#define kmem_cache_create(...)	STARVE_POINTER(kmem_cache_create, __VA_ARGS__)
+#undef netdev_alloc_frag
+#define netdev_alloc_frag(...)	STARVE_POINTER(netdev_alloc_frag, __VA_ARGS__)
 #undef kcalloc
 #define kcalloc(...)	STARVE_POINTER(kcalloc, __VA_ARGS__)
 #undef kvmalloc
