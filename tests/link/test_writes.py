@@ -53,6 +53,7 @@ class Outcomes(OneScript):
         self.vc = next(self.vcs)
         self.a.knobs(target="", **self.KNOBS, dev="va", vci=self.vc)
         self.a.aim(self.cable.mac_b)
+        self.wire.barrier(self.cable.mac_a)     # what that link has sent may be on its way
         self.wire.frames()
         self.peer = Peer(self.wire, self.cable.mac_a, vc=self.vc)
         self.before = self.a.stats()
