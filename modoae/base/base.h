@@ -94,6 +94,7 @@ struct oae_addr {
 };
 
 #define OAE_MAX_PEERS	64
+#define OAE_MAX_BUT	16	/* devices that `dev=*` leaves out */
 
 /**
  * struct oae_found - a tag that a processor has found, see oae_tag_of_frame()
@@ -134,6 +135,9 @@ struct oae_node {
 
 	struct mutex dev_lock;		/* one write to the knob `dev` at a time */
 	struct list_head ports;		/* RTNL; RCU for readers */
+	bool every;			/* `dev` is `*`; RTNL and kernel_param_lock to change it */
+	unsigned int nbut;		/* the same */
+	char but[OAE_MAX_BUT][IFNAMSIZ];	/* then not these; the same */
 	struct rhashtable tags;
 	atomic64_t retired;		/* tags that have left the table */
 	enum hrtimer_restart (*tag_timer)(struct hrtimer *timer);

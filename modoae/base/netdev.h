@@ -22,11 +22,15 @@ static inline bool oae_for_address(const struct sk_buff *skb,
 	       ether_addr_equal(eth_hdr(skb)->h_dest, dev->dev_addr);
 }
 
-/* Does a master device take all frames received here? Under RTNL. */
-static inline bool oae_is_enslaved(const struct net_device *dev)
+/*
+ * Does a master device take all frames received here? Under RTNL. A device that leaves
+ * a bridge says so while it is still marked as a port of one.
+ */
+static inline bool oae_is_enslaved(struct net_device *dev)
 {
-	return netif_is_lag_port(dev) || netif_is_bridge_port(dev) ||
-	       netif_is_ovs_port(dev);
+	return (netif_is_lag_port(dev) || netif_is_bridge_port(dev) ||
+		netif_is_ovs_port(dev)) &&
+	       netdev_master_upper_dev_get(dev);
 }
 
 /*

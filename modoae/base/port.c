@@ -68,7 +68,8 @@ struct oae_port *oae_port_find(struct oae_node *node, const char *name)
 EXPORT_SYMBOL_FOR_BENCH(oae_port_find);
 
 /**
- * oae_ports_print() - print the names of the bound devices, comma-separated
+ * oae_ports_print() - print what the knob `dev` is: the names of the bound devices,
+ * comma-separated; or `*`, and the names of those that it leaves out, each behind a `-`
  * @node: the node
  * @buf: the output
  * @size: size of @buf, bytes
@@ -80,8 +81,15 @@ EXPORT_SYMBOL_FOR_BENCH(oae_port_find);
 int oae_ports_print(struct oae_node *node, char *buf, size_t size)
 {
 	struct oae_port *port;
+	unsigned int i;
 	int n = 0;
 
+	if (node->every) {
+		n = scnprintf(buf, size, "*");
+		for (i = 0; i < node->nbut; i++)
+			n += scnprintf(buf + n, size - n, ",-%s", node->but[i]);
+		return n;
+	}
 	rcu_read_lock();
 	list_for_each_entry_rcu(port, &node->ports, list)
 		if (!READ_ONCE(port->removed))

@@ -488,9 +488,9 @@ static int params_print_ethertype(void *owner, char *buf, size_t size)
 
 /* Waiting for links to close, without kernel_param_lock: netlink has commands of its own. */
 OAE_PARAM(dev, 0644,
-	  "takes a,b (these and no others) or +a,-b, each device once",
+	  "takes a,b (these and no others), +a,-b, or *,-a (every one but a, later ones too), each device once",
 	  "is changed by adding and deleting ports", OAE_KNOB_FINAL);
-MODULE_PARM_DESC(dev, "net devices bound: a,b these and no others; +a or -a one more or less; the caller's namespace");
+MODULE_PARM_DESC(dev, "net devices bound: a,b these and no others; +a or -a one more or less; *,-a every one but a, later ones too; the caller's namespace");
 OAE_PARAM(target, 0644, OAE_TARGET_TAKES, NULL, OAE_KNOB_FINAL);
 MODULE_PARM_DESC(target, "peer that noc_debug sends to, and whose link is opened: [DEV/]24 bits in hex under the port's OUI, or a whole MAC; 0 for none");
 OAE_PARAM(peers, 0644, OAE_PEERS_TAKES, NULL, OAE_KNOB_SURE);

@@ -15,6 +15,9 @@
  *	its last tag.
  * Steps 2 to 5 run under RTNL and never wait for a peer or a program. Ports that are
  * removed at the same time take the steps together and share the waits.
+ *
+ * `dev=*` makes every device a port that may be one, as soon as it may, and releases it
+ * when it may no more. RTNL and kernel_param_lock are held to change that.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -64,7 +67,7 @@ static bool netdev_says(const struct oae_node *node)
 }
 
 /* May @dev become a port of @node? 0 or an errno; @accepted says what may. */
-static int netdev_port_check(struct oae_node *node, const struct net_device *dev,
+static int netdev_port_check(struct oae_node *node, struct net_device *dev,
 			     const char **accepted)
 {
 	*accepted = "there is no such net device in this network namespace";
@@ -108,6 +111,22 @@ static struct oae_port *netdev_port_make(struct oae_node *node,
 	return port;
 }
 
+/* Bind a device that may be a port. 0 or -ENOMEM. */
+static int netdev_port_bind(struct oae_node *node, struct net_device *dev)
+{
+	struct oae_port *port = netdev_port_make(node, dev);
+
+	if (!port)
+		return -ENOMEM;
+	dev_hold(dev);
+	list_add_tail_rcu(&port->list, &node->ports);
+	dev_add_pack(&port->pt);
+	oae_news_port(port, "bound");
+	if (netdev_says(node))
+		pr_info("port %s %pM bound\n", dev->name, dev->dev_addr);
+	return 0;
+}
+
 /*
  * Bind a device, and say why it is refused. 0; -ENODEV no such device; -EINVAL not Ethernet, or
  * its MTU is below OAE_MIN_MTU, or it is in a bond or a bridge; -EEXIST bound
@@ -117,7 +136,6 @@ static int netdev_port_add(struct oae_node *node, const char *name,
 			   struct oae_refusal *why)
 {
 	struct net_device *dev;
-	struct oae_port *port;
 	const char *accepted;
 	int err;
 
@@ -127,22 +145,10 @@ static int netdev_port_add(struct oae_node *node, const char *name,
 	rtnl_lock();
 	dev = __dev_get_by_name(node->net, name);
 	err = netdev_port_check(node, dev, &accepted);
-	if (err) {
+	if (err)
 		oae_refuse(why, "dev", name, err, accepted);
-		goto out;
-	}
-	port = netdev_port_make(node, dev);
-	if (!port) {
-		err = -ENOMEM;
-		goto out;
-	}
-	dev_hold(dev);
-	list_add_tail_rcu(&port->list, &node->ports);
-	dev_add_pack(&port->pt);
-	oae_news_port(port, "bound");
-	if (netdev_says(node))
-		pr_info("port %s %pM bound\n", dev->name, dev->dev_addr);
-out:
+	else
+		err = netdev_port_bind(node, dev);
 	rtnl_unlock();
 	return err;
 }
@@ -187,7 +193,8 @@ void oae_node_close(struct oae_node *node)
  * oae_ports_collect() - collect the ports of a node that are to be removed
  * @node: the node
  * @going: the ports are added here, for oae_ports_detach()
- * @all: all ports; else only those that are marked `removed`
+ * @all: all ports, and none is bound any more; else only those that are marked
+ *	`removed`
  *
  * RTNL must stay held until oae_ports_detach().
  *
@@ -198,6 +205,8 @@ void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all)
 	struct oae_port *port;
 
 	ASSERT_RTNL();
+	if (all)
+		node->every = false;
 	list_for_each_entry(port, &node->ports, list)
 		if (all || port->removed)
 			list_add_tail(&port->going, going);
@@ -288,6 +297,7 @@ struct oae_ports_change {
 	char *name[OAE_MAX_PORTS_SET];
 	char sign[OAE_MAX_PORTS_SET];	/* '+', '-', or 0: part of the set */
 	unsigned int n;
+	bool every;			/* begins with `*`: the names are those left out */
 	DECLARE_BITMAP(done, OAE_MAX_PORTS_SET);	/* bound by this write */
 };
 
@@ -305,9 +315,14 @@ static int netdev_ports_parse(struct oae_ports_change *c, char *list,
 		item = strim(item);
 		if (*item == '+' || *item == '-')
 			sign = *item++;
-		if (c->n == OAE_MAX_PORTS_SET || !dev_valid_name(item))
+		if (!strcmp(item, "*") && sign != '-' && !c->n && !c->every) {
+			c->every = true;
+			continue;
+		}
+		if (c->n == OAE_MAX_PORTS_SET || !dev_valid_name(item) ||
+		    !strcmp(item, "*"))
 			goto bad;
-		if (c->n && !sign != !c->sign[0])
+		if (c->every ? sign != '-' : c->n && !sign != !c->sign[0])
 			goto bad;
 		for (i = 0; i < c->n; i++)
 			if (!strcmp(c->name[i], item))
@@ -318,7 +333,7 @@ static int netdev_ports_parse(struct oae_ports_change *c, char *list,
 	return 0;
 bad:
 	return oae_refuse(why, "dev", item, -EINVAL,
-			  "takes a,b (these and no others) or +a,-b, each device once");
+			  "takes a,b (these and no others), +a,-b, or *,-a (every one but a, later ones too), each device once");
 }
 
 static bool netdev_port_bound(struct oae_node *node, const char *name)
@@ -345,7 +360,7 @@ static int netdev_ports_change_add(struct oae_node *node,
 		bool bound = netdev_port_bound(node, c->name[i]);
 
 		if (c->sign[i] == '-') {
-			if (!bound)
+			if (!bound && !c->every && !node->every)
 				err = oae_refuse(why, "dev", c->name[i], -ENODEV,
 						 "is not a port");
 			continue;
@@ -368,7 +383,92 @@ static bool netdev_port_goes(const struct oae_port *port,
 	for (i = 0; i < c->n; i++)
 		if (!strcmp(port->dev->name, c->name[i]))
 			return undo ? test_bit(i, c->done) : c->sign[i] == '-';
-	return !undo && (!c->n || !c->sign[0]);
+	return !undo && !c->every && (!c->n || !c->sign[0]);
+}
+
+/* The place of a name among those that `*` leaves out, or node->nbut. */
+static unsigned int netdev_but(const struct oae_node *node, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < node->nbut; i++)
+		if (!strncmp(node->but[i], name, IFNAMSIZ))
+			break;
+	return i;
+}
+
+/* How many names more will be left out. */
+static unsigned int netdev_but_more(const struct oae_node *node,
+				    const struct oae_ports_change *c)
+{
+	unsigned int i, more = 0;
+
+	for (i = 0; i < c->n; i++)
+		if (c->sign[i] == '-')
+			more += c->every || netdev_but(node, c->name[i]) == node->nbut;
+	return more;
+}
+
+/* Is there room for the names that are to be left out? */
+static int netdev_every_check(const struct oae_node *node,
+			      const struct oae_ports_change *c, struct oae_refusal *why)
+{
+	if (!c->every && !node->every)
+		return 0;
+	if (netdev_but_more(node, c) + (c->every ? 0 : node->nbut) <= OAE_MAX_BUT)
+		return 0;
+	return oae_refuse(why, "dev", c->name[c->n - 1], -E2BIG,
+			  "takes up to " __stringify(OAE_MAX_BUT) " devices that * leaves out");
+}
+
+/*
+ * Bind or release a device as `*` has it, now that it has come or changed. Without
+ * memory it is bound by its next change.
+ */
+static void netdev_every_follow(struct oae_node *node, struct net_device *dev)
+{
+	struct oae_port *port = netdev_port_of(node, dev);
+	bool wanted = netdev_but(node, dev->name) == node->nbut;
+	const char *accepted;
+	LIST_HEAD(going);
+
+	if (!port && wanted && dev->reg_state == NETREG_REGISTERED &&
+	    !netdev_port_check(node, dev, &accepted)) {
+		if (netdev_port_bind(node, dev) && oae_may_log(node->net))
+			pr_err_ratelimited("port %s: no memory to bind it\n", dev->name);
+	} else if (port && !port->removed && (!wanted || oae_is_enslaved(dev))) {
+		list_add(&port->going, &going);
+		oae_ports_detach(&going, OAE_E_CANCEL);
+	}
+}
+
+/* From now on `*` or not, and with these names left out. */
+static void netdev_every_set(struct oae_node *node, const struct oae_ports_change *c)
+{
+	bool anew = c->every || !c->n || !c->sign[0];
+	struct net_device *dev;
+	unsigned int i, at;
+
+	ASSERT_RTNL();
+	if (anew) {
+		node->every = c->every;
+		node->nbut = 0;
+	}
+	if (!node->every)
+		return;
+	for (i = 0; i < c->n; i++) {
+		at = netdev_but(node, c->name[i]);
+		if (c->sign[i] == '-' && at == node->nbut)
+			strscpy(node->but[node->nbut++], c->name[i], IFNAMSIZ);
+		else if (c->sign[i] == '+' && at < node->nbut)
+			memmove(node->but[at], node->but[at + 1],
+				(--node->nbut - at) * IFNAMSIZ);
+	}
+	if (!c->every)
+		return;
+	for_each_netdev(node->net, dev)
+		if (!netdev_port_of(node, dev))
+			netdev_every_follow(node, dev);
 }
 
 /* Mark the ports to be removed. True: there are any. */
@@ -379,6 +479,8 @@ static bool netdev_ports_change_del(struct oae_node *node,
 	bool any = false;
 
 	rtnl_lock();
+	if (!undo)
+		netdev_every_set(node, c);
 	list_for_each_entry(port, &node->ports, list)
 		if (netdev_port_goes(port, c, undo)) {
 			WRITE_ONCE(port->removed, true);
@@ -391,7 +493,8 @@ static bool netdev_ports_change_del(struct oae_node *node,
 /**
  * oae_ports_set() - bind the devices of a list, and mark ports to be removed
  * @node: the node
- * @list: `a,b`: these devices and no others; `+a,-b`: one more, one less. Modified.
+ * @list: `a,b`: these devices and no others; `+a,-b`: one more, one less; `*,-a`: every
+ *	device that may be one, also such as come later, but not a. Modified.
  * @going: set if ports are marked, whatever is returned: call oae_ports_release()
  * @why: if refused: why; it may point into @list
  *
@@ -403,7 +506,7 @@ static bool netdev_ports_change_del(struct oae_node *node,
  *
  * Return: 0; -EINVAL not a list, or a device that is not Ethernet, has an MTU below
  * OAE_MIN_MTU, or is in a bond or a bridge; -ENODEV no such device, or one to release
- * that is not bound; -EEXIST bound already; -ENOMEM.
+ * that is not bound; -EEXIST bound already; -E2BIG too many that `*` leaves out; -ENOMEM.
  */
 int oae_ports_set(struct oae_node *node, char *list, bool *going,
 		  struct oae_refusal *why)
@@ -415,6 +518,10 @@ int oae_ports_set(struct oae_node *node, char *list, bool *going,
 	if (!c)
 		return -ENOMEM;
 	err = netdev_ports_parse(c, list, why);
+	if (!err && c->every)
+		err = oae_node_use(node);
+	if (!err)
+		err = netdev_every_check(node, c, why);
 	if (!err) {
 		err = netdev_ports_change_add(node, c, why);
 		*going = netdev_ports_change_del(node, c, err);
@@ -471,6 +578,14 @@ static void netdev_port_address_before(struct oae_port *port, const u8 *addr)
 	oae_port_way_leave(port);
 }
 
+/* Can a device be one for `*` after this, or no more? */
+static bool netdev_may_follow(unsigned long event)
+{
+	return event == NETDEV_REGISTER || event == NETDEV_CHANGENAME ||
+	       event == NETDEV_CHANGEMTU || event == NETDEV_CHANGEUPPER ||
+	       event == NETDEV_POST_TYPE_CHANGE || event == NETDEV_UP;
+}
+
 static int oae_netdev_event(struct notifier_block *nb, unsigned long event,
 			    void *ptr)
 {
@@ -480,7 +595,11 @@ static int oae_netdev_event(struct notifier_block *nb, unsigned long event,
 	LIST_HEAD(going);
 
 	/* A new namespace registers its loopback before it has a node. */
-	port = node ? netdev_port_of(node, dev) : NULL;
+	if (!node)
+		return NOTIFY_DONE;
+	if (node->every && netdev_may_follow(event))
+		netdev_every_follow(node, dev);
+	port = netdev_port_of(node, dev);
 	if (!port)
 		return NOTIFY_DONE;
 	switch (event) {

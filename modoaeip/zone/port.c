@@ -30,7 +30,7 @@ module_param_cb(ethertype, &ethertype_ops, &ethertype, 0444);
 MODULE_PARM_DESC(ethertype, "EtherType of the frames, at load (0x0600 to 0xffff, default 0x88b5)");
 
 /* 0 if @dev may be the zone's device. */
-static int port_check(const struct net_device *dev)
+static int port_check(struct net_device *dev)
 {
 	if (!dev)
 		return -ENODEV;

@@ -23,6 +23,7 @@ static const char doc[] =
 	"\vExamples:\n"
 	"  oae port add eth0          bind eth0\n"
 	"  oae port add eth1 eth2     and two more\n"
+	"  oae port add '*'           every one, later ones too\n"
 	"  oae port del eth0          release it: its links are closed\n"
 	"  oae -j port show           for programs\n"
 	"\n"
