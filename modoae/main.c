@@ -67,7 +67,7 @@ static bool __net_exit oae_nodes_leave(struct list_head *nets)
 	rtnl_lock();
 	list_for_each_entry(net, nets, exit_list) {
 		node = oae_node(net);
-		if (list_empty(&node->ports))
+		if (list_empty(&node->ports) && !node->every)
 			continue;
 		WRITE_ONCE(node->shut, true);
 		any = true;
@@ -184,10 +184,13 @@ static int __init oae_init(void)
 {
 	int err;
 
+	err = oae_tags_start();
+	if (err)
+		return err;
 	oae_xmit_init();
 	err = register_pernet_device(&oae_net_ops);
 	if (err)
-		return err;
+		goto stop_tags;
 	err = register_netdevice_notifier(&oae_netdev_nb);
 	if (err)
 		goto unregister_pernet;
@@ -216,7 +219,9 @@ stop_params:
 unregister_pernet:
 	unregister_pernet_device(&oae_net_ops);
 	rcu_barrier();
+stop_tags:
 	oae_xmit_exit();
+	oae_tags_stop();
 	return err;
 }
 
@@ -232,6 +237,7 @@ static void __exit oae_exit(void)
 	unregister_pernet_device(&oae_net_ops);
 	rcu_barrier();		/* call_rcu() functions are in this module */
 	oae_xmit_exit();
+	oae_tags_stop();
 	pr_info("unloaded\n");
 }
 

@@ -24,7 +24,7 @@ OAE_KNOB(keepalive_ms, 10, 600000, 1000, "ms", "ms of silence before an idle pee
 OAE_KNOB(dead_ms, 50, 3600000, 5000, "ms", "ms without an answer before a link is down")
 OAE_KNOB(linger_ms, 0, 10000, 500, "ms",
 	 "ms that unloading and releasing a device wait for links to close")
-OAE_KNOB(max_tags, 1, 65536, 1024, "links", "most links a namespace")
+OAE_KNOB(max_tags, 1, 1000000, 1024, "links", "most links a namespace")
 OAE_KNOB(max_len, 1, 262144, 65536, "bytes", "largest transaction, bytes")
 OAE_KNOB(sndq, 1, 4096, 64, "transactions", "most transactions queued to send a link")
 OAE_KNOB(window, 1, 64, 16, "transactions", "most transactions under way a link and direction")

@@ -87,6 +87,7 @@ void oae_pack_open(struct oae_tag *tag, struct oae_run *ev, struct oae_frame *f)
 
 /* places.c */
 void oae_places_lend(struct oae_tag *tag, struct oae_run *ev);
+bool oae_places_slot(struct oae_tag *tag, const struct oae_frame *f);
 void oae_places_reclaim(struct oae_tag *tag);
 void oae_places_free(struct oae_tag *tag);
 

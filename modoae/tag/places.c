@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Places of the window (protocol 4.11): memory that a tag lends its link, for the
- * numbers beyond the next one, and the slices kept for them. A link that uses no
- * window has none; they are freed when it has been idle.
+ * Memory that a tag has only while something is under way: places of the window
+ * (protocol 4.11), which it lends its link for the numbers beyond the next one, with the
+ * slices kept for them; and, without a window, a table for the slices of the next
+ * one. Both are freed when the link has been idle.
  */
 #include "event.h"
 
@@ -34,6 +35,13 @@ static struct oae_pair **places_make(unsigned int n)
 		table[i] = &place->pair;
 	}
 	return table;
+}
+
+/* The slots are empty. */
+static void places_free_slots(struct oae_tag *tag)
+{
+	kfree(tag->slot);
+	tag->slot = NULL;
 }
 
 /**
@@ -68,8 +76,8 @@ void oae_places_lend(struct oae_tag *tag, struct oae_run *ev)
 		from = oae_tag_slots(tag, seq);
 		to = container_of(table[seq & (n - 1)], struct oae_tag_place,
 				  pair)->slot;
-		memcpy(to, from, sizeof(tag->slot));
-		memset(from, 0, sizeof(tag->slot));
+		memcpy(to, from, oae_tag_nslots(tag) * sizeof(*from));
+		memset(from, 0, oae_tag_nslots(tag) * sizeof(*from));
 		held = oae_tag_held(tag, seq);
 		container_of(table[seq & (n - 1)], struct oae_tag_place, pair)->held = *held;
 		*held = NULL;
@@ -77,7 +85,31 @@ void oae_places_lend(struct oae_tag *tag, struct oae_run *ev)
 	oae_link_places(&tag->link, &old);
 	oae_link_lend(&tag->link, table, n, oae_unread_places(tag), ev->now, &ev->a);
 	places_free(old, had);
+	places_free_slots(tag);
 	oae_run_apply(tag, ev);
+}
+
+/**
+ * oae_places_slot() - have a slot for a slice that is not the first
+ * @tag: the tag
+ * @f: its OFFER
+ *
+ * Context: under tag->lock, BH off.
+ *
+ * Return: true if there is one, or the link drops the frame in any case; false without
+ * memory.
+ */
+bool oae_places_slot(struct oae_tag *tag, const struct oae_frame *f)
+{
+	if (oae_tag_nslots(tag) > f->slice || !oae_link_is_run(&tag->link, f))
+		return true;
+	tag->slot = kcalloc(OAE_MAX_SLICES, sizeof(*tag->slot), GFP_ATOMIC | __GFP_NOWARN);
+	if (!tag->slot) {
+		oae_count(tag->node, OAE_S_NO_MEMORY);
+		return false;
+	}
+	swap(tag->slot[0], tag->only);
+	return true;
 }
 
 /**
@@ -93,6 +125,8 @@ void oae_places_reclaim(struct oae_tag *tag)
 	oae_region_idle(tag);
 	if (n)
 		places_free(oae_link_reclaim(&tag->link), n);
+	else if (!tag->kept_bytes)
+		places_free_slots(tag);
 }
 
 /**
@@ -107,4 +141,5 @@ void oae_places_free(struct oae_tag *tag)
 	unsigned int n = oae_link_places(&tag->link, &table);
 
 	places_free(table, n);
+	places_free_slots(tag);
 }

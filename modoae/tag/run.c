@@ -46,9 +46,9 @@ static void run_set_result(struct oae_msg *msg, struct sk_buff *skb)
 static void run_discard_slots(struct oae_tag *tag, u32 seq)
 {
 	struct sk_buff **slot = oae_tag_slots(tag, seq), *skb;
-	unsigned int i;
+	unsigned int i, n = oae_tag_nslots(tag);
 
-	for (i = 0; i < OAE_MAX_SLICES; i++) {
+	for (i = 0; i < n; i++) {
 		if (!slot[i])
 			continue;
 		for (skb = slot[i]; skb; skb = skb->next)
@@ -67,6 +67,7 @@ static void run_keep_slice(struct oae_tag *tag, struct oae_run *ev,
 	if (likely(!skb))
 		skb = run_keep(ev, 0);
 	ev->pack = NULL;
+	/* There is a slot: oae_tag_rcv() has seen to that. */
 	oae_tag_slots(tag, op->seq)[op->slice] = skb;
 	for (; skb; skb = skb->next)
 		tag->kept_bytes += skb->truesize;
@@ -506,6 +507,14 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 		oae_places_lend(tag, &ev);
 	ev.skb = skb;
 	ev.hdr_len = f->hdr_len;
+	if (unlikely(f->opcode == OAE_OFFER && f->slice &&
+		     !oae_places_slot(tag, f))) {
+		/* To the link it is a frame that was lost on its way. */
+		run_end(tag, &ev);
+		kfree_skb(skb);
+		run_more(tag, &ev);
+		return;
+	}
 	if (f->kind == OAE_PACK && f->opcode == OAE_OFFER &&
 	    oae_link_is_run(&tag->link, f))
 		oae_pack_open(tag, &ev, f);

@@ -53,6 +53,9 @@ void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN])
 	put_unaligned_be32(kid, mac + 2);
 }
 
+/* A slab of their own: a size of kmalloc() would be far larger. */
+static struct kmem_cache *table_cache;
+
 static void table_tag_free(struct rcu_head *rcu)
 {
 	struct oae_tag *tag = container_of(rcu, struct oae_tag, rcu);
@@ -64,7 +67,7 @@ static void table_tag_free(struct rcu_head *rcu)
 	oae_region_free(tag);
 	/* Each slice that was kept has been given back, as long as it was then. */
 	WARN_ON_ONCE(tag->kept_bytes);
-	kfree(tag);
+	kmem_cache_free(table_cache, tag);
 }
 
 /**
@@ -168,7 +171,7 @@ static struct oae_tag *table_tag_alloc(struct oae_port *port, u64 kid, bool stra
 				       gfp_t gfp)
 {
 	struct oae_node *node = port->node;
-	struct oae_tag *tag = kzalloc(sizeof(*tag), gfp);
+	struct oae_tag *tag = kmem_cache_zalloc(table_cache, gfp);
 
 	if (!tag)
 		return NULL;
@@ -290,7 +293,7 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger,
 		return tag;
 	}
 	oae_port_put(port);
-	kfree(tag);
+	kmem_cache_free(table_cache, tag);
 	if (err == -ENOMEM)
 		oae_count(node, OAE_S_NO_MEMORY);
 	return old ?: ERR_PTR(err == -EDQUOT ? -ENOBUFS : err);
@@ -384,4 +387,27 @@ void oae_tags_exit(struct oae_node *node)
 {
 	WARN_ON(atomic_read(&node->ntags) || atomic_read(&node->nstrangers));
 	rhashtable_destroy(&node->tags);
+}
+
+/**
+ * oae_tags_start() - make the slab of tags
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int oae_tags_start(void)
+{
+	table_cache = kmem_cache_create("oae_tag", sizeof(struct oae_tag), 0, 0, NULL);
+	return table_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * oae_tags_stop() - free the slab of tags
+ *
+ * Context: process, may sleep; after rcu_barrier().
+ */
+void oae_tags_stop(void)
+{
+	kmem_cache_destroy(table_cache);
 }

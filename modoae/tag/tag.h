@@ -39,6 +39,11 @@ struct oae_tag {
 	bool dead;			/* out of the table */
 	bool open;			/* counted: its link is not CLOSED */
 	bool settling;			/* counted in the port's nsettling */
+	bool by_peer;			/* the peer has opened the link */
+	bool used;			/* used locally since the peer opened it */
+	bool reopen;			/* wanted since it is closing: opened again */
+	bool stranger;			/* made for a stranger: counts in nstrangers */
+	bool counted;			/* counts in ntags */
 	struct oae_link link;
 	struct hrtimer timer;
 	struct list_head sndq;		/* oae_msg, not yet posted to the link */
@@ -47,39 +52,35 @@ struct oae_tag {
 	int flush_err;			/* why flushq is reversed, positive errno */
 	unsigned int nsnd;		/* in sndq, or flushq */
 	unsigned int nhalf;		/* in halfq, or flushq */
+	u32 nlost;			/* times that committed data may be lost */
 	/*
 	 * Slices gathered or held for the next number: oae_tag_slots(). Of a pack the
 	 * first has all its messages, linked by ->next.
 	 */
-	struct sk_buff *slot[OAE_MAX_SLICES];
+	struct sk_buff *only;		/* the first slice, while @slot is not lent */
+	struct sk_buff **slot;		/* table for all, or NULL: places.c */
 	size_t kept_bytes;		/* truesize of all slices gathered or held */
 	size_t usual_bytes;		/* truesize of the usual transaction; a mean */
 	struct oae_held *held;		/* verb held for the next number: oae_tag_held() */
 	struct oae_verbs *verbs;	/* region.c; NULL: no verb came yet */
 	struct sk_buff_head rcvq;	/* delivered slices, see oae_rcv_cb */
 	unsigned int nrcv;		/* transactions in rcvq; under rcvq.lock */
+	unsigned int nconfirm;		/* callers that wait for confirmation */
 	size_t rcv_bytes;		/* truesize of rcvq; under rcvq.lock */
-	bool is_ready;			/* listed for noc_debug; under rcvq.lock */
 	u64 born;			/* local_clock() */
 	u64 nended[OAE_OUTCOME_END];	/* by enum oae_outcome */
 	u64 ndelivered;
 	struct oae_way way;
-	struct list_head files;		/* struct oae_client; changed under rcvq.lock, too */
-	bool by_peer;			/* the peer has opened the link */
-	bool used;			/* used locally since the peer opened it */
-	bool reopen;			/* wanted since it is closing: opened again */
-	bool stranger;			/* made for a stranger: counts in nstrangers */
-	bool counted;			/* counts in ntags */
 	u8 spare;			/* enum oae_spare: index into node->spare */
-	u64 accepted;			/* local_clock(): opened by the peer */
 	bool unheard;			/* not yet reported to listeners */
 	bool doubt;			/* OAE_EVENT_DOUBT was reported */
+	bool is_ready;			/* listed for noc_debug; under rcvq.lock */
+	struct list_head files;		/* struct oae_client; changed under rcvq.lock, too */
+	u64 accepted;			/* local_clock(): opened by the peer */
 	u64 nevents;			/* number of events reported to the files */
 	u64 last_event[OAE_EVENTS];	/* nevents at the last event of each bit */
-	u32 nlost;			/* times that committed data may be lost */
 	u64 nhealed;			/* times that the link has resolved */
 	u64 nrepaired;			/* frames lost, offered again without a freeze */
-	unsigned int nconfirm;		/* callers that wait for confirmation */
 	/* not under the lock */
 	struct list_head wake;		/* to be sent READY: run.c, region.c */
 	struct list_head fresh;		/* node->fresh; under unclaimed_lock */
@@ -108,8 +109,15 @@ static inline struct sk_buff **oae_tag_slots(struct oae_tag *tag, u32 seq)
 {
 	struct oae_pair *pair = oae_link_place(&tag->link, seq);
 
-	return unlikely(pair) ?
-	       container_of(pair, struct oae_tag_place, pair)->slot : tag->slot;
+	if (unlikely(pair))
+		return container_of(pair, struct oae_tag_place, pair)->slot;
+	return unlikely(tag->slot) ? tag->slot : &tag->only;
+}
+
+/* How many slices oae_tag_slots() has room for. Under tag->lock. */
+static inline unsigned int oae_tag_nslots(const struct oae_tag *tag)
+{
+	return tag->link.pair || tag->slot ? OAE_MAX_SLICES : 1;
 }
 
 /* The verb that is held for a number of the peer, NULL none. Under tag->lock. */
@@ -266,6 +274,8 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger,
 			     gfp_t gfp);
 void oae_tag_put(struct oae_tag *tag);
 void oae_tag_retire(struct oae_tag *tag, bool kill);
+int oae_tags_start(void);
+void oae_tags_stop(void);
 int oae_tags_init(struct oae_node *node,
 		  enum hrtimer_restart (*timer)(struct hrtimer *timer));
 void oae_tags_exit(struct oae_node *node);

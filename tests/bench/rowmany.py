@@ -7,6 +7,7 @@
 """
 
 import re
+import time
 
 from rowcable import MODULES
 from rowlib import SLOW, End, Failed, Space, batch, sh
@@ -14,8 +15,9 @@ from rowlib import SLOW, End, Failed, Space, batch, sh
 WANTED = 100000
 VCS = 256                   # links of a pair of ports
 AT_ONCE = 60                # names in one write to the knob `dev`
-COUNT = 2000                # transactions of each kind, a turn
-# No link is to do anything by itself; and there is room for all that nobody reads meanwhile.
+COUNT = 1000                # transactions of each kind, a turn
+# No link is to do anything by itself; and there is room for all that nobody reads meanwhile:
+# two kinds of all turns on one link, less than 1 KB each.
 CALM = {"keepalive_ms": 600000, "dead_ms": 3600000, "stranger_pps": 100000, "rcvbuf": 16777216}
 
 
@@ -56,6 +58,22 @@ def cables(guest, ports):
     return ends
 
 
+def close(near, ports):
+    """Seconds to release all ports of an end, whose links close in order."""
+    near.knobs(linger_ms=10000)
+    names = [f"-{near.dev[0]}{n}" for n in range(ports)]
+    changes = [",".join(names[i:i + AT_ONCE]) for i in range(0, ports, AT_ONCE)]
+    before = near.stats()["tags_gone"]
+    start = time.monotonic()
+    for change in changes:
+        near.knobs(dev=change)
+    took = time.monotonic() - start
+    gone = near.stats()["tags_gone"] - before
+    if gone < WANTED:
+        raise Failed(f"{gone} links went with their ports")
+    return took
+
+
 def many(guest, effort, taken):
     """What a frame costs among 100,000 links, and what an idle link takes."""
     sh(guest, "mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug")
@@ -78,7 +96,7 @@ def many(guest, effort, taken):
     runs = {what: [int(ns) for name, ns in re.findall(r"oaebench: (\w+) bytes=.* p50=(\d+) ", log)
                    if name == what][1:] for what in ("alone", "first", "spread")}
     if not opened or any(len(each) != effort.rounds for each in runs.values()):
-        raise Failed(f"{links} links do not open: {log.strip()}")
+        raise Failed(f"{links} links do not open, or not all was measured: {log.strip()}")
     # What nobody has read is not what an idle link takes.
     far.sh("cat /sys/kernel/debug/modoae/noc_debug > /dev/null")
     there = len(far.sh("grep OPEN /proc/net/modoae/tags | cut -c1-40").splitlines())
@@ -90,5 +108,6 @@ def many(guest, effort, taken):
     taken.ratio("cost", "spread", "alone")
     taken.add("bytes", (memory(guest) - before) / (2 * links))
     taken.add("open", int(opened[2]) / 1e9)
+    taken.add("close", close(near, ports))
     if links < WANTED:
         raise Failed(f"{WANTED} links are more than the module has: what is measured is of {links}")

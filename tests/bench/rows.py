@@ -144,7 +144,8 @@ ROWS = (
             Figure("alone", "a transaction on the only link, µs"),
             Figure("first", "a transaction, always on the same of them, µs"),
             Figure("spread", "a transaction, each on another link, µs"),
-            Figure("open", "to open them all, s"))),
+            Figure("open", "to open them all, s"),
+            Figure("close", "to close them all, ports released 60 at a time, s"))),
 )
 
 # What is compared, and what each of them promises.

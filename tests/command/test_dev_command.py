@@ -58,7 +58,7 @@ class Usage(CommandTest):
                 (6, ["get", "max_tag"], "ENOENT: there is no such knob; did you mean max_tags?"),
                 (6, ["get", "colour"], "ENOENT: there is no such knob; `oae get` lists them, "
                  "`oae gateway` those of the gateway"),
-                (6, ["set", "max_tags=many"], "EINVAL: takes a number from 1 to 65536, links"),
+                (6, ["set", "max_tags=many"], "EINVAL: takes a number from 1 to 1000000, links"),
                 (6, ["set", "max_tags=0", "accept=none"], "ERANGE: takes a number from 1 to"),
                 (6, ["set", "target=" + self.cable.mac_a], "EINVAL: takes another address than"),
                 (6, ["close", mac, "-v", "77"], "ENOENT: there is no such link; `oae show`"),

@@ -387,7 +387,7 @@ class Knobs(Actor):
         "drop_pct": (0, 0, 0, 10, 100, -1), "express": (0, 1), "deadline_ms": (0, 20, 1000),
         "stall_min_us": (100, 1000, 50), "stall_max_us": (20000, 200000, 1),
         "keepalive_ms": (10, 50, 1000), "dead_ms": (50, 300, 1000), "linger_ms": (0, 20, 100),
-        "max_tags": (1, 100, 8192, 65536), "max_len": (1, 1000, 65536, 262144),
+        "max_tags": (1, 100, 8192, 1000000), "max_len": (1, 1000, 65536, 262144),
         "sndq": (1, 8, 64, 4096), "rcvbuf": (4096, 262144), "stranger_pps": (0, 200, 100000),
         "region_max": (8, 1048576), "accept": ("any", "any", "peers", "none"),
         "use_gw": ("0", "1", "auto", "auto"), "shutdown": (1, 0, 0), "wkstep": (1, "s", "s", 0, 0),

@@ -27,7 +27,7 @@ NUMBERS = {
     "keepalive_ms": (10, 600000),
     "dead_ms": (50, 3600000),
     "linger_ms": (0, 10000),
-    "max_tags": (1, 65536),
+    "max_tags": (1, 1000000),
     "max_len": (1, 262144),
     "sndq": (1, 4096),
     "rcvbuf": (4096, 16777216),
