@@ -56,7 +56,7 @@ enum oae_opcode {
 	OAE_READY	= 10,	/* there is room again */
 	OAE_REVERSE	= 11,	/* forget this attempt */
 	OAE_DONE	= 12,	/* rx: the last transaction delivered */
-	OAE_HELLO	= 13,	/* between a host and its zone's gateway */
+	OAE_HELLO	= 13,	/* of a gateway, to one, or between hosts */
 	OAE_NOLINK	= 14,	/* the sender has no tag for that ltag */
 	OAE_OPCODE_END
 };
@@ -117,7 +117,7 @@ enum oae_reason {
 #define OAE_REFLECT_OFF_FIRST	8	/* its first 8 bytes, padded with zeros */
 #define OAE_REFLECT_LEN		16
 
-/* HELLO payload: between hosts and the gateway of their zone. */
+/* HELLO payload: between hosts and the gateway of their zone; with NODE see below. */
 #define OAE_HELLO_OFF_FLAGS	0	/* u8, OAE_HELLO_* */
 #define OAE_HELLO_OFF_ZERO	1	/* u8, 0 */
 #define OAE_HELLO_OFF_ZONE	2	/* u16, the sender's, 0 from a host */
@@ -134,7 +134,12 @@ enum oae_reason {
 #define OAE_HELLO_LEAVING	0x02	/* forget me */
 #define OAE_HELLO_ASK		0x04	/* answer now */
 #define OAE_HELLO_ABOUT		0x08	/* about one peer on this vc */
-#define OAE_HELLO_ALL		0x0f
+#define OAE_HELLO_ALL		0x0f	/* those of gateways, and of hosts to them */
+#define OAE_HELLO_NODE		0x10	/* of a host, to its neighbours */
+
+/* HELLO NODE payload: flags (NODE, perhaps LEAVING) and mtu as above; the others 0, but: */
+#define OAE_HELLO_OFF_ID	8	/* u64, id of the sender, at least 2^48 */
+#define OAE_HELLO_OFF_NODE_INC	16	/* u64, incarnation of the sender, not 0 */
 
 /* Verb: the payload of its OFFER, then nops operations. */
 #define OAE_VERB_OFF_REGION	0	/* u32, number of the region */

@@ -37,6 +37,7 @@
 
 #include "../link/admission.h"
 #include "../link/link.h"
+#include "../link/neigh.h"
 #include "../link/way.h"
 #include "bench.h"
 #include "compat.h"
@@ -114,6 +115,7 @@ struct oae_found_last {
 
 struct oae_ring;		/* evlog.c */
 struct oae_newsdesk;		/* news.c */
+struct oae_neighbours;		/* neigh.c */
 
 /**
  * struct oae_node - the state of one network namespace
@@ -130,6 +132,14 @@ struct oae_node {
 	unsigned int npeers;
 	u8 nhmac[ETH_ALEN];		/* the knob, zero: auto; kernel_param_lock */
 	bool shut;			/* the knob `shutdown` */
+
+	u64 id;				/* 0: no port was ever bound; RTNL, without a port, to change it */
+	u64 inc;			/* incarnation of the node, no link's */
+	struct oae_neighbours *neigh;	/* NULL: no port was ever bound */
+	/* News of a neighbour, in softirq under rcu_read_lock(); NULL: nobody wants them. */
+	void (*neigh_news)(struct oae_node *node, struct oae_port *port, const u8 *mac);
+	/* Is there a link to this peer? Context as there. */
+	bool (*neigh_linked)(struct oae_port *port, const u8 *mac);
 
 	struct oae_tag *wanted;		/* ctl/target.c: the link of `target`, or NULL */
 
@@ -204,6 +214,7 @@ struct oae_port {
 	bool up;			/* as reported to the tags; under RTNL */
 	seqlock_t gw_lock;		/* gw; a BH lock, no lock nests in it */
 	struct oae_gw gw;		/* gw.gen is read without it */
+	struct oae_announce announce;	/* under the lock of node->neigh */
 	struct rcu_head rcu;
 };
 
@@ -353,17 +364,19 @@ const char *oae_evlog_word(enum oae_ev_kind kind, u8 what);
 int oae_evlog_show(struct oae_node *node, struct seq_file *m);
 
 /**
- * struct oae_news - what happened to a link or a port
+ * struct oae_news - what happened to a link, a port or a neighbour
  * @number: of this piece of news in the namespace, from 1
  * @missed: how many were dropped or not sent up to now
  * @now: local_clock(), ns
- * @what: of a port: what happened, in a word; NULL: it is about a link
+ * @what: of a port or a neighbour: what happened, in a word; NULL: it is about a link
  * @port: name of the device
  * @kid: of a link: its tag
  * @note: of a link: enum oae_note
  * @before: of a link: enum oae_state before the event
  * @after: of a link: enum oae_state after the event
  * @tx: of a link: number of the last transaction committed
+ * @mac: of a neighbour: its address
+ * @id: of a neighbour: its id; 0: it is not about one
  */
 struct oae_news {
 	u64 number;
@@ -376,6 +389,8 @@ struct oae_news {
 	u8 before;
 	u8 after;
 	u32 tx;
+	u8 mac[ETH_ALEN] __aligned(2);
+	u64 id;
 };
 
 /**
@@ -463,5 +478,7 @@ static inline bool oae_msg_is_pack(const struct oae_msg *msg)
 {
 	return msg->post.kind == OAE_PACK;
 }
+
+#include "neigh.h"
 
 #endif /* OAE_BASE_H */

@@ -38,6 +38,7 @@ OAE_CHOICE(accept, "takes any, peers or none", OAE_ACCEPT_ANY,
 	   "peers that may open a link: any, peers (those in target and peers), none (default any)")
 OAE_CHOICE(use_gw, "takes 0, 1 or auto", OAE_GW_AUTO,
 	   "ways to peers: 0 direct, 1 through the gateway, auto direct first, the gateway when that stays silent (default auto)")
+OAE_KNOB(discover, 0, 1, 1, "", "1: neighbours are told of this host, and it learns of them")
 OAE_KNOB(region_max, 8, 67108864, 1048576, "bytes",
 	 "largest region that a file of /dev/oae exposes, bytes")
 

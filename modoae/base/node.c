@@ -52,8 +52,8 @@ static int node_found_make(struct oae_node *node)
  * oae_node_use() - allocate what a node needs once it has a port
  * @node: the node
  *
- * A namespace without a port never pays for counters, event log, news and what finds
- * tags fast. They stay until the namespace is gone, charged to the memory cgroup of the task that
+ * A namespace without a port never pays for counters, event log, news, neighbours and what
+ * finds tags fast. They stay until the namespace is gone, charged to the memory cgroup of the task that
  * binds the first port.
  *
  * Context: process, may sleep; under node->dev_lock.
@@ -64,7 +64,7 @@ int oae_node_use(struct oae_node *node)
 {
 	lockdep_assert_held(&node->dev_lock);
 	return oae_stats_make(node) ?: oae_evlog_make(node) ?:
-	       node_found_make(node) ?: oae_news_make(node);
+	       node_found_make(node) ?: oae_news_make(node) ?: oae_neigh_make(node);
 }
 
 /**
@@ -85,6 +85,8 @@ void oae_node_init(struct oae_node *node, struct net *net)
 	seqlock_init(&node->addr_lock);
 	xa_init(&node->regions);
 	get_random_bytes(&node->cookie_key, sizeof(node->cookie_key));
+	get_random_bytes(&node->inc, sizeof(node->inc));
+	node->inc |= !node->inc;
 	atomic64_set(&node->stranger_window, 0);
 	atomic64_set(&node->retired, 0);
 	mutex_init(&node->reader);
@@ -102,6 +104,7 @@ void oae_node_init(struct oae_node *node, struct net *net)
 void oae_node_exit(struct oae_node *node)
 {
 	xa_destroy(&node->regions);
+	oae_neigh_exit(node);
 	oae_news_exit(node);
 	free_percpu(node->found);
 	free_percpu(node->evlog);

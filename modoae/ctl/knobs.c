@@ -127,6 +127,9 @@ static void knobs_changed(void *owner, const struct oae_setting *s,
 	for (i = 0; i < n; i++)
 		if (s[i].knob->words == oae_use_gw_words)
 			oae_node_way_use_gw(owner);
+		else if (s[i].knob->offset == offsetof(struct oae_knobs, discover) &&
+			 !s[i].knob->apply)
+			oae_announce_changed(owner);
 }
 
 const struct oae_knob_class oae_knob_class = {

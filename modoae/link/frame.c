@@ -109,8 +109,13 @@ static bool frame_fields_ok(const struct oae_frame *f)
 static void frame_parse_hello(struct oae_frame *f, const u8 *p)
 {
 	f->hello.flags = p[OAE_HELLO_OFF_FLAGS];
-	f->hello.zone = get_unaligned_be16(p + OAE_HELLO_OFF_ZONE);
 	f->hello.mtu = get_unaligned_be16(p + OAE_HELLO_OFF_MTU);
+	if (f->hello.flags & OAE_HELLO_NODE) {
+		f->hello.id = get_unaligned_be64(p + OAE_HELLO_OFF_ID);
+		f->hello.node_inc = get_unaligned_be64(p + OAE_HELLO_OFF_NODE_INC);
+		return;
+	}
+	f->hello.zone = get_unaligned_be16(p + OAE_HELLO_OFF_ZONE);
 	f->hello.epoch = get_unaligned_be16(p + OAE_HELLO_OFF_EPOCH);
 	f->hello.inc = get_unaligned_be32(p + OAE_HELLO_OFF_INC);
 	f->hello.life = get_unaligned_be16(p + OAE_HELLO_OFF_LIFE);
@@ -278,8 +283,15 @@ static void frame_build_hello(const struct oae_frame *f, u8 *p)
 {
 	p[OAE_HELLO_OFF_FLAGS] = f->hello.flags;
 	p[OAE_HELLO_OFF_ZERO] = 0;
-	put_unaligned_be16(f->hello.zone, p + OAE_HELLO_OFF_ZONE);
 	put_unaligned_be16(f->hello.mtu, p + OAE_HELLO_OFF_MTU);
+	if (f->hello.flags & OAE_HELLO_NODE) {
+		put_unaligned_be16(0, p + OAE_HELLO_OFF_ZONE);
+		put_unaligned_be16(0, p + OAE_HELLO_OFF_EPOCH);
+		put_unaligned_be64(f->hello.id, p + OAE_HELLO_OFF_ID);
+		put_unaligned_be64(f->hello.node_inc, p + OAE_HELLO_OFF_NODE_INC);
+		return;
+	}
+	put_unaligned_be16(f->hello.zone, p + OAE_HELLO_OFF_ZONE);
 	put_unaligned_be16(f->hello.epoch, p + OAE_HELLO_OFF_EPOCH);
 	put_unaligned_be32(f->hello.inc, p + OAE_HELLO_OFF_INC);
 	put_unaligned_be16(f->hello.life, p + OAE_HELLO_OFF_LIFE);

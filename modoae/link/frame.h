@@ -63,13 +63,21 @@ struct oae_frame {
 			u64 first;
 		} reflect;
 		struct {
-			u32 inc;
-			u16 zone;
+			union {
+				struct {
+					u32 inc;
+					u16 zone;
+					u16 epoch;
+					u16 life;
+					u16 node_life;
+					u8 about[6];	/* 2-byte aligned, for ether_addr_equal() */
+				};
+				struct {		/* with OAE_HELLO_NODE */
+					u64 id;
+					u64 node_inc;
+				};
+			};
 			u16 mtu;
-			u16 epoch;
-			u16 life;
-			u16 node_life;
-			u8 about[6];	/* 2-byte aligned, for ether_addr_equal() */
 			u8 flags;
 		} hello;
 		u64 first;

@@ -8,10 +8,11 @@
  *   2. `gone` is set, the packet handler removed. synchronize_net(): afterwards no
  *	frame is being received, and no reader that saw the port alive is still
  *	making a tag.
- *   3. Frames held for single-stepping are dropped, the tags are killed.
+ *   3. Frames held for single-stepping are dropped, neighbours heard at the port are
+ *	forgotten, the tags are killed.
  *   4. synchronize_net(): afterwards no reader that saw a tag alive is still
  *	sending.
- *   5. The gateway is told, and the device released. The port itself is freed with
+ *   5. Gateway and neighbours are told, and the device released. The port itself is freed with
  *	its last tag.
  * Steps 2 to 5 run under RTNL and never wait for a peer or a program. Ports that are
  * removed at the same time take the steps together and share the waits.
@@ -57,6 +58,8 @@ static void netdev_port_set_up(struct oae_port *port, bool up)
 		return;
 	port->up = up;
 	oae_news_port(port, up ? "up" : "down");
+	if (up)
+		oae_announce_port(port);
 	oae_tags_for_each(port->node, port, oae_tag_port,
 			  up ? OAE_PORT_UP : OAE_PORT_DOWN);
 }
@@ -119,9 +122,12 @@ static int netdev_port_bind(struct oae_node *node, struct net_device *dev)
 	if (!port)
 		return -ENOMEM;
 	dev_hold(dev);
+	if (!node->id)
+		node->id = oae_id_of_mac(dev->dev_addr);
 	list_add_tail_rcu(&port->list, &node->ports);
 	dev_add_pack(&port->pt);
 	oae_news_port(port, "bound");
+	oae_announce_port(port);
 	if (netdev_says(node))
 		pr_info("port %s %pM bound\n", dev->name, dev->dev_addr);
 	return 0;
@@ -236,12 +242,14 @@ void oae_ports_detach(struct list_head *going, int err)
 
 	list_for_each_entry(port, going, going) {
 		oae_step_purge(port->node, port);
+		oae_neigh_drop(port->node, port);
 		oae_tags_for_each(port->node, port, oae_tag_kill, err);
 	}
 	synchronize_net();
 
 	list_for_each_entry_safe(port, next, going, going) {
 		oae_port_way_leave(port);
+		oae_announce_leave(port);
 		oae_news_port(port, "released");
 		wake_up_interruptible_all(&port->node->fresh_wait);
 		if (netdev_says(port->node))
@@ -535,6 +543,7 @@ static void netdev_port_mtu(struct oae_port *port)
 	unsigned int mtu = port->dev->mtu;
 
 	WRITE_ONCE(port->mtu, mtu);
+	oae_announce_port(port);
 	if (mtu >= OAE_MIN_MTU)
 		oae_tags_for_each(port->node, port, oae_tag_port, OAE_PORT_MTU);
 	else if (oae_may_log(port->node->net))
@@ -552,6 +561,7 @@ static void netdev_port_address(struct oae_port *port)
 	oae_news_port(port, "address");
 	oae_tags_for_each(port->node, port, oae_tag_port, OAE_PORT_RENAMED);
 	oae_port_way_announce(port);
+	oae_announce_port(port);
 }
 
 /*
@@ -576,6 +586,7 @@ static void netdev_port_address_before(struct oae_port *port, const u8 *addr)
 				   usecs_to_jiffies(us));
 	}
 	oae_port_way_leave(port);
+	oae_announce_leave(port);
 }
 
 /* Can a device be one for `*` after this, or no more? */

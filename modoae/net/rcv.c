@@ -105,9 +105,26 @@ static bool rcv_check_frame(struct sk_buff *skb, struct oae_frame *f,
 	return !bad;
 }
 
+/* Handle a HELLO of a host to its neighbours (protocol 4.13). False: it is none. */
+static bool rcv_node(struct oae_port *port, const u8 *from, const struct oae_frame *f)
+{
+	if (!READ_ONCE(port->node->knobs.discover))
+		return false;
+	switch (oae_hello_check_node(port->dev->dev_addr, from, f)) {
+	case OAE_HELLO_GOOD:
+		oae_neigh_rcv(port, from, f);
+		return true;
+	case OAE_HELLO_BAD:
+		oae_count(port->node, OAE_S_BAD + OAE_BAD_FIELD);
+		return true;
+	default:
+		return false;
+	}
+}
+
 /*
  * Handle a HELLO, or find the original source of a frame with VIA. True: the HELLO
- * was a gateway's and needs nothing more. @peer is set to the original source, or to
+ * was a gateway's or a neighbour's, and needs nothing more. @peer is set to the original source, or to
  * zero if the frame is not let in (protocol 4.8).
  */
 static noinline bool rcv_through_gateway(struct oae_port *port,
@@ -116,7 +133,8 @@ static noinline bool rcv_through_gateway(struct oae_port *port,
 {
 	u8 from[ETH_ALEN];
 
-	if (f->opcode == OAE_HELLO && oae_port_way_hello(port, peer, f))
+	if (f->opcode == OAE_HELLO &&
+	    (oae_port_way_hello(port, peer, f) || rcv_node(port, peer, f)))
 		return true;
 	if (f->flags & OAE_F_VIA) {
 		ether_addr_copy(from, peer);
@@ -168,7 +186,7 @@ static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 	consume_skb(skb);
 }
 
-/* Only a gateway's HELLO may be broadcast. */
+/* Only a HELLO may be broadcast. */
 static noinline bool rcv_is_hello(const struct sk_buff *skb)
 {
 	u8 buf;
