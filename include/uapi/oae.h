@@ -64,13 +64,15 @@ enum oae_uapi_kind {
  * struct oae_attach - OAE_ATTACH: the link that this file becomes an end of
  * @port: a net device bound to the module; "" for the first one, with
  *	OAE_ATTACH_LISTEN for every port
- * @peer: MAC address of the peer; all zero with OAE_ATTACH_LISTEN: any peer
+ * @peer: MAC address of the peer; all zero with OAE_ATTACH_LISTEN: any peer; with
+ *	OAE_ATTACH_ID the last 48 bits of the peer's id
  * @vc: virtual channel
  * @zero: 0
  * @flags: OAE_ATTACH_*
- * @zero2: 0
+ * @id_high: with OAE_ATTACH_ID the first 16 bits of the peer's id, else 0
  *
  * A file is attached once. ENODEV: no such port. EINVAL: bad flags or address.
+ * EHOSTUNREACH: no neighbour has this id, or none at this port.
  * EISCONN: attached already. ENOBUFS: max_tags reached. EPERM: no CAP_NET_RAW in
  * the network namespace in which the file was opened.
  */
@@ -80,12 +82,13 @@ struct oae_attach {
 	__u8 vc;
 	__u8 zero;
 	__u32 flags;
-	__u32 zero2;
+	__u32 id_high;
 };
 
 #define OAE_ATTACH_LISTEN	0x01	/* read() returns struct oae_peer */
 #define OAE_ATTACH_ANY_VC	0x02	/* with LISTEN: every vc */
 #define OAE_ATTACH_OPEN		0x04	/* open the link now, not at the first write */
+#define OAE_ATTACH_ID		0x08	/* to the neighbour with this id; port "" for any */
 
 /**
  * struct oae_peer - a record that a listening file reads: a link opened by a

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Addresses in text form: [DEV/]ADDR, where ADDR is a whole MAC, or up to 24 bits
- * in hex that are completed with the OUI of the port.
+ * in hex that are completed with the OUI of the port, or id: and the id of a node in
+ * hex, which is wherever it was heard (doc/protocol.md section 4.13).
  */
 
 #include <linux/etherdevice.h>
@@ -32,6 +33,18 @@ static int oae_addr_parse_low24(struct oae_addr *addr, const char *text)
 	return 0;
 }
 
+static int oae_addr_parse_id(struct oae_addr *addr, const char *text)
+{
+	return kstrtou64(text, 16, &addr->id) || addr->id < OAE_ID_LEAST ? -EINVAL : 0;
+}
+
+static int oae_addr_parse_mac(struct oae_addr *addr, const char *text)
+{
+	/* mac_pton() accepts trailing characters */
+	return strlen(text) != 3 * ETH_ALEN - 1 || !mac_pton(text, addr->mac) ||
+	       !is_valid_ether_addr(addr->mac) ? -EINVAL : 0;
+}
+
 /**
  * oae_addr_parse() - parse an address
  * @addr: filled in
@@ -59,19 +72,14 @@ int oae_addr_parse(struct oae_addr *addr, const char *text)
 			return err;
 		text = slash + 1;
 	}
-	if (strchr(text, ':')) {
-		/* mac_pton() accepts trailing characters */
-		if (strlen(text) != 3 * ETH_ALEN - 1 ||
-		    !mac_pton(text, addr->mac) ||
-		    !is_valid_ether_addr(addr->mac))
-			return -EINVAL;
-	} else {
+	if (strstarts(text, "id:"))
+		err = oae_addr_parse_id(addr, text + 3);
+	else if (strchr(text, ':'))
+		err = oae_addr_parse_mac(addr, text);
+	else
 		err = oae_addr_parse_low24(addr, text);
-		if (err)
-			return err;
-	}
-	addr->set = true;
-	return 0;
+	addr->set = !err;
+	return err;
 }
 
 /**
@@ -90,11 +98,54 @@ int oae_addr_print(const struct oae_addr *addr, char *buf, size_t size)
 
 	if (!addr->set)
 		return scnprintf(buf, size, "%s", "");
+	if (addr->id)
+		return scnprintf(buf, size, "%s%sid:%016llx", addr->dev, slash, addr->id);
 	if (addr->low24)
 		return scnprintf(buf, size, "%s%s0x%02x%02x%02x", addr->dev,
 				 slash, addr->mac[3], addr->mac[4],
 				 addr->mac[5]);
 	return scnprintf(buf, size, "%s%s%pM", addr->dev, slash, addr->mac);
+}
+
+/* Is this place a better one to reach a node at than the best so far? */
+static bool addr_better(const struct oae_neigh_where *a, const struct oae_neigh_where *b)
+{
+	bool up = netif_carrier_ok(a->port->dev), best_up = netif_carrier_ok(b->port->dev);
+
+	if (up != best_up)
+		return up;
+	if (a->mtu != b->mtu)
+		return a->mtu > b->mtu;
+	if (a->port != b->port)
+		return a->port->dev->ifindex < b->port->dev->ifindex;
+	return memcmp(a->mac, b->mac, ETH_ALEN) < 0;
+}
+
+static bool addr_is_dev(const struct oae_addr *addr, const struct oae_port *port)
+{
+	return !addr->dev[0] || !strncmp(addr->dev, port->dev->name, IFNAMSIZ);
+}
+
+/*
+ * The place to reach a node with an id at, as long as nothing changes always the same.
+ * @only: at this port; NULL: at any that the address allows. False: it was not heard.
+ */
+static bool addr_find_id(struct oae_node *node, const struct oae_addr *addr,
+			 const struct oae_port *only, struct oae_neigh_where *best)
+{
+	struct oae_neigh_where at[OAE_NEIGH_AN_ID];
+	unsigned int i, n;
+	bool any = false;
+
+	n = oae_neigh_of_id(node, addr->id, at, ARRAY_SIZE(at));
+	for (i = 0; i < n; i++) {
+		if (only ? at[i].port != only : !addr_is_dev(addr, at[i].port))
+			continue;
+		if (!any || addr_better(&at[i], best))
+			*best = at[i];
+		any = true;
+	}
+	return any;
 }
 
 /**
@@ -103,14 +154,25 @@ int oae_addr_print(const struct oae_addr *addr, char *buf, size_t size)
  * @port: supplies the OUI if the address has only 24 bits; not gone
  * @mac: filled in
  *
- * Context: any; under rcu_read_lock() or RTNL.
+ * Context: any but hard interrupts; under rcu_read_lock(), or RTNL if it is no id.
+ *
+ * Return: false if it is an id, and that was not heard at the port.
  */
-void oae_addr_under(const struct oae_addr *addr, const struct oae_port *port,
+bool oae_addr_under(const struct oae_addr *addr, const struct oae_port *port,
 		    u8 mac[ETH_ALEN])
 {
+	struct oae_neigh_where at;
+
+	if (addr->id) {
+		if (!addr_find_id(port->node, addr, port, &at))
+			return false;
+		memcpy(mac, at.mac, ETH_ALEN);
+		return true;
+	}
 	memcpy(mac, addr->mac, ETH_ALEN);
 	if (addr->low24)
 		memcpy(mac, port->dev->dev_addr, 3);
+	return true;
 }
 
 /**
@@ -130,6 +192,23 @@ void oae_target(struct oae_node *node, struct oae_addr *addr)
 	} while (read_seqretry(&node->addr_lock, seq));
 }
 
+/* Under rcu_read_lock(). */
+static int addr_resolve_id(struct oae_node *node, const struct oae_addr *addr,
+			   struct oae_port **port, u8 mac[ETH_ALEN])
+{
+	struct oae_neigh_where at;
+
+	if (list_empty(&node->ports))
+		return -ENODEV;
+	if (addr->id == node->id)
+		return -EINVAL;
+	if (!addr_find_id(node, addr, NULL, &at) || !refcount_inc_not_zero(&at.port->ref))
+		return -EHOSTUNREACH;
+	*port = at.port;
+	memcpy(mac, at.mac, ETH_ALEN);
+	return 0;
+}
+
 /**
  * oae_addr_resolve() - find the port and the MAC for an address
  * @node: the node
@@ -140,7 +219,8 @@ void oae_target(struct oae_node *node, struct oae_addr *addr)
  * Context: any but hard interrupts.
  *
  * Return: 0; -EDESTADDRREQ @addr is not set; -ENODEV no such port, or none at
- * all; -EINVAL the port's own address.
+ * all; -EHOSTUNREACH it is an id that was not heard; -EINVAL the port's own address,
+ * or the node's own id.
  */
 int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr,
 		     struct oae_port **port, u8 mac[ETH_ALEN])
@@ -152,6 +232,10 @@ int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr,
 		return -EDESTADDRREQ;
 
 	rcu_read_lock();
+	if (addr->id) {
+		err = addr_resolve_id(node, addr, port, mac);
+		goto out;
+	}
 	p = oae_port_find(node, addr->dev);
 	if (!p) {
 		err = -ENODEV;
@@ -169,15 +253,25 @@ out:
 	return err;
 }
 
-static bool oae_addr_is(const struct oae_addr *addr,
-			const struct oae_port *port, const u8 mac[ETH_ALEN])
+/**
+ * oae_addr_covers() - does an address stand for a peer?
+ * @addr: the address
+ * @port: the port that the peer is at; not gone
+ * @mac: the peer's address
+ *
+ * Context: any but hard interrupts; under rcu_read_lock().
+ *
+ * Return: true if so.
+ */
+bool oae_addr_covers(const struct oae_addr *addr, const struct oae_port *port,
+		     const u8 mac[ETH_ALEN])
 {
 	u8 whole[ETH_ALEN];
 
-	if (!addr->set)
+	if (!addr->set || !addr_is_dev(addr, port))
 		return false;
-	if (addr->dev[0] && strncmp(addr->dev, port->dev->name, IFNAMSIZ))
-		return false;
+	if (addr->id)
+		return addr->id == oae_neigh_id(port->node, port, mac);
 	oae_addr_under(addr, port, whole);
 	return ether_addr_equal_unaligned(whole, mac);
 }
@@ -200,11 +294,11 @@ bool oae_peer_configured(struct oae_node *node, const struct oae_port *port,
 
 	do {
 		seq = read_seqbegin(&node->addr_lock);
-		found = oae_addr_is(&node->target, port, mac);
+		found = oae_addr_covers(&node->target, port, mac);
 		n = min_t(unsigned int, READ_ONCE(node->npeers),
 			  OAE_MAX_PEERS);
 		for (i = 0; i < n && !found; i++)
-			found = oae_addr_is(&node->peers[i], port, mac);
+			found = oae_addr_covers(&node->peers[i], port, mac);
 	} while (read_seqretry(&node->addr_lock, seq));
 	return found;
 }

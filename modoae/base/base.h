@@ -92,6 +92,7 @@ struct oae_addr {
 	u8 mac[ETH_ALEN] __aligned(2);
 	bool set;
 	bool low24;		/* only mac[3..5] count */
+	u64 id;			/* not 0: the node with this id, wherever it was heard */
 };
 
 #define OAE_MAX_PEERS	64
@@ -134,6 +135,7 @@ struct oae_node {
 	bool shut;			/* the knob `shutdown` */
 
 	u64 id;				/* 0: no port was ever bound; RTNL, without a port, to change it */
+	u64 auto_id;			/* that of the first port ever bound; RTNL */
 	u64 inc;			/* incarnation of the node, no link's */
 	struct oae_neighbours *neigh;	/* NULL: no port was ever bound */
 	/* News of a neighbour, in softirq under rcu_read_lock(); NULL: nobody wants them. */
@@ -328,6 +330,8 @@ void oae_node_exit(struct oae_node *node);
 struct oae_node *oae_node(struct net *net);
 struct oae_node *oae_node_current(void);
 int oae_node_use(struct oae_node *node);
+int oae_node_set_id(struct oae_node *node, u64 id);
+void oae_node_first_port(struct oae_node *node, const u8 *mac);
 
 /* stats.c */
 static inline void oae_count_n(struct oae_node *node, unsigned int stat, u64 n)
@@ -420,8 +424,10 @@ void oae_news_state(struct oae_node *node, struct oae_news_state *state);
 /* addr.c: addresses in text form */
 int oae_addr_parse(struct oae_addr *addr, const char *text);
 int oae_addr_print(const struct oae_addr *addr, char *buf, size_t size);
-void oae_addr_under(const struct oae_addr *addr, const struct oae_port *port,
+bool oae_addr_under(const struct oae_addr *addr, const struct oae_port *port,
 		    u8 mac[ETH_ALEN]);
+bool oae_addr_covers(const struct oae_addr *addr, const struct oae_port *port,
+		     const u8 mac[ETH_ALEN]);
 void oae_target(struct oae_node *node, struct oae_addr *addr);
 int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr,
 		     struct oae_port **port, u8 mac[ETH_ALEN]);

@@ -3,6 +3,7 @@
 
 #include <linux/nsproxy.h>
 #include <linux/random.h>
+#include <linux/rtnetlink.h>
 #include <linux/sched.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
@@ -65,6 +66,47 @@ int oae_node_use(struct oae_node *node)
 	lockdep_assert_held(&node->dev_lock);
 	return oae_stats_make(node) ?: oae_evlog_make(node) ?:
 	       node_found_make(node) ?: oae_news_make(node) ?: oae_neigh_make(node);
+}
+
+/**
+ * oae_node_set_id() - set the id of a node (protocol 4.13)
+ * @node: the node
+ * @id: the id; 0: that of the first port that it has ever bound, or will bind
+ *
+ * An id that others may have heard stays. What is set already may be set again.
+ *
+ * Context: process, may sleep; takes RTNL.
+ *
+ * Return: 0; -EBUSY the node has a port.
+ */
+int oae_node_set_id(struct oae_node *node, u64 id)
+{
+	int err = 0;
+
+	rtnl_lock();
+	id = id ?: node->auto_id;
+	if (id != node->id && !list_empty(&node->ports))
+		err = -EBUSY;
+	else
+		node->id = id;
+	rtnl_unlock();
+	return err;
+}
+
+/**
+ * oae_node_first_port() - a port is being bound: the first one gives the node its id
+ * @node: the node
+ * @mac: address of the port
+ *
+ * Context: under RTNL.
+ */
+void oae_node_first_port(struct oae_node *node, const u8 *mac)
+{
+	ASSERT_RTNL();
+	if (!node->auto_id)
+		node->auto_id = oae_id_of_mac(mac);
+	if (!node->id)
+		node->id = node->auto_id;
 }
 
 /**

@@ -3,8 +3,8 @@
  * The module's parameters, except for those that are numbers, which are in knobs.c.
  *
  * A parameter acts on the node of the task that reads or writes it. The values that
- * insmod is given go into a template, from which every node starts; `dev` and
- * `target` apply only to the namespace that insmod runs in. kernel_param_lock
+ * insmod is given go into a template, from which every node starts; `dev`, `target` and
+ * `id` apply only to the namespace that insmod runs in. kernel_param_lock
  * serialises all writes, except for `dev`: that may wait for peers, so it drops
  * kernel_param_lock meanwhile, and is serialised by node->dev_lock.
  */
@@ -25,6 +25,7 @@ static struct {
 	struct oae_addr peers[OAE_MAX_PEERS];
 	unsigned int npeers;
 	u8 nhmac[ETH_ALEN];
+	u64 id;
 	int step;
 	bool shut;
 	char dev[512];
@@ -169,7 +170,7 @@ static int params_print_dev(void *owner, char *buf, size_t size)
 	return scnprintf(buf, size, "%s", oae_template.dev);
 }
 
-#define OAE_ADDR_TAKES "[DEV/]ADDR, ADDR being 24 bits in hex or a whole unicast MAC"
+#define OAE_ADDR_TAKES "[DEV/]ADDR, ADDR being 24 bits in hex, a whole unicast MAC, or id: and an id in hex"
 #define OAE_TARGET_TAKES "takes " OAE_ADDR_TAKES "; 0 for none"
 
 /* May @addr be the target? A missing port is no error: it may be bound later. */
@@ -184,7 +185,7 @@ static int params_target_check(struct oae_node *node,
 	err = oae_addr_resolve(node, addr, &port, mac);
 	if (err == -EINVAL)
 		return oae_refuse(why, "target", val, err,
-				  "takes another address than the port's own");
+				  "takes another address than the port's own, another id than the node's");
 	if (!err)
 		oae_port_put(port);
 	return 0;
@@ -298,7 +299,7 @@ static int params_nhmac_parse(struct oae_addr *addr, const char *val)
 	memset(addr, 0, sizeof(*addr));
 	if (!strcmp(val, "auto"))
 		return 0;
-	return oae_addr_parse(addr, val) || !addr->set || addr->low24 ||
+	return oae_addr_parse(addr, val) || !addr->set || addr->low24 || addr->id ||
 	       addr->dev[0] ? -EINVAL : 0;
 }
 
@@ -341,6 +342,49 @@ static int params_print_nhmac(void *owner, char *buf, size_t size)
 	if (node)
 		n += oae_node_way_print(node, buf + n, size - n);
 	return n;
+}
+
+#define OAE_ID_TAKES "takes 13 to 16 digits in hex, not less than 1 and 12 zeros; 0 for that of the first port bound"
+
+/* The id is 0 for automatic. */
+static int params_id_parse(u64 *id, const char *val)
+{
+	*id = 0;
+	if (!*val)
+		return 0;
+	return kstrtou64(val, 16, id) || (*id && *id < OAE_ID_LEAST) ? -EINVAL : 0;
+}
+
+static int params_parse_id(void *owner, struct oae_setting *s,
+			   struct oae_refusal *why)
+{
+	u64 id;
+
+	if (params_id_parse(&id, s->val))
+		return oae_refuse(why, "id", s->val, -EINVAL, OAE_ID_TAKES);
+	return 0;
+}
+
+static int params_apply_id(void *owner, struct oae_setting *s,
+			   struct oae_refusal *why)
+{
+	u64 id;
+
+	params_id_parse(&id, s->val);
+	if (owner && oae_node_set_id(owner, id))
+		return oae_refuse(why, "id", s->val, -EBUSY,
+				  "is set while no port is bound");
+	if (!owner)
+		oae_template.id = id;
+	return 0;
+}
+
+static int params_print_id(void *owner, char *buf, size_t size)
+{
+	struct oae_node *node = owner;
+	u64 id = node ? node->id : oae_template.id;
+
+	return scnprintf(buf, size, id ? "%016llx" : "%llx", id);
 }
 
 #define OAE_WKSTEP_TAKES "takes 0 (run), 1 to 100 (frames a step), then s (one step)"
@@ -492,11 +536,13 @@ OAE_PARAM(dev, 0644,
 	  "is changed by adding and deleting ports", OAE_KNOB_FINAL);
 MODULE_PARM_DESC(dev, "net devices bound: a,b these and no others; +a or -a one more or less; *,-a every one but a, later ones too; the caller's namespace");
 OAE_PARAM(target, 0644, OAE_TARGET_TAKES, NULL, OAE_KNOB_FINAL);
-MODULE_PARM_DESC(target, "peer that noc_debug sends to, and whose link is opened: [DEV/]24 bits in hex under the port's OUI, or a whole MAC; 0 for none");
+MODULE_PARM_DESC(target, "peer that noc_debug sends to, and whose link is opened: [DEV/]24 bits in hex under the port's OUI, or a whole MAC, or id: and an id; 0 for none");
 OAE_PARAM(peers, 0644, OAE_PEERS_TAKES, NULL, OAE_KNOB_SURE);
 MODULE_PARM_DESC(peers, "up to 64 peers for accept=peers, comma-separated, each written like target");
 OAE_PARAM(nhmac, 0644, OAE_NHMAC_TAKES, NULL, OAE_KNOB_SURE);
 MODULE_PARM_DESC(nhmac, "the gateway's MAC, on all ports, or auto: learned from its HELLO; shows the one in use (default auto)");
+OAE_PARAM(id, 0644, OAE_ID_TAKES, NULL, OAE_KNOB_FINAL);
+MODULE_PARM_DESC(id, "id of this node, in hex, the caller's namespace; 0: that of the first port bound (default 0)");
 OAE_PARAM(wkstep, 0644, OAE_WKSTEP_TAKES, NULL, OAE_KNOB_SURE);
 MODULE_PARM_DESC(wkstep, "single-stepping: 0 run freely, 1 to 100 frames a step, s one step (default 0)");
 OAE_PARAM(shutdown, 0644, OAE_SHUTDOWN_TAKES, NULL, OAE_KNOB_SURE);
@@ -526,6 +572,8 @@ int oae_params_start(void)
 	mutex_lock(&node->dev_lock);
 	kernel_param_lock(THIS_MODULE);
 	err = oae_knobs_check_defaults();
+	if (!err)
+		err = oae_node_set_id(node, oae_template.id);
 	if (!err)
 		err = params_dev_set(node, strim(oae_template.dev), &why);
 	if (!err) {

@@ -2,6 +2,7 @@
 /*
  * /proc/net/modoae, one for each namespace:
  *   tags	the links; `close [DEV/]ADDR [VC]` written to it closes one
+ *   neighbours	hosts heard on the segments of the ports
  *   stats	all counters
  *   ev_log	the last events
  *   noc_debug	data; see dev/noc_debug.c
@@ -157,6 +158,16 @@ static const struct seq_operations oae_tags_ops = {
 	.show = procfs_tags_show,
 };
 
+/* Begin to close a link, if there is one. Under rcu_read_lock(). */
+static bool procfs_close(struct oae_port *port, u64 kid)
+{
+	struct oae_tag *tag = oae_tag_find(port, kid);
+
+	if (tag)
+		oae_tag_close(tag);
+	return tag;
+}
+
 /**
  * oae_links_close_to() - begin to close the links to a peer (protocol 4.7)
  * @node: the node
@@ -172,22 +183,26 @@ static const struct seq_operations oae_tags_ops = {
 int oae_links_close_to(struct oae_node *node, const struct oae_addr *addr,
 		       u8 vc)
 {
+	struct oae_neigh_where at[OAE_NEIGH_AN_ID];
 	struct oae_port *port;
-	struct oae_tag *tag;
+	unsigned int i, n = 0;
 	u8 mac[ETH_ALEN];
 	int err = -ENOENT;
 
 	rcu_read_lock();
+	if (addr->id)
+		n = oae_neigh_of_id(node, addr->id, at, ARRAY_SIZE(at));
+	for (i = 0; i < n; i++)
+		if (oae_addr_covers(addr, at[i].port, at[i].mac) &&
+		    procfs_close(at[i].port, oae_kid(vc, at[i].mac)))
+			err = 0;
 	list_for_each_entry_rcu(port, &node->ports, list) {
-		if (addr->dev[0] &&
-		    strncmp(addr->dev, port->dev->name, IFNAMSIZ))
+		if (addr->id || (addr->dev[0] &&
+				 strncmp(addr->dev, port->dev->name, IFNAMSIZ)))
 			continue;
 		oae_addr_under(addr, port, mac);
-		tag = oae_tag_find(port, oae_kid(vc, mac));
-		if (!tag)
-			continue;
-		oae_tag_close(tag);
-		err = 0;
+		if (procfs_close(port, oae_kid(vc, mac)))
+			err = 0;
 	}
 	rcu_read_unlock();
 	return err;
@@ -239,6 +254,64 @@ static int procfs_tags_write(struct file *file, char *buf, size_t size)
 	return err ?: size;
 }
 
+/* neighbours: *pos is the place of the entry in the table, plus 1. */
+
+struct oae_neighbours_iter {
+	struct seq_net_private p;
+	struct oae_neigh_view view;
+};
+
+static void *procfs_neighbours_at(struct seq_file *m, loff_t *pos)
+{
+	struct oae_neighbours_iter *iter = m->private;
+	unsigned int at = *pos - 1;
+
+	if (!oae_neigh_at(oae_node(seq_file_net(m)), &at, &iter->view))
+		return NULL;
+	*pos = at + 1;
+	return &iter->view;
+}
+
+static void *procfs_neighbours_start(struct seq_file *m, loff_t *pos)
+	__acquires(RCU)
+{
+	rcu_read_lock();
+	return *pos ? procfs_neighbours_at(m, pos) : SEQ_START_TOKEN;
+}
+
+static void *procfs_neighbours_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	++*pos;
+	return procfs_neighbours_at(m, pos);
+}
+
+static void procfs_neighbours_stop(struct seq_file *m, void *v)
+	__releases(RCU)
+{
+	rcu_read_unlock();
+}
+
+static int procfs_neighbours_show(struct seq_file *m, void *p)
+{
+	const struct oae_neigh_view *v = p;
+
+	if (p == SEQ_START_TOKEN)
+		seq_printf(m, "%-16s %-15s %-17s %5s %8s %-16s\n", "id", "port", "mac",
+			   "mtu", "heard_ms", "inc");
+	else
+		seq_printf(m, "%016llx %-15s %pM %5u %8llu %016llx\n", v->id,
+			   v->where.port->dev->name, v->where.mac, v->where.mtu, v->heard,
+			   v->inc);
+	return 0;
+}
+
+static const struct seq_operations oae_neighbours_ops = {
+	.start = procfs_neighbours_start,
+	.next = procfs_neighbours_next,
+	.stop = procfs_neighbours_stop,
+	.show = procfs_neighbours_show,
+};
+
 static int procfs_stats_show(struct seq_file *m, void *unused)
 {
 	struct oae_node *node = oae_node(seq_file_single_net(m));
@@ -275,6 +348,8 @@ int oae_procfs_init(struct oae_node *node)
 	if (!proc_create_net_data_write("tags", 0644, dir, &oae_tags_ops,
 					procfs_tags_write,
 					sizeof(struct oae_tags_iter), NULL) ||
+	    !proc_create_net_data("neighbours", 0444, dir, &oae_neighbours_ops,
+				  sizeof(struct oae_neighbours_iter), NULL) ||
 	    !proc_create_net_single("stats", 0444, dir, procfs_stats_show,
 				    NULL) ||
 	    !proc_create_net_single("ev_log", 0444, dir, procfs_ev_log_show,

@@ -67,7 +67,8 @@ int oae_target_set(struct oae_node *node, const struct oae_addr *addr)
 	if (addr->set && !READ_ONCE(node->shut))
 		tag = target_open(node, addr);
 	if (IS_ERR(tag)) {
-		if (PTR_ERR(tag) != -ENODEV && PTR_ERR(tag) != -ESHUTDOWN)
+		if (PTR_ERR(tag) != -ENODEV && PTR_ERR(tag) != -ESHUTDOWN &&
+		    PTR_ERR(tag) != -EHOSTUNREACH)
 			return PTR_ERR(tag);
 		tag = NULL;
 	}

@@ -94,18 +94,40 @@ static int file_check_attach(const struct oae_attach *a)
 	bool listening = a->flags & OAE_ATTACH_LISTEN;
 
 	if (a->flags & ~(OAE_ATTACH_LISTEN | OAE_ATTACH_ANY_VC |
-			 OAE_ATTACH_OPEN) ||
-	    a->zero || a->zero2 ||
+			 OAE_ATTACH_OPEN | OAE_ATTACH_ID) ||
+	    a->zero || (a->id_high && !(a->flags & OAE_ATTACH_ID)) ||
 	    strnlen(a->port, sizeof(a->port)) == sizeof(a->port))
 		return -EINVAL;
 	if (!listening && a->flags & OAE_ATTACH_ANY_VC)
 		return -EINVAL;
-	if (listening && (a->flags & OAE_ATTACH_OPEN ||
+	if (listening && (a->flags & (OAE_ATTACH_OPEN | OAE_ATTACH_ID) ||
 			  (a->flags & OAE_ATTACH_ANY_VC && a->vc)))
 		return -EINVAL;
+	if (a->flags & OAE_ATTACH_ID)
+		return a->id_high && a->id_high <= U16_MAX ? 0 : -EINVAL;
 	if (listening && is_zero_ether_addr(a->peer))
 		return 0;
 	return is_valid_ether_addr(a->peer) ? 0 : -EINVAL;
+}
+
+/* Put the port and the address at which a node was heard in the place of its id. */
+static int file_attach_id(struct oae_file *f, struct oae_attach *a)
+{
+	struct oae_addr addr = {
+		.set = true,
+		.id = (u64)a->id_high << 48 | (u64)get_unaligned_be16(a->peer) << 32 |
+		      get_unaligned_be32(a->peer + 2),
+	};
+	struct oae_port *port;
+	int err;
+
+	strscpy(addr.dev, a->port, sizeof(addr.dev));
+	err = oae_addr_resolve(oae_file_node(f), &addr, &port, a->peer);
+	if (err)
+		return err;
+	memcpy(a->port, port->name, IFNAMSIZ);
+	oae_port_put(port);
+	return 0;
 }
 
 /* The port by name, with a reference. -EINVAL: its address is the peer's. */
@@ -169,6 +191,8 @@ static int file_ioctl_attach(struct oae_file *f, const void __user *arg)
 	if (!ns_capable(f->net->user_ns, CAP_NET_RAW))
 		return -EPERM;
 	err = file_check_attach(&a);
+	if (!err && a.flags & OAE_ATTACH_ID)
+		err = file_attach_id(f, &a);
 	if (err)
 		return err;
 	mutex_lock(&f->setup);

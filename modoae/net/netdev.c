@@ -122,8 +122,7 @@ static int netdev_port_bind(struct oae_node *node, struct net_device *dev)
 	if (!port)
 		return -ENOMEM;
 	dev_hold(dev);
-	if (!node->id)
-		node->id = oae_id_of_mac(dev->dev_addr);
+	oae_node_first_port(node, dev->dev_addr);
 	list_add_tail_rcu(&port->list, &node->ports);
 	dev_add_pack(&port->pt);
 	oae_news_port(port, "bound");

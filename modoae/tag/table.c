@@ -118,6 +118,27 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
 }
 
 /**
+ * oae_tags_to() - is there a tag for a peer, on any channel?
+ * @port: a port
+ * @mac: the peer's address there
+ *
+ * Looks for each channel. For rare events.
+ *
+ * Context: any; under rcu_read_lock().
+ *
+ * Return: true if so.
+ */
+bool oae_tags_to(struct oae_port *port, const u8 *mac)
+{
+	unsigned int vc;
+
+	for (vc = 0; vc <= U8_MAX; vc++)
+		if (oae_tag_find(port, oae_kid(vc, mac)))
+			return true;
+	return false;
+}
+
+/**
  * oae_tag_find() - find a tag
  * @port: its port
  * @kid: its key id

@@ -268,6 +268,7 @@ bool oae_unclaimed_any(const struct oae_node *node);
 /* table.c */
 u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN]);
 void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN]);
+bool oae_tags_to(struct oae_port *port, const u8 *mac);
 struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid);
 struct oae_tag *oae_tag_of_frame(struct oae_port *port, u64 kid);
 struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger,

@@ -242,7 +242,7 @@ class Bad(TwoEnds):
         self.refused(errno.EINVAL, attach, flags=dev.ATTACH_ANY_VC)
         for n in (1, 128, 255):
             self.refused(errno.EINVAL, attach, zero=n)
-            self.refused(errno.EINVAL, attach, zero2=n << 24)
+            self.refused(errno.EINVAL, attach, id_high=n << 24)
         self.refused((errno.EINVAL, errno.ENODEV), attach, port=b"v" * 16)
         for name in (b"nosuch", b"va\0\0\0x", b"../va", b"\xff"):
             if name != b"va\0\0\0x":

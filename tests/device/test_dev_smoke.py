@@ -64,7 +64,7 @@ class Attaching(TwoHosts):
                                            "flags": dev.ATTACH_LISTEN})):
             self.assert_errno(code, f.attach, **args)
         for bad in (dev.Attach(peer=dev.mac_bytes(peer), zero=1),
-                    dev.Attach(peer=dev.mac_bytes(peer), zero2=1)):
+                    dev.Attach(peer=dev.mac_bytes(peer), id_high=1)):
             self.assert_errno(errno.EINVAL, f.ioctl, dev.ATTACH, bad.bytes())
         self.assert_errno(errno.EFAULT, dev.call, f.fd, dev.ATTACH, 8)
         self.assert_errno(errno.ENOTTY, f.ioctl, dev.ioc(1, 99, 8), bytes(8))

@@ -64,7 +64,7 @@ def record(name, layout, fields):
     return Record
 
 
-Attach = record("Attach", "16s6sBBII", "port peer vc zero flags zero2")
+Attach = record("Attach", "16s6sBBII", "port peer vc zero flags id_high")
 PeerRec = record("PeerRec", "16s6sBB", "port peer vc zero")
 Options = record("Options", "6I", "flags deadline_ms linger_ms queue queue_bytes zero")
 SwapArg = record("SwapArg", "QQIIIIQ", "give take give_len take_len flags zero id")
