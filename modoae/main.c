@@ -30,6 +30,7 @@ static int __net_init oae_net_init(struct net *net)
 	oae_unclaimed_init(node);
 	oae_knobs_init(node);
 	oae_params_init(node);
+	oae_target_init(node);
 
 	err = oae_tags_init(node, oae_tag_timer);
 	if (err)

@@ -32,6 +32,7 @@
 #include <linux/spinlock.h>
 #include <linux/timerqueue.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
 
@@ -142,8 +143,11 @@ struct oae_node {
 	void (*neigh_news)(struct oae_node *node, struct oae_port *port, const u8 *mac);
 	/* Is there a link to this peer? Context as there. */
 	bool (*neigh_linked)(struct oae_port *port, const u8 *mac);
+	/* A neighbour is new, or has this id now. Context as there. */
+	void (*id_heard)(struct oae_node *node, u64 id);
 
 	struct oae_tag *wanted;		/* ctl/target.c: the link of `target`, or NULL */
+	struct work_struct target_work;	/* ctl/target.c */
 
 	struct mutex dev_lock;		/* one write to the knob `dev` at a time */
 	struct list_head ports;		/* RTNL; RCU for readers */

@@ -311,6 +311,7 @@ void oae_neigh_rcv(struct oae_port *port, const u8 *from, const struct oae_frame
 	if (!news)
 		return;
 	oae_announce_to(port);
+	node->id_heard(node, f->hello.id);
 	if (node->neigh_news)
 		node->neigh_news(node, port, from);
 }

@@ -18,6 +18,7 @@ void oae_params_stop(void);
 
 /* target.c: the link that `target` opens */
 int oae_target_set(struct oae_node *node, const struct oae_addr *addr);
+void oae_target_init(struct oae_node *node);
 void oae_target_bound(struct oae_node *node);
 void oae_target_exit(struct oae_node *node);
 

@@ -4,9 +4,16 @@
  * before there is anything to send, and kept asking while the peer does not answer.
  * Nothing here waits for the peer.
  *
+ * A target may be an id that was not heard yet. When it is heard, in softirq, work opens
+ * the link.
+ *
  * kernel_param_lock protects node->wanted, the tag of this link. It may be dead, or its
  * link closed: then the next write to `target`, or the next transaction, opens another.
  */
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/workqueue.h>
+
 #include "ctl.h"
 
 /* Open the link to @addr on `vci`. The tag with a reference, or an ERR_PTR(). */
@@ -52,8 +59,9 @@ static void target_replace(struct oae_node *node, struct oae_tag *tag, bool clos
  * @addr: the new value; not set: close the link to the former target, unless a file is
  *	attached to it
  *
- * The link to a former target stays if there is a new one. Without a port for @addr, or
- * while the node is shut, the link is opened by oae_target_bound().
+ * The link to a former target stays if there is a new one. Without a port for @addr, while
+ * the node is shut, or if @addr is an id that was not heard, the link is opened by
+ * oae_target_bound().
  *
  * Context: process, may sleep; under kernel_param_lock; takes tag->lock.
  *
@@ -81,7 +89,7 @@ int oae_target_set(struct oae_node *node, const struct oae_addr *addr)
 
 /**
  * oae_target_bound() - open the link to `target` if it could not be opened when it was set
- * @node: the node, whose ports have changed, or which is no longer shut
+ * @node: the node, whose ports or neighbours have changed, or which is no longer shut
  *
  * A link that cannot be opened now is opened by the first transaction.
  *
@@ -99,13 +107,46 @@ void oae_target_bound(struct oae_node *node)
 		target_replace(node, tag, false);
 }
 
+static void target_work(struct work_struct *work)
+{
+	struct oae_node *node = container_of(work, struct oae_node, target_work);
+
+	kernel_param_lock(THIS_MODULE);
+	oae_target_bound(node);
+	kernel_param_unlock(THIS_MODULE);
+}
+
+/* A neighbour is new. Context: softirq. */
+static void target_heard(struct oae_node *node, u64 id)
+{
+	struct oae_addr target;
+
+	oae_target(node, &target);
+	if (target.id == id)
+		schedule_work(&node->target_work);
+}
+
 /**
- * oae_target_exit() - forget the link that `target` has opened
- * @node: the node, whose parameters nobody sets any more
+ * oae_target_init() - initialise what opens the link of `target`
+ * @node: the node, not published yet
  *
  * Context: process.
  */
+void oae_target_init(struct oae_node *node)
+{
+	INIT_WORK(&node->target_work, target_work);
+	node->id_heard = target_heard;
+}
+
+/**
+ * oae_target_exit() - forget the link that `target` has opened
+ * @node: the node, whose parameters nobody sets any more, and which has no port
+ *
+ * Context: process, may sleep; takes kernel_param_lock.
+ */
 void oae_target_exit(struct oae_node *node)
 {
+	/* Without a port no neighbour is heard that would start it again. */
+	cancel_work_sync(&node->target_work);
 	target_replace(node, NULL, false);
 }

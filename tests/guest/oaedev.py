@@ -28,7 +28,7 @@ MINOR = Path("/sys/class/misc/oae/dev")
 COMMITTED, REVERSED, UNKNOWN = range(3)
 MESSAGE, SWAP, VERB = range(3)
 
-ATTACH_LISTEN, ATTACH_ANY_VC, ATTACH_OPEN = 1, 2, 4
+ATTACH_LISTEN, ATTACH_ANY_VC, ATTACH_OPEN, ATTACH_ID = 1, 2, 4, 8
 OPT_EXPRESS = 1
 LINGER_BACKGROUND = 0xffffffff
 NONBLOCK = 1
@@ -299,6 +299,11 @@ class OaeFile:      # pylint: disable=too-many-public-methods
     def attach(self, peer=bytes(6), vc=0, port="", flags=0):
         """OAE_ATTACH"""
         self.ioctl(ATTACH, Attach(port.encode(), mac_bytes(peer), vc, 0, flags).bytes())
+
+    def attach_id(self, peer, vc=0, port="", flags=0):
+        """OAE_ATTACH with ID"""
+        self.ioctl(ATTACH, Attach(port.encode(), (peer & (1 << 48) - 1).to_bytes(6, "big"), vc, 0,
+                                  flags | ATTACH_ID, peer >> 48).bytes())
 
     def listen(self, peer=bytes(6), vc=0, port="", any_vc=False):
         """OAE_ATTACH with LISTEN"""

@@ -247,6 +247,15 @@ class Host:     # pylint: disable=too-many-public-methods
                 return row
         return None
 
+    def neighbours(self):
+        """/proc/net/modoae/neighbours: a dict a line, numbers as numbers."""
+        head, *lines = self._proc("neighbours").splitlines()
+        rows = [dict(zip(head.split(), line.split())) for line in lines]
+        for row in rows:
+            row.update(id=int(row["id"], 16), inc=int(row["inc"], 16), mtu=int(row["mtu"]),
+                       heard_ms=int(row["heard_ms"]))
+        return rows
+
     def close_tag(self, peer, vc=0):
         """`close` written to tags."""
         with self, open(self._path("tags"), "wb", buffering=0) as f:
@@ -432,12 +441,17 @@ def _module_image(module):
 
 
 def load(host=None, module=MODULE, **params):
-    """insmod modoae.ko in the namespace of a host; OSError says why not."""
+    """insmod modoae.ko in the namespace of a host; OSError says why not.
+
+    Its hosts say nothing of their own accord: without discover.
+    """
     if host:
         with host:
             load(module=module, **params)
         return
     image = _module_image(module)
+    if module == MODULE:
+        params = {"discover": 0} | params
     args = " ".join(f'{name}="{value}"' for name, value in params.items()).encode()
     if LIBC.syscall(SYS_INIT_MODULE, image, ctypes.c_ulong(len(image)), args):
         fail_with_errno("insmod")

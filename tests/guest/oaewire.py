@@ -20,7 +20,7 @@ OPCODES = ("SYNC", "SYNC_ACK", "SYNC_CHK", "CLOSE", "CLOSE_ACK", "OFFER", "REFLE
 EXPRESS, LAST, RESUME, WANT_DONE, HELD, VIA, AUTH = (1 << n for n in range(7))
 MESSAGE, SWAP, VERB, VOID, PACK = range(5)
 CAPS_PACK = 0x40
-GATEWAY, LEAVING, ASK, ABOUT = (1 << n for n in range(4))     # flags of HELLO
+GATEWAY, LEAVING, ASK, ABOUT, HELLO_NODE = (1 << n for n in range(5))     # flags of HELLO
 BUSY, GAP, NO_HALF, CONFLICT, TOO_BIG, KIND, POLICY, FULL, NO_REGION, RANGE, ACCESS, \
     BAD_VERB = range(1, 13)
 
@@ -118,6 +118,11 @@ def hello_body(flags=0, zone=0, mtu=1500, epoch=0, inc=0,      # pylint: disable
                life=0, node_life=0, about=bytes(6)):
     """The payload of a HELLO; times in units of 100 ms."""
     return _HELLO.pack(flags, 0, zone, mtu, epoch, inc, life, node_life, mac_bytes(about), 0)
+
+
+def node_body(id_, inc, mtu=1500, flags=HELLO_NODE, rest=0):
+    """The payload of a HELLO NODE; rest: what should be 0."""
+    return struct.pack(">BBHHHQQ", flags, 0, rest, mtu, rest, id_, inc)
 
 
 def via(dst, src):
