@@ -14,7 +14,7 @@
 #define OAE_NL_FAMILY		"oae"
 #define OAE_NL_VERSION		1
 
-/* Multicast group: what happens to links and ports. */
+/* Multicast group: what happens to links, ports and neighbours. */
 #define OAE_NL_GROUP_LINK	"link"
 
 #define OAE_NL_GW_FAMILY	"oaegw"
@@ -38,6 +38,7 @@ enum oae_nl_cmd {
 	OAE_NL_STATS_GET,	/* dump */
 	OAE_NL_EVENT_GET,	/* NUMBER of the last event that was sent, MISSED */
 	OAE_NL_EVENT,		/* sent to the group "link" */
+	OAE_NL_NEIGHBOUR_GET,	/* dump */
 	__OAE_NL_CMD_END,
 	OAE_NL_CMD_MAX = __OAE_NL_CMD_END - 1
 };
@@ -98,6 +99,19 @@ enum oae_nl_port {
 	OAE_NL_PORT_MAX = __OAE_NL_PORT_END - 1
 };
 
+/* A neighbour: a host that was heard at a port, from an address. */
+enum oae_nl_neighbour {
+	OAE_NL_NEIGHBOUR_ID = 1,	/* u64: the id that it says it has */
+	OAE_NL_NEIGHBOUR_PORT,	/* string: name of the net device */
+	OAE_NL_NEIGHBOUR_ADDRESS,	/* 6 bytes: MAC */
+	OAE_NL_NEIGHBOUR_MTU,	/* u32: bytes that its port carries */
+	OAE_NL_NEIGHBOUR_HEARD,	/* u64: ms since it was heard */
+	OAE_NL_NEIGHBOUR_INC,	/* u64: its incarnation */
+	OAE_NL_NEIGHBOUR_PAD,
+	__OAE_NL_NEIGHBOUR_END,
+	OAE_NL_NEIGHBOUR_MAX = __OAE_NL_NEIGHBOUR_END - 1
+};
+
 /* A counter. */
 enum oae_nl_stat {
 	OAE_NL_STAT_NAME = 1,	/* string */
@@ -113,24 +127,26 @@ enum oae_nl_stat {
  * socket missed, for want of room in its buffer (ENOBUFS) or in the kernel.
  *
  * WHAT is of a link the name of a note (note_... in the counters); of a port bound,
- * up, down, address (it has changed), released; of the gateway's own zone serving,
- * left; of another zone up, silent, unreachable.
+ * up, down, address (it has changed), released; of a neighbour new, changed (its id, its
+ * incarnation or its MTU), gone; of the gateway's own zone serving, left; of another zone
+ * up, silent, unreachable.
  */
 enum oae_nl_event {
 	OAE_NL_EVENT_NUMBER = 1,	/* u64 */
 	OAE_NL_EVENT_MISSED,	/* u64: events of the namespace that were sent to nobody */
 	OAE_NL_EVENT_TIME,	/* u64: ns, the clock of the kernel log */
-	OAE_NL_EVENT_KIND,	/* string: link, port, zone */
+	OAE_NL_EVENT_KIND,	/* string: link, port, neighbour, zone */
 	OAE_NL_EVENT_WHAT,	/* string, see below */
 	OAE_NL_EVENT_PORT,	/* string: name of the net device */
-	OAE_NL_EVENT_PEER,	/* 6 bytes: MAC; this and what follows of links only */
-	OAE_NL_EVENT_VC,	/* u8 */
+	OAE_NL_EVENT_PEER,	/* 6 bytes: MAC; of links and neighbours */
+	OAE_NL_EVENT_VC,	/* u8; this and what follows of links only */
 	OAE_NL_EVENT_BEFORE,	/* string: state of the link before the event */
 	OAE_NL_EVENT_AFTER,	/* string: state after it */
 	OAE_NL_EVENT_TX,	/* u32: number of the last transaction committed */
 	OAE_NL_EVENT_TEXT,	/* string: what WHAT means */
 	OAE_NL_EVENT_PAD,
 	OAE_NL_EVENT_ZONE,	/* u16: of a zone only, without PORT and what is of links */
+	OAE_NL_EVENT_ID,	/* u64: of a neighbour only, the id that it says it has */
 	__OAE_NL_EVENT_END,
 	OAE_NL_EVENT_MAX = __OAE_NL_EVENT_END - 1
 };

@@ -334,7 +334,7 @@ void oae_node_exit(struct oae_node *node);
 struct oae_node *oae_node(struct net *net);
 struct oae_node *oae_node_current(void);
 int oae_node_use(struct oae_node *node);
-int oae_node_set_id(struct oae_node *node, u64 id);
+int oae_node_swap_id(struct oae_node *node, u64 *id, bool force);
 void oae_node_first_port(struct oae_node *node, const u8 *mac);
 
 /* stats.c */

@@ -69,9 +69,11 @@ int oae_node_use(struct oae_node *node)
 }
 
 /**
- * oae_node_set_id() - set the id of a node (protocol 4.13)
+ * oae_node_swap_id() - set the id of a node (protocol 4.13)
  * @node: the node
- * @id: the id; 0: that of the first port that it has ever bound, or will bind
+ * @id: the id; 0: that of the first port that it has ever bound, or will bind. Set to
+ *	the one before, whatever is returned
+ * @force: even if the node has a port
  *
  * An id that others may have heard stays. What is set already may be set again.
  *
@@ -79,17 +81,20 @@ int oae_node_use(struct oae_node *node)
  *
  * Return: 0; -EBUSY the node has a port.
  */
-int oae_node_set_id(struct oae_node *node, u64 id)
+int oae_node_swap_id(struct oae_node *node, u64 *id, bool force)
 {
+	u64 before, want;
 	int err = 0;
 
 	rtnl_lock();
-	id = id ?: node->auto_id;
-	if (id != node->id && !list_empty(&node->ports))
+	before = node->id;
+	want = *id ?: node->auto_id;
+	if (want != before && !force && !list_empty(&node->ports))
 		err = -EBUSY;
 	else
-		node->id = id;
+		node->id = want;
 	rtnl_unlock();
+	*id = before;
 	return err;
 }
 

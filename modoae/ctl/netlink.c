@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The generic netlink family "oae": links, knobs, ports and counters of the node of
- * the socket's namespace. include/uapi/oae_netlink.h has the commands,
+ * The generic netlink family "oae": links, knobs, ports, neighbours and counters of the
+ * node of the socket's namespace. include/uapi/oae_netlink.h has the commands,
  * doc/netlink/oae.yaml specifies them.
  *
  * A policy lists what a request may have; what only answers have is not in it.
@@ -359,6 +359,48 @@ static int netlink_port_del(struct sk_buff *skb, struct genl_info *info)
 	return netlink_port_change(info, '-');
 }
 
+/* --- neighbours ----------------------------------------------------------------- */
+
+static int netlink_neighbour_put(struct sk_buff *skb, struct netlink_callback *cb,
+				 const struct oae_neigh_view *v)
+{
+	void *hdr = netlink_dump_put(skb, cb, OAE_NL_NEIGHBOUR_GET);
+
+	if (!hdr)
+		return -EMSGSIZE;
+	return netlink_dump_end(skb, hdr,
+				!nla_put_u64_64bit(skb, OAE_NL_NEIGHBOUR_ID, v->id,
+						   OAE_NL_NEIGHBOUR_PAD) &&
+				!nla_put_string(skb, OAE_NL_NEIGHBOUR_PORT,
+						v->where.port->dev->name) &&
+				!nla_put(skb, OAE_NL_NEIGHBOUR_ADDRESS, ETH_ALEN,
+					 v->where.mac) &&
+				!nla_put_u32(skb, OAE_NL_NEIGHBOUR_MTU, v->where.mtu) &&
+				!nla_put_u64_64bit(skb, OAE_NL_NEIGHBOUR_HEARD, v->heard,
+						   OAE_NL_NEIGHBOUR_PAD) &&
+				!nla_put_u64_64bit(skb, OAE_NL_NEIGHBOUR_INC, v->inc,
+						   OAE_NL_NEIGHBOUR_PAD));
+}
+
+/* args[0]: the next place in the table */
+static int netlink_neighbours_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct oae_node *node = netlink_node(cb->skb);
+	unsigned int at = cb->args[0];
+	struct oae_neigh_view v;
+	int err = 0;
+
+	rcu_read_lock();
+	for (; oae_neigh_at(node, &at, &v); at++) {
+		err = netlink_neighbour_put(skb, cb, &v);
+		if (err)
+			break;
+	}
+	rcu_read_unlock();
+	cb->args[0] = at;
+	return skb->len ?: err;
+}
+
 /* --- counters ------------------------------------------------------------------ */
 
 static int netlink_stat_put(struct sk_buff *skb, struct netlink_callback *cb,
@@ -450,6 +492,11 @@ static const struct genl_ops netlink_ops[] = {
 	}, {
 		.cmd = OAE_NL_EVENT_GET,
 		.doit = oae_event_get,
+		NETLINK_POLICY(netlink_no_policy),
+	}, {
+		.cmd = OAE_NL_NEIGHBOUR_GET,
+		.start = netlink_dump_begin,
+		.dumpit = netlink_neighbours_dump,
 		NETLINK_POLICY(netlink_no_policy),
 	},
 };

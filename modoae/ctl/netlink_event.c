@@ -37,6 +37,21 @@ static int event_put_link(struct sk_buff *skb, const struct oae_news *news)
 	return 0;
 }
 
+static int event_put_neighbour(struct sk_buff *skb, const struct oae_news *news)
+{
+	if (nla_put(skb, OAE_NL_EVENT_PEER, ETH_ALEN, news->mac) ||
+	    nla_put_u64_64bit(skb, OAE_NL_EVENT_ID, news->id, OAE_NL_EVENT_PAD))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static const char *event_kind(const struct oae_news *news)
+{
+	if (!news->what)
+		return "link";
+	return news->id ? "neighbour" : "port";
+}
+
 static int event_fill(struct sk_buff *skb, const struct oae_news *news)
 {
 	bool link = !news->what;
@@ -51,12 +66,13 @@ static int event_fill(struct sk_buff *skb, const struct oae_news *news)
 			      OAE_NL_EVENT_PAD) ||
 	    nla_put_u64_64bit(skb, OAE_NL_EVENT_TIME, news->now,
 			      OAE_NL_EVENT_PAD) ||
-	    nla_put_string(skb, OAE_NL_EVENT_KIND, link ? "link" : "port") ||
+	    nla_put_string(skb, OAE_NL_EVENT_KIND, event_kind(news)) ||
 	    nla_put_string(skb, OAE_NL_EVENT_WHAT,
 			   link ? oae_note_name(news->note) : news->what) ||
 	    nla_put_string(skb, OAE_NL_EVENT_PORT, news->port))
 		return -EMSGSIZE;
-	if (link && event_put_link(skb, news))
+	if ((link && event_put_link(skb, news)) ||
+	    (news->id && event_put_neighbour(skb, news)))
 		return -EMSGSIZE;
 	genlmsg_end(skb, hdr);
 	return 0;

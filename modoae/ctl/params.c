@@ -355,12 +355,16 @@ static int params_id_parse(u64 *id, const char *val)
 	return kstrtou64(val, 16, id) || (*id && *id < OAE_ID_LEAST) ? -EINVAL : 0;
 }
 
+/* The id goes into s->data; s->number is 1 once there is the id of before. */
 static int params_parse_id(void *owner, struct oae_setting *s,
 			   struct oae_refusal *why)
 {
-	u64 id;
+	u64 *id = kzalloc(sizeof(*id), GFP_KERNEL);
 
-	if (params_id_parse(&id, s->val))
+	if (!id)
+		return -ENOMEM;
+	s->data = id;
+	if (params_id_parse(id, s->val))
 		return oae_refuse(why, "id", s->val, -EINVAL, OAE_ID_TAKES);
 	return 0;
 }
@@ -368,14 +372,15 @@ static int params_parse_id(void *owner, struct oae_setting *s,
 static int params_apply_id(void *owner, struct oae_setting *s,
 			   struct oae_refusal *why)
 {
-	u64 id;
+	bool undo = s->number;
+	u64 *id = s->data;
 
-	params_id_parse(&id, s->val);
-	if (owner && oae_node_set_id(owner, id))
+	s->number = 1;
+	if (!owner)
+		swap(oae_template.id, *id);
+	else if (oae_node_swap_id(owner, id, undo))
 		return oae_refuse(why, "id", s->val, -EBUSY,
 				  "is set while no port is bound");
-	if (!owner)
-		oae_template.id = id;
 	return 0;
 }
 
@@ -541,7 +546,7 @@ OAE_PARAM(peers, 0644, OAE_PEERS_TAKES, NULL, OAE_KNOB_SURE);
 MODULE_PARM_DESC(peers, "up to 64 peers for accept=peers, comma-separated, each written like target");
 OAE_PARAM(nhmac, 0644, OAE_NHMAC_TAKES, NULL, OAE_KNOB_SURE);
 MODULE_PARM_DESC(nhmac, "the gateway's MAC, on all ports, or auto: learned from its HELLO; shows the one in use (default auto)");
-OAE_PARAM(id, 0644, OAE_ID_TAKES, NULL, OAE_KNOB_FINAL);
+OAE_PARAM(id, 0644, OAE_ID_TAKES, NULL, OAE_KNOB_EXCHANGED);
 MODULE_PARM_DESC(id, "id of this node, in hex, the caller's namespace; 0: that of the first port bound (default 0)");
 OAE_PARAM(wkstep, 0644, OAE_WKSTEP_TAKES, NULL, OAE_KNOB_SURE);
 MODULE_PARM_DESC(wkstep, "single-stepping: 0 run freely, 1 to 100 frames a step, s one step (default 0)");
@@ -566,6 +571,7 @@ int oae_params_start(void)
 {
 	struct oae_node *node = oae_node_current();
 	struct oae_refusal why = {};
+	u64 id = oae_template.id;
 	char target[64];
 	int err;
 
@@ -573,7 +579,7 @@ int oae_params_start(void)
 	kernel_param_lock(THIS_MODULE);
 	err = oae_knobs_check_defaults();
 	if (!err)
-		err = oae_node_set_id(node, oae_template.id);
+		err = oae_node_swap_id(node, &id, false);
 	if (!err)
 		err = params_dev_set(node, strim(oae_template.dev), &why);
 	if (!err) {
