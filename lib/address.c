@@ -5,8 +5,8 @@
 
 #include "lib.h"
 
-/* The value of a hex digit, or -1; isxdigit() and strtol() heed the locale. */
-static int digit(char c)
+/* isxdigit() and strtol() heed the locale. */
+int oae_digit(char c)
 {
 	static const char digits[] = "0123456789abcdef";
 	const char *at;
@@ -25,8 +25,8 @@ int oae_parse_peer(const char *text, unsigned char peer[OAE_PEER_LEN])
 	if (between != ':' && between != '-')
 		goto bad;
 	for (int i = 0; i < OAE_PEER_LEN; i++) {
-		int high = digit(text[0]);
-		int low = high < 0 ? -1 : digit(text[1]);
+		int high = oae_digit(text[0]);
+		int low = high < 0 ? -1 : oae_digit(text[1]);
 
 		if (low < 0 || text[2] != (i == OAE_PEER_LEN - 1 ? '\0' : between))
 			goto bad;

@@ -49,6 +49,7 @@ static const struct {
 	{ ENOBUFS, OAE_NOTHING, "no room for another link" },
 	{ ENOENT, OAE_NOTHING, "no such transaction, or no " OAE_DEV },
 	{ EDESTADDRREQ, OAE_NOTHING, "a listening file has no peer" },
+	{ EHOSTUNREACH, OAE_NOTHING, "no neighbour has this id" },
 };
 
 enum oae_ending oae_outcome(int err)

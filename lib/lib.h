@@ -14,6 +14,9 @@ static inline __u64 oae_address(const void *p)
 	return (__u64)(uintptr_t)p;
 }
 
+/* The value of a hex digit, or -1. */
+int oae_digit(char c);
+
 /* Is this descriptor one that blocks, or not, as it must be? 0, or -1 and EINVAL. */
 int oae_must_block(int fd, int blocking);
 

@@ -69,6 +69,28 @@ enum oae_open_flag {
 OAE_API int oae_open(const char *port, const unsigned char peer[OAE_PEER_LEN], int vc, int flags);
 
 /**
+ * struct oae_address - where a peer is
+ * @port: a net device bound to the module; "" the first, or with @id any
+ * @peer: its address, if @id is 0
+ * @id: its id; 0: it is not known by that
+ */
+struct oae_address {
+	char port[16];
+	unsigned char peer[OAE_PEER_LEN];
+	uint64_t id;
+};
+
+/**
+ * oae_open_address() - be an end of the link with a peer, wherever it is
+ * @where: of oae_parse_address()
+ * @vc: virtual channel, 0 to 255
+ * @flags: OAE_OPEN_*
+ *
+ * Returns as oae_open() does. EHOSTUNREACH: no neighbour has this id.
+ */
+OAE_API int oae_open_address(const struct oae_address *where, int vc, int flags);
+
+/**
  * oae_listen() - be told of links that peers open
  * @port: a net device bound to the module; NULL or "" every port
  * @peer: only this one; NULL anybody
@@ -557,6 +579,16 @@ OAE_API const char *oae_strerror(int err);
  * @peer: out; unchanged if -1, EINVAL
  */
 OAE_API int oae_parse_peer(const char *text, unsigned char peer[OAE_PEER_LEN]);
+
+/**
+ * oae_parse_address() - where a peer is, from text
+ * @text: [PORT/]MAC, [PORT/]id:HEX, or [PORT/]NAME, a name of /etc/oae/hosts (or the file that
+ *	OAE_HOSTS names): its lines are NAME and one of the others; # begins a comment
+ * @where: out; unchanged if -1
+ *
+ * Returns 0, or -1. EINVAL: no address; ENOENT: there is no such name, or no such file.
+ */
+OAE_API int oae_parse_address(const char *text, struct oae_address *where);
 
 /**
  * oae_format_peer() - an address as text

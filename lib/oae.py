@@ -93,7 +93,7 @@ _IOC_VERB = _request(3, 8, _VERB.size)
 _IOC_EXPOSE = _request(1, 9, _EXPOSE.size)
 _IOC_LOCAL = _request(3, 10, _VERB.size)
 
-_ATTACH_LISTEN, _ATTACH_ANY_VC, _ATTACH_OPEN = 1, 2, 4
+_ATTACH_LISTEN, _ATTACH_ANY_VC, _ATTACH_OPEN, _ATTACH_ID = 1, 2, 4, 8
 _NONBLOCK = 1
 _OPT_EXPRESS = 1
 _READ, _WRITE, _EXCHANGE, _FETCH_ADD, _CAS = 1, 2, 3, 4, 5
@@ -195,6 +195,7 @@ _MEANING = {
     errno.ENOBUFS: (Ending.NOTHING, "no room for another link"),
     errno.ENOENT: (Ending.NOTHING, "no such transaction, or no /dev/oae"),
     errno.EDESTADDRREQ: (Ending.NOTHING, "a listening file has no peer"),
+    errno.EHOSTUNREACH: (Ending.NOTHING, "no neighbour has this id"),
 }
 
 
@@ -268,6 +269,46 @@ def parse_peer(text: Union[str, bytes]) -> bytes:
 def format_peer(peer: bytes) -> str:
     """An address as text."""
     return peer.hex(":")
+
+
+def _plain_address(text: str, port: str) -> Tuple[str, bytes, int]:
+    """[PORT/]MAC or [PORT/]id:HEX: the port, the last six bytes of it, and what is before."""
+    before, slash, address = text.rpartition("/")
+    if slash and (not before or "/" in before or len(before) > 15 or port not in ("", before)):
+        raise ValueError(f"not an address: {text!r}")
+    found = re.fullmatch(r"id:0*([1-9a-fA-F][0-9a-fA-F]{12,15})", address)
+    if not found:
+        return before or port, parse_peer(address), 0
+    number = int(found.group(1), 16)
+    return before or port, (number & (1 << 48) - 1).to_bytes(6, "big"), number >> 48
+
+
+def _hosts(name: str) -> Optional[str]:
+    """The address of a name in /etc/oae/hosts, or the file that OAE_HOSTS names."""
+    try:
+        with open(os.environ.get("OAE_HOSTS") or "/etc/oae/hosts", encoding="utf-8",
+                  errors="replace") as file:
+            for line in file:
+                words = line.partition("#")[0].split()
+                if len(words) > 1 and words[0] == name:
+                    return words[1]
+    except OSError:
+        pass
+    return None
+
+
+def _address(text: Union[str, bytes], port: str) -> Tuple[str, bytes, int]:
+    """The same, and of names."""
+    if isinstance(text, bytes):
+        return port, parse_peer(text), 0
+    try:
+        return _plain_address(text, port)
+    except ValueError:
+        before, slash, name = text.rpartition("/")
+        known = None if not name or ":" in name or "/" in before else _hosts(name)
+        if known is None or (slash and (not before or port not in ("", before))):
+            raise
+        return _plain_address(known, before or port)
 
 
 class Peer(NamedTuple):
@@ -626,6 +667,8 @@ class Listener(_File):
 class Link(_File):
     """An end of the link with a peer: its address, a virtual channel, a port ("": the first).
 
+    peer        [PORT/]MAC, [PORT/]id:HEX (a neighbour's, at any port unless one is named), or a
+                name of /etc/oae/hosts
     now         open the link now, not with the first transaction
     blocking    False: what is posted is queued, and recv() does not wait
     express     messages are delivered at once
@@ -633,8 +676,10 @@ class Link(_File):
 
     def __init__(self, peer: Union[str, bytes], vc: int = 0, port: str = "", *,
                  now: bool = False, blocking: bool = True, express: bool = False):
-        super().__init__(self._open(_ATTACH.pack(
-            port.encode(), parse_peer(peer), vc, 0, _ATTACH_OPEN if now else 0, 0), blocking))
+        port, low, high = _address(peer, port)
+        flags = (_ATTACH_OPEN if now else 0) | (_ATTACH_ID if high else 0)
+        super().__init__(self._open(_ATTACH.pack(port.encode(), low, vc, 0, flags, high),
+                                    blocking))
         self._begin()
         if express:
             self.set_options(express=True)

@@ -10,9 +10,9 @@
 
 /* Open, attach, and leave nothing behind if it does not work. */
 static int attach(const char *port, const unsigned char *peer, int vc, unsigned int attach_flags,
-		  int flags)
+		  __u32 id_high, int flags)
 {
-	struct oae_attach how = { .flags = attach_flags };
+	struct oae_attach how = { .flags = attach_flags, .id_high = id_high };
 	struct oae_options options;
 	int fd, err;
 
@@ -63,13 +63,31 @@ int oae_must_block(int fd, int blocking)
 	return 0;
 }
 
-int oae_open(const char *port, const unsigned char peer[OAE_PEER_LEN], int vc, int flags)
+static int open_end(const char *port, const unsigned char *peer, int vc, uint64_t id, int flags)
 {
+	unsigned int attach_flags = flags & OAE_OPEN_NOW ? OAE_ATTACH_OPEN : 0;
+
 	if (!peer || flags & ~(OAE_OPEN_NOW | OAE_OPEN_NONBLOCK | OAE_OPEN_EXPRESS)) {
 		errno = EINVAL;
 		return -1;
 	}
-	return attach(port, peer, vc, flags & OAE_OPEN_NOW ? OAE_ATTACH_OPEN : 0, flags);
+	if (id)
+		attach_flags |= OAE_ATTACH_ID;
+	return attach(port, peer, vc, attach_flags, (__u32)(id >> 48), flags);
+}
+
+int oae_open(const char *port, const unsigned char peer[OAE_PEER_LEN], int vc, int flags)
+{
+	return open_end(port, peer, vc, 0, flags);
+}
+
+int oae_open_address(const struct oae_address *where, int vc, int flags)
+{
+	unsigned char low[OAE_PEER_LEN];
+
+	for (int i = 0; i < OAE_PEER_LEN; i++)
+		low[i] = (unsigned char)(where->id >> (40 - 8 * i));
+	return open_end(where->port, where->id ? low : where->peer, vc, where->id, flags);
 }
 
 int oae_listen(const char *port, const unsigned char *peer, int vc, int flags)
@@ -84,7 +102,7 @@ int oae_listen(const char *port, const unsigned char *peer, int vc, int flags)
 		attach_flags |= OAE_ATTACH_ANY_VC;
 		vc = 0;
 	}
-	return attach(port, peer, vc, attach_flags, flags);
+	return attach(port, peer, vc, attach_flags, 0, flags);
 }
 
 int oae_next_peer(int listener, struct oae_peer *who)

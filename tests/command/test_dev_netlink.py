@@ -90,7 +90,7 @@ class Knobs(NetlinkTest):
                 ("verbose=3", "ERANGE: takes a number from 0 to 2"),
                 ("accept=all", "EINVAL: takes any, peers or none"),
                 ("peers=2,,3", "EINVAL: takes a comma-separated list of [DEV/]ADDR, ADDR being 24"
-                               " bits in hex or a whole unicast MAC"),
+                               " bits in hex, a whole unicast MAC, or id: and an id in hex"),
                 ("nhmac=" + self.cable.mac_a, "EINVAL: takes another address than a port's own"),
                 ("stall_min_us=300000", "EINVAL: takes stall_min_us not above stall_max_us"),
                 ("ethertype=0x88b6", "EOPNOTSUPP: is set when the module is loaded"),

@@ -443,7 +443,8 @@ def _module_image(module):
 def load(host=None, module=MODULE, **params):
     """insmod modoae.ko in the namespace of a host; OSError says why not.
 
-    Its hosts say nothing of their own accord: without discover.
+    Its hosts say nothing of their own accord, discover being 0 unless it is given, None for the
+    module's default.
     """
     if host:
         with host:
@@ -452,7 +453,8 @@ def load(host=None, module=MODULE, **params):
     image = _module_image(module)
     if module == MODULE:
         params = {"discover": 0} | params
-    args = " ".join(f'{name}="{value}"' for name, value in params.items()).encode()
+    args = " ".join(f'{name}="{value}"' for name, value in params.items()
+                    if value is not None).encode()
     if LIBC.syscall(SYS_INIT_MODULE, image, ctypes.c_ulong(len(image)), args):
         fail_with_errno("insmod")
 

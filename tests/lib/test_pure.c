@@ -2,6 +2,7 @@
 /* What of liboae needs no module: errors, addresses, operations, refusals. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,6 +30,7 @@ static const struct {
 	{ EEXIST, OAE_NOTHING },	   { EISCONN, OAE_NOTHING },
 	{ EADDRINUSE, OAE_NOTHING },	   { ENOBUFS, OAE_NOTHING },
 	{ ENOENT, OAE_NOTHING },	   { EDESTADDRREQ, OAE_NOTHING },
+	{ EHOSTUNREACH, OAE_NOTHING },
 };
 
 #define SIZE_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -75,6 +77,78 @@ TEST(test_names)
 	assert_string_equal(oae_event_name(OAE_EVENT_UP | OAE_EVENT_DOWN), "?");
 	assert_string_equal(oae_outcome_name(OAE_UNKNOWN), "unknown");
 	assert_string_equal(oae_outcome_name((enum oae_ending)77), "?");
+}
+
+static void hosts(const char *text)
+{
+	char name[] = "/tmp/oae-hosts-XXXXXX";
+	int fd = mkstemp(name);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	setenv("OAE_HOSTS", name, 1);
+}
+
+static void no_hosts(void)
+{
+	unlink(getenv("OAE_HOSTS"));
+	unsetenv("OAE_HOSTS");
+}
+
+static void is_address(const char *text, const char *port, const char *peer, uint64_t id)
+{
+	char as_text[OAE_PEER_TEXT];
+	struct oae_address a;
+
+	memset(&a, 0x55, sizeof(a));
+	assert_int_equal(oae_parse_address(text, &a), 0);
+	assert_string_equal(a.port, port);
+	assert_int_equal(a.id, id);
+	assert_string_equal(oae_format_peer(a.peer, as_text), peer);
+}
+
+#define ZERO	"00:00:00:00:00:00"
+#define MAC	"02:0a:e0:00:00:07"
+
+TEST(test_where)
+{
+	static const char *const bad[] = {
+		"", "/", "/" MAC, "eth0/", "a/b/" MAC, "id:", "id:0", "id:ffffffffffff", "id:1x",
+		"id:10000000000000000", "id:" MAC, "averyverylongname/" MAC, "02:0a:e0:00:00",
+		"eth1/both", "wrong", "again", "noaddress",
+	};
+	struct oae_address a, before;
+
+	hosts("# NAME ADDRESS\n"
+	      "  one\t" MAC "  # a comment\n"
+	      "two id:1020ae0000007\n\nnoaddress\n"
+	      "both eth0/" MAC "\nbeef " MAC "\n#hidden " MAC "\n"
+	      "wrong 02:0a\nagain one\ntwo " MAC "\n");
+	is_address(MAC, "", MAC, 0);
+	is_address("eth0/" MAC, "eth0", MAC, 0);
+	is_address("id:1000000000000", "", ZERO, 1ULL << 48);
+	is_address("eth0/id:00FFffFFffFFffFFff", "eth0", ZERO, ~0ULL);
+	is_address("one", "", MAC, 0);
+	is_address("eth0/one", "eth0", MAC, 0);
+	is_address("two", "", ZERO, 0x1020ae0000007);
+	is_address("both", "eth0", MAC, 0);
+	is_address("eth0/both", "eth0", MAC, 0);
+	is_address("beef", "", MAC, 0);
+	memset(&before, 0x55, sizeof(before));
+	for (size_t i = 0; i < SIZE_OF(bad); i++) {
+		a = before;
+		assert_int_equal(oae_parse_address(bad[i], &a), -1);
+		assert_int_equal(errno, strcmp(bad[i], "noaddress") ? EINVAL : ENOENT);
+		assert_memory_equal(&a, &before, sizeof(a));
+	}
+	assert_int_equal(oae_parse_address("hidden", &a), -1);
+	assert_int_equal(errno, ENOENT);
+	no_hosts();
+	setenv("OAE_HOSTS", "/nonexistent/hosts", 1);
+	assert_int_equal(oae_parse_address("one", &a), -1);
+	assert_int_equal(errno, ENOENT);
+	unsetenv("OAE_HOSTS");
 }
 
 TEST(test_addresses)

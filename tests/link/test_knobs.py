@@ -36,6 +36,7 @@ NUMBERS = {
     "region_max": (8, 67108864),
     "window": (1, 64),
     "pack": (0, 1),
+    "discover": (0, 1),
 }
 DEFAULTS = {
     "vci": "0", "tag_seq": "1", "verbose": "0", "drop_pct": "0", "express": "0",
@@ -45,6 +46,8 @@ DEFAULTS = {
     "accept": "any", "target": "", "peers": "", "wkstep": "0", "shutdown": "0",
     "ethertype": "0x88b5", "dev": "", "use_gw": "auto", "nhmac": "auto",
     "region_max": "1048576", "doubt_s": "3600", "window": "16", "pack": "1",
+    "discover": "0",        # as load() has it; test_neighbours is without
+    "id": "0",
 }
 
 
@@ -171,7 +174,7 @@ class Values(KnobTest):
             self.a.knob(knob, value)
             self.assertEqual((self.a.knob(knob), self.b.knob(knob)), (str(value), before))
             self.a.knob(knob, DEFAULTS[knob])
-        for knob, value in (("accept", "none"), ("target", "0x000077"), ("peers", "0x000078"),
+        for knob, value in (("accept", "none"), ("target", "0x000077"), ("id", "1234567890123456"), ("peers", "0x000078"),
                             ("wkstep", "5"), ("dev", "br0"), ("shutdown", "1")):
             self.a.knob(knob, value)
             self.assertEqual((self.a.knob(knob), self.b.knob(knob)), (value, DEFAULTS[knob]))
@@ -197,6 +200,8 @@ class Addresses(KnobTest, OneCable):
                              ("02:0A:E0:11:22:AB\n", "02:0a:e0:11:22:ab"),
                              ("va/2", "va/0x000002"), ("nowhere/02:0a:e0:11:22:33",
                                                        "nowhere/02:0a:e0:11:22:33"), ("", ""), ("3", "0x000003"),
+                             ("id:1000000000000", "id:0001000000000000"),
+                             ("va/id:FFFFffffFFFFffff", "va/id:ffffffffffffffff"),
                              ("0", "")):
             self.a.knob("target", value)
             self.assertEqual(self.a.knob("target"), shown)
@@ -207,9 +212,39 @@ class Addresses(KnobTest, OneCable):
         for value in ("00", "va/0", "1000000", "xyz", "0x", "-2", "02:0a:e0:11:22", "02:0a:e0:11:22:33:44",
                       "02:0a:e0:11:22:3g", "03:0a:e0:11:22:33", "ff:ff:ff:ff:ff:ff",
                       "00:00:00:00:00:00", "/2", "va/", "a b/2", "va/va/2",
-                      "averyveryverylongname/2", "2,3"):
+                      "averyveryverylongname/2", "2,3", "id:", "id:0", "id:ffffffffffff",
+                      "id:10000000000000000", "id:1g", "id:/2", "ID:1000000000000"):
             self.refused(errno.EINVAL, self.a, "target", value)
         self.a.knob("target", "")
+
+    def test_id(self):
+        """64 bits in hex that no MAC can be; 0: none was given, and no port bound yet."""
+        host = self.host("i")
+        for value, shown in (("1000000000000", "0001000000000000"),
+                             ("FEDCBA9876543210\n", "fedcba9876543210"),
+                             ("0x1000000000001", "0001000000000001"), ("0", "0"),
+                             ("7000000000000000", "7000000000000000"), ("", "0")):
+            host.knob("id", value)
+            self.assertEqual(host.knob("id"), shown)
+        self.assertEqual(self.a.knob("id"), "0")
+        for value in ("1", "ffffffffffff", "10000000000000000", "x", "-1", "0x", "1,2",
+                      "00:01:02:03:04:05:06:07"):
+            self.refused(errno.EINVAL, host, "id", value)
+
+    def test_id_of_a_port(self):
+        """Without one it is that of the first port; with a port it is not set any more."""
+        own = "0001" + self.cable.mac_b.replace(":", "")
+        self.b.knob("dev", "vb")
+        self.assertEqual(self.b.knob("id"), own)
+        self.refused(errno.EBUSY, self.b, "id", "1234567890123456")
+        self.b.knob("id", own)
+        self.b.knob("id", 0)
+        self.b.knobs(dev="", id="1234567890123456")
+        self.b.knob("dev", "vb")
+        self.assertEqual(self.b.knob("id"), "1234567890123456")
+        self.refused(errno.EBUSY, self.b, "id", "0")
+        self.b.knobs(dev="", id=0)
+        self.assertEqual(self.b.knob("id"), own)
 
     def test_target_is_oneself(self):
         """The port's own address is no peer."""
@@ -318,6 +353,7 @@ class Insmod(KnobTest, OneCable):
                 (errno.EINVAL, "accept", "some", None), (errno.EINVAL, "wkstep", "s", None),
                 (errno.EINVAL, "wkstep", "101", None), (errno.EINVAL, "shutdown", "2", None),
                 (errno.EINVAL, "target", "03:00:00:00:00:00", None),
+                (errno.EINVAL, "id", "ffffffffffff", None), (errno.ERANGE, "discover", "2", None),
                 (errno.EINVAL, "peers", "1,x", "x"), (errno.EPERM, "stats", "1", None),
                 (errno.EINVAL, "ethertype", "0x5ff", None), (errno.EINVAL, "ethertype", "x", None),
                 (errno.EINVAL, "ethertype", "0x10000", None),
@@ -343,7 +379,7 @@ class Insmod(KnobTest, OneCable):
 
     def test_good_values(self):
         """Numbers are for every namespace, those there are and those to come; dev for one."""
-        load(self.a, dev="va", target="2", peers="3,4", vci=7, tag_seq=1000, drop_pct=5, sndq=9,
+        load(self.a, dev="va", id="1234567890123456", target="2", peers="3,4", vci=7, tag_seq=1000, drop_pct=5, sndq=9,
              accept="peers", wkstep=3, verbose=1, ethertype="0x88b6")
         self.assertEqual(self.a.knob("target"), "0x000002")
         for host in (self.a, self.b, self.host("later")):
@@ -351,6 +387,7 @@ class Insmod(KnobTest, OneCable):
                                           "verbose", "ethertype")]
             self.assertEqual(got, ["7", "1000", "5", "9", "peers", "3", "1", "0x88b6"])
             self.assertEqual(host.knob("dev"), "va" if host is self.a else "")
+            self.assertEqual(host.knob("id"), "1234567890123456" if host is self.a else "0")
 
     def test_another_ethertype(self):
         """Frames are sent and heard under it."""

@@ -31,7 +31,7 @@ class Neighbours(OneSwitch):
     """
 
     members = (("a", "va", "pa"), ("b", "vb", "pb"), ("c", "vc", "pc"), ("p", "vp", "pp"))
-    params = {"discover": 1}
+    params = {"discover": None}     # as it is without
 
     @classmethod
     def build(cls):
@@ -379,7 +379,7 @@ class Neighbours(OneSwitch):
     def test_load(self):
         """insmod dev=* and an id: that of the namespace only. rmmod with the timer running."""
         unload()
-        load(self.a, dev="*", id="2222222222222222", discover=1)
+        load(self.a, dev="*", id="2222222222222222", discover=None)
         try:
             self.assertEqual(self.a.knob("id"), "2222222222222222")
             self.assertEqual(self.b.knob("id"), "0")

@@ -6,6 +6,7 @@
 #include "cmd.h"
 #include "error.h"
 #include "json.h"
+#include "neighbours.h"
 #include "netlink.h"
 #include "peer.h"
 #include "ports.h"
@@ -93,6 +94,33 @@ static int close_low24(struct netlink *n, const struct peer *p, unsigned int vc,
 	return why->err;
 }
 
+/* Wherever it was heard. */
+static int close_id(struct netlink *n, const struct peer *p, unsigned int vc, struct refused *why)
+{
+	struct neighbours all;
+	bool closed = false;
+	unsigned int i;
+
+	memset(why, 0, sizeof(*why));
+	why->err = EHOSTUNREACH;
+	if (!neighbours_read(&all))
+		return why->err = errno;
+	for (i = 0; i < all.n; i++) {
+		const struct neighbour *row = &all.row[i];
+
+		if (row->id != p->id || (*p->port && strcmp(p->port, row->port)))
+			continue;
+		if (!close_one(n, row->port, row->mac, vc, why))
+			closed = true;
+		else if (why->err != ENOENT)
+			break;
+	}
+	neighbours_free(&all);
+	if (closed && why->err == ENOENT)
+		why->err = 0;
+	return why->err;
+}
+
 static void close_json(const struct peer *p, unsigned int vc)
 {
 	struct json j;
@@ -121,7 +149,9 @@ int cmd_close(int argc, char **argv)
 	status = netlink_open(&n, OAE_NL_FAMILY, "modoae");
 	if (status)
 		return status;
-	if (p->low24)
+	if (p->id)
+		close_id(&n, p, vc, &why);
+	else if (p->low24)
 		close_low24(&n, p, vc, &why);
 	else
 		close_one(&n, *p->port ? p->port : NULL, p->mac, vc, &why);

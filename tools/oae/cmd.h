@@ -40,6 +40,7 @@ int cmd_stats(int argc, char **argv);
 int cmd_monitor(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
+int cmd_neighbours(int argc, char **argv);
 int cmd_port(int argc, char **argv);
 int cmd_get(int argc, char **argv);
 int cmd_set(int argc, char **argv);

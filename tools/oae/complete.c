@@ -14,6 +14,7 @@
 #include "cmd.h"
 #include "filter.h"
 #include "knobs.h"
+#include "neighbours.h"
 #include "ports.h"
 #include "proc.h"
 #include "text.h"
@@ -71,12 +72,31 @@ static void offer_ports(void)
 	ports_free(&p);
 }
 
-/* Those that there are links to; to many of them there may be several. */
+static void offer_neighbours(void)
+{
+	struct neighbours n;
+	unsigned int i, k;
+	char id[32];
+
+	if (!neighbours_read(&n))
+		return;
+	for (i = 0; i < n.n; i++) {
+		for (k = 0; k < i && n.row[k].id != n.row[i].id; k++)
+			;
+		snprintf(id, sizeof(id), "id:%016llx", n.row[i].id);
+		if (k == i)
+			offer(id, n.row[i].port);
+	}
+	neighbours_free(&n);
+}
+
+/* Those that there are links to; to many of them there may be several. And neighbours. */
 static void offer_peers(void)
 {
 	struct links l;
 	unsigned int i, k;
 
+	offer_neighbours();
 	if (!links_read(&l))
 		return;
 	for (i = 0; i < l.n; i++) {

@@ -45,6 +45,7 @@ static const struct meaning locals[] = {
 	{ EACCES, "not permitted; be root, or see the mode of /dev/oae" },
 	{ ENODEV, "no such port, or none at all; see `oae port show`, `oae port add DEV`" },
 	{ ENOBUFS, "no room for another link; see the knob max_tags" },
+	{ EHOSTUNREACH, "no neighbour has this id; `oae neighbours` has those that are there" },
 	{ EADDRINUSE, "the region's number is taken in this namespace" },
 };
 

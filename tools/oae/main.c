@@ -17,6 +17,7 @@ static const struct command commands[] = {
 	{ "top", "links by transactions a second", cmd_top, PROC_LINK },
 	{ "metrics", "all of it for Prometheus", cmd_metrics, NULL },
 	{ "port", "add, del, show: devices that are ports", cmd_port, PROC_LINK },
+	{ "neighbours", "hosts heard on the segments of the ports", cmd_neighbours, PROC_LINK },
 	{ "get", "knobs, and what they take", cmd_get, PROC_LINK },
 	{ "set", "knobs, all that are named or none", cmd_set, PROC_LINK },
 	{ "close", "a link", cmd_close, PROC_LINK },
@@ -75,7 +76,7 @@ static char *help(int key, const char *text, void *input)
 	out = memory_file(&list, &len);
 	fputs(text, out);
 	for (i = 0; i < NCOMMANDS; i++)
-		fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].about);
+		fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].about);
 	fputs("\nExit: 0 done, committed; 1 an error here, nothing was begun; 2 reversed: the "
 	      "peer never sees it; 3 unknown; 4 not known yet; 5 cas: the comparison did not "
 	      "hold; 6 a change that the module refused; 64 wrong usage; 69 the module is not "

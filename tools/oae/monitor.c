@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * oae monitor: events as they happen. Those of kind link, port and zone are told by
+ * oae monitor: events as they happen. Those of kind link, port, neighbour and zone are told by
  * the modules (news.h), and counted where they were missed. The others are looked for
  * in ev_log:
  *
@@ -45,20 +45,21 @@ static const char doc[] =
 	"  oae monitor kind note,outcome       links, and how transactions end\n"
 	"  oae monitor peer 02:0a:e0:00:00:02  one peer; its lower 24 bits are enough\n"
 	"  oae monitor kind link,port          what becomes of links and ports\n"
+	"  oae monitor kind neighbour          hosts that are heard, or no more\n"
 	"  oae monitor -c 1 kind link          wait for the next event of a link\n"
 	"  oae monitor kind zone               the gateway's zones: up, silent, ...\n"
 	"  oae -j monitor kind link | jq -c 'select(.what == \"down\")'\n"
 	"\n"
 	"Kinds: rcv, send, post, cancel, timer, note, outcome, port; and link, which are the notes "
-	"that say what becomes of a link: opened, down, up, resolved, peer_new, gone, ...; and zone, "
-	"of the gateway. Without a kind: all but link and zone. The modules tell those of link, port "
-	"and zone; where some were missed, a line says how many. Of the other kinds modoae keeps the "
+	"that say what becomes of a link: opened, down, up, resolved, peer_new, gone, ...; and "
+	"neighbour; and zone, of the gateway. Without a kind: all but link, neighbour and zone. The "
+	"modules tell those of link, port, neighbour and zone; where some were missed, a line says how many. Of the other kinds modoae keeps the "
 	"last 256 of each processor. Where more happened than was looked at, a line says so. For all "
 	"of them: tracepoints, see oae(8).\n"
 	"\n"
 	"JSON: an object a line: time_us, peer, vc, kind, what, before, after, seq; of link also "
-	"port, text, number; of port: time_us, port, kind, what, number; of zone: time_us, zone, "
-	"kind, what, number. Or missed: N, and where it is not known how many missed: true.\n";
+	"port, text, number; of port: time_us, port, kind, what, number; of neighbour also id, "
+	"address; of zone: time_us, zone, kind, what, number. Or missed: N, and where it is not known how many missed: true.\n";
 
 static const struct argp_option options[] = {
 	{ "count", 'c', "N", 0, "end after N events", 0 },
@@ -67,7 +68,8 @@ static const struct argp_option options[] = {
 };
 
 const char *const monitor_kinds[] = {
-	"rcv", "send", "post", "cancel", "timer", "note", "outcome", "link", "port", "zone", NULL
+	"rcv", "send", "post", "cancel", "timer", "note", "outcome", "link", "port",
+	"neighbour", "zone", NULL
 };
 
 static const char *const words[] = { "peer", "vc", "kind", NULL };
@@ -142,7 +144,7 @@ static bool wanted_log(const struct args *a)
 		size_t len = strcspn(at, ",");
 
 		if (strncmp(at, "link", len) && strncmp(at, "port", len) &&
-		    strncmp(at, "zone", len))
+		    strncmp(at, "neighbour", len) && strncmp(at, "zone", len))
 			return true;
 		at = at[len] ? at + len + 1 : NULL;
 	}
@@ -336,6 +338,7 @@ static unsigned int next_interval(unsigned int ms, unsigned int n)
 static void news_json(const struct news *e, const char *mac)
 {
 	struct json j;
+	char id[32];
 
 	json_init(&j, stdout);
 	json_object(&j, NULL);
@@ -347,6 +350,11 @@ static void news_json(const struct news *e, const char *mac)
 	if (e->is_link) {
 		json_string(&j, "peer", mac);
 		json_number(&j, "vc", e->vc);
+	}
+	if (e->id) {
+		snprintf(id, sizeof(id), "id:%016llx", e->id);
+		json_string(&j, "id", id);
+		json_string(&j, "address", mac);
 	}
 	json_string(&j, "kind", e->kind);
 	json_string(&j, "what", e->what);
@@ -365,6 +373,8 @@ static void news_people(const struct news *e, const char *mac)
 	printf("%6llu.%06llu ", e->us / 1000000, e->us % 1000000);
 	if (e->is_link)
 		printf("%s vc %u ", mac, e->vc);
+	else if (e->id)
+		printf("%s ", mac);
 	printf("%s %s", e->kind, e->what);
 	if (e->is_link)
 		printf("%*s%s -> %s seq %llu  # ",
@@ -372,6 +382,8 @@ static void news_people(const struct news *e, const char *mac)
 		       e->after, e->tx);
 	else if (!*e->port)
 		printf(" %u", e->zone);
+	else if (e->id)
+		printf(" id:%016llx ", e->id);
 	else
 		putchar(' ');
 	put_safe(stdout, e->is_link ? e->text : e->port,
@@ -461,7 +473,7 @@ static int feeds_open(struct feeds *f, const struct args *a)
 	/* Of files that stand for those of the modules nobody tells. */
 	if (getenv("OAE_PROC_NET"))
 		return EXIT_OK;
-	if (wanted_news(a, "link") || wanted_news(a, "port"))
+	if (wanted_news(a, "link") || wanted_news(a, "port") || wanted_news(a, "neighbour"))
 		status = news_open(&f->feed[f->n++], &link_news);
 	if (!status && wanted_news(a, "zone"))
 		status = news_open(&f->feed[f->n++], &gateway_news);

@@ -98,7 +98,8 @@ static void take_event(const struct nlattr *const *attrs, void *data)
 		.zone = attr_number(attrs[OAE_NL_EVENT_ZONE]),
 	};
 
-	e.is_link = attr_mac(attrs[OAE_NL_EVENT_PEER], e.mac);
+	e.id = attr_number(attrs[OAE_NL_EVENT_ID]);
+	e.is_link = attr_mac(attrs[OAE_NL_EVENT_PEER], e.mac) && !e.id;
 	/* It came between joining the group and asking for the number. */
 	if (e.number <= r->f->last)
 		return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What becomes of links and ports, and of a gateway's zones, as the modules tell those
+ * What becomes of links, ports and neighbours, and of a gateway's zones, as the modules tell those
  * who listen. Nothing is missed silently: the events are numbered.
  */
 #ifndef OAE_NEWS_H
@@ -16,6 +16,7 @@ struct news {
 	unsigned char mac[6];
 	unsigned int vc;
 	unsigned int zone;	/* of kind zone */
+	unsigned long long id;	/* of kind neighbour, with mac */
 };
 
 /* A family, and its command that says which was the last event. */

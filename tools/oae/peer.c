@@ -9,6 +9,7 @@
 #include "../../lib/oae.h"
 #include "cmd.h"
 #include "error.h"
+#include "neighbours.h"
 #include "peer.h"
 #include "ports.h"
 #include "text.h"
@@ -63,19 +64,25 @@ void peer_init(struct argp_state *state, struct peer *p)
 void peer_arg(struct peer *p, const char *arg, struct argp_state *state)
 {
 	const char *slash = strchr(arg, '/'), *addr = slash ? slash + 1 : arg;
+	struct oae_address where;
 	unsigned long low;
 	char *end;
 
 	p->text = arg;
 	if (slash)
 		port_name(p, arg, slash - arg, state);
-	if (!oae_parse_peer(addr, p->mac))
+	if (!oae_parse_address(arg, &where)) {
+		if (*where.port)
+			port_name(p, where.port, strlen(where.port), state);
+		memcpy(p->mac, where.peer, sizeof(p->mac));
+		p->id = where.id;
 		return;
+	}
 	low = strtoul(addr, &end, 16);
 	if (end == addr || *end || strchr(addr, '-') || !low || low > 0xffffff)
 		usage_error(state,
-			    "\"%s\" is no peer: [PORT/]MAC, or the lower 24 bits of a MAC in hex",
-			    arg);
+			    "\"%s\" is no peer: [PORT/]MAC, the lower 24 bits of a MAC in hex, id:ID, "
+			    "or a name of /etc/oae/hosts", arg);
 	p->mac[3] = low >> 16;
 	p->mac[4] = low >> 8;
 	p->mac[5] = low;
@@ -107,6 +114,47 @@ static bool resolve(struct peer *p)
 	return found;
 }
 
+/* A listener takes an address. */
+static bool resolve_id(struct peer *p)
+{
+	struct neighbours all;
+	unsigned int i, n = 0;
+
+	if (!neighbours_read(&all)) {
+		complain_errno(errno, "%s", p->text);
+		return false;
+	}
+	for (i = 0; i < all.n; i++) {
+		if (all.row[i].id != p->id || (*p->port && strcmp(p->port, all.row[i].port)))
+			continue;
+		memcpy(p->mac, all.row[i].mac, sizeof(p->mac));
+		n++;
+	}
+	neighbours_free(&all);
+	if (!n)
+		complain_errno(EHOSTUNREACH, "%s", p->text);
+	else if (n > 1)
+		complain("%s: is at %u addresses: which? See `oae neighbours`", p->text, n);
+	return n == 1;
+}
+
+static int open_end(struct peer *p, int flags)
+{
+	struct oae_address where = { .id = p->id };
+	struct oae_status status;
+	int fd;
+
+	memcpy(where.port, p->port, sizeof(where.port));
+	memcpy(where.peer, p->mac, sizeof(where.peer));
+	fd = oae_open_address(&where, p->vc, flags);
+	/* Where it is, for those who are told. */
+	if (fd >= 0 && p->id && !oae_status(fd, &status)) {
+		memcpy(p->port, status.port, sizeof(p->port));
+		memcpy(p->mac, status.peer, sizeof(p->mac));
+	}
+	return fd;
+}
+
 /* What the first call into the device says. */
 static void complain_open(int err)
 {
@@ -128,7 +176,7 @@ int peer_open(struct peer *p, int flags, unsigned int deadline_ms)
 		return -1;
 	if (p->vc < 0)
 		p->vc = 0;
-	fd = oae_open(p->port, p->mac, p->vc, flags);
+	fd = open_end(p, flags);
 	if (fd < 0) {
 		complain_open(errno);
 		return -1;
@@ -149,7 +197,7 @@ int peer_listen(struct peer *p)
 {
 	int fd;
 
-	if (p->text && !resolve(p))
+	if (p->text && !(p->id ? resolve_id(p) : resolve(p)))
 		return -1;
 	fd = oae_listen(p->port, p->text ? p->mac : NULL, p->vc, OAE_OPEN_NONBLOCK);
 	if (fd < 0)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* [DEV/]ADDR on the command line, --port and --vc: which link is meant, and being its end. */
+/*
+ * [DEV/]ADDR on the command line, an id or a name, --port and --vc: which link is meant,
+ * and being its end.
+ */
 #ifndef OAE_PEER_H
 #define OAE_PEER_H
 
@@ -14,6 +17,7 @@ struct peer {
 	const char *text;	/* as it was said; NULL: not */
 	unsigned char mac[6];
 	bool low24;		/* only the lower half was said */
+	unsigned long long id;	/* not 0: the node, wherever it is heard */
 	int vc;			/* -1: not said */
 };
 
