@@ -179,7 +179,7 @@ void oaeip_hello_rcv(struct oaeip_gw *gw, struct oaeip_map *map,
 	}
 	if (f.hello.flags & OAE_HELLO_GATEWAY)
 		hello_other_gateway(gw, &f, who);
-	else if (skb->pkt_type != PACKET_HOST)
+	else if (skb->pkt_type != PACKET_HOST || f.hello.flags & OAE_HELLO_NODE)
 		oaeip_count(gw, OAEIP_S_NOT_MINE);
 	else
 		oaeip_mactbl_local(gw, map, who,
