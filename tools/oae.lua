@@ -180,7 +180,7 @@ local FOR_GOOD = { [5] = true, [6] = true, [9] = true, [10] = true, [11] = true,
 local VERB_CODES = { "READ", "WRITE", "EXCHANGE", "FETCH_ADD", "CAS" }
 local READ, WRITE, CAS = 1, 2, 5
 
-local GATEWAY, LEAVING, ASK, ABOUT = 1, 2, 4, 8
+local GATEWAY, LEAVING, ASK, ABOUT, NODE = 1, 2, 4, 8, 16
 local HDR_LEN, VIA_LEN, MIN_PADDED, MAX_SLICES = 40, 12, 46, 64
 local ZERO_MAC = "00:00:00:00:00:00"
 local NO_INC = "\0\0\0\0\0\0\0\0"
@@ -276,6 +276,7 @@ flag("hello.flags.gateway", "GATEWAY: the sender is a gateway", GATEWAY)
 flag("hello.flags.leaving", "LEAVING: forget me", LEAVING)
 flag("hello.flags.ask", "ASK: answer now", ASK)
 flag("hello.flags.about", "ABOUT: the MTU is for one peer", ABOUT)
+flag("hello.flags.node", "NODE: of a host to its neighbours", NODE)
 field("hello.zero", ProtoField.uint8, "Zero", base.DEC)
 field("hello.zone", ProtoField.uint16, "Zone", base.DEC)
 field("hello.mtu", ProtoField.uint16, "MTU", base.DEC)
@@ -285,6 +286,8 @@ field("hello.life", ProtoField.uint16, "Life of the gateway, units of 100 ms", b
 field("hello.node_life", ProtoField.uint16, "Life of a node, units of 100 ms", base.DEC)
 field("hello.about", ProtoField.ether, "About the peer")
 field("hello.zero2", ProtoField.uint16, "Zero", base.DEC)
+field("hello.id", ProtoField.uint64, "Id of the host", base.HEX)
+field("hello.node_inc", ProtoField.uint64, "Incarnation of the host", base.HEX)
 
 -- Of the transaction that a frame is about, gathered from all frames.
 local FRAME = ProtoField.framenum
@@ -428,15 +431,27 @@ local function fields_ok(h)
 	return h.length == 0
 end
 
--- A gateway's HELLO that protocol.md 4.8 calls malformed.
+-- An Ethernet source that is none. Fields are not there while nobody looks; then there is but the
+-- address as text.
+local function bad_source(pinfo)
+	local group, src = eth_src_ig(), tostring(pinfo.dl_src)
+	return (group and group.value) or src:find("^%x[13579bdf]:") or src == ZERO_MAC
+end
+
+-- A host's HELLO to its neighbours that protocol.md 4.13 calls malformed.
+local function node_malformed(tvb, at, flags, pinfo)
+	return (flags ~= NODE and flags ~= NODE + LEAVING) or bad_source(pinfo) or
+	       tvb(at + 4, 2):uint() < 128 or tvb(at + 8, 2):uint() == 0 or
+	       (tvb(at + 16, 4):uint() == 0 and tvb(at + 20, 4):uint() == 0)
+end
+
+-- A HELLO, a gateway's or to neighbours, that protocol.md 4.8 or 4.13 calls malformed.
 local function hello_malformed(tvb, at, pinfo)
 	local flags = tvb(at, 1):uint()
 	if not has(flags, GATEWAY) then
-		return false
+		return has(flags, NODE) and node_malformed(tvb, at, flags, pinfo)
 	end
-	-- Fields are not there while nobody looks; then there is but the address as text.
-	local group, src = eth_src_ig(), tostring(pinfo.dl_src)
-	if flags > 15 or (group and group.value) or src:find("^%x[13579bdf]:") or src == ZERO_MAC or
+	if flags > 15 or bad_source(pinfo) or
 	   tvb(at + 2, 2):uint() == 0 or tvb(at + 8, 4):uint() == 0 then
 		return true
 	end
@@ -1093,7 +1108,7 @@ local FLAGS = { { "express", EXPRESS }, { "last", LAST }, { "resume", RESUME },
 		{ "want_done", WANT_DONE }, { "held", HELD }, { "via", VIA }, { "auth", AUTH },
 		{ "reserved", RESERVED } }
 local HELLO_FLAGS = { { "gateway", GATEWAY }, { "leaving", LEAVING }, { "ask", ASK },
-		      { "about", ABOUT } }
+		      { "about", ABOUT }, { "node", NODE } }
 
 -- The messages of a pack in the bytes at..stop - 1 of tvb: how many; nil if it is malformed, or
 -- not all of it was captured.
@@ -1390,6 +1405,15 @@ BODY[DONE] = function(_, h)
 	return format("#%d is delivered", h.rx)
 end
 
+local function hello_node(tvb, at, flags, tree)
+	add_zero(tree, "hello.zone", tvb(at + 2, 2))
+	add_row(tree, tvb, at, { { "hello.mtu", 4, 2 } })
+	add_zero(tree, "hello.epoch", tvb(at + 6, 2))
+	add_row(tree, tvb, at, { { "hello.id", 8, 8 }, { "hello.node_inc", 16, 8 } })
+	return format("id:%s, MTU %d%s", tvb(at + 8, 8):bytes():tohex(true),
+		      tvb(at + 4, 2):uint(), has(flags, LEAVING) and ", leaving" or "")
+end
+
 BODY[HELLO] = function(tvb, h, tree)
 	local at = h.at
 	if h.stop - at < 24 then
@@ -1401,6 +1425,9 @@ BODY[HELLO] = function(tvb, h, tree)
 	local flags = tvb(at, 1):uint()
 	add_flags(tree, "hello.flags", tvb(at, 1), HELLO_FLAGS)
 	add_zero(tree, "hello.zero", tvb(at + 1, 1))
+	if has(flags, NODE) then
+		return hello_node(tvb, at, flags, tree)
+	end
 	add_row(tree, tvb, at, { { "hello.zone", 2, 2 }, { "hello.mtu", 4, 2 }, { "hello.epoch", 6, 2 },
 				 { "hello.inc", 8, 4 }, { "hello.life", 12, 2 },
 				 { "hello.node_life", 14, 2 }, { "hello.about", 16, 6 } })

@@ -380,10 +380,29 @@ class Bad(FieldTest):
                              ({"flags": ip.GATEWAY | ip.ABOUT, "about": b"\1" + bytes(5)}, "bad_field"),
                              ({"flags": ip.GATEWAY | ip.LEAVING, "life": 0, "mtu": 0}, None),
                              ({"flags": ip.GATEWAY | ip.LEAVING, "inc": 0}, "bad_field"),
-                             ({"flags": 0x10, "zone": 0}, None)):
+                             ({"flags": 0x20, "zone": 0}, None)):
             self.see(frame(oae.HELLO, payload=oae.hello_body(**(good | given))), str(given), bad=cause)
         self.see(frame(oae.HELLO, src=b"\3" + A[1:], payload=oae.hello_body(**good)), bad="bad_field")
         self.see(frame(oae.HELLO, src=bytes(6), payload=oae.hello_body(**good)), bad="bad_field")
+        self.check()
+
+    def test_nodes_hello(self):
+        good = {"id_": 0x1020ae0000002, "inc": 0xfedcba9876543210, "mtu": 1500}
+        see = {"hello__id": "0x0001020ae0000002", "hello__node_inc": "0xfedcba9876543210",
+               "hello__mtu": 1500, "hello__flags__node": 1, "hello__zone": 0, "hello__epoch": 0}
+        self.see(frame(oae.HELLO, dst=ip.BROADCAST, payload=oae.node_body(**good)), bad=None,
+                 info="HELLO: id:0001020ae0000002, MTU 1500", **see)
+        flags = oae.HELLO_NODE | oae.LEAVING
+        self.see(frame(oae.HELLO, payload=oae.node_body(**good, flags=flags)), bad=None,
+                 info="HELLO: id:0001020ae0000002, MTU 1500, leaving", **see)
+        for given in ({"id_": 0xffffffffffff}, {"inc": 0}, {"mtu": 127}, {"flags": 0x11},
+                      {"flags": 0x14}, {"flags": 0x18}, {"flags": 0x30}, {"flags": 0x90}):
+            self.see(frame(oae.HELLO, payload=oae.node_body(**(good | given))), str(given),
+                     bad="bad_field")
+        for given in ({"id_": 1 << 48}, {"inc": 1}, {"inc": 1 << 63}, {"mtu": 128}):
+            self.see(frame(oae.HELLO, payload=oae.node_body(**(good | given))), str(given), bad=None)
+        self.see(frame(oae.HELLO, src=b"\3" + A[1:], payload=oae.node_body(**good)), bad="bad_field")
+        self.see(frame(oae.HELLO, src=bytes(6), payload=oae.node_body(**good)), bad="bad_field")
         self.check()
 
     def test_digest(self):
