@@ -318,6 +318,10 @@ class Specification(NetlinkTest):
 
     def test_specification(self):
         """It says what the kernel says: commands, flags, policies; and what answers have."""
+        for host in self.a, self.b:
+            host.knob("discover", 1)
+            self.addCleanup(host.knob, "discover", 0)
+        wait_for(self.a.neighbours, "a neighbour", 8)
         self.a.write(b"x")
         self.assertEqual(self.b.read_one(), b"x")
         oaenlspec.check(self, self.a, "oae")

@@ -226,7 +226,7 @@ class Addresses(KnobTest, OneCable):
                              ("7000000000000000", "7000000000000000"), ("", "0")):
             host.knob("id", value)
             self.assertEqual(host.knob("id"), shown)
-        self.assertEqual(self.a.knob("id"), "0")
+        self.assertEqual(self.host("j").knob("id"), "0")
         for value in ("1", "ffffffffffff", "10000000000000000", "x", "-1", "0x", "1,2",
                       "00:01:02:03:04:05:06:07"):
             self.refused(errno.EINVAL, host, "id", value)

@@ -3,10 +3,14 @@
 
 import errno
 import os
+import tempfile
 import time
 
 import oaewire as oae
+from oaecmd import Running
+from oaecmd import oae as oae_command
 from oaedev import OaeFile
+from oaenl import Netlink
 from oaepeer import Wire
 from oaetest import Cable, load, unload, wait_for
 from oaewire import HELLO_NODE, LEAVING, Frame, mac_bytes, node_body
@@ -256,6 +260,84 @@ class Neighbours(OneSwitch):
         self.b.write(b"accepted", target=self.mac_va)
         self.assertEqual(self.a.read_one(), b"accepted")
         self.assert_errno(errno.ECONNREFUSED, self.c.write, b"not", target=self.mac_va)
+
+    # For people and programs.
+
+    def test_command(self):
+        """oae neighbours, and oae send to an id and to names."""
+        self.bind(a="va,wa", b="vb")
+        self.hears(self.b, self.mac_va, (id_of(self.mac_va), self.mac_wa))
+        self.hears(self.a, self.mac_vb, port="va")
+        self.hears(self.a, self.mac_vb, port="wa")
+        text = f"id:{id_of(self.mac_vb):016x}"
+        rows = oae_command(self.a, "-j", "neighbours").json
+        self.assertEqual([(row["id"], row["port"], row["address"], row["mtu"]) for row in rows],
+                         [(text, "va", self.mac_vb, 1500), (text, "wa", self.mac_vb, 1500)])
+        self.assertEqual({int(row["inc"], 16) for row in rows},
+                         {row["inc"] for row in self.a.neighbours()})
+        shown = oae_command(self.a, "neighbours").out.splitlines()
+        self.assertRegex(shown[0], r"^ID +PORT +ADDRESS +MTU +HEARD$")
+        self.assertRegex(shown[1], rf"^{text} va +{self.mac_vb} +1500 +\d.*s$")
+        self.assertIn("no neighbours", oae_command(self.c, "neighbours").out)
+        oae_command(self.a, "send", text, data=b"by id")
+        self.assertEqual(self.b.read_one(), b"by id")
+        sent = oae_command(self.a, "-j", "send", f"wa/{text}", data=b"by a port and an id").json[0]
+        self.assertEqual((sent["port"], sent["peer"]), ("wa", self.mac_vb))
+        self.assertEqual(self.b.read_one(), b"by a port and an id")
+        with tempfile.NamedTemporaryFile("w") as hosts:
+            hosts.write(f"# who is who\nb {text}\nb2\twa/{self.mac_vb}\n")
+            hosts.flush()
+            os.environ["OAE_HOSTS"] = hosts.name
+            try:
+                oae_command(self.a, "send", "b", data=b"by name")
+                self.assertEqual(self.b.read_one(), b"by name")
+                sent = oae_command(self.a, "-j", "send", "b2", data=b"by another").json[0]
+                self.assertEqual((sent["port"], sent["peer"]), ("wa", self.mac_vb))
+                self.assertEqual(self.b.read_one(), b"by another")
+                oae_command(self.a, "send", "nobody", data=b"x", status=64)
+            finally:
+                del os.environ["OAE_HOSTS"]
+        said = oae_command(self.a, "send", f"id:{LEAST + 77:x}", data=b"x", status=1)
+        self.assertIn("EHOSTUNREACH: no neighbour has this id", said.err)
+        self.assertIn("2 addresses", oae_command(self.b, "recv", f"id:{id_of(self.mac_va):x}",
+                                                 "-w", 1, status=1).err)
+        oae_command(self.a, "close", text)
+        wait_for(lambda: not self.a.tags(), "the links to close")
+
+    def test_events(self):
+        """Events of neighbours, as oae monitor has them."""
+        self.bind(a="va")
+        monitor = Running(self.a, "-j", "monitor", "kind", "neighbour")
+        self.addCleanup(monitor.kill)
+
+        def listens():
+            self.say(LEAST + 9, 1)
+            self.say(LEAST + 9, 1, flags=HELLO_NODE | LEAVING)
+            return monitor.objects()
+        wait_for(listens, "oae to listen", 20, interval=0.1)
+        self.say(LEAST + 3, 1)
+        self.say(LEAST + 3, 2)
+        self.say(LEAST + 3, 2)
+        self.say(LEAST + 3, 2, flags=HELLO_NODE | LEAVING)
+        about = {"kind": "neighbour", "port": "va", "id": f"id:{LEAST + 3:016x}",
+                 "address": self.mac_vp}
+        monitor.event(what="gone", **about)
+        self.assertEqual([row["what"] for row in monitor.objects() if about.items() <= row.items()],
+                         ["new", "changed", "gone"])
+
+    def test_dump(self):
+        """A dump of netlink has what the file has."""
+        self.bind(a="va")
+        for n in range(200):
+            self.say(LEAST + n, n + 1, mac=f"02:00:00:00:86:{n:02x}")
+        wait_for(lambda: len(self.a.neighbours()) >= 100, "a hundred of them")
+        self.a.up("va", False)
+        netlink = Netlink(self.a)
+        self.addCleanup(netlink.close)
+        found = {(int.from_bytes(row[1], "little"), row[3].hex(":"))
+                 for row in map(dict, netlink.dump(11))}
+        self.a.up("va")
+        self.assertEqual(found, self.known(self.a))
 
     # Strangers.
 
