@@ -170,6 +170,22 @@ enum oae_reason {
 #define OAE_GAP_OFF_MAP		0	/* u64, bit n set: slice n is missing */
 #define OAE_GAP_LEN		8
 
+/*
+ * UDP ports: the payload of a datagram (doc/protocol.md 4.15). The frame follows, from
+ * its base header on.
+ */
+#define OAE_UDP_OFF_VER_TYPE	0	/* high nibble version, low nibble type */
+#define OAE_UDP_OFF_ZERO	1	/* u8, 0 */
+#define OAE_UDP_OFF_DST		2	/* 6, MAC of the receiver; from here on an */
+#define OAE_UDP_OFF_SRC		8	/* 6, MAC of the sender	   Ethernet header */
+#define OAE_UDP_OFF_ETHERTYPE	14	/* u16 */
+#define OAE_UDP_HDR_LEN		16
+
+#define OAE_UDP_VERSION		1
+#define OAE_UDP_FRAME		1	/* type: a frame */
+#define OAE_UDP_PORT		34998	/* unless `dev` says another */
+#define OAE_UDP_OUI		0x020ae0	/* of the MACs of UDP ports */
+
 /* The longest payload that does not belong to a transaction. */
 #define OAE_BODY_MAX		OAE_SYNC_LEN
 

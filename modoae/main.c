@@ -92,6 +92,8 @@ static void __net_exit oae_nodes_close(struct list_head *nets)
 	list_for_each_entry(net, nets, exit_list)
 		oae_ports_collect(oae_node(net), &going, true);
 	oae_ports_detach(&going, OAE_E_SHUTDOWN);
+	list_for_each_entry(net, nets, exit_list)
+		oae_udp_sweep(oae_node(net));
 	rtnl_unlock();
 }
 
@@ -161,6 +163,8 @@ static void oae_release(void)
 	list_for_each_entry(node, &oae_nodes, list)
 		oae_ports_collect(node, &going, true);
 	oae_ports_detach(&going, OAE_E_SHUTDOWN);
+	list_for_each_entry(node, &oae_nodes, list)
+		oae_udp_sweep(node);
 	rtnl_unlock();
 	mutex_unlock(&oae_nodes_lock);
 }

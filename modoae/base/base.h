@@ -39,6 +39,7 @@
 #include "../link/admission.h"
 #include "../link/link.h"
 #include "../link/neigh.h"
+#include "../link/udpmap.h"
 #include "../link/way.h"
 #include "bench.h"
 #include "compat.h"
@@ -98,6 +99,7 @@ struct oae_addr {
 
 #define OAE_MAX_PEERS	64
 #define OAE_MAX_BUT	16	/* devices that `dev=*` leaves out */
+#define OAE_UDP_TEXT	56	/* "udp:[", an IPv6 address, "]:65535", and the 0 */
 
 /**
  * struct oae_found - a tag that a processor has found, see oae_tag_of_frame()
@@ -128,10 +130,13 @@ struct oae_node {
 	struct oae_knobs knobs;
 	struct oae_link_cfg __rcu *cfg;	/* knobs in the core's units, in cfgs */
 	struct oae_link_cfg cfgs[2];	/* one is in use, the other free */
-	seqlock_t addr_lock;		/* target, peers, npeers */
+	seqlock_t addr_lock;		/* target, peers, npeers, udp_peers, nudp_peers */
 	struct oae_addr target;		/* read with oae_target() */
 	struct oae_addr peers[OAE_MAX_PEERS];
 	unsigned int npeers;
+	struct oae_udp_end udp_peers[OAE_MAX_PEERS];
+	unsigned int nudp_peers;
+	unsigned int udp_gen;		/* how often `udp_peers` was written */
 	u8 nhmac[ETH_ALEN];		/* the knob, zero: auto; kernel_param_lock */
 	bool shut;			/* the knob `shutdown` */
 
@@ -151,6 +156,7 @@ struct oae_node {
 
 	struct mutex dev_lock;		/* one write to the knob `dev` at a time */
 	struct list_head ports;		/* RTNL; RCU for readers */
+	struct list_head udps;		/* devices of UDP ports; RTNL */
 	bool every;			/* `dev` is `*`; RTNL and kernel_param_lock to change it */
 	unsigned int nbut;		/* the same */
 	char but[OAE_MAX_BUT][IFNAMSIZ];	/* then not these; the same */
@@ -209,6 +215,7 @@ struct oae_port {
 	struct oae_node *node;
 	struct net_device *dev;
 	struct packet_type pt;
+	const char *udp;		/* a UDP port: what `dev` calls it; as @dev. NULL none */
 	refcount_t ref;
 	atomic_t nopen;			/* tags whose link is not CLOSED */
 	atomic_t nsettling;		/* tags still settling (protocol 4.5) */
@@ -437,6 +444,12 @@ int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr,
 		     struct oae_port **port, u8 mac[ETH_ALEN]);
 bool oae_peer_configured(struct oae_node *node, const struct oae_port *port,
 			 const u8 mac[ETH_ALEN]);
+
+/* udpend.c: endpoints of UDP ports */
+int oae_udp_parse(struct oae_udp_end *end, const char *text);
+int oae_udp_print(const struct oae_udp_end *end, char *buf, size_t size);
+void oae_udp_peer(struct oae_node *node, const u8 mac[ETH_ALEN], bool v6,
+		  struct oae_udp_end *end);
 
 /* port.c */
 extern unsigned int oae_ethertype;

@@ -3,6 +3,7 @@
 #ifndef OAE_COMPAT_H
 #define OAE_COMPAT_H
 
+#include <linux/etherdevice.h>
 #include <linux/gfp.h>
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
@@ -55,6 +56,30 @@ static inline void oae_user_iter(struct iov_iter *iter, unsigned int dir,
 			typeof(udp_tunnel_sock_release),		\
 			void (struct sock *)),				\
 		(socket)->sk, socket)
+
+/*
+ * A device that needs no lock to send, and stays in its namespace. 6.12: the two became
+ * members of the device; 6.15 renamed the second.
+ */
+static inline void oae_netdev_set_own(struct net_device *dev)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+	dev->features |= NETIF_F_LLTX | NETIF_F_NETNS_LOCAL;
+#elif LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
+	dev->lltx = true;
+	dev->netns_local = true;
+#else
+	dev->lltx = true;
+	dev->netns_immutable = true;
+#endif
+}
+
+/* 5.15: eth_hw_addr_set() */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 15, 0)
+#define oae_netdev_set_mac(dev, mac) ether_addr_copy((dev)->dev_addr, mac)
+#else
+#define oae_netdev_set_mac(dev, mac) eth_hw_addr_set(dev, mac)
+#endif
 
 /* 6.10: the kernel has dst_rtable(), with a type check */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)

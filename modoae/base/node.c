@@ -129,6 +129,7 @@ void oae_node_init(struct oae_node *node, struct net *net)
 	INIT_LIST_HEAD(&node->list);
 	mutex_init(&node->dev_lock);
 	INIT_LIST_HEAD(&node->ports);
+	INIT_LIST_HEAD(&node->udps);
 	seqlock_init(&node->addr_lock);
 	xa_init(&node->regions);
 	get_random_bytes(&node->cookie_key, sizeof(node->cookie_key));

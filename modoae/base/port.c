@@ -69,7 +69,8 @@ EXPORT_SYMBOL_FOR_BENCH(oae_port_find);
 
 /**
  * oae_ports_print() - print what the knob `dev` is: the names of the bound devices,
- * comma-separated; or `*`, and the names of those that it leaves out, each behind a `-`
+ * comma-separated; or `*`, the names of those that it leaves out, each behind a `-`, and
+ * UDP ports, each behind a `+`
  * @node: the node
  * @buf: the output
  * @size: size of @buf, bytes
@@ -80,21 +81,21 @@ EXPORT_SYMBOL_FOR_BENCH(oae_port_find);
  */
 int oae_ports_print(struct oae_node *node, char *buf, size_t size)
 {
+	bool every = READ_ONCE(node->every);
 	struct oae_port *port;
 	unsigned int i;
 	int n = 0;
 
-	if (node->every) {
+	if (every) {
 		n = scnprintf(buf, size, "*");
 		for (i = 0; i < node->nbut; i++)
 			n += scnprintf(buf + n, size - n, ",-%s", node->but[i]);
-		return n;
 	}
 	rcu_read_lock();
 	list_for_each_entry_rcu(port, &node->ports, list)
-		if (!READ_ONCE(port->removed))
-			n += scnprintf(buf + n, size - n, "%s%s",
-				       n ? "," : "", port->dev->name);
+		if (!READ_ONCE(port->removed) && (port->udp || !every))
+			n += scnprintf(buf + n, size - n, "%s%s%s", n ? "," : "",
+				       every ? "+" : "", port->udp ?: port->dev->name);
 	rcu_read_unlock();
 	return n;
 }

@@ -239,8 +239,9 @@ static int netlink_knobs_set(struct sk_buff *skb, struct genl_info *info)
 
 /* --- ports -------------------------------------------------------------------- */
 
+/* The name of a device, or a UDP port as the knob `dev` has it. */
 static const struct nla_policy netlink_port_policy[OAE_NL_PORT_NAME + 1] = {
-	[OAE_NL_PORT_NAME] = { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
+	[OAE_NL_PORT_NAME] = { .type = NLA_NUL_STRING, .len = OAE_UDP_TEXT - 1 },
 };
 
 static const char *netlink_port_state(const struct net_device *dev)
@@ -317,12 +318,19 @@ static int netlink_port_set(struct oae_node *node, char *change,
 	return err;
 }
 
+static bool netlink_port_valid(const char *name)
+{
+	if (strchr(name, ','))
+		return false;
+	return dev_valid_name(name) || !strncmp(name, "udp:", 4);
+}
+
 static int netlink_port_change(struct genl_info *info, char sign)
 {
 	const struct nlattr *name = info->attrs[OAE_NL_PORT_NAME];
 	struct oae_node *node = oae_node(genl_info_net(info));
 	struct oae_refusal why = {};
-	char change[IFNAMSIZ + 1];
+	char change[OAE_UDP_TEXT + 1];
 	int err;
 
 	if (!name) {
@@ -330,9 +338,9 @@ static int netlink_port_change(struct genl_info *info, char sign)
 		return -EINVAL;
 	}
 	/* More than one would be a list. */
-	if (!dev_valid_name(nla_data(name)) || strchr(nla_data(name), ',')) {
+	if (!netlink_port_valid(nla_data(name))) {
 		NL_SET_ERR_MSG_ATTR(info->extack, name,
-				    "takes the name of one net device");
+				    "takes the name of one net device, or udp:ADDR[:PORT]");
 		return -EINVAL;
 	}
 	snprintf(change, sizeof(change), "%c%s", sign,

@@ -24,6 +24,8 @@ static struct {
 	struct oae_addr target;
 	struct oae_addr peers[OAE_MAX_PEERS];
 	unsigned int npeers;
+	struct oae_udp_end udp_peers[OAE_MAX_PEERS];
+	unsigned int nudp_peers;
 	u8 nhmac[ETH_ALEN];
 	u64 id;
 	int step;
@@ -102,6 +104,8 @@ void oae_params_init(struct oae_node *node)
 {
 	memcpy(node->peers, oae_template.peers, sizeof(node->peers));
 	node->npeers = oae_template.npeers;
+	memcpy(node->udp_peers, oae_template.udp_peers, sizeof(node->udp_peers));
+	node->nudp_peers = oae_template.nudp_peers;
 	ether_addr_copy(node->nhmac, oae_template.nhmac);
 	node->step = oae_template.step;
 	node->shut = oae_template.shut;
@@ -287,6 +291,89 @@ static int params_print_peers(void *owner, char *buf, size_t size)
 		if (i)
 			n += scnprintf(buf + n, size - n, ",");
 		n += oae_addr_print(&p[i], buf + n, size - n);
+	}
+	return n;
+}
+
+#define OAE_UDP_PEERS_TAKES						\
+	"takes a comma-separated list of ADDR[:PORT] and [ADDR6]:PORT, ADDR being unicast"
+
+/* No two may have the same MAC: one of them would never be used. */
+static bool params_udp_peer_twice(const struct oae_udp_end *ends, unsigned int n)
+{
+	u8 mac[ETH_ALEN], other[ETH_ALEN];
+	unsigned int i;
+
+	oae_udp_mac(&ends[n], mac);
+	for (i = 0; i < n; i++) {
+		oae_udp_mac(&ends[i], other);
+		if (ends[i].v6 == ends[n].v6 && !memcmp(mac, other, ETH_ALEN))
+			return true;
+	}
+	return false;
+}
+
+/* The list becomes an array in s->data, their number s->number. */
+static int params_parse_udp_peers(void *owner, struct oae_setting *s,
+				  struct oae_refusal *why)
+{
+	char *item, *rest = *s->val ? s->val : NULL;
+	struct oae_udp_end *ends;
+	int err;
+
+	ends = kcalloc(OAE_MAX_PEERS, sizeof(*ends), GFP_KERNEL);
+	if (!ends)
+		return -ENOMEM;
+	s->data = ends;
+	while ((item = strsep(&rest, ",")) != NULL) {
+		item = strim(item);
+		if (s->number == OAE_MAX_PEERS)
+			return oae_refuse(why, "udp_peers", item, -E2BIG,
+					  "takes up to "
+					  __stringify(OAE_MAX_PEERS) " endpoints");
+		err = oae_udp_parse(&ends[s->number], item);
+		if (err)
+			return oae_refuse(why, "udp_peers", item, err,
+					  OAE_UDP_PEERS_TAKES);
+		if (params_udp_peer_twice(ends, s->number))
+			return oae_refuse(why, "udp_peers", item, -EEXIST,
+					  "has the low 24 bits of another address");
+		s->number++;
+	}
+	return 0;
+}
+
+static int params_apply_udp_peers(void *owner, struct oae_setting *s,
+				  struct oae_refusal *why)
+{
+	struct oae_node *node = owner;
+
+	if (node) {
+		write_seqlock_bh(&node->addr_lock);
+		memcpy(node->udp_peers, s->data, sizeof(node->udp_peers));
+		WRITE_ONCE(node->nudp_peers, s->number);
+		write_sequnlock_bh(&node->addr_lock);
+		/* Pairs with the smp_rmb() in peer_judge(): who sees it sees the list. */
+		smp_wmb();
+		WRITE_ONCE(node->udp_gen, node->udp_gen + 1);
+	} else {
+		memcpy(oae_template.udp_peers, s->data, sizeof(oae_template.udp_peers));
+		oae_template.nudp_peers = s->number;
+	}
+	return 0;
+}
+
+static int params_print_udp_peers(void *owner, char *buf, size_t size)
+{
+	struct oae_node *node = owner;
+	const struct oae_udp_end *ends = node ? node->udp_peers : oae_template.udp_peers;
+	unsigned int i, count = node ? node->nudp_peers : oae_template.nudp_peers;
+	int n = 0;
+
+	for (i = 0; i < count; i++) {
+		if (i)
+			n += scnprintf(buf + n, size - n, ",");
+		n += oae_udp_print(&ends[i], buf + n, size - n);
 	}
 	return n;
 }
@@ -536,14 +623,15 @@ static int params_print_ethertype(void *owner, char *buf, size_t size)
 	OAE_KNOB_PARAM(_name, oae_param_##_name, _mode)
 
 /* Waiting for links to close, without kernel_param_lock: netlink has commands of its own. */
-OAE_PARAM(dev, 0644,
-	  "takes a,b (these and no others), +a,-b, or *,-a (every one but a, later ones too), each device once",
+OAE_PARAM(dev, 0644, OAE_PORTS_TAKE,
 	  "is changed by adding and deleting ports", OAE_KNOB_FINAL);
-MODULE_PARM_DESC(dev, "net devices bound: a,b these and no others; +a or -a one more or less; *,-a every one but a, later ones too; the caller's namespace");
+MODULE_PARM_DESC(dev, "net devices bound: a,b these and no others; +a or -a one more or less; *,-a every one but a, later ones too; udp:ADDR[:PORT] a UDP port on that address; the caller's namespace");
 OAE_PARAM(target, 0644, OAE_TARGET_TAKES, NULL, OAE_KNOB_FINAL);
 MODULE_PARM_DESC(target, "peer that noc_debug sends to, and whose link is opened: [DEV/]24 bits in hex under the port's OUI, or a whole MAC, or id: and an id; 0 for none");
 OAE_PARAM(peers, 0644, OAE_PEERS_TAKES, NULL, OAE_KNOB_SURE);
 MODULE_PARM_DESC(peers, "up to 64 peers for accept=peers, comma-separated, each written like target");
+OAE_PARAM(udp_peers, 0644, OAE_UDP_PEERS_TAKES, NULL, OAE_KNOB_SURE);
+MODULE_PARM_DESC(udp_peers, "up to 64 peers of UDP ports, comma-separated: ADDR[:PORT]; others are where their MAC says, or were heard");
 OAE_PARAM(nhmac, 0644, OAE_NHMAC_TAKES, NULL, OAE_KNOB_SURE);
 MODULE_PARM_DESC(nhmac, "the gateway's MAC, on all ports, or auto: learned from its HELLO; shows the one in use (default auto)");
 OAE_PARAM(id, 0644, OAE_ID_TAKES, NULL, OAE_KNOB_EXCHANGED);

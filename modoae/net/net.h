@@ -5,6 +5,9 @@
 
 #include "../tag/tag.h"
 
+/* What the knob `dev` accepts. */
+#define OAE_PORTS_TAKE	"takes a,b (these and no others), +a,-b, or *,-a (every one but a, later ones too), each device once; udp:ADDR[:PORT] makes a UDP port"
+
 /* netdev.c: binding and releasing net devices */
 void oae_links_close(struct oae_node *node);
 void oae_node_close(struct oae_node *node);
@@ -14,6 +17,16 @@ int oae_ports_set(struct oae_node *node, char *list, bool *going,
 		  struct oae_refusal *why);
 void oae_ports_release(struct oae_node *node, unsigned int ms);
 extern struct notifier_block oae_netdev_nb;
+
+/* udp.c: UDP ports */
+int oae_udp_name(struct oae_node *node, const struct oae_udp_end *local,
+		 char name[IFNAMSIZ]);
+int oae_udp_make(struct oae_node *node, const struct oae_udp_end *local,
+		 char name[IFNAMSIZ]);
+bool oae_udp_is(const struct net_device *dev);
+const char *oae_udp_text(const struct net_device *dev);
+void oae_udp_tagged(const struct oae_port *port, const u8 mac[ETH_ALEN]);
+void oae_udp_sweep(struct oae_node *node);
 
 /* rcv.c */
 int oae_rcv(struct sk_buff *skb, struct net_device *dev,

@@ -18,7 +18,8 @@
  * removed at the same time take the steps together and share the waits.
  *
  * `dev=*` makes every device a port that may be one, as soon as it may, and releases it
- * when it may no more. RTNL and kernel_param_lock are held to change that.
+ * when it may no more. RTNL and kernel_param_lock are held to change that. The device of a
+ * UDP port (udp.c) is made by the write that binds it, and goes when its port has gone.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -110,6 +111,7 @@ static struct oae_port *netdev_port_make(struct oae_node *node,
 	ether_addr_copy(port->addr, dev->dev_addr);
 	refcount_set(&port->ref, 1);
 	port->up = netdev_port_is_up(dev);
+	port->udp = oae_udp_text(dev);
 	oae_port_way_init(port);
 	return port;
 }
@@ -296,6 +298,7 @@ void oae_ports_release(struct oae_node *node, unsigned int ms)
 	/* A port whose device went meanwhile is not on the list any more. */
 	oae_ports_collect(node, &going, false);
 	oae_ports_detach(&going, OAE_E_CANCEL);
+	oae_udp_sweep(node);
 	rtnl_unlock();
 }
 
@@ -303,15 +306,46 @@ void oae_ports_release(struct oae_node *node, unsigned int ms)
 struct oae_ports_change {
 	char *name[OAE_MAX_PORTS_SET];
 	char sign[OAE_MAX_PORTS_SET];	/* '+', '-', or 0: part of the set */
+	struct oae_udp_end udp[OAE_MAX_PORTS_SET];	/* port 0: `name` is a device */
+	char made[OAE_MAX_PORTS_SET][IFNAMSIZ];	/* else: `name`, once the device is there */
 	unsigned int n;
 	bool every;			/* begins with `*`: the names are those left out */
 	DECLARE_BITMAP(done, OAE_MAX_PORTS_SET);	/* bound by this write */
 };
 
+#define OAE_UDP_PREFIX	"udp:"
+
+/* A device, or the endpoint of a UDP port. */
+static bool netdev_port_parse(struct oae_ports_change *c, unsigned int i, char *item)
+{
+	c->name[i] = item;
+	if (strncmp(item, OAE_UDP_PREFIX, strlen(OAE_UDP_PREFIX)))
+		return dev_valid_name(item) && strcmp(item, "*");
+	return !oae_udp_parse(&c->udp[i], item + strlen(OAE_UDP_PREFIX));
+}
+
+/* May the item be there? UDP ports may be named beside `*`, which does not make them. */
+static bool netdev_port_fits(const struct oae_ports_change *c, unsigned int i)
+{
+	if (c->every)
+		return c->sign[i] == (c->udp[i].port ? '+' : '-');
+	return !c->sign[i] == !c->sign[0];
+}
+
+static bool netdev_port_twice(const struct oae_ports_change *c, unsigned int i)
+{
+	unsigned int k;
+
+	for (k = 0; k < i; k++)
+		if (c->udp[i].port ? oae_udp_same(&c->udp[k], &c->udp[i]) :
+				     !strcmp(c->name[k], c->name[i]))
+			return true;
+	return false;
+}
+
 static int netdev_ports_parse(struct oae_ports_change *c, char *list,
 			      struct oae_refusal *why)
 {
-	unsigned int i;
 	char *item;
 
 	if (!*list)
@@ -326,21 +360,54 @@ static int netdev_ports_parse(struct oae_ports_change *c, char *list,
 			c->every = true;
 			continue;
 		}
-		if (c->n == OAE_MAX_PORTS_SET || !dev_valid_name(item) ||
-		    !strcmp(item, "*"))
+		if (c->n == OAE_MAX_PORTS_SET)
 			goto bad;
-		if (c->every ? sign != '-' : c->n && !sign != !c->sign[0])
-			goto bad;
-		for (i = 0; i < c->n; i++)
-			if (!strcmp(c->name[i], item))
-				goto bad;
 		c->sign[c->n] = sign;
-		c->name[c->n++] = item;
+		if (!netdev_port_parse(c, c->n, item) || !netdev_port_fits(c, c->n) ||
+		    netdev_port_twice(c, c->n))
+			goto bad;
+		c->n++;
 	}
 	return 0;
 bad:
-	return oae_refuse(why, "dev", item, -EINVAL,
-			  "takes a,b (these and no others), +a,-b, or *,-a (every one but a, later ones too), each device once");
+	return oae_refuse(why, "dev", item, -EINVAL, OAE_PORTS_TAKE);
+}
+
+static const char *netdev_udp_accepted(int err)
+{
+	switch (err) {
+	case -EADDRNOTAVAIL:
+		return "takes an address of this network namespace";
+	case -EADDRINUSE:
+		return "takes a UDP port that is free";
+	default:
+		return NULL;
+	}
+}
+
+/* Make the devices of UDP ports, and find those that are there: their names. */
+static int netdev_ports_udp(struct oae_node *node, struct oae_ports_change *c,
+			    struct oae_refusal *why)
+{
+	unsigned int i;
+	char *item;
+	int err;
+
+	for (i = 0; i < c->n; i++) {
+		if (!c->udp[i].port)
+			continue;
+		item = c->name[i];
+		c->name[i] = c->made[i];
+		if (c->sign[i] != '-')
+			err = oae_udp_make(node, &c->udp[i], c->made[i]);
+		else
+			err = oae_udp_name(node, &c->udp[i], c->made[i]);
+		if (err)
+			return oae_refuse(why, "dev", item, err,
+					  err == -ENODEV ? "is not a port" :
+							   netdev_udp_accepted(err));
+	}
+	return 0;
 }
 
 static bool netdev_port_bound(struct oae_node *node, const char *name)
@@ -390,7 +457,9 @@ static bool netdev_port_goes(const struct oae_port *port,
 	for (i = 0; i < c->n; i++)
 		if (!strcmp(port->dev->name, c->name[i]))
 			return undo ? test_bit(i, c->done) : c->sign[i] == '-';
-	return !undo && !c->every && (!c->n || !c->sign[0]);
+	if (undo)
+		return false;
+	return c->every ? port->udp : !c->n || !c->sign[0];
 }
 
 /* The place of a name among those that `*` leaves out, or node->nbut. */
@@ -411,7 +480,7 @@ static unsigned int netdev_but_more(const struct oae_node *node,
 	unsigned int i, more = 0;
 
 	for (i = 0; i < c->n; i++)
-		if (c->sign[i] == '-')
+		if (c->sign[i] == '-' && !c->udp[i].port)
 			more += c->every || netdev_but(node, c->name[i]) == node->nbut;
 	return more;
 }
@@ -439,6 +508,8 @@ static void netdev_every_follow(struct oae_node *node, struct net_device *dev)
 	const char *accepted;
 	LIST_HEAD(going);
 
+	if (oae_udp_is(dev))	/* bound and released by name */
+		return;
 	if (!port && wanted && dev->reg_state == NETREG_REGISTERED &&
 	    !netdev_port_check(node, dev, &accepted)) {
 		if (netdev_port_bind(node, dev) && oae_may_log(node->net))
@@ -464,6 +535,8 @@ static void netdev_every_set(struct oae_node *node, const struct oae_ports_chang
 	if (!node->every)
 		return;
 	for (i = 0; i < c->n; i++) {
+		if (c->udp[i].port)
+			continue;
 		at = netdev_but(node, c->name[i]);
 		if (c->sign[i] == '-' && at == node->nbut)
 			strscpy(node->but[node->nbut++], c->name[i], IFNAMSIZ);
@@ -497,11 +570,20 @@ static bool netdev_ports_change_del(struct oae_node *node,
 	return any;
 }
 
+/* Devices of UDP ports that a write has made, and not bound. */
+static void netdev_udp_unmake(struct oae_node *node)
+{
+	rtnl_lock();
+	oae_udp_sweep(node);
+	rtnl_unlock();
+}
+
 /**
  * oae_ports_set() - bind the devices of a list, and mark ports to be removed
  * @node: the node
  * @list: `a,b`: these devices and no others; `+a,-b`: one more, one less; `*,-a`: every
- *	device that may be one, also such as come later, but not a. Modified.
+ *	device that may be one, also such as come later, but not a. Each may be
+ *	`udp:ADDR[:PORT]`, a UDP port; `*` makes none, `*,+udp:ADDR` one. Modified.
  * @going: set if ports are marked, whatever is returned: call oae_ports_release()
  * @why: if refused: why; it may point into @list
  *
@@ -513,7 +595,8 @@ static bool netdev_ports_change_del(struct oae_node *node,
  *
  * Return: 0; -EINVAL not a list, or a device that is not Ethernet, has an MTU below
  * OAE_MIN_MTU, or is in a bond or a bridge; -ENODEV no such device, or one to release
- * that is not bound; -EEXIST bound already; -E2BIG too many that `*` leaves out; -ENOMEM.
+ * that is not bound; -EEXIST bound already; -E2BIG too many that `*` leaves out;
+ * -EADDRNOTAVAIL, -EADDRINUSE and others of oae_udp_make(); -ENOMEM.
  */
 int oae_ports_set(struct oae_node *node, char *list, bool *going,
 		  struct oae_refusal *why)
@@ -529,10 +612,14 @@ int oae_ports_set(struct oae_node *node, char *list, bool *going,
 		err = oae_node_use(node);
 	if (!err)
 		err = netdev_every_check(node, c, why);
+	if (!err)
+		err = netdev_ports_udp(node, c, why);
 	if (!err) {
 		err = netdev_ports_change_add(node, c, why);
 		*going = netdev_ports_change_del(node, c, err);
 	}
+	if (err)
+		netdev_udp_unmake(node);
 	kfree(c);
 	return err;
 }

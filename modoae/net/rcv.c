@@ -179,6 +179,8 @@ static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 
 	tag = oae_tag_of_frame(port, oae_kid(f.vc, peer));
 	if (likely(tag && !oae_link_closed(&tag->link))) {
+		if (unlikely(port->udp))
+			oae_udp_tagged(port, peer);
 		oae_tag_rcv(tag, skb, &f);
 		return;
 	}

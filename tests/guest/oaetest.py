@@ -425,9 +425,11 @@ class Cable:
             host.mtu(dev, mtu)
 
 
-# The module.
+# The module, and those that it cannot be loaded without; they may be built in.
 
 _images = {}
+NEEDS = "udp_tunnel", "ip6_udp_tunnel"
+NEEDED = Path("/sys/module/ip6_udp_tunnel")
 
 
 def _module_image(module):
@@ -450,6 +452,8 @@ def load(host=None, module=MODULE, **params):
         with host:
             load(module=module, **params)
         return
+    if not NEEDED.exists():
+        subprocess.run(["modprobe", "-qa", *NEEDS], check=False)
     image = _module_image(module)
     if module == MODULE:
         params = {"discover": 0} | params

@@ -24,6 +24,7 @@ static const char doc[] =
 	"  oae port add eth0          bind eth0\n"
 	"  oae port add eth1 eth2     and two more\n"
 	"  oae port add '*'           every one, later ones too\n"
+	"  oae port add udp:192.0.2.1 a UDP port on this address, where 0x88B5 does not pass\n"
 	"  oae port del eth0          release it: its links are closed\n"
 	"  oae -j port show           for programs\n"
 	"\n"
@@ -39,7 +40,7 @@ static void dev_arg(struct args *a, const char *arg, struct argp_state *state)
 {
 	if (a->verb >= SHOW)
 		usage_error(state, "\"%s\": show takes no device, it shows all", arg);
-	if (!*arg || strlen(arg) >= IFNAMSIZ || strpbrk(arg, ",/ \t\n") || strchr("+-", *arg))
+	if (strncmp(arg, "udp:", 4) && (!*arg || strlen(arg) >= IFNAMSIZ || strpbrk(arg, ",/ \t\n") || strchr("+-", *arg)))
 		usage_error(state, "\"%s\" is not the name of a device: 1 to 15 characters, no "
 			    "comma, slash or blank", arg);
 	a->dev = grow(a->dev, a->ndev + 1, sizeof(*a->dev));
@@ -101,7 +102,7 @@ static int change(const struct args *a)
 	if (status)
 		return status;
 	for (i = 0; i < a->ndev; i++) {
-		char what[IFNAMSIZ + 8];
+		char what[72];
 
 		snprintf(what, sizeof(what), "%s %s", add ? "add" : "del", a->dev[i]);
 		if (change_patiently(&n, a->dev[i], add, &why))
