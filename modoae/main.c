@@ -226,6 +226,7 @@ unregister_pernet:
 	unregister_pernet_device(&oae_net_ops);
 	rcu_barrier();
 stop_tags:
+	oae_udp_exit();
 	oae_xmit_exit();
 	oae_tags_stop();
 	return err;
@@ -242,6 +243,7 @@ static void __exit oae_exit(void)
 	unregister_netdevice_notifier(&oae_netdev_nb);
 	unregister_pernet_device(&oae_net_ops);
 	rcu_barrier();		/* call_rcu() functions are in this module */
+	oae_udp_exit();
 	oae_xmit_exit();
 	oae_tags_stop();
 	pr_info("unloaded\n");

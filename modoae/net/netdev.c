@@ -380,6 +380,8 @@ static const char *netdev_udp_accepted(int err)
 		return "takes an address of this network namespace";
 	case -EADDRINUSE:
 		return "takes a UDP port that is free";
+	case -EPROTONOSUPPORT:
+		return "needs the kernel's modules udp_tunnel and ip6_udp_tunnel";
 	default:
 		return NULL;
 	}
@@ -439,7 +441,7 @@ static int netdev_ports_change_add(struct oae_node *node,
 						 "is not a port");
 			continue;
 		}
-		if (bound && !c->sign[i])
+		if (bound && (c->every || !c->sign[i]))
 			continue;
 		err = netdev_port_add(node, c->name[i], why);
 		if (!err)
@@ -459,7 +461,7 @@ static bool netdev_port_goes(const struct oae_port *port,
 			return undo ? test_bit(i, c->done) : c->sign[i] == '-';
 	if (undo)
 		return false;
-	return c->every ? port->udp : !c->n || !c->sign[0];
+	return c->every ? port->udp != NULL : !c->n || !c->sign[0];
 }
 
 /* The place of a name among those that `*` leaves out, or node->nbut. */

@@ -11,12 +11,18 @@
  * A frame that is longer than its path carries is dropped, and the MTU of the device
  * becomes what the path carries. So the links learn of it as from any device. As the
  * kernel forgets what it has learned of a path, so does the device.
+ *
+ * Few hosts have UDP ports. So the module does not depend on udp_tunnel and
+ * ip6_udp_tunnel, which insmod would not load: the first UDP port does, and gets their
+ * functions by name.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/etherdevice.h>
 #include <linux/inetdevice.h>
+#include <linux/kmod.h>
+#include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 #include <net/ip6_route.h>
@@ -27,6 +33,56 @@
 
 #define UDP_WIDEN	(600 * HZ)	/* as long as the kernel remembers a path's MTU */
 #define UDP_MTU		ETH_DATA_LEN	/* of the network, if its device does not say */
+
+/* Functions of udp_tunnel and ip6_udp_tunnel; NULL not needed yet. They stay. */
+static struct {
+	typeof(&setup_udp_tunnel_sock) setup;
+	typeof(&udp_tunnel_sock_release) release;
+	typeof(&udp_tunnel_xmit_skb) xmit4;
+#if IS_ENABLED(CONFIG_IPV6)
+	typeof(&udp_tunnel6_xmit_skb) xmit6;
+#endif
+} udpdev_tunnel;
+static DEFINE_MUTEX(udpdev_tunnel_lock);
+
+#define UDPDEV_GET(_pointer, _function)					\
+	((_pointer) || ((_pointer) = symbol_request(_function)))
+#define UDPDEV_PUT(_pointer, _function)					\
+	do {								\
+		if (_pointer)						\
+			symbol_put(_function);				\
+		(_pointer) = NULL;					\
+	} while (0)
+
+static bool udpdev_tunnel_get(bool v6)
+{
+	bool got;
+
+	mutex_lock(&udpdev_tunnel_lock);
+	got = UDPDEV_GET(udpdev_tunnel.setup, setup_udp_tunnel_sock) &&
+	      UDPDEV_GET(udpdev_tunnel.release, udp_tunnel_sock_release) &&
+	      UDPDEV_GET(udpdev_tunnel.xmit4, udp_tunnel_xmit_skb);
+#if IS_ENABLED(CONFIG_IPV6)
+	got = got && (!v6 || UDPDEV_GET(udpdev_tunnel.xmit6, udp_tunnel6_xmit_skb));
+#endif
+	mutex_unlock(&udpdev_tunnel_lock);
+	return got;
+}
+
+/**
+ * oae_udp_exit() - need udp_tunnel no more
+ *
+ * Context: process; there is no UDP port any more, and there will be none.
+ */
+void oae_udp_exit(void)
+{
+	UDPDEV_PUT(udpdev_tunnel.setup, setup_udp_tunnel_sock);
+	UDPDEV_PUT(udpdev_tunnel.release, udp_tunnel_sock_release);
+	UDPDEV_PUT(udpdev_tunnel.xmit4, udp_tunnel_xmit_skb);
+#if IS_ENABLED(CONFIG_IPV6)
+	UDPDEV_PUT(udpdev_tunnel.xmit6, udp_tunnel6_xmit_skb);
+#endif
+}
 
 static void udpdev_count(struct oae_udp *udp, enum oae_udp_stat stat, u64 n)
 {
@@ -98,13 +154,14 @@ static void udpdev_send_on(struct oae_udp *udp, struct dst_entry *dst, struct sk
 	__be16 from = htons(udp->local.port), to = htons(port);
 
 	if (!udp->local.v6)
-		oae_udp4_xmit(dst_rtable(dst), udp->sock->sk, skb, fl4->saddr,
-			      fl4->daddr, 0, ip4_dst_hoplimit(dst), htons(IP_DF), from,
-			      to, false, false);
+		oae_udp_xmit_by(udpdev_tunnel.xmit4, dst_rtable(dst), udp->sock->sk, skb,
+				fl4->saddr, fl4->daddr, 0, ip4_dst_hoplimit(dst),
+				htons(IP_DF), from, to, false, false);
 #if IS_ENABLED(CONFIG_IPV6)
 	else
-		oae_udp6_xmit(dst, udp->sock->sk, skb, NULL, &fl6->saddr, &fl6->daddr,
-			      0, ip6_dst_hoplimit(dst), 0, from, to, false);
+		oae_udp_xmit_by(udpdev_tunnel.xmit6, dst, udp->sock->sk, skb, NULL,
+				&fl6->saddr, &fl6->daddr, 0, ip6_dst_hoplimit(dst), 0,
+				from, to, false);
 #endif
 }
 
@@ -350,6 +407,26 @@ static unsigned int udpdev_first_mtu(const struct oae_udp *udp)
 
 /* --- the device ----------------------------------------------------------------- */
 
+/* Bind the socket to the own endpoint. UDP checksums are used unless a socket says no. */
+static int udpdev_bind(const struct oae_udp *udp)
+{
+	struct sockaddr_in6 v6 = {
+		.sin6_family = AF_INET6,
+		.sin6_port = htons(udp->local.port),
+	};
+	struct sockaddr_in v4 = {
+		.sin_family = AF_INET,
+		.sin_port = htons(udp->local.port),
+	};
+	void *addr = &v4;
+
+	memcpy(&v4.sin_addr, udp->local.addr, sizeof(v4.sin_addr));
+	memcpy(&v6.sin6_addr, udp->local.addr, sizeof(v6.sin6_addr));
+	if (udp->local.v6)
+		addr = &v6;
+	return kernel_bind(udp->sock, addr, udp->local.v6 ? sizeof(v6) : sizeof(v4));
+}
+
 static int udpdev_open_socket(struct oae_udp *udp)
 {
 	struct udp_tunnel_sock_cfg tunnel = {
@@ -358,26 +435,18 @@ static int udpdev_open_socket(struct oae_udp *udp)
 		.encap_rcv = udpdev_rcv,
 		.encap_err_lookup = udpdev_err_lookup,
 	};
-	struct udp_port_cfg cfg = {
-		.family = udp->local.v6 ? AF_INET6 : AF_INET,
-		.local_udp_port = htons(udp->local.port),
-		.use_udp_checksums = true,
-		.use_udp6_tx_checksums = true,
-		.use_udp6_rx_checksums = true,
-		.ipv6_v6only = true,
-	};
 	int err;
 
-	if (!udp->local.v6)
-		memcpy(&cfg.local_ip, udp->local.addr, sizeof(cfg.local_ip));
-#if IS_ENABLED(CONFIG_IPV6)
-	else
-		memcpy(&cfg.local_ip6, udp->local.addr, sizeof(cfg.local_ip6));
-#endif
-	err = udp_sock_create(udp->node->net, &cfg, &udp->sock);
+	err = sock_create_kern(udp->node->net, udp->local.v6 ? AF_INET6 : AF_INET,
+			       SOCK_DGRAM, IPPROTO_UDP, &udp->sock);
 	if (err)
 		return err;
-	setup_udp_tunnel_sock(udp->node->net, oae_tunnel_end(udp->sock), &tunnel);
+	err = udpdev_bind(udp);
+	if (err) {
+		sock_release(udp->sock);
+		return err;
+	}
+	udpdev_tunnel.setup(udp->node->net, oae_tunnel_end(udp->sock), &tunnel);
 	return 0;
 }
 
@@ -405,7 +474,7 @@ static void udpdev_uninit(struct net_device *dev)
 
 	cancel_delayed_work_sync(&udp->narrow);
 	cancel_delayed_work_sync(&udp->widen);
-	udp_tunnel_sock_release(oae_tunnel_end(udp->sock));
+	udpdev_tunnel.release(oae_tunnel_end(udp->sock));
 	/* A datagram under way still counts, and may add a peer. */
 	synchronize_net();
 	oae_udp_table_exit(udp);
@@ -544,7 +613,7 @@ static int udpdev_make(struct oae_node *node, const struct oae_udp_end *local,
  *
  * Context: process, may sleep; under node->dev_lock; takes RTNL.
  *
- * Return: 0; -EADDRNOTAVAIL no address of this namespace; -EADDRINUSE the UDP port is not
+ * Return: 0; -EPROTONOSUPPORT no udp_tunnel; -EADDRNOTAVAIL no address of this namespace; -EADDRINUSE the UDP port is not
  * free; another error of creating a socket or a device; -ENOMEM.
  */
 int oae_udp_make(struct oae_node *node, const struct oae_udp_end *local,
@@ -558,6 +627,9 @@ int oae_udp_make(struct oae_node *node, const struct oae_udp_end *local,
 		return err;
 	if (!oae_udp_name(node, local, name))
 		return 0;
+	/* Modules register with the net devices as they load: without RTNL. */
+	if (!udpdev_tunnel_get(local->v6))
+		return -EPROTONOSUPPORT;
 	rtnl_lock();
 	err = udpdev_make(node, local, name);
 	rtnl_unlock();

@@ -425,11 +425,9 @@ class Cable:
             host.mtu(dev, mtu)
 
 
-# The module, and those that it cannot be loaded without; they may be built in.
+# The module.
 
 _images = {}
-NEEDS = "udp_tunnel", "ip6_udp_tunnel"
-NEEDED = Path("/sys/module/ip6_udp_tunnel")
 
 
 def _module_image(module):
@@ -452,8 +450,6 @@ def load(host=None, module=MODULE, **params):
         with host:
             load(module=module, **params)
         return
-    if not NEEDED.exists():
-        subprocess.run(["modprobe", "-qa", *NEEDS], check=False)
     image = _module_image(module)
     if module == MODULE:
         params = {"discover": 0} | params
