@@ -1891,13 +1891,76 @@ function oaeip.dissector(tvb, pinfo, root)
 	return tvb:len()
 end
 
+-- --- UDP ports --------------------------------------------------------------------------------
+
+local oaeudp = Proto("oaeudp", "Atomic Link over UDP")
+local u = {
+	version = ProtoField.uint8("oaeudp.version", "Version", base.DEC, nil, 0xf0),
+	type = ProtoField.uint8("oaeudp.type", "Type", base.DEC, { "FRAME" }, 0x0f),
+	zero = ProtoField.uint8("oaeudp.zero", "Zero", base.DEC),
+	bad = ProtoField.string("oaeudp.bad", "Dropped by every port, cause"),
+}
+local u_bad = ProtoExpert.new("oaeudp.bad_datagram", "not a frame for a UDP port", expert.group.MALFORMED,
+			      expert.severity.ERROR)
+local UDP_HDR_LEN = 16
+local as_ethernet = Dissector.get("eth_withoutfcs")
+
+oaeudp.fields = { u.version, u.type, u.zero, u.bad }
+oaeudp.experts = { u_bad }
+oaeudp.prefs.port = Pref.uint("UDP port", 34998, "That of the UDP ports in the knob dev")
+
+-- The rules of udpmap.c; total bytes, of which tvb has some.
+local function udp_bad(tvb, total)
+	if total < UDP_HDR_LEN + HDR_LEN then
+		return "short"
+	elseif floor(tvb(0, 1):uint() / 16) ~= 1 then
+		return "version"
+	elseif tvb(0, 1):uint() % 16 ~= 1 then
+		return "type"
+	elseif tvb(1, 1):uint() ~= 0 then
+		return "zero"
+	elseif tvb:len() >= UDP_HDR_LEN and (tvb(14, 2):uint() ~= oae.prefs.ethertype or
+					     not unicast(tvb:raw(2, 6)) or not unicast(tvb:raw(8, 6))) then
+		return "ethernet"
+	end
+end
+
+function oaeudp.dissector(tvb, pinfo, root)
+	decide_addresses()
+	pinfo.cols.protocol = "OAEUDP"
+	local tree = root:add(oaeudp, tvb(0, math.min(2, tvb:len())))
+	if tvb:len() < 2 then
+		pinfo.cols.info = tvb:reported_len() < 2 and "short datagram" or "cut off"
+		if tvb:reported_len() < 2 then
+			tree:add(u.bad, "short"):set_generated()
+			tree:add_proto_expert_info(u_bad)
+		end
+		return tvb:len()
+	end
+	tree:add(u.version, tvb(0, 1))
+	tree:add(u.type, tvb(0, 1))
+	tree:add(u.zero, tvb(1, 1))
+	local bad = udp_bad(tvb, tvb:reported_len())
+	if bad then
+		tree:add(u.bad, bad):set_generated()
+		tree:add_proto_expert_info(u_bad)
+		pinfo.cols.info = format("[%s]", bad)
+		return tvb:len()
+	end
+	if tvb:len() > 2 then
+		as_ethernet:call(tvb(2):tvb(), pinfo, root)
+	end
+	return tvb:len()
+end
+
 -- --- where they are heard ---------------------------------------------------------------------
 
 local ethertypes, ports = DissectorTable.get("ethertype"), DissectorTable.get("udp.port")
-local ethertype, port = oae.prefs.ethertype, oaeip.prefs.port
+local ethertype, port, udp_port = oae.prefs.ethertype, oaeip.prefs.port, oaeudp.prefs.port
 
 ethertypes:add(ethertype, oae)
 ports:add(port, oaeip)
+ports:add(udp_port, oaeudp)
 
 function oae.prefs_changed()
 	if ethertype ~= oae.prefs.ethertype then
@@ -1912,5 +1975,13 @@ function oaeip.prefs_changed()
 		ports:remove(port, oaeip)
 		port = oaeip.prefs.port
 		ports:add(port, oaeip)
+	end
+end
+
+function oaeudp.prefs_changed()
+	if udp_port ~= oaeudp.prefs.port then
+		ports:remove(udp_port, oaeudp)
+		udp_port = oaeudp.prefs.port
+		ports:add(udp_port, oaeudp)
 	end
 end

@@ -409,6 +409,11 @@ class Cable:
         for host, dev in self.ends:
             wait_for(lambda host=host, dev=dev: host.ready(dev), f"{dev} to be ready")
 
+    def bind(self, n):
+        """The device at one end becomes a port."""
+        host, dev = self.ends[n]
+        host.add_port(dev)
+
     def netem(self, args, ends=(0, 1)):
         """Faults, as tc netem has them, on what the ends send: "loss 10%"; None: no more."""
         for n in ends:

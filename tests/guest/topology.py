@@ -19,16 +19,17 @@ class OneCable(OaeTest):
     mtu = 1500
     ports = True            # both devices are bound
     targets = False         # and what is written goes to the other
+    kind = Cable
 
     @classmethod
     def build(cls):
         hosts = [cls.host(name) for name in cls.names]
         for name, host in zip(cls.names, hosts):
             setattr(cls, name, host)
-        cls.cable = Cable(hosts[0], cls.devices[0], hosts[1], cls.devices[1], mtu=cls.mtu)
-        for (host, dev), peer in zip(cls.cable.ends, (cls.cable.mac_b, cls.cable.mac_a)):
+        cls.cable = cls.kind(hosts[0], cls.devices[0], hosts[1], cls.devices[1], mtu=cls.mtu)
+        for n, (host, peer) in enumerate(zip(hosts, (cls.cable.mac_b, cls.cable.mac_a))):
             if cls.ports:
-                host.add_port(dev)
+                cls.cable.bind(n)
             if cls.targets:
                 host.knob("target", peer)
 

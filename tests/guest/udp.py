@@ -37,41 +37,27 @@ def address_of(host, dev, address):
 class UdpCable(Cable):
     """A cable between two devices that are no ports; the ports are UDP ports on it.
 
-    mac_a and mac_b are theirs, so that a test for a cable need not know.
+    mac_a and mac_b are theirs, so that a test for a cable need not know: `kind = UdpCable` in a
+    class of tests that derives from OneCable.
     """
-
-    def __init__(self, host_a, dev_a, host_b, dev_b,        # pylint: disable=R0913,R0917
-                 mtu=1500, addresses=("10.0.0.1", "10.0.0.2")):
-        super().__init__(host_a, dev_a, host_b, dev_b, mtu)
-        self.addresses = addresses
-        for (host, dev), address in zip(self.ends, addresses):
-            address_of(host, dev, address)
-        self.mac_a, self.mac_b = map(port_mac, addresses)
-
-    def bind(self):
-        """Make the ports."""
-        for (host, _), address in zip(self.ends, self.addresses):
-            host.add_port(f"udp:{address}")
-
-
-class OverUdp:
-    """Of a class of tests that has a cable: the cable is one of UDP ports."""
 
     addresses = "10.0.0.1", "10.0.0.2"
 
-    @classmethod
-    def build(cls):
-        """As OneCable does."""
-        hosts = [cls.host(name) for name in cls.names]
-        for name, host in zip(cls.names, hosts):
-            setattr(cls, name, host)
-        cls.cable = UdpCable(hosts[0], cls.devices[0], hosts[1], cls.devices[1],
-                             mtu=cls.mtu + OVERHEAD[ip_address(cls.addresses[0]).version],
-                             addresses=cls.addresses)
-        cls.cable.bind()
-        if cls.targets:
-            for host, mac in zip(hosts, (cls.cable.mac_b, cls.cable.mac_a)):
-                host.knob("target", mac)
+    def __init__(self, host_a, dev_a, host_b, dev_b, mtu=1500):     # pylint: disable=R0913,R0917
+        overhead = OVERHEAD[ip_address(self.addresses[0]).version]
+        super().__init__(host_a, dev_a, host_b, dev_b, mtu + overhead)
+        for (host, dev), address in zip(self.ends, self.addresses):
+            address_of(host, dev, address)
+        self.mac_a, self.mac_b = map(port_mac, self.addresses)
+
+    def bind(self, n):
+        self.ends[n][0].add_port(f"udp:{self.addresses[n]}")
+
+
+class UdpCable6(UdpCable):
+    """The same over IPv6."""
+
+    addresses = "fd00::1", "fd00::2"
 
 
 class UdpWire(Wire):

@@ -14,20 +14,21 @@ from oaenl import Netlink, attr, text
 from oaepeer import Peer
 from oaetest import Cable, Host, OaeTest, load, meanwhile, unload, wait_for
 from topology import OneCable
-from udp import HEAD, OVERHEAD, PORT, Capture, OverUdp, UdpWire, address_of, low24, port_mac
+from udp import HEAD, OVERHEAD, PORT, Capture, UdpCable, UdpCable6, UdpWire, address_of, low24, port_mac
 
 A, B, C = "10.0.0.1", "10.0.0.2", "10.0.0.77"
 ETH_IP, ETH_IPV6 = 0x0800, 0x86dd
 PORT_ADD, PORT_DEL, PORT_GET, PORT_NAME = 6, 7, 5, 1
 
 
-class UdpTest(OverUdp, OneCable):
+class UdpTest(OneCable):
     """
         host a                        host b
         va 10.0.0.1 ----------- vb 10.0.0.2      IP only
         oaeudp0 - - - - - - - - - - oaeudp0
     """
 
+    kind = UdpCable
     targets = True
 
     def carries(self, size=65536):
@@ -540,14 +541,24 @@ class Translated(Routed):
         self.assertEqual(after["udp_learned"], before["udp_learned"] + 1)
 
 
-class SizesOverUdp(OverUdp, test_sizes.Sizes):
+class SizesOverUdp(test_sizes.Sizes):
     """What any cable carries, over UDP ports: MTU 1456."""
+    kind = UdpCable
     mtu = 1456
     sizes = (1, 8, 1415, 1416, 1417, 2833, 4096, 9000, 65535, 65536)
 
 
-class BadNetworkOverUdp(OverUdp, test_faults.BadNetwork):
+class SizesOverUdp6(SizesOverUdp):
+    """And over IPv6, long ones."""
+    kind = UdpCable6
+    mtu = 8900
+    sizes = (1, 8859, 8860, 8861, 65536)
+
+
+class BadNetworkOverUdp(test_faults.BadNetwork):
     """A bad network, over UDP ports."""
+
+    kind = UdpCable
 
     test_a_the_network_is_bad = test_all_arrives_with_the_interface_down_and_up = None
     test_express = test_signals_express = test_deadlines = None

@@ -100,7 +100,7 @@ def run_tshark(capture, *options, names=False):
 def field_names():
     """All fields that the dissector has."""
     rows = (line.split("\t") for line in _run("-G", "fields").splitlines())
-    return sorted({row[2] for row in rows if row[0] == "F" and row[2].startswith(("oae.", "oaeip."))})
+    return sorted({row[2] for row in rows if row[0] == "F" and row[2].startswith(("oae.", "oaeip.", "oaeudp."))})
 
 
 def tshark(capture, *options):

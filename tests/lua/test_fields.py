@@ -436,6 +436,47 @@ class Unchecked(FieldTest):
         self.check()
 
 
+class UdpPorts(FieldTest):
+    def see_udp(self, data, what="", wire=None, dport=34998, **fields):
+        """A datagram to a UDP port, by both families; in__ before a name of the frame's fields."""
+        for udp in udp4, udp6:
+            self.capture.add(udp(data, dport=dport), wire)
+            self.expected.append((what, {
+                ("oae." if k.startswith("in__") else "oaeudp.") +
+                k.removeprefix("in__").replace("__", "."): v for k, v in fields.items()}))
+
+    def test_frame(self):
+        f = frame(oae.OFFER, attempt=1, seq=5, payload=b"hello")
+        self.see_udp(b"\x11\0" + f.pack(), version=1, type=1, zero=0, bad=None, in__opcode=6,
+                     in__payload=b"hello", in__digest__status=1, in__bad=None)
+        self.see_udp(b"\x11\0" + f.pack()[:-1] + b"x", bad=None, in__bad="bad_digest")
+        self.check()
+
+    def test_bad(self):
+        good = b"\x11\0" + frame(oae.COMMIT).pack()
+        for cause, data in (("short", b""), ("short", b"\x11"), ("short", good[:55]),
+                            ("version", b"\x21" + good[1:]), ("type", b"\x12" + good[1:]),
+                            ("zero", b"\x11\1" + good[2:]),
+                            ("ethernet", good[:14] + b"\x08\0" + good[16:]),
+                            ("ethernet", good[:2] + b"\3" + good[3:]),
+                            ("ethernet", good[:8] + bytes(6) + good[14:])):
+            if data:            # UDP shows nothing of an empty one
+                self.see_udp(data, cause, bad=cause, in__opcode=None)
+        self.check()
+
+
+class OtherUdpPort(UdpPorts):
+    options = "-2", "-o", "oaeudp.port:5000"
+
+    def test_frame(self):
+        data = b"\x11\0" + frame(oae.COMMIT).pack()
+        self.see_udp(data, type=None, in__opcode=None)
+        self.see_udp(data, dport=5000, type=1, in__opcode=oae.COMMIT)
+        self.check()
+
+    test_bad = None
+
+
 class OtherEthertype(FieldTest):
     options = "-2", "-o", "oae.ethertype:34998", "-o", "oaeip.port:5000"
 
