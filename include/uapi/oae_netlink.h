@@ -91,7 +91,7 @@ enum oae_nl_knob {
 
 /* A port: a net device bound to the module. */
 enum oae_nl_port {
-	OAE_NL_PORT_NAME = 1,	/* string */
+	OAE_NL_PORT_NAME = 1,	/* string; in a request also udp:ADDR[:PORT] */
 	OAE_NL_PORT_ADDRESS,	/* 6 bytes: MAC */
 	OAE_NL_PORT_STATE,	/* string: up, down, no carrier */
 	OAE_NL_PORT_MTU,	/* u32: bytes */
