@@ -58,6 +58,7 @@ enum oae_opcode {
 	OAE_DONE	= 12,	/* rx: the last transaction delivered */
 	OAE_HELLO	= 13,	/* of a gateway, to one, or between hosts */
 	OAE_NOLINK	= 14,	/* the sender has no tag for that ltag */
+	OAE_PATH	= 15,	/* does this path lead to you? yes, it does */
 	OAE_OPCODE_END
 };
 
@@ -109,6 +110,7 @@ enum oae_reason {
 /* Capabilities. Bits that are not known are ignored. */
 #define OAE_CAPS_WINDOW		0x3f	/* transactions under way, each way, less 1 */
 #define OAE_CAPS_PACK		0x40	/* the sender takes packs */
+#define OAE_CAPS_PATHS		0x80	/* the sender takes other paths than the link's own */
 #define OAE_WINDOW_MAX		64
 #define OAE_ROOM_MAX		(2 * OAE_WINDOW_MAX)	/* what a REFLECT says of room */
 
@@ -140,6 +142,21 @@ enum oae_reason {
 /* HELLO NODE payload: flags (NODE, perhaps LEAVING) and mtu as above; the others 0, but: */
 #define OAE_HELLO_OFF_ID	8	/* u64, id of the sender, at least 2^48 */
 #define OAE_HELLO_OFF_NODE_INC	16	/* u64, incarnation of the sender, not 0 */
+
+/* PATH payload: a probe of a path, or its answer. */
+#define OAE_PATH_OFF_ROLE	0	/* u8, enum oae_path_role */
+#define OAE_PATH_OFF_ZERO	1	/* u8, 0 */
+#define OAE_PATH_OFF_MTU	2	/* u16, bytes after the Ethernet header */
+#define OAE_PATH_OFF_TO		4	/* 6, the receiver's address, as the link knows it */
+#define OAE_PATH_OFF_FROM	10	/* 6, the sender's */
+#define OAE_PATH_OFF_NONCE	16	/* u64, the answer repeats it */
+#define OAE_PATH_OFF_PROOF	24	/* u64, keyed by both incarnations */
+#define OAE_PATH_LEN		32
+
+enum oae_path_role {
+	OAE_PATH_PROBE	= 1,
+	OAE_PATH_ANSWER	= 2,
+};
 
 /* Verb: the payload of its OFFER, then nops operations. */
 #define OAE_VERB_OFF_REGION	0	/* u32, number of the region */

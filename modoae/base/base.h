@@ -40,6 +40,7 @@
 #include "../link/link.h"
 #include "../link/neigh.h"
 #include "../link/udpmap.h"
+#include "../link/path.h"
 #include "../link/way.h"
 #include "bench.h"
 #include "compat.h"
@@ -161,6 +162,8 @@ struct oae_node {
 	unsigned int nbut;		/* the same */
 	char but[OAE_MAX_BUT][IFNAMSIZ];	/* then not these; the same */
 	struct rhashtable tags;
+	struct rhashtable aliases;	/* tag/path.c: paths that are not a tag's own */
+	atomic_t naliases;
 	atomic64_t retired;		/* tags that have left the table */
 	enum hrtimer_restart (*tag_timer)(struct hrtimer *timer);
 	atomic_t ntags;			/* in the table, or dead and unread */
@@ -224,7 +227,7 @@ struct oae_port {
 	u8 addr[ETH_ALEN];		/* of dev, as reported to the tags; under RTNL */
 	bool removed;			/* no new tags; under RTNL */
 	bool gone;			/* no frames either; under RTNL */
-	bool up;			/* as reported to the tags; under RTNL */
+	bool up;			/* as reported to the tags; under RTNL, READ_ONCE() */
 	seqlock_t gw_lock;		/* gw; a BH lock, no lock nests in it */
 	struct oae_gw gw;		/* gw.gen is read without it */
 	struct oae_announce announce;	/* under the lock of node->neigh */

@@ -47,6 +47,7 @@ static void knobs_cfg_fill(struct oae_link_cfg *cfg, const struct oae_knobs *k)
 	cfg->max_len = k->max_len;
 	cfg->window = k->window;
 	cfg->pack = k->pack;
+	cfg->paths = k->paths > 1;
 	cfg->random = knobs_random;
 }
 

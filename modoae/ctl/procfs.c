@@ -324,6 +324,43 @@ static int procfs_stats_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
+/* Only of links that have, or had, more than one. */
+static int procfs_paths_show(struct seq_file *m, void *p)
+{
+	struct oae_tag *tag = p;
+	struct oae_path_view v;
+	u8 peer[ETH_ALEN];
+	unsigned int i;
+
+	if (p == SEQ_START_TOKEN) {
+		seq_printf(m, "%-15s %3s %-17s %4s %-15s %-17s %-6s %4s %5s %8s %8s\n",
+			   "port", "vc", "peer", "path", "by", "to", "state",
+			   "used", "mtu", "rtt_us", "since_s");
+		return 0;
+	}
+	oae_kid_mac(tag->key.kid, peer);
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		if (!oae_path_show(tag, i, &v))
+			continue;
+		seq_printf(m, "%-15s %3llu %pM %4u %-15s %pM %-6s %4s %5u %8llu ",
+			   tag->key.port->name, tag->key.kid >> 56, peer, i,
+			   v.port, v.mac, v.state, v.used ? "yes" : "-", v.mtu,
+			   div_u64(v.rtt, NSEC_PER_USEC));
+		if (v.used)
+			seq_printf(m, "%8llu\n", procfs_age(v.used_at));
+		else
+			seq_printf(m, "%8s\n", "-");
+	}
+	return 0;
+}
+
+static const struct seq_operations oae_paths_ops = {
+	.start = procfs_tags_start,
+	.next = procfs_tags_next,
+	.stop = procfs_tags_stop,
+	.show = procfs_paths_show,
+};
+
 static int procfs_ev_log_show(struct seq_file *m, void *unused)
 {
 	return oae_evlog_show(oae_node(seq_file_single_net(m)), m);
@@ -348,6 +385,8 @@ int oae_procfs_init(struct oae_node *node)
 	if (!proc_create_net_data_write("tags", 0644, dir, &oae_tags_ops,
 					procfs_tags_write,
 					sizeof(struct oae_tags_iter), NULL) ||
+	    !proc_create_net("paths", 0444, dir, &oae_paths_ops,
+			     sizeof(struct oae_tags_iter)) ||
 	    !proc_create_net_data("neighbours", 0444, dir, &oae_neighbours_ops,
 				  sizeof(struct oae_neighbours_iter), NULL) ||
 	    !proc_create_net_single("stats", 0444, dir, procfs_stats_show,

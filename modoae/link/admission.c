@@ -94,6 +94,7 @@ void oae_admission(const struct oae_asker *who, const struct oae_frame *f,
 	case OAE_CLOSE_ACK:
 	case OAE_HELLO:
 	case OAE_NOLINK:
+	case OAE_PATH:
 		a->why = OAE_ADMIT_NO_TAG;
 		break;
 	default:

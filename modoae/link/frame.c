@@ -22,6 +22,7 @@ static const char *const opcode_names[OAE_OPCODE_END] = {
 	[OAE_DONE] = "DONE",
 	[OAE_HELLO] = "HELLO",
 	[OAE_NOLINK] = "NOLINK",
+	[OAE_PATH] = "PATH",
 };
 
 /**
@@ -101,6 +102,8 @@ static bool frame_fields_ok(const struct oae_frame *f)
 				      f->reason == OAE_R_FULL);
 	case OAE_HELLO:
 		return f->length == OAE_HELLO_LEN;
+	case OAE_PATH:
+		return f->length == OAE_PATH_LEN && !(f->flags & OAE_F_VIA);
 	default:
 		return !f->length;
 	}
@@ -121,6 +124,16 @@ static void frame_parse_hello(struct oae_frame *f, const u8 *p)
 	f->hello.life = get_unaligned_be16(p + OAE_HELLO_OFF_LIFE);
 	f->hello.node_life = get_unaligned_be16(p + OAE_HELLO_OFF_NODE_LIFE);
 	memcpy(f->hello.about, p + OAE_HELLO_OFF_ABOUT, 6);
+}
+
+static void frame_parse_path(struct oae_frame *f, const u8 *p)
+{
+	f->path.role = p[OAE_PATH_OFF_ROLE];
+	f->path.mtu = get_unaligned_be16(p + OAE_PATH_OFF_MTU);
+	memcpy(f->path.to, p + OAE_PATH_OFF_TO, 6);
+	memcpy(f->path.from, p + OAE_PATH_OFF_FROM, 6);
+	f->path.nonce = get_unaligned_be64(p + OAE_PATH_OFF_NONCE);
+	f->path.proof = get_unaligned_be64(p + OAE_PATH_OFF_PROOF);
 }
 
 static void frame_parse_body(struct oae_frame *f, const u8 *p, size_t have)
@@ -147,6 +160,9 @@ static void frame_parse_body(struct oae_frame *f, const u8 *p, size_t have)
 		break;
 	case OAE_HELLO:
 		frame_parse_hello(f, p);
+		break;
+	case OAE_PATH:
+		frame_parse_path(f, p);
 		break;
 	case OAE_REFUSE:
 		if (f->reason == OAE_R_GAP)
@@ -261,6 +277,8 @@ size_t oae_frame_body_len(const struct oae_frame *f)
 		return OAE_REFLECT_LEN;
 	case OAE_HELLO:
 		return OAE_HELLO_LEN;
+	case OAE_PATH:
+		return OAE_PATH_LEN;
 	case OAE_REFUSE:
 		return f->reason == OAE_R_GAP ? OAE_GAP_LEN : 0;
 	default:
@@ -300,6 +318,17 @@ static void frame_build_hello(const struct oae_frame *f, u8 *p)
 	put_unaligned_be16(0, p + OAE_HELLO_OFF_ZERO2);
 }
 
+static void frame_build_path(const struct oae_frame *f, u8 *p)
+{
+	p[OAE_PATH_OFF_ROLE] = f->path.role;
+	p[OAE_PATH_OFF_ZERO] = 0;
+	put_unaligned_be16(f->path.mtu, p + OAE_PATH_OFF_MTU);
+	memcpy(p + OAE_PATH_OFF_TO, f->path.to, 6);
+	memcpy(p + OAE_PATH_OFF_FROM, f->path.from, 6);
+	put_unaligned_be64(f->path.nonce, p + OAE_PATH_OFF_NONCE);
+	put_unaligned_be64(f->path.proof, p + OAE_PATH_OFF_PROOF);
+}
+
 static void frame_build_body(const struct oae_frame *f, u8 *p)
 {
 	switch (f->opcode) {
@@ -319,6 +348,9 @@ static void frame_build_body(const struct oae_frame *f, u8 *p)
 		break;
 	case OAE_HELLO:
 		frame_build_hello(f, p);
+		break;
+	case OAE_PATH:
+		frame_build_path(f, p);
 		break;
 	case OAE_REFUSE:
 		if (f->reason == OAE_R_GAP)

@@ -30,6 +30,7 @@
  * @first: the first 8 bytes of an OFFER's slice 0, as REFLECT repeats them
  * @gap_map: body of REFUSE GAP, bit n set: slice n is missing
  * @hello: body of HELLO
+ * @path: body of PATH
  * @via: final destination and original source, when OAE_F_VIA is set
  */
 struct oae_frame {
@@ -80,6 +81,14 @@ struct oae_frame {
 			u16 mtu;
 			u8 flags;
 		} hello;
+		struct {
+			u64 nonce;
+			u64 proof;
+			u16 mtu;
+			u8 to[6];	/* 2-byte aligned, for ether_addr_equal() */
+			u8 from[6];
+			u8 role;
+		} path;
 		u64 first;
 		u64 gap_map;
 	};

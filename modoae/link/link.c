@@ -156,6 +156,7 @@ void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,
 	l->window = cfg->window ? cfg->window : 1;
 	l->win = 1;
 	l->packs = cfg->pack;
+	l->paths = cfg->paths;
 	/* Of the first number nothing is known. */
 	l->dirty = ~0ULL;
 }
@@ -294,6 +295,7 @@ void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, u32 room,
 			oae_note(a, OAE_N_OLD_RUN);
 		break;
 	case OAE_HELLO:
+	case OAE_PATH:		/* whoever has the paths takes it before */
 		oae_note(a, OAE_N_IDLE_HELLO);
 		break;
 	default:
@@ -462,6 +464,17 @@ void oae_link_port_down(struct oae_link *l, u64 now, struct oae_actions *a)
 	now = oae_now(l, now);
 	oae_freeze(l, OAE_N_PORT, now, a);
 	oae_finish(l, now, a);
+}
+
+/**
+ * oae_link_speak() - say where this end stands, so that the peer hears it by this path
+ * @l: the link
+ * @a: actions
+ */
+void oae_link_speak(struct oae_link *l, struct oae_actions *a)
+{
+	if (l->state == OAE_OPEN)
+		oae_send_commit(l, a);
 }
 
 /**

@@ -76,6 +76,7 @@ enum oae_outcome {
  * @window: the most transactions under way in either direction, 1 to OAE_WINDOW_MAX;
  *	a new value is used from the next freeze on
  * @pack: take packs, and make them; likewise
+ * @paths: say that other paths than the link's own are taken; likewise
  * @random: returns 32 unpredictable bits; called in the context of the event
  */
 struct oae_link_cfg {
@@ -86,6 +87,7 @@ struct oae_link_cfg {
 	u32 max_len;
 	u8 window;
 	bool pack;
+	bool paths;
 	u32 (*random)(void);
 };
 
@@ -351,6 +353,7 @@ struct oae_link {
 		u16 mtu;
 		u8 window;
 		bool packs;	/* it takes packs */
+		bool paths;	/* it takes other paths */
 		bool held;	/* it held a transaction, said its last SYNC */
 	} heard;
 	u32 ltag;
@@ -384,6 +387,8 @@ struct oae_link {
 	bool next_valid;
 	bool packs;		/* this end takes packs, as said with this ltag */
 	bool peer_packs;	/* and the peer does */
+	bool paths;		/* this end takes other paths, as said with this ltag */
+	bool peer_paths;	/* and the peer does */
 	u8 last_kind;		/* kind of the express at rx */
 
 	/* The window (protocol 4.11). */
@@ -499,6 +504,7 @@ void oae_link_lend(struct oae_link *l, struct oae_pair **pair, unsigned int n,
 		   u32 room, u64 now, struct oae_actions *a);
 struct oae_pair **oae_link_reclaim(struct oae_link *l);
 void oae_link_pump(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_link_speak(struct oae_link *l, struct oae_actions *a);
 void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_timer(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a);
@@ -629,6 +635,12 @@ static inline unsigned int oae_link_places(const struct oae_link *l,
 static inline struct oae_pair *oae_link_place(const struct oae_link *l, u32 seq)
 {
 	return l->pair ? l->pair[seq & (l->npairs - 1)] : NULL;
+}
+
+/* Are other paths than the link's own taken, by both ends, in this run? */
+static inline bool oae_link_takes_paths(const struct oae_link *l)
+{
+	return l->state == OAE_OPEN && l->paths && l->peer_paths;
 }
 
 /* Set the values of the knobs, at the begin of an event. */

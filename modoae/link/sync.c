@@ -49,6 +49,8 @@ void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
 	s->frame.sync.caps = l->window - 1;
 	if (l->packs)
 		s->frame.sync.caps |= OAE_CAPS_PACK;
+	if (l->paths)
+		s->frame.sync.caps |= OAE_CAPS_PATHS;
 	s->frame.sync.max_len = l->cfg->max_len;
 	s->frame.sync.start = l->start;
 	s->frame.sync.mtu = l->mtu;
@@ -75,6 +77,7 @@ static void begin_sync(struct oae_link *l, enum oae_state state, u64 now,
 	oae_lane_froze(l);
 	l->window = l->cfg->window ? l->cfg->window : 1;
 	l->packs = l->cfg->pack;
+	l->paths = l->cfg->paths;
 	l->sync_at = now;
 	l->syncs = 0;
 	l->state = state;
@@ -116,6 +119,7 @@ static void sync_learn(struct oae_link *l, const struct oae_frame *f)
 	l->heard.mtu = f->sync.mtu;
 	l->heard.window = (f->sync.caps & OAE_CAPS_WINDOW) + 1;
 	l->heard.packs = f->sync.caps & OAE_CAPS_PACK;
+	l->heard.paths = f->sync.caps & OAE_CAPS_PATHS;
 	if (f->opcode == OAE_SYNC)
 		l->heard.held = f->flags & OAE_F_HELD;
 }
@@ -305,6 +309,7 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 	l->heard.held = false;
 	l->peer_max_len = f->sync.max_len;
 	l->peer_packs = l->heard.packs;
+	l->peer_paths = l->heard.paths;
 	if (l->peer_mtu && l->peer_mtu != f->sync.mtu)
 		oae_offer_uncut(l);
 	l->peer_mtu = f->sync.mtu < OAE_MIN_MTU ? OAE_MIN_MTU : f->sync.mtu;
@@ -419,6 +424,8 @@ bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
 	ack.sync.caps = l->heard.window - 1;
 	if (l->heard.packs)
 		ack.sync.caps |= OAE_CAPS_PACK;
+	if (l->heard.paths)
+		ack.sync.caps |= OAE_CAPS_PATHS;
 	sync_resolve(l, &ack, now, a);
 	return l->state == OAE_OPEN;
 }

@@ -51,18 +51,26 @@ static bool netdev_port_is_up(const struct net_device *dev)
 	       READ_ONCE(dev->mtu) >= OAE_MIN_MTU;
 }
 
+/* Tell the tags that have a path by a port, and are not of that port, that it changed. */
+static void netdev_port_paths(struct oae_port *port)
+{
+	if (atomic_read(&port->node->naliases))
+		oae_tags_for_each(port->node, NULL, oae_path_port, (long)port);
+}
+
 /* Tell the tags of a port that it went up or down, once for each change. */
 static void netdev_port_set_up(struct oae_port *port, bool up)
 {
 	ASSERT_RTNL();
 	if (port->up == up)
 		return;
-	port->up = up;
+	WRITE_ONCE(port->up, up);
 	oae_news_port(port, up ? "up" : "down");
 	if (up)
 		oae_announce_port(port);
 	oae_tags_for_each(port->node, port, oae_tag_port,
 			  up ? OAE_PORT_UP : OAE_PORT_DOWN);
+	netdev_port_paths(port);
 }
 
 static bool netdev_says(const struct oae_node *node)
@@ -245,6 +253,7 @@ void oae_ports_detach(struct list_head *going, int err)
 		oae_step_purge(port->node, port);
 		oae_neigh_drop(port->node, port);
 		oae_tags_for_each(port->node, port, oae_tag_kill, err);
+		netdev_port_paths(port);
 	}
 	synchronize_net();
 
@@ -634,7 +643,8 @@ static void netdev_port_mtu(struct oae_port *port)
 	oae_announce_port(port);
 	if (mtu >= OAE_MIN_MTU)
 		oae_tags_for_each(port->node, port, oae_tag_port, OAE_PORT_MTU);
-	else if (oae_may_log(port->node->net))
+	netdev_port_paths(port);
+	if (mtu < OAE_MIN_MTU && oae_may_log(port->node->net))
 		pr_err_ratelimited("port %s: MTU %u is too small, the port is down until it is at least %u\n",
 				   port->dev->name, mtu, OAE_MIN_MTU);
 	netdev_port_set_up(port, netdev_port_is_up(port->dev));

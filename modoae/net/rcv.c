@@ -153,8 +153,10 @@ static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 	struct oae_node *node = port->node;
 	u8 peer[ETH_ALEN];
 	struct oae_frame f oae_uninit;
-	struct oae_tag *tag;
+	struct oae_tag *tag, *by_path;
 	enum oae_stat why;
+	unsigned int path;
+	u64 kid;
 
 	oae_count(node, OAE_S_RX_FRAMES);
 	oae_count_n(node, OAE_S_RX_BYTES, skb->len);
@@ -177,12 +179,27 @@ static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 		return;
 	}
 
-	tag = oae_tag_of_frame(port, oae_kid(f.vc, peer));
-	if (likely(tag && !oae_link_closed(&tag->link))) {
+	kid = oae_kid(f.vc, peer);
+	tag = oae_tag_of_frame(port, kid);
+	if (likely(tag && !oae_link_closed(&tag->link) && f.opcode != OAE_PATH)) {
 		if (unlikely(port->udp))
 			oae_udp_tagged(port, peer);
-		oae_tag_rcv(tag, skb, &f);
+		oae_tag_rcv(tag, skb, &f, OAE_PATH_OWN);
 		return;
+	}
+	if (unlikely(f.opcode == OAE_PATH)) {
+		oae_path_rcv(port, peer, &f);
+		consume_skb(skb);
+		return;
+	}
+	if (unlikely(atomic_read(&node->naliases)) && !(f.flags & OAE_F_VIA)) {
+		by_path = oae_path_find(port, kid, &path);
+		if (by_path && !oae_link_closed(&by_path->link)) {
+			if (port->udp)
+				oae_udp_tagged(port, peer);
+			oae_tag_rcv(by_path, skb, &f, path);
+			return;
+		}
 	}
 	oae_admit(port, peer, &f, tag);
 	consume_skb(skb);

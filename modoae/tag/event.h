@@ -6,6 +6,36 @@
 #include "tag.h"
 
 /**
+ * struct oae_path_out - what an event of a tag with paths sends, and where (path.c)
+ * @any: the rest is valid; else all goes by the tag's own path
+ * @elsewhere: the own path is not the one in use
+ * @probe: paths to be probed
+ * @answer: paths whose probe is answered
+ * @to: of each send: the paths that it goes by
+ * @nonce: of the answer; or of the probe of the first path, that of path n is greater by n
+ * @inc: incarnations for the proof: this end's
+ * @peer_inc: the peer's
+ * @port: of each path; NULL it is not there
+ * @kid: of each path: vc and address
+ * @heard: of each path: see struct oae_path
+ * @mtu: of each path
+ */
+struct oae_path_out {
+	bool any;
+	bool elsewhere;
+	u8 probe;
+	u8 answer;
+	u8 to[OAE_MAX_SENDS];
+	u64 nonce;
+	u64 inc;
+	u64 peer_inc;
+	struct oae_port *port[OAE_PATHS_MAX];
+	u64 kid[OAE_PATHS_MAX];
+	u32 heard[OAE_PATHS_MAX];
+	u16 mtu[OAE_PATHS_MAX];
+};
+
+/**
  * struct oae_run - one event of a tag and its consequences
  * @a: actions that the link asks for
  * @tag: the tag
@@ -20,6 +50,8 @@
  * @wake_reader: something is unread
  * @wake_writer: there may be room to write, or delivery is confirmed
  * @via: the frames of this event go through the gateway
+ * @back: index of the path by which the frame came that the event is about; -1 none
+ * @out: which paths the frames go by
  * @more: more is to be offered: another event follows
  */
 struct oae_run {
@@ -37,6 +69,8 @@ struct oae_run {
 	bool wake_writer;
 	bool via;
 	bool more;
+	s8 back;
+	struct oae_path_out out;
 };
 
 /* run.c: stepping the link; oae_run_enter() takes tag->lock, _leave() drops it */
@@ -115,6 +149,19 @@ static inline bool oae_out_carries(const struct oae_send *send)
 {
 	return oae_out_has_payload(send) || oae_out_has_reply(send);
 }
+
+/* path.c: paths that are not the tag's own */
+bool oae_path_elsewhere(const struct oae_tag *tag);
+bool oae_path_before(struct oae_tag *tag, struct oae_run *ev, const struct sk_buff *skb,
+		     const struct oae_frame *f, unsigned int index);
+void oae_path_after(struct oae_tag *tag, struct oae_run *ev, const struct oae_frame *f);
+void oae_path_timer(struct oae_tag *tag, struct oae_run *ev);
+void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port);
+void oae_path_end(struct oae_tag *tag, struct oae_run *ev);
+bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
+void oae_path_send_probes(struct oae_tag *tag, struct oae_run *ev);
+void oae_path_leave(struct oae_tag *tag);
+void oae_path_free(struct oae_tag *tag);
 
 /* out.c */
 void oae_out_keep(struct oae_tag *tag, struct oae_run *ev,

@@ -244,13 +244,22 @@ void oae_tag_port(struct oae_tag *tag, long event)
 	oae_run_enter(tag, &ev);
 	switch (event) {
 	case OAE_PORT_UP:
-		oae_link_port_up(&tag->link, ev.now, &ev.a);
+		if (tag->paths)
+			oae_path_port_event(tag, &ev, tag->key.port);
+		else
+			oae_link_port_up(&tag->link, ev.now, &ev.a);
 		break;
 	case OAE_PORT_DOWN:
-		oae_link_port_down(&tag->link, ev.now, &ev.a);
+		if (tag->paths)
+			oae_path_port_event(tag, &ev, tag->key.port);
+		else
+			oae_link_port_down(&tag->link, ev.now, &ev.a);
 		break;
 	case OAE_PORT_MTU:
-		oae_tag_way_update(tag, &ev);
+		if (tag->paths)
+			oae_path_port_event(tag, &ev, tag->key.port);
+		if (!oae_path_elsewhere(tag))
+			oae_tag_way_update(tag, &ev);
 		break;
 	case OAE_PORT_RENAMED:
 		life_rank(tag);
@@ -273,6 +282,7 @@ void oae_tag_about(struct oae_tag *tag, const struct oae_about *about)
 
 	oae_run_enter(tag, &ev);
 	tag->way.about = *about;
-	oae_tag_way_update(tag, &ev);
+	if (!oae_path_elsewhere(tag))
+		oae_tag_way_update(tag, &ev);
 	oae_run_leave(tag, &ev);
 }

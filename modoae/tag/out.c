@@ -79,6 +79,24 @@ void oae_out_keep(struct oae_tag *tag, struct oae_run *ev,
 		out_make_reply(tag, ev, send);
 }
 
+/*
+ * Send what goes by other paths than the tag's own. False: nothing else is left. What
+ * does not go by the own one is taken out of the actions.
+ */
+static noinline bool out_elsewhere(struct oae_tag *tag, struct oae_run *ev)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < ev->a.nsends; i++) {
+		if (!oae_path_send(tag, ev, i))
+			continue;
+		ev->a.send[n] = ev->a.send[i];
+		ev->reply[n++] = ev->reply[i];
+	}
+	ev->a.nsends = n;
+	return n;
+}
+
 /**
  * oae_out_send() - send the frames of an event
  * @tag: the tag, unlocked
@@ -95,6 +113,8 @@ void oae_out_send(struct oae_tag *tag, struct oae_run *ev)
 	unsigned int i;
 
 	oae_kid_mac(tag->key.kid, dest);
+	if (unlikely(ev->out.any) && !out_elsewhere(tag, ev))
+		return;
 	if (unlikely(ev->via) && !out_through_gateway(tag, ev, dest))
 		return;
 	for (i = 0; i < ev->a.nsends; i++) {

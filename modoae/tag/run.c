@@ -280,7 +280,13 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 	ev->wake_reader = false;
 	ev->wake_writer = false;
 	ev->via = tag->way.via;
-	if (unlikely(tag->way.gen != READ_ONCE(tag->key.port->gw.gen)))
+	ev->back = -1;
+	ev->out.any = false;
+	ev->out.probe = 0;
+	ev->out.answer = 0;
+	ev->out.nonce = 0;
+	if (unlikely(tag->way.gen != READ_ONCE(tag->key.port->gw.gen)) &&
+	    !oae_path_elsewhere(tag))
 		run_refresh_way(tag, ev);
 }
 
@@ -369,6 +375,8 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 		oae_share_sort(tag);
 	}
 	settled = unlikely(tag->settling) && run_settle_end(tag);
+	if (unlikely(tag->paths))
+		oae_path_end(tag, ev);
 	spin_unlock(&tag->lock);
 
 	/*
@@ -378,6 +386,8 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	 */
 	if (ev->a.nsends)
 		oae_out_send(tag, ev);
+	if (unlikely(ev->out.probe | ev->out.answer))
+		oae_path_send_probes(tag, ev);
 	if (ev->wake_reader || ev->wake_writer || !list_empty(&ev->done))
 		oae_tell_all(tag, ev);
 	if (gone || settled)
@@ -487,21 +497,36 @@ static noinline void run_refused(struct oae_tag *tag, struct oae_run *ev)
 	oae_run_room(tag, ev);
 }
 
+/* A frame of a tag that has, or had, other paths than its own. False: drop it. */
+static noinline bool run_by_path(struct oae_tag *tag, struct oae_run *ev,
+				 const struct sk_buff *skb, const struct oae_frame *f,
+				 unsigned int path)
+{
+	return tag->paths && oae_path_before(tag, ev, skb, f, path);
+}
+
 /**
  * oae_tag_rcv() - handle a received frame
  * @tag: the tag
  * @skb: the frame, data at the base header; consumed
  * @f: the parsed and verified header; changed
+ * @path: index of the path that it came by, from oae_path_find(); OAE_PATH_OWN
  *
  * Context: softirq, under rcu_read_lock(); takes tag->lock.
  */
 void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
-		 struct oae_frame *f)
+		 struct oae_frame *f, unsigned int path)
 {
 	struct oae_run ev oae_uninit;
 	u32 room;
 
 	run_begin(tag, &ev);
+	if (unlikely(tag->paths || path) && !run_by_path(tag, &ev, skb, f, path)) {
+		run_end(tag, &ev);
+		kfree_skb(skb);
+		run_more(tag, &ev);
+		return;
+	}
 	if (unlikely(f->opcode == OAE_OFFER &&
 		     oae_link_lacks_for(&tag->link, f)))
 		oae_places_lend(tag, &ev);
@@ -520,9 +545,11 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 		oae_pack_open(tag, &ev, f);
 	room = likely(!oae_link_windowed(&tag->link)) ? oae_unread_room(tag) :
 							  oae_unread_places(tag);
-	if (likely(oae_way_is_usual(&tag->way, f)) ||
+	if (likely(oae_way_is_usual(&tag->way, f)) || path ||
 	    run_unusual(tag, &ev, f))
 		oae_link_rcv(&tag->link, f, room, ev.now, &ev.a);
+	if (unlikely(tag->paths))
+		oae_path_after(tag, &ev, f);
 	if (unlikely(!room || oae_link_owes_room(&tag->link)))
 		run_refused(tag, &ev);
 	oae_run_log(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);
@@ -592,8 +619,10 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 						 ev.now + NSEC_PER_USEC),
 			      HRTIMER_MODE_REL_SOFT);
 	} else {
-		oae_tag_way_timer(tag, &ev);
+		if (!oae_path_elsewhere(tag))
+			oae_tag_way_timer(tag, &ev);
 		oae_link_timer(&tag->link, ev.now, &ev.a);
+		oae_path_timer(tag, &ev);
 		run_close_unused(tag, &ev);
 		if (ev.a.nsends)
 			oae_run_log(tag, &ev, OAE_EV_TIMER, 0,

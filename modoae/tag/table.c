@@ -64,6 +64,7 @@ static void table_tag_free(struct rcu_head *rcu)
 	hrtimer_cancel(&tag->timer);
 	oae_port_put(tag->key.port);
 	oae_places_free(tag);
+	oae_path_free(tag);
 	oae_region_free(tag);
 	/* Each slice that was kept has been given back, as long as it was then. */
 	WARN_ON_ONCE(tag->kept_bytes);
@@ -113,6 +114,7 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
 	oae_share_own(tag);
 	oae_count(tag->node, OAE_S_TAGS_GONE);
 	oae_region_leave(tag);
+	oae_path_leave(tag);
 	/* The table's reference. RCU keeps the tag until the caller is done. */
 	oae_tag_put(tag);
 }
@@ -391,11 +393,19 @@ void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 int oae_tags_init(struct oae_node *node,
 		  enum hrtimer_restart (*timer)(struct hrtimer *timer))
 {
+	int err;
+
 	node->tag_timer = timer;
 	INIT_LIST_HEAD(&node->all);
 	spin_lock_init(&node->all_lock);
 	mutex_init(&node->walking);
-	return rhashtable_init(&node->tags, &tag_params);
+	err = oae_aliases_init(node);
+	if (err)
+		return err;
+	err = rhashtable_init(&node->tags, &tag_params);
+	if (err)
+		oae_aliases_exit(node);
+	return err;
 }
 
 /**
@@ -408,6 +418,7 @@ void oae_tags_exit(struct oae_node *node)
 {
 	WARN_ON(atomic_read(&node->ntags) || atomic_read(&node->nstrangers));
 	rhashtable_destroy(&node->tags);
+	oae_aliases_exit(node);
 }
 
 /**

@@ -13,6 +13,7 @@
 struct oae_held;		/* region.c */
 struct oae_verbs;		/* region.c */
 struct oae_region;		/* region.c */
+struct oae_tag_paths;		/* path.c */
 struct vm_area_struct;
 
 /* Bits of OAE_EVENT_* in uapi/oae.h. */
@@ -71,6 +72,8 @@ struct oae_tag {
 	u64 nended[OAE_OUTCOME_END];	/* by enum oae_outcome */
 	u64 ndelivered;
 	struct oae_way way;
+	struct oae_tag_paths *paths;	/* path.c; NULL: the own path is the only one */
+	u64 paths_at;			/* when others were looked for; local_clock() */
 	u8 spare;			/* enum oae_spare: index into node->spare */
 	bool unheard;			/* not yet reported to listeners */
 	bool doubt;			/* OAE_EVENT_DOUBT was reported */
@@ -293,7 +296,7 @@ bool oae_share_make_room(struct oae_node *node, int err);
 
 /* run.c: events of a link */
 void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
-		 struct oae_frame *f);
+		 struct oae_frame *f, unsigned int path);
 enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
 
 /* life.c: opening, closing, changes of the port */
@@ -345,6 +348,25 @@ void oae_attach_dead(struct oae_tag *tag);
 void oae_attach_shut(struct oae_tag *tag);
 void oae_attach_readable(struct oae_tag *tag);
 void oae_attach_writable(struct oae_tag *tag);
+
+/* What people are shown of a path. */
+struct oae_path_view {
+	char port[IFNAMSIZ];
+	u8 mac[ETH_ALEN];
+	const char *state;
+	bool used;
+	u16 mtu;
+	u64 rtt;		/* ns; 0 unmeasured */
+	u64 used_at;		/* local_clock() */
+};
+
+/* path.c: paths that are not the tag's own */
+int oae_aliases_init(struct oae_node *node);
+void oae_aliases_exit(struct oae_node *node);
+struct oae_tag *oae_path_find(struct oae_port *port, u64 kid, unsigned int *index);
+void oae_path_rcv(struct oae_port *port, const u8 *from, const struct oae_frame *f);
+void oae_path_port(struct oae_tag *tag, long arg);
+bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v);
 
 /* room.c: waiting for room in queues */
 bool oae_room(const struct oae_tag *tag, const struct oae_client *c, bool swap);

@@ -256,6 +256,20 @@ class Host:     # pylint: disable=too-many-public-methods
                        heard_ms=int(row["heard_ms"]))
         return rows
 
+    def paths(self):
+        """/proc/net/modoae/paths: a dict a line, numbers as numbers."""
+        head, *lines = self._proc("paths").splitlines()
+        rows = [dict(zip(head.split(), line.split())) for line in lines]
+        for row in rows:
+            for name in ("vc", "path", "mtu", "rtt_us"):
+                row[name] = int(row[name])
+        return rows
+
+    def used_path(self, vc=0):
+        """The port that a link's own frames go by, None if it has no other than its own."""
+        return next((row["by"] for row in self.paths()
+                     if row["vc"] == vc and row["used"] == "yes"), None)
+
     def close_tag(self, peer, vc=0):
         """`close` written to tags."""
         with self, open(self._path("tags"), "wb", buffering=0) as f:

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Paths (doc/protocol.md section 4.14): which of them a frame goes by, which is in use,
+ * and which frames are believed by which. Pure, see path.h.
+ *
+ * Numbers, attempts and ltags know nothing of paths: a copy that comes by another one is
+ * a duplicate, which the link takes like any other. So the rules here decide only how
+ * soon two ends find each other, never what becomes of a transaction. There is one
+ * exception: a new incarnation of the peer is believed only by the link's own path.
+ */
+#include "path.h"
+#include "link_int.h"
+
+#define PATH_MISSES	2	/* probes in a row without an answer: the path is silent */
+#define PATH_WAIT_MAX	64	/* keepalive times until a path that failed is taken again */
+#define PATH_NEVER	8	/* and it never was one */
+#define PATH_LOST	250	/* and it will not come back */
+#define PATH_FRUITLESS	2	/* freezes without anything between them: try another path */
+#define PATH_STEADY	16	/* keepalive times in use: earlier failures are forgotten */
+
+/**
+ * oae_paths_init() - a link has its own path and no other
+ * @ps: the paths
+ * @l: the link
+ * @mtu: what its port carries, bytes behind the Ethernet header
+ * @up: whether the port carries frames
+ * @now: ns
+ */
+void oae_paths_init(struct oae_paths *ps, const struct oae_link *l, u16 mtu, bool up,
+		    u64 now)
+{
+	struct oae_path *own = &ps->path[OAE_PATH_OWN];
+
+	memset(ps, 0, sizeof(*ps));
+	ps->inc = l->inc;
+	ps->peer_inc = l->peer_inc;
+	ps->avoid = OAE_PATHS_MAX;
+	ps->moved = l->tx + l->rx - 1;
+	own->there = true;
+	own->up = up;
+	own->proven = true;
+	own->good = true;
+	own->mtu = mtu;
+	own->heard = l->peer_ltag;
+	own->used_at = now;
+}
+
+/**
+ * oae_path_add() - add a path, of which nothing is known
+ * @ps: the paths
+ * @mtu: what its port carries, bytes behind the Ethernet header
+ * @up: whether the port carries frames
+ *
+ * Return: its index, or -ENOSPC.
+ */
+int oae_path_add(struct oae_paths *ps, u16 mtu, bool up)
+{
+	struct oae_path *p;
+	unsigned int i;
+
+	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++) {
+		p = &ps->path[i];
+		if (p->there)
+			continue;
+		memset(p, 0, sizeof(*p));
+		p->there = true;
+		p->up = up;
+		p->mtu = mtu;
+		return i;
+	}
+	return -ENOSPC;
+}
+
+/**
+ * oae_path_del() - forget a path; if it was in use, the link's own path is
+ * @ps: the paths
+ * @i: its index, not OAE_PATH_OWN
+ */
+void oae_path_del(struct oae_paths *ps, unsigned int i)
+{
+	memset(&ps->path[i], 0, sizeof(ps->path[i]));
+	if (ps->used == i)
+		ps->used = OAE_PATH_OWN;
+	if (ps->avoid == i)
+		ps->avoid = OAE_PATHS_MAX;
+}
+
+/**
+ * oae_paths_pair() - paths are proven for a pair of incarnations: look whether it is
+ *	still the same
+ * @ps: the paths
+ * @l: the link, after an event
+ */
+void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l)
+{
+	unsigned int i;
+
+	if (l->inc == ps->inc && l->peer_inc == ps->peer_inc)
+		return;
+	ps->inc = l->inc;
+	ps->peer_inc = l->peer_inc;
+	ps->used = OAE_PATH_OWN;
+	ps->avoid = OAE_PATHS_MAX;
+	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++) {
+		ps->path[i].proven = false;
+		ps->path[i].good = false;
+		ps->path[i].heard = 0;
+		ps->path[i].nonce = 0;
+	}
+}
+
+static bool path_is_sync(const struct oae_frame *f)
+{
+	return f->opcode == OAE_SYNC || f->opcode == OAE_SYNC_ACK ||
+	       f->opcode == OAE_SYNC_CHK;
+}
+
+/**
+ * oae_path_heard() - a frame has come by a path: before the link takes it
+ * @ps: the paths
+ * @i: index of the path
+ * @l: the link, not CLOSED
+ * @f: the frame, parsed and verified
+ *
+ * Records the ltag that the peer has shown there: a SYNC by this path names it, and so
+ * tells the peer that this path was heard. That the peer resolves only by a SYNC that
+ * names its current ltag keeps two paths that are one-way crosswise from resolving.
+ *
+ * Return: enum oae_path_verdict.
+ */
+enum oae_path_verdict oae_path_heard(struct oae_paths *ps, unsigned int i,
+				     const struct oae_link *l, const struct oae_frame *f)
+{
+	struct oae_path *p = &ps->path[i];
+
+	if (i != OAE_PATH_OWN) {
+		if (!p->proven)
+			return OAE_PATH_DROP;
+		/*
+		 * A new incarnation would have this end drop what it holds: it has to
+		 * come by the own path, like that of a peer that has no other.
+		 */
+		if (path_is_sync(f) && f->sync.inc != l->peer_inc)
+			return l->down ? OAE_PATH_GIVE_UP : OAE_PATH_DROP;
+	}
+	/* Until SYNC is repeated for the first time. */
+	if (i == ps->avoid && oae_frozen(l) && l->syncs < 2 && path_is_sync(f))
+		return OAE_PATH_DROP;
+	if (path_is_sync(f) || oae_link_is_run(l, f))
+		p->heard = f->src_ltag;
+	return OAE_PATH_TAKE;
+}
+
+/* A frame that its sender sends of its own accord, so by the path that it uses. */
+static bool path_is_initiative(const struct oae_frame *f)
+{
+	return f->opcode == OAE_OFFER || f->opcode == OAE_COMMIT || f->opcode == OAE_READY ||
+	       f->opcode == OAE_REVERSE || f->opcode == OAE_CLOSE ||
+	       f->opcode == OAE_SYNC;	/* of a run: a probe */
+}
+
+static void path_use(struct oae_paths *ps, unsigned int i, u64 now)
+{
+	ps->used = i;
+	ps->path[i].used_at = now;
+	ps->path[i].good = true;
+	ps->path[i].missed = 0;
+}
+
+/* A path in use has failed. */
+static void path_fail(struct oae_path *p, u64 keepalive, u64 now)
+{
+	p->good = false;
+	if (!p->wait || now - p->used_at >= PATH_STEADY * keepalive)
+		p->wait = keepalive;
+	else if (p->wait < PATH_WAIT_MAX * keepalive)
+		p->wait *= 2;
+	p->not_before = now + p->wait;
+	p->nonce = 0;
+}
+
+/**
+ * oae_path_stepped() - the link has taken a frame that came by a path
+ * @ps: the paths
+ * @i: index of the path
+ * @l: the link, after the event
+ * @f: the frame
+ * @before: state of the link before the event
+ * @now: ns
+ *
+ * The path by which the link has resolved is in use from now on: the frame said that
+ * the peer has heard this end there. So is, at the junior, the path by which the senior
+ * sends of its own accord.
+ *
+ * Return: true if another path is in use now.
+ */
+bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		      const struct oae_frame *f, enum oae_state before, u64 now)
+{
+	bool resolved = before < OAE_OPEN && l->state == OAE_OPEN;
+	u64 keepalive = l->cfg->keepalive;
+
+	oae_paths_pair(ps, l);
+	if (i == ps->used || !ps->path[i].up || !ps->path[i].proven)
+		return false;
+	if (!resolved && (l->senior || before < OAE_OPEN || l->state != OAE_OPEN || !path_is_initiative(f) ||
+			  !oae_link_is_run(l, f)))
+		return false;
+	if (resolved)
+		path_fail(&ps->path[ps->used], keepalive, now);
+	path_use(ps, i, now);
+	return true;
+}
+
+/* All that a SYNC of a freeze goes by, but for @but. */
+static unsigned int paths_all(const struct oae_paths *ps, unsigned int but)
+{
+	unsigned int i, all = 0;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		if (i != but && ps->path[i].there && ps->path[i].up && ps->path[i].proven)
+			all |= 1U << i;
+	/* The port would not take it, but whoever counts finds it. */
+	return all ?: 1U << ps->used;
+}
+
+/**
+ * oae_paths_froze() - the link has frozen
+ * @ps: the paths
+ * @l: the link, after the event
+ *
+ * A path may carry SYNC and nothing else, as behind a switch that drops long frames. If
+ * it is the fastest, links resolve by it again and again. So after two freezes with
+ * nothing between them another path has a SYNC's time to be heard first.
+ */
+void oae_paths_froze(struct oae_paths *ps, const struct oae_link *l)
+{
+	u32 moved = l->tx + l->rx;
+
+	if (ps->moved != moved)
+		ps->fruitless = 0;
+	else if (ps->fruitless < PATH_FRUITLESS)
+		ps->fruitless++;
+	ps->moved = moved;
+	ps->avoid = OAE_PATHS_MAX;
+	if (ps->fruitless == PATH_FRUITLESS &&
+	    paths_all(ps, ps->used) & ~(1U << ps->used)) {
+		ps->avoid = ps->used;
+		ps->fruitless = 0;
+	}
+}
+
+/**
+ * oae_paths_out() - which paths does a frame go by?
+ * @ps: the paths
+ * @l: the link, after the event that sends the frame
+ * @opcode: the frame's
+ * @back: index of the path by which the frame came that the event was about; -1 none
+ * @before: state of the link before the event
+ *
+ * What begins a freeze, and what is repeated in it, goes by all that are proven; what
+ * answers goes back; all else goes by the path in use.
+ *
+ * Return: a set of indices.
+ */
+unsigned int oae_paths_out(const struct oae_paths *ps, const struct oae_link *l,
+			   u8 opcode, int back, enum oae_state before)
+{
+	switch (opcode) {
+	case OAE_SYNC:
+		if (l->state == OAE_OPEN)	/* a probe */
+			break;
+		if (before >= OAE_OPEN)
+			return paths_all(ps, ps->avoid);
+		if (back < 0)
+			return paths_all(ps, OAE_PATHS_MAX);
+		return 1U << back;
+	case OAE_SYNC_ACK:
+	case OAE_SYNC_CHK:
+	case OAE_REFLECT:
+	case OAE_REFUSE:
+	case OAE_DONE:
+	case OAE_CLOSE_ACK:
+		if (back >= 0)
+			return 1U << back;
+		break;
+	}
+	return 1U << ps->used;
+}
+
+/**
+ * oae_path_due() - is a path to be probed now?
+ * @ps: the paths
+ * @i: its index
+ * @l: the link
+ * @now: ns
+ *
+ * The path in use is not: the link itself notices what fails there.
+ */
+bool oae_path_due(const struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		  u64 now)
+{
+	u64 keepalive = l->cfg->keepalive;
+	const struct oae_path *p = &ps->path[i];
+
+	return p->there && p->up && i != ps->used &&
+	       (!p->probed_at || now - p->probed_at >= keepalive - keepalive / 8);
+}
+
+/**
+ * oae_path_probed() - a probe is sent
+ * @ps: the paths
+ * @i: index of the path
+ * @nonce: of the probe, not 0
+ * @now: ns
+ */
+void oae_path_probed(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now)
+{
+	struct oae_path *p = &ps->path[i];
+
+	if (p->nonce && p->missed < 255)
+		p->missed++;
+	if (p->missed >= PATH_MISSES)
+		p->good = false;
+	p->nonce = nonce;
+	p->probed_at = now;
+}
+
+/**
+ * oae_path_answered() - the answer to a probe has come, and its proof holds
+ * @ps: the paths
+ * @i: index of the path that it came by
+ * @nonce: of the answer
+ * @now: ns
+ *
+ * Return: false if it is not the answer to the last probe there.
+ */
+bool oae_path_answered(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now)
+{
+	struct oae_path *p = &ps->path[i];
+
+	if (!p->nonce || p->nonce != nonce)
+		return false;
+	p->nonce = 0;
+	p->missed = 0;
+	p->proven = true;
+	p->good = true;
+	p->rtt = now > p->probed_at ? now - p->probed_at : 1;
+	return true;
+}
+
+/**
+ * oae_path_hopeless() - has a path been silent for so long that it may be forgotten?
+ * @ps: the paths
+ * @i: its index
+ *
+ * Return: true if so; never for the path in use, nor the link's own.
+ */
+bool oae_path_hopeless(const struct oae_paths *ps, unsigned int i)
+{
+	const struct oae_path *p = &ps->path[i];
+
+	return p->there && i != OAE_PATH_OWN && i != ps->used &&
+	       p->missed >= (p->proven ? PATH_LOST : PATH_NEVER);
+}
+
+/* The best path but @but, or OAE_PATHS_MAX. */
+static unsigned int paths_other(const struct oae_paths *ps, unsigned int but)
+{
+	unsigned int i, best = OAE_PATHS_MAX;
+	const struct oae_path *p;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		p = &ps->path[i];
+		if (i == but || !p->there || !p->up || !p->proven || !p->good)
+			continue;
+		if (best == OAE_PATHS_MAX || p->mtu > ps->path[best].mtu)
+			best = i;
+	}
+	return best;
+}
+
+/**
+ * oae_path_failed() - a path has failed: its port is down
+ * @ps: the paths
+ * @i: its index
+ * @l: the link
+ * @now: ns
+ *
+ * Return: true if it was in use, and another one is now. If there is no other that is
+ * good it stays in use.
+ */
+bool oae_path_failed(struct oae_paths *ps, unsigned int i, const struct oae_link *l, u64 now)
+{
+	struct oae_path *p = &ps->path[i];
+	unsigned int other;
+
+	if (ps->used != i) {
+		p->good = false;
+		return false;
+	}
+	path_fail(p, l->cfg->keepalive, now);
+	other = paths_other(ps, i);
+	if (other == OAE_PATHS_MAX)
+		return false;
+	path_use(ps, other, now);
+	return true;
+}
+
+/* May a path be used instead of that which is? */
+static bool path_is_fine(const struct oae_paths *ps, unsigned int i, u64 now)
+{
+	const struct oae_path *p = &ps->path[i];
+
+	return p->there && p->up && p->proven && p->good &&
+	       (i == ps->used || (p->rtt && now >= p->not_before));
+}
+
+/**
+ * oae_paths_back() - the senior goes over to the path that it prefers
+ * @ps: the paths
+ * @l: the link
+ * @now: ns
+ *
+ * Of the paths with the greatest MTU the links of a pair take each another one, by their
+ * vc. A path that has failed is taken again after a while that doubles each time. The
+ * junior follows the first frame.
+ *
+ * Return: true if another path is in use now.
+ */
+bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now)
+{
+	u64 keepalive = l->cfg->keepalive;
+	unsigned int i, n = 0, mtu = 0, wanted;
+
+	if (l->state != OAE_OPEN || !l->senior ||
+	    now - ps->path[ps->used].used_at < keepalive / 2)
+		return false;
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		if (!path_is_fine(ps, i, now) || ps->path[i].mtu < mtu)
+			continue;
+		n = ps->path[i].mtu > mtu ? 1 : n + 1;
+		mtu = ps->path[i].mtu;
+	}
+	if (!n)
+		return false;
+	wanted = l->vc % n;
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		if (path_is_fine(ps, i, now) && ps->path[i].mtu == mtu && !wanted--)
+			break;
+	if (i == ps->used || i == OAE_PATHS_MAX)
+		return false;
+	path_use(ps, i, now);
+	return true;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Paths (doc/protocol.md section 4.14): which of several pairs of a port here and an
+ * address there the frames of a link go by. Pure: where a path leads is the caller's.
+ */
+#ifndef OAE_PATH_H
+#define OAE_PATH_H
+
+#include "link.h"
+
+#define OAE_PATHS_MAX	8
+#define OAE_PATH_OWN	0	/* the path that gives the link its name */
+
+/**
+ * struct oae_path - one path of a link
+ * @there: in use: the caller knows where it leads
+ * @up: the port here carries frames
+ * @proven: for this pair of incarnations the peer was heard to be at its other end
+ * @good: the last probe was answered; of the path in use: nothing has failed
+ * @missed: probes in a row that were not answered
+ * @mtu: bytes behind the Ethernet header that the port here carries
+ * @heard: the peer's ltag, as last heard here; 0 never
+ * @nonce: of the probe under way; 0 none
+ * @probed_at: when the last probe was sent, ns
+ * @rtt: round trip of the last probe answered, ns; 0 unmeasured
+ * @wait: from a failure until this end goes back to the path, ns; doubles with each
+ * @not_before: no return before, ns
+ * @used_at: when it was last taken into use, ns
+ */
+struct oae_path {
+	bool there;
+	bool up;
+	bool proven;
+	bool good;
+	u8 missed;
+	u16 mtu;
+	u32 heard;
+	u64 nonce;
+	u64 probed_at;
+	u64 rtt;
+	u64 wait;
+	u64 not_before;
+	u64 used_at;
+};
+
+/**
+ * struct oae_paths - the paths of a link
+ * @inc: the incarnations that they are proven for: this end's
+ * @peer_inc: the peer's
+ * @used: index of the path that this end's own frames go by
+ * @avoid: index of a path by which links have resolved, and then nothing has passed;
+ *	OAE_PATHS_MAX none
+ * @fruitless: freezes in a row between which nothing was committed or delivered
+ * @moved: tx and rx at the last freeze, together
+ * @path: the paths; OAE_PATH_OWN is always there, and proven
+ */
+struct oae_paths {
+	u64 inc;
+	u64 peer_inc;
+	u8 used;
+	u8 avoid;
+	u8 fruitless;
+	u32 moved;
+	struct oae_path path[OAE_PATHS_MAX];
+};
+
+/* What becomes of a frame that came by a path. */
+enum oae_path_verdict {
+	OAE_PATH_TAKE,
+	OAE_PATH_DROP,
+	OAE_PATH_GIVE_UP,	/* drop it, and forget the path */
+};
+
+void oae_paths_init(struct oae_paths *ps, const struct oae_link *l, u16 mtu, bool up,
+		    u64 now);
+int oae_path_add(struct oae_paths *ps, u16 mtu, bool up);
+void oae_path_del(struct oae_paths *ps, unsigned int i);
+void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l);
+enum oae_path_verdict oae_path_heard(struct oae_paths *ps, unsigned int i,
+				     const struct oae_link *l, const struct oae_frame *f);
+bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		      const struct oae_frame *f, enum oae_state before, u64 now);
+void oae_paths_froze(struct oae_paths *ps, const struct oae_link *l);
+unsigned int oae_paths_out(const struct oae_paths *ps, const struct oae_link *l,
+			   u8 opcode, int back, enum oae_state before);
+bool oae_path_due(const struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		  u64 now);
+void oae_path_probed(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now);
+bool oae_path_answered(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now);
+bool oae_path_hopeless(const struct oae_paths *ps, unsigned int i);
+bool oae_path_failed(struct oae_paths *ps, unsigned int i, const struct oae_link *l, u64 now);
+bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now);
+
+#endif /* OAE_PATH_H */

@@ -1,0 +1,758 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Paths: other pairs of a port here and an address there that a link's frames go by
+ * (doc/protocol.md section 4.14). The rules are in link/path.c.
+ *
+ * A tag is found by its own port and its peer's address. For each other path there is an
+ * alias in a table of its own, in which a frame is looked up for which there is no tag.
+ * A link without such a path has none of this.
+ *
+ * An alias is in the table as long as its tag is not dead and its port not removed.
+ * Readers of the table are in an RCU read-side section: alias and tag are freed after
+ * one, and so is the port, of which the alias has a reference.
+ */
+#include "event.h"
+
+#include <linux/etherdevice.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#define ALIAS_KEY_LEN	offsetofend(struct oae_tag_key, port)
+
+/**
+ * struct oae_alias - a path that is not the tag's own, in node->aliases
+ * @hash: there
+ * @key: port and address that its frames come by
+ * @tag: the tag
+ * @index: of the path
+ * @rcu: freed after RCU
+ */
+struct oae_alias {
+	struct rhash_head hash;
+	struct oae_tag_key key;
+	struct oae_tag *tag;
+	unsigned int index;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct oae_tag_paths - the paths of a tag; under tag->lock
+ * @paths: which is in use, and what is known of each
+ * @alias: where it leads; NULL for the own path, and those that are not there
+ */
+struct oae_tag_paths {
+	struct oae_paths paths;
+	struct oae_alias *alias[OAE_PATHS_MAX];
+};
+
+static const struct rhashtable_params alias_params = {
+	.head_offset = offsetof(struct oae_alias, hash),
+	.key_offset = offsetof(struct oae_alias, key),
+	.key_len = ALIAS_KEY_LEN,
+	.automatic_shrinking = true,
+};
+
+static u16 path_port_mtu(const struct oae_port *port)
+{
+	return min_t(unsigned int, READ_ONCE(port->mtu), U16_MAX);
+}
+
+static struct oae_port *path_port(const struct oae_tag *tag, unsigned int i)
+{
+	const struct oae_alias *alias = tag->paths->alias[i];
+
+	return alias ? alias->key.port : tag->key.port;
+}
+
+static u64 path_kid(const struct oae_tag *tag, unsigned int i)
+{
+	const struct oae_alias *alias = tag->paths->alias[i];
+
+	return alias ? alias->key.kid : tag->key.kid;
+}
+
+/**
+ * oae_path_find() - find the tag to which a path leads
+ * @port: the port that received a frame for which there is no tag
+ * @kid: key id of its vc and its source
+ * @index: set to the index of the path, valid as long as oae_path_before() finds it so
+ *
+ * Context: softirq, or BH off; under rcu_read_lock().
+ *
+ * Return: the tag, valid in this RCU read-side critical section; or NULL.
+ */
+struct oae_tag *oae_path_find(struct oae_port *port, u64 kid, unsigned int *index)
+{
+	struct oae_tag_key key = { .port = port, .kid = kid };
+	struct oae_alias *alias = rhashtable_lookup(&port->node->aliases, &key,
+						    alias_params);
+
+	if (!alias)
+		return NULL;
+	*index = READ_ONCE(alias->index);
+	return alias->tag;
+}
+
+static void path_alias_free(struct rcu_head *rcu)
+{
+	struct oae_alias *alias = container_of(rcu, struct oae_alias, rcu);
+
+	oae_port_put(alias->key.port);
+	kfree(alias);
+}
+
+static void path_alias_del(struct oae_tag *tag, unsigned int i)
+{
+	struct oae_alias *alias = tag->paths->alias[i];
+
+	if (!alias)
+		return;
+	tag->paths->alias[i] = NULL;
+	oae_path_del(&tag->paths->paths, i);
+	rhashtable_remove_fast(&tag->node->aliases, &alias->hash, alias_params);
+	atomic_dec(&tag->node->naliases);
+	call_rcu(&alias->rcu, path_alias_free);
+}
+
+/* Have room for paths. False: no memory. */
+static bool path_begin(struct oae_tag *tag, u64 now)
+{
+	if (likely(tag->paths))
+		return true;
+	tag->paths = kzalloc(sizeof(*tag->paths), GFP_ATOMIC | __GFP_NOWARN);
+	if (!tag->paths) {
+		oae_count(tag->node, OAE_S_NO_MEMORY);
+		return false;
+	}
+	oae_paths_init(&tag->paths->paths, &tag->link, path_port_mtu(tag->key.port),
+		       READ_ONCE(tag->key.port->up), now);
+	return true;
+}
+
+/* The index of the path by a port to an address; OAE_PATHS_MAX none. */
+static unsigned int path_index(const struct oae_tag *tag, const struct oae_port *port,
+			       u64 kid)
+{
+	unsigned int i;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		if (tag->paths->paths.path[i].there && path_port(tag, i) == port &&
+		    path_kid(tag, i) == kid)
+			break;
+	return i;
+}
+
+static unsigned int path_count(const struct oae_tag *tag)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		n += tag->paths->paths.path[i].there;
+	return n;
+}
+
+/* A silent path that gives way to one that is heard; OAE_PATHS_MAX none. */
+static unsigned int path_spare(const struct oae_tag *tag)
+{
+	const struct oae_path *p = tag->paths->paths.path;
+	unsigned int i;
+
+	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++)
+		if (p[i].there && !p[i].good && !p[i].proven && tag->paths->paths.used != i)
+			break;
+	return i;
+}
+
+/*
+ * Add a path. @heard: its other end has just proven that it is the peer. Returns its
+ * index; -ENOSPC there are as many as there may be; -EEXIST it is, or belongs to, another
+ * link's; -ENODEV the port is being removed; -ENOMEM.
+ */
+static int path_add(struct oae_tag *tag, struct oae_port *port, u64 kid, bool heard)
+{
+	struct oae_node *node = tag->node;
+	unsigned int spare = path_spare(tag);
+	struct oae_alias *alias;
+	int i, err;
+
+	if (path_count(tag) >= READ_ONCE(node->knobs.paths)) {
+		if (!heard || spare == OAE_PATHS_MAX)
+			return -ENOSPC;
+		path_alias_del(tag, spare);
+	}
+	if (tag->dead || READ_ONCE(port->removed))
+		return -ENODEV;
+	if (oae_tag_find(port, kid))
+		return -EEXIST;
+	alias = kzalloc(sizeof(*alias), GFP_ATOMIC | __GFP_NOWARN);
+	if (!alias) {
+		oae_count(node, OAE_S_NO_MEMORY);
+		return -ENOMEM;
+	}
+	i = oae_path_add(&tag->paths->paths, path_port_mtu(port), READ_ONCE(port->up));
+	if (i < 0) {
+		kfree(alias);
+		return i;
+	}
+	alias->key.port = oae_port_get(port);
+	alias->key.kid = kid;
+	alias->tag = tag;
+	alias->index = i;
+	err = rhashtable_lookup_insert_fast(&node->aliases, &alias->hash, alias_params);
+	if (err) {
+		oae_path_del(&tag->paths->paths, i);
+		oae_port_put(port);
+		kfree(alias);
+		return err == -EEXIST ? err : -ENOMEM;
+	}
+	atomic_inc(&node->naliases);
+	tag->paths->alias[i] = alias;
+	oae_count(node, OAE_S_PATHS_MADE);
+	return i;
+}
+
+/* The link goes by a path: what that carries may be another length (protocol 4.8). */
+static void path_set_mtu(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
+{
+	if (i == OAE_PATH_OWN)
+		oae_tag_way_update(tag, ev);
+	else
+		oae_link_set_mtu(&tag->link, tag->paths->paths.path[i].mtu, ev->now, &ev->a);
+}
+
+/* Another path is in use. The frames so far are of the link before that. */
+static void path_turned(struct oae_tag *tag, struct oae_run *ev)
+{
+	oae_count(tag->node, OAE_S_PATH_TURNED);
+	oae_run_apply(tag, ev);
+	path_set_mtu(tag, ev, tag->paths->paths.used);
+}
+
+/**
+ * oae_path_elsewhere() - do the tag's own frames go by another path than its own?
+ * @tag: the tag
+ *
+ * Context: under tag->lock.
+ *
+ * Return: true if so.
+ */
+bool oae_path_elsewhere(const struct oae_tag *tag)
+{
+	return tag->paths && tag->paths->paths.used != OAE_PATH_OWN;
+}
+
+/**
+ * oae_path_before() - a frame has come, and the link is about to take it
+ * @tag: the tag, with paths
+ * @ev: the event
+ * @skb: the frame, its Ethernet header before the data
+ * @f: the same, parsed
+ * @index: of the path, as it was when it was looked up
+ *
+ * Context: softirq, under tag->lock.
+ *
+ * Return: false: drop the frame.
+ */
+bool oae_path_before(struct oae_tag *tag, struct oae_run *ev, const struct sk_buff *skb,
+		     const struct oae_frame *f, unsigned int index)
+{
+	struct oae_paths *ps = &tag->paths->paths;
+	enum oae_path_verdict verdict = OAE_PATH_DROP;
+
+	/* The path may be another one by now. */
+	if (index == OAE_PATH_OWN ||
+	    (ps->path[index].there && path_port(tag, index)->dev == skb->dev &&
+	     path_kid(tag, index) == oae_kid(f->vc, eth_hdr(skb)->h_source)))
+		verdict = oae_path_heard(ps, index, &tag->link, f);
+	if (verdict == OAE_PATH_GIVE_UP)
+		path_alias_del(tag, index);
+	if (verdict != OAE_PATH_TAKE) {
+		oae_count(tag->node, OAE_S_STRAY_PATH);
+		return false;
+	}
+	ev->back = index;
+	/* Resolving, the link offers anew: as long as that path carries. */
+	if (ev->before < OAE_OPEN && f->dst_ltag)
+		path_set_mtu(tag, ev, index);
+	return true;
+}
+
+/**
+ * oae_path_after() - the link has taken a frame
+ * @tag: the tag, with paths
+ * @ev: the event
+ * @f: the frame
+ *
+ * Context: softirq, under tag->lock.
+ */
+void oae_path_after(struct oae_tag *tag, struct oae_run *ev, const struct oae_frame *f)
+{
+	if (oae_path_stepped(&tag->paths->paths, ev->back, &tag->link, f, ev->before,
+			     ev->now))
+		path_turned(tag, ev);
+}
+
+/* Prepare what goes out when tag->lock is dropped. */
+static void path_snapshot(struct oae_tag *tag, struct oae_run *ev, struct oae_path_out *out)
+{
+	const struct oae_paths *ps = &tag->paths->paths;
+	unsigned int i;
+
+	memset(out->port, 0, sizeof(out->port));
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		if (!ps->path[i].there)
+			continue;
+		out->port[i] = path_port(tag, i);
+		out->kid[i] = path_kid(tag, i);
+		out->heard[i] = ps->path[i].heard;
+		out->mtu[i] = ps->path[i].mtu;
+	}
+	for (i = 0; i < ev->a.nsends; i++)
+		out->to[i] = oae_paths_out(ps, &tag->link, ev->a.send[i].frame.opcode,
+					   ev->back, ev->before);
+	out->elsewhere = oae_path_elsewhere(tag);
+	out->any = true;
+}
+
+/**
+ * oae_path_end() - an event of a tag with paths ends: which paths its frames go by
+ * @tag: the tag
+ * @ev: the event; its frames are complete
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_path_end(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_paths *ps = &tag->paths->paths;
+
+	oae_paths_pair(ps, &tag->link);
+	if (ev->before >= OAE_OPEN && oae_link_state(&tag->link) < OAE_OPEN)
+		oae_paths_froze(ps, &tag->link);
+	if (ev->a.nsends || ev->out.probe || ev->out.answer)
+		path_snapshot(tag, ev, &ev->out);
+	if (oae_link_closed(&tag->link))
+		oae_path_leave(tag);
+}
+
+/* Probes */
+
+/* The proof of a probe or its answer: who knows both incarnations may have sent it. */
+static u64 path_proof(const struct oae_frame *f, const struct oae_path_out *out,
+		      const u8 *src, const u8 *dst)
+{
+	/* Sorted, so that both ends have the same key. */
+	siphash_key_t key = { { min(out->inc, out->peer_inc),
+				max(out->inc, out->peer_inc) } };
+	u8 text[OAE_PATH_OFF_PROOF + 2 * ETH_ALEN + 1];
+
+	memset(text, 0, sizeof(text));
+	text[OAE_PATH_OFF_ROLE] = f->path.role;
+	put_unaligned_be16(f->path.mtu, text + OAE_PATH_OFF_MTU);
+	memcpy(text + OAE_PATH_OFF_TO, f->path.to, ETH_ALEN);
+	memcpy(text + OAE_PATH_OFF_FROM, f->path.from, ETH_ALEN);
+	put_unaligned_be64(f->path.nonce, text + OAE_PATH_OFF_NONCE);
+	memcpy(text + OAE_PATH_OFF_PROOF, src, ETH_ALEN);
+	memcpy(text + OAE_PATH_OFF_PROOF + ETH_ALEN, dst, ETH_ALEN);
+	text[OAE_PATH_OFF_PROOF + 2 * ETH_ALEN] = f->vc;
+	return siphash(text, sizeof(text), &key);
+}
+
+static void path_send_probe(struct oae_tag *tag, const struct oae_path_out *out,
+			    unsigned int i, u8 role, u64 nonce)
+{
+	struct oae_frame f = {
+		.opcode = OAE_PATH,
+		.vc = tag->key.kid >> 56,
+		.path = {
+			.role = role,
+			.mtu = out->mtu[i],
+			.nonce = nonce,
+		},
+	};
+	u8 dest[ETH_ALEN];
+
+	oae_kid_mac(tag->key.kid, f.path.to);
+	ether_addr_copy(f.path.from, tag->key.port->dev->dev_addr);
+	oae_kid_mac(out->kid[i], dest);
+	f.path.proof = path_proof(&f, out, out->port[i]->dev->dev_addr, dest);
+	oae_count(tag->node, OAE_S_PATH_PROBES);
+	oae_xmit_frame(out->port[i], dest, &f, NULL);
+}
+
+/* Is a port still to be used? Only so in the RCU section that the event is in. */
+static bool path_port_usable(const struct oae_port *port)
+{
+	return !READ_ONCE(port->removed);
+}
+
+static void path_send_one(const struct oae_path_out *out, unsigned int i,
+			  const struct oae_send *send, struct sk_buff **spent)
+{
+	struct oae_frame f = send->frame;
+	u8 dest[ETH_ALEN];
+
+	/* This SYNC says what was heard by this path, and what this path carries. */
+	f.dst_ltag = out->heard[i];
+	f.sync.mtu = out->mtu[i];
+	oae_kid_mac(out->kid[i], dest);
+	oae_xmit_frame(out->port[i], dest, &f, spent);
+}
+
+/**
+ * oae_path_send() - send a frame of an event of a tag with paths, and not by its own
+ * @tag: the tag, unlocked
+ * @ev: the event
+ * @i: index of the frame
+ *
+ * Context: any but hard interrupts, BH off; under rcu_read_lock() since the begin of the
+ * event.
+ *
+ * Return: true if the frame is to go by the tag's own way, too.
+ */
+bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
+{
+	struct oae_send *send = &ev->a.send[i];
+	struct oae_path_out *out = &ev->out;
+	unsigned int to = out->to[i], n;
+	u8 dest[ETH_ALEN];
+
+	for (n = OAE_PATH_OWN + 1; n < OAE_PATHS_MAX; n++) {
+		if (!(to & 1U << n) || !out->port[n])
+			continue;
+		oae_kid_mac(out->kid[n], dest);
+		if (!path_port_usable(out->port[n])) {
+			;
+		} else if (send->frame.opcode == OAE_SYNC) {
+			path_send_one(out, n, send, &ev->skb);
+			continue;
+		} else if (oae_out_has_payload(send)) {
+			oae_xmit_offer(out->port[n], dest, send, &ev->skb);
+		} else if (oae_out_has_reply(send)) {
+			if (ev->reply[i])
+				oae_xmit_reflect(out->port[n], dest, &send->frame,
+						 ev->reply[i]);
+			ev->reply[i] = NULL;
+		} else {
+			oae_xmit_frame(out->port[n], dest, &send->frame, &ev->skb);
+		}
+		if (oae_out_has_payload(send))
+			oae_msg_put(send->handle);
+		else if (oae_out_has_reply(send))
+			kfree_skb(ev->reply[i]);
+	}
+	if (send->frame.opcode == OAE_SYNC) {
+		send->frame.dst_ltag = out->heard[OAE_PATH_OWN];
+		if (out->elsewhere)
+			send->frame.sync.mtu = out->mtu[OAE_PATH_OWN];
+	}
+	return to & 1U << OAE_PATH_OWN;
+}
+
+/**
+ * oae_path_send_probes() - send the probes of an event
+ * @tag: the tag, unlocked
+ * @ev: the event
+ *
+ * Context: as for oae_path_send().
+ */
+void oae_path_send_probes(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_path_out *out = &ev->out;
+	unsigned int i;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		if (!out->port[i] || !path_port_usable(out->port[i]))
+			continue;
+		if (out->probe & 1U << i)
+			path_send_probe(tag, out, i, OAE_PATH_PROBE, out->nonce + i);
+		if (out->answer & 1U << i)
+			path_send_probe(tag, out, i, OAE_PATH_ANSWER, out->nonce);
+	}
+}
+
+static void path_keys(const struct oae_tag *tag, struct oae_path_out *out)
+{
+	struct oae_link_mark mark;
+
+	oae_link_mark(&tag->link, &mark);
+	out->inc = mark.inc;
+	out->peer_inc = mark.peer_inc;
+}
+
+/* Where else the peer was heard: each such place is a path to be tried. */
+static void path_look(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_neigh_where where[OAE_PATHS_MAX];
+	unsigned int i, n;
+	u8 mac[ETH_ALEN];
+	u64 kid;
+
+	oae_kid_mac(tag->key.kid, mac);
+	n = oae_neigh_others(tag->node, tag->key.port, mac, where, ARRAY_SIZE(where));
+	if (!n || !path_begin(tag, ev->now))
+		return;
+	for (i = 0; i < n; i++) {
+		kid = oae_kid(tag->key.kid >> 56, where[i].mac);
+		if (path_index(tag, where[i].port, kid) == OAE_PATHS_MAX)
+			path_add(tag, where[i].port, kid, false);
+	}
+}
+
+/* Paths that have been silent for long make room for others. */
+static void path_tidy(struct oae_tag *tag)
+{
+	const struct oae_path *p;
+	unsigned int i;
+
+	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++) {
+		p = &tag->paths->paths.path[i];
+		if (p->there && oae_path_hopeless(&tag->paths->paths, i))
+			path_alias_del(tag, i);
+	}
+}
+
+/**
+ * oae_path_timer() - look for paths and probe them; called when the link's timer fires
+ * @tag: the tag
+ * @ev: the event
+ *
+ * Context: softirq, under tag->lock.
+ */
+void oae_path_timer(struct oae_tag *tag, struct oae_run *ev)
+{
+	u64 keepalive = READ_ONCE(tag->node->knobs.keepalive_ms) * (u64)NSEC_PER_MSEC;
+	struct oae_paths *ps;
+	unsigned int i;
+
+	if (!oae_link_takes_paths(&tag->link))
+		return;
+	if (ev->now - tag->paths_at >= keepalive) {
+		tag->paths_at = ev->now;
+		path_look(tag, ev);
+		if (tag->paths)
+			path_tidy(tag);
+	}
+	if (!tag->paths)
+		return;
+	ps = &tag->paths->paths;
+	path_keys(tag, &ev->out);
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		if (!oae_path_due(ps, i, &tag->link, ev->now))
+			continue;
+		if (!ev->out.nonce)
+			ev->out.nonce = (get_random_u64() & ~7ULL) | OAE_PATHS_MAX;
+		oae_path_probed(ps, i, ev->out.nonce + i, ev->now);
+		ev->out.probe |= 1U << i;
+	}
+	if (oae_paths_back(ps, &tag->link, ev->now)) {
+		path_turned(tag, ev);
+		oae_link_speak(&tag->link, &ev->a);
+	}
+}
+
+static struct oae_port *path_port_named(struct oae_node *node, const u8 *mac)
+{
+	struct oae_port *port;
+
+	list_for_each_entry_rcu(port, &node->ports, list)
+		if (!READ_ONCE(port->removed) &&
+		    ether_addr_equal(port->dev->dev_addr, mac))
+			return port;
+	return NULL;
+}
+
+/* A probe or an answer whose proof holds. False: it is of no use. */
+static bool path_rcv_proven(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port,
+			    u64 kid, const struct oae_frame *f)
+{
+	struct oae_paths *ps;
+	int i;
+
+	if (!path_begin(tag, ev->now))
+		return false;
+	ps = &tag->paths->paths;
+	i = path_index(tag, port, kid);
+	if (i == OAE_PATHS_MAX && f->path.role == OAE_PATH_PROBE)
+		i = path_add(tag, port, kid, true);
+	if (i < 0 || i >= OAE_PATHS_MAX)
+		return false;
+	if (f->path.role == OAE_PATH_ANSWER)
+		return oae_path_answered(ps, i, f->path.nonce, ev->now);
+	ps->path[i].proven = true;
+	ev->out.answer |= 1U << i;
+	ev->out.nonce = f->path.nonce;
+	return true;
+}
+
+/**
+ * oae_path_rcv() - handle a PATH frame (protocol 4.14)
+ * @port: the port that received it
+ * @from: the Ethernet source
+ * @f: the frame, parsed and verified
+ *
+ * It names the link by the addresses of the link's own path. Whoever does not know both
+ * incarnations gets no answer.
+ *
+ * Context: softirq, under rcu_read_lock(); takes tag->lock.
+ */
+void oae_path_rcv(struct oae_port *port, const u8 *from, const struct oae_frame *f)
+{
+	struct oae_node *node = port->node;
+	struct oae_port *own = path_port_named(node, f->path.to);
+	struct oae_tag *tag = NULL;
+	struct oae_run ev oae_uninit;
+	bool good;
+
+	if (own && is_valid_ether_addr(f->path.from) && is_valid_ether_addr(from))
+		tag = oae_tag_find(own, oae_kid(f->vc, f->path.from));
+	if (!tag || oae_link_closed(&tag->link)) {
+		oae_count(node, OAE_S_BAD_PATH);
+		return;
+	}
+	oae_run_enter(tag, &ev);
+	path_keys(tag, &ev.out);
+	good = !tag->dead && oae_link_takes_paths(&tag->link) && f->path.nonce &&
+	       f->path.proof == path_proof(f, &ev.out, from, port->dev->dev_addr) &&
+	       path_rcv_proven(tag, &ev, port, oae_kid(f->vc, from), f);
+	if (!good)
+		oae_count(node, OAE_S_BAD_PATH);
+	oae_run_leave(tag, &ev);
+}
+
+/* What happens to ports */
+
+/**
+ * oae_path_port_event() - a port has changed: a tag's paths by it, the own one as well
+ * @tag: the tag, with paths
+ * @ev: the event
+ * @port: the port
+ *
+ * Context: process; under RTNL and tag->lock.
+ */
+void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port)
+{
+	bool gone = READ_ONCE(port->removed), up = READ_ONCE(port->up) && !gone;
+	struct oae_paths *ps = &tag->paths->paths;
+	unsigned int i;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		if (!ps->path[i].there || path_port(tag, i) != port)
+			continue;
+		ps->path[i].mtu = path_port_mtu(port);
+		if (up && !ps->path[i].up)
+			oae_link_port_up(&tag->link, ev->now, &ev->a);
+		if (up != ps->path[i].up)
+			ps->path[i].probed_at = 0;
+		ps->path[i].up = up;
+		/* Whether or not the path was added when its port was down already. */
+		if (!up && ps->used == i) {
+			if (oae_path_failed(ps, i, &tag->link, ev->now))
+				oae_count(tag->node, OAE_S_PATH_TURNED);
+			oae_link_port_down(&tag->link, ev->now, &ev->a);
+		}
+		if (gone && i != OAE_PATH_OWN)
+			path_alias_del(tag, i);
+	}
+	oae_run_apply(tag, ev);
+	if (ps->used != OAE_PATH_OWN)
+		path_set_mtu(tag, ev, ps->used);
+}
+
+/**
+ * oae_path_port() - the same, for a walk over all tags
+ * @tag: the tag
+ * @arg: the port
+ *
+ * Context: process; under RTNL; takes tag->lock.
+ */
+void oae_path_port(struct oae_tag *tag, long arg)
+{
+	struct oae_run ev oae_uninit;
+
+	oae_run_enter(tag, &ev);
+	if (tag->paths && !tag->dead)
+		oae_path_port_event(tag, &ev, (struct oae_port *)arg);
+	oae_run_leave(tag, &ev);
+}
+
+/**
+ * oae_path_show() - what people are shown of a path
+ * @tag: the tag
+ * @i: index of the path
+ * @v: filled in
+ *
+ * Context: any but hard interrupts; under rcu_read_lock(); takes tag->lock.
+ *
+ * Return: false if there is no such path.
+ */
+bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v)
+{
+	struct oae_path *p;
+	bool there = false;
+
+	oae_tag_lock(tag);
+	if (tag->paths && tag->paths->paths.path[i].there) {
+		p = &tag->paths->paths.path[i];
+		there = true;
+		strscpy(v->port, path_port(tag, i)->name, sizeof(v->port));
+		oae_kid_mac(path_kid(tag, i), v->mac);
+		v->state = !p->up ? "down" : !p->proven ? "trying" :
+			   p->good ? "good" : "silent";
+		v->used = tag->paths->paths.used == i;
+		v->mtu = p->mtu;
+		v->rtt = p->rtt;
+		v->used_at = p->used_at;
+	}
+	oae_tag_unlock(tag);
+	return there;
+}
+
+/**
+ * oae_path_leave() - a tag leaves the table: its aliases do, too
+ * @tag: the tag
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_path_leave(struct oae_tag *tag)
+{
+	unsigned int i;
+
+	for (i = OAE_PATH_OWN + 1; tag->paths && i < OAE_PATHS_MAX; i++)
+		path_alias_del(tag, i);
+}
+
+/**
+ * oae_path_free() - free what a tag has of paths; its aliases are gone
+ * @tag: the tag
+ *
+ * Context: any; nobody else has the tag.
+ */
+void oae_path_free(struct oae_tag *tag)
+{
+	kfree(tag->paths);
+}
+
+/**
+ * oae_aliases_init() - make a node's table of paths
+ * @node: the node
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int oae_aliases_init(struct oae_node *node)
+{
+	return rhashtable_init(&node->aliases, &alias_params);
+}
+
+/**
+ * oae_aliases_exit() - free a node's table of paths
+ * @node: the node, which has no tag any more
+ *
+ * Context: process, may sleep.
+ */
+void oae_aliases_exit(struct oae_node *node)
+{
+	WARN_ON(atomic_read(&node->naliases));
+	rhashtable_destroy(&node->aliases);
+}

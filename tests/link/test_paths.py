@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A link outlives its cable: other paths are found, and taken when the one in use fails."""
+
+import os
+import random
+import time
+
+import oaewire as oae
+from faults import HostEnd, Traffic
+from oaepeer import Wire
+from oaetest import Cable, OaeTest, wait_for
+from patience import SLOW
+
+KEEPALIVE = 100                                 # ms
+CUTS = int(os.environ.get("PATH_CUTS", "20"))
+
+
+class TwoCables(OaeTest):
+    """
+        host a                 host b
+        va -------------------- vb
+        wa -------------------- wb
+    """
+
+    params = {"discover": 1}
+    patience = 240
+    mtu = 1500, 1500
+
+    @classmethod
+    def build(cls):
+        cls.a, cls.b = cls.host("a"), cls.host("b")
+        cls.first = Cable(cls.a, "va", cls.b, "vb", mtu=cls.mtu[0])
+        cls.second = Cable(cls.a, "wa", cls.b, "wb", mtu=cls.mtu[1])
+        cls.end_a, cls.end_b = HostEnd(cls.a), HostEnd(cls.b)
+
+    def setUp(self):
+        super().setUp()
+        for host in (self.a, self.b):
+            host.knobs(dev="", linger_ms=0, target="", paths=8, window=16)
+        for host, devices in ((self.a, "va,wa"), (self.b, "vb,wb")):
+            host.knobs(dev=devices, discover=1, keepalive_ms=KEEPALIVE,
+                       stall_min_us=int(5000 * SLOW), stall_max_us=int(40000 * SLOW),
+                       dead_ms=int(5000 * SLOW))
+        self.addCleanup(self.whole)
+
+    def whole(self):
+        """Both cables carry, and nothing else happens there."""
+        for cable in (self.first, self.second):
+            cable.mend()
+            for n in (0, 1):
+                host, dev = cable.ends[n]
+                host.sh(f"tc qdisc del dev {dev} root 2>/dev/null || true")
+        for host in (self.a, self.b):
+            host.knobs(dev="", target="")
+
+    def link(self, by="va"):
+        """A link over the first cable that has found the second."""
+        self.a.knob("target", f"va/{self.first.mac_b}")
+        self.a.write(b"begin", target=f"va/{self.first.mac_b}", vc=0)
+        self.assertEqual(self.b.read_one(), b"begin")
+        self.found(self.a)
+        self.found(self.b)
+        wait_for(lambda: self.a.used_path() == by, f"{by} to be used")
+
+    @staticmethod
+    def found(host, n=2):
+        """Until so many paths are good."""
+        wait_for(lambda: sum(row["state"] == "good" for row in host.paths()) >= n,
+                 f"{n} good paths at {host.name}", 10 * SLOW)
+
+    def carries(self):
+        """A transaction each way is committed."""
+        for one, other in ((self.a, self.b), (self.b, self.a)):
+            data = random.randbytes(20)
+            mac = self.first.mac_b if one is self.a else self.first.mac_a
+            one.write(data, target=f"{self.first.ends[one is self.b][1]}/{mac}", vc=0)
+            self.assertEqual(other.read_one(), data)
+
+
+class Failover(TwoCables):
+    """One of two cables fails in every way that there is."""
+
+    def test_found(self):
+        """Two cables, two paths; none is the other's link, and one is the link's own."""
+        self.link()
+        rows = [(row["by"], row["to"], row["mtu"]) for row in self.a.paths()]
+        self.assertEqual(rows, [("va", self.first.mac_b, 1500), ("wa", self.second.mac_b, 1500)])
+        self.assertEqual(len(self.a.tags()), 1)
+        self.assertEqual(len(self.b.tags()), 1)
+
+    def test_carrier(self):
+        """The cable is pulled and put back, then the other: the same link goes on."""
+        self.link()
+        before = self.a.stats()
+        for cable, by, other in ((self.first, "wa", "va"), (self.second, "va", "wa")) * 3:
+            cable.cut()
+            self.carries()
+            self.assertEqual(self.a.used_path(), by)
+            cable.mend()
+            self.found(self.a)
+            self.found(self.b)
+        wait_for(lambda: self.a.used_path() == "va", "the own path to be used again", 30 * SLOW)
+        self.carries()
+        after = self.a.stats()
+        for name in ("note_peer_new", "note_down", "tags_gone", "unknown"):
+            self.assertEqual(before[name], after[name], name)
+
+    def test_silent(self):
+        """What is sent by the first is lost: in both directions, in one, in the other."""
+        for ends in ((0, 1), (0,), (1,)):
+            with self.subTest(ends):
+                self.link()
+                self.first.netem("loss 100%", ends)
+                self.carries()
+                self.assertEqual(self.a.used_path(), "wa")
+                self.first.netem(None, ends)
+                wait_for(lambda: self.a.used_path() == "va", "to go back", 30 * SLOW)
+                self.carries()
+
+    def test_comes_back(self):
+        """To the preferred path within a few keepalive times."""
+        self.link()
+        self.first.cut()
+        self.carries()
+        self.first.mend()
+        start = time.monotonic()
+        wait_for(lambda: self.a.used_path() == "va", "to go back", 10 * SLOW)
+        self.assertLess(time.monotonic() - start, (8 * KEEPALIVE / 1000 + 1) * SLOW)
+
+    def test_crosswise(self):
+        """One-way crosswise: no link, in bounded time, and every write has its outcome."""
+        for host in (self.a, self.b):
+            host.knob("dead_ms", int(500 * SLOW))
+        self.link()
+        self.first.netem("loss 100%", (0,))
+        self.second.netem("loss 100%", (1,))
+        writer = self.a.start_write(b"never", target=f"va/{self.first.mac_b}", vc=0)
+        self.assertLess(writer.result(20 * SLOW), 0)
+        wait_for(lambda: self.a.tag()["state"] == "DOWN", "the link to be down", 20 * SLOW)
+        self.first.netem(None, (0,))
+        self.second.netem(None, (1,))
+        self.carries()
+
+    def test_none(self):
+        """paths=1 at either end: no other path, and the link freezes with its cable."""
+        for host in (self.a, self.b):
+            with self.subTest(host.name):
+                host.knobs(dev="", paths=1)
+                host.knobs(dev="va,wa" if host is self.a else "vb,wb")
+                self.a.write(b"x", target=f"va/{self.first.mac_b}", vc=0)
+                self.b.read_one()
+                made = self.a.stat("path_probes")
+                wait_for(lambda: len(self.a.neighbours()) == 2, "the neighbour to be known")
+                time_ = time.monotonic() + 0.5
+                wait_for(lambda: time.monotonic() > time_, "several keepalive times")
+                self.assertEqual(self.a.paths(), [])
+                self.assertEqual(self.a.stat("path_probes"), made)
+                self.a.close_tag(self.first.mac_b)
+                wait_for(lambda: not self.a.tags(), "the link to close")
+                host.knobs(paths=8)
+
+    def test_port_goes(self):
+        """The second device is released, and deleted: the link stays by the first."""
+        self.link()
+        self.first.cut()
+        self.carries()
+        self.first.mend()
+        self.a.knob("dev", "-wa")
+        self.carries()
+        self.assertEqual(self.a.tag()["state"], "OPEN")
+
+    def test_closes(self):
+        """A link that closes by its second path leaves nothing."""
+        self.link()
+        self.first.cut()
+        self.carries()
+        self.a.close_tag(self.first.mac_b)
+        wait_for(lambda: not self.a.tags() and not self.b.tags(), "both ends to close", 10 * SLOW)
+        self.assertEqual((self.a.paths(), self.b.paths()), ([], []))
+
+    def test_traffic(self):
+        """Messages both ways while cables are cut, silent and mended at random."""
+        self.link()
+        self.b.knob("target", f"vb/{self.first.mac_a}")
+        traffic = Traffic(self, self.end_a, self.end_b)
+        for end in (self.end_a, self.end_b):
+            traffic.send(end, 1000000, streams=3)
+            traffic.send(end, 10000, sizes=(1000, 9000))
+        cuts = 0
+        while cuts < CUTS:
+            cable = random.choice((self.first, self.second))
+            how = random.choice(("cut", "loss", "oneway"))
+            cuts += 1
+            ends = random.choice(((0,), (1,))) if how == "oneway" else (0, 1)
+            if how == "cut":
+                cable.cut()
+            else:
+                cable.netem("loss 100%", ends)
+            traffic.moved(20, 60 * SLOW)
+            if how == "cut":
+                cable.mend()
+            else:
+                cable.netem(None, ends)
+            traffic.moved(20, 60 * SLOW)
+        self.assertTrue(traffic.running())
+        traffic.stop()
+        tally = traffic.finish(120 * SLOW)
+        self.assertEqual(set(tally), {"C", "got", "lost"})
+        self.assertEqual((tally["got"], tally["lost"]), (tally["C"], 0))
+
+
+class Mtu(TwoCables):
+    """The second cable carries shorter frames."""
+
+    mtu = 9000, 1500
+
+    def test_shorter(self):
+        """A long message goes by either."""
+        self.link()
+        for cable in (None, self.first):
+            if cable:
+                cable.cut()
+            data = random.randbytes(60000)
+            self.a.write(data, target=f"va/{self.first.mac_b}", vc=0)
+            self.assertEqual(self.b.read_one(10 * SLOW), data)
+        self.first.mend()
+        wait_for(lambda: self.a.used_path() == "va", "to go back", 30 * SLOW)
+        data = random.randbytes(60000)
+        self.a.write(data, target=f"va/{self.first.mac_b}", vc=0)
+        self.assertEqual(self.b.read_one(10 * SLOW), data)
+
+
+class Strangers(TwoCables):
+    """Who hears everything but the probes."""
+
+    def test_forged(self):
+        """A probe without a proof makes no path, and gets no answer."""
+        self.link()
+        wire = Wire(self.b, "wb")
+        self.addCleanup(wire.close)
+        before = self.a.stats()
+        body = (bytes([1, 0]) + (1500).to_bytes(2, "big") + oae.mac_bytes(self.first.mac_a) +
+                oae.mac_bytes(self.first.mac_b) + random.randbytes(16))
+        for n in range(20):
+            wire.send(oae.Frame(opcode=oae.PATH, payload=body, dst=self.second.mac_a,
+                                src=f"02:66:00:00:00:{n:02x}"))
+        wait_for(lambda: self.a.stat("bad_path") >= before["bad_path"] + 20, "all to be dropped")
+        self.assertEqual(self.a.stat("paths_made"), before["paths_made"])
+        self.assertEqual(len(self.a.paths()), 2)
