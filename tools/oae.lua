@@ -154,10 +154,10 @@ end
 
 local OPCODES = {
 	"SYNC", "SYNC_ACK", "SYNC_CHK", "CLOSE", "CLOSE_ACK", "OFFER", "REFLECT", "COMMIT", "REFUSE",
-	"READY", "REVERSE", "DONE", "HELLO", "NOLINK",
+	"READY", "REVERSE", "DONE", "HELLO", "NOLINK", "PATH",
 }
 local SYNC, SYNC_ACK, SYNC_CHK, CLOSE, CLOSE_ACK, OFFER, REFLECT, COMMIT = 1, 2, 3, 4, 5, 6, 7, 8
-local REFUSE, READY, REVERSE, DONE, HELLO, NOLINK = 9, 10, 11, 12, 13, 14
+local REFUSE, READY, REVERSE, DONE, HELLO, NOLINK, PATH = 9, 10, 11, 12, 13, 14, 15
 
 local EXPRESS, LAST, RESUME, WANT_DONE, HELD, VIA, AUTH, RESERVED = 1, 2, 4, 8, 16, 32, 64, 128
 
@@ -237,6 +237,8 @@ field("sync.inc", ProtoField.uint64, "Own incarnation", base.HEX)
 field("sync.peer_inc", ProtoField.uint64, "Peer's incarnation as known", base.HEX)
 field("sync.caps", ProtoField.uint32, "Capabilities", base.HEX)
 field("sync.window", ProtoField.uint32, "Window less 1", base.DEC, nil, 0x3f)
+field("sync.packs", ProtoField.bool, "Takes packs", 32, nil, 0x40)
+field("sync.paths", ProtoField.bool, "Takes other paths", 32, nil, 0x80)
 field("sync.max_len", ProtoField.uint32, "Largest transaction taken, bytes", base.DEC)
 field("sync.start", ProtoField.uint32, "tx before the first transaction", base.DEC)
 field("sync.mtu", ProtoField.uint16, "MTU", base.DEC)
@@ -288,6 +290,14 @@ field("hello.about", ProtoField.ether, "About the peer")
 field("hello.zero2", ProtoField.uint16, "Zero", base.DEC)
 field("hello.id", ProtoField.uint64, "Id of the host", base.HEX)
 field("hello.node_inc", ProtoField.uint64, "Incarnation of the host", base.HEX)
+
+field("path.role", ProtoField.uint8, "Role", base.DEC, { "PROBE", "ANSWER" })
+field("path.zero", ProtoField.uint8, "Zero", base.DEC)
+field("path.mtu", ProtoField.uint16, "MTU of the sender's port", base.DEC)
+field("path.to", ProtoField.ether, "The receiver's address, as the link has it")
+field("path.from", ProtoField.ether, "The sender's address, as the link has it")
+field("path.nonce", ProtoField.uint64, "Nonce", base.HEX)
+field("path.proof", ProtoField.uint64, "Proof", base.HEX)
 
 -- Of the transaction that a frame is about, gathered from all frames.
 local FRAME = ProtoField.framenum
@@ -427,6 +437,8 @@ local function fields_ok(h)
 		return h.length == 0 and (h.reason == 0 or h.reason == POLICY or h.reason == FULL)
 	elseif op == HELLO then
 		return h.length == 24
+	elseif op == PATH then
+		return h.length == 32 and not has(h.flags, VIA)
 	end
 	return h.length == 0
 end
@@ -554,10 +566,12 @@ end
 -- Each frame is looked at once, when it is first seen; what it says of others is found later
 -- through the transaction, so on a second pass all is known everywhere.
 
-local links, frames, nlinks, transactions
+-- The frames of a link may go by other addresses: by which, an answer of the opcode PATH says.
+
+local links, paths, frames, nlinks, transactions
 
 local function reset()
-	links, frames, nlinks, transactions = {}, {}, 0, 0
+	links, paths, frames, nlinks, transactions = {}, {}, {}, 0, 0
 end
 
 function oae.init()
@@ -575,6 +589,10 @@ local function new_life(inc1, inc2)
 end
 
 local function link_of(a, b, vc)
+	local path = paths[a .. "|" .. b .. "|" .. vc]
+	if path then
+		a, b = path[1], path[2]
+	end
 	local first, second = a, b
 	if b < a then
 		first, second = b, a
@@ -1037,6 +1055,17 @@ local function follow(tvb, pinfo, h, hash, rec)
 	if src == dst or src == "" or dst == "" then
 		return
 	end
+	if h.opcode == PATH then
+		if h.stop - h.at < 32 then
+			return
+		end
+		local from, to = tostring(tvb(h.at + 10, 6):ether()), tostring(tvb(h.at + 4, 6):ether())
+		if tvb(h.at, 1):uint() == 2 and from ~= to and (from ~= src or to ~= dst) then
+			paths[src .. "|" .. dst .. "|" .. h.vc] = { from, to }
+			paths[dst .. "|" .. src .. "|" .. h.vc] = { to, from }
+		end
+		src, dst = from, to
+	end
 	local link, from = link_of(src, dst, h.vc)
 	rec.link = link.id
 	if h.opcode == SYNC or h.opcode == SYNC_ACK then
@@ -1261,6 +1290,8 @@ local function sync_body(tvb, h, tree)
 		window = tvb(h.at + 19, 1):uint() % 64 + 1
 		tree:add(f["sync.window"], tvb(h.at + 16, 4)):append_text(
 			format(" (%s at a time)", plural(window, "transaction")))
+		tree:add(f["sync.packs"], tvb(h.at + 16, 4))
+		tree:add(f["sync.paths"], tvb(h.at + 16, 4))
 		add_zero(tree, "sync.zero", tvb(h.at + 30, 2))
 	elseif h.stop > h.at then
 		tree:add(f.payload, tvb(h.at, h.stop - h.at))
@@ -1448,6 +1479,26 @@ end
 
 BODY[NOLINK] = function(_, h)
 	return format("I have no link for your ltag %s", hex32(h.dst_ltag))
+end
+
+local PATH_TEXT = { "does this lead to you?", "yes, it does;" }
+
+BODY[PATH] = function(tvb, h, tree)
+	local at = h.at
+	if h.stop - at < 32 then
+		if h.stop > at then
+			tree:add(f.payload, tvb(at, h.stop - at))
+		end
+		return "cut off"
+	end
+	add_row(tree, tvb, at, { { "path.role", 0, 1 } })
+	add_zero(tree, "path.zero", tvb(at + 1, 1))
+	add_row(tree, tvb, at, { { "path.mtu", 2, 2 }, { "path.to", 4, 6 }, { "path.from", 10, 6 },
+				 { "path.nonce", 16, 8 }, { "path.proof", 24, 8 } })
+	local role = tvb(at, 1):uint()
+	return format("%s MTU %d, of the link %s to %s", PATH_TEXT[role] or format("role %d;", role),
+		      tvb(at + 2, 2):uint(), tostring(tvb(at + 10, 6):ether()),
+		      tostring(tvb(at + 4, 6):ether()))
 end
 
 -- What is said in the column of a frame with another opcode.

@@ -44,12 +44,18 @@ ZONES = ("zone state       address                                  nodes   mtu 
          "          4 eth0 from 10.1.0.1\n")
 NODES = ("mac               zone where   age_ms left_ms\n"
          "02:0a:e0:00:00:01    1 local      592   29408\n")
-PLAIN = {"modoae/tags": HEAD + LINK, "modoae/stats": STATS, "modoae/ev_log": LOG,
+PATHS = ("port             vc peer              path by              to                state  used   mtu"
+         "   rtt_us  since_s\n"
+         "eth0              0 02:0a:e0:00:00:01    0 eth0            02:0a:e0:00:00:01 down   -     1500"
+         "        0        -\n"
+         "eth0              0 02:0a:e0:00:00:01    1 7               02:0a:e0:00:00:07 good   yes   9000"
+         "      412       17\n")
+PLAIN = {"modoae/tags": HEAD + LINK, "modoae/paths": PATHS, "modoae/stats": STATS, "modoae/ev_log": LOG,
          "modoaeip/zones": ZONES, "modoaeip/mactbl": NODES, "modoaeip/stats": STATS,
          "sys/module/modoae/parameters/dev": "eth0,lo\n"}
 
 # Each command, and whether what it prints is one value or one a line.
-LOOKS = ("show", "show zones", "show nodes", "stats", "stats -z", "stats -z note", "metrics",
+LOOKS = ("show", "show paths", "show zones", "show nodes", "stats", "stats -z", "stats -z note", "metrics",
          "port", "top -b -c 1 -i 0.01", "monitor -a -c 2")
 LINES = ("top", "monitor")
 
@@ -125,6 +131,18 @@ class Hostile(unittest.TestCase):
         self.assertEqual(self.oae("show", "links").decode().split()[-3:], ["-", "-", "-"])
         self.assertNotIn("window", json.loads(self.oae("-j", "show"))[0])
         self.write(PLAIN)
+        own, other = json.loads(self.oae("-j", "show", "paths", "peer", "1"))
+        self.assertEqual(own, {
+            "port": "eth0", "vc": 0, "peer": "02:0a:e0:00:00:01", "path": 0, "by": "eth0",
+            "to": "02:0a:e0:00:00:01", "state": "down", "used": "-", "mtu": 1500, "rtt_us": 0,
+            "since_s": None})
+        self.assertEqual((other["by"], other["used"], other["since_s"]), ("7", "yes", 17))
+        for args in (), ("port", "eth0"), ("vc", "0"):
+            self.assertEqual(self.oae("show", "paths", *args).decode().split()[-8:], [
+                "02:0a:e0:00:00:07", "good", "yes", "9000", "412", "us", "17", "s"], args)
+        for args in ("port", "eth1"), ("vc", "1"), ("peer", "7"):
+            self.assertEqual(self.oae("show", "paths", *args), b"no link has more than one path\n")
+            self.assertEqual(json.loads(self.oae("-j", "show", "paths", *args)), [])
         mine, other = json.loads(self.oae("-j", "show", "zones"))
         self.assertEqual((mine["heard_ms"], mine["route"]), (None, "eth1 02:0a:e0:00:01:01"))
         self.assertEqual((other["tx_frames"], other["route"]), (5, "eth0 from 10.1.0.1"))

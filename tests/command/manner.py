@@ -42,7 +42,7 @@ WRONG = (
     ("show peer", "peer: which one"), ("show --colour", "no option --colour"),
     ("show -x", "no option -x"), ("show -px", "no option -x"), ("show peer nobody", '"nobody"'),
     ("show state opne", '"opne" is none of open, .*did you mean open\\?'),
-    ("show links zones", "links or zones"), ("show -p zones", "links have"),
+    ("show links zones", "links or zones"), ("show -p zones", "links have"), ("show paths state open", "that is of links"),
     ("show --json=yes", "--json takes no value"), ("monitor kind rvc", '"rvc".*did you mean rcv'),
     ("monitor kind", "kind: which one"), ("monitor -c 0", '"0".*at least 1'),
     ("monitor port va", '"port" is none of peer, vc, kind'), ("top -i x", '"x".*seconds'),
@@ -234,7 +234,7 @@ class Manner(unittest.TestCase):
                                  set(re.findall(r"[a-z]+", usage)),
                                  set(re.findall(r"[a-z]+", usage)))
         for line, offered in (
-                ("oae show ", "links zones nodes port peer vc state"),
+                ("oae show ", "links paths zones nodes port peer vc state"),
                 ("oae show state o", "open opening"), ("oae top vc 3 ", "port peer state"),
                 ("oae monitor kind no", "note"), ("oae port ", "show add del"),
                 ("oae gateway ", "show set"), ("oae port show ", ""), ("oae send 2 ", ""),

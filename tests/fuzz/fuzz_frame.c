@@ -79,6 +79,8 @@ static bool fields_fit(const u8 *b)
 		return kind_fits(b);
 	case 13:
 		return length == 24;
+	case 15:
+		return length == 32 && !(b[3] & 0x20);
 	case 9:
 		return reason && reason != 7 && reason != 8 &&
 		       length == (reason == 2 ? 8 : 0);
@@ -99,6 +101,8 @@ static unsigned int own_body(const u8 *b)
 		return 16;
 	case 13:
 		return 24;
+	case 15:
+		return 32;
 	case 9:
 		return be(b + 30, 2) == 2 ? 8 : 0;
 	default:
@@ -120,7 +124,7 @@ static enum oae_bad expected(const u8 *b, size_t have, size_t total)
 		return OAE_BAD_HLEN;
 	if (b[3] & 0x80)
 		return OAE_BAD_FLAGS;
-	if (b[1] < 1 || b[1] > 14)
+	if (b[1] < 1 || b[1] > 15)
 		return OAE_BAD_OPCODE;
 	if (hdr != (b[3] & 0x20 ? 52 : 40))
 		return OAE_BAD_HLEN;
@@ -163,6 +167,12 @@ static void check_fields(const struct oae_frame *f, const u8 *b, size_t have)
 	     f->hello.node_life != be(p + 14, 2) ||
 	     memcmp(f->hello.about, p + 16, 6)))
 		fuzz_breach("a field of HELLO is not what the frame says");
+	if (b[1] == 15 &&
+	    (f->path.role != p[0] || f->path.mtu != be(p + 2, 2) ||
+	     memcmp(f->path.to, p + 4, 6) || memcmp(f->path.from, p + 10, 6) ||
+	     f->path.nonce != get_unaligned_be64(p + 16) ||
+	     f->path.proof != get_unaligned_be64(p + 24)))
+		fuzz_breach("a field of PATH is not what the frame says");
 	if (b[1] == 6 && !f->slice && have >= f->hdr_len + 8U) {
 		memcpy(first, p, f->length < 8 ? f->length : 8);
 		if (f->first != get_unaligned_be64(first))
@@ -177,6 +187,8 @@ static bool builds(const u8 *b, unsigned int hdr)
 		return !be(b + hdr + 30, 2);
 	if (b[1] == 13)
 		return !b[hdr + 1] && !be(b + hdr + 22, 2);
+	if (b[1] == 15)
+		return !b[hdr + 1];
 	return b[1] == 6 || b[1] == 7 || be(b + 4, 2) == own_body(b);
 }
 

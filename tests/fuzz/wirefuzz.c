@@ -317,9 +317,9 @@ static void say_anything(struct peer *p)
 	static const uint16_t lengths[OAE_OPCODE_END] = {
 		[OAE_SYNC] = OAE_SYNC_LEN, [OAE_SYNC_ACK] = OAE_SYNC_LEN,
 		[OAE_SYNC_CHK] = OAE_SYNC_LEN, [OAE_REFLECT] = OAE_REFLECT_LEN,
-		[OAE_HELLO] = OAE_HELLO_LEN,
+		[OAE_HELLO] = OAE_HELLO_LEN, [OAE_PATH] = OAE_PATH_LEN,
 	};
-	uint8_t opcode = 1 + dice_below(&dice, OAE_NOLINK);
+	uint8_t opcode = 1 + dice_below(&dice, OAE_PATH);
 	struct wire_frame f = frame(p, opcode);
 
 	f.src_ltag = once_in(8) ? p->old_ltag : once_in(12) ? p->far_ltag :

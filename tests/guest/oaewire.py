@@ -125,6 +125,11 @@ def node_body(id_, inc, mtu=1500, flags=HELLO_NODE, rest=0):
     return struct.pack(">BBHHHQQ", flags, 0, rest, mtu, rest, id_, inc)
 
 
+def path_body(to, from_, role=1, mtu=1500, nonce=1, proof=0):      # pylint: disable=R0913,R0917
+    """The payload of a PATH, of the link between two addresses."""
+    return struct.pack(">BBH6s6sQQ", role, 0, mtu, mac_bytes(to), mac_bytes(from_), nonce, proof)
+
+
 def via(dst, src):
     """The extension VIA: who is to have it, and who sent it."""
     return mac_bytes(dst) + mac_bytes(src)
@@ -201,7 +206,9 @@ class Frame:  # pylint: disable=too-many-instance-attributes
     @property
     def name(self):
         """The opcode's name."""
-        return OPCODES[self.opcode - 1] if 0 < self.opcode < 15 else f"opcode {self.opcode}"
+        if 0 < self.opcode <= len(OPCODES):
+            return OPCODES[self.opcode - 1]
+        return f"opcode {self.opcode}"
 
     def _sync(self, n):
         return _SYNC.unpack(self.payload)[n]

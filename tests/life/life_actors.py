@@ -389,7 +389,7 @@ class Knobs(Actor):
         "keepalive_ms": (10, 50, 1000), "dead_ms": (50, 300, 1000), "linger_ms": (0, 20, 100),
         "max_tags": (1, 100, 8192, 1000000), "max_len": (1, 1000, 65536, 262144),
         "sndq": (1, 8, 64, 4096), "rcvbuf": (4096, 262144), "stranger_pps": (0, 200, 100000),
-        "region_max": (8, 1048576), "accept": ("any", "any", "peers", "none"),
+        "region_max": (8, 1048576), "paths": (8, 2, 1, 9), "accept": ("any", "any", "peers", "none"),
         "use_gw": ("0", "1", "auto", "auto"), "shutdown": (1, 0, 0), "wkstep": (1, "s", "s", 0, 0),
         "nhmac": ("auto", "auto", mac(98), mac(1)), "peers": ("", mac(1), "x" * 300),
         "target": (mac(1), mac(2), f"e1/{mac(3)}", "nonsense", ""), "stats": ("x",),

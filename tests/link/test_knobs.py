@@ -36,6 +36,7 @@ NUMBERS = {
     "region_max": (8, 67108864),
     "window": (1, 64),
     "pack": (0, 1),
+    "paths": (1, 8),
     "discover": (0, 1),
 }
 DEFAULTS = {
@@ -46,6 +47,7 @@ DEFAULTS = {
     "accept": "any", "target": "", "peers": "", "wkstep": "0", "shutdown": "0",
     "ethertype": "0x88b5", "dev": "", "use_gw": "auto", "nhmac": "auto",
     "region_max": "1048576", "doubt_s": "3600", "window": "16", "pack": "1",
+    "paths": "8",
     "discover": "0",        # as load() has it; test_neighbours is without
     "id": "0",
 }

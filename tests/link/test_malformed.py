@@ -113,6 +113,11 @@ def cases(peer):
     yield "HELLO, short", "field", peer.frame(oae.HELLO, payload=hello[:-1])
     yield "HELLO, long", "field", peer.frame(oae.HELLO, payload=hello + b"\0")
     yield "HELLO, empty", "field", peer.frame(oae.HELLO)
+    path = oae.path_body(peer.to, peer.mac)
+    yield "PATH, short", "field", peer.frame(oae.PATH, payload=path[:-1])
+    yield "PATH, long", "field", peer.frame(oae.PATH, payload=path + b"\0")
+    yield "PATH through a gateway", "field", peer.frame(oae.PATH, payload=path, flags=oae.VIA,
+                                                        via=VIA)
     for opcode in (oae.SYNC, oae.SYNC_ACK, oae.SYNC_CHK):
         name = oae.OPCODES[opcode - 1]
         fresh = peer.ltag ^ 0x1000          # good, it would freeze the link

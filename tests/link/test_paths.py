@@ -239,9 +239,9 @@ class Strangers(TwoCables):
         wire = Wire(self.b, "wb")
         self.addCleanup(wire.close)
         before = self.a.stats()
-        body = (bytes([1, 0]) + (1500).to_bytes(2, "big") + oae.mac_bytes(self.first.mac_a) +
-                oae.mac_bytes(self.first.mac_b) + random.randbytes(16))
         for n in range(20):
+            body = oae.path_body(self.first.mac_a, self.first.mac_b, nonce=random.getrandbits(64),
+                                 proof=random.getrandbits(64))
             wire.send(oae.Frame(opcode=oae.PATH, payload=body, dst=self.second.mac_a,
                                 src=f"02:66:00:00:00:{n:02x}"))
         wait_for(lambda: self.a.stat("bad_path") >= before["bad_path"] + 20, "all to be dropped")

@@ -22,6 +22,8 @@ def frame(opcode, **given):
         given = {"payload": oae.sync_body(7, 8)} | given
     elif opcode == oae.HELLO:
         given = {"payload": oae.hello_body()} | given
+    elif opcode == oae.PATH:
+        given = {"payload": oae.path_body(B, A)} | given
     elif opcode in (oae.OFFER, oae.REFLECT, oae.REFUSE, oae.REVERSE):
         given = {"attempt": 1} | given
         if opcode == oae.REFLECT:
@@ -100,7 +102,7 @@ class Header(FieldTest):
             self.assertEqual(got["protocol"], "OAE")
 
     def test_names_are_shown(self):
-        for n in range(1, 15):
+        for n in range(1, 16):
             self.see(frame(n))
         text = self.text()
         for n, name in enumerate(oae.OPCODES, 1):
@@ -161,10 +163,11 @@ class Bodies(FieldTest):
             self.see(frame(opcode, flags=oae.HELD, payload=oae.sync_body(
                 0x0123456789abcdef, 0xfedcba9876543210, 65536, 4294967295, 9000, 5)),
                 sync__inc="0x0123456789abcdef", sync__peer_inc="0xfedcba9876543210", sync__caps=
-                "0x00000005", sync__window=5, sync__max_len=65536, sync__start=4294967295,
+                "0x00000005", sync__window=5, sync__packs=0, sync__paths=0, sync__max_len=65536, sync__start=4294967295,
                 sync__mtu=9000, sync__zero=0)
         self.see(frame(oae.SYNC, tx=4, rx=9, payload=oae.sync_body(1, caps=0xffffffff)),
-                 sync__window=63, info="SYNC: my ltag 11111111, yours 22222222, committed #4, "
+                 sync__window=63, sync__packs=1, sync__paths=1,
+                 info="SYNC: my ltag 11111111, yours 22222222, committed #4, "
                  "delivered #9, window 64")
         self.see(frame(oae.SYNC, dst_ltag=0, tx=4, rx=9), info=
                  "SYNC: my ltag 11111111, yours unknown, committed #4, delivered #9")
@@ -217,6 +220,20 @@ class Bodies(FieldTest):
                  hello__flags__leaving=1, info="HELLO: host, MTU 1500, leaving")
         self.see(frame(oae.HELLO, payload=oae.hello_body(ip.GATEWAY | ip.ASK_ME, 1, inc=1, life=1)),
                  info="HELLO: gateway of zone 1, MTU 1500, answer now")
+        self.check()
+
+    def test_path(self):
+        self.see(frame(oae.PATH, src_ltag=0, dst_ltag=0, payload=oae.path_body(
+            B, A, mtu=9000, nonce=0x123456789abcdef8, proof=0xfedcba9876543210)),
+            path__role=1, path__zero=0, path__mtu=9000, path__to=B, path__from=A,
+            path__nonce="0x123456789abcdef8", path__proof="0xfedcba9876543210", bad=None,
+            info="PATH: does this lead to you? MTU 9000, of the link 02:0a:e0:00:00:01 to "
+            "02:0a:e0:00:00:02")
+        self.see(frame(oae.PATH, payload=oae.path_body(B, A, role=2)), path__role=2,
+                 info="PATH: yes, it does; MTU 1500, of the link 02:0a:e0:00:00:01 to "
+                 "02:0a:e0:00:00:02")
+        self.see(frame(oae.PATH, payload=oae.path_body(B, A, role=7)), path__role=7,
+                 info="PATH: role 7; MTU 1500, of the link 02:0a:e0:00:00:01 to 02:0a:e0:00:00:02")
         self.check()
 
     def test_sentences(self):
@@ -348,7 +365,7 @@ class Bad(FieldTest):
                 ("bad_version", offer(version=2)), ("bad_version", offer(version=0, hlen=1, flags=255)),
                 ("bad_hlen", offer(hlen=9)), ("bad_hlen", offer(hlen=9, flags=0x80)),
                 ("bad_flags", offer(flags=0x80)), ("bad_flags", offer(flags=0xff, opcode=0)),
-                ("bad_opcode", offer(opcode=0)), ("bad_opcode", offer(opcode=15, hlen=13)),
+                ("bad_opcode", offer(opcode=0)), ("bad_opcode", offer(opcode=16, hlen=13)),
                 ("bad_hlen", offer(hlen=13)), ("bad_hlen", offer(flags=oae.VIA)),
                 ("bad_short", offer(length=11)), ("bad_short", offer(length=65535, attempt=0)),
                 ("bad_short", frame(oae.OFFER, flags=oae.VIA, via=b"", hlen=13, length=0)),
@@ -367,6 +384,8 @@ class Bad(FieldTest):
                 ("bad_field", frame(oae.CLOSE, reason=oae.BUSY)),
                 ("bad_field", frame(oae.CLOSE, reason=9)),
                 ("bad_field", frame(oae.HELLO, payload=bytes(23))),
+                ("bad_field", frame(oae.PATH, payload=bytes(31))),
+                ("bad_field", frame(oae.PATH, payload=bytes(32), flags=oae.VIA, via=oae.via(B, A))),
                 ("bad_field", offer(flags=oae.AUTH, kind=3)),
                 ("bad_auth", offer(flags=oae.AUTH, digest=1)), ("bad_digest", offer(digest=1))):
             self.see(f, f"{cause} {f}", bad=cause, **{cause: True})

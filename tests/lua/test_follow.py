@@ -7,7 +7,7 @@ from dataclasses import replace
 from oaepcap import A, B, G1, Capture, tshark, udp4
 import oaeipwire as ip
 import oaewire as oae
-from oaewire import (COMMIT, DONE, EXPRESS, LAST, OFFER, READY, REFLECT, REFUSE, RESUME, REVERSE, SWAP,
+from oaewire import (COMMIT, DONE, EXPRESS, LAST, OFFER, PATH, READY, REFLECT, REFUSE, RESUME, REVERSE, SWAP,
                      SYNC, SYNC_ACK, VERB, VOID, Frame)
 
 INC_A, INC_B = 0xa1, 0xb1
@@ -622,6 +622,24 @@ class Ways(FollowTest):
         self.told(o, outcome="committed", committed_in=c, link=1, attempts=1)
         self.told(again, offered_in=o)
         self.assertIn("oae.note.copy", self.frames[again])
+
+    def test_by_other_paths(self):
+        """One link, whichever path its frames go by, once there was an answer to a probe."""
+        link, other = self.open(), {A: "02:0a:e0:00:01:01", B: "02:0a:e0:00:01:02"}
+
+        def by_path(f):
+            return replace(f, src=other[f.src], dst=other[f.dst]).pack()
+
+        for src, dst, role in (A, B, 1), (B, A, 2):
+            n = link.say(src, PATH, by_path, src_ltag=0, dst_ltag=0, tx=0, rx=0,
+                         payload=oae.path_body(dst, src, role))
+        o = link.say(A, OFFER, by_path, seq=1, attempt=1, flags=LAST, payload=b"hello")
+        link.say(B, REFLECT, by_path, seq=1, attempt=1, payload=oae.reflect_body([b"hello"]))
+        link.tx[A] = 1
+        c = link.say(A, COMMIT)
+        self.assertEqual(len(self.run_tshark()), 1)
+        self.told(n, link=1)
+        self.told(o, outcome="committed", committed_in=c, link=1, attempts=1)
 
     def test_bad_frames_are_not_followed(self):
         link = self.open()

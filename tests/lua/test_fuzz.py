@@ -16,7 +16,7 @@ def good_frame(rng):
     def small():
         return rng.choice((0, 1, 2, 3, 0xffffffff, rng.getrandbits(32)))
 
-    opcode = rng.randint(1, 14)
+    opcode = rng.randint(1, 15)
     kind = rng.choice((0, 0, 1, 2))
     payload = rng.randbytes(rng.choice((0, 1, 8, 16, 17, 24, 32, 40, rng.randint(0, 300))))
     if opcode <= 3:
@@ -24,6 +24,9 @@ def good_frame(rng):
     elif opcode == oae.HELLO:
         payload = oae.hello_body(rng.randint(0, 15), rng.randint(0, 2), inc=rng.randint(0, 2),
                                  life=1, about=rng.choice((A, B, bytes(6))))
+    elif opcode == oae.PATH:
+        payload = oae.path_body(rng.choice((A, B)), rng.choice((A, B)), rng.randint(0, 3), nonce=small(),
+                                proof=rng.getrandbits(64))
     elif opcode == oae.REFLECT:
         payload = rng.randbytes(16) + (payload if kind else b"")
     elif kind == 2:

@@ -158,6 +158,22 @@ static void of_hello(struct blaster *b, struct wire_frame *f)
 	body(f, OAE_HELLO_LEN);
 }
 
+/* A probe, whose proof is a guess. */
+static void of_path(struct blaster *b, struct wire_frame *f)
+{
+	unsigned int i;
+
+	f->src_ltag = f->dst_ltag = f->tx = f->rx = f->seq = f->attempt = 0;
+	payload[OAE_PATH_OFF_ROLE] = 1 + dice_below(&b->dice, OAE_PATH_ANSWER);
+	payload[OAE_PATH_OFF_ZERO] = 0;
+	put16(payload + OAE_PATH_OFF_MTU, 1500);
+	memcpy(payload + OAE_PATH_OFF_TO, f->to, 6);
+	memcpy(payload + OAE_PATH_OFF_FROM, f->from, 6);
+	for (i = OAE_PATH_OFF_NONCE; i < OAE_PATH_LEN; i += 4)
+		put32(payload + i, dice_u32(&b->dice));
+	body(f, OAE_PATH_LEN);
+}
+
 static void of_nothing(struct blaster *b, struct wire_frame *f)
 {
 	(void)b;
@@ -186,6 +202,7 @@ static const struct kind {
 	{ "done", OAE_DONE, of_nothing },
 	{ "hello", OAE_HELLO, of_hello },
 	{ "nolink", OAE_NOLINK, of_nothing },
+	{ "path", OAE_PATH, of_path },
 	/* These have no frame to begin with: below. */
 	{ "extremes", 0, NULL },
 	{ "garbage", 0, NULL },
@@ -219,7 +236,7 @@ static size_t make_extremes(struct blaster *b, uint8_t *buf)
 	if (dice_below(&b->dice, 4) == 0)
 		p[OAE_OFF_VER_HLEN] = dice_u32(&b->dice);
 	p[OAE_OFF_OPCODE] = dice_below(&b->dice, 4) ?
-			    1 + dice_below(&b->dice, OAE_NOLINK) :
+			    1 + dice_below(&b->dice, OAE_PATH) :
 			    dice_u32(&b->dice);
 	p[OAE_OFF_FLAGS] = extreme(b, 255);
 	if (p[OAE_OFF_FLAGS] & OAE_F_VIA && dice_below(&b->dice, 2))

@@ -138,6 +138,14 @@ static inline struct oae_frame sample(u8 opcode)
 		f.hello.node_life = 300;
 		memcpy(f.hello.about, "\x02\x0a\xe0\x00\x00\x07", 6);
 		break;
+	case OAE_PATH:
+		f.path.role = OAE_PATH_ANSWER;
+		f.path.mtu = 8999;
+		memcpy(f.path.to, "\x02\x0a\xe0\x00\x00\x08", 6);
+		memcpy(f.path.from, "\x02\x0a\xe0\x00\x00\x09", 6);
+		f.path.nonce = 0x1122334455667789ULL;
+		f.path.proof = 0xfedcba9876543211ULL;
+		break;
 	}
 	return f;
 }

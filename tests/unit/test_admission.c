@@ -30,6 +30,7 @@ static const u8 answers[] = {
 	[OAE_DONE] = OAE_NOLINK,
 	[OAE_HELLO] = 0,
 	[OAE_NOLINK] = 0,
+	[OAE_PATH] = 0,
 };
 
 _Static_assert(ARRAY_SIZE(answers) == OAE_OPCODE_END, "an opcode is missing");

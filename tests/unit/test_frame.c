@@ -84,6 +84,14 @@ TEST(test_round_trip)
 		case OAE_REFUSE:
 			assert_true(out.gap_map == in.gap_map);
 			break;
+		case OAE_PATH:
+			assert_int_equal(out.path.role, in.path.role);
+			assert_int_equal(out.path.mtu, in.path.mtu);
+			assert_memory_equal(out.path.to, in.path.to, 6);
+			assert_memory_equal(out.path.from, in.path.from, 6);
+			assert_true(out.path.nonce == in.path.nonce);
+			assert_true(out.path.proof == in.path.proof);
+			break;
 		}
 	}
 }
@@ -252,6 +260,12 @@ static const char *const golden[OAE_OPCODE_END] = {
 		"1a0e5a00000000001122334455667788"
 		"fffffffe01020304ffffffff00000000"
 		"1b66c805852bc540",
+	[OAE_PATH] =
+		"1a0f5a00002000001122334455667788"
+		"fffffffe01020304ffffffff00000000"
+		"bcf41cc9d542aba2"
+		"02002327020ae0000008020ae0000009"
+		"1122334455667789fedcba9876543211",
 };
 
 TEST(test_golden)
@@ -349,6 +363,11 @@ TEST(test_via)
 		memcpy(f.via, "\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02",
 		       OAE_VIA_LEN);
 		w = build(&f);
+		/* A path leads straight to the peer. */
+		if (op == OAE_PATH) {
+			assert_int_equal(receive(&out, &w), OAE_BAD_FIELD);
+			continue;
+		}
 		assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
 		assert_int_equal(out.hdr_len, OAE_HDR_LEN + OAE_VIA_LEN);
 		assert_memory_equal(out.via, f.via, OAE_VIA_LEN);

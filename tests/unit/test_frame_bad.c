@@ -340,6 +340,10 @@ TEST(test_body_length)
 		{ OAE_HELLO, 0, 0, 0, OAE_BAD_FIELD },
 		{ OAE_HELLO, 0, 0, 23, OAE_BAD_FIELD },
 		{ OAE_HELLO, 0, 0, 25, OAE_BAD_FIELD },
+		{ OAE_PATH, 0, 0, 0, OAE_BAD_FIELD },
+		{ OAE_PATH, 0, 0, 31, OAE_BAD_FIELD },
+		{ OAE_PATH, 0, 0, 32, OAE_BAD_NONE },
+		{ OAE_PATH, 0, 0, 33, OAE_BAD_FIELD },
 	};
 	size_t i;
 

@@ -216,7 +216,7 @@ static bool is_words(const char *col)
 {
 	static const char *const words[] = {
 		"port", "state", "offer", "hold", "peer", "way", "kid",
-		"address", "route", "mac", "where",
+		"address", "route", "mac", "where", "by", "to", "used",
 	};
 	unsigned int i;
 

@@ -21,13 +21,14 @@ struct args {
 };
 
 static const char doc[] =
-	"The links of this network namespace; or the zones, the nodes of its gateway.\n"
+	"The links of this network namespace, or their paths; the zones, the nodes of its gateway.\n"
 	"\vExamples:\n"
 	"  oae show                         all links, and the ports they are on\n"
 	"  oae show port eth0 vc 3          those of one port and channel\n"
 	"  oae show peer 02:0a:e0:00:00:02  those to a peer; 2 is enough\n"
 	"  oae show state down              open, down, opening, closing or closed\n"
 	"  oae show -p                      and who has them open, and who listens\n"
+	"  oae show paths                   the ports and addresses that a link has to choose from\n"
 	"  oae show zones                   the gateway's: how each zone is reached\n"
 	"  oae show nodes                   the gateway's: who is in which zone\n"
 	"  oae -j show                      for programs\n"
@@ -40,12 +41,17 @@ static const char doc[] =
 	"REPAIRED: lost frames that were offered again without a freeze.\n"
 	"FAILURES: freezes that the link has recovered from.\n"
 	"\n"
+	"Of paths, which links have that have, or had, more than one: BY and TO, the port and the "
+	"address of the peer; STATE, down, trying (not proven yet), good or silent; SINCE, how long "
+	"the one that is USED has been.\n"
+	"\n"
 	"JSON: an array of objects, one a link, with the columns of /proc/net/modoae/tags: "
 	"port, vc, state, offer, hold, peer, way, rx, tx, unread, queue, rtt_us, kid, age_s, "
 	"lanes, cwnd, window, repaired, failures. "
 	"With -p also owners: an array of objects with pid, fd and command; and an "
 	"object of state LISTEN for each file that listens, with port, peer and vc null "
-	"for any.\n";
+	"for any. Of paths an object each, with the columns of /proc/net/modoae/paths: port, vc, "
+	"peer, path, by, to, state, used, mtu, rtt_us, since_s.\n";
 
 static const struct argp_option options[] = {
 	{ "processes", 'p', NULL, 0, "who has each link open, and who listens", 0 },
@@ -53,7 +59,7 @@ static const struct argp_option options[] = {
 };
 
 static const char *const words[] = {
-	"port", "peer", "vc", "state", "links", "zones", "nodes", NULL
+	"port", "peer", "vc", "state", "links", "paths", "zones", "nodes", NULL
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -77,13 +83,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		filter_end(&a->filter, state);
 		if (a->processes && a->what && strcmp(a->what, "links"))
 			usage_error(state, "-p: %s have no owners, links have", a->what);
+		if (a->filter.state >= 0 && a->what && !strcmp(a->what, "paths"))
+			usage_error(state, "state: that is of links, paths have another");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
 
 static const struct argp argp = {
-	options, parse, "[links|zones|nodes] [port PORT] [peer ADDR] [vc N] [state STATE]", doc,
+	options, parse, "[links|paths|zones|nodes] [port PORT] [peer ADDR] [vc N] [state STATE]", doc,
 	common_options, NULL, NULL
 };
 
@@ -301,11 +309,87 @@ static int show_gateway(const char *file)
 	return EXIT_OK;
 }
 
+/* Is it a path of one of the links that are meant? A line that is not understood is not. */
+static bool path_wanted(const struct filter *f, const struct table *t, unsigned int row)
+{
+	const char *port = table_cell(t, row, "port"), *peer = table_cell(t, row, "peer");
+	unsigned long long vc;
+	unsigned char mac[6];
+
+	return port && peer && mac_parse(peer, mac) && table_number(t, row, "vc", &vc) &&
+	       vc < 256 && (!f->port || !strcmp(f->port, port)) && filter_peer(f, mac, vc);
+}
+
+static void path_row(struct grid *g, const struct table *t, unsigned int row)
+{
+	const char *used = table_cell(t, row, "used");
+	char rtt[UNIT_LEN] = "-", since[UNIT_LEN] = "-";
+	unsigned long long us, s;
+
+	if (table_number(t, row, "rtt_us", &us) && us)
+		duration(rtt, us * 1000);
+	if (table_number(t, row, "since_s", &s))
+		age(since, s);
+	grid_add(g, table_cell(t, row, "port"), table_cell(t, row, "peer"),
+		 table_cell(t, row, "vc"), table_cell(t, row, "by") ?: "-",
+		 table_cell(t, row, "to") ?: "-", table_cell(t, row, "state") ?: "-",
+		 used ?: "-", table_cell(t, row, "mtu") ?: "-", rtt, since);
+}
+
+static void paths_people(const struct table *t, const struct filter *f)
+{
+	static const struct grid_col cols[] = {
+		{ "PORT", false }, { "PEER", false }, { "VC", true }, { "BY", false },
+		{ "TO", false }, { "STATE", false }, { "USED", false }, { "MTU", true },
+		{ "RTT", true }, { "SINCE", true },
+	};
+	unsigned int row;
+	struct grid g;
+
+	grid_init(&g, cols, sizeof(cols) / sizeof(*cols));
+	for (row = 0; row < t->nrows; row++)
+		if (path_wanted(f, t, row))
+			path_row(&g, t, row);
+	if (g.nrows)
+		grid_print(&g, stdout, 0, 0);
+	else
+		puts("no link has more than one path");
+	grid_free(&g);
+}
+
+static int show_paths(const struct filter *f)
+{
+	struct table t;
+	struct json j;
+	unsigned int row;
+
+	if (!table_read(&t, PROC_LINK, "paths"))
+		return proc_complain(PROC_LINK);
+	if (want_json) {
+		json_init(&j, stdout);
+		json_array(&j, NULL);
+		for (row = 0; row < t.nrows; row++) {
+			if (!path_wanted(f, &t, row))
+				continue;
+			json_object(&j, NULL);
+			table_json(&t, row, &j);
+			json_close(&j);
+		}
+		json_close(&j);
+	} else {
+		paths_people(&t, f);
+	}
+	table_free(&t);
+	return EXIT_OK;
+}
+
 int cmd_show(int argc, char **argv)
 {
 	struct args a = { .filter = FILTER_ANY };
 
 	parse_options(&argp, &argc, argv, &a);
+	if (a.what && !strcmp(a.what, "paths"))
+		return show_paths(&a.filter);
 	if (a.what && !strcmp(a.what, "zones"))
 		return show_gateway("zones");
 	if (a.what && !strcmp(a.what, "nodes"))
