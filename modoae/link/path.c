@@ -199,13 +199,18 @@ bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_lin
 {
 	bool resolved = before < OAE_OPEN && l->state == OAE_OPEN;
 	u64 keepalive = l->cfg->keepalive;
+	unsigned int was = ps->used;
 
 	oae_paths_pair(ps, l);
+	/* What had failed there is over: nobody probes the path in use. */
+	if (resolved && i == ps->used)
+		ps->path[i].good = true;
 	if (i == ps->used || !ps->path[i].up || !ps->path[i].proven)
-		return false;
-	if (!resolved && (l->senior || before < OAE_OPEN || l->state != OAE_OPEN || !path_is_initiative(f) ||
+		return ps->used != was;
+	if (!resolved && (l->senior || before < OAE_OPEN || l->state != OAE_OPEN ||
+			  !path_is_initiative(f) ||
 			  !oae_link_is_run(l, f)))
-		return false;
+		return ps->used != was;
 	if (resolved)
 		path_fail(&ps->path[ps->used], keepalive, now);
 	path_use(ps, i, now);

@@ -217,6 +217,7 @@ static void to_wire(struct sim *w, unsigned int to, const u8 *buf, u16 len,
 	p = w->spare[--w->nspare];
 	memcpy(p->buf, buf, padded);
 	p->len = padded;
+	p->by_line = w->by_line;
 	p->due = sent + x->delay;
 	if (x->jitter)
 		p->due += sim_rand(w) % x->jitter;

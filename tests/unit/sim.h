@@ -71,6 +71,7 @@ struct sim_slot {
 struct sim_pkt {
 	u64 due;
 	u16 len;
+	u8 by_line;		/* that it came by */
 	bool flipped;
 	u8 buf[SIM_MTU_MAX + OAE_PARSE_MAX];
 };
@@ -117,6 +118,7 @@ struct sim_wire {
 struct sim {
 	u64 now;
 	u8 vc;
+	u8 by_line;			/* by which frames go out now; 0 if there is one */
 	u64 rng;
 	struct sim_end end[2];
 	struct sim_wire to[2];		/* frames on their way to an end */
@@ -179,6 +181,22 @@ void sim_crash(struct sim_end *e);
 void sim_port(struct sim_end *e, bool up);
 void sim_mtu(struct sim_end *e, u16 mtu);
 void sim_drained(struct sim_end *e);
+void sim_happens(struct sim_end *e, const char *what,
+		 void (*happens)(struct oae_link *, u64, struct oae_actions *));
+
+/*
+ * Optional for the user, who has more than one line, and paths: a tag is made, an event
+ * begins; a frame has come (false: drop it), and was taken; the timer has fired; a frame
+ * goes out.
+ */
+H_OPTIONAL void sim_path_tag(struct sim_end *e);
+H_OPTIONAL void sim_path_begin(struct sim_end *e);
+H_OPTIONAL bool sim_path_before(struct sim_end *e, const struct sim_pkt *p,
+				const struct oae_frame *f);
+H_OPTIONAL void sim_path_after(struct sim_end *e, const struct oae_frame *f);
+H_OPTIONAL void sim_path_timer(struct sim_end *e, struct oae_actions *a);
+H_OPTIONAL void sim_path_send(struct sim_end *e, const struct oae_frame *f, const u8 *more,
+			      u16 n);
 
 /* sim_words.c: words, and verbs on them */
 void sim_verb_draw(struct sim_end *e, struct sim_tx *tx);

@@ -110,7 +110,10 @@ void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 			put_unaligned_be64(verb->answer[i],
 					   more + i * sizeof(u64));
 	}
-	sim_transmit(e, f, n ? more : NULL, n);
+	if (sim_path_send)
+		sim_path_send(e, f, n ? more : NULL, n);
+	else
+		sim_transmit(e, f, n ? more : NULL, n);
 }
 
 /*
@@ -133,6 +136,8 @@ static struct h_event *begin(struct sim_end *e, bool firing)
 		ev->now -= e->clock_back;
 	memset(&w->act, 0xa5, sizeof(w->act));
 	h_begin(ev);
+	if (sim_path_begin)
+		sim_path_begin(e);
 	return ev;
 }
 
@@ -172,6 +177,8 @@ static void make_tag(struct sim_end *e)
 	oae_link_rank(&e->link, e->who == B);
 	e->tag = true;
 	e->timer_at = 0;
+	if (sim_path_tag)
+		sim_path_tag(e);
 }
 
 /**
@@ -302,6 +309,8 @@ void sim_receive(struct sim_end *e, const struct sim_pkt *p,
 {
 	struct h_event *ev;
 
+	if (sim_path_before && !sim_path_before(e, p, f))
+		return;
 	if (!e->tag) {
 		stranger(e, f);
 		return;
@@ -315,6 +324,8 @@ void sim_receive(struct sim_end *e, const struct sim_pkt *p,
 	    sim_upto(e->w, 4))
 		h_lend(ev);
 	oae_link_rcv(&e->link, f, room(e) | full(e), ev->now, ev->a);
+	if (sim_path_after)
+		sim_path_after(e, f);
 	finish(ev);
 	/* What was delivered, or refused, may have made room. */
 	if (e->tag && room(e) && oae_link_owes_room(&e->link))
@@ -332,8 +343,8 @@ void sim_read(struct sim_end *e)
 }
 
 /* An event that has nothing but its name; @what is said. */
-static void event(struct sim_end *e, const char *what,
-		  void (*happens)(struct oae_link *, u64, struct oae_actions *))
+void sim_happens(struct sim_end *e, const char *what,
+		 void (*happens)(struct oae_link *, u64, struct oae_actions *))
 {
 	struct h_event *ev;
 
@@ -370,6 +381,8 @@ void sim_timer(struct sim_end *e)
 		e->timer_at = 0;
 	ev = begin(e, true);
 	oae_link_timer(&e->link, ev->now, ev->a);
+	if (sim_path_timer)
+		sim_path_timer(e, ev->a);
 	finish(ev);
 	/* At once again may be rounding; again and again is a storm. */
 	if (e->timer_at && e->timer_at <= e->w->now + SIM_US)
@@ -383,7 +396,7 @@ void sim_timer(struct sim_end *e)
 void sim_close(struct sim_end *e)
 {
 	if (e->tag)
-		event(e, "close", oae_link_close);
+		sim_happens(e, "close", oae_link_close);
 }
 
 /* The knob `window` is another one; places that are not used are taken back. */
@@ -438,8 +451,8 @@ void sim_crash(struct sim_end *e)
 void sim_port(struct sim_end *e, bool up)
 {
 	e->port_up = up;
-	event(e, up ? "port up" : "port down",
-	      up ? oae_link_port_up : oae_link_port_down);
+	sim_happens(e, up ? "port up" : "port down",
+		    up ? oae_link_port_up : oae_link_port_down);
 }
 
 void sim_mtu(struct sim_end *e, u16 mtu)

@@ -1,0 +1,739 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Paths: which of them a frame goes by, is believed by, and which is in use; each rule
+ * alone (doc/protocol.md section 4.14). test_path_timed.c lets two links live by them.
+ */
+#include "../../modoae/link/path.h"
+#include "one_link.h"
+
+#define KEEPALIVE	(100 * MS)
+#define ALL		0x7		/* the paths of three() */
+
+static struct oae_paths ps;
+
+static bool heard_is(unsigned int i, struct oae_frame f, enum oae_path_verdict v)
+{
+	return oae_path_heard(&ps, i, &l, &f) == v;
+}
+
+static bool stepped(unsigned int i, struct oae_frame f, enum oae_state before)
+{
+	return oae_path_stepped(&ps, i, &l, &f, before, now);
+}
+
+static unsigned int out(u8 opcode, int back, enum oae_state before)
+{
+	return oae_paths_out(&ps, &l, opcode, back, before);
+}
+
+/* A path is probed, and 1 ms later the answer is here. */
+static void prove(unsigned int i)
+{
+	oae_path_probed(&ps, i, 1000 + i, now);
+	now += MS;
+	assert_true(oae_path_answered(&ps, i, 1000 + i, now));
+}
+
+/* The link is OPEN and junior, and has two other paths, which are proven. */
+static int three(void **state)
+{
+	open_link(state);
+	memset(&ps, 0xa5, sizeof(ps));
+	oae_paths_init(&ps, &l, 1500, true, now);
+	assert_int_equal(oae_path_add(&ps, 1500, true), 1);
+	assert_int_equal(oae_path_add(&ps, 1500, true), 2);
+	prove(1);
+	prove(2);
+	now += 10 * KEEPALIVE;
+	return 0;
+}
+
+#define PATH_TEST(test)	UNIT_TEST(test, three, NULL)
+
+/* --- which there are --------------------------------------------------------- */
+
+LINK_TEST(test_own_path)
+{
+	memset(&ps, 0xa5, sizeof(ps));
+	oae_paths_init(&ps, &l, 1400, false, now);
+	assert_int_equal(ps.used, OAE_PATH_OWN);
+	assert_int_equal(ps.avoid, OAE_PATHS_MAX);
+	assert_true(ps.path[0].there && ps.path[0].proven && ps.path[0].good);
+	assert_false(ps.path[0].up);
+	assert_int_equal(ps.path[0].mtu, 1400);
+	assert_int_equal(ps.path[0].heard, l.peer_ltag);
+	assert_int_equal(ps.path[0].used_at, now);
+	assert_false(ps.path[1].there);
+}
+
+LINK_TEST(test_add_and_forget)
+{
+	int i;
+
+	oae_paths_init(&ps, &l, 1500, true, now);
+	for (i = 1; i < OAE_PATHS_MAX; i++)
+		assert_int_equal(oae_path_add(&ps, 1000 + i, i & 1), i);
+	assert_int_equal(oae_path_add(&ps, 1500, true), -ENOSPC);
+	assert_int_equal(ps.path[3].mtu, 1003);
+	assert_true(ps.path[3].up && !ps.path[2].up);
+	assert_false(ps.path[3].proven || ps.path[3].good);
+
+	/* Who is not in use leaves that alone. */
+	ps.path[3].missed = 7;
+	ps.used = 4;
+	ps.avoid = 5;
+	oae_path_del(&ps, 3);
+	assert_int_equal(ps.used, 4);
+	assert_int_equal(ps.avoid, 5);
+	assert_false(ps.path[3].there);
+	assert_int_equal(oae_path_add(&ps, 1500, true), 3);
+	assert_int_equal(ps.path[3].missed, 0);
+	oae_path_del(&ps, 4);
+	assert_int_equal(ps.used, OAE_PATH_OWN);
+	oae_path_del(&ps, 5);
+	assert_int_equal(ps.avoid, OAE_PATHS_MAX);
+}
+
+static void assert_unproven(void)
+{
+	unsigned int i;
+
+	assert_int_equal(ps.used, OAE_PATH_OWN);
+	assert_int_equal(ps.avoid, OAE_PATHS_MAX);
+	assert_true(ps.path[0].proven);
+	assert_int_equal(ps.path[0].heard, l.peer_ltag);
+	for (i = 1; i <= 2; i++) {
+		assert_true(ps.path[i].there);
+		assert_false(ps.path[i].proven || ps.path[i].good);
+		assert_int_equal(ps.path[i].heard, 0);
+		/* The answer to a probe of the pair before proves nothing. */
+		assert_false(oae_path_answered(&ps, i, 77, now));
+	}
+	oae_paths_pair(&ps, &l);
+	prove(1);
+	oae_paths_pair(&ps, &l);
+	assert_true(ps.path[1].proven);
+}
+
+PATH_TEST(test_another_pair)
+{
+	unsigned int whose;
+
+	for (whose = 0; whose < 2; whose++) {
+		three(NULL);
+		assert_true(heard_is(1, frame(OAE_COMMIT), OAE_PATH_TAKE));
+		ps.used = 1;
+		ps.avoid = 2;
+		oae_path_probed(&ps, 1, 77, now);
+		oae_path_probed(&ps, 2, 77, now);
+		oae_paths_pair(&ps, &l);
+		assert_int_equal(ps.used, 1);
+		assert_int_equal(ps.avoid, 2);
+		assert_true(ps.path[1].proven && ps.path[1].heard);
+		if (whose)
+			l.inc++;
+		else
+			l.peer_inc++;
+		oae_paths_pair(&ps, &l);
+		assert_unproven();
+	}
+}
+
+/* --- what is believed ---------------------------------------------------------- */
+
+PATH_TEST(test_unproven)
+{
+	u8 opcode;
+
+	ps.path[2].proven = false;
+	for (opcode = 1; opcode < OAE_OPCODE_END; opcode++) {
+		assert_true(heard_is(2, frame(opcode), OAE_PATH_DROP));
+		assert_true(heard_is(1, frame(opcode), OAE_PATH_TAKE));
+		assert_true(heard_is(0, frame(opcode), OAE_PATH_TAKE));
+	}
+	assert_int_equal(ps.path[2].heard, 0);
+	/* The own path needs no proof. */
+	ps.path[0].proven = false;
+	assert_true(heard_is(0, frame(OAE_OFFER), OAE_PATH_TAKE));
+}
+
+PATH_TEST(test_new_incarnation)
+{
+	static const u8 syncs[] = { OAE_SYNC, OAE_SYNC_ACK, OAE_SYNC_CHK };
+	struct oae_frame f;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(syncs); i++) {
+		f = frame(syncs[i]);
+		f.src_ltag = 0x7777;
+		f.sync.inc++;
+		l.down = false;
+		assert_true(heard_is(1, f, OAE_PATH_DROP));
+		l.down = true;
+		assert_true(heard_is(1, f, OAE_PATH_GIVE_UP));
+		assert_int_equal(ps.path[1].heard, 0);
+		/* By the own path it is the link that decides. */
+		assert_true(heard_is(0, f, OAE_PATH_TAKE));
+		f.sync.inc--;
+		assert_true(heard_is(1, f, OAE_PATH_TAKE));
+		ps.path[1].heard = 0;
+	}
+	/* What has no incarnation in it is judged by its ltags. */
+	f = frame(OAE_OFFER);
+	f.sync.inc = 99;
+	assert_true(heard_is(1, f, OAE_PATH_TAKE));
+}
+
+PATH_TEST(test_which_ltag_was_heard)
+{
+	u8 opcode;
+
+	for (opcode = OAE_SYNC; opcode <= OAE_SYNC_CHK; opcode++) {
+		struct oae_frame f = frame(opcode);
+
+		f.src_ltag = 0x100 + opcode;
+		f.dst_ltag = 0;
+		assert_true(heard_is(1, f, OAE_PATH_TAKE));
+		assert_int_equal(ps.path[1].heard, 0x100 + opcode);
+		assert_int_equal(ps.path[2].heard, 0);
+	}
+	/* Data of another run tell nothing. */
+	assert_true(heard_is(1, BUT(frame(OAE_OFFER), f.src_ltag = 0x7777), OAE_PATH_TAKE));
+	assert_true(heard_is(1, BUT(frame(OAE_OFFER), f.dst_ltag++), OAE_PATH_TAKE));
+	assert_int_equal(ps.path[1].heard, 0x100 + OAE_SYNC_CHK);
+	assert_true(heard_is(1, frame(OAE_OFFER), OAE_PATH_TAKE));
+	assert_int_equal(ps.path[1].heard, l.peer_ltag);
+}
+
+/* --- where frames go ------------------------------------------------------------- */
+
+PATH_TEST(test_out)
+{
+	static const u8 answer[OAE_OPCODE_END] = {
+		[OAE_SYNC_ACK] = 1, [OAE_SYNC_CHK] = 1, [OAE_REFLECT] = 1,
+		[OAE_REFUSE] = 1, [OAE_DONE] = 1, [OAE_CLOSE_ACK] = 1,
+	};
+	static const enum oae_state states[] = { OAE_SYNC_SENT, OAE_SYNC_RECD, OAE_OPEN };
+	unsigned int i, before;
+	u8 opcode;
+	int back;
+
+	ps.used = 2;
+	for (opcode = 1; opcode < OAE_OPCODE_END; opcode++) {
+		for (i = 0; i < ARRAY_SIZE(states); i++) {
+			l.state = states[i];
+			for (before = OAE_SYNC_SENT; before <= OAE_CLOSE_RECD; before++) {
+				for (back = -1; back < 3; back++) {
+					unsigned int is = out(opcode, back, before), to = 1 << 2;
+
+					if (back >= 0 && answer[opcode])
+						to = 1 << back;
+					if (opcode == OAE_SYNC && l.state != OAE_OPEN)
+						to = before >= OAE_OPEN || back < 0 ?
+						     ALL : 1U << back;
+					assert_int_equal(is, to);
+				}
+			}
+		}
+	}
+}
+
+PATH_TEST(test_sync_goes_by)
+{
+	l.state = OAE_SYNC_SENT;
+	/* It carries frames, is proven, is there. Whether it was good does not matter. */
+	ps.path[1].good = false;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), ALL);
+	ps.path[1].up = false;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), 0x5);
+	ps.path[1].up = true;
+	ps.path[1].proven = false;
+	assert_int_equal(out(OAE_SYNC, 2, OAE_OPEN), 0x5);
+	oae_path_del(&ps, 2);
+	ps.path[2].up = true;
+	ps.path[2].proven = true;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x1);
+	/* By none: then by that in use. */
+	ps.path[0].up = false;
+	ps.used = 1;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x2);
+	/* An open link sends this one to a peer that is silent. */
+	l.state = OAE_OPEN;
+	ps.used = 0;
+	assert_int_equal(out(OAE_SYNC, 2, OAE_OPEN), 0x1);
+}
+
+/* --- which is in use ------------------------------------------------------------- */
+
+PATH_TEST(test_resolved)
+{
+	unsigned int senior;
+
+	for (senior = 0; senior < 2; senior++) {
+		three(NULL);
+		l.senior = senior;
+		oae_path_probed(&ps, 1, 5, now);
+		oae_path_probed(&ps, 1, 6, now);
+		/* Frozen still. */
+		l.state = OAE_SYNC_RECD;
+		assert_false(stepped(1, frame(OAE_SYNC), OAE_SYNC_SENT));
+		assert_int_equal(ps.used, 0);
+		l.state = OAE_OPEN;
+		assert_true(stepped(1, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
+		assert_int_equal(ps.used, 1);
+		assert_int_equal(ps.path[1].used_at, now);
+		assert_true(ps.path[1].good);
+		assert_int_equal(ps.path[1].missed, 0);
+		/* That of before has failed. */
+		assert_false(ps.path[0].good);
+		assert_int_equal(ps.path[0].wait, KEEPALIVE);
+		assert_int_equal(ps.path[0].not_before, now + KEEPALIVE);
+		/* Once. */
+		assert_false(stepped(2, frame(OAE_SYNC_ACK), OAE_OPEN));
+		assert_int_equal(ps.used, 1);
+		/* Anew, where it was, although the path has failed meanwhile. */
+		ps.path[2].up = false;
+		ps.path[0].up = false;
+		assert_false(oae_path_failed(&ps, 1, &l, now));
+		assert_false(stepped(1, frame(OAE_OFFER), OAE_OPEN));
+		assert_false(ps.path[1].good);
+		assert_false(stepped(1, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
+		assert_true(ps.path[1].good);
+	}
+}
+
+PATH_TEST(test_resolved_by_what_is_none)
+{
+	ps.path[1].up = false;
+	assert_false(stepped(1, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
+	ps.path[1].up = true;
+	ps.path[1].proven = false;
+	assert_false(stepped(1, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
+	assert_int_equal(ps.used, 0);
+	assert_true(ps.path[0].good);
+	/* Against a new incarnation: nothing is proven any more, and the own path is used. */
+	ps.used = 2;
+	l.peer_inc++;
+	assert_true(stepped(0, frame(OAE_SYNC), OAE_SYNC_SENT));
+	assert_int_equal(ps.used, 0);
+	assert_false(ps.path[2].proven);
+	assert_false(stepped(2, frame(OAE_OFFER), OAE_OPEN));
+}
+
+PATH_TEST(test_junior_follows)
+{
+	static const bool own[OAE_OPCODE_END] = {
+		[OAE_OFFER] = true, [OAE_COMMIT] = true, [OAE_READY] = true,
+		[OAE_REVERSE] = true, [OAE_CLOSE] = true,
+	};
+	u8 opcode;
+
+	for (opcode = 1; opcode < OAE_OPCODE_END; opcode++) {
+		three(NULL);
+		ps.path[2].good = false;
+		ps.path[2].missed = 3;
+		assert_int_equal(stepped(2, frame(opcode), OAE_OPEN), own[opcode]);
+		assert_int_equal(ps.used, own[opcode] ? 2 : 0);
+		/* The path of before has done nothing wrong. */
+		assert_true(ps.path[0].good);
+		assert_int_equal(ps.path[0].not_before, 0);
+		if (!own[opcode])
+			continue;
+		assert_true(ps.path[2].good);
+		assert_int_equal(ps.path[2].missed, 0);
+		assert_int_equal(ps.path[2].used_at, now);
+		/* There already. */
+		assert_false(stepped(2, frame(opcode), OAE_OPEN));
+
+		/* Of another run; frozen; not up; not proven; to the senior. */
+		assert_false(stepped(1, BUT(frame(opcode), f.src_ltag++), OAE_OPEN));
+		assert_false(stepped(1, BUT(frame(opcode), f.dst_ltag++), OAE_OPEN));
+		l.state = OAE_SYNC_SENT;
+		assert_false(stepped(1, frame(opcode), OAE_OPEN));
+		l.state = OAE_OPEN;
+		ps.path[1].up = false;
+		assert_false(stepped(1, frame(opcode), OAE_OPEN));
+		ps.path[1].up = true;
+		ps.path[1].proven = false;
+		assert_false(stepped(1, frame(opcode), OAE_OPEN));
+		ps.path[1].proven = true;
+		l.senior = true;
+		assert_false(stepped(1, frame(opcode), OAE_OPEN));
+		assert_int_equal(ps.used, 2);
+	}
+}
+
+PATH_TEST(test_port_fails)
+{
+	/* What is not in use: it is not good, and that is all. */
+	assert_false(oae_path_failed(&ps, 1, &l, now));
+	assert_false(ps.path[1].good);
+	assert_int_equal(ps.path[1].wait, 0);
+	assert_int_equal(ps.used, 0);
+
+	/* That in use: another one that is good is. */
+	oae_path_probed(&ps, 0, 9, now);
+	assert_true(oae_path_failed(&ps, 0, &l, now));
+	assert_int_equal(ps.used, 2);
+	assert_int_equal(ps.path[2].used_at, now);
+	assert_false(ps.path[0].good);
+	assert_int_equal(ps.path[0].not_before, now + KEEPALIVE);
+	/* What is under way was sent before. */
+	assert_false(oae_path_answered(&ps, 0, 9, now));
+	/* No other is good: it stays. */
+	assert_false(oae_path_failed(&ps, 2, &l, now));
+	assert_int_equal(ps.used, 2);
+}
+
+/* The other one: there, up, proven, good, and then the greatest MTU. */
+PATH_TEST(test_fails_over_to)
+{
+	unsigned int i;
+
+	for (i = 0; i < 5; i++) {
+		three(NULL);
+		if (i == 0)
+			ps.path[1].there = false;
+		if (i == 1)
+			ps.path[1].up = false;
+		if (i == 2)
+			ps.path[1].proven = false;
+		if (i == 3)
+			ps.path[1].good = false;
+		if (i == 4)
+			ps.path[2].mtu = 1501;
+		assert_true(oae_path_failed(&ps, 0, &l, now));
+		assert_int_equal(ps.used, 2);
+	}
+	three(NULL);
+	ps.path[1].mtu = 1501;
+	assert_true(oae_path_failed(&ps, 0, &l, now));
+	assert_int_equal(ps.used, 1);
+	three(NULL);
+	assert_true(oae_path_failed(&ps, 0, &l, now));
+	assert_int_equal(ps.used, 1);
+}
+
+/* A path in use fails again and again: the wait doubles, and is forgotten in time. */
+PATH_TEST(test_wait)
+{
+	u64 wait = KEEPALIVE;
+	unsigned int i;
+
+	for (i = 0; i < 10; i++) {
+		ps.used = 0;
+		ps.path[0].used_at = now;
+		ps.path[1].good = true;
+		now += 16 * KEEPALIVE - 1;
+		assert_true(oae_path_failed(&ps, 0, &l, now));
+		assert_int_equal(ps.path[0].wait, wait);
+		assert_int_equal(ps.path[0].not_before, now + wait);
+		if (wait < 64 * KEEPALIVE)
+			wait *= 2;
+	}
+	assert_int_equal(wait, 64 * KEEPALIVE);
+	ps.used = 0;
+	ps.path[0].used_at = now;
+	now += 16 * KEEPALIVE;
+	assert_true(oae_path_failed(&ps, 0, &l, now));
+	assert_int_equal(ps.path[0].wait, KEEPALIVE);
+}
+
+/* --- probes ---------------------------------------------------------------------- */
+
+PATH_TEST(test_due)
+{
+	ps.path[1].probed_at = now;
+	now += KEEPALIVE - KEEPALIVE / 8;
+	assert_true(oae_path_due(&ps, 1, &l, now));
+	assert_false(oae_path_due(&ps, 1, &l, now - 1));
+	/* That in use is not. */
+	ps.used = 1;
+	assert_false(oae_path_due(&ps, 1, &l, now));
+	assert_true(oae_path_due(&ps, 0, &l, now));
+	ps.used = 0;
+	/* Not proven yet: just that is what it is for. */
+	ps.path[1].proven = false;
+	assert_true(oae_path_due(&ps, 1, &l, now));
+	ps.path[1].up = false;
+	assert_false(oae_path_due(&ps, 1, &l, now));
+	ps.path[1].up = true;
+	/* One that was never probed is at once, however early it is. */
+	ps.path[1].probed_at = 0;
+	assert_true(oae_path_due(&ps, 1, &l, 5));
+	oae_path_del(&ps, 1);
+	ps.path[1].up = true;
+	assert_false(oae_path_due(&ps, 1, &l, now));
+}
+
+PATH_TEST(test_probe)
+{
+	ps.path[1].proven = false;
+	ps.path[1].good = false;
+	oae_path_probed(&ps, 1, 21, now);
+	assert_int_equal(ps.path[1].probed_at, now);
+	/* No answer, or that to another. */
+	assert_false(oae_path_answered(&ps, 1, 20, now));
+	assert_false(oae_path_answered(&ps, 1, 0, now));
+	assert_false(oae_path_answered(&ps, 2, 21, now));
+	assert_false(ps.path[1].proven);
+	assert_true(oae_path_answered(&ps, 1, 21, now + 5));
+	assert_true(ps.path[1].proven && ps.path[1].good);
+	assert_int_equal(ps.path[1].rtt, 5);
+	/* Once; and nothing was asked. */
+	assert_false(oae_path_answered(&ps, 1, 21, now + 6));
+	assert_false(oae_path_answered(&ps, 1, 0, now + 6));
+	/* Measured is not 0, whatever the clock says. */
+	oae_path_probed(&ps, 1, 22, now);
+	assert_true(oae_path_answered(&ps, 1, 22, now - 5));
+	assert_int_equal(ps.path[1].rtt, 1);
+}
+
+PATH_TEST(test_misses)
+{
+	unsigned int i;
+
+	oae_path_probed(&ps, 1, 30, now);
+	assert_int_equal(ps.path[1].missed, 0);
+	oae_path_probed(&ps, 1, 31, now);
+	assert_int_equal(ps.path[1].missed, 1);
+	assert_true(ps.path[1].good);
+	/* The answer to one before is too late. */
+	assert_false(oae_path_answered(&ps, 1, 30, now));
+	oae_path_probed(&ps, 1, 32, now);
+	assert_false(ps.path[1].good);
+	assert_true(ps.path[1].proven);
+	assert_true(oae_path_answered(&ps, 1, 32, now));
+	assert_int_equal(ps.path[1].missed, 0);
+	assert_true(ps.path[1].good);
+	for (i = 0; i < 300; i++)
+		oae_path_probed(&ps, 1, 40 + i, now);
+	assert_int_equal(ps.path[1].missed, 255);
+}
+
+PATH_TEST(test_hopeless)
+{
+	ps.path[1].missed = 249;
+	assert_false(oae_path_hopeless(&ps, 1));
+	ps.path[1].missed = 250;
+	assert_true(oae_path_hopeless(&ps, 1));
+	ps.used = 1;
+	assert_false(oae_path_hopeless(&ps, 1));
+	ps.used = 2;
+	ps.path[0].missed = 255;
+	assert_false(oae_path_hopeless(&ps, 0));
+	ps.path[1].proven = false;
+	ps.path[1].missed = 8;
+	assert_true(oae_path_hopeless(&ps, 1));
+	ps.path[1].missed = 7;
+	assert_false(oae_path_hopeless(&ps, 1));
+	ps.path[5].missed = 255;
+	assert_false(oae_path_hopeless(&ps, 5));
+}
+
+/* --- back -------------------------------------------------------------------------- */
+
+static bool back(void)
+{
+	return oae_paths_back(&ps, &l, now);
+}
+
+/* Three paths, of which any may be preferred; this end is senior. */
+static void measured(void)
+{
+	three(NULL);
+	l.senior = true;
+	prove(0);
+}
+
+/* Links of a pair spread. */
+PATH_TEST(test_spread)
+{
+	unsigned int used;
+
+	for (used = 0; used < 3; used++) {
+		for (l.vc = 0; l.vc < 12; l.vc++) {
+			u8 vc = l.vc;
+
+			measured();
+			l.vc = vc;
+			ps.used = used;
+			assert_int_equal(back(), used != vc % 3u);
+			assert_int_equal(ps.used, vc % 3u);
+			if (used != vc % 3u)
+				assert_int_equal(ps.path[vc % 3u].used_at, now);
+		}
+	}
+	/* Among those that are longest. */
+	measured();
+	l.vc = 4;
+	ps.path[0].mtu = 1499;
+	assert_true(back());
+	assert_int_equal(ps.used, 1);
+	l.vc = 5;
+	now += KEEPALIVE;
+	assert_true(back());
+	assert_int_equal(ps.used, 2);
+	ps.path[1].mtu = 1501;
+	now += KEEPALIVE;
+	assert_true(back());
+	assert_int_equal(ps.used, 1);
+}
+
+PATH_TEST(test_who_goes_back)
+{
+	measured();
+	l.vc = 1;
+	l.senior = false;
+	assert_false(back());
+	l.senior = true;
+	l.state = OAE_SYNC_SENT;
+	assert_false(back());
+	l.state = OAE_OPEN;
+	/* Not at once after another change. */
+	ps.path[0].used_at = now - KEEPALIVE / 2 + 1;
+	assert_false(back());
+	ps.path[0].used_at = now - KEEPALIVE / 2;
+	assert_true(back());
+	assert_int_equal(ps.used, 1);
+}
+
+/* What a path must be to be preferred: else the next one is. */
+PATH_TEST(test_fine)
+{
+	unsigned int i;
+
+	for (i = 0; i < 7; i++) {
+		measured();
+		l.vc = 1;
+		switch (i) {
+		case 0:
+			ps.path[1].there = false;
+			break;
+		case 1:
+			ps.path[1].up = false;
+			break;
+		case 2:
+			ps.path[1].proven = false;
+			break;
+		case 3:
+			ps.path[1].good = false;
+			break;
+		case 4:
+			ps.path[1].rtt = 0;
+			break;
+		case 5:
+			ps.path[1].not_before = now + 1;
+			break;
+		}
+		assert_true(back());
+		assert_int_equal(ps.used, i < 6 ? 2 : 1);
+	}
+	/* That in use needs no round trip, and has no wait. */
+	measured();
+	ps.path[0].rtt = 0;
+	ps.path[0].not_before = now + 1;
+	l.vc = 0;
+	assert_false(back());
+	/* But it must be good. */
+	ps.path[0].good = false;
+	assert_true(back());
+	assert_int_equal(ps.used, 1);
+	/* None is. */
+	ps.path[1].good = false;
+	ps.path[2].good = false;
+	now += KEEPALIVE;
+	assert_false(back());
+	assert_int_equal(ps.used, 1);
+}
+
+/* It fails, another is used, and after its wait the link is back. */
+PATH_TEST(test_back_after_a_while)
+{
+	measured();
+	l.vc = 0;
+	assert_true(oae_path_failed(&ps, 0, &l, now));
+	prove(0);
+	l.vc = 3;	/* of two the second, of three the first */
+	now = ps.path[0].not_before - 1;
+	back();
+	assert_int_equal(ps.used, 2);
+	now += KEEPALIVE;
+	assert_true(back());
+	assert_int_equal(ps.used, 0);
+}
+
+/* --- a path that carries SYNC and nothing else ------------------------------------- */
+
+static void froze(void)
+{
+	l.state = OAE_SYNC_SENT;
+	l.syncs = 1;
+	oae_paths_froze(&ps, &l);
+}
+
+PATH_TEST(test_avoid)
+{
+	struct oae_frame sync = frame(OAE_SYNC);
+
+	ps.used = 1;
+	/* Since the paths began nothing has moved: that says nothing. */
+	froze();
+	froze();
+	assert_int_equal(ps.avoid, OAE_PATHS_MAX);
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), ALL);
+	froze();
+	assert_int_equal(ps.avoid, 1);
+	/* The first SYNC does not go there, and is not heard there. */
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x5);
+	assert_int_equal(out(OAE_SYNC, 1, OAE_OPEN), 0x5);
+	assert_true(heard_is(1, sync, OAE_PATH_DROP));
+	assert_int_equal(ps.path[1].heard, 0);
+	assert_true(heard_is(2, sync, OAE_PATH_TAKE));
+	/* Data are, and its repeats are and do. */
+	assert_true(heard_is(1, frame(OAE_OFFER), OAE_PATH_TAKE));
+	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), ALL);
+	l.syncs = 2;
+	assert_true(heard_is(1, sync, OAE_PATH_TAKE));
+	l.syncs = 1;
+	l.state = OAE_OPEN;
+	assert_true(heard_is(1, sync, OAE_PATH_TAKE));
+	/* Only this time. */
+	froze();
+	assert_int_equal(ps.avoid, OAE_PATHS_MAX);
+	assert_true(heard_is(1, sync, OAE_PATH_TAKE));
+	froze();
+	assert_int_equal(ps.avoid, 1);
+}
+
+PATH_TEST(test_avoid_not)
+{
+	unsigned int i;
+
+	/* Something moves each second time: tx, or rx. */
+	for (i = 0; i < 12; i++) {
+		if (i & 2)
+			l.tx += !(i & 1);
+		else
+			l.rx += !(i & 1);
+		froze();
+		assert_int_equal(ps.avoid, OAE_PATHS_MAX);
+	}
+	/* There is no other that could be heard. */
+	ps.path[1].proven = false;
+	ps.path[2].up = false;
+	for (i = 0; i < 6; i++) {
+		froze();
+		assert_int_equal(ps.avoid, OAE_PATHS_MAX);
+	}
+	/* Now there is. */
+	ps.path[2].up = true;
+	froze();
+	assert_int_equal(ps.avoid, 0);
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x4);
+	/* And it goes: rather there than nowhere. */
+	ps.path[2].up = false;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x1);
+}
+
+UNIT_MAIN("path")
