@@ -177,9 +177,12 @@ static bool udpdev_send(struct oae_udp *udp, const struct oae_udp_end *to,
 	struct dst_entry *dst;
 
 	dst = to->v6 ? udpdev_route6(udp, to, &fl.v6) : udpdev_route4(udp, to, &fl.v4);
-	*why = OAE_S_UDP_NO_ROUTE;
-	if (IS_ERR(dst))
+	if (IS_ERR(dst)) {
+		/* A failed allocation says nothing about the path. */
+		*why = PTR_ERR(dst) == -ENOMEM || PTR_ERR(dst) == -ENOBUFS ?
+		       OAE_S_NO_MEMORY : OAE_S_UDP_NO_ROUTE;
 		return false;
+	}
 	mtu = udpdev_path_mtu(udp, dst);
 	if (unlikely(len > mtu)) {
 		dst_release(dst);
@@ -203,31 +206,34 @@ static bool udpdev_send(struct oae_udp *udp, const struct oae_udp_end *to,
 }
 
 /* A frame of ours to one peer, as a port sends it: nothing else has a way out. */
-static bool udpdev_may_pass(const struct oae_udp *udp, struct sk_buff *skb)
+static bool udpdev_may_pass(const struct oae_udp *udp, const struct sk_buff *skb)
 {
-	const struct ethhdr *eth;
+	const struct ethhdr *eth = (const struct ethhdr *)skb->data;
 
-	if (skb->len < ETH_HLEN || !pskb_may_pull(skb, ETH_HLEN) || skb_is_gso(skb))
-		return false;
-	eth = (const struct ethhdr *)skb->data;
 	return eth->h_proto == htons(oae_ethertype) && is_valid_ether_addr(eth->h_dest) &&
-	       ether_addr_equal(eth->h_source, udp->dev->dev_addr);
+	       ether_addr_equal(eth->h_source, udp->dev->dev_addr) && !skb_is_gso(skb);
 }
 
 static netdev_tx_t udpdev_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct oae_udp *udp = netdev_priv(dev);
-	enum oae_stat why = OAE_S_UDP_NO_ROUTE;
+	enum oae_stat why = OAE_S_NO_MEMORY;
 	struct oae_udp_end to;
 	bool sent;
 
+	if (skb->len < ETH_HLEN)
+		goto drop;
+	if (unlikely(!pskb_may_pull(skb, ETH_HLEN)))
+		goto count;
 	if (!udpdev_may_pass(udp, skb))
 		goto drop;
+	why = OAE_S_UDP_NO_ROUTE;
 	rcu_read_lock();
 	sent = oae_udp_find(udp, skb->data, &to) && udpdev_send(udp, &to, skb, &why);
 	rcu_read_unlock();
 	if (likely(sent))
 		return NETDEV_TX_OK;
+count:
 	oae_count(udp->node, why);
 drop:
 	udpdev_count(udp, OAE_UDP_TX_DROPPED, 1);

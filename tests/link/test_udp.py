@@ -560,8 +560,14 @@ class BadNetworkOverUdp(test_faults.BadNetwork):
 
     kind = UdpCable
 
+    messages = min(test_faults.MESSAGES, 3000)
     test_a_the_network_is_bad = test_all_arrives_with_the_interface_down_and_up = None
-    test_express = test_signals_express = test_deadlines = None
+    test_express = test_signals_express = test_deadlines = test_slow_readers = None
+
+    def test_all_arrives(self):
+        """Some thousands in each direction at once: each once, in order, unaltered."""
+        tally = self.both_ways(self.messages).finish(test_faults.LONGEST)
+        self.assertEqual(tally, {"C": 2 * self.messages, "got": 2 * self.messages, "lost": 0})
 
 
 del UdpTest, OneCable       # no tests of their own

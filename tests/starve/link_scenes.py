@@ -17,6 +17,7 @@ from oaenl import Netlink, attr
 from oaetest import CLONE_NEWNET, LIBC, PARAMETERS, Cable, Host, load, loaded, run, unload
 from patience import SLOW
 from starving import Finding, Ledger, Scene, both_ways, counted, patiently
+from udp import address_of, low24
 
 # Failures are noticed, and got over, soon. What is queued at once needs places of a window.
 QUICK = {"dead_ms": 60000, "keepalive_ms": 50, "stall_max_us": 50000, "linger_ms": 300,
@@ -67,7 +68,7 @@ class Links:
         self.cable = Cable(self.a, "va", self.b, "vb", mtu=9000)
         self._vcs = itertools.cycle(range(1, 250))
         self.scenes = [self.loading, self.namespace, self.knobs, self.netlink, self.noc, self.files,
-                       self.many, self.strangers]
+                       self.many, self.strangers, self.udp]
 
     # Coming and going.
 
@@ -241,6 +242,31 @@ class Links:
         self.a.read_each()
         for vc in used:
             self._closed(vc)
+
+    def udp(self):
+        """A UDP port comes, carries, and goes; its peer's stays."""
+        scene, vc = Scene(), next(self._vcs)
+        ledger = Ledger(scene)
+        self._clear(vc)
+        own, peer = "10.9.0.1", "10.9.0.2"
+        for host, dev, address in (self.a, "va", own), (self.b, "vb", peer):
+            address_of(host, dev, address)
+        self.b.knob("dev", f"+udp:{peer}")
+        yield scene
+        scene.set_knob(self.a, "udp_peers", peer)
+        scene.set_knob(self.a, "dev", f"va,udp:{own}")
+        if "udp" in self.a.knob("dev"):
+            for size in PIECES:
+                ledger.send(lambda data: self.a.write(data, vc=vc,
+                                                      target=f"oaeudp0/{low24(peer)}"), size)
+        yield scene
+        self._collect(ledger, self.b.read_each)
+        for host, dev, address, target in ((self.a, "va", own, self.cable.mac_b),
+                                           (self.b, "vb", peer, self.cable.mac_a)):
+            host.knobs(dev=dev, udp_peers="", vci=0, target=target)
+            host.sh(f"ip addr del {address}/24 dev {dev}")
+            if host.has_link("oaeudp0"):
+                raise Finding("a UDP port was released, and its device is there")
 
     def files(self):
         """All that /dev/oae can do."""

@@ -178,6 +178,13 @@ static inline int starve_rhashtable_init(struct rhashtable *table,
 	return rhashtable_init(table, params);
 }
 
+static inline struct net_device *
+starve_alloc_netdev_mqs(int size, const char *name, unsigned char type,
+			void (*setup)(struct net_device *dev), unsigned int tx, unsigned int rx)
+{
+	return alloc_netdev_mqs(size, name, type, setup, tx, rx);
+}
+
 static inline struct workqueue_struct *
 starve_alloc_workqueue(const char *name, unsigned int flags, int most)
 {
@@ -227,6 +234,9 @@ starve_debugfs_create_file(const char *name, umode_t mode,
 #define alloc_pages(...)	STARVE_POINTER(alloc_pages, __VA_ARGS__)
 #undef alloc_skb
 #define alloc_skb(...)	STARVE_POINTER(alloc_skb, __VA_ARGS__)
+
+#undef alloc_netdev_mqs
+#define alloc_netdev_mqs(...)	STARVE_POINTER(alloc_netdev_mqs, __VA_ARGS__)
 
 #undef alloc_workqueue
 #define alloc_workqueue(...)	STARVE_POINTER(alloc_workqueue, __VA_ARGS__)
@@ -282,6 +292,19 @@ starve_debugfs_create_file(const char *name, umode_t mode,
 	__err;								\
 })
 
+#define sock_create_kern(_net, _family, _type, _protocol, _sock)		\
+({									\
+	struct socket **__sock = (_sock);				\
+	int __err = -ENOMEM;						\
+									\
+	if (STARVE("sock_create_kern"))					\
+		*__sock = NULL;						\
+	else								\
+		__err = sock_create_kern(_net, _family, _type, _protocol, \
+					 __sock);			\
+	__err;								\
+})
+
 /* The others leave nothing behind when they fail. */
 #define pskb_may_pull(_skb, ...)					\
 	(!STARVE("pskb_may_pull") &&					\
@@ -322,6 +345,8 @@ starve_debugfs_create_file(const char *name, umode_t mode,
 	STARVE_ERROR(register_inetaddr_notifier, __VA_ARGS__)
 #define register_netdevice_notifier(...)				\
 	STARVE_ERROR(register_netdevice_notifier, __VA_ARGS__)
+#define register_netdevice(...)						\
+	STARVE_ERROR(register_netdevice, __VA_ARGS__)
 #define register_pernet_device(...)					\
 	STARVE_ERROR(register_pernet_device, __VA_ARGS__)
 #define rhashtable_insert_fast(...)					\
