@@ -101,6 +101,7 @@ void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l)
 	ps->peer_inc = l->peer_inc;
 	ps->used = OAE_PATH_OWN;
 	ps->avoid = OAE_PATHS_MAX;
+	ps->path[OAE_PATH_OWN].heard = l->peer_ltag;
 	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++) {
 		ps->path[i].proven = false;
 		ps->path[i].good = false;
@@ -113,6 +114,18 @@ static bool path_is_sync(const struct oae_frame *f)
 {
 	return f->opcode == OAE_SYNC || f->opcode == OAE_SYNC_ACK ||
 	       f->opcode == OAE_SYNC_CHK;
+}
+
+/*
+ * A refusal at a frozen end, or a CLOSE_ACK that is not of an end whose counters fit:
+ * whoever has no link sends them, too (protocol 4.6).
+ */
+static bool path_is_end(const struct oae_link *l, const struct oae_frame *f)
+{
+	if (f->opcode == OAE_CLOSE)
+		return f->reason && oae_frozen(l);
+	return f->opcode == OAE_CLOSE_ACK &&
+	       (f->tx != l->rx || f->rx != l->tx || l->nheld);
 }
 
 /**
@@ -143,6 +156,12 @@ enum oae_path_verdict oae_path_heard(struct oae_paths *ps, unsigned int i,
 		if (path_is_sync(f) && f->sync.inc != l->peer_inc)
 			return l->down ? OAE_PATH_GIVE_UP : OAE_PATH_DROP;
 	}
+	/*
+	 * Nor does it end a link that nobody has at the other end of another path: there
+	 * may be a link at that of the own one, with something to be decided.
+	 */
+	if (i != OAE_PATH_OWN && path_is_end(l, f))
+		return OAE_PATH_DROP;
 	/* Until SYNC is repeated for the first time. */
 	if (i == ps->avoid && oae_frozen(l) && l->syncs < 2 && path_is_sync(f))
 		return OAE_PATH_DROP;
@@ -151,12 +170,28 @@ enum oae_path_verdict oae_path_heard(struct oae_paths *ps, unsigned int i,
 	return OAE_PATH_TAKE;
 }
 
+/**
+ * oae_path_names() - the ltag of the peer that a SYNC names
+ * @ps: the paths
+ * @i: index of the path that it goes by
+ * @l: the link, after the event that sends it
+ *
+ * A frozen end names what it has heard by that path. An OPEN end names only what it has
+ * learned: an ltag that it has answered with SYNC_CHK is that of a frozen peer, which
+ * would resolve by counters that can still move.
+ *
+ * Return: the ltag, 0 none.
+ */
+u32 oae_path_names(const struct oae_paths *ps, unsigned int i, const struct oae_link *l)
+{
+	return oae_frozen(l) ? ps->path[i].heard : l->peer_ltag;
+}
+
 /* A frame that its sender sends of its own accord, so by the path that it uses. */
 static bool path_is_initiative(const struct oae_frame *f)
 {
 	return f->opcode == OAE_OFFER || f->opcode == OAE_COMMIT || f->opcode == OAE_READY ||
-	       f->opcode == OAE_REVERSE || f->opcode == OAE_CLOSE ||
-	       f->opcode == OAE_SYNC;	/* of a run: a probe */
+	       f->opcode == OAE_REVERSE || f->opcode == OAE_SYNC;	/* of a run: a probe */
 }
 
 static void path_use(struct oae_paths *ps, unsigned int i, u64 now)
@@ -205,7 +240,8 @@ bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_lin
 	/* What had failed there is over: nobody probes the path in use. */
 	if (resolved && i == ps->used)
 		ps->path[i].good = true;
-	if (i == ps->used || !ps->path[i].up || !ps->path[i].proven)
+	/* What is resolved by a path is used there, up or not: its MTU is the link's now. */
+	if (i == ps->used || (!ps->path[i].up && !resolved) || !ps->path[i].proven)
 		return ps->used != was;
 	if (!resolved && (l->senior || before < OAE_OPEN || l->state != OAE_OPEN ||
 			  !path_is_initiative(f) ||
@@ -280,6 +316,9 @@ unsigned int oae_paths_out(const struct oae_paths *ps, const struct oae_link *l,
 		if (back < 0)
 			return paths_all(ps, OAE_PATHS_MAX);
 		return 1U << back;
+	case OAE_CLOSE:
+		/* Only by the own path is the answer of an end without the link believed. */
+		return 1U << ps->used | 1U << OAE_PATH_OWN;
 	case OAE_SYNC_ACK:
 	case OAE_SYNC_CHK:
 	case OAE_REFLECT:

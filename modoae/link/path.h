@@ -78,6 +78,7 @@ void oae_path_del(struct oae_paths *ps, unsigned int i);
 void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l);
 enum oae_path_verdict oae_path_heard(struct oae_paths *ps, unsigned int i,
 				     const struct oae_link *l, const struct oae_frame *f);
+u32 oae_path_names(const struct oae_paths *ps, unsigned int i, const struct oae_link *l);
 bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		      const struct oae_frame *f, enum oae_state before, u64 now);
 void oae_paths_froze(struct oae_paths *ps, const struct oae_link *l);

@@ -144,6 +144,18 @@ static noinline bool rcv_through_gateway(struct oae_port *port,
 	return false;
 }
 
+/* Is it a SYNC of another link, by the addresses of a path? Admission decides (4.6). */
+static bool rcv_other_link(const struct oae_tag *tag, const struct oae_frame *f)
+{
+	struct oae_link_mark mark;
+
+	if (f->opcode != OAE_SYNC)
+		return false;
+	/* A hint: a path takes no other incarnation's SYNC. */
+	oae_link_mark(&tag->link, &mark);
+	return f->sync.inc != mark.peer_inc;
+}
+
 /*
  * Handle and consume a frame for a port; data at the base header, Ethernet header
  * before it. Context: any but hard interrupts, BH off; under rcu_read_lock().
@@ -194,7 +206,8 @@ static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 	}
 	if (unlikely(atomic_read(&node->naliases)) && !(f.flags & OAE_F_VIA)) {
 		by_path = oae_path_find(port, kid, &path);
-		if (by_path && !oae_link_closed(&by_path->link)) {
+		if (by_path && !oae_link_closed(&by_path->link) &&
+		    !rcv_other_link(by_path, &f)) {
 			if (port->udp)
 				oae_udp_tagged(port, peer);
 			oae_tag_rcv(by_path, skb, &f, path);

@@ -52,9 +52,10 @@ static const struct rhashtable_params alias_params = {
 	.automatic_shrinking = true,
 };
 
+/* A port with a shorter MTU is down; messages have room for hashes of slices of that length. */
 static u16 path_port_mtu(const struct oae_port *port)
 {
-	return min_t(unsigned int, READ_ONCE(port->mtu), U16_MAX);
+	return clamp_t(unsigned int, READ_ONCE(port->mtu), OAE_MIN_MTU, U16_MAX);
 }
 
 static struct oae_port *path_port(const struct oae_tag *tag, unsigned int i)
@@ -207,6 +208,17 @@ static int path_add(struct oae_tag *tag, struct oae_port *port, u64 kid, bool he
 	}
 	atomic_inc(&node->naliases);
 	tag->paths->alias[i] = alias;
+	/*
+	 * The alias before these looks. Pairs with the smp_mb() in oae_path_yield(), and
+	 * that in netdev_port_paths().
+	 */
+	smp_mb__after_atomic();
+	tag->paths->paths.path[i].up = READ_ONCE(port->up);
+	tag->paths->paths.path[i].mtu = path_port_mtu(port);
+	if (oae_tag_find(port, kid)) {
+		path_alias_del(tag, i);
+		return -EEXIST;
+	}
 	oae_count(node, OAE_S_PATHS_MADE);
 	return i;
 }
@@ -304,7 +316,7 @@ static void path_snapshot(struct oae_tag *tag, struct oae_run *ev, struct oae_pa
 			continue;
 		out->port[i] = path_port(tag, i);
 		out->kid[i] = path_kid(tag, i);
-		out->heard[i] = ps->path[i].heard;
+		out->heard[i] = oae_path_names(ps, i, &tag->link);
 		out->mtu[i] = ps->path[i].mtu;
 	}
 	for (i = 0; i < ev->a.nsends; i++)
@@ -550,14 +562,22 @@ void oae_path_timer(struct oae_tag *tag, struct oae_run *ev)
 	}
 }
 
-static struct oae_port *path_port_named(struct oae_node *node, const u8 *mac)
+/* The tag that a PATH frame names, or NULL. A device and its VLANs have the same address. */
+static struct oae_tag *path_tag_named(struct oae_node *node, const struct oae_frame *f)
 {
 	struct oae_port *port;
+	struct oae_tag *tag;
 
-	list_for_each_entry_rcu(port, &node->ports, list)
-		if (!READ_ONCE(port->removed) &&
-		    ether_addr_equal(port->dev->dev_addr, mac))
-			return port;
+	if (!is_valid_ether_addr(f->path.from))
+		return NULL;
+	list_for_each_entry_rcu(port, &node->ports, list) {
+		if (READ_ONCE(port->removed) ||
+		    !ether_addr_equal(port->dev->dev_addr, f->path.to))
+			continue;
+		tag = oae_tag_find(port, oae_kid(f->vc, f->path.from));
+		if (tag && !oae_link_closed(&tag->link))
+			return tag;
+	}
 	return NULL;
 }
 
@@ -574,7 +594,8 @@ static bool path_rcv_proven(struct oae_tag *tag, struct oae_run *ev, struct oae_
 	i = path_index(tag, port, kid);
 	if (i == OAE_PATHS_MAX && f->path.role == OAE_PATH_PROBE)
 		i = path_add(tag, port, kid, true);
-	if (i < 0 || i >= OAE_PATHS_MAX)
+	/* A port that is down carries no frames, whatever it hears. */
+	if (i < 0 || i >= OAE_PATHS_MAX || !ps->path[i].up)
 		return false;
 	if (f->path.role == OAE_PATH_ANSWER)
 		return oae_path_answered(ps, i, f->path.nonce, ev->now);
@@ -598,14 +619,11 @@ static bool path_rcv_proven(struct oae_tag *tag, struct oae_run *ev, struct oae_
 void oae_path_rcv(struct oae_port *port, const u8 *from, const struct oae_frame *f)
 {
 	struct oae_node *node = port->node;
-	struct oae_port *own = path_port_named(node, f->path.to);
-	struct oae_tag *tag = NULL;
+	struct oae_tag *tag = path_tag_named(node, f);
 	struct oae_run ev oae_uninit;
 	bool good;
 
-	if (own && is_valid_ether_addr(f->path.from) && is_valid_ether_addr(from))
-		tag = oae_tag_find(own, oae_kid(f->vc, f->path.from));
-	if (!tag || oae_link_closed(&tag->link)) {
+	if (!tag || !is_valid_ether_addr(from)) {
 		oae_count(node, OAE_S_BAD_PATH);
 		return;
 	}
@@ -617,6 +635,45 @@ void oae_path_rcv(struct oae_port *port, const u8 *from, const struct oae_frame 
 	if (!good)
 		oae_count(node, OAE_S_BAD_PATH);
 	oae_run_leave(tag, &ev);
+}
+
+/**
+ * oae_path_yield() - a path makes way for a link of its own by the same addresses
+ * @port: the port of the new tag, which is in the table
+ * @kid: its key id
+ *
+ * Context: any but hard interrupts, no lock held; takes the lock of the path's tag.
+ */
+void oae_path_yield(struct oae_port *port, u64 kid)
+{
+	struct oae_run ev oae_uninit;
+	struct oae_paths *ps;
+	struct oae_tag *tag;
+	unsigned int i;
+
+	/* The tag before the look. Pairs with the barrier in path_add(). */
+	smp_mb();
+	if (likely(!atomic_read(&port->node->naliases)))
+		return;
+	rcu_read_lock();
+	tag = oae_path_find(port, kid, &i);
+	if (!tag)
+		goto out;
+	oae_run_enter(tag, &ev);
+	i = tag->paths ? path_index(tag, port, kid) : OAE_PATHS_MAX;
+	if (i != OAE_PATHS_MAX && i != OAE_PATH_OWN) {
+		ps = &tag->paths->paths;
+		if (oae_path_failed(ps, i, &tag->link, ev.now))
+			oae_count(tag->node, OAE_S_PATH_TURNED);
+		if (ps->used == i)
+			oae_link_port_down(&tag->link, ev.now, &ev.a);
+		path_alias_del(tag, i);
+		oae_run_apply(tag, &ev);
+		path_set_mtu(tag, &ev, ps->used);
+	}
+	oae_run_leave(tag, &ev);
+out:
+	rcu_read_unlock();
 }
 
 /* What happens to ports */
@@ -631,7 +688,7 @@ void oae_path_rcv(struct oae_port *port, const u8 *from, const struct oae_frame 
  */
 void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port)
 {
-	bool gone = READ_ONCE(port->removed), up = READ_ONCE(port->up) && !gone;
+	bool gone = READ_ONCE(port->removed), up = READ_ONCE(port->up) && !gone, came = false;
 	struct oae_paths *ps = &tag->paths->paths;
 	unsigned int i;
 
@@ -639,8 +696,7 @@ void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_por
 		if (!ps->path[i].there || path_port(tag, i) != port)
 			continue;
 		ps->path[i].mtu = path_port_mtu(port);
-		if (up && !ps->path[i].up)
-			oae_link_port_up(&tag->link, ev->now, &ev->a);
+		came |= up && !ps->path[i].up;
 		if (up != ps->path[i].up)
 			ps->path[i].probed_at = 0;
 		ps->path[i].up = up;
@@ -653,6 +709,9 @@ void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_por
 		if (gone && i != OAE_PATH_OWN)
 			path_alias_del(tag, i);
 	}
+	/* Once for all paths by this port: each asks, by all of them. */
+	if (came)
+		oae_link_port_up(&tag->link, ev->now, &ev->a);
 	oae_run_apply(tag, ev);
 	if (ps->used != OAE_PATH_OWN)
 		path_set_mtu(tag, ev, ps->used);

@@ -370,13 +370,14 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 		run_count_open(tag, open);
 	if (unlikely(after < OAE_OPEN))
 		oae_way_asked(&tag->way, &ev->a);
+	/* Before the tag retires, and its paths with it: the last frame has to go by one. */
+	if (unlikely(tag->paths))
+		oae_path_end(tag, ev);
 	if (unlikely(!open || oae_link_down(&tag->link) || tag->spare)) {
 		oae_tag_retire(tag, false);
 		oae_share_sort(tag);
 	}
 	settled = unlikely(tag->settling) && run_settle_end(tag);
-	if (unlikely(tag->paths))
-		oae_path_end(tag, ev);
 	spin_unlock(&tag->lock);
 
 	/*

@@ -312,6 +312,7 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger,
 		  oae_share_make_room(node, err)));
 
 	if (!err) {
+		oae_path_yield(port, kid);
 		oae_count(node, OAE_S_TAGS_MADE);
 		return tag;
 	}

@@ -366,6 +366,7 @@ void oae_aliases_exit(struct oae_node *node);
 struct oae_tag *oae_path_find(struct oae_port *port, u64 kid, unsigned int *index);
 void oae_path_rcv(struct oae_port *port, const u8 *from, const struct oae_frame *f);
 void oae_path_port(struct oae_tag *tag, long arg);
+void oae_path_yield(struct oae_port *port, u64 kid);
 bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v);
 
 /* room.c: waiting for room in queues */

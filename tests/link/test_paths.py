@@ -169,6 +169,36 @@ class Failover(TwoCables):
         self.carries()
         self.assertEqual(self.a.tag()["state"], "OPEN")
 
+    def test_refused_elsewhere(self):
+        """Who does not know the second path refuses, or closes, no link that the first has."""
+        self.link()
+        self.first.cut()
+        self.carries()
+        self.first.mend()
+        wait_for(lambda: self.a.used_path() == "va", "to go back", 30 * SLOW)
+        self.found(self.a)
+        self.found(self.b)
+        self.b.knobs(accept="none", discover=0)
+        self.addCleanup(self.b.knob, "accept", "any")
+        self.b.knob("dev", "-wb")
+        self.b.knob("dev", "+wb")
+        before = self.a.stats()
+        self.first.cut()
+        wait_for(lambda: self.b.stat("not_accepted") > 0, "b to refuse", 10 * SLOW)
+        wait_for(lambda: self.a.stat("rx_frames") > before["rx_frames"], "a to hear", 10 * SLOW)
+        self.first.mend()
+        self.carries()
+        after = self.a.stats()
+        for name in ("note_gone", "note_peer_new", "tags_gone"):
+            self.assertEqual(before.get(name), after.get(name), name)
+
+    def test_second_link(self):
+        """By other addresses of both hosts there may be a link of its own at any time."""
+        self.link()
+        self.a.write(b"mine", target=f"wa/{self.second.mac_b}", vc=0)
+        self.assertEqual(self.b.read_one(), b"mine")
+        self.carries()
+
     def test_closes(self):
         """A link that closes by its second path leaves nothing."""
         self.link()
@@ -247,3 +277,35 @@ class Strangers(TwoCables):
         wait_for(lambda: self.a.stat("bad_path") >= before["bad_path"] + 20, "all to be dropped")
         self.assertEqual(self.a.stat("paths_made"), before["paths_made"])
         self.assertEqual(len(self.a.paths()), 2)
+
+
+class Segment(OaeTest):
+    """One port of host a and eight of host b, all on one segment."""
+
+    params = {"discover": 1}
+    patience = 240
+
+    @classmethod
+    def build(cls):
+        cls.a, cls.b, cls.s = cls.host("a"), cls.host("b"), cls.host("s")
+        cls.one = Cable(cls.a, "va", cls.s, "sa")
+        cls.many = [Cable(cls.b, f"vb{n}", cls.s, f"sb{n}") for n in range(8)]
+        cls.s.sh("ip link add name br0 type bridge && ip link set br0 up && "
+                 "for dev in sa sb0 sb1 sb2 sb3 sb4 sb5 sb6 sb7; do "
+                 "ip link set $dev master br0; done")
+
+    def test_port_of_all(self):
+        """The one port that all paths go by goes down and up: one SYNC begins the end of it."""
+        for host, devices in ((self.a, "va"), (self.b, ",".join(f"vb{n}" for n in range(8)))):
+            host.knobs(linger_ms=0, paths=8, keepalive_ms=KEEPALIVE,
+                       dead_ms=int(5000 * SLOW), discover=1, dev=devices)
+        peer = self.many[0].mac_a
+        self.a.write(b"begin", target=f"va/{peer}", vc=0)
+        self.assertEqual(self.b.read_one(), b"begin")
+        TwoCables.found(self.a, 8)
+        for _ in range(3):
+            self.a.up("va", False)
+            wait_for(lambda: self.a.tag()["state"] != "OPEN", "the link to freeze")
+            self.a.up("va")
+            self.a.write(b"on", target=f"va/{peer}", vc=0)
+            self.assertEqual(self.b.read_one(20 * SLOW), b"on")
