@@ -204,7 +204,10 @@ static int path_add(struct oae_tag *tag, struct oae_port *port, u64 kid, bool he
 		oae_path_del(&tag->paths->paths, i);
 		oae_port_put(port);
 		kfree(alias);
-		return err == -EEXIST ? err : -ENOMEM;
+		if (err == -EEXIST)
+			return err;
+		oae_count(node, OAE_S_NO_MEMORY);
+		return -ENOMEM;
 	}
 	atomic_inc(&node->naliases);
 	tag->paths->alias[i] = alias;

@@ -3,6 +3,7 @@
 
     host a             host b
     va ----------------- vb      MTU 9000
+    wa ----------------- wb      the same; only of the scene about paths
 """
 
 import ctypes
@@ -66,9 +67,11 @@ class Links:
         self.a, self.b = Host("a"), Host("b")
         self.hosts = [self.a, self.b]
         self.cable = Cable(self.a, "va", self.b, "vb", mtu=9000)
+        self.second = Cable(self.a, "wa", self.b, "wb", mtu=9000)
         self._vcs = itertools.cycle(range(1, 250))
         self.scenes = [self.loading, self.namespace, self.knobs, self.netlink, self.noc, self.files,
-                       self.many, self.strangers, self.udp]
+                       self.many, self.strangers, self.udp,
+                       self.paths]
 
     # Coming and going.
 
@@ -267,6 +270,35 @@ class Links:
             host.sh(f"ip addr del {address}/24 dev {dev}")
             if host.has_link("oaeudp0"):
                 raise Finding("a UDP port was released, and its device is there")
+
+    def paths(self):
+        """A link finds and proves a second cable; without memory it has the first one."""
+        scene, vc = Scene(), next(self._vcs)
+        ledger = Ledger(scene)
+        self._clear(vc)
+        for host, dev in (self.a, "wa"), (self.b, "wb"):
+            host.knob("discover", 1)
+            host.add_port(dev)
+        patiently(lambda: all(len(host.neighbours()) >= 2 for host in self.hosts),
+                  "both cables to be known")
+        before = [host.stat("no_memory") for host in self.hosts]
+
+        def decided():
+            return any(row["vc"] == vc and row["path"] and row["state"] == "good"
+                       for row in self.a.paths()) or \
+                [host.stat("no_memory") for host in self.hosts] != before
+        yield scene
+        ledger.send(lambda data: self.a.write(data, vc=vc), 100)
+        try:
+            patiently(lambda: scene.attempt(decided), "a path, or why there is none", 2)
+        except AssertionError:
+            pass                                    # it was refused, as the scene tells
+        yield scene
+        self._collect(ledger, self.b.read_each)
+        self._closed(vc)
+        for host, dev in (self.a, "wa"), (self.b, "wb"):
+            host.knob("dev", f"-{dev}")
+            host.knob("discover", 0)
 
     def files(self):
         """All that /dev/oae can do."""
