@@ -228,6 +228,9 @@ PATH_TEST(test_out)
 
 					if (back >= 0 && answer[opcode])
 						to = 1 << back;
+					/* Where it is known whether there is a link. */
+					if (opcode == OAE_CLOSE)
+						to |= 1 << OAE_PATH_OWN;
 					if (opcode == OAE_SYNC && l.state != OAE_OPEN)
 						to = before >= OAE_OPEN || back < 0 ?
 						     ALL : 1U << back;
@@ -304,13 +307,15 @@ PATH_TEST(test_resolved)
 
 PATH_TEST(test_resolved_by_what_is_none)
 {
-	ps.path[1].up = false;
-	assert_false(stepped(1, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
-	ps.path[1].up = true;
 	ps.path[1].proven = false;
 	assert_false(stepped(1, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
 	assert_int_equal(ps.used, 0);
 	assert_true(ps.path[0].good);
+	/* A port that is down has brought it all the same: the MTU is that of this path. */
+	ps.path[1].proven = true;
+	ps.path[1].up = false;
+	assert_true(stepped(1, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
+	assert_int_equal(ps.used, 1);
 	/* Against a new incarnation: nothing is proven any more, and the own path is used. */
 	ps.used = 2;
 	l.peer_inc++;
@@ -324,7 +329,7 @@ PATH_TEST(test_junior_follows)
 {
 	static const bool own[OAE_OPCODE_END] = {
 		[OAE_OFFER] = true, [OAE_COMMIT] = true, [OAE_READY] = true,
-		[OAE_REVERSE] = true, [OAE_CLOSE] = true,
+		[OAE_REVERSE] = true, [OAE_SYNC] = true,
 	};
 	u8 opcode;
 
