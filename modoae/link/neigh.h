@@ -17,7 +17,7 @@
 
 #define OAE_NEIGH_MS		1000000ULL
 #define OAE_NEIGH_S		(1000 * OAE_NEIGH_MS)
-#define OAE_NEIGH_LIFE		(240 * OAE_NEIGH_S)	/* silence: three times it should have spoken */
+#define OAE_NEIGH_LIFE		(240 * OAE_NEIGH_S)	/* silence: three HELLOs */
 
 /**
  * struct oae_neigh - what was heard of a host at one port, from one address

@@ -124,8 +124,8 @@ static bool rcv_node(struct oae_port *port, const u8 *from, const struct oae_fra
 
 /*
  * Handle a HELLO, or find the original source of a frame with VIA. True: the HELLO
- * was a gateway's or a neighbour's, and needs nothing more. @peer is set to the original source, or to
- * zero if the frame is not let in (protocol 4.8).
+ * was a gateway's or a neighbour's, and needs nothing more. @peer is set to the original
+ * source, or to zero if the frame is not let in (protocol 4.8).
  */
 static noinline bool rcv_through_gateway(struct oae_port *port,
 					 const struct oae_frame *f,

@@ -53,13 +53,15 @@ static const char doc[] =
 	"Kinds: rcv, send, post, cancel, timer, note, outcome, port; and link, which are the notes "
 	"that say what becomes of a link: opened, down, up, resolved, peer_new, gone, ...; and "
 	"neighbour; and zone, of the gateway. Without a kind: all but link, neighbour and zone. The "
-	"modules tell those of link, port, neighbour and zone; where some were missed, a line says how many. Of the other kinds modoae keeps the "
+	"modules tell those of link, port, neighbour and zone; where some were missed, a line says "
+	"how many. Of the other kinds modoae keeps the "
 	"last 256 of each processor. Where more happened than was looked at, a line says so. For all "
 	"of them: tracepoints, see oae(8).\n"
 	"\n"
 	"JSON: an object a line: time_us, peer, vc, kind, what, before, after, seq; of link also "
 	"port, text, number; of port: time_us, port, kind, what, number; of neighbour also id, "
-	"address; of zone: time_us, zone, kind, what, number. Or missed: N, and where it is not known how many missed: true.\n";
+	"address; of zone: time_us, zone, kind, what, number. Or missed: N, and where it is not "
+	"known how many missed: true.\n";
 
 static const struct argp_option options[] = {
 	{ "count", 'c', "N", 0, "end after N events", 0 },

@@ -72,7 +72,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		word = filter_arg(&a->filter, arg, words, state);
 		if (word >= 0 && a->what)
-			usage_error(state, "\"%s\": %s or %s, not both", arg, a->what, words[word]);
+			usage_error(state, "\"%s\": %s or %s, not both", arg, a->what,
+				    words[word]);
 		if (word >= 0)
 			a->what = words[word];
 		return 0;
