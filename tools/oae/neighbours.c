@@ -20,9 +20,8 @@ static const char doc[] =
 	"\vExamples:\n"
 	"  oae neighbours                     who is there\n"
 	"  oae -j neighbours                  for programs\n"
-	"  echo hi | oae send id:1020ae0000002    to one of them\n"
 	"\n"
-	"An id is claimed, not proven. HEARD is how long ago that was; a host that says nothing "
+	"Other commands take an id as the peer: oae send id:1020ae0000002. An id is claimed, not proven. HEARD is how long ago that was; a host that says nothing "
 	"for four minutes is forgotten. It is no sign of whether a link works.\n"
 	"JSON: an array of objects: id, port, address, mtu, heard_ms, inc.\n";
 
