@@ -9,7 +9,7 @@
 #include "way.h"
 
 /* An id below this could be taken for a MAC, and is none. */
-#define OAE_ID_LEAST		(1ULL << 48)
+#define OAE_ID_LEAST		0x1000000000000ULL	/* 2^48 */
 
 #define OAE_NEIGH_MOST		1024	/* entries a namespace */
 #define OAE_NEIGH_AN_ID		16	/* of them, of one id */

@@ -93,12 +93,12 @@ static enum oaeip_bad spec_outline(const u8 *b, size_t have, size_t total,
 		return OAEIP_BAD_HLEN;
 	if (b[3] & 0x80)
 		return OAEIP_BAD_FLAGS;
-	if (b[1] < 1 || b[1] > 14)
+	if (b[1] < 1 || b[1] > 15)
 		return OAEIP_BAD_OPCODE;
 	via = b[3] & 0x20;
 	if (hdr != (via ? 52 : 40))
 		return OAEIP_BAD_HLEN;
-	if (via && b[1] == 13)
+	if (via && (b[1] == 13 || b[1] == 15))
 		return OAEIP_BAD_OPCODE;
 	if (!via && b[1] != 13)
 		return OAEIP_BAD_VIA;
