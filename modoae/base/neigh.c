@@ -34,6 +34,7 @@
  * @mac: its address there
  * @slot: its place in oae_neighbours.slot
  * @what: what it said; heard and again change under the lock
+ * @rcu: frees it
  */
 struct oae_neighbour {
 	struct hlist_node by_where;

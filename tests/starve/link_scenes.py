@@ -70,8 +70,7 @@ class Links:
         self.second = Cable(self.a, "wa", self.b, "wb", mtu=9000)
         self._vcs = itertools.cycle(range(1, 250))
         self.scenes = [self.loading, self.namespace, self.knobs, self.netlink, self.noc, self.files,
-                       self.many, self.strangers, self.udp,
-                       self.paths]
+                       self.many, self.strangers, self.udp, self.neighbours, self.paths]
 
     # Coming and going.
 
@@ -299,6 +298,28 @@ class Links:
         for host, dev in (self.a, "wa"), (self.b, "wb"):
             host.knob("dev", f"-{dev}")
             host.knob("discover", 0)
+
+    def neighbours(self):
+        """Each hears of the other, if not at once, then when that is repeated."""
+        scene, netlink = Scene(), Netlink(self.a)
+        yield scene
+        heard = [host.stat("node_heard") for host in self.hosts]
+        for host in self.hosts:
+            scene.set_knob(host, "discover", 1)
+        try:
+            patiently(lambda: all(host.stat("node_heard") > before
+                                  for host, before in zip(self.hosts, heard)), "HELLOs", 1)
+        except AssertionError:
+            pass                                    # there was no memory for one
+        scene.attempt(self.a.neighbours)
+        scene.attempt(netlink.dump, 11)
+        yield scene
+        netlink.close()
+        patiently(lambda: all(host.neighbours() for host in self.hosts), "each to know the other")
+        for host in self.hosts:
+            host.knob("discover", 0)
+        if any(host.neighbours() for host in self.hosts):
+            raise Finding("discover=0, and there are neighbours")
 
     def files(self):
         """All that /dev/oae can do."""
