@@ -141,7 +141,7 @@ struct oae_node {
 	u8 nhmac[ETH_ALEN];		/* the knob, zero: auto; kernel_param_lock */
 	bool shut;			/* the knob `shutdown` */
 
-	u64 id;				/* 0: no port was ever bound; RTNL to change it */
+	u64 id;				/* 0: not known yet; RTNL, without a port, to change it */
 	u64 auto_id;			/* that of the first port ever bound; RTNL */
 	u64 inc;			/* incarnation of the node, no link's */
 	struct oae_neighbours *neigh;	/* NULL: no port was ever bound */

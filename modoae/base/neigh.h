@@ -51,7 +51,7 @@ struct oae_neighbour;
 struct oae_neighbours {
 	struct oae_node *node;
 	struct timer_list timer;
-	spinlock_t lock;	/* the table, and when ports say HELLO */
+	spinlock_t lock;	/* see above */
 	unsigned int count;
 	u32 seed;
 	atomic64_t new_window;

@@ -53,8 +53,8 @@ static int node_found_make(struct oae_node *node)
  * oae_node_use() - allocate what a node needs once it has a port
  * @node: the node
  *
- * A namespace without a port never pays for counters, event log, news, neighbours and what
- * finds tags fast. They stay until the namespace is gone, charged to the memory cgroup of
+ * A namespace without a port never pays for counters, event log, news, neighbours and
+ * what finds tags fast. They stay until the namespace is gone, charged to the memory cgroup of
  * the task that binds the first port.
  *
  * Context: process, may sleep; under node->dev_lock.

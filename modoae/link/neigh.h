@@ -9,7 +9,7 @@
 #include "way.h"
 
 /* An id below this could be taken for a MAC, and is none. */
-#define OAE_ID_LEAST		0x1000000000000ULL	/* 2^48 */
+#define OAE_ID_LEAST		0x1000000000000ULL
 
 #define OAE_NEIGH_MOST		1024	/* entries a namespace */
 #define OAE_NEIGH_AN_ID		16	/* of them, of one id */
@@ -17,7 +17,7 @@
 
 #define OAE_NEIGH_MS		1000000ULL
 #define OAE_NEIGH_S		(1000 * OAE_NEIGH_MS)
-#define OAE_NEIGH_LIFE		(240 * OAE_NEIGH_S)	/* silence: three HELLOs */
+#define OAE_NEIGH_LIFE		(240 * OAE_NEIGH_S)	/* silence that is too long */
 
 /**
  * struct oae_neigh - what was heard of a host at one port, from one address

@@ -124,6 +124,10 @@ class Hostile(unittest.TestCase):
             "queue": 0, "rtt_us": 1821, "kid": "0x0000020ae0000001", "age_s": 12,
             "lanes": 3, "cwnd": 8, "window": 16, "repaired": 2, "failures": 1})
         self.assertEqual(self.oae("show", "links").decode().split()[-3:], ["3/8/16", "2", "1"])
+        neighbour, = json.loads(self.oae("-j", "neighbours"))
+        self.assertEqual(neighbour, {
+            "id": "id:0001020ae0000001", "port": "eth0", "address": "02:0a:e0:00:00:01",
+            "mtu": 1500, "heard_ms": 1234, "inc": "0xfedcba9876543210"})
         # A module that has no window says nothing of one.
         old = "".join(line[:line.index(end)] + end + "\n"
                       for line, end in ((HEAD, "age_s"), (LINK, "       12")))

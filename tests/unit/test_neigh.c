@@ -194,7 +194,7 @@ TEST(test_another_at_its_address)
 	assert_int_equal(hear(&e, &nobody, f, NOW + OAE_NEIGH_LIFE + 1), OAE_HEARD_CHANGED);
 }
 
-/* Of the rivals none, the same node elsewhere, another, both; for a new entry and one of another. */
+/* Rivals: none, the node elsewhere, another, both; for an entry that is new, or another's. */
 TEST(test_rivals)
 {
 	for (unsigned int i = 0; i < 8; i++) {

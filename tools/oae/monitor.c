@@ -60,8 +60,8 @@ static const char doc[] =
 	"\n"
 	"JSON: an object a line: time_us, peer, vc, kind, what, before, after, seq; of link also "
 	"port, text, number; of port: time_us, port, kind, what, number; of neighbour also id, "
-	"address; of zone: time_us, zone, kind, what, number. Or missed: N, and where it is not "
-	"known how many missed: true.\n";
+	"address; of zone: time_us, zone, kind, what, number. Or missed: N, and where it is not known "
+	"how many missed: true.\n";
 
 static const struct argp_option options[] = {
 	{ "count", 'c', "N", 0, "end after N events", 0 },

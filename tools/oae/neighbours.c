@@ -18,10 +18,10 @@ static const char doc[] =
 	"Hosts with the module on the segments of the ports, as they say it themselves: each under "
 	"its id, at every port that heard it.\n"
 	"\vExamples:\n"
-	"  oae neighbours                     who is there\n"
-	"  oae -j neighbours                  for programs\n"
+	"  oae neighbours       who is there\n"
+	"  oae -j neighbours    for programs\n"
 	"\n"
-	"Other commands take an id as the peer: oae send id:1020ae0000002. An id is claimed, not proven. HEARD is how long ago that was; a host that says nothing "
+	"An id is an address: oae send id:1020ae0000002 hello. It is claimed, not proven. HEARD is how long ago that was; a host that says nothing "
 	"for four minutes is forgotten. It is no sign of whether a link works.\n"
 	"JSON: an array of objects: id, port, address, mtu, heard_ms, inc.\n";
 
