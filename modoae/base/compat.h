@@ -42,9 +42,9 @@ static inline void oae_user_iter(struct iov_iter *iter, unsigned int dir,
 
 /* 6.17: udp_tunnel*_xmit_skb() take the flags of the control block, too */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
-#define oae_udp_xmit_by(function, ...) (function)(__VA_ARGS__)
+#define oae_udp_xmit_by(function, ...) function(__VA_ARGS__)
 #else
-#define oae_udp_xmit_by(function, ...) (function)(__VA_ARGS__, 0)
+#define oae_udp_xmit_by(function, ...) function(__VA_ARGS__, 0)
 #endif
 #define oae_udp4_xmit(...) oae_udp_xmit_by(udp_tunnel_xmit_skb, __VA_ARGS__)
 #define oae_udp6_xmit(...) oae_udp_xmit_by(udp_tunnel6_xmit_skb, __VA_ARGS__)

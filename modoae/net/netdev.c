@@ -472,7 +472,7 @@ static bool netdev_port_goes(const struct oae_port *port,
 			return undo ? test_bit(i, c->done) : c->sign[i] == '-';
 	if (undo)
 		return false;
-	return c->every ? port->udp != NULL : !c->n || !c->sign[0];
+	return c->every ? !!port->udp : !c->n || !c->sign[0];
 }
 
 /* The place of a name among those that `*` leaves out, or node->nbut. */

@@ -36,35 +36,39 @@
 
 /* Functions of udp_tunnel and ip6_udp_tunnel; NULL not needed yet. They stay. */
 static struct {
-	typeof(&setup_udp_tunnel_sock) setup;
-	typeof(&udp_tunnel_sock_release) release;
-	typeof(&udp_tunnel_xmit_skb) xmit4;
+	typeof(setup_udp_tunnel_sock) *setup;
+	typeof(udp_tunnel_sock_release) *release;
+	typeof(udp_tunnel_xmit_skb) *xmit4;
 #if IS_ENABLED(CONFIG_IPV6)
-	typeof(&udp_tunnel6_xmit_skb) xmit6;
+	typeof(udp_tunnel6_xmit_skb) *xmit6;
 #endif
 } udpdev_tunnel;
-static DEFINE_MUTEX(udpdev_tunnel_lock);
+static DEFINE_MUTEX(udpdev_tunnel_lock);	/* changes of udpdev_tunnel */
 
-#define UDPDEV_GET(_pointer, _function)					\
-	((_pointer) || ((_pointer) = symbol_request(_function)))
-#define UDPDEV_PUT(_pointer, _function)					\
-	do {								\
-		if (_pointer)						\
-			symbol_put(_function);				\
-		(_pointer) = NULL;					\
-	} while (0)
+static bool udpdev_tunnel_get6(void)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (!udpdev_tunnel.xmit6)
+		udpdev_tunnel.xmit6 = symbol_request(udp_tunnel6_xmit_skb);
+	return udpdev_tunnel.xmit6;
+#else
+	return false;
+#endif
+}
 
 static bool udpdev_tunnel_get(bool v6)
 {
 	bool got;
 
 	mutex_lock(&udpdev_tunnel_lock);
-	got = UDPDEV_GET(udpdev_tunnel.setup, setup_udp_tunnel_sock) &&
-	      UDPDEV_GET(udpdev_tunnel.release, udp_tunnel_sock_release) &&
-	      UDPDEV_GET(udpdev_tunnel.xmit4, udp_tunnel_xmit_skb);
-#if IS_ENABLED(CONFIG_IPV6)
-	got = got && (!v6 || UDPDEV_GET(udpdev_tunnel.xmit6, udp_tunnel6_xmit_skb));
-#endif
+	if (!udpdev_tunnel.setup)
+		udpdev_tunnel.setup = symbol_request(setup_udp_tunnel_sock);
+	if (!udpdev_tunnel.release)
+		udpdev_tunnel.release = symbol_request(udp_tunnel_sock_release);
+	if (!udpdev_tunnel.xmit4)
+		udpdev_tunnel.xmit4 = symbol_request(udp_tunnel_xmit_skb);
+	got = udpdev_tunnel.setup && udpdev_tunnel.release && udpdev_tunnel.xmit4 &&
+	      (!v6 || udpdev_tunnel_get6());
 	mutex_unlock(&udpdev_tunnel_lock);
 	return got;
 }
@@ -76,11 +80,15 @@ static bool udpdev_tunnel_get(bool v6)
  */
 void oae_udp_exit(void)
 {
-	UDPDEV_PUT(udpdev_tunnel.setup, setup_udp_tunnel_sock);
-	UDPDEV_PUT(udpdev_tunnel.release, udp_tunnel_sock_release);
-	UDPDEV_PUT(udpdev_tunnel.xmit4, udp_tunnel_xmit_skb);
+	if (udpdev_tunnel.setup)
+		symbol_put(setup_udp_tunnel_sock);
+	if (udpdev_tunnel.release)
+		symbol_put(udp_tunnel_sock_release);
+	if (udpdev_tunnel.xmit4)
+		symbol_put(udp_tunnel_xmit_skb);
 #if IS_ENABLED(CONFIG_IPV6)
-	UDPDEV_PUT(udpdev_tunnel.xmit6, udp_tunnel6_xmit_skb);
+	if (udpdev_tunnel.xmit6)
+		symbol_put(udp_tunnel6_xmit_skb);
 #endif
 }
 
@@ -92,7 +100,7 @@ static void udpdev_count(struct oae_udp *udp, enum oae_udp_stat stat, u64 n)
 /* --- sending -------------------------------------------------------------------- */
 
 static struct dst_entry *udpdev_route4(const struct oae_udp *udp,
-				    const struct oae_udp_end *to, struct flowi4 *fl)
+				       const struct oae_udp_end *to, struct flowi4 *fl)
 {
 	struct rtable *rt;
 
@@ -114,7 +122,7 @@ static struct dst_entry *udpdev_route4(const struct oae_udp *udp,
 }
 
 static struct dst_entry *udpdev_route6(const struct oae_udp *udp,
-				    const struct oae_udp_end *to, struct flowi6 *fl)
+				       const struct oae_udp_end *to, struct flowi6 *fl)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	memset(fl, 0, sizeof(*fl));
@@ -149,7 +157,7 @@ static unsigned int udpdev_path_mtu(const struct oae_udp *udp, const struct dst_
 
 /* Send a frame: consumes it and @dst. */
 static void udpdev_send_on(struct oae_udp *udp, struct dst_entry *dst, struct sk_buff *skb,
-			struct flowi4 *fl4, struct flowi6 *fl6, u16 port)
+			   struct flowi4 *fl4, struct flowi6 *fl6, u16 port)
 {
 	__be16 from = htons(udp->local.port), to = htons(port);
 
@@ -590,7 +598,7 @@ int oae_udp_name(struct oae_node *node, const struct oae_udp_end *local,
 }
 
 static int udpdev_make(struct oae_node *node, const struct oae_udp_end *local,
-		    char name[IFNAMSIZ])
+		       char name[IFNAMSIZ])
 {
 	struct oae_udp *udp = udpdev_alloc(node, local);
 	int err;
@@ -619,8 +627,9 @@ static int udpdev_make(struct oae_node *node, const struct oae_udp_end *local,
  *
  * Context: process, may sleep; under node->dev_lock; takes RTNL.
  *
- * Return: 0; -EPROTONOSUPPORT no udp_tunnel; -EADDRNOTAVAIL no address of this namespace; -EADDRINUSE the UDP port is not
- * free; another error of creating a socket or a device; -ENOMEM.
+ * Return: 0; -EPROTONOSUPPORT no udp_tunnel; -EADDRNOTAVAIL no address of this namespace;
+ * -EADDRINUSE the UDP port is not free; another error of creating a socket or a device;
+ * -ENOMEM.
  */
 int oae_udp_make(struct oae_node *node, const struct oae_udp_end *local,
 		 char name[IFNAMSIZ])

@@ -37,7 +37,7 @@ struct oae_udp_stats {
  * @nfriends: how many
  */
 struct oae_udp_table {
-	spinlock_t lock;
+	spinlock_t lock;	/* changes */
 	siphash_key_t key;
 	struct hlist_head hash[1 << OAE_UDP_HASH_BITS];
 	struct list_head strangers;

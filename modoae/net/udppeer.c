@@ -182,12 +182,14 @@ bool oae_udp_hear(struct oae_udp *udp, const u8 mac[ETH_ALEN],
 		  const struct oae_udp_end *from)
 {
 	struct udp_peer *peer = peer_find(&udp->table, ether_addr_to_u64(mac));
+	unsigned long now = jiffies;
 
 	if (unlikely(!peer || !oae_udp_same(&peer->end, from) ||
 		     READ_ONCE(peer->gen) != READ_ONCE(udp->node->udp_gen)))
 		return peer_judge(udp, mac, from);
-	if (READ_ONCE(peer->heard) != jiffies)
-		WRITE_ONCE(peer->heard, jiffies);
+	/* The line of the cache is shared: not written for each frame. */
+	if (READ_ONCE(peer->heard) != now)
+		WRITE_ONCE(peer->heard, now);
 	return true;
 }
 

@@ -70,7 +70,8 @@ class Links:
         self.second = Cable(self.a, "wa", self.b, "wb", mtu=9000)
         self._vcs = itertools.cycle(range(1, 250))
         self.scenes = [self.loading, self.namespace, self.knobs, self.netlink, self.noc, self.files,
-                       self.many, self.strangers, self.udp, self.neighbours, self.paths]
+                       self.many, self.strangers, self.udp, self.udp6, self.neighbours,
+                       self.paths]
 
     # Coming and going.
 
@@ -247,10 +248,16 @@ class Links:
 
     def udp(self):
         """A UDP port comes, carries, and goes; its peer's stays."""
+        yield from self._udp("10.9.0.1", "10.9.0.2")
+
+    def udp6(self):
+        """The same over IPv6."""
+        yield from self._udp("fd00:9::1", "fd00:9::2")
+
+    def _udp(self, own, peer):
         scene, vc = Scene(), next(self._vcs)
         ledger = Ledger(scene)
         self._clear(vc)
-        own, peer = "10.9.0.1", "10.9.0.2"
         for host, dev, address in (self.a, "va", own), (self.b, "vb", peer):
             address_of(host, dev, address)
         self.b.knob("dev", f"+udp:{peer}")
@@ -266,7 +273,7 @@ class Links:
         for host, dev, address, target in ((self.a, "va", own, self.cable.mac_b),
                                            (self.b, "vb", peer, self.cable.mac_a)):
             host.knobs(dev=dev, udp_peers="", vci=0, target=target)
-            host.sh(f"ip addr del {address}/24 dev {dev}")
+            host.sh(f"ip addr del {address}/{64 if ':' in address else 24} dev {dev}")
             if host.has_link("oaeudp0"):
                 raise Finding("a UDP port was released, and its device is there")
 

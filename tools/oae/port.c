@@ -36,11 +36,18 @@ static const char *const verbs[] = { "add", "del", "show", NULL };
 
 enum { ADD, DEL, SHOW };
 
+/* udp:ADDR[:PORT], which the module looks at. */
+static bool is_udp(const char *arg)
+{
+	return !strncmp(arg, "udp:", 4) && strlen(arg) < 56 && !strchr(arg, ',');
+}
+
 static void dev_arg(struct args *a, const char *arg, struct argp_state *state)
 {
 	if (a->verb >= SHOW)
 		usage_error(state, "\"%s\": show takes no device, it shows all", arg);
-	if (strncmp(arg, "udp:", 4) && (!*arg || strlen(arg) >= IFNAMSIZ || strpbrk(arg, ",/ \t\n") || strchr("+-", *arg)))
+	if (!is_udp(arg) && (!*arg || strlen(arg) >= IFNAMSIZ || strpbrk(arg, ",/ \t\n") ||
+			     strchr("+-", *arg)))
 		usage_error(state, "\"%s\" is not the name of a device: 1 to 15 characters, no "
 			    "comma, slash or blank", arg);
 	a->dev = grow(a->dev, a->ndev + 1, sizeof(*a->dev));
