@@ -29,22 +29,28 @@ static int __net_init oae_net_init(struct net *net)
 	oae_share_init(node);
 	oae_unclaimed_init(node);
 	oae_knobs_init(node);
-	oae_params_init(node);
 	oae_target_init(node);
 
-	err = oae_tags_init(node, oae_tag_timer);
+	err = oae_params_init(node);
 	if (err)
 		return err;
+	err = oae_tags_init(node, oae_tag_timer);
+	if (err)
+		goto exit_params;
 	err = oae_procfs_init(node);
-	if (err) {
-		oae_tags_exit(node);
-		return err;
-	}
+	if (err)
+		goto exit_tags;
 
 	mutex_lock(&oae_nodes_lock);
 	list_add_tail(&node->list, &oae_nodes);
 	mutex_unlock(&oae_nodes_lock);
 	return 0;
+
+exit_tags:
+	oae_tags_exit(node);
+exit_params:
+	oae_params_exit(node);
+	return err;
 }
 
 /*
@@ -113,8 +119,10 @@ static void __net_exit oae_net_exit_batch(struct list_head *nets)
 		oae_tags_exit(node);
 	}
 	rcu_barrier();		/* tags being freed may count in the node */
-	list_for_each_entry(net, nets, exit_list)
+	list_for_each_entry(net, nets, exit_list) {
+		oae_params_exit(oae_node(net));
 		oae_node_exit(oae_node(net));
+	}
 }
 
 /*

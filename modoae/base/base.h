@@ -99,6 +99,19 @@ struct oae_addr {
 };
 
 #define OAE_MAX_PEERS	64
+
+/**
+ * struct oae_udp_peers - the value of the knob `udp_peers`
+ * @rcu: freed after RCU
+ * @n: how many
+ * @end: the endpoints
+ */
+struct oae_udp_peers {
+	struct rcu_head rcu;
+	unsigned int n;
+	struct oae_udp_end end[OAE_MAX_PEERS];
+};
+
 #define OAE_MAX_BUT	16	/* devices that `dev=*` leaves out */
 #define OAE_UDP_TEXT	56	/* "udp:[", an IPv6 address, "]:65535", and the 0 */
 
@@ -131,12 +144,11 @@ struct oae_node {
 	struct oae_knobs knobs;
 	struct oae_link_cfg __rcu *cfg;	/* knobs in the core's units, in cfgs */
 	struct oae_link_cfg cfgs[2];	/* one is in use, the other free */
-	seqlock_t addr_lock;		/* target, peers, npeers, udp_peers, nudp_peers */
+	seqlock_t addr_lock;		/* target, peers, npeers */
 	struct oae_addr target;		/* read with oae_target() */
 	struct oae_addr peers[OAE_MAX_PEERS];
 	unsigned int npeers;
-	struct oae_udp_end udp_peers[OAE_MAX_PEERS];
-	unsigned int nudp_peers;
+	struct oae_udp_peers __rcu *udp_peers;	/* NULL: none */
 	unsigned int udp_gen;		/* how often `udp_peers` was written */
 	u8 nhmac[ETH_ALEN];		/* the knob, zero: auto; kernel_param_lock */
 	bool shut;			/* the knob `shutdown` */

@@ -71,24 +71,23 @@ int oae_udp_print(const struct oae_udp_end *end, char *buf, size_t size)
  * @v6: the family of addresses
  * @end: filled in; port 0 if there is none
  *
- * Context: any but hard interrupts.
+ * Context: any but hard interrupts; under rcu_read_lock().
  */
 void oae_udp_peer(struct oae_node *node, const u8 mac[ETH_ALEN], bool v6,
 		  struct oae_udp_end *end)
 {
+	const struct oae_udp_peers *peers = rcu_dereference(node->udp_peers);
 	u8 other[ETH_ALEN] __aligned(2);
-	unsigned int i, n, seq;
+	unsigned int i;
 
-	do {
-		end->port = 0;
-		seq = read_seqbegin(&node->addr_lock);
-		n = min_t(unsigned int, READ_ONCE(node->nudp_peers), OAE_MAX_PEERS);
-		for (i = 0; i < n && !end->port; i++) {
-			if (node->udp_peers[i].v6 != v6)
-				continue;
-			oae_udp_mac(&node->udp_peers[i], other);
-			if (ether_addr_equal(other, mac))
-				*end = node->udp_peers[i];
-		}
-	} while (read_seqretry(&node->addr_lock, seq));
+	end->port = 0;
+	for (i = 0; peers && i < peers->n; i++) {
+		if (peers->end[i].v6 != v6)
+			continue;
+		oae_udp_mac(&peers->end[i], other);
+		if (!ether_addr_equal_unaligned(other, mac))
+			continue;
+		*end = peers->end[i];
+		return;
+	}
 }

@@ -11,7 +11,8 @@ void oae_knobs_init(struct oae_node *node);
 int oae_knobs_check_defaults(void);
 
 /* params.c: the other parameters, and the node that a parameter acts on */
-void oae_params_init(struct oae_node *node);
+int oae_params_init(struct oae_node *node);
+void oae_params_exit(struct oae_node *node);
 int oae_params_owner(void **owner, bool write);
 int oae_params_start(void);
 void oae_params_stop(void);

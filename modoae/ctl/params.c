@@ -24,8 +24,7 @@ static struct {
 	struct oae_addr target;
 	struct oae_addr peers[OAE_MAX_PEERS];
 	unsigned int npeers;
-	struct oae_udp_end udp_peers[OAE_MAX_PEERS];
-	unsigned int nudp_peers;
+	struct oae_udp_peers udp_peers;
 	u8 nhmac[ETH_ALEN];
 	u64 id;
 	int step;
@@ -98,17 +97,37 @@ static void oae_params_return(void)
  * oae_params_init() - initialise the parameters of a new node from the template
  * @node: the node, not published yet
  *
- * Context: process.
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -ENOMEM.
  */
-void oae_params_init(struct oae_node *node)
+int oae_params_init(struct oae_node *node)
 {
+	struct oae_udp_peers *udp_peers = NULL;
+
+	if (oae_template.udp_peers.n) {
+		udp_peers = kmemdup(&oae_template.udp_peers, sizeof(*udp_peers), GFP_KERNEL);
+		if (!udp_peers)
+			return -ENOMEM;
+	}
+	RCU_INIT_POINTER(node->udp_peers, udp_peers);
 	memcpy(node->peers, oae_template.peers, sizeof(node->peers));
 	node->npeers = oae_template.npeers;
-	memcpy(node->udp_peers, oae_template.udp_peers, sizeof(node->udp_peers));
-	node->nudp_peers = oae_template.nudp_peers;
 	ether_addr_copy(node->nhmac, oae_template.nhmac);
 	node->step = oae_template.step;
 	node->shut = oae_template.shut;
+	return 0;
+}
+
+/**
+ * oae_params_exit() - free what the parameters of a node have allocated
+ * @node: the node, which has no port and whose parameters nobody sets any more
+ *
+ * Context: process.
+ */
+void oae_params_exit(struct oae_node *node)
+{
+	kfree(rcu_dereference_protected(node->udp_peers, true));
 }
 
 /* Bind and release devices. Drops kernel_param_lock while links are closing. */
@@ -313,32 +332,32 @@ static bool params_udp_peer_twice(const struct oae_udp_end *ends, unsigned int n
 	return false;
 }
 
-/* The list becomes an array in s->data, their number s->number. */
+/* The list becomes a struct oae_udp_peers in s->data. */
 static int params_parse_udp_peers(void *owner, struct oae_setting *s,
 				  struct oae_refusal *why)
 {
 	char *item, *rest = *s->val ? s->val : NULL;
-	struct oae_udp_end *ends;
+	struct oae_udp_peers *peers;
 	int err;
 
-	ends = kcalloc(OAE_MAX_PEERS, sizeof(*ends), GFP_KERNEL);
-	if (!ends)
+	peers = kzalloc(sizeof(*peers), GFP_KERNEL_ACCOUNT);
+	if (!peers)
 		return -ENOMEM;
-	s->data = ends;
+	s->data = peers;
 	while ((item = strsep(&rest, ",")) != NULL) {
 		item = strim(item);
-		if (s->number == OAE_MAX_PEERS)
+		if (peers->n == OAE_MAX_PEERS)
 			return oae_refuse(why, "udp_peers", item, -E2BIG,
 					  "takes up to "
 					  __stringify(OAE_MAX_PEERS) " endpoints");
-		err = oae_udp_parse(&ends[s->number], item);
+		err = oae_udp_parse(&peers->end[peers->n], item);
 		if (err)
 			return oae_refuse(why, "udp_peers", item, err,
 					  OAE_UDP_PEERS_TAKES);
-		if (params_udp_peer_twice(ends, s->number))
+		if (params_udp_peer_twice(peers->end, peers->n))
 			return oae_refuse(why, "udp_peers", item, -EEXIST,
 					  "has the low 24 bits of another address");
-		s->number++;
+		peers->n++;
 	}
 	return 0;
 }
@@ -346,34 +365,39 @@ static int params_parse_udp_peers(void *owner, struct oae_setting *s,
 static int params_apply_udp_peers(void *owner, struct oae_setting *s,
 				  struct oae_refusal *why)
 {
+	struct oae_udp_peers *old, *new = s->data;
 	struct oae_node *node = owner;
 
-	if (node) {
-		write_seqlock_bh(&node->addr_lock);
-		memcpy(node->udp_peers, s->data, sizeof(node->udp_peers));
-		WRITE_ONCE(node->nudp_peers, s->number);
-		write_sequnlock_bh(&node->addr_lock);
-		/* Pairs with the smp_rmb() in peer_judge(): who sees it sees the list. */
-		smp_wmb();
-		WRITE_ONCE(node->udp_gen, node->udp_gen + 1);
-	} else {
-		memcpy(oae_template.udp_peers, s->data, sizeof(oae_template.udp_peers));
-		oae_template.nudp_peers = s->number;
+	if (!node) {
+		oae_template.udp_peers = *new;
+		return 0;
 	}
+	old = rcu_dereference_protected(node->udp_peers, true);
+	if (new->n)
+		s->data = NULL;		/* the node's now */
+	else
+		new = NULL;
+	rcu_assign_pointer(node->udp_peers, new);
+	/* Pairs with the smp_load_acquire() in peer_judge(): who sees it sees the list. */
+	smp_store_release(&node->udp_gen, node->udp_gen + 1);
+	if (old)
+		kfree_rcu(old, rcu);
 	return 0;
 }
 
 static int params_print_udp_peers(void *owner, char *buf, size_t size)
 {
+	const struct oae_udp_peers *peers = &oae_template.udp_peers;
 	struct oae_node *node = owner;
-	const struct oae_udp_end *ends = node ? node->udp_peers : oae_template.udp_peers;
-	unsigned int i, count = node ? node->nudp_peers : oae_template.nudp_peers;
+	unsigned int i;
 	int n = 0;
 
-	for (i = 0; i < count; i++) {
+	if (node)
+		peers = rcu_dereference_protected(node->udp_peers, true);
+	for (i = 0; peers && i < peers->n; i++) {
 		if (i)
 			n += scnprintf(buf + n, size - n, ",");
-		n += oae_udp_print(&ends[i], buf + n, size - n);
+		n += oae_udp_print(&peers->end[i], buf + n, size - n);
 	}
 	return n;
 }

@@ -137,15 +137,14 @@ static bool peer_learn(struct oae_udp *udp, struct udp_peer *old, u64 mac,
 static bool peer_judge(struct oae_udp *udp, const u8 mac[ETH_ALEN],
 		       const struct oae_udp_end *from)
 {
-	unsigned int gen = READ_ONCE(udp->node->udp_gen);
+	/* Pairs with the smp_store_release() of a write to `udp_peers`. */
+	unsigned int gen = smp_load_acquire(&udp->node->udp_gen);
 	struct oae_udp_table *t = &udp->table;
 	u64 key = ether_addr_to_u64(mac);
 	struct oae_udp_known known;
 	struct udp_peer *peer;
 	bool good = false;
 
-	/* Pairs with the smp_wmb() of a write to `udp_peers`. */
-	smp_rmb();
 	spin_lock_bh(&t->lock);
 	peer = peer_find(t, key);
 	peer_known(udp, peer, mac, &known);

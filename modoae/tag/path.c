@@ -600,6 +600,8 @@ static bool path_rcv_proven(struct oae_tag *tag, struct oae_run *ev, struct oae_
 	/* A port that is down carries no frames, whatever it hears. */
 	if (i < 0 || i >= OAE_PATHS_MAX || !ps->path[i].up)
 		return false;
+	if (f->path.role != OAE_PATH_ANSWER && f->path.role != OAE_PATH_PROBE)
+		return false;
 	if (f->path.role == OAE_PATH_ANSWER)
 		return oae_path_answered(ps, i, f->path.nonce, ev->now);
 	ps->path[i].proven = true;

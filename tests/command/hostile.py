@@ -50,13 +50,16 @@ PATHS = ("port             vc peer              path by              to         
          "        0        -\n"
          "eth0              0 02:0a:e0:00:00:01    1 7               02:0a:e0:00:00:07 good   yes   9000"
          "      412       17\n")
-PLAIN = {"modoae/tags": HEAD + LINK, "modoae/paths": PATHS, "modoae/stats": STATS, "modoae/ev_log": LOG,
+NEIGHBOURS = ("id               port            mac                 mtu heard_ms inc             \n"
+              "0001020ae0000001 eth0            02:0a:e0:00:00:01  1500     1234 fedcba9876543210\n")
+PLAIN = {"modoae/tags": HEAD + LINK, "modoae/paths": PATHS, "modoae/neighbours": NEIGHBOURS,
+         "modoae/stats": STATS, "modoae/ev_log": LOG,
          "modoaeip/zones": ZONES, "modoaeip/mactbl": NODES, "modoaeip/stats": STATS,
          "sys/module/modoae/parameters/dev": "eth0,lo\n"}
 
 # Each command, and whether what it prints is one value or one a line.
-LOOKS = ("show", "show paths", "show zones", "show nodes", "stats", "stats -z", "stats -z note", "metrics",
-         "port", "top -b -c 1 -i 0.01", "monitor -a -c 2")
+LOOKS = ("show", "show paths", "show zones", "show nodes", "stats", "stats -z", "stats -z note",
+         "metrics", "port", "neighbours", "top -b -c 1 -i 0.01", "monitor -a -c 2")
 LINES = ("top", "monitor")
 
 

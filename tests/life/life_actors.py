@@ -393,6 +393,7 @@ class Knobs(Actor):
         "use_gw": ("0", "1", "auto", "auto"), "shutdown": (1, 0, 0), "wkstep": (1, "s", "s", 0, 0),
         "nhmac": ("auto", "auto", mac(98), mac(1)), "peers": ("", mac(1), "x" * 300),
         "target": (mac(1), mac(2), f"e1/{mac(3)}", "nonsense", ""), "stats": ("x",),
+        "udp_peers": ("", "10.0.0.9", "10.0.0.9:7,fd00::1", "nonsense"),
     }
 
     def do_knob(self):

@@ -46,6 +46,7 @@ DEFAULTS = {
     "max_len": "65536", "sndq": "64", "rcvbuf": "262144", "stranger_pps": "200",
     "accept": "any", "target": "", "peers": "", "wkstep": "0", "shutdown": "0",
     "ethertype": "0x88b5", "dev": "", "use_gw": "auto", "nhmac": "auto",
+    "udp_peers": "",
     "region_max": "1048576", "doubt_s": "3600", "window": "16", "pack": "1",
     "paths": "8",
     "discover": "0",        # as load() has it; test_neighbours is without

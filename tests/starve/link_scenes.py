@@ -113,7 +113,7 @@ class Links:
         self.down()
         # The first to ask is to be insmod: see Starve.once().
         yield scene
-        scene.attempt(load, tag_seq=5, peers="1", dev="")
+        scene.attempt(load, tag_seq=5, peers="1", dev="", udp_peers="10.9.0.9")
         if loaded():
             self.down()
         elif Path("/proc/net/modoae").exists() or Path("/sys/kernel/debug/modoae").exists():

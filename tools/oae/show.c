@@ -92,7 +92,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options, parse, "[links|paths|zones|nodes] [port PORT] [peer ADDR] [vc N] [state STATE]", doc,
+	options, parse,
+	"[links|paths|zones|nodes] [port PORT] [peer ADDR] [vc N] [state STATE]", doc,
 	common_options, NULL, NULL
 };
 
