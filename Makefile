@@ -36,6 +36,10 @@ demo-gateway: setup-demo	## hosts in two Ethernet zones, a gateway each, a route
 	$(Q)tools/build
 	$(Q)tools/demo-gateway
 
+demo-failover: setup-demo	## two hosts, two cables, a copy, and cables that are pulled
+	$(Q)tools/build
+	$(Q)tools/demo-failover
+
 # Every stage runs, whatever became of the others; all must pass.
 LANES	?= 1
 
@@ -223,4 +227,4 @@ check-%:
 	$(Q)tools/setup --check $*
 
 .NOTPARALLEL:
-.PHONY: all deps programs test-programs quick test-long soak life-storm faults storm wirefuzz demo demo-gateway test test-debug starve coverage check bench bench-rows matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb rpm test-packages clean help
+.PHONY: all deps programs test-programs quick test-long soak life-storm faults storm wirefuzz demo demo-gateway demo-failover test test-debug starve coverage check bench bench-rows matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb rpm test-packages clean help

@@ -235,7 +235,8 @@ class Failover(TwoCables):
         self.assertTrue(traffic.running())
         traffic.stop()
         tally = traffic.finish(120 * SLOW)
-        self.assertEqual(set(tally), {"C", "got", "lost"})
+        # What is under way when the senders are asked to stop may be reversed; nothing is unknown.
+        self.assertEqual(set(tally) | {"R"}, {"C", "R", "got", "lost"})
         self.assertEqual((tally["got"], tally["lost"]), (tally["C"], 0))
 
 
