@@ -13,6 +13,7 @@ import test_sizes
 from oaenl import Netlink, attr, text
 from oaepeer import Peer
 from oaetest import Cable, Host, OaeTest, load, meanwhile, unload, wait_for
+from patience import SLOW
 from topology import OneCable
 from udp import HEAD, OVERHEAD, PORT, Capture, UdpCable, UdpCable6, UdpWire, address_of, low24, port_mac
 
@@ -217,7 +218,14 @@ class Coming(UdpTest):
                 self.b.knob("dev", "")
                 self.b.knob("dev", f"udp:{B}")
         self.b.knob("target", low24(A))
-        self.a.write(b"there", target=low24(B))
+        # What is queued goes first, and somebody has to read it.
+        writer = self.a.start_write(b"there", target=low24(B))
+
+        def ended():
+            self.b.read_all()
+            return writer.done
+        wait_for(ended, "the last one to be committed", 30 * SLOW)
+        self.assertEqual(writer.result(), 5)
 
     def test_namespace(self):
         """A namespace goes with its UDP ports, and with a link."""
