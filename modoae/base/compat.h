@@ -59,20 +59,26 @@ static inline void oae_user_iter(struct iov_iter *iter, unsigned int dir,
 
 /*
  * A device that needs no lock to send, and stays in its namespace. 6.12: the two became
- * members of the device; 6.15 renamed the second.
+ * members of the device; 6.15 renamed the second, and so did some 6.12: see Kbuild.
  */
-static inline void oae_netdev_set_own(struct net_device *dev)
-{
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
-	dev->features |= NETIF_F_LLTX | NETIF_F_NETNS_LOCAL;
-#elif LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
-	dev->lltx = true;
-	dev->netns_local = true;
+#define oae_netdev_set_own(dev)						\
+	((dev)->features |= NETIF_F_LLTX | NETIF_F_NETNS_LOCAL)
+#elif !defined(OAE_NETNS_IMMUTABLE)
+#define oae_netdev_set_own(dev)						\
+	do {								\
+		struct net_device *oae_own = (dev);			\
+		oae_own->lltx = true;					\
+		oae_own->netns_local = true;				\
+	} while (0)
 #else
-	dev->lltx = true;
-	dev->netns_immutable = true;
+#define oae_netdev_set_own(dev)						\
+	do {								\
+		struct net_device *oae_own = (dev);			\
+		oae_own->lltx = true;					\
+		oae_own->netns_immutable = true;			\
+	} while (0)
 #endif
-}
 
 /* 5.15: eth_hw_addr_set() */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(5, 15, 0)
