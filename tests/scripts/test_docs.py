@@ -31,6 +31,7 @@ def sources(module):
 HOST = {
     "make": ("tests/packages/test_install.py", '"install"'),        # which it begins with
     "make demo": ("tools/demo", "The promise was not kept"),        # which fails if it was not
+    "make demo-failover": ("tools/demo-failover", "The promise was not kept"),
     "make demo-gateway": ("tools/demo-gateway", "demo.Broken"),
     "sudo make install": ("tests/packages/test_install.py", 'self.make("install")'),
     "make deps": ("tests/scripts/test_setup.py", "install"),

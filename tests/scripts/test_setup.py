@@ -310,8 +310,9 @@ class Deps(Machine):
     def test_who_installs(self):
         """The demos and tests by themselves, first of all; what builds for this host never."""
         self.give("python3")
-        for target, group in {"demo": "demo", "demo-gateway": "demo", "test": "test",
-                              "quick": "test", "check": "check", "bench": "bench"}.items():
+        for target, group in {"demo": "demo", "demo-gateway": "demo",
+                              "demo-failover": "demo", "test": "test", "quick": "test",
+                              "check": "check", "bench": "bench"}.items():
             first = self.make("-n", target)[1].splitlines()[0]
             self.assertEqual(first, f"tools/setup {group}")
         for target in "all", "programs", "install", "dkms", "deb", "rpm":

@@ -24,7 +24,7 @@ static const char doc[] =
 	"  oae port add eth0          bind eth0\n"
 	"  oae port add eth1 eth2     and two more\n"
 	"  oae port add '*'           every one, later ones too\n"
-	"  oae port add udp:192.0.2.1 a UDP port on this address, where 0x88B5 does not pass\n"
+	"  oae port add udp:192.0.2.1 a UDP port, for networks of IP only\n"
 	"  oae port del eth0          release it: its links are closed\n"
 	"  oae -j port show           for programs\n"
 	"\n"

@@ -28,7 +28,7 @@ static const char doc[] =
 	"  oae show peer 02:0a:e0:00:00:02  those to a peer; 2 is enough\n"
 	"  oae show state down              open, down, opening, closing or closed\n"
 	"  oae show -p                      and who has them open, and who listens\n"
-	"  oae show paths                   the ports and addresses that a link has to choose from\n"
+	"  oae show paths                   ports and addresses that links may go by\n"
 	"  oae show zones                   the gateway's: how each zone is reached\n"
 	"  oae show nodes                   the gateway's: who is in which zone\n"
 	"  oae -j show                      for programs\n"
