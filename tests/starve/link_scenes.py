@@ -156,6 +156,7 @@ class Links:
         yield scene
         for name, value in (("dev", ""), ("dev", "va"), ("target", self.cable.mac_b),
                             ("peers", "1,2,3"), ("peers", ""), ("nhmac", "auto"),
+                            ("id", self.a.knob("id")),
                             ("keepalive_ms", 50)):
             scene.set_knob(self.a, name, value)
         for name in ("dev", "peers", "stats"):
@@ -322,6 +323,8 @@ class Links:
         scene.attempt(netlink.dump, 11)
         yield scene
         netlink.close()
+        for host in self.hosts:
+            host.knob("discover", 1)                    # it may have been refused
         patiently(lambda: all(host.neighbours() for host in self.hosts), "each to know the other")
         for host in self.hosts:
             host.knob("discover", 0)
