@@ -145,11 +145,11 @@ static int netdev_port_bind(struct oae_node *node, struct net_device *dev)
 }
 
 /*
- * Bind a device, and say why it is refused. 0; -ENODEV no such device; -EINVAL not Ethernet, or
+ * Bind a device, which was written as @item, and say why it is refused. 0; -ENODEV no such device; -EINVAL not Ethernet, or
  * its MTU is below OAE_MIN_MTU, or it is in a bond or a bridge; -EEXIST bound
  * already; -ENOMEM.
  */
-static int netdev_port_add(struct oae_node *node, const char *name,
+static int netdev_port_add(struct oae_node *node, const char *name, const char *item,
 			   struct oae_refusal *why)
 {
 	struct net_device *dev;
@@ -163,7 +163,7 @@ static int netdev_port_add(struct oae_node *node, const char *name,
 	dev = __dev_get_by_name(node->net, name);
 	err = netdev_port_check(node, dev, &accepted);
 	if (err)
-		oae_refuse(why, "dev", name, err, accepted);
+		oae_refuse(why, "dev", item, err, accepted);
 	else
 		err = netdev_port_bind(node, dev);
 	rtnl_unlock();
@@ -315,7 +315,8 @@ void oae_ports_release(struct oae_node *node, unsigned int ms)
 
 /* A parsed write to `dev`. */
 struct oae_ports_change {
-	char *name[OAE_MAX_PORTS_SET];
+	char *item[OAE_MAX_PORTS_SET];	/* as written; a refusal outlives this struct */
+	char *name[OAE_MAX_PORTS_SET];	/* of the device */
 	char sign[OAE_MAX_PORTS_SET];	/* '+', '-', or 0: part of the set */
 	struct oae_udp_end udp[OAE_MAX_PORTS_SET];	/* port 0: `name` is a device */
 	char made[OAE_MAX_PORTS_SET][IFNAMSIZ];	/* else: `name`, once the device is there */
@@ -329,6 +330,7 @@ struct oae_ports_change {
 /* A device, or the endpoint of a UDP port. */
 static bool netdev_port_parse(struct oae_ports_change *c, unsigned int i, char *item)
 {
+	c->item[i] = item;
 	c->name[i] = item;
 	if (strncmp(item, OAE_UDP_PREFIX, strlen(OAE_UDP_PREFIX)))
 		return dev_valid_name(item) && strcmp(item, "*");
@@ -403,20 +405,18 @@ static int netdev_ports_udp(struct oae_node *node, struct oae_ports_change *c,
 			    struct oae_refusal *why)
 {
 	unsigned int i;
-	char *item;
 	int err;
 
 	for (i = 0; i < c->n; i++) {
 		if (!c->udp[i].port)
 			continue;
-		item = c->name[i];
 		c->name[i] = c->made[i];
 		if (c->sign[i] != '-')
 			err = oae_udp_make(node, &c->udp[i], c->made[i]);
 		else
 			err = oae_udp_name(node, &c->udp[i], c->made[i]);
 		if (err)
-			return oae_refuse(why, "dev", item, err,
+			return oae_refuse(why, "dev", c->item[i], err,
 					  err == -ENODEV ? "is not a port" :
 							   netdev_udp_accepted(err));
 	}
@@ -448,13 +448,13 @@ static int netdev_ports_change_add(struct oae_node *node,
 
 		if (c->sign[i] == '-') {
 			if (!bound && !c->every && !node->every)
-				err = oae_refuse(why, "dev", c->name[i], -ENODEV,
+				err = oae_refuse(why, "dev", c->item[i], -ENODEV,
 						 "is not a port");
 			continue;
 		}
 		if (bound && (c->every || !c->sign[i]))
 			continue;
-		err = netdev_port_add(node, c->name[i], why);
+		err = netdev_port_add(node, c->name[i], c->item[i], why);
 		if (!err)
 			__set_bit(i, c->done);
 	}
@@ -506,7 +506,7 @@ static int netdev_every_check(const struct oae_node *node,
 		return 0;
 	if (netdev_but_more(node, c) + (c->every ? 0 : node->nbut) <= OAE_MAX_BUT)
 		return 0;
-	return oae_refuse(why, "dev", c->name[c->n - 1], -E2BIG,
+	return oae_refuse(why, "dev", c->item[c->n - 1], -E2BIG,
 			  "takes up to " __stringify(OAE_MAX_BUT) " devices that * leaves out");
 }
 

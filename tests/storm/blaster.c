@@ -236,7 +236,7 @@ static size_t make_extremes(struct blaster *b, uint8_t *buf)
 	if (dice_below(&b->dice, 4) == 0)
 		p[OAE_OFF_VER_HLEN] = dice_u32(&b->dice);
 	p[OAE_OFF_OPCODE] = dice_below(&b->dice, 4) ?
-			    1 + dice_below(&b->dice, OAE_PATH) :
+			    1 + dice_below(&b->dice, OAE_PATH + 1) :
 			    dice_u32(&b->dice);
 	p[OAE_OFF_FLAGS] = extreme(b, 255);
 	if (p[OAE_OFF_FLAGS] & OAE_F_VIA && dice_below(&b->dice, 2))
