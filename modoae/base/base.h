@@ -174,7 +174,7 @@ struct oae_node {
 	unsigned int nbut;		/* the same */
 	char but[OAE_MAX_BUT][IFNAMSIZ];	/* then not these; the same */
 	struct rhashtable tags;
-	struct rhashtable aliases;	/* tag/path.c: paths that are not a tag's own */
+	struct rhashtable aliases;	/* tag/path.c: paths that are not a tag's own; made late */
 	atomic_t naliases;
 	atomic64_t retired;		/* tags that have left the table */
 	enum hrtimer_restart (*tag_timer)(struct hrtimer *timer);
@@ -237,6 +237,7 @@ struct oae_port {
 	unsigned int mtu;		/* of dev, READ_ONCE(); valid once gone, too */
 	char name[IFNAMSIZ];		/* the same, for tracing; a reader may see a mix */
 	u8 addr[ETH_ALEN];		/* of dev, as reported to the tags; under RTNL */
+	u8 was[ETH_ALEN];		/* that before the last change; under RTNL */
 	bool removed;			/* no new tags; under RTNL */
 	bool gone;			/* no frames either; under RTNL */
 	bool up;			/* as reported to the tags; under RTNL, READ_ONCE() */

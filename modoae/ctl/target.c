@@ -98,9 +98,13 @@ int oae_target_set(struct oae_node *node, const struct oae_addr *addr)
 void oae_target_bound(struct oae_node *node)
 {
 	struct oae_tag *tag = node->wanted;
+	bool there;
 
-	if (!node->target.set || READ_ONCE(node->shut) ||
-	    (tag && !READ_ONCE(tag->key.port->removed)))
+	/* The link may move to another port meanwhile. */
+	rcu_read_lock();
+	there = tag && !READ_ONCE(READ_ONCE(tag->key.port)->removed);
+	rcu_read_unlock();
+	if (!node->target.set || READ_ONCE(node->shut) || there)
 		return;
 	tag = target_open(node, &node->target);
 	if (!IS_ERR(tag))

@@ -27,6 +27,8 @@ struct noc_file {
 	struct oae_addr target;
 	u8 vc;
 	struct oae_pool pool;		/* memory for short messages */
+	spinlock_t lock;		/* tag; no lock nests in it */
+	struct oae_tag *tag;		/* sent on last, with a reference; NULL none */
 };
 
 /* Open a file of @net, to which the caller has a reference; the file gets its own. */
@@ -43,6 +45,7 @@ static int noc_open_net(struct net *net, struct inode *inode, struct file *file)
 	nf->net = get_net(net);
 	nf->vc = READ_ONCE(node->knobs.vci);
 	oae_pool_init(&nf->pool);
+	spin_lock_init(&nf->lock);
 	oae_target(node, &nf->target);
 	file->private_data = nf;
 	return nonseekable_open(inode, file);
@@ -53,30 +56,69 @@ static int noc_open(struct inode *inode, struct file *file)
 	return noc_open_net(current->nsproxy->net_ns, inode, file);
 }
 
+/* The tag to send on, with a reference, of which this takes another; or NULL. */
+static void noc_set_tag(struct noc_file *nf, struct oae_tag *tag)
+{
+	struct oae_tag *old;
+
+	if (tag)
+		refcount_inc(&tag->ref);
+	spin_lock(&nf->lock);
+	old = nf->tag;
+	nf->tag = tag;
+	spin_unlock(&nf->lock);
+	if (old)
+		oae_tag_put(old);
+}
+
+/* The tag that was sent on last, with a reference, unless it is dead; or NULL. */
+static struct oae_tag *noc_last_tag(struct noc_file *nf)
+{
+	struct oae_tag *tag;
+
+	spin_lock(&nf->lock);
+	tag = nf->tag;
+	if (tag)
+		refcount_inc(&tag->ref);
+	spin_unlock(&nf->lock);
+	if (!tag || !READ_ONCE(tag->dead))
+		return tag;
+	oae_tag_put(tag);
+	return NULL;
+}
+
 static int noc_release(struct inode *inode, struct file *file)
 {
 	struct noc_file *nf = file->private_data;
 
 	oae_pool_exit(&nf->pool);
+	noc_set_tag(nf, NULL);
 	put_net(nf->net);
 	kfree(nf);
 	return 0;
 }
 
-/* Find or make the tag to send on; with a reference. */
+/*
+ * Find or make the tag to send on; with a reference. A link that the file has sent on is
+ * still meant when its addresses have changed.
+ */
 static struct oae_tag *noc_tag(struct noc_file *nf)
 {
 	struct oae_node *node = oae_node(nf->net);
+	struct oae_tag *tag = noc_last_tag(nf);
 	struct oae_port *port;
-	struct oae_tag *tag;
 	u8 mac[ETH_ALEN];
 	int err;
 
+	if (tag)
+		return tag;
 	err = oae_addr_resolve(node, &nf->target, &port, mac);
 	if (err)
 		return ERR_PTR(err);
 	tag = oae_tag_make(port, oae_kid(nf->vc, mac), false, OAE_GFP_USER);
 	oae_port_put(port);
+	if (!IS_ERR(tag))
+		noc_set_tag(nf, tag);
 	return tag;
 }
 

@@ -22,14 +22,13 @@ static struct oae_region *dev_verb_make_region(struct oae_file *f,
 	if (!IS_ERR(tag)) {
 		if (READ_ONCE(tag->dead))
 			return ERR_PTR(-ENODEV);
-		return oae_region_make(tag->node, e, tag->key.port,
-				       tag->key.kid, ~0ULL);
+		return oae_region_make(tag->node, e, tag, NULL, 0, 0);
 	}
 	if (PTR_ERR(tag) == -ENOTCONN)
 		return ERR_CAST(tag);
 	if (oae_listen_dead(f))
 		return ERR_PTR(-ENODEV);
-	return oae_region_make(oae_file_node(f), e, f->port, f->kid,
+	return oae_region_make(oae_file_node(f), e, NULL, f->port, f->kid,
 			       f->kid_mask);
 }
 

@@ -42,6 +42,15 @@ static bool admit_welcome(const struct oae_asker *who)
 	return who->accept != OAE_ACCEPT_PEERS || who->configured;
 }
 
+static void admit_ask_again(const struct oae_asker *who, const struct oae_frame *f,
+			    struct oae_admission *a)
+{
+	admit_answer(a, f, OAE_SYNC_CHK, OAE_R_NONE);
+	a->answer.src_ltag = who->cookie[0];
+	if (who->configured || who->awaited)
+		a->verdict = OAE_ADMIT_EXPECTED;
+}
+
 static void admit_sync(const struct oae_asker *who, const struct oae_frame *f,
 		       struct oae_admission *a)
 {
@@ -58,10 +67,7 @@ static void admit_sync(const struct oae_asker *who, const struct oae_frame *f,
 		}
 		a->why = OAE_ADMIT_BAD_COOKIE;
 	}
-	admit_answer(a, f, OAE_SYNC_CHK, OAE_R_NONE);
-	a->answer.src_ltag = who->cookie[0];
-	if (who->configured || who->awaited)
-		a->verdict = OAE_ADMIT_EXPECTED;
+	admit_ask_again(who, f, a);
 }
 
 /**
@@ -100,6 +106,23 @@ void oae_admission(const struct oae_asker *who, const struct oae_frame *f,
 	default:
 		admit_answer(a, f, OAE_NOLINK, OAE_R_NONE);
 	}
+}
+
+/**
+ * oae_admission_conflict() - put off a SYNC of a peer with which there is a link, of
+ *	another incarnation
+ * @who: what is known of the sender
+ * @f: the SYNC, which has named a cookie
+ * @a: set to the decision
+ *
+ * It goes on asking. If the present incarnation is dead, the link will be down.
+ */
+void oae_admission_conflict(const struct oae_asker *who, const struct oae_frame *f,
+			    struct oae_admission *a)
+{
+	memset(a, 0, sizeof(*a));
+	a->why = OAE_ADMIT_CONFLICT;
+	admit_ask_again(who, f, a);
 }
 
 /**

@@ -38,6 +38,7 @@ enum oae_admit_why {
 	OAE_ADMIT_NO_TAG,	/* no tag, and nothing to answer */
 	OAE_ADMIT_POLICY,	/* `accept` or `shutdown` forbid the link */
 	OAE_ADMIT_BAD_COOKIE,	/* the SYNC names a wrong or an old cookie */
+	OAE_ADMIT_CONFLICT,	/* the SYNC is of another end than the link's peer */
 	OAE_ADMIT_FULL,		/* no room for a tag */
 	OAE_ADMIT_WHY_END
 };
@@ -56,6 +57,8 @@ struct oae_admission {
 
 void oae_admission(const struct oae_asker *who, const struct oae_frame *f,
 		   struct oae_admission *a);
+void oae_admission_conflict(const struct oae_asker *who, const struct oae_frame *f,
+			    struct oae_admission *a);
 void oae_admission_full(const struct oae_frame *f, struct oae_admission *a);
 u32 oae_cookie(u64 hash);
 

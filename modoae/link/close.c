@@ -20,7 +20,7 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 	struct oae_pair **pair = l->pair;
 	u8 npairs = l->npairs;
 	unsigned int i;
-	bool senior;
+	bool rank;
 
 	/* Its numbers are void, so nothing is offered in place of what is dropped. */
 	l->win = 1;
@@ -30,9 +30,9 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 	oae_drop_posts(l, err, a);
 	oae_forget_run(l, a);
 	oae_note(a, OAE_N_GONE);
-	senior = l->senior;
+	rank = l->rank;
 	oae_link_init(l, l->cfg, l->vc, l->mtu, l->start);
-	oae_link_rank(l, senior);
+	oae_link_rank(l, rank);
 	if (pair) {
 		for (i = 0; i < npairs; i++)
 			memset(pair[i], 0, sizeof(*pair[i]));

@@ -162,13 +162,17 @@ void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,
 }
 
 /**
- * oae_link_rank() - set which end's offer stands if two swaps cross (protocol 4.9)
+ * oae_link_rank() - set the rank of this end, by addresses
  * @l: the link
- * @senior: this end's offer stands, since its address is the higher one
+ * @higher: this end's address is the higher one
+ *
+ * It decides which end is the senior, whose offer stands if two swaps cross (protocol
+ * 4.9), unless their incarnations do.
  */
-void oae_link_rank(struct oae_link *l, bool senior)
+void oae_link_rank(struct oae_link *l, bool higher)
 {
-	l->senior = senior;
+	l->rank = higher;
+	oae_set_senior(l);
 }
 
 /*

@@ -370,6 +370,7 @@ struct oae_link {
 	u16 peer_mtu;		/* 0 unknown */
 	u16 cut;		/* limit of slices since longer ones fail, 0 none */
 	u8 vc;
+	bool rank;		/* this end's address is the higher one */
 	bool senior;		/* of two crossing swaps, that of this end stands */
 	u8 state;		/* CLOSED, SYNC_SENT, SYNC_RECD or OPEN */
 	u8 backoff;		/* failures since the last progress */
@@ -478,7 +479,7 @@ struct oae_link {
 
 void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,
 		   u16 mtu, u32 start);
-void oae_link_rank(struct oae_link *l, bool senior);
+void oae_link_rank(struct oae_link *l, bool higher);
 void oae_link_open(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_accept(struct oae_link *l, const struct oae_frame *sync, u64 now,
 		     struct oae_actions *a);
@@ -641,6 +642,12 @@ static inline struct oae_pair *oae_link_place(const struct oae_link *l, u32 seq)
 static inline bool oae_link_takes_paths(const struct oae_link *l)
 {
 	return l->state == OAE_OPEN && l->paths && l->peer_paths;
+}
+
+/* Were they in the last run, with the peer that this end knows? */
+static inline bool oae_link_knows_paths(const struct oae_link *l)
+{
+	return l->state != OAE_CLOSED && l->paths && l->peer_paths && l->peer_inc;
 }
 
 /* Set the values of the knobs, at the begin of an event. */

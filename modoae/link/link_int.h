@@ -255,6 +255,7 @@ void oae_half_back(struct oae_link *l, struct oae_actions *a);
 /* sync.c */
 void oae_forget_run(struct oae_link *l, struct oae_actions *a);
 void oae_broken(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_set_senior(struct oae_link *l);
 void oae_freeze(struct oae_link *l, enum oae_note why, u64 now,
 		struct oae_actions *a);
 void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,

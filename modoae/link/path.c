@@ -6,7 +6,8 @@
  * Numbers, attempts and ltags know nothing of paths: a copy that comes by another one is
  * a duplicate, which the link takes like any other. So the rules here decide only how
  * soon two ends find each other, never what becomes of a transaction. There is one
- * exception: a new incarnation of the peer is believed only by the link's own path.
+ * exception: a new incarnation of the peer is believed only by the path in use, as long
+ * as the present one may be there.
  */
 #include "path.h"
 #include "link_int.h"
@@ -86,26 +87,30 @@ void oae_path_del(struct oae_paths *ps, unsigned int i)
 }
 
 /**
- * oae_paths_pair() - paths are proven for a pair of incarnations: look whether it is
+ * oae_paths_pair() - paths are proven for an incarnation of the peer: look whether it is
  *	still the same
  * @ps: the paths
  * @l: the link, after an event
+ *
+ * For another one only the path in use is: by that it was heard. If this end has drawn
+ * its own anew the peer is where it was.
  */
 void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l)
 {
 	unsigned int i;
 
-	if (l->inc == ps->inc && l->peer_inc == ps->peer_inc)
-		return;
+	if (l->inc != ps->inc)
+		for (i = 0; i < OAE_PATHS_MAX; i++)
+			ps->path[i].nonce = 0;
 	ps->inc = l->inc;
+	if (!l->peer_inc || l->peer_inc == ps->peer_inc)
+		return;
 	ps->peer_inc = l->peer_inc;
-	ps->used = OAE_PATH_OWN;
 	ps->avoid = OAE_PATHS_MAX;
-	ps->path[OAE_PATH_OWN].heard = l->peer_ltag;
-	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++) {
-		ps->path[i].proven = false;
-		ps->path[i].good = false;
-		ps->path[i].heard = 0;
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		ps->path[i].proven = i == ps->used;
+		ps->path[i].good &= i == ps->used;
+		ps->path[i].heard = i == ps->used ? l->peer_ltag : 0;
 		ps->path[i].nonce = 0;
 	}
 }
@@ -129,6 +134,50 @@ static bool path_is_end(const struct oae_link *l, const struct oae_frame *f)
 }
 
 /**
+ * oae_path_claim() - is a SYNC that comes from elsewhere than the path in use about this
+ *	link?
+ * @l: the link, not CLOSED
+ * @inc: incarnation of its sender
+ * @peer_inc: that of this end, as its sender knows it
+ *
+ * Whoever says that it is the peer, and is another incarnation of it, would have this
+ * end drop what it holds. So it is believed only once the present one was asked by all
+ * paths, and was silent for the dead time: the link is down. But if the present
+ * incarnation names this end's, it is the peer; and if none is known yet, whoever names
+ * this end's has heard the SYNC of this link.
+ *
+ * Return: true if so.
+ */
+bool oae_path_claim(const struct oae_link *l, u64 inc, u64 peer_inc)
+{
+	if (l->down)
+		return true;
+	return peer_inc == l->inc && (!l->peer_inc || inc == l->peer_inc);
+}
+
+/**
+ * oae_path_is_strange() - is a SYNC by a path one that admission decides about (4.6)?
+ * @ps: the paths
+ * @i: index of the path
+ * @l: the link, not CLOSED
+ * @f: the SYNC
+ *
+ * Its sender has not shown that it is the peer, or that it hears this end.
+ *
+ * Return: true if so.
+ */
+bool oae_path_is_strange(const struct oae_paths *ps, unsigned int i,
+			 const struct oae_link *l, const struct oae_frame *f)
+{
+	if (f->sync.inc == l->peer_inc)
+		return !ps->path[i].proven;
+	if (i == ps->used)
+		return false;
+	return !oae_path_claim(l, f->sync.inc, f->sync.peer_inc) ||
+	       (f->sync.peer_inc != l->inc && f->dst_ltag != l->ltag);
+}
+
+/**
  * oae_path_heard() - a frame has come by a path: before the link takes it
  * @ps: the paths
  * @i: index of the path
@@ -139,35 +188,31 @@ static bool path_is_end(const struct oae_link *l, const struct oae_frame *f)
  * tells the peer that this path was heard. That the peer resolves only by a SYNC that
  * names its current ltag keeps two paths that are one-way crosswise from resolving.
  *
- * Return: enum oae_path_verdict.
+ * Return: false: drop the frame.
  */
-enum oae_path_verdict oae_path_heard(struct oae_paths *ps, unsigned int i,
-				     const struct oae_link *l, const struct oae_frame *f)
+bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		    const struct oae_frame *f)
 {
 	struct oae_path *p = &ps->path[i];
 
-	if (i != OAE_PATH_OWN) {
-		if (!p->proven)
-			return OAE_PATH_DROP;
-		/*
-		 * A new incarnation would have this end drop what it holds: it has to
-		 * come by the own path, like that of a peer that has no other.
-		 */
-		if (path_is_sync(f) && f->sync.inc != l->peer_inc)
-			return l->down ? OAE_PATH_GIVE_UP : OAE_PATH_DROP;
+	if (i != ps->used && path_is_sync(f) && f->sync.inc != l->peer_inc) {
+		if (!oae_path_claim(l, f->sync.inc, f->sync.peer_inc))
+			return false;
+	} else if (!p->proven) {
+		return false;
 	}
 	/*
 	 * Nor does it end a link that nobody has at the other end of another path: there
 	 * may be a link at that of the own one, with something to be decided.
 	 */
-	if (i != OAE_PATH_OWN && path_is_end(l, f))
-		return OAE_PATH_DROP;
+	if (i != OAE_PATH_OWN && !l->down && path_is_end(l, f))
+		return false;
 	/* Until SYNC is repeated for the first time. */
 	if (i == ps->avoid && oae_frozen(l) && l->syncs < 2 && path_is_sync(f))
-		return OAE_PATH_DROP;
+		return false;
 	if (path_is_sync(f) || oae_link_is_run(l, f))
 		p->heard = f->src_ltag;
-	return OAE_PATH_TAKE;
+	return true;
 }
 
 /**
@@ -236,6 +281,9 @@ bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_lin
 	u64 keepalive = l->cfg->keepalive;
 	unsigned int was = ps->used;
 
+	/* Another incarnation of the peer is at the other end of this path. */
+	if (resolved && i != was && l->peer_inc != ps->peer_inc)
+		path_use(ps, i, now);
 	oae_paths_pair(ps, l);
 	/* What had failed there is over: nobody probes the path in use. */
 	if (resolved && i == ps->used)
@@ -254,15 +302,19 @@ bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_lin
 }
 
 /* All that a SYNC of a freeze goes by, but for @but. */
-static unsigned int paths_all(const struct oae_paths *ps, unsigned int but)
+static unsigned int paths_all(const struct oae_paths *ps, const struct oae_link *l,
+			      unsigned int but)
 {
 	unsigned int i, all = 0;
 
 	for (i = 0; i < OAE_PATHS_MAX; i++)
 		if (i != but && ps->path[i].there && ps->path[i].up && ps->path[i].proven)
 			all |= 1U << i;
-	/* The port would not take it, but whoever counts finds it. */
-	return all ?: 1U << ps->used;
+	/*
+	 * The port would not take it, but whoever counts finds it. By a path in use that is
+	 * not proven the peer does not know this end's address: it is probed first.
+	 */
+	return all ?: ps->path[ps->used].proven || l->down ? 1U << ps->used : 0;
 }
 
 /**
@@ -285,7 +337,7 @@ void oae_paths_froze(struct oae_paths *ps, const struct oae_link *l)
 	ps->moved = moved;
 	ps->avoid = OAE_PATHS_MAX;
 	if (ps->fruitless == PATH_FRUITLESS &&
-	    paths_all(ps, ps->used) & ~(1U << ps->used)) {
+	    paths_all(ps, l, ps->used) & ~(1U << ps->used)) {
 		ps->avoid = ps->used;
 		ps->fruitless = 0;
 	}
@@ -312,9 +364,9 @@ unsigned int oae_paths_out(const struct oae_paths *ps, const struct oae_link *l,
 		if (l->state == OAE_OPEN)	/* a probe */
 			break;
 		if (before >= OAE_OPEN)
-			return paths_all(ps, ps->avoid);
+			return paths_all(ps, l, ps->avoid);
 		if (back < 0)
-			return paths_all(ps, OAE_PATHS_MAX);
+			return paths_all(ps, l, OAE_PATHS_MAX);
 		return 1U << back;
 	case OAE_CLOSE:
 		/* Only by the own path is the answer of an end without the link believed. */
@@ -339,16 +391,19 @@ unsigned int oae_paths_out(const struct oae_paths *ps, const struct oae_link *l,
  * @l: the link
  * @now: ns
  *
- * The path in use is not: the link itself notices what fails there.
+ * The path in use is not, once it is proven: the link itself notices what fails there.
+ * A frozen link is in a hurry.
  */
 bool oae_path_due(const struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		  u64 now)
 {
-	u64 keepalive = l->cfg->keepalive;
+	u64 keepalive = l->cfg->keepalive, wait = keepalive - keepalive / 8;
 	const struct oae_path *p = &ps->path[i];
 
-	return p->there && p->up && i != ps->used &&
-	       (!p->probed_at || now - p->probed_at >= keepalive - keepalive / 8);
+	if (oae_frozen(l) && !p->proven && !l->down)
+		wait = keepalive / 8;
+	return p->there && p->up && (i != ps->used || !p->proven) &&
+	       (!p->probed_at || now - p->probed_at >= wait);
 }
 
 /**
@@ -408,8 +463,56 @@ bool oae_path_hopeless(const struct oae_paths *ps, unsigned int i)
 	       p->missed >= (p->proven ? PATH_LOST : PATH_NEVER);
 }
 
-/* The best path but @but, or OAE_PATHS_MAX. */
-static unsigned int paths_other(const struct oae_paths *ps, unsigned int but)
+/**
+ * oae_path_renamed() - a path has another address here: it has to be proven anew
+ * @ps: the paths
+ * @i: its index
+ *
+ * The peer finds nothing at the old address, and does not know the new one.
+ */
+void oae_path_renamed(struct oae_paths *ps, unsigned int i)
+{
+	struct oae_path *p = &ps->path[i];
+
+	p->proven = false;
+	p->good = false;
+	p->nonce = 0;
+	p->missed = 0;
+	p->probed_at = 0;
+}
+
+/**
+ * oae_paths_move() - a path becomes the own one, of which nothing is left
+ * @ps: the paths
+ * @i: its index, not OAE_PATH_OWN
+ * @now: ns
+ *
+ * Return: true if another path is in use now.
+ */
+bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now)
+{
+	bool turned = ps->used == OAE_PATH_OWN;
+
+	if (turned)
+		path_use(ps, i, now);
+	ps->path[OAE_PATH_OWN] = ps->path[i];
+	if (ps->used == i)
+		ps->used = OAE_PATH_OWN;
+	/* It was the own one that was avoided, or this one: neither is there. */
+	if (ps->avoid == i || ps->avoid == OAE_PATH_OWN)
+		ps->avoid = OAE_PATHS_MAX;
+	oae_path_del(ps, i);
+	return turned;
+}
+
+/**
+ * oae_paths_best() - the path that takes the place of another one
+ * @ps: the paths
+ * @but: the other one
+ *
+ * Return: its index; OAE_PATHS_MAX none is up, proven and good.
+ */
+unsigned int oae_paths_best(const struct oae_paths *ps, unsigned int but)
 {
 	unsigned int i, best = OAE_PATHS_MAX;
 	const struct oae_path *p;
@@ -444,7 +547,7 @@ bool oae_path_failed(struct oae_paths *ps, unsigned int i, const struct oae_link
 		return false;
 	}
 	path_fail(p, l->cfg->keepalive, now);
-	other = paths_other(ps, i);
+	other = oae_paths_best(ps, i);
 	if (other == OAE_PATHS_MAX)
 		return false;
 	path_use(ps, other, now);

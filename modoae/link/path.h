@@ -9,13 +9,14 @@
 #include "link.h"
 
 #define OAE_PATHS_MAX	8
-#define OAE_PATH_OWN	0	/* the path that gives the link its name */
+#define OAE_PATH_OWN	0	/* the path by which the link is found in the table */
 
 /**
  * struct oae_path - one path of a link
  * @there: in use: the caller knows where it leads
  * @up: the port here carries frames
- * @proven: for this pair of incarnations the peer was heard to be at its other end
+ * @proven: this incarnation of the peer was heard to be at its other end, and knows the
+ *	address here
  * @good: the last probe was answered; of the path in use: nothing has failed
  * @missed: probes in a row that were not answered
  * @mtu: bytes behind the Ethernet header that the port here carries
@@ -45,14 +46,14 @@ struct oae_path {
 
 /**
  * struct oae_paths - the paths of a link
- * @inc: the incarnations that they are proven for: this end's
- * @peer_inc: the peer's
+ * @inc: this end's incarnation, after the last event
+ * @peer_inc: the peer's that they are proven for; 0 none was known yet
  * @used: index of the path that this end's own frames go by
  * @avoid: index of a path by which links have resolved, and then nothing has passed;
  *	OAE_PATHS_MAX none
  * @fruitless: freezes in a row between which nothing was committed or delivered
  * @moved: tx and rx at the last freeze, together
- * @path: the paths; OAE_PATH_OWN is always there, and proven
+ * @path: the paths; OAE_PATH_OWN is always there
  */
 struct oae_paths {
 	u64 inc;
@@ -64,20 +65,16 @@ struct oae_paths {
 	struct oae_path path[OAE_PATHS_MAX];
 };
 
-/* What becomes of a frame that came by a path. */
-enum oae_path_verdict {
-	OAE_PATH_TAKE,
-	OAE_PATH_DROP,
-	OAE_PATH_GIVE_UP,	/* drop it, and forget the path */
-};
-
 void oae_paths_init(struct oae_paths *ps, const struct oae_link *l, u16 mtu, bool up,
 		    u64 now);
 int oae_path_add(struct oae_paths *ps, u16 mtu, bool up);
 void oae_path_del(struct oae_paths *ps, unsigned int i);
 void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l);
-enum oae_path_verdict oae_path_heard(struct oae_paths *ps, unsigned int i,
-				     const struct oae_link *l, const struct oae_frame *f);
+bool oae_path_claim(const struct oae_link *l, u64 inc, u64 peer_inc);
+bool oae_path_is_strange(const struct oae_paths *ps, unsigned int i,
+			 const struct oae_link *l, const struct oae_frame *f);
+bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		    const struct oae_frame *f);
 u32 oae_path_names(const struct oae_paths *ps, unsigned int i, const struct oae_link *l);
 bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		      const struct oae_frame *f, enum oae_state before, u64 now);
@@ -88,6 +85,9 @@ bool oae_path_due(const struct oae_paths *ps, unsigned int i, const struct oae_l
 		  u64 now);
 void oae_path_probed(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now);
 bool oae_path_answered(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now);
+void oae_path_renamed(struct oae_paths *ps, unsigned int i);
+bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now);
+unsigned int oae_paths_best(const struct oae_paths *ps, unsigned int but);
 bool oae_path_hopeless(const struct oae_paths *ps, unsigned int i);
 bool oae_path_failed(struct oae_paths *ps, unsigned int i, const struct oae_link *l, u64 now);
 bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now);

@@ -125,6 +125,21 @@ static void sync_learn(struct oae_link *l, const struct oae_frame *f)
 }
 
 /**
+ * oae_set_senior() - find out which end is the senior (protocol 4.9)
+ * @l: the link
+ *
+ * With paths, the two ends may know the link by different addresses, and addresses change.
+ * Of a pair of incarnations both ends know the same.
+ */
+void oae_set_senior(struct oae_link *l)
+{
+	if (l->paths && l->peer_paths && l->inc != l->peer_inc)
+		l->senior = l->inc > l->peer_inc;
+	else
+		l->senior = l->rank;
+}
+
+/**
  * oae_link_open() - begin to open a link (protocol 4.5)
  * @l: the link, CLOSED
  * @now: ns
@@ -310,6 +325,7 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 	l->peer_max_len = f->sync.max_len;
 	l->peer_packs = l->heard.packs;
 	l->peer_paths = l->heard.paths;
+	oae_set_senior(l);
 	if (l->peer_mtu && l->peer_mtu != f->sync.mtu)
 		oae_offer_uncut(l);
 	l->peer_mtu = f->sync.mtu < OAE_MIN_MTU ? OAE_MIN_MTU : f->sync.mtu;

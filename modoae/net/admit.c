@@ -45,6 +45,7 @@ static void admit_carry_out(struct oae_port *port, const u8 *peer,
 		[OAE_ADMIT_NO_TAG] = OAE_S_NO_TAG,
 		[OAE_ADMIT_POLICY] = OAE_S_NOT_ACCEPTED,
 		[OAE_ADMIT_BAD_COOKIE] = OAE_S_BAD_COOKIE,
+		[OAE_ADMIT_CONFLICT] = OAE_S_ID_CONFLICT,
 		[OAE_ADMIT_FULL] = OAE_S_NO_ROOM_TAG,
 	};
 	u8 dest[ETH_ALEN];
@@ -94,12 +95,24 @@ static bool admit_make_tag(struct oae_port *port, u64 kid, const struct oae_fram
 	return true;
 }
 
+/* The SYNC may be about a link by other addresses. False: that has taken it. */
+static bool admit_claim(struct oae_port *port, u64 kid, const struct oae_frame *f,
+			const struct oae_asker *who, struct oae_admission *a)
+{
+	/* Through a gateway there are no other addresses. */
+	int err = f->flags & OAE_F_VIA ? -ENOENT : oae_peer_claim(port, kid, f);
+
+	if (err == -EBUSY)
+		oae_admission_conflict(who, f, a);
+	return err;
+}
+
 /**
  * oae_admit() - handle a frame that belongs to no open link (protocol 4.6)
  * @port: the port that received the frame
  * @peer: address of the sender
  * @f: the frame, parsed and verified
- * @closed: the peer's tag if it has one, its link CLOSED; else NULL
+ * @closed: the peer's tag if its link is CLOSED; else NULL
  *
  * Context: softirq, under rcu_read_lock(); takes tag->lock.
  */
@@ -113,6 +126,8 @@ void oae_admit(struct oae_port *port, const u8 *peer,
 	if (f->opcode == OAE_SYNC)
 		admit_look_up(port, peer, kid, f, closed, &who);
 	oae_admission(&who, f, &a);
+	if (a.verdict == OAE_ADMIT_TAG && !admit_claim(port, kid, f, &who, &a))
+		return;
 	if (a.verdict == OAE_ADMIT_TAG) {
 		if (admit_make_tag(port, kid, f, closed, !who.configured))
 			return;

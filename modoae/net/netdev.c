@@ -4,7 +4,8 @@
  *
  * A port is always removed in these steps:
  *   1. `removed` is set, so no new tag is made on the port. If there is time (a
- *	user asked for the removal, and the device stays), its links are closed.
+ *	user asked for the removal, and the device stays), its links are closed. But a link
+ *	that has a path by another port goes on by that.
  *   2. `gone` is set, the packet handler removed. synchronize_net(): afterwards no
  *	frame is being received, and no reader that saw the port alive is still
  *	making a tag.
@@ -144,6 +145,12 @@ static int netdev_port_bind(struct oae_node *node, struct net_device *dev)
 	return 0;
 }
 
+/* A node is to have a port: make what it has not needed so far. 0 or -ENOMEM. */
+static int netdev_node_use(struct oae_node *node)
+{
+	return oae_node_use(node) ?: oae_aliases_make(node);
+}
+
 /*
  * Bind a device, which was written as @item, and say why it is refused. 0; -ENODEV no such device; -EINVAL not Ethernet, or
  * its MTU is below OAE_MIN_MTU, or it is in a bond or a bridge; -EEXIST bound
@@ -156,7 +163,7 @@ static int netdev_port_add(struct oae_node *node, const char *name, const char *
 	const char *accepted;
 	int err;
 
-	err = oae_node_use(node);
+	err = netdev_node_use(node);
 	if (err)
 		return err;
 	rtnl_lock();
@@ -170,10 +177,20 @@ static int netdev_port_add(struct oae_node *node, const char *name, const char *
 	return err;
 }
 
-/* Begin to close a tag's link: @all, or that of a port marked `removed`. */
-static void netdev_tag_close(struct oae_tag *tag, long all)
+static void netdev_tag_close(struct oae_tag *tag, long unused)
 {
-	if (all || READ_ONCE(tag->key.port->removed))
+	oae_tag_close(tag);
+}
+
+/* Begin to close the link of a port marked `removed`, unless it goes on by another one. */
+static void netdev_tag_release(struct oae_tag *tag, long unused)
+{
+	bool removed;
+
+	rcu_read_lock();
+	removed = READ_ONCE(READ_ONCE(tag->key.port)->removed);
+	rcu_read_unlock();
+	if (removed && !oae_path_move(tag))
 		oae_tag_close(tag);
 }
 
@@ -187,7 +204,7 @@ static void netdev_tag_close(struct oae_tag *tag, long all)
  */
 void oae_links_close(struct oae_node *node)
 {
-	oae_tags_for_each(node, NULL, netdev_tag_close, true);
+	oae_tags_for_each(node, NULL, netdev_tag_close, 0);
 }
 
 /**
@@ -229,6 +246,13 @@ void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all)
 			list_add_tail(&port->going, going);
 }
 
+/* The link goes on by another port, if it can; else it ends. */
+static void netdev_tag_leave(struct oae_tag *tag, long err)
+{
+	if (!oae_path_move(tag))
+		oae_tag_kill(tag, err);
+}
+
 /**
  * oae_ports_detach() - remove ports: steps 2 to 5 above
  * @going: ports, perhaps of several nodes
@@ -254,7 +278,7 @@ void oae_ports_detach(struct list_head *going, int err)
 	list_for_each_entry(port, going, going) {
 		oae_step_purge(port->node, port);
 		oae_neigh_drop(port->node, port);
-		oae_tags_for_each(port->node, port, oae_tag_kill, err);
+		oae_tags_for_each(port->node, port, netdev_tag_leave, err);
 		netdev_port_paths(port);
 	}
 	synchronize_net();
@@ -284,6 +308,18 @@ static bool netdev_removed_closed(struct oae_node *node)
 	return closed;
 }
 
+/* Links of other ports leave these before anything is lost there. */
+static void netdev_removed_paths(struct oae_node *node)
+{
+	struct oae_port *port;
+
+	rtnl_lock();
+	list_for_each_entry(port, &node->ports, list)
+		if (port->removed)
+			netdev_port_paths(port);
+	rtnl_unlock();
+}
+
 /**
  * oae_ports_release() - remove the ports that oae_ports_set() has marked
  * @node: the node
@@ -301,7 +337,8 @@ void oae_ports_release(struct oae_node *node, unsigned int ms)
 
 	/* Afterwards every reader that saw `removed` false has made its tag. */
 	synchronize_net();
-	oae_tags_for_each(node, NULL, netdev_tag_close, false);
+	oae_tags_for_each(node, NULL, netdev_tag_release, 0);
+	netdev_removed_paths(node);
 	wait_event_timeout(node->tags_wait, netdev_removed_closed(node),
 			   msecs_to_jiffies(ms));
 
@@ -622,7 +659,7 @@ int oae_ports_set(struct oae_node *node, char *list, bool *going,
 		return -ENOMEM;
 	err = netdev_ports_parse(c, list, why);
 	if (!err && c->every)
-		err = oae_node_use(node);
+		err = netdev_node_use(node);
 	if (!err)
 		err = netdev_every_check(node, c, why);
 	if (!err)
@@ -652,14 +689,17 @@ static void netdev_port_mtu(struct oae_port *port)
 	netdev_port_set_up(port, netdev_port_is_up(port->dev));
 }
 
-/* The port has a new address: its links synchronise under that (protocol 4.5). */
+/* The port has a new address: its links synchronise under that (protocol 4.5, 4.14). */
 static void netdev_port_address(struct oae_port *port)
 {
 	if (ether_addr_equal(port->addr, port->dev->dev_addr))
 		return;
+	ether_addr_copy(port->was, port->addr);
 	ether_addr_copy(port->addr, port->dev->dev_addr);
 	oae_news_port(port, "address");
 	oae_tags_for_each(port->node, port, oae_tag_port, OAE_PORT_RENAMED);
+	if (atomic_read(&port->node->naliases))
+		oae_tags_for_each(port->node, NULL, oae_path_address, (long)port);
 	oae_port_way_announce(port);
 	oae_announce_port(port);
 }

@@ -144,18 +144,6 @@ static noinline bool rcv_through_gateway(struct oae_port *port,
 	return false;
 }
 
-/* Is it a SYNC of another link, by the addresses of a path? Admission decides (4.6). */
-static bool rcv_other_link(const struct oae_tag *tag, const struct oae_frame *f)
-{
-	struct oae_link_mark mark;
-
-	if (f->opcode != OAE_SYNC)
-		return false;
-	/* A hint: a path takes no other incarnation's SYNC. */
-	oae_link_mark(&tag->link, &mark);
-	return f->sync.inc != mark.peer_inc;
-}
-
 /*
  * Handle and consume a frame for a port; data at the base header, Ethernet header
  * before it. Context: any but hard interrupts, BH off; under rcu_read_lock().
@@ -194,6 +182,12 @@ static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 	kid = oae_kid(f.vc, peer);
 	tag = oae_tag_of_frame(port, kid);
 	if (likely(tag && !oae_link_closed(&tag->link) && f.opcode != OAE_PATH)) {
+		if (unlikely(tag->paths) && !(f.flags & OAE_F_VIA) &&
+		    oae_path_strange(tag, OAE_PATH_OWN, &f)) {
+			oae_admit(port, peer, &f, NULL);
+			consume_skb(skb);
+			return;
+		}
 		if (unlikely(port->udp))
 			oae_udp_tagged(port, peer);
 		oae_tag_rcv(tag, skb, &f, OAE_PATH_OWN);
@@ -207,7 +201,7 @@ static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 	if (unlikely(atomic_read(&node->naliases)) && !(f.flags & OAE_F_VIA)) {
 		by_path = oae_path_find(port, kid, &path);
 		if (by_path && !oae_link_closed(&by_path->link) &&
-		    !rcv_other_link(by_path, &f)) {
+		    !oae_path_strange(by_path, path, &f)) {
 			if (port->udp)
 				oae_udp_tagged(port, peer);
 			oae_tag_rcv(by_path, skb, &f, path);

@@ -11,12 +11,15 @@
  * @elsewhere: the own path is not the one in use
  * @probe: paths to be probed
  * @answer: paths whose probe is answered
+ * @proven: paths that are
  * @to: of each send: the paths that it goes by
  * @nonce: of the answer; or of the probe of the first path, that of path n is greater by n
  * @inc: incarnations for the proof: this end's
  * @peer_inc: the peer's
  * @port: of each path; NULL it is not there
  * @kid: of each path: vc and address
+ * @to_name: the link's name in a probe, that is, of the path in use: the peer's address
+ * @from_name: this end's
  * @heard: of each path: see struct oae_path
  * @mtu: of each path
  */
@@ -25,12 +28,15 @@ struct oae_path_out {
 	bool elsewhere;
 	u8 probe;
 	u8 answer;
+	u8 proven;
 	u8 to[OAE_MAX_SENDS];
 	u64 nonce;
 	u64 inc;
 	u64 peer_inc;
 	struct oae_port *port[OAE_PATHS_MAX];
 	u64 kid[OAE_PATHS_MAX];
+	u8 to_name[ETH_ALEN];
+	u8 from_name[ETH_ALEN];
 	u32 heard[OAE_PATHS_MAX];
 	u16 mtu[OAE_PATHS_MAX];
 };
@@ -161,6 +167,7 @@ void oae_path_end(struct oae_tag *tag, struct oae_run *ev);
 bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
 void oae_path_send_probes(struct oae_tag *tag, struct oae_run *ev);
 void oae_path_leave(struct oae_tag *tag);
+bool oae_path_keep(struct oae_tag *tag, struct oae_run *ev);
 void oae_path_free(struct oae_tag *tag);
 
 /* out.c */

@@ -263,7 +263,8 @@ void oae_tag_port(struct oae_tag *tag, long event)
 		break;
 	case OAE_PORT_RENAMED:
 		life_rank(tag);
-		oae_link_renamed(&tag->link, ev.now, &ev.a);
+		if (!oae_path_keep(tag, &ev))
+			oae_link_renamed(&tag->link, ev.now, &ev.a);
 		break;
 	}
 	oae_run_leave(tag, &ev);

@@ -39,10 +39,18 @@ struct oae_alias {
  * struct oae_tag_paths - the paths of a tag; under tag->lock
  * @paths: which is in use, and what is known of each
  * @alias: where it leads; NULL for the own path, and those that are not there
+ * @id: what the peer was heard to say that its id is; 0 nothing yet
+ * @claimed: incarnation that somebody has shown from elsewhere who may be the peer, of
+ *	which nothing was known then; 0 nobody
+ * @was: the address of the own path's port that the peer knows; valid as long as that
+ *	path is not proven
  */
 struct oae_tag_paths {
 	struct oae_paths paths;
 	struct oae_alias *alias[OAE_PATHS_MAX];
+	u64 id;
+	u64 claimed;
+	u8 was[ETH_ALEN];
 };
 
 static const struct rhashtable_params alias_params = {
@@ -102,6 +110,14 @@ static void path_alias_free(struct rcu_head *rcu)
 	kfree(alias);
 }
 
+/* Take an alias out of the table. */
+static void path_alias_free_later(struct oae_node *node, struct oae_alias *alias)
+{
+	rhashtable_remove_fast(&node->aliases, &alias->hash, alias_params);
+	atomic_dec(&node->naliases);
+	call_rcu(&alias->rcu, path_alias_free);
+}
+
 static void path_alias_del(struct oae_tag *tag, unsigned int i)
 {
 	struct oae_alias *alias = tag->paths->alias[i];
@@ -110,9 +126,7 @@ static void path_alias_del(struct oae_tag *tag, unsigned int i)
 		return;
 	tag->paths->alias[i] = NULL;
 	oae_path_del(&tag->paths->paths, i);
-	rhashtable_remove_fast(&tag->node->aliases, &alias->hash, alias_params);
-	atomic_dec(&tag->node->naliases);
-	call_rcu(&alias->rcu, path_alias_free);
+	path_alias_free_later(tag->node, alias);
 }
 
 /* Have room for paths. False: no memory. */
@@ -152,16 +166,24 @@ static unsigned int path_count(const struct oae_tag *tag)
 	return n;
 }
 
-/* A silent path that gives way to one that is heard; OAE_PATHS_MAX none. */
+/*
+ * A silent path that gives way to one that is heard: best of all one that was never
+ * proven. OAE_PATHS_MAX none.
+ */
 static unsigned int path_spare(const struct oae_tag *tag)
 {
 	const struct oae_path *p = tag->paths->paths.path;
-	unsigned int i;
+	unsigned int i, spare = OAE_PATHS_MAX;
 
-	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++)
-		if (p[i].there && !p[i].good && !p[i].proven && tag->paths->paths.used != i)
+	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++) {
+		if (!p[i].there || p[i].good || tag->paths->paths.used == i)
+			continue;
+		if (spare == OAE_PATHS_MAX || !p[i].proven || p[i].missed > p[spare].missed)
+			spare = i;
+		if (!p[i].proven)
 			break;
-	return i;
+	}
+	return spare;
 }
 
 /*
@@ -256,6 +278,26 @@ bool oae_path_elsewhere(const struct oae_tag *tag)
 	return tag->paths && tag->paths->paths.used != OAE_PATH_OWN;
 }
 
+/* Has a frame come by this path? Through a gateway it comes by the own one (4.8). */
+static bool path_leads(const struct oae_tag *tag, unsigned int i, const struct sk_buff *skb,
+		       const struct oae_frame *f)
+{
+	if (!tag->paths->paths.path[i].there || path_port(tag, i)->dev != skb->dev)
+		return false;
+	return path_kid(tag, i) == oae_kid(f->vc, eth_hdr(skb)->h_source) ||
+	       (i == OAE_PATH_OWN && f->flags & OAE_F_VIA);
+}
+
+/* The link is about to take a frame that came by a path. */
+static void path_taken(struct oae_tag *tag, struct oae_run *ev, unsigned int i,
+		       const struct oae_frame *f)
+{
+	ev->back = i;
+	/* Resolving, the link offers anew: as long as that path carries. */
+	if (ev->before < OAE_OPEN && f->dst_ltag)
+		path_set_mtu(tag, ev, i);
+}
+
 /**
  * oae_path_before() - a frame has come, and the link is about to take it
  * @tag: the tag, with paths
@@ -272,23 +314,17 @@ bool oae_path_before(struct oae_tag *tag, struct oae_run *ev, const struct sk_bu
 		     const struct oae_frame *f, unsigned int index)
 {
 	struct oae_paths *ps = &tag->paths->paths;
-	enum oae_path_verdict verdict = OAE_PATH_DROP;
 
-	/* The path may be another one by now. */
-	if (index == OAE_PATH_OWN ||
-	    (ps->path[index].there && path_port(tag, index)->dev == skb->dev &&
-	     path_kid(tag, index) == oae_kid(f->vc, eth_hdr(skb)->h_source)))
-		verdict = oae_path_heard(ps, index, &tag->link, f);
-	if (verdict == OAE_PATH_GIVE_UP)
-		path_alias_del(tag, index);
-	if (verdict != OAE_PATH_TAKE) {
+	/* The path may be another one by now, and have another index. */
+	if (!path_leads(tag, index, skb, f))
+		for (index = 0; index < OAE_PATHS_MAX; index++)
+			if (path_leads(tag, index, skb, f))
+				break;
+	if (index == OAE_PATHS_MAX || !oae_path_heard(ps, index, &tag->link, f)) {
 		oae_count(tag->node, OAE_S_STRAY_PATH);
 		return false;
 	}
-	ev->back = index;
-	/* Resolving, the link offers anew: as long as that path carries. */
-	if (ev->before < OAE_OPEN && f->dst_ltag)
-		path_set_mtu(tag, ev, index);
+	path_taken(tag, ev, index, f);
 	return true;
 }
 
@@ -314,6 +350,7 @@ static void path_snapshot(struct oae_tag *tag, struct oae_run *ev, struct oae_pa
 	unsigned int i;
 
 	memset(out->port, 0, sizeof(out->port));
+	out->proven = 0;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		if (!ps->path[i].there)
 			continue;
@@ -321,12 +358,38 @@ static void path_snapshot(struct oae_tag *tag, struct oae_run *ev, struct oae_pa
 		out->kid[i] = path_kid(tag, i);
 		out->heard[i] = oae_path_names(ps, i, &tag->link);
 		out->mtu[i] = ps->path[i].mtu;
+		out->proven |= ps->path[i].proven << i;
 	}
 	for (i = 0; i < ev->a.nsends; i++)
 		out->to[i] = oae_paths_out(ps, &tag->link, ev->a.send[i].frame.opcode,
 					   ev->back, ev->before);
 	out->elsewhere = oae_path_elsewhere(tag);
 	out->any = true;
+	oae_kid_mac(path_kid(tag, ps->used), out->to_name);
+	if (ps->used == OAE_PATH_OWN && !ps->path[OAE_PATH_OWN].proven)
+		ether_addr_copy(out->from_name, tag->paths->was);
+	else
+		ether_addr_copy(out->from_name, path_port(tag, ps->used)->dev->dev_addr);
+}
+
+/*
+ * As long as nothing is known of the peer: name whoever may be it. Nobody else has heard
+ * that incarnation, so the peer knows by this that it has opened the same link.
+ */
+static void path_name_claimed(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_frame *f;
+	unsigned int i;
+
+	if (tag->paths->paths.peer_inc) {
+		tag->paths->claimed = 0;
+		return;
+	}
+	for (i = 0; i < ev->a.nsends; i++) {
+		f = &ev->a.send[i].frame;
+		if (f->opcode == OAE_SYNC && !f->sync.peer_inc)
+			f->sync.peer_inc = tag->paths->claimed;
+	}
 }
 
 /**
@@ -343,6 +406,8 @@ void oae_path_end(struct oae_tag *tag, struct oae_run *ev)
 	oae_paths_pair(ps, &tag->link);
 	if (ev->before >= OAE_OPEN && oae_link_state(&tag->link) < OAE_OPEN)
 		oae_paths_froze(ps, &tag->link);
+	if (unlikely(tag->paths->claimed))
+		path_name_claimed(tag, ev);
 	if (ev->a.nsends || ev->out.probe || ev->out.answer)
 		path_snapshot(tag, ev, &ev->out);
 	if (oae_link_closed(&tag->link))
@@ -386,9 +451,14 @@ static void path_send_probe(struct oae_tag *tag, const struct oae_path_out *out,
 	};
 	u8 dest[ETH_ALEN];
 
-	oae_kid_mac(tag->key.kid, f.path.to);
-	ether_addr_copy(f.path.from, tag->key.port->dev->dev_addr);
 	oae_kid_mac(out->kid[i], dest);
+	ether_addr_copy(f.path.to, out->to_name);
+	ether_addr_copy(f.path.from, out->from_name);
+	/* Whoever asks has this path already. */
+	if (role == OAE_PATH_ANSWER) {
+		ether_addr_copy(f.path.to, dest);
+		ether_addr_copy(f.path.from, out->port[i]->dev->dev_addr);
+	}
 	f.path.proof = path_proof(&f, out, out->port[i]->dev->dev_addr, dest);
 	oae_count(tag->node, OAE_S_PATH_PROBES);
 	oae_xmit_frame(out->port[i], dest, &f, NULL);
@@ -409,6 +479,9 @@ static void path_send_one(const struct oae_path_out *out, unsigned int i,
 	/* This SYNC says what was heard by this path, and what this path carries. */
 	f.dst_ltag = out->heard[i];
 	f.sync.mtu = out->mtu[i];
+	/* What was heard of the peer is nobody's business who is not known to be the peer. */
+	if (!(out->proven & 1U << i))
+		f.sync.peer_inc = 0;
 	oae_kid_mac(out->kid[i], dest);
 	oae_xmit_frame(out->port[i], dest, &f, spent);
 }
@@ -494,16 +567,37 @@ static void path_keys(const struct oae_tag *tag, struct oae_path_out *out)
 	out->peer_inc = mark.peer_inc;
 }
 
+/*
+ * Where the peer was heard. Its id is remembered: the neighbour at the path in use may
+ * have left, or have another address now.
+ */
+static unsigned int path_neighbours(struct oae_tag *tag, struct oae_neigh_where *where,
+				    unsigned int max)
+{
+	unsigned int used = tag->paths ? tag->paths->paths.used : OAE_PATH_OWN;
+	const struct oae_port *port = tag->paths ? path_port(tag, used) : tag->key.port;
+	u64 kid = tag->paths ? path_kid(tag, used) : tag->key.kid, id;
+	u8 mac[ETH_ALEN];
+
+	oae_kid_mac(kid, mac);
+	id = oae_neigh_id(tag->node, port, mac);
+	if (id && tag->paths)
+		tag->paths->id = id;
+	if (id)
+		return oae_neigh_others(tag->node, port, mac, where, max);
+	if (tag->paths && tag->paths->id)
+		return oae_neigh_of_id(tag->node, tag->paths->id, where, max);
+	return 0;
+}
+
 /* Where else the peer was heard: each such place is a path to be tried. */
 static void path_look(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_neigh_where where[OAE_PATHS_MAX];
 	unsigned int i, n;
-	u8 mac[ETH_ALEN];
 	u64 kid;
 
-	oae_kid_mac(tag->key.kid, mac);
-	n = oae_neigh_others(tag->node, tag->key.port, mac, where, ARRAY_SIZE(where));
+	n = path_neighbours(tag, where, ARRAY_SIZE(where));
 	if (!n || !path_begin(tag, ev->now))
 		return;
 	for (i = 0; i < n; i++) {
@@ -526,6 +620,16 @@ static void path_tidy(struct oae_tag *tag)
 	}
 }
 
+/* Have a path probed when the event ends. */
+static void path_probe(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
+{
+	path_keys(tag, &ev->out);
+	if (!ev->out.nonce)
+		ev->out.nonce = (get_random_u64() & ~7ULL) | OAE_PATHS_MAX;
+	oae_path_probed(&tag->paths->paths, i, ev->out.nonce + i, ev->now);
+	ev->out.probe |= 1U << i;
+}
+
 /**
  * oae_path_timer() - look for paths and probe them; called when the link's timer fires
  * @tag: the tag
@@ -539,7 +643,7 @@ void oae_path_timer(struct oae_tag *tag, struct oae_run *ev)
 	struct oae_paths *ps;
 	unsigned int i;
 
-	if (!oae_link_takes_paths(&tag->link))
+	if (!oae_link_knows_paths(&tag->link))
 		return;
 	if (ev->now - tag->paths_at >= keepalive) {
 		tag->paths_at = ev->now;
@@ -550,38 +654,47 @@ void oae_path_timer(struct oae_tag *tag, struct oae_run *ev)
 	if (!tag->paths)
 		return;
 	ps = &tag->paths->paths;
-	path_keys(tag, &ev->out);
-	for (i = 0; i < OAE_PATHS_MAX; i++) {
-		if (!oae_path_due(ps, i, &tag->link, ev->now))
-			continue;
-		if (!ev->out.nonce)
-			ev->out.nonce = (get_random_u64() & ~7ULL) | OAE_PATHS_MAX;
-		oae_path_probed(ps, i, ev->out.nonce + i, ev->now);
-		ev->out.probe |= 1U << i;
-	}
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		if (oae_path_due(ps, i, &tag->link, ev->now))
+			path_probe(tag, ev, i);
 	if (oae_paths_back(ps, &tag->link, ev->now)) {
 		path_turned(tag, ev);
 		oae_link_speak(&tag->link, &ev->a);
 	}
 }
 
-/* The tag that a PATH frame names, or NULL. A device and its VLANs have the same address. */
-static struct oae_tag *path_tag_named(struct oae_node *node, const struct oae_frame *f)
+/* The tag with a path by these two addresses, its link not CLOSED; or NULL. */
+static struct oae_tag *path_tag_by(struct oae_port *port, u64 kid)
+{
+	struct oae_tag *tag = oae_tag_find(port, kid);
+	unsigned int i;
+
+	if (!tag || oae_link_closed(&tag->link))
+		tag = oae_path_find(port, kid, &i);
+	return tag && !oae_link_closed(&tag->link) ? tag : NULL;
+}
+
+/*
+ * The tag that a PATH frame names, or NULL. A device and its VLANs have the same address.
+ * If an end has another address now, it may be known by that which the frame came by.
+ */
+static struct oae_tag *path_tag_named(struct oae_port *by, const u8 *from,
+				      const struct oae_frame *f)
 {
 	struct oae_port *port;
 	struct oae_tag *tag;
 
-	if (!is_valid_ether_addr(f->path.from))
+	if (!is_valid_ether_addr(f->path.from) || !is_valid_ether_addr(from))
 		return NULL;
-	list_for_each_entry_rcu(port, &node->ports, list) {
+	list_for_each_entry_rcu(port, &by->node->ports, list) {
 		if (READ_ONCE(port->removed) ||
 		    !ether_addr_equal(port->dev->dev_addr, f->path.to))
 			continue;
-		tag = oae_tag_find(port, oae_kid(f->vc, f->path.from));
-		if (tag && !oae_link_closed(&tag->link))
+		tag = path_tag_by(port, oae_kid(f->vc, f->path.from));
+		if (tag)
 			return tag;
 	}
-	return NULL;
+	return path_tag_by(by, oae_kid(f->vc, from));
 }
 
 /* A probe or an answer whose proof holds. False: it is of no use. */
@@ -589,6 +702,7 @@ static bool path_rcv_proven(struct oae_tag *tag, struct oae_run *ev, struct oae_
 			    u64 kid, const struct oae_frame *f)
 {
 	struct oae_paths *ps;
+	bool before;
 	int i;
 
 	if (!path_begin(tag, ev->now))
@@ -602,11 +716,17 @@ static bool path_rcv_proven(struct oae_tag *tag, struct oae_run *ev, struct oae_
 		return false;
 	if (f->path.role != OAE_PATH_ANSWER && f->path.role != OAE_PATH_PROBE)
 		return false;
-	if (f->path.role == OAE_PATH_ANSWER)
-		return oae_path_answered(ps, i, f->path.nonce, ev->now);
-	ps->path[i].proven = true;
-	ev->out.answer |= 1U << i;
-	ev->out.nonce = f->path.nonce;
+	before = ps->path[i].proven;
+	if (f->path.role == OAE_PATH_PROBE) {
+		ps->path[i].proven = true;
+		ev->out.answer |= 1U << i;
+		ev->out.nonce = f->path.nonce;
+	} else if (!oae_path_answered(ps, i, f->path.nonce, ev->now)) {
+		return false;
+	}
+	/* A link that is frozen asks there, too, and at once. */
+	if (!before)
+		oae_link_port_up(&tag->link, ev->now, &ev->a);
 	return true;
 }
 
@@ -616,25 +736,25 @@ static bool path_rcv_proven(struct oae_tag *tag, struct oae_run *ev, struct oae_
  * @from: the Ethernet source
  * @f: the frame, parsed and verified
  *
- * It names the link by the addresses of the link's own path. Whoever does not know both
- * incarnations gets no answer.
+ * It names the link by the addresses of the path that its sender uses. Whoever does not
+ * know both incarnations gets no answer.
  *
  * Context: softirq, under rcu_read_lock(); takes tag->lock.
  */
 void oae_path_rcv(struct oae_port *port, const u8 *from, const struct oae_frame *f)
 {
 	struct oae_node *node = port->node;
-	struct oae_tag *tag = path_tag_named(node, f);
+	struct oae_tag *tag = path_tag_named(port, from, f);
 	struct oae_run ev oae_uninit;
 	bool good;
 
-	if (!tag || !is_valid_ether_addr(from)) {
+	if (!tag) {
 		oae_count(node, OAE_S_BAD_PATH);
 		return;
 	}
 	oae_run_enter(tag, &ev);
 	path_keys(tag, &ev.out);
-	good = !tag->dead && oae_link_takes_paths(&tag->link) && f->path.nonce &&
+	good = !tag->dead && oae_link_knows_paths(&tag->link) && f->path.nonce &&
 	       f->path.proof == path_proof(f, &ev.out, from, port->dev->dev_addr) &&
 	       path_rcv_proven(tag, &ev, port, oae_kid(f->vc, from), f);
 	if (!good)
@@ -681,7 +801,219 @@ out:
 	rcu_read_unlock();
 }
 
+/**
+ * oae_path_strange() - is a SYNC by a path one that admission decides about?
+ * @tag: the tag
+ * @index: of the path
+ * @f: the frame
+ *
+ * Its sender has not proven that it is the peer, and may be a new incarnation of it.
+ *
+ * Context: softirq, or BH off; under rcu_read_lock(). A hint: nothing of the tag is locked.
+ *
+ * Return: true if so.
+ */
+bool oae_path_strange(const struct oae_tag *tag, unsigned int index,
+		      const struct oae_frame *f)
+{
+	const struct oae_tag_paths *p = READ_ONCE(tag->paths);
+
+	return f->opcode == OAE_SYNC && p && oae_path_is_strange(&p->paths, index, &tag->link, f);
+}
+
+/* A SYNC from elsewhere: the index of the path that it came by, or -EBUSY. */
+static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port,
+			u64 kid, const struct oae_frame *f)
+{
+	struct oae_link_mark mark;
+	struct oae_paths *ps;
+	int i;
+
+	if (tag->dead || oae_link_closed(&tag->link) || !path_begin(tag, ev->now))
+		return -EBUSY;
+	ps = &tag->paths->paths;
+	if (!oae_path_claim(&tag->link, f->sync.inc, f->sync.peer_inc)) {
+		/* path_name_claimed() has it as long as nothing is known of the peer. */
+		tag->paths->claimed = f->sync.inc;
+		return -EBUSY;
+	}
+	i = path_index(tag, port, kid);
+	if (i == OAE_PATHS_MAX)
+		i = path_add(tag, port, kid, true);
+	if (i < 0)
+		return -EBUSY;
+	oae_link_mark(&tag->link, &mark);
+	if (f->sync.peer_inc == mark.inc && f->sync.inc == (mark.peer_inc ?: f->sync.inc))
+		ps->path[i].proven = true;
+	return oae_path_heard(ps, i, &tag->link, f) ? i : -EBUSY;
+}
+
+/**
+ * oae_path_claim_rcv() - handle a SYNC that came from elsewhere than the link's paths,
+ *	and whose sender may be the peer
+ * @tag: the tag
+ * @port: the port that received it
+ * @kid: key id of its vc and its source, which has named a cookie
+ * @f: the frame, parsed and verified
+ *
+ * Context: softirq, under rcu_read_lock(); takes tag->lock.
+ *
+ * Return: false if the link does not believe it.
+ */
+bool oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
+			const struct oae_frame *f)
+{
+	struct oae_run ev oae_uninit;
+	int i;
+
+	oae_run_enter(tag, &ev);
+	i = path_claimed(tag, &ev, port, kid, f);
+	if (i >= 0) {
+		path_taken(tag, &ev, i, f);
+		oae_link_rcv(&tag->link, f, oae_unread_places(tag), ev.now, &ev.a);
+		oae_path_after(tag, &ev, f);
+	}
+	oae_run_log(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);
+	oae_run_leave(tag, &ev);
+	return i >= 0;
+}
+
 /* What happens to ports */
+
+/* A port has another address: a tag's paths by it. */
+static void path_port_renamed(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port)
+{
+	struct oae_paths *ps = &tag->paths->paths;
+	unsigned int i;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		if (!ps->path[i].there || path_port(tag, i) != port)
+			continue;
+		if (ps->used == i && ps->path[i].proven)
+			ether_addr_copy(tag->paths->was, port->was);
+		oae_path_renamed(ps, i);
+		if (ps->path[i].up)
+			path_probe(tag, ev, i);
+		if (ps->used != i)
+			continue;
+		if (oae_path_failed(ps, i, &tag->link, ev->now))
+			oae_count(tag->node, OAE_S_PATH_TURNED);
+		oae_link_port_down(&tag->link, ev->now, &ev->a);
+	}
+	oae_run_apply(tag, ev);
+	if (ps->used != OAE_PATH_OWN)
+		path_set_mtu(tag, ev, ps->used);
+}
+
+/**
+ * oae_path_keep() - the own port has another address: does the link go on?
+ * @tag: the tag
+ * @ev: the event
+ *
+ * The peer learns the new address by a probe, and finds the same end there. Otherwise it
+ * would be a new end to it.
+ *
+ * Context: process; under RTNL and tag->lock.
+ *
+ * Return: true if so: the peer takes paths, and is not behind a gateway.
+ */
+bool oae_path_keep(struct oae_tag *tag, struct oae_run *ev)
+{
+	if (!oae_link_knows_paths(&tag->link) || tag->way.via || !path_begin(tag, ev->now))
+		return false;
+	path_port_renamed(tag, ev, tag->key.port);
+	return true;
+}
+
+/**
+ * oae_path_address() - a port has another address: a tag's paths by it, but the own one
+ * @tag: the tag
+ * @arg: the port
+ *
+ * Context: process; under RTNL; takes tag->lock.
+ */
+void oae_path_address(struct oae_tag *tag, long arg)
+{
+	struct oae_port *port = (struct oae_port *)arg;
+	struct oae_run ev oae_uninit;
+
+	oae_run_enter(tag, &ev);
+	if (tag->paths && !tag->dead && tag->key.port != port)
+		path_port_renamed(tag, &ev, port);
+	oae_run_leave(tag, &ev);
+}
+
+/* The path that the link moves to, now that its own port goes; OAE_PATHS_MAX none. */
+static unsigned int path_home(const struct oae_tag *tag)
+{
+	const struct oae_paths *ps = &tag->paths->paths;
+	unsigned int i, best = OAE_PATHS_MAX;
+
+	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++) {
+		if (!ps->path[i].there || !ps->path[i].up || !ps->path[i].proven ||
+		    READ_ONCE(path_port(tag, i)->removed))
+			continue;
+		if (i == ps->used)
+			return i;
+		if (best == OAE_PATHS_MAX || ps->path[i].good > ps->path[best].good ||
+		    (ps->path[i].good == ps->path[best].good &&
+		     ps->path[i].mtu > ps->path[best].mtu))
+			best = i;
+	}
+	return best;
+}
+
+static bool path_move(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_alias *to;
+	unsigned int i;
+	bool turned;
+
+	if (!tag->paths || tag->dead || oae_link_closed(&tag->link))
+		return false;
+	i = path_home(tag);
+	if (i == OAE_PATHS_MAX)
+		return false;
+	to = tag->paths->alias[i];
+	if (oae_tag_rekey(tag, &to->key))
+		return false;
+	/* A frame that finds the alias yet is one by the own path: oae_path_before(). */
+	tag->paths->alias[i] = NULL;
+	turned = oae_paths_move(&tag->paths->paths, i, ev->now);
+	path_alias_free_later(tag->node, to);
+	oae_count(tag->node, OAE_S_LINKS_MOVED);
+	if (turned) {
+		oae_count(tag->node, OAE_S_PATH_TURNED);
+		oae_link_port_down(&tag->link, ev->now, &ev->a);
+	}
+	oae_run_apply(tag, ev);
+	if (tag->paths->paths.used == OAE_PATH_OWN) {
+		oae_link_set_mtu(&tag->link, oae_tag_way_begin(tag, false), ev->now, &ev->a);
+		ev->via = tag->way.via;
+	}
+	return true;
+}
+
+/**
+ * oae_path_move() - the own port of a tag goes: the link goes on by another path
+ * @tag: the tag, to which the caller has a reference
+ *
+ * From now on that is its own path, and it is found in the table by that.
+ *
+ * Context: process, may sleep; takes tag->lock.
+ *
+ * Return: false if it has no other path.
+ */
+bool oae_path_move(struct oae_tag *tag)
+{
+	struct oae_run ev oae_uninit;
+	bool moved;
+
+	oae_run_enter(tag, &ev);
+	moved = path_move(tag, &ev);
+	oae_run_leave(tag, &ev);
+	return moved;
+}
 
 /**
  * oae_path_port_event() - a port has changed: a tag's paths by it, the own one as well
@@ -797,16 +1129,17 @@ void oae_path_free(struct oae_tag *tag)
 }
 
 /**
- * oae_aliases_init() - make a node's table of paths
- * @node: the node
+ * oae_aliases_make() - make a node's table of paths, if there is none
+ * @node: the node, which is about to have a port
  *
- * Context: process, may sleep.
+ * Context: process, may sleep; under node->dev_lock.
  *
  * Return: 0 or a negative errno.
  */
-int oae_aliases_init(struct oae_node *node)
+int oae_aliases_make(struct oae_node *node)
 {
-	return rhashtable_init(&node->aliases, &alias_params);
+	lockdep_assert_held(&node->dev_lock);
+	return node->aliases.tbl ? 0 : rhashtable_init(&node->aliases, &alias_params);
 }
 
 /**
@@ -818,5 +1151,6 @@ int oae_aliases_init(struct oae_node *node)
 void oae_aliases_exit(struct oae_node *node)
 {
 	WARN_ON(atomic_read(&node->naliases));
-	rhashtable_destroy(&node->aliases);
+	if (node->aliases.tbl)
+		rhashtable_destroy(&node->aliases);
 }

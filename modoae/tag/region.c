@@ -33,6 +33,7 @@ struct oae_region {
 	struct list_head waiting;	/* struct oae_verbs, refused: CONFLICT */
 	u32 id;
 	u32 perm;
+	const struct oae_tag *tag;	/* exposed to its peer only; only compared; NULL: */
 	const struct oae_port *port;	/* only compared; NULL any */
 	u64 kid, kid_mask;
 	refcount_t ref;
@@ -107,6 +108,8 @@ static void region_put(struct oae_region *r)
  * oae_region_make() - expose words, all 0
  * @node: the node
  * @e: size, number and permissions, checked but for the number being free
+ * @tag: exposed to the peer of this tag alone, whatever its address will be. The caller has a
+ *	reference to it for as long as the region is there. NULL:
  * @port: exposed to peers on this port; NULL any
  * @kid: exposed to peers with this key id
  * @kid_mask: the bits of @kid that count
@@ -117,6 +120,7 @@ static void region_put(struct oae_region *r)
  */
 struct oae_region *oae_region_make(struct oae_node *node,
 				   const struct oae_expose *e,
+				   const struct oae_tag *tag,
 				   const struct oae_port *port, u64 kid,
 				   u64 kid_mask)
 {
@@ -132,6 +136,7 @@ struct oae_region *oae_region_make(struct oae_node *node,
 	refcount_set(&r->ref, 1);
 	r->id = e->region;
 	r->perm = e->perm;
+	r->tag = tag;
 	r->port = port;
 	r->kid = kid & kid_mask;
 	r->kid_mask = kid_mask;
@@ -255,6 +260,14 @@ int oae_region_local(struct oae_region *r, const u8 *req, size_t len,
 	return region_reason_errno(reason);
 }
 
+static bool region_is_for(const struct oae_region *r, const struct oae_tag *tag)
+{
+	if (r->tag)
+		return r->tag == tag;
+	return (!r->port || r->port == tag->key.port) &&
+	       (tag->key.kid & r->kid_mask) == r->kid;
+}
+
 /* The region with this number that the tag's peer may use, with a reference. */
 static struct oae_region *region_find(const struct oae_tag *tag, u32 id)
 {
@@ -262,9 +275,7 @@ static struct oae_region *region_find(const struct oae_tag *tag, u32 id)
 
 	rcu_read_lock();
 	r = xa_load(&tag->node->regions, id);
-	if (r && ((r->port && r->port != tag->key.port) ||
-		  (tag->key.kid & r->kid_mask) != r->kid ||
-		  !refcount_inc_not_zero(&r->ref)))
+	if (r && (!region_is_for(r, tag) || !refcount_inc_not_zero(&r->ref)))
 		r = NULL;
 	rcu_read_unlock();
 	return r;

@@ -385,10 +385,11 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	 * being woken sees the new state since tag->lock was dropped, so nobody can
 	 * count on either order.
 	 */
-	if (ev->a.nsends)
-		oae_out_send(tag, ev);
+	/* First of all what lets the peer believe the rest. */
 	if (unlikely(ev->out.probe | ev->out.answer))
 		oae_path_send_probes(tag, ev);
+	if (ev->a.nsends)
+		oae_out_send(tag, ev);
 	if (ev->wake_reader || ev->wake_writer || !list_empty(&ev->done))
 		oae_tell_all(tag, ev);
 	if (gone || settled)

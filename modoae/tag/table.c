@@ -120,11 +120,48 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
 }
 
 /**
- * oae_tags_to() - is there a tag for a peer, on any channel?
+ * oae_tag_rekey() - have a tag found by another port and address
+ * @tag: the tag, in the table
+ * @key: the new key, under which there is no tag
+ *
+ * Whoever reads the old port in an RCU read-side section may use it to the end of that.
+ *
+ * Context: under tag->lock, BH off; under rcu_read_lock().
+ *
+ * Return: 0; -EEXIST there is a tag; -ENOMEM: in either case it is found by nothing now,
+ * and the caller kills it.
+ */
+int oae_tag_rekey(struct oae_tag *tag, const struct oae_tag_key *key)
+{
+	struct oae_port *old = tag->key.port;
+	int err;
+
+	lockdep_assert_held(&tag->lock);
+	rhashtable_remove_fast(&tag->node->tags, &tag->hash, tag_params);
+	/* What a CPU found last it finds no more. Pairs with the acquire in oae_tag_of_frame(). */
+	smp_mb__before_atomic();
+	atomic64_inc(&tag->node->retired);
+	if (tag->open) {
+		atomic_dec(&old->nopen);
+		atomic_inc(&key->port->nopen);
+	}
+	if (tag->settling) {
+		atomic_dec(&old->nsettling);
+		atomic_inc(&key->port->nsettling);
+	}
+	WRITE_ONCE(tag->key.port, oae_port_get(key->port));
+	WRITE_ONCE(tag->key.kid, key->kid);
+	oae_port_put(old);
+	err = rhashtable_lookup_insert_fast(&tag->node->tags, &tag->hash, tag_params);
+	return err && err != -EEXIST ? -ENOMEM : err;
+}
+
+/**
+ * oae_tags_to() - is there a link to a peer, on any channel?
  * @port: a port
  * @mac: the peer's address there
  *
- * Looks for each channel. For rare events.
+ * Looks for each channel, and for paths. For rare events.
  *
  * Context: any; under rcu_read_lock().
  *
@@ -132,11 +169,14 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
  */
 bool oae_tags_to(struct oae_port *port, const u8 *mac)
 {
-	unsigned int vc;
+	unsigned int vc, i;
+	u64 kid;
 
-	for (vc = 0; vc <= U8_MAX; vc++)
-		if (oae_tag_find(port, oae_kid(vc, mac)))
+	for (vc = 0; vc <= U8_MAX; vc++) {
+		kid = oae_kid(vc, mac);
+		if (oae_tag_find(port, kid) || oae_path_find(port, kid, &i))
 			return true;
+	}
 	return false;
 }
 
@@ -284,7 +324,7 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger,
 	int err;
 
 	rcu_read_lock();
-	old = oae_tag_find(port, kid);
+	old = oae_tag_find(port, kid) ?: oae_peer_link(port, kid);
 	if (old && refcount_inc_not_zero(&old->ref)) {
 		rcu_read_unlock();
 		return old;
@@ -394,19 +434,11 @@ void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 int oae_tags_init(struct oae_node *node,
 		  enum hrtimer_restart (*timer)(struct hrtimer *timer))
 {
-	int err;
-
 	node->tag_timer = timer;
 	INIT_LIST_HEAD(&node->all);
 	spin_lock_init(&node->all_lock);
 	mutex_init(&node->walking);
-	err = oae_aliases_init(node);
-	if (err)
-		return err;
-	err = rhashtable_init(&node->tags, &tag_params);
-	if (err)
-		oae_aliases_exit(node);
-	return err;
+	return rhashtable_init(&node->tags, &tag_params);
 }
 
 /**

@@ -246,6 +246,7 @@ u16 oae_tag_way_begin(struct oae_tag *tag, bool via);
 /* region.c: words exposed to the verbs of peers */
 struct oae_region *oae_region_make(struct oae_node *node,
 				   const struct oae_expose *e,
+				   const struct oae_tag *tag,
 				   const struct oae_port *port, u64 kid,
 				   u64 kid_mask);
 void oae_region_close(struct oae_region *r);
@@ -278,6 +279,7 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger,
 			     gfp_t gfp);
 void oae_tag_put(struct oae_tag *tag);
 void oae_tag_retire(struct oae_tag *tag, bool kill);
+int oae_tag_rekey(struct oae_tag *tag, const struct oae_tag_key *key);
 int oae_tags_start(void);
 void oae_tags_stop(void);
 int oae_tags_init(struct oae_node *node,
@@ -285,6 +287,10 @@ int oae_tags_init(struct oae_node *node,
 void oae_tags_exit(struct oae_node *node);
 void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 		       void (*fn)(struct oae_tag *tag, long arg), long arg);
+
+/* peer.c: one link to a peer and channel, whichever of its addresses is known */
+struct oae_tag *oae_peer_link(struct oae_port *port, u64 kid);
+int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f);
 
 /* share.c: shares of max_tags, and which tag gives way */
 void oae_share_init(struct oae_node *node);
@@ -361,12 +367,18 @@ struct oae_path_view {
 };
 
 /* path.c: paths that are not the tag's own */
-int oae_aliases_init(struct oae_node *node);
+int oae_aliases_make(struct oae_node *node);
 void oae_aliases_exit(struct oae_node *node);
 struct oae_tag *oae_path_find(struct oae_port *port, u64 kid, unsigned int *index);
 void oae_path_rcv(struct oae_port *port, const u8 *from, const struct oae_frame *f);
 void oae_path_port(struct oae_tag *tag, long arg);
 void oae_path_yield(struct oae_port *port, u64 kid);
+bool oae_path_strange(const struct oae_tag *tag, unsigned int index,
+		      const struct oae_frame *f);
+bool oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
+			const struct oae_frame *f);
+void oae_path_address(struct oae_tag *tag, long arg);
+bool oae_path_move(struct oae_tag *tag);
 bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v);
 
 /* room.c: waiting for room in queues */

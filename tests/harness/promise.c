@@ -641,6 +641,13 @@ static void check_kept(struct h_event *ev)
 		h_fail(ev, 0, "more numbers are given than have a content");
 }
 
+/* Are both links OPEN, and do both name this run? */
+static bool one_run(const struct oae_link *a, const struct oae_link *b)
+{
+	return a->state == OAE_OPEN && b->state == OAE_OPEN && a->ltag == b->peer_ltag &&
+	       b->ltag == a->peer_ltag;
+}
+
 /**
  * h_check() - invariants of an end, after every event
  * @ev: the event, at any end
@@ -661,8 +668,10 @@ void h_check(struct h_event *ev)
 		h_fail(ev, 0, "a tag without a timer, or closed");
 	if (e->tag && (!l->ltag || !l->inc))
 		h_fail(ev, 0, "a tag without an ltag, or without an incarnation");
-	if (e->tag && ev->peer && l->senior != e->who)
-		h_fail(ev, 0, "the ends have forgotten who is senior");
+	if (e->tag && ev->peer && l->rank != e->who)
+		h_fail(ev, 0, "the ends have forgotten whose address is the higher one");
+	if (e->tag && ev->peer && one_run(l, &ev->peer->link) && l->senior == ev->peer->link.senior)
+		h_fail(ev, 0, "both ends are senior, or none");
 	/* The link of a crashed machine stays as it was. */
 	if (e->tag || l->state == OAE_CLOSED)
 		check_kinds(ev);

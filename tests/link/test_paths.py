@@ -192,13 +192,6 @@ class Failover(TwoCables):
         for name in ("note_gone", "note_peer_new", "tags_gone"):
             self.assertEqual(before.get(name), after.get(name), name)
 
-    def test_second_link(self):
-        """By other addresses of both hosts there may be a link of its own at any time."""
-        self.link()
-        self.a.write(b"mine", target=f"wa/{self.second.mac_b}", vc=0)
-        self.assertEqual(self.b.read_one(), b"mine")
-        self.carries()
-
     def test_closes(self):
         """A link that closes by its second path leaves nothing."""
         self.link()

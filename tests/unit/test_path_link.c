@@ -26,7 +26,7 @@ LINK_TEST(test_open_names_what_it_knows)
 	unsigned int i = other();
 	struct oae_frame f = BUT(frame(OAE_SYNC), f.src_ltag += 0x100, f.dst_ltag = 0);
 
-	assert_int_equal(oae_path_heard(&ps, i, &l, &f), OAE_PATH_TAKE);
+	assert_int_equal(oae_path_heard(&ps, i, &l, &f), true);
 	rcv(f);
 	assert_non_null(sent(OAE_SYNC_CHK));
 	assert_int_equal(l.state, OAE_OPEN);
@@ -61,18 +61,18 @@ LINK_TEST(test_no_end_elsewhere)
 	unsigned int i = other();
 	struct oae_frame f = BUT(frame(OAE_CLOSE_ACK), f.tx = 0, f.rx = 0);
 
-	assert_int_equal(oae_path_heard(&ps, OAE_PATH_OWN, &l, &f), OAE_PATH_TAKE);
-	assert_int_equal(oae_path_heard(&ps, i, &l, &f), OAE_PATH_DROP);
+	assert_int_equal(oae_path_heard(&ps, OAE_PATH_OWN, &l, &f), true);
+	assert_int_equal(oae_path_heard(&ps, i, &l, &f), false);
 	f = frame(OAE_CLOSE_ACK);
-	assert_int_equal(oae_path_heard(&ps, i, &l, &f), OAE_PATH_TAKE);
+	assert_int_equal(oae_path_heard(&ps, i, &l, &f), true);
 	rcv(slice(1, 0, OAE_F_LAST));
-	assert_int_equal(oae_path_heard(&ps, i, &l, &f), OAE_PATH_DROP);
+	assert_int_equal(oae_path_heard(&ps, i, &l, &f), false);
 	f = BUT(frame(OAE_CLOSE), f.reason = OAE_R_POLICY);
-	assert_int_equal(oae_path_heard(&ps, i, &l, &f), OAE_PATH_TAKE);
+	assert_int_equal(oae_path_heard(&ps, i, &l, &f), true);
 	port_down();
 	f = BUT(frame(OAE_CLOSE), f.reason = OAE_R_POLICY);
-	assert_int_equal(oae_path_heard(&ps, i, &l, &f), OAE_PATH_DROP);
-	assert_int_equal(oae_path_heard(&ps, OAE_PATH_OWN, &l, &f), OAE_PATH_TAKE);
+	assert_int_equal(oae_path_heard(&ps, i, &l, &f), false);
+	assert_int_equal(oae_path_heard(&ps, OAE_PATH_OWN, &l, &f), true);
 }
 
 /* CLOSE goes by the own path as well, in case the other end has forgotten the other. */

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Peers by their id: two hosts have one link on a channel, whichever of their ports and
+ * addresses it was opened by, and whoever opened it (doc/protocol.md section 4.14).
+ *
+ * Who has which address is what neighbours say (4.13). That is claimed, not proven, so it
+ * keeps a second link from being made, and decides nothing about the one that is there.
+ */
+#include "event.h"
+
+#define PEER_PLACES	16	/* as many as a neighbour has entries */
+
+/* The tag with a link by a port and an address, be it its own path or another; or NULL. */
+static struct oae_tag *peer_link_at(struct oae_port *port, u64 kid)
+{
+	struct oae_tag *tag = oae_tag_find(port, kid);
+	unsigned int i;
+
+	if (!tag)
+		tag = oae_path_find(port, kid, &i);
+	return tag && !oae_link_closed(&tag->link) ? tag : NULL;
+}
+
+/**
+ * oae_peer_link() - find the link to a peer by an address that the link is not found by
+ * @port: a port
+ * @kid: channel and address: there is no tag for them
+ *
+ * Context: any but hard interrupts; under rcu_read_lock().
+ *
+ * Return: the tag, its link not CLOSED, valid in this RCU read-side critical section; or
+ * NULL: there is none, or paths are not taken here.
+ */
+struct oae_tag *oae_peer_link(struct oae_port *port, u64 kid)
+{
+	struct oae_neigh_where where[PEER_PLACES];
+	struct oae_node *node = port->node;
+	struct oae_tag *tag;
+	unsigned int i, n;
+	u8 mac[ETH_ALEN];
+
+	if (READ_ONCE(node->knobs.paths) == 1)
+		return NULL;
+	tag = oae_path_find(port, kid, &i);
+	if (tag && !oae_link_closed(&tag->link))
+		return tag;
+	oae_kid_mac(kid, mac);
+	n = oae_neigh_others(node, port, mac, where, ARRAY_SIZE(where));
+	for (i = 0; i < n; i++) {
+		tag = peer_link_at(where[i].port, oae_kid(kid >> 56, where[i].mac));
+		if (tag)
+			return tag;
+	}
+	return NULL;
+}
+
+/**
+ * oae_peer_claim() - a SYNC has come for which a tag is to be made: is there a link to
+ *	that peer, which it is about?
+ * @port: the port that received it
+ * @kid: key id of its vc and its source
+ * @f: the frame, parsed and verified; it names a cookie
+ *
+ * Context: softirq, under rcu_read_lock(); takes tag->lock.
+ *
+ * Return: 0 the link has taken it; -ENOENT there is no link; -EBUSY there is one, and its
+ * peer is another incarnation, which is there as far as is known.
+ */
+int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f)
+{
+	struct oae_tag *tag = oae_peer_link(port, kid);
+
+	if (!tag)
+		return -ENOENT;
+	if (oae_path_claim_rcv(tag, port, kid, f))
+		return 0;
+	/* It may have ended meanwhile. */
+	return oae_link_closed(&tag->link) ? -ENOENT : -EBUSY;
+}

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Two hosts have one link on a channel, whichever of their ports and addresses it is opened by,
+and it goes on when these change or go."""
+
+import random
+
+from faults import Traffic
+from oaetest import wait_for
+from patience import SLOW
+from test_paths import KEEPALIVE, TwoCables
+
+SAME = "note_peer_new", "note_down", "note_gone", "note_unconfirmed", "unknown"
+
+
+class OneLink(TwoCables):
+    """Whoever opens it, and by which addresses."""
+
+    def known(self):
+        """Both hosts have heard the other at both cables."""
+        for host in (self.a, self.b):
+            wait_for(lambda host=host: len(host.neighbours()) == 2, "both to be neighbours")
+
+    def links(self):
+        """The links of both hosts, by port and peer."""
+        return [[(row["port"], row["peer"]) for row in host.tags()] for host in (self.a, self.b)]
+
+    def test_by_either(self):
+        """Opened by one address, it is what is meant by the other, at either end."""
+        self.known()
+        self.a.write(b"first", target=f"va/{self.first.mac_b}", vc=0)
+        self.a.write(b"second", target=f"wa/{self.second.mac_b}", vc=0)
+        self.assertEqual([self.b.read_one(), self.b.read_one()], [b"first", b"second"])
+        self.b.write(b"back", target=f"wb/{self.second.mac_a}", vc=0)
+        self.assertEqual(self.a.read_one(), b"back")
+        self.assertEqual(self.links(), [[("va", self.first.mac_b)], [("vb", self.first.mac_a)]])
+        # Another channel is another link.
+        self.a.write(b"other", target=f"wa/{self.second.mac_b}", vc=1)
+        self.assertEqual(self.b.read_one(), b"other")
+        self.assertEqual(len(self.a.tags()), 2)
+
+    def test_both_at_once(self):
+        """Each opens it by another cable, at the same time."""
+        for n in range(20):
+            self.known()
+            for cable in (self.first, self.second):
+                cable.netem(f"delay {random.choice((0, 1, 5))}ms")
+            one = self.a.start_write(b"from a", target=f"va/{self.first.mac_b}", vc=0)
+            other = self.b.start_write(b"from b", target=f"wb/{self.second.mac_a}", vc=0)
+            self.assertEqual((one.result(10 * SLOW), other.result(10 * SLOW)), (6, 6), n)
+            self.assertEqual((self.a.read_one(), self.b.read_one()), (b"from b", b"from a"))
+            self.assertEqual([len(links) for links in self.links()], [1, 1], (n, self.links()))
+            self.a.close_tag(self.links()[0][0][1])
+            wait_for(lambda: not self.a.tags() and not self.b.tags(), "the link to close")
+
+    def test_opened_by_strangers(self):
+        """With paths=1 each pair of addresses has a link of its own, as before."""
+        for host in (self.a, self.b):
+            host.knob("paths", 1)
+        self.known()
+        self.a.write(b"first", target=f"va/{self.first.mac_b}", vc=0)
+        self.a.write(b"second", target=f"wa/{self.second.mac_b}", vc=0)
+        self.assertEqual(len(self.a.tags()), 2)
+        self.assertEqual([self.b.read_one(), self.b.read_one()], [b"first", b"second"])
+
+
+class Changes(TwoCables):
+    """Addresses and ports of a link that is at work."""
+
+    def traffic(self):
+        """Messages both ways. Whom they are for is said by an id, which stays."""
+        for host, other in ((self.a, self.b), (self.b, self.a)):
+            host.knob("target", f"id:{other.knob('id')}")
+        traffic = Traffic(self, self.end_a, self.end_b)
+        for end in (self.end_a, self.end_b):
+            traffic.send(end, 1000000, streams=3)
+        traffic.moved(20, 60 * SLOW)
+        return traffic
+
+    def nothing_lost(self, traffic):
+        """What was committed is there, once and in order, and nothing is in doubt."""
+        traffic.moved(20, 60 * SLOW)
+        self.assertTrue(traffic.running())
+        traffic.stop()
+        tally = traffic.finish(120 * SLOW)
+        self.assertEqual(set(tally) | {"R"}, {"C", "R", "got", "lost"})
+        self.assertEqual((tally["got"], tally["lost"]), (tally["C"], 0))
+
+    def same(self, before):
+        """The same link: neither end has met a new one."""
+        for host, stats in zip((self.a, self.b), before):
+            after = host.stats()
+            for name in SAME:
+                self.assertEqual(stats[name], after[name], (host.name, name))
+        self.assertEqual([len(self.a.tags()), len(self.b.tags())], [1, 1])
+
+    def stats(self):
+        """The counters of both."""
+        return [host.stats() for host in (self.a, self.b)]
+
+    def test_address(self):
+        """The own port's address changes, and the other one's, again and again."""
+        self.link()
+        self.addCleanup(self.a.sh, f"ip link set va address {self.first.mac_a}")
+        self.addCleanup(self.b.sh, f"ip link set wb address {self.second.mac_b}")
+        before, traffic = self.stats(), self.traffic()
+        for n in range(6):
+            self.a.sh(f"ip link set va address 02:0a:e0:77:00:{n:02x}")
+            traffic.moved(20, 60 * SLOW)
+            self.b.sh(f"ip link set wb address 02:0a:e0:78:00:{n:02x}")
+            traffic.moved(20, 60 * SLOW)
+        self.same(before)
+        self.nothing_lost(traffic)
+
+    def test_port_released(self):
+        """The own port is released: the link is one by the other port from then on."""
+        self.link()
+        before, traffic = self.stats(), self.traffic()
+        moved = self.a.stat("links_moved")
+        self.a.knob("dev", "-va")
+        traffic.moved(20, 60 * SLOW)
+        self.assertEqual(self.a.stat("links_moved"), moved + 1)
+        self.assertEqual(self.a.tag()["port"], "wa")
+        self.a.knob("dev", "+va")
+        self.found(self.a)
+        self.found(self.b)
+        self.a.knob("dev", "-wa")
+        traffic.moved(20, 60 * SLOW)
+        self.assertEqual(self.a.tag()["port"], "va")
+        self.same(before)
+        self.nothing_lost(traffic)
+
+    def test_port_deleted(self):
+        """The device of the own port goes."""
+        self.a.sh("ip link add link va name mv0 type macvlan && ip link set mv0 up")
+        self.addCleanup(self.a.sh, "ip link del mv0 2>/dev/null || true")
+        self.a.knob("dev", "+mv0")
+        self.a.write(b"begin", target=f"mv0/{self.first.mac_b}", vc=0)
+        self.assertEqual(self.b.read_one(), b"begin")
+        self.found(self.a, 3)
+        self.found(self.b, 3)
+        self.assertEqual(self.a.tag()["port"], "mv0")
+        before, traffic = self.stats(), self.traffic()
+        self.a.sh("ip link del mv0")
+        traffic.moved(20, 60 * SLOW)
+        self.assertIn(self.a.tag()["port"], ("va", "wa"))
+        self.same(before)
+        self.nothing_lost(traffic)
+
+    def test_all_go(self):
+        """If all ports are released together the link closes."""
+        self.link()
+        self.a.knob("dev", "")
+        self.assertEqual(self.a.tags(), [])
+        wait_for(lambda: not self.b.tags(), "the other end to close", 10 * SLOW)
+
+
+class Single(TwoCables):
+    """Hosts with one cable only."""
+
+    def setUp(self):
+        super().setUp()
+        self.a.knob("dev", "va")
+        self.b.knob("dev", "vb")
+
+    def test_address(self):
+        """The only port has another address: the same link, and nothing is lost."""
+        self.addCleanup(self.a.sh, f"ip link set va address {self.first.mac_a}")
+        self.a.write(b"begin", target=f"va/{self.first.mac_b}", vc=0)
+        self.assertEqual(self.b.read_one(), b"begin")
+        before = [host.stats() for host in (self.a, self.b)]
+        traffic = Changes.traffic(self)
+        for n in range(12):
+            traffic.moved(20, 60 * SLOW)
+            self.a.sh(f"ip link set va address 02:0a:e0:77:00:{n:02x}")
+        traffic.moved(20, 60 * SLOW)
+        Changes.same(self, before)
+        Changes.nothing_lost(self, traffic)
+
+    def test_another_cable(self):
+        """The only cable is out, and then another one is plugged in: the link goes on."""
+        self.a.write(b"begin", target=f"va/{self.first.mac_b}", vc=0)
+        self.assertEqual(self.b.read_one(), b"begin")
+        before = [host.stats() for host in (self.a, self.b)]
+        self.first.cut()
+        self.a.knob("dev", "+wa")
+        self.b.knob("dev", "+wb")
+        self.carries()
+        for host, stats in zip((self.a, self.b), before):
+            self.assertEqual(stats["note_peer_new"], host.stat("note_peer_new"))
+
+
+class Reboot(TwoCables):
+    """A peer that has forgotten everything, while a cable is out."""
+
+    def forget(self):
+        """Host b begins anew, by its second port alone."""
+        self.b.knobs(linger_ms=0)
+        for cable in (self.first, self.second):
+            cable.netem("loss 100%")
+        self.b.knob("dev", "")
+        self.first.netem(None)
+        self.second.netem(None)
+        self.first.cut()
+
+    def test_by_the_path_in_use(self):
+        """The new incarnation comes by the path that the link has used: heard at once."""
+        self.link()
+        self.first.cut()
+        self.carries()
+        self.assertEqual(self.a.used_path(), "wa")
+        before = self.a.stat("id_conflict")
+        self.forget()
+        self.b.knob("dev", "wb")
+        self.b.write(b"anew", target=f"wb/{self.second.mac_a}", vc=0)
+        self.assertEqual(self.a.read_one(10 * SLOW), b"anew")
+        self.assertEqual((len(self.a.tags()), self.a.stat("id_conflict")), (1, before))
+
+    def test_from_elsewhere(self):
+        """It comes by another one: heard when the old one was silent for long enough."""
+        for host in (self.a, self.b):
+            host.knob("dead_ms", int(800 * SLOW))
+        self.link()
+        before = self.a.stat("id_conflict")
+        self.forget()
+        self.b.knob("dev", "wb")
+        self.b.write(b"anew", target=f"wb/{self.second.mac_a}", vc=0)
+        self.assertEqual(self.a.read_one(10 * SLOW), b"anew")
+        self.assertEqual(len(self.a.tags()), 1)
+        self.assertGreaterEqual(self.a.stat("id_conflict"), before)
