@@ -93,7 +93,8 @@ void oae_path_del(struct oae_paths *ps, unsigned int i)
  * @l: the link, after an event
  *
  * For another one only the path in use is: by that it was heard. If this end has drawn
- * its own anew the peer is where it was.
+ * its own anew the peer is where it was. A link that is CLOSED has heard nobody, and
+ * begins by its own path.
  */
 void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l)
 {
@@ -103,6 +104,12 @@ void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l)
 		for (i = 0; i < OAE_PATHS_MAX; i++)
 			ps->path[i].nonce = 0;
 	ps->inc = l->inc;
+	if (l->state == OAE_CLOSED) {
+		ps->peer_inc = 0;
+		ps->path[OAE_PATH_OWN].proven = true;
+		ps->path[OAE_PATH_OWN].good = true;
+		ps->path[OAE_PATH_OWN].heard = 0;
+	}
 	if (!l->peer_inc || l->peer_inc == ps->peer_inc)
 		return;
 	ps->peer_inc = l->peer_inc;

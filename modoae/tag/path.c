@@ -1113,8 +1113,12 @@ void oae_path_leave(struct oae_tag *tag)
 {
 	unsigned int i;
 
-	for (i = OAE_PATH_OWN + 1; tag->paths && i < OAE_PATHS_MAX; i++)
+	if (!tag->paths)
+		return;
+	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++)
 		path_alias_del(tag, i);
+	tag->paths->claimed = 0;
+	tag->paths->id = 0;
 }
 
 /**

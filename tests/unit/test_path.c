@@ -11,7 +11,7 @@
 
 static struct oae_paths ps;
 
-static bool heard_is(unsigned int i, struct oae_frame f, enum oae_path_verdict v)
+static bool heard_is(unsigned int i, struct oae_frame f, bool v)
 {
 	return oae_path_heard(&ps, i, &l, &f) == v;
 }
@@ -94,49 +94,82 @@ LINK_TEST(test_add_and_forget)
 	assert_int_equal(ps.avoid, OAE_PATHS_MAX);
 }
 
-static void assert_unproven(void)
+/* The answers to the probes of before prove nothing. */
+static void assert_no_answer(void)
+{
+	assert_false(oae_path_answered(&ps, 1, 77, now));
+	assert_false(oae_path_answered(&ps, 2, 77, now));
+}
+
+static void used_and_probed(void)
+{
+	three(NULL);
+	assert_true(heard_is(1, frame(OAE_COMMIT), true));
+	assert_true(heard_is(2, frame(OAE_COMMIT), true));
+	ps.used = 1;
+	ps.avoid = 2;
+	oae_path_probed(&ps, 1, 77, now);
+	oae_path_probed(&ps, 2, 77, now);
+	oae_paths_pair(&ps, &l);
+	assert_int_equal(ps.used, 1);
+	assert_int_equal(ps.avoid, 2);
+	assert_true(ps.path[1].proven && ps.path[2].heard);
+}
+
+/* For another peer only the path in use is proven, by which it was heard. */
+PATH_TEST(test_another_peer)
 {
 	unsigned int i;
 
-	assert_int_equal(ps.used, OAE_PATH_OWN);
+	used_and_probed();
+	l.peer_inc++;
+	l.peer_ltag++;
+	oae_paths_pair(&ps, &l);
+	assert_int_equal(ps.used, 1);
 	assert_int_equal(ps.avoid, OAE_PATHS_MAX);
-	assert_true(ps.path[0].proven);
-	assert_int_equal(ps.path[0].heard, l.peer_ltag);
-	for (i = 1; i <= 2; i++) {
+	for (i = 0; i <= 2; i++) {
 		assert_true(ps.path[i].there);
-		assert_false(ps.path[i].proven || ps.path[i].good);
-		assert_int_equal(ps.path[i].heard, 0);
-		/* The answer to a probe of the pair before proves nothing. */
-		assert_false(oae_path_answered(&ps, i, 77, now));
+		assert_int_equal(ps.path[i].proven, i == 1);
+		assert_int_equal(ps.path[i].good, i == 1);
+		assert_int_equal(ps.path[i].heard, i == 1 ? l.peer_ltag : 0);
 	}
+	assert_no_answer();
 	oae_paths_pair(&ps, &l);
-	prove(1);
+	prove(2);
 	oae_paths_pair(&ps, &l);
-	assert_true(ps.path[1].proven);
+	assert_true(ps.path[2].proven);
+	/* An end that begins anew forgets its peer for a while: that is still the same. */
+	l.peer_inc = 0;
+	oae_paths_pair(&ps, &l);
+	l.peer_inc = ps.peer_inc;
+	oae_paths_pair(&ps, &l);
+	assert_true(ps.path[1].proven && ps.path[2].proven);
 }
 
-PATH_TEST(test_another_pair)
+/* This end has begun anew: the peer is where it was, but knows nothing of that. */
+PATH_TEST(test_own_anew)
 {
-	unsigned int whose;
+	used_and_probed();
+	l.inc++;
+	oae_paths_pair(&ps, &l);
+	assert_int_equal(ps.used, 1);
+	assert_true(ps.path[0].proven && ps.path[1].proven && ps.path[2].proven);
+	assert_no_answer();
+}
 
-	for (whose = 0; whose < 2; whose++) {
-		three(NULL);
-		assert_true(heard_is(1, frame(OAE_COMMIT), true));
-		ps.used = 1;
-		ps.avoid = 2;
-		oae_path_probed(&ps, 1, 77, now);
-		oae_path_probed(&ps, 2, 77, now);
-		oae_paths_pair(&ps, &l);
-		assert_int_equal(ps.used, 1);
-		assert_int_equal(ps.avoid, 2);
-		assert_true(ps.path[1].proven && ps.path[1].heard);
-		if (whose)
-			l.inc++;
-		else
-			l.peer_inc++;
-		oae_paths_pair(&ps, &l);
-		assert_unproven();
-	}
+/* The path by which a new incarnation has resolved is in use, and it alone is proven. */
+PATH_TEST(test_resolved_anew)
+{
+	assert_int_equal(ps.used, OAE_PATH_OWN);
+	l.peer_inc++;
+	assert_true(stepped(2, frame(OAE_SYNC_ACK), OAE_SYNC_SENT));
+	assert_int_equal(ps.used, 2);
+	assert_int_equal(ps.path[2].used_at, now);
+	assert_true(ps.path[2].proven && !ps.path[0].proven && !ps.path[1].proven);
+	/* And the own one has to be proven, like any other. */
+	assert_true(heard_is(0, frame(OAE_OFFER), false));
+	now += KEEPALIVE;
+	assert_true(oae_path_due(&ps, 0, &l, now));
 }
 
 /* --- what is believed ---------------------------------------------------------- */
@@ -152,36 +185,163 @@ PATH_TEST(test_unproven)
 		assert_true(heard_is(0, frame(opcode), true));
 	}
 	assert_int_equal(ps.path[2].heard, 0);
-	/* The own path needs no proof. */
 	ps.path[0].proven = false;
-	assert_true(heard_is(0, frame(OAE_OFFER), true));
+	assert_true(heard_is(0, frame(OAE_OFFER), false));
+}
+
+/* What another incarnation of the peer says, by @i: is it heard? */
+static bool another(unsigned int i, bool names)
+{
+	static const u8 syncs[] = { OAE_SYNC, OAE_SYNC_ACK, OAE_SYNC_CHK };
+	unsigned int n, heard = 0;
+	struct oae_frame f;
+
+	for (n = 0; n < ARRAY_SIZE(syncs); n++) {
+		f = frame(syncs[n]);
+		f.src_ltag = 0x7777;
+		f.sync.inc++;
+		f.sync.peer_inc = names ? l.inc : 0;
+		ps.path[i].heard = 0;
+		heard += oae_path_heard(&ps, i, &l, &f);
+		assert_int_equal(ps.path[i].heard, heard ? 0x7777 : 0);
+	}
+	assert_true(!heard || heard == ARRAY_SIZE(syncs));
+	return heard;
 }
 
 PATH_TEST(test_new_incarnation)
 {
-	static const u8 syncs[] = { OAE_SYNC, OAE_SYNC_ACK, OAE_SYNC_CHK };
 	struct oae_frame f;
-	unsigned int i;
+	unsigned int used;
 
-	for (i = 0; i < ARRAY_SIZE(syncs); i++) {
-		f = frame(syncs[i]);
-		f.src_ltag = 0x7777;
-		f.sync.inc++;
-		l.down = false;
-		assert_true(heard_is(1, f, false));
+	for (used = 0; used <= 1; used++) {
+		ps.used = used;
+		/* By the path in use it is the link that decides. */
+		assert_true(another(used, false));
+		/* By another one: not as long as the present one may be there. */
+		assert_false(another(!used, false));
+		assert_false(another(!used, true));
 		l.down = true;
-		assert_true(heard_is(1, f, OAE_PATH_GIVE_UP));
-		assert_int_equal(ps.path[1].heard, 0);
-		/* By the own path it is the link that decides. */
-		assert_true(heard_is(0, f, true));
-		f.sync.inc--;
-		assert_true(heard_is(1, f, true));
-		ps.path[1].heard = 0;
+		assert_true(another(!used, false));
+		ps.path[!used].proven = false;
+		assert_true(another(!used, false));
+		ps.path[!used].proven = true;
+		l.down = false;
 	}
+	/* Nothing is known of the peer: it is whoever has heard this link. */
+	l.peer_inc = 0;
+	assert_false(another(2, false));
+	assert_true(another(2, true));
 	/* What has no incarnation in it is judged by its ltags. */
 	f = frame(OAE_OFFER);
 	f.sync.inc = 99;
 	assert_true(heard_is(1, f, true));
+}
+
+/* Does admission decide about a SYNC by path 2? */
+static bool strange(bool peer, u64 names, u32 dst_ltag)
+{
+	struct oae_frame f = frame(OAE_SYNC);
+
+	f.sync.inc += !peer;
+	f.sync.peer_inc = names;
+	f.dst_ltag = dst_ltag;
+	return oae_path_is_strange(&ps, 2, &l, &f);
+}
+
+PATH_TEST(test_strange)
+{
+	/* Of the peer that is known: unless the path is proven. */
+	assert_false(strange(true, l.inc, 0));
+	ps.path[2].proven = false;
+	assert_true(strange(true, l.inc, 0));
+	ps.path[2].proven = true;
+	/* Of another one: it is no claim. */
+	assert_true(strange(false, l.inc, l.ltag));
+	ps.used = 2;
+	assert_false(strange(false, 0, 0));
+	ps.used = 0;
+	/* It is one, but a cookie tells first whether the sender hears this end. */
+	l.down = true;
+	assert_true(strange(false, 0, 0));
+	assert_true(strange(false, l.inc + 1, l.ltag + 1));
+	assert_false(strange(false, 0, l.ltag));
+	assert_false(strange(false, l.inc, 0));
+	l.down = false;
+	l.peer_inc = 0;
+	assert_true(strange(false, 0, l.ltag));
+	assert_false(strange(false, l.inc, 0));
+}
+
+PATH_TEST(test_claim)
+{
+	assert_true(oae_path_claim(&l, l.peer_inc, l.inc));
+	assert_false(oae_path_claim(&l, l.peer_inc, l.inc + 1));
+	assert_false(oae_path_claim(&l, l.peer_inc + 1, l.inc));
+	l.peer_inc = 0;
+	assert_true(oae_path_claim(&l, 77, l.inc));
+	assert_false(oae_path_claim(&l, 77, 0));
+	l.down = true;
+	assert_true(oae_path_claim(&l, 77, 0));
+}
+
+/* A path whose address here has changed: nothing goes by it, and it is probed at once. */
+PATH_TEST(test_renamed)
+{
+	unsigned int i;
+
+	oae_path_probed(&ps, 0, 77, now);
+	oae_path_probed(&ps, 0, 78, now);
+	oae_path_renamed(&ps, 0);
+	assert_false(ps.path[0].proven || ps.path[0].good || ps.path[0].missed);
+	assert_false(oae_path_answered(&ps, 0, 78, now));
+	assert_true(oae_path_due(&ps, 0, &l, now));
+	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), 1 << 0);	/* a probe */
+	for (i = 1; i <= 2; i++)
+		oae_path_renamed(&ps, i);
+	l.state = OAE_SYNC_SENT;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), 0);
+	l.down = true;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), 1 << 0);
+	prove(1);
+	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), 1 << 1);
+}
+
+/* What is not proven is probed often while the link is frozen, and not down. */
+PATH_TEST(test_in_a_hurry)
+{
+	ps.path[1].proven = false;
+	oae_path_probed(&ps, 1, 77, now);
+	oae_path_probed(&ps, 2, 77, now);
+	now += KEEPALIVE / 4;
+	assert_false(oae_path_due(&ps, 1, &l, now));
+	l.state = OAE_SYNC_SENT;
+	assert_true(oae_path_due(&ps, 1, &l, now));
+	assert_false(oae_path_due(&ps, 2, &l, now));
+	l.down = true;
+	assert_false(oae_path_due(&ps, 1, &l, now));
+}
+
+PATH_TEST(test_moves)
+{
+	struct oae_path p;
+	unsigned int used;
+
+	for (used = 0; used <= 2; used++) {
+		three(NULL);
+		ps.used = used;
+		ps.avoid = used;
+		ps.path[2].mtu = 1234;
+		p = ps.path[2];
+		assert_int_equal(oae_paths_move(&ps, 2, now), used == 0);
+		assert_int_equal(ps.used, used == 1 ? 1 : OAE_PATH_OWN);
+		assert_int_equal(ps.avoid, used == 1 ? 1 : OAE_PATHS_MAX);
+		assert_false(ps.path[2].there);
+		assert_int_equal(ps.path[0].mtu, 1234);
+		assert_int_equal(ps.path[0].rtt, p.rtt);
+		assert_int_equal(ps.path[0].used_at, used == 0 ? now : p.used_at);
+		assert_true(ps.path[1].there);
+	}
 }
 
 PATH_TEST(test_which_ltag_was_heard)
@@ -256,9 +416,12 @@ PATH_TEST(test_sync_goes_by)
 	ps.path[2].up = true;
 	ps.path[2].proven = true;
 	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x1);
-	/* By none: then by that in use. */
+	/* By none: then by that in use, where the peer knows this end. */
 	ps.path[0].up = false;
 	ps.used = 1;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0);
+	ps.path[1].proven = true;
+	ps.path[1].up = false;
 	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x2);
 	/* An open link sends this one to a peer that is silent. */
 	l.state = OAE_OPEN;

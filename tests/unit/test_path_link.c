@@ -88,9 +88,12 @@ LINK_TEST(test_opened_anew)
 {
 	other();
 	ps.path[OAE_PATH_OWN].heard = 77;
+	ps.path[OAE_PATH_OWN].proven = false;
 	kill_link(1);
 	oae_paths_pair(&ps, &l);
 	assert_int_equal(ps.path[OAE_PATH_OWN].heard, 0);
+	assert_true(ps.path[OAE_PATH_OWN].proven);
+	assert_int_equal(ps.peer_inc, 0);
 }
 
 UNIT_MAIN("path")
