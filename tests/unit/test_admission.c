@@ -163,6 +163,25 @@ TEST(test_full)
 	assert_answer(&a, OAE_CLOSE, OAE_R_FULL, COOKIE);
 }
 
+/* Another incarnation of a link's peer goes on asking. */
+TEST(test_conflict)
+{
+	struct oae_frame f = frame(OAE_SYNC, COOKIE, 0);
+	struct oae_asker who = { .cookie = { COOKIE, BEFORE } };
+	struct oae_admission a;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		who.configured = i & 1;
+		who.awaited = i & 2;
+		memset(&a, 0xa5, sizeof(a));
+		oae_admission_conflict(&who, &f, &a);
+		assert_int_equal(a.verdict, i ? OAE_ADMIT_EXPECTED : OAE_ADMIT_ANSWER);
+		assert_int_equal(a.why, OAE_ADMIT_CONFLICT);
+		assert_answer(&a, OAE_SYNC_CHK, 0, COOKIE);
+	}
+}
+
 /* An ltag of 0 names no cookie, not even where there was none in the step before. */
 TEST(test_no_cookie)
 {
