@@ -33,6 +33,11 @@ KINDS = ["--swap", "15%", "--verb", "20%"]
 EVERYTHING = [*BAD_WIRES, *BAD_LUCK, *MIXED, *KINDS]
 WINDOW = ["--link-window", "8", "--window", "16"]
 
+KNOBS = ["--keepalive", "5ms", "--dead", "50ms", "--stall-max", "20ms"]
+CABLES = ["--cables", "2", *KNOBS, "--think", "500us"]
+CABLE_FAULTS = ["--cable-rate", "30", "--cable-time", "10ms"]
+FAULTS = ("carrier", "silent", "oneway", "lossy", "short")
+
 
 def run(*args, program=OAESIM, env=None):
     """Runs the simulator; what it said and its status."""
@@ -239,6 +244,137 @@ class Promises(SimTest):
         self.assertGreaterEqual(failed[0], 5 - ms)
 
 
+class Cables(SimTest):
+    """Several cables a link."""
+
+    def test_one_is_as_none_were_asked_for(self):
+        args = ["--torus", "4x4", *EVERYTHING, "-n", "10k"]
+        for form in ([], ["--json"]):
+            plain = self.good(*args, *form)
+            self.assertEqual(plain, self.good(*args, *form, "--cables", 1, "--cable-spare"))
+            self.assertNotIn("cable", plain)
+
+    def test_no_faults(self):
+        """Nothing fails because there are several; each link uses the one that is its turn."""
+        for n in (2, 3, 8):
+            r = self.report("--ring", "16", "--cables", n, *KNOBS, "--think", "500us", "-t", "60ms")
+            t, c = r["transactions"], r["cables"]
+            self.assertEqual(t["committed"], t["posted"])
+            self.assertEqual(r["links"]["resolved"], 0)
+            self.assertEqual(c["cables"], 16 * n)
+            self.assertEqual(c["in_the_end"], {
+                "ends_open": 32, "ends_frozen": 0, "ends_down": 0, "ends_without": 0,
+                "ends_elsewhere": 32 - 32 // n if n != 3 else 20, "links_apart": 0,
+                "paths_good": 32 * n, "paths_silent": 0, "paths_unproven": 0,
+                "paths_no_carrier": 0})
+
+    def test_one_whole_is_enough(self):
+        """All faults at random: all that is posted is committed, by another cable if need be."""
+        r = self.report("--ring", "12", *CABLES, *CABLE_FAULTS, "--cables", 3, "--cable-spare",
+                        "--size", "8..400", "-t", "400ms")
+        t, c, f = r["transactions"], r["cables"], r["frames"]
+        self.assertEqual((t["committed"], t["delivered"]), (t["posted"], t["posted"]))
+        self.assertEqual((t["reversed"], t["unknown"]), (0, 0))
+        self.assertEqual(r["links"]["notes"]["down"], 0)
+        self.assertEqual(f["sent"], f["arrived"] + f["port_down"] + c["frames_lost"])
+        for name in FAULTS:
+            self.assertGreater(c["faults"][name], 0, name)
+            self.assertLessEqual(c["failover_ns"][name]["count"] + c["over_before"][name],
+                                 c["faults_in_use"][name])
+            h = c["failover_ns"][name]
+            self.assertEqual(h["count"], sum(n for _, n in h["classes"]), name)
+            self.assertTrue(h["p50"] <= h["p99"] <= h["max"], h)
+        for name in ("carrier", "silent"):
+            self.assertGreater(c["failover_ns"][name]["count"], 0, name)
+        for name in ("turns", "freezes", "probes"):
+            self.assertGreater(c[name], 0, name)
+        windows = r["series"]["windows"]
+        self.assertEqual(sum(c["faults"].values()), sum(w["cable_faults"] for w in windows))
+        self.assertEqual(sum(h["count"] for h in c["failover_ns"].values()),
+                         sum(w["failovers"] for w in windows))
+        self.assertEqual((c["in_the_end"]["ends_open"], c["in_the_end"]["links_apart"]), (24, 0))
+
+    def test_all_cut(self):
+        """Both ends say DOWN, and each transaction has its outcome; then all is well again."""
+        for kinds in (("carrier", "carrier"), ("silent", "silent"), ("carrier", "oneway")):
+            faults = [a for i, kind in enumerate(kinds)
+                      for a in ("--at", f"50ms:{kind}:0-1/{i}:900ms")]
+            r = self.report("--pair", *CABLES, *faults, "-t", "300ms")
+            t, c = r["transactions"], r["cables"]
+            self.assertEqual(c["at_stop"]["ends_down"], 2, kinds)
+            self.assertGreaterEqual(r["links"]["notes"]["down"], 2)
+            self.assertGreater(t["reversed"], 0)
+            self.assertEqual(t["unknown"], 0)
+            self.assertEqual(t["posted"], t["committed"] + t["reversed"])
+            self.assertEqual(t["delivered"], t["committed"])
+            self.assertEqual((c["in_the_end"]["ends_open"], r["links"]["proven"]), (2, 4))
+
+    def test_in_use(self):
+        """What fails is what is in use, which the first link's own path is: at once, or a stall later."""
+        took = {}
+        for kind in FAULTS[:3]:
+            r = self.report("--pair", *CABLES, "--at", f"50ms:{kind}:0-1/0:50ms", "-t", "90ms")
+            c = r["cables"]
+            self.assertEqual((c["faults_in_use"][kind], c["failover_ns"][kind]["count"]), (1, 1))
+            self.assertEqual(r["transactions"]["reversed"], 0)
+            took[kind] = c["failover_ns"][kind]["max"]
+            r = self.report("--pair", *CABLES, "--at", f"50ms:{kind}:0-1/1:50ms", "-t", "90ms")
+            self.assertEqual(r["cables"]["faults"][kind], 1)
+            self.assertEqual(r["cables"]["faults_in_use"][kind], 0)
+            self.assertEqual(r["links"]["resolved"], 0)
+        self.assertLess(took["carrier"], took["silent"])
+
+    def test_while_ends_die(self):
+        """Reboots, flaps, cuts, bad wires, windows, halves and verbs besides: the promises hold."""
+        seen = {"given_up": 0, "avoided": 0, "strays": 0, "turns": 0}
+        for seed, topology in enumerate(TOPOLOGIES):
+            r = self.report(*topology, *EVERYTHING, *KNOBS, *CABLE_FAULTS, "--cables", "1..4",
+                            "--link-window", 1 + seed % 3, "--window", "4", "-t", "60ms",
+                            "--seed", seed)
+            t, f = r["transactions"], r["frames"]
+            self.assertEqual(t["posted"], t["committed"] + t["reversed"] + t["unknown"]
+                             + t["lost_with_sender"])
+            self.assertEqual(f["sent"] + f["doubled"], f["arrived"] + f["lost"] + f["port_down"]
+                             + f["wire_cut"] + f["node_down"] + r["cables"]["frames_lost"])
+            for name in seen:
+                seen[name] += r["cables"][name]
+        for name, n in seen.items():
+            self.assertGreater(n, 0, name)
+
+    def test_same_seed_same_bytes(self):
+        args = ["--torus", "4x4", *EVERYTHING, *CABLES, *CABLE_FAULTS, "--cables", "1..4",
+                "-t", "50ms"]
+        BUILD.mkdir(parents=True, exist_ok=True)
+        for form in ([], ["--json"], ["--trace", "0-1"]):
+            first = self.good(*args, *form, "--seed", 3)
+            self.assertEqual(first, self.good(*args, *form, "--seed", 3))
+            self.assertNotEqual(first, self.good(*args, *form, "--seed", 4))
+        here = self.good(*args, "--json")
+        self.assertEqual(here, self.good(*args, "--json", "--bytes"))
+        self.assertEqual(here, self.good(*args, "--json", program=build("O0", "-O0")))
+        for name in ("3.svg", "4.svg"):
+            self.good(*args, "--svg", BUILD / name)
+        self.assertEqual((BUILD / "3.svg").read_bytes(), (BUILD / "4.svg").read_bytes())
+        self.assertIn("faults of cables", (BUILD / "3.svg").read_text())
+
+    def test_memory(self):
+        """Links with one cable take none for paths."""
+        args = ["--torus", "8x8", *KNOBS, "-n", "1k", "--cables"]
+        some, all_of_them = (self.report(*args, n)["cables"] for n in ("1..2", "2"))
+        self.assertLess(all_of_them["of_them_paths"], 2000)
+        self.assertAlmostEqual(some["of_them_paths"] / all_of_them["of_them_paths"],
+                               (some["cables"] - 128) / 128, places=2)
+        self.assertEqual(all_of_them["bytes_a_link"] - all_of_them["of_them_paths"],
+                         some["bytes_a_link"] - some["of_them_paths"])
+
+    def test_told(self):
+        told = self.good("--pair", *CABLES, "--at", "20ms:silent:0-1/0:9ms", "-t", "50ms",
+                         "--trace", "0-1", "--trace-lines", "0")
+        for words in ("cable 0: silent", "into the faulty cable", "uses cable 1", "cable 0: mended",
+                      "cable 1: sends PATH", "failovers below", "links whose ends use two cables"):
+            self.assertIn(words, told)
+
+
 class Shown(SimTest):
     def test_svg(self):
         BUILD.mkdir(parents=True, exist_ok=True)
@@ -306,6 +442,13 @@ class Refused(SimTest):
                 (["--at", "5ms:crash:2"], "no such node"),
                 (["--ring", "5", "--at", "5ms:flap:1-3"], "no such link"),
                 (["--ring", "5", "--trace", "1-3"], "no such link"),
+                (["--at", "5ms:silent:0-1"], "3-4/0"),
+                (["--at", "5ms:silent:0-1/0"], "--cables"),
+                (["--cables", "2", "--at", "5ms:silent:0-1/2"], "no such cable"),
+                (["--cables", "9"], "to 8"),
+                (["--cables", "3..2"], "larger last"),
+                (["--cable-rate", "1"], "--cables 2"),
+                (["--cables", "2", "--cable-kinds", "silent,loud"], "oneway"),
                 (["--stall-min", "1s"], "stall-max"),
                 (["--seed", "99999999999999999999"], "seed"),
                 (["--nonsense"], "nonsense"),
@@ -317,11 +460,10 @@ class Refused(SimTest):
                 self.assertEqual(done.stdout, "")
 
 
-class Mutants(SimTest):
+class Broken(SimTest):
     """The simulator around a core with one line broken on purpose."""
 
-    ARGS = ["--mesh", "6", *BAD_WIRES, *MIXED, "--reorder-by", "3ms", "--crash-rate", "50",
-            "--flap-rate", "50", "-n", "100k"]
+    ARGS = ()
 
     def caught(self, file, old, new, words, *args):
         core = BUILD / "mutant" / "modoae" / "link"
@@ -349,6 +491,11 @@ class Mutants(SimTest):
         self.assertRegex(violation["what"], words)
         # the same core unbroken has nothing to be caught at
         self.good(*self.ARGS, *args)
+
+
+class Mutants(Broken):
+    ARGS = ["--mesh", "6", *BAD_WIRES, *MIXED, "--reorder-by", "3ms", "--crash-rate", "50",
+            "--flap-rate", "50", "-n", "100k"]
 
     def test_data_of_another_run(self):
         self.caught("link.c", "f->dst_ltag != l->ltag || f->src_ltag != l->peer_ltag", "0",
@@ -416,6 +563,27 @@ class Mutants(SimTest):
                     "	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);",
                     "	l->again_at = now + l->again_iv;", "not settled",
                     "--crash-rate", "0", "--flap-rate", "0", "--settle", "2s")
+
+
+class PathMutants(Broken):
+    """The same, of the rules of paths: a link whose cable fails does not find the other."""
+
+    ARGS = ["--ring", "8", *CABLES, *CABLE_FAULTS, "--cable-spare", "--size", "8..400",
+            "-t", "500ms"]
+    DOWN = "G4: the link is down, and cable \\d is whole"
+
+    def test_asks_by_one_path(self):
+        self.caught("path.c", "	return all ?: 1U << ps->used;", "	return 1U << ps->used;",
+                    self.DOWN)
+
+    def test_names_nothing(self):
+        """Without the echo nobody resolves by a path that was not in use."""
+        self.caught("path.c", "oae_frozen(l) ? ps->path[i].heard : l->peer_ltag",
+                    "oae_frozen(l) && i != ps->used ? 0 : l->peer_ltag", self.DOWN)
+
+    def test_believes_none(self):
+        self.caught("path.c", "	if (i != OAE_PATH_OWN) {\n		if (!p->proven)",
+                    "	if (i != OAE_PATH_OWN) {\n		if (1)", self.DOWN)
 
 
 if __name__ == "__main__":

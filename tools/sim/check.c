@@ -89,6 +89,8 @@ void h_told(struct h_event *ev, struct h_tx *htx, h_id id, int err)
 	w->n.outcome[outcome]++;
 	switch (outcome) {
 	case OAE_COMMITTED:
+		if (e->cabling)
+			outage_committed(w, e);
 		is_committed(w, tx, ev->before);
 		break;
 	case OAE_REVERSED:
@@ -248,6 +250,10 @@ void h_noted(struct h_event *ev, u8 note)
 	case OAE_N_RESOLVED:
 		healed(w, e);
 		break;
+	case OAE_N_DOWN:
+		if (e->cabling)
+			outage_down(w, e);
+		break;
 	}
 }
 
@@ -284,7 +290,7 @@ void check_fair_weather(struct world *w)
 	const u64 *note = w->n.note;
 
 	if (c->loss || c->dup || c->corrupt || c->reorder || c->nfates ||
-	    c->crash_rate || c->flap_rate ||
+	    c->crash_rate || c->flap_rate || c->cable_rate ||
 	    3 * (c->latency_max + c->jitter) > c->stall_min)
 		return;
 	if (note[OAE_N_STALL] || note[OAE_N_PEER_FROZE] ||

@@ -22,7 +22,19 @@ enum fate_what {
 	FATE_FLAP,	/* a link's ports go down, and up again */
 	FATE_CUT,	/* a link loses everything, and its ports do not know */
 	FATE_CLOSE,	/* one end of a link closes it */
+	FATE_CABLE,	/* a cable of a link has a fault */
 	FATE_END
+};
+
+/* What may be the matter with a cable of several. */
+enum cable_fault {
+	CABLE_WHOLE,
+	CABLE_CARRIER,	/* the ports at both ends are down */
+	CABLE_SILENT,	/* nothing comes through, and the ports do not know */
+	CABLE_ONEWAY,	/* the same one way */
+	CABLE_LOSSY,	/* some is lost, both ways */
+	CABLE_SHORT,	/* long frames are lost */
+	CABLE_FAULTS
 };
 
 struct fate {
@@ -30,6 +42,7 @@ struct fate {
 	u64 lasts;
 	u32 a, b;
 	u8 what;
+	u8 cable, fault;	/* FATE_CABLE */
 };
 
 enum work_kind {
@@ -58,6 +71,14 @@ struct config {
 	u32 nfates;
 	u64 crash_rate, flap_rate;	/* per 1000 s and node, or link */
 	u64 reboot_time, flap_time;
+
+	u32 cables, cables_max;		/* of a link */
+	u64 cable_rate;			/* faults per 1000 s and cable */
+	u64 cable_time;
+	u32 cable_kinds;		/* bit n: enum cable_fault n */
+	u64 cable_loss;			/* of CABLE_LOSSY */
+	u32 cable_short;		/* bytes that CABLE_SHORT carries */
+	bool cable_spare;		/* one of each link has none */
 
 	enum work_kind work;
 	u64 transactions;		/* 0: as many as fit the time */

@@ -16,6 +16,8 @@ static struct oae_actions *begin(struct world *w, struct end *e)
 		.max_len = w->knobs.max_len, .stop = w->why[0] != '\0',
 	};
 	h_begin(&w->ev);
+	if (e->cabling)
+		paths_event(w, e);
 	return &w->act;
 }
 
@@ -23,7 +25,10 @@ static struct oae_actions *begin(struct world *w, struct end *e)
 static void over(struct world *w)
 {
 	struct h_event *ev = &w->ev;
+	struct end *e = end_of(ev->end);
 
+	if (e->cabling)
+		paths_over(w, e);
 	h_check(ev);
 	w->n.calls += ev->calls;
 	w->n.excused += ev->excused;
@@ -195,12 +200,17 @@ void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 	}
 }
 
-static void make_tag(struct world *w, struct end *e)
+/* Links with several cables prefer each another one, by their vc. */
+static void make_tag(struct world *w, struct end *e, unsigned int cable)
 {
-	oae_link_init(&e->link, &w->knobs, 0, w->cfg->mtu, 0);
+	u8 vc = e->cabling ? (end_index(w, e) >> 1) % OAE_PATHS_MAX : 0;
+
+	oae_link_init(&e->link, &w->knobs, vc, w->cfg->mtu, 0);
 	oae_link_rank(&e->link, end_index(w, e) & 1);
 	e->tag = true;
 	e->timer_at = 0;
+	if (e->cabling)
+		paths_tag(e, cable);
 }
 
 /* Users want more; the link is opened for what they want. */
@@ -213,7 +223,7 @@ void h_more(struct h_event *ev)
 		work_more(w, e);
 	if (e->tag || !(e->queue.first || e->halves.first) || ev->stop)
 		return;
-	make_tag(w, e);
+	make_tag(w, e, 0);
 	ev->calls++;
 	oae_link_open(&e->link, w->now, &w->act);
 	h_ops(ev);
@@ -282,10 +292,13 @@ u32 h_room(struct h_event *ev)
  */
 void end_receive(struct world *w, struct end *e, const struct flight *p)
 {
+	unsigned int path = OAE_PATH_OWN;
 	u32 rx;
 
+	if (e->cabling && !paths_before(w, e, p, &path))
+		return;
 	if (!e->tag) {
-		stranger(w, e, &p->f);
+		stranger(w, e, p->cable, &p->f);
 		return;
 	}
 	begin(w, e);
@@ -295,6 +308,8 @@ void end_receive(struct world *w, struct end *e, const struct flight *p)
 		h_lend(&w->ev);
 	rx = oae_link_rx(&e->link);
 	oae_link_rcv(&e->link, &p->f, room(w, e), w->now, &w->act);
+	if (e->cabling)
+		paths_after(w, e, path, &p->f);
 	finish(w);
 	/* A reader that takes no time has read what was delivered. */
 	if (!w->cfg->read_time && e->tag && oae_link_owes_room(&e->link) &&
@@ -306,11 +321,13 @@ void end_receive(struct world *w, struct end *e, const struct flight *p)
  * end_accept() - a stranger has shown a valid cookie
  * @w: the world
  * @e: the end, without a tag
+ * @cable: by which it came
  * @f: the SYNC
  */
-void end_accept(struct world *w, struct end *e, const struct oae_frame *f)
+void end_accept(struct world *w, struct end *e, unsigned int cable,
+		const struct oae_frame *f)
 {
-	make_tag(w, e);
+	make_tag(w, e, cable);
 	oae_link_accept(&e->link, f, w->now, begin(w, e));
 	finish(w);
 }
@@ -327,7 +344,11 @@ void end_timer(struct world *w, struct end *e)
 	say(w, e, "timer");
 	e->timer_at = 0;
 	oae_link_timer(&e->link, w->now, begin(w, e));
+	if (e->cabling)
+		paths_timer(w, e);
 	finish(w);
+	if (e->cabling)
+		paths_probe(w, e);
 	/* At once again may be rounding; again and again is a storm. */
 	if (e->timer_at && e->timer_at <= w->now + NS_US)
 		e->hasty++;
@@ -425,18 +446,41 @@ void end_close(struct world *w, struct end *e)
  * end_port() - a port has gone down, or come up
  * @w: the world
  * @e: the end
+ * @cable: of which, 0 if there is one
  * @up: which of both
  */
-void end_port(struct world *w, struct end *e, bool up)
+void end_port(struct world *w, struct end *e, unsigned int cable, bool up)
 {
 	say(w, e, "port %s", up ? "up" : "down");
 	if (!e->tag)
 		return;
-	if (up)
-		oae_link_port_up(&e->link, w->now, begin(w, e));
+	begin(w, e);
+	if (e->cabling)
+		paths_port(w, e, cable, up);
+	else if (up)
+		oae_link_port_up(&e->link, w->now, &w->act);
 	else
-		oae_link_port_down(&e->link, w->now, begin(w, e));
+		oae_link_port_down(&e->link, w->now, &w->act);
 	finish(w);
+}
+
+/**
+ * end_ports() - all ports of an end have gone down, or come up
+ * @w: the world
+ * @e: the end
+ * @up: which of both; those of a cable without a carrier stay down
+ */
+void end_ports(struct world *w, struct end *e, bool up)
+{
+	unsigned int i;
+
+	if (!e->cabling) {
+		end_port(w, e, 0, up);
+		return;
+	}
+	for (i = 0; i < e->cabling->n; i++)
+		if (e->cabling->cable[i].fault != CABLE_CARRIER)
+			end_port(w, e, i, up);
 }
 
 /**

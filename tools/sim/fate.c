@@ -17,8 +17,10 @@ static void crash(struct world *w, u32 node, u64 lasts)
 	w->n.crashes++;
 	w->nodes[node].down = true;
 	w->nodes[node].cookie_key = rng_next(&w->fate_rng);
-	for (i = t->first[node]; i < t->first[node + 1]; i++)
+	for (i = t->first[node]; i < t->first[node + 1]; i++) {
+		outage_void(&w->ends[t->ends[i]]);
 		end_crash(w, &w->ends[t->ends[i]]);
+	}
 	words_crash(w, &w->nodes[node]);
 	put(w, lasts, KIND_REBOOT, node);
 }
@@ -31,9 +33,10 @@ static void flap(struct world *w, u32 link, u64 lasts)
 	if (w->ends[2 * link].ports_down == 0xff)
 		return;
 	w->n.flaps++;
+	outage_void(&w->ends[2 * link]);
 	for (end = 2 * link; end <= 2 * link + 1; end++)
 		if (!w->ends[end].ports_down++)
-			end_port(w, &w->ends[end], false);
+			end_ports(w, &w->ends[end], false);
 	put(w, lasts, KIND_UP, 2 * link);
 }
 
@@ -42,6 +45,7 @@ static void cut_wire(struct world *w, u32 link, u64 lasts)
 	if (w->ends[2 * link].cuts == 0xff)
 		return;
 	w->n.cuts++;
+	outage_void(&w->ends[2 * link]);
 	w->ends[2 * link].cuts++;
 	w->ends[2 * link + 1].cuts++;
 	say(w, &w->ends[2 * link], "the wire is cut");
@@ -53,7 +57,17 @@ static void closes(struct world *w, u32 link, u32 node)
 	u32 end = 2 * link + (topo_node(&w->topo, 2 * link) != node);
 
 	w->n.closes++;
+	outage_void(&w->ends[2 * link]);
 	end_close(w, &w->ends[end]);
+}
+
+/* Of the first of the two nodes named, CABLE_ONEWAY: nothing of it comes through. */
+static void cable_schedule(struct world *w, u32 link, const struct fate *f)
+{
+	u32 end = 2 * link + (topo_node(&w->topo, 2 * link) == f->a);
+
+	if (w->ends[end].cabling && f->cable < w->ends[end].cabling->n)
+		cable_fails(w, &w->ends[end], f->cable, f->fault, f->lasts);
 }
 
 /* Per second and each of @n, @rate in thousandths: ns between two. */
@@ -91,6 +105,7 @@ void fate_start(struct world *w)
 		next_crash(w);
 	if (w->cfg->flap_rate)
 		next_flap(w);
+	cables_start(w);
 }
 
 /**
@@ -114,6 +129,8 @@ void fate_event(struct world *w, u32 index)
 		flap(w, link, f->lasts);
 	else if (f->what == FATE_CUT)
 		cut_wire(w, link, f->lasts);
+	else if (f->what == FATE_CABLE)
+		cable_schedule(w, link, f);
 	else
 		closes(w, link, f->a);
 }
@@ -175,7 +192,7 @@ void fate_up(struct world *w, u32 end)
 
 	for (i = end; i <= end + 1; i++)
 		if (w->ends[i].ports_down && !--w->ends[i].ports_down)
-			end_port(w, &w->ends[i], true);
+			end_ports(w, &w->ends[i], true);
 }
 
 /**
@@ -198,13 +215,15 @@ void fate_mended(struct world *w, u32 end)
  */
 void fate_calm(struct world *w)
 {
-	u32 i;
+	u32 i, j;
 
 	w->calm = true;
 	w->odd_wire = false;
 	for (i = 0; i < w->topo.nodes; i++)
 		fate_reboot(w, i);
 	for (i = 0; i < w->nends; i += 2) {
+		for (j = 0; w->ends[i].cabling && j < w->ends[i].cabling->n; j++)
+			cable_mended(w, &w->ends[i], j);
 		while (w->ends[i].cuts)
 			fate_mended(w, i);
 		while (w->ends[i].ports_down)

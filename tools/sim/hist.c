@@ -51,3 +51,20 @@ u64 hist_percentile(const struct hist *h, unsigned int per100k)
 	}
 	return h->max;
 }
+
+/**
+ * hist_doubling() - how many times were from 2^(@i - 1) ns to below 2^@i
+ * @h: the histogram
+ * @i: below HIST_DOUBLINGS
+ *
+ * Return: how many; longer times are those of the last one.
+ */
+u64 hist_doubling(const struct hist *h, unsigned int i)
+{
+	unsigned int from = i ? hist_class(1ULL << (i - 1)) : 0, to = hist_class((1ULL << i) - 1);
+	u64 n = 0;
+
+	for (; h->count && from <= to; from++)
+		n += h->n[from];
+	return n;
+}

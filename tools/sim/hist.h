@@ -11,6 +11,7 @@
 #define HIST_SUB	6	/* 2^6 classes to a doubling */
 #define HIST_TOP	41	/* times below 2^41 ns, 36 minutes */
 #define HIST_CLASSES	((HIST_TOP - HIST_SUB + 1) << HIST_SUB)
+#define HIST_DOUBLINGS	(HIST_TOP + 1)
 
 struct hist {
 	u64 count;
@@ -42,5 +43,6 @@ static inline void hist_add(struct hist *h, u64 ns)
 
 void hist_merge(struct hist *into, const struct hist *from);
 u64 hist_percentile(const struct hist *h, unsigned int per100k);
+u64 hist_doubling(const struct hist *h, unsigned int i);
 
 #endif /* SIM_HIST_H */

@@ -149,8 +149,114 @@ static void times(FILE *out, const char *name, const struct hist *h)
 	object(out, name, f);
 }
 
-static void series_object(const struct series *s, FILE *out)
+static void census_object(FILE *out, const char *name, const struct census *c)
 {
+	const struct field f[] = {
+		{ "ends_open", c->ends_open },
+		{ "ends_frozen", c->ends_frozen },
+		{ "ends_down", c->ends_down },
+		{ "ends_without", c->ends_without },
+		{ "ends_elsewhere", c->ends_elsewhere },
+		{ "links_apart", c->links_apart },
+		{ "paths_good", c->paths_good },
+		{ "paths_silent", c->paths_silent },
+		{ "paths_unproven", c->paths_unproven },
+		{ "paths_no_carrier", c->paths_no_carrier },
+		{}
+	};
+	unsigned int i;
+
+	fprintf(out, "    \"%s\": {", name);
+	for (i = 0; f[i].name; i++)
+		fprintf(out, "%s\"%s\": %" PRIu64, i ? ", " : "", f[i].name, f[i].value);
+	fprintf(out, "},\n");
+}
+
+static void failover_object(FILE *out, const struct hist *h)
+{
+	const char *comma = "";
+	unsigned int i;
+	u64 n;
+
+	fprintf(out, "{\"count\": %" PRIu64 ", \"mean\": %" PRIu64, h->count,
+		h->count ? h->sum / h->count : 0);
+	fprintf(out, ", \"p50\": %" PRIu64 ", \"p90\": %" PRIu64,
+		hist_percentile(h, 50000), hist_percentile(h, 90000));
+	fprintf(out, ", \"p99\": %" PRIu64 ", \"p99.9\": %" PRIu64 ", \"max\": %" PRIu64,
+		hist_percentile(h, 99000), hist_percentile(h, 99900), h->max);
+	fprintf(out, ", \"classes\": [");
+	for (i = 0; i < HIST_DOUBLINGS; i++) {
+		n = hist_doubling(h, i);
+		if (!n)
+			continue;
+		fprintf(out, "%s[%" PRIu64 ", %" PRIu64 "]", comma, (u64)1 << i, n);
+		comma = ", ";
+	}
+	fprintf(out, "]}");
+}
+
+static void by_fault(FILE *out, const char *name, const u64 *n)
+{
+	enum cable_fault f;
+
+	fprintf(out, "    \"%s\": {", name);
+	for (f = CABLE_WHOLE + 1; f < CABLE_FAULTS; f++)
+		fprintf(out, "%s\"%s\": %" PRIu64, f > CABLE_WHOLE + 1 ? ", " : "",
+			cable_fault_name(f), n[f]);
+	fprintf(out, "},\n");
+}
+
+static void cables_object(const struct world *w, FILE *out)
+{
+	const struct cable_counts *n = &w->report.cable;
+	const struct field f[] = {
+		{ "cables", w->ncables },
+		{ "found", n->found },
+		{ "forgotten", n->forgotten },
+		{ "given_up", n->given_up },
+		{ "turns", n->turns },
+		{ "freezes", n->freezes },
+		{ "avoided", n->avoided },
+		{ "strays", n->strays },
+		{ "probes", n->probes },
+		{ "frames_lost", n->lost },
+		{ "bytes_a_link", 2 * sizeof(*w->ends) + w->cable_bytes / w->topo.links },
+		{ "of_them_paths", w->cable_bytes / w->topo.links },
+		{}
+	};
+	struct census now;
+	enum cable_fault fault;
+	unsigned int i;
+
+	fprintf(out, "  \"cables\": {\n    \"a_link\": [%u, %u],\n", w->cfg->cables,
+		w->cfg->cables_max);
+	for (i = 0; f[i].name; i++)
+		fprintf(out, "    \"%s\": %" PRIu64 ",\n", f[i].name, f[i].value);
+	by_fault(out, "faults", n->faults);
+	by_fault(out, "faults_in_use", n->in_use);
+	by_fault(out, "over_before", n->mended);
+	census_object(out, "at_stop", &w->at_stop);
+	census_take(w, &now);
+	census_object(out, "in_the_end", &now);
+	fprintf(out, "    \"failover_ns\": {");
+	for (fault = CABLE_WHOLE + 1; fault < CABLE_FAULTS; fault++) {
+		fprintf(out, "%s\n      \"%s\": ", fault > CABLE_WHOLE + 1 ? "," : "",
+			cable_fault_name(fault));
+		failover_object(out, &w->failover[fault]);
+	}
+	fprintf(out, "\n    }\n  },\n");
+}
+
+/* What there is only with several cables. */
+static void window_cables(const struct window *w, FILE *out)
+{
+	fprintf(out, ", \"cable_faults\": %" PRIu64 ", \"failovers\": %" PRIu64,
+		w->cable_faults, w->failovers);
+}
+
+static void series_object(const struct world *world, FILE *out)
+{
+	const struct series *s = &world->series;
 	u32 i;
 
 	fprintf(out, "  \"series\": {\n    \"width_ns\": %" PRIu64 ",\n",
@@ -165,6 +271,8 @@ static void series_object(const struct series *s, FILE *out)
 			w->unknown, w->lost);
 		fprintf(out, ", \"failures\": %" PRIu64 ", \"resolved\": %" PRIu64,
 			w->failures, w->resolved);
+		if (world->cfg->cables_max > 1)
+			window_cables(w, out);
 		fprintf(out, ", \"p50\": %" PRIu64, hist_percentile(&w->latency, 50000));
 		fprintf(out, ", \"p99\": %" PRIu64, hist_percentile(&w->latency, 99000));
 		fprintf(out, ", \"p99.9\": %" PRIu64 "}",
@@ -214,7 +322,9 @@ void report_json(const struct world *w, const struct world *story, FILE *out)
 	links_object(w, out);
 	times(out, "commit_ns", &latency);
 	times(out, "heal_ns", &w->heal);
-	series_object(&w->series, out);
+	if (w->cfg->cables_max > 1)
+		cables_object(w, out);
+	series_object(w, out);
 	violation_story(w, story, out);
 	fprintf(out, "}\n");
 }

@@ -194,6 +194,60 @@ static bool parse_faults(int key, char *arg, struct argp_state *s,
 	return true;
 }
 
+/* A list of faults as a set of bits. */
+static u32 kinds(struct argp_state *s, int key, const char *arg)
+{
+	enum cable_fault f;
+	u32 set = 0;
+	size_t n;
+
+	for (;; arg += n + 1) {
+		n = strcspn(arg, ",");
+		f = cable_fault_named(arg, n);
+		if (f == CABLE_WHOLE)
+			bad(s, name_of(key), arg, "carrier, silent, oneway, lossy, short, or several");
+		set |= 1U << f;
+		if (!arg[n])
+			return set;
+	}
+}
+
+static bool parse_cables(int key, char *arg, struct argp_state *s,
+			 struct config *c)
+{
+	char low[64];
+
+	switch (key) {
+	case O_CABLES:
+		c->cables_max = whole(s, key, range(arg, low), 1, OAE_PATHS_MAX);
+		c->cables = whole(s, key, low, 1, OAE_PATHS_MAX);
+		if (c->cables_max < c->cables)
+			bad(s, "cables", arg, "N or N..N, the larger last");
+		break;
+	case O_CABLE_RATE:
+		c->cable_rate = rate(s, key, arg);
+		break;
+	case O_CABLE_TIME:
+		c->cable_time = duration(s, key, arg, 1);
+		break;
+	case O_CABLE_KINDS:
+		c->cable_kinds = kinds(s, key, arg);
+		break;
+	case O_CABLE_LOSS:
+		c->cable_loss = chance(s, key, arg);
+		break;
+	case O_CABLE_SHORT:
+		c->cable_short = whole(s, key, arg, OAE_HDR_LEN, 65535);
+		break;
+	case O_CABLE_SPARE:
+		c->cable_spare = true;
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
 static void workload(struct argp_state *s, struct config *c, const char *arg)
 {
 	for (c->work = 0; c->work < WORK_END; c->work++)
@@ -368,6 +422,8 @@ static void consistent(struct argp_state *s, struct config *c)
 		argp_error(s, "stall-min: must not be above --stall-max");
 	if (c->work == WORK_NEIGHBOURS && c->window > c->sndq)
 		argp_error(s, "window: must not be above --sndq");
+	if (c->cable_rate && c->cables_max < 2)
+		argp_error(s, "cable-rate: takes --cables 2 or more");
 	if (topo_count(c) > 2000000)
 		argp_error(s, "so many links: at most 2,000,000");
 	if (c->json && c->trace && !c->trace_lines)
@@ -382,9 +438,9 @@ static error_t parse(int key, char *arg, struct argp_state *s)
 	struct config *c = s->input;
 
 	if (parse_network(key, arg, s, c) || parse_wires(key, arg, s, c) ||
-	    parse_faults(key, arg, s, c) || parse_posting(key, arg, s, c) ||
-	    parse_users(key, arg, s, c) || parse_knobs(key, arg, s, c) ||
-	    parse_output(key, arg, s, c))
+	    parse_faults(key, arg, s, c) || parse_cables(key, arg, s, c) ||
+	    parse_posting(key, arg, s, c) || parse_users(key, arg, s, c) ||
+	    parse_knobs(key, arg, s, c) || parse_output(key, arg, s, c))
 		return 0;
 	if (key == ARGP_KEY_ARG)
 		argp_error(s, "'%s' is no option", arg);
@@ -411,6 +467,9 @@ void options_parse(struct config *c, int argc, char **argv)
 		.latency = 10 * NS_US, .latency_max = 10 * NS_US,
 		.jitter = 2 * NS_US, .reorder_by = 100 * NS_US, .mtu = 1500,
 		.reboot_time = 5 * NS_MS, .flap_time = 2 * NS_MS,
+		.cables = 1, .cables_max = 1, .cable_time = 2 * NS_MS,
+		.cable_kinds = (1U << CABLE_FAULTS) - 2, .cable_loss = (3ULL << 32) / 10,
+		.cable_short = OAE_MIN_MTU,
 		.window = 2, .rate = 1000, .burst = 32, .sndq = 64,
 		.size_min = 64, .size_max = 64, .patience = 50 * NS_US,
 		.rcvbuf = 8, .stall_min = NS_MS, .stall_max = 200 * NS_MS,

@@ -41,6 +41,23 @@ static void some_line(FILE *out, const char *what, u64 n)
 		count_line(out, what, n);
 }
 
+static void cables_header(const struct world *w, FILE *out)
+{
+	const struct config *c = w->cfg;
+	char n[UNITS_TEXT], t[UNITS_TEXT];
+	enum cable_fault f;
+
+	fprintf(out, "cables    %s, %u", units_count_text(w->ncables, n), c->cables);
+	if (c->cables_max > c->cables)
+		fprintf(out, " to %u", c->cables_max);
+	fprintf(out, " a link; %.4g faults a second each, %s on average",
+		c->cable_rate / 1e3, units_time_text(c->cable_time, t));
+	for (f = CABLE_WHOLE + 1; f < CABLE_FAULTS && c->cable_rate; f++)
+		if (c->cable_kinds >> f & 1)
+			fprintf(out, ", %s", cable_fault_name(f));
+	fprintf(out, "%s\n", c->cable_spare ? "; one of each link has none" : "");
+}
+
 static void header(const struct world *w, FILE *out)
 {
 	const struct config *c = w->cfg;
@@ -60,6 +77,8 @@ static void header(const struct world *w, FILE *out)
 	fprintf(out, "; lost %.4g %%, doubled %.4g %%, reordered %.4g %%, altered %.4g %%\n",
 		c->loss / 42949672.96, c->dup / 42949672.96,
 		c->reorder / 42949672.96, c->corrupt / 42949672.96);
+	if (c->cables_max > 1)
+		cables_header(w, out);
 	fprintf(out, "users     %s, %u", work_name(c->work), c->size_min);
 	if (c->size_max > c->size_min)
 		fprintf(out, " to %u", c->size_max);
@@ -112,6 +131,8 @@ static void frames(const struct counts *n, FILE *out)
 	some_line(out, "altered, and found to be", n->corrupt);
 	some_line(out, "lost at a port that was down", n->no_port);
 	some_line(out, "lost in a cut wire", n->cut);
+	some_line(out, "lost in a faulty cable", n->cable.lost);
+	some_line(out, "of paths: probes, and answers to them", n->cable.probes);
 	some_line(out, "lost at a node that was down", n->no_node);
 }
 
@@ -136,6 +157,73 @@ static void links(const struct world *w, FILE *out)
 	some_line(out, "  the port went down", n->note[OAE_N_PORT]);
 	count_line(out, "failures resolved", w->heal.count);
 	some_line(out, "new incarnations of a peer", n->note[OAE_N_PEER_NEW]);
+}
+
+static void census_lines(FILE *out, const char *when, const struct census *c)
+{
+	fprintf(out, "  %s\n", when);
+	count_line(out, "  ends open", c->ends_open);
+	some_line(out, "  ends frozen", c->ends_frozen);
+	some_line(out, "  ends down", c->ends_down);
+	some_line(out, "  ends without a tag", c->ends_without);
+	count_line(out, "  ends that use another path than their own", c->ends_elsewhere);
+	count_line(out, "  links whose ends use two cables", c->links_apart);
+	count_line(out, "  paths good", c->paths_good);
+	some_line(out, "  paths silent", c->paths_silent);
+	some_line(out, "  paths not proven", c->paths_unproven);
+	some_line(out, "  paths without a carrier", c->paths_no_carrier);
+}
+
+static void cables(const struct world *w, FILE *out)
+{
+	const struct cable_counts *n = &w->report.cable;
+	struct census now;
+	enum cable_fault f;
+
+	fprintf(out, "\n%-26s%12s%12s%12s%12s\n", "faults of cables", "all", "in use",
+		"left", "over before");
+	for (f = CABLE_WHOLE + 1; f < CABLE_FAULTS; f++)
+		fprintf(out, "  %-24s%12" PRIu64 "%12" PRIu64 "%12" PRIu64 "%12" PRIu64 "\n",
+			cable_fault_name(f), n->faults[f], n->in_use[f], w->failover[f].count,
+			n->mended[f]);
+	fprintf(out, "\npaths, by end\n");
+	count_line(out, "found", n->found);
+	some_line(out, "forgotten, silent for long", n->forgotten);
+	some_line(out, "given up, another peer is there", n->given_up);
+	count_line(out, "turns: another path is in use", n->turns);
+	count_line(out, "freezes", n->freezes);
+	some_line(out, "freezes with a path avoided", n->avoided);
+	some_line(out, "frames not believed by the path they came by", n->strays);
+	census_lines(out, "when the faults stopped", &w->at_stop);
+	census_take(w, &now);
+	census_lines(out, "in the end", &now);
+	count_line(out, "bytes of memory a link, of them",
+		   2 * sizeof(*w->ends) + w->cable_bytes / w->topo.links);
+	count_line(out, "  for its cables and paths", w->cable_bytes / w->topo.links);
+}
+
+/* Of each doubling of the time how many. */
+static void failover_lines(const struct world *w, FILE *out)
+{
+	char t[UNITS_TEXT];
+	enum cable_fault f;
+	unsigned int i;
+	u64 n;
+
+	fprintf(out, "\n%-16s", "failovers below");
+	for (f = CABLE_WHOLE + 1; f < CABLE_FAULTS; f++)
+		fprintf(out, "%12s", cable_fault_name(f));
+	putc('\n', out);
+	for (i = 0; i < HIST_DOUBLINGS; i++) {
+		for (f = CABLE_WHOLE + 1, n = 0; f < CABLE_FAULTS; f++)
+			n += hist_doubling(&w->failover[f], i);
+		if (!n)
+			continue;
+		fprintf(out, "  %-14s", units_time_text(1ULL << i, t));
+		for (f = CABLE_WHOLE + 1; f < CABLE_FAULTS; f++)
+			fprintf(out, "%12" PRIu64, hist_doubling(&w->failover[f], i));
+		putc('\n', out);
+	}
 }
 
 static void time_line(FILE *out, const char *what, const struct hist *h)
@@ -200,6 +288,7 @@ static void verdict(const struct world *w, FILE *out)
  */
 void report_text(const struct world *w, FILE *out)
 {
+	enum cable_fault f;
 	struct hist latency;
 
 	report_latency(w, &latency);
@@ -207,20 +296,28 @@ void report_text(const struct world *w, FILE *out)
 	transactions(&w->report, out);
 	frames(&w->report, out);
 	links(w, out);
+	if (w->cfg->cables_max > 1)
+		cables(w, out);
 	fprintf(out, "\n%-16s%12s%12s%12s%12s%12s%12s\n", "times", "p50",
 		"p90", "p99", "p99.9", "max", "mean");
 	time_line(out, "to commit", &latency);
 	time_line(out, "to heal", &w->heal);
+	if (w->cfg->cables_max > 1) {
+		for (f = CABLE_WHOLE + 1; f < CABLE_FAULTS; f++)
+			time_line(out, cable_fault_name(f), &w->failover[f]);
+		failover_lines(w, out);
+	}
 	verdict(w, out);
 }
 
 /**
  * report_bench() - how fast it went: not the same every time
  * @w: a world that has run
- * @seconds: it took
+ * @seconds: of the processor, that it took
+ * @by_clock: likewise, by the clock
  * @out: where to
  */
-void report_bench(const struct world *w, double seconds, FILE *out)
+void report_bench(const struct world *w, double seconds, double by_clock, FILE *out)
 {
 	struct rusage usage;
 
@@ -229,4 +326,6 @@ void report_bench(const struct world *w, double seconds, FILE *out)
 		w->n.calls, seconds, w->n.calls / seconds);
 	fprintf(out, "; %.0f transactions a second; %.0f MB\n",
 		w->n.outcome[OAE_COMMITTED] / seconds, usage.ru_maxrss / 1024.0);
+	fprintf(out, "bench: %.2f s by the clock; %.0f bytes a link\n", by_clock,
+		usage.ru_maxrss * 1024.0 / w->topo.links);
 }

@@ -56,6 +56,8 @@ static void make_ends(struct world *w)
 		e->alive = true;
 		e->traced = i >> 1 == c->trace_link;
 	}
+	if (c->cables_max > 1)
+		cables_lay(w);
 	w->nodes = need(calloc(w->topo.nodes, sizeof(*w->nodes)));
 	for (i = 0; i < w->topo.nodes; i++)
 		w->nodes[i].cookie_key = rng_next(&w->fate_rng);
@@ -79,12 +81,14 @@ struct world *world_new(const struct config *cfg)
 	w->knobs.dead = cfg->dead;
 	w->knobs.max_len = cfg->max_len;
 	w->knobs.window = cfg->link_window;
+	w->knobs.paths = cfg->cables_max > 1;
 	w->knobs.random = core_random;
 	rng_seed(&core_rng, cfg->seed, 1);
 	rng_seed(&w->wire_rng, cfg->seed, 2);
 	rng_seed(&w->flip_rng, cfg->seed, 3);
 	rng_seed(&w->work_rng, cfg->seed, 4);
 	rng_seed(&w->fate_rng, cfg->seed, 5);
+	rng_seed(&w->cable_rng, cfg->seed, 6);
 	w->odd_wire = cfg->loss || cfg->dup || cfg->corrupt || cfg->reorder;
 
 	wheel_init(&w->wheel);
@@ -105,6 +109,7 @@ static void free_data(struct world *w)
 
 	for (i = 0; i < w->nends; i++)
 		end_free(w, &w->ends[i]);
+	cables_free(w);
 	for (i = 0; i < w->flights.made; i++) {
 		struct flight *p = pool_at(&w->flights, i);
 
@@ -147,6 +152,7 @@ static void stop(struct world *w)
 	w->refill = 0;
 	w->stopped_at = w->now;
 	w->settle_by = w->now + w->cfg->settle;
+	census_take(w, &w->at_stop);
 	fate_calm(w);
 	look_later(w, w->cfg->latency_max);
 }
@@ -311,6 +317,12 @@ static void happen(struct world *w, const struct event *ev)
 		break;
 	case KIND_LOOK:
 		look(w);
+		break;
+	case KIND_CABLE_DICE:
+		cable_dice(w);
+		break;
+	case KIND_CABLE_MENDED:
+		cable_mended(w, &w->ends[ev->end], EVENT_INDEX(ev->ref));
 		break;
 	}
 }

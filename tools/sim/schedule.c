@@ -6,7 +6,7 @@
 #include "sim.h"
 #include "units.h"
 
-static const char *const names[FATE_END] = {
+static const char *const names[FATE_CABLE] = {
 	[FATE_CRASH] = "crash",
 	[FATE_FLAP] = "flap",
 	[FATE_CUT] = "cut",
@@ -29,11 +29,28 @@ static unsigned int split(char *s, char *part[4])
 
 static bool read_place(struct fate *f, const char *s)
 {
+	unsigned int cable;
 	char more;
 
 	if (f->what == FATE_CRASH)
 		return sscanf(s, "%9u%c", &f->a, &more) == 1;
+	if (f->what == FATE_CABLE) {
+		if (sscanf(s, "%9u-%9u/%9u%c", &f->a, &f->b, &cable, &more) != 3 ||
+		    cable >= OAE_PATHS_MAX)
+			return false;
+		f->cable = cable;
+		return true;
+	}
 	return sscanf(s, "%9u-%9u%c", &f->a, &f->b, &more) == 2;
+}
+
+static bool read_what(struct fate *f, const char *s)
+{
+	f->fault = cable_fault_named(s, strlen(s));
+	for (f->what = 0; f->what < FATE_CABLE; f->what++)
+		if (!strcmp(s, names[f->what]))
+			return true;
+	return f->fault != CABLE_WHOLE;
 }
 
 static const char *read_fate(struct fate *f, char *arg)
@@ -45,13 +62,11 @@ static const char *read_fate(struct fate *f, char *arg)
 		return "takes TIME:WHAT:WHERE[:DOWN], such as 5ms:flap:3-4:2ms";
 	if (!units_time(part[0], &f->at) || f->at >= WHEEL_MAX / 2)
 		return "takes a time first, such as 5ms";
-	for (f->what = 0; f->what < FATE_END; f->what++)
-		if (!strcmp(part[1], names[f->what]))
-			break;
-	if (f->what == FATE_END)
-		return "takes crash, flap, cut or close";
+	if (!read_what(f, part[1]))
+		return "takes crash, flap, cut or close, or a fault of a cable";
 	if (!read_place(f, part[2]))
 		return f->what == FATE_CRASH ? "takes a node, such as 17" :
+		       f->what == FATE_CABLE ? "takes a cable, such as 3-4/0" :
 					       "takes a link, such as 3-4";
 	f->lasts = 0;
 	if (n == 4 && (f->what == FATE_CLOSE || !units_time(part[3], &f->lasts) ||
@@ -114,7 +129,11 @@ const char *schedule_check(struct config *c)
 
 		if (!f->lasts)
 			f->lasts = f->what == FATE_CRASH ? c->reboot_time :
+				   f->what == FATE_CABLE ? c->cable_time :
 							   c->flap_time;
+		/* With a range of them a link may have fewer; then nothing happens. */
+		if (f->what == FATE_CABLE && (c->cables_max < 2 || f->cable >= c->cables_max))
+			wrong = "at: links have no such cable; see --cables";
 		if (f->what == FATE_CRASH && f->a >= t.nodes)
 			wrong = "at: there is no such node in this network";
 		if (f->what != FATE_CRASH &&

@@ -37,6 +37,8 @@ static void merge(struct window *into, const struct window *from)
 	into->lost += from->lost;
 	into->failures += from->failures;
 	into->resolved += from->resolved;
+	into->cable_faults += from->cable_faults;
+	into->failovers += from->failovers;
 	hist_merge(&into->latency, &from->latency);
 }
 

@@ -13,6 +13,7 @@
 struct window {
 	u64 committed, reversed, unknown, lost;
 	u64 failures, resolved;
+	u64 cable_faults, failovers;
 	struct hist latency;
 };
 

@@ -11,6 +11,7 @@
  *	end stranger		the shell around a link, as the module is one
  *	tx content		transactions and what they say
  *	work fate		what users do; crashes, flaps, cuts
+ *	cable paths outage	links with several cables: faults, paths, what comes of them
  *	check			what comes of the promises, which tests/harness checks
  *	run			a run from beginning to end
  *	trace			the story of one link
@@ -26,6 +27,7 @@
 #include <stdio.h>
 #include "link.h"
 #include "../../tests/harness/harness.h"
+#include "cable.h"
 #include "config.h"
 #include "pool.h"
 #include "rng.h"
@@ -67,6 +69,7 @@ struct flight {
 	u32 off;
 	u16 len;		/* bytes at data */
 	bool bad;		/* bits were flipped */
+	u8 cable;
 	struct oae_frame f;
 	u8 *data;
 } __attribute__((aligned(64)));
@@ -89,6 +92,7 @@ struct end {
 	u64 verb[H_LANES];	/* held, of each number */
 	u64 answer[H_LANES];	/* what its word was */
 	u64 frozen_at;		/* 0 not */
+	struct cabling *cabling;	/* NULL: there is one cable */
 	u32 latency;
 	u32 nhalves;		/* not ended */
 	u32 under_way;		/* likewise, of all kinds */
@@ -138,6 +142,8 @@ enum sim_kind {
 	KIND_MENDED,
 	KIND_STOP,		/* the time for work is over */
 	KIND_LOOK,		/* has all settled? */
+	KIND_CABLE_DICE,
+	KIND_CABLE_MENDED,	/* index: the cable; end: of the link */
 };
 
 struct counts {
@@ -147,8 +153,18 @@ struct counts {
 	u64 crashes, flaps, cuts, closes;
 	u64 frames, arrived, no_port, dropped, cut, corrupt, dup, reordered;
 	u64 no_node;
+	struct cable_counts cable;
 	u64 calls;		/* oae_link_*(): the link events */
 	u64 note[OAE_NOTE_END];
+};
+
+/* The event of an end with several cables that is under way. */
+struct path_event {
+	int back;		/* the path by which its frame came, -1 none */
+	enum oae_state before;
+	bool over;
+	u8 probe;		/* bit n: path n */
+	u64 nonce;
 };
 
 #define WHY_LEN		200
@@ -164,7 +180,7 @@ struct world {
 	struct wheel wheel;
 	struct pool flights, txs;
 	u64 serial;
-	struct rng wire_rng, flip_rng, work_rng, fate_rng;
+	struct rng wire_rng, flip_rng, work_rng, fate_rng, cable_rng;
 	u32 refill;		/* transactions an end keeps under way */
 	u64 post_mean, post_at;	/* 2^-20 ns, of those at random times */
 	bool calm;		/* no faults any more */
@@ -174,10 +190,14 @@ struct world {
 	u64 under_way;		/* transactions not ended */
 	u64 to_prove, proven;
 	struct h_event ev;	/* the event of a link under way */
+	struct path_event path;
+	u64 ncables, cable_bytes;
 	struct counts n, report;	/* now; and before the proof */
 	struct series series;
 	struct window unseen;	/* what happens during the proof */
 	struct hist heal;
+	struct hist failover[CABLE_FAULTS];	/* until a commit by another cable */
+	struct census at_stop;
 	u8 *scratch;		/* a transaction as bytes */
 	u8 *spare_data;		/* buffers for frames as bytes */
 	struct trace *trace;
@@ -206,6 +226,13 @@ static inline struct end *end_of(struct h_end *e)
 static inline struct end *end_peer(const struct world *w, const struct end *e)
 {
 	return &w->ends[end_index(w, e) ^ 1];
+}
+
+/* Does the port of a cable carry frames? */
+static inline bool end_port_up(const struct end *e, unsigned int cable)
+{
+	return !e->ports_down &&
+	       !(e->cabling && e->cabling->cable[cable].fault == CABLE_CARRIER);
 }
 
 /* What is here of a number of the peer. */
@@ -248,6 +275,8 @@ u64 content_delivered(struct world *w, const struct kept *k, unsigned int n,
 /* wire.c */
 u8 *wire_data(struct world *w);
 void wire_data_free(struct world *w, u8 *data);
+void wire_put(struct world *w, struct end *e, unsigned int cable,
+	      const struct oae_frame *f, u64 id, u32 off);
 void wire_send(struct world *w, struct end *e, const struct oae_frame *f,
 	       u64 id, u32 off);
 void wire_arrive(struct world *w, struct end *e, u32 flight);
@@ -256,14 +285,16 @@ void wire_arrive(struct world *w, struct end *e, u32 flight);
 bool end_enqueue(struct world *w, struct end *e, struct tx *tx);
 void end_run(struct world *w, struct end *e);
 void end_receive(struct world *w, struct end *e, const struct flight *p);
-void end_accept(struct world *w, struct end *e, const struct oae_frame *f);
+void end_accept(struct world *w, struct end *e, unsigned int cable,
+		const struct oae_frame *f);
 void end_timer(struct world *w, struct end *e);
 void end_read(struct world *w, struct end *e);
 void end_ready(struct world *w, struct end *e);
 void end_give_up(struct world *w, struct end *e);
 void end_cancel(struct world *w, struct tx *tx);
 void end_close(struct world *w, struct end *e);
-void end_port(struct world *w, struct end *e, bool up);
+void end_port(struct world *w, struct end *e, unsigned int cable, bool up);
+void end_ports(struct world *w, struct end *e, bool up);
 void end_crash(struct world *w, struct end *e);
 void end_free_slices(struct world *w, struct end *e, u32 seq);
 void end_free(struct world *w, struct end *e);
@@ -275,7 +306,43 @@ void words_release(struct world *w, struct end *e, u32 seq);
 void words_crash(struct world *w, struct node *n);
 
 /* stranger.c */
-void stranger(struct world *w, struct end *e, const struct oae_frame *f);
+void stranger(struct world *w, struct end *e, unsigned int cable,
+	      const struct oae_frame *f);
+
+/* cable.c */
+const char *cable_fault_name(enum cable_fault fault);
+enum cable_fault cable_fault_named(const char *name, size_t len);
+void cables_lay(struct world *w);
+void cables_free(struct world *w);
+void cables_start(struct world *w);
+void cable_dice(struct world *w);
+void cable_fails(struct world *w, struct end *e, unsigned int cable, enum cable_fault fault,
+		 u64 lasts);
+void cable_mended(struct world *w, struct end *e, unsigned int cable);
+bool cable_loses(struct world *w, const struct end *e, unsigned int cable,
+		 const struct oae_frame *f);
+
+/* paths.c */
+unsigned int paths_used(const struct end *e);
+bool paths_prove(const struct end *e, unsigned int cable);
+void paths_tag(struct end *e, unsigned int cable);
+void paths_event(struct world *w, const struct end *e);
+void paths_over(struct world *w, struct end *e);
+bool paths_before(struct world *w, struct end *e, const struct flight *p, unsigned int *path);
+void paths_after(struct world *w, struct end *e, unsigned int path, const struct oae_frame *f);
+void paths_timer(struct world *w, struct end *e);
+void paths_probe(struct world *w, struct end *e);
+void paths_port(struct world *w, struct end *e, unsigned int cable, bool up);
+void paths_send(struct world *w, struct end *e, const struct oae_frame *f, u64 id, u32 off);
+
+/* outage.c */
+void outage_begin(struct world *w, const struct end *e, unsigned int cable,
+		  enum cable_fault fault);
+void outage_mended(struct world *w, const struct end *e, unsigned int cable);
+void outage_void(const struct end *e);
+void outage_committed(struct world *w, const struct end *e);
+void outage_down(struct world *w, const struct end *e);
+void census_take(const struct world *w, struct census *c);
 
 /* check.c */
 void violation(struct world *w, const struct end *e, const char *fmt, ...)
@@ -309,8 +376,8 @@ struct trace *trace_new(u32 lines);
 void trace_free(struct trace *t);
 void trace_say(struct world *w, const struct end *e, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-void trace_frame(struct world *w, const struct end *e, const char *what,
-		 const struct oae_frame *f);
+void trace_frame(struct world *w, const struct end *e, unsigned int cable,
+		 const char *what, const struct oae_frame *f);
 u32 trace_count(const struct trace *t);
 const char *trace_line(const struct trace *t, u32 i);
 
@@ -327,7 +394,7 @@ void report_story(const struct world *w, FILE *out);
 void report_latency(const struct world *w, struct hist *h);
 void report_json(const struct world *w, const struct world *story, FILE *out);
 bool report_svg(const struct world *w, const char *file);
-void report_bench(const struct world *w, double seconds, FILE *out);
+void report_bench(const struct world *w, double seconds, double by_clock, FILE *out);
 
 /* progress.c */
 void progress_begin(const struct config *c);

@@ -285,6 +285,8 @@ static void rates(const struct world *w, const struct picture *p,
 		others->curve[2].v[i] = x->lost / s;
 		others->curve[3].v[i] = x->failures / s;
 		others->curve[4].v[i] = x->resolved / s;
+		others->curve[5].v[i] = x->cable_faults / s;
+		others->curve[6].v[i] = x->failovers / s;
 	}
 }
 
@@ -323,6 +325,8 @@ static void panels(const struct picture *p, const struct world *w)
 		{ .name = "lost with sender", .colour = "#cc79a7" },
 		{ .name = "link failures", .colour = "#333333" },
 		{ .name = "failures resolved", .colour = "#56b4e9" },
+		{ .name = "faults of cables", .colour = "#009e73" },
+		{ .name = "other cable used", .colour = "#999933" },
 	};
 	struct panel a[3] = {
 		{ .title = "Time to commit (from the write)", .is_time = true,
@@ -330,7 +334,7 @@ static void panels(const struct picture *p, const struct world *w)
 		{ .title = "Committed, transactions per second", .n = 1,
 		  .curve = commits },
 		{ .title = "What went otherwise, per second", .logarithmic = true,
-		  .n = 5, .curve = rest },
+		  .n = w->cfg->cables_max > 1 ? 7 : 5, .curve = rest },
 	};
 	unsigned int i;
 	bool early;

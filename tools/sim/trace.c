@@ -76,20 +76,23 @@ static int sync_text(const struct oae_frame *f, char *buf, size_t len)
  * trace_frame() - add a line about a frame
  * @w: the world
  * @e: at which end
+ * @cable: which, if there are several
  * @what: what becomes of the frame; the link may be another than the traced
  * @f: the frame
  */
-void trace_frame(struct world *w, const struct end *e, const char *what,
-		 const struct oae_frame *f)
+void trace_frame(struct world *w, const struct end *e, unsigned int cable,
+		 const char *what, const struct oae_frame *f)
 {
 	char text[160];
-	int n;
+	int n = 0;
 
 	if (__builtin_expect(!e->traced, 1))
 		return;
-	n = snprintf(text, sizeof(text), "%s%s %08x>%08x tx %u rx %u", what,
-		     oae_opcode_name(f->opcode), f->src_ltag, f->dst_ltag,
-		     f->tx, f->rx);
+	if (e->cabling)
+		n = snprintf(text, sizeof(text), "cable %u: ", cable);
+	n += snprintf(text + n, sizeof(text) - n, "%s%s %08x>%08x tx %u rx %u", what,
+		      oae_opcode_name(f->opcode), f->src_ltag, f->dst_ltag,
+		      f->tx, f->rx);
 	if (f->attempt)
 		n += snprintf(text + n, sizeof(text) - n, " seq %u.%u", f->seq,
 			      f->attempt);

@@ -47,6 +47,8 @@ static void copy_frame(struct oae_frame *to, const struct oae_frame *f)
 		to->reflect.first = f->reflect.first;
 	else if (f->opcode <= OAE_SYNC_CHK)
 		to->sync = f->sync;
+	else if (f->opcode == OAE_PATH)
+		to->path = f->path;
 }
 
 /* What is behind the body of a REFLECT, and the hash of both. */
@@ -94,8 +96,8 @@ static void to_bytes(struct world *w, struct flight *p)
 	}
 }
 
-static void launch(struct world *w, struct end *e, const struct oae_frame *f,
-		   u64 id, u32 off, u64 due, bool bad)
+static void launch(struct world *w, struct end *e, unsigned int cable,
+		   const struct oae_frame *f, u64 id, u32 off, u64 due, bool bad)
 {
 	u32 i = pool_get(&w->flights);
 	struct flight *p = pool_at(&w->flights, i);
@@ -103,6 +105,7 @@ static void launch(struct world *w, struct end *e, const struct oae_frame *f,
 	p->id = id;
 	p->off = off;
 	p->bad = bad;
+	p->cable = cable;
 	copy_frame(&p->f, f);
 	if (w->cfg->bytes)
 		to_bytes(w, p);
@@ -111,21 +114,22 @@ static void launch(struct world *w, struct end *e, const struct oae_frame *f,
 }
 
 /* When a frame arrives that keeps its place. */
-static u64 in_order(struct world *w, struct end *e)
+static u64 in_order(struct world *w, struct end *e, unsigned int cable)
 {
+	u64 *last = e->cabling ? &e->cabling->cable[cable].last_due[e->who] : &e->last_due;
 	u64 due = w->now + e->latency;
 
 	if (w->cfg->jitter)
 		due += rng_below(&w->wire_rng, w->cfg->jitter);
-	if (due < e->last_due)
-		due = e->last_due;
-	e->last_due = due;
+	if (due < *last)
+		due = *last;
+	*last = due;
 	return due;
 }
 
 /* A wire that loses, alters, doubles and holds back. */
-static void odd_wire(struct world *w, struct end *e, const struct oae_frame *f,
-		     u64 id, u32 off)
+static void odd_wire(struct world *w, struct end *e, unsigned int cable,
+		     const struct oae_frame *f, u64 id, u32 off)
 {
 	const struct config *c = w->cfg;
 	struct rng *r = &w->wire_rng;
@@ -134,52 +138,75 @@ static void odd_wire(struct world *w, struct end *e, const struct oae_frame *f,
 
 	if (rng_chance(r, c->loss)) {
 		w->n.dropped++;
-		trace_frame(w, e, "lost ", f);
+		trace_frame(w, e, cable, "lost ", f);
 		return;
 	}
 	bad = rng_chance(r, c->corrupt);
-	due = in_order(w, e);
+	due = in_order(w, e, cable);
 	if (rng_chance(r, c->reorder)) {
 		w->n.reordered++;
 		due += 1 + rng_below(r, c->reorder_by);
 	}
-	trace_frame(w, e, bad ? "sends, altered on the way, " : "sends ", f);
-	launch(w, e, f, id, off, due, bad);
+	trace_frame(w, e, cable, bad ? "sends, altered on the way, " : "sends ", f);
+	launch(w, e, cable, f, id, off, due, bad);
 	if (rng_chance(r, c->dup)) {
 		w->n.dup++;
 		due += 1 + rng_below(r, e->latency);
-		trace_frame(w, e, "sends, doubled, ", f);
-		launch(w, e, f, id, off, due, false);
+		trace_frame(w, e, cable, "sends, doubled, ", f);
+		launch(w, e, cable, f, id, off, due, false);
 	}
 }
 
 /**
- * wire_send() - an end puts a frame on its wire
+ * wire_put() - an end puts a frame on a cable
  * @w: the world
  * @e: the end
+ * @cable: which, 0 if there is one
  * @f: the frame
  * @id: OFFER: whose slice it is; REFLECT: the half, or the answer to a verb
  * @off: OFFER: where the slice begins
  */
-void wire_send(struct world *w, struct end *e, const struct oae_frame *f,
-	       u64 id, u32 off)
+void wire_put(struct world *w, struct end *e, unsigned int cable,
+	      const struct oae_frame *f, u64 id, u32 off)
 {
 	w->n.frames++;
-	if (e->ports_down) {
+	if (!end_port_up(e, cable)) {
 		w->n.no_port++;
 		return;
 	}
 	if (e->cuts) {
 		w->n.cut++;
-		trace_frame(w, e, "into the cut wire ", f);
+		trace_frame(w, e, cable, "into the cut wire ", f);
+		return;
+	}
+	if (e->cabling && cable_loses(w, e, cable, f)) {
+		w->n.cable.lost++;
+		trace_frame(w, e, cable, "into the faulty cable ", f);
 		return;
 	}
 	if (w->odd_wire) {
-		odd_wire(w, e, f, id, off);
+		odd_wire(w, e, cable, f, id, off);
 		return;
 	}
-	trace_frame(w, e, "sends ", f);
-	launch(w, e, f, id, off, in_order(w, e), false);
+	trace_frame(w, e, cable, "sends ", f);
+	launch(w, e, cable, f, id, off, in_order(w, e, cable), false);
+}
+
+/**
+ * wire_send() - an end's link sends a frame
+ * @w: the world
+ * @e: the end
+ * @f: the frame
+ * @id: as for wire_put()
+ * @off: likewise
+ */
+void wire_send(struct world *w, struct end *e, const struct oae_frame *f,
+	       u64 id, u32 off)
+{
+	if (e->cabling)
+		paths_send(w, e, f, id, off);
+	else
+		wire_put(w, e, 0, f, id, off);
 }
 
 /* False: the digest, or another check, has found what is wrong with it. */
@@ -214,7 +241,7 @@ void wire_arrive(struct world *w, struct end *e, u32 flight)
 	if (!e->alive) {
 		w->n.no_node++;
 		good = false;
-	} else if (e->ports_down) {
+	} else if (!end_port_up(e, p->cable)) {
 		w->n.no_port++;
 		good = false;
 	} else {
@@ -227,7 +254,7 @@ void wire_arrive(struct world *w, struct end *e, u32 flight)
 		}
 	}
 	if (good) {
-		trace_frame(w, e, "< ", &p->f);
+		trace_frame(w, e, p->cable, "< ", &p->f);
 		end_receive(w, e, p);
 	}
 	if (p->data)

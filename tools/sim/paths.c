@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The paths of an end with several cables. The rules are the module's, link/path.c; here
+ * is what its shell does around them (modoae/tag/path.c). Each cable is a path: both
+ * ends have heard of each other at all of them. A link's own path is the cable by which
+ * its tag was made, the first one if this end opens it.
+ *
+ * All cables carry frames of one length, so another path never is another MTU. A frame
+ * is of one link in any case, so a PATH has no need to name it.
+ */
+#include "admission.h"
+#include "sim.h"
+
+static struct end_paths *of(const struct end *e)
+{
+	return &e->cabling->paths[e->who];
+}
+
+/**
+ * paths_used() - by which cable an end sends of its own accord
+ * @e: the end, with several cables
+ *
+ * Return: the cable.
+ */
+unsigned int paths_used(const struct end *e)
+{
+	const struct end_paths *ep = of(e);
+
+	return ep->cable[ep->begun ? ep->ps.used : OAE_PATH_OWN];
+}
+
+/* The path by a cable, OAE_PATHS_MAX if there is none. */
+static unsigned int path_by(const struct end *e, unsigned int cable)
+{
+	const struct end_paths *ep = of(e);
+	unsigned int i;
+
+	if (!ep->begun)
+		return ep->cable[OAE_PATH_OWN] == cable ? OAE_PATH_OWN : OAE_PATHS_MAX;
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		if (ep->ps.path[i].there && ep->cable[i] == cable)
+			break;
+	return i;
+}
+
+/**
+ * paths_prove() - does an end know that its peer is at the other end of a cable?
+ * @e: the end, with several cables
+ * @cable: which
+ *
+ * Return: true if so.
+ */
+bool paths_prove(const struct end *e, unsigned int cable)
+{
+	unsigned int i = path_by(e, cable);
+
+	return e->tag && of(e)->begun && i < OAE_PATHS_MAX && of(e)->ps.path[i].proven;
+}
+
+/**
+ * paths_tag() - an end's tag is made
+ * @e: the end, with several cables
+ * @cable: that gives the link its name
+ */
+void paths_tag(struct end *e, unsigned int cable)
+{
+	struct end_paths *ep = of(e);
+
+	ep->begun = false;
+	ep->looked_at = 0;
+	ep->cable[OAE_PATH_OWN] = cable;
+}
+
+static void begin(struct world *w, struct end *e)
+{
+	struct end_paths *ep = of(e);
+
+	if (ep->begun)
+		return;
+	ep->begun = true;
+	oae_paths_init(&ep->ps, &e->link, w->cfg->mtu, end_port_up(e, ep->cable[OAE_PATH_OWN]),
+		       w->now);
+}
+
+static unsigned int add(struct world *w, struct end *e, unsigned int cable)
+{
+	int i = oae_path_add(&of(e)->ps, w->cfg->mtu, end_port_up(e, cable));
+
+	if (i < 0)
+		return OAE_PATHS_MAX;
+	of(e)->cable[i] = cable;
+	w->n.cable.found++;
+	return i;
+}
+
+static void turned(struct world *w, struct end *e)
+{
+	w->n.cable.turns++;
+	say(w, e, "uses cable %u", paths_used(e));
+}
+
+/**
+ * paths_event() - an event of an end begins
+ * @w: the world
+ * @e: the end, with several cables
+ */
+void paths_event(struct world *w, const struct end *e)
+{
+	w->path = (struct path_event){
+		.back = -1,
+		.before = e->tag ? oae_link_state(&e->link) : OAE_CLOSED,
+	};
+}
+
+/**
+ * paths_over() - an event of an end is over, or about to send
+ * @w: the world
+ * @e: the end, with several cables
+ */
+void paths_over(struct world *w, struct end *e)
+{
+	struct end_paths *ep = of(e);
+
+	if (w->path.over || !ep->begun)
+		return;
+	w->path.over = true;
+	oae_paths_pair(&ep->ps, &e->link);
+	if (w->path.before < OAE_OPEN || oae_link_state(&e->link) >= OAE_OPEN)
+		return;
+	oae_paths_froze(&ep->ps, &e->link);
+	if (oae_link_closed(&e->link))
+		return;
+	w->n.cable.freezes++;
+	if (ep->ps.avoid < OAE_PATHS_MAX) {
+		w->n.cable.avoided++;
+		say(w, e, "avoids cable %u", ep->cable[ep->ps.avoid]);
+	}
+}
+
+/* Who knows both incarnations may have sent it. The module's is SipHash, with them as key. */
+static u64 proof(const struct end *e, unsigned int cable, u8 from, const struct oae_frame *f)
+{
+	u64 a = e->link.inc, b = e->link.peer_inc;
+	u64 in[] = { a < b ? a : b, a < b ? b : a, f->path.nonce,
+		     (u64)f->path.mtu << 32 | f->path.role << 16 | cable << 8 | from };
+
+	return oae_xxh64(in, sizeof(in), 0);
+}
+
+static void probe(struct world *w, struct end *e, unsigned int cable, u8 role, u64 nonce)
+{
+	struct oae_frame f = {
+		.opcode = OAE_PATH, .vc = e->link.vc, .hdr_len = OAE_HDR_LEN,
+		.path = { .role = role, .mtu = w->cfg->mtu, .nonce = nonce },
+	};
+
+	f.path.proof = proof(e, cable, e->who, &f);
+	w->n.cable.probes++;
+	wire_put(w, e, cable, &f, TX_NONE, 0);
+}
+
+static void receive_probe(struct world *w, struct end *e, unsigned int cable,
+			  const struct oae_frame *f)
+{
+	struct end_paths *ep = of(e);
+	unsigned int i;
+
+	if (!e->tag || !oae_link_takes_paths(&e->link) || !f->path.nonce ||
+	    f->path.proof != proof(e, cable, !e->who, f)) {
+		w->n.cable.strays++;
+		return;
+	}
+	begin(w, e);
+	i = path_by(e, cable);
+	if (f->path.role == OAE_PATH_ANSWER) {
+		if (i < OAE_PATHS_MAX)
+			oae_path_answered(&ep->ps, i, f->path.nonce, w->now);
+		return;
+	}
+	if (i == OAE_PATHS_MAX)
+		i = add(w, e, cable);
+	if (i == OAE_PATHS_MAX || !ep->ps.path[i].up)
+		return;
+	ep->ps.path[i].proven = true;
+	probe(w, e, cable, OAE_PATH_ANSWER, f->path.nonce);
+}
+
+/*
+ * To the module these would be the addresses of another link. There is none: whoever
+ * asks is shown a cookie, and no tag is made of it.
+ */
+static void receive_other(struct world *w, struct end *e, unsigned int cable,
+			  const struct oae_frame *f)
+{
+	const struct oae_asker who = { .cookie = { 1, 1 } };
+	struct oae_admission a;
+
+	w->n.cable.strays++;
+	oae_admission(&who, f, &a);
+	if (a.verdict == OAE_ADMIT_ANSWER)
+		wire_put(w, e, cable, &a.answer, TX_NONE, 0);
+}
+
+/**
+ * paths_before() - a frame has come in
+ * @w: the world
+ * @e: the end, with several cables
+ * @p: the frame
+ * @path: set to the path by which it came
+ *
+ * Return: false if the link is not to hear of it.
+ */
+bool paths_before(struct world *w, struct end *e, const struct flight *p, unsigned int *path)
+{
+	const struct oae_frame *f = &p->f;
+	struct end_paths *ep = of(e);
+	enum oae_path_verdict v;
+
+	if (f->opcode == OAE_PATH) {
+		receive_probe(w, e, p->cable, f);
+		return false;
+	}
+	if (!e->tag)
+		return true;
+	*path = path_by(e, p->cable);
+	if (*path == OAE_PATHS_MAX) {
+		receive_other(w, e, p->cable, f);
+		return false;
+	}
+	if (!ep->begun)
+		return true;
+	v = oae_path_heard(&ep->ps, *path, &e->link, f);
+	if (v == OAE_PATH_TAKE)
+		return true;
+	say(w, e, "does not believe that by cable %u", p->cable);
+	if (f->opcode == OAE_SYNC && f->sync.inc != e->link.peer_inc) {
+		receive_other(w, e, p->cable, f);
+		return false;
+	}
+	w->n.cable.strays++;
+	if (v == OAE_PATH_GIVE_UP) {
+		w->n.cable.given_up++;
+		oae_path_del(&ep->ps, *path);
+	}
+	return false;
+}
+
+/**
+ * paths_after() - the link has taken a frame
+ * @w: the world
+ * @e: the end, with several cables
+ * @path: by which it came
+ * @f: the frame
+ */
+void paths_after(struct world *w, struct end *e, unsigned int path, const struct oae_frame *f)
+{
+	struct end_paths *ep = of(e);
+
+	w->path.back = path;
+	if (ep->begun && oae_path_stepped(&ep->ps, path, &e->link, f, w->path.before, w->now))
+		turned(w, e);
+}
+
+/* Where else the peer is; and what was silent for long is forgotten. */
+static void look(struct world *w, struct end *e)
+{
+	struct end_paths *ep = of(e);
+	unsigned int i;
+
+	ep->looked_at = w->now;
+	begin(w, e);
+	for (i = 0; i < e->cabling->n; i++)
+		if (path_by(e, i) == OAE_PATHS_MAX)
+			add(w, e, i);
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		if (!oae_path_hopeless(&ep->ps, i))
+			continue;
+		w->n.cable.forgotten++;
+		oae_path_del(&ep->ps, i);
+	}
+}
+
+/**
+ * paths_timer() - the link's timer has fired
+ * @w: the world
+ * @e: the end, with several cables
+ */
+void paths_timer(struct world *w, struct end *e)
+{
+	struct end_paths *ep = of(e);
+	unsigned int i;
+
+	if (!oae_link_takes_paths(&e->link))
+		return;
+	if (!ep->looked_at || w->now - ep->looked_at >= w->knobs.keepalive)
+		look(w, e);
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		if (!oae_path_due(&ep->ps, i, &e->link, w->now))
+			continue;
+		if (!w->path.nonce)
+			w->path.nonce = (rng_next(&w->cable_rng) & ~7ULL) | OAE_PATHS_MAX;
+		oae_path_probed(&ep->ps, i, w->path.nonce + i, w->now);
+		w->path.probe |= 1U << i;
+	}
+	if (oae_paths_back(&ep->ps, &e->link, w->now)) {
+		turned(w, e);
+		oae_link_speak(&e->link, &w->act);
+	}
+}
+
+/**
+ * paths_probe() - send what paths_timer() has decided to, behind the event's frames
+ * @w: the world
+ * @e: the end, with several cables
+ */
+void paths_probe(struct world *w, struct end *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < OAE_PATHS_MAX && e->tag; i++)
+		if (w->path.probe >> i & 1)
+			probe(w, e, of(e)->cable[i], OAE_PATH_PROBE, w->path.nonce + i);
+}
+
+/**
+ * paths_port() - a port has gone down, or come up
+ * @w: the world
+ * @e: the end, with several cables
+ * @cable: of which
+ * @up: which of both
+ */
+void paths_port(struct world *w, struct end *e, unsigned int cable, bool up)
+{
+	struct end_paths *ep = of(e);
+	unsigned int i = path_by(e, cable);
+	struct oae_path *p;
+	bool came;
+
+	if (i == OAE_PATHS_MAX)
+		return;
+	if (!ep->begun) {
+		(up ? oae_link_port_up : oae_link_port_down)(&e->link, w->now, &w->act);
+		return;
+	}
+	p = &ep->ps.path[i];
+	came = up && !p->up;
+	if (up != p->up)
+		p->probed_at = 0;
+	p->up = up;
+	if (!up && ep->ps.used == i) {
+		if (oae_path_failed(&ep->ps, i, &e->link, w->now))
+			turned(w, e);
+		oae_link_port_down(&e->link, w->now, &w->act);
+	}
+	if (came)
+		oae_link_port_up(&e->link, w->now, &w->act);
+}
+
+/**
+ * paths_send() - send a frame of a link by the paths that it is for
+ * @w: the world
+ * @e: the end, with several cables
+ * @f: the frame
+ * @id: as for wire_send()
+ * @off: likewise
+ */
+void paths_send(struct world *w, struct end *e, const struct oae_frame *f, u64 id, u32 off)
+{
+	struct end_paths *ep = of(e);
+	unsigned int to, i;
+	struct oae_frame copy;
+
+	if (!ep->begun) {
+		wire_put(w, e, ep->cable[OAE_PATH_OWN], f, id, off);
+		return;
+	}
+	paths_over(w, e);
+	/* What follows from an event is no answer to its frame. */
+	to = oae_paths_out(&ep->ps, &e->link, f->opcode, w->ev.f ? w->path.back : -1,
+			   w->path.before);
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		if (!(to >> i & 1) || !ep->ps.path[i].there)
+			continue;
+		if (f->opcode != OAE_SYNC) {
+			wire_put(w, e, ep->cable[i], f, id, off);
+			continue;
+		}
+		copy = *f;
+		copy.dst_ltag = oae_path_names(&ep->ps, i, &e->link);
+		copy.sync.mtu = ep->ps.path[i].mtu;
+		wire_put(w, e, ep->cable[i], &copy, id, off);
+	}
+}
