@@ -247,6 +247,13 @@ class Promises(SimTest):
 class Cables(SimTest):
     """Several cables a link."""
 
+    def check_frames(self, r):
+        """Each has gone somewhere, but for probes that were on their way in the end."""
+        f = r["frames"]
+        gone = sum(f[x] for x in ("arrived", "lost", "port_down", "wire_cut", "node_down"))
+        on_the_way = f["sent"] + f["doubled"] - gone - r["cables"]["frames_lost"]
+        self.assertTrue(0 <= on_the_way <= r["network"]["ends"], on_the_way)
+
     def test_one_is_as_none_were_asked_for(self):
         args = ["--torus", "4x4", *EVERYTHING, "-n", "10k"]
         for form in ([], ["--json"]):
@@ -272,11 +279,11 @@ class Cables(SimTest):
         """All faults at random: all that is posted is committed, by another cable if need be."""
         r = self.report("--ring", "12", *CABLES, *CABLE_FAULTS, "--cables", 3, "--cable-spare",
                         "--size", "8..400", "-t", "400ms")
-        t, c, f = r["transactions"], r["cables"], r["frames"]
+        t, c = r["transactions"], r["cables"]
         self.assertEqual((t["committed"], t["delivered"]), (t["posted"], t["posted"]))
         self.assertEqual((t["reversed"], t["unknown"]), (0, 0))
         self.assertEqual(r["links"]["notes"]["down"], 0)
-        self.assertEqual(f["sent"], f["arrived"] + f["port_down"] + c["frames_lost"])
+        self.check_frames(r)
         for name in FAULTS:
             self.assertGreater(c["faults"][name], 0, name)
             self.assertLessEqual(c["failover_ns"][name]["count"] + c["over_before"][name],
@@ -326,16 +333,15 @@ class Cables(SimTest):
 
     def test_while_ends_die(self):
         """Reboots, flaps, cuts, bad wires, windows, halves and verbs besides: the promises hold."""
-        seen = {"given_up": 0, "avoided": 0, "strays": 0, "turns": 0}
+        seen = {"avoided": 0, "strays": 0, "turns": 0}
         for seed, topology in enumerate(TOPOLOGIES):
             r = self.report(*topology, *EVERYTHING, *KNOBS, *CABLE_FAULTS, "--cables", "1..4",
                             "--link-window", 1 + seed % 3, "--window", "4", "-t", "60ms",
                             "--seed", seed)
-            t, f = r["transactions"], r["frames"]
+            t = r["transactions"]
             self.assertEqual(t["posted"], t["committed"] + t["reversed"] + t["unknown"]
                              + t["lost_with_sender"])
-            self.assertEqual(f["sent"] + f["doubled"], f["arrived"] + f["lost"] + f["port_down"]
-                             + f["wire_cut"] + f["node_down"] + r["cables"]["frames_lost"])
+            self.check_frames(r)
             for name in seen:
                 seen[name] += r["cables"][name]
         for name, n in seen.items():
@@ -568,8 +574,8 @@ class Mutants(Broken):
 class PathMutants(Broken):
     """The same, of the rules of paths: a link whose cable fails does not find the other."""
 
-    ARGS = ["--ring", "8", *CABLES, *CABLE_FAULTS, "--cable-spare", "--size", "8..400",
-            "-t", "500ms"]
+    ARGS = ["--ring", "8", *CABLES, "--cable-rate", "5", "--cable-time", "200ms",
+            "--cable-spare", "--size", "8..400", "-t", "800ms"]
     DOWN = "G4: the link is down, and cable \\d is whole"
 
     def test_asks_by_one_path(self):
