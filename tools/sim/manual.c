@@ -56,8 +56,8 @@ const char manual_text[] =
 	"\n"
 	"JSON. One object: format (\"oaesim-1\"), config, network, simulated_ns, "
 	"transactions, frames, links (with notes: how often each thing happened), "
-	"commit_ns and heal_ns (count, mean, p50, p90, p99, p99.9, max), with several cables cables "
-	"(see CABLES; failover_ns: by fault, from one of a cable in use to the first commit by "
+	"commit_ns and heal_ns (count, mean, p50, p90, p99, p99.9, max), of links with several "
+	"cables also cables (see CABLES; failover_ns: by fault, from one of a cable in use to the first commit by "
 	"another, with classes: [below ns, how many]), series "
 	"(width_ns, windows: what happened in each) and violation (null, or what, "
 	"at_ns, nodes, story). posted = committed + reversed + unknown + "
@@ -100,7 +100,8 @@ const struct argp_option manual_options[] = {
 	{ "flap-time", O_FLAP_TIME, "T", 0, "How long ports are down, or a wire is cut (2ms)", 3 },
 
 	{ NULL, 0, NULL, 0, "Cables:", 4 },
-	{ "cables", O_CABLES, "N[..N]", 0, "Of each link, up to 8; of a range, each its own (1)", 4 },
+	{ "cables", O_CABLES, "N[..N]", 0,
+	  "Of each link, up to 8; of a range, each its own (1)", 4 },
 	{ "cable-rate", O_CABLE_RATE, "N", 0,
 	  "Faults per cable and second, where a link has several, at random (0)", 4 },
 	{ "cable-time", O_CABLE_TIME, "T", 0, "How long they last, on average (2ms)", 4 },

@@ -205,7 +205,8 @@ static u32 kinds(struct argp_state *s, int key, const char *arg)
 		n = strcspn(arg, ",");
 		f = cable_fault_named(arg, n);
 		if (f == CABLE_WHOLE)
-			bad(s, name_of(key), arg, "carrier, silent, oneway, lossy, short, or several");
+			bad(s, name_of(key), arg,
+			    "carrier, silent, oneway, lossy, short, or several");
 		set |= 1U << f;
 		if (!arg[n])
 			return set;

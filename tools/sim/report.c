@@ -174,7 +174,7 @@ static void census_lines(FILE *out, const char *when, const struct census *c)
 	some_line(out, "  paths without a carrier", c->paths_no_carrier);
 }
 
-static void cables(const struct world *w, FILE *out)
+static void cabling(const struct world *w, FILE *out)
 {
 	const struct cable_counts *n = &w->report.cable;
 	struct census now;
@@ -297,7 +297,7 @@ void report_text(const struct world *w, FILE *out)
 	frames(&w->report, out);
 	links(w, out);
 	if (w->cfg->cables_max > 1)
-		cables(w, out);
+		cabling(w, out);
 	fprintf(out, "\n%-16s%12s%12s%12s%12s%12s%12s\n", "times", "p50",
 		"p90", "p99", "p99.9", "max", "mean");
 	time_line(out, "to commit", &latency);
