@@ -579,7 +579,7 @@ class PathMutants(Broken):
     DOWN = "G4: the link is down, and cable \\d is whole"
 
     def test_asks_by_one_path(self):
-        self.caught("path.c", "	return all ?: 1U << ps->used;", "	return 1U << ps->used;",
+        self.caught("path.c", "	return all ?: ps->path[ps->used].proven", "	return ps->path[ps->used].proven",
                     self.DOWN)
 
     def test_names_nothing(self):
@@ -588,8 +588,7 @@ class PathMutants(Broken):
                     "oae_frozen(l) && i != ps->used ? 0 : l->peer_ltag", self.DOWN)
 
     def test_believes_none(self):
-        self.caught("path.c", "	if (i != OAE_PATH_OWN) {\n		if (!p->proven)",
-                    "	if (i != OAE_PATH_OWN) {\n		if (1)", self.DOWN)
+        self.caught("path.c", "	} else if (!p->proven) {", "	} else if (i != OAE_PATH_OWN) {", self.DOWN)
 
 
 if __name__ == "__main__":

@@ -465,6 +465,18 @@ void end_port(struct world *w, struct end *e, unsigned int cable, bool up)
 }
 
 /**
+ * end_ask() - a frozen link asks once more: another path of it is proven
+ * @w: the world
+ * @e: the end
+ */
+void end_ask(struct world *w, struct end *e)
+{
+	begin(w, e);
+	oae_link_port_up(&e->link, w->now, &w->act);
+	finish(w);
+}
+
+/**
  * end_ports() - all ports of an end have gone down, or come up
  * @w: the world
  * @e: the end

@@ -213,7 +213,7 @@ static void cables_object(const struct world *w, FILE *out)
 		{ "cables", w->ncables },
 		{ "found", n->found },
 		{ "forgotten", n->forgotten },
-		{ "given_up", n->given_up },
+		{ "put_off", n->put_off },
 		{ "turns", n->turns },
 		{ "freezes", n->freezes },
 		{ "avoided", n->avoided },

@@ -164,25 +164,28 @@ static void receive_probe(struct world *w, struct end *e, unsigned int cable,
 {
 	struct end_paths *ep = of(e);
 	unsigned int i;
+	bool before;
 
-	if (!e->tag || !oae_link_takes_paths(&e->link) || !f->path.nonce ||
+	if (!e->tag || !oae_link_knows_paths(&e->link) || !f->path.nonce ||
 	    f->path.proof != proof(e, cable, !e->who, f)) {
 		w->n.cable.strays++;
 		return;
 	}
 	begin(w, e);
 	i = path_by(e, cable);
-	if (f->path.role == OAE_PATH_ANSWER) {
-		if (i < OAE_PATHS_MAX)
-			oae_path_answered(&ep->ps, i, f->path.nonce, w->now);
-		return;
-	}
-	if (i == OAE_PATHS_MAX)
+	if (i == OAE_PATHS_MAX && f->path.role == OAE_PATH_PROBE)
 		i = add(w, e, cable);
 	if (i == OAE_PATHS_MAX || !ep->ps.path[i].up)
 		return;
-	ep->ps.path[i].proven = true;
-	probe(w, e, cable, OAE_PATH_ANSWER, f->path.nonce);
+	before = ep->ps.path[i].proven;
+	if (f->path.role == OAE_PATH_PROBE) {
+		ep->ps.path[i].proven = true;
+		probe(w, e, cable, OAE_PATH_ANSWER, f->path.nonce);
+	} else {
+		oae_path_answered(&ep->ps, i, f->path.nonce, w->now);
+	}
+	if (!before && ep->ps.path[i].proven)
+		end_ask(w, e);
 }
 
 /*
@@ -214,7 +217,6 @@ bool paths_before(struct world *w, struct end *e, const struct flight *p, unsign
 {
 	const struct oae_frame *f = &p->f;
 	struct end_paths *ep = of(e);
-	enum oae_path_verdict v;
 
 	if (f->opcode == OAE_PATH) {
 		receive_probe(w, e, p->cable, f);
@@ -229,18 +231,14 @@ bool paths_before(struct world *w, struct end *e, const struct flight *p, unsign
 	}
 	if (!ep->begun)
 		return true;
-	v = oae_path_heard(&ep->ps, *path, &e->link, f);
-	if (v == OAE_PATH_TAKE)
+	if (oae_path_heard(&ep->ps, *path, &e->link, f))
 		return true;
 	say(w, e, "does not believe that by cable %u", p->cable);
-	if (f->opcode == OAE_SYNC && f->sync.inc != e->link.peer_inc) {
+	if (f->opcode == OAE_SYNC && oae_path_is_strange(&ep->ps, *path, &e->link, f)) {
+		w->n.cable.put_off++;
 		receive_other(w, e, p->cable, f);
-		return false;
-	}
-	w->n.cable.strays++;
-	if (v == OAE_PATH_GIVE_UP) {
-		w->n.cable.given_up++;
-		oae_path_del(&ep->ps, *path);
+	} else {
+		w->n.cable.strays++;
 	}
 	return false;
 }
@@ -290,7 +288,7 @@ void paths_timer(struct world *w, struct end *e)
 	struct end_paths *ep = of(e);
 	unsigned int i;
 
-	if (!oae_link_takes_paths(&e->link))
+	if (!oae_link_knows_paths(&e->link))
 		return;
 	if (!ep->looked_at || w->now - ep->looked_at >= w->knobs.keepalive)
 		look(w, e);

@@ -189,7 +189,7 @@ static void cabling(const struct world *w, FILE *out)
 	fprintf(out, "\npaths, by end\n");
 	count_line(out, "found", n->found);
 	some_line(out, "forgotten, silent for long", n->forgotten);
-	some_line(out, "given up, another peer is there", n->given_up);
+	some_line(out, "put off, another peer may be there", n->put_off);
 	count_line(out, "turns: another path is in use", n->turns);
 	count_line(out, "freezes", n->freezes);
 	some_line(out, "freezes with a path avoided", n->avoided);

@@ -294,6 +294,7 @@ void end_give_up(struct world *w, struct end *e);
 void end_cancel(struct world *w, struct tx *tx);
 void end_close(struct world *w, struct end *e);
 void end_port(struct world *w, struct end *e, unsigned int cable, bool up);
+void end_ask(struct world *w, struct end *e);
 void end_ports(struct world *w, struct end *e, bool up);
 void end_crash(struct world *w, struct end *e);
 void end_free_slices(struct world *w, struct end *e, u32 seq);
