@@ -638,6 +638,12 @@ static inline struct oae_pair *oae_link_place(const struct oae_link *l, u32 seq)
 	return l->pair ? l->pair[seq & (l->npairs - 1)] : NULL;
 }
 
+/* Is this the senior end, which decides by which path both ends go? */
+static inline bool oae_link_senior(const struct oae_link *l)
+{
+	return l->senior;
+}
+
 /* Are other paths than the link's own taken, by both ends, in this run? */
 static inline bool oae_link_takes_paths(const struct oae_link *l)
 {

@@ -47,6 +47,7 @@ OAE_NOTE(OLD_ATTEMPT, "old_attempt", "frames dropped: another attempt's")
 OAE_NOTE(DUP_SLICE, "dup_slice", "frames dropped: slice already here")
 OAE_NOTE(BAD_SLICE, "bad_slice", "frames dropped: slices that disagree")
 OAE_NOTE(STALE_SYNC, "stale_sync", "SYNCs dropped: naming another ltag")
+OAE_NOTE(PATH_LOSSY, "path_lossy", "paths that were found to lose frames")
 OAE_NOTE(IDLE_HELLO, "idle_hello", "HELLOs dropped: nobody listens")
 
 #undef OAE_NOTE

@@ -44,6 +44,8 @@ void oae_paths_init(struct oae_paths *ps, const struct oae_link *l, u16 mtu, boo
 	own->mtu = mtu;
 	own->heard = l->peer_ltag;
 	own->used_at = now;
+	ps->watch.froze = OAE_PATHS_MAX;
+	oae_watch_begin(ps, l);
 }
 
 /**
@@ -80,8 +82,10 @@ int oae_path_add(struct oae_paths *ps, u16 mtu, bool up)
 void oae_path_del(struct oae_paths *ps, unsigned int i)
 {
 	memset(&ps->path[i], 0, sizeof(ps->path[i]));
-	if (ps->used == i)
+	if (ps->used == i) {
 		ps->used = OAE_PATH_OWN;
+		ps->why = OAE_WHY_OWN;
+	}
 	if (ps->avoid == i)
 		ps->avoid = OAE_PATHS_MAX;
 }
@@ -246,9 +250,10 @@ static bool path_is_initiative(const struct oae_frame *f)
 	       f->opcode == OAE_REVERSE || f->opcode == OAE_SYNC;	/* of a run: a probe */
 }
 
-static void path_use(struct oae_paths *ps, unsigned int i, u64 now)
+static void path_use(struct oae_paths *ps, unsigned int i, enum oae_path_why why, u64 now)
 {
 	ps->used = i;
+	ps->why = why;
 	ps->path[i].used_at = now;
 	ps->path[i].good = true;
 	ps->path[i].missed = 0;
@@ -286,11 +291,12 @@ bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_lin
 {
 	bool resolved = before < OAE_OPEN && l->state == OAE_OPEN;
 	u64 keepalive = l->cfg->keepalive;
+	enum oae_path_why why = OAE_WHY_PEER;
 	unsigned int was = ps->used;
 
 	/* Another incarnation of the peer is at the other end of this path. */
 	if (resolved && i != was && l->peer_inc != ps->peer_inc)
-		path_use(ps, i, now);
+		path_use(ps, i, OAE_WHY_PEER, now);
 	oae_paths_pair(ps, l);
 	/* What had failed there is over: nobody probes the path in use. */
 	if (resolved && i == ps->used)
@@ -302,9 +308,11 @@ bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_lin
 			  !path_is_initiative(f) ||
 			  !oae_link_is_run(l, f)))
 		return ps->used != was;
-	if (resolved)
+	if (resolved) {
+		why = ps->path[ps->used].up ? OAE_WHY_SILENCE : OAE_WHY_CARRIER;
 		path_fail(&ps->path[ps->used], keepalive, now);
-	path_use(ps, i, now);
+	}
+	path_use(ps, i, why, now);
 	return true;
 }
 
@@ -426,6 +434,9 @@ void oae_path_probed(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now)
 
 	if (p->nonce && p->missed < 255)
 		p->missed++;
+	/* What is silent altogether loses nothing now and then. */
+	if (p->nonce && p->good)
+		oae_loss_missed(&p->loss);
 	if (p->missed >= PATH_MISSES)
 		p->good = false;
 	p->nonce = nonce;
@@ -450,7 +461,10 @@ bool oae_path_answered(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now)
 	p->nonce = 0;
 	p->missed = 0;
 	p->proven = true;
+	if (!p->good)
+		p->good_at = now;
 	p->good = true;
+	oae_loss_answered(&p->loss);
 	p->rtt = now > p->probed_at ? now - p->probed_at : 1;
 	return true;
 }
@@ -501,7 +515,7 @@ bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now)
 	bool turned = ps->used == OAE_PATH_OWN;
 
 	if (turned)
-		path_use(ps, i, now);
+		path_use(ps, i, OAE_WHY_CARRIER, now);
 	ps->path[OAE_PATH_OWN] = ps->path[i];
 	if (ps->used == i)
 		ps->used = OAE_PATH_OWN;
@@ -513,13 +527,55 @@ bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now)
 }
 
 /**
- * oae_paths_best() - the path that takes the place of another one
+ * oae_path_spare() - which path makes way for another, if there is no room?
  * @ps: the paths
- * @but: the other one
+ * @heard: the other end of the new one has just proven that it is the peer; else somebody
+ *	claims that it is
  *
- * Return: its index; OAE_PATHS_MAX none is up, proven and good.
+ * A path that was proven, and is silent as long as an unproven one may be, makes way for
+ * any: if it is heard again it is proven again, and takes the place of one that is not.
+ * For one that is proven at last any that is not good does: a peer whose addresses change
+ * often leaves such paths behind.
+ *
+ * Return: its index; OAE_PATHS_MAX none.
  */
-unsigned int oae_paths_best(const struct oae_paths *ps, unsigned int but)
+unsigned int oae_path_spare(const struct oae_paths *ps, bool heard)
+{
+	unsigned int i, last = OAE_PATHS_MAX;
+	const struct oae_path *p;
+
+	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++) {
+		p = &ps->path[i];
+		if (!p->there || p->good || i == ps->used)
+			continue;
+		if (p->proven ? p->missed >= PATH_NEVER : heard)
+			return i;
+		if (heard && last == OAE_PATHS_MAX)
+			last = i;
+	}
+	return last;
+}
+
+/* What counts before the MTU: the rank; and a path that loses frames is next to the worst. */
+static unsigned int path_class(const struct oae_path *p)
+{
+	if (p->rank == OAE_PATH_AVOID)
+		return 0;
+	if (p->loss.lossy)
+		return 1;
+	return p->rank == OAE_PATH_PREFERRED ? 3 : 2;
+}
+
+/* Is a path to be preferred to another? */
+static bool path_better(const struct oae_path *p, const struct oae_path *than)
+{
+	if (path_class(p) != path_class(than))
+		return path_class(p) > path_class(than);
+	return p->mtu > than->mtu;
+}
+
+/* The best path but @but, or OAE_PATHS_MAX. */
+static unsigned int paths_other(const struct oae_paths *ps, unsigned int but)
 {
 	unsigned int i, best = OAE_PATHS_MAX;
 	const struct oae_path *p;
@@ -528,7 +584,7 @@ unsigned int oae_paths_best(const struct oae_paths *ps, unsigned int but)
 		p = &ps->path[i];
 		if (i == but || !p->there || !p->up || !p->proven || !p->good)
 			continue;
-		if (best == OAE_PATHS_MAX || p->mtu > ps->path[best].mtu)
+		if (best == OAE_PATHS_MAX || path_better(p, &ps->path[best]))
 			best = i;
 	}
 	return best;
@@ -554,10 +610,10 @@ bool oae_path_failed(struct oae_paths *ps, unsigned int i, const struct oae_link
 		return false;
 	}
 	path_fail(p, l->cfg->keepalive, now);
-	other = oae_paths_best(ps, i);
+	other = paths_other(ps, i);
 	if (other == OAE_PATHS_MAX)
 		return false;
-	path_use(ps, other, now);
+	path_use(ps, other, OAE_WHY_CARRIER, now);
 	return true;
 }
 
@@ -570,40 +626,70 @@ static bool path_is_fine(const struct oae_paths *ps, unsigned int i, u64 now)
 	       (i == ps->used || (p->rtt && now >= p->not_before));
 }
 
+/*
+ * May it be used, with what it costs to go there? If it carries another length, that is a
+ * freeze: so not to a path that has failed, and may do so again soon.
+ */
+static bool path_is_worth(const struct oae_paths *ps, unsigned int i, u64 keepalive, u64 now)
+{
+	const struct oae_path *p = &ps->path[i];
+
+	return path_is_fine(ps, i, now) &&
+	       (p->mtu == ps->path[ps->used].mtu || !p->wait ||
+		now - p->good_at >= PATH_STEADY * keepalive);
+}
+
+/* Why is a path better than the one in use? */
+static enum oae_path_why path_why(const struct oae_path *p, const struct oae_path *used)
+{
+	if (p->rank == used->rank && used->loss.lossy && !p->loss.lossy)
+		return OAE_WHY_LOSS;
+	if (path_class(p) != path_class(used))
+		return OAE_WHY_RANK;
+	if (p->wait || p->loss.row)
+		return OAE_WHY_BACK;
+	return p->mtu > used->mtu ? OAE_WHY_MTU : OAE_WHY_SPREAD;
+}
+
 /**
  * oae_paths_back() - the senior goes over to the path that it prefers
  * @ps: the paths
  * @l: the link
  * @now: ns
  *
- * Of the paths with the greatest MTU the links of a pair take each another one, by their
- * vc. A path that has failed is taken again after a while that doubles each time. The
- * junior follows the first frame.
+ * Of the best paths the links of a pair take each another one, by their vc. One that loses
+ * frames is left for another that carries as much. A path that has failed is taken again
+ * after a while that doubles each time. The junior follows the first frame.
  *
  * Return: true if another path is in use now.
  */
 bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now)
 {
+	const struct oae_path *used = &ps->path[ps->used], *best = NULL, *p;
 	u64 keepalive = l->cfg->keepalive;
-	unsigned int i, n = 0, mtu = 0, wanted;
+	unsigned int i, n = 0, wanted;
 
 	if (l->state != OAE_OPEN || !l->senior ||
-	    now - ps->path[ps->used].used_at < keepalive / 2)
+	    now - used->used_at < keepalive / 2)
 		return false;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
-		if (!path_is_fine(ps, i, now) || ps->path[i].mtu < mtu)
+		p = &ps->path[i];
+		if (!path_is_worth(ps, i, keepalive, now) || (best && path_better(best, p)))
 			continue;
-		n = ps->path[i].mtu > mtu ? 1 : n + 1;
-		mtu = ps->path[i].mtu;
+		n = !best || path_better(p, best) ? 1 : n + 1;
+		best = p;
 	}
-	if (!n)
+	/* By hand it may become shorter, for what the path loses it may not. */
+	if (!n || (path_is_fine(ps, ps->used, now) && best->mtu < used->mtu &&
+		   best->rank <= used->rank))
 		return false;
 	wanted = l->vc % n;
 	for (i = 0; i < OAE_PATHS_MAX; i++)
-		if (path_is_fine(ps, i, now) && ps->path[i].mtu == mtu && !wanted--)
+		if (path_is_worth(ps, i, keepalive, now) && !path_better(best, &ps->path[i]) &&
+		    !wanted--)
 			break;
 	if (i == ps->used || i == OAE_PATHS_MAX)
 		return false;
-	path_use(ps, i, now);
+	path_use(ps, i, path_why(&ps->path[i], used), now);
 	return true;
 }

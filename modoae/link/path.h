@@ -7,9 +7,31 @@
 #define OAE_PATH_H
 
 #include "link.h"
+#include "pathloss.h"
 
 #define OAE_PATHS_MAX	8
 #define OAE_PATH_OWN	0	/* the path by which the link is found in the table */
+
+/* How much a path is wanted, by hand. */
+enum oae_path_rank {
+	OAE_PATH_AVOID = -1,	/* only if there is no other */
+	OAE_PATH_NORMAL,
+	OAE_PATH_PREFERRED,
+};
+
+/* Why the path in use is that. */
+enum oae_path_why {
+	OAE_WHY_OWN,		/* the link began with it */
+	OAE_WHY_RANK,		/* by hand */
+	OAE_WHY_CARRIER,	/* the port of another went down */
+	OAE_WHY_SILENCE,	/* by another nothing came through */
+	OAE_WHY_LOSS,		/* another was lossy */
+	OAE_WHY_BACK,		/* another took its place for a while */
+	OAE_WHY_MTU,		/* it carries longer frames than another */
+	OAE_WHY_SPREAD,		/* links of a pair share the paths that are as good */
+	OAE_WHY_PEER,		/* the senior uses it */
+	OAE_WHY_END
+};
 
 /**
  * struct oae_path - one path of a link
@@ -27,6 +49,9 @@
  * @wait: from a failure until this end goes back to the path, ns; doubles with each
  * @not_before: no return before, ns
  * @used_at: when it was last taken into use, ns
+ * @good_at: since when its probes are answered, ns
+ * @loss: what it loses
+ * @rank: enum oae_path_rank
  */
 struct oae_path {
 	bool there;
@@ -42,6 +67,29 @@ struct oae_path {
 	u64 wait;
 	u64 not_before;
 	u64 used_at;
+	u64 good_at;
+	struct oae_path_loss loss;
+	s8 rank;
+};
+
+/**
+ * struct oae_path_watch - which losses of the path in use are known already (pathwatch.c)
+ * @recover: of the link, after the last event
+ * @gap_to: a GAP up to here is of a loss that is counted
+ * @top: the greatest number that the peer has offered in this run
+ * @in_to: a repeat up to here is of a loss that is counted
+ * @froze: index of the path whose loss has probably frozen the link last; OAE_PATHS_MAX none
+ * @heard_at: last frame of this run by the path in use, ns
+ * @whose: and whose offer, or answer, that was; enum oae_loss_whose
+ */
+struct oae_path_watch {
+	u32 recover;
+	u32 gap_to;
+	u32 top;
+	u32 in_to;
+	u8 froze;
+	u8 whose;
+	u64 heard_at;
 };
 
 /**
@@ -49,19 +97,23 @@ struct oae_path {
  * @inc: this end's incarnation, after the last event
  * @peer_inc: the peer's that they are proven for; 0 none was known yet
  * @used: index of the path that this end's own frames go by
+ * @why: and why, enum oae_path_why
  * @avoid: index of a path by which links have resolved, and then nothing has passed;
  *	OAE_PATHS_MAX none
  * @fruitless: freezes in a row between which nothing was committed or delivered
  * @moved: tx and rx at the last freeze, together
+ * @watch: what is known of losses
  * @path: the paths; OAE_PATH_OWN is always there
  */
 struct oae_paths {
 	u64 inc;
 	u64 peer_inc;
 	u8 used;
+	u8 why;
 	u8 avoid;
 	u8 fruitless;
 	u32 moved;
+	struct oae_path_watch watch;
 	struct oae_path path[OAE_PATHS_MAX];
 };
 
@@ -87,9 +139,18 @@ void oae_path_probed(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now);
 bool oae_path_answered(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now);
 void oae_path_renamed(struct oae_paths *ps, unsigned int i);
 bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now);
-unsigned int oae_paths_best(const struct oae_paths *ps, unsigned int but);
 bool oae_path_hopeless(const struct oae_paths *ps, unsigned int i);
+unsigned int oae_path_spare(const struct oae_paths *ps, bool heard);
 bool oae_path_failed(struct oae_paths *ps, unsigned int i, const struct oae_link *l, u64 now);
 bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now);
+
+/* pathwatch.c: what is lost */
+void oae_watch_begin(struct oae_paths *ps, const struct oae_link *l);
+void oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		     const struct oae_frame *f, u64 now);
+void oae_watch_stepped(struct oae_paths *ps, const struct oae_link *l, enum oae_state before,
+		       u64 now);
+void oae_watch_offered(struct oae_paths *ps, const struct oae_link *l, unsigned int frames);
+void oae_watch_time(struct oae_paths *ps, const struct oae_link *l, u64 now);
 
 #endif /* OAE_PATH_H */

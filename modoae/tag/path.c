@@ -11,6 +11,8 @@
  * Readers of the table are in an RCU read-side section: alias and tag are freed after
  * one, and so is the port, of which the alias has a reference.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "event.h"
 
 #include <linux/etherdevice.h>
@@ -36,6 +38,18 @@ struct oae_alias {
 };
 
 /**
+ * struct oae_path_wish - a rank by hand: it is kept while the path is forgotten
+ * @ifindex: of the path's port
+ * @rank: enum oae_path_rank; NORMAL: this place is free
+ * @kid: of the path
+ */
+struct oae_path_wish {
+	int ifindex;
+	s8 rank;
+	u64 kid;
+};
+
+/**
  * struct oae_tag_paths - the paths of a tag; under tag->lock
  * @paths: which is in use, and what is known of each
  * @alias: where it leads; NULL for the own path, and those that are not there
@@ -44,6 +58,9 @@ struct oae_alias {
  *	which nothing was known then; 0 nobody
  * @was: the address of the own path's port that the peer knows; valid as long as that
  *	path is not proven
+ * @said: a set of those that were said to be lossy
+ * @wish: what was said by hand
+ * @turn: which of the places where the peer was heard is tried first
  */
 struct oae_tag_paths {
 	struct oae_paths paths;
@@ -51,6 +68,9 @@ struct oae_tag_paths {
 	u64 id;
 	u64 claimed;
 	u8 was[ETH_ALEN];
+	u8 said;
+	u8 turn;
+	struct oae_path_wish wish[OAE_PATHS_MAX];
 };
 
 static const struct rhashtable_params alias_params = {
@@ -125,6 +145,7 @@ static void path_alias_del(struct oae_tag *tag, unsigned int i)
 	if (!alias)
 		return;
 	tag->paths->alias[i] = NULL;
+	tag->paths->said &= ~(1U << i);
 	oae_path_del(&tag->paths->paths, i);
 	path_alias_free_later(tag->node, alias);
 }
@@ -166,24 +187,28 @@ static unsigned int path_count(const struct oae_tag *tag)
 	return n;
 }
 
-/*
- * A silent path that gives way to one that is heard: best of all one that was never
- * proven. OAE_PATHS_MAX none.
- */
-static unsigned int path_spare(const struct oae_tag *tag)
+/* The place of what was said by hand of a path, or a free one; NULL: there is none. */
+static struct oae_path_wish *path_wish(const struct oae_tag *tag, const struct oae_port *port,
+				       u64 kid)
 {
-	const struct oae_path *p = tag->paths->paths.path;
-	unsigned int i, spare = OAE_PATHS_MAX;
+	struct oae_path_wish *wish, *spare = NULL;
+	unsigned int i;
 
-	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++) {
-		if (!p[i].there || p[i].good || tag->paths->paths.used == i)
-			continue;
-		if (spare == OAE_PATHS_MAX || !p[i].proven || p[i].missed > p[spare].missed)
-			spare = i;
-		if (!p[i].proven)
-			break;
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		wish = &tag->paths->wish[i];
+		if (wish->rank == OAE_PATH_NORMAL)
+			spare = wish;
+		else if (wish->ifindex == port->dev->ifindex && wish->kid == kid)
+			return wish;
 	}
 	return spare;
+}
+
+static s8 path_wish_rank(const struct oae_tag *tag, const struct oae_port *port, u64 kid)
+{
+	const struct oae_path_wish *wish = path_wish(tag, port, kid);
+
+	return wish ? wish->rank : OAE_PATH_NORMAL;
 }
 
 /*
@@ -193,20 +218,20 @@ static unsigned int path_spare(const struct oae_tag *tag)
  */
 static int path_add(struct oae_tag *tag, struct oae_port *port, u64 kid, bool heard)
 {
+	unsigned int spare = oae_path_spare(&tag->paths->paths, heard);
 	struct oae_node *node = tag->node;
-	unsigned int spare = path_spare(tag);
 	struct oae_alias *alias;
 	int i, err;
 
-	if (path_count(tag) >= READ_ONCE(node->knobs.paths)) {
-		if (!heard || spare == OAE_PATHS_MAX)
-			return -ENOSPC;
-		path_alias_del(tag, spare);
-	}
 	if (tag->dead || READ_ONCE(port->removed))
 		return -ENODEV;
 	if (oae_tag_find(port, kid))
 		return -EEXIST;
+	if (path_count(tag) >= READ_ONCE(node->knobs.paths)) {
+		if (spare == OAE_PATHS_MAX)
+			return -ENOSPC;
+		path_alias_del(tag, spare);
+	}
 	alias = kzalloc(sizeof(*alias), GFP_ATOMIC | __GFP_NOWARN);
 	if (!alias) {
 		oae_count(node, OAE_S_NO_MEMORY);
@@ -233,6 +258,7 @@ static int path_add(struct oae_tag *tag, struct oae_port *port, u64 kid, bool he
 	}
 	atomic_inc(&node->naliases);
 	tag->paths->alias[i] = alias;
+	tag->paths->paths.path[i].rank = path_wish_rank(tag, port, kid);
 	/*
 	 * The alias before these looks. Pairs with the smp_mb() in oae_path_yield(), and
 	 * that in netdev_port_paths().
@@ -293,6 +319,7 @@ static void path_taken(struct oae_tag *tag, struct oae_run *ev, unsigned int i,
 		       const struct oae_frame *f)
 {
 	ev->back = i;
+	oae_watch_heard(&tag->paths->paths, i, &tag->link, f, ev->now);
 	/* Resolving, the link offers anew: as long as that path carries. */
 	if (ev->before < OAE_OPEN && f->dst_ltag)
 		path_set_mtu(tag, ev, i);
@@ -392,6 +419,50 @@ static void path_name_claimed(struct oae_tag *tag, struct oae_run *ev)
 	}
 }
 
+/* A path is found lossy: say so, where nothing else does as long as the link copes. */
+static void path_say_lossy(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
+{
+	const struct oae_op note = { .type = OAE_OP_NOTE, .note = OAE_N_PATH_LOSSY };
+	unsigned int loss = oae_loss_shown(&tag->paths->paths.path[i].loss);
+	u8 peer[ETH_ALEN], to[ETH_ALEN];
+
+	oae_tell_note(tag, ev, &note);
+	if (!oae_may_log(tag->node->net))
+		return;
+	oae_kid_mac(tag->key.kid, peer);
+	oae_kid_mac(path_kid(tag, i), to);
+	net_info_ratelimited("port %s peer %pM vc %u: the path by %s to %pM is lossy: %u.%03u %%\n",
+			     tag->key.port->name, peer, (unsigned int)(tag->key.kid >> 56),
+			     path_port(tag, i)->name, to, loss / 1000, loss % 1000);
+}
+
+static void path_say(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_tag_paths *tp = tag->paths;
+	unsigned int i;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		if (tp->paths.path[i].loss.lossy == !!(tp->said & 1U << i))
+			continue;
+		tp->said ^= 1U << i;
+		if (tp->paths.path[i].loss.lossy)
+			path_say_lossy(tag, ev, i);
+	}
+}
+
+/* Count the event's offers, and what it shows to be lost. */
+static void path_watch(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_paths *ps = &tag->paths->paths;
+	unsigned int i;
+
+	oae_watch_stepped(ps, &tag->link, ev->before, ev->now);
+	for (i = 0; i < ev->a.nsends; i++)
+		if (ev->a.send[i].frame.opcode == OAE_OFFER)
+			oae_watch_offered(ps, &tag->link, hweight64(ev->a.send[i].slices));
+	path_say(tag, ev);
+}
+
 /**
  * oae_path_end() - an event of a tag with paths ends: which paths its frames go by
  * @tag: the tag
@@ -408,6 +479,7 @@ void oae_path_end(struct oae_tag *tag, struct oae_run *ev)
 		oae_paths_froze(ps, &tag->link);
 	if (unlikely(tag->paths->claimed))
 		path_name_claimed(tag, ev);
+	path_watch(tag, ev);
 	if (ev->a.nsends || ev->out.probe || ev->out.answer)
 		path_snapshot(tag, ev, &ev->out);
 	if (oae_link_closed(&tag->link))
@@ -590,21 +662,47 @@ static unsigned int path_neighbours(struct oae_tag *tag, struct oae_neigh_where 
 	return 0;
 }
 
-/* Where else the peer was heard: each such place is a path to be tried. */
+/*
+ * Where else the peer was heard: each such place is a path to be tried. There may be more of
+ * them than paths, since whoever claims the peer's id makes some: so each has its turn.
+ */
 static void path_look(struct oae_tag *tag, struct oae_run *ev)
 {
-	struct oae_neigh_where where[OAE_PATHS_MAX];
-	unsigned int i, n;
+	struct oae_neigh_where where[OAE_NEIGH_AN_ID], *at;
+	unsigned int i, n, first;
 	u64 kid;
 
 	n = path_neighbours(tag, where, ARRAY_SIZE(where));
 	if (!n || !path_begin(tag, ev->now))
 		return;
+	first = tag->paths->turn;
 	for (i = 0; i < n; i++) {
-		kid = oae_kid(tag->key.kid >> 56, where[i].mac);
-		if (path_index(tag, where[i].port, kid) == OAE_PATHS_MAX)
-			path_add(tag, where[i].port, kid, false);
+		at = &where[(first + i) % n];
+		kid = oae_kid(tag->key.kid >> 56, at->mac);
+		if (path_index(tag, at->port, kid) == OAE_PATHS_MAX &&
+		    path_add(tag, at->port, kid, false) >= 0)
+			tag->paths->turn = (first + i + 1) % n;
 	}
+}
+
+/* The knob has been lowered: fewer paths, or the own one alone. */
+static void path_shrink(struct oae_tag *tag, struct oae_run *ev)
+{
+	unsigned int most = oae_link_takes_paths(&tag->link) ?
+			    READ_ONCE(tag->node->knobs.paths) : 1;
+	struct oae_paths *ps = &tag->paths->paths;
+	unsigned int i, was = ps->used;
+
+	for (i = OAE_PATHS_MAX - 1; i > OAE_PATH_OWN && path_count(tag) > most; i--)
+		if (i != ps->used || most == 1)
+			path_alias_del(tag, i);
+	if (ps->used == was)
+		return;
+	path_turned(tag, ev);
+	if (ps->path[OAE_PATH_OWN].up)
+		oae_link_speak(&tag->link, &ev->a);
+	else
+		oae_link_port_down(&tag->link, ev->now, &ev->a);
 }
 
 /* Paths that have been silent for long make room for others. */
@@ -643,6 +741,8 @@ void oae_path_timer(struct oae_tag *tag, struct oae_run *ev)
 	struct oae_paths *ps;
 	unsigned int i;
 
+	if (tag->paths && oae_link_state(&tag->link) == OAE_OPEN)
+		path_shrink(tag, ev);
 	if (!oae_link_knows_paths(&tag->link))
 		return;
 	if (ev->now - tag->paths_at >= keepalive) {
@@ -657,6 +757,7 @@ void oae_path_timer(struct oae_tag *tag, struct oae_run *ev)
 	for (i = 0; i < OAE_PATHS_MAX; i++)
 		if (oae_path_due(ps, i, &tag->link, ev->now))
 			path_probe(tag, ev, i);
+	oae_watch_time(ps, &tag->link, ev->now);
 	if (oae_paths_back(ps, &tag->link, ev->now)) {
 		path_turned(tag, ev);
 		oae_link_speak(&tag->link, &ev->a);
@@ -1063,13 +1164,84 @@ void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_por
  */
 void oae_path_port(struct oae_tag *tag, long arg)
 {
+	struct oae_port *port = (struct oae_port *)arg;
 	struct oae_run ev oae_uninit;
 
 	oae_run_enter(tag, &ev);
-	if (tag->paths && !tag->dead)
-		oae_path_port_event(tag, &ev, (struct oae_port *)arg);
+	/* A tag of the port itself has been told: oae_tag_port(). */
+	if (tag->paths && !tag->dead && tag->key.port != port)
+		oae_path_port_event(tag, &ev, port);
 	oae_run_leave(tag, &ev);
 }
+
+/* -ENOSPC: there is no room to keep it. */
+static int path_rank_one(struct oae_tag *tag, unsigned int i, enum oae_path_rank rank)
+{
+	const struct oae_port *port = path_port(tag, i);
+	struct oae_path_wish *wish = path_wish(tag, port, path_kid(tag, i));
+
+	if (!wish && rank != OAE_PATH_NORMAL)
+		return -ENOSPC;
+	tag->paths->paths.path[i].rank = rank;
+	if (!wish)
+		return 0;
+	wish->ifindex = port->dev->ifindex;
+	wish->kid = path_kid(tag, i);
+	wish->rank = rank;
+	return 0;
+}
+
+/**
+ * oae_path_rank() - say by hand how much paths of a link are wanted
+ * @tag: the tag
+ * @port: their port here
+ * @mac: their address there; NULL: any
+ * @rank: enum oae_path_rank
+ *
+ * Kept as long as the tag is. At the senior it decides from the next event of the timer
+ * on; see protocol 4.14, *Rank*.
+ *
+ * Context: any but hard interrupts; under rcu_read_lock(); takes tag->lock.
+ *
+ * Return: 0; -ENOENT the link has no such path; -ENOSPC as many others have a rank as
+ * there may be.
+ */
+int oae_path_rank(struct oae_tag *tag, const struct oae_port *port, const u8 *mac,
+		  enum oae_path_rank rank)
+{
+	int err = -ENOENT;
+	unsigned int i;
+	u8 to[ETH_ALEN];
+
+	oae_tag_lock(tag);
+	for (i = 0; tag->paths && !tag->dead && i < OAE_PATHS_MAX; i++) {
+		if (!tag->paths->paths.path[i].there || path_port(tag, i) != port)
+			continue;
+		oae_kid_mac(path_kid(tag, i), to);
+		if (!mac || ether_addr_equal(mac, to))
+			err = path_rank_one(tag, i, rank);
+	}
+	oae_tag_unlock(tag);
+	return err;
+}
+
+static const char *const path_why_words[] = {
+	[OAE_WHY_OWN] = "own",
+	[OAE_WHY_RANK] = "rank",
+	[OAE_WHY_CARRIER] = "carrier",
+	[OAE_WHY_SILENCE] = "silence",
+	[OAE_WHY_LOSS] = "loss",
+	[OAE_WHY_BACK] = "back",
+	[OAE_WHY_MTU] = "mtu",
+	[OAE_WHY_SPREAD] = "spread",
+	[OAE_WHY_PEER] = "peer",
+};
+
+static const char *const path_rank_words[] = {
+	[OAE_PATH_AVOID - OAE_PATH_AVOID] = "avoid",
+	[OAE_PATH_NORMAL - OAE_PATH_AVOID] = "normal",
+	[OAE_PATH_PREFERRED - OAE_PATH_AVOID] = "preferred",
+};
 
 /**
  * oae_path_show() - what people are shown of a path
@@ -1086,15 +1258,20 @@ bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v)
 	struct oae_path *p;
 	bool there = false;
 
+	BUILD_BUG_ON(ARRAY_SIZE(path_why_words) != OAE_WHY_END);
 	oae_tag_lock(tag);
 	if (tag->paths && tag->paths->paths.path[i].there) {
 		p = &tag->paths->paths.path[i];
 		there = true;
 		strscpy(v->port, path_port(tag, i)->name, sizeof(v->port));
 		oae_kid_mac(path_kid(tag, i), v->mac);
-		v->state = !p->up ? "down" : !p->proven ? "trying" :
-			   p->good ? "good" : "silent";
+		v->state = !p->up ? "down" : !p->proven ? "trying" : !p->good ? "silent" :
+			   p->loss.lossy ? "lossy" : "good";
+		v->loss = oae_loss_shown(&p->loss);
 		v->used = tag->paths->paths.used == i;
+		v->why = path_why_words[tag->paths->paths.why];
+		v->rank = path_rank_words[p->rank - OAE_PATH_AVOID];
+		v->senior = oae_link_senior(&tag->link);
 		v->mtu = p->mtu;
 		v->rtt = p->rtt;
 		v->used_at = p->used_at;

@@ -360,8 +360,12 @@ struct oae_path_view {
 	char port[IFNAMSIZ];
 	u8 mac[ETH_ALEN];
 	const char *state;
+	const char *rank;
+	const char *why;	/* of the path in use: why it is */
 	bool used;
+	bool senior;		/* the rank decides */
 	u16 mtu;
+	unsigned int loss;	/* of 100000 frames */
 	u64 rtt;		/* ns; 0 unmeasured */
 	u64 used_at;		/* local_clock() */
 };
@@ -379,6 +383,8 @@ bool oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
 			const struct oae_frame *f);
 void oae_path_address(struct oae_tag *tag, long arg);
 bool oae_path_move(struct oae_tag *tag);
+int oae_path_rank(struct oae_tag *tag, const struct oae_port *port, const u8 *mac,
+		  enum oae_path_rank rank);
 bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v);
 
 /* room.c: waiting for room in queues */

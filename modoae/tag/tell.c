@@ -113,6 +113,7 @@ static bool tell_is_news(enum oae_note note)
 	case OAE_N_UNCONFIRMED:
 	case OAE_N_HELD_LOST:
 	case OAE_N_REJECTED:
+	case OAE_N_PATH_LOSSY:
 	case OAE_N_CLOSE:
 	case OAE_N_GONE:
 		return true;

@@ -204,6 +204,7 @@ static bool everything_happened(void)
 		case OAE_N_WORN:
 		case OAE_N_REJECTED:	/* all are of a size and kind that is taken */
 		case OAE_N_IDLE_HELLO:	/* no gateway here */
+		case OAE_N_PATH_LOSSY:	/* a note of the shell */
 		case OAE_N_IMPOSSIBLE:	/* never: but see chaos.c */
 		case OAE_N_BROKEN:
 		case OAE_N_MISMATCH:

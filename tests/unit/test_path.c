@@ -904,4 +904,202 @@ PATH_TEST(test_avoid_not)
 	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x1);
 }
 
+/* --- loss, rank, why ----------------------------------------------------------------- */
+
+static unsigned int goes_to(void)
+{
+	now += 10 * KEEPALIVE;
+	l.senior = true;
+	oae_paths_back(&ps, &l, now);
+	return ps.used;
+}
+
+PATH_TEST(test_lossy)
+{
+	prove(0);
+	l.vc = 0;
+	assert_int_equal(goes_to(), 0);
+	ps.path[0].loss.lossy = true;
+	assert_int_equal(goes_to(), 1);
+	assert_int_equal(ps.why, OAE_WHY_LOSS);
+	/* It is lossy still. */
+	assert_int_equal(goes_to(), 1);
+	ps.path[1].loss.lossy = true;
+	assert_int_equal(goes_to(), 2);
+	/* All are: it stays. */
+	ps.path[2].loss.lossy = true;
+	l.vc = 2;
+	assert_int_equal(goes_to(), 2);
+	/* Tried again. */
+	ps.path[0].loss = (struct oae_path_loss){ .row = 1 };
+	assert_int_equal(goes_to(), 0);
+	assert_int_equal(ps.why, OAE_WHY_LOSS);
+	ps.path[2].loss = (struct oae_path_loss){ .row = 1 };
+	l.vc = 1;
+	assert_int_equal(goes_to(), 2);
+	assert_int_equal(ps.why, OAE_WHY_BACK);
+}
+
+PATH_TEST(test_lossy_and_shorter)
+{
+	l.vc = 0;
+	ps.path[0].loss.lossy = true;
+	ps.path[1].mtu = 1499;
+	ps.path[2].mtu = 1499;
+	assert_int_equal(goes_to(), 0);
+	/* By hand it may. */
+	ps.path[2].rank = OAE_PATH_PREFERRED;
+	assert_int_equal(goes_to(), 2);
+	assert_int_equal(ps.why, OAE_WHY_RANK);
+	/* And if that in use has failed. */
+	ps.path[2].rank = OAE_PATH_NORMAL;
+	ps.path[2].good = false;
+	ps.path[0].good = false;
+	assert_int_equal(goes_to(), 1);
+	/* A longer one is worth going to, lossy or not. */
+	ps.path[2].good = true;
+	ps.path[2].mtu = 1600;
+	assert_int_equal(goes_to(), 2);
+	assert_int_equal(ps.why, OAE_WHY_MTU);
+	/* A port that is down: rather one that loses frames than none, and rather another. */
+	ps.path[0].good = true;
+	assert_true(oae_path_failed(&ps, 2, &l, now));
+	assert_int_equal(ps.used, 1);
+	assert_true(oae_path_failed(&ps, 1, &l, now));
+	assert_int_equal(ps.used, 0);
+	assert_int_equal(ps.why, OAE_WHY_CARRIER);
+}
+
+PATH_TEST(test_rank)
+{
+	l.vc = 1;
+	ps.path[0].rank = OAE_PATH_PREFERRED;
+	assert_int_equal(goes_to(), 0);
+	ps.path[2].rank = OAE_PATH_PREFERRED;
+	assert_int_equal(goes_to(), 2);
+	assert_int_equal(ps.why, OAE_WHY_SPREAD);
+	/* A longer one is none the better. */
+	ps.path[1].mtu = 9000;
+	assert_int_equal(goes_to(), 2);
+	ps.path[0].rank = OAE_PATH_NORMAL;
+	ps.path[2].rank = OAE_PATH_AVOID;
+	assert_int_equal(goes_to(), 1);
+	assert_int_equal(ps.why, OAE_WHY_RANK);
+	/* What is to be avoided is not used for a loss, but if all else fails. */
+	ps.path[1].loss.lossy = true;
+	ps.path[0].rank = OAE_PATH_AVOID;
+	ps.path[2].mtu = 9000;
+	assert_int_equal(goes_to(), 1);
+	assert_true(oae_path_failed(&ps, 1, &l, now));
+	assert_int_equal(ps.used, 2);
+	/* One that is preferred is left for what it loses. */
+	three(NULL);
+	prove(0);
+	l.vc = 0;
+	ps.path[1].rank = OAE_PATH_PREFERRED;
+	assert_int_equal(goes_to(), 1);
+	ps.path[1].loss.lossy = true;
+	assert_int_equal(goes_to(), 0);
+	/* At the junior it is a wish. */
+	l.senior = false;
+	ps.path[2].rank = OAE_PATH_PREFERRED;
+	now += 10 * KEEPALIVE;
+	assert_false(oae_paths_back(&ps, &l, now));
+}
+
+PATH_TEST(test_why)
+{
+	assert_int_equal(ps.why, OAE_WHY_OWN);
+	assert_true(stepped(1, frame(OAE_COMMIT), OAE_OPEN));
+	assert_int_equal(ps.why, OAE_WHY_PEER);
+	assert_true(stepped(2, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
+	assert_int_equal(ps.why, OAE_WHY_SILENCE);
+	ps.path[2].up = false;
+	assert_true(stepped(1, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
+	assert_int_equal(ps.why, OAE_WHY_CARRIER);
+	oae_path_del(&ps, 1);
+	assert_int_equal(ps.why, OAE_WHY_OWN);
+	ps.used = 2;
+	ps.why = OAE_WHY_BACK;
+	l.peer_inc++;
+	oae_paths_pair(&ps, &l);
+	assert_int_equal(ps.why, OAE_WHY_OWN);
+}
+
+PATH_TEST(test_probes_that_are_missed)
+{
+	unsigned int i;
+
+	/* What is silent altogether counts until it is. */
+	for (i = 0; i < 20; i++)
+		oae_path_probed(&ps, 1, 1 + i, now);
+	assert_int_equal(ps.path[1].loss.probes, 16);
+	assert_true(oae_path_answered(&ps, 1, 20, now));
+	assert_int_equal(ps.path[1].loss.probes, 15);
+	/* Every third. */
+	for (i = 0; i < 30; i++) {
+		oae_path_probed(&ps, 2, 100 + i, now);
+		if (i % 3)
+			assert_true(oae_path_answered(&ps, 2, 100 + i, now));
+	}
+	assert_true(ps.path[2].loss.lossy);
+	assert_true(ps.path[2].good);
+}
+
+PATH_TEST(test_makes_way)
+{
+	unsigned int i;
+
+	assert_int_equal(oae_path_spare(&ps, true), OAE_PATHS_MAX);
+	/* Silent for a short time. */
+	ps.path[1].good = false;
+	ps.path[1].missed = 7;
+	ps.path[0].good = false;
+	ps.path[0].missed = 20;
+	assert_int_equal(oae_path_spare(&ps, true), OAE_PATHS_MAX);
+	ps.path[1].missed = 8;
+	assert_int_equal(oae_path_spare(&ps, true), 1);
+	assert_int_equal(oae_path_spare(&ps, false), 1);
+	ps.used = 1;
+	assert_int_equal(oae_path_spare(&ps, true), OAE_PATHS_MAX);
+	/* What is only claimed makes way for what is proven. */
+	ps.path[2].good = false;
+	ps.path[2].proven = false;
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(oae_path_spare(&ps, true), 2);
+		assert_int_equal(oae_path_spare(&ps, false), OAE_PATHS_MAX);
+		ps.path[2].missed = 20;
+	}
+}
+
+/* To go to another length is a freeze. */
+PATH_TEST(test_back_to_another_mtu)
+{
+	l.vc = 0;
+	l.senior = true;
+	ps.path[1].mtu = 9000;
+	/* It never failed. */
+	assert_int_equal(goes_to(), 1);
+	assert_true(oae_path_failed(&ps, 1, &l, now));
+	now += KEEPALIVE;
+	prove(1);
+	assert_int_equal(ps.path[1].good_at, now);
+	prove(1);
+	assert_int_equal(ps.path[1].good_at, now - MS);
+	now = ps.path[1].good_at + 16 * KEEPALIVE - 1;
+	assert_false(oae_paths_back(&ps, &l, now));
+	now++;
+	assert_true(oae_paths_back(&ps, &l, now));
+	assert_int_equal(ps.used, 1);
+	/* One of the same length only waits. */
+	assert_true(oae_path_failed(&ps, 1, &l, now));
+	ps.path[0].mtu = 9000;
+	ps.path[2].mtu = 9000;
+	l.vc = 1;
+	now += 32 * KEEPALIVE;
+	prove(1);
+	assert_true(oae_paths_back(&ps, &l, now));
+	assert_int_equal(ps.used, 1);
+}
+
 UNIT_MAIN("path")

@@ -263,6 +263,8 @@ void sim_path_timer(struct sim_end *e, struct oae_actions *a)
 		oae_path_probed(&pe->ps, i, nonce, now);
 		probe(e, i, OAE_PATH_PROBE, nonce);
 	}
+	if (pe->begun)
+		oae_watch_time(&pe->ps, &e->link, now);
 	if (pe->begun && oae_paths_back(&pe->ps, &e->link, now)) {
 		turned++;
 		sim_say(e->w, "  %c: back to path %u", 'A' + e->who, pe->line[pe->ps.used]);
@@ -598,6 +600,10 @@ static void one_run(struct sim *w, u64 seed, bool trace)
 	for (i = 0; i < 2; i++)
 		if (now_at[i] && !w->why[0])
 			judge(w, now_at[i]);
+	/* A line that has lost probes may not be tried again for minutes: test_path_loss.c. */
+	for (i = 0; i < 2 * OAE_PATHS_MAX; i++)
+		memset(&ends[i / OAE_PATHS_MAX].ps.path[i % OAE_PATHS_MAX].loss, 0,
+		       sizeof(struct oae_path_loss));
 	sim_run(w, w->now + BACK);
 	w->steps = 0;
 	if (!w->why[0])

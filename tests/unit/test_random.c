@@ -274,6 +274,7 @@ static void everything_happened(const unsigned long *notes)
 		case OAE_N_MISMATCH:
 		case OAE_N_BAD_SLICE:
 		case OAE_N_IDLE_HELLO:	/* no gateway here */
+		case OAE_N_PATH_LOSSY:	/* a note of the shell */
 			continue;
 		}
 		if (!notes[i])

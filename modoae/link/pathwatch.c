@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which frames went by the path in use, and which of them were lost (doc/protocol.md
+ * section 4.14, *Loss*); pathloss.c judges that. Pure, see path.h.
+ *
+ * A path is judged by what the peer confirms, or says was not confirmed to it, never by
+ * what is heard there alone. So both ends learn of a loss, whoever offers:
+ *
+ *   the initiator   a frame of a window is lost (4.11); the peer misses slices
+ *   the responder   a later attempt of a number comes that was not refused: the offer
+ *                   was lost, or its reflection
+ *   both            the link freezes while an answer is overdue
+ *
+ * All that is lost among the numbers under way at the time of the first loss is one.
+ */
+#include "path.h"
+#include "link_int.h"
+
+/* Frames that were under way when another path was taken into use overtake each other. */
+static bool watch_settled(const struct oae_paths *ps, const struct oae_link *l, u64 now)
+{
+	return now - ps->path[ps->used].used_at >= l->cfg->keepalive / 4;
+}
+
+/* True: it counts. */
+static bool watch_lost(struct oae_paths *ps, const struct oae_link *l,
+		       enum oae_loss_whose whose, unsigned int under_way, u64 now)
+{
+	return watch_settled(ps, l, now) &&
+	       oae_loss_lost(&ps->path[ps->used].loss, whose, under_way ?: 1);
+}
+
+/**
+ * oae_watch_begin() - a run begins
+ * @ps: the paths
+ * @l: the link
+ */
+void oae_watch_begin(struct oae_paths *ps, const struct oae_link *l)
+{
+	struct oae_path_watch *w = &ps->watch;
+
+	w->recover = l->recover;
+	/*
+	 * What was offered in the run before may be offered by its last slice first, to learn
+	 * which ones are kept: if others are missing, nothing is lost.
+	 */
+	w->gap_to = l->tx + l->nlanes;
+	if (w->top - l->rx > OAE_WINDOW_MAX)
+		w->top = l->rx;
+	w->in_to = w->top;
+	w->heard_at = l->now;
+}
+
+/* Has the peer offered anew what it had offered, and this end had not refused? */
+static bool watch_is_repeat(const struct oae_link *l, const struct oae_frame *f)
+{
+	const struct oae_hold *h = oae_hold_of(l, f->seq);
+
+	if (f->seq - l->rx > (l->pair ? l->npairs : 1))	/* has no place, and was refused */
+		return false;
+	/* What takes the place of another content is the next attempt, and no loss. */
+	if (f->attempt < 2 || f->attempt == h->attempt || f->kind == OAE_VOID)
+		return false;
+	switch (h->state) {
+	case OAE_HOLD_NONE:
+	case OAE_HOLD_PARTIAL:
+		return true;
+	case OAE_HOLD_HELD:
+		return h->kind == f->kind && f->kind != OAE_PACK;
+	default:
+		return false;
+	}
+}
+
+static void watch_offer(struct oae_paths *ps, const struct oae_link *l,
+			const struct oae_frame *f, u64 now)
+{
+	struct oae_path_loss *loss = &ps->path[ps->used].loss;
+	struct oae_path_watch *w = &ps->watch;
+	unsigned int under_way;
+
+	/* One that is above all windows is dropped. */
+	if (f->seq - l->rx - 1 >= OAE_WINDOW_MAX)
+		return;
+	if (oae_dist(w->top, f->seq) > 0)
+		w->top = f->seq;
+	under_way = oae_dist(f->tx, w->top) > 0 ? w->top - f->tx : 1;
+	oae_loss_frames(loss, OAE_LOSS_IN, 1, under_way);
+	if (oae_dist(w->in_to, f->seq) <= 0 || !watch_is_repeat(l, f))
+		return;
+	w->in_to = w->top;
+	watch_lost(ps, l, OAE_LOSS_IN, under_way, now);
+}
+
+static void watch_gap(struct oae_paths *ps, const struct oae_link *l,
+		      const struct oae_frame *f, u64 now)
+{
+	struct oae_path_watch *w = &ps->watch;
+
+	/* A verb that waits for what is below it is refused with GAP, too. */
+	if (f->seq - l->tx - 1 >= l->given || oae_dist(w->gap_to, f->seq) <= 0 ||
+	    oae_lane(l, f->seq)->p.kind != OAE_MESSAGE)
+		return;
+	w->gap_to = l->tx + l->given;
+	watch_lost(ps, l, OAE_LOSS_OUT, l->given, now);
+}
+
+/* Is this what was taken to be lost when the link froze? As in oae_late_rcv(). */
+static bool watch_is_late(const struct oae_link *l, const struct oae_frame *f)
+{
+	if (f->dst_ltag != l->late.ltag || f->src_ltag != l->late.peer_ltag)
+		return false;
+	if (l->late.offer_at && (f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE))
+		return f->seq == l->late.tx + 1 && f->attempt == l->late.attempt;
+	return l->late.hold_at && oae_dist(l->late.rx, f->tx) > 0;
+}
+
+/**
+ * oae_watch_heard() - a frame has come by a path: before the link takes it
+ * @ps: the paths
+ * @i: index of the path
+ * @l: the link
+ * @f: the frame, which oae_path_heard() lets the link take
+ * @now: ns
+ */
+void oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		     const struct oae_frame *f, u64 now)
+{
+	struct oae_path_watch *w = &ps->watch;
+
+	if (i == w->froze && watch_is_late(l, f)) {
+		oae_loss_not_lost(&ps->path[i].loss, w->whose);
+		w->froze = OAE_PATHS_MAX;
+	}
+	if (i != ps->used || l->state != OAE_OPEN || !oae_link_is_run(l, f))
+		return;
+	w->heard_at = now;
+	if (f->opcode == OAE_OFFER)
+		watch_offer(ps, l, f, now);
+	else if (f->opcode == OAE_REFUSE && f->reason == OAE_R_GAP)
+		watch_gap(ps, l, f, now);
+}
+
+/*
+ * The link froze, by itself or since the peer did. Something is lost if an answer is overdue. An
+ * end that was slow has frozen its peer, too: it has just read what the peer had offered, or it
+ * is itself that froze, and reads the late answer next. So if the peer froze, what is held here
+ * tells nothing. But if nothing is, and nothing came for a while, then an offer was lost.
+ */
+static void watch_froze(struct oae_paths *ps, const struct oae_link *l, u64 now)
+{
+	struct oae_path_watch *w = &ps->watch;
+	bool own = l->state == OAE_SYNC_SENT;
+	u64 least = 2 * l->srtt;
+
+	w->froze = OAE_PATHS_MAX;
+	if (!ps->path[ps->used].up || !l->srtt)
+		return;
+	if (l->late.offer_at && now - l->late.offer_at >= least)
+		w->whose = OAE_LOSS_OUT;
+	else if (own && l->late.hold_at && now - l->late.hold_at >= least)
+		w->whose = OAE_LOSS_IN;
+	else if (!own && !l->late.hold_at && now - w->heard_at >= least)
+		w->whose = OAE_LOSS_IN;
+	else
+		return;
+	if (watch_lost(ps, l, w->whose, 2 * l->ssthresh, now))
+		w->froze = ps->used;
+}
+
+/**
+ * oae_watch_stepped() - an event of the link ends
+ * @ps: the paths
+ * @l: the link, after the event
+ * @before: its state before the event
+ * @now: ns
+ */
+void oae_watch_stepped(struct oae_paths *ps, const struct oae_link *l, enum oae_state before,
+		       u64 now)
+{
+	struct oae_path_watch *w = &ps->watch;
+
+	if (oae_frozen(l) && before >= OAE_OPEN)
+		watch_froze(ps, l, now);
+	if (l->state != OAE_OPEN)
+		return;
+	if (before < OAE_OPEN) {
+		oae_watch_begin(ps, l);
+		return;
+	}
+	/* The window shrinks once for all that was under way at the time. */
+	if (l->recover == w->recover)
+		return;
+	w->recover = l->recover;
+	watch_lost(ps, l, OAE_LOSS_OUT, 2 * l->ssthresh, now);
+}
+
+/**
+ * oae_watch_offered() - the link sends an offer by the path in use
+ * @ps: the paths
+ * @l: the link, after the event
+ * @frames: slices of the offer that are sent
+ */
+void oae_watch_offered(struct oae_paths *ps, const struct oae_link *l, unsigned int frames)
+{
+	oae_loss_frames(&ps->path[ps->used].loss, OAE_LOSS_OUT, frames, l->given ?: 1);
+}
+
+/**
+ * oae_watch_time() - the timer has fired: paths that were lossy are tried again
+ * @ps: the paths
+ * @l: the link
+ * @now: ns
+ */
+void oae_watch_time(struct oae_paths *ps, const struct oae_link *l, u64 now)
+{
+	unsigned int i;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		oae_loss_time(&ps->path[i].loss, i == ps->used, l->cfg->keepalive, now);
+}

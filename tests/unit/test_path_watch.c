@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is taken to be a frame that went by a path, and a loss there (doc/protocol.md section
+ * 4.14, Loss). Whether there are too many is tested in test_path_loss.c.
+ */
+#include "one_link.h"
+#include "../../modoae/link/path.h"
+#include "../../modoae/link/link_int.h"
+
+#define KEEPALIVE	(100 * MS)
+
+static struct oae_paths ps;
+static struct oae_loss_way *out, *in;	/* of the path in use */
+
+static int two(void **state)
+{
+	open_link(state);
+	oae_paths_init(&ps, &l, 1500, true, now);
+	assert_int_equal(oae_path_add(&ps, 1500, true), 1);
+	out = &ps.path[0].loss.way[OAE_LOSS_OUT];
+	in = &ps.path[0].loss.way[OAE_LOSS_IN];
+	/* What was sent before the path was in use does not count any more. */
+	now += KEEPALIVE;
+	return 0;
+}
+
+#define WATCH_TEST(test)	UNIT_TEST(test, two, NULL)
+
+/* A frame comes by a path, and the link takes it. */
+static void hear(unsigned int i, struct oae_frame f)
+{
+	enum oae_state before = l.state;
+
+	oae_watch_heard(&ps, i, &l, &f, now);
+	rcv(f);
+	oae_watch_stepped(&ps, &l, before, now);
+}
+
+/* The same, before the link takes it. */
+static void watch(struct oae_frame f)
+{
+	oae_watch_heard(&ps, 0, &l, &f, now);
+}
+
+static void stepped(enum oae_state before)
+{
+	oae_watch_stepped(&ps, &l, before, now);
+}
+
+WATCH_TEST(test_frames)
+{
+	oae_watch_offered(&ps, &l, 3);
+	oae_watch_offered(&ps, &l, 1);
+	assert_int_equal(out->sent, 4);
+	hear(0, slice(1, 0, OAE_F_LAST));
+	assert_int_equal(in->sent, 1);
+	/* Of another run, by another path, or no offer. */
+	hear(0, BUT(slice(1, 0, OAE_F_LAST), f.dst_ltag++));
+	hear(1, slice(1, 0, OAE_F_LAST));
+	hear(0, frame(OAE_DONE));
+	/* Far above what may come. */
+	hear(0, BUT(slice(1, 0, OAE_F_LAST), f.seq += 64));
+	assert_int_equal(in->sent, 1);
+	assert_int_equal(in->lost + out->lost, 0);
+	/* That of the other one. */
+	ps.used = 1;
+	oae_watch_offered(&ps, &l, 1);
+	assert_int_equal(out->sent, 4);
+	assert_int_equal(ps.path[1].loss.way[OAE_LOSS_OUT].sent, 1);
+}
+
+WATCH_TEST(test_window_shrinks)
+{
+	oae_watch_offered(&ps, &l, 1);
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 0);
+	l.recover += 5;
+	l.ssthresh = 9;
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 1);
+	assert_int_equal(out->peak, 18);
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 1);
+	/* Another run has another. */
+	l.recover += 5;
+	stepped(OAE_SYNC_RECD);
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 1);
+	/* A path that has just been taken into use. */
+	l.recover += 5;
+	ps.path[0].used_at = now - KEEPALIVE / 4 + 1;
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 1);
+	l.recover += 5;
+	ps.path[0].used_at = now - KEEPALIVE / 4;
+	oae_watch_offered(&ps, &l, 1);
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 2);
+}
+
+/* The offer was lost, or its reflection. */
+WATCH_TEST(test_repeats)
+{
+	/* The first of two slices is here. */
+	hear(0, slice(1, 0, 0));
+	assert_int_equal(in->lost, 0);
+	hear(0, BUT(slice(2, 1, OAE_F_LAST), f.slice = 1));
+	assert_int_equal(in->lost, 1);
+	/* Once for all that was under way. */
+	hear(0, slice(3, 0, 0));
+	assert_int_equal(in->lost, 1);
+	two(NULL);
+	/* Not one is here. */
+	hear(0, slice(2, 0, OAE_F_LAST));
+	assert_int_equal(in->lost, 1);
+	assert_non_null(sent(OAE_REFLECT));
+	two(NULL);
+	/* All are. */
+	hear(0, slice(1, 0, OAE_F_LAST));
+	hear(0, slice(1, 0, OAE_F_LAST));	/* doubled on its way */
+	assert_int_equal(in->lost, 0);
+	hear(0, slice(2, 0, OAE_F_LAST));
+	assert_int_equal(in->lost, 1);
+	/* The next number is another loss. */
+	commit(0);
+	hear(0, slice(2, 0, OAE_F_LAST));
+	assert_int_equal(in->lost, 2);
+}
+
+WATCH_TEST(test_no_repeats)
+{
+	struct oae_hold *h = &l.hold;
+
+	/* Something else under the same number. */
+	hear(0, BUT(slice(2, 0, OAE_F_LAST), f.kind = OAE_VOID, f.length = 0));
+	two(NULL);
+	*h = (struct oae_hold){ .state = OAE_HOLD_HELD, .attempt = 1, .kind = OAE_PACK };
+	watch(BUT(slice(2, 0, OAE_F_LAST), f.kind = OAE_PACK));
+	watch(BUT(slice(2, 0, OAE_F_LAST), f.kind = OAE_MESSAGE));
+	/* It was refused, or reversed. */
+	h->state = OAE_HOLD_REFUSED;
+	watch(BUT(slice(2, 0, OAE_F_LAST), f.tx = l.rx));
+	h->state = OAE_HOLD_REVERSED;
+	watch(BUT(slice(2, 0, OAE_F_LAST), f.tx = l.rx));
+	/* There is no place for it. */
+	h->state = OAE_HOLD_NONE;
+	watch(BUT(slice(2, 0, OAE_F_LAST), f.seq++));
+	assert_int_equal(in->lost, 0);
+	watch(BUT(slice(2, 0, OAE_F_LAST), f.tx = l.rx));
+	assert_int_equal(in->lost, 1);
+}
+
+/* What the run before has begun is offered by its last slice first. */
+WATCH_TEST(test_resumed)
+{
+	hear(0, slice(1, 0, 0));
+	anew();
+	stepped(OAE_SYNC_RECD);
+	hear(0, slice(1, 1, OAE_F_LAST | OAE_F_RESUME));
+	hear(0, slice(2, 0, 0));
+	assert_int_equal(in->lost, 0);
+	/* What is new is not. */
+	l.rx++;
+	memset(&l.hold, 0, sizeof(l.hold));
+	hear(0, slice(2, 0, 0));
+	assert_int_equal(in->lost, 1);
+}
+
+WATCH_TEST(test_gaps)
+{
+	struct oae_frame f;
+
+	post(&x, 3, 0);
+	oae_watch_offered(&ps, &l, 3);
+	f = BUT(answer(OAE_REFUSE), f.reason = OAE_R_GAP, f.gap_map = 2);
+	watch(f);
+	assert_int_equal(out->lost, 1);
+	/* The same loss. */
+	watch(f);
+	assert_int_equal(out->lost, 1);
+	ps.watch.gap_to = l.tx;
+	watch(BUT(answer(OAE_REFUSE), f.reason = OAE_R_BUSY));
+	watch(BUT(answer(OAE_REFUSE), f.reason = OAE_R_GAP, f.seq++));
+	l.offer.p.kind = OAE_VERB;
+	watch(f);
+	assert_int_equal(out->lost, 1);
+	l.offer.p.kind = OAE_MESSAGE;
+	/* One that the run before has offered. */
+	oae_watch_begin(&ps, &l);
+	watch(f);
+	assert_int_equal(out->lost, 1);
+}
+
+/* An answer is overdue, and the link freezes. */
+WATCH_TEST(test_freeze)
+{
+	post(&x, 1, 0);
+	oae_watch_offered(&ps, &l, 1);
+	l.srtt = 2 * MS;
+	now += 4 * MS;
+	port_down();
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 1);
+	assert_int_equal(in->lost, 0);
+	/* Frozen still. */
+	stepped(OAE_SYNC_SENT);
+	assert_int_equal(out->lost, 1);
+	/* The answer was late. */
+	watch(BUT(answer(OAE_REFLECT), f.src_ltag = l.late.peer_ltag,
+		  f.dst_ltag = l.late.ltag, f.attempt = l.late.attempt));
+	assert_int_equal(out->lost, 0);
+	assert_int_equal(ps.watch.froze, OAE_PATHS_MAX);
+}
+
+WATCH_TEST(test_freeze_held)
+{
+	hear(0, slice(1, 0, OAE_F_LAST));
+	l.srtt = 2 * MS;
+	now += 4 * MS;
+	port_down();
+	stepped(OAE_OPEN);
+	assert_int_equal(in->lost, 1);
+	/* What is late is a frame that commits. */
+	watch(BUT(frame(OAE_COMMIT), f.src_ltag = l.late.peer_ltag,
+		  f.dst_ltag = l.late.ltag, f.tx = l.late.rx));
+	assert_int_equal(in->lost, 1);
+	watch(BUT(frame(OAE_COMMIT), f.src_ltag = l.late.peer_ltag,
+		  f.dst_ltag = l.late.ltag, f.tx = l.late.rx + 1));
+	assert_int_equal(in->lost, 0);
+}
+
+WATCH_TEST(test_freeze_of_the_peer)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		two(NULL);
+		hear(0, slice(1, 0, OAE_F_LAST));
+		/* It is held; delivered; delivered just now; and something is offered. */
+		if (i)
+			hear(0, BUT(frame(OAE_COMMIT), f.tx++, f.seq = f.tx));
+		l.srtt = 2 * MS;
+		now += i == 2 ? 4 * MS - 1 : 4 * MS;
+		if (i == 3)
+			post(&x, 1, 0);
+		hear(0, BUT(frame(OAE_SYNC), f.src_ltag += 0x100));
+		assert_int_equal(l.state, OAE_SYNC_RECD);
+		assert_int_equal(in->lost, i == 1 || i == 3);
+	}
+	/* This end has offered long ago. */
+	two(NULL);
+	post(&x, 1, 0);
+	oae_watch_offered(&ps, &l, 1);
+	l.srtt = 2 * MS;
+	now += 4 * MS;
+	hear(0, BUT(frame(OAE_SYNC), f.src_ltag += 0x100));
+	assert_int_equal(out->lost, 1);
+	assert_int_equal(in->lost, 0);
+	/* This end freezes, for another reason. */
+	two(NULL);
+	hear(0, slice(1, 0, OAE_F_LAST));
+	hear(0, BUT(frame(OAE_COMMIT), f.tx++, f.seq = f.tx));
+	l.srtt = 2 * MS;
+	now += 4 * MS;
+	port_down();
+	stepped(OAE_OPEN);
+	assert_int_equal(in->lost, 0);
+}
+
+WATCH_TEST(test_freezes_without_a_loss)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		two(NULL);
+		if (i)
+			post(&x, 1, 0);
+		oae_watch_offered(&ps, &l, 1);
+		l.srtt = i == 1 ? 0 : 2 * MS;
+		/* Nothing under way; never measured; not overdue; the port is down. */
+		now += i == 2 ? 4 * MS - 1 : 4 * MS;
+		ps.path[0].up = i != 3;
+		port_down();
+		stepped(OAE_OPEN);
+		assert_int_equal(out->lost, 0);
+		assert_int_equal(ps.watch.froze, OAE_PATHS_MAX);
+	}
+	/* It ends: nothing is lost. */
+	two(NULL);
+	hear(0, slice(1, 0, OAE_F_LAST));
+	l.srtt = MS;
+	now += 10 * MS;
+	kill_link(OAE_E_SIGNAL);
+	stepped(OAE_OPEN);
+	assert_int_equal(in->lost, 0);
+}
+
+WATCH_TEST(test_time)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		ps.path[i].loss.lossy = true;
+		ps.path[i].loss.row = 1;
+	}
+	oae_watch_time(&ps, &l, now);
+	assert_int_equal(ps.path[1].loss.until, now + 64 * KEEPALIVE);
+	now += 64 * KEEPALIVE;
+	oae_watch_time(&ps, &l, now);
+	assert_true(ps.path[0].loss.lossy);
+	assert_false(ps.path[1].loss.lossy);
+}
+
+UNIT_MAIN("path_watch")
