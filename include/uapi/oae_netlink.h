@@ -39,6 +39,7 @@ enum oae_nl_cmd {
 	OAE_NL_EVENT_GET,	/* NUMBER of the last event that was sent, MISSED */
 	OAE_NL_EVENT,		/* sent to the group "link" */
 	OAE_NL_NEIGHBOUR_GET,	/* dump */
+	OAE_NL_PATH_SET,	/* PEER, perhaps PORT, VC (else 0): links; BY, perhaps TO; RANK */
 	__OAE_NL_CMD_END,
 	OAE_NL_CMD_MAX = __OAE_NL_CMD_END - 1
 };
@@ -110,6 +111,18 @@ enum oae_nl_neighbour {
 	OAE_NL_NEIGHBOUR_PAD,
 	__OAE_NL_NEIGHBOUR_END,
 	OAE_NL_NEIGHBOUR_MAX = __OAE_NL_NEIGHBOUR_END - 1
+};
+
+/* A path of a link; the words are those of /proc/net/modoae/paths. */
+enum oae_nl_path {
+	OAE_NL_PATH_PORT = 1,	/* string: the net device of the link's own path */
+	OAE_NL_PATH_PEER,	/* 6 bytes: MAC of the link's peer */
+	OAE_NL_PATH_VC,		/* u8: virtual channel */
+	OAE_NL_PATH_BY,		/* string: the net device that the path goes by */
+	OAE_NL_PATH_TO,		/* 6 bytes: MAC that it goes to */
+	OAE_NL_PATH_RANK,	/* string: preferred, normal, avoid */
+	__OAE_NL_PATH_END,
+	OAE_NL_PATH_MAX = __OAE_NL_PATH_END - 1
 };
 
 /* A counter. */

@@ -409,6 +409,87 @@ static int netlink_neighbours_dump(struct sk_buff *skb, struct netlink_callback 
 	return skb->len ?: err;
 }
 
+/* --- paths ---------------------------------------------------------------------- */
+
+static const struct nla_policy netlink_path_policy[OAE_NL_PATH_RANK + 1] = {
+	[OAE_NL_PATH_PORT] = { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
+	[OAE_NL_PATH_PEER] = NLA_POLICY_ETH_ADDR,
+	[OAE_NL_PATH_VC] = { .type = NLA_U8 },
+	[OAE_NL_PATH_BY] = { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
+	[OAE_NL_PATH_TO] = NLA_POLICY_ETH_ADDR,
+	[OAE_NL_PATH_RANK] = { .type = NLA_NUL_STRING, .len = 15 },
+};
+
+static bool netlink_names(const struct nlattr *name, const struct oae_port *port)
+{
+	return !name || !strncmp(nla_data(name), port->dev->name, IFNAMSIZ);
+}
+
+/* 0: there was one, and it is set. */
+static int netlink_path_rank(struct oae_node *node, struct oae_tag *tag, struct nlattr **attrs,
+			     enum oae_path_rank rank)
+{
+	const struct nlattr *to = attrs[OAE_NL_PATH_TO];
+	struct oae_port *port;
+	int err = -ENOENT, one;
+
+	list_for_each_entry_rcu(port, &node->ports, list) {
+		if (READ_ONCE(port->removed) || !netlink_names(attrs[OAE_NL_PATH_BY], port))
+			continue;
+		one = oae_path_rank(tag, port, to ? nla_data(to) : NULL, rank);
+		if (one != -ENOENT)
+			err = one;
+	}
+	return err;
+}
+
+static int netlink_paths_rank(struct oae_node *node, struct nlattr **attrs,
+			      enum oae_path_rank rank)
+{
+	const struct nlattr *vc = attrs[OAE_NL_PATH_VC];
+	u64 kid = oae_kid(vc ? nla_get_u8(vc) : 0, nla_data(attrs[OAE_NL_PATH_PEER]));
+	struct oae_port *port;
+	struct oae_tag *tag;
+	int err = -ENOENT, one;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(port, &node->ports, list) {
+		tag = netlink_names(attrs[OAE_NL_PATH_PORT], port) ? oae_tag_find(port, kid) : NULL;
+		one = tag ? netlink_path_rank(node, tag, attrs, rank) : -ENOENT;
+		if (one != -ENOENT)
+			err = one;
+	}
+	rcu_read_unlock();
+	return err;
+}
+
+static int netlink_path_set(struct sk_buff *skb, struct genl_info *info)
+{
+	static const char *const words[] = { "avoid", "normal", "preferred" };
+	const struct nlattr *rank = info->attrs[OAE_NL_PATH_RANK];
+	unsigned int word = 0;
+	int err;
+
+	if (!info->attrs[OAE_NL_PATH_PEER] || !info->attrs[OAE_NL_PATH_BY] || !rank) {
+		NL_SET_ERR_MSG(info->extack, "needs the address of a peer, a port, and a rank");
+		return -EINVAL;
+	}
+	while (word < ARRAY_SIZE(words) && strcmp(words[word], nla_data(rank)))
+		word++;
+	if (word == ARRAY_SIZE(words)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, rank, "takes preferred, normal or avoid");
+		return -EINVAL;
+	}
+	err = netlink_paths_rank(netlink_node(skb), info->attrs, OAE_PATH_AVOID + (int)word);
+	if (err == -ENOENT)
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[OAE_NL_PATH_BY],
+				    "there is no such path");
+	else if (err)
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[OAE_NL_PATH_BY],
+				    "as many paths as there may be have another rank than normal");
+	return err;
+}
+
 /* --- counters ------------------------------------------------------------------ */
 
 static int netlink_stat_put(struct sk_buff *skb, struct netlink_callback *cb,
@@ -506,6 +587,11 @@ static const struct genl_ops netlink_ops[] = {
 		.start = netlink_dump_begin,
 		.dumpit = netlink_neighbours_dump,
 		NETLINK_POLICY(netlink_no_policy),
+	}, {
+		.cmd = OAE_NL_PATH_SET,
+		.flags = GENL_UNS_ADMIN_PERM,
+		.doit = netlink_path_set,
+		NETLINK_POLICY(netlink_path_policy),
 	},
 };
 

@@ -16,6 +16,7 @@ from topology import OneCable
 
 LINK_GET, LINK_CLOSE, KNOB_GET, KNOB_SET, PORT_GET, PORT_ADD, PORT_DEL, STATS_GET, EVENT_GET = range(1, 10)
 NAME, VALUE, TAKES, SETTING = 1, 2, 3, 4
+PATH_SET = 12
 PORT, PEER, VC = 1, 2, 3
 REFUSED = 6
 
@@ -549,6 +550,12 @@ class Hostile(NetlinkTest):
                 (errno.EINVAL, LINK_CLOSE, peer + attr(4, "OPEN")),
                 (errno.EINVAL, LINK_CLOSE, peer + attr(99, b"")),
                 (errno.EINVAL, LINK_CLOSE, peer + b"\x03\0\x03\0"),
+                (errno.EINVAL, PATH_SET, b""),
+                (errno.EINVAL, PATH_SET, peer + attr(4, "va")),
+                (errno.EINVAL, PATH_SET, peer + attr(4, "va") + attr(6, "best")),
+                (errno.ENOENT, PATH_SET, peer + attr(4, "nowhere") + attr(6, "avoid")),
+                (errno.ERANGE, PATH_SET, peer + attr(4, "va") + attr(6, "avoid") + attr(5, bytes(5))),
+                (errno.EINVAL, PATH_SET, peer + attr(4, "va") + attr(6, "avoid") + attr(7, b"")),
                 (errno.EINVAL, KNOB_GET, b""),
                 (errno.EINVAL, KNOB_GET, attr(NAME, "x" * 64)),
                 (errno.EINVAL, KNOB_GET, attr(NAME, b"verbose")),

@@ -6,12 +6,14 @@ import random
 import time
 
 import oaewire as oae
-from faults import HostEnd, Traffic
+from faults import HostEnd, Traffic, say
+from oaenl import Netlink, attr
 from oaepeer import Wire
 from oaetest import Cable, OaeTest, wait_for
 from patience import SLOW
 
 KEEPALIVE = 100                                 # ms
+PATH_SET = 12                                   # include/uapi/oae_netlink.h
 CUTS = int(os.environ.get("PATH_CUTS", "20"))
 
 
@@ -65,7 +67,7 @@ class TwoCables(OaeTest):
     @staticmethod
     def found(host, n=2):
         """Until so many paths are good."""
-        wait_for(lambda: sum(row["state"] == "good" for row in host.paths()) >= n,
+        wait_for(lambda: sum(row["state"] in ("good", "lossy") for row in host.paths()) >= n,
                  f"{n} good paths at {host.name}", 10 * SLOW)
 
     def carries(self):
@@ -158,6 +160,90 @@ class Failover(TwoCables):
                 self.a.close_tag(self.first.mac_b)
                 wait_for(lambda: not self.a.tags(), "the link to close")
                 host.knobs(paths=8)
+
+    def test_lossy(self):
+        """One frame in 200 is lost, one way or the other: it is found, said, and left."""
+        for ends in ((0,), (1,)):
+            with self.subTest(ends):
+                self.link()
+                before = self.lossy()
+                traffic = Traffic(self, self.end_a, self.end_b)
+                traffic.send(self.end_a, 10000000, streams=3)
+                begin = time.monotonic()
+                self.first.netem("loss 0.5%", ends)
+                wait_for(lambda: self.lossy() > before, "the path to be found lossy", 30 * SLOW)
+                say(f"    found lossy after {time.monotonic() - begin:.1f} s, "
+                    f"{traffic.counted('committed')} committed")
+                # What is shown is of thousands of frames, of which some were sent before.
+                losses = [row["loss_pct"] for row in self.a.paths() + self.b.paths()
+                          if row["by"] in ("va", "vb")]
+                self.assertGreater(max(map(float, losses)), 0.05)
+                wait_for(lambda: (self.a.used_path(), self.b.used_path()) == ("wa", "wb"),
+                         "both to use the second", 30 * SLOW)
+                traffic.stop()
+                traffic.finish(60 * SLOW)
+                self.first.netem(None, ends)
+                # 64 keepalive times, and the second time twice that.
+                wait_for(lambda: self.a.used_path() == "va", "to try the first again", 30 * SLOW)
+
+    def test_not_lossy(self):
+        """Traffic on two good cables: neither is said to be lossy."""
+        self.link()
+        before = self.lossy()
+        self.b.knob("target", f"vb/{self.first.mac_a}")
+        traffic = Traffic(self, self.end_a, self.end_b)
+        for end in (self.end_a, self.end_b):
+            traffic.send(end, 10000000, streams=3)
+        end = time.monotonic() + 30
+        wait_for(lambda: time.monotonic() > end, "half a minute of traffic", 60)
+        traffic.stop()
+        traffic.finish(60 * SLOW)
+        self.assertEqual(self.lossy(), before)
+        self.assertEqual(self.a.used_path(), "va")
+
+    def rank(self, rank, by):
+        """At both ends; one of them decides."""
+        for host, peer in ((self.a, self.first.mac_b), (self.b, self.first.mac_a)):
+            name = by if host is self.a else by.replace("a", "b")
+            nl = Netlink(host)
+            nl.ask(PATH_SET, attr(2, bytes.fromhex(peer.replace(":", ""))) + attr(4, name) +
+                   attr(6, rank))
+            nl.close()
+
+    def lossy(self):
+        """How often a path was found lossy, by either end."""
+        return self.a.stat("note_path_lossy") + self.b.stat("note_path_lossy")
+
+    def test_rank(self):
+        """By hand: preferred, avoid, normal again; it is shown, and outlives the path."""
+        self.link()
+        for rank, by in (("preferred", "wa"), ("normal", "va"), ("avoid", "wa")):
+            self.rank(rank, "va" if rank == "avoid" else "wa")
+            wait_for(lambda by=by: self.a.used_path() == by, f"{rank}: {by} to be used", 10 * SLOW)
+            self.carries()
+        self.assertEqual([row["rank"] for row in self.a.paths()], ["avoid", "normal"])
+        self.assertEqual({row["decides"] for row in self.a.paths()} |
+                         {row["decides"] for row in self.b.paths()}, {"here", "peer"})
+        self.rank("normal", "va")
+        self.rank("avoid", "wa")
+        wait_for(lambda: self.a.used_path() == "va", "to go back", 10 * SLOW)
+        self.a.knob("dev", "-wa")
+        self.a.knob("dev", "+wa")
+        self.found(self.a)
+        self.assertEqual([row["rank"] for row in self.a.paths()], ["normal", "avoid"])
+
+    def test_knob_lowered(self):
+        """paths=1 on a link that goes by its second path: by its own again, with no other."""
+        self.link()
+        self.first.cut()
+        self.carries()
+        self.first.mend()
+        for host in (self.a, self.b):
+            host.knob("paths", 1)
+            self.addCleanup(host.knob, "paths", 8)
+        wait_for(lambda: len(self.a.paths()) <= 1 and len(self.b.paths()) <= 1,
+                 "the second path to be forgotten", 10 * SLOW)
+        self.carries()
 
     def test_port_goes(self):
         """The second device is released, and deleted: the link stays by the first."""

@@ -41,6 +41,7 @@ int cmd_monitor(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
 int cmd_neighbours(int argc, char **argv);
+int cmd_path(int argc, char **argv);
 int cmd_port(int argc, char **argv);
 int cmd_get(int argc, char **argv);
 int cmd_set(int argc, char **argv);
@@ -88,6 +89,7 @@ const char *word_hint(const char *text, const char *const *list);
 
 /* complete.c: what may stand at the end of a command line, for shells. */
 extern const char *const monitor_kinds[];
+extern const char *const path_ranks[];
 extern const char *complete_word;	/* NULL: nothing is to be completed */
 /*
  * Prints what may follow the arguments @args (NULL ends them), or be the value of

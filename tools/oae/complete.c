@@ -178,6 +178,8 @@ static const struct {
 	{ "KNOB=VALUE", offer_settings, NULL },
 	{ "NETNS", offer_netns, NULL },
 	{ "STATE", NULL, filter_states },
+	{ "BY", offer_ports, NULL },
+	{ "RANK", NULL, path_ranks },
 	{ "KIND", NULL, monitor_kinds },
 };
 

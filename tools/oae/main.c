@@ -18,6 +18,7 @@ static const struct command commands[] = {
 	{ "metrics", "all of it for Prometheus", cmd_metrics, NULL },
 	{ "port", "add, del, show: devices that are ports", cmd_port, PROC_LINK },
 	{ "neighbours", "hosts heard on the segments of the ports", cmd_neighbours, PROC_LINK },
+	{ "path", "set: how much a path of a link is wanted", cmd_path, PROC_LINK },
 	{ "get", "knobs, and what they take", cmd_get, PROC_LINK },
 	{ "set", "knobs, all that are named or none", cmd_set, PROC_LINK },
 	{ "close", "a link", cmd_close, PROC_LINK },

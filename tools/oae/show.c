@@ -42,8 +42,11 @@ static const char doc[] =
 	"FAILURES: freezes that the link has recovered from.\n"
 	"\n"
 	"Of paths, which links have that have, or had, more than one: BY and TO, the port and the "
-	"address of the peer; STATE, down, trying (not proven yet), good or silent; SINCE, how long "
-	"the one that is USED has been.\n"
+	"address of the peer; STATE, down, trying (not proven yet), good, lossy (frames are lost "
+	"there) or silent; LOSS, as measured; SINCE, how long the one that is USED has been, and WHY: "
+	"own (the link began with it), rank (`oae path`), carrier, silence, loss (of another), back, mtu "
+	"(it carries longer frames), spread (links share their paths), peer (it decides). DECIDES: where "
+	"RANK is obeyed, here or peer.\n"
 	"\n"
 	"JSON: an array of objects, one a link, with the columns of /proc/net/modoae/tags: "
 	"port, vc, state, offer, hold, peer, way, rx, tx, unread, queue, rtt_us, kid, age_s, "
@@ -51,7 +54,7 @@ static const char doc[] =
 	"With -p also owners: an array of objects with pid, fd and command; and an "
 	"object of state LISTEN for each file that listens, with port, peer and vc null "
 	"for any. Of paths an object each, with the columns of /proc/net/modoae/paths: port, vc, "
-	"peer, path, by, to, state, used, mtu, rtt_us, since_s.\n";
+	"peer, path, by, to, state, used, mtu, rtt_us, loss_pct, since_s, why, rank, decides.\n";
 
 static const struct argp_option options[] = {
 	{ "processes", 'p', NULL, 0, "who has each link open, and who listens", 0 },
@@ -325,17 +328,22 @@ static bool path_wanted(const struct filter *f, const struct table *t, unsigned 
 static void path_row(struct grid *g, const struct table *t, unsigned int row)
 {
 	const char *used = table_cell(t, row, "used");
-	char rtt[UNIT_LEN] = "-", since[UNIT_LEN] = "-";
+	const char *lost = table_cell(t, row, "loss_pct");
+	char rtt[UNIT_LEN] = "-", since[UNIT_LEN] = "-", loss[24] = "-";
 	unsigned long long us, s;
 
 	if (table_number(t, row, "rtt_us", &us) && us)
 		duration(rtt, us * 1000);
 	if (table_number(t, row, "since_s", &s))
 		age(since, s);
+	if (lost)
+		snprintf(loss, sizeof(loss), "%.16s %%", lost);
 	grid_add(g, table_cell(t, row, "port"), table_cell(t, row, "peer"),
 		 table_cell(t, row, "vc"), table_cell(t, row, "by") ?: "-",
 		 table_cell(t, row, "to") ?: "-", table_cell(t, row, "state") ?: "-",
-		 used ?: "-", table_cell(t, row, "mtu") ?: "-", rtt, since);
+		 used ?: "-", table_cell(t, row, "mtu") ?: "-", rtt, loss, since,
+		 table_cell(t, row, "why") ?: "-", table_cell(t, row, "rank") ?: "-",
+		 table_cell(t, row, "decides") ?: "-");
 }
 
 static void paths_people(const struct table *t, const struct filter *f)
@@ -343,7 +351,8 @@ static void paths_people(const struct table *t, const struct filter *f)
 	static const struct grid_col cols[] = {
 		{ "PORT", false }, { "PEER", false }, { "VC", true }, { "BY", false },
 		{ "TO", false }, { "STATE", false }, { "USED", false }, { "MTU", true },
-		{ "RTT", true }, { "SINCE", true },
+		{ "RTT", true }, { "LOSS", true }, { "SINCE", true }, { "WHY", false },
+		{ "RANK", false }, { "DECIDES", false },
 	};
 	unsigned int row;
 	struct grid g;
