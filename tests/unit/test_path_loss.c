@@ -32,7 +32,11 @@ static bool once_in(u32 rate)
 	return (u32)(dice * 2685821657736338717ULL >> 32) < rate;
 }
 
-#define PER_MILLION(n)	((u32)((n) * 4294967296ULL / 1000000))
+/* So many in a million, for once_in(). */
+static u32 per_million(u64 n)
+{
+	return (n << 32) / 1000000;
+}
 
 /* @frames, one after the other; how many until it is lossy, @frames if it never is. */
 static unsigned int until_lossy(u32 rate, unsigned int frames)
@@ -61,7 +65,7 @@ LOSS_TEST(test_found)
 
 	for (i = 0; i < 1000; i++) {
 		memset(&p, 0, sizeof(p));
-		n = until_lossy(PER_MILLION(5000), 30000);
+		n = until_lossy(per_million(5000), 30000);
 		assert_true(p.lossy);
 		/* At 1000 frames a second within the 30 s that are promised. */
 		assert_true(n < 30000);
@@ -80,7 +84,7 @@ LOSS_TEST(test_no_false_alarm)
 	/* An hour of 3000 frames a second. */
 	for (i = 0; i < ARRAY_SIZE(rates); i++) {
 		memset(&p, 0, sizeof(p));
-		assert_int_equal(until_lossy(PER_MILLION(rates[i]), 10800000), 10800000);
+		assert_int_equal(until_lossy(per_million(rates[i]), 10800000), 10800000);
 	}
 	/* One of 513 is as much as may be: losses and frames outweigh each other. */
 	for (i = 0; i < 100000; i++) {
@@ -166,7 +170,7 @@ LOSS_TEST(test_congestion)
 	/* Nor does the queue hide what the path loses. */
 	for (room = 8; room < 64; room += 8) {
 		memset(&p, 0, sizeof(p));
-		congested(room, PER_MILLION(5000), 1000000);
+		congested(room, per_million(5000), 1000000);
 		assert_true(p.lossy);
 	}
 }
