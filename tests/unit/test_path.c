@@ -1022,8 +1022,8 @@ PATH_TEST(test_why)
 	ps.used = 2;
 	ps.why = OAE_WHY_BACK;
 	l.peer_inc++;
-	oae_paths_pair(&ps, &l);
-	assert_int_equal(ps.why, OAE_WHY_OWN);
+	assert_true(stepped(0, frame(OAE_SYNC_ACK), OAE_SYNC_SENT));
+	assert_int_equal(ps.why, OAE_WHY_PEER);
 }
 
 PATH_TEST(test_probes_that_are_missed)
@@ -1056,7 +1056,12 @@ PATH_TEST(test_makes_way)
 	ps.path[1].missed = 7;
 	ps.path[0].good = false;
 	ps.path[0].missed = 20;
+	assert_int_equal(oae_path_spare(&ps, false), OAE_PATHS_MAX);
+	/* What is proven just now is better. */
+	assert_int_equal(oae_path_spare(&ps, true), 1);
+	ps.path[1].good = true;
 	assert_int_equal(oae_path_spare(&ps, true), OAE_PATHS_MAX);
+	ps.path[1].good = false;
 	ps.path[1].missed = 8;
 	assert_int_equal(oae_path_spare(&ps, true), 1);
 	assert_int_equal(oae_path_spare(&ps, false), 1);
