@@ -86,6 +86,8 @@ void oae_path_del(struct oae_paths *ps, unsigned int i)
 		ps->used = OAE_PATH_OWN;
 		ps->why = OAE_WHY_OWN;
 	}
+	if (ps->resolved == i)
+		ps->resolved = OAE_PATH_OWN;
 	if (ps->avoid == i)
 		ps->avoid = OAE_PATHS_MAX;
 }
@@ -298,6 +300,8 @@ bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_lin
 	if (resolved && i != was && l->peer_inc != ps->peer_inc)
 		path_use(ps, i, OAE_WHY_PEER, now);
 	oae_paths_pair(ps, l);
+	if (resolved)
+		ps->resolved = i;
 	/* What had failed there is over: nobody probes the path in use. */
 	if (resolved && i == ps->used)
 		ps->path[i].good = true;
@@ -339,7 +343,8 @@ static unsigned int paths_all(const struct oae_paths *ps, const struct oae_link 
  *
  * A path may carry SYNC and nothing else, as behind a switch that drops long frames. If
  * it is the fastest, links resolve by it again and again. So after two freezes with
- * nothing between them another path has a SYNC's time to be heard first.
+ * nothing between them another path has a SYNC's time to be heard first. It is the path
+ * that has won which is avoided: another may be in use by now, and was never tried.
  */
 void oae_paths_froze(struct oae_paths *ps, const struct oae_link *l)
 {
@@ -352,8 +357,8 @@ void oae_paths_froze(struct oae_paths *ps, const struct oae_link *l)
 	ps->moved = moved;
 	ps->avoid = OAE_PATHS_MAX;
 	if (ps->fruitless == PATH_FRUITLESS &&
-	    paths_all(ps, l, ps->used) & ~(1U << ps->used)) {
-		ps->avoid = ps->used;
+	    paths_all(ps, l, ps->resolved) & ~(1U << ps->resolved)) {
+		ps->avoid = ps->resolved;
 		ps->fruitless = 0;
 	}
 }
@@ -519,6 +524,8 @@ bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now)
 	ps->path[OAE_PATH_OWN] = ps->path[i];
 	if (ps->used == i)
 		ps->used = OAE_PATH_OWN;
+	if (ps->resolved == i)
+		ps->resolved = OAE_PATH_OWN;
 	/* It was the own one that was avoided, or this one: neither is there. */
 	if (ps->avoid == i || ps->avoid == OAE_PATH_OWN)
 		ps->avoid = OAE_PATHS_MAX;

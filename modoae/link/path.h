@@ -98,6 +98,7 @@ struct oae_path_watch {
  * @peer_inc: the peer's that they are proven for; 0 none was known yet
  * @used: index of the path that this end's own frames go by
  * @why: and why, enum oae_path_why
+ * @resolved: index of the path by which the link has resolved last
  * @avoid: index of a path by which links have resolved, and then nothing has passed;
  *	OAE_PATHS_MAX none
  * @fruitless: freezes in a row between which nothing was committed or delivered
@@ -110,6 +111,7 @@ struct oae_paths {
 	u64 peer_inc;
 	u8 used;
 	u8 why;
+	u8 resolved;
 	u8 avoid;
 	u8 fruitless;
 	u32 moved;

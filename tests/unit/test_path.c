@@ -82,8 +82,10 @@ LINK_TEST(test_add_and_forget)
 	ps.path[3].missed = 7;
 	ps.used = 4;
 	ps.avoid = 5;
+	ps.resolved = 6;
 	oae_path_del(&ps, 3);
 	assert_int_equal(ps.used, 4);
+	assert_int_equal(ps.resolved, 6);
 	assert_int_equal(ps.avoid, 5);
 	assert_false(ps.path[3].there);
 	assert_int_equal(oae_path_add(&ps, 1500, true), 3);
@@ -92,6 +94,8 @@ LINK_TEST(test_add_and_forget)
 	assert_int_equal(ps.used, OAE_PATH_OWN);
 	oae_path_del(&ps, 5);
 	assert_int_equal(ps.avoid, OAE_PATHS_MAX);
+	oae_path_del(&ps, 6);
+	assert_int_equal(ps.resolved, OAE_PATH_OWN);
 }
 
 /* The answers to the probes of before prove nothing. */
@@ -445,8 +449,10 @@ PATH_TEST(test_resolved)
 		assert_false(stepped(1, frame(OAE_SYNC), OAE_SYNC_SENT));
 		assert_int_equal(ps.used, 0);
 		l.state = OAE_OPEN;
+		assert_int_equal(ps.resolved, 0);
 		assert_true(stepped(1, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
 		assert_int_equal(ps.used, 1);
+		assert_int_equal(ps.resolved, 1);
 		assert_int_equal(ps.path[1].used_at, now);
 		assert_true(ps.path[1].good);
 		assert_int_equal(ps.path[1].missed, 0);
@@ -457,6 +463,7 @@ PATH_TEST(test_resolved)
 		/* Once. */
 		assert_false(stepped(2, frame(OAE_SYNC_ACK), OAE_OPEN));
 		assert_int_equal(ps.used, 1);
+		assert_int_equal(ps.resolved, 1);
 		/* Anew, where it was, although the path has failed meanwhile. */
 		ps.path[2].up = false;
 		ps.path[0].up = false;
@@ -844,7 +851,9 @@ PATH_TEST(test_avoid)
 {
 	struct oae_frame sync = frame(OAE_SYNC);
 
-	ps.used = 1;
+	/* The one that has won each time, not the one that is in use by now. */
+	ps.resolved = 1;
+	ps.used = 2;
 	/* Since the paths began nothing has moved: that says nothing. */
 	froze();
 	froze();
