@@ -36,8 +36,8 @@ static u8 name_in(struct names *s, u64 v, bool open)
 static u8 name_ltag(struct naming *s, unsigned int whose, u32 ltag)
 {
 	if (ltag & M_COOKIE)
-		return 0x80 | name_in(&s->ltag[!whose], ltag & ~M_COOKIE,
-				      s->open);
+		return 0x80 | ltag >> 29 << 5 |
+		       name_in(&s->ltag[!whose], ltag & M_LTAG, s->open);
 	return name_in(&s->ltag[whose], ltag, s->open);
 }
 
@@ -48,13 +48,13 @@ static u8 name_inc(struct naming *s, unsigned int whose, u64 inc)
 
 static u32 ltag_named(u8 name)
 {
-	return name & 0x80 ? M_COOKIE | (name & 0x7f) : name;
+	return name & 0x80 ? m_cookie(name & 0x1f, name >> 5 & 3) : name;
 }
 
 /* Another MTU may cut a transaction in two. */
 static unsigned int slots(const struct m_scenario *sc)
 {
-	return (sc->mtu || sc->cut) && sc->slices < 2 ? 2 : sc->slices;
+	return (sc->mtu || sc->cut || sc->shorter) && sc->slices < 2 ? 2 : sc->slices;
 }
 
 /* Values keep their order, and, if that matters, which is next to which. */
@@ -153,6 +153,8 @@ static void rename_attempts(struct m_world *w, unsigned int from)
 #define FRAME_BYTES	18
 #define LINK_BYTES	22	/* and the slots, and the way */
 #define WAY_BYTES	2
+#define PATH_BYTES	3	/* and of each line */
+#define LINE_BYTES	2
 #define LANE_BYTES	8
 #define HOLD_BYTES	8	/* and the slots */
 #define WINDOW_BYTES(sc) (10 + H_LANES * (LANE_BYTES + HOLD_BYTES + slots(sc)))
@@ -160,6 +162,7 @@ static void rename_attempts(struct m_world *w, unsigned int from)
 static unsigned int link_bytes(const struct m_scenario *sc)
 {
 	return LINK_BYTES + slots(sc) + (sc->ways ? WAY_BYTES : 0) +
+	       (sc->lines ? PATH_BYTES + sc->lines * LINE_BYTES : 0) +
 	       (m_windows(sc) ? WINDOW_BYTES(sc) : 0);
 }
 
@@ -183,7 +186,7 @@ static void pack_frame(struct naming *s, const struct m_scenario *sc,
 	b[1] = f->flags;
 	b[2] = f->attempt;
 	b[3] = f->reason | f->kind << 4;
-	b[4] = f->slice;
+	b[4] = f->slice | f->line << 6;
 	b[5] = f->piece;
 	b[6] = f->first;
 	b[7] = f->opcode == OAE_REFLECT ? f->reply : f->gap;
@@ -207,7 +210,8 @@ static void unpack_frame(const struct m_scenario *sc, const u8 *b,
 	f->attempt = b[2];
 	f->reason = b[3] & 15;
 	f->kind = b[3] >> 4;
-	f->slice = b[4];
+	f->slice = b[4] & 63;
+	f->line = b[4] >> 6;
 	f->piece = b[5];
 	f->first = b[6];
 	f->gap = f->opcode == OAE_REFLECT ? 0 : b[7];
@@ -218,6 +222,8 @@ static void unpack_frame(const struct m_scenario *sc, const u8 *b,
 	f->seq = sc->start + (s32)(int8_t)b[12];
 	f->mtu = mtu_coded(b[13] & 3);
 	f->caps = b[13] >> 2;
+	if (sc->lines && f->mtu)
+		f->caps |= OAE_CAPS_PATHS;
 	f->src = ltag_named(b[14]);
 	f->dst = ltag_named(b[15]);
 	f->inc = b[16];
@@ -300,6 +306,62 @@ static const u8 *unpack_way(struct m_end *e, const u8 *in)
 		e->link.asked_at = M_NOW - M_LATE;
 	way->asked = *in & 15;
 	way->usual = usual[*in++ >> 4];
+	return in;
+}
+
+/* The incarnations that paths are proven for are those of the link. */
+static u8 *pack_paths(struct naming *s, const struct m_world *w, unsigned int who, u8 *out)
+{
+	const struct m_path_end *pe = &w->end[who].path;
+	const struct oae_link *l = &w->end[who].link;
+	unsigned int i;
+
+	*out++ = pe->begun | pe->ps.used << 1 | l->syncs << 4 | pe->line[OAE_PATH_OWN] << 6;
+	*out++ = pe->ps.resolved;
+	*out++ = pe->ps.avoid | pe->ps.fruitless << 4 | (pe->ps.moved == l->tx + l->rx) << 6;
+	for (i = 0; i < w->sc->lines; i++) {
+		const struct oae_path *p = &pe->ps.path[i];
+
+		*out++ = p->there | p->up << 1 | p->proven << 2 | p->good << 3 |
+			 !!p->rtt << 4 | pe->line[i] << 5;
+		*out++ = name_ltag(s, !who, p->heard);
+	}
+	return out;
+}
+
+static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8 *in)
+{
+	struct m_path_end *pe = &e->path;
+	struct oae_link *l = &e->link;
+	unsigned int i;
+
+	l->paths = true;
+	l->heard.paths = l->heard.mtu;
+	l->peer_paths = l->peer_mtu;
+	pe->begun = *in & 1;
+	pe->ps.used = *in >> 1 & 7;
+	l->syncs = *in >> 4 & 3;
+	pe->line[OAE_PATH_OWN] = *in++ >> 6;
+	pe->ps.resolved = *in++;
+	pe->ps.avoid = *in & 15;
+	pe->ps.fruitless = *in >> 4 & 3;
+	pe->ps.moved = l->tx + l->rx - !(*in++ >> 6);
+	pe->ps.inc = l->inc;
+	pe->ps.peer_inc = l->peer_inc;
+	for (i = 0; i < w->sc->lines; i++, in += LINE_BYTES) {
+		struct oae_path *p = &pe->ps.path[i];
+
+		if (!(in[0] & 1))
+			continue;
+		pe->line[i] = in[0] >> 5;
+		p->there = true;
+		p->up = in[0] >> 1 & 1;
+		p->proven = in[0] >> 2 & 1;
+		p->good = in[0] >> 3 & 1;
+		p->rtt = in[0] >> 4 & 1;
+		p->heard = ltag_named(in[1]);
+		p->mtu = m_line_mtu(w, e, pe->line[i]);
+	}
 	return in;
 }
 
@@ -460,6 +522,8 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 		*out++ = e->slot[h_lane(l->rx + 1)][i];
 	if (m_windows(w->sc))
 		out = pack_window(w, who, out);
+	if (w->sc->lines)
+		out = pack_paths(s, w, who, out);
 	return w->sc->ways ? pack_way(e, out) : out;
 }
 
@@ -692,6 +756,8 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 		wnd = in;
 		in += WINDOW_BYTES(w->sc);
 	}
+	if (w->sc->lines)
+		in = unpack_paths(w, e, in);
 	if (w->sc->ways)
 		in = unpack_way(e, in);
 	if (offer)
@@ -739,6 +805,8 @@ static u8 *pack_txs(struct naming *s, const struct m_world *w, u8 *out)
 	if (w->sc->ways)
 		*out++ = w->end[A].gw.known | w->end[B].gw.known << 1 |
 			 w->leave << 2;
+	if (w->sc->lines)
+		*out++ = w->end[A].unplugged | w->end[B].unplugged << 3 | w->carrier << 6;
 	for (i = 0; i < w->ntx; i++) {
 		const struct m_tx *tx = &w->tx[i];
 
@@ -776,6 +844,11 @@ static const u8 *unpack_txs(struct m_world *w, const u8 *in)
 			if (*in >> i & 1)
 				m_gateway(&w->end[i], 0);
 		w->leave = *in++ >> 2;
+	}
+	if (w->sc->lines) {
+		w->end[A].unplugged = *in & 7;
+		w->end[B].unplugged = *in >> 3 & 7;
+		w->carrier = *in++ >> 6;
 	}
 	for (i = 0; i < w->ntx; i++) {
 		struct m_tx *tx = &w->tx[i];

@@ -204,6 +204,8 @@ void m_check(struct m_world *w)
 			m_fail(w, 0, "4.4: a wanted link is not wanted any more");
 		if (w->sc->ways && w->end[who].tag)
 			m_check_way(w, who);
+		if (w->sc->lines && w->end[who].tag)
+			m_check_path(w, who);
 		if (half != (l->half.state == OAE_HALF_NONE ? 0 : H_OF(l->half.p.handle)))
 			m_fail(w, half, "the half that the link has is not the one posted");
 	}

@@ -93,6 +93,28 @@ static unsigned int fates(const struct m_world *w, unsigned int who, u16 *acts)
 	return n;
 }
 
+/* What may happen to the lines, and to what an end knows of its paths. */
+static unsigned int lines(const struct m_world *w, unsigned int who, u16 *acts)
+{
+	static const u8 of_path[] = { M_PATH_LOOK, M_PATH_PROBED };
+	static const u8 of_choice[] = { M_PATH_ANSWERED, M_PATH_SILENT };
+	unsigned int n = 0, line, i;
+
+	for (line = 0; line < w->sc->lines; line++) {
+		for (i = 0; i < COUNT(of_path); i++)
+			if (m_path_may(w, who, of_path[i], line))
+				acts[n++] = M_ACT(of_path[i], who, line);
+		for (i = 0; i < COUNT(of_choice) && w->sc->choose; i++)
+			if (m_path_may(w, who, of_choice[i], line))
+				acts[n++] = M_ACT(of_choice[i], who, line);
+		if (w->carrier || w->end[who].unplugged >> line & 1)
+			acts[n++] = M_ACT(M_CARRIER, who, line);
+	}
+	if (w->sc->lines && w->sc->choose && m_path_may(w, who, M_PATH_BACK, 0))
+		acts[n++] = M_ACT(M_PATH_BACK, who, 0);
+	return n;
+}
+
 static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 {
 	const struct oae_link *l = &w->end[who].link;
@@ -110,7 +132,7 @@ static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 		acts[n++] = M_ACT(M_AGAIN, who, 0);
 	if ((w->sc->dead && l->asked_at) || (w->sc->ways && m_way_late(l)))
 		acts[n++] = M_ACT(M_DEAD, who, 0);
-	if (frozen(l) && l->down)
+	if (frozen(l) && l->down && (w->sc->dead || !w->sc->lines))
 		acts[n++] = M_ACT(M_FORGET, who, 0);
 	if (l->nparked)
 		acts[n++] = M_ACT(M_RETRY, who, 0);
@@ -145,6 +167,7 @@ unsigned int m_enabled(const struct m_world *w, u16 acts[M_ACTS])
 		}
 		n += users(w, who, acts + n);
 		n += fates(w, who, acts + n);
+		n += lines(w, who, acts + n);
 		n += timers(w, who, acts + n);
 	}
 	return n;
@@ -188,6 +211,8 @@ bool m_matched(const struct m_world *w)
 
 /* In fair weather, one after the other; each -1 if there is nothing to do. */
 
+#define BY(what, line)	((what) | (line) << 8)
+
 static int reads(const struct m_world *w, unsigned int who)
 {
 	return w->end[who].unread ? M_READ : -1;
@@ -207,8 +232,25 @@ static int stalls(const struct m_world *w, unsigned int who)
 
 static int hears(const struct m_world *w, unsigned int who)
 {
+	const struct m_frame via = { .flags = OAE_F_VIA };
+
 	return w->sc->ways && !w->end[who].gw.known &&
-	       m_carries(w, who, OAE_F_VIA) ? M_HELLO : -1;
+	       m_carries(w, who, &via) ? M_HELLO : -1;
+}
+
+/*
+ * An OPEN end whose peer closes a link of another run than this end's, and by another line:
+ * it finds out by its own probes, and the peer's turns do not wait for it.
+ */
+static int doubts(const struct m_world *w, unsigned int who)
+{
+	const struct oae_link *l = &w->end[who].link, *p = &w->end[!who].link;
+
+	if (!w->sc->lines || !w->end[who].tag || !w->end[!who].tag || l->state != OAE_OPEN ||
+	    m_close_out(l) || !m_close_out(p) ||
+	    (l->peer_ltag == p->ltag && p->peer_ltag == l->ltag))
+		return -1;
+	return l->asked_at ? M_DEAD : M_AGAIN;
 }
 
 /* Without a way to the peer an end finds out only by itself. */
@@ -228,7 +270,8 @@ static int asks(const struct m_world *w, unsigned int who)
 	if (!e->tag || !frozen(&e->link))
 		return -1;
 	/* Neither end's turns wait for the other's. */
-	return w->sc->ways && p->tag && frozen(&p->link) ? M_BOTH_AGAIN : M_AGAIN;
+	return (w->sc->ways || w->sc->lines) && p->tag && frozen(&p->link) ?
+		M_BOTH_AGAIN : M_AGAIN;
 }
 
 static int closes(const struct m_world *w, unsigned int who)
@@ -262,11 +305,25 @@ static int settles(const struct m_world *w, unsigned int who)
 		       M_SETTLED : -1;
 }
 
+/* Do both ends use the same line? */
+static bool same_line(const struct m_world *w)
+{
+	return m_path_line(&w->end[A]) == m_path_line(&w->end[B]);
+}
+
 static int probes(const struct m_world *w, unsigned int who)
 {
 	const struct m_end *e = &w->end[who];
 
-	return e->tag && !(w->sc->ways && m_way_late(&e->link)) ? M_AGAIN : -1;
+	if (!e->tag || (w->sc->ways && m_way_late(&e->link)))
+		return -1;
+	if (!w->sc->lines)
+		return M_AGAIN;
+	/* The senior is followed where it is heard; elsewhere it will find out once it sends. */
+	if (m_matched(w))
+		return who == B && !same_line(w) && m_line_whole(w, m_path_line(e)) ?
+			M_AGAIN : -1;
+	return e->link.asked_at ? -1 : M_AGAIN;
 }
 
 /* Nobody has answered the probes. */
@@ -274,7 +331,58 @@ static int dies(const struct m_world *w, unsigned int who)
 {
 	const struct m_end *e = &w->end[who];
 
+	if (w->sc->lines)
+		return e->tag && !m_matched(w) && e->link.asked_at ? M_DEAD : -1;
 	return w->sc->ways && e->tag && m_way_late(&e->link) ? M_DEAD : -1;
+}
+
+/* Ports are plugged in again where that is of use. */
+static int plugs(const struct m_world *w, unsigned int who)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->sc->lines; i++)
+		if (w->end[who].unplugged >> i & 1 && m_line_whole(w, i))
+			return BY(M_CARRIER, i);
+	return -1;
+}
+
+/* Probes find out which lines are whole. */
+static int proves(const struct m_world *w, unsigned int who)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->sc->lines; i++) {
+		if (!m_line_whole(w, i)) {
+			if (w->sc->choose && m_path_may(w, who, M_PATH_SILENT, i))
+				return BY(M_PATH_SILENT, i);
+			continue;
+		}
+		if (m_path_may(w, who, M_PATH_PROBED, i))
+			return BY(M_PATH_PROBED, i);
+		if (w->sc->choose && m_path_may(w, who, M_PATH_ANSWERED, i))
+			return BY(M_PATH_ANSWERED, i);
+	}
+	return -1;
+}
+
+static int returns(const struct m_world *w, unsigned int who)
+{
+	return w->sc->lines && w->sc->choose && m_path_may(w, who, M_PATH_BACK, 0) ?
+		M_PATH_BACK : -1;
+}
+
+/*
+ * No line is whole: each end asks, so that the second SYNC says what was heard since the
+ * first, and goes down; an OPEN one finds out by its probe.
+ */
+static int despairs(const struct m_world *w, unsigned int who)
+{
+	const struct oae_link *l = &w->end[who].link;
+
+	if (!w->end[who].tag || (frozen(l) && l->down))
+		return -1;
+	return (frozen(l) ? l->syncs >= 2 : !!l->asked_at) ? M_DEAD : M_AGAIN;
 }
 
 /**
@@ -291,26 +399,31 @@ static int dies(const struct m_world *w, unsigned int who)
 int m_fair(const struct m_world *w)
 {
 	static int (*const next[])(const struct m_world *w, unsigned int who) = {
-		hears, reads, frees, stalls, wonders, asks, closes, settles, retries,
-		retries_half, probes, dies,
+		plugs, hears, reads, frees, stalls, wonders, doubts, asks, closes, settles, retries,
+		retries_half, proves, returns, probes, dies,
 	};
+	static int (*const no_line[])(const struct m_world *w, unsigned int who) = {
+		reads, frees, stalls, despairs,
+	};
+	bool none = m_none_whole(w);
 	unsigned int who, i;
 	int what;
 
 	/* The fuller wire first, lest it overflow: that were a loss. */
 	who = w->to[B].n > w->to[A].n ? B : A;
 	if (w->to[who].n) {
-		what = m_carries(w, who, w->to[who].f[0].flags) ? M_DELIVER : M_LOSE;
+		what = m_carries(w, who, &w->to[who].f[0]) ? M_DELIVER : M_LOSE;
 		return M_ACT_IN(M_ACT(what, who, 0), w->weather);
 	}
-	for (i = 0; i < COUNT(next); i++) {
+	for (i = 0; i < (none ? COUNT(no_line) : COUNT(next)); i++) {
 		/* Whoever knows the other is content. */
-		if (next[i] == probes && m_matched(w))
+		if (!none && next[i] == probes && m_matched(w) && !w->sc->lines)
 			return -1;
 		for (who = A; who <= B; who++) {
-			what = next[i](w, who);
+			what = (none ? no_line : next)[i](w, who);
 			if (what >= 0)
-				return M_ACT_IN(M_ACT(what, who, 0), w->weather);
+				return M_ACT_IN(M_ACT(what & 255, who, what >> 8),
+						w->weather);
 		}
 	}
 	return -1;

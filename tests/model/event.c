@@ -10,6 +10,8 @@ static void over(struct m_world *w, unsigned int who, struct h_event *ev)
 	if (w->sc->ways && e->tag && oae_link_state(&e->link) < OAE_OPEN)
 		oae_way_asked(&e->way, ev->a);
 	h_finish(ev);
+	if (w->sc->lines)
+		m_path_over(e);
 }
 
 /* Places for unread transactions. */
@@ -40,7 +42,7 @@ static void new_post(struct m_world *w, unsigned int who, u8 kind, u8 flags)
 	w->posted[who]++;
 	ev = m_event(w, who, &a);
 	if (!e->tag) {
-		m_make_tag(w, who, 0);
+		m_make_tag(w, who, 0, 0);
 		oae_link_open(&e->link, M_NOW, &a);
 	}
 	m_fill_post(w, w->ntx, &p);
@@ -55,7 +57,7 @@ static void open_link(struct m_world *w, unsigned int who, bool want)
 	struct h_event ev = m_event(w, who, &a);
 
 	if (!w->end[who].tag) {
-		m_make_tag(w, who, 0);
+		m_make_tag(w, who, 0, 0);
 		oae_link_open(&w->end[who].link, M_NOW, &a);
 	}
 	if (want)
@@ -69,14 +71,16 @@ static void take_back(struct m_world *w, unsigned int who, u8 id)
 	struct h_event ev = m_event(w, who, &a);
 
 	h_cancel(&ev, id, OAE_E_SIGNAL);
+	if (w->sc->lines)
+		m_path_over(&w->end[who]);
 }
 
-/* A frame for no tag (4.6). */
+/* A frame for no tag (4.6), or by a line that leads to none. */
 static void stranger(struct m_world *w, unsigned int who,
 		     const struct m_frame *m, bool refused)
 {
 	const struct oae_asker asker = {
-		.cookie = { M_COOKIE | m->src }, .shut = refused,
+		.cookie = { m_cookie(m->src, m->line) }, .shut = refused,
 	};
 	const struct oae_ways p = m_ways(&w->end[who]);
 	struct oae_admission v;
@@ -88,7 +92,10 @@ static void stranger(struct m_world *w, unsigned int who,
 	m_frame_of(m, w->sc, who, &f);
 	oae_admission(&asker, &f, &v);
 	if (v.verdict == OAE_ADMIT_TAG) {
-		m_make_tag(w, who, f.flags);
+		/* It would be a link of its own, by the name of this line. */
+		if (w->end[who].tag)
+			return;
+		m_make_tag(w, who, f.flags, m->line);
 		ev = m_event(w, who, &a);
 		oae_link_accept(&w->end[who].link, &f, M_NOW, &a);
 		over(w, who, &ev);
@@ -101,6 +108,7 @@ static void stranger(struct m_world *w, unsigned int who,
 	r.reason = v.answer.reason;
 	r.src = v.answer.src_ltag;
 	r.dst = v.answer.dst_ltag;
+	r.line = m->line;
 	if (oae_ways_back(&p, &f) == OAE_GO_VIA)
 		r.flags = OAE_F_VIA;
 	/* Its seq no rule looks at. */
@@ -139,7 +147,9 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
 	m_frame_of(&m, w->sc, to, &f);
 	if (w->sc->ways && !m_let_in(e, &f))
 		return;
-	if (!e->tag) {
+	if (w->sc->lines && e->unplugged >> m.line & 1)
+		return;
+	if (!e->tag || (w->sc->lines && !m_path_is(e, m.line))) {
 		stranger(w, to, &m, false);
 		return;
 	}
@@ -153,8 +163,14 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
 	ev.raw = &m;
 	if (m.opcode == OAE_OFFER && oae_link_lacks_for(&e->link, &f))
 		h_lend(&ev);
+	if (w->sc->lines && !m_path_before(e, &ev, m.line)) {
+		over(w, to, &ev);
+		return;
+	}
 	if (!w->sc->ways || m_way_heard(w, to, &ev))
 		oae_link_rcv(&e->link, &f, places, M_NOW, &a);
+	if (w->sc->lines)
+		m_path_after(e, &ev);
 	over(w, to, &ev);
 	if (!e->tag && known && f.opcode == OAE_CLOSE && f.reason)
 		m_fail(w, 0, "4.6: turned away by an end that has the link");
@@ -308,11 +324,13 @@ static void crash(struct m_world *w, unsigned int who)
 	w->end[who].word_wanted = false;
 	memset(&w->end[who].gw, 0, sizeof(w->end[who].gw));
 	void_cookies(w, who);
+	m_path_crashed(&w->end[!who]);
 	if (w->end[who].tag)
 		h_died(&ev);
 }
 
-static void other_event(struct m_world *w, unsigned int who, enum m_what what)
+static void other_event(struct m_world *w, unsigned int who, enum m_what what,
+			unsigned int line)
 {
 	struct m_end *e = &w->end[who];
 	struct oae_actions a;
@@ -356,6 +374,14 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what)
 		if (!w->sc->settle)
 			h_new_end(&ev);
 		oae_link_renamed(&e->link, M_NOW, &a);
+		break;
+	case M_PATH_BACK:
+		m_path_back(e, &ev);
+		break;
+	case M_CARRIER:
+		if (!(e->unplugged >> line & 1))
+			w->carrier--;
+		m_path_carrier(e, &ev, line);
 		break;
 	case M_WINDOW:
 		w->shrink--;
@@ -466,8 +492,14 @@ void m_step(struct m_world *w, u16 act)
 	case M_CRASH:
 		crash(w, who);
 		break;
+	case M_PATH_LOOK:
+	case M_PATH_PROBED:
+	case M_PATH_ANSWERED:
+	case M_PATH_SILENT:
+		m_path_learn(w, who, M_ACT_WHAT(act), arg);
+		break;
 	default:
-		other_event(w, who, M_ACT_WHAT(act));
+		other_event(w, who, M_ACT_WHAT(act), arg);
 	}
 	/* Who waits for the word has it once no verb has. */
 	for (who = A; who <= B; who++)

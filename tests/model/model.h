@@ -15,7 +15,9 @@
  * renamed too, and no state is cut off for having had too many.
  *
  *	world.c   what tests/harness wants to know of the two ends; the wire between
- *	way.c     the two ways, and what carries frames (4.8)
+ *	weather.c which ways or lines carry frames
+ *	way.c     the two ways (4.8)
+ *	path.c    the lines between the ends, and the paths by them (4.14)
  *	event.c   what happens when an event does
  *	choice.c  which events may happen
  *	check.c   what the explorer adds to what must hold (tests/harness)
@@ -35,12 +37,14 @@
 #include <stdio.h>
 #include "../../modoae/link/admission.h"
 #include "../../modoae/link/link_int.h"
+#include "../../modoae/link/path.h"
 #include "../../modoae/link/way.h"
 #include "../harness/harness.h"
 
 #define M_TXS		30		/* transactions of a run, and of its proof */
 #define M_CAP		4		/* frames in flight, each way, at most */
 #define M_SLICES	3
+#define M_LINES		3		/* lines between the ends, at most */
 #define M_ACTS		128		/* events that a state may have */
 #define M_PACKED	1024		/* bytes of a state, at most */
 
@@ -57,6 +61,8 @@
 
 /* The cookie of an end without a tag for its peer's ltag (4.6). */
 #define M_COOKIE	0x80000000U
+#define M_NOBODY	(M_COOKIE - 1)	/* an ltag that nobody has */
+#define M_LTAG		0x1fffffffU	/* of a cookie: whose it is; between them the line */
 
 enum { A, B };
 
@@ -76,8 +82,8 @@ enum m_kind {
  * struct m_scenario - what is explored
  * @name: one word
  * @posts: of A and of B: a letter (enum m_kind) a transaction, in order
- * @cap: frames in flight in each direction, or, where there are two ways, in all; one
- *	more is lost
+ * @cap: frames in flight in each direction, or, where there are two ways or more lines
+ *	than one, in all; one more is lost
  * @slices: of each transaction that is a message
  * @most: slices that a transaction may have at most, 0: M_SLICES; what would
  *	take more is too long for a narrow port
@@ -99,6 +105,14 @@ enum m_kind {
  *	who says that it is a gateway, where there are ways, to one that goes direct (4.8)
  * @ways: there are two, direct and through a gateway, which both ends know at first
  * @refuse: SYNCs that are refused by an end without a tag (4.6)
+ * @lines: so many lines are between the ends (4.14), 0: one, and no other path is taken
+ * @vc: the link's, by which it has its turn among paths
+ * @own: in fair weather line 0 is whole, by which alone some ends can be found
+ * @cross: in fair weather no line is whole: the ends go down, and find back when one is
+ * @avoid: a line may carry SYNC and nothing else, so links remember which they avoid
+ * @choose: ends go to paths of their choice, so they remember which of them are good
+ * @shorter: all lines but line 0 carry less
+ * @carrier: times that an end's port is unplugged
  * @leave: times that an end is told that its gateway leaves; it may come again
  * @window: transactions under way, each way; 0 is 1
  * @narrow: times that an end's window becomes 1, or what it was
@@ -117,8 +131,10 @@ struct m_scenario {
 	u8 cap;
 	u8 slices, most;
 	bool settle, cancel, dup, dead, probe, port, forge, ways;
+	bool own, cross, avoid, choose, shorter;
 	u8 rcvbuf;
 	u8 crash, kill, close, rename, mtu, cut, conflict, leave, refuse;
+	u8 lines, vc, carrier;
 	u8 window, narrow;
 	u32 start;
 	u16 walks;
@@ -141,6 +157,7 @@ struct m_frame {
 	u8 gap;
 	u8 caps;
 	u8 reply;		/* REFLECT: the half that is given, or 1 + the word */
+	u8 line;		/* that it goes by */
 };
 
 /* Slices are named by transaction and by into how many it was cut. */
@@ -152,6 +169,17 @@ struct m_frame {
 struct m_tx {
 	struct h_tx;
 	u8 n;			/* slices, as cut last */
+};
+
+/* The paths of an end's link. */
+struct m_path_end {
+	struct oae_paths ps;
+	u8 line[M_LINES];	/* of each path */
+	bool begun;		/* it has, or had, other paths than its own */
+	/* Of this event: */
+	bool over;		/* what the link does in it */
+	int back;		/* the path by which the frame came, -1 none */
+	u8 before;		/* enum oae_state */
 };
 
 struct m_end {
@@ -167,6 +195,8 @@ struct m_end {
 	struct oae_way way;	/* its tag's */
 	bool goes_via;		/* what is sent in this event */
 	bool wanted;		/* its link was, before this event */
+	struct m_path_end path;
+	u8 unplugged;		/* lines whose port here is down */
 };
 
 struct m_chan {
@@ -182,6 +212,7 @@ struct m_world {
 	u8 ntx;
 	u8 posted[2];
 	u8 crash, kill, close, rename, mtu, cut, conflict, leave, refuse;	/* left */
+	u8 carrier;		/* likewise */
 	u8 shrink;
 	u8 weather;		/* of this event: which ways carry frames */
 	bool impostor;		/* what comes in is from one */
@@ -225,6 +256,8 @@ enum m_what {
 	M_FORGE, M_HELLO, M_LEAVE,
 	M_BOTH_AGAIN,		/* M_AGAIN, of both ends */
 	M_OPEN, M_WANT, M_UNWANT, M_REFUSE, M_WINDOW,
+	M_PATH_LOOK, M_PATH_PROBED, M_PATH_ANSWERED, M_PATH_SILENT, M_PATH_BACK,
+	M_CARRIER,
 	M_WHAT_END
 };
 
@@ -251,13 +284,18 @@ void m_remember(struct m_world *w);
 void m_fix(struct m_world *w);
 struct h_event m_event(struct m_world *w, unsigned int who,
 		       struct oae_actions *a);
-void m_make_tag(struct m_world *w, unsigned int who, u8 flags);
+void m_make_tag(struct m_world *w, unsigned int who, u8 flags, unsigned int line);
+
+/* weather.c */
+unsigned int m_weathers(const struct m_scenario *sc, unsigned int *first);
+const char *m_weather_name(const struct m_scenario *sc, unsigned int weather);
+bool m_carries(const struct m_world *w, unsigned int to, const struct m_frame *f);
+bool m_line_whole(const struct m_world *w, unsigned int line);
+bool m_none_whole(const struct m_world *w);
+unsigned int m_mended(unsigned int line);
+bool m_wire_full(const struct m_world *w, unsigned int to);
 
 /* way.c */
-unsigned int m_weathers(const struct m_scenario *sc, unsigned int *first);
-const char *m_weather_name(unsigned int weather);
-bool m_carries(const struct m_world *w, unsigned int to, u8 flags);
-bool m_wire_full(const struct m_world *w, unsigned int to);
 void m_gateway(struct m_end *e, u8 flags);
 struct oae_ways m_ways(const struct m_end *e);
 void m_via_mark(struct oae_frame *f, unsigned int to);
@@ -270,6 +308,29 @@ void m_way_timer(struct m_end *e, struct oae_actions *a);
 void m_check_sent(struct m_world *w, unsigned int who,
 		  const struct oae_frame *f);
 void m_check_way(struct m_world *w, unsigned int who);
+
+/* path.c */
+u16 m_line_mtu(const struct m_world *w, const struct m_end *e, unsigned int line);
+u32 m_cookie(u32 src, unsigned int line);
+unsigned int m_path_line(const struct m_end *e);
+void m_path_event(struct m_end *e);
+bool m_path_known(const struct m_world *w, unsigned int line);
+bool m_path_is(const struct m_end *e, unsigned int line);
+bool m_path_before(struct m_end *e, struct h_event *ev, unsigned int line);
+void m_path_after(struct m_end *e, struct h_event *ev);
+void m_path_over(struct m_end *e);
+void m_path_send(struct m_world *w, struct m_end *e, const struct h_event *ev,
+		 const struct m_frame *m);
+bool m_path_may(const struct m_world *w, unsigned int who, enum m_what what,
+		unsigned int line);
+void m_path_learn(struct m_world *w, unsigned int who, enum m_what what, unsigned int line);
+void m_path_back(struct m_end *e, struct h_event *ev);
+void m_path_carrier(struct m_end *e, struct h_event *ev, unsigned int line);
+void m_path_crashed(struct m_end *e);
+void m_path_reduce(struct m_world *w, unsigned int who);
+void m_path_reduce_frame(const struct m_world *w, unsigned int to, struct m_frame *f);
+void m_check_path(struct m_world *w, unsigned int who);
+void m_check_paths(struct m_world *w);
 
 /* event.c */
 void m_step(struct m_world *w, u16 act);

@@ -6,12 +6,10 @@
  */
 #include "model.h"
 
-#define NOBODY		(M_COOKIE - 1)	/* an ltag that nobody has */
-
 /* May a transaction have more slices than one? */
 static bool sliced(const struct m_scenario *sc)
 {
-	return sc->slices > 1 || sc->mtu || sc->cut;
+	return sc->slices > 1 || sc->mtu || sc->cut || sc->shorter;
 }
 
 /* The network bears as many as the window has. */
@@ -187,10 +185,13 @@ static bool may_forget(const struct m_world *w)
 	return w->crash || sc->kill || sc->close || sc->dead || sc->refuse || sc->ways;
 }
 
-/* Do frames of a run that can do nothing any more stay out of a state? */
+/*
+ * Do frames of a run that can do nothing any more stay out of a state? Not where they
+ * say by which line the peer sends.
+ */
 static bool leans(const struct m_world *w)
 {
-	return m_windows(w->sc) && !w->sc->raw && !w->arbitrary;
+	return m_windows(w->sc) && !w->sc->raw && !w->arbitrary && !w->sc->lines;
 }
 
 /* Is the frame of the run that this end is in? */
@@ -341,15 +342,23 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 		reduce_counters(w->sc, &e->link, f);
 	switch (f->opcode) {
 	case OAE_SYNC:
-		if (!to_run && f->dst != (M_COOKIE | f->src))
-			f->dst = 0;
+		if (!to_run && f->dst != m_cookie(f->src, f->line))
+			f->dst = w->sc->shorter && f->dst ? M_NOBODY : 0;
 		break;
 	case OAE_SYNC_CHK:
 		f->tx = 0;
 		f->rx = 0;
 		f->peer_inc = 0;
+		if (!to_run && w->sc->lines) {
+			m_path_reduce_frame(w, to, f);
+			return true;
+		}
 		return to_run;
 	case OAE_SYNC_ACK:
+		if (!to_run && w->sc->lines) {
+			m_path_reduce_frame(w, to, f);
+			return true;
+		}
 		if (!to_run)
 			return false;
 		break;
@@ -382,7 +391,7 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 			/* All it can do now is to turn the way. */
 			*f = (struct m_frame){
 				.opcode = OAE_DONE, .flags = f->flags & OAE_F_VIA,
-				.src = NOBODY, .dst = f->dst,
+				.src = M_NOBODY, .dst = f->dst,
 			};
 			return true;
 		}
@@ -390,7 +399,7 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 		if (from_run)
 			*f = (struct m_frame){
 				.opcode = OAE_DONE, .flags = f->flags & OAE_F_VIA,
-				.src = f->src,
+				.src = f->src, .line = f->line,
 			};
 		return from_run;
 	}
@@ -516,6 +525,8 @@ void m_reduce(struct m_world *w)
 				w->end[i].link.half.turn = false;
 			if (w->end[i].way.gen != w->end[i].gw.gen)
 				reduce_way(&w->end[i]);
+			if (w->sc->lines)
+				m_path_reduce(w, i);
 		}
 	for (i = A; i <= B; i++)
 		reduce_chan(w, i);

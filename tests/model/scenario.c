@@ -3,6 +3,8 @@
 #include "model.h"
 
 #define COMMON	.cap = 2, .slices = 1, .dup = true
+/* A link that begins OPEN has its paths proven. */
+#define LINES(n) .cap = 2, .slices = 1, .lines = (n)
 
 /* Every rule, in seconds. */
 const struct m_scenario m_quick[] = {
@@ -46,6 +48,16 @@ const struct m_scenario m_quick[] = {
 	{ "window-room", { "aaa", "" }, COMMON, .window = 2, .rcvbuf = 1 },
 	{ "window-crash", { "aa", "" }, COMMON, .window = 2, .crash = 1 },
 	{ "window-cancel", { "aa", "" }, COMMON, .window = 2, .cancel = true },
+	{ "paths-2", { "e", "" }, LINES(2), .opened = true },
+	{ "paths-2-cancel", { "a", "" }, LINES(2), .opened = true, .cancel = true },
+	{ "paths-2-verb", { "v", "" }, LINES(2), .opened = true },
+	{ "paths-2-close", { "", "" }, LINES(2), .opened = true, .own = true, .close = 1 },
+	{ "paths-2-proof", { "a", "" }, LINES(2), .own = true },
+	{ "paths-2-cross", { "a", "" }, LINES(2), .opened = true, .cross = true },
+	/* Too many states: all that are so many events away from an OPEN link. */
+	{ "paths-2-mtu", { "a", "" }, LINES(2), .opened = true, .shorter = true, .levels = 14 },
+	{ "paths-2-window", { "aa", "" }, LINES(2), .opened = true, .window = 2, .levels = 14 },
+	{ "paths-3", { "a", "" }, LINES(3), .opened = true, .levels = 14 },
 	{ NULL }
 };
 
@@ -69,6 +81,10 @@ const struct m_scenario m_more[] = {
 	{ "swap-cancel", { "s", "s" }, COMMON, .cancel = true },
 	{ "swap-crash", { "s", "s" }, COMMON, .crash = 1 },
 	{ "verb-swap", { "vs", "s" }, .cap = 2, .slices = 1, .conflict = 1 },
+	{ "paths-2-avoid", { "a", "" }, LINES(2), .opened = true, .avoid = true },
+	{ "paths-2-back", { "a", "" }, LINES(2), .opened = true, .choose = true, .vc = 1 },
+	{ "paths-2-carrier", { "a", "" }, LINES(2), .opened = true, .carrier = 1 },
+	{ "paths-2-crash", { "e", "" }, LINES(2), .opened = true, .own = true, .crash = 1 },
 	{ "window-three", { "aaa", "" }, COMMON, .window = 3 },
 	{ "window-kill", { "aa", "" }, COMMON, .window = 2, .kill = 1 },
 	{ "window-verb", { "ava", "" }, COMMON, .window = 2, .conflict = 1 },

@@ -192,7 +192,7 @@ static void report(struct search *s, u32 n, u16 act, const char *what, u8 id,
 	s->r.violated = true;
 	len = way_to(s, n, &acts, act);
 	fprintf(s->out, "VIOLATION in %s%s: %s\nafter %u steps:\n", s->sc->name,
-		m_weather_name(weather), m_words(what, id), len);
+		m_weather_name(s->sc, weather), m_words(what, id), len);
 	m_tell(s->sc, acts, len, more, weather, s->out);
 	free(acts);
 }
@@ -254,7 +254,7 @@ void m_prove(struct m_world *w, FILE *out)
 			prove_step(w, M_ACT(M_MTU, who, 0), out);
 		}
 	prove_from(w, w->ntx + 1, out);
-	narrow = w->end[A].narrow || w->end[B].narrow;
+	narrow = w->end[A].narrow || w->end[B].narrow || w->sc->shorter;
 	/* A half that waited for one. */
 	for (who = A; who <= B; who++) {
 		first = m_half_of(w, who);
@@ -276,28 +276,101 @@ void m_prove(struct m_world *w, FILE *out)
 			prove_step(w, posts[i][j], out);
 		prove_from(w, first, out);
 	}
+	if (w->sc->lines && !w->why)
+		m_check_paths(w);
+}
+
+#define STAYS	8	/* SYNCs of each end that change nothing */
+
+static bool none_open(const struct m_world *w)
+{
+	unsigned int who;
+
+	for (who = A; who <= B; who++)
+		if (w->end[who].tag && w->end[who].link.state == OAE_OPEN)
+			return false;
+	return true;
+}
+
+/* Both ends ask, and are not heard. */
+static void ask_in_vain(struct m_world *w, FILE *out)
+{
+	unsigned int i, to;
+
+	for (i = 0; i < 2 * STAYS && !w->why && none_open(w); i++) {
+		if (!w->end[i & 1].tag)
+			continue;
+		prove_step(w, M_ACT(M_AGAIN, i & 1, 0), out);
+		while (!w->why && (w->to[A].n || w->to[B].n)) {
+			to = w->to[B].n ? B : A;
+			prove_step(w, M_ACT(m_carries(w, to, &w->to[to].f[0]) ?
+					    M_DELIVER : M_LOSE, to, 0), out);
+		}
+		m_reduce(w);
+	}
+}
+
+/*
+ * What was heard while a line was still whole may be named once, so each end may come up
+ * once more. But not again and again.
+ */
+static void stays_down(struct m_world *w, FILE *out)
+{
+	unsigned int up;
+
+	for (up = 0; up <= 2 && !w->why; up++) {
+		ask_in_vain(w, out);
+		if (none_open(w))
+			return;
+		prove_from(w, w->ntx + 1, out);
+	}
+	m_fail(w, 0, "4.14: up again and again, and no line is whole");
+}
+
+/* No line is whole, and both ends are down. Then one is whole, whichever. */
+static void prove_down(struct m_world *w, FILE *out)
+{
+	static struct m_world down;
+	unsigned int line;
+
+	stays_down(w, out);
+	down = *w;
+	for (line = 0; line < w->sc->lines && !w->why; line++) {
+		*w = down;
+		/* Ends that have forgotten the link find each other by its own line. */
+		if (line && !m_path_known(w, line))
+			continue;
+		w->weather = m_mended(line);
+		prove_from(w, w->ntx + 1, out);
+		if (!w->why)
+			m_check_end(w);
+		if (!w->why)
+			m_prove(w, out);
+	}
 }
 
 /* It is quiet, in this weather. */
 static void at_end(struct search *s, const struct m_world *w, u32 n)
 {
+	bool down = m_none_whole(w);
 	static struct m_world v;
 
 	s->r.ends++;
 	*fair_of(s, n, w->weather) = END;
 	v = *w;
-	m_check_end(&v);
+	if (!down)
+		m_check_end(&v);
 	if (v.why) {
 		report(s, n, 0xffff, v.why, v.why_id, w->weather, 0);
 		return;
 	}
-	m_prove(&v, NULL);
+	(down ? prove_down : m_prove)(&v, NULL);
 	if (!v.why)
 		return;
 	report(s, n, 0xffff, v.why, v.why_id, w->weather, 0);
 	fprintf(s->out, "      what is posted then (ltags have other names):\n");
 	v = *w;
-	m_prove(&v, s->out);
+	(down ? prove_down : m_prove)(&v, s->out);
 }
 
 static bool intact(const struct m_world *w)

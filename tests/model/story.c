@@ -65,6 +65,8 @@ const char *m_frame_name(const struct m_frame *f, unsigned int to, char *buf,
 			      f->reply - (f->kind != OAE_SWAP));
 	if (f->reason)
 		n += snprintf(buf + n, len - n, " %s", reason_name(f->reason));
+	if (f->line)
+		n += snprintf(buf + n, len - n, " by line %u", f->line);
 	snprintf(buf + n, len - n, "%s%s%s%s%s",
 		 f->flags & OAE_F_VIA ? " VIA" : "",
 		 f->flags & OAE_F_EXPRESS ? " EXPRESS" : "",
@@ -107,6 +109,12 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		[M_WANT] = "wants the link",
 		[M_UNWANT] = "wants the link no more",
 		[M_HELLO] = "hears a gateway", [M_LEAVE] = "loses its gateway",
+		[M_PATH_LOOK] = "finds that there may be a path",
+		[M_PATH_PROBED] = "hears a probe",
+		[M_PATH_ANSWERED] = "hears that its probe is answered",
+		[M_PATH_SILENT] = "has had no answer to two probes",
+		[M_PATH_BACK] = "goes to the path that it prefers",
+		[M_CARRIER] = "has its port plugged in or out",
 	};
 	unsigned int who = M_ACT_END(act), arg = M_ACT_ARG(act), what;
 	char text[160];
@@ -135,6 +143,13 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 	case M_POST_VERB:
 		snprintf(buf, len, "%c %s: #%u", 'A' + who, names[what],
 			 w->ntx + 1);
+		break;
+	case M_PATH_LOOK:
+	case M_PATH_PROBED:
+	case M_PATH_ANSWERED:
+	case M_PATH_SILENT:
+	case M_CARRIER:
+		snprintf(buf, len, "%c %s, line %u", 'A' + who, names[what], arg);
 		break;
 	case M_CANCEL:
 		snprintf(buf, len, "%c cancels #%u", 'A' + who, arg);
@@ -210,6 +225,17 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 			      e->way.via ? "through the gateway" : "direct",
 			      e->way.lost || m_way_late(l) ? " (lost)" : "",
 			      e->way.asked);
+	for (i = 0; e->path.begun && i < M_LINES; i++) {
+		const struct oae_path *p = &e->path.ps.path[i];
+
+		if (p->there)
+			n += snprintf(buf + n, len - n, ", line %u%s%s%s%s heard %s",
+				      e->path.line[i], p->up ? "" : " unplugged",
+				      p->proven ? "" : " unproven",
+				      e->path.ps.used == i ? " used" : "",
+				      e->path.ps.avoid == i ? " avoided" : "",
+				      ltag_name('a' + !who, p->heard, peer));
+	}
 	snprintf(buf + n, len - n, "%s%s%s%s",
 		 oae_link_all_confirmed(l) ? "" : ", not confirmed",
 		 l->await_done ? ", wants DONE" : "",
@@ -315,7 +341,7 @@ void m_tell(const struct m_scenario *sc, const u16 *acts, unsigned int n,
 			return;
 		if (i == n)
 			fprintf(out, "      from here in fair weather%s:\n",
-				m_weather_name(weather));
+				m_weather_name(sc, weather));
 		m_random_from(1000);
 		m_step(&w, next);
 		if (w.why) {

@@ -2,87 +2,11 @@
 /*
  * Two ways between the ends (4.8): direct, and through a gateway. Each end's port
  * has the record of its gateway, and each tag that of its way; the rules that
- * change them are those of modoae/link/way.c.
- *
- * Nothing in a state says which way carries frames. Any frame may be lost, so all
- * that a way may do to a frame is explored. But from each state the ends must find
- * back in every weather: whichever way carries frames from now on, and be it the
- * other one in one direction only.
+ * change them are those of modoae/link/way.c. From each state the ends must find back
+ * whichever way carries frames from now on, and be it the other one in one direction
+ * only (weather.c).
  */
 #include "model.h"
-
-/* To which end, and through the gateway or not. */
-#define CARRIES(to, via)	(1 << ((to) + 2 * (via)))
-#define DIRECT			(CARRIES(A, 0) | CARRIES(B, 0))
-#define VIA			(CARRIES(A, 1) | CARRIES(B, 1))
-
-static const struct {
-	u8 carries;
-	const char *name;
-} weathers[] = {
-	{ DIRECT | VIA, "" },
-	{ DIRECT | VIA, ", both ways" },
-	{ DIRECT, ", the direct way alone" },
-	{ VIA, ", the gateway alone" },
-	{ DIRECT | CARRIES(A, 1), ", and the gateway to A only" },
-	{ DIRECT | CARRIES(B, 1), ", and the gateway to B only" },
-	{ VIA | CARRIES(A, 0), ", and the direct way to A only" },
-	{ VIA | CARRIES(B, 0), ", and the direct way to B only" },
-};
-
-/**
- * m_weathers() - which kinds of fair weather there are
- * @sc: the scenario
- * @first: set to the first of them; 0, where there is one way only, is that in which
- *	all else happens, too
- *
- * Return: how many there are.
- */
-unsigned int m_weathers(const struct m_scenario *sc, unsigned int *first)
-{
-	*first = sc->ways;
-	return sc->ways ? sizeof(weathers) / sizeof(weathers[0]) - 1 : 1;
-}
-
-/**
- * m_weather_name() - which ways carry frames, to be said behind "fair weather"
- * @weather: which one
- *
- * Return: the words.
- */
-const char *m_weather_name(unsigned int weather)
-{
-	return weathers[weather].name;
-}
-
-/**
- * m_carries() - does what is sent to an end arrive, in this weather?
- * @w: the world
- * @to: the end
- * @flags: of the frame, OAE_F_VIA or not
- *
- * Return: true if it does.
- */
-bool m_carries(const struct m_world *w, unsigned int to, u8 flags)
-{
-	return weathers[w->weather].carries & CARRIES(to, !!(flags & OAE_F_VIA));
-}
-
-/**
- * m_wire_full() - is there no room for a frame on its way to an end?
- * @w: the world
- * @to: the end
- *
- * In fair weather there is room for more, lest it be none.
- *
- * Return: true if it is lost.
- */
-bool m_wire_full(const struct m_world *w, unsigned int to)
-{
-	if (w->weather)
-		return w->to[to].n >= M_CAP;
-	return w->to[to].n + (w->sc->ways ? w->to[!to].n : 0) >= w->sc->cap;
-}
 
 /* --- the gateway --- */
 

@@ -37,6 +37,7 @@ void m_fix(struct m_world *w)
 	unsigned int i, k;
 
 	wide.window = w->sc->window ? w->sc->window : 1;
+	wide.paths = w->sc->lines;
 	for (i = A; i <= B; i++) {
 		struct m_end *e = &w->end[i];
 
@@ -65,8 +66,10 @@ void m_link_init(struct m_world *w, unsigned int who)
 
 	e->who = who;
 	memset(&e->way, 0, sizeof(e->way));
+	memset(&e->path, 0, sizeof(e->path));
 	wide.window = w->sc->window ? w->sc->window : 1;
-	oae_link_init(&e->link, e->single ? &cfg : &wide, 0, m_mtu(e), w->sc->start);
+	wide.paths = w->sc->lines;
+	oae_link_init(&e->link, e->single ? &cfg : &wide, w->sc->vc, m_mtu(e), w->sc->start);
 	oae_link_rank(&e->link, who == B);
 }
 
@@ -97,6 +100,7 @@ void m_init(struct m_world *w, const struct m_scenario *sc)
 	w->leave = sc->leave;
 	w->refuse = sc->refuse;
 	w->shrink = sc->narrow;
+	w->carrier = sc->carrier;
 	m_link_init(w, A);
 	m_link_init(w, B);
 	if (sc->ways) {
@@ -119,7 +123,7 @@ void m_to_wire(struct m_world *w, unsigned int to, const struct m_frame *f)
 	if (m_story)
 		fprintf(m_story, "      %c sends %s\n", 'A' + !to,
 			m_frame_name(f, to, text, sizeof(text)));
-	if (!m_carries(w, to, f->flags)) {
+	if (!m_carries(w, to, f)) {
 		if (m_story)
 			fprintf(m_story, "      ... where nothing comes through\n");
 		return;
@@ -186,9 +190,10 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 }
 
 /* What is sent, as it is kept while in flight. */
-static void send_frame(struct m_world *w, unsigned int who,
-		       const struct oae_frame *f, u8 piece, u8 reply)
+static void send_frame(const struct h_event *ev, const struct oae_frame *f, u8 piece, u8 reply)
 {
+	struct m_world *w = ev->world;
+	unsigned int who = ev->end->who;
 	struct m_frame m;
 
 	if (w->sc->ways)
@@ -223,7 +228,10 @@ static void send_frame(struct m_world *w, unsigned int who,
 	} else if (f->opcode == OAE_REFUSE && f->reason == OAE_R_GAP) {
 		m.gap = f->gap_map;
 	}
-	m_to_wire(w, !who, &m);
+	if (w->sc->lines)
+		m_path_send(w, &w->end[who], ev, &m);
+	else
+		m_to_wire(w, !who, &m);
 }
 
 /* --- an end ---------------------------------------------------------------------- */
@@ -305,17 +313,15 @@ u16 h_compute(struct h_event *ev, u16 *reply)
 void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 {
 	const struct m_tx *tx = (const struct m_tx *)htx;
-	struct m_world *w = ev->world;
-	u8 who = ev->end->who;
 
 	if (f->opcode == OAE_OFFER) {
-		send_frame(w, who, f, tx ? M_PIECE(id, tx->n) : 0, 0);
+		send_frame(ev, f, tx ? M_PIECE(id, tx->n) : 0, 0);
 	} else if (f->opcode == OAE_REFLECT && f->kind == OAE_VERB) {
 		if (f->length != OAE_REFLECT_LEN + M_ANSWER)
 			h_fail(ev, 0, "REFLECT with too much or too little behind it");
-		send_frame(w, who, f, 0, 1 + here(ev)->answer[h_lane(f->seq)]);
+		send_frame(ev, f, 0, 1 + here(ev)->answer[h_lane(f->seq)]);
 	} else {
-		send_frame(w, who, f, 0, id);
+		send_frame(ev, f, 0, id);
 	}
 }
 
@@ -417,6 +423,8 @@ struct h_event m_event(struct m_world *w, unsigned int who,
 
 	if (a)
 		h_begin(&ev);
+	if (a && w->sc->lines)
+		m_path_event(&w->end[who]);
 	if (!w->sc->ways)
 		return ev;
 	if (a && w->end[who].tag && m_way_refresh(&w->end[who], a))
@@ -430,10 +438,14 @@ struct h_event m_event(struct m_world *w, unsigned int who,
  * @w: the world
  * @who: which end
  * @flags: OAE_F_VIA if it is for a frame that came through the gateway
+ * @line: that gives the link its name
  */
-void m_make_tag(struct m_world *w, unsigned int who, u8 flags)
+void m_make_tag(struct m_world *w, unsigned int who, u8 flags, unsigned int line)
 {
 	m_link_init(w, who);
+	w->end[who].path.line[OAE_PATH_OWN] = line;
+	if (w->sc->lines)
+		w->end[who].link.mtu = m_line_mtu(w, &w->end[who], line);
 	if (w->sc->ways)
 		m_way_begin(&w->end[who], flags & OAE_F_VIA);
 	w->end[who].tag = true;

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Two or three lines between the ends, and what the shell does to have a link go by
+ * them (4.14; modoae/tag/path.c): the rules are those of modoae/link/path.c. A path of
+ * either end is a line. Line 0 gives the link its name; by which index a path is known,
+ * which is proven and which is in use is what oae_path_*() says.
+ *
+ * PATH frames are not in flight: they do nothing but to make a path proven, good or
+ * silent. That a probe has come, that it was answered, and that two were not, are
+ * events, which may be at any time at which they may be at all. A probe is of two ends
+ * that have the same pair of incarnations, and that call the link by the same line.
+ *
+ * Times are left out: a path that has failed may be taken again at once, or never. So
+ * are paths that are forgotten since they were silent for long, and an end's second
+ * link, by the name of another line: what would make one is dropped.
+ */
+#include "model.h"
+
+#define NONE	OAE_PATHS_MAX
+
+/**
+ * m_line_mtu() - what an end's port carries by a line
+ * @w: the world
+ * @e: the end
+ * @line: the line
+ *
+ * Return: bytes behind the Ethernet header.
+ */
+u16 m_line_mtu(const struct m_world *w, const struct m_end *e, unsigned int line)
+{
+	return line && w->sc->shorter ? M_MTU_NARROW : m_mtu(e);
+}
+
+static bool port_up(const struct m_end *e, unsigned int line)
+{
+	return !(e->unplugged >> line & 1);
+}
+
+/* The index of the path by a line. */
+static unsigned int path_by(const struct m_end *e, unsigned int line)
+{
+	const struct m_path_end *pe = &e->path;
+	unsigned int i;
+
+	if (!pe->begun)
+		return line == pe->line[OAE_PATH_OWN] ? OAE_PATH_OWN : NONE;
+	for (i = 0; i < M_LINES; i++)
+		if (pe->ps.path[i].there && pe->line[i] == line)
+			return i;
+	return NONE;
+}
+
+static void begin(const struct m_world *w, struct m_end *e)
+{
+	struct m_path_end *pe = &e->path;
+	unsigned int line = pe->line[OAE_PATH_OWN];
+
+	if (pe->begun)
+		return;
+	pe->begun = true;
+	oae_paths_init(&pe->ps, &e->link, m_line_mtu(w, e, line), port_up(e, line), M_NOW);
+}
+
+static unsigned int add(const struct m_world *w, struct m_end *e, unsigned int line)
+{
+	struct m_path_end *pe = &e->path;
+	int i;
+
+	begin(w, e);
+	i = oae_path_add(&pe->ps, m_line_mtu(w, e, line), port_up(e, line));
+	if (i < 0 || i >= M_LINES)
+		return NONE;
+	pe->line[i] = line;
+	return i;
+}
+
+static void set_mtu(struct m_end *e, unsigned int i, struct oae_actions *a)
+{
+	oae_link_set_mtu(&e->link, e->path.ps.path[i].mtu, M_NOW, a);
+}
+
+/* Another path is in use. The frames so far are of the link before that. */
+static void turned(struct m_end *e, struct h_event *ev)
+{
+	if (m_story)
+		fprintf(m_story, "      %c uses line %u\n", 'A' + e->who,
+			m_path_line(e));
+	h_ops(ev);
+	if (e->tag)
+		set_mtu(e, e->path.ps.used, ev->a);
+}
+
+/**
+ * m_cookie() - the cookie of an end without a tag for its peer's ltag, by a line
+ * @src: the ltag
+ * @line: the line
+ *
+ * Return: the cookie.
+ */
+u32 m_cookie(u32 src, unsigned int line)
+{
+	return M_COOKIE | line << 29 | src;
+}
+
+/**
+ * m_path_line() - the line that an end's own frames go by
+ * @e: the end, with a tag
+ *
+ * Return: which one.
+ */
+unsigned int m_path_line(const struct m_end *e)
+{
+	return e->path.line[e->path.begun ? e->path.ps.used : OAE_PATH_OWN];
+}
+
+/**
+ * m_path_event() - an event begins
+ * @e: the end
+ */
+void m_path_event(struct m_end *e)
+{
+	e->path.back = -1;
+	e->path.before = e->tag ? oae_link_state(&e->link) : OAE_CLOSED;
+	e->path.over = false;
+}
+
+/**
+ * m_path_is() - does a line lead to an end's tag?
+ * @e: the end
+ * @line: the line that a frame has come by
+ *
+ * Return: false if the frame is one for admission (4.6).
+ */
+bool m_path_is(const struct m_end *e, unsigned int line)
+{
+	return e->tag && path_by(e, line) != NONE;
+}
+
+/**
+ * m_path_before() - a frame has come, and the link is about to take it
+ * @e: the end; the line leads to its tag
+ * @ev: the event
+ * @line: the line that the frame has come by
+ *
+ * Return: false: drop the frame.
+ */
+bool m_path_before(struct m_end *e, struct h_event *ev, unsigned int line)
+{
+	struct m_path_end *pe = &e->path;
+	unsigned int i = path_by(e, line);
+	enum oae_path_verdict verdict;
+
+	if (!pe->begun)
+		return true;
+	verdict = oae_path_heard(&pe->ps, i, &e->link, ev->f);
+	if (verdict == OAE_PATH_GIVE_UP)
+		oae_path_del(&pe->ps, i);
+	if (verdict != OAE_PATH_TAKE) {
+		if (m_story)
+			fprintf(m_story, "      ... which %c does not believe\n", 'A' + e->who);
+		return false;
+	}
+	pe->back = i;
+	if (pe->before < OAE_OPEN && ev->f->dst_ltag)
+		set_mtu(e, i, ev->a);
+	return true;
+}
+
+/**
+ * m_path_after() - the link has taken a frame
+ * @e: the end
+ * @ev: the event
+ */
+void m_path_after(struct m_end *e, struct h_event *ev)
+{
+	struct m_path_end *pe = &e->path;
+
+	if (pe->begun && oae_path_stepped(&pe->ps, pe->back, &e->link, ev->f, pe->before,
+					  M_NOW))
+		turned(e, ev);
+}
+
+/**
+ * m_path_over() - the link's part of an event is over: now its frames go out
+ * @e: the end
+ */
+void m_path_over(struct m_end *e)
+{
+	struct m_path_end *pe = &e->path;
+
+	if (!e->tag || !pe->begun || pe->over)
+		return;
+	pe->over = true;
+	oae_paths_pair(&pe->ps, &e->link);
+	if (pe->before >= OAE_OPEN && oae_link_state(&e->link) < OAE_OPEN)
+		oae_paths_froze(&pe->ps, &e->link);
+}
+
+static void put(struct m_world *w, struct m_end *e, struct m_frame *f, unsigned int line)
+{
+	f->line = line;
+	if (!port_up(e, line))
+		return;
+	/* The port does not take it. */
+	if (f->opcode == OAE_OFFER && f->piece &&
+	    M_LEN / M_PIECE_N(f->piece) + OAE_HDR_LEN > m_line_mtu(w, e, line))
+		return;
+	m_to_wire(w, !e->who, f);
+}
+
+/**
+ * m_path_send() - a frame goes out, by whichever lines
+ * @w: the world
+ * @e: from which end
+ * @ev: the event
+ * @m: the frame
+ */
+void m_path_send(struct m_world *w, struct m_end *e, const struct h_event *ev,
+		 const struct m_frame *m)
+{
+	const struct m_path_end *pe = &e->path;
+	const struct oae_paths *ps = &pe->ps;
+	struct m_frame f = *m;
+	unsigned int to, i;
+
+	if (!pe->begun) {
+		put(w, e, &f, pe->line[OAE_PATH_OWN]);
+		return;
+	}
+	m_path_over(e);
+	to = oae_paths_out(ps, &e->link, m->opcode, ev->f ? pe->back : -1, pe->before);
+	for (i = 0; i < M_LINES; i++) {
+		if (!(to & 1U << i) || !ps->path[i].there)
+			continue;
+		f = *m;
+		if (m->opcode == OAE_SYNC) {
+			f.dst = oae_path_names(ps, i, &e->link);
+			if (i != OAE_PATH_OWN || ps->used != OAE_PATH_OWN)
+				f.mtu = ps->path[i].mtu;
+		}
+		put(w, e, &f, pe->line[i]);
+	}
+}
+
+/* --- what happens to paths --- */
+
+/* Has the peer's probe, whenever it was sent, the proof that this end wants? */
+static bool probes(const struct m_world *w, unsigned int who)
+{
+	const struct m_end *e = &w->end[who], *p = &w->end[!who];
+
+	return e->tag && p->tag && oae_link_takes_paths(&e->link) &&
+	       e->link.inc == p->link.peer_inc && e->link.peer_inc == p->link.inc &&
+	       e->path.line[OAE_PATH_OWN] == p->path.line[OAE_PATH_OWN];
+}
+
+static bool may_answer(const struct m_world *w, unsigned int who, unsigned int line,
+		       const struct oae_path *path, unsigned int i)
+{
+	const struct m_end *p = &w->end[!who];
+	unsigned int its = path_by(p, line);
+
+	return probes(w, who) && oae_path_due(&w->end[who].path.ps, i, &w->end[who].link, M_NOW) &&
+	       p->path.begun && its != NONE && p->path.ps.path[its].proven && port_up(p, line) &&
+	       !(path->proven && path->good && path->rtt);
+}
+
+/**
+ * m_path_known() - is a line proven at both ends, and for both of them?
+ * @w: the world
+ * @line: which one
+ *
+ * Return: true if so.
+ */
+bool m_path_known(const struct m_world *w, unsigned int line)
+{
+	const struct m_end *a = &w->end[A], *b = &w->end[B];
+	unsigned int i = path_by(a, line), j = path_by(b, line);
+
+	return a->tag && b->tag && a->path.begun && b->path.begun && i != NONE && j != NONE &&
+	       a->path.ps.path[i].proven && b->path.ps.path[j].proven &&
+	       a->link.inc == b->link.peer_inc && b->link.inc == a->link.peer_inc;
+}
+
+/**
+ * m_path_may() - may this happen to a path?
+ * @w: the world
+ * @who: at which end
+ * @what: the event
+ * @line: the line
+ *
+ * Return: true if so, and if it makes a difference.
+ */
+bool m_path_may(const struct m_world *w, unsigned int who, enum m_what what,
+		unsigned int line)
+{
+	const struct m_end *e = &w->end[who];
+	unsigned int i = path_by(e, line);
+	const struct oae_path *path = e->path.begun && i != NONE ? &e->path.ps.path[i] : NULL;
+	struct oae_paths ps;
+
+	switch (what) {
+	case M_PATH_LOOK:
+		return e->tag && i == NONE && oae_link_takes_paths(&e->link);
+	case M_PATH_PROBED:
+		return port_up(e, line) && probes(w, who) && (i == NONE || (path && !path->proven));
+	case M_PATH_ANSWERED:
+		return path && may_answer(w, who, line, path, i);
+	case M_PATH_SILENT:
+		return path && path->good &&
+		       oae_link_takes_paths(&e->link) &&
+		       oae_path_due(&e->path.ps, i, &e->link, M_NOW);
+	case M_PATH_BACK:
+		if (!e->tag || !e->path.begun)
+			return false;
+		ps = e->path.ps;
+		return oae_paths_back(&ps, &e->link, M_NOW);
+	default:
+		return false;
+	}
+}
+
+/**
+ * m_path_learn() - something is learned of a path
+ * @w: the world
+ * @who: at which end
+ * @what: the event; not M_PATH_BACK
+ * @line: the line
+ */
+void m_path_learn(struct m_world *w, unsigned int who, enum m_what what, unsigned int line)
+{
+	struct m_end *e = &w->end[who];
+	struct oae_paths *ps = &e->path.ps;
+	unsigned int i = path_by(e, line), n;
+
+	if (what == M_PATH_LOOK) {
+		add(w, e, line);
+		return;
+	}
+	if (what == M_PATH_PROBED) {
+		begin(w, e);
+		if (i == NONE)
+			i = add(w, e, line);
+		ps->path[i].proven = true;
+		return;
+	}
+	/* The third probe finds the first two unanswered. */
+	for (n = 0; n < (what == M_PATH_SILENT ? 3 : 1); n++)
+		oae_path_probed(ps, i, 1, M_NOW);
+	if (what == M_PATH_ANSWERED)
+		oae_path_answered(ps, i, 1, M_NOW);
+}
+
+/**
+ * m_path_back() - the senior goes back to the path that it prefers
+ * @e: the end
+ * @ev: the event
+ */
+void m_path_back(struct m_end *e, struct h_event *ev)
+{
+	if (!oae_paths_back(&e->path.ps, &e->link, M_NOW))
+		return;
+	turned(e, ev);
+	oae_link_speak(&e->link, ev->a);
+}
+
+/**
+ * m_path_carrier() - a carrier comes or goes
+ * @e: the end
+ * @ev: the event
+ * @line: of which line
+ */
+void m_path_carrier(struct m_end *e, struct h_event *ev, unsigned int line)
+{
+	struct m_path_end *pe = &e->path;
+	unsigned int i = path_by(e, line);
+	struct oae_path *path = &pe->ps.path[i];
+	bool up = !port_up(e, line);
+
+	e->unplugged ^= 1 << line;
+	if (!e->tag || i == NONE)
+		return;
+	if (pe->begun) {
+		path->up = up;
+		path->probed_at = 0;
+		if (!up && pe->ps.used != i)
+			return;
+		if (!up)
+			oae_path_failed(&pe->ps, i, &e->link, M_NOW);
+	}
+	if (up)
+		oae_link_port_up(&e->link, M_NOW, ev->a);
+	else
+		oae_link_port_down(&e->link, M_NOW, ev->a);
+	h_ops(ev);
+	if (pe->begun && pe->ps.used != OAE_PATH_OWN)
+		set_mtu(e, pe->ps.used, ev->a);
+}
+
+/**
+ * m_path_crashed() - the peer crashes: its cookies are good for nothing
+ * @e: the end that has them
+ */
+void m_path_crashed(struct m_end *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < M_LINES; i++)
+		if (e->path.ps.path[i].heard & M_COOKIE)
+			e->path.ps.path[i].heard = M_NOBODY;
+}
+
+/* --- states --- */
+
+/* An ltag that is not the peer's any more will never be. */
+static u32 reduce_heard(const struct m_world *w, unsigned int who, u32 heard)
+{
+	const struct m_end *e = &w->end[who], *p = &w->end[!who];
+
+	if (!heard || (heard & M_COOKIE ? (heard & M_LTAG) == e->link.ltag :
+				       p->tag && heard == p->link.ltag))
+		return heard;
+	/* Where paths differ in length, a SYNC that names any ltag says something. */
+	return w->sc->shorter ? M_NOBODY : 0;
+}
+
+/**
+ * m_path_reduce() - leave out of an end's paths what no rule looks at
+ * @w: the world
+ * @who: the end
+ */
+void m_path_reduce(struct m_world *w, unsigned int who)
+{
+	struct m_end *e = &w->end[who];
+	struct oae_paths *ps = &e->path.ps;
+	unsigned int i;
+
+	e->path.back = -1;
+	e->path.before = OAE_CLOSED;
+	e->path.over = true;
+	if (!w->sc->avoid) {
+		ps->avoid = OAE_PATHS_MAX;
+		ps->fruitless = 0;
+		ps->resolved = OAE_PATH_OWN;
+		ps->moved = e->link.tx + e->link.rx - 1;
+		e->link.syncs = w->sc->cross ? e->link.syncs : 2;
+	}
+	if (!oae_frozen(&e->link))
+		e->link.syncs = 2;
+	for (i = 0; i < M_LINES; i++) {
+		struct oae_path *path = &ps->path[i];
+
+		if (!path->there) {
+			memset(path, 0, sizeof(*path));
+			if (i)
+				e->path.line[i] = 0;
+			continue;
+		}
+		path->missed = 0;
+		path->nonce = 0;
+		path->probed_at = 0;
+		path->rtt = !!path->rtt;
+		path->wait = 0;
+		path->not_before = 0;
+		path->used_at = 0;
+		path->heard = reduce_heard(w, who, path->heard);
+		/* It is looked at only to choose another one. */
+		if (!w->sc->choose) {
+			path->good = true;
+			path->rtt = 1;
+		}
+	}
+}
+
+/**
+ * m_path_reduce_frame() - leave out of a frame that does nothing to a link what does
+ *	nothing to its paths
+ * @w: the world
+ * @to: the end that it goes to
+ * @f: SYNC_ACK or SYNC_CHK that does not name the end's ltag
+ *
+ * It still says which ltag was last heard by its line.
+ */
+void m_path_reduce_frame(const struct m_world *w, unsigned int to, struct m_frame *f)
+{
+	const struct m_end *p = &w->end[!to];
+	bool now = p->tag && f->src == p->link.ltag;
+
+	*f = (struct m_frame){
+		.opcode = OAE_SYNC_CHK, .src = now ? f->src : M_NOBODY, .dst = M_NOBODY,
+		.inc = f->inc, .line = f->line,
+	};
+}
+
+/* --- what 4.14 promises --- */
+
+/**
+ * m_check_path() - what must be so after every event
+ * @w: the world
+ * @who: of which end, with a tag
+ */
+void m_check_path(struct m_world *w, unsigned int who)
+{
+	const struct m_end *e = &w->end[who];
+	const struct oae_path *used = &e->path.ps.path[e->path.ps.used];
+
+	if (!e->path.begun)
+		return;
+	if (!used->there)
+		m_fail(w, 0, "4.14: the path in use is not there");
+	if (e->link.state == OAE_OPEN && e->link.mtu != used->mtu)
+		m_fail(w, 0, "4.14: an OPEN link does not know what its path carries");
+}
+
+/**
+ * m_check_paths() - what must be so when both ends have said something
+ * @w: the world, quiet
+ */
+void m_check_paths(struct m_world *w)
+{
+	unsigned int a = m_path_line(&w->end[A]), b = m_path_line(&w->end[B]);
+
+	if (a != b)
+		m_fail(w, 0, "4.14: the two ends use different lines");
+	else if (!m_line_whole(w, a))
+		m_fail(w, 0, "4.14: the two ends use a line that is not whole");
+}
