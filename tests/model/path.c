@@ -11,8 +11,9 @@
  * that have the same pair of incarnations, and that call the link by the same line.
  *
  * Times are left out: a path that has failed may be taken again at once, or never. So
- * are paths that are forgotten since they were silent for long, and an end's second
- * link, by the name of another line: what would make one is dropped.
+ * are paths that are forgotten since they were silent for long, probes while the link is
+ * frozen, and what comes from elsewhere than a path in use and is for admission then: it
+ * is dropped.
  */
 #include "model.h"
 
@@ -148,14 +149,10 @@ bool m_path_before(struct m_end *e, struct h_event *ev, unsigned int line)
 {
 	struct m_path_end *pe = &e->path;
 	unsigned int i = path_by(e, line);
-	enum oae_path_verdict verdict;
 
 	if (!pe->begun)
 		return true;
-	verdict = oae_path_heard(&pe->ps, i, &e->link, ev->f);
-	if (verdict == OAE_PATH_GIVE_UP)
-		oae_path_del(&pe->ps, i);
-	if (verdict != OAE_PATH_TAKE) {
+	if (!oae_path_heard(&pe->ps, i, &e->link, ev->f)) {
 		if (m_story)
 			fprintf(m_story, "      ... which %c does not believe\n", 'A' + e->who);
 		return false;
