@@ -29,7 +29,7 @@ static struct oae_tag *target_open(struct oae_node *node,
 		err = oae_addr_resolve(node, addr, &port, mac);
 		if (err)
 			return ERR_PTR(err);
-		tag = oae_tag_make(port, oae_kid(vc, mac), false, OAE_GFP_USER);
+		tag = oae_peer_tag(port, oae_kid(vc, mac));
 		oae_port_put(port);
 		if (IS_ERR(tag))
 			return tag;

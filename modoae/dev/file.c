@@ -163,8 +163,7 @@ static int file_attach(struct oae_file *f, const struct oae_attach *a)
 	if (IS_ERR(port))
 		return PTR_ERR(port);
 	do {
-		tag = oae_tag_make(port, oae_kid(a->vc, a->peer), false,
-				   OAE_GFP_USER);
+		tag = oae_peer_tag(port, oae_kid(a->vc, a->peer));
 		if (IS_ERR(tag)) {
 			err = PTR_ERR(tag);
 			break;

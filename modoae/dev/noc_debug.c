@@ -71,7 +71,7 @@ static void noc_set_tag(struct noc_file *nf, struct oae_tag *tag)
 		oae_tag_put(old);
 }
 
-/* The tag that was sent on last, with a reference, unless it is dead; or NULL. */
+/* The tag that was sent on last, with a reference, if it still has its link; or NULL. */
 static struct oae_tag *noc_last_tag(struct noc_file *nf)
 {
 	struct oae_tag *tag;
@@ -81,7 +81,7 @@ static struct oae_tag *noc_last_tag(struct noc_file *nf)
 	if (tag)
 		refcount_inc(&tag->ref);
 	spin_unlock(&nf->lock);
-	if (!tag || !READ_ONCE(tag->dead))
+	if (!tag || !(READ_ONCE(tag->dead) || oae_link_closed(&tag->link)))
 		return tag;
 	oae_tag_put(tag);
 	return NULL;
@@ -115,7 +115,7 @@ static struct oae_tag *noc_tag(struct noc_file *nf)
 	err = oae_addr_resolve(node, &nf->target, &port, mac);
 	if (err)
 		return ERR_PTR(err);
-	tag = oae_tag_make(port, oae_kid(nf->vc, mac), false, OAE_GFP_USER);
+	tag = oae_peer_tag(port, oae_kid(nf->vc, mac));
 	oae_port_put(port);
 	if (!IS_ERR(tag))
 		noc_set_tag(nf, tag);

@@ -56,10 +56,10 @@ void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
 		if (oae_link_closed(&tag->link)) {
 			tag->used = !list_empty(&tag->files);
 			tag->accepted = ev.now;
+			tag->by_peer = true;
+			tag->unheard = true;
 		}
 		life_start(tag, &ev, sync->flags & OAE_F_VIA);
-		tag->by_peer = true;
-		tag->unheard = true;
 		oae_link_accept(&tag->link, sync, ev.now, &ev.a);
 	}
 	oae_run_log(tag, &ev, OAE_EV_FRAME, sync->opcode, sync->seq);

@@ -53,11 +53,10 @@ struct oae_path_wish {
  * struct oae_tag_paths - the paths of a tag; under tag->lock
  * @paths: which is in use, and what is known of each
  * @alias: where it leads; NULL for the own path, and those that are not there
- * @id: what the peer was heard to say that its id is; 0 nothing yet
  * @claimed: incarnation that somebody has shown from elsewhere who may be the peer, of
  *	which nothing was known then; 0 nobody
- * @was: the address of the own path's port that the peer knows; valid as long as that
- *	path is not proven
+ * @was: the address that the peer knows of the port of the path in use, as long as that is
+ *	not proven; zeros: it never was another one
  * @said: a set of those that were said to be lossy
  * @wish: what was said by hand
  * @turn: which of the places where the peer was heard is tried first
@@ -65,7 +64,6 @@ struct oae_path_wish {
 struct oae_tag_paths {
 	struct oae_paths paths;
 	struct oae_alias *alias[OAE_PATHS_MAX];
-	u64 id;
 	u64 claimed;
 	u8 was[ETH_ALEN];
 	u8 said;
@@ -211,6 +209,18 @@ static s8 path_wish_rank(const struct oae_tag *tag, const struct oae_port *port,
 	return wish ? wish->rank : OAE_PATH_NORMAL;
 }
 
+/* The path that makes way for another; at the worst that in use, if the link is frozen. */
+static unsigned int path_spare(const struct oae_tag *tag, bool heard)
+{
+	const struct oae_paths *ps = &tag->paths->paths;
+	unsigned int spare = oae_path_spare(ps, heard);
+
+	if (spare == OAE_PATHS_MAX && heard && ps->used != OAE_PATH_OWN &&
+	    oae_link_state(&tag->link) < OAE_OPEN)
+		return ps->used;
+	return spare;
+}
+
 /*
  * Add a path. @heard: its other end has just proven that it is the peer. Returns its
  * index; -ENOSPC there are as many as there may be; -EEXIST it is, or belongs to, another
@@ -218,7 +228,7 @@ static s8 path_wish_rank(const struct oae_tag *tag, const struct oae_port *port,
  */
 static int path_add(struct oae_tag *tag, struct oae_port *port, u64 kid, bool heard)
 {
-	unsigned int spare = oae_path_spare(&tag->paths->paths, heard);
+	unsigned int spare = path_spare(tag, heard);
 	struct oae_node *node = tag->node;
 	struct oae_alias *alias;
 	int i, err;
@@ -393,7 +403,7 @@ static void path_snapshot(struct oae_tag *tag, struct oae_run *ev, struct oae_pa
 	out->elsewhere = oae_path_elsewhere(tag);
 	out->any = true;
 	oae_kid_mac(path_kid(tag, ps->used), out->to_name);
-	if (ps->used == OAE_PATH_OWN && !ps->path[OAE_PATH_OWN].proven)
+	if (!ps->path[ps->used].proven && is_valid_ether_addr(tag->paths->was))
 		ether_addr_copy(out->from_name, tag->paths->was);
 	else
 		ether_addr_copy(out->from_name, path_port(tag, ps->used)->dev->dev_addr);
@@ -601,6 +611,8 @@ bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 			kfree_skb(ev->reply[i]);
 	}
 	if (send->frame.opcode == OAE_SYNC) {
+		if (!(out->proven & 1U << OAE_PATH_OWN))
+			send->frame.sync.peer_inc = 0;
 		send->frame.dst_ltag = out->heard[OAE_PATH_OWN];
 		if (out->elsewhere)
 			send->frame.sync.mtu = out->mtu[OAE_PATH_OWN];
@@ -653,13 +665,11 @@ static unsigned int path_neighbours(struct oae_tag *tag, struct oae_neigh_where 
 
 	oae_kid_mac(kid, mac);
 	id = oae_neigh_id(tag->node, port, mac);
-	if (id && tag->paths)
-		tag->paths->id = id;
-	if (id)
+	if (id) {
+		tag->peer_id = id;
 		return oae_neigh_others(tag->node, port, mac, where, max);
-	if (tag->paths && tag->paths->id)
-		return oae_neigh_of_id(tag->node, tag->paths->id, where, max);
-	return 0;
+	}
+	return tag->peer_id ? oae_neigh_of_id(tag->node, tag->peer_id, where, max) : 0;
 }
 
 /*
@@ -1069,6 +1079,7 @@ static bool path_move(struct oae_tag *tag, struct oae_run *ev)
 	struct oae_alias *to;
 	unsigned int i;
 	bool turned;
+	u16 mtu;
 
 	if (!tag->paths || tag->dead || oae_link_closed(&tag->link))
 		return false;
@@ -1088,10 +1099,10 @@ static bool path_move(struct oae_tag *tag, struct oae_run *ev)
 		oae_link_port_down(&tag->link, ev->now, &ev->a);
 	}
 	oae_run_apply(tag, ev);
-	if (tag->paths->paths.used == OAE_PATH_OWN) {
-		oae_link_set_mtu(&tag->link, oae_tag_way_begin(tag, false), ev->now, &ev->a);
-		ev->via = tag->way.via;
-	}
+	mtu = oae_tag_way_begin(tag, false);
+	ev->via = tag->way.via;
+	if (tag->paths->paths.used == OAE_PATH_OWN)
+		oae_link_set_mtu(&tag->link, mtu, ev->now, &ev->a);
 	return true;
 }
 
@@ -1290,12 +1301,12 @@ void oae_path_leave(struct oae_tag *tag)
 {
 	unsigned int i;
 
+	tag->peer_id = 0;
 	if (!tag->paths)
 		return;
 	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++)
 		path_alias_del(tag, i);
 	tag->paths->claimed = 0;
-	tag->paths->id = 0;
 }
 
 /**

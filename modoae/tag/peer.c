@@ -21,17 +21,11 @@ static struct oae_tag *peer_link_at(struct oae_port *port, u64 kid)
 	return tag && !oae_link_closed(&tag->link) ? tag : NULL;
 }
 
-/**
- * oae_peer_link() - find the link to a peer by an address that the link is not found by
- * @port: a port
- * @kid: channel and address: there is no tag for them
- *
- * Context: any but hard interrupts; under rcu_read_lock().
- *
- * Return: the tag, its link not CLOSED, valid in this RCU read-side critical section; or
+/*
+ * The link to a peer by an address that the link is not found by, its link not CLOSED; or
  * NULL: there is none, or paths are not taken here.
  */
-struct oae_tag *oae_peer_link(struct oae_port *port, u64 kid)
+static struct oae_tag *peer_link(struct oae_port *port, u64 kid)
 {
 	struct oae_neigh_where where[PEER_PLACES];
 	struct oae_node *node = port->node;
@@ -55,11 +49,38 @@ struct oae_tag *oae_peer_link(struct oae_port *port, u64 kid)
 }
 
 /**
+ * oae_peer_tag() - find the tag for a peer, or make one, its link CLOSED
+ * @port: a port; the caller keeps it alive
+ * @kid: channel and address
+ *
+ * A link to the same peer by other addresses is the one that is meant. So it is if there is
+ * a tag for these addresses without a link, which stays for what is unread or for a file: of
+ * two links the peer would put off the second.
+ *
+ * Context: process, no lock held; takes another tag's lock.
+ *
+ * Return: as oae_tag_make().
+ */
+struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid)
+{
+	struct oae_tag *tag;
+
+	rcu_read_lock();
+	tag = peer_link_at(port, kid) ?: peer_link(port, kid);
+	if (tag && !refcount_inc_not_zero(&tag->ref))
+		tag = NULL;
+	rcu_read_unlock();
+	return tag ?: oae_tag_make(port, kid, false, OAE_GFP_USER);
+}
+
+/**
  * oae_peer_claim() - a SYNC has come for which a tag is to be made: is there a link to
  *	that peer, which it is about?
  * @port: the port that received it
  * @kid: key id of its vc and its source
  * @f: the frame, parsed and verified; it names a cookie
+ *
+ * Whoever takes no paths has a link for each pair of addresses.
  *
  * Context: softirq, under rcu_read_lock(); takes tag->lock.
  *
@@ -68,8 +89,10 @@ struct oae_tag *oae_peer_link(struct oae_port *port, u64 kid)
  */
 int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f)
 {
-	struct oae_tag *tag = oae_peer_link(port, kid);
+	struct oae_tag *tag = peer_link_at(port, kid);
 
+	if (!tag && f->sync.caps & OAE_CAPS_PATHS)
+		tag = peer_link(port, kid);
 	if (!tag)
 		return -ENOENT;
 	if (oae_path_claim_rcv(tag, port, kid, f))

@@ -119,28 +119,11 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
 	oae_tag_put(tag);
 }
 
-/**
- * oae_tag_rekey() - have a tag found by another port and address
- * @tag: the tag, in the table
- * @key: the new key, under which there is no tag
- *
- * Whoever reads the old port in an RCU read-side section may use it to the end of that.
- *
- * Context: under tag->lock, BH off; under rcu_read_lock().
- *
- * Return: 0; -EEXIST there is a tag; -ENOMEM: in either case it is found by nothing now,
- * and the caller kills it.
- */
-int oae_tag_rekey(struct oae_tag *tag, const struct oae_tag_key *key)
+/* Give a tag that is not in the table another key, and count it at that port. */
+static void table_set_key(struct oae_tag *tag, const struct oae_tag_key *key)
 {
 	struct oae_port *old = tag->key.port;
-	int err;
 
-	lockdep_assert_held(&tag->lock);
-	rhashtable_remove_fast(&tag->node->tags, &tag->hash, tag_params);
-	/* What a CPU found last it finds no more. Pairs with the acquire in oae_tag_of_frame(). */
-	smp_mb__before_atomic();
-	atomic64_inc(&tag->node->retired);
 	if (tag->open) {
 		atomic_dec(&old->nopen);
 		atomic_inc(&key->port->nopen);
@@ -149,11 +132,44 @@ int oae_tag_rekey(struct oae_tag *tag, const struct oae_tag_key *key)
 		atomic_dec(&old->nsettling);
 		atomic_inc(&key->port->nsettling);
 	}
-	WRITE_ONCE(tag->key.port, oae_port_get(key->port));
+	WRITE_ONCE(tag->key.port, key->port);
 	WRITE_ONCE(tag->key.kid, key->kid);
-	oae_port_put(old);
+}
+
+/**
+ * oae_tag_rekey() - have a tag found by another port and address
+ * @tag: the tag, in the table, whose port is `removed`
+ * @key: the new key
+ *
+ * Whoever reads the old port in an RCU read-side section may use it to the end of that. On
+ * failure the tag has its old key: there nobody else makes one. Without memory it may be
+ * found by nothing, until it is killed with its port.
+ *
+ * Context: under tag->lock, BH off; under rcu_read_lock().
+ *
+ * Return: 0; -EEXIST there is a tag; another error: no memory.
+ */
+int oae_tag_rekey(struct oae_tag *tag, const struct oae_tag_key *key)
+{
+	struct oae_tag_key old = tag->key;
+	int err;
+
+	lockdep_assert_held(&tag->lock);
+	rhashtable_remove_fast(&tag->node->tags, &tag->hash, tag_params);
+	/* What a CPU found last it finds no more. Pairs with the acquire in oae_tag_of_frame(). */
+	smp_mb__before_atomic();
+	atomic64_inc(&tag->node->retired);
+	table_set_key(tag, key);
 	err = rhashtable_lookup_insert_fast(&tag->node->tags, &tag->hash, tag_params);
-	return err && err != -EEXIST ? -ENOMEM : err;
+	if (err) {
+		table_set_key(tag, &old);
+		if (rhashtable_lookup_insert_fast(&tag->node->tags, &tag->hash, tag_params))
+			oae_count(tag->node, OAE_S_NO_MEMORY);
+		return err;
+	}
+	oae_port_get(key->port);
+	oae_port_put(old.port);
+	return 0;
 }
 
 /**
@@ -324,7 +340,7 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger,
 	int err;
 
 	rcu_read_lock();
-	old = oae_tag_find(port, kid) ?: oae_peer_link(port, kid);
+	old = oae_tag_find(port, kid);
 	if (old && refcount_inc_not_zero(&old->ref)) {
 		rcu_read_unlock();
 		return old;

@@ -73,6 +73,7 @@ struct oae_tag {
 	u64 ndelivered;
 	struct oae_way way;
 	struct oae_tag_paths *paths;	/* path.c; NULL: the own path is the only one */
+	u64 peer_id;			/* what the peer says its id is; 0 not known */
 	u64 paths_at;			/* when others were looked for; local_clock() */
 	u8 spare;			/* enum oae_spare: index into node->spare */
 	bool unheard;			/* not yet reported to listeners */
@@ -289,7 +290,7 @@ void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 		       void (*fn)(struct oae_tag *tag, long arg), long arg);
 
 /* peer.c: one link to a peer and channel, whichever of its addresses is known */
-struct oae_tag *oae_peer_link(struct oae_port *port, u64 kid);
+struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid);
 int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f);
 
 /* share.c: shares of max_tags, and which tag gives way */

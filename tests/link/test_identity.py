@@ -3,6 +3,7 @@
 and it goes on when these change or go."""
 
 import random
+import time
 
 from faults import Traffic
 from oaetest import wait_for
@@ -61,6 +62,29 @@ class OneLink(TwoCables):
         self.a.write(b"second", target=f"wa/{self.second.mac_b}", vc=0)
         self.assertEqual(len(self.a.tags()), 2)
         self.assertEqual([self.b.read_one(), self.b.read_one()], [b"first", b"second"])
+
+
+    def test_one_takes_no_paths(self):
+        """One end takes no other paths: it has a link for each pair of addresses."""
+        self.b.knob("paths", 1)
+        self.known()
+        self.a.write(b"first", target=f"va/{self.first.mac_b}", vc=0)
+        self.assertEqual(self.b.read_one(), b"first")
+        self.assertEqual(self.b.start_write(b"back", target=f"wb/{self.second.mac_a}",
+                                            vc=0).result(5 * SLOW), 4)
+        self.assertEqual(self.a.read_one(), b"back")
+
+    def test_closed_with_unread(self):
+        """A tag that stays for what is unread is not the link, if there is one elsewhere."""
+        self.known()
+        self.b.write(b"unread", target=f"vb/{self.first.mac_a}", vc=0)
+        self.b.close_tag(self.first.mac_a)
+        wait_for(lambda: not self.b.tags(), "the link to close")
+        self.b.write(b"second", target=f"wb/{self.second.mac_a}", vc=0)
+        self.assertEqual(self.a.start_write(b"back", target=f"va/{self.first.mac_b}",
+                                            vc=0).result(5 * SLOW), 4)
+        self.assertEqual(self.b.read_one(), b"back")
+        self.assertEqual({self.a.read_one(), self.a.read_one()}, {b"unread", b"second"})
 
 
 class Changes(TwoCables):
@@ -129,6 +153,19 @@ class Changes(TwoCables):
         self.same(before)
         self.nothing_lost(traffic)
 
+    def test_port_released_alone(self):
+        """As long as it hears frames, it says nothing of a link that has left it."""
+        self.link()
+        before, traffic = self.stats(), self.traffic()
+        self.a.knob("accept", "none")
+        self.addCleanup(self.a.knob, "accept", "any")
+        self.second.netem("delay 30ms")
+        self.b.write(b"held up", target=f"wb/{self.second.mac_a}", vc=7, nonblock=True)
+        self.a.knob("dev", "-va")
+        traffic.moved(20, 60 * SLOW)
+        self.same(before)
+        self.nothing_lost(traffic)
+
     def test_port_deleted(self):
         """The device of the own port goes."""
         self.a.sh("ip link add link va name mv0 type macvlan && ip link set mv0 up")
@@ -173,6 +210,56 @@ class Single(TwoCables):
             traffic.moved(20, 60 * SLOW)
             self.a.sh(f"ip link set va address 02:0a:e0:77:00:{n:02x}")
         traffic.moved(20, 60 * SLOW)
+        Changes.same(self, before)
+        Changes.nothing_lost(self, traffic)
+
+    def begin(self):
+        """A link that has traffic, and whose ends know each other's ids."""
+        for host, dev, mac in ((self.a, "va", self.first.mac_a), (self.b, "vb", self.first.mac_b)):
+            self.addCleanup(host.sh, f"ip link set {dev} address {mac}")
+        for host in (self.a, self.b):
+            wait_for(lambda host=host: host.neighbours(), "the other to be a neighbour")
+        self.a.write(b"begin", target=f"va/{self.first.mac_b}", vc=0)
+        self.assertEqual(self.b.read_one(), b"begin")
+        before = [host.stats() for host in (self.a, self.b)]
+        traffic = Changes.traffic(self)
+        time.sleep(3 * KEEPALIVE / 1000 * SLOW)
+        return before, traffic
+
+    def test_both_addresses(self):
+        """Both ends have other addresses at the same time."""
+        before, traffic = self.begin()
+        for n in range(3):
+            # Neither hears of the other's before it has its own.
+            self.first.netem("delay 300ms")
+            self.a.sh(f"ip link set va address 02:0a:e0:77:00:{n:02x}")
+            self.b.sh(f"ip link set vb address 02:0a:e0:78:00:{n:02x}")
+            time.sleep(0.4)
+            self.first.netem(None)
+            traffic.moved(20, 60 * SLOW)
+        Changes.same(self, before)
+        Changes.nothing_lost(self, traffic)
+
+    def test_addresses_swapped(self):
+        """Each end has the address that the other had."""
+        before, traffic = self.begin()
+        self.first.netem("delay 300ms")
+        self.a.sh(f"ip link set va address {self.first.mac_b}")
+        self.b.sh(f"ip link set vb address {self.first.mac_a}")
+        time.sleep(0.4)
+        self.first.netem(None)
+        traffic.moved(20, 60 * SLOW)
+        Changes.same(self, before)
+        Changes.nothing_lost(self, traffic)
+
+    def test_two_paths(self):
+        """The address changes again and again where there is room for two paths only."""
+        for host in (self.a, self.b):
+            host.knob("paths", 2)
+        before, traffic = self.begin()
+        for n in range(4):
+            self.b.sh(f"ip link set vb address 02:0a:e0:78:00:{n:02x}")
+            traffic.moved(20, 20 * SLOW)
         Changes.same(self, before)
         Changes.nothing_lost(self, traffic)
 
@@ -227,3 +314,22 @@ class Reboot(TwoCables):
         self.assertEqual(self.a.read_one(10 * SLOW), b"anew")
         self.assertEqual(len(self.a.tags()), 1)
         self.assertGreaterEqual(self.a.stat("id_conflict"), before)
+
+    def test_by_the_own_path(self):
+        """It comes by the link's own path while another one is in use."""
+        for host in (self.a, self.b):
+            host.knob("dead_ms", int(800 * SLOW))
+        self.link()
+        self.first.cut()
+        self.carries()
+        self.assertEqual(self.a.used_path(), "wa")
+        self.forget()
+        # A host that has booted has another incarnation: nobody knows it by its other port.
+        self.a.knob("discover", 0)
+        self.a.knob("discover", 1)
+        self.first.mend()
+        self.second.cut()
+        self.b.knob("dev", "vb")
+        self.b.write(b"anew", target=f"vb/{self.first.mac_a}", vc=0)
+        self.assertEqual(self.a.read_one(10 * SLOW), b"anew")
+        self.assertEqual(len(self.a.tags()), 1)
