@@ -216,9 +216,11 @@ bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link 
 	}
 	/*
 	 * Nor does it end a link that nobody has at the other end of another path: there
-	 * may be a link at that of the own one, with something to be decided.
+	 * may be a link at that of the own one, with something to be decided. Nor at that
+	 * of the own one, if it is not in use: the peer may have moved.
 	 */
-	if (i != OAE_PATH_OWN && !l->down && path_is_end(l, f))
+	if (!l->down && path_is_end(l, f) &&
+	    (i != OAE_PATH_OWN || (f->opcode == OAE_CLOSE && i != ps->used)))
 		return false;
 	/* Until SYNC is repeated for the first time. */
 	if (i == ps->avoid && oae_frozen(l) && l->syncs < 2 && path_is_sync(f))

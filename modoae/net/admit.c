@@ -123,6 +123,11 @@ void oae_admit(struct oae_port *port, const u8 *peer,
 	struct oae_asker who = {};
 	struct oae_admission a;
 
+	/* Links have left this port, and whoever asks here may mean one of them. */
+	if (READ_ONCE(port->removed)) {
+		oae_count(port->node, OAE_S_NO_TAG);
+		return;
+	}
 	if (f->opcode == OAE_SYNC)
 		admit_look_up(port, peer, kid, f, closed, &who);
 	oae_admission(&who, f, &a);

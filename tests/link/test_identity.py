@@ -6,6 +6,7 @@ import random
 import time
 
 from faults import Traffic
+from oaepeer import Peer, Wire
 from oaetest import wait_for
 from patience import SLOW
 from test_paths import KEEPALIVE, TwoCables
@@ -153,18 +154,45 @@ class Changes(TwoCables):
         self.same(before)
         self.nothing_lost(traffic)
 
-    def test_port_released_alone(self):
-        """As long as it hears frames, it says nothing of a link that has left it."""
+    def test_port_refuses_nobody(self):
+        """As long as it hears frames, it says nothing about a link that has left it."""
         self.link()
-        before, traffic = self.stats(), self.traffic()
-        self.a.knob("accept", "none")
-        self.addCleanup(self.a.knob, "accept", "any")
+        wire = Wire(self.a, "va")
+        self.addCleanup(wire.close)
+        # A link whose end is not confirmed, so the port is there for longer.
+        Peer(wire, self.first.mac_b, vc=5, mac="02:66:00:00:00:05").open()
+        self.b.knobs(accept="none", linger_ms=int(1000 * SLOW))
+        self.addCleanup(self.b.knob, "accept", "any")
         self.second.netem("delay 30ms")
-        self.b.write(b"held up", target=f"wb/{self.second.mac_a}", vc=7, nonblock=True)
-        self.a.knob("dev", "-va")
-        traffic.moved(20, 60 * SLOW)
-        self.same(before)
-        self.nothing_lost(traffic)
+        before, refused = self.a.stats(), self.b.stat("not_accepted")
+        self.b.knob("dev", "-vb")
+        self.assertEqual(self.b.stat("not_accepted"), refused)
+        self.same_carries()
+        for name in ("note_gone", "note_peer_new", "tags_gone"):
+            self.assertEqual(before[name], self.a.stat(name), name)
+
+    def test_port_bound_anew(self):
+        """The peer has left the own path, and is there once more, and knows nothing of it."""
+        self.link()
+        for host in (self.a, self.b):
+            host.knob("keepalive_ms", 3000)     # so it has some time until it is asked
+        self.b.knobs(accept="none", discover=0)
+        self.addCleanup(self.b.knob, "accept", "any")
+        self.b.knob("dev", "-vb")
+        self.same_carries()
+        before, refused = self.a.stats(), self.b.stat("not_accepted")
+        self.b.knob("dev", "+vb")
+        self.second.cut()
+        wait_for(lambda: self.b.stat("not_accepted") > refused, "b to refuse", 10 * SLOW)
+        self.second.mend()
+        self.same_carries()
+        for name in ("note_gone", "note_peer_new", "tags_gone"):
+            self.assertEqual(before[name], self.a.stat(name), name)
+
+    def same_carries(self):
+        """It carries; the addresses of the first cable still mean this link."""
+        self.a.write(b"there", target=f"va/{self.first.mac_b}", vc=0)
+        self.assertEqual(self.b.read_one(), b"there")
 
     def test_port_deleted(self):
         """The device of the own port goes."""
