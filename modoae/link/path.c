@@ -163,7 +163,7 @@ static bool path_is_end(const struct oae_link *l, const struct oae_frame *f)
  */
 bool oae_path_claim(const struct oae_link *l, u64 inc, u64 peer_inc)
 {
-	if (l->down)
+	if (l->down && l->peer_inc)
 		return true;
 	return peer_inc == l->inc && (!l->peer_inc || inc == l->peer_inc);
 }
@@ -489,6 +489,26 @@ bool oae_path_hopeless(const struct oae_paths *ps, unsigned int i)
 
 	return p->there && i != OAE_PATH_OWN && i != ps->used &&
 	       p->missed >= (p->proven ? PATH_LOST : PATH_NEVER);
+}
+
+/**
+ * oae_path_nobody() - is whoever is at the other end of a path not the peer?
+ * @ps: the paths
+ * @i: index of the path
+ * @l: the link
+ * @now: ns
+ *
+ * The peer is heard all the time, and would have answered the probes.
+ *
+ * Return: true if so.
+ */
+bool oae_path_nobody(const struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		     u64 now)
+{
+	const struct oae_path *p = &ps->path[i];
+
+	return !p->proven && p->missed >= PATH_MISSES && l->state == OAE_OPEN &&
+	       now - l->heard_at < l->cfg->keepalive + l->cfg->keepalive / 2;
 }
 
 /**

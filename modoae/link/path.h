@@ -139,6 +139,8 @@ bool oae_path_due(const struct oae_paths *ps, unsigned int i, const struct oae_l
 		  u64 now);
 void oae_path_probed(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now);
 bool oae_path_answered(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now);
+bool oae_path_nobody(const struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		     u64 now);
 void oae_path_renamed(struct oae_paths *ps, unsigned int i);
 bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now);
 bool oae_path_hopeless(const struct oae_paths *ps, unsigned int i);

@@ -871,6 +871,9 @@ void oae_path_rcv(struct oae_port *port, const u8 *from, const struct oae_frame 
 	if (!good)
 		oae_count(node, OAE_S_BAD_PATH);
 	oae_run_leave(tag, &ev);
+	/* Whoever opens a link by these addresses may wait to hear whose they are. */
+	if (good)
+		wake_up(&node->tags_wait);
 }
 
 /**
@@ -932,7 +935,60 @@ bool oae_path_strange(const struct oae_tag *tag, unsigned int index,
 	return f->opcode == OAE_SYNC && p && oae_path_is_strange(&p->paths, index, &tag->link, f);
 }
 
-/* A SYNC from elsewhere: the index of the path that it came by, or -EBUSY. */
+/*
+ * Is there a path of the link by a port and an address? 1 it is proven; 0 that is not known yet,
+ * and is being asked; -ENOENT it is none.
+ */
+static int path_try(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port, u64 kid)
+{
+	struct oae_paths *ps;
+	int i;
+
+	if (tag->dead || oae_link_closed(&tag->link))
+		return -ENOENT;
+	if (!oae_link_knows_paths(&tag->link))
+		return oae_link_state(&tag->link) < OAE_OPEN ? 0 : -ENOENT;
+	if (!path_begin(tag, ev->now))
+		return -ENOENT;
+	ps = &tag->paths->paths;
+	i = path_index(tag, port, kid);
+	if (i == OAE_PATHS_MAX)
+		i = path_add(tag, port, kid, false);
+	if (i < 0 || oae_path_nobody(ps, i, &tag->link, ev->now))
+		return -ENOENT;
+	if (ps->path[i].proven)
+		return 1;
+	if (oae_path_due(ps, i, &tag->link, ev->now))
+		path_probe(tag, ev, i);
+	return 0;
+}
+
+/**
+ * oae_path_try() - is there a path of a link by a port and an address?
+ * @tag: the tag
+ * @port: the port
+ * @kid: channel and address
+ *
+ * Context: any but hard interrupts; takes tag->lock.
+ *
+ * Return: 1 it is proven; 0 that is not known yet, and is being asked: node->tags_wait is
+ * woken when it is proven; -ENOENT it is none.
+ */
+int oae_path_try(struct oae_tag *tag, struct oae_port *port, u64 kid)
+{
+	struct oae_run ev oae_uninit;
+	int is;
+
+	oae_run_enter(tag, &ev);
+	is = path_try(tag, &ev, port, kid);
+	oae_run_leave(tag, &ev);
+	return is;
+}
+
+/*
+ * A SYNC from elsewhere: the index of the path that it came by; -EBUSY it is put off; -ENOENT
+ * it is not from the link's peer.
+ */
 static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port,
 			u64 kid, const struct oae_frame *f)
 {
@@ -940,20 +996,24 @@ static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port
 	struct oae_paths *ps;
 	int i;
 
-	if (tag->dead || oae_link_closed(&tag->link) || !path_begin(tag, ev->now))
+	if (tag->dead || oae_link_closed(&tag->link))
+		return -ENOENT;
+	if (!path_begin(tag, ev->now))
 		return -EBUSY;
 	ps = &tag->paths->paths;
+	oae_link_mark(&tag->link, &mark);
 	if (!oae_path_claim(&tag->link, f->sync.inc, f->sync.peer_inc)) {
-		/* path_name_claimed() has it as long as nothing is known of the peer. */
+		if (mark.peer_inc)
+			return path_try(tag, ev, port, kid) < 0 ? -ENOENT : -EBUSY;
+		/* path_name_claimed() has it. */
 		tag->paths->claimed = f->sync.inc;
-		return -EBUSY;
+		return oae_link_down(&tag->link) ? -ENOENT : -EBUSY;
 	}
 	i = path_index(tag, port, kid);
 	if (i == OAE_PATHS_MAX)
 		i = path_add(tag, port, kid, true);
 	if (i < 0)
 		return -EBUSY;
-	oae_link_mark(&tag->link, &mark);
 	if (f->sync.peer_inc == mark.inc && f->sync.inc == (mark.peer_inc ?: f->sync.inc))
 		ps->path[i].proven = true;
 	return oae_path_heard(ps, i, &tag->link, f) ? i : -EBUSY;
@@ -969,9 +1029,11 @@ static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port
  *
  * Context: softirq, under rcu_read_lock(); takes tag->lock.
  *
- * Return: false if the link does not believe it.
+ * Return: 0 the link has taken it; -EBUSY it is put off: its sender may be another
+ * incarnation of the peer, and the present one may be there; -ENOENT it is another node, or
+ * there is no link.
  */
-bool oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
+int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
 			const struct oae_frame *f)
 {
 	struct oae_run ev oae_uninit;
@@ -986,7 +1048,7 @@ bool oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
 	}
 	oae_run_log(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);
 	oae_run_leave(tag, &ev);
-	return i >= 0;
+	return min(i, 0);
 }
 
 /* What happens to ports */

@@ -4,11 +4,12 @@
  * addresses it was opened by, and whoever opened it (doc/protocol.md section 4.14).
  *
  * Who has which address is what neighbours say (4.13). That is claimed, not proven, so it
- * keeps a second link from being made, and decides nothing about the one that is there.
+ * says only where to ask: whoever answers a probe with a proof is the link's peer.
  */
 #include "event.h"
 
 #define PEER_PLACES	16	/* as many as a neighbour has entries */
+#define PEER_WAIT_MS	200	/* for an answer from there */
 
 /* The tag with a link by a port and an address, be it its own path or another; or NULL. */
 static struct oae_tag *peer_link_at(struct oae_port *port, u64 kid)
@@ -48,6 +49,19 @@ static struct oae_tag *peer_link(struct oae_port *port, u64 kid)
 	return NULL;
 }
 
+/*
+ * Does a link lead to a port and an address, where a node was heard with the id of its peer?
+ * Anybody can say so; the peer alone can answer a probe there.
+ */
+static bool peer_is_there(struct oae_tag *tag, struct oae_port *port, u64 kid)
+{
+	int is = 0;
+
+	wait_event_timeout(port->node->tags_wait, (is = oae_path_try(tag, port, kid)) != 0,
+			   msecs_to_jiffies(PEER_WAIT_MS));
+	return is > 0;
+}
+
 /**
  * oae_peer_tag() - find the tag for a peer, or make one, its link CLOSED
  * @port: a port; the caller keeps it alive
@@ -57,19 +71,26 @@ static struct oae_tag *peer_link(struct oae_port *port, u64 kid)
  * a tag for these addresses without a link, which stays for what is unread or for a file: of
  * two links the peer would put off the second.
  *
- * Context: process, no lock held; takes another tag's lock.
+ * Context: process, no lock held, may sleep; takes another tag's lock.
  *
  * Return: as oae_tag_make().
  */
 struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid)
 {
-	struct oae_tag *tag;
+	struct oae_tag *tag, *other;
 
 	rcu_read_lock();
-	tag = peer_link_at(port, kid) ?: peer_link(port, kid);
-	if (tag && !refcount_inc_not_zero(&tag->ref))
+	tag = oae_tag_find(port, kid);
+	if (tag && (oae_link_closed(&tag->link) || !refcount_inc_not_zero(&tag->ref)))
 		tag = NULL;
+	other = tag ? NULL : peer_link(port, kid);
+	if (other && !refcount_inc_not_zero(&other->ref))
+		other = NULL;
 	rcu_read_unlock();
+	if (other && peer_is_there(other, port, kid))
+		return other;
+	if (other)
+		oae_tag_put(other);
 	return tag ?: oae_tag_make(port, kid, false, OAE_GFP_USER);
 }
 
@@ -93,10 +114,5 @@ int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f)
 
 	if (!tag && f->sync.caps & OAE_CAPS_PATHS)
 		tag = peer_link(port, kid);
-	if (!tag)
-		return -ENOENT;
-	if (oae_path_claim_rcv(tag, port, kid, f))
-		return 0;
-	/* It may have ended meanwhile. */
-	return oae_link_closed(&tag->link) ? -ENOENT : -EBUSY;
+	return tag ? oae_path_claim_rcv(tag, port, kid, f) : -ENOENT;
 }

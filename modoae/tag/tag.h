@@ -380,8 +380,9 @@ void oae_path_port(struct oae_tag *tag, long arg);
 void oae_path_yield(struct oae_port *port, u64 kid);
 bool oae_path_strange(const struct oae_tag *tag, unsigned int index,
 		      const struct oae_frame *f);
-bool oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
-			const struct oae_frame *f);
+int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
+		       const struct oae_frame *f);
+int oae_path_try(struct oae_tag *tag, struct oae_port *port, u64 kid);
 void oae_path_address(struct oae_tag *tag, long arg);
 bool oae_path_move(struct oae_tag *tag);
 int oae_path_rank(struct oae_tag *tag, const struct oae_port *port, const u8 *mac,

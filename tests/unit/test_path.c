@@ -286,7 +286,28 @@ PATH_TEST(test_claim)
 	assert_true(oae_path_claim(&l, 77, l.inc));
 	assert_false(oae_path_claim(&l, 77, 0));
 	l.down = true;
+	assert_false(oae_path_claim(&l, 77, 0));
+	l.peer_inc = 5;
 	assert_true(oae_path_claim(&l, 77, 0));
+}
+
+/* The peer is heard, and does not answer there. */
+PATH_TEST(test_nobody)
+{
+	ps.path[1].proven = false;
+	ps.path[1].missed = 2;
+	l.heard_at = now;
+	assert_true(oae_path_nobody(&ps, 1, &l, now));
+	assert_true(oae_path_nobody(&ps, 1, &l, now + KEEPALIVE));
+	assert_false(oae_path_nobody(&ps, 1, &l, now + 2 * KEEPALIVE));
+	ps.path[1].missed = 1;
+	assert_false(oae_path_nobody(&ps, 1, &l, now));
+	ps.path[1].missed = 2;
+	ps.path[1].proven = true;
+	assert_false(oae_path_nobody(&ps, 1, &l, now));
+	ps.path[1].proven = false;
+	l.state = OAE_SYNC_SENT;
+	assert_false(oae_path_nobody(&ps, 1, &l, now));
 }
 
 /* A path whose address here has changed: nothing goes by it, and it is probed at once. */
