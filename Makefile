@@ -99,6 +99,13 @@ faults: setup-test	## 200,000 messages over each bad network; or WINDOW=32 MESSA
 		$(if $(PACK),FAULT_PACK=$(PACK)) SEED=$(SEED) \
 		tests/guest/run $(if $(WINDOW),test_dev_window,test_faults)
 
+cuts: setup-test	## one of two cables fails, in all ways: MESSAGES=1000000 CUTS=10000 SEED=...: an hour
+	$(Q)tools/build
+	$(Q)$(MAKE) -s test-programs
+	$(Q)tools/stage cuts tools/vm run --time-limit 21600 -- \
+		env CUT_MESSAGES=$(or $(MESSAGES),1000000) CUTS=$(or $(CUTS),10000) SEED=$(SEED) \
+		tests/guest/run test_cuts
+
 starve: setup-test	## every allocation of both modules fails, one at a time and at random: minutes
 	$(Q)tests/starve/build build/starve
 	$(Q)tests/starve/check-imports build/starve
@@ -227,4 +234,4 @@ check-%:
 	$(Q)tools/setup --check $*
 
 .NOTPARALLEL:
-.PHONY: all deps programs test-programs quick test-long soak life-storm faults storm wirefuzz demo demo-gateway demo-failover test test-debug starve coverage check bench bench-rows matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb rpm test-packages clean help
+.PHONY: all deps programs test-programs quick test-long soak life-storm faults cuts storm wirefuzz demo demo-gateway demo-failover test test-debug starve coverage check bench bench-rows matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb rpm test-packages clean help

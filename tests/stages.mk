@@ -95,7 +95,7 @@ pair:
 	@tools/stage $@ env PAIR_MESSAGES=10000 tests/link/pair
 
 # Of `make test-long`, beside other targets of the Makefile: what `make test` has less of.
-LONG_STAGES := long-faults long-gateway-faults long-pair long-random long-life long-leaks long-monitor
+LONG_STAGES := long-faults long-cuts long-graph long-gateway-faults long-pair long-random long-life long-leaks long-monitor
 IN_LONG := tools/vm run --time-limit 3600
 
 long:
@@ -103,6 +103,10 @@ long:
 
 long-faults:
 	@tools/stage $@ $(IN_LONG) -- tests/guest/run test_faults
+long-cuts:
+	@tools/stage $@ $(IN_LONG) -- env CUT_MESSAGES=100000 CUTS=1000 tests/guest/run test_cuts
+long-graph:
+	@tools/stage $@ $(IN_LONG) -- env REST=60 tests/guest/run test_graph
 long-gateway-faults:
 	@tools/stage $@ $(IN_LONG) -- tests/guest/run test_gateway_faults
 long-pair:
