@@ -10,7 +10,10 @@
  *	the other, so that whatever the machine is up to hits all alike
  *   progbench ... rate SECONDS LINKS OPERATIONS QUEUE
  *	see prograte.c
- *   progbench ... take WAY NUMBER
+ *   progbench ... beat NAME FILE
+ *	the end that asks one contender without end; when each trip was over is
+ *	in FILE, see progbeat.c
+ *   progbench ... take WAY NUMBER [FILE]
  *   progbench ... stream WAY NUMBER WARM SECONDS BYTES QUEUE
  *	see progstream.c
  *
@@ -279,6 +282,24 @@ static int ask(const struct where *w, char **names, unsigned int rounds,
 	return 0;
 }
 
+__attribute__((noreturn))
+static void beat(const struct where *w, const char *name, const char *path)
+{
+	unsigned int number = find(name);
+	const struct contender *c = &contenders[number];
+	struct beats *beats = beats_open(path);
+	struct end e = {};
+
+	if (!c->ask)
+		die("%s only answers", name);
+	at_work = name;
+	c->open(c, w, number, 0, &e);
+	for (;;) {
+		c->ask(&e);
+		beats_add(beats);
+	}
+}
+
 static void set_peer(struct where *w, const char *text)
 {
 	unsigned int b[6], i;
@@ -333,11 +354,13 @@ int main(int argc, char **argv)
 		return answer(&w, argv + 1);
 	if (!strcmp(argv[0], "ask"))
 		return ask(&w, argv + 1, rounds, trips);
+	if (!strcmp(argv[0], "beat") && argv[2])
+		beat(&w, argv[1], argv[2]);
 	if (!strcmp(argv[0], "rate"))
 		return rate_main(&w, argv + 1);
 	if (!strcmp(argv[0], "take"))
 		return take_main(&w, argv + 1);
 	if (!strcmp(argv[0], "stream"))
 		return stream_main(&w, argv + 1);
-	die("answer, ask, rate, take or stream, not %s", argv[0]);
+	die("answer, ask, beat, rate, take or stream, not %s", argv[0]);
 }

@@ -85,6 +85,11 @@ int rate_main(const struct where *w, char **words);
 int take_main(const struct where *w, char **words);
 int stream_main(const struct where *w, char **words);
 
+/* progbeat.c */
+struct beats;
+struct beats *beats_open(const char *path);
+void beats_add(struct beats *b);
+
 /* progbench.c */
 __attribute__((noreturn, format(printf, 1, 2)))
 void die(const char *what, ...);

@@ -2,12 +2,12 @@
 /*
  * A stream of messages one way, as fast as it goes.
  *
- *   progbench ... take WAY NUMBER
+ *   progbench ... take WAY NUMBER [FILE]
  *	the end that takes. Says "ready" when it can be sent to, and at the end
  *	of the stream "took COUNT MISSING NS": how many messages it has read
  *	since the first one that counts, which of them were missing, and how
  *	long that took. A way that promises order and loses none must not miss
- *	any
+ *	any. When each was read is in FILE, see progbeat.c
  *   progbench ... stream WAY NUMBER WARM SECONDS BYTES QUEUE
  *	the end that sends: WARM seconds that do not count, then SECONDS.
  *	Says "sent COUNT" when all that it wrote has ended as it should: on
@@ -101,11 +101,14 @@ int take_main(const struct where *w, char **words)
 {
 	uint64_t next = 0, count = 0, missing = 0, begin = 0, end;
 	const struct contender c = {};
+	struct beats *beats = NULL;
 	const struct way *way;
 	struct end e = {};
 
 	if (!words[0] || !words[1])
 		die("take WAY NUMBER");
+	if (words[2])
+		beats = beats_open(words[2]);
 	way = find_way(words[0]);
 	way->open(&c, w, atoi(words[1]), 1, &e);
 	puts("ready");
@@ -114,6 +117,8 @@ int take_main(const struct where *w, char **words)
 		way->accept(&e);
 	do {
 		take_next(way, e.in);
+		if (beats)
+			beats_add(beats);
 		if (msg.head.stage == COUNTS && !begin) {
 			begin = now_ns();
 			missing = 0;

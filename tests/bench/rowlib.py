@@ -153,16 +153,19 @@ class Stream:   # pylint: disable=too-many-instance-attributes
     The knobs are set at both ends before the link is opened: it keeps what it began with.
     """
 
-    def __init__(self, near, far, way, size=64, queue=1024, knobs=None):    # pylint: disable=too-many-arguments
+    def __init__(self, near, far, way, size=64, queue=1024, knobs=None,     # pylint: disable=too-many-arguments
+                 beats=None):
         self.near, self.far, self.way, self.size, self.queue = near, far, way, size, queue
         self.number = next(_numbers) % 255 + 1
         self.before = set_knobs(knobs) + " && " if knobs else ""
+        self.beats = [beats] if beats else []       # a file: when each was read
         self.taking = self.sending = None
 
     def take(self):
         """The end that takes, until it can be sent to."""
         self.taking = self.far.machine.start(
-            self.before + "exec " + self.far.program(self.near, "take", self.way, self.number))
+            self.before + "exec " + self.far.program(self.near, "take", self.way, self.number,
+                                                           *self.beats))
         self._wait(self.taking, "ready", 60)
 
     def send(self, warm, seconds):

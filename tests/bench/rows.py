@@ -15,6 +15,7 @@ import rowcable as cable
 import rowmany
 import rowneck as neck
 import rowpair as pair
+import rowpath as path
 import rowwan as wan
 
 WINDOW = 64                 # transactions under way, but where a row says otherwise
@@ -46,6 +47,27 @@ def neck_figures(key, what, aims=True):
             Figure(f"{key} jain", f"{what}: Jain's index of the senders", least(0.95) if aims else None),
             *((Figure(f"{key} froze", f"{what}: freezes per 100 transactions", most(1)),)
               if aims else ()))
+
+
+def failover_figures():
+    """Of each contender and kind of cut."""
+    names = {"oae": "/dev/oae", "tipc": "TIPC, two bearers", "bond": "TCP over bonding"}
+    return (Figure("pulled trips", "pulled: the 99th percentile / round trip", most(3)),
+            Figure("silent trips", "silent: (99th - stall time) / round trip", most(3)),
+            *(Figure(f"{key} {how} {what}", f"{name}, {how}: {what}, ms")
+              for how in path.HOW for key, name in names.items() for what in ("p50", "p99", "max")),
+            Figure("told p50", "pulled: the kernel says it has no carrier, p50, ms"),
+            Figure("told p99", "pulled: the kernel says it has no carrier, p99, ms"),
+            *(Figure(f"{key} trip", f"{name}: round trip, µs") for key, name in names.items()))
+
+
+def dying_figures():
+    """Of each contender and kind of cut."""
+    names = {"oae": "/dev/oae", "tipc": "TIPC", "bond": "TCP over bonding"}
+    return tuple(figure for key, name in names.items() for figure in (
+        Figure(f"{key} usual", f"{name}: before the cut, Mbit/s"),
+        *(Figure(f"{key} {how} {what}", f"{name}, {how}: {text}") for how in ("nothing", *path.HOW)
+          for what, text in (("worst", "worst 100 ms, Mbit/s"), ("lost", "lost, ms of its rate")))))
 
 
 FLOOD = Figure("flood", "a flood of UDP: frames / rate of the bottleneck")
@@ -136,6 +158,22 @@ ROWS = (
             Figure("oae other", "the TCP connection's share"),
             Figure("tcp mine", "a second TCP connection's share in place of the link"),
             Figure("tcp other", "the TCP connection's share beside that"), FLOOD)),
+    row("failover", "A cable fails under a program that writes 64 B at a time: until the next is committed",
+        path.failover, limit=2400, figures=failover_figures()),
+    row("dying", "A cable fails under a stream of 64 KB messages",
+        path.dying, warm=1, limit=1200, figures=dying_figures()),
+    row("spread", "64 links over two cables of 100 Mbit/s, and over one",
+        path.spread, rounds=3, warm=3, seconds=5, limit=600, figures=(
+            Figure("two / one", "payload over two / over one", least(1.8)),
+            Figure("two", "over two, Mbit/s"),
+            Figure("one", "over one, Mbit/s"),
+            Figure("flood", "floods of UDP over both: frames / rate of both"))),
+    row("back", "A cable that failed is back: until it is used again; and one that comes and goes",
+        path.back, limit=900, figures=(
+            *(Figure(f"{how} {what}", f"{how}: {text}, in keepalive times", most(2))
+              for how in path.HOW for what, text in (("p50", "the median"), ("max", "the longest"))),
+            Figure("turns", "comes and goes for 30 s: turns of the link", most(22)),
+            Figure("cuts", "comes and goes for 30 s: so often"))),
     row("many", "100,000 links between two hosts of one kernel",
         rowmany.many, mem=2600, limit=600, figures=(
             Figure("hot", "a transaction's frames: on one of them / the only one", most(1.2)),

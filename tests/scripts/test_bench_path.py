@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0
+"""tests/bench/cutter and rowpath: what is made of the times when messages came."""
+
+import argparse
+import importlib.machinery
+import importlib.util
+import struct
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+BENCH = Path(__file__).resolve().parents[2] / "tests" / "bench"
+sys.path.insert(0, str(BENCH))
+import rowpath          # noqa: E402  pylint: disable=wrong-import-position
+
+loader = importlib.machinery.SourceFileLoader("cutter", str(BENCH / "cutter"))
+cutter = importlib.util.module_from_spec(importlib.util.spec_from_loader("cutter", loader))
+loader.exec_module(cutter)
+
+MS = 1_000_000
+
+
+def ring(times):
+    """Beats, as progbench has written them."""
+    slots = [0] * cutter.BEATS
+    for n, ns in enumerate(times):
+        slots[n % cutter.BEATS] = ns
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(struct.pack("=Q", len(times)) + struct.pack(f"={cutter.BEATS}Q", *slots))
+        file.flush()
+        return cutter.Beats(file.name)
+
+
+class Script:
+    """A switch that does nothing at times that are known."""
+
+    devices = ()
+
+    def __init__(self, at, over, mended):
+        self.at, self.over, self.mended = at, over, mended
+
+    def cut(self):
+        """When it was."""
+        return self.at, None, self.over
+
+    def set(self, up):      # pylint: disable=unused-argument
+        """When it was mended."""
+        return self.mended
+
+
+class Path_(unittest.TestCase):     # pylint: disable=invalid-name
+    """One cut, one ring, one percentile at a time."""
+
+    def figures(self, times, at, over):
+        """What is said of a cut."""
+        args = argparse.Namespace(hold=0, whole="oae", slots=False)
+        with mock.patch.dict(cutter.WHOLE, oae=lambda: True):
+            return cutter.one(args, Script(at, over, 3000 * MS), ring(times))
+
+    def test_ring(self):
+        """The last ones, in their order, also when it has come round."""
+        self.assertEqual(list(ring([]).last()), [])
+        self.assertEqual(list(ring([1, 2, 3]).last()), [1, 2, 3])
+        self.assertEqual(list(ring([1, 2, 3]).last(1)), [3])
+        with mock.patch.object(cutter, "BEATS", 4):
+            for n in range(4, 14):
+                self.assertEqual(list(ring(list(range(n))).last(3)), list(range(n - 3, n)), n)
+                self.assertEqual(list(ring(list(range(n))).last(4)), list(range(n - 4, n)), n)
+
+    def test_outage(self):
+        """From the cut to the end of the longest gap that began before it was over, and no other."""
+        times = [n * MS for n in (0, 100, 901, 903, 904, 911, 912, 999)]
+        said = self.figures(times, 902 * MS, 905 * MS)
+        self.assertEqual(said["outage"], 9 * MS)
+        self.assertIsNone(said["told"])
+        # It is over at once.
+        said = self.figures(times, 905 * MS, 906 * MS)
+        self.assertEqual(said["outage"], 6 * MS)
+
+    def test_slots(self):
+        """The cut is where the sixth slot begins."""
+        said = self.figures([n * 10 * MS for n in range(300)], 1000 * MS, 1100 * MS)
+        self.assertEqual(said["slots"], [10] * (cutter.BEFORE + cutter.AFTER))
+
+    def test_percentile(self):
+        """As many as that are not above it."""
+        self.assertEqual(rowpath.percentile(range(1, 101), 99), 99)
+        self.assertEqual(rowpath.percentile(range(1, 101), 50), 50)
+        self.assertEqual(rowpath.percentile([7], 99), 7)
+        self.assertEqual(rowpath.percentile([3, 1, 2], 50), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
