@@ -8,7 +8,7 @@
 
 #include "progbench.h"
 
-#define BEATS	(1 << 20)	/* as in tests/bench/cutter */
+#define BEATS	1048576		/* as in tests/bench/cutter */
 
 struct beats {
 	uint64_t count;		/* so far; the times of the last BEATS of them are there */

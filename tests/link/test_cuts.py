@@ -137,7 +137,8 @@ class Cuts(TwoCables):
         """Until so many more are committed; the seconds that it took."""
         start, goal = time.monotonic(), self.counted("committed") + n
         try:
-            wait_for(lambda: self.counted("committed") >= goal, "messages to be committed", HEALS)
+            wait_for(lambda: self.counted("committed") >= goal, "messages to be committed", HEALS,
+                     0.005)
         except AssertionError as error:
             state = [(host.tags(), host.paths(), host.ev_log()[-30:]) for host in (self.a, self.b)]
             raise AssertionError(f"SEED={SEED}, {what}: {error}: {state}") from error
@@ -153,6 +154,9 @@ class Cuts(TwoCables):
     def run_cuts(self):
         """All of them: how many of each kind; and by kind how long MANY commits took at most."""
         tally, worst = Counter(), Counter()
+        # Or all that is sent meanwhile keeps the processors from whoever cuts.
+        os.setpriority(os.PRIO_PROCESS, 0, -20)
+        self.addCleanup(os.setpriority, os.PRIO_PROCESS, 0, 0)
         begin = said = time.monotonic()
         share = max(MESSAGES // CUTS // 3, 1)
         while sum(tally.values()) < CUTS or self.counted("committed") < MESSAGES:
