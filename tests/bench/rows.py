@@ -172,6 +172,7 @@ ROWS = (
         path.back, limit=900, figures=(
             *(Figure(f"{how} {what}", f"{how}: {text}, in keepalive times", most(2))
               for how in path.HOW for what, text in (("p50", "the median"), ("max", "the longest"))),
+            Figure("known", "pulled: the kernel says it has its carrier, median"),
             Figure("turns", "comes and goes for 30 s: turns of the link", most(22)),
             Figure("cuts", "comes and goes for 30 s: so often"))),
     row("many", "100,000 links between two hosts of one kernel",

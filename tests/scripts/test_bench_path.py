@@ -45,9 +45,13 @@ class Script:
         """When it was."""
         return self.at, None, self.over
 
-    def set(self, up):      # pylint: disable=unused-argument
+    def mend(self):
         """When it was mended."""
         return self.mended
+
+    def heard(self, up, seconds):       # pylint: disable=unused-argument
+        """When the kernel said so."""
+        return self.mended + MS
 
 
 class Path_(unittest.TestCase):     # pylint: disable=invalid-name
@@ -74,6 +78,7 @@ class Path_(unittest.TestCase):     # pylint: disable=invalid-name
         times = [n * MS for n in (0, 100, 901, 903, 904, 911, 912, 999)]
         said = self.figures(times, 902 * MS, 905 * MS)
         self.assertEqual(said["outage"], 9 * MS)
+        self.assertEqual(said["known"], MS)
         self.assertIsNone(said["told"])
         # It is over at once.
         said = self.figures(times, 905 * MS, 906 * MS)
