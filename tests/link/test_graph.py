@@ -99,6 +99,7 @@ class Graph(OaeTest):
         start, before = time.monotonic(), self.sent()
         wait_for(lambda: time.monotonic() - start > REST, f"{REST} seconds", REST + 2, 0.1)
         seconds = time.monotonic() - start
+        self.assertGreater(min(before), 0)
         rates = [(after - past) / seconds for after, past in zip(self.sent(), before)]
         say(f"    at rest, for {seconds:.0f} s: {sum(rates) / NODES:.3f} frames of discovery a host "
             f"and second, at most {max(rates):.3f}")
