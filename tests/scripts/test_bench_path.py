@@ -43,7 +43,7 @@ class Script:
 
     def cut(self):
         """When it was."""
-        return self.at, None, self.over
+        return self.at, self.over, None
 
     def mend(self):
         """When it was mended."""
