@@ -31,6 +31,7 @@ LINKS = 64
 BEFORE = 5                  # times 100 ms before a cut, as in cutter
 PIECE = 16384               # bytes of a transaction of many links
 QUEUE = 1000                # frames before a cable, as a device has it
+PASSES = 0.9                # of the rate of both cables: what a flood passes on a machine that has time
 
 
 class Twin:
@@ -273,6 +274,10 @@ def spread(guest, effort, taken):
     taken.ratio("two / one", "two", "one")
     taken.note(f"{LINKS} links, {PIECE >> 10} KB transactions, 4 queued on each; {QUEUE} frames fit into the queue "
                "before a cable; over one: paths=1")
+    passes = median(taken.values["flood"])
+    if passes < PASSES:
+        raise Failed(f"the cables let pass {passes:.2f} of their rate, whoever sends: this machine is too slow "
+                     "or too busy")
 
 
 def back(guest, effort, taken):
