@@ -5,7 +5,9 @@ and it goes on when these change or go."""
 import random
 import time
 
+import oaewire as oae
 from faults import Traffic
+from oaepeer import Peer, Wire
 from oaepeer import Peer, Wire
 from oaetest import wait_for
 from patience import SLOW
@@ -363,3 +365,35 @@ class Reboot(TwoCables):
         self.b.write(b"anew", target=f"vb/{self.first.mac_a}", vc=0)
         self.assertEqual(self.a.read_one(10 * SLOW), b"anew")
         self.assertEqual(len(self.a.tags()), 1)
+
+
+class Thief(TwoCables):
+    """Somebody on the segment has heard the peer's id and incarnation, and says them as his own."""
+
+    def stolen(self, caps):
+        """He opens a link before the peer does, with these capabilities."""
+        for host in (self.a, self.b):
+            wait_for(lambda host=host: len(host.neighbours()) >= 2, "both to be neighbours")
+        row = next(row for row in self.a.neighbours() if row["mac"] == self.first.mac_b)
+        wire = Wire(self.b, "vb")
+        self.addCleanup(wire.close)
+        mac = "02:66:00:00:00:01"
+        wire.send(oae.Frame(oae.HELLO, oae.mac_bytes("ff:ff:ff:ff:ff:ff"), oae.mac_bytes(mac),
+                            payload=oae.node_body(row["id"], row["inc"])))
+        wait_for(lambda: mac in {row["mac"] for row in self.a.neighbours()},
+                 "the stranger to be a neighbour")
+        thief = Peer(wire, self.first.mac_a, mac=mac, caps=caps).open()
+        writer = self.a.start_write(b"secret", target=f"va/{self.first.mac_b}", vc=0)
+        self.assertEqual(writer.result(10 * SLOW), 6)
+        self.assertEqual(self.b.read_one(), b"secret")
+        # The link probes him as long as it is there.
+        heard = [thief.next(1.0) for _ in range(5)]
+        self.assertNotIn(oae.OFFER, [frame.opcode for frame in heard if frame])
+
+    def test_without_paths(self):
+        """What is for the peer's address goes there."""
+        self.stolen(0)
+
+    def test_with_paths(self):
+        """The same, of one that says that he takes paths, and answers no probe."""
+        self.stolen(0x80)
