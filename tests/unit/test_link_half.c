@@ -190,6 +190,33 @@ LINK_TEST(test_no_turns)
 	}
 }
 
+/* The senior: by the addresses; by the incarnations if both ends take other paths. */
+LINK_TEST(test_senior)
+{
+	unsigned int bits;
+	int more;
+
+	for (bits = 0; bits < 8; bits++) {
+		for (more = -1; more <= 1; more++) {
+			bool higher = bits & 1, by_inc = (bits & 6) == 6 && more;
+
+			one_link(NULL);
+			cfg.paths = bits & 2;
+			oae_link_init(&l, &cfg, 7, 1500, 0);
+			oae_link_rank(&l, higher);
+			clear();
+			oae_link_open(&l, now, &a);
+			rcv(BUT(frame(OAE_SYNC), f.src_ltag = 0x5000, f.tx = PEER_START,
+				f.sync.inc = l.inc + more,
+				f.sync.caps = bits & 4 ? OAE_CAPS_PATHS : 0));
+			assert_int_equal(l.state, OAE_OPEN);
+			assert_int_equal(l.senior, by_inc ? more < 0 : higher);
+			oae_link_rank(&l, !higher);
+			assert_int_equal(l.senior, by_inc ? more < 0 : !higher);
+		}
+	}
+}
+
 /* Crossing: the senior refuses, the junior gives way. */
 LINK_TEST(test_rank)
 {

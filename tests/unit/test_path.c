@@ -148,6 +148,11 @@ PATH_TEST(test_another_peer)
 	l.peer_inc = ps.peer_inc;
 	oae_paths_pair(&ps, &l);
 	assert_true(ps.path[1].proven && ps.path[2].proven);
+	/* That it was heard there makes nothing good that has failed. */
+	ps.path[1].good = false;
+	l.peer_inc++;
+	oae_paths_pair(&ps, &l);
+	assert_true(ps.path[1].proven && !ps.path[1].good);
 }
 
 /* This end has begun anew: the peer is where it was, but knows nothing of that. */
@@ -159,6 +164,10 @@ PATH_TEST(test_own_anew)
 	assert_int_equal(ps.used, 1);
 	assert_true(ps.path[0].proven && ps.path[1].proven && ps.path[2].proven);
 	assert_no_answer();
+	/* Once: what is asked from now on is answered. */
+	oae_path_probed(&ps, 2, 78, now);
+	oae_paths_pair(&ps, &l);
+	assert_true(oae_path_answered(&ps, 2, 78, now));
 }
 
 /* The path by which a new incarnation has resolved is in use, and it alone is proven. */
@@ -174,6 +183,11 @@ PATH_TEST(test_resolved_anew)
 	assert_true(heard_is(0, frame(OAE_OFFER), false));
 	now += KEEPALIVE;
 	assert_true(oae_path_due(&ps, 0, &l, now));
+	/* A link that is closed forgets its peer, and goes nowhere for that. */
+	l.state = OAE_CLOSED;
+	l.peer_inc = 0;
+	assert_false(stepped(1, frame(OAE_CLOSE), OAE_OPEN));
+	assert_int_equal(ps.used, 2);
 }
 
 /* --- what is believed ---------------------------------------------------------- */
@@ -282,6 +296,7 @@ PATH_TEST(test_claim)
 	assert_true(oae_path_claim(&l, l.peer_inc, l.inc));
 	assert_false(oae_path_claim(&l, l.peer_inc, l.inc + 1));
 	assert_false(oae_path_claim(&l, l.peer_inc + 1, l.inc));
+	assert_false(oae_path_claim(&l, l.peer_inc + 1, 0));
 	l.peer_inc = 0;
 	assert_true(oae_path_claim(&l, 77, l.inc));
 	assert_false(oae_path_claim(&l, 77, 0));
@@ -356,11 +371,15 @@ PATH_TEST(test_moves)
 		three(NULL);
 		ps.used = used;
 		ps.avoid = used;
+		ps.resolved = used;
+		ps.why = OAE_WHY_LOSS;
 		ps.path[2].mtu = 1234;
 		p = ps.path[2];
 		assert_int_equal(oae_paths_move(&ps, 2, now), used == 0);
 		assert_int_equal(ps.used, used == 1 ? 1 : OAE_PATH_OWN);
 		assert_int_equal(ps.avoid, used == 1 ? 1 : OAE_PATHS_MAX);
+		assert_int_equal(ps.resolved, used == 1 ? 1 : OAE_PATH_OWN);
+		assert_int_equal(ps.why, used == 0 ? OAE_WHY_CARRIER : OAE_WHY_LOSS);
 		assert_false(ps.path[2].there);
 		assert_int_equal(ps.path[0].mtu, 1234);
 		assert_int_equal(ps.path[0].rtt, p.rtt);
@@ -1105,6 +1124,10 @@ PATH_TEST(test_makes_way)
 		assert_int_equal(oae_path_spare(&ps, false), OAE_PATHS_MAX);
 		ps.path[2].missed = 20;
 	}
+	/* And does so before one that was proven. */
+	ps.used = 0;
+	ps.path[1].missed = 7;
+	assert_int_equal(oae_path_spare(&ps, true), 2);
 }
 
 /* To go to another length is a freeze. */

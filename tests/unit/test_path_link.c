@@ -73,6 +73,11 @@ LINK_TEST(test_no_end_elsewhere)
 	f = BUT(frame(OAE_CLOSE), f.reason = OAE_R_POLICY);
 	assert_int_equal(oae_path_heard(&ps, i, &l, &f), false);
 	assert_int_equal(oae_path_heard(&ps, OAE_PATH_OWN, &l, &f), true);
+	assert_int_equal(oae_path_heard(&ps, i, &l, &(struct oae_frame){ .opcode = OAE_CLOSE }),
+			 true);
+	/* A link that is down was asked for by all paths. */
+	l.down = true;
+	assert_int_equal(oae_path_heard(&ps, i, &l, &f), true);
 }
 
 /* CLOSE goes by the own path as well, in case the other end has forgotten the other. */
@@ -89,10 +94,11 @@ LINK_TEST(test_opened_anew)
 	other();
 	ps.path[OAE_PATH_OWN].heard = 77;
 	ps.path[OAE_PATH_OWN].proven = false;
+	ps.path[OAE_PATH_OWN].good = false;
 	kill_link(1);
 	oae_paths_pair(&ps, &l);
 	assert_int_equal(ps.path[OAE_PATH_OWN].heard, 0);
-	assert_true(ps.path[OAE_PATH_OWN].proven);
+	assert_true(ps.path[OAE_PATH_OWN].proven && ps.path[OAE_PATH_OWN].good);
 	assert_int_equal(ps.peer_inc, 0);
 }
 
