@@ -854,6 +854,15 @@ PATH_TEST(test_fine)
 	ps.path[0].good = false;
 	assert_true(back());
 	assert_int_equal(ps.used, 1);
+	/* Else a shorter one is better. */
+	measured();
+	l.vc = 0;
+	ps.path[1].mtu = 1499;
+	ps.path[2].mtu = 1499;
+	assert_false(back());
+	ps.path[0].good = false;
+	assert_true(back());
+	assert_int_equal(ps.used, 1);
 	/* None is. */
 	ps.path[1].good = false;
 	ps.path[2].good = false;

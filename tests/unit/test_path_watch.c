@@ -96,6 +96,13 @@ WATCH_TEST(test_window_shrinks)
 	oae_watch_offered(&ps, &l, 1);
 	stepped(OAE_OPEN);
 	assert_int_equal(out->lost, 2);
+	/* The link had no paths yet. */
+	l.recover += 5;
+	oae_paths_init(&ps, &l, 1500, true, now);
+	now += KEEPALIVE;
+	oae_watch_offered(&ps, &l, 1);
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 0);
 }
 
 /* The offer was lost, or its reflection. */
@@ -133,6 +140,7 @@ WATCH_TEST(test_no_repeats)
 
 	/* Something else under the same number. */
 	hear(0, BUT(slice(2, 0, OAE_F_LAST), f.kind = OAE_VOID, f.length = 0));
+	assert_int_equal(in->lost, 0);
 	two(NULL);
 	*h = (struct oae_hold){ .state = OAE_HOLD_HELD, .attempt = 1, .kind = OAE_PACK };
 	watch(BUT(slice(2, 0, OAE_F_LAST), f.kind = OAE_PACK));
@@ -142,8 +150,11 @@ WATCH_TEST(test_no_repeats)
 	watch(BUT(slice(2, 0, OAE_F_LAST), f.tx = l.rx));
 	h->state = OAE_HOLD_REVERSED;
 	watch(BUT(slice(2, 0, OAE_F_LAST), f.tx = l.rx));
+	/* And has come again since, and is doubled on its way. */
+	*h = (struct oae_hold){ .state = OAE_HOLD_HELD, .attempt = 2, .kind = OAE_MESSAGE };
+	watch(BUT(slice(2, 0, OAE_F_LAST), f.tx = l.rx));
 	/* There is no place for it. */
-	h->state = OAE_HOLD_NONE;
+	*h = (struct oae_hold){ .state = OAE_HOLD_NONE, .attempt = 1 };
 	watch(BUT(slice(2, 0, OAE_F_LAST), f.seq++));
 	assert_int_equal(in->lost, 0);
 	watch(BUT(slice(2, 0, OAE_F_LAST), f.tx = l.rx));
@@ -224,6 +235,12 @@ WATCH_TEST(test_freeze_held)
 	watch(BUT(frame(OAE_COMMIT), f.src_ltag = l.late.peer_ltag,
 		  f.dst_ltag = l.late.ltag, f.tx = l.late.rx));
 	assert_int_equal(in->lost, 1);
+	/* Of the run that froze. */
+	watch(BUT(frame(OAE_COMMIT), f.src_ltag = l.late.peer_ltag + 1,
+		  f.dst_ltag = l.late.ltag, f.tx = l.late.rx + 1));
+	watch(BUT(frame(OAE_COMMIT), f.src_ltag = l.late.peer_ltag,
+		  f.dst_ltag = l.late.ltag + 1, f.tx = l.late.rx + 1));
+	assert_int_equal(in->lost, 1);
 	watch(BUT(frame(OAE_COMMIT), f.src_ltag = l.late.peer_ltag,
 		  f.dst_ltag = l.late.ltag, f.tx = l.late.rx + 1));
 	assert_int_equal(in->lost, 0);
@@ -291,6 +308,13 @@ WATCH_TEST(test_freezes_without_a_loss)
 	l.srtt = MS;
 	now += 10 * MS;
 	kill_link(OAE_E_SIGNAL);
+	stepped(OAE_OPEN);
+	assert_int_equal(in->lost, 0);
+	/* It does not freeze. */
+	two(NULL);
+	hear(0, slice(1, 0, OAE_F_LAST));
+	l.srtt = MS;
+	now += 10 * MS;
 	stepped(OAE_OPEN);
 	assert_int_equal(in->lost, 0);
 }
