@@ -75,6 +75,13 @@ LINK_TEST(test_no_end_elsewhere)
 	assert_int_equal(oae_path_heard(&ps, OAE_PATH_OWN, &l, &f), true);
 	assert_int_equal(oae_path_heard(&ps, i, &l, &(struct oae_frame){ .opcode = OAE_CLOSE }),
 			 true);
+	/* Nor by the own one, if the peer has moved from there. */
+	ps.used = i;
+	assert_int_equal(oae_path_heard(&ps, OAE_PATH_OWN, &l, &f), false);
+	f = BUT(frame(OAE_CLOSE_ACK), f.tx = 0, f.rx = 0);
+	assert_int_equal(oae_path_heard(&ps, OAE_PATH_OWN, &l, &f), true);
+	f = BUT(frame(OAE_CLOSE), f.reason = OAE_R_POLICY);
+	ps.used = OAE_PATH_OWN;
 	/* A link that is down was asked for by all paths. */
 	l.down = true;
 	assert_int_equal(oae_path_heard(&ps, i, &l, &f), true);
