@@ -546,10 +546,8 @@ bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now)
 	ps->path[OAE_PATH_OWN] = ps->path[i];
 	if (ps->used == i)
 		ps->used = OAE_PATH_OWN;
-	if (ps->resolved == i)
-		ps->resolved = OAE_PATH_OWN;
-	/* It was the own one that was avoided, or this one: neither is there. */
-	if (ps->avoid == i || ps->avoid == OAE_PATH_OWN)
+	/* The own one of before is gone. */
+	if (ps->avoid == OAE_PATH_OWN)
 		ps->avoid = OAE_PATHS_MAX;
 	oae_path_del(ps, i);
 	return turned;

@@ -152,9 +152,9 @@ static int netdev_node_use(struct oae_node *node)
 }
 
 /*
- * Bind a device, which was written as @item, and say why it is refused. 0; -ENODEV no such device; -EINVAL not Ethernet, or
- * its MTU is below OAE_MIN_MTU, or it is in a bond or a bridge; -EEXIST bound
- * already; -ENOMEM.
+ * Bind a device, which was written as @item, and say why it is refused. 0; -ENODEV no such
+ * device; -EINVAL not Ethernet, or its MTU is below OAE_MIN_MTU, or it is in a bond or a
+ * bridge; -EEXIST bound already; -ENOMEM.
  */
 static int netdev_port_add(struct oae_node *node, const char *name, const char *item,
 			   struct oae_refusal *why)

@@ -1034,7 +1034,7 @@ static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port
  * there is no link.
  */
 int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
-			const struct oae_frame *f)
+		       const struct oae_frame *f)
 {
 	struct oae_run ev oae_uninit;
 	int i;

@@ -8,12 +8,17 @@ import time
 import oaewire as oae
 from faults import Traffic
 from oaepeer import Peer, Wire
-from oaepeer import Peer, Wire
 from oaetest import wait_for
 from patience import SLOW
 from test_paths import KEEPALIVE, TwoCables
 
 SAME = "note_peer_new", "note_down", "note_gone", "note_unconfirmed", "unknown"
+
+
+def passed(seconds, what):
+    """So long that this is over, which nobody tells."""
+    end = time.monotonic() + seconds
+    wait_for(lambda: time.monotonic() > end, what, seconds + 1)
 
 
 class OneLink(TwoCables):
@@ -253,7 +258,7 @@ class Single(TwoCables):
         self.assertEqual(self.b.read_one(), b"begin")
         before = [host.stats() for host in (self.a, self.b)]
         traffic = Changes.traffic(self)
-        time.sleep(3 * KEEPALIVE / 1000 * SLOW)
+        passed(3 * KEEPALIVE / 1000 * SLOW, "both timers")
         return before, traffic
 
     def test_both_addresses(self):
@@ -264,7 +269,7 @@ class Single(TwoCables):
             self.first.netem("delay 300ms")
             self.a.sh(f"ip link set va address 02:0a:e0:77:00:{n:02x}")
             self.b.sh(f"ip link set vb address 02:0a:e0:78:00:{n:02x}")
-            time.sleep(0.4)
+            passed(0.4, "what was under way")
             self.first.netem(None)
             traffic.moved(20, 60 * SLOW)
         Changes.same(self, before)
