@@ -281,7 +281,7 @@ class Single(TwoCables):
         self.first.netem("delay 300ms")
         self.a.sh(f"ip link set va address {self.first.mac_b}")
         self.b.sh(f"ip link set vb address {self.first.mac_a}")
-        time.sleep(0.4)
+        passed(0.4, "what was under way")
         self.first.netem(None)
         traffic.moved(20, 60 * SLOW)
         Changes.same(self, before)
