@@ -9,7 +9,8 @@
 #include "event.h"
 
 #define PEER_PLACES	16	/* as many as a neighbour has entries */
-#define PEER_WAIT_MS	200	/* for an answer from there */
+#define PEER_WAIT_MS	1000	/* for an answer from there */
+#define PEER_LOOK_MS	10	/* nobody is woken when a link opens, which may be asked then */
 
 /* The tag with a link by a port and an address, be it its own path or another; or NULL. */
 static struct oae_tag *peer_link_at(struct oae_port *port, u64 kid)
@@ -55,10 +56,15 @@ static struct oae_tag *peer_link(struct oae_port *port, u64 kid)
  */
 static bool peer_is_there(struct oae_tag *tag, struct oae_port *port, u64 kid)
 {
-	int is = 0;
+	unsigned long end = jiffies + msecs_to_jiffies(PEER_WAIT_MS);
+	int is;
 
-	wait_event_timeout(port->node->tags_wait, (is = oae_path_try(tag, port, kid)) != 0,
-			   msecs_to_jiffies(PEER_WAIT_MS));
+	do {
+		is = 0;
+		wait_event_timeout(port->node->tags_wait,
+				   (is = oae_path_try(tag, port, kid)) != 0,
+				   msecs_to_jiffies(PEER_LOOK_MS));
+	} while (!is && time_before(jiffies, end));
 	return is > 0;
 }
 
