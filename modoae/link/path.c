@@ -88,6 +88,8 @@ void oae_path_del(struct oae_paths *ps, unsigned int i)
 	}
 	if (ps->resolved == i)
 		ps->resolved = OAE_PATH_OWN;
+	if (ps->home == i)
+		ps->home = OAE_PATH_OWN;
 	if (ps->avoid == i)
 		ps->avoid = OAE_PATHS_MAX;
 }
@@ -112,6 +114,7 @@ void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l)
 	ps->inc = l->inc;
 	if (l->state == OAE_CLOSED) {
 		ps->peer_inc = 0;
+		ps->home = OAE_PATH_OWN;
 		ps->path[OAE_PATH_OWN].proven = true;
 		ps->path[OAE_PATH_OWN].good = true;
 		ps->path[OAE_PATH_OWN].heard = 0;
@@ -119,6 +122,7 @@ void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l)
 	if (!l->peer_inc || l->peer_inc == ps->peer_inc)
 		return;
 	ps->peer_inc = l->peer_inc;
+	ps->home = ps->used;
 	ps->avoid = OAE_PATHS_MAX;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		ps->path[i].proven = i == ps->used;
@@ -216,11 +220,11 @@ bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link 
 	}
 	/*
 	 * Nor does it end a link that nobody has at the other end of another path: there
-	 * may be a link at that of the own one, with something to be decided. Nor at that
-	 * of the own one, if it is not in use: the peer may have moved.
+	 * may be a link at that of the peer's own one, with something to be decided. Nor at
+	 * that of its own one, if it is not in use: the peer may have moved.
 	 */
 	if (!l->down && path_is_end(l, f) &&
-	    (i != OAE_PATH_OWN || (f->opcode == OAE_CLOSE && i != ps->used)))
+	    (i != ps->home || (f->opcode == OAE_CLOSE && i != ps->used)))
 		return false;
 	/* Until SYNC is repeated for the first time. */
 	if (i == ps->avoid && oae_frozen(l) && l->syncs < 2 && path_is_sync(f))
@@ -391,8 +395,8 @@ unsigned int oae_paths_out(const struct oae_paths *ps, const struct oae_link *l,
 			return paths_all(ps, l, OAE_PATHS_MAX);
 		return 1U << back;
 	case OAE_CLOSE:
-		/* Only by the own path is the answer of an end without the link believed. */
-		return 1U << ps->used | 1U << OAE_PATH_OWN;
+		/* Only by that is the answer of an end without the link believed. */
+		return 1U << ps->used | 1U << ps->home;
 	case OAE_SYNC_ACK:
 	case OAE_SYNC_CHK:
 	case OAE_REFLECT:

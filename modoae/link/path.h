@@ -96,6 +96,8 @@ struct oae_path_watch {
  * struct oae_paths - the paths of a link
  * @inc: this end's incarnation, after the last event
  * @peer_inc: the peer's that they are proven for; 0 none was known yet
+ * @home: index of the path by which the peer has this link as by its own: at first the own
+ *	one, later that by which this incarnation of it has resolved first
  * @used: index of the path that this end's own frames go by
  * @why: and why, enum oae_path_why
  * @resolved: index of the path by which the link has resolved last
@@ -109,6 +111,7 @@ struct oae_path_watch {
 struct oae_paths {
 	u64 inc;
 	u64 peer_inc;
+	u8 home;
 	u8 used;
 	u8 why;
 	u8 resolved;

@@ -317,7 +317,7 @@ static u8 *pack_paths(struct naming *s, const struct m_world *w, unsigned int wh
 	unsigned int i;
 
 	*out++ = pe->begun | pe->ps.used << 1 | l->syncs << 4 | pe->line[OAE_PATH_OWN] << 6;
-	*out++ = pe->ps.resolved;
+	*out++ = pe->ps.resolved | pe->ps.home << 4;
 	*out++ = pe->ps.avoid | pe->ps.fruitless << 4 | (pe->ps.moved == l->tx + l->rx) << 6;
 	for (i = 0; i < w->sc->lines; i++) {
 		const struct oae_path *p = &pe->ps.path[i];
@@ -342,7 +342,8 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 	pe->ps.used = *in >> 1 & 7;
 	l->syncs = *in >> 4 & 3;
 	pe->line[OAE_PATH_OWN] = *in++ >> 6;
-	pe->ps.resolved = *in++;
+	pe->ps.home = *in >> 4;
+	pe->ps.resolved = *in++ & 15;
 	pe->ps.avoid = *in & 15;
 	pe->ps.fruitless = *in >> 4 & 3;
 	pe->ps.moved = l->tx + l->rx - !(*in++ >> 6);

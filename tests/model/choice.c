@@ -239,15 +239,22 @@ static int hears(const struct m_world *w, unsigned int who)
 }
 
 /*
- * An OPEN end whose peer closes a link of another run than this end's, and by another line:
- * it finds out by its own probes, and the peer's turns do not wait for it.
+ * An OPEN end whose peer closes a link of another run than this end's, or is another
+ * incarnation of it that asks, and by another line: it finds out by its own probes, and the
+ * peer's turns do not wait for it.
  */
 static int doubts(const struct m_world *w, unsigned int who)
 {
 	const struct oae_link *l = &w->end[who].link, *p = &w->end[!who].link;
 
-	if (!w->sc->lines || !w->end[who].tag || !w->end[!who].tag || l->state != OAE_OPEN ||
-	    m_close_out(l) || !m_close_out(p) ||
+	if (!w->sc->lines || !w->end[who].tag)
+		return -1;
+	/* Once it is down it believes whoever asks. */
+	if (frozen(l) && !l->down &&
+	    (!w->end[!who].tag || l->peer_inc != p->inc))
+		return l->syncs >= 2 ? M_DEAD : M_AGAIN;
+	if (!w->end[!who].tag || l->state != OAE_OPEN ||
+	    m_close_out(l) || (!m_close_out(p) && l->peer_inc == p->inc) ||
 	    (l->peer_ltag == p->ltag && p->peer_ltag == l->ltag))
 		return -1;
 	return l->asked_at ? M_DEAD : M_AGAIN;
@@ -399,8 +406,8 @@ static int despairs(const struct m_world *w, unsigned int who)
 int m_fair(const struct m_world *w)
 {
 	static int (*const next[])(const struct m_world *w, unsigned int who) = {
-		plugs, hears, reads, frees, stalls, wonders, doubts, asks, closes, settles, retries,
-		retries_half, proves, returns, probes, dies,
+		plugs, hears, reads, frees, stalls, wonders, proves, doubts, asks, closes, settles,
+		retries, retries_half, returns, probes, dies,
 	};
 	static int (*const no_line[])(const struct m_world *w, unsigned int who) = {
 		reads, frees, stalls, despairs,

@@ -108,6 +108,8 @@ enum m_kind {
  * @lines: so many lines are between the ends (4.14), 0: one, and no other path is taken
  * @vc: the link's, by which it has its turn among paths
  * @own: in fair weather line 0 is whole, by which alone some ends can be found
+ * @waits: times decide how it comes to rest, for which an end must have been silent: what
+ *	fair weather leads to is not looked at
  * @cross: in fair weather no line is whole: the ends go down, and find back when one is
  * @avoid: a line may carry SYNC and nothing else, so links remember which they avoid
  * @choose: ends go to paths of their choice, so they remember which of them are good
@@ -131,7 +133,7 @@ struct m_scenario {
 	u8 cap;
 	u8 slices, most;
 	bool settle, cancel, dup, dead, probe, port, forge, ways;
-	bool own, cross, avoid, choose, shorter;
+	bool own, cross, avoid, choose, shorter, waits;
 	u8 rcvbuf;
 	u8 crash, kill, close, rename, mtu, cut, conflict, leave, refuse;
 	u8 lines, vc, carrier;

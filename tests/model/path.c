@@ -8,12 +8,12 @@
  * PATH frames are not in flight: they do nothing but to make a path proven, good or
  * silent. That a probe has come, that it was answered, and that two were not, are
  * events, which may be at any time at which they may be at all. A probe is of two ends
- * that have the same pair of incarnations, and that call the link by the same line.
+ * that have the same pair of incarnations. An end that is frozen when a path is proven
+ * asks there when it asks the next time.
  *
  * Times are left out: a path that has failed may be taken again at once, or never. So
- * are paths that are forgotten since they were silent for long, probes while the link is
- * frozen, and what comes from elsewhere than a path in use and is for admission then: it
- * is dropped.
+ * are paths that are forgotten since they were silent for long, and what comes from
+ * elsewhere than a path in use and is for admission then: it is dropped.
  */
 #include "model.h"
 
@@ -221,7 +221,9 @@ void m_path_send(struct m_world *w, struct m_end *e, const struct h_event *ev,
 	unsigned int to, i;
 
 	if (!pe->begun) {
-		put(w, e, &f, pe->line[OAE_PATH_OWN]);
+		/* The last frame of a link that is forgotten now answers this one. */
+		put(w, e, &f, !e->tag && ev->raw ? ((const struct m_frame *)ev->raw)->line :
+						   pe->line[OAE_PATH_OWN]);
 		return;
 	}
 	m_path_over(e);
@@ -246,9 +248,8 @@ static bool probes(const struct m_world *w, unsigned int who)
 {
 	const struct m_end *e = &w->end[who], *p = &w->end[!who];
 
-	return e->tag && p->tag && oae_link_takes_paths(&e->link) &&
-	       e->link.inc == p->link.peer_inc && e->link.peer_inc == p->link.inc &&
-	       e->path.line[OAE_PATH_OWN] == p->path.line[OAE_PATH_OWN];
+	return e->tag && p->tag && oae_link_knows_paths(&e->link) &&
+	       e->link.inc == p->link.peer_inc && e->link.peer_inc == p->link.inc;
 }
 
 static bool may_answer(const struct m_world *w, unsigned int who, unsigned int line,
@@ -298,14 +299,14 @@ bool m_path_may(const struct m_world *w, unsigned int who, enum m_what what,
 
 	switch (what) {
 	case M_PATH_LOOK:
-		return e->tag && i == NONE && oae_link_takes_paths(&e->link);
+		return e->tag && i == NONE && oae_link_knows_paths(&e->link);
 	case M_PATH_PROBED:
 		return port_up(e, line) && probes(w, who) && (i == NONE || (path && !path->proven));
 	case M_PATH_ANSWERED:
 		return path && may_answer(w, who, line, path, i);
 	case M_PATH_SILENT:
 		return path && path->good &&
-		       oae_link_takes_paths(&e->link) &&
+		       oae_link_knows_paths(&e->link) &&
 		       oae_path_due(&e->path.ps, i, &e->link, M_NOW);
 	case M_PATH_BACK:
 		if (!e->tag || !e->path.begun)

@@ -621,7 +621,7 @@ struct m_result m_search(const struct m_scenario *sc,
 			fprintf(stderr, "%s: %u of %lu states\n", sc->name, n,
 				s.r.states);
 	}
-	for (n = 0; n < s.weathers && !s.r.violated && !s.r.full; n++)
+	for (n = 0; n < s.weathers && !sc->waits && !s.r.violated && !s.r.full; n++)
 		follow(&s, s.first_weather + n);
 
 	depth = need(calloc(s.r.states, sizeof(*depth)));

@@ -92,6 +92,11 @@ LINK_TEST(test_add_and_forget)
 	assert_int_equal(ps.path[3].missed, 0);
 	oae_path_del(&ps, 4);
 	assert_int_equal(ps.used, OAE_PATH_OWN);
+	ps.home = 6;
+	oae_path_del(&ps, 7);
+	assert_int_equal(ps.home, 6);
+	oae_path_del(&ps, 6);
+	assert_int_equal(ps.home, OAE_PATH_OWN);
 	oae_path_del(&ps, 5);
 	assert_int_equal(ps.avoid, OAE_PATHS_MAX);
 	oae_path_del(&ps, 6);
@@ -175,8 +180,10 @@ PATH_TEST(test_resolved_anew)
 {
 	assert_int_equal(ps.used, OAE_PATH_OWN);
 	l.peer_inc++;
+	assert_int_equal(ps.home, OAE_PATH_OWN);
 	assert_true(stepped(2, frame(OAE_SYNC_ACK), OAE_SYNC_SENT));
 	assert_int_equal(ps.used, 2);
+	assert_int_equal(ps.home, 2);
 	assert_int_equal(ps.path[2].used_at, now);
 	assert_true(ps.path[2].proven && !ps.path[0].proven && !ps.path[1].proven);
 	/* And the own one has to be proven, like any other. */

@@ -102,8 +102,10 @@ LINK_TEST(test_opened_anew)
 	ps.path[OAE_PATH_OWN].heard = 77;
 	ps.path[OAE_PATH_OWN].proven = false;
 	ps.path[OAE_PATH_OWN].good = false;
+	ps.home = 1;
 	kill_link(1);
 	oae_paths_pair(&ps, &l);
+	assert_int_equal(ps.home, OAE_PATH_OWN);
 	assert_int_equal(ps.path[OAE_PATH_OWN].heard, 0);
 	assert_true(ps.path[OAE_PATH_OWN].proven && ps.path[OAE_PATH_OWN].good);
 	assert_int_equal(ps.peer_inc, 0);
