@@ -575,7 +575,7 @@ class PathMutants(Broken):
     """The same, of the rules of paths: a link whose cable fails does not find the other."""
 
     ARGS = ["--ring", "8", *CABLES, "--cable-rate", "5", "--cable-time", "200ms",
-            "--cable-spare", "--size", "8..400", "-t", "800ms"]
+            "--cable-spare", "--size", "8..400", "-t", "3s"]
     DOWN = "G4: the link is down, and cable \\d is whole"
 
     def test_asks_by_one_path(self):
