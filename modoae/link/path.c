@@ -445,7 +445,7 @@ void oae_path_probed(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now)
 
 	if (p->nonce && p->missed < 255)
 		p->missed++;
-	/* What is silent altogether loses nothing now and then. */
+	/* A path that is silent altogether is not one that loses a little. */
 	if (p->nonce && p->good)
 		oae_loss_missed(&p->loss);
 	if (p->missed >= PATH_MISSES)

@@ -41,7 +41,7 @@ void oae_watch_begin(struct oae_paths *ps, const struct oae_link *l)
 
 	w->recover = l->recover;
 	/*
-	 * What was offered in the run before may be offered by its last slice first, to learn
+	 * An offer of the run before may be made by its last slice first, to learn
 	 * which ones are kept: if others are missing, nothing is lost.
 	 */
 	w->gap_to = l->tx + l->nlanes;

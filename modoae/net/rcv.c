@@ -182,7 +182,7 @@ static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 	kid = oae_kid(f.vc, peer);
 	tag = oae_tag_of_frame(port, kid);
 	if (likely(tag && !oae_link_closed(&tag->link) && f.opcode != OAE_PATH)) {
-		if (unlikely(tag->paths) && !(f.flags & OAE_F_VIA) &&
+		if (unlikely(f.opcode == OAE_SYNC) && !(f.flags & OAE_F_VIA) &&
 		    oae_path_strange(tag, OAE_PATH_OWN, &f)) {
 			oae_admit(port, peer, &f, NULL);
 			consume_skb(skb);

@@ -536,7 +536,7 @@ static void path_send_probe(struct oae_tag *tag, const struct oae_path_out *out,
 	oae_kid_mac(out->kid[i], dest);
 	ether_addr_copy(f.path.to, out->to_name);
 	ether_addr_copy(f.path.from, out->from_name);
-	/* Whoever asks has this path already. */
+	/* An asker has this path already. */
 	if (role == OAE_PATH_ANSWER) {
 		ether_addr_copy(f.path.to, dest);
 		ether_addr_copy(f.path.from, out->port[i]->dev->dev_addr);
@@ -561,7 +561,7 @@ static void path_send_one(const struct oae_path_out *out, unsigned int i,
 	/* This SYNC says what was heard by this path, and what this path carries. */
 	f.dst_ltag = out->heard[i];
 	f.sync.mtu = out->mtu[i];
-	/* What was heard of the peer is nobody's business who is not known to be the peer. */
+	/* A stranger is told nothing of the peer. */
 	if (!(out->proven & 1U << i))
 		f.sync.peer_inc = 0;
 	oae_kid_mac(out->kid[i], dest);
@@ -774,8 +774,17 @@ void oae_path_timer(struct oae_tag *tag, struct oae_run *ev)
 	}
 }
 
-/* The tag with a path by these two addresses, its link not CLOSED; or NULL. */
-static struct oae_tag *path_tag_by(struct oae_port *port, u64 kid)
+/**
+ * oae_path_tag() - find the tag with a link by a port and an address
+ * @port: the port
+ * @kid: channel and address
+ *
+ * Context: softirq, or BH off; under rcu_read_lock().
+ *
+ * Return: the tag, be it by its own path or by another, its link not CLOSED, valid in this
+ * RCU read-side critical section; or NULL.
+ */
+struct oae_tag *oae_path_tag(struct oae_port *port, u64 kid)
 {
 	struct oae_tag *tag = oae_tag_find(port, kid);
 	unsigned int i;
@@ -801,11 +810,11 @@ static struct oae_tag *path_tag_named(struct oae_port *by, const u8 *from,
 		if (READ_ONCE(port->removed) ||
 		    !ether_addr_equal(port->dev->dev_addr, f->path.to))
 			continue;
-		tag = path_tag_by(port, oae_kid(f->vc, f->path.from));
+		tag = oae_path_tag(port, oae_kid(f->vc, f->path.from));
 		if (tag)
 			return tag;
 	}
-	return path_tag_by(by, oae_kid(f->vc, from));
+	return oae_path_tag(by, oae_kid(f->vc, from));
 }
 
 /* A probe or an answer whose proof holds. False: it is of no use. */
@@ -871,7 +880,7 @@ void oae_path_rcv(struct oae_port *port, const u8 *from, const struct oae_frame 
 	if (!good)
 		oae_count(node, OAE_S_BAD_PATH);
 	oae_run_leave(tag, &ev);
-	/* Whoever opens a link by these addresses may wait to hear whose they are. */
+	/* A program that opens a link by these addresses may wait to hear whose they are. */
 	if (good)
 		wake_up(&node->tags_wait);
 }
@@ -1117,7 +1126,7 @@ void oae_path_address(struct oae_tag *tag, long arg)
 }
 
 /* The path that the link moves to, now that its own port goes; OAE_PATHS_MAX none. */
-static unsigned int path_home(const struct oae_tag *tag)
+static unsigned int path_next_own(const struct oae_tag *tag)
 {
 	const struct oae_paths *ps = &tag->paths->paths;
 	unsigned int i, best = OAE_PATHS_MAX;
@@ -1145,7 +1154,7 @@ static bool path_move(struct oae_tag *tag, struct oae_run *ev)
 
 	if (!tag->paths || tag->dead || oae_link_closed(&tag->link))
 		return false;
-	i = path_home(tag);
+	i = path_next_own(tag);
 	if (i == OAE_PATHS_MAX)
 		return false;
 	to = tag->paths->alias[i];

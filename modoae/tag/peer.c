@@ -3,25 +3,13 @@
  * Peers by their id: two hosts have one link on a channel, whichever of their ports and
  * addresses it was opened by, and whoever opened it (doc/protocol.md section 4.14).
  *
- * Who has which address is what neighbours say (4.13). That is claimed, not proven, so it
- * says only where to ask: whoever answers a probe with a proof is the link's peer.
+ * Neighbours say which address is whose (4.13). That is claimed, not proven, so it says
+ * only where to ask: an answer with a proof shows that the link's peer is there.
  */
 #include "event.h"
 
-#define PEER_PLACES	16	/* as many as a neighbour has entries */
 #define PEER_WAIT_MS	1000	/* for an answer from there */
 #define PEER_LOOK_MS	10	/* nobody is woken when a link opens, which may be asked then */
-
-/* The tag with a link by a port and an address, be it its own path or another; or NULL. */
-static struct oae_tag *peer_link_at(struct oae_port *port, u64 kid)
-{
-	struct oae_tag *tag = oae_tag_find(port, kid);
-	unsigned int i;
-
-	if (!tag)
-		tag = oae_path_find(port, kid, &i);
-	return tag && !oae_link_closed(&tag->link) ? tag : NULL;
-}
 
 /*
  * The link to a peer by an address that the link is not found by, its link not CLOSED; or
@@ -29,7 +17,7 @@ static struct oae_tag *peer_link_at(struct oae_port *port, u64 kid)
  */
 static struct oae_tag *peer_link(struct oae_port *port, u64 kid)
 {
-	struct oae_neigh_where where[PEER_PLACES];
+	struct oae_neigh_where where[OAE_NEIGH_AN_ID];
 	struct oae_node *node = port->node;
 	struct oae_tag *tag;
 	unsigned int i, n;
@@ -37,13 +25,13 @@ static struct oae_tag *peer_link(struct oae_port *port, u64 kid)
 
 	if (READ_ONCE(node->knobs.paths) == 1)
 		return NULL;
-	tag = oae_path_find(port, kid, &i);
-	if (tag && !oae_link_closed(&tag->link))
+	tag = oae_path_tag(port, kid);
+	if (tag)
 		return tag;
 	oae_kid_mac(kid, mac);
 	n = oae_neigh_others(node, port, mac, where, ARRAY_SIZE(where));
 	for (i = 0; i < n; i++) {
-		tag = peer_link_at(where[i].port, oae_kid(kid >> 56, where[i].mac));
+		tag = oae_path_tag(where[i].port, oae_kid(kid >> 56, where[i].mac));
 		if (tag)
 			return tag;
 	}
@@ -116,7 +104,7 @@ struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid)
  */
 int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f)
 {
-	struct oae_tag *tag = peer_link_at(port, kid);
+	struct oae_tag *tag = oae_path_tag(port, kid);
 
 	if (!tag && f->sync.caps & OAE_CAPS_PATHS)
 		tag = peer_link(port, kid);

@@ -141,7 +141,7 @@ static void table_set_key(struct oae_tag *tag, const struct oae_tag_key *key)
  * @tag: the tag, in the table, whose port is `removed`
  * @key: the new key
  *
- * Whoever reads the old port in an RCU read-side section may use it to the end of that. On
+ * A reader of the old port in an RCU read-side section may use it to the end of that. On
  * failure the tag has its old key: there nobody else makes one. Without memory it may be
  * found by nothing, until it is killed with its port.
  *

@@ -375,6 +375,7 @@ struct oae_path_view {
 int oae_aliases_make(struct oae_node *node);
 void oae_aliases_exit(struct oae_node *node);
 struct oae_tag *oae_path_find(struct oae_port *port, u64 kid, unsigned int *index);
+struct oae_tag *oae_path_tag(struct oae_port *port, u64 kid);
 void oae_path_rcv(struct oae_port *port, const u8 *from, const struct oae_frame *f);
 void oae_path_port(struct oae_tag *tag, long arg);
 void oae_path_yield(struct oae_port *port, u64 kid);
