@@ -78,6 +78,15 @@ class TwoCables(OaeTest):
             one.write(data, target=f"{self.first.ends[one is self.b][1]}/{mac}", vc=0)
             self.assertEqual(other.read_one(), data)
 
+    def nothing_lost(self, traffic):
+        """What was committed is there, once and in order, and nothing is in doubt."""
+        self.assertTrue(traffic.running())
+        traffic.stop()
+        tally = traffic.finish(120 * SLOW)
+        # What is under way when the senders are asked to stop may be reversed; nothing is unknown.
+        self.assertEqual(set(tally) | {"R"}, {"C", "R", "got", "lost"})
+        self.assertEqual((tally["got"], tally["lost"]), (tally["C"], 0))
+
 
 class Failover(TwoCables):
     """One of two cables fails in every way that there is."""
@@ -311,12 +320,7 @@ class Failover(TwoCables):
             else:
                 cable.netem(None, ends)
             traffic.moved(20, 60 * SLOW)
-        self.assertTrue(traffic.running())
-        traffic.stop()
-        tally = traffic.finish(120 * SLOW)
-        # What is under way when the senders are asked to stop may be reversed; nothing is unknown.
-        self.assertEqual(set(tally) | {"R"}, {"C", "R", "got", "lost"})
-        self.assertEqual((tally["got"], tally["lost"]), (tally["C"], 0))
+        self.nothing_lost(traffic)
 
 
 class Mtu(TwoCables):
