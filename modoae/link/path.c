@@ -251,17 +251,26 @@ u32 oae_path_names(const struct oae_paths *ps, unsigned int i, const struct oae_
 	return oae_frozen(l) ? ps->path[i].heard : l->peer_ltag;
 }
 
-/* A frame that its sender sends of its own accord, so by the path that it uses. */
-static bool path_is_initiative(const struct oae_frame *f)
+/*
+ * A frame that its sender sends of its own accord, so by the path that it uses. A SYNC of
+ * the run is that only if it is a probe. One that the peer sent when it was frozen looks
+ * the same, and went by all paths; but it comes when others do.
+ */
+static bool path_is_initiative(const struct oae_paths *ps, const struct oae_link *l,
+			       const struct oae_frame *f, u64 now)
 {
+	if (f->opcode == OAE_SYNC)
+		return now - ps->watch.heard_at >= l->cfg->keepalive / 2;
 	return f->opcode == OAE_OFFER || f->opcode == OAE_COMMIT || f->opcode == OAE_READY ||
-	       f->opcode == OAE_REVERSE || f->opcode == OAE_SYNC;	/* of a run: a probe */
+	       f->opcode == OAE_REVERSE;
 }
 
 static void path_use(struct oae_paths *ps, unsigned int i, enum oae_path_why why, u64 now)
 {
 	ps->used = i;
 	ps->why = why;
+	ps->told_at = now;
+	ps->watch.mixed_at = now;
 	ps->path[i].used_at = now;
 	ps->path[i].good = true;
 	ps->path[i].missed = 0;
@@ -315,14 +324,38 @@ bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_lin
 	if (i == ps->used || (!ps->path[i].up && !resolved) || !ps->path[i].proven)
 		return ps->used != was;
 	if (!resolved && (l->senior || before < OAE_OPEN || l->state != OAE_OPEN ||
-			  !path_is_initiative(f) ||
-			  !oae_link_is_run(l, f)))
+			  !oae_link_is_run(l, f) || !path_is_initiative(ps, l, f, now)))
 		return ps->used != was;
 	if (resolved) {
 		why = ps->path[ps->used].up ? OAE_WHY_SILENCE : OAE_WHY_CARRIER;
 		path_fail(&ps->path[ps->used], keepalive, now);
 	}
 	path_use(ps, i, why, now);
+	return true;
+}
+
+/**
+ * oae_path_astray() - does the junior send by another path than the senior?
+ * @ps: the paths
+ * @i: index of the path by which a frame came
+ * @l: the link, which has taken it
+ * @f: the frame
+ * @now: ns
+ *
+ * The ends may resolve by two paths, and what says which one is used may be lost. So the
+ * senior says it again, in any frame that is of its own accord; at most once in two round
+ * trips, since the answer takes one.
+ *
+ * Return: true: send one, by oae_link_speak().
+ */
+bool oae_path_astray(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		     const struct oae_frame *f, u64 now)
+{
+	if (i == ps->used || !l->senior || l->state != OAE_OPEN ||
+	    !oae_link_is_run(l, f) || !path_is_initiative(ps, l, f, now) ||
+	    now - ps->told_at < 2 * l->srtt)
+		return false;
+	ps->told_at = now;
 	return true;
 }
 

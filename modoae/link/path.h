@@ -78,6 +78,8 @@ struct oae_path {
  * @gap_to: a GAP up to here is of a loss that is counted
  * @top: the greatest number that the peer has offered in this run
  * @in_to: a repeat up to here is of a loss that is counted
+ * @mixed_at: when the path in use was taken into use without a freeze, so that frames of
+ *	the run that went by another one may come later, ns; 0: in this run none was
  * @froze: index of the path whose loss has probably frozen the link last; OAE_PATHS_MAX none
  * @heard_at: last frame of this run by the path in use, ns
  * @whose: and whose offer, or answer, that was; enum oae_loss_whose
@@ -90,6 +92,7 @@ struct oae_path_watch {
 	u8 froze;
 	u8 whose;
 	u64 heard_at;
+	u64 mixed_at;
 };
 
 /**
@@ -105,6 +108,8 @@ struct oae_path_watch {
  *	OAE_PATHS_MAX none
  * @fruitless: freezes in a row between which nothing was committed or delivered
  * @moved: tx and rx at the last freeze, together
+ * @told_at: when this end took its path into use, or, being the senior, has told that to
+ *	the junior again, ns
  * @watch: what is known of losses
  * @path: the paths; OAE_PATH_OWN is always there
  */
@@ -118,6 +123,7 @@ struct oae_paths {
 	u8 avoid;
 	u8 fruitless;
 	u32 moved;
+	u64 told_at;
 	struct oae_path_watch watch;
 	struct oae_path path[OAE_PATHS_MAX];
 };
@@ -135,6 +141,8 @@ bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link 
 u32 oae_path_names(const struct oae_paths *ps, unsigned int i, const struct oae_link *l);
 bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		      const struct oae_frame *f, enum oae_state before, u64 now);
+bool oae_path_astray(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		     const struct oae_frame *f, u64 now);
 void oae_paths_froze(struct oae_paths *ps, const struct oae_link *l);
 unsigned int oae_paths_out(const struct oae_paths *ps, const struct oae_link *l,
 			   u8 opcode, int back, enum oae_state before);

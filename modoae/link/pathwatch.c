@@ -16,10 +16,13 @@
 #include "path.h"
 #include "link_int.h"
 
-/* Frames that were under way when another path was taken into use overtake each other. */
+/*
+ * Frames that were under way when another path was taken into use overtake each other. Of
+ * a run that is over none is taken.
+ */
 static bool watch_settled(const struct oae_paths *ps, const struct oae_link *l, u64 now)
 {
-	return now - ps->path[ps->used].used_at >= l->cfg->keepalive / 4;
+	return !ps->watch.mixed_at || now - ps->watch.mixed_at >= l->cfg->keepalive / 4;
 }
 
 /* True: it counts. */
@@ -49,6 +52,7 @@ void oae_watch_begin(struct oae_paths *ps, const struct oae_link *l)
 		w->top = l->rx;
 	w->in_to = w->top;
 	w->heard_at = l->now;
+	w->mixed_at = 0;
 }
 
 /* Has the peer offered anew what it had offered, and this end had not refused? */

@@ -175,6 +175,8 @@ void m_path_after(struct m_end *e, struct h_event *ev)
 	if (pe->begun && oae_path_stepped(&pe->ps, pe->back, &e->link, ev->f, pe->before,
 					  M_NOW))
 		turned(e, ev);
+	else if (pe->begun && oae_path_astray(&pe->ps, pe->back, &e->link, ev->f, M_NOW))
+		oae_link_speak(&e->link, ev->a);
 }
 
 /**
@@ -436,6 +438,8 @@ void m_path_reduce(struct m_world *w, unsigned int who)
 	e->path.back = -1;
 	e->path.before = OAE_CLOSED;
 	e->path.over = true;
+	ps->told_at = 0;
+	ps->watch.mixed_at = 0;
 	if (!w->sc->avoid) {
 		ps->avoid = OAE_PATHS_MAX;
 		ps->fruitless = 0;

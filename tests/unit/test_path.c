@@ -585,6 +585,76 @@ PATH_TEST(test_junior_follows)
 	}
 }
 
+/* What the senior sent when it was frozen looks like a probe, but does not come alone. */
+PATH_TEST(test_junior_not_misled)
+{
+	ps.watch.heard_at = now - KEEPALIVE / 2 + 1;
+	assert_false(stepped(2, frame(OAE_SYNC), OAE_OPEN));
+	assert_true(stepped(2, frame(OAE_COMMIT), OAE_OPEN));
+	ps.watch.heard_at = now - KEEPALIVE / 2;
+	assert_true(stepped(1, frame(OAE_SYNC), OAE_OPEN));
+}
+
+static bool astray(unsigned int i, struct oae_frame f)
+{
+	return oae_path_astray(&ps, i, &l, &f, now);
+}
+
+/* The junior sends by another path: the senior says which one is used, now and then. */
+PATH_TEST(test_senior_tells)
+{
+	static const bool own[OAE_OPCODE_END] = {
+		[OAE_OFFER] = true, [OAE_COMMIT] = true, [OAE_READY] = true,
+		[OAE_REVERSE] = true, [OAE_SYNC] = true,
+	};
+	u8 opcode;
+
+	for (opcode = 1; opcode < OAE_OPCODE_END; opcode++) {
+		three(NULL);
+		assert_false(astray(2, frame(opcode)));	/* to the junior */
+		l.senior = true;
+		l.srtt = MS;
+		assert_false(astray(0, frame(opcode)));
+		assert_false(astray(2, BUT(frame(opcode), f.src_ltag++)));
+		l.state = OAE_SYNC_SENT;
+		assert_false(astray(2, frame(opcode)));
+		l.state = OAE_OPEN;
+		assert_int_equal(astray(2, frame(opcode)), own[opcode]);
+		if (!own[opcode])
+			continue;
+		now += 2 * MS - 1;
+		assert_false(astray(2, frame(opcode)));
+		now++;
+		assert_true(astray(2, frame(opcode)));
+	}
+	/* Whoever has just changed says so, and is not heard yet. */
+	now += 10 * KEEPALIVE;
+	assert_true(oae_path_failed(&ps, 0, &l, now));
+	assert_false(astray(0, frame(OAE_OFFER)));
+	now += 2 * MS;
+	assert_true(astray(0, frame(OAE_OFFER)));
+}
+
+PATH_TEST(test_speaks_once)
+{
+	clear();
+	oae_link_speak(&l, &a);
+	assert_int_equal(a.nsends, 1);
+	assert_non_null(sent(OAE_COMMIT));
+	oae_link_speak(&l, &a);
+	assert_int_equal(a.nsends, 1);
+	a.send[0].frame.opcode = OAE_OFFER;
+	oae_link_speak(&l, &a);
+	assert_int_equal(a.nsends, 1);
+	a.send[0].frame.opcode = OAE_REFLECT;
+	oae_link_speak(&l, &a);
+	assert_int_equal(a.nsends, 2);
+	a.nsends = 0;
+	l.state = OAE_SYNC_SENT;
+	oae_link_speak(&l, &a);
+	assert_int_equal(a.nsends, 0);
+}
+
 PATH_TEST(test_port_fails)
 {
 	/* What is not in use: it is not good, and that is all. */

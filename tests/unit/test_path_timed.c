@@ -53,7 +53,7 @@ static struct path_end {
 
 static struct sim world;
 static unsigned int nlines;
-static unsigned long turned, avoided, conflicts;
+static unsigned long turned, avoided, conflicts, told;
 
 /* --- the shell --------------------------------------------------------------------- */
 
@@ -221,6 +221,9 @@ void sim_path_after(struct sim_end *e, const struct oae_frame *f)
 		turned++;
 		sim_say(e->w, "  %c: path %u is in use", 'A' + e->who,
 			pe->line[pe->ps.used]);
+	} else if (oae_path_astray(&pe->ps, pe->back, &e->link, f, e->w->now)) {
+		told++;
+		oae_link_speak(&e->link, &e->w->act);
 	}
 }
 
@@ -643,14 +646,15 @@ TEST(test_paths)
 		if (only)
 			break;
 	}
-	printf("%llu runs: %lu committed, %lu reversed, %lu unknown; %lu turns, %lu paths avoided, %lu conflicts, %lu times down, %.1f s\n",
+	printf("%llu runs: %lu committed, %lu reversed, %lu unknown; %lu turns, %lu told again, %lu paths avoided, %lu conflicts, %lu times down, %.1f s\n",
 	       (unsigned long long)seed - 1, ended[OAE_COMMITTED], ended[OAE_REVERSED],
-	       ended[OAE_UNKNOWN], turned, avoided, conflicts, down,
+	       ended[OAE_UNKNOWN], turned, told, avoided, conflicts, down,
 	       (double)(clock() - began) / CLOCKS_PER_SEC);
 	printf("a commit after at most %.1f ms (seed %llu)\n", (double)slowest / SIM_MS,
 	       (unsigned long long)slowest_seed);
 	assert_int_equal(failed, 0);
-	assert_true(only || seeds < DEFAULT_SEEDS || (turned && avoided && conflicts && down));
+	assert_true(only || seeds < DEFAULT_SEEDS ||
+		    (turned && told && avoided && conflicts && down));
 }
 
 UNIT_MAIN("paths in time")

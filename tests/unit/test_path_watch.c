@@ -86,16 +86,30 @@ WATCH_TEST(test_window_shrinks)
 	stepped(OAE_SYNC_RECD);
 	stepped(OAE_OPEN);
 	assert_int_equal(out->lost, 1);
-	/* A path that has just been taken into use. */
+	/* A path that has just been taken into use, within a run. */
 	l.recover += 5;
-	ps.path[0].used_at = now - KEEPALIVE / 4 + 1;
+	ps.watch.mixed_at = now - KEEPALIVE / 4 + 1;
 	stepped(OAE_OPEN);
 	assert_int_equal(out->lost, 1);
 	l.recover += 5;
-	ps.path[0].used_at = now - KEEPALIVE / 4;
+	ps.watch.mixed_at = now - KEEPALIVE / 4;
 	oae_watch_offered(&ps, &l, 1);
 	stepped(OAE_OPEN);
 	assert_int_equal(out->lost, 2);
+	/* In the next run nothing of this one is taken. */
+	ps.path[1].good = true;
+	ps.path[1].proven = true;
+	assert_true(oae_path_failed(&ps, 0, &l, now));
+	l.recover += 5;
+	oae_watch_offered(&ps, &l, 1);
+	stepped(OAE_OPEN);
+	assert_int_equal(ps.path[1].loss.way[OAE_LOSS_OUT].lost, 0);
+	ps.used = 0;
+	stepped(OAE_SYNC_RECD);
+	l.recover += 5;
+	oae_watch_offered(&ps, &l, 1);
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 3);
 	/* The link had no paths yet. */
 	l.recover += 5;
 	oae_paths_init(&ps, &l, 1500, true, now);

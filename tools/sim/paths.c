@@ -257,6 +257,8 @@ void paths_after(struct world *w, struct end *e, unsigned int path, const struct
 	w->path.back = path;
 	if (ep->begun && oae_path_stepped(&ep->ps, path, &e->link, f, w->path.before, w->now))
 		turned(w, e);
+	else if (ep->begun && oae_path_astray(&ep->ps, path, &e->link, f, w->now))
+		oae_link_speak(&e->link, &w->act);
 }
 
 /* Where else the peer is; and what was silent for long is forgotten. */
