@@ -174,7 +174,7 @@ struct oae_node {
 	unsigned int nbut;		/* the same */
 	char but[OAE_MAX_BUT][IFNAMSIZ];	/* then not these; the same */
 	struct rhashtable tags;
-	struct rhashtable aliases;	/* tag/path.c: paths that are not a tag's own; made late */
+	struct rhashtable aliases;	/* tag/alias.c: paths that are not a tag's own; made late */
 	atomic_t naliases;
 	atomic64_t retired;		/* tags that have left the table */
 	enum hrtimer_restart (*tag_timer)(struct hrtimer *timer);

@@ -156,18 +156,26 @@ static inline bool oae_out_carries(const struct oae_send *send)
 	return oae_out_has_payload(send) || oae_out_has_reply(send);
 }
 
-/* path.c: paths that are not the tag's own */
+/* path.c: which paths the frames of an event go by */
 bool oae_path_elsewhere(const struct oae_tag *tag);
 bool oae_path_before(struct oae_tag *tag, struct oae_run *ev, const struct sk_buff *skb,
 		     const struct oae_frame *f, unsigned int index);
 void oae_path_after(struct oae_tag *tag, struct oae_run *ev, const struct oae_frame *f);
-void oae_path_timer(struct oae_tag *tag, struct oae_run *ev);
-void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port);
 void oae_path_end(struct oae_tag *tag, struct oae_run *ev);
 bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
+
+/* probe.c */
 void oae_path_send_probes(struct oae_tag *tag, struct oae_run *ev);
-void oae_path_leave(struct oae_tag *tag);
+
+/* pathlook.c */
+void oae_path_timer(struct oae_tag *tag, struct oae_run *ev);
+
+/* pathport.c */
+void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port);
 bool oae_path_keep(struct oae_tag *tag, struct oae_run *ev);
+
+/* alias.c */
+void oae_path_leave(struct oae_tag *tag);
 void oae_path_free(struct oae_tag *tag);
 
 /* out.c */

@@ -13,7 +13,7 @@
 struct oae_held;		/* region.c */
 struct oae_verbs;		/* region.c */
 struct oae_region;		/* region.c */
-struct oae_tag_paths;		/* path.c */
+struct oae_tag_paths;		/* path.h */
 struct vm_area_struct;
 
 /* Bits of OAE_EVENT_* in uapi/oae.h. */
@@ -72,7 +72,7 @@ struct oae_tag {
 	u64 nended[OAE_OUTCOME_END];	/* by enum oae_outcome */
 	u64 ndelivered;
 	struct oae_way way;
-	struct oae_tag_paths *paths;	/* path.c; NULL: the own path is the only one */
+	struct oae_tag_paths *paths;	/* path.h; NULL: the own path is the only one */
 	u64 peer_id;			/* what the peer says its id is; 0 not known */
 	u64 paths_at;			/* when others were looked for; local_clock() */
 	u8 spare;			/* enum oae_spare: index into node->spare */
@@ -356,7 +356,7 @@ void oae_attach_shut(struct oae_tag *tag);
 void oae_attach_readable(struct oae_tag *tag);
 void oae_attach_writable(struct oae_tag *tag);
 
-/* What people are shown of a path. */
+/* What people are shown of a path: pathshow.c. */
 struct oae_path_view {
 	char port[IFNAMSIZ];
 	u8 mac[ETH_ALEN];
@@ -371,24 +371,33 @@ struct oae_path_view {
 	u64 used_at;		/* local_clock() */
 };
 
-/* path.c: paths that are not the tag's own */
+bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v);
+
+/* pathrank.c: the rank of a path by hand */
+int oae_path_rank(struct oae_tag *tag, const struct oae_port *port, const u8 *mac,
+		  enum oae_path_rank rank);
+
+/* alias.c: where paths lead that are not the tag's own */
 int oae_aliases_make(struct oae_node *node);
 void oae_aliases_exit(struct oae_node *node);
 struct oae_tag *oae_path_find(struct oae_port *port, u64 kid, unsigned int *index);
 struct oae_tag *oae_path_tag(struct oae_port *port, u64 kid);
+
+/* probe.c: PATH frames */
 void oae_path_rcv(struct oae_port *port, const u8 *from, const struct oae_frame *f);
-void oae_path_port(struct oae_tag *tag, long arg);
-void oae_path_yield(struct oae_port *port, u64 kid);
+
+/* claim.c: who comes from elsewhere */
 bool oae_path_strange(const struct oae_tag *tag, unsigned int index,
 		      const struct oae_frame *f);
 int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
 		       const struct oae_frame *f);
 int oae_path_try(struct oae_tag *tag, struct oae_port *port, u64 kid);
+void oae_path_yield(struct oae_port *port, u64 kid);
+
+/* pathport.c: what happens to the ports of paths */
+void oae_path_port(struct oae_tag *tag, long arg);
 void oae_path_address(struct oae_tag *tag, long arg);
 bool oae_path_move(struct oae_tag *tag);
-int oae_path_rank(struct oae_tag *tag, const struct oae_port *port, const u8 *mac,
-		  enum oae_path_rank rank);
-bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v);
 
 /* room.c: waiting for room in queues */
 bool oae_room(const struct oae_tag *tag, const struct oae_client *c, bool swap);

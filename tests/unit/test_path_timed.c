@@ -11,7 +11,7 @@
  * As long as a line is good, both ways, all that is posted is committed, soon; without one
  * both ends notice. tests/harness watches G1 to G3. In the end all lines are good, and
  * both ends use the same path, the one that is this link's turn. What the shell does
- * with paths is done here (modoae/tag/path.c), but for their MTU.
+ * with paths is done here (modoae/tag/path.h), but for their MTU.
  *
  *	OAE_PATH_SEEDS	how many runs (default 400)
  *	OAE_PATH_RUN	only this one, with its last events

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Aliases: where the paths of a tag lead that are not its own (doc/protocol.md section
+ * 4.14).
+ *
+ * A tag is found by its own port and its peer's address. For each other path there is an
+ * alias in a table of its own, in which a frame is looked up for which there is no tag.
+ * A link without such a path has none of this.
+ *
+ * An alias is in the table as long as its tag is not dead and its port not removed.
+ * Readers of the table are in an RCU read-side section: alias and tag are freed after
+ * one, and so is the port, of which the alias has a reference.
+ */
+#include "path.h"
+
+#include <linux/slab.h>
+
+#define ALIAS_KEY_LEN	offsetofend(struct oae_tag_key, port)
+
+static const struct rhashtable_params alias_params = {
+	.head_offset = offsetof(struct oae_alias, hash),
+	.key_offset = offsetof(struct oae_alias, key),
+	.key_len = ALIAS_KEY_LEN,
+	.automatic_shrinking = true,
+};
+
+/**
+ * oae_path_find() - find the tag to which a path leads
+ * @port: the port that received a frame for which there is no tag
+ * @kid: key id of its vc and its source
+ * @index: set to the index of the path, valid as long as oae_path_before() finds it so
+ *
+ * Context: softirq, or BH off; under rcu_read_lock().
+ *
+ * Return: the tag, valid in this RCU read-side critical section; or NULL.
+ */
+struct oae_tag *oae_path_find(struct oae_port *port, u64 kid, unsigned int *index)
+{
+	struct oae_tag_key key = { .port = port, .kid = kid };
+	struct oae_alias *alias = rhashtable_lookup(&port->node->aliases, &key,
+						    alias_params);
+
+	if (!alias)
+		return NULL;
+	*index = READ_ONCE(alias->index);
+	return alias->tag;
+}
+
+/**
+ * oae_path_tag() - find the tag with a link by a port and an address
+ * @port: the port
+ * @kid: channel and address
+ *
+ * Context: softirq, or BH off; under rcu_read_lock().
+ *
+ * Return: the tag, be it by its own path or by another, its link not CLOSED, valid in this
+ * RCU read-side critical section; or NULL.
+ */
+struct oae_tag *oae_path_tag(struct oae_port *port, u64 kid)
+{
+	struct oae_tag *tag = oae_tag_find(port, kid);
+	unsigned int i;
+
+	if (!tag || oae_link_closed(&tag->link))
+		tag = oae_path_find(port, kid, &i);
+	return tag && !oae_link_closed(&tag->link) ? tag : NULL;
+}
+
+static void alias_free(struct rcu_head *rcu)
+{
+	struct oae_alias *alias = container_of(rcu, struct oae_alias, rcu);
+
+	oae_port_put(alias->key.port);
+	kfree(alias);
+}
+
+/**
+ * oae_alias_free_later() - take an alias out of the table
+ * @node: the node
+ * @alias: the alias, which its tag has no more; freed after RCU
+ *
+ * Context: under the tag's lock, BH off.
+ */
+void oae_alias_free_later(struct oae_node *node, struct oae_alias *alias)
+{
+	rhashtable_remove_fast(&node->aliases, &alias->hash, alias_params);
+	atomic_dec(&node->naliases);
+	call_rcu(&alias->rcu, alias_free);
+}
+
+/**
+ * oae_alias_del() - forget a path, and where it leads
+ * @tag: the tag, with paths
+ * @i: index of the path; nothing happens if that is the own one, or not there
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_alias_del(struct oae_tag *tag, unsigned int i)
+{
+	struct oae_alias *alias = tag->paths->alias[i];
+
+	if (!alias)
+		return;
+	tag->paths->alias[i] = NULL;
+	tag->paths->said &= ~(1U << i);
+	oae_path_del(&tag->paths->paths, i);
+	oae_alias_free_later(tag->node, alias);
+}
+
+/**
+ * oae_tag_paths_begin() - have room for paths
+ * @tag: the tag
+ * @now: local_clock() at the begin of the event, ns
+ *
+ * Context: under tag->lock.
+ *
+ * Return: false: no memory.
+ */
+bool oae_tag_paths_begin(struct oae_tag *tag, u64 now)
+{
+	if (likely(tag->paths))
+		return true;
+	tag->paths = kzalloc(sizeof(*tag->paths), GFP_ATOMIC | __GFP_NOWARN);
+	if (!tag->paths) {
+		oae_count(tag->node, OAE_S_NO_MEMORY);
+		return false;
+	}
+	oae_paths_init(&tag->paths->paths, &tag->link, oae_path_port_mtu(tag->key.port),
+		       READ_ONCE(tag->key.port->up), now);
+	return true;
+}
+
+/**
+ * oae_tag_path_index() - find the path by a port to an address
+ * @tag: the tag, with paths
+ * @port: the port
+ * @kid: channel and address
+ *
+ * Context: under tag->lock.
+ *
+ * Return: its index; OAE_PATHS_MAX none.
+ */
+unsigned int oae_tag_path_index(const struct oae_tag *tag, const struct oae_port *port,
+				u64 kid)
+{
+	unsigned int i;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		if (tag->paths->paths.path[i].there && oae_tag_path_port(tag, i) == port &&
+		    oae_tag_path_kid(tag, i) == kid)
+			break;
+	return i;
+}
+
+/**
+ * oae_tag_paths_count() - how many paths there are
+ * @tag: the tag, with paths
+ *
+ * Context: under tag->lock.
+ *
+ * Return: their number, the own path included.
+ */
+unsigned int oae_tag_paths_count(const struct oae_tag *tag)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		n += tag->paths->paths.path[i].there;
+	return n;
+}
+
+/* The path that makes way for another; at the worst that in use, if the link is frozen. */
+static unsigned int path_spare(const struct oae_tag *tag, bool heard)
+{
+	const struct oae_paths *ps = &tag->paths->paths;
+	unsigned int spare = oae_path_spare(ps, heard);
+
+	if (spare == OAE_PATHS_MAX && heard && ps->used != OAE_PATH_OWN &&
+	    oae_link_state(&tag->link) < OAE_OPEN)
+		return ps->used;
+	return spare;
+}
+
+/**
+ * oae_alias_add() - add a path
+ * @tag: the tag, with paths
+ * @port: the port
+ * @kid: channel and address
+ * @heard: its other end has just proven that it is the peer
+ *
+ * Context: under tag->lock, BH off; in an RCU read-side critical section.
+ *
+ * Return: its index; -ENOSPC there are as many as there may be; -EEXIST it is, or belongs
+ * to, another link's; -ENODEV the port is being removed; -ENOMEM.
+ */
+int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, bool heard)
+{
+	unsigned int spare = path_spare(tag, heard);
+	struct oae_node *node = tag->node;
+	struct oae_alias *alias;
+	int i, err;
+
+	if (tag->dead || READ_ONCE(port->removed))
+		return -ENODEV;
+	if (oae_tag_find(port, kid))
+		return -EEXIST;
+	if (oae_tag_paths_count(tag) >= READ_ONCE(node->knobs.paths)) {
+		if (spare == OAE_PATHS_MAX)
+			return -ENOSPC;
+		oae_alias_del(tag, spare);
+	}
+	alias = kzalloc(sizeof(*alias), GFP_ATOMIC | __GFP_NOWARN);
+	if (!alias) {
+		oae_count(node, OAE_S_NO_MEMORY);
+		return -ENOMEM;
+	}
+	i = oae_path_add(&tag->paths->paths, oae_path_port_mtu(port), READ_ONCE(port->up));
+	if (i < 0) {
+		kfree(alias);
+		return i;
+	}
+	alias->key.port = oae_port_get(port);
+	alias->key.kid = kid;
+	alias->tag = tag;
+	alias->index = i;
+	err = rhashtable_lookup_insert_fast(&node->aliases, &alias->hash, alias_params);
+	if (err) {
+		oae_path_del(&tag->paths->paths, i);
+		oae_port_put(port);
+		kfree(alias);
+		if (err == -EEXIST)
+			return err;
+		oae_count(node, OAE_S_NO_MEMORY);
+		return -ENOMEM;
+	}
+	atomic_inc(&node->naliases);
+	tag->paths->alias[i] = alias;
+	tag->paths->paths.path[i].rank = oae_tag_path_wish(tag, port, kid);
+	/*
+	 * The alias before these looks. Pairs with the smp_mb() in oae_path_yield(), and
+	 * that in netdev_port_paths().
+	 */
+	smp_mb__after_atomic();
+	tag->paths->paths.path[i].up = READ_ONCE(port->up);
+	tag->paths->paths.path[i].mtu = oae_path_port_mtu(port);
+	if (oae_tag_find(port, kid)) {
+		oae_alias_del(tag, i);
+		return -EEXIST;
+	}
+	oae_count(node, OAE_S_PATHS_MADE);
+	return i;
+}
+
+/**
+ * oae_path_leave() - a tag leaves the table: its aliases do, too
+ * @tag: the tag
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_path_leave(struct oae_tag *tag)
+{
+	unsigned int i;
+
+	tag->peer_id = 0;
+	if (!tag->paths)
+		return;
+	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++)
+		oae_alias_del(tag, i);
+	tag->paths->claimed = 0;
+}
+
+/**
+ * oae_path_free() - free what a tag has of paths; its aliases are gone
+ * @tag: the tag
+ *
+ * Context: any; nobody else has the tag.
+ */
+void oae_path_free(struct oae_tag *tag)
+{
+	kfree(tag->paths);
+}
+
+/**
+ * oae_aliases_make() - make a node's table of paths, if there is none
+ * @node: the node, which is about to have a port
+ *
+ * Context: process, may sleep; under node->dev_lock.
+ *
+ * Return: 0 or a negative errno.
+ */
+int oae_aliases_make(struct oae_node *node)
+{
+	lockdep_assert_held(&node->dev_lock);
+	return node->aliases.tbl ? 0 : rhashtable_init(&node->aliases, &alias_params);
+}
+
+/**
+ * oae_aliases_exit() - free a node's table of paths
+ * @node: the node, which has no tag any more
+ *
+ * Context: process, may sleep.
+ */
+void oae_aliases_exit(struct oae_node *node)
+{
+	WARN_ON(atomic_read(&node->naliases));
+	if (node->aliases.tbl)
+		rhashtable_destroy(&node->aliases);
+}

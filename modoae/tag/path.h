@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The paths of a tag, between the files of tag/ that know where they lead. The rules are
+ * in link/path.h; what other files call is in tag.h and event.h.
+ */
+#ifndef OAE_TAG_PATH_H
+#define OAE_TAG_PATH_H
+
+#include "event.h"
+
+/**
+ * struct oae_alias - a path that is not the tag's own, in node->aliases
+ * @hash: there
+ * @key: port and address that its frames come by
+ * @tag: the tag
+ * @index: of the path
+ * @rcu: freed after RCU
+ */
+struct oae_alias {
+	struct rhash_head hash;
+	struct oae_tag_key key;
+	struct oae_tag *tag;
+	unsigned int index;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct oae_path_wish - a rank by hand: it is kept while the path is forgotten
+ * @ifindex: of the path's port
+ * @rank: enum oae_path_rank; NORMAL: this place is free
+ * @kid: of the path
+ */
+struct oae_path_wish {
+	int ifindex;
+	s8 rank;
+	u64 kid;
+};
+
+/**
+ * struct oae_tag_paths - the paths of a tag; under tag->lock
+ * @paths: which is in use, and what is known of each
+ * @alias: where it leads; NULL for the own path, and those that are not there
+ * @claimed: incarnation that somebody has shown from elsewhere who may be the peer, of
+ *	which nothing was known then; 0 nobody
+ * @was: the address that the peer knows of the port of the path in use, as long as that is
+ *	not proven; zeros: it never was another one
+ * @said: a set of those that were said to be lossy
+ * @wish: what was said by hand
+ * @turn: which of the places where the peer was heard is tried first
+ */
+struct oae_tag_paths {
+	struct oae_paths paths;
+	struct oae_alias *alias[OAE_PATHS_MAX];
+	u64 claimed;
+	u8 was[ETH_ALEN];
+	u8 said;
+	u8 turn;
+	struct oae_path_wish wish[OAE_PATHS_MAX];
+};
+
+/* A port with a shorter MTU is down; messages have room for hashes of slices of that length. */
+static inline u16 oae_path_port_mtu(const struct oae_port *port)
+{
+	return clamp_t(unsigned int, READ_ONCE(port->mtu), OAE_MIN_MTU, U16_MAX);
+}
+
+/* The port of a path of a tag that has paths. Under tag->lock. */
+static inline struct oae_port *oae_tag_path_port(const struct oae_tag *tag, unsigned int i)
+{
+	const struct oae_alias *alias = tag->paths->alias[i];
+
+	return alias ? alias->key.port : tag->key.port;
+}
+
+/* The channel and address of one. Under tag->lock. */
+static inline u64 oae_tag_path_kid(const struct oae_tag *tag, unsigned int i)
+{
+	const struct oae_alias *alias = tag->paths->alias[i];
+
+	return alias ? alias->key.kid : tag->key.kid;
+}
+
+/* Is a port still to be used? Only so in the RCU section that the event is in. */
+static inline bool oae_path_port_usable(const struct oae_port *port)
+{
+	return !READ_ONCE(port->removed);
+}
+
+/* alias.c: which paths there are, and where they lead */
+bool oae_tag_paths_begin(struct oae_tag *tag, u64 now);
+unsigned int oae_tag_path_index(const struct oae_tag *tag, const struct oae_port *port,
+				u64 kid);
+unsigned int oae_tag_paths_count(const struct oae_tag *tag);
+int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, bool heard);
+void oae_alias_del(struct oae_tag *tag, unsigned int i);
+void oae_alias_free_later(struct oae_node *node, struct oae_alias *alias);
+
+/* path.c: which of them frames go by */
+void oae_tag_path_set_mtu(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
+void oae_tag_path_turned(struct oae_tag *tag, struct oae_run *ev);
+
+/* The link is about to take a frame that came by a path. */
+static inline void oae_tag_path_taken(struct oae_tag *tag, struct oae_run *ev, unsigned int i,
+				      const struct oae_frame *f)
+{
+	ev->back = i;
+	oae_watch_heard(&tag->paths->paths, i, &tag->link, f, ev->now);
+	/* Resolving, the link offers anew: as long as that path carries. */
+	if (ev->before < OAE_OPEN && f->dst_ltag)
+		oae_tag_path_set_mtu(tag, ev, i);
+}
+
+/* probe.c */
+void oae_tag_path_probe(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
+
+/* claim.c */
+void oae_path_name_claimed(struct oae_tag *tag, struct oae_run *ev);
+
+/* pathrank.c */
+s8 oae_tag_path_wish(const struct oae_tag *tag, const struct oae_port *port, u64 kid);
+
+#endif /* OAE_TAG_PATH_H */

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Looking for paths, by the link's timer: which are tried, when each is probed, and which
+ * are given up (doc/protocol.md section 4.14).
+ */
+#include "path.h"
+
+/*
+ * Where the peer was heard. Its id is remembered: the neighbour at the path in use may
+ * have left, or have another address now.
+ */
+static unsigned int path_neighbours(struct oae_tag *tag, struct oae_neigh_where *where,
+				    unsigned int max)
+{
+	unsigned int used = tag->paths ? tag->paths->paths.used : OAE_PATH_OWN;
+	const struct oae_port *port = tag->paths ? oae_tag_path_port(tag, used) : tag->key.port;
+	u64 kid = tag->paths ? oae_tag_path_kid(tag, used) : tag->key.kid, id;
+	u8 mac[ETH_ALEN];
+
+	oae_kid_mac(kid, mac);
+	id = oae_neigh_id(tag->node, port, mac);
+	if (id) {
+		tag->peer_id = id;
+		return oae_neigh_others(tag->node, port, mac, where, max);
+	}
+	return tag->peer_id ? oae_neigh_of_id(tag->node, tag->peer_id, where, max) : 0;
+}
+
+/*
+ * Where else the peer was heard: each such place is a path to be tried. There may be more of
+ * them than paths, since whoever claims the peer's id makes some: so each has its turn.
+ */
+static void path_look(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_neigh_where where[OAE_NEIGH_AN_ID], *at;
+	unsigned int i, n, first;
+	u64 kid;
+
+	n = path_neighbours(tag, where, ARRAY_SIZE(where));
+	if (!n || !oae_tag_paths_begin(tag, ev->now))
+		return;
+	first = tag->paths->turn;
+	for (i = 0; i < n; i++) {
+		at = &where[(first + i) % n];
+		kid = oae_kid(tag->key.kid >> 56, at->mac);
+		if (oae_tag_path_index(tag, at->port, kid) == OAE_PATHS_MAX &&
+		    oae_alias_add(tag, at->port, kid, false) >= 0)
+			tag->paths->turn = (first + i + 1) % n;
+	}
+}
+
+/* The knob has been lowered: fewer paths, or the own one alone. */
+static void path_shrink(struct oae_tag *tag, struct oae_run *ev)
+{
+	unsigned int most = oae_link_takes_paths(&tag->link) ?
+			    READ_ONCE(tag->node->knobs.paths) : 1;
+	struct oae_paths *ps = &tag->paths->paths;
+	unsigned int i, was = ps->used;
+
+	for (i = OAE_PATHS_MAX - 1; i > OAE_PATH_OWN && oae_tag_paths_count(tag) > most; i--)
+		if (i != ps->used || most == 1)
+			oae_alias_del(tag, i);
+	if (ps->used == was)
+		return;
+	oae_tag_path_turned(tag, ev);
+	if (ps->path[OAE_PATH_OWN].up)
+		oae_link_speak(&tag->link, &ev->a);
+	else
+		oae_link_port_down(&tag->link, ev->now, &ev->a);
+}
+
+/* Paths that have been silent for long make room for others. */
+static void path_tidy(struct oae_tag *tag)
+{
+	const struct oae_path *p;
+	unsigned int i;
+
+	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++) {
+		p = &tag->paths->paths.path[i];
+		if (p->there && oae_path_hopeless(&tag->paths->paths, i))
+			oae_alias_del(tag, i);
+	}
+}
+
+/**
+ * oae_path_timer() - look for paths and probe them; called when the link's timer fires
+ * @tag: the tag
+ * @ev: the event
+ *
+ * Context: softirq, under tag->lock.
+ */
+void oae_path_timer(struct oae_tag *tag, struct oae_run *ev)
+{
+	u64 keepalive = READ_ONCE(tag->node->knobs.keepalive_ms) * (u64)NSEC_PER_MSEC;
+	struct oae_paths *ps;
+	unsigned int i;
+
+	if (tag->paths && oae_link_state(&tag->link) == OAE_OPEN)
+		path_shrink(tag, ev);
+	if (!oae_link_knows_paths(&tag->link))
+		return;
+	if (ev->now - tag->paths_at >= keepalive) {
+		tag->paths_at = ev->now;
+		path_look(tag, ev);
+		if (tag->paths)
+			path_tidy(tag);
+	}
+	if (!tag->paths)
+		return;
+	ps = &tag->paths->paths;
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		if (oae_path_due(ps, i, &tag->link, ev->now))
+			oae_tag_path_probe(tag, ev, i);
+	oae_watch_time(ps, &tag->link, ev->now);
+	if (oae_paths_back(ps, &tag->link, ev->now)) {
+		oae_tag_path_turned(tag, ev);
+		oae_link_speak(&tag->link, &ev->a);
+	}
+}

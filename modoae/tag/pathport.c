@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What happens to the paths of a tag when ports go, come, or have another address
+ * (doc/protocol.md section 4.14).
+ */
+#include "path.h"
+
+#include <linux/etherdevice.h>
+
+/* A port has another address: a tag's paths by it. */
+static void path_port_renamed(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port)
+{
+	struct oae_paths *ps = &tag->paths->paths;
+	unsigned int i;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		if (!ps->path[i].there || oae_tag_path_port(tag, i) != port)
+			continue;
+		if (ps->used == i && ps->path[i].proven)
+			ether_addr_copy(tag->paths->was, port->was);
+		oae_path_renamed(ps, i);
+		if (ps->path[i].up)
+			oae_tag_path_probe(tag, ev, i);
+		if (ps->used != i)
+			continue;
+		if (oae_path_failed(ps, i, &tag->link, ev->now))
+			oae_count(tag->node, OAE_S_PATH_TURNED);
+		oae_link_port_down(&tag->link, ev->now, &ev->a);
+	}
+	oae_run_apply(tag, ev);
+	if (ps->used != OAE_PATH_OWN)
+		oae_tag_path_set_mtu(tag, ev, ps->used);
+}
+
+/**
+ * oae_path_keep() - the own port has another address: does the link go on?
+ * @tag: the tag
+ * @ev: the event
+ *
+ * The peer learns the new address by a probe, and finds the same end there. Otherwise it
+ * would be a new end to it.
+ *
+ * Context: process; under RTNL and tag->lock.
+ *
+ * Return: true if so: the peer takes paths, and is not behind a gateway.
+ */
+bool oae_path_keep(struct oae_tag *tag, struct oae_run *ev)
+{
+	if (!oae_link_knows_paths(&tag->link) || tag->way.via || !oae_tag_paths_begin(tag, ev->now))
+		return false;
+	path_port_renamed(tag, ev, tag->key.port);
+	return true;
+}
+
+/**
+ * oae_path_address() - a port has another address: a tag's paths by it, but the own one
+ * @tag: the tag
+ * @arg: the port
+ *
+ * Context: process; under RTNL; takes tag->lock.
+ */
+void oae_path_address(struct oae_tag *tag, long arg)
+{
+	struct oae_port *port = (struct oae_port *)arg;
+	struct oae_run ev oae_uninit;
+
+	oae_run_enter(tag, &ev);
+	if (tag->paths && !tag->dead && tag->key.port != port)
+		path_port_renamed(tag, &ev, port);
+	oae_run_leave(tag, &ev);
+}
+
+/* The path that the link moves to, now that its own port goes; OAE_PATHS_MAX none. */
+static unsigned int path_next_own(const struct oae_tag *tag)
+{
+	const struct oae_paths *ps = &tag->paths->paths;
+	unsigned int i, best = OAE_PATHS_MAX;
+
+	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++) {
+		if (!ps->path[i].there || !ps->path[i].up || !ps->path[i].proven ||
+		    READ_ONCE(oae_tag_path_port(tag, i)->removed))
+			continue;
+		if (i == ps->used)
+			return i;
+		if (best == OAE_PATHS_MAX || ps->path[i].good > ps->path[best].good ||
+		    (ps->path[i].good == ps->path[best].good &&
+		     ps->path[i].mtu > ps->path[best].mtu))
+			best = i;
+	}
+	return best;
+}
+
+static bool path_move(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_alias *to;
+	unsigned int i;
+	bool turned;
+	u16 mtu;
+
+	if (!tag->paths || tag->dead || oae_link_closed(&tag->link))
+		return false;
+	i = path_next_own(tag);
+	if (i == OAE_PATHS_MAX)
+		return false;
+	to = tag->paths->alias[i];
+	if (oae_tag_rekey(tag, &to->key))
+		return false;
+	/* A frame that finds the alias yet is one by the own path: oae_path_before(). */
+	tag->paths->alias[i] = NULL;
+	turned = oae_paths_move(&tag->paths->paths, i, ev->now);
+	oae_alias_free_later(tag->node, to);
+	oae_count(tag->node, OAE_S_LINKS_MOVED);
+	if (turned) {
+		oae_count(tag->node, OAE_S_PATH_TURNED);
+		oae_link_port_down(&tag->link, ev->now, &ev->a);
+	}
+	oae_run_apply(tag, ev);
+	mtu = oae_tag_way_begin(tag, false);
+	ev->via = tag->way.via;
+	if (tag->paths->paths.used == OAE_PATH_OWN)
+		oae_link_set_mtu(&tag->link, mtu, ev->now, &ev->a);
+	return true;
+}
+
+/**
+ * oae_path_move() - the own port of a tag goes: the link goes on by another path
+ * @tag: the tag, to which the caller has a reference
+ *
+ * From now on that is its own path, and it is found in the table by that.
+ *
+ * Context: process, may sleep; takes tag->lock.
+ *
+ * Return: false if it has no other path.
+ */
+bool oae_path_move(struct oae_tag *tag)
+{
+	struct oae_run ev oae_uninit;
+	bool moved;
+
+	oae_run_enter(tag, &ev);
+	moved = path_move(tag, &ev);
+	oae_run_leave(tag, &ev);
+	return moved;
+}
+
+/**
+ * oae_path_port_event() - a port has changed: a tag's paths by it, the own one as well
+ * @tag: the tag, with paths
+ * @ev: the event
+ * @port: the port
+ *
+ * Context: process; under RTNL and tag->lock.
+ */
+void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port)
+{
+	bool gone = READ_ONCE(port->removed), up = READ_ONCE(port->up) && !gone, came = false;
+	struct oae_paths *ps = &tag->paths->paths;
+	unsigned int i;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		if (!ps->path[i].there || oae_tag_path_port(tag, i) != port)
+			continue;
+		ps->path[i].mtu = oae_path_port_mtu(port);
+		came |= up && !ps->path[i].up;
+		if (up != ps->path[i].up)
+			ps->path[i].probed_at = 0;
+		ps->path[i].up = up;
+		/* Whether or not the path was added when its port was down already. */
+		if (!up && ps->used == i) {
+			if (oae_path_failed(ps, i, &tag->link, ev->now))
+				oae_count(tag->node, OAE_S_PATH_TURNED);
+			oae_link_port_down(&tag->link, ev->now, &ev->a);
+		}
+		if (gone && i != OAE_PATH_OWN)
+			oae_alias_del(tag, i);
+	}
+	/* Once for all paths by this port: each asks, by all of them. */
+	if (came)
+		oae_link_port_up(&tag->link, ev->now, &ev->a);
+	oae_run_apply(tag, ev);
+	if (ps->used != OAE_PATH_OWN)
+		oae_tag_path_set_mtu(tag, ev, ps->used);
+}
+
+/**
+ * oae_path_port() - the same, for a walk over all tags
+ * @tag: the tag
+ * @arg: the port
+ *
+ * Context: process; under RTNL; takes tag->lock.
+ */
+void oae_path_port(struct oae_tag *tag, long arg)
+{
+	struct oae_port *port = (struct oae_port *)arg;
+	struct oae_run ev oae_uninit;
+
+	oae_run_enter(tag, &ev);
+	/* A tag of the port itself has been told: oae_tag_port(). */
+	if (tag->paths && !tag->dead && tag->key.port != port)
+		oae_path_port_event(tag, &ev, port);
+	oae_run_leave(tag, &ev);
+}
