@@ -89,6 +89,22 @@ class Path_(unittest.TestCase):     # pylint: disable=invalid-name
         said = self.figures([n * 10 * MS for n in range(300)], 1000 * MS, 1100 * MS)
         self.assertEqual(said["slots"], [10] * (cutter.BEFORE + cutter.AFTER))
 
+    def test_by_cable(self):
+        """Between two looks a beat counts for the cables as they had frames; where none had any, for none."""
+        times = [n * MS for n in (1, 2, 11, 12, 21, 31)]
+        seen = [(0, 0, 0), (10 * MS, 6, 0), (20 * MS, 7, 3), (30 * MS, 7, 3), (40 * MS, 7, 9)]
+        self.assertEqual(cutter.by_cable(times, seen, 0, 10 * MS, 4), [[2, 0.5, 0, 0], [0, 1.5, 0, 1]])
+        # Slots that begin later, and end earlier.
+        self.assertEqual(cutter.by_cable(times, seen, 10 * MS, 2 * MS, 1), [[0.25], [0.75]])
+
+    def test_under_way(self):
+        """A link to that peer which offers, or has messages that wait."""
+        head = "port vc state offer hold peer queue\n"
+        idle, other = "eth0 0 OPEN - - 02:0a:e0:00:00:02 0\n", "eth0 0 OPEN out - 02:0a:e0:00:00:03 7\n"
+        for rows, wanted in ((idle + other, False), (idle.replace("OPEN -", "OPEN out"), True),
+                             (idle.replace("02 0", "02 1"), True), ("", False)):
+            self.assertIs(rowpath.under_way(head + rows, "02:0a:e0:00:00:02"), wanted, rows)
+
     def test_percentile(self):
         """As many as that are not above it."""
         self.assertEqual(rowpath.percentile(range(1, 101), 99), 99)
