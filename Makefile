@@ -38,6 +38,7 @@ demo-gateway: setup-demo	## hosts in two Ethernet zones, a gateway each, a route
 
 demo-failover: setup-demo	## two hosts, two cables, a copy, and cables that are pulled
 	$(Q)tools/build
+	$(Q)$(MAKE) -s programs
 	$(Q)tools/demo-failover
 
 # Every stage runs, whatever became of the others; all must pass.

@@ -124,17 +124,46 @@ class Beat:
 
     def __exit__(self, *unused):
         said = [job.output.strip() for job in (self.asking, self.answering) if job and job.status]
-        for job in filter(None, (self.asking, self.answering)):
-            if job.status is None:
-                job.kill()
-                job.wait(30 * SLOW)
-            # What was under way is read, or the next one who answers would get it.
-            time.sleep(0.3 * SLOW)
-        if self.contender.startswith("send-"):
+        link = self.contender.startswith("send-")
+        try:
+            self.end(self.asking)
+            if link and self.answering.status is None:
+                self.drain()
+        finally:
+            self.end(self.answering)
+        if link:
             self.twin.near.machine.run(f"echo close {self.twin.far.mac} 0 > /proc/net/modoae/tags")
         self.twin.guest.run(f"rm -f {self.file}")
         if said:
             raise Failed(f"{self.contender}: {' '.join(said)}")
+
+    @staticmethod
+    def end(job):
+        """Of a program, if there is one and it has not ended."""
+        if job and job.status is None:
+            job.kill()
+            job.wait(30 * SLOW)
+
+    def drain(self):
+        """Until what was under way is over, and what has arrived is read: the next one who answers would get it."""
+        near, far = self.twin.ends
+        deadline = time.monotonic() + 30 * SLOW
+        while under_way(near.sh("cat /proc/net/modoae/tags"), far.mac) or unread(far.stats()):
+            if time.monotonic() > deadline:
+                raise Failed(f"{self.contender}: not over, or not read within {30 * SLOW:.0f} s")
+            time.sleep(0.02)
+
+
+def under_way(table, peer):
+    """Whether the links to a peer have anything to send, by /proc/net/modoae/tags."""
+    head, *lines = table.splitlines()
+    rows = [dict(zip(head.split(), line.split())) for line in lines]
+    return any(row["offer"] != "-" or row["queue"] != "0" for row in rows if row["peer"] == peer)
+
+
+def unread(stats):
+    """How many messages nobody has read."""
+    return stats["delivered"] - stats["read"]
 
 
 def contenders(guest):

@@ -5,6 +5,7 @@
     ```python, c, sh        a program, run in a guest at node-01
     ```sh host              commands for the reader's own host: tests/scripts/test_docs.py
     ```text demo            what `make demo` says: tests/scripts/test_docs.py
+    ```text failover        the same of `make demo-failover`
 
 There are no others, and no code that is set off by blanks only: what nothing runs becomes untrue.
 """
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 README = Path(__file__).resolve().parents[2] / "README.md"
-KINDS = ("console", "python", "c", "sh", "sh host", "text demo")
+KINDS = ("console", "python", "c", "sh", "sh host", "text demo", "text failover")
 
 
 class Block(NamedTuple):

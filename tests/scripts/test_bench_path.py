@@ -89,6 +89,43 @@ class Path_(unittest.TestCase):     # pylint: disable=invalid-name
         said = self.figures([n * 10 * MS for n in range(300)], 1000 * MS, 1100 * MS)
         self.assertEqual(said["slots"], [10] * (cutter.BEFORE + cutter.AFTER))
 
+    def test_by_cable(self):
+        """Between two looks a beat counts for the cables as they had frames; where none had any, for none."""
+        times = [n * MS for n in (1, 2, 11, 12, 21, 31)]
+        seen = [(0, 0, 0), (10 * MS, 6, 0), (20 * MS, 7, 3), (30 * MS, 7, 3), (40 * MS, 7, 9)]
+        self.assertEqual(cutter.by_cable(times, seen, 0, 10 * MS, 4), [[2, 0.5, 0, 0], [0, 1.5, 0, 1]])
+        # Slots that begin later, and end earlier.
+        self.assertEqual(cutter.by_cable(times, seen, 10 * MS, 2 * MS, 1), [[0.25], [0.75]])
+
+    def test_longest(self):
+        """A gap that is on when it begins, or begins before it ends; none before, none behind."""
+        times = [0, 900, 1000, 1010, 1040, 1045, 2000]
+        for begin, end, wanted in ((1001, 1045, 30), (1000, 1046, 955), (950, 1000, 100), (901, 902, 100)):
+            self.assertEqual(cutter.longest(times, begin, end), wanted, (begin, end))
+
+    def test_under_way(self):
+        """A link to that peer which offers, or has messages that wait."""
+        head = "port vc state offer hold peer queue\n"
+        idle, other = "eth0 0 OPEN - - 02:0a:e0:00:00:02 0\n", "eth0 0 OPEN out - 02:0a:e0:00:00:03 7\n"
+        for rows, wanted in ((idle + other, False), (idle.replace("OPEN -", "OPEN out"), True),
+                             (idle.replace("02 0", "02 1"), True), ("", False)):
+            self.assertIs(rowpath.under_way(head + rows, "02:0a:e0:00:00:02"), wanted, rows)
+
+    def test_drain(self):
+        """It waits for what is under way and for what nobody has read, and gives up at last."""
+        head, idle = "offer peer queue\n", "- 02:0a:e0:00:00:02 0\n"
+        near, far = mock.Mock(), mock.Mock(mac="02:0a:e0:00:00:02")
+        beat = rowpath.Beat.__new__(rowpath.Beat)
+        beat.twin, beat.contender = mock.Mock(ends=(near, far)), "send-atomic"
+        near.sh.side_effect = [head + idle.replace("-", "out"), head + idle, head + idle]
+        far.stats.side_effect = [{"delivered": 7, "read": 6}, {"delivered": 7, "read": 7}]
+        beat.drain()
+        self.assertEqual((near.sh.call_count, far.stats.call_count), (3, 2))
+        near.sh.side_effect, far.stats.side_effect = None, None
+        near.sh.return_value, far.stats.return_value = head + idle, {"delivered": 7, "read": 6}
+        with mock.patch.object(rowpath, "SLOW", 0.001), self.assertRaises(rowpath.Failed):
+            beat.drain()
+
     def test_percentile(self):
         """As many as that are not above it."""
         self.assertEqual(rowpath.percentile(range(1, 101), 99), 99)
