@@ -101,8 +101,9 @@ enum m_kind {
  * @mtu: times that a port's MTU changes
  * @cut: times that what is offered, or lent, seems too long for the path
  * @conflict: times that a verb of some other link has the word reserved
- * @forge: SYNCs are forged in the peer's name, to an end without a tag (4.6); and by
- *	who says that it is a gateway, where there are ways, to one that goes direct (4.8)
+ * @forge: SYNCs are forged in the peer's name, to an end without a tag (4.6); by who says
+ *	that it is a gateway, where there are ways, to one that goes direct (4.8); and by
+ *	another line, where there are lines, to one that uses one (4.14)
  * @ways: there are two, direct and through a gateway, which both ends know at first
  * @refuse: SYNCs that are refused by an end without a tag (4.6)
  * @lines: so many lines are between the ends (4.14), 0: one, and no other path is taken

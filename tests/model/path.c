@@ -308,6 +308,9 @@ bool m_path_may(const struct m_world *w, unsigned int who, enum m_what what,
 		return path && path->good &&
 		       oae_link_knows_paths(&e->link) &&
 		       oae_path_due(&e->path.ps, i, &e->link, M_NOW);
+	case M_FORGE:
+		/* Not where the peer is looked for (4.14, A new incarnation). */
+		return path && i != e->path.ps.used && e->link.peer_inc && !e->link.down;
 	case M_PATH_BACK:
 		if (!e->tag || !e->path.begun)
 			return false;

@@ -54,6 +54,7 @@ const struct m_scenario m_quick[] = {
 	{ "paths-2-close", { "", "" }, LINES(2), .opened = true, .own = true, .waits = true,
 	  .close = 1 },
 	{ "paths-2-proof", { "a", "" }, LINES(2), .own = true },
+	{ "paths-2-clone", { "a", "" }, LINES(2), .opened = true, .forge = true },
 	{ "paths-2-cross", { "a", "" }, LINES(2), .opened = true, .cross = true },
 	/* Too many states: all that are so many events away from an OPEN link. */
 	{ "paths-2-mtu", { "a", "" }, LINES(2), .opened = true, .shorter = true, .levels = 14 },
