@@ -114,6 +114,7 @@ enum m_kind {
  * @cross: in fair weather no line is whole: the ends go down, and find back when one is
  * @avoid: a line may carry SYNC and nothing else, so links remember which they avoid
  * @choose: ends go to paths of their choice, so they remember which of them are good
+ * @differ: A prefers line 0, and B line 1
  * @shorter: all lines but line 0 carry less
  * @carrier: times that an end's port is unplugged
  * @leave: times that an end is told that its gateway leaves; it may come again
@@ -134,7 +135,7 @@ struct m_scenario {
 	u8 cap;
 	u8 slices, most;
 	bool settle, cancel, dup, dead, probe, port, forge, ways;
-	bool own, cross, avoid, choose, shorter, waits;
+	bool own, cross, avoid, choose, differ, shorter, waits;
 	u8 rcvbuf;
 	u8 crash, kill, close, rename, mtu, cut, conflict, leave, refuse;
 	u8 lines, vc, carrier;
@@ -314,6 +315,8 @@ void m_check_way(struct m_world *w, unsigned int who);
 
 /* path.c */
 u16 m_line_mtu(const struct m_world *w, const struct m_end *e, unsigned int line);
+enum oae_path_rank m_line_rank(const struct m_world *w, const struct m_end *e,
+			       unsigned int line);
 u32 m_cookie(u32 src, unsigned int line);
 unsigned int m_path_line(const struct m_end *e);
 void m_path_event(struct m_end *e);
