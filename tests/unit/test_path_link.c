@@ -109,9 +109,8 @@ LINK_TEST(test_says_so_there)
 	assert_int_equal(oae_paths_out(&ps, &l, f.opcode, -1, OAE_OPEN), 1 << 1);
 	/* The peer says the same of its own, to this end, which is the junior. */
 	ps.used = OAE_PATH_OWN;
-	assert_true(oae_path_stepped(&ps, 1, &l, &(struct oae_frame){
-		.opcode = f.opcode, .src_ltag = f.dst_ltag, .dst_ltag = f.src_ltag,
-	}, OAE_OPEN, now));
+	f = frame(f.opcode);
+	assert_true(oae_path_stepped(&ps, 1, &l, &f, OAE_OPEN, now));
 	assert_int_equal(ps.used, 1);
 	/* A frozen end says SYNC. */
 	port_down();
