@@ -362,6 +362,7 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 		p->rtt = in[0] >> 4 & 1;
 		p->heard = ltag_named(in[1]);
 		p->mtu = m_line_mtu(w, e, pe->line[i]);
+		p->rank = m_line_rank(w, e, pe->line[i]);
 	}
 	return in;
 }

@@ -76,7 +76,7 @@ static unsigned int fates(const struct m_world *w, unsigned int who, u16 *acts)
 	if (w->rename && e->tag &&
 	    (!w->sc->settle || m_settled(&e->link)))
 		acts[n++] = M_ACT(M_RENAME, who, 0);
-	if (w->sc->forge && (!e->tag || may_forge(e))) {
+	if (w->sc->forge && !w->sc->lines && (!e->tag || may_forge(e))) {
 		acts[n++] = M_ACT(M_FORGE, who, 0);
 		acts[n++] = M_ACT(M_FORGE, who, 1);
 	}
@@ -107,6 +107,8 @@ static unsigned int lines(const struct m_world *w, unsigned int who, u16 *acts)
 		for (i = 0; i < COUNT(of_choice) && w->sc->choose; i++)
 			if (m_path_may(w, who, of_choice[i], line))
 				acts[n++] = M_ACT(of_choice[i], who, line);
+		if (w->sc->forge && m_path_may(w, who, M_FORGE, line))
+			acts[n++] = M_ACT(M_FORGE, who, line);
 		if (w->carrier || w->end[who].unplugged >> line & 1)
 			acts[n++] = M_ACT(M_CARRIER, who, line);
 	}

@@ -200,6 +200,22 @@ static void impostor(struct m_world *w, unsigned int who, u32 names)
 		m_fail(w, 0, "4.8: whoever says that it is a gateway is believed, and the peer is heard direct");
 }
 
+/*
+ * Somebody who hears what goes by a line, and knows what this end knows of the peer, says
+ * there that he is the peer, in another incarnation.
+ */
+static void clone(struct m_world *w, unsigned int who, unsigned int line)
+{
+	const struct oae_link *l = &w->end[who].link;
+	const struct m_frame f = {
+		.opcode = OAE_SYNC, .line = line, .mtu = M_MTU_WIDE,
+		.caps = OAE_CAPS_PATHS | (l->heard.window - 1),
+		.src = m_random(), .dst = l->ltag, .inc = m_random(), .peer_inc = l->inc,
+	};
+
+	deliver(w, who, f);
+}
+
 /* A frame comes; once the peer is heard direct, an impostor is tried on a copy. */
 static void receive(struct m_world *w, unsigned int to, struct m_frame m)
 {
@@ -421,7 +437,9 @@ void m_step(struct m_world *w, u16 act)
 		receive(w, who, f);
 		break;
 	case M_FORGE:
-		if (w->end[who].tag)
+		if (w->sc->lines)
+			clone(w, who, arg);
+		else if (w->end[who].tag)
 			impostor(w, who, arg ? m_random() : 0);
 		else
 			forged(w, who, arg);

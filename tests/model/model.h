@@ -101,8 +101,9 @@ enum m_kind {
  * @mtu: times that a port's MTU changes
  * @cut: times that what is offered, or lent, seems too long for the path
  * @conflict: times that a verb of some other link has the word reserved
- * @forge: SYNCs are forged in the peer's name, to an end without a tag (4.6); and by
- *	who says that it is a gateway, where there are ways, to one that goes direct (4.8)
+ * @forge: SYNCs are forged in the peer's name, to an end without a tag (4.6); by who says
+ *	that it is a gateway, where there are ways, to one that goes direct (4.8); and by
+ *	another line, where there are lines, to one that uses one (4.14)
  * @ways: there are two, direct and through a gateway, which both ends know at first
  * @refuse: SYNCs that are refused by an end without a tag (4.6)
  * @lines: so many lines are between the ends (4.14), 0: one, and no other path is taken
@@ -113,6 +114,7 @@ enum m_kind {
  * @cross: in fair weather no line is whole: the ends go down, and find back when one is
  * @avoid: a line may carry SYNC and nothing else, so links remember which they avoid
  * @choose: ends go to paths of their choice, so they remember which of them are good
+ * @differ: A prefers line 0, and B line 1
  * @shorter: all lines but line 0 carry less
  * @carrier: times that an end's port is unplugged
  * @leave: times that an end is told that its gateway leaves; it may come again
@@ -133,7 +135,7 @@ struct m_scenario {
 	u8 cap;
 	u8 slices, most;
 	bool settle, cancel, dup, dead, probe, port, forge, ways;
-	bool own, cross, avoid, choose, shorter, waits;
+	bool own, cross, avoid, choose, differ, shorter, waits;
 	u8 rcvbuf;
 	u8 crash, kill, close, rename, mtu, cut, conflict, leave, refuse;
 	u8 lines, vc, carrier;
@@ -313,6 +315,8 @@ void m_check_way(struct m_world *w, unsigned int who);
 
 /* path.c */
 u16 m_line_mtu(const struct m_world *w, const struct m_end *e, unsigned int line);
+enum oae_path_rank m_line_rank(const struct m_world *w, const struct m_end *e,
+			       unsigned int line);
 u32 m_cookie(u32 src, unsigned int line);
 unsigned int m_path_line(const struct m_end *e);
 void m_path_event(struct m_end *e);

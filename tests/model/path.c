@@ -32,6 +32,20 @@ u16 m_line_mtu(const struct m_world *w, const struct m_end *e, unsigned int line
 	return line && w->sc->shorter ? M_MTU_NARROW : m_mtu(e);
 }
 
+/**
+ * m_line_rank() - how much an end wants a line
+ * @w: the world
+ * @e: the end
+ * @line: the line
+ *
+ * Return: what was said by hand.
+ */
+enum oae_path_rank m_line_rank(const struct m_world *w, const struct m_end *e,
+			       unsigned int line)
+{
+	return w->sc->differ && line == e->who ? OAE_PATH_PREFERRED : OAE_PATH_NORMAL;
+}
+
 static bool port_up(const struct m_end *e, unsigned int line)
 {
 	return !(e->unplugged >> line & 1);
@@ -60,6 +74,7 @@ static void begin(const struct m_world *w, struct m_end *e)
 		return;
 	pe->begun = true;
 	oae_paths_init(&pe->ps, &e->link, m_line_mtu(w, e, line), port_up(e, line), M_NOW);
+	pe->ps.path[OAE_PATH_OWN].rank = m_line_rank(w, e, line);
 }
 
 static unsigned int add(const struct m_world *w, struct m_end *e, unsigned int line)
@@ -72,6 +87,7 @@ static unsigned int add(const struct m_world *w, struct m_end *e, unsigned int l
 	if (i < 0 || i >= M_LINES)
 		return NONE;
 	pe->line[i] = line;
+	pe->ps.path[i].rank = m_line_rank(w, e, line);
 	return i;
 }
 
@@ -310,6 +326,9 @@ bool m_path_may(const struct m_world *w, unsigned int who, enum m_what what,
 		return path && path->good &&
 		       oae_link_knows_paths(&e->link) &&
 		       oae_path_due(&e->path.ps, i, &e->link, M_NOW);
+	case M_FORGE:
+		/* Not where the peer is looked for (4.14, A new incarnation). */
+		return path && i != e->path.ps.used && e->link.peer_inc && !e->link.down;
 	case M_PATH_BACK:
 		if (!e->tag || !e->path.begun)
 			return false;

@@ -54,6 +54,7 @@ const struct m_scenario m_quick[] = {
 	{ "paths-2-close", { "", "" }, LINES(2), .opened = true, .own = true, .waits = true,
 	  .close = 1 },
 	{ "paths-2-proof", { "a", "" }, LINES(2), .own = true },
+	{ "paths-2-clone", { "a", "" }, LINES(2), .opened = true, .forge = true },
 	{ "paths-2-cross", { "a", "" }, LINES(2), .opened = true, .cross = true },
 	/* Too many states: all that are so many events away from an OPEN link. */
 	{ "paths-2-mtu", { "a", "" }, LINES(2), .opened = true, .shorter = true, .levels = 14 },
@@ -84,6 +85,7 @@ const struct m_scenario m_more[] = {
 	{ "verb-swap", { "vs", "s" }, .cap = 2, .slices = 1, .conflict = 1 },
 	{ "paths-2-avoid", { "a", "" }, LINES(2), .opened = true, .avoid = true },
 	{ "paths-2-back", { "a", "" }, LINES(2), .opened = true, .choose = true, .vc = 1 },
+	{ "paths-2-rank", { "a", "" }, LINES(2), .opened = true, .choose = true, .differ = true },
 	{ "paths-2-carrier", { "a", "" }, LINES(2), .opened = true, .carrier = 1 },
 	{ "paths-2-crash", { "e", "" }, LINES(2), .opened = true, .own = true, .waits = true,
 	  .crash = 1 },

@@ -73,12 +73,15 @@ void m_link_init(struct m_world *w, unsigned int who)
 	oae_link_rank(&e->link, who == B);
 }
 
+#define OPENING	1000	/* steps; two ends that never come to rest are for the search to find */
+
 /* The link is OPEN at both ends, and nothing has been posted. */
 static void open_both(struct m_world *w)
 {
 	int act = M_ACT(M_OPEN, A, 0);
+	unsigned int i;
 
-	for (; act >= 0; act = m_fair(w)) {
+	for (i = 0; act >= 0 && i < OPENING; i++, act = m_fair(w)) {
 		m_step(w, act);
 		m_reduce(w);
 	}

@@ -803,6 +803,28 @@ PATH_TEST(test_misses)
 	assert_int_equal(ps.path[1].missed, 255);
 }
 
+/* Who is heard there need not hear this end: only an answer says that. */
+PATH_TEST(test_heard_and_silent)
+{
+	unsigned int i;
+
+	prove(0);
+	for (i = 0; i < 3; i++) {
+		oae_path_probed(&ps, 1, 30 + i, now);
+		assert_true(heard_is(1, frame(OAE_SYNC), true));
+		assert_true(heard_is(1, frame(OAE_REFLECT), true));
+	}
+	assert_false(ps.path[1].good);
+	assert_int_equal(ps.path[1].missed, 2);
+	/* So it is none of those that are to be chosen from. */
+	l.senior = true;
+	l.vc = 1;
+	assert_true(oae_paths_back(&ps, &l, now));
+	assert_int_equal(ps.used, 2);
+	assert_true(oae_path_failed(&ps, 2, &l, now));
+	assert_int_equal(ps.used, 0);
+}
+
 PATH_TEST(test_hopeless)
 {
 	ps.path[1].missed = 249;
