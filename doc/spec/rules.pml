@@ -463,6 +463,7 @@ inline freeze(how)
 	:: else -> break
 	od;
 	drop_voids();
+	L.reminded = 0;
 	L.close_sent = 0;
 	L.state = SYNC_SENT;
 	begin = how
@@ -483,6 +484,10 @@ inline offer_lane(at)
 		L.offer[at].state = OFFER_OUT;
 		L.offer[at].ready = 0;
 		L.offer[at].due = 0;
+		if
+		:: at == 0 -> L.reminded = (ev == EV_REMIND)
+		:: else
+		fi;
 		if
 		:: at >= L.given -> L.given = at + 1
 		:: else
@@ -783,6 +788,7 @@ inline offer_committed()
 	:: else
 	fi;
 	L.offered_to = 0;
+	L.reminded = 0;
 	m = 0;
 	do
 	:: m + 1 < WINDOW ->
