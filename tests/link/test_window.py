@@ -263,7 +263,7 @@ class Lost(Windows):
         self.assertEqual((self.row()["repaired"], self.row()["failures"]), (0, 0))
 
     def reminded(self, host, *frame):
-        """Nothing is offered later: after the stall time it is offered once more, without a freeze."""
+        """Nothing is offered later: after the stall time it is offered once more; no freeze."""
         for each in (self.a, self.b):
             self.set(each, stall_min_us=100000, stall_max_us=200000)
         a, b = self.opened(nonblock=True)

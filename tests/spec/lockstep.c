@@ -595,7 +595,8 @@ static void lane_of(const struct oae_link *l, int who, u32 i, int v[NLANE])
 	const int now[] = {
 		n->state, n->state != OAE_OFFER_NONE ? id_of(&n->p) : 0, n->attempt, !!n->due,
 		n->state == OAE_OFFER_OUT && n->ready,
-		l->state == OAE_OPEN && n->state == OAE_OFFER_OUT && n->reminded, h->state, h->attempt,
+		l->state == OAE_OPEN && n->state == OAE_OFFER_OUT && n->reminded,
+		h->state, h->attempt,
 		held && h->kind != OAE_VOID ? kept(who, seq) : 0, held && h->express,
 		oae_link_windowed(l) && h->takes_room, i < l->naside ? id_of(aside) : 0,
 	};
