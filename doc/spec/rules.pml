@@ -415,7 +415,9 @@ inline rcv_offer()
 		/* Only an express is asked for again; unless the next is held. */
 		if
 		:: L.last_express && f_flag && L.hold[0].state != HOLD_HELD ->
-			reflect(L.last_id)
+			/* What was heard since may be a half, but an express is given none. */
+			send_as(REFLECT, 0, L.ltag, L.peer_ltag, L.tx, L.rx, f_seq,
+				f_attempt, L.last_id, 0)
 		:: else
 		fi
 	:: in_ != 0 && !in_window()
