@@ -43,6 +43,7 @@ bit keep, kind, ask_done, close_again;
 #define EV_POST_HALF	18	/* a user posts a half */
 #define EV_CANCEL_HALF	19	/* or wants it back */
 #define EV_MORE		20	/* there was more to offer than an event sends */
+#define EV_REMIND	21	/* timer: offer what is not answered once more */
 
 byte crashes[2], closes, deads;
 byte turn;			/* calm: 1 + the end whose timer may fire */
@@ -64,8 +65,12 @@ byte turn;			/* calm: 1 + the end whose timer may fire */
 
 /* --- what each event does ------------------------------------------------------- */
 
+/* The peer is to be reminded of tx + 1 first. */
+#define reminds()	(REMIND && L.state == OPEN && windowed() &&		\
+			 L.offer[0].state == OFFER_OUT && !L.reminded &&	\
+			 !(L.offer[0].express || is_half(id, L.offer[0].id)))
 /* A failure noticed at an OPEN end, whatever it is. */
-#define failing()	(L.state == OPEN && (L.offer[0].state == OFFER_OUT || \
+#define failing()	(L.state == OPEN && ((L.offer[0].state == OFFER_OUT && !reminds()) || \
 			 hold_stalls() || L.await_done))
 /* What waits for a number that was refused waits for the reader here. */
 #define waits_for_room() (L.ready_due && refused(0))
@@ -164,6 +169,8 @@ inline say_state()
 		SAY(printf(" %d %d %d %d %d", L.offer[n].state, L.offer[n].id,
 			   L.offer[n].attempt, L.offer[n].due,
 			   L.offer[n].state == OFFER_OUT && L.offer[n].ready));
+		SAY(printf(" %d", n == 0 && L.state == OPEN && L.offer[n].state == OFFER_OUT &&
+			   L.reminded));
 		SAY(printf(" %d %d %d %d %d", L.hold[n].state, L.hold[n].attempt,
 			   (held(n) -> L.hold[n].id : 0), held(n) && L.hold[n].express,
 			   windowed() && L.hold[n].takes_room));
@@ -291,6 +298,10 @@ inline event()
 	:: ev == EV_STALL ->
 		SAY(printf("EV %c stall\n", NAME(me)));
 		freeze(SYNC_SENT)
+	:: ev == EV_REMIND ->
+		SAY(printf("EV %c remind\n", NAME(me)));
+		again = 1;
+		pump = 1
 	:: ev == EV_ASK ->
 		SAY(printf("EV %c ask\n", NAME(me)));
 		send_sync(SYNC, L.peer_ltag)
@@ -467,6 +478,7 @@ inline choose()
 	:: !crowded() && drains() && ODDS(drain) ->
 		ev = EV_DRAIN;
 		choose_room(WINDOW > 1 && !calm && room != 1)
+	:: timer() && reminds() && ODDS(timers) -> ev = EV_REMIND
 	:: timer() && failing() && ODDS(timers) -> ev = EV_STALL
 	:: timer() && frozen() && ODDS(timers) -> ev = EV_ASK
 	:: timer() && L.state == OPEN && any(parked) && ODDS(timers) ->
@@ -511,7 +523,7 @@ proctype End(byte id)
 		d_step {
 			me = id;
 			if
-			:: calm && ev >= EV_STALL && ev <= EV_RETRY_HALF ->
+			:: calm && ((ev >= EV_STALL && ev <= EV_RETRY_HALF) || ev == EV_REMIND) ->
 				turn = 2 - id
 			:: else
 			fi;

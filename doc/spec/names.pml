@@ -24,6 +24,7 @@
  *	WIN_A WIN_B	the window of A, of B; WINDOW if not said
  *	CHANGE		an ltag may say a smaller one
  *	LOST		an answer may show that a frame of another lane was lost
+ *	REMIND		what is not answered is offered once more before that is a failure
  *	BREAK_RULE	leave out one of the five rules at the end of protocol 4.5;
  *			1 the peer's ltag, 6 one's own is not looked at. Of those of 4.11:
  *			7 the commit is no prefix, 8 what is reversed stays reflected,
@@ -109,6 +110,9 @@
 #endif
 #ifndef LOST
 #define LOST		0
+#endif
+#ifndef REMIND
+#define REMIND		0
 #endif
 #ifndef BREAK_RULE
 #define BREAK_RULE	0
@@ -264,6 +268,7 @@ typedef end {
 	unsigned win : 3;		/* of this run: the smaller of both */
 	unsigned nlanes : 3;		/* numbers above tx that have a content */
 	unsigned given : 3;		/* of these, offered in this run */
+	bit reminded;			/* tx + 1 was offered once more, and not again since */
 	bit more;			/* there was more to offer than an event sends */
 	lane offer[WINDOW];		/* of tx + 1 and the next ones */
 	hold_of hold[WINDOW];		/* of rx + 1 and the next ones */

@@ -415,7 +415,9 @@ inline rcv_offer()
 		/* Only an express is asked for again; unless the next is held. */
 		if
 		:: L.last_express && f_flag && L.hold[0].state != HOLD_HELD ->
-			reflect(L.last_id)
+			/* What was heard since may be a half, but an express is given none. */
+			send_as(REFLECT, 0, L.ltag, L.peer_ltag, L.tx, L.rx, f_seq,
+				f_attempt, L.last_id, 0)
 		:: else
 		fi
 	:: in_ != 0 && !in_window()
@@ -463,6 +465,7 @@ inline freeze(how)
 	:: else -> break
 	od;
 	drop_voids();
+	L.reminded = 0;
 	L.close_sent = 0;
 	L.state = SYNC_SENT;
 	begin = how
@@ -483,6 +486,10 @@ inline offer_lane(at)
 		L.offer[at].state = OFFER_OUT;
 		L.offer[at].ready = 0;
 		L.offer[at].due = 0;
+		if
+		:: at == 0 -> L.reminded = (ev == EV_REMIND)
+		:: else
+		fi;
 		if
 		:: at >= L.given -> L.given = at + 1
 		:: else
@@ -783,6 +790,7 @@ inline offer_committed()
 	:: else
 	fi;
 	L.offered_to = 0;
+	L.reminded = 0;
 	m = 0;
 	do
 	:: m + 1 < WINDOW ->

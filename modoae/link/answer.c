@@ -7,6 +7,7 @@
 
 #define ANSWER_PASSED	3	/* lanes answered that were offered after a lost one */
 #define ANSWER_PARKED	8	/* stall times until a READY is taken to be lost */
+#define ANSWER_BURST	8	/* slices that may always be sent again at once */
 
 /**
  * oae_offer_committed() - commit the transaction of tx + 1
@@ -256,6 +257,25 @@ static bool answer_gap_is_fruitless(struct oae_link *l, const struct oae_lane *n
 	return true;
 }
 
+/*
+ * The slices that are sent of those that miss. A queue that was too short for all would
+ * be so again, and lose LAST, too, without which there is no answer: so no more than
+ * the peer has already, and the rest after the next GAP.
+ */
+static u64 answer_burst(const struct oae_lane *n, u64 missing)
+{
+	unsigned int most = n->p.nslices;
+	u64 rest;
+
+	for (rest = missing; rest; rest &= rest - 1)
+		most--;
+	if (most < ANSWER_BURST)
+		most = ANSWER_BURST;
+	for (rest = missing; rest && most; rest &= rest - 1)
+		most--;
+	return missing & ~rest;
+}
+
 /* The peer misses slices: send them as the next attempt. */
 static void answer_fill_gap(struct oae_link *l, struct oae_lane *n,
 			    const struct oae_frame *f, u64 now,
@@ -275,8 +295,10 @@ static void answer_fill_gap(struct oae_link *l, struct oae_lane *n,
 			 answer_gap_is_fruitless(l, n, missing, now, a)))
 		return;
 	/* What was not sent was not lost. */
-	if (oae_link_windowed(l) && n->unseen & missing)
+	if (oae_link_windowed(l) && (n->reminded || n->unseen & missing))
 		oae_window_lost(l, f->seq);
+	if (oae_link_windowed(l))
+		missing = answer_burst(n, missing);
 	oae_lane_not_due(l, n);
 	if (!oae_offer_next_attempt(l, n, now, a))
 		return;

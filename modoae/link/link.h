@@ -268,6 +268,7 @@ enum oae_due {
  * @state: enum oae_offer_state
  * @attempt: of the number, in this run
  * @passed: lanes that were offered after this one, and are answered
+ * @reminded: the last OFFER was sent since the one before was not answered
  * @due: enum oae_due
  * @hopeless: too long for the path, and cannot be cut
  * @again: was offered before
@@ -286,6 +287,7 @@ struct oae_lane {
 	u8 attempt;
 	u8 passed;
 	u8 due;
+	bool reminded;
 	bool hopeless;
 	bool again;
 	bool ready;

@@ -51,6 +51,7 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u8 flags, u64 now,
 	n->unseen = slices & ~(1ULL << (n->p.nslices - 1));
 	n->serial = ++l->serial;
 	n->passed = 0;
+	n->reminded = false;
 	if (seq - l->tx > l->given)
 		l->given = seq - l->tx;
 	l->active_at = now;

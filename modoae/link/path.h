@@ -74,21 +74,26 @@ struct oae_path {
 
 /**
  * struct oae_path_watch - which losses of the path in use are known already (pathwatch.c)
- * @recover: of the link, after the last event
- * @gap_to: a GAP up to here is of a loss that is counted
+ * @gap_to: a GAP up to here may be of what the run before had offered
+ * @out_to: what is lost of this end's offers up to here is counted
  * @top: the greatest number that the peer has offered in this run
  * @in_to: a repeat up to here is of a loss that is counted
  * @mixed_at: when the path in use was taken into use without a freeze, so that frames of
  *	the run that went by another one may come later, ns; 0: in this run none was
+ * @asked: index of the path whose loss the peer has been reminded for; OAE_PATHS_MAX none, or
+ *	that was answered
+ * @reminded: the peer has been reminded of tx + 1, after the last event
  * @froze: index of the path whose loss has probably frozen the link last; OAE_PATHS_MAX none
  * @heard_at: last frame of this run by the path in use, ns
  * @whose: and whose offer, or answer, that was; enum oae_loss_whose
  */
 struct oae_path_watch {
-	u32 recover;
 	u32 gap_to;
+	u32 out_to;
 	u32 top;
 	u32 in_to;
+	u8 asked;
+	bool reminded;
 	u8 froze;
 	u8 whose;
 	u64 heard_at;

@@ -6,7 +6,8 @@
  * A path is judged by what the peer confirms, or says was not confirmed to it, never by
  * what is heard there alone. So both ends learn of a loss, whoever offers:
  *
- *   the initiator   a frame of a window is lost (4.11); the peer misses slices
+ *   the initiator   a frame of a window is lost (4.11); the peer misses slices, or is
+ *                   reminded
  *   the responder   a later attempt of a number comes that was not refused: the offer
  *                   was lost, or its reflection
  *   both            the link freezes while an answer is overdue
@@ -33,6 +34,19 @@ static bool watch_lost(struct oae_paths *ps, const struct oae_link *l,
 	       oae_loss_lost(&ps->path[ps->used].loss, whose, under_way ?: 1);
 }
 
+/* Is an answer that does not come overdue? */
+static bool watch_tells(const struct oae_paths *ps, const struct oae_link *l)
+{
+	return ps->path[ps->used].up && l->srtt;
+}
+
+static bool watch_is_reminded(const struct oae_link *l)
+{
+	const struct oae_lane *n = oae_first_lane(l);
+
+	return n->state == OAE_OFFER_OUT && n->reminded;
+}
+
 /**
  * oae_watch_begin() - a run begins
  * @ps: the paths
@@ -42,12 +56,14 @@ void oae_watch_begin(struct oae_paths *ps, const struct oae_link *l)
 {
 	struct oae_path_watch *w = &ps->watch;
 
-	w->recover = l->recover;
+	w->out_to = l->recover;
 	/*
 	 * An offer of the run before may be made by its last slice first, to learn
 	 * which ones are kept: if others are missing, nothing is lost.
 	 */
 	w->gap_to = l->tx + l->nlanes;
+	w->asked = OAE_PATHS_MAX;
+	w->reminded = watch_is_reminded(l);
 	if (w->top - l->rx > OAE_WINDOW_MAX)
 		w->top = l->rx;
 	w->in_to = w->top;
@@ -55,8 +71,11 @@ void oae_watch_begin(struct oae_paths *ps, const struct oae_link *l)
 	w->mixed_at = 0;
 }
 
-/* Has the peer offered anew what it had offered, and this end had not refused? */
-static bool watch_is_repeat(const struct oae_link *l, const struct oae_frame *f)
+/*
+ * Has the peer offered anew what it had offered, and this end had not refused? If this
+ * end was slow, it reads the reminder (4.11) right after what it reminds of.
+ */
+static bool watch_is_repeat(const struct oae_link *l, const struct oae_frame *f, u64 now)
 {
 	const struct oae_hold *h = oae_hold_of(l, f->seq);
 
@@ -70,7 +89,8 @@ static bool watch_is_repeat(const struct oae_link *l, const struct oae_frame *f)
 	case OAE_HOLD_PARTIAL:
 		return true;
 	case OAE_HOLD_HELD:
-		return h->kind == f->kind && f->kind != OAE_PACK;
+		return h->kind == f->kind && f->kind != OAE_PACK &&
+		       now - h->at >= l->srtt / 2;
 	default:
 		return false;
 	}
@@ -90,7 +110,7 @@ static void watch_offer(struct oae_paths *ps, const struct oae_link *l,
 		w->top = f->seq;
 	under_way = oae_dist(f->tx, w->top) > 0 ? w->top - f->tx : 1;
 	oae_loss_frames(loss, OAE_LOSS_IN, 1, under_way);
-	if (oae_dist(w->in_to, f->seq) <= 0 || !watch_is_repeat(l, f))
+	if (oae_dist(w->in_to, f->seq) <= 0 || !watch_is_repeat(l, f, now))
 		return;
 	w->in_to = w->top;
 	watch_lost(ps, l, OAE_LOSS_IN, under_way, now);
@@ -100,13 +120,27 @@ static void watch_gap(struct oae_paths *ps, const struct oae_link *l,
 		      const struct oae_frame *f, u64 now)
 {
 	struct oae_path_watch *w = &ps->watch;
+	bool known;
 
 	/* A verb that waits for what is below it is refused with GAP, too. */
-	if (f->seq - l->tx - 1 >= l->given || oae_dist(w->gap_to, f->seq) <= 0 ||
-	    oae_lane(l, f->seq)->p.kind != OAE_MESSAGE)
+	if (f->seq - l->tx - 1 >= l->given || oae_lane(l, f->seq)->p.kind != OAE_MESSAGE)
 		return;
-	w->gap_to = l->tx + l->given;
-	watch_lost(ps, l, OAE_LOSS_OUT, l->given, now);
+	known = oae_dist(w->out_to, f->seq) <= 0;
+	if (!known && oae_dist(w->gap_to, f->seq) <= 0)
+		return;
+	/* Known or not: the window may shrink for it. */
+	w->out_to = l->tx + l->given;
+	if (!known)
+		watch_lost(ps, l, OAE_LOSS_OUT, l->given, now);
+}
+
+/* Is this the answer to what was offered before the peer was reminded of it? */
+static bool watch_is_needless(const struct oae_link *l, const struct oae_frame *f)
+{
+	/* A GAP tells of a loss, however late it comes. */
+	if (f->opcode != OAE_REFLECT && (f->opcode != OAE_REFUSE || f->reason == OAE_R_GAP))
+		return false;
+	return f->seq == l->tx + 1 && f->attempt + 1 == oae_first_lane(l)->attempt;
 }
 
 /* Is this what was taken to be lost when the link froze? As in oae_late_rcv(). */
@@ -139,6 +173,10 @@ void oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link
 	if (i != ps->used || l->state != OAE_OPEN || !oae_link_is_run(l, f))
 		return;
 	w->heard_at = now;
+	if (i == w->asked && watch_is_needless(l, f)) {
+		oae_loss_not_lost(&ps->path[i].loss, OAE_LOSS_OUT);
+		w->asked = OAE_PATHS_MAX;
+	}
 	if (f->opcode == OAE_OFFER)
 		watch_offer(ps, l, f, now);
 	else if (f->opcode == OAE_REFUSE && f->reason == OAE_R_GAP)
@@ -158,8 +196,14 @@ static void watch_froze(struct oae_paths *ps, const struct oae_link *l, u64 now)
 	u64 least = 2 * l->srtt;
 
 	w->froze = OAE_PATHS_MAX;
-	if (!ps->path[ps->used].up || !l->srtt)
+	if (!watch_tells(ps, l))
 		return;
+	/* The peer was reminded of what was lost, and that counts already. */
+	if (w->asked == ps->used) {
+		w->whose = OAE_LOSS_OUT;
+		w->froze = ps->used;
+		return;
+	}
 	if (l->late.offer_at && now - l->late.offer_at >= least)
 		w->whose = OAE_LOSS_OUT;
 	else if (own && l->late.hold_at && now - l->late.hold_at >= least)
@@ -172,6 +216,40 @@ static void watch_froze(struct oae_paths *ps, const struct oae_link *l, u64 now)
 		w->froze = ps->used;
 }
 
+/*
+ * Has the peer been reminded in this event? Then what was offered is not answered within the
+ * stall time. It is lost, or the peer slow: then the answer comes, before that to the reminder.
+ */
+static void watch_reminded(struct oae_paths *ps, const struct oae_link *l, u64 now)
+{
+	struct oae_path_watch *w = &ps->watch;
+	bool reminded = watch_is_reminded(l);
+
+	if (reminded == w->reminded)
+		return;
+	w->reminded = reminded;
+	w->asked = OAE_PATHS_MAX;
+	if (!reminded || !watch_tells(ps, l) || oae_dist(w->out_to, l->tx + 1) <= 0)
+		return;
+	w->out_to = l->tx + l->given;
+	if (watch_lost(ps, l, OAE_LOSS_OUT, l->given, now))
+		w->asked = ps->used;
+}
+
+/*
+ * The window shrinks once for all that was under way at the time. A GAP, or a reminder, may have
+ * told of it before.
+ */
+static void watch_recovers(struct oae_paths *ps, const struct oae_link *l, u64 now)
+{
+	struct oae_path_watch *w = &ps->watch;
+
+	if (oae_dist(w->out_to, l->recover) <= 0)
+		return;
+	w->out_to = l->recover;
+	watch_lost(ps, l, OAE_LOSS_OUT, 2 * l->ssthresh, now);
+}
+
 /**
  * oae_watch_stepped() - an event of the link ends
  * @ps: the paths
@@ -182,8 +260,6 @@ static void watch_froze(struct oae_paths *ps, const struct oae_link *l, u64 now)
 void oae_watch_stepped(struct oae_paths *ps, const struct oae_link *l, enum oae_state before,
 		       u64 now)
 {
-	struct oae_path_watch *w = &ps->watch;
-
 	if (oae_frozen(l) && before >= OAE_OPEN)
 		watch_froze(ps, l, now);
 	if (l->state != OAE_OPEN)
@@ -192,11 +268,8 @@ void oae_watch_stepped(struct oae_paths *ps, const struct oae_link *l, enum oae_
 		oae_watch_begin(ps, l);
 		return;
 	}
-	/* The window shrinks once for all that was under way at the time. */
-	if (l->recover == w->recover)
-		return;
-	w->recover = l->recover;
-	watch_lost(ps, l, OAE_LOSS_OUT, 2 * l->ssthresh, now);
+	watch_recovers(ps, l, now);
+	watch_reminded(ps, l, now);
 }
 
 /**

@@ -7,7 +7,8 @@
  *   frozen       SYNC again at again_at; no answer since asked_at for the
  *                dead time: the link is down
  *   in flight    no progress of what is offered, held, or waits for DONE, for
- *                the stall time: freeze
+ *                the stall time: freeze; with a window, remind the peer of what
+ *                is offered first
  *   parked       offer again at park_at, in case READY was lost
  *   waiting      offer a half that is WAITING again at half.again_at
  *   closing      CLOSE again at again_at
@@ -119,25 +120,42 @@ static u64 timer_offer_stall(const struct oae_link *l, unsigned int nslices, u64
 }
 
 /*
+ * Is the offer in flight to be offered once more before the link freezes (protocol
+ * 4.11)? Its last frames may be lost, or its answer, and nothing be in flight above it
+ * whose answer would show that. What goes out alone is not offered twice without need.
+ */
+static bool timer_may_remind(const struct oae_link *l, const struct oae_lane *n)
+{
+	return oae_link_windowed(l) && !n->reminded && !oae_post_barrier(&n->p);
+}
+
+/*
  * When the offer in flight stalls, unless tx moves or it is offered again. What is
  * above it may be answered meanwhile: that alone is no progress. @n is out.
+ *
+ * A reminder that was not needed costs a frame: it does not wait for many slices.
  */
 static u64 timer_offer_at(const struct oae_link *l, const struct oae_lane *n,
 			  u64 stall)
 {
 	u64 since = n->at > l->moved_at ? n->at : l->moved_at;
 
+	if (timer_may_remind(l, n))
+		return since + stall;
 	return since + timer_offer_stall(l, n->p.nslices, stall);
 }
 
 /*
  * When what is held stalls. As long as the next number is not held, the peer may be sending
- * it anew, and nobody here knows in how many slices.
+ * it anew, and nobody here knows in how many slices. With a window the peer reminds this
+ * end of what it holds if the answer is lost, so that is waited for.
  */
 static u64 timer_held_at(const struct oae_link *l, u64 stall)
 {
 	bool next = oae_first_hold(l)->state == OAE_HOLD_HELD;
 
+	if (next && oae_link_windowed(l))
+		return l->held_at + 2 * stall;
 	return l->held_at + timer_offer_stall(l, next ? 1 : OAE_MAX_SLICES, stall);
 }
 
@@ -400,9 +418,30 @@ static bool timer_stalled(const struct oae_link *l, u64 now)
 	const struct oae_lane *n = oae_first_lane(l);
 	u64 stall = oae_link_stall(l);
 
-	return (n->state == OAE_OFFER_OUT && now >= timer_offer_at(l, n, stall)) ||
+	return (n->state == OAE_OFFER_OUT && !timer_may_remind(l, n) &&
+		now >= timer_offer_at(l, n, stall)) ||
 	       (l->nheld && now >= timer_held_at(l, stall) && oae_hold_stalled(l)) ||
 	       (l->await_done && now - l->done_at >= stall);
+}
+
+/*
+ * Remind the peer of tx + 1: LAST is enough to learn what it has of it, unless it may
+ * have kept another content. No loss is known yet: the answer may be late. It is one to
+ * whatever DONE is waited for, too.
+ */
+static void timer_remind(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	struct oae_lane *n = oae_first_lane(l);
+	bool clean = !(l->dirty >> oae_place(l, l->tx + 1) & 1);
+
+	if (n->state != OAE_OFFER_OUT || !timer_may_remind(l, n) ||
+	    now < timer_offer_at(l, n, timer_stall(l)))
+		return;
+	oae_note(a, OAE_N_REPAIRED);
+	oae_lane_due(l, n, clean ? OAE_DUE_LAST : OAE_DUE_ALL);
+	oae_offer_again(l, l->tx + 1, now, a);
+	n->reminded = true;
+	l->done_at = now;
 }
 
 static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
@@ -420,6 +459,10 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 	}
 	if (l->settle_until && now >= l->settle_until)
 		oae_settled(l, now, a);
+	timer_remind(l, now, a);
+	/* The attempts may have been used up. */
+	if (l->state != OAE_OPEN)
+		return;
 	if (l->nparked && now >= l->park_at)
 		oae_offer_unpark(l, now, a);
 	if (l->half.state == OAE_HALF_WAITING && now >= l->half.again_at)

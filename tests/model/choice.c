@@ -9,10 +9,19 @@ static bool frozen(const struct oae_link *l)
 	return l->state == OAE_SYNC_SENT || l->state == OAE_SYNC_RECD;
 }
 
+/* What is offered is not answered, and has not been offered once more (4.11). */
+static bool may_remind(const struct oae_link *l)
+{
+	const struct oae_lane *n = oae_first_lane(l);
+
+	return l->state == OAE_OPEN && n->state == OAE_OFFER_OUT &&
+	       oae_link_windowed(l) && !n->reminded && !oae_post_barrier(&n->p);
+}
+
 static bool may_stall(const struct oae_link *l)
 {
 	return l->state == OAE_OPEN &&
-	       (oae_first_lane(l)->state == OAE_OFFER_OUT ||
+	       ((oae_first_lane(l)->state == OAE_OFFER_OUT && !may_remind(l)) ||
 		oae_hold_stalled(l) || l->await_done);
 }
 
@@ -124,6 +133,8 @@ static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 
 	if (!w->end[who].tag)
 		return 0;
+	if (may_remind(l) && !w->sc->calm)
+		acts[n++] = M_ACT(M_REMIND, who, 0);
 	if (may_stall(l) && !w->sc->calm)
 		acts[n++] = M_ACT(M_STALL, who, 0);
 	if (w->cut && may_stall(l))
@@ -223,6 +234,13 @@ static int reads(const struct m_world *w, unsigned int who)
 static int frees(const struct m_world *w, unsigned int who)
 {
 	return w->end[who].word_busy ? M_FREE : -1;
+}
+
+static int reminds(const struct m_world *w, unsigned int who)
+{
+	const struct m_end *e = &w->end[who];
+
+	return e->tag && may_remind(&e->link) ? M_REMIND : -1;
 }
 
 static int stalls(const struct m_world *w, unsigned int who)
@@ -408,11 +426,11 @@ static int despairs(const struct m_world *w, unsigned int who)
 int m_fair(const struct m_world *w)
 {
 	static int (*const next[])(const struct m_world *w, unsigned int who) = {
-		plugs, hears, reads, frees, stalls, wonders, proves, doubts, asks, closes, settles,
-		retries, retries_half, returns, probes, dies,
+		plugs, hears, reads, frees, reminds, stalls, wonders, proves, doubts, asks, closes,
+		settles, retries, retries_half, returns, probes, dies,
 	};
 	static int (*const no_line[])(const struct m_world *w, unsigned int who) = {
-		reads, frees, stalls, despairs,
+		reads, frees, reminds, stalls, despairs,
 	};
 	bool none = m_none_whole(w);
 	unsigned int who, i;

@@ -253,6 +253,10 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 	unsigned int i;
 
 	switch (what) {
+	case M_REMIND:
+		oae_first_lane(l)->at = M_NOW - M_AGE;
+		l->moved_at = M_NOW - M_AGE;
+		break;
 	case M_CUT:
 		/* Not for the first time, and it has gone on for long. */
 		w->cut--;
@@ -494,6 +498,7 @@ void m_step(struct m_world *w, u16 act)
 		take_back(w, who, arg);
 		break;
 	case M_CUT:
+	case M_REMIND:
 	case M_STALL:
 	case M_AGAIN:
 	case M_DEAD:

@@ -38,6 +38,8 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 			n->doubt = false;
 		if (n->state != OAE_OFFER_OUT)
 			n->ready = false;
+		if (n->state != OAE_OFFER_OUT || l->state != OAE_OPEN)
+			n->reminded = false;
 		if (n->state != OAE_OFFER_OUT || n->due)
 			n->passed = 0;
 	}
@@ -46,6 +48,7 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 	l->serial = 0;
 	l->offer.serial = 0;
 	l->offer.passed = 0;
+	l->offer.reminded = false;
 	l->heard.window = 1;
 	l->base = 0;
 	l->ntaken = 0;

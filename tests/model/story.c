@@ -94,6 +94,7 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		[M_FREE] = "has the word free again",
 		[M_READ] = "reads one", [M_STALL] = "sees no progress",
 		[M_CUT] = "sees no progress, once more",
+		[M_REMIND] = "has had no answer, and offers once more",
 		[M_AGAIN] = "asks (again)",
 		[M_DEAD] = "has had no answer for dead_ms",
 		[M_FORGET] = "has been down for long",

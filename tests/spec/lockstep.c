@@ -404,6 +404,11 @@ static void set_times(struct oae_link *l, const char *event)
 
 	if (!strcmp(event, "stall")) {
 		set_since(l, LONG_AGO);
+	} else if (!strcmp(event, "remind")) {
+		set_since(l, LONG_AGO);
+		/* Only what is offered has waited for so long. */
+		l->held_at = NOW;
+		l->done_at = NOW;
 	} else if (!strcmp(event, "ask") || !strcmp(event, "close_again")) {
 		l->again_at = NOW;
 	} else if (!strcmp(event, "retry")) {
@@ -567,7 +572,7 @@ static const char *const state_field[] = {
 };
 
 static const char *const lane_field[] = {
-	"offer.state", "offered", "attempt", "due", "offer.ready", "hold.state",
+	"offer.state", "offered", "attempt", "due", "offer.ready", "reminded", "hold.state",
 	"hold.attempt", "held", "held express", "takes room", "aside",
 };
 
@@ -589,7 +594,9 @@ static void lane_of(const struct oae_link *l, int who, u32 i, int v[NLANE])
 	bool held = h->state == OAE_HOLD_HELD;
 	const int now[] = {
 		n->state, n->state != OAE_OFFER_NONE ? id_of(&n->p) : 0, n->attempt, !!n->due,
-		n->state == OAE_OFFER_OUT && n->ready, h->state, h->attempt,
+		n->state == OAE_OFFER_OUT && n->ready,
+		l->state == OAE_OPEN && n->state == OAE_OFFER_OUT && n->reminded,
+		h->state, h->attempt,
 		held && h->kind != OAE_VOID ? kept(who, seq) : 0, held && h->express,
 		oae_link_windowed(l) && h->takes_room, i < l->naside ? id_of(aside) : 0,
 	};

@@ -668,8 +668,126 @@ WINDOW_TEST(test_stall_moves)
 	assert_true(began + oae_link_stall(&l) >= now);
 	fire_at(began + oae_link_stall(&l));
 	assert_int_equal(l.state, OAE_OPEN);
+	assert_null(offered(2));
+	fire_at(now + 1000 * MS);
+	assert_non_null(offered(2));
 	fire_at(now + 1000 * MS);
 	assert_int_equal(noted(OAE_N_STALL), 1);
+}
+
+/*
+ * LAST of the lowest number is lost, and nothing above it will show that: it is offered
+ * again, once, and a stall after that freezes.
+ */
+WINDOW_TEST(test_reminded)
+{
+	unsigned int before;
+	u64 stall;
+	u32 seq;
+
+	grow();
+	before = l.cwnd;
+	stall = oae_link_stall(&l);
+	seq = l.tx + 1;
+	post(&h[1], 3, 0);
+	fire_at(now + stall - 1);
+	assert_null(sent(OAE_OFFER));
+	fire_at(now + 1);
+	assert_int_equal(offered(seq)->frame.attempt, 2);
+	assert_true(offered(seq)->frame.flags & OAE_F_RESUME);
+	assert_int_equal(offered(seq)->slices, 4);
+	assert_int_equal(noted(OAE_N_REPAIRED), 1);
+	/* It may be late: nothing is known to be lost. */
+	assert_int_equal(l.cwnd, before);
+	fire_at(now + stall);
+	assert_null(sent(OAE_OFFER));
+	assert_int_equal(l.state, OAE_OPEN);
+	fire_at(now + 1000 * MS);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+}
+
+/* What the reminder shows to be lost halves the window. */
+WINDOW_TEST(test_reminded_lost)
+{
+	unsigned int before;
+	u32 seq;
+
+	grow();
+	before = l.cwnd;
+	seq = l.tx + 1;
+	post(&h[1], 3, 0);
+	fire_at(now + oae_link_stall(&l));
+	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = OAE_R_GAP, f.gap_map = 3));
+	assert_int_equal(offered(seq)->slices, 7);
+	assert_int_equal(l.cwnd, before / 2);
+	/* It was answered, so it may be offered once more. */
+	fire_at(now + oae_link_stall(&l));
+	assert_int_equal(offered(seq)->frame.attempt, 4);
+}
+
+/* The peer may have kept another content of the number: all slices are sent. */
+WINDOW_TEST(test_reminded_dirty)
+{
+	post(&h[1], 3, 0);
+	fire_at(now + oae_link_stall(&l));
+	assert_int_equal(offered(1)->frame.attempt, 2);
+	assert_false(offered(1)->frame.flags & OAE_F_RESUME);
+	assert_int_equal(offered(1)->slices, 7);
+}
+
+/* What goes out alone is not offered again: it stalls. */
+WINDOW_TEST(test_alone_not_reminded)
+{
+	post(&h[1], 1, OAE_POST_EXPRESS);
+	fire_at(now + 1000 * MS);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+}
+
+/* Nobody who waits for DONE freezes before the reminder is answered: that says it, too. */
+WINDOW_TEST(test_reminded_done)
+{
+	u64 stall, asked;
+
+	grow();
+	stall = oae_link_stall(&l);
+	post(&h[1], 40, 0);
+	asked = now + 1;
+	now = asked;
+	confirm();
+	assert_true(l.await_done);
+	fire_at(asked + stall - 1);
+	assert_non_null(offered(l.tx + 1));
+	fire_at(asked + stall);
+	assert_int_equal(l.state, OAE_OPEN);
+	fire_at(asked + 2 * stall);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+}
+
+/* A reminder may be one attempt too many: then nothing else goes out. */
+WINDOW_TEST(test_reminded_attempts)
+{
+	post_some(1, 2);
+	refuse_number(2, OAE_R_BUSY);
+	oae_lane(&l, 1)->attempt = 0xff;
+	l.park_at = now;
+	fire_at(now + oae_link_stall(&l));
+	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
+	assert_null(sent(OAE_OFFER));
+}
+
+/* No more slices are sent again at once than the peer has, but eight. */
+WINDOW_TEST(test_burst)
+{
+	post(&h[1], 40, 0);
+	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_GAP,
+		f.gap_map = 0x7ffffffffc));
+	assert_int_equal(offered(1)->slices, 0x80000003fcULL);
+	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_GAP,
+		f.gap_map = 0x7ffffffc00));
+	assert_int_equal(offered(1)->slices, 0x8000000000ULL | 0x7ffULL << 10);
+	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_GAP,
+		f.gap_map = 0x7fffe00000));
+	assert_int_equal(offered(1)->slices, 0xffffe00000);
 }
 
 /* --- what is refused --- */
@@ -1122,9 +1240,12 @@ WINDOW_TEST(test_held_stalls)
 	fire_at(now + oae_link_stall(&l));
 	assert_int_equal(noted(OAE_N_STALL), 1);
 
+	/* The peer may offer it once more. */
 	open_window(state);
 	take(1, 1, OAE_MESSAGE, 1);
-	fire_at(now + oae_link_stall(&l));
+	fire_at(now + 2 * oae_link_stall(&l) - 1);
+	assert_int_equal(l.state, OAE_OPEN);
+	fire_at(now + 1);
 	assert_int_equal(noted(OAE_N_STALL), 1);
 }
 

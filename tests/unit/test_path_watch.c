@@ -8,23 +8,54 @@
 #include "../../modoae/link/link_int.h"
 
 #define KEEPALIVE	(100 * MS)
+#define PLACES		8
 
 static struct oae_paths ps;
 static struct oae_loss_way *out, *in;	/* of the path in use */
+static struct oae_pair place[PLACES], *pair[PLACES];
 
-static int two(void **state)
+static void two_paths(void)
 {
-	open_link(state);
 	oae_paths_init(&ps, &l, 1500, true, now);
 	assert_int_equal(oae_path_add(&ps, 1500, true), 1);
 	out = &ps.path[0].loss.way[OAE_LOSS_OUT];
 	in = &ps.path[0].loss.way[OAE_LOSS_IN];
 	/* What was sent before the path was in use does not count any more. */
 	now += KEEPALIVE;
+}
+
+static int two(void **state)
+{
+	open_link(state);
+	two_paths();
+	return 0;
+}
+
+/* The same, with a window. */
+static int wide(void **state)
+{
+	unsigned int i;
+
+	one_link(state);
+	cfg.window = PLACES;
+	oae_link_init(&l, &cfg, 7, 1500, 0);
+	clear();
+	oae_link_open(&l, now, &a);
+	rcv(BUT(frame(OAE_SYNC), f.src_ltag = 0x5000, f.tx = PEER_START,
+		f.sync.caps = PLACES - 1));
+	assert_int_equal(l.state, OAE_OPEN);
+	memset(place, 0, sizeof(place));
+	for (i = 0; i < PLACES; i++)
+		pair[i] = &place[i];
+	clear();
+	oae_link_lend(&l, pair, PLACES, PLACES, now, &a);
+	two_paths();
+	l.srtt = 2 * MS;
 	return 0;
 }
 
 #define WATCH_TEST(test)	UNIT_TEST(test, two, NULL)
+#define WIDE_TEST(test)		UNIT_TEST(test, wide, NULL)
 
 /* A frame comes by a path, and the link takes it. */
 static void hear(unsigned int i, struct oae_frame f)
@@ -146,6 +177,16 @@ WATCH_TEST(test_repeats)
 	commit(0);
 	hear(0, slice(2, 0, OAE_F_LAST));
 	assert_int_equal(in->lost, 2);
+	two(NULL);
+	/* It did not wait for the answer: this end was slow. */
+	l.srtt = 2 * MS;
+	hear(0, slice(1, 0, OAE_F_LAST));
+	now += MS - 1;
+	hear(0, slice(2, 0, OAE_F_LAST));
+	assert_int_equal(in->lost, 0);
+	now += MS;
+	hear(0, slice(3, 0, OAE_F_LAST));
+	assert_int_equal(in->lost, 1);
 }
 
 WATCH_TEST(test_no_repeats)
@@ -203,7 +244,7 @@ WATCH_TEST(test_gaps)
 	/* The same loss. */
 	watch(f);
 	assert_int_equal(out->lost, 1);
-	ps.watch.gap_to = l.tx;
+	ps.watch.out_to = l.tx;
 	watch(BUT(answer(OAE_REFUSE), f.reason = OAE_R_BUSY));
 	watch(BUT(answer(OAE_REFUSE), f.reason = OAE_R_GAP, f.seq++));
 	l.offer.p.kind = OAE_VERB;
@@ -214,6 +255,158 @@ WATCH_TEST(test_gaps)
 	oae_watch_begin(&ps, &l);
 	watch(f);
 	assert_int_equal(out->lost, 1);
+}
+
+/* An answer to the last offer, or to one so many attempts before. */
+static struct oae_frame answer_back(u8 opcode, u16 reason, u8 back)
+{
+	struct oae_frame f = answer(opcode);
+
+	f.attempt = oae_first_lane(&l)->attempt - back;
+	f.reason = reason;
+	if (reason == OAE_R_GAP)
+		f.gap_map = 2;
+	return f;
+}
+
+/* The window shrinks for what is known by a GAP, and slices miss that a loss is known of. */
+WIDE_TEST(test_gap_shrinks)
+{
+	u32 before = l.recover;
+
+	post(&x, 3, 0);
+	oae_watch_offered(&ps, &l, 3);
+	hear(0, answer_back(OAE_REFUSE, OAE_R_GAP, 0));
+	assert_int_not_equal(l.recover, before);
+	assert_int_equal(out->lost, 1);
+	wide(NULL);
+	post(&x, 3, 0);
+	oae_watch_offered(&ps, &l, 3);
+	l.recover = l.tx + l.given;
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 1);
+	watch(answer_back(OAE_REFUSE, OAE_R_GAP, 0));
+	assert_int_equal(out->lost, 1);
+	/* In a new run it shrinks for what the run before had offered. */
+	wide(NULL);
+	post(&x, 3, 0);
+	oae_watch_offered(&ps, &l, 3);
+	oae_watch_begin(&ps, &l);
+	hear(0, answer_back(OAE_REFUSE, OAE_R_GAP, 0));
+	assert_int_equal(out->lost, 1);
+}
+
+/* Something is offered, and not answered: the peer is reminded. */
+static void remind(void)
+{
+	wide(NULL);
+	post(&x, 3, 0);
+	oae_watch_offered(&ps, &l, 3);
+	out->lost = 1;
+	fire_at(now + oae_link_stall(&l));
+	assert_non_null(sent(OAE_OFFER));
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 2);
+}
+
+WIDE_TEST(test_reminded)
+{
+	remind();
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 2);
+	/* It is answered, and nothing else was. */
+	hear(0, answer_back(OAE_REFLECT, 0, 0));
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_int_equal(out->lost, 2);
+	assert_int_equal(ps.watch.asked, OAE_PATHS_MAX);
+	/* The next one is another loss. */
+	post(&y, 1, 0);
+	oae_watch_offered(&ps, &l, 1);
+	stepped(OAE_OPEN);
+	fire_at(now + oae_link_stall(&l));
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 3);
+	/* Slices miss, for which the window shrinks: the same loss. */
+	remind();
+	l.given++;	/* and more was offered meanwhile */
+	hear(0, answer_back(OAE_REFUSE, OAE_R_GAP, 0));
+	assert_int_equal(l.recover, l.tx + 2);
+	assert_int_equal(out->lost, 2);
+	/* And so it is if what is sent again is lost. */
+	fire_at(now + oae_link_stall(&l));
+	assert_non_null(sent(OAE_OFFER));
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 2);
+	assert_int_equal(ps.watch.asked, OAE_PATHS_MAX);
+}
+
+/* The peer was slow. */
+WIDE_TEST(test_reminded_needlessly)
+{
+	remind();
+	hear(0, answer_back(OAE_REFLECT, 0, 1));
+	assert_int_equal(out->lost, 1);
+	hear(0, answer_back(OAE_REFLECT, 0, 1));
+	hear(0, answer_back(OAE_REFLECT, 0, 0));
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_int_equal(out->lost, 1);
+	remind();
+	watch(answer_back(OAE_REFUSE, OAE_R_BUSY, 1));
+	assert_int_equal(out->lost, 1);
+	/* Another answer, or to something else; and slices do miss. */
+	remind();
+	watch(answer_back(OAE_REFLECT, 0, 0));
+	watch(BUT(answer_back(OAE_REFLECT, 0, 1), f.seq--));
+	watch(answer_back(OAE_READY, 0, 1));
+	watch(answer_back(OAE_REFUSE, OAE_R_GAP, 1));
+	assert_int_equal(out->lost, 2);
+	/* Before the link had paths. */
+	remind();
+	oae_watch_begin(&ps, &l);
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 2);
+}
+
+WIDE_TEST(test_reminded_without_a_loss)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		wide(NULL);
+		post(&x, 1, 0);
+		oae_watch_offered(&ps, &l, 1);
+		out->lost = 1;
+		/* Never measured; the port is down; too much is under way. */
+		l.srtt = i == 0 ? 0 : 2 * MS;
+		ps.path[0].up = i != 1;
+		out->judged = i != 2;
+		fire_at(now + oae_link_stall(&l));
+		assert_non_null(sent(OAE_OFFER));
+		stepped(OAE_OPEN);
+		assert_int_equal(out->lost, 1);
+		watch(answer_back(OAE_REFLECT, 0, 1));
+		assert_int_equal(out->lost, 1);
+	}
+}
+
+/* Nor does the reminder help: the same loss, unless the answer to it is late. */
+WIDE_TEST(test_reminded_freezes)
+{
+	remind();
+	fire_at(now + 1000 * MS);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 2);
+	watch(BUT(answer(OAE_REFLECT), f.src_ltag = l.late.peer_ltag,
+		  f.dst_ltag = l.late.ltag, f.attempt = l.late.attempt));
+	assert_int_equal(out->lost, 1);
+	/* The answer before that was late: what is lost is the reminder, or its answer. */
+	remind();
+	hear(0, answer_back(OAE_REFLECT, 0, 1));
+	assert_int_equal(out->lost, 1);
+	fire_at(now + 1000 * MS);
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 2);
 }
 
 /* An answer is overdue, and the link freezes. */
