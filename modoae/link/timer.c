@@ -130,19 +130,32 @@ static bool timer_may_remind(const struct oae_link *l, const struct oae_lane *n)
 }
 
 /*
+ * When the peer is reminded: after half of the stall time, so that a link with a path that
+ * is dead freezes no later than without. A reminder that was not needed costs a frame: it
+ * does not wait for many slices.
+ */
+static u64 timer_remind_after(const struct oae_link *l, u64 stall)
+{
+	return stall / 2 > 2 * l->srtt ? stall / 2 : 2 * l->srtt;
+}
+
+/*
  * When the offer in flight stalls, unless tx moves or it is offered again. What is
  * above it may be answered meanwhile: that alone is no progress. @n is out.
- *
- * A reminder that was not needed costs a frame: it does not wait for many slices.
  */
 static u64 timer_offer_at(const struct oae_link *l, const struct oae_lane *n,
 			  u64 stall)
 {
 	u64 since = n->at > l->moved_at ? n->at : l->moved_at;
+	u64 early = timer_remind_after(l, stall);
+	u64 whole = timer_offer_stall(l, n->p.nslices, stall);
 
 	if (timer_may_remind(l, n))
-		return since + stall;
-	return since + timer_offer_stall(l, n->p.nslices, stall);
+		return since + early;
+	if (!n->reminded)
+		return since + whole;
+	/* Since the reminder, which is answered as soon as the offer itself was. */
+	return since + (whole > 2 * early ? whole - early : early);
 }
 
 /*

@@ -677,20 +677,24 @@ WINDOW_TEST(test_stall_moves)
 
 /*
  * LAST of the lowest number is lost, and nothing above it will show that: it is offered
- * again, once, and a stall after that freezes.
+ * again, once, and freezes when it would have without.
  */
 WINDOW_TEST(test_reminded)
 {
 	unsigned int before;
-	u64 stall;
+	u64 stall, half;
 	u32 seq;
 
 	grow();
 	before = l.cwnd;
+	l.srtt = MS / 4;
+	l.rttvar = MS;
 	stall = oae_link_stall(&l);
+	half = stall / 2;
+	assert_true(half > 2 * l.srtt);
 	seq = l.tx + 1;
 	post(&h[1], 3, 0);
-	fire_at(now + stall - 1);
+	fire_at(now + half - 1);
 	assert_null(sent(OAE_OFFER));
 	fire_at(now + 1);
 	assert_int_equal(offered(seq)->frame.attempt, 2);
@@ -699,10 +703,29 @@ WINDOW_TEST(test_reminded)
 	assert_int_equal(noted(OAE_N_REPAIRED), 1);
 	/* It may be late: nothing is known to be lost. */
 	assert_int_equal(l.cwnd, before);
-	fire_at(now + stall);
+	/* With two eighths more for the other two slices. */
+	fire_at(now + stall + stall / 4 - half - 1);
 	assert_null(sent(OAE_OFFER));
 	assert_int_equal(l.state, OAE_OPEN);
-	fire_at(now + 1000 * MS);
+	fire_at(now + 1);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+}
+
+/* Where the stall time is two round trips, the reminder has these, and so has its answer. */
+WINDOW_TEST(test_reminded_far)
+{
+	grow();
+	l.srtt = 100 * MS;
+	l.rttvar = 0;
+	assert_int_equal(oae_link_stall(&l), 200 * MS);
+	post_some(1, 1);
+	fire_at(now + 200 * MS - 1);
+	assert_null(sent(OAE_OFFER));
+	fire_at(now + 1);
+	assert_non_null(sent(OAE_OFFER));
+	fire_at(now + 200 * MS - 1);
+	assert_int_equal(l.state, OAE_OPEN);
+	fire_at(now + 1);
 	assert_int_equal(noted(OAE_N_STALL), 1);
 }
 
