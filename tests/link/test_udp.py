@@ -306,6 +306,7 @@ class Hostile(UdpTest):
 
     def test_stranger(self):
         """A program with an address opens a link: it is answered where it is."""
+        self.set(self.a, stall_max_us=1000000, stall_min_us=1000000)     # or it is asked, if slow
         wire = self.wire(C, 7777)
         peer = Peer(wire, self.cable.mac_a, vc=6).open()
         peer.offered(b"from a program")

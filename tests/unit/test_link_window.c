@@ -528,6 +528,20 @@ WINDOW_TEST(test_narrow_aside)
 	assert_true(offered(3)->handle == &h[2]);
 }
 
+/* Nothing, in place of what is reversed, keeps its number, and does not step aside. */
+WINDOW_TEST(test_void_aside)
+{
+	grow();
+	post_some(1, 3);
+	refuse_number(l.tx + 1, OAE_R_BUSY);
+	assert_int_equal(cancel(&h[2]), 0);
+	assert_int_equal(offered(l.tx + 2)->frame.kind, OAE_VOID);
+	post_half(&x);
+	assert_int_equal(l.naside, 2);
+	assert_true(oae_aside(&l, 0)->handle == &h[1]);
+	assert_true(oae_aside(&l, 1)->handle == &h[3]);
+}
+
 /* Behind an express nothing goes out, nor before those in front of it have ended. */
 WINDOW_TEST(test_barrier)
 {
