@@ -91,7 +91,7 @@ static bool watch_is_repeat(const struct oae_link *l, const struct oae_frame *f,
 		return true;
 	case OAE_HOLD_HELD:
 		return h->kind == f->kind && f->kind != OAE_PACK &&
-		       now - h->at >= l->srtt / 2;
+		       now >= h->at + l->srtt / 2;
 	default:
 		return false;
 	}
