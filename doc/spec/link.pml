@@ -68,6 +68,7 @@ byte turn;			/* calm: 1 + the end whose timer may fire */
 /* The peer is to be reminded of tx + 1 first. */
 #define reminds()	(REMIND && L.state == OPEN && windowed() &&		\
 			 L.offer[0].state == OFFER_OUT && !L.reminded &&	\
+			 !L.peer_closing &&					\
 			 !(L.offer[0].express || is_half(id, L.offer[0].id)))
 /* A failure noticed at an OPEN end, whatever it is. */
 #define failing()	(L.state == OPEN && ((L.offer[0].state == OFFER_OUT && !reminds()) || \

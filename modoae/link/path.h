@@ -80,6 +80,8 @@ struct oae_path {
  * @in_to: a repeat up to here is of a loss that is counted
  * @mixed_at: when the path in use was taken into use without a freeze, so that frames of
  *	the run that went by another one may come later, ns; 0: in this run none was
+ * @again: a number that is held, and was offered again, and that counts as a loss
+ * @again_by: index of the path whose loss that is; OAE_PATHS_MAX none, or it was taken back
  * @asked: index of the path whose loss the peer has been reminded for; OAE_PATHS_MAX none, or
  *	that was answered
  * @reminded: the peer has been reminded of tx + 1, after the last event
@@ -92,6 +94,8 @@ struct oae_path_watch {
 	u32 out_to;
 	u32 top;
 	u32 in_to;
+	u32 again;
+	u8 again_by;
 	u8 asked;
 	bool reminded;
 	u8 froze;
@@ -166,7 +170,7 @@ bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now);
 
 /* pathwatch.c: what is lost */
 void oae_watch_begin(struct oae_paths *ps, const struct oae_link *l);
-void oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+bool oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		     const struct oae_frame *f, u64 now);
 void oae_watch_stepped(struct oae_paths *ps, const struct oae_link *l, enum oae_state before,
 		       u64 now);

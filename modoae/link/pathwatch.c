@@ -63,6 +63,7 @@ void oae_watch_begin(struct oae_paths *ps, const struct oae_link *l)
 	 */
 	w->gap_to = l->tx + l->nlanes;
 	w->asked = OAE_PATHS_MAX;
+	w->again_by = OAE_PATHS_MAX;
 	w->reminded = watch_is_reminded(l);
 	if (w->top - l->rx > OAE_WINDOW_MAX)
 		w->top = l->rx;
@@ -90,7 +91,7 @@ static bool watch_is_repeat(const struct oae_link *l, const struct oae_frame *f,
 		return true;
 	case OAE_HOLD_HELD:
 		return h->kind == f->kind && f->kind != OAE_PACK &&
-		       now - h->at >= l->srtt / 2;
+		       now >= h->at + l->srtt / 2;
 	default:
 		return false;
 	}
@@ -113,7 +114,10 @@ static void watch_offer(struct oae_paths *ps, const struct oae_link *l,
 	if (oae_dist(w->in_to, f->seq) <= 0 || !watch_is_repeat(l, f, now))
 		return;
 	w->in_to = w->top;
-	watch_lost(ps, l, OAE_LOSS_IN, under_way, now);
+	if (!watch_lost(ps, l, OAE_LOSS_IN, under_way, now))
+		return;
+	w->again = f->seq;
+	w->again_by = oae_hold_of(l, f->seq)->state == OAE_HOLD_HELD ? ps->used : OAE_PATHS_MAX;
 }
 
 static void watch_gap(struct oae_paths *ps, const struct oae_link *l,
@@ -132,6 +136,21 @@ static void watch_gap(struct oae_paths *ps, const struct oae_link *l,
 	w->out_to = l->tx + l->given;
 	if (!known)
 		watch_lost(ps, l, OAE_LOSS_OUT, l->given, now);
+}
+
+/*
+ * The initiator has what was reflected here before it was reminded of it, and so says where it
+ * stands, that is, that the number is not committed. It says no such thing of its own accord
+ * otherwise.
+ */
+static void watch_commit(struct oae_paths *ps, const struct oae_frame *f)
+{
+	struct oae_path_watch *w = &ps->watch;
+
+	if (w->again_by != ps->used || f->tx + 1 != w->again)
+		return;
+	oae_loss_not_lost(&ps->path[ps->used].loss, OAE_LOSS_IN);
+	w->again_by = OAE_PATHS_MAX;
 }
 
 /* Is this the answer to what was offered before the peer was reminded of it? */
@@ -160,27 +179,37 @@ static bool watch_is_late(const struct oae_link *l, const struct oae_frame *f)
  * @l: the link
  * @f: the frame, which oae_path_heard() lets the link take
  * @now: ns
+ *
+ * The peer counts a reminder of what it holds as a loss, and cannot know that its answer was
+ * only late, or read late. So it is told.
+ *
+ * Return: true: it was. Once the link has taken the frame, tell, by oae_link_speak().
  */
-void oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+bool oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		     const struct oae_frame *f, u64 now)
 {
 	struct oae_path_watch *w = &ps->watch;
+	bool late;
 
 	if (i == w->froze && watch_is_late(l, f)) {
 		oae_loss_not_lost(&ps->path[i].loss, w->whose);
 		w->froze = OAE_PATHS_MAX;
 	}
 	if (i != ps->used || l->state != OAE_OPEN || !oae_link_is_run(l, f))
-		return;
+		return false;
 	w->heard_at = now;
-	if (i == w->asked && watch_is_needless(l, f)) {
+	late = watch_is_reminded(l) && watch_is_needless(l, f);
+	if (i == w->asked && late) {
 		oae_loss_not_lost(&ps->path[i].loss, OAE_LOSS_OUT);
 		w->asked = OAE_PATHS_MAX;
 	}
 	if (f->opcode == OAE_OFFER)
 		watch_offer(ps, l, f, now);
+	else if (f->opcode == OAE_COMMIT)
+		watch_commit(ps, f);
 	else if (f->opcode == OAE_REFUSE && f->reason == OAE_R_GAP)
 		watch_gap(ps, l, f, now);
+	return late;
 }
 
 /*
@@ -198,6 +227,9 @@ static void watch_froze(struct oae_paths *ps, const struct oae_link *l, u64 now)
 	w->froze = OAE_PATHS_MAX;
 	if (!watch_tells(ps, l))
 		return;
+	/* It tells nothing either that it was offered again. */
+	if (!own && l->late.hold_at && w->again_by == ps->used && w->again == l->late.rx + 1)
+		oae_loss_not_lost(&ps->path[ps->used].loss, OAE_LOSS_IN);
 	/* The peer was reminded of what was lost, and that counts already. */
 	if (w->asked == ps->used) {
 		w->whose = OAE_LOSS_OUT;

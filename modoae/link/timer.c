@@ -122,10 +122,13 @@ static u64 timer_offer_stall(const struct oae_link *l, unsigned int nslices, u64
 /*
  * Is the offer in flight to be offered once more before the link freezes (protocol
  * 4.11)? Its last frames may be lost, or its answer, and nothing be in flight above it
- * whose answer would show that. What goes out alone is not offered twice without need.
+ * whose answer would show that. What goes out alone is not offered twice without need. A
+ * peer that closes would refuse what it holds, though its answer may be late only.
  */
 static bool timer_may_remind(const struct oae_link *l, const struct oae_lane *n)
 {
+	if (l->peer_closing)
+		return false;
 	return oae_link_windowed(l) && !n->reminded && !oae_post_barrier(&n->p);
 }
 

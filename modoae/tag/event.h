@@ -57,6 +57,7 @@ struct oae_path_out {
  * @wake_writer: there may be room to write, or delivery is confirmed
  * @via: the frames of this event go through the gateway
  * @back: index of the path by which the frame came that the event is about; -1 none
+ * @late: the frame answers what the peer has been reminded of since
  * @out: which paths the frames go by
  * @more: more is to be offered: another event follows
  */
@@ -75,6 +76,7 @@ struct oae_run {
 	bool wake_writer;
 	bool via;
 	bool more;
+	bool late;
 	s8 back;
 	struct oae_path_out out;
 };

@@ -108,7 +108,8 @@ void oae_path_after(struct oae_tag *tag, struct oae_run *ev, const struct oae_fr
 	if (oae_path_stepped(&tag->paths->paths, ev->back, &tag->link, f, ev->before,
 			     ev->now))
 		oae_tag_path_turned(tag, ev);
-	else if (oae_path_astray(&tag->paths->paths, ev->back, &tag->link, f, ev->now))
+	else if (oae_path_astray(&tag->paths->paths, ev->back, &tag->link, f, ev->now) ||
+		 ev->late)
 		oae_link_speak(&tag->link, &ev->a);
 }
 

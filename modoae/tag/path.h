@@ -104,7 +104,7 @@ static inline void oae_tag_path_taken(struct oae_tag *tag, struct oae_run *ev, u
 				      const struct oae_frame *f)
 {
 	ev->back = i;
-	oae_watch_heard(&tag->paths->paths, i, &tag->link, f, ev->now);
+	ev->late = oae_watch_heard(&tag->paths->paths, i, &tag->link, f, ev->now);
 	/* Resolving, the link offers anew: as long as that path carries. */
 	if (ev->before < OAE_OPEN && f->dst_ltag)
 		oae_tag_path_set_mtu(tag, ev, i);

@@ -281,6 +281,7 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 	ev->wake_writer = false;
 	ev->via = tag->way.via;
 	ev->back = -1;
+	ev->late = false;
 	ev->out.any = false;
 	ev->out.probe = 0;
 	ev->out.answer = 0;

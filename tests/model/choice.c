@@ -15,7 +15,8 @@ static bool may_remind(const struct oae_link *l)
 	const struct oae_lane *n = oae_first_lane(l);
 
 	return l->state == OAE_OPEN && n->state == OAE_OFFER_OUT &&
-	       oae_link_windowed(l) && !n->reminded && !oae_post_barrier(&n->p);
+	       oae_link_windowed(l) && !n->reminded && !oae_post_barrier(&n->p) &&
+	       !l->peer_closing;
 }
 
 static bool may_stall(const struct oae_link *l)

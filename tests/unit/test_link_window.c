@@ -780,6 +780,27 @@ WINDOW_TEST(test_alone_not_reminded)
 	assert_int_equal(noted(OAE_N_STALL), 1);
 }
 
+/* A peer that closes would refuse what it holds: its answer may be on its way. */
+WINDOW_TEST(test_closing_not_reminded)
+{
+	u64 stall;
+
+	grow();
+	stall = oae_link_stall(&l);
+	post(&h[1], 1, 0);
+	rcv(frame(OAE_CLOSE));
+	fire_at(now + stall - 1);
+	assert_null(sent(OAE_OFFER));
+	rcv(answer_to(OAE_REFLECT, l.tx + 1));
+	assert_true(ended(&h[1], OAE_COMMITTED));
+	/* Without an answer it stalls. */
+	open_window(NULL);
+	post(&h[1], 1, 0);
+	rcv(frame(OAE_CLOSE));
+	fire_at(now + oae_link_stall(&l));
+	assert_int_equal(noted(OAE_N_STALL), 1);
+}
+
 /* Nobody who waits for DONE freezes before the reminder is answered: that says it, too. */
 WINDOW_TEST(test_reminded_done)
 {

@@ -181,7 +181,10 @@ WATCH_TEST(test_repeats)
 	/* It did not wait for the answer: this end was slow. */
 	l.srtt = 2 * MS;
 	hear(0, slice(1, 0, OAE_F_LAST));
-	now += MS - 1;
+	now -= MS / 100;	/* the clock of another processor */
+	watch(slice(2, 0, OAE_F_LAST));
+	assert_int_equal(in->lost, 0);
+	now += MS + MS / 100 - 1;
 	hear(0, slice(2, 0, OAE_F_LAST));
 	assert_int_equal(in->lost, 0);
 	now += MS;
@@ -365,6 +368,113 @@ WIDE_TEST(test_reminded_needlessly)
 	oae_watch_begin(&ps, &l);
 	stepped(OAE_OPEN);
 	assert_int_equal(out->lost, 2);
+}
+
+/* Whoever counts a reminder as a loss, and cannot know better, is told that it is none. */
+WIDE_TEST(test_late_is_told)
+{
+	struct oae_frame late;
+
+	remind();
+	late = answer_back(OAE_REFLECT, 0, 1);
+	assert_true(oae_watch_heard(&ps, 0, &l, &late, now));
+	/* So too if it does not count here. */
+	assert_int_equal(ps.watch.asked, OAE_PATHS_MAX);
+	assert_true(oae_watch_heard(&ps, 0, &l, &late, now));
+	assert_false(oae_watch_heard(&ps, 1, &l, &late, now));
+	late.attempt++;
+	assert_false(oae_watch_heard(&ps, 0, &l, &late, now));
+	/* It was offered again for another reason. */
+	late.attempt--;
+	oae_first_lane(&l)->reminded = false;
+	assert_false(oae_watch_heard(&ps, 0, &l, &late, now));
+	oae_first_lane(&l)->reminded = true;
+	late.dst_ltag++;
+	assert_false(oae_watch_heard(&ps, 0, &l, &late, now));
+}
+
+/* What is held here is offered again. */
+static void again(void)
+{
+	two(NULL);
+	l.srtt = 2 * MS;
+	hear(0, slice(1, 0, OAE_F_LAST));
+	now += 3 * MS;
+	hear(0, slice(2, 0, OAE_F_LAST));
+	assert_int_equal(in->lost, 1);
+	in->lost = 2;
+}
+
+WATCH_TEST(test_told_late)
+{
+	again();
+	/* Elsewhere; before that number; and it is committed. */
+	hear(1, frame(OAE_COMMIT));
+	watch(BUT(frame(OAE_COMMIT), f.tx--));
+	watch(BUT(frame(OAE_COMMIT), f.tx++));
+	assert_int_equal(in->lost, 2);
+	hear(0, frame(OAE_COMMIT));
+	assert_int_equal(in->lost, 1);
+	/* It is doubled on its way. */
+	hear(0, frame(OAE_COMMIT));
+	assert_int_equal(in->lost, 1);
+	/* That path is not in use any more; another run. */
+	again();
+	ps.used = 1;
+	ps.path[1].loss.way[OAE_LOSS_IN].lost = 1;
+	hear(1, frame(OAE_COMMIT));
+	assert_int_equal(in->lost, 2);
+	assert_int_equal(ps.path[1].loss.way[OAE_LOSS_IN].lost, 1);
+	again();
+	oae_watch_begin(&ps, &l);
+	hear(0, frame(OAE_COMMIT));
+	assert_int_equal(in->lost, 2);
+	/* It has not been held: that was lost. */
+	two(NULL);
+	hear(0, slice(1, 0, 0));
+	hear(0, BUT(slice(2, 1, OAE_F_LAST), f.slice = 1));
+	hear(0, frame(OAE_COMMIT));
+	assert_int_equal(in->lost, 1);
+	/* Too much is under way for it to count. */
+	two(NULL);
+	hear(0, slice(1, 0, OAE_F_LAST));
+	now += MS;
+	in->peak = 1;
+	ps.watch.top = l.rx + 40;
+	hear(0, slice(2, 0, OAE_F_LAST));
+	assert_int_equal(in->lost, 0);
+	in->lost = 1;
+	hear(0, frame(OAE_COMMIT));
+	assert_int_equal(in->lost, 1);
+}
+
+/* The peer freezes, and waits for an answer that is late, or lost. */
+WATCH_TEST(test_again_and_frozen)
+{
+	again();
+	hear(0, BUT(frame(OAE_SYNC), f.src_ltag += 0x100));
+	assert_int_equal(in->lost, 1);
+	/* This end does: the commit is lost. */
+	again();
+	port_down();
+	stepped(OAE_OPEN);
+	assert_int_equal(in->lost, 2);
+	/* It was committed, and what is held now is the next. */
+	again();
+	hear(0, BUT(frame(OAE_COMMIT), f.tx++, f.seq = f.tx));
+	hear(0, BUT(slice(1, 0, OAE_F_LAST), f.tx = l.rx));
+	hear(0, BUT(frame(OAE_SYNC), f.src_ltag += 0x100));
+	assert_int_equal(in->lost, 2);
+	/* It was taken back, and nothing is held. */
+	again();
+	hear(0, BUT(frame(OAE_REVERSE), f.seq = l.rx + 1, f.attempt = 2));
+	hear(0, BUT(frame(OAE_SYNC), f.src_ltag += 0x100));
+	assert_int_equal(in->lost, 2);
+	/* Or it is another path that is in use. */
+	again();
+	ps.watch.again_by = 1;
+	hear(0, BUT(frame(OAE_SYNC), f.src_ltag += 0x100));
+	assert_int_equal(in->lost, 2);
 }
 
 WIDE_TEST(test_reminded_without_a_loss)
