@@ -104,10 +104,12 @@ void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_finish(l, now, a);
 }
 
-/* The lane of the offer in flight that this frame answers; NULL: there is none. */
-static struct oae_lane *answer_lane(const struct oae_link *l,
-				    const struct oae_frame *f,
-				       struct oae_actions *a)
+/*
+ * The lane of the offer in flight that this frame answers; NULL: there is none. If the peer
+ * has been reminded since, the answer is late, and tells how long it takes.
+ */
+static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *f, u64 now,
+				    struct oae_actions *a)
 {
 	u32 i = f->seq - l->tx - 1;
 	struct oae_lane *n = oae_lane(l, f->seq);
@@ -117,6 +119,7 @@ static struct oae_lane *answer_lane(const struct oae_link *l,
 		return NULL;
 	}
 	if (f->attempt != n->attempt) {
+		oae_late_rcv(l, f, now);
 		oae_note(a, OAE_N_OLD_ATTEMPT);
 		return NULL;
 	}
@@ -168,7 +171,7 @@ static bool answer_reflects(const struct oae_post *p, const struct oae_frame *f)
 void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		     struct oae_actions *a)
 {
-	struct oae_lane *n = answer_lane(l, f, a);
+	struct oae_lane *n = answer_lane(l, f, now, a);
 	unsigned int nsends = a->nsends;
 	u32 tx = l->tx;
 
@@ -350,7 +353,7 @@ static void answer_park(struct oae_link *l, struct oae_lane *n, u32 seq, u64 now
 void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 		    struct oae_actions *a)
 {
-	struct oae_lane *n = answer_lane(l, f, a);
+	struct oae_lane *n = answer_lane(l, f, now, a);
 
 	if (!n)
 		return;

@@ -468,7 +468,7 @@ struct oae_link {
 	u64 rttvar;
 	u8 syncs;		/* SYNCs sent with this ltag, at most 2 */
 
-	struct {		/* the previous run, for late answers */
+	struct {		/* the previous run, or offer, for late answers */
 		u32 ltag;
 		u32 peer_ltag;
 		u64 offer_at;	/* when the offer went out, 0 nothing offered */

@@ -191,7 +191,7 @@ bool oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link
 	struct oae_path_watch *w = &ps->watch;
 	bool late;
 
-	if (i == w->froze && watch_is_late(l, f)) {
+	if (i == w->froze && !oae_link_is_run(l, f) && watch_is_late(l, f)) {
 		oae_loss_not_lost(&ps->path[i].loss, w->whose);
 		w->froze = OAE_PATHS_MAX;
 	}

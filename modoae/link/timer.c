@@ -199,7 +199,8 @@ void oae_rtt_sample(struct oae_link *l, u64 rtt)
 }
 
 /**
- * oae_late_begin() - record what late answers may come from the run that ends
+ * oae_late_begin() - record what late answers may come, as the run ends, or the peer is
+ *	reminded
  * @l: the link, still OPEN
  */
 void oae_late_begin(struct oae_link *l)
@@ -228,11 +229,11 @@ static void timer_late_sample(struct oae_link *l, u64 rtt)
 /**
  * oae_late_rcv() - measure the round trip by a late answer (protocol 4.4)
  * @l: the link
- * @f: a data frame of another run, which is dropped
+ * @f: a data frame of another run, or an answer to another attempt, which is dropped
  * @now: ns
  *
- * A frame of the previous run may be the answer that this end waited for. It only
- * says how long the round trip is.
+ * It may be the answer that this end waited for, before the run was over, or the peer was
+ * reminded. It only says how long the round trip is.
  */
 void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now)
 {
@@ -453,6 +454,8 @@ static void timer_remind(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (n->state != OAE_OFFER_OUT || !timer_may_remind(l, n) ||
 	    now < timer_offer_at(l, n, timer_stall(l)))
 		return;
+	oae_late_begin(l);
+	l->late.hold_at = 0;
 	oae_note(a, OAE_N_REPAIRED);
 	oae_lane_due(l, n, clean ? OAE_DUE_LAST : OAE_DUE_ALL);
 	oae_offer_again(l, l->tx + 1, now, a);

@@ -780,6 +780,55 @@ WINDOW_TEST(test_alone_not_reminded)
 	assert_int_equal(noted(OAE_N_STALL), 1);
 }
 
+/* What the peer was reminded of is answered late: so long takes the answer to the reminder. */
+WINDOW_TEST(test_reminded_late)
+{
+	u64 began, stall;
+
+	grow();
+	l.srtt = MS / 100;
+	l.rttvar = 0;
+	stall = oae_link_stall(&l);
+	began = now;
+	post_some(1, 1);
+	fire_at(began + stall / 2);
+	assert_non_null(sent(OAE_OFFER));
+	now = began + stall - 1;
+	/* Not of the next number, nor the one before. */
+	rcv(BUT(answer_to(OAE_REFLECT, l.tx + 1), f.attempt--, f.seq++));
+	rcv(BUT(answer_to(OAE_REFLECT, l.tx + 1), f.attempt -= 2));
+	assert_int_equal(l.srtt, MS / 100);
+	rcv(BUT(answer_to(OAE_REFLECT, l.tx + 1), f.attempt--));
+	assert_int_equal(l.srtt, stall - 1);
+	assert_int_equal(noted(OAE_N_OLD_ATTEMPT), 1);
+	fire_at(began + stall / 2 + stall - 1);
+	assert_int_equal(l.state, OAE_OPEN);
+	rcv(answer_to(OAE_REFLECT, l.tx + 1));
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(l.nlanes, 0);
+}
+
+/* What was held when the peer was reminded is measured when it is committed, as ever. */
+WINDOW_TEST(test_reminded_held)
+{
+	u64 began, stall;
+
+	grow();
+	l.srtt = MS / 100;
+	l.rttvar = 0;
+	stall = oae_link_stall(&l);
+	began = now;
+	rcv(slice(1, 0, OAE_F_LAST));
+	assert_int_equal(l.nheld, 1);
+	post_some(1, 1);
+	fire_at(began + stall / 2);
+	assert_non_null(sent(OAE_OFFER));
+	now = began + stall - 1;
+	rcv(BUT(answer_to(OAE_REFLECT, l.tx + 1), f.attempt -= 2, f.tx++));
+	assert_int_equal(l.nheld, 0);
+	assert_in_range(l.srtt, MS / 100 + 1, stall / 2);
+}
+
 /* A peer that closes would refuse what it holds: its answer may be on its way. */
 WINDOW_TEST(test_closing_not_reminded)
 {

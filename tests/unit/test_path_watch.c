@@ -393,6 +393,17 @@ WIDE_TEST(test_late_is_told)
 	assert_false(oae_watch_heard(&ps, 0, &l, &late, now));
 }
 
+/* What froze the run before is not taken back by what is late in this one. */
+WIDE_TEST(test_late_in_this_run)
+{
+	remind();
+	ps.watch.froze = 0;
+	ps.watch.whose = OAE_LOSS_OUT;
+	ps.watch.asked = OAE_PATHS_MAX;
+	watch(answer_back(OAE_REFLECT, 0, 1));
+	assert_int_equal(out->lost, 2);
+}
+
 /* What is held here is offered again. */
 static void again(void)
 {
