@@ -174,7 +174,6 @@ void oae_path_timer(struct oae_tag *tag, struct oae_run *ev);
 
 /* pathport.c */
 void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port);
-bool oae_path_keeps(struct oae_tag *tag, u64 now);
 bool oae_path_keep(struct oae_tag *tag, struct oae_run *ev);
 
 /* alias.c */

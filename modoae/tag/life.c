@@ -209,8 +209,7 @@ void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare)
  * @tag: the tag
  * @ns: time without new offers and holds, unless the address changes earlier, ns
  *
- * A link that is down cannot settle and does not try, and one that goes on with the new
- * address (protocol 4.14) need not. The port counts the tags
+ * A link that is down cannot settle and does not try. The port counts the tags
  * with something in doubt in nsettling; node->tags_wait is woken for each tag
  * that has settled.
  *
@@ -221,8 +220,7 @@ void oae_tag_settle(struct oae_tag *tag, long ns)
 	struct oae_run ev oae_uninit;
 
 	oae_run_enter(tag, &ev);
-	if (!oae_link_down(&tag->link) && !oae_link_closed(&tag->link) &&
-	    !oae_path_keeps(tag, ev.now)) {
+	if (!oae_link_down(&tag->link) && !oae_link_closed(&tag->link)) {
 		oae_link_settle(&tag->link, ev.now + ns, ev.now, &ev.a);
 		if (!tag->settling) {
 			tag->settling = true;

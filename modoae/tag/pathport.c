@@ -33,22 +33,6 @@ static void path_port_renamed(struct oae_tag *tag, struct oae_run *ev, struct oa
 }
 
 /**
- * oae_path_keeps() - will the link go on when its own port has another address?
- * @tag: the tag
- * @now: ns
- *
- * Context: process; under RTNL and tag->lock.
- *
- * Return: true if so: the peer takes paths, and is not behind a gateway. Nothing has to be
- * settled before (protocol 4.5).
- */
-bool oae_path_keeps(struct oae_tag *tag, u64 now)
-{
-	return oae_link_knows_paths(&tag->link) && !tag->way.via &&
-	       oae_tag_paths_begin(tag, now);
-}
-
-/**
  * oae_path_keep() - the own port has another address: does the link go on?
  * @tag: the tag
  * @ev: the event
@@ -58,11 +42,11 @@ bool oae_path_keeps(struct oae_tag *tag, u64 now)
  *
  * Context: process; under RTNL and tag->lock.
  *
- * Return: true if so, see oae_path_keeps().
+ * Return: true if so: the peer takes paths, and is not behind a gateway.
  */
 bool oae_path_keep(struct oae_tag *tag, struct oae_run *ev)
 {
-	if (!oae_path_keeps(tag, ev->now))
+	if (!oae_link_knows_paths(&tag->link) || tag->way.via || !oae_tag_paths_begin(tag, ev->now))
 		return false;
 	path_port_renamed(tag, ev, tag->key.port);
 	return true;

@@ -250,20 +250,6 @@ class Single(AtWork):
         traffic.moved(20, 60 * SLOW)
         self.nothing_lost(traffic)
 
-    def test_address_no_pause(self):
-        """Nothing waits for a link to settle that goes on with the new address."""
-        self.a.knob("stall_max_us", 1000000)        # it would, for twice that
-        self.addCleanup(self.a.sh, f"ip link set va address {self.first.mac_a}")
-        self.a.write(b"begin", target=f"va/{self.first.mac_b}", vc=0)
-        self.assertEqual(self.b.read_one(), b"begin")
-        traffic = self.traffic()
-        traffic.moved(20, 60 * SLOW)
-        self.a.sh("ip link set va address 02:0a:e0:77:00:01")
-        start = time.monotonic()
-        traffic.moved(20, 60 * SLOW)
-        self.assertLess(time.monotonic() - start, SLOW)
-        self.nothing_lost(traffic)
-
     def begin(self):
         """A link that has traffic, and whose ends know each other's ids."""
         for host, dev, mac in ((self.a, "va", self.first.mac_a), (self.b, "vb", self.first.mac_b)):
