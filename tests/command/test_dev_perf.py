@@ -199,7 +199,8 @@ class Perf(CommandTest):
         running.kill()
         self.a.close_tag(self.cable.mac_b, 90)
         lost = server.event(vc=90, result="lost")
-        self.assertGreater(lost["delivered"], 3)
+        # Of the four at least that were committed the first asked for the test.
+        self.assertGreaterEqual(lost["delivered"], 3)
         self.agrees(self.perf("-c", 10, "--vc", 90))
 
     def moves(self, counter):
