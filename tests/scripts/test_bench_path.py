@@ -4,6 +4,7 @@
 import argparse
 import importlib.machinery
 import importlib.util
+import socket
 import struct
 import sys
 import tempfile
@@ -49,8 +50,8 @@ class Script:
         """When it was mended."""
         return self.mended
 
-    def heard(self, up, seconds):       # pylint: disable=unused-argument
-        """When the kernel said so."""
+    def known(self):
+        """When the kernels said so."""
         return self.mended + MS
 
 
@@ -83,6 +84,27 @@ class Path_(unittest.TestCase):     # pylint: disable=invalid-name
         # It is over at once.
         said = self.figures(times, 905 * MS, 906 * MS)
         self.assertEqual(said["outage"], 6 * MS)
+
+    def test_known(self):
+        """A cable carries once all that has to say so has; what was said before does not count."""
+        switch, here, there = object.__new__(cutter.Switch), *(socket.socketpair(type=socket.SOCK_DGRAM)
+                                                               for _ in range(2))
+        self.addCleanup(lambda: [end.close() for end in here + there])
+        switch.news, switch.news_there = here[1], there[1]
+        switch.runs, switch.missing = {}, {"eth0", "p0"}
+
+        def say(end, name, flags):
+            end.send(bytes(24) + struct.pack("II", flags, 0) + struct.pack("HH", 4 + len(name), 3) + name)
+        for end, name, flags in ((here[0], b"eth1\0", 0x10040), (here[0], b"eth0\0", 0x10000),
+                                 (there[0], b"p0\0", 0x10040), (there[0], b"p01\0", 0x10040)):
+            say(end, name, flags)
+            self.assertIsNone(switch.known())
+        say(here[0], b"eth0\0", 0x10040)
+        before = cutter.now()
+        self.assertGreater(switch.known(), before)
+        # Nobody tells of a silent one.
+        switch.forget()
+        self.assertIsNone(switch.known())
 
     def test_slots(self):
         """The cut is where the sixth slot begins."""
