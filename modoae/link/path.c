@@ -260,7 +260,7 @@ static bool path_is_initiative(const struct oae_paths *ps, const struct oae_link
 			       const struct oae_frame *f, u64 now)
 {
 	if (f->opcode == OAE_SYNC)
-		return now - ps->watch.heard_at >= l->cfg->keepalive / 2;
+		return now >= ps->watch.heard_at + l->cfg->keepalive / 2;
 	return f->opcode == OAE_OFFER || f->opcode == OAE_COMMIT || f->opcode == OAE_READY ||
 	       f->opcode == OAE_REVERSE;
 }
@@ -353,7 +353,7 @@ bool oae_path_astray(struct oae_paths *ps, unsigned int i, const struct oae_link
 {
 	if (i == ps->used || !l->senior || l->state != OAE_OPEN ||
 	    !oae_link_is_run(l, f) || !path_is_initiative(ps, l, f, now) ||
-	    now - ps->told_at < 2 * l->srtt)
+	    now < ps->told_at + 2 * l->srtt)
 		return false;
 	ps->told_at = now;
 	return true;

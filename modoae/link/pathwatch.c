@@ -23,7 +23,7 @@
  */
 static bool watch_settled(const struct oae_paths *ps, const struct oae_link *l, u64 now)
 {
-	return !ps->watch.mixed_at || now - ps->watch.mixed_at >= l->cfg->keepalive / 4;
+	return !ps->watch.mixed_at || now >= ps->watch.mixed_at + l->cfg->keepalive / 4;
 }
 
 /* True: it counts. */

@@ -55,7 +55,7 @@ static bool netdev_port_is_up(const struct net_device *dev)
 /* Tell the tags that have a path by a port, and are not of that port, that it changed. */
 static void netdev_port_paths(struct oae_port *port)
 {
-	/* What has changed before the look. Pairs with the barrier in oae_alias_add(). */
+	/* The change before the look. Pairs with the barrier in oae_alias_add(). */
 	smp_mb();
 	if (atomic_read(&port->node->naliases))
 		oae_tags_for_each(port->node, NULL, oae_path_port, (long)port);

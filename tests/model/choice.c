@@ -9,7 +9,7 @@ static bool frozen(const struct oae_link *l)
 	return l->state == OAE_SYNC_SENT || l->state == OAE_SYNC_RECD;
 }
 
-/* What is offered is not answered, and has not been offered once more (4.11). */
+/* The offer in flight is not answered, and the peer was not reminded of it (4.11). */
 static bool may_remind(const struct oae_link *l)
 {
 	const struct oae_lane *n = oae_first_lane(l);

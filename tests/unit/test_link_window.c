@@ -772,7 +772,7 @@ WINDOW_TEST(test_reminded_dirty)
 	assert_int_equal(offered(1)->slices, 7);
 }
 
-/* What goes out alone is not offered again: it stalls. */
+/* An express goes out alone, and is not offered again: it stalls. */
 WINDOW_TEST(test_alone_not_reminded)
 {
 	post(&h[1], 1, OAE_POST_EXPRESS);
@@ -808,7 +808,7 @@ WINDOW_TEST(test_reminded_late)
 	assert_int_equal(l.nlanes, 0);
 }
 
-/* What was held when the peer was reminded is measured when it is committed, as ever. */
+/* A hold is measured when it is committed, as ever, though the peer was reminded meanwhile. */
 WINDOW_TEST(test_reminded_held)
 {
 	u64 began, stall;

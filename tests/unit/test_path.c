@@ -542,12 +542,14 @@ PATH_TEST(test_resolved_by_what_is_none)
 	assert_false(stepped(2, frame(OAE_OFFER), OAE_OPEN));
 }
 
+/* Frames that are sent of one's own accord. */
+static const bool own[OAE_OPCODE_END] = {
+	[OAE_OFFER] = true, [OAE_COMMIT] = true, [OAE_READY] = true,
+	[OAE_REVERSE] = true, [OAE_SYNC] = true,
+};
+
 PATH_TEST(test_junior_follows)
 {
-	static const bool own[OAE_OPCODE_END] = {
-		[OAE_OFFER] = true, [OAE_COMMIT] = true, [OAE_READY] = true,
-		[OAE_REVERSE] = true, [OAE_SYNC] = true,
-	};
 	u8 opcode;
 
 	for (opcode = 1; opcode < OAE_OPCODE_END; opcode++) {
@@ -590,6 +592,9 @@ PATH_TEST(test_junior_not_misled)
 {
 	ps.watch.heard_at = now - KEEPALIVE / 2 + 1;
 	assert_false(stepped(2, frame(OAE_SYNC), OAE_OPEN));
+	/* The clock of another processor is behind. */
+	ps.watch.heard_at = now + 1;
+	assert_false(stepped(2, frame(OAE_SYNC), OAE_OPEN));
 	assert_true(stepped(2, frame(OAE_COMMIT), OAE_OPEN));
 	ps.watch.heard_at = now - KEEPALIVE / 2;
 	assert_true(stepped(1, frame(OAE_SYNC), OAE_OPEN));
@@ -603,10 +608,6 @@ static bool astray(unsigned int i, struct oae_frame f)
 /* The junior sends by another path: the senior says which one is used, now and then. */
 PATH_TEST(test_senior_tells)
 {
-	static const bool own[OAE_OPCODE_END] = {
-		[OAE_OFFER] = true, [OAE_COMMIT] = true, [OAE_READY] = true,
-		[OAE_REVERSE] = true, [OAE_SYNC] = true,
-	};
 	u8 opcode;
 
 	for (opcode = 1; opcode < OAE_OPCODE_END; opcode++) {
@@ -622,12 +623,14 @@ PATH_TEST(test_senior_tells)
 		assert_int_equal(astray(2, frame(opcode)), own[opcode]);
 		if (!own[opcode])
 			continue;
-		now += 2 * MS - 1;
+		now--;
+		assert_false(astray(2, frame(opcode)));
+		now += 2 * MS;
 		assert_false(astray(2, frame(opcode)));
 		now++;
 		assert_true(astray(2, frame(opcode)));
 	}
-	/* Whoever has just changed says so, and is not heard yet. */
+	/* A senior that has just changed has said so, and is not heard yet. */
 	now += 10 * KEEPALIVE;
 	assert_true(oae_path_failed(&ps, 0, &l, now));
 	assert_false(astray(0, frame(OAE_OFFER)));

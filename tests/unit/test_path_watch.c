@@ -122,6 +122,11 @@ WATCH_TEST(test_window_shrinks)
 	ps.watch.mixed_at = now - KEEPALIVE / 4 + 1;
 	stepped(OAE_OPEN);
 	assert_int_equal(out->lost, 1);
+	/* By another processor, whose clock is behind. */
+	l.recover += 5;
+	ps.watch.mixed_at = now + 1;
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 1);
 	l.recover += 5;
 	ps.watch.mixed_at = now - KEEPALIVE / 4;
 	oae_watch_offered(&ps, &l, 1);
