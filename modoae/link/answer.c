@@ -40,7 +40,7 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 	l->backoff = 0;
 	l->park_iv = 0;
 	l->moved_at = now;
-	oae_window_committed(l);
+	oae_window_committed(l, &n->p);
 	if (express) {
 		l->peer_rx = l->tx;
 		l->await_done = false;
@@ -195,6 +195,7 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 	}
 
 	oae_rtt_sample(l, now - n->at);
+	oae_window_answered(l, n);
 	if (n->p.kind == OAE_SWAP || n->p.kind == OAE_VERB)
 		oae_op(a, OAE_OP_RESULT)->handle = n->p.handle;
 	n->state = OAE_OFFER_REFLECTED;
@@ -297,11 +298,15 @@ static void answer_fill_gap(struct oae_link *l, struct oae_lane *n,
 	if (!missing || (f->seq == l->tx + 1 &&
 			 answer_gap_is_fruitless(l, n, missing, now, a)))
 		return;
-	/* What was not sent was not lost. */
-	if (oae_link_windowed(l) && (n->reminded || n->unseen & missing))
-		oae_window_lost(l, f->seq);
-	if (oae_link_windowed(l))
+	if (oae_link_windowed(l)) {
+		oae_rtt_sample(l, now - n->at);
+		/* What was not sent was not lost. */
+		if (n->reminded || n->unseen & missing)
+			oae_window_lost(l, f->seq);
+		else
+			oae_window_answered(l, n);
 		missing = answer_burst(n, missing);
+	}
 	oae_lane_not_due(l, n);
 	if (!oae_offer_next_attempt(l, n, now, a))
 		return;

@@ -465,10 +465,12 @@ static void hold_refuse(struct oae_link *l, u32 seq, u16 reason,
 
 /*
  * Do the slices that are here count for this attempt (protocol 4.2, step 2)? Within a
- * run only those of the attempt just before it do. After a freeze the initiator sets
- * RESUME only if the transaction has had one content only.
+ * run without a window only those of the attempt just before it do. After a freeze the
+ * initiator sets RESUME only if the transaction has had one content only. With a window
+ * those of any attempt do: slices of another cut do not match, and all are sent then.
  */
-static bool hold_resumes(const struct oae_hold *h, const struct oae_frame *f)
+static bool hold_resumes(const struct oae_link *l, const struct oae_hold *h,
+			 const struct oae_frame *f)
 {
 	if (!(f->flags & OAE_F_RESUME) || !h->have)
 		return false;
@@ -476,8 +478,9 @@ static bool hold_resumes(const struct oae_hold *h, const struct oae_frame *f)
 		return false;
 	if (h->state == OAE_HOLD_KEPT)
 		return true;
-	return (h->state == OAE_HOLD_PARTIAL || h->state == OAE_HOLD_HELD) &&
-	       f->attempt == h->attempt + 1;
+	if (h->state != OAE_HOLD_PARTIAL && h->state != OAE_HOLD_HELD)
+		return false;
+	return oae_link_windowed(l) || f->attempt == h->attempt + 1;
 }
 
 /*
@@ -528,7 +531,7 @@ static bool hold_begin_attempt(struct oae_link *l, const struct oae_frame *f,
 	}
 	if (h->state == OAE_HOLD_HELD && h->kind == OAE_VERB)
 		hold_drop_above(l, f->seq, a);
-	if (!hold_resumes(h, f)) {
+	if (!hold_resumes(l, h, f)) {
 		oae_hold_discard(l, f->seq, a);
 		h->express = f->flags & OAE_F_EXPRESS;
 		h->kind = f->kind;

@@ -268,7 +268,7 @@ enum oae_due {
  * @state: enum oae_offer_state
  * @attempt: of the number, in this run
  * @passed: lanes that were offered after this one, and are answered
- * @reminded: the last OFFER was sent since the one before was not answered
+ * @reminded: so many OFFERs in a row were sent since the one before was not answered
  * @due: enum oae_due
  * @hopeless: too long for the path, and cannot be cut
  * @again: was offered before
@@ -287,7 +287,7 @@ struct oae_lane {
 	u8 attempt;
 	u8 passed;
 	u8 due;
-	bool reminded;
+	u8 reminded;
 	bool hopeless;
 	bool again;
 	bool ready;
@@ -411,6 +411,8 @@ struct oae_link {
 	u8 cwnd;		/* numbers that the network bears */
 	u8 ssthresh;		/* up to here cwnd grows with each commit */
 	u8 cwnd_acked;		/* commits since cwnd grew */
+	u8 burst;		/* slices of a number that the network bears at once */
+	u8 burst_thresh;	/* up to here burst doubles with each answer */
 	bool more;		/* more could be offered: oae_link_more() */
 	bool lacking;		/* and that needs oae_link_lend() */
 	bool more_verbs;	/* more could be computed: oae_link_more() */
@@ -421,6 +423,7 @@ struct oae_link {
 	u32 room;		/* places for unread transactions, at the last OFFER */
 	u32 room_to;		/* the peer has room up to here, it said last */
 	u32 recover;		/* a loss up to here is the same as the last one */
+	u32 burst_serial;	/* so is that of an OFFER up to here, for burst */
 	u32 asked;
 	u32 firm;		/* known: all from rx + 1 to here is held */
 	u64 dirty;		/* places whose number has had another content */

@@ -14,6 +14,7 @@
 #define OAE_CUT_NS	600000000000ULL	/* ns until longer slices are tried again */
 #define OAE_FORGET_DEAD	8	/* dead times until a link that is down is forgotten */
 #define OAE_RUN_MAX	0x40000000U	/* transactions of a run, each way */
+#define OAE_PART_LEAST	4	/* slices that may be sent at once, however much is lost */
 #define OAE_PUMP_SENDS	(OAE_MAX_SENDS - 2)	/* the others are for COMMIT and the like */
 
 static inline bool oae_frozen(const struct oae_link *l)
@@ -222,8 +223,10 @@ void oae_offer_unpark(struct oae_link *l, u64 now, struct oae_actions *a);
 /* window.c */
 void oae_window_begin(struct oae_link *l);
 void oae_window_froze(struct oae_link *l);
-void oae_window_committed(struct oae_link *l);
+void oae_window_answered(struct oae_link *l, const struct oae_lane *n);
+void oae_window_committed(struct oae_link *l, const struct oae_post *p);
 void oae_window_lost(struct oae_link *l, u32 seq);
+u64 oae_window_part(const struct oae_link *l, const struct oae_post *p, u64 slices);
 unsigned int oae_window_limit(const struct oae_link *l);
 
 /* hold.c */

@@ -10,7 +10,7 @@
  * oae_offer_out() - send slices of the present attempt of a number (protocol 4.1)
  * @l: the link, OPEN
  * @seq: the number; its lane is OUT then
- * @slices: the slices, bit n for slice n
+ * @slices: the slices, bit n for slice n; as many are sent as the network bears (4.11)
  * @flags: OAE_F_RESUME or 0
  * @now: ns
  * @a: actions
@@ -21,6 +21,8 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u8 flags, u64 now,
 	struct oae_send *s = oae_send(l, a, OAE_OFFER);
 	struct oae_lane *n = oae_lane(l, seq);
 
+	if (n->p.kind == OAE_MESSAGE)
+		slices = oae_window_part(l, &n->p, slices);
 	if (oae_post_express(&n->p))
 		flags |= OAE_F_EXPRESS;
 	if (n->p.kind == OAE_VOID) {
@@ -51,7 +53,7 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u8 flags, u64 now,
 	n->unseen = slices & ~(1ULL << (n->p.nslices - 1));
 	n->serial = ++l->serial;
 	n->passed = 0;
-	n->reminded = false;
+	n->reminded = 0;
 	if (seq - l->tx > l->given)
 		l->given = seq - l->tx;
 	l->active_at = now;

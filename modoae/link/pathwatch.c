@@ -73,6 +73,22 @@ void oae_watch_begin(struct oae_paths *ps, const struct oae_link *l)
 }
 
 /*
+ * Are the slices that are here those of an offer in parts, and none was lost? Then the
+ * peer sends the next part. What is lost just before LAST looks the same.
+ */
+static bool watch_is_part(const struct oae_link *l, const struct oae_hold *h)
+{
+	u64 have;
+
+	/* Their number is known by LAST. */
+	if (!oae_link_windowed(l) || h->nslices <= OAE_PART_LEAST)
+		return false;
+	have = h->have & ~(1ULL << (h->nslices - 1));
+	/* The lowest ones, without a gap, and enough for a part. */
+	return !(have & (have + 1)) && have >> (OAE_PART_LEAST - 2);
+}
+
+/*
  * Has the peer offered anew what it had offered, and this end had not refused? If this
  * end was slow, it reads the reminder (4.11) right after what it reminds of.
  */
@@ -87,8 +103,9 @@ static bool watch_is_repeat(const struct oae_link *l, const struct oae_frame *f,
 		return false;
 	switch (h->state) {
 	case OAE_HOLD_NONE:
-	case OAE_HOLD_PARTIAL:
 		return true;
+	case OAE_HOLD_PARTIAL:
+		return !watch_is_part(l, h);
 	case OAE_HOLD_HELD:
 		return h->kind == f->kind && f->kind != OAE_PACK &&
 		       now >= h->at + l->srtt / 2;
@@ -124,10 +141,14 @@ static void watch_gap(struct oae_paths *ps, const struct oae_link *l,
 		      const struct oae_frame *f, u64 now)
 {
 	struct oae_path_watch *w = &ps->watch;
+	const struct oae_lane *n = oae_lane(l, f->seq);
 	bool known;
 
 	/* A verb that waits for what is below it is refused with GAP, too. */
-	if (f->seq - l->tx - 1 >= l->given || oae_lane(l, f->seq)->p.kind != OAE_MESSAGE)
+	if (f->seq - l->tx - 1 >= l->given || n->p.kind != OAE_MESSAGE)
+		return;
+	/* What was not sent was not lost. */
+	if (f->attempt == n->attempt && !n->reminded && !(f->gap_map & n->unseen))
 		return;
 	known = oae_dist(w->out_to, f->seq) <= 0;
 	if (!known && oae_dist(w->gap_to, f->seq) <= 0)

@@ -120,19 +120,6 @@ static u64 timer_offer_stall(const struct oae_link *l, unsigned int nslices, u64
 }
 
 /*
- * Is the offer in flight to be offered once more before the link freezes (protocol
- * 4.11)? Its last frames may be lost, or its answer, and nothing be in flight above it
- * whose answer would show that. What goes out alone is not offered twice without need. A
- * peer that closes would refuse what it holds, though its answer may be late only.
- */
-static bool timer_may_remind(const struct oae_link *l, const struct oae_lane *n)
-{
-	if (l->peer_closing)
-		return false;
-	return oae_link_windowed(l) && !n->reminded && !oae_post_barrier(&n->p);
-}
-
-/*
  * When the peer is reminded: after half of the stall time, so that a link with a path that
  * is dead freezes no later than without. A reminder that was not needed costs a frame: it
  * does not wait for many slices.
@@ -140,6 +127,21 @@ static bool timer_may_remind(const struct oae_link *l, const struct oae_lane *n)
 static u64 timer_remind_after(const struct oae_link *l, u64 stall)
 {
 	return stall / 2 > 2 * l->srtt ? stall / 2 : 2 * l->srtt;
+}
+
+/*
+ * Is the offer in flight to be offered once more before the link freezes (protocol
+ * 4.11)? Its last frames may be lost, or its answer, and nothing be in flight above it
+ * whose answer would show that. So may be the reminder: if many slices take that long,
+ * there is another one. What goes out alone is not offered twice without need. A peer that
+ * closes would refuse what it holds, though its answer may be late only.
+ */
+static bool timer_may_remind(const struct oae_link *l, const struct oae_lane *n, u64 stall)
+{
+	if (l->peer_closing || !oae_link_windowed(l) || oae_post_barrier(&n->p))
+		return false;
+	return !n->reminded || timer_remind_after(l, stall) << (n->reminded + 1) <=
+			       timer_offer_stall(l, n->p.nslices, stall);
 }
 
 /*
@@ -151,14 +153,15 @@ static u64 timer_offer_at(const struct oae_link *l, const struct oae_lane *n,
 {
 	u64 since = n->at > l->moved_at ? n->at : l->moved_at;
 	u64 early = timer_remind_after(l, stall);
-	u64 whole = timer_offer_stall(l, n->p.nslices, stall);
+	u64 whole = timer_offer_stall(l, n->p.nslices, stall), spent;
 
-	if (timer_may_remind(l, n))
+	if (timer_may_remind(l, n, stall))
+		return since + (early << n->reminded);
+	/* Before the last reminder, which is answered as soon as the offer itself was. */
+	spent = (early << n->reminded) - early;
+	if (n->reminded && whole < spent + early)
 		return since + early;
-	if (!n->reminded)
-		return since + whole;
-	/* Since the reminder, which is answered as soon as the offer itself was. */
-	return since + (whole > 2 * early ? whole - early : early);
+	return since + whole - spent;
 }
 
 /*
@@ -435,7 +438,7 @@ static bool timer_stalled(const struct oae_link *l, u64 now)
 	const struct oae_lane *n = oae_first_lane(l);
 	u64 stall = oae_link_stall(l);
 
-	return (n->state == OAE_OFFER_OUT && !timer_may_remind(l, n) &&
+	return (n->state == OAE_OFFER_OUT && !timer_may_remind(l, n, stall) &&
 		now >= timer_offer_at(l, n, stall)) ||
 	       (l->nheld && now >= timer_held_at(l, stall) && oae_hold_stalled(l)) ||
 	       (l->await_done && now - l->done_at >= stall);
@@ -450,16 +453,18 @@ static void timer_remind(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_first_lane(l);
 	bool clean = !(l->dirty >> oae_place(l, l->tx + 1) & 1);
+	u64 stall = timer_stall(l);
+	u8 reminded = n->reminded;
 
-	if (n->state != OAE_OFFER_OUT || !timer_may_remind(l, n) ||
-	    now < timer_offer_at(l, n, timer_stall(l)))
+	if (n->state != OAE_OFFER_OUT || !timer_may_remind(l, n, stall) ||
+	    now < timer_offer_at(l, n, stall))
 		return;
 	oae_late_begin(l);
 	l->late.hold_at = 0;
 	oae_note(a, OAE_N_REPAIRED);
 	oae_lane_due(l, n, clean ? OAE_DUE_LAST : OAE_DUE_ALL);
 	oae_offer_again(l, l->tx + 1, now, a);
-	n->reminded = true;
+	n->reminded = reminded + 1;
 	l->done_at = now;
 }
 

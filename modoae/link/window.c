@@ -10,6 +10,7 @@
 #include "link_int.h"
 
 #define WINDOW_FIRST	4	/* transactions under way at first */
+#define WINDOW_RESTART	8	/* slices of one at once, after a freeze */
 
 /**
  * oae_window_limit() - how many numbers may be under way now
@@ -43,9 +44,12 @@ void oae_window_begin(struct oae_link *l)
 	if (!l->cwnd) {
 		l->cwnd = WINDOW_FIRST;
 		l->ssthresh = OAE_WINDOW_MAX;
+		l->burst = OAE_MAX_SLICES;
+		l->burst_thresh = OAE_MAX_SLICES;
 	}
 	l->cwnd_acked = 0;
 	l->recover = l->tx;
+	l->burst_serial = 0;
 	l->room_to = l->tx + OAE_WINDOW_MAX;
 	l->unplaced = 0;
 	l->more = false;
@@ -59,8 +63,13 @@ static void window_halve(struct oae_link *l)
 	l->cwnd_acked = 0;
 }
 
+static u8 window_half_burst(unsigned int slices)
+{
+	return slices / 2 > OAE_PART_LEAST ? slices / 2 : OAE_PART_LEAST;
+}
+
 /**
- * oae_window_froze() - the link froze: begin with one transaction again
+ * oae_window_froze() - the link froze: begin with a few slices of one transaction again
  * @l: the link
  */
 void oae_window_froze(struct oae_link *l)
@@ -69,18 +78,54 @@ void oae_window_froze(struct oae_link *l)
 		return;
 	window_halve(l);
 	l->cwnd = 1;
+	l->burst_thresh = window_half_burst(l->burst);
+	if (l->burst > WINDOW_RESTART)
+		l->burst = WINDOW_RESTART;
+}
+
+/* The slices of the last OFFER. */
+static unsigned int window_sent(const struct oae_lane *n)
+{
+	unsigned int sent = 1;
+	u64 rest;
+
+	for (rest = n->unseen; rest; rest &= rest - 1)
+		sent++;
+	return sent;
+}
+
+/**
+ * oae_window_answered() - the slices of an OFFER have arrived: send more at once
+ * @l: the link
+ * @n: the lane
+ *
+ * As many more until about half of what was too much, then one. It tells nothing if there
+ * were fewer than could have been sent.
+ */
+void oae_window_answered(struct oae_link *l, const struct oae_lane *n)
+{
+	unsigned int sent;
+
+	if (l->burst >= OAE_MAX_SLICES || n->p.nslices == 1)
+		return;
+	sent = window_sent(n);
+	if (sent < l->burst)
+		return;
+	sent = l->burst + (l->burst < l->burst_thresh ? sent : 1);
+	l->burst = sent < OAE_MAX_SLICES ? sent : OAE_MAX_SLICES;
 }
 
 /**
  * oae_window_committed() - a transaction is committed: use more of the window
  * @l: the link
+ * @p: what was committed
  *
  * One more with each commit until about half of what was too much, then one more with
- * each window.
+ * each window. If the network does not bear all slices of one, it bears no second one.
  */
-void oae_window_committed(struct oae_link *l)
+void oae_window_committed(struct oae_link *l, const struct oae_post *p)
 {
-	if (l->cwnd >= OAE_WINDOW_MAX || !oae_link_windowed(l))
+	if (l->cwnd >= OAE_WINDOW_MAX || p->nslices > l->burst || !oae_link_windowed(l))
 		return;
 	if (l->cwnd < l->ssthresh || ++l->cwnd_acked >= l->cwnd) {
 		l->cwnd++;
@@ -88,20 +133,61 @@ void oae_window_committed(struct oae_link *l)
 	}
 }
 
+/* One transaction at a time is too much: fewer of its slices. */
+static void window_lost_slices(struct oae_link *l, const struct oae_lane *n)
+{
+	unsigned int slices = n->p.nslices < l->burst ? n->p.nslices : l->burst;
+
+	if (slices == 1 || (s32)(n->serial - l->burst_serial) <= 0)
+		return;
+	l->burst_serial = l->serial;
+	l->burst = window_half_burst(slices);
+	l->burst_thresh = l->burst;
+}
+
 /**
  * oae_window_lost() - a frame of a number was lost: use half of the window
  * @l: the link
  * @seq: the number
  *
- * All losses among the numbers given at the time of the first are one.
+ * All losses among the numbers given at the time of the first are one; of a single one,
+ * all of an OFFER.
  */
 void oae_window_lost(struct oae_link *l, u32 seq)
 {
+	if (l->cwnd == 1) {
+		window_lost_slices(l, oae_lane(l, seq));
+		return;
+	}
 	if (oae_dist(l->recover, seq) <= 0)
 		return;
 	l->recover = l->tx + l->given;
+	l->burst_serial = l->serial;
 	window_halve(l);
 	l->cwnd = l->ssthresh;
+}
+
+/**
+ * oae_window_part() - which slices of an offer the network bears at once
+ * @l: the link
+ * @p: what is offered
+ * @slices: its slices that are to be sent, bit n for slice n, LAST among them
+ *
+ * The peer answers LAST, and names the rest.
+ *
+ * Return: the lowest of them, and LAST. All slices of an express go out, since those of
+ * another attempt could not be told apart from its own.
+ */
+u64 oae_window_part(const struct oae_link *l, const struct oae_post *p, u64 slices)
+{
+	u64 last = 1ULL << (p->nslices - 1), rest = slices & ~last;
+	unsigned int n;
+
+	if (p->nslices <= l->burst || !oae_link_windowed(l) || oae_post_express(p))
+		return slices;
+	for (n = l->burst; rest && n > 1; n--)
+		rest &= rest - 1;
+	return slices & ~rest;
 }
 
 /* Copy what is under way to other places. */

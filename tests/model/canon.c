@@ -665,6 +665,8 @@ static void unpack_window(struct m_world *w, unsigned int who, const u8 *in)
 	l->done_seq = l->tx + (s32)(int8_t)in[4];
 	l->cwnd = OAE_WINDOW_MAX;
 	l->ssthresh = OAE_WINDOW_MAX;
+	l->burst = w->sc->parts ?: OAE_MAX_SLICES;
+	l->burst_thresh = OAE_MAX_SLICES;
 	for (i = 1; i <= H_LANES; i++)
 		if (in[5] >> i & 1)
 			l->unplaced |= 1ULL << (l->rx + i) % OAE_WINDOW_MAX;

@@ -119,6 +119,7 @@ enum m_kind {
  * @carrier: times that an end's port is unplugged
  * @leave: times that an end is told that its gateway leaves; it may come again
  * @window: transactions under way, each way; 0 is 1
+ * @parts: slices of a transaction that the network bears at once, 0: all
  * @narrow: times that an end's window becomes 1, or what it was
  * @start: tx before the first transaction
  * @opened: begin with a link that is OPEN at both ends
@@ -139,7 +140,7 @@ struct m_scenario {
 	u8 rcvbuf;
 	u8 crash, kill, close, rename, mtu, cut, conflict, leave, refuse;
 	u8 lines, vc, carrier;
-	u8 window, narrow;
+	u8 window, parts, narrow;
 	u32 start;
 	u16 walks;
 	u8 levels;

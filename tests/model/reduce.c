@@ -23,6 +23,8 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 	l->room_to = l->tx + OAE_WINDOW_MAX;
 	l->cwnd = OAE_WINDOW_MAX;
 	l->ssthresh = OAE_WINDOW_MAX;
+	l->burst = sc->parts ?: OAE_MAX_SLICES;
+	l->burst_thresh = OAE_MAX_SLICES;
 	l->cwnd_acked = 0;
 	/* What is in their place has a place of its own now. */
 	if (l->pair) {
@@ -39,7 +41,7 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 		if (n->state != OAE_OFFER_OUT)
 			n->ready = false;
 		if (n->state != OAE_OFFER_OUT || l->state != OAE_OPEN)
-			n->reminded = false;
+			n->reminded = 0;
 		if (n->state != OAE_OFFER_OUT || n->due)
 			n->passed = 0;
 	}
@@ -48,7 +50,7 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 	l->serial = 0;
 	l->offer.serial = 0;
 	l->offer.passed = 0;
-	l->offer.reminded = false;
+	l->offer.reminded = 0;
 	l->heard.window = 1;
 	l->base = 0;
 	l->ntaken = 0;

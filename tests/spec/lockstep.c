@@ -365,6 +365,8 @@ static void set_window(struct oae_link *l, int lost)
 
 	l->cwnd = OAE_WINDOW_MAX;
 	l->ssthresh = OAE_WINDOW_MAX;
+	l->burst = OAE_MAX_SLICES;
+	l->burst_thresh = OAE_MAX_SLICES;
 	l->room_to = l->tx + OAE_WINDOW_MAX;
 	l->serial = 1;
 	for (i = 0; i < l->npairs; i++) {

@@ -725,6 +725,62 @@ WINDOW_TEST(test_reminded)
 	assert_int_equal(noted(OAE_N_STALL), 1);
 }
 
+/* Of many slices a reminder may be lost, too: later and later, and no later than without. */
+WINDOW_TEST(test_reminded_again)
+{
+	u64 stall, half, began;
+	u32 seq;
+
+	grow();
+	l.srtt = MS / 4;
+	l.rttvar = MS;
+	stall = oae_link_stall(&l);
+	half = stall / 2;
+	seq = l.tx + 1;
+	post(&h[1], 40, 0);
+	began = now;
+	fire_at(began + half);
+	assert_int_equal(offered(seq)->frame.attempt, 2);
+	fire_at(began + 3 * half - 1);
+	assert_null(sent(OAE_OFFER));
+	fire_at(began + 3 * half);
+	assert_int_equal(offered(seq)->frame.attempt, 3);
+	fire_at(began + 7 * half - 1);
+	assert_null(sent(OAE_OFFER));
+	fire_at(began + 7 * half);
+	assert_true(offered(seq)->slices == 1ULL << 39);
+	/* Of 40 slices it is 1 + 39 / 8 stall times: too few for a fourth, and its answer. */
+	fire_at(began + stall + stall * 39 / 8 - 1);
+	assert_null(sent(OAE_OFFER));
+	assert_int_equal(l.state, OAE_OPEN);
+	fire_at(now + 1);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+}
+
+/* With 9 slices there is just time for a second one, with 8 there is not. */
+WINDOW_TEST(test_reminded_twice)
+{
+	u64 half;
+
+	l.srtt = MS / 4;
+	l.rttvar = MS;
+	half = oae_link_stall(&l) / 2;
+	post(&h[1], 9, 0);
+	fire_at(now + half);
+	fire_at(now + 2 * half);
+	assert_int_equal(offered(1)->frame.attempt, 3);
+	fire_at(now + half);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+
+	open_window(state);
+	l.srtt = MS / 4;
+	l.rttvar = MS;
+	post(&h[1], 8, 0);
+	fire_at(now + half);
+	fire_at(now + 3 * half);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+}
+
 /* Where the stall time is two round trips, the reminder has these, and so has its answer. */
 WINDOW_TEST(test_reminded_far)
 {
@@ -895,6 +951,173 @@ WINDOW_TEST(test_burst)
 	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_GAP,
 		f.gap_map = 0x7fffe00000));
 	assert_int_equal(offered(1)->slices, 0xffffe00000);
+}
+
+/* --- parts --- */
+
+/* The peer has all slices of the last part but these of it, and not the rest. */
+static void gap(u32 seq, u64 lost)
+{
+	const struct oae_lane *n = oae_lane(&l, seq);
+	u64 sent = offered(seq)->slices, all = ~0ULL >> (64 - n->p.nslices);
+	static u64 have;
+
+	if (n->attempt == 1)
+		have = 0;
+	have |= sent & ~lost;
+	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = OAE_R_GAP, f.gap_map = all & ~have));
+}
+
+/* So many of the lowest that are missing, and LAST of 40. */
+#define PART(from, n)	(((1ULL << (n)) - 1) << (from) | 1ULL << 39)
+
+/* One transaction is too much: a few of its slices, then more and more. */
+WINDOW_TEST(test_parts)
+{
+	u32 seq;
+
+	anew_wide();
+	assert_int_equal(l.burst, 8);
+	seq = l.tx + 1;
+	post(&h[1], 40, 0);
+	assert_int_equal(offered(seq)->slices, PART(0, 7));
+	assert_int_equal(offered(seq)->frame.flags & OAE_F_RESUME, 0);
+	gap(seq, 0);
+	assert_int_equal(offered(seq)->slices, PART(7, 8));
+	assert_true(offered(seq)->frame.flags & OAE_F_RESUME);
+	/* As many as the peer has. */
+	assert_int_equal(l.burst, 16);
+	gap(seq, 0);
+	assert_int_equal(offered(seq)->slices, PART(15, 15));
+	assert_int_equal(l.burst, 16);
+	/* One was lost: half of that. */
+	gap(seq, 1ULL << 20);
+	assert_int_equal(l.burst, 8);
+	assert_int_equal(offered(seq)->slices, PART(30, 6) | 1ULL << 20);
+	/* Now one more each time. */
+	gap(seq, 0);
+	assert_int_equal(l.burst, 9);
+	assert_int_equal(offered(seq)->slices, PART(36, 3));
+	/* Fewer than there might have been: that tells nothing. */
+	reflect(seq);
+	assert_int_equal(l.burst, 9);
+	assert_true(ended(&h[1], OAE_COMMITTED));
+	assert_int_equal(oae_window_limit(&l), 1);
+}
+
+/* A row of losses leaves four, however many there are. */
+WINDOW_TEST(test_parts_least)
+{
+	unsigned int i;
+	u32 seq;
+
+	anew_wide();
+	seq = l.tx + 1;
+	post(&h[1], 40, 0);
+	for (i = 0; i < 5; i++)
+		gap(seq, 1);
+	assert_int_equal(l.burst, 4);
+	assert_int_equal(offered(seq)->slices, PART(15, 2) | 1);
+	assert_int_equal(l.tx, seq - 1);
+}
+
+/* While several are under way fewer of them are, with all slices each. */
+WINDOW_TEST(test_parts_last)
+{
+	u32 seq = l.tx + 1;
+
+	post(&h[1], 40, 0);
+	assert_int_equal(offered(seq)->slices, PART(0, 39));
+	gap(seq, 1ULL << 38);
+	assert_int_equal(l.burst, 64);
+	assert_int_equal(l.cwnd, 2);
+	l.recover = l.tx;
+	gap(seq, 1ULL << 38);
+	assert_int_equal(l.cwnd, 1);
+	assert_int_equal(l.burst, 64);
+	/* Half of what is there, not of what could be. */
+	gap(seq, 1ULL << 38);
+	assert_int_equal(l.burst, 20);
+	/* What has one slice has no parts. */
+	reflect(seq);
+	post(&h[2], 1, 0);
+	fire_at(now + 1000 * MS);
+	l.burst = 20;
+	rcv(BUT(answer_to(OAE_REFUSE, seq + 1), f.reason = OAE_R_GAP, f.gap_map = 1));
+	assert_int_equal(l.burst, 20);
+}
+
+/* All that was sent before the last loss was lost with it. */
+WINDOW_TEST(test_parts_same_loss)
+{
+	u32 seq = l.tx + 1;
+
+	l.cwnd = 2;
+	post(&h[1], 40, 0);
+	post(&h[2], 40, 0);
+	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = OAE_R_GAP, f.gap_map = 1));
+	assert_int_equal(l.cwnd, 1);
+	rcv(BUT(answer_to(OAE_REFUSE, seq + 1), f.reason = OAE_R_GAP, f.gap_map = 1));
+	assert_int_equal(l.burst, 64);
+	rcv(BUT(answer_to(OAE_REFUSE, seq + 1), f.reason = OAE_R_GAP, f.gap_map = 1));
+	assert_int_equal(l.burst, 20);
+}
+
+/* What is small enough for the network may be several at a time, whatever the others are. */
+WINDOW_TEST(test_parts_beside)
+{
+	anew_wide();
+	post(&h[1], 1, 0);
+	reflect(l.tx + 1);
+	assert_int_equal(oae_window_limit(&l), 2);
+	assert_int_equal(l.burst, 8);
+}
+
+/* Another express must not be mixed with it. */
+WINDOW_TEST(test_parts_express)
+{
+	anew_wide();
+	post(&h[1], 40, OAE_POST_EXPRESS);
+	assert_int_equal(offered(l.tx + 1)->slices, PART(0, 39));
+}
+
+/* A run without a window knows no parts. */
+TEST(test_parts_without)
+{
+	open_wide(PLACES, PLACES);
+	lend(PLACES);
+	port_down();
+	rcv(resolved());
+	post(&h[1], 40, 0);
+	assert_int_equal(offered(l.tx + 1)->slices, PART(0, 39));
+}
+
+/* GAP tells how long a round trip is; a part has one each. */
+WINDOW_TEST(test_parts_measured)
+{
+	u32 seq;
+
+	anew_wide();
+	seq = l.tx + 1;
+	post(&h[1], 40, 0);
+	l.srtt = 0;
+	now += 3 * MS;
+	gap(seq, 0);
+	assert_int_equal(l.srtt, 3 * MS | 1);
+}
+
+/* A part that is lost whole: what is here from those before it is kept. */
+WINDOW_TEST(test_parts_kept)
+{
+	take_slice(1, 1, 0, 0, PLACES);
+	take_slice(1, 1, 3, OAE_F_LAST, PLACES);
+	assert_int_equal(sent(OAE_REFUSE)->frame.gap_map, 6);
+	take_slice(1, 3, 1, OAE_F_RESUME, PLACES);
+	take_slice(1, 3, 3, OAE_F_RESUME | OAE_F_LAST, PLACES);
+	assert_int_equal(sent(OAE_REFUSE)->frame.gap_map, 4);
+	/* Without RESUME it is another content. */
+	take_slice(1, 4, 3, OAE_F_LAST, PLACES);
+	assert_int_equal(sent(OAE_REFUSE)->frame.gap_map, 7);
 }
 
 /* --- what is refused --- */

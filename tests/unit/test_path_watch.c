@@ -254,7 +254,7 @@ WATCH_TEST(test_gaps)
 	assert_int_equal(out->lost, 1);
 	ps.watch.out_to = l.tx;
 	watch(BUT(answer(OAE_REFUSE), f.reason = OAE_R_BUSY));
-	watch(BUT(answer(OAE_REFUSE), f.reason = OAE_R_GAP, f.seq++));
+	watch(BUT(answer(OAE_REFUSE), f.reason = OAE_R_GAP, f.gap_map = 2, f.seq++));
 	l.offer.p.kind = OAE_VERB;
 	watch(f);
 	assert_int_equal(out->lost, 1);
@@ -275,6 +275,75 @@ static struct oae_frame answer_back(u8 opcode, u16 reason, u8 back)
 	if (reason == OAE_R_GAP)
 		f.gap_map = 2;
 	return f;
+}
+
+/* What was not sent was not lost; but what a reminder finds missing was. */
+WIDE_TEST(test_gap_parts)
+{
+	struct oae_lane *n;
+	struct oae_frame g;
+
+	l.burst = 4;
+	post(&x, 10, 0);
+	n = oae_first_lane(&l);
+	assert_true(n->unseen == 7);
+	oae_watch_offered(&ps, &l, 4);
+	g = BUT(answer_back(OAE_REFUSE, OAE_R_GAP, 0), f.gap_map = 0x1f8);
+	watch(g);
+	assert_int_equal(out->lost, 0);
+	/* Of what was sent one is missing. */
+	watch(BUT(g, f.gap_map |= 4));
+	assert_int_equal(out->lost, 1);
+	ps.watch.out_to = l.tx;
+	n->reminded = 1;
+	watch(g);
+	assert_int_equal(out->lost, 2);
+}
+
+static void part(u8 attempt, u16 from, u16 to, u8 last, u8 flags)
+{
+	for (; from <= to; from++)
+		hear(0, slice(attempt, from, flags));
+	hear(0, slice(attempt, last, flags | OAE_F_LAST));
+}
+
+/* The next part is no loss; it is one if it fills a hole, or there was too little of a part. */
+WIDE_TEST(test_parts)
+{
+	part(1, 0, 2, 9, 0);
+	part(2, 3, 5, 9, OAE_F_RESUME);
+	assert_int_equal(in->lost, 0);
+	part(3, 7, 7, 9, OAE_F_RESUME);
+	assert_int_equal(in->lost, 0);
+	hear(0, slice(4, 6, OAE_F_RESUME));
+	assert_int_equal(in->lost, 1);
+
+	wide(state);
+	part(1, 0, 1, 9, 0);
+	part(2, 2, 4, 9, OAE_F_RESUME);
+	assert_int_equal(in->lost, 1);
+
+	/* So few are sent at once. */
+	wide(state);
+	part(1, 0, 1, 3, 0);
+	hear(0, slice(2, 2, OAE_F_RESUME));
+	assert_int_equal(in->lost, 1);
+
+	/* LAST is missing: nobody asked for more. */
+	wide(state);
+	hear(0, slice(1, 0, 0));
+	hear(0, slice(1, 1, 0));
+	hear(0, slice(1, 2, 0));
+	hear(0, slice(2, 9, OAE_F_RESUME | OAE_F_LAST));
+	assert_int_equal(in->lost, 1);
+}
+
+/* A peer without a window sends no parts. */
+WATCH_TEST(test_no_parts)
+{
+	part(1, 0, 2, 9, 0);
+	hear(0, slice(2, 3, OAE_F_RESUME));
+	assert_int_equal(in->lost, 1);
 }
 
 /* The window shrinks for what is known by a GAP, and slices miss that a loss is known of. */
@@ -391,9 +460,9 @@ WIDE_TEST(test_late_is_told)
 	assert_false(oae_watch_heard(&ps, 0, &l, &late, now));
 	/* It was offered again for another reason. */
 	late.attempt--;
-	oae_first_lane(&l)->reminded = false;
+	oae_first_lane(&l)->reminded = 0;
 	assert_false(oae_watch_heard(&ps, 0, &l, &late, now));
-	oae_first_lane(&l)->reminded = true;
+	oae_first_lane(&l)->reminded = 1;
 	late.dst_ltag++;
 	assert_false(oae_watch_heard(&ps, 0, &l, &late, now));
 }
