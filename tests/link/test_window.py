@@ -211,6 +211,28 @@ class UnderWay(Windows):
         self.arrives(b, texts)
 
 
+class Shallow(Windows):
+    """A cable with room for few frames: what is beyond is lost, and so is the end of each burst."""
+
+    knobs = Windows.knobs | {"stall_min_us": 1000, "stall_max_us": 1000000}
+
+    def test_parts(self):
+        """Transactions that do not fit are sent in parts: few freezes, and little in vain."""
+        a, b = self.opened(nonblock=True)
+        self.cable.netem("delay 5ms limit 12")
+        self.addCleanup(self.cable.netem, "delay 0")
+        texts = self.texts(40, 60000)
+        before = self.a.stat("tx_bytes")
+        for text in texts:
+            a.write(text)
+        b.nonblock(False)
+        self.assertEqual([b.read() for _ in texts], texts)
+        self.ends(a, len(texts))
+        self.assertLess(sum(self.moved("note_stall")), 5)
+        # Whole ones, again and again, send a third more.
+        self.assertLess(self.a.stat("tx_bytes") - before, 1.15 * sum(map(len, texts)))
+
+
 class Lost(Windows):
     """Lost frames, with the stall time out of reach: what arrives, arrives without a freeze."""
 
