@@ -542,6 +542,25 @@ WINDOW_TEST(test_void_aside)
 	assert_true(oae_aside(&l, 1)->handle == &h[3]);
 }
 
+/* What waits behind a half that is taken back goes out, whatever else is under way. */
+WINDOW_TEST(test_half_taken_back)
+{
+	post_some(1, 1);
+	post_half(&x);
+	post_some(2, 2);
+	assert_null(sent(OAE_OFFER));
+	assert_int_equal(cancel(&x), 0);
+	assert_reversed(&x, OAE_E_SIGNAL);
+	assert_true(offered(2)->handle == &h[2]);
+	/* Its turn is over: the next half is the next. */
+	post_half(&y);
+	post_some(3, 3);
+	assert_null(sent(OAE_OFFER));
+	reflect(1);
+	reflect(2);
+	assert_true(offered(3)->handle == &y);
+}
+
 /* Behind an express nothing goes out, nor before those in front of it have ended. */
 WINDOW_TEST(test_barrier)
 {
