@@ -517,6 +517,7 @@ void oae_link_port_up(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_port_down(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_settle(struct oae_link *l, u64 until, u64 now,
 		     struct oae_actions *a);
+void oae_link_go_on(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_renamed(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
 		      struct oae_actions *a);
