@@ -472,6 +472,7 @@ struct oae_link {
 		u32 ltag;
 		u32 peer_ltag;
 		u64 offer_at;	/* when the offer went out, 0 nothing offered */
+		u64 again_at;	/* when the peer was reminded of it, 0 not */
 		u64 hold_at;	/* when the hold began, 0 nothing held */
 		u32 tx;
 		u32 rx;

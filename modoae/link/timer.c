@@ -210,10 +210,16 @@ void oae_late_begin(struct oae_link *l)
 
 	l->late.ltag = l->ltag;
 	l->late.peer_ltag = l->peer_ltag;
-	l->late.offer_at = n->state == OAE_OFFER_OUT ? n->at : 0;
 	l->late.hold_at = h->state == OAE_HOLD_HELD ? h->at : 0;
 	l->late.tx = l->tx;
 	l->late.rx = l->rx;
+	l->late.again_at = 0;
+	if (n->state == OAE_OFFER_OUT && n->reminded) {
+		/* The answer that was late then may come yet. */
+		l->late.again_at = n->at;
+		return;
+	}
+	l->late.offer_at = n->state == OAE_OFFER_OUT ? n->at : 0;
 	l->late.attempt = n->attempt;
 }
 
@@ -237,13 +243,15 @@ static void timer_late_sample(struct oae_link *l, u64 rtt)
  */
 void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now)
 {
+	u64 at;
+
 	if (f->dst_ltag != l->late.ltag || f->src_ltag != l->late.peer_ltag)
 		return;
-	if ((f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE) &&
-	    l->late.offer_at && f->seq == l->late.tx + 1 &&
-	    f->attempt == l->late.attempt) {
-		timer_late_sample(l, now - l->late.offer_at);
+	at = oae_late_answered(l, f);
+	if (at) {
+		timer_late_sample(l, now - at);
 		l->late.offer_at = 0;
+		l->late.again_at = 0;
 		/* The frames do get through: the stall time was too short. */
 		l->fruitless = 0;
 	}
@@ -286,6 +294,7 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	l->half.again_at = now;
 	l->half.fruitless_at = now;
 	l->late.offer_at = 0;
+	l->late.again_at = 0;
 	l->late.hold_at = 0;
 }
 

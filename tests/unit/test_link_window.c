@@ -827,6 +827,81 @@ WINDOW_TEST(test_reminded_late)
 	assert_int_equal(l.nlanes, 0);
 }
 
+/* An answer to one of the attempts of the run before. */
+static struct oae_frame answer_before(u8 opcode, u8 attempt)
+{
+	return BUT(frame(opcode), f.src_ltag = l.late.peer_ltag, f.dst_ltag = l.late.ltag,
+		   f.seq = l.tx + 1, f.attempt = attempt);
+}
+
+/* The peer is reminded, and the link froze: how long was left to it. */
+static u64 remind_and_freeze(void)
+{
+	u64 began, stall;
+
+	open_window(NULL);
+	grow();
+	l.srtt = MS / 100;
+	l.rttvar = 0;
+	stall = oae_link_stall(&l);
+	began = now;
+	post_some(1, 1);
+	fire_at(began + stall / 2);
+	assert_non_null(sent(OAE_OFFER));
+	fire_at(began + stall);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+	now = began + 2 * stall;
+	return stall;
+}
+
+/* Then the answer comes to what was offered first, or to the reminder alone. */
+TEST(test_reminded_froze_late)
+{
+	u64 stall = remind_and_freeze();
+
+	rcv(answer_before(OAE_REFLECT, 3));
+	rcv(answer_before(OAE_COMMIT, 1));
+	rcv(BUT(answer_before(OAE_REFLECT, 1), f.seq++));
+	assert_int_equal(l.srtt, MS / 100);
+	rcv(answer_before(OAE_REFLECT, 1));
+	assert_int_equal(l.srtt, 2 * stall);
+	now += stall;
+	rcv(answer_before(OAE_REFLECT, 2));
+	assert_int_equal(l.srtt, 2 * stall);
+
+	stall = remind_and_freeze();
+	rcv(answer_before(OAE_REFUSE, 2));
+	assert_int_equal(l.srtt, stall + stall / 2);
+	now += stall;
+	rcv(answer_before(OAE_REFUSE, 2));
+	rcv(answer_before(OAE_REFLECT, 1));
+	assert_int_equal(l.srtt, stall + stall / 2);
+
+	/* By another clock nobody knows. */
+	remind_and_freeze();
+	fire_at(now - 10000 * MS);
+	now += 10100 * MS;
+	rcv(answer_before(OAE_REFLECT, 1));
+	rcv(answer_before(OAE_REFLECT, 2));
+	assert_int_equal(l.srtt, MS / 100);
+}
+
+/* A freeze without a reminder has one answer that may be late. */
+TEST(test_froze_late_once)
+{
+	remind_and_freeze();
+	rcv(BUT(resolved(), f.sync.caps = PLACES - 1));
+	assert_int_equal(l.state, OAE_OPEN);
+	l.srtt = MS / 100;
+	assert_int_equal(oae_lane(&l, l.tx + 1)->attempt, 1);
+	now += MS;
+	port_down();
+	rcv(answer_before(OAE_REFLECT, 2));
+	assert_int_equal(l.srtt, MS / 100);
+	rcv(answer_before(OAE_REFLECT, 1));
+	assert_int_equal(l.srtt, MS);
+}
+
 /* A hold is measured when it is committed, as ever, though the peer was reminded meanwhile. */
 WINDOW_TEST(test_reminded_held)
 {
