@@ -451,14 +451,27 @@ static bool timer_stalled(const struct oae_link *l, u64 now)
 }
 
 /*
- * Remind the peer of tx + 1: LAST is enough to learn what it has of it, unless it may
- * have kept another content. No loss is known yet: the answer may be late. It is one to
+ * May the peer's slices of this number be of another content? Not if the last OFFER filled a
+ * gap: what was kept before this run is gone then, and within the run the peer resumes only
+ * what is of the attempt just before.
+ */
+static bool timer_may_be_other(const struct oae_link *l, const struct oae_lane *n)
+{
+	if (n->unseen && n->unseen != oae_slice_mask(n->p.nslices - 1))
+		return false;
+	return l->dirty >> oae_place(l, l->tx + 1) & 1;
+}
+
+/*
+ * Remind the peer of tx + 1: LAST is enough to learn what it has of it, or if that may be
+ * of another content, to have it drop that. (All slices would be a burst of which a short
+ * queue loses the end again.) No loss is known yet: the answer may be late. It is one to
  * whatever DONE is waited for, too.
  */
 static void timer_remind(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_first_lane(l);
-	bool clean = !(l->dirty >> oae_place(l, l->tx + 1) & 1);
+	u8 flags = 0;
 
 	if (n->state != OAE_OFFER_OUT || !timer_may_remind(l, n) ||
 	    now < timer_offer_at(l, n, timer_stall(l)))
@@ -466,8 +479,12 @@ static void timer_remind(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_late_begin(l);
 	l->late.hold_at = 0;
 	oae_note(a, OAE_N_REPAIRED);
-	oae_lane_due(l, n, clean ? OAE_DUE_LAST : OAE_DUE_ALL);
-	oae_offer_again(l, l->tx + 1, now, a);
+	oae_lane_not_due(l, n);
+	if (!oae_offer_next_attempt(l, n, now, a))
+		return;
+	if (n->p.kind == OAE_MESSAGE && n->p.nslices > 1 && !timer_may_be_other(l, n))
+		flags = OAE_F_RESUME;
+	oae_offer_out(l, l->tx + 1, 1ULL << (n->p.nslices - 1), flags, now, a);
 	n->reminded = true;
 	l->done_at = now;
 }
