@@ -287,7 +287,10 @@ inline event()
 		SAY(printf("EV %c cancel %d\n", NAME(me), L.half_id));
 		if
 		:: L.half == HALF_LENT -> L.half_unwanted = 1
-		:: else -> half_drop()
+		:: else ->
+			half_drop();
+			/* What waits behind it may go. */
+			pump = 1
 		fi
 	:: ev == EV_RETRY_HALF ->
 		SAY(printf("EV %c retry_half\n", NAME(me)));

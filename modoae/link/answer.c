@@ -307,6 +307,7 @@ static void answer_fill_gap(struct oae_link *l, struct oae_lane *n,
 			oae_window_answered(l, n);
 		missing = answer_burst(n, missing);
 	}
+	n->answered = true;
 	oae_lane_not_due(l, n);
 	if (!oae_offer_next_attempt(l, n, now, a))
 		return;
@@ -495,7 +496,11 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		return 0;
 	}
 	if (oae_half_idle(l) && l->half.p.handle == handle) {
+		now = oae_now(l, now);
 		oae_half_drop(l, OAE_REVERSED, err, a);
+		/* What has waited for its turn need not wait for what is under way. */
+		oae_offer_pump(l, now, a);
+		oae_finish(l, now, a);
 		return 0;
 	}
 	if (l->half.state == OAE_HALF_LENT && l->half.p.handle == handle) {

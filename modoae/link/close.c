@@ -200,7 +200,7 @@ void oae_link_settle(struct oae_link *l, u64 until, u64 now,
 
 /**
  * oae_settled() - end settling: take new transactions again
- * @l: the link, OPEN
+ * @l: the link, OPEN or frozen
  * @now: ns
  * @a: actions
  *
@@ -211,6 +211,24 @@ void oae_settled(struct oae_link *l, u64 now, struct oae_actions *a)
 	l->settle_until = 0;
 	/* There is room for one at least, or it is refused again. */
 	oae_link_drained(l, 1, now, a);
+}
+
+/**
+ * oae_link_go_on() - end settling, since the link goes on with the new address
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ *
+ * A frozen link offers and takes again as soon as it resolves.
+ */
+void oae_link_go_on(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (l->state == OAE_CLOSED || !l->settle_until)
+		return;
+	now = oae_now(l, now);
+	oae_settled(l, now, a);
+	oae_offer_pump(l, now, a);
+	oae_finish(l, now, a);
 }
 
 /**

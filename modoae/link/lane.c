@@ -44,6 +44,7 @@ struct oae_lane *oae_lane_append(struct oae_link *l, const struct oae_post *p)
 	n->due = OAE_DUE_NOT;
 	n->hopeless = false;
 	n->again = false;
+	n->answered = false;
 	n->ready = false;
 	n->doubt = false;
 	n->at_peer = false;
@@ -291,6 +292,7 @@ void oae_offer_requeue(struct oae_link *l)
 	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
 		n = oae_lane(l, seq);
 		n->due = OAE_DUE_NOT;
+		n->answered = false;
 		if (oae_lane_reversible(n))
 			n->state = OAE_OFFER_QUEUED;
 	}

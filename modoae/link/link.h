@@ -272,6 +272,7 @@ enum oae_due {
  * @due: enum oae_due
  * @hopeless: too long for the path, and cannot be cut
  * @again: was offered before
+ * @answered: the peer has said in this run which slices of this content it misses
  * @ready: READY came since; its refusal may be late
  * @doubt: an express that an earlier run may deliver
  * @at_peer: a verb that was offered in this run; the peer may have computed it
@@ -290,6 +291,7 @@ struct oae_lane {
 	u8 reminded;
 	bool hopeless;
 	bool again;
+	bool answered;
 	bool ready;
 	bool doubt;
 	bool at_peer;
@@ -475,6 +477,7 @@ struct oae_link {
 		u32 ltag;
 		u32 peer_ltag;
 		u64 offer_at;	/* when the offer went out, 0 nothing offered */
+		u64 again_at;	/* when the peer was reminded of it, 0 not */
 		u64 hold_at;	/* when the hold began, 0 nothing held */
 		u32 tx;
 		u32 rx;
@@ -520,6 +523,7 @@ void oae_link_port_up(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_port_down(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_settle(struct oae_link *l, u64 until, u64 now,
 		     struct oae_actions *a);
+void oae_link_go_on(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_renamed(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
 		      struct oae_actions *a);

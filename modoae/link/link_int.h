@@ -133,6 +133,19 @@ static inline bool oae_has_posts(const struct oae_link *l)
 	       l->nlanes > oae_express_out(l);
 }
 
+/*
+ * When that went out which a late answer is to, ns: what was offered first, or the reminder
+ * of it. 0: the frame is no such answer. The caller has compared the ltags.
+ */
+static inline u64 oae_late_answered(const struct oae_link *l, const struct oae_frame *f)
+{
+	if ((f->opcode != OAE_REFLECT && f->opcode != OAE_REFUSE) || f->seq != l->late.tx + 1)
+		return 0;
+	if (f->attempt == l->late.attempt)
+		return l->late.offer_at;
+	return f->attempt == l->late.attempt + 1 ? l->late.again_at : 0;
+}
+
 /* link.c */
 struct oae_op *oae_op(struct oae_actions *a, enum oae_op_type type);
 void oae_note(struct oae_actions *a, enum oae_note note);

@@ -153,14 +153,16 @@ void oae_offer_too_long(struct oae_link *l, u32 seq, u64 now,
  *
  * If the number has had one content only, the first attempt of a run sends only the
  * LAST slice, with RESUME, to learn which slices the peer has kept. So does an attempt
- * for a number of which a frame was lost.
+ * for a number of which a frame was lost; without RESUME if the peer may have slices of
+ * another content.
  */
 void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 		      struct oae_actions *a)
 {
 	struct oae_lane *n = oae_lane(l, seq);
-	bool clean = !(l->dirty >> oae_place(l, seq) & 1), last = n->due == OAE_DUE_LAST;
-	bool resume = last || (!fresh && n->again && clean && !n->attempt);
+	bool clean = !(l->dirty >> oae_place(l, seq) & 1);
+	bool last = n->due == OAE_DUE_LAST || (!fresh && n->again && clean && !n->attempt);
+	bool same = clean || n->answered || !oae_link_windowed(l);
 
 	if (n->p.kind == OAE_PACK && !oae_cut_fits(l, &n->p)) {
 		oae_offer_hand_back(l, seq, false, a);
@@ -170,8 +172,9 @@ void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 	oae_lane_not_due(l, n);
 	if (offer_wants_slicing(l, n, now, a) || !oae_offer_next_attempt(l, n, now, a))
 		return;
-	if (resume && n->p.kind == OAE_MESSAGE && n->p.nslices > 1)
-		oae_offer_out(l, seq, 1ULL << (n->p.nslices - 1), OAE_F_RESUME, now, a);
+	if (last && n->p.kind == OAE_MESSAGE && n->p.nslices > 1)
+		oae_offer_out(l, seq, 1ULL << (n->p.nslices - 1), same ? OAE_F_RESUME : 0,
+			      now, a);
 	else
 		oae_offer_out(l, seq, oae_slice_mask(n->p.nslices), 0, now, a);
 }
@@ -264,6 +267,7 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 	} else {
 		/* Slices that the peer has kept do not fit the new ones: no RESUME. */
 		oae_lane_dirty(l, seq);
+		n->answered = false;
 		n->p = *p;
 		/* The run has ended meanwhile: resolving offers the post. */
 		if (l->state != OAE_OPEN)

@@ -188,8 +188,9 @@ static bool watch_is_late(const struct oae_link *l, const struct oae_frame *f)
 {
 	if (f->dst_ltag != l->late.ltag || f->src_ltag != l->late.peer_ltag)
 		return false;
-	if (l->late.offer_at && (f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE))
-		return f->seq == l->late.tx + 1 && f->attempt == l->late.attempt;
+	if ((l->late.offer_at || l->late.again_at) &&
+	    (f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE))
+		return oae_late_answered(l, f);
 	return l->late.hold_at && oae_dist(l->late.rx, f->tx) > 0;
 }
 
@@ -243,7 +244,7 @@ static void watch_froze(struct oae_paths *ps, const struct oae_link *l, u64 now)
 {
 	struct oae_path_watch *w = &ps->watch;
 	bool own = l->state == OAE_SYNC_SENT;
-	u64 least = 2 * l->srtt;
+	u64 least = 2 * l->srtt, at = l->late.offer_at ?: l->late.again_at;
 
 	w->froze = OAE_PATHS_MAX;
 	if (!watch_tells(ps, l))
@@ -257,7 +258,7 @@ static void watch_froze(struct oae_paths *ps, const struct oae_link *l, u64 now)
 		w->froze = ps->used;
 		return;
 	}
-	if (l->late.offer_at && now - l->late.offer_at >= least)
+	if (at && now - at >= least)
 		w->whose = OAE_LOSS_OUT;
 	else if (own && l->late.hold_at && now - l->late.hold_at >= least)
 		w->whose = OAE_LOSS_IN;

@@ -213,10 +213,17 @@ void oae_late_begin(struct oae_link *l)
 
 	l->late.ltag = l->ltag;
 	l->late.peer_ltag = l->peer_ltag;
-	l->late.offer_at = n->state == OAE_OFFER_OUT ? n->at : 0;
 	l->late.hold_at = h->state == OAE_HOLD_HELD ? h->at : 0;
 	l->late.tx = l->tx;
 	l->late.rx = l->rx;
+	if (n->state == OAE_OFFER_OUT && n->reminded) {
+		/* The answer that was late then may come yet. */
+		if (n->reminded == 1)
+			l->late.again_at = n->at;
+		return;
+	}
+	l->late.again_at = 0;
+	l->late.offer_at = n->state == OAE_OFFER_OUT ? n->at : 0;
 	l->late.attempt = n->attempt;
 }
 
@@ -240,13 +247,15 @@ static void timer_late_sample(struct oae_link *l, u64 rtt)
  */
 void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now)
 {
+	u64 at;
+
 	if (f->dst_ltag != l->late.ltag || f->src_ltag != l->late.peer_ltag)
 		return;
-	if ((f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE) &&
-	    l->late.offer_at && f->seq == l->late.tx + 1 &&
-	    f->attempt == l->late.attempt) {
-		timer_late_sample(l, now - l->late.offer_at);
+	at = oae_late_answered(l, f);
+	if (at) {
+		timer_late_sample(l, now - at);
 		l->late.offer_at = 0;
+		l->late.again_at = 0;
 		/* The frames do get through: the stall time was too short. */
 		l->fruitless = 0;
 	}
@@ -289,6 +298,7 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	l->half.again_at = now;
 	l->half.fruitless_at = now;
 	l->late.offer_at = 0;
+	l->late.again_at = 0;
 	l->late.hold_at = 0;
 }
 
@@ -445,14 +455,13 @@ static bool timer_stalled(const struct oae_link *l, u64 now)
 }
 
 /*
- * Remind the peer of tx + 1: LAST is enough to learn what it has of it, unless it may
- * have kept another content. No loss is known yet: the answer may be late. It is one to
- * whatever DONE is waited for, too.
+ * Remind the peer of tx + 1: LAST is enough to learn what it has of it. (All slices would be
+ * a burst of which a short queue loses the end again.) No loss is known yet: the answer may
+ * be late. It is one to whatever DONE is waited for, too.
  */
 static void timer_remind(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_first_lane(l);
-	bool clean = !(l->dirty >> oae_place(l, l->tx + 1) & 1);
 	u64 stall = timer_stall(l);
 	u8 reminded = n->reminded;
 
@@ -462,7 +471,7 @@ static void timer_remind(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_late_begin(l);
 	l->late.hold_at = 0;
 	oae_note(a, OAE_N_REPAIRED);
-	oae_lane_due(l, n, clean ? OAE_DUE_LAST : OAE_DUE_ALL);
+	oae_lane_due(l, n, OAE_DUE_LAST);
 	oae_offer_again(l, l->tx + 1, now, a);
 	n->reminded = reminded + 1;
 	l->done_at = now;

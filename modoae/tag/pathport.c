@@ -49,6 +49,7 @@ bool oae_path_keep(struct oae_tag *tag, struct oae_run *ev)
 	if (!oae_link_knows_paths(&tag->link) || tag->way.via || !oae_tag_paths_begin(tag, ev->now))
 		return false;
 	path_port_renamed(tag, ev, tag->key.port);
+	oae_link_go_on(&tag->link, ev->now, &ev->a);
 	return true;
 }
 

@@ -186,6 +186,63 @@ LINK_TEST(test_renamed)
 	assert_non_null(sent(OAE_OFFER));
 }
 
+static void go_on(void)
+{
+	clear();
+	oae_link_go_on(&l, now, &a);
+	assert_false(a.overflow);
+}
+
+/* The peer finds the same end at the new address: nothing waits any more. */
+LINK_TEST(test_goes_on)
+{
+	fire_at(now + 10 * MS);
+	settle(250 * MS);
+	post(&x, 1, 0);
+	assert_null(sent(OAE_OFFER));
+	go_on();
+	assert_true(sent(OAE_OFFER) && sent(OAE_OFFER)->handle == &x);
+	assert_true(l.timer_at <= now + oae_link_stall(&l));
+}
+
+/* Nor does what the peer offers. */
+LINK_TEST(test_goes_on_takes)
+{
+	settle(250 * MS);
+	rcv(slice(1, 0, END));
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
+	go_on();
+	assert_non_null(sent(OAE_READY));
+	rcv(slice(2, 0, END));
+	assert_non_null(sent(OAE_REFLECT));
+}
+
+/* If that was the path in use, it freezes first, and resolves there. */
+LINK_TEST(test_goes_on_frozen)
+{
+	settle(250 * MS);
+	post(&x, 1, 0);
+	port_down();
+	go_on();
+	assert_int_equal(a.nsends, 0);
+	rcv(resolved());
+	assert_true(sent(OAE_OFFER) && sent(OAE_OFFER)->handle == &x);
+	rcv(slice(1, 0, END));
+	assert_non_null(sent(OAE_REFLECT));
+}
+
+/* A link that did not settle has nothing to end. */
+LINK_TEST(test_goes_on_unsettled)
+{
+	rcv_room(slice(1, 0, END), false);
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
+	go_on();
+	assert_int_equal(a.nops + a.nsends, 0);
+	kill_link(OAE_E_CANCEL);
+	go_on();
+	assert_int_equal(a.nops + a.nsends, 0);
+}
+
 /* With nobody there is nothing to settle. */
 LINK_TEST(test_closed)
 {

@@ -542,6 +542,25 @@ WINDOW_TEST(test_void_aside)
 	assert_true(oae_aside(&l, 1)->handle == &h[3]);
 }
 
+/* What waits behind a half that is taken back goes out, whatever else is under way. */
+WINDOW_TEST(test_half_taken_back)
+{
+	post_some(1, 1);
+	post_half(&x);
+	post_some(2, 2);
+	assert_null(sent(OAE_OFFER));
+	assert_int_equal(cancel(&x), 0);
+	assert_reversed(&x, OAE_E_SIGNAL);
+	assert_true(offered(2)->handle == &h[2]);
+	/* Its turn is over: the next half is the next. */
+	post_half(&y);
+	post_some(3, 3);
+	assert_null(sent(OAE_OFFER));
+	reflect(1);
+	reflect(2);
+	assert_true(offered(3)->handle == &y);
+}
+
 /* Behind an express nothing goes out, nor before those in front of it have ended. */
 WINDOW_TEST(test_barrier)
 {
@@ -571,6 +590,8 @@ WINDOW_TEST(test_in_doubt)
 /* Passed by three: offered again, LAST alone, with RESUME. */
 WINDOW_TEST(test_passed)
 {
+	/* No other content was ever offered under this number. */
+	l.dirty = 0;
 	post(&h[1], 2, 0);
 	post_some(2, 4);
 	reflect(2);
@@ -818,14 +839,63 @@ WINDOW_TEST(test_reminded_lost)
 	assert_int_equal(offered(seq)->frame.attempt, 4);
 }
 
-/* The peer may have kept another content of the number: all slices are sent. */
+/*
+ * The peer may have kept another content of the number, so it drops what it has. All slices
+ * would be a burst whose end a short queue loses each time.
+ */
 WINDOW_TEST(test_reminded_dirty)
 {
-	post(&h[1], 3, 0);
+	post(&h[1], 20, 0);
 	fire_at(now + oae_link_stall(&l));
 	assert_int_equal(offered(1)->frame.attempt, 2);
 	assert_false(offered(1)->frame.flags & OAE_F_RESUME);
-	assert_int_equal(offered(1)->slices, 7);
+	assert_int_equal(offered(1)->slices, 1 << 19);
+	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_GAP, f.gap_map = (1 << 19) - 1));
+	assert_true(offered(1)->frame.flags & OAE_F_RESUME);
+	assert_int_equal(offered(1)->slices, 1 << 19 | 0xff);
+	/* By now it has nothing else. */
+	fire_at(now + oae_link_stall(&l));
+	assert_int_equal(offered(1)->frame.attempt, 4);
+	assert_true(offered(1)->frame.flags & OAE_F_RESUME);
+	assert_int_equal(offered(1)->slices, 1 << 19);
+
+	/* In the next run it may be the other one again; so may it be once this is cut anew. */
+	anew_wide();
+	fire_at(now + oae_link_stall(&l));
+	assert_int_equal(offered(1)->slices, 1 << 19);
+	assert_false(offered(1)->frame.flags & OAE_F_RESUME);
+	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_GAP, f.gap_map = (1 << 19) - 1));
+	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_BUSY));
+	oae_lane(&l, 1)->p.slice_max = 0xffff;
+	ready(1);
+	assert_int_equal(op(OAE_OP_RESLICE)->handle == &h[1], 1);
+	oae_lane(&l, 1)->p.slice_max = 100;
+	{
+		struct oae_post p = oae_lane(&l, 1)->p;
+
+		oae_link_resliced(&l, &p, now, &a);
+	}
+	fire_at(now + oae_link_stall(&l));
+	assert_int_equal(offered(1)->slices, 1 << 19);
+	assert_false(offered(1)->frame.flags & OAE_F_RESUME);
+}
+
+/* The next number has had no other content, and what follows under one has not been answered. */
+WINDOW_TEST(test_reminded_next)
+{
+	post_some(1, 1);
+	reflect(1);
+	post(&h[2], 20, 0);
+	fire_at(now + oae_link_stall(&l));
+	assert_true(offered(2)->frame.flags & OAE_F_RESUME);
+	rcv(BUT(answer_to(OAE_REFUSE, 2), f.reason = OAE_R_GAP, f.gap_map = 1));
+	port_down();
+	assert_int_equal(cancel(&h[2]), 0);
+	post(&h[3], 20, 0);
+	rcv(BUT(resolved(), f.sync.caps = PLACES - 1));
+	fire_at(now + oae_link_stall(&l));
+	assert_int_equal(offered(2)->slices, 1 << 19);
+	assert_false(offered(2)->frame.flags & OAE_F_RESUME);
 }
 
 /* An express goes out alone, and is not offered again: it stalls. */
@@ -862,6 +932,96 @@ WINDOW_TEST(test_reminded_late)
 	rcv(answer_to(OAE_REFLECT, l.tx + 1));
 	assert_int_equal(l.state, OAE_OPEN);
 	assert_int_equal(l.nlanes, 0);
+}
+
+/* An answer to one of the attempts of the run before. */
+static struct oae_frame answer_before(u8 opcode, u8 attempt)
+{
+	return BUT(frame(opcode), f.src_ltag = l.late.peer_ltag, f.dst_ltag = l.late.ltag,
+		   f.seq = l.tx + 1, f.attempt = attempt);
+}
+
+/* The peer is reminded, and the link froze: how long was left to it. */
+static u64 remind_and_freeze(void)
+{
+	u64 began, stall;
+
+	open_window(NULL);
+	grow();
+	l.srtt = MS / 100;
+	l.rttvar = 0;
+	stall = oae_link_stall(&l);
+	began = now;
+	post_some(1, 1);
+	fire_at(began + stall / 2);
+	assert_non_null(sent(OAE_OFFER));
+	fire_at(began + stall);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+	now = began + 2 * stall;
+	return stall;
+}
+
+/* Then the answer comes to what was offered first, or to the reminder alone. */
+TEST(test_reminded_froze_late)
+{
+	u64 stall = remind_and_freeze();
+
+	rcv(answer_before(OAE_REFLECT, 3));
+	rcv(answer_before(OAE_COMMIT, 1));
+	rcv(BUT(answer_before(OAE_REFLECT, 1), f.seq++));
+	assert_int_equal(l.srtt, MS / 100);
+	rcv(answer_before(OAE_REFLECT, 1));
+	assert_int_equal(l.srtt, 2 * stall);
+	now += stall;
+	rcv(answer_before(OAE_REFLECT, 2));
+	assert_int_equal(l.srtt, 2 * stall);
+
+	stall = remind_and_freeze();
+	rcv(answer_before(OAE_REFUSE, 2));
+	assert_int_equal(l.srtt, stall + stall / 2);
+	now += stall;
+	rcv(answer_before(OAE_REFUSE, 2));
+	rcv(answer_before(OAE_REFLECT, 1));
+	assert_int_equal(l.srtt, stall + stall / 2);
+
+	/* Of several reminders it is the first one whose answer may be measured. */
+	open_window(NULL);
+	grow();
+	l.srtt = MS / 4;
+	l.rttvar = MS;
+	stall = oae_link_stall(&l);
+	post(&h[1], 40, 0);
+	fire_at(now + stall / 2);
+	fire_at(now + stall);
+	fire_at(now + 2 * stall);
+	assert_int_equal(oae_first_lane(&l)->reminded, 3);
+	now += stall;
+	rcv(BUT(answer_before(OAE_REFUSE, 2), f.src_ltag = l.peer_ltag, f.dst_ltag = l.ltag));
+	assert_int_equal(l.srtt, 4 * stall);
+
+	/* By another clock nobody knows. */
+	remind_and_freeze();
+	fire_at(now - 10000 * MS);
+	now += 10100 * MS;
+	rcv(answer_before(OAE_REFLECT, 1));
+	rcv(answer_before(OAE_REFLECT, 2));
+	assert_int_equal(l.srtt, MS / 100);
+}
+
+/* A freeze without a reminder has one answer that may be late. */
+TEST(test_froze_late_once)
+{
+	remind_and_freeze();
+	rcv(BUT(resolved(), f.sync.caps = PLACES - 1));
+	assert_int_equal(l.state, OAE_OPEN);
+	l.srtt = MS / 100;
+	assert_int_equal(oae_lane(&l, l.tx + 1)->attempt, 1);
+	now += MS;
+	port_down();
+	rcv(answer_before(OAE_REFLECT, 2));
+	assert_int_equal(l.srtt, MS / 100);
+	rcv(answer_before(OAE_REFLECT, 1));
+	assert_int_equal(l.srtt, MS);
 }
 
 /* A hold is measured when it is committed, as ever, though the peer was reminded meanwhile. */
@@ -1238,6 +1398,7 @@ WINDOW_TEST(test_parked_asks)
 	u64 began, stall = oae_link_stall(&l), wait = 8 * stall;
 	unsigned int i;
 
+	l.dirty = 0;
 	post(&h[1], 3, 0);
 	for (i = 0; i < 3; i++) {
 		began = now;

@@ -602,6 +602,10 @@ WIDE_TEST(test_reminded_freezes)
 	fire_at(now + 1000 * MS);
 	stepped(OAE_OPEN);
 	assert_int_equal(out->lost, 2);
+	/* It was late, too. */
+	watch(BUT(answer(OAE_REFLECT), f.src_ltag = l.late.peer_ltag,
+		  f.dst_ltag = l.late.ltag, f.attempt = l.late.attempt + 1));
+	assert_int_equal(out->lost, 1);
 }
 
 /* An answer is overdue, and the link freezes. */
