@@ -489,7 +489,7 @@ static bool hold_same_verb(const struct oae_link *l, const struct oae_hold *h,
 {
 	return oae_link_windowed(l) && h->state == OAE_HOLD_HELD &&
 	       h->kind == OAE_VERB && f->kind == OAE_VERB &&
-	       h->hash[0] == f->payload_hash && h->len == f->length;
+	       h->digest == oae_whole_digest(&f->payload_hash, 1) && h->len == f->length;
 }
 
 /*
@@ -631,13 +631,37 @@ static void hold_refuse_pack(struct oae_link *l, const struct oae_frame *f,
 	l->busy_due = busy_due;
 }
 
+/*
+ * The digest of what is here. The caller has the hashes of the slices; if this frame's
+ * was not here before, its hash is not among them yet.
+ */
+static u64 hold_digest_of_many(const struct oae_hold *h, const struct oae_frame *f,
+			       bool fresh, struct oae_actions *a)
+{
+	u64 hash[OAE_MAX_SLICES] oae_uninit;
+
+	a->hashes(a, f->seq, h->nslices, hash);
+	if (fresh)
+		hash[f->slice] = f->payload_hash;
+	return oae_whole_digest(hash, h->nslices);
+}
+
+/* Of nothing the caller has nothing. */
+static u64 hold_digest(const struct oae_hold *h, const struct oae_frame *f, bool fresh,
+		       struct oae_actions *a)
+{
+	if (h->nslices == 1 && (fresh || f->kind == OAE_VOID))
+		return oae_whole_digest(&f->payload_hash, 1);
+	return hold_digest_of_many(h, f, fresh, a);
+}
+
 /* All slices are here: hold the transaction and reflect it, or refuse it. */
 static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame *f,
-		 u32 room, u64 now, struct oae_actions *a)
+		 bool fresh, u32 room, u64 now, struct oae_actions *a)
 {
 	h->at = now;
 	l->active_at = now;
-	h->digest = oae_whole_digest(h->hash, h->nslices);
+	h->digest = hold_digest(h, f, fresh, a);
 	switch (f->kind) {
 	case OAE_SWAP:
 		if (!oae_half_lend(l, a)) {
@@ -745,7 +769,6 @@ static bool hold_keep_slice(struct oae_link *l, struct oae_hold *h,
 	}
 
 	h->have |= 1ULL << f->slice;
-	h->hash[f->slice] = f->payload_hash;
 	h->len += f->length;
 	if (!f->slice)
 		h->first = f->first;
@@ -755,6 +778,7 @@ static bool hold_keep_slice(struct oae_link *l, struct oae_hold *h,
 	op = oae_op(a, OAE_OP_KEEP);
 	op->slice = f->slice;
 	op->seq = f->seq;
+	op->hash = f->payload_hash;
 	return true;
 }
 
@@ -819,6 +843,7 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 		   u64 now, struct oae_actions *a)
 {
 	struct oae_hold *h = oae_hold_of(l, f->seq);
+	bool fresh;
 
 	if (f->seq == l->rx) {
 		hold_offer_delivered(l, f, a);
@@ -878,10 +903,11 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 		hold_refuse(l, f->seq, OAE_R_BUSY, a);
 		return;
 	}
+	fresh = !(h->have >> f->slice & 1);
 	if (!hold_keep_slice(l, h, f, a))
 		return;
 	if (h->nslices && h->have == oae_slice_mask(h->nslices)) {
-		hold(l, h, f, room, now, a);
+		hold(l, h, f, fresh, room, now, a);
 	} else if (f->flags & OAE_F_LAST) {
 		oae_note(a, OAE_N_GAP);
 		hold_send_refuse(l, f->seq, h, OAE_R_GAP, a);

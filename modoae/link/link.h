@@ -133,7 +133,9 @@ enum oae_note {
 
 enum oae_op_type {
 	OAE_OP_NOTE,		/* count and log @note; OFFERED: of @handle */
-	OAE_OP_KEEP,		/* keep this frame's payload as slice @slice of @seq */
+	OAE_OP_KEEP,		/* keep this frame's payload as slice @slice of @seq,
+				 * with its @hash
+				 */
 	OAE_OP_DISCARD,		/* free all slices kept of @seq */
 	OAE_OP_DELIVER,		/* deliver the slices 0 to @slice - 1 of @seq */
 	OAE_OP_UNPACK,		/* deliver the messages of the pack in slice 0 of @seq */
@@ -172,6 +174,7 @@ struct oae_op {
 	union {
 		void *handle;
 		u64 at;
+		u64 hash;
 	};
 };
 
@@ -210,6 +213,8 @@ struct oae_send {
  * @overflow: never true: a bug in the link
  * @full: carries out the ops, and sets @nops and @done to 0; NULL only if the link
  *	has no window
+ * @hashes: copies the hashes of the slices 0 to @n - 1 kept of @seq, which came with
+ *	OAE_OP_KEEP; leaves out those that are not kept
  * @op: the ops
  * @send: the frames
  */
@@ -219,6 +224,7 @@ struct oae_actions {
 	unsigned int nsends;
 	bool overflow;
 	void (*full)(struct oae_actions *a);
+	void (*hashes)(struct oae_actions *a, u32 seq, unsigned int n, u64 *hash);
 	struct oae_op op[OAE_MAX_OPS];
 	struct oae_send send[OAE_MAX_SENDS];
 };
@@ -311,7 +317,6 @@ struct oae_lane {
  * @kind: enum oae_kind
  * @express: to be delivered at the OFFER
  * @takes_room: counts in oae_link.ntaken
- * @hash: of the slices
  */
 struct oae_hold {
 	u64 have;
@@ -327,7 +332,6 @@ struct oae_hold {
 	u8 kind;
 	bool express;
 	bool takes_room;
-	u64 hash[OAE_MAX_SLICES];
 };
 
 /* A place of the window, both ways. The caller lends them: oae_link_lend(). */

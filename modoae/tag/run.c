@@ -64,8 +64,10 @@ static void run_keep_slice(struct oae_tag *tag, struct oae_run *ev,
 {
 	struct sk_buff *skb = ev->pack;
 
-	if (likely(!skb))
+	if (likely(!skb)) {
 		skb = run_keep(ev, 0);
+		OAE_KEPT_CB(skb)->hash = op->hash;
+	}
 	ev->pack = NULL;
 	/* There is a slot: oae_tag_rcv() has seen to that. */
 	oae_tag_slots(tag, op->seq)[op->slice] = skb;
@@ -195,6 +197,18 @@ void oae_run_apply(struct oae_tag *tag, struct oae_run *ev)
 	a->done = 0;
 }
 
+/* The link wants the digest of several slices. */
+static void run_hashes(struct oae_actions *a, u32 seq, unsigned int n, u64 *hash)
+{
+	struct oae_tag *tag = container_of(a, struct oae_run, a)->tag;
+	struct sk_buff **slot = oae_tag_slots(tag, seq);
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (slot[i])
+			hash[i] = OAE_KEPT_CB(slot[i])->hash;
+}
+
 /* There is no place for another op. */
 static void run_full(struct oae_actions *a)
 {
@@ -267,6 +281,7 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 	ev->a.nsends = 0;
 	ev->a.overflow = false;
 	ev->a.full = run_full;
+	ev->a.hashes = run_hashes;
 	ev->tag = tag;
 	ev->now = local_clock();
 	oae_link_use(&tag->link,

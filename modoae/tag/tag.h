@@ -192,6 +192,13 @@ struct oae_client {
 	u64 timer_at;
 };
 
+/* In skb->cb of each slice that is gathered or held, but for packs. */
+struct oae_kept_cb {
+	u64 hash;		/* of OAE_OP_KEEP */
+};
+
+#define OAE_KEPT_CB(skb)	((struct oae_kept_cb *)(skb)->cb)
+
 /* In skb->cb of each slice in tag->rcvq. */
 struct oae_rcv_cb {
 	u32 nslices;		/* first slice: number of slices; others: 0 */

@@ -129,6 +129,11 @@ void h_keep(struct h_event *ev, unsigned int n)
 	s->first = oae_first_bytes(e->payload, e->f->length);
 }
 
+u64 h_hash(struct h_event *ev, u32 seq, unsigned int slice)
+{
+	return end_slots(ev->world, seq)[slice].hash;
+}
+
 void h_drop(struct h_event *ev)
 {
 	struct end *e = ev->world;

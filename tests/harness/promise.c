@@ -44,16 +44,16 @@ static bool knows_peer(const struct h_event *ev, u64 inc)
 /**
  * h_keeps() - KEEP: the payload of the received frame is kept
  * @ev: the event
- * @slice: number of the slice
+ * @op: the op
  */
-void h_keeps(struct h_event *ev, unsigned int slice)
+void h_keeps(struct h_event *ev, const struct oae_op *op)
 {
-	unsigned int i = h_lane(ev->seq);
+	unsigned int i = h_lane(ev->seq), slice = op->slice;
 	struct h_end *e = ev->end;
 
 	if (!ev->f || ev->f->opcode != OAE_OFFER || slice != ev->f->slice ||
 	    ev->seq != ev->f->seq || slice >= OAE_MAX_SLICES ||
-	    e->have[i] >> slice & 1) {
+	    op->hash != ev->f->payload_hash || e->have[i] >> slice & 1) {
 		h_fail(ev, 0, "KEEP of a slice that is not this frame's");
 		return;
 	}

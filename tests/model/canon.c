@@ -540,7 +540,6 @@ static void unpack_slots(const struct m_scenario *sc, struct m_end *e,
 		if (!in[i])
 			continue;
 		l->hold.have |= 1ULL << i;
-		l->hold.hash[i] = m_slice_hash(in[i], i);
 		l->hold.len += M_LEN / M_PIECE_N(in[i]);
 	}
 }
@@ -616,7 +615,6 @@ static void unpack_hold(struct m_world *w, struct m_end *e, u32 i, const u8 *in)
 		slot[k] = in[HOLD_BYTES + k];
 		if (!slot[k])
 			continue;
-		h->hash[k] = m_slice_hash(slot[k], k);
 		h->len += M_LEN / M_PIECE_N(slot[k]);
 	}
 	if (h->state == OAE_HOLD_HELD && h->kind == OAE_SWAP)

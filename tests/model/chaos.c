@@ -131,7 +131,6 @@ static void a_hold(struct m_world *w, unsigned int who, const struct part *p)
 	e->slot[h_lane(l->rx + 1)][0] = M_PIECE(id, 1);
 	l->hold.have = 1;
 	l->hold.nslices = 1;
-	l->hold.hash[0] = m_slice_hash(e->slot[h_lane(l->rx + 1)][0], 0);
 	l->hold.len = M_LEN;
 	if (l->hold.state != OAE_HOLD_HELD)
 		return;

@@ -172,9 +172,20 @@ static int ret;
 static char x, y, z, h;	/* handles */
 static u16 verdict;	/* on the next verb that is offered */
 
+static void kept_hashes(struct oae_actions *some, u32 seq, unsigned int n, u64 *hash)
+{
+	unsigned int i;
+
+	(void)some;
+	(void)seq;
+	for (i = 0; i < n; i++)
+		hash[i] = i;
+}
+
 static void clear(void)
 {
 	memset(&a, 0, sizeof(a));
+	a.hashes = kept_hashes;
 	ret = 0;
 }
 

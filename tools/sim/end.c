@@ -116,7 +116,17 @@ void h_keep(struct h_event *ev, unsigned int slice)
 			k->more = need(calloc(OAE_MAX_SLICES - 1, sizeof(*s)));
 		s = &k->more[slice - 1];
 	}
+	s->hash = ev->f->payload_hash;
 	content_keep(ev->world, s, ev->raw);
+}
+
+u64 h_hash(struct h_event *ev, u32 seq, unsigned int slice)
+{
+	const struct kept *k = end_kept(end_of(ev->end), seq);
+
+	if (!slice)
+		return k->slice.hash;
+	return k->more ? k->more[slice - 1].hash : 0;
 }
 
 struct h_tx *h_find(struct h_event *ev, h_id id)
