@@ -372,8 +372,8 @@ static void hold_hand_over(struct oae_link *l, u32 seq, struct oae_actions *a)
 	case OAE_SWAP:
 		op = oae_op(a, OAE_OP_TAKE);
 		op->seq = seq;
-		op->handle = l->half.p.handle;
-		oae_complete(a, l->half.p.handle, OAE_COMMITTED, 0);
+		op->handle = l->swaps->half.handle;
+		oae_complete(a, l->swaps->half.handle, OAE_COMMITTED, 0);
 		l->half.state = OAE_HALF_NONE;
 		break;
 	case OAE_VERB:
@@ -428,7 +428,7 @@ static void hold_send_reflect(struct oae_link *l, u32 seq, const struct oae_hold
 	s->frame.reflect.first = h->first;
 	if (kind != OAE_SWAP && kind != OAE_VERB)
 		return;
-	s->handle = l->half.p.handle;
+	s->handle = kind == OAE_SWAP ? l->swaps->half.handle : NULL;
 	s->frame.length = OAE_REFLECT_LEN + h->reply;
 }
 
@@ -668,7 +668,7 @@ static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame 
 			hold_refuse(l, f->seq, OAE_R_NO_HALF, a);
 			return;
 		}
-		h->reply = l->half.p.len;
+		h->reply = l->swaps->half.len;
 		break;
 	case OAE_VERB:
 		if (hold_firm(l) + 1 == f->seq) {

@@ -86,7 +86,7 @@ static inline struct oae_hold *oae_first_hold(const struct oae_link *l)
 /* Post @i of those that stepped aside for a half. */
 static inline struct oae_post *oae_aside(const struct oae_link *l, unsigned int i)
 {
-	return l->pair ? &l->pair[i]->aside : (struct oae_post *)&l->aside;
+	return l->pair ? &l->pair[i]->aside : (struct oae_post *)&l->swaps->aside;
 }
 
 static inline bool oae_post_express(const struct oae_post *p)

@@ -168,7 +168,7 @@ static bool watch_is_late(const struct oae_link *l, const struct oae_frame *f)
 	if (f->dst_ltag != l->late.ltag || f->src_ltag != l->late.peer_ltag)
 		return false;
 	if (l->late.offer_at && (f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE))
-		return f->seq == l->late.tx + 1 && f->attempt == l->late.attempt;
+		return f->seq == l->late.tx + 1 && f->attempt == l->late_attempt;
 	return l->late.hold_at && oae_dist(l->late.rx, f->tx) > 0;
 }
 

@@ -240,8 +240,9 @@ static struct list_head *run_wanted(struct oae_tag *tag)
 {
 	if (!list_empty(&tag->sndq) && oae_link_wants(&tag->link))
 		return &tag->sndq;
-	if (!list_empty(&tag->halfq) && oae_link_wants_half(&tag->link))
-		return &tag->halfq;
+	if (unlikely(tag->nhalf) && !list_empty(&tag->users->halfq) &&
+	    oae_link_wants_half(&tag->link))
+		return &tag->users->halfq;
 	return NULL;
 }
 
@@ -456,13 +457,12 @@ void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
 /* Words are free: send READY to the peers of these tags. */
 static void run_wake_verbs(struct list_head *tags)
 {
-	struct oae_tag *tag, *next;
 	struct oae_run ev oae_uninit;
+	struct oae_tag *tag;
 
-	list_for_each_entry_safe(tag, next, tags, wake) {
+	while ((tag = oae_region_woken(tags))) {
 		run_begin(tag, &ev);
-		/* From here on region_wait_for() may list the tag again. */
-		list_del_init(&tag->wake);
+		oae_region_awake(tag);
 		oae_link_drained(&tag->link, oae_unread_places(tag), ev.now,
 				 &ev.a);
 		run_end(tag, &ev);
@@ -597,11 +597,11 @@ void oae_run_room(struct oae_tag *tag, struct oae_run *ev)
  */
 static void run_close_unused(struct oae_tag *tag, struct oae_run *ev)
 {
-	u64 dead = READ_ONCE(tag->node->knobs.dead_ms) * (u64)NSEC_PER_MSEC;
-	s64 age = ev->now - tag->accepted;
+	u32 unused = OAE_UNUSED_DEAD * READ_ONCE(tag->node->knobs.dead_ms);
+	u32 age = (u32)jiffies - tag->accepted;
 
 	if (likely(tag->used) || !tag->by_peer ||
-	    age < (s64)(OAE_UNUSED_DEAD * dead) ||
+	    age < msecs_to_jiffies(unused) ||
 	    !oae_link_idle(&tag->link) || READ_ONCE(tag->nrcv))
 		return;
 	oae_count(tag->node, OAE_S_NEVER_USED);

@@ -42,6 +42,7 @@ void end_init(struct end *e, u64 seed, u16 mtu, u32 start)
 	e->cfg.max_len = 65536;
 	e->cfg.random = core_random;
 	oae_link_init(&e->link, &e->cfg, e->vc, mtu, start);
+	oae_link_lend_swaps(&e->link, &e->swaps);
 }
 
 /* --- users --- */
@@ -194,6 +195,8 @@ static void remember(struct end *e)
 	unsigned int i;
 
 	e->before = e->link;
+	e->swaps_before = e->swaps;
+	e->before.swaps = &e->swaps_before;
 	if (!e->link.pair)
 		return;
 	memcpy(e->pair_before, e->pair, sizeof(e->pair));
@@ -315,6 +318,7 @@ void end_post_unasked(struct end *e)
 	if (err != want)
 		fuzz_breach("post says %d, and should %d", err, want);
 	e->before.pair = e->link.pair;
+	e->before.swaps = e->link.swaps;
 	if (e->a.nops || e->a.nsends ||
 	    memcmp(&e->link, &e->before, sizeof(e->link)))
 		fuzz_breach("a post that was refused changes something");
@@ -333,7 +337,7 @@ void end_cancel(struct end *e, struct end_post *p, int err)
 	bool flying = oae_lane_find(&e->link, H_HANDLE(p->id), &seq) &&
 		      !oae_lane_reversible(oae_lane(&e->link, seq));
 	bool lent = e->link.half.state == OAE_HALF_LENT &&
-		    e->link.half.p.handle == H_HANDLE(p->id);
+		    e->link.swaps->half.handle == H_HANDLE(p->id);
 	int want = flying || lent ? -EINPROGRESS : 0;
 	int r;
 

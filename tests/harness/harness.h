@@ -69,6 +69,7 @@ struct h_end {
 	struct oae_link link;
 	u64 timer_at;		/* 0: not armed */
 	struct oae_pair pair[H_PAIRS];	/* lent to the link */
+	struct oae_swaps swaps;	/* likewise */
 	struct oae_pair *pairs[H_PAIRS];
 	u64 have[H_LANES];	/* kept slices of each number, bit n for slice n */
 	u32 kept[H_LANES];	/* bytes */

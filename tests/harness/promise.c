@@ -511,8 +511,8 @@ void h_note(struct h_event *ev, u8 note)
 			h_fail(ev, 0, "an end that closes takes what it did not hold");
 		break;
 	case OAE_N_TAKEN_BACK:
-		tx = e->link.half.p.handle ?
-			     h_find(ev, H_OF(e->link.half.p.handle)) : NULL;
+		tx = e->link.swaps->half.handle ?
+			     h_find(ev, H_OF(e->link.swaps->half.handle)) : NULL;
 		if (tx)
 			tx->lent = false;
 		break;
@@ -558,7 +558,7 @@ static void check_kinds(struct h_event *ev)
 	bool held = e->tag && h->state == OAE_HOLD_HELD;
 	bool lent = l->half.state == OAE_HALF_LENT;
 	bool offered = l->nlanes && n->p.kind == OAE_SWAP;
-	h_id id = l->half.state == OAE_HALF_NONE ? 0 : H_OF(l->half.p.handle);
+	h_id id = l->half.state == OAE_HALF_NONE ? 0 : H_OF(l->swaps->half.handle);
 	struct h_tx *tx;
 
 	if (lent != (held && h->kind == OAE_SWAP))

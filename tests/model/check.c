@@ -207,7 +207,7 @@ void m_check(struct m_world *w)
 			m_check_way(w, who);
 		if (w->sc->lines && w->end[who].tag)
 			m_check_path(w, who);
-		if (half != (l->half.state == OAE_HALF_NONE ? 0 : H_OF(l->half.p.handle)))
+		if (half != (l->half.state == OAE_HALF_NONE ? 0 : H_OF(l->swaps->half.handle)))
 			m_fail(w, half, "the half that the link has is not the one posted");
 	}
 }

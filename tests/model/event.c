@@ -265,7 +265,7 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 		l->fruitless = M_TIRED;
 		l->fruitless_at = M_NOW - M_AGE;
 		l->half.fruitless = M_TIRED;
-		l->half.fruitless_at = M_NOW - M_AGE;
+		l->swaps->fruitless_at = M_NOW - M_AGE;
 		fallthrough;
 	case M_STALL:
 		l->offer.at = M_NOW - M_AGE;
@@ -288,7 +288,7 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 		l->park_at = M_NOW;
 		break;
 	case M_RETRY_HALF:
-		l->half.again_at = M_NOW;
+		l->swaps->again_at = M_NOW;
 		break;
 	case M_SETTLED:
 		l->settle_until = M_NOW;

@@ -42,6 +42,8 @@ void m_fix(struct m_world *w)
 		struct m_end *e = &w->end[i];
 
 		e->link.cfg = e->single ? &cfg : &wide;
+		if (e->link.swaps)
+			e->link.swaps = &e->swaps;
 		if (e->link.pair)
 			e->link.pair = e->pairs;
 		for (k = 0; k < H_LANES; k++)
@@ -71,6 +73,8 @@ void m_link_init(struct m_world *w, unsigned int who)
 	wide.paths = w->sc->lines;
 	oae_link_init(&e->link, e->single ? &cfg : &wide, w->sc->vc, m_mtu(e), w->sc->start);
 	oae_link_rank(&e->link, who == B);
+	memset(&e->swaps, 0, sizeof(e->swaps));
+	oae_link_lend_swaps(&e->link, &e->swaps);
 }
 
 #define OPENING	1000	/* steps; two ends that never come to rest are for the search to find */

@@ -19,6 +19,7 @@
 #define CUT		50		/* and of each that I offer */
 
 static struct oae_link l;
+static struct oae_swaps lent_swaps;
 static struct oae_actions a;
 static u64 now;
 static u32 peer_lag;		/* how far the peer's rx is behind my tx */
@@ -320,6 +321,13 @@ static inline void anew(void)
 	rcv(resolved());
 }
 
+static inline void new_link(void)
+{
+	oae_link_init(&l, &cfg, 7, 1500, 0);
+	memset(&lent_swaps, 0, sizeof(lent_swaps));
+	oae_link_lend_swaps(&l, &lent_swaps);
+}
+
 static inline int one_link(void **state)
 {
 	(void)state;
@@ -332,7 +340,7 @@ static inline int one_link(void **state)
 	draw_next = 0;
 	peer_lag = 0;
 	now = 1000000 * MS;
-	oae_link_init(&l, &cfg, 7, 1500, 0);
+	new_link();
 	clear();
 	oae_link_open(&l, now, &a);
 	return 0;

@@ -361,7 +361,7 @@ LINK_TEST(test_limits)
 	assert_int_equal(count_op(OAE_OP_KEEP), 0);
 	assert_int_equal(a.nsends, 1);
 
-	oae_link_init(&l, &cfg, 7, 1500, 0);
+	new_link();
 	assert_false(oae_link_wants(&l));
 }
 

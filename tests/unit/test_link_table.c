@@ -166,6 +166,7 @@ static const struct oae_link_cfg cfg = {
 };
 
 static struct oae_link l;
+static struct oae_swaps lent_swaps;
 static struct oae_actions a;
 static u64 now;
 static int ret;
@@ -364,6 +365,8 @@ static void make(unsigned int state)
 	now = 1000 * MS;
 	verdict = 0;
 	oae_link_init(&l, &cfg, 0, 1500, 0);
+	memset(&lent_swaps, 0, sizeof(lent_swaps));
+	oae_link_lend_swaps(&l, &lent_swaps);
 	oae_link_rank(&l, state == S_HALF_SENIOR);
 	if (state >= S_FROZEN) {
 		oae_link_open(&l, now, &a);

@@ -217,6 +217,8 @@ static void make_tag(struct world *w, struct end *e, unsigned int cable)
 
 	oae_link_init(&e->link, &w->knobs, vc, w->cfg->mtu, 0);
 	oae_link_rank(&e->link, end_index(w, e) & 1);
+	memset(&e->swaps, 0, sizeof(e->swaps));
+	oae_link_lend_swaps(&e->link, &e->swaps);
 	e->tag = true;
 	e->timer_at = 0;
 	if (e->cabling)
