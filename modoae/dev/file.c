@@ -311,7 +311,7 @@ static u32 file_tag_status(struct oae_file *f, struct oae_tag *tag,
 	file_tag_look(f, tag, s);
 	events = oae_client_events(&f->client, tag);
 	f->client.events = 0;
-	f->client.nevents = tag->nevents;
+	f->client.nevents = tag->users->nevents;
 	oae_tag_unlock(tag);
 	return events;
 }
@@ -475,7 +475,7 @@ static __poll_t file_poll(struct file *file, poll_table *wait)
 	poll_wait(file, &f->client.wait, wait);
 	if (!IS_ERR(tag)) {
 		/* No third wait queue: io_uring polls at most two. */
-		poll_wait(file, &tag->poll_wait, wait);
+		poll_wait(file, &tag->users->poll_wait, wait);
 		/*
 		 * Pairs with the smp_mb() in oae_attach_readable(), and with that
 		 * in oae_attach_writable().

@@ -108,7 +108,7 @@ static int io_read_next(struct oae_file *f, struct oae_tag *tag, size_t max,
 		if (err != -EAGAIN || nonblock)
 			return err;
 		/* Exclusive: each delivery wakes one reader. */
-		if (wait_event_interruptible_exclusive(tag->read_wait,
+		if (wait_event_interruptible_exclusive(tag->users->read_wait,
 						       READ_ONCE(tag->nrcv) ||
 						       READ_ONCE(tag->dead)))
 			return -EINTR;
@@ -118,8 +118,8 @@ static int io_read_next(struct oae_file *f, struct oae_tag *tag, size_t max,
 /* A woken reader passes the wake-up on if data remains. */
 static void io_wake_next(struct oae_tag *tag)
 {
-	if (wq_has_sleeper(&tag->read_wait))
-		wake_up_interruptible(&tag->read_wait);
+	if (wq_has_sleeper(&tag->users->read_wait))
+		wake_up_interruptible(&tag->users->read_wait);
 }
 
 static ssize_t io_read_tag(struct oae_file *f, struct oae_tag *tag,
@@ -248,7 +248,7 @@ int oae_file_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 	oae_tag_unlock(tag);
 	if (!io_synced(tag, &m)) {
 		oae_tag_confirming(tag, 1);
-		err = wait_event_interruptible(tag->confirm_wait,
+		err = wait_event_interruptible(tag->users->confirm_wait,
 					       io_synced(tag, &m));
 		oae_tag_confirming(tag, -1);
 	}

@@ -43,7 +43,7 @@ static struct oae_tag *listen_take(struct oae_file *f, struct oae_peer *peer)
 static void listen_give_back(struct oae_tag *tag)
 {
 	oae_tag_lock(tag);
-	if (list_empty(&tag->files))
+	if (!oae_tag_attached(tag))
 		oae_fresh_add(tag);
 	oae_tag_unlock(tag);
 }

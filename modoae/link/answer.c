@@ -495,7 +495,7 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		oae_offer_drop_next(l, err, a);
 		return 0;
 	}
-	if (oae_half_idle(l) && l->half.p.handle == handle) {
+	if (oae_half_idle(l) && l->swaps->half.handle == handle) {
 		now = oae_now(l, now);
 		oae_half_drop(l, OAE_REVERSED, err, a);
 		/* What has waited for its turn need not wait for what is under way. */
@@ -503,8 +503,8 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		oae_finish(l, now, a);
 		return 0;
 	}
-	if (l->half.state == OAE_HALF_LENT && l->half.p.handle == handle) {
-		l->half.cancelled = err;
+	if (l->half.state == OAE_HALF_LENT && l->swaps->half.handle == handle) {
+		l->swaps->cancelled = err;
 		return -EINPROGRESS;
 	}
 	for (i = 0; i < l->naside; i++)

@@ -18,6 +18,7 @@
 void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 {
 	struct oae_pair **pair = l->pair;
+	struct oae_swaps *swaps = l->swaps;
 	u8 npairs = l->npairs;
 	unsigned int i;
 	bool rank;
@@ -33,6 +34,7 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 	rank = l->rank;
 	oae_link_init(l, l->cfg, l->vc, l->mtu, l->start);
 	oae_link_rank(l, rank);
+	l->swaps = swaps;
 	if (pair) {
 		for (i = 0; i < npairs; i++)
 			memset(pair[i], 0, sizeof(*pair[i]));

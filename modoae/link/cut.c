@@ -178,11 +178,11 @@ void oae_stalled(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (l->half.state == OAE_HALF_LENT) {
 		l->waited_held = now - oae_first_hold(l)->at;
 		/* The half in the REFLECT is too long, not the peer's half. */
-		if (oae_cut_hopeless(l, l->half.fruitless, l->half.fruitless_at,
+		if (oae_cut_hopeless(l, l->half.fruitless, l->swaps->fruitless_at,
 				     now) &&
-		    l->half.p.len + OAE_REFLECT_LEN > OAE_MIN_SLICE &&
-		    !l->half.cancelled) {
-			l->half.cancelled = OAE_E_TOO_BIG;
+		    l->swaps->half.len + OAE_REFLECT_LEN > OAE_MIN_SLICE &&
+		    !l->swaps->cancelled) {
+			l->swaps->cancelled = OAE_E_TOO_BIG;
 			oae_note(a, OAE_N_CUT);
 		}
 	}
@@ -212,8 +212,8 @@ void oae_answered(struct oae_link *l, u64 now, bool in, bool out)
 		oae_cut_count(&l->fruitless, &l->fruitless_at,
 			      oae_cut_longest(p), now);
 	if (held)
-		oae_cut_count(&l->half.fruitless, &l->half.fruitless_at,
-			      l->half.p.len + OAE_REFLECT_LEN, now);
+		oae_cut_count(&l->half.fruitless, &l->swaps->fruitless_at,
+			      l->swaps->half.len + OAE_REFLECT_LEN, now);
 	if ((offered || held) && l->backoff > 2)
 		l->backoff--;
 	l->waited = 0;

@@ -10,6 +10,8 @@
  *   OFFERED  the half is the transaction offered, see offer.state
  *   WAITING  the peer had no half; its own offer will ask for this one
  *   LENT     sent in the REFLECT for the peer's half, which is held: the peer decides
+ *
+ * Many links have no half ever. The memory for one is the caller's: oae_link_lend_swaps().
  */
 #include "link_int.h"
 
@@ -23,7 +25,7 @@
 void oae_half_drop(struct oae_link *l, enum oae_outcome outcome, int err,
 		   struct oae_actions *a)
 {
-	oae_complete(a, l->half.p.handle, outcome, err);
+	oae_complete(a, l->swaps->half.handle, outcome, err);
 	l->half.state = OAE_HALF_NONE;
 }
 
@@ -43,7 +45,7 @@ void oae_half_refused(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (l->half.crossed)
 		return;
 	l->half.state = OAE_HALF_WAITING;
-	l->half.again_at = now + l->cfg->keepalive;
+	l->swaps->again_at = now + l->cfg->keepalive;
 }
 
 /**
@@ -65,7 +67,7 @@ bool oae_half_lend(struct oae_link *l, struct oae_actions *a)
 	}
 	if (!oae_half_idle(l))
 		return false;
-	if (!oae_fits_frame(l, &l->half.p)) {
+	if (!oae_fits_frame(l, &l->swaps->half)) {
 		oae_half_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
 		return false;
 	}
@@ -86,8 +88,8 @@ void oae_half_back(struct oae_link *l, struct oae_actions *a)
 	if (l->half.state != OAE_HALF_LENT)
 		return;
 	oae_note(a, OAE_N_TAKEN_BACK);
-	if (l->half.cancelled)
-		oae_half_drop(l, OAE_REVERSED, l->half.cancelled, a);
+	if (l->swaps->cancelled)
+		oae_half_drop(l, OAE_REVERSED, l->swaps->cancelled, a);
 	else
 		l->half.state = OAE_HALF_POSTED;
 }

@@ -372,8 +372,8 @@ static void hold_hand_over(struct oae_link *l, u32 seq, struct oae_actions *a)
 	case OAE_SWAP:
 		op = oae_op(a, OAE_OP_TAKE);
 		op->seq = seq;
-		op->handle = l->half.p.handle;
-		oae_complete(a, l->half.p.handle, OAE_COMMITTED, 0);
+		op->handle = l->swaps->half.handle;
+		oae_complete(a, l->swaps->half.handle, OAE_COMMITTED, 0);
 		l->half.state = OAE_HALF_NONE;
 		break;
 	case OAE_VERB:
@@ -428,7 +428,7 @@ static void hold_send_reflect(struct oae_link *l, u32 seq, const struct oae_hold
 	s->frame.reflect.first = h->first;
 	if (kind != OAE_SWAP && kind != OAE_VERB)
 		return;
-	s->handle = l->half.p.handle;
+	s->handle = kind == OAE_SWAP ? l->swaps->half.handle : NULL;
 	s->frame.length = OAE_REFLECT_LEN + h->reply;
 }
 
@@ -492,7 +492,7 @@ static bool hold_same_verb(const struct oae_link *l, const struct oae_hold *h,
 {
 	return oae_link_windowed(l) && h->state == OAE_HOLD_HELD &&
 	       h->kind == OAE_VERB && f->kind == OAE_VERB &&
-	       h->hash[0] == f->payload_hash && h->len == f->length;
+	       h->digest == oae_whole_digest(&f->payload_hash, 1) && h->len == f->length;
 }
 
 /*
@@ -634,20 +634,44 @@ static void hold_refuse_pack(struct oae_link *l, const struct oae_frame *f,
 	l->busy_due = busy_due;
 }
 
+/*
+ * The digest of what is here. The caller has the hashes of the slices; if this frame's
+ * was not here before, its hash is not among them yet.
+ */
+static u64 hold_digest_of_many(const struct oae_hold *h, const struct oae_frame *f,
+			       bool fresh, struct oae_actions *a)
+{
+	u64 hash[OAE_MAX_SLICES] oae_uninit;
+
+	a->hashes(a, f->seq, h->nslices, hash);
+	if (fresh)
+		hash[f->slice] = f->payload_hash;
+	return oae_whole_digest(hash, h->nslices);
+}
+
+/* Of nothing the caller has nothing. */
+static u64 hold_digest(const struct oae_hold *h, const struct oae_frame *f, bool fresh,
+		       struct oae_actions *a)
+{
+	if (h->nslices == 1 && (fresh || f->kind == OAE_VOID))
+		return oae_whole_digest(&f->payload_hash, 1);
+	return hold_digest_of_many(h, f, fresh, a);
+}
+
 /* All slices are here: hold the transaction and reflect it, or refuse it. */
 static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame *f,
-		 u32 room, u64 now, struct oae_actions *a)
+		 bool fresh, u32 room, u64 now, struct oae_actions *a)
 {
 	h->at = now;
 	l->active_at = now;
-	h->digest = oae_whole_digest(h->hash, h->nslices);
+	h->digest = hold_digest(h, f, fresh, a);
 	switch (f->kind) {
 	case OAE_SWAP:
 		if (!oae_half_lend(l, a)) {
 			hold_refuse(l, f->seq, OAE_R_NO_HALF, a);
 			return;
 		}
-		h->reply = l->half.p.len;
+		h->reply = l->swaps->half.len;
 		break;
 	case OAE_VERB:
 		if (hold_firm(l) + 1 == f->seq) {
@@ -748,7 +772,6 @@ static bool hold_keep_slice(struct oae_link *l, struct oae_hold *h,
 	}
 
 	h->have |= 1ULL << f->slice;
-	h->hash[f->slice] = f->payload_hash;
 	h->len += f->length;
 	if (!f->slice)
 		h->first = f->first;
@@ -758,6 +781,7 @@ static bool hold_keep_slice(struct oae_link *l, struct oae_hold *h,
 	op = oae_op(a, OAE_OP_KEEP);
 	op->slice = f->slice;
 	op->seq = f->seq;
+	op->hash = f->payload_hash;
 	return true;
 }
 
@@ -822,6 +846,7 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 		   u64 now, struct oae_actions *a)
 {
 	struct oae_hold *h = oae_hold_of(l, f->seq);
+	bool fresh;
 
 	if (f->seq == l->rx) {
 		hold_offer_delivered(l, f, a);
@@ -881,10 +906,11 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 		hold_refuse(l, f->seq, OAE_R_BUSY, a);
 		return;
 	}
+	fresh = !(h->have >> f->slice & 1);
 	if (!hold_keep_slice(l, h, f, a))
 		return;
 	if (h->nslices && h->have == oae_slice_mask(h->nslices)) {
-		hold(l, h, f, room, now, a);
+		hold(l, h, f, fresh, room, now, a);
 	} else if (f->flags & OAE_F_LAST) {
 		oae_note(a, OAE_N_GAP);
 		hold_send_refuse(l, f->seq, h, OAE_R_GAP, a);

@@ -333,14 +333,14 @@ bool oae_link_wants(const struct oae_link *l)
  */
 bool oae_link_wants_half(const struct oae_link *l)
 {
-	return link_takes_posts(l) && l->half.state == OAE_HALF_NONE;
+	return link_takes_posts(l) && l->swaps && l->half.state == OAE_HALF_NONE;
 }
 
 /* The place where a post waits for its turn; NULL: the place is taken. */
 static struct oae_post *link_waiting_place(struct oae_link *l, u8 kind)
 {
 	if (kind == OAE_SWAP)
-		return l->half.state == OAE_HALF_NONE ? &l->half.p : NULL;
+		return l->swaps && l->half.state == OAE_HALF_NONE ? &l->swaps->half : NULL;
 	return l->next_valid ? NULL : &l->next;
 }
 
@@ -352,7 +352,8 @@ static struct oae_post *link_waiting_place(struct oae_link *l, u8 kind)
  * @a: actions
  *
  * Return: 0; -ENOTCONN the link is CLOSED; -ESHUTDOWN or -EPIPE it is closing, by
- * this end or by the peer; -EAGAIN another post waits already; -EINVAL no slices, or
+ * this end or by the peer; -EAGAIN another post waits already, or there is no memory lent
+ * for a half; -EINVAL no slices, or
  * too many, or an express that is no message.
  */
 int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
@@ -385,7 +386,7 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 		l->half.state = OAE_HALF_POSTED;
 		l->half.again = false;
 		l->half.fruitless = 0;
-		l->half.cancelled = 0;
+		l->swaps->cancelled = 0;
 	} else {
 		l->next_valid = true;
 	}

@@ -133,7 +133,9 @@ enum oae_note {
 
 enum oae_op_type {
 	OAE_OP_NOTE,		/* count and log @note; OFFERED: of @handle */
-	OAE_OP_KEEP,		/* keep this frame's payload as slice @slice of @seq */
+	OAE_OP_KEEP,		/* keep this frame's payload as slice @slice of @seq,
+				 * with its @hash
+				 */
 	OAE_OP_DISCARD,		/* free all slices kept of @seq */
 	OAE_OP_DELIVER,		/* deliver the slices 0 to @slice - 1 of @seq */
 	OAE_OP_UNPACK,		/* deliver the messages of the pack in slice 0 of @seq */
@@ -172,6 +174,7 @@ struct oae_op {
 	union {
 		void *handle;
 		u64 at;
+		u64 hash;
 	};
 };
 
@@ -210,6 +213,8 @@ struct oae_send {
  * @overflow: never true: a bug in the link
  * @full: carries out the ops, and sets @nops and @done to 0; NULL only if the link
  *	has no window
+ * @hashes: copies the hashes of the slices 0 to @n - 1 kept of @seq, which came with
+ *	OAE_OP_KEEP; leaves out those that are not kept
  * @op: the ops
  * @send: the frames
  */
@@ -219,6 +224,7 @@ struct oae_actions {
 	unsigned int nsends;
 	bool overflow;
 	void (*full)(struct oae_actions *a);
+	void (*hashes)(struct oae_actions *a, u32 seq, unsigned int n, u64 *hash);
 	struct oae_op op[OAE_MAX_OPS];
 	struct oae_send send[OAE_MAX_SENDS];
 };
@@ -313,7 +319,6 @@ struct oae_lane {
  * @kind: enum oae_kind
  * @express: to be delivered at the OFFER
  * @takes_room: counts in oae_link.ntaken
- * @hash: of the slices
  */
 struct oae_hold {
 	u64 have;
@@ -329,7 +334,6 @@ struct oae_hold {
 	u8 kind;
 	bool express;
 	bool takes_room;
-	u64 hash[OAE_MAX_SLICES];
 };
 
 /* A place of the window, both ways. The caller lends them: oae_link_lend(). */
@@ -340,32 +344,50 @@ struct oae_pair {
 };
 
 /**
+ * struct oae_swaps - what a link needs for swaps. Lent by oae_link_lend_swaps()
+ * @half: that this end has posted
+ * @aside: the post that stepped aside for it, without oae_link.pair
+ * @again_at: WAITING: time to offer the half again, ns
+ * @fruitless_at: time of the first failure in oae_link.half.fruitless, ns
+ * @cancelled: LENT: reverse the half if it comes back, errno
+ */
+struct oae_swaps {
+	struct oae_post half;
+	struct oae_post aside;
+	u64 again_at;
+	u64 fruitless_at;
+	int cancelled;
+};
+
+/**
  * struct oae_link - one end of a link; the members are private to link/
  *
- * May be copied with memcpy(), as the explorer does: no member but @pair points
- * anywhere.
+ * May be copied with memcpy(), as the explorer does: no members but @pair and @swaps
+ * point anywhere.
  */
 struct oae_link {
+	/* What a frame, or a post, looks at. */
 	const struct oae_link_cfg *cfg;
 	struct oae_pair **pair;	/* NULL: `offer` and `hold` are the only places */
-	u64 inc;		/* own incarnation */
-	u64 peer_inc;		/* the peer's, 0 unknown */
-	struct {		/* from the SYNC that told peer_ltag */
-		u64 inc;
-		u32 max_len;
-		u32 start;
-		u16 mtu;
-		u8 window;
-		bool packs;	/* it takes packs */
-		bool paths;	/* it takes other paths */
-		bool held;	/* it held a transaction, said its last SYNC */
-	} heard;
+
+	/* Times, ns, and the one timer. */
+	u64 now;		/* latest time of an event */
+	u64 timer_at;		/* when the timer fires, 0 not armed */
+	u64 heard_at;		/* last frame of the peer in this run */
+	u64 active_at;		/* last time something was in flight */
+	u64 asked_at;		/* first unanswered SYNC, probe or CLOSE, 0 none */
+	u64 again_at;		/* next SYNC, probe or CLOSE */
+	u64 moved_at;		/* when tx moved */
+	u64 held_at;		/* last progress of what is held */
+	u64 settle_until;	/* settling until then, 0 not */
+	u64 srtt;		/* smoothed round trip, 0 unmeasured */
+	u64 rttvar;
+
 	u32 ltag;
 	u32 peer_ltag;
 	u32 tx;			/* last committed */
 	u32 rx;			/* last delivered */
 	u32 peer_rx;		/* last that the peer is known to have delivered */
-	u32 start;		/* tx before the first transaction */
 	u32 run_tx;		/* tx when this run began */
 	u32 run_rx;		/* rx when this run began */
 	u32 done_seq;		/* DONE was asked for this one */
@@ -374,15 +396,12 @@ struct oae_link {
 	u16 peer_mtu;		/* 0 unknown */
 	u16 cut;		/* limit of slices since longer ones fail, 0 none */
 	u8 vc;
-	bool rank;		/* this end's address is the higher one */
-	bool senior;		/* of two crossing swaps, that of this end stands */
 	u8 state;		/* CLOSED, SYNC_SENT, SYNC_RECD or OPEN */
 	u8 backoff;		/* failures since the last progress */
 	u8 fruitless;		/* fruitless failures in a row (protocol 4.1) */
+	bool senior;		/* of two crossing swaps, that of this end stands */
 	bool down;
-	bool wanted;		/* down, it goes on asking, and is not forgotten */
 	bool closing;		/* closed here */
-	bool close_sent;
 	bool peer_closing;
 	bool await_done;
 	bool last_express;	/* transaction rx was an express */
@@ -392,8 +411,6 @@ struct oae_link {
 	bool next_valid;
 	bool packs;		/* this end takes packs, as said with this ltag */
 	bool peer_packs;	/* and the peer does */
-	bool paths;		/* this end takes other paths, as said with this ltag */
-	bool peer_paths;	/* and the peer does */
 	u8 last_kind;		/* kind of the express at rx */
 
 	/* The window (protocol 4.11). */
@@ -419,59 +436,62 @@ struct oae_link {
 	bool lacking;		/* and that needs oae_link_lend() */
 	bool more_verbs;	/* more could be computed: oae_link_more() */
 	bool asking;		/* OAE_OP_VERB for `asked`: oae_link_computed() follows */
-	bool aside_ready;	/* READY came for what stepped aside */
-	u32 base;		/* of the lanes: see oae_place() */
-	u32 serial;		/* of the last OFFER */
-	u32 room;		/* places for unread transactions, at the last OFFER */
-	u32 room_to;		/* the peer has room up to here, it said last */
-	u32 recover;		/* a loss up to here is the same as the last one */
-	u32 burst_serial;	/* so is that of an OFFER up to here, for burst */
-	u32 asked;
-	u32 firm;		/* known: all from rx + 1 to here is held */
-	u64 dirty;		/* places whose number has had another content */
-	u64 unplaced;		/* numbers refused, since there is no place, by their low bits */
-	u64 moved_at;		/* when tx moved, ns */
-	u64 held_at;		/* last progress of what is held, ns */
-
-	struct oae_lane offer;	/* the lane of tx + 1, without @pair */
-	struct oae_post next;	/* waits behind the lanes, if next_valid */
-	struct oae_post aside;	/* without @pair */
-
-	struct {
-		struct oae_post p;
-		int cancelled;	/* LENT: reverse it if it comes back, errno */
-		u64 again_at;	/* WAITING: time to offer it again */
-		u64 fruitless_at; /* time of the first failure in fruitless */
+	struct {		/* the rest is in @swaps */
 		u8 state;	/* enum oae_half_state */
 		u8 fruitless;	/* LENT: fruitless failures in a row */
 		bool again;	/* was offered before */
 		bool crossed;	/* the peer's offer was refused because of this one */
 		bool turn;	/* the last offer was no half, so this is next */
 	} half;
+	u32 base;		/* of the lanes: see oae_place() */
+	u32 serial;		/* of the last OFFER */
+	u32 room;		/* places for unread transactions, at the last OFFER */
+	u32 room_to;		/* the peer has room up to here, it said last */
+	u32 firm;		/* known: all from rx + 1 to here is held */
 
+	struct oae_lane offer;	/* the lane of tx + 1, without @pair */
 	struct oae_hold hold;	/* of rx + 1, without @pair */
 
-	/* Times, ns, and the one timer. */
-	u64 now;		/* latest time of an event */
-	u64 timer_at;		/* when the timer fires, 0 not armed */
-	u64 heard_at;		/* last frame of the peer in this run */
-	u64 active_at;		/* last time something was in flight */
-	u64 asked_at;		/* first unanswered SYNC, probe or CLOSE, 0 none */
-	u64 again_at;		/* next SYNC, probe or CLOSE */
+	/* What is seldom looked at. */
+	u32 recover;		/* a loss up to here is the same as the last one */
+	u32 burst_serial;	/* so is that of an OFFER up to here, for burst */
+	u32 asked;
+	u64 dirty;		/* places whose number has had another content */
+	u64 unplaced;		/* numbers refused, since there is no place, by their low bits */
+	struct oae_post next;	/* waits behind the lanes, if next_valid */
+	struct oae_swaps *swaps;	/* NULL: takes no half */
+	u64 inc;		/* own incarnation */
+	u64 peer_inc;		/* the peer's, 0 unknown */
+	struct {		/* from the SYNC that told peer_ltag */
+		u64 inc;
+		u32 max_len;
+		u32 start;
+		u16 mtu;
+		u8 window;
+		bool packs;	/* it takes packs */
+		bool paths;	/* it takes other paths */
+		bool held;	/* it held a transaction, said its last SYNC */
+	} heard;
+	u32 start;		/* tx before the first transaction */
+	bool rank : 1;		/* this end's address is the higher one */
+	bool wanted : 1;	/* down, it goes on asking, and is not forgotten */
+	bool close_sent : 1;
+	bool paths : 1;		/* this end takes other paths, as said with this ltag */
+	bool peer_paths : 1;	/* and the peer does */
+	bool aside_ready : 1;	/* READY came for what stepped aside */
+	u8 syncs;		/* SYNCs sent with this ltag, at most 2 */
+	u8 late_attempt;	/* of late.tx + 1 */
+
 	u64 again_iv;		/* interval after again_at */
 	u64 park_at;		/* when to offer a parked transaction again */
 	u64 park_iv;		/* interval before park_at; 0: it begins anew */
 	u64 done_at;		/* when DONE was asked for */
 	u64 down_at;		/* when the link went down */
-	u64 settle_until;	/* settling until then, 0 not */
 	u64 sync_at;		/* first SYNC of this ltag */
 	u64 waited;		/* time in flight of the offer at the freeze, 0 none */
 	u64 waited_held;	/* the same for what was held, with a half lent */
 	u64 cut_at;		/* when `cut` was set */
 	u64 fruitless_at;	/* time of the first failure in fruitless */
-	u64 srtt;		/* smoothed round trip, 0 unmeasured */
-	u64 rttvar;
-	u8 syncs;		/* SYNCs sent with this ltag, at most 2 */
 
 	struct {		/* the previous run, or offer, for late answers */
 		u32 ltag;
@@ -481,7 +501,6 @@ struct oae_link {
 		u64 hold_at;	/* when the hold began, 0 nothing held */
 		u32 tx;
 		u32 rx;
-		u8 attempt;
 	} late;
 };
 
@@ -663,6 +682,12 @@ static inline bool oae_link_takes_paths(const struct oae_link *l)
 static inline bool oae_link_knows_paths(const struct oae_link *l)
 {
 	return l->state != OAE_CLOSED && l->paths && l->peer_paths && l->peer_inc;
+}
+
+/* Lend a link the memory for a half, filled with zeros, as long as there is the link. */
+static inline void oae_link_lend_swaps(struct oae_link *l, struct oae_swaps *swaps)
+{
+	l->swaps = swaps;
 }
 
 /* Set the values of the knobs, at the begin of an event. */

@@ -87,7 +87,7 @@ static inline struct oae_hold *oae_first_hold(const struct oae_link *l)
 /* Post @i of those that stepped aside for a half. */
 static inline struct oae_post *oae_aside(const struct oae_link *l, unsigned int i)
 {
-	return l->pair ? &l->pair[i]->aside : (struct oae_post *)&l->aside;
+	return l->pair ? &l->pair[i]->aside : (struct oae_post *)&l->swaps->aside;
 }
 
 static inline bool oae_post_express(const struct oae_post *p)
@@ -141,9 +141,9 @@ static inline u64 oae_late_answered(const struct oae_link *l, const struct oae_f
 {
 	if ((f->opcode != OAE_REFLECT && f->opcode != OAE_REFUSE) || f->seq != l->late.tx + 1)
 		return 0;
-	if (f->attempt == l->late.attempt)
+	if (f->attempt == l->late_attempt)
 		return l->late.offer_at;
-	return f->attempt == l->late.attempt + 1 ? l->late.again_at : 0;
+	return f->attempt == l->late_attempt + 1 ? l->late.again_at : 0;
 }
 
 /* link.c */

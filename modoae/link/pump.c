@@ -40,7 +40,7 @@ static bool pump_take_next(struct oae_link *l)
 		/* It goes out alone. */
 		if (l->nlanes)
 			return false;
-		n = oae_lane_append(l, &l->half.p);
+		n = oae_lane_append(l, &l->swaps->half);
 		n->again = l->half.again;
 		l->half.state = OAE_HALF_OFFERED;
 		l->half.crossed = false;

@@ -10,7 +10,7 @@
  *                the stall time: freeze; with a window, remind the peer of what
  *                is offered first
  *   parked       offer again at park_at, in case READY was lost
- *   waiting      offer a half that is WAITING again at half.again_at
+ *   waiting      offer a half that is WAITING again at swap->again_at
  *   closing      CLOSE again at again_at
  *   settling     offer and take new transactions again at settle_until
  *   idle         nothing heard for the keepalive time: probe; a probe not
@@ -224,7 +224,7 @@ void oae_late_begin(struct oae_link *l)
 	}
 	l->late.again_at = 0;
 	l->late.offer_at = n->state == OAE_OFFER_OUT ? n->at : 0;
-	l->late.attempt = n->attempt;
+	l->late_attempt = n->attempt;
 }
 
 /* An answer came too late, so the stall time was too short: use its round trip. */
@@ -295,8 +295,10 @@ void oae_new_clock(struct oae_link *l, u64 now)
 		l->pair[i]->lane.at = now;
 		l->pair[i]->hold.at = now;
 	}
-	l->half.again_at = now;
-	l->half.fruitless_at = now;
+	if (l->swaps) {
+		l->swaps->again_at = now;
+		l->swaps->fruitless_at = now;
+	}
 	l->late.offer_at = 0;
 	l->late.again_at = 0;
 	l->late.hold_at = 0;
@@ -343,8 +345,8 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 		at = l->asked_at + l->cfg->dead;
 	if (l->nparked && l->park_at < at)
 		at = l->park_at;
-	if (l->half.state == OAE_HALF_WAITING && l->half.again_at < at)
-		at = l->half.again_at;
+	if (l->half.state == OAE_HALF_WAITING && l->swaps->again_at < at)
+		at = l->swaps->again_at;
 	if (l->settle_until && l->settle_until < at)
 		at = l->settle_until;
 	n = oae_first_lane(l);
@@ -498,7 +500,7 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 		return;
 	if (l->nparked && now >= l->park_at)
 		oae_offer_unpark(l, now, a);
-	if (l->half.state == OAE_HALF_WAITING && now >= l->half.again_at)
+	if (l->half.state == OAE_HALF_WAITING && now >= l->swaps->again_at)
 		l->half.state = OAE_HALF_POSTED;
 	/* A safety net: no event leaves a post waiting while nothing is offered. */
 	oae_offer_pump(l, now, a);

@@ -77,7 +77,7 @@ static void admit_look_up(struct oae_port *port, const u8 *peer, u64 kid,
 	who->shut = READ_ONCE(node->shut);
 	who->configured = oae_peer_configured(node, port, peer);
 	/* A hint: the file may detach at any time. */
-	who->awaited = closed && !list_empty_careful(&closed->files);
+	who->awaited = closed && oae_tag_attached(closed);
 }
 
 /* Make a tag and open its link, or open the CLOSED tag's. False: no room for a tag. */

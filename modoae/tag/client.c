@@ -23,11 +23,11 @@ void oae_attach_add(struct oae_tag *tag, struct oae_client *c)
 {
 	lockdep_assert_held(&tag->lock);
 	spin_lock(&tag->rcvq.lock);
-	list_add_tail(&c->list, &tag->files);
+	list_add_tail(&c->list, &tag->users->files);
 	oae_unclaimed_sort(tag);
 	spin_unlock(&tag->rcvq.lock);
 	c->nlost = tag->nlost;
-	c->nevents = tag->nevents;
+	c->nevents = tag->users->nevents;
 	tag->unheard = false;
 	oae_fresh_del(tag);
 }
@@ -181,7 +181,7 @@ bool oae_attach_del(struct oae_tag *tag, struct oae_client *c)
 	oae_unclaimed_sort(tag);
 	unread = tag->is_ready;
 	spin_unlock(&tag->rcvq.lock);
-	if (!list_empty(&tag->files))
+	if (oae_tag_attached(tag))
 		return false;
 	tag->doubt = false;
 	tag->unheard = true;
@@ -409,17 +409,22 @@ void oae_attach_tell(struct oae_msg *msg)
  */
 void oae_attach_readable(struct oae_tag *tag)
 {
+	struct oae_users *u;
+
 	/*
 	 * The data before the look at the wait queues. Pairs with the smp_mb() in
 	 * file_poll(), and with that of wait_event in io_read_next().
 	 */
 	smp_mb();
+	u = oae_tag_users(tag);
+	if (!u)
+		return;
 	/* Ordered by the smp_mb() above; pairs with io_read_next(). */
-	if (waitqueue_active(&tag->read_wait))
-		wake_up_interruptible(&tag->read_wait);
+	if (waitqueue_active(&u->read_wait))
+		wake_up_interruptible(&u->read_wait);
 	/* Ordered by the smp_mb() above; pairs with file_poll(). */
-	if (waitqueue_active(&tag->poll_wait))
-		wake_up_poll(&tag->poll_wait, EPOLLIN | EPOLLRDNORM);
+	if (waitqueue_active(&u->poll_wait))
+		wake_up_poll(&u->poll_wait, EPOLLIN | EPOLLRDNORM);
 }
 
 /**
@@ -430,37 +435,42 @@ void oae_attach_readable(struct oae_tag *tag)
  */
 void oae_attach_writable(struct oae_tag *tag)
 {
+	struct oae_users *u;
+
 	/*
 	 * The new state before the look at the wait queues. Pairs with the smp_mb()
 	 * in file_poll(), with that of prepare_to_wait_exclusive() in
 	 * oae_room_wait(), and with that of wait_event in oae_file_fsync().
 	 */
 	smp_mb();
+	u = oae_tag_users(tag);
+	if (!u)
+		return;
 	/* Ordered by the smp_mb() above; pairs with oae_file_fsync(). */
-	if (waitqueue_active(&tag->confirm_wait))
-		wake_up_interruptible(&tag->confirm_wait);
+	if (waitqueue_active(&u->confirm_wait))
+		wake_up_interruptible(&u->confirm_wait);
 	/* Ordered by the smp_mb() above; pairs with oae_room_wait(). */
-	if (waitqueue_active(&tag->write_wait))
+	if (waitqueue_active(&u->write_wait))
 		oae_room_wake(tag, false);
 	/* Ordered by the smp_mb() above; pairs with oae_room_wait(). */
-	if (waitqueue_active(&tag->half_wait))
+	if (waitqueue_active(&u->half_wait))
 		oae_room_wake(tag, true);
 	/* Ordered by the smp_mb() above; pairs with file_poll(). */
-	if (waitqueue_active(&tag->poll_wait))
-		wake_up_poll(&tag->poll_wait, EPOLLOUT | EPOLLWRNORM);
+	if (waitqueue_active(&u->poll_wait))
+		wake_up_poll(&u->poll_wait, EPOLLOUT | EPOLLWRNORM);
 }
 
-/* Events are stamped in the tag: each file compares them with its own nevents. */
-static void client_tell_event(struct oae_tag *tag, u32 events)
+/* Events are stamped once for all: each file compares them with its own nevents. */
+static void client_tell_event(struct oae_users *u, u32 events)
 {
 	unsigned int i;
 
 	BUILD_BUG_ON(BIT(OAE_EVENTS - 1) != OAE_EVENT_LOST);
-	tag->nevents++;
+	u->nevents++;
 	for (i = 0; i < OAE_EVENTS; i++)
 		if (events & BIT(i))
-			tag->last_event[i] = tag->nevents;
-	wake_up_poll(&tag->poll_wait, EPOLLPRI | EPOLLRDBAND);
+			u->last_event[i] = u->nevents;
+	wake_up_poll(&u->poll_wait, EPOLLPRI | EPOLLRDBAND);
 }
 
 /**
@@ -478,7 +488,7 @@ u32 oae_client_events(const struct oae_client *c, const struct oae_tag *tag)
 	unsigned int i;
 
 	for (i = 0; i < OAE_EVENTS; i++)
-		if (tag->last_event[i] > c->nevents)
+		if (tag->users->last_event[i] > c->nevents)
 			events |= BIT(i);
 	return events;
 }
@@ -559,12 +569,12 @@ void oae_attach_note(struct oae_tag *tag, enum oae_note note)
 		tag->nrepaired++;
 	else if (note == OAE_N_UNCONFIRMED)
 		tag->nlost++;
-	if (list_empty(&tag->files)) {
+	if (!oae_tag_attached(tag)) {
 		client_note_fresh(tag, note);
 	} else {
 		events = client_note_events(tag, note);
 		if (events)
-			client_tell_event(tag, events);
+			client_tell_event(tag->users, events);
 	}
 	if (note == OAE_N_GONE)
 		tag->by_peer = false;
@@ -578,14 +588,18 @@ void oae_attach_note(struct oae_tag *tag, enum oae_note note)
  */
 void oae_attach_dead(struct oae_tag *tag)
 {
+	struct oae_users *u = tag->users;
+
 	lockdep_assert_held(&tag->lock);
 	oae_fresh_del(tag);
-	client_tell_event(tag, OAE_EVENT_DEAD);
-	wake_up_interruptible_all(&tag->read_wait);
-	wake_up_interruptible_all(&tag->write_wait);
-	wake_up_interruptible_all(&tag->half_wait);
-	wake_up_interruptible_all(&tag->confirm_wait);
-	wake_up_poll(&tag->poll_wait, EPOLLIN | EPOLLHUP);
+	if (!u)
+		return;
+	client_tell_event(u, OAE_EVENT_DEAD);
+	wake_up_interruptible_all(&u->read_wait);
+	wake_up_interruptible_all(&u->write_wait);
+	wake_up_interruptible_all(&u->half_wait);
+	wake_up_interruptible_all(&u->confirm_wait);
+	wake_up_poll(&u->poll_wait, EPOLLIN | EPOLLHUP);
 	oae_attach_shut(tag);
 }
 
@@ -602,6 +616,8 @@ void oae_attach_shut(struct oae_tag *tag)
 	struct oae_client *c;
 
 	lockdep_assert_held(&tag->lock);
-	list_for_each_entry(c, &tag->files, list)
+	if (!tag->users)
+		return;
+	list_for_each_entry(c, &tag->users->files, list)
 		oae_room_wake_client(tag, c);
 }

@@ -51,7 +51,7 @@ struct oae_path_out {
  * @pack: the messages of a received pack, linked by ->next; NULL once kept
  * @done: messages that have ended, by oae_msg.list
  * @before: state of the link at the begin of the event
- * @wake: tags to be sent READY since words are free, by oae_tag.wake
+ * @wake: tags to be sent READY since words are free: oae_region_woken()
  * @reply: of each send that is a REFLECT with a half or an answer, without its header
  * @wake_reader: something is unread
  * @wake_writer: there may be room to write, or delivery is confirmed

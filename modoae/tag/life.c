@@ -54,8 +54,8 @@ void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
 	oae_run_enter(tag, &ev);
 	if (!tag->dead) {
 		if (oae_link_closed(&tag->link)) {
-			tag->used = !list_empty(&tag->files);
-			tag->accepted = ev.now;
+			tag->used = oae_tag_attached(tag);
+			tag->accepted = jiffies;
 			tag->by_peer = true;
 			tag->unheard = true;
 		}
@@ -115,7 +115,7 @@ void oae_tag_unwant(struct oae_tag *tag, bool close)
 	oae_run_enter(tag, &ev);
 	oae_link_want(&tag->link, false);
 	tag->reopen = false;
-	close = close && list_empty(&tag->files);
+	close = close && !oae_tag_attached(tag);
 	oae_run_leave(tag, &ev);
 	if (close)
 		oae_tag_close(tag);

@@ -167,7 +167,7 @@ void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused)
 		member->pack = NULL;
 		member->alone |= refused;
 		member->queued = true;
-		oae_add(oae_tag_nqueued(tag, member), 1);
+		oae_tag_count_queued(tag, member, 1);
 	}
 	list_splice(&one, &tag->sndq);
 	if (oae_msg_is_pack(msg))

@@ -91,7 +91,7 @@ static void path_tidy(struct oae_tag *tag)
  */
 void oae_path_timer(struct oae_tag *tag, struct oae_run *ev)
 {
-	u64 keepalive = READ_ONCE(tag->node->knobs.keepalive_ms) * (u64)NSEC_PER_MSEC;
+	u32 now = jiffies, keepalive = msecs_to_jiffies(READ_ONCE(tag->node->knobs.keepalive_ms));
 	struct oae_paths *ps;
 	unsigned int i;
 
@@ -99,8 +99,8 @@ void oae_path_timer(struct oae_tag *tag, struct oae_run *ev)
 		path_shrink(tag, ev);
 	if (!oae_link_knows_paths(&tag->link))
 		return;
-	if (ev->now - tag->paths_at >= keepalive) {
-		tag->paths_at = ev->now;
+	if (now - tag->paths_at >= keepalive) {
+		tag->paths_at = now;
 		path_look(tag, ev);
 		if (tag->paths)
 			path_tidy(tag);

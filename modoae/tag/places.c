@@ -59,7 +59,6 @@ void oae_places_lend(struct oae_tag *tag, struct oae_run *ev)
 	unsigned int i, had = oae_link_places(&tag->link, NULL);
 	struct oae_pair **table, **old;
 	struct sk_buff **from, **to;
-	struct oae_held **held;
 	u32 seq;
 
 	if (had >= n)
@@ -78,9 +77,8 @@ void oae_places_lend(struct oae_tag *tag, struct oae_run *ev)
 				  pair)->slot;
 		memcpy(to, from, oae_tag_nslots(tag) * sizeof(*from));
 		memset(from, 0, oae_tag_nslots(tag) * sizeof(*from));
-		held = oae_tag_held(tag, seq);
-		container_of(table[seq & (n - 1)], struct oae_tag_place, pair)->held = *held;
-		*held = NULL;
+		oae_region_move(tag, seq, container_of(table[seq & (n - 1)],
+						       struct oae_tag_place, pair));
 	}
 	oae_link_places(&tag->link, &old);
 	oae_link_lend(&tag->link, table, n, oae_unread_places(tag), ev->now, &ev->a);

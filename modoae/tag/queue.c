@@ -61,7 +61,7 @@ void oae_queue_del(struct oae_tag *tag, struct oae_run *ev,
 {
 	list_del(&msg->list);
 	msg->queued = false;
-	oae_add(oae_tag_nqueued(tag, msg), -1);
+	oae_tag_count_queued(tag, msg, -1);
 	ev->wake_writer = true;
 }
 
@@ -80,7 +80,8 @@ void oae_queue_flush(struct oae_tag *tag, int err)
 	if (list_empty(&tag->flushq))
 		tag->flush_err = err;
 	list_splice_tail_init(&tag->sndq, &tag->flushq);
-	list_splice_tail_init(&tag->halfq, &tag->flushq);
+	if (tag->users)
+		list_splice_tail_init(&tag->users->halfq, &tag->flushq);
 }
 
 /**
@@ -132,14 +133,14 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 		      -ESTALE : -EMSGSIZE;
 	} else if (READ_ONCE(node->shut)) {
 		err = -ESHUTDOWN;
-	} else if (*oae_tag_nqueued(tag, msg) >= READ_ONCE(node->knobs.sndq) ||
+	} else if (oae_tag_nqueued(tag, msg) >= READ_ONCE(node->knobs.sndq) ||
 		   (msg->txn.client && oae_attach_queue(tag, msg))) {
 		err = -EAGAIN;
 	} else {
 		oae_msg_get(msg);
 		list_add_tail(&msg->list, oae_tag_queue(tag, msg));
 		msg->queued = true;
-		oae_add(oae_tag_nqueued(tag, msg), 1);
+		oae_tag_count_queued(tag, msg, 1);
 		oae_count(node, OAE_S_POSTED);
 		tag->used = true;
 		if (oae_link_closed(&tag->link))
@@ -213,7 +214,7 @@ void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
  * @waiters: 1 begin, -1 end
  *
  * While a caller waits, the link asks the peer to confirm what is committed, and
- * tag->confirm_wait is woken.
+ * oae_users.confirm_wait is woken.
  *
  * Context: any but hard interrupts; takes tag->lock.
  */
@@ -232,15 +233,17 @@ void oae_tag_confirming(struct oae_tag *tag, int waiters)
  * @c: the file
  * @open: open the link if it is CLOSED
  *
- * Context: any but hard interrupts; takes tag->lock.
+ * Context: process, may sleep; takes tag->lock.
  *
- * Return: 0; -ESTALE the tag is dead; -ESHUTDOWN the node is shut, and @open.
+ * Return: 0; -ESTALE the tag is dead; -ESHUTDOWN the node is shut, and @open; -ENOMEM.
  */
 int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, bool open)
 {
 	struct oae_run ev oae_uninit;
-	int err = 0;
+	int err = oae_users_make(tag);
 
+	if (err)
+		return err;
 	oae_run_enter(tag, &ev);
 	if (tag->dead) {
 		err = -ESTALE;
@@ -310,7 +313,7 @@ static void queue_delivered(struct oae_tag *tag, unsigned int n, unsigned int le
 
 static void queue_fresh(struct oae_tag *tag)
 {
-	if (tag->unheard && list_empty(&tag->files))
+	if (tag->unheard && !oae_tag_attached(tag))
 		oae_fresh_add(tag);
 }
 
@@ -395,7 +398,7 @@ u32 oae_unread_places(const struct oae_tag *tag)
 {
 	u32 rcvbuf = READ_ONCE(tag->node->knobs.rcvbuf), taken = oae_link_taken(&tag->link);
 	size_t usual = tag->usual_bytes + 1, unread = READ_ONCE(tag->rcv_bytes);
-	size_t kept = max(tag->kept_bytes, taken * usual);
+	size_t kept = max_t(size_t, tag->kept_bytes, taken * usual);
 	u32 full = tag->kept_bytes < rcvbuf ? 0 : OAE_ROOM_FULL;
 
 	if (unread >= rcvbuf)
@@ -520,7 +523,7 @@ int oae_tag_read(struct oae_tag *tag, const struct oae_client *c, size_t max,
 	/* A dead tag delivers nothing more, so this is the end. */
 	if (!first)
 		err = READ_ONCE(tag->dead) ? 0 : -EAGAIN;
-	else if (!c && !list_empty(&tag->files))
+	else if (!c && oae_tag_attached(tag))
 		err = -EAGAIN;
 	else if (OAE_RCV_CB(first)->len > max)
 		err = -EMSGSIZE;

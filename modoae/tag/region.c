@@ -58,21 +58,25 @@ struct oae_held {
 
 /**
  * struct oae_verbs - a tag's verbs, and its waiting for words
+ * @held: verb held for the next number, without a place of the window: region_held()
  * @spare: for verbs to come: those that are small are used again
  * @yields: the next verb is refused once, to let waiting tags go first
  * @wait_list: in wait_for->waiting, under wait_for->lock; has a reference to @tag
  * @wait_for: the region whose waiting list this is on, or was on; NULL none
  * @wait_word: index of the reserved word; under wait_for->lock
  * @tag: the tag
+ * @wake: to be sent READY: run.c
  * @req: a request being computed, if it is not longer than REQ_KEPT
  */
 struct oae_verbs {
+	struct oae_held *held;
 	struct oae_held *spare;
 	bool yields;
 	struct list_head wait_list;
 	struct oae_region *wait_for;
 	u32 wait_word;
 	struct oae_tag *tag;
+	struct list_head wake;
 	u8 req[REQ_KEPT];
 };
 
@@ -306,7 +310,7 @@ static const u8 *request_take(struct oae_verbs *vs, u32 seq, size_t *len)
 static void region_wait_for(struct oae_verbs *vs, struct oae_region *r)
 {
 	/* On the list already, or run_wake_verbs() is about to send READY. */
-	if (!list_empty(&vs->wait_list) || !list_empty(&vs->tag->wake))
+	if (!list_empty(&vs->wait_list) || !list_empty(&vs->wake))
 		return;
 	refcount_inc(&vs->tag->ref);
 	vs->wait_word = r->words.conflict;
@@ -336,6 +340,15 @@ static void region_stop_waiting(struct oae_verbs *vs)
 	region_put(r);
 }
 
+/* The verb that is held for a number of the peer, NULL none. Under tag->lock. */
+static struct oae_held **region_held(struct oae_verbs *vs, u32 seq)
+{
+	struct oae_pair *pair = oae_link_place(&vs->tag->link, seq);
+
+	return unlikely(pair) ?
+	       &container_of(pair, struct oae_tag_place, pair)->held : &vs->held;
+}
+
 static struct oae_verbs *region_verbs(struct oae_tag *tag)
 {
 	struct oae_verbs *vs = tag->verbs;
@@ -347,6 +360,7 @@ static struct oae_verbs *region_verbs(struct oae_tag *tag)
 			return NULL;
 		memset(vs, 0, offsetof(struct oae_verbs, req));
 		INIT_LIST_HEAD(&vs->wait_list);
+		INIT_LIST_HEAD(&vs->wake);
 		vs->tag = tag;
 		tag->verbs = vs;
 	}
@@ -448,8 +462,8 @@ put:
  */
 u16 oae_region_compute(struct oae_tag *tag, u32 seq, u16 *reply, bool *again)
 {
-	struct oae_held **held = oae_tag_held(tag, seq);
 	struct oae_verbs *vs = region_verbs(tag);
+	struct oae_held **held;
 	const u8 *req;
 	size_t len;
 	u16 reason;
@@ -460,6 +474,7 @@ u16 oae_region_compute(struct oae_tag *tag, u32 seq, u16 *reply, bool *again)
 		oae_count(tag->node, OAE_S_NO_MEMORY);
 		return OAE_R_BUSY;
 	}
+	held = region_held(vs, seq);
 	region_stop_waiting(vs);
 	req = request_take(vs, seq, &len);
 	if (!req) {
@@ -497,7 +512,7 @@ static unsigned int region_wake_waiting(struct oae_region *r, struct list_head *
 			continue;
 		}
 		list_del_init(&w->wait_list);
-		list_add_tail(&w->tag->wake, wake);
+		list_add_tail(&w->wake, wake);
 		n++;
 	}
 	if (looked == WAKE_LOOK)
@@ -512,19 +527,23 @@ static unsigned int region_wake_waiting(struct oae_region *r, struct list_head *
  * @tag: the tag
  * @seq: the number that it is held under
  * @apply: the verb is committed
- * @wake: the tags to be sent READY are added here, by oae_tag.wake, with a
- *	reference each
+ * @wake: the tags to be sent READY are added here, with a reference each:
+ *	oae_region_woken()
  *
  * Context: under tag->lock, BH off; takes region->lock.
  */
 void oae_region_decided(struct oae_tag *tag, u32 seq, bool apply,
 			struct list_head *wake)
 {
-	struct oae_held **held = oae_tag_held(tag, seq), *h = *held;
 	struct oae_verbs *vs = tag->verbs;
+	struct oae_held **held, *h;
 	struct oae_region *r;
 
 	lockdep_assert_held(&tag->lock);
+	if (!vs)
+		return;
+	held = region_held(vs, seq);
+	h = *held;
 	if (!h)
 		return;
 	*held = NULL;
@@ -542,6 +561,32 @@ void oae_region_decided(struct oae_tag *tag, u32 seq, bool apply,
 }
 
 /**
+ * oae_region_woken() - the first tag that is to be sent READY
+ * @wake: from oae_region_decided()
+ *
+ * Context: any; @wake is the caller's.
+ *
+ * Return: the tag, to be passed to oae_region_awake(); NULL there is none.
+ */
+struct oae_tag *oae_region_woken(struct list_head *wake)
+{
+	const struct oae_verbs *vs = list_first_entry_or_null(wake, struct oae_verbs, wake);
+
+	return vs ? vs->tag : NULL;
+}
+
+/**
+ * oae_region_awake() - READY is being sent: from here on the tag may wait again
+ * @tag: from oae_region_woken()
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_region_awake(struct oae_tag *tag)
+{
+	list_del_init(&tag->verbs->wake);
+}
+
+/**
  * oae_region_answer() - the answer to a verb that is held
  * @tag: the tag
  * @seq: the number that it is held under
@@ -554,12 +599,26 @@ void oae_region_decided(struct oae_tag *tag, u32 seq, bool apply,
  */
 const u8 *oae_region_answer(struct oae_tag *tag, u32 seq, unsigned int *len)
 {
-	const struct oae_held *h = *oae_tag_held(tag, seq);
+	const struct oae_held *h = tag->verbs ? *region_held(tag->verbs, seq) : NULL;
 
 	if (unlikely(!h))
 		return NULL;
 	*len = h->v.answer_len;
 	return h->v.answer;
+}
+
+/**
+ * oae_region_move() - move the verb that is held for a number to another place
+ * @tag: the tag
+ * @seq: the number
+ * @to: the place, which is not lent yet
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_region_move(struct oae_tag *tag, u32 seq, struct oae_tag_place *to)
+{
+	if (tag->verbs)
+		swap(to->held, *region_held(tag->verbs, seq));
 }
 
 /**

@@ -34,17 +34,17 @@ static bool oae_room_shut(const struct oae_tag *tag)
  */
 bool oae_room(const struct oae_tag *tag, const struct oae_client *c, bool swap)
 {
-	unsigned int n = READ_ONCE(*(swap ? &tag->nhalf : &tag->nsnd));
+	unsigned int n = swap ? READ_ONCE(tag->nhalf) : READ_ONCE(tag->nsnd);
 
 	if (oae_room_shut(tag))
 		return true;
 	return n < READ_ONCE(tag->node->knobs.sndq) && (!c || oae_client_room(c));
 }
 
-/* The wait queue for room in a tag's queue. */
+/* The wait queue for room in a tag's queue; the tag has, or had, users. */
 static wait_queue_head_t *oae_room_line(struct oae_tag *tag, bool swap)
 {
-	return swap ? &tag->half_wait : &tag->write_wait;
+	return swap ? &tag->users->half_wait : &tag->users->write_wait;
 }
 
 /* The wait queue for the room that is missing; NULL: there is room. */
@@ -130,8 +130,8 @@ void oae_room_wake_client(struct oae_tag *tag, struct oae_client *c)
 void oae_room_client(struct oae_tag *tag, struct oae_client *c)
 {
 	oae_room_wake_client(tag, c);
-	if (wq_has_sleeper(&tag->poll_wait))
-		wake_up_poll(&tag->poll_wait, EPOLLOUT | EPOLLWRNORM);
+	if (wq_has_sleeper(&tag->users->poll_wait))
+		wake_up_poll(&tag->users->poll_wait, EPOLLOUT | EPOLLWRNORM);
 }
 
 /**
@@ -146,7 +146,7 @@ void oae_room_client(struct oae_tag *tag, struct oae_client *c)
  * Context: process, may sleep.
  *
  * Return: 0; -EAGAIN no room; -OAE_E_SIGNAL, -OAE_E_DEADLINE while waiting for
- * room; -ESTALE the tag is gone; else what oae_tag_send() returns. Nothing is
+ * room; -ESTALE the tag is gone; -ENOMEM; else what oae_tag_send() returns. Nothing is
  * queued unless 0 is returned.
  */
 int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
@@ -163,6 +163,9 @@ int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
 		if (err == -ESTALE && !READ_ONCE(tag->dead))
 			continue;	/* longer slices: cut anew */
 		if (err != -EAGAIN || nonblock)
+			break;
+		err = oae_users_make(tag);
+		if (err)
 			break;
 		waited = true;
 		err = oae_room_wait(tag, c, swap, left);

@@ -64,8 +64,10 @@ static void run_keep_slice(struct oae_tag *tag, struct oae_run *ev,
 {
 	struct sk_buff *skb = ev->pack;
 
-	if (likely(!skb))
+	if (likely(!skb)) {
 		skb = run_keep(ev, 0);
+		OAE_KEPT_CB(skb)->hash = op->hash;
+	}
 	ev->pack = NULL;
 	/* There is a slot: oae_tag_rcv() has seen to that. */
 	oae_tag_slots(tag, op->seq)[op->slice] = skb;
@@ -195,6 +197,18 @@ void oae_run_apply(struct oae_tag *tag, struct oae_run *ev)
 	a->done = 0;
 }
 
+/* The link wants the digest of several slices. */
+static void run_hashes(struct oae_actions *a, u32 seq, unsigned int n, u64 *hash)
+{
+	struct oae_tag *tag = container_of(a, struct oae_run, a)->tag;
+	struct sk_buff **slot = oae_tag_slots(tag, seq);
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (slot[i])
+			hash[i] = OAE_KEPT_CB(slot[i])->hash;
+}
+
 /* There is no place for another op. */
 static void run_full(struct oae_actions *a)
 {
@@ -226,8 +240,9 @@ static struct list_head *run_wanted(struct oae_tag *tag)
 {
 	if (!list_empty(&tag->sndq) && oae_link_wants(&tag->link))
 		return &tag->sndq;
-	if (!list_empty(&tag->halfq) && oae_link_wants_half(&tag->link))
-		return &tag->halfq;
+	if (unlikely(tag->nhalf) && !list_empty(&tag->users->halfq) &&
+	    oae_link_wants_half(&tag->link))
+		return &tag->users->halfq;
 	return NULL;
 }
 
@@ -267,6 +282,7 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 	ev->a.nsends = 0;
 	ev->a.overflow = false;
 	ev->a.full = run_full;
+	ev->a.hashes = run_hashes;
 	ev->tag = tag;
 	ev->now = local_clock();
 	oae_link_use(&tag->link,
@@ -441,13 +457,12 @@ void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
 /* Words are free: send READY to the peers of these tags. */
 static void run_wake_verbs(struct list_head *tags)
 {
-	struct oae_tag *tag, *next;
 	struct oae_run ev oae_uninit;
+	struct oae_tag *tag;
 
-	list_for_each_entry_safe(tag, next, tags, wake) {
+	while ((tag = oae_region_woken(tags))) {
 		run_begin(tag, &ev);
-		/* From here on region_wait_for() may list the tag again. */
-		list_del_init(&tag->wake);
+		oae_region_awake(tag);
 		oae_link_drained(&tag->link, oae_unread_places(tag), ev.now,
 				 &ev.a);
 		run_end(tag, &ev);
@@ -582,11 +597,11 @@ void oae_run_room(struct oae_tag *tag, struct oae_run *ev)
  */
 static void run_close_unused(struct oae_tag *tag, struct oae_run *ev)
 {
-	u64 dead = READ_ONCE(tag->node->knobs.dead_ms) * (u64)NSEC_PER_MSEC;
-	s64 age = ev->now - tag->accepted;
+	u32 unused = OAE_UNUSED_DEAD * READ_ONCE(tag->node->knobs.dead_ms);
+	u32 age = (u32)jiffies - tag->accepted;
 
 	if (likely(tag->used) || !tag->by_peer ||
-	    age < (s64)(OAE_UNUSED_DEAD * dead) ||
+	    age < msecs_to_jiffies(unused) ||
 	    !oae_link_idle(&tag->link) || READ_ONCE(tag->nrcv))
 		return;
 	oae_count(tag->node, OAE_S_NEVER_USED);

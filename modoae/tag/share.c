@@ -87,7 +87,7 @@ void oae_share_own(struct oae_tag *tag)
 static enum oae_spare share_why_spare(const struct oae_tag *tag)
 {
 	const struct oae_claims c = {
-		.attached = !list_empty(&tag->files),
+		.attached = oae_tag_attached(tag),
 		.dead = tag->dead,
 		.unread = READ_ONCE(tag->nrcv),
 		.stranger = tag->stranger,

@@ -66,6 +66,7 @@ static void table_tag_free(struct rcu_head *rcu)
 	oae_places_free(tag);
 	oae_path_free(tag);
 	oae_region_free(tag);
+	oae_users_free(tag);
 	/* Each slice that was kept has been given back, as long as it was then. */
 	WARN_ON_ONCE(tag->kept_bytes);
 	kmem_cache_free(table_cache, tag);
@@ -97,7 +98,7 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
 	lockdep_assert_held(&tag->lock);
 	if (tag->dead || !oae_link_closed(&tag->link) ||
 	    ((tag->nsnd || tag->nhalf || READ_ONCE(tag->nrcv) ||
-	      !list_empty(&tag->files)) && !kill))
+	      oae_tag_attached(tag)) && !kill))
 		return;
 	WRITE_ONCE(tag->dead, true);
 	/* `dead` before the look at nrcv. Pairs with the smp_mb() in queue_made_room(). */
@@ -263,19 +264,11 @@ static struct oae_tag *table_tag_alloc(struct oae_port *port, u64 kid, bool stra
 	hrtimer_setup(&tag->timer, node->tag_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 	INIT_LIST_HEAD(&tag->sndq);
-	INIT_LIST_HEAD(&tag->halfq);
 	INIT_LIST_HEAD(&tag->flushq);
 	INIT_LIST_HEAD(&tag->all);
-	INIT_LIST_HEAD(&tag->wake);
 	INIT_LIST_HEAD(&tag->yield);
 	skb_queue_head_init(&tag->rcvq);
-	INIT_LIST_HEAD(&tag->files);
 	INIT_LIST_HEAD(&tag->fresh);
-	init_waitqueue_head(&tag->read_wait);
-	init_waitqueue_head(&tag->write_wait);
-	init_waitqueue_head(&tag->half_wait);
-	init_waitqueue_head(&tag->confirm_wait);
-	init_waitqueue_head(&tag->poll_wait);
 	tag->born = local_clock();
 	return tag;
 }
@@ -479,7 +472,13 @@ void oae_tags_exit(struct oae_node *node)
  */
 int oae_tags_start(void)
 {
+	int err = oae_users_start();
+
+	if (err)
+		return err;
 	table_cache = kmem_cache_create("oae_tag", sizeof(struct oae_tag), 0, 0, NULL);
+	if (!table_cache)
+		oae_users_stop();
 	return table_cache ? 0 : -ENOMEM;
 }
 
@@ -491,4 +490,5 @@ int oae_tags_start(void)
 void oae_tags_stop(void)
 {
 	kmem_cache_destroy(table_cache);
+	oae_users_stop();
 }

@@ -15,6 +15,7 @@ struct oae_verbs;		/* region.c */
 struct oae_region;		/* region.c */
 struct oae_tag_paths;		/* path.h */
 struct vm_area_struct;
+struct oae_users;
 
 /* Bits of OAE_EVENT_* in uapi/oae.h. */
 #define OAE_EVENTS	8
@@ -36,7 +37,7 @@ struct oae_tag {
 	struct oae_tag_key key;
 	struct oae_node *node;
 	refcount_t ref;
-	spinlock_t lock;		/* all members down to `wake` */
+	spinlock_t lock;		/* all members down to `verbs` */
 	bool dead;			/* out of the table */
 	bool open;			/* counted: its link is not CLOSED */
 	bool settling;			/* counted in the port's nsettling */
@@ -45,60 +46,84 @@ struct oae_tag {
 	bool reopen;			/* wanted since it is closing: opened again */
 	bool stranger;			/* made for a stranger: counts in nstrangers */
 	bool counted;			/* counts in ntags */
-	struct oae_link link;
-	struct hrtimer timer;
+	/* Each frame looks at most of what is from here to the middle of the link. */
+	u8 spare;			/* enum oae_spare: index into node->spare */
+	bool unheard;			/* not yet reported to listeners */
+	bool doubt;			/* OAE_EVENT_DOUBT was reported */
+	bool is_ready;			/* listed for noc_debug; under rcvq.lock */
+	struct oae_way way;
+	struct oae_tag_paths *paths;	/* path.h; NULL: the own path is the only one */
+	struct oae_users *users;	/* NULL: there was none. Set once */
 	struct list_head sndq;		/* oae_msg, not yet posted to the link */
-	struct list_head halfq;		/* the same for swaps */
-	struct list_head flushq;	/* from both, about to be reversed */
-	int flush_err;			/* why flushq is reversed, positive errno */
+	struct list_head flushq;	/* from both queues, about to be reversed */
 	unsigned int nsnd;		/* in sndq, or flushq */
-	unsigned int nhalf;		/* in halfq, or flushq */
-	u32 nlost;			/* times that committed data may be lost */
+	/* In bytes, which rcvbuf limits: truesize */
+	u32 kept_bytes;			/* of all slices gathered or held */
+	u32 usual_bytes;		/* of the usual transaction; a mean */
+	u32 rcv_bytes;			/* of rcvq; under rcvq.lock */
 	/*
 	 * Slices gathered or held for the next number: oae_tag_slots(). Of a pack the
 	 * first has all its messages, linked by ->next.
 	 */
 	struct sk_buff *only;		/* the first slice, while @slot is not lent */
 	struct sk_buff **slot;		/* table for all, or NULL: places.c */
-	size_t kept_bytes;		/* truesize of all slices gathered or held */
-	size_t usual_bytes;		/* truesize of the usual transaction; a mean */
-	struct oae_held *held;		/* verb held for the next number: oae_tag_held() */
-	struct oae_verbs *verbs;	/* region.c; NULL: no verb came yet */
 	struct sk_buff_head rcvq;	/* delivered slices, see oae_rcv_cb */
 	unsigned int nrcv;		/* transactions in rcvq; under rcvq.lock */
 	unsigned int nconfirm;		/* callers that wait for confirmation */
-	size_t rcv_bytes;		/* truesize of rcvq; under rcvq.lock */
-	u64 born;			/* local_clock() */
 	u64 nended[OAE_OUTCOME_END];	/* by enum oae_outcome */
 	u64 ndelivered;
-	struct oae_way way;
-	struct oae_tag_paths *paths;	/* path.h; NULL: the own path is the only one */
+	struct hrtimer timer;
+	struct oae_link link;
+	u64 born;			/* local_clock() */
 	u64 peer_id;			/* what the peer says its id is; 0 not known */
-	u64 paths_at;			/* when others were looked for; local_clock() */
-	u8 spare;			/* enum oae_spare: index into node->spare */
-	bool unheard;			/* not yet reported to listeners */
-	bool doubt;			/* OAE_EVENT_DOUBT was reported */
-	bool is_ready;			/* listed for noc_debug; under rcvq.lock */
-	struct list_head files;		/* struct oae_client; changed under rcvq.lock, too */
-	u64 accepted;			/* local_clock(): opened by the peer */
-	u64 nevents;			/* number of events reported to the files */
-	u64 last_event[OAE_EVENTS];	/* nevents at the last event of each bit */
-	u64 nhealed;			/* times that the link has resolved */
-	u64 nrepaired;			/* frames lost, offered again without a freeze */
+	u32 accepted;			/* jiffies: opened by the peer */
+	u32 paths_at;			/* when others were looked for; jiffies */
+	u32 nhealed;			/* times that the link has resolved */
+	u32 nrepaired;			/* frames lost, offered again without a freeze */
+	u32 nlost;			/* times that committed data may be lost */
+	u16 nhalf;			/* in users->halfq, or flushq; the knob sndq is the limit */
+	u16 flush_err;			/* why flushq is reversed, positive errno */
+	struct oae_verbs *verbs;	/* region.c; NULL: no verb came yet */
 	/* not under the lock */
-	struct list_head wake;		/* to be sent READY: run.c, region.c */
 	struct list_head fresh;		/* node->fresh; under unclaimed_lock */
-	struct list_head all;		/* node->all; under all_lock */
-	wait_queue_head_t read_wait;	/* files: something is unread */
-	wait_queue_head_t write_wait;	/* room in sndq: room.c */
-	wait_queue_head_t half_wait;	/* room in halfq */
-	wait_queue_head_t confirm_wait;	/* delivery is confirmed: fsync */
-	wait_queue_head_t poll_wait;	/* any of these: poll */
-	struct llist_node ready;	/* node->ready, if is_ready */
-	struct list_head reading;	/* node->reading; under unclaimed_lock */
+	union {
+		struct list_head all;	/* node->all; under all_lock */
+		struct rcu_head rcu;	/* without any reference */
+	};
+	union {				/* if is_ready, in either */
+		struct llist_node ready;	/* node->ready */
+		struct list_head reading;	/* node->reading; under unclaimed_lock */
+	};
 	struct list_head yield;		/* node->spare[spare]; under spare_lock */
 	u64 spare_since;		/* ktime, ns; under spare_lock */
-	struct rcu_head rcu;
+};
+
+/**
+ * struct oae_users - what a tag has for those who use it here: users.c
+ * @files: struct oae_client; changed under rcvq.lock, too
+ * @halfq: halves that are not yet posted to the link
+ * @read_wait: files: something is unread
+ * @write_wait: room in tag->sndq: room.c
+ * @half_wait: room in @halfq
+ * @confirm_wait: delivery is confirmed: fsync
+ * @poll_wait: any of these: poll
+ * @nevents: number of events reported to the files
+ * @last_event: @nevents at the last event of each bit
+ * @swaps: lent to the link
+ *
+ * Under tag->lock, but for the wait queues.
+ */
+struct oae_users {
+	struct list_head files;
+	struct list_head halfq;
+	wait_queue_head_t read_wait;
+	wait_queue_head_t poll_wait;
+	wait_queue_head_t write_wait;
+	wait_queue_head_t half_wait;
+	wait_queue_head_t confirm_wait;
+	u64 nevents;
+	u64 last_event[OAE_EVENTS];
+	struct oae_swaps swaps;
 };
 
 /* A place of the link's window, and the slices gathered or held in it. */
@@ -122,15 +147,6 @@ static inline struct sk_buff **oae_tag_slots(struct oae_tag *tag, u32 seq)
 static inline unsigned int oae_tag_nslots(const struct oae_tag *tag)
 {
 	return tag->link.pair || tag->slot ? OAE_MAX_SLICES : 1;
-}
-
-/* The verb that is held for a number of the peer, NULL none. Under tag->lock. */
-static inline struct oae_held **oae_tag_held(struct oae_tag *tag, u32 seq)
-{
-	struct oae_pair *pair = oae_link_place(&tag->link, seq);
-
-	return unlikely(pair) ?
-	       &container_of(pair, struct oae_tag_place, pair)->held : &tag->held;
 }
 
 /* Ordered streams of a client: one of messages and verbs, one of swaps. */
@@ -158,7 +174,7 @@ struct oae_stream {
  * @queue_bytes: the most bytes in them, 0 no limit, READ_ONCE()
  * @wait: outcomes and events
  * @room_wait: writers that wait for room in the file's queue (room.c)
- * @list: on tag->files
+ * @list: on oae_users.files
  * @stream: transactions that are not collected
  * @due: transactions that @timer reverses, struct oae_txn by deadline
  * @next_id: number of the next transaction
@@ -166,7 +182,7 @@ struct oae_stream {
  * @nbytes: their payload, bytes
  * @npending: how many of them have not ended
  * @events: OAE_EVENT_* that OAE_STATUS could not copy out, still to be reported
- * @nevents: tag->nevents at the last OAE_STATUS
+ * @nevents: oae_users.nevents at the last OAE_STATUS
  * @nlost: tag->nlost at the last fsync
  * @timer: the earliest deadline of the transactions that no call waits for
  * @timer_at: ktime that @timer is armed for, ns; 0 not armed
@@ -192,6 +208,13 @@ struct oae_client {
 	u64 timer_at;
 };
 
+/* In skb->cb of each slice that is gathered or held, but for packs. */
+struct oae_kept_cb {
+	u64 hash;		/* of OAE_OP_KEEP */
+};
+
+#define OAE_KEPT_CB(skb)	((struct oae_kept_cb *)(skb)->cb)
+
 /* In skb->cb of each slice in tag->rcvq. */
 struct oae_rcv_cb {
 	u32 nslices;		/* first slice: number of slices; others: 0 */
@@ -200,18 +223,43 @@ struct oae_rcv_cb {
 
 #define OAE_RCV_CB(skb)	((struct oae_rcv_cb *)(skb)->cb)
 
-/* The queue that @msg waits on until the link takes it. */
+/* What there is for users; NULL: there never was one. May be read without the lock. */
+static inline struct oae_users *oae_tag_users(const struct oae_tag *tag)
+{
+	/* Pairs with the smp_store_release() in oae_users_make(). */
+	return READ_ONCE(tag->users);
+}
+
+/* Is a file attached? Without the lock the answer is a hint. */
+static inline bool oae_tag_attached(const struct oae_tag *tag)
+{
+	const struct oae_users *u = oae_tag_users(tag);
+
+	return u && !list_empty(&u->files);
+}
+
+/* The queue that @msg waits on until the link takes it. A half is from a file. */
 static inline struct list_head *oae_tag_queue(struct oae_tag *tag,
 					      const struct oae_msg *msg)
 {
-	return msg->post.kind == OAE_SWAP ? &tag->halfq : &tag->sndq;
+	return msg->post.kind == OAE_SWAP ? &tag->users->halfq : &tag->sndq;
 }
 
 /* The length of that queue. */
-static inline unsigned int *oae_tag_nqueued(struct oae_tag *tag,
-					    const struct oae_msg *msg)
+static inline unsigned int oae_tag_nqueued(const struct oae_tag *tag,
+					   const struct oae_msg *msg)
 {
-	return msg->post.kind == OAE_SWAP ? &tag->nhalf : &tag->nsnd;
+	return msg->post.kind == OAE_SWAP ? tag->nhalf : tag->nsnd;
+}
+
+/* A message has come to it (@n is 1), or to flushq, or has left both (-1). */
+static inline void oae_tag_count_queued(struct oae_tag *tag, const struct oae_msg *msg,
+					int n)
+{
+	if (unlikely(msg->post.kind == OAE_SWAP))
+		oae_add(&tag->nhalf, n);
+	else
+		oae_add(&tag->nsnd, n);
 }
 
 /* The stream that @msg belongs to. */
@@ -258,9 +306,12 @@ u16 oae_region_compute(struct oae_tag *tag, u32 seq, u16 *reply, bool *again);
 void oae_region_decided(struct oae_tag *tag, u32 seq, bool apply,
 			struct list_head *wake);
 const u8 *oae_region_answer(struct oae_tag *tag, u32 seq, unsigned int *len);
+void oae_region_move(struct oae_tag *tag, u32 seq, struct oae_tag_place *to);
 void oae_region_idle(struct oae_tag *tag);
 void oae_region_free(struct oae_tag *tag);
 void oae_region_leave(struct oae_tag *tag);
+struct oae_tag *oae_region_woken(struct list_head *wake);
+void oae_region_awake(struct oae_tag *tag);
 
 /* unclaimed.c: tags that no file is attached to */
 void oae_unclaimed_init(struct oae_node *node);
@@ -332,6 +383,12 @@ int oae_tag_read(struct oae_tag *tag, const struct oae_client *c, size_t max,
 		 struct sk_buff **skb);
 void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb);
 unsigned int oae_unread_len(struct oae_tag *tag);
+
+/* users.c: what a tag has for those who use it here */
+int oae_users_make(struct oae_tag *tag);
+void oae_users_free(struct oae_tag *tag);
+int oae_users_start(void);
+void oae_users_stop(void);
 
 /* client.c: a tag's view of its files */
 void oae_client_init(struct oae_client *c);

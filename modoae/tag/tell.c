@@ -176,7 +176,7 @@ static void tell_readers(struct oae_tag *tag)
 	 * A file may attach or detach meanwhile. No wake-up gets lost: an attached
 	 * file looks for unread data itself, and oae_tag_detach() wakes noc_debug.
 	 */
-	if (!list_empty(&tag->files))
+	if (oae_tag_attached(tag))
 		oae_attach_readable(tag);
 	else if (wq_has_sleeper(&node->noc_wait))
 		wake_up_poll(&node->noc_wait, EPOLLIN | EPOLLRDNORM);

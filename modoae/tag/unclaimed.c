@@ -80,6 +80,7 @@ static void unclaimed_collect(struct oae_node *node)
 
 	lockdep_assert_held(&node->unclaimed_lock);
 	new = llist_reverse_order(new);
+	/* The two are the same memory: the next is known before this one is moved. */
 	llist_for_each_entry_safe(tag, next, new, ready)
 		list_add_tail(&tag->reading, &node->reading);
 }
@@ -93,7 +94,7 @@ static void unclaimed_collect(struct oae_node *node)
  */
 void oae_unclaimed_sort(struct oae_tag *tag)
 {
-	bool wanted = tag->nrcv && list_empty(&tag->files);
+	bool wanted = tag->nrcv && !oae_tag_attached(tag);
 	struct oae_node *node = tag->node;
 
 	lockdep_assert_held(&tag->rcvq.lock);

@@ -42,6 +42,7 @@ void end_init(struct end *e, u64 seed, u16 mtu, u32 start)
 	e->cfg.max_len = 65536;
 	e->cfg.random = core_random;
 	oae_link_init(&e->link, &e->cfg, e->vc, mtu, start);
+	oae_link_lend_swaps(&e->link, &e->swaps);
 }
 
 /* --- users --- */
@@ -129,6 +130,11 @@ void h_keep(struct h_event *ev, unsigned int n)
 	s->first = oae_first_bytes(e->payload, e->f->length);
 }
 
+u64 h_hash(struct h_event *ev, u32 seq, unsigned int slice)
+{
+	return end_slots(ev->world, seq)[slice].hash;
+}
+
 void h_drop(struct h_event *ev)
 {
 	struct end *e = ev->world;
@@ -189,6 +195,8 @@ static void remember(struct end *e)
 	unsigned int i;
 
 	e->before = e->link;
+	e->swaps_before = e->swaps;
+	e->before.swaps = &e->swaps_before;
 	if (!e->link.pair)
 		return;
 	memcpy(e->pair_before, e->pair, sizeof(e->pair));
@@ -310,6 +318,7 @@ void end_post_unasked(struct end *e)
 	if (err != want)
 		fuzz_breach("post says %d, and should %d", err, want);
 	e->before.pair = e->link.pair;
+	e->before.swaps = e->link.swaps;
 	if (e->a.nops || e->a.nsends ||
 	    memcmp(&e->link, &e->before, sizeof(e->link)))
 		fuzz_breach("a post that was refused changes something");
@@ -328,7 +337,7 @@ void end_cancel(struct end *e, struct end_post *p, int err)
 	bool flying = oae_lane_find(&e->link, H_HANDLE(p->id), &seq) &&
 		      !oae_lane_reversible(oae_lane(&e->link, seq));
 	bool lent = e->link.half.state == OAE_HALF_LENT &&
-		    e->link.half.p.handle == H_HANDLE(p->id);
+		    e->link.swaps->half.handle == H_HANDLE(p->id);
 	int want = flying || lent ? -EINPROGRESS : 0;
 	int r;
 

@@ -64,6 +64,7 @@ struct end {
 
 	/* The event under way. */
 	struct oae_link before;
+	struct oae_swaps swaps_before;
 	struct oae_pair pair_before[H_LANES], *pairs_before[H_LANES];
 	const struct oae_frame *f;	/* NULL: not a frame */
 	const u8 *payload;

@@ -175,7 +175,7 @@ static bool was_reflected(const struct end *e, const struct end_post *p)
 static bool was_lent(const struct end *e, const struct end_post *p)
 {
 	return e->before.half.state == OAE_HALF_LENT &&
-	       e->before.half.p.handle == H_HANDLE(p->id);
+	       e->before.swaps->half.handle == H_HANDLE(p->id);
 }
 
 /* Resolving shows that an express was delivered. */
@@ -458,7 +458,7 @@ static void check_more(struct end *e, const struct oae_send *s)
 	    f.length > oae_link_slice_max(l))
 		fuzz_breach("REFLECT with %u bytes, kind %u", f.length, f.kind);
 	if (f.kind == OAE_SWAP &&
-	    (!p || l->half.p.handle != s->handle || n != p->len))
+	    (!p || l->swaps->half.handle != s->handle || n != p->len))
 		fuzz_breach("REFLECT with another half");
 	if (f.kind == OAE_VERB && n != e->answer[h_lane(f.seq)])
 		fuzz_breach("REFLECT with another answer");
@@ -679,7 +679,7 @@ static void check_timer(const struct end *e)
 	if (l->nparked && e->timer_at > l->park_at && e->timer_at > e->latest + 1)
 		fuzz_breach("parked, and no timer for it");
 	if (l->half.state == OAE_HALF_WAITING &&
-	    e->timer_at > l->half.again_at && e->timer_at > e->latest + 1)
+	    e->timer_at > l->swaps->again_at && e->timer_at > e->latest + 1)
 		fuzz_breach("a half waits, and no timer for it");
 	if (l->await_done && e->timer_at > e->latest + stall)
 		fuzz_breach("DONE asked for, and no timer for it");

@@ -14,6 +14,15 @@ static void full(struct oae_actions *a)
 	h_ops(now_running);
 }
 
+static void hashes(struct oae_actions *a, u32 seq, unsigned int n, u64 *hash)
+{
+	unsigned int i;
+
+	(void)a;
+	for (i = 0; i < n; i++)
+		hash[i] = h_hash(now_running, seq, i);
+}
+
 /**
  * h_begin() - begin an event, with no actions
  * @ev: the event
@@ -25,6 +34,7 @@ void h_begin(struct h_event *ev)
 	ev->a->nsends = 0;
 	ev->a->overflow = false;
 	ev->a->full = full;
+	ev->a->hashes = hashes;
 	now_running = ev;
 }
 
@@ -349,7 +359,7 @@ static void one_op(struct h_event *ev, const struct oae_op *op)
 		h_note(ev, op->note);
 		break;
 	case OAE_OP_KEEP:
-		h_keeps(ev, op->slice);
+		h_keeps(ev, op);
 		break;
 	case OAE_OP_DISCARD:
 		h_free_slots(ev);

@@ -69,6 +69,7 @@ struct h_end {
 	struct oae_link link;
 	u64 timer_at;		/* 0: not armed */
 	struct oae_pair pair[H_PAIRS];	/* lent to the link */
+	struct oae_swaps swaps;	/* likewise */
 	struct oae_pair *pairs[H_PAIRS];
 	u64 have[H_LANES];	/* kept slices of each number, bit n for slice n */
 	u32 kept[H_LANES];	/* bytes */
@@ -146,7 +147,7 @@ void h_text(char *buf, size_t len, const char *why, u64 id);
 
 /* promise.c */
 void h_note(struct h_event *ev, u8 note);
-void h_keeps(struct h_event *ev, unsigned int slice);
+void h_keeps(struct h_event *ev, const struct oae_op *op);
 struct h_tx *h_offers(struct h_event *ev, const struct oae_send *s);
 void h_lends(struct h_event *ev, const struct oae_send *s);
 void h_refused(struct h_event *ev);
@@ -179,6 +180,8 @@ static inline bool h_verb_here(const struct h_event *ev)
 /* Keep the payload of @ev->f. Free what is kept of @ev->seq; if h_verb_here(), its words. */
 void h_keep(struct h_event *ev, unsigned int slice);
 void h_drop(struct h_event *ev);
+/* The hash of a slice that is kept; anything if it is not. */
+u64 h_hash(struct h_event *ev, u32 seq, unsigned int slice);
 /* Compute the verb in slice 0 of @ev->seq: the reason to refuse it, or 0 and its answer's bytes. */
 u16 h_compute(struct h_event *ev, u16 *reply);
 /* A transaction is delivered, taken or applied; @tx is NULL if the peer is hostile. */

@@ -44,16 +44,16 @@ static bool knows_peer(const struct h_event *ev, u64 inc)
 /**
  * h_keeps() - KEEP: the payload of the received frame is kept
  * @ev: the event
- * @slice: number of the slice
+ * @op: the op
  */
-void h_keeps(struct h_event *ev, unsigned int slice)
+void h_keeps(struct h_event *ev, const struct oae_op *op)
 {
-	unsigned int i = h_lane(ev->seq);
+	unsigned int i = h_lane(ev->seq), slice = op->slice;
 	struct h_end *e = ev->end;
 
 	if (!ev->f || ev->f->opcode != OAE_OFFER || slice != ev->f->slice ||
 	    ev->seq != ev->f->seq || slice >= OAE_MAX_SLICES ||
-	    e->have[i] >> slice & 1) {
+	    op->hash != ev->f->payload_hash || e->have[i] >> slice & 1) {
 		h_fail(ev, 0, "KEEP of a slice that is not this frame's");
 		return;
 	}
@@ -511,8 +511,8 @@ void h_note(struct h_event *ev, u8 note)
 			h_fail(ev, 0, "an end that closes takes what it did not hold");
 		break;
 	case OAE_N_TAKEN_BACK:
-		tx = e->link.half.p.handle ?
-			     h_find(ev, H_OF(e->link.half.p.handle)) : NULL;
+		tx = e->link.swaps->half.handle ?
+			     h_find(ev, H_OF(e->link.swaps->half.handle)) : NULL;
 		if (tx)
 			tx->lent = false;
 		break;
@@ -558,7 +558,7 @@ static void check_kinds(struct h_event *ev)
 	bool held = e->tag && h->state == OAE_HOLD_HELD;
 	bool lent = l->half.state == OAE_HALF_LENT;
 	bool offered = l->nlanes && n->p.kind == OAE_SWAP;
-	h_id id = l->half.state == OAE_HALF_NONE ? 0 : H_OF(l->half.p.handle);
+	h_id id = l->half.state == OAE_HALF_NONE ? 0 : H_OF(l->swaps->half.handle);
 	struct h_tx *tx;
 
 	if (lent != (held && h->kind == OAE_SWAP))

@@ -507,11 +507,11 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	*out++ = (uintptr_t)l->offer.p.handle | l->offer.state << 4;
 	*out++ = l->offer.p.nslices;
 	*out++ = (l->next_valid ? (uintptr_t)l->next.handle : 0) |
-		 (uintptr_t)l->half.p.handle << 4;
+		 (uintptr_t)l->swaps->half.handle << 4;
 	*out++ = l->half.state | l->half.crossed << 3 | l->half.turn << 4 |
 		 l->unseen << 5 | l->hold.kind << 6;
-	*out++ = (uintptr_t)l->aside.handle | l->aside_ready << 4 |
-		 !!l->half.cancelled << 5 | !!l->cut << 6 |
+	*out++ = (uintptr_t)l->swaps->aside.handle | l->aside_ready << 4 |
+		 !!l->swaps->cancelled << 5 | !!l->cut << 6 |
 		 l->offer.hopeless << 7;
 	*out++ = l->hold.state | l->hold.nslices << 4 |
 		 !!l->settle_until << 7;
@@ -541,7 +541,6 @@ static void unpack_slots(const struct m_scenario *sc, struct m_end *e,
 		if (!in[i])
 			continue;
 		l->hold.have |= 1ULL << i;
-		l->hold.hash[i] = m_slice_hash(in[i], i);
 		l->hold.len += M_LEN / M_PIECE_N(in[i]);
 	}
 }
@@ -618,7 +617,6 @@ static void unpack_hold(struct m_world *w, struct m_end *e, u32 i, const u8 *in)
 		slot[k] = in[HOLD_BYTES + k];
 		if (!slot[k])
 			continue;
-		h->hash[k] = m_slice_hash(slot[k], k);
 		h->len += M_LEN / M_PIECE_N(slot[k]);
 	}
 	if (h->state == OAE_HOLD_HELD && h->kind == OAE_SWAP)
@@ -643,7 +641,7 @@ static void unpack_window(struct m_world *w, unsigned int who, const u8 *in)
 	memset(e->slot, 0, sizeof(e->slot));
 	memset(&l->offer, 0, sizeof(l->offer));
 	memset(&l->hold, 0, sizeof(l->hold));
-	memset(&l->aside, 0, sizeof(l->aside));
+	memset(&l->swaps->aside, 0, sizeof(l->swaps->aside));
 	l->dirty = 0;
 	l->nparked = 0;
 	l->nheld = 0;
@@ -746,7 +744,7 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	aside = *in & 15;
 	l->naside = !!aside;
 	l->aside_ready = *in >> 4 & 1;
-	l->half.cancelled = *in >> 5 & 1 ? OAE_E_SIGNAL : 0;
+	l->swaps->cancelled = *in >> 5 & 1 ? OAE_E_SIGNAL : 0;
 	l->cut = *in >> 6 & 1 ? M_MTU_NARROW - OAE_HDR_LEN : 0;
 	l->offer.hopeless = *in++ >> 7;
 	l->hold.state = *in & 15;
@@ -773,9 +771,9 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	if (next)
 		m_fill_post(w, next, &l->next);
 	if (half)
-		m_fill_post(w, half, &l->half.p);
+		m_fill_post(w, half, &l->swaps->half);
 	if (aside)
-		m_fill_post(w, aside, &l->aside);
+		m_fill_post(w, aside, &l->swaps->aside);
 	l->nlanes = l->offer.state != OAE_OFFER_NONE;
 	l->given = l->nlanes && l->offer.state != OAE_OFFER_QUEUED;
 	l->nparked = l->offer.state == OAE_OFFER_PARKED;

@@ -101,7 +101,7 @@ static void a_half(struct m_world *w, unsigned int who, const struct part *p,
 	struct m_tx *tx = &w->tx[id - 1];
 
 	tx->at_link = true;
-	m_fill_post(w, id, &l->half.p);
+	m_fill_post(w, id, &l->swaps->half);
 	if (!lent) {
 		l->half.state = p->half == 1 ? OAE_HALF_POSTED : OAE_HALF_WAITING;
 		return;
@@ -110,7 +110,7 @@ static void a_half(struct m_world *w, unsigned int who, const struct part *p,
 	tx->lent = true;
 	tx->offered_to = l->peer_inc;
 	tx->unwanted = p->unwanted;
-	l->half.cancelled = p->unwanted ? OAE_E_SIGNAL : 0;
+	l->swaps->cancelled = p->unwanted ? OAE_E_SIGNAL : 0;
 	/* The other end has committed what is held, and so has taken this. */
 	tx->delivered = w->tx[id_of(!who, p->rx + 1) - 1].ended;
 }
@@ -131,7 +131,6 @@ static void a_hold(struct m_world *w, unsigned int who, const struct part *p)
 	e->slot[h_lane(l->rx + 1)][0] = M_PIECE(id, 1);
 	l->hold.have = 1;
 	l->hold.nslices = 1;
-	l->hold.hash[0] = m_slice_hash(e->slot[h_lane(l->rx + 1)][0], 0);
 	l->hold.len = M_LEN;
 	if (l->hold.state != OAE_HOLD_HELD)
 		return;
@@ -199,12 +198,12 @@ static void an_end(struct m_world *w, unsigned int who, const struct part *p)
 		l->nparked = l->offer.state == OAE_OFFER_PARKED;
 	}
 	if (offers[p->offer].kind == OAE_SWAP) {
-		l->half.p = l->offer.p;
+		l->swaps->half = l->offer.p;
 		l->half.state = OAE_HALF_OFFERED;
 		l->half.crossed = p->crossed;
 		if (p->aside && !p->next) {
 			w->tx[id].at_link = true;
-			m_fill_post(w, id + 1, &l->aside);
+			m_fill_post(w, id + 1, &l->swaps->aside);
 			l->naside = 1;
 			l->aside_ready = p->ready_due;
 		}

@@ -190,9 +190,10 @@ void h_noted(struct h_event *ev, u8 note)
  */
 void m_check(struct m_world *w)
 {
-	struct h_event ev = m_event(w, A, NULL);
+	struct h_event ev;
 	unsigned int who;
 
+	m_event(&ev, w, A, NULL);
 	for (who = A; who <= B; who++) {
 		const struct oae_link *l = &w->end[who].link;
 		u8 half = m_half_of(w, who);
@@ -206,7 +207,7 @@ void m_check(struct m_world *w)
 			m_check_way(w, who);
 		if (w->sc->lines && w->end[who].tag)
 			m_check_path(w, who);
-		if (half != (l->half.state == OAE_HALF_NONE ? 0 : H_OF(l->half.p.handle)))
+		if (half != (l->half.state == OAE_HALF_NONE ? 0 : H_OF(l->swaps->half.handle)))
 			m_fail(w, half, "the half that the link has is not the one posted");
 	}
 }
@@ -223,7 +224,7 @@ void m_check_end(struct m_world *w)
 	for (i = 0; i < w->ntx; i++) {
 		struct m_tx *tx = &w->tx[i];
 
-		ev = m_event(w, tx->from, NULL);
+		m_event(&ev, w, tx->from, NULL);
 		/* A half may wait for as long as the other end has none. */
 		if (tx->kind != OAE_SWAP || !tx->at_link)
 			h_check_tx(&ev, (struct h_tx *)tx, i + 1);
@@ -231,7 +232,7 @@ void m_check_end(struct m_world *w)
 			m_fail(w, i + 1, "G5: both ends have a half, and do not swap");
 	}
 	for (i = A; i <= B; i++) {
-		ev = m_event(w, i, NULL);
+		m_event(&ev, w, i, NULL);
 		h_check_owed(&ev);
 	}
 }

@@ -40,7 +40,7 @@ static void new_post(struct m_world *w, unsigned int who, u8 kind, u8 flags)
 	tx->n = kind == OAE_MESSAGE ? w->sc->slices : 1;
 	tx->at_link = true;
 	w->posted[who]++;
-	ev = m_event(w, who, &a);
+	m_event(&ev, w, who, &a);
 	if (!e->tag) {
 		m_make_tag(w, who, 0, 0);
 		oae_link_open(&e->link, M_NOW, &a);
@@ -54,8 +54,9 @@ static void new_post(struct m_world *w, unsigned int who, u8 kind, u8 flags)
 static void open_link(struct m_world *w, unsigned int who, bool want)
 {
 	struct oae_actions a;
-	struct h_event ev = m_event(w, who, &a);
+	struct h_event ev;
 
+	m_event(&ev, w, who, &a);
 	if (!w->end[who].tag) {
 		m_make_tag(w, who, 0, 0);
 		oae_link_open(&w->end[who].link, M_NOW, &a);
@@ -68,8 +69,9 @@ static void open_link(struct m_world *w, unsigned int who, bool want)
 static void take_back(struct m_world *w, unsigned int who, u8 id)
 {
 	struct oae_actions a;
-	struct h_event ev = m_event(w, who, &a);
+	struct h_event ev;
 
+	m_event(&ev, w, who, &a);
 	h_cancel(&ev, id, OAE_E_SIGNAL);
 	if (w->sc->lines)
 		m_path_over(&w->end[who]);
@@ -96,7 +98,7 @@ static void stranger(struct m_world *w, unsigned int who,
 		if (w->end[who].tag)
 			return;
 		m_make_tag(w, who, f.flags, m->line);
-		ev = m_event(w, who, &a);
+		m_event(&ev, w, who, &a);
 		oae_link_accept(&w->end[who].link, &f, M_NOW, &a);
 		over(w, who, &ev);
 		return;
@@ -158,7 +160,7 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
 	    m.piece && M_LEN / M_PIECE_N(m.piece) + OAE_HDR_LEN > M_MTU_NARROW)
 		return;
 	known = w->end[!to].tag && w->end[!to].link.peer_inc == e->link.inc;
-	ev = m_event(w, to, &a);
+	m_event(&ev, w, to, &a);
 	ev.f = &f;
 	ev.raw = &m;
 	if (m.opcode == OAE_OFFER && oae_link_lacks_for(&e->link, &f))
@@ -263,7 +265,7 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 		l->fruitless = M_TIRED;
 		l->fruitless_at = M_NOW - M_AGE;
 		l->half.fruitless = M_TIRED;
-		l->half.fruitless_at = M_NOW - M_AGE;
+		l->swaps->fruitless_at = M_NOW - M_AGE;
 		fallthrough;
 	case M_STALL:
 		l->offer.at = M_NOW - M_AGE;
@@ -286,7 +288,7 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 		l->park_at = M_NOW;
 		break;
 	case M_RETRY_HALF:
-		l->half.again_at = M_NOW;
+		l->swaps->again_at = M_NOW;
 		break;
 	case M_SETTLED:
 		l->settle_until = M_NOW;
@@ -299,7 +301,7 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 		if (w->sc->ways && l->state == OAE_OPEN && l->asked_at)
 			l->asked_at = M_NOW - M_LATE;
 	}
-	ev = m_event(w, who, &a);
+	m_event(&ev, w, who, &a);
 	if (w->sc->ways)
 		m_way_timer(&w->end[who], &a);
 	oae_link_timer(l, M_NOW, &a);
@@ -328,9 +330,10 @@ static void void_cookies(struct m_world *w, unsigned int who)
 /* A machine stops: its users and its memory with it. */
 static void crash(struct m_world *w, unsigned int who)
 {
-	struct h_event ev = m_event(w, who, NULL);
+	struct h_event ev;
 	unsigned int i;
 
+	m_event(&ev, w, who, NULL);
 	w->crash--;
 	for (i = 0; i < w->ntx; i++)
 		if (w->tx[i].from == who && w->tx[i].at_link) {
@@ -354,8 +357,9 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what,
 {
 	struct m_end *e = &w->end[who];
 	struct oae_actions a;
-	struct h_event ev = m_event(w, who, &a);
+	struct h_event ev;
 
+	m_event(&ev, w, who, &a);
 	switch (what) {
 	case M_READ:
 		e->unread--;

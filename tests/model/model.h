@@ -288,8 +288,8 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 void m_fill_post(const struct m_world *w, u8 id, struct oae_post *p);
 void m_remember(struct m_world *w);
 void m_fix(struct m_world *w);
-struct h_event m_event(struct m_world *w, unsigned int who,
-		       struct oae_actions *a);
+void m_event(struct h_event *ev, struct m_world *w, unsigned int who,
+	     struct oae_actions *a);
 void m_make_tag(struct m_world *w, unsigned int who, u8 flags, unsigned int line);
 
 /* weather.c */

@@ -30,7 +30,7 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 	if (l->pair) {
 		memset(&l->offer, 0, sizeof(l->offer));
 		memset(&l->hold, 0, sizeof(l->hold));
-		memset(&l->aside, 0, sizeof(l->aside));
+		memset(&l->swaps->aside, 0, sizeof(l->swaps->aside));
 	}
 	for (i = 0; i < l->npairs; i++) {
 		n = &l->pair[i]->lane;
@@ -81,7 +81,7 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->down_at = M_NOW;
 	l->offer.at = M_NOW;
 	l->hold.at = M_NOW;
-	l->half.again_at = M_NOW + M_AGE;
+	l->swaps->again_at = M_NOW + M_AGE;
 	l->srtt = 0;
 	l->rttvar = 0;
 	l->backoff = 0;
@@ -98,7 +98,7 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->fruitless_at = M_NOW;
 	l->moved_at = M_NOW;
 	l->held_at = M_NOW;
-	l->half.fruitless_at = M_NOW;
+	l->swaps->fruitless_at = M_NOW;
 	l->offer.unseen = 0;
 
 	if (!l->pair && l->offer.state == OAE_OFFER_NONE) {
@@ -109,13 +109,13 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	/* A note tells them apart, nothing else. */
 	l->half.again = false;
 	if (l->half.state == OAE_HALF_NONE)
-		memset(&l->half.p, 0, sizeof(l->half.p));
+		memset(&l->swaps->half, 0, sizeof(l->swaps->half));
 	if (l->half.state != OAE_HALF_OFFERED)
 		l->half.crossed = false;
 	if (l->half.state != OAE_HALF_LENT)
-		l->half.cancelled = 0;
+		l->swaps->cancelled = 0;
 	if (!l->naside)
-		memset(&l->aside, 0, sizeof(l->aside));
+		memset(&l->swaps->aside, 0, sizeof(l->swaps->aside));
 	/* In a run with a window READY names what it is for. */
 	if (!l->naside || oae_link_windowed(l))
 		l->aside_ready = false;

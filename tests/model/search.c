@@ -396,7 +396,7 @@ static void lend(struct m_world *w, unsigned int to)
 	struct h_event ev;
 
 	m_remember(w);
-	ev = m_event(w, to, &a);
+	m_event(&ev, w, to, &a);
 	h_lend(&ev);
 	h_finish(&ev);
 }

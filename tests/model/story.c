@@ -218,7 +218,7 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 	}
 	if (l->half.state)
 		n += snprintf(buf + n, len - n, ", half #%u%s%s",
-			      (unsigned int)(uintptr_t)l->half.p.handle,
+			      (unsigned int)(uintptr_t)l->swaps->half.handle,
 			      l->half.state < 5 ? halves[l->half.state] : " ?",
 			      l->half.crossed ? " (crossed)" : "");
 	if (e->gw.known)

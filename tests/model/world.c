@@ -42,6 +42,8 @@ void m_fix(struct m_world *w)
 		struct m_end *e = &w->end[i];
 
 		e->link.cfg = e->single ? &cfg : &wide;
+		if (e->link.swaps)
+			e->link.swaps = &e->swaps;
 		if (e->link.pair)
 			e->link.pair = e->pairs;
 		for (k = 0; k < H_LANES; k++)
@@ -71,6 +73,8 @@ void m_link_init(struct m_world *w, unsigned int who)
 	wide.paths = w->sc->lines;
 	oae_link_init(&e->link, e->single ? &cfg : &wide, w->sc->vc, m_mtu(e), w->sc->start);
 	oae_link_rank(&e->link, who == B);
+	memset(&e->swaps, 0, sizeof(e->swaps));
+	oae_link_lend_swaps(&e->link, &e->swaps);
 }
 
 #define OPENING	1000	/* steps; two ends that never come to rest are for the search to find */
@@ -291,6 +295,11 @@ void h_keep(struct h_event *ev, unsigned int slice)
 	here(ev)->slot[h_lane(ev->seq)][slice] = m->piece;
 }
 
+u64 h_hash(struct h_event *ev, u32 seq, unsigned int slice)
+{
+	return m_slice_hash(here(ev)->slot[h_lane(seq)][slice], slice);
+}
+
 void h_drop(struct h_event *ev)
 {
 	memset(here(ev)->slot[h_lane(ev->seq)], 0, M_SLICES);
@@ -408,16 +417,15 @@ void m_remember(struct m_world *w)
 
 /**
  * m_event() - an event begins
+ * @ev: filled in; stays where it is until the event is over
  * @w: the world
  * @who: at which end
  * @a: for what the link will want
- *
- * Return: the event.
  */
-struct h_event m_event(struct m_world *w, unsigned int who,
-		       struct oae_actions *a)
+void m_event(struct h_event *ev, struct m_world *w, unsigned int who,
+	     struct oae_actions *a)
 {
-	struct h_event ev = {
+	*ev = (struct h_event){
 		.world = w, .a = a, .now = M_NOW, .anything = w->arbitrary,
 		.end = (struct h_end *)&w->end[who],
 		.peer = (struct h_end *)&w->end[!who],
@@ -425,15 +433,14 @@ struct h_event m_event(struct m_world *w, unsigned int who,
 	};
 
 	if (a)
-		h_begin(&ev);
+		h_begin(ev);
 	if (a && w->sc->lines)
 		m_path_event(&w->end[who]);
 	if (!w->sc->ways)
-		return ev;
+		return;
 	if (a && w->end[who].tag && m_way_refresh(&w->end[who], a))
-		h_ops(&ev);
+		h_ops(ev);
 	w->end[who].goes_via = w->end[who].way.via;
-	return ev;
 }
 
 /**

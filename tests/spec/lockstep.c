@@ -41,6 +41,7 @@ struct effects {
 };
 
 static struct oae_link link_of[2];
+static struct oae_swaps swaps_of[2];
 static struct oae_pair place[2][PLACES], *table[2][PLACES];
 static u64 held_id[2][PLACES];	/* what is kept of a number, by its place */
 static int others, verbs;	/* each end's halves come after these; the first are verbs */
@@ -327,6 +328,15 @@ static void carry_out(struct oae_actions *a)
 	a->nops = 0;
 }
 
+/* Each transaction is one slice, and none is offered as what it was not. */
+static void kept_hashes(struct oae_actions *a, u32 seq, unsigned int n, u64 *hash)
+{
+	(void)a;
+	(void)seq;
+	(void)n;
+	(void)hash;
+}
+
 static void collect(struct oae_actions *a, struct effects *x)
 {
 	struct said sent;
@@ -385,6 +395,8 @@ static void begin(int who)
 
 	oae_link_init(l, &cfg, 0, 1500, 0);
 	oae_link_rank(l, who == 1);
+	memset(&swaps_of[who], 0, sizeof(swaps_of[who]));
+	oae_link_lend_swaps(l, &swaps_of[who]);
 	if (lanes == 1)
 		return;
 	memset(place[who], 0, sizeof(place[who]));
@@ -401,7 +413,7 @@ static void set_times(struct oae_link *l, const char *event)
 	l->down_at = NOW;
 	l->park_at = 2 * NOW;
 	l->again_at = 2 * NOW;
-	l->half.again_at = 2 * NOW;
+	l->swaps->again_at = 2 * NOW;
 	l->asked_at = l->asked_at ? NOW : 0;
 
 	if (!strcmp(event, "stall")) {
@@ -416,7 +428,7 @@ static void set_times(struct oae_link *l, const char *event)
 	} else if (!strcmp(event, "retry")) {
 		l->park_at = NOW;
 	} else if (!strcmp(event, "retry_half")) {
-		l->half.again_at = NOW;
+		l->swaps->again_at = NOW;
 	} else if (!strcmp(event, "probe")) {
 		l->again_at = NOW;
 		l->heard_at = LONG_AGO;
@@ -467,6 +479,7 @@ static void happen(int who, const char *event, const int *arg,
 	a.nsends = 0;
 	a.overflow = false;
 	a.full = carry_out;
+	a.hashes = kept_hashes;
 	now_at.who = who;
 	now_at.s = &s;
 	now_at.x = x;
@@ -592,7 +605,7 @@ static void lane_of(const struct oae_link *l, int who, u32 i, int v[NLANE])
 	u32 at = (l->tx + 1 + i - l->base) % PLACES, seq = l->rx + 1 + i;
 	const struct oae_lane *n = l->pair ? &l->pair[at]->lane : &l->offer;
 	const struct oae_hold *h = l->pair ? &l->pair[seq % PLACES]->hold : &l->hold;
-	const struct oae_post *aside = l->pair ? &l->pair[i]->aside : &l->aside;
+	const struct oae_post *aside = l->pair ? &l->pair[i]->aside : &l->swaps->aside;
 	bool held = h->state == OAE_HOLD_HELD;
 	const int now[] = {
 		n->state, n->state != OAE_OFFER_NONE ? id_of(&n->p) : 0, n->attempt, !!n->due,
@@ -612,10 +625,10 @@ static void state_of(const struct oae_link *l, int who, int v[NSTATE])
 		l->state, l->ltag, l->peer_ltag, l->inc, l->peer_inc, l->heard.inc, l->tx,
 		l->rx, l->down, !!l->asked_at, l->closing, l->close_sent, l->peer_closing,
 		l->peer_rx, l->await_done, l->last_express, l->unseen, l->ready_due,
-		l->half.state, l->half.state ? id_of(&l->half.p) : 0,
+		l->half.state, l->half.state ? id_of(&l->swaps->half) : 0,
 		l->half.state == OAE_HALF_OFFERED && l->half.crossed, l->half.turn,
 		l->naside, l->naside && l->aside_ready,
-		l->half.state == OAE_HALF_LENT && l->half.cancelled,
+		l->half.state == OAE_HALF_LENT && l->swaps->cancelled,
 		l->next_valid ? id_of(&l->next) : 0,
 		l->state == OAE_CLOSED ? 0 : l->window, l->win, l->nlanes, l->given, l->more,
 	};

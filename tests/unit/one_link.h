@@ -19,6 +19,7 @@
 #define CUT		50		/* and of each that I offer */
 
 static struct oae_link l;
+static struct oae_swaps lent_swaps;
 static struct oae_actions a;
 static u64 now;
 static u32 peer_lag;		/* how far the peer's rx is behind my tx */
@@ -35,6 +36,17 @@ static inline u32 draw(void)
 
 static struct oae_link_cfg cfg;
 
+/* All slices of a number that slice() makes are kept. */
+static inline void kept_hashes(struct oae_actions *some, u32 seq, unsigned int n, u64 *hash)
+{
+	unsigned int i;
+
+	(void)some;
+	(void)seq;
+	for (i = 0; i < n; i++)
+		hash[i] = 1000 + i;
+}
+
 static inline void clear(void)
 {
 	memset(&a, 0xa5, sizeof(a));
@@ -43,6 +55,7 @@ static inline void clear(void)
 	a.nsends = 0;
 	a.overflow = false;
 	a.full = NULL;
+	a.hashes = kept_hashes;
 }
 
 /* --- what came of the last event --- */
@@ -308,6 +321,13 @@ static inline void anew(void)
 	rcv(resolved());
 }
 
+static inline void new_link(void)
+{
+	oae_link_init(&l, &cfg, 7, 1500, 0);
+	memset(&lent_swaps, 0, sizeof(lent_swaps));
+	oae_link_lend_swaps(&l, &lent_swaps);
+}
+
 static inline int one_link(void **state)
 {
 	(void)state;
@@ -320,7 +340,7 @@ static inline int one_link(void **state)
 	draw_next = 0;
 	peer_lag = 0;
 	now = 1000000 * MS;
-	oae_link_init(&l, &cfg, 7, 1500, 0);
+	new_link();
 	clear();
 	oae_link_open(&l, now, &a);
 	return 0;

@@ -62,6 +62,13 @@ void h_keep(struct h_event *ev, unsigned int slice)
 	memcpy(s->data, p->buf + ev->f->hdr_len, s->len);
 }
 
+u64 h_hash(struct h_event *ev, u32 seq, unsigned int slice)
+{
+	const struct sim_slot *s = &here(ev)->slot[h_lane(seq)][slice];
+
+	return oae_slice_hash(s->data, s->len, slice);
+}
+
 void h_drop(struct h_event *ev)
 {
 	if (h_verb_here(ev))

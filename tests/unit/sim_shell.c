@@ -173,6 +173,8 @@ static void make_tag(struct sim_end *e)
 		finish(ev);
 	} else {
 		oae_link_init(&e->link, &e->cfg, e->w->vc, e->mtu, start);
+		memset(&e->swaps, 0, sizeof(e->swaps));
+		oae_link_lend_swaps(&e->link, &e->swaps);
 	}
 	oae_link_rank(&e->link, e->who == B);
 	e->tag = true;

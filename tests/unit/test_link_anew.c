@@ -17,7 +17,7 @@ LINK_TEST(test_ltag_drawn)
 	assert_int_equal(sent(OAE_SYNC)->frame.src_ltag, l.ltag);
 
 	/* Nor is it the cookie that a stranger names. */
-	oae_link_init(&l, &cfg, 7, 1500, 0);
+	new_link();
 	clear();
 	oae_link_accept(&l, &cookie, now, &a);
 	assert_int_not_equal(l.ltag, 0xc00c1e);
@@ -243,7 +243,7 @@ LINK_TEST(test_renamed_express)
 	renamed();
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
 
-	oae_link_init(&l, &cfg, 7, 1500, 0);
+	new_link();
 	renamed();				/* CLOSED: nobody to be new to */
 	assert_int_equal(a.nops + a.nsends, 0);
 	assert_int_equal(l.state, OAE_CLOSED);

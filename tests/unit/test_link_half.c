@@ -52,6 +52,38 @@ LINK_TEST(test_room)
 	assert_int_equal(oae_link_post(&l, &p, now, &a), -ESHUTDOWN);
 }
 
+/* As long as no memory is lent for a half there is room for none; all else goes on. */
+LINK_TEST(test_unlent)
+{
+	struct oae_post p = {
+		.handle = &y, .len = 1, .slice_max = 1, .nslices = 1,
+		.kind = OAE_SWAP,
+	};
+
+	oae_link_lend_swaps(&l, NULL);
+	assert_true(oae_link_wants(&l) && !oae_link_wants_half(&l));
+	clear();
+	assert_int_equal(oae_link_post(&l, &p, now, &a), -EAGAIN);
+	assert_int_equal(a.nops + a.nsends, 0);
+	rcv(offer_kind(1, OAE_SWAP));
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_NO_HALF);
+	now -= 5000 * MS;			/* another clock */
+	rcv(offer_kind(2, OAE_MESSAGE));
+	assert_non_null(sent(OAE_REFLECT));
+	rcv(BUT(offer_kind(1, OAE_VERB), f.seq++, f.tx++));
+	assert_non_null(op(OAE_OP_VERB));
+	computed(0, 8);
+	assert_null(sent(OAE_REFLECT)->handle);
+
+	/* What is lent outlives the link. */
+	oae_link_lend_swaps(&l, &lent_swaps);
+	assert_true(oae_link_wants_half(&l));
+	kill_link(OAE_E_SHUTDOWN);
+	clear();
+	oae_link_open(&l, now, &a);
+	assert_true(oae_link_wants_half(&l));
+}
+
 /* Neither a half nor a verb is ever express. */
 LINK_TEST(test_no_express)
 {
@@ -202,7 +234,7 @@ LINK_TEST(test_senior)
 
 			one_link(NULL);
 			cfg.paths = bits & 2;
-			oae_link_init(&l, &cfg, 7, 1500, 0);
+			new_link();
 			oae_link_rank(&l, higher);
 			clear();
 			oae_link_open(&l, now, &a);
@@ -475,11 +507,11 @@ LINK_TEST(test_attempts)
 	post_half(&x);
 	for (i = 1; i < 255; i++) {
 		refuse(OAE_R_NO_HALF, 0);
-		fire_at(l.half.again_at);
+		fire_at(l.swaps->again_at);
 		assert_int_equal(l.offer.attempt, i + 1);
 	}
 	refuse(OAE_R_NO_HALF, 0);
-	fire_at(l.half.again_at);
+	fire_at(l.swaps->again_at);
 	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
 	assert_int_equal(l.half.state, OAE_HALF_OFFERED);
 	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);

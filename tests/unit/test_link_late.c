@@ -34,6 +34,33 @@ static u64 digest_of(unsigned int nslices)
 	return oae_whole_digest(hash, nslices);
 }
 
+/* A copy of a slice that is here is dropped, whatever it says: so its hash is, too. */
+LINK_TEST(test_copy_of_slice)
+{
+	unsigned int n;
+
+	for (n = 1; n <= 2; n++) {
+		rcv(slice(1, 0, n == 1 ? END : 0));
+		if (n == 2)
+			rcv(slice(1, 1, END));
+		assert_true(sent(OAE_REFLECT)->frame.reflect.digest == digest_of(n));
+		rcv(BUT(slice(2, n - 1, END | OAE_F_RESUME), f.payload_hash++));
+		assert_int_equal(count_op(OAE_OP_KEEP), 0);
+		assert_true(sent(OAE_REFLECT)->frame.reflect.digest == digest_of(n));
+		commit(0);
+	}
+}
+
+/* The hash of what has just come is not with the caller yet, who may keep it no more. */
+LINK_TEST(test_hash_of_last)
+{
+	rcv(slice(1, 1, END));
+	rcv(BUT(slice(1, 0, 0), f.payload_hash = 7));
+	assert_int_equal(op(OAE_OP_KEEP)->hash, 7);
+	assert_true(sent(OAE_REFLECT)->frame.reflect.digest ==
+		    oae_whole_digest((const u64[]){ 7, 1001 }, 2));
+}
+
 /* An express that was delivered is reflected again, and says the same. */
 LINK_TEST(test_express_again)
 {
@@ -334,7 +361,7 @@ LINK_TEST(test_limits)
 	assert_int_equal(count_op(OAE_OP_KEEP), 0);
 	assert_int_equal(a.nsends, 1);
 
-	oae_link_init(&l, &cfg, 7, 1500, 0);
+	new_link();
 	assert_false(oae_link_wants(&l));
 }
 

@@ -27,7 +27,7 @@ static void open_with(bool mine, bool theirs, u8 window)
 	one_link(NULL);
 	cfg.window = window;
 	cfg.pack = mine;
-	oae_link_init(&l, &cfg, 7, 1500, 0);
+	new_link();
 	clear();
 	oae_link_open(&l, now, &a);
 	assert_int_equal(sent(OAE_SYNC)->frame.sync.caps, caps(mine, window));

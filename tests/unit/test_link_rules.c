@@ -331,6 +331,7 @@ RULE_CLOSED(test_wrap)
 	for (j = 0; j < 2; j++) {
 		setup(NULL);
 		oae_link_init(&a->link, &a->cfg, w.vc, a->mtu, starts[j]);
+		oae_link_lend_swaps(&a->link, &a->swaps);
 		a->tag = true;
 		oae_link_open(&a->link, w.now, &(struct oae_actions){ 0 });
 		a->timer_at = w.now + SIM_MS;

@@ -166,15 +166,27 @@ static const struct oae_link_cfg cfg = {
 };
 
 static struct oae_link l;
+static struct oae_swaps lent_swaps;
 static struct oae_actions a;
 static u64 now;
 static int ret;
 static char x, y, z, h;	/* handles */
 static u16 verdict;	/* on the next verb that is offered */
 
+static void kept_hashes(struct oae_actions *some, u32 seq, unsigned int n, u64 *hash)
+{
+	unsigned int i;
+
+	(void)some;
+	(void)seq;
+	for (i = 0; i < n; i++)
+		hash[i] = i;
+}
+
 static void clear(void)
 {
 	memset(&a, 0, sizeof(a));
+	a.hashes = kept_hashes;
 	ret = 0;
 }
 
@@ -353,6 +365,8 @@ static void make(unsigned int state)
 	now = 1000 * MS;
 	verdict = 0;
 	oae_link_init(&l, &cfg, 0, 1500, 0);
+	memset(&lent_swaps, 0, sizeof(lent_swaps));
+	oae_link_lend_swaps(&l, &lent_swaps);
 	oae_link_rank(&l, state == S_HALF_SENIOR);
 	if (state >= S_FROZEN) {
 		oae_link_open(&l, now, &a);

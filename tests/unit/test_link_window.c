@@ -30,7 +30,7 @@ static void open_wide(u8 mine, u8 theirs)
 
 	one_link(NULL);
 	cfg.window = mine;
-	oae_link_init(&l, &cfg, 7, 1500, 0);
+	new_link();
 	clear();
 	oae_link_open(&l, now, &a);
 	f = frame(OAE_SYNC);

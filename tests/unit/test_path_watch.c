@@ -38,7 +38,7 @@ static int wide(void **state)
 
 	one_link(state);
 	cfg.window = PLACES;
-	oae_link_init(&l, &cfg, 7, 1500, 0);
+	new_link();
 	clear();
 	oae_link_open(&l, now, &a);
 	rcv(BUT(frame(OAE_SYNC), f.src_ltag = 0x5000, f.tx = PEER_START,
@@ -593,7 +593,7 @@ WIDE_TEST(test_reminded_freezes)
 	stepped(OAE_OPEN);
 	assert_int_equal(out->lost, 2);
 	watch(BUT(answer(OAE_REFLECT), f.src_ltag = l.late.peer_ltag,
-		  f.dst_ltag = l.late.ltag, f.attempt = l.late.attempt));
+		  f.dst_ltag = l.late.ltag, f.attempt = l.late_attempt));
 	assert_int_equal(out->lost, 1);
 	/* The answer before that was late: what is lost is the reminder, or its answer. */
 	remind();
@@ -604,7 +604,7 @@ WIDE_TEST(test_reminded_freezes)
 	assert_int_equal(out->lost, 2);
 	/* It was late, too. */
 	watch(BUT(answer(OAE_REFLECT), f.src_ltag = l.late.peer_ltag,
-		  f.dst_ltag = l.late.ltag, f.attempt = l.late.attempt + 1));
+		  f.dst_ltag = l.late.ltag, f.attempt = l.late_attempt + 1));
 	assert_int_equal(out->lost, 1);
 }
 
@@ -624,7 +624,7 @@ WATCH_TEST(test_freeze)
 	assert_int_equal(out->lost, 1);
 	/* The answer was late. */
 	watch(BUT(answer(OAE_REFLECT), f.src_ltag = l.late.peer_ltag,
-		  f.dst_ltag = l.late.ltag, f.attempt = l.late.attempt));
+		  f.dst_ltag = l.late.ltag, f.attempt = l.late_attempt));
 	assert_int_equal(out->lost, 0);
 	assert_int_equal(ps.watch.froze, OAE_PATHS_MAX);
 }

@@ -116,7 +116,17 @@ void h_keep(struct h_event *ev, unsigned int slice)
 			k->more = need(calloc(OAE_MAX_SLICES - 1, sizeof(*s)));
 		s = &k->more[slice - 1];
 	}
+	s->hash = ev->f->payload_hash;
 	content_keep(ev->world, s, ev->raw);
+}
+
+u64 h_hash(struct h_event *ev, u32 seq, unsigned int slice)
+{
+	const struct kept *k = end_kept(end_of(ev->end), seq);
+
+	if (!slice)
+		return k->slice.hash;
+	return k->more ? k->more[slice - 1].hash : 0;
 }
 
 struct h_tx *h_find(struct h_event *ev, h_id id)
@@ -207,6 +217,8 @@ static void make_tag(struct world *w, struct end *e, unsigned int cable)
 
 	oae_link_init(&e->link, &w->knobs, vc, w->cfg->mtu, 0);
 	oae_link_rank(&e->link, end_index(w, e) & 1);
+	memset(&e->swaps, 0, sizeof(e->swaps));
+	oae_link_lend_swaps(&e->link, &e->swaps);
 	e->tag = true;
 	e->timer_at = 0;
 	if (e->cabling)

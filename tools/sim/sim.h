@@ -58,6 +58,7 @@ struct tx {
 /* A slice kept: what of which transaction; --bytes: the bytes themselves. */
 struct slice {
 	u64 id;
+	u64 hash;
 	u32 off;
 	u32 len;
 	u8 *data;
