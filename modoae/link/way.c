@@ -360,7 +360,10 @@ static void way_is_good(struct oae_way *w, const struct oae_ways *p, bool via,
 	w->lost = false;
 	if (p->use == OAE_GW_AUTO)
 		w->wish = via;
-	oae_way_update(w, p, l, now, a);
+	if (w->aside)
+		way_find(w, p);
+	else
+		oae_way_update(w, p, l, now, a);
 }
 
 /**

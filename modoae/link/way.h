@@ -103,6 +103,8 @@ struct oae_about {
  * @via: frames go through the gateway
  * @wish: with use_gw auto: frames go through the gateway if there is one
  * @lost: SYNCs by this way were not answered (protocol 4.8)
+ * @aside: the link is OPEN and goes by another path (4.14), so what it carries is not this
+ *	way's; set before oae_way_heard()
  * @asked: SYNCs since the link froze or the way turned, at most ASK_EACH_WAY
  * @usual: OAE_F_VIA or 0: the flag of frames that cannot change the way; any other
  *	value if all frames may
@@ -113,6 +115,7 @@ struct oae_way {
 	bool via;
 	bool wish;
 	bool lost;
+	bool aside;
 	u8 asked;
 	u8 usual;
 };

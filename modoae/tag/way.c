@@ -70,6 +70,7 @@ bool oae_tag_way_heard(struct oae_tag *tag, struct oae_run *ev,
 	enum oae_go go;
 
 	oae_port_ways(tag->key.port, &ways);
+	tag->way.aside = oae_path_elsewhere(tag) && oae_link_state(&tag->link) == OAE_OPEN;
 	go = oae_way_heard(&tag->way, &ways, &tag->link, f, ev->now, &ev->a);
 	way_set(tag, ev);
 	ev->via = go == OAE_GO_VIA;

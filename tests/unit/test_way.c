@@ -575,6 +575,28 @@ TEST_SETUP(test_lost_early, one_link)
 	assert_true(w.via);
 }
 
+/* A link that goes by another path learns its own way, and not what that carries. */
+TEST_SETUP(test_aside, one_link)
+{
+	struct oae_ways p = tag(OAE_GW_AUTO, true, false);
+	struct oae_frame f = frame(OAE_DONE);
+	u16 mtu = l.mtu;
+
+	p.mtu = 1000;
+	f.flags = OAE_F_VIA;
+	w.aside = true;
+	oae_way_heard(&w, &p, &l, &f, now, &a);
+	assert_true(w.via);
+	assert_int_equal(l.mtu, mtu);
+	assert_int_equal(l.state, OAE_OPEN);
+	f.flags = 0;
+	w.aside = false;
+	oae_way_heard(&w, &p, &l, &f, now, &a);
+	assert_false(w.via);
+	assert_int_equal(l.mtu, 1000);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+}
+
 /* A link that is not OPEN asks by SYNC: what it asked before does not count. */
 TEST_SETUP(test_lost_open_only, one_link)
 {
