@@ -84,8 +84,8 @@ static enum oaeip_bad encap_outline_header(struct oaeip_outline *o, const u8 *bu
 		return OAEIP_BAD_OPCODE;
 	if (hdr_len != OAE_HDR_LEN + (o->via ? OAE_VIA_LEN : 0))
 		return OAEIP_BAD_HLEN;
-	/* A HELLO is for the gateway itself, a PATH is about a way without one. */
-	if (o->via && (o->opcode == OAE_HELLO || o->opcode == OAE_PATH))
+	/* A HELLO is for the gateway itself. */
+	if (o->via && o->opcode == OAE_HELLO)
 		return OAEIP_BAD_OPCODE;
 	if (!o->via && o->opcode != OAE_HELLO)
 		return OAEIP_BAD_VIA;

@@ -146,7 +146,7 @@ struct wire {
 static const u8 mac_a[6] = { 2, 0, 0, 0, 0, 0xa };
 static const u8 mac_b[6] = { 2, 0, 0, 0, 0, 0xb };
 
-/* A frame from a to b; a HELLO has no VIA and its body. A PATH that has VIA is bad. */
+/* A frame from a to b; a HELLO has no VIA and its body. */
 static struct wire frame(u8 opcode)
 {
 	bool via = opcode != OAE_HELLO;
@@ -199,7 +199,7 @@ TEST(test_outline_good)
 	struct wire w;
 	u8 op;
 
-	for (op = OAE_SYNC; op < OAE_PATH; op++) {
+	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
 		w = frame(op);
 		assert_int_equal(outline(&w, 52, w.len, false), OAEIP_OK);
 		assert_int_equal(o.opcode, op);
@@ -285,12 +285,12 @@ TEST(test_outline_header)
 	w = frame(OAE_COMMIT);
 	for (i = 0; i < 256; i++) {
 		w.b[OAE_OFF_OPCODE] = i;
-		assert_int_equal(look(&w), i && i != 13 && i < OAE_PATH ? OAEIP_OK :
+		assert_int_equal(look(&w), i && i != 13 && i < OAE_OPCODE_END ? OAEIP_OK :
 							 OAEIP_BAD_OPCODE);
 	}
 }
 
-/* Without VIA only a HELLO is for a gateway; that one must not have it, nor a PATH. */
+/* Without VIA only a HELLO is for a gateway; that one must not have it. */
 TEST(test_outline_via)
 {
 	struct wire w;
@@ -303,8 +303,7 @@ TEST(test_outline_via)
 				 op == OAE_HELLO ? OAEIP_OK : OAEIP_BAD_VIA);
 		w = frame(OAE_OFFER);
 		w.b[OAE_OFF_OPCODE] = op;
-		assert_int_equal(look(&w), op == OAE_HELLO || op == OAE_PATH ?
-					   OAEIP_BAD_OPCODE : OAEIP_OK);
+		assert_int_equal(look(&w), op == OAE_HELLO ? OAEIP_BAD_OPCODE : OAEIP_OK);
 	}
 }
 
