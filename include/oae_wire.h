@@ -111,6 +111,7 @@ enum oae_reason {
 #define OAE_CAPS_WINDOW		0x3f	/* transactions under way, each way, less 1 */
 #define OAE_CAPS_PACK		0x40	/* the sender takes packs */
 #define OAE_CAPS_PATHS		0x80	/* the sender takes other paths than the link's own */
+#define OAE_CAPS_GATEWAY	0x100	/* and such as go through gateways */
 #define OAE_WINDOW_MAX		64
 #define OAE_ROOM_MAX		(2 * OAE_WINDOW_MAX)	/* what a REFLECT says of room */
 
@@ -143,7 +144,7 @@ enum oae_reason {
 #define OAE_HELLO_OFF_ID	8	/* u64, id of the sender, at least 2^48 */
 #define OAE_HELLO_OFF_NODE_INC	16	/* u64, incarnation of the sender, not 0 */
 
-/* PATH payload: a probe of a path, or its answer. */
+/* PATH payload: a probe of a path, its answer, or where else the sender is. */
 #define OAE_PATH_OFF_ROLE	0	/* u8, enum oae_path_role */
 #define OAE_PATH_OFF_ZERO	1	/* u8, 0 */
 #define OAE_PATH_OFF_MTU	2	/* u16, bytes after the Ethernet header */
@@ -156,6 +157,7 @@ enum oae_reason {
 enum oae_path_role {
 	OAE_PATH_PROBE	= 1,
 	OAE_PATH_ANSWER	= 2,
+	OAE_PATH_PLACE	= 3,	/* behind a gateway I am at FROM; my id is NONCE */
 };
 
 /* Verb: the payload of its OFFER, then nops operations. */

@@ -438,7 +438,7 @@ local function fields_ok(h)
 	elseif op == HELLO then
 		return h.length == 24
 	elseif op == PATH then
-		return h.length == 32 and not has(h.flags, VIA)
+		return h.length == 32
 	end
 	return h.length == 0
 end
@@ -1496,6 +1496,11 @@ BODY[PATH] = function(tvb, h, tree)
 	add_row(tree, tvb, at, { { "path.mtu", 2, 2 }, { "path.to", 4, 6 }, { "path.from", 10, 6 },
 				 { "path.nonce", 16, 8 }, { "path.proof", 24, 8 } })
 	local role = tvb(at, 1):uint()
+	if role == 3 then
+		return format("behind a gateway I am at %s; MTU %d, id 0x%s",
+			      tostring(tvb(at + 10, 6):ether()), tvb(at + 2, 2):uint(),
+			      tostring(tvb(at + 16, 8):uint64():tohex()))
+	end
 	return format("%s MTU %d, of the link %s to %s", PATH_TEXT[role] or format("role %d;", role),
 		      tvb(at + 2, 2):uint(), tostring(tvb(at + 10, 6):ether()),
 		      tostring(tvb(at + 4, 6):ether()))

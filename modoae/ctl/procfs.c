@@ -333,8 +333,8 @@ static int procfs_paths_show(struct seq_file *m, void *p)
 	unsigned int i;
 
 	if (p == SEQ_START_TOKEN) {
-		seq_printf(m, "%-15s %3s %-17s %4s %-15s %-17s %-6s %4s %5s %8s %8s %8s %-7s %-9s %s\n",
-			   "port", "vc", "peer", "path", "by", "to", "state",
+		seq_printf(m, "%-15s %3s %-17s %4s %-15s %-17s %-17s %-6s %4s %5s %8s %8s %8s %-7s %-9s %s\n",
+			   "port", "vc", "peer", "path", "by", "to", "via", "state",
 			   "used", "mtu", "rtt_us", "loss_pct", "since_s", "why", "rank",
 			   "decides");
 		return 0;
@@ -343,9 +343,13 @@ static int procfs_paths_show(struct seq_file *m, void *p)
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		if (!oae_path_show(tag, i, &v))
 			continue;
-		seq_printf(m, "%-15s %3llu %pM %4u %-15s %pM %-6s %4s %5u %8llu %4u.%03u ",
-			   tag->key.port->name, tag->key.kid >> 56, peer, i,
-			   v.port, v.mac, v.state, v.used ? "yes" : "-", v.mtu,
+		seq_printf(m, "%-15s %3llu %pM %4u %-15s %pM ",
+			   tag->key.port->name, tag->key.kid >> 56, peer, i, v.port, v.mac);
+		if (v.via)
+			seq_printf(m, "%pM ", v.gw);
+		else
+			seq_printf(m, "%-17s ", "-");
+		seq_printf(m, "%-6s %4s %5u %8llu %4u.%03u ", v.state, v.used ? "yes" : "-", v.mtu,
 			   div_u64(v.rtt, NSEC_PER_USEC), v.loss / 1000, v.loss % 1000);
 		if (v.used)
 			seq_printf(m, "%8llu %-7s ", procfs_age(v.used_at), v.why);

@@ -103,7 +103,7 @@ static bool frame_fields_ok(const struct oae_frame *f)
 	case OAE_HELLO:
 		return f->length == OAE_HELLO_LEN;
 	case OAE_PATH:
-		return f->length == OAE_PATH_LEN && !(f->flags & OAE_F_VIA);
+		return f->length == OAE_PATH_LEN;
 	default:
 		return !f->length;
 	}

@@ -470,6 +470,7 @@ struct oae_link {
 		u8 window;
 		bool packs;	/* it takes packs */
 		bool paths;	/* it takes other paths */
+		bool gateway;	/* and such through gateways */
 		bool held;	/* it held a transaction, said its last SYNC */
 	} heard;
 	u32 start;		/* tx before the first transaction */
@@ -478,6 +479,7 @@ struct oae_link {
 	bool close_sent : 1;
 	bool paths : 1;		/* this end takes other paths, as said with this ltag */
 	bool peer_paths : 1;	/* and the peer does */
+	bool peer_gateway : 1;	/* and such through gateways */
 	bool aside_ready : 1;	/* READY came for what stepped aside */
 	u8 syncs;		/* SYNCs sent with this ltag, at most 2 */
 	u8 late_attempt;	/* of late.tx + 1 */
@@ -682,6 +684,12 @@ static inline bool oae_link_takes_paths(const struct oae_link *l)
 static inline bool oae_link_knows_paths(const struct oae_link *l)
 {
 	return l->state != OAE_CLOSED && l->paths && l->peer_paths && l->peer_inc;
+}
+
+/* Does the peer take paths through gateways, too? As this end does. */
+static inline bool oae_link_knows_gateway(const struct oae_link *l)
+{
+	return oae_link_knows_paths(l) && l->peer_gateway;
 }
 
 /* Lend a link the memory for a half, filled with zeros, as long as there is the link. */

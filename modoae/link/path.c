@@ -94,6 +94,20 @@ void oae_path_del(struct oae_paths *ps, unsigned int i)
 		ps->avoid = OAE_PATHS_MAX;
 }
 
+/* The link is down. */
+static void paths_doubt(struct oae_paths *ps)
+{
+	unsigned int i;
+
+	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++) {
+		if (i == ps->used || !ps->path[i].via)
+			continue;
+		ps->path[i].proven = false;
+		ps->path[i].good = false;
+		ps->path[i].nonce = 0;
+	}
+}
+
 /**
  * oae_paths_pair() - paths are proven for an incarnation of the peer: look whether it is
  *	still the same
@@ -103,6 +117,10 @@ void oae_path_del(struct oae_paths *ps, unsigned int i)
  * For another one only the path in use is: by that it was heard. If this end has drawn
  * its own anew the peer is where it was. A link that is CLOSED has heard nobody, and
  * begins by its own path.
+ *
+ * A link that is down has perhaps lost its peer, and whoever is there now does not know which
+ * SYNC are about one link: by gateways nobody hears who his neighbours are. So by a gateway
+ * that is not in use none goes there before a probe was answered.
  */
 void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l)
 {
@@ -112,6 +130,9 @@ void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l)
 		for (i = 0; i < OAE_PATHS_MAX; i++)
 			ps->path[i].nonce = 0;
 	ps->inc = l->inc;
+	if (l->down && !ps->down)
+		paths_doubt(ps);
+	ps->down = l->down;
 	if (l->state == OAE_CLOSED) {
 		ps->peer_inc = 0;
 		ps->home = OAE_PATH_OWN;
@@ -630,11 +651,13 @@ static unsigned int path_class(const struct oae_path *p)
 	return p->rank == OAE_PATH_PREFERRED ? 3 : 2;
 }
 
-/* Is a path to be preferred to another? */
+/* Is a path to be preferred to another? A gateway has other things to do. */
 static bool path_better(const struct oae_path *p, const struct oae_path *than)
 {
 	if (path_class(p) != path_class(than))
 		return path_class(p) > path_class(than);
+	if (p->via != than->via)
+		return than->via;
 	return p->mtu > than->mtu;
 }
 
@@ -712,6 +735,8 @@ static enum oae_path_why path_why(const struct oae_path *p, const struct oae_pat
 		return OAE_WHY_RANK;
 	if (p->wait || p->loss.row)
 		return OAE_WHY_BACK;
+	if (p->via != used->via)
+		return OAE_WHY_RANK;
 	return p->mtu > used->mtu ? OAE_WHY_MTU : OAE_WHY_SPREAD;
 }
 
@@ -743,9 +768,9 @@ bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now)
 		n = !best || path_better(p, best) ? 1 : n + 1;
 		best = p;
 	}
-	/* By hand it may become shorter, for what the path loses it may not. */
+	/* By hand it may become shorter, or to be direct; for what the path loses it may not. */
 	if (!n || (path_is_fine(ps, ps->used, now) && best->mtu < used->mtu &&
-		   best->rank <= used->rank))
+		   best->rank <= used->rank && best->via >= used->via))
 		return false;
 	wanted = l->vc % n;
 	for (i = 0; i < OAE_PATHS_MAX; i++)

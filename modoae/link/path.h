@@ -40,8 +40,9 @@ enum oae_path_why {
  * @proven: this incarnation of the peer was heard to be at its other end, and knows the
  *	address here
  * @good: the last probe was answered; of the path in use: nothing has failed
+ * @via: it goes through a gateway
  * @missed: probes in a row that were not answered
- * @mtu: bytes behind the Ethernet header that the port here carries
+ * @mtu: bytes behind the Ethernet header that it carries, VIA not counted
  * @heard: the peer's ltag, as last heard here; 0 never
  * @nonce: of the probe under way; 0 none
  * @probed_at: when the last probe was sent, ns
@@ -58,6 +59,7 @@ struct oae_path {
 	bool up;
 	bool proven;
 	bool good;
+	bool via;
 	u8 missed;
 	u16 mtu;
 	u32 heard;
@@ -108,6 +110,7 @@ struct oae_path_watch {
  * struct oae_paths - the paths of a link
  * @inc: this end's incarnation, after the last event
  * @peer_inc: the peer's that they are proven for; 0 none was known yet
+ * @down: the link is, after the last event
  * @home: index of the path by which the peer has this link as by its own: at first the own
  *	one, later that by which this incarnation of it has resolved first
  * @used: index of the path that this end's own frames go by
@@ -125,6 +128,7 @@ struct oae_path_watch {
 struct oae_paths {
 	u64 inc;
 	u64 peer_inc;
+	bool down;
 	u8 home;
 	u8 used;
 	u8 why;

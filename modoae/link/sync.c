@@ -50,7 +50,7 @@ void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
 	if (l->packs)
 		s->frame.sync.caps |= OAE_CAPS_PACK;
 	if (l->paths)
-		s->frame.sync.caps |= OAE_CAPS_PATHS;
+		s->frame.sync.caps |= OAE_CAPS_PATHS | OAE_CAPS_GATEWAY;
 	s->frame.sync.max_len = l->cfg->max_len;
 	s->frame.sync.start = l->start;
 	s->frame.sync.mtu = l->mtu;
@@ -120,6 +120,7 @@ static void sync_learn(struct oae_link *l, const struct oae_frame *f)
 	l->heard.window = (f->sync.caps & OAE_CAPS_WINDOW) + 1;
 	l->heard.packs = f->sync.caps & OAE_CAPS_PACK;
 	l->heard.paths = f->sync.caps & OAE_CAPS_PATHS;
+	l->heard.gateway = f->sync.caps & OAE_CAPS_GATEWAY;
 	if (f->opcode == OAE_SYNC)
 		l->heard.held = f->flags & OAE_F_HELD;
 }
@@ -325,6 +326,7 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 	l->peer_max_len = f->sync.max_len;
 	l->peer_packs = l->heard.packs;
 	l->peer_paths = l->heard.paths;
+	l->peer_gateway = l->heard.gateway;
 	oae_set_senior(l);
 	if (l->peer_mtu && l->peer_mtu != f->sync.mtu)
 		oae_offer_uncut(l);
@@ -442,6 +444,8 @@ bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
 		ack.sync.caps |= OAE_CAPS_PACK;
 	if (l->heard.paths)
 		ack.sync.caps |= OAE_CAPS_PATHS;
+	if (l->heard.gateway)
+		ack.sync.caps |= OAE_CAPS_GATEWAY;
 	sync_resolve(l, &ack, now, a);
 	return l->state == OAE_OPEN;
 }

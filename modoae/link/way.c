@@ -199,6 +199,18 @@ bool oae_ways_gateway(const struct oae_ways *p)
 }
 
 /**
+ * oae_ways_has() - do frames go by this way?
+ * @p: the port's ways
+ * @via: through its gateway; else direct
+ *
+ * Return: true if use_gw permits it, and there is a gateway if one is needed.
+ */
+bool oae_ways_has(const struct oae_ways *p, bool via)
+{
+	return via ? p->use != OAE_GW_NEVER && oae_ways_gateway(p) : p->use != OAE_GW_ALWAYS;
+}
+
+/**
  * oae_ways_let_in() - is a frame with VIA let in?
  * @p: the port's ways
  * @own: the port's address
@@ -252,8 +264,14 @@ static enum oae_go way_goes(const struct oae_way *w)
 	return w->via ? OAE_GO_VIA : OAE_GO_DIRECT;
 }
 
-/* The MTU of the way, bytes behind the Ethernet header, VIA not counted. */
-static u16 way_mtu(const struct oae_way *w, const struct oae_ways *p)
+/**
+ * oae_way_mtu() - what a way carries
+ * @w: the way: direct, or through the gateway
+ * @p: the port's ways
+ *
+ * Return: bytes behind the Ethernet header, VIA not counted.
+ */
+u16 oae_way_mtu(const struct oae_way *w, const struct oae_ways *p)
 {
 	unsigned int mtu = p->mtu, most = p->gw.mtu;
 
@@ -289,7 +307,7 @@ static u16 way_find(struct oae_way *w, const struct oae_ways *p)
 		w->wish = p->use == OAE_GW_ALWAYS;
 	w->via = w->wish && (p->use == OAE_GW_ALWAYS || oae_ways_gateway(p));
 	way_usual(w);
-	return way_mtu(w, p);
+	return oae_way_mtu(w, p);
 }
 
 /**

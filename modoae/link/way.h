@@ -78,6 +78,7 @@ enum oae_go {
 };
 
 bool oae_ways_gateway(const struct oae_ways *p);
+bool oae_ways_has(const struct oae_ways *p, bool via);
 bool oae_ways_let_in(const struct oae_ways *p, const u8 *own, const u8 *from,
 		     const struct oae_frame *f);
 enum oae_go oae_ways_back(const struct oae_ways *p,
@@ -127,6 +128,7 @@ static inline bool oae_way_is_usual(const struct oae_way *w,
 	return (f->flags & OAE_F_VIA) == w->usual;
 }
 
+u16 oae_way_mtu(const struct oae_way *w, const struct oae_ways *p);
 u16 oae_way_begin(struct oae_way *w, const struct oae_ways *p, bool via);
 void oae_way_update(struct oae_way *w, const struct oae_ways *p,
 		    struct oae_link *l, u64 now, struct oae_actions *a);

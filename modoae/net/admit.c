@@ -99,8 +99,7 @@ static bool admit_make_tag(struct oae_port *port, u64 kid, const struct oae_fram
 static bool admit_claim(struct oae_port *port, u64 kid, const struct oae_frame *f,
 			const struct oae_asker *who, struct oae_admission *a)
 {
-	/* Through a gateway there are no other addresses. */
-	int err = f->flags & OAE_F_VIA ? -ENOENT : oae_peer_claim(port, kid, f);
+	int err = oae_peer_claim(port, oae_path_kid(kid, f), f);
 
 	if (err == -EBUSY)
 		oae_admission_conflict(who, f, a);

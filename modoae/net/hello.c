@@ -80,6 +80,8 @@ static void hello_about(struct oae_port *port, const struct oae_frame *f)
 	tag = oae_tag_find(port, oae_kid(f->vc, f->hello.about));
 	if (tag)
 		oae_tag_about(tag, &about);
+	else
+		oae_path_about(port, oae_kid(f->vc, f->hello.about), &about);
 }
 
 static void hello_say(const struct oae_port *port, const u8 *from,

@@ -194,12 +194,12 @@ static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 		return;
 	}
 	if (unlikely(f.opcode == OAE_PATH)) {
-		oae_path_rcv(port, peer, &f);
+		oae_path_rcv(port, peer, eth_hdr(skb)->h_source, &f);
 		consume_skb(skb);
 		return;
 	}
-	if (unlikely(atomic_read(&node->naliases)) && !(f.flags & OAE_F_VIA)) {
-		by_path = oae_path_find(port, kid, &path);
+	if (unlikely(atomic_read(&node->naliases))) {
+		by_path = oae_path_find(port, oae_path_kid(kid, &f), &path);
 		if (by_path && !oae_link_closed(&by_path->link) &&
 		    !oae_path_strange(by_path, path, &f)) {
 			if (port->udp)

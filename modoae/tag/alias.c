@@ -27,7 +27,7 @@ static const struct rhashtable_params alias_params = {
 /**
  * oae_path_find() - find the tag to which a path leads
  * @port: the port that received a frame for which there is no tag
- * @kid: key id of its vc and its source
+ * @kid: key id of its vc and its source, OAE_KID_VIA if it has VIA
  * @index: set to the index of the path, valid as long as oae_path_before() finds it so
  *
  * Context: softirq, or BH off; under rcu_read_lock().
@@ -49,7 +49,7 @@ struct oae_tag *oae_path_find(struct oae_port *port, u64 kid, unsigned int *inde
 /**
  * oae_path_tag() - find the tag with a link by a port and an address
  * @port: the port
- * @kid: channel and address
+ * @kid: channel and address, OAE_KID_VIA: through the port's gateway, but by no own path
  *
  * Context: softirq, or BH off; under rcu_read_lock().
  *
@@ -125,8 +125,8 @@ bool oae_tag_paths_begin(struct oae_tag *tag, u64 now)
 		oae_count(tag->node, OAE_S_NO_MEMORY);
 		return false;
 	}
-	oae_paths_init(&tag->paths->paths, &tag->link, oae_path_port_mtu(tag->key.port),
-		       READ_ONCE(tag->key.port->up), now);
+	oae_paths_init(&tag->paths->paths, &tag->link, 0, READ_ONCE(tag->key.port->up), now);
+	oae_tag_path_own(tag);
 	return true;
 }
 
@@ -134,7 +134,7 @@ bool oae_tag_paths_begin(struct oae_tag *tag, u64 now)
  * oae_tag_path_index() - find the path by a port to an address
  * @tag: the tag, with paths
  * @port: the port
- * @kid: channel and address
+ * @kid: channel and address, OAE_KID_VIA for one through the port's gateway
  *
  * Context: under tag->lock.
  *
@@ -185,24 +185,26 @@ static unsigned int path_spare(const struct oae_tag *tag, bool heard)
  * oae_alias_add() - add a path
  * @tag: the tag, with paths
  * @port: the port
- * @kid: channel and address
+ * @kid: channel and address, OAE_KID_VIA for one through the port's gateway
  * @heard: its other end has just proven that it is the peer
  *
  * Context: under tag->lock, BH off; in an RCU read-side critical section.
  *
  * Return: its index; -ENOSPC there are as many as there may be; -EEXIST it is, or belongs
- * to, another link's; -ENODEV the port is being removed; -ENOMEM.
+ * to, another link's; -ENODEV the port is being removed, or may not be used so; -ENOMEM.
  */
 int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, bool heard)
 {
 	unsigned int spare = path_spare(tag, heard);
 	struct oae_node *node = tag->node;
 	struct oae_alias *alias;
+	struct oae_ways ways;
 	int i, err;
 
-	if (tag->dead || READ_ONCE(port->removed))
+	oae_port_ways(port, &ways);
+	if (tag->dead || READ_ONCE(port->removed) || !oae_ways_has(&ways, kid & OAE_KID_VIA))
 		return -ENODEV;
-	if (oae_tag_find(port, kid))
+	if (oae_tag_find(port, kid & ~OAE_KID_VIA))
 		return -EEXIST;
 	if (oae_tag_paths_count(tag) >= READ_ONCE(node->knobs.paths)) {
 		if (spare == OAE_PATHS_MAX)
@@ -214,7 +216,7 @@ int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, bool hear
 		oae_count(node, OAE_S_NO_MEMORY);
 		return -ENOMEM;
 	}
-	i = oae_path_add(&tag->paths->paths, oae_path_port_mtu(port), READ_ONCE(port->up));
+	i = oae_path_add(&tag->paths->paths, 0, false);
 	if (i < 0) {
 		kfree(alias);
 		return i;
@@ -241,9 +243,8 @@ int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, bool hear
 	 * that in netdev_port_paths().
 	 */
 	smp_mb__after_atomic();
-	tag->paths->paths.path[i].up = READ_ONCE(port->up);
-	tag->paths->paths.path[i].mtu = oae_path_port_mtu(port);
-	if (oae_tag_find(port, kid)) {
+	oae_alias_measure(alias, &tag->paths->paths.path[i]);
+	if (oae_tag_find(port, kid & ~OAE_KID_VIA)) {
 		oae_alias_del(tag, i);
 		return -EEXIST;
 	}

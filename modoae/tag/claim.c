@@ -116,7 +116,7 @@ static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port
  *	and whose sender may be the peer
  * @tag: the tag
  * @port: the port that received it
- * @kid: key id of its vc and its source, which has named a cookie
+ * @kid: key id of its vc and its source, which has named a cookie; OAE_KID_VIA if it has VIA
  * @f: the frame, parsed and verified
  *
  * Context: softirq, under rcu_read_lock(); takes tag->lock.
@@ -169,28 +169,17 @@ void oae_path_name_claimed(struct oae_tag *tag, struct oae_run *ev)
 	}
 }
 
-/**
- * oae_path_yield() - a path makes way for a link of its own by the same addresses
- * @port: the port of the new tag, which is in the table
- * @kid: its key id
- *
- * Context: any but hard interrupts, no lock held; takes the lock of the path's tag.
- */
-void oae_path_yield(struct oae_port *port, u64 kid)
+/* A path, direct or through a gateway, makes way for a link. */
+static void path_yield(struct oae_port *port, u64 kid)
 {
 	struct oae_run ev oae_uninit;
 	struct oae_paths *ps;
 	struct oae_tag *tag;
 	unsigned int i;
 
-	/* The tag before the look. Pairs with the barrier in oae_alias_add(). */
-	smp_mb();
-	if (likely(!atomic_read(&port->node->naliases)))
-		return;
-	rcu_read_lock();
 	tag = oae_path_find(port, kid, &i);
 	if (!tag)
-		goto out;
+		return;
 	oae_run_enter(tag, &ev);
 	i = tag->paths ? oae_tag_path_index(tag, port, kid) : OAE_PATHS_MAX;
 	if (i != OAE_PATHS_MAX && i != OAE_PATH_OWN) {
@@ -204,6 +193,23 @@ void oae_path_yield(struct oae_port *port, u64 kid)
 		oae_tag_path_set_mtu(tag, &ev, ps->used);
 	}
 	oae_run_leave(tag, &ev);
-out:
+}
+
+/**
+ * oae_path_yield() - a path makes way for a link of its own by the same addresses
+ * @port: the port of the new tag, which is in the table
+ * @kid: its key id
+ *
+ * Context: any but hard interrupts, no lock held; takes the lock of the path's tag.
+ */
+void oae_path_yield(struct oae_port *port, u64 kid)
+{
+	/* The tag before the look. Pairs with the barrier in oae_alias_add(). */
+	smp_mb();
+	if (likely(!atomic_read(&port->node->naliases)))
+		return;
+	rcu_read_lock();
+	path_yield(port, kid);
+	path_yield(port, kid | OAE_KID_VIA);
 	rcu_read_unlock();
 }

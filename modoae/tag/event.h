@@ -12,12 +12,17 @@
  * @probe: paths to be probed
  * @answer: paths whose probe is answered
  * @proven: paths that are
+ * @tell: the peer is to be told where this end is behind a gateway
+ * @own_via: the probe of the own path, which is answered, came through the gateway
+ * @used: index of the path in use
  * @to: of each send: the paths that it goes by
  * @nonce: of the answer; or of the probe of the first path, that of path n is greater by n
  * @inc: incarnations for the proof: this end's
  * @peer_inc: the peer's
  * @port: of each path; NULL it is not there
- * @kid: of each path: vc and address
+ * @kid: of each path: vc and address, OAE_KID_VIA if it goes through a gateway
+ * @gw: of each path: which gateway that is
+ * @place: where this end is
  * @to_name: the link's name in a probe, that is, of the path in use: the peer's address
  * @from_name: this end's
  * @heard: of each path: see struct oae_path
@@ -29,12 +34,17 @@ struct oae_path_out {
 	u8 probe;
 	u8 answer;
 	u8 proven;
+	bool tell;
+	bool own_via;
+	u8 used;
 	u8 to[OAE_MAX_SENDS];
 	u64 nonce;
 	u64 inc;
 	u64 peer_inc;
 	struct oae_port *port[OAE_PATHS_MAX];
 	u64 kid[OAE_PATHS_MAX];
+	u8 gw[OAE_PATHS_MAX][ETH_ALEN];
+	u8 place[ETH_ALEN];
 	u8 to_name[ETH_ALEN];
 	u8 from_name[ETH_ALEN];
 	u32 heard[OAE_PATHS_MAX];
@@ -164,6 +174,7 @@ bool oae_path_before(struct oae_tag *tag, struct oae_run *ev, const struct sk_bu
 		     const struct oae_frame *f, unsigned int index);
 void oae_path_after(struct oae_tag *tag, struct oae_run *ev, const struct oae_frame *f);
 void oae_path_end(struct oae_tag *tag, struct oae_run *ev);
+void oae_path_end_own(struct oae_tag *tag, struct oae_run *ev);
 bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
 
 /* probe.c */

@@ -55,14 +55,23 @@ bool oae_path_elsewhere(const struct oae_tag *tag)
 	return tag->paths && tag->paths->paths.used != OAE_PATH_OWN;
 }
 
-/* Has a frame come by this path? Through a gateway it comes by the own one (4.8). */
+/* Has a frame come by this path? By the own one it comes direct, or through a gateway (4.8). */
 static bool path_leads(const struct oae_tag *tag, unsigned int i, const struct sk_buff *skb,
 		       const struct oae_frame *f)
 {
+	const u8 *from = eth_hdr(skb)->h_source;
+	bool via = f->flags & OAE_F_VIA;
+	u64 kid;
+
 	if (!tag->paths->paths.path[i].there || oae_tag_path_port(tag, i)->dev != skb->dev)
 		return false;
-	return oae_tag_path_kid(tag, i) == oae_kid(f->vc, eth_hdr(skb)->h_source) ||
-	       (i == OAE_PATH_OWN && f->flags & OAE_F_VIA);
+	kid = oae_kid(f->vc, via ? f->via + ETH_ALEN : from);
+	if (i == OAE_PATH_OWN)
+		return tag->key.kid == kid;
+	if (!via)
+		return oae_tag_path_kid(tag, i) == kid;
+	return oae_tag_path_kid(tag, i) == (kid | OAE_KID_VIA) &&
+	       ether_addr_equal(tag->paths->alias[i]->gw, from);
 }
 
 /**
@@ -113,6 +122,40 @@ void oae_path_after(struct oae_tag *tag, struct oae_run *ev, const struct oae_fr
 		oae_link_speak(&tag->link, &ev->a);
 }
 
+/* What is sent of PATH by the own path goes through the gateway, if there is one. */
+static void path_own_gateway(const struct oae_tag *tag, struct oae_path_out *out)
+{
+	struct oae_ways ways;
+
+	oae_port_ways(tag->key.port, &ways);
+	out->kid[OAE_PATH_OWN] |= OAE_KID_VIA;
+	ether_addr_copy(out->gw[OAE_PATH_OWN], ways.gw.mac);
+	if (oae_ways_gateway(&ways))
+		return;
+	out->probe &= ~(1U << OAE_PATH_OWN);
+	out->answer &= ~(1U << OAE_PATH_OWN);
+	out->tell &= out->used != OAE_PATH_OWN;
+}
+
+/**
+ * oae_path_end_own() - an event of a tag without paths ends, and PATH is sent
+ * @tag: the tag
+ * @ev: the event
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_path_end_own(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_path_out *out = &ev->out;
+
+	out->used = OAE_PATH_OWN;
+	out->port[OAE_PATH_OWN] = tag->key.port;
+	out->kid[OAE_PATH_OWN] = tag->key.kid;
+	out->mtu[OAE_PATH_OWN] = oae_tag_way_mtu(tag);
+	if (ev->via)
+		path_own_gateway(tag, out);
+}
+
 /* Prepare what goes out when tag->lock is dropped. */
 static void path_snapshot(struct oae_tag *tag, struct oae_run *ev, struct oae_path_out *out)
 {
@@ -121,11 +164,14 @@ static void path_snapshot(struct oae_tag *tag, struct oae_run *ev, struct oae_pa
 
 	memset(out->port, 0, sizeof(out->port));
 	out->proven = 0;
+	out->used = ps->used;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		if (!ps->path[i].there)
 			continue;
 		out->port[i] = oae_tag_path_port(tag, i);
 		out->kid[i] = oae_tag_path_kid(tag, i);
+		if (tag->paths->alias[i])
+			ether_addr_copy(out->gw[i], tag->paths->alias[i]->gw);
 		out->heard[i] = oae_path_names(ps, i, &tag->link);
 		out->mtu[i] = ps->path[i].mtu;
 		out->proven |= ps->path[i].proven << i;
@@ -133,6 +179,8 @@ static void path_snapshot(struct oae_tag *tag, struct oae_run *ev, struct oae_pa
 	for (i = 0; i < ev->a.nsends; i++)
 		out->to[i] = oae_paths_out(ps, &tag->link, ev->a.send[i].frame.opcode,
 					   ev->back, ev->before);
+	if (out->answer & 1U << OAE_PATH_OWN ? out->own_via : ev->via)
+		path_own_gateway(tag, out);
 	out->elsewhere = oae_path_elsewhere(tag);
 	out->any = true;
 	oae_kid_mac(oae_tag_path_kid(tag, ps->used), out->to_name);
@@ -198,15 +246,31 @@ void oae_path_end(struct oae_tag *tag, struct oae_run *ev)
 	struct oae_paths *ps = &tag->paths->paths;
 
 	oae_paths_pair(ps, &tag->link);
+	if (unlikely(ps->path[OAE_PATH_OWN].via != tag->way.via))
+		oae_tag_path_own(tag);
 	if (ev->before >= OAE_OPEN && oae_link_state(&tag->link) < OAE_OPEN)
 		oae_paths_froze(ps, &tag->link);
 	if (unlikely(tag->paths->claimed))
 		oae_path_name_claimed(tag, ev);
 	path_watch(tag, ev);
-	if (ev->a.nsends || ev->out.probe || ev->out.answer)
+	if (ev->a.nsends || ev->out.probe || ev->out.answer || ev->out.tell)
 		path_snapshot(tag, ev, &ev->out);
 	if (oae_link_closed(&tag->link))
 		oae_path_leave(tag);
+}
+
+/*
+ * Have a frame go by a path, and not by another: @dest is set to where that is. Its VIA is
+ * another one with each path, so oae_path_send() takes it off again.
+ */
+static void path_address(const struct oae_path_out *out, unsigned int i, struct oae_frame *f,
+			 u8 dest[ETH_ALEN])
+{
+	oae_kid_mac(out->kid[i], dest);
+	if (!(out->kid[i] & OAE_KID_VIA))
+		return;
+	oae_via_mark(f, out->port[i]->dev->dev_addr, dest);
+	ether_addr_copy(dest, out->gw[i]);
 }
 
 static void path_send_one(const struct oae_path_out *out, unsigned int i,
@@ -221,7 +285,7 @@ static void path_send_one(const struct oae_path_out *out, unsigned int i,
 	/* A stranger is told nothing of the peer. */
 	if (!(out->proven & 1U << i))
 		f.sync.peer_inc = 0;
-	oae_kid_mac(out->kid[i], dest);
+	path_address(out, i, &f, dest);
 	oae_xmit_frame(out->port[i], dest, &f, spent);
 }
 
@@ -246,12 +310,14 @@ bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 	for (n = OAE_PATH_OWN + 1; n < OAE_PATHS_MAX; n++) {
 		if (!(to & 1U << n) || !out->port[n])
 			continue;
-		oae_kid_mac(out->kid[n], dest);
+		if (send->frame.opcode == OAE_SYNC) {
+			if (oae_path_port_usable(out->port[n]))
+				path_send_one(out, n, send, &ev->skb);
+			continue;
+		}
+		path_address(out, n, &send->frame, dest);
 		if (!oae_path_port_usable(out->port[n])) {
 			;
-		} else if (send->frame.opcode == OAE_SYNC) {
-			path_send_one(out, n, send, &ev->skb);
-			continue;
 		} else if (oae_out_has_payload(send)) {
 			oae_xmit_offer(out->port[n], dest, send, &ev->skb);
 		} else if (oae_out_has_reply(send)) {
@@ -266,6 +332,7 @@ bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 			oae_msg_put(send->handle);
 		else if (oae_out_has_reply(send))
 			kfree_skb(ev->reply[i]);
+		send->frame.flags &= ~OAE_F_VIA;
 	}
 	if (send->frame.opcode == OAE_SYNC) {
 		if (!(out->proven & 1U << OAE_PATH_OWN))

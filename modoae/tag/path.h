@@ -14,6 +14,9 @@
  * @key: port and address that its frames come by
  * @tag: the tag
  * @index: of the path
+ * @gw: the gateway that its frames go through, if @key has OAE_KID_VIA
+ * @way: what it carries is of this generation of the port's gateway, and what that has said
+ *	ABOUT it
  * @rcu: freed after RCU
  */
 struct oae_alias {
@@ -21,8 +24,12 @@ struct oae_alias {
 	struct oae_tag_key key;
 	struct oae_tag *tag;
 	unsigned int index;
+	u8 gw[ETH_ALEN];
+	struct oae_way way;
 	struct rcu_head rcu;
 };
+
+#define OAE_PATH_PLACES	4
 
 /**
  * struct oae_path_wish - a rank by hand: it is kept while the path is forgotten
@@ -47,6 +54,11 @@ struct oae_path_wish {
  * @said: a set of those that were said to be lossy
  * @wish: what was said by hand
  * @turn: which of the places where the peer was heard is tried first
+ * @nplaces: number of addresses at which the peer is behind a gateway
+ * @place: these, as it has told
+ * @place_turn: which of them gives way to another
+ * @gw_turn: which of them, and of the ports here, are tried first
+ * @place_inc: incarnation of the peer that has told them
  */
 struct oae_tag_paths {
 	struct oae_paths paths;
@@ -55,14 +67,13 @@ struct oae_tag_paths {
 	u8 was[ETH_ALEN];
 	u8 said;
 	u8 turn;
+	u8 nplaces;
+	u8 place_turn;
+	u8 gw_turn;
+	u8 place[OAE_PATH_PLACES][ETH_ALEN] __aligned(2);
+	u64 place_inc;
 	struct oae_path_wish wish[OAE_PATHS_MAX];
 };
-
-/* A port with a shorter MTU is down; messages have room for hashes of slices of that length. */
-static inline u16 oae_path_port_mtu(const struct oae_port *port)
-{
-	return clamp_t(unsigned int, READ_ONCE(port->mtu), OAE_MIN_MTU, U16_MAX);
-}
 
 /* The port of a path of a tag that has paths. Under tag->lock. */
 static inline struct oae_port *oae_tag_path_port(const struct oae_tag *tag, unsigned int i)
@@ -110,7 +121,18 @@ static inline void oae_tag_path_taken(struct oae_tag *tag, struct oae_run *ev, u
 		oae_tag_path_set_mtu(tag, ev, i);
 }
 
+/* pathgw.c */
+void oae_alias_measure(struct oae_alias *alias, struct oae_path *p);
+void oae_tag_path_own(struct oae_tag *tag);
+bool oae_tag_path_review(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
+void oae_tag_path_reviewed(struct oae_tag *tag, struct oae_run *ev, bool came);
+void oae_tag_path_gateways(struct oae_tag *tag, struct oae_run *ev);
+bool oae_path_place(struct oae_tag *tag, struct oae_run *ev, const struct oae_frame *f);
+void oae_path_gw_look(struct oae_tag *tag);
+void oae_path_gw_tell(struct oae_tag *tag, struct oae_run *ev);
+
 /* probe.c */
+void oae_path_keys(const struct oae_tag *tag, struct oae_path_out *out);
 void oae_tag_path_probe(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
 
 /* claim.c */

@@ -102,11 +102,14 @@ void oae_path_timer(struct oae_tag *tag, struct oae_run *ev)
 	if (now - tag->paths_at >= keepalive) {
 		tag->paths_at = now;
 		path_look(tag, ev);
+		oae_path_gw_look(tag);
+		oae_path_gw_tell(tag, ev);
 		if (tag->paths)
 			path_tidy(tag);
 	}
 	if (!tag->paths)
 		return;
+	oae_tag_path_gateways(tag, ev);
 	ps = &tag->paths->paths;
 	for (i = 0; i < OAE_PATHS_MAX; i++)
 		if (oae_path_due(ps, i, &tag->link, ev->now))

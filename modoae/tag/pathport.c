@@ -93,6 +93,7 @@ static unsigned int path_next_own(const struct oae_tag *tag)
 
 static bool path_move(struct oae_tag *tag, struct oae_run *ev)
 {
+	struct oae_tag_key key;
 	struct oae_alias *to;
 	unsigned int i;
 	bool turned;
@@ -104,8 +105,11 @@ static bool path_move(struct oae_tag *tag, struct oae_run *ev)
 	if (i == OAE_PATHS_MAX)
 		return false;
 	to = tag->paths->alias[i];
-	if (oae_tag_rekey(tag, &to->key))
+	key = to->key;
+	key.kid &= ~OAE_KID_VIA;
+	if (oae_tag_rekey(tag, &key))
 		return false;
+	tag->way.about = to->way.about;
 	/* A frame that finds the alias yet is one by the own path: oae_path_before(). */
 	tag->paths->alias[i] = NULL;
 	turned = oae_paths_move(&tag->paths->paths, i, ev->now);
@@ -116,7 +120,7 @@ static bool path_move(struct oae_tag *tag, struct oae_run *ev)
 		oae_link_port_down(&tag->link, ev->now, &ev->a);
 	}
 	oae_run_apply(tag, ev);
-	mtu = oae_tag_way_begin(tag, false);
+	mtu = oae_tag_way_begin(tag, tag->paths->paths.path[OAE_PATH_OWN].via);
 	ev->via = tag->way.via;
 	if (tag->paths->paths.used == OAE_PATH_OWN)
 		oae_link_set_mtu(&tag->link, mtu, ev->now, &ev->a);
@@ -154,33 +158,18 @@ bool oae_path_move(struct oae_tag *tag)
  */
 void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port)
 {
-	bool gone = READ_ONCE(port->removed), up = READ_ONCE(port->up) && !gone, came = false;
+	bool gone = READ_ONCE(port->removed), came = false;
 	struct oae_paths *ps = &tag->paths->paths;
 	unsigned int i;
 
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		if (!ps->path[i].there || oae_tag_path_port(tag, i) != port)
 			continue;
-		ps->path[i].mtu = oae_path_port_mtu(port);
-		came |= up && !ps->path[i].up;
-		if (up != ps->path[i].up)
-			ps->path[i].probed_at = 0;
-		ps->path[i].up = up;
-		/* Whether or not the path was added when its port was down already. */
-		if (!up && ps->used == i) {
-			if (oae_path_failed(ps, i, &tag->link, ev->now))
-				oae_count(tag->node, OAE_S_PATH_TURNED);
-			oae_link_port_down(&tag->link, ev->now, &ev->a);
-		}
+		came |= oae_tag_path_review(tag, ev, i);
 		if (gone && i != OAE_PATH_OWN)
 			oae_alias_del(tag, i);
 	}
-	/* Once for all paths by this port: each asks, by all of them. */
-	if (came)
-		oae_link_port_up(&tag->link, ev->now, &ev->a);
-	oae_run_apply(tag, ev);
-	if (ps->used != OAE_PATH_OWN)
-		oae_tag_path_set_mtu(tag, ev, ps->used);
+	oae_tag_path_reviewed(tag, ev, came);
 }
 
 /**

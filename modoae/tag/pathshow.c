@@ -20,6 +20,16 @@ static const char *const path_rank_words[] = {
 	[OAE_PATH_PREFERRED - OAE_PATH_AVOID] = "preferred",
 };
 
+/* The gateway of a path that goes through one. */
+static void path_gateway(const struct oae_tag *tag, unsigned int i, u8 *mac)
+{
+	const struct oae_alias *alias = tag->paths->alias[i];
+	struct oae_ways ways;
+
+	oae_port_ways(oae_tag_path_port(tag, i), &ways);
+	ether_addr_copy(mac, alias ? alias->gw : ways.gw.mac);
+}
+
 /**
  * oae_path_show() - what people are shown of a path
  * @tag: the tag
@@ -46,6 +56,8 @@ bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v)
 			   p->loss.lossy ? "lossy" : "good";
 		v->loss = oae_loss_shown(&p->loss);
 		v->used = tag->paths->paths.used == i;
+		v->via = p->via;
+		path_gateway(tag, i, v->gw);
 		v->why = path_why_words[tag->paths->paths.why];
 		v->rank = path_rank_words[p->rank - OAE_PATH_AVOID];
 		v->senior = oae_link_senior(&tag->link);

@@ -72,16 +72,21 @@ static bool peer_is_there(struct oae_tag *tag, struct oae_port *port, u64 kid)
 struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid)
 {
 	struct oae_tag *tag, *other;
+	u64 there = kid;
 
 	rcu_read_lock();
 	tag = oae_tag_find(port, kid);
 	if (tag && (oae_link_closed(&tag->link) || !refcount_inc_not_zero(&tag->ref)))
 		tag = NULL;
 	other = tag ? NULL : peer_link(port, kid);
+	if (!tag && !other && READ_ONCE(port->node->knobs.paths) != 1) {
+		there = kid | OAE_KID_VIA;
+		other = oae_path_tag(port, there);
+	}
 	if (other && !refcount_inc_not_zero(&other->ref))
 		other = NULL;
 	rcu_read_unlock();
-	if (other && peer_is_there(other, port, kid))
+	if (other && peer_is_there(other, port, there))
 		return other;
 	if (other)
 		oae_tag_put(other);
@@ -92,8 +97,10 @@ struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid)
  * oae_peer_claim() - a SYNC has come for which a tag is to be made: is there a link to
  *	that peer, which it is about?
  * @port: the port that received it
- * @kid: key id of its vc and its source
+ * @kid: key id of its vc and its source, OAE_KID_VIA if it has VIA
  * @f: the frame, parsed and verified; it names a cookie
+ *
+ * Who is behind a gateway is heard by no neighbour, so there its path has to be known.
  *
  * Whoever takes no paths has a link for each pair of addresses.
  *
@@ -106,7 +113,7 @@ int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f)
 {
 	struct oae_tag *tag = oae_path_tag(port, kid);
 
-	if (!tag && f->sync.caps & OAE_CAPS_PATHS)
+	if (!tag && f->sync.caps & OAE_CAPS_PATHS && !(kid & OAE_KID_VIA))
 		tag = peer_link(port, kid);
 	return tag ? oae_path_claim_rcv(tag, port, kid, f) : -ENOENT;
 }

@@ -8,7 +8,14 @@
 #include <linux/etherdevice.h>
 #include <linux/random.h>
 
-static void path_keys(const struct oae_tag *tag, struct oae_path_out *out)
+/**
+ * oae_path_keys() - what the proofs of an event's PATH frames are made with
+ * @tag: the tag
+ * @out: @inc and @peer_inc are set
+ *
+ * Context: under tag->lock.
+ */
+void oae_path_keys(const struct oae_tag *tag, struct oae_path_out *out)
 {
 	struct oae_link_mark mark;
 
@@ -17,7 +24,12 @@ static void path_keys(const struct oae_tag *tag, struct oae_path_out *out)
 	out->peer_inc = mark.peer_inc;
 }
 
-/* The proof of a probe or its answer: who knows both incarnations may have sent it. */
+#define PROOF_VIA	0x80	/* beside the role: the frame has VIA */
+
+/*
+ * The proof of a PATH frame: who knows both incarnations may have sent it. Its way is in it,
+ * too: else what went direct would prove, sent on by a false gateway, that there is one.
+ */
 static u64 path_proof(const struct oae_frame *f, const struct oae_path_out *out,
 		      const u8 *src, const u8 *dst)
 {
@@ -27,7 +39,7 @@ static u64 path_proof(const struct oae_frame *f, const struct oae_path_out *out,
 	u8 text[OAE_PATH_OFF_PROOF + 2 * ETH_ALEN + 1];
 
 	memset(text, 0, sizeof(text));
-	text[OAE_PATH_OFF_ROLE] = f->path.role;
+	text[OAE_PATH_OFF_ROLE] = f->path.role | (f->flags & OAE_F_VIA ? PROOF_VIA : 0);
 	put_unaligned_be16(f->path.mtu, text + OAE_PATH_OFF_MTU);
 	memcpy(text + OAE_PATH_OFF_TO, f->path.to, ETH_ALEN);
 	memcpy(text + OAE_PATH_OFF_FROM, f->path.from, ETH_ALEN);
@@ -38,31 +50,51 @@ static u64 path_proof(const struct oae_frame *f, const struct oae_path_out *out,
 	return siphash(text, sizeof(text), &key);
 }
 
+/* Send a PATH frame by a path; role, nonce and addresses are set. */
+static void path_send(struct oae_tag *tag, const struct oae_path_out *out, unsigned int i,
+		      struct oae_frame *f)
+{
+	const u8 *own = out->port[i]->dev->dev_addr;
+	u8 dest[ETH_ALEN];
+
+	f->opcode = OAE_PATH;
+	f->vc = tag->key.kid >> 56;
+	f->path.mtu = out->mtu[i];
+	oae_kid_mac(out->kid[i], dest);
+	if (out->kid[i] & OAE_KID_VIA)
+		oae_via_mark(f, own, dest);
+	f->path.proof = path_proof(f, out, own, dest);
+	if (out->kid[i] & OAE_KID_VIA)
+		ether_addr_copy(dest, out->gw[i]);
+	oae_count(tag->node, OAE_S_PATH_PROBES);
+	oae_xmit_frame(out->port[i], dest, f, NULL);
+}
+
 static void path_send_probe(struct oae_tag *tag, const struct oae_path_out *out,
 			    unsigned int i, u8 role, u64 nonce)
 {
-	struct oae_frame f = {
-		.opcode = OAE_PATH,
-		.vc = tag->key.kid >> 56,
-		.path = {
-			.role = role,
-			.mtu = out->mtu[i],
-			.nonce = nonce,
-		},
-	};
-	u8 dest[ETH_ALEN];
+	struct oae_frame f = { .path = { .role = role, .nonce = nonce } };
 
-	oae_kid_mac(out->kid[i], dest);
 	ether_addr_copy(f.path.to, out->to_name);
 	ether_addr_copy(f.path.from, out->from_name);
 	/* An asker has this path already. */
 	if (role == OAE_PATH_ANSWER) {
-		ether_addr_copy(f.path.to, dest);
+		oae_kid_mac(out->kid[i], f.path.to);
 		ether_addr_copy(f.path.from, out->port[i]->dev->dev_addr);
 	}
-	f.path.proof = path_proof(&f, out, out->port[i]->dev->dev_addr, dest);
-	oae_count(tag->node, OAE_S_PATH_PROBES);
-	oae_xmit_frame(out->port[i], dest, &f, NULL);
+	path_send(tag, out, i, &f);
+}
+
+/* It is by the path in use that the link is named. */
+static void path_send_place(struct oae_tag *tag, const struct oae_path_out *out)
+{
+	struct oae_frame f = {
+		.path = { .role = OAE_PATH_PLACE, .nonce = READ_ONCE(tag->node->id) },
+	};
+
+	ether_addr_copy(f.path.from, out->place);
+	if (f.path.nonce)
+		path_send(tag, out, out->used, &f);
 }
 
 /**
@@ -78,7 +110,9 @@ void oae_path_send_probes(struct oae_tag *tag, struct oae_run *ev)
 	struct oae_path_out *out = &ev->out;
 	unsigned int i;
 
-	for (i = 0; i < OAE_PATHS_MAX; i++) {
+	if (out->tell && oae_path_port_usable(out->port[out->used]))
+		path_send_place(tag, out);
+	for (i = 0; out->probe | out->answer && i < OAE_PATHS_MAX; i++) {
 		if (!out->port[i] || !oae_path_port_usable(out->port[i]))
 			continue;
 		if (out->probe & 1U << i)
@@ -98,16 +132,23 @@ void oae_path_send_probes(struct oae_tag *tag, struct oae_run *ev)
  */
 void oae_tag_path_probe(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 {
-	path_keys(tag, &ev->out);
+	oae_path_keys(tag, &ev->out);
 	if (!ev->out.nonce)
 		ev->out.nonce = (get_random_u64() & ~7ULL) | OAE_PATHS_MAX;
 	oae_path_probed(&tag->paths->paths, i, ev->out.nonce + i, ev->now);
 	ev->out.probe |= 1U << i;
 }
 
+/* The tag with a link by a port and an address, be it direct or through a gateway. */
+static struct oae_tag *path_tag_by(struct oae_port *port, u64 kid)
+{
+	return oae_path_tag(port, kid) ?: oae_path_tag(port, kid | OAE_KID_VIA);
+}
+
 /*
  * The tag that a PATH frame names, or NULL. A device and its VLANs have the same address.
- * If an end has another address now, it may be known by that which the frame came by.
+ * If an end has another address now, it may be known by that which the frame came by; and
+ * whoever tells of a place names the link by nothing else.
  */
 static struct oae_tag *path_tag_named(struct oae_port *by, const u8 *from,
 				      const struct oae_frame *f)
@@ -121,37 +162,64 @@ static struct oae_tag *path_tag_named(struct oae_port *by, const u8 *from,
 		if (READ_ONCE(port->removed) ||
 		    !ether_addr_equal(port->dev->dev_addr, f->path.to))
 			continue;
-		tag = oae_path_tag(port, oae_kid(f->vc, f->path.from));
+		tag = path_tag_by(port, oae_kid(f->vc, f->path.from));
 		if (tag)
 			return tag;
 	}
-	return oae_path_tag(by, oae_kid(f->vc, from));
+	return path_tag_by(by, oae_kid(f->vc, from));
 }
 
-/* A probe or an answer whose proof holds. False: it is of no use. */
+/*
+ * The index of the path by which a PATH frame came whose proof holds; a probe makes one.
+ * OAE_PATHS_MAX or an error: it is none.
+ */
+static int path_of_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port,
+			 const u8 *from, const u8 *by, const struct oae_frame *f)
+{
+	bool via = f->flags & OAE_F_VIA;
+	u64 kid = oae_kid(f->vc, from);
+	int i;
+
+	/* By the own path it may come either way. */
+	if (tag->key.port == port && tag->key.kid == kid)
+		return OAE_PATH_OWN;
+	if (via)
+		kid |= OAE_KID_VIA;
+	i = oae_tag_path_index(tag, port, kid);
+	if (i == OAE_PATHS_MAX && f->path.role == OAE_PATH_PROBE)
+		i = oae_alias_add(tag, port, kid, true);
+	if (!via || i < 0 || i >= OAE_PATHS_MAX)
+		return i;
+	/* A path is for one gateway, and that of the port may be another by now. */
+	oae_tag_path_gateways(tag, ev);
+	return ether_addr_equal(tag->paths->alias[i]->gw, by) ? i : -ENOENT;
+}
+
+/* A PATH frame whose proof holds. False: it is of no use. */
 static bool path_rcv_proven(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port,
-			    u64 kid, const struct oae_frame *f)
+			    const u8 *from, const u8 *by, const struct oae_frame *f)
 {
 	struct oae_paths *ps;
 	bool before;
 	int i;
 
+	if (f->path.role == OAE_PATH_PLACE)
+		return oae_path_place(tag, ev, f);
+	if (f->path.role != OAE_PATH_ANSWER && f->path.role != OAE_PATH_PROBE)
+		return false;
 	if (!oae_tag_paths_begin(tag, ev->now))
 		return false;
 	ps = &tag->paths->paths;
-	i = oae_tag_path_index(tag, port, kid);
-	if (i == OAE_PATHS_MAX && f->path.role == OAE_PATH_PROBE)
-		i = oae_alias_add(tag, port, kid, true);
+	i = path_of_frame(tag, ev, port, from, by, f);
 	/* A port that is down carries no frames, whatever it hears. */
 	if (i < 0 || i >= OAE_PATHS_MAX || !ps->path[i].up)
-		return false;
-	if (f->path.role != OAE_PATH_ANSWER && f->path.role != OAE_PATH_PROBE)
 		return false;
 	before = ps->path[i].proven;
 	if (f->path.role == OAE_PATH_PROBE) {
 		ps->path[i].proven = true;
 		ev->out.answer |= 1U << i;
 		ev->out.nonce = f->path.nonce;
+		ev->out.own_via = f->flags & OAE_F_VIA;
 	} else if (!oae_path_answered(ps, i, f->path.nonce, ev->now)) {
 		return false;
 	}
@@ -164,15 +232,16 @@ static bool path_rcv_proven(struct oae_tag *tag, struct oae_run *ev, struct oae_
 /**
  * oae_path_rcv() - handle a PATH frame (protocol 4.14)
  * @port: the port that received it
- * @from: the Ethernet source
- * @f: the frame, parsed and verified
+ * @from: its sender: the Ethernet source, or with VIA the original one
+ * @by: the Ethernet source
+ * @f: the frame, parsed and verified; with VIA it was let in (4.8)
  *
  * It names the link by the addresses of the path that its sender uses. Whoever does not
  * know both incarnations gets no answer.
  *
  * Context: softirq, under rcu_read_lock(); takes tag->lock.
  */
-void oae_path_rcv(struct oae_port *port, const u8 *from, const struct oae_frame *f)
+void oae_path_rcv(struct oae_port *port, const u8 *from, const u8 *by, const struct oae_frame *f)
 {
 	struct oae_node *node = port->node;
 	struct oae_tag *tag = path_tag_named(port, from, f);
@@ -184,10 +253,10 @@ void oae_path_rcv(struct oae_port *port, const u8 *from, const struct oae_frame 
 		return;
 	}
 	oae_run_enter(tag, &ev);
-	path_keys(tag, &ev.out);
+	oae_path_keys(tag, &ev.out);
 	good = !tag->dead && oae_link_knows_paths(&tag->link) && f->path.nonce &&
 	       f->path.proof == path_proof(f, &ev.out, from, port->dev->dev_addr) &&
-	       path_rcv_proven(tag, &ev, port, oae_kid(f->vc, from), f);
+	       path_rcv_proven(tag, &ev, port, from, by, f);
 	if (!good)
 		oae_count(node, OAE_S_BAD_PATH);
 	oae_run_leave(tag, &ev);

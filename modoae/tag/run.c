@@ -301,6 +301,8 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 	ev->out.any = false;
 	ev->out.probe = 0;
 	ev->out.answer = 0;
+	ev->out.tell = false;
+	ev->out.own_via = false;
 	ev->out.nonce = 0;
 	if (unlikely(tag->way.gen != READ_ONCE(tag->key.port->gw.gen)) &&
 	    !oae_path_elsewhere(tag))
@@ -390,6 +392,8 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	/* Before the tag retires, and its paths with it: the last frame has to go by one. */
 	if (unlikely(tag->paths))
 		oae_path_end(tag, ev);
+	else if (unlikely(ev->out.tell))
+		oae_path_end_own(tag, ev);
 	if (unlikely(!open || oae_link_down(&tag->link) || tag->spare)) {
 		oae_tag_retire(tag, false);
 		oae_share_sort(tag);
@@ -403,7 +407,7 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	 * count on either order.
 	 */
 	/* First of all what lets the peer believe the rest. */
-	if (unlikely(ev->out.probe | ev->out.answer))
+	if (unlikely(ev->out.probe | ev->out.answer | ev->out.tell))
 		oae_path_send_probes(tag, ev);
 	if (ev->a.nsends)
 		oae_out_send(tag, ev);

@@ -24,8 +24,11 @@ struct oae_users;
  * The key is hashed and compared as bytes, up to the end of @port, so there must
  * be no padding before that. With 32-bit pointers there may be padding after it.
  */
+/* In the kid of a path: the address is behind the port's gateway. */
+#define OAE_KID_VIA	BIT_ULL(48)
+
 struct oae_tag_key {
-	u64 kid;			/* vc << 56 | peer MAC */
+	u64 kid;			/* vc << 56 | peer MAC; of an alias, OAE_KID_VIA */
 	struct oae_port *port;
 };
 
@@ -83,6 +86,9 @@ struct oae_tag {
 	u32 nlost;			/* times that committed data may be lost */
 	u16 nhalf;			/* in users->halfq, or flushq; the knob sndq is the limit */
 	u16 flush_err;			/* why flushq is reversed, positive errno */
+	u8 gw_ports;			/* pathgw.c: ports with a gateway, when last looked for */
+	u8 told;			/* keepalive times since the peer is told of them */
+	u8 tell_turn;			/* of which it is told next */
 	struct oae_verbs *verbs;	/* region.c; NULL: no verb came yet */
 	/* not under the lock */
 	struct list_head fresh;		/* node->fresh; under unclaimed_lock */
@@ -291,6 +297,7 @@ static inline bool oae_client_room(const struct oae_client *c)
 
 /* way.c: the way of a tag's frames */
 u16 oae_tag_way_begin(struct oae_tag *tag, bool via);
+u16 oae_tag_way_mtu(const struct oae_tag *tag);
 
 /* region.c: words exposed to the verbs of peers */
 struct oae_region *oae_region_make(struct oae_node *node,
@@ -421,6 +428,8 @@ struct oae_path_view {
 	const char *rank;
 	const char *why;	/* of the path in use: why it is */
 	bool used;
+	bool via;
+	u8 gw[ETH_ALEN];	/* the gateway that it goes through, if @via */
 	bool senior;		/* the rank decides */
 	u16 mtu;
 	unsigned int loss;	/* of 100000 frames */
@@ -437,11 +446,16 @@ int oae_path_rank(struct oae_tag *tag, const struct oae_port *port, const u8 *ma
 /* alias.c: where paths lead that are not the tag's own */
 int oae_aliases_make(struct oae_node *node);
 void oae_aliases_exit(struct oae_node *node);
+static inline u64 oae_path_kid(u64 kid, const struct oae_frame *f)
+{
+	return f->flags & OAE_F_VIA ? kid | OAE_KID_VIA : kid;
+}
+
 struct oae_tag *oae_path_find(struct oae_port *port, u64 kid, unsigned int *index);
 struct oae_tag *oae_path_tag(struct oae_port *port, u64 kid);
 
 /* probe.c: PATH frames */
-void oae_path_rcv(struct oae_port *port, const u8 *from, const struct oae_frame *f);
+void oae_path_rcv(struct oae_port *port, const u8 *from, const u8 *by, const struct oae_frame *f);
 
 /* claim.c: who comes from elsewhere */
 bool oae_path_strange(const struct oae_tag *tag, unsigned int index,
@@ -450,6 +464,9 @@ int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
 		       const struct oae_frame *f);
 int oae_path_try(struct oae_tag *tag, struct oae_port *port, u64 kid);
 void oae_path_yield(struct oae_port *port, u64 kid);
+
+/* pathgw.c: paths through gateways */
+void oae_path_about(struct oae_port *port, u64 kid, const struct oae_about *about);
 
 /* pathport.c: what happens to the ports of paths */
 void oae_path_port(struct oae_tag *tag, long arg);

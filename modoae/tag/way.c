@@ -28,6 +28,22 @@ u16 oae_tag_way_begin(struct oae_tag *tag, bool via)
 	return oae_way_begin(&tag->way, &ways, via);
 }
 
+/**
+ * oae_tag_way_mtu() - what a tag's way carries
+ * @tag: the tag
+ *
+ * Context: any but hard interrupts; under tag->lock.
+ *
+ * Return: bytes behind the Ethernet header, VIA not counted.
+ */
+u16 oae_tag_way_mtu(const struct oae_tag *tag)
+{
+	struct oae_ways ways;
+
+	oae_port_ways(tag->key.port, &ways);
+	return oae_way_mtu(&tag->way, &ways);
+}
+
 /* The way was looked at: the frames of this event go by it. Count a change. */
 static void way_set(const struct oae_tag *tag, struct oae_run *ev)
 {

@@ -44,12 +44,12 @@ ZONES = ("zone state       address                                  nodes   mtu 
          "          4 eth0 from 10.1.0.1\n")
 NODES = ("mac               zone where   age_ms left_ms\n"
          "02:0a:e0:00:00:01    1 local      592   29408\n")
-PATHS = ("port             vc peer              path by              to                state  used   mtu"
-         "   rtt_us loss_pct  since_s why     rank      decides\n"
-         "eth0              0 02:0a:e0:00:00:01    0 eth0            02:0a:e0:00:00:01 down   -     1500"
-         "        0    0.000        - -       normal    here\n"
-         "eth0              0 02:0a:e0:00:00:01    1 7               02:0a:e0:00:00:07 good   yes   9000"
-         "      412    0.502       17 loss    preferred here\n")
+PATHS = ("port             vc peer              path by              to                via               state  used "
+         "  mtu   rtt_us loss_pct  since_s why     rank      decides\n"
+         "eth0              0 02:0a:e0:00:00:01    0 eth0            02:0a:e0:00:00:01 -                 down   -   "
+         "  1500        0    0.000        - -       normal    here\n"
+         "eth0              0 02:0a:e0:00:00:01    1 7               02:0a:e0:00:00:07 02:0a:e0:00:00:09 good   yes "
+         "  9000      412    0.502       17 loss    preferred here\n")
 NEIGHBOURS = ("id               port            mac                 mtu heard_ms inc             \n"
               "0001020ae0000001 eth0            02:0a:e0:00:00:01  1500     1234 fedcba9876543210\n")
 PLAIN = {"modoae/tags": HEAD + LINK, "modoae/paths": PATHS, "modoae/neighbours": NEIGHBOURS,
@@ -141,12 +141,12 @@ class Hostile(unittest.TestCase):
         own, other = json.loads(self.oae("-j", "show", "paths", "peer", "1"))
         self.assertEqual(own, {
             "port": "eth0", "vc": 0, "peer": "02:0a:e0:00:00:01", "path": 0, "by": "eth0",
-            "to": "02:0a:e0:00:00:01", "state": "down", "used": "-", "mtu": 1500, "rtt_us": 0,
+            "to": "02:0a:e0:00:00:01", "via": None, "state": "down", "used": "-", "mtu": 1500, "rtt_us": 0,
             "loss_pct": "0.000", "since_s": None, "why": None, "rank": "normal", "decides": "here"})
         self.assertEqual((other["by"], other["used"], other["since_s"]), ("7", "yes", 17))
         for args in (), ("port", "eth0"), ("vc", "0"):
-            self.assertEqual(self.oae("show", "paths", *args).decode().split()[-13:], [
-                "02:0a:e0:00:00:07", "good", "yes", "9000", "412", "us", "0.502", "%", "17", "s",
+            self.assertEqual(self.oae("show", "paths", *args).decode().split()[-14:], [
+                "02:0a:e0:00:00:07", "02:0a:e0:00:00:09", "good", "yes", "9000", "412", "us", "0.502", "%", "17", "s",
                 "loss", "preferred", "here"], args)
         for args in ("port", "eth1"), ("vc", "1"), ("peer", "7"):
             self.assertEqual(self.oae("show", "paths", *args), b"no link has more than one path\n")

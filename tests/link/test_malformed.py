@@ -116,8 +116,6 @@ def cases(peer):
     path = oae.path_body(peer.to, peer.mac)
     yield "PATH, short", "field", peer.frame(oae.PATH, payload=path[:-1])
     yield "PATH, long", "field", peer.frame(oae.PATH, payload=path + b"\0")
-    yield "PATH through a gateway", "field", peer.frame(oae.PATH, payload=path, flags=oae.VIA,
-                                                        via=VIA)
     for opcode in (oae.SYNC, oae.SYNC_ACK, oae.SYNC_CHK):
         name = oae.OPCODES[opcode - 1]
         fresh = peer.ltag ^ 0x1000          # good, it would freeze the link

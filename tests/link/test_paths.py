@@ -202,9 +202,10 @@ class Failover(TwoCables):
         self.lose((1,))
 
     def apart(self):
-        """Do the ends use two paths? One may change while they are asked."""
+        """Do the ends use two paths? One may change while they are asked, a row at a time."""
         def are_one():
-            return self.a.used_path()[0] == self.b.used_path()[0]
+            a, b = self.a.used_path(), self.b.used_path()
+            return a and b and a[0] == b[0]
         return not (are_one() or are_one())
 
     def test_one_path(self):

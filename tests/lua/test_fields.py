@@ -232,6 +232,13 @@ class Bodies(FieldTest):
         self.see(frame(oae.PATH, payload=oae.path_body(B, A, role=2)), path__role=2,
                  info="PATH: yes, it does; MTU 1500, of the link 02:0a:e0:00:00:01 to "
                  "02:0a:e0:00:00:02")
+        self.see(frame(oae.PATH, payload=oae.path_body("00:00:00:00:00:00", A, role=3,
+                                                       nonce=0x1020ae0000001)),
+                 path__role=3, bad=None,
+                 info="PATH: behind a gateway I am at 02:0a:e0:00:00:01; MTU 1500, id "
+                 "0x0001020ae0000001")
+        self.see(frame(oae.PATH, payload=oae.path_body(B, A), flags=oae.VIA, via=oae.via(B, A)),
+                 path__role=1, bad=None)
         self.see(frame(oae.PATH, payload=oae.path_body(B, A, role=7)), path__role=7,
                  info="PATH: role 7; MTU 1500, of the link 02:0a:e0:00:00:01 to 02:0a:e0:00:00:02")
         self.check()
@@ -385,7 +392,6 @@ class Bad(FieldTest):
                 ("bad_field", frame(oae.CLOSE, reason=9)),
                 ("bad_field", frame(oae.HELLO, payload=bytes(23))),
                 ("bad_field", frame(oae.PATH, payload=bytes(31))),
-                ("bad_field", frame(oae.PATH, payload=bytes(32), flags=oae.VIA, via=oae.via(B, A))),
                 ("bad_field", offer(flags=oae.AUTH, kind=3)),
                 ("bad_auth", offer(flags=oae.AUTH, digest=1)), ("bad_digest", offer(digest=1))):
             self.see(f, f"{cause} {f}", bad=cause, **{cause: True})

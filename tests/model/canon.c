@@ -348,6 +348,7 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 	pe->ps.fruitless = *in >> 4 & 3;
 	pe->ps.moved = l->tx + l->rx - !(*in++ >> 6);
 	pe->ps.inc = l->inc;
+	pe->ps.down = l->down;
 	pe->ps.peer_inc = l->peer_inc;
 	for (i = 0; i < w->sc->lines; i++, in += LINE_BYTES) {
 		struct oae_path *p = &pe->ps.path[i];
@@ -362,6 +363,7 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 		p->rtt = in[0] >> 4 & 1;
 		p->heard = ltag_named(in[1]);
 		p->mtu = m_line_mtu(w, e, pe->line[i]);
+		p->via = m_line_via(w, pe->line[i]);
 		p->rank = m_line_rank(w, e, pe->line[i]);
 	}
 	return in;

@@ -116,6 +116,7 @@ enum m_kind {
  * @choose: ends go to paths of their choice, so they remember which of them are good
  * @differ: A prefers line 0, and B line 1
  * @shorter: all lines but line 0 carry less
+ * @via: and all but line 0 go through a gateway
  * @carrier: times that an end's port is unplugged
  * @leave: times that an end is told that its gateway leaves; it may come again
  * @window: transactions under way, each way; 0 is 1
@@ -136,7 +137,7 @@ struct m_scenario {
 	u8 cap;
 	u8 slices, most;
 	bool settle, cancel, dup, dead, probe, port, forge, ways;
-	bool own, cross, avoid, choose, differ, shorter, waits;
+	bool own, cross, avoid, choose, differ, shorter, via, waits;
 	u8 rcvbuf;
 	u8 crash, kill, close, rename, mtu, cut, conflict, leave, refuse;
 	u8 lines, vc, carrier;
@@ -316,6 +317,7 @@ void m_check_sent(struct m_world *w, unsigned int who,
 void m_check_way(struct m_world *w, unsigned int who);
 
 /* path.c */
+bool m_line_via(const struct m_world *w, unsigned int line);
 u16 m_line_mtu(const struct m_world *w, const struct m_end *e, unsigned int line);
 enum oae_path_rank m_line_rank(const struct m_world *w, const struct m_end *e,
 			       unsigned int line);

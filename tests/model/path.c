@@ -33,6 +33,18 @@ u16 m_line_mtu(const struct m_world *w, const struct m_end *e, unsigned int line
 }
 
 /**
+ * m_line_via() - does a line go through a gateway?
+ * @w: the world
+ * @line: the line
+ *
+ * Return: true if so.
+ */
+bool m_line_via(const struct m_world *w, unsigned int line)
+{
+	return line && w->sc->via;
+}
+
+/**
  * m_line_rank() - how much an end wants a line
  * @w: the world
  * @e: the end
@@ -75,6 +87,7 @@ static void begin(const struct m_world *w, struct m_end *e)
 	pe->begun = true;
 	oae_paths_init(&pe->ps, &e->link, m_line_mtu(w, e, line), port_up(e, line), M_NOW);
 	pe->ps.path[OAE_PATH_OWN].rank = m_line_rank(w, e, line);
+	pe->ps.path[OAE_PATH_OWN].via = m_line_via(w, line);
 }
 
 static unsigned int add(const struct m_world *w, struct m_end *e, unsigned int line)
@@ -88,6 +101,7 @@ static unsigned int add(const struct m_world *w, struct m_end *e, unsigned int l
 		return NONE;
 	pe->line[i] = line;
 	pe->ps.path[i].rank = m_line_rank(w, e, line);
+	pe->ps.path[i].via = m_line_via(w, line);
 	return i;
 }
 

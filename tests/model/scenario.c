@@ -58,6 +58,8 @@ const struct m_scenario m_quick[] = {
 	{ "paths-2-cross", { "a", "" }, LINES(2), .opened = true, .cross = true },
 	/* Too many states: all that are so many events away from an OPEN link. */
 	{ "paths-2-mtu", { "a", "" }, LINES(2), .opened = true, .shorter = true, .levels = 14 },
+	{ "paths-2-via", { "a", "" }, LINES(2), .opened = true, .own = true, .via = true,
+	  .choose = true, .dead = true, .levels = 14 },
 	{ "paths-2-window", { "aa", "" }, LINES(2), .opened = true, .window = 2, .levels = 14 },
 	{ "paths-3", { "a", "" }, LINES(3), .opened = true, .levels = 14 },
 	{ NULL }

@@ -597,6 +597,23 @@ TEST_SETUP(test_aside, one_link)
 	assert_int_equal(l.state, OAE_SYNC_SENT);
 }
 
+/* use_gw says which ways there are; through a gateway only if it is known. */
+TEST_SETUP(test_has, one_link)
+{
+	static const u8 has[3][2] = { { 1, 0 }, { 0, 1 }, { 1, 1 } };
+	struct oae_ways p;
+	u8 use;
+
+	for (use = OAE_GW_NEVER; use <= OAE_GW_AUTO; use++) {
+		p = tag(use, true, false);
+		assert_int_equal(oae_ways_has(&p, false), has[use][0]);
+		assert_int_equal(oae_ways_has(&p, true), has[use][1]);
+		p = tag(use, false, false);
+		assert_int_equal(oae_ways_has(&p, false), has[use][0]);
+		assert_false(oae_ways_has(&p, true));
+	}
+}
+
 /* A link that is not OPEN asks by SYNC: what it asked before does not count. */
 TEST_SETUP(test_lost_open_only, one_link)
 {

@@ -42,7 +42,7 @@ static const char doc[] =
 	"FAILURES: freezes that the link has recovered from.\n"
 	"\n"
 	"Of paths, which links have that have, or had, more than one: BY and TO, the port and the "
-	"address of the peer; STATE, down, trying (not proven yet), good, lossy (frames are lost "
+	"address of the peer; VIA, the gateway between; STATE, down, trying (not proven yet), good, lossy (frames are lost "
 	"there) or silent; LOSS, as measured; SINCE, how long the one that is USED has been, and WHY: "
 	"own (the link began with it), rank (`oae path`), carrier, silence, loss (of another), back, mtu "
 	"(it carries longer frames), spread (links share their paths), peer (it decides). DECIDES: where "
@@ -54,7 +54,8 @@ static const char doc[] =
 	"With -p also owners: an array of objects with pid, fd and command; and an "
 	"object of state LISTEN for each file that listens, with port, peer and vc null "
 	"for any. Of paths an object each, with the columns of /proc/net/modoae/paths: port, vc, "
-	"peer, path, by, to, state, used, mtu, rtt_us, loss_pct, since_s, why, rank, decides.\n";
+	"peer, path, by, to, via, state, used, mtu, rtt_us, loss_pct, since_s, why, rank, "
+	"decides.\n";
 
 static const struct argp_option options[] = {
 	{ "processes", 'p', NULL, 0, "who has each link open, and who listens", 0 },
@@ -340,8 +341,9 @@ static void path_row(struct grid *g, const struct table *t, unsigned int row)
 		snprintf(loss, sizeof(loss), "%.16s %%", lost);
 	grid_add(g, table_cell(t, row, "port"), table_cell(t, row, "peer"),
 		 table_cell(t, row, "vc"), table_cell(t, row, "by") ?: "-",
-		 table_cell(t, row, "to") ?: "-", table_cell(t, row, "state") ?: "-",
-		 used ?: "-", table_cell(t, row, "mtu") ?: "-", rtt, loss, since,
+		 table_cell(t, row, "to") ?: "-", table_cell(t, row, "via") ?: "-",
+		 table_cell(t, row, "state") ?: "-", used ?: "-",
+		 table_cell(t, row, "mtu") ?: "-", rtt, loss, since,
 		 table_cell(t, row, "why") ?: "-", table_cell(t, row, "rank") ?: "-",
 		 table_cell(t, row, "decides") ?: "-");
 }
@@ -350,9 +352,9 @@ static void paths_people(const struct table *t, const struct filter *f)
 {
 	static const struct grid_col cols[] = {
 		{ "PORT", false }, { "PEER", false }, { "VC", true }, { "BY", false },
-		{ "TO", false }, { "STATE", false }, { "USED", false }, { "MTU", true },
-		{ "RTT", true }, { "LOSS", true }, { "SINCE", true }, { "WHY", false },
-		{ "RANK", false }, { "DECIDES", false },
+		{ "TO", false }, { "VIA", false }, { "STATE", false }, { "USED", false },
+		{ "MTU", true }, { "RTT", true }, { "LOSS", true }, { "SINCE", true },
+		{ "WHY", false }, { "RANK", false }, { "DECIDES", false },
 	};
 	unsigned int row;
 	struct grid g;
