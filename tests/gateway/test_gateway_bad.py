@@ -158,7 +158,7 @@ class Dropped(Bad):         # pylint: disable=too-many-public-methods
             plain, hello(self.far, self.near), self.changed(flags=0),
             *(self.changed(version=v) for v in (0, 2, 15)),
             *(self.changed(hlen=n) for n in (*range(13), 14, 15)),
-            *(self.changed(opcode=n) for n in (0, oae.HELLO, 15, 255)),
+            *(self.changed(opcode=n) for n in (0, oae.HELLO, 16, 255)),
             *(self.changed(length=n) for n in (0, 31, 33, 0xffff)))]
         self.all_dropped(self.two.raw, bad, "bad_frame")
 
@@ -297,7 +297,7 @@ class Dropped(Bad):         # pylint: disable=too-many-public-methods
         bad += [self.altered(**lie).pack() for lie in
                 [{"version": v} for v in (0, 2, 15)] +
                 [{"hlen": n} for n in (*range(10), 11, 12, 14, 15)] +
-                [{"opcode": n} for n in (0, oae.HELLO, 15, 255)] +
+                [{"opcode": n} for n in (0, oae.HELLO, 16, 255)] +
                 [{"length": n} for n in (0, 31, 33, 0xffff)]]
         self.all_dropped(self.wire.send, bad, "bad_frame")
 
