@@ -137,6 +137,12 @@ static void table_set_key(struct oae_tag *tag, const struct oae_tag_key *key)
 	WRITE_ONCE(tag->key.kid, key->kid);
 }
 
+static int table_insert_as(struct oae_tag *tag, const struct oae_tag_key *key)
+{
+	table_set_key(tag, key);
+	return rhashtable_lookup_insert_fast(&tag->node->tags, &tag->hash, tag_params);
+}
+
 /**
  * oae_tag_rekey() - have a tag found by another port and address
  * @tag: the tag, in the table, whose port is `removed`
@@ -160,11 +166,11 @@ int oae_tag_rekey(struct oae_tag *tag, const struct oae_tag_key *key)
 	/* What a CPU found last it finds no more. Pairs with the acquire in oae_tag_of_frame(). */
 	smp_mb__before_atomic();
 	atomic64_inc(&tag->node->retired);
-	table_set_key(tag, key);
-	err = rhashtable_lookup_insert_fast(&tag->node->tags, &tag->hash, tag_params);
+	err = table_insert_as(tag, key);
 	if (err) {
-		table_set_key(tag, &old);
-		if (rhashtable_lookup_insert_fast(&tag->node->tags, &tag->hash, tag_params))
+		if (err != -EEXIST)
+			oae_count(tag->node, OAE_S_NO_MEMORY);
+		if (table_insert_as(tag, &old))
 			oae_count(tag->node, OAE_S_NO_MEMORY);
 		return err;
 	}

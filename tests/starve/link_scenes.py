@@ -279,7 +279,8 @@ class Links:
                 raise Finding("a UDP port was released, and its device is there")
 
     def paths(self):
-        """A link finds and proves a second cable; without memory it has the first one."""
+        """A link finds and proves a second cable, and moves there when the port of the first one
+        goes; without memory it has the first one alone."""
         scene, vc = Scene(), next(self._vcs)
         ledger = Ledger(scene)
         self._clear(vc)
@@ -295,17 +296,19 @@ class Links:
                        for row in self.a.paths()) or \
                 [host.stat("no_memory") for host in self.hosts] != before
         yield scene
-        ledger.send(lambda data: self.a.write(data, vc=vc), 100)
+        ledger.send(lambda data: self.a.write(data, vc=vc, target=f"wa/{self.second.mac_b}"), 100)
         try:
             patiently(lambda: scene.attempt(decided), "a path, or why there is none", 2)
         except AssertionError:
             pass                                    # it was refused, as the scene tells
-        yield scene
         self._collect(ledger, self.b.read_each)
+        scene.set_knob(self.a, "dev", "-wa")
+        yield scene
+        for host, dev, peer in (self.a, "wa", self.cable.mac_b), (self.b, "wb", self.cable.mac_a):
+            if dev in host.knob("dev"):
+                host.knob("dev", f"-{dev}")
+            host.knobs(discover=0, vci=0, target=peer)
         self._closed(vc)
-        for host, dev in (self.a, "wa"), (self.b, "wb"):
-            host.knob("dev", f"-{dev}")
-            host.knob("discover", 0)
 
     def neighbours(self):
         """Each hears of the other, if not at once, then when that is repeated."""
