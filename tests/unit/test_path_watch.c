@@ -253,7 +253,7 @@ WATCH_TEST(test_gaps)
 	watch(f);
 	assert_int_equal(out->lost, 1);
 	ps.watch.out_to = l.tx;
-	watch(BUT(answer(OAE_REFUSE), f.reason = OAE_R_BUSY));
+	watch(BUT(answer(OAE_REFUSE), f.reason = OAE_R_BUSY, f.gap_map = 2));
 	watch(BUT(answer(OAE_REFUSE), f.reason = OAE_R_GAP, f.gap_map = 2, f.seq++));
 	l.offer.p.kind = OAE_VERB;
 	watch(f);
