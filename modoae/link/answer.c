@@ -300,7 +300,7 @@ static void answer_fill_gap(struct oae_link *l, struct oae_lane *n,
 		return;
 	if (oae_link_windowed(l)) {
 		oae_rtt_sample(l, now - n->at);
-		/* What was not sent was not lost. */
+		/* A slice that was not sent was not lost. */
 		if (n->reminded || n->unseen & missing)
 			oae_window_lost(l, f->seq);
 		else
@@ -498,7 +498,7 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 	if (oae_half_idle(l) && l->swaps->half.handle == handle) {
 		now = oae_now(l, now);
 		oae_half_drop(l, OAE_REVERSED, err, a);
-		/* What has waited for its turn need not wait for what is under way. */
+		/* A post behind it need not wait for those under way. */
 		oae_offer_pump(l, now, a);
 		oae_finish(l, now, a);
 		return 0;

@@ -353,8 +353,7 @@ static struct oae_post *link_waiting_place(struct oae_link *l, u8 kind)
  *
  * Return: 0; -ENOTCONN the link is CLOSED; -ESHUTDOWN or -EPIPE it is closing, by
  * this end or by the peer; -EAGAIN another post waits already, or there is no memory lent
- * for a half; -EINVAL no slices, or
- * too many, or an express that is no message.
+ * for a half; -EINVAL no slices, or too many, or an express that is no message.
  */
 int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 		  struct oae_actions *a)

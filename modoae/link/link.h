@@ -262,7 +262,7 @@ enum oae_half_state {
 enum oae_due {
 	OAE_DUE_NOT,
 	OAE_DUE_ALL,		/* all slices */
-	OAE_DUE_LAST,		/* LAST with RESUME: a frame of it is missing */
+	OAE_DUE_LAST,		/* LAST: a frame of it is missing, see oae_offer_number() */
 };
 
 /**
@@ -452,7 +452,7 @@ struct oae_link {
 	struct oae_lane offer;	/* the lane of tx + 1, without @pair */
 	struct oae_hold hold;	/* of rx + 1, without @pair */
 
-	/* What is seldom looked at. */
+	/* Members that are seldom looked at. */
 	u32 recover;		/* a loss up to here is the same as the last one */
 	u32 burst_serial;	/* so is that of an OFFER up to here, for burst */
 	u32 asked;

@@ -147,7 +147,7 @@ static void watch_gap(struct oae_paths *ps, const struct oae_link *l,
 	/* A verb that waits for what is below it is refused with GAP, too. */
 	if (f->seq - l->tx - 1 >= l->given || n->p.kind != OAE_MESSAGE)
 		return;
-	/* What was not sent was not lost. */
+	/* A slice that was not sent was not lost. */
 	if (f->attempt == n->attempt && !n->reminded && !(f->gap_map & n->unseen))
 		return;
 	known = oae_dist(w->out_to, f->seq) <= 0;

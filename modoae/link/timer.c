@@ -10,7 +10,7 @@
  *                the stall time: freeze; with a window, remind the peer of what
  *                is offered first
  *   parked       offer again at park_at, in case READY was lost
- *   waiting      offer a half that is WAITING again at swap->again_at
+ *   waiting      offer a half that is WAITING again at swaps->again_at
  *   closing      CLOSE again at again_at
  *   settling     offer and take new transactions again at settle_until
  *   idle         nothing heard for the keepalive time: probe; a probe not

@@ -122,7 +122,7 @@ void oae_path_after(struct oae_tag *tag, struct oae_run *ev, const struct oae_fr
 		oae_link_speak(&tag->link, &ev->a);
 }
 
-/* What is sent of PATH by the own path goes through the gateway, if there is one. */
+/* A PATH by the own path goes through the gateway, if there is one. */
 static void path_own_gateway(const struct oae_tag *tag, struct oae_path_out *out)
 {
 	struct oae_ways ways;

@@ -34,7 +34,7 @@ static unsigned int gw_ports(const struct oae_node *node, struct oae_port **to)
 	return n;
 }
 
-/* What is true of a path now. Returns false if it goes through another gateway than before. */
+/* Measure a path as it is now. False: it goes through another gateway than before. */
 static bool gw_measure(struct oae_alias *alias, bool *up, u16 *mtu)
 {
 	struct oae_port *port = alias->key.port;

@@ -100,7 +100,7 @@ struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid)
  * @kid: key id of its vc and its source, OAE_KID_VIA if it has VIA
  * @f: the frame, parsed and verified; it names a cookie
  *
- * Who is behind a gateway is heard by no neighbour, so there its path has to be known.
+ * A peer behind a gateway is heard by no neighbour, so there its path has to be known.
  *
  * Whoever takes no paths has a link for each pair of addresses.
  *

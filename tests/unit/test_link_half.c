@@ -75,7 +75,7 @@ LINK_TEST(test_unlent)
 	computed(0, 8);
 	assert_null(sent(OAE_REFLECT)->handle);
 
-	/* What is lent outlives the link. */
+	/* Memory that was lent outlives the link. */
 	oae_link_lend_swaps(&l, &lent_swaps);
 	assert_true(oae_link_wants_half(&l));
 	kill_link(OAE_E_SHUTDOWN);
