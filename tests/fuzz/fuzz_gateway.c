@@ -98,7 +98,7 @@ static enum oaeip_bad spec_outline(const u8 *b, size_t have, size_t total,
 	via = b[3] & 0x20;
 	if (hdr != (via ? 52 : 40))
 		return OAEIP_BAD_HLEN;
-	if (via && (b[1] == 13 || b[1] == 15))
+	if (via && b[1] == 13)
 		return OAEIP_BAD_OPCODE;
 	if (!via && b[1] != 13)
 		return OAEIP_BAD_VIA;
