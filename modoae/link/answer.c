@@ -128,11 +128,13 @@ static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *
 
 /*
  * A lane was answered that was offered after others: those have probably lost a frame,
- * and are offered again after a few such answers, without a freeze (protocol 4.11). A
- * verb cannot be answered before what is below it is.
+ * and are offered again after a few such answers, without a freeze (protocol 4.11). One is
+ * enough if it answers a reminder: that was sent round trips after them. A verb cannot be
+ * answered before what is below it is.
  */
 static void answer_passed(struct oae_link *l, u32 answered, struct oae_actions *a)
 {
+	unsigned int counts = oae_lane(l, answered)->reminded ? ANSWER_PASSED : 1;
 	u32 seq, last = l->tx + l->given, serial = oae_lane(l, answered)->serial;
 	struct oae_lane *n;
 
@@ -142,13 +144,23 @@ static void answer_passed(struct oae_link *l, u32 answered, struct oae_actions *
 		    (s32)(serial - n->serial) <= 0 ||
 		    (n->p.kind == OAE_VERB && oae_dist(seq, answered) < 0))
 			continue;
-		if (++n->passed < ANSWER_PASSED)
+		n->passed += counts;
+		if (n->passed < ANSWER_PASSED)
 			continue;
 		oae_lane_due(l, n, n->p.kind == OAE_MESSAGE ? OAE_DUE_LAST :
 							      OAE_DUE_ALL);
 		oae_window_lost(l, seq);
 		oae_note(a, OAE_N_REPAIRED);
 	}
+}
+
+/*
+ * Was what the peer had to be reminded of lost, or its answer? It was not if that has come
+ * since: oae_late_rcv().
+ */
+static bool answer_was_lost(const struct oae_link *l, const struct oae_lane *n)
+{
+	return n->reminded && (l->late.offer_at || l->late.again_at);
 }
 
 /* Does the REFLECT match the offer, and does a verb's answer have its length? */
@@ -195,7 +207,10 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 	}
 
 	oae_rtt_sample(l, now - n->at);
-	oae_window_answered(l, n);
+	if (answer_was_lost(l, n))
+		oae_window_lost(l, f->seq);
+	else
+		oae_window_answered(l, n);
 	if (n->p.kind == OAE_SWAP || n->p.kind == OAE_VERB)
 		oae_op(a, OAE_OP_RESULT)->handle = n->p.handle;
 	n->state = OAE_OFFER_REFLECTED;

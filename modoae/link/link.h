@@ -401,16 +401,16 @@ struct oae_link {
 	u8 fruitless;		/* fruitless failures in a row (protocol 4.1) */
 	bool senior;		/* of two crossing swaps, that of this end stands */
 	bool down;
-	bool closing;		/* closed here */
-	bool peer_closing;
-	bool await_done;
-	bool last_express;	/* transaction rx was an express */
-	bool unseen;		/* and the peer was not seen to commit it */
 	bool ready_due;		/* refused BUSY or CONFLICT: READY must follow */
-	bool busy_due;		/* and one of them BUSY */
 	bool next_valid;
-	bool packs;		/* this end takes packs, as said with this ltag */
-	bool peer_packs;	/* and the peer does */
+	bool closing : 1;	/* closed here */
+	bool peer_closing : 1;
+	bool await_done : 1;
+	bool last_express : 1;	/* transaction rx was an express */
+	bool unseen : 1;	/* and the peer was not seen to commit it */
+	bool busy_due : 1;	/* with ready_due, and one of them BUSY */
+	bool packs : 1;		/* this end takes packs, as said with this ltag */
+	bool peer_packs : 1;	/* and the peer does */
 	u8 last_kind;		/* kind of the express at rx */
 
 	/* The window (protocol 4.11). */
@@ -448,6 +448,7 @@ struct oae_link {
 	u32 room;		/* places for unread transactions, at the last OFFER */
 	u32 room_to;		/* the peer has room up to here, it said last */
 	u32 firm;		/* known: all from rx + 1 to here is held */
+	u32 asked;		/* the number with `asking` */
 
 	struct oae_lane offer;	/* the lane of tx + 1, without @pair */
 	struct oae_hold hold;	/* of rx + 1, without @pair */
@@ -455,7 +456,6 @@ struct oae_link {
 	/* Members that are seldom looked at. */
 	u32 recover;		/* a loss up to here is the same as the last one */
 	u32 burst_serial;	/* so is that of an OFFER up to here, for burst */
-	u32 asked;
 	u64 dirty;		/* places whose number has had another content */
 	u64 unplaced;		/* numbers refused, since there is no place, by their low bits */
 	struct oae_post next;	/* waits behind the lanes, if next_valid */

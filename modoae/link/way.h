@@ -113,10 +113,10 @@ struct oae_about {
 struct oae_way {
 	struct oae_about about;
 	unsigned int gen;
-	bool via;
-	bool wish;
-	bool lost;
-	bool aside;
+	bool via : 1;
+	bool wish : 1;
+	bool lost : 1;
+	bool aside : 1;
 	u8 asked;
 	u8 usual;
 };

@@ -119,7 +119,7 @@ void oae_share_sort(struct oae_tag *tag)
 		list_del_init(&tag->yield);
 		if (spare)
 			list_add_tail(&tag->yield, &node->spare[spare]);
-		tag->spare_since = ktime_get_ns();
+		tag->spare_since = jiffies;
 		spin_unlock(&node->spare_lock);
 		tag->spare = spare;
 	}
@@ -135,7 +135,7 @@ static bool share_give_way(struct oae_node *node, enum oae_spare spare, u64 age)
 	spin_lock_bh(&node->spare_lock);
 	tag = list_first_entry_or_null(&node->spare[spare], struct oae_tag,
 				       yield);
-	if (tag && (ktime_get_ns() - tag->spare_since < age ||
+	if (tag && ((u32)jiffies - tag->spare_since < nsecs_to_jiffies(age) ||
 		    !refcount_inc_not_zero(&tag->ref)))
 		tag = NULL;
 	spin_unlock_bh(&node->spare_lock);

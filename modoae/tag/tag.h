@@ -43,18 +43,22 @@ struct oae_tag {
 	spinlock_t lock;		/* all members down to `verbs` */
 	bool dead;			/* out of the table */
 	bool open;			/* counted: its link is not CLOSED */
-	bool settling;			/* counted in the port's nsettling */
-	bool by_peer;			/* the peer has opened the link */
 	bool used;			/* used locally since the peer opened it */
-	bool reopen;			/* wanted since it is closing: opened again */
+	bool settling : 1;		/* counted in the port's nsettling */
+	bool by_peer : 1;		/* the peer has opened the link */
+	bool reopen : 1;		/* wanted since it is closing: opened again */
+	bool doubt : 1;			/* OAE_EVENT_DOUBT was reported */
 	bool stranger;			/* made for a stranger: counts in nstrangers */
 	bool counted;			/* counts in ntags */
 	/* Each frame looks at most of what is from here to the middle of the link. */
 	u8 spare;			/* enum oae_spare: index into node->spare */
 	bool unheard;			/* not yet reported to listeners */
-	bool doubt;			/* OAE_EVENT_DOUBT was reported */
 	bool is_ready;			/* listed for noc_debug; under rcvq.lock */
+	u8 gw_ports;			/* pathgw.c: ports with a gateway, when last looked for */
+	u8 told;			/* keepalive times since the peer is told of them */
+	u8 tell_turn;			/* of which it is told next */
 	struct oae_way way;
+	u32 nlost;			/* times that committed data may be lost */
 	struct oae_tag_paths *paths;	/* path.h; NULL: the own path is the only one */
 	struct oae_users *users;	/* NULL: there was none. Set once */
 	struct list_head sndq;		/* oae_msg, not yet posted to the link */
@@ -83,12 +87,9 @@ struct oae_tag {
 	u32 paths_at;			/* when others were looked for; jiffies */
 	u32 nhealed;			/* times that the link has resolved */
 	u32 nrepaired;			/* frames lost, offered again without a freeze */
-	u32 nlost;			/* times that committed data may be lost */
 	u16 nhalf;			/* in users->halfq, or flushq; the knob sndq is the limit */
 	u16 flush_err;			/* why flushq is reversed, positive errno */
-	u8 gw_ports;			/* pathgw.c: ports with a gateway, when last looked for */
-	u8 told;			/* keepalive times since the peer is told of them */
-	u8 tell_turn;			/* of which it is told next */
+	u32 spare_since;		/* jiffies; under spare_lock */
 	struct oae_verbs *verbs;	/* region.c; NULL: no verb came yet */
 	/* not under the lock */
 	struct list_head fresh;		/* node->fresh; under unclaimed_lock */
@@ -101,7 +102,6 @@ struct oae_tag {
 		struct list_head reading;	/* node->reading; under unclaimed_lock */
 	};
 	struct list_head yield;		/* node->spare[spare]; under spare_lock */
-	u64 spare_since;		/* ktime, ns; under spare_lock */
 };
 
 /**

@@ -840,6 +840,52 @@ WINDOW_TEST(test_reminded_lost)
 }
 
 /*
+ * The answer to a reminder says as much of what was offered above: that was sent before it,
+ * and long ago. Without it there would be a reminder for each, one after the other.
+ */
+WINDOW_TEST(test_reminded_passes)
+{
+	unsigned int before;
+	u32 tx;
+
+	grow();
+	tx = l.tx;
+	before = l.cwnd;
+	post_some(1, 3);
+	fire_at(now + oae_link_stall(&l));
+	assert_non_null(offered(tx + 1));
+	post_some(4, 4);
+	reflect(tx + 1);
+	assert_int_equal(offered(tx + 2)->frame.attempt, 2);
+	assert_int_equal(offered(tx + 3)->frame.attempt, 2);
+	/* That was offered after it. */
+	assert_null(offered(tx + 4));
+	assert_int_equal(l.cwnd, before / 2);
+}
+
+/* It is a loss of the offer, or of its answer; unless that has come, late. */
+WINDOW_TEST(test_reminded_reflected)
+{
+	unsigned int before;
+
+	grow();
+	before = l.cwnd;
+	post_some(1, 1);
+	fire_at(now + oae_link_stall(&l));
+	reflect(l.tx + 1);
+	assert_int_equal(l.cwnd, before / 2);
+
+	open_window(state);
+	grow();
+	before = l.cwnd;
+	post_some(1, 1);
+	fire_at(now + oae_link_stall(&l));
+	rcv(BUT(answer_to(OAE_REFLECT, l.tx + 1), f.attempt--));
+	reflect(l.tx + 1);
+	assert_true(l.cwnd >= before);
+}
+
+/*
  * The peer may have kept another content of the number, so it drops what it has. All slices
  * would be a burst whose end a short queue loses each time.
  */
