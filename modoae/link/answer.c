@@ -123,6 +123,8 @@ static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *
 		oae_note(a, OAE_N_OLD_ATTEMPT);
 		return NULL;
 	}
+	/* If it does not say what DONE would, that is waited for from now on. */
+	l->done_at = now;
 	return n;
 }
 

@@ -463,16 +463,28 @@ static void hold_refuse(struct oae_link *l, u32 seq, u16 reason,
 	hold_send_refuse(l, seq, h, reason, a);
 }
 
+/* Does a slice fit to those that are here, and to their number? */
+static bool hold_fits(const struct oae_hold *h, const struct oae_frame *f)
+{
+	unsigned int n = f->slice + 1;
+
+	if (f->flags & OAE_F_LAST)
+		return (!h->nslices || h->nslices == n) && !(h->have & ~oae_slice_mask(n));
+	return !h->nslices || n < h->nslices;
+}
+
 /*
  * Do the slices that are here count for this attempt (protocol 4.2, step 2)? Within a
  * run without a window only those of the attempt just before it do. After a freeze the
  * initiator sets RESUME only if the transaction has had one content only. With a window
  * those of any attempt do: slices of another cut do not match, and all are sent then.
+ * Slices that contradict the new one are not of its content, whatever the initiator
+ * believes. (Else LAST is dropped, and never answered.)
  */
 static bool hold_resumes(const struct oae_link *l, const struct oae_hold *h,
 			 const struct oae_frame *f)
 {
-	if (!(f->flags & OAE_F_RESUME) || !h->have)
+	if (!(f->flags & OAE_F_RESUME) || !h->have || !hold_fits(h, f))
 		return false;
 	if (h->express != !!(f->flags & OAE_F_EXPRESS) || h->kind != f->kind)
 		return false;
@@ -740,25 +752,15 @@ void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 static bool hold_keep_slice(struct oae_link *l, struct oae_hold *h,
 			    const struct oae_frame *f, struct oae_actions *a)
 {
-	unsigned int n = f->slice + 1;
 	struct oae_op *op;
 
 	/* All slices of an attempt have the same kind. */
-	if (f->kind != h->kind) {
+	if (f->kind != h->kind || !hold_fits(h, f)) {
 		oae_note(a, OAE_N_BAD_SLICE);
 		return false;
 	}
-	if (f->flags & OAE_F_LAST) {
-		if ((h->nslices && h->nslices != n) ||
-		    (h->have & ~oae_slice_mask(n))) {
-			oae_note(a, OAE_N_BAD_SLICE);
-			return false;
-		}
-		h->nslices = n;
-	} else if (h->nslices && n >= h->nslices) {
-		oae_note(a, OAE_N_BAD_SLICE);
-		return false;
-	}
+	if (f->flags & OAE_F_LAST)
+		h->nslices = f->slice + 1;
 
 	if (h->have & 1ULL << f->slice) {
 		/* LAST again is how the initiator asks what is missing. */

@@ -178,6 +178,15 @@ static u64 timer_held_at(const struct oae_link *l, u64 stall)
 	return l->held_at + timer_offer_stall(l, next ? 1 : OAE_MAX_SLICES, stall);
 }
 
+/*
+ * Is DONE alone waited for? The answer to an offer in flight says as much, and that may have
+ * many slices.
+ */
+static bool timer_awaits_done(const struct oae_link *l)
+{
+	return l->await_done && oae_first_lane(l)->state != OAE_OFFER_OUT;
+}
+
 /**
  * oae_rtt_sample() - update the smoothed round trip with a measurement
  * @l: the link
@@ -356,7 +365,7 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 	}
 	if (l->nheld && timer_held_at(l, stall) < at && oae_hold_stalled(l))
 		at = timer_held_at(l, stall);
-	if (l->await_done && l->done_at + stall < at)
+	if (timer_awaits_done(l) && l->done_at + stall < at)
 		at = l->done_at + stall;
 	/* While a link is in use its timer fires often, so an offer need not arm it. */
 	if (now - l->active_at < stall && now + stall < at)
@@ -453,13 +462,13 @@ static bool timer_stalled(const struct oae_link *l, u64 now)
 	return (n->state == OAE_OFFER_OUT && !timer_may_remind(l, n, stall) &&
 		now >= timer_offer_at(l, n, stall)) ||
 	       (l->nheld && now >= timer_held_at(l, stall) && oae_hold_stalled(l)) ||
-	       (l->await_done && now - l->done_at >= stall);
+	       (timer_awaits_done(l) && now - l->done_at >= stall);
 }
 
 /*
  * Remind the peer of tx + 1: LAST is enough to learn what it has of it. (All slices would be
  * a burst of which a short queue loses the end again.) No loss is known yet: the answer may
- * be late. It is one to whatever DONE is waited for, too.
+ * be late.
  */
 static void timer_remind(struct oae_link *l, u64 now, struct oae_actions *a)
 {
@@ -476,7 +485,6 @@ static void timer_remind(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_lane_due(l, n, OAE_DUE_LAST);
 	oae_offer_again(l, l->tx + 1, now, a);
 	n->reminded = reminded + 1;
-	l->done_at = now;
 }
 
 static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)

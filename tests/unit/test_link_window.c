@@ -1112,12 +1112,17 @@ WINDOW_TEST(test_closing_not_reminded)
 	assert_int_equal(noted(OAE_N_STALL), 1);
 }
 
-/* Nobody who waits for DONE freezes before the reminder is answered: that says it, too. */
+/*
+ * Nobody who waits for DONE freezes before the offer does whose answer says it, too. If that
+ * does not say it, DONE is waited for from then on.
+ */
 WINDOW_TEST(test_reminded_done)
 {
 	u64 stall, asked;
+	u32 seq;
 
 	grow();
+	seq = l.tx + 1;
 	stall = oae_link_stall(&l);
 	post(&h[1], 40, 0);
 	asked = now + 1;
@@ -1125,10 +1130,17 @@ WINDOW_TEST(test_reminded_done)
 	confirm();
 	assert_true(l.await_done);
 	fire_at(asked + stall - 1);
-	assert_non_null(offered(l.tx + 1));
-	fire_at(asked + stall);
-	assert_int_equal(l.state, OAE_OPEN);
+	assert_non_null(offered(seq));
 	fire_at(asked + 2 * stall);
+	assert_int_equal(offered(seq)->frame.attempt, 3);
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = l.peer_rx));
+	assert_true(ended(&h[1], OAE_COMMITTED));
+	assert_true(l.await_done);
+	asked = now;
+	stall = oae_link_stall(&l);
+	fire_at(asked + stall - 1);
+	assert_int_equal(l.state, OAE_OPEN);
+	fire_at(asked + stall);
 	assert_int_equal(noted(OAE_N_STALL), 1);
 }
 
