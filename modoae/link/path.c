@@ -380,14 +380,18 @@ bool oae_path_astray(struct oae_paths *ps, unsigned int i, const struct oae_link
 	return true;
 }
 
-/* All that a SYNC of a freeze goes by, but for @but. */
+/*
+ * All that a SYNC of a freeze goes by, but for @but. If the link is down that is the own path,
+ * too: to there it was opened, and whoever is there now may know nothing of what was proven.
+ */
 static unsigned int paths_all(const struct oae_paths *ps, const struct oae_link *l,
 			      unsigned int but)
 {
 	unsigned int i, all = 0;
 
 	for (i = 0; i < OAE_PATHS_MAX; i++)
-		if (i != but && ps->path[i].there && ps->path[i].up && ps->path[i].proven)
+		if (i != but && ps->path[i].there && ps->path[i].up &&
+		    (ps->path[i].proven || (l->down && i == OAE_PATH_OWN)))
 			all |= 1U << i;
 	/*
 	 * The port would not take it, but whoever counts finds it. By a path in use that is

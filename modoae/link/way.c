@@ -327,6 +327,25 @@ u16 oae_way_begin(struct oae_way *w, const struct oae_ways *p, bool via)
 }
 
 /**
+ * oae_way_refresh() - find a tag's way anew, while the link goes by another path (4.14)
+ * @w: the way of the tag
+ * @p: the port's ways
+ *
+ * Return: the MTU of the way, bytes, which is not the link's.
+ */
+u16 oae_way_refresh(struct oae_way *w, const struct oae_ways *p)
+{
+	bool before = w->via;
+	u16 mtu = way_find(w, p);
+
+	if (w->via != before) {
+		w->asked = 0;
+		way_usual(w);
+	}
+	return mtu;
+}
+
+/**
  * oae_way_update() - find a tag's way anew, after a change of the port's ways
  * @w: the way of the tag
  * @p: the port's ways
@@ -337,14 +356,7 @@ u16 oae_way_begin(struct oae_way *w, const struct oae_ways *p, bool via)
 void oae_way_update(struct oae_way *w, const struct oae_ways *p,
 		    struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	bool before = w->via;
-	u16 mtu = way_find(w, p);
-
-	if (w->via != before) {
-		w->asked = 0;
-		way_usual(w);
-	}
-	oae_link_set_mtu(l, mtu, now, a);
+	oae_link_set_mtu(l, oae_way_refresh(w, p), now, a);
 }
 
 /*
@@ -469,5 +481,8 @@ void oae_way_timer(struct oae_way *w, const struct oae_ways *p,
 	if (p->use != OAE_GW_AUTO || !oae_ways_gateway(p))
 		return;
 	w->wish = !w->via;
-	oae_way_update(w, p, l, now, a);
+	if (w->aside)
+		oae_way_refresh(w, p);
+	else
+		oae_way_update(w, p, l, now, a);
 }

@@ -104,8 +104,8 @@ struct oae_about {
  * @via: frames go through the gateway
  * @wish: with use_gw auto: frames go through the gateway if there is one
  * @lost: SYNCs by this way were not answered (protocol 4.8)
- * @aside: the link is OPEN and goes by another path (4.14), so what it carries is not this
- *	way's; set before oae_way_heard()
+ * @aside: the link goes by another path (4.14), so what it carries is not this way's; set
+ *	before oae_way_heard(), there only if the link is OPEN, and before oae_way_timer()
  * @asked: SYNCs since the link froze or the way turned, at most ASK_EACH_WAY
  * @usual: OAE_F_VIA or 0: the flag of frames that cannot change the way; any other
  *	value if all frames may
@@ -130,6 +130,7 @@ static inline bool oae_way_is_usual(const struct oae_way *w,
 
 u16 oae_way_mtu(const struct oae_way *w, const struct oae_ways *p);
 u16 oae_way_begin(struct oae_way *w, const struct oae_ways *p, bool via);
+u16 oae_way_refresh(struct oae_way *w, const struct oae_ways *p);
 void oae_way_update(struct oae_way *w, const struct oae_ways *p,
 		    struct oae_link *l, u64 now, struct oae_actions *a);
 enum oae_go oae_way_heard(struct oae_way *w, const struct oae_ways *p,

@@ -199,8 +199,13 @@ int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, bool hear
 	struct oae_node *node = tag->node;
 	struct oae_alias *alias;
 	struct oae_ways ways;
+	u8 mac[ETH_ALEN];
 	int i, err;
 
+	/* The two ends have one key: a probe to another port of this node would prove it. */
+	oae_kid_mac(kid, mac);
+	if (oae_port_is_own(node, mac))
+		return -EEXIST;
 	oae_port_ways(port, &ways);
 	if (tag->dead || READ_ONCE(port->removed) || !oae_ways_has(&ways, kid & OAE_KID_VIA))
 		return -ENODEV;

@@ -103,6 +103,7 @@ void oae_run_log(struct oae_tag *tag, struct oae_run *ev,
 
 /* way.c */
 void oae_tag_way_update(struct oae_tag *tag, struct oae_run *ev);
+void oae_tag_way_refresh(struct oae_tag *tag, struct oae_run *ev);
 bool oae_tag_way_heard(struct oae_tag *tag, struct oae_run *ev,
 		       const struct oae_frame *f);
 void oae_tag_way_timer(struct oae_tag *tag, struct oae_run *ev);

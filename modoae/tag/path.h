@@ -135,6 +135,9 @@ void oae_path_gw_tell(struct oae_tag *tag, struct oae_run *ev);
 void oae_path_keys(const struct oae_tag *tag, struct oae_path_out *out);
 void oae_tag_path_probe(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
 
+/* pathport.c */
+bool oae_path_settle(struct oae_tag *tag, struct oae_run *ev);
+
 /* claim.c */
 void oae_path_name_claimed(struct oae_tag *tag, struct oae_run *ev);
 

@@ -49,24 +49,19 @@ static void path_look(struct oae_tag *tag, struct oae_run *ev)
 	}
 }
 
-/* The knob has been lowered: fewer paths, or the own one alone. */
+/* The knob has been lowered: fewer paths, or that in use alone. */
 static void path_shrink(struct oae_tag *tag, struct oae_run *ev)
 {
 	unsigned int most = oae_link_takes_paths(&tag->link) ?
 			    READ_ONCE(tag->node->knobs.paths) : 1;
 	struct oae_paths *ps = &tag->paths->paths;
-	unsigned int i, was = ps->used;
+	unsigned int i;
 
-	for (i = OAE_PATHS_MAX - 1; i > OAE_PATH_OWN && oae_tag_paths_count(tag) > most; i--)
-		if (i != ps->used || most == 1)
-			oae_alias_del(tag, i);
-	if (ps->used == was)
+	if (most == 1 && !oae_path_settle(tag, ev))
 		return;
-	oae_tag_path_turned(tag, ev);
-	if (ps->path[OAE_PATH_OWN].up)
-		oae_link_speak(&tag->link, &ev->a);
-	else
-		oae_link_port_down(&tag->link, ev->now, &ev->a);
+	for (i = OAE_PATHS_MAX - 1; i > OAE_PATH_OWN && oae_tag_paths_count(tag) > most; i--)
+		if (i != ps->used)
+			oae_alias_del(tag, i);
 }
 
 /* Paths that have been silent for long make room for others. */

@@ -91,20 +91,14 @@ static unsigned int path_next_own(const struct oae_tag *tag)
 	return best;
 }
 
-static bool path_move(struct oae_tag *tag, struct oae_run *ev)
+/* A path becomes the own one, of which nothing is left. False: there is a tag, or no memory. */
+static bool path_become_own(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 {
+	struct oae_alias *to = tag->paths->alias[i];
 	struct oae_tag_key key;
-	struct oae_alias *to;
-	unsigned int i;
 	bool turned;
 	u16 mtu;
 
-	if (!tag->paths || tag->dead || oae_link_closed(&tag->link))
-		return false;
-	i = path_next_own(tag);
-	if (i == OAE_PATHS_MAX)
-		return false;
-	to = tag->paths->alias[i];
 	key = to->key;
 	key.kid &= ~OAE_KID_VIA;
 	if (oae_tag_rekey(tag, &key))
@@ -125,6 +119,34 @@ static bool path_move(struct oae_tag *tag, struct oae_run *ev)
 	if (tag->paths->paths.used == OAE_PATH_OWN)
 		oae_link_set_mtu(&tag->link, mtu, ev->now, &ev->a);
 	return true;
+}
+
+static bool path_move(struct oae_tag *tag, struct oae_run *ev)
+{
+	unsigned int i;
+
+	if (!tag->paths || tag->dead || oae_link_closed(&tag->link))
+		return false;
+	i = path_next_own(tag);
+	return i != OAE_PATHS_MAX && path_become_own(tag, ev, i);
+}
+
+/**
+ * oae_path_settle() - a link is to have no other path: that in use becomes the own one
+ * @tag: the tag, with paths
+ * @ev: the event
+ *
+ * The own paths of the two ends need not be the same, but both use one.
+ *
+ * Context: under tag->lock, BH off; under rcu_read_lock().
+ *
+ * Return: false: it cannot be now.
+ */
+bool oae_path_settle(struct oae_tag *tag, struct oae_run *ev)
+{
+	unsigned int used = tag->paths->paths.used;
+
+	return used == OAE_PATH_OWN || path_become_own(tag, ev, used);
 }
 
 /**

@@ -227,11 +227,28 @@ void oae_tag_confirming(struct oae_tag *tag, int waiters)
 	oae_run_leave(tag, &ev);
 }
 
+static int queue_attach(struct oae_tag *tag, struct oae_run *ev, struct oae_client *c, bool open)
+{
+	if (tag->dead)
+		return -ESTALE;
+	if (open && READ_ONCE(tag->node->shut))
+		return -ESHUTDOWN;
+	oae_attach_add(tag, c);
+	tag->used = true;
+	if (open && oae_link_closed(&tag->link)) {
+		oae_tag_open(tag, ev);
+		oae_run_log(tag, ev, OAE_EV_POST, 0, oae_link_tx(&tag->link) + 1);
+	}
+	return 0;
+}
+
 /**
  * oae_tag_attach() - attach a file to a tag, and pin the tag
  * @tag: the tag; the file takes over the caller's reference
  * @c: the file
  * @open: open the link if it is CLOSED
+ *
+ * A tag that was made for this file is removed if the file is not attached.
  *
  * Context: process, may sleep; takes tag->lock.
  *
@@ -242,22 +259,9 @@ int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, bool open)
 	struct oae_run ev oae_uninit;
 	int err = oae_users_make(tag);
 
-	if (err)
-		return err;
 	oae_run_enter(tag, &ev);
-	if (tag->dead) {
-		err = -ESTALE;
-	} else if (open && READ_ONCE(tag->node->shut)) {
-		err = -ESHUTDOWN;
-	} else {
-		oae_attach_add(tag, c);
-		tag->used = true;
-		if (open && oae_link_closed(&tag->link)) {
-			oae_tag_open(tag, &ev);
-			oae_run_log(tag, &ev, OAE_EV_POST, 0,
-				    oae_link_tx(&tag->link) + 1);
-		}
-	}
+	if (!err)
+		err = queue_attach(tag, &ev, c, open);
 	oae_run_leave(tag, &ev);
 	return err;
 }

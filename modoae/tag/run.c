@@ -268,7 +268,7 @@ static void run_feed(struct oae_tag *tag, struct oae_run *ev)
 /* The port's gateway has changed since the tag's last event: update the way. */
 static noinline void run_refresh_way(struct oae_tag *tag, struct oae_run *ev)
 {
-	oae_tag_way_update(tag, ev);
+	oae_tag_way_refresh(tag, ev);
 	oae_run_apply(tag, ev);
 }
 
@@ -304,8 +304,7 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 	ev->out.tell = false;
 	ev->out.own_via = false;
 	ev->out.nonce = 0;
-	if (unlikely(tag->way.gen != READ_ONCE(tag->key.port->gw.gen)) &&
-	    !oae_path_elsewhere(tag))
+	if (unlikely(tag->way.gen != READ_ONCE(tag->key.port->gw.gen)))
 		run_refresh_way(tag, ev);
 }
 
@@ -641,8 +640,7 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 						 ev.now + NSEC_PER_USEC),
 			      HRTIMER_MODE_REL_SOFT);
 	} else {
-		if (!oae_path_elsewhere(tag))
-			oae_tag_way_timer(tag, &ev);
+		oae_tag_way_timer(tag, &ev);
 		oae_link_timer(&tag->link, ev.now, &ev.a);
 		oae_path_timer(tag, &ev);
 		run_close_unused(tag, &ev);

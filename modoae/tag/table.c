@@ -145,12 +145,12 @@ static int table_insert_as(struct oae_tag *tag, const struct oae_tag_key *key)
 
 /**
  * oae_tag_rekey() - have a tag found by another port and address
- * @tag: the tag, in the table, whose port is `removed`
+ * @tag: the tag, in the table; its port may be `removed`
  * @key: the new key
  *
  * A reader of the old port in an RCU read-side section may use it to the end of that. On
- * failure the tag has its old key: there nobody else makes one. Without memory it may be
- * found by nothing, until it is killed with its port.
+ * failure the tag has its old key. Without memory, or if in that moment there is a tag of
+ * that, it may be found by nothing, until it is killed with its port.
  *
  * Context: under tag->lock, BH off; under rcu_read_lock().
  *
@@ -162,6 +162,8 @@ int oae_tag_rekey(struct oae_tag *tag, const struct oae_tag_key *key)
 	int err;
 
 	lockdep_assert_held(&tag->lock);
+	if (rhashtable_lookup_fast(&tag->node->tags, key, tag_params))
+		return -EEXIST;
 	rhashtable_remove_fast(&tag->node->tags, &tag->hash, tag_params);
 	/* What a CPU found last it finds no more. Pairs with the acquire in oae_tag_of_frame(). */
 	smp_mb__before_atomic();

@@ -69,6 +69,26 @@ void oae_tag_way_update(struct oae_tag *tag, struct oae_run *ev)
 }
 
 /**
+ * oae_tag_way_refresh() - find a tag's way anew, be it that of the path in use or not
+ * @tag: the tag
+ * @ev: the event: an OPEN link freezes if its MTU changes
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_tag_way_refresh(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_ways ways;
+
+	if (!oae_path_elsewhere(tag)) {
+		oae_tag_way_update(tag, ev);
+		return;
+	}
+	oae_port_ways(tag->key.port, &ways);
+	oae_way_refresh(&tag->way, &ways);
+	way_set(tag, ev);
+}
+
+/**
  * oae_tag_way_heard() - update a tag's way for a received frame
  * @tag: the tag
  * @ev: the event
@@ -105,6 +125,7 @@ void oae_tag_way_timer(struct oae_tag *tag, struct oae_run *ev)
 	struct oae_ways ways;
 
 	oae_port_ways(tag->key.port, &ways);
+	tag->way.aside = oae_path_elsewhere(tag);
 	oae_way_timer(&tag->way, &ways, &tag->link, ev->now, &ev->a);
 	way_set(tag, ev);
 }
