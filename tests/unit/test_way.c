@@ -699,6 +699,14 @@ TEST_SETUP(test_timer, one_link)
 	assert_true(w.lost && !w.via);
 	assert_int_equal(l.mtu, 1500);
 
+	/* So it does while the link goes by another path, whose MTU stays the link's. */
+	w.aside = true;
+	asked(2);
+	timer(&p);
+	assert_true(w.via);
+	assert_int_equal(l.mtu, 1500);
+	w.aside = false;
+
 	/* It is lost, and there is no other: with a use_gw, or without a gateway. */
 	for (use = 0; use < 3; use++)
 		for (known = 0; known < 2; known++) {
