@@ -10,6 +10,7 @@ from faults import HostEnd, Traffic, say
 from oaenl import Netlink, attr
 from oaepeer import Wire
 from oaetest import Cable, OaeTest, wait_for
+from oaewire import mac_bytes
 from patience import SLOW
 
 KEEPALIVE = 100                                 # ms
@@ -37,13 +38,17 @@ class TwoCables(OaeTest):
 
     def setUp(self):
         super().setUp()
+        self.begin()
+        self.addCleanup(self.whole)
+
+    def begin(self):
+        """Both cables are ports, and there is no link."""
         for host in (self.a, self.b):
             host.knobs(dev="", linger_ms=0, target="", paths=8, window=16)
         for host, devices in ((self.a, "va,wa"), (self.b, "vb,wb")):
             host.knobs(dev=devices, discover=1, keepalive_ms=KEEPALIVE,
                        stall_min_us=int(5000 * SLOW), stall_max_us=int(40000 * SLOW),
                        dead_ms=int(5000 * SLOW))
-        self.addCleanup(self.whole)
 
     def whole(self):
         """Both cables carry, and nothing else happens there."""
@@ -357,6 +362,64 @@ class Failover(TwoCables):
         self.nothing_lost(traffic)
 
 
+class Own(TwoCables):
+    """The own path: that which a link was opened by, or has moved to."""
+
+    def differ(self):
+        """A link, of which the own path is the second at a, and the first at b."""
+        self.link()
+        self.a.knob("dev", "-va")
+        self.a.knob("dev", "+va")
+        for host, own in ((self.a, "wa"), (self.b, "vb")):
+            self.found(host)
+            self.assertEqual([row["by"] for row in host.paths() if not row["path"]], [own])
+
+    def test_lowered(self):
+        """paths=1 at both ends, whose own paths differ: the link goes on, and nothing is lost."""
+        for _ in range(3):
+            self.begin()
+            for cable in (self.first, self.second):
+                cable.netem("delay 2ms")
+            self.differ()
+            traffic = Traffic(self, self.end_a, self.end_b)
+            traffic.send(self.end_a, 10000000, streams=3, target=f"wa/{self.second.mac_b}")
+            traffic.send(self.end_b, 10000000, streams=3, target=f"vb/{self.first.mac_a}")
+            traffic.moved(100)
+            for host in (self.a, self.b):
+                host.knob("paths", 1)
+            traffic.moved(500, 30)
+            self.assertEqual([len(host.tags()) for host in (self.a, self.b)], [1, 1])
+            self.assertEqual(traffic.counted("note_peer_new"), 0)
+            self.nothing_lost(traffic)
+
+    def test_peer_anew_twice(self):
+        """The peer begins anew by the second cable, then by the first alone, where it is asked
+        for: the link is OPEN again."""
+        for host in (self.a, self.b):
+            host.knob("dead_ms", int(500 * SLOW))
+        self.link()
+        self.first.cut()
+        # b wants no link: it is a that asks.
+        self.a.write(b"on", target=f"va/{self.first.mac_b}", vc=0)
+        self.assertEqual(self.b.read_one(), b"on")
+        self.second.netem("loss 100%")
+        self.b.knob("dev", "")
+        self.second.netem(None)
+        self.b.knob("dev", "vb,wb")
+        wait_for(lambda: self.a.tag()["state"] == "OPEN" and self.b.tags(),
+                 "a link by the second", 20)
+        self.second.netem("loss 100%")
+        self.b.knob("dev", "")
+        self.first.mend()
+        self.b.knob("dev", "vb,wb")
+        wait_for(lambda: self.a.tag()["state"] == "DOWN" or self.b.tags(),
+                 "the link to be DOWN, or asked for by the first", 20)
+        self.second.cut()
+        wait_for(lambda: self.a.tag()["state"] == "OPEN" and self.b.tags(),
+                 "a link by the first", 20)
+        self.carries()
+
+
 class Mtu(TwoCables):
     """The second cable carries shorter frames."""
 
@@ -427,3 +490,64 @@ class Segment(OaeTest):
             self.a.up("va")
             self.a.write(b"on", target=f"va/{peer}", vc=0)
             self.assertEqual(self.b.read_one(20 * SLOW), b"on")
+
+
+class Oneself(OaeTest):
+    """
+        host a                 s                 host b
+        va ------------------ br0 ---------------- vb
+        wa -------------------/ \\---------------- vx host x
+    """
+
+    params = {"discover": 1}
+    patience = 120
+
+    @classmethod
+    def build(cls):
+        cls.a, cls.b, cls.x, cls.s = (cls.host(name) for name in "abxs")
+        cls.va, cls.wa = (Cable(cls.a, dev, cls.s, f"s{dev}") for dev in ("va", "wa"))
+        cls.vb, cls.vx = (Cable(host, dev, cls.s, f"s{dev}")
+                          for host, dev in ((cls.b, "vb"), (cls.x, "vx")))
+        # Who is where is learned from a and b, whatever the stranger says.
+        cls.s.sh("ip link add name br0 type bridge mcast_snooping 0 && ip link set br0 up && "
+                 "for dev in sva swa svb svx; do ip link set $dev master br0; done; "
+                 "ip link set svx type bridge_slave learning off")
+
+    def keepalives(self, n):
+        """So many keepalive times."""
+        end = time.monotonic() + n * KEEPALIVE / 1000
+        wait_for(lambda: time.monotonic() > end, f"{n} keepalive times", 60)
+
+    def test_forged(self):
+        """A stranger says that b is at a's own ports: no path leads there, and none reads there
+        what is for b."""
+        for host, devices in ((self.a, "va,wa"), (self.b, "vb")):
+            host.knobs(linger_ms=0, keepalive_ms=KEEPALIVE, dead_ms=int(500 * SLOW), discover=1,
+                       dev=devices)
+        to_b = {"target": f"va/{self.vb.mac_a}", "vc": 0}
+        self.a.write(b"begin", **to_b)
+        self.assertEqual(self.b.read_one(), b"begin")
+        TwoCables.found(self.a)
+        b = wait_for(lambda: [row for row in self.a.neighbours() if row["mac"] == self.vb.mac_a],
+                     "b to be heard", 10)[0]
+        wire = Wire(self.x, "vx")
+        self.addCleanup(wire.close)
+        own = {self.va.mac_a, self.wa.mac_a}
+
+        def believed():
+            for src in own:
+                dst, = own - {src}
+                wire.send(oae.Frame(oae.HELLO, dst=mac_bytes(dst), src=mac_bytes(src),
+                                    payload=oae.node_body(b["id"], b["inc"])))
+            return own <= {row["mac"] for row in self.a.neighbours() if row["id"] == b["id"]}
+        wait_for(believed, "the stranger to be believed", 10, 0.1)
+        self.keepalives(20)
+        self.assertEqual({row["to"] for row in self.a.paths()}, {self.vb.mac_a})
+        self.vb.netem("loss 100%")
+        wait_for(lambda: self.a.tag()["state"] == "DOWN", "the link to be DOWN", 20)
+        self.keepalives(20)
+        self.assertLess(self.a.start_write(b"for b", **to_b).result(20), 0)
+        self.assertEqual(self.a.read_all(), b"")
+        self.vb.netem(None)
+        self.a.write(b"again", **to_b)
+        self.assertEqual(self.b.read_one(), b"again")
