@@ -10,7 +10,7 @@ from faults import HostEnd, Traffic
 from gateway import GatewayTest, ThreeZones
 from oaeipwire import Hello, Watch
 from oaepeer import Wire
-from oaetest import Cable, Host, OaeTest, wait_for
+from oaetest import Cable, Host, OaeTest, meanwhile, wait_for
 from oaewire import GATEWAY, LEAVING, Frame, mac_bytes
 from patience import SLOW
 
@@ -231,7 +231,7 @@ class Paths(CableAndGateway, GatewayTest):
         self.wait_good(("cable", False), ("eth0", True))
 
 
-class FalseGateway(CableAndGateway, OaeTest):
+class OneGateway(CableAndGateway, OaeTest):
     """
         a eth0 -------- xa   x   xb -------- eth0 b      x says that it is the gateway
           cable ---------------------------- cable
@@ -255,22 +255,19 @@ class FalseGateway(CableAndGateway, OaeTest):
 
     def whole(self):
         """The cable carries."""
+        self.cable.mend()
         for host, dev in self.cable.ends:
             host.sh(f"tc qdisc del dev {dev} root 2>/dev/null || true")
         for host in (self.a, self.b):
-            host.knobs(dev="", target="")
+            host.knobs(dev="", target="", use_gw="auto")
 
-    def claims(self):
-        """x is the gateway of both, and hears all that is sent to it; wires and its own address."""
+    def listen(self):
+        """x hears all that is sent to it; wires, its own address and the host's."""
         ends = []
         for zone in (self.zone_a, self.zone_b):
             wire = Wire(self.x, zone.ends[1][1])
             self.addCleanup(wire.close)
             ends.append((wire, zone.mac_b, zone.mac_a))
-        self.bind("cable,eth0")
-        self.hello(ends)
-        for host in (self.a, self.b):
-            wait_for(lambda host=host: ":" in host.knob("nhmac"), "x to be believed")
         return ends
 
     @staticmethod
@@ -281,6 +278,12 @@ class FalseGateway(CableAndGateway, OaeTest):
                 flags=GATEWAY | flags, zone=n, mtu=1500, inc=n, life=6000,
                 node_life=6000).pack()))
 
+    def believed(self, known=True):
+        """Until both hosts have a gateway, or none."""
+        for host in (self.a, self.b):
+            wait_for(lambda host=host: (":" in host.knob("nhmac")) == known,
+                     "x to be believed" if known else "x to be forgotten")
+
     @staticmethod
     def through(wire):
         """The frames with VIA that have come."""
@@ -290,6 +293,25 @@ class FalseGateway(CableAndGateway, OaeTest):
             if frame.flags & oae.VIA:
                 frames.append(frame)
         return frames
+
+    def pass_on(self, ends):
+        """What has come is passed on, as a gateway does."""
+        for n, (wire, _, _) in enumerate(ends):
+            other, own, _ = ends[not n]
+            for frame in self.through(wire):
+                other.send(replace(frame, dst=frame.via[:6], src=mac_bytes(own)))
+
+
+class FalseGateway(OneGateway):
+    """x is the gateway of both, and passes nothing on unless it is said."""
+
+    def claims(self):
+        """x is believed; its ends."""
+        ends = self.listen()
+        self.bind("cable,eth0")
+        self.hello(ends)
+        self.believed()
+        return ends
 
     def test_no_data(self):
         """It is asked whether it leads to the peer, cannot answer, and gets nothing else."""
@@ -329,13 +351,6 @@ class FalseGateway(CableAndGateway, OaeTest):
                 yield oae.Frame.parse(watch.sock.recv(65600))
             except BlockingIOError:
                 return
-
-    def pass_on(self, ends):
-        """What has come is passed on, as a gateway does."""
-        for n, (wire, _, _) in enumerate(ends):
-            other, own, _ = ends[not n]
-            for frame in self.through(wire):
-                other.send(replace(frame, dst=frame.via[:6], src=mac_bytes(own)))
 
     def test_other_gateway(self):
         """A path that one gateway has proven is not gone by when there is another one."""
@@ -385,3 +400,84 @@ class FalseGateway(CableAndGateway, OaeTest):
                 wire.send(Frame(opcode, dst=mac_bytes(mac), src=mac_bytes(own), flags=oae.VIA,
                                 src_ltag=7, dst_ltag=random.getrandbits(31) + 1,
                                 via=oae.via(mac, ends[not n][2]), payload=body))
+
+
+class Elsewhere(OneGateway):
+    """The way of the own path changes while the cable is used; x is a gateway, or a switch."""
+
+    @classmethod
+    def build(cls):
+        super().build()
+        cls.x.sh("ip link add br0 type bridge mcast_snooping 0 && ip link set br0 up")
+
+    def setUp(self):
+        super().setUp()
+        for host in (self.a, self.b):
+            host.knob("dead_ms", int(500 * SLOW))
+        self.switch(False)
+        self.ends = self.listen()
+        passing = meanwhile(self.gateway)
+        passing.__enter__()
+        self.addCleanup(passing.__exit__, None, None, None)
+
+    def gateway(self, stop):
+        """x passes on what it gets, if it is not a switch."""
+        while not stop.wait(0.001):
+            self.pass_on(self.ends)
+
+    def switch(self, on):
+        """Is x a switch?"""
+        for dev in ("xa", "xb"):
+            self.x.sh(f"ip link set {dev} " + ("master br0" if on else "nomaster"))
+
+    def begin_by_gateway(self):
+        """A link that was opened through the gateway, and goes by the cable."""
+        self.bind("eth0")
+        self.hello(self.ends)
+        self.believed()
+        self.link("eth0", self.far[1])
+        self.assertEqual(self.a.tag()["way"], "gw")
+        self.bind("+cable")
+        self.wait_used("cable", False)
+
+    def heals(self):
+        """The cable is pulled: the link is OPEN again, and carries."""
+        self.cable.cut()
+        self.a.knob("target", f"eth0/{self.far[1]}")
+        wait_for(lambda: self.a.tag()["state"] == "OPEN" and self.used(self.a) != ("cable", False),
+                 "the link to be OPEN", 20)
+        self.link("eth0", self.far[1])
+
+    def test_gateway_gone(self):
+        """The gateway has left, and the zones are one: all is direct from then on."""
+        self.begin_by_gateway()
+        self.hello(self.ends, LEAVING)
+        self.believed(False)
+        self.switch(True)
+        self.heals()
+
+    def test_behind_gateway(self):
+        """The zones are two now, with a gateway in between: the link goes through that."""
+        self.switch(True)
+        self.bind("eth0")
+        self.link("eth0", self.far[1])
+        self.assertEqual(self.a.tag()["way"], "direct")
+        self.bind("+cable")
+        self.wait_good(("eth0", False), ("cable", False))
+        self.switch(False)
+        self.hello(self.ends)
+        self.believed()
+        self.wait_used("cable", False)
+        self.heals()
+
+    def test_use_gw_0(self):
+        """use_gw 0: nothing more goes through the gateway, and all is direct."""
+        self.begin_by_gateway()
+        for host in (self.a, self.b):
+            host.knob("use_gw", 0)
+        self.switch(True)
+        # A switch takes what comes before all but a tap on everything.
+        wire = Wire(self.x, "xa", outgoing=True)
+        self.addCleanup(wire.close)
+        self.heals()
+        self.assertEqual([frame.name for frame in self.through(wire)], [])
