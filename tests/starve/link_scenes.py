@@ -69,9 +69,9 @@ class Links:
         self.cable = Cable(self.a, "va", self.b, "vb", mtu=9000)
         self.second = Cable(self.a, "wa", self.b, "wb", mtu=9000)
         self._vcs = itertools.cycle(range(1, 250))
-        self.scenes = [self.loading, self.namespace, self.knobs, self.netlink, self.noc, self.files,
-                       self.many, self.strangers, self.udp, self.udp6, self.neighbours,
-                       self.paths]
+        self.scenes = [self.loading, self.namespace, self.knobs, self.netlink, self.noc,
+                       self.attached, self.files, self.many, self.strangers, self.udp, self.udp6,
+                       self.neighbours, self.paths]
 
     # Coming and going.
 
@@ -333,6 +333,17 @@ class Links:
             host.knob("discover", 0)
         if any(host.neighbours() for host in self.hosts):
             raise Finding("discover=0, and there are neighbours")
+
+    def attached(self):
+        """A file is attached where there is no link, and closed: no tag is left."""
+        scene, vc = Scene(), next(self._vcs)
+        self._clear(vc)
+        yield scene
+        file = self._file(scene, self.a, self.cable.mac_b, vc)
+        yield scene
+        if file:
+            file.close()
+        patiently(lambda: not self.a.tag(vc), f"no tag to be left of vc {vc}")
 
     def files(self):
         """All that /dev/oae can do."""
