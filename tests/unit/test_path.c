@@ -350,6 +350,12 @@ PATH_TEST(test_renamed)
 	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), 0);
 	l.down = true;
 	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), 1 << 0);
+	/* Or by the one in use, if there is no other. */
+	ps.used = 1;
+	ps.path[OAE_PATH_OWN].up = false;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), 1 << 1);
+	ps.used = OAE_PATH_OWN;
+	ps.path[OAE_PATH_OWN].up = true;
 	prove(1);
 	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), 1 << 1 | 1 << 0);
 }
