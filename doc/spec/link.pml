@@ -72,7 +72,7 @@ byte turn;			/* calm: 1 + the end whose timer may fire */
 			 !(L.offer[0].express || is_half(id, L.offer[0].id)))
 /* A failure noticed at an OPEN end, whatever it is. */
 #define failing()	(L.state == OPEN && ((L.offer[0].state == OFFER_OUT && !reminds()) || \
-			 hold_stalls() || L.await_done))
+			 hold_stalls() || (L.await_done && L.offer[0].state != OFFER_OUT)))
 /* What waits for a number that was refused waits for the reader here. */
 #define waits_for_room() (L.ready_due && refused(0))
 #if WINDOW > 2
