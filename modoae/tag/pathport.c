@@ -146,7 +146,11 @@ bool oae_path_settle(struct oae_tag *tag, struct oae_run *ev)
 {
 	unsigned int used = tag->paths->paths.used;
 
-	return used == OAE_PATH_OWN || path_become_own(tag, ev, used);
+	if (used == OAE_PATH_OWN)
+		return true;
+	/* Whoever removes the port looks for its tags once. */
+	return !READ_ONCE(oae_tag_path_port(tag, used)->removed) &&
+	       path_become_own(tag, ev, used);
 }
 
 /**

@@ -508,7 +508,7 @@ class Oneself(OaeTest):
         cls.va, cls.wa = (Cable(cls.a, dev, cls.s, f"s{dev}") for dev in ("va", "wa"))
         cls.vb, cls.vx = (Cable(host, dev, cls.s, f"s{dev}")
                           for host, dev in ((cls.b, "vb"), (cls.x, "vx")))
-        # Who is where is learned from a and b, whatever the stranger says.
+        # Places are learned from a and b, whatever the stranger says.
         cls.s.sh("ip link add name br0 type bridge mcast_snooping 0 && ip link set br0 up && "
                  "for dev in sva swa svb svx; do ip link set $dev master br0; done; "
                  "ip link set svx type bridge_slave learning off")
