@@ -268,7 +268,7 @@ class Single(AtWork):
         self.assertLess(min(pauses), 1, pauses)
         self.nothing_lost(traffic)
 
-    def begin(self):
+    def with_traffic(self):
         """A link that has traffic, and whose ends know each other's ids."""
         for host, dev, mac in ((self.a, "va", self.first.mac_a), (self.b, "vb", self.first.mac_b)):
             self.addCleanup(host.sh, f"ip link set {dev} address {mac}")
@@ -291,7 +291,7 @@ class Single(AtWork):
 
     def test_both_addresses(self):
         """Both ends have other addresses at the same time."""
-        before, traffic = self.begin()
+        before, traffic = self.with_traffic()
         for n in range(3):
             self.rename(f"02:0a:e0:77:00:{n:02x}", f"02:0a:e0:78:00:{n:02x}")
             traffic.moved(20, 60 * SLOW)
@@ -301,7 +301,7 @@ class Single(AtWork):
 
     def test_addresses_swapped(self):
         """Each end has the address that the other had."""
-        before, traffic = self.begin()
+        before, traffic = self.with_traffic()
         self.rename(self.first.mac_b, self.first.mac_a)
         traffic.moved(20, 60 * SLOW)
         self.same(before)
@@ -312,7 +312,7 @@ class Single(AtWork):
         """The address changes again and again where there is room for two paths only."""
         for host in (self.a, self.b):
             host.knob("paths", 2)
-        before, traffic = self.begin()
+        before, traffic = self.with_traffic()
         for n in range(4):
             self.b.sh(f"ip link set vb address 02:0a:e0:78:00:{n:02x}")
             traffic.moved(20, 20 * SLOW)
