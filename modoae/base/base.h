@@ -236,8 +236,11 @@ struct oae_port {
 	atomic_t nsettling;		/* tags still settling (protocol 4.5) */
 	unsigned int mtu;		/* of dev, READ_ONCE(); valid once gone, too */
 	char name[IFNAMSIZ];		/* the same, for tracing; a reader may see a mix */
-	u8 addr[ETH_ALEN];		/* of dev, as reported to the tags; under RTNL */
-	u8 was[ETH_ALEN];		/* that before the last change; under RTNL */
+	/*
+	 * Of dev, and what its frames come from. Written under RTNL; a reader may see a mix
+	 * of the old and the new one, and then no path by this port is proven.
+	 */
+	u8 addr[ETH_ALEN];
 	bool removed;			/* no new tags; under RTNL */
 	bool gone;			/* no frames either; under RTNL */
 	bool up;			/* as reported to the tags; under RTNL, READ_ONCE() */

@@ -116,7 +116,7 @@ bool oae_port_is_own(struct oae_node *node, const u8 *mac)
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(port, &node->ports, list)
-		own |= ether_addr_equal(port->dev->dev_addr, mac);
+		own |= ether_addr_equal(port->addr, mac);
 	rcu_read_unlock();
 	return own;
 }

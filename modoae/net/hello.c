@@ -120,7 +120,7 @@ bool oae_port_way_hello(struct oae_port *port, const u8 *from,
 	enum oae_hello heard;
 	bool answer;
 
-	heard = oae_hello_check(port->dev->dev_addr, from, f);
+	heard = oae_hello_check(port->addr, from, f);
 	if (heard == OAE_HELLO_BAD) {
 		oae_count(node, OAE_S_BAD + OAE_BAD_FIELD);
 		return true;
@@ -192,7 +192,7 @@ bool oae_port_way_via(struct oae_port *port, const u8 *from,
 	struct oae_ways ways;
 
 	oae_port_ways(port, &ways);
-	if (!oae_ways_let_in(&ways, port->dev->dev_addr, from, f))
+	if (!oae_ways_let_in(&ways, port->addr, from, f))
 		return false;
 	memcpy(peer, f->via + ETH_ALEN, ETH_ALEN);
 	return true;
@@ -220,7 +220,7 @@ bool oae_port_way_back(struct oae_port *port, const struct oae_frame *question,
 	oae_port_ways(port, &ways);
 	go = oae_ways_back(&ways, question);
 	if (go == OAE_GO_VIA) {
-		oae_via_mark(f, port->dev->dev_addr, dest);
+		oae_via_mark(f, port->addr, dest);
 		ether_addr_copy(dest, ways.gw.mac);
 	} else if (go == OAE_GO_NOWHERE) {
 		oae_count(port->node, OAE_S_NO_GATEWAY);

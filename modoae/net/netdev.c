@@ -689,17 +689,27 @@ static void netdev_port_mtu(struct oae_port *port)
 	netdev_port_set_up(port, netdev_port_is_up(port->dev));
 }
 
-/* The port has a new address: its links synchronise under that (protocol 4.5, 4.14). */
+/* Walk over the tags with a path by a port, and the port's own. */
+static void netdev_port_rename(struct oae_port *port, enum oae_port_event event,
+			       void (*path)(struct oae_tag *tag, long arg))
+{
+	oae_tags_for_each(port->node, port, oae_tag_port, event);
+	if (atomic_read(&port->node->naliases))
+		oae_tags_for_each(port->node, NULL, path, (long)port);
+}
+
+/*
+ * The device has a new address: the port's links synchronise under that (protocol 4.5, 4.14).
+ * Until each of them is told, their frames come from the old one.
+ */
 static void netdev_port_address(struct oae_port *port)
 {
 	if (ether_addr_equal(port->addr, port->dev->dev_addr))
 		return;
-	ether_addr_copy(port->was, port->addr);
+	netdev_port_rename(port, OAE_PORT_RENAMING, oae_path_address_before);
 	ether_addr_copy(port->addr, port->dev->dev_addr);
 	oae_news_port(port, "address");
-	oae_tags_for_each(port->node, port, oae_tag_port, OAE_PORT_RENAMED);
-	if (atomic_read(&port->node->naliases))
-		oae_tags_for_each(port->node, NULL, oae_path_address, (long)port);
+	netdev_port_rename(port, OAE_PORT_RENAMED, oae_path_address);
 	oae_port_way_announce(port);
 	oae_announce_port(port);
 }

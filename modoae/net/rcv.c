@@ -110,7 +110,7 @@ static bool rcv_node(struct oae_port *port, const u8 *from, const struct oae_fra
 {
 	if (!READ_ONCE(port->node->knobs.discover))
 		return false;
-	switch (oae_hello_check_node(port->dev->dev_addr, from, f)) {
+	switch (oae_hello_check_node(port->addr, from, f)) {
 	case OAE_HELLO_GOOD:
 		oae_neigh_rcv(port, from, f);
 		return true;
@@ -173,7 +173,7 @@ static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 		return;
 	}
 	if (unlikely(!is_valid_ether_addr(peer) ||
-		     ether_addr_equal(peer, port->dev->dev_addr))) {
+		     ether_addr_equal(peer, port->addr))) {
 		oae_count(node, OAE_S_NOT_MINE);
 		kfree_skb(skb);
 		return;

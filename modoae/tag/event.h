@@ -186,7 +186,8 @@ void oae_path_timer(struct oae_tag *tag, struct oae_run *ev);
 
 /* pathport.c */
 void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port);
-bool oae_path_keep(struct oae_tag *tag, struct oae_run *ev);
+void oae_path_keep(struct oae_tag *tag, struct oae_run *ev);
+bool oae_path_kept(struct oae_tag *tag, struct oae_run *ev);
 
 /* alias.c */
 void oae_path_leave(struct oae_tag *tag);

@@ -11,7 +11,7 @@ static void life_rank(struct oae_tag *tag)
 	u8 peer[ETH_ALEN];
 
 	oae_kid_mac(tag->key.kid, peer);
-	oae_link_rank(&tag->link, memcmp(tag->key.port->dev->dev_addr, peer,
+	oae_link_rank(&tag->link, memcmp(tag->key.port->addr, peer,
 					 ETH_ALEN) > 0);
 }
 
@@ -261,9 +261,12 @@ void oae_tag_port(struct oae_tag *tag, long event)
 		if (!oae_path_elsewhere(tag))
 			oae_tag_way_update(tag, &ev);
 		break;
+	case OAE_PORT_RENAMING:
+		oae_path_keep(tag, &ev);
+		break;
 	case OAE_PORT_RENAMED:
 		life_rank(tag);
-		if (!oae_path_keep(tag, &ev))
+		if (!oae_path_kept(tag, &ev))
 			oae_link_renamed(&tag->link, ev.now, &ev.a);
 		break;
 	}

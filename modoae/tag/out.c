@@ -20,7 +20,7 @@ static noinline bool out_through_gateway(struct oae_tag *tag, struct oae_run *ev
 	struct oae_ways ways;
 
 	for (i = 0; i < ev->a.nsends; i++)
-		oae_via_mark(&send[i].frame, port->dev->dev_addr, dest);
+		oae_via_mark(&send[i].frame, port->addr, dest);
 	oae_port_ways(port, &ways);
 	ether_addr_copy(dest, ways.gw.mac);
 	if (oae_ways_gateway(&ways))

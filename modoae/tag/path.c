@@ -187,7 +187,7 @@ static void path_snapshot(struct oae_tag *tag, struct oae_run *ev, struct oae_pa
 	if (!ps->path[ps->used].proven && is_valid_ether_addr(tag->paths->was))
 		ether_addr_copy(out->from_name, tag->paths->was);
 	else
-		ether_addr_copy(out->from_name, oae_tag_path_port(tag, ps->used)->dev->dev_addr);
+		ether_addr_copy(out->from_name, oae_tag_path_port(tag, ps->used)->addr);
 }
 
 /* A path is found lossy: say so, where nothing else does as long as the link copes. */
@@ -269,7 +269,7 @@ static void path_address(const struct oae_path_out *out, unsigned int i, struct 
 	oae_kid_mac(out->kid[i], dest);
 	if (!(out->kid[i] & OAE_KID_VIA))
 		return;
-	oae_via_mark(f, out->port[i]->dev->dev_addr, dest);
+	oae_via_mark(f, out->port[i]->addr, dest);
 	ether_addr_copy(dest, out->gw[i]);
 }
 

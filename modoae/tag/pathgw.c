@@ -317,5 +317,5 @@ void oae_path_gw_tell(struct oae_tag *tag, struct oae_run *ev)
 		return;
 	ev->out.tell = true;
 	oae_path_keys(tag, &ev->out);
-	ether_addr_copy(ev->out.place, port[tag->tell_turn++ % n]->dev->dev_addr);
+	ether_addr_copy(ev->out.place, port[tag->tell_turn++ % n]->addr);
 }

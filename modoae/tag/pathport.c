@@ -7,8 +7,12 @@
 
 #include <linux/etherdevice.h>
 
-/* A port has another address: a tag's paths by it. */
-static void path_port_renamed(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port)
+/*
+ * A port will have another address: by a tag's paths there nothing is sent from the new one
+ * before the peer has been asked from there. (Else it answers that it has no such link, or makes
+ * another for the SYNC of a stranger.)
+ */
+static void path_port_renaming(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port)
 {
 	struct oae_paths *ps = &tag->paths->paths;
 	unsigned int i;
@@ -17,23 +21,61 @@ static void path_port_renamed(struct oae_tag *tag, struct oae_run *ev, struct oa
 		if (!ps->path[i].there || oae_tag_path_port(tag, i) != port)
 			continue;
 		if (ps->used == i && ps->path[i].proven)
-			ether_addr_copy(tag->paths->was, port->was);
+			ether_addr_copy(tag->paths->was, port->addr);
 		oae_path_renamed(ps, i);
-		if (ps->path[i].up)
-			oae_tag_path_probe(tag, ev, i);
 		if (ps->used != i)
 			continue;
 		if (oae_path_failed(ps, i, &tag->link, ev->now))
 			oae_count(tag->node, OAE_S_PATH_TURNED);
 		oae_link_port_down(&tag->link, ev->now, &ev->a);
 	}
+}
+
+/* A port has another address: a tag's paths by it are probed from there. */
+static void path_port_renamed(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port)
+{
+	struct oae_paths *ps = &tag->paths->paths;
+	unsigned int i;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		if (!ps->path[i].there || oae_tag_path_port(tag, i) != port)
+			continue;
+		/* A frame that had come to the old one may have proven it once more. */
+		oae_path_renamed(ps, i);
+		if (ps->used == i)
+			oae_link_port_down(&tag->link, ev->now, &ev->a);
+		if (ps->path[i].up)
+			oae_tag_path_probe(tag, ev, i);
+	}
 	oae_run_apply(tag, ev);
 	if (ps->used != OAE_PATH_OWN)
 		oae_tag_path_set_mtu(tag, ev, ps->used);
 }
 
+/* Does the link go on if its own port has another address? */
+static bool path_may_keep(struct oae_tag *tag, struct oae_run *ev)
+{
+	return oae_link_knows_paths(&tag->link) && !tag->way.via &&
+	       oae_tag_paths_begin(tag, ev->now);
+}
+
 /**
- * oae_path_keep() - the own port has another address: does the link go on?
+ * oae_path_keep() - the own port will have another address: the link is to go on
+ * @tag: the tag
+ * @ev: the event
+ *
+ * It does if the peer takes paths, and is not behind a gateway.
+ *
+ * Context: process; under RTNL and tag->lock.
+ */
+void oae_path_keep(struct oae_tag *tag, struct oae_run *ev)
+{
+	if (path_may_keep(tag, ev))
+		path_port_renaming(tag, ev, tag->key.port);
+}
+
+/**
+ * oae_path_kept() - the own port has another address: does the link go on?
  * @tag: the tag
  * @ev: the event
  *
@@ -42,15 +84,40 @@ static void path_port_renamed(struct oae_tag *tag, struct oae_run *ev, struct oa
  *
  * Context: process; under RTNL and tag->lock.
  *
- * Return: true if so: the peer takes paths, and is not behind a gateway.
+ * Return: true if so: oae_path_keep().
  */
-bool oae_path_keep(struct oae_tag *tag, struct oae_run *ev)
+bool oae_path_kept(struct oae_tag *tag, struct oae_run *ev)
 {
-	if (!oae_link_knows_paths(&tag->link) || tag->way.via || !oae_tag_paths_begin(tag, ev->now))
+	if (!path_may_keep(tag, ev))
 		return false;
 	path_port_renamed(tag, ev, tag->key.port);
 	oae_link_go_on(&tag->link, ev->now, &ev->a);
 	return true;
+}
+
+static void path_address(struct oae_tag *tag, struct oae_port *port,
+			 void (*tell)(struct oae_tag *tag, struct oae_run *ev,
+				      struct oae_port *port))
+{
+	struct oae_run ev oae_uninit;
+
+	oae_run_enter(tag, &ev);
+	if (tag->paths && !tag->dead && tag->key.port != port)
+		tell(tag, &ev, port);
+	oae_run_leave(tag, &ev);
+}
+
+/**
+ * oae_path_address_before() - a port will have another address: a tag's paths by it, but the
+ *	own one
+ * @tag: the tag
+ * @arg: the port
+ *
+ * Context: process; under RTNL; takes tag->lock.
+ */
+void oae_path_address_before(struct oae_tag *tag, long arg)
+{
+	path_address(tag, (struct oae_port *)arg, path_port_renaming);
 }
 
 /**
@@ -62,13 +129,7 @@ bool oae_path_keep(struct oae_tag *tag, struct oae_run *ev)
  */
 void oae_path_address(struct oae_tag *tag, long arg)
 {
-	struct oae_port *port = (struct oae_port *)arg;
-	struct oae_run ev oae_uninit;
-
-	oae_run_enter(tag, &ev);
-	if (tag->paths && !tag->dead && tag->key.port != port)
-		path_port_renamed(tag, &ev, port);
-	oae_run_leave(tag, &ev);
+	path_address(tag, (struct oae_port *)arg, path_port_renamed);
 }
 
 /* The path that the link moves to, now that its own port goes; OAE_PATHS_MAX none. */

@@ -54,7 +54,7 @@ static u64 path_proof(const struct oae_frame *f, const struct oae_path_out *out,
 static void path_send(struct oae_tag *tag, const struct oae_path_out *out, unsigned int i,
 		      struct oae_frame *f)
 {
-	const u8 *own = out->port[i]->dev->dev_addr;
+	const u8 *own = out->port[i]->addr;
 	u8 dest[ETH_ALEN];
 
 	f->opcode = OAE_PATH;
@@ -80,7 +80,7 @@ static void path_send_probe(struct oae_tag *tag, const struct oae_path_out *out,
 	/* An asker has this path already. */
 	if (role == OAE_PATH_ANSWER) {
 		oae_kid_mac(out->kid[i], f.path.to);
-		ether_addr_copy(f.path.from, out->port[i]->dev->dev_addr);
+		ether_addr_copy(f.path.from, out->port[i]->addr);
 	}
 	path_send(tag, out, i, &f);
 }
@@ -160,7 +160,7 @@ static struct oae_tag *path_tag_named(struct oae_port *by, const u8 *from,
 		return NULL;
 	list_for_each_entry_rcu(port, &by->node->ports, list) {
 		if (READ_ONCE(port->removed) ||
-		    !ether_addr_equal(port->dev->dev_addr, f->path.to))
+		    !ether_addr_equal(port->addr, f->path.to))
 			continue;
 		tag = path_tag_by(port, oae_kid(f->vc, f->path.from));
 		if (tag)
@@ -255,7 +255,7 @@ void oae_path_rcv(struct oae_port *port, const u8 *from, const u8 *by, const str
 	oae_run_enter(tag, &ev);
 	oae_path_keys(tag, &ev.out);
 	good = !tag->dead && oae_link_knows_paths(&tag->link) && f->path.nonce &&
-	       f->path.proof == path_proof(f, &ev.out, from, port->dev->dev_addr) &&
+	       f->path.proof == path_proof(f, &ev.out, from, port->addr) &&
 	       path_rcv_proven(tag, &ev, port, from, by, f);
 	if (!good)
 		oae_count(node, OAE_S_BAD_PATH);
