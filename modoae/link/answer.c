@@ -29,7 +29,7 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 	n->state = OAE_OFFER_NONE;
 	n->attempt = 0;
 	n->doubt = false;
-	l->dirty &= ~(1ULL << oae_place(l, l->tx + 1));
+	oae_lane_clean(l, l->tx + 1);
 	/* Without a window the peer holds one, so the one before is delivered. */
 	if (!oae_link_windowed(l))
 		l->peer_rx = l->tx;
@@ -322,9 +322,9 @@ static void answer_fill_gap(struct oae_link *l, struct oae_lane *n,
 			oae_window_lost(l, f->seq);
 		else
 			oae_window_answered(l, n);
-		missing = answer_burst(n, missing);
 	}
-	n->answered = true;
+	missing = answer_burst(n, missing);
+	oae_lane_clean(l, f->seq);
 	oae_lane_not_due(l, n);
 	if (!oae_offer_next_attempt(l, n, now, a))
 		return;

@@ -44,7 +44,6 @@ struct oae_lane *oae_lane_append(struct oae_link *l, const struct oae_post *p)
 	n->due = OAE_DUE_NOT;
 	n->hopeless = false;
 	n->again = false;
-	n->answered = false;
 	n->ready = false;
 	n->doubt = false;
 	n->at_peer = false;
@@ -96,6 +95,16 @@ void oae_lane_unpark(struct oae_link *l, struct oae_lane *n)
 void oae_lane_dirty(struct oae_link *l, u32 seq)
 {
 	l->dirty |= 1ULL << oae_place(l, seq);
+}
+
+/**
+ * oae_lane_clean() - the peer has nothing of another content of a number (protocol 4.1)
+ * @l: the link
+ * @seq: the number, committed or answered with GAP
+ */
+void oae_lane_clean(struct oae_link *l, u32 seq)
+{
+	l->dirty &= ~(1ULL << oae_place(l, seq));
 }
 
 /*
@@ -292,7 +301,6 @@ void oae_offer_requeue(struct oae_link *l)
 	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
 		n = oae_lane(l, seq);
 		n->due = OAE_DUE_NOT;
-		n->answered = false;
 		if (oae_lane_reversible(n))
 			n->state = OAE_OFFER_QUEUED;
 	}

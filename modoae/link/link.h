@@ -278,7 +278,6 @@ enum oae_due {
  * @due: enum oae_due
  * @hopeless: too long for the path, and cannot be cut
  * @again: was offered before
- * @answered: the peer has said in this run which slices of this content it misses
  * @ready: READY came since; its refusal may be late
  * @doubt: an express that an earlier run may deliver
  * @at_peer: a verb that was offered in this run; the peer may have computed it
@@ -297,7 +296,6 @@ struct oae_lane {
 	u8 reminded;
 	bool hopeless;
 	bool again;
-	bool answered;
 	bool ready;
 	bool doubt;
 	bool at_peer;

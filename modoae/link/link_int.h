@@ -177,6 +177,7 @@ void oae_lane_not_due(struct oae_link *l, struct oae_lane *n);
 void oae_lane_due(struct oae_link *l, struct oae_lane *n, enum oae_due due);
 void oae_lane_unpark(struct oae_link *l, struct oae_lane *n);
 void oae_lane_dirty(struct oae_link *l, u32 seq);
+void oae_lane_clean(struct oae_link *l, u32 seq);
 void oae_lane_clear(struct oae_link *l, u32 seq);
 void oae_lane_open(struct oae_link *l, struct oae_lane *n);
 bool oae_lane_verb_waits(const struct oae_link *l, u32 seq);

@@ -154,15 +154,18 @@ void oae_offer_too_long(struct oae_link *l, u32 seq, u64 now,
  * If the number has had one content only, the first attempt of a run sends only the
  * LAST slice, with RESUME, to learn which slices the peer has kept. So does an attempt
  * for a number of which a frame was lost; without RESUME if the peer may have slices of
- * another content.
+ * another content. So does the first attempt of a run for what stalls instead of being
+ * reminded of: else the same burst would be lost in each run.
  */
 void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 		      struct oae_actions *a)
 {
 	struct oae_lane *n = oae_lane(l, seq);
 	bool clean = !(l->dirty >> oae_place(l, seq) & 1);
-	bool last = n->due == OAE_DUE_LAST || (!fresh && n->again && clean && !n->attempt);
-	bool same = clean || n->answered || !oae_link_windowed(l);
+	bool due = n->due == OAE_DUE_LAST, first = !fresh && n->again && !n->attempt;
+	bool stalls = !oae_link_windowed(l) || oae_post_barrier(&n->p);
+	bool last = due || (first && (clean || stalls));
+	bool same = clean || (due && !oae_link_windowed(l));
 
 	if (n->p.kind == OAE_PACK && !oae_cut_fits(l, &n->p)) {
 		oae_offer_hand_back(l, seq, false, a);
@@ -267,7 +270,6 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 	} else {
 		/* Slices that the peer has kept do not fit the new ones: no RESUME. */
 		oae_lane_dirty(l, seq);
-		n->answered = false;
 		n->p = *p;
 		/* The run has ended meanwhile: resolving offers the post. */
 		if (l->state != OAE_OPEN)

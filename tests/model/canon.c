@@ -404,8 +404,7 @@ static u8 *pack_lane(const struct oae_link *l, u32 i, u8 *out)
 				 serial_rank(l, n) << 5;
 			out[3] = (uintptr_t)n->p.handle;
 			out[4] = n->p.nslices;
-			out[6] = n->at_peer | n->shuts << 1 | n->reminded << 2 |
-				 n->answered << 3;
+			out[6] = n->at_peer | n->shuts << 1 | n->reminded << 2;
 		}
 		if (i <= l->naside)
 			out[5] = (uintptr_t)oae_aside(l, i - 1)->handle;
@@ -577,8 +576,7 @@ static void unpack_lane(struct m_world *w, struct oae_link *l, u32 i, const u8 *
 		n->hopeless = in[2] >> 1 & 1;
 		n->at_peer = in[6] & 1;
 		n->shuts = in[6] >> 1 & 1;
-		n->reminded = in[6] >> 2 & 1;
-		n->answered = in[6] >> 3;
+		n->reminded = in[6] >> 2;
 		n->passed = in[2] >> 3 & 3;
 		n->serial = in[2] >> 5;
 		if (in[2] >> 2 & 1)

@@ -36,9 +36,6 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 		n = &l->pair[i]->lane;
 		if (!sliced(sc))
 			n->again = false;
-		/* It is about a gap, and tells no more than that there was one content. */
-		if (!sliced(sc) || !(l->dirty >> i & 1))
-			n->answered = false;
 		if (!sc->most && !sc->cut)
 			n->doubt = false;
 		if (n->state != OAE_OFFER_OUT)

@@ -126,7 +126,8 @@ TEST(test_new_peer_offered)
 	rcv(next_peer(true));
 	assert_new_peer();
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-	assert_int_equal(sent(OAE_OFFER)->slices, 7);	/* it has kept none */
+	assert_int_equal(sent(OAE_OFFER)->slices, 4);
+	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);	/* it has kept none */
 	assert_int_equal(sent(OAE_OFFER)->frame.seq, 1);
 
 	open_link(state);
@@ -226,7 +227,8 @@ LINK_TEST(test_renamed)
 
 	rcv(next_peer(true));
 	assert_int_equal(l.state, OAE_OPEN);
-	assert_int_equal(sent(OAE_OFFER)->slices, 7);
+	assert_int_equal(sent(OAE_OFFER)->slices, 4);
+	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
 	assert_int_equal(noted(OAE_N_UNCONFIRMED), 0);
 }
 

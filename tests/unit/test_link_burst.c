@@ -66,4 +66,43 @@ RULE_CLOSED(test_confirm_long_narrow)
 	confirm_long(1);
 }
 
+/* The first of a link is of more slices than the queue takes, and gets through (G5). */
+static void first_long(u8 window, u8 flags, unsigned int queue)
+{
+	struct sim_tx *tx;
+
+	a->cfg.window = window;
+	b->cfg.window = window;
+	line(A, 12 * SIM_US, queue);
+	line(B, 12 * SIM_US, queue);
+	tx = post_slices(a, 60, flags);
+	wait_ms(2000);
+	assert_true(tx->ended && tx->outcome == OAE_COMMITTED);
+}
+
+RULE_CLOSED(test_first_express)
+{
+	first_long(8, OAE_POST_EXPRESS, 40);
+}
+
+RULE_CLOSED(test_first_express_short)
+{
+	first_long(8, OAE_POST_EXPRESS, 3);
+}
+
+RULE_CLOSED(test_first_narrow)
+{
+	first_long(1, 0, 40);
+}
+
+RULE_CLOSED(test_first_narrow_short)
+{
+	first_long(1, 0, 3);
+}
+
+RULE_CLOSED(test_first_narrow_express)
+{
+	first_long(1, OAE_POST_EXPRESS, 10);
+}
+
 UNIT_MAIN("many slices")

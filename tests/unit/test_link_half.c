@@ -554,10 +554,10 @@ LINK_TEST(test_aside)
 	assert_null(sent(OAE_OFFER));
 	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
 	assert_ptr_equal(l.offer.p.handle, &x);
-	/* Whole: under this number the peer has nothing of it. */
+	/* Without RESUME: under this number the peer has nothing of it. */
 	rcv(frame(OAE_READY));
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &x);
-	assert_int_equal(sent(OAE_OFFER)->slices, 7);
+	assert_int_equal(sent(OAE_OFFER)->slices, 4);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
 	rcv(answer(OAE_REFLECT));
 	assert_true(ended(&x, OAE_COMMITTED));

@@ -397,7 +397,7 @@ LINK_TEST(test_resliced)
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
 
 	anew();
-	assert_int_equal(sent(OAE_OFFER)->slices, 15);
+	assert_int_equal(sent(OAE_OFFER)->slices, 8);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
 
 	/* It cannot be cut so: reversed, and the next one's turn. */
