@@ -41,7 +41,7 @@ def fail_with_errno(what):
     raise OSError(code, f"{what}: {os.strerror(code)}")
 
 
-def wait_for(condition, what, deadline=5.0, interval=0.001):
+def wait_for(condition, what, deadline=15.0, interval=0.001):
     """What condition() returns once it is true. The only place that ever sleeps."""
     end = until(deadline)
     while True:
@@ -346,7 +346,7 @@ class Host:     # pylint: disable=too-many-public-methods
         """All that has arrived, in one."""
         return b"".join(self.read_each())
 
-    def read_one(self, timeout=5.0):
+    def read_one(self, timeout=15.0):
         """The next transaction, waiting for it."""
         return wait_for(self.read, f"something to read at {self.name}", timeout)
 

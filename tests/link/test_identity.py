@@ -139,6 +139,9 @@ class Changes(AtWork):
             self.b.sh(f"ip link set wb address 02:0a:e0:78:00:{n:02x}")
             traffic.moved(20, 60 * SLOW)
         self.same(before)
+        # Nothing came from an address before the other end was asked from there.
+        for now, stats in zip(self.stats(), before):
+            self.assertEqual(now["note_nolink"], stats["note_nolink"])
         traffic.moved(20, 60 * SLOW)
         self.nothing_lost(traffic)
 

@@ -8,6 +8,7 @@ has no link to its sender.
 
 import oaewire as oae
 from oaepeer import Peer
+from oaetest import wait_for
 from topology import CALM, OneScript
 
 VIA = bytes.fromhex("020ae00000aa" "020ae00000bb")
@@ -247,8 +248,12 @@ class Malformed(OneScript):
         head = oae.mac_bytes(peer.to) + oae.mac_bytes(peer.mac) + b"\x88\xb5"
         shapes = [bytes((7 * n + m) % 256 for m in range(n)) for n in range(1, 1400, 23)]
         self.wire.trafgen([head + shape for shape in shapes])
+
+        def bad():
+            after = self.a.stats()
+            return sum(after[n] - before[n] for n in after if n.startswith("bad_"))
+
+        wait_for(lambda: bad() >= len(shapes), "all to be counted")
         peer.silence()
-        after = self.a.stats()
-        bad = sum(after[n] - before[n] for n in after if n.startswith("bad_"))
-        self.assertEqual(bad, len(shapes))
+        self.assertEqual(bad(), len(shapes))
         self.assertEqual(self.a.tag(vc=6) | {"age_s": 0}, tag | {"age_s": 0})
