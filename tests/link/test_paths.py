@@ -374,6 +374,15 @@ class Own(TwoCables):
             self.found(host)
             self.assertEqual([row["by"] for row in host.paths() if not row["path"]], [own])
 
+    def at_home(self):
+        """The cable that both ends use, if it is the own path of the one that decides."""
+        used = [[row for row in host.paths() if row["used"] == "yes"] for host in (self.a, self.b)]
+        for cable in (self.first, self.second):
+            if [row["by"] for rows in used for row in rows] == [dev for _, dev in cable.ends]:
+                here = [row for rows in used for row in rows if row["decides"] == "here"]
+                return cable if here and not here[0]["path"] else None
+        return None
+
     def test_lowered(self):
         """paths=1 at both ends, whose own paths differ: the link goes on, and nothing is lost."""
         for _ in range(3):
@@ -381,9 +390,12 @@ class Own(TwoCables):
             for cable in (self.first, self.second):
                 cable.netem("delay 2ms")
             self.differ()
+            # By another address than the path in use has, it would be another link then.
+            cable = wait_for(self.at_home, "the senior to use its own path", 20)
             traffic = Traffic(self, self.end_a, self.end_b)
-            traffic.send(self.end_a, 10000000, streams=3, target=f"wa/{self.second.mac_b}")
-            traffic.send(self.end_b, 10000000, streams=3, target=f"vb/{self.first.mac_a}")
+            for end, n in ((self.end_a, 0), (self.end_b, 1)):
+                traffic.send(end, 10000000, streams=3,
+                             target=f"{cable.ends[n][1]}/{(cable.mac_b, cable.mac_a)[n]}")
             traffic.moved(100)
             for host in (self.a, self.b):
                 host.knob("paths", 1)

@@ -269,7 +269,11 @@ class Sequence(OneScript):
         self.post(peer, BIG)
         peer.take(seq=2, attempt=2)
         peer.anew()
-        self.assertEqual(peer.accept(seq=2, attempt=1, slice=0, flags=0), BIG)
+        last = peer.expect(oae.OFFER, seq=2, attempt=1, slice=3, flags=oae.LAST)
+        peer.send(oae.REFUSE, seq=2, attempt=1, reason=oae.GAP,
+                  payload=(0b0111).to_bytes(8, "big"))
+        data = peer.accept(seq=2, attempt=2, slice=0, flags=oae.RESUME)
+        self.assertEqual((data, last.payload), (BIG, BIG[-len(last.payload):]))
 
     def test_stall(self):
         """No answer at all: the link freezes by itself, and offers again in the next run."""
