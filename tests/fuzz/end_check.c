@@ -247,6 +247,16 @@ static void check_complete(struct end *e, const struct oae_op *op)
 	}
 }
 
+/*
+ * What the frame is about is whole now: a slice was kept, or one that was here is said to be
+ * LAST. A verb above it may have waited for that.
+ */
+static bool made_whole(const struct end *e)
+{
+	return e->keeps || (oae_hold_of(&e->before, e->f->seq)->state != OAE_HOLD_HELD &&
+			    oae_hold_of(&e->link, e->f->seq)->state == OAE_HOLD_HELD);
+}
+
 static void check_keep(struct end *e, u32 seq, unsigned int n)
 {
 	const struct oae_link *l = &e->link;
@@ -360,7 +370,7 @@ void h_before(struct h_event *ev, const struct oae_op *op)
 		check_hand_over(e, op->seq, OAE_VERB);
 		break;
 	case OAE_OP_VERB:
-		if (!of_this_run(e) || !e->keeps)
+		if (!of_this_run(e) || !made_whole(e))
 			fuzz_breach("VERB, and there is none");
 		break;
 	case OAE_OP_TIMER:
