@@ -104,6 +104,17 @@ void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_finish(l, now, a);
 }
 
+/* Is the number offered by this very event? Then nobody can have heard of that. */
+static bool answer_is_early(const struct oae_actions *a, u32 seq)
+{
+	unsigned int i;
+
+	for (i = 0; i < a->nsends; i++)
+		if (a->send[i].frame.opcode == OAE_OFFER && a->send[i].frame.seq == seq)
+			return true;
+	return false;
+}
+
 /*
  * The lane of the offer in flight that this frame answers; NULL: there is none. If the peer
  * has been reminded since, the answer is late, and tells how long it takes.
@@ -120,6 +131,11 @@ static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *
 	}
 	if (f->attempt != n->attempt) {
 		oae_late_rcv(l, f, now);
+		oae_note(a, OAE_N_OLD_ATTEMPT);
+		return NULL;
+	}
+	/* What is being sent must not end before. */
+	if (answer_is_early(a, f->seq)) {
 		oae_note(a, OAE_N_OLD_ATTEMPT);
 		return NULL;
 	}

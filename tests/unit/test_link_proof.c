@@ -69,6 +69,19 @@ LINK_TEST(test_data_is_proof)
 	assert_true(ended(&x, OAE_REVERSED));
 }
 
+/* What is offered upon that proof cannot be answered by the same frame: it is being sent. */
+LINK_TEST(test_answer_before_the_offer)
+{
+	express_too_long(asked());
+	rcv(BUT(frame(OAE_REFUSE), f.seq = l.tx + 1, f.attempt = 1, f.reason = OAE_R_KIND));
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_true(sent(OAE_OFFER)->handle == &y);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 1);
+	assert_int_equal(noted(OAE_N_OLD_ATTEMPT), 1);
+	rcv(BUT(frame(OAE_REFUSE), f.seq = l.tx + 1, f.attempt = 1, f.reason = OAE_R_KIND));
+	assert_true(ended(&y, OAE_REVERSED));
+}
+
 /* So does a SYNC_ACK that is resolved against. */
 LINK_TEST(test_sync_ack_is_proof)
 {

@@ -210,6 +210,8 @@ static void rcv(const struct oae_frame *f, bool room)
 {
 	unsigned int i;
 
+	/* What was offered before has been sent. */
+	a.nsends = 0;
 	oae_link_rcv(&l, f, room, now, &a);
 	for (i = 0; i < a.nops; i++)
 		if (a.op[i].type == OAE_OP_VERB)
