@@ -190,7 +190,7 @@ static bool resolves_express(const struct end *e, const struct end_post *p)
 
 /* --- ops --- */
 
-static void check_reversed(const struct end *e, const struct end_post *p)
+static void check_reversed(const struct end *e, const struct end_post *p, int err)
 {
 	const struct oae_lane *n = lane_before(e, p);
 	const struct oae_frame *f = e->f;
@@ -198,7 +198,9 @@ static void check_reversed(const struct end *e, const struct end_post *p)
 		       f->seq == last_of(e)->seq && f->attempt == last_of(e)->attempt;
 	/* Too long for this run, which the peer is seen to be in (4.3). */
 	bool proved = n && f && f->opcode != OAE_SYNC &&
-		      (e->resliced || (of_this_run(e) && n->doubt && !n->attempt));
+		      (e->resliced || (of_this_run(e) && n->doubt && !n->attempt) ||
+		       (of_this_run(e) && resolves(e) && f->rx == e->before.tx &&
+			err == OAE_E_TOO_BIG));
 
 	if (!n || n->state != OAE_OFFER_OUT || !p->offered ||
 	    !(p->flags & OAE_POST_EXPRESS))
@@ -239,7 +241,7 @@ static void check_complete(struct end *e, const struct oae_op *op)
 			fuzz_breach("#%u committed, but why?", p->id);
 		break;
 	case OAE_REVERSED:
-		check_reversed(e, p);
+		check_reversed(e, p, op->err);
 		break;
 	case OAE_UNKNOWN:
 		if (!other_ends(e) || (!p->offered && p->kind != OAE_SWAP))
