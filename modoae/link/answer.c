@@ -104,7 +104,7 @@ void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_finish(l, now, a);
 }
 
-/* Is the number offered by this very event? Then nobody can have heard of that. */
+/* Is the number offered by this very event? Then no peer has heard of that yet. */
 static bool answer_is_early(const struct oae_actions *a, u32 seq)
 {
 	unsigned int i;
@@ -134,7 +134,7 @@ static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *
 		oae_note(a, OAE_N_OLD_ATTEMPT);
 		return NULL;
 	}
-	/* What is being sent must not end before. */
+	/* A transaction must not end before its frames are sent. */
 	if (answer_is_early(a, f->seq)) {
 		oae_note(a, OAE_N_OLD_ATTEMPT);
 		return NULL;

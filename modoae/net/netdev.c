@@ -689,7 +689,7 @@ static void netdev_port_mtu(struct oae_port *port)
 	netdev_port_set_up(port, netdev_port_is_up(port->dev));
 }
 
-/* Walk over the tags with a path by a port, and the port's own. */
+/* Tell the port's own tags, and those that have a path by it. */
 static void netdev_port_rename(struct oae_port *port, enum oae_port_event event,
 			       void (*path)(struct oae_tag *tag, long arg))
 {
@@ -707,6 +707,8 @@ static void netdev_port_address(struct oae_port *port)
 	if (ether_addr_equal(port->addr, port->dev->dev_addr))
 		return;
 	netdev_port_rename(port, OAE_PORT_RENAMING, oae_path_address_before);
+	/* Frames of earlier events are sent without tag->lock: they are out then. */
+	synchronize_net();
 	ether_addr_copy(port->addr, port->dev->dev_addr);
 	oae_news_port(port, "address");
 	netdev_port_rename(port, OAE_PORT_RENAMED, oae_path_address);

@@ -69,7 +69,7 @@ LINK_TEST(test_data_is_proof)
 	assert_true(ended(&x, OAE_REVERSED));
 }
 
-/* What is offered upon that proof cannot be answered by the same frame: it is being sent. */
+/* The offer that follows such a proof cannot be answered by the same frame: it is not sent yet. */
 LINK_TEST(test_answer_before_the_offer)
 {
 	express_too_long(asked());

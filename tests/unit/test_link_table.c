@@ -210,7 +210,7 @@ static void rcv(const struct oae_frame *f, bool room)
 {
 	unsigned int i;
 
-	/* What was offered before has been sent. */
+	/* Earlier offers have been sent by now. */
 	a.nsends = 0;
 	oae_link_rcv(&l, f, room, now, &a);
 	for (i = 0; i < a.nops; i++)
