@@ -10,6 +10,7 @@ import os
 import re
 import statistics
 import sys
+import time
 from collections import namedtuple
 from pathlib import Path
 
@@ -195,14 +196,33 @@ class Stream:   # pylint: disable=too-many-instance-attributes
         return count * 1e9 / ns, missing / (count + missing)
 
     def close(self):
-        """Nothing of it stays."""
-        for job in filter(None, (self.sending, self.taking)):
-            if job.status is None:
-                job.kill()
-                job.wait(30 * SLOW)
+        """Nothing of it stays: what is unread would be read by who takes next by this number."""
+        self._kill(self.sending)
         if self.way == "oae":
             self.near.machine.run(f"echo close {self.far.mac} {self.number} > /proc/net/modoae/tags",
                                   timeout=30 * SLOW)
+            self._drain()
+        self._kill(self.taking)
+
+    @staticmethod
+    def _kill(job):
+        if job and job.status is None:
+            job.kill()
+            job.wait(30 * SLOW)
+
+    def _drain(self):
+        deadline = time.monotonic() + 30 * SLOW
+        while self.taking and self.taking.status is None and self._comes():
+            if time.monotonic() > deadline:
+                raise Failed(f"{self.way}: not closed, or not read, within {30 * SLOW:.0f} s")
+            time.sleep(0.02)
+
+    def _comes(self):
+        """Whether the far end is to get more messages, or has some that nobody has read."""
+        head, *lines = self.far.sh("cat /proc/net/modoae/tags").splitlines()
+        rows = [dict(zip(head.split(), line.split())) for line in lines]
+        return any(row["state"] != "CLOSED" or row["unread"] != "0" for row in rows
+                   if row["vc"] == str(self.number) and row["peer"] == self.near.mac)
 
     def __enter__(self):
         return self
