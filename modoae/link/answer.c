@@ -104,6 +104,19 @@ void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_finish(l, now, a);
 }
 
+/*
+ * DONE is waited for, and what was in flight, and was to say as much, has not: it was refused
+ * before the peer heard of the commit, or taken back. Nobody has asked for DONE then.
+ */
+static void answer_ask_done(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (!l->await_done || l->state != OAE_OPEN ||
+	    oae_first_lane(l)->state == OAE_OFFER_OUT)
+		return;
+	l->done_at = now;
+	oae_send_commit(l, a);
+}
+
 /* Is the number offered by this very event? Then no peer has heard of that yet. */
 static bool answer_is_early(const struct oae_actions *a, u32 seq)
 {
@@ -267,16 +280,26 @@ static int answer_refused_err(u16 reason)
 	}
 }
 
+/* Does the peer miss less than when it last said so? What came between was not fruitless. */
+static bool answer_gap_shrinks(struct oae_lane *n, u64 missing)
+{
+	u8 before = n->lacks;
+
+	for (n->lacks = 0; missing; missing &= missing - 1)
+		n->lacks++;
+	return n->lacks < before;
+}
+
 /*
  * A GAP that names all slices but LAST, which may be shorter, is fruitless: after a
  * row of them, slices of that length do not get through (protocol 4.1). True: do not
  * answer the GAP. Either the link froze, to cut anew; or the row is no proof yet, and
  * the stall time ends the attempt.
  */
-static bool answer_gap_is_fruitless(struct oae_link *l, const struct oae_lane *n,
+static bool answer_gap_is_fruitless(struct oae_link *l, struct oae_lane *n,
 				    u64 missing, u64 now, struct oae_actions *a)
 {
-	if ((missing & n->unseen) != n->unseen) {
+	if (answer_gap_shrinks(n, missing) || (missing & n->unseen) != n->unseen) {
 		l->fruitless = 0;
 		return false;
 	}
@@ -380,6 +403,7 @@ static void answer_park(struct oae_link *l, struct oae_lane *n, u32 seq, u64 now
 		oae_offer_again(l, seq, now, a);
 	/* The refusal may have shown that another has lost a frame. */
 	oae_offer_pump(l, now, a);
+	answer_ask_done(l, now, a);
 }
 
 /**
@@ -560,6 +584,8 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		s->frame.attempt = oae_lane(l, seq)->attempt;
 	}
 	oae_offer_pump(l, now, a);
+	if (out)
+		answer_ask_done(l, now, a);
 	oae_finish(l, now, a);
 	return 0;
 }

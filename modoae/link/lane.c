@@ -48,6 +48,7 @@ struct oae_lane *oae_lane_append(struct oae_link *l, const struct oae_post *p)
 	n->doubt = false;
 	n->at_peer = false;
 	n->shuts = false;
+	n->lacks = 0;
 	return n;
 }
 

@@ -283,6 +283,7 @@ enum oae_due {
  * @at_peer: a verb that was offered in this run; the peer may have computed it
  * @shuts: nothing, in place of a verb that the peer may have computed: verbs above it
  *	wait until it is reflected
+ * @lacks: slices that the peer missed when it last said so; 0 it has not, of this content
  */
 struct oae_lane {
 	struct oae_post p;
@@ -300,6 +301,7 @@ struct oae_lane {
 	bool doubt;
 	bool at_peer;
 	bool shuts;
+	u8 lacks;
 };
 
 /**

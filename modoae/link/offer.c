@@ -270,6 +270,7 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 	} else {
 		/* Slices that the peer has kept do not fit the new ones: no RESUME. */
 		oae_lane_dirty(l, seq);
+		n->lacks = 0;
 		n->p = *p;
 		/* The run has ended meanwhile: resolving offers the post. */
 		if (l->state != OAE_OPEN)

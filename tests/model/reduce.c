@@ -34,6 +34,7 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 	}
 	for (i = 0; i < l->npairs; i++) {
 		n = &l->pair[i]->lane;
+		n->lacks = 0;
 		if (!sliced(sc))
 			n->again = false;
 		if (!sc->most && !sc->cut)
@@ -97,6 +98,7 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->held_at = M_NOW;
 	l->swaps->fruitless_at = M_NOW;
 	l->offer.unseen = 0;
+	l->offer.lacks = 0;
 
 	if (!l->pair && l->offer.state == OAE_OFFER_NONE) {
 		memset(&l->offer.p, 0, sizeof(l->offer.p));
