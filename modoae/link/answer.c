@@ -403,34 +403,12 @@ static void answer_park(struct oae_link *l, struct oae_lane *n, u32 seq, u64 now
 		oae_offer_again(l, seq, now, a);
 	/* The refusal may have shown that another has lost a frame. */
 	oae_offer_pump(l, now, a);
-	answer_ask_done(l, now, a);
 }
 
-/**
- * oae_rcv_refuse() - handle REFUSE (protocol 4.1, step 2)
- * @l: the link, OPEN; the frame is of this run
- * @f: the frame
- * @now: ns
- * @a: actions
- */
-void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
-		    struct oae_actions *a)
+/* What a refusal does to the offer that it is of. */
+static void answer_refused(struct oae_link *l, struct oae_lane *n, const struct oae_frame *f,
+			   u64 now, struct oae_actions *a)
 {
-	struct oae_lane *n = answer_lane(l, f, now, a);
-
-	if (!n)
-		return;
-	if (f->reason != OAE_R_GAP)
-		l->fruitless = 0;
-	/*
-	 * It was not computed, so nothing rests on it. A peer without a place for it has
-	 * kept nothing of it, and may take a late copy.
-	 */
-	if (f->reason != OAE_R_GAP && f->reason != OAE_R_BUSY)
-		n->at_peer = false;
-	if (oae_link_windowed(l))
-		answer_passed(l, f->seq, a);
-
 	switch (f->reason) {
 	case OAE_R_GAP:
 		answer_fill_gap(l, n, f, now, a);
@@ -462,6 +440,34 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 				       answer_refused_err(f->reason), a);
 		oae_offer_pump(l, now, a);
 	}
+}
+
+/**
+ * oae_rcv_refuse() - handle REFUSE (protocol 4.1, step 2)
+ * @l: the link, OPEN; the frame is of this run
+ * @f: the frame
+ * @now: ns
+ * @a: actions
+ */
+void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
+		    struct oae_actions *a)
+{
+	struct oae_lane *n = answer_lane(l, f, now, a);
+
+	if (!n)
+		return;
+	if (f->reason != OAE_R_GAP)
+		l->fruitless = 0;
+	/*
+	 * It was not computed, so nothing rests on it. A peer without a place for it has
+	 * kept nothing of it, and may take a late copy.
+	 */
+	if (f->reason != OAE_R_GAP && f->reason != OAE_R_BUSY)
+		n->at_peer = false;
+	if (oae_link_windowed(l))
+		answer_passed(l, f->seq, a);
+	answer_refused(l, n, f, now, a);
+	answer_ask_done(l, now, a);
 }
 
 /**
