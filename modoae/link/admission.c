@@ -115,7 +115,8 @@ void oae_admission(const struct oae_asker *who, const struct oae_frame *f,
  * @f: the SYNC, which has named a cookie
  * @a: set to the decision
  *
- * It goes on asking. If the present incarnation is dead, the link will be down.
+ * It goes on asking. If the present incarnation is dead, the link will be down. Until then each
+ * answer is asked about at once, so that of an expected peer counts in stranger_pps, too.
  */
 void oae_admission_conflict(const struct oae_asker *who, const struct oae_frame *f,
 			    struct oae_admission *a)
@@ -123,6 +124,7 @@ void oae_admission_conflict(const struct oae_asker *who, const struct oae_frame 
 	memset(a, 0, sizeof(*a));
 	a->why = OAE_ADMIT_CONFLICT;
 	admit_ask_again(who, f, a);
+	a->verdict = OAE_ADMIT_ANSWER;
 }
 
 /**

@@ -490,6 +490,22 @@ void oae_link_speak(struct oae_link *l, struct oae_actions *a)
 }
 
 /**
+ * oae_link_ask() - the same, and have the peer answer, whatever else is sent
+ * @l: the link
+ * @a: actions
+ */
+void oae_link_ask(struct oae_link *l, struct oae_actions *a)
+{
+	struct oae_send *s;
+
+	if (l->state != OAE_OPEN)
+		return;
+	s = oae_send(l, a, OAE_COMMIT);
+	s->frame.seq = l->tx;
+	s->frame.flags |= OAE_F_WANT_DONE;
+}
+
+/**
  * oae_link_set_mtu() - set the MTU of the link's way
  * @l: the link
  * @mtu: bytes after the Ethernet header, OAE_MIN_MTU or more

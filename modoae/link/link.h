@@ -479,6 +479,7 @@ struct oae_link {
 	bool close_sent : 1;
 	bool paths : 1;		/* this end takes other paths, as said with this ltag */
 	bool peer_paths : 1;	/* and the peer does */
+	bool by_inc : 1;	/* both did once: their incarnations say who is the senior */
 	bool peer_gateway : 1;	/* and such through gateways */
 	bool aside_ready : 1;	/* READY came for what stepped aside */
 	u8 syncs;		/* SYNCs sent with this ltag, at most 2 */
@@ -535,6 +536,7 @@ void oae_link_lend(struct oae_link *l, struct oae_pair **pair, unsigned int n,
 struct oae_pair **oae_link_reclaim(struct oae_link *l);
 void oae_link_pump(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_speak(struct oae_link *l, struct oae_actions *a);
+void oae_link_ask(struct oae_link *l, struct oae_actions *a);
 void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_timer(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a);

@@ -85,6 +85,7 @@ void oae_path_del(struct oae_paths *ps, unsigned int i)
 	if (ps->used == i) {
 		ps->used = OAE_PATH_OWN;
 		ps->why = OAE_WHY_OWN;
+		ps->agreed = false;
 	}
 	if (ps->resolved == i)
 		ps->resolved = OAE_PATH_OWN;
@@ -290,6 +291,7 @@ static void path_use(struct oae_paths *ps, unsigned int i, enum oae_path_why why
 {
 	ps->used = i;
 	ps->why = why;
+	ps->agreed = false;
 	ps->told_at = now;
 	ps->watch.mixed_at = now;
 	ps->path[i].used_at = now;
@@ -309,23 +311,34 @@ static void path_fail(struct oae_path *p, u64 keepalive, u64 now)
 	p->nonce = 0;
 }
 
-/**
- * oae_path_stepped() - the link has taken a frame that came by a path
- * @ps: the paths
- * @i: index of the path
- * @l: the link, after the event
- * @f: the frame
- * @before: state of the link before the event
- * @now: ns
- *
- * The path by which the link has resolved is in use from now on: the frame said that
- * the peer has heard this end there. So is, at the junior, the path by which the senior
- * sends of its own accord.
- *
- * Return: true if another path is in use now.
+/*
+ * Does a frame that came by the path in use show that the peer uses that, too? At the junior
+ * what the senior sends by it does; at the senior an answer, since it has reached the junior
+ * by it, which follows.
  */
-bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
-		      const struct oae_frame *f, enum oae_state before, u64 now)
+static void path_agree(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		       const struct oae_frame *f)
+{
+	if (i != ps->used || l->state != OAE_OPEN || !oae_link_is_run(l, f))
+		return;
+	switch (f->opcode) {
+	case OAE_OFFER:
+	case OAE_COMMIT:
+	case OAE_READY:
+	case OAE_REVERSE:
+		ps->agreed |= !l->senior;
+		break;
+	case OAE_REFLECT:
+	case OAE_REFUSE:
+	case OAE_DONE:
+		ps->agreed |= l->senior;
+		break;
+	}
+}
+
+/* True: another path is in use now. */
+static bool path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+			 const struct oae_frame *f, enum oae_state before, u64 now)
 {
 	bool resolved = before < OAE_OPEN && l->state == OAE_OPEN;
 	u64 keepalive = l->cfg->keepalive;
@@ -353,6 +366,33 @@ bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_lin
 	}
 	path_use(ps, i, why, now);
 	return true;
+}
+
+/**
+ * oae_path_stepped() - the link has taken a frame that came by a path
+ * @ps: the paths
+ * @i: index of the path
+ * @l: the link, after the event
+ * @f: the frame
+ * @before: state of the link before the event
+ * @now: ns
+ *
+ * The path by which the link has resolved is in use from now on: the frame said that
+ * the peer has heard this end there. So is, at the junior, the path by which the senior
+ * sends of its own accord.
+ *
+ * Return: true if another path is in use now.
+ */
+bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		      const struct oae_frame *f, enum oae_state before, u64 now)
+{
+	bool turned;
+
+	if (before < OAE_OPEN)
+		ps->agreed = false;
+	turned = path_stepped(ps, i, l, f, before, now);
+	path_agree(ps, i, l, f);
+	return turned;
 }
 
 /**

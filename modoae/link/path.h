@@ -111,6 +111,7 @@ struct oae_path_watch {
  * @inc: this end's incarnation, after the last event
  * @peer_inc: the peer's that they are proven for; 0 none was known yet
  * @down: the link is, after the last event
+ * @agreed: in this run the peer has shown that it uses the path that this end uses
  * @home: index of the path by which the peer has this link as by its own: at first the own
  *	one, later that by which this incarnation of it has resolved first
  * @used: index of the path that this end's own frames go by
@@ -129,6 +130,7 @@ struct oae_paths {
 	u64 inc;
 	u64 peer_inc;
 	bool down;
+	bool agreed;
 	u8 home;
 	u8 used;
 	u8 why;

@@ -25,6 +25,7 @@ static void sync_draw_inc(struct oae_link *l)
 	do {
 		l->inc = (u64)l->cfg->random() << 32 | l->cfg->random();
 	} while (!l->inc);
+	l->by_inc = false;
 }
 
 /**
@@ -130,11 +131,12 @@ static void sync_learn(struct oae_link *l, const struct oae_frame *f)
  * @l: the link
  *
  * With paths, the two ends may know the link by different addresses, and addresses change.
- * Of a pair of incarnations both ends know the same.
+ * Of a pair of incarnations both ends know the same. That stays so when an end takes paths
+ * no more: it has not forgotten them yet.
  */
 void oae_set_senior(struct oae_link *l)
 {
-	if (l->paths && l->peer_paths && l->inc != l->peer_inc)
+	if (l->by_inc && l->inc != l->peer_inc)
 		l->senior = l->inc > l->peer_inc;
 	else
 		l->senior = l->rank;
@@ -286,6 +288,7 @@ static void sync_new_peer(struct oae_link *l, const struct oae_frame *f,
 	oae_offer_uncut(l);
 	l->rx = f->sync.start;
 	l->peer_inc = f->sync.inc;
+	l->by_inc = false;
 }
 
 /* Are these differences of the counters allowed? The two tables of protocol 4.5. */
@@ -327,6 +330,8 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 	l->peer_packs = l->heard.packs;
 	l->peer_paths = l->heard.paths;
 	l->peer_gateway = l->heard.gateway;
+	if (l->paths && l->peer_paths)
+		l->by_inc = true;
 	oae_set_senior(l);
 	if (l->peer_mtu && l->peer_mtu != f->sync.mtu)
 		oae_offer_uncut(l);

@@ -689,13 +689,15 @@ static void netdev_port_mtu(struct oae_port *port)
 	netdev_port_set_up(port, netdev_port_is_up(port->dev));
 }
 
-/* Tell the port's own tags, and those that have a path by it. */
-static void netdev_port_rename(struct oae_port *port, enum oae_port_event event,
-			       void (*path)(struct oae_tag *tag, long arg))
+/*
+ * Tell the port's own tags, and those that have a path by it, in one walk: a tag may have another
+ * own path meanwhile.
+ */
+static void netdev_port_rename(struct oae_port *port, void (*tell)(struct oae_tag *tag, long arg))
 {
-	oae_tags_for_each(port->node, port, oae_tag_port, event);
-	if (atomic_read(&port->node->naliases))
-		oae_tags_for_each(port->node, NULL, path, (long)port);
+	bool paths = atomic_read(&port->node->naliases);
+
+	oae_tags_for_each(port->node, paths ? NULL : port, tell, (long)port);
 }
 
 /*
@@ -706,12 +708,12 @@ static void netdev_port_address(struct oae_port *port)
 {
 	if (ether_addr_equal(port->addr, port->dev->dev_addr))
 		return;
-	netdev_port_rename(port, OAE_PORT_RENAMING, oae_path_address_before);
+	netdev_port_rename(port, oae_path_address_before);
 	/* Frames of earlier events are sent without tag->lock: they are out then. */
 	synchronize_net();
 	ether_addr_copy(port->addr, port->dev->dev_addr);
 	oae_news_port(port, "address");
-	netdev_port_rename(port, OAE_PORT_RENAMED, oae_path_address);
+	netdev_port_rename(port, oae_path_address);
 	oae_port_way_announce(port);
 	oae_announce_port(port);
 }

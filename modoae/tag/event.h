@@ -109,6 +109,7 @@ bool oae_tag_way_heard(struct oae_tag *tag, struct oae_run *ev,
 void oae_tag_way_timer(struct oae_tag *tag, struct oae_run *ev);
 
 /* life.c */
+void oae_tag_rank(struct oae_tag *tag);
 void oae_tag_open(struct oae_tag *tag, struct oae_run *ev);
 
 /* queue.c */
@@ -186,8 +187,6 @@ void oae_path_timer(struct oae_tag *tag, struct oae_run *ev);
 
 /* pathport.c */
 void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port);
-void oae_path_keep(struct oae_tag *tag, struct oae_run *ev);
-bool oae_path_kept(struct oae_tag *tag, struct oae_run *ev);
 
 /* alias.c */
 void oae_path_leave(struct oae_tag *tag);

@@ -5,8 +5,15 @@
  */
 #include "event.h"
 
-/* The end with the higher address is the senior: its half stands (protocol 4.9). */
-static void life_rank(struct oae_tag *tag)
+/**
+ * oae_tag_rank() - compare the addresses of the own path (protocol 4.9)
+ * @tag: the tag
+ *
+ * The end with the higher one is the senior: its half stands.
+ *
+ * Context: under tag->lock.
+ */
+void oae_tag_rank(struct oae_tag *tag)
 {
 	u8 peer[ETH_ALEN];
 
@@ -20,7 +27,7 @@ static void life_start(struct oae_tag *tag, struct oae_run *ev, bool via)
 {
 	if (!oae_link_closed(&tag->link))
 		return;
-	life_rank(tag);
+	oae_tag_rank(tag);
 	oae_link_set_mtu(&tag->link, oae_tag_way_begin(tag, via), ev->now,
 			 &ev->a);
 	ev->via = tag->way.via;
@@ -260,14 +267,6 @@ void oae_tag_port(struct oae_tag *tag, long event)
 			oae_path_port_event(tag, &ev, tag->key.port);
 		if (!oae_path_elsewhere(tag))
 			oae_tag_way_update(tag, &ev);
-		break;
-	case OAE_PORT_RENAMING:
-		oae_path_keep(tag, &ev);
-		break;
-	case OAE_PORT_RENAMED:
-		life_rank(tag);
-		if (!oae_path_kept(tag, &ev))
-			oae_link_renamed(&tag->link, ev.now, &ev.a);
 		break;
 	}
 	oae_run_leave(tag, &ev);

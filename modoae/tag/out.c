@@ -12,9 +12,8 @@
  * the gateway's address. False: no gateway is known, and the frames are dropped.
  */
 static noinline bool out_through_gateway(struct oae_tag *tag, struct oae_run *ev,
-					 u8 dest[ETH_ALEN])
+					 struct oae_port *port, u8 dest[ETH_ALEN])
 {
-	struct oae_port *port = tag->key.port;
 	struct oae_send *send = ev->a.send;
 	unsigned int i, frames = 0;
 	struct oae_ways ways;
@@ -108,14 +107,20 @@ static noinline bool out_elsewhere(struct oae_tag *tag, struct oae_run *ev)
 void oae_out_send(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_port *port = tag->key.port;
+	u64 kid = tag->key.kid;
 	struct oae_send *send;
 	u8 dest[ETH_ALEN];
 	unsigned int i;
 
-	oae_kid_mac(tag->key.kid, dest);
-	if (unlikely(ev->out.any) && !out_elsewhere(tag, ev))
-		return;
-	if (unlikely(ev->via) && !out_through_gateway(tag, ev, dest))
+	if (unlikely(ev->out.any)) {
+		/* The own path may be another one by now: oae_tag_rekey(). */
+		port = ev->out.port[OAE_PATH_OWN];
+		kid = ev->out.kid[OAE_PATH_OWN];
+		if (!out_elsewhere(tag, ev))
+			return;
+	}
+	oae_kid_mac(kid, dest);
+	if (unlikely(ev->via) && !out_through_gateway(tag, ev, port, dest))
 		return;
 	for (i = 0; i < ev->a.nsends; i++) {
 		send = &ev->a.send[i];

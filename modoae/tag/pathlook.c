@@ -49,14 +49,23 @@ static void path_look(struct oae_tag *tag, struct oae_run *ev)
 	}
 }
 
-/* The knob has been lowered: fewer paths, or that in use alone. */
+/*
+ * The knob has been lowered: fewer paths, or that in use alone. Then the peer has to know before
+ * another is forgotten, which it may use, or go over to: a new run says so.
+ */
 static void path_shrink(struct oae_tag *tag, struct oae_run *ev)
 {
-	unsigned int most = oae_link_takes_paths(&tag->link) ?
-			    READ_ONCE(tag->node->knobs.paths) : 1;
+	bool takes = oae_link_takes_paths(&tag->link);
+	unsigned int most = takes ? READ_ONCE(tag->node->knobs.paths) : 1;
 	struct oae_paths *ps = &tag->paths->paths;
 	unsigned int i;
 
+	if (oae_tag_paths_count(tag) <= most)
+		return;
+	if (most == 1 && takes) {
+		oae_link_port_down(&tag->link, ev->now, &ev->a);
+		return;
+	}
 	if (most == 1 && !oae_path_settle(tag, ev))
 		return;
 	for (i = OAE_PATHS_MAX - 1; i > OAE_PATH_OWN && oae_tag_paths_count(tag) > most; i--)

@@ -60,76 +60,60 @@ static bool path_may_keep(struct oae_tag *tag, struct oae_run *ev)
 }
 
 /**
- * oae_path_keep() - the own port will have another address: the link is to go on
- * @tag: the tag
- * @ev: the event
- *
- * It does if the peer takes paths, and is not behind a gateway.
- *
- * Context: process; under RTNL and tag->lock.
- */
-void oae_path_keep(struct oae_tag *tag, struct oae_run *ev)
-{
-	if (path_may_keep(tag, ev))
-		path_port_renaming(tag, ev, tag->key.port);
-}
-
-/**
- * oae_path_kept() - the own port has another address: does the link go on?
- * @tag: the tag
- * @ev: the event
- *
- * The peer learns the new address by a probe, and finds the same end there. Otherwise it
- * would be a new end to it.
- *
- * Context: process; under RTNL and tag->lock.
- *
- * Return: true if so: oae_path_keep().
- */
-bool oae_path_kept(struct oae_tag *tag, struct oae_run *ev)
-{
-	if (!path_may_keep(tag, ev))
-		return false;
-	path_port_renamed(tag, ev, tag->key.port);
-	oae_link_go_on(&tag->link, ev->now, &ev->a);
-	return true;
-}
-
-static void path_address(struct oae_tag *tag, struct oae_port *port,
-			 void (*tell)(struct oae_tag *tag, struct oae_run *ev,
-				      struct oae_port *port))
-{
-	struct oae_run ev oae_uninit;
-
-	oae_run_enter(tag, &ev);
-	if (tag->paths && !tag->dead && tag->key.port != port)
-		tell(tag, &ev, port);
-	oae_run_leave(tag, &ev);
-}
-
-/**
- * oae_path_address_before() - a port will have another address: a tag's paths by it, but the
- *	own one
- * @tag: the tag
+ * oae_path_address_before() - a port will have another address, and its frames come from the old
+ *	one until then
+ * @tag: the tag; nothing happens if it has no path by the port
  * @arg: the port
+ *
+ * A link whose own port it is goes on if the peer takes paths, and is not behind a gateway.
  *
  * Context: process; under RTNL; takes tag->lock.
  */
 void oae_path_address_before(struct oae_tag *tag, long arg)
 {
-	path_address(tag, (struct oae_port *)arg, path_port_renaming);
+	struct oae_port *port = (struct oae_port *)arg;
+	struct oae_run ev oae_uninit;
+
+	/* Only under the lock a tag has one port: oae_tag_rekey(). */
+	oae_run_enter(tag, &ev);
+	if (tag->key.port == port ? path_may_keep(tag, &ev) : tag->paths && !tag->dead)
+		path_port_renaming(tag, &ev, port);
+	oae_run_leave(tag, &ev);
+}
+
+/* The own port has another address. */
+static void path_own_renamed(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port)
+{
+	oae_tag_rank(tag);
+	if (!path_may_keep(tag, ev)) {
+		oae_link_renamed(&tag->link, ev->now, &ev->a);
+		return;
+	}
+	path_port_renamed(tag, ev, port);
+	oae_link_go_on(&tag->link, ev->now, &ev->a);
 }
 
 /**
- * oae_path_address() - a port has another address: a tag's paths by it, but the own one
- * @tag: the tag
+ * oae_path_address() - a port has another address, and its frames come from that
+ * @tag: the tag; nothing happens if it has no path by the port
  * @arg: the port
+ *
+ * The peer learns the new address by a probe, and finds the same end there. If the link does not
+ * go on (oae_path_address_before()) this is a new end to it.
  *
  * Context: process; under RTNL; takes tag->lock.
  */
 void oae_path_address(struct oae_tag *tag, long arg)
 {
-	path_address(tag, (struct oae_port *)arg, path_port_renamed);
+	struct oae_port *port = (struct oae_port *)arg;
+	struct oae_run ev oae_uninit;
+
+	oae_run_enter(tag, &ev);
+	if (tag->key.port == port)
+		path_own_renamed(tag, &ev, port);
+	else if (tag->paths && !tag->dead)
+		path_port_renamed(tag, &ev, port);
+	oae_run_leave(tag, &ev);
 }
 
 /* The path that the link moves to, now that its own port goes; OAE_PATHS_MAX none. */
@@ -169,6 +153,7 @@ static bool path_become_own(struct oae_tag *tag, struct oae_run *ev, unsigned in
 	tag->paths->alias[i] = NULL;
 	turned = oae_paths_move(&tag->paths->paths, i, ev->now);
 	oae_alias_free_later(tag->node, to);
+	oae_tag_rank(tag);
 	oae_count(tag->node, OAE_S_LINKS_MOVED);
 	if (turned) {
 		oae_count(tag->node, OAE_S_PATH_TURNED);
@@ -179,6 +164,14 @@ static bool path_become_own(struct oae_tag *tag, struct oae_run *ev, unsigned in
 	ev->via = tag->way.via;
 	if (tag->paths->paths.used == OAE_PATH_OWN)
 		oae_link_set_mtu(&tag->link, mtu, ev->now, &ev->a);
+	/*
+	 * Whoever tells tags that this port has changed tells its own ones first, then the others,
+	 * and so may have missed this one. The key before the look. Pairs with the smp_mb() in
+	 * netdev_port_paths().
+	 */
+	smp_mb();
+	if (oae_tag_path_review(tag, ev, OAE_PATH_OWN))
+		oae_link_port_up(&tag->link, ev->now, &ev->a);
 	return true;
 }
 
@@ -186,6 +179,9 @@ static bool path_move(struct oae_tag *tag, struct oae_run *ev)
 {
 	unsigned int i;
 
+	/* It has left since it was looked for: oae_path_settle(). */
+	if (!READ_ONCE(tag->key.port->removed))
+		return true;
 	if (!tag->paths || tag->dead || oae_link_closed(&tag->link))
 		return false;
 	i = path_next_own(tag);
@@ -197,7 +193,9 @@ static bool path_move(struct oae_tag *tag, struct oae_run *ev)
  * @tag: the tag, with paths
  * @ev: the event
  *
- * The own paths of the two ends need not be the same, but both use one.
+ * The own paths of the two ends need not be the same, so both take the one that they use; but
+ * not before this end knows that the other uses it, too. (Else each asks where the other has no
+ * link, both make new ones, and what was committed last is lost.)
  *
  * Context: under tag->lock, BH off; under rcu_read_lock().
  *
@@ -207,6 +205,11 @@ bool oae_path_settle(struct oae_tag *tag, struct oae_run *ev)
 {
 	unsigned int used = tag->paths->paths.used;
 
+	if (!tag->paths->paths.agreed) {
+		if (oae_link_senior(&tag->link))
+			oae_link_ask(&tag->link, &ev->a);
+		return false;
+	}
 	if (used == OAE_PATH_OWN)
 		return true;
 	/* Whoever removes the port looks for its tags once. */

@@ -214,6 +214,9 @@ static bool path_rcv_proven(struct oae_tag *tag, struct oae_run *ev, struct oae_
 	/* A port that is down carries no frames, whatever it hears. */
 	if (i < 0 || i >= OAE_PATHS_MAX || !ps->path[i].up)
 		return false;
+	/* This came to an address that the port is about to leave: path_port_renaming(). */
+	if (!ether_addr_equal(port->addr, port->dev->dev_addr))
+		return false;
 	before = ps->path[i].proven;
 	if (f->path.role == OAE_PATH_PROBE) {
 		ps->path[i].proven = true;

@@ -371,22 +371,7 @@ void oae_tag_unwant(struct oae_tag *tag, bool close);
 void oae_tag_close(struct oae_tag *tag);
 void oae_tag_kill(struct oae_tag *tag, long err);
 void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);
-/**
- * enum oae_port_event - what happens to a port
- * @OAE_PORT_UP: it carries frames
- * @OAE_PORT_DOWN: it does not
- * @OAE_PORT_MTU: its MTU is another one
- * @OAE_PORT_RENAMING: its address will be another one, and frames still come from the old one
- * @OAE_PORT_RENAMED: they come from the new one
- */
-enum oae_port_event {
-	OAE_PORT_UP,
-	OAE_PORT_DOWN,
-	OAE_PORT_MTU,
-	OAE_PORT_RENAMING,
-	OAE_PORT_RENAMED,
-};
-
+enum oae_port_event { OAE_PORT_UP, OAE_PORT_DOWN, OAE_PORT_MTU };
 void oae_tag_port(struct oae_tag *tag, long event);
 void oae_tag_settle(struct oae_tag *tag, long ns);
 void oae_tag_about(struct oae_tag *tag, const struct oae_about *about);

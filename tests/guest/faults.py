@@ -254,6 +254,14 @@ class Traffic:
         wait_for(lambda: self.counted("committed") >= goal or not self.running(),
                  f"{n} transactions to be committed", deadline, self.ends[0].interval)
 
+    def begun(self, deadline=30):
+        """Wait until each sender has had an outcome: so each has found its link."""
+        def wrote(pump):
+            text = Path(f"/proc/{pump.process.pid}/io").read_text("ascii")
+            return int(re.search(r"^syscw: (\d+)", text, re.M)[1]) > 0
+        wait_for(lambda: all(wrote(pump) for pump in self.senders.values()),
+                 "each sender to have sent", deadline, self.ends[0].interval)
+
     def finish(self, deadline=30, exact=True, **how):
         """Wait for the end, check the promise and what the kernel counts; the Tally.
 

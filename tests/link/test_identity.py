@@ -377,6 +377,27 @@ class Reboot(TwoCables):
         self.assertEqual(len(self.a.tags()), 1)
         self.assertGreaterEqual(self.a.stat("id_conflict"), before)
 
+    def test_put_off(self):
+        """It comes by another one, and is expected: it is not answered as fast as it asks."""
+        self.link()
+        self.a.knobs(target=f"id:{self.b.knob('id')}", dead_ms=int(60000 * SLOW))
+        self.b.knobs(linger_ms=0, dead_ms=int(500 * SLOW))
+        for cable in (self.first, self.second):
+            cable.netem("loss 100%")
+        self.b.knob("dev", "")
+        self.second.netem(None)
+        self.b.knobs(dev="wb", dead_ms=int(60000 * SLOW))
+        before = self.a.stat("id_conflict")
+        writer = self.b.start_write(b"anew", target=f"wb/{self.second.mac_a}", vc=0)
+        wait_for(lambda: self.a.stat("id_conflict") > before, "it to be put off", 10)
+        before, begin = self.a.stat("id_conflict"), time.monotonic()
+        passed(1, "a second")
+        self.assertLess((self.a.stat("id_conflict") - before) / (time.monotonic() - begin),
+                        3 * int(self.a.knob("stranger_pps")))
+        self.a.knob("dead_ms", 500)
+        self.assertEqual(self.a.read_one(30 * SLOW), b"anew")
+        self.assertEqual(writer.result(), 4)
+
     def test_by_the_own_path(self):
         """It comes by the link's own path while another one is in use."""
         for host in (self.a, self.b):

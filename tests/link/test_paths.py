@@ -7,6 +7,7 @@ import time
 
 import oaewire as oae
 from faults import HostEnd, Traffic, say
+from oaedev import Call, OaeFile
 from oaenl import Netlink, attr
 from oaepeer import Wire
 from oaetest import Cable, OaeTest, wait_for
@@ -397,6 +398,8 @@ class Own(TwoCables):
                 traffic.send(end, 10000000, streams=3,
                              target=f"{cable.ends[n][1]}/{(cable.mac_b, cable.mac_a)[n]}")
             traffic.moved(100)
+            # Whoever begins later takes the address for that of another link.
+            traffic.begun()
             for host in (self.a, self.b):
                 host.knob("paths", 1)
             traffic.moved(500, 30)
@@ -430,6 +433,116 @@ class Own(TwoCables):
         wait_for(lambda: self.a.tag()["state"] == "OPEN" and self.b.tags(),
                  "a link by the first", 20)
         self.carries()
+
+
+class Lowered(TwoCables):
+    """The knob `paths` becomes 1 while an end uses, or is about to use, another path than the other
+    end keeps."""
+
+    def whole(self):
+        super().whole()
+        for host in (self.a, self.b):
+            host.knob("paths", 8)
+
+    def seldom(self):
+        """From now on paths are probed seldom."""
+        for host in (self.a, self.b):
+            host.knob("keepalive_ms", 3000)
+
+    def roles(self):
+        """(host, end, its place on a cable) of the senior, and of the junior."""
+        ends = (self.a, self.end_a, 0), (self.b, self.end_b, 1)
+        return sorted(ends, key=lambda one: one[0].paths()[0]["decides"] != "here")
+
+    def one_path(self, *hosts):
+        """Until they have forgotten all paths but one."""
+        for host in hosts:
+            wait_for(lambda host=host: len(host.paths()) <= 1, f"one path at {host.name}", 20)
+
+    def same_link(self, traffic):
+        """There is one link, and it is the one of before, and goes on."""
+        traffic.moved(200, 30)
+        seen = [len(host.tags()) for host in (self.a, self.b)], traffic.counted("note_peer_new")
+        self.nothing_lost(traffic)
+        self.assertEqual(seen, ([1, 1], 0))
+
+    def test_one_end(self):
+        """At the junior alone, just before the senior goes back to a cable that is faster."""
+        self.link()
+        (senior, _, there), (junior, _, _) = self.roles()
+        self.seldom()
+        self.second.netem("delay 20ms")
+        self.first.cut()
+        traffic = Traffic(self, self.end_a, self.end_b)
+        for end, n in ((self.end_a, 0), (self.end_b, 1)):
+            traffic.send(end, 10000000, streams=3, target=f"{self.first.ends[n][1]}/"
+                         f"{(self.first.mac_b, self.first.mac_a)[n]}")
+        traffic.moved(50)
+        traffic.begun()
+        self.first.mend()
+        first = self.first.ends[there][1]
+        wait_for(lambda: [row for row in senior.paths()
+                          if row["by"] == first and row["state"] == "good"],
+                 "the senior to find the first again", 10)
+        self.assertEqual(senior.used_path(), self.second.ends[there][1])
+        junior.knob("paths", 1)
+        self.one_path(junior)
+        # If the senior does not know, it goes back now.
+        end = time.monotonic() + 5
+        wait_for(lambda: time.monotonic() > end, "the senior to have gone back", 10)
+        self.same_link(traffic)
+
+    def test_apart(self):
+        """At both ends, while the senior is not heard by the path that it has just taken."""
+        self.link()
+        (senior, _, there), (junior, end, here) = self.roles()
+        self.seldom()
+        traffic = Traffic(self, self.end_a, self.end_b)
+        traffic.send(end, 10000000, streams=3, target=f"{self.first.ends[here][1]}/"
+                     f"{(self.first.mac_b, self.first.mac_a)[here]}")
+        traffic.moved(50)
+        traffic.begun()
+        self.second.netem("loss 100%", (there,))
+        nl = Netlink(senior)
+        peer = (self.first.mac_b, self.first.mac_a)[there]
+        nl.ask(PATH_SET, attr(2, bytes.fromhex(peer.replace(":", ""))) +
+               attr(4, self.second.ends[there][1]) + attr(6, "preferred"))
+        nl.close()
+        wait_for(lambda: senior.used_path() == self.second.ends[there][1],
+                 "the senior to use the second", 10)
+        self.assertEqual(junior.used_path(), self.first.ends[here][1])
+        for host in (senior, junior):
+            host.knob("paths", 1)
+        self.one_path(senior, junior)
+        self.same_link(traffic)
+
+    def test_swap(self):
+        """An end has another address, and then there is one path: crossing halves are swapped."""
+        self.addCleanup(self.a.sh, f"ip link set va address {self.first.mac_a}")
+        self.link()
+        files = []
+        for host, port, peer in ((self.a, "va", self.first.mac_b), (self.b, "vb", self.first.mac_a)):
+            files.append(OaeFile.to(host, peer, port=port))
+            self.addCleanup(files[-1].close)
+        # Who has the higher address is another one now.
+        self.a.sh("ip link set va address 02:0a:e0:77:00:00")
+        self.found(self.a)
+        self.found(self.b)
+        for host in (self.a, self.b):
+            host.knob("paths", 1)
+        self.one_path(self.a, self.b)
+        self.assertEqual([len(host.tags()) for host in (self.a, self.b)], [1, 1])
+        # The link freezes once more.
+        by = self.a.tag()["port"]
+        cable = self.first if by == "va" else self.second
+        cable.cut()
+        wait_for(lambda: self.a.tag()["state"] != "OPEN" != self.b.tag()["state"], "to freeze", 10)
+        cable.mend()
+        self.a.write(b"on", target=f"{by}/{self.a.tag()['peer']}", vc=0)
+        cable.netem("delay 5ms")
+        for n in range(10):
+            calls = [Call(file.swap, b"from %d" % i) for i, file in enumerate(files)]
+            self.assertEqual([call.result(20) for call in calls], [b"from 1", b"from 0"], n)
 
 
 class Mtu(TwoCables):

@@ -338,6 +338,7 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 	l->paths = true;
 	l->heard.paths = l->heard.mtu;
 	l->peer_paths = l->peer_mtu;
+	l->by_inc = l->peer_paths;
 	pe->begun = *in & 1;
 	pe->ps.used = *in >> 1 & 7;
 	l->syncs = *in >> 4 & 3;

@@ -245,6 +245,17 @@ LINK_TEST(test_senior)
 			assert_int_equal(l.senior, by_inc ? more < 0 : higher);
 			oae_link_rank(&l, !higher);
 			assert_int_equal(l.senior, by_inc ? more < 0 : !higher);
+			/* They still do when this end takes no other paths any more. */
+			cfg.paths = false;
+			clear();
+			oae_link_port_down(&l, now, &a);
+			rcv(BUT(frame(OAE_SYNC), f.src_ltag = 0x5001, f.sync.inc = l.inc + more));
+			assert_int_equal(l.state, OAE_OPEN);
+			assert_int_equal(l.senior, by_inc ? more < 0 : !higher);
+			/* With another incarnation of the peer that is over. */
+			oae_link_port_down(&l, now, &a);
+			rcv(BUT(frame(OAE_SYNC), f.src_ltag = 0x5002, f.sync.inc = l.inc + 9 * more + 9));
+			assert_int_equal(l.senior, !higher);
 		}
 	}
 }
@@ -702,9 +713,11 @@ LINK_TEST(test_confirm)
 	post(&x, 1, 0);
 	peer_lag = 1;
 	rcv(answer(OAE_REFLECT));
-	post(&y, 1, 0);
+	post(&y, 2, 0);
 	confirm();
 	assert_int_equal(a.nsends, 0);
+	refuse(OAE_R_GAP, 1);
+	assert_int_equal(a.nsends, 1);
 	peer_lag = 0;
 	refuse(OAE_R_BUSY, 0);
 	assert_int_equal(count_op(OAE_OP_CONFIRMED), 1);

@@ -664,6 +664,69 @@ PATH_TEST(test_speaks_once)
 	assert_int_equal(a.nsends, 0);
 }
 
+/* It asks whatever else is sent, and what is asked for is answered. */
+PATH_TEST(test_asks)
+{
+	clear();
+	oae_link_speak(&l, &a);
+	oae_link_ask(&l, &a);
+	assert_int_equal(a.nsends, 2);
+	assert_int_equal(a.send[1].frame.opcode, OAE_COMMIT);
+	assert_int_equal(a.send[1].frame.flags, OAE_F_WANT_DONE);
+	assert_int_equal(a.send[1].frame.seq, l.tx);
+	rcv(BUT(frame(OAE_COMMIT), f.flags = OAE_F_WANT_DONE));
+	assert_non_null(sent(OAE_DONE));
+	clear();
+	l.state = OAE_SYNC_SENT;
+	oae_link_ask(&l, &a);
+	assert_int_equal(a.nsends, 0);
+}
+
+/* Does the peer use the path that this end uses? The senior sends by it, the junior answers. */
+PATH_TEST(test_agreed)
+{
+	static const bool answers[OAE_OPCODE_END] = {
+		[OAE_REFLECT] = true, [OAE_REFUSE] = true, [OAE_DONE] = true,
+	};
+	unsigned int senior;
+	bool shows;
+	u8 opcode;
+
+	for (senior = 0; senior < 2; senior++) {
+		for (opcode = 1; opcode < OAE_OPCODE_END; opcode++) {
+			three(NULL);
+			assert_false(ps.agreed);
+			l.senior = senior;
+			shows = senior ? answers[opcode] : own[opcode] && opcode != OAE_SYNC;
+			stepped(0, BUT(frame(opcode), f.src_ltag++), OAE_OPEN);
+			assert_false(ps.agreed);
+			l.state = OAE_SYNC_SENT;
+			stepped(0, frame(opcode), OAE_OPEN);
+			assert_false(ps.agreed);
+			l.state = OAE_OPEN;
+			stepped(0, frame(opcode), OAE_OPEN);
+			assert_int_equal(ps.agreed, shows);
+			/* By another one, which the junior follows. */
+			ps.agreed = false;
+			stepped(2, frame(opcode), OAE_OPEN);
+			assert_int_equal(ps.agreed, shows && !senior);
+		}
+		/* Nothing is known of a run that begins, nor of another path. */
+		ps.agreed = true;
+		stepped(ps.used, frame(OAE_SYNC_ACK), OAE_SYNC_RECD);
+		assert_false(ps.agreed);
+		ps.agreed = true;
+		assert_true(oae_path_failed(&ps, ps.used, &l, now));
+		assert_false(ps.agreed);
+		ps.agreed = true;
+		ps.used = 1;
+		oae_path_del(&ps, 2);
+		assert_true(ps.agreed);
+		oae_path_del(&ps, 1);
+		assert_false(ps.agreed);
+	}
+}
+
 PATH_TEST(test_port_fails)
 {
 	/* What is not in use: it is not good, and that is all. */
