@@ -105,4 +105,22 @@ RULE_CLOSED(test_first_narrow_express)
 	first_long(1, OAE_POST_EXPRESS, 10);
 }
 
+/*
+ * Of each run a few slices get through, and LAST is lost. It takes many runs, but it is not too
+ * big, which would be final (protocol 4.1).
+ */
+RULE_CLOSED(test_few_a_run)
+{
+	struct sim_tx *tx;
+
+	a->cfg.window = 1;
+	b->cfg.window = 1;
+	line(A, 12 * SIM_US, 1);
+	line(B, 12 * SIM_US, 1);
+	tx = sim_post(a, 6000, 100, OAE_MESSAGE, 0);
+	wait_ms(2000);
+	assert_true(tx->ended && tx->outcome == OAE_COMMITTED);
+	assert_int_equal(w.notes[OAE_N_CUT], 0);
+}
+
 UNIT_MAIN("many slices")
