@@ -144,7 +144,10 @@ inline cancel()
 	k = L.state == OPEN && !windowed() && L.offer[slot].state == OFFER_OUT;
 	offer_drop(slot);
 	if
-	:: k -> send(REVERSE, 0, L.tx + 1 + slot, L.offer[slot].attempt, 0)
+	:: k ->
+		send(REVERSE, 0, L.tx + 1 + slot, L.offer[slot].attempt, 0);
+		/* Its answer would have said what DONE does. */
+		commit = (L.await_done -> COMMIT_IDLE : 0)
 	:: else
 	fi;
 	pump = 1

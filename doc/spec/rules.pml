@@ -874,6 +874,8 @@ inline rcv_refuse()
 	if
 	:: n < WINDOW ->
 		pump = 1;
+		/* It may have been offered before the peer heard of what DONE is waited for. */
+		commit = (L.await_done -> COMMIT_IDLE : 0);
 		if
 		:: is_half(me, L.offer[n].id) ->
 			/* The peer had none; but perhaps it has by now. */
@@ -1346,6 +1348,7 @@ inline data_of_run()
 		if
 		:: L.state != OPEN
 		:: L.state == OPEN && f_op == OFFER ->
+			commit = (L.await_done && L.offer[0].state == OFFER_OUT -> COMMIT_IDLE : 0);
 			rcv_offer();
 			/* A half may be back, or withdrawn. */
 			pump = 1

@@ -104,11 +104,16 @@ void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_finish(l, now, a);
 }
 
-/*
- * DONE is waited for, and what was in flight, and was to say as much, has not: it was refused
- * before the peer heard of the commit, or taken back. Nobody has asked for DONE then.
+/**
+ * oae_ask_done() - what was in flight is not any more; did it say what DONE would? (protocol 4.4)
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ *
+ * Nobody has asked for DONE while it was. It does not if it was refused before the peer heard
+ * of the commit, or taken back.
  */
-static void answer_ask_done(struct oae_link *l, u64 now, struct oae_actions *a)
+void oae_ask_done(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	if (!l->await_done || l->state != OAE_OPEN ||
 	    oae_first_lane(l)->state == OAE_OFFER_OUT)
@@ -467,7 +472,7 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 	if (oae_link_windowed(l))
 		answer_passed(l, f->seq, a);
 	answer_refused(l, n, f, now, a);
-	answer_ask_done(l, now, a);
+	oae_ask_done(l, now, a);
 }
 
 /**
@@ -591,7 +596,7 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 	}
 	oae_offer_pump(l, now, a);
 	if (out)
-		answer_ask_done(l, now, a);
+		oae_ask_done(l, now, a);
 	oae_finish(l, now, a);
 	return 0;
 }

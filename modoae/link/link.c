@@ -202,6 +202,8 @@ static u32 link_room(const struct oae_link *l, u32 room)
 static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 room,
 			  u64 now, struct oae_actions *a)
 {
+	bool out;
+
 	if (l->state != OAE_OPEN && !oae_resolve_by_data(l, f, now, a)) {
 		oae_late_rcv(l, f, now);
 		if (f->opcode == OAE_CLOSE)
@@ -233,11 +235,15 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 roo
 
 	switch (f->opcode) {
 	case OAE_OFFER:
+		out = oae_first_lane(l)->state == OAE_OFFER_OUT;
 		l->room = link_room(l, room);
 		oae_rcv_offer(l, f, l->room, now, a);
 		/* The offer may have replaced a hold that a half was lent for. */
 		if (!l->asking)
 			oae_offer_pump(l, now, a);
+		/* The own half may have been withdrawn. */
+		if (out)
+			oae_ask_done(l, now, a);
 		break;
 	case OAE_REFLECT:
 		oae_rcv_reflect(l, f, now, a);

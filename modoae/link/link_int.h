@@ -227,6 +227,7 @@ void oae_offer_uncut(struct oae_link *l);
 void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_delivered(struct oae_link *l, u32 seq, struct oae_actions *a);
 void oae_send_commit(struct oae_link *l, struct oae_actions *a);
+void oae_ask_done(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		     struct oae_actions *a);
 void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,

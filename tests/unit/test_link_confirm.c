@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Waiting for DONE beside offers that are refused, or taken back: it is asked for, and no link freezes. */
+/* Waiting for DONE beside offers that are refused, or taken back: no link freezes. */
 #include "sim_hand.h"
 
 static void windows(u8 n)

@@ -254,7 +254,8 @@ LINK_TEST(test_senior)
 			assert_int_equal(l.senior, by_inc ? more < 0 : !higher);
 			/* With another incarnation of the peer that is over. */
 			oae_link_port_down(&l, now, &a);
-			rcv(BUT(frame(OAE_SYNC), f.src_ltag = 0x5002, f.sync.inc = l.inc + 9 * more + 9));
+			rcv(BUT(frame(OAE_SYNC), f.src_ltag = 0x5002,
+				f.sync.inc = l.inc + 9 * more + 9));
 			assert_int_equal(l.senior, !higher);
 		}
 	}
@@ -737,6 +738,28 @@ LINK_TEST(test_confirm)
 	peer_lag = 0;
 	rcv(resolved());
 	assert_int_equal(count_op(OAE_OP_CONFIRMED), 1);
+}
+
+/* A half that says as much is withdrawn: it is asked for, and waited for from now on. */
+LINK_TEST(test_confirm_crossed)
+{
+	oae_link_rank(&l, false);
+	post(&x, 1, 0);
+	peer_lag = 1;
+	rcv(answer(OAE_REFLECT));
+	post_half(&y);
+	confirm();
+	assert_int_equal(a.nsends, 0);
+	now += oae_link_stall(&l);
+	rcv(offer_kind(1, OAE_SWAP));
+	assert_non_null(sent(OAE_REFLECT));
+	assert_int_equal(sent(OAE_COMMIT)->frame.flags, OAE_F_WANT_DONE);
+	clear();
+	oae_link_timer(&l, now, &a);
+	assert_int_equal(l.state, OAE_OPEN);
+	/* Asked for once. */
+	rcv(offer_kind(2, OAE_SWAP));
+	assert_null(sent(OAE_COMMIT));
 }
 
 LINK_TEST(test_confirm_frozen)
