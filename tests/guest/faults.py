@@ -116,6 +116,11 @@ class Pump:
         """Is it?"""
         return self.process.poll() is None
 
+    def begun(self):
+        """Has it had an outcome?"""
+        path = Path(self.path)
+        return path.exists() and path.stat().st_size > 0
+
     def signal(self, number):
         """Send it a signal."""
         self.process.send_signal(number)
@@ -256,10 +261,7 @@ class Traffic:
 
     def begun(self, deadline=30):
         """Wait until each sender has had an outcome: so each has found its link."""
-        def wrote(pump):
-            text = Path(f"/proc/{pump.process.pid}/io").read_text("ascii")
-            return int(re.search(r"^syscw: (\d+)", text, re.M)[1]) > 0
-        wait_for(lambda: all(wrote(pump) for pump in self.senders.values()),
+        wait_for(lambda: all(pump.begun() for pump in self.senders.values()),
                  "each sender to have sent", deadline, self.ends[0].interval)
 
     def finish(self, deadline=30, exact=True, **how):

@@ -94,6 +94,9 @@ static int send_all(uint32_t stream, uint32_t count, size_t min, size_t max,
 		len = make_payload(buf, stream, i, min, max);
 		n = write(fd, buf, len);
 		fputc(outcome(n, len), log);
+		/* Whoever waits until this has found its link sees the first. */
+		if (!i)
+			fflush(log);
 		if (n < 0)
 			rest();
 		progress("sent", i);
