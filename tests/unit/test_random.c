@@ -42,6 +42,23 @@ static bool fair_weather(u64 seed)
 	return seed % 8 == 0;
 }
 
+/* Somebody waits in fsync() at each end all the time: the shell asks at each event. */
+static bool is_waited_for(u64 seed)
+{
+	return seed / 8 % 3 == 0;
+}
+
+static void run_waited_for(struct sim *w, u64 until)
+{
+	unsigned int i;
+
+	while (!w->why[0] && sim_next_event(w) <= until) {
+		sim_event(w);
+		for (i = 0; i < 2; i++)
+			sim_happens(&w->end[i], NULL, oae_link_confirm);
+	}
+}
+
 static void draw_faults(struct sim *w)
 {
 	unsigned int i;
@@ -229,6 +246,8 @@ static void one_run(struct sim *w, u64 seed, bool trace)
 	for (i = 0; i < c.steps && !w->why[0]; i++) {
 		act(w, &c);
 		until = w->now + a_while(w, &c);
+		if (is_waited_for(seed))
+			run_waited_for(w, until);
 		sim_run(w, until);
 		/* The weather changes. */
 		if (!fair_weather(seed) && sim_chance(w, 30))
