@@ -104,6 +104,7 @@ class AtWork(TwoCables):
     def traffic(self):
         """Messages both ways. Whom they are for is said by an id, which stays."""
         for host, other in ((self.a, self.b), (self.b, self.a)):
+            wait_for(host.neighbours, "the other to be a neighbour, so that its id is known")
             host.knob("target", f"id:{other.knob('id')}")
         traffic = Traffic(self, self.end_a, self.end_b)
         for end in (self.end_a, self.end_b):
@@ -275,8 +276,6 @@ class Single(AtWork):
         """A link that has traffic, and whose ends know each other's ids."""
         for host, dev, mac in ((self.a, "va", self.first.mac_a), (self.b, "vb", self.first.mac_b)):
             self.addCleanup(host.sh, f"ip link set {dev} address {mac}")
-        for host in (self.a, self.b):
-            wait_for(lambda host=host: host.neighbours(), "the other to be a neighbour")
         self.a.write(b"begin", target=f"va/{self.first.mac_b}", vc=0)
         self.assertEqual(self.b.read_one(), b"begin")
         before = [host.stats() for host in (self.a, self.b)]
