@@ -120,6 +120,11 @@ class End:
         return {name: int(value) for name, value in
                 re.findall(r"^(\w+) +(\d+)", self.sh("cat /proc/net/modoae/stats"), re.M)}
 
+    def tags(self):
+        """The links of the module, a dict each of what /proc/net/modoae/tags has in its columns."""
+        head, *lines = self.sh("cat /proc/net/modoae/tags").splitlines()
+        return [dict(zip(head.split(), line.split())) for line in lines]
+
     def program(self, other, *words):
         """A command line of progbench, with knobs that are set before it starts."""
         line = [PROGBENCH, "-d", self.dev, "-p", other.mac]
@@ -219,9 +224,7 @@ class Stream:   # pylint: disable=too-many-instance-attributes
 
     def _comes(self):
         """Whether the far end is to get more messages, or has some that nobody has read."""
-        head, *lines = self.far.sh("cat /proc/net/modoae/tags").splitlines()
-        rows = [dict(zip(head.split(), line.split())) for line in lines]
-        return any(row["state"] != "CLOSED" or row["unread"] != "0" for row in rows
+        return any(row["state"] != "CLOSED" or row["unread"] != "0" for row in self.far.tags()
                    if row["vc"] == str(self.number) and row["peer"] == self.near.mac)
 
     def __enter__(self):

@@ -148,17 +148,15 @@ class Beat:
         """Until what was under way is over, and what has arrived is read: the next one who answers would get it."""
         near, far = self.twin.ends
         deadline = time.monotonic() + 30 * SLOW
-        while under_way(near.sh("cat /proc/net/modoae/tags"), far.mac) or unread(far.stats()):
+        while under_way(near, far.mac) or unread(far.stats()):
             if time.monotonic() > deadline:
                 raise Failed(f"{self.contender}: not over, or not read within {30 * SLOW:.0f} s")
             time.sleep(0.02)
 
 
-def under_way(table, peer):
-    """Whether the links to a peer have anything to send, by /proc/net/modoae/tags."""
-    head, *lines = table.splitlines()
-    rows = [dict(zip(head.split(), line.split())) for line in lines]
-    return any(row["offer"] != "-" or row["queue"] != "0" for row in rows if row["peer"] == peer)
+def under_way(end, peer):
+    """Whether the links of an end to a peer have anything to send."""
+    return any(row["offer"] != "-" or row["queue"] != "0" for row in end.tags() if row["peer"] == peer)
 
 
 def unread(stats):

@@ -94,7 +94,7 @@ static int send_all(uint32_t stream, uint32_t count, size_t min, size_t max,
 		len = make_payload(buf, stream, i, min, max);
 		n = write(fd, buf, len);
 		fputc(outcome(n, len), log);
-		/* Whoever waits until this has found its link sees the first. */
+		/* The first outcome tells that the pump has found its link. */
 		if (!i)
 			fflush(log);
 		if (n < 0)

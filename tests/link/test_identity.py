@@ -10,15 +10,9 @@ from faults import Traffic
 from oaepeer import Peer, Wire
 from oaetest import wait_for
 from patience import SLOW
-from test_paths import KEEPALIVE, TwoCables
+from test_paths import KEEPALIVE, TwoCables, passed
 
 SAME = "note_peer_new", "note_down", "note_gone", "note_unconfirmed", "unknown"
-
-
-def passed(seconds, what):
-    """So long that this is over, which nobody tells."""
-    end = time.monotonic() + seconds
-    wait_for(lambda: time.monotonic() > end, what, seconds + 1)
 
 
 class OneLink(TwoCables):

@@ -19,6 +19,12 @@ PATH_SET = 12                                   # include/uapi/oae_netlink.h
 CUTS = int(os.environ.get("PATH_CUTS", "20"))
 
 
+def passed(seconds, what):
+    """So long that this is over, which nobody tells."""
+    end = time.monotonic() + seconds
+    wait_for(lambda: time.monotonic() > end, what, seconds + 1)
+
+
 class TwoCables(OaeTest):
     """
         host a                 host b
@@ -168,8 +174,7 @@ class Failover(TwoCables):
                 self.b.read_one()
                 made = self.a.stat("path_probes")
                 wait_for(lambda: len(self.a.neighbours()) == 2, "the neighbour to be known")
-                time_ = time.monotonic() + 0.5
-                wait_for(lambda: time.monotonic() > time_, "several keepalive times")
+                passed(0.5, "several keepalive times")
                 self.assertEqual(self.a.paths(), [])
                 self.assertEqual(self.a.stat("path_probes"), made)
                 self.a.close_tag(self.first.mac_b)
@@ -488,8 +493,7 @@ class Lowered(TwoCables):
         junior.knob("paths", 1)
         self.one_path(junior)
         # If the senior does not know, it goes back now.
-        end = time.monotonic() + 5
-        wait_for(lambda: time.monotonic() > end, "the senior to have gone back", 10)
+        passed(5, "the senior to have gone back")
         self.same_link(traffic)
 
     def test_apart(self):
@@ -524,7 +528,7 @@ class Lowered(TwoCables):
         for host, port, peer in ((self.a, "va", self.first.mac_b), (self.b, "vb", self.first.mac_a)):
             files.append(OaeFile.to(host, peer, port=port))
             self.addCleanup(files[-1].close)
-        # Who has the higher address is another one now.
+        # The higher address is that of a now.
         self.a.sh("ip link set va address 02:0a:e0:77:00:00")
         self.found(self.a)
         self.found(self.b)

@@ -16,6 +16,14 @@ static void slow(unsigned int to)
 	w.faults[to].queue = 1000 * w.faults[to].frame;
 }
 
+/* A has heard DONE, or what says as much, and has not frozen for want of it. */
+static void told_within(unsigned int ms)
+{
+	wait_ms(ms);
+	assert_int_equal(w.notes[OAE_N_STALL], 0);
+	assert_false(a->link.await_done);
+}
+
 /* Until an OFFER is the next that arrives at B. */
 static void until_offer(void)
 {
@@ -51,9 +59,7 @@ RULE_CLOSED(test_confirm_then_busy)
 	memset(w.notes, 0, sizeof(w.notes));
 	pass(A, OAE_REFUSE);
 	flow();
-	wait_ms(50);
-	assert_int_equal(w.notes[OAE_N_STALL], 0);
-	assert_false(a->link.await_done);
+	told_within(50);
 }
 
 /* The same with a verb whose word is reserved: it stands refused for as long as that is. */
@@ -73,10 +79,8 @@ RULE_CLOSED(test_confirm_then_conflict)
 	pass(A, OAE_REFLECT);
 	sim_happens(a, "confirm", oae_link_confirm);
 	flow();
-	wait_ms(50);
+	told_within(50);
 	assert_false(tx->ended);
-	assert_int_equal(w.notes[OAE_N_STALL], 0);
-	assert_false(a->link.await_done);
 }
 
 /* Without one: what says as much as DONE is taken back. Nothing is lost (G4). */
@@ -99,9 +103,7 @@ RULE_CLOSED(test_confirm_then_cancel)
 	sim_run(&w, w.now + 4900 * SIM_US);
 	assert_false(tx->ended);
 	sim_cancel(a, tx);
-	wait_ms(100);
-	assert_int_equal(w.notes[OAE_N_STALL], 0);
-	assert_false(a->link.await_done);
+	told_within(100);
 }
 
 /* The same when its answer is lost, and the REVERSE arrives: nobody says DONE. */
@@ -118,9 +120,7 @@ RULE_CLOSED(test_confirm_then_cancel_quick)
 	lose(B, OAE_OFFER);
 	sim_happens(a, "confirm", oae_link_confirm);
 	sim_cancel(a, tx);
-	wait_ms(100);
-	assert_int_equal(w.notes[OAE_N_STALL], 0);
-	assert_false(a->link.await_done);
+	told_within(100);
 }
 
 UNIT_MAIN("waiting for DONE")
