@@ -23,6 +23,11 @@ loader.exec_module(cutter)
 MS = 1_000_000
 
 
+def link(**columns):
+    """A link at rest, as End.tags() has it, but for these columns."""
+    return {"peer": "02:0a:e0:00:00:02", "offer": "-", "queue": "0", **columns}
+
+
 def ring(times):
     """Beats, as progbench has written them."""
     slots = [0] * cutter.BEATS
@@ -127,24 +132,23 @@ class Path_(unittest.TestCase):     # pylint: disable=invalid-name
 
     def test_under_way(self):
         """A link to that peer which offers, or has messages that wait."""
-        head = "port vc state offer hold peer queue\n"
-        idle, other = "eth0 0 OPEN - - 02:0a:e0:00:00:02 0\n", "eth0 0 OPEN out - 02:0a:e0:00:00:03 7\n"
-        for rows, wanted in ((idle + other, False), (idle.replace("OPEN -", "OPEN out"), True),
-                             (idle.replace("02 0", "02 1"), True), ("", False)):
-            self.assertIs(rowpath.under_way(head + rows, "02:0a:e0:00:00:02"), wanted, rows)
+        idle, other = link(), link(peer="02:0a:e0:00:00:03", offer="out", queue="7")
+        for rows, wanted in (([idle, other], False), ([link(offer="out"), other], True),
+                             ([link(queue="1"), other], True), ([], False)):
+            end = mock.Mock(tags=mock.Mock(return_value=rows))
+            self.assertIs(rowpath.under_way(end, idle["peer"]), wanted, rows)
 
     def test_drain(self):
         """It waits for what is under way and for what nobody has read, and gives up at last."""
-        head, idle = "offer peer queue\n", "- 02:0a:e0:00:00:02 0\n"
-        near, far = mock.Mock(), mock.Mock(mac="02:0a:e0:00:00:02")
+        near, far = mock.Mock(), mock.Mock(mac=link()["peer"])
         beat = rowpath.Beat.__new__(rowpath.Beat)
         beat.twin, beat.contender = mock.Mock(ends=(near, far)), "send-atomic"
-        near.sh.side_effect = [head + idle.replace("-", "out"), head + idle, head + idle]
+        near.tags.side_effect = [[link(offer="out")], [link()], [link()]]
         far.stats.side_effect = [{"delivered": 7, "read": 6}, {"delivered": 7, "read": 7}]
         beat.drain()
-        self.assertEqual((near.sh.call_count, far.stats.call_count), (3, 2))
-        near.sh.side_effect, far.stats.side_effect = None, None
-        near.sh.return_value, far.stats.return_value = head + idle, {"delivered": 7, "read": 6}
+        self.assertEqual((near.tags.call_count, far.stats.call_count), (3, 2))
+        near.tags.side_effect, far.stats.side_effect = None, None
+        near.tags.return_value, far.stats.return_value = [link()], {"delivered": 7, "read": 6}
         with mock.patch.object(rowpath, "SLOW", 0.001), self.assertRaises(rowpath.Failed):
             beat.drain()
 
