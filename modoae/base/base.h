@@ -221,7 +221,7 @@ struct oae_node {
  * A reference keeps the port, not its device: the removal of a device cannot
  * wait for the last reference to a dead tag. Use @dev, @pt and the step queue
  * only in an RCU read-side critical section (or with BH disabled) that began
- * before the check that the port is not gone and its tag not dead. netdev.c
+ * before the check that the port is not gone and its tag not dead. net/release.c
  * waits for these readers before it releases the device.
  */
 struct oae_port {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The ports of a node: finding and counting them, and the gateway of a port.
- * net/netdev.c binds and releases ports.
+ * net/bind.c binds them, net/release.c releases them.
  */
 
 #include <linux/etherdevice.h>

@@ -8,15 +8,33 @@
 /* What the knob `dev` accepts. */
 #define OAE_PORTS_TAKE	"takes a,b (these and no others), +a,-b, or *,-a (every one but a, later ones too), each device once; udp:ADDR[:PORT] makes a UDP port"
 
-/* netdev.c: binding and releasing net devices */
+/* Does the node tell of its ports in the kernel log? */
+static inline bool oae_node_says(const struct oae_node *node)
+{
+	return READ_ONCE(node->knobs.verbose) && oae_may_log(node->net);
+}
+
+/* netdev.c: what the kernel says of net devices */
+extern struct notifier_block oae_netdev_nb;
+
+/* ports.c: what is written to `dev` */
+int oae_ports_set(struct oae_node *node, char *list, bool *going,
+		  struct oae_refusal *why);
+
+/* bind.c: a device becomes a port */
+struct oae_port *oae_port_of_dev(struct oae_node *node, const struct net_device *dev);
+bool oae_dev_is_up(const struct net_device *dev);
+int oae_dev_check(struct oae_node *node, struct net_device *dev, const char **accepted);
+int oae_dev_bind(struct oae_node *node, struct net_device *dev);
+unsigned int oae_node_but(const struct oae_node *node, const char *name);
+void oae_dev_follow(struct oae_node *node, struct net_device *dev);
+
+/* release.c: a port goes, or its links close */
 void oae_links_close(struct oae_node *node);
 void oae_node_close(struct oae_node *node);
 void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all);
 void oae_ports_detach(struct list_head *going, int err);
-int oae_ports_set(struct oae_node *node, char *list, bool *going,
-		  struct oae_refusal *why);
 void oae_ports_release(struct oae_node *node, unsigned int ms);
-extern struct notifier_block oae_netdev_nb;
 
 /* udp.c: UDP ports */
 int oae_udp_name(struct oae_node *node, const struct oae_udp_end *local,

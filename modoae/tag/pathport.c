@@ -167,7 +167,7 @@ static bool path_become_own(struct oae_tag *tag, struct oae_run *ev, unsigned in
 	/*
 	 * Whoever tells tags that this port has changed tells its own ones first, then the others,
 	 * and so may have missed this one. The key before the look. Pairs with the smp_mb() in
-	 * netdev_port_paths().
+	 * oae_paths_port().
 	 */
 	smp_mb();
 	if (oae_tag_path_review(tag, ev, OAE_PATH_OWN))
@@ -262,14 +262,8 @@ void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_por
 	oae_tag_path_reviewed(tag, ev, came);
 }
 
-/**
- * oae_path_port() - the same, for a walk over all tags
- * @tag: the tag
- * @arg: the port
- *
- * Context: process; under RTNL; takes tag->lock.
- */
-void oae_path_port(struct oae_tag *tag, long arg)
+/* The same, for a walk over all tags. Context: process; under RTNL; takes tag->lock. */
+static void path_port(struct oae_tag *tag, long arg)
 {
 	struct oae_port *port = (struct oae_port *)arg;
 	struct oae_run ev oae_uninit;
@@ -279,4 +273,19 @@ void oae_path_port(struct oae_tag *tag, long arg)
 	if (tag->paths && !tag->dead && tag->key.port != port)
 		oae_path_port_event(tag, &ev, port);
 	oae_run_leave(tag, &ev);
+}
+
+/**
+ * oae_paths_port() - tell the tags that have a path by a port, and are not of that port, that it
+ *	changed
+ * @port: the port
+ *
+ * Context: process; under RTNL; takes tag->lock.
+ */
+void oae_paths_port(struct oae_port *port)
+{
+	/* The change before the look. Pairs with the barrier in oae_alias_add(). */
+	smp_mb();
+	if (atomic_read(&port->node->naliases))
+		oae_tags_for_each(port->node, NULL, path_port, (long)port);
 }

@@ -469,7 +469,7 @@ void oae_path_yield(struct oae_port *port, u64 kid);
 void oae_path_about(struct oae_port *port, u64 kid, const struct oae_about *about);
 
 /* pathport.c: what happens to the ports of paths */
-void oae_path_port(struct oae_tag *tag, long arg);
+void oae_paths_port(struct oae_port *port);
 void oae_path_address_before(struct oae_tag *tag, long arg);
 void oae_path_address(struct oae_tag *tag, long arg);
 bool oae_path_move(struct oae_tag *tag);

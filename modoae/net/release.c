@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A port goes, or its links close.
+ *
+ * A port is always removed in these steps:
+ *   1. `removed` is set, so no new tag is made on the port. If there is time (a
+ *	user asked for the removal, and the device stays), its links are closed. But a link
+ *	that has a path by another port goes on by that.
+ *   2. `gone` is set, the packet handler removed. synchronize_net(): afterwards no
+ *	frame is being received, and no reader that saw the port alive is still
+ *	making a tag.
+ *   3. Frames held for single-stepping are dropped, neighbours heard at the port are
+ *	forgotten, the tags are killed.
+ *   4. synchronize_net(): afterwards no reader that saw a tag alive is still
+ *	sending.
+ *   5. Gateway and neighbours are told, and the device released. The port itself is freed with
+ *	its last tag.
+ * Steps 2 to 5 run under RTNL and never wait for a peer or a program. Ports that are
+ * removed at the same time take the steps together and share the waits.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/rtnetlink.h>
+
+#include "net.h"
+
+static void release_tag_close(struct oae_tag *tag, long unused)
+{
+	oae_tag_close(tag);
+}
+
+/* Begin to close the link of a port marked `removed`, unless it goes on by another one. */
+static void release_tag_release(struct oae_tag *tag, long unused)
+{
+	bool removed;
+
+	rcu_read_lock();
+	removed = READ_ONCE(READ_ONCE(tag->key.port)->removed);
+	rcu_read_unlock();
+	if (removed && !oae_path_move(tag))
+		oae_tag_close(tag);
+}
+
+/**
+ * oae_links_close() - begin to close all links of a node (protocol 4.7)
+ * @node: the node, with `shut` set and a grace period past since then
+ *
+ * Does not wait for the links.
+ *
+ * Context: process, may sleep.
+ */
+void oae_links_close(struct oae_node *node)
+{
+	oae_tags_for_each(node, NULL, release_tag_close, 0);
+}
+
+/**
+ * oae_node_close() - refuse new links, and begin to close all others
+ * @node: the node
+ *
+ * Does not wait for the links.
+ *
+ * Context: process, may sleep.
+ */
+void oae_node_close(struct oae_node *node)
+{
+	WRITE_ONCE(node->shut, true);
+	/* Afterwards every reader that saw `shut` false has made its tag. */
+	synchronize_net();
+	oae_links_close(node);
+}
+
+/**
+ * oae_ports_collect() - collect the ports of a node that are to be removed
+ * @node: the node
+ * @going: the ports are added here, for oae_ports_detach()
+ * @all: all ports, and none is bound any more; else only those that are marked
+ *	`removed`
+ *
+ * RTNL must stay held until oae_ports_detach().
+ *
+ * Context: process; under RTNL.
+ */
+void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all)
+{
+	struct oae_port *port;
+
+	ASSERT_RTNL();
+	if (all)
+		node->every = false;
+	list_for_each_entry(port, &node->ports, list)
+		if (all || port->removed)
+			list_add_tail(&port->going, going);
+}
+
+/* The link goes on by another port, if it can; else it ends. */
+static void release_tag_leave(struct oae_tag *tag, long err)
+{
+	if (!oae_path_move(tag))
+		oae_tag_kill(tag, err);
+}
+
+/**
+ * oae_ports_detach() - remove ports: steps 2 to 5 above
+ * @going: ports, perhaps of several nodes
+ * @err: error for the writers of reversed transactions, positive errno
+ *
+ * Context: process, may sleep; under RTNL; takes tag->lock.
+ */
+void oae_ports_detach(struct list_head *going, int err)
+{
+	struct oae_port *port, *next;
+
+	ASSERT_RTNL();
+	if (list_empty(going))
+		return;
+	list_for_each_entry(port, going, going) {
+		WRITE_ONCE(port->removed, true);
+		WRITE_ONCE(port->gone, true);
+		list_del_rcu(&port->list);
+		__dev_remove_pack(&port->pt);
+	}
+	synchronize_net();
+
+	list_for_each_entry(port, going, going) {
+		oae_step_purge(port->node, port);
+		oae_neigh_drop(port->node, port);
+		oae_tags_for_each(port->node, port, release_tag_leave, err);
+		oae_paths_port(port);
+	}
+	synchronize_net();
+
+	list_for_each_entry_safe(port, next, going, going) {
+		oae_port_way_leave(port);
+		oae_announce_leave(port);
+		oae_news_port(port, "released");
+		wake_up_interruptible_all(&port->node->fresh_wait);
+		if (oae_node_says(port->node))
+			pr_info("port %s released\n", port->dev->name);
+		dev_put(port->dev);
+		oae_port_put(port);
+	}
+}
+
+static bool release_removed_closed(struct oae_node *node)
+{
+	struct oae_port *port;
+	bool closed = true;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(port, &node->ports, list)
+		if (READ_ONCE(port->removed) && atomic_read(&port->nopen))
+			closed = false;
+	rcu_read_unlock();
+	return closed;
+}
+
+/* Links of other ports leave these before anything is lost there. */
+static void release_removed_paths(struct oae_node *node)
+{
+	struct oae_port *port;
+
+	rtnl_lock();
+	list_for_each_entry(port, &node->ports, list)
+		if (port->removed)
+			oae_paths_port(port);
+	rtnl_unlock();
+}
+
+/**
+ * oae_ports_release() - remove the ports that oae_ports_set() has marked
+ * @node: the node
+ * @ms: time limit, ms
+ *
+ * First closes the links of these ports, all at once, and waits for that up to
+ * @ms. kernel_param_lock is not held, so other parameters can be set
+ * meanwhile.
+ *
+ * Context: process, may sleep; under node->dev_lock; takes RTNL and tag->lock.
+ */
+void oae_ports_release(struct oae_node *node, unsigned int ms)
+{
+	LIST_HEAD(going);
+
+	/* Afterwards every reader that saw `removed` false has made its tag. */
+	synchronize_net();
+	oae_tags_for_each(node, NULL, release_tag_release, 0);
+	release_removed_paths(node);
+	wait_event_timeout(node->tags_wait, release_removed_closed(node),
+			   msecs_to_jiffies(ms));
+
+	rtnl_lock();
+	/* A port whose device went meanwhile is not on the list any more. */
+	oae_ports_collect(node, &going, false);
+	oae_ports_detach(&going, OAE_E_CANCEL);
+	oae_udp_sweep(node);
+	rtnl_unlock();
+}
