@@ -107,6 +107,12 @@ cuts: setup-test	## one of two cables fails, in all ways: MESSAGES=1000000 CUTS=
 		env CUT_MESSAGES=$(or $(MESSAGES),1000000) CUTS=$(or $(CUTS),10000) SEED=$(SEED) \
 		tests/guest/run test_cuts
 
+calm: setup-test	## TIME=3600 seconds of traffic on two good cables, and neither is found lossy
+	$(Q)tools/build
+	$(Q)$(MAKE) -s test-programs
+	$(Q)tools/stage calm tools/vm run --time-limit $$((2 * $(or $(TIME),3600) + 600)) -- \
+		env CALM=$(or $(TIME),3600) tests/guest/run test_paths.Failover.test_not_lossy
+
 starve: setup-test	## every allocation of both modules fails, one at a time and at random: minutes
 	$(Q)tests/starve/build build/starve
 	$(Q)tests/starve/check-imports build/starve
@@ -235,4 +241,4 @@ check-%:
 	$(Q)tools/setup --check $*
 
 .NOTPARALLEL:
-.PHONY: all deps programs test-programs quick test-long soak life-storm faults cuts storm wirefuzz demo demo-gateway demo-failover test test-debug starve coverage check bench bench-rows matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb rpm test-packages clean help
+.PHONY: all deps programs test-programs quick test-long soak life-storm faults cuts calm storm wirefuzz demo demo-gateway demo-failover test test-debug starve coverage check bench bench-rows matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb rpm test-packages clean help
