@@ -577,6 +577,48 @@ class Mtu(TwoCables):
         self.assertEqual(self.b.read_one(10 * SLOW), data)
 
 
+class Short(TwoCables):
+    """The first cable begins to carry short frames only, as a switch does that was set so."""
+
+    SHORT = 300
+    # Classic BPF, which every kernel of ours has: A = len; A > SHORT ? all : 0.
+    LONGER = f"4,128 0 0 0,37 0 1 {SHORT},6 0 0 4294967295,6 0 0 0"
+
+    def shorten(self, cable, ends):
+        """Of what these ends send only short frames get through."""
+        for host, dev in (cable.ends[n] for n in ends):
+            host.sh(f"tc qdisc add dev {dev} clsact; tc filter add dev {dev} egress pref 1 protocol all "
+                    f"bpf bytecode '{self.LONGER}' action drop")
+            self.addCleanup(host.sh, f"tc qdisc del dev {dev} clsact")
+
+    def short(self, ends):
+        """The link leaves that cable, though messages of the other end go on."""
+        self.link()
+        self.b.knob("target", f"vb/{self.first.mac_a}")
+        traffic = Traffic(self, self.end_a, self.end_b)
+        for end in (self.end_a, self.end_b):
+            traffic.send(end, 10000000, (400, 20000), streams=3)
+        traffic.moved(100, 30 * SLOW)
+        self.shorten(self.first, ends)
+        begin = time.monotonic()
+        for end in (self.end_a, self.end_b):
+            goal = traffic.counted("committed", end) + 200
+            wait_for(lambda end=end, goal=goal: traffic.counted("committed", end) >= goal,
+                     f"{end.name} to go on", 30 * SLOW)
+        say(f"    both went on within {time.monotonic() - begin:.1f} s, by {self.a.used_path()}")
+        traffic.stop()
+        tally = traffic.finish(120 * SLOW)
+        self.assertEqual((tally["got"], tally["lost"]), (tally["C"], 0))
+
+    def test_from_one(self):
+        """What a sends is lost if it is long."""
+        self.short((0,))
+
+    def test_from_both(self):
+        """What either sends is."""
+        self.short((0, 1))
+
+
 class Strangers(TwoCables):
     """Who hears everything but the probes."""
 
