@@ -5,7 +5,8 @@
  *
  * A tag is found by its own port and its peer's address. For each other path there is an
  * alias in a table of its own, in which a frame is looked up for which there is no tag.
- * A link without such a path has none of this.
+ * One more is for the incarnations of the two ends: the other end may know a path that this
+ * one has forgotten. A link without such a path has none of this.
  *
  * An alias is in the table as long as its tag is not dead and its port not removed.
  * Readers of the table are in an RCU read-side section: alias and tag are freed after
@@ -70,8 +71,81 @@ static void alias_free(struct rcu_head *rcu)
 {
 	struct oae_alias *alias = container_of(rcu, struct oae_alias, rcu);
 
-	oae_port_put(alias->key.port);
+	if (alias->key.port)
+		oae_port_put(alias->key.port);
 	kfree(alias);
+}
+
+/* The key of a pair of incarnations, which no path has: there is no port. */
+static void alias_pair_key(struct oae_tag_key *key, u64 inc, u64 peer_inc)
+{
+	memset(key, 0, sizeof(*key));
+	key->kid = inc ^ ror64(peer_inc, 32);
+}
+
+/**
+ * oae_path_of_pair() - find the tag whose link is one between two incarnations
+ * @node: the node
+ * @inc: that of this end, not 0
+ * @peer_inc: the peer's, not 0
+ *
+ * Context: softirq, or BH off; under rcu_read_lock().
+ *
+ * Return: the tag, which has paths, valid in this RCU read-side critical section; or NULL. A
+ * hint: nothing of the tag is locked.
+ */
+struct oae_tag *oae_path_of_pair(struct oae_node *node, u64 inc, u64 peer_inc)
+{
+	struct oae_alias *alias;
+	struct oae_tag_key key;
+
+	alias_pair_key(&key, inc, peer_inc);
+	alias = rhashtable_lookup(&node->aliases, &key, alias_params);
+	return alias ? alias->tag : NULL;
+}
+
+static void alias_pair_del(struct oae_tag *tag)
+{
+	struct oae_alias *pair = tag->paths->pair;
+
+	if (!pair)
+		return;
+	tag->paths->pair = NULL;
+	rhashtable_remove_fast(&tag->node->aliases, &pair->hash, alias_params);
+	call_rcu(&pair->rcu, alias_free);
+}
+
+/**
+ * oae_alias_pair() - an event is over: have the tag be found by the incarnations of its link
+ * @tag: the tag, with paths
+ *
+ * Context: under tag->lock, BH off; in an RCU read-side critical section.
+ */
+void oae_alias_pair(struct oae_tag *tag)
+{
+	struct oae_link_mark mark;
+	struct oae_alias *pair;
+	struct oae_tag_key key;
+
+	oae_link_mark(&tag->link, &mark);
+	alias_pair_key(&key, mark.inc, mark.peer_inc);
+	if (likely(tag->paths->pair && tag->paths->pair->key.kid == key.kid))
+		return;
+	alias_pair_del(tag);
+	if (tag->dead || oae_link_closed(&tag->link) || !mark.peer_inc)
+		return;
+	pair = kzalloc(sizeof(*pair), GFP_ATOMIC | __GFP_NOWARN);
+	if (!pair) {
+		oae_count(tag->node, OAE_S_NO_MEMORY);
+		return;
+	}
+	pair->key = key;
+	pair->tag = tag;
+	/* Without it the next event tries again. */
+	if (rhashtable_lookup_insert_fast(&tag->node->aliases, &pair->hash, alias_params))
+		kfree(pair);
+	else
+		tag->paths->pair = pair;
 }
 
 /**
@@ -186,16 +260,16 @@ static unsigned int path_spare(const struct oae_tag *tag, bool heard)
  * @tag: the tag, with paths
  * @port: the port
  * @kid: channel and address, OAE_KID_VIA for one through the port's gateway
- * @heard: its other end has just proven that it is the peer
+ * @why: who says that the peer is there
  *
  * Context: under tag->lock, BH off; in an RCU read-side critical section.
  *
  * Return: its index; -ENOSPC there are as many as there may be; -EEXIST it is, or belongs
  * to, another link's; -ENODEV the port is being removed, or may not be used so; -ENOMEM.
  */
-int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, bool heard)
+int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, enum oae_alias_why why)
 {
-	unsigned int spare = path_spare(tag, heard);
+	unsigned int spare = path_spare(tag, why != OAE_ALIAS_SAID), most = OAE_PATHS_MAX;
 	struct oae_node *node = tag->node;
 	struct oae_alias *alias;
 	struct oae_ways ways;
@@ -211,7 +285,9 @@ int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, bool hear
 		return -ENODEV;
 	if (oae_tag_find(port, kid & ~OAE_KID_VIA))
 		return -EEXIST;
-	if (oae_tag_paths_count(tag) >= READ_ONCE(node->knobs.paths)) {
+	if (why != OAE_ALIAS_USED)
+		most = READ_ONCE(node->knobs.paths);
+	if (oae_tag_paths_count(tag) >= most) {
 		if (spare == OAE_PATHS_MAX)
 			return -ENOSPC;
 		oae_alias_del(tag, spare);
@@ -272,6 +348,7 @@ void oae_path_leave(struct oae_tag *tag)
 		return;
 	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++)
 		oae_alias_del(tag, i);
+	alias_pair_del(tag);
 	tag->paths->claimed = 0;
 }
 

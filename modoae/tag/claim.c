@@ -25,7 +25,7 @@ static int path_try(struct oae_tag *tag, struct oae_run *ev, struct oae_port *po
 	ps = &tag->paths->paths;
 	i = oae_tag_path_index(tag, port, kid);
 	if (i == OAE_PATHS_MAX)
-		i = oae_alias_add(tag, port, kid, false);
+		i = oae_alias_add(tag, port, kid, OAE_ALIAS_SAID);
 	if (i < 0 || oae_path_nobody(ps, i, &tag->link, ev->now))
 		return -ENOENT;
 	if (ps->path[i].proven)
@@ -86,6 +86,7 @@ static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port
 {
 	struct oae_link_mark mark;
 	struct oae_paths *ps;
+	bool is;
 	int i;
 
 	if (tag->dead || oae_link_closed(&tag->link))
@@ -94,6 +95,8 @@ static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port
 		return -EBUSY;
 	ps = &tag->paths->paths;
 	oae_link_mark(&tag->link, &mark);
+	/* Nobody else knows both. */
+	is = mark.peer_inc && f->sync.inc == mark.peer_inc && f->sync.peer_inc == mark.inc;
 	if (!oae_path_claim(&tag->link, f->sync.inc, f->sync.peer_inc)) {
 		if (mark.peer_inc)
 			return path_try(tag, ev, port, kid) < 0 ? -ENOENT : -EBUSY;
@@ -103,10 +106,10 @@ static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port
 	}
 	i = oae_tag_path_index(tag, port, kid);
 	if (i == OAE_PATHS_MAX)
-		i = oae_alias_add(tag, port, kid, true);
+		i = oae_alias_add(tag, port, kid, is ? OAE_ALIAS_USED : OAE_ALIAS_HEARD);
 	if (i < 0)
 		return -EBUSY;
-	if (f->sync.peer_inc == mark.inc && f->sync.inc == (mark.peer_inc ?: f->sync.inc))
+	if (is || (f->sync.peer_inc == mark.inc && !mark.peer_inc))
 		ps->path[i].proven = true;
 	return oae_path_heard(ps, i, &tag->link, f) ? i : -EBUSY;
 }

@@ -246,6 +246,7 @@ void oae_path_end(struct oae_tag *tag, struct oae_run *ev)
 	struct oae_paths *ps = &tag->paths->paths;
 
 	oae_paths_pair(ps, &tag->link);
+	oae_alias_pair(tag);
 	if (unlikely(ps->path[OAE_PATH_OWN].via != tag->way.via))
 		oae_tag_path_own(tag);
 	if (ev->before >= OAE_OPEN && oae_link_state(&tag->link) < OAE_OPEN)

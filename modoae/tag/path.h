@@ -11,7 +11,7 @@
 /**
  * struct oae_alias - a path that is not the tag's own, in node->aliases
  * @hash: there
- * @key: port and address that its frames come by
+ * @key: port and address that its frames come by; of a pair of incarnations oae_alias_pair()
  * @tag: the tag
  * @index: of the path
  * @gw: the gateway that its frames go through, if @key has OAE_KID_VIA
@@ -53,6 +53,7 @@ struct oae_path_wish {
  *	not proven; zeros: it never was another one
  * @said: a set of those that were said to be lossy
  * @wish: what was said by hand
+ * @pair: by which a SYNC finds the tag that names its two incarnations; NULL: there is none yet
  * @turn: which of the places where the peer was heard is tried first
  * @nplaces: number of addresses at which the peer is behind a gateway
  * @place: these, as it has told
@@ -63,6 +64,7 @@ struct oae_path_wish {
 struct oae_tag_paths {
 	struct oae_paths paths;
 	struct oae_alias *alias[OAE_PATHS_MAX];
+	struct oae_alias *pair;
 	u64 claimed;
 	u8 was[ETH_ALEN];
 	u8 said;
@@ -97,12 +99,21 @@ static inline bool oae_path_port_usable(const struct oae_port *port)
 	return !READ_ONCE(port->removed);
 }
 
+/**
+ * enum oae_alias_why - why there is to be another path
+ * @OAE_ALIAS_SAID: somebody says that the peer is there
+ * @OAE_ALIAS_HEARD: it has just proven that it is
+ * @OAE_ALIAS_USED: and it has this link by that path, whatever the knob says here
+ */
+enum oae_alias_why { OAE_ALIAS_SAID, OAE_ALIAS_HEARD, OAE_ALIAS_USED };
+
 /* alias.c: which paths there are, and where they lead */
 bool oae_tag_paths_begin(struct oae_tag *tag, u64 now);
 unsigned int oae_tag_path_index(const struct oae_tag *tag, const struct oae_port *port,
 				u64 kid);
 unsigned int oae_tag_paths_count(const struct oae_tag *tag);
-int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, bool heard);
+int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, enum oae_alias_why why);
+void oae_alias_pair(struct oae_tag *tag);
 void oae_alias_del(struct oae_tag *tag, unsigned int i);
 void oae_alias_free_later(struct oae_node *node, struct oae_alias *alias);
 

@@ -279,7 +279,8 @@ void oae_path_gw_look(struct oae_tag *tag)
 		at = (tp->gw_turn + i) % n;
 		kid = oae_kid(tag->key.kid >> 56, tp->place[at % tp->nplaces]) | OAE_KID_VIA;
 		if (oae_tag_path_index(tag, port[at / tp->nplaces], kid) != OAE_PATHS_MAX ||
-		    oae_alias_add(tag, port[at / tp->nplaces], kid, false) < 0)
+		    oae_alias_add(tag, port[at / tp->nplaces], kid,
+				  OAE_ALIAS_SAID) < 0)
 			continue;
 		tp->gw_turn = at + 1;
 		return;

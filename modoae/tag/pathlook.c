@@ -44,28 +44,29 @@ static void path_look(struct oae_tag *tag, struct oae_run *ev)
 		at = &where[(first + i) % n];
 		kid = oae_kid(tag->key.kid >> 56, at->mac);
 		if (oae_tag_path_index(tag, at->port, kid) == OAE_PATHS_MAX &&
-		    oae_alias_add(tag, at->port, kid, false) >= 0)
+		    oae_alias_add(tag, at->port, kid, OAE_ALIAS_SAID) >= 0)
 			tag->paths->turn = (first + i + 1) % n;
 	}
 }
 
 /*
  * The knob has been lowered: fewer paths, or that in use alone. Then the peer has to know before
- * another is forgotten, which it may use, or go over to: a new run says so.
+ * another is forgotten, which it may use, or go over to: a new run says so. It has to know, too,
+ * if there is no other: with another address it would count on being found there by a probe.
  */
 static void path_shrink(struct oae_tag *tag, struct oae_run *ev)
 {
 	bool takes = oae_link_takes_paths(&tag->link);
-	unsigned int most = takes ? READ_ONCE(tag->node->knobs.paths) : 1;
-	struct oae_paths *ps = &tag->paths->paths;
-	unsigned int i;
+	unsigned int most = takes ? READ_ONCE(tag->node->knobs.paths) : 1, i;
+	struct oae_paths *ps;
 
-	if (oae_tag_paths_count(tag) <= most)
-		return;
 	if (most == 1 && takes) {
 		oae_link_port_down(&tag->link, ev->now, &ev->a);
 		return;
 	}
+	if (!tag->paths || oae_tag_paths_count(tag) <= most)
+		return;
+	ps = &tag->paths->paths;
 	if (most == 1 && !oae_path_settle(tag, ev))
 		return;
 	for (i = OAE_PATHS_MAX - 1; i > OAE_PATH_OWN && oae_tag_paths_count(tag) > most; i--)
@@ -99,7 +100,7 @@ void oae_path_timer(struct oae_tag *tag, struct oae_run *ev)
 	struct oae_paths *ps;
 	unsigned int i;
 
-	if (tag->paths && oae_link_state(&tag->link) == OAE_OPEN)
+	if (oae_link_state(&tag->link) == OAE_OPEN)
 		path_shrink(tag, ev);
 	if (!oae_link_knows_paths(&tag->link))
 		return;

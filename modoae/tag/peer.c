@@ -100,9 +100,13 @@ struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid)
  * @kid: key id of its vc and its source, OAE_KID_VIA if it has VIA
  * @f: the frame, parsed and verified; it names a cookie
  *
- * A peer behind a gateway is heard by no neighbour, so there its path has to be known.
+ * A SYNC that names the incarnations of both ends of a link is about that, whoever takes paths
+ * now, and whatever was heard: of its paths this end may have forgotten one that the peer uses.
+ * (Else that makes a link of its own, which the peer takes for this end's next incarnation, and
+ * drops what it holds.)
  *
- * Whoever takes no paths has a link for each pair of addresses.
+ * Otherwise a peer behind a gateway is heard by no neighbour, so there its path has to be known;
+ * and whoever takes no paths has a link for each pair of addresses.
  *
  * Context: softirq, under rcu_read_lock(); takes tag->lock.
  *
@@ -113,6 +117,8 @@ int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f)
 {
 	struct oae_tag *tag = oae_path_tag(port, kid);
 
+	if (!tag && f->sync.peer_inc)
+		tag = oae_path_of_pair(port->node, f->sync.peer_inc, f->sync.inc);
 	if (!tag && f->sync.caps & OAE_CAPS_PATHS && !(kid & OAE_KID_VIA))
 		tag = peer_link(port, kid);
 	return tag ? oae_path_claim_rcv(tag, port, kid, f) : -ENOENT;

@@ -187,7 +187,7 @@ static int path_of_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_por
 		kid |= OAE_KID_VIA;
 	i = oae_tag_path_index(tag, port, kid);
 	if (i == OAE_PATHS_MAX && f->path.role == OAE_PATH_PROBE)
-		i = oae_alias_add(tag, port, kid, true);
+		i = oae_alias_add(tag, port, kid, OAE_ALIAS_HEARD);
 	if (!via || i < 0 || i >= OAE_PATHS_MAX)
 		return i;
 	/* A path is for one gateway, and that of the port may be another by now. */

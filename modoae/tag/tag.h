@@ -453,6 +453,7 @@ static inline u64 oae_path_kid(u64 kid, const struct oae_frame *f)
 
 struct oae_tag *oae_path_find(struct oae_port *port, u64 kid, unsigned int *index);
 struct oae_tag *oae_path_tag(struct oae_port *port, u64 kid);
+struct oae_tag *oae_path_of_pair(struct oae_node *node, u64 inc, u64 peer_inc);
 
 /* probe.c: PATH frames */
 void oae_path_rcv(struct oae_port *port, const u8 *from, const u8 *by, const struct oae_frame *f);

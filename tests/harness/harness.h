@@ -223,6 +223,8 @@ H_OPTIONAL h_id h_whose(struct h_event *ev, unsigned int n, u8 kind);
 H_OPTIONAL h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id);
 /* The timer was armed for @ev->end->timer_at. */
 H_OPTIONAL void h_timer(struct h_event *ev);
+/* Is this end's address the higher one, by its own path? That of B is if it is not there. */
+H_OPTIONAL bool h_higher(struct h_event *ev);
 /* The link is gone. */
 H_OPTIONAL void h_gone(struct h_event *ev);
 

@@ -668,9 +668,11 @@ void h_check(struct h_event *ev)
 		h_fail(ev, 0, "a tag without a timer, or closed");
 	if (e->tag && (!l->ltag || !l->inc))
 		h_fail(ev, 0, "a tag without an ltag, or without an incarnation");
-	if (e->tag && ev->peer && l->rank != e->who)
+	if (e->tag && ev->peer && l->rank != (h_higher ? h_higher(ev) : e->who))
 		h_fail(ev, 0, "the ends have forgotten whose address is the higher one");
-	if (e->tag && ev->peer && one_run(l, &ev->peer->link) && l->senior == ev->peer->link.senior)
+	/* By two own paths both may have the higher address. */
+	if (e->tag && ev->peer && (l->by_inc || !h_higher) && one_run(l, &ev->peer->link) &&
+	    l->senior == ev->peer->link.senior)
 		h_fail(ev, 0, "both ends are senior, or none");
 	/* The link of a crashed machine stays as it was. */
 	if (e->tag || l->state == OAE_CLOSED)

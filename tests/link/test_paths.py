@@ -339,6 +339,52 @@ class Failover(TwoCables):
         for name in ("note_gone", "note_peer_new", "tags_gone"):
             self.assertEqual(before.get(name), after.get(name), name)
 
+    def forgotten(self, **knobs):
+        """b forgets the second path, which is all that is left then, and of which a knows."""
+        for host in (self.a, self.b):
+            host.knob("keepalive_ms", int(3000 * SLOW))
+        self.link()
+        self.carries()
+        self.b.knob("discover", 0)
+        self.b.knob("dev", "-wb")
+        self.b.knob("dev", "+wb")
+        self.b.knobs(**knobs)
+        before = self.a.stats()
+        self.first.cut()
+        self.carries()
+        self.assertEqual([len(host.tags()) for host in (self.a, self.b)], [1, 1])
+        after = self.a.stats()
+        for name in ("note_gone", "note_peer_new", "tags_gone", "note_held_lost"):
+            self.assertEqual(before.get(name), after.get(name), name)
+
+    def test_forgotten(self):
+        """A path that one end has forgotten, and where it hears nobody, is one again: who asks there
+        names the link."""
+        self.forgotten()
+
+    def test_forgotten_one(self):
+        """The same, though that end takes no paths any more."""
+        self.addCleanup(self.b.knob, "paths", 8)
+        self.forgotten(paths=1)
+
+    def test_one_alone(self):
+        """paths=1 where there is one path anyway: the peer is told, so with a new address it begins
+        anew, and does not wait to be found there."""
+        self.a.knob("dev", "-wa")
+        self.b.knob("dev", "-wb")
+        self.a.write(b"begin", target=f"va/{self.first.mac_b}", vc=0)
+        self.assertEqual(self.b.read_one(), b"begin")
+        told, down = self.b.stat("note_port"), self.a.stat("note_down")
+        self.b.knob("paths", 1)
+        self.addCleanup(self.b.knob, "paths", 8)
+        wait_for(lambda: self.b.stat("note_port") > told, "b to say so", 10 * SLOW)
+        wait_for(lambda: self.a.tag()["state"] == "OPEN", "a to know", 10 * SLOW)
+        self.addCleanup(self.a.sh, f"ip link set va address {self.first.mac_a}")
+        self.a.sh("ip link set va address 02:0a:e0:77:00:00")
+        self.a.write(b"again", target=f"va/{self.first.mac_b}", vc=0)
+        self.assertEqual(self.b.read_one(), b"again")
+        self.assertEqual(self.a.stat("note_down"), down)
+
     def test_closes(self):
         """A link that closes by its second path leaves nothing."""
         self.link()
