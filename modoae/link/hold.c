@@ -172,7 +172,8 @@ bool oae_hold_has(const struct oae_link *l, s32 n)
  * oae_hold_stalled() - does anything held wait for the peer?
  * @l: the link
  *
- * What waits for a number that was refused waits for the reader here.
+ * What waits for a number that was refused waits for the reader here; or, if this end closes,
+ * for the peer to hear of that: CLOSE is repeated.
  *
  * Return: true if something is held, and all below it is not refused.
  */
@@ -187,7 +188,7 @@ bool oae_hold_stalled(const struct oae_link *l)
 		h = oae_hold_of(l, l->rx + i);
 		if (h->state == OAE_HOLD_HELD)
 			return true;
-		if (h->state == OAE_HOLD_REFUSED && l->ready_due)
+		if (h->state == OAE_HOLD_REFUSED && (l->ready_due || l->closing))
 			return false;
 	}
 	return true;

@@ -95,7 +95,7 @@ void h_lend(struct h_event *ev)
 	struct oae_pair **pairs = e->pairs;
 	unsigned int i;
 
-	if (H_LANES < 2 || e->link.pair)
+	if (H_LANES < 2 || e->link.pair || e->poor)
 		return;
 	if (h_places)
 		pairs = h_places(ev);
@@ -507,7 +507,7 @@ void h_finish(struct h_event *ev)
 		/* The events that follow from this one. */
 		h_begin(ev);
 		ev->f = NULL;
-		if (oae_link_lacks(l) && H_LANES > 1 && !l->pair)
+		if (oae_link_lacks(l) && H_LANES > 1 && !l->pair && !ev->end->poor)
 			h_lend(ev);
 		else if (oae_link_more(l))
 			oae_link_pump(l, ev->now, ev->a);

@@ -83,6 +83,7 @@ struct h_end {
 	u8 who;			/* 0 or 1 */
 	u8 nundelivered;
 	bool tag;		/* the link exists */
+	bool poor;		/* there is no memory for the places of a window */
 	u64 computed;		/* verbs, bit h_lane() of each: their words are reserved */
 	bool renamed;		/* its address has changed */
 	bool compared;		/* has resolved against the other end's counters */

@@ -570,7 +570,7 @@ static void check_kinds(struct h_event *ev)
 		h_fail(ev, 0, "a verb was computed, and is still asked for");
 	if (l->state == OAE_OPEN && !ev->anything &&
 	    l->half.state == OAE_HALF_POSTED && !l->closing &&
-	    !l->peer_closing && parked(l))
+	    !l->peer_closing && !l->settle_until && parked(l))
 		h_fail(ev, id, "G4: half # waits for what is parked");
 	if (l->state == OAE_OPEN && !ev->anything && !l->settle_until &&
 	    !l->nlanes &&

@@ -128,6 +128,7 @@ void sim_init(struct sim *w, u64 seed)
 	w->events = 0;
 	w->steps = 0;
 	w->frames = 0;
+	w->fell = 0;
 	w->delivered = 0;
 	w->why[0] = '\0';
 	w->trace = false;
@@ -212,8 +213,10 @@ static void to_wire(struct sim *w, unsigned int to, const u8 *buf, u16 len,
 	unsigned int bits;
 
 	if (w->to[to].n == SIM_WIRE || (x->hole && len > x->hole) ||
-	    !through_queue(w, to, &sent))
+	    !through_queue(w, to, &sent)) {
+		w->fell++;
 		return;
+	}
 	p = w->spare[--w->nspare];
 	memcpy(p->buf, buf, padded);
 	p->len = padded;

@@ -136,6 +136,7 @@ struct sim {
 	unsigned int max_ops, max_sends;	/* of one event */
 	unsigned long swaps, verbs, packs;	/* taken, applied, unpacked */
 	unsigned long events, frames, steps;
+	unsigned long fell;		/* frames that the wire had no room for */
 	unsigned long notes[OAE_NOTE_END];
 	unsigned long outcomes[OAE_OUTCOME_END];
 	unsigned long delivered;

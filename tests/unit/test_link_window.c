@@ -1780,6 +1780,20 @@ WINDOW_TEST(test_held_stalls)
 	fire_at(now + 50 * MS);
 	assert_int_equal(noted(OAE_N_STALL), 1);
 
+	/* Nor if no reader will make room any more: the peer puts nothing there, once it hears. */
+	open_window(state);
+	take(2, 1, OAE_MESSAGE, 1);
+	take(1, 1, OAE_MESSAGE, 0);
+	fire_at(now + 50 * MS);
+	close_link();
+	assert_non_null(sent(OAE_CLOSE));
+	fire_at(now + 50 * MS);
+	assert_int_equal(noted(OAE_N_STALL), 0);
+	assert_non_null(sent(OAE_CLOSE));
+	take(1, 2, OAE_VOID, 0);
+	fire_at(now + 50 * MS);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+
 	/* What is below may be sent again, in 64 slices, and then is committed in time. */
 	open_window(state);
 	take(2, 1, OAE_MESSAGE, 1);
