@@ -325,6 +325,8 @@ class Failover(TwoCables):
         wait_for(lambda: self.a.used_path() == "va", "to go back", 30 * SLOW)
         self.found(self.a)
         self.found(self.b)
+        # It must not find out by a probe first.
+        self.a.knob("keepalive_ms", int(3000 * SLOW))
         self.b.knobs(accept="none", discover=0)
         self.addCleanup(self.b.knob, "accept", "any")
         self.b.knob("dev", "-wb")
