@@ -17,6 +17,7 @@ from devtest import (BAND, ERR, HUP, IN, OUT, PRI, Call, Memory, OaeFile, Script
                      in_process)
 from oaedev import SYS_WRITE
 from oaetest import LIBC, wait_for
+from patience import SLOW
 
 
 class Told(Scripted):
@@ -90,7 +91,7 @@ class Told(Scripted):
 
     def test_etime(self):
         """The deadline."""
-        file = self.opened(deadline_ms=30)
+        file = self.opened(deadline_ms=int(100 * SLOW))
         call = self.out(file)
         self.ends_in(call, errno.ETIME)
         self.peer.expect(oae.REVERSE, seq=1, attempt=1)

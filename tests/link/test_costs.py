@@ -317,7 +317,8 @@ class Unused(OaeTest):
         cost = {name: (meminfo(name) - before[name]) / self.COUNT for name in before}
         self.assertLess(cost["Percpu"], 1024, cost)
         # With what the module itself takes, once.
-        self.assertLess(cost["SUnreclaim"], 16384, cost)
+        if not noted():             # instruments take some for each object
+            self.assertLess(cost["SUnreclaim"], 16384, cost)
 
     def test_files(self):
         """Their files are there, and say that nothing has happened."""
