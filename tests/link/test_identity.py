@@ -95,10 +95,16 @@ class OneLink(TwoCables):
 class AtWork(TwoCables):
     """A link that is at work."""
 
+    def known(self):
+        """Each host hears the other at each of its cables: so the other's id is known, whichever goes."""
+        for host in (self.a, self.b):
+            wait_for(lambda host=host: len(host.neighbours()) >= min(2, len(host.knob("dev").split(","))),
+                     "the other to be a neighbour at each port")
+
     def traffic(self):
         """Messages both ways. Whom they are for is said by an id, which stays."""
+        self.known()
         for host, other in ((self.a, self.b), (self.b, self.a)):
-            wait_for(host.neighbours, "the other to be a neighbour, so that its id is known")
             host.knob("target", f"id:{other.knob('id')}")
         traffic = Traffic(self, self.end_a, self.end_b)
         for end in (self.end_a, self.end_b):
@@ -152,6 +158,7 @@ class Changes(AtWork):
         self.a.knob("dev", "+va")
         self.found(self.a)
         self.found(self.b)
+        self.known()
         self.a.knob("dev", "-wa")
         traffic.moved(20, 60 * SLOW)
         self.assertEqual(self.a.tag()["port"], "va")
