@@ -230,4 +230,23 @@ void sim_calm(struct sim *w);
 void sim_settle(struct sim *w, const char *what);
 void sim_prove_open(struct sim *w);
 
+/**
+ * struct sim_sums - what has happened in many runs
+ * @runs: how many
+ * @ended: transactions, by outcome
+ * @down: how often an end has found that the link was down
+ * @seconds: of the processor
+ */
+struct sim_sums {
+	u64 runs;
+	unsigned long ended[OAE_OUTCOME_END];
+	unsigned long down;
+	double seconds;
+};
+
+/* sim_seeds.c: many runs */
+u64 sim_env(const char *name, u64 otherwise);
+unsigned int sim_seeds(struct sim *w, u64 most, u64 only,
+		       void (*run)(struct sim *w, u64 seed, bool trace), struct sim_sums *sums);
+
 #endif /* OAE_SIM_H */

@@ -306,16 +306,9 @@ static void one_run(struct sim *w, u64 seed, bool trace)
 		sim_prove_open(w);
 }
 
-static u64 env(const char *what, u64 otherwise)
-{
-	const char *s = getenv(what);
-
-	return s && *s ? strtoull(s, NULL, 0) : otherwise;
-}
-
 TEST(test_calm)
 {
-	u64 seeds = env("OAE_CALM_SEEDS", DEFAULT_SEEDS), first = env("OAE_CALM_FIRST", 1), seed;
+	u64 seeds = sim_env("OAE_CALM_SEEDS", DEFAULT_SEEDS), first = sim_env("OAE_CALM_FIRST", 1), seed;
 	unsigned long frames = 0, refused = 0, fell = 0;
 	clock_t began = clock();
 

@@ -16,7 +16,6 @@
  *	OAE_PATH_SEEDS	how many runs (default 400)
  *	OAE_PATH_RUN	only this one, with its last events
  */
-#include <time.h>
 #include "unit.h"
 #include "sim.h"
 #include "../../modoae/link/path.h"
@@ -615,46 +614,21 @@ static void one_run(struct sim *w, u64 seed, bool trace)
 		same_path(w);
 }
 
-static u64 env(const char *what, u64 otherwise)
-{
-	const char *s = getenv(what);
-
-	return s && *s ? strtoull(s, NULL, 0) : otherwise;
-}
-
 TEST(test_paths)
 {
-	u64 seeds = env("OAE_PATH_SEEDS", DEFAULT_SEEDS), only = env("OAE_PATH_RUN", 0), seed;
-	unsigned long ended[OAE_OUTCOME_END] = { 0 }, down = 0;
-	unsigned int failed = 0, i;
-	clock_t began = clock();
+	u64 seeds = sim_env("OAE_PATH_SEEDS", DEFAULT_SEEDS), only = sim_env("OAE_PATH_RUN", 0);
+	struct sim_sums sums;
+	unsigned int failed = sim_seeds(&world, seeds, only, one_run, &sums);
 
-	for (seed = 1; seed <= seeds && failed < 3; seed++) {
-		if (only)
-			seed = only;
-		one_run(&world, seed, false);
-		for (i = 0; i < OAE_OUTCOME_END; i++)
-			ended[i] += world.outcomes[i];
-		down += world.notes[OAE_N_DOWN];
-		if (world.why[0] || only) {
-			one_run(&world, seed, true);
-			failed += !!world.why[0];
-			sim_print_trace(&world, stderr);
-			fprintf(stderr, "seed %llu: %s\n\n", (unsigned long long)seed,
-				world.why[0] ? world.why : "good");
-		}
-		if (only)
-			break;
-	}
 	printf("%llu runs: %lu committed, %lu reversed, %lu unknown; %lu turns, %lu told again, %lu paths avoided, %lu conflicts, %lu times down, %.1f s\n",
-	       (unsigned long long)seed - 1, ended[OAE_COMMITTED], ended[OAE_REVERSED],
-	       ended[OAE_UNKNOWN], turned, told, avoided, conflicts, down,
-	       (double)(clock() - began) / CLOCKS_PER_SEC);
+	       (unsigned long long)sums.runs, sums.ended[OAE_COMMITTED],
+	       sums.ended[OAE_REVERSED], sums.ended[OAE_UNKNOWN], turned, told, avoided, conflicts,
+	       sums.down, sums.seconds);
 	printf("a commit after at most %.1f ms (seed %llu)\n", (double)slowest / SIM_MS,
 	       (unsigned long long)slowest_seed);
 	assert_int_equal(failed, 0);
 	assert_true(only || seeds < DEFAULT_SEEDS ||
-		    (turned && told && avoided && conflicts && down));
+		    (turned && told && avoided && conflicts && sums.down));
 }
 
 UNIT_MAIN("paths in time")

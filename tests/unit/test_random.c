@@ -264,13 +264,6 @@ static void one_run(struct sim *w, u64 seed, bool trace)
 		sim_prove_open(w);
 }
 
-static u64 env(const char *what, u64 otherwise)
-{
-	const char *s = getenv(what);
-
-	return s && *s ? strtoull(s, NULL, 0) : otherwise;
-}
-
 /* A sanitizer, if there is one, ends the program: say at least where. */
 void __sanitizer_set_death_callback(void (*cb)(void)) __attribute__((weak));
 
@@ -303,9 +296,9 @@ static void everything_happened(const unsigned long *notes)
 
 TEST(test_seeds)
 {
-	u64 seeds = env("OAE_SIM_SEEDS", DEFAULT_SEEDS);
-	u64 first = env("OAE_SIM_FIRST", 1);
-	bool trace = env("OAE_SIM_TRACE", 0);
+	u64 seeds = sim_env("OAE_SIM_SEEDS", DEFAULT_SEEDS);
+	u64 first = sim_env("OAE_SIM_FIRST", 1);
+	bool trace = sim_env("OAE_SIM_TRACE", 0);
 	unsigned long notes[OAE_NOTE_END] = { 0 };
 	unsigned long frames = 0, events = 0, delivered = 0, swaps = 0, verbs = 0, packs = 0;
 	unsigned int max_ops = 0, max_sends = 0;
@@ -325,7 +318,7 @@ TEST(test_seeds)
 				world.why[0] ? world.why : "good");
 		}
 		failed += !!world.why[0];
-		if (failed == env("OAE_SIM_FAILURES", 1))
+		if (failed == sim_env("OAE_SIM_FAILURES", 1))
 			break;
 		frames += world.frames;
 		events += world.events;

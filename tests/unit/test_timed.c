@@ -364,17 +364,10 @@ static void one_run(struct sim *w, u64 seed, u64 rtt, enum weather weather,
 		judge(w, &w->tx[i], true);
 }
 
-static u64 env(const char *what, u64 otherwise)
-{
-	const char *s = getenv(what);
-
-	return s && *s ? strtoull(s, NULL, 0) : otherwise;
-}
-
 TEST(test_time)
 {
-	u64 seeds = env("OAE_TIMED_SEEDS", DEFAULT_SEEDS);
-	u64 only = env("OAE_TIMED_RUN", 0);
+	u64 seeds = sim_env("OAE_TIMED_SEEDS", DEFAULT_SEEDS);
+	u64 only = sim_env("OAE_TIMED_RUN", 0);
 	const unsigned int n = sizeof(round_trips) / sizeof(round_trips[0]);
 	unsigned long ended[OAE_OUTCOME_END] = { 0 }, runs = 0;
 	unsigned int failed = 0, r, i;
