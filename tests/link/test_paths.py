@@ -343,17 +343,23 @@ class Failover(TwoCables):
 
     def forgotten(self, **knobs):
         """b forgets the second path, which is all that is left then, and of which a knows."""
-        for host in (self.a, self.b):
-            host.knob("keepalive_ms", int(3000 * SLOW))
         self.link()
+        # No timer is to tell the other end first.
+        for host in (self.a, self.b):
+            host.knob("keepalive_ms", 60000)
         self.carries()
+        passed(0.5 * SLOW, "timers that were armed before")
         self.b.knob("discover", 0)
         self.b.knob("dev", "-wb")
         self.b.knob("dev", "+wb")
         self.b.knobs(**knobs)
         before = self.a.stats()
+        # Written before the cable is cut: soon after that the link may be one by the second cable alone.
+        self.first.netem("loss 100%")
+        writer = self.a.start_write(b"on", target=f"va/{self.first.mac_b}", vc=0)
         self.first.cut()
-        self.carries()
+        self.assertEqual(self.b.read_one(10 * SLOW), b"on")
+        self.assertEqual(writer.result(10 * SLOW), 2)
         self.assertEqual([len(host.tags()) for host in (self.a, self.b)], [1, 1])
         after = self.a.stats()
         for name in ("note_gone", "note_peer_new", "tags_gone", "note_held_lost"):
