@@ -308,7 +308,8 @@ static void one_run(struct sim *w, u64 seed, bool trace)
 
 TEST(test_calm)
 {
-	u64 seeds = sim_env("OAE_CALM_SEEDS", DEFAULT_SEEDS), first = sim_env("OAE_CALM_FIRST", 1), seed;
+	u64 seeds = sim_env("OAE_CALM_SEEDS", DEFAULT_SEEDS), seed;
+	u64 first = sim_env("OAE_CALM_FIRST", 1);
 	unsigned long frames = 0, refused = 0, fell = 0;
 	clock_t began = clock();
 
