@@ -172,8 +172,8 @@ bool oae_hold_has(const struct oae_link *l, s32 n)
  * oae_hold_stalled() - does anything held wait for the peer?
  * @l: the link
  *
- * What waits for a number that was refused waits for the reader here; or, if this end closes,
- * for the peer to hear of that: CLOSE is repeated.
+ * A number above a refused one waits for the reader here; or, if this end closes, for the peer
+ * to hear of that: CLOSE is repeated.
  *
  * Return: true if something is held, and all below it is not refused.
  */

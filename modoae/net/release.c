@@ -31,7 +31,7 @@ static void release_tag_close(struct oae_tag *tag, long unused)
 }
 
 /* Begin to close the link of a port marked `removed`, unless it goes on by another one. */
-static void release_tag_release(struct oae_tag *tag, long unused)
+static void release_tag_removed(struct oae_tag *tag, long unused)
 {
 	bool removed;
 
@@ -185,7 +185,7 @@ void oae_ports_release(struct oae_node *node, unsigned int ms)
 
 	/* Afterwards every reader that saw `removed` false has made its tag. */
 	synchronize_net();
-	oae_tags_for_each(node, NULL, release_tag_release, 0);
+	oae_tags_for_each(node, NULL, release_tag_removed, 0);
 	release_removed_paths(node);
 	wait_event_timeout(node->tags_wait, release_removed_closed(node),
 			   msecs_to_jiffies(ms));

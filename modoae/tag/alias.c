@@ -76,11 +76,10 @@ static void alias_free(struct rcu_head *rcu)
 	kfree(alias);
 }
 
-/* The key of a pair of incarnations, which no path has: there is no port. */
-static void alias_pair_key(struct oae_tag_key *key, u64 inc, u64 peer_inc)
+/* In the key of a pair of incarnations, which no path has: there is no port. */
+static u64 alias_pair_kid(u64 inc, u64 peer_inc)
 {
-	memset(key, 0, sizeof(*key));
-	key->kid = inc ^ ror64(peer_inc, 32);
+	return inc ^ ror64(peer_inc, 32);
 }
 
 /**
@@ -96,10 +95,9 @@ static void alias_pair_key(struct oae_tag_key *key, u64 inc, u64 peer_inc)
  */
 struct oae_tag *oae_path_of_pair(struct oae_node *node, u64 inc, u64 peer_inc)
 {
+	struct oae_tag_key key = { .kid = alias_pair_kid(inc, peer_inc) };
 	struct oae_alias *alias;
-	struct oae_tag_key key;
 
-	alias_pair_key(&key, inc, peer_inc);
 	alias = rhashtable_lookup(&node->aliases, &key, alias_params);
 	return alias ? alias->tag : NULL;
 }
@@ -125,11 +123,11 @@ void oae_alias_pair(struct oae_tag *tag)
 {
 	struct oae_link_mark mark;
 	struct oae_alias *pair;
-	struct oae_tag_key key;
+	u64 kid;
 
 	oae_link_mark(&tag->link, &mark);
-	alias_pair_key(&key, mark.inc, mark.peer_inc);
-	if (likely(tag->paths->pair && tag->paths->pair->key.kid == key.kid))
+	kid = alias_pair_kid(mark.inc, mark.peer_inc);
+	if (likely(tag->paths->pair && tag->paths->pair->key.kid == kid))
 		return;
 	alias_pair_del(tag);
 	if (tag->dead || oae_link_closed(&tag->link) || !mark.peer_inc)
@@ -139,7 +137,7 @@ void oae_alias_pair(struct oae_tag *tag)
 		oae_count(tag->node, OAE_S_NO_MEMORY);
 		return;
 	}
-	pair->key = key;
+	pair->key.kid = kid;
 	pair->tag = tag;
 	/* Without it the next event tries again. */
 	if (rhashtable_lookup_insert_fast(&tag->node->aliases, &pair->hash, alias_params))

@@ -91,7 +91,7 @@ class Told(Scripted):
 
     def test_etime(self):
         """The deadline."""
-        file = self.opened(deadline_ms=int(100 * SLOW))
+        file = self.opened(deadline_ms=30)
         call = self.out(file)
         self.ends_in(call, errno.ETIME)
         self.peer.expect(oae.REVERSE, seq=1, attempt=1)
@@ -227,7 +227,7 @@ class Told(Scripted):
 
     def test_einprogress_deadline(self):
         """The same with a deadline, blocking or not; cancelling it says the same."""
-        file = self.opened(deadline_ms=30)
+        file = self.opened(deadline_ms=int(100 * SLOW))
         file.set_options(flags=dev.OPT_EXPRESS)
         call = self.out(file)
         self.ends_in(call, errno.EINPROGRESS)

@@ -15,7 +15,7 @@ from devpump import DevPump, compile_c
 from faults import NEVER, say
 from oaetest import wait_for
 from patience import SLOW
-from test_paths import TwoCables
+from test_paths import LONGER, TwoCables
 
 MESSAGES = int(os.environ.get("CUT_MESSAGES", "10000"))         # both ways together, at least
 CUTS = int(os.environ.get("CUTS", "60"))                        # at least
@@ -25,9 +25,6 @@ MANY = 100                          # more than are under way when a cable fails
 HEALS = 30                          # seconds within which something is committed, whatever was cut
 # Sizes of messages, a stream each, and at both ends: in a pack or a frame; of many slices.
 SIZES = ((16, 200), (16, 1400), (3000, 20000))
-SHORT = 300                         # bytes of the longest frame that gets through, where long ones do not
-# Classic BPF, which every kernel of ours has: A = len; A > SHORT ? all : 0.
-LONGER = f"4,128 0 0 0,37 0 1 {SHORT},6 0 0 4294967295,6 0 0 0"
 # What must not have happened: neither end has died, and neither was ever without a cable.
 NOTHING = (*NEVER, "note_peer_new", "note_down", "note_gone", "note_unconfirmed", "tags_gone", "unknown")
 

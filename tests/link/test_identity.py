@@ -18,11 +18,6 @@ SAME = "note_peer_new", "note_down", "note_gone", "note_unconfirmed", "unknown"
 class OneLink(TwoCables):
     """Whoever opens it, and by which addresses."""
 
-    def known(self):
-        """Both hosts have heard the other at both cables."""
-        for host in (self.a, self.b):
-            wait_for(lambda host=host: len(host.neighbours()) == 2, "both to be neighbours")
-
     def links(self):
         """The links of both hosts, by port and peer."""
         return [[(row["port"], row["peer"]) for row in host.tags()] for host in (self.a, self.b)]
@@ -94,12 +89,6 @@ class OneLink(TwoCables):
 
 class AtWork(TwoCables):
     """A link that is at work."""
-
-    def known(self):
-        """Each host hears the other at each of its cables: so the other's id is known, whichever goes."""
-        for host in (self.a, self.b):
-            wait_for(lambda host=host: len(host.neighbours()) >= min(2, len(host.knob("dev").split(","))),
-                     "the other to be a neighbour at each port")
 
     def traffic(self):
         """Messages both ways. Whom they are for is said by an id, which stays."""

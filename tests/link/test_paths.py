@@ -19,6 +19,9 @@ KEEPALIVE = 100                                 # ms
 PATH_SET = 12                                   # include/uapi/oae_netlink.h
 CUTS = int(os.environ.get("PATH_CUTS", "20"))
 CALM = float(os.environ.get("CALM", "30"))      # seconds of traffic on good cables
+SHORT = 300                     # bytes of the longest frame that gets through, where long ones do not
+# Classic BPF, which every kernel of ours has: A = len; A > SHORT ? all : 0.
+LONGER = f"4,128 0 0 0,37 0 1 {SHORT},6 0 0 4294967295,6 0 0 0"
 
 
 def passed(seconds, what):
@@ -83,6 +86,12 @@ class TwoCables(OaeTest):
         """Until so many paths are good."""
         wait_for(lambda: sum(row["state"] in ("good", "lossy") for row in host.paths()) >= n,
                  f"{n} good paths at {host.name}", 10 * SLOW)
+
+    def known(self):
+        """Each host hears the other at each of its cables: so the other's id is known, whichever goes."""
+        for host in (self.a, self.b):
+            wait_for(lambda host=host: len(host.neighbours()) >= min(2, len(host.knob("dev").split(","))),
+                     "the other to be a neighbour at each port")
 
     def carries(self):
         """A transaction each way is committed."""
@@ -634,15 +643,11 @@ class Mtu(TwoCables):
 class Short(TwoCables):
     """The first cable begins to carry short frames only, as a switch does that was set so."""
 
-    SHORT = 300
-    # Classic BPF, which every kernel of ours has: A = len; A > SHORT ? all : 0.
-    LONGER = f"4,128 0 0 0,37 0 1 {SHORT},6 0 0 4294967295,6 0 0 0"
-
     def shorten(self, cable, ends):
         """Of what these ends send only short frames get through."""
         for host, dev in (cable.ends[n] for n in ends):
             host.sh(f"tc qdisc add dev {dev} clsact; tc filter add dev {dev} egress pref 1 protocol all "
-                    f"bpf bytecode '{self.LONGER}' action drop")
+                    f"bpf bytecode '{LONGER}' action drop")
             self.addCleanup(host.sh, f"tc qdisc del dev {dev} clsact")
 
     def short(self, ends):

@@ -47,7 +47,7 @@ static unsigned int pick(struct sim *w, const unsigned int *of, unsigned int n)
 	pick(w, (const unsigned int[]){ __VA_ARGS__ }, \
 	     sizeof((unsigned int[]){ __VA_ARGS__ }) / sizeof(unsigned int))
 
-/* What was waited for is delivered, or the link is another one. True: it goes on. */
+/* True: the number is not delivered yet, and the link is the same one. */
 static bool still_waits(struct sim *w, unsigned int who)
 {
 	const struct sim_end *e = &w->end[who];
@@ -86,7 +86,7 @@ static void watch(struct sim *w)
 		sync_at[i].inc = e->link.inc;
 		sync_at[i].since = w->now;
 	}
-	/* What waits for its word until the attempts are used up freezes, by the rules. */
+	/* A verb that waits for its word until the attempts are used up freezes, by the rules. */
 	if (w->notes[OAE_N_ATTEMPTS])
 		return;
 	if (w->notes[OAE_N_STALL] || w->notes[OAE_N_PEER_FROZE] || w->notes[OAE_N_CUT] ||
@@ -292,7 +292,7 @@ static void one_run(struct sim *w, u64 seed, bool trace)
 		close_busy(w, &c);
 		return;
 	}
-	/* Whoever waits is told, though nobody does anything any more. */
+	/* An fsync() that waits is told, though nobody does anything any more. */
 	run(w, w->now + (TRIPS + 1) * trip);
 	for (i = 0; i < 2; i++) {
 		w->end[i].poor = false;

@@ -401,7 +401,7 @@ bool sim_path_before(struct sim_end *e, const struct sim_pkt *p, const struct oa
 
 	if (!port_up(e, line))
 		return false;
-	/* What came before the device had another address may be on its way still. */
+	/* A frame for the address of before may be on its way still. */
 	if (to != lines[line].device[e->who] &&
 	    (to != lines[line].name[e->who] || sim_upto(e->w, 2)))
 		return false;
@@ -919,10 +919,20 @@ static void knobs(struct sim *w, u64 seed, bool ports)
 		if (sim_upto(w, 3))
 			weather(w);
 		switch (sim_upto(w, ports ? 11 : 5)) {
-		case 10:
-			closing = true;
-			crashed = true;
-			sim_close(&w->end[who]);
+		case 0:
+			knob(&w->end[who], 8);
+			break;
+		case 1:
+			knob(&w->end[A], draw_knob(w));
+			knob(&w->end[B], draw_knob(w));
+			break;
+		case 5:
+		case 6:
+			carrier(&w->end[who], line, !lines[line].up[who]);
+			break;
+		case 7:
+			lines[line].to[who].lose = 1024;
+			w->faults[who] = lines[0].to[who];
 			break;
 		case 8:
 			rename_port(w, seed);
@@ -935,23 +945,13 @@ static void knobs(struct sim *w, u64 seed, bool ports)
 			which = line;
 			sim_happens(whose, "port bound", review);
 			break;
-		case 0:
-			knob(&w->end[who], 8);
-			break;
-		case 1:
-			knob(&w->end[A], draw_knob(w));
-			knob(&w->end[B], draw_knob(w));
+		case 10:
+			closing = true;
+			crashed = true;
+			sim_close(&w->end[who]);
 			break;
 		default:
 			knob(&w->end[who], draw_knob(w));
-			break;
-		case 5:
-		case 6:
-			carrier(&w->end[who], line, !lines[line].up[who]);
-			break;
-		case 7:
-			lines[line].to[who].lose = 1024;
-			w->faults[who] = lines[0].to[who];
 			break;
 		}
 		idle = 1 + sim_upto(w, 300);
