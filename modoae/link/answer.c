@@ -38,6 +38,7 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (l->given)
 		l->given--;
 	l->backoff = 0;
+	oae_cut_row_ends(l);
 	l->park_iv = 0;
 	l->moved_at = now;
 	oae_window_committed(l, &n->p);
@@ -305,7 +306,7 @@ static bool answer_gap_is_fruitless(struct oae_link *l, struct oae_lane *n,
 				    u64 missing, u64 now, struct oae_actions *a)
 {
 	if (answer_gap_shrinks(n, missing) || (missing & n->unseen) != n->unseen) {
-		l->fruitless = 0;
+		oae_cut_row_ends(l);
 		return false;
 	}
 	/* Only LAST was sent: the GAP proves nothing. */
@@ -316,7 +317,8 @@ static bool answer_gap_is_fruitless(struct oae_link *l, struct oae_lane *n,
 	if (l->fruitless < OAE_FRUITLESS)
 		return false;
 	if (oae_cut_longest(&n->p) <= oae_cut_shortest(n->p.len) &&
-	    !oae_cut_hopeless(l, l->fruitless, l->fruitless_at, now))
+	    !oae_cut_hopeless(l, l->fruitless, l->fruitless_at, now) &&
+	    !oae_cut_elsewhere(l, l->fruitless))
 		return l->fruitless >= OAE_HOPELESS;
 	oae_freeze(l, OAE_N_STALL, now, a);
 	return true;
@@ -462,7 +464,7 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 	if (!n)
 		return;
 	if (f->reason != OAE_R_GAP)
-		l->fruitless = 0;
+		oae_cut_row_ends(l);
 	/*
 	 * It was not computed, so nothing rests on it. A peer without a place for it has
 	 * kept nothing of it, and may take a late copy.

@@ -108,6 +108,30 @@ void oae_cut_count(u8 *row, u64 *since, u32 len, u64 now)
 }
 
 /**
+ * oae_cut_row_ends() - something gets through, or something else is offered
+ * @l: the link
+ */
+void oae_cut_row_ends(struct oae_link *l)
+{
+	l->fruitless = 0;
+	l->rows++;
+}
+
+/**
+ * oae_cut_elsewhere() - is what does not get through to be tried by another path (protocol
+ *	4.14)?
+ * @l: the link
+ * @row: fruitless failures in a row, OAE_FRUITLESS or more
+ *
+ * Return: true if so.
+ */
+bool oae_cut_elsewhere(const struct oae_link *l, u8 row)
+{
+	return l->others == OAE_OTHERS_NEW ||
+	       (l->others == OAE_OTHERS_TRIED && row >= OAE_HOPELESS);
+}
+
+/**
  * oae_cut_hopeless() - is it proven that a post that cannot be cut is too big?
  * @l: the link
  * @row: fruitless failures in a row
@@ -125,9 +149,9 @@ bool oae_cut_hopeless(const struct oae_link *l, u8 row, u64 since, u64 now)
 }
 
 /*
- * SYNCs are answered, but the offer is not: cut smaller (protocol 4.1). A post that
- * cannot be cut may be marked hopeless; oae_link_resliced() then reverses it. True: the
- * offer will be cut anew.
+ * SYNCs are answered, but the offer is not: cut smaller (protocol 4.1), once that is so by all
+ * paths. A post that cannot be cut may be marked hopeless; oae_link_resliced() then reverses
+ * it. True: the offer will be cut anew.
  */
 static bool cut_smaller(struct oae_link *l, struct oae_lane *n, u64 now,
 			struct oae_actions *a)
@@ -136,7 +160,7 @@ static bool cut_smaller(struct oae_link *l, struct oae_lane *n, u64 now,
 	const struct oae_post *p = &n->p;
 	u32 is = oae_cut_longest(p), least = oae_cut_shortest(p->len), i = 0;
 
-	if (is <= OAE_MIN_SLICE)
+	if (is <= OAE_MIN_SLICE || l->others == OAE_OTHERS_NEW)
 		return false;
 	if (oae_kind_is_read(p->kind) && is > least) {
 		while (usual[i] >= is + OAE_HDR_LEN)
@@ -144,9 +168,9 @@ static bool cut_smaller(struct oae_link *l, struct oae_lane *n, u64 now,
 		l->cut = usual[i] - OAE_HDR_LEN;
 		if (l->cut < least)
 			l->cut = least;
-		l->fruitless = 0;
+		oae_cut_row_ends(l);
 	} else if (oae_cut_hopeless(l, l->fruitless, l->fruitless_at, now) &&
-		   !n->hopeless) {
+		   l->others == OAE_OTHERS_NONE && !n->hopeless) {
 		n->hopeless = true;
 	} else {
 		return false;
@@ -179,7 +203,7 @@ void oae_stalled(struct oae_link *l, u64 now, struct oae_actions *a)
 		l->waited_held = now - oae_first_hold(l)->at;
 		/* The half in the REFLECT is too long, not the peer's half. */
 		if (oae_cut_hopeless(l, l->half.fruitless, l->swaps->fruitless_at,
-				     now) &&
+				     now) && l->others == OAE_OTHERS_NONE &&
 		    l->swaps->half.len + OAE_REFLECT_LEN > OAE_MIN_SLICE &&
 		    !l->swaps->cancelled) {
 			l->swaps->cancelled = OAE_E_TOO_BIG;
@@ -227,6 +251,6 @@ void oae_answered(struct oae_link *l, u64 now, bool in, bool out)
 void oae_offer_uncut(struct oae_link *l)
 {
 	l->cut = 0;
-	l->fruitless = 0;
+	oae_cut_row_ends(l);
 	oae_first_lane(l)->hopeless = false;
 }

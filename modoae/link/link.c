@@ -391,6 +391,7 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 		l->half.state = OAE_HALF_POSTED;
 		l->half.again = false;
 		l->half.fruitless = 0;
+		l->rows++;
 		l->swaps->cancelled = 0;
 	} else {
 		l->next_valid = true;

@@ -336,6 +336,13 @@ struct oae_hold {
 	bool takes_room;
 };
 
+/* May what does not get through get through by another path (protocol 4.14)? */
+enum oae_others {
+	OAE_OTHERS_NONE,	/* there is no other, or it is proven for all that it does not */
+	OAE_OTHERS_TRIED,	/* it did not by any so far */
+	OAE_OTHERS_NEW,		/* there is one by which it was not tried enough */
+};
+
 /* A place of the window, both ways. The caller lends them: oae_link_lend(). */
 struct oae_pair {
 	struct oae_lane lane;
@@ -399,6 +406,8 @@ struct oae_link {
 	u8 state;		/* CLOSED, SYNC_SENT, SYNC_RECD or OPEN */
 	u8 backoff;		/* failures since the last progress */
 	u8 fruitless;		/* fruitless failures in a row (protocol 4.1) */
+	u8 rows;		/* such rows that something has ended, modulo 256 */
+	u8 others;		/* enum oae_others */
 	bool senior;		/* of two crossing swaps, that of this end stands */
 	bool down;
 	bool ready_due;		/* refused BUSY or CONFLICT: READY must follow */

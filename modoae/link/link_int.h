@@ -162,6 +162,8 @@ void oae_rtt_sample(struct oae_link *l, u64 rtt);
 void oae_late_begin(struct oae_link *l);
 void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now);
 u64 oae_first_again(const struct oae_link *l);
+void oae_rtt_at_least(struct oae_link *l, u64 rtt);
+void oae_link_wait(struct oae_link *l, u64 wait, u64 now);
 void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a);
 
 /* close.c */
@@ -219,6 +221,8 @@ u32 oae_cut_longest(const struct oae_post *p);
 u32 oae_cut_shortest(u32 len);
 void oae_cut_count(u8 *row, u64 *since, u32 len, u64 now);
 bool oae_cut_hopeless(const struct oae_link *l, u8 row, u64 since, u64 now);
+void oae_cut_row_ends(struct oae_link *l);
+bool oae_cut_elsewhere(const struct oae_link *l, u8 row);
 void oae_stalled(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_answered(struct oae_link *l, u64 now, bool in, bool out);
 void oae_offer_uncut(struct oae_link *l);

@@ -16,7 +16,6 @@
 #define PATH_WAIT_MAX	64	/* keepalive times until a path that failed is taken again */
 #define PATH_NEVER	8	/* and it never was one */
 #define PATH_LOST	250	/* and it will not come back */
-#define PATH_FRUITLESS	2	/* freezes without anything between them: try another path */
 #define PATH_STEADY	16	/* keepalive times in use: earlier failures are forgotten */
 
 /**
@@ -35,8 +34,8 @@ void oae_paths_init(struct oae_paths *ps, const struct oae_link *l, u16 mtu, boo
 	memset(ps, 0, sizeof(*ps));
 	ps->inc = l->inc;
 	ps->peer_inc = l->peer_inc;
-	ps->avoid = OAE_PATHS_MAX;
 	ps->moved = l->tx + l->rx - 1;
+	ps->rows = l->rows;
 	own->there = true;
 	own->up = up;
 	own->proven = true;
@@ -91,8 +90,7 @@ void oae_path_del(struct oae_paths *ps, unsigned int i)
 		ps->resolved = OAE_PATH_OWN;
 	if (ps->home == i)
 		ps->home = OAE_PATH_OWN;
-	if (ps->avoid == i)
-		ps->avoid = OAE_PATHS_MAX;
+	ps->avoid &= ~(1U << i);
 }
 
 /* The link is down. */
@@ -145,7 +143,7 @@ void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l)
 		return;
 	ps->peer_inc = l->peer_inc;
 	ps->home = ps->used;
-	ps->avoid = OAE_PATHS_MAX;
+	ps->avoid = 0;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		ps->path[i].proven = i == ps->used;
 		ps->path[i].good &= i == ps->used;
@@ -249,7 +247,7 @@ bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link 
 	    (i != ps->home || (f->opcode == OAE_CLOSE && i != ps->used)))
 		return false;
 	/* Until SYNC is repeated for the first time. */
-	if (i == ps->avoid && oae_frozen(l) && l->syncs < 2 && path_is_sync(f))
+	if (ps->avoid & 1U << i && oae_frozen(l) && l->syncs < 2 && path_is_sync(f))
 		return false;
 	if (path_is_sync(f) || oae_link_is_run(l, f))
 		p->heard = f->src_ltag;
@@ -420,51 +418,32 @@ bool oae_path_astray(struct oae_paths *ps, unsigned int i, const struct oae_link
 	return true;
 }
 
-/*
- * All that a SYNC of a freeze goes by, but for @but. If the link is down that is the own path,
- * too: to there it was opened, and whoever is there now may know nothing of what was proven.
+/**
+ * oae_paths_all() - which paths does a SYNC of a freeze go by?
+ * @ps: the paths
+ * @l: the link
+ * @but: a set of indices, without these
+ *
+ * All that are up and proven. If the link is down that is the own path, too: to there it was
+ * opened, and whoever is there now may know nothing of what was proven.
+ *
+ * Return: a set of indices.
  */
-static unsigned int paths_all(const struct oae_paths *ps, const struct oae_link *l,
-			      unsigned int but)
+unsigned int oae_paths_all(const struct oae_paths *ps, const struct oae_link *l,
+			   unsigned int but)
 {
 	unsigned int i, all = 0;
 
 	for (i = 0; i < OAE_PATHS_MAX; i++)
-		if (i != but && ps->path[i].there && ps->path[i].up &&
+		if (ps->path[i].there && ps->path[i].up &&
 		    (ps->path[i].proven || (l->down && i == OAE_PATH_OWN)))
 			all |= 1U << i;
+	all &= ~but;
 	/*
 	 * The port would not take it, but whoever counts finds it. By a path in use that is
 	 * not proven the peer does not know this end's address: it is probed first.
 	 */
 	return all ?: ps->path[ps->used].proven || l->down ? 1U << ps->used : 0;
-}
-
-/**
- * oae_paths_froze() - the link has frozen
- * @ps: the paths
- * @l: the link, after the event
- *
- * A path may carry SYNC and nothing else, as behind a switch that drops long frames. If
- * it is the fastest, links resolve by it again and again. So after two freezes with
- * nothing between them another path has a SYNC's time to be heard first. It is the path
- * that has won which is avoided: another may be in use by now, and was never tried.
- */
-void oae_paths_froze(struct oae_paths *ps, const struct oae_link *l)
-{
-	u32 moved = l->tx + l->rx;
-
-	if (ps->moved != moved)
-		ps->fruitless = 0;
-	else if (ps->fruitless < PATH_FRUITLESS)
-		ps->fruitless++;
-	ps->moved = moved;
-	ps->avoid = OAE_PATHS_MAX;
-	if (ps->fruitless == PATH_FRUITLESS &&
-	    paths_all(ps, l, ps->resolved) & ~(1U << ps->resolved)) {
-		ps->avoid = ps->resolved;
-		ps->fruitless = 0;
-	}
 }
 
 /**
@@ -488,9 +467,9 @@ unsigned int oae_paths_out(const struct oae_paths *ps, const struct oae_link *l,
 		if (l->state == OAE_OPEN)	/* a probe */
 			break;
 		if (before >= OAE_OPEN)
-			return paths_all(ps, l, ps->avoid);
+			return oae_paths_all(ps, l, ps->avoid);
 		if (back < 0)
-			return paths_all(ps, l, OAE_PATHS_MAX);
+			return oae_paths_all(ps, l, 0);
 		return 1U << back;
 	case OAE_CLOSE:
 		/* Only by that is the answer of an end without the link believed. */
@@ -649,8 +628,11 @@ bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now)
 	if (ps->used == i)
 		ps->used = OAE_PATH_OWN;
 	/* The own one of before is gone. */
-	if (ps->avoid == OAE_PATH_OWN)
-		ps->avoid = OAE_PATHS_MAX;
+	ps->avoid &= ~(1U << OAE_PATH_OWN);
+	if (turned)
+		ps->counted = i;
+	else if (ps->counted == i)
+		ps->counted = OAE_PATH_OWN;
 	oae_path_del(ps, i);
 	return turned;
 }

@@ -34,6 +34,20 @@ enum oae_path_why {
 };
 
 /**
+ * struct oae_path_row - a row of fruitless failures, protocol 4.1
+ * @offer: failures in a row of what is offered
+ * @half: of a half that is lent
+ * @offer_at: when that row began, ns
+ * @half_at: when that one did, ns
+ */
+struct oae_path_row {
+	u8 offer;
+	u8 half;
+	u64 offer_at;
+	u64 half_at;
+};
+
+/**
  * struct oae_path - one path of a link
  * @there: in use: the caller knows where it leads
  * @up: the port here carries frames
@@ -52,6 +66,7 @@ enum oae_path_why {
  * @used_at: when it was last taken into use, ns
  * @good_at: since when its probes are answered, ns
  * @loss: what it loses
+ * @row: what did not get through by it; of the path in use it is in the link
  * @rank: enum oae_path_rank
  */
 struct oae_path {
@@ -71,6 +86,7 @@ struct oae_path {
 	u64 used_at;
 	u64 good_at;
 	struct oae_path_loss loss;
+	struct oae_path_row row;
 	s8 rank;
 };
 
@@ -117,9 +133,11 @@ struct oae_path_watch {
  * @used: index of the path that this end's own frames go by
  * @why: and why, enum oae_path_why
  * @resolved: index of the path by which the link has resolved last
- * @avoid: index of a path by which links have resolved, and then nothing has passed;
- *	OAE_PATHS_MAX none
+ * @avoid: set of the paths by which the link is not to resolve, until SYNC is repeated
  * @fruitless: freezes in a row between which nothing was committed or delivered
+ * @counted: index of the path whose row of fruitless failures is in the link
+ * @rows: oae_link.rows, after the last event
+ * @rows_kept: of any other path there is such a row
  * @moved: tx and rx at the last freeze, together
  * @told_at: when this end took its path into use, or, being the senior, has told that to
  *	the junior again, ns
@@ -137,6 +155,9 @@ struct oae_paths {
 	u8 resolved;
 	u8 avoid;
 	u8 fruitless;
+	u8 counted;
+	u8 rows;
+	bool rows_kept;
 	u32 moved;
 	u64 told_at;
 	struct oae_path_watch watch;
@@ -158,7 +179,8 @@ bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_lin
 		      const struct oae_frame *f, enum oae_state before, u64 now);
 bool oae_path_astray(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		     const struct oae_frame *f, u64 now);
-void oae_paths_froze(struct oae_paths *ps, const struct oae_link *l);
+unsigned int oae_paths_all(const struct oae_paths *ps, const struct oae_link *l,
+			   unsigned int but);
 unsigned int oae_paths_out(const struct oae_paths *ps, const struct oae_link *l,
 			   u8 opcode, int back, enum oae_state before);
 bool oae_path_due(const struct oae_paths *ps, unsigned int i, const struct oae_link *l,
@@ -173,6 +195,9 @@ bool oae_path_hopeless(const struct oae_paths *ps, unsigned int i);
 unsigned int oae_path_spare(const struct oae_paths *ps, bool heard);
 bool oae_path_failed(struct oae_paths *ps, unsigned int i, const struct oae_link *l, u64 now);
 bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now);
+
+/* pathavoid.c: what carries SYNC only */
+void oae_paths_ended(struct oae_paths *ps, struct oae_link *l, enum oae_state before, u64 now);
 
 /* pathwatch.c: what is lost */
 void oae_watch_begin(struct oae_paths *ps, const struct oae_link *l);

@@ -19,7 +19,9 @@ static bool pump_half_posted(const struct oae_link *l)
 /* Another transaction is offered: after a while, try longer slices again. */
 static void pump_new_content(struct oae_link *l, u64 now)
 {
-	l->fruitless = 0;
+	/* Else it is not the one that does not get through. */
+	if (l->nlanes <= 1)
+		oae_cut_row_ends(l);
 	if (l->cut && now - l->cut_at >= OAE_CUT_NS)
 		l->cut = 0;
 }

@@ -26,12 +26,15 @@
 
 /*
  * Number of failures that count for the stall time. In a row of fruitless failures
- * only those after OAE_HOPELESS count, as long as the row lasts.
+ * only those after OAE_HOPELESS count, as long as the row lasts; and none if there is
+ * another path.
  */
 static unsigned int timer_failures(const struct oae_link *l)
 {
 	unsigned int n = l->backoff;
 
+	if (l->others != OAE_OTHERS_NONE)
+		return n < OAE_MAX_BACKOFF ? n : OAE_MAX_BACKOFF;
 	if (oae_first_lane(l)->state == OAE_OFFER_OUT && l->fruitless > OAE_HOPELESS)
 		n += l->fruitless - OAE_HOPELESS;
 	if (l->half.state == OAE_HALF_LENT && l->half.fruitless > OAE_HOPELESS)
@@ -105,6 +108,22 @@ u64 oae_first_again(const struct oae_link *l)
 	u64 t = oae_link_stall(l);
 
 	return t < l->cfg->dead / 4 ? t : l->cfg->dead / 4;
+}
+
+/**
+ * oae_link_wait() - do not repeat SYNC before somebody far away can have answered it
+ * @l: the link, frozen
+ * @wait: how long that may take, ns; no more than a quarter of the dead time counts
+ * @now: ns
+ */
+void oae_link_wait(struct oae_link *l, u64 wait, u64 now)
+{
+	if (wait > l->cfg->dead / 4)
+		wait = l->cfg->dead / 4;
+	if (l->again_iv >= wait)
+		return;
+	l->again_iv = wait;
+	l->again_at = now + wait;
 }
 
 /*
@@ -236,8 +255,12 @@ void oae_late_begin(struct oae_link *l)
 	l->late_attempt = n->attempt;
 }
 
-/* An answer came too late, so the stall time was too short: use its round trip. */
-static void timer_late_sample(struct oae_link *l, u64 rtt)
+/**
+ * oae_rtt_at_least() - the stall time is too short for a round trip: use that one
+ * @l: the link
+ * @rtt: that of an answer that came late, or of the path that is in use from now on, ns
+ */
+void oae_rtt_at_least(struct oae_link *l, u64 rtt)
 {
 	if (rtt <= l->srtt || rtt > l->cfg->dead)
 		return;
@@ -262,14 +285,14 @@ void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now)
 		return;
 	at = oae_late_answered(l, f);
 	if (at) {
-		timer_late_sample(l, now - at);
+		oae_rtt_at_least(l, now - at);
 		l->late.offer_at = 0;
 		l->late.again_at = 0;
 		/* The frames do get through: the stall time was too short. */
-		l->fruitless = 0;
+		oae_cut_row_ends(l);
 	}
 	if (l->late.hold_at && oae_dist(l->late.rx, f->tx) > 0) {
-		timer_late_sample(l, now - l->late.hold_at);
+		oae_rtt_at_least(l, now - l->late.hold_at);
 		l->late.hold_at = 0;
 	}
 }

@@ -249,8 +249,7 @@ void oae_path_end(struct oae_tag *tag, struct oae_run *ev)
 	oae_alias_pair(tag);
 	if (unlikely(ps->path[OAE_PATH_OWN].via != tag->way.via))
 		oae_tag_path_own(tag);
-	if (ev->before >= OAE_OPEN && oae_link_state(&tag->link) < OAE_OPEN)
-		oae_paths_froze(ps, &tag->link);
+	oae_paths_ended(ps, &tag->link, ev->before, ev->now);
 	if (unlikely(tag->paths->claimed))
 		oae_path_name_claimed(tag, ev);
 	path_watch(tag, ev);

@@ -343,6 +343,7 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 	pe->ps.used = *in >> 1 & 7;
 	l->syncs = *in >> 4 & 3;
 	pe->line[OAE_PATH_OWN] = *in++ >> 6;
+	pe->ps.counted = pe->ps.used;
 	pe->ps.home = *in >> 4;
 	pe->ps.resolved = *in++ & 15;
 	pe->ps.avoid = *in & 15;

@@ -140,6 +140,8 @@ static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 		acts[n++] = M_ACT(M_STALL, who, 0);
 	if (w->cut && may_stall(l))
 		acts[n++] = M_ACT(M_CUT, who, 0);
+	if (w->sc->avoid && w->end[who].path.begun && may_stall(l))
+		acts[n++] = M_ACT(M_TURN, who, 0);
 	/* Long before an end probes, it has seen no progress. */
 	if (frozen(l) || m_close_out(l) || w->sc->probe ||
 	    (w->sc->ways && !may_stall(l)))

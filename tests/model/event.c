@@ -244,6 +244,21 @@ static void take(struct m_chan *c, unsigned int i)
 	memmove(&c->f[i], &c->f[i + 1], (--c->n - i) * sizeof(c->f[0]));
 }
 
+static void no_progress(struct oae_link *l)
+{
+	unsigned int i;
+
+	l->offer.at = M_NOW - M_AGE;
+	l->hold.at = M_NOW - M_AGE;
+	l->moved_at = M_NOW - M_AGE;
+	for (i = 0; i < l->npairs; i++) {
+		l->pair[i]->lane.at = M_NOW - M_AGE;
+		l->pair[i]->hold.at = M_NOW - M_AGE;
+	}
+	l->held_at = M_NOW - M_AGE;
+	l->done_at = M_NOW - M_AGE;
+}
+
 /* Let just this time be up, and have the timer look. */
 static void timer(struct m_world *w, unsigned int who, enum m_what what)
 {
@@ -252,12 +267,17 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 	struct oae_actions a;
 	struct h_event ev;
 	u64 inc = l->inc;
-	unsigned int i;
 
 	switch (what) {
 	case M_REMIND:
 		oae_first_lane(l)->at = M_NOW - M_AGE;
 		l->moved_at = M_NOW - M_AGE;
+		break;
+	case M_TURN:
+		/* By another path it may get through. */
+		l->fruitless = M_TRIED;
+		l->others = OAE_OTHERS_NEW;
+		no_progress(l);
 		break;
 	case M_CUT:
 		/* Not for the first time, and it has gone on for long. */
@@ -266,17 +286,10 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 		l->fruitless_at = M_NOW - M_AGE;
 		l->half.fruitless = M_TIRED;
 		l->swaps->fruitless_at = M_NOW - M_AGE;
-		fallthrough;
+		no_progress(l);
+		break;
 	case M_STALL:
-		l->offer.at = M_NOW - M_AGE;
-		l->hold.at = M_NOW - M_AGE;
-		l->moved_at = M_NOW - M_AGE;
-		for (i = 0; i < l->npairs; i++) {
-			l->pair[i]->lane.at = M_NOW - M_AGE;
-			l->pair[i]->hold.at = M_NOW - M_AGE;
-		}
-		l->held_at = M_NOW - M_AGE;
-		l->done_at = M_NOW - M_AGE;
+		no_progress(l);
 		break;
 	case M_DEAD:
 		l->asked_at = M_NOW - M_AGE;
@@ -502,6 +515,7 @@ void m_step(struct m_world *w, u16 act)
 		take_back(w, who, arg);
 		break;
 	case M_CUT:
+	case M_TURN:
 	case M_REMIND:
 	case M_STALL:
 	case M_AGAIN:

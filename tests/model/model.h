@@ -56,6 +56,7 @@
 #define M_MTU_NARROW	128
 #define M_MTU_VIA	(M_MTU_WIDE - OAE_VIA_LEN)	/* through the gateway */
 #define M_TIRED		255		/* of failing fruitlessly: it is cut */
+#define M_TRIED		3		/* fruitlessly: another path is tried */
 #define M_LEN		150		/* bytes of every transaction */
 #define M_ANSWER	16		/* bytes of every verb's answer */
 
@@ -257,7 +258,7 @@ enum m_what {
 	M_POST, M_POST_EXPRESS, M_POST_HALF, M_POST_VERB, M_CANCEL, M_READ,
 	M_RESERVE, M_FREE,
 	M_STALL, M_AGAIN, M_DEAD, M_FORGET, M_RETRY, M_RETRY_HALF,
-	M_CUT, M_SETTLE, M_SETTLED,
+	M_CUT, M_TURN, M_SETTLE, M_SETTLED,
 	M_PORT, M_CRASH, M_KILL, M_CLOSE, M_RENAME, M_MTU,
 	M_FORGE, M_HELLO, M_LEAVE,
 	M_BOTH_AGAIN,		/* M_AGAIN, of both ends */

@@ -221,8 +221,7 @@ void m_path_over(struct m_end *e)
 		return;
 	pe->over = true;
 	oae_paths_pair(&pe->ps, &e->link);
-	if (pe->before >= OAE_OPEN && oae_link_state(&e->link) < OAE_OPEN)
-		oae_paths_froze(&pe->ps, &e->link);
+	oae_paths_ended(&pe->ps, &e->link, pe->before, M_NOW);
 }
 
 static void put(struct m_world *w, struct m_end *e, struct m_frame *f, unsigned int line)
@@ -473,8 +472,11 @@ void m_path_reduce(struct m_world *w, unsigned int who)
 	e->path.over = true;
 	ps->told_at = 0;
 	ps->watch.mixed_at = 0;
+	ps->counted = ps->used;
+	ps->rows = 0;
+	ps->rows_kept = false;
 	if (!w->sc->avoid) {
-		ps->avoid = OAE_PATHS_MAX;
+		ps->avoid = 0;
 		ps->fruitless = 0;
 		ps->resolved = OAE_PATH_OWN;
 		ps->moved = e->link.tx + e->link.rx - 1;
@@ -495,6 +497,7 @@ void m_path_reduce(struct m_world *w, unsigned int who)
 		path->nonce = 0;
 		path->probed_at = 0;
 		path->rtt = !!path->rtt;
+		memset(&path->row, 0, sizeof(path->row));
 		path->wait = 0;
 		path->not_before = 0;
 		path->used_at = 0;

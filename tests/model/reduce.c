@@ -89,6 +89,8 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->run_tx = l->tx;
 	l->run_rx = l->rx;
 	l->fruitless = 0;
+	l->rows = 0;
+	l->others = OAE_OTHERS_NONE;
 	l->half.fruitless = 0;
 	l->waited = 0;
 	l->waited_held = 0;

@@ -94,6 +94,7 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		[M_FREE] = "has the word free again",
 		[M_READ] = "reads one", [M_STALL] = "sees no progress",
 		[M_CUT] = "sees no progress, once more",
+		[M_TURN] = "sees no progress by this line, once more",
 		[M_REMIND] = "has had no answer, and offers once more",
 		[M_AGAIN] = "asks (again)",
 		[M_DEAD] = "has had no answer for dead_ms",
@@ -234,7 +235,7 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 				      e->path.line[i], p->up ? "" : " unplugged",
 				      p->proven ? "" : " unproven",
 				      e->path.ps.used == i ? " used" : "",
-				      e->path.ps.avoid == i ? " avoided" : "",
+				      e->path.ps.avoid & 1U << i ? " avoided" : "",
 				      ltag_name('a' + !who, p->heard, peer));
 	}
 	snprintf(buf + n, len - n, "%s%s%s%s",

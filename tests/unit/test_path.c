@@ -3,52 +3,7 @@
  * Paths: which of them a frame goes by, is believed by, and which is in use; each rule
  * alone (doc/protocol.md section 4.14). test_path_timed.c lets two links live by them.
  */
-#include "../../modoae/link/path.h"
-#include "one_link.h"
-
-#define KEEPALIVE	(100 * MS)
-#define ALL		0x7		/* the paths of three() */
-
-static struct oae_paths ps;
-
-static bool heard_is(unsigned int i, struct oae_frame f, bool v)
-{
-	return oae_path_heard(&ps, i, &l, &f) == v;
-}
-
-static bool stepped(unsigned int i, struct oae_frame f, enum oae_state before)
-{
-	return oae_path_stepped(&ps, i, &l, &f, before, now);
-}
-
-static unsigned int out(u8 opcode, int back, enum oae_state before)
-{
-	return oae_paths_out(&ps, &l, opcode, back, before);
-}
-
-/* A path is probed, and 1 ms later the answer is here. */
-static void prove(unsigned int i)
-{
-	oae_path_probed(&ps, i, 1000 + i, now);
-	now += MS;
-	assert_true(oae_path_answered(&ps, i, 1000 + i, now));
-}
-
-/* The link is OPEN and junior, and has two other paths, which are proven. */
-static int three(void **state)
-{
-	open_link(state);
-	memset(&ps, 0xa5, sizeof(ps));
-	oae_paths_init(&ps, &l, 1500, true, now);
-	assert_int_equal(oae_path_add(&ps, 1500, true), 1);
-	assert_int_equal(oae_path_add(&ps, 1500, true), 2);
-	prove(1);
-	prove(2);
-	now += 10 * KEEPALIVE;
-	return 0;
-}
-
-#define PATH_TEST(test)	UNIT_TEST(test, three, NULL)
+#include "three_paths.h"
 
 /* --- which there are --------------------------------------------------------- */
 
@@ -57,7 +12,7 @@ LINK_TEST(test_own_path)
 	memset(&ps, 0xa5, sizeof(ps));
 	oae_paths_init(&ps, &l, 1400, false, now);
 	assert_int_equal(ps.used, OAE_PATH_OWN);
-	assert_int_equal(ps.avoid, OAE_PATHS_MAX);
+	assert_int_equal(ps.avoid, 0);
 	assert_true(ps.path[0].there && ps.path[0].proven && ps.path[0].good);
 	assert_false(ps.path[0].up);
 	assert_int_equal(ps.path[0].mtu, 1400);
@@ -81,12 +36,12 @@ LINK_TEST(test_add_and_forget)
 	/* Who is not in use leaves that alone. */
 	ps.path[3].missed = 7;
 	ps.used = 4;
-	ps.avoid = 5;
+	ps.avoid = 1U << 5 | 1U << 1;
 	ps.resolved = 6;
 	oae_path_del(&ps, 3);
 	assert_int_equal(ps.used, 4);
 	assert_int_equal(ps.resolved, 6);
-	assert_int_equal(ps.avoid, 5);
+	assert_int_equal(ps.avoid, 1U << 5 | 1U << 1);
 	assert_false(ps.path[3].there);
 	assert_int_equal(oae_path_add(&ps, 1500, true), 3);
 	assert_int_equal(ps.path[3].missed, 0);
@@ -98,7 +53,7 @@ LINK_TEST(test_add_and_forget)
 	oae_path_del(&ps, 6);
 	assert_int_equal(ps.home, OAE_PATH_OWN);
 	oae_path_del(&ps, 5);
-	assert_int_equal(ps.avoid, OAE_PATHS_MAX);
+	assert_int_equal(ps.avoid, 1U << 1);
 	oae_path_del(&ps, 6);
 	assert_int_equal(ps.resolved, OAE_PATH_OWN);
 }
@@ -116,12 +71,12 @@ static void used_and_probed(void)
 	assert_true(heard_is(1, frame(OAE_COMMIT), true));
 	assert_true(heard_is(2, frame(OAE_COMMIT), true));
 	ps.used = 1;
-	ps.avoid = 2;
+	ps.avoid = 0x4;
 	oae_path_probed(&ps, 1, 77, now);
 	oae_path_probed(&ps, 2, 77, now);
 	oae_paths_pair(&ps, &l);
 	assert_int_equal(ps.used, 1);
-	assert_int_equal(ps.avoid, 2);
+	assert_int_equal(ps.avoid, 0x4);
 	assert_true(ps.path[1].proven && ps.path[2].heard);
 }
 
@@ -135,7 +90,7 @@ PATH_TEST(test_another_peer)
 	l.peer_ltag++;
 	oae_paths_pair(&ps, &l);
 	assert_int_equal(ps.used, 1);
-	assert_int_equal(ps.avoid, OAE_PATHS_MAX);
+	assert_int_equal(ps.avoid, 0);
 	for (i = 0; i <= 2; i++) {
 		assert_true(ps.path[i].there);
 		assert_int_equal(ps.path[i].proven, i == 1);
@@ -383,14 +338,14 @@ PATH_TEST(test_moves)
 	for (used = 0; used <= 2; used++) {
 		three(NULL);
 		ps.used = used;
-		ps.avoid = used;
+		ps.avoid = 1U << used;
 		ps.resolved = used;
 		ps.why = OAE_WHY_LOSS;
 		ps.path[2].mtu = 1234;
 		p = ps.path[2];
 		assert_int_equal(oae_paths_move(&ps, 2, now), used == 0);
 		assert_int_equal(ps.used, used == 1 ? 1 : OAE_PATH_OWN);
-		assert_int_equal(ps.avoid, used == 1 ? 1 : OAE_PATHS_MAX);
+		assert_int_equal(ps.avoid, used == 1 ? 0x2 : 0);
 		assert_int_equal(ps.resolved, used == 1 ? 1 : OAE_PATH_OWN);
 		assert_int_equal(ps.why, used == 0 ? OAE_WHY_CARRIER : OAE_WHY_LOSS);
 		assert_false(ps.path[2].there);
@@ -1056,81 +1011,6 @@ PATH_TEST(test_back_after_a_while)
 	now += KEEPALIVE;
 	assert_true(back());
 	assert_int_equal(ps.used, 0);
-}
-
-/* --- a path that carries SYNC and nothing else ------------------------------------- */
-
-static void froze(void)
-{
-	l.state = OAE_SYNC_SENT;
-	l.syncs = 1;
-	oae_paths_froze(&ps, &l);
-}
-
-PATH_TEST(test_avoid)
-{
-	struct oae_frame sync = frame(OAE_SYNC);
-
-	/* The one that has won each time, not the one that is in use by now. */
-	ps.resolved = 1;
-	ps.used = 2;
-	/* Since the paths began nothing has moved: that says nothing. */
-	froze();
-	froze();
-	assert_int_equal(ps.avoid, OAE_PATHS_MAX);
-	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), ALL);
-	froze();
-	assert_int_equal(ps.avoid, 1);
-	/* The first SYNC does not go there, and is not heard there. */
-	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x5);
-	assert_int_equal(out(OAE_SYNC, 1, OAE_OPEN), 0x5);
-	assert_true(heard_is(1, sync, false));
-	assert_int_equal(ps.path[1].heard, 0);
-	assert_true(heard_is(2, sync, true));
-	/* Data are, and its repeats are and do. */
-	assert_true(heard_is(1, frame(OAE_OFFER), true));
-	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), ALL);
-	l.syncs = 2;
-	assert_true(heard_is(1, sync, true));
-	l.syncs = 1;
-	l.state = OAE_OPEN;
-	assert_true(heard_is(1, sync, true));
-	/* Only this time. */
-	froze();
-	assert_int_equal(ps.avoid, OAE_PATHS_MAX);
-	assert_true(heard_is(1, sync, true));
-	froze();
-	assert_int_equal(ps.avoid, 1);
-}
-
-PATH_TEST(test_avoid_not)
-{
-	unsigned int i;
-
-	/* Something moves each second time: tx, or rx. */
-	for (i = 0; i < 12; i++) {
-		if (i & 2)
-			l.tx += !(i & 1);
-		else
-			l.rx += !(i & 1);
-		froze();
-		assert_int_equal(ps.avoid, OAE_PATHS_MAX);
-	}
-	/* There is no other that could be heard. */
-	ps.path[1].proven = false;
-	ps.path[2].up = false;
-	for (i = 0; i < 6; i++) {
-		froze();
-		assert_int_equal(ps.avoid, OAE_PATHS_MAX);
-	}
-	/* Now there is. */
-	ps.path[2].up = true;
-	froze();
-	assert_int_equal(ps.avoid, 0);
-	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x4);
-	/* And it goes: rather there than nowhere. */
-	ps.path[2].up = false;
-	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x1);
 }
 
 /* --- loss, rank, why ----------------------------------------------------------------- */

@@ -192,8 +192,7 @@ static void event_ends(struct sim_end *e)
 		return;
 	pe->ended = true;
 	oae_paths_pair(&pe->ps, &e->link);
-	if (pe->before >= OAE_OPEN && oae_link_state(&e->link) < OAE_OPEN)
-		oae_paths_froze(&pe->ps, &e->link);
+	oae_paths_ended(&pe->ps, &e->link, pe->before, e->w->now);
 	oae_watch_stepped(&pe->ps, &e->link, pe->before, e->w->now);
 }
 

@@ -234,10 +234,9 @@ static void event_ends(struct sim_end *e)
 		return;
 	pe->ended = true;
 	oae_paths_pair(&pe->ps, &e->link);
-	if (pe->before >= OAE_OPEN && oae_link_state(&e->link) < OAE_OPEN) {
-		oae_paths_froze(&pe->ps, &e->link);
-		avoided += pe->ps.avoid != OAE_PATHS_MAX;
-	}
+	oae_paths_ended(&pe->ps, &e->link, pe->before, e->w->now);
+	avoided += pe->before >= OAE_OPEN && oae_link_state(&e->link) < OAE_OPEN &&
+		   pe->ps.avoid;
 }
 
 void sim_path_timer(struct sim_end *e, struct oae_actions *a)

@@ -120,21 +120,21 @@ void paths_event(struct world *w, const struct end *e)
 void paths_over(struct world *w, struct end *e)
 {
 	struct end_paths *ep = of(e);
+	unsigned int i;
 
 	if (w->path.over || !ep->begun)
 		return;
 	w->path.over = true;
 	oae_paths_pair(&ep->ps, &e->link);
-	if (w->path.before < OAE_OPEN || oae_link_state(&e->link) >= OAE_OPEN)
-		return;
-	oae_paths_froze(&ep->ps, &e->link);
-	if (oae_link_closed(&e->link))
+	oae_paths_ended(&ep->ps, &e->link, w->path.before, w->now);
+	if (w->path.before < OAE_OPEN || oae_link_state(&e->link) >= OAE_OPEN ||
+	    oae_link_closed(&e->link))
 		return;
 	w->n.cable.freezes++;
-	if (ep->ps.avoid < OAE_PATHS_MAX) {
-		w->n.cable.avoided++;
-		say(w, e, "avoids cable %u", ep->cable[ep->ps.avoid]);
-	}
+	w->n.cable.avoided += !!ep->ps.avoid;
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		if (ep->ps.avoid & 1U << i)
+			say(w, e, "avoids cable %u", ep->cable[i]);
 }
 
 /* Who knows both incarnations may have sent it. The module's is SipHash, with them as key. */

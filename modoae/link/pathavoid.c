@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Paths that carry SYNC, but not what is offered (doc/protocol.md section 4.14, *Avoid*), as
+ * behind a switch that drops long frames: which they are, and which of them a freeze avoids.
+ * Pure, see path.h.
+ *
+ * A row of fruitless failures (4.1) is one of a path. The link counts that of the path in use;
+ * those of the others are kept here until something ends the row.
+ */
+#include "path.h"
+#include "link_int.h"
+
+#define AVOID_FREEZES	2	/* freezes without anything between them: try another path */
+
+/* All that a freeze may turn to for what does not get through. */
+static unsigned int avoid_others(const struct oae_paths *ps)
+{
+	unsigned int i, others = 0;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		const struct oae_path *p = &ps->path[i];
+
+		if (i != ps->used && p->there && p->up && p->proven && p->good)
+			others |= 1U << i;
+	}
+	return others;
+}
+
+static bool avoid_row_is_long(const struct oae_path_row *row)
+{
+	return row->offer >= OAE_FRUITLESS || row->half >= OAE_FRUITLESS;
+}
+
+static bool avoid_row_is_hopeless(const struct oae_link *l, const struct oae_path_row *row,
+				  u64 now)
+{
+	return oae_cut_hopeless(l, row->offer, row->offer_at, now) ||
+	       oae_cut_hopeless(l, row->half, row->half_at, now);
+}
+
+/* The row of the path in use. */
+static struct oae_path_row avoid_row(const struct oae_link *l)
+{
+	return (struct oae_path_row){
+		.offer = l->fruitless,
+		.half = l->half.fruitless,
+		.offer_at = l->fruitless_at,
+		.half_at = l->swaps ? l->swaps->fruitless_at : 0,
+	};
+}
+
+/* By which paths may that get through which does not by the one in use? @set: these. */
+static enum oae_others avoid_untried(const struct oae_paths *ps, const struct oae_link *l,
+				     u64 now, unsigned int *set)
+{
+	unsigned int i, others = avoid_others(ps), fresh = 0, hopeful = 0;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		if (!(others & 1U << i))
+			continue;
+		if (!avoid_row_is_long(&ps->path[i].row))
+			fresh |= 1U << i;
+		if (!avoid_row_is_hopeless(l, &ps->path[i].row, now))
+			hopeful |= 1U << i;
+	}
+	*set = fresh ?: hopeful;
+	return fresh ? OAE_OTHERS_NEW : hopeful ? OAE_OTHERS_TRIED : OAE_OTHERS_NONE;
+}
+
+/* Which paths does a freeze leave, since the row of the one in use is long? 0: all. */
+static unsigned int avoid_left(const struct oae_paths *ps, const struct oae_link *l, u64 now)
+{
+	const struct oae_path_row row = avoid_row(l);
+	enum oae_others others;
+	unsigned int set;
+
+	if (!avoid_row_is_long(&row))
+		return 0;
+	others = avoid_untried(ps, l, now, &set);
+	if (others == OAE_OTHERS_TRIED && row.offer < OAE_HOPELESS && row.half < OAE_HOPELESS)
+		return 0;
+	return set;
+}
+
+/* The path in use is another one, and so is the row. It may be a longer way. */
+static void avoid_turn(struct oae_paths *ps, struct oae_link *l)
+{
+	const struct oae_path_row *row = &ps->path[ps->used].row;
+
+	ps->path[ps->counted].row = avoid_row(l);
+	l->fruitless = row->offer;
+	l->fruitless_at = row->offer_at;
+	l->half.fruitless = row->half;
+	if (l->swaps)
+		l->swaps->fruitless_at = row->half_at;
+	ps->counted = ps->used;
+	ps->rows_kept = true;
+	oae_rtt_at_least(l, ps->path[ps->used].rtt);
+}
+
+static void avoid_forget_rows(struct oae_paths *ps)
+{
+	unsigned int i;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		memset(&ps->path[i].row, 0, sizeof(ps->path[i].row));
+	ps->rows_kept = false;
+}
+
+/*
+ * The link has resolved by a path that was avoided: by no other was SYNC answered in time. Those
+ * are tried again, but not for ever.
+ */
+static void avoid_unheard(struct oae_paths *ps, u64 now)
+{
+	unsigned int i, others = avoid_others(ps) & ~ps->avoid;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		if (others & 1U << i)
+			oae_cut_count(&ps->path[i].row.offer, &ps->path[i].row.offer_at, 0, now);
+	ps->rows_kept |= others;
+}
+
+/*
+ * The link has frozen. A path may be the fastest and carry nothing but SYNC: links resolve by it
+ * again and again. It is the path that has won which is avoided after freezes without anything
+ * between them: another may be in use by now, and was never tried.
+ */
+static void avoid_froze(struct oae_paths *ps, struct oae_link *l, u64 now)
+{
+	unsigned int all = oae_paths_all(ps, l, 0), left, i;
+	u32 moved = l->tx + l->rx;
+	u64 wait = 0;
+
+	if (ps->moved != moved)
+		ps->fruitless = 0;
+	else if (ps->fruitless < AVOID_FREEZES)
+		ps->fruitless++;
+	ps->moved = moved;
+	ps->avoid = 0;
+	if (ps->fruitless == AVOID_FREEZES && all & ~(1U << ps->resolved)) {
+		ps->avoid = 1U << ps->resolved;
+		ps->fruitless = 0;
+	}
+	left = avoid_left(ps, l, now) & all;
+	if (left & ~ps->avoid)
+		ps->avoid |= all & ~left;
+	if (!ps->avoid)
+		return;
+	/* What takes its time is to be heard before SYNC is repeated. */
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		if (all & ~ps->avoid & 1U << i && wait < 2 * ps->path[i].rtt)
+			wait = 2 * ps->path[i].rtt;
+	oae_link_wait(l, wait, now);
+}
+
+/**
+ * oae_paths_ended() - an event of the link is over
+ * @ps: the paths
+ * @l: the link
+ * @before: its state before the event
+ * @now: ns
+ *
+ * If the link has frozen this decides which paths are avoided: before its SYNC goes out.
+ */
+void oae_paths_ended(struct oae_paths *ps, struct oae_link *l, enum oae_state before, u64 now)
+{
+	unsigned int set;
+
+	now = oae_now(l, now);
+	if (ps->rows != l->rows) {
+		ps->rows = l->rows;
+		if (ps->rows_kept)
+			avoid_forget_rows(ps);
+	}
+	if (before < OAE_OPEN && l->state == OAE_OPEN && ps->avoid & 1U << ps->resolved)
+		avoid_unheard(ps, now);
+	if (ps->counted != ps->used)
+		avoid_turn(ps, l);
+	if (before >= OAE_OPEN && oae_frozen(l))
+		avoid_froze(ps, l, now);
+	l->others = l->fruitless || l->half.fruitless ? avoid_untried(ps, l, now, &set) :
+							OAE_OTHERS_NONE;
+}

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Paths that carry SYNC, but not what is offered: which of them a freeze avoids (doc/protocol.md
+ * section 4.14, *Avoid*), and when the link gives up (4.1). test_path_short.c lets two links live
+ * with such lines.
+ */
+#include "three_paths.h"
+
+#define FEW	3		/* fruitless failures until another path is tried */
+#define MANY	16		/* and until it is no use */
+
+static void ended_at(enum oae_state before)
+{
+	oae_paths_ended(&ps, &l, before, now);
+}
+
+static void froze(void)
+{
+	l.state = OAE_SYNC_SENT;
+	l.syncs = 1;
+	l.again_iv = 0;
+	ended_at(OAE_OPEN);
+}
+
+static void resolves_by(unsigned int i)
+{
+	l.state = OAE_OPEN;
+	ps.resolved = i;
+	ps.used = i;
+	ended_at(OAE_SYNC_SENT);
+}
+
+/* What is offered fails by the path in use, in a row of so many. */
+static void fails(unsigned int row)
+{
+	l.fruitless = row;
+	froze();
+}
+
+/* --- nothing has moved ------------------------------------------------------------------ */
+
+PATH_TEST(test_avoid)
+{
+	struct oae_frame sync = frame(OAE_SYNC);
+
+	/* The one that has won each time, not the one that is in use by now. */
+	ps.resolved = 1;
+	ps.used = 2;
+	/* Since the paths began nothing has moved: that says nothing. */
+	froze();
+	froze();
+	assert_int_equal(ps.avoid, 0);
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), ALL);
+	froze();
+	assert_int_equal(ps.avoid, 0x2);
+	/* The first SYNC does not go there, and is not heard there. */
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x5);
+	assert_int_equal(out(OAE_SYNC, 1, OAE_OPEN), 0x5);
+	assert_true(heard_is(1, sync, false));
+	assert_int_equal(ps.path[1].heard, 0);
+	assert_true(heard_is(2, sync, true));
+	/* Data are, and its repeats are and do. */
+	assert_true(heard_is(1, frame(OAE_OFFER), true));
+	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), ALL);
+	l.syncs = 2;
+	assert_true(heard_is(1, sync, true));
+	l.syncs = 1;
+	l.state = OAE_OPEN;
+	assert_true(heard_is(1, sync, true));
+	/* Only this time. */
+	froze();
+	assert_int_equal(ps.avoid, 0);
+	assert_true(heard_is(1, sync, true));
+	froze();
+	assert_int_equal(ps.avoid, 0x2);
+}
+
+PATH_TEST(test_avoid_not)
+{
+	unsigned int i;
+
+	/* Something moves each second time: tx, or rx. */
+	for (i = 0; i < 12; i++) {
+		if (i & 2)
+			l.tx += !(i & 1);
+		else
+			l.rx += !(i & 1);
+		froze();
+		assert_int_equal(ps.avoid, 0);
+	}
+	/* There is no other that could be heard. */
+	ps.path[1].proven = false;
+	ps.path[2].up = false;
+	for (i = 0; i < 6; i++) {
+		froze();
+		assert_int_equal(ps.avoid, 0);
+	}
+	/* Now there is. */
+	ps.path[2].up = true;
+	froze();
+	assert_int_equal(ps.avoid, 0x1);
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x4);
+	/* And it goes: rather there than nowhere. */
+	ps.path[2].up = false;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x1);
+}
+
+/* --- a row of fruitless failures ---------------------------------------------------------- */
+
+/* Three failures: the others are heard first. They are tried one after the other, then all. */
+PATH_TEST(test_row_avoids)
+{
+	fails(FEW - 1);
+	assert_int_equal(ps.avoid, 0);
+	fails(FEW);
+	assert_int_equal(ps.avoid, 0x1);
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x6);
+	assert_true(heard_is(0, frame(OAE_SYNC), false));
+	l.fruitless_at = 5;
+	resolves_by(1);
+	assert_int_equal(l.fruitless, 0);
+	assert_int_equal(ps.path[0].row.offer, FEW);
+	l.fruitless_at = 6;
+	/* In the other direction much goes on. */
+	l.rx++;
+	fails(FEW);
+	assert_int_equal(ps.avoid, 0x3);
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x4);
+	resolves_by(2);
+	l.rx++;
+	fails(FEW);
+	assert_int_equal(ps.avoid, 0);
+	resolves_by(0);
+	assert_int_equal(l.fruitless, FEW);
+	assert_int_equal(l.fruitless_at, 5);
+	l.rx++;
+	fails(MANY - 1);
+	assert_int_equal(ps.avoid, 0);
+	/* By this one it has failed most: as long as another one is better, that is tried again. */
+	l.rx++;
+	fails(MANY);
+	assert_int_equal(ps.avoid, 0x1);
+}
+
+/* A half that is lent has a row of its own. */
+PATH_TEST(test_row_of_a_half)
+{
+	l.half.fruitless = FEW;
+	l.swaps->fruitless_at = 5;
+	froze();
+	assert_int_equal(ps.avoid, 0x1);
+	resolves_by(2);
+	assert_int_equal(l.half.fruitless, 0);
+	assert_int_equal(l.swaps->fruitless_at, 0);
+	l.half.fruitless = 1;
+	resolves_by(0);
+	assert_int_equal(l.half.fruitless, FEW);
+	assert_int_equal(l.swaps->fruitless_at, 5);
+	assert_int_equal(ps.path[2].row.half, 1);
+}
+
+/* What gets through ends the rows of all paths. */
+PATH_TEST(test_row_ends)
+{
+	post(&x, 1, 0);
+	fails(FEW);
+	resolves_by(1);
+	l.fruitless = 2;
+	ended_at(OAE_OPEN);
+	assert_int_equal(ps.path[0].row.offer, FEW);
+	rcv(answer(OAE_REFLECT));
+	assert_true(ended(&x, OAE_COMMITTED));
+	ended_at(OAE_OPEN);
+	assert_int_equal(l.fruitless, 0);
+	assert_int_equal(ps.path[0].row.offer, 0);
+	fails(FEW);
+	assert_int_equal(ps.avoid, 0x2);
+}
+
+/* What would not carry it either is no other path. */
+PATH_TEST(test_no_other)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		three(NULL);
+		oae_path_del(&ps, 2);
+		ps.path[1].up = i != 0;
+		ps.path[1].proven = i != 1;
+		ps.path[1].good = i != 2;
+		fails(FEW);
+		assert_int_equal(ps.avoid, i == 3);
+		assert_int_equal(l.others, i == 3 ? OAE_OTHERS_NEW : OAE_OTHERS_NONE);
+	}
+}
+
+/* Who answers nothing is tried again, but not for ever; then the link goes on as it can. */
+PATH_TEST(test_unheard)
+{
+	unsigned int i;
+
+	for (i = 0; i < FEW; i++) {
+		fails(FEW);
+		assert_int_equal(ps.avoid, 0x1);
+		assert_int_equal(l.others, OAE_OTHERS_NEW);
+		resolves_by(0);
+	}
+	assert_int_equal(ps.path[1].row.offer, FEW);
+	assert_int_equal(ps.path[2].row.offer, FEW);
+	assert_int_equal(l.others, OAE_OTHERS_TRIED);
+	fails(FEW);
+	assert_int_equal(ps.avoid, 0);
+	/* That is not said of one that was not avoided, and of those that are. */
+	resolves_by(0);
+	assert_int_equal(ps.path[1].row.offer, FEW);
+	assert_int_equal(l.fruitless, FEW);
+}
+
+/* Nothing is given up that another path may carry: each has a row, which lasts for dead_ms. */
+PATH_TEST(test_hopeless_by_all)
+{
+	unsigned int i;
+
+	for (i = 0; i <= 2; i++) {
+		resolves_by(i);
+		l.fruitless = MANY;
+		l.fruitless_at = now;
+		ended_at(OAE_OPEN);
+	}
+	now += cfg.dead - 1;
+	ended_at(OAE_OPEN);
+	assert_int_equal(l.others, OAE_OTHERS_TRIED);
+	now++;
+	ended_at(OAE_OPEN);
+	assert_int_equal(l.others, OAE_OTHERS_NONE);
+	ps.path[1].row.offer = MANY - 1;
+	ended_at(OAE_OPEN);
+	assert_int_equal(l.others, OAE_OTHERS_TRIED);
+}
+
+/* The path in use moves to the place of the own one, which is gone, and its row with it. */
+PATH_TEST(test_row_moves)
+{
+	unsigned int used;
+
+	for (used = 0; used <= 2; used += 2) {
+		three(NULL);
+		ps.path[2].row.offer = 7;
+		resolves_by(used);
+		l.fruitless = used ? 9 : 5;
+		oae_paths_move(&ps, 2, now);
+		ended_at(OAE_OPEN);
+		assert_int_equal(ps.used, OAE_PATH_OWN);
+		assert_int_equal(l.fruitless, used ? 9 : 7);
+	}
+}
+
+/* SYNC is repeated, and by all paths, only when the slowest that is left can have answered. */
+PATH_TEST(test_wait)
+{
+	cfg.dead = 4000 * MS;
+	ps.path[0].rtt = 900 * MS;
+	ps.path[1].rtt = 20 * MS;
+	ps.path[2].rtt = 300 * MS;
+	fails(FEW);
+	assert_int_equal(l.again_iv, 600 * MS);
+	assert_int_equal(l.again_at, now + 600 * MS);
+	ps.path[2].rtt = 600 * MS;
+	froze();
+	assert_int_equal(l.again_iv, 1000 * MS);
+	/* Not when it waits for longer in any case, nor when none is avoided. */
+	l.again_iv = 1001 * MS;
+	ended_at(OAE_OPEN);
+	assert_int_equal(l.again_iv, 1001 * MS);
+	l.fruitless = 0;
+	l.tx++;
+	froze();
+	assert_int_equal(l.again_iv, 0);
+}
+
+/* By a longer way an answer takes longer; by a shorter one that is learned. */
+PATH_TEST(test_longer_way)
+{
+	l.srtt = 5 * MS;
+	ps.path[1].rtt = 50 * MS;
+	ps.path[2].rtt = MS;
+	resolves_by(1);
+	assert_int_equal(l.srtt, 50 * MS);
+	assert_true(oae_link_stall(&l) >= 100 * MS);
+	resolves_by(2);
+	assert_int_equal(l.srtt, 50 * MS);
+}
+
+/* --- what the link does with it ----------------------------------------------------------- */
+
+static void post_long(u16 len, u16 cut)
+{
+	post_it(&(struct oae_post){
+		.handle = &x, .digest = DIGEST, .first = 1, .len = len,
+		.slice_max = cut, .nslices = (len + cut - 1) / cut,
+	});
+}
+
+/* Only LAST gets through; another path is tried before slices are cut smaller. */
+LINK_TEST(test_not_cut)
+{
+	unsigned int i;
+
+	post_long(3000, 1460);
+	for (i = 0; i < FEW - 1; i++) {
+		refuse(OAE_R_GAP, 3);
+		assert_non_null(sent(OAE_OFFER));
+	}
+	l.others = OAE_OTHERS_NEW;
+	refuse(OAE_R_GAP, 3);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+	assert_int_equal(noted(OAE_N_CUT), 0);
+	rcv(resolved());
+	assert_non_null(sent(OAE_OFFER));
+	/* None is left. */
+	l.others = OAE_OTHERS_TRIED;
+	refuse(OAE_R_GAP, 3);
+	assert_int_equal(noted(OAE_N_CUT), 0);
+	refuse(OAE_R_GAP, 3);
+	assert_int_equal(noted(OAE_N_CUT), 1);
+}
+
+/* What cannot be cut: to another path after three failures, or once more after sixteen. */
+LINK_TEST(test_not_answered)
+{
+	static const unsigned int answered[] = {
+		[OAE_OTHERS_NONE] = MANY, [OAE_OTHERS_TRIED] = MANY, [OAE_OTHERS_NEW] = FEW,
+	};
+	unsigned int i, others;
+
+	for (others = OAE_OTHERS_NONE; others <= OAE_OTHERS_NEW; others++) {
+		open_link(NULL);
+		post_long(150, 75);
+		l.offer.p.len = 64 * 75;
+		l.offer.p.nslices = 64;
+		l.offer.unseen = ~0ULL >> 1;
+		l.fruitless_at = now;
+		l.others = others;
+		for (i = 1; i < 40 && l.state == OAE_OPEN; i++) {
+			l.fruitless = i - 1;
+			l.offer.lacks = 63;
+			refuse(OAE_R_GAP, ~0ULL >> 1);
+			assert_int_equal(!!sent(OAE_OFFER), i < answered[others]);
+		}
+		assert_int_equal(i - 1, others == OAE_OTHERS_NONE ? 39 : answered[others]);
+	}
+}
+
+/* A verb has failed for long enough by this path, but not by all. */
+LINK_TEST(test_not_given_up)
+{
+	post_kind(&x, OAE_VERB, 200, 8);
+	l.fruitless = 40;
+	l.fruitless_at = now - cfg.dead;
+	for (l.others = OAE_OTHERS_NEW; l.others; l.others--) {
+		u64 stall = oae_link_stall(&l);
+
+		l.backoff = 0;
+		/* Nor does it wait long there. */
+		assert_true(oae_link_stall(&l) <= cfg.stall_max);
+		fire_at(now + stall);
+		assert_int_equal(l.state, OAE_SYNC_SENT);
+		assert_int_equal(noted(OAE_N_CUT), 0);
+		rcv(resolved());
+		assert_non_null(sent(OAE_OFFER));
+	}
+	l.backoff = 0;
+	assert_true(oae_link_stall(&l) > cfg.stall_max);
+	fire_at(now + oae_link_stall(&l));
+	assert_int_equal(noted(OAE_N_CUT), 1);
+	rcv(resolved());
+	assert_reversed(&x, OAE_E_TOO_BIG);
+}
+
+/* Nor is a half that is lent. */
+LINK_TEST(test_half_not_given_up)
+{
+	post_kind(&x, OAE_SWAP, 73, 0);
+	refuse(OAE_R_NO_HALF, 0);
+	rcv(offer_kind(1, OAE_SWAP));
+	assert_int_equal(l.half.state, OAE_HALF_LENT);
+	l.half.fruitless = 40;
+	l.swaps->fruitless_at = now - cfg.dead;
+	l.others = OAE_OTHERS_TRIED;
+	while (l.state == OAE_OPEN)
+		fire_at(l.timer_at);
+	assert_int_equal(l.swaps->cancelled, 0);
+	l.others = OAE_OTHERS_NONE;
+	rcv(resolved());
+	rcv(offer_kind(1, OAE_SWAP));
+	while (l.state == OAE_OPEN)
+		fire_at(l.timer_at);
+	assert_int_equal(l.swaps->cancelled, OAE_E_TOO_BIG);
+}
+
+/* A commit ends the row, though nothing else is offered behind it. */
+LINK_TEST(test_commit_ends_row)
+{
+	u8 rows;
+
+	post(&x, 1, 0);
+	l.fruitless = 5;
+	rows = l.rows;
+	rcv(answer(OAE_REFLECT));
+	assert_int_equal(l.fruitless, 0);
+	assert_int_not_equal(l.rows, rows);
+}
+
+UNIT_MAIN("path avoid")
