@@ -25,7 +25,7 @@ static struct sim world;
 /* The head: dice, ports, readers, limits. */
 static void set_up(struct sim *w, const u8 *head)
 {
-	static const u16 mtus[] = { SIM_MTU_MAX, OAE_MIN_MTU, 200, 150 };
+	static const u16 mtus[] = { SIM_MTU, OAE_MIN_MTU, 200, 150 };
 	static const u32 max_lens[] = { SIM_MAX_LEN, 600, 4000, 2000 };
 	unsigned int i;
 
@@ -57,7 +57,7 @@ static void a_post(struct sim *w, struct sim_end *e, u8 how, u8 raw)
 		return;
 	/* The longest fit into no frame with what answers them. */
 	if (how >= 0xa0)
-		sim_post(e, 8 + raw * (SIM_MTU_MAX - OAE_HDR_LEN - 8) / 255, 0,
+		sim_post(e, 8 + raw * (SIM_MTU - OAE_HDR_LEN - 8) / 255, 0,
 			 how & 0x20 ? OAE_SWAP : OAE_VERB,
 			 how & OAE_POST_CONFIRM);
 	else
@@ -153,7 +153,7 @@ static void cut(struct sim *w, u8 how)
 /* What ends a tag, or makes another of it. */
 static void fate(struct sim *w, struct sim_end *e, u8 how, u8 raw)
 {
-	static const u16 mtus[] = { OAE_MIN_MTU, 200, SIM_MTU_MAX, 150 };
+	static const u16 mtus[] = { OAE_MIN_MTU, 200, SIM_MTU, 150 };
 
 	switch (how % 8) {
 	case 0:

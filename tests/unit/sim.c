@@ -139,7 +139,9 @@ void sim_init(struct sim *w, u64 seed)
 	core_rng = oae_xxh64(&seed, sizeof(seed), 2) | 1;
 	w->now = SIM_MS;
 	w->vc = 3;
-	w->nspare = 2 * SIM_WIRE;
+	w->wire = SIM_WIRE;
+	w->txs = SIM_TXS;
+	w->nspare = 2 * SIM_WIRE_MAX;
 	for (i = 0; i < w->nspare; i++)
 		w->spare[i] = &w->pool[i];
 	for (i = 0; i < 2; i++) {
@@ -178,7 +180,7 @@ void sim_again(struct sim *w, unsigned int to, unsigned int i, u64 due)
 {
 	struct sim_pkt *p;
 
-	if (w->to[to].n == SIM_WIRE)
+	if (w->to[to].n == w->wire)
 		return;
 	p = w->spare[--w->nspare];
 	*p = *w->to[to].p[i];
@@ -212,7 +214,7 @@ static void to_wire(struct sim *w, unsigned int to, const u8 *buf, u16 len,
 	struct sim_pkt *p;
 	unsigned int bits;
 
-	if (w->to[to].n == SIM_WIRE || (x->hole && len > x->hole) ||
+	if (w->to[to].n == w->wire || (x->hole && len > x->hole) ||
 	    !through_queue(w, to, &sent)) {
 		w->fell++;
 		return;

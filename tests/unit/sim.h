@@ -22,10 +22,16 @@
 #define SIM_US		1000ULL
 #define SIM_MS		1000000ULL
 
-#define SIM_MTU_MAX	256
+/* Of a run, unless the test chooses others. */
+#define SIM_MTU		256
 #define SIM_MAX_LEN	8192		/* bytes of a transaction */
 #define SIM_WIRE	320		/* frames in flight, each way */
 #define SIM_TXS		512
+/* At most. */
+#define SIM_MTU_MAX	1500
+#define SIM_WIRE_MAX	1500
+#define SIM_TXS_MAX	4096
+
 #define SIM_STEPS	100000		/* frames and timers of one run */
 #define SIM_PACK	6		/* messages in a pack, at most */
 #define SIM_WORDS	8		/* exposed by an end */
@@ -92,7 +98,6 @@ struct sim_end {
 	struct h_end;
 	struct sim *w;
 	struct oae_link_cfg cfg;
-	struct sim_slot slot[H_LANES][OAE_MAX_SLICES];
 	unsigned int rcvbuf;
 	u64 clock_back;		/* by how much an event's clock may be behind */
 	bool armed_second;	/* the timer was, on the second processor */
@@ -111,7 +116,7 @@ struct sim_end {
 
 struct sim_wire {
 	unsigned int n;
-	struct sim_pkt *p[SIM_WIRE];	/* by due */
+	struct sim_pkt *p[SIM_WIRE_MAX];	/* by due */
 	u64 busy;			/* the line, until then */
 };
 
@@ -123,12 +128,16 @@ struct sim {
 	struct sim_end end[2];
 	struct sim_wire to[2];		/* frames on their way to an end */
 	struct sim_faults faults[2];	/* of sim_wire.to[] */
-	struct sim_pkt pool[2 * SIM_WIRE];
-	struct sim_pkt *spare[2 * SIM_WIRE];
+	unsigned int wire;		/* frames in flight, each way, at most */
+	unsigned int txs;		/* transactions, at most */
+	/* From here on sim_init() sets what it has to, one by one. */
+	struct sim_pkt pool[2 * SIM_WIRE_MAX];
+	struct sim_slot slot[2][H_LANES][OAE_MAX_SLICES];
+	struct sim_pkt *spare[2 * SIM_WIRE_MAX];
 	unsigned int nspare;
 	struct h_event ev;		/* the one under way */
 	struct oae_actions act;
-	struct sim_tx tx[SIM_TXS];
+	struct sim_tx tx[SIM_TXS_MAX];
 	unsigned int ntx;
 	bool wild;			/* starts of counters at random */
 	bool hostile;			/* frames were forged: BROKEN may be */

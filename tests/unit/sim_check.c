@@ -53,9 +53,14 @@ struct h_tx *h_find(struct h_event *ev, h_id id)
 	return id && id <= w->ntx ? (struct h_tx *)&w->tx[id - 1] : NULL;
 }
 
+static struct sim_slot *slots(struct h_event *ev, u32 seq)
+{
+	return ((struct sim *)ev->world)->slot[ev->end->who][h_lane(seq)];
+}
+
 void h_keep(struct h_event *ev, unsigned int slice)
 {
-	struct sim_slot *s = &here(ev)->slot[h_lane(ev->seq)][slice];
+	struct sim_slot *s = &slots(ev, ev->seq)[slice];
 	const struct sim_pkt *p = ev->raw;
 
 	s->len = ev->f->length;
@@ -64,7 +69,7 @@ void h_keep(struct h_event *ev, unsigned int slice)
 
 u64 h_hash(struct h_event *ev, u32 seq, unsigned int slice)
 {
-	const struct sim_slot *s = &here(ev)->slot[h_lane(seq)][slice];
+	const struct sim_slot *s = &slots(ev, seq)[slice];
 
 	return oae_slice_hash(s->data, s->len, slice);
 }
@@ -101,7 +106,7 @@ static h_id whose(struct h_event *ev, const u8 *got, u32 len, u8 kind)
 h_id h_whose(struct h_event *ev, unsigned int n, u8 kind)
 {
 	static u8 got[OAE_MAX_SLICES * SIM_MTU_MAX];
-	const struct sim_slot *s = here(ev)->slot[h_lane(ev->seq)];
+	const struct sim_slot *s = slots(ev, ev->seq);
 	u32 len = 0;
 
 	for (; n; n--, s++) {

@@ -230,7 +230,7 @@ void sim_user_ended(struct sim *w, unsigned int i, u64 think)
  */
 bool sim_user_is_busy(const struct sim *w, unsigned int i)
 {
-	return sim_users[i].at || w->now < sim_users[i].think || w->ntx > SIM_TXS - 20;
+	return sim_users[i].at || w->now < sim_users[i].think || w->ntx > w->txs - 20;
 }
 
 /**

@@ -48,7 +48,7 @@ static struct sim_tx *make(struct sim *w, struct sim_end *e, const h_id *member,
 	unsigned int i;
 
 	/* Leave some to prove that the link is open in the end. */
-	if (w->ntx > SIM_TXS - 16)
+	if (w->ntx > w->txs - 16)
 		return NULL;
 	pack = &w->tx[w->ntx++];
 	memset(pack, 0, sizeof(*pack));

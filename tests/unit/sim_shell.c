@@ -17,7 +17,7 @@ void sim_end_init(struct sim *w, unsigned int who)
 
 	e->w = w;
 	e->who = who;
-	e->mtu = SIM_MTU_MAX;
+	e->mtu = SIM_MTU;
 	e->port_up = true;
 	e->rcvbuf = 8;
 	e->cookie_key = sim_rand(w);
@@ -200,7 +200,7 @@ struct sim_tx *sim_post(struct sim_end *e, u32 len, u32 cut, u8 kind, u8 flags)
 	struct sim_tx *tx;
 	bool closed;
 
-	if (w->ntx == SIM_TXS)
+	if (w->ntx == w->txs)
 		return NULL;
 	if (kind != OAE_MESSAGE)
 		cut = len;

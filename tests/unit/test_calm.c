@@ -116,14 +116,14 @@ static void read_some(struct sim *w, struct sim_end *e)
 
 static u32 one_frame(struct sim *w)
 {
-	u32 max = sim_chance(w, 800) ? OAE_MIN_MTU : SIM_MTU_MAX;
+	u32 max = sim_chance(w, 800) ? OAE_MIN_MTU : SIM_MTU;
 
 	return 8 + sim_upto(w, max - OAE_HDR_LEN - 7);
 }
 
 static void a_post(struct sim *w, struct sim_end *e, const struct climate *c)
 {
-	u32 cut = 8 + sim_upto(w, PICK(w, 17, SIM_MTU_MAX - OAE_HDR_LEN - 7));
+	u32 cut = 8 + sim_upto(w, PICK(w, 17, SIM_MTU - OAE_HDR_LEN - 7));
 	u32 n = 1 + sim_upto(w, sim_chance(w, c->many_slices) ? c->most : 3);
 	u32 len = cut * (n - 1) + 1 + sim_upto(w, cut);
 	u8 flags = sim_chance(w, c->confirm) ? OAE_POST_CONFIRM : 0;

@@ -443,7 +443,7 @@ RULE(test_cancel)
 RULE(test_too_long)
 {
 	struct sim_tx *m;
-	u32 max = SIM_MTU_MAX - OAE_HDR_LEN - OAE_REFLECT_LEN;
+	u32 max = SIM_MTU - OAE_HDR_LEN - OAE_REFLECT_LEN;
 
 	x = sim_post(a, max + 1, 0, OAE_SWAP, 0);
 	assert_reversed(x, OAE_E_TOO_BIG);

@@ -107,7 +107,7 @@ static void draw_climate(struct sim *w, struct climate *c)
 		struct sim_end *e = &w->end[i];
 
 		e->rcvbuf = PICK(w, 1, 1, 2, 8);
-		e->mtu = PICK(w, OAE_MIN_MTU, 200, SIM_MTU_MAX);
+		e->mtu = PICK(w, OAE_MIN_MTU, 200, SIM_MTU);
 		e->cfg.max_len = PICK(w, 600, 4000, SIM_MAX_LEN);
 		e->cfg.window = PICK(w, 1, 1, 2, 3, 8);
 		e->cfg.pack = PICK(w, 0, 1, 1, 1);
@@ -120,7 +120,7 @@ static void draw_climate(struct sim *w, struct climate *c)
 /* Most fit; the longest fit nowhere. */
 static u32 one_frame(struct sim *w)
 {
-	u32 max = sim_chance(w, 800) ? OAE_MIN_MTU : SIM_MTU_MAX;
+	u32 max = sim_chance(w, 800) ? OAE_MIN_MTU : SIM_MTU;
 
 	return 8 + sim_upto(w, max - OAE_HDR_LEN - 7);
 }
@@ -196,7 +196,7 @@ static void act(struct sim *w, const struct climate *c)
 	else if (sim_chance(w, c->port))
 		sim_port(e, !e->port_up);
 	else if (sim_chance(w, c->mtu))
-		sim_mtu(e, PICK(w, OAE_MIN_MTU, 200, SIM_MTU_MAX));
+		sim_mtu(e, PICK(w, OAE_MIN_MTU, 200, SIM_MTU));
 	else if (sim_chance(w, c->window))
 		sim_window(e, PICK(w, 1, 2, 3, 8));
 	else if (sim_chance(w, c->early))

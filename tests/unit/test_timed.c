@@ -128,12 +128,12 @@ static u32 one_frame(struct sim *w, u32 most)
 
 static struct sim_tx *a_post(struct sim *w, struct sim_end *e)
 {
-	u32 cut = SIM_MTU_MAX - OAE_HDR_LEN, len;
+	u32 cut = SIM_MTU - OAE_HDR_LEN, len;
 	u8 flags = sim_chance(w, 256) ? OAE_POST_EXPRESS :
 		   sim_chance(w, 256) ? OAE_POST_CONFIRM : 0;
 
 	if (sim_chance(w, 200))
-		return sim_post(e, one_frame(w, SIM_MTU_MAX), 0, OAE_VERB, 0);
+		return sim_post(e, one_frame(w, SIM_MTU), 0, OAE_VERB, 0);
 	len = sim_chance(w, 512) ? 8 + sim_upto(w, SIM_MAX_LEN - 7) :
 				   8 + sim_upto(w, 300);
 	if (e->tag)
@@ -232,7 +232,7 @@ static void judge(struct sim *w, const struct sim_tx *tx, bool closed)
 		ok = hole && !fits_hole(tx);
 		/* An answer may have been too long for its port. */
 		ok |= tx->kind != OAE_MESSAGE && !hole &&
-		      tx->len + OAE_HDR_LEN + OAE_REFLECT_LEN > SIM_MTU_MAX;
+		      tx->len + OAE_HDR_LEN + OAE_REFLECT_LEN > SIM_MTU;
 		break;
 	case OAE_E_DOWN:
 		ok = lossy;
