@@ -112,6 +112,7 @@ enum oae_reason {
 #define OAE_CAPS_PACK		0x40	/* the sender takes packs */
 #define OAE_CAPS_PATHS		0x80	/* the sender takes other paths than the link's own */
 #define OAE_CAPS_GATEWAY	0x100	/* and such as go through gateways */
+#define OAE_CAPS_MET		0x200	/* both ends took such since these incarnations met */
 #define OAE_WINDOW_MAX		64
 #define OAE_ROOM_MAX		(2 * OAE_WINDOW_MAX)	/* what a REFLECT says of room */
 

@@ -480,6 +480,7 @@ struct oae_link {
 		bool packs;	/* it takes packs */
 		bool paths;	/* it takes other paths */
 		bool gateway;	/* and such through gateways */
+		bool met;	/* both ends took such, since these incarnations met */
 		bool held;	/* it held a transaction, said its last SYNC */
 	} heard;
 	u32 start;		/* tx before the first transaction */

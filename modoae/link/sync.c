@@ -26,6 +26,7 @@ static void sync_draw_inc(struct oae_link *l)
 		l->inc = (u64)l->cfg->random() << 32 | l->cfg->random();
 	} while (!l->inc);
 	l->by_inc = false;
+	l->heard.met = false;
 }
 
 /**
@@ -52,6 +53,8 @@ void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
 		s->frame.sync.caps |= OAE_CAPS_PACK;
 	if (l->paths)
 		s->frame.sync.caps |= OAE_CAPS_PATHS | OAE_CAPS_GATEWAY;
+	if (l->by_inc)
+		s->frame.sync.caps |= OAE_CAPS_MET;
 	s->frame.sync.max_len = l->cfg->max_len;
 	s->frame.sync.start = l->start;
 	s->frame.sync.mtu = l->mtu;
@@ -122,6 +125,7 @@ static void sync_learn(struct oae_link *l, const struct oae_frame *f)
 	l->heard.packs = f->sync.caps & OAE_CAPS_PACK;
 	l->heard.paths = f->sync.caps & OAE_CAPS_PATHS;
 	l->heard.gateway = f->sync.caps & OAE_CAPS_GATEWAY;
+	l->heard.met = f->sync.caps & OAE_CAPS_MET && f->sync.peer_inc == l->inc;
 	if (f->opcode == OAE_SYNC)
 		l->heard.held = f->flags & OAE_F_HELD;
 }
@@ -132,7 +136,8 @@ static void sync_learn(struct oae_link *l, const struct oae_frame *f)
  *
  * With paths, the two ends may know the link by different addresses, and addresses change.
  * Of a pair of incarnations both ends know the same. That stays so when an end takes paths
- * no more: it has not forgotten them yet.
+ * no more: it has not forgotten them yet. It may have done so before it resolved for the
+ * first time: then the other end says that both took them.
  */
 void oae_set_senior(struct oae_link *l)
 {
@@ -330,7 +335,7 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 	l->peer_packs = l->heard.packs;
 	l->peer_paths = l->heard.paths;
 	l->peer_gateway = l->heard.gateway;
-	if (l->paths && l->peer_paths)
+	if (l->heard.met || (l->paths && l->peer_paths))
 		l->by_inc = true;
 	oae_set_senior(l);
 	if (l->peer_mtu && l->peer_mtu != f->sync.mtu)
@@ -451,6 +456,8 @@ bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
 		ack.sync.caps |= OAE_CAPS_PATHS;
 	if (l->heard.gateway)
 		ack.sync.caps |= OAE_CAPS_GATEWAY;
+	if (l->heard.met)
+		ack.sync.caps |= OAE_CAPS_MET;
 	sync_resolve(l, &ack, now, a);
 	return l->state == OAE_OPEN;
 }

@@ -163,10 +163,11 @@ class Bodies(FieldTest):
             self.see(frame(opcode, flags=oae.HELD, payload=oae.sync_body(
                 0x0123456789abcdef, 0xfedcba9876543210, 65536, 4294967295, 9000, 5)),
                 sync__inc="0x0123456789abcdef", sync__peer_inc="0xfedcba9876543210", sync__caps=
-                "0x00000005", sync__window=5, sync__packs=0, sync__paths=0, sync__max_len=65536, sync__start=4294967295,
+                "0x00000005", sync__window=5, sync__packs=0, sync__paths=0, sync__gateway=0,
+                sync__met=0, sync__max_len=65536, sync__start=4294967295,
                 sync__mtu=9000, sync__zero=0)
         self.see(frame(oae.SYNC, tx=4, rx=9, payload=oae.sync_body(1, caps=0xffffffff)),
-                 sync__window=63, sync__packs=1, sync__paths=1,
+                 sync__window=63, sync__packs=1, sync__paths=1, sync__gateway=1, sync__met=1,
                  info="SYNC: my ltag 11111111, yours 22222222, committed #4, "
                  "delivered #9, window 64")
         self.see(frame(oae.SYNC, dst_ltag=0, tx=4, rx=9), info=

@@ -261,6 +261,40 @@ LINK_TEST(test_senior)
 	}
 }
 
+/* An end that takes no paths any more was told that both had taken them. */
+LINK_TEST(test_senior_told)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		struct oae_frame sync;
+
+		one_link(NULL);
+		new_link();
+		oae_link_rank(&l, true);
+		clear();
+		oae_link_open(&l, now, &a);
+		sync = BUT(frame(OAE_SYNC), f.src_ltag = 0x5000, f.tx = PEER_START,
+			   f.sync.inc = l.inc + 9, f.sync.caps = OAE_CAPS_MET);
+		/* Of this incarnation; of another one; and data have overtaken the SYNC_ACK. */
+		if (i == 1)
+			sync.sync.peer_inc = 77;
+		if (i == 2)
+			sync.dst_ltag = 0;
+		rcv(sync);
+		if (i == 2)
+			rcv(BUT(frame(OAE_COMMIT), f.tx = PEER_START, f.seq = PEER_START));
+		assert_int_equal(l.state, OAE_OPEN);
+		assert_int_equal(l.senior, i == 1);
+		/* It says so itself from now on, unless it begins anew. */
+		port_down();
+		assert_int_equal(!!(sent(OAE_SYNC)->frame.sync.caps & OAE_CAPS_MET), i != 1);
+		renamed();
+		assert_false(sent(OAE_SYNC)->frame.sync.caps & OAE_CAPS_MET);
+		assert_false(l.heard.met);
+	}
+}
+
 /* Crossing: the senior refuses, the junior gives way. */
 LINK_TEST(test_rank)
 {
