@@ -34,20 +34,6 @@ enum oae_path_why {
 };
 
 /**
- * struct oae_path_row - a row of fruitless failures, protocol 4.1
- * @offer: failures in a row of what is offered
- * @half: of a half that is lent
- * @offer_at: when that row began, ns
- * @half_at: when that one did, ns
- */
-struct oae_path_row {
-	u8 offer;
-	u8 half;
-	u64 offer_at;
-	u64 half_at;
-};
-
-/**
  * struct oae_path - one path of a link
  * @there: in use: the caller knows where it leads
  * @up: the port here carries frames
@@ -56,6 +42,9 @@ struct oae_path_row {
  * @good: the last probe was answered; of the path in use: nothing has failed
  * @via: it goes through a gateway
  * @missed: probes in a row that were not answered
+ * @offer_row: fruitless failures in a row (4.1) by this path of what is offered; of the path in
+ *	use they are in the link
+ * @half_row: the same of a half that is lent
  * @mtu: bytes behind the Ethernet header that it carries, VIA not counted
  * @heard: the peer's ltag, as last heard here; 0 never
  * @nonce: of the probe under way; 0 none
@@ -65,8 +54,8 @@ struct oae_path_row {
  * @not_before: no return before, ns
  * @used_at: when it was last taken into use, ns
  * @good_at: since when its probes are answered, ns
+ * @row_since: when these rows began, the later one, ns
  * @loss: what it loses
- * @row: what did not get through by it; of the path in use it is in the link
  * @rank: enum oae_path_rank
  */
 struct oae_path {
@@ -76,6 +65,8 @@ struct oae_path {
 	bool good;
 	bool via;
 	u8 missed;
+	u8 offer_row;
+	u8 half_row;
 	u16 mtu;
 	u32 heard;
 	u64 nonce;
@@ -85,8 +76,8 @@ struct oae_path {
 	u64 not_before;
 	u64 used_at;
 	u64 good_at;
+	u64 row_since;
 	struct oae_path_loss loss;
-	struct oae_path_row row;
 	s8 rank;
 };
 

@@ -26,27 +26,35 @@ static unsigned int avoid_others(const struct oae_paths *ps)
 	return others;
 }
 
-static bool avoid_row_is_long(const struct oae_path_row *row)
+/* A row of a path, or that of the path in use: of what is offered, and of a half. */
+struct avoid_row {
+	u8 offer;
+	u8 half;
+	u64 since;
+};
+
+static bool avoid_is_long(struct avoid_row row)
 {
-	return row->offer >= OAE_FRUITLESS || row->half >= OAE_FRUITLESS;
+	return row.offer >= OAE_FRUITLESS || row.half >= OAE_FRUITLESS;
 }
 
-static bool avoid_row_is_hopeless(const struct oae_link *l, const struct oae_path_row *row,
-				  u64 now)
+static bool avoid_is_hopeless(const struct oae_link *l, struct avoid_row row, u64 now)
 {
-	return oae_cut_hopeless(l, row->offer, row->offer_at, now) ||
-	       oae_cut_hopeless(l, row->half, row->half_at, now);
+	return oae_cut_hopeless(l, row.offer > row.half ? row.offer : row.half, row.since, now);
 }
 
-/* The row of the path in use. */
-static struct oae_path_row avoid_row(const struct oae_link *l)
+static struct avoid_row avoid_row_of(const struct oae_path *p)
 {
-	return (struct oae_path_row){
-		.offer = l->fruitless,
-		.half = l->half.fruitless,
-		.offer_at = l->fruitless_at,
-		.half_at = l->swaps ? l->swaps->fruitless_at : 0,
-	};
+	return (struct avoid_row){ p->offer_row, p->half_row, p->row_since };
+}
+
+/* Of two rows the later one counts: nothing is given up too soon. */
+static struct avoid_row avoid_row(const struct oae_link *l)
+{
+	u64 half = l->half.fruitless ? l->swaps->fruitless_at : 0;
+	u64 offer = l->fruitless ? l->fruitless_at : 0;
+
+	return (struct avoid_row){ l->fruitless, l->half.fruitless, offer > half ? offer : half };
 }
 
 /* By which paths may that get through which does not by the one in use? @set: these. */
@@ -58,9 +66,9 @@ static enum oae_others avoid_untried(const struct oae_paths *ps, const struct oa
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		if (!(others & 1U << i))
 			continue;
-		if (!avoid_row_is_long(&ps->path[i].row))
+		if (!avoid_is_long(avoid_row_of(&ps->path[i])))
 			fresh |= 1U << i;
-		if (!avoid_row_is_hopeless(l, &ps->path[i].row, now))
+		if (!avoid_is_hopeless(l, avoid_row_of(&ps->path[i]), now))
 			hopeful |= 1U << i;
 	}
 	*set = fresh ?: hopeful;
@@ -70,11 +78,11 @@ static enum oae_others avoid_untried(const struct oae_paths *ps, const struct oa
 /* Which paths does a freeze leave, since the row of the one in use is long? 0: all. */
 static unsigned int avoid_left(const struct oae_paths *ps, const struct oae_link *l, u64 now)
 {
-	const struct oae_path_row row = avoid_row(l);
+	const struct avoid_row row = avoid_row(l);
 	enum oae_others others;
 	unsigned int set;
 
-	if (!avoid_row_is_long(&row))
+	if (!avoid_is_long(row))
 		return 0;
 	others = avoid_untried(ps, l, now, &set);
 	if (others == OAE_OTHERS_TRIED && row.offer < OAE_HOPELESS && row.half < OAE_HOPELESS)
@@ -85,25 +93,31 @@ static unsigned int avoid_left(const struct oae_paths *ps, const struct oae_link
 /* The path in use is another one, and so is the row. It may be a longer way. */
 static void avoid_turn(struct oae_paths *ps, struct oae_link *l)
 {
-	const struct oae_path_row *row = &ps->path[ps->used].row;
+	struct oae_path *was = &ps->path[ps->counted];
+	const struct oae_path *p = &ps->path[ps->used];
+	const struct avoid_row row = avoid_row(l);
 
-	ps->path[ps->counted].row = avoid_row(l);
-	l->fruitless = row->offer;
-	l->fruitless_at = row->offer_at;
-	l->half.fruitless = row->half;
+	was->offer_row = row.offer;
+	was->half_row = row.half;
+	was->row_since = row.since;
+	l->fruitless = p->offer_row;
+	l->fruitless_at = p->row_since;
+	l->half.fruitless = p->half_row;
 	if (l->swaps)
-		l->swaps->fruitless_at = row->half_at;
+		l->swaps->fruitless_at = p->row_since;
 	ps->counted = ps->used;
 	ps->rows_kept = true;
-	oae_rtt_at_least(l, ps->path[ps->used].rtt);
+	oae_rtt_at_least(l, p->rtt);
 }
 
 static void avoid_forget_rows(struct oae_paths *ps)
 {
 	unsigned int i;
 
-	for (i = 0; i < OAE_PATHS_MAX; i++)
-		memset(&ps->path[i].row, 0, sizeof(ps->path[i].row));
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		ps->path[i].offer_row = 0;
+		ps->path[i].half_row = 0;
+	}
 	ps->rows_kept = false;
 }
 
@@ -115,9 +129,12 @@ static void avoid_unheard(struct oae_paths *ps, u64 now)
 {
 	unsigned int i, others = avoid_others(ps) & ~ps->avoid;
 
-	for (i = 0; i < OAE_PATHS_MAX; i++)
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		struct oae_path *p = &ps->path[i];
+
 		if (others & 1U << i)
-			oae_cut_count(&ps->path[i].row.offer, &ps->path[i].row.offer_at, 0, now);
+			oae_cut_count(&p->offer_row, &p->row_since, 0, now);
+	}
 	ps->rows_kept |= others;
 }
 

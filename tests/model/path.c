@@ -497,7 +497,9 @@ void m_path_reduce(struct m_world *w, unsigned int who)
 		path->nonce = 0;
 		path->probed_at = 0;
 		path->rtt = !!path->rtt;
-		memset(&path->row, 0, sizeof(path->row));
+		path->offer_row = 0;
+		path->half_row = 0;
+		path->row_since = 0;
 		path->wait = 0;
 		path->not_before = 0;
 		path->used_at = 0;

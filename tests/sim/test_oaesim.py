@@ -574,7 +574,7 @@ class Mutants(Broken):
 class PathMutants(Broken):
     """The same, of the rules of paths: a link whose cable fails does not find the other."""
 
-    ARGS = ["--ring", "8", *CABLES, "--cable-rate", "5", "--cable-time", "200ms",
+    ARGS = ["--ring", "8", *CABLES, "--cable-rate", "20", "--cable-time", "200ms",
             "--cable-spare", "--size", "8..400", "-t", "3s"]
     DOWN = "G4: the link is down, and cable \\d is whole"
 

@@ -119,7 +119,7 @@ PATH_TEST(test_row_avoids)
 	l.fruitless_at = 5;
 	resolves_by(1);
 	assert_int_equal(l.fruitless, 0);
-	assert_int_equal(ps.path[0].row.offer, FEW);
+	assert_int_equal(ps.path[0].offer_row, FEW);
 	l.fruitless_at = 6;
 	/* In the other direction much goes on. */
 	l.rx++;
@@ -156,7 +156,7 @@ PATH_TEST(test_row_of_a_half)
 	resolves_by(0);
 	assert_int_equal(l.half.fruitless, FEW);
 	assert_int_equal(l.swaps->fruitless_at, 5);
-	assert_int_equal(ps.path[2].row.half, 1);
+	assert_int_equal(ps.path[2].half_row, 1);
 }
 
 /* What gets through ends the rows of all paths. */
@@ -167,12 +167,12 @@ PATH_TEST(test_row_ends)
 	resolves_by(1);
 	l.fruitless = 2;
 	ended_at(OAE_OPEN);
-	assert_int_equal(ps.path[0].row.offer, FEW);
+	assert_int_equal(ps.path[0].offer_row, FEW);
 	rcv(answer(OAE_REFLECT));
 	assert_true(ended(&x, OAE_COMMITTED));
 	ended_at(OAE_OPEN);
 	assert_int_equal(l.fruitless, 0);
-	assert_int_equal(ps.path[0].row.offer, 0);
+	assert_int_equal(ps.path[0].offer_row, 0);
 	fails(FEW);
 	assert_int_equal(ps.avoid, 0x2);
 }
@@ -205,14 +205,14 @@ PATH_TEST(test_unheard)
 		assert_int_equal(l.others, OAE_OTHERS_NEW);
 		resolves_by(0);
 	}
-	assert_int_equal(ps.path[1].row.offer, FEW);
-	assert_int_equal(ps.path[2].row.offer, FEW);
+	assert_int_equal(ps.path[1].offer_row, FEW);
+	assert_int_equal(ps.path[2].offer_row, FEW);
 	assert_int_equal(l.others, OAE_OTHERS_TRIED);
 	fails(FEW);
 	assert_int_equal(ps.avoid, 0);
 	/* That is not said of one that was not avoided, and of those that are. */
 	resolves_by(0);
-	assert_int_equal(ps.path[1].row.offer, FEW);
+	assert_int_equal(ps.path[1].offer_row, FEW);
 	assert_int_equal(l.fruitless, FEW);
 }
 
@@ -233,9 +233,13 @@ PATH_TEST(test_hopeless_by_all)
 	now++;
 	ended_at(OAE_OPEN);
 	assert_int_equal(l.others, OAE_OTHERS_NONE);
-	ps.path[1].row.offer = MANY - 1;
+	ps.path[1].offer_row = MANY - 1;
 	ended_at(OAE_OPEN);
 	assert_int_equal(l.others, OAE_OTHERS_TRIED);
+	/* A half is as good a proof. */
+	ps.path[1].half_row = MANY;
+	ended_at(OAE_OPEN);
+	assert_int_equal(l.others, OAE_OTHERS_NONE);
 }
 
 /* The path in use moves to the place of the own one, which is gone, and its row with it. */
@@ -245,7 +249,7 @@ PATH_TEST(test_row_moves)
 
 	for (used = 0; used <= 2; used += 2) {
 		three(NULL);
-		ps.path[2].row.offer = 7;
+		ps.path[2].offer_row = 7;
 		resolves_by(used);
 		l.fruitless = used ? 9 : 5;
 		oae_paths_move(&ps, 2, now);
