@@ -64,7 +64,7 @@ sim:
 	@tools/stage $@ tests/sim/test_oaesim.py
 # Fewer messages and seconds than a test has by itself: `make test-long` has them. Elsewhere
 # than in a plain guest for tests/coverage.
-IN_GUEST := tools/vm run --time-limit 1800
+IN_GUEST := tools/vm run --time-limit 2700
 regress:
 	@tools/stage $@ $(IN_GUEST) -- \
 		env FAULT_MESSAGES=6000 tests/guest/run $(LINK_TESTS)

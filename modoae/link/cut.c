@@ -168,7 +168,8 @@ static bool cut_smaller(struct oae_link *l, struct oae_lane *n, u64 now,
 		l->cut = usual[i] - OAE_HDR_LEN;
 		if (l->cut < least)
 			l->cut = least;
-		oae_cut_row_ends(l);
+		/* By another path nothing of that length was tried, but nor will it be now. */
+		l->fruitless = 0;
 	} else if (oae_cut_hopeless(l, l->fruitless, l->fruitless_at, now) &&
 		   l->others == OAE_OTHERS_NONE && !n->hopeless) {
 		n->hopeless = true;
@@ -251,6 +252,6 @@ void oae_answered(struct oae_link *l, u64 now, bool in, bool out)
 void oae_offer_uncut(struct oae_link *l)
 {
 	l->cut = 0;
-	oae_cut_row_ends(l);
+	l->fruitless = 0;
 	oae_first_lane(l)->hopeless = false;
 }

@@ -391,7 +391,7 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 		l->half.state = OAE_HALF_POSTED;
 		l->half.again = false;
 		l->half.fruitless = 0;
-		l->rows++;
+		l->half_rows++;
 		l->swaps->cancelled = 0;
 	} else {
 		l->next_valid = true;
@@ -528,6 +528,7 @@ void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
 	if (l->mtu == mtu)
 		return;
 	l->mtu = mtu;
-	oae_offer_uncut(l);
+	if (!l->pathed)
+		oae_offer_uncut(l);
 	oae_link_port_down(l, now, a);
 }

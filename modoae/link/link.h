@@ -407,6 +407,7 @@ struct oae_link {
 	u8 backoff;		/* failures since the last progress */
 	u8 fruitless;		/* fruitless failures in a row (protocol 4.1) */
 	u8 rows;		/* such rows that something has ended, modulo 256 */
+	u8 half_rows;		/* those of halves that were lent before */
 	u8 others;		/* enum oae_others */
 	bool senior;		/* of two crossing swaps, that of this end stands */
 	bool down;
@@ -491,6 +492,9 @@ struct oae_link {
 	bool peer_paths : 1;	/* and the peer does */
 	bool by_inc : 1;	/* both did once: their incarnations say who is the senior */
 	bool peer_gateway : 1;	/* and such through gateways */
+	bool pathed : 1;	/* by which frames are too long is known of each path */
+	bool rtt_guessed : 1;	/* srtt is that of a probe */
+	bool repeated : 1;	/* SYNC with this ltag was repeated since it was not answered */
 	bool aside_ready : 1;	/* READY came for what stepped aside */
 	u8 syncs;		/* SYNCs sent with this ltag, at most 2 */
 	u8 late_attempt;	/* of late.tx + 1 */

@@ -162,7 +162,7 @@ void oae_rtt_sample(struct oae_link *l, u64 rtt);
 void oae_late_begin(struct oae_link *l);
 void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now);
 u64 oae_first_again(const struct oae_link *l);
-void oae_rtt_at_least(struct oae_link *l, u64 rtt);
+void oae_rtt_guess(struct oae_link *l, u64 rtt);
 void oae_link_wait(struct oae_link *l, u64 wait, u64 now);
 void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a);
 

@@ -12,7 +12,6 @@
 #include "path.h"
 #include "link_int.h"
 
-#define PATH_MISSES	2	/* probes in a row without an answer: the path is silent */
 #define PATH_WAIT_MAX	64	/* keepalive times until a path that failed is taken again */
 #define PATH_NEVER	8	/* and it never was one */
 #define PATH_LOST	250	/* and it will not come back */
@@ -36,6 +35,9 @@ void oae_paths_init(struct oae_paths *ps, const struct oae_link *l, u16 mtu, boo
 	ps->peer_inc = l->peer_inc;
 	ps->moved = l->tx + l->rx - 1;
 	ps->rows = l->rows;
+	ps->half_rows = l->half_rows;
+	ps->mtu = mtu;
+	ps->peer_mtu = l->peer_mtu;
 	own->there = true;
 	own->up = up;
 	own->proven = true;
@@ -91,6 +93,8 @@ void oae_path_del(struct oae_paths *ps, unsigned int i)
 	if (ps->home == i)
 		ps->home = OAE_PATH_OWN;
 	ps->avoid &= ~(1U << i);
+	if (ps->counted == i)
+		ps->counted = OAE_PATHS_MAX;
 }
 
 /* The link is down. */
@@ -149,6 +153,9 @@ void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l)
 		ps->path[i].good &= i == ps->used;
 		ps->path[i].heard = i == ps->used ? l->peer_ltag : 0;
 		ps->path[i].nonce = 0;
+		ps->path[i].offer_row = 0;
+		ps->path[i].half_row = 0;
+		ps->path[i].cut = 0;
 	}
 }
 
@@ -247,7 +254,7 @@ bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link 
 	    (i != ps->home || (f->opcode == OAE_CLOSE && i != ps->used)))
 		return false;
 	/* Until SYNC is repeated for the first time. */
-	if (ps->avoid & 1U << i && oae_frozen(l) && l->syncs < 2 && path_is_sync(f))
+	if (ps->avoid & 1U << i && oae_frozen(l) && !l->repeated && path_is_sync(f))
 		return false;
 	if (path_is_sync(f) || oae_link_is_run(l, f))
 		p->heard = f->src_ltag;
@@ -525,7 +532,7 @@ void oae_path_probed(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now)
 	/* A path that is silent altogether is not one that loses a little. */
 	if (p->nonce && p->good)
 		oae_loss_missed(&p->loss);
-	if (p->missed >= PATH_MISSES)
+	if (p->missed >= OAE_PATH_MISSES)
 		p->good = false;
 	p->nonce = nonce;
 	p->probed_at = now;
@@ -588,7 +595,7 @@ bool oae_path_nobody(const struct oae_paths *ps, unsigned int i, const struct oa
 {
 	const struct oae_path *p = &ps->path[i];
 
-	return !p->proven && p->missed >= PATH_MISSES && l->state == OAE_OPEN &&
+	return !p->proven && p->missed >= OAE_PATH_MISSES && l->state == OAE_OPEN &&
 	       now - l->heard_at < l->cfg->keepalive + l->cfg->keepalive / 2;
 }
 
@@ -630,7 +637,7 @@ bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now)
 	/* The own one of before is gone. */
 	ps->avoid &= ~(1U << OAE_PATH_OWN);
 	if (turned)
-		ps->counted = i;
+		ps->counted = OAE_PATHS_MAX;
 	else if (ps->counted == i)
 		ps->counted = OAE_PATH_OWN;
 	oae_path_del(ps, i);

@@ -11,6 +11,7 @@
 
 #define OAE_PATHS_MAX	8
 #define OAE_PATH_OWN	0	/* the path by which the link is found in the table */
+#define OAE_PATH_MISSES	2	/* probes in a row without an answer: the path is silent */
 
 /* How much a path is wanted, by hand. */
 enum oae_path_rank {
@@ -46,6 +47,8 @@ enum oae_path_why {
  *	use they are in the link
  * @half_row: the same of a half that is lent
  * @mtu: bytes behind the Ethernet header that it carries, VIA not counted
+ * @cut: limit of slices, since longer ones fail by this path; of the path in use it is in the
+ *	link; 0 none
  * @heard: the peer's ltag, as last heard here; 0 never
  * @nonce: of the probe under way; 0 none
  * @probed_at: when the last probe was sent, ns
@@ -68,6 +71,7 @@ struct oae_path {
 	u8 offer_row;
 	u8 half_row;
 	u16 mtu;
+	u16 cut;
 	u32 heard;
 	u64 nonce;
 	u64 probed_at;
@@ -126,9 +130,13 @@ struct oae_path_watch {
  * @resolved: index of the path by which the link has resolved last
  * @avoid: set of the paths by which the link is not to resolve, until SYNC is repeated
  * @fruitless: freezes in a row between which nothing was committed or delivered
- * @counted: index of the path whose row of fruitless failures is in the link
+ * @counted: index of the path whose rows of fruitless failures are in the link; OAE_PATHS_MAX: it
+ *	is gone
  * @rows: oae_link.rows, after the last event
- * @rows_kept: of any other path there is such a row
+ * @half_rows: oae_link.half_rows, likewise
+ * @rows_kept: of any other path there are such rows
+ * @mtu: what the path in use carries, after the last event
+ * @peer_mtu: and what it does as the peer says
  * @moved: tx and rx at the last freeze, together
  * @told_at: when this end took its path into use, or, being the senior, has told that to
  *	the junior again, ns
@@ -148,7 +156,10 @@ struct oae_paths {
 	u8 fruitless;
 	u8 counted;
 	u8 rows;
+	u8 half_rows;
 	bool rows_kept;
+	u16 mtu;
+	u16 peer_mtu;
 	u32 moved;
 	u64 told_at;
 	struct oae_path_watch watch;

@@ -12,7 +12,10 @@
 
 #define AVOID_FREEZES	2	/* freezes without anything between them: try another path */
 
-/* All that a freeze may turn to for what does not get through. */
+/*
+ * All that a freeze may turn to for what does not get through. Not what is known to be silent; but
+ * one that was left, since it failed, may be probed next in a long time.
+ */
 static unsigned int avoid_others(const struct oae_paths *ps)
 {
 	unsigned int i, others = 0;
@@ -20,7 +23,8 @@ static unsigned int avoid_others(const struct oae_paths *ps)
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		const struct oae_path *p = &ps->path[i];
 
-		if (i != ps->used && p->there && p->up && p->proven && p->good)
+		if (i != ps->used && p->there && p->up && p->proven &&
+		    p->missed < OAE_PATH_MISSES)
 			others |= 1U << i;
 	}
 	return others;
@@ -40,6 +44,9 @@ static bool avoid_is_long(struct avoid_row row)
 
 static bool avoid_is_hopeless(const struct oae_link *l, struct avoid_row row, u64 now)
 {
+	/* It may be of another clock. */
+	if (row.since > now)
+		return false;
 	return oae_cut_hopeless(l, row.offer > row.half ? row.offer : row.half, row.since, now);
 }
 
@@ -55,6 +62,13 @@ static struct avoid_row avoid_row(const struct oae_link *l)
 	u64 offer = l->fruitless ? l->fruitless_at : 0;
 
 	return (struct avoid_row){ l->fruitless, l->half.fruitless, offer > half ? offer : half };
+}
+
+/* Does what fails by the path in use fail for the third time, and is it still to get through? */
+static bool avoid_counts(const struct oae_link *l)
+{
+	return l->fruitless >= OAE_FRUITLESS ||
+	       (l->half.fruitless >= OAE_FRUITLESS && l->half.state == OAE_HALF_LENT);
 }
 
 /* By which paths may that get through which does not by the one in use? @set: these. */
@@ -82,7 +96,7 @@ static unsigned int avoid_left(const struct oae_paths *ps, const struct oae_link
 	enum oae_others others;
 	unsigned int set;
 
-	if (!avoid_is_long(row))
+	if (!avoid_counts(l))
 		return 0;
 	others = avoid_untried(ps, l, now, &set);
 	if (others == OAE_OTHERS_TRIED && row.offer < OAE_HOPELESS && row.half < OAE_HOPELESS)
@@ -90,50 +104,68 @@ static unsigned int avoid_left(const struct oae_paths *ps, const struct oae_link
 	return set;
 }
 
-/* The path in use is another one, and so is the row. It may be a longer way. */
-static void avoid_turn(struct oae_paths *ps, struct oae_link *l)
+/* The path in use is another one, and so are the rows, and what is too long for it. */
+static void avoid_turn(struct oae_paths *ps, struct oae_link *l, u64 now)
 {
-	struct oae_path *was = &ps->path[ps->counted];
 	const struct oae_path *p = &ps->path[ps->used];
 	const struct avoid_row row = avoid_row(l);
+	struct oae_path *was;
 
-	was->offer_row = row.offer;
-	was->half_row = row.half;
-	was->row_since = row.since;
+	if (ps->counted < OAE_PATHS_MAX) {
+		was = &ps->path[ps->counted];
+		was->offer_row = row.offer;
+		was->half_row = row.half;
+		was->row_since = row.since;
+		/* Without a carrier it may lead elsewhere next. */
+		was->cut = was->up ? l->cut : 0;
+	}
 	l->fruitless = p->offer_row;
 	l->fruitless_at = p->row_since;
 	l->half.fruitless = p->half_row;
 	if (l->swaps)
 		l->swaps->fruitless_at = p->row_since;
+	l->cut = p->cut;
+	l->cut_at = now;
+	oae_rtt_guess(l, p->rtt);
 	ps->counted = ps->used;
 	ps->rows_kept = true;
-	oae_rtt_at_least(l, p->rtt);
 }
 
-static void avoid_forget_rows(struct oae_paths *ps)
+/* Something has got through, or is no more: that ends the rows of all paths. */
+static void avoid_rows_end(struct oae_paths *ps, const struct oae_link *l)
 {
+	bool offer = ps->rows != l->rows, half = ps->half_rows != l->half_rows, kept = false;
 	unsigned int i;
 
-	for (i = 0; i < OAE_PATHS_MAX; i++) {
-		ps->path[i].offer_row = 0;
-		ps->path[i].half_row = 0;
+	ps->rows = l->rows;
+	ps->half_rows = l->half_rows;
+	for (i = 0; ps->rows_kept && i < OAE_PATHS_MAX; i++) {
+		if (offer)
+			ps->path[i].offer_row = 0;
+		if (half)
+			ps->path[i].half_row = 0;
+		kept |= ps->path[i].offer_row || ps->path[i].half_row;
 	}
-	ps->rows_kept = false;
+	ps->rows_kept = kept;
 }
 
 /*
  * The link has resolved by a path that was avoided: by no other was SYNC answered in time. Those
  * are tried again, but not for ever.
  */
-static void avoid_unheard(struct oae_paths *ps, u64 now)
+static void avoid_unheard(struct oae_paths *ps, const struct oae_link *l, u64 now)
 {
 	unsigned int i, others = avoid_others(ps) & ~ps->avoid;
 
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		struct oae_path *p = &ps->path[i];
 
-		if (others & 1U << i)
+		if (!(others & 1U << i))
+			continue;
+		if (l->fruitless >= OAE_FRUITLESS)
 			oae_cut_count(&p->offer_row, &p->row_since, 0, now);
+		if (l->half.fruitless >= OAE_FRUITLESS)
+			oae_cut_count(&p->half_row, &p->row_since, 0, now);
 	}
 	ps->rows_kept |= others;
 }
@@ -185,15 +217,17 @@ void oae_paths_ended(struct oae_paths *ps, struct oae_link *l, enum oae_state be
 	unsigned int set;
 
 	now = oae_now(l, now);
-	if (ps->rows != l->rows) {
-		ps->rows = l->rows;
-		if (ps->rows_kept)
-			avoid_forget_rows(ps);
-	}
+	l->pathed = true;
+	if (ps->rows != l->rows || ps->half_rows != l->half_rows)
+		avoid_rows_end(ps, l);
 	if (before < OAE_OPEN && l->state == OAE_OPEN && ps->avoid & 1U << ps->resolved)
-		avoid_unheard(ps, now);
+		avoid_unheard(ps, l, now);
 	if (ps->counted != ps->used)
-		avoid_turn(ps, l);
+		avoid_turn(ps, l, now);
+	else if (ps->mtu != ps->path[ps->used].mtu || ps->peer_mtu != l->peer_mtu)
+		oae_offer_uncut(l);
+	ps->mtu = ps->path[ps->used].mtu;
+	ps->peer_mtu = l->peer_mtu;
 	if (before >= OAE_OPEN && oae_frozen(l))
 		avoid_froze(ps, l, now);
 	l->others = l->fruitless || l->half.fruitless ? avoid_untried(ps, l, now, &set) :

@@ -84,6 +84,7 @@ static void begin_sync(struct oae_link *l, enum oae_state state, u64 now,
 	l->paths = l->cfg->paths;
 	l->sync_at = now;
 	l->syncs = 0;
+	l->repeated = false;
 	l->state = state;
 	l->close_sent = false;
 	if (!l->asked_at)
@@ -338,7 +339,7 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 	if (l->heard.met || (l->paths && l->peer_paths))
 		l->by_inc = true;
 	oae_set_senior(l);
-	if (l->peer_mtu && l->peer_mtu != f->sync.mtu)
+	if (l->peer_mtu && l->peer_mtu != f->sync.mtu && !l->pathed)
 		oae_offer_uncut(l);
 	l->peer_mtu = f->sync.mtu < OAE_MIN_MTU ? OAE_MIN_MTU : f->sync.mtu;
 	l->state = OAE_OPEN;

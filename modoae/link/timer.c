@@ -218,9 +218,10 @@ void oae_rtt_sample(struct oae_link *l, u64 rtt)
 
 	if (rtt > l->cfg->dead)
 		return;
-	if (!l->srtt) {
+	if (!l->srtt || l->rtt_guessed) {
 		l->srtt = rtt | 1;
 		l->rttvar = rtt / 2;
+		l->rtt_guessed = false;
 		return;
 	}
 	err = rtt > l->srtt ? rtt - l->srtt : l->srtt - rtt;
@@ -255,17 +256,27 @@ void oae_late_begin(struct oae_link *l)
 	l->late_attempt = n->attempt;
 }
 
-/**
- * oae_rtt_at_least() - the stall time is too short for a round trip: use that one
- * @l: the link
- * @rtt: that of an answer that came late, or of the path that is in use from now on, ns
- */
-void oae_rtt_at_least(struct oae_link *l, u64 rtt)
+/* The stall time was too short for this round trip: use that one. */
+static void timer_late_sample(struct oae_link *l, u64 rtt)
 {
 	if (rtt <= l->srtt || rtt > l->cfg->dead)
 		return;
 	l->srtt = rtt;
 	l->rttvar = rtt / 2;
+}
+
+/**
+ * oae_rtt_guess() - the link goes by another path, which may be a longer way
+ * @l: the link
+ * @rtt: the round trip of one probe, ns; the first measurement by the link itself takes its
+ *	place, since that probe may have been slow
+ */
+void oae_rtt_guess(struct oae_link *l, u64 rtt)
+{
+	if (rtt <= l->srtt)
+		return;
+	timer_late_sample(l, rtt);
+	l->rtt_guessed = true;
 }
 
 /**
@@ -285,14 +296,14 @@ void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now)
 		return;
 	at = oae_late_answered(l, f);
 	if (at) {
-		oae_rtt_at_least(l, now - at);
+		timer_late_sample(l, now - at);
 		l->late.offer_at = 0;
 		l->late.again_at = 0;
 		/* The frames do get through: the stall time was too short. */
 		oae_cut_row_ends(l);
 	}
 	if (l->late.hold_at && oae_dist(l->late.rx, f->tx) > 0) {
-		oae_rtt_at_least(l, now - l->late.hold_at);
+		timer_late_sample(l, now - l->late.hold_at);
 		l->late.hold_at = 0;
 	}
 }
@@ -474,6 +485,7 @@ static void frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 		slowest = dead / 4;
 	l->again_iv = l->again_iv * 2 < slowest ? l->again_iv * 2 : slowest;
 	l->again_at = now + l->again_iv;
+	l->repeated = true;
 	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
 }
 

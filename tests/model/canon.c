@@ -316,7 +316,8 @@ static u8 *pack_paths(struct naming *s, const struct m_world *w, unsigned int wh
 	const struct oae_link *l = &w->end[who].link;
 	unsigned int i;
 
-	*out++ = pe->begun | pe->ps.used << 1 | l->syncs << 4 | pe->line[OAE_PATH_OWN] << 6;
+	*out++ = pe->begun | pe->ps.used << 1 | l->repeated << 3 | l->syncs << 4 |
+		 pe->line[OAE_PATH_OWN] << 6;
 	*out++ = pe->ps.resolved | pe->ps.home << 4;
 	*out++ = pe->ps.avoid | pe->ps.fruitless << 4 | (pe->ps.moved == l->tx + l->rx) << 6;
 	for (i = 0; i < w->sc->lines; i++) {
@@ -340,7 +341,9 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 	l->peer_paths = l->peer_mtu;
 	l->by_inc = l->peer_paths;
 	pe->begun = *in & 1;
-	pe->ps.used = *in >> 1 & 7;
+	l->pathed = pe->begun;
+	l->repeated = *in >> 3 & 1;
+	pe->ps.used = *in >> 1 & 3;
 	l->syncs = *in >> 4 & 3;
 	pe->line[OAE_PATH_OWN] = *in++ >> 6;
 	pe->ps.counted = pe->ps.used;
@@ -368,6 +371,8 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 		p->via = m_line_via(w, pe->line[i]);
 		p->rank = m_line_rank(w, e, pe->line[i]);
 	}
+	pe->ps.mtu = pe->ps.path[pe->ps.used].mtu;
+	pe->ps.peer_mtu = l->peer_mtu;
 	return in;
 }
 

@@ -474,7 +474,10 @@ void m_path_reduce(struct m_world *w, unsigned int who)
 	ps->watch.mixed_at = 0;
 	ps->counted = ps->used;
 	ps->rows = 0;
+	ps->half_rows = 0;
 	ps->rows_kept = false;
+	ps->mtu = ps->path[ps->used].mtu;
+	ps->peer_mtu = e->link.peer_mtu;
 	if (!w->sc->avoid) {
 		ps->avoid = 0;
 		ps->fruitless = 0;
@@ -484,6 +487,7 @@ void m_path_reduce(struct m_world *w, unsigned int who)
 	}
 	if (!oae_frozen(&e->link))
 		e->link.syncs = 2;
+	e->link.repeated &= w->sc->avoid && oae_frozen(&e->link);
 	for (i = 0; i < M_LINES; i++) {
 		struct oae_path *path = &ps->path[i];
 
@@ -500,6 +504,7 @@ void m_path_reduce(struct m_world *w, unsigned int who)
 		path->offer_row = 0;
 		path->half_row = 0;
 		path->row_since = 0;
+		path->cut = 0;
 		path->wait = 0;
 		path->not_before = 0;
 		path->used_at = 0;

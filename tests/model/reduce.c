@@ -81,6 +81,7 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->hold.at = M_NOW;
 	l->swaps->again_at = M_NOW + M_AGE;
 	l->srtt = 0;
+	l->rtt_guessed = false;
 	l->rttvar = 0;
 	l->backoff = 0;
 	l->settle_until = l->settle_until ? M_NOW + M_AGE : 0;
@@ -90,6 +91,7 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->run_rx = l->rx;
 	l->fruitless = 0;
 	l->rows = 0;
+	l->half_rows = 0;
 	l->others = OAE_OTHERS_NONE;
 	l->half.fruitless = 0;
 	l->waited = 0;

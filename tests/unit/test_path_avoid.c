@@ -17,7 +17,7 @@ static void ended_at(enum oae_state before)
 static void froze(void)
 {
 	l.state = OAE_SYNC_SENT;
-	l.syncs = 1;
+	l.repeated = false;
 	l.again_iv = 0;
 	ended_at(OAE_OPEN);
 }
@@ -59,12 +59,15 @@ PATH_TEST(test_avoid)
 	assert_true(heard_is(1, sync, false));
 	assert_int_equal(ps.path[1].heard, 0);
 	assert_true(heard_is(2, sync, true));
+	/* An answer is no repeat: the timer decides. */
+	l.syncs = 2;
+	assert_true(heard_is(1, sync, false));
 	/* Data are, and its repeats are and do. */
 	assert_true(heard_is(1, frame(OAE_OFFER), true));
 	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), ALL);
-	l.syncs = 2;
+	l.repeated = true;
 	assert_true(heard_is(1, sync, true));
-	l.syncs = 1;
+	l.repeated = false;
 	l.state = OAE_OPEN;
 	assert_true(heard_is(1, sync, true));
 	/* Only this time. */
@@ -148,10 +151,20 @@ PATH_TEST(test_row_of_a_half)
 	l.half.fruitless = FEW;
 	l.swaps->fruitless_at = 5;
 	froze();
+	/* There is none: it was taken, or taken back. */
+	assert_int_equal(ps.avoid, 0);
+	l.half.state = OAE_HALF_LENT;
+	froze();
 	assert_int_equal(ps.avoid, 0x1);
 	resolves_by(2);
 	assert_int_equal(l.half.fruitless, 0);
 	assert_int_equal(l.swaps->fruitless_at, 0);
+	/* By that one halves do not get through: no reason to try messages there. */
+	ps.path[1].half_row = FEW;
+	l.fruitless = FEW;
+	ended_at(OAE_OPEN);
+	assert_int_equal(l.others, OAE_OTHERS_TRIED);
+	l.fruitless = 0;
 	l.half.fruitless = 1;
 	resolves_by(0);
 	assert_int_equal(l.half.fruitless, FEW);
@@ -187,7 +200,8 @@ PATH_TEST(test_no_other)
 		oae_path_del(&ps, 2);
 		ps.path[1].up = i != 0;
 		ps.path[1].proven = i != 1;
-		ps.path[1].good = i != 2;
+		ps.path[1].missed = i == 2 ? 2 : 1;
+		ps.path[1].good = false;
 		fails(FEW);
 		assert_int_equal(ps.avoid, i == 3);
 		assert_int_equal(l.others, i == 3 ? OAE_OTHERS_NEW : OAE_OTHERS_NONE);
@@ -214,6 +228,27 @@ PATH_TEST(test_unheard)
 	resolves_by(0);
 	assert_int_equal(ps.path[1].offer_row, FEW);
 	assert_int_equal(l.fruitless, FEW);
+}
+
+/* What a half has lost is counted for a half. */
+PATH_TEST(test_unheard_half)
+{
+	l.half.fruitless = FEW;
+	l.half.state = OAE_HALF_LENT;
+	froze();
+	resolves_by(0);
+	assert_int_equal(ps.path[1].half_row, 1);
+	assert_int_equal(ps.path[1].offer_row, 0);
+	/* A message of this end that gets through says nothing of it; another half does. */
+	post(&x, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	ended_at(OAE_OPEN);
+	assert_int_equal(ps.path[1].half_row, 1);
+	l.half.state = OAE_HALF_NONE;
+	post_half(&y);
+	ended_at(OAE_OPEN);
+	assert_int_equal(ps.path[1].half_row, 0);
+	assert_int_equal(l.half.fruitless, 0);
 }
 
 /* Nothing is given up that another path may carry: each has a row, which lasts for dead_ms. */
@@ -259,6 +294,104 @@ PATH_TEST(test_row_moves)
 	}
 }
 
+/* A path that is forgotten takes its rows with it, also if it was in use. */
+PATH_TEST(test_row_forgotten)
+{
+	resolves_by(1);
+	l.fruitless = 7;
+	oae_path_del(&ps, 1);
+	assert_int_equal(oae_path_add(&ps, 1500, true), 1);
+	ended_at(OAE_OPEN);
+	assert_int_equal(ps.used, OAE_PATH_OWN);
+	assert_int_equal(l.fruitless, 0);
+	assert_int_equal(ps.path[1].offer_row, 0);
+}
+
+/* A clock that has stepped back proves nothing. */
+PATH_TEST(test_another_clock)
+{
+	resolves_by(1);
+	l.fruitless = MANY;
+	l.fruitless_at = now;
+	resolves_by(0);
+	oae_path_del(&ps, 2);
+	l.fruitless = MANY;
+	l.fruitless_at = now;
+	now -= 5000 * MS;
+	l.now = now;
+	ended_at(OAE_OPEN);
+	assert_int_equal(l.others, OAE_OTHERS_TRIED);
+}
+
+/* What is too long is so by one path. Its own MTU ends that, another path's does not. */
+PATH_TEST(test_cut_of_a_path)
+{
+	ended_at(OAE_OPEN);
+	ps.path[1].mtu = 1400;
+	l.cut = 500;
+	l.fruitless = 2;
+	set_mtu(1400);
+	resolves_by(1);
+	assert_int_equal(l.cut, 0);
+	assert_int_equal(ps.path[0].cut, 500);
+	assert_int_equal(ps.path[0].offer_row, 2);
+	l.cut = 600;
+	l.fruitless = 1;
+	set_mtu(1500);
+	l.state = OAE_SYNC_SENT;
+	rcv(BUT(resolved(), f.sync.mtu = 1450));
+	resolves_by(0);
+	assert_int_equal(l.cut, 500);
+	assert_int_equal(l.cut_at, now);
+	assert_int_equal(l.fruitless, 2);
+	assert_int_equal(ps.path[1].cut, 600);
+	/* The port's; the peer's; and a carrier that is lost. */
+	ps.path[0].mtu = 1300;
+	ended_at(OAE_OPEN);
+	assert_int_equal(l.cut, 0);
+	assert_int_equal(l.fruitless, 0);
+	assert_int_equal(ps.path[1].cut, 600);
+	l.cut = 500;
+	ended_at(OAE_OPEN);
+	assert_int_equal(l.cut, 500);
+	l.peer_mtu = 1200;
+	ended_at(OAE_OPEN);
+	assert_int_equal(l.cut, 0);
+	l.cut = 500;
+	ps.path[0].up = false;
+	resolves_by(1);
+	assert_int_equal(l.cut, 600);
+	resolves_by(0);
+	assert_int_equal(l.cut, 0);
+	/* Another peer has other switches before it. */
+	l.peer_inc++;
+	oae_paths_pair(&ps, &l);
+	assert_int_equal(ps.path[1].cut, 0);
+	assert_int_equal(ps.path[1].offer_row, 0);
+}
+
+/* Cut smaller by this path, others are not: what they did not carry they will not now. */
+PATH_TEST(test_cut_ends_one_row)
+{
+	struct oae_post p = {
+		.handle = &x, .digest = DIGEST, .first = 1, .len = 3000, .slice_max = 1460,
+		.nslices = 3,
+	};
+
+	post_it(&p);
+	ended_at(OAE_OPEN);
+	ps.path[1].offer_row = FEW;
+	ps.path[2].offer_row = FEW;
+	ps.rows_kept = true;
+	l.fruitless = FEW - 1;
+	ended_at(OAE_OPEN);
+	refuse(OAE_R_GAP, 3);
+	assert_int_equal(noted(OAE_N_CUT), 1);
+	ended_at(OAE_OPEN);
+	assert_int_equal(l.fruitless, 0);
+	assert_int_equal(ps.path[1].offer_row, FEW);
+}
+
 /* SYNC is repeated, and by all paths, only when the slowest that is left can have answered. */
 PATH_TEST(test_wait)
 {
@@ -282,17 +415,28 @@ PATH_TEST(test_wait)
 	assert_int_equal(l.again_iv, 0);
 }
 
-/* By a longer way an answer takes longer; by a shorter one that is learned. */
+/* By a longer way an answer takes longer; but one probe may have been slow. */
 PATH_TEST(test_longer_way)
 {
 	l.srtt = 5 * MS;
+	ps.path[0].rtt = 5 * MS;
 	ps.path[1].rtt = 50 * MS;
-	ps.path[2].rtt = MS;
 	resolves_by(1);
 	assert_int_equal(l.srtt, 50 * MS);
 	assert_true(oae_link_stall(&l) >= 100 * MS);
-	resolves_by(2);
-	assert_int_equal(l.srtt, 50 * MS);
+	/* The first that is measured counts, and then each a little. */
+	post(&x, 1, 0);
+	now += 8 * MS;
+	rcv(answer(OAE_REFLECT));
+	assert_int_equal(l.srtt, 8 * MS | 1);
+	post(&x, 1, 0);
+	now += 16 * MS;
+	rcv(answer(OAE_REFLECT));
+	assert_in_range(l.srtt, 9 * MS - 1, 9 * MS + 1);
+	/* By a shorter way that is learned. */
+	resolves_by(0);
+	assert_in_range(l.srtt, 9 * MS - 1, 9 * MS + 1);
+	assert_false(l.rtt_guessed);
 }
 
 /* --- what the link does with it ----------------------------------------------------------- */
@@ -400,6 +544,24 @@ LINK_TEST(test_half_not_given_up)
 	while (l.state == OAE_OPEN)
 		fire_at(l.timer_at);
 	assert_int_equal(l.swaps->cancelled, OAE_E_TOO_BIG);
+}
+
+/* SYNC is repeated by the timer, not by an answer. */
+LINK_TEST(test_repeated)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		port_down();
+		assert_false(l.repeated);
+		rcv(BUT(frame(OAE_SYNC), f.src_ltag += 0x100, f.dst_ltag = 0x77));
+		assert_non_null(sent(OAE_SYNC));
+		assert_false(l.repeated);
+		fire_at(l.again_at);
+		assert_non_null(sent(OAE_SYNC));
+		assert_true(l.repeated);
+		rcv(resolved());
+	}
 }
 
 /* A commit ends the row, though nothing else is offered behind it. */
