@@ -199,6 +199,7 @@ bool oae_path_failed(struct oae_paths *ps, unsigned int i, const struct oae_link
 bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now);
 
 /* pathavoid.c: what carries SYNC only */
+void oae_path_carries(struct oae_path *p, u16 mtu);
 void oae_paths_ended(struct oae_paths *ps, struct oae_link *l, enum oae_state before, u64 now);
 
 /* pathwatch.c: what is lost */

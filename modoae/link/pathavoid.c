@@ -204,6 +204,23 @@ static void avoid_froze(struct oae_paths *ps, struct oae_link *l, u64 now)
 }
 
 /**
+ * oae_path_carries() - what a path carries is another length, perhaps
+ * @p: the path; if it is in use, oae_paths_ended() does the same for the link
+ * @mtu: bytes behind the Ethernet header
+ *
+ * So what did not get through may do now.
+ */
+void oae_path_carries(struct oae_path *p, u16 mtu)
+{
+	if (p->mtu == mtu)
+		return;
+	p->mtu = mtu;
+	p->cut = 0;
+	p->offer_row = 0;
+	p->half_row = 0;
+}
+
+/**
  * oae_paths_ended() - an event of the link is over
  * @ps: the paths
  * @l: the link

@@ -35,7 +35,7 @@ static unsigned int gw_ports(const struct oae_node *node, struct oae_port **to)
 }
 
 /* Measure a path as it is now. False: it goes through another gateway than before. */
-static bool gw_measure(struct oae_alias *alias, bool *up, u16 *mtu)
+static bool gw_measure(struct oae_alias *alias, struct oae_path *p, bool *up)
 {
 	struct oae_port *port = alias->key.port;
 	bool via = alias->key.kid & OAE_KID_VIA, same = true;
@@ -45,7 +45,7 @@ static bool gw_measure(struct oae_alias *alias, bool *up, u16 *mtu)
 	alias->way.gen = ways.gw.gen;
 	alias->way.via = via;
 	*up = READ_ONCE(port->up) && !READ_ONCE(port->removed) && oae_ways_has(&ways, via);
-	*mtu = oae_way_mtu(&alias->way, &ways);
+	oae_path_carries(p, oae_way_mtu(&alias->way, &ways));
 	if (via && *up) {
 		same = ether_addr_equal(alias->gw, ways.gw.mac);
 		ether_addr_copy(alias->gw, ways.gw.mac);
@@ -62,7 +62,7 @@ static bool gw_measure(struct oae_alias *alias, bool *up, u16 *mtu)
  */
 void oae_alias_measure(struct oae_alias *alias, struct oae_path *p)
 {
-	gw_measure(alias, &p->up, &p->mtu);
+	gw_measure(alias, p, &p->up);
 	p->via = alias->way.via;
 }
 
@@ -77,7 +77,7 @@ void oae_tag_path_own(struct oae_tag *tag)
 	struct oae_path *own = &tag->paths->paths.path[OAE_PATH_OWN];
 
 	own->via = tag->way.via;
-	own->mtu = oae_tag_way_mtu(tag);
+	oae_path_carries(own, oae_tag_way_mtu(tag));
 }
 
 /**
@@ -99,7 +99,7 @@ bool oae_tag_path_review(struct oae_tag *tag, struct oae_run *ev, unsigned int i
 	bool up, same = true, was = p->up;
 
 	if (alias) {
-		same = gw_measure(alias, &up, &p->mtu);
+		same = gw_measure(alias, p, &up);
 	} else {
 		up = READ_ONCE(port->up) && !READ_ONCE(port->removed);
 		oae_tag_path_own(tag);

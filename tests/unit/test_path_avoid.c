@@ -354,6 +354,16 @@ PATH_TEST(test_cut_of_a_path)
 	l.cut = 500;
 	ended_at(OAE_OPEN);
 	assert_int_equal(l.cut, 500);
+	/* That of a path that is not in use. */
+	ps.path[1].offer_row = 1;
+	ps.path[1].half_row = 1;
+	oae_path_carries(&ps.path[1], 1400);
+	assert_int_equal(ps.path[1].cut, 600);
+	assert_int_equal(ps.path[1].offer_row, 1);
+	oae_path_carries(&ps.path[1], 1401);
+	assert_int_equal(ps.path[1].mtu, 1401);
+	assert_int_equal(ps.path[1].cut + ps.path[1].offer_row + ps.path[1].half_row, 0);
+	ps.path[1].cut = 600;
 	l.peer_mtu = 1200;
 	ended_at(OAE_OPEN);
 	assert_int_equal(l.cut, 0);
