@@ -565,9 +565,9 @@ class Mutants(Broken):
 
     def test_frozen_for_ever(self):
         """Not a broken promise at once: a link that never finds back."""
-        self.caught("timer.c", "	l->again_at = now + l->again_iv;\n"
+        self.caught("timer.c", "	l->repeated = true;\n"
                     "	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);",
-                    "	l->again_at = now + l->again_iv;", "not settled",
+                    "	l->repeated = true;", "not settled",
                     "--crash-rate", "0", "--flap-rate", "0", "--settle", "2s")
 
 
