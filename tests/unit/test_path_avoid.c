@@ -374,10 +374,14 @@ PATH_TEST(test_cut_of_a_path)
 	resolves_by(0);
 	assert_int_equal(l.cut, 0);
 	/* Another peer has other switches before it. */
+	ps.path[1].cut = 600;
+	ps.path[1].offer_row = 2;
+	ps.path[1].half_row = 2;
 	l.peer_inc++;
 	oae_paths_pair(&ps, &l);
 	assert_int_equal(ps.path[1].cut, 0);
 	assert_int_equal(ps.path[1].offer_row, 0);
+	assert_int_equal(ps.path[1].half_row, 0);
 }
 
 /* Cut smaller by this path, others are not: what they did not carry they will not now. */
