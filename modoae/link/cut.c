@@ -168,7 +168,7 @@ static bool cut_smaller(struct oae_link *l, struct oae_lane *n, u64 now,
 		l->cut = usual[i] - OAE_HDR_LEN;
 		if (l->cut < least)
 			l->cut = least;
-		/* By another path nothing of that length was tried, but nor will it be now. */
+		/* The rows of other paths go on: longer slices failed there, and count. */
 		l->fruitless = 0;
 	} else if (oae_cut_hopeless(l, l->fruitless, l->fruitless_at, now) &&
 		   l->others == OAE_OTHERS_NONE && !n->hopeless) {

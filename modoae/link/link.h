@@ -492,7 +492,7 @@ struct oae_link {
 	bool peer_paths : 1;	/* and the peer does */
 	bool by_inc : 1;	/* both did once: their incarnations say who is the senior */
 	bool peer_gateway : 1;	/* and such through gateways */
-	bool pathed : 1;	/* by which frames are too long is known of each path */
+	bool pathed : 1;	/* rows and `cut` are kept for each path: pathavoid.c */
 	bool rtt_guessed : 1;	/* srtt is that of a probe */
 	bool repeated : 1;	/* SYNC with this ltag was repeated since it was not answered */
 	bool aside_ready : 1;	/* READY came for what stepped aside */

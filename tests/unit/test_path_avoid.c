@@ -30,7 +30,7 @@ static void resolves_by(unsigned int i)
 	ended_at(OAE_SYNC_SENT);
 }
 
-/* What is offered fails by the path in use, in a row of so many. */
+/* The offer fails by the path in use: a row of so many failures. */
 static void fails(unsigned int row)
 {
 	l.fruitless = row;
@@ -323,7 +323,7 @@ PATH_TEST(test_another_clock)
 	assert_int_equal(l.others, OAE_OTHERS_TRIED);
 }
 
-/* What is too long is so by one path. Its own MTU ends that, another path's does not. */
+/* A limit of slices is that of one path. Its own MTU ends it, another path's does not. */
 PATH_TEST(test_cut_of_a_path)
 {
 	ended_at(OAE_OPEN);
