@@ -308,10 +308,11 @@ struct oae_txn {
  * @hash: of each slice; sized for the smallest slices allowed
  * @done: completed with the outcome
  * @result: valid once committed. SWAP: the peer's half; VERB: the answer
- * @members: PACK: the messages in it, by @list; under tag->lock
- * @pack: the pack that the message is in, or NULL; under tag->lock
+ * @result_at: VERB: where in @result its words begin, behind the header
+ * @members: of a pack, or of joined verbs: what is in it, by @list; under tag->lock
+ * @pack: what the message or verb is in, or NULL; under tag->lock
  * @queued: on a queue of the tag, not yet posted to the link; under tag->lock
- * @alone: never to be in a pack; under tag->lock
+ * @alone: never to be in a pack, nor to be joined; under tag->lock, once it was sent
  * @outcome: enum oae_outcome, valid once done
  * @err: positive errno, valid once done
  * @t_offer: local_clock() when first offered; 0 not yet
@@ -330,6 +331,7 @@ struct oae_msg {
 	struct sk_buff *result;
 	struct list_head members;
 	struct oae_msg *pack;
+	u16 result_at;
 	bool queued;
 	bool alone;
 	u8 outcome;
@@ -501,7 +503,7 @@ void oae_xmit_reflect(struct oae_port *port, const u8 *dest,
 void oae_pool_init(struct oae_pool *pool);
 void oae_pool_exit(struct oae_pool *pool);
 struct oae_msg *oae_msg_alloc(struct oae_pool *pool, size_t len, gfp_t gfp);
-struct oae_msg *oae_msg_alloc_pack(unsigned int len);
+struct oae_msg *oae_msg_alloc_pack(enum oae_kind kind, unsigned int len);
 void oae_msg_get(struct oae_msg *msg);
 void oae_msg_put(struct oae_msg *msg);
 void oae_msg_slice(struct oae_msg *msg, unsigned int slice_max);
@@ -516,9 +518,16 @@ static inline u8 *oae_msg_data(const struct oae_msg *msg)
 	return page_address(msg->piece[0].bv_page) + msg->piece[0].bv_offset;
 }
 
+/* Is it made of several, the members? */
 static inline bool oae_msg_is_pack(const struct oae_msg *msg)
 {
-	return msg->post.kind == OAE_PACK;
+	return msg->post.kind == OAE_PACK || msg->post.flags & OAE_POST_JOINED;
+}
+
+/* Bytes of the result of a swap or a verb, which is there. */
+static inline unsigned int oae_msg_result_len(const struct oae_msg *msg)
+{
+	return msg->post.kind == OAE_VERB ? msg->post.reply : msg->result->len;
 }
 
 #include "neigh.h"

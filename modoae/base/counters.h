@@ -52,6 +52,7 @@ OAE_COUNTER(REVERSED, "reversed", "transactions reversed, never seen by the peer
 OAE_COUNTER(UNKNOWN, "unknown", "transactions whose outcome died with the peer")
 OAE_COUNTER(PACKS, "packs", "packs committed: several messages together")
 OAE_COUNTER(PACKED, "packed", "messages in them")
+OAE_COUNTER(JOINED, "joined", "verbs committed together with others")
 OAE_COUNTER(DELIVERED, "delivered", "transactions delivered here")
 OAE_COUNTER(DELIVERED_BYTES, "delivered_bytes", "bytes in them")
 OAE_COUNTER(UNPACKED, "unpacked", "transactions delivered that came in packs")

@@ -28,7 +28,7 @@ OAE_KNOB(max_tags, 1, 1000000, 1024, "links", "most links a namespace")
 OAE_KNOB(max_len, 1, 262144, 65536, "bytes", "largest transaction, bytes")
 OAE_KNOB(sndq, 1, 4096, 64, "transactions", "most transactions queued to send a link")
 OAE_KNOB(window, 1, 64, 16, "transactions", "most transactions under way a link and direction")
-OAE_KNOB(pack, 0, 1, 1, "", "1: small messages that wait are sent together")
+OAE_KNOB(pack, 0, 1, 1, "", "1: small messages, or verbs, that wait are sent together")
 OAE_KNOB(paths, 1, 8, 8, "", "most paths a link, its own counted; 1: no other than that")
 OAE_KNOB(rcvbuf, 4096, 16777216, 262144, "bytes", "most bytes delivered and not yet read a link")
 OAE_KNOB(stranger_pps, 0, 100000, 200, "answers a second",

@@ -189,16 +189,17 @@ struct oae_msg *oae_msg_alloc(struct oae_pool *pool, size_t len, gfp_t gfp)
 EXPORT_SYMBOL_FOR_BENCH(oae_msg_alloc);
 
 /**
- * oae_msg_alloc_pack() - allocate a pack, its payload not yet filled in
+ * oae_msg_alloc_pack() - allocate a pack or joined verbs, the payload not yet filled in
+ * @kind: OAE_PACK or OAE_VERB
  * @len: bytes of payload, at most OAE_PIECE
  *
  * The caller fills oae_msg_data(), then calls oae_msg_slice().
  *
  * Context: any but hard interrupts.
  *
- * Return: the pack with one reference, without members; NULL if there is no memory.
+ * Return: the message with one reference, without members; NULL if there is no memory.
  */
-struct oae_msg *oae_msg_alloc_pack(unsigned int len)
+struct oae_msg *oae_msg_alloc_pack(enum oae_kind kind, unsigned int len)
 {
 	size_t size = ALIGN(struct_size((struct oae_msg *)0, piece, 1), sizeof(u64));
 	struct oae_msg *msg = kzalloc(size + sizeof(u64), GFP_ATOMIC | __GFP_NOWARN);
@@ -214,7 +215,7 @@ struct oae_msg *oae_msg_alloc_pack(unsigned int len)
 	refcount_set(&msg->ref, 1);
 	msg->post.handle = msg;
 	msg->post.len = len;
-	msg->post.kind = OAE_PACK;
+	msg->post.kind = kind;
 	msg->npieces = 1;
 	msg->piece_len = OAE_PIECE;
 	msg->piece[0].bv_page = virt_to_head_page(data);

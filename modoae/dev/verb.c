@@ -109,6 +109,7 @@ int oae_file_mmap(struct file *file, struct vm_area_struct *vma)
  * @req: the request as on the wire
  * @len: length of @req, bytes
  * @reply: length of the answer on the wire, bytes
+ * @compares: it may not be taken
  * @one: storage of @op, if there is only one operation
  * @one_req: storage of @req, if there is only one operation
  */
@@ -118,6 +119,7 @@ struct request {
 	u8 *req;
 	size_t len;
 	size_t reply;
+	bool compares;
 	struct oae_verb_op one;
 	u8 one_req[OAE_VERB_HDR_LEN + OAE_VERB_OP_MAX];
 };
@@ -184,10 +186,12 @@ static int dev_verb_encode(struct request *q)
 	memset(p + OAE_VERB_OFF_ZERO, 0, OAE_VERB_HDR_LEN - OAE_VERB_OFF_ZERO);
 	p += OAE_VERB_HDR_LEN;
 	q->reply = OAE_ANSWER_HDR_LEN;
+	q->compares = false;
 	for (i = 0; i < q->v.nops; i++, op++) {
 		if (!dev_verb_op_valid(op))
 			return -EINVAL;
 		p = dev_verb_put_op(p, op);
+		q->compares |= op->code == OAE_VERB_CAS;
 		if (op->code != OAE_VERB_WRITE)
 			q->reply += op->words * sizeof(u64);
 	}
@@ -230,14 +234,19 @@ free:
 	return err;
 }
 
-/* Copies part of an answer from an skb or from memory. */
+/* Copies part of an answer from a verb's result, or from memory. */
 typedef int (*read_fn)(const void *from, unsigned int off, void *to,
 		       unsigned int len);
 
-static int dev_verb_read_skb(const void *from, unsigned int off, void *to,
-			     unsigned int len)
+static int dev_verb_read_result(const void *from, unsigned int off, void *to,
+				unsigned int len)
 {
-	return skb_copy_bits(from, off, to, len);
+	const struct oae_msg *msg = from;
+
+	/* Of joined verbs the header is the same, and behind it the words of each. */
+	if (off >= OAE_ANSWER_HDR_LEN)
+		off += msg->result_at - OAE_ANSWER_HDR_LEN;
+	return skb_copy_bits(msg->result, off, to, len);
 }
 
 static int dev_verb_read_memory(const void *from, unsigned int off, void *to,
@@ -287,6 +296,7 @@ static struct oae_msg *dev_verb_verb_msg(struct oae_file *f, struct oae_tag *tag
 		return ERR_PTR(-ENOMEM);
 	msg->post.kind = OAE_VERB;
 	msg->post.reply = q->reply;
+	msg->alone = q->compares;
 	msg->txn.room = q->reply;
 	return msg;
 }
@@ -302,7 +312,7 @@ static int dev_verb_do_verb(struct oae_file *f, struct oae_tag *tag, struct requ
 		return PTR_ERR(msg);
 	err = oae_file_transact(f, tag, msg, nonblock);
 	if (!err && !nonblock)
-		told = msg->result && !dev_verb_put_answer(q, dev_verb_read_skb, msg->result);
+		told = msg->result && !dev_verb_put_answer(q, dev_verb_read_result, msg);
 	q->v.id = msg->txn.id;
 	if (q->v.id && copy_to_user(arg, &q->v, sizeof(q->v)))
 		told = false;
@@ -398,7 +408,7 @@ int oae_file_local(struct oae_file *f, struct oae_verb __user *arg)
  */
 u32 oae_verb_result_len(const struct oae_msg *msg)
 {
-	return sizeof(struct oae_verb_result) + msg->result->len -
+	return sizeof(struct oae_verb_result) + oae_msg_result_len(msg) -
 	       OAE_ANSWER_HDR_LEN;
 }
 
@@ -414,20 +424,20 @@ u32 oae_verb_result_len(const struct oae_msg *msg)
 int oae_verb_put_result(const struct oae_msg *msg,
 			struct oae_verb_result __user *to)
 {
-	u32 n = (msg->result->len - OAE_ANSWER_HDR_LEN) / sizeof(u64), i;
+	u32 n = (oae_msg_result_len(msg) - OAE_ANSWER_HDR_LEN) / sizeof(u64), i;
 	struct oae_verb_result head = { .nwords = n };
 	u8 answer[OAE_ANSWER_HDR_LEN];
 	__be64 word;
 
-	if (skb_copy_bits(msg->result, 0, answer, sizeof(answer)))
+	if (dev_verb_read_result(msg, 0, answer, sizeof(answer)))
 		return -EFAULT;
 	head.taken = answer[OAE_ANSWER_OFF_TAKEN];
 	head.failed = answer[OAE_ANSWER_OFF_FAILED];
 	if (copy_to_user(to, &head, sizeof(head)))
 		return -EFAULT;
 	for (i = 0; i < n; i++)
-		if (skb_copy_bits(msg->result, sizeof(answer) + i * sizeof(u64),
-				  &word, sizeof(word)) ||
+		if (dev_verb_read_result(msg, sizeof(answer) + i * sizeof(u64),
+					 &word, sizeof(word)) ||
 		    put_user(be64_to_cpu(word), &to->old[i]))
 			return -EFAULT;
 	return 0;

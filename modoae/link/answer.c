@@ -440,7 +440,7 @@ static void answer_refused(struct oae_link *l, struct oae_lane *n, const struct 
 			return;
 		}
 		oae_note(a, OAE_N_REJECTED);
-		if (n->p.kind == OAE_PACK)
+		if (oae_post_several(&n->p))
 			oae_offer_hand_back(l, f->seq, true, a);
 		else
 			oae_offer_drop(l, f->seq, OAE_REVERSED,
@@ -606,16 +606,16 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 /**
  * oae_link_replace() - offer another content in place of one (protocol 4.12)
  * @l: the link
- * @handle: of the content, a pack
+ * @handle: of the content, a pack or joined verbs
  * @p: what takes its place: the pack without some of its messages; NULL: nothing does,
- *	and OAE_OP_BACK follows for the pack and all that is above it
+ *	and OAE_OP_BACK follows for the content and all that is above it
  * @now: ns
  * @a: actions
  *
  * The number of the pack, if it has one, is that of the new content: as its next attempt.
  * The caller has the pack back.
  *
- * Return: 0; -ENOENT the link does not have this pack.
+ * Return: 0; -ENOENT the link does not have this content.
  */
 int oae_link_replace(struct oae_link *l, const void *handle,
 		     const struct oae_post *p, u64 now, struct oae_actions *a)

@@ -57,17 +57,32 @@ u16 oae_link_cut(const struct oae_link *l, u8 kind, u32 len)
 }
 
 /**
- * oae_cut_fits() - may a pack be offered as it is (protocol 4.12)?
+ * oae_cut_fits() - may what is of several be offered as it is (protocol 4.12)?
  * @l: the link, OPEN
- * @p: the pack
+ * @p: a pack, or joined verbs
  *
- * Return: false if the peer takes no packs, or none of that length, or if frames of that
+ * Return: false if the peer takes no packs, or nothing of that length, or if frames of that
  * length do not get through.
  */
 bool oae_cut_fits(const struct oae_link *l, const struct oae_post *p)
 {
-	return l->peer_packs && p->len <= l->peer_max_len &&
-	       p->len <= oae_link_cut(l, OAE_MESSAGE, 1);
+	return (l->peer_packs || p->kind != OAE_PACK) && p->len <= l->peer_max_len &&
+	       oae_cut_longest(p) <= oae_link_cut(l, OAE_MESSAGE, 1);
+}
+
+/**
+ * oae_link_join_max() - how long may joined verbs be that are posted now, and the answer?
+ * @l: the link
+ *
+ * Return: bytes of payload in one frame; 0 if none may be posted.
+ */
+u32 oae_link_join_max(const struct oae_link *l)
+{
+	u32 max = oae_link_cut(l, OAE_MESSAGE, 1);
+
+	if (l->state != OAE_OPEN || !l->cfg->pack)
+		return 0;
+	return max < l->peer_max_len ? max : l->peer_max_len;
 }
 
 /**
@@ -78,11 +93,7 @@ bool oae_cut_fits(const struct oae_link *l, const struct oae_post *p)
  */
 u32 oae_link_pack_max(const struct oae_link *l)
 {
-	u32 max = oae_link_cut(l, OAE_MESSAGE, 1);
-
-	if (l->state != OAE_OPEN || !l->peer_packs || !l->cfg->pack)
-		return 0;
-	return max < l->peer_max_len ? max : l->peer_max_len;
+	return l->peer_packs ? oae_link_join_max(l) : 0;
 }
 
 /**
@@ -162,7 +173,7 @@ static bool cut_smaller(struct oae_link *l, struct oae_lane *n, u64 now,
 
 	if (is <= OAE_MIN_SLICE || l->others == OAE_OTHERS_NEW)
 		return false;
-	if (oae_kind_is_read(p->kind) && is > least) {
+	if ((oae_kind_is_read(p->kind) || oae_post_several(p)) && is > least) {
 		while (usual[i] >= is + OAE_HDR_LEN)
 			i++;
 		l->cut = usual[i] - OAE_HDR_LEN;

@@ -401,11 +401,11 @@ void oae_offer_aside_back(struct oae_link *l, unsigned int i, struct oae_actions
 /**
  * oae_offer_hand_back() - hand a content, and all above it, back to the caller
  * @l: the link
- * @seq: the number of the content, a pack
- * @refused: the pack was refused for good
+ * @seq: the number of the content, a pack or joined verbs
+ * @refused: it was refused for good
  * @a: actions
  *
- * A pack that cannot be offered as it is becomes several contents. What is above keeps
+ * What is of several and cannot be offered as it is becomes several contents. What is above keeps
  * its place behind them, so it goes back, too, and is posted again (protocol 4.12).
  */
 void oae_offer_hand_back(struct oae_link *l, u32 seq, bool refused,

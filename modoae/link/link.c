@@ -359,7 +359,7 @@ static struct oae_post *link_waiting_place(struct oae_link *l, u8 kind)
  *
  * Return: 0; -ENOTCONN the link is CLOSED; -ESHUTDOWN or -EPIPE it is closing, by
  * this end or by the peer; -EAGAIN another post waits already, or there is no memory lent
- * for a half; -EINVAL no slices, or too many, or an express that is no message.
+ * for a half; -EINVAL no slices, or too many, or flags that are not of its kind.
  */
 int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 		  struct oae_actions *a)
@@ -369,6 +369,8 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 	if (!p->nslices || p->nslices > OAE_MAX_SLICES)
 		return -EINVAL;
 	if (p->kind != OAE_MESSAGE && p->flags & OAE_POST_EXPRESS)
+		return -EINVAL;
+	if (p->kind != OAE_VERB && p->flags & OAE_POST_JOINED)
 		return -EINVAL;
 	if (l->state == OAE_CLOSED)
 		return -ENOTCONN;

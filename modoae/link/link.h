@@ -93,6 +93,7 @@ struct oae_link_cfg {
 
 #define OAE_POST_EXPRESS	0x01	/* deliver at once, not reversible */
 #define OAE_POST_CONFIRM	0x02	/* ask for DONE after the commit */
+#define OAE_POST_JOINED		0x04	/* VERB: several of the caller's, see OAE_OP_BACK */
 
 /**
  * struct oae_post - a transaction to offer; the payload stays with the caller
@@ -103,7 +104,7 @@ struct oae_link_cfg {
  * @slice_max: the longest slice, bytes
  * @nslices: 1 to OAE_MAX_SLICES
  * @kind: enum oae_kind
- * @flags: OAE_POST_*; for all kinds but MESSAGE only CONFIRM
+ * @flags: OAE_POST_*; for all kinds but MESSAGE and VERB only CONFIRM
  * @reply: VERB: length of the answer, bytes
  */
 struct oae_post {
@@ -147,8 +148,9 @@ enum oae_op_type {
 	OAE_OP_APPLY,		/* apply the verb in slice 0 of @seq, and free that */
 	OAE_OP_COMPLETE,	/* @handle has ended: @outcome, @err */
 	OAE_OP_BACK,		/* take @handle back: it is to be posted again, before
-				 * all others. A pack as its messages, and if
-				 * @refused each of them alone
+				 * all others. A pack as its messages, joined
+				 * verbs as these, and if @refused each of them
+				 * alone
 				 */
 	OAE_OP_CONFIRMED,	/* the commits up to @seq are known to be delivered */
 	OAE_OP_RESLICE,		/* cut @handle anew: oae_link_cut(), then
@@ -792,6 +794,7 @@ bool oae_link_early(const struct oae_link *l, u64 now);
 u64 oae_link_stall(const struct oae_link *l);
 const char *oae_state_name(enum oae_state state);
 const char *oae_note_name(enum oae_note note);
+u32 oae_link_join_max(const struct oae_link *l);
 
 /* The state, or that the link is down, for people. */
 static inline const char *oae_link_word(const struct oae_link_view *v)

@@ -95,6 +95,12 @@ static inline bool oae_post_express(const struct oae_post *p)
 	return p->flags & OAE_POST_EXPRESS;
 }
 
+/* Is it made of several, which are offered one by one if it cannot be (protocol 4.12)? */
+static inline bool oae_post_several(const struct oae_post *p)
+{
+	return p->kind == OAE_PACK || p->flags & OAE_POST_JOINED;
+}
+
 /* Is this kind delivered to the reader, for whom there must be room? */
 static inline bool oae_kind_is_read(u8 kind)
 {

@@ -116,7 +116,8 @@ static bool offer_wants_slicing(struct oae_link *l, struct oae_lane *n, u64 now,
 /**
  * oae_fits_frame() - does a half or a verb, and its answer, fit into one frame each?
  * @l: the link
- * @p: the post; a message always fits, since it is cut, and a pack is made anew
+ * @p: the post; a message always fits, since it is cut, and what is of several is made
+ *	anew
  *
  * Return: true if so.
  */
@@ -125,7 +126,7 @@ bool oae_fits_frame(const struct oae_link *l, const struct oae_post *p)
 	u32 max = oae_link_slice_max(l);
 	u32 reply = p->kind == OAE_SWAP ? p->len : p->reply;
 
-	return (p->kind != OAE_SWAP && p->kind != OAE_VERB) ||
+	return (p->kind != OAE_SWAP && p->kind != OAE_VERB) || oae_post_several(p) ||
 	       (p->len <= max && reply + OAE_REFLECT_LEN <= max);
 }
 
@@ -167,7 +168,7 @@ void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 	bool last = due || (first && (clean || stalls));
 	bool same = clean || (due && !oae_link_windowed(l));
 
-	if (n->p.kind == OAE_PACK && !oae_cut_fits(l, &n->p)) {
+	if (oae_post_several(&n->p) && !oae_cut_fits(l, &n->p)) {
 		oae_offer_hand_back(l, seq, false, a);
 		return;
 	}

@@ -141,10 +141,10 @@ void oae_offer_drop_aside(struct oae_link *l, unsigned int i, int err,
 		*oae_aside(l, i) = *oae_aside(l, i + 1);
 }
 
-/* Is a post longer than the peer takes, or than a frame? A pack is dissolved then. */
+/* Is a post longer than the peer takes, or than a frame? One of several is dissolved then. */
 static bool pump_too_big(const struct oae_link *l, const struct oae_post *p)
 {
-	if (p->kind == OAE_PACK)
+	if (oae_post_several(p))
 		return false;
 	return p->len > l->peer_max_len || !oae_fits_frame(l, p);
 }

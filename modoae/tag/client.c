@@ -361,7 +361,7 @@ bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg)
 	bool full = !oae_client_room(c), stays;
 
 	lockdep_assert_held(&tag->lock);
-	stays = !txn->waited || (msg->result && msg->result->len > txn->room);
+	stays = !txn->waited || (msg->result && oae_msg_result_len(msg) > txn->room);
 	oae_add(&c->npending, -1);
 	client_untime(c, txn);
 	WRITE_ONCE(txn->ended, true);

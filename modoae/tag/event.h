@@ -130,6 +130,8 @@ static inline bool oae_unread_room(const struct oae_tag *tag)
 u32 oae_unread_places(const struct oae_tag *tag);
 
 /* pack.c */
+struct oae_msg *oae_join_alloc(const struct oae_tag *tag, unsigned int *n);
+void oae_join_answer(struct oae_msg *joined);
 struct oae_msg *oae_pack_make(struct oae_tag *tag, struct oae_run *ev);
 void oae_pack_offered(struct oae_msg *msg, u64 now);
 void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pack,

@@ -7,7 +7,7 @@
  * A pack is a message of its own, with a copy of its members' bytes: a small copy costs
  * less than a fragment of the frame, of which there are only few. It has the link's
  * reference to each member, by oae_msg.list, and ends when the link gives it back: all
- * its members have ended, or are queued again.
+ * its members have ended, or are queued again. Joined verbs (join.c) are that, too.
  */
 #include "event.h"
 
@@ -39,7 +39,7 @@ static unsigned int pack_fitting(const struct list_head *from, u32 max, u32 *len
 /* A pack with the bytes of the first @n messages of a list; NULL: there is no memory. */
 static struct oae_msg *pack_alloc(const struct list_head *from, unsigned int n, u32 len)
 {
-	struct oae_msg *pack = oae_msg_alloc_pack(len);
+	struct oae_msg *pack = oae_msg_alloc_pack(OAE_PACK, len);
 	const struct oae_msg *msg;
 	unsigned int i = 0;
 	u8 *head, *at;
@@ -66,27 +66,35 @@ static void pack_add(struct oae_msg *pack, struct oae_msg *msg)
 	msg->pack = pack;
 }
 
+/* A pack with the bytes of the first messages that are queued, see oae_join_alloc(). */
+static struct oae_msg *pack_of_queued(const struct oae_tag *tag, unsigned int *n)
+{
+	u32 max = min_t(u32, oae_link_pack_max(&tag->link), OAE_PIECE), len;
+
+	*n = pack_fitting(&tag->sndq, max, &len);
+	return *n < 2 ? NULL : pack_alloc(&tag->sndq, *n, len);
+}
+
 /**
- * oae_pack_make() - make a pack of the first messages that are queued
+ * oae_pack_make() - make one of the first messages, or verbs, that are queued
  * @tag: the tag, whose link takes a post
  * @ev: the event
  *
  * Context: under tag->lock, BH off.
  *
- * Return: the pack, for the link, with its messages off the queue; NULL if the first
- * message goes alone.
+ * Return: the pack, or the joined verbs, for the link, with its members off the queue; NULL
+ * if the first goes alone.
  */
 struct oae_msg *oae_pack_make(struct oae_tag *tag, struct oae_run *ev)
 {
-	u32 max = min_t(u32, oae_link_pack_max(&tag->link), OAE_PIECE), len;
-	unsigned int n = pack_fitting(&tag->sndq, max, &len);
 	struct oae_msg *pack, *msg;
+	unsigned int n;
 
-	if (n < 2)
-		return NULL;
-	pack = pack_alloc(&tag->sndq, n, len);
+	msg = list_first_entry(&tag->sndq, struct oae_msg, list);
+	pack = msg->post.kind == OAE_VERB ? oae_join_alloc(tag, &n) : pack_of_queued(tag, &n);
 	if (!pack) {
-		oae_count(tag->node, OAE_S_NO_MEMORY);
+		if (n > 1)
+			oae_count(tag->node, OAE_S_NO_MEMORY);
 		return NULL;
 	}
 	while (n--) {
@@ -118,10 +126,10 @@ void oae_pack_offered(struct oae_msg *msg, u64 now)
 }
 
 /**
- * oae_pack_ended() - record the outcome of a pack: it is that of each message
+ * oae_pack_ended() - record the outcome of a pack: it is that of each member
  * @tag: the tag
  * @ev: the event
- * @pack: the pack, which the link has no longer; freed
+ * @pack: the pack, or joined verbs, which the link has no longer; freed
  * @outcome: enum oae_outcome
  * @err: why it is not committed, positive errno; 0 if it is
  *
@@ -130,9 +138,12 @@ void oae_pack_offered(struct oae_msg *msg, u64 now)
 void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pack,
 		    u8 outcome, int err)
 {
+	bool verbs = pack->post.kind == OAE_VERB;
 	struct oae_msg *msg, *next;
 	unsigned int n = 0;
 
+	if (verbs && outcome == OAE_COMMITTED)
+		oae_join_answer(pack);
 	list_for_each_entry_safe(msg, next, &pack->members, list) {
 		list_del(&msg->list);
 		msg->pack = NULL;
@@ -140,8 +151,9 @@ void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pac
 		n++;
 	}
 	if (outcome == OAE_COMMITTED) {
-		oae_count(tag->node, OAE_S_PACKS);
-		oae_count_n(tag->node, OAE_S_PACKED, n);
+		oae_count_n(tag->node, verbs ? OAE_S_JOINED : OAE_S_PACKED, n);
+		if (!verbs)
+			oae_count(tag->node, OAE_S_PACKS);
 	}
 	oae_msg_put(pack);
 }
@@ -149,8 +161,8 @@ void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pac
 /**
  * oae_pack_back() - queue again what the link has given back, before all that is queued
  * @tag: the tag
- * @msg: a message; or a pack, which is freed
- * @refused: the peer has refused the pack for good: its messages go alone
+ * @msg: a message; or a pack, or joined verbs, which is freed
+ * @refused: the peer has refused it for good: its members go alone
  *
  * Context: under tag->lock, BH off.
  */
@@ -174,7 +186,7 @@ void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused)
 		oae_msg_put(msg);
 }
 
-/* What is to be offered in place of a pack that one of its messages has left. */
+/* What is to be offered in place of a pack that one of its messages has left; or NULL. */
 static struct oae_msg *pack_rest(struct oae_tag *tag, struct oae_msg *pack)
 {
 	struct oae_msg *rest, *msg;
@@ -201,27 +213,30 @@ static struct oae_msg *pack_rest(struct oae_tag *tag, struct oae_msg *pack)
 }
 
 /**
- * oae_pack_cancel() - reverse a message of a pack: the others are offered without it
+ * oae_pack_cancel() - reverse a member of a pack: the others are offered without it
  * @tag: the tag
  * @ev: the event
- * @msg: the message, in a pack
+ * @msg: the message, in a pack; or the verb, joined with others
  * @err: error for the writer, positive errno
  *
- * Without memory the others are queued again.
+ * Without memory the others are queued again. So are verbs: those behind them may rest on
+ * what was computed, and so are to be offered anew, too (protocol 4.11).
  *
  * Context: under tag->lock, BH off.
  */
 void oae_pack_cancel(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *msg,
 		     int err)
 {
-	struct oae_msg *pack = msg->pack, *rest;
+	struct oae_msg *pack = msg->pack, *rest = NULL;
 
 	list_del(&msg->list);
 	msg->pack = NULL;
 	oae_tell_ended(tag, ev, msg, OAE_REVERSED, err);
-	rest = pack_rest(tag, pack);
-	if (!rest)
-		oae_count(tag->node, OAE_S_NO_MEMORY);
+	if (pack->post.kind == OAE_PACK) {
+		rest = pack_rest(tag, pack);
+		if (!rest)
+			oae_count(tag->node, OAE_S_NO_MEMORY);
+	}
 	WARN_ON_ONCE(oae_link_replace(&tag->link, pack, rest ? &rest->post : NULL,
 				      ev->now, &ev->a));
 	/* Otherwise OAE_OP_BACK frees it. */

@@ -41,6 +41,7 @@ static void run_set_result(struct oae_msg *msg, struct sk_buff *skb)
 {
 	kfree_skb(msg->result);
 	msg->result = skb;
+	msg->result_at = OAE_ANSWER_HDR_LEN;
 }
 
 static void run_discard_slots(struct oae_tag *tag, u32 seq)

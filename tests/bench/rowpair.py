@@ -45,7 +45,7 @@ def words(pair, effort, taken):
     """FETCH_ADD, one a transaction, against rdma_rxe."""
     bench = programs.Bench(pair, 400)
     for end in ends_of(bench):
-        end.knobs(window=effort.window)
+        end.knobs(window=effort.window, sndq=1024)
     one_each = [how for how in programs.RATES if how[1] == 1]
     for _ in range(effort.rounds):
         bench.ask(names=("add-1",), rates=one_each)

@@ -3,7 +3,6 @@
 a program is told of it (protocol 4.9 and 4.10)."""
 
 import errno
-import struct
 
 import oaedev as dev
 import oaewire as oae
@@ -11,6 +10,9 @@ from devtest import PRI, Call, OaeFile, Scripted
 from oaepeer import Peer
 from oaetest import wait_for
 from oaewire import BAD_VERB, NO_REGION, RANGE
+from oaewire import verb_answer as answer
+from oaewire import verb_op as op
+from oaewire import verb_request as request
 
 
 class Halves(Scripted):
@@ -189,23 +191,6 @@ class Halves(Scripted):
         self.offer()
         self.peer.commit()
         self.assertEqual(call.result(), b"of the peer")
-
-
-def op(code, index, *words, cmp=()):
-    """An operation as on the wire; READ: words is how many."""
-    count = words[0] if code == dev.READ else len(words)
-    values = () if code == dev.READ else (*cmp, *words)
-    return struct.pack(">BBHI", code, count, 0, index) + struct.pack(f">{len(values)}Q", *values)
-
-
-def request(region, *ops):
-    """A request as on the wire."""
-    return struct.pack(">IB3x", region, len(ops)) + b"".join(ops)
-
-
-def answer(*old, taken=1, failed=0):
-    """And an answer."""
-    return struct.pack(f">BB6x{len(old)}Q", taken, failed, *old)
 
 
 class Words(Scripted):

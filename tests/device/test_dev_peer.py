@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """/dev/oae, and peers by hand: what one of them may cost this end, and the others."""
 
-import struct
-
 import oaedev as dev
 import oaewire as oae
 from oaedev import SYS_READ, Call, OaeFile
@@ -11,17 +9,6 @@ from oaetest import wait_for
 from topology import CALM, OneScript
 
 ALL = dev.PERM_READ | dev.PERM_WRITE | dev.PERM_ATOMIC
-
-
-def request(region, *ops):
-    """A verb as on the wire, of operations (code, index, words...); a READ has their number."""
-    body = struct.pack(">IB3x", region, len(ops))
-    for code, index, *words in ops:
-        n = words[0] if code == dev.READ else len(words)
-        body += struct.pack(">BBHI", code, n, 0, index)
-        if code != dev.READ:
-            body += struct.pack(f">{n}Q", *words)
-    return body
 
 
 class OnePeer(OneScript):
@@ -57,7 +44,8 @@ class OnePeer(OneScript):
 
     def ask(self, peer, *ops):
         """A verb of a peer; nothing is expected."""
-        peer.offer(request(self.vc, *ops), kind=oae.VERB)
+        peer.offer(oae.verb_request(self.vc, *[oae.verb_op(*op) for op in ops]),
+                   kind=oae.VERB)
 
     def held(self, peer, *ops):
         """A verb of a peer is held."""

@@ -64,6 +64,7 @@ class ManyVerbs(Verbs):
     def test_conflict(self):
         """Several links add to one word and to one of their own, while frames are lost."""
         files = self.files(3)
+        joined = self.a.stat("joined")
         self.cable.netem(LOSS)
         for n in range(3 * 150):
             self.add(files[n % 3], dev.add_op(0, 1), dev.add_op(8 * (1 + n % 3), 1))
@@ -77,11 +78,13 @@ class ManyVerbs(Verbs):
             common += [one for one, _ in old]
         self.assertEqual(sorted(common), list(range(450)))
         self.assertEqual([self.word(8 * n) for n in range(4)], [450, 150, 150, 150])
+        self.assertGreater(self.a.stat("joined"), joined)
 
     def test_cancel(self):
         """Some are taken back meanwhile: the others add up, as if those had never been."""
         file, = self.files(1)
         dice = random.Random(1)
+        joined = self.a.stat("joined")
         self.cable.netem(LOSS)
         left = []
         for _ in range(400):
@@ -98,6 +101,7 @@ class ManyVerbs(Verbs):
         self.assertEqual(old, [[n] for n in range(len(old))])
         self.assertEqual({c.err for c in got if c.result != dev.COMMITTED}, {errno.ECANCELED})
         self.assertEqual(self.word(0), len(old))
+        self.assertGreater(self.a.stat("joined"), joined)
 
 
 class LongVerbs(Verbs):

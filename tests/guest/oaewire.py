@@ -140,6 +140,26 @@ def reflect_body(slices):
     return struct.pack(">QQ", whole_digest(slices), first_bytes(slices))
 
 
+VERB_READ = 1
+
+
+def verb_op(code, index, *words, cmp=()):
+    """An operation of a verb; READ: words is how many."""
+    count = words[0] if code == VERB_READ else len(words)
+    values = () if code == VERB_READ else (*cmp, *words)
+    return struct.pack(">BBHI", code, count, 0, index) + struct.pack(f">{len(values)}Q", *values)
+
+
+def verb_request(region, *ops):
+    """The payload of a verb."""
+    return struct.pack(">IB3x", region, len(ops)) + b"".join(ops)
+
+
+def verb_answer(*old, taken=1, failed=0):
+    """And what answers it, behind the body of the REFLECT."""
+    return struct.pack(f">BB6x{len(old)}Q", taken, failed, *old)
+
+
 @dataclass
 class Frame:  # pylint: disable=too-many-instance-attributes
     """One frame. What is None is derived when it is packed; set it to lie."""

@@ -332,7 +332,7 @@ static void op_of_tx(struct h_event *ev, const struct oae_op *op)
 		h_hand_over(ev, op->type, 1, id);
 		break;
 	case OAE_OP_BACK:
-		if (tx->kind == OAE_PACK)
+		if (h_several(tx))
 			h_dissolve(ev, tx, id, op->refused);
 		else
 			h_requeue(ev, tx, id);

@@ -172,6 +172,12 @@ void h_fail(struct h_event *ev, u64 id, const char *why);
 /* Find a transaction of either end; NULL if there is none, or it is finished with. */
 struct h_tx *h_find(struct h_event *ev, h_id id);
 void h_noted(struct h_event *ev, u8 note);
+/* A pack, or joined verbs: the user has their order, and what becomes of the members. */
+static inline bool h_several(const struct h_tx *tx)
+{
+	return tx->kind == OAE_PACK || tx->flags & OAE_POST_JOINED;
+}
+
 /* Is a computed verb held under @ev->seq? */
 static inline bool h_verb_here(const struct h_event *ev)
 {
@@ -203,9 +209,12 @@ H_OPTIONAL void h_before(struct h_event *ev, const struct oae_op *op);
 H_OPTIONAL void h_before_send(struct h_event *ev, const struct oae_send *s);
 /* Places for unread transactions; enough if it is not there. */
 H_OPTIONAL u32 h_room(struct h_event *ev);
-/* A pack of the first of @ev->end->queue, which are dequeued; NULL: the first goes alone. */
+/*
+ * A pack of the first of @ev->end->queue, or these joined, which are dequeued; NULL: the
+ * first goes alone.
+ */
 H_OPTIONAL struct h_tx *h_pack(struct h_event *ev, h_id *id);
-/* The link has given a pack back: h_requeue() its messages, the last one first. */
+/* The link has given such a one back: h_requeue() its members, the last one first. */
 H_OPTIONAL void h_dissolve(struct h_event *ev, struct h_tx *tx, h_id id, bool refused);
 
 /* H_LANES places for the window of the link, filled with zeros. */

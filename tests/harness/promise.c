@@ -291,7 +291,7 @@ static void arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 	if (tx->delivered)
 		h_fail(ev, id, "G1: # delivered twice");
 	/* Halves have no numbers, so an arbitrary start does not order them. */
-	else if (id <= *last && !(half && ev->anything) && tx->kind != OAE_PACK)
+	else if (id <= *last && !(half && ev->anything) && !h_several(tx))
 		h_fail(ev, id, "G1: # delivered after one that is younger");
 	if (tx->ended && tx->outcome == OAE_REVERSED &&
 	    !(ev->anything && tx->excused))
@@ -308,7 +308,7 @@ static void arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 	for (i = 0; i < ev->peer->nundelivered; i++)
 		if (ev->peer->undelivered[i] == id)
 			not_undelivered(ev->peer, i);
-	if (tx->kind != OAE_PACK)
+	if (!h_several(tx))
 		*last = id;
 	h_arrived(ev, op, tx, id);
 }

@@ -124,6 +124,7 @@ void sim_init(struct sim *w, u64 seed)
 	w->max_sends = 0;
 	w->swaps = 0;
 	w->verbs = 0;
+	w->joined = 0;
 	w->packs = 0;
 	w->events = 0;
 	w->steps = 0;

@@ -36,6 +36,7 @@
 #define SIM_PACK	6		/* messages in a pack, at most */
 #define SIM_WORDS	8		/* exposed by an end */
 #define SIM_VERB_WORDS	3		/* that one verb works on, at most */
+#define SIM_ANSWER	(1 + SIM_PACK * SIM_VERB_WORDS)	/* words of an answer, at most */
 #define SIM_TRACE	60		/* lines of a failing run to show */
 #define SIM_LINE	200
 
@@ -49,17 +50,18 @@ struct sim_tx {
 	u32 cut;		/* bytes a slice */
 	int err;
 	h_id pack;		/* that it is in, or 0 */
-	bool alone;		/* not to be in a pack any more */
-	/* PACK */
+	bool alone;		/* not to be in a pack, nor joined */
+	/* PACK, and verbs that are joined */
 	u8 n;
 	h_id member[SIM_PACK];
-	/* VERB */
+	/* VERB: of joined ones what is computed, told and answered together */
+	u16 reply;		/* bytes of the answer */
 	u8 code, word, words;	/* enum sim_code, on which words */
 	u8 refusal;		/* enum oae_reason: always refused so */
 	bool taken;		/* as computed last: it changes words */
 	u64 operand[SIM_VERB_WORDS], expect[SIM_VERB_WORDS];
-	u64 answer[1 + SIM_VERB_WORDS];	/* as computed last */
-	u64 got[1 + SIM_VERB_WORDS];	/* as its user was told */
+	u64 answer[SIM_ANSWER];	/* as computed last */
+	u64 got[SIM_ANSWER];	/* as its user was told */
 	u64 after[SIM_VERB_WORDS];	/* what the words will be */
 };
 
@@ -144,6 +146,7 @@ struct sim {
 	unsigned int refusals;		/* of verbs and packs, in 1024 */
 	unsigned int max_ops, max_sends;	/* of one event */
 	unsigned long swaps, verbs, packs;	/* taken, applied, unpacked */
+	unsigned long joined;			/* applied together */
 	unsigned long events, frames, steps;
 	unsigned long fell;		/* frames that the wire had no room for */
 	unsigned long notes[OAE_NOTE_END];
@@ -210,8 +213,8 @@ H_OPTIONAL void sim_path_send(struct sim_end *e, const struct oae_frame *f, cons
 
 /* sim_words.c: words, and verbs on them */
 void sim_verb_draw(struct sim_end *e, struct sim_tx *tx);
-u16 sim_verb_reply(const struct sim_tx *tx);
 int sim_verb_errno(const struct sim_tx *tx);
+struct sim_tx *sim_part(const struct sim *w, struct sim_tx *tx, unsigned int i);
 u16 sim_verb_compute(struct sim_end *e, u32 seq, struct sim_tx *tx);
 void sim_verb_apply(struct sim_end *e, u32 seq, struct sim_tx *tx);
 void sim_verb_drop(struct sim_end *e, u32 seq);

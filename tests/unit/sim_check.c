@@ -127,7 +127,7 @@ h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id)
 
 	if (tx->kind == OAE_SWAP)
 		return whose(ev, more, len, OAE_SWAP);
-	if (len != sim_verb_reply(verb)) {
+	if (len != verb->reply) {
 		h_fail(ev, id, "#: an answer of another length");
 		return 0;
 	}
@@ -147,13 +147,13 @@ void h_arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 		op == OAE_OP_DELIVER ? "delivered" :
 		op == OAE_OP_UNPACK ? "unpacked" :
 		op == OAE_OP_APPLY ? "applied" : "taken");
-	if (op == OAE_OP_UNPACK) {
+	if (h_several(tx)) {
 		sim_pack_arrived(ev, (struct sim_tx *)tx);
-		return;
+	} else {
+		w->delivered++;
+		w->swaps += op == OAE_OP_TAKE;
+		ev->end->unread += op == OAE_OP_DELIVER;
 	}
-	w->delivered++;
-	w->swaps += op == OAE_OP_TAKE;
-	ev->end->unread += op == OAE_OP_DELIVER;
 	if (op == OAE_OP_APPLY)
 		sim_verb_apply(here(ev), ev->seq, (struct sim_tx *)tx);
 }
@@ -190,7 +190,7 @@ void h_told(struct h_event *ev, struct h_tx *htx, h_id id, int err)
 		err ? strerror(err) : "");
 	tx->err = err;
 	tx->ended_at = w->now;
-	if (tx->kind == OAE_PACK) {
+	if (h_several(htx)) {
 		sim_pack_ended(ev, tx, err);
 		return;
 	}
@@ -252,7 +252,7 @@ void sim_check_end(struct sim *w)
 	unsigned int i;
 
 	for (i = w->ntx; i--;) {
-		if (w->tx[i].kind == OAE_PACK)
+		if (h_several((struct h_tx *)&w->tx[i]))
 			sim_pack_check(w, &w->tx[i]);
 		ev = at(w, w->tx[i].from);
 		h_check_tx(&ev, (struct h_tx *)&w->tx[i], i + 1);

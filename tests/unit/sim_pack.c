@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packs of the simulation: one transaction for the link and the harness, several for
- * their users, whose outcomes and deliveries are checked here. See sim.h.
+ * Packs of the simulation, and joined verbs: one transaction for the link and the harness,
+ * several for their users, whose outcomes and deliveries are checked here. See sim.h.
  */
 #include "sim.h"
 #include "../../modoae/link/pack.h"
@@ -44,7 +44,8 @@ void sim_pack_content(struct sim *w, const struct sim_tx *pack, u32 off, u32 len
 static struct sim_tx *make(struct sim *w, struct sim_end *e, const h_id *member,
 			   unsigned int n)
 {
-	struct sim_tx *pack;
+	bool verbs = w->tx[member[0] - 1].kind == OAE_VERB;
+	struct sim_tx *pack, *tx;
 	unsigned int i;
 
 	/* Leave some to prove that the link is open in the end. */
@@ -54,36 +55,56 @@ static struct sim_tx *make(struct sim *w, struct sim_end *e, const h_id *member,
 	memset(pack, 0, sizeof(*pack));
 	pack->id = w->ntx;
 	pack->posted_at = w->now;
-	pack->len = oae_pack_head_len(n);
+	pack->len = verbs ? 0 : oae_pack_head_len(n);
 	pack->from = e->who;
-	pack->kind = OAE_PACK;
+	pack->kind = verbs ? OAE_VERB : OAE_PACK;
+	pack->flags = verbs ? OAE_POST_JOINED : 0;
+	pack->reply = sizeof(u64);
 	pack->n = n;
 	for (i = 0; i < n; i++) {
+		tx = &w->tx[member[i] - 1];
 		pack->member[i] = member[i];
-		pack->len += w->tx[member[i] - 1].len;
-		w->tx[member[i] - 1].pack = pack->id;
+		pack->len += tx->len;
+		pack->reply += tx->reply - sizeof(u64);
+		tx->pack = pack->id;
 	}
 	pack->cut = pack->len;
-	sim_say(w, "  #%u packs #%u and %u more", (u32)pack->id, (u32)member[0], n - 1);
+	sim_say(w, "  #%u %s #%u and %u more", (u32)pack->id, verbs ? "joins" : "packs",
+		(u32)member[0], n - 1);
 	return pack;
 }
 
-/* The first queued messages together, as the link takes a post. */
-struct h_tx *h_pack(struct h_event *ev, h_id *id)
+/* The first queued messages, or verbs, that go together: how many. */
+static unsigned int fitting(struct h_event *ev, h_id member[SIM_PACK])
 {
-	u32 max = oae_link_pack_max(&ev->end->link), len = OAE_PACK_HDR_LEN;
-	struct sim_end *e = (struct sim_end *)ev->end;
-	h_id member[SIM_PACK], at = e->queue.first;
-	struct sim_tx *tx, *pack;
-	unsigned int n = 0, i;
+	u8 kind = of(ev, ev->end->queue.first)->kind;
+	bool verbs = kind == OAE_VERB;
+	u32 max = verbs ? oae_link_join_max(&ev->end->link) : oae_link_pack_max(&ev->end->link);
+	u32 len = verbs ? 0 : OAE_PACK_HDR_LEN, reply = sizeof(u64) + OAE_REFLECT_LEN;
+	const struct sim_tx *tx;
+	unsigned int n = 0;
+	h_id at;
 
-	for (; at && n < SIM_PACK; at = tx->next) {
+	for (at = ev->end->queue.first; at && n < SIM_PACK; at = tx->next) {
 		tx = of(ev, at);
-		len += OAE_PACK_LEN_LEN + tx->len;
-		if (tx->kind != OAE_MESSAGE || tx->flags || tx->alone || len > max)
+		len += tx->len + (verbs ? 0 : OAE_PACK_LEN_LEN);
+		reply += verbs ? tx->reply - sizeof(u64) : 0;
+		if (tx->kind != kind || tx->flags || tx->alone || len > max ||
+		    (verbs && reply > max))
 			break;
 		member[n++] = at;
 	}
+	return n;
+}
+
+/* As the link takes a post. */
+struct h_tx *h_pack(struct h_event *ev, h_id *id)
+{
+	struct sim_end *e = (struct sim_end *)ev->end;
+	h_id member[SIM_PACK];
+	unsigned int n = fitting(ev, member), i;
+	struct sim_tx *pack;
+
 	if (n < 2 || !sim_upto(e->w, 16))
 		return NULL;
 	pack = make(e->w, e, member, n);
@@ -94,26 +115,21 @@ struct h_tx *h_pack(struct h_event *ev, h_id *id)
 	return (struct h_tx *)pack;
 }
 
-/* Its members are transactions again; it ends without an outcome. */
-static void dissolve(struct h_event *ev, struct sim_tx *pack)
-{
-	unsigned int i;
-
-	for (i = 0; i < pack->n; i++)
-		of(ev, pack->member[i])->pack = 0;
-	pack->at_link = false;
-	pack->lost = true;
-}
-
 void h_dissolve(struct h_event *ev, struct h_tx *htx, h_id id, bool refused)
 {
 	struct sim_tx *pack = (struct sim_tx *)htx, *tx;
 	unsigned int i;
 
 	sim_say(ev->world, "  #%u is dissolved", (u32)id);
-	dissolve(ev, pack);
+	/* It ends without an outcome. */
+	pack->at_link = false;
+	pack->lost = true;
 	for (i = pack->n; i--;) {
 		tx = of(ev, pack->member[i]);
+		/* Of verbs the peer may hold the one that has left. */
+		if (tx->pack != id)
+			continue;
+		tx->pack = 0;
 		tx->alone |= refused;
 		h_requeue(ev, (struct h_tx *)tx, tx->id);
 	}
@@ -143,6 +159,7 @@ void sim_pack_ended(struct h_event *ev, struct sim_tx *pack, int err)
 /* The pack is delivered, and with it each message, in its place. */
 void sim_pack_arrived(struct h_event *ev, struct sim_tx *pack)
 {
+	struct sim *w = ev->world;
 	struct sim_tx *tx;
 	unsigned int i;
 
@@ -156,10 +173,11 @@ void sim_pack_arrived(struct h_event *ev, struct sim_tx *pack)
 			h_fail(ev, tx->id, "G2: # delivered in a pack, was reversed");
 		tx->delivered = true;
 		ev->end->last_id = tx->id;
-		ev->end->unread++;
-		((struct sim *)ev->world)->delivered++;
+		ev->end->unread += tx->kind == OAE_MESSAGE;
+		w->delivered++;
 	}
-	((struct sim *)ev->world)->packs++;
+	w->packs += pack->kind == OAE_PACK;
+	w->joined += pack->kind == OAE_VERB;
 }
 
 /* Which pack has these bytes? The latest, if a pack was made again. */
@@ -198,7 +216,7 @@ u16 sim_pack_unfit(struct sim_end *e, const u8 *payload, u32 len)
 	return 0;
 }
 
-/* A user wants a message back that is in a pack: the others go without it. */
+/* A user wants a message back that is in a pack, or a joined verb: the others go without it. */
 void sim_pack_cancel(struct sim_end *e, struct h_event *ev, struct sim_tx *tx, int err)
 {
 	struct sim_tx *pack = of(ev, tx->pack), *rest = NULL;
@@ -210,7 +228,9 @@ void sim_pack_cancel(struct sim_end *e, struct h_event *ev, struct sim_tx *tx, i
 		if (pack->member[i] != tx->id)
 			member[n++] = pack->member[i];
 	member_ended(ev, tx, OAE_REVERSED, err);
-	if (n == 1) {
+	if (pack->kind == OAE_VERB) {
+		;
+	} else if (n == 1) {
 		rest = of(ev, member[0]);
 		rest->pack = 0;
 		rest->cut = oae_link_cut(&e->link, OAE_MESSAGE, rest->len);
@@ -222,7 +242,7 @@ void sim_pack_cancel(struct sim_end *e, struct h_event *ev, struct sim_tx *tx, i
 		h_post(ev, (struct h_tx *)rest, rest->id, 0, &p);
 		pack->at_link = false;
 		pack->lost = true;
-	} else {
+	} else if (pack->kind == OAE_PACK) {
 		/* No memory: h_dissolve() queues the others. */
 		pack->n = n;
 		memcpy(pack->member, member, sizeof(member));

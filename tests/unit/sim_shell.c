@@ -51,7 +51,7 @@ void h_post(struct h_event *ev, struct h_tx *htx, h_id id, u16 max,
 	}
 	h_cut(ev, htx, id, tx->cut, p);
 	if (tx->kind == OAE_VERB)
-		p->reply = sim_verb_reply(tx);
+		p->reply = tx->reply;
 }
 
 u16 h_compute(struct h_event *ev, u16 *reply)
@@ -68,7 +68,7 @@ u16 h_compute(struct h_event *ev, u16 *reply)
 	sim_say(e->w, "  %c: #%u computed: %s", name(e), (u32)id,
 		reason == OAE_R_CONFLICT ? "CONFLICT" :
 		reason ? "refused" : tx->taken ? "taken" : "not taken");
-	*reply = sim_verb_reply(tx);
+	*reply = tx->reply;
 	return reason;
 }
 
@@ -102,7 +102,7 @@ void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 	} else if (f->opcode == OAE_REFLECT && f->kind == OAE_VERB) {
 		n = f->length - OAE_REFLECT_LEN;
 		verb = e->verb[h_lane(f->seq)];
-		if (n != sim_verb_reply(verb)) {
+		if (n != verb->reply) {
 			h_fail(ev, verb->id, "REFLECT of # with another answer");
 			return;
 		}

@@ -38,19 +38,11 @@ void sim_verb_draw(struct sim_end *e, struct sim_tx *tx)
 		tx->operand[i] = tx->id << 8 | i;
 		tx->expect[i] = p->word[tx->word + i];
 	}
+	tx->reply = sizeof(u64) * (1 + (tx->code == SIM_WRITE ? 0 : tx->words));
+	/* If it were not taken, no other joined with it would be. */
+	tx->alone = tx->code == SIM_CAS;
 	if (sim_chance(e->w, e->w->refusals))
 		tx->refusal = refusals[sim_upto(e->w, sizeof(refusals))];
-}
-
-/**
- * sim_verb_reply() - bytes of a verb's answer
- * @tx: the verb
- *
- * Return: bytes.
- */
-u16 sim_verb_reply(const struct sim_tx *tx)
-{
-	return sizeof(u64) * (1 + (tx->code == SIM_WRITE ? 0 : tx->words));
 }
 
 /**
@@ -70,25 +62,95 @@ int sim_verb_errno(const struct sim_tx *tx)
 	return errnos[tx->refusal];
 }
 
+/**
+ * sim_part() - one of joined verbs
+ * @w: the world
+ * @tx: joined verbs; or one, which is its only part
+ * @i: which of them
+ *
+ * Return: the verb; NULL there are not so many.
+ */
+struct sim_tx *sim_part(const struct sim *w, struct sim_tx *tx, unsigned int i)
+{
+	if (!tx->n)
+		return i ? NULL : tx;
+	return i < tx->n ? (struct sim_tx *)&w->tx[tx->member[i] - 1] : NULL;
+}
+
 /* One verb, alone with the words. True: it changes them. */
-static bool carry_out(const struct sim_tx *tx, u64 *word, u64 *answer)
+static bool carry_out_one(const struct sim_tx *tx, u64 *word, u64 *taken, u64 *was)
 {
 	unsigned int i;
 	u64 old;
 
-	answer[0] = 1;
+	*taken = 1;
 	for (i = 0; i < tx->words; i++)
 		if (tx->code == SIM_CAS && word[tx->word + i] != tx->expect[i])
-			answer[0] = 0;
+			*taken = 0;
 	for (i = 0; i < tx->words; i++) {
 		old = word[tx->word + i];
 		if (tx->code != SIM_WRITE)
-			answer[1 + i] = old;
-		if (tx->code != SIM_READ && answer[0])
+			was[i] = old;
+		if (tx->code != SIM_READ && *taken)
 			word[tx->word + i] = tx->operand[i] +
 					     (tx->code == SIM_ADD ? old : 0);
 	}
-	return answer[0] && tx->code != SIM_READ;
+	return *taken && tx->code != SIM_READ;
+}
+
+/* The same with joined ones, one by one: each sees those before it. */
+static bool carry_out(const struct sim *w, struct sim_tx *tx, u64 *word, u64 *answer)
+{
+	const struct sim_tx *part;
+	u64 *was = answer + 1;
+	bool changes = false;
+	unsigned int i;
+
+	for (i = 0; (part = sim_part(w, tx, i)); i++) {
+		changes |= carry_out_one(part, word, answer, was);
+		was += part->reply / sizeof(u64) - 1;
+	}
+	return changes;
+}
+
+/* Is a word of a verb reserved for somebody else, or wanted by one? */
+static bool is_busy(const struct sim_end *e, struct sim_tx *tx)
+{
+	const struct sim_tx *part;
+	unsigned int i, at;
+
+	for (i = 0; (part = sim_part(e->w, tx, i)); i++)
+		for (at = part->word; at < part->word + part->words; at++)
+			if (e->by[at] == SIM_OTHER || e->wanted[at])
+				return true;
+	return false;
+}
+
+/* Why a verb is refused for good: the first reason among joined ones. */
+static u16 refusal_of(const struct sim *w, struct sim_tx *tx)
+{
+	const struct sim_tx *part;
+	unsigned int i;
+
+	for (i = 0; (part = sim_part(w, tx, i)); i++)
+		if (part->refusal)
+			return part->refusal;
+	return OAE_R_NONE;
+}
+
+/* What a verb that was carried out on @word will change is reserved. */
+static void reserve(struct sim_end *e, struct sim_tx *tx, const u64 *word)
+{
+	struct sim_tx *part;
+	unsigned int i, j;
+
+	for (i = 0; (part = sim_part(e->w, tx, i)); i++) {
+		part->taken = tx->answer[0] && part->code != SIM_READ;
+		for (j = 0; part->taken && j < part->words; j++) {
+			e->by[part->word + j] = SIM_LINK;
+			part->after[j] = word[part->word + j];
+		}
+	}
 }
 
 /**
@@ -103,28 +165,23 @@ static bool carry_out(const struct sim_tx *tx, u64 *word, u64 *answer)
  */
 u16 sim_verb_compute(struct sim_end *e, u32 seq, struct sim_tx *tx)
 {
-	u64 word[SIM_WORDS], unused[1 + SIM_VERB_WORDS];
-	unsigned int i;
+	u64 word[SIM_WORDS], unused[SIM_ANSWER];
+	u16 reason = refusal_of(e->w, tx);
 	u32 at;
 
-	if (tx->refusal)
-		return tx->refusal;
-	for (i = tx->word; i < tx->word + tx->words; i++) {
-		if (e->by[i] != SIM_OTHER && !e->wanted[i])
-			continue;
+	if (reason)
+		return reason;
+	if (is_busy(e, tx)) {
 		e->refused_verb = true;
 		return OAE_R_CONFLICT;
 	}
 	memcpy(word, e->word, sizeof(word));
 	for (at = e->link.rx + 1; at != seq; at++)
 		if (e->verb[h_lane(at)])
-			carry_out(e->verb[h_lane(at)], word, unused);
-	tx->taken = carry_out(tx, word, tx->answer);
+			carry_out(e->w, e->verb[h_lane(at)], word, unused);
+	tx->taken = carry_out(e->w, tx, word, tx->answer);
 	e->verb[h_lane(seq)] = tx;
-	for (i = 0; tx->taken && i < tx->words; i++) {
-		e->by[tx->word + i] = SIM_LINK;
-		tx->after[i] = word[tx->word + i];
-	}
+	reserve(e, tx, word);
 	return OAE_R_NONE;
 }
 
@@ -132,12 +189,14 @@ u16 sim_verb_compute(struct sim_end *e, u32 seq, struct sim_tx *tx)
 static bool has(const struct sim_end *e, unsigned int word)
 {
 	const struct sim_tx *tx;
-	unsigned int i;
+	unsigned int i, j;
 
 	for (i = 0; i < H_LANES; i++) {
-		tx = e->verb[i];
-		if (tx && tx->taken && word >= tx->word && word < tx->word + tx->words)
-			return true;
+		if (!e->verb[i])
+			continue;
+		for (j = 0; (tx = sim_part(e->w, e->verb[i], j)); j++)
+			if (tx->taken && word >= tx->word && word < tx->word + tx->words)
+				return true;
 	}
 	return false;
 }
@@ -168,26 +227,28 @@ void sim_verb_drop(struct sim_end *e, u32 seq)
  */
 void sim_verb_apply(struct sim_end *e, u32 seq, struct sim_tx *tx)
 {
-	u64 answer[1 + SIM_VERB_WORDS] = { 0 };
-	unsigned int i;
+	u64 answer[SIM_ANSWER] = { 0 };
+	const struct sim_tx *part;
+	unsigned int i, j;
 
 	if (e->verb[h_lane(seq)] != tx) {
 		sim_fail(e->w, "#%u applied, and was not computed last",
 			 (u32)tx->id);
 		return;
 	}
-	for (i = 0; tx->taken && i < tx->words; i++)
-		e->word[tx->word + i] = tx->after[i];
+	for (i = 0; (part = sim_part(e->w, tx, i)); i++)
+		for (j = 0; part->taken && j < part->words; j++)
+			e->word[part->word + j] = part->after[j];
 	sim_verb_drop(e, seq);
 	e->w->verbs++;
 	/* What its user was told is what was computed last. */
-	if (memcmp(tx->got, tx->answer, sim_verb_reply(tx)))
+	if (memcmp(tx->got, tx->answer, tx->reply))
 		sim_fail(e->w, "#%u: told another answer", (u32)tx->id);
 	/* What it has only read may have changed since. */
 	if (!tx->taken)
 		return;
-	if (!carry_out(tx, e->model, answer) ||
-	    memcmp(answer, tx->answer, sim_verb_reply(tx)))
+	if (!carry_out(e->w, tx, e->model, answer) ||
+	    memcmp(answer, tx->answer, tx->reply))
 		sim_fail(e->w, "#%u: another answer, one by one", (u32)tx->id);
 }
 

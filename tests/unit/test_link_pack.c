@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Several messages as one transaction (doc/protocol.md section 4.12): what is said and
- * what is learned, held and refused, handed back, and offered in place of another; and
- * the format.
+ * Several messages, or verbs, as one transaction (doc/protocol.md section 4.12): what is
+ * said and what is learned, held and refused, handed back, and offered in place of another;
+ * and the format.
  */
 #include "one_link.h"
 #include "../../modoae/link/link_int.h"
@@ -78,6 +78,17 @@ static void post_pack(char *handle, u16 len)
 	post_it(&p);
 }
 
+/* Several verbs, and an answer to all. */
+static void post_joined(char *handle, u16 len, u16 reply)
+{
+	struct oae_post p = pack_of(handle, len);
+
+	p.kind = OAE_VERB;
+	p.flags = OAE_POST_JOINED;
+	p.reply = reply;
+	post_it(&p);
+}
+
 /* The peer has frozen and resolved; it takes packs or not, and of that length. */
 static void anew_with(bool packs, u8 window, u16 mtu)
 {
@@ -96,6 +107,15 @@ static struct oae_frame answer_to(u8 opcode, u32 seq)
 	f.kind = oae_lane(&l, seq)->p.kind;
 	f.length = opcode == OAE_REFLECT ? OAE_REFLECT_LEN : 0;
 	return f;
+}
+
+static void reflect_void(u32 seq)
+{
+	const struct oae_post *p = &oae_lane(&l, seq)->p;
+
+	assert_int_equal(p->kind, OAE_VOID);
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.reflect.digest = p->digest,
+		f.reflect.first = p->first));
 }
 
 static void refuse_for(u32 seq, u16 reason)
@@ -465,6 +485,120 @@ PACK_TEST(test_taken_back)
 	BACK(&h[3], &h[1]);
 	assert_false(back_of(&h[1])->refused);
 	assert_int_equal(l.nlanes, 0);
+}
+
+/* --- joined verbs --- */
+
+TEST(test_join_max)
+{
+	/* To the peer it is a verb like any other. */
+	open_with(true, false, 1);
+	assert_int_equal(oae_link_join_max(&l), 1500 - OAE_HDR_LEN);
+	l.cut = 90;
+	assert_int_equal(oae_link_join_max(&l), 90);
+	port_down();
+	assert_int_equal(oae_link_join_max(&l), 0);
+	rcv(BUT(resolved(), f.sync.max_len = 80));
+	assert_int_equal(oae_link_join_max(&l), 80);
+	open_with(false, true, 1);
+	assert_int_equal(oae_link_join_max(&l), 0);
+}
+
+PACK_TEST(test_joined_kind)
+{
+	struct oae_post p = pack_of(&h[1], 80);
+
+	p.flags = OAE_POST_JOINED;
+	clear();
+	assert_int_equal(oae_link_post(&l, &p, now, &a), -EINVAL);
+	p.kind = OAE_MESSAGE;
+	assert_int_equal(oae_link_post(&l, &p, now, &a), -EINVAL);
+}
+
+PACK_TEST(test_joined_refused_for_good)
+{
+	post_joined(&h[1], 80, 40);
+	assert_int_equal(sent(OAE_OFFER)->frame.kind, OAE_VERB);
+	post_kind(&h[2], OAE_VERB, 40, 8);
+	refuse_for(1, OAE_R_CONFLICT);
+	assert_null(op(OAE_OP_BACK));
+	rcv(BUT(frame(OAE_READY), f.seq = 1));
+	refuse_for(1, OAE_R_RANGE);
+	BACK(&h[2], &h[1]);
+	assert_true(back_of(&h[1])->refused);
+	assert_false(back_of(&h[2])->refused);
+	assert_null(op(OAE_OP_COMPLETE));
+	/* One alone has its outcome. */
+	post_kind(&h[1], OAE_VERB, 40, 8);
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 3);
+	refuse_for(1, OAE_R_RANGE);
+	assert_true(ended(&h[1], OAE_REVERSED));
+}
+
+/* What rests on them waits until nothing of them is there. */
+WINDOW_TEST(test_joined_taken_back)
+{
+	post_joined(&h[1], 80, 40);
+	post_kind(&h[2], OAE_VERB, 40, 8);
+	rcv(BUT(answer_to(OAE_REFLECT, 2), f.length += 8));
+	assert_int_equal(replace(&h[1], NULL), 0);
+	BACK(&h[2], &h[1]);
+	assert_int_equal(sent(OAE_OFFER)->frame.kind, OAE_VOID);
+	post_joined(&h[1], 60, 32);
+	assert_null(sent(OAE_OFFER));
+	reflect_void(2);
+	assert_null(sent(OAE_OFFER));
+	reflect_void(1);
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[1]);
+	assert_int_equal(sent(OAE_OFFER)->frame.seq, 3);
+}
+
+PACK_TEST(test_joined_new_run)
+{
+	/* As long as request and answer fit. */
+	post_joined(&h[1], 80, 80);
+	anew_with(false, 1, 80 + OAE_REFLECT_LEN + OAE_HDR_LEN);
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[1]);
+	/* An answer that does not; then a request. */
+	anew_with(false, 1, 80 + OAE_REFLECT_LEN + OAE_HDR_LEN - 1);
+	BACK(&h[1]);
+	assert_false(back_of(&h[1])->refused);
+	anew_with(true, 1, 1500);
+	post_joined(&h[2], 80, 8);
+	port_down();
+	rcv(BUT(resolved(), f.sync.max_len = 79));
+	BACK(&h[2]);
+	/* The same of one that was never offered. */
+	post(&h[3], 1, 0);
+	anew_with(true, 1, 1500);
+	post_joined(&h[4], 200, 8);
+	port_down();
+	rcv(BUT(resolved(), f.sync.max_len = 199));
+	rcv(answer_to(OAE_REFLECT, 1));
+	BACK(&h[4]);
+	assert_false(ended(&h[4], OAE_REVERSED));
+}
+
+/* Long frames do not get through, of the request or of the answer: they are cut apart. */
+static void joined_cut(u16 len, u16 reply, u16 cut)
+{
+	unsigned int i;
+
+	open_with(true, true, 1);
+	post_joined(&h[1], len, reply);
+	for (i = 0; i < 10 && !l.cut; i++) {
+		fire_at(l.timer_at);
+		rcv(BUT(resolved(), f.sync.caps = caps(true, 1)));
+	}
+	assert_int_equal(l.cut, cut);
+	BACK(&h[1]);
+	assert_int_equal(oae_link_join_max(&l), cut);
+}
+
+TEST(test_joined_cut)
+{
+	joined_cut(1400, 8, 1400 - OAE_HDR_LEN);
+	joined_cut(80, 1400 - OAE_REFLECT_LEN, 1400 - OAE_HDR_LEN);
 }
 
 /* --- the format --- */

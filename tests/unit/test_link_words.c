@@ -18,7 +18,7 @@ static struct sim_tx *verb(struct sim_end *e, u8 code, u8 word, u8 refusal)
 	tx->words = 1;
 	tx->expect[0] = w.end[!e->who].word[word];
 	tx->refusal = refusal;
-	e->link.next.reply = sim_verb_reply(tx);
+	e->link.next.reply = tx->reply;
 	sim_port(e, true);
 	flow();
 	return tx;
@@ -62,7 +62,7 @@ RULE(test_each)
 	tx->word = 2;
 	tx->words = 1;
 	tx->expect[0] = ~b->word[2];
-	a->link.next.reply = sim_verb_reply(tx);
+	a->link.next.reply = tx->reply;
 	sim_port(a, true);
 	flow();
 	assert_committed(tx);

@@ -300,7 +300,7 @@ TEST(test_seeds)
 	u64 first = sim_env("OAE_SIM_FIRST", 1);
 	bool trace = sim_env("OAE_SIM_TRACE", 0);
 	unsigned long notes[OAE_NOTE_END] = { 0 };
-	unsigned long frames = 0, events = 0, delivered = 0, swaps = 0, verbs = 0, packs = 0;
+	unsigned long frames = 0, events = 0, delivered = 0, swaps = 0, verbs = 0, packs = 0, joined = 0;
 	unsigned int max_ops = 0, max_sends = 0;
 	unsigned long outcomes[OAE_OUTCOME_END] = { 0 };
 	unsigned int i, failed = 0;
@@ -326,6 +326,7 @@ TEST(test_seeds)
 		swaps += world.swaps;
 		verbs += world.verbs;
 		packs += world.packs;
+		joined += world.joined;
 		if (max_ops < world.max_ops)
 			max_ops = world.max_ops;
 		if (max_sends < world.max_sends)
@@ -343,11 +344,13 @@ TEST(test_seeds)
 	       (double)(clock() - began) / CLOCKS_PER_SEC);
 	for (i = 0; i < OAE_NOTE_END; i++)
 		printf("%s%s %lu", i ? ", " : "", oae_note_name(i), notes[i]);
-	printf("\n%lu swaps, %lu verbs, %lu packs; at most %u ops and %u sends of one event\n",
-	       swaps, verbs, packs, max_ops, max_sends);
+	printf("\n%lu swaps, %lu verbs, %lu packs, %lu joined; at most %u ops and %u sends of one event\n",
+	       swaps, verbs, packs, joined, max_ops, max_sends);
 	assert_int_equal(failed, 0);
-	if (seeds >= DEFAULT_SEEDS)
-		everything_happened(notes);
+	if (seeds < DEFAULT_SEEDS)
+		return;
+	everything_happened(notes);
+	assert_true(packs && joined);
 }
 
 int main(void)

@@ -210,8 +210,8 @@ static bool fits_hole(const struct sim_tx *tx)
 
 	if (tx->kind == OAE_MESSAGE)
 		len = (len + OAE_MAX_SLICES - 1) / OAE_MAX_SLICES;
-	if (tx->kind == OAE_VERB && len < (u32)OAE_REFLECT_LEN + sim_verb_reply(tx))
-		len = OAE_REFLECT_LEN + sim_verb_reply(tx);
+	if (tx->kind == OAE_VERB && len < (u32)OAE_REFLECT_LEN + tx->reply)
+		len = OAE_REFLECT_LEN + tx->reply;
 	if (tx->kind == OAE_SWAP)
 		len += OAE_REFLECT_LEN;
 	return len + OAE_HDR_LEN <= hole;
