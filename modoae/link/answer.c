@@ -369,7 +369,11 @@ static void answer_fill_gap(struct oae_link *l, struct oae_lane *n,
 		else
 			oae_window_answered(l, n);
 	}
-	missing = answer_burst(n, missing);
+	if (n->asks)
+		/* There was room, and nothing was lost. */
+		l->wary = false;
+	else
+		missing = answer_burst(n, missing);
 	oae_lane_clean(l, f->seq);
 	oae_lane_not_due(l, n);
 	if (!oae_offer_next_attempt(l, n, now, a))
@@ -421,6 +425,11 @@ static void answer_refused(struct oae_link *l, struct oae_lane *n, const struct 
 		answer_fill_gap(l, n, f, now, a);
 		oae_offer_pump(l, now, a);
 		return;
+	case OAE_R_BUSY:
+		if (n->unseen)
+			l->wary = true;
+		answer_park(l, n, f->seq, now, a);
+		return;
 	case OAE_R_NO_HALF:
 		if (n->p.kind == OAE_SWAP) {
 			oae_half_refused(l, now, a);
@@ -428,7 +437,6 @@ static void answer_refused(struct oae_link *l, struct oae_lane *n, const struct 
 			return;
 		}
 		fallthrough;
-	case OAE_R_BUSY:
 	case OAE_R_CONFLICT:
 		answer_park(l, n, f->seq, now, a);
 		return;

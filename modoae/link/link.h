@@ -286,6 +286,7 @@ enum oae_due {
  * @shuts: nothing, in place of a verb that the peer may have computed: verbs above it
  *	wait until it is reflected
  * @lacks: slices that the peer missed when it last said so; 0 it has not, of this content
+ * @asks: the last OFFER was LAST alone, to ask for room
  */
 struct oae_lane {
 	struct oae_post p;
@@ -304,6 +305,7 @@ struct oae_lane {
 	bool at_peer;
 	bool shuts;
 	u8 lacks;
+	bool asks;
 };
 
 /**
@@ -321,6 +323,7 @@ struct oae_lane {
  * @kind: enum oae_kind
  * @express: to be delivered at the OFFER
  * @takes_room: counts in oae_link.ntaken
+ * @asked: the peer has asked for room with LAST alone, and sends the rest next
  */
 struct oae_hold {
 	u64 have;
@@ -336,6 +339,7 @@ struct oae_hold {
 	u8 kind;
 	bool express;
 	bool takes_room;
+	bool asked;
 };
 
 /* May what does not get through get through by another path (protocol 4.14)? */
@@ -444,6 +448,7 @@ struct oae_link {
 	u8 cwnd_acked;		/* commits since cwnd grew */
 	u8 burst;		/* slices of a number that the network bears at once */
 	u8 burst_thresh;	/* up to here burst doubles with each answer */
+	bool wary;		/* slices were sent for nothing: there was no room for them */
 	bool more;		/* more could be offered: oae_link_more() */
 	bool lacking;		/* and that needs oae_link_lend() */
 	bool more_verbs;	/* more could be computed: oae_link_more() */
@@ -789,12 +794,12 @@ bool oae_link_undecided(const struct oae_link *l);
 bool oae_link_in_doubt(const struct oae_link *l);
 u16 oae_link_slice_max(const struct oae_link *l);
 u16 oae_link_cut(const struct oae_link *l, u8 kind, u32 len);
+u32 oae_link_join_max(const struct oae_link *l);
 u32 oae_link_pack_max(const struct oae_link *l);
 bool oae_link_early(const struct oae_link *l, u64 now);
 u64 oae_link_stall(const struct oae_link *l);
 const char *oae_state_name(enum oae_state state);
 const char *oae_note_name(enum oae_note note);
-u32 oae_link_join_max(const struct oae_link *l);
 
 /* The state, or that the link is down, for people. */
 static inline const char *oae_link_word(const struct oae_link_view *v)

@@ -54,6 +54,7 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u8 flags, u64 now,
 	n->serial = ++l->serial;
 	n->passed = 0;
 	n->reminded = 0;
+	n->asks = false;
 	if (seq - l->tx > l->given)
 		l->given = seq - l->tx;
 	l->active_at = now;
@@ -144,6 +145,17 @@ void oae_offer_too_long(struct oae_link *l, u32 seq, u64 now,
 	oae_offer_pump(l, now, a);
 }
 
+/*
+ * The peer says that it has no room for the next number, and the last time all slices were
+ * sent for nothing then: is LAST alone to ask for room (protocol 4.11)? RESUME says that it
+ * is alone.
+ */
+static bool offer_asks(const struct oae_link *l, const struct oae_lane *n, bool clean)
+{
+	return l->wary && clean && oae_link_windowed(l) && n->p.kind == OAE_MESSAGE &&
+	       !oae_post_express(&n->p) && oae_dist(l->tx, l->room_to) <= 0;
+}
+
 /**
  * oae_offer_number() - offer the content of a number as a new attempt (protocol 4.1)
  * @l: the link, OPEN
@@ -156,7 +168,8 @@ void oae_offer_too_long(struct oae_link *l, u32 seq, u64 now,
  * LAST slice, with RESUME, to learn which slices the peer has kept. So does an attempt
  * for a number of which a frame was lost; without RESUME if the peer may have slices of
  * another content. So does the first attempt of a run for what stalls instead of being
- * reminded of: else the same burst would be lost in each run.
+ * reminded of: else the same burst would be lost in each run. So does the first one of all
+ * if it is to ask for room.
  */
 void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 		      struct oae_actions *a)
@@ -165,7 +178,8 @@ void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 	bool clean = !(l->dirty >> oae_place(l, seq) & 1);
 	bool due = n->due == OAE_DUE_LAST, first = !fresh && n->again && !n->attempt;
 	bool stalls = !oae_link_windowed(l) || oae_post_barrier(&n->p);
-	bool last = due || (first && (clean || stalls));
+	bool asks = fresh && offer_asks(l, n, clean);
+	bool last = due || asks || (first && (clean || stalls));
 	bool same = clean || (due && !oae_link_windowed(l));
 
 	if (oae_post_several(&n->p) && !oae_cut_fits(l, &n->p)) {
@@ -181,6 +195,7 @@ void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 			      now, a);
 	else
 		oae_offer_out(l, seq, oae_slice_mask(n->p.nslices), 0, now, a);
+	n->asks = asks;
 }
 
 /**

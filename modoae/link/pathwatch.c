@@ -81,9 +81,14 @@ static bool watch_is_part(const struct oae_link *l, const struct oae_hold *h)
 	u64 have;
 
 	/* Their number is known by LAST. */
-	if (!oae_link_windowed(l) || h->nslices <= OAE_PART_LEAST)
+	if (!oae_link_windowed(l) || !h->nslices)
 		return false;
 	have = h->have & ~(1ULL << (h->nslices - 1));
+	/* LAST alone has asked for room. */
+	if (h->asked && !have)
+		return true;
+	if (h->nslices <= OAE_PART_LEAST)
+		return false;
 	/* The lowest ones, without a gap, and enough for a part. */
 	return !(have & (have + 1)) && have >> (OAE_PART_LEAST - 2);
 }

@@ -122,6 +122,7 @@ enum m_kind {
  * @leave: times that an end is told that its gateway leaves; it may come again
  * @window: transactions under way, each way; 0 is 1
  * @parts: slices of a transaction that the network bears at once, 0: all
+ * @asks: no end has heard of room, and each asks for it before it sends several slices
  * @narrow: times that an end's window becomes 1, or what it was
  * @start: tx before the first transaction
  * @opened: begin with a link that is OPEN at both ends
@@ -143,6 +144,7 @@ struct m_scenario {
 	u8 crash, kill, close, rename, mtu, cut, conflict, leave, refuse;
 	u8 lines, vc, carrier;
 	u8 window, parts, narrow;
+	bool asks;
 	u32 start;
 	u16 walks;
 	u8 levels;

@@ -99,6 +99,8 @@ const struct m_scenario m_more[] = {
 	{ "window-rename", { "aa", "" }, COMMON, .window = 2, .rename = 1 },
 	{ "window-parts", { "a", "" }, .cap = 3, .slices = 3, .window = 2, .parts = 2,
 	  .cancel = true },
+	{ "window-asks", { "aa", "" }, .cap = 2, .slices = 2, .window = 2, .rcvbuf = 1,
+	  .asks = true, .cancel = true },
 	{ "window-narrow", { "aa", "" }, COMMON, .window = 2, .narrow = 1, .port = true },
 	{ "window-close", { "aa", "" }, COMMON, .window = 2, .close = 1 },
 	{ "window-express-cancel", { "xa", "" }, COMMON, .window = 2, .cancel = true },

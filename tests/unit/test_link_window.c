@@ -1386,6 +1386,82 @@ WINDOW_TEST(test_room_told)
 	assert_null(sent(OAE_OFFER));
 }
 
+/* A long one was refused: its slices were sent for nothing. It is committed later. */
+static u32 refused_long(u8 room)
+{
+	u32 tx;
+
+	grow();
+	tx = l.tx;
+	post(&h[1], 40, 0);
+	refuse_number(tx + 1, OAE_R_BUSY);
+	ready(tx + 1);
+	assert_int_equal(offered(tx + 1)->slices, ~0ULL >> 24);
+	rcv(BUT(answer_to(OAE_REFLECT, tx + 1), f.rx = tx, f.reason = room));
+	return tx + 2;
+}
+
+static void assert_asks(u32 seq)
+{
+	assert_int_equal(offered(seq)->slices, 1ULL << 39);
+	assert_int_equal(offered(seq)->frame.flags, OAE_F_RESUME);
+}
+
+/* So LAST asks for room, if none was heard of. */
+WINDOW_TEST(test_asks_for_room)
+{
+	u32 seq = refused_long(1);
+
+	post(&h[2], 40, 0);
+	assert_asks(seq);
+	/* There is none: this was not sent for nothing, but the next is asked for again. */
+	l.wary = false;
+	refuse_number(seq, OAE_R_BUSY);
+	assert_false(l.wary);
+	l.wary = true;
+	ready(seq);
+	assert_int_equal(offered(seq)->slices, ~0ULL >> 24);
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq - 1, f.reason = 1));
+	post(&h[3], 40, 0);
+	assert_asks(++seq);
+	/* There is some: all go out, since none was lost. */
+	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = OAE_R_GAP, f.gap_map = ~0ULL >> 25));
+	assert_int_equal(offered(seq)->slices, ~0ULL >> 24);
+	assert_int_equal(offered(seq)->frame.flags, OAE_F_RESUME);
+	/* What was lost of them is another matter. */
+	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = OAE_R_GAP, f.gap_map = ~0ULL >> 25));
+	assert_int_equal(offered(seq)->slices, PART(0, 8));
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq - 1, f.reason = 1));
+	post(&h[4], 40, 0);
+	assert_int_equal(offered(++seq)->slices, ~0ULL >> 24);
+}
+
+/* It does not ask: there is room; it never was refused, or is short, or alone. */
+WINDOW_TEST(test_does_not_ask)
+{
+	u32 seq = refused_long(2);
+
+	post(&h[2], 40, 0);
+	assert_int_equal(offered(seq)->slices, ~0ULL >> 24);
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq - 1, f.reason = 1));
+	post(&h[3], 1, 0);
+	assert_int_equal(offered(++seq)->slices, 1);
+	assert_int_equal(offered(seq)->frame.flags, 0);
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq - 1, f.reason = 1));
+	post(&h[4], 40, OAE_POST_EXPRESS);
+	assert_int_equal(offered(++seq)->slices, ~0ULL >> 24);
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq, f.reason = 1));
+	/* The peer may have slices of another content. */
+	oae_lane_dirty(&l, seq + 1);
+	l.room_to = l.tx;
+	post(&h[5], 40, 0);
+	assert_int_equal(offered(++seq)->slices, ~0ULL >> 24);
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq - 1, f.reason = 1));
+	l.wary = false;
+	post(&h[6], 40, 0);
+	assert_int_equal(offered(++seq)->slices, ~0ULL >> 24);
+}
+
 /* What this end says of it: what is held is no room, what is unread neither. */
 WINDOW_TEST(test_tell_room)
 {

@@ -338,6 +338,46 @@ WIDE_TEST(test_parts)
 	assert_int_equal(in->lost, 1);
 }
 
+/* LAST with RESUME has asked for room: the rest was not sent. */
+WIDE_TEST(test_asked)
+{
+	hear(0, slice(1, 1, OAE_F_RESUME | OAE_F_LAST));
+	hear(0, slice(2, 0, OAE_F_RESUME));
+	assert_int_equal(in->lost, 0);
+
+	/* That came, and another one did not. */
+	wide(state);
+	hear(0, slice(1, 2, OAE_F_RESUME | OAE_F_LAST));
+	hear(0, slice(2, 0, OAE_F_RESUME));
+	hear(0, slice(3, 1, OAE_F_RESUME));
+	assert_int_equal(in->lost, 1);
+
+	wide(state);
+	hear(0, slice(1, 1, OAE_F_LAST));
+	hear(0, slice(2, 0, OAE_F_RESUME));
+	assert_int_equal(in->lost, 1);
+
+	/* It was asked twice: the answer was lost. */
+	wide(state);
+	hear(0, slice(1, 1, OAE_F_RESUME | OAE_F_LAST));
+	hear(0, slice(2, 1, OAE_F_RESUME | OAE_F_LAST));
+	hear(0, slice(3, 0, OAE_F_RESUME));
+	assert_int_equal(in->lost, 1);
+
+	/* LAST has overtaken: it was no question. */
+	wide(state);
+	hear(0, slice(1, 2, OAE_F_RESUME | OAE_F_LAST));
+	hear(0, slice(1, 1, OAE_F_RESUME));
+	hear(0, slice(2, 0, OAE_F_RESUME));
+	assert_int_equal(in->lost, 1);
+
+	/* It is no question without LAST. */
+	wide(state);
+	hear(0, slice(1, 0, OAE_F_RESUME));
+	hear(0, slice(2, 1, OAE_F_RESUME | OAE_F_LAST));
+	assert_int_equal(in->lost, 1);
+}
+
 /* A peer without a window sends no parts. */
 WATCH_TEST(test_no_parts)
 {
