@@ -300,7 +300,8 @@ TEST(test_seeds)
 	u64 first = sim_env("OAE_SIM_FIRST", 1);
 	bool trace = sim_env("OAE_SIM_TRACE", 0);
 	unsigned long notes[OAE_NOTE_END] = { 0 };
-	unsigned long frames = 0, events = 0, delivered = 0, swaps = 0, verbs = 0, packs = 0, joined = 0;
+	unsigned long frames = 0, events = 0, delivered = 0;
+	unsigned long swaps = 0, verbs = 0, packs = 0, joined = 0;
 	unsigned int max_ops = 0, max_sends = 0;
 	unsigned long outcomes[OAE_OUTCOME_END] = { 0 };
 	unsigned int i, failed = 0;
