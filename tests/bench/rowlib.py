@@ -156,28 +156,31 @@ _numbers = itertools.count(1)
 class Stream:   # pylint: disable=too-many-instance-attributes
     """Messages one way, from one end to another, over a link or a connection of their own.
 
-    The knobs are set at both ends before the link is opened: it keeps what it began with.
+    The knobs are set at both ends before either opens the link: it keeps what it began with.
     """
 
     def __init__(self, near, far, way, size=64, queue=1024, knobs=None,     # pylint: disable=too-many-arguments
                  beats=None):
         self.near, self.far, self.way, self.size, self.queue = near, far, way, size, queue
         self.number = next(_numbers) % 255 + 1
-        self.before = set_knobs(knobs) + " && " if knobs else ""
+        self.knobs = knobs or {}
         self.beats = [beats] if beats else []       # a file: when each was read
         self.taking = self.sending = None
 
     def take(self):
         """The end that takes, until it can be sent to."""
+        for end in (self.near, self.far):
+            if self.knobs:
+                end.knobs(**self.knobs)
         self.taking = self.far.machine.start(
-            self.before + "exec " + self.far.program(self.near, "take", self.way, self.number,
+            "exec " + self.far.program(self.near, "take", self.way, self.number,
                                                            *self.beats))
         self._wait(self.taking, "ready", 60)
 
     def send(self, warm, seconds):
         """The end that sends."""
         self.sending = self.near.machine.start(
-            self.before + "exec " + self.near.program(self.far, "stream", self.way, self.number,
+            "exec " + self.near.program(self.far, "stream", self.way, self.number,
                                                       warm, seconds, self.size, self.queue))
 
     def _wait(self, job, text, seconds):
