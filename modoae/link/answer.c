@@ -5,7 +5,6 @@
  */
 #include "link_int.h"
 
-#define ANSWER_PASSED	3	/* lanes answered that were offered after a lost one */
 #define ANSWER_PARKED	8	/* stall times until a READY is taken to be lost */
 #define ANSWER_BURST	8	/* slices that may always be sent again at once */
 
@@ -149,6 +148,10 @@ static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *
 		return NULL;
 	}
 	if (f->attempt != n->attempt) {
+		if (oae_lane_overtaken(n, f)) {
+			oae_window_overtaken(l);
+			n->guessed = 0;
+		}
 		oae_late_rcv(l, f, now);
 		oae_note(a, OAE_N_OLD_ATTEMPT);
 		return NULL;
@@ -171,7 +174,8 @@ static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *
  */
 static void answer_passed(struct oae_link *l, u32 answered, struct oae_actions *a)
 {
-	unsigned int counts = oae_lane(l, answered)->reminded ? ANSWER_PASSED : 1;
+	unsigned int enough = oae_window_passed(l);
+	unsigned int counts = oae_lane(l, answered)->reminded ? enough : 1;
 	u32 seq, last = l->tx + l->given, serial = oae_lane(l, answered)->serial;
 	struct oae_lane *n;
 
@@ -182,11 +186,12 @@ static void answer_passed(struct oae_link *l, u32 answered, struct oae_actions *
 		    (n->p.kind == OAE_VERB && oae_dist(seq, answered) < 0))
 			continue;
 		n->passed += counts;
-		if (n->passed < ANSWER_PASSED)
+		if (n->passed < enough)
 			continue;
+		n->guessed = n->attempt;
 		oae_lane_due(l, n, n->p.kind == OAE_MESSAGE ? OAE_DUE_LAST :
 							      OAE_DUE_ALL);
-		oae_window_lost(l, seq);
+		oae_window_guessed(l, seq);
 		oae_note(a, OAE_N_REPAIRED);
 	}
 }
@@ -438,7 +443,13 @@ static void answer_refused(struct oae_link *l, struct oae_lane *n, const struct 
 		}
 		fallthrough;
 	case OAE_R_CONFLICT:
-		answer_park(l, n, f->seq, now, a);
+		if (!oae_post_several(&n->p)) {
+			answer_park(l, n, f->seq, now, a);
+			return;
+		}
+		/* They would wait for all their words at once, and others take them one by one. */
+		oae_offer_hand_back(l, f->seq, true, a);
+		oae_offer_pump(l, now, a);
 		return;
 	default:
 		if (n->p.kind == OAE_VOID) {
@@ -549,6 +560,21 @@ void oae_offer_unpark(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_offer_again(l, seq, now, a);
 }
 
+/* Is the number in flight, and in a run in which REVERSE takes it back? */
+static bool answer_is_out(const struct oae_link *l, u32 seq)
+{
+	return l->state == OAE_OPEN && !oae_link_windowed(l) &&
+	       oae_lane(l, seq)->state == OAE_OFFER_OUT;
+}
+
+static void answer_send_reverse(struct oae_link *l, u32 seq, struct oae_actions *a)
+{
+	struct oae_send *s = oae_send(l, a, OAE_REVERSE);
+
+	s->frame.seq = seq;
+	s->frame.attempt = oae_lane(l, seq)->attempt;
+}
+
 /**
  * oae_link_cancel() - reverse a transaction (protocol 4.1, step 5)
  * @l: the link
@@ -564,7 +590,6 @@ void oae_offer_unpark(struct oae_link *l, u64 now, struct oae_actions *a)
 int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		    struct oae_actions *a)
 {
-	struct oae_send *s;
 	unsigned int i;
 	bool out;
 	u32 seq;
@@ -596,14 +621,10 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		return -EINPROGRESS;
 
 	now = oae_now(l, now);
-	out = l->state == OAE_OPEN && !oae_link_windowed(l) &&
-	      oae_lane(l, seq)->state == OAE_OFFER_OUT;
+	out = answer_is_out(l, seq);
 	oae_offer_drop(l, seq, OAE_REVERSED, err, a);
-	if (out) {
-		s = oae_send(l, a, OAE_REVERSE);
-		s->frame.seq = seq;
-		s->frame.attempt = oae_lane(l, seq)->attempt;
-	}
+	if (out)
+		answer_send_reverse(l, seq, a);
 	oae_offer_pump(l, now, a);
 	if (out)
 		oae_ask_done(l, now, a);
@@ -630,6 +651,7 @@ int oae_link_replace(struct oae_link *l, const void *handle,
 {
 	struct oae_lane *n;
 	unsigned int i;
+	bool out;
 	u32 seq;
 
 	if (l->next_valid && l->next.handle == handle) {
@@ -652,8 +674,14 @@ int oae_link_replace(struct oae_link *l, const void *handle,
 
 	now = oae_now(l, now);
 	if (!p) {
+		/* Otherwise what is posted again is the next attempt. */
+		out = answer_is_out(l, seq) && (oae_takes_nothing(l) || l->peer_closing);
 		oae_offer_hand_back(l, seq, false, a);
+		if (out)
+			answer_send_reverse(l, seq, a);
 		oae_offer_pump(l, now, a);
+		if (out)
+			oae_ask_done(l, now, a);
 		oae_finish(l, now, a);
 		return 0;
 	}

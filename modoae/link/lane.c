@@ -49,6 +49,7 @@ struct oae_lane *oae_lane_append(struct oae_link *l, const struct oae_post *p)
 	n->at_peer = false;
 	n->shuts = false;
 	n->lacks = 0;
+	n->guessed = 0;
 	return n;
 }
 
@@ -302,6 +303,7 @@ void oae_offer_requeue(struct oae_link *l)
 	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
 		n = oae_lane(l, seq);
 		n->due = OAE_DUE_NOT;
+		n->guessed = 0;
 		if (oae_lane_reversible(n))
 			n->state = OAE_OFFER_QUEUED;
 	}

@@ -287,6 +287,7 @@ enum oae_due {
  *	wait until it is reflected
  * @lacks: slices that the peer missed when it last said so; 0 it has not, of this content
  * @asks: the last OFFER was LAST alone, to ask for room
+ * @guessed: the attempt that was taken to be lost since it was passed; 0 none
  */
 struct oae_lane {
 	struct oae_post p;
@@ -306,6 +307,7 @@ struct oae_lane {
 	bool shuts;
 	u8 lacks;
 	bool asks;
+	u8 guessed;
 };
 
 /**
@@ -448,6 +450,9 @@ struct oae_link {
 	u8 cwnd_acked;		/* commits since cwnd grew */
 	u8 burst;		/* slices of a number that the network bears at once */
 	u8 burst_thresh;	/* up to here burst doubles with each answer */
+	u8 reorder;		/* answers that a frame of the network may be behind */
+	u8 undo_cwnd;		/* cwnd before a loss that is a guess, 0 none */
+	u8 undo_ssthresh;	/* and ssthresh */
 	bool wary;		/* slices were sent for nothing: there was no room for them */
 	bool more;		/* more could be offered: oae_link_more() */
 	bool lacking;		/* and that needs oae_link_lend() */

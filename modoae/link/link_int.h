@@ -152,6 +152,12 @@ static inline u64 oae_late_answered(const struct oae_link *l, const struct oae_f
 	return f->attempt == l->late_attempt + 1 ? l->late.again_at : 0;
 }
 
+/* Is this the answer to an attempt that was taken to be lost? Then it was overtaken. */
+static inline bool oae_lane_overtaken(const struct oae_lane *n, const struct oae_frame *f)
+{
+	return n->guessed && f->attempt == n->guessed && f->opcode == OAE_REFLECT;
+}
+
 /* link.c */
 struct oae_op *oae_op(struct oae_actions *a, enum oae_op_type type);
 void oae_note(struct oae_actions *a, enum oae_note note);
@@ -251,6 +257,9 @@ void oae_window_froze(struct oae_link *l);
 void oae_window_answered(struct oae_link *l, const struct oae_lane *n);
 void oae_window_committed(struct oae_link *l, const struct oae_post *p);
 void oae_window_lost(struct oae_link *l, u32 seq);
+unsigned int oae_window_passed(const struct oae_link *l);
+void oae_window_guessed(struct oae_link *l, u32 seq);
+void oae_window_overtaken(struct oae_link *l);
 u64 oae_window_part(const struct oae_link *l, const struct oae_post *p, u64 slices);
 unsigned int oae_window_limit(const struct oae_link *l);
 

@@ -188,6 +188,15 @@ static bool watch_is_needless(const struct oae_link *l, const struct oae_frame *
 	return f->seq == l->tx + 1 && f->attempt + 1 == oae_first_lane(l)->attempt;
 }
 
+/* Is this the answer to what others were answered before, and that so seemed to be lost? */
+static bool watch_is_overtaken(const struct oae_link *l, const struct oae_frame *f)
+{
+	const struct oae_lane *n = oae_lane(l, f->seq);
+
+	return f->seq - l->tx - 1 < l->given && n->state == OAE_OFFER_OUT &&
+	       n->attempt != f->attempt && oae_lane_overtaken(n, f);
+}
+
 /* Is this what was taken to be lost when the link froze? As in oae_late_rcv(). */
 static bool watch_is_late(const struct oae_link *l, const struct oae_frame *f)
 {
@@ -207,8 +216,8 @@ static bool watch_is_late(const struct oae_link *l, const struct oae_frame *f)
  * @f: the frame, which oae_path_heard() lets the link take
  * @now: ns
  *
- * The peer counts a reminder of what it holds as a loss, and cannot know that its answer was
- * only late, or read late. So it is told.
+ * The peer counts a later attempt of what it holds as a loss, and cannot know that its answer
+ * was only late, or read late, or overtaken. So it is told.
  *
  * Return: true: it was. Once the link has taken the frame, tell, by oae_link_speak().
  */
@@ -226,6 +235,12 @@ bool oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link
 		return false;
 	w->heard_at = now;
 	late = watch_is_reminded(l) && watch_is_needless(l, f);
+	if (watch_is_overtaken(l, f)) {
+		/* All that was passed then is one loss, if that was one. */
+		if (l->undo_cwnd)
+			oae_loss_not_lost(&ps->path[i].loss, OAE_LOSS_OUT);
+		late = true;
+	}
 	if (i == w->asked && late) {
 		oae_loss_not_lost(&ps->path[i].loss, OAE_LOSS_OUT);
 		w->asked = OAE_PATHS_MAX;

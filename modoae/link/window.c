@@ -11,6 +11,7 @@
 
 #define WINDOW_FIRST	4	/* transactions under way at first */
 #define WINDOW_RESTART	8	/* slices of one at once, after a freeze */
+#define WINDOW_PASSED	3	/* later answers that show that a frame was lost, at least */
 
 /**
  * oae_window_limit() - how many numbers may be under way now
@@ -78,6 +79,8 @@ void oae_window_froze(struct oae_link *l)
 		return;
 	window_halve(l);
 	l->cwnd = 1;
+	l->undo_cwnd = 0;
+	l->reorder = 0;
 	l->burst_thresh = window_half_burst(l->burst);
 	if (l->burst > WINDOW_RESTART)
 		l->burst = WINDOW_RESTART;
@@ -155,6 +158,7 @@ static void window_lost_slices(struct oae_link *l, const struct oae_lane *n)
  */
 void oae_window_lost(struct oae_link *l, u32 seq)
 {
+	l->undo_cwnd = 0;
 	if (l->cwnd == 1) {
 		window_lost_slices(l, oae_lane(l, seq));
 		return;
@@ -165,6 +169,64 @@ void oae_window_lost(struct oae_link *l, u32 seq)
 	l->burst_serial = l->serial;
 	window_halve(l);
 	l->cwnd = l->ssthresh;
+}
+
+/**
+ * oae_window_passed() - after how many later answers is a frame lost, and not overtaken?
+ * @l: the link
+ *
+ * No more than about half of what may be under way: the others have to be answered.
+ *
+ * Return: that many.
+ */
+unsigned int oae_window_passed(const struct oae_link *l)
+{
+	unsigned int n = l->reorder, most = l->cwnd / 2;
+
+	if (n > most)
+		n = most;
+	return n > WINDOW_PASSED ? n : WINDOW_PASSED;
+}
+
+/**
+ * oae_window_guessed() - so many later answers came that a frame was probably lost
+ * @l: the link
+ * @seq: its number
+ */
+void oae_window_guessed(struct oae_link *l, u32 seq)
+{
+	u8 cwnd = l->cwnd, ssthresh = l->ssthresh;
+	u8 undo_cwnd = l->undo_cwnd, undo_ssthresh = l->undo_ssthresh;
+
+	oae_window_lost(l, seq);
+	if (l->cwnd == cwnd) {
+		l->undo_cwnd = undo_cwnd;
+		l->undo_ssthresh = undo_ssthresh;
+	} else {
+		l->undo_cwnd = cwnd;
+		l->undo_ssthresh = ssthresh;
+	}
+}
+
+/**
+ * oae_window_overtaken() - what was taken to be lost has been answered
+ * @l: the link
+ *
+ * Frames overtake each other here: wait for more answers the next time. If there was no
+ * loss beside that, the window is what it was.
+ */
+void oae_window_overtaken(struct oae_link *l)
+{
+	unsigned int n = 2 * oae_window_passed(l);
+
+	l->reorder = n < OAE_WINDOW_MAX ? n : OAE_WINDOW_MAX;
+	if (!l->undo_cwnd)
+		return;
+	if (l->cwnd < l->undo_cwnd)
+		l->cwnd = l->undo_cwnd;
+	if (l->ssthresh < l->undo_ssthresh)
+		l->ssthresh = l->undo_ssthresh;
+	l->undo_cwnd = 0;
 }
 
 /**

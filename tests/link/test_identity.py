@@ -333,7 +333,8 @@ class Reboot(TwoCables):
     def forget(self):
         """Host b begins anew, by its second port alone."""
         self.b.knobs(linger_ms=0)
-        for cable in (self.first, self.second):
+        # The one that the link does not use first: else it may go over to that in between.
+        for cable in (self.second, self.first):
             cable.netem("loss 100%")
         self.b.knob("dev", "")
         self.first.netem(None)
@@ -371,7 +372,8 @@ class Reboot(TwoCables):
         self.link()
         self.a.knobs(target=f"id:{self.b.knob('id')}", dead_ms=int(60000 * SLOW))
         self.b.knobs(linger_ms=0, dead_ms=int(500 * SLOW))
-        for cable in (self.first, self.second):
+        # The one that the link does not use first: else it may go over to that in between.
+        for cable in (self.second, self.first):
             cable.netem("loss 100%")
         self.b.knob("dev", "")
         self.second.netem(None)

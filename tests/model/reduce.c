@@ -22,6 +22,8 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 	l->room = 0;
 	l->room_to = l->tx + (sc->asks ? 0 : OAE_WINDOW_MAX);
 	l->wary = sc->asks;
+	l->reorder = 0;
+	l->undo_cwnd = 0;
 	l->cwnd = OAE_WINDOW_MAX;
 	l->ssthresh = OAE_WINDOW_MAX;
 	l->burst = sc->parts ?: OAE_MAX_SLICES;

@@ -378,6 +378,8 @@ static void set_window(struct oae_link *l, int lost)
 	l->burst = OAE_MAX_SLICES;
 	l->burst_thresh = OAE_MAX_SLICES;
 	l->room_to = l->tx + OAE_WINDOW_MAX;
+	l->reorder = 0;
+	l->undo_cwnd = 0;
 	l->serial = 1;
 	for (i = 0; i < l->npairs; i++) {
 		n = &l->pair[(l->tx + 1 + i - l->base) % l->npairs]->lane;

@@ -515,24 +515,62 @@ PACK_TEST(test_joined_kind)
 	assert_int_equal(oae_link_post(&l, &p, now, &a), -EINVAL);
 }
 
-PACK_TEST(test_joined_refused_for_good)
+static void joined_refused(u16 reason)
 {
+	open_with(true, true, 1);
 	post_joined(&h[1], 80, 40);
 	assert_int_equal(sent(OAE_OFFER)->frame.kind, OAE_VERB);
 	post_kind(&h[2], OAE_VERB, 40, 8);
-	refuse_for(1, OAE_R_CONFLICT);
-	assert_null(op(OAE_OP_BACK));
-	rcv(BUT(frame(OAE_READY), f.seq = 1));
-	refuse_for(1, OAE_R_RANGE);
+	refuse_for(1, reason);
 	BACK(&h[2], &h[1]);
 	assert_true(back_of(&h[1])->refused);
 	assert_false(back_of(&h[2])->refused);
 	assert_null(op(OAE_OP_COMPLETE));
 	/* One alone has its outcome. */
 	post_kind(&h[1], OAE_VERB, 40, 8);
-	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 3);
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
+	refuse_for(1, OAE_R_CONFLICT);
+	assert_null(op(OAE_OP_BACK));
+	rcv(BUT(frame(OAE_READY), f.seq = 1));
 	refuse_for(1, OAE_R_RANGE);
 	assert_true(ended(&h[1], OAE_REVERSED));
+}
+
+/* One of them is not permitted; or some words are reserved, each at another time. */
+TEST(test_joined_refused)
+{
+	joined_refused(OAE_R_RANGE);
+	joined_refused(OAE_R_CONFLICT);
+}
+
+/* A link that closes offers nothing in their place: the peer is told. */
+PACK_TEST(test_joined_taken_back_closing)
+{
+	post_joined(&h[1], 80, 40);
+	assert_int_equal(replace(&h[1], NULL), 0);
+	assert_null(sent(OAE_REVERSE));
+	post_joined(&h[1], 80, 40);
+	clear();
+	oae_link_close(&l, now, &a);
+	assert_int_equal(replace(&h[1], NULL), 0);
+	BACK(&h[1]);
+	assert_int_equal(sent(OAE_REVERSE)->frame.seq, 1);
+	assert_int_equal(sent(OAE_REVERSE)->frame.attempt, 2);
+	/* What is parked is not there. */
+	open_packs(state);
+	post_joined(&h[1], 80, 40);
+	refuse_for(1, OAE_R_BUSY);
+	l.settle_until = now + 1;
+	assert_int_equal(replace(&h[1], NULL), 0);
+	assert_null(sent(OAE_REVERSE));
+	/* The peer closes. */
+	open_packs(state);
+	post_joined(&h[1], 80, 40);
+	l.await_done = true;
+	rcv(frame(OAE_CLOSE));
+	assert_int_equal(replace(&h[1], NULL), 0);
+	assert_non_null(sent(OAE_REVERSE));
+	assert_non_null(sent(OAE_COMMIT));
 }
 
 /* What rests on them waits until nothing of them is there. */

@@ -13,6 +13,7 @@
 static struct oae_paths ps;
 static struct oae_loss_way *out, *in;	/* of the path in use */
 static struct oae_pair place[PLACES], *pair[PLACES];
+static char many[4];		/* handles */
 
 static void two_paths(void)
 {
@@ -455,6 +456,61 @@ WIDE_TEST(test_reminded)
 	stepped(OAE_OPEN);
 	assert_int_equal(out->lost, 2);
 	assert_int_equal(ps.watch.asked, OAE_PATHS_MAX);
+}
+
+/* What was passed by others, and offered again for that. */
+static void pass(void)
+{
+	unsigned int i;
+
+	wide(NULL);
+	l.cwnd = PLACES;
+	for (i = 0; i < 4; i++)
+		post(&many[i], 1, 0);
+	oae_watch_offered(&ps, &l, 4);
+	out->lost = 1;
+	for (i = 1; i < 4; i++)
+		hear(0, BUT(answer(OAE_REFLECT), f.seq = l.tx + 1 + i, f.attempt = 1));
+	assert_int_equal(oae_first_lane(&l)->attempt, 2);
+	assert_int_equal(out->lost, 2);
+}
+
+static bool told(struct oae_frame f)
+{
+	return oae_watch_heard(&ps, 0, &l, &f, now);
+}
+
+/* It was overtaken: nothing was lost, which the peer is told. */
+WIDE_TEST(test_overtaken)
+{
+	pass();
+	assert_true(told(answer_back(OAE_REFLECT, 0, 1)));
+	assert_int_equal(out->lost, 1);
+	pass();
+	/* Slices miss: it was lost. */
+	assert_false(told(answer_back(OAE_REFUSE, OAE_R_GAP, 1)));
+	assert_int_equal(out->lost, 2);
+	pass();
+	assert_false(told(answer_back(OAE_REFLECT, 0, 0)));
+	assert_int_equal(out->lost, 2);
+	/* Something else was lost, too: that is the same loss. */
+	pass();
+	l.undo_cwnd = 0;
+	assert_true(told(answer_back(OAE_REFLECT, 0, 1)));
+	assert_int_equal(out->lost, 2);
+	/* Two of one window are one loss. */
+	pass();
+	oae_lane(&l, l.tx + 2)->state = OAE_OFFER_OUT;
+	oae_lane(&l, l.tx + 2)->guessed = 1;
+	oae_lane(&l, l.tx + 2)->attempt = 2;
+	hear(0, answer_back(OAE_REFLECT, 0, 1));
+	hear(0, BUT(answer_back(OAE_REFLECT, 0, 1), f.seq++));
+	assert_int_equal(out->lost, 1);
+	/* It is committed meanwhile, and another has its place. */
+	pass();
+	hear(0, answer_back(OAE_REFLECT, 0, 0));
+	assert_false(told(BUT(answer_back(OAE_REFLECT, 0, 0), f.attempt = 1)));
+	assert_int_equal(out->lost, 2);
 }
 
 /* The peer was slow. */

@@ -139,7 +139,9 @@ static void a_post(struct sim *w, struct sim_end *e, const struct climate *c)
 		return;
 	}
 	if (sim_chance(w, c->verb)) {
-		sim_post(e, one_frame(w), 0, OAE_VERB, flags);
+		/* Small ones may be joined. */
+		sim_post(e, sim_chance(w, c->small) ? 8 + sim_upto(w, 24) : one_frame(w),
+			 0, OAE_VERB, flags);
 		return;
 	}
 	/* Small ones may be packed. */
