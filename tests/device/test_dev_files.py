@@ -435,10 +435,12 @@ class Devices(TwoEnds):
         wait_for(lambda: a.status().unread == 1, "it to be there")
         other = self.at_a(vc=self.vc + 1)
         mend = self.lose(oae.REFLECT, of="b")
-        calls = {"write": Call(a.write, b"never"), "swap": Call(a.swap, b"half"),
-                 "verb": Call(a.verb, 1, dev.read_op(0)), "read": Call(other.read),
-                 "poll": Call(other.poll, 20, IN)}
-        wait_for(lambda: a.status().pending == 3, "all to be under way")
+        calls = {"read": Call(other.read), "poll": Call(other.poll, 20, IN)}
+        # In this order: before the half the verb would be offered, and refused.
+        for n, (name, *call) in enumerate((("write", a.write, b"never"), ("swap", a.swap, b"half"),
+                                           ("verb", a.verb, 1, dev.read_op(0))), 1):
+            calls[name] = Call(*call)
+            wait_for(lambda n=n: a.status().pending == n, f"the {name} to be under way")
         self.a.knob("dev", "-va")
         self.ends_in(calls["write"], errno.ECANCELED)
         for name in ("swap", "verb"):       # what waits is reversed when the link begins to close
