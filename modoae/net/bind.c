@@ -58,8 +58,8 @@ bool oae_dev_is_up(const struct net_device *dev)
  *
  * Context: under RTNL.
  *
- * Return: 0; -ENODEV no device; -EINVAL not Ethernet, or its MTU is below OAE_MIN_MTU, or it is in
- * a bond or a bridge; -EEXIST it is a port already.
+ * Return: 0; -ENODEV no device; -EINVAL not Ethernet, or without an address, or its MTU is below
+ * OAE_MIN_MTU, or it is in a bond or a bridge; -EEXIST it is a port already.
  */
 int oae_dev_check(struct oae_node *node, struct net_device *dev,
 		  const char **accepted)
@@ -70,6 +70,10 @@ int oae_dev_check(struct oae_node *node, struct net_device *dev,
 	*accepted = "takes an Ethernet device, not loopback";
 	if (dev->type != ARPHRD_ETHER || dev->addr_len != ETH_ALEN ||
 	    dev->flags & IFF_LOOPBACK)
+		return -EINVAL;
+	/* Else it is the id of the node, and that of others with such a device. */
+	*accepted = "has no address, like gretap0: give it one";
+	if (!is_valid_ether_addr(dev->dev_addr))
 		return -EINVAL;
 	*accepted = "takes a device with an MTU of at least "
 		    __stringify(OAE_MIN_MTU);
