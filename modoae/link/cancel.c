@@ -133,7 +133,7 @@ int oae_link_replace(struct oae_link *l, const void *handle,
 	n = oae_lane(l, seq);
 	n->p = *p;
 	oae_lane_dirty(l, seq);
-	/* What is parked, or has no number yet, is offered when its turn comes. */
+	/* A content that is parked, or has no number yet, is offered when its turn comes. */
 	if (n->state == OAE_OFFER_OUT || n->state == OAE_OFFER_REFLECTED) {
 		n->state = OAE_OFFER_QUEUED;
 		if (l->state == OAE_OPEN)

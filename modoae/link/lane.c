@@ -407,8 +407,9 @@ void oae_offer_aside_back(struct oae_link *l, unsigned int i, struct oae_actions
  * @refused: it was refused for good
  * @a: actions
  *
- * What is of several and cannot be offered as it is becomes several contents. What is above keeps
- * its place behind them, so it goes back, too, and is posted again (protocol 4.12).
+ * A pack, or joined verbs, that cannot be offered as they are become several contents. All
+ * above keeps its place behind them, so it goes back, too, and is posted again (protocol
+ * 4.12).
  */
 void oae_offer_hand_back(struct oae_link *l, u32 seq, bool refused,
 			 struct oae_actions *a)

@@ -186,7 +186,7 @@ void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused)
 		oae_msg_put(msg);
 }
 
-/* What is to be offered in place of a pack that one of its messages has left; or NULL. */
+/* The pack, or the message, that is left of a pack without one; NULL: there is no memory. */
 static struct oae_msg *pack_rest(struct oae_tag *tag, struct oae_msg *pack)
 {
 	struct oae_msg *rest, *msg;

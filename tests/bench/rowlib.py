@@ -169,19 +169,18 @@ class Stream:   # pylint: disable=too-many-instance-attributes
 
     def take(self):
         """The end that takes, until it can be sent to."""
-        for end in (self.near, self.far):
-            if self.knobs:
-                end.knobs(**self.knobs)
+        if self.knobs:
+            self.near.knobs(**self.knobs)
+            self.far.knobs(**self.knobs)
         self.taking = self.far.machine.start(
-            "exec " + self.far.program(self.near, "take", self.way, self.number,
-                                                           *self.beats))
+            "exec " + self.far.program(self.near, "take", self.way, self.number, *self.beats))
         self._wait(self.taking, "ready", 60)
 
     def send(self, warm, seconds):
         """The end that sends."""
         self.sending = self.near.machine.start(
-            "exec " + self.near.program(self.far, "stream", self.way, self.number,
-                                                      warm, seconds, self.size, self.queue))
+            "exec " + self.near.program(self.far, "stream", self.way, self.number, warm, seconds,
+                                        self.size, self.queue))
 
     def _wait(self, job, text, seconds):
         try:
