@@ -173,7 +173,7 @@ bool oae_hold_has(const struct oae_link *l, s32 n)
  * @l: the link
  *
  * A number above a refused one waits for the reader here; or, if this end closes, for the peer
- * to hear of that: CLOSE is repeated.
+ * to hear of that: CLOSE is repeated until the peer closes, too.
  *
  * Return: true if something is held, and all below it is not refused.
  */
@@ -188,7 +188,8 @@ bool oae_hold_stalled(const struct oae_link *l)
 		h = oae_hold_of(l, l->rx + i);
 		if (h->state == OAE_HOLD_HELD)
 			return true;
-		if (h->state == OAE_HOLD_REFUSED && (l->ready_due || l->closing))
+		if (h->state == OAE_HOLD_REFUSED &&
+		    (l->ready_due || (l->closing && !l->peer_closing)))
 			return false;
 	}
 	return true;

@@ -11,9 +11,9 @@
  *                is offered first
  *   parked       offer again at park_at, in case READY was lost
  *   waiting      offer a half that is WAITING again at swaps->again_at
- *   closing      CLOSE again at again_at
+ *   closing      CLOSE again at again_at, unless it waits for what is held
  *   settling     offer and take new transactions again at settle_until
- *   idle         nothing heard for the keepalive time: probe; a probe not
+ *   else         nothing heard for the keepalive time: probe; a probe not
  *                answered for the dead time: the link is down
  *
  * oae_now() makes sure that time never goes back between two events, although the
@@ -362,6 +362,12 @@ bool oae_link_early(const struct oae_link *l, u64 now)
 	return now < l->timer_at && now + OAE_CLOCK_STEP >= l->now;
 }
 
+/* CLOSE is repeated, with a probe: the link needs no other. */
+static bool timer_repeats_close(const struct oae_link *l)
+{
+	return oae_close_out(l) && !oae_close_waits(l);
+}
+
 /* The time at which the timer must fire at the latest, ns; 0: never. */
 static u64 timer_deadline(const struct oae_link *l, u64 now)
 {
@@ -376,14 +382,9 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 	}
 
 	stall = timer_stall(l);
-	if (oae_close_out(l)) {
-		/* CLOSE waits for what is held, as oae_close_step() does. */
-		at = oae_close_waits(l) ? ~0ULL : l->again_at;
-	} else {
+	at = l->again_at;
+	if (!timer_repeats_close(l) && at < l->heard_at + l->cfg->keepalive)
 		at = l->heard_at + l->cfg->keepalive;
-		if (at < l->again_at)
-			at = l->again_at;
-	}
 	if (l->asked_at && l->asked_at + l->cfg->dead < at)
 		at = l->asked_at + l->cfg->dead;
 	if (l->nparked && l->park_at < at)
@@ -547,7 +548,7 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 		l->half.state = OAE_HALF_POSTED;
 	/* A safety net: no event leaves a post waiting while nothing is offered. */
 	oae_offer_pump(l, now, a);
-	if (!oae_close_out(l) && now - l->heard_at >= l->cfg->keepalive &&
+	if (!timer_repeats_close(l) && now - l->heard_at >= l->cfg->keepalive &&
 	    now >= l->again_at) {
 		if (!l->asked_at)
 			l->asked_at = now;

@@ -2011,6 +2011,16 @@ WINDOW_TEST(test_held_stalls)
 	fire_at(now + 50 * MS);
 	assert_int_equal(noted(OAE_N_STALL), 1);
 
+	/* But CLOSE is not repeated to a peer that closes, too. */
+	open_window(state);
+	take(2, 1, OAE_MESSAGE, 1);
+	take(1, 1, OAE_MESSAGE, 0);
+	close_link();
+	rcv(frame(OAE_CLOSE));
+	assert_null(sent(OAE_CLOSE_ACK));
+	fire_at(now + 50 * MS);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+
 	/* What is below may be sent again, in 64 slices, and then is committed in time. */
 	open_window(state);
 	take(2, 1, OAE_MESSAGE, 1);
@@ -2640,6 +2650,18 @@ WINDOW_TEST(test_peer_closes)
 	assert_null(sent(OAE_CLOSE_ACK));
 	commit_to(1);
 	assert_non_null(sent(OAE_CLOSE_ACK));
+}
+
+/* A verb is being computed, and both ends close: the peer is probed as always. */
+WINDOW_TEST(test_close_computing)
+{
+	take(1, 1, OAE_VERB, PLACES);
+	close_link();
+	rcv(frame(OAE_CLOSE));
+	assert_null(sent(OAE_CLOSE_ACK));
+	fire_at(now + cfg.keepalive);
+	assert_non_null(sent(OAE_SYNC));
+	assert_int_equal(op(OAE_OP_TIMER)->at, l.again_at);
 }
 
 /* What waits is reversed at once, and nothing is offered in place of it. */
