@@ -75,6 +75,10 @@ START_MARK = "vm: user space"     # said by guest-init
 LIMIT_MARK = "vm: time limit"     # said by guest-agent
 
 
+class NotUp(VMError):
+    """The kernel did not get as far as user space, in all the time that it has."""
+
+
 class TimeLimit(VMError):
     """The time limit ran out; the guest was killed."""
     status = 124
@@ -356,7 +360,9 @@ class Guest(Machine):
         try:
             while not self.hello.wait(0.2) and not self.failure:
                 if time.monotonic() - begin > self.boot_limit:
-                    self._fail(VMError(f"{self.name}: no sign of life after {self.boot_limit} s"))
+                    up = START_MARK in self.console.read_text(errors="replace")
+                    self._fail((VMError if up else NotUp)(
+                        f"{self.name}: no sign of life after {self.boot_limit} s"))
         except BaseException:           # Ctrl-C: nobody will call close()
             self.kill()
             shutil.rmtree(self.dir, ignore_errors=True)
