@@ -100,7 +100,8 @@ static bool netdev_may_follow(unsigned long event)
 {
 	return event == NETDEV_REGISTER || event == NETDEV_CHANGENAME ||
 	       event == NETDEV_CHANGEMTU || event == NETDEV_CHANGEUPPER ||
-	       event == NETDEV_POST_TYPE_CHANGE || event == NETDEV_UP;
+	       event == NETDEV_POST_TYPE_CHANGE || event == NETDEV_UP ||
+	       event == NETDEV_CHANGEADDR;
 }
 
 static int oae_netdev_event(struct notifier_block *nb, unsigned long event,

@@ -123,6 +123,18 @@ class Every(OaeTest):
         self.link("set x0 mtu 1000")
         self.assertEqual(self.ports(), {"va", "wa", "br7", "x0"})
 
+    def test_no_address(self):
+        """GRE's own device in each namespace has none: it is a port once it has been given one."""
+        run("modprobe", "ip_gre")
+        host = self.host("d")
+        host.knob("dev", "*")
+        self.assertEqual(self.ports(host), set())
+        self.assert_errno(errno.EINVAL, host.knob, "dev", "gretap0")
+        host.sh("ip link set gretap0 name given")
+        self.assertEqual(self.ports(host), set())
+        host.sh("ip link set given address 02:00:00:00:0d:01")
+        self.assertEqual(self.ports(host), {"given"})
+
     def test_refused(self):
         """What is no such list changes nothing."""
         self.a.knob("dev", "*,-wa")
