@@ -203,6 +203,7 @@ static const struct kind {
 	{ "hello", OAE_HELLO, of_hello },
 	{ "nolink", OAE_NOLINK, of_nothing },
 	{ "path", OAE_PATH, of_path },
+	{ "unknown", OAE_PATH + 1, of_nothing },
 	/* These have no frame to begin with: below. */
 	{ "extremes", 0, NULL },
 	{ "garbage", 0, NULL },
