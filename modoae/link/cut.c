@@ -57,6 +57,28 @@ u16 oae_link_cut(const struct oae_link *l, u8 kind, u32 len)
 }
 
 /**
+ * oae_link_cut_new() - length of the slices of a transaction that is about to be posted
+ * @l: the link; without its lock the result is a hint
+ * @kind: OAE_MESSAGE, OAE_SWAP or OAE_VERB
+ * @len: its bytes
+ *
+ * That of oae_link_cut(), unless the network does not bear all slices at once: each part of
+ * them goes out with LAST (protocol 4.11). Then LAST is a slice more, of a few bytes.
+ *
+ * Return: bytes of payload in one frame.
+ */
+u16 oae_link_cut_new(const struct oae_link *l, u8 kind, u32 len)
+{
+	u16 max = oae_link_cut(l, kind, len);
+	u32 n = (len + max - 1) / max;
+
+	if (kind != OAE_MESSAGE || n <= READ_ONCE(l->burst) || n >= OAE_MAX_SLICES ||
+	    !READ_ONCE(l->burst) || l->win <= 1 || (len - 1) / n < OAE_MIN_SLICE)
+		return max;
+	return (len - 1) / n;
+}
+
+/**
  * oae_cut_fits() - may what is of several be offered as it is (protocol 4.12)?
  * @l: the link, OPEN
  * @p: a pack, or joined verbs

@@ -799,6 +799,7 @@ bool oae_link_undecided(const struct oae_link *l);
 bool oae_link_in_doubt(const struct oae_link *l);
 u16 oae_link_slice_max(const struct oae_link *l);
 u16 oae_link_cut(const struct oae_link *l, u8 kind, u32 len);
+u16 oae_link_cut_new(const struct oae_link *l, u8 kind, u32 len);
 u32 oae_link_join_max(const struct oae_link *l);
 u32 oae_link_pack_max(const struct oae_link *l);
 bool oae_link_early(const struct oae_link *l, u64 now);

@@ -1431,6 +1431,38 @@ WINDOW_TEST(test_parts_beside)
 	assert_int_equal(l.burst, 8);
 }
 
+/* LAST is short, if it is sent more than once; the others are about as long as they can be. */
+WINDOW_TEST(test_parts_cut)
+{
+	u16 max = oae_link_slice_max(&l);
+	u32 len;
+
+	assert_int_equal(max, 1460);
+	l.burst = 8;
+	for (len = 8 * max + 1; len <= 63U * max; len += 67) {
+		u32 n = (len + max - 1) / max, cut = oae_link_cut_new(&l, OAE_MESSAGE, len);
+
+		assert_in_range(cut, max / 2, max);
+		assert_int_equal((len + cut - 1) / cut, n + 1);
+		assert_in_range(len - n * cut, 1, n);
+	}
+	/* It goes out once, or one more would be too many. */
+	assert_int_equal(oae_link_cut_new(&l, OAE_MESSAGE, 8 * max), max);
+	assert_int_equal(oae_link_cut_new(&l, OAE_MESSAGE, 63 * max + 1), max);
+	assert_int_equal(oae_link_cut_new(&l, OAE_MESSAGE, 0), max);
+	assert_int_equal(oae_link_cut_new(&l, OAE_VERB, 9 * max), max);
+	/* A slice may not be shorter than the shortest. */
+	l.cut = OAE_MIN_SLICE;
+	assert_int_equal(oae_link_cut_new(&l, OAE_MESSAGE, 9 * OAE_MIN_SLICE), OAE_MIN_SLICE);
+	l.cut = 0;
+	/* Nothing is known yet, or there are no parts. */
+	l.burst = 0;
+	assert_int_equal(oae_link_cut_new(&l, OAE_MESSAGE, 9 * max), max);
+	l.burst = 8;
+	l.win = 1;
+	assert_int_equal(oae_link_cut_new(&l, OAE_MESSAGE, 9 * max), max);
+}
+
 /* Another express must not be mixed with it. */
 WINDOW_TEST(test_parts_express)
 {
