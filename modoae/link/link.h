@@ -303,10 +303,10 @@ struct oae_lane {
 	bool again;
 	bool ready;
 	bool doubt;
-	bool at_peer;
-	bool shuts;
+	bool at_peer : 1;
+	bool shuts : 1;
+	bool asks : 1;
 	u8 lacks;
-	bool asks;
 	u8 guessed;
 };
 
@@ -453,18 +453,32 @@ struct oae_link {
 	u8 reorder;		/* answers that a frame of the network may be behind */
 	u8 undo_cwnd;		/* cwnd before a loss that is a guess, 0 none */
 	u8 undo_ssthresh;	/* and ssthresh */
-	bool wary;		/* slices were sent for nothing: there was no room for them */
-	bool more;		/* more could be offered: oae_link_more() */
-	bool lacking;		/* and that needs oae_link_lend() */
-	bool more_verbs;	/* more could be computed: oae_link_more() */
-	bool asking;		/* OAE_OP_VERB for `asked`: oae_link_computed() follows */
+	bool wary : 1;		/* slices were sent for nothing: there was no room for them */
+	bool more : 1;		/* more could be offered: oae_link_more() */
+	bool lacking : 1;	/* and that needs oae_link_lend() */
+	bool more_verbs : 1;	/* more could be computed: oae_link_more() */
+	bool asking : 1;	/* OAE_OP_VERB for `asked`: oae_link_computed() follows */
 	struct {		/* the rest is in @swaps */
 		u8 state;	/* enum oae_half_state */
 		u8 fruitless;	/* LENT: fruitless failures in a row */
-		bool again;	/* was offered before */
-		bool crossed;	/* the peer's offer was refused because of this one */
-		bool turn;	/* the last offer was no half, so this is next */
+		bool again : 1;	/* was offered before */
+		bool crossed : 1;	/* the peer's offer was refused because of this one */
+		bool turn : 1;	/* the last offer was no half, so this is next */
 	} half;
+	bool rank : 1;		/* this end's address is the higher one */
+	bool wanted : 1;	/* down, it goes on asking, and is not forgotten */
+	bool close_sent : 1;
+	bool paths : 1;		/* this end takes other paths, as said with this ltag */
+	bool peer_paths : 1;	/* and the peer does */
+	bool by_inc : 1;	/* both did once: their incarnations say who is the senior */
+	bool peer_gateway : 1;	/* and such through gateways */
+	bool pathed : 1;	/* rows and `cut` are kept for each path: pathavoid.c */
+	bool rtt_guessed : 1;	/* srtt is that of a probe */
+	bool repeated : 1;	/* SYNC with this ltag was repeated since it was not answered */
+	bool aside_ready : 1;	/* READY came for what stepped aside */
+	u8 syncs;		/* SYNCs sent with this ltag, at most 2 */
+	u8 late_attempt;	/* of late.tx + 1 */
+	u32 start;		/* tx before the first transaction */
 	u32 base;		/* of the lanes: see oae_place() */
 	u32 serial;		/* of the last OFFER */
 	u32 room;		/* places for unread transactions, at the last OFFER */
@@ -496,20 +510,6 @@ struct oae_link {
 		bool met;	/* both ends took such, since these incarnations met */
 		bool held;	/* it held a transaction, said its last SYNC */
 	} heard;
-	u32 start;		/* tx before the first transaction */
-	bool rank : 1;		/* this end's address is the higher one */
-	bool wanted : 1;	/* down, it goes on asking, and is not forgotten */
-	bool close_sent : 1;
-	bool paths : 1;		/* this end takes other paths, as said with this ltag */
-	bool peer_paths : 1;	/* and the peer does */
-	bool by_inc : 1;	/* both did once: their incarnations say who is the senior */
-	bool peer_gateway : 1;	/* and such through gateways */
-	bool pathed : 1;	/* rows and `cut` are kept for each path: pathavoid.c */
-	bool rtt_guessed : 1;	/* srtt is that of a probe */
-	bool repeated : 1;	/* SYNC with this ltag was repeated since it was not answered */
-	bool aside_ready : 1;	/* READY came for what stepped aside */
-	u8 syncs;		/* SYNCs sent with this ltag, at most 2 */
-	u8 late_attempt;	/* of late.tx + 1 */
 
 	u64 again_iv;		/* interval after again_at */
 	u64 park_at;		/* when to offer a parked transaction again */
