@@ -157,12 +157,15 @@ class Stream:   # pylint: disable=too-many-instance-attributes
     """Messages one way, from one end to another, over a link or a connection of their own.
 
     The knobs are set at both ends before either opens the link: it keeps what it began with.
+    Links spread over paths by their number: one that is even has the first of two.
     """
 
     def __init__(self, near, far, way, size=64, queue=1024, knobs=None,     # pylint: disable=too-many-arguments
-                 beats=None):
+                 beats=None, even=False):
         self.near, self.far, self.way, self.size, self.queue = near, far, way, size, queue
         self.number = next(_numbers) % 255 + 1
+        while even and self.number % 2:
+            self.number = next(_numbers) % 255 + 1
         self.knobs = knobs or {}
         self.beats = [beats] if beats else []       # a file: when each was read
         self.taking = self.sending = None

@@ -227,7 +227,9 @@ def dying(guest, effort, taken):
         for how in ("nothing", *HOW):
             twin = twins["pulled" if how == "nothing" else how]
             path = f"/tmp/{twin.name}.beats"
-            with Stream(twin.near, twin.far, way, size=BULK, queue=2 * effort.window, beats=path) as one:
+            # Even: it goes by the cable that fails.
+            with Stream(twin.near, twin.far, way, size=BULK, queue=2 * effort.window, beats=path,
+                        even=True) as one:
                 one.take()
                 one.send(0, 900)
                 rows = twin.cutter(whole, path, how, "--cuts", effort.rounds, "--pause", effort.warm,

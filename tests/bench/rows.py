@@ -163,7 +163,7 @@ ROWS = (
     row("dying", "A cable fails under a stream of 64 KB messages",
         path.dying, warm=1, limit=1200, figures=dying_figures()),
     row("spread", "64 links over two cables of 100 Mbit/s, and over one",
-        path.spread, rounds=3, warm=3, seconds=5, limit=600, figures=(
+        path.spread, rounds=3, warm=3, seconds=5, limit=1200, figures=(
             Figure("two / one", "payload over two / over one", least(1.8)),
             Figure("two", "over two, Mbit/s"),
             Figure("one", "over one, Mbit/s"),
