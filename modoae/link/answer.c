@@ -147,11 +147,12 @@ static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *
 		oae_note(a, OAE_N_OLD_SEQ);
 		return NULL;
 	}
+	/* Perhaps before it was offered again. */
+	if (oae_lane_overtaken(n, f)) {
+		oae_window_overtaken(l);
+		n->guessed = 0;
+	}
 	if (f->attempt != n->attempt) {
-		if (oae_lane_overtaken(n, f)) {
-			oae_window_overtaken(l);
-			n->guessed = 0;
-		}
 		oae_late_rcv(l, f, now);
 		oae_note(a, OAE_N_OLD_ATTEMPT);
 		return NULL;

@@ -97,6 +97,8 @@ struct oae_path {
  * @again_by: index of the path whose loss that is; OAE_PATHS_MAX none, or it was taken back
  * @asked: index of the path whose loss the peer has been reminded for; OAE_PATHS_MAX none, or
  *	that was answered
+ * @lost_by: index of the path by which the last loss of this end's offers counts;
+ *	OAE_PATHS_MAX none, or it was taken back
  * @reminded: the peer has been reminded of tx + 1, after the last event
  * @froze: index of the path whose loss has probably frozen the link last; OAE_PATHS_MAX none
  * @heard_at: last frame of this run by the path in use, ns
@@ -110,6 +112,7 @@ struct oae_path_watch {
 	u32 again;
 	u8 again_by;
 	u8 asked;
+	u8 lost_by;
 	bool reminded;
 	u8 froze;
 	u8 whose;

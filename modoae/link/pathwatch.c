@@ -64,6 +64,7 @@ void oae_watch_begin(struct oae_paths *ps, const struct oae_link *l)
 	w->gap_to = l->tx + l->nlanes;
 	w->asked = OAE_PATHS_MAX;
 	w->again_by = OAE_PATHS_MAX;
+	w->lost_by = OAE_PATHS_MAX;
 	w->reminded = watch_is_reminded(l);
 	if (w->top - l->rx > OAE_WINDOW_MAX)
 		w->top = l->rx;
@@ -194,7 +195,7 @@ static bool watch_is_overtaken(const struct oae_link *l, const struct oae_frame 
 	const struct oae_lane *n = oae_lane(l, f->seq);
 
 	return f->seq - l->tx - 1 < l->given && n->state == OAE_OFFER_OUT &&
-	       n->attempt != f->attempt && oae_lane_overtaken(n, f);
+	       oae_lane_overtaken(n, f);
 }
 
 /* Is this what was taken to be lost when the link froze? As in oae_late_rcv(). */
@@ -225,7 +226,7 @@ bool oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link
 		     const struct oae_frame *f, u64 now)
 {
 	struct oae_path_watch *w = &ps->watch;
-	bool late;
+	bool late, overtaken;
 
 	if (i == w->froze && !oae_link_is_run(l, f) && watch_is_late(l, f)) {
 		oae_loss_not_lost(&ps->path[i].loss, w->whose);
@@ -235,11 +236,12 @@ bool oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link
 		return false;
 	w->heard_at = now;
 	late = watch_is_reminded(l) && watch_is_needless(l, f);
-	if (watch_is_overtaken(l, f)) {
-		/* All that was passed then is one loss, if that was one. */
-		if (l->undo_cwnd)
-			oae_loss_not_lost(&ps->path[i].loss, OAE_LOSS_OUT);
-		late = true;
+	overtaken = watch_is_overtaken(l, f);
+	/* All that was passed then is one loss, if that was one, and counts. */
+	if (overtaken && l->undo_cwnd && i == w->lost_by) {
+		oae_loss_not_lost(&ps->path[i].loss, OAE_LOSS_OUT);
+		w->lost_by = OAE_PATHS_MAX;
+		w->out_to = l->tx;
 	}
 	if (i == w->asked && late) {
 		oae_loss_not_lost(&ps->path[i].loss, OAE_LOSS_OUT);
@@ -251,7 +253,7 @@ bool oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link
 		watch_commit(ps, f);
 	else if (f->opcode == OAE_REFUSE && f->reason == OAE_R_GAP)
 		watch_gap(ps, l, f, now);
-	return late;
+	return late || overtaken;
 }
 
 /*
@@ -321,7 +323,8 @@ static void watch_recovers(struct oae_paths *ps, const struct oae_link *l, u64 n
 	if (oae_dist(w->out_to, l->recover) <= 0)
 		return;
 	w->out_to = l->recover;
-	watch_lost(ps, l, OAE_LOSS_OUT, 2 * l->ssthresh, now);
+	w->lost_by = watch_lost(ps, l, OAE_LOSS_OUT, 2 * l->ssthresh, now) ? ps->used :
+									     OAE_PATHS_MAX;
 }
 
 /**

@@ -128,7 +128,7 @@ void oae_window_answered(struct oae_link *l, const struct oae_lane *n)
  */
 void oae_window_committed(struct oae_link *l, const struct oae_post *p)
 {
-	if (l->cwnd >= OAE_WINDOW_MAX || p->nslices > l->burst || !oae_link_windowed(l))
+	if (l->cwnd >= l->win || p->nslices > l->burst || !oae_link_windowed(l))
 		return;
 	if (l->cwnd < l->ssthresh || ++l->cwnd_acked >= l->cwnd) {
 		l->cwnd++;
@@ -213,20 +213,22 @@ void oae_window_guessed(struct oae_link *l, u32 seq)
  * @l: the link
  *
  * Frames overtake each other here: wait for more answers the next time. If there was no
- * loss beside that, the window is what it was.
+ * loss beside that, the window is what it was; all that was overtaken at once is one.
  */
 void oae_window_overtaken(struct oae_link *l)
 {
 	unsigned int n = 2 * oae_window_passed(l);
 
-	l->reorder = n < OAE_WINDOW_MAX ? n : OAE_WINDOW_MAX;
 	if (!l->undo_cwnd)
 		return;
+	l->reorder = n < OAE_WINDOW_MAX ? n : OAE_WINDOW_MAX;
 	if (l->cwnd < l->undo_cwnd)
 		l->cwnd = l->undo_cwnd;
 	if (l->ssthresh < l->undo_ssthresh)
 		l->ssthresh = l->undo_ssthresh;
 	l->undo_cwnd = 0;
+	/* What is lost now is no part of what was none. */
+	l->recover = l->tx;
 }
 
 /**

@@ -739,6 +739,107 @@ WINDOW_TEST(test_overtaken)
 	assert_int_equal(oae_window_passed(&l), 3);
 }
 
+/* So it is if the answer comes before it was offered again, since that waits. */
+WINDOW_TEST(test_overtaken_before)
+{
+	u8 cwnd;
+	u32 seq;
+
+	grow();
+	cwnd = l.cwnd;
+	post_some(1, 6);
+	seq = l.tx + 1;
+	refuse_number(seq, OAE_R_BUSY);
+	reflect(seq + 2);
+	reflect(seq + 3);
+	reflect(seq + 4);
+	assert_int_equal(oae_lane(&l, seq + 1)->attempt, 1);
+	assert_int_equal(l.cwnd, cwnd / 2);
+	reflect(seq + 1);
+	assert_int_equal(oae_lane(&l, seq + 1)->state, OAE_OFFER_REFLECTED);
+	assert_int_equal(l.cwnd, cwnd);
+}
+
+/* What several are overtaken by at once, is doubled once. */
+WINDOW_TEST(test_overtaken_several)
+{
+	unsigned int i;
+	u32 seq;
+
+	grow();
+	post_some(1, 7);
+	seq = l.tx + 1;
+	for (i = 4; i < 7; i++)
+		reflect(seq + i);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(offered(seq + i)->frame.attempt, 2);
+	for (i = 0; i < 4; i++)
+		reflect_late(seq + i, 1);
+	assert_int_equal(l.reorder, 6);
+}
+
+/* An answer that is doubled on its way says nothing of another number. */
+WINDOW_TEST(test_overtaken_doubled)
+{
+	unsigned int i;
+	u32 seq;
+	u8 cwnd;
+
+	grow();
+	cwnd = l.cwnd;
+	post_some(1, 8);
+	seq = l.tx + 1;
+	for (i = 1; i < 4; i++)
+		reflect(seq + i);
+	reflect_late(seq, 1);
+	assert_int_equal(l.cwnd, cwnd);
+	l.reorder = 0;
+	/* These were offered before the first was again, and so pass the fifth only. */
+	for (i = 5; i < 8; i++)
+		reflect(seq + i);
+	assert_int_equal(oae_lane(&l, seq + 4)->guessed, 1);
+	assert_int_equal(l.cwnd, cwnd / 2);
+	reflect_late(seq, 1);
+	assert_int_equal(l.cwnd, cwnd / 2);
+}
+
+/* What is lost after that, of the same window, is a loss. */
+WINDOW_TEST(test_lost_after_overtaken)
+{
+	u8 cwnd;
+	u32 seq;
+
+	grow();
+	cwnd = l.cwnd;
+	post_some(1, 4);
+	post(&h[5], 3, 0);
+	seq = l.tx + 1;
+	reflect(seq + 1);
+	reflect(seq + 2);
+	reflect(seq + 3);
+	reflect_late(seq, 1);
+	assert_int_equal(l.cwnd, cwnd);
+	rcv(BUT(answer_to(OAE_REFUSE, seq + 4), f.reason = OAE_R_GAP, f.gap_map = 3));
+	assert_int_equal(l.cwnd, cwnd / 2);
+}
+
+/* The network has shown that it bears the run's window, not more: half of that remains. */
+WINDOW_TEST(test_window_is_all)
+{
+	unsigned int i;
+	u32 seq;
+
+	for (i = 0; i < 2 * OAE_WINDOW_MAX; i++) {
+		post(&x, 1, 0);
+		reflect(l.tx + 1);
+		l.room_to = l.tx + OAE_WINDOW_MAX;
+	}
+	assert_int_equal(l.cwnd, PLACES);
+	seq = pass_first();
+	assert_int_equal(l.cwnd, PLACES / 2);
+	reflect(seq);
+}
+
 /* It was no guess alone: the window stays small. */
 WINDOW_TEST(test_overtaken_and_lost)
 {
@@ -1528,6 +1629,8 @@ WINDOW_TEST(test_parked)
 	cancel(&h[4]);
 	assert_int_equal(offered(l.tx + 4)->frame.kind, OAE_VOID);
 	assert_int_equal(a.nsends, 1);
+	/* What was passed was a loss. */
+	l.cwnd = PLACES;
 	ready(l.tx + 6);
 	assert_non_null(offered(l.tx + 1));
 	assert_non_null(offered(l.tx + 2));
@@ -2516,6 +2619,7 @@ WINDOW_TEST(test_verb_waits)
 	reflect(l.tx + 1);
 	assert_null(sent(OAE_OFFER));
 	/* It is computed now; its answer is lost. */
+	l.cwnd = PLACES;
 	post_verbs(5, 7);
 	reflect(l.tx + 2);
 	reflect(l.tx + 3);

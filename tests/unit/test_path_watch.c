@@ -13,7 +13,7 @@
 static struct oae_paths ps;
 static struct oae_loss_way *out, *in;	/* of the path in use */
 static struct oae_pair place[PLACES], *pair[PLACES];
-static char many[4];		/* handles */
+static char many[5];		/* handles */
 
 static void two_paths(void)
 {
@@ -511,6 +511,78 @@ WIDE_TEST(test_overtaken)
 	hear(0, answer_back(OAE_REFLECT, 0, 0));
 	assert_false(told(BUT(answer_back(OAE_REFLECT, 0, 0), f.attempt = 1)));
 	assert_int_equal(out->lost, 2);
+}
+
+/* Five are offered; a link of 8 has had three losses. */
+static void offer_five(void)
+{
+	unsigned int i;
+
+	l.cwnd = PLACES;
+	out->lost = 3;
+	for (i = 0; i < 5; i++) {
+		post(&many[i], i == 4 ? 3 : 1, 0);
+		oae_watch_offered(&ps, &l, 1);
+		stepped(OAE_OPEN);
+	}
+}
+
+/* So many above tx + 1 are answered, of its attempt of then. */
+static void reflect_above(unsigned int above, u8 attempt)
+{
+	hear(0, BUT(answer(OAE_REFLECT), f.seq = l.tx + 1 + above, f.attempt = attempt));
+}
+
+/* What was overtaken was no loss, but did not count as one either. */
+WIDE_TEST(test_overtaken_uncounted)
+{
+	unsigned int i;
+
+	ps.watch.mixed_at = now;
+	offer_five();
+	for (i = 1; i < 4; i++)
+		reflect_above(i, 1);
+	assert_int_equal(oae_first_lane(&l)->guessed, 1);
+	assert_int_equal(out->lost, 3);
+	reflect_above(0, 1);
+	assert_int_equal(l.undo_cwnd, 0);
+	assert_int_equal(out->lost, 3);
+}
+
+/* The peer was reminded of what was lost; what is overtaken then is no other loss. */
+WIDE_TEST(test_overtaken_beside)
+{
+	unsigned int i;
+
+	offer_five();
+	fire_at(now + oae_link_stall(&l));
+	assert_non_null(sent(OAE_OFFER));
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 4);
+	for (i = 2; i < 5; i++)
+		reflect_above(i, 1);
+	assert_int_equal(oae_lane(&l, l.tx + 2)->guessed, 1);
+	reflect_above(1, 1);
+	assert_int_equal(l.undo_cwnd, 0);
+	assert_int_equal(out->lost, 4);
+}
+
+/* What is lost after something was overtaken counts. */
+WIDE_TEST(test_lost_after_overtaken)
+{
+	unsigned int i;
+
+	offer_five();
+	out->judged = true;
+	for (i = 1; i < 4; i++)
+		reflect_above(i, 1);
+	assert_int_equal(out->lost, 4);
+	reflect_above(0, 1);
+	assert_int_equal(out->lost, 3);
+	out->judged = true;
+	hear(0, BUT(answer(OAE_REFUSE), f.seq = l.tx + 1, f.attempt = 1, f.reason = OAE_R_GAP,
+		    f.gap_map = 3));
+	assert_int_equal(out->lost, 4);
 }
 
 /* The peer was slow. */
