@@ -71,9 +71,10 @@ u16 oae_link_cut_new(const struct oae_link *l, u8 kind, u32 len)
 {
 	u16 max = oae_link_cut(l, kind, len);
 	u32 n = (len + max - 1) / max;
+	u8 burst = READ_ONCE(l->burst);
 
-	if (kind != OAE_MESSAGE || n <= READ_ONCE(l->burst) || n >= OAE_MAX_SLICES ||
-	    !READ_ONCE(l->burst) || l->win <= 1 || (len - 1) / n < OAE_MIN_SLICE)
+	if (kind != OAE_MESSAGE || n <= burst || n >= OAE_MAX_SLICES ||
+	    !burst || READ_ONCE(l->win) <= 1 || (len - 1) / n < OAE_MIN_SLICE)
 		return max;
 	return (len - 1) / n;
 }

@@ -227,7 +227,7 @@ void oae_window_overtaken(struct oae_link *l)
 	if (l->ssthresh < l->undo_ssthresh)
 		l->ssthresh = l->undo_ssthresh;
 	l->undo_cwnd = 0;
-	/* What is lost now is no part of what was none. */
+	/* A later loss is no part of one that was none. */
 	l->recover = l->tx;
 }
 

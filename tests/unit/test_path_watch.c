@@ -527,13 +527,13 @@ static void offer_five(void)
 	}
 }
 
-/* So many above tx + 1 are answered, of its attempt of then. */
-static void reflect_above(unsigned int above, u8 attempt)
+/* The first attempt of a lane is answered, so many above tx + 1. */
+static void reflect_above(unsigned int above)
 {
-	hear(0, BUT(answer(OAE_REFLECT), f.seq = l.tx + 1 + above, f.attempt = attempt));
+	hear(0, BUT(answer(OAE_REFLECT), f.seq = l.tx + 1 + above, f.attempt = 1));
 }
 
-/* What was overtaken was no loss, but did not count as one either. */
+/* A lane that was overtaken is no loss, but had not counted as one either. */
 WIDE_TEST(test_overtaken_uncounted)
 {
 	unsigned int i;
@@ -541,10 +541,10 @@ WIDE_TEST(test_overtaken_uncounted)
 	ps.watch.mixed_at = now;
 	offer_five();
 	for (i = 1; i < 4; i++)
-		reflect_above(i, 1);
+		reflect_above(i);
 	assert_int_equal(oae_first_lane(&l)->guessed, 1);
 	assert_int_equal(out->lost, 3);
-	reflect_above(0, 1);
+	reflect_above(0);
 	assert_int_equal(l.undo_cwnd, 0);
 	assert_int_equal(out->lost, 3);
 }
@@ -560,14 +560,14 @@ WIDE_TEST(test_overtaken_beside)
 	stepped(OAE_OPEN);
 	assert_int_equal(out->lost, 4);
 	for (i = 2; i < 5; i++)
-		reflect_above(i, 1);
+		reflect_above(i);
 	assert_int_equal(oae_lane(&l, l.tx + 2)->guessed, 1);
-	reflect_above(1, 1);
+	reflect_above(1);
 	assert_int_equal(l.undo_cwnd, 0);
 	assert_int_equal(out->lost, 4);
 }
 
-/* What is lost after something was overtaken counts. */
+/* A loss counts after a lane was overtaken. */
 WIDE_TEST(test_lost_after_overtaken)
 {
 	unsigned int i;
@@ -575,9 +575,9 @@ WIDE_TEST(test_lost_after_overtaken)
 	offer_five();
 	out->judged = true;
 	for (i = 1; i < 4; i++)
-		reflect_above(i, 1);
+		reflect_above(i);
 	assert_int_equal(out->lost, 4);
-	reflect_above(0, 1);
+	reflect_above(0);
 	assert_int_equal(out->lost, 3);
 	out->judged = true;
 	hear(0, BUT(answer(OAE_REFUSE), f.seq = l.tx + 1, f.attempt = 1, f.reason = OAE_R_GAP,
