@@ -62,7 +62,7 @@ void oae_link_show(const struct oae_link *l, struct oae_link_view *v)
 	v->vc = l->vc;
 	v->pending = show_pending(l);
 	v->lanes = l->given;
-	v->cwnd = l->cwnd < l->win ? l->cwnd : l->win;
+	v->cwnd = l->cwnd;
 	v->window = l->win;
 	v->down = l->down;
 	v->half = l->half.state != OAE_HALF_NONE;

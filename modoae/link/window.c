@@ -23,7 +23,7 @@
  */
 unsigned int oae_window_limit(const struct oae_link *l)
 {
-	unsigned int n = l->win < l->cwnd ? l->win : l->cwnd;
+	unsigned int n = l->cwnd;
 	s32 room = oae_dist(l->tx, l->room_to);
 
 	if (!oae_link_windowed(l) || !l->pair || room <= 1)
@@ -48,6 +48,8 @@ void oae_window_begin(struct oae_link *l)
 		l->burst = OAE_MAX_SLICES;
 		l->burst_thresh = OAE_MAX_SLICES;
 	}
+	if (l->cwnd > l->win)
+		l->cwnd = l->win;
 	l->cwnd_acked = 0;
 	l->recover = l->tx;
 	l->burst_serial = 0;

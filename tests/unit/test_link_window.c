@@ -174,6 +174,10 @@ TEST(test_smaller_window)
 	open_wide(8, 3);
 	lend(PLACES);
 	assert_int_equal(oae_window_limit(&l), 3);
+	/* A loss leaves half of these. */
+	post(&h[1], 3, 0);
+	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_GAP, f.gap_map = 3));
+	assert_int_equal(l.cwnd, 1);
 	open_wide(3, 8);
 	lend(PLACES);
 	assert_int_equal(oae_window_limit(&l), 3);
@@ -801,6 +805,32 @@ WINDOW_TEST(test_overtaken_doubled)
 	assert_int_equal(l.cwnd, cwnd / 2);
 	reflect_late(seq, 1);
 	assert_int_equal(l.cwnd, cwnd / 2);
+}
+
+/* Nor does an answer in the next run, though the attempts are counted from one again. */
+WINDOW_TEST(test_overtaken_run_before)
+{
+	unsigned int i;
+	u32 seq;
+
+	grow();
+	post_some(1, PLACES);
+	seq = l.tx + 1;
+	for (i = 5; i < 8; i++)
+		reflect(seq + i);
+	assert_int_equal(oae_lane(&l, seq + 4)->guessed, 1);
+	anew_wide();
+	l.cwnd = PLACES;
+	do {
+		clear();
+		oae_link_pump(&l, now, &a);
+	} while (oae_link_more(&l));
+	for (i = 1; i < 4; i++)
+		reflect(seq + i);
+	assert_int_equal(l.cwnd, PLACES / 2);
+	reflect(seq + 4);
+	assert_int_equal(l.cwnd, PLACES / 2);
+	assert_int_equal(l.reorder, 0);
 }
 
 /* A later loss in the same window counts. */
