@@ -8,7 +8,7 @@
  *   progbench ... [-r ROUNDS] [-n TRIPS] ask NAME...
  *	the end that measures: in each round TRIPS trips of one contender after
  *	the other, so that whatever the machine is up to hits all alike
- *   progbench ... rate SECONDS LINKS OPERATIONS QUEUE
+ *   progbench ... rate SECONDS LINKS OPERATIONS QUEUE [poll]
  *	see prograte.c
  *   progbench ... beat NAME FILE
  *	the end that asks one contender without end; when each trip was over is
@@ -60,6 +60,7 @@ static const struct contender contenders[] = {
 	{ "add-8", oae_open_verb, NULL, verb_ask, NULL, 0, 8 },
 	{ "add-32", oae_open_verb, NULL, verb_ask, NULL, 0, 32 },
 	{ "add-64", oae_open_verb, NULL, verb_ask, NULL, 0, 64 },
+	{ "add-1-polled", oae_open_polled, NULL, verb_ask_polled, NULL, 0, 1 },
 	{ "words", words_open },	/* answers to `rate` */
 };
 

@@ -69,11 +69,14 @@ void oae_open_queued(const struct contender *c, const struct where *w,
 		     unsigned int number, int answering, struct end *e);
 void oae_open_verb(const struct contender *c, const struct where *w,
 		   unsigned int number, int answering, struct end *e);
+void oae_open_polled(const struct contender *c, const struct where *w,
+		     unsigned int number, int answering, struct end *e);
 void oae_expose(int fd, unsigned int region);
 void oae_fetch_add(struct oae_verb_op *ops, unsigned int nops);
 void queued_ask(struct end *e);
 void queued_answer(struct end *e);
 void verb_ask(struct end *e);
+void verb_ask_polled(struct end *e);
 void swap_half(struct end *e);
 
 /* prograte.c */

@@ -88,6 +88,14 @@ void oae_open_verb(const struct contender *c, const struct where *w,
 	e->buf[0] = number;
 }
 
+void oae_open_polled(const struct contender *c, const struct where *w,
+		     unsigned int number, int answering, struct end *e)
+{
+	oae_open_verb(c, w, number, answering, e);
+	if (!answering && fcntl(e->out, F_SETFL, O_NONBLOCK))
+		die("O_NONBLOCK: %s", strerror(errno));
+}
+
 /* What was queued and has ended must be committed. */
 static void collect(int fd)
 {
@@ -123,6 +131,14 @@ void queued_answer(struct end *e)
 }
 
 /* What comes back tells that all went before it were executed once. */
+static void added(struct end *e, uint64_t first, uint64_t last)
+{
+	if (first != e->done || last != e->done + e->nops - 1)
+		die("FETCH_ADD: %llu was expected, and it is %llu",
+		    (unsigned long long)e->done, (unsigned long long)first);
+	e->done += e->nops;
+}
+
 void verb_ask(struct end *e)
 {
 	struct oae_verb v = { .ops = (uintptr_t)e->ops, .nops = e->nops,
@@ -130,12 +146,34 @@ void verb_ask(struct end *e)
 
 	if (ioctl(e->out, OAE_DO_VERB, &v))
 		die("OAE_DO_VERB: %s", strerror(errno));
-	if (!v.taken || e->ops[0].old[0] != e->done ||
-	    e->ops[e->nops - 1].old[0] != e->done + e->nops - 1)
-		die("FETCH_ADD: %llu was expected, and it is %llu",
-		    (unsigned long long)e->done,
-		    (unsigned long long)e->ops[0].old[0]);
-	e->done += e->nops;
+	if (!v.taken)
+		die("a verb was not taken");
+	added(e, e->ops[0].old[0], e->ops[e->nops - 1].old[0]);
+}
+
+/* It does not sleep until the outcome is there, but asks for it again and again. */
+void verb_ask_polled(struct end *e)
+{
+	struct oae_verb v = { .ops = (uintptr_t)e->ops, .nops = e->nops,
+			      .region = e->buf[0] };
+	uint64_t results[2 + OAE_VERB_OPS];
+	struct oae_verb_result *r = (void *)results;
+	struct oae_outcome_rec rec;
+	struct oae_collect c = { .recs = (uintptr_t)&rec, .max = 1,
+				 .buf = (uintptr_t)results,
+				 .buf_len = sizeof(results) };
+	uint64_t end = now_ns() + 10000000000ULL;
+
+	if (ioctl(e->out, OAE_DO_VERB, &v))
+		die("OAE_DO_VERB: %s", strerror(errno));
+	do {
+		if (ioctl(e->out, OAE_COLLECT, &c))
+			die("OAE_COLLECT: %s", strerror(errno));
+	} while (!c.got && now_ns() < end);
+	if (!c.got || rec.result != OAE_RESULT_COMMITTED ||
+	    r->nwords != e->nops)
+		die("a verb has no result");
+	added(e, r->old[0], r->old[e->nops - 1]);
 }
 
 void swap_half(struct end *e)

@@ -4,6 +4,8 @@
  * under way: QUEUE transactions of OPERATIONS each, on each of LINKS links,
  * every link with a word of its own at the other end.
  *
+ * With "poll" it does not sleep until something ends, but asks again and again.
+ *
  * Prints "rate LINKS OPERATIONS QUEUE COUNT NS", once the words say that COUNT
  * were executed, each once.
  */
@@ -28,6 +30,7 @@ struct flow {
 };
 
 static struct flow flows[LINKS];
+static int polls;
 static struct oae_verb_op ops[OAE_VERB_OPS];
 static uint64_t results[RECORDS * (2 + OAE_VERB_OPS)];
 
@@ -102,10 +105,14 @@ static unsigned int take(struct flow *f, unsigned int nops)
 static unsigned int pass(int epoll, unsigned int nops, unsigned int queue,
 			 int more)
 {
+	uint64_t end = now_ns() + 10000000000ULL;
 	struct epoll_event events[LINKS];
-	int i, n = epoll_wait(epoll, events, LINKS, 10000);
 	unsigned int took = 0;
+	int i, n;
 
+	do
+		n = epoll_wait(epoll, events, LINKS, polls ? 0 : 10000);
+	while (!n && polls && now_ns() < end);
 	if (n <= 0)
 		die("nothing ends any more");
 	for (i = 0; i < n; i++) {
@@ -143,7 +150,8 @@ int rate_main(const struct where *w, char **words)
 
 	for (i = 0; i < 4; i++)
 		if (!words[i])
-			die("rate SECONDS LINKS OPERATIONS QUEUE");
+			die("rate SECONDS LINKS OPERATIONS QUEUE [poll]");
+	polls = words[4] && !strcmp(words[4], "poll");
 	links = atoi(words[1]);
 	nops = atoi(words[2]);
 	queue = atoi(words[3]);

@@ -18,6 +18,7 @@ NAMES = {
     "tcp": "ping-pong, TCP_NODELAY",
     "swap": "swap of two halves",
     "add-1": "FETCH_ADD, one a transaction",
+    "add-1-polled": "FETCH_ADD, one a transaction, polled",
     "add-8": "8 FETCH_ADDs, one transaction",
     "add-32": "32 FETCH_ADDs, one transaction",
     "add-64": "64 FETCH_ADDs, one transaction",

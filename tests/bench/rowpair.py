@@ -48,7 +48,7 @@ def words(pair, effort, taken):
         end.knobs(window=effort.window, sndq=1024)
     one_each = [how for how in programs.RATES if how[1] == 1]
     for _ in range(effort.rounds):
-        bench.ask(names=("add-1",), rates=one_each)
+        bench.ask(names=("add-1", "add-1-polled"), rates=one_each)
         bench.latency("rxe-atomic", "ib_atomic_lat", "-A", "FETCH_AND_ADD")
         for pairs in programs.PAIRS:
             bench.rxe_rate(pairs)
@@ -57,11 +57,13 @@ def words(pair, effort, taken):
     best = max(one_each, key=lambda how: statistics.median(bench.rates[how]))
     taken.values.update({
         "rxe": rxe, "oae": bench.rates[best], "one link": bench.rates[1, 1, 64],
-        "lat": [row[1] for row in bench.figures.rounds["add-1"]],
+        "lat": [row[1] for row in bench.figures.rounds["add-1-polled"]],
+        "lat asleep": [row[1] for row in bench.figures.rounds["add-1"]],
         "rxe lat": [row[1] for row in bench.figures.rounds["rxe-atomic"]]})
     taken.ratio("/ rxe", "oae", "rxe")
     taken.ratio("one link / rxe", "one link", "rxe")
     taken.ratio("lat / rxe", "lat", "rxe lat")
+    taken.ratio("lat asleep / rxe", "lat asleep", "rxe lat")
     taken.note(f"the best of {len(one_each)} ways to have many under way: {best[0]} links, {best[2]} "
-               "transactions queued on each; rxe's best of "
+               f"transactions queued on each{', polled' * (len(best) > 3)}; rxe's best of "
                f"{' and '.join(map(str, programs.PAIRS))} queue pairs, whose programs poll")

@@ -135,11 +135,13 @@ ROWS = (
     row("words", "FETCH_ADD, one a transaction; two guests on a cable, against rdma_rxe",
         pair.words, where="pair", limit=500, figures=(
             Figure("/ rxe", "a second / rxe's best", least(2)),
-            Figure("lat / rxe", "latency / ib_atomic_lat", most(1)),
+            Figure("lat / rxe", "latency / ib_atomic_lat, both polled", most(1)),
+            Figure("lat asleep / rxe", "latency of a program that sleeps / ib_atomic_lat"),
             Figure("one link / rxe", "a second, on one link / rxe's best"),
             Figure("oae", "a second"),
             Figure("rxe", "rxe, a second"),
-            Figure("lat", "latency, µs"),
+            Figure("lat", "latency, polled, µs"),
+            Figure("lat asleep", "latency of a program that sleeps, µs"),
             Figure("rxe lat", "ib_atomic_lat, µs"))),
     row("incast", "16 senders, one receiver behind 100 Mbit/s and a short queue",
         neck.incast, rounds=3, warm=2, seconds=5, limit=500, figures=(
