@@ -18,7 +18,9 @@
  *   answer.c reflected, refused, committed, taken back
  *   cut.c    a path that drops long frames
  *   window.c how many may be under way, and the places for them
- *   hold.c   the responder: slices, hold, reflect, deliver
+ *   reflect.c the responder: gather the slices of an offer, reflect or refuse it
+ *   hold.c   what is held: dropped, kept, delivered
+ *   ready.c  for how many numbers there is room and places
  *   half.c   swaps: the half that is posted, offered, lent
  *   sync.c   freezing and resolving
  *   show.c   queries for people and programs

@@ -84,6 +84,18 @@ static inline struct oae_hold *oae_first_hold(const struct oae_link *l)
 	return oae_hold_of(l, l->rx + 1);
 }
 
+/* The number of places for what is held. */
+static inline unsigned int oae_hold_places(const struct oae_link *l)
+{
+	return l->pair ? l->npairs : 1;
+}
+
+/* Was the known attempt seen in this run? */
+static inline bool oae_hold_begun(const struct oae_hold *h)
+{
+	return h->state != OAE_HOLD_NONE && h->state != OAE_HOLD_KEPT;
+}
+
 /* Post @i of those that stepped aside for a half. */
 static inline struct oae_post *oae_aside(const struct oae_link *l, unsigned int i)
 {
@@ -270,13 +282,23 @@ void oae_hold_discard(struct oae_link *l, u32 seq, struct oae_actions *a);
 void oae_hold_discard_all(struct oae_link *l, struct oae_actions *a);
 void oae_hold_froze(struct oae_link *l, struct oae_actions *a);
 void oae_hold_resolved(struct oae_link *l, struct oae_actions *a);
-u32 oae_hold_highest(const struct oae_link *l, u32 room);
-void oae_hold_placed(struct oae_link *l);
-void oae_hold_compute(struct oae_link *l, struct oae_actions *a);
-bool oae_hold_refused_to(const struct oae_link *l, u32 seq);
-bool oae_hold_wants_words(const struct oae_link *l);
-bool oae_hold_refused_above(const struct oae_link *l, u32 seq);
 bool oae_hold_stalled(const struct oae_link *l);
+void oae_hold_not_firm(struct oae_link *l, u32 seq);
+u32 oae_hold_firm(struct oae_link *l);
+
+/* ready.c */
+bool oae_hold_room(const struct oae_link *l, u32 seq, u32 room);
+bool oae_hold_too_much(const struct oae_link *l, const struct oae_hold *h,
+		       const struct oae_frame *f, u32 room);
+u32 oae_hold_says(const struct oae_link *l, u32 room);
+u32 oae_hold_highest(const struct oae_link *l, u32 room);
+bool oae_hold_refused_to(const struct oae_link *l, u32 seq);
+bool oae_hold_refused_above(const struct oae_link *l, u32 seq);
+bool oae_hold_wants_words(const struct oae_link *l);
+void oae_hold_placed(struct oae_link *l);
+
+/* reflect.c */
+void oae_hold_compute(struct oae_link *l, struct oae_actions *a);
 void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 		   u64 now, struct oae_actions *a);
 void oae_rcv_reverse(struct oae_link *l, const struct oae_frame *f,

@@ -528,7 +528,7 @@ class Mutants(Broken):
         self.caught("lane.c", drop + "	oae_lane_clear(l, seq);", drop, "G3: |G2: |OFFER of")
 
     def test_delivered_before_the_commit(self):
-        self.caught("hold.c", "	if (h->express)\n		oae_hold_deliver",
+        self.caught("reflect.c", "	if (h->express)\n		oae_hold_deliver",
                     "	if (1)\n		oae_hold_deliver", "G2: #\\d+ delivered, was not committed")
 
     def test_lent_half_is_not_the_next_ones(self):
@@ -538,7 +538,7 @@ class Mutants(Broken):
                     "G1: #\\d+ delivered|G2: #\\d+", "--swap", "60%")
 
     def test_verb_dropped_and_applied(self):
-        self.caught("hold.c", "	if (h->state == OAE_HOLD_HELD)\n"
+        self.caught("reflect.c", "	if (h->state == OAE_HOLD_HELD)\n"
                     "		oae_note(a, OAE_N_DROPPED);",
                     "	if (h->state == OAE_HOLD_HELD && h->kind == OAE_VERB)\n"
                     "		oae_op(a, OAE_OP_APPLY)->seq = l->rx + 1;",

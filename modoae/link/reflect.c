@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An offer at the responder (doc/protocol.md sections 4.2, 4.10 and 4.11): its slices are
+ * gathered, and it is held and reflected, or refused. The states: hold.c. Pure, see link.h.
+ */
+#include "link_int.h"
+
+/* @room: for how many numbers above rx there is room; 0 says nothing of it. */
+static void hold_send_reflect(struct oae_link *l, u32 seq, const struct oae_hold *h,
+			      u8 attempt, u8 kind, u32 room, struct oae_actions *a)
+{
+	struct oae_send *s = oae_send(l, a, OAE_REFLECT);
+
+	s->frame.seq = seq;
+	s->frame.attempt = attempt;
+	s->frame.kind = kind;
+	s->frame.reason = room;
+	s->frame.reflect.digest = h->digest;
+	s->frame.reflect.first = h->first;
+	if (kind != OAE_SWAP && kind != OAE_VERB)
+		return;
+	s->handle = kind == OAE_SWAP ? l->swaps->half.handle : NULL;
+	s->frame.length = OAE_REFLECT_LEN + h->reply;
+}
+
+static void hold_send_refuse(struct oae_link *l, u32 seq, const struct oae_hold *h,
+			     u16 reason, struct oae_actions *a)
+{
+	struct oae_send *s = oae_send(l, a, OAE_REFUSE);
+
+	s->frame.seq = seq;
+	s->frame.attempt = h->attempt;
+	s->frame.kind = h->kind;
+	s->frame.reason = reason;
+	if (reason == OAE_R_GAP)
+		s->frame.gap_map = oae_slice_mask(h->nslices) & ~h->have;
+}
+
+static void hold_refuse(struct oae_link *l, u32 seq, u16 reason,
+			struct oae_actions *a)
+{
+	struct oae_hold *h = oae_hold_of(l, seq);
+	u8 attempt = h->attempt;
+
+	oae_hold_discard(l, seq, a);
+	h->attempt = attempt;
+	h->state = OAE_HOLD_REFUSED;
+	h->reason = reason;
+	if ((reason == OAE_R_BUSY || reason == OAE_R_CONFLICT) && !l->closing)
+		l->ready_due = true;
+	if (reason == OAE_R_BUSY && !l->closing)
+		l->busy_due = true;
+	oae_note(a, OAE_N_REFUSED);
+	hold_send_refuse(l, seq, h, reason, a);
+}
+
+/* Does a slice fit to those that are here, and to their number? */
+static bool hold_fits(const struct oae_hold *h, const struct oae_frame *f)
+{
+	unsigned int n = f->slice + 1;
+
+	if (f->flags & OAE_F_LAST)
+		return (!h->nslices || h->nslices == n) && !(h->have & ~oae_slice_mask(n));
+	return !h->nslices || n < h->nslices;
+}
+
+/*
+ * Do the slices that are here count for this attempt (protocol 4.2, step 2)? Within a
+ * run without a window only those of the attempt just before it do. After a freeze the
+ * initiator sets RESUME only if the transaction has had one content only. With a window
+ * those of any attempt do: slices of another cut do not match, and all are sent then.
+ * Slices that contradict the new one are not of its content, whatever the initiator
+ * believes. (Else LAST is dropped, and never answered.)
+ */
+static bool hold_resumes(const struct oae_link *l, const struct oae_hold *h,
+			 const struct oae_frame *f)
+{
+	if (!(f->flags & OAE_F_RESUME) || !h->have || !hold_fits(h, f))
+		return false;
+	if (h->express != !!(f->flags & OAE_F_EXPRESS) || h->kind != f->kind)
+		return false;
+	if (h->state == OAE_HOLD_KEPT)
+		return true;
+	if (h->state != OAE_HOLD_PARTIAL && h->state != OAE_HOLD_HELD)
+		return false;
+	return oae_link_windowed(l) || f->attempt == h->attempt + 1;
+}
+
+/*
+ * Is this a new attempt of the verb that is held? In a run with a window no other verb
+ * follows under its number, so what was computed stands.
+ */
+static bool hold_same_verb(const struct oae_link *l, const struct oae_hold *h,
+			   const struct oae_frame *f)
+{
+	return oae_link_windowed(l) && h->state == OAE_HOLD_HELD &&
+	       h->kind == OAE_VERB && f->kind == OAE_VERB &&
+	       h->digest == oae_whole_digest(&f->payload_hash, 1) && h->len == f->length;
+}
+
+/*
+ * A verb that is held was reversed: what was computed above it may rest on it. The
+ * initiator offers it anew.
+ */
+static void hold_drop_above(struct oae_link *l, u32 seq, struct oae_actions *a)
+{
+	struct oae_hold *h;
+	u8 attempt;
+	u32 at;
+
+	for (at = l->rx + oae_hold_places(l); at != seq; at--) {
+		h = oae_hold_of(l, at);
+		if (h->state != OAE_HOLD_HELD || h->kind != OAE_VERB)
+			continue;
+		attempt = h->attempt;
+		oae_note(a, OAE_N_DROPPED);
+		oae_hold_discard(l, at, a);
+		h->attempt = attempt;
+		h->state = OAE_HOLD_REVERSED;
+	}
+}
+
+/* Begin an attempt that is newer than any seen. False: it was refused. */
+static bool hold_begin_attempt(struct oae_link *l, const struct oae_frame *f,
+			       u32 room, u64 now, struct oae_actions *a)
+{
+	struct oae_hold *h = oae_hold_of(l, f->seq);
+	/* Within a window, what had room once has it again. */
+	bool had_room = h->takes_room && oae_link_windowed(l);
+
+	if (hold_same_verb(l, h, f)) {
+		h->attempt = f->attempt;
+		return true;
+	}
+	if (h->state == OAE_HOLD_HELD && h->kind == OAE_VERB)
+		hold_drop_above(l, f->seq, a);
+	if (!hold_resumes(l, h, f)) {
+		oae_hold_discard(l, f->seq, a);
+		h->express = f->flags & OAE_F_EXPRESS;
+		h->kind = f->kind;
+	} else if (h->state == OAE_HOLD_HELD) {
+		l->nheld--;
+		oae_hold_not_firm(l, f->seq);
+	}
+	/* What is held above it waits for the peer again. */
+	if (l->nheld)
+		l->held_at = now;
+	h->state = OAE_HOLD_PARTIAL;
+	h->attempt = f->attempt;
+	h->asked = !h->have && f->flags & OAE_F_RESUME;
+
+	if (!oae_kind_is_read(f->kind))
+		return true;
+	if (!had_room && !oae_hold_room(l, f->seq, room)) {
+		hold_refuse(l, f->seq, OAE_R_BUSY, a);
+		return false;
+	}
+	if (!h->takes_room)
+		l->ntaken++;
+	h->takes_room = true;
+	return true;
+}
+
+static void hold_begin(struct oae_link *l, struct oae_hold *h, u64 now,
+		       struct oae_actions *a)
+{
+	h->state = OAE_HOLD_HELD;
+	l->nheld++;
+	l->held_at = now;
+	if (h->kind != OAE_VOID)
+		oae_note(a, OAE_N_HELD);
+}
+
+/* Have a verb computed. */
+static void hold_ask(struct oae_link *l, u32 seq, struct oae_actions *a)
+{
+	oae_hold_of(l, seq)->state = OAE_HOLD_ASKED;
+	l->asking = true;
+	l->asked = seq;
+	oae_op(a, OAE_OP_VERB)->seq = seq;
+}
+
+/**
+ * oae_hold_compute() - have the next verb computed that has waited (protocol 4.11)
+ * @l: the link
+ * @a: actions
+ *
+ * oae_link_computed() goes on with the one after that. An event answers a few.
+ */
+void oae_hold_compute(struct oae_link *l, struct oae_actions *a)
+{
+	u32 seq;
+
+	l->more_verbs = false;
+	if (!l->nwait || l->asking || l->state != OAE_OPEN)
+		return;
+	seq = oae_hold_firm(l) + 1;
+	if (seq - l->rx > oae_hold_places(l) ||
+	    oae_hold_of(l, seq)->state != OAE_HOLD_WAITS)
+		return;
+	if (a->nsends >= OAE_PUMP_SENDS) {
+		l->more_verbs = true;
+		return;
+	}
+	l->nwait--;
+	/* An end that closes, or settles, takes nothing that it does not hold. */
+	if (oae_takes_nothing(l)) {
+		oae_hold_of(l, seq)->state = OAE_HOLD_PARTIAL;
+		hold_refuse(l, seq, OAE_R_BUSY, a);
+	} else {
+		hold_ask(l, seq, a);
+	}
+}
+
+/*
+ * A pack cannot be held. If there is no memory for its messages, READY follows when there
+ * is room, and not at once: room is not what is missing.
+ */
+static void hold_refuse_pack(struct oae_link *l, const struct oae_frame *f,
+			     struct oae_actions *a)
+{
+	bool busy_due = l->busy_due;
+
+	hold_refuse(l, f->seq, l->packs ? f->unfit : OAE_R_KIND, a);
+	l->busy_due = busy_due;
+}
+
+/*
+ * The digest of what is here. The caller has the hashes of the slices; if this frame's
+ * was not here before, its hash is not among them yet.
+ */
+static u64 hold_digest_of_many(const struct oae_hold *h, const struct oae_frame *f,
+			       bool fresh, struct oae_actions *a)
+{
+	u64 hash[OAE_MAX_SLICES] oae_uninit;
+
+	a->hashes(a, f->seq, h->nslices, hash);
+	if (fresh)
+		hash[f->slice] = f->payload_hash;
+	return oae_whole_digest(hash, h->nslices);
+}
+
+/* Of nothing the caller has nothing. */
+static u64 hold_digest(const struct oae_hold *h, const struct oae_frame *f, bool fresh,
+		       struct oae_actions *a)
+{
+	if (h->nslices == 1 && (fresh || f->kind == OAE_VOID))
+		return oae_whole_digest(&f->payload_hash, 1);
+	return hold_digest_of_many(h, f, fresh, a);
+}
+
+/* All slices are here: hold the transaction and reflect it, or refuse it. */
+static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame *f,
+		 bool fresh, u32 room, u64 now, struct oae_actions *a)
+{
+	h->at = now;
+	l->active_at = now;
+	h->digest = hold_digest(h, f, fresh, a);
+	switch (f->kind) {
+	case OAE_SWAP:
+		if (!oae_half_lend(l, a)) {
+			hold_refuse(l, f->seq, OAE_R_NO_HALF, a);
+			return;
+		}
+		h->reply = l->swaps->half.len;
+		break;
+	case OAE_VERB:
+		if (oae_hold_firm(l) + 1 == f->seq) {
+			hold_ask(l, f->seq, a);
+			return;
+		}
+		/* A verb below it may be missing, and what it does not be known. */
+		h->state = OAE_HOLD_WAITS;
+		l->nwait++;
+		oae_note(a, OAE_N_GAP);
+		hold_send_refuse(l, f->seq, h, OAE_R_GAP, a);
+		return;
+	case OAE_PACK:
+		if (f->unfit || !l->packs) {
+			hold_refuse_pack(l, f, a);
+			return;
+		}
+		break;
+	}
+	hold_begin(l, h, now, a);
+	if (h->express)
+		oae_hold_deliver(l, now, a);
+	hold_send_reflect(l, f->seq, h, f->attempt, f->kind, oae_hold_says(l, room), a);
+	oae_hold_compute(l, a);
+}
+
+/**
+ * oae_link_computed() - complete OAE_OP_VERB (protocol 4.10)
+ * @l: the link
+ * @reason: 0, or why the verb is refused, enum oae_reason
+ * @reply: length of the answer, which the caller keeps, bytes
+ * @now: ns
+ * @a: actions, the same list that held the OAE_OP_VERB
+ */
+void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
+		       struct oae_actions *a)
+{
+	struct oae_hold *h = oae_hold_of(l, l->asked);
+	u32 seq = l->asked;
+
+	if (!l->asking)
+		return;
+	l->asking = false;
+	if (h->state != OAE_HOLD_ASKED)
+		return;
+	now = oae_now(l, now);
+	if (!reason && reply + OAE_REFLECT_LEN > oae_link_slice_max(l))
+		reason = OAE_R_TOO_BIG;
+	if (reason) {
+		hold_refuse(l, seq, reason, a);
+	} else {
+		hold_begin(l, h, now, a);
+		h->reply = reply;
+		hold_send_reflect(l, seq, h, h->attempt, OAE_VERB,
+				  oae_hold_says(l, l->room), a);
+		oae_hold_compute(l, a);
+	}
+	/* The answers go first, so link_rcv_data() left the pump to this. */
+	if (!l->asking)
+		oae_offer_pump(l, now, a);
+	/* Closing, and the timer, depend on the state set here. */
+	oae_finish(l, now, a);
+}
+
+/* Keep a slice of the present attempt. False: drop the frame. */
+static bool hold_keep_slice(struct oae_link *l, struct oae_hold *h,
+			    const struct oae_frame *f, struct oae_actions *a)
+{
+	struct oae_op *op;
+
+	/* All slices of an attempt have the same kind. */
+	if (f->kind != h->kind || !hold_fits(h, f)) {
+		oae_note(a, OAE_N_BAD_SLICE);
+		return false;
+	}
+	if (f->flags & OAE_F_LAST)
+		h->nslices = f->slice + 1;
+
+	if (h->have & 1ULL << f->slice) {
+		/* LAST again is how the initiator asks what is missing. */
+		if (!(f->flags & OAE_F_LAST))
+			oae_note(a, OAE_N_DUP_SLICE);
+		return true;
+	}
+	if ((u64)h->len + f->length > l->cfg->max_len) {
+		hold_refuse(l, f->seq, OAE_R_TOO_BIG, a);
+		return false;
+	}
+
+	h->have |= 1ULL << f->slice;
+	h->len += f->length;
+	if (!f->slice)
+		h->first = f->first;
+	/* Nothing is kept of nothing. */
+	if (f->kind == OAE_VOID)
+		return true;
+	op = oae_op(a, OAE_OP_KEEP);
+	op->slice = f->slice;
+	op->seq = f->seq;
+	op->hash = f->payload_hash;
+	return true;
+}
+
+/* An offer of transaction rx: reflect an express again (protocol 4.3). */
+static void hold_offer_delivered(struct oae_link *l, const struct oae_frame *f,
+				 struct oae_actions *a)
+{
+	const struct oae_hold *h = l->pair ? oae_hold_of(l, l->rx) : &l->hold;
+
+	if (!l->last_express || !(f->flags & OAE_F_EXPRESS) ||
+	    oae_first_hold(l)->have) {
+		oae_note(a, OAE_N_OLD_SEQ);
+		return;
+	}
+	oae_note(a, OAE_N_REFLECTED_AGAIN);
+	if (f->flags & OAE_F_LAST)
+		hold_send_reflect(l, f->seq, h, f->attempt, l->last_kind, 0, a);
+}
+
+/* May this number be offered to this end? A half and an express are alone. */
+static bool hold_in_window(const struct oae_link *l, const struct oae_frame *f)
+{
+	u32 i = f->seq - l->rx;
+
+	if (i == 1)
+		return f->kind != OAE_VOID || oae_link_windowed(l);
+	return oae_link_windowed(l) && i && i <= l->window &&
+	       !(f->flags & OAE_F_EXPRESS) && f->kind != OAE_SWAP;
+}
+
+/* There is no place for this number yet: refuse it, and keep nothing of it. */
+static void hold_no_place(struct oae_link *l, const struct oae_frame *f,
+			  struct oae_actions *a)
+{
+	struct oae_send *s;
+
+	l->lacking = true;
+	l->unplaced |= 1ULL << f->seq % OAE_WINDOW_MAX;
+	if (!l->closing) {
+		l->ready_due = true;
+		l->busy_due = true;
+	}
+	if (!(f->flags & OAE_F_LAST))
+		return;
+	oae_note(a, OAE_N_REFUSED);
+	s = oae_send(l, a, OAE_REFUSE);
+	s->frame.seq = f->seq;
+	s->frame.attempt = f->attempt;
+	s->frame.kind = f->kind;
+	s->frame.reason = OAE_R_BUSY;
+}
+
+/**
+ * oae_rcv_offer() - handle a slice of an offer (protocol 4.2, steps 1 to 3 and 5)
+ * @l: the link, OPEN; the frame is of this run
+ * @f: the frame
+ * @room: places for unread transactions; OAE_ROOM_FULL
+ * @now: ns
+ * @a: actions
+ */
+void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
+		   u64 now, struct oae_actions *a)
+{
+	struct oae_hold *h = oae_hold_of(l, f->seq);
+	bool fresh;
+
+	if (f->seq == l->rx) {
+		hold_offer_delivered(l, f, a);
+		return;
+	}
+	if (!hold_in_window(l, f)) {
+		oae_note(a, OAE_N_OLD_SEQ);
+		return;
+	}
+	if (f->seq - l->rx > oae_hold_places(l)) {
+		hold_no_place(l, f, a);
+		return;
+	}
+	if (f->attempt < h->attempt) {
+		oae_note(a, OAE_N_OLD_ATTEMPT);
+		return;
+	}
+	if ((f->attempt > h->attempt || !oae_hold_begun(h)) &&
+	    !hold_begin_attempt(l, f, room, now, a))
+		return;
+
+	switch (h->state) {
+	case OAE_HOLD_REVERSED:
+		oae_note(a, OAE_N_OLD_ATTEMPT);
+		return;
+	case OAE_HOLD_REFUSED:
+		oae_note(a, OAE_N_OLD_ATTEMPT);
+		if (f->flags & OAE_F_LAST)
+			hold_send_refuse(l, f->seq, h, h->reason, a);
+		return;
+	case OAE_HOLD_HELD:
+		oae_note(a, OAE_N_REFLECTED_AGAIN);
+		if (f->flags & OAE_F_LAST)
+			hold_send_reflect(l, f->seq, h, f->attempt, h->kind,
+					  oae_hold_says(l, room), a);
+		return;
+	case OAE_HOLD_WAITS:
+		oae_note(a, OAE_N_GAP);
+		hold_send_refuse(l, f->seq, h, OAE_R_GAP, a);
+		return;
+	default:
+		break;
+	}
+
+	/*
+	 * An end that closes takes nothing that it does not hold. Otherwise a peer
+	 * that always has more to send would keep CLOSE from ever going out. No
+	 * READY follows. An end that settles refuses, too, and sends READY later.
+	 * Nothing, in place of what was reversed, is not new.
+	 */
+	if (oae_takes_nothing(l) && f->kind != OAE_VOID) {
+		hold_refuse(l, f->seq,
+			    f->kind == OAE_SWAP ? OAE_R_NO_HALF : OAE_R_BUSY, a);
+		return;
+	}
+	if (oae_hold_too_much(l, h, f, room)) {
+		hold_refuse(l, f->seq, OAE_R_BUSY, a);
+		return;
+	}
+	fresh = !(h->have >> f->slice & 1);
+	if (!hold_keep_slice(l, h, f, a))
+		return;
+	if (h->nslices && h->have == oae_slice_mask(h->nslices)) {
+		hold(l, h, f, fresh, room, now, a);
+	} else if (f->flags & OAE_F_LAST) {
+		oae_note(a, OAE_N_GAP);
+		hold_send_refuse(l, f->seq, h, OAE_R_GAP, a);
+	}
+}
+
+/**
+ * oae_rcv_reverse() - handle REVERSE: drop an attempt (protocol 4.2, step 5)
+ * @l: the link, OPEN; the frame is of this run
+ * @f: the frame
+ * @a: actions
+ *
+ * A run with a window has none: another content follows under the number.
+ */
+void oae_rcv_reverse(struct oae_link *l, const struct oae_frame *f,
+		     struct oae_actions *a)
+{
+	struct oae_hold *h = oae_first_hold(l);
+
+	if (f->seq != l->rx + 1 || f->attempt < h->attempt || oae_link_windowed(l)) {
+		oae_note(a, OAE_N_OLD_SEQ);
+		return;
+	}
+	if (h->state == OAE_HOLD_HELD)
+		oae_note(a, OAE_N_DROPPED);
+	oae_hold_discard(l, l->rx + 1, a);
+	h->attempt = f->attempt;
+	h->state = OAE_HOLD_REVERSED;
+}
