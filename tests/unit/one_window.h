@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One link whose run has a window of PLACES, and its peer by hand (one_link.h): several
+ * transactions are under way, each way (doc/protocol.md section 4.11), and an event names
+ * the number that it is about. Included by one file a program.
+ */
+#ifndef OAE_ONE_WINDOW_H
+#define OAE_ONE_WINDOW_H
+
+#include "one_link.h"
+#include "../../modoae/link/link_int.h"
+
+#define PLACES	8
+
+static struct oae_pair place[PLACES], *pair[PLACES];
+static char h[2 * PLACES];		/* handles */
+
+static inline void lend(u32 room)
+{
+	unsigned int i;
+
+	memset(place, 0, sizeof(place));
+	for (i = 0; i < PLACES; i++)
+		pair[i] = &place[i];
+	clear();
+	oae_link_lend(&l, pair, PLACES, room, now, &a);
+	assert_false(a.overflow);
+}
+
+/* A link whose run has a window, if both ends have one. */
+static inline void open_wide(u8 mine, u8 theirs)
+{
+	struct oae_frame f;
+
+	one_link(NULL);
+	cfg.window = mine;
+	new_link();
+	clear();
+	oae_link_open(&l, now, &a);
+	f = frame(OAE_SYNC);
+	f.src_ltag = 0x5000;
+	f.tx = PEER_START;
+	f.sync.caps = theirs - 1;
+	rcv(f);
+	assert_int_equal(l.state, OAE_OPEN);
+}
+
+static inline int open_window(void **state)
+{
+	(void)state;
+	open_wide(PLACES, PLACES);
+	lend(PLACES);
+	return 0;
+}
+
+#define WINDOW_TEST(test)	UNIT_TEST(test, open_window, NULL)
+
+/* The next run has a window, too. */
+static inline void anew_wide(void)
+{
+	port_down();
+	rcv(BUT(resolved(), f.sync.caps = PLACES - 1));
+	assert_int_equal(l.state, OAE_OPEN);
+}
+
+/* An answer to what is offered under a number of mine, the first is 1. */
+static inline struct oae_frame answer_to(u8 opcode, u32 seq)
+{
+	const struct oae_lane *n = oae_lane(&l, seq);
+	struct oae_frame f = frame(opcode);
+
+	f.seq = seq;
+	f.attempt = n->attempt;
+	f.kind = n->p.kind;
+	if (opcode == OAE_REFLECT) {
+		f.reflect.digest = n->p.digest;
+		f.reflect.first = n->p.first;
+		f.length = OAE_REFLECT_LEN + n->p.reply;
+	}
+	return f;
+}
+
+static inline void reflect(u32 seq)
+{
+	rcv(answer_to(OAE_REFLECT, seq));
+}
+
+static inline void refuse_number(u32 seq, u16 reason)
+{
+	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = reason));
+}
+
+/* The peer has room for the numbers up to this. */
+static inline void ready(u32 seq)
+{
+	rcv(BUT(frame(OAE_READY), f.seq = seq));
+}
+
+static inline void post_some(unsigned int from, unsigned int to)
+{
+	for (; from <= to; from++)
+		post(&h[from], 1, 0);
+}
+
+/* Many commits: the network bears a whole window. */
+static inline void grow(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < PLACES; i++) {
+		post(&x, 1, 0);
+		reflect(l.tx + 1);
+	}
+	assert_int_equal(oae_window_limit(&l), PLACES);
+}
+
+/* The OFFER of a number in the last event. */
+static inline const struct oae_send *offered(u32 seq)
+{
+	unsigned int i;
+
+	for (i = 0; i < a.nsends; i++)
+		if (a.send[i].frame.opcode == OAE_OFFER && a.send[i].frame.seq == seq)
+			return &a.send[i];
+	return NULL;
+}
+
+/* A slice of the peer's number so far above what is delivered here; the room here. */
+static inline void take(u32 above, u8 attempt, u8 kind, u32 room)
+{
+	struct oae_frame f = slice(attempt, 0, OAE_F_LAST);
+
+	f.seq = l.rx + above;
+	f.kind = kind;
+	if (kind == OAE_VOID)
+		f.length = 0;
+	clear();
+	oae_link_rcv(&l, &f, room, now, &a);
+	assert_false(a.overflow);
+}
+
+static inline void assert_refused(u32 above, u16 reason)
+{
+	const struct oae_send *s = sent(OAE_REFUSE);
+
+	assert_non_null(s);
+	assert_int_equal(s->frame.seq, l.rx + above);
+	assert_int_equal(s->frame.reason, reason);
+}
+
+/* A slice of one that has more than one. */
+static inline void take_slice(u32 above, u8 attempt, u16 index, u8 flags, u32 room)
+{
+	struct oae_frame f = slice(attempt, index, flags);
+
+	f.seq = l.rx + above;
+	clear();
+	oae_link_rcv(&l, &f, room, now, &a);
+	assert_false(a.overflow);
+}
+
+/* The peer has committed so many of those that are held. */
+static inline void commit_to(u32 n)
+{
+	rcv(BUT(frame(OAE_COMMIT), f.tx += n, f.seq = f.tx));
+}
+
+static inline void read_one(u32 room)
+{
+	clear();
+	oae_link_drained(&l, room, now, &a);
+}
+
+/* So many of the lowest that are missing, and LAST of 40. */
+#define PART(from, n)	(((1ULL << (n)) - 1) << (from) | 1ULL << 39)
+
+/* --- verbs --- */
+
+#define REPLY	16
+
+static inline void post_verb(char *handle)
+{
+	post_kind(handle, OAE_VERB, CUT, REPLY);
+}
+
+static inline void post_verbs(unsigned int from, unsigned int to)
+{
+	for (; from <= to; from++)
+		post_verb(&h[from]);
+}
+
+/* The verb that is to be computed. */
+static inline u32 asked(void)
+{
+	assert_int_equal(count_op(OAE_OP_VERB), 1);
+	return op(OAE_OP_VERB)->seq;
+}
+
+/* It is taken, and computed at once. */
+static inline void take_verb(u32 above, u8 attempt)
+{
+	take(above, attempt, OAE_VERB, PLACES);
+	assert_int_equal(asked(), l.rx + above);
+	computed(0, REPLY);
+}
+
+#endif /* OAE_ONE_WINDOW_H */

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What others passed, and was taken for lost, had only been overtaken (doc/protocol.md
+ * section 4.11): the window is what it was, and more have to pass the next.
+ */
+#include "one_window.h"
+
+/* Four are under way; all but the first are answered, and that is offered again. */
+static u32 pass_first(void)
+{
+	u32 seq = l.tx + 1;
+
+	post_some(1, 4);
+	reflect(seq + 1);
+	reflect(seq + 2);
+	assert_null(sent(OAE_OFFER));
+	reflect(seq + 3);
+	assert_int_equal(offered(seq)->frame.attempt, 2);
+	return seq;
+}
+
+static void reflect_late(u32 seq, u8 attempt)
+{
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.attempt = attempt));
+}
+
+/* What was passed was overtaken, not lost: the window is what it was, and it takes more to pass. */
+WINDOW_TEST(test_overtaken)
+{
+	u8 cwnd, ssthresh;
+	unsigned int i;
+	u32 seq;
+
+	grow();
+	cwnd = l.cwnd;
+	ssthresh = l.ssthresh;
+	seq = pass_first();
+	assert_int_equal(l.cwnd, cwnd / 2);
+	assert_int_equal(oae_window_passed(&l), 3);
+	reflect_late(seq, 1);
+	assert_int_equal(l.cwnd, cwnd);
+	assert_int_equal(l.ssthresh, ssthresh);
+	/* Half of the window, at most. */
+	assert_int_equal(oae_window_passed(&l), cwnd / 2);
+	l.cwnd = OAE_WINDOW_MAX;
+	assert_int_equal(oae_window_passed(&l), 6);
+	/* Once only. */
+	reflect_late(seq, 1);
+	assert_int_equal(oae_window_passed(&l), 6);
+	reflect(seq);
+	assert_int_equal(l.tx, seq + 3);
+	l.cwnd = PLACES;
+	post_some(1, 5);
+	seq = l.tx + 1;
+	reflect(seq + 1);
+	reflect(seq + 2);
+	reflect(seq + 3);
+	assert_null(sent(OAE_OFFER));
+	reflect(seq + 4);
+	assert_int_equal(offered(seq)->frame.attempt, 2);
+	/* Two of them at once. */
+	reflect(seq);
+	l.cwnd = PLACES;
+	l.room_to = l.tx + PLACES;
+	seq = l.tx + 1;
+	post_some(1, 6);
+	cwnd = l.cwnd;
+	for (i = 2; i < 6; i++)
+		reflect(seq + i);
+	assert_non_null(offered(seq));
+	assert_non_null(offered(seq + 1));
+	assert_int_equal(l.cwnd, cwnd / 2);
+	reflect_late(seq, 1);
+	assert_int_equal(l.cwnd, cwnd);
+	port_down();
+	l.cwnd = OAE_WINDOW_MAX;
+	assert_int_equal(oae_window_passed(&l), 3);
+}
+
+/* So it is if the answer comes before it was offered again, since that waits. */
+WINDOW_TEST(test_overtaken_before)
+{
+	u8 cwnd;
+	u32 seq;
+
+	grow();
+	cwnd = l.cwnd;
+	post_some(1, 6);
+	seq = l.tx + 1;
+	refuse_number(seq, OAE_R_BUSY);
+	reflect(seq + 2);
+	reflect(seq + 3);
+	reflect(seq + 4);
+	assert_int_equal(oae_lane(&l, seq + 1)->attempt, 1);
+	assert_int_equal(l.cwnd, cwnd / 2);
+	reflect(seq + 1);
+	assert_int_equal(oae_lane(&l, seq + 1)->state, OAE_OFFER_REFLECTED);
+	assert_int_equal(l.cwnd, cwnd);
+}
+
+/* What several are overtaken by at once, is doubled once. */
+WINDOW_TEST(test_overtaken_several)
+{
+	unsigned int i;
+	u32 seq;
+
+	grow();
+	post_some(1, 7);
+	seq = l.tx + 1;
+	for (i = 4; i < 7; i++)
+		reflect(seq + i);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(offered(seq + i)->frame.attempt, 2);
+	for (i = 0; i < 4; i++)
+		reflect_late(seq + i, 1);
+	assert_int_equal(l.reorder, 6);
+}
+
+/* An answer that is doubled on its way says nothing of another number. */
+WINDOW_TEST(test_overtaken_doubled)
+{
+	unsigned int i;
+	u32 seq;
+	u8 cwnd;
+
+	grow();
+	cwnd = l.cwnd;
+	post_some(1, 8);
+	seq = l.tx + 1;
+	for (i = 1; i < 4; i++)
+		reflect(seq + i);
+	reflect_late(seq, 1);
+	assert_int_equal(l.cwnd, cwnd);
+	l.reorder = 0;
+	/* These were offered before the first was again, and so pass the fifth only. */
+	for (i = 5; i < 8; i++)
+		reflect(seq + i);
+	assert_int_equal(oae_lane(&l, seq + 4)->guessed, 1);
+	assert_int_equal(l.cwnd, cwnd / 2);
+	reflect_late(seq, 1);
+	assert_int_equal(l.cwnd, cwnd / 2);
+}
+
+/* Nor does an answer in the next run, though the attempts are counted from one again. */
+WINDOW_TEST(test_overtaken_run_before)
+{
+	unsigned int i;
+	u32 seq;
+
+	grow();
+	post_some(1, PLACES);
+	seq = l.tx + 1;
+	for (i = 5; i < 8; i++)
+		reflect(seq + i);
+	assert_int_equal(oae_lane(&l, seq + 4)->guessed, 1);
+	anew_wide();
+	l.cwnd = PLACES;
+	do {
+		clear();
+		oae_link_pump(&l, now, &a);
+	} while (oae_link_more(&l));
+	for (i = 1; i < 4; i++)
+		reflect(seq + i);
+	assert_int_equal(l.cwnd, PLACES / 2);
+	reflect(seq + 4);
+	assert_int_equal(l.cwnd, PLACES / 2);
+	assert_int_equal(l.reorder, 0);
+}
+
+/* A later loss in the same window counts. */
+WINDOW_TEST(test_lost_after_overtaken)
+{
+	u8 cwnd;
+	u32 seq;
+
+	grow();
+	cwnd = l.cwnd;
+	post_some(1, 4);
+	post(&h[5], 3, 0);
+	seq = l.tx + 1;
+	reflect(seq + 1);
+	reflect(seq + 2);
+	reflect(seq + 3);
+	reflect_late(seq, 1);
+	assert_int_equal(l.cwnd, cwnd);
+	rcv(BUT(answer_to(OAE_REFUSE, seq + 4), f.reason = OAE_R_GAP, f.gap_map = 3));
+	assert_int_equal(l.cwnd, cwnd / 2);
+}
+
+/* The network has shown that it bears the run's window, not more: half of that remains. */
+WINDOW_TEST(test_window_is_all)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2 * OAE_WINDOW_MAX; i++) {
+		post(&x, 1, 0);
+		reflect(l.tx + 1);
+		l.room_to = l.tx + OAE_WINDOW_MAX;
+	}
+	assert_int_equal(l.cwnd, PLACES);
+	pass_first();
+	assert_int_equal(l.cwnd, PLACES / 2);
+}
+
+/* It was no guess alone: the window stays small. */
+WINDOW_TEST(test_overtaken_and_lost)
+{
+	u8 cwnd;
+	u32 seq;
+
+	grow();
+	cwnd = l.cwnd;
+	post_some(1, 2);
+	post(&h[3], 3, 0);
+	post_some(4, 6);
+	seq = l.tx + 1;
+	reflect(seq + 3);
+	reflect(seq + 4);
+	reflect(seq + 5);
+	assert_int_equal(offered(seq)->frame.attempt, 2);
+	assert_int_equal(offered(seq + 1)->frame.attempt, 2);
+	assert_int_equal(l.cwnd, cwnd / 2);
+	/* LAST of the third was sent again; now slices that were sent are lost, too. */
+	rcv(BUT(answer_to(OAE_REFUSE, seq + 2), f.reason = OAE_R_GAP, f.gap_map = 3));
+	assert_int_equal(offered(seq + 2)->slices, 7);
+	rcv(BUT(answer_to(OAE_REFUSE, seq + 2), f.reason = OAE_R_GAP, f.gap_map = 3));
+	reflect_late(seq, 1);
+	assert_int_equal(l.cwnd, cwnd / 2);
+}
+
+/* An answer to what was offered anew for another reason tells nothing. */
+WINDOW_TEST(test_not_overtaken)
+{
+	u8 cwnd;
+	u32 seq;
+
+	grow();
+	seq = pass_first();
+	cwnd = l.cwnd;
+	/* GAP: a slice of it did not come. */
+	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = OAE_R_GAP, f.attempt = 1));
+	assert_int_equal(l.cwnd, cwnd);
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.reflect.digest++));
+	assert_int_equal(offered(seq)->frame.attempt, 3);
+	reflect_late(seq, 2);
+	assert_int_equal(l.cwnd, cwnd);
+	assert_int_equal(oae_window_passed(&l), 3);
+	/* In the next run nothing is known of it. */
+	l.dirty = 0;
+	assert_int_equal(oae_lane(&l, seq)->guessed, 1);
+	port_down();
+	rcv(BUT(resolved(), f.sync.caps = PLACES - 1));
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.reflect.digest++));
+	reflect_late(seq, 1);
+	l.cwnd = OAE_WINDOW_MAX;
+	assert_int_equal(oae_window_passed(&l), 3);
+	/* Nor of the next content that has its place. */
+	for (seq = l.tx + 1; l.nlanes;)
+		reflect(l.tx + 1);
+	l.room_to = l.tx + OAE_WINDOW_MAX;
+	seq = pass_first();
+	reflect(seq);
+	for (seq += PLACES; l.tx + 1 != seq;) {
+		post_some(1, 1);
+		reflect(l.tx + 1);
+	}
+	post_some(1, 1);
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.reflect.digest++));
+	reflect_late(seq, 1);
+	l.cwnd = OAE_WINDOW_MAX;
+	assert_int_equal(oae_window_passed(&l), 3);
+}
+
+UNIT_MAIN("overtaken")

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/* An end closes while several transactions are under way (doc/protocol.md section 4.11). */
+#include "one_window.h"
+
+/* CLOSE does not wait for what is held above a number that was refused. */
+WINDOW_TEST(test_close)
+{
+	take(2, 1, OAE_MESSAGE, 1);
+	take(1, 1, OAE_MESSAGE, 0);
+	close_link();
+	assert_non_null(sent(OAE_CLOSE));
+	/* The peer gives the number up. */
+	take(1, 2, OAE_VOID, 0);
+	assert_non_null(sent(OAE_REFLECT));
+}
+
+/* But a peer that closes is answered only when nothing is held. */
+WINDOW_TEST(test_peer_closes)
+{
+	take(1, 1, OAE_MESSAGE, 1);
+	rcv(frame(OAE_CLOSE));
+	assert_null(sent(OAE_CLOSE_ACK));
+	commit_to(1);
+	assert_non_null(sent(OAE_CLOSE_ACK));
+}
+
+/* A verb is being computed, and both ends close: the peer is probed as always. */
+WINDOW_TEST(test_close_computing)
+{
+	take(1, 1, OAE_VERB, PLACES);
+	close_link();
+	rcv(frame(OAE_CLOSE));
+	assert_null(sent(OAE_CLOSE_ACK));
+	fire_at(now + cfg.keepalive);
+	assert_non_null(sent(OAE_SYNC));
+	assert_int_equal(op(OAE_OP_TIMER)->at, l.again_at);
+}
+
+/* What waits is reversed at once, and nothing is offered in place of it. */
+WINDOW_TEST(test_close_parked)
+{
+	post_some(1, 2);
+	refuse_number(1, OAE_R_BUSY);
+	close_link();
+	assert_true(ended(&h[1], OAE_REVERSED));
+	assert_int_equal(offered(1)->frame.kind, OAE_VOID);
+	assert_null(sent(OAE_CLOSE));
+}
+
+/* So is a verb above it, which was in flight and would be offered anew. */
+WINDOW_TEST(test_close_parked_verb)
+{
+	post_verbs(1, 3);
+	reflect(3);
+	rcv(frame(OAE_CLOSE));
+	assert_false(op(OAE_OP_COMPLETE));
+	refuse_number(1, OAE_R_BUSY);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 3);
+	assert_int_equal(offered(1)->frame.kind, OAE_VOID);
+	assert_int_equal(offered(2)->frame.kind, OAE_VOID);
+	assert_int_equal(offered(3)->frame.kind, OAE_VOID);
+	reflect(3);
+	reflect(2);
+	assert_null(sent(OAE_OFFER));
+	reflect(1);
+	assert_int_equal(l.nlanes, 0);
+}
+
+/* The attempts are used up: the link freezes, and closes in the next run. */
+WINDOW_TEST(test_close_used_up)
+{
+	post_some(1, 1);
+	oae_lane(&l, 1)->attempt = 255;
+	refuse_number(1, OAE_R_BUSY);
+	close_link();
+	assert_true(ended(&h[1], OAE_REVERSED));
+	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
+	assert_null(sent(OAE_CLOSE));
+	rcv(BUT(resolved(), f.sync.caps = PLACES - 1));
+	assert_non_null(sent(OAE_CLOSE));
+}
+
+/* So is what waits since the run before. */
+WINDOW_TEST(test_close_queued)
+{
+	post_some(1, 2);
+	anew_wide();
+	assert_null(offered(2));
+	close_link();
+	assert_true(ended(&h[2], OAE_REVERSED));
+}
+
+/* DONE was asked for an earlier one: it is asked for again. */
+WINDOW_TEST(test_close_confirms)
+{
+	peer_lag = 2;
+	post_some(1, 1);
+	reflect(1);
+	confirm();
+	post_some(2, 2);
+	reflect(2);
+	close_link();
+	assert_true(sent(OAE_COMMIT)->frame.flags & OAE_F_WANT_DONE);
+	assert_int_equal(sent(OAE_COMMIT)->frame.seq, 2);
+}
+
+UNIT_MAIN("closing with a window")

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Several transactions of the peer are held here (doc/protocol.md section 4.11), until they
+ * are committed and delivered in order, or lost.
+ */
+#include "one_window.h"
+
+WINDOW_TEST(test_delivered_in_order)
+{
+	const struct oae_op *o;
+	u32 rx = l.rx;
+
+	take(2, 1, OAE_MESSAGE, PLACES);
+	assert_int_equal(sent(OAE_REFLECT)->frame.seq, rx + 2);
+	take(1, 1, OAE_MESSAGE, PLACES);
+	commit_to(2);
+	assert_int_equal(count_op(OAE_OP_DELIVER), 2);
+	o = op(OAE_OP_DELIVER);
+	assert_int_equal(o->seq, rx + 1);
+	assert_int_equal(l.rx, rx + 2);
+}
+
+/* All that is committed must be here. */
+WINDOW_TEST(test_impossible)
+{
+	unsigned int i;
+
+	take(2, 1, OAE_MESSAGE, PLACES);
+	commit_to(2);
+	assert_int_equal(noted(OAE_N_IMPOSSIBLE), 1);
+	assert_false(op(OAE_OP_DELIVER));
+
+	open_window(state);
+	for (i = 1; i <= PLACES; i++)
+		take(i, 1, OAE_MESSAGE, PLACES);
+	commit_to(PLACES + 1);
+	assert_int_equal(noted(OAE_N_IMPOSSIBLE), 1);
+	assert_false(op(OAE_OP_DELIVER));
+}
+
+WINDOW_TEST(test_held_lost)
+{
+	take(1, 1, OAE_MESSAGE, PLACES);
+	take(2, 1, OAE_MESSAGE, PLACES);
+	renamed();
+	assert_int_equal(noted(OAE_N_HELD_LOST), 2);
+}
+
+/* Nothing counts as nothing. */
+WINDOW_TEST(test_void_held)
+{
+	take(1, 1, OAE_VOID, 0);
+	assert_non_null(sent(OAE_REFLECT));
+	assert_int_equal(noted(OAE_N_HELD), 0);
+	assert_false(op(OAE_OP_KEEP));
+	commit_to(1);
+	assert_false(op(OAE_OP_DELIVER));
+
+	/* Without a window there is none. */
+	open_link(state);
+	take(1, 1, OAE_VOID, 1);
+	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
+	assert_null(sent(OAE_REFLECT));
+}
+
+/* Numbers beyond the window, and barriers above the next, are not taken. */
+TEST(test_not_in_window)
+{
+	struct oae_frame f;
+
+	open_wide(4, 4);
+	lend(PLACES);
+	take(5, 1, OAE_MESSAGE, PLACES);
+	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
+	take(2, 1, OAE_SWAP, PLACES);
+	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
+	f = slice(1, 0, OAE_F_LAST | OAE_F_EXPRESS);
+	f.seq++;
+	rcv(f);
+	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
+	take(4, 1, OAE_MESSAGE, PLACES);
+	assert_non_null(sent(OAE_REFLECT));
+
+	/* A number is not given back. */
+	rcv(BUT(frame(OAE_REVERSE), f.seq = l.rx + 1, f.attempt = 1));
+	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
+}
+
+/* What is held waits for the peer, but not above what the reader here holds up. */
+WINDOW_TEST(test_held_stalls)
+{
+	take(2, 1, OAE_MESSAGE, 1);
+	take(1, 1, OAE_MESSAGE, 0);
+	assert_refused(1, OAE_R_BUSY);
+	fire_at(now + 50 * MS);
+	assert_int_equal(l.state, OAE_OPEN);
+	read_one(1);
+	fire_at(now + 50 * MS);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+
+	/* Nor if no reader will make room any more: the peer puts nothing there, once it hears. */
+	open_window(state);
+	take(2, 1, OAE_MESSAGE, 1);
+	take(1, 1, OAE_MESSAGE, 0);
+	fire_at(now + 50 * MS);
+	close_link();
+	assert_non_null(sent(OAE_CLOSE));
+	fire_at(now + 50 * MS);
+	assert_int_equal(noted(OAE_N_STALL), 0);
+	assert_non_null(sent(OAE_CLOSE));
+	take(1, 2, OAE_VOID, 0);
+	fire_at(now + 50 * MS);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+
+	/* But CLOSE is not repeated to a peer that closes, too. */
+	open_window(state);
+	take(2, 1, OAE_MESSAGE, 1);
+	take(1, 1, OAE_MESSAGE, 0);
+	close_link();
+	rcv(frame(OAE_CLOSE));
+	assert_null(sent(OAE_CLOSE_ACK));
+	fire_at(now + 50 * MS);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+
+	/* What is below may be sent again, in 64 slices, and then is committed in time. */
+	open_window(state);
+	take(2, 1, OAE_MESSAGE, 1);
+	fire_at(now + 8 * oae_link_stall(&l));
+	assert_int_equal(noted(OAE_N_STALL), 0);
+	fire_at(now + oae_link_stall(&l));
+	assert_int_equal(noted(OAE_N_STALL), 1);
+
+	/* The peer may offer it once more. */
+	open_window(state);
+	take(1, 1, OAE_MESSAGE, 1);
+	fire_at(now + 2 * oae_link_stall(&l) - 1);
+	assert_int_equal(l.state, OAE_OPEN);
+	fire_at(now + 1);
+	assert_int_equal(noted(OAE_N_STALL), 1);
+}
+
+/* What was committed before the freeze is delivered by resolving; the rest is not. */
+WINDOW_TEST(test_resolved)
+{
+	u32 rx = l.rx;
+
+	take(1, 1, OAE_MESSAGE, PLACES);
+	take(2, 1, OAE_MESSAGE, PLACES);
+	take(3, 1, OAE_MESSAGE, PLACES);
+	port_down();
+	rcv(BUT(resolved(), f.tx += 2, f.sync.caps = PLACES - 1));
+	assert_int_equal(count_op(OAE_OP_DELIVER), 2);
+	assert_int_equal(l.rx, rx + 2);
+	commit_to(1);
+	assert_int_equal(noted(OAE_N_IMPOSSIBLE), 1);
+}
+
+UNIT_MAIN("several are held")
