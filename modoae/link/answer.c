@@ -151,6 +151,8 @@ static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *
 	if (oae_lane_overtaken(n, f)) {
 		oae_window_overtaken(l);
 		n->guessed = 0;
+	} else if (n->guessed && f->attempt == n->attempt && f->opcode == OAE_REFLECT) {
+		oae_window_repaired(l, f->seq);
 	}
 	if (f->attempt != n->attempt) {
 		oae_late_rcv(l, f, now);
@@ -369,11 +371,15 @@ static void answer_fill_gap(struct oae_link *l, struct oae_lane *n,
 		return;
 	if (oae_link_windowed(l)) {
 		oae_rtt_sample(l, now - n->at);
-		/* A slice that was not sent was not lost. */
-		if (n->reminded || n->unseen & missing)
+		/* A slice that was not sent was not lost. One that was, LAST may have overtaken. */
+		if (n->reminded) {
 			oae_window_lost(l, f->seq);
-		else
+		} else if (n->unseen & missing) {
+			n->guessed = n->attempt;
+			oae_window_guessed(l, f->seq);
+		} else {
 			oae_window_answered(l, n);
+		}
 	}
 	if (n->asks)
 		/* There was room, and nothing was lost. */

@@ -272,6 +272,7 @@ void oae_window_lost(struct oae_link *l, u32 seq);
 unsigned int oae_window_passed(const struct oae_link *l);
 void oae_window_guessed(struct oae_link *l, u32 seq);
 void oae_window_overtaken(struct oae_link *l);
+void oae_window_repaired(struct oae_link *l, u32 seq);
 u64 oae_window_part(const struct oae_link *l, const struct oae_post *p, u64 slices);
 unsigned int oae_window_limit(const struct oae_link *l);
 

@@ -113,6 +113,8 @@ bool oae_loss_lost(struct oae_path_loss *p, enum oae_loss_whose whose, unsigned 
 	struct oae_loss_way *w = &p->way[whose];
 	bool judged = w->judged;
 
+	w->was_peak = w->peak;
+	w->was_since = w->since;
 	w->peak = under_way < OAE_WINDOW_MAX ? under_way : OAE_WINDOW_MAX;
 	w->since = 0;
 	if (!judged)
@@ -124,6 +126,22 @@ bool oae_loss_lost(struct oae_path_loss *p, enum oae_loss_whose whose, unsigned 
 		loss_found(p);
 	}
 	return true;
+}
+
+/**
+ * oae_loss_undone() - what seemed to be lost was not, whether that has counted or not: no
+ *	queue was full
+ * @p: what the path loses
+ * @whose: as for that loss
+ */
+void oae_loss_undone(struct oae_path_loss *p, enum oae_loss_whose whose)
+{
+	struct oae_loss_way *w = &p->way[whose];
+	unsigned int since = w->was_since + w->since;
+
+	w->peak = w->was_peak;
+	w->since = since < 65535 ? since : 65535;
+	w->was_since = 0;
 }
 
 /**

@@ -14,7 +14,9 @@
  * @lost: losses among them
  * @score: 512 for each loss, less 1 for each frame; 0 at least
  * @since: numbers offered since the last loss, at most 65535
+ * @was_since: what that was before the last loss
  * @peak: how many were under way at the last loss; 0 there was none
+ * @was_peak: what that was before
  * @judged: the last frame was judged
  */
 struct oae_loss_way {
@@ -22,7 +24,9 @@ struct oae_loss_way {
 	u32 lost;
 	u16 score;
 	u16 since;
+	u16 was_since;
 	u8 peak;
+	u8 was_peak;
 	bool judged;
 };
 
@@ -49,6 +53,7 @@ struct oae_path_loss {
 void oae_loss_frames(struct oae_path_loss *p, enum oae_loss_whose whose, unsigned int frames,
 		     unsigned int under_way);
 bool oae_loss_lost(struct oae_path_loss *p, enum oae_loss_whose whose, unsigned int under_way);
+void oae_loss_undone(struct oae_path_loss *p, enum oae_loss_whose whose);
 void oae_loss_not_lost(struct oae_path_loss *p, enum oae_loss_whose whose);
 void oae_loss_missed(struct oae_path_loss *p);
 void oae_loss_answered(struct oae_path_loss *p);

@@ -148,7 +148,7 @@ static void watch_gap(struct oae_paths *ps, const struct oae_link *l,
 {
 	struct oae_path_watch *w = &ps->watch;
 	const struct oae_lane *n = oae_lane(l, f->seq);
-	bool known;
+	bool known, counts;
 
 	/* A verb that waits for what is below it is refused with GAP, too. */
 	if (f->seq - l->tx - 1 >= l->given || n->p.kind != OAE_MESSAGE)
@@ -161,8 +161,11 @@ static void watch_gap(struct oae_paths *ps, const struct oae_link *l,
 		return;
 	/* Known or not: the window may shrink for it. */
 	w->out_to = l->tx + l->given;
-	if (!known)
-		watch_lost(ps, l, OAE_LOSS_OUT, l->given, now);
+	if (known)
+		return;
+	counts = watch_lost(ps, l, OAE_LOSS_OUT, l->given, now);
+	/* LAST may have overtaken what is missing. */
+	w->lost_by = counts && !n->reminded ? ps->used : OAE_PATHS_MAX;
 }
 
 /*
@@ -196,6 +199,21 @@ static bool watch_is_overtaken(const struct oae_link *l, const struct oae_frame 
 
 	return f->seq - l->tx - 1 < l->given && n->state == OAE_OFFER_OUT &&
 	       oae_lane_overtaken(n, f);
+}
+
+/*
+ * All that was taken to be lost with it is one loss, if that was one, and counts. If others of
+ * it were lost for all that, the window shrinks again once their repeats are answered.
+ */
+static void watch_undone(struct oae_paths *ps, const struct oae_link *l)
+{
+	struct oae_path_loss *loss = &ps->path[ps->used].loss;
+	struct oae_path_watch *w = &ps->watch;
+
+	oae_loss_undone(loss, OAE_LOSS_OUT);
+	if (w->lost_by == ps->used)
+		oae_loss_not_lost(loss, OAE_LOSS_OUT);
+	w->out_to = l->tx;
 }
 
 /* Is this what was taken to be lost when the link froze? As in oae_late_rcv(). */
@@ -237,12 +255,8 @@ bool oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link
 	w->heard_at = now;
 	late = watch_is_reminded(l) && watch_is_needless(l, f);
 	overtaken = watch_is_overtaken(l, f);
-	/* All that was passed then is one loss, if that was one, and counts. */
-	if (overtaken && l->undo_cwnd && i == w->lost_by) {
-		oae_loss_not_lost(&ps->path[i].loss, OAE_LOSS_OUT);
-		w->lost_by = OAE_PATHS_MAX;
-		w->out_to = l->tx;
-	}
+	if (overtaken && l->undo_cwnd)
+		watch_undone(ps, l);
 	if (i == w->asked && late) {
 		oae_loss_not_lost(&ps->path[i].loss, OAE_LOSS_OUT);
 		w->asked = OAE_PATHS_MAX;
@@ -308,6 +322,7 @@ static void watch_reminded(struct oae_paths *ps, const struct oae_link *l, u64 n
 	if (!reminded || !watch_tells(ps, l) || oae_dist(w->out_to, l->tx + 1) <= 0)
 		return;
 	w->out_to = l->tx + l->given;
+	w->lost_by = OAE_PATHS_MAX;
 	if (watch_lost(ps, l, OAE_LOSS_OUT, l->given, now))
 		w->asked = ps->used;
 }

@@ -219,18 +219,38 @@ void oae_window_guessed(struct oae_link *l, u32 seq)
  */
 void oae_window_overtaken(struct oae_link *l)
 {
-	unsigned int n = 2 * oae_window_passed(l);
+	unsigned int n;
 
 	if (!l->undo_cwnd)
 		return;
-	l->reorder = n < OAE_WINDOW_MAX ? n : OAE_WINDOW_MAX;
 	if (l->cwnd < l->undo_cwnd)
 		l->cwnd = l->undo_cwnd;
 	if (l->ssthresh < l->undo_ssthresh)
 		l->ssthresh = l->undo_ssthresh;
+	/* Twice as many as it took with that window. */
+	n = 2 * oae_window_passed(l);
+	if (n > OAE_WINDOW_MAX)
+		n = OAE_WINDOW_MAX;
+	if (l->reorder < n)
+		l->reorder = n;
 	l->undo_cwnd = 0;
 	/* A later loss is no part of one that was none. */
 	l->recover = l->tx;
+}
+
+/**
+ * oae_window_repaired() - what was taken to be lost was lost: its repeat has been answered
+ * @l: the link
+ * @seq: its number
+ *
+ * That counts, though another lane that seemed to be lost with it was overtaken.
+ */
+void oae_window_repaired(struct oae_link *l, u32 seq)
+{
+	l->undo_cwnd = 0;
+	/* It has not counted only if that was undone. Of slices it has. */
+	if (l->cwnd > 1)
+		oae_window_lost(l, seq);
 }
 
 /**

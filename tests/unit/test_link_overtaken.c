@@ -202,7 +202,7 @@ WINDOW_TEST(test_window_is_all)
 	assert_int_equal(l.cwnd, PLACES / 2);
 }
 
-/* It was no guess alone: the window stays small. */
+/* It was no guess alone: half of the window remains, once that is known. */
 WINDOW_TEST(test_overtaken_and_lost)
 {
 	u8 cwnd;
@@ -210,22 +210,152 @@ WINDOW_TEST(test_overtaken_and_lost)
 
 	grow();
 	cwnd = l.cwnd;
-	post_some(1, 2);
-	post(&h[3], 3, 0);
-	post_some(4, 6);
+	post_some(1, 6);
 	seq = l.tx + 1;
+	reflect(seq + 2);
 	reflect(seq + 3);
 	reflect(seq + 4);
-	reflect(seq + 5);
 	assert_int_equal(offered(seq)->frame.attempt, 2);
 	assert_int_equal(offered(seq + 1)->frame.attempt, 2);
 	assert_int_equal(l.cwnd, cwnd / 2);
-	/* LAST of the third was sent again; now slices that were sent are lost, too. */
-	rcv(BUT(answer_to(OAE_REFUSE, seq + 2), f.reason = OAE_R_GAP, f.gap_map = 3));
-	assert_int_equal(offered(seq + 2)->slices, 7);
-	rcv(BUT(answer_to(OAE_REFUSE, seq + 2), f.reason = OAE_R_GAP, f.gap_map = 3));
+	reflect_late(seq + 1, 1);
+	assert_int_equal(l.cwnd, cwnd);
+	/* What was offered again is answered, and what was offered before is not. */
+	reflect(seq);
+	assert_int_equal(l.cwnd, cwnd / 2);
+	assert_int_equal(l.undo_cwnd, 0);
+}
+
+/* The same if the answer to what was offered again is the first to come. */
+WINDOW_TEST(test_lost_and_overtaken)
+{
+	u8 cwnd;
+	u32 seq;
+
+	grow();
+	cwnd = l.cwnd;
+	post_some(1, 6);
+	seq = l.tx + 1;
+	reflect(seq + 2);
+	reflect(seq + 3);
+	reflect(seq + 4);
+	reflect(seq);
+	reflect_late(seq + 1, 1);
+	assert_int_equal(l.cwnd, cwnd / 2);
+
+	/* Or if a reminder tells of the loss. */
+	open_window(state);
+	grow();
+	post(&h[1], 3, 0);
+	post_some(2, 6);
+	seq = l.tx + 1;
+	reflect(seq + 2);
+	reflect(seq + 3);
+	reflect(seq + 4);
+	oae_lane(&l, seq)->reminded = 1;
+	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = OAE_R_GAP, f.gap_map = 3));
+	reflect_late(seq + 1, 1);
+	assert_int_equal(l.cwnd, cwnd / 2);
+
+	/* Or if one is the least already. */
+	open_window(state);
+	l.cwnd = 2;
+	l.room_to = l.tx + PLACES;
+	for (unsigned int i = 1; i <= 6; i++) {
+		post(&h[i], 1, 0);
+		l.cwnd = PLACES;
+		clear();
+		oae_link_pump(&l, now, &a);
+	}
+	l.cwnd = 2;
+	seq = l.tx + 1;
+	reflect(seq + 2);
+	reflect(seq + 3);
+	reflect(seq + 4);
+	assert_int_equal(l.cwnd, 1);
+	assert_int_equal(l.undo_cwnd, 2);
+	reflect(seq);
+	assert_int_equal(l.undo_cwnd, 0);
+}
+
+/* That there is no room now says nothing of a loss. */
+WINDOW_TEST(test_guessed_and_refused)
+{
+	u32 seq;
+
+	grow();
+	seq = pass_first();
+	refuse_number(seq, OAE_R_BUSY);
+	assert_int_equal(l.undo_cwnd, PLACES);
+}
+
+/* What was lost and is repaired is no loss once more. */
+WINDOW_TEST(test_repaired)
+{
+	u8 cwnd;
+
+	grow();
+	cwnd = l.cwnd;
+	reflect(pass_first());
+	assert_in_range(l.cwnd, cwnd / 2, cwnd / 2 + 1);
+
+	/* Nor where there is no less than one. */
+	l.cwnd = 1;
+	post(&h[1], 20, 0);
+	oae_lane(&l, l.tx + 1)->guessed = 1;
+	oae_lane(&l, l.tx + 1)->attempt = 2;
+	l.recover = l.tx;
+	reflect(l.tx + 1);
+	assert_int_equal(l.burst, OAE_MAX_SLICES);
+}
+
+/* LAST has overtaken a slice, so GAP came; then the attempt is answered as it was. */
+WINDOW_TEST(test_last_overtakes)
+{
+	u8 cwnd;
+	u32 seq;
+
+	grow();
+	cwnd = l.cwnd;
+	post(&h[1], 3, 0);
+	seq = l.tx + 1;
+	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = OAE_R_GAP, f.gap_map = 2));
+	assert_int_equal(l.cwnd, cwnd / 2);
+	reflect_late(seq, 1);
+	assert_int_equal(l.cwnd, cwnd);
+	reflect(seq);
+	assert_int_equal(l.cwnd, cwnd);
+
+	/* The answer to a reminder tells of a loss. */
+	post(&h[1], 3, 0);
+	seq = l.tx + 1;
+	oae_lane(&l, seq)->reminded = 1;
+	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = OAE_R_GAP, f.gap_map = 2));
+	assert_int_equal(l.cwnd, cwnd / 2);
 	reflect_late(seq, 1);
 	assert_int_equal(l.cwnd, cwnd / 2);
+}
+
+/* Twice as many as it took with the window of then; and never fewer than before. */
+WINDOW_TEST(test_overtaken_more)
+{
+	u32 seq;
+
+	grow();
+	l.reorder = 4;
+	post_some(1, PLACES);
+	seq = l.tx + 1;
+	for (unsigned int i = 1; i <= 4; i++)
+		reflect(seq + i);
+	assert_int_equal(offered(seq)->frame.attempt, 2);
+	reflect_late(seq, 1);
+	assert_int_equal(l.cwnd, PLACES);
+	assert_int_equal(l.reorder, PLACES);
+
+	open_window(state);
+	l.reorder = 32;
+	reflect_late(pass_first(), 1);
+	assert_int_equal(l.reorder, 32);
 }
 
 /* An answer to what was offered anew for another reason tells nothing. */

@@ -208,6 +208,30 @@ LOSS_TEST(test_what_tells)
 	assert_int_equal(w->score, 100);
 }
 
+/* What was no loss leaves the judging as it was. */
+LOSS_TEST(test_undone)
+{
+	struct oae_loss_way *w = &p.way[OUT];
+
+	oae_loss_lost(&p, OUT, 10);
+	for (unsigned int i = 0; i < 199; i++)
+		oae_loss_frames(&p, OUT, 1, 10);
+	oae_loss_lost(&p, OUT, 40);
+	oae_loss_undone(&p, OUT);
+	oae_loss_frames(&p, OUT, 1, 10);
+	assert_false(w->judged);
+	oae_loss_frames(&p, OUT, 1, 10);
+	assert_true(w->judged);
+	/* Only the last loss was none. */
+	oae_loss_undone(&p, OUT);
+	assert_int_equal(w->since, 201);
+	w->since = 65000;
+	oae_loss_lost(&p, OUT, 10);
+	w->since = 600;
+	oae_loss_undone(&p, OUT);
+	assert_int_equal(w->since, 65535);
+}
+
 LOSS_TEST(test_shown)
 {
 	unsigned int i;

@@ -567,6 +567,96 @@ WIDE_TEST(test_overtaken_beside)
 	assert_int_equal(out->lost, 4);
 }
 
+/* One lane was overtaken, and one that seemed to be lost with it is. */
+WIDE_TEST(test_overtaken_and_lost)
+{
+	unsigned int i;
+
+	l.cwnd = 8;
+	offer_five();
+	out->judged = true;
+	for (i = 2; i < 5; i++)
+		reflect_above(i);
+	assert_int_equal(out->lost, 4);
+	reflect_above(1);
+	assert_int_equal(out->lost, 3);
+	/* What was offered again is answered. */
+	out->judged = true;
+	hear(0, BUT(answer(OAE_REFLECT), f.seq = l.tx + 1, f.attempt = 2));
+	assert_int_equal(out->lost, 4);
+	assert_int_equal(l.cwnd, 4);
+}
+
+/* A queue that was not full says nothing of how many may be under way. */
+WIDE_TEST(test_overtaken_is_judged)
+{
+	unsigned int i;
+
+	l.cwnd = 8;
+	offer_five();
+	out->peak = 3;
+	out->since = 20;
+	for (i = 1; i < 4; i++)
+		reflect_above(i);
+	assert_int_equal(out->peak, 8);
+	assert_int_equal(out->since, 0);
+	out->since = 5;
+	reflect_above(0);
+	assert_int_equal(out->peak, 3);
+	assert_int_equal(out->since, 25);
+}
+
+/* LAST has overtaken what GAP asks for. */
+WIDE_TEST(test_last_overtakes)
+{
+	post(&x, 3, 0);
+	oae_watch_offered(&ps, &l, 3);
+	out->judged = true;
+	out->lost = 3;
+	hear(0, answer_back(OAE_REFUSE, OAE_R_GAP, 0));
+	assert_int_equal(out->lost, 4);
+	assert_true(told(answer_back(OAE_REFLECT, 0, 1)));
+	assert_int_equal(out->lost, 3);
+
+	/* What did not count is not taken back. */
+	wide(state);
+	post(&x, 3, 0);
+	out->lost = 3;
+	ps.watch.mixed_at = now;
+	hear(0, answer_back(OAE_REFUSE, OAE_R_GAP, 0));
+	assert_true(told(answer_back(OAE_REFLECT, 0, 1)));
+	assert_int_equal(out->lost, 3);
+
+	/* It answers a reminder: it was lost. */
+	wide(state);
+	post(&x, 3, 0);
+	oae_watch_offered(&ps, &l, 3);
+	out->judged = true;
+	out->lost = 3;
+	oae_first_lane(&l)->reminded = 1;
+	hear(0, answer_back(OAE_REFUSE, OAE_R_GAP, 0));
+	assert_int_equal(out->lost, 4);
+	assert_int_equal(ps.watch.lost_by, OAE_PATHS_MAX);
+}
+
+/* A loss of before is not taken back for what is overtaken beside a reminder. */
+WIDE_TEST(test_old_loss_stays)
+{
+	unsigned int i;
+
+	ps.watch.lost_by = 0;
+	offer_five();
+	fire_at(now + oae_link_stall(&l));
+	assert_non_null(sent(OAE_OFFER));
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 4);
+	for (i = 2; i < 5; i++)
+		reflect_above(i);
+	reflect_above(1);
+	assert_int_equal(l.undo_cwnd, 0);
+	assert_int_equal(out->lost, 4);
+}
+
 /* A loss counts after a lane was overtaken. */
 WIDE_TEST(test_lost_after_overtaken)
 {
