@@ -176,7 +176,7 @@ class Changes(AtWork):
         """The peer has left the own path, and is there once more, and knows nothing of it."""
         self.link()
         for host in (self.a, self.b):
-            host.knob("keepalive_ms", 3000)     # so it has some time until it is asked
+            host.knob("keepalive_ms", 20000)    # so none asks by the own path meanwhile
         self.b.knobs(accept="none", discover=0)
         self.addCleanup(self.b.knob, "accept", "any")
         self.b.knob("dev", "-vb")

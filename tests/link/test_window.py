@@ -7,6 +7,7 @@ import oaewire as oae
 from devtest import Scripted, TwoEnds
 from oaedev import COMMITTED, REVERSED
 from oaetest import wait_for
+from patience import SLOW
 from topology import CALM
 
 NARROW = 5                  # of what a link begins with, and one more for what opened() commits
@@ -131,7 +132,7 @@ class UnderWay(Windows):
     def test_slow_wire(self):
         """As many as the window has; at first a few. All arrive in order."""
         a, b = self.opened(nonblock=True)
-        self.slow("30ms")
+        self.slow(f"{int(30 * SLOW)}ms")
         # No two of them fit into a pack.
         most, texts = 0, self.texts(80, 800)
         a.set_options(queue=len(texts))
@@ -229,8 +230,10 @@ class Shallow(Windows):
         self.assertEqual([b.read() for _ in texts], texts)
         self.ends(a, len(texts))
         self.assertLess(sum(self.moved("note_stall")), 5)
-        # Whole ones, again and again, send a third more.
-        self.assertLess(self.a.stat("tx_bytes") - before, 1.15 * sum(map(len, texts)))
+        # Whole ones, again and again, send a third more. A slow machine is reminded of more:
+        # 1.04 times as much here, 1.10 to 1.23 times in the debug kernel.
+        most = 1.15 if SLOW <= 1 else 1.3
+        self.assertLess(self.a.stat("tx_bytes") - before, most * sum(map(len, texts)))
 
 
 class Lost(Windows):
