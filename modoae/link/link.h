@@ -455,6 +455,7 @@ struct oae_link {
 	u8 reorder;		/* answers that a frame of the network may be behind */
 	u8 undo_cwnd;		/* cwnd before a loss that is a guess, 0 none */
 	u8 undo_ssthresh;	/* and ssthresh */
+	u8 undo_burst;		/* and burst */
 	bool wary : 1;		/* slices were sent for nothing: there was no room for them */
 	bool more : 1;		/* more could be offered: oae_link_more() */
 	bool lacking : 1;	/* and that needs oae_link_lend() */
@@ -478,7 +479,7 @@ struct oae_link {
 	bool rtt_guessed : 1;	/* srtt is that of a probe */
 	bool repeated : 1;	/* SYNC with this ltag was repeated since it was not answered */
 	bool aside_ready : 1;	/* READY came for what stepped aside */
-	u8 syncs;		/* SYNCs sent with this ltag, at most 2 */
+	u8 syncs : 2;		/* SYNCs sent with this ltag, at most 2 */
 	u8 late_attempt;	/* of late.tx + 1 */
 	u32 start;		/* tx before the first transaction */
 	u32 base;		/* of the lanes: see oae_place() */

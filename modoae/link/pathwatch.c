@@ -150,8 +150,12 @@ static void watch_gap(struct oae_paths *ps, const struct oae_link *l,
 	const struct oae_lane *n = oae_lane(l, f->seq);
 	bool known, counts;
 
-	/* A verb that waits for what is below it is refused with GAP, too. */
-	if (f->seq - l->tx - 1 >= l->given || n->p.kind != OAE_MESSAGE)
+	/*
+	 * A verb that waits for what is below it is refused with GAP, too. A GAP that has
+	 * been overtaken by the REFLECT of what it misses tells of no loss.
+	 */
+	if (f->seq - l->tx - 1 >= l->given || n->p.kind != OAE_MESSAGE ||
+	    n->state != OAE_OFFER_OUT)
 		return;
 	/* A slice that was not sent was not lost. */
 	if (f->attempt == n->attempt && !n->reminded && !(f->gap_map & n->unseen))

@@ -197,17 +197,18 @@ unsigned int oae_window_passed(const struct oae_link *l)
  */
 void oae_window_guessed(struct oae_link *l, u32 seq)
 {
-	u8 cwnd = l->cwnd, ssthresh = l->ssthresh;
-	u8 undo_cwnd = l->undo_cwnd, undo_ssthresh = l->undo_ssthresh;
+	u8 cwnd = l->cwnd, ssthresh = l->ssthresh, undo_cwnd = l->undo_cwnd;
+	u8 burst = l->burst;
 
 	oae_window_lost(l, seq);
-	if (l->cwnd == cwnd) {
+	if (l->cwnd == cwnd && l->burst == burst) {
+		/* The same loss as the one before. */
 		l->undo_cwnd = undo_cwnd;
-		l->undo_ssthresh = undo_ssthresh;
-	} else {
-		l->undo_cwnd = cwnd;
-		l->undo_ssthresh = ssthresh;
+		return;
 	}
+	l->undo_cwnd = cwnd;
+	l->undo_ssthresh = ssthresh;
+	l->undo_burst = burst;
 }
 
 /**
@@ -227,6 +228,10 @@ void oae_window_overtaken(struct oae_link *l)
 		l->cwnd = l->undo_cwnd;
 	if (l->ssthresh < l->undo_ssthresh)
 		l->ssthresh = l->undo_ssthresh;
+	if (l->burst < l->undo_burst)
+		l->burst = l->undo_burst;
+	if (l->burst_thresh < l->undo_burst)
+		l->burst_thresh = l->undo_burst;
 	/* Twice as many as it took with that window. */
 	n = 2 * oae_window_passed(l);
 	if (n > OAE_WINDOW_MAX)

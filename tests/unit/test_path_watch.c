@@ -639,6 +639,39 @@ WIDE_TEST(test_last_overtakes)
 	assert_int_equal(ps.watch.lost_by, OAE_PATHS_MAX);
 }
 
+/* The answer to a slice that came late overtakes the GAP that asked for it. */
+WIDE_TEST(test_gap_is_overtaken)
+{
+	post(&x, 1, 0);
+	oae_watch_offered(&ps, &l, 1);
+	post(&many[0], 3, 0);
+	oae_watch_offered(&ps, &l, 3);
+	out->judged = true;
+	out->lost = 3;
+	reflect_above(1);
+	hear(0, BUT(answer_back(OAE_REFUSE, OAE_R_GAP, 0), f.seq = l.tx + 2, f.attempt = 1));
+	assert_int_equal(out->lost, 3);
+}
+
+/* LAST overtakes, and one may be under way: neither the loss nor the smaller part stays. */
+WIDE_TEST(test_last_overtakes_one)
+{
+	l.cwnd = 1;
+	l.burst = 20;
+	l.burst_thresh = 10;
+	post(&x, 16, 0);
+	oae_watch_offered(&ps, &l, 16);
+	out->judged = true;
+	out->lost = 3;
+	hear(0, answer_back(OAE_REFUSE, OAE_R_GAP, 0));
+	assert_int_equal(out->lost, 4);
+	assert_int_equal(l.burst, 8);
+	hear(0, answer_back(OAE_REFLECT, 0, 1));
+	assert_int_equal(out->lost, 3);
+	assert_int_equal(l.burst, 20);
+	assert_int_equal(l.burst_thresh, 20);
+}
+
 /* A loss of before is not taken back for what is overtaken beside a reminder. */
 WIDE_TEST(test_old_loss_stays)
 {
