@@ -124,6 +124,7 @@ void oae_alias_pair(struct oae_tag *tag)
 	struct oae_link_mark mark;
 	struct oae_alias *pair;
 	u64 kid;
+	int err;
 
 	oae_link_mark(&tag->link, &mark);
 	kid = alias_pair_kid(mark.inc, mark.peer_inc);
@@ -139,11 +140,15 @@ void oae_alias_pair(struct oae_tag *tag)
 	}
 	pair->key.kid = kid;
 	pair->tag = tag;
-	/* Without it the next event tries again. */
-	if (rhashtable_lookup_insert_fast(&tag->node->aliases, &pair->hash, alias_params))
-		kfree(pair);
-	else
+	err = rhashtable_lookup_insert_fast(&tag->node->aliases, &pair->hash, alias_params);
+	if (!err) {
 		tag->paths->pair = pair;
+		return;
+	}
+	/* The next event tries again. The link that has it may be about to go. */
+	if (err != -EEXIST)
+		oae_count(tag->node, OAE_S_NO_MEMORY);
+	kfree(pair);
 }
 
 /**
