@@ -700,6 +700,19 @@ static void check_timer(const struct end *e)
 		fuzz_breach("DONE asked for, and no timer for it");
 }
 
+/* 4.11: how much of the window is used. */
+static void check_window(const struct end *e)
+{
+	const struct oae_link *l = &e->link;
+
+	if (l->state != OAE_OPEN)
+		return;
+	if (!l->cwnd || l->cwnd > l->win || l->undo_cwnd > l->win)
+		fuzz_breach("%u may be under way of %u", l->cwnd, l->win);
+	if (!l->burst || l->burst > OAE_MAX_SLICES)
+		fuzz_breach("%u slices at once", l->burst);
+}
+
 /**
  * end_check() - what must be so after every event
  * @e: the end
@@ -724,4 +737,5 @@ void end_check(struct end *e)
 		return;
 	}
 	check_timer(e);
+	check_window(e);
 }

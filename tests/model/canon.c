@@ -670,7 +670,7 @@ static void unpack_window(struct m_world *w, unsigned int who, const u8 *in)
 	l->heard.window = in[2] >> 6 | in[5] >> 7 << 2;
 	l->peer_rx = l->tx + (s32)(int8_t)in[3];
 	l->done_seq = l->tx + (s32)(int8_t)in[4];
-	l->cwnd = OAE_WINDOW_MAX;
+	l->cwnd = l->state == OAE_OPEN ? l->win : OAE_WINDOW_MAX;
 	l->ssthresh = OAE_WINDOW_MAX;
 	l->burst = w->sc->parts ?: OAE_MAX_SLICES;
 	l->burst_thresh = OAE_MAX_SLICES;

@@ -24,7 +24,7 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 	l->wary = sc->asks;
 	l->reorder = 0;
 	l->undo_cwnd = 0;
-	l->cwnd = OAE_WINDOW_MAX;
+	l->cwnd = l->state == OAE_OPEN ? l->win : OAE_WINDOW_MAX;
 	l->ssthresh = OAE_WINDOW_MAX;
 	l->burst = sc->parts ?: OAE_MAX_SLICES;
 	l->burst_thresh = OAE_MAX_SLICES;

@@ -373,7 +373,7 @@ static void set_window(struct oae_link *l, int lost)
 	struct oae_lane *n;
 	u32 i;
 
-	l->cwnd = OAE_WINDOW_MAX;
+	l->cwnd = l->state == OAE_OPEN ? l->win : OAE_WINDOW_MAX;
 	l->ssthresh = OAE_WINDOW_MAX;
 	l->burst = OAE_MAX_SLICES;
 	l->burst_thresh = OAE_MAX_SLICES;
