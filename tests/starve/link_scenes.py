@@ -7,6 +7,7 @@
 """
 
 import ctypes
+import errno
 import itertools
 import os
 from pathlib import Path
@@ -295,13 +296,22 @@ class Links:
             return any(row["vc"] == vc and row["path"] and row["state"] == "good"
                        for row in self.a.paths()) or \
                 [host.stat("no_memory") for host in self.hosts] != before
+
+        def read_each():
+            try:
+                return self.b.read_each()
+            except OSError as e:                    # the file is not opened, and nothing read
+                if e.errno != errno.ENOMEM:
+                    raise
+                scene.refused["ENOMEM"] += 1
+                return []
         yield scene
         ledger.send(lambda data: self.a.write(data, vc=vc, target=f"wa/{self.second.mac_b}"), 100)
         try:
             patiently(lambda: scene.attempt(decided), "a path, or why there is none", 2)
         except AssertionError:
             pass                                    # it was refused, as the scene tells
-        self._collect(ledger, self.b.read_each)
+        self._collect(ledger, read_each)
         scene.set_knob(self.a, "dev", "-wa")
         yield scene
         for host, dev, peer in (self.a, "wa", self.cable.mac_b), (self.b, "wb", self.cable.mac_a):
