@@ -58,7 +58,7 @@ static bool hold_has_room(const struct oae_link *l, u32 seq)
 {
 	const struct oae_hold *h = oae_hold_of(l, seq);
 
-	/* What has no place yet has nothing else. */
+	/* A number without a place has no room either. */
 	if (seq - l->rx > oae_hold_places(l))
 		return false;
 	return h->takes_room || h->state == OAE_HOLD_HELD ||

@@ -142,7 +142,7 @@ static bool hold_begin_attempt(struct oae_link *l, const struct oae_frame *f,
 		l->nheld--;
 		oae_hold_not_firm(l, f->seq);
 	}
-	/* What is held above it waits for the peer again. */
+	/* Numbers that are held above it wait for the peer again. */
 	if (l->nheld)
 		l->held_at = now;
 	h->state = OAE_HOLD_PARTIAL;

@@ -24,7 +24,7 @@ static void reflect_late(u32 seq, u8 attempt)
 	rcv(BUT(answer_to(OAE_REFLECT, seq), f.attempt = attempt));
 }
 
-/* What was passed was overtaken, not lost: the window is what it was, and it takes more to pass. */
+/* A lane was overtaken, not lost: the window is what it was, and it takes more to pass. */
 WINDOW_TEST(test_overtaken)
 {
 	u8 cwnd, ssthresh;
@@ -220,7 +220,7 @@ WINDOW_TEST(test_overtaken_and_lost)
 	assert_int_equal(l.cwnd, cwnd / 2);
 	reflect_late(seq + 1, 1);
 	assert_int_equal(l.cwnd, cwnd);
-	/* What was offered again is answered, and what was offered before is not. */
+	/* The second attempt is answered, and the first is not. */
 	reflect(seq);
 	assert_int_equal(l.cwnd, cwnd / 2);
 	assert_int_equal(l.undo_cwnd, 0);
@@ -289,7 +289,7 @@ WINDOW_TEST(test_guessed_and_refused)
 	assert_int_equal(l.undo_cwnd, PLACES);
 }
 
-/* What was lost and is repaired is no loss once more. */
+/* A lane that is repaired is no second loss. */
 WINDOW_TEST(test_repaired)
 {
 	u8 cwnd;

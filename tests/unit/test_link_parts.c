@@ -100,7 +100,7 @@ WINDOW_TEST(test_parts_last)
 	/* Half of what is there, not of what could be. */
 	gap(seq, 1ULL << 38);
 	assert_int_equal(l.burst, 20);
-	/* What has one slice has no parts. */
+	/* A message of one slice has no parts. */
 	reflect(seq);
 	post(&h[2], 1, 0);
 	fire_at(now + 1000 * MS);
@@ -125,7 +125,7 @@ WINDOW_TEST(test_parts_same_loss)
 	assert_int_equal(l.burst, 20);
 }
 
-/* What is small enough for the network may be several at a time, whatever the others are. */
+/* Messages that the network bears may be several at a time, whatever the others are. */
 WINDOW_TEST(test_parts_beside)
 {
 	anew_wide();

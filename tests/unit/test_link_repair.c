@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is lost of several transactions under way, and is offered again (doc/protocol.md
+ * Losses among several transactions under way, which are offered again (doc/protocol.md
  * section 4.11): others pass it, or the peer is reminded of it; at last the link stalls.
  */
 #include "one_window.h"
