@@ -37,11 +37,12 @@ enum oae_path_why {
 /**
  * struct oae_path - one path of a link
  * @there: in use: the caller knows where it leads
- * @up: the port here carries frames
  * @proven: this incarnation of the peer was heard to be at its other end, and knows the
  *	address here
  * @good: the last probe was answered; of the path in use: nothing has failed
  * @via: it goes through a gateway
+ * @up: the port here carries frames
+ * @rank: enum oae_path_rank
  * @missed: probes in a row that were not answered
  * @offer_row: fruitless failures in a row (4.1) by this path of what is offered; of the path in
  *	use they are in the link
@@ -59,14 +60,14 @@ enum oae_path_why {
  * @good_at: since when its probes are answered, ns
  * @row_since: when these rows began, the later one, ns
  * @loss: what it loses
- * @rank: enum oae_path_rank
  */
 struct oae_path {
-	bool there;
+	bool there : 1;
+	bool proven : 1;
+	bool good : 1;
+	bool via : 1;
 	bool up;
-	bool proven;
-	bool good;
-	bool via;
+	s8 rank;
 	u8 missed;
 	u8 offer_row;
 	u8 half_row;
@@ -82,7 +83,6 @@ struct oae_path {
 	u64 good_at;
 	u64 row_since;
 	struct oae_path_loss loss;
-	s8 rank;
 };
 
 /**

@@ -217,6 +217,7 @@ static void watch_undone(struct oae_paths *ps, const struct oae_link *l)
 	oae_loss_undone(loss, OAE_LOSS_OUT);
 	if (w->lost_by == ps->used)
 		oae_loss_not_lost(loss, OAE_LOSS_OUT);
+	w->lost_by = OAE_PATHS_MAX;
 	w->out_to = l->tx;
 }
 

@@ -136,15 +136,19 @@ class UnderWay(Windows):
         # No two of them fit into a pack.
         most, texts = 0, self.texts(80, 800)
         a.set_options(queue=len(texts))
-        for text in texts:
-            a.write(text)
-        wait_for(lambda: self.row()["lanes"] == NARROW, "the first to be under way")
-        self.assertEqual(self.row()["tx"], 1)
 
         def all_used():
             nonlocal most
-            most = max(most, self.row()["lanes"])
+            row = self.row()
+            # One more with each that is committed.
+            self.assertLessEqual(row["lanes"], NARROW + row["tx"] - 1)
+            most = max(most, row["lanes"])
             return most >= 16
+        for n, text in enumerate(texts):
+            a.write(text)
+            if n < 2 * NARROW:
+                all_used()
+        self.assertGreaterEqual(most, NARROW)
         wait_for(all_used, "the whole window to be used")
         self.ends(a, len(texts))
         self.arrives(b, texts)

@@ -639,6 +639,31 @@ WIDE_TEST(test_last_overtakes)
 	assert_int_equal(ps.watch.lost_by, OAE_PATHS_MAX);
 }
 
+/* A loss is taken back once, though what does not count is overtaken after it. */
+WIDE_TEST(test_taken_back_once)
+{
+	l.cwnd = 1;
+	out->lost = 3;
+	out->judged = true;
+	post(&x, 3, 0);
+	hear(0, answer_back(OAE_REFUSE, OAE_R_GAP, 0));
+	assert_int_equal(out->lost, 4);
+	hear(0, answer_back(OAE_REFLECT, 0, 1));
+	assert_int_equal(out->lost, 3);
+	hear(0, answer_back(OAE_REFLECT, 0, 0));
+	assert_true(ended(&x, OAE_COMMITTED));
+
+	/* This may be of what the run before had offered. */
+	l.cwnd = 1;
+	post(&y, 3, 0);
+	ps.watch.gap_to = l.tx + 1;
+	hear(0, answer_back(OAE_REFUSE, OAE_R_GAP, 0));
+	assert_int_equal(l.undo_cwnd, 1);
+	hear(0, answer_back(OAE_REFLECT, 0, 1));
+	assert_int_equal(l.undo_cwnd, 0);
+	assert_int_equal(out->lost, 3);
+}
+
 /* The answer to a slice that came late overtakes the GAP that asked for it. */
 WIDE_TEST(test_gap_is_overtaken)
 {
