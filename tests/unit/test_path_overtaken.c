@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What was taken to be lost since others overtook it, and what was lost beside it (doc/protocol.md
+ * section 4.14, Loss).
+ */
+#include "one_watched.h"
+
+static char many[5];		/* handles */
+
+static bool told(struct oae_frame f)
+{
+	return oae_watch_heard(&ps, 0, &l, &f, now);
+}
+
+/* What was passed by others, and offered again for that. */
+static void pass(void)
+{
+	unsigned int i;
+
+	wide(NULL);
+	l.cwnd = PLACES;
+	for (i = 0; i < 4; i++)
+		post(&many[i], 1, 0);
+	oae_watch_offered(&ps, &l, 4);
+	out->lost = 1;
+	for (i = 1; i < 4; i++)
+		hear(0, BUT(answer(OAE_REFLECT), f.seq = l.tx + 1 + i, f.attempt = 1));
+	assert_int_equal(oae_first_lane(&l)->attempt, 2);
+	assert_int_equal(out->lost, 2);
+}
+
+/* It was overtaken: nothing was lost, which the peer is told. */
+WIDE_TEST(test_overtaken)
+{
+	pass();
+	assert_true(told(answer_back(OAE_REFLECT, 0, 1)));
+	assert_int_equal(out->lost, 1);
+	pass();
+	/* Slices miss: it was lost. */
+	assert_false(told(answer_back(OAE_REFUSE, OAE_R_GAP, 1)));
+	assert_int_equal(out->lost, 2);
+	pass();
+	assert_false(told(answer_back(OAE_REFLECT, 0, 0)));
+	assert_int_equal(out->lost, 2);
+	/* Something else was lost, too: that is the same loss. */
+	pass();
+	l.undo_cwnd = 0;
+	assert_true(told(answer_back(OAE_REFLECT, 0, 1)));
+	assert_int_equal(out->lost, 2);
+	/* Two of one window are one loss. */
+	pass();
+	oae_lane(&l, l.tx + 2)->state = OAE_OFFER_OUT;
+	oae_lane(&l, l.tx + 2)->guessed = 1;
+	oae_lane(&l, l.tx + 2)->attempt = 2;
+	hear(0, answer_back(OAE_REFLECT, 0, 1));
+	hear(0, BUT(answer_back(OAE_REFLECT, 0, 1), f.seq++));
+	assert_int_equal(out->lost, 1);
+	/* It is committed meanwhile, and another has its place. */
+	pass();
+	hear(0, answer_back(OAE_REFLECT, 0, 0));
+	assert_false(told(BUT(answer_back(OAE_REFLECT, 0, 0), f.attempt = 1)));
+	assert_int_equal(out->lost, 2);
+}
+
+/* Five are offered; a link of 8 has had three losses. */
+static void offer_five(void)
+{
+	unsigned int i;
+
+	l.cwnd = PLACES;
+	out->lost = 3;
+	for (i = 0; i < 5; i++) {
+		post(&many[i], i == 4 ? 3 : 1, 0);
+		oae_watch_offered(&ps, &l, 1);
+		stepped(OAE_OPEN);
+	}
+}
+
+/* The first attempt of a lane is answered, so many above tx + 1. */
+static void reflect_above(unsigned int above)
+{
+	hear(0, BUT(answer(OAE_REFLECT), f.seq = l.tx + 1 + above, f.attempt = 1));
+}
+
+/* A lane that was overtaken is no loss, but had not counted as one either. */
+WIDE_TEST(test_overtaken_uncounted)
+{
+	unsigned int i;
+
+	ps.watch.mixed_at = now;
+	offer_five();
+	for (i = 1; i < 4; i++)
+		reflect_above(i);
+	assert_int_equal(oae_first_lane(&l)->guessed, 1);
+	assert_int_equal(out->lost, 3);
+	reflect_above(0);
+	assert_int_equal(l.undo_cwnd, 0);
+	assert_int_equal(out->lost, 3);
+}
+
+/* The peer was reminded of what was lost; what is overtaken then is no other loss. */
+WIDE_TEST(test_overtaken_beside)
+{
+	unsigned int i;
+
+	offer_five();
+	fire_at(now + oae_link_stall(&l));
+	assert_non_null(sent(OAE_OFFER));
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 4);
+	for (i = 2; i < 5; i++)
+		reflect_above(i);
+	assert_int_equal(oae_lane(&l, l.tx + 2)->guessed, 1);
+	reflect_above(1);
+	assert_int_equal(l.undo_cwnd, 0);
+	assert_int_equal(out->lost, 4);
+}
+
+/* One lane was overtaken, and one that seemed to be lost with it is. */
+WIDE_TEST(test_overtaken_and_lost)
+{
+	unsigned int i;
+
+	l.cwnd = 8;
+	offer_five();
+	out->judged = true;
+	for (i = 2; i < 5; i++)
+		reflect_above(i);
+	assert_int_equal(out->lost, 4);
+	reflect_above(1);
+	assert_int_equal(out->lost, 3);
+	/* What was offered again is answered. */
+	out->judged = true;
+	hear(0, BUT(answer(OAE_REFLECT), f.seq = l.tx + 1, f.attempt = 2));
+	assert_int_equal(out->lost, 4);
+	assert_int_equal(l.cwnd, 4);
+}
+
+/* A queue that was not full says nothing of how many may be under way. */
+WIDE_TEST(test_overtaken_is_judged)
+{
+	unsigned int i;
+
+	l.cwnd = 8;
+	offer_five();
+	out->peak = 3;
+	out->since = 20;
+	for (i = 1; i < 4; i++)
+		reflect_above(i);
+	assert_int_equal(out->peak, 8);
+	assert_int_equal(out->since, 0);
+	out->since = 5;
+	reflect_above(0);
+	assert_int_equal(out->peak, 3);
+	assert_int_equal(out->since, 25);
+}
+
+/* LAST has overtaken what GAP asks for. */
+WIDE_TEST(test_last_overtakes)
+{
+	post(&x, 3, 0);
+	oae_watch_offered(&ps, &l, 3);
+	out->judged = true;
+	out->lost = 3;
+	hear(0, answer_back(OAE_REFUSE, OAE_R_GAP, 0));
+	assert_int_equal(out->lost, 4);
+	assert_true(told(answer_back(OAE_REFLECT, 0, 1)));
+	assert_int_equal(out->lost, 3);
+
+	/* What did not count is not taken back. */
+	wide(state);
+	post(&x, 3, 0);
+	out->lost = 3;
+	ps.watch.mixed_at = now;
+	hear(0, answer_back(OAE_REFUSE, OAE_R_GAP, 0));
+	assert_true(told(answer_back(OAE_REFLECT, 0, 1)));
+	assert_int_equal(out->lost, 3);
+
+	/* It answers a reminder: it was lost. */
+	wide(state);
+	post(&x, 3, 0);
+	oae_watch_offered(&ps, &l, 3);
+	out->judged = true;
+	out->lost = 3;
+	oae_first_lane(&l)->reminded = 1;
+	hear(0, answer_back(OAE_REFUSE, OAE_R_GAP, 0));
+	assert_int_equal(out->lost, 4);
+	assert_int_equal(ps.watch.lost_by, OAE_PATHS_MAX);
+}
+
+/* A loss is taken back once, though what does not count is overtaken after it. */
+WIDE_TEST(test_taken_back_once)
+{
+	l.cwnd = 1;
+	out->lost = 3;
+	out->judged = true;
+	post(&x, 3, 0);
+	hear(0, answer_back(OAE_REFUSE, OAE_R_GAP, 0));
+	assert_int_equal(out->lost, 4);
+	hear(0, answer_back(OAE_REFLECT, 0, 1));
+	assert_int_equal(out->lost, 3);
+	hear(0, answer_back(OAE_REFLECT, 0, 0));
+	assert_true(ended(&x, OAE_COMMITTED));
+
+	/* This may be of what the run before had offered. */
+	l.cwnd = 1;
+	post(&y, 3, 0);
+	ps.watch.gap_to = l.tx + 1;
+	hear(0, answer_back(OAE_REFUSE, OAE_R_GAP, 0));
+	assert_int_equal(l.undo_cwnd, 1);
+	hear(0, answer_back(OAE_REFLECT, 0, 1));
+	assert_int_equal(l.undo_cwnd, 0);
+	assert_int_equal(out->lost, 3);
+}
+
+/* The answer to a slice that came late overtakes the GAP that asked for it. */
+WIDE_TEST(test_gap_is_overtaken)
+{
+	post(&x, 1, 0);
+	oae_watch_offered(&ps, &l, 1);
+	post(&many[0], 3, 0);
+	oae_watch_offered(&ps, &l, 3);
+	out->judged = true;
+	out->lost = 3;
+	reflect_above(1);
+	hear(0, BUT(answer_back(OAE_REFUSE, OAE_R_GAP, 0), f.seq = l.tx + 2, f.attempt = 1));
+	assert_int_equal(out->lost, 3);
+}
+
+/* LAST overtakes, and one may be under way: neither the loss nor the smaller part stays. */
+WIDE_TEST(test_last_overtakes_one)
+{
+	l.cwnd = 1;
+	l.burst = 20;
+	l.burst_thresh = 10;
+	post(&x, 16, 0);
+	oae_watch_offered(&ps, &l, 16);
+	out->judged = true;
+	out->lost = 3;
+	hear(0, answer_back(OAE_REFUSE, OAE_R_GAP, 0));
+	assert_int_equal(out->lost, 4);
+	assert_int_equal(l.burst, 8);
+	hear(0, answer_back(OAE_REFLECT, 0, 1));
+	assert_int_equal(out->lost, 3);
+	assert_int_equal(l.burst, 20);
+	assert_int_equal(l.burst_thresh, 20);
+}
+
+/* A loss of before is not taken back for what is overtaken beside a reminder. */
+WIDE_TEST(test_old_loss_stays)
+{
+	unsigned int i;
+
+	ps.watch.lost_by = 0;
+	offer_five();
+	fire_at(now + oae_link_stall(&l));
+	assert_non_null(sent(OAE_OFFER));
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 4);
+	for (i = 2; i < 5; i++)
+		reflect_above(i);
+	reflect_above(1);
+	assert_int_equal(l.undo_cwnd, 0);
+	assert_int_equal(out->lost, 4);
+}
+
+/* A loss counts after a lane was overtaken. */
+WIDE_TEST(test_lost_after_overtaken)
+{
+	unsigned int i;
+
+	offer_five();
+	out->judged = true;
+	for (i = 1; i < 4; i++)
+		reflect_above(i);
+	assert_int_equal(out->lost, 4);
+	reflect_above(0);
+	assert_int_equal(out->lost, 3);
+	out->judged = true;
+	hear(0, BUT(answer(OAE_REFUSE), f.seq = l.tx + 1, f.attempt = 1, f.reason = OAE_R_GAP,
+		    f.gap_map = 3));
+	assert_int_equal(out->lost, 4);
+}
+
+UNIT_MAIN("path_overtaken")
