@@ -169,11 +169,20 @@ struct oae_paths {
 	struct oae_path path[OAE_PATHS_MAX];
 };
 
+/* path.c: which there are */
 void oae_paths_init(struct oae_paths *ps, const struct oae_link *l, u16 mtu, bool up,
 		    u64 now);
 int oae_path_add(struct oae_paths *ps, u16 mtu, bool up);
 void oae_path_del(struct oae_paths *ps, unsigned int i);
 void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l);
+void oae_path_renamed(struct oae_paths *ps, unsigned int i);
+bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now);
+bool oae_path_hopeless(const struct oae_paths *ps, unsigned int i);
+bool oae_path_nobody(const struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		     u64 now);
+unsigned int oae_path_spare(const struct oae_paths *ps, bool heard);
+
+/* pathheard.c: a frame that comes by one */
 bool oae_path_claim(const struct oae_link *l, u64 inc, u64 peer_inc);
 bool oae_path_is_strange(const struct oae_paths *ps, unsigned int i,
 			 const struct oae_link *l, const struct oae_frame *f);
@@ -184,20 +193,22 @@ bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_lin
 		      const struct oae_frame *f, enum oae_state before, u64 now);
 bool oae_path_astray(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		     const struct oae_frame *f, u64 now);
+
+/* pathout.c: by which a frame goes */
 unsigned int oae_paths_all(const struct oae_paths *ps, const struct oae_link *l,
 			   unsigned int but);
 unsigned int oae_paths_out(const struct oae_paths *ps, const struct oae_link *l,
 			   u8 opcode, int back, enum oae_state before);
+
+/* pathprobe.c: probes */
 bool oae_path_due(const struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		  u64 now);
 void oae_path_probed(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now);
 bool oae_path_answered(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now);
-bool oae_path_nobody(const struct oae_paths *ps, unsigned int i, const struct oae_link *l,
-		     u64 now);
-void oae_path_renamed(struct oae_paths *ps, unsigned int i);
-bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now);
-bool oae_path_hopeless(const struct oae_paths *ps, unsigned int i);
-unsigned int oae_path_spare(const struct oae_paths *ps, bool heard);
+
+/* pathuse.c: which is in use */
+void oae_path_use(struct oae_paths *ps, unsigned int i, enum oae_path_why why, u64 now);
+void oae_path_fail(struct oae_path *p, u64 keepalive, u64 now);
 bool oae_path_failed(struct oae_paths *ps, unsigned int i, const struct oae_link *l, u64 now);
 bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Two or three lines between the ends, and what the shell does to have a link go by
- * them (4.14; modoae/tag/path.h): the rules are those of modoae/link/path.c. A path of
+ * them (4.14; modoae/tag/path.h): the rules are those of modoae/link/path*.c. A path of
  * either end is a line. Line 0 gives the link its name; by which index a path is known,
  * which is proven and which is in use is what oae_path_*() says.
  *

@@ -579,16 +579,16 @@ class PathMutants(Broken):
     DOWN = "G4: the link is down, and cable \\d is whole"
 
     def test_asks_by_one_path(self):
-        self.caught("path.c", "	return all ?: ps->path[ps->used].proven", "	return ps->path[ps->used].proven",
+        self.caught("pathout.c", "	return all ?: ps->path[ps->used].proven", "	return ps->path[ps->used].proven",
                     self.DOWN)
 
     def test_names_nothing(self):
         """Without the echo nobody resolves by a path that was not in use."""
-        self.caught("path.c", "oae_frozen(l) ? ps->path[i].heard : l->peer_ltag",
+        self.caught("pathheard.c", "oae_frozen(l) ? ps->path[i].heard : l->peer_ltag",
                     "oae_frozen(l) && i != ps->used ? 0 : l->peer_ltag", self.DOWN)
 
     def test_believes_none(self):
-        self.caught("path.c", "	} else if (!p->proven) {", "	} else if (i != OAE_PATH_OWN) {", self.DOWN)
+        self.caught("pathheard.c", "	} else if (!p->proven) {", "	} else if (i != OAE_PATH_OWN) {", self.DOWN)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The paths of an end with several cables. The rules are the module's, link/path.c; here
+ * The paths of an end with several cables. The rules are the module's, link/path*.c; here
  * is what its shell does around them (modoae/tag/path.h). Each cable is a path: both
  * ends have heard of each other at all of them. A link's own path is the cable by which
  * its tag was made, the first one if this end opens it.

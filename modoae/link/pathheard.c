@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A frame that comes by a path (doc/protocol.md section 4.14): is it believed there, and does it
+ * say which path the peer uses? Pure, see path.h.
+ */
+#include "path.h"
+#include "link_int.h"
+
+static bool path_is_sync(const struct oae_frame *f)
+{
+	return f->opcode == OAE_SYNC || f->opcode == OAE_SYNC_ACK ||
+	       f->opcode == OAE_SYNC_CHK;
+}
+
+/*
+ * A refusal at a frozen end, or a CLOSE_ACK that is not of an end whose counters fit:
+ * whoever has no link sends them, too (protocol 4.6).
+ */
+static bool path_is_end(const struct oae_link *l, const struct oae_frame *f)
+{
+	if (f->opcode == OAE_CLOSE)
+		return f->reason && oae_frozen(l);
+	return f->opcode == OAE_CLOSE_ACK &&
+	       (f->tx != l->rx || f->rx != l->tx || l->nheld);
+}
+
+/**
+ * oae_path_claim() - is a SYNC that comes from elsewhere than the path in use about this
+ *	link?
+ * @l: the link, not CLOSED
+ * @inc: incarnation of its sender
+ * @peer_inc: that of this end, as its sender knows it
+ *
+ * Whoever says that it is the peer, and is another incarnation of it, would have this
+ * end drop what it holds. So it is believed only once the present one was asked by all
+ * paths, and was silent for the dead time: the link is down. But if the present
+ * incarnation names this end's, it is the peer; and if none is known yet, whoever names
+ * this end's has heard the SYNC of this link.
+ *
+ * Return: true if so.
+ */
+bool oae_path_claim(const struct oae_link *l, u64 inc, u64 peer_inc)
+{
+	if (l->down && l->peer_inc)
+		return true;
+	return peer_inc == l->inc && (!l->peer_inc || inc == l->peer_inc);
+}
+
+/**
+ * oae_path_is_strange() - is a SYNC by a path one that admission decides about (4.6)?
+ * @ps: the paths
+ * @i: index of the path
+ * @l: the link, not CLOSED
+ * @f: the SYNC
+ *
+ * Its sender has not shown that it is the peer, or that it hears this end.
+ *
+ * Return: true if so.
+ */
+bool oae_path_is_strange(const struct oae_paths *ps, unsigned int i,
+			 const struct oae_link *l, const struct oae_frame *f)
+{
+	if (f->sync.inc == l->peer_inc)
+		return !ps->path[i].proven;
+	if (i == ps->used)
+		return false;
+	return !oae_path_claim(l, f->sync.inc, f->sync.peer_inc) ||
+	       (f->sync.peer_inc != l->inc && f->dst_ltag != l->ltag);
+}
+
+/**
+ * oae_path_heard() - a frame has come by a path: before the link takes it
+ * @ps: the paths
+ * @i: index of the path
+ * @l: the link, not CLOSED
+ * @f: the frame, parsed and verified
+ *
+ * Records the ltag that the peer has shown there: a SYNC by this path names it, and so
+ * tells the peer that this path was heard. That the peer resolves only by a SYNC that
+ * names its current ltag keeps two paths that are one-way crosswise from resolving.
+ *
+ * Return: false: drop the frame.
+ */
+bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		    const struct oae_frame *f)
+{
+	struct oae_path *p = &ps->path[i];
+
+	if (i != ps->used && path_is_sync(f) && f->sync.inc != l->peer_inc) {
+		if (!oae_path_claim(l, f->sync.inc, f->sync.peer_inc))
+			return false;
+	} else if (!p->proven) {
+		return false;
+	}
+	/*
+	 * Nor does it end a link that nobody has at the other end of another path: there
+	 * may be a link at that of the peer's own one, with something to be decided. Nor at
+	 * that of its own one, if it is not in use: the peer may have moved.
+	 */
+	if (!l->down && path_is_end(l, f) &&
+	    (i != ps->home || (f->opcode == OAE_CLOSE && i != ps->used)))
+		return false;
+	/* Until SYNC is repeated for the first time. */
+	if (ps->avoid & 1U << i && oae_frozen(l) && !l->repeated && path_is_sync(f))
+		return false;
+	if (path_is_sync(f) || oae_link_is_run(l, f))
+		p->heard = f->src_ltag;
+	return true;
+}
+
+/**
+ * oae_path_names() - the ltag of the peer that a SYNC names
+ * @ps: the paths
+ * @i: index of the path that it goes by
+ * @l: the link, after the event that sends it
+ *
+ * A frozen end names what it has heard by that path. An OPEN end names only what it has
+ * learned: an ltag that it has answered with SYNC_CHK is that of a frozen peer, which
+ * would resolve by counters that can still move.
+ *
+ * Return: the ltag, 0 none.
+ */
+u32 oae_path_names(const struct oae_paths *ps, unsigned int i, const struct oae_link *l)
+{
+	return oae_frozen(l) ? ps->path[i].heard : l->peer_ltag;
+}
+
+/*
+ * A frame that its sender sends of its own accord, so by the path that it uses. A SYNC of
+ * the run is that only if it is a probe. One that the peer sent when it was frozen looks
+ * the same, and went by all paths; but it comes when others do.
+ */
+static bool path_is_initiative(const struct oae_paths *ps, const struct oae_link *l,
+			       const struct oae_frame *f, u64 now)
+{
+	if (f->opcode == OAE_SYNC)
+		return now >= ps->watch.heard_at + l->cfg->keepalive / 2;
+	return f->opcode == OAE_OFFER || f->opcode == OAE_COMMIT || f->opcode == OAE_READY ||
+	       f->opcode == OAE_REVERSE;
+}
+
+/*
+ * Does a frame that came by the path in use show that the peer uses that, too? At the junior
+ * what the senior sends by it does; at the senior an answer, since it has reached the junior
+ * by it, which follows.
+ */
+static void path_agree(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		       const struct oae_frame *f)
+{
+	if (i != ps->used || l->state != OAE_OPEN || !oae_link_is_run(l, f))
+		return;
+	switch (f->opcode) {
+	case OAE_OFFER:
+	case OAE_COMMIT:
+	case OAE_READY:
+	case OAE_REVERSE:
+		ps->agreed |= !l->senior;
+		break;
+	case OAE_REFLECT:
+	case OAE_REFUSE:
+	case OAE_DONE:
+		ps->agreed |= l->senior;
+		break;
+	}
+}
+
+/* True: another path is in use now. */
+static bool path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+			 const struct oae_frame *f, enum oae_state before, u64 now)
+{
+	bool resolved = before < OAE_OPEN && l->state == OAE_OPEN;
+	u64 keepalive = l->cfg->keepalive;
+	enum oae_path_why why = OAE_WHY_PEER;
+	unsigned int was = ps->used;
+
+	/* Another incarnation of the peer is at the other end of this path. */
+	if (resolved && i != was && l->peer_inc != ps->peer_inc)
+		oae_path_use(ps, i, OAE_WHY_PEER, now);
+	oae_paths_pair(ps, l);
+	if (resolved)
+		ps->resolved = i;
+	/* What had failed there is over: nobody probes the path in use. */
+	if (resolved && i == ps->used)
+		ps->path[i].good = true;
+	/* What is resolved by a path is used there, up or not: its MTU is the link's now. */
+	if (i == ps->used || (!ps->path[i].up && !resolved) || !ps->path[i].proven)
+		return ps->used != was;
+	if (!resolved && (l->senior || before < OAE_OPEN || l->state != OAE_OPEN ||
+			  !oae_link_is_run(l, f) || !path_is_initiative(ps, l, f, now)))
+		return ps->used != was;
+	if (resolved) {
+		why = ps->path[ps->used].up ? OAE_WHY_SILENCE : OAE_WHY_CARRIER;
+		oae_path_fail(&ps->path[ps->used], keepalive, now);
+	}
+	oae_path_use(ps, i, why, now);
+	return true;
+}
+
+/**
+ * oae_path_stepped() - the link has taken a frame that came by a path
+ * @ps: the paths
+ * @i: index of the path
+ * @l: the link, after the event
+ * @f: the frame
+ * @before: state of the link before the event
+ * @now: ns
+ *
+ * The path by which the link has resolved is in use from now on: the frame said that
+ * the peer has heard this end there. So is, at the junior, the path by which the senior
+ * sends of its own accord.
+ *
+ * Return: true if another path is in use now.
+ */
+bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		      const struct oae_frame *f, enum oae_state before, u64 now)
+{
+	bool turned;
+
+	if (before < OAE_OPEN)
+		ps->agreed = false;
+	turned = path_stepped(ps, i, l, f, before, now);
+	path_agree(ps, i, l, f);
+	return turned;
+}
+
+/**
+ * oae_path_astray() - does the junior send by another path than the senior?
+ * @ps: the paths
+ * @i: index of the path by which a frame came
+ * @l: the link, which has taken it
+ * @f: the frame
+ * @now: ns
+ *
+ * The ends may resolve by two paths, and what says which one is used may be lost. So the
+ * senior says it again, in any frame that is of its own accord; at most once in two round
+ * trips, since the answer takes one.
+ *
+ * Return: true: send one, by oae_link_speak().
+ */
+bool oae_path_astray(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		     const struct oae_frame *f, u64 now)
+{
+	if (i == ps->used || !l->senior || l->state != OAE_OPEN ||
+	    !oae_link_is_run(l, f) || !path_is_initiative(ps, l, f, now) ||
+	    now < ps->told_at + 2 * l->srtt)
+		return false;
+	ps->told_at = now;
+	return true;
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which frames are believed by which path, and what they say of the path that the peer uses
+ * (doc/protocol.md section 4.14).
+ */
+#include "three_paths.h"
+
+PATH_TEST(test_unproven)
+{
+	u8 opcode;
+
+	ps.path[2].proven = false;
+	for (opcode = 1; opcode < OAE_OPCODE_END; opcode++) {
+		assert_true(heard_is(2, frame(opcode), false));
+		assert_true(heard_is(1, frame(opcode), true));
+		assert_true(heard_is(0, frame(opcode), true));
+	}
+	assert_int_equal(ps.path[2].heard, 0);
+	ps.path[0].proven = false;
+	assert_true(heard_is(0, frame(OAE_OFFER), false));
+}
+
+/* What another incarnation of the peer says, by @i: is it heard? */
+static bool another(unsigned int i, bool names)
+{
+	static const u8 syncs[] = { OAE_SYNC, OAE_SYNC_ACK, OAE_SYNC_CHK };
+	unsigned int n, heard = 0;
+	struct oae_frame f;
+
+	for (n = 0; n < ARRAY_SIZE(syncs); n++) {
+		f = frame(syncs[n]);
+		f.src_ltag = 0x7777;
+		f.sync.inc++;
+		f.sync.peer_inc = names ? l.inc : 0;
+		ps.path[i].heard = 0;
+		heard += oae_path_heard(&ps, i, &l, &f);
+		assert_int_equal(ps.path[i].heard, heard ? 0x7777 : 0);
+	}
+	assert_true(!heard || heard == ARRAY_SIZE(syncs));
+	return heard;
+}
+
+PATH_TEST(test_new_incarnation)
+{
+	struct oae_frame f;
+	unsigned int used;
+
+	for (used = 0; used <= 1; used++) {
+		ps.used = used;
+		/* By the path in use it is the link that decides. */
+		assert_true(another(used, false));
+		/* By another one: not as long as the present one may be there. */
+		assert_false(another(!used, false));
+		assert_false(another(!used, true));
+		l.down = true;
+		assert_true(another(!used, false));
+		ps.path[!used].proven = false;
+		assert_true(another(!used, false));
+		ps.path[!used].proven = true;
+		l.down = false;
+	}
+	/* Nothing is known of the peer: it is whoever has heard this link. */
+	l.peer_inc = 0;
+	assert_false(another(2, false));
+	assert_true(another(2, true));
+	/* What has no incarnation in it is judged by its ltags. */
+	f = frame(OAE_OFFER);
+	f.sync.inc = 99;
+	assert_true(heard_is(1, f, true));
+}
+
+/* Does admission decide about a SYNC by path 2? */
+static bool strange(bool peer, u64 names, u32 dst_ltag)
+{
+	struct oae_frame f = frame(OAE_SYNC);
+
+	f.sync.inc += !peer;
+	f.sync.peer_inc = names;
+	f.dst_ltag = dst_ltag;
+	return oae_path_is_strange(&ps, 2, &l, &f);
+}
+
+PATH_TEST(test_strange)
+{
+	/* Of the peer that is known: unless the path is proven. */
+	assert_false(strange(true, l.inc, 0));
+	ps.path[2].proven = false;
+	assert_true(strange(true, l.inc, 0));
+	ps.path[2].proven = true;
+	/* Of another one: it is no claim. */
+	assert_true(strange(false, l.inc, l.ltag));
+	ps.used = 2;
+	assert_false(strange(false, 0, 0));
+	ps.used = 0;
+	/* It is one, but a cookie tells first whether the sender hears this end. */
+	l.down = true;
+	assert_true(strange(false, 0, 0));
+	assert_true(strange(false, l.inc + 1, l.ltag + 1));
+	assert_false(strange(false, 0, l.ltag));
+	assert_false(strange(false, l.inc, 0));
+	l.down = false;
+	l.peer_inc = 0;
+	assert_true(strange(false, 0, l.ltag));
+	assert_false(strange(false, l.inc, 0));
+}
+
+PATH_TEST(test_claim)
+{
+	assert_true(oae_path_claim(&l, l.peer_inc, l.inc));
+	assert_false(oae_path_claim(&l, l.peer_inc, l.inc + 1));
+	assert_false(oae_path_claim(&l, l.peer_inc + 1, l.inc));
+	assert_false(oae_path_claim(&l, l.peer_inc + 1, 0));
+	l.peer_inc = 0;
+	assert_true(oae_path_claim(&l, 77, l.inc));
+	assert_false(oae_path_claim(&l, 77, 0));
+	l.down = true;
+	assert_false(oae_path_claim(&l, 77, 0));
+	l.peer_inc = 5;
+	assert_true(oae_path_claim(&l, 77, 0));
+}
+
+PATH_TEST(test_which_ltag_was_heard)
+{
+	u8 opcode;
+
+	for (opcode = OAE_SYNC; opcode <= OAE_SYNC_CHK; opcode++) {
+		struct oae_frame f = frame(opcode);
+
+		f.src_ltag = 0x100 + opcode;
+		f.dst_ltag = 0;
+		assert_true(heard_is(1, f, true));
+		assert_int_equal(ps.path[1].heard, 0x100 + opcode);
+		assert_int_equal(ps.path[2].heard, 0);
+	}
+	/* Data of another run tell nothing. */
+	assert_true(heard_is(1, BUT(frame(OAE_OFFER), f.src_ltag = 0x7777), true));
+	assert_true(heard_is(1, BUT(frame(OAE_OFFER), f.dst_ltag++), true));
+	assert_int_equal(ps.path[1].heard, 0x100 + OAE_SYNC_CHK);
+	assert_true(heard_is(1, frame(OAE_OFFER), true));
+	assert_int_equal(ps.path[1].heard, l.peer_ltag);
+}
+
+PATH_TEST(test_resolved)
+{
+	unsigned int senior;
+
+	for (senior = 0; senior < 2; senior++) {
+		three(NULL);
+		l.senior = senior;
+		oae_path_probed(&ps, 1, 5, now);
+		oae_path_probed(&ps, 1, 6, now);
+		/* Frozen still. */
+		l.state = OAE_SYNC_RECD;
+		assert_false(stepped(1, frame(OAE_SYNC), OAE_SYNC_SENT));
+		assert_int_equal(ps.used, 0);
+		l.state = OAE_OPEN;
+		assert_int_equal(ps.resolved, 0);
+		assert_true(stepped(1, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
+		assert_int_equal(ps.used, 1);
+		assert_int_equal(ps.resolved, 1);
+		assert_int_equal(ps.path[1].used_at, now);
+		assert_true(ps.path[1].good);
+		assert_int_equal(ps.path[1].missed, 0);
+		/* That of before has failed. */
+		assert_false(ps.path[0].good);
+		assert_int_equal(ps.path[0].wait, KEEPALIVE);
+		assert_int_equal(ps.path[0].not_before, now + KEEPALIVE);
+		/* Once. */
+		assert_false(stepped(2, frame(OAE_SYNC_ACK), OAE_OPEN));
+		assert_int_equal(ps.used, 1);
+		assert_int_equal(ps.resolved, 1);
+		/* Anew, where it was, although the path has failed meanwhile. */
+		ps.path[2].up = false;
+		ps.path[0].up = false;
+		assert_false(oae_path_failed(&ps, 1, &l, now));
+		assert_false(stepped(1, frame(OAE_OFFER), OAE_OPEN));
+		assert_false(ps.path[1].good);
+		assert_false(stepped(1, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
+		assert_true(ps.path[1].good);
+	}
+}
+
+PATH_TEST(test_resolved_by_what_is_none)
+{
+	ps.path[1].proven = false;
+	assert_false(stepped(1, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
+	assert_int_equal(ps.used, 0);
+	assert_true(ps.path[0].good);
+	/* A port that is down has brought it all the same: the MTU is that of this path. */
+	ps.path[1].proven = true;
+	ps.path[1].up = false;
+	assert_true(stepped(1, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
+	assert_int_equal(ps.used, 1);
+	/* Against a new incarnation: nothing is proven any more, and the own path is used. */
+	ps.used = 2;
+	l.peer_inc++;
+	assert_true(stepped(0, frame(OAE_SYNC), OAE_SYNC_SENT));
+	assert_int_equal(ps.used, 0);
+	assert_false(ps.path[2].proven);
+	assert_false(stepped(2, frame(OAE_OFFER), OAE_OPEN));
+}
+
+/* Frames that are sent of one's own accord. */
+static const bool own[OAE_OPCODE_END] = {
+	[OAE_OFFER] = true, [OAE_COMMIT] = true, [OAE_READY] = true,
+	[OAE_REVERSE] = true, [OAE_SYNC] = true,
+};
+
+PATH_TEST(test_junior_follows)
+{
+	u8 opcode;
+
+	for (opcode = 1; opcode < OAE_OPCODE_END; opcode++) {
+		three(NULL);
+		ps.path[2].good = false;
+		ps.path[2].missed = 3;
+		assert_int_equal(stepped(2, frame(opcode), OAE_OPEN), own[opcode]);
+		assert_int_equal(ps.used, own[opcode] ? 2 : 0);
+		/* The path of before has done nothing wrong. */
+		assert_true(ps.path[0].good);
+		assert_int_equal(ps.path[0].not_before, 0);
+		if (!own[opcode])
+			continue;
+		assert_true(ps.path[2].good);
+		assert_int_equal(ps.path[2].missed, 0);
+		assert_int_equal(ps.path[2].used_at, now);
+		/* There already. */
+		assert_false(stepped(2, frame(opcode), OAE_OPEN));
+
+		/* Of another run; frozen; not up; not proven; to the senior. */
+		assert_false(stepped(1, BUT(frame(opcode), f.src_ltag++), OAE_OPEN));
+		assert_false(stepped(1, BUT(frame(opcode), f.dst_ltag++), OAE_OPEN));
+		l.state = OAE_SYNC_SENT;
+		assert_false(stepped(1, frame(opcode), OAE_OPEN));
+		l.state = OAE_OPEN;
+		ps.path[1].up = false;
+		assert_false(stepped(1, frame(opcode), OAE_OPEN));
+		ps.path[1].up = true;
+		ps.path[1].proven = false;
+		assert_false(stepped(1, frame(opcode), OAE_OPEN));
+		ps.path[1].proven = true;
+		l.senior = true;
+		assert_false(stepped(1, frame(opcode), OAE_OPEN));
+		assert_int_equal(ps.used, 2);
+	}
+}
+
+/* What the senior sent when it was frozen looks like a probe, but does not come alone. */
+PATH_TEST(test_junior_not_misled)
+{
+	ps.watch.heard_at = now - KEEPALIVE / 2 + 1;
+	assert_false(stepped(2, frame(OAE_SYNC), OAE_OPEN));
+	/* The clock of another processor is behind. */
+	ps.watch.heard_at = now + 1;
+	assert_false(stepped(2, frame(OAE_SYNC), OAE_OPEN));
+	assert_true(stepped(2, frame(OAE_COMMIT), OAE_OPEN));
+	ps.watch.heard_at = now - KEEPALIVE / 2;
+	assert_true(stepped(1, frame(OAE_SYNC), OAE_OPEN));
+}
+
+static bool astray(unsigned int i, struct oae_frame f)
+{
+	return oae_path_astray(&ps, i, &l, &f, now);
+}
+
+/* The junior sends by another path: the senior says which one is used, now and then. */
+PATH_TEST(test_senior_tells)
+{
+	u8 opcode;
+
+	for (opcode = 1; opcode < OAE_OPCODE_END; opcode++) {
+		three(NULL);
+		assert_false(astray(2, frame(opcode)));	/* to the junior */
+		l.senior = true;
+		l.srtt = MS;
+		assert_false(astray(0, frame(opcode)));
+		assert_false(astray(2, BUT(frame(opcode), f.src_ltag++)));
+		l.state = OAE_SYNC_SENT;
+		assert_false(astray(2, frame(opcode)));
+		l.state = OAE_OPEN;
+		assert_int_equal(astray(2, frame(opcode)), own[opcode]);
+		if (!own[opcode])
+			continue;
+		now--;
+		assert_false(astray(2, frame(opcode)));
+		now += 2 * MS;
+		assert_false(astray(2, frame(opcode)));
+		now++;
+		assert_true(astray(2, frame(opcode)));
+	}
+	/* A senior that has just changed has said so, and is not heard yet. */
+	now += 10 * KEEPALIVE;
+	assert_true(oae_path_failed(&ps, 0, &l, now));
+	assert_false(astray(0, frame(OAE_OFFER)));
+	now += 2 * MS;
+	assert_true(astray(0, frame(OAE_OFFER)));
+}
+
+PATH_TEST(test_speaks_once)
+{
+	clear();
+	oae_link_speak(&l, &a);
+	assert_int_equal(a.nsends, 1);
+	assert_non_null(sent(OAE_COMMIT));
+	oae_link_speak(&l, &a);
+	assert_int_equal(a.nsends, 1);
+	a.send[0].frame.opcode = OAE_OFFER;
+	oae_link_speak(&l, &a);
+	assert_int_equal(a.nsends, 1);
+	a.send[0].frame.opcode = OAE_REFLECT;
+	oae_link_speak(&l, &a);
+	assert_int_equal(a.nsends, 2);
+	a.nsends = 0;
+	l.state = OAE_SYNC_SENT;
+	oae_link_speak(&l, &a);
+	assert_int_equal(a.nsends, 0);
+}
+
+/* It asks whatever else is sent, and what is asked for is answered. */
+PATH_TEST(test_asks)
+{
+	clear();
+	oae_link_speak(&l, &a);
+	oae_link_ask(&l, &a);
+	assert_int_equal(a.nsends, 2);
+	assert_int_equal(a.send[1].frame.opcode, OAE_COMMIT);
+	assert_int_equal(a.send[1].frame.flags, OAE_F_WANT_DONE);
+	assert_int_equal(a.send[1].frame.seq, l.tx);
+	rcv(BUT(frame(OAE_COMMIT), f.flags = OAE_F_WANT_DONE));
+	assert_non_null(sent(OAE_DONE));
+	clear();
+	l.state = OAE_SYNC_SENT;
+	oae_link_ask(&l, &a);
+	assert_int_equal(a.nsends, 0);
+}
+
+/* Does the peer use the path that this end uses? The senior sends by it, the junior answers. */
+PATH_TEST(test_agreed)
+{
+	static const bool answers[OAE_OPCODE_END] = {
+		[OAE_REFLECT] = true, [OAE_REFUSE] = true, [OAE_DONE] = true,
+	};
+	unsigned int senior;
+	bool shows;
+	u8 opcode;
+
+	for (senior = 0; senior < 2; senior++) {
+		for (opcode = 1; opcode < OAE_OPCODE_END; opcode++) {
+			three(NULL);
+			assert_false(ps.agreed);
+			l.senior = senior;
+			shows = senior ? answers[opcode] : own[opcode] && opcode != OAE_SYNC;
+			stepped(0, BUT(frame(opcode), f.src_ltag++), OAE_OPEN);
+			assert_false(ps.agreed);
+			l.state = OAE_SYNC_SENT;
+			stepped(0, frame(opcode), OAE_OPEN);
+			assert_false(ps.agreed);
+			l.state = OAE_OPEN;
+			stepped(0, frame(opcode), OAE_OPEN);
+			assert_int_equal(ps.agreed, shows);
+			/* By another one, which the junior follows. */
+			ps.agreed = false;
+			stepped(2, frame(opcode), OAE_OPEN);
+			assert_int_equal(ps.agreed, shows && !senior);
+		}
+		/* Nothing is known of a run that begins, nor of another path. */
+		ps.agreed = true;
+		stepped(ps.used, frame(OAE_SYNC_ACK), OAE_SYNC_RECD);
+		assert_false(ps.agreed);
+		ps.agreed = true;
+		assert_true(oae_path_failed(&ps, ps.used, &l, now));
+		assert_false(ps.agreed);
+		ps.agreed = true;
+		ps.used = 1;
+		oae_path_del(&ps, 2);
+		assert_true(ps.agreed);
+		oae_path_del(&ps, 1);
+		assert_false(ps.agreed);
+	}
+}
+
+UNIT_MAIN("path_heard")

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * By which paths a frame goes (doc/protocol.md section 4.14).
+ */
+#include "three_paths.h"
+
+PATH_TEST(test_out)
+{
+	static const u8 answer[OAE_OPCODE_END] = {
+		[OAE_SYNC_ACK] = 1, [OAE_SYNC_CHK] = 1, [OAE_REFLECT] = 1,
+		[OAE_REFUSE] = 1, [OAE_DONE] = 1, [OAE_CLOSE_ACK] = 1,
+	};
+	static const enum oae_state states[] = { OAE_SYNC_SENT, OAE_SYNC_RECD, OAE_OPEN };
+	unsigned int i, before;
+	u8 opcode;
+	int back;
+
+	ps.used = 2;
+	for (opcode = 1; opcode < OAE_OPCODE_END; opcode++) {
+		for (i = 0; i < ARRAY_SIZE(states); i++) {
+			l.state = states[i];
+			for (before = OAE_SYNC_SENT; before <= OAE_CLOSE_RECD; before++) {
+				for (back = -1; back < 3; back++) {
+					unsigned int is = out(opcode, back, before), to = 1 << 2;
+
+					if (back >= 0 && answer[opcode])
+						to = 1 << back;
+					/* Where it is known whether there is a link. */
+					if (opcode == OAE_CLOSE)
+						to |= 1 << OAE_PATH_OWN;
+					if (opcode == OAE_SYNC && l.state != OAE_OPEN)
+						to = before >= OAE_OPEN || back < 0 ?
+						     ALL : 1U << back;
+					assert_int_equal(is, to);
+				}
+			}
+		}
+	}
+}
+
+PATH_TEST(test_sync_goes_by)
+{
+	l.state = OAE_SYNC_SENT;
+	/* It carries frames, is proven, is there. Whether it was good does not matter. */
+	ps.path[1].good = false;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), ALL);
+	ps.path[1].up = false;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), 0x5);
+	ps.path[1].up = true;
+	ps.path[1].proven = false;
+	assert_int_equal(out(OAE_SYNC, 2, OAE_OPEN), 0x5);
+	oae_path_del(&ps, 2);
+	ps.path[2].up = true;
+	ps.path[2].proven = true;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x1);
+	/* By none: then by that in use, where the peer knows this end. */
+	ps.path[0].up = false;
+	ps.used = 1;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0);
+	ps.path[1].proven = true;
+	ps.path[1].up = false;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x2);
+	/* An open link sends this one to a peer that is silent. */
+	l.state = OAE_OPEN;
+	ps.used = 0;
+	assert_int_equal(out(OAE_SYNC, 2, OAE_OPEN), 0x1);
+}
+
+UNIT_MAIN("path_out")

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which path is in use, and why (doc/protocol.md section 4.14).
+ */
+#include "three_paths.h"
+
+PATH_TEST(test_port_fails)
+{
+	/* What is not in use: it is not good, and that is all. */
+	assert_false(oae_path_failed(&ps, 1, &l, now));
+	assert_false(ps.path[1].good);
+	assert_int_equal(ps.path[1].wait, 0);
+	assert_int_equal(ps.used, 0);
+
+	/* That in use: another one that is good is. */
+	oae_path_probed(&ps, 0, 9, now);
+	assert_true(oae_path_failed(&ps, 0, &l, now));
+	assert_int_equal(ps.used, 2);
+	assert_int_equal(ps.path[2].used_at, now);
+	assert_false(ps.path[0].good);
+	assert_int_equal(ps.path[0].not_before, now + KEEPALIVE);
+	/* What is under way was sent before. */
+	assert_false(oae_path_answered(&ps, 0, 9, now));
+	/* No other is good: it stays. */
+	assert_false(oae_path_failed(&ps, 2, &l, now));
+	assert_int_equal(ps.used, 2);
+}
+
+/* The other one: there, up, proven, good, and then the greatest MTU. */
+PATH_TEST(test_fails_over_to)
+{
+	unsigned int i;
+
+	for (i = 0; i < 5; i++) {
+		three(NULL);
+		if (i == 0)
+			ps.path[1].there = false;
+		if (i == 1)
+			ps.path[1].up = false;
+		if (i == 2)
+			ps.path[1].proven = false;
+		if (i == 3)
+			ps.path[1].good = false;
+		if (i == 4)
+			ps.path[2].mtu = 1501;
+		assert_true(oae_path_failed(&ps, 0, &l, now));
+		assert_int_equal(ps.used, 2);
+	}
+	three(NULL);
+	ps.path[1].mtu = 1501;
+	assert_true(oae_path_failed(&ps, 0, &l, now));
+	assert_int_equal(ps.used, 1);
+	three(NULL);
+	assert_true(oae_path_failed(&ps, 0, &l, now));
+	assert_int_equal(ps.used, 1);
+}
+
+/* A path in use fails again and again: the wait doubles, and is forgotten in time. */
+PATH_TEST(test_wait)
+{
+	u64 wait = KEEPALIVE;
+	unsigned int i;
+
+	for (i = 0; i < 10; i++) {
+		ps.used = 0;
+		ps.path[0].used_at = now;
+		ps.path[1].good = true;
+		now += 16 * KEEPALIVE - 1;
+		assert_true(oae_path_failed(&ps, 0, &l, now));
+		assert_int_equal(ps.path[0].wait, wait);
+		assert_int_equal(ps.path[0].not_before, now + wait);
+		if (wait < 64 * KEEPALIVE)
+			wait *= 2;
+	}
+	assert_int_equal(wait, 64 * KEEPALIVE);
+	ps.used = 0;
+	ps.path[0].used_at = now;
+	now += 16 * KEEPALIVE;
+	assert_true(oae_path_failed(&ps, 0, &l, now));
+	assert_int_equal(ps.path[0].wait, KEEPALIVE);
+}
+
+static bool back(void)
+{
+	return oae_paths_back(&ps, &l, now);
+}
+
+/* Three paths, of which any may be preferred; this end is senior. */
+static void measured(void)
+{
+	three(NULL);
+	l.senior = true;
+	prove(0);
+}
+
+/* Links of a pair spread. */
+PATH_TEST(test_spread)
+{
+	unsigned int used;
+
+	for (used = 0; used < 3; used++) {
+		for (l.vc = 0; l.vc < 12; l.vc++) {
+			u8 vc = l.vc;
+
+			measured();
+			l.vc = vc;
+			ps.used = used;
+			assert_int_equal(back(), used != vc % 3u);
+			assert_int_equal(ps.used, vc % 3u);
+			if (used != vc % 3u)
+				assert_int_equal(ps.path[vc % 3u].used_at, now);
+		}
+	}
+	/* Among those that are longest. */
+	measured();
+	l.vc = 4;
+	ps.path[0].mtu = 1499;
+	assert_true(back());
+	assert_int_equal(ps.used, 1);
+	l.vc = 5;
+	now += KEEPALIVE;
+	assert_true(back());
+	assert_int_equal(ps.used, 2);
+	ps.path[1].mtu = 1501;
+	now += KEEPALIVE;
+	assert_true(back());
+	assert_int_equal(ps.used, 1);
+}
+
+PATH_TEST(test_who_goes_back)
+{
+	measured();
+	l.vc = 1;
+	l.senior = false;
+	assert_false(back());
+	l.senior = true;
+	l.state = OAE_SYNC_SENT;
+	assert_false(back());
+	l.state = OAE_OPEN;
+	/* Not at once after another change. */
+	ps.path[0].used_at = now - KEEPALIVE / 2 + 1;
+	assert_false(back());
+	ps.path[0].used_at = now - KEEPALIVE / 2;
+	assert_true(back());
+	assert_int_equal(ps.used, 1);
+}
+
+/* What a path must be to be preferred: else the next one is. */
+PATH_TEST(test_fine)
+{
+	unsigned int i;
+
+	for (i = 0; i < 7; i++) {
+		measured();
+		l.vc = 1;
+		switch (i) {
+		case 0:
+			ps.path[1].there = false;
+			break;
+		case 1:
+			ps.path[1].up = false;
+			break;
+		case 2:
+			ps.path[1].proven = false;
+			break;
+		case 3:
+			ps.path[1].good = false;
+			break;
+		case 4:
+			ps.path[1].rtt = 0;
+			break;
+		case 5:
+			ps.path[1].not_before = now + 1;
+			break;
+		}
+		assert_true(back());
+		assert_int_equal(ps.used, i < 6 ? 2 : 1);
+	}
+	/* That in use needs no round trip, and has no wait. */
+	measured();
+	ps.path[0].rtt = 0;
+	ps.path[0].not_before = now + 1;
+	l.vc = 0;
+	assert_false(back());
+	/* But it must be good. */
+	ps.path[0].good = false;
+	assert_true(back());
+	assert_int_equal(ps.used, 1);
+	/* Else a shorter one is better. */
+	measured();
+	l.vc = 0;
+	ps.path[1].mtu = 1499;
+	ps.path[2].mtu = 1499;
+	assert_false(back());
+	ps.path[0].good = false;
+	assert_true(back());
+	assert_int_equal(ps.used, 1);
+	/* None is. */
+	ps.path[1].good = false;
+	ps.path[2].good = false;
+	now += KEEPALIVE;
+	assert_false(back());
+	assert_int_equal(ps.used, 1);
+}
+
+/* It fails, another is used, and after its wait the link is back. */
+PATH_TEST(test_back_after_a_while)
+{
+	measured();
+	l.vc = 0;
+	assert_true(oae_path_failed(&ps, 0, &l, now));
+	prove(0);
+	l.vc = 3;	/* of two the second, of three the first */
+	now = ps.path[0].not_before - 1;
+	back();
+	assert_int_equal(ps.used, 2);
+	now += KEEPALIVE;
+	assert_true(back());
+	assert_int_equal(ps.used, 0);
+}
+
+static unsigned int goes_to(void)
+{
+	now += 10 * KEEPALIVE;
+	l.senior = true;
+	oae_paths_back(&ps, &l, now);
+	return ps.used;
+}
+
+PATH_TEST(test_lossy)
+{
+	prove(0);
+	l.vc = 0;
+	assert_int_equal(goes_to(), 0);
+	ps.path[0].loss.lossy = true;
+	assert_int_equal(goes_to(), 1);
+	assert_int_equal(ps.why, OAE_WHY_LOSS);
+	/* It is lossy still. */
+	assert_int_equal(goes_to(), 1);
+	ps.path[1].loss.lossy = true;
+	assert_int_equal(goes_to(), 2);
+	/* All are: it stays. */
+	ps.path[2].loss.lossy = true;
+	l.vc = 2;
+	assert_int_equal(goes_to(), 2);
+	/* Tried again. */
+	ps.path[0].loss = (struct oae_path_loss){ .row = 1 };
+	assert_int_equal(goes_to(), 0);
+	assert_int_equal(ps.why, OAE_WHY_LOSS);
+	ps.path[2].loss = (struct oae_path_loss){ .row = 1 };
+	l.vc = 1;
+	assert_int_equal(goes_to(), 2);
+	assert_int_equal(ps.why, OAE_WHY_BACK);
+}
+
+PATH_TEST(test_lossy_and_shorter)
+{
+	l.vc = 0;
+	ps.path[0].loss.lossy = true;
+	ps.path[1].mtu = 1499;
+	ps.path[2].mtu = 1499;
+	assert_int_equal(goes_to(), 0);
+	/* By hand it may. */
+	ps.path[2].rank = OAE_PATH_PREFERRED;
+	assert_int_equal(goes_to(), 2);
+	assert_int_equal(ps.why, OAE_WHY_RANK);
+	/* And if that in use has failed. */
+	ps.path[2].rank = OAE_PATH_NORMAL;
+	ps.path[2].good = false;
+	ps.path[0].good = false;
+	assert_int_equal(goes_to(), 1);
+	/* A longer one is worth going to, lossy or not. */
+	ps.path[2].good = true;
+	ps.path[2].mtu = 1600;
+	assert_int_equal(goes_to(), 2);
+	assert_int_equal(ps.why, OAE_WHY_MTU);
+	/* A port that is down: rather one that loses frames than none, and rather another. */
+	ps.path[0].good = true;
+	assert_true(oae_path_failed(&ps, 2, &l, now));
+	assert_int_equal(ps.used, 1);
+	assert_true(oae_path_failed(&ps, 1, &l, now));
+	assert_int_equal(ps.used, 0);
+	assert_int_equal(ps.why, OAE_WHY_CARRIER);
+}
+
+PATH_TEST(test_rank)
+{
+	l.vc = 1;
+	ps.path[0].rank = OAE_PATH_PREFERRED;
+	assert_int_equal(goes_to(), 0);
+	ps.path[2].rank = OAE_PATH_PREFERRED;
+	assert_int_equal(goes_to(), 2);
+	assert_int_equal(ps.why, OAE_WHY_SPREAD);
+	/* A longer one is none the better. */
+	ps.path[1].mtu = 9000;
+	assert_int_equal(goes_to(), 2);
+	ps.path[0].rank = OAE_PATH_NORMAL;
+	ps.path[2].rank = OAE_PATH_AVOID;
+	assert_int_equal(goes_to(), 1);
+	assert_int_equal(ps.why, OAE_WHY_RANK);
+	/* What is to be avoided is not used for a loss, but if all else fails. */
+	ps.path[1].loss.lossy = true;
+	ps.path[0].rank = OAE_PATH_AVOID;
+	ps.path[2].mtu = 9000;
+	assert_int_equal(goes_to(), 1);
+	assert_true(oae_path_failed(&ps, 1, &l, now));
+	assert_int_equal(ps.used, 2);
+	/* One that is preferred is left for what it loses. */
+	three(NULL);
+	prove(0);
+	l.vc = 0;
+	ps.path[1].rank = OAE_PATH_PREFERRED;
+	assert_int_equal(goes_to(), 1);
+	ps.path[1].loss.lossy = true;
+	assert_int_equal(goes_to(), 0);
+	/* At the junior it is a wish. */
+	l.senior = false;
+	ps.path[2].rank = OAE_PATH_PREFERRED;
+	now += 10 * KEEPALIVE;
+	assert_false(oae_paths_back(&ps, &l, now));
+}
+
+PATH_TEST(test_why)
+{
+	assert_int_equal(ps.why, OAE_WHY_OWN);
+	assert_true(stepped(1, frame(OAE_COMMIT), OAE_OPEN));
+	assert_int_equal(ps.why, OAE_WHY_PEER);
+	assert_true(stepped(2, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
+	assert_int_equal(ps.why, OAE_WHY_SILENCE);
+	ps.path[2].up = false;
+	assert_true(stepped(1, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
+	assert_int_equal(ps.why, OAE_WHY_CARRIER);
+	oae_path_del(&ps, 1);
+	assert_int_equal(ps.why, OAE_WHY_OWN);
+	ps.used = 2;
+	ps.why = OAE_WHY_BACK;
+	l.peer_inc++;
+	assert_true(stepped(0, frame(OAE_SYNC_ACK), OAE_SYNC_SENT));
+	assert_int_equal(ps.why, OAE_WHY_PEER);
+}
+
+/* To go to another length is a freeze. */
+PATH_TEST(test_back_to_another_mtu)
+{
+	l.vc = 0;
+	l.senior = true;
+	ps.path[1].mtu = 9000;
+	/* It never failed. */
+	assert_int_equal(goes_to(), 1);
+	assert_true(oae_path_failed(&ps, 1, &l, now));
+	now += KEEPALIVE;
+	prove(1);
+	assert_int_equal(ps.path[1].good_at, now);
+	prove(1);
+	assert_int_equal(ps.path[1].good_at, now - MS);
+	now = ps.path[1].good_at + 16 * KEEPALIVE - 1;
+	assert_false(oae_paths_back(&ps, &l, now));
+	now++;
+	assert_true(oae_paths_back(&ps, &l, now));
+	assert_int_equal(ps.used, 1);
+	/* One of the same length only waits. */
+	assert_true(oae_path_failed(&ps, 1, &l, now));
+	ps.path[0].mtu = 9000;
+	ps.path[2].mtu = 9000;
+	l.vc = 1;
+	now += 32 * KEEPALIVE;
+	prove(1);
+	assert_true(oae_paths_back(&ps, &l, now));
+	assert_int_equal(ps.used, 1);
+}
+
+UNIT_MAIN("path_use")
