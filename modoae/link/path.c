@@ -93,6 +93,7 @@ void oae_path_del(struct oae_paths *ps, unsigned int i)
 	ps->avoid &= ~(1U << i);
 	if (ps->counted == i)
 		ps->counted = OAE_PATHS_MAX;
+	oae_watch_forgotten(ps, i);
 }
 
 /* The link is down. */

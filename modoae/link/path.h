@@ -97,8 +97,9 @@ struct oae_path {
  * @again_by: index of the path whose loss that is; OAE_PATHS_MAX none, or it was taken back
  * @asked: index of the path whose loss the peer has been reminded for; OAE_PATHS_MAX none, or
  *	that was answered
- * @lost_by: index of the path by which the last loss of this end's offers counts;
- *	OAE_PATHS_MAX none, or it was taken back
+ * @lost_by: index of the path that has lost what oae_link.undo_cwnd is about; OAE_PATHS_MAX none,
+ *	or it is not to be taken back
+ * @lost_counts: that counts
  * @reminded: the peer has been reminded of tx + 1, after the last event
  * @froze: index of the path whose loss has probably frozen the link last; OAE_PATHS_MAX none
  * @heard_at: last frame of this run by the path in use, ns
@@ -113,6 +114,7 @@ struct oae_path_watch {
 	u8 again_by;
 	u8 asked;
 	u8 lost_by;
+	bool lost_counts;
 	bool reminded;
 	u8 froze;
 	u8 whose;
@@ -217,6 +219,7 @@ void oae_path_carries(struct oae_path *p, u16 mtu);
 void oae_paths_ended(struct oae_paths *ps, struct oae_link *l, enum oae_state before, u64 now);
 
 /* pathwatch.c: what is lost */
+void oae_watch_forgotten(struct oae_paths *ps, unsigned int i);
 void oae_watch_begin(struct oae_paths *ps, const struct oae_link *l);
 bool oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		     const struct oae_frame *f, u64 now);

@@ -48,6 +48,26 @@ static bool watch_is_reminded(const struct oae_link *l)
 }
 
 /**
+ * oae_watch_forgotten() - a path is gone: what it has lost is not taken back from the next
+ *	one that has its index
+ * @ps: the paths
+ * @i: its index
+ */
+void oae_watch_forgotten(struct oae_paths *ps, unsigned int i)
+{
+	struct oae_path_watch *w = &ps->watch;
+
+	if (w->again_by == i)
+		w->again_by = OAE_PATHS_MAX;
+	if (w->asked == i)
+		w->asked = OAE_PATHS_MAX;
+	if (w->lost_by == i)
+		w->lost_by = OAE_PATHS_MAX;
+	if (w->froze == i)
+		w->froze = OAE_PATHS_MAX;
+}
+
+/**
  * oae_watch_begin() - a run begins
  * @ps: the paths
  * @l: the link
@@ -143,12 +163,22 @@ static void watch_offer(struct oae_paths *ps, const struct oae_link *l,
 	w->again_by = oae_hold_of(l, f->seq)->state == OAE_HOLD_HELD ? ps->used : OAE_PATHS_MAX;
 }
 
+/* What may be taken back as long as the window may be (4.11). */
+static void watch_lost_out(struct oae_paths *ps, const struct oae_link *l,
+			   unsigned int under_way, u64 now)
+{
+	struct oae_path_watch *w = &ps->watch;
+
+	w->lost_by = watch_settled(ps, l, now) ? ps->used : OAE_PATHS_MAX;
+	w->lost_counts = watch_lost(ps, l, OAE_LOSS_OUT, under_way, now);
+}
+
 static void watch_gap(struct oae_paths *ps, const struct oae_link *l,
 		      const struct oae_frame *f, u64 now)
 {
 	struct oae_path_watch *w = &ps->watch;
 	const struct oae_lane *n = oae_lane(l, f->seq);
-	bool known, counts;
+	bool known;
 
 	/*
 	 * A verb that waits for what is below it is refused with GAP, too. A GAP that has
@@ -167,9 +197,7 @@ static void watch_gap(struct oae_paths *ps, const struct oae_link *l,
 	w->out_to = l->tx + l->given;
 	if (known)
 		return;
-	counts = watch_lost(ps, l, OAE_LOSS_OUT, l->given, now);
-	/* LAST may have overtaken what is missing. */
-	w->lost_by = counts && !n->reminded ? ps->used : OAE_PATHS_MAX;
+	watch_lost_out(ps, l, l->given, now);
 }
 
 /*
@@ -214,11 +242,27 @@ static void watch_undone(struct oae_paths *ps, const struct oae_link *l)
 	struct oae_path_loss *loss = &ps->path[ps->used].loss;
 	struct oae_path_watch *w = &ps->watch;
 
-	oae_loss_undone(loss, OAE_LOSS_OUT);
-	if (w->lost_by == ps->used)
-		oae_loss_not_lost(loss, OAE_LOSS_OUT);
+	if (w->lost_by == ps->used) {
+		oae_loss_undone(loss, OAE_LOSS_OUT);
+		if (w->lost_counts)
+			oae_loss_not_lost(loss, OAE_LOSS_OUT);
+		w->out_to = l->tx;
+	}
+	/* The window forgets when it shrank last, so that tells of no loss. */
+	if (oae_dist(w->out_to, l->tx) > 0)
+		w->out_to = l->tx;
 	w->lost_by = OAE_PATHS_MAX;
-	w->out_to = l->tx;
+}
+
+/* The answer to a reminder: what it tells of is known. The window may shrink for it. */
+static void watch_reflect(struct oae_paths *ps, const struct oae_link *l,
+			  const struct oae_frame *f)
+{
+	struct oae_path_watch *w = &ps->watch;
+
+	if (watch_is_reminded(l) && f->seq == l->tx + 1 &&
+	    f->attempt == oae_first_lane(l)->attempt && oae_dist(w->out_to, f->seq) <= 0)
+		w->out_to = l->tx + l->given;
 }
 
 /* Is this what was taken to be lost when the link froze? As in oae_late_rcv(). */
@@ -270,6 +314,8 @@ bool oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link
 		watch_offer(ps, l, f, now);
 	else if (f->opcode == OAE_COMMIT)
 		watch_commit(ps, f);
+	else if (f->opcode == OAE_REFLECT)
+		watch_reflect(ps, l, f);
 	else if (f->opcode == OAE_REFUSE && f->reason == OAE_R_GAP)
 		watch_gap(ps, l, f, now);
 	return late || overtaken;
@@ -343,8 +389,7 @@ static void watch_recovers(struct oae_paths *ps, const struct oae_link *l, u64 n
 	if (oae_dist(w->out_to, l->recover) <= 0)
 		return;
 	w->out_to = l->recover;
-	w->lost_by = watch_lost(ps, l, OAE_LOSS_OUT, 2 * l->ssthresh, now) ? ps->used :
-									     OAE_PATHS_MAX;
+	watch_lost_out(ps, l, 2 * l->ssthresh, now);
 }
 
 /**
@@ -367,6 +412,9 @@ void oae_watch_stepped(struct oae_paths *ps, const struct oae_link *l, enum oae_
 	}
 	watch_recovers(ps, l, now);
 	watch_reminded(ps, l, now);
+	/* The window is what it is: so is what was lost. */
+	if (!l->undo_cwnd)
+		ps->watch.lost_by = OAE_PATHS_MAX;
 }
 
 /**

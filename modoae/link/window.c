@@ -51,6 +51,7 @@ void oae_window_begin(struct oae_link *l)
 	if (l->cwnd > l->win)
 		l->cwnd = l->win;
 	l->cwnd_acked = 0;
+	l->undo_cwnd = 0;
 	l->recover = l->tx;
 	l->burst_serial = 0;
 	l->room_to = l->tx + OAE_WINDOW_MAX;
@@ -201,8 +202,8 @@ void oae_window_guessed(struct oae_link *l, u32 seq)
 	u8 burst = l->burst;
 
 	oae_window_lost(l, seq);
-	if (l->cwnd == cwnd && l->burst == burst) {
-		/* The same loss as the one before. */
+	if (l->cwnd == cwnd && (undo_cwnd || l->burst == burst)) {
+		/* The same loss as the one before, though fewer slices may go out. */
 		l->undo_cwnd = undo_cwnd;
 		return;
 	}

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One link, its two paths, and its peer by hand (one_link.h): what is taken to be a frame that
- * went by the path in use, and a loss there. Included by one file a program.
+ * One link, with a window or without (one_window.h), its two paths, and its peer by hand: what is
+ * taken to be a frame that went by the path in use, and a loss there. Included by one file a
+ * program.
  */
 #ifndef OAE_ONE_WATCHED_H
 #define OAE_ONE_WATCHED_H
 
-#include "one_link.h"
+#include "one_window.h"
 #include "../../modoae/link/path.h"
-#include "../../modoae/link/link_int.h"
 
 #define KEEPALIVE	(100 * MS)
-#define PLACES		8
 
 static struct oae_paths ps;
 static struct oae_loss_way *out, *in;	/* of the path in use */
-static struct oae_pair place[PLACES], *pair[PLACES];
 
 static inline void two_paths(void)
 {
@@ -37,21 +35,7 @@ static inline int two(void **state)
 /* The same, with a window. */
 static inline int wide(void **state)
 {
-	unsigned int i;
-
-	one_link(state);
-	cfg.window = PLACES;
-	new_link();
-	clear();
-	oae_link_open(&l, now, &a);
-	rcv(BUT(frame(OAE_SYNC), f.src_ltag = 0x5000, f.tx = PEER_START,
-		f.sync.caps = PLACES - 1));
-	assert_int_equal(l.state, OAE_OPEN);
-	memset(place, 0, sizeof(place));
-	for (i = 0; i < PLACES; i++)
-		pair[i] = &place[i];
-	clear();
-	oae_link_lend(&l, pair, PLACES, PLACES, now, &a);
+	open_window(state);
 	two_paths();
 	l.srtt = 2 * MS;
 	return 0;

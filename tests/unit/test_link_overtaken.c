@@ -141,6 +141,34 @@ WINDOW_TEST(test_overtaken_doubled)
 	assert_int_equal(l.cwnd, cwnd / 2);
 }
 
+/* What seemed to be lost in a wider run does not make the next one wider than it is. */
+WINDOW_TEST(test_overtaken_wider_run)
+{
+	u32 seq;
+
+	grow();
+	l.burst = OAE_PART_LEAST;
+	post_some(1, 4);
+	l.cwnd = 3;
+	for (seq = l.tx + 2; seq <= l.tx + 4; seq++)
+		reflect(seq);
+	assert_int_equal(l.cwnd, 1);
+	assert_int_equal(l.undo_cwnd, 3);
+	renamed();
+	rcv(BUT(resolved(), f.tx = PEER_START, f.sync.caps = 2 - 1));
+	assert_int_equal(l.win, 2);
+	while (l.nlanes) {
+		reflect(l.tx + 1);
+		l.cwnd = 1;
+	}
+	post(&y, 2, 0);
+	seq = l.tx + 1;
+	/* It cannot go lower. */
+	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = OAE_R_GAP, f.gap_map = 1));
+	reflect_late(seq, 1);
+	assert_int_equal(l.cwnd, 1);
+}
+
 /* Nor does an answer in the next run, though the attempts are counted from one again. */
 WINDOW_TEST(test_overtaken_run_before)
 {

@@ -55,6 +55,93 @@ WIDE_TEST(test_reminded)
 	assert_int_equal(ps.watch.asked, OAE_PATHS_MAX);
 }
 
+/* The answer to the reminder tells of the same loss, though more was offered meanwhile. */
+WIDE_TEST(test_reminder_counts_once)
+{
+	remind();
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 2);
+	out->judged = true;
+	post(&y, 1, 0);
+	oae_watch_offered(&ps, &l, 1);
+	hear(0, answer_back(OAE_REFLECT, 0, 0));
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_int_equal(l.recover, l.tx + 1);
+	assert_int_equal(out->lost, 2);
+}
+
+/* The peer was reminded of one, and four more are offered. */
+static void remind_and_offer(void)
+{
+	unsigned int i;
+
+	remind();
+	l.cwnd = PLACES;
+	for (i = 0; i < 4; i++)
+		post(&h[i], 1, 0);
+	oae_watch_offered(&ps, &l, 4);
+	out->judged = true;
+}
+
+/* The answer to a number, so many above tx + 1. */
+static void reflect_above(unsigned int above)
+{
+	hear(0, answer_to(OAE_REFLECT, l.tx + 1 + above));
+}
+
+/* Of those one is lost. */
+static void lose_another(unsigned int above)
+{
+	u32 lost = out->lost, seq = l.tx + 1 + above;
+	unsigned int i;
+
+	for (i = 1; i < 4; i++) {
+		out->judged = true;
+		hear(0, answer_to(OAE_REFLECT, seq + i));
+	}
+	assert_true(oae_lane(&l, seq)->guessed);
+	assert_int_equal(out->lost, lost + 1);
+}
+
+/* Only the answer to the reminder makes what is lost then a part of what is known. */
+WIDE_TEST(test_no_answer_to_the_reminder)
+{
+	/* The peer was slow. */
+	remind_and_offer();
+	hear(0, answer_back(OAE_REFLECT, 0, 1));
+	assert_int_equal(out->lost, 1);
+	lose_another(1);
+
+	/* The answer to another one. */
+	remind_and_offer();
+	post(&h[4], 1, 0);
+	reflect_above(1);
+	lose_another(2);
+
+	/* It was not reminded, and a loss is known. */
+	wide(state);
+	l.cwnd = PLACES;
+	post(&x, 1, 0);
+	ps.watch.out_to = l.tx + 1;
+	out->lost = 0;
+	for (unsigned int i = 0; i < 4; i++)
+		post(&h[i], 1, 0);
+	reflect_above(0);
+	lose_another(0);
+
+	/* The reminder told of nothing, since the port was down. */
+	wide(state);
+	ps.path[0].up = false;
+	post(&x, 1, 0);
+	oae_watch_offered(&ps, &l, 1);
+	fire_at(now + oae_link_stall(&l));
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 0);
+	out->judged = true;
+	reflect_above(0);
+	assert_int_equal(out->lost, 1);
+}
+
 /* The peer was slow. */
 WIDE_TEST(test_reminded_needlessly)
 {

@@ -5,8 +5,6 @@
  */
 #include "one_watched.h"
 
-static char many[5];		/* handles */
-
 static bool told(struct oae_frame f)
 {
 	return oae_watch_heard(&ps, 0, &l, &f, now);
@@ -20,7 +18,7 @@ static void pass(void)
 	wide(NULL);
 	l.cwnd = PLACES;
 	for (i = 0; i < 4; i++)
-		post(&many[i], 1, 0);
+		post(&h[i], 1, 0);
 	oae_watch_offered(&ps, &l, 4);
 	out->lost = 1;
 	for (i = 1; i < 4; i++)
@@ -33,6 +31,9 @@ static void pass(void)
 WIDE_TEST(test_overtaken)
 {
 	pass();
+	assert_true(told(answer_back(OAE_REFLECT, 0, 1)));
+	assert_int_equal(out->lost, 1);
+	/* Once, though the link has not taken the frame. */
 	assert_true(told(answer_back(OAE_REFLECT, 0, 1)));
 	assert_int_equal(out->lost, 1);
 	pass();
@@ -70,7 +71,7 @@ static void offer_five(void)
 	l.cwnd = PLACES;
 	out->lost = 3;
 	for (i = 0; i < 5; i++) {
-		post(&many[i], i == 4 ? 3 : 1, 0);
+		post(&h[i], i == 4 ? 3 : 1, 0);
 		oae_watch_offered(&ps, &l, 1);
 		stepped(OAE_OPEN);
 	}
@@ -89,9 +90,23 @@ WIDE_TEST(test_overtaken_uncounted)
 
 	ps.watch.mixed_at = now;
 	offer_five();
+	out->peak = 5;
+	out->was_peak = 1;
 	for (i = 1; i < 4; i++)
 		reflect_above(i);
 	assert_int_equal(oae_first_lane(&l)->guessed, 1);
+	assert_int_equal(out->lost, 3);
+	reflect_above(0);
+	assert_int_equal(l.undo_cwnd, 0);
+	assert_int_equal(out->lost, 3);
+	assert_int_equal(out->peak, 5);
+
+	/* Or it was not judged, since the queue may have been full. */
+	wide(state);
+	offer_five();
+	out->judged = false;
+	for (i = 1; i < 4; i++)
+		reflect_above(i);
 	assert_int_equal(out->lost, 3);
 	reflect_above(0);
 	assert_int_equal(l.undo_cwnd, 0);
@@ -218,7 +233,7 @@ WIDE_TEST(test_gap_is_overtaken)
 {
 	post(&x, 1, 0);
 	oae_watch_offered(&ps, &l, 1);
-	post(&many[0], 3, 0);
+	post(&h[0], 3, 0);
 	oae_watch_offered(&ps, &l, 3);
 	out->judged = true;
 	out->lost = 3;
@@ -262,6 +277,17 @@ WIDE_TEST(test_old_loss_stays)
 	reflect_above(1);
 	assert_int_equal(l.undo_cwnd, 0);
 	assert_int_equal(out->lost, 4);
+
+	/* Nor if that before was a guess, and nobody will say what it was. */
+	wide(state);
+	ps.watch.lost_by = 0;
+	ps.watch.lost_counts = true;
+	l.undo_cwnd = PLACES;
+	offer_five();
+	fire_at(now + oae_link_stall(&l));
+	stepped(OAE_OPEN);
+	assert_int_equal(l.undo_cwnd, PLACES);
+	assert_int_equal(ps.watch.lost_by, OAE_PATHS_MAX);
 }
 
 /* A loss counts after a lane was overtaken. */
@@ -280,6 +306,168 @@ WIDE_TEST(test_lost_after_overtaken)
 	hear(0, BUT(answer(OAE_REFUSE), f.seq = l.tx + 1, f.attempt = 1, f.reason = OAE_R_GAP,
 		    f.gap_map = 3));
 	assert_int_equal(out->lost, 4);
+}
+
+/* One lane is offered, or more, of so many slices. */
+static void offer(unsigned int from, unsigned int to, unsigned int slices)
+{
+	for (; from <= to; from++) {
+		post(&h[from], slices, 0);
+		oae_watch_offered(&ps, &l, slices);
+	}
+	stepped(OAE_OPEN);
+}
+
+static struct oae_frame reflected(u32 seq, u8 attempt)
+{
+	return BUT(answer_to(OAE_REFLECT, seq), f.attempt = attempt);
+}
+
+/* The slices of a number that are in the map are missing. */
+static struct oae_frame gap(u32 seq, u64 map)
+{
+	return BUT(answer_to(OAE_REFUSE, seq), f.reason = OAE_R_GAP, f.gap_map = map);
+}
+
+/* What was lost beside it, and the peer reminded of, counts once. */
+WIDE_TEST(test_reminded_beside)
+{
+	unsigned int i;
+	u32 seq;
+
+	l.cwnd = PLACES;
+	offer(0, 5, 1);
+	out->judged = true;
+	seq = l.tx + 1;
+	fire_at(now + oae_link_stall(&l));
+	assert_non_null(sent(OAE_OFFER));
+	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 1);
+	for (i = 2; i < 5; i++)
+		hear(0, reflected(seq + i, 1));
+	assert_int_equal(oae_lane(&l, seq + 1)->guessed, 1);
+	hear(0, reflected(seq + 1, 1));
+	assert_int_equal(l.undo_cwnd, 0);
+	out->judged = true;
+	hear(0, reflected(seq, 2));
+	assert_int_equal(out->lost, 1);
+}
+
+/* What was offered again, and is reflected so, was lost: nothing takes that back. */
+WIDE_TEST(test_repaired_stays)
+{
+	u32 seq = l.tx + 1;
+
+	l.cwnd = 3;
+	offer(0, 0, 1);
+	offer(1, 2, 3);
+	out->judged = true;
+	hear(0, gap(seq + 1, 2));
+	assert_int_equal(out->lost, 1);
+	assert_int_equal(l.cwnd, 1);
+	hear(0, reflected(seq + 1, 2));
+	assert_int_equal(l.undo_cwnd, 0);
+
+	out->judged = true;
+	hear(0, gap(seq + 2, 2));
+	hear(0, gap(seq + 2, 2));
+	hear(0, gap(seq + 2, 1));
+	assert_int_equal(l.undo_cwnd, 1);
+	hear(0, reflected(seq + 2, 1));
+	hear(0, reflected(seq + 2, 2));
+	assert_int_equal(out->lost, 1);
+}
+
+/* With one under way another lane loses slices: the loss before is a guess still. */
+WIDE_TEST(test_repaired_at_one)
+{
+	u32 seq = l.tx + 1;
+
+	l.cwnd = 2;
+	offer(0, 0, 3);
+	offer(1, 1, 20);
+	out->judged = true;
+	hear(0, gap(seq, 1));
+	assert_int_equal(out->lost, 1);
+	assert_int_equal(l.cwnd, 1);
+	hear(0, gap(seq + 1, 2));
+	hear(0, gap(seq + 1, 2));
+	assert_int_equal(l.undo_cwnd, 2);
+	hear(0, reflected(seq + 1, 2));
+	assert_int_equal(l.cwnd, 2);
+	/* The first was lost for all that. */
+	out->judged = true;
+	hear(0, reflected(seq, 2));
+	assert_int_equal(out->lost, 1);
+}
+
+/* Four lanes are offered by a path, and the first seems to be lost there. */
+static void pass_by(unsigned int i)
+{
+	struct oae_loss_way *way = &ps.path[i].loss.way[OAE_LOSS_OUT];
+	u32 seq = l.tx + 1;
+
+	ps.path[i].proven = true;
+	ps.used = i;
+	l.cwnd = PLACES;
+	offer(0, 3, 1);
+	way->judged = true;
+	hear(i, reflected(seq + 1, 1));
+	hear(i, reflected(seq + 2, 1));
+	hear(i, reflected(seq + 3, 1));
+	assert_int_equal(way->lost, 1);
+	assert_int_equal(l.undo_cwnd, PLACES);
+}
+
+/* Another path has got the index of the one that was left. */
+WIDE_TEST(test_index_used_again)
+{
+	struct oae_loss_way *way = &ps.path[1].loss.way[OAE_LOSS_OUT];
+
+	pass_by(1);
+	oae_path_del(&ps, 1);
+	assert_int_equal(oae_path_add(&ps, 1500, true), 1);
+	ps.path[1].proven = true;
+	ps.used = 1;
+	way->lost = 5;
+	hear(1, reflected(l.tx + 1, 1));
+	assert_int_equal(l.undo_cwnd, 0);
+	assert_int_equal(way->lost, 5);
+}
+
+/* Nothing of a path that is gone is taken back from another, nor is more forgotten. */
+WIDE_TEST(test_forgotten)
+{
+	struct oae_path_watch *w = &ps.watch;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		w->again_by = i;
+		w->asked = i;
+		w->lost_by = i;
+		w->froze = i;
+		oae_path_del(&ps, 1);
+		assert_int_equal(w->again_by, i ? OAE_PATHS_MAX : 0);
+		assert_int_equal(w->asked, i ? OAE_PATHS_MAX : 0);
+		assert_int_equal(w->lost_by, i ? OAE_PATHS_MAX : 0);
+		assert_int_equal(w->froze, i ? OAE_PATHS_MAX : 0);
+	}
+}
+
+/* What was overtaken on another path says nothing of the queue of this one. */
+WIDE_TEST(test_another_path)
+{
+	struct oae_loss_way *way = &ps.path[1].loss.way[OAE_LOSS_OUT];
+
+	pass_by(0);
+	ps.path[1].proven = true;
+	ps.used = 1;
+	way->peak = 8;
+	way->since = 3;
+	hear(1, reflected(l.tx + 1, 1));
+	assert_int_equal(l.undo_cwnd, 0);
+	assert_int_equal(way->peak, 8);
+	assert_int_equal(way->since, 3);
 }
 
 UNIT_MAIN("path_overtaken")
