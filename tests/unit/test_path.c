@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which paths a link has, for whom they are proven, and which are forgotten (doc/protocol.md section
- * 4.14). test_path_timed.c lets two links live by paths.
+ * Which paths a link has, for whom they are proven, and which are forgotten (doc/protocol.md
+ * section 4.14). test_path_timed.c lets two links live by paths.
  */
 #include "three_paths.h"
 
