@@ -179,10 +179,10 @@ static bool path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_
 	oae_paths_pair(ps, l);
 	if (resolved)
 		ps->resolved = i;
-	/* What had failed there is over: nobody probes the path in use. */
+	/* A failure there is over: nobody probes the path in use. */
 	if (resolved && i == ps->used)
 		ps->path[i].good = true;
-	/* What is resolved by a path is used there, up or not: its MTU is the link's now. */
+	/* A path by which the link resolves is used, up or not: its MTU is the link's now. */
 	if (i == ps->used || (!ps->path[i].up && !resolved) || !ps->path[i].proven)
 		return ps->used != was;
 	if (!resolved && (l->senior || before < OAE_OPEN || l->state != OAE_OPEN ||

@@ -163,7 +163,7 @@ static void watch_offer(struct oae_paths *ps, const struct oae_link *l,
 	w->again_by = oae_hold_of(l, f->seq)->state == OAE_HOLD_HELD ? ps->used : OAE_PATHS_MAX;
 }
 
-/* What may be taken back as long as the window may be (4.11). */
+/* A loss of this end's offers. It may be taken back as long as the window's guess stands (4.11). */
 static void watch_lost_out(struct oae_paths *ps, const struct oae_link *l,
 			   unsigned int under_way, u64 now)
 {
@@ -248,13 +248,13 @@ static void watch_undone(struct oae_paths *ps, const struct oae_link *l)
 			oae_loss_not_lost(loss, OAE_LOSS_OUT);
 		w->out_to = l->tx;
 	}
-	/* The window forgets when it shrank last, so that tells of no loss. */
+	/* The window forgets when it shrank last: oae_link.recover moves, and no loss moved it. */
 	if (oae_dist(w->out_to, l->tx) > 0)
 		w->out_to = l->tx;
 	w->lost_by = OAE_PATHS_MAX;
 }
 
-/* The answer to a reminder: what it tells of is known. The window may shrink for it. */
+/* The answer to a reminder tells of a loss that is known. The window may shrink for it. */
 static void watch_reflect(struct oae_paths *ps, const struct oae_link *l,
 			  const struct oae_frame *f)
 {
@@ -412,7 +412,7 @@ void oae_watch_stepped(struct oae_paths *ps, const struct oae_link *l, enum oae_
 	}
 	watch_recovers(ps, l, now);
 	watch_reminded(ps, l, now);
-	/* The window is what it is: so is what was lost. */
+	/* No guess stands (4.11), so no loss is taken back. */
 	if (!l->undo_cwnd)
 		ps->watch.lost_by = OAE_PATHS_MAX;
 }

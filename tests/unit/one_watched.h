@@ -21,7 +21,7 @@ static inline void two_paths(void)
 	assert_int_equal(oae_path_add(&ps, 1500, true), 1);
 	out = &ps.path[0].loss.way[OAE_LOSS_OUT];
 	in = &ps.path[0].loss.way[OAE_LOSS_IN];
-	/* What was sent before the path was in use does not count any more. */
+	/* Frames that were sent before the path was in use do not count any more. */
 	now += KEEPALIVE;
 }
 

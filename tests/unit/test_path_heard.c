@@ -63,7 +63,7 @@ PATH_TEST(test_new_incarnation)
 	l.peer_inc = 0;
 	assert_false(another(2, false));
 	assert_true(another(2, true));
-	/* What has no incarnation in it is judged by its ltags. */
+	/* A frame without an incarnation is judged by its ltags. */
 	f = frame(OAE_OFFER);
 	f.sync.inc = 99;
 	assert_true(heard_is(1, f, true));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the peer was reminded of, or what froze the link: was it lost, or late? (doc/protocol.md
- * section 4.14, Loss).
+ * An offer of which the peer was reminded, or for which the link froze: was it lost, or late?
+ * (doc/protocol.md section 4.14, Loss).
  */
 #include "one_watched.h"
 
@@ -203,7 +203,7 @@ WIDE_TEST(test_late_in_this_run)
 	assert_int_equal(out->lost, 2);
 }
 
-/* What is held here is offered again. */
+/* A number that is held here is offered again. */
 static void again(void)
 {
 	two(NULL);
@@ -362,7 +362,7 @@ WATCH_TEST(test_freeze_held)
 	port_down();
 	stepped(OAE_OPEN);
 	assert_int_equal(in->lost, 1);
-	/* What is late is a frame that commits. */
+	/* The late frame commits. */
 	watch(BUT(frame(OAE_COMMIT), f.src_ltag = l.late.peer_ltag,
 		  f.dst_ltag = l.late.ltag, f.tx = l.late.rx));
 	assert_int_equal(in->lost, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What was taken to be lost since others overtook it, and what was lost beside it (doc/protocol.md
- * section 4.14, Loss).
+ * Lanes that were taken to be lost since others overtook them, and lanes that were lost beside
+ * those (doc/protocol.md section 4.14, Loss).
  */
 #include "one_watched.h"
 
@@ -10,7 +10,7 @@ static bool told(struct oae_frame f)
 	return oae_watch_heard(&ps, 0, &l, &f, now);
 }
 
-/* What was passed by others, and offered again for that. */
+/* A lane is passed by others, and offered again for that. */
 static void pass(void)
 {
 	unsigned int i;
@@ -77,10 +77,15 @@ static void offer_five(void)
 	}
 }
 
+static struct oae_frame reflected(u32 seq, u8 attempt)
+{
+	return BUT(answer_to(OAE_REFLECT, seq), f.attempt = attempt);
+}
+
 /* The first attempt of a lane is answered, so many above tx + 1. */
 static void reflect_above(unsigned int above)
 {
-	hear(0, BUT(answer(OAE_REFLECT), f.seq = l.tx + 1 + above, f.attempt = 1));
+	hear(0, reflected(l.tx + 1 + above, 1));
 }
 
 /* A lane that was overtaken is no loss, but had not counted as one either. */
@@ -318,18 +323,13 @@ static void offer(unsigned int from, unsigned int to, unsigned int slices)
 	stepped(OAE_OPEN);
 }
 
-static struct oae_frame reflected(u32 seq, u8 attempt)
-{
-	return BUT(answer_to(OAE_REFLECT, seq), f.attempt = attempt);
-}
-
 /* The slices of a number that are in the map are missing. */
 static struct oae_frame gap(u32 seq, u64 map)
 {
 	return BUT(answer_to(OAE_REFUSE, seq), f.reason = OAE_R_GAP, f.gap_map = map);
 }
 
-/* What was lost beside it, and the peer reminded of, counts once. */
+/* A lane that was lost beside it, and of which the peer was reminded, counts once. */
 WIDE_TEST(test_reminded_beside)
 {
 	unsigned int i;
@@ -353,7 +353,7 @@ WIDE_TEST(test_reminded_beside)
 	assert_int_equal(out->lost, 1);
 }
 
-/* What was offered again, and is reflected so, was lost: nothing takes that back. */
+/* A lane that was offered again, and is reflected so, was lost: nothing takes that back. */
 WIDE_TEST(test_repaired_stays)
 {
 	u32 seq = l.tx + 1;
@@ -454,7 +454,7 @@ WIDE_TEST(test_forgotten)
 	}
 }
 
-/* What was overtaken on another path says nothing of the queue of this one. */
+/* A lane that was overtaken on another path says nothing of the queue of this one. */
 WIDE_TEST(test_another_path)
 {
 	struct oae_loss_way *way = &ps.path[1].loss.way[OAE_LOSS_OUT];
