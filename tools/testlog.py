@@ -27,6 +27,7 @@ SITE = re.compile(r"(?P<verdict>ok |BAD) (?P<name>\S.*?) +failed +\d+ of +\d+ +i
 FUZZER = re.compile(r"(?P<name>fuzz_\w+)(?P<verdict>: \d+ executions| found something| fails on )")
 MUTANTS = re.compile(r"mutant +rule +caught by +seconds")
 MUTANT = re.compile(r"(?P<name>[a-z0-9-]+) +\d\S*( \(\d+\))?  +(?P<verdict>.*?)  +(?P<took>\d+\.\d)")
+AGAIN = "tools/vm: begun anew: "        # what tools/vm says before it boots a second guest
 GOOD = ("good", "ok ", ": ")            # how the verdicts begin that are no failures
 
 NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd]")
@@ -83,6 +84,10 @@ class Closing:
             passed, failed = self._plain or (0, 0)
             self._plain = passed + int(found[1]), failed + int(found[2])
 
+    def lost(self, failed):
+        """So many had failed in a guest whose closing lines will not come."""
+        self._failed += failed
+
     def sums(self, status):
         """How many passed and failed of a command that exited so."""
         passed, failed = self._passed + self._ran, self._failed     # _ran: it died at its end
@@ -100,6 +105,7 @@ class Log:
 
     def __init__(self):
         self.closing, self.cases = Closing(), []
+        self.again = 0                          # guests that were begun anew
         self.last = ""                          # the test that runs, or the last line
         self._program, self._open = "", None
         self._table = False                     # of mutants
@@ -111,6 +117,9 @@ class Log:
         """One line, without its end, at a time in seconds."""
         line = line.rstrip("\r\n")
         self.closing.feed(line)
+        if line.startswith(AGAIN):
+            self.again += 1
+            self.closing.lost(self.count(FAILED))
         if found := re.fullmatch(r"# (\w+)", line):
             self._program = found[1]
         elif not (self._in_report(line) or self._cmocka(line, now) or self._unittest(line, now)
@@ -239,11 +248,11 @@ def clean(text):
     return NOT_XML.sub("?", text[:LONGEST])
 
 
-def junit(stage, log, status, seconds, tail=""):
+def junit(stage, log, status, seconds, cpu, tail=""):
     """The JUnit document of a stage: a test case each, and one for what no test accounts for.
 
     The sums of the closing lines, which count tests that have no line of their own as well, are
-    its properties.
+    its properties, and so are the CPU seconds.
     """
     passed, failed = log.closing.sums(status)
     # What has no result: the program died in it, or the result could not be read.
@@ -259,7 +268,8 @@ def junit(stage, log, status, seconds, tail=""):
         "name": stage, "tests": str(len(cases)), "time": f"{seconds:.3f}", "errors": "0",
         "failures": str(results.count(FAILED)), "skipped": str(results.count(SKIPPED))})
     properties = ET.SubElement(suite, "properties")
-    for name, value in (("passed", passed), ("failed", failed), ("status", status)):
+    for name, value in (("passed", passed), ("failed", failed), ("status", status),
+                        ("cpu", f"{cpu:.3f}"), ("again", log.again)):
         ET.SubElement(properties, "property", {"name": name, "value": str(value)})
     for case, result, text in cases:
         element = ET.SubElement(suite, "testcase", {

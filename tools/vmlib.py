@@ -75,8 +75,8 @@ START_MARK = "vm: user space"     # said by guest-init
 LIMIT_MARK = "vm: time limit"     # said by guest-agent
 
 
-class NotUp(VMError):
-    """The kernel did not get as far as user space, in all the time that it has."""
+class Crashed(VMError):
+    """QEMU itself was ended by a signal that nobody here sent."""
 
 
 class TimeLimit(VMError):
@@ -360,9 +360,7 @@ class Guest(Machine):
         try:
             while not self.hello.wait(0.2) and not self.failure:
                 if time.monotonic() - begin > self.boot_limit:
-                    up = START_MARK in self.console.read_text(errors="replace")
-                    self._fail((VMError if up else NotUp)(
-                        f"{self.name}: no sign of life after {self.boot_limit} s"))
+                    self._fail(VMError(f"{self.name}: no sign of life after {self.boot_limit} s"))
         except BaseException:           # Ctrl-C: nobody will call close()
             self.kill()
             shutil.rmtree(self.dir, ignore_errors=True)
@@ -422,15 +420,15 @@ class Guest(Machine):
             sock.close()
         _alive.discard(self)
 
-    def _how_it_died(self):
+    def _death(self):
         """What QEMU's end says: a signal, or that the guest itself went off."""
         try:
             status = self.qemu.wait(5)
         except subprocess.TimeoutExpired:
-            return ", and its QEMU goes on"
+            return VMError(f"{self.name}: died, and its QEMU goes on")
         if status < 0:
-            return f": QEMU was ended by {signal.Signals(-status).name}"
-        return f": QEMU ended with status {status}"
+            return Crashed(f"{self.name}: died: QEMU was ended by {signal.Signals(-status).name}")
+        return VMError(f"{self.name}: died: QEMU ended with status {status}")
 
     def _fail(self, failure):
         """Notes why, and ends the guest; whoever waits for it is woken by the reader."""
@@ -570,7 +568,7 @@ class Guest(Machine):
                     del self.jobs[number]
                     job.ended(int(data))
         if not self.failure and not self.closing:
-            self.failure = VMError(f"{self.name}: died{self._how_it_died()}")
+            self.failure = self._death()
         for job in list(self.jobs.values()):
             job.ended(failure=self.failure or VMError(f"{self.name}: was switched off"))
 

@@ -120,7 +120,7 @@ def read(text, status=0):
     log = testlog.Log()
     for number, line in enumerate(text.splitlines()):
         log.feed(line, number)
-    root = ET.fromstring(testlog.junit("stage", log, status, 5.0, "the tail").partition("?>")[2])
+    root = ET.fromstring(testlog.junit("stage", log, status, 5.0, 7.0, "the tail").partition("?>")[2])
     cases = {}
     for case in root.iter("testcase"):
         failure, skipped = case.find("failure"), case.find("skipped")
@@ -165,6 +165,16 @@ class Logs(unittest.TestCase):
         self.assertEqual(log.closing.sums(125), (1, 1))
         self.assertEqual(cases, {("test_x.A", "test_a"): None,
                                  ("", "stage"): "exit status 125\nthe tail"})
+
+    def test_begun_anew(self):
+        """A second guest: counted, and what failed in the first one has failed."""
+        died = "tools/vm: begun anew: guest: died: QEMU was ended by SIGSEGV"
+        second = ["test_z (test_x.First.test_z) ... ok", "Ran 1 test in 1.0s", "OK"]
+        for first, failed in ((UNITTEST.splitlines()[:3], 0), (UNITTEST.splitlines()[:5], 1)):
+            log = testlog.Log()
+            for line in [*first, died, *second]:
+                log.feed(line, 0)
+            self.assertEqual((log.again, log.closing.sums(0)), (1, (1, failed)))
 
     def test_result_not_read(self):
         """Output without an end of line before the result; yet all is well."""
@@ -254,15 +264,39 @@ class Stages(unittest.TestCase):
     def test_good(self):
         status, said = self.run_stage("one", "echo hello; echo figure: 7; echo 3 passed, 0 failed")
         self.assertEqual(status, 0)
-        self.assertEqual(said, "figure: 7\nstage one: 3 passed, 0 failed (0 s)\n")
+        self.assertEqual(said, "figure: 7\nstage one: 3 passed, 0 failed (0 s, CPU 0 s)\n")
         self.assertEqual((self.tree / "build/log/one.log").read_text(),
                          "hello\nfigure: 7\n3 passed, 0 failed\n")
         self.assertEqual(self.results("one").find("testsuite").get("failures"), "0")
 
+    def test_cpu(self):
+        """What children of children used, too; and the table of several stages."""
+        self.run_stage("busy", "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'\n"
+                       "echo 2 passed, 0 failed")
+        self.run_stage("bad", "echo 3 passed, 1 failed; exit 1")
+        said = {each.get("name"): float(each.get("value"))
+                for each in self.results("busy").iter("property")}
+        self.assertGreater(said["cpu"], 0.02)
+        self.assertEqual((said["passed"], said["again"]), (2, 0))
+        done = subprocess.run([self.tree / "tools/stage", "--table", "busy", "bad", "none"],
+                              text=True, check=False, stdout=subprocess.PIPE)
+        self.assertEqual(done.returncode, 1)
+        rows = [line.split() for line in done.stdout.splitlines()[1:]]
+        self.assertEqual([row[0] for row in rows], ["busy", "bad", "none", "all"])
+        self.assertEqual([row[-2:] for row in rows],
+                         [["2", "0"], ["3", "1"], ["no", "result"], ["5", "2"]])
+        self.assertEqual(subprocess.run([self.tree / "tools/stage", "--table", "busy"],
+                                        check=False, stdout=subprocess.DEVNULL).returncode, 0)
+
+    def test_said_anew(self):
+        """The line of the stage says that a guest was begun anew."""
+        said = self.run_stage("ten", "echo tools/vm: begun anew: x; echo 1 passed, 0 failed")[1]
+        self.assertTrue(said.endswith("(0 s, CPU 0 s); 1 guest begun anew\n"), said)
+
     def test_bad(self):
         status, said = self.run_stage("two", "echo oh; exit 3")
         self.assertEqual((status, said), (1, "    oh\n    (all of it: build/log/two.log)\n"
-                                             "stage two: 0 passed, 1 failed (0 s)\n"))
+                                             "stage two: 0 passed, 1 failed (0 s, CPU 0 s)\n"))
         self.assertEqual(self.results("two").find(".//failure").text, "exit status 3\noh")
 
     def test_guest_died(self):
@@ -284,11 +318,11 @@ class Stages(unittest.TestCase):
             "    tools/vm: guest: the kernel complained: BUG",
             "    (all of it: build/log/nine.log)",
             "    ended within test_x.A.test_b (1 passed, 0 failed)",
-            "stage nine: 0 passed, 1 failed (0 s)"])
+            "stage nine: 0 passed, 1 failed (0 s, CPU 0 s)"])
 
     def test_verbose(self):
         status, said = self.run_stage("three", "echo hello; printf end", V="1")
-        self.assertEqual((status, said), (0, "hello\nendstage three: 1 passed, 0 failed (0 s)\n"))
+        self.assertEqual((status, said), (0, "hello\nendstage three: 1 passed, 0 failed (0 s, CPU 0 s)\n"))
 
     def test_no_command(self):
         done = subprocess.run([self.tree / "tools/stage", "four", "no-such-program"], text=True,
@@ -310,7 +344,7 @@ class Stages(unittest.TestCase):
         self.assertGreater(took[1], 1)
         for line in said[1:-1]:         # the first may be from before it began
             self.assertRegex(line, r"^    five, 0:0\d: test_x\.A\.test_b \(1 passed, 0 failed\)$")
-        self.assertRegex(said[-1], r"^stage five: 1 passed, 0 failed \(\d s\)$")
+        self.assertRegex(said[-1], r"^stage five: 1 passed, 0 failed \(\d s, CPU \d s\)$")
 
     def test_terminal(self):
         """One line for two stages, refreshed; and erased before what stays."""
@@ -330,8 +364,9 @@ class Stages(unittest.TestCase):
         os.close(ours)
         self.assertEqual([stage.wait() for stage in stages], [0, 0])
         pieces = said.decode().replace("\r\n", "\n").split("\r\033[K")
-        self.assertIn("stage six: 1 passed, 0 failed (2 s)\n", pieces)
-        self.assertIn("stage seven: 1 passed, 0 failed (3 s)\n", pieces)
+        for name in ("six", "seven"):
+            self.assertTrue(any(piece.startswith(f"stage {name}: 1 passed, 0 failed (")
+                                for piece in pieces), pieces)
         self.assertTrue(any(re.fullmatch(r"seven 0:0\d at work \| six 0:0\d at work", piece)
                             for piece in pieces), pieces)
         self.assertLess(max(map(len, pieces)), 60)
