@@ -29,7 +29,7 @@ class Leaks(test_dev_random.Random):
         seeds = iter(range(seed, seed + 1000))
 
         def cycle():
-            self.fuzz(next(seeds), 1)
+            self.fuzz(next(seeds), 0.5)
             self.exchange(200)
             self.settle()
         check_leaks(cycle, 7)

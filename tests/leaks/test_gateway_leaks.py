@@ -55,52 +55,43 @@ class Leaks(Scripted):
         self.sync()
         self.quiet()
 
-    def test_serving(self):
-        """It begins and ends to serve, with a full table."""
-        def cycle():
-            self.busy()
-        self.check(cycle)
-
-    def test_lists(self):
+    def lists(self):
         """gwips and port change, good and bad."""
-        def cycle():
-            self.busy()
-            self.g.knob("gwips", ",".join(f"10.{n}.0.1+fd0{n}::1" for n in range(1, 10)))
-            for bad in ("x", "10.1.0.1,10.1.0.1"):
-                with self.assertRaises(OSError):
-                    self.g.knob("gwips", bad)
-            self.g.knob("port", 40000)
-            self.g.knob("port", 34997)
-            self.g.knob("gwips", self.gwips)
-        self.check(cycle)
+        self.g.knob("gwips", ",".join(f"10.{n}.0.1+fd0{n}::1" for n in range(1, 10)))
+        for bad in ("x", "10.1.0.1,10.1.0.1"):
+            with self.assertRaises(OSError):
+                self.g.knob("gwips", bad)
+        self.g.knob("port", 40000)
+        self.g.knob("port", 34997)
+        self.g.knob("gwips", self.gwips)
 
-    def test_devices(self):
-        """The device goes, and comes back as a new one."""
-        def cycle():
-            self.busy()
-            run("ip", "-n", "g", "link", "del", "zone", timeout=20 * SLOW)
-            self.plug()
-        self.check(cycle)
-
-    def plug(self):
-        """A new cable in the zone, with the addresses of the old one."""
+    def device(self):
+        """The device goes, and comes back as a new one, with the addresses of the old."""
+        run("ip", "-n", "g", "link", "del", "zone", timeout=20 * SLOW)
         self.wire.close()
         Cable(self.h, "hz", self.g, "zone")
         self.g.sh(f"ip link set zone address {self.mac}")
         type(self).wire = type(self.wire)(self.h, "hz")
         self.g.knob("dev", "zone")
 
-    def test_namespaces(self):
-        """A gateway's namespace comes and goes."""
+    def namespace(self):
+        """Another gateway's namespace comes and goes."""
+        gateway, host = Gateway("x"), Host("y")
+        Cable(gateway, "zone", host, "eth0")
+        gateway.sh("ip link add wan up type dummy; ip addr add 10.1.0.1/8 dev wan")
+        gateway.knobs(gwips=self.gwips, dev="zone", hello_ms=100)
+        wait_for(lambda: gateway.stat("control_tx") > 3, "it to speak")
+        gateway.close()
+        host.close()
+
+    def test_serving(self):
+        """It begins and ends to serve, with a table; lists, devices and namespaces come and go."""
         def cycle():
             self.busy()
-            gateway, host = Gateway("x"), Host("y")
-            Cable(gateway, "zone", host, "eth0")
-            gateway.sh("ip link add wan up type dummy; ip addr add 10.1.0.1/8 dev wan")
-            gateway.knobs(gwips=self.gwips, dev="zone", hello_ms=100)
-            wait_for(lambda: gateway.stat("control_tx") > 3, "it to speak")
-            gateway.close()
-            host.close()
+            self.lists()
+            self.busy()
+            self.device()
+            self.namespace()
         self.check(cycle)
 
     def test_module(self):
@@ -112,7 +103,5 @@ class Leaks(Scripted):
             self.load_gateways()
             self.g.knobs(**self.knobs)
             self.g.knobs(gwips=self.gwips, dev="zone")
-            for speaker in (self.two, self.three):
-                speaker.control(BEAT)
-            wait_for(lambda: self.g.up_with(2, 3), "both to be heard")
+            self.all_up()
         self.check(cycle)
