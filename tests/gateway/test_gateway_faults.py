@@ -8,7 +8,7 @@ from faults import Traffic, say
 from gateway import MANY, ThreeZones, finish
 from oaeipwire import BEAT, Control, Speaker
 from oaetest import wait_for
-from patience import SLOW
+from patience import SLOW, times
 from test_gateway_zones import TOPOLOGY
 
 MESSAGES = int(os.environ.get("GATEWAY_MESSAGES", "20000"))     # in each direction
@@ -25,9 +25,10 @@ class BadWan(ThreeZones):
     host_knobs = {"stall_min_us": 50000, "stall_max_us": 400000, "dead_ms": int(5000 * SLOW)}
 
     @classmethod
-    def build(cls):
-        super().build()
+    def begin_class(cls):
+        super().begin_class()
         cls.wan.netem(WAN)
+        cls.addClassCleanup(cls.wan.netem, None)
 
     def test_a_the_network_is_bad(self):
         """It loses, shuffles and takes its time: datagrams of our own show it."""
@@ -121,7 +122,7 @@ class CutWan(ThreeZones):
     def test_shorter_than_dead(self):
         """The WAN is away for a while: nobody is told, nothing is lost."""
         traffic = self.traffic()
-        for _ in range(3):
+        for _ in range(times(1)):
             self.crossed()
             self.wan.netem("loss 100%")
             self.silent()
@@ -138,7 +139,7 @@ class CutWan(ThreeZones):
         for host in (self.a1, self.b):
             self.set(host, dead_ms=700)
         traffic = self.traffic()
-        for _ in range(2):
+        for _ in range(times(1)):
             self.crossed()
             down = self.a1.stat("note_down"), self.b.stat("note_down")
             self.wan.netem("loss 100%")
@@ -146,7 +147,7 @@ class CutWan(ThreeZones):
                      and self.b.stat("note_down") > down[1], "the link to be down", 15, 0.01)
             self.wan.netem(None)
         self.crossed()
-        self.assertGreater(finish(traffic)["R"], 2)
+        self.assertGreaterEqual(finish(traffic)["R"], 2)
 
     def test_cut_with_the_routes(self):
         """The routers' link is down: no route, the routers say so; and mended."""

@@ -71,7 +71,7 @@ class Netlink(GatewayTest):
                 ("mtuu=0", "ENOENT: there is no such knob; did you mean mtu?")):
             others = [one for one in ("port=4000", "gwips=10.9.0.7", "hello_ms=700", "dev=",
                                       "shutdown=1") if one.split("=")[0] != wrong.split("=")[0]]
-            for at in range(len(others) + 1):
+            for at in (0, 2, len(others)):
                 said = oae(self.g, "gateway", "set", *others[:at], wrong, *others[at:],
                            status=REFUSED)
                 self.assertEqual(said.err, f"oae gateway: {wrong}: {words}\n")

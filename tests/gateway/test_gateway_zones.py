@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Three zones: transfers between all hosts, the ways they take, and hosts and gateways that move."""
+"""Three zones: transfers between all hosts, the ways they take, paths that get narrower, floods, and
+hosts, gateways and the module that move, come and go under traffic."""
 
 import errno
+import os
+import re
+import signal
 import socket
 import struct
+import threading
+import time
+from pathlib import Path
 
-import oaewire as oae
-from faults import Traffic
-from gateway import GWIPS, MANY, Scripted, ThreeZones, finish
-from oaeipwire import DATA, PORT, Datagram, Packet, Watch, hello, via
-from oaepeer import ETH_P_ALL, SOL_PACKET
-from oaetest import ip, wait_for
+from faults import HostEnd, Traffic, check_promise, free_kilobytes, say
+from gateway import GWIPS, MANY, ThreeZones, finish, stop
+from oaeipwire import CONTROL, DATA, NODES, PORT, Control, Datagram, Packet, Watch, hello
+from oaetest import Host, ip, meanwhile, run, wait_for
 from oaewire import mac_bytes
+from patience import SLOW, times
+from test_life import only_streams
 
-PACKET_AUXDATA = 8
+STRANGERS = int(os.environ.get("GATEWAY_STRANGERS", "100000"))
+TRACING = Path("/sys/kernel/tracing")
 
 PAIRS = (("a1", "b"), ("a1", "c"), ("a2", "b"), ("a2", "c"), ("b", "c"))
 TOPOLOGY = """
@@ -211,8 +219,8 @@ class Roles(ThreeZones):
     host_knobs = {"dead_ms": 20000}
 
     @classmethod
-    def build(cls):
-        super().build()
+    def begin_class(cls):
+        super().begin_class()
         cls.gy = cls.new_gateway("gy", 1, cls.r1)
 
     def traffic(self):
@@ -306,54 +314,393 @@ class Roles(ThreeZones):
         self.done(traffic)
 
 
-class Priority(Scripted):
-    """
-        AF_PACKET at host h       gateway g of zone 1       gateway of zone 2 by hand
-        hz -------------------- zone   wan --------------- wan
-                              zone.5: VLAN 5, the zone's device
-    """
+class Life(ThreeZones):
+    __doc__ = TOPOLOGY
+
+    host_knobs = {"dead_ms": 20000}
+    patience = 120
+
+    def traffic(self):
+        """Endless, between all zones."""
+        traffic = Traffic(self, *(self.end(name) for name in ("a1", "b", "c")))
+        macs = self.macs("a1", "b", "c")
+        for end, there in ((0, 1), (1, 0), (0, 2), (2, 0), (1, 2)):
+            traffic.send(traffic.ends[end], MANY, target=macs[there], sizes=(16, 4000))
+        self.crossed(10)
+        return traffic
+
+    def crossed(self, n=20):
+        """Until every link has moved on so much."""
+        def moved():
+            return [host.tag(peer=mac)[way] for host, mac in
+                    ((self.b, self.macs("a1")[0]), (self.c, self.macs("a1")[0]))
+                    for way in ("rx", "tx")] + [self.c.tag(peer=self.macs("b")[0])["rx"]]
+        wait_for(lambda: all(host.tags() for host in (self.b, self.c)), "links")
+        wait_for(lambda: self.c.tag(peer=self.macs("b")[0]) and
+                 self.c.tag(peer=self.macs("a1")[0]) and self.b.tag(peer=self.macs("a1")[0]),
+                 "links", 10)
+        before = moved()
+        wait_for(lambda: all(now >= was + n for now, was in zip(moved(), before)),
+                 "transactions on all links", 30, 0.01)
+
+    def done(self, traffic):
+        """All of it exactly once, and nobody was told anything."""
+        self.crossed()
+        self.assertLessEqual(finish(traffic)["R"], 5)
+        self.assertEqual(traffic.counted("note_down"), 0)
+
+    def serve_again(self):
+        """After the module was loaded."""
+        for gateway in self.gateways:
+            gateway.serve()
+
+    def test_module(self):
+        """rmmod and insmod, all gateways at once."""
+        traffic = self.traffic()
+        for _ in range(times(1)):
+            begin = time.monotonic()
+            self.unload_gateways()
+            seconds = time.monotonic() - begin
+            self.assertLess(seconds, 5 * SLOW)
+            say(f"    rmmod under traffic: {seconds:.2f} s")
+            self.load_gateways()
+            self.serve_again()
+            self.crossed(10)
+        self.done(traffic)
+        self.wait_known()
+
+    def grace_periods(self):
+        """How many rmmod waits for; the module is loaded again."""
+        def trace(name, value):
+            (TRACING / name).write_text(value, "ascii")
+        trace("set_ftrace_pid", str(threading.get_native_id()))
+        trace("set_ftrace_filter", "synchronize_rcu*")
+        trace("current_tracer", "function")
+        trace("trace", "")
+        try:
+            self.unload_gateways()
+            return len(re.findall(r": synchronize_rcu\w* <-", (TRACING / "trace").read_text()))
+        finally:
+            for name, value in (("current_tracer", "nop"), ("set_ftrace_filter", ""),
+                                ("set_ftrace_pid", "")):
+                trace(name, value)
+            self.load_gateways()
+
+    def test_module_and_many_namespaces(self):
+        """rmmod waited for two grace periods in each namespace."""
+        if not TRACING.is_mount():
+            run("mount", "-t", "tracefs", "none", str(TRACING))
+        if "function" not in (TRACING / "available_tracers").read_text("ascii").split():
+            self.skipTest("this kernel has no function tracer")
+        few = self.grace_periods()
+        names = [f"many{n}" for n in range(10)]
+        ip(*(f"netns add {name}" for name in names))
+        self.addCleanup(ip, *(f"netns del {name}" for name in names))
+        many = self.grace_periods()
+        self.serve_again()
+        self.wait_known()
+        say(f"    rmmod: {few} grace periods, with {len(names)} namespaces more {many}")
+        self.assertGreater(few, 0)
+        self.assertLess(many - few, len(names))
+
+    def shut_down(self, _, gateway):
+        """It shuts down, and serves again."""
+        gateway.knob("shutdown", 1)
+        self.assertEqual(gateway.mactbl(), {})
+        gateway.knob("shutdown", 0)
+
+    @staticmethod
+    def release(_, gateway):
+        """It lets go of its device, and takes it again."""
+        gateway.knob("dev", "")
+        gateway.knob("dev", "zone")
+
+    @staticmethod
+    def device_down(_, gateway):
+        """Its device goes down and up."""
+        gateway.up("zone", False)
+        gateway.up("zone")
 
     @classmethod
-    def build(cls):
-        super().build()
-        cls.g.sh("ip link add link zone name zone.5 up type vlan id 5 "
-                 "ingress-qos-map 0:0 3:3 7:7 egress-qos-map 0:0 3:3 7:7")
-        cls.g.knob("dev", "zone.5")
-        with cls.h:
-            cls.tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-        cls.addClassCleanup(cls.tap.close)
-        cls.tap.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
-        cls.tap.bind(("hz", ETH_P_ALL))
+    def device_deleted(cls, zone, gateway):
+        """Its device is deleted; another takes its place."""
+        run("ip", "-n", gateway.name, "link", "del", "zone", timeout=20 * SLOW)
+        wait_for(lambda: gateway.knob("dev") == "", "it to be let go")
+        cls.zone_cable(zone, gateway, "zone")
+        gateway.knob("dev", "zone")
 
-    def tagged(self, frame, priority):
-        """Send a frame in VLAN 5."""
-        raw = frame.pack()
-        self.wire.send(raw[:12] + struct.pack(">HH", 0x8100, priority << 13 | 5) + raw[12:])
+    def test_stops(self):
+        """One gateway after the other stops and serves again, each in another way."""
+        traffic = self.traffic()
+        for n, stops in enumerate(times(1) * (self.shut_down, self.release, self.device_down,
+                                              self.device_deleted)):
+            stops(n % 3 + 1, self.gateways[n % 3])
+            self.crossed(5)
+        self.done(traffic)
+        self.wait_known()
 
-    def forget_all(self):
-        """A class with one test."""
+    def test_many_at_once(self):
+        """All knobs at once, again and again, while frames are forwarded."""
+        traffic = self.traffic()
+        wrong = []
 
-    def test_a_vlan_s_priority_crosses(self):
-        """PCP to class selector, and back."""
-        near, far = self.new_macs(2)
-        self.tagged(hello(near, self.mac), 0)
-        wait_for(lambda: near in self.g.mactbl(), "near to be known")
-        self.remote(self.two, far)
-        watch = Watch(self.w, "wan")
-        self.addCleanup(watch.close)
-        for priority in (0, 3, 7):
-            self.tagged(via(oae.SYNC, self.mac, near, far), priority)
-            packet = watch.next(lambda p: p.payload[0] & 15 == DATA and p.dst == "10.2.0.1",
-                                "a frame")
-            self.assertEqual(packet.tos, priority << 5)
-            self.two.sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, priority << 5)
-            self.two.data(via(oae.SYNC, self.mac, far, near))
-            self.assertEqual(self.came(near), priority << 13 | 5)
+        def turn(over, gateway, knob, values):
+            n = 0
+            while not over.is_set():
+                try:
+                    gateway.knob(knob, values[n % len(values)])
+                except OSError as e:
+                    wrong.append(e)
+                n += 1
+                over.wait(0.02)
+            gateway.knob(knob, values[0])
 
-    def came(self, mac):
-        """The VLAN tag of the next frame for a node."""
-        self.tap.settimeout(5)
-        while True:
-            raw, aux, _, _ = self.tap.recvmsg(2000, 100)
-            if raw[:6] == mac_bytes(mac):
-                return struct.unpack("IIIHHHH", aux[0][2])[5]
+        with meanwhile(turn, (self.g1, "mtu", (0, 600)), (self.g1, "mactbl", ("", "x")),
+                       (self.g2, "max_nodes", (16384, 1)), (self.g2, "hello_ms", (100, 200)),
+                       (self.gateways[2], "verbose", (1, 0))):
+            for _ in range(times(10)):
+                for gateway in self.gateways:
+                    gateway.zones()
+                    gateway.mactbl()
+                    gateway.stats()
+                    gateway.knob("mactbl")
+        self.assertEqual(wrong, [])
+        self.done(traffic)
+
+    def test_namespace_of_a_gateway(self):
+        """A gateway's namespace goes under traffic; another one takes its place."""
+        traffic = Traffic(self, self.end("a1"), self.end("c"))
+        mac_a, mac_c = self.macs("a1", "c")
+        traffic.send(traffic.ends[0], MANY, target=mac_c, sizes=(16, 4000))
+        traffic.send(traffic.ends[1], MANY, target=mac_a, sizes=(16, 4000))
+        for n in range(times(1)):
+            traffic.moved(50)
+            begin = time.monotonic()
+            name = self.gateways[2].name
+            self.destroy(self.gateways[2])
+            wait_for(lambda name=name: not self.r2.has_link(name), "its devices to go")
+            say(f"    namespace gone in {time.monotonic() - begin:.2f} s")
+            with self.kept():
+                self.gateways[2] = self.new_gateway(f"g3{n}", 3, self.r2, "10.3.0.1", "fd03::1")
+            before = self.c.tag(peer=mac_a)["rx"]
+            wait_for(lambda before=before: self.c.tag(peer=mac_a)["rx"] > before + 20,
+                     "c to hear of a1", 20, 0.01)
+        self.assertLessEqual(finish(traffic)["R"], 2)
+
+    def test_namespace_of_a_host(self):
+        """A host's namespace goes while others send to it through gateways, and it to them."""
+        sent, got, turns = {}, [], times(1)
+        at_b = Traffic(self, self.end("b"))
+        for n in range(turns):
+            d = self.made(Host(f"d{n}"))
+            d.knobs(rcvbuf=4096)
+            cable = self.zone_cable(1, d, "eth0")
+            d.up("eth0")
+            d.add_port("eth0")
+            at_d = Traffic(self, HostEnd(d))
+            at_d.send(at_d.ends[0], MANY, target=self.macs("b")[0])
+            at_b.send(at_b.ends[0], MANY, target=cable.mac_a)
+            at_d.moved(50)
+            at_b.moved(50)
+            stop(at_d)
+            sent.update({s: pump.result() for s, pump in at_d.senders.items()})
+            at_d.readers[0].signal(signal.SIGTERM)
+            got.append(at_d.readers[0].result())
+            begin = time.monotonic()
+            self.destroy(d)
+            wait_for(lambda n=n: not self.sw.has_link(f"p-d{n}"), "its devices to go")
+            say(f"    namespace gone in {time.monotonic() - begin:.2f} s")
+        stop(at_b)
+        sent.update({s: pump.result() for s, pump in at_b.senders.items()})
+        at_b.readers[0].signal(signal.SIGTERM)
+        got.append(at_b.readers[0].result())
+        tally = check_promise(sent, [only_streams(log, sent) for log in got], died=True)
+        # Delivered and not read when a namespace went: rcvbuf, and one.
+        self.assertLessEqual(tally["lost"], turns * 9)
+        self.addCleanup(self.b.knob, "shutdown", 0)
+        self.b.knob("shutdown", 1)
+        # A namespace gives its links half a second to close: those that could not are given up.
+        wait_for(lambda: not self.b.tags(), "b's tags to go",
+                 self.host_knobs["dead_ms"] / 1000 + 10)
+
+
+class PathMtu(ThreeZones):
+    __doc__ = TOPOLOGY
+
+    host_knobs = {"dead_ms": 20000}
+    patience = 90
+
+    def setUp(self):
+        super().setUp()
+        self.watch = self.fragments()
+        self.addCleanup(self.mend)
+
+    def mend(self):
+        """The path is as it was."""
+        self.wan.mtu(1500)
+        self.wait_mtu(1500)
+
+    @staticmethod
+    def frame(mtu, six):
+        """An OAE frame's bytes in such a path."""
+        return mtu - 16 - (40 if six else 20)
+
+    def traffic(self):
+        """Endless and long, over IPv6 (zones 1 and 2) and IPv4 (1 and 3)."""
+        traffic = Traffic(self, *(self.end(name) for name in ("a1", "b", "c")))
+        mac_a, mac_b, mac_c = self.macs("a1", "b", "c")
+        for end, target in zip((0, 0, 1, 2), (mac_b, mac_c, mac_a, mac_a)):
+            traffic.send(traffic.ends[end], MANY, target=target, sizes=(3000, 20000))
+        return traffic
+
+    def wait_mtu(self, mtu, deadline=15):
+        """Until all gateways know how narrow the WAN is, and hosts' links of it."""
+        for gateway, zone, six in ((self.g1, 2, True), (self.g2, 1, True),
+                                   (self.g1, 3, False), (self.g3, 1, False)):
+            wait_for(lambda gateway=gateway, zone=zone, six=six:
+                     gateway.zone(zone)["mtu"] == self.frame(mtu, six),
+                     f"{gateway.name}: {self.frame(mtu, six)} bytes to zone {zone}", deadline, 0.01)
+
+    def moving(self, n=15):
+        """Until every link over the WAN has moved on so much, both ways."""
+        peer, = self.macs("a1")
+        hosts = [self.hosts[name] for name in ("b", "c")]
+        wait_for(lambda: all(host.tag(peer=peer) for host in hosts), "the links", 10)
+        before = [host.tag(peer=peer) for host in hosts]
+        wait_for(lambda: all(now["rx"] >= was["rx"] + n and now["tx"] >= was["tx"] + n
+                             for now, was in zip((host.tag(peer=peer) for host in hosts),
+                                                 before)),
+                 "transactions over the WAN", 40, 0.01)
+
+    def done(self, traffic):
+        """Nothing lost, nothing cut up."""
+        self.assertLessEqual(finish(traffic)["R"], 4)
+        self.assertEqual(self.watch.packets(), [])
+
+    def test_narrower_and_wider(self):
+        """1280 in mid-transfer at the routers in the middle, then 1500 again."""
+        traffic = self.traffic()
+        self.moving()
+        for mtu in (1280, 1500, 1400):
+            self.wan.mtu(mtu)
+            self.moving()
+            self.wait_mtu(mtu)
+            self.moving()
+        self.done(traffic)
+        for gateway in self.gateways:
+            self.assertGreater(gateway.stat("mtu_changed"), 0)
+
+    def test_only_the_links_it_is_about(self):
+        """What goes to zone 3 from zone 2 stays as it was."""
+        mac_c, = self.macs("c")
+        self.b.write(bytes(20000), target=mac_c)
+        self.assertEqual(len(self.c.read_one()), 20000)
+        self.wan.mtu(1280)
+        self.wait_mtu(1280)
+        self.assertEqual(self.g2.zone(3)["mtu"], self.frame(1500, True))
+        # 14 slices of 1392 bytes, and not 17 of 1172; a few answers, and what a slow end repeats.
+        self.assertLess(min(self.frames_of(20000, mac_c) for _ in range(5)), 17)
+
+    def frames_of(self, size, mac):
+        """How many go to zone 3 for a transaction to c."""
+        before = self.g2.zone(3)["tx_frames"]
+        self.b.write(bytes(size), target=mac)
+        self.assertEqual(len(self.c.read_one()), size)
+        return self.g2.zone(3)["tx_frames"] - before
+
+    def test_knob(self):
+        """mtu: not more than this, for all zones, at once."""
+        traffic = self.traffic()
+        self.moving()
+        for mtu, wanted in ((600, 600), (0, None)):
+            for gateway in self.gateways:
+                gateway.knob("mtu", mtu)
+            for gateway, zone, six in ((self.g1, 2, True), (self.g3, 1, False)):
+                frame = wanted or self.frame(1500, six)
+                wait_for(lambda gateway=gateway, zone=zone, frame=frame:
+                         gateway.zone(zone)["mtu"] == frame, f"{frame} bytes", 10, 0.01)
+            self.moving()
+        self.done(traffic)
+
+
+class Floods(ThreeZones):
+    """
+        a1, a2 -- zone 1 -- g1 -- r1 ==== wan ==== r2 -- g2 -- zone 2 -- b
+        many more in zone 1        strangers
+    """
+
+    host_knobs = {"dead_ms": 20000}
+
+    def traffic(self):
+        """Endless between a1 and b."""
+        traffic = Traffic(self, self.end("a1"), self.end("b"))
+        for end, there in zip(traffic.ends, ("b", "a1")):
+            traffic.send(end, MANY, target=self.macs(there)[0])
+        traffic.moved(50)
+        return traffic
+
+    def done(self, traffic):
+        """Nothing lost by it."""
+        traffic.moved(50)
+        self.assertLessEqual(finish(traffic)["R"], 2)
+
+    def flood(self, host, dev, packet, count):
+        """Send what trafgen makes of that so often."""
+        path = f"/tmp/flood-{os.getpid()}"
+        with open(path, "w", encoding="ascii") as f:
+            f.write("{ " + packet + " }\n")
+        # The socket's share is fixed when it is made.
+        room = Path("/proc/sys/net/core/wmem_default")
+        before = room.read_text("ascii")
+        self.addCleanup(room.write_text, before, "ascii")
+        room.write_text(str(16 << 20), "ascii")
+        with host:
+            run("trafgen", "--conf", path, "--dev", dev, "--num", str(count), "--cpus", "1",
+                "--no-sock-mem", "--no-cpu-stats", "--notouch-irq", "--qdisc-path")
+
+    @staticmethod
+    def hexed(data):
+        """For trafgen."""
+        return ", ".join(f"0x{byte:02x}" for byte in data)
+
+    def test_strangers(self):
+        """100,000 strangers, each with another address, all announcing nodes."""
+        body = Datagram(CONTROL, 2, 1, Control(
+            NODES, 7, 8, nodes=tuple((f"02:66:00:00:00:{n:02x}", 0) for n in range(20))).pack())
+        udp = struct.pack(">HHHH", PORT, PORT, 8 + len(body.pack()), 0) + body.pack()
+        head = mac_bytes(self.g1.mac("wan")) + mac_bytes(self.r1.mac("g1")) + b"\x08\0"
+        start = struct.pack(">BBHHHBB", 0x45, 0, 20 + len(udp), 0, 0, 64, 17)
+        packet = (f"{self.hexed(head + start)}, csumip(14, 33), 0x0a, 0x42, drnd(), drnd(), "
+                  f"{self.hexed(socket.inet_aton('10.1.0.1') + udp)}")
+        traffic = self.traffic()
+        self.wait_known()       # test_sources may have left somebody no room
+        before, table = self.g1.stats(), set(self.g1.mactbl())
+        memory = free_kilobytes()
+        self.flood(self.r1, "g1", packet, STRANGERS)
+        wait_for(lambda: self.g1.stat("bad_peer") - before["bad_peer"] > STRANGERS * 9 // 10,
+                 "strangers to be counted", 20)
+        self.assertLess(memory - free_kilobytes(), 16384)
+        self.assertLessEqual(set(self.g1.mactbl()), table)
+        # Whom the flood drowns out for long is forgotten and, heard again, learned again.
+        now = self.g1.stats()
+        learned, gone, expired = (now[name] - before[name] for name in (
+            "nodes_learned", "nodes_gone", "nodes_expired"))
+        self.assertLessEqual(learned, gone + expired)
+        self.done(traffic)
+
+    def test_sources(self):
+        """Tens of thousands of new sources in the zone: max_nodes of them, a1's link goes on."""
+        # None is too old before the last has come.
+        self.set(self.g1, max_nodes=500, node_life_ms=30000)
+        traffic = self.traffic()
+        gateway = mac_bytes(self.g1.mac("zone"))
+        packet = (f"{self.hexed(gateway + bytes((2, 0x55, 0, 0)))}, drnd(), drnd(), "
+                  + self.hexed(hello("02:55:00:00:00:00", self.g1.mac("zone")).pack()[12:]))
+        self.flood(self.sw, "p-g1", packet, int(20000 / max(SLOW, 1)))
+        wait_for(lambda: self.g1.zone(1)["nodes"] == 500, "the table to be full", 10)
+        self.assertGreater(self.g1.stat("table_full"), 1000)
+        self.assertIn(self.macs("a1")[0], self.g1.mactbl())
+        self.done(traffic)
+        self.g1.knob("shutdown", 1)     # nothing is left of them
+        self.g1.knob("shutdown", 0)
+        self.wait_known()

@@ -22,6 +22,7 @@ from oaepeer import Wire
 from oaetest import REPO, Cable, Host, OaeTest, ip, load, wait_for
 from oaewire import HELLO, SYNC, Frame, mac_bytes
 from patience import until
+from shared import Shared
 
 MODULE = Path(os.environ.get("OAEIP_MODULE") or REPO / "modoaeip" / "modoaeip.ko")
 NEEDS = ("udp_tunnel", "ip6_udp_tunnel", "sch_netem", "act_gact", "cls_u32")
@@ -112,14 +113,6 @@ class Router(IpHost):
         with self:
             ip(*(self._towards(address, gateway) for address in addresses))
 
-    def drop_icmp(self, dev):
-        """Whoever is behind that device is told nothing any more."""
-        self.sh(f"tc qdisc add dev {dev} clsact;"
-                f"tc filter add dev {dev} egress protocol ip pref 1 u32 "
-                "match ip protocol 1 0xff action drop;"
-                f"tc filter add dev {dev} egress protocol ipv6 pref 2 u32 "
-                "match ip6 protocol 58 0xff match u8 2 0xff at 40 action drop")
-
 
 class Gateway(IpHost):
     """A gateway: knob(), stats() and what else reads files are modoaeip's."""
@@ -133,11 +126,11 @@ class Gateway(IpHost):
         self.number = self._links
         self.link4, self.link6 = f"10.100.{self.number}.1", f"fd64:{self.number:x}::1"
         # A path that is better again is noticed soon.
-        self.sysctl("net.ipv6.route.mtu_expires=4")
+        self.sysctl("net.ipv6.route.mtu_expires=2")
         try:
-            self.sysctl("net.ipv4.route.mtu_expires=4")
+            self.sysctl("net.ipv4.route.mtu_expires=2")
         except FileNotFoundError:       # before 5.18 there is one for all namespaces
-            Path("/proc/sys/net/ipv4/route/mtu_expires").write_text("4", "ascii")
+            Path("/proc/sys/net/ipv4/route/mtu_expires").write_text("2", "ascii")
 
     def plug(self, router, *addresses):
         """A cable to a router, and the addresses that gwips names."""
@@ -198,7 +191,7 @@ class Gateway(IpHost):
         return all(n in rows and rows[n]["state"] == "up" for n in zones)
 
 
-class GatewayTest(OaeTest):
+class GatewayTest(Shared, OaeTest):
     """Both modules loaded, and a switch that makes the zones."""
 
     one_cpu = False
@@ -293,8 +286,19 @@ class ThreeZones(GatewayTest):
         cls.a1, cls.a2 = cls.new_host("a1", 1), cls.new_host("a2", 1)
         cls.b, cls.c = cls.new_host("b", 2), cls.new_host("c", 3)
         cls.hosts = {"a1": cls.a1, "a2": cls.a2, "b": cls.b, "c": cls.c}
+
+    @classmethod
+    def begin_class(cls):
+        """No link is left of the class before, and all know each other."""
+        cls.g1, cls.g2, cls.g3 = cls.gateways
         for host in cls.hosts.values():
+            before = {name: host.knob(name) for name in cls.host_knobs}
+            cls.addClassCleanup(host.knobs, **before)
             host.knobs(**cls.host_knobs)
+            host.knob("shutdown", 1)
+            wait_for(lambda host=host: not host.tags(), f"the links of {host.name} to go", 30, 0.01)
+            host.read_all()
+            host.knobs(shutdown=0, vci=0)
         cls.wait_known()
 
     @classmethod
@@ -394,9 +398,16 @@ class Scripted(GatewayTest):
         self.addCleanup(self.forget_all)
         for speaker in (self.two, self.three):
             speaker.restart()
-            speaker.control(BEAT)
-        wait_for(lambda: self.g.up_with(2, 3), "both gateways to be heard")
+        self.all_up()
         self.quiet()
+
+    def all_up(self):
+        """Both gateways by hand are heard; one that says nothing more is silent again after a while."""
+        def heard():
+            for speaker in (self.two, self.three):
+                speaker.control(BEAT)
+            return self.g.up_with(2, 3)
+        wait_for(heard, "both gateways to be heard", interval=0.01)
 
     def forget_all(self):
         """Nothing of one test is left for the next."""
