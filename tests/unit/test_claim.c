@@ -256,6 +256,15 @@ TEST(test_times)
 	assert_int_equal(o.doubt, T0);
 	assert_int_equal(o.rival, 2);
 
+	/* A life that ends before the node's time to answer. */
+	o = make('L');
+	nodes_at(&o, 2, 1, OAEIP_NODE_CLAIM, T0 + 29500);
+	assert_int_equal(oaeip_claim_due(&o, &rules), T0 + 30000);
+
+	/* Over, but not looked at yet: still the own zone's. */
+	assert_int_equal(oaeip_claim_data(&o, &rules, 2, T0 + 30000), OAEIP_CONFLICT);
+	assert_int_equal(oaeip_claim_leaving(&o, T0 + 30000), OAEIP_LOST);
+
 	o = make('R');
 	assert_int_equal(o.until, T0 + LIFE);
 	oaeip_claim_data(&o, &rules, 2, T0 + 1);
@@ -293,6 +302,12 @@ TEST(test_claim_rate)
 		assert_int_equal(v, OAEIP_REFRESHED);
 	}
 	assert_int_equal(asked, 10);
+
+	/* Nor twice because hearsay was announced in between. */
+	o = make('H');
+	assert_int_equal(oaeip_claim_local(&o, &rules, T0 + 1), OAEIP_CLAIM_IT);
+	assert_int_equal(nodes_at(&o, 2, 1, 0, T0 + 2), OAEIP_REFRESHED);
+	assert_int_equal(oaeip_claim_local(&o, &rules, T0 + 3), OAEIP_CONFLICT);
 }
 
 /* A node moved here: asked for, let go there, and mine with its next frame. */
@@ -349,6 +364,13 @@ TEST(test_dispute)
 		assert_int_equal(dispute(&o, 2, at), OAEIP_KEPT);
 		if (i & 1)
 			nodes_at(&o, 2, at + 1, OAEIP_NODE_GONE, at + HELLO + 1);
+	}
+	/* Nor if the foe's gateway ended between them. */
+	o = make('L');
+	for (i = 0; i < 20; i++) {
+		assert_int_equal(dispute(&o, 2, T0 + i * 2 * HELLO), OAEIP_KEPT);
+		if (i & 1)
+			assert_int_equal(oaeip_claim_zone_gone(&o, 2), OAEIP_NOTHING);
 	}
 	/* Nor if that it is asked for was all. */
 	o = make('L');
