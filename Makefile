@@ -164,6 +164,11 @@ else
 	$(Q)tests/bench/tables --run $(MAKE) bench-rows
 endif
 
+bench-count: setup-bench	## instructions of a transaction, a ping-pong, 64 KB ...; WRITE=1: into doc/
+	$(Q)tools/build
+	$(Q)$(MAKE) -s -C tests/bench count
+	$(Q)tests/bench/counts $(if $(filter-out 0,$(WRITE)),--write)
+
 # What is measured; tests/bench/tables reads what it prints.
 bench-rows:
 	$(Q)tools/vm run --time-limit 300 -- tests/bench/run
@@ -241,4 +246,4 @@ check-%:
 	$(Q)tools/setup --check $*
 
 .NOTPARALLEL:
-.PHONY: all deps programs test-programs quick test-long soak life-storm faults cuts calm storm wirefuzz demo demo-gateway demo-failover test test-debug starve coverage check bench bench-rows matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb rpm test-packages clean help
+.PHONY: all deps programs test-programs quick test-long soak life-storm faults cuts calm storm wirefuzz demo demo-gateway demo-failover test test-debug starve coverage check bench bench-count bench-rows matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb rpm test-packages clean help

@@ -12,7 +12,7 @@ GATEWAY_TESTS := $(filter test_gateway_%,$(TESTS))
 DEV_TESTS := $(filter test_dev_%,$(TESTS))
 LINK_TESTS := $(filter-out test_gateway_% test_dev_% test_readme,$(TESTS))
 
-IN_GUESTS := regress device gateway leaks pair soak readme
+IN_GUESTS := regress device gateway leaks pair soak readme counts
 BESIDE := mutants model spec fuzz oae sim unit wireshark lib scripts
 LANES ?= 1
 export LANES
@@ -80,6 +80,9 @@ soak:
 # In a guest that nothing else has been done in.
 readme:
 	@tools/stage $@ tools/vm run --time-limit 300 -- tests/guest/run test_readme
+counts:
+	@$(MAKE) -s -C tests/bench count
+	@tools/stage $@ tests/bench/counts --compare
 scripts:
 	@tools/stage $@ tests/scripts/run
 oae:

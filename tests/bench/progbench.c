@@ -2,7 +2,8 @@
 /*
  * Two programs that talk, as many ways as there are contenders.
  *
- *   progbench -d DEV -p MAC [-a HERE -b THERE] [-t NETNS] [-c CPU] answer NAME...
+ *   progbench -d DEV -p MAC [-a HERE -b THERE] [-t NETNS] [-R RDMA] [-c CPU]
+ *	answer NAME...
  *	the end that answers: a process a contender, until it is killed.
  *	Says "ready" when all can be asked
  *   progbench ... [-r ROUNDS] [-n TRIPS] ask NAME...
@@ -13,6 +14,10 @@
  *   progbench ... beat NAME FILE
  *	the end that asks one contender without end; when each trip was over is
  *	in FILE, see progbeat.c
+ *   progbench ... count NAME...
+ *	the end that asks; ROUNDS times TRIPS trips of one contender after the
+ *	other, see progcount.c. Prints "count NAME NS IDLE" for each round: how
+ *	long a trip took, and for how much of that the processor was idle
  *   progbench ... take WAY NUMBER [FILE]
  *   progbench ... stream WAY NUMBER WARM SECONDS BYTES QUEUE
  *	see progstream.c
@@ -62,6 +67,19 @@ static const struct contender contenders[] = {
 	{ "add-64", oae_open_verb, NULL, verb_ask, NULL, 0, 64 },
 	{ "add-1-polled", oae_open_polled, NULL, verb_ask_polled, NULL, 0, 1 },
 	{ "words", words_open },	/* answers to `rate` */
+	{ "unix", unix_open, sock_accept, ping, pong },
+	{ "rxe", rdma_open, rdma_accept, rdma_ask, rdma_answer },
+	{ "send-rxe", rdma_open, rdma_accept, rdma_send, rdma_take },
+	{ "add-rxe", rdma_open, rdma_accept, rdma_fetch_add },
+	{ "bulk-atomic", oae_open, NULL, bulk_ask, bulk_answer },
+	{ "bulk-express", oae_open, NULL, bulk_ask, bulk_answer,
+	  OAE_OPT_EXPRESS },
+	{ "bulk-tipc-cable", tipc_cable_open, sock_accept, bulk_ask,
+	  bulk_answer },
+	{ "bulk-tcp", tcp_open, tcp_accept, bulk_ask, bulk_answer },
+	{ "bulk-unix", unix_open, sock_accept, bulk_ask, bulk_answer },
+	{ "bulk-rxe", rdma_open, rdma_accept, rdma_bulk_ask, rdma_answer,
+	  .bytes = BULK },
 };
 
 static const char *at_work = "progbench";
@@ -283,6 +301,25 @@ static int ask(const struct where *w, char **names, unsigned int rounds,
 	return 0;
 }
 
+static int count_all(const struct where *w, char **names, unsigned int rounds,
+		     unsigned int trips)
+{
+	signal(SIGALRM, too_long);
+	for (; *names; names++) {
+		unsigned int number = find(*names);
+		const struct contender *c = &contenders[number];
+		struct end e = {};
+
+		if (!c->ask)
+			die("%s only answers", *names);
+		at_work = c->name;
+		alarm(PATIENCE);
+		c->open(c, w, number, 0, &e);
+		count(c, &e, rounds, trips);
+	}
+	return 0;
+}
+
 __attribute__((noreturn))
 static void beat(const struct where *w, const char *name, const char *path)
 {
@@ -318,7 +355,7 @@ int main(int argc, char **argv)
 	struct where w = { .dev = "" };
 	int option;
 
-	while ((option = getopt(argc, argv, "+d:p:a:b:t:c:r:n:")) != -1) {
+	while ((option = getopt(argc, argv, "+d:p:a:b:t:R:c:r:n:")) != -1) {
 		switch (option) {
 		case 'd':
 			w.dev = optarg;
@@ -334,6 +371,9 @@ int main(int argc, char **argv)
 			break;
 		case 't':
 			w.tipc_netns = optarg;
+			break;
+		case 'R':
+			w.rdma = optarg;
 			break;
 		case 'c':
 			pin(atoi(optarg));
@@ -355,6 +395,8 @@ int main(int argc, char **argv)
 		return answer(&w, argv + 1);
 	if (!strcmp(argv[0], "ask"))
 		return ask(&w, argv + 1, rounds, trips);
+	if (!strcmp(argv[0], "count"))
+		return count_all(&w, argv + 1, rounds, trips);
 	if (!strcmp(argv[0], "beat") && argv[2])
 		beat(&w, argv[1], argv[2]);
 	if (!strcmp(argv[0], "rate"))
@@ -363,5 +405,5 @@ int main(int argc, char **argv)
 		return take_main(&w, argv + 1);
 	if (!strcmp(argv[0], "stream"))
 		return stream_main(&w, argv + 1);
-	die("answer, ask, beat, rate, take or stream, not %s", argv[0]);
+	die("answer, ask, count, beat, rate, take or stream, not %s", argv[0]);
 }

@@ -11,6 +11,7 @@
 #include <uapi/oae.h>
 
 #define BYTES	64		/* of a message, and of a half */
+#define BULK	65536		/* of a long message */
 
 /* Where this end is, and where the other. */
 struct where {
@@ -19,6 +20,7 @@ struct where {
 	const char *here;	/* IPv4 addresses, for UDP and TCP */
 	const char *there;
 	const char *tipc_netns;	/* of which TIPC does not see the kernel */
+	const char *rdma;	/* this end's RDMA device */
 };
 
 /* One end of a contender: what it reads from, what it writes to. */
@@ -28,6 +30,8 @@ struct end {
 	unsigned int nops;	/* of a verb */
 	struct oae_verb_op *ops;
 	uint64_t done;		/* trips, or operations */
+	struct rdma *rdma;
+	unsigned int bytes;	/* of what it receives, of RDMA */
 	uint8_t buf[BYTES];
 };
 
@@ -46,6 +50,7 @@ struct contender {
 	void (*answer)(struct end *e);
 	unsigned int flags;	/* OAE_OPT_* */
 	unsigned int nops;
+	unsigned int bytes;	/* that are asked, of RDMA; 0: BYTES */
 };
 
 /* progsock.c */
@@ -57,6 +62,8 @@ void udp_open(const struct contender *c, const struct where *w,
 	      unsigned int number, int answering, struct end *e);
 void tcp_open(const struct contender *c, const struct where *w,
 	      unsigned int number, int answering, struct end *e);
+void unix_open(const struct contender *c, const struct where *w,
+	       unsigned int number, int answering, struct end *e);
 void sock_accept(struct end *e);
 void tcp_accept(struct end *e);
 
@@ -78,6 +85,23 @@ void queued_answer(struct end *e);
 void verb_ask(struct end *e);
 void verb_ask_polled(struct end *e);
 void swap_half(struct end *e);
+
+/* progrdma.c */
+void rdma_open(const struct contender *c, const struct where *w,
+	       unsigned int number, int answering, struct end *e);
+void rdma_accept(struct end *e);
+void rdma_ask(struct end *e);
+void rdma_answer(struct end *e);
+void rdma_bulk_ask(struct end *e);
+void rdma_send(struct end *e);
+void rdma_take(struct end *e);
+void rdma_fetch_add(struct end *e);
+
+/* progcount.c */
+void bulk_ask(struct end *e);
+void bulk_answer(struct end *e);
+void count(const struct contender *c, struct end *e, unsigned int rounds,
+	   unsigned int trips);
 
 /* prograte.c */
 void words_open(const struct contender *c, const struct where *w,

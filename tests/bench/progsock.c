@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The sockets that /dev/oae is compared with: TIPC, UDP, TCP. All connected. */
+/* The sockets that /dev/oae is compared with: TIPC, UDP, TCP, AF_UNIX. All connected. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "progbench.h"
@@ -142,6 +143,24 @@ void tcp_open(const struct contender *c, const struct where *w,
 		must(connect(fd, (struct sockaddr *)&there, sizeof(there)),
 		     "TCP connect");
 		no_delay(fd);
+	}
+	set_end(e, fd);
+}
+
+/* Found by a file, which all namespaces see. */
+void unix_open(const struct contender *c, const struct where *w,
+	       unsigned int number, int answering, struct end *e)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd = must(socket(AF_UNIX, SOCK_SEQPACKET, 0), "AF_UNIX");
+
+	snprintf(a.sun_path, sizeof(a.sun_path), "/run/progbench-%u", number);
+	if (answering) {
+		unlink(a.sun_path);
+		must(bind(fd, (struct sockaddr *)&a, sizeof(a)), a.sun_path);
+		must(listen(fd, 1), a.sun_path);
+	} else {
+		must(connect(fd, (struct sockaddr *)&a, sizeof(a)), a.sun_path);
 	}
 	set_end(e, fd);
 }
