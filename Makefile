@@ -43,42 +43,36 @@ demo-failover: setup-demo	## two hosts, two cables, a copy, and cables that are 
 
 # Every stage runs, whatever became of the others; all must pass.
 LANES	?= 1
+STAGE	= $(MAKE) -s -f tests/stages.mk LANES=$(LANES)
 
 test: setup-test	## unit tests, explorer, simulator, regression in the test machine ...
 	$(Q)tools/build
 	$(Q)$(MAKE) -s programs test-programs
-	$(Q)$(MAKE) -s -f tests/stages.mk LANES=$(LANES)
+	$(Q)$(STAGE)
 
-quick: setup-test	## before each commit: unit tests, small explorations, smoke tests: 2 minutes
+quick: setup-test	## before each commit: unit tests, small explorations, smoke tests
 	$(Q)tools/build
 	$(Q)$(MAKE) -s -C tests/guest
-	$(Q)$(MAKE) -s -f tests/stages.mk quick
+	$(Q)$(STAGE) quick
 
-# All of them, whatever became of the others.
-LONG	:= soak life-storm storm wirefuzz starve model-deep spec-deep
-
-test-long: setup-test	## what make test does little of, and what it does not do: two hours
+test-long: setup-test	## all of make test at full length, and what it leaves out; FROM=STAGE goes on there
 	$(Q)tools/build
 	$(Q)$(MAKE) -s programs test-programs
-	$(Q)failed=; \
-	$(MAKE) -s -f tests/stages.mk LANES=$(LANES) long || failed=1; \
-	for target in $(LONG); do \
-		$(MAKE) $$target || failed=1; \
-	done; \
-	$(MAKE) fuzz TIME=1200 || failed=1; \
-	test -z "$$failed"
+	$(Q)tests/starve/build build/starve
+	$(Q)tests/starve/check-imports build/starve
+	$(Q)$(STAGE) long FROM=$(FROM)
 
 test-debug: setup-test setup-debug	## the regression in a kernel full of instruments, which is built first
 	$(Q)tools/debugkernel
 	$(Q)tools/build --debug
 	$(Q)$(MAKE) -s programs test-programs
-	$(Q)$(MAKE) -s -f tests/stages.mk LANES=$(LANES) debug
+	$(Q)$(STAGE) debug
 
 test-races: setup-test setup-debug	## the regression in a kernel that looks for data races, built first
 	$(Q)tools/racekernel
 	$(Q)KERNEL=$$(tools/racekernel --release) tools/build --out build/races
 	$(Q)$(MAKE) -s programs test-programs
-	$(Q)$(MAKE) -s -f tests/stages.mk LANES=$(LANES) races
+	$(Q)$(STAGE) races
 
 # What the tests of /dev/oae run in the test machine.
 test-programs:
@@ -86,37 +80,31 @@ test-programs:
 	$(Q)$(MAKE) -s -C tests/lib programs
 	$(Q)$(MAKE) -s -C tests/guest
 
-soak: setup-test	## 100,000 swaps, 1,000,000 FETCH_ADDs on bad links: minutes
+soak: setup-test	## 100,000 swaps, 1,000,000 FETCH_ADDs on bad links
 	$(Q)tools/build
 	$(Q)$(MAKE) -s test-programs
-	$(Q)tools/stage soak tools/vm run --time-limit 3600 -- tests/guest/run test_soak
+	$(Q)$(STAGE) soak
 
 # With WINDOW only what is sent with a window of that.
-faults: setup-test	## 200,000 messages over each bad network; or WINDOW=32 MESSAGES=1000000: minutes
+faults: setup-test	## 200,000 messages over each bad network; or WINDOW=32 MESSAGES=1000000
 	$(Q)tools/build
 	$(Q)$(MAKE) -s test-programs
-	$(Q)tools/stage faults tools/vm run --time-limit 3600 -- \
-		env $(if $(WINDOW),FAULT_WINDOW=$(WINDOW)) $(if $(MESSAGES),FAULT_MESSAGES=$(MESSAGES)) \
-		$(if $(PACK),FAULT_PACK=$(PACK)) SEED=$(SEED) \
-		tests/guest/run $(if $(WINDOW),test_dev_window,test_faults)
+	$(Q)$(STAGE) faults
 
-cuts: setup-test	## one of two cables fails, in all ways: MESSAGES=1000000 CUTS=10000 SEED=...: an hour
+cuts: setup-test	## one of two cables fails, in all ways: MESSAGES=1000000 CUTS=10000 SEED=...
 	$(Q)tools/build
 	$(Q)$(MAKE) -s test-programs
-	$(Q)tools/stage cuts tools/vm run --time-limit 21600 -- \
-		env CUT_MESSAGES=$(or $(MESSAGES),1000000) CUTS=$(or $(CUTS),10000) SEED=$(SEED) \
-		tests/guest/run test_cuts
+	$(Q)$(STAGE) cuts
 
 calm: setup-test	## TIME=3600 seconds of traffic on two good cables, and neither is found lossy
 	$(Q)tools/build
 	$(Q)$(MAKE) -s test-programs
-	$(Q)tools/stage calm tools/vm run --time-limit $$((2 * $(or $(TIME),3600) + 600)) -- \
-		env CALM=$(or $(TIME),3600) tests/guest/run test_paths.Failover.test_not_lossy
+	$(Q)$(STAGE) calm
 
-starve: setup-test	## every allocation of both modules fails, one at a time and at random: minutes
+starve: setup-test	## every allocation of both modules fails, one at a time and at random
 	$(Q)tests/starve/build build/starve
 	$(Q)tests/starve/check-imports build/starve
-	$(Q)$(MAKE) -s -f tests/stages.mk starve
+	$(Q)$(STAGE) starve
 
 # What an earlier run left can be compared with.
 coverage: setup-test	## which lines of both modules the tests reach, by file; OLD=FILE to compare
@@ -124,25 +112,20 @@ coverage: setup-test	## which lines of both modules the tests reach, by file; OL
 	$(Q)$(MAKE) -s programs test-programs
 	$(Q)tests/coverage/run --json build/coverage.json $(if $(OLD),--compare $(OLD))
 
-# slub_debug finds memory used after it was freed, and counts.
 life-storm: setup-test	## all that comes and goes, at random and at once: TIME=180 SEED=...
 	$(Q)tools/build
 	$(Q)$(MAKE) -s test-programs
-	$(Q)tools/stage life-storm tools/vm run --append slub_debug=FZPU --time-limit $$(($(or $(TIME),180) + 1800)) -- \
-		env TIME=$(or $(TIME),180) SEED=$(SEED) tests/guest/run test_life_storm
+	$(Q)$(STAGE) life-storm
 
-storm: setup-test	## strangers at full rate, of all kinds, beside a link at work: 10 minutes
+storm: setup-test	## strangers at full rate, of all kinds, beside a link at work
 	$(Q)tools/build
 	$(Q)$(MAKE) -s test-programs
-	$(Q)tools/vm run --time-limit 3600 -- tests/storm/run
+	$(Q)$(STAGE) storm
 
 wirefuzz: setup-test	## peers and gateways that mean no good, TIME=300 seconds each; SEED=N again
 	$(Q)tools/build
 	$(Q)$(MAKE) -s test-programs
-	$(Q)for test in test_wirefuzz test_gateway_wirefuzz; do \
-		tools/stage $$test tools/vm run --time-limit 14400 -- \
-			env TIME=$(or $(TIME),300) SEED=$(SEED) tests/guest/run $$test || exit; \
-	done
+	$(Q)$(STAGE) wirefuzz gateway-wirefuzz
 
 check: setup-check	## builds without a warning; sparse, checkpatch, clang-format, scripts, mutants
 	$(Q)failed=; \
@@ -179,18 +162,18 @@ bench-rows:
 	$(Q)tools/oaesim --torus 100x100 --loss 1% -n 10M --bench 2>&1 >/dev/null
 	$(Q)$(AIMS)
 
-matrix: setup-matrix	## build for and test on KERNELS="5.10 6.1 6.12 7", fetched: an hour and more
+matrix: setup-matrix	## build for and test on KERNELS="5.10 6.1 6.12 7", fetched
 	$(Q)$(MAKE) -s programs test-programs
 	$(Q)tools/matrix $(KERNELS)
 
-cross: setup-cross	## build for arm64, i386, armhf, s390x, ppc64el, powerpc; their unit tests: minutes
+cross: setup-cross	## build for arm64, i386, armhf, s390x, ppc64el, powerpc; their unit tests
 	$(Q)tools/cross -v
 
-model-deep: setup-unit	## explore a hundred million states: minutes, and 4 GiB
-	$(Q)$(MAKE) -s -C tests/model deep
+model-deep: setup-unit	## explore a hundred million states, in 4 GiB
+	$(Q)$(STAGE) model-deep
 
-spec-deep: setup-test	## check larger configurations of the specification: minutes
-	$(Q)tests/spec/run deep
+spec-deep: setup-test	## check larger configurations of the specification
+	$(Q)$(STAGE) spec-deep
 
 fuzz: setup-fuzz	## fuzz the core for TIME=3600 seconds each; 0: until something is found
 	$(Q)$(MAKE) -s -C tests/fuzz long TIME=$(or $(TIME),3600)

@@ -14,6 +14,8 @@ LINK_TESTS := $(filter-out test_gateway_% test_dev_% test_readme,$(TESTS))
 
 IN_GUESTS := regress device gateway leaks pair soak readme counts
 BESIDE := mutants model spec fuzz oae sim unit wireshark lib scripts
+STARVE_STAGES := starve-links starve-gateways
+LEAK_TESTS := test_leaks test_gateway_leaks test_dev_leaks
 LANES ?= 1
 export LANES
 STAGES_OF = $(MAKE) -s -k -j$(LANES) -f tests/stages.mk
@@ -93,37 +95,87 @@ wireshark:
 	@tools/stage $@ tests/lua/run
 leaks:
 	@tools/stage $@ tools/vm run --append slub_debug=F --time-limit 600 -- \
-		tests/guest/run test_leaks test_gateway_leaks test_dev_leaks
+		tests/guest/run $(LEAK_TESTS)
 pair:
 	@tools/stage $@ env PAIR_MESSAGES=10000 tests/link/pair
 
-# Of `make test-long`, beside other targets of the Makefile: what `make test` has less of.
-LONG_STAGES := long-faults long-cuts long-graph long-gateway-faults long-pair long-random long-life long-leaks long-monitor
-IN_LONG := tools/vm run --time-limit 3600
+# Of `make test-long`, in this order: what `make test` does, at full length, and what it does not do
+# at all. FROM=STAGE begins there. Some are targets of the Makefile as well, with its variables.
+LONG_IN_GUESTS := long-regress long-device long-gateway readme long-leaks long-lockdown long-pair \
+	soak faults long-cuts long-graph long-random long-monitor long-calm life-storm storm \
+	wirefuzz gateway-wirefuzz $(STARVE_STAGES)
+LONG_BESIDE := unit oae lib wireshark scripts sim spec model counts model-deep spec-deep long-mutants long-fuzz
+LONG_STAGES := $(LONG_IN_GUESTS) $(LONG_BESIDE)
+LONG_LEFT := $(if $(FROM),$(shell printf '%s\n' $(LONG_STAGES) | sed -n '/^$(FROM)$$/,$$p'),$(LONG_STAGES))
+IN_LONG := tools/vm run --time-limit 7200
 
 long:
-	@$(STAGES_OF) $(LONG_STAGES)
+	@[ -n "$(LONG_LEFT)" ] || { echo "FROM=$(FROM): one of $(LONG_STAGES)" >&2; exit 1; }
+	@failed=; $(MAKE) -s -k -j2 -f tests/stages.mk FROM=$(FROM) long-in-guests long-beside || failed=1; \
+		tools/stage --table $(LONG_STAGES) || failed=1; test -z "$$failed"
+long-in-guests:
+	@$(STAGES_OF) $(filter $(LONG_IN_GUESTS),$(LONG_LEFT))
+long-beside:
+	@tools/idle $(STAGES_OF) $(filter $(LONG_BESIDE),$(LONG_LEFT))
 
-long-faults:
-	@tools/stage $@ $(IN_LONG) -- tests/guest/run test_faults
-long-cuts:
-	@tools/stage $@ $(IN_LONG) -- env CUT_MESSAGES=100000 CUTS=1000 tests/guest/run test_cuts
-long-graph:
-	@tools/stage $@ $(IN_LONG) -- env REST=60 tests/guest/run test_graph
-long-gateway-faults:
-	@tools/stage $@ $(IN_LONG) -- tests/guest/run test_gateway_faults
+long-regress:
+	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 FAULT_MESSAGES=20000 tests/guest/run $(LINK_TESTS)
+long-device:
+	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 tests/guest/run $(DEV_TESTS)
+long-gateway:
+	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 tests/guest/run $(GATEWAY_TESTS)
+long-leaks:
+	@tools/stage $@ tools/vm run --append slub_debug=F --time-limit 7200 -- \
+		env OAE_TIMES=3 tests/guest/run $(LEAK_TESTS)
+long-lockdown:
+	@tools/stage $@ $(IN_LONG) -- tests/guest/run test_lockdown
 long-pair:
 	@tools/stage $@ tests/link/pair
+long-cuts:
+	@$(MAKE) -s -f tests/stages.mk cuts MESSAGES=100000 CUTS=1000
+long-graph:
+	@tools/stage $@ $(IN_LONG) -- env REST=60 tests/guest/run test_graph
 long-random:
 	@tools/stage $@ $(IN_LONG) -- env TIME=60 tests/guest/run test_dev_random
 long-monitor:
 	@tools/stage $@ $(IN_LONG) -- env EVENTS=1000000 LINKS=200 \
 		tests/guest/run test_dev_monitor.Monitor.test_flood
-long-life:
-	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 tests/guest/run test_life
-long-leaks:
-	@tools/stage $@ tools/vm run --append slub_debug=F --time-limit 3600 -- \
-		env OAE_TIMES=3 tests/guest/run test_leaks test_gateway_leaks test_dev_leaks
+long-calm:
+	@$(MAKE) -s -f tests/stages.mk calm TIME=300
+
+# Targets of the Makefile, which says what the variables are.
+soak:
+	@tools/stage $@ $(IN_LONG) -- tests/guest/run test_soak
+faults:
+	@tools/stage $@ $(IN_LONG) -- \
+		env $(if $(WINDOW),FAULT_WINDOW=$(WINDOW)) $(if $(MESSAGES),FAULT_MESSAGES=$(MESSAGES)) \
+		$(if $(PACK),FAULT_PACK=$(PACK)) SEED=$(SEED) \
+		tests/guest/run $(if $(WINDOW),test_dev_window,test_faults)
+cuts:
+	@tools/stage $@ tools/vm run --time-limit 21600 -- \
+		env CUT_MESSAGES=$(or $(MESSAGES),1000000) CUTS=$(or $(CUTS),10000) SEED=$(SEED) \
+		tests/guest/run test_cuts
+calm:
+	@tools/stage $@ tools/vm run --time-limit $$((2 * $(or $(TIME),3600) + 600)) -- \
+		env CALM=$(or $(TIME),3600) tests/guest/run test_paths.Failover.test_not_lossy
+# slub_debug finds memory used after it was freed, and counts.
+life-storm:
+	@tools/stage $@ tools/vm run --append slub_debug=FZPU --time-limit $$(($(or $(TIME),180) + 1800)) -- \
+		env TIME=$(or $(TIME),180) SEED=$(SEED) tests/guest/run test_life_storm
+storm:
+	@tools/stage $@ tools/vm run --time-limit 3600 -- tests/storm/run
+wirefuzz:
+	@tools/stage $@ tools/vm run --time-limit 14400 -- \
+		env TIME=$(or $(TIME),300) SEED=$(SEED) tests/guest/run test_wirefuzz
+gateway-wirefuzz:
+	@tools/stage $@ tools/vm run --time-limit 14400 -- \
+		env TIME=$(or $(TIME),300) SEED=$(SEED) tests/guest/run test_gateway_wirefuzz
+model-deep:
+	@tools/stage $@ $(MAKE) -s -C tests/model deep
+spec-deep:
+	@tools/stage $@ tests/spec/run deep
+long-fuzz:
+	@tools/stage $@ $(MAKE) -s -C tests/fuzz long TIME=$(or $(TIME),1200)
 
 # Of `make test-debug`: the same in the debug kernel, and that its instruments work. Each message
 # costs it thirty times as much: fewer of them, with every fault among them still.
@@ -144,7 +196,7 @@ debug-device:
 	@tools/stage $@ $(IN_DEBUG) -- env TIME=20 tests/guest/run $(DEV_TESTS)
 debug-leaks:
 	@tools/stage $@ $(IN_DEBUG) -- \
-		tests/guest/run test_leaks test_gateway_leaks test_dev_leaks
+		tests/guest/run $(LEAK_TESTS)
 debug-life-storm:
 	@tools/stage $@ $(IN_DEBUG) -- env TIME=$(or $(TIME),180) SEED=$(SEED) tests/guest/run test_life_storm
 
@@ -169,7 +221,6 @@ races-life-storm:
 	@$(IN_RACES) -- env TIME=60 tests/guest/run test_life_storm
 
 # Of `make starve`: a guest for each module, and the list of its sites.
-STARVE_STAGES := starve-links starve-gateways
 
 starve:
 	@$(STAGES_OF) $(STARVE_STAGES)
