@@ -67,7 +67,12 @@ class Zones(ThreeZones):
             wait_for(lambda gateway=gateway: sum(row["nodes"] for row in
                                                  gateway.zones().values()) == 4
                      and gateway.zone(1)["nodes"] == 2, f"{gateway.name} to know all")
-        rows = {gateway.name: gateway.zones() for gateway in self.gateways}
+
+        def looked():
+            rows = {gateway.name: gateway.zones() for gateway in self.gateways}
+            return {row["state"] for zones in rows.values() for row in zones.values()} == {
+                "mine", "up"} and rows
+        rows = wait_for(looked, "all to have heard of all", interval=0.01)
         for name, mine in (("g1", 1), ("g2", 2), ("g3", 3)):
             self.assertEqual(set(rows[name]), {1, 2, 3})
             for zone, row in rows[name].items():
@@ -473,15 +478,15 @@ class Life(ThreeZones):
         mac_a, mac_c = self.macs("a1", "c")
         traffic.send(traffic.ends[0], MANY, target=mac_c, sizes=(16, 4000))
         traffic.send(traffic.ends[1], MANY, target=mac_a, sizes=(16, 4000))
-        for n in range(times(1)):
+        for _ in range(times(1)):
             traffic.moved(50)
             begin = time.monotonic()
-            name = self.gateways[2].name
             self.destroy(self.gateways[2])
-            wait_for(lambda name=name: not self.r2.has_link(name), "its devices to go")
+            wait_for(lambda: not self.r2.has_link("g3") and not self.sw.has_link("p-g3"),
+                     "its devices to go")
             say(f"    namespace gone in {time.monotonic() - begin:.2f} s")
             with self.kept():
-                self.gateways[2] = self.new_gateway(f"g3{n}", 3, self.r2, "10.3.0.1", "fd03::1")
+                self.gateways[2] = self.new_gateway("g3", 3, self.r2, "10.3.0.1", "fd03::1")
             before = self.c.tag(peer=mac_a)["rx"]
             wait_for(lambda before=before: self.c.tag(peer=mac_a)["rx"] > before + 20,
                      "c to hear of a1", 20, 0.01)

@@ -207,9 +207,13 @@ class GatewayTest(Shared, OaeTest):
         """rmmod modoaeip."""
         cls._unload("modoaeip")
 
+    _modules = False        # have those of NEEDS been loaded?
+
     @classmethod
     def setUpClass(cls):
-        modprobe(*NEEDS)
+        if not GatewayTest._modules:
+            modprobe(*NEEDS)
+            GatewayTest._modules = True
         super().setUpClass()
 
     @classmethod
