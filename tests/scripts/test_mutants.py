@@ -232,7 +232,7 @@ class Limits(unittest.TestCase):
         """By the processor's time, not the clock's."""
         mutant, = mutants_of("adds-one")
         build = run.Build(run.PLAIN, [mutant], 1)
-        build.limits[("test",)] = 1
+        build.limits["test"] = 1
         for words, how in ((["sh", "-c", "while :; do :; done"], "test hangs"),
                            (["sh", "-c", "kill -SEGV $$"], "test: SIGSEGV"),
                            (["sh", "-c", "echo worse; exit $OAE_MUTANT"], "test: worse"),
