@@ -16,12 +16,12 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from array import array
 from collections import Counter
 from pathlib import Path
 
+from devpump import compile_c
 from oaetest import PARAMETERS, REPO, wait_for
 from oaewire import ETHERTYPE
 from patience import SLOW, times
@@ -64,7 +64,7 @@ class HostEnd:
     def __init__(self, host):
         self.host, self.name = host, host.name
         if not HostEnd._pump:
-            HostEnd._pump = build_pump(Path(tempfile.mkdtemp()) / "pump")
+            HostEnd._pump = compile_c("pump", "guest/pump.c")
 
     def start(self, *args, target=None):
         """Run the pump; its process."""
@@ -311,8 +311,8 @@ class Losing:
 
     def __init__(self, host, dev, *opcodes):
         self.host, self.dev = host, dev
-        host.sh(f"tc qdisc add dev {dev} clsact; " + "; ".join(
-            f"tc filter add dev {dev} egress protocol 0x{ETHERTYPE:x} pref {n + 1} u32 "
+        host.tc(f"qdisc add dev {dev} clsact", *(
+            f"filter add dev {dev} egress protocol 0x{ETHERTYPE:x} pref {n + 1} u32 "
             + (f"match u8 {opcode} 0xff at 1" if opcode else "match u8 0 0 at 0") + " action drop"
             for n, opcode in enumerate(opcodes or (0,))))
 
@@ -325,7 +325,7 @@ class Losing:
     def end(self):
         """They are lost no more; once is enough."""
         if self.dev:
-            self.host.sh(f"tc qdisc del dev {self.dev} clsact")
+            self.host.tc(f"qdisc del dev {self.dev} clsact")
         self.dev = None
 
 

@@ -60,6 +60,11 @@ class Wire:
         """Inject a frame, bytes or Frame."""
         self._sock.send(packet.pack() if isinstance(packet, Frame) else packet)
 
+    def send_all(self, packets):
+        """Several, in order."""
+        for packet in packets:
+            self.send(packet)
+
     def trafgen(self, packets):
         """Inject frames with trafgen."""
         trafgen(self.host, self.dev, packets)

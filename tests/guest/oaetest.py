@@ -31,6 +31,8 @@ NOC_DEBUG = "/sys/kernel/debug/modoae/noc_debug"
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNET = 0x40000000
+MS_BIND, MS_REC, MS_SHARED, MNT_DETACH = 0x1000, 0x4000, 0x100000, 2
+NETNS = Path("/run/netns")
 SYS_INIT_MODULE, SYS_DELETE_MODULE = 175, 176       # x86-64
 BIGGEST = 262144
 
@@ -39,6 +41,12 @@ def fail_with_errno(what):
     """Raise the OSError of the last call into LIBC."""
     code = ctypes.get_errno()
     raise OSError(code, f"{what}: {os.strerror(code)}")
+
+
+def mount(what, where, flags):
+    """mount(2), of what is there already."""
+    if LIBC.mount(what and os.fsencode(what), os.fsencode(where), None, ctypes.c_ulong(flags), None):
+        fail_with_errno(f"mount {where}")
 
 
 def wait_for(condition, what, deadline=15.0, interval=0.001):
@@ -62,12 +70,27 @@ def run(*command, **kwargs):
     return done.stdout
 
 
-def ip(*lines):
+def ip(*lines, program="ip"):
     """Several commands of ip in one go."""
-    done = subprocess.run(["ip", "-batch", "-"], input="\n".join(lines) + "\n", text=True,
+    done = subprocess.run([program, "-batch", "-"], input="\n".join(lines) + "\n", text=True,
                           capture_output=True, check=False)
     if done.returncode:
-        raise AssertionError(f"ip: {lines}\n{done.stderr}")
+        raise AssertionError(f"{program}: {lines}\n{done.stderr}")
+
+
+def attribute(kind, data):
+    """One of rtnetlink's."""
+    return struct.pack("HH", 4 + len(data), kind) + data + bytes(-len(data) % 4)
+
+
+def ask_link(*attributes, index=0, flags=0):
+    """RTM_NEWLINK in this thread's namespace, as ip has it; a process costs a tenth of a second."""
+    body = struct.pack("BxHiII", 0, 0, index, 0, 0) + b"".join(attributes)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as sock:
+        sock.send(struct.pack("IHHII", 16 + len(body), 16, flags | 5, 1, 0) + body)
+        code = -struct.unpack_from("i", sock.recv(65536), 16)[0]
+    if code:
+        raise OSError(code, os.strerror(code))
 
 
 @contextmanager
@@ -128,19 +151,38 @@ def cut_up(frame, kind=0, size=0):
 
 
 class Host:     # pylint: disable=too-many-public-methods
-    """A network namespace, for the module a node of its own."""
+    """A network namespace, for the module a node of its own; for ip one of its named ones."""
 
     module = "modoae"       # whose files and parameters are meant
     _inside = threading.local()
 
     def __init__(self, name):
         self.name = name
-        run("ip", "netns", "add", name)
-        self._fd = os.open(f"/run/netns/{name}", os.O_RDONLY | os.O_CLOEXEC)
+        self._fd = self._new(NETNS / name)
         self._sock = self._netlink = None
         # A host that says nothing of its own accord.
         with self:
             Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1", "ascii")
+
+    @staticmethod
+    def _new(path):
+        """`ip netns add`, without a process; the namespace's file."""
+        NETNS.mkdir(parents=True, exist_ok=True)
+        try:
+            mount(None, NETNS, MS_SHARED | MS_REC)      # it goes for all when it goes for one
+        except OSError:                                 # the first
+            mount(NETNS, NETNS, MS_BIND | MS_REC)
+            mount(None, NETNS, MS_SHARED | MS_REC)
+        path.touch(mode=0, exist_ok=False)
+        before = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            if LIBC.unshare(CLONE_NEWNET):
+                fail_with_errno("unshare")
+            mount("/proc/thread-self/ns/net", path, MS_BIND)
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        finally:
+            LIBC.setns(before, CLONE_NEWNET)
+            os.close(before)
 
     def close(self):
         """Forget it: its devices go with it."""
@@ -148,7 +190,10 @@ class Host:     # pylint: disable=too-many-public-methods
             if sock:
                 sock.close()
         os.close(self._fd)
-        run("ip", "netns", "del", self.name)
+        path = NETNS / self.name
+        if LIBC.umount2(os.fsencode(path), MNT_DETACH):
+            fail_with_errno(f"umount {path}")
+        path.unlink()
 
     def __enter__(self):
         """Be in the namespace: this thread, and the processes it starts."""
@@ -166,6 +211,10 @@ class Host:     # pylint: disable=too-many-public-methods
     def __repr__(self):
         return f"Host({self.name})"
 
+    def fileno(self):
+        """The namespace's."""
+        return self._fd
+
     # Programs.
 
     def sh(self, cmd, check=True):
@@ -174,6 +223,11 @@ class Host:     # pylint: disable=too-many-public-methods
             if check:
                 return run("sh", "-c", cmd)
             return subprocess.run(["sh", "-c", cmd], text=True, check=False, capture_output=True)
+
+    def tc(self, *lines):
+        """Several commands of tc in one go."""
+        with self:
+            ip(*lines, program="tc")
 
     def has_link(self, name):
         """Is there a device of that name?"""
@@ -388,6 +442,12 @@ class Host:     # pylint: disable=too-many-public-methods
         """Set a device's MTU."""
         self._ioctl(0x8922, dev, struct.pack("i", mtu))                     # SIOCSIFMTU
 
+    def set_master(self, dev, master):
+        """Put a device into a bridge."""
+        with self:
+            dev, master = map(socket.if_nametoindex, (dev, master))
+            ask_link(attribute(10, struct.pack("I", master)), index=dev)        # IFLA_MASTER
+
     def mac(self, dev):
         """A device's address."""
         return self._ioctl(0x8927, dev)[2:8].hex(":")                       # SIOCGIFHWADDR
@@ -400,11 +460,20 @@ class Cable:
 
     def __init__(self, host_a, dev_a, host_b, dev_b, mtu=1500):
         self.ends = ((host_a, dev_a), (host_b, dev_b))
+        self.faulty = set()         # ends with netem
         self.mac_a, self.mac_b = self._next_mac(), self._next_mac()
-        a, b = host_a.name, host_b.name
-        ip(f"link add {dev_a} netns {a} address {self.mac_a} mtu {mtu} type veth "
-           f"peer name {dev_b} netns {b} address {self.mac_b} mtu {mtu}")
+        one = self._device(host_a, dev_a, self.mac_a, mtu)
+        other = bytes(16) + self._device(host_b, dev_b, self.mac_b, mtu)
+        # IFLA_LINKINFO: IFLA_INFO_KIND, IFLA_INFO_DATA: VETH_INFO_PEER; NLM_F_CREATE, NLM_F_EXCL
+        ask_link(one, attribute(18, attribute(1, b"veth") + attribute(2, attribute(1, other))),
+                 flags=0x600)
         self.mend()
+
+    @staticmethod
+    def _device(host, dev, mac, mtu):
+        """IFLA_IFNAME, IFLA_ADDRESS, IFLA_MTU, IFLA_NET_NS_FD"""
+        return (attribute(3, dev.encode() + b"\0") + attribute(1, bytes.fromhex(mac.replace(":", ""))) +
+                attribute(4, struct.pack("I", mtu)) + attribute(28, struct.pack("I", host.fileno())))
 
     @classmethod
     def _next_mac(cls):
@@ -432,11 +501,12 @@ class Cable:
         """Faults, as tc netem has them, on what the ends send: "loss 10%"; None: no more."""
         for n in ends:
             host, dev = self.ends[n]
-            with host:
-                if args is None:
-                    run("tc", "qdisc", "del", "dev", dev, "root")
-                else:
-                    run("tc", "qdisc", "replace", "dev", dev, "root", "netem", *args.split())
+            if args is None:
+                host.tc(f"qdisc del dev {dev} root")
+                self.faulty.discard((host, dev))
+            else:
+                host.tc(f"qdisc replace dev {dev} root netem {args}")
+                self.faulty.add((host, dev))
 
     def mtu(self, mtu):
         """Set the MTU of both ends."""

@@ -71,5 +71,5 @@ class OneSwitch(OaeTest):
             host = cls.host(name)
             cls.hosts.append(host)
             cls.cables.append(Cable(host, dev, switch, port))
-            switch.sh(f"ip link set {port} master br0")
+            switch.set_master(port, "br0")
         cls.macs = [cable.mac_a for cable in cls.cables]

@@ -6,7 +6,7 @@ from collections import deque
 
 import oaewire as oae
 from oaedev import OaeFile
-from oaepeer import Peer, Wire, trafgen
+from oaepeer import Peer, Wire
 from oaetest import Cable, wait_for
 from topology import CALM, OneScript
 
@@ -144,7 +144,7 @@ class Admission(OneScript):
         self.assertEqual(self.a.read_each(), [b"once", b"and for all"])
         self.assertEqual(self.a.tags(), [])
         for _ in range(3):
-            self.wire.trafgen(said)
+            self.wire.send_all(said)
             self.wire.barrier(peer.to)
         self.assertEqual(self.a.read_all(), b"")
         self.assertEqual(self.moved("delivered"), [2])
@@ -203,7 +203,7 @@ class Admission(OneScript):
                      for k in range(3)]
             ask += [peers[0].frame(oae.SYNC), peers[1].frame(oae.CLOSE),
                     peers[2].frame(oae.COMMIT)]
-        trafgen(self.p, "vp", ask)
+        self.wire.send_all(ask)
         wait_for(lambda: sum(self.moved("stranger", "stranger_quiet")) == 300, "all to be seen")
         answered = self.moved("stranger")[0]
         self.assertEqual(len(self.wire.frames()), answered)
@@ -228,7 +228,7 @@ class Admission(OneScript):
         self.a.knobs(max_tags=4)
         flood = [Peer(self.wire, self.cable.mac_a, mac=address(8000 + n)).frame(
             oae.SYNC, dst_ltag=n % 2 * 99) for n in range(1000)]
-        trafgen(self.p, "vp", flood)
+        self.wire.send_all(flood)
         wait_for(lambda: self.moved("stranger") == [1000], "all to be answered")
         self.assertEqual(self.moved("tags_made", "bad_cookie", "no_room_tag"), [0, 500, 0])
         self.assertEqual(self.a.tags(), [])
@@ -431,7 +431,7 @@ class Admission(OneScript):
         self.a.knob("peers", named.mac)
         self.a.aim(named.mac)
         self.wire.frames()
-        trafgen(self.p, "vp", [Peer(self.wire, named.to, vc=vc, mac=named.mac).frame(
+        self.wire.send_all([Peer(self.wire, named.to, vc=vc, mac=named.mac).frame(
             oae.SYNC, dst_ltag=vc % 2 * 77) for vc in range(256)])
         wait_for(lambda: self.moved("stranger", "bad_cookie") == [256, 128], "all to be answered")
         self.assertEqual(self.a.tags(), [])

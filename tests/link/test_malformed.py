@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Frames that no good end sends: each is counted under its cause, and changes nothing.
 
-Every one is injected with trafgen twice: into a link that has something offered, something held
+Every one is injected twice: into a link that has something offered, something held
 and something unread, where the frame would mean a change if only it were good; and at a host that
 has no link to its sender.
 """
@@ -167,7 +167,7 @@ class Malformed(OneScript):
     def inject(self, peer, bad):
         """All frames, then a barrier; what every counter has moved by."""
         before = self.a.stats()
-        self.wire.trafgen([frame for _, _, frame in bad])
+        self.wire.send_all([frame for _, _, frame in bad])
         peer.silence()
         return {name: value - before[name] for name, value in self.a.stats().items()}
 
@@ -235,7 +235,7 @@ class Malformed(OneScript):
     def test_padding(self):
         """Padding to the least length of a frame is no fault, whatever is in it."""
         peer = Peer(self.wire, self.cable.mac_a, vc=5).open()
-        self.wire.trafgen(peer.offer_frames(b"x", tail=b"pad!!"))
+        self.wire.send_all(peer.offer_frames(b"x", tail=b"pad!!"))
         peer.expect(oae.REFLECT, payload=oae.reflect_body([b"x"]))
         peer.commit(tail=b"\xff" * 6)
         peer.silence()
@@ -247,7 +247,7 @@ class Malformed(OneScript):
         before, tag = self.a.stats(), self.a.tag(vc=6)
         head = oae.mac_bytes(peer.to) + oae.mac_bytes(peer.mac) + b"\x88\xb5"
         shapes = [bytes((7 * n + m) % 256 for m in range(n)) for n in range(1, 1400, 23)]
-        self.wire.trafgen([head + shape for shape in shapes])
+        self.wire.send_all([head + shape for shape in shapes])
 
         def bad():
             after = self.a.stats()

@@ -2,7 +2,7 @@
 """Every opcode in every state, with the right ltags and with stale ones.
 
 For each state there is a class. It brings one link a case into the state, injects one frame into
-each with a single run of trafgen, and then looks at three things: what was answered, what state
+each, all at once, and then looks at three things: what was answered, what state
 the link is in now, and which counter moved. What is expected is the table at the top, which is
 sections 3 and 4 of the design, a line an opcode.
 """
@@ -323,7 +323,7 @@ class Opcodes(OneScript):
         if any(case.peer.inbox for case in cases):      # asked a second time already
             return False
         before = cls.a.stats()
-        cls.wire.trafgen([case.frame for case in cases])
+        cls.wire.send_all([case.frame for case in cases])
         cls.wire.barrier(cls.cable.mac_a)
         after = cls.a.stats()
         cls.wire.pump()
