@@ -17,8 +17,8 @@ from oaetest import wait_for
 from patience import SLOW
 from test_paths import LONGER, TwoCables
 
-MESSAGES = int(os.environ.get("CUT_MESSAGES", "10000"))         # both ways together, at least
-CUTS = int(os.environ.get("CUTS", "60"))                        # at least
+MESSAGES = int(os.environ.get("CUT_MESSAGES", "3000"))         # both ways together, at least
+CUTS = int(os.environ.get("CUTS", "20"))                        # at least
 SEED = int(os.environ.get("SEED") or random.getrandbits(31))
 WINDOW = 16
 MANY = 100                          # more than are under way when a cable fails

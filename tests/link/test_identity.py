@@ -9,7 +9,7 @@ import oaewire as oae
 from faults import Traffic
 from oaepeer import Peer, Wire
 from oaetest import wait_for
-from patience import SLOW
+from patience import SLOW, times
 from test_paths import KEEPALIVE, TwoCables, passed
 
 SAME = "note_peer_new", "note_down", "note_gone", "note_unconfirmed", "unknown"
@@ -38,8 +38,8 @@ class OneLink(TwoCables):
 
     def test_both_at_once(self):
         """Each opens it by another cable, at the same time: hardly ever are there two then."""
-        two = 0
-        for n in range(20):
+        two, rounds = 0, times(8)
+        for n in range(rounds):
             self.known()
             for cable in (self.first, self.second):
                 cable.netem(f"delay {random.choice((0, 1, 5))}ms")
@@ -51,7 +51,7 @@ class OneLink(TwoCables):
             for row in self.a.tags():
                 self.a.close_tag(row["peer"])
             wait_for(lambda: not self.a.tags() and not self.b.tags(), "the link to close")
-        self.assertLessEqual(two, 5)
+        self.assertLessEqual(two, rounds // 4)
 
     def test_opened_by_strangers(self):
         """With paths=1 each pair of addresses has a link of its own, as before."""
@@ -123,7 +123,7 @@ class Changes(AtWork):
         self.addCleanup(self.a.sh, f"ip link set va address {self.first.mac_a}")
         self.addCleanup(self.b.sh, f"ip link set wb address {self.second.mac_b}")
         before, traffic = self.stats(), self.traffic()
-        for n in range(6):
+        for n in range(times(3)):
             self.a.sh(f"ip link set va address 02:0a:e0:77:00:{n:02x}")
             traffic.moved(20, 60 * SLOW)
             self.b.sh(f"ip link set wb address 02:0a:e0:78:00:{n:02x}")
@@ -236,7 +236,7 @@ class Single(AtWork):
         self.assertEqual(self.b.read_one(), b"begin")
         before = [host.stats() for host in (self.a, self.b)]
         traffic = self.traffic()
-        for n in range(12):
+        for n in range(times(4)):
             traffic.moved(20, 60 * SLOW)
             self.a.sh(f"ip link set va address 02:0a:e0:77:00:{n:02x}")
         traffic.moved(20, 60 * SLOW)

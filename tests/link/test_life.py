@@ -95,7 +95,7 @@ class Life(OaeTest):
             run("ip", "-n", host.name, "link", "del", dev, timeout=20 * SLOW)
             self.assertEqual([self.a.tags(), self.b.tags()], [[], []])
             self.plug()
-        self.disturb(self.traffic(), 6, change, moved=100, died=True, exact=False)
+        self.disturb(self.traffic(), times(3), change, died=True, exact=False)
 
     def test_port_removed_and_added(self):
         """The device stays, and the module lets go of it and takes it again."""
@@ -103,7 +103,7 @@ class Life(OaeTest):
             host.knob("dev", f"-{dev}")
             self.assertEqual(host.tags(), [])
             host.add_port(dev)
-        self.disturb(self.traffic(), 10, change, died=True, exact=False)
+        self.disturb(self.traffic(), times(4), change, died=True, exact=False)
 
     def killed(self, express):
         """Ports go without waiting for links to close, and come again: what came of it."""
@@ -112,7 +112,7 @@ class Life(OaeTest):
             host.add_port(dev)
         for host in (self.a, self.b):
             host.knobs(linger_ms=0, express=express)
-        return self.disturb(self.traffic(), 20, change, moved=30, died=True, exact=False,
+        return self.disturb(self.traffic(), times(8), change, moved=30, died=True, exact=False,
                             express=bool(express))
 
     def test_port_killed(self):
@@ -121,12 +121,12 @@ class Life(OaeTest):
 
     def test_port_killed_express(self):
         """The same with express: UNKNOWN may be said, once a link that died."""
-        self.assertLessEqual(self.killed(1)["U"], 40)
+        self.assertLessEqual(self.killed(1)["U"], 2 * times(8))
 
     def test_mtu(self):
         """The MTU goes down and up under long transactions: all arrive."""
         traffic = self.traffic(sizes=(10000, 50000), streams=1)
-        for n in range(4):
+        for n in range(times(1.5)):
             for mtu in (1500, 900, 9000, 1500):
                 traffic.moved(15)
                 ends = [(self.a, "va"), (self.b, "vb")]
@@ -157,7 +157,7 @@ class Life(OaeTest):
         traffic = Traffic(self, HostEnd(self.a), HostEnd(self.b))
         end_a, end_b = traffic.ends
         traffic.send(end_a, MANY, sizes=(16, 3000), streams=2)
-        for n in range(6):
+        for n in range(times(2)):
             mac = f"02:0a:e0:20:00:{n + 1:02x}"
             traffic.moved(60)
             self.a.sh(f"ip link set va address {mac}")
@@ -172,7 +172,7 @@ class Life(OaeTest):
         self.a.knob("stall_max_us", 1000000)    # half the time that it has to settle
         traffic = Traffic(self, HostEnd(self.a), HostEnd(self.b))
         traffic.send(traffic.ends[0], MANY, streams=2)
-        for n in range(8):
+        for n in range(2 * times(2)):
             traffic.moved(50)
             self.a.sh(f"ip link set va address {(MAC_C, MAC_A)[n % 2]}")
         traffic.moved(100)
@@ -183,7 +183,7 @@ class Life(OaeTest):
     def test_flaps(self):
         """The link goes down and up as fast as one can."""
         traffic = self.traffic(sizes=(16, 9000))
-        for n in range(200):
+        for n in range(times(60)):
             host, dev = ((self.a, "va"), (self.b, "vb"))[random.randrange(2)]
             host.up(dev, False)
             if n % 3:
@@ -199,7 +199,7 @@ class Life(OaeTest):
         for end in (traffic.ends[0], traffic.ends[2]):
             traffic.send(end, MANY, target=None)
         hosts[1].knob("target", MAC_B)
-        for n in range(6):
+        for n in range(times(2)):
             traffic.moved(60)
             old, new = hosts[n % 2], hosts[1 - n % 2]
             run("ip", "-n", old.name, "link", "set", "va", "netns", new.name, timeout=20 * SLOW)
@@ -217,7 +217,7 @@ class Life(OaeTest):
             wait_for(lambda: not [tag for tag in host.tags() if tag["state"] != "CLOSED"],
                      "its links to close")
             host.knob("shutdown", 0)
-        tally = self.disturb(self.traffic(), 6, change, moved=100, died=True, exact=False)
+        tally = self.disturb(self.traffic(), times(3), change, died=True, exact=False)
         self.assertEqual((tally["lost"], tally["U"]), (0, 0))
 
     def test_close_under_traffic(self):
@@ -227,7 +227,7 @@ class Life(OaeTest):
                 host.close_tag(peer)
             except OSError as e:        # it has just gone
                 self.assertEqual(e.errno, errno.ENOENT)
-        tally = self.disturb(self.traffic(), 20, change, moved=50, died=True, exact=False)
+        tally = self.disturb(self.traffic(), times(8), change, moved=50, died=True, exact=False)
         self.assertEqual((tally["lost"], tally["U"]), (0, 0))
 
 
@@ -260,9 +260,9 @@ class Namespaces(OaeTest):
         """a's namespace goes while b keeps sending, and comes again."""
         end_b = HostEnd(self.b)
         traffic = Traffic(self, end_b)
-        sent, got = {}, []
+        sent, got, rounds = {}, [], times(2)
         b_stream = None
-        for n in range(5):
+        for n in range(rounds):
             a = self.new_host("a")
             a.knob("rcvbuf", 4096)
             self.plug(a, "va", MAC_A, MAC_B)
@@ -296,7 +296,7 @@ class Namespaces(OaeTest):
         tally = check_promise(known, [only_streams(log, known) for log in (*got, at_b)],
                               died=True)
         # What was delivered and not read when the namespace went: rcvbuf a time, and one.
-        self.assertLessEqual(tally["lost"], 5 * 9)
+        self.assertLessEqual(tally["lost"], rounds * 9)
         self.b.knob("shutdown", 1)
         wait_for(lambda: not self.b.tags(), "b's tags to go")
         self.assertEqual(self.b.stat("tags_made"), self.b.stat("tags_gone"))
@@ -366,7 +366,7 @@ class Unload(OaeTest):
                     stop.wait(0.001)        # not loaded at present
 
         with meanwhile(flood), meanwhile(files):
-            for n in range(8):
+            for n in range(times(3)):
                 if n:
                     load(self.a)
                 self.a.knobs(linger_ms=(0, 100)[n % 2], peers=MAC_B, target=MAC_B, dev="va")
@@ -400,7 +400,7 @@ class Unload(OaeTest):
                     os.close(fd)
 
         with meanwhile(write, (), ()):
-            for _ in range(times(6)):
+            for _ in range(times(3)):
                 self.unload_until_done()
                 load()
                 self.assertEqual(self.a.knob("linger_ms"), "500")
@@ -419,7 +419,7 @@ class Unload(OaeTest):
 
         self.unload_until_done()
         with meanwhile(files, (), ()):
-            for _ in range(times(5)):
+            for _ in range(times(3)):
                 self.assert_errno(errno.ENODEV, load, self.a, dev="va,nosuch")
         self.assertEqual(opened, [])
         load(self.a)

@@ -13,12 +13,12 @@ from oaenl import Netlink, attr
 from oaepeer import Wire
 from oaetest import Cable, OaeTest, wait_for
 from oaewire import mac_bytes
-from patience import SLOW
+from patience import SLOW, times
 
 KEEPALIVE = 100                                 # ms
 PATH_SET = 12                                   # include/uapi/oae_netlink.h
-CUTS = int(os.environ.get("PATH_CUTS", "20"))
-CALM = float(os.environ.get("CALM", "30"))      # seconds of traffic on good cables
+CUTS = int(os.environ.get("PATH_CUTS", "8"))
+CALM = float(os.environ.get("CALM", "6"))      # seconds of traffic on good cables
 SHORT = 300                     # bytes of the longest frame that gets through, where long ones do not
 # Classic BPF, which every kernel of ours has: A = len; A > SHORT ? all : 0.
 LONGER = f"4,128 0 0 0,37 0 1 {SHORT},6 0 0 4294967295,6 0 0 0"
@@ -56,11 +56,14 @@ class TwoCables(OaeTest):
     def begin(self):
         """Both cables are ports, and there is no link."""
         for host in (self.a, self.b):
-            host.knobs(dev="", linger_ms=0, target="", paths=8, window=16)
+            host.knobs(dev="", linger_ms=0, target="", paths=8, window=16, discover=0)
         for host, devices in ((self.a, "va,wa"), (self.b, "vb,wb")):
-            host.knobs(dev=devices, discover=1, keepalive_ms=KEEPALIVE,
+            host.knobs(dev=devices, keepalive_ms=KEEPALIVE,
                        stall_min_us=int(5000 * SLOW), stall_max_us=int(40000 * SLOW),
                        dead_ms=int(5000 * SLOW))
+        # Who is heard before all are there is answered seconds later.
+        for host in (self.a, self.b):
+            host.knob("discover", 1)
 
     def whole(self):
         """Both cables carry, and nothing else happens there."""
@@ -68,7 +71,8 @@ class TwoCables(OaeTest):
             cable.mend()
             for n in (0, 1):
                 host, dev = cable.ends[n]
-                host.sh(f"tc qdisc del dev {dev} root 2>/dev/null || true")
+                if (host, dev) in cable.faulty:
+                    cable.netem(None, (n,))
         for host in (self.a, self.b):
             host.knobs(dev="", target="")
 
@@ -128,7 +132,7 @@ class Failover(TwoCables):
         """The cable is pulled and put back, then the other: the same link goes on."""
         self.link()
         before = self.a.stats()
-        for cable, by, other in ((self.first, "wa", "va"), (self.second, "va", "wa")) * 3:
+        for cable, by, other in ((self.first, "wa", "va"), (self.second, "va", "wa")):
             cable.cut()
             self.carries()
             self.assertEqual(self.a.used_path(), by)
@@ -242,16 +246,16 @@ class Failover(TwoCables):
                 traffic.send(end, 10000000, streams=3)
                 for cable in (self.first, self.second):
                     cable.netem("loss 10%", (0, 1))
-                apart = 0
-                for n in range(1, 31):
+                apart, rounds = 0, times(12)
+                for n in range(1, rounds + 1):
                     wait_for(lambda n=n: traffic.counted("note_resolved") > 4 * n,
                              "to resolve", 30 * SLOW)
                     apart += self.apart()
                 for cable in (self.first, self.second):
                     cable.netem(None, (0, 1))
-                say(f"    {apart} of 30 times apart")
+                say(f"    {apart} of {rounds} times apart")
                 self.nothing_lost(traffic)
-                self.assertLess(apart, 10)
+                self.assertLess(apart, rounds // 3)
 
     def test_not_lossy(self):
         """Traffic on two good cables: neither is said to be lossy."""
@@ -461,7 +465,7 @@ class Own(TwoCables):
 
     def test_lowered(self):
         """paths=1 at both ends, whose own paths differ: the link goes on, and nothing is lost."""
-        for _ in range(3):
+        for _ in range(times(1)):
             self.begin()
             for cable in (self.first, self.second):
                 cable.netem("delay 2ms")

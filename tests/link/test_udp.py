@@ -571,7 +571,7 @@ class BadNetworkOverUdp(test_faults.BadNetwork):
 
     messages = min(test_faults.MESSAGES, 3000)
     test_a_the_network_is_bad = test_all_arrives_with_the_interface_down_and_up = None
-    test_express = test_signals_express = test_deadlines = test_slow_readers = None
+    test_express = test_signals = test_signals_express = test_deadlines = test_slow_readers = None
 
     def test_all_arrives(self):
         """Some thousands in each direction at once: each once, in order, unaltered."""
