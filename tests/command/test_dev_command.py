@@ -12,12 +12,13 @@ from pathlib import Path
 
 import prometheus
 from oaecmd import OAE, Running, oae
+from devtest import Shared
 from oaedev import OaeFile
 from oaetest import REPO, run, wait_for
 from patience import SLOW
 from topology import OneCable
 
-class CommandTest(OneCable):
+class CommandTest(Shared, OneCable):
     """The command at two hosts."""
 
     targets = True
@@ -28,6 +29,16 @@ class CommandTest(OneCable):
         # An idle link says nothing: /proc stands still.
         for host in (cls.a, cls.b):
             host.knob("keepalive_ms", 600000)
+
+    @classmethod
+    def tearDownClass(cls):
+        """The next class finds no links."""
+        for host in cls.a, cls.b:
+            host.knobs(vci=0, shutdown=1)
+        wait_for(lambda: not any([host.read_all() or host.tags() for host in (cls.a, cls.b)]),
+                 "the links to go")
+        for host in cls.a, cls.b:
+            host.knob("shutdown", 0)
 
     def start(self, host, *args, **kwargs):
         """The command in the background, until the test ends."""
@@ -413,7 +424,8 @@ class Metrics(CommandTest):
         self.set(self.a, stall_max_us=1000000, stall_min_us=1000000)
         for n in range(3):
             self.a.write(b"%d" % n)
-        self.cable.netem("loss 100%", ends=(0,))
+        self.b.knob("drop_pct", 100)
+        self.addCleanup(self.b.knob, "drop_pct", 0)
         self.a.knob("deadline_ms", 30)
         self.addCleanup(self.a.knob, "deadline_ms", 0)
         self.assert_errno(errno.ETIME, self.a.write, b"lost")
@@ -443,9 +455,6 @@ class Monitor(CommandTest):
 
     def test_down_and_up(self):
         """A link that goes down and comes back."""
-        for host in self.a, self.b:
-            self.addCleanup(host.knobs, keepalive_ms=600000, dead_ms=host.knob("dead_ms"))
-            host.knobs(keepalive_ms=50, dead_ms=300)
         self.a.write(b"before")
         self.b.read_one()
         running = self.start(self.a, "-j", "monitor", "kind", "note,outcome")
@@ -453,6 +462,9 @@ class Monitor(CommandTest):
         # Both look already when they have seen something that began after they did.
         wait_for(lambda: (self.a.write(b"x"), self.b.read_one()) and running.lines and
                  people.lines, "both to look", 20, interval=0.05)
+        # Not before: a machine that is busy for as long takes the link for down.
+        for host in self.a, self.b:
+            self.set(host, keepalive_ms=50, dead_ms=300)
         self.cable.cut()
         down = running.event(what="down", vc=0)
         self.cable.mend()
@@ -567,7 +579,8 @@ class Messages(CommandTest):
 
     def test_reversed(self):
         """Exit code 2, and why: a deadline, a link that is down, a message too long."""
-        self.addCleanup(self.a.knob, "dead_ms", self.a.knob("dead_ms"))
+        usual = self.a.knob("dead_ms")
+        self.addCleanup(self.a.knob, "dead_ms", usual)
         self.cable.cut()
         self.addCleanup(self.cable.mend)
         said = oae(self.a, "send", self.cable.mac_b, "late", "--deadline", "100", status=2)
@@ -578,6 +591,7 @@ class Messages(CommandTest):
         self.a.knob("dead_ms", 300)
         said = oae(self.a, "send", self.cable.mac_b, "down", status=2)
         self.assertIn("reversed: ENOLINK: the link is down", said.err)
+        self.a.knob("dead_ms", usual)
         self.cable.mend()
         said = oae(self.a, "send", self.cable.mac_b, data=b"x" * 65537, status=2)
         self.assertIn("reversed: EMSGSIZE", said.err)
@@ -601,16 +615,16 @@ class Messages(CommandTest):
 
     def test_not_known(self):
         """Exit code 4: an express that a deadline met; 3: one that its port took along."""
-        self.cable.netem("loss 100%", ends=[0])
+        self.addCleanup(self.b.knob, "drop_pct", 0)
+        self.b.knob("drop_pct", 100)
         said = oae(self.a, "send", "-e", "-w", "0.1", self.cable.mac_b, "late",
                    status=4)
         self.assertIn("pending: EINPROGRESS", said.err)
-        self.cable.netem(None, ends=[0])
+        self.b.knob("drop_pct", 0)
         self.assertEqual(self.b.read_one(20), b"late")
         oae(self.a, "send", "-q", self.cable.mac_b, "still")
         self.assertEqual(self.b.read_one(20), b"still")
-        self.cable.netem("loss 100%", ends=[0])
-        self.addCleanup(self.cable.netem, None, ends=[0])
+        self.b.knob("drop_pct", 100)
         offered = self.a.stat("note_offered")
         sending = self.start(self.a, "send", "-j", "--express", self.cable.mac_b, "lost")
         wait_for(lambda: self.a.stat("note_offered") > offered, "it to be offered", 20)
@@ -712,6 +726,7 @@ class Verbs(CommandTest):
 
     def test_ping(self):
         """Round trips; the histogram adds up; nothing is delivered to anybody."""
+        before = self.b.stat("delivered_bytes")
         said = oae(self.a, "ping", "-j", "-c", 200, "-i", 0, self.cable.mac_b)
         result, = said.json
         self.assertEqual((result["kind"], result["sent"], result["answered"], result["reversed"]),
@@ -731,7 +746,7 @@ class Verbs(CommandTest):
         upto = sum(line["count"] for line in lines if line["from_us"] <= result["median_us"])
         self.assertTrue(below <= 100 <= upto, result)
         self.assertEqual(self.b.read_all(), b"")
-        self.assertEqual(self.b.stat("delivered_bytes"), 0)
+        self.assertEqual(self.b.stat("delivered_bytes"), before)
         text = oae(self.a, "ping", "-c", 3, "-i", "0.01", self.cable.mac_b).out
         self.assertEqual(len(re.findall(r"(?m)^answer \d: [\d.]+ [mu]s$", text)), 3)
         self.assertRegex(text, rf"(?m)^--- {self.cable.mac_b} vc 0: 3 sent, 3 answered, 0 rev")
@@ -843,33 +858,30 @@ class Swaps(CommandTest):
 class Completion(CommandTest):
     """oae.bash in bash, as readline calls it."""
 
-    def complete(self, line):
-        """What it offers for a line."""
+    def complete(self, *lines):
+        """What it offers for each line."""
         script = (f". {REPO}/tools/oae/oae.bash; complete -p oae >/dev/null || exit 1; "
-                  f'PATH={os.path.dirname(OAE)}:$PATH COMP_LINE=$1 COMP_POINT=${{#1}} '
-                  'COMP_WORDS=(oae); _oae; printf "%s\\n" "${COMPREPLY[@]}"')
+                  f'PATH={os.path.dirname(OAE)}:$PATH; COMP_WORDS=(oae); for line; do COMP_LINE=$line '
+                  'COMP_POINT=${#line} COMPREPLY=(); _oae; echo "${COMPREPLY[*]}"; done')
         with self.a:
-            done = subprocess.run(["bash", "-c", script, "bash", line], text=True, check=True,
+            done = subprocess.run(["bash", "-c", script, "bash", *lines], text=True, check=True,
                                   capture_output=True)
         self.assertEqual(done.stderr, "")
-        return set(done.stdout.split())
+        return [set(line.split()) for line in done.stdout.splitlines()]
 
     def test_completion(self):
         """Ports, peers, knobs, counters, namespaces. manner.py has what needs no module."""
         self.a.write(b"hello")
         self.b.read_one()
         mac = self.cable.mac_b
-        self.assertEqual(self.complete("oae get dead_"), {"dead_ms"})
-        self.assertEqual(self.complete("oae set peers=1 dead_"), {"dead_ms="})
-        self.assertEqual(self.complete("oae port del "), {"va"})
-        self.assertEqual(self.complete("oae show port "), {"va"})
-        self.assertEqual(self.complete("oae ping --port "), {"va"})
-        self.assertEqual(self.complete("oae show peer "), {mac})
-        self.assertEqual(self.complete("oae send 02"), {mac})
-        # readline has taken what is before the last colon already
-        self.assertEqual(self.complete(f"oae ping {mac[:10]}"), {mac[9:]})
-        self.assertEqual(self.complete("oae stats rx_"), {"rx_frames", "rx_bytes"})
-        self.assertLessEqual({"a", "b"}, self.complete("oae -n "))
+        wanted = {"oae get dead_": {"dead_ms"}, "oae set peers=1 dead_": {"dead_ms="},
+                  "oae port del ": {"va"}, "oae show port ": {"va"}, "oae ping --port ": {"va"},
+                  "oae show peer ": {mac}, "oae send 02": {mac},
+                  # readline has taken what is before the last colon already
+                  f"oae ping {mac[:10]}": {mac[9:]}, "oae stats rx_": {"rx_frames", "rx_bytes"}}
+        *got, names = self.complete(*wanted, "oae -n ")
+        self.assertEqual(dict(zip(wanted, got)), wanted)
+        self.assertLessEqual({"a", "b"}, names)
 
     def test_hostile_names(self):
         """A device whose name a shell would expand is not offered, and does no harm."""
@@ -879,7 +891,7 @@ class Completion(CommandTest):
             self.addCleanup(self.a.sh, "ip link del name '$(id>$T)'")
             subprocess.run([OAE, "port", "add", name], check=True)
         os.environ["T"] = "/tmp/harm"
-        self.assertEqual(self.complete("oae port del "), {"va"})
+        self.assertEqual(self.complete("oae port del "), [{"va"}])
         self.assertFalse(os.path.exists("/tmp/harm"))
         self.assertIn(name, [port["port"] for port in oae(self.a, "-j", "port").json])
         self.assertIn(json.dumps(name), oae(self.a, "-j", "port").out)

@@ -22,7 +22,7 @@ from oaenl import Netlink
 from oaetest import run, wait_for
 from topology import OneCable
 
-EVENTS = int(os.environ.get("EVENTS", "4000"))
+EVENTS = int(os.environ.get("EVENTS", "2000"))
 LINKS = int(os.environ.get("LINKS", "20"))
 TRACING = Path("/sys/kernel/tracing")
 TRIGGER = "hist:keys=netns,word:size=2048 if kind == 5"       # OAE_EV_NOTE

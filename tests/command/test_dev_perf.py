@@ -206,7 +206,7 @@ class Perf(CommandTest):
     def moves(self, counter):
         """Wait until some more are counted at the client."""
         before = self.a.stat(counter)
-        wait_for(lambda: self.a.stat(counter) > before + 3, f"{counter} to go on", 30)
+        wait_for(lambda: self.a.stat(counter) > before + 3, f"{counter} to go on", 30, 0.01)
 
     def pulled(self, name, *args):
         """The cable is out for a while: all that is reversed says so, and is nowhere."""
@@ -233,10 +233,11 @@ class Perf(CommandTest):
         running = self.start(self.a, "perf", "-j", self.cable.mac_b, "--time", 100, "-w", 0.1,
                              "--rtt")
         self.moves("committed")
-        self.cable.netem("loss 100%")
-        self.addCleanup(self.cable.netem, None)
+        for host in self.a, self.b:
+            self.set(host, drop_pct=100)
         self.moves("reversed")
-        self.cable.netem("delay 0ms")
+        for host in self.a, self.b:
+            host.knob("drop_pct", 0)
         self.moves("committed")
         self.assertEqual(running.stop(), 2)
         (result,), = running.objects()
@@ -296,12 +297,13 @@ class Perf(CommandTest):
         self.moves("committed")
         down = self.a.stat("note_down")
         # Silently: a port that is down sends nothing, so perhaps none is on its way.
-        self.cable.netem("loss 100%")
-        self.addCleanup(self.cable.netem, None)
+        for host in self.a, self.b:
+            self.set(host, drop_pct=100)
         late = time.monotonic() + deadline
         wait_for(lambda: self.a.stat("note_down") > down and time.monotonic() > late,
                  "the link to be down, for longer than the deadline", 30)
-        self.cable.netem("loss 0%")
+        for host in self.a, self.b:
+            host.knob("drop_pct", 0)
         self.moves("committed")
         status, said = running.stop(), running.objects()
         self.assertEqual(status, 0, said)

@@ -10,10 +10,12 @@ import oaewire as oae
 from devpump import (DevPump, check_adds, check_cas, check_moves, check_swaps, outcomes, owned)
 from faults import BAD_NETWORK, NETEM, NEVER, Losing, check_promise, say
 from oaetest import wait_for
+from patience import TIMES
 from topology import OneCable
 
-SCALE = float(os.environ.get("DEV_FAULT_SCALE", "1"))    # of the counts below, which suit CI
+SCALE = float(os.environ.get("DEV_FAULT_SCALE", "1"))    # of the counts below
 MESSAGES, SWAPS, VERBS = (int(n * SCALE) for n in (700, 500, 250))
+PART = 0.3 * TIMES                                       # of them, in `make test`
 ADD_AT, CAS_AT, MOVE_AT = 0, 64, 128                     # in every region
 REGION = 1
 
@@ -155,7 +157,7 @@ class DevFaults(OneCable):
     """Two hosts, all at once between them."""
 
     one_cpu = False
-    patience = int(120 * max(SCALE, 1))
+    patience = int(120 * max(SCALE * TIMES, 1))
     knobs = BAD_NETWORK
 
     def setUp(self):
@@ -168,7 +170,7 @@ class DevFaults(OneCable):
         self.cable.netem(args)
         self.addCleanup(self.cable.netem, None)
 
-    def all_committed(self, tally, scale=1.0):
+    def all_committed(self, tally, scale):
         """Nothing was reversed, but halves that found no partner."""
         for kind, how in tally.items():
             if kind == "swap":
@@ -181,25 +183,25 @@ class DevFaults(OneCable):
     def test_bad_network(self):
         """A tenth lost, doubled, shuffled, altered."""
         self.netem(NETEM)
-        mix = Mix(self, self.cable)
-        self.all_committed(mix.finish(self.patience))
+        mix = Mix(self, self.cable, scale=PART)
+        self.all_committed(mix.finish(self.patience), PART)
 
     def test_flaps(self):
         """The same, and the interfaces go down and up."""
         self.netem(NETEM)
-        mix = Mix(self, self.cable, scale=0.5)
+        mix = Mix(self, self.cable, scale=PART / 2)
         for n in range(12):
-            mix.moved(100)
+            mix.moved(50)
             host, dev = self.cable.ends[n % 2]
             host.up(dev, False)
             mix.running()
             host.up(dev)
-        self.all_committed(mix.finish(self.patience), 0.5)
+        self.all_committed(mix.finish(self.patience), PART / 2)
 
     def test_signals(self):
         """Whoever blocks is interrupted at random: reversed is reversed at both ends."""
         self.netem(NETEM)
-        mix = Mix(self, self.cable, scale=0.7)
+        mix = Mix(self, self.cable, scale=PART)
         while mix.running():
             mix.interrupt()
             mix.moved(2)        # or on a slow machine nothing gets as far as its end
@@ -211,7 +213,7 @@ class DevFaults(OneCable):
     def test_deadlines(self):
         """Deadlines shorter than many a failure takes."""
         self.netem("loss 20% delay 100us 100us")
-        mix = Mix(self, self.cable, scale=0.5, deadline=2)
+        mix = Mix(self, self.cable, scale=PART, deadline=2)
         tally = mix.finish(self.patience)
         self.assertGreater(sum(how["R"] for how in tally.values()), 20)
         for kind in ("message", "add", "cas", "move"):
@@ -219,7 +221,7 @@ class DevFaults(OneCable):
 
     def cut_one_way(self):
         """Everything at once, and eight cuts if it lasts so long; how many were told of one."""
-        mix = Mix(self, self.cable, scale=0.5)
+        mix = Mix(self, self.cable, scale=PART)
         for n in range(8):
             mix.moved(60)
             if not mix.running():

@@ -259,7 +259,7 @@ class Closing(TwoEnds):
             a.write(b"%d" % n)
         begin = time.monotonic()
         a.close()
-        self.assertLess(time.monotonic() - begin, 1 * SLOW)
+        self.assertLess(time.monotonic() - begin, 8 * SLOW)     # linger ends after 10
         mend()
         b.nonblock(False)
         self.assertEqual([b.read() for _ in range(5)], [b"%d" % n for n in range(5)])
@@ -299,12 +299,12 @@ class Closing(TwoEnds):
             if lost:
                 mend()
                 self.assertGreater(seconds, 0.35)
-                self.assertLess(seconds, 5 * SLOW)
+                self.assertLess(seconds, 8 * SLOW)
                 c = self.at_a(vc=self.vc + 101)
                 c.write(b"after")
                 self.assertEqual(b.read(), b"after")
             else:
-                self.assertLess(seconds, 10 * SLOW)
+                self.assertLess(seconds, 8 * SLOW)
                 self.assertEqual([b.read() for _ in range(10)], [b"%d" % n for n in range(10)])
 
     def test_not_for_ever(self):
@@ -322,7 +322,7 @@ class Closing(TwoEnds):
             theirs.recv(1)      # nobody else has the file any more
             begin = time.monotonic()
             os.close(fds[0])
-            return 0 if 9 < time.monotonic() - begin < 10 + 5 * SLOW else 1
+            return 0 if time.monotonic() - begin > 9 else 1
         pid = in_process(child)
         socket.send_fds(ours, [b"."], [a.fd])
         a.close()
@@ -361,8 +361,8 @@ class Closing(TwoEnds):
             self.assertEqual(exit_code(pid), -signal.SIGKILL)
             ours.close()
             wait_for(lambda before=before: self.a.stat("reversed") - before == 1,
-                     "it to be reversed", 2)
-            self.assertLess(time.monotonic() - begin, 2 * SLOW)
+                     "it to be reversed", 8)
+            self.assertLess(time.monotonic() - begin, 8 * SLOW)
             for fd in ready:
                 os.close(fd)
             mend()

@@ -13,7 +13,7 @@ import oaewire as oae
 from devtest import IN, OUT, Call, OaeFile, TwoEnds, exit_code, in_process
 from oaedev import SYS_CLOSE, SYS_FSYNC, SYS_IOCTL, SYS_POLL, SYS_READ, SYS_WRITE
 from oaetest import wait_for
-from patience import SLOW
+from patience import SLOW, times
 
 
 def blocked_in(pid, number):
@@ -36,7 +36,7 @@ class Killed(TwoEnds):
         os.kill(child, signal.SIGKILL)
         begin = time.monotonic()
         self.assertEqual(exit_code(child), -signal.SIGKILL)
-        self.assertLess(time.monotonic() - begin, 2 * SLOW)
+        self.assertLess(time.monotonic() - begin, 8 * SLOW)     # linger ends after 10
 
     def still_works(self):
         """The link does, both ways."""
@@ -158,7 +158,7 @@ class Killed(TwoEnds):
                 file.swap(b"a %d %d" % (life, n))
                 n += 1
         survivor = Call(survive)
-        for life in range(25):
+        for life in range(times(12)):
             pid = in_process(child, life)
             goal = len(took) + random.randrange(6)
             wait_for(lambda goal=goal: len(took) >= goal, "some swaps")
@@ -180,7 +180,7 @@ class Killed(TwoEnds):
                 life, n = int(word[1]), int(word[2])
                 self.assertEqual(n, lives.get(life, -1) + 1, f"half {n} of life {life}")
                 lives[life] = n
-        self.assertGreater(len(lives), 5)
+        self.assertGreater(len(lives), 3)
 
     def test_verb(self):
         """Reversed, or done: the word is changed exactly if it was committed."""
@@ -235,7 +235,7 @@ class Killed(TwoEnds):
             os.kill(pid, signal.SIGKILL)
             begin = time.monotonic()
             self.assertEqual(exit_code(pid), -signal.SIGKILL)
-            self.assertLess(time.monotonic() - begin, 2 * SLOW)
+            self.assertLess(time.monotonic() - begin, 8 * SLOW)     # linger ends after 10
             mend()
         self.b.knob("rcvbuf", 262144)
         a, b = self.both()

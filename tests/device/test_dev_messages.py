@@ -17,7 +17,7 @@ from devtest import (BAND, ERR, HUP, IN, OUT, PRI, Call, Memory, OaeFile, Script
                      in_process)
 from oaedev import SYS_WRITE
 from oaetest import LIBC, wait_for
-from patience import SLOW
+from patience import SLOW, times
 
 
 class Told(Scripted):
@@ -336,7 +336,7 @@ class Told(Scripted):
         for pid in children + hogs:
             self.addCleanup(os.waitpid, pid, 0)
             self.addCleanup(os.kill, pid, signal.SIGKILL)
-        for _ in range(20):
+        for _ in range(times(6)):
             wait_for(lambda: self.a.tag(self.vc), "one to be attached")
             for pid in hogs:
                 os.kill(pid, signal.SIGCONT)
@@ -876,7 +876,7 @@ class Delivered(TwoEnds):
             host.knobs(keepalive_ms=600000, dead_ms=3600000)
         self.b.knob("rcvbuf", 4096)
         a, b = self.opened()
-        sent = [b"%d" % n + bytes(2000) for n in range(2000)]
+        sent = [b"%d" % n + bytes(2000) for n in range(times(500))]
         parked = self.a.stat("note_parked")
         reader = Call(lambda: [b.read() for _ in sent])
         for message in sent:

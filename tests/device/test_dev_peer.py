@@ -3,6 +3,7 @@
 
 import oaedev as dev
 import oaewire as oae
+from devtest import Shared
 from oaedev import SYS_READ, Call, OaeFile
 from oaepeer import Peer
 from oaetest import wait_for
@@ -11,7 +12,7 @@ from topology import CALM, OneScript
 ALL = dev.PERM_READ | dev.PERM_WRITE | dev.PERM_ATOMIC
 
 
-class OnePeer(OneScript):
+class OnePeer(Shared, OneScript):
     """Peers, told apart by address."""
 
     ports = True

@@ -5,6 +5,7 @@ import errno
 import random
 
 import oaedev as dev
+from devtest import Shared
 from oaedev import OaeFile
 from topology import OneCable
 
@@ -13,7 +14,7 @@ WINDOW = 16
 LOSS = "delay 50us 50us loss 5% duplicate 2% reorder 20% 25%"
 
 
-class Verbs(OneCable):
+class Verbs(Shared, OneCable):
     """Words of b, and files of a."""
 
     vc = 0

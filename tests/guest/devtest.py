@@ -4,6 +4,7 @@
 import errno
 import os
 import select
+import unittest
 from ctypes import c_size_t, c_void_p
 
 import oaedev
@@ -19,7 +20,42 @@ PATIENT = CALM | {"linger_ms": 0, "deadline_ms": 0, "sndq": 64, "max_len": 65536
                   "rcvbuf": 262144, "shutdown": 0, "max_tags": 1024, "drop_pct": 0}
 
 
-class DevTest(OaeTest):
+class Shared(OaeTest):
+    """Classes of a file that ask for the same topology share one: what is in it, they leave clean."""
+
+    _standing = None        # what was asked for, and a class that has it
+
+    @classmethod
+    def setUpClass(cls):
+        asked = [getattr(cls, name, None) for name in
+                 ("params", "one_cpu", "names", "devices", "mtu", "ports", "targets")]
+        asked.append(getattr(cls.build, "__func__"))
+        if Shared._standing and Shared._standing[0] != asked:
+            cls._fall()
+        if not Shared._standing:
+            owner = type(cls.__name__, (cls,), {})
+            Shared._standing = asked, owner
+            unittest.addModuleCleanup(cls._fall)
+            try:
+                super(Shared, owner).setUpClass()
+            except BaseException:
+                cls._fall()
+                raise
+        for name, value in vars(Shared._standing[1]).items():
+            if not name.startswith("_"):
+                setattr(cls, name, value)
+
+    @staticmethod
+    def _fall():
+        """It goes, if one stands."""
+        if Shared._standing:
+            owner, Shared._standing = Shared._standing[1], None
+            owner.doClassCleanups()
+            for _, error, trace in owner.tearDown_exceptions:
+                raise error.with_traceback(trace)
+
+
+class DevTest(Shared):
     """Tests of /dev/oae: each has a virtual channel of its own."""
 
     vcs = None
@@ -154,11 +190,19 @@ class TwoEnds(DevTest, OneCable):
 
     def lose(self, *opcodes, of="ab"):
         """Frames are lost on their way out of a, of b: an undo."""
-        losing = [Losing(host, dev, *opcodes) for host, dev in self.cable.ends if host.name in of]
+        losing, deaf = [], []
+        if opcodes:
+            losing = [Losing(host, dev, *opcodes) for host, dev in self.cable.ends if host.name in of]
+        else:       # by the host that does not hear them: no program is run for it
+            deaf = [host for host, other in ((self.a, "b"), (self.b, "a")) if other in of]
+        for host in deaf:
+            host.knob("drop_pct", 100)
 
         def mend():
             while losing:
                 losing.pop().end()
+            while deaf:
+                deaf.pop().knob("drop_pct", 0)
         self.mends.append(mend)
         return mend
 
@@ -212,5 +256,5 @@ def exit_code(child):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-__all__ = ["BAND", "Call", "DevTest", "ERR", "HUP", "IN", "Memory", "OUT", "OaeFile", "PATIENT", "PRI", "Scripted",
-           "TwoEnds", "exit_code", "in_process"]
+__all__ = ["BAND", "Call", "DevTest", "ERR", "HUP", "IN", "Memory", "OUT", "OaeFile", "PATIENT", "PRI",
+           "Scripted", "Shared", "TwoEnds", "exit_code", "in_process"]

@@ -16,6 +16,7 @@ import sys
 import threading
 
 import oaedev
+from devtest import Shared
 from oaetest import REPO, wait_for
 from patience import SLOW
 
@@ -52,7 +53,7 @@ class Thread(threading.Thread):
         return self._value
 
 
-class LibTest(OneCable):
+class LibTest(Shared, OneCable):
     """Two hosts; each test has a vc of its own."""
 
     vc = 100
@@ -79,6 +80,11 @@ class LibTest(OneCable):
     def ends(self, **options):
         """Both."""
         return self.link(self.n1, **options), self.link(self.n2, **options)
+
+    def lose(self, percent):
+        """So many of the frames that come are dropped at both ends."""
+        for host in self.n1, self.n2:
+            host.knob("drop_pct", percent)
 
     def cut(self):
         """Cut the cable, n1 giving up soon: what mends it."""
@@ -178,7 +184,7 @@ class Messages(LibTest):
         a, b = self.ends(express=True)
         self.assertTrue(a.options().express)
         a.set_options(deadline_ms=200)
-        self.addCleanup(self.cable.netem, "loss 0%")
+        self.addCleanup(self.lose, 0)
         number = self._on_its_way(a, b)
         self.assertEqual(a.collect(), [])
         with self.assertRaises(oae.Pending):
@@ -186,7 +192,7 @@ class Messages(LibTest):
         b.close()
         self.n2.knob("dev", "-e2")      # its links are gone
         self.n2.knob("dev", "+e2")
-        self.cable.netem("loss 0%")
+        self.lose(0)
         b = self.link(self.n2)
         wait_for(lambda: a.status().uncollected, "the outcome")
         outcome, = a.collect()
@@ -200,11 +206,11 @@ class Messages(LibTest):
     def _on_its_way(self, a, b):
         """Leave an express in flight; its number. A link that is just healing takes another try."""
         for _ in range(50):
-            self.cable.netem("loss 0%")
+            self.lose(0)
             a.send(b"x")
             self.assertEqual(b.recv(), b"x")
             number = a.status().next_id
-            self.cable.netem("loss 100%")
+            self.lose(100)
             try:
                 a.send(b"?")
             except oae.Pending as error:
