@@ -10,7 +10,7 @@
 #   KDIR=DIR        build the modules for the kernel whose build files are there
 #   BTF=1           give the modules type information, for bpftrace and the like: tools/btf
 #   VM=none         no test machine: on this very host's kernel, as root
-#   LANES=N         test machines of make test at a time (default: 1)
+#   LANES=N         on a machine with 2 N processors: so many test machines at a time
 
 Q	:= $(if $(filter-out 0,$(V)),,@)
 V	?= 0
@@ -72,7 +72,7 @@ test-races: setup-test setup-debug	## the regression in a kernel that looks for 
 	$(Q)tools/racekernel
 	$(Q)KERNEL=$$(tools/racekernel --release) tools/build --out build/races
 	$(Q)$(MAKE) -s programs test-programs
-	$(Q)$(STAGE) races
+	$(Q)$(STAGE) test-races
 
 # What the tests of /dev/oae run in the test machine.
 test-programs:

@@ -3,8 +3,8 @@
 # The stages of `make test` and `make quick`, which build what they need and then run this
 # file. A target each, in no order: those that take longest begin first.
 #
-# The stages with a test machine run LANES at a time, since two want more than two processors
-# have, and some tests look at the clock. The others run beside them, on what they leave.
+# The guests of one processor run two at a time, and then those of two, one at a time. With LANES=N
+# so many times as many. The stages without a guest run beside them, on what they leave.
 
 # The regression's test files: of the link, of the gateway, of /dev/oae.
 TESTS := $(shell tests/guest/run --list)
@@ -12,7 +12,13 @@ GATEWAY_TESTS := $(filter test_gateway_%,$(TESTS))
 DEV_TESTS := $(filter test_dev_%,$(TESTS))
 LINK_TESTS := $(filter-out test_gateway_% test_dev_% test_readme,$(TESTS))
 
-IN_GUESTS := regress device gateway leaks pair soak readme counts
+# Tests about races, or of what happens by chance: they need two processors.
+RACES := test_life test_sizes test_writes test_travels test_cuts test_faults test_graph test_wirefuzz \
+	test_dev_files test_dev_killed test_dev_monitor test_dev_perf test_dev_faults test_dev_window \
+	test_dev_random test_gateway_zones test_gateway_paths test_gateway_faults test_gateway_wirefuzz
+
+IN_GUESTS := regress device gateway leaks readme
+IN_TWO := races pair counts
 BESIDE := mutants model spec fuzz oae sim unit wireshark lib scripts
 STARVE_STAGES := starve-links starve-gateways
 LEAK_TESTS := test_leaks test_gateway_leaks test_dev_leaks
@@ -27,7 +33,8 @@ unexport MAKEFLAGS MFLAGS
 all:
 	@$(MAKE) -s -k -j2 -f tests/stages.mk in-guests beside
 in-guests:
-	@$(STAGES_OF) $(IN_GUESTS)
+	@$(MAKE) -s -k -j$$((2 * $(LANES))) -f tests/stages.mk $(IN_GUESTS); first=$$?; \
+		$(STAGES_OF) $(IN_TWO) && exit $$first
 beside:
 	@tools/idle $(STAGES_OF) $(BESIDE)
 
@@ -65,26 +72,22 @@ fuzz:
 sim:
 	@tools/stage $@ tests/sim/test_oaesim.py
 # Fewer messages and seconds than a test has by itself: `make test-long` has them. Elsewhere
-# than in a plain guest for tests/coverage.
-IN_GUEST := tools/vm run --time-limit 2700
+# than in a plain guest for tests/coverage, and there all tests.
+IN_GUEST = tools/vm run --smp $(SMP) --time-limit 1200
+SMP := 1
+FEWER := FAULT_MESSAGES=3000 CUT_MESSAGES=5000 CUTS=30 GATEWAY_MESSAGES=1000 GATEWAY_STRANGERS=20000 TIME=5
 regress:
-	@tools/stage $@ $(IN_GUEST) -- \
-		env FAULT_MESSAGES=6000 tests/guest/run $(LINK_TESTS)
+	@tools/stage $@ $(IN_GUEST) -- env $(FEWER) tests/guest/run $(filter-out $(RACES),$(LINK_TESTS))
 gateway:
-	@tools/stage $@ $(IN_GUEST) -- \
-		env GATEWAY_MESSAGES=6000 tests/guest/run $(GATEWAY_TESTS)
+	@tools/stage $@ $(IN_GUEST) -- env $(FEWER) tests/guest/run $(filter-out $(RACES),$(GATEWAY_TESTS))
 device:
-	@tools/stage $@ $(IN_GUEST) -- env TIME=12 tests/guest/run $(DEV_TESTS)
-# Lockdown cannot be lifted again: last in its guest.
-soak:
-	@tools/stage $@ tools/vm run --time-limit 600 -- \
-		env OAE_SOAK=10 tests/guest/run test_soak test_lockdown
+	@tools/stage $@ $(IN_GUEST) -- env $(FEWER) tests/guest/run $(filter-out $(RACES),$(DEV_TESTS))
+races: SMP := 2
+races:
+	@tools/stage $@ $(IN_GUEST) -- env $(FEWER) OAE_SOAK=1 tests/guest/run $(filter $(RACES),$(TESTS)) test_soak
 # In a guest that nothing else has been done in.
 readme:
-	@tools/stage $@ tools/vm run --time-limit 300 -- tests/guest/run test_readme
-counts:
-	@$(MAKE) -s -C tests/bench count
-	@tools/stage $@ tests/bench/counts --compare
+	@tools/stage $@ tools/vm run --smp 1 --time-limit 300 -- tests/guest/run test_readme
 scripts:
 	@tools/stage $@ tests/scripts/run
 oae:
@@ -93,18 +96,19 @@ lib:
 	@tools/stage $@ $(MAKE) -s -C tests/lib run
 wireshark:
 	@tools/stage $@ tests/lua/run
+# Lockdown cannot be lifted again: last in its guest.
 leaks:
-	@tools/stage $@ tools/vm run --append slub_debug=F --time-limit 600 -- \
-		tests/guest/run $(LEAK_TESTS)
+	@tools/stage $@ tools/vm run --smp 1 --append slub_debug=F --time-limit 1200 -- \
+		tests/guest/run $(LEAK_TESTS) test_lockdown
 pair:
-	@tools/stage $@ env PAIR_MESSAGES=10000 tests/link/pair
+	@tools/stage $@ env PAIR_MESSAGES=1000 tests/link/pair
 
 # Of `make test-long`, in this order: what `make test` does, at full length, and what it does not do
 # at all. FROM=STAGE begins there. Some are targets of the Makefile as well, with its variables.
 LONG_IN_GUESTS := long-regress long-device long-gateway readme long-leaks long-lockdown long-pair \
 	soak faults long-cuts long-graph long-random long-monitor long-calm life-storm storm \
-	wirefuzz gateway-wirefuzz $(STARVE_STAGES)
-LONG_BESIDE := unit oae lib wireshark scripts sim spec model counts model-deep spec-deep long-mutants long-fuzz
+	wirefuzz gateway-wirefuzz counts $(STARVE_STAGES)
+LONG_BESIDE := unit oae lib wireshark scripts sim spec model model-deep spec-deep mutants long-fuzz
 LONG_STAGES := $(LONG_IN_GUESTS) $(LONG_BESIDE)
 LONG_LEFT := $(if $(FROM),$(shell printf '%s\n' $(LONG_STAGES) | sed -n '/^$(FROM)$$/,$$p'),$(LONG_STAGES))
 IN_LONG := tools/vm run --time-limit 7200
@@ -206,7 +210,7 @@ IN_RACES = KERNEL=$$(tools/racekernel --release) tools/stage $@ tools/vm run --t
 	--env OAE_MODULE=$(CURDIR)/build/races/modoae/modoae.ko \
 	--env OAEIP_MODULE=$(CURDIR)/build/races/modoaeip/modoaeip.ko
 
-races:
+test-races:
 	@$(STAGES_OF) $(RACE_STAGES)
 
 races-instruments:
@@ -228,4 +232,4 @@ $(STARVE_STAGES): starve-%:
 	@tools/stage $@ tools/vm run --time-limit 5400 --append slub_debug=FP -- tests/starve/run $*; \
 		status=$$?; grep -E '^(ok |BAD) ' build/log/$@.log; exit $$status
 
-.PHONY: all in-guests beside quick quick-beside quick-guest $(QUICK_BESIDE) $(IN_GUESTS) $(BESIDE) debug $(DEBUG_STAGES) races $(RACE_STAGES) starve $(STARVE_STAGES) long $(LONG_STAGES)
+.PHONY: all in-guests beside quick quick-beside quick-guest $(QUICK_BESIDE) $(IN_GUESTS) $(IN_TWO) $(BESIDE) debug $(DEBUG_STAGES) test-races $(RACE_STAGES) starve $(STARVE_STAGES) long $(LONG_STAGES)
