@@ -136,7 +136,10 @@ static struct pernet_operations oae_net_ops = {
 	.size = sizeof(struct oae_node),
 };
 
-/* Close the links of all nodes; the nodes share the wait of linger_ms. */
+/*
+ * Close the links of all nodes; the nodes share the wait of linger_ms. Meanwhile namespaces come
+ * and go: a node stays in its place on the list as long as its namespace is kept.
+ */
 static void oae_linger(void)
 {
 	unsigned long start = jiffies;
@@ -152,10 +155,13 @@ static void oae_linger(void)
 	list_for_each_entry(node, &oae_nodes, list) {
 		ms = READ_ONCE(node->knobs.linger_ms);
 		spent = jiffies_to_msecs(jiffies - start);
-		if (spent < ms)
-			wait_event_timeout(node->tags_wait,
-					   !atomic_read(&node->nopen),
-					   msecs_to_jiffies(ms - spent));
+		if (spent >= ms || !atomic_read(&node->nopen) || !maybe_get_net(node->net))
+			continue;
+		mutex_unlock(&oae_nodes_lock);
+		wait_event_timeout(node->tags_wait, !atomic_read(&node->nopen),
+				   msecs_to_jiffies(ms - spent));
+		mutex_lock(&oae_nodes_lock);
+		put_net(node->net);
 	}
 	mutex_unlock(&oae_nodes_lock);
 }
@@ -198,9 +204,12 @@ static int __init oae_init(void)
 {
 	int err;
 
-	err = oae_tags_start();
+	err = oae_works_start();
 	if (err)
 		return err;
+	err = oae_tags_start();
+	if (err)
+		goto stop_works;
 	oae_xmit_init();
 	err = register_pernet_device(&oae_net_ops);
 	if (err)
@@ -237,6 +246,8 @@ stop_tags:
 	oae_udp_exit();
 	oae_xmit_exit();
 	oae_tags_stop();
+stop_works:
+	oae_works_stop();
 	return err;
 }
 
@@ -254,6 +265,7 @@ static void __exit oae_exit(void)
 	oae_udp_exit();
 	oae_xmit_exit();
 	oae_tags_stop();
+	oae_works_stop();
 	pr_info("unloaded\n");
 }
 

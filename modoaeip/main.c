@@ -18,6 +18,7 @@ static int __net_init oaeip_gw_init(struct net *net)
 	int err;
 
 	gw->net = net;
+	mutex_init(&gw->knob_lock);
 	spin_lock_init(&gw->nodes_lock);
 	atomic_set(&gw->serial, 0);
 	atomic64_set(&gw->zone_window, 0);

@@ -150,7 +150,7 @@ void oae_announce_leave(struct oae_port *port)
  * oae_announce_changed() - apply a new value of the knob discover
  * @node: the node
  *
- * Context: process; under kernel_param_lock.
+ * Context: process; under node->knob_lock.
  */
 void oae_announce_changed(struct oae_node *node)
 {

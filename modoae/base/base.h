@@ -80,7 +80,7 @@ struct oae_stats {
 /**
  * struct oae_knobs - the values of the parameters, one copy for each node
  *
- * The table is knobs.h. Written under kernel_param_lock, read anywhere with
+ * The table is knobs.h. Written under node->knob_lock, read anywhere with
  * READ_ONCE().
  */
 struct oae_knobs {
@@ -141,6 +141,7 @@ struct oae_neighbours;		/* neigh.c */
 struct oae_node {
 	struct net *net;
 	struct list_head list;		/* main.c: all nodes */
+	struct mutex knob_lock;		/* the knobs, and `wanted` */
 	struct oae_knobs knobs;
 	struct oae_link_cfg __rcu *cfg;	/* knobs in the core's units, in cfgs */
 	struct oae_link_cfg cfgs[2];	/* one is in use, the other free */
@@ -150,7 +151,7 @@ struct oae_node {
 	unsigned int npeers;
 	struct oae_udp_peers __rcu *udp_peers;	/* NULL: none */
 	unsigned int udp_gen;		/* how often `udp_peers` was written */
-	u8 nhmac[ETH_ALEN];		/* the knob, zero: auto; kernel_param_lock */
+	u8 nhmac[ETH_ALEN];		/* the knob, zero: auto; RTNL and knob_lock to change it */
 	bool shut;			/* the knob `shutdown` */
 
 	u64 id;				/* 0: not known yet; RTNL, without a port, to change it */
@@ -165,12 +166,14 @@ struct oae_node {
 	void (*id_heard)(struct oae_node *node, u64 id);
 
 	struct oae_tag *wanted;		/* ctl/target.c: the link of `target`, or NULL */
-	struct work_struct target_work;	/* ctl/target.c */
+	struct delayed_work target_work;	/* ctl/target.c; what follows, too */
+	bool target_asking;		/* whose address it is has been asked */
+	unsigned long target_until;	/* jiffies: for so long */
 
 	struct mutex dev_lock;		/* one write to the knob `dev` at a time */
 	struct list_head ports;		/* RTNL; RCU for readers */
 	struct list_head udps;		/* devices of UDP ports; RTNL */
-	bool every;			/* `dev` is `*`; RTNL and kernel_param_lock to change it */
+	bool every;			/* `dev` is `*`; RTNL and knob_lock to change it */
 	unsigned int nbut;		/* the same */
 	char but[OAE_MAX_BUT][IFNAMSIZ];	/* then not these; the same */
 	struct rhashtable tags;
@@ -357,6 +360,9 @@ struct oae_msg {
 
 /* node.c */
 extern unsigned int oae_net_id;
+extern struct workqueue_struct *oae_wq;
+int oae_works_start(void);
+void oae_works_stop(void);
 void oae_node_init(struct oae_node *node, struct net *net);
 void oae_node_exit(struct oae_node *node);
 struct oae_node *oae_node(struct net *net);

@@ -7,6 +7,14 @@
  * checked, all are applied. Only the last step changes anything. A value that is
  * refused is reported in struct oae_refusal, in words; the caller passes them on,
  * to the kernel log or to netlink.
+ *
+ * The kernel calls a parameter's functions under kernel_param_lock, which all namespaces
+ * share. So they drop it before they take the owner's lock, and take it again once they
+ * hold no lock: nobody takes it under another lock, nor waits with it. What it protected
+ * stays safe: the owner's knobs are under the owner's lock, whoever sets them; the template
+ * is written by insmod alone, which keeps kernel_param_lock; the namespace is kept by the
+ * calling task; and the module by the open file in sysfs, while oae_knobs_drain() has its
+ * exit wait for the owners' last users.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -14,9 +22,11 @@
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/wait.h>
 
 #include "knob.h"
 #include "netdev.h"
@@ -105,20 +115,17 @@ static int knob_parse(void *owner, struct oae_setting *s,
 		     0;
 }
 
-static int knobs_check(void *owner, struct oae_setting *s, unsigned int n,
+static int knobs_parse(void *owner, struct oae_setting *s, unsigned int n,
 		       struct oae_refusal *why)
 {
-	const struct oae_knob_class *class = s->knob->class;
 	unsigned int i;
-	int err;
+	int err = 0;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && !err; i++) {
 		why->setting = &s[i];
 		err = knob_parse(owner, &s[i], why);
-		if (err)
-			return err;
 	}
-	return owner && class->check ? class->check(owner, s, n, why) : 0;
+	return err;
 }
 
 /* Store the values that only have to be stored, and keep those before; or the reverse. */
@@ -166,13 +173,16 @@ static void knobs_undo(void *owner, struct oae_setting *s, unsigned int n)
 			s[n].knob->apply(owner, &s[n], &why);
 }
 
-/* First what only has to be stored, since what else is set may depend on it. */
+/* Check relations, then first what only has to be stored: what else is set may depend on it. */
 static int knobs_apply(void *owner, struct oae_setting *s, unsigned int n,
 		       struct oae_refusal *why)
 {
 	const struct oae_knob_class *class = s->knob->class;
 	int err;
 
+	err = owner && class->check ? class->check(owner, s, n, why) : 0;
+	if (err)
+		return err;
 	knobs_swap(owner, s, n);
 	err = knobs_try(owner, s, n, OAE_KNOB_EXCHANGED, why);
 	if (!err)
@@ -188,6 +198,18 @@ static int knobs_apply(void *owner, struct oae_setting *s, unsigned int n,
 	return err;
 }
 
+static void knob_lock(const struct oae_knob *knob, void *owner)
+{
+	if (owner)
+		mutex_lock(knob->class->lock(owner));
+}
+
+static void knob_unlock(const struct oae_knob *knob, void *owner)
+{
+	if (owner)
+		mutex_unlock(knob->class->lock(owner));
+}
+
 /**
  * oae_knobs_set() - set knobs of one owner: all, or none
  * @owner: node or gateway, NULL for the template
@@ -195,7 +217,8 @@ static int knobs_apply(void *owner, struct oae_setting *s, unsigned int n,
  * @n: number of settings, at least 1
  * @why: if refused: why
  *
- * Context: process, may sleep; under kernel_param_lock.
+ * Context: process, may sleep; takes the owner's lock; for the template under
+ * kernel_param_lock.
  *
  * Return: 0, or a negative errno.
  */
@@ -205,9 +228,12 @@ int oae_knobs_set(void *owner, struct oae_setting *s, unsigned int n,
 	unsigned int i;
 	int err;
 
-	err = knobs_check(owner, s, n, why);
-	if (!err)
+	err = knobs_parse(owner, s, n, why);
+	if (!err) {
+		knob_lock(s->knob, owner);
 		err = knobs_apply(owner, s, n, why);
+		knob_unlock(s->knob, owner);
+	}
 	for (i = 0; i < n; i++)
 		kfree(s[i].data);
 	return err;
@@ -220,7 +246,8 @@ int oae_knobs_set(void *owner, struct oae_setting *s, unsigned int n,
  * @buf: the output
  * @size: size of @buf, bytes
  *
- * Context: process, may sleep; under kernel_param_lock.
+ * Context: process, may sleep; takes the owner's lock; for the template under
+ * kernel_param_lock.
  *
  * Return: characters written, without a terminating 0.
  */
@@ -228,13 +255,60 @@ int oae_knob_print(const struct oae_knob *knob, void *owner, char *buf,
 		   size_t size)
 {
 	unsigned int v;
+	int n;
 
-	if (knob->print)
-		return knob->print(owner, buf, size);
+	if (knob->print) {
+		knob_lock(knob, owner);
+		n = knob->print(owner, buf, size);
+		knob_unlock(knob, owner);
+		return n;
+	}
 	v = READ_ONCE(*knob_number(knob, owner));
 	if (knob->words)
 		return scnprintf(buf, size, "%s", knob->words[v]);
 	return scnprintf(buf, size, "%u", v);
+}
+
+/* Functions of parameters that have dropped kernel_param_lock; under that lock. */
+static unsigned int knob_away;
+static DECLARE_WAIT_QUEUE_HEAD(knob_wait);
+
+/* Drop kernel_param_lock while a parameter's function acts on @owner; not for the template. */
+static void knob_leave(const void *owner)
+{
+	if (!owner)
+		return;
+	WRITE_ONCE(knob_away, knob_away + 1);
+	kernel_param_unlock(THIS_MODULE);
+}
+
+/* The function holds no lock any more. */
+static void knob_return(const void *owner)
+{
+	if (!owner)
+		return;
+	kernel_param_lock(THIS_MODULE);
+	WRITE_ONCE(knob_away, knob_away - 1);
+	/* Under the lock: oae_knobs_drain() takes it before the module goes. */
+	wake_up(&knob_wait);
+}
+
+/**
+ * oae_knobs_drain() - wait until no parameter's function acts on an owner any more
+ *
+ * The class returns no owner any more. Each of those under way ends without the caller.
+ *
+ * Context: process, may sleep; takes kernel_param_lock.
+ */
+void oae_knobs_drain(void)
+{
+	kernel_param_lock(THIS_MODULE);
+	while (knob_away) {
+		kernel_param_unlock(THIS_MODULE);
+		wait_event(knob_wait, !READ_ONCE(knob_away));
+		kernel_param_lock(THIS_MODULE);
+	}
+	kernel_param_unlock(THIS_MODULE);
 }
 
 static int knob_param_set(const char *val, const struct kernel_param *kp)
@@ -253,7 +327,9 @@ static int knob_param_set(const char *val, const struct kernel_param *kp)
 	if (!copy)
 		return -ENOMEM;
 	s.val = strim(copy);
+	knob_leave(owner);
 	err = oae_knobs_set(owner, &s, 1, &why);
+	knob_return(owner);
 	if (err)
 		oae_refusal_log(&why);
 	kfree(copy);
@@ -269,7 +345,9 @@ static int knob_param_get(char *buf, const struct kernel_param *kp)
 	n = knob->class->owner(&owner, false);
 	if (n)
 		return n;
+	knob_leave(owner);
 	n = oae_knob_print(knob, owner, buf, PAGE_SIZE - 1);
+	knob_return(owner);
 	if (!n || buf[n - 1] != '\n')	/* a table has one already */
 		buf[n++] = '\n';
 	return n;

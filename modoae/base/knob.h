@@ -10,6 +10,7 @@
 #include <linux/types.h>
 
 struct module;
+struct mutex;
 struct oae_knob;
 
 /**
@@ -51,6 +52,7 @@ struct oae_refusal {
  * struct oae_knob_class - what the knobs of a module have in common
  * @owner: find the owner that a parameter acts on: a node, a gateway, or NULL for
  *	the template of insmod. 0 or a negative errno; under kernel_param_lock
+ * @lock: the owner's lock, under which its knobs are set and printed
  * @numbers: the struct that holds the owner's numbers
  * @check: check the relations of the settings to each other and to what is set;
  *	NULL: there are none. Not called for the template
@@ -59,6 +61,7 @@ struct oae_refusal {
  */
 struct oae_knob_class {
 	int (*owner)(void **owner, bool write);
+	struct mutex *(*lock)(void *owner);
 	void *(*numbers)(void *owner);
 	int (*check)(void *owner, const struct oae_setting *s, unsigned int n,
 		     struct oae_refusal *why);
@@ -99,7 +102,8 @@ enum oae_knob_order {
  * @apply: set the value; NULL: a number or word that is only stored
  * @print: print the value, return the characters written; NULL: a number or word
  *
- * The functions are called under kernel_param_lock.
+ * @apply and @print are called under the owner's lock, or for the template under
+ * kernel_param_lock; @parse without a lock of the owner.
  */
 struct oae_knob {
 	const struct oae_knob_class *class;
@@ -139,6 +143,7 @@ int oae_knobs_set(void *owner, struct oae_setting *s, unsigned int n,
 		  struct oae_refusal *why);
 int oae_knob_print(const struct oae_knob *knob, void *owner, char *buf,
 		   size_t size);
+void oae_knobs_drain(void);
 const struct oae_knob *oae_knob_at(const struct module *module,
 				   unsigned int i);
 const struct oae_knob *oae_knob_find(const struct module *module,

@@ -102,11 +102,8 @@ static int knob_netlink_reply(const struct genl_family *family,
 	if (!skb)
 		return -ENOMEM;
 	hdr = genlmsg_put_reply(skb, info, family, 0, info->genlhdr->cmd);
-	if (hdr) {
-		kernel_param_lock(family->module);
+	if (hdr)
 		err = knob_netlink_fill(skb, hdr, knob, owner, buf);
-		kernel_param_unlock(family->module);
-	}
 	if (err) {
 		nlmsg_free(skb);
 		return err;
@@ -120,7 +117,7 @@ static int knob_netlink_reply(const struct genl_family *family,
  * @owner: whose knob
  * @info: the request
  *
- * Context: process, may sleep; takes kernel_param_lock.
+ * Context: process, may sleep; takes the owner's lock.
  *
  * Return: 0; -EINVAL no name; -ENOENT no such knob; -ENOMEM.
  */
@@ -185,7 +182,7 @@ static int knob_netlink_dump_one(const struct genl_family *family, void *owner,
  * @skb: the messages
  * @cb: the dump
  *
- * Context: process, may sleep; takes kernel_param_lock.
+ * Context: process, may sleep; takes the owner's lock.
  *
  * Return: bytes of the messages, 0 at the end; -ENOMEM.
  */
@@ -198,10 +195,8 @@ int oae_knob_netlink_dump(const struct genl_family *family, void *owner,
 	buf = kmalloc(KNOB_VALUE_MAX + 1, GFP_KERNEL);
 	if (!buf)
 		return -ENOMEM;
-	kernel_param_lock(family->module);
 	while (!(err = knob_netlink_dump_one(family, owner, skb, cb, buf)))
 		cb->args[0]++;
-	kernel_param_unlock(family->module);
 	kfree(buf);
 	return skb->len ?: min(err, 0);
 }
@@ -279,16 +274,13 @@ static int knob_netlink_take_all(const struct genl_family *family,
 	return -EINVAL;
 }
 
-static int knob_netlink_apply(const struct genl_family *family, void *owner,
-			      struct genl_info *info,
+static int knob_netlink_apply(void *owner, struct genl_info *info,
 			      struct knob_netlink_request *r)
 {
 	struct oae_refusal why = {};
 	int err;
 
-	kernel_param_lock(family->module);
 	err = oae_knobs_set(owner, r->s, r->n, &why);
-	kernel_param_unlock(family->module);
 	if (err)
 		oae_netlink_refuse(info, r->attr[why.setting - r->s], &why);
 	return err;
@@ -300,7 +292,7 @@ static int knob_netlink_apply(const struct genl_family *family, void *owner,
  * @owner: whose knobs
  * @info: the request
  *
- * Context: process, may sleep; takes kernel_param_lock.
+ * Context: process, may sleep; takes the owner's lock.
  *
  * Return: 0, or a negative errno, with the reason in the extended ACK.
  */
@@ -316,7 +308,7 @@ int oae_knob_netlink_set(const struct genl_family *family, void *owner,
 		return -ENOMEM;
 	err = knob_netlink_take_all(family, info, r);
 	if (!err)
-		err = knob_netlink_apply(family, owner, info, r);
+		err = knob_netlink_apply(owner, info, r);
 	for (i = 0; i < r->n; i++)
 		kfree(r->copy[i]);
 	kfree(r);

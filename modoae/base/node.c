@@ -11,6 +11,34 @@
 #include "base.h"
 
 unsigned int oae_net_id __read_mostly;
+struct workqueue_struct *oae_wq;
+
+/**
+ * oae_works_start() - make the queue of the module's works
+ *
+ * A work may wait for a lock of its node or for RTNL. It is not to stall those of others,
+ * which share the kernel's own queues.
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int oae_works_start(void)
+{
+	/* WQ_UNBOUND: any CPU will do, and 7.x warns without a choice. */
+	oae_wq = alloc_workqueue(KBUILD_MODNAME, WQ_UNBOUND, 0);
+	return oae_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * oae_works_stop() - free the queue of the module's works
+ *
+ * Context: process, may sleep; all works are cancelled.
+ */
+void oae_works_stop(void)
+{
+	destroy_workqueue(oae_wq);
+}
 
 /**
  * oae_node() - the node of a namespace
@@ -128,6 +156,7 @@ void oae_node_init(struct oae_node *node, struct net *net)
 	node->net = net;
 	INIT_LIST_HEAD(&node->list);
 	mutex_init(&node->dev_lock);
+	mutex_init(&node->knob_lock);
 	INIT_LIST_HEAD(&node->ports);
 	INIT_LIST_HEAD(&node->udps);
 	seqlock_init(&node->addr_lock);

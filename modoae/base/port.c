@@ -75,7 +75,7 @@ EXPORT_SYMBOL_FOR_BENCH(oae_port_find);
  * @buf: the output
  * @size: size of @buf, bytes
  *
- * Context: any.
+ * Context: process; under node->knob_lock.
  *
  * Return: characters written.
  */

@@ -59,8 +59,7 @@ static void knobs_cfg_update(struct oae_node *node)
 {
 	struct oae_link_cfg *old, *new;
 
-	/* All writers of knobs hold kernel_param_lock. */
-	old = rcu_dereference_protected(node->cfg, true);
+	old = rcu_dereference_protected(node->cfg, lockdep_is_held(&node->knob_lock));
 	new = &node->cfgs[old == &node->cfgs[0]];
 	knobs_cfg_fill(new, &node->knobs);
 	if (!memcmp(old, new, sizeof(*new)))
@@ -81,6 +80,13 @@ void oae_knobs_init(struct oae_node *node)
 	node->knobs = oae_defaults;
 	knobs_cfg_fill(&node->cfgs[0], &node->knobs);
 	RCU_INIT_POINTER(node->cfg, &node->cfgs[0]);
+}
+
+static struct mutex *knobs_lock(void *owner)
+{
+	struct oae_node *node = owner;
+
+	return &node->knob_lock;
 }
 
 static void *knobs_numbers(void *owner)
@@ -135,6 +141,7 @@ static void knobs_changed(void *owner, const struct oae_setting *s,
 
 const struct oae_knob_class oae_knob_class = {
 	.owner = oae_params_owner,
+	.lock = knobs_lock,
 	.numbers = knobs_numbers,
 	.check = knobs_check_set,
 	.changed = knobs_changed,

@@ -308,11 +308,12 @@ static int netlink_port_set(struct oae_node *node, char *change,
 	bool going;
 	int err;
 
-	kernel_param_lock(THIS_MODULE);
 	err = oae_ports_set(node, change, &going, why);
-	if (!err)
+	if (!err) {
+		mutex_lock(&node->knob_lock);
 		oae_target_bound(node);
-	kernel_param_unlock(THIS_MODULE);
+		mutex_unlock(&node->knob_lock);
+	}
 	if (going)
 		oae_ports_release(node, netlink_linger(node));
 	return err;

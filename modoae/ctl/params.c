@@ -4,9 +4,9 @@
  *
  * A parameter acts on the node of the task that reads or writes it. The values that
  * insmod is given go into a template, from which every node starts; `dev`, `target` and
- * `id` apply only to the namespace that insmod runs in. kernel_param_lock
- * serialises all writes, except for `dev`: that may wait for peers, so it drops
- * kernel_param_lock meanwhile, and is serialised by node->dev_lock.
+ * `id` apply only to the namespace that insmod runs in. node->knob_lock serialises all
+ * writes to a node, except for `dev`: that may wait for peers or for modprobe, so it drops
+ * knob_lock meanwhile, and is serialised by node->dev_lock.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -15,6 +15,7 @@
 #include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 
@@ -36,7 +37,7 @@ static enum {
 	OAE_LOADING,		/* parameters act on the template */
 	OAE_LIVE,
 	OAE_STOPPED,
-} oae_params_state;
+} oae_params_state;		/* under kernel_param_lock */
 
 /**
  * oae_params_owner() - find the node that a parameter acts on
@@ -69,28 +70,6 @@ int oae_params_owner(void **owner, bool write)
 		break;
 	}
 	return -ENODEV;
-}
-
-/* Writes that have dropped kernel_param_lock for a while; under that lock. */
-static unsigned int oae_params_away;
-static DECLARE_WAIT_QUEUE_HEAD(oae_params_wait);
-
-/*
- * Drop kernel_param_lock during a write, so that other parameters can be read and
- * written. oae_params_stop() waits for oae_params_return().
- */
-static void oae_params_leave(void)
-{
-	oae_params_away++;
-	kernel_param_unlock(THIS_MODULE);
-}
-
-/* Take kernel_param_lock again after oae_params_leave(). */
-static void oae_params_return(void)
-{
-	kernel_param_lock(THIS_MODULE);
-	WRITE_ONCE(oae_params_away, oae_params_away - 1);
-	wake_up(&oae_params_wait);
 }
 
 /**
@@ -130,7 +109,7 @@ void oae_params_exit(struct oae_node *node)
 	kfree(rcu_dereference_protected(node->udp_peers, true));
 }
 
-/* Bind and release devices. Drops kernel_param_lock while links are closing. */
+/* Bind and release devices. Under node->dev_lock alone. */
 static int params_dev_set(struct oae_node *node, char *val,
 			  struct oae_refusal *why)
 {
@@ -138,33 +117,31 @@ static int params_dev_set(struct oae_node *node, char *val,
 	int err;
 
 	err = oae_ports_set(node, val, &going, why);
-	if (going) {
-		oae_params_leave();
+	if (going)
 		oae_ports_release(node, READ_ONCE(node->knobs.linger_ms));
-		oae_params_return();
-	}
-	if (!err)
-		oae_target_bound(node);
-	return err;
+	if (err)
+		return err;
+	mutex_lock(&node->knob_lock);
+	oae_target_bound(node);
+	mutex_unlock(&node->knob_lock);
+	return 0;
 }
 
-/* Serialise changes of a node's ports, without kernel_param_lock while waiting. */
+/* Serialise changes of a node's ports, without knob_lock: no other knob is set with `dev`. */
 static int params_dev_use(struct oae_node *node, char *val,
 			  struct oae_refusal *why)
 {
-	void *same;
 	int err;
 
-	oae_params_leave();
+	mutex_unlock(&node->knob_lock);
 	err = mutex_lock_killable(&node->dev_lock);
-	oae_params_return();
-	if (err)
-		return err;
-	/* The module may be on its way out by now. */
-	err = oae_params_owner(&same, true);
-	if (!err)
-		err = params_dev_set(node, val, why);
-	mutex_unlock(&node->dev_lock);
+	if (!err) {
+		/* The module, whose exit waits for this, may be on its way out by now. */
+		err = READ_ONCE(oae_params_state) == OAE_LIVE ?
+		      params_dev_set(node, val, why) : -ENODEV;
+		mutex_unlock(&node->dev_lock);
+	}
+	mutex_lock(&node->knob_lock);
 	return err;
 }
 
@@ -372,7 +349,7 @@ static int params_apply_udp_peers(void *owner, struct oae_setting *s,
 		oae_template.udp_peers = *new;
 		return 0;
 	}
-	old = rcu_dereference_protected(node->udp_peers, true);
+	old = rcu_dereference_protected(node->udp_peers, lockdep_is_held(&node->knob_lock));
 	if (new->n)
 		s->data = NULL;		/* the node's now */
 	else
@@ -393,7 +370,8 @@ static int params_print_udp_peers(void *owner, char *buf, size_t size)
 	int n = 0;
 
 	if (node)
-		peers = rcu_dereference_protected(node->udp_peers, true);
+		peers = rcu_dereference_protected(node->udp_peers,
+						  lockdep_is_held(&node->knob_lock));
 	for (i = 0; peers && i < peers->n; i++) {
 		if (i)
 			n += scnprintf(buf + n, size - n, ",");
@@ -435,9 +413,14 @@ static int params_apply_nhmac(void *owner, struct oae_setting *s,
 	struct oae_addr addr;
 
 	params_nhmac_parse(&addr, s->val);
-	ether_addr_copy(node ? node->nhmac : oae_template.nhmac, addr.mac);
-	if (node)
-		oae_node_way_nhmac(node);
+	if (!node) {
+		ether_addr_copy(oae_template.nhmac, addr.mac);
+		return 0;
+	}
+	rtnl_lock();
+	ether_addr_copy(node->nhmac, addr.mac);
+	oae_node_way_nhmac(node);
+	rtnl_unlock();
 	return 0;
 }
 
@@ -511,7 +494,7 @@ static int params_parse_wkstep(void *owner, struct oae_setting *s,
 {
 	const struct oae_node *node = owner;
 
-	if (!strcmp(s->val, "s") && node && node->step)
+	if (!strcmp(s->val, "s") && node && READ_ONCE(node->step))
 		s->number = OAE_STEP_ONCE;
 	else if (kstrtouint(s->val, 10, &s->number) || s->number > 100)
 		return oae_refuse(why, "wkstep", s->val, -EINVAL,
@@ -646,7 +629,7 @@ static int params_print_ethertype(void *owner, char *buf, size_t size)
 	};								\
 	OAE_KNOB_PARAM(_name, oae_param_##_name, _mode)
 
-/* Waiting for links to close, without kernel_param_lock: netlink has commands of its own. */
+/* Waiting for links to close, without knob_lock: netlink has commands of its own. */
 OAE_PARAM(dev, 0644, OAE_PORTS_TAKE,
 	  "is changed by adding and deleting ports", OAE_KNOB_FINAL);
 MODULE_PARM_DESC(dev, "net devices bound: a,b these and no others; +a or -a one more or less; *,-a every one but a, later ones too; udp:ADDR[:PORT] a UDP port on that address; the caller's namespace");
@@ -669,13 +652,39 @@ MODULE_PARM_DESC(stats, "a summary in one line; all counters are in /proc/net/mo
 OAE_PARAM(ethertype, 0444, OAE_ETHERTYPE_TAKES, OAE_ETHERTYPE_TAKES, OAE_KNOB_SURE);
 MODULE_PARM_DESC(ethertype, "EtherType of the frames, at load (0x0600 to 0xffff, default 0x88b5)");
 
+/* Nobody else sets knobs of the node yet. What is refused is in @dev, or printed to @target. */
+static int params_start_node(struct oae_node *node, char *dev, char *target, size_t size,
+			     struct oae_refusal *why)
+{
+	u64 id = oae_template.id;
+	int err;
+
+	err = oae_knobs_check_defaults() ?: oae_node_swap_id(node, &id, false);
+	if (err)
+		return err;
+	mutex_lock(&node->dev_lock);
+	err = params_dev_set(node, dev, why);
+	mutex_unlock(&node->dev_lock);
+	if (err)
+		return err;
+	oae_addr_print(&oae_template.target, target, size);
+	err = params_target_check(node, &oae_template.target, target, why);
+	if (err)
+		return err;
+	mutex_lock(&node->knob_lock);
+	err = oae_target_set(node, &oae_template.target);
+	mutex_unlock(&node->knob_lock);
+	return err;
+}
+
 /**
  * oae_params_start() - let the parameters act on nodes from now on
  *
  * Binds `dev` and sets `target` in the caller's namespace, with the values of
  * insmod. On failure the ports bound so far are released with the node.
  *
- * Context: process, may sleep; takes dev_lock, kernel_param_lock and RTNL.
+ * Context: process, may sleep; takes dev_lock, knob_lock and RTNL, and kernel_param_lock
+ * without any of them.
  *
  * Return: 0, or the negative errno of the value at fault, which is logged.
  */
@@ -683,31 +692,23 @@ int oae_params_start(void)
 {
 	struct oae_node *node = oae_node_current();
 	struct oae_refusal why = {};
-	u64 id = oae_template.id;
-	char target[64];
+	char target[64], *dev;
 	int err;
 
-	mutex_lock(&node->dev_lock);
-	kernel_param_lock(THIS_MODULE);
-	err = oae_knobs_check_defaults();
-	if (!err)
-		err = oae_node_swap_id(node, &id, false);
-	if (!err)
-		err = params_dev_set(node, strim(oae_template.dev), &why);
-	if (!err) {
-		oae_addr_print(&oae_template.target, target, sizeof(target));
-		err = params_target_check(node, &oae_template.target, target,
-					  &why);
-	}
-	if (!err)
-		err = oae_target_set(node, &oae_template.target);
+	/* Others read the template yet. */
+	dev = kstrdup(oae_template.dev, GFP_KERNEL);
+	if (!dev)
+		return -ENOMEM;
+	err = params_start_node(node, strim(dev), target, sizeof(target), &why);
 	if (err)
 		oae_refusal_log(&why);
-	else
-		oae_params_state = OAE_LIVE;
+	kfree(dev);
+	if (err)
+		return err;
+	kernel_param_lock(THIS_MODULE);
+	WRITE_ONCE(oae_params_state, OAE_LIVE);
 	kernel_param_unlock(THIS_MODULE);
-	mutex_unlock(&node->dev_lock);
-	return err;
+	return 0;
 }
 
 /**
@@ -720,11 +721,7 @@ int oae_params_start(void)
 void oae_params_stop(void)
 {
 	kernel_param_lock(THIS_MODULE);
-	oae_params_state = OAE_STOPPED;
-	while (oae_params_away) {
-		kernel_param_unlock(THIS_MODULE);
-		wait_event(oae_params_wait, !READ_ONCE(oae_params_away));
-		kernel_param_lock(THIS_MODULE);
-	}
+	WRITE_ONCE(oae_params_state, OAE_STOPPED);
 	kernel_param_unlock(THIS_MODULE);
+	oae_knobs_drain();
 }

@@ -5,20 +5,24 @@
  * Nothing here waits for the peer.
  *
  * A target may be an id that was not heard yet. When it is heard, in softirq, work opens
- * the link.
+ * the link. So does work if neighbours say that the address is one of a peer that there is
+ * a link to: that is asked there first, for a second at most.
  *
- * kernel_param_lock protects node->wanted, the tag of this link. It may be dead, or its
+ * node->knob_lock protects node->wanted, the tag of this link. It may be dead, or its
  * link closed: then the next write to `target`, or the next transaction, opens another.
  */
-#include <linux/module.h>
-#include <linux/moduleparam.h>
+#include <linux/jiffies.h>
+#include <linux/mutex.h>
 #include <linux/workqueue.h>
 
 #include "ctl.h"
 
+#define TARGET_ASK_MS	1000	/* for so long is a peer asked whether it is there, too */
+#define TARGET_LOOK_MS	10
+
 /* Open the link to @addr on `vci`. The tag with a reference, or an ERR_PTR(). */
-static struct oae_tag *target_open(struct oae_node *node,
-				   const struct oae_addr *addr)
+static struct oae_tag *target_open(struct oae_node *node, const struct oae_addr *addr,
+				   bool more)
 {
 	u8 vc = READ_ONCE(node->knobs.vci), mac[ETH_ALEN];
 	struct oae_port *port;
@@ -29,7 +33,7 @@ static struct oae_tag *target_open(struct oae_node *node,
 		err = oae_addr_resolve(node, addr, &port, mac);
 		if (err)
 			return ERR_PTR(err);
-		tag = oae_peer_tag(port, oae_kid(vc, mac));
+		tag = oae_peer_tag_now(port, oae_kid(vc, mac), more);
 		oae_port_put(port);
 		if (IS_ERR(tag))
 			return tag;
@@ -38,6 +42,21 @@ static struct oae_tag *target_open(struct oae_node *node,
 			oae_tag_put(tag);
 	} while (err == -ESTALE);
 	return err ? ERR_PTR(err) : tag;
+}
+
+/* The same, but if a peer has been asked, work tries again. Under node->knob_lock. */
+static struct oae_tag *target_try(struct oae_node *node, const struct oae_addr *addr)
+{
+	struct oae_tag *tag;
+
+	if (!node->target_asking)
+		node->target_until = jiffies + msecs_to_jiffies(TARGET_ASK_MS);
+	tag = target_open(node, addr, time_before(jiffies, node->target_until));
+	node->target_asking = tag == ERR_PTR(-EAGAIN);
+	if (node->target_asking)
+		queue_delayed_work(oae_wq, &node->target_work,
+				   msecs_to_jiffies(TARGET_LOOK_MS));
+	return tag;
 }
 
 /* @tag, with a reference, or NULL, is wanted from now on, and no other. */
@@ -61,9 +80,9 @@ static void target_replace(struct oae_node *node, struct oae_tag *tag, bool clos
  *
  * The link to a former target stays if there is a new one. Without a port for @addr, while
  * the node is shut, or if @addr is an id that was not heard, the link is opened by
- * oae_target_bound().
+ * oae_target_bound(). So it is, soon, if a peer is being asked whether it is there.
  *
- * Context: process, may sleep; under kernel_param_lock; takes tag->lock.
+ * Context: process, may sleep; under node->knob_lock; takes tag->lock.
  *
  * Return: 0; -EINVAL the port's own address; -ENOBUFS max_tags are there; -ENOMEM. On
  * failure nothing has changed.
@@ -72,11 +91,13 @@ int oae_target_set(struct oae_node *node, const struct oae_addr *addr)
 {
 	struct oae_tag *tag = NULL;
 
+	lockdep_assert_held(&node->knob_lock);
+	node->target_asking = false;
 	if (addr->set && !READ_ONCE(node->shut))
-		tag = target_open(node, addr);
+		tag = target_try(node, addr);
 	if (IS_ERR(tag)) {
 		if (PTR_ERR(tag) != -ENODEV && PTR_ERR(tag) != -ESHUTDOWN &&
-		    PTR_ERR(tag) != -EHOSTUNREACH)
+		    PTR_ERR(tag) != -EHOSTUNREACH && PTR_ERR(tag) != -EAGAIN)
 			return PTR_ERR(tag);
 		tag = NULL;
 	}
@@ -93,31 +114,33 @@ int oae_target_set(struct oae_node *node, const struct oae_addr *addr)
  *
  * A link that cannot be opened now is opened by the first transaction.
  *
- * Context: process, may sleep; under kernel_param_lock; takes tag->lock.
+ * Context: process, may sleep; under node->knob_lock; takes tag->lock.
  */
 void oae_target_bound(struct oae_node *node)
 {
 	struct oae_tag *tag = node->wanted;
 	bool there;
 
+	lockdep_assert_held(&node->knob_lock);
 	/* The link may move to another port meanwhile. */
 	rcu_read_lock();
 	there = tag && !READ_ONCE(READ_ONCE(tag->key.port)->removed);
 	rcu_read_unlock();
 	if (!node->target.set || READ_ONCE(node->shut) || there)
 		return;
-	tag = target_open(node, &node->target);
+	tag = target_try(node, &node->target);
 	if (!IS_ERR(tag))
 		target_replace(node, tag, false);
 }
 
 static void target_work(struct work_struct *work)
 {
-	struct oae_node *node = container_of(work, struct oae_node, target_work);
+	struct oae_node *node = container_of(to_delayed_work(work), struct oae_node,
+					     target_work);
 
-	kernel_param_lock(THIS_MODULE);
+	mutex_lock(&node->knob_lock);
 	oae_target_bound(node);
-	kernel_param_unlock(THIS_MODULE);
+	mutex_unlock(&node->knob_lock);
 }
 
 /* A neighbour is new. Context: softirq. */
@@ -127,7 +150,7 @@ static void target_heard(struct oae_node *node, u64 id)
 
 	oae_target(node, &target);
 	if (target.id == id)
-		schedule_work(&node->target_work);
+		mod_delayed_work(oae_wq, &node->target_work, 0);
 }
 
 /**
@@ -138,7 +161,7 @@ static void target_heard(struct oae_node *node, u64 id)
  */
 void oae_target_init(struct oae_node *node)
 {
-	INIT_WORK(&node->target_work, target_work);
+	INIT_DELAYED_WORK(&node->target_work, target_work);
 	node->id_heard = target_heard;
 }
 
@@ -146,11 +169,11 @@ void oae_target_init(struct oae_node *node)
  * oae_target_exit() - forget the link that `target` has opened
  * @node: the node, whose parameters nobody sets any more, and which has no port
  *
- * Context: process, may sleep; takes kernel_param_lock.
+ * Context: process, may sleep; waits for a work that takes node->knob_lock.
  */
 void oae_target_exit(struct oae_node *node)
 {
 	/* Without a port no neighbour is heard that would start it again. */
-	cancel_work_sync(&node->target_work);
+	cancel_delayed_work_sync(&node->target_work);
 	target_replace(node, NULL, false);
 }

@@ -3,7 +3,7 @@
  * A net device becomes a port: which may be one, and what a port begins with.
  *
  * `dev=*` makes every device a port that may be one, as soon as it may, and releases it
- * when it may no more. RTNL and kernel_param_lock are held to change that.
+ * when it may no more. RTNL and node->knob_lock are held to change that.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -140,7 +140,7 @@ int oae_dev_bind(struct oae_node *node, struct net_device *dev)
  * @node: the node
  * @name: of a device
  *
- * Context: process; under RTNL or kernel_param_lock.
+ * Context: process; under RTNL or node->knob_lock.
  *
  * Return: its place among them; node->nbut: it is none of them.
  */

@@ -16,7 +16,7 @@
  * oae_port_way_init() - initialise the gateway of a new port, from the knob nhmac
  * @port: the port, not published yet
  *
- * Context: process; under kernel_param_lock.
+ * Context: process; under RTNL.
  */
 void oae_port_way_init(struct oae_port *port)
 {
@@ -256,7 +256,7 @@ static void hello_port_use_gw(struct oae_port *port)
  *
  * The tags follow at their next event.
  *
- * Context: process; under kernel_param_lock.
+ * Context: process; under node->knob_lock.
  */
 void oae_node_way_use_gw(struct oae_node *node)
 {
@@ -274,7 +274,7 @@ static void hello_port_nhmac(struct oae_port *port)
  * oae_node_way_nhmac() - apply a new value of the knob nhmac
  * @node: the node, with the new value in nhmac
  *
- * Context: process; under kernel_param_lock.
+ * Context: process; under RTNL, so that no port with the old value is being bound.
  */
 void oae_node_way_nhmac(struct oae_node *node)
 {

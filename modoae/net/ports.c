@@ -215,7 +215,7 @@ static unsigned int ports_but_more(const struct oae_node *node, const struct oae
 	return more;
 }
 
-/* Is there room for the names that are to be left out? */
+/* Is there room for the names that are to be left out? Only under dev_lock they change. */
 static int ports_every_check(const struct oae_node *node,
 			     const struct oae_ports_change *c, struct oae_refusal *why)
 {
@@ -235,6 +235,7 @@ static void ports_every_set(struct oae_node *node, const struct oae_ports_change
 	unsigned int i, at;
 
 	ASSERT_RTNL();
+	lockdep_assert_held(&node->knob_lock);
 	if (anew) {
 		node->every = c->every;
 		node->nbut = 0;
@@ -264,9 +265,12 @@ static bool ports_mark(struct oae_node *node, const struct oae_ports_change *c, 
 	struct oae_port *port;
 	bool any = false;
 
+	/* The names are printed under it: oae_ports_print(). */
+	mutex_lock(&node->knob_lock);
 	rtnl_lock();
 	if (!undo)
 		ports_every_set(node, c);
+	mutex_unlock(&node->knob_lock);
 	list_for_each_entry(port, &node->ports, list)
 		if (ports_goes(port, c, undo)) {
 			WRITE_ONCE(port->removed, true);
@@ -296,8 +300,9 @@ static void ports_udp_unmake(struct oae_node *node)
  * All or nothing: if one device cannot be bound, the others of the list are
  * released again. Devices may be unregistered meanwhile.
  *
- * Context: process, may sleep; under node->dev_lock and kernel_param_lock; takes
- * RTNL.
+ * Waits for modprobe at the first UDP port.
+ *
+ * Context: process, may sleep; under node->dev_lock alone; takes node->knob_lock and RTNL.
  *
  * Return: 0; -EINVAL not a list, or a device that is not Ethernet, has an MTU below
  * OAE_MIN_MTU, or is in a bond or a bridge; -ENODEV no such device, or one to release

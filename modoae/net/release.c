@@ -174,8 +174,7 @@ static void release_removed_paths(struct oae_node *node)
  * @ms: time limit, ms
  *
  * First closes the links of these ports, all at once, and waits for that up to
- * @ms. kernel_param_lock is not held, so other parameters can be set
- * meanwhile.
+ * @ms. node->knob_lock is not held, so other parameters can be set meanwhile.
  *
  * Context: process, may sleep; under node->dev_lock; takes RTNL and tag->lock.
  */

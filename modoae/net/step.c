@@ -106,7 +106,7 @@ static bool oae_step_run(struct oae_node *node, bool force)
  * @node: the node
  * @step: frames a step; 0 lets in all held frames, in order, then runs freely
  *
- * Context: process, may sleep; under kernel_param_lock.
+ * Context: process, may sleep; under node->knob_lock.
  */
 void oae_step_set(struct oae_node *node, int step)
 {
@@ -130,7 +130,7 @@ void oae_step_set(struct oae_node *node, int step)
  * oae_step_once() - let the frames of one step in
  * @node: the node
  *
- * Context: process, may sleep; under kernel_param_lock.
+ * Context: process, may sleep; under node->knob_lock.
  */
 void oae_step_once(struct oae_node *node)
 {

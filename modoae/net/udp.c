@@ -144,7 +144,7 @@ static void udpdev_path_narrow(struct oae_udp *udp, unsigned int mtu)
 	if (mtu >= READ_ONCE(udp->dev->mtu))
 		return;
 	WRITE_ONCE(udp->path, mtu);
-	schedule_delayed_work(&udp->narrow, 0);
+	queue_delayed_work(oae_wq, &udp->narrow, 0);
 }
 
 /* What the path carries of a frame, bytes behind the Ethernet header. */
@@ -336,7 +336,7 @@ static int udpdev_err_lookup(struct sock *sk, struct sk_buff *skb)
 /* Another has RTNL: perhaps one who waits for this work to end. */
 static void udpdev_work_later(struct delayed_work *work)
 {
-	schedule_delayed_work(work, 1);
+	queue_delayed_work(oae_wq, work, 1);
 }
 
 static void udpdev_set_mtu(struct oae_udp *udp, unsigned int mtu)
@@ -359,7 +359,7 @@ static void udpdev_narrow(struct work_struct *work)
 	path = READ_ONCE(udp->path);
 	if (path && path < udp->dev->mtu) {
 		udpdev_set_mtu(udp, path);
-		schedule_delayed_work(&udp->widen, UDP_WIDEN);
+		queue_delayed_work(oae_wq, &udp->widen, UDP_WIDEN);
 	}
 	rtnl_unlock();
 }

@@ -42,7 +42,7 @@ static struct oae_tag *peer_link(struct oae_port *port, u64 kid)
  * Does a link lead to a port and an address, where a node was heard with the id of its peer?
  * Anybody can say so; the peer alone can answer a probe there.
  */
-static bool peer_is_there(struct oae_tag *tag, struct oae_port *port, u64 kid)
+static int peer_is_there(struct oae_tag *tag, struct oae_port *port, u64 kid)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(PEER_WAIT_MS);
 	int is;
@@ -53,26 +53,16 @@ static bool peer_is_there(struct oae_tag *tag, struct oae_port *port, u64 kid)
 				   (is = oae_path_try(tag, port, kid)) != 0,
 				   msecs_to_jiffies(PEER_LOOK_MS));
 	} while (!is && time_before(jiffies, end));
-	return is > 0;
+	return is;
 }
 
-/**
- * oae_peer_tag() - find the tag for a peer, or make one, its link CLOSED
- * @port: a port; the caller keeps it alive
- * @kid: channel and address
- *
- * A link to the same peer by other addresses is the one that is meant. So it is if there is
- * a tag for these addresses without a link, which stays for what is unread or for a file: of
- * two links the peer would put off the second.
- *
- * Context: process, no lock held, may sleep; takes another tag's lock.
- *
- * Return: as oae_tag_make().
- */
-struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid)
+/* Whether a link leads there is found out by @try: 1 so it is, 0 not known, else -1. */
+static struct oae_tag *peer_tag(struct oae_port *port, u64 kid, bool more,
+				int (*try)(struct oae_tag *tag, struct oae_port *port, u64 kid))
 {
 	struct oae_tag *tag, *other;
 	u64 there = kid;
+	int is;
 
 	rcu_read_lock();
 	tag = oae_tag_find(port, kid);
@@ -86,11 +76,48 @@ struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid)
 	if (other && !refcount_inc_not_zero(&other->ref))
 		other = NULL;
 	rcu_read_unlock();
-	if (other && peer_is_there(other, port, there))
-		return other;
-	if (other)
+	if (other) {
+		is = try(other, port, there);
+		if (is > 0)
+			return other;
 		oae_tag_put(other);
+		if (!is && more)
+			return ERR_PTR(-EAGAIN);
+	}
 	return tag ?: oae_tag_make(port, kid, false, OAE_GFP_USER);
+}
+
+/**
+ * oae_peer_tag() - find the tag for a peer, or make one, its link CLOSED
+ * @port: a port; the caller keeps it alive
+ * @kid: channel and address
+ *
+ * A link to the same peer by other addresses is the one that is meant. So it is if there is
+ * a tag for these addresses without a link, which stays for what is unread or for a file: of
+ * two links the peer would put off the second. Waits up to a second for the peer to say so.
+ *
+ * Context: process, no lock held, may sleep; takes another tag's lock.
+ *
+ * Return: as oae_tag_make().
+ */
+struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid)
+{
+	return peer_tag(port, kid, false, peer_is_there);
+}
+
+/**
+ * oae_peer_tag_now() - the same, without waiting for a peer
+ * @port: a port; the caller keeps it alive
+ * @kid: channel and address
+ * @more: the caller asks again
+ *
+ * Context: process, may sleep; takes another tag's lock.
+ *
+ * Return: as oae_tag_make(); with @more also -EAGAIN: the peer of a link was asked there.
+ */
+struct oae_tag *oae_peer_tag_now(struct oae_port *port, u64 kid, bool more)
+{
+	return peer_tag(port, kid, more, oae_path_try);
 }
 
 /**

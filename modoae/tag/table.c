@@ -413,8 +413,7 @@ static unsigned int table_next_tags(struct oae_node *node,
  * @fn: the function, called with a reference to the tag and without tag->lock
  * @arg: for @fn
  *
- * Tags that are made meanwhile are left out. The caller may hold kernel_param_lock or
- * RTNL.
+ * Tags that are made meanwhile are left out. The caller may hold node->knob_lock or RTNL.
  *
  * Context: process, may sleep.
  */

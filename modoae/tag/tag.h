@@ -349,6 +349,7 @@ void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 
 /* peer.c: one link to a peer and channel, whichever of its addresses is known */
 struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid);
+struct oae_tag *oae_peer_tag_now(struct oae_port *port, u64 kid, bool more);
 int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f);
 
 /* share.c: shares of max_tags, and which tag gives way */

@@ -10,7 +10,7 @@
  *   port	    the zone's Ethernet device. Changed under RTNL, read under RCU.
  *   socket   one for each address family. Changed under RTNL, read under RCU.
  *   node	    an entry of the table. Changed under nodes_lock, read under RCU.
- * Lock order: kernel_param_lock, RTNL, event_lock (event.c), nodes_lock (BH off). The periodic work
+ * Lock order: gw->knob_lock, RTNL, event_lock (event.c), nodes_lock (BH off). The periodic work
  * (zone/serve.c) takes no RTNL, so a caller that holds RTNL may wait for it.
  * What needs RTNL runs in gw->reconf, which nobody waits for under RTNL.
  */
@@ -62,7 +62,7 @@ struct oaeip_stats {
 /**
  * struct oaeip_knobs - the values of the parameters, one copy for each gateway
  *
- * The table is knobs.h. ctl/knobs.c writes them under kernel_param_lock; anybody
+ * The table is knobs.h. ctl/knobs.c writes them under gw->knob_lock; anybody
  * reads them with READ_ONCE().
  */
 struct oaeip_knobs {
@@ -208,6 +208,7 @@ struct oaeip_change {
 struct oaeip_gw {
 	struct net *net;
 	bool ready;			/* initialised, and not being destroyed */
+	struct mutex knob_lock;		/* one change of the knobs at a time */
 	struct oaeip_knobs knobs;
 	bool shut;			/* the knob `shutdown` */
 	struct oaeip_addrs *gwips;	/* the knob `gwips`; RTNL */

@@ -61,7 +61,7 @@ void oaeip_kick_doubt(struct oaeip_gw *gw, u64 at)
 void oaeip_kick_reconf(struct oaeip_gw *gw)
 {
 	if (gw && READ_ONCE(gw->ready))
-		schedule_work(&gw->reconf);
+		queue_work(oaeip_wq, &gw->reconf);
 }
 
 /**

@@ -6,7 +6,8 @@
  * A knob acts on the gateway of the namespace of the calling task. The values
  * given to insmod go into a template that every new gateway copies. `dev` and
  * `gwips` of it apply only to the namespace in which insmod runs. All functions
- * here run under kernel_param_lock, so writes do not overlap.
+ * here run under gw->knob_lock, so writes do not overlap; on the template, under
+ * kernel_param_lock.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -43,6 +44,13 @@ static enum {
 } oaeip_knobs_state;
 
 /* --- numbers ------------------------------------------------------------------ */
+
+static struct mutex *knobs_lock(void *owner)
+{
+	struct oaeip_gw *gw = owner;
+
+	return &gw->knob_lock;
+}
 
 static void *knobs_numbers(void *owner)
 {
@@ -288,6 +296,7 @@ static int knobs_owner(void **owner, bool write)
 
 static const struct oae_knob_class knob_class = {
 	.owner = knobs_owner,
+	.lock = knobs_lock,
 	.numbers = knobs_numbers,
 	.changed = knobs_changed,
 };
@@ -378,7 +387,8 @@ static int knobs_start(struct oaeip_gw *gw, const struct oae_knob *knob,
  * Sets `dev` and `gwips` as given to insmod, in the namespace of the calling task.
  * On failure, destroying the gateway undoes what was set.
  *
- * Context: process, may sleep; takes kernel_param_lock and RTNL.
+ * Context: process, may sleep; takes gw->knob_lock and RTNL, and kernel_param_lock
+ * without them.
  *
  * Return: 0, or the errno of the refused value, which was logged.
  */
@@ -387,15 +397,16 @@ int oaeip_knobs_start(void)
 	struct oaeip_gw *gw = oaeip_gw_current();
 	int err;
 
-	kernel_param_lock(THIS_MODULE);
 	/* This order starts the gateway once, and does not log that no device is set. */
 	err = knobs_start(gw, &knob_dev, oaeip_template.dev);
 	if (!err)
 		err = knobs_start(gw, &knob_gwips, oaeip_template.gwips);
-	if (!err)
-		oaeip_knobs_state = OAEIP_LIVE;
+	if (err)
+		return err;
+	kernel_param_lock(THIS_MODULE);
+	oaeip_knobs_state = OAEIP_LIVE;
 	kernel_param_unlock(THIS_MODULE);
-	return err;
+	return 0;
 }
 
 /**
@@ -410,4 +421,5 @@ void oaeip_knobs_stop(void)
 	kernel_param_lock(THIS_MODULE);
 	oaeip_knobs_state = OAEIP_STOPPED;
 	kernel_param_unlock(THIS_MODULE);
+	oae_knobs_drain();
 }

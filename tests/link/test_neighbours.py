@@ -144,6 +144,21 @@ class Neighbours(OneSwitch):
         self.addCleanup(self.a.sh, f"ip link set va address {self.mac_va}")
         self.hears(self.b, (id_of(self.mac_va), "02:00:00:00:77:01"))
 
+    def knows(*macs):
+            return {at for _, at in self.known(self.b)} - {self.mac_vp} == set(macs)
+        wait_for(lambda: knows(mac), "b to know it")
+        # The address of the device below.
+        done = self.a.sh(f"ip link set mv0 address {self.mac_wa}", check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(self.a.mac("mv0"), mac)
+        # What was said before this has been heard.
+        self.say(LEAST + 77, 7)
+        wait_for(lambda: (LEAST + 77, self.mac_vp) in self.known(self.b), "the next HELLO")
+        self.assertTrue(knows(mac))
+        # One that is taken: the old one is left.
+        self.a.sh("ip link set mv0 address 02:00:00:00:77:02")
+        wait_for(lambda: knows("02:00:00:00:77:02"), "b to know the new one, and no other")
+
     def test_device_goes(self):
         """What a device heard goes with it."""
         self.a.sh("ip link add link wa name mv0 type macvlan && ip link set mv0 up")
@@ -152,6 +167,26 @@ class Neighbours(OneSwitch):
         self.a.sh("ip link del mv0")
         self.assertEqual(self.known(self.a, "mv0"), set())
         self.hears(self.a, self.mac_vb)
+
+    def test_addresses_asked(self):
+        """Addresses that may be those of the target's peer: it is asked there, nobody waits."""
+        self.bind(a="va")
+        self.set(self.a, dead_ms=3600000)
+        self.addCleanup(self.a.knob, "target", 0)
+        macs = [f"02:00:00:00:89:{n:02x}" for n in range(6)]
+        heard = self.heard(self.a, 6)
+        for mac in macs:
+            self.say(LEAST + 0x89, 0x89, mac=mac)
+        heard()
+        start = time.monotonic()
+        for mac in macs:
+            self.a.knob("target", mac)
+        # A second each, while it waited.
+        self.assertLess(time.monotonic() - start, 2.5)
+        self.assertEqual({tag["peer"] for tag in self.a.tags()}, {macs[0]})
+        # There is no answer: it is another peer, perhaps.
+        wait_for(lambda: self.a.tag(peer=macs[-1]), "a link of its own", 5)
+        self.assertEqual({tag["peer"] for tag in self.a.tags()}, {macs[0], macs[-1]})
 
     def test_off(self):
         """discover=0: others forget this host, and it knows none; what it hears is no_tag."""

@@ -5,13 +5,16 @@ import errno
 import os
 import socket
 import struct
+import tempfile
+import threading
 import unittest
+from pathlib import Path
 
 import oaewire as oae
 import test_faults
 import test_sizes
 from oaenl import Netlink, attr, text
-from oaepeer import Peer
+from oaepeer import Peer, Wire
 from oaetest import Cable, Host, OaeTest, load, meanwhile, unload, wait_for
 from patience import SLOW
 from topology import OneCable
@@ -548,6 +551,74 @@ class Translated(Routed):
         after = self.b.stats()
         self.assertGreater(after["udp_refused"], before["udp_refused"])
         self.assertEqual(after["udp_learned"], before["udp_learned"] + 1)
+
+
+class SlowModprobe(OneCable):
+    """
+        host a             host b
+        va ----------------- vb          and modprobe, which the first UDP port needs
+    """
+
+    ports = False
+
+    def setUp(self):
+        super().setUp()
+        self.a.sh("rmmod ip6_udp_tunnel udp_tunnel", check=False)
+        if os.path.exists("/sys/module/udp_tunnel"):
+            self.skipTest("udp_tunnel is in use, or built in")
+        helper = Path("/proc/sys/kernel/modprobe")
+        before = helper.read_text("ascii").strip()
+        folder = Path(tempfile.mkdtemp())
+        self.called, self.go = folder / "called", folder / "go"
+        script = folder / "modprobe"
+        script.write_text(f"#!/bin/sh\n: >{self.called}\n"
+                          f"until [ -e {self.go} ]; do sleep 0.01; done\n"
+                          f'exec {before} "$@"\n', "ascii")
+        script.chmod(0o755)
+        helper.write_text(str(script), "ascii")
+        self.addCleanup(helper.write_text, before, "ascii")
+
+    @staticmethod
+    def start(function, *args, **kwargs):
+        """In a thread."""
+        thread = threading.Thread(target=function, args=args, kwargs=kwargs, daemon=True)
+        thread.start()
+        return thread
+
+    def soon(self, what, function, *args, **kwargs):
+        """It returns, whoever waits for modprobe."""
+        thread = self.start(function, *args, **kwargs)
+        wait_for(lambda: not thread.is_alive(), what, 5)
+
+    def heard(self, host, id_):
+        """A host that waits for the id of its target hears it, and has a link to that."""
+        wire = Wire(self.a, "va")
+        self.addCleanup(wire.close)
+        wire.send(oae.Frame(oae.HELLO, b"\xff" * 6, oae.mac_bytes(self.cable.mac_a),
+                            payload=oae.node_body(id_, 1)))
+        wait_for(host.tags, "the link to the target", 5)
+
+    def test_others_go_on(self):
+        """Meanwhile knobs, a target that is heard, and the end of a namespace wait for nobody."""
+        address_of(self.a, "va", A)
+        c = Host("c")
+        Cable(c, "vc", self.b, "wb")
+        c.knob("target", "id:1000000000002")
+        self.b.knobs(discover=1, dev="vb", target="id:1000000000001")
+        binding = self.start(self.a.knob, "dev", f"udp:{A}")
+        try:
+            wait_for(self.called.exists, "modprobe to be called")
+            self.soon("a write in another namespace", self.b.knob, "verbose", 0)
+            self.soon("a read in the same", self.a.knob, "dead_ms")
+            self.soon("a write in the same", self.a.knob, "dead_ms", 4999)
+            self.soon("a list", Netlink(self.b).dump, PORT_GET)
+            self.heard(self.b, 0x1000000000001)
+            self.soon("a namespace to be left", c.close)
+            wait_for(lambda: not self.b.has_link("wb"), "it to be gone", 10)
+        finally:
+            self.go.touch()
+            binding.join(30)
+        self.assertEqual(self.a.knob("dev"), f"udp:{A}")
 
 
 class SizesOverUdp(test_sizes.Sizes):
