@@ -124,8 +124,8 @@ void oae_announce_to(struct oae_port *port)
 
 /**
  * oae_announce_leave() - say that the node is no longer there, and no HELLO any more
- * @port: the port, which still has its device: it is being released, or its address is
- *	about to change, or `discover` is 0 now
+ * @port: the port, which still has its device: it is being released, or its address
+ *	changes, and @port has the old one yet, or `discover` is 0 now
  *
  * Says nothing if no HELLO was said.
  *

@@ -159,7 +159,7 @@ void oae_port_way_announce(struct oae_port *port)
 /**
  * oae_port_way_leave() - tell the gateway to forget this port
  * @port: the port, which still has its device: it is being released, its address
- *	is about to change, or use_gw is 0 now
+ *	changes, and @port has the old one yet, or use_gw is 0 now
  *
  * The caller may hold RTNL.
  *

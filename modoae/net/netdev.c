@@ -54,7 +54,9 @@ static void netdev_port_rename(struct oae_port *port, void (*tell)(struct oae_ta
 
 /*
  * The device has a new address: the port's links synchronise under that (protocol 4.5, 4.14).
- * Until each of them is told, their frames come from the old one.
+ * Until each of them is told, their frames come from the old one. So does what tells gateway and
+ * neighbours that the old one is left: not before, since a driver may refuse the new one, and
+ * nobody says so.
  */
 static void netdev_port_address(struct oae_port *port)
 {
@@ -63,6 +65,8 @@ static void netdev_port_address(struct oae_port *port)
 	netdev_port_rename(port, oae_path_address_before);
 	/* Frames of earlier events are sent without tag->lock: they are out then. */
 	synchronize_net();
+	oae_port_way_leave(port);
+	oae_announce_leave(port);
 	ether_addr_copy(port->addr, port->dev->dev_addr);
 	oae_news_port(port, "address");
 	netdev_port_rename(port, oae_path_address);
@@ -71,9 +75,9 @@ static void netdev_port_address(struct oae_port *port)
 }
 
 /*
- * The port's address is about to change: settle the links for a bounded time, since
- * the peers will take the new address for another end (protocol 4.5). Tell the
- * gateway not to send to the old address any more.
+ * The port's address may be about to change: settle the links for a bounded time, since
+ * the peers will take the new address for another end (protocol 4.5). That ends by itself if
+ * the change is refused; nothing else may happen here.
  */
 static void netdev_port_address_before(struct oae_port *port, const u8 *addr)
 {
@@ -91,8 +95,6 @@ static void netdev_port_address_before(struct oae_port *port, const u8 *addr)
 				   !atomic_read(&port->nsettling),
 				   usecs_to_jiffies(us));
 	}
-	oae_port_way_leave(port);
-	oae_announce_leave(port);
 }
 
 /* Can a device be one for `*` after this, or no more? */

@@ -144,7 +144,14 @@ class Neighbours(OneSwitch):
         self.addCleanup(self.a.sh, f"ip link set va address {self.mac_va}")
         self.hears(self.b, (id_of(self.mac_va), "02:00:00:00:77:01"))
 
-    def knows(*macs):
+    def test_address_refused(self):
+        """A device that refuses an address keeps what it has, and its port stays known."""
+        self.a.sh("ip link add link wa name mv0 type macvlan mode bridge && ip link set mv0 up")
+        self.addCleanup(self.a.sh, "ip link del mv0")
+        mac = self.a.mac("mv0")
+        self.bind(a="mv0", b="vb")
+
+        def knows(*macs):
             return {at for _, at in self.known(self.b)} - {self.mac_vp} == set(macs)
         wait_for(lambda: knows(mac), "b to know it")
         # The address of the device below.
