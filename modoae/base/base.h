@@ -438,13 +438,11 @@ struct oae_news {
 /**
  * struct oae_news_state - how many pieces of news a node had
  * @added: number of the newest
- * @taken: number of the last one that was taken to be sent, or dropped
  * @sent: number of the last one that was sent, if anybody listened
  * @missed: how many were dropped or not sent
  */
 struct oae_news_state {
 	u64 added;
-	u64 taken;
 	u64 sent;
 	u64 missed;
 };

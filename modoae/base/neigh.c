@@ -3,10 +3,10 @@
  * The table of neighbours: hosts heard on the segments of the ports (doc/protocol.md
  * section 4.13). link/neigh.c decides what a HELLO means; announce.c says HELLO.
  *
- * Whoever is on a segment can claim anything, so the table is bounded, in all and for each
- * id, and so is the rate of new entries. If it is full, a new entry takes the place of the
- * one that was silent longest: first among those that were heard once, then among all. One
- * that there is a link to stays.
+ * Whoever is on a segment can claim anything, so the table is bounded, in all and for each id,
+ * and so is the rate of entries that are new or change. If it is full, a new entry takes the
+ * place of the one that was silent longest: first among those that were heard once, then among
+ * all. One that there is a link to stays.
  *
  * What readers compare, port, address, id and incarnation, never changes in an entry: if it
  * is to change, another entry takes its place.
@@ -212,9 +212,15 @@ static bool neigh_evict(struct oae_neighbours *n)
 	return false;
 }
 
-/* Is there room for one more entry, where @of_id have the same id? */
-static bool neigh_room(struct oae_neighbours *n, unsigned int of_id)
+/*
+ * Is there room for one more entry, where @of_id have the same id; or with @old, for another in
+ * its place? Each is news, and may have a link's other paths looked for.
+ */
+static bool neigh_room(struct oae_neighbours *n, const struct oae_neighbour *old,
+		       unsigned int of_id)
 {
+	if (old)
+		return oae_limit_allows(&n->new_window, OAE_NEIGH_NEW_PPS);
 	return of_id < OAE_NEIGH_AN_ID &&
 	       oae_limit_allows(&n->new_window, OAE_NEIGH_NEW_PPS) &&
 	       (n->count < OAE_NEIGH_MOST || neigh_evict(n));
@@ -238,7 +244,7 @@ static bool neigh_put(struct oae_neighbours *n, struct oae_neighbour *old,
 {
 	struct oae_neighbour *e;
 
-	if (!old && !neigh_room(n, of_id)) {
+	if (!neigh_room(n, old, of_id)) {
 		oae_count(n->node, OAE_S_NEIGHBOUR_FULL);
 		return false;
 	}

@@ -40,7 +40,7 @@ struct oae_neighbour;
  * @lock: what follows, and oae_port.announce; may be taken under tag->lock
  * @count: number of entries
  * @seed: of the hashes
- * @new_window: how many were new in this second
+ * @new_window: how many were new, or changed, in this second
  * @once: those heard once, the longest silent first
  * @often: the others, the same
  * @used: which of @slot are taken

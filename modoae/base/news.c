@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * News of a node: what happens to its links and ports, for those who listen with
- * netlink (ctl/netlink_event.c).
+ * netlink (ctl/netlink_event.c). Neighbours have news, too: there may be a flood of those, so
+ * they have room of their own, and never take that of others.
  *
  * An event only stores its news here, perhaps under tag->lock: it allocates nothing
  * and wakes nobody. A timer has them sent shortly afterwards. News are numbered in
@@ -18,14 +19,22 @@
 
 #include "base.h"
 
-#define NEWS_ROOM	256	/* between two runs of the timer */
+#define NEWS_ROOM	256	/* of a kind, between two runs of the timer */
+
+/* News that wait to be sent, in order; counts that only grow. */
+struct news_ring {
+	unsigned int added;
+	unsigned int taken;
+	struct oae_news item[NEWS_ROOM];
+};
 
 struct oae_newsdesk {
 	struct oae_node *node;
 	struct timer_list timer;
 	spinlock_t lock;	/* what follows; nests in tag->lock */
 	struct oae_news_state state;
-	struct oae_news item[NEWS_ROOM];
+	struct news_ring ours;		/* of links and ports */
+	struct news_ring neighbours;
 };
 
 static void news_timer(struct timer_list *timer)
@@ -87,14 +96,15 @@ void oae_news_exit(struct oae_node *node)
 void oae_news_add(struct oae_node *node, const struct oae_news *news)
 {
 	struct oae_newsdesk *desk = node->newsdesk;
+	struct news_ring *ring = news->id ? &desk->neighbours : &desk->ours;
 	struct oae_news *item;
 
 	spin_lock_bh(&desk->lock);
-	if (desk->state.added - desk->state.taken == NEWS_ROOM) {
-		desk->state.taken++;
+	if (ring->added - ring->taken == NEWS_ROOM) {
+		ring->taken++;
 		desk->state.missed++;
 	}
-	item = &desk->item[desk->state.added % NEWS_ROOM];
+	item = &ring->item[ring->added++ % NEWS_ROOM];
 	*item = *news;
 	item->number = ++desk->state.added;
 	if (!timer_pending(&desk->timer))
@@ -117,6 +127,21 @@ void oae_news_port(const struct oae_port *port, const char *what)
 	oae_news_add(port->node, &news);
 }
 
+static const struct oae_news *news_oldest(const struct news_ring *ring)
+{
+	return ring->taken == ring->added ? NULL : &ring->item[ring->taken % NEWS_ROOM];
+}
+
+/* The ring with the oldest news of all, or one that is empty. */
+static struct news_ring *news_next(struct oae_newsdesk *desk)
+{
+	const struct oae_news *ours = news_oldest(&desk->ours);
+	const struct oae_news *theirs = news_oldest(&desk->neighbours);
+
+	return !theirs || (ours && ours->number < theirs->number) ? &desk->ours :
+								    &desk->neighbours;
+}
+
 /**
  * oae_news_take() - take the oldest news
  * @node: the node
@@ -129,15 +154,19 @@ void oae_news_port(const struct oae_port *port, const char *what)
 bool oae_news_take(struct oae_node *node, struct oae_news *news)
 {
 	struct oae_newsdesk *desk = node->newsdesk;
-	bool any;
+	const struct oae_news *oldest;
+	struct news_ring *ring;
 
 	spin_lock_bh(&desk->lock);
-	any = desk->state.taken != desk->state.added;
-	if (any)
-		*news = desk->item[desk->state.taken++ % NEWS_ROOM];
+	ring = news_next(desk);
+	oldest = news_oldest(ring);
+	if (oldest) {
+		*news = *oldest;
+		ring->taken++;
+	}
 	news->missed = desk->state.missed;
 	spin_unlock_bh(&desk->lock);
-	return any;
+	return oldest;
 }
 
 /**

@@ -10,7 +10,7 @@ import oaewire as oae
 from oaecmd import Running
 from oaecmd import oae as oae_command
 from oaedev import OaeFile
-from oaenl import Netlink
+from oaenl import Netlink, attrs, text
 from oaepeer import Wire
 from oaetest import Cable, load, unload, wait_for
 from oaewire import HELLO_NODE, LEAVING, Frame, mac_bytes, node_body
@@ -461,6 +461,17 @@ class Neighbours(OneSwitch):
         wait_for(lambda: since() == [40 - AN_ID, 40], "all of them")
         self.assertEqual(len(self.a.neighbours()), AN_ID)
 
+    def test_changes(self):
+        """Who changes all the time is no more news than who is new."""
+        self.bind(a="va")
+        since, start, many = self.moved(self.a, "node_heard", "neighbour_full"), time.monotonic(), 1500
+        for n in range(many):
+            self.say(LEAST + 5, 5, mac="02:00:00:00:88:01", mtu=1000 + n)
+        wait_for(lambda: since()[0] >= many, "them")
+        took = time.monotonic() - start
+        self.assertGreaterEqual(since()[1], many - NEW_PPS * (took + 2))
+        self.assertGreater(since()[1], 0)
+
     def test_flood(self):
         """A flood of strangers: the table is bounded, and who was there before stays."""
         self.bind(a="va", b="vb", c="vc")
@@ -499,6 +510,16 @@ class Neighbours(OneSwitch):
         # The table can be read whole, each once.
         rows = [(row["port"], row["mac"]) for row in self.a.neighbours()]
         self.assertEqual(len(rows), len(set(rows)))
+        # All of them go at once, and push out no news of a link.
+        netlink = Netlink(self.a)
+        self.addCleanup(netlink.close)
+        netlink.join("link")
+        self.a.close_tag(self.mac_vc)
+        self.a.knob("discover", 0)
+        kinds = set()
+        while "link" not in kinds:
+            kinds |= {text(dict(attrs(body[4:]))[4]) for kind, _, _, body in netlink.messages()
+                      if kind == netlink.family}
 
     def test_load(self):
         """insmod dev=* and an id: that of the namespace only. rmmod with the timer running."""
