@@ -172,6 +172,7 @@ struct oae_node {
 
 	struct mutex dev_lock;		/* one write to the knob `dev` at a time */
 	struct list_head ports;		/* RTNL; RCU for readers */
+	struct rhltable by_addr;	/* ports; made late; RTNL to change it */
 	struct list_head udps;		/* devices of UDP ports; RTNL */
 	bool every;			/* `dev` is `*`; RTNL and knob_lock to change it */
 	unsigned int nbut;		/* the same */
@@ -230,6 +231,7 @@ struct oae_node {
 struct oae_port {
 	struct list_head list;		/* node->ports */
 	struct list_head going;		/* ports being removed together; under RTNL */
+	struct rhlist_head by_addr;	/* node->by_addr */
 	struct oae_node *node;
 	struct net_device *dev;
 	struct packet_type pt;
@@ -482,6 +484,11 @@ struct oae_port *oae_port_find(struct oae_node *node, const char *name);
 struct oae_port *oae_port_get(struct oae_port *port);
 void oae_port_put(struct oae_port *port);
 int oae_ports_print(struct oae_node *node, char *buf, size_t size);
+int oae_ports_make(struct oae_node *node);
+int oae_port_index(struct oae_port *port);
+void oae_port_unindex(struct oae_port *port);
+unsigned int oae_ports_of_addr(struct oae_node *node, const u8 *mac, struct oae_port **to,
+			       unsigned int max);
 bool oae_port_is_own(struct oae_node *node, const u8 *mac);
 void oae_port_ways(const struct oae_port *port, struct oae_ways *ways);
 

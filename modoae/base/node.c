@@ -93,7 +93,8 @@ int oae_node_use(struct oae_node *node)
 {
 	lockdep_assert_held(&node->dev_lock);
 	return oae_stats_make(node) ?: oae_evlog_make(node) ?:
-	       node_found_make(node) ?: oae_news_make(node) ?: oae_neigh_make(node);
+	       node_found_make(node) ?: oae_news_make(node) ?: oae_neigh_make(node) ?:
+	       oae_ports_make(node);
 }
 
 /**
@@ -181,6 +182,8 @@ void oae_node_init(struct oae_node *node, struct net *net)
 void oae_node_exit(struct oae_node *node)
 {
 	xa_destroy(&node->regions);
+	if (node->by_addr.ht.tbl)
+		rhltable_destroy(&node->by_addr);
 	oae_neigh_exit(node);
 	oae_news_exit(node);
 	free_percpu(node->found);

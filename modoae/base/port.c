@@ -12,6 +12,80 @@
 
 unsigned int oae_ethertype __read_mostly = OAE_ETHERTYPE;
 
+/* Devices may have one address, as a device and its VLANs do. */
+static const struct rhashtable_params port_params = {
+	.head_offset = offsetof(struct oae_port, by_addr),
+	.key_offset = offsetof(struct oae_port, addr),
+	.key_len = ETH_ALEN,
+	.automatic_shrinking = true,
+};
+
+/**
+ * oae_ports_make() - make a node's table of ports by their addresses, if there is none
+ * @node: the node, which is about to have a port
+ *
+ * Context: process, may sleep; under node->dev_lock.
+ *
+ * Return: 0 or a negative errno.
+ */
+int oae_ports_make(struct oae_node *node)
+{
+	return node->by_addr.ht.tbl ? 0 : rhltable_init(&node->by_addr, &port_params);
+}
+
+/**
+ * oae_port_index() - have a port found by its address
+ * @port: the port
+ *
+ * Context: process, may sleep; under RTNL.
+ *
+ * Return: 0 or a negative errno: no memory.
+ */
+int oae_port_index(struct oae_port *port)
+{
+	return rhltable_insert(&port->node->by_addr, &port->by_addr, port_params);
+}
+
+/**
+ * oae_port_unindex() - have a port found by its address no more
+ * @port: the port; nothing happens if it is not found
+ *
+ * A grace period later the port may be freed, or be found by another address.
+ *
+ * Context: process, may sleep; under RTNL.
+ */
+void oae_port_unindex(struct oae_port *port)
+{
+	rhltable_remove(&port->node->by_addr, &port->by_addr, port_params);
+}
+
+/**
+ * oae_ports_of_addr() - find the ports with an address
+ * @node: the node, which has a port, or has had one
+ * @mac: the address
+ * @to: filled in; some of the ports may be `removed`
+ * @max: room in @to
+ *
+ * Context: any but hard interrupts; under rcu_read_lock(), in which the ports are valid.
+ *
+ * Return: how many were filled in.
+ */
+unsigned int oae_ports_of_addr(struct oae_node *node, const u8 *mac, struct oae_port **to,
+			       unsigned int max)
+{
+	struct rhlist_head *list, *at;
+	struct oae_port *port;
+	unsigned int n = 0;
+
+	list = rhltable_lookup(&node->by_addr, mac, port_params);
+	rhl_for_each_entry_rcu(port, at, list, by_addr) {
+		if (n == max)
+			break;
+		to[n++] = port;
+	}
+	return n;
+}
+
 /**
  * oae_port_get() - take a reference to a port
  * @port: one that the caller has a reference to
@@ -112,11 +186,10 @@ int oae_ports_print(struct oae_node *node, char *buf, size_t size)
 bool oae_port_is_own(struct oae_node *node, const u8 *mac)
 {
 	struct oae_port *port;
-	bool own = false;
+	bool own;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(port, &node->ports, list)
-		own |= ether_addr_equal(port->addr, mac);
+	own = !list_empty(&node->ports) && oae_ports_of_addr(node, mac, &port, 1);
 	rcu_read_unlock();
 	return own;
 }

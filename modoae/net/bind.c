@@ -124,6 +124,10 @@ int oae_dev_bind(struct oae_node *node, struct net_device *dev)
 
 	if (!port)
 		return -ENOMEM;
+	if (oae_port_index(port)) {
+		kfree(port);
+		return -ENOMEM;
+	}
 	dev_hold(dev);
 	oae_node_first_port(node, dev->dev_addr);
 	list_add_tail_rcu(&port->list, &node->ports);

@@ -63,11 +63,15 @@ static void netdev_port_address(struct oae_port *port)
 	if (ether_addr_equal(port->addr, port->dev->dev_addr))
 		return;
 	netdev_port_rename(port, oae_path_address_before);
+	oae_port_unindex(port);
 	/* Frames of earlier events are sent without tag->lock: they are out then. */
 	synchronize_net();
 	oae_port_way_leave(port);
 	oae_announce_leave(port);
 	ether_addr_copy(port->addr, port->dev->dev_addr);
+	/* Without it links are found by the port that a frame comes by. */
+	if (oae_port_index(port))
+		oae_count(port->node, OAE_S_NO_MEMORY);
 	oae_news_port(port, "address");
 	netdev_port_rename(port, oae_path_address);
 	oae_port_way_announce(port);

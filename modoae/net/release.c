@@ -119,6 +119,7 @@ void oae_ports_detach(struct list_head *going, int err)
 		WRITE_ONCE(port->removed, true);
 		WRITE_ONCE(port->gone, true);
 		list_del_rcu(&port->list);
+		oae_port_unindex(port);
 		__dev_remove_pack(&port->pt);
 	}
 	synchronize_net();

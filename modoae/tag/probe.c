@@ -145,27 +145,34 @@ static struct oae_tag *path_tag_by(struct oae_port *port, u64 kid)
 	return oae_path_tag(port, kid) ?: oae_path_tag(port, kid | OAE_KID_VIA);
 }
 
+/* Ports with the address that a frame names that are looked at: a stranger may have sent it. */
+#define NAMED_PORTS	16
+
 /*
- * The tag that a PATH frame names, or NULL. A device and its VLANs have the same address.
- * If an end has another address now, it may be known by that which the frame came by; and
- * whoever tells of a place names the link by nothing else.
+ * The tag that a PATH frame names, or NULL. A device and its VLANs have the same address: the
+ * port by which it came is among those that are looked at. If an end has another address now,
+ * it may be known by that which the frame came by; and whoever tells of a place names the link
+ * by nothing else.
  */
 static struct oae_tag *path_tag_named(struct oae_port *by, const u8 *from,
 				      const struct oae_frame *f)
 {
-	struct oae_port *port;
-	struct oae_tag *tag;
+	struct oae_port *port[NAMED_PORTS];
+	struct oae_tag *tag = NULL;
+	unsigned int i, n;
+	u64 kid;
 
 	if (!is_valid_ether_addr(f->path.from) || !is_valid_ether_addr(from))
 		return NULL;
-	list_for_each_entry_rcu(port, &by->node->ports, list) {
-		if (READ_ONCE(port->removed) ||
-		    !ether_addr_equal(port->addr, f->path.to))
-			continue;
-		tag = path_tag_by(port, oae_kid(f->vc, f->path.from));
-		if (tag)
-			return tag;
-	}
+	kid = oae_kid(f->vc, f->path.from);
+	if (ether_addr_equal(by->addr, f->path.to))
+		tag = path_tag_by(by, kid);
+	n = tag ? 0 : oae_ports_of_addr(by->node, f->path.to, port, NAMED_PORTS);
+	for (i = 0; i < n && !tag; i++)
+		if (!READ_ONCE(port[i]->removed))
+			tag = path_tag_by(port[i], kid);
+	if (tag)
+		return tag;
 	return path_tag_by(by, oae_kid(f->vc, from));
 }
 

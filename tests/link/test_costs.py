@@ -286,6 +286,36 @@ class Charged(TwoEnds):
         self.within(child)
 
 
+class Named(OneScript):
+    """A frame of a stranger that names a link by the address of very many ports."""
+
+    PORTS, FRAMES = 300, 100
+    SAME, OTHER = "02:00:00:00:90:01", "02:00:00:00:90:02"
+
+    @classmethod
+    def build(cls):
+        super().build()
+        run("modprobe", "dummy")
+        ip(*(f"link add d{n} netns a address {cls.SAME} type dummy" for n in range(cls.PORTS)))
+        cls.a.knob("dev", "*")
+
+    def took(self, to):
+        """Seconds that frames take which name a link by this address."""
+        frame = oae.Frame(opcode=oae.PATH, src="02:00:00:00:90:03", dst=self.cable.mac_a,
+                          payload=oae.path_body(to, "02:00:00:00:90:04")).pack()
+        before, start = self.a.stat("bad_path"), time.monotonic()
+        for _ in range(self.FRAMES):
+            self.wire.send(frame)
+        wait_for(lambda: self.a.stat("bad_path") >= before + self.FRAMES, "all to be dropped")
+        return time.monotonic() - start
+
+    def test_many_ports(self):
+        """It takes about as long as one that names no port."""
+        each = [(self.took(self.SAME), self.took(self.OTHER)) for _ in range(5)]
+        same, other = map(min, zip(*each))
+        self.assertLess(same, 2 * other, each)
+
+
 class Unused(OaeTest):
     """Namespaces of others."""
 

@@ -172,6 +172,12 @@ static inline struct sk_buff *starve_alloc_skb(unsigned int size, gfp_t gfp)
 	return alloc_skb(size, gfp);
 }
 
+static inline int starve_rhltable_init(struct rhltable *table,
+				       const struct rhashtable_params *params)
+{
+	return rhltable_init(table, params);
+}
+
 static inline int starve_rhashtable_init(struct rhashtable *table,
 					 const struct rhashtable_params *params)
 {
@@ -310,6 +316,10 @@ starve_debugfs_create_file(const char *name, umode_t mode,
 	(!STARVE("pskb_may_pull") &&					\
 	 pskb_may_pull(starve_moved(_skb), __VA_ARGS__))
 
+#undef rhltable_init
+#define rhltable_init(...)						\
+	(STARVE("rhltable_init") ? -ENOMEM :				\
+	 starve_rhltable_init(__VA_ARGS__))
 #undef rhashtable_init
 #define rhashtable_init(...)						\
 	(STARVE("rhashtable_init") ? -ENOMEM :				\
@@ -349,6 +359,8 @@ starve_debugfs_create_file(const char *name, umode_t mode,
 	STARVE_ERROR(register_netdevice, __VA_ARGS__)
 #define register_pernet_device(...)					\
 	STARVE_ERROR(register_pernet_device, __VA_ARGS__)
+#define rhltable_insert(...)						\
+	STARVE_ERROR(rhltable_insert, __VA_ARGS__)
 #define rhashtable_insert_fast(...)					\
 	STARVE_ERROR(rhashtable_insert_fast, __VA_ARGS__)
 #define rhashtable_lookup_insert_fast(...)				\
