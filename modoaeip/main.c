@@ -27,7 +27,8 @@ static int __net_init oaeip_gw_init(struct net *net)
 	oaeip_zone_setup(gw);
 	oaeip_knobs_init(gw);
 
-	gw->stats = alloc_percpu(struct oaeip_stats);
+	/* Charged to the memory cgroup of whoever makes the namespace. */
+	gw->stats = alloc_percpu_gfp(struct oaeip_stats, GFP_KERNEL_ACCOUNT);
 	if (!gw->stats)
 		return -ENOMEM;
 	err = oaeip_mactbl_init(gw);

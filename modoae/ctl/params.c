@@ -85,7 +85,8 @@ int oae_params_init(struct oae_node *node)
 	struct oae_udp_peers *udp_peers = NULL;
 
 	if (oae_template.udp_peers.n) {
-		udp_peers = kmemdup(&oae_template.udp_peers, sizeof(*udp_peers), GFP_KERNEL);
+		udp_peers = kmemdup(&oae_template.udp_peers, sizeof(*udp_peers),
+				    GFP_KERNEL_ACCOUNT);
 		if (!udp_peers)
 			return -ENOMEM;
 	}

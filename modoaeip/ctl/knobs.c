@@ -176,7 +176,7 @@ static int knobs_parse_gwips(void *owner, struct oae_setting *s,
 	int err;
 
 	s->data = kcalloc(OAEIP_MAX_ZONES, sizeof(struct oaeip_addrs),
-			  GFP_KERNEL);
+			  GFP_KERNEL_ACCOUNT);
 	text = kstrdup(s->val, GFP_KERNEL);	/* strsep() modifies it */
 	if (!s->data || !text) {
 		kfree(text);

@@ -72,7 +72,7 @@ int oaeip_port_make(struct oaeip_gw *gw, const char *name,
 		return -EALREADY;
 	if (!dev)
 		return 0;
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
 	if (!new)
 		return -ENOMEM;
 	new->gw = gw;

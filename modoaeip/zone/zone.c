@@ -85,10 +85,10 @@ static int zone_make(struct oaeip_zone *zone, u16 id,
 	zone->addrs = *addrs;
 	zone->speaker.zone = id;
 	zone->want = OAEIP_ASK_TIMES;
-	zone->pcpu = alloc_percpu(struct oaeip_zone_pcpu);
+	zone->pcpu = alloc_percpu_gfp(struct oaeip_zone_pcpu, GFP_KERNEL_ACCOUNT);
 	if (!zone->pcpu)
 		return -ENOMEM;
-	return dst_cache_init(&zone->cache, GFP_KERNEL);
+	return dst_cache_init(&zone->cache, GFP_KERNEL_ACCOUNT);
 }
 
 static struct oaeip_map *zone_map_make(struct oaeip_gw *gw)
@@ -98,7 +98,7 @@ static struct oaeip_map *zone_map_make(struct oaeip_gw *gw)
 	unsigned int i;
 	int mine;
 
-	map = kvzalloc(struct_size(map, zone, gw->ngwips), GFP_KERNEL);
+	map = kvzalloc(struct_size(map, zone, gw->ngwips), GFP_KERNEL_ACCOUNT);
 	if (!map)
 		return NULL;
 	map->n = gw->ngwips;

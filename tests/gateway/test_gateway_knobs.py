@@ -8,11 +8,13 @@ import time
 from pathlib import Path
 
 import oaewire as oae
+from devtest import exit_code, in_process
 from gateway import MODULE, Gateway, GatewayTest, Scripted
 from oaeipwire import (ASK, ASK_ME, BEAT, BROADCAST, BYE, LEAVING, PROBE, PORT, Hello, hello, same,
                        via)
-from oaetest import ip, load, wait_for
+from oaetest import CLONE_NEWNET, LIBC, ip, load, wait_for
 from oaewire import mac_bytes
+from test_costs import KERNEL, Cgroup
 import test_knobs
 
 # name: (least, greatest)
@@ -428,3 +430,24 @@ class Effects(Scripted):
         self.assertEqual(one[at:at + 5], "zone ")
         self.assertEqual((one[at - 1], two[at - 1]), (" ", " "))
         self.assertNotEqual(two[at], " ")
+
+
+class Charged(GatewayTest):
+    """Gateways of a memory cgroup."""
+
+    def test_zones(self):
+        """What a zone has for each processor is paid for by who sets gwips."""
+        if KERNEL < (5, 13):
+            self.skipTest("memory.stat does not show what is less than 32 pages a processor")
+        cgroup = Cgroup("zones")
+        self.addCleanup(cgroup.remove)
+
+        def child():
+            cgroup.join()
+            LIBC.unshare(CLONE_NEWNET)
+            before = cgroup.stat("percpu")
+            Path("/sys/module/modoaeip/parameters/gwips").write_text(
+                ",".join(f"10.0.0.{n}" for n in range(1, 65)), "ascii")
+            wait_for(lambda: cgroup.stat("percpu") - before > 64 * 16 * os.cpu_count(),
+                     "the zones to be counted")
+        self.assertEqual(exit_code(in_process(child)), 0)
