@@ -34,13 +34,22 @@ static inline bool oae_is_enslaved(struct net_device *dev)
 }
 
 /*
+ * Does the namespace belong to another user namespace than the machine's own? Any user can create
+ * such a one, be root there, and have as many.
+ */
+static inline bool oae_net_is_users(const struct net *net)
+{
+	return net->user_ns != &init_user_ns;
+}
+
+/*
  * May events of this namespace go to the kernel log? Not if the namespace belongs
  * to another user namespace, which any user can create: the kernel log belongs to
  * the machine. Counters and event log have these events, too.
  */
 static inline bool oae_may_log(const struct net *net)
 {
-	return net->user_ns == &init_user_ns;
+	return !oae_net_is_users(net);
 }
 
 /* May requests of the current task go to the kernel log? Context: process. */

@@ -32,6 +32,26 @@ static const char *const oae_use_gw_words[] = {
 	[OAE_GW_AUTO] = "auto",
 };
 
+/*
+ * The most in a namespace that any user can create. RTNL, which is everybody's, is held for a walk
+ * over all tags, and what frames have made is charged to nobody.
+ */
+static const struct {
+	unsigned int offset;
+	unsigned int most;
+	const char *accepted;
+} knobs_users_most[] = {
+	{ offsetof(struct oae_knobs, max_tags), 4096,
+	  "takes up to 4096 in a namespace of another user namespace than the first" },
+	{ offsetof(struct oae_knobs, rcvbuf), 1048576,
+	  "takes up to 1048576 in a namespace of another user namespace than the first" },
+};
+
+static unsigned int *knobs_at(struct oae_knobs *k, unsigned int offset)
+{
+	return (void *)k + offset;
+}
+
 static u32 knobs_random(void)
 {
 	return get_random_u32();
@@ -77,7 +97,13 @@ static void knobs_cfg_update(struct oae_node *node)
  */
 void oae_knobs_init(struct oae_node *node)
 {
+	unsigned int i, *at;
+
 	node->knobs = oae_defaults;
+	for (i = 0; oae_net_is_users(node->net) && i < ARRAY_SIZE(knobs_users_most); i++) {
+		at = knobs_at(&node->knobs, knobs_users_most[i].offset);
+		*at = min(*at, knobs_users_most[i].most);
+	}
 	knobs_cfg_fill(&node->cfgs[0], &node->knobs);
 	RCU_INIT_POINTER(node->cfg, &node->cfgs[0]);
 }
@@ -106,17 +132,38 @@ static int knobs_check(const struct oae_knobs *k, const char *name,
 	return 0;
 }
 
+static int knobs_check_user(const struct oae_setting *s, struct oae_refusal *why)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(knobs_users_most); i++)
+		if (s->knob->offset == knobs_users_most[i].offset &&
+		    s->number > knobs_users_most[i].most)
+			return oae_refuse(why, s->knob->name, s->val, -ERANGE,
+					  knobs_users_most[i].accepted);
+	return 0;
+}
+
 static int knobs_check_set(void *owner, const struct oae_setting *s,
 			   unsigned int n, struct oae_refusal *why)
 {
 	const struct oae_node *node = owner;
 	struct oae_knobs k = node->knobs;
 	unsigned int i;
+	int err;
 
 	for (i = 0; i < n; i++) {
 		if (s[i].knob->apply)
 			continue;
-		*(unsigned int *)((void *)&k + s[i].knob->offset) = s[i].number;
+		why->setting = &s[i];
+		err = oae_net_is_users(node->net) ? knobs_check_user(&s[i], why) : 0;
+		if (err)
+			return err;
+	}
+	for (i = 0; i < n; i++) {
+		if (s[i].knob->apply)
+			continue;
+		*knobs_at(&k, s[i].knob->offset) = s[i].number;
 		if (s[i].knob->offset == offsetof(struct oae_knobs, stall_min_us) ||
 		    s[i].knob->offset == offsetof(struct oae_knobs, stall_max_us))
 			why->setting = &s[i];

@@ -90,7 +90,7 @@ static void netdev_port_address_before(struct oae_port *port, const u8 *addr)
 	if (ether_addr_equal(port->dev->dev_addr, addr))
 		return;
 	/* RTNL is global: root of a user namespace must not hold it for long. */
-	us = min_t(u64, us, port->node->net->user_ns == &init_user_ns ?
+	us = min_t(u64, us, !oae_net_is_users(port->node->net) ?
 				    USEC_PER_SEC : 20 * USEC_PER_MSEC);
 	if (port->up) {
 		oae_tags_for_each(port->node, port, oae_tag_settle,

@@ -107,6 +107,28 @@ static int knobs_apply_port(void *owner, struct oae_setting *s,
 			  "takes a UDP port that is free at this gateway's addresses");
 }
 
+/* The most nodes a zone in a namespace that any user can create: they are charged to nobody. */
+#define OAEIP_USERS_NODES	4096
+
+static int knobs_check_user(void *owner, const struct oae_setting *s, unsigned int n,
+			    struct oae_refusal *why)
+{
+	const struct oaeip_gw *gw = owner;
+	unsigned int i;
+
+	for (i = 0; i < n && oae_net_is_users(gw->net); i++) {
+		if (s[i].knob->apply ||
+		    s[i].knob->offset != offsetof(struct oaeip_knobs, max_nodes) ||
+		    s[i].number <= OAEIP_USERS_NODES)
+			continue;
+		why->setting = &s[i];
+		return oae_refuse(why, "max_nodes", s[i].val, -ERANGE, "takes up to "
+				  __stringify(OAEIP_USERS_NODES)
+				  " in a namespace of another user namespace than the first");
+	}
+	return 0;
+}
+
 static void knobs_changed(void *owner, const struct oae_setting *s,
 			  unsigned int n)
 {
@@ -298,6 +320,7 @@ static const struct oae_knob_class knob_class = {
 	.owner = knobs_owner,
 	.lock = knobs_lock,
 	.numbers = knobs_numbers,
+	.check = knobs_check_user,
 	.changed = knobs_changed,
 };
 
@@ -362,6 +385,9 @@ OAEIP_OTHER(shutdown, knobs_parse_shutdown, OAEIP_SHUTDOWN_TAKES, OAE_KNOB_EXCHA
 void oaeip_knobs_init(struct oaeip_gw *gw)
 {
 	gw->knobs = oaeip_template.knobs;
+	if (oae_net_is_users(gw->net))
+		gw->knobs.max_nodes = min_t(unsigned int, gw->knobs.max_nodes,
+					    OAEIP_USERS_NODES);
 	gw->shut = oaeip_template.shut;
 }
 

@@ -432,6 +432,19 @@ class Effects(Scripted):
         self.assertNotEqual(two[at], " ")
 
 
+class UsersNamespace(test_knobs.UsersNamespace, GatewayTest):
+    """The same of the gateway's."""
+
+    params = {}
+    MOST = {"max_nodes": 4096}
+    module = "modoaeip"
+
+    @classmethod
+    def build(cls):
+        GatewayTest.build.__func__(cls)
+        test_knobs.UsersNamespace.build.__func__(cls)
+
+
 class Charged(GatewayTest):
     """Gateways of a memory cgroup."""
 

@@ -737,3 +737,27 @@ class AtWork(KnobTest, OneCable):
         self.assertEqual([e["time"] for e in log], sorted(e["time"] for e in log))
         self.assertEqual((log[0]["before"], log[0]["after"]), ("CLOSED", "SYNC_SENT"))
         self.assertEqual(log[-1]["after"], "OPEN")
+
+
+class UsersNamespace(OaeTest):
+    """A namespace that any user can create, and with what insmod was given for all."""
+
+    params = {"max_tags": 1000000, "rcvbuf": 16777216}
+    MOST = {"max_tags": 4096, "rcvbuf": 1048576}
+    module = "modoae"
+    command = "unshare -Urn sh -c"
+
+    @classmethod
+    def build(cls):
+        cls.a = cls.host("a")
+
+    def test_most(self):
+        """It has less, and takes no more; others have what was given."""
+        for name, most in self.MOST.items():
+            where = f"/sys/module/{self.module}/parameters/{name}"
+            for value, code in ((most, 0), (most + 1, 1)):
+                done = self.a.sh(f"{self.command} 'cat {where}; echo {value} >{where}'",
+                                 check=False)
+                self.assertEqual((done.stdout.split(), bool(done.returncode)),
+                                 ([str(most)], bool(code)), (name, value, done.stderr))
+            self.assertGreater(int(self.a.sh(f"cat {where}")), most)
