@@ -55,8 +55,8 @@ exit_params:
 
 /*
  * Remove the nodes of dying namespaces from the list, and their proc files. No
- * program can use these nodes any more. True if a node has a port, and so perhaps
- * links to close.
+ * program can use these nodes any more. True if a node has a port or the device of one,
+ * and so perhaps links to close.
  */
 static bool __net_exit oae_nodes_leave(struct list_head *nets)
 {
@@ -75,7 +75,7 @@ static bool __net_exit oae_nodes_leave(struct list_head *nets)
 	rtnl_lock();
 	list_for_each_entry(net, nets, exit_list) {
 		node = oae_node(net);
-		if (list_empty(&node->ports) && !node->every)
+		if (list_empty(&node->ports) && list_empty(&node->udps) && !node->every)
 			continue;
 		WRITE_ONCE(node->shut, true);
 		any = true;
@@ -166,7 +166,10 @@ static void oae_linger(void)
 	mutex_unlock(&oae_nodes_lock);
 }
 
-/* Release all ports of all nodes at once: the notifier would do it one by one. */
+/*
+ * Release all ports of all nodes at once, and their UDP devices. The notifier would do it one by
+ * one as it is unregistered, and leave the devices.
+ */
 static void oae_release(void)
 {
 	struct oae_node *node;
@@ -238,6 +241,8 @@ exit_netlink:
 	oae_netlink_exit();
 stop_params:
 	oae_params_stop();
+	oae_linger();
+	oae_release();
 	unregister_netdevice_notifier(&oae_netdev_nb);
 unregister_pernet:
 	unregister_pernet_device(&oae_net_ops);

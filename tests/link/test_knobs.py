@@ -13,6 +13,7 @@ import oaewire as oae
 from oaepeer import Peer, Wire
 from oaetest import PARAMETERS, Cable, OaeTest, load, loaded, unload, wait_for
 from topology import OneCable
+from udp import address_of, port_mac
 
 # name: (least, greatest)
 NUMBERS = {
@@ -373,6 +374,17 @@ class Insmod(KnobTest, OneCable):
         """target may not be the port that insmod binds."""
         self.assert_refused(errno.EINVAL, "target", self.cable.mac_a,
                             lambda: load(self.a, dev="va", target=self.cable.mac_a))
+
+    def test_nothing_is_left(self):
+        """An insmod that fails once its ports are bound leaves none of them, and no device."""
+        self.addCleanup(self.a.sh, "ip addr flush dev va")
+        address_of(self.a, "va", "10.9.0.1")
+        before = self.a.sh("ip -o link")
+        for dev in ("udp:10.9.0.1", "va,udp:10.9.0.1", "*,+udp:10.9.0.1"):
+            with self.subTest(dev):
+                self.assert_errno(errno.EINVAL, load, self.a, dev=dev,
+                                  target="oaeudp0/" + port_mac("10.9.0.1"))
+                self.assertEqual(self.a.sh("ip -o link"), before)
 
     def test_twice(self):
         """The second insmod is EEXIST, and harms nothing."""

@@ -109,17 +109,22 @@ class Links:
     # Scenes. Each is run with the module up, and leaves it up.
 
     def loading(self):
-        """insmod; nothing is left if it is refused."""
+        """insmod with a port of each kind; nothing is left if it is refused."""
         scene = Scene()
         self.down()
+        address_of(self.a, "va", "10.9.0.1")
         # The first to ask is to be insmod: see Starve.once().
         yield scene
-        scene.attempt(load, tag_seq=5, peers="1", dev="", udp_peers="10.9.0.9")
+        scene.attempt(load, self.a, tag_seq=5, peers="1", dev="va,udp:10.9.0.1",
+                      udp_peers="10.9.0.9", target=self.cable.mac_b)
         if loaded():
             self.down()
         elif Path("/proc/net/modoae").exists() or Path("/sys/kernel/debug/modoae").exists():
             raise Finding("refused, and something of it is there")
+        if self.a.has_link("oaeudp0"):
+            raise Finding("no module, and the device of its UDP port is there")
         yield scene
+        self.a.sh("ip addr del 10.9.0.1/24 dev va")
         self.up()
 
     @staticmethod
