@@ -95,7 +95,8 @@ void oae_announce_port(struct oae_port *port)
 	struct oae_neighbours *n = port->node->neigh;
 	u64 at;
 
-	if (!announce_wanted(port->node))
+	/* Behind a UDP port there is no segment (protocol 4.15). */
+	if (!announce_wanted(port->node) || port->udp)
 		return;
 	spin_lock_bh(&n->lock);
 	oae_announce_up(&port->announce, ktime_get_ns(), get_random_u32());

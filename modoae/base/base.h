@@ -492,9 +492,10 @@ unsigned int oae_ports_of_addr(struct oae_node *node, const u8 *mac, struct oae_
 bool oae_port_is_own(struct oae_node *node, const u8 *mac);
 void oae_port_ways(const struct oae_port *port, struct oae_ways *ways);
 
+/* A UDP port has no gateway: anybody with a route could be it (protocol 4.15). */
 static inline unsigned int oae_port_use_gw(const struct oae_port *port)
 {
-	return READ_ONCE(port->node->knobs.use_gw);
+	return port->udp ? OAE_GW_NEVER : READ_ONCE(port->node->knobs.use_gw);
 }
 
 /* xmit.c */

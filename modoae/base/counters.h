@@ -35,6 +35,7 @@ OAE_COUNTER(NO_GATEWAY, "no_gateway", "frames not sent: use_gw 1, no gateway kno
 OAE_COUNTER(WAY_CHANGED, "way_changed", "links gone over to the gateway, or from it")
 OAE_COUNTER(UDP_BAD, "udp_bad", "datagrams dropped: malformed, or for another MAC")
 OAE_COUNTER(UDP_REFUSED, "udp_refused", "datagrams dropped: not from where the peer is")
+OAE_COUNTER(UDP_VIA, "udp_via", "HELLOs and frames with VIA dropped: by a UDP port")
 OAE_COUNTER(UDP_LEARNED, "udp_learned", "endpoints of peers learned")
 OAE_COUNTER(UDP_NO_ROUTE, "udp_no_route", "frames not sent: no endpoint, or no route to it")
 OAE_COUNTER(UDP_TOO_LONG, "udp_too_long", "frames not sent: longer than the path carries")

@@ -21,7 +21,8 @@
 void oae_port_way_init(struct oae_port *port)
 {
 	seqlock_init(&port->gw_lock);
-	oae_gw_tell(&port->gw, port->node->nhmac);
+	if (!port->udp)
+		oae_gw_tell(&port->gw, port->node->nhmac);
 }
 
 /* HELLO */
@@ -265,6 +266,8 @@ void oae_node_way_use_gw(struct oae_node *node)
 
 static void hello_port_nhmac(struct oae_port *port)
 {
+	if (port->udp)
+		return;
 	write_seqlock_bh(&port->gw_lock);
 	oae_gw_tell(&port->gw, port->node->nhmac);
 	write_sequnlock_bh(&port->gw_lock);

@@ -124,8 +124,9 @@ static bool rcv_node(struct oae_port *port, const u8 *from, const struct oae_fra
 
 /*
  * Handle a HELLO, or find the original source of a frame with VIA. True: the HELLO
- * was a gateway's or a neighbour's, and needs nothing more. @peer is set to the original
- * source, or to zero if the frame is not let in (protocol 4.8).
+ * was a gateway's or a neighbour's, or the port is a UDP port, which drops both (protocol
+ * 4.15); the frame needs nothing more. @peer is set to the original source, or to zero if the
+ * frame is not let in (protocol 4.8).
  */
 static noinline bool rcv_through_gateway(struct oae_port *port,
 					 const struct oae_frame *f,
@@ -133,6 +134,10 @@ static noinline bool rcv_through_gateway(struct oae_port *port,
 {
 	u8 from[ETH_ALEN];
 
+	if (port->udp) {
+		oae_count(port->node, OAE_S_UDP_VIA);
+		return true;
+	}
 	if (f->opcode == OAE_HELLO &&
 	    (oae_port_way_hello(port, peer, f) || rcv_node(port, peer, f)))
 		return true;

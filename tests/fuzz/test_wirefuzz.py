@@ -14,6 +14,7 @@ from faults import say
 from oaepeer import Peer, Wire
 from oaetest import Cable, OaeTest, wait_for
 from patience import SLOW
+from udp import UdpWire, address_of, port_mac
 from wirefuzz import TIME, Fuzzer, Programs, seed
 
 # At least one turn of TIME, if that is given; else short ones until it has got far.
@@ -30,6 +31,9 @@ class WireFuzz(OaeTest):
 
     one_cpu = False
     patience = int(TURNS * TURN + 150)
+    seconds = TURN
+    port = "vz"
+    fuzzer = {"dev": "vp"}
     # A slow kernel's peers take longer to answer, too: or nothing comes of any offer.
     knobs = {"stranger_pps": 100000, "max_tags": 64} | {
         name: int(value * max(SLOW, 1)) for name, value in (
@@ -42,9 +46,20 @@ class WireFuzz(OaeTest):
         cls.a, cls.b, cls.p = cls.host("a"), cls.host("b"), cls.host("p")
         cls.work = Cable(cls.a, "va", cls.b, "vb")
         cls.fuzzed = Cable(cls.a, "vz", cls.p, "vp")
-        for host, devices in ((cls.a, "va,vz"), (cls.b, "vb")):
+        for host in cls.a, cls.b:
             host.knobs(**cls.knobs)
-            host.knob("dev", devices)
+        cls.bind()
+
+    @classmethod
+    def bind(cls):
+        """The ports, and to whom the fuzzer speaks."""
+        cls.a.knob("dev", "va,vz")
+        cls.b.knob("dev", "vb")
+        cls.to = cls.fuzzed.mac_a
+
+    def wire(self):
+        """One for a peer that keeps to the rules."""
+        return Wire(self.p, "vp")
 
     def start_work(self):
         """A link between a and b, with a program at each end that keeps books."""
@@ -83,13 +98,13 @@ class WireFuzz(OaeTest):
 
     def a_link_works(self):
         """A peer that keeps to the rules, by the same way."""
-        wire = Wire(self.p, "vp")
+        wire = self.wire()
         self.addCleanup(wire.close)
         # What claimed to be a gateway is to be forgotten, or it would be heard first.
         # This peer offers once and commits once: what stalls meanwhile would stay undecided.
         self.a.knobs(use_gw=0, stall_max_us=10000000, stall_min_us=1000000, dead_ms=20000,
                      keepalive_ms=1000)
-        peer = Peer(wire, self.fuzzed.mac_a, vc=77)
+        peer = Peer(wire, self.to, vc=77)
         peer.open()
         peer.offered(b"all is well")
         peer.commit()
@@ -99,19 +114,19 @@ class WireFuzz(OaeTest):
     def fuzz(self, number):
         """Once; what came of it."""
         how = {"pcap": os.environ["PCAP"]} if "PCAP" in os.environ else {}
-        fuzzer = Fuzzer(self.p, "wirefuzz", dev="vp", to=self.fuzzed.mac_a, seed=number,
-                        seconds=TURN, **how)
+        fuzzer = Fuzzer(self.p, "wirefuzz", to=self.to, seed=number, seconds=self.seconds,
+                        **self.fuzzer, **how)
         self.addCleanup(fuzzer.kill)
-        tally, said = fuzzer.result(TURN + 30)
+        tally, said = fuzzer.result(self.seconds + 30)
         say(f"    {said}")
         return tally
 
     def test_link(self):
         """The link beside works on; afterwards all is as if nothing had been."""
         number = seed()
-        say(f"    SEED={number} TIME={TURN:g}")
+        say(f"    SEED={number} TIME={self.seconds:g}")
         self.start_work()
-        programs = Programs(self.a, "vz", [(f"02:0f:00:00:00:{n:02x}", vc) for n in range(4)
+        programs = Programs(self.a, self.port, [(f"02:0f:00:00:00:{n:02x}", vc) for n in range(4)
                                      for vc in range(2)], number)
         self.addCleanup(programs.end)
         tally = Counter()
@@ -126,3 +141,32 @@ class WireFuzz(OaeTest):
         say(f"    programs: {programs.done}; beside it {committed} committed, all delivered")
         self.assertEqual([name for name in DEEP if not tally[name]], [],
                          "the fuzzer never got so far")
+
+
+class RouteFuzz(WireFuzz):
+    """
+        host b vb --------- va host a vz 10.9.0.1 --------- 10.9.0.2 vp wirefuzz: 16 peers
+        a link at work         a UDP port; programs that talk to half of them
+    """
+
+    seconds = TIME / 4
+    port = "oaeudp0"
+    fuzzer = {"own": "10.9.0.2", "at": "10.9.0.1"}
+
+    @classmethod
+    def bind(cls):
+        address_of(cls.a, "vz", "10.9.0.1")
+        address_of(cls.p, "vp", "10.9.0.2")
+        cls.a.knobs(dev="va,udp:10.9.0.1", discover=1)
+        cls.b.knob("dev", "vb")
+        cls.to = port_mac("10.9.0.1")
+
+    def wire(self):
+        return UdpWire(self.p, "10.9.0.2", "10.9.0.1")
+
+    def test_link(self):
+        """The same, of strangers with a route: and none of them is a gateway, or a neighbour."""
+        super().test_link()
+        self.assertGreater(self.a.stat("udp_via"), 0)
+        self.assertEqual(self.a.stat("hello_heard"), 0)
+        self.assertEqual([row for row in self.a.neighbours() if row["port"] == "oaeudp0"], [])

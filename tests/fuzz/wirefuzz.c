@@ -4,6 +4,7 @@
  * and mean no good.
  *
  *   wirefuzz dev=DEV to=MAC [seed=N] [seconds=S] [frames=N] [pcap=FILE]
+ *   wirefuzz own=ADDR at=ADDR to=MAC ...	by IP, to the UDP port at an address
  *
  * Sixteen peers, told apart by address and virtual channel, hear what the module
  * says, so that most of what they say fits: links open, offers are reflected,
@@ -17,8 +18,10 @@
  * last of them. Ends after S seconds or N frames, or on SIGTERM, and says what
  * came of it: "fuzzed frames=N heard=N opened=N ... seed=N".
  */
+#include <arpa/inet.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "../guest/program.h"
@@ -29,6 +32,8 @@
 #define KEPT		4096	/* frames, to send again and to show */
 #define BURST		24	/* frames before the answers are heard */
 #define REGION		1000	/* of the words that the module's side exposes */
+#define UDP_PORT	34998
+#define UDP_HEAD	2	/* bytes before the frame: version and type, 0 */
 
 struct peer {
 	uint8_t mac[6];
@@ -65,6 +70,7 @@ static struct peer peers[PEERS];
 static struct dice dice;
 static uint8_t to[6], random_bytes[WIRE_PAYLOAD];
 static int fd;
+static size_t head;	/* UDP_HEAD with at= */
 
 /* One in n times. */
 static int once_in(uint32_t n)
@@ -131,10 +137,13 @@ static size_t alter(uint8_t *buf, size_t len)
 static void put_on_wire(const uint8_t *buf, size_t len)
 {
 	unsigned int n = tally.frames++ % KEPT;
+	uint8_t udp[UDP_HEAD] = { 0x11 };
+	struct iovec parts[] = { { udp, head }, { (void *)buf, len } };
 
 	memcpy(kept[n].bytes, buf, len);
 	kept[n].len = len;
-	if (send(fd, buf, len, 0) < 0 && errno != ENOBUFS && errno != ENETDOWN)
+	if (writev(fd, parts, 2) < 0 && errno != ENOBUFS && errno != ENETDOWN &&
+	    errno != ECONNREFUSED)
 		die("send");
 }
 
@@ -626,7 +635,7 @@ static void listen_all(void)
 	if (poll(&pfd, 1, 0) <= 0)
 		return;
 	while (most-- && (n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0) {
-		if (wire_parse(&f, buf, n))
+		if (n < (ssize_t)head || wire_parse(&f, buf + head, n - head))
 			continue;
 		for (i = 0; i < PEERS; i++)
 			if (!memcmp(f.flags & OAE_F_VIA ? f.via : f.to,
@@ -657,6 +666,21 @@ static void keep(const char *path)
 	fclose(file);
 }
 
+/* A socket for datagrams between two addresses, both at the usual port. */
+static int udp_open(const char *own, const char *at)
+{
+	struct sockaddr_in end = { .sin_family = AF_INET, .sin_port = htons(UDP_PORT) };
+	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	head = UDP_HEAD;
+	if (inet_pton(AF_INET, own, &end.sin_addr) != 1 ||
+	    bind(sock, (struct sockaddr *)&end, sizeof(end)) ||
+	    inet_pton(AF_INET, at, &end.sin_addr) != 1 ||
+	    connect(sock, (struct sockaddr *)&end, sizeof(end)))
+		return -1;
+	return sock;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long long most;
@@ -679,9 +703,10 @@ int main(int argc, char **argv)
 		peers[i].vc = i % CHANNELS;
 		reborn(&peers[i]);
 	}
-	fd = wire_open(option("dev", ""), 1);
+	fd = *option("at", "") ? udp_open(option("own", ""), option("at", "")) :
+				 wire_open(option("dev", ""), 1);
 	if (fd < 0)
-		die("dev=DEV");
+		die("dev=DEV, or own=ADDR at=ADDR");
 	ready();
 	while (!stop && now() < until && tally.frames < most) {
 		n = 1 + dice_below(&dice, once_in(16) ? BURST : 2);

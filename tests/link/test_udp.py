@@ -318,6 +318,29 @@ class Hostile(UdpTest):
         wait_for(lambda: b"from a program" in self.a.read_each(), "it to arrive")
         self.assertEqual(self.a.knob("peers"), "")
 
+    def test_no_segment(self):
+        """Who has a route is no gateway and no neighbour, whatever he says; nor is one asked for."""
+        self.carries(10)
+        self.set(self.a, discover=1)
+        wire = self.wire(C)
+        peer = Peer(wire, self.cable.mac_a, vc=4)
+        hellos = [oae.hello_body(oae.GATEWAY, zone=1, inc=7, life=100, node_life=100),
+                  oae.hello_body(oae.GATEWAY | oae.LEAVING, inc=7), oae.node_body(0x123456789, 5)]
+        through = oae.via(self.cable.mac_a, "02:0a:e0:00:55:55")
+        frames = [oae.Frame(oae.HELLO, dst=self.cable.mac_a, src=peer.mac, payload=body)
+                  for body in hellos]
+        frames += [peer.frame(opcode, via=through, flags=oae.VIA)
+                   for opcode in (oae.SYNC, oae.CLOSE, oae.NOLINK)]
+        for frame in frames:
+            self.refused("udp_via", lambda frame=frame: wire.send(frame))
+        self.assertEqual(self.a.knob("nhmac"), "auto")
+        self.assertEqual(self.a.neighbours(), [])
+        self.set(self.a, nhmac=peer.mac, use_gw=1)
+        self.carries(10)
+        self.assertEqual(list(wire.frames()), [])
+        stats = self.a.stats()
+        self.assertEqual([stats[name] for name in ("hello_heard", "hello_sent", "node_sent")], [0] * 3)
+
     def test_spoofed(self):
         """Who has b's MAC and not its address gets nowhere, and b loses nothing."""
         self.carries(10)
