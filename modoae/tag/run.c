@@ -527,6 +527,34 @@ static noinline bool run_by_path(struct oae_tag *tag, struct oae_run *ev,
 	return tag->paths && oae_path_before(tag, ev, skb, f, path);
 }
 
+/* The event of a frame that its path lets in; what the link does not keep stays @ev's. */
+static void run_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_frame *f,
+		      unsigned int path)
+{
+	u32 room;
+
+	if (unlikely(f->opcode == OAE_OFFER &&
+		     oae_link_lacks_for(&tag->link, f)))
+		oae_places_lend(tag, ev);
+	/* To the link it is a frame that was lost on its way. */
+	if (unlikely(f->opcode == OAE_OFFER && f->slice &&
+		     !oae_places_slot(tag, f)))
+		return;
+	if (f->kind == OAE_PACK && f->opcode == OAE_OFFER &&
+	    oae_link_is_run(&tag->link, f))
+		oae_pack_open(tag, ev, f);
+	room = likely(!oae_link_windowed(&tag->link)) ? oae_unread_room(tag) :
+							  oae_unread_places(tag);
+	if (likely(oae_way_is_usual(&tag->way, f)) || path ||
+	    run_unusual(tag, ev, f))
+		oae_link_rcv(&tag->link, f, room, ev->now, &ev->a);
+	if (unlikely(tag->paths))
+		oae_path_after(tag, ev, f);
+	if (unlikely(!room || oae_link_owes_room(&tag->link)))
+		run_refused(tag, ev);
+	oae_run_log(tag, ev, OAE_EV_FRAME, f->opcode, f->seq);
+}
+
 /**
  * oae_tag_rcv() - handle a received frame
  * @tag: the tag
@@ -534,47 +562,21 @@ static noinline bool run_by_path(struct oae_tag *tag, struct oae_run *ev,
  * @f: the parsed and verified header; changed
  * @path: index of the path that it came by, from oae_path_find(); OAE_PATH_OWN
  *
+ * The skb is the event's from the first step to the last, so it is freed in one place: an
+ * answer, or what else the event sends, may have used it.
+ *
  * Context: softirq, under rcu_read_lock(); takes tag->lock.
  */
 void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 		 struct oae_frame *f, unsigned int path)
 {
 	struct oae_run ev oae_uninit;
-	u32 room;
 
 	run_begin(tag, &ev);
-	if (unlikely(tag->paths || path) && !run_by_path(tag, &ev, skb, f, path)) {
-		run_end(tag, &ev);
-		kfree_skb(skb);
-		run_more(tag, &ev);
-		return;
-	}
-	if (unlikely(f->opcode == OAE_OFFER &&
-		     oae_link_lacks_for(&tag->link, f)))
-		oae_places_lend(tag, &ev);
 	ev.skb = skb;
 	ev.hdr_len = f->hdr_len;
-	if (unlikely(f->opcode == OAE_OFFER && f->slice &&
-		     !oae_places_slot(tag, f))) {
-		/* To the link it is a frame that was lost on its way. */
-		run_end(tag, &ev);
-		kfree_skb(skb);
-		run_more(tag, &ev);
-		return;
-	}
-	if (f->kind == OAE_PACK && f->opcode == OAE_OFFER &&
-	    oae_link_is_run(&tag->link, f))
-		oae_pack_open(tag, &ev, f);
-	room = likely(!oae_link_windowed(&tag->link)) ? oae_unread_room(tag) :
-							  oae_unread_places(tag);
-	if (likely(oae_way_is_usual(&tag->way, f)) || path ||
-	    run_unusual(tag, &ev, f))
-		oae_link_rcv(&tag->link, f, room, ev.now, &ev.a);
-	if (unlikely(tag->paths))
-		oae_path_after(tag, &ev, f);
-	if (unlikely(!room || oae_link_owes_room(&tag->link)))
-		run_refused(tag, &ev);
-	oae_run_log(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);
+	if (likely(!tag->paths && !path) || run_by_path(tag, &ev, skb, f, path))
+		run_frame(tag, &ev, f, path);
 	run_end(tag, &ev);
 	oae_xmit_spare(ev.skb);
 	kfree_skb_list(ev.pack);

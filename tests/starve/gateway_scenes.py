@@ -40,6 +40,7 @@ class Gateways:
         self._lists = itertools.cycle(LISTS)
         self.scenes = [self.loading, self.namespace, self.knobs, self.netlink, self.serving,
                        self.forwarding]
+        self.together = []
 
     def up(self):
         """Loaded, and each host can be reached from the other zone."""

@@ -71,8 +71,9 @@ class Links:
         self.second = Cable(self.a, "wa", self.b, "wb", mtu=9000)
         self._vcs = itertools.cycle(range(1, 250))
         self.scenes = [self.loading, self.namespace, self.knobs, self.netlink, self.noc,
-                       self.attached, self.files, self.many, self.strangers, self.udp, self.udp6,
-                       self.neighbours, self.paths]
+                       self.attached, self.files, self.many, self.both, self.strangers, self.udp,
+                       self.udp6, self.neighbours, self.paths]
+        self.together = [("tag/places.c", self.both)]
 
     # Coming and going.
 
@@ -408,6 +409,26 @@ class Links:
                 file.close()
         yield scene
         self._collect(ledger, self.b.read_each)
+        self._closed(vc)
+
+    def both(self):
+        """Long messages both ways at once, more than go without places of a window."""
+        scene, vc = Scene(), next(self._vcs)
+        ledgers = Ledger(scene), Ledger(scene)
+        self._clear(vc)
+        yield scene
+        files = [self._file(scene, host, peer, vc) for host, peer in
+                 ((self.a, self.cable.mac_b), (self.b, self.cable.mac_a))]
+        if all(files):
+            queued = [self._queue(file, ledger, 6, 60000) for file, ledger in zip(files, ledgers)]
+            for file, ledger, sent in zip(files, ledgers, queued):
+                self._ended(file, ledger, sent)
+        yield scene
+        for file, ledger in zip(files, reversed(ledgers)):
+            if file:
+                self._collect(ledger, file.read_each)
+        for file in filter(None, files):
+            file.close()
         self._closed(vc)
 
     def _play(self, scene, a, b):

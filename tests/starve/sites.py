@@ -25,9 +25,11 @@ def sites():
     return found
 
 
-def fail(number, skip=0, count=1):
-    """A site is granted what it asks for `skip` times, then refused `count` times."""
+def fail(number, skip=0, count=1, also=()):
+    """A site, or several, are granted what they ask for `skip` times, then refused `count` times."""
     (DIR / "fail").write_text(f"site {number} {skip} {count}\n", "ascii")
+    for other in also:
+        (DIR / "fail").write_text(f"also {other}\n", "ascii")
 
 
 def fail_random(per_mille, seed):

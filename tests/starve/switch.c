@@ -7,12 +7,14 @@
  *   sites	a line a site: number, module, where, function, call, how often it
  *		was asked, and refused; kept while the modules come and go
  *   fail	`off`; `site N SKIP COUNT`: the next SKIP times it is granted, then
- *		refused COUNT times; `random PER_MILLE SEED`: any, at random;
+ *		refused COUNT times; `also N`: that one, too, and they count together;
+ *		`random PER_MILLE SEED`: any, at random;
  *		`move`: none, but the head of an skb moves wherever it may
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/bitmap.h>
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
@@ -41,7 +43,7 @@ static struct record record[SITES_MAX];
 static unsigned int nrecords;
 
 static struct {
-	unsigned int site;	/* the one to fail, or 0 */
+	DECLARE_BITMAP(sites, SITES_MAX + 1);	/* the ones to fail */
 	unsigned int skip;
 	unsigned int count;
 	unsigned int per_mille;
@@ -96,7 +98,7 @@ static bool refuse(unsigned int number)
 		fail.seed = fail.seed * 1664525 + 1013904223;
 		return (fail.seed >> 8) % 1000 < fail.per_mille;
 	}
-	if (number != fail.site || !fail.count)
+	if (!test_bit(number, fail.sites) || !fail.count)
 		return false;
 	if (fail.skip) {
 		fail.skip--;
@@ -186,9 +188,12 @@ static ssize_t fail_write(struct file *file, const char __user *from,
 	text[len] = 0;
 
 	raw_spin_lock_irqsave(&lock, flags);
-	memset(&fail, 0, sizeof(fail));
-	if (sscanf(text, "site %u %u %u", &a, &b, &c) == 3) {
-		fail.site = a;
+	if (strncmp(text, "also", 4))
+		memset(&fail, 0, sizeof(fail));
+	if (sscanf(text, "also %u", &a) == 1 && a <= SITES_MAX) {
+		__set_bit(a, fail.sites);
+	} else if (sscanf(text, "site %u %u %u", &a, &b, &c) == 3 && a <= SITES_MAX) {
+		__set_bit(a, fail.sites);
 		fail.skip = b;
 		fail.count = c;
 	} else if (sscanf(text, "random %u %u", &a, &b) == 2) {
