@@ -40,6 +40,27 @@ static inline void oae_user_iter(struct iov_iter *iter, unsigned int dir,
 #endif
 }
 
+/* 6.12: what a frame refers to may be a device's memory, which is no page */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define skb_frags_readable(skb) ((void)(skb), true)
+#endif
+
+/* 5.15: the head of an skb may be of a page pool, to which it has to go back */
+static inline bool oae_skb_pooled(const struct sk_buff *skb)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 15, 0) && IS_ENABLED(CONFIG_PAGE_POOL)
+	return skb->pp_recycle;
+#else
+	return false;
+#endif
+}
+
+/* 6.11: with PREEMPT_RT, BH off is no lock any more; before, it is one of each processor */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#define local_lock_nested_bh(lock)	((void)(lock))
+#define local_unlock_nested_bh(lock)	((void)(lock))
+#endif
+
 /* 6.17: udp_tunnel*_xmit_skb() take the flags of the control block, too */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
 #define oae_udp_xmit_by(function, ...) function(__VA_ARGS__)

@@ -89,10 +89,14 @@ static int rcv_pull_header(struct sk_buff *skb)
 static bool rcv_check_frame(struct sk_buff *skb, struct oae_frame *f,
 			    enum oae_stat *why)
 {
-	int have = rcv_pull_header(skb);
 	enum oae_bad bad;
+	int have;
 
+	*why = OAE_S_UNREADABLE;
+	if (unlikely(!skb_frags_readable(skb)))
+		return false;
 	*why = OAE_S_NO_MEMORY;
+	have = rcv_pull_header(skb);
 	if (have < 0)
 		return false;
 	bad = oae_frame_parse(f, skb->data, have, skb->len);

@@ -195,14 +195,18 @@ void oae_alias_del(struct oae_tag *tag, unsigned int i)
  */
 bool oae_tag_paths_begin(struct oae_tag *tag, u64 now)
 {
+	struct oae_tag_paths *p;
+
 	if (likely(tag->paths))
 		return true;
-	tag->paths = kzalloc(sizeof(*tag->paths), GFP_ATOMIC | __GFP_NOWARN);
-	if (!tag->paths) {
+	p = kzalloc(sizeof(*p), GFP_ATOMIC | __GFP_NOWARN);
+	if (!p) {
 		oae_count(tag->node, OAE_S_NO_MEMORY);
 		return false;
 	}
-	oae_paths_init(&tag->paths->paths, &tag->link, 0, READ_ONCE(tag->key.port->up), now);
+	oae_paths_init(&p->paths, &tag->link, 0, READ_ONCE(tag->key.port->up), now);
+	/* Pairs with the READ_ONCE() in oae_path_strange(), which looks without the lock. */
+	smp_store_release(&tag->paths, p);
 	oae_tag_path_own(tag);
 	return true;
 }

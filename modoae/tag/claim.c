@@ -72,6 +72,7 @@ int oae_path_try(struct oae_tag *tag, struct oae_port *port, u64 kid)
 bool oae_path_strange(const struct oae_tag *tag, unsigned int index,
 		      const struct oae_frame *f)
 {
+	/* Pairs with the smp_store_release() in oae_tag_paths_begin(). */
 	const struct oae_tag_paths *p = READ_ONCE(tag->paths);
 
 	return f->opcode == OAE_SYNC && p && oae_path_is_strange(&p->paths, index, &tag->link, f);

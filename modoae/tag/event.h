@@ -98,6 +98,7 @@ void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
 	__releases(&tag->lock) __releases(RCU_BH);
 void oae_run_apply(struct oae_tag *tag, struct oae_run *ev);
 void oae_run_room(struct oae_tag *tag, struct oae_run *ev);
+void oae_run_wake_verbs(struct list_head *tags);
 void oae_run_log(struct oae_tag *tag, struct oae_run *ev,
 		 enum oae_ev_kind kind, u8 what, u32 seq);
 

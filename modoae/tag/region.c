@@ -9,7 +9,7 @@
  * share, since they share the words. It nests in tag->lock, and no lock nests in
  * it.
  */
-#include "tag.h"
+#include "event.h"
 
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -155,28 +155,6 @@ struct oae_region *oae_region_make(struct oae_node *node,
 		return ERR_PTR(err == -EBUSY ? -EADDRINUSE : err);
 	}
 	return r;
-}
-
-/**
- * oae_region_close() - stop exposing a region and free its words
- * @r: the region, no longer mapped
- *
- * The words are freed at once. A tag that holds a verb on the region, or waits for
- * its words, may do so for ever and keeps only the struct.
- *
- * Context: process, may sleep; takes region->lock.
- */
-void oae_region_close(struct oae_region *r)
-{
-	struct oae_words words;
-
-	xa_erase(&r->node->regions, r->id);
-	spin_lock_bh(&r->lock);
-	words = r->words;
-	memset(&r->words, 0, sizeof(r->words));
-	spin_unlock_bh(&r->lock);
-	region_words_free(&words, r->mem);
-	region_put(r);
 }
 
 /**
@@ -520,6 +498,47 @@ static unsigned int region_wake_waiting(struct oae_region *r, struct list_head *
 	else
 		list_splice(&others, &r->waiting);
 	return n;
+}
+
+/* No word is left to wait for: READY to all that do, a few at a time. */
+static void region_wake_all(struct oae_region *r)
+{
+	unsigned int n;
+
+	do {
+		LIST_HEAD(wake);
+
+		rcu_read_lock_bh();
+		spin_lock(&r->lock);
+		n = region_wake_waiting(r, &wake);
+		spin_unlock(&r->lock);
+		oae_run_wake_verbs(&wake);
+		rcu_read_unlock_bh();
+		cond_resched();
+	} while (n);
+}
+
+/**
+ * oae_region_close() - stop exposing a region and free its words
+ * @r: the region, no longer mapped
+ *
+ * The words are freed at once. A tag that holds a verb on the region may do so for ever and
+ * keeps only the struct. Peers that wait for words are told to ask again: there are none.
+ *
+ * Context: process, may sleep; takes region->lock and tag->lock.
+ */
+void oae_region_close(struct oae_region *r)
+{
+	struct oae_words words;
+
+	xa_erase(&r->node->regions, r->id);
+	spin_lock_bh(&r->lock);
+	words = r->words;
+	memset(&r->words, 0, sizeof(r->words));
+	spin_unlock_bh(&r->lock);
+	region_words_free(&words, r->mem);
+	region_wake_all(r);
+	region_put(r);
 }
 
 /**

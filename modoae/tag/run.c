@@ -349,8 +349,6 @@ static noinline void run_reopen(struct oae_tag *tag, struct oae_run *ev)
 	oae_run_apply(tag, ev);
 }
 
-static void run_wake_verbs(struct list_head *tags);
-
 /* End an event: apply its ops, drop tag->lock, send its frames, wake sleepers. */
 static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	__releases(&tag->lock)
@@ -416,7 +414,7 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	if (gone || settled)
 		wake_up(&node->tags_wait);
 	if (unlikely(!list_empty(&ev->wake)))
-		run_wake_verbs(&ev->wake);
+		oae_run_wake_verbs(&ev->wake);
 }
 
 /**
@@ -458,8 +456,13 @@ void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
 	rcu_read_unlock_bh();
 }
 
-/* Words are free: send READY to the peers of these tags. */
-static void run_wake_verbs(struct list_head *tags)
+/**
+ * oae_run_wake_verbs() - words are free: send READY to the peers of tags that wait for them
+ * @tags: from oae_region_decided(), or of a region that closes; empty then
+ *
+ * Context: any but hard interrupts, BH off; under rcu_read_lock(); takes tag->lock.
+ */
+void oae_run_wake_verbs(struct list_head *tags)
 {
 	struct oae_run ev oae_uninit;
 	struct oae_tag *tag;

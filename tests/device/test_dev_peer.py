@@ -83,10 +83,11 @@ class Verbs(OnePeer):
         self.ask(waits, (dev.WRITE, 0, 2))
         waits.expect(oae.REFUSE, reason=oae.CONFLICT)
         file.close()
-        holds.commit()
         waits.expect(oae.READY)
         self.ask(waits, (dev.WRITE, 0, 2))
         waits.expect(oae.REFUSE, reason=9)
+        holds.commit()
+        waits.silence()
         holds.silence()
 
 
