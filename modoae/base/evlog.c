@@ -142,22 +142,46 @@ static int evlog_event_cmp(const void *a, const void *b)
 	return (s32)(x->ver - y->ver);
 }
 
-/* A blank at the end: oae_evlog_word() has the rest. */
-static const char *const evlog_kinds[] = {
-	[OAE_EV_FRAME] = "rcv ",
-	[OAE_EV_SEND] = "send ",
-	[OAE_EV_POST] = "post",
-	[OAE_EV_CANCEL] = "cancel",
-	[OAE_EV_TIMER] = "timer",
-	[OAE_EV_NOTE] = "note ",
-	[OAE_EV_OUTCOME] = "outcome ",
-};
+/*
+ * A blank at the end: oae_evlog_word() has the rest. Without a default, so that the compiler
+ * misses a kind that has no word.
+ */
+static const char *evlog_kind(enum oae_ev_kind kind)
+{
+	switch (kind) {
+	case OAE_EV_FRAME:
+		return "rcv ";
+	case OAE_EV_SEND:
+		return "send ";
+	case OAE_EV_POST:
+		return "post";
+	case OAE_EV_CANCEL:
+		return "cancel";
+	case OAE_EV_TIMER:
+		return "timer";
+	case OAE_EV_NOTE:
+		return "note ";
+	case OAE_EV_OUTCOME:
+		return "outcome ";
+	}
+	return "?";
+}
 
-static const char *const evlog_outcomes[] = {
-	[OAE_COMMITTED] = "committed",
-	[OAE_REVERSED] = "reversed",
-	[OAE_UNKNOWN] = "unknown",
-};
+/* Likewise. */
+static const char *evlog_outcome(enum oae_outcome outcome)
+{
+	switch (outcome) {
+	case OAE_COMMITTED:
+		return "committed";
+	case OAE_REVERSED:
+		return "reversed";
+	case OAE_UNKNOWN:
+		return "unknown";
+	case OAE_OUTCOME_END:
+		break;
+	}
+	return "?";
+}
 
 /**
  * oae_evlog_word() - what an event is about, for people and programs
@@ -177,7 +201,7 @@ const char *oae_evlog_word(enum oae_ev_kind kind, u8 what)
 	case OAE_EV_NOTE:
 		return oae_note_name(what);
 	case OAE_EV_OUTCOME:
-		return evlog_outcomes[what];
+		return evlog_outcome(what);
 	default:
 		return "";
 	}
@@ -185,7 +209,7 @@ const char *oae_evlog_word(enum oae_ev_kind kind, u8 what)
 
 static void evlog_event_show(const struct oae_event *e, struct seq_file *m)
 {
-	const char *kind = evlog_kinds[e->kind];
+	const char *kind = evlog_kind(e->kind);
 	const char *what = oae_evlog_word(e->kind, e->what);
 	u64 us = e->now;
 	u32 ns = do_div(us, NSEC_PER_SEC);

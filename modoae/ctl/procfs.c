@@ -68,23 +68,47 @@ static void procfs_tags_stop(struct seq_file *m, void *v)
 	rhashtable_walk_exit(&iter->walk);
 }
 
-static const char *const procfs_offer_words[] = {
-	[OAE_OFFER_NONE] = "-",
-	[OAE_OFFER_SLICING] = "slicing",
-	[OAE_OFFER_OUT] = "out",
-	[OAE_OFFER_PARKED] = "parked",
-	[OAE_OFFER_REFLECTED] = "out",
-	[OAE_OFFER_QUEUED] = "queued",
-};
+/* Without a default, so that the compiler misses a state that has no word. */
+static const char *procfs_offer_word(enum oae_offer_state offer)
+{
+	switch (offer) {
+	case OAE_OFFER_NONE:
+		return "-";
+	case OAE_OFFER_SLICING:
+		return "slicing";
+	case OAE_OFFER_OUT:
+	case OAE_OFFER_REFLECTED:
+		return "out";
+	case OAE_OFFER_PARKED:
+		return "parked";
+	case OAE_OFFER_QUEUED:
+		return "queued";
+	}
+	return "?";
+}
 
-static const char *const procfs_hold_words[] = {
-	[OAE_HOLD_NONE] = "-",
-	[OAE_HOLD_PARTIAL] = "partial",
-	[OAE_HOLD_HELD] = "held",
-	[OAE_HOLD_REFUSED] = "refused",
-	[OAE_HOLD_REVERSED] = "reversed",
-	[OAE_HOLD_KEPT] = "kept",
-};
+/* Likewise. */
+static const char *procfs_hold_word(enum oae_hold_state hold)
+{
+	switch (hold) {
+	case OAE_HOLD_NONE:
+		return "-";
+	case OAE_HOLD_PARTIAL:
+		return "partial";
+	case OAE_HOLD_ASKED:
+	case OAE_HOLD_WAITS:
+		return "waits";
+	case OAE_HOLD_HELD:
+		return "held";
+	case OAE_HOLD_REFUSED:
+		return "refused";
+	case OAE_HOLD_REVERSED:
+		return "reversed";
+	case OAE_HOLD_KEPT:
+		return "kept";
+	}
+	return "?";
+}
 
 /* Age in s. This CPU's local_clock() may be behind that of the CPU that set @born. */
 static u64 procfs_age(u64 born)
@@ -124,8 +148,8 @@ void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 	v->cwnd = link.cwnd;
 	v->window = link.window;
 	v->state = oae_link_word(&link);
-	v->offer = procfs_offer_words[link.offer];
-	v->hold = procfs_hold_words[link.hold];
+	v->offer = procfs_offer_word(link.offer);
+	v->hold = procfs_hold_word(link.hold);
 	oae_kid_mac(tag->key.kid, v->peer);
 }
 

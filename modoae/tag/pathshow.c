@@ -20,6 +20,9 @@ static const char *const path_rank_words[] = {
 	[OAE_PATH_PREFERRED - OAE_PATH_AVOID] = "preferred",
 };
 
+static_assert(ARRAY_SIZE(path_why_words) == OAE_WHY_END);
+static_assert(ARRAY_SIZE(path_rank_words) == OAE_PATH_PREFERRED - OAE_PATH_AVOID + 1);
+
 /* The gateway of a path that goes through one. */
 static void path_gateway(const struct oae_tag *tag, unsigned int i, u8 *mac)
 {
@@ -45,7 +48,6 @@ bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v)
 	struct oae_path *p;
 	bool there = false;
 
-	BUILD_BUG_ON(ARRAY_SIZE(path_why_words) != OAE_WHY_END);
 	oae_tag_lock(tag);
 	if (tag->paths && tag->paths->paths.path[i].there) {
 		p = &tag->paths->paths.path[i];

@@ -54,12 +54,16 @@ enum oaeip_zone_state oaeip_zone_state(const struct oaeip_gw *gw,
  */
 const char *oaeip_zone_state_name(enum oaeip_zone_state state)
 {
-	static const char *const names[] = {
-		[OAEIP_ZONE_MINE] = "mine",
-		[OAEIP_ZONE_UP] = "up",
-		[OAEIP_ZONE_SILENT] = "silent",
-		[OAEIP_ZONE_UNREACHABLE] = "unreachable",
-	};
-
-	return names[state];
+	/* Without a default, so that the compiler misses a state that has no word. */
+	switch (state) {
+	case OAEIP_ZONE_MINE:
+		return "mine";
+	case OAEIP_ZONE_UP:
+		return "up";
+	case OAEIP_ZONE_SILENT:
+		return "silent";
+	case OAEIP_ZONE_UNREACHABLE:
+		return "unreachable";
+	}
+	return "?";
 }

@@ -31,6 +31,19 @@ LINK_TEST(test_open)
 	assert_false(oae_link_closed(&l));
 }
 
+/* A state, a note or an opcode without a name would be a pointer to nothing for those who print it. */
+LINK_TEST(test_names)
+{
+	unsigned int i;
+
+	for (i = 0; i < OAE_STATE_END; i++)
+		assert_non_null(oae_state_name(i));
+	for (i = 0; i < OAE_NOTE_END; i++)
+		assert_non_null(oae_note_name(i));
+	for (i = 1; i < OAE_OPCODE_END; i++)
+		assert_non_null(oae_opcode_name(i));
+}
+
 /* One in flight, one that waits behind it, and a half: each counts once. */
 LINK_TEST(test_pending)
 {
