@@ -21,6 +21,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/llist.h>
+#include <linux/local_lock.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
@@ -128,6 +129,7 @@ struct oae_found {
 #define OAE_FOUND_BITS	4	/* log2 of how many a processor remembers */
 
 struct oae_found_last {
+	local_lock_t lock;
 	struct oae_found slot[BIT(OAE_FOUND_BITS)];
 };
 

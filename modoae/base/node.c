@@ -71,10 +71,16 @@ EXPORT_SYMBOL_FOR_BENCH(oae_node_current);
 /* Frames come once a port is bound, and find this then. */
 static int node_found_make(struct oae_node *node)
 {
+	int cpu;
+
+	if (node->found)
+		return 0;
+	node->found = alloc_percpu_gfp(struct oae_found_last, GFP_KERNEL_ACCOUNT);
 	if (!node->found)
-		node->found = alloc_percpu_gfp(struct oae_found_last,
-					       GFP_KERNEL_ACCOUNT);
-	return node->found ? 0 : -ENOMEM;
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		local_lock_init(per_cpu_ptr(&node->found->lock, cpu));
+	return 0;
 }
 
 /**

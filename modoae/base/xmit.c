@@ -11,32 +11,45 @@
 #include "base.h"
 
 #include <linux/etherdevice.h>
-#include <linux/if_vlan.h>
+#include <linux/local_lock.h>
+#include <net/dst.h>
 
 #define OAE_SPARES	8	/* the most that a processor keeps */
 #define OAE_SPARE_MAX	SKB_WITH_OVERHEAD(1024)	/* bytes of its head, at most */
 
-static DEFINE_PER_CPU(struct sk_buff_head, xmit_spares);
+struct xmit_spares {
+	local_lock_t lock;
+	struct sk_buff_head list;
+};
+
+static DEFINE_PER_CPU(struct xmit_spares, xmit_spares) = {
+	.lock = INIT_LOCAL_LOCK(lock),
+};
 
 /*
- * Empty the skb of a received frame for reuse, and scrub it as forwarding would.
- * xmit_has_room() sets where its data begins. False if the skb is shared, or a
- * neighbour on this host has marked it as one to be cut up: the device would drop the
- * reply.
+ * Make the skb of a received frame one that was just allocated: all that it refers to is
+ * given back, and the kernel begins the rest anew around its head, so nothing is left that
+ * its sender, or a program on its way, may have set. False if the skb or its head is not
+ * ours alone. xmit_has_room() sets where its data begins.
  */
 static bool xmit_empty(struct sk_buff *skb)
 {
+	unsigned int size = SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+	bool frag = skb->head_frag;
+	void *head = skb->head;
+
 	if (skb_is_nonlinear(skb) || skb_cloned(skb) || skb_shared(skb) ||
-	    skb_is_gso(skb))
+	    skb_zcopy(skb) || skb->fclone || oae_skb_pooled(skb))
 		return false;
-	skb->len = 0;
+	size += skb_end_offset(skb);
 	skb_orphan(skb);
-	skb_scrub_packet(skb, true);
-	__vlan_hwaccel_clear_tag(skb);
-	skb_clear_hash(skb);
-	skb_set_queue_mapping(skb, 0);
-	skb->ip_summed = CHECKSUM_NONE;
-	skb->priority = 0;
+	skb_dst_drop(skb);
+	nf_reset_ct(skb);
+	skb_ext_reset(skb);
+	memset(skb, 0, offsetof(struct sk_buff, tail));
+	build_skb_around(skb, head, size);
+	/* It takes each head for a part of a page. */
+	skb->head_frag = frag;
 	return true;
 }
 
@@ -56,10 +69,13 @@ static struct sk_buff *xmit_reuse(struct sk_buff **spent, unsigned int hlen,
 {
 	struct sk_buff *skb = *spent;
 
-	if (skb && xmit_empty(skb))
+	if (skb && xmit_empty(skb)) {
 		*spent = NULL;
-	else
-		skb = __skb_dequeue(this_cpu_ptr(&xmit_spares));
+	} else {
+		local_lock_nested_bh(&xmit_spares.lock);
+		skb = __skb_dequeue(this_cpu_ptr(&xmit_spares.list));
+		local_unlock_nested_bh(&xmit_spares.lock);
+	}
 	if (skb && xmit_has_room(skb, hlen, room))
 		return skb;
 	consume_skb(skb);
@@ -101,21 +117,24 @@ static struct sk_buff *xmit_frame_skb(struct oae_port *port,
  */
 void oae_xmit_spare(struct sk_buff *skb)
 {
-	struct sk_buff_head *spares = this_cpu_ptr(&xmit_spares);
+	struct sk_buff_head *spares;
 
 	if (unlikely(!skb))
 		return;
-	if (skb_queue_len(spares) >= OAE_SPARES || skb->head_frag ||
-	    skb_pfmemalloc(skb) || skb_zcopy(skb) || skb_cloned(skb) ||
+	if (skb->head_frag || skb_pfmemalloc(skb) || skb_zcopy(skb) || skb_cloned(skb) ||
 	    skb_shared(skb) || skb_end_offset(skb) > OAE_SPARE_MAX)
 		goto free;
 	/* Gives the payload's pages back. */
 	skb_orphan(skb);
 	if (pskb_trim(skb, 0) || !xmit_empty(skb))
 		goto free;
-	skb->dev = NULL;
-	__skb_queue_head(spares, skb);
-	return;
+	local_lock_nested_bh(&xmit_spares.lock);
+	spares = this_cpu_ptr(&xmit_spares.list);
+	if (skb_queue_len(spares) < OAE_SPARES) {
+		__skb_queue_head(spares, skb);
+		skb = NULL;
+	}
+	local_unlock_nested_bh(&xmit_spares.lock);
 free:
 	consume_skb(skb);
 }
@@ -130,7 +149,7 @@ void oae_xmit_init(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		__skb_queue_head_init(per_cpu_ptr(&xmit_spares, cpu));
+		__skb_queue_head_init(per_cpu_ptr(&xmit_spares.list, cpu));
 }
 
 /**
@@ -143,7 +162,7 @@ void oae_xmit_exit(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		__skb_queue_purge(per_cpu_ptr(&xmit_spares, cpu));
+		__skb_queue_purge(per_cpu_ptr(&xmit_spares.list, cpu));
 }
 
 static void xmit_send_skb(struct oae_port *port, struct sk_buff *skb,
@@ -202,7 +221,7 @@ struct sk_buff *oae_xmit_kept(unsigned int len)
 
 /**
  * oae_xmit_reply() - allocate a REFLECT that carries a half or an answer
- * @port: the port it will leave by, not gone
+ * @port: the port it will leave by, not gone; by another it has to be made longer
  * @room: bytes that the caller will put into the linear part
  *
  * Context: softirq, or BH off.
@@ -264,6 +283,12 @@ void oae_xmit_reflect(struct oae_port *port, const u8 *dest,
 
 	f->payload_hash = xmit_reflect_hash(f, reply);
 	n = oae_frame_build(f, head);
+	/* It may leave by another port than the one that it was made for. */
+	if (skb_cow_head(reply, n + LL_RESERVED_SPACE(port->dev))) {
+		kfree_skb(reply);
+		oae_count(port->node, OAE_S_NO_MEMORY);
+		return;
+	}
 	skb_push(reply, n);
 	memcpy(reply->data, head, n);
 	skb_reset_network_header(reply);

@@ -229,7 +229,8 @@ struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid)
  * What a CPU found stands as long as no tag of the node was retired since. A CPU that
  * sees the old number of retired tags began its RCU read-side section before the grace
  * period that frees the tag. A CPU that sees the new number finds the tag nowhere: it is
- * counted once it is out of the table.
+ * counted once it is out of the table. The lock is for PREEMPT_RT, where BH may be off for
+ * two on one CPU: a tag and a number are read and written together.
  *
  * Context: softirq, or BH off; under rcu_read_lock().
  *
@@ -237,22 +238,27 @@ struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid)
  */
 struct oae_tag *oae_tag_of_frame(struct oae_port *port, u64 kid)
 {
+	unsigned int slot = hash_64(kid, OAE_FOUND_BITS);
 	struct oae_node *node = port->node;
-	struct oae_found_last *last = this_cpu_ptr(node->found);
-	struct oae_found *found = &last->slot[hash_64(kid, OAE_FOUND_BITS)];
-	/* Pairs with the barrier in oae_tag_retire(). */
-	u64 retired = atomic64_read_acquire(&node->retired);
-	struct oae_tag *tag = found->tag;
+	struct oae_found found;
+	u64 retired;
 
-	if (likely(tag && found->retired == retired && tag->key.kid == kid &&
-		   tag->key.port == port))
-		return tag;
-	tag = oae_tag_find(port, kid);
-	if (tag) {
-		found->tag = tag;
-		found->retired = retired;
+	local_lock_nested_bh(&node->found->lock);
+	found = *this_cpu_ptr(&node->found->slot[slot]);
+	local_unlock_nested_bh(&node->found->lock);
+	/* Pairs with the barrier in oae_tag_retire(). */
+	retired = atomic64_read_acquire(&node->retired);
+	if (likely(found.tag && found.retired == retired && found.tag->key.kid == kid &&
+		   found.tag->key.port == port))
+		return found.tag;
+	found.tag = oae_tag_find(port, kid);
+	found.retired = retired;
+	if (found.tag) {
+		local_lock_nested_bh(&node->found->lock);
+		*this_cpu_ptr(&node->found->slot[slot]) = found;
+		local_unlock_nested_bh(&node->found->lock);
 	}
-	return tag;
+	return found.tag;
 }
 
 static struct oae_tag *table_tag_alloc(struct oae_port *port, u64 kid, bool stranger,
