@@ -169,10 +169,10 @@ matrix: setup-matrix	## build for and test on KERNELS="5.10 6.1 6.12 7", fetched
 cross: setup-cross	## build for arm64, i386, armhf, s390x, ppc64el, powerpc; their unit tests
 	$(Q)tools/cross -v
 
-model-deep: setup-unit	## explore a hundred million states, in 4 GiB
+model-deep: setup-unit	## explore all states of all scenarios, in 4 GiB
 	$(Q)$(STAGE) model-deep
 
-spec-deep: setup-test	## check larger configurations of the specification
+spec-deep: setup-test	## check all configurations of the specification
 	$(Q)$(STAGE) spec-deep
 
 fuzz: setup-fuzz	## fuzz the core for TIME=3600 seconds each; 0: until something is found

@@ -68,7 +68,7 @@ mutants:
 spec:
 	@tools/stage $@ tests/spec/run
 fuzz:
-	@tools/stage $@ $(MAKE) -s -C tests/fuzz run TIME=10
+	@tools/stage $@ $(MAKE) -s -C tests/fuzz run TIME=2
 sim:
 	@tools/stage $@ tests/sim/test_oaesim.py
 # Fewer messages and seconds than a test has by itself: `make test-long` has them. Elsewhere
@@ -108,7 +108,8 @@ pair:
 LONG_IN_GUESTS := long-regress long-device long-gateway readme long-leaks long-lockdown long-pair \
 	soak faults long-cuts long-graph long-random long-monitor long-calm life-storm storm \
 	wirefuzz gateway-wirefuzz counts $(STARVE_STAGES)
-LONG_BESIDE := unit oae lib wireshark scripts sim spec model model-deep spec-deep mutants long-fuzz
+LONG_BESIDE := unit oae lib wireshark long-wireshark scripts sim spec model-deep spec-deep mutants \
+	long-fuzz
 LONG_STAGES := $(LONG_IN_GUESTS) $(LONG_BESIDE)
 LONG_LEFT := $(if $(FROM),$(shell printf '%s\n' $(LONG_STAGES) | sed -n '/^$(FROM)$$/,$$p'),$(LONG_STAGES))
 IN_LONG := tools/vm run --time-limit 7200
@@ -178,6 +179,8 @@ model-deep:
 	@tools/stage $@ $(MAKE) -s -C tests/model deep
 spec-deep:
 	@tools/stage $@ tests/spec/run deep
+long-wireshark:
+	@tools/stage $@ env OAE_FRAMES=20000 tests/lua/run test_fuzz
 long-fuzz:
 	@tools/stage $@ $(MAKE) -s -C tests/fuzz long TIME=$(or $(TIME),1200)
 

@@ -386,10 +386,12 @@ struct m_result {
 	unsigned long bytes;
 	bool violated;
 	bool full;		/* out of room: not all was seen */
+	bool near;		/* as asked for: from the farther states fair weather alone */
 };
 
 struct m_limits {
 	bool progress;		/* said on stderr */
+	unsigned long near;	/* states in which all happens that may, 0: in all */
 	unsigned long states;
 	unsigned long bytes;
 };

@@ -6,7 +6,13 @@
 /* A link that begins OPEN has its paths proven. */
 #define LINES(n) .cap = 2, .slices = 1, .lines = (n)
 
-/* Every rule, in seconds. */
+/*
+ * `make test` takes m_quick and m_more: each scenario that alone has some event, kind or rule.
+ * It looks at the states near the beginning, NEAR of main.c: a search goes outward from there,
+ * so it is there that a broken rule is seen first. `make model-deep` looks at all states of all.
+ */
+
+/* Every rule; what is broken on purpose is looked for in these (tests/mutants). */
 const struct m_scenario m_quick[] = {
 	{ "confirm", { "c", "" }, COMMON },
 	{ "one", { "e", "" }, COMMON, .cancel = true },
@@ -65,16 +71,12 @@ const struct m_scenario m_quick[] = {
 	{ NULL }
 };
 
-/* And more of each at once, in a minute or two. */
+/* And what has more states near the beginning. */
 const struct m_scenario m_more[] = {
-	{ "both-cancel", { "e", "e" }, COMMON, .cancel = true },
-	{ "both-raw", { "a", "x" }, COMMON, .raw = true },
-	{ "both-rename", { "e", "x" }, COMMON, .rename = 1 },
 	{ "mtu", { "a", "" }, .cap = 3, .slices = 1, .mtu = 1 },
-	{ "dead-crash", { "e", "" }, COMMON, .dead = true, .crash = 1 },
+	{ "mtu-most", { "x", "" }, .cap = 3, .slices = 1, .most = 1,
+	  .dup = true, .mtu = 1 },
 	{ "cut", { "e", "" }, .cap = 3, .slices = 1, .cut = 1 },
-	{ "both-close", { "e", "a" }, COMMON, .close = 1 },
-	{ "both-crash", { "e", "e" }, COMMON, .crash = 1 },
 	{ "ways", { "o", "" }, .cap = 2, .slices = 1, .ways = true, .forge = true },
 	{ "ways-gateway", { "o", "" }, .cap = 1, .slices = 1, .ways = true,
 	  .forge = true, .dup = true, .leave = 1 },
@@ -92,10 +94,6 @@ const struct m_scenario m_more[] = {
 	{ "window-three", { "aaa", "" }, COMMON, .window = 3 },
 	{ "window-kill", { "aa", "" }, COMMON, .window = 2, .kill = 1 },
 	{ "window-verb", { "ava", "" }, COMMON, .window = 2, .conflict = 1 },
-	{ "window-verbs-kill", { "vv", "" }, COMMON, .window = 2, .kill = 1 },
-	{ "window-verbs-port", { "vv", "" }, COMMON, .window = 2, .cancel = true, .port = true },
-	{ "window-verbs-three", { "vvv", "" }, COMMON, .window = 3 },
-	{ "window-verb-cancel", { "va", "" }, COMMON, .window = 2, .cancel = true },
 	{ "window-rename", { "aa", "" }, COMMON, .window = 2, .rename = 1 },
 	{ "window-parts", { "a", "" }, .cap = 3, .slices = 3, .window = 2, .parts = 2,
 	  .cancel = true },
@@ -103,7 +101,6 @@ const struct m_scenario m_more[] = {
 	  .asks = true, .cancel = true },
 	{ "window-narrow", { "aa", "" }, COMMON, .window = 2, .narrow = 1, .port = true },
 	{ "window-close", { "aa", "" }, COMMON, .window = 2, .close = 1 },
-	{ "window-express-cancel", { "xa", "" }, COMMON, .window = 2, .cancel = true },
 	{ "window-late", { "aaa", "a" }, .cap = 3, .slices = 1, .window = 2, .cancel = true,
 	  .dup = true, .rcvbuf = 1, .crash = 1, .raw = true, .walks = 200, .levels = 3 },
 	{ "window-late-slices", { "aa", "" }, .cap = 4, .slices = 2, .window = 2, .cancel = true,
@@ -113,8 +110,19 @@ const struct m_scenario m_more[] = {
 	{ NULL }
 };
 
-/* Two each way, of mixed kinds, and a crash: a hundred million states. */
+/* And these together: two each way, of mixed kinds, and a crash. */
 const struct m_scenario m_deep[] = {
+	{ "both-cancel", { "e", "e" }, COMMON, .cancel = true },
+	{ "both-raw", { "a", "x" }, COMMON, .raw = true },
+	{ "both-rename", { "e", "x" }, COMMON, .rename = 1 },
+	{ "dead-crash", { "e", "" }, COMMON, .dead = true, .crash = 1 },
+	{ "both-close", { "e", "a" }, COMMON, .close = 1 },
+	{ "both-crash", { "e", "e" }, COMMON, .crash = 1 },
+	{ "window-verbs-kill", { "vv", "" }, COMMON, .window = 2, .kill = 1 },
+	{ "window-verbs-port", { "vv", "" }, COMMON, .window = 2, .cancel = true, .port = true },
+	{ "window-verbs-three", { "vvv", "" }, COMMON, .window = 3 },
+	{ "window-verb-cancel", { "va", "" }, COMMON, .window = 2, .cancel = true },
+	{ "window-express-cancel", { "xa", "" }, COMMON, .window = 2, .cancel = true },
 	{ "wanted-both", { "w", "w" }, COMMON, .dead = true, .crash = 1 },
 	{ "wanted-refused", { "wa", "" }, COMMON, .dead = true, .crash = 1,
 	  .refuse = 1 },
@@ -133,8 +141,6 @@ const struct m_scenario m_deep[] = {
 	{ "swap-crash-deep", { "s", "s" }, COMMON, .crash = 2, .cancel = true },
 	{ "verbs", { "v", "v" }, COMMON, .crash = 1, .conflict = 1 },
 	{ "window-verbs-close", { "vv", "" }, COMMON, .window = 2, .close = 1 },
-	{ "mtu-most", { "x", "" }, .cap = 3, .slices = 1, .most = 1,
-	  .dup = true, .mtu = 1 },
 	{ "mtu-most-two", { "xx", "" }, .cap = 3, .slices = 1, .most = 1,
 	  .dup = true, .mtu = 1 },
 	{ "ways-both", { "o", "o" }, .cap = 1, .slices = 1, .ways = true,

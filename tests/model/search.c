@@ -8,6 +8,9 @@
  * goes in fair weather (m_fair()). Its bytes wait in a queue for their turn and
  * are freed then. Once all are known, each is followed in fair weather: that
  * it comes to the end shows that no state is a dead end or goes round for ever.
+ *
+ * A search may be asked for the states near the beginning only: so many are expanded with
+ * all events, and what is beyond with those of fair weather.
  */
 #include <stdlib.h>
 #include <xxhash.h>
@@ -509,6 +512,7 @@ static void walk(struct search *s, u32 *random)
 	}
 }
 
+/* All that may happen in a state, or, far from the beginning, what does in fair weather. */
 static void expand(struct search *s, const u8 *state, u32 n)
 {
 	static struct m_world w;
@@ -526,6 +530,8 @@ static void expand(struct search *s, const u8 *state, u32 n)
 	fair = s->first_weather ? -1 : m_fair(&w);
 	count = m_enabled(&w, acts);
 	for (i = 0; i < count && !s->r.violated; i++) {
+		if (s->r.near && acts[i] != fair)
+			continue;
 		to = step(s, &w, n, acts[i]);
 		if (acts[i] == fair)
 			*fair_of(s, n, 0) = to;
@@ -552,7 +558,7 @@ static void follow(struct search *s, unsigned int weather)
 
 	for (n = 0; n < s->r.states && !s->r.violated; n++) {
 		len = 0;
-		/* Of a search with a bound the last states lead nowhere. */
+		/* Of a search with a bound on events the last states lead nowhere. */
 		for (at = n; *fair_of(s, at, weather) < END && !left[at];
 		     at = *fair_of(s, at, weather)) {
 			trail[len++] = at;
@@ -610,6 +616,8 @@ struct m_result m_search(const struct m_scenario *sc,
 		state = dequeue(&s);
 		if (!state)
 			break;
+		if (limits->near && n >= limits->near && !sc->walks)
+			s.r.near = true;
 		expand(&s, state, n);
 		if (bytes(&s) > s.r.bytes)
 			s.r.bytes = bytes(&s);

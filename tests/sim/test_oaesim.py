@@ -58,6 +58,12 @@ def build(name, opt, core=ROOT / "modoae" / "link"):
     return out / "oaesim"
 
 
+def setUpModule():
+    """What an earlier run has broken is not taken for the core."""
+    for made in (BUILD / "mutant").glob("core-*.o"):
+        made.unlink()
+
+
 class SimTest(unittest.TestCase):
     def good(self, *args, **options):
         """The output of a run in which all went well."""
@@ -97,9 +103,8 @@ class Deterministic(SimTest):
         self.assertTrue(self.good(*self.ARGS, "--trace", "0-1").startswith(plain))
 
     def test_optimisation_changes_nothing(self):
-        here = self.good(*self.ARGS, "--json")
-        for opt in ("-O0", "-O3"):
-            self.assertEqual(here, self.good(*self.ARGS, "--json", program=build(opt[1:], opt)))
+        self.assertEqual(self.good(*self.ARGS, "--json"),
+                         self.good(*self.ARGS, "--json", program=build("O0", "-O0")))
 
     def test_real_bytes_change_nothing(self):
         """What is built, flipped, parsed and verified is what was only said to be so."""
@@ -470,6 +475,7 @@ class Broken(SimTest):
     """The simulator around a core with one line broken on purpose."""
 
     ARGS = ()
+    well = set()                # the arguments with which the unbroken core has passed
 
     def caught(self, file, old, new, words, *args):
         core = BUILD / "mutant" / "modoae" / "link"
@@ -477,9 +483,10 @@ class Broken(SimTest):
         core.mkdir(parents=True, exist_ok=True)
         for source in (ROOT / "modoae" / "link").glob("*.[ch]"):
             shutil.copy2(source, core / source.name)
-        # with the old dates the core alone is built anew, and that in any case
-        for made in (BUILD / "mutant").glob("core-*.o"):
-            made.unlink()
+        # with the old dates this file alone is built anew, and once more for the next
+        made = BUILD / "mutant" / f"core-{Path(file).stem}.o"
+        made.unlink(missing_ok=True)
+        self.addCleanup(made.unlink, missing_ok=True)
         text = (core / file).read_text()
         self.assertEqual(text.count(old), 1, f"{file} has changed: {old}")
         (core / file).write_text(text.replace(old, new))
@@ -496,7 +503,9 @@ class Broken(SimTest):
         self.assertEqual(violation["story"], story)
         self.assertRegex(violation["what"], words)
         # the same core unbroken has nothing to be caught at
-        self.good(*self.ARGS, *args)
+        if (*self.ARGS, *args) not in self.well:
+            self.good(*self.ARGS, *args)
+            self.well.add((*self.ARGS, *args))
 
 
 class Mutants(Broken):
