@@ -13,9 +13,9 @@ DEV_TESTS := $(filter test_dev_%,$(TESTS))
 LINK_TESTS := $(filter-out test_gateway_% test_dev_% test_readme,$(TESTS))
 
 # Tests about races, or of what happens by chance: they need two processors.
-RACES := test_life test_sizes test_writes test_travels test_cuts test_faults test_graph test_wirefuzz \
-	test_dev_files test_dev_killed test_dev_monitor test_dev_perf test_dev_faults test_dev_window \
-	test_dev_random test_gateway_zones test_gateway_paths test_gateway_faults test_gateway_wirefuzz
+RACES := test_life test_faults test_storm test_costs test_graph test_cuts test_wirefuzz test_dev_files \
+	test_dev_killed test_dev_monitor test_dev_perf test_dev_faults test_dev_window test_dev_random \
+	test_gateway_zones test_gateway_paths test_gateway_faults test_gateway_wirefuzz
 
 IN_GUESTS := regress device gateway leaks readme
 IN_TWO := races pair counts
@@ -75,7 +75,7 @@ sim:
 # than in a plain guest for tests/coverage, and there all tests.
 IN_GUEST = tools/vm run --smp $(SMP) --time-limit 1200
 SMP := 1
-FEWER := FAULT_MESSAGES=3000 CUT_MESSAGES=5000 CUTS=30 GATEWAY_MESSAGES=1000 GATEWAY_STRANGERS=20000 TIME=5
+FEWER := FAULT_MESSAGES=500 GATEWAY_MESSAGES=1000 GATEWAY_STRANGERS=20000
 regress:
 	@tools/stage $@ $(IN_GUEST) -- env $(FEWER) tests/guest/run $(filter-out $(RACES),$(LINK_TESTS))
 gateway:
@@ -124,7 +124,7 @@ long-beside:
 	@tools/idle $(STAGES_OF) $(filter $(LONG_BESIDE),$(LONG_LEFT))
 
 long-regress:
-	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 FAULT_MESSAGES=20000 tests/guest/run $(LINK_TESTS)
+	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 CALM=60 PATH_CUTS=20 FAULT_MESSAGES=20000 tests/guest/run $(LINK_TESTS)
 long-device:
 	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 tests/guest/run $(DEV_TESTS)
 long-gateway:
@@ -139,7 +139,7 @@ long-pair:
 long-cuts:
 	@$(MAKE) -s -f tests/stages.mk cuts MESSAGES=100000 CUTS=1000
 long-graph:
-	@tools/stage $@ $(IN_LONG) -- env REST=60 tests/guest/run test_graph
+	@tools/stage $@ $(IN_LONG) -- env NODES=64 REST=60 tests/guest/run test_graph
 long-random:
 	@tools/stage $@ $(IN_LONG) -- env TIME=60 tests/guest/run test_dev_random
 long-monitor:

@@ -16,7 +16,7 @@ from oaetest import load, loaded, run, wait_for
 from patience import SLOW
 from topology import OneSwitch
 
-TIME = float(os.environ.get("TIME", "40"))
+TIME = float(os.environ.get("TIME", "5"))
 SOURCES = ("devfuzz", "devfuzz_calls", "devfuzz_chaos", "devfuzz_values")
 # What may fail every time: it takes luck.
 HARD = ("any_ioctl", "epoll", "other", "splice")
