@@ -121,7 +121,7 @@ class Links(unittest.TestCase):
                   "rpm"}
         self.assertEqual(named - targets, set())
         self.assertEqual(targets - named - others, set())
-        for stage in re.findall(r"(?m)^(?:IN_GUESTS|BESIDE) := (.*)$", read("tests", "stages.mk")):
+        for stage in re.findall(r"(?m)^(?:IN_GUESTS|IN_TWO|BESIDE) := (.*)$", read("tests", "stages.mk")):
             for name in stage.split():
                 self.assertIn(f"`{name}`", text)
 
