@@ -746,7 +746,7 @@ class Delivered(TwoEnds):
         """Signals, deadlines and cancelling at any moment: what was committed came once, in order,
         and nothing else did."""
         a, b = self.opened()
-        self.cable.netem("delay 1ms 500us")     # so that there is a moment
+        self.cable.netem("delay 3ms 1ms")       # so that there is a moment
         self.addCleanup(self.cable.netem, None)
         committed = []
         for n in range(90):
@@ -756,6 +756,8 @@ class Delivered(TwoEnds):
             for _ in range(n % 5 * 10 * (n % 2)):
                 if call.done:
                     break
+            if n % 10 in (3, 9):
+                wait_for(lambda: call.done, "it to end in time")    # pylint: disable=W0640
             if n % 3 == 0:
                 call.signal()
             elif n % 3 == 2:

@@ -187,6 +187,7 @@ class Messages(TwoHosts):
 
     def test_noc_debug(self):
         """What is unread when the last file goes is for noc_debug."""
+        self.b.read_all()               # what another test left unread
         f, g = self.pair()
         f.write(b"for whoever")
         wait_for(lambda: g.status().unread == 1, "it to arrive")
