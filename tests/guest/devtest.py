@@ -23,6 +23,7 @@ PATIENT = CALM | {"linger_ms": 0, "deadline_ms": 0, "sndq": 64, "max_len": 65536
 class Shared(OaeTest):
     """Classes of a file that ask for the same topology share one: what is in it, they leave clean."""
 
+    shares = True
     _standing = None        # what was asked for, and a class that has it
 
     @classmethod

@@ -606,6 +606,7 @@ class OaeTest(unittest.TestCase):
     one_cpu = True          # frames then stay in order from end to end
     patience = 60           # seconds for one test; then it has failed
     log = None
+    shares = False          # its topology with other classes of its file: Shared
 
     @classmethod
     def build(cls):
@@ -620,6 +621,8 @@ class OaeTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
+        if not cls.shares:              # then what others share may have hosts of the same names
+            unittest.doModuleCleanups()
         signal.signal(signal.SIGUSR1, lambda *unused: None)
         os.sched_setaffinity(0, {0} if cls.one_cpu else range(os.cpu_count()))
         cls.log = KernelLog()

@@ -11,6 +11,7 @@ class Shared:
     tests change, they change back.
     """
 
+    shares = True
     _key, _made, _keeping = None, {}, False
 
     @classmethod

@@ -11,6 +11,7 @@ import resource
 import struct
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 

@@ -311,7 +311,8 @@ class Hostile(UdpTest):
         """A program with an address opens a link: it is answered where it is."""
         self.set(self.a, stall_max_us=1000000, stall_min_us=1000000)     # or it is asked, if slow
         wire = self.wire(C, 7777)
-        peer = Peer(wire, self.cable.mac_a, vc=6).open()
+        # Not the address of the other tests' peer, which is at another UDP port.
+        peer = Peer(wire, self.cable.mac_a, vc=6, mac="02:0a:e0:01:00:17").open()
         peer.offered(b"from a program")
         peer.commit()
         peer.silence()
