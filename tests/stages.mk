@@ -75,7 +75,7 @@ sim:
 # than in a plain guest for tests/coverage, and there all tests.
 IN_GUEST = tools/vm run --smp $(SMP) --time-limit 1200
 SMP := 1
-FEWER := FAULT_MESSAGES=500 GATEWAY_MESSAGES=1000 GATEWAY_STRANGERS=20000
+FEWER := FAULT_MESSAGES=1500 GATEWAY_MESSAGES=1000 GATEWAY_STRANGERS=20000
 regress:
 	@tools/stage $@ $(IN_GUEST) -- env $(FEWER) tests/guest/run $(filter-out $(RACES),$(LINK_TESTS))
 gateway:
@@ -126,7 +126,7 @@ long-beside:
 long-regress:
 	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 CALM=60 PATH_CUTS=20 FAULT_MESSAGES=20000 tests/guest/run $(LINK_TESTS)
 long-device:
-	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 tests/guest/run $(DEV_TESTS)
+	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 WINDOW_MESSAGES=20000 tests/guest/run $(DEV_TESTS)
 long-gateway:
 	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 tests/guest/run $(GATEWAY_TESTS)
 long-leaks:
@@ -153,7 +153,7 @@ soak:
 	@tools/stage $@ $(IN_LONG) -- tests/guest/run test_soak
 faults:
 	@tools/stage $@ $(IN_LONG) -- \
-		env $(if $(WINDOW),FAULT_WINDOW=$(WINDOW)) $(if $(MESSAGES),FAULT_MESSAGES=$(MESSAGES)) \
+		env $(if $(WINDOW),FAULT_WINDOW=$(WINDOW)) $(if $(MESSAGES),FAULT_MESSAGES=$(MESSAGES) WINDOW_MESSAGES=$(MESSAGES)) \
 		$(if $(PACK),FAULT_PACK=$(PACK)) SEED=$(SEED) \
 		tests/guest/run $(if $(WINDOW),test_dev_window,test_faults)
 cuts:
