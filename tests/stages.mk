@@ -126,7 +126,7 @@ long-beside:
 long-regress:
 	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 CALM=60 PATH_CUTS=20 FAULT_MESSAGES=20000 tests/guest/run $(LINK_TESTS)
 long-device:
-	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 WINDOW_MESSAGES=20000 tests/guest/run $(DEV_TESTS)
+	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 tests/guest/run $(DEV_TESTS)
 long-gateway:
 	@tools/stage $@ $(IN_LONG) -- env OAE_TIMES=3 tests/guest/run $(GATEWAY_TESTS)
 long-leaks:

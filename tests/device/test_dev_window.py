@@ -16,7 +16,7 @@ from oaetest import PARAMETERS, wait_for
 from patience import times
 from topology import OneCable
 
-MESSAGES = int(os.environ.get("FAULT_MESSAGES", times(3000)))  # both ways together
+MESSAGES = int(os.environ.get("WINDOW_MESSAGES", times(8000)))  # both ways together
 WINDOW = int(os.environ.get("FAULT_WINDOW", "32"))
 PACK = os.environ.get("FAULT_PACK")                             # 0, 1, or both
 SEED = int(os.environ.get("SEED") or random.getrandbits(31))
