@@ -103,6 +103,10 @@ leaks:
 pair:
 	@tools/stage $@ env PAIR_MESSAGES=1000 tests/link/pair
 
+counts:
+	@$(MAKE) -s -C tests/bench count
+	@tools/stage $@ tests/bench/counts --compare
+
 # Of `make test-long`, in this order: what `make test` does, at full length, and what it does not do
 # at all. FROM=STAGE begins there. Some are targets of the Makefile as well, with its variables.
 LONG_IN_GUESTS := long-regress long-device long-gateway readme long-leaks long-lockdown long-pair \
