@@ -33,6 +33,7 @@ HOST = {
     "make demo": ("tools/demo", "The promise was not kept"),        # which fails if it was not
     "make demo-failover": ("tools/demo-failover", "The promise was not kept"),
     "make demo-gateway": ("tools/demo-gateway", "demo.Broken"),
+    "make test": (".ci/run", "target test"),
     "sudo make install": ("tests/packages/test_install.py", 'self.make("install")'),
     "make deps": ("tests/scripts/test_setup.py", "install"),
     "make deb": ("tests/packages/run", ""),
