@@ -31,7 +31,7 @@ LINK_TEST(test_open)
 	assert_false(oae_link_closed(&l));
 }
 
-/* A state, a note or an opcode without a name would be a pointer to nothing for those who print it. */
+/* A state, a note or an opcode without a name: those who print it would follow no pointer. */
 LINK_TEST(test_names)
 {
 	unsigned int i;
