@@ -4,7 +4,7 @@
 # file. A target each, in no order: those that take longest begin first.
 #
 # The guests of one processor run two at a time, and then those of two, one at a time. With LANES=N
-# so many times as many. The stages without a guest run beside them, on what they leave.
+# so many times as many. The stages without a guest run beside them, two at a time, on what they leave.
 
 # The regression's test files: of the link, of the gateway, of /dev/oae.
 TESTS := $(shell tests/guest/run --list)
@@ -25,6 +25,7 @@ LEAK_TESTS := test_leaks test_gateway_leaks test_dev_leaks
 LANES ?= 1
 export LANES
 STAGES_OF = $(MAKE) -s -k -j$(LANES) -f tests/stages.mk
+TWO_OF = $(MAKE) -s -k -j$$((2 * $(LANES))) -f tests/stages.mk
 
 # What a stage builds, it builds as if it were alone.
 unexport MAKEFLAGS MFLAGS
@@ -33,10 +34,10 @@ unexport MAKEFLAGS MFLAGS
 all:
 	@$(MAKE) -s -k -j2 -f tests/stages.mk in-guests beside
 in-guests:
-	@$(MAKE) -s -k -j$$((2 * $(LANES))) -f tests/stages.mk $(IN_GUESTS); first=$$?; \
+	@$(TWO_OF) $(IN_GUESTS); first=$$?; \
 		$(STAGES_OF) $(IN_TWO) && exit $$first
 beside:
-	@tools/idle $(STAGES_OF) $(BESIDE)
+	@tools/idle $(TWO_OF) $(BESIDE)
 
 # Of `make quick`: the smoke of link, device and gateway in one guest; beside it the unit tests
 # and the small scenarios of the explorer.
