@@ -158,7 +158,7 @@ class Neighbours(OneSwitch):
         done = self.a.sh(f"ip link set mv0 address {self.mac_wa}", check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(self.a.mac("mv0"), mac)
-        # What was said before this has been heard.
+        # All that was said before this has been heard.
         self.say(LEAST + 77, 7)
         wait_for(lambda: (LEAST + 77, self.mac_vp) in self.known(self.b), "the next HELLO")
         self.assertTrue(knows(mac))

@@ -61,7 +61,7 @@ class TwoCables(OaeTest):
             host.knobs(dev=devices, keepalive_ms=KEEPALIVE,
                        stall_min_us=int(5000 * SLOW), stall_max_us=int(40000 * SLOW),
                        dead_ms=int(5000 * SLOW))
-        # Who is heard before all are there is answered seconds later.
+        # A host that is heard before all are there is answered seconds later.
         for host in (self.a, self.b):
             host.knob("discover", 1)
 
