@@ -12,33 +12,13 @@ from pathlib import Path
 
 import prometheus
 from oaecmd import OAE, Running, oae
-from devtest import Shared
+from devtest import IdlePair
 from oaedev import OaeFile
 from oaetest import REPO, run, wait_for
 from patience import SLOW
-from topology import OneCable
 
-class CommandTest(Shared, OneCable):
+class CommandTest(IdlePair):
     """The command at two hosts."""
-
-    targets = True
-
-    @classmethod
-    def build(cls):
-        super().build()
-        # An idle link says nothing: /proc stands still.
-        for host in (cls.a, cls.b):
-            host.knob("keepalive_ms", 600000)
-
-    @classmethod
-    def tearDownClass(cls):
-        """The next class finds no links."""
-        for host in cls.a, cls.b:
-            host.knobs(vci=0, shutdown=1)
-        wait_for(lambda: not any([host.read_all() or host.tags() for host in (cls.a, cls.b)]),
-                 "the links to go")
-        for host in cls.a, cls.b:
-            host.knob("shutdown", 0)
 
     def start(self, host, *args, **kwargs):
         """The command in the background, until the test ends."""
@@ -335,7 +315,6 @@ class Metrics(CommandTest):
 
     def test_metrics(self):
         """Counters, links and ports."""
-        self.b.read_all()               # what another test left unread
         self.a.write(b"hello")
         self.assertEqual(self.b.read_one(), b"hello")
 
@@ -377,7 +356,6 @@ class Metrics(CommandTest):
     def test_asked(self):
         """The alerts and the dashboard ask for what there is."""
         self.a.write(b"hello")
-        self.b.read_all()
         asked = prometheus.check(self, "oae_", oae(self.a, "-j", "metrics").json)
         self.assertEqual([rule["alert"] for rule in prometheus.alerts()],
                          ["OaeLinkDown", "OaeOutcomeUnknown", "OaeCommitSlow"])
@@ -417,7 +395,6 @@ class Metrics(CommandTest):
 
     def test_histogram(self):
         """How long transactions took, each of them once; none that was reversed."""
-        self.addCleanup(self.b.read_all)
         self.a.write(b"open")
         before, stats = self.took(), self.a.stats()
         self.cable.netem("delay 40ms", ends=(0,))
@@ -538,7 +515,6 @@ class Messages(CommandTest):
         # The link is open, and nothing is left over.
         oae(self.a, "send", "-q", self.cable.mac_b, "begin")
         wait_for(self.b.read, "the first message")
-        self.b.read_all()
 
     def receiver(self, *args):
         """oae recv at b, attached: what is sent now is for it."""
@@ -703,11 +679,13 @@ class Messages(CommandTest):
         self.assertEqual((result["kind"], result["bytes"], result["answered"]),
                          ("message", 100, 10))
         self.assertEqual(sum(line["count"] for line in result["histogram"]), 10)
+        self.delivered()
         self.assertEqual(self.b.stat("delivered") - before, 10)
         self.assertEqual([len(m) for m in self.b.read_each()], [100] * 10)
         result, = oae(self.a, "ping", "-j", "-c", 3, "-i", 0, "--express", self.cable.mac_b).json
         self.assertEqual((result["kind"], result["bytes"], result["answered"]),
                          ("express", 64, 3))
+        self.delivered()
         self.assertEqual(len(self.b.read_each()), 3)
 
 

@@ -10,12 +10,11 @@ import struct
 import threading
 
 import oaenlspec
-from devtest import Shared, exit_code, in_process
+from devtest import IdlePair, exit_code, in_process
 from oaecmd import OAE, Running, oae
 from oaenl import DONE, DUMP, DUMP_INTR, NESTED, Netlink, Refused, attr, attrs, text
 from oaetest import wait_for
 from patience import times
-from topology import OneCable
 
 LINK_GET, LINK_CLOSE, KNOB_GET, KNOB_SET, PORT_GET, PORT_ADD, PORT_DEL, STATS_GET, EVENT_GET = range(1, 10)
 NAME, VALUE, TAKES, SETTING = 1, 2, 3, 4
@@ -24,26 +23,8 @@ PORT, PEER, VC = 1, 2, 3
 REFUSED = 6
 
 
-class NetlinkTest(Shared, OneCable):
+class NetlinkTest(IdlePair):
     """Two hosts; the links do nothing of themselves."""
-
-    targets = True
-
-    @classmethod
-    def build(cls):
-        super().build()
-        for host in (cls.a, cls.b):
-            host.knob("keepalive_ms", 600000)
-
-    @classmethod
-    def tearDownClass(cls):
-        """The next class finds no links."""
-        for host in cls.a, cls.b:
-            host.knobs(vci=0, shutdown=1)
-        wait_for(lambda: not any([host.read_all() or host.tags() for host in (cls.a, cls.b)]),
-                 "the links to go")
-        for host in cls.a, cls.b:
-            host.knob("shutdown", 0)
 
     def netlink(self, host=None):
         """A socket at host a, or another."""

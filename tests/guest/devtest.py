@@ -56,6 +56,43 @@ class Shared(OaeTest):
                 raise error.with_traceback(trace)
 
 
+class IdlePair(Shared, OneCable):
+    """Two hosts whose links say nothing of themselves; each test finds nothing unread."""
+
+    targets = True
+
+    @classmethod
+    def build(cls):
+        super().build()
+        for host in (cls.a, cls.b):
+            host.knob("keepalive_ms", 600000)
+
+    @classmethod
+    def tearDownClass(cls):
+        """The next class finds no links."""
+        for host in cls.a, cls.b:
+            host.knobs(vci=0, shutdown=1)
+        wait_for(lambda: not any([host.read_all() or host.tags() for host in (cls.a, cls.b)]),
+                 "the links to go")
+        for host in cls.a, cls.b:
+            host.knob("shutdown", 0)
+
+    def setUp(self):
+        super().setUp()
+        self.delivered()
+        for host in self.a, self.b:
+            host.read_all()
+
+    def delivered(self):
+        """What one end of an open link has committed, the other has delivered."""
+        def both():
+            ends = [{tag["vc"]: tag for tag in host.tags() if tag["state"] == "OPEN"}
+                    for host in (self.a, self.b)]
+            return all(one[vc]["tx"] == other[vc]["rx"] for one, other in (ends, reversed(ends))
+                       for vc in one.keys() & other.keys())
+        wait_for(both, "what was committed to be delivered")
+
+
 class DevTest(Shared):
     """Tests of /dev/oae: each has a virtual channel of its own."""
 
