@@ -20,7 +20,7 @@ static bool announce_wanted(const struct oae_node *node)
 }
 
 /* Under rcu_read_lock(), BH off. */
-static void announce_say(struct oae_port *port, u8 flags)
+static void announce_say(struct oae_port *port, const u8 *src, u8 flags)
 {
 	struct oae_frame f = {
 		.opcode = OAE_HELLO,
@@ -35,7 +35,7 @@ static void announce_say(struct oae_port *port, u8 flags)
 	if (f.hello.mtu < OAE_MIN_MTU)
 		return;
 	oae_count(port->node, OAE_S_NODE_SENT);
-	oae_xmit_frame(port, port->dev->broadcast, &f, NULL);
+	oae_xmit_from(port, src, &f);
 }
 
 /* The timer is to run at @at, ns, or before. */
@@ -77,7 +77,7 @@ void oae_announce_timer(struct timer_list *timer)
 		if (at && (!next || (s64)(at - next) < 0))
 			next = at;
 		if (due && announce_wanted(n->node) && announce_is_up(port->dev))
-			announce_say(port, 0);
+			announce_say(port, port->addr, 0);
 	}
 	rcu_read_unlock();
 	if (next)
@@ -124,9 +124,35 @@ void oae_announce_to(struct oae_port *port)
 }
 
 /**
+ * oae_announce_moved() - the port has another address: say HELLO from it, then LEAVING from the
+ *	old one, so that the neighbours know the node at each moment
+ * @port: the port, bound and not being removed
+ * @old: the old address
+ *
+ * Says nothing from the old one if no HELLO was said.
+ *
+ * Context: any but hard interrupts; the caller may hold RTNL.
+ */
+void oae_announce_moved(struct oae_port *port, const u8 *old)
+{
+	struct oae_neighbours *n = port->node->neigh;
+	bool said;
+
+	oae_announce_port(port);
+	rcu_read_lock_bh();
+	spin_lock(&n->lock);
+	said = port->announce.last;
+	spin_unlock(&n->lock);
+	if (said && announce_wanted(port->node) && announce_is_up(port->dev)) {
+		announce_say(port, port->addr, 0);
+		announce_say(port, old, OAE_HELLO_LEAVING);
+	}
+	rcu_read_unlock_bh();
+}
+
+/**
  * oae_announce_leave() - say that the node is no longer there, and no HELLO any more
- * @port: the port, which still has its device: it is being released, or its address
- *	changes, and @port has the old one yet, or `discover` is 0 now
+ * @port: the port, which still has its device: it is being released, or `discover` is 0 now
  *
  * Says nothing if no HELLO was said.
  *
@@ -143,7 +169,7 @@ void oae_announce_leave(struct oae_port *port)
 	memset(&port->announce, 0, sizeof(port->announce));
 	spin_unlock(&n->lock);
 	if (said && announce_is_up(port->dev))
-		announce_say(port, OAE_HELLO_LEAVING);
+		announce_say(port, port->addr, OAE_HELLO_LEAVING);
 	rcu_read_unlock_bh();
 }
 

@@ -79,6 +79,7 @@ bool oae_neigh_at(struct oae_node *node, unsigned int *at, struct oae_neigh_view
 /* announce.c: saying HELLO */
 void oae_announce_port(struct oae_port *port);
 void oae_announce_leave(struct oae_port *port);
+void oae_announce_moved(struct oae_port *port, const u8 *old);
 void oae_announce_to(struct oae_port *port);
 void oae_announce_changed(struct oae_node *node);
 void oae_announce_timer(struct timer_list *timer);

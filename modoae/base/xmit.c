@@ -166,12 +166,12 @@ void oae_xmit_exit(void)
 }
 
 static void xmit_send_skb(struct oae_port *port, struct sk_buff *skb,
-			  const u8 *dest)
+			  const u8 *dest, const u8 *src)
 {
 	struct oae_node *node = port->node;
 	unsigned int len = skb->len;
 
-	if (dev_hard_header(skb, port->dev, ntohs(port->pt.type), dest, port->addr,
+	if (dev_hard_header(skb, port->dev, ntohs(port->pt.type), dest, src,
 			    len) < 0) {
 		kfree_skb(skb);
 		oae_count(node, OAE_S_TX_ERRORS);
@@ -201,7 +201,23 @@ void oae_xmit_frame(struct oae_port *port, const u8 *dest,
 	struct sk_buff *skb = xmit_frame_skb(port, f, spent);
 
 	if (skb)
-		xmit_send_skb(port, skb, dest);
+		xmit_send_skb(port, skb, dest, port->addr);
+}
+
+/**
+ * oae_xmit_from() - broadcast a frame from an address that the port had, or has
+ * @port: the port, which the caller keeps alive
+ * @src: the address
+ * @f: the frame, no OFFER
+ *
+ * Context: any but hard interrupts, no lock held.
+ */
+void oae_xmit_from(struct oae_port *port, const u8 *src, const struct oae_frame *f)
+{
+	struct sk_buff *skb = xmit_frame_skb(port, f, NULL);
+
+	if (skb)
+		xmit_send_skb(port, skb, port->dev->broadcast, src);
 }
 
 /**
@@ -294,7 +310,7 @@ void oae_xmit_reflect(struct oae_port *port, const u8 *dest,
 	skb_reset_network_header(reply);
 	reply->dev = port->dev;
 	reply->protocol = port->pt.type;
-	xmit_send_skb(port, reply, dest);
+	xmit_send_skb(port, reply, dest, port->addr);
 }
 
 /**
@@ -327,6 +343,6 @@ void oae_xmit_offer(struct oae_port *port, const u8 *dest,
 		if (!skb)
 			return;
 		oae_msg_fill(msg, send->slice_max, f->slice, skb);
-		xmit_send_skb(port, skb, dest);
+		xmit_send_skb(port, skb, dest, port->addr);
 	}
 }

@@ -60,6 +60,8 @@ static void netdev_port_rename(struct oae_port *port, void (*tell)(struct oae_ta
  */
 static void netdev_port_address(struct oae_port *port)
 {
+	u8 old[ETH_ALEN] __aligned(2);
+
 	if (ether_addr_equal(port->addr, port->dev->dev_addr))
 		return;
 	netdev_port_rename(port, oae_path_address_before);
@@ -67,7 +69,7 @@ static void netdev_port_address(struct oae_port *port)
 	/* Frames of earlier events are sent without tag->lock: they are out then. */
 	synchronize_net();
 	oae_port_way_leave(port);
-	oae_announce_leave(port);
+	ether_addr_copy(old, port->addr);
 	ether_addr_copy(port->addr, port->dev->dev_addr);
 	/* Without it links are found by the port that a frame comes by. */
 	if (oae_port_index(port))
@@ -75,7 +77,7 @@ static void netdev_port_address(struct oae_port *port)
 	oae_news_port(port, "address");
 	netdev_port_rename(port, oae_path_address);
 	oae_port_way_announce(port);
-	oae_announce_port(port);
+	oae_announce_moved(port, old);
 }
 
 /*

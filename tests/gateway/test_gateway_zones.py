@@ -708,4 +708,5 @@ class Floods(ThreeZones):
         self.done(traffic)
         self.g1.knob("shutdown", 1)     # nothing is left of them
         self.g1.knob("shutdown", 0)
-        self.wait_known()
+        # A HELLO that the flood has drowned is said again after a third of the life.
+        self.wait_known(30)

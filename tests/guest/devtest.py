@@ -84,12 +84,11 @@ class IdlePair(Shared, OneCable):
             host.read_all()
 
     def delivered(self):
-        """What one end of an open link has committed, the other has delivered."""
+        """The links are open, and what one end has committed, the other has delivered."""
         def both():
-            ends = [{tag["vc"]: tag for tag in host.tags() if tag["state"] == "OPEN"}
-                    for host in (self.a, self.b)]
-            return all(one[vc]["tx"] == other[vc]["rx"] for one, other in (ends, reversed(ends))
-                       for vc in one.keys() & other.keys())
+            ends = [{tag["vc"]: tag for tag in host.tags()} for host in (self.a, self.b)]
+            return all(one[vc]["state"] == "OPEN" and one[vc]["tx"] == other[vc]["rx"]
+                       for one, other in (ends, reversed(ends)) for vc in one.keys() & other.keys())
         wait_for(both, "what was committed to be delivered")
 
 

@@ -140,9 +140,15 @@ class Neighbours(OneSwitch):
         """A port with a new address is known by that; the id stays."""
         self.bind(a="va", b="vb")
         self.hears(self.b, self.mac_va)
-        self.a.sh("ip link set va address 02:00:00:00:77:01")
+        self.wire.frames()
+        new = "02:00:00:00:77:01"
+        self.a.sh(f"ip link set va address {new}")
         self.addCleanup(self.a.sh, f"ip link set va address {self.mac_va}")
-        self.hears(self.b, (id_of(self.mac_va), "02:00:00:00:77:01"))
+        self.hears(self.b, (id_of(self.mac_va), new))
+        # It is known at each moment.
+        said = [(frame.src, frame.payload[0] & LEAVING) for frame in self.wire.frames()
+                if frame.opcode == oae.HELLO and frame.src in map(mac_bytes, (new, self.mac_va))]
+        self.assertEqual(said[:2], [(mac_bytes(new), 0), (mac_bytes(self.mac_va), LEAVING)])
 
     def test_address_refused(self):
         """A device that refuses an address keeps what it has, and its port stays known."""
