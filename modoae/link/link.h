@@ -399,6 +399,7 @@ struct oae_link {
 	u64 settle_until;	/* settling until then, 0 not */
 	u64 srtt;		/* smoothed round trip, 0 unmeasured */
 	u64 rttvar;
+	u32 longest[2];		/* longest round trip since longest_at, and before, ns */
 
 	u32 ltag;
 	u32 peer_ltag;
@@ -524,6 +525,7 @@ struct oae_link {
 	u64 waited_held;	/* the same for what was held, with a half lent */
 	u64 cut_at;		/* when `cut` was set */
 	u64 fruitless_at;	/* time of the first failure in fruitless */
+	u64 longest_at;		/* since when longest[0] is measured */
 
 	struct {		/* the previous run, or offer, for late answers */
 		u32 ltag;

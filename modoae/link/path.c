@@ -43,7 +43,6 @@ void oae_paths_init(struct oae_paths *ps, const struct oae_link *l, u16 mtu, boo
 	own->mtu = mtu;
 	own->heard = l->peer_ltag;
 	own->used_at = now;
-	ps->watch.froze = OAE_PATHS_MAX;
 	oae_watch_begin(ps, l);
 }
 

@@ -93,17 +93,16 @@ struct oae_path {
  * @in_to: a repeat up to here is of a loss that is counted
  * @mixed_at: when the path in use was taken into use without a freeze, so that frames of
  *	the run that went by another one may come later, ns; 0: in this run none was
- * @again: a number that is held, and was offered again, and that counts as a loss
- * @again_by: index of the path whose loss that is; OAE_PATHS_MAX none, or it was taken back
+ * @again: a number that is held, and was offered again
+ * @again_by: index of the path whose loss that is once it is committed; OAE_PATHS_MAX none, or the
+ *	peer has the reflection
  * @asked: index of the path whose loss the peer has been reminded for; OAE_PATHS_MAX none, or
  *	that was answered
  * @lost_by: index of the path that has lost what oae_link.undo_cwnd is about; OAE_PATHS_MAX none,
  *	or it is not to be taken back
  * @lost_counts: that counts
  * @reminded: the peer has been reminded of tx + 1, after the last event
- * @froze: index of the path whose loss has probably frozen the link last; OAE_PATHS_MAX none
  * @heard_at: last frame of this run by the path in use, ns
- * @whose: and whose offer, or answer, that was; enum oae_loss_whose
  */
 struct oae_path_watch {
 	u32 gap_to;
@@ -116,8 +115,6 @@ struct oae_path_watch {
 	u8 lost_by;
 	bool lost_counts;
 	bool reminded;
-	u8 froze;
-	u8 whose;
 	u64 heard_at;
 	u64 mixed_at;
 };

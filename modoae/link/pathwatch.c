@@ -6,11 +6,10 @@
  * A path is judged by what the peer confirms, or says was not confirmed to it, never by
  * what is heard there alone. So both ends learn of a loss, whoever offers:
  *
- *   the initiator   a frame of a window is lost (4.11); the peer misses slices, or is
- *                   reminded
+ *   the initiator   a frame of a window is lost (4.11); the peer misses slices; or a
+ *                   reminder is answered, and what it reminds of was not
  *   the responder   a later attempt of a number comes that was not refused: the offer
- *                   was lost, or its reflection
- *   both            the link freezes while an answer is overdue
+ *                   was lost; or its reflection, if the peer does not say otherwise
  *
  * All that is lost among the numbers under way at the time of the first loss is one.
  */
@@ -32,12 +31,6 @@ static bool watch_lost(struct oae_paths *ps, const struct oae_link *l,
 {
 	return watch_settled(ps, l, now) &&
 	       oae_loss_lost(&ps->path[ps->used].loss, whose, under_way ?: 1);
-}
-
-/* Is an answer that does not come overdue? */
-static bool watch_tells(const struct oae_paths *ps, const struct oae_link *l)
-{
-	return ps->path[ps->used].up && l->srtt;
 }
 
 static bool watch_is_reminded(const struct oae_link *l)
@@ -63,8 +56,6 @@ void oae_watch_forgotten(struct oae_paths *ps, unsigned int i)
 		w->asked = OAE_PATHS_MAX;
 	if (w->lost_by == i)
 		w->lost_by = OAE_PATHS_MAX;
-	if (w->froze == i)
-		w->froze = OAE_PATHS_MAX;
 }
 
 /**
@@ -157,10 +148,12 @@ static void watch_offer(struct oae_paths *ps, const struct oae_link *l,
 	if (oae_dist(w->in_to, f->seq) <= 0 || !watch_is_repeat(l, f, now))
 		return;
 	w->in_to = w->top;
-	if (!watch_lost(ps, l, OAE_LOSS_IN, under_way, now))
+	if (oae_hold_of(l, f->seq)->state == OAE_HOLD_HELD) {
+		w->again = f->seq;
+		w->again_by = ps->used;
 		return;
-	w->again = f->seq;
-	w->again_by = oae_hold_of(l, f->seq)->state == OAE_HOLD_HELD ? ps->used : OAE_PATHS_MAX;
+	}
+	watch_lost(ps, l, OAE_LOSS_IN, under_way, now);
 }
 
 /* A loss of this end's offers. It may be taken back as long as the window's guess stands (4.11). */
@@ -190,7 +183,8 @@ static void watch_gap(struct oae_paths *ps, const struct oae_link *l,
 	/* A slice that was not sent was not lost. */
 	if (f->attempt == n->attempt && !n->reminded && !(f->gap_map & n->unseen))
 		return;
-	known = oae_dist(w->out_to, f->seq) <= 0;
+	/* Nor may be what the peer was reminded of: it may be under way. */
+	known = n->reminded || oae_dist(w->out_to, f->seq) <= 0;
 	if (!known && oae_dist(w->gap_to, f->seq) <= 0)
 		return;
 	/* Known or not: the window may shrink for it. */
@@ -201,27 +195,42 @@ static void watch_gap(struct oae_paths *ps, const struct oae_link *l,
 }
 
 /*
- * The initiator has what was reflected here before it was reminded of it, and so says where it
- * stands, that is, that the number is not committed. It says no such thing of its own accord
- * otherwise.
+ * The peer has offered again what is held. If it has the reflection, it says at once that the
+ * number is not committed, which it does not of its own accord otherwise. If it says nothing
+ * until that is committed, then the reflection was lost.
  */
-static void watch_commit(struct oae_paths *ps, const struct oae_frame *f)
+static void watch_again(struct oae_paths *ps, const struct oae_link *l,
+			const struct oae_frame *f, u64 now)
 {
 	struct oae_path_watch *w = &ps->watch;
+	s32 behind = oae_dist(f->tx, w->again);
 
-	if (w->again_by != ps->used || f->tx + 1 != w->again)
+	if (w->again_by != ps->used || behind > 1)
 		return;
-	oae_loss_not_lost(&ps->path[ps->used].loss, OAE_LOSS_IN);
+	if (behind == 1) {
+		if (f->opcode == OAE_COMMIT)
+			w->again_by = OAE_PATHS_MAX;
+		return;
+	}
 	w->again_by = OAE_PATHS_MAX;
+	watch_lost(ps, l, OAE_LOSS_IN, 1, now);
 }
 
-/* Is this the answer to what was offered before the peer was reminded of it? */
+/* Is this an answer to what the peer was reminded of? A GAP tells of a loss, however late. */
+static bool watch_is_answer(const struct oae_link *l, const struct oae_frame *f)
+{
+	return watch_is_reminded(l) && f->seq == l->tx + 1 &&
+	       (f->opcode == OAE_REFLECT ||
+		(f->opcode == OAE_REFUSE && f->reason != OAE_R_GAP));
+}
+
+/* Is it one to what was offered before a reminder? */
 static bool watch_is_needless(const struct oae_link *l, const struct oae_frame *f)
 {
-	/* A GAP tells of a loss, however late it comes. */
-	if (f->opcode != OAE_REFLECT && (f->opcode != OAE_REFUSE || f->reason == OAE_R_GAP))
-		return false;
-	return f->seq == l->tx + 1 && f->attempt + 1 == oae_first_lane(l)->attempt;
+	const struct oae_lane *n = oae_first_lane(l);
+
+	return watch_is_answer(l, f) && n->attempt != f->attempt &&
+	       n->attempt - f->attempt <= n->reminded;
 }
 
 /* Is this the answer to what others were answered before, and that so seemed to be lost? */
@@ -246,34 +255,29 @@ static void watch_undone(struct oae_paths *ps, const struct oae_link *l)
 		oae_loss_undone(loss, OAE_LOSS_OUT);
 		if (w->lost_counts)
 			oae_loss_not_lost(loss, OAE_LOSS_OUT);
-		w->out_to = l->tx;
 	}
 	/* The window forgets when it shrank last: oae_link.recover moves, and no loss moved it. */
-	if (oae_dist(w->out_to, l->tx) > 0)
-		w->out_to = l->tx;
+	w->out_to = l->tx;
 	w->lost_by = OAE_PATHS_MAX;
 }
 
-/* The answer to a reminder tells of a loss that is known. The window may shrink for it. */
-static void watch_reflect(struct oae_paths *ps, const struct oae_link *l,
-			  const struct oae_frame *f)
+/*
+ * The answer to a reminder comes, and none to what was offered before it: so that was lost, or
+ * its answer. The window may shrink for it.
+ */
+static void watch_reminder(struct oae_paths *ps, const struct oae_link *l,
+			   const struct oae_frame *f, u64 now)
 {
 	struct oae_path_watch *w = &ps->watch;
 
-	if (watch_is_reminded(l) && f->seq == l->tx + 1 &&
-	    f->attempt == oae_first_lane(l)->attempt && oae_dist(w->out_to, f->seq) <= 0)
-		w->out_to = l->tx + l->given;
-}
-
-/* Is this what was taken to be lost when the link froze? As in oae_late_rcv(). */
-static bool watch_is_late(const struct oae_link *l, const struct oae_frame *f)
-{
-	if (f->dst_ltag != l->late.ltag || f->src_ltag != l->late.peer_ltag)
-		return false;
-	if ((l->late.offer_at || l->late.again_at) &&
-	    (f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE))
-		return oae_late_answered(l, f);
-	return l->late.hold_at && oae_dist(l->late.rx, f->tx) > 0;
+	if (!watch_is_answer(l, f) || f->attempt != oae_first_lane(l)->attempt)
+		return;
+	if (w->asked == ps->used && oae_dist(w->out_to, f->seq) > 0) {
+		w->lost_by = OAE_PATHS_MAX;
+		watch_lost(ps, l, OAE_LOSS_OUT, l->given, now);
+	}
+	w->asked = OAE_PATHS_MAX;
+	w->out_to = l->tx + l->given;
 }
 
 /**
@@ -295,73 +299,29 @@ bool oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link
 	struct oae_path_watch *w = &ps->watch;
 	bool late, overtaken;
 
-	if (i == w->froze && !oae_link_is_run(l, f) && watch_is_late(l, f)) {
-		oae_loss_not_lost(&ps->path[i].loss, w->whose);
-		w->froze = OAE_PATHS_MAX;
-	}
 	if (i != ps->used || l->state != OAE_OPEN || !oae_link_is_run(l, f))
 		return false;
 	w->heard_at = now;
-	late = watch_is_reminded(l) && watch_is_needless(l, f);
+	late = watch_is_needless(l, f);
 	overtaken = watch_is_overtaken(l, f);
 	if (overtaken && l->undo_cwnd)
 		watch_undone(ps, l);
-	if (i == w->asked && late) {
-		oae_loss_not_lost(&ps->path[i].loss, OAE_LOSS_OUT);
+	if (late)
 		w->asked = OAE_PATHS_MAX;
-	}
+	watch_again(ps, l, f, now);
+	watch_reminder(ps, l, f, now);
 	if (f->opcode == OAE_OFFER)
 		watch_offer(ps, l, f, now);
-	else if (f->opcode == OAE_COMMIT)
-		watch_commit(ps, f);
-	else if (f->opcode == OAE_REFLECT)
-		watch_reflect(ps, l, f);
 	else if (f->opcode == OAE_REFUSE && f->reason == OAE_R_GAP)
 		watch_gap(ps, l, f, now);
 	return late || overtaken;
 }
 
 /*
- * The link froze, by itself or since the peer did. Something is lost if an answer is overdue. An
- * end that was slow has frozen its peer, too: it has just read what the peer had offered, or it
- * is itself that froze, and reads the late answer next. So if the peer froze, what is held here
- * tells nothing. But if nothing is, and nothing came for a while, then an offer was lost.
- */
-static void watch_froze(struct oae_paths *ps, const struct oae_link *l, u64 now)
-{
-	struct oae_path_watch *w = &ps->watch;
-	bool own = l->state == OAE_SYNC_SENT;
-	u64 least = 2 * l->srtt, at = l->late.offer_at ?: l->late.again_at;
-
-	w->froze = OAE_PATHS_MAX;
-	if (!watch_tells(ps, l))
-		return;
-	/* It tells nothing either that it was offered again. */
-	if (!own && l->late.hold_at && w->again_by == ps->used && w->again == l->late.rx + 1)
-		oae_loss_not_lost(&ps->path[ps->used].loss, OAE_LOSS_IN);
-	/* The peer was reminded of what was lost, and that counts already. */
-	if (w->asked == ps->used) {
-		w->whose = OAE_LOSS_OUT;
-		w->froze = ps->used;
-		return;
-	}
-	if (at && now - at >= least)
-		w->whose = OAE_LOSS_OUT;
-	else if (own && l->late.hold_at && now - l->late.hold_at >= least)
-		w->whose = OAE_LOSS_IN;
-	else if (!own && !l->late.hold_at && now - w->heard_at >= least)
-		w->whose = OAE_LOSS_IN;
-	else
-		return;
-	if (watch_lost(ps, l, w->whose, 2 * l->ssthresh, now))
-		w->froze = ps->used;
-}
-
-/*
  * Has the peer been reminded in this event? Then what was offered is not answered within the
  * stall time. It is lost, or the peer slow: then the answer comes, before that to the reminder.
  */
-static void watch_reminded(struct oae_paths *ps, const struct oae_link *l, u64 now)
+static void watch_reminded(struct oae_paths *ps, const struct oae_link *l)
 {
 	struct oae_path_watch *w = &ps->watch;
 	bool reminded = watch_is_reminded(l);
@@ -369,13 +329,7 @@ static void watch_reminded(struct oae_paths *ps, const struct oae_link *l, u64 n
 	if (reminded == w->reminded)
 		return;
 	w->reminded = reminded;
-	w->asked = OAE_PATHS_MAX;
-	if (!reminded || !watch_tells(ps, l) || oae_dist(w->out_to, l->tx + 1) <= 0)
-		return;
-	w->out_to = l->tx + l->given;
-	w->lost_by = OAE_PATHS_MAX;
-	if (watch_lost(ps, l, OAE_LOSS_OUT, l->given, now))
-		w->asked = ps->used;
+	w->asked = reminded && ps->path[ps->used].up && l->srtt ? ps->used : OAE_PATHS_MAX;
 }
 
 /*
@@ -402,8 +356,6 @@ static void watch_recovers(struct oae_paths *ps, const struct oae_link *l, u64 n
 void oae_watch_stepped(struct oae_paths *ps, const struct oae_link *l, enum oae_state before,
 		       u64 now)
 {
-	if (oae_frozen(l) && before >= OAE_OPEN)
-		watch_froze(ps, l, now);
 	if (l->state != OAE_OPEN)
 		return;
 	if (before < OAE_OPEN) {
@@ -411,7 +363,7 @@ void oae_watch_stepped(struct oae_paths *ps, const struct oae_link *l, enum oae_
 		return;
 	}
 	watch_recovers(ps, l, now);
-	watch_reminded(ps, l, now);
+	watch_reminded(ps, l);
 	/* No guess stands (4.11), so no loss is taken back. */
 	if (!l->undo_cwnd)
 		ps->watch.lost_by = OAE_PATHS_MAX;

@@ -24,6 +24,8 @@
  */
 #include "link_int.h"
 
+#define LONGEST_TIMES	16	/* keepalive times */
+
 /*
  * Number of failures that count for the stall time. In a row of fruitless failures
  * only those after OAE_HOPELESS count, as long as the row lasts; and none if there is
@@ -65,10 +67,10 @@ static u64 timer_doubled(const struct oae_link *l, u64 t, u64 max)
  * The stall time: no progress for so long is a failure. Inline, since every event
  * arms the timer.
  *
- * Derived from the measured round trip, within the knobs but never less than two
- * round trips, and doubled with each failure since the last progress. After many
- * failures the stall time exceeds the knobs, since the round trip may be longer than
- * any measured (protocol 4.4).
+ * Derived from the measured round trip, and not less than the longest of late, within the
+ * knobs but never less than two round trips, and doubled with each failure since the last
+ * progress. After many failures the stall time exceeds the knobs, since the round trip may
+ * be longer than any measured (protocol 4.4).
  */
 static inline u64 timer_stall(const struct oae_link *l)
 {
@@ -77,6 +79,10 @@ static inline u64 timer_stall(const struct oae_link *l)
 
 	if (t < l->cfg->stall_min)
 		t = l->cfg->stall_min;
+	if (t < l->longest[0])
+		t = l->longest[0];
+	if (t < l->longest[1])
+		t = l->longest[1];
 	if (t < least)
 		t = least;
 	if (max < least)
@@ -206,6 +212,21 @@ static bool timer_awaits_done(const struct oae_link *l)
 	return l->await_done && oae_first_lane(l)->state != OAE_OFFER_OUT;
 }
 
+/* A maximum over the last LONGEST_TIMES to twice as many keepalive times. */
+static void timer_longest(struct oae_link *l, u64 rtt)
+{
+	u64 times = LONGEST_TIMES * l->cfg->keepalive, age = l->now - l->longest_at;
+	u32 t = rtt < ~0U ? rtt : ~0U;
+
+	if (age >= times) {
+		l->longest[1] = age < 2 * times ? l->longest[0] : 0;
+		l->longest[0] = 0;
+		l->longest_at = l->now;
+	}
+	if (t > l->longest[0])
+		l->longest[0] = t;
+}
+
 /**
  * oae_rtt_sample() - update the smoothed round trip with a measurement
  * @l: the link
@@ -218,6 +239,7 @@ void oae_rtt_sample(struct oae_link *l, u64 rtt)
 
 	if (rtt > l->cfg->dead)
 		return;
+	timer_longest(l, rtt);
 	if (!l->srtt || l->rtt_guessed) {
 		l->srtt = rtt | 1;
 		l->rttvar = rtt / 2;
@@ -259,7 +281,10 @@ void oae_late_begin(struct oae_link *l)
 /* The stall time was too short for this round trip: use that one. */
 static void timer_late_sample(struct oae_link *l, u64 rtt)
 {
-	if (rtt <= l->srtt || rtt > l->cfg->dead)
+	if (rtt > l->cfg->dead)
+		return;
+	timer_longest(l, rtt);
+	if (rtt <= l->srtt)
 		return;
 	l->srtt = rtt;
 	l->rttvar = rtt / 2;
@@ -320,6 +345,7 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	l->now = now;
 	l->timer_at = 0;
 	l->heard_at = now;
+	l->longest_at = now;
 	l->active_at = now;
 	l->asked_at = l->asked_at ? now : 0;
 	l->again_at = now;

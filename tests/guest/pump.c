@@ -3,9 +3,10 @@
  * Pump: sends numbered transactions through noc_debug and notes the outcome of
  * each, or receives them and notes which came, in what order, and unaltered.
  *
- *   pump send STREAM COUNT MIN MAX LOG   one byte an outcome: C, R, U, P
- *   pump recv COUNT LOG                  eight bytes each: stream, number
+ *   pump send STREAM COUNT MIN MAX [EVERY] LOG   one byte an outcome: C, R, U, P
+ *   pump recv COUNT LOG                          eight bytes each: stream, number
  *
+ * Lengths are MIN to MAX by chance; or each EVERYth is of MAX, all others of MIN.
  * The sender stops early, with what it has, on SIGTERM; SIGUSR1 only takes the
  * transaction back that is under way. The receiver stops when it has COUNT, or
  * on SIGTERM once nothing is left to read. A transaction that comes altered
@@ -79,7 +80,7 @@ static char outcome(ssize_t n, size_t len)
 }
 
 static int send_all(uint32_t stream, uint32_t count, size_t min, size_t max,
-		    FILE *log)
+		    uint32_t every, FILE *log)
 {
 	int fd = open_noc(O_WRONLY);
 	uint32_t i;
@@ -91,7 +92,8 @@ static int send_all(uint32_t stream, uint32_t count, size_t min, size_t max,
 		return 1;
 	}
 	for (i = 0; i < count && !stop; i++) {
-		len = make_payload(buf, stream, i, min, max);
+		len = make_payload(buf, stream, i, every && !(i % every) ? max : min,
+				   every && i % every ? min : max);
 		n = write(fd, buf, len);
 		fputc(outcome(n, len), log);
 		/* The first outcome tells that the pump has found its link. */
@@ -161,9 +163,9 @@ int main(int argc, char **argv)
 	puts("ready");
 	fflush(stdout);
 	log = argc > 1 ? fopen(argv[argc - 1], "w") : NULL;
-	if (log && argc == 7 && !strcmp(argv[1], "send"))
+	if (log && (argc == 7 || argc == 8) && !strcmp(argv[1], "send"))
 		status = send_all(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]),
-				  atoi(argv[5]), log);
+				  atoi(argv[5]), argc == 8 ? atoi(argv[6]) : 0, log);
 	else if (log && argc == 4 && !strcmp(argv[1], "recv"))
 		status = recv_all(atoi(argv[2]), log);
 	else

@@ -11,13 +11,14 @@ from faults import HostEnd, Traffic, say
 from oaedev import Call, OaeFile
 from oaenl import Netlink, attr
 from oaepeer import Wire
-from oaetest import Cable, OaeTest, wait_for
+from oaetest import Cable, OaeTest, run, wait_for
 from oaewire import mac_bytes
 from patience import SLOW, times
 
 KEEPALIVE = 100                                 # ms
 PATH_SET = 12                                   # include/uapi/oae_netlink.h
 CUTS = int(os.environ.get("PATH_CUTS", "8"))
+MIXED = float(os.environ.get("MIXED", "6"))    # seconds of long transactions among short ones
 CALM = float(os.environ.get("CALM", "6"))      # seconds of traffic on good cables
 SHORT = 300                     # bytes of the longest frame that gets through, where long ones do not
 # Classic BPF, which every kernel of ours has: A = len; A > SHORT ? all : 0.
@@ -274,6 +275,39 @@ class Failover(TwoCables):
             if time.monotonic() > deadline:
                 break
         self.assertEqual(self.a.used_path(), "va")
+
+    def test_mixed_lengths(self):
+        """Long transactions among short ones, both ways, over slow cables: nothing is lost."""
+        for cable in (self.first, self.second):
+            for host, dev in cable.ends:
+                with host:
+                    run("tc", "qdisc", "replace", "dev", dev, "root", "tbf", "rate", "100mbit",
+                        "burst", "3200", "limit", "6000000")
+                self.addCleanup(self.plain, host, dev)
+        for host in (self.a, self.b):
+            host.knobs(stall_min_us=1000, stall_max_us=100000, keepalive_ms=1000)
+        self.link()
+        self.b.knob("target", f"vb/{self.first.mac_a}")
+        lossy = self.lossy()
+        traffic = Traffic(self, self.end_a, self.end_b)
+        traffic.send(self.end_a, 10000000, (64, 65536, 20))
+        traffic.send(self.end_b, 10000000, (64, 64))
+        # How long a round trip may be is learned by the first that are.
+        traffic.moved(1000, 60 * SLOW)
+        before = traffic.counted("note_resolved")
+        passed(MIXED, "a while of traffic")
+        failures = (traffic.counted("note_resolved") - before) // 2
+        say(f"    {traffic.counted('committed')} committed, {before // 2} failures at first, "
+            f"{failures} then, {self.lossy() - lossy} lossy")
+        self.assertEqual(self.lossy(), lossy)
+        self.assertLess(failures, MIXED * 2)
+        self.nothing_lost(traffic)
+
+    @staticmethod
+    def plain(host, dev):
+        """The device sends as fast as it can."""
+        with host:
+            run("tc", "qdisc", "del", "dev", dev, "root")
 
     def rank(self, rank, by):
         """At both ends; one of them decides."""

@@ -54,6 +54,56 @@ LINK_TEST(test_measured)
 	assert_about(oae_link_stall(&l), 2 * 2093750);
 }
 
+/* A round trip that was long once may be so again, for 16 keepalive times at least. */
+LINK_TEST(test_longest)
+{
+	u64 began, longest = 20 * MS, times = 16 * cfg.keepalive;
+	struct oae_frame f;
+	unsigned int i;
+
+	round_trip(longest);
+	began = now;
+	for (i = 0; i < 100; i++)
+		round_trip(MS);
+	assert_int_equal(oae_link_stall(&l), longest);
+	/* A shorter one takes its place when it is old enough, and not before. */
+	now = began + times - 2 * MS;
+	round_trip(3 * MS);
+	for (i = 0; i < 100; i++)
+		round_trip(MS);
+	assert_int_equal(oae_link_stall(&l), longest);
+	now = began + 2 * times + 2 * MS;
+	for (i = 0; i < 100; i++)
+		round_trip(MS);
+	assert_in_range(oae_link_stall(&l), MS, 3 * MS);
+	/* It says nothing beyond the knob; nor does what is longer than the dead time. */
+	round_trip(cfg.dead + MS);
+	assert_in_range(oae_link_stall(&l), MS, 3 * MS);
+	round_trip(longest);
+	for (i = 0; i < 100; i++)
+		round_trip(MS);
+	assert_int_equal(oae_link_stall(&l), longest);
+	cfg.stall_max = longest / 2;
+	assert_int_equal(oae_link_stall(&l), longest / 2);
+	/* What was late was as long. */
+	cfg.stall_max = 4 * longest;
+	post(&x, 1, 0);
+	f = answer(OAE_REFLECT);
+	port_down();
+	rcv(resolved());
+	rcv(answer(OAE_REFLECT));
+	now += 2 * longest;
+	rcv(f);
+	for (i = 0; i < 100; i++)
+		round_trip(MS);
+	assert_int_equal(oae_link_stall(&l), 2 * longest);
+	/* Nothing is remembered of long ago. */
+	now += 3 * times;
+	for (i = 0; i < 100; i++)
+		round_trip(MS);
+	assert_in_range(oae_link_stall(&l), MS, 3 * MS);
+}
+
 /* One that hardly varies may vary all the same. */
 LINK_TEST(test_twice_at_least)
 {

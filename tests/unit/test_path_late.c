@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An offer of which the peer was reminded, or for which the link froze: was it lost, or late?
- * (doc/protocol.md section 4.14, Loss).
+ * An offer of which the peer was reminded: was it lost, or late? (doc/protocol.md section 4.14,
+ * Loss).
  */
 #include "one_watched.h"
 
@@ -21,38 +21,78 @@ static void remind(void)
 	fire_at(now + oae_link_stall(&l));
 	assert_non_null(sent(OAE_OFFER));
 	stepped(OAE_OPEN);
-	assert_int_equal(out->lost, 2);
+	assert_int_equal(out->lost, 1);
 }
 
+/* It counts once the reminder is answered, and what it reminds of was not. */
 WIDE_TEST(test_reminded)
 {
 	remind();
 	stepped(OAE_OPEN);
-	assert_int_equal(out->lost, 2);
-	/* It is answered, and nothing else was. */
+	assert_int_equal(out->lost, 1);
 	hear(0, answer_back(OAE_REFLECT, 0, 0));
 	assert_true(ended(&x, OAE_COMMITTED));
 	assert_int_equal(out->lost, 2);
-	assert_int_equal(ps.watch.asked, OAE_PATHS_MAX);
 	/* The next one is another loss. */
 	post(&y, 1, 0);
 	oae_watch_offered(&ps, &l, 1);
 	stepped(OAE_OPEN);
 	fire_at(now + oae_link_stall(&l));
 	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 2);
+	hear(0, answer_back(OAE_REFUSE, OAE_R_BUSY, 0));
 	assert_int_equal(out->lost, 3);
-	/* Slices miss, for which the window shrinks: the same loss. */
+	/* Doubled on its way. */
+	watch(answer_back(OAE_REFUSE, OAE_R_BUSY, 0));
+	assert_int_equal(out->lost, 3);
+	/* Slices miss, for which the window shrinks: they may be under way. */
 	remind();
 	l.given++;	/* and more was offered meanwhile */
 	hear(0, answer_back(OAE_REFUSE, OAE_R_GAP, 0));
 	assert_int_equal(l.recover, l.tx + 2);
-	assert_int_equal(out->lost, 2);
-	/* And so it is if what is sent again is lost. */
-	fire_at(now + oae_link_stall(&l));
-	assert_non_null(sent(OAE_OFFER));
+	assert_int_equal(out->lost, 1);
+}
+
+/* Whatever becomes of the link. */
+WIDE_TEST(test_frozen)
+{
+	remind();
+	fire_at(now + 1000 * MS);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
 	stepped(OAE_OPEN);
+	assert_int_equal(out->lost, 1);
+	assert_int_equal(in->lost, 0);
+	/* An answer to what another path has lost. */
+	remind();
+	ps.watch.asked = 1;
+	hear(0, answer_back(OAE_REFLECT, 0, 0));
+	assert_int_equal(out->lost, 1);
+}
+
+/* The answer to the second reminder; to the first one, and to what both remind of. */
+WIDE_TEST(test_reminded_twice)
+{
+	unsigned int back;
+
+	for (back = 0; back < 3; back++) {
+		wide(NULL);
+		post(&x, 40, 0);
+		oae_watch_offered(&ps, &l, 40);
+		fire_at(now + oae_link_stall(&l));
+		stepped(OAE_OPEN);
+		fire_at(now + 2 * oae_link_stall(&l));
+		stepped(OAE_OPEN);
+		assert_int_equal(oae_first_lane(&l)->reminded, 2);
+		watch(answer_back(OAE_REFLECT, 0, back));
+		watch(answer_back(OAE_REFLECT, 0, 0));
+		assert_int_equal(out->lost, !back);
+	}
+	/* An answer to what the peer was not reminded of: another content, long ago. */
+	remind();
+	oae_first_lane(&l)->attempt += 5;
+	watch(answer_back(OAE_REFLECT, 0, 2));
+	watch(answer_back(OAE_REFLECT, 0, 0));
 	assert_int_equal(out->lost, 2);
-	assert_int_equal(ps.watch.asked, OAE_PATHS_MAX);
 }
 
 /* The answer to the reminder tells of the same loss, though more was offered meanwhile. */
@@ -60,7 +100,6 @@ WIDE_TEST(test_reminder_counts_once)
 {
 	remind();
 	stepped(OAE_OPEN);
-	assert_int_equal(out->lost, 2);
 	out->judged = true;
 	post(&y, 1, 0);
 	oae_watch_offered(&ps, &l, 1);
@@ -129,17 +168,16 @@ WIDE_TEST(test_no_answer_to_the_reminder)
 	reflect_above(0);
 	lose_another(0);
 
-	/* The reminder told of nothing, since the port was down. */
+	/* The port was down. */
 	wide(state);
 	ps.path[0].up = false;
 	post(&x, 1, 0);
 	oae_watch_offered(&ps, &l, 1);
 	fire_at(now + oae_link_stall(&l));
 	stepped(OAE_OPEN);
-	assert_int_equal(out->lost, 0);
 	out->judged = true;
 	reflect_above(0);
-	assert_int_equal(out->lost, 1);
+	assert_int_equal(out->lost, 0);
 }
 
 /* The peer was slow. */
@@ -154,19 +192,25 @@ WIDE_TEST(test_reminded_needlessly)
 	assert_int_equal(out->lost, 1);
 	remind();
 	watch(answer_back(OAE_REFUSE, OAE_R_BUSY, 1));
+	watch(answer_back(OAE_REFLECT, 0, 0));
 	assert_int_equal(out->lost, 1);
 	/* Another answer, or to something else; and slices do miss. */
 	remind();
-	watch(answer_back(OAE_REFLECT, 0, 0));
 	watch(BUT(answer_back(OAE_REFLECT, 0, 1), f.seq--));
+	watch(BUT(answer_back(OAE_REFLECT, 0, 0), f.seq--));
 	watch(answer_back(OAE_READY, 0, 1));
-	watch(answer_back(OAE_REFUSE, OAE_R_GAP, 1));
+	watch(answer_back(OAE_REFLECT, 0, 0));
 	assert_int_equal(out->lost, 2);
+	remind();
+	watch(answer_back(OAE_REFUSE, OAE_R_GAP, 1));
+	watch(answer_back(OAE_REFLECT, 0, 0));
+	assert_int_equal(out->lost, 1);
 	/* Before the link had paths. */
 	remind();
 	oae_watch_begin(&ps, &l);
 	stepped(OAE_OPEN);
-	assert_int_equal(out->lost, 2);
+	watch(answer_back(OAE_REFLECT, 0, 0));
+	assert_int_equal(out->lost, 1);
 }
 
 /* Whoever counts a reminder as a loss, and cannot know better, is told that it is none. */
@@ -192,17 +236,6 @@ WIDE_TEST(test_late_is_told)
 	assert_false(oae_watch_heard(&ps, 0, &l, &late, now));
 }
 
-/* What froze the run before is not taken back by what is late in this one. */
-WIDE_TEST(test_late_in_this_run)
-{
-	remind();
-	ps.watch.froze = 0;
-	ps.watch.whose = OAE_LOSS_OUT;
-	ps.watch.asked = OAE_PATHS_MAX;
-	watch(answer_back(OAE_REFLECT, 0, 1));
-	assert_int_equal(out->lost, 2);
-}
-
 /* A number that is held here is offered again. */
 static void again(void)
 {
@@ -211,80 +244,58 @@ static void again(void)
 	hear(0, slice(1, 0, OAE_F_LAST));
 	now += 3 * MS;
 	hear(0, slice(2, 0, OAE_F_LAST));
-	assert_int_equal(in->lost, 1);
+	assert_int_equal(in->lost, 0);
 	in->lost = 2;
 }
 
+/* If the peer says that it is not committed yet, then it had the reflection. */
 WATCH_TEST(test_told_late)
 {
 	again();
-	/* Elsewhere; before that number; and it is committed. */
+	/* Elsewhere; before that number; and another frame. */
 	hear(1, frame(OAE_COMMIT));
 	watch(BUT(frame(OAE_COMMIT), f.tx--));
+	hear(0, frame(OAE_DONE));
+	assert_int_equal(ps.watch.again_by, 0);
+	hear(0, frame(OAE_COMMIT));
+	assert_int_equal(ps.watch.again_by, OAE_PATHS_MAX);
+	/* It is committed. */
 	watch(BUT(frame(OAE_COMMIT), f.tx++));
 	assert_int_equal(in->lost, 2);
-	hear(0, frame(OAE_COMMIT));
-	assert_int_equal(in->lost, 1);
-	/* It is doubled on its way. */
-	hear(0, frame(OAE_COMMIT));
-	assert_int_equal(in->lost, 1);
 	/* That path is not in use any more; another run. */
 	again();
 	ps.used = 1;
-	ps.path[1].loss.way[OAE_LOSS_IN].lost = 1;
-	hear(1, frame(OAE_COMMIT));
+	ps.path[1].loss.way[OAE_LOSS_IN].judged = true;
+	watch(BUT(frame(OAE_COMMIT), f.tx++));
+	hear(1, BUT(frame(OAE_COMMIT), f.tx++));
 	assert_int_equal(in->lost, 2);
-	assert_int_equal(ps.path[1].loss.way[OAE_LOSS_IN].lost, 1);
+	assert_int_equal(ps.path[1].loss.way[OAE_LOSS_IN].lost, 0);
 	again();
 	oae_watch_begin(&ps, &l);
-	hear(0, frame(OAE_COMMIT));
+	hear(0, BUT(frame(OAE_COMMIT), f.tx++));
 	assert_int_equal(in->lost, 2);
-	/* It has not been held: that was lost. */
+}
+
+/* If the number is committed, and it said nothing before, then the reflection was lost. */
+WATCH_TEST(test_not_told)
+{
+	again();
+	hear(0, BUT(frame(OAE_COMMIT), f.tx++));
+	assert_int_equal(in->lost, 3);
+	hear(0, BUT(frame(OAE_COMMIT), f.tx++));
+	assert_int_equal(in->lost, 3);
+	/* Any frame says so, and of any later number. */
+	again();
+	watch(BUT(frame(OAE_REFLECT), f.tx += 3));
+	assert_int_equal(in->lost, 3);
+	/* It was not held: that counts at once, and is not taken back. */
 	two(NULL);
 	hear(0, slice(1, 0, 0));
 	hear(0, BUT(slice(2, 1, OAE_F_LAST), f.slice = 1));
+	assert_int_equal(in->lost, 1);
 	hear(0, frame(OAE_COMMIT));
+	hear(0, BUT(frame(OAE_COMMIT), f.tx++));
 	assert_int_equal(in->lost, 1);
-	/* Too much is under way for it to count. */
-	two(NULL);
-	hear(0, slice(1, 0, OAE_F_LAST));
-	now += MS;
-	in->peak = 1;
-	ps.watch.top = l.rx + 40;
-	hear(0, slice(2, 0, OAE_F_LAST));
-	assert_int_equal(in->lost, 0);
-	in->lost = 1;
-	hear(0, frame(OAE_COMMIT));
-	assert_int_equal(in->lost, 1);
-}
-
-/* The peer freezes, and waits for an answer that is late, or lost. */
-WATCH_TEST(test_again_and_frozen)
-{
-	again();
-	hear(0, BUT(frame(OAE_SYNC), f.src_ltag += 0x100));
-	assert_int_equal(in->lost, 1);
-	/* This end does: the commit is lost. */
-	again();
-	port_down();
-	stepped(OAE_OPEN);
-	assert_int_equal(in->lost, 2);
-	/* It was committed, and what is held now is the next. */
-	again();
-	hear(0, BUT(frame(OAE_COMMIT), f.tx++, f.seq = f.tx));
-	hear(0, BUT(slice(1, 0, OAE_F_LAST), f.tx = l.rx));
-	hear(0, BUT(frame(OAE_SYNC), f.src_ltag += 0x100));
-	assert_int_equal(in->lost, 2);
-	/* It was taken back, and nothing is held. */
-	again();
-	hear(0, BUT(frame(OAE_REVERSE), f.seq = l.rx + 1, f.attempt = 2));
-	hear(0, BUT(frame(OAE_SYNC), f.src_ltag += 0x100));
-	assert_int_equal(in->lost, 2);
-	/* Or it is another path that is in use. */
-	again();
-	ps.watch.again_by = 1;
-	hear(0, BUT(frame(OAE_SYNC), f.src_ltag += 0x100));
-	assert_int_equal(in->lost, 2);
 }
 
 WIDE_TEST(test_reminded_without_a_loss)
@@ -303,151 +314,9 @@ WIDE_TEST(test_reminded_without_a_loss)
 		fire_at(now + oae_link_stall(&l));
 		assert_non_null(sent(OAE_OFFER));
 		stepped(OAE_OPEN);
+		watch(answer_back(OAE_REFLECT, 0, 0));
 		assert_int_equal(out->lost, 1);
-		watch(answer_back(OAE_REFLECT, 0, 1));
-		assert_int_equal(out->lost, 1);
 	}
-}
-
-/* Nor does the reminder help: the same loss, unless the answer to it is late. */
-WIDE_TEST(test_reminded_freezes)
-{
-	remind();
-	fire_at(now + 1000 * MS);
-	assert_int_equal(l.state, OAE_SYNC_SENT);
-	stepped(OAE_OPEN);
-	assert_int_equal(out->lost, 2);
-	watch(BUT(answer(OAE_REFLECT), f.src_ltag = l.late.peer_ltag,
-		  f.dst_ltag = l.late.ltag, f.attempt = l.late_attempt));
-	assert_int_equal(out->lost, 1);
-	/* The answer before that was late: what is lost is the reminder, or its answer. */
-	remind();
-	hear(0, answer_back(OAE_REFLECT, 0, 1));
-	assert_int_equal(out->lost, 1);
-	fire_at(now + 1000 * MS);
-	stepped(OAE_OPEN);
-	assert_int_equal(out->lost, 2);
-	/* It was late, too. */
-	watch(BUT(answer(OAE_REFLECT), f.src_ltag = l.late.peer_ltag,
-		  f.dst_ltag = l.late.ltag, f.attempt = l.late_attempt + 1));
-	assert_int_equal(out->lost, 1);
-}
-
-/* An answer is overdue, and the link freezes. */
-WATCH_TEST(test_freeze)
-{
-	post(&x, 1, 0);
-	oae_watch_offered(&ps, &l, 1);
-	l.srtt = 2 * MS;
-	now += 4 * MS;
-	port_down();
-	stepped(OAE_OPEN);
-	assert_int_equal(out->lost, 1);
-	assert_int_equal(in->lost, 0);
-	/* Frozen still. */
-	stepped(OAE_SYNC_SENT);
-	assert_int_equal(out->lost, 1);
-	/* The answer was late. */
-	watch(BUT(answer(OAE_REFLECT), f.src_ltag = l.late.peer_ltag,
-		  f.dst_ltag = l.late.ltag, f.attempt = l.late_attempt));
-	assert_int_equal(out->lost, 0);
-	assert_int_equal(ps.watch.froze, OAE_PATHS_MAX);
-}
-
-WATCH_TEST(test_freeze_held)
-{
-	hear(0, slice(1, 0, OAE_F_LAST));
-	l.srtt = 2 * MS;
-	now += 4 * MS;
-	port_down();
-	stepped(OAE_OPEN);
-	assert_int_equal(in->lost, 1);
-	/* The late frame commits. */
-	watch(BUT(frame(OAE_COMMIT), f.src_ltag = l.late.peer_ltag,
-		  f.dst_ltag = l.late.ltag, f.tx = l.late.rx));
-	assert_int_equal(in->lost, 1);
-	/* Of the run that froze. */
-	watch(BUT(frame(OAE_COMMIT), f.src_ltag = l.late.peer_ltag + 1,
-		  f.dst_ltag = l.late.ltag, f.tx = l.late.rx + 1));
-	watch(BUT(frame(OAE_COMMIT), f.src_ltag = l.late.peer_ltag,
-		  f.dst_ltag = l.late.ltag + 1, f.tx = l.late.rx + 1));
-	assert_int_equal(in->lost, 1);
-	watch(BUT(frame(OAE_COMMIT), f.src_ltag = l.late.peer_ltag,
-		  f.dst_ltag = l.late.ltag, f.tx = l.late.rx + 1));
-	assert_int_equal(in->lost, 0);
-}
-
-WATCH_TEST(test_freeze_of_the_peer)
-{
-	unsigned int i;
-
-	for (i = 0; i < 4; i++) {
-		two(NULL);
-		hear(0, slice(1, 0, OAE_F_LAST));
-		/* It is held; delivered; delivered just now; and something is offered. */
-		if (i)
-			hear(0, BUT(frame(OAE_COMMIT), f.tx++, f.seq = f.tx));
-		l.srtt = 2 * MS;
-		now += i == 2 ? 4 * MS - 1 : 4 * MS;
-		if (i == 3)
-			post(&x, 1, 0);
-		hear(0, BUT(frame(OAE_SYNC), f.src_ltag += 0x100));
-		assert_int_equal(l.state, OAE_SYNC_RECD);
-		assert_int_equal(in->lost, i == 1 || i == 3);
-	}
-	/* This end has offered long ago. */
-	two(NULL);
-	post(&x, 1, 0);
-	oae_watch_offered(&ps, &l, 1);
-	l.srtt = 2 * MS;
-	now += 4 * MS;
-	hear(0, BUT(frame(OAE_SYNC), f.src_ltag += 0x100));
-	assert_int_equal(out->lost, 1);
-	assert_int_equal(in->lost, 0);
-	/* This end freezes, for another reason. */
-	two(NULL);
-	hear(0, slice(1, 0, OAE_F_LAST));
-	hear(0, BUT(frame(OAE_COMMIT), f.tx++, f.seq = f.tx));
-	l.srtt = 2 * MS;
-	now += 4 * MS;
-	port_down();
-	stepped(OAE_OPEN);
-	assert_int_equal(in->lost, 0);
-}
-
-WATCH_TEST(test_freezes_without_a_loss)
-{
-	unsigned int i;
-
-	for (i = 0; i < 4; i++) {
-		two(NULL);
-		if (i)
-			post(&x, 1, 0);
-		oae_watch_offered(&ps, &l, 1);
-		l.srtt = i == 1 ? 0 : 2 * MS;
-		/* Nothing under way; never measured; not overdue; the port is down. */
-		now += i == 2 ? 4 * MS - 1 : 4 * MS;
-		ps.path[0].up = i != 3;
-		port_down();
-		stepped(OAE_OPEN);
-		assert_int_equal(out->lost, 0);
-		assert_int_equal(ps.watch.froze, OAE_PATHS_MAX);
-	}
-	/* It ends: nothing is lost. */
-	two(NULL);
-	hear(0, slice(1, 0, OAE_F_LAST));
-	l.srtt = MS;
-	now += 10 * MS;
-	kill_link(OAE_E_SIGNAL);
-	stepped(OAE_OPEN);
-	assert_int_equal(in->lost, 0);
-	/* It does not freeze. */
-	two(NULL);
-	hear(0, slice(1, 0, OAE_F_LAST));
-	l.srtt = MS;
-	now += 10 * MS;
-	stepped(OAE_OPEN);
-	assert_int_equal(in->lost, 0);
 }
 
 WATCH_TEST(test_time)
