@@ -21,7 +21,8 @@
  * transaction that is not committed. Each errno has one meaning:
  *
  *  REVERSED: the peer has not seen it and never will
- *	EINTR		a signal arrived
+ *	EINTR		a signal arrived, and the call does not begin again: its handler
+ *			has not SA_RESTART, or the file has a deadline
  *	ECANCELED	cancelled (OAE_CANCEL), or its port was removed
  *	ETIME		its deadline passed
  *	ENOLINK		the link is down: no answer for dead_ms

@@ -111,7 +111,7 @@ static int io_read_next(struct oae_file *f, struct oae_tag *tag, size_t max,
 		if (wait_event_interruptible_exclusive(tag->users->read_wait,
 						       READ_ONCE(tag->nrcv) ||
 						       READ_ONCE(tag->dead)))
-			return -EINTR;
+			return -ERESTARTSYS;
 	}
 }
 
@@ -160,7 +160,7 @@ static ssize_t io_read_tag(struct oae_file *f, struct oae_tag *tag,
  * Context: process, may sleep.
  *
  * Return: bytes; 0 the port is gone and all is read; -EMSGSIZE the transaction does
- * not fit, and stays unread; -EAGAIN, -EINTR, -EFAULT, -ENOTCONN.
+ * not fit, and stays unread; -EAGAIN, -ERESTARTSYS, -EFAULT, -ENOTCONN.
  */
 ssize_t oae_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
@@ -231,7 +231,7 @@ static int io_sync_result(struct oae_file *f, struct oae_tag *tag)
  *
  * Context: process, may sleep.
  *
- * Return: 0; -EPIPE the delivery of some of it will never be known; -EINTR,
+ * Return: 0; -EPIPE the delivery of some of it will never be known; -ERESTARTSYS,
  * -ENOTCONN, -EDESTADDRREQ.
  */
 int oae_file_fsync(struct file *file, loff_t start, loff_t end, int datasync)
@@ -252,5 +252,5 @@ int oae_file_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 					       io_synced(tag, &m));
 		oae_tag_confirming(tag, -1);
 	}
-	return err ? -EINTR : io_sync_result(f, tag);
+	return err ?: io_sync_result(f, tag);
 }

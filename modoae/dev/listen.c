@@ -114,7 +114,7 @@ static ssize_t listen_read_some(struct oae_file *f, struct iov_iter *to)
  * Context: process, may sleep.
  *
  * Return: bytes; 0 the port is gone; -EMSGSIZE no room for one peer; -EAGAIN,
- * -EINTR, -EFAULT.
+ * -ERESTARTSYS, -EFAULT.
  */
 ssize_t oae_listen_read(struct oae_file *f, struct iov_iter *to, bool nonblock)
 {
@@ -132,7 +132,7 @@ ssize_t oae_listen_read(struct oae_file *f, struct iov_iter *to, bool nonblock)
 		if (wait_event_interruptible(node->fresh_wait,
 					     oae_listen_count(f) ||
 					     oae_listen_dead(f)))
-			return -EINTR;
+			return -ERESTARTSYS;
 	}
 }
 

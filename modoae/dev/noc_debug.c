@@ -203,7 +203,7 @@ static ssize_t noc_read(struct file *file, struct iov_iter *to)
 	ssize_t done = 0;
 
 	if (mutex_lock_interruptible(&node->reader))
-		return -EINTR;
+		return -ERESTARTSYS;
 	/* A transaction of 0 bytes must not look like end-of-file. */
 	while (!done && iov_iter_count(to)) {
 		if (!node->rest) {

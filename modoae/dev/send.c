@@ -109,22 +109,26 @@ static int oae_send_wait(struct oae_tag *tag, struct oae_msg *msg, long left)
  *	collected later; that of noc_debug is not reported.
  * @left: time limit, jiffies; set to the time left
  *
+ * What a signal has reversed begins again where the handler says so, or there is none:
+ * not with a deadline, which the call would have anew.
+ *
  * Context: process, may sleep.
  *
  * Return: 0; -EINPROGRESS the outcome is not known yet, and is treated as with
- * @nonblock; -EAGAIN no room; -ESTALE the tag is dead, and nothing was queued; else
- * an errno of the table in uapi/oae.h.
+ * @nonblock; -EAGAIN no room; -ESTALE the tag is dead, and nothing was queued;
+ * -ERESTARTSYS it was reversed by a signal; else an errno of the table in uapi/oae.h.
  */
 int oae_send_transact(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
 		      long *left)
 {
+	bool restart = *left == MAX_SCHEDULE_TIMEOUT;
 	int err;
 
 	msg->txn.waited = !nonblock;
 	err = oae_room_send(tag, msg, nonblock, left);
-	if (err || nonblock)
-		return err;
-	return oae_send_wait(tag, msg, *left);
+	if (!err && !nonblock)
+		err = oae_send_wait(tag, msg, *left);
+	return err == -OAE_E_SIGNAL && restart ? -ERESTARTSYS : err;
 }
 
 /**

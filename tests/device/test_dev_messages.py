@@ -15,7 +15,7 @@ import oaedev as dev
 import oaewire as oae
 from devtest import (BAND, ERR, HUP, IN, OUT, PRI, Call, Memory, OaeFile, Scripted, TwoEnds,
                      in_process)
-from oaedev import SYS_WRITE
+from oaedev import SYS_FSYNC, SYS_WRITE
 from oaetest import LIBC, wait_for
 from patience import SLOW, times
 
@@ -595,10 +595,12 @@ class Told(Scripted):
         call.result()
 
     def test_fsync_interrupted(self):
-        """EINTR"""
+        """EINTR, unless the handler has SA_RESTART."""
         file = self.opened()
         call = self.fsync(file)
         self.peer.next()
+        call.restart(SYS_FSYNC)
+        self.waits(call)
         call.signal()
         self.ends_in(call, errno.EINTR)
 

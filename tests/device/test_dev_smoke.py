@@ -7,7 +7,7 @@ import select
 
 import oaedev as dev
 from devtest import Shared
-from oaedev import SYS_WRITE, Call, OaeFile
+from oaedev import SYS_IOCTL, SYS_READ, SYS_WRITE, Call, OaeFile
 from oaetest import Cable, wait_for
 from topology import OneCable
 
@@ -194,6 +194,76 @@ class Messages(TwoHosts):
         self.assertEqual(self.b.read(), b"")
         g.close()
         self.assertEqual(self.b.read_one(), b"for whoever")
+
+
+class Signals(TwoHosts):
+    """A signal whose handler has SA_RESTART, as one that only stops and continues a program."""
+
+    def cut_off(self, **options):
+        """A file of a link that is open, and whose cable is cut; the other end."""
+        f, g = self.pair()
+        f.write(b"begin")
+        self.assertEqual(g.read(), b"begin")
+        f.set_options(**options)
+        self.cable.cut()
+        self.addCleanup(self.cable.mend)
+        return f, g
+
+    def test_read(self):
+        """It waits on."""
+        f, g = self.pair()
+        call = Call(g.read).restart(SYS_READ)
+        f.write(b"data")
+        self.assertEqual(call.result(), b"data")
+
+    def test_listen(self):
+        """So does a listener."""
+        ear = self.file(self.b)
+        ear.listen(vc=self.vc)
+        call = Call(ear.peers).restart(SYS_READ)
+        self.end(self.a, flags=dev.ATTACH_OPEN)
+        self.assertEqual([p.vc for p in call.result()], [self.vc])
+
+    def test_write(self):
+        """What was posted is reversed, and posted again: it is delivered once."""
+        f, g = self.cut_off()
+        call = Call(f.write, b"data").restart(SYS_WRITE)
+        self.assertEqual(f.status().reversed, 1)
+        self.cable.mend()
+        self.assertEqual(call.result(), 4)
+        self.assertEqual(g.read(), b"data")
+        self.assertEqual((f.status().committed, f.status().reversed, g.unread()), (2, 1, 0))
+
+    def test_swap(self):
+        """So is a half."""
+        f, g = self.pair()
+        call = Call(f.swap, b"1").restart(SYS_IOCTL)
+        self.assertEqual(f.status().reversed, 1)
+        self.assertEqual(g.swap(b"2"), b"1")
+        self.assertEqual(call.result(), b"2")
+
+    def test_no_room(self):
+        """Nothing was posted yet."""
+        self.set(self.a, sndq=1)
+        f, g = self.cut_off()
+        other = self.end(self.a, nonblock=True)
+        count = 0
+        with self.assertRaises(BlockingIOError):
+            while True:
+                other.write(b"other")
+                count += 1
+        call = Call(f.write, b"last").restart(SYS_WRITE)
+        self.cable.mend()
+        self.assertEqual(call.result(), 4)
+        self.assertEqual([g.read() for _ in range(count + 1)], count * [b"other"] + [b"last"])
+        self.assertEqual(f.status().reversed, 0)
+
+    def test_deadline(self):
+        """Not with a deadline, which it would have anew: EINTR, and reversed for sure."""
+        f, _ = self.cut_off(deadline_ms=60000)
+        self.assertEqual(Call(f.write, b"data").restart(SYS_WRITE).error(), "EINTR")
+        self.assertEqual(Call(f.swap, b"1").restart(SYS_IOCTL).error(), "EINTR")
+        self.assertEqual(f.status().reversed, 2)
 
 
 class Outcomes(TwoHosts):

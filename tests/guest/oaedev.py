@@ -183,7 +183,8 @@ def verb_result(data):
 class Call:
     """function(*args) in a thread of its own: what it returns, or the error number.
 
-    The thread is told SIGUSR1 by signal(); OaeTest has a handler for it.
+    The thread is told SIGUSR1 by signal(); OaeTest has a handler for it. restart() tells it SIGUSR2,
+    whose handler has SA_RESTART.
     """
 
     def __init__(self, function, *args, **kwargs):
@@ -205,6 +206,16 @@ class Call:
         """Interrupt it once."""
         signal.pthread_kill(self._thread.ident, signal.SIGUSR1)
 
+    def restart(self, call):
+        """Have a signal begin the system call again, of the numbers above, in which it sleeps."""
+        handled = []
+        signal.signal(signal.SIGUSR2, lambda *unused: handled.append(True))
+        signal.siginterrupt(signal.SIGUSR2, False)
+        wait_for(lambda: self.sleeps(call), "the call to sleep")
+        signal.pthread_kill(self._thread.ident, signal.SIGUSR2)
+        wait_for(lambda: handled and (self.done or self.sleeps(call)), "the signal to be handled")
+        return self
+
     @property
     def done(self):
         """Has it returned?"""
@@ -217,8 +228,11 @@ class Call:
 
     def sleeps(self, call):
         """Does it sleep in that system call, of the numbers above?"""
-        task = Path(f"/proc/self/task/{self.task}/syscall")
-        return task.read_text("ascii").split()[0] == str(call)
+        try:
+            task = Path(f"/proc/self/task/{self.task}/syscall").read_text("ascii")
+        except OSError:         # it has ended
+            return False
+        return task.split()[0] == str(call)
 
     def _wait(self, deadline):
         wait_for(lambda: self.done, "a call to return", deadline)
