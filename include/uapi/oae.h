@@ -130,6 +130,12 @@ struct oae_options {
 };
 
 #define OAE_OPT_EXPRESS		0x01	/* messages are express: delivered at the OFFER */
+/*
+ * What read() gives stays this file's until its next read(), or OAE_DONE. If the file is
+ * closed before, it goes back to the head of the queue, for the next reader. So each
+ * message is delivered to this host once, and done at least once.
+ */
+#define OAE_OPT_TAKE		0x02
 #define OAE_LINGER_BACKGROUND	0xffffffffU
 #define OAE_LINGER_MAX		10000U
 
@@ -402,5 +408,7 @@ struct oae_status {
 #define OAE_DO_VERB		_IOWR(OAE_IOC, 8, struct oae_verb)
 #define OAE_EXPOSE		_IOW(OAE_IOC, 9, struct oae_expose)
 #define OAE_LOCAL		_IOWR(OAE_IOC, 10, struct oae_verb)
+/* What the last read() of a file with OAE_OPT_TAKE gave is dealt with. ENOENT: nothing */
+#define OAE_DONE		_IO(OAE_IOC, 11)
 
 #endif /* _UAPI_OAE_H */

@@ -131,7 +131,7 @@ void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 
 	oae_tag_lock(tag);
 	oae_link_show(&tag->link, &link);
-	v->unread = READ_ONCE(tag->nrcv);
+	v->unread = oae_inbox_count(tag);
 	v->queue = tag->nsnd + tag->nhalf;
 	v->age = tag->born;
 	v->way = tag->way.via ? "gw" : "direct";

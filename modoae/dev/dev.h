@@ -23,6 +23,8 @@ struct proc_dir_entry;
  * @port_name: name of the port at the time of attaching
  * @opt: options; written under @setup, read with READ_ONCE()
  * @region: the words that the file exposes; set once
+ * @taken: with OAE_OPT_TAKE, what the last read gave: the slices, linked by ->next; NULL
+ *	nothing. Exchanged
  * @pool: memory for short messages
  * @client: the tag's view of the file: its transactions and events
  * @rcu: for kfree_rcu()
@@ -38,6 +40,7 @@ struct oae_file {
 	char port_name[IFNAMSIZ];
 	struct oae_options opt;
 	struct oae_region *region;
+	struct sk_buff *taken;
 	struct oae_pool pool;
 	struct oae_client client;
 	struct rcu_head rcu;
@@ -73,6 +76,7 @@ ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from);
 ssize_t oae_file_read_iter(struct kiocb *iocb, struct iov_iter *to);
 int oae_file_fsync(struct file *file, loff_t start, loff_t end, int datasync);
 int oae_file_fionread(struct oae_file *f, int __user *arg);
+int oae_file_done(struct oae_file *f);
 size_t oae_read_copy(const struct sk_buff *skb, size_t off, struct iov_iter *to);
 void oae_read_free(struct sk_buff *skb);
 

@@ -74,6 +74,8 @@ static int file_release(struct inode *inode, struct file *file)
 	if (f->region)
 		oae_region_close(f->region);
 	if (f->tag) {
+		if (f->taken)
+			oae_inbox_give_back(f->tag, f->taken);
 		file_linger(f, f->tag);
 		hrtimer_cancel(&f->client.timer);
 		oae_tag_detach(f->tag, &f->client);
@@ -213,7 +215,7 @@ static int file_ioctl_set_options(struct oae_file *f, const void __user *arg)
 
 	if (copy_from_user(&o, arg, sizeof(o)))
 		return -EFAULT;
-	if (o.flags & ~OAE_OPT_EXPRESS || o.zero || !o.queue ||
+	if (o.flags & ~(OAE_OPT_EXPRESS | OAE_OPT_TAKE) || o.zero || !o.queue ||
 	    o.queue > OAE_QUEUE_MAX)
 		return -EINVAL;
 	mutex_lock(&f->setup);
@@ -274,7 +276,7 @@ static void file_link_status(struct oae_tag *tag, struct oae_status *s,
 	s->max_verb = v.slice_max;
 	s->srtt_ns = v.srtt;
 	s->queued = tag->nsnd + tag->nhalf + v.pending;
-	s->unread = READ_ONCE(tag->nrcv);
+	s->unread = oae_inbox_count(tag);
 	s->committed = tag->nended[OAE_COMMITTED];
 	s->reversed = tag->nended[OAE_REVERSED];
 	s->unknown = tag->nended[OAE_UNKNOWN];
@@ -439,6 +441,8 @@ static long file_ioctl(struct file *file, unsigned int cmd, unsigned long argv)
 		return oae_file_collect(f, arg);
 	case OAE_CANCEL:
 		return oae_file_cancel(f, arg);
+	case OAE_DONE:
+		return oae_file_done(f);
 	case FIONREAD:
 		return oae_file_fionread(f, arg);
 	default:
@@ -451,7 +455,7 @@ static __poll_t file_tag_mask(struct oae_file *f, struct oae_tag *tag)
 	__poll_t mask = 0;
 
 	oae_tag_lock(tag);
-	if (READ_ONCE(tag->nrcv))
+	if (oae_inbox_count(tag))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (tag->dead)
 		mask |= EPOLLHUP;

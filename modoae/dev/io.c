@@ -99,20 +99,30 @@ void oae_read_free(struct sk_buff *skb)
 
 /* Take the next transaction, and wait for it unless @nonblock. NULL: end of file. */
 static int io_read_next(struct oae_file *f, struct oae_tag *tag, size_t max,
-			bool nonblock, struct sk_buff **skb)
+			bool keep, bool nonblock, struct sk_buff **skb)
 {
 	int err;
 
 	for (;;) {
-		err = oae_tag_read(tag, &f->client, max, skb);
+		err = oae_inbox_take(tag, &f->client, max, keep, skb);
 		if (err != -EAGAIN || nonblock)
 			return err;
 		/* Exclusive: each delivery wakes one reader. */
 		if (wait_event_interruptible_exclusive(tag->users->read_wait,
-						       READ_ONCE(tag->nrcv) ||
+						       oae_inbox_count(tag) ||
 						       READ_ONCE(tag->dead)))
 			return -ERESTARTSYS;
 	}
+}
+
+/* A file needs no longer what it has kept: @skb, or NULL. */
+static void io_done(struct oae_tag *tag, struct sk_buff *skb)
+{
+	if (!skb)
+		return;
+	oae_inbox_done(tag, skb);
+	oae_count(tag->node, OAE_S_READ);
+	oae_read_free(skb);
 }
 
 /* A woken reader passes the wake-up on if data remains. */
@@ -125,12 +135,16 @@ static void io_wake_next(struct oae_tag *tag)
 static ssize_t io_read_tag(struct oae_file *f, struct oae_tag *tag,
 			   struct iov_iter *to, bool nonblock)
 {
+	bool keep = READ_ONCE(f->opt.flags) & OAE_OPT_TAKE;
 	size_t max = iov_iter_count(to);
 	struct sk_buff *skb;
 	size_t done;
 	int err;
 
-	err = io_read_next(f, tag, max, nonblock, &skb);
+	/* What the last read gave is dealt with. */
+	if (READ_ONCE(f->taken))
+		io_done(tag, xchg(&f->taken, NULL));
+	err = io_read_next(f, tag, max, keep, nonblock, &skb);
 	if (err) {
 		if (err == -EMSGSIZE)
 			io_wake_next(tag);
@@ -139,17 +153,42 @@ static ssize_t io_read_tag(struct oae_file *f, struct oae_tag *tag,
 	if (!skb)
 		return 0;
 	/* One frame may deliver two transactions, but wakes only one reader. */
-	if (READ_ONCE(tag->nrcv))
+	if (oae_inbox_count(tag))
 		io_wake_next(tag);
 	done = oae_read_copy(skb, 0, to);
 	if (done < OAE_RCV_CB(skb)->len) {
 		iov_iter_revert(to, max - iov_iter_count(to));
-		oae_tag_unread(tag, skb);
+		oae_inbox_give_back(tag, skb);
 		return -EFAULT;
+	}
+	if (keep) {
+		/* Another thread may have read meanwhile. */
+		io_done(tag, xchg(&f->taken, skb));
+		return done;
 	}
 	oae_count(tag->node, OAE_S_READ);
 	oae_read_free(skb);
 	return done;
+}
+
+/**
+ * oae_file_done() - OAE_DONE: what the last read gave is dealt with
+ * @f: the file
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0; -ENOENT the file keeps nothing; -ENOTCONN, -EDESTADDRREQ.
+ */
+int oae_file_done(struct oae_file *f)
+{
+	struct oae_tag *tag = oae_file_tag(f);
+	struct sk_buff *skb;
+
+	if (IS_ERR(tag))
+		return PTR_ERR(tag);
+	skb = xchg(&f->taken, NULL);
+	io_done(tag, skb);
+	return skb ? 0 : -ENOENT;
 }
 
 /**
@@ -195,7 +234,7 @@ int oae_file_fionread(struct oae_file *f, int __user *arg)
 	if (IS_ERR(tag))
 		n = oae_listen_count(f) * sizeof(struct oae_peer);
 	else
-		n = oae_unread_len(tag);
+		n = oae_inbox_len(tag);
 	return put_user(n, arg);
 }
 

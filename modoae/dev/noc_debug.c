@@ -175,7 +175,7 @@ static struct sk_buff *noc_next(struct oae_node *node)
 	struct oae_tag *tag;
 
 	while (!skb && (tag = oae_unclaimed_next(node)) != NULL) {
-		oae_tag_read(tag, NULL, SIZE_MAX, &skb);
+		oae_inbox_take(tag, NULL, SIZE_MAX, false, &skb);
 		oae_tag_put(tag);
 	}
 	return skb;

@@ -139,7 +139,7 @@ int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
 	i = path_claimed(tag, &ev, port, kid, f);
 	if (i >= 0) {
 		oae_tag_path_taken(tag, &ev, i, f);
-		oae_link_rcv(&tag->link, f, oae_unread_places(tag), ev.now, &ev.a);
+		oae_link_rcv(&tag->link, f, oae_inbox_places(tag), ev.now, &ev.a);
 		oae_path_after(tag, &ev, f);
 	}
 	oae_run_log(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);

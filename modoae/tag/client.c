@@ -22,10 +22,10 @@
 void oae_attach_add(struct oae_tag *tag, struct oae_client *c)
 {
 	lockdep_assert_held(&tag->lock);
-	spin_lock(&tag->rcvq.lock);
+	spin_lock(&tag->inbox.q.lock);
 	list_add_tail(&c->list, &tag->users->files);
 	oae_unclaimed_sort(tag);
-	spin_unlock(&tag->rcvq.lock);
+	spin_unlock(&tag->inbox.q.lock);
 	c->nlost = tag->nlost;
 	c->nevents = tag->users->nevents;
 	tag->unheard = false;
@@ -176,11 +176,11 @@ bool oae_attach_del(struct oae_tag *tag, struct oae_client *c)
 	bool unread;
 
 	lockdep_assert_held(&tag->lock);
-	spin_lock(&tag->rcvq.lock);
+	spin_lock(&tag->inbox.q.lock);
 	list_del(&c->list);
 	oae_unclaimed_sort(tag);
 	unread = tag->is_ready;
-	spin_unlock(&tag->rcvq.lock);
+	spin_unlock(&tag->inbox.q.lock);
 	if (oae_tag_attached(tag))
 		return false;
 	tag->doubt = false;
@@ -547,7 +547,7 @@ static void client_note_fresh(struct oae_tag *tag, enum oae_note note)
 	    note == OAE_N_PEER_NEW)
 		oae_fresh_add(tag);
 	/* The peer may have closed with transactions still unread here. */
-	if (note == OAE_N_GONE && !READ_ONCE(tag->nrcv))
+	if (note == OAE_N_GONE && !oae_inbox_count(tag))
 		oae_fresh_del(tag);
 }
 

@@ -118,17 +118,19 @@ void oae_queue_del(struct oae_tag *tag, struct oae_run *ev,
 		   struct oae_msg *msg);
 void oae_queue_flush(struct oae_tag *tag, int err);
 void oae_queue_flush_some(struct oae_tag *tag, struct oae_run *ev);
-void oae_unread_add(struct oae_tag *tag, u32 seq, unsigned int nslices);
-void oae_unread_add_pack(struct oae_tag *tag, u32 seq);
-unsigned int oae_unread_drop(struct oae_tag *tag, struct sk_buff_head *lost);
+
+/* inbox.c */
+void oae_inbox_put(struct oae_tag *tag, u32 seq, unsigned int nslices);
+void oae_inbox_put_pack(struct oae_tag *tag, u32 seq);
+unsigned int oae_inbox_drop(struct oae_tag *tag, struct sk_buff_head *lost);
 
 /* May a tag hold one more transaction? At most one transaction exceeds rcvbuf. */
-static inline bool oae_unread_room(const struct oae_tag *tag)
+static inline bool oae_inbox_room(const struct oae_tag *tag)
 {
-	return READ_ONCE(tag->rcv_bytes) < READ_ONCE(tag->node->knobs.rcvbuf);
+	return READ_ONCE(tag->inbox.bytes) < READ_ONCE(tag->node->knobs.rcvbuf);
 }
 
-u32 oae_unread_places(const struct oae_tag *tag);
+u32 oae_inbox_places(const struct oae_tag *tag);
 
 /* pack.c */
 struct oae_msg *oae_join_alloc(const struct oae_tag *tag, unsigned int *n);

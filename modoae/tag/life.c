@@ -199,7 +199,7 @@ void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare)
 		;
 	} else if (spare == OAE_SPARE_DEAD) {
 		oae_count_n(tag->node, OAE_S_UNREAD_LOST,
-			    oae_unread_drop(tag, &lost));
+			    oae_inbox_drop(tag, &lost));
 	} else {
 		oae_count(tag->node, OAE_S_GAVE_WAY);
 		oae_link_kill(&tag->link, OAE_E_DOWN, ev.now, &ev.a);

@@ -81,7 +81,7 @@ void oae_places_lend(struct oae_tag *tag, struct oae_run *ev)
 						       struct oae_tag_place, pair));
 	}
 	oae_link_places(&tag->link, &old);
-	oae_link_lend(&tag->link, table, n, oae_unread_places(tag), ev->now, &ev->a);
+	oae_link_lend(&tag->link, table, n, oae_inbox_places(tag), ev->now, &ev->a);
 	places_free(old, had);
 	places_free_slots(tag);
 	oae_run_apply(tag, ev);

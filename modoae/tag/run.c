@@ -95,7 +95,7 @@ static void run_compute_verb(struct oae_tag *tag, struct oae_run *ev, u32 seq)
 	reason = oae_region_compute(tag, seq, &reply, &again);
 	oae_link_computed(&tag->link, reason, reply, ev->now, &ev->a);
 	if (again)
-		oae_link_drained(&tag->link, oae_unread_places(tag), ev->now,
+		oae_link_drained(&tag->link, oae_inbox_places(tag), ev->now,
 				 &ev->a);
 }
 
@@ -140,11 +140,11 @@ static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
 		run_set_result(msg, run_keep(ev, OAE_REFLECT_LEN));
 		break;
 	case OAE_OP_DELIVER:
-		oae_unread_add(tag, op->seq, op->slice);
+		oae_inbox_put(tag, op->seq, op->slice);
 		ev->wake_reader = true;
 		break;
 	case OAE_OP_UNPACK:
-		oae_unread_add_pack(tag, op->seq);
+		oae_inbox_put_pack(tag, op->seq);
 		ev->wake_reader = true;
 		break;
 	case OAE_OP_COMPLETE:
@@ -470,7 +470,7 @@ void oae_run_wake_verbs(struct list_head *tags)
 	while ((tag = oae_region_woken(tags))) {
 		run_begin(tag, &ev);
 		oae_region_awake(tag);
-		oae_link_drained(&tag->link, oae_unread_places(tag), ev.now,
+		oae_link_drained(&tag->link, oae_inbox_places(tag), ev.now,
 				 &ev.a);
 		run_end(tag, &ev);
 		run_more(tag, &ev);
@@ -517,7 +517,7 @@ static noinline void run_refused(struct oae_tag *tag, struct oae_run *ev)
 	if (!oae_link_owes_ready(&tag->link))
 		return;
 	oae_run_apply(tag, ev);
-	/* The refusal before the look at rcv_bytes. Pairs with queue_made_room(). */
+	/* The refusal before the look at inbox.bytes. Pairs with inbox_made_room(). */
 	smp_mb();
 	oae_run_room(tag, ev);
 }
@@ -546,8 +546,8 @@ static void run_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_frame 
 	if (f->kind == OAE_PACK && f->opcode == OAE_OFFER &&
 	    oae_link_is_run(&tag->link, f))
 		oae_pack_open(tag, ev, f);
-	room = likely(!oae_link_windowed(&tag->link)) ? oae_unread_room(tag) :
-							  oae_unread_places(tag);
+	room = likely(!oae_link_windowed(&tag->link)) ? oae_inbox_room(tag) :
+							  oae_inbox_places(tag);
 	if (likely(oae_way_is_usual(&tag->way, f)) || path ||
 	    run_unusual(tag, ev, f))
 		oae_link_rcv(&tag->link, f, room, ev->now, &ev->a);
@@ -595,8 +595,8 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
  */
 void oae_run_room(struct oae_tag *tag, struct oae_run *ev)
 {
-	if (oae_unread_room(tag))
-		oae_link_made_room(&tag->link, oae_unread_places(tag), ev->now,
+	if (oae_inbox_room(tag))
+		oae_link_made_room(&tag->link, oae_inbox_places(tag), ev->now,
 				   &ev->a);
 }
 
@@ -611,7 +611,7 @@ static void run_close_unused(struct oae_tag *tag, struct oae_run *ev)
 
 	if (likely(tag->used) || !tag->by_peer ||
 	    age < msecs_to_jiffies(unused) ||
-	    !oae_link_idle(&tag->link) || READ_ONCE(tag->nrcv))
+	    !oae_link_idle(&tag->link) || oae_inbox_count(tag))
 		return;
 	oae_count(tag->node, OAE_S_NEVER_USED);
 	oae_run_apply(tag, ev);

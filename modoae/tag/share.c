@@ -89,7 +89,7 @@ static enum oae_spare share_why_spare(const struct oae_tag *tag)
 	const struct oae_claims c = {
 		.attached = oae_tag_attached(tag),
 		.dead = tag->dead,
-		.unread = READ_ONCE(tag->nrcv),
+		.unread = oae_inbox_count(tag),
 		.stranger = tag->stranger,
 		.queued = tag->nsnd || tag->nhalf,
 		.closed = oae_link_closed(&tag->link),
@@ -123,7 +123,7 @@ void oae_share_sort(struct oae_tag *tag)
 		spin_unlock(&node->spare_lock);
 		tag->spare = spare;
 	}
-	if (tag->dead && tag->counted && !READ_ONCE(tag->nrcv))
+	if (tag->dead && tag->counted && !oae_inbox_count(tag))
 		oae_share_give_back(tag);
 }
 

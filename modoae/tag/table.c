@@ -97,11 +97,11 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
 {
 	lockdep_assert_held(&tag->lock);
 	if (tag->dead || !oae_link_closed(&tag->link) ||
-	    ((tag->nsnd || tag->nhalf || READ_ONCE(tag->nrcv) ||
+	    ((tag->nsnd || tag->nhalf || oae_inbox_count(tag) ||
 	      oae_tag_attached(tag)) && !kill))
 		return;
 	WRITE_ONCE(tag->dead, true);
-	/* `dead` before the look at nrcv. Pairs with the smp_mb() in queue_made_room(). */
+	/* `dead` before the look at inbox.n. Pairs with the smp_mb() in inbox_made_room(). */
 	smp_mb();
 	oae_attach_dead(tag);
 	hrtimer_try_to_cancel(&tag->timer);
@@ -281,7 +281,7 @@ static struct oae_tag *table_tag_alloc(struct oae_port *port, u64 kid, bool stra
 	INIT_LIST_HEAD(&tag->flushq);
 	INIT_LIST_HEAD(&tag->all);
 	INIT_LIST_HEAD(&tag->yield);
-	skb_queue_head_init(&tag->rcvq);
+	skb_queue_head_init(&tag->inbox.q);
 	INIT_LIST_HEAD(&tag->fresh);
 	tag->born = local_clock();
 	return tag;

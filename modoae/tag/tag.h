@@ -33,6 +33,20 @@ struct oae_tag_key {
 };
 
 /**
+ * struct oae_inbox - what was delivered, and waits to be read: inbox.c
+ * @q: its slices, see struct oae_rcv_cb; its lock is the inbox's
+ * @n: transactions
+ * @bytes: truesize of all, and of what readers keep, which rcvbuf limits
+ * @usual: truesize of the usual transaction; a mean, under tag->lock
+ */
+struct oae_inbox {
+	struct sk_buff_head q;
+	unsigned int n;
+	u32 bytes;
+	u32 usual;
+};
+
+/**
  * struct oae_tag - one link and its queues
  */
 struct oae_tag {
@@ -53,7 +67,7 @@ struct oae_tag {
 	/* Each frame looks at most of what is from here to the middle of the link. */
 	u8 spare;			/* enum oae_spare: index into node->spare */
 	bool unheard;			/* not yet reported to listeners */
-	bool is_ready;			/* listed for noc_debug; under rcvq.lock */
+	bool is_ready;			/* listed for noc_debug; under inbox.q.lock */
 	u8 gw_ports;			/* pathgw.c: ports with a gateway, when last looked for */
 	u8 told;			/* keepalive times since the peer is told of them */
 	u8 tell_turn;			/* of which it is told next */
@@ -64,18 +78,14 @@ struct oae_tag {
 	struct list_head sndq;		/* oae_msg, not yet posted to the link */
 	struct list_head flushq;	/* from both queues, about to be reversed */
 	unsigned int nsnd;		/* in sndq, or flushq */
-	/* In bytes, which rcvbuf limits: truesize */
-	u32 kept_bytes;			/* of all slices gathered or held */
-	u32 usual_bytes;		/* of the usual transaction; a mean */
-	u32 rcv_bytes;			/* of rcvq; under rcvq.lock */
+	u32 kept_bytes;			/* truesize of all slices gathered or held */
 	/*
 	 * Slices gathered or held for the next number: oae_tag_slots(). Of a pack the
 	 * first has all its messages, linked by ->next.
 	 */
 	struct sk_buff *only;		/* the first slice, while @slot is not lent */
 	struct sk_buff **slot;		/* table for all, or NULL: places.c */
-	struct sk_buff_head rcvq;	/* delivered slices, see oae_rcv_cb */
-	unsigned int nrcv;		/* transactions in rcvq; under rcvq.lock */
+	struct oae_inbox inbox;
 	unsigned int nconfirm;		/* callers that wait for confirmation */
 	u64 nended[OAE_OUTCOME_END];	/* by enum oae_outcome */
 	u64 ndelivered;
@@ -106,7 +116,7 @@ struct oae_tag {
 
 /**
  * struct oae_users - what a tag has for those who use it here: users.c
- * @files: struct oae_client; changed under rcvq.lock, too
+ * @files: struct oae_client; changed under inbox.q.lock, too
  * @halfq: halves that are not yet posted to the link
  * @read_wait: files: something is unread
  * @write_wait: room in tag->sndq: room.c
@@ -221,10 +231,11 @@ struct oae_kept_cb {
 
 #define OAE_KEPT_CB(skb)	((struct oae_kept_cb *)(skb)->cb)
 
-/* In skb->cb of each slice in tag->rcvq. */
+/* In skb->cb of each slice in an inbox. */
 struct oae_rcv_cb {
 	u32 nslices;		/* first slice: number of slices; others: 0 */
 	u32 len;		/* first slice: bytes of the transaction */
+	bool kept;		/* first slice: it takes room though it was taken */
 };
 
 #define OAE_RCV_CB(skb)	((struct oae_rcv_cb *)(skb)->cb)
@@ -377,7 +388,7 @@ void oae_tag_port(struct oae_tag *tag, long event);
 void oae_tag_settle(struct oae_tag *tag, long ns);
 void oae_tag_about(struct oae_tag *tag, const struct oae_about *about);
 
-/* queue.c: messages to be sent, and unread transactions */
+/* queue.c: messages to be sent */
 void oae_tag_lock(struct oae_tag *tag) __acquires(&tag->lock);
 void oae_tag_unlock(struct oae_tag *tag) __releases(&tag->lock);
 int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg);
@@ -387,10 +398,19 @@ void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
 void oae_tag_confirming(struct oae_tag *tag, int waiters);
 int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, bool open);
 void oae_tag_detach(struct oae_tag *tag, struct oae_client *c);
-int oae_tag_read(struct oae_tag *tag, const struct oae_client *c, size_t max,
-		 struct sk_buff **skb);
-void oae_tag_unread(struct oae_tag *tag, struct sk_buff *skb);
-unsigned int oae_unread_len(struct oae_tag *tag);
+
+/* inbox.c: transactions that were delivered */
+int oae_inbox_take(struct oae_tag *tag, const struct oae_client *c, size_t max, bool keep,
+		   struct sk_buff **skb);
+void oae_inbox_done(struct oae_tag *tag, const struct sk_buff *skb);
+void oae_inbox_give_back(struct oae_tag *tag, struct sk_buff *skb);
+unsigned int oae_inbox_len(struct oae_tag *tag);
+
+/* How many are unread? Without the lock a hint. */
+static inline unsigned int oae_inbox_count(const struct oae_tag *tag)
+{
+	return READ_ONCE(tag->inbox.n);
+}
 
 /* users.c: what a tag has for those who use it here */
 int oae_users_make(struct oae_tag *tag);

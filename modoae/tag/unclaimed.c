@@ -90,14 +90,14 @@ static void unclaimed_collect(struct oae_node *node)
  * @tag: the tag, kept by RCU or a reference; its unread transactions or its files
  *	have changed
  *
- * Context: under rcvq.lock, BH off; takes node->unclaimed_lock.
+ * Context: under inbox.q.lock, BH off; takes node->unclaimed_lock.
  */
 void oae_unclaimed_sort(struct oae_tag *tag)
 {
-	bool wanted = tag->nrcv && !oae_tag_attached(tag);
+	bool wanted = tag->inbox.n && !oae_tag_attached(tag);
 	struct oae_node *node = tag->node;
 
-	lockdep_assert_held(&tag->rcvq.lock);
+	lockdep_assert_held(&tag->inbox.q.lock);
 	if (wanted == tag->is_ready)
 		return;
 	tag->is_ready = wanted;

@@ -3,12 +3,15 @@
 
 import errno
 import os
+import random
 import select
+import signal
 
 import oaedev as dev
-from devtest import Shared
+from devtest import Shared, exit_code, in_process
 from oaedev import SYS_IOCTL, SYS_READ, SYS_WRITE, Call, OaeFile
 from oaetest import Cable, wait_for
+from patience import times
 from topology import OneCable
 
 IN, OUT, PRI = select.POLLIN, select.POLLOUT, select.POLLPRI
@@ -194,6 +197,140 @@ class Messages(TwoHosts):
         self.assertEqual(self.b.read(), b"")
         g.close()
         self.assertEqual(self.b.read_one(), b"for whoever")
+
+
+class Taking(TwoHosts):
+    """What a file has read stays its own until it reads again, and goes back if it is closed."""
+
+    def taker(self, *sent):
+        """A file that takes, and another beside it; these are unread."""
+        f, g = self.pair()
+        other = self.end(self.b)
+        for data in sent:
+            f.write(data)
+        wait_for(lambda: g.status().unread == len(sent), "all to arrive")
+        g.set_options(flags=dev.OPT_TAKE)
+        return f, g, other
+
+    def test_read_again(self):
+        """The next read ends what the last one gave, also if it gets nothing; so does OAE_DONE."""
+        f, g, other = self.taker(b"1", b"2", b"3")
+        before = self.b.stat("read")
+        g.nonblock()
+        self.assertEqual([g.read(), g.read()], [b"1", b"2"])
+        self.assertEqual(self.b.stat("read") - before, 1)
+        g.done()
+        self.assert_errno(errno.ENOENT, g.done)
+        self.assert_errno(errno.ENOENT, f.done)
+        self.assert_errno(errno.ENOTCONN, self.file(self.b).done)
+        self.assertEqual(g.read(), b"3")
+        self.assert_errno(errno.EAGAIN, g.read)
+        self.assertEqual(self.b.stat("read") - before, 3)
+        g.close()
+        self.assertEqual(other.status().unread, 0)
+
+    def test_closed(self):
+        """It goes back to the head of the queue, and whoever waits gets it."""
+        _, g, other = self.taker(b"1", b"2")
+        self.assertEqual(g.read(), b"1")
+        self.assertEqual(other.status().unread, 1)
+        g.close()
+        self.assertEqual(other.status().unread, 2)
+        self.assertEqual([other.read(), other.read()], [b"1", b"2"])
+        third = self.end(self.b)
+        other.set_options(flags=dev.OPT_TAKE)
+        self.end(self.a).write(b"3")
+        self.assertEqual(other.read(), b"3")
+        waits = Call(third.read)
+        wait_for(lambda: waits.sleeps(SYS_READ), "it to wait")
+        other.close()
+        self.assertEqual(waits.result(), b"3")
+
+    def test_last(self):
+        """The last file's is for noc_debug."""
+        self.b.read_all()
+        _, g, other = self.taker(b"for whoever")
+        self.assertEqual(g.read(), b"for whoever")
+        other.close()
+        g.close()
+        self.assertEqual(self.b.read_one(), b"for whoever")
+
+    def test_killed(self):
+        """A program that dies gives back what it had."""
+        self.pair()[0].write(b"job")
+        worker = in_process(self.works_on_it)
+        other = self.end(self.b, nonblock=True)
+        wait_for(lambda: not other.status().unread, "it to be taken")
+        os.kill(worker, signal.SIGKILL)
+        self.assertEqual(exit_code(worker), -signal.SIGKILL)
+        wait_for(lambda: other.status().unread, "it to be given back")
+        self.assertEqual(other.read(), b"job")
+
+    def works_on_it(self):
+        """For ever."""
+        worker = self.end(self.b)
+        worker.set_options(flags=dev.OPT_TAKE)
+        worker.read()
+        signal.pause()
+
+    def test_room(self):
+        """What is kept takes room of the link, until it is done."""
+        self.set(self.b, rcvbuf=4096)
+        f, g, other = self.taker(bytes(4000))
+        self.assertEqual(len(g.read()), 4000)
+        before = self.b.stat("note_refused")
+        call = Call(f.write, b"next")
+        wait_for(lambda: self.b.stat("note_refused") > before or call.done, "it to be refused")
+        self.assertFalse(call.done)
+        g.done()
+        self.assertEqual(call.result(), 4)
+        self.assertEqual(other.read(), b"next")
+
+    def test_bad_buffer(self):
+        """It was never taken."""
+        _, g, other = self.taker(b"data")
+        self.assertEqual(dev.LIBC.read(g.fd, 8, dev.ctypes.c_size_t(100)), -1)
+        self.assertEqual(dev.ctypes.get_errno(), errno.EFAULT)
+        self.assert_errno(errno.ENOENT, g.done)
+        self.assertEqual(other.read(), b"data")
+
+    def test_port_goes(self):
+        """What is kept of a link that is gone."""
+        _, g, other = self.taker(b"1", b"2")
+        self.assertEqual(g.read(), b"1")
+        dev_b = self.b.knob("dev")
+        self.addCleanup(self.b.knob, "dev", dev_b)
+        self.b.knob("dev", "")
+        g.close()
+        self.assertEqual([other.read(), other.read(), other.read()], [b"1", b"2", b""])
+
+    def test_workers(self):
+        """Many files, some of which are closed over their work: each job is done once."""
+        sender = self.end(self.a)
+        first = self.end(self.b)        # there is always one
+        jobs = [b"%d" % n for n in range(times(200))]
+        done = []
+
+        def work():
+            while len(done) < len(jobs):
+                file = OaeFile.to(self.b, self.cable.mac_a, vc=self.vc, nonblock=True)
+                file.set_options(flags=dev.OPT_TAKE)
+                for left in range(random.randrange(1, 9), 0, -1):
+                    try:
+                        job = file.read()
+                    except BlockingIOError:
+                        break
+                    if left > 1:
+                        done.append(job)
+                        file.done()
+                file.close()
+        workers = [Call(work) for _ in range(4)]
+        for job in jobs:
+            sender.write(job)
+        for worker in workers:
+            worker.result(60)
+        self.assertEqual(sorted(done), sorted(jobs))
+        self.assertEqual(first.status().unread, 0)
 
 
 class Signals(TwoHosts):

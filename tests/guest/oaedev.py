@@ -29,7 +29,7 @@ COMMITTED, REVERSED, UNKNOWN = range(3)
 MESSAGE, SWAP, VERB = range(3)
 
 ATTACH_LISTEN, ATTACH_ANY_VC, ATTACH_OPEN, ATTACH_ID = 1, 2, 4, 8
-OPT_EXPRESS = 1
+OPT_EXPRESS, OPT_TAKE = 1, 2
 LINGER_BACKGROUND = 0xffffffff
 NONBLOCK = 1
 PERM_READ, PERM_WRITE, PERM_ATOMIC = 1, 2, 4
@@ -93,6 +93,7 @@ SWAP_HALF = ioc(3, 7, SwapArg.size)
 DO_VERB = ioc(3, 8, VerbArg.size)
 EXPOSE = ioc(1, 9, Expose.size)
 LOCAL = ioc(3, 10, VerbArg.size)
+DONE = ioc(0, 11, 0)
 
 
 def mac_bytes(mac):
@@ -372,6 +373,10 @@ class OaeFile:      # pylint: disable=too-many-public-methods
         data = self.read(PeerRec.size * most)
         recs = [PeerRec.read(data[n:]) for n in range(0, len(data), PeerRec.size)]
         return [r._replace(port=r.port.rstrip(b"\0").decode(), peer=r.peer.hex(":")) for r in recs]
+
+    def done(self):
+        """OAE_DONE"""
+        call(self.fd, DONE, 0)
 
     def unread(self):
         """FIONREAD"""
