@@ -76,6 +76,18 @@ WRONG = (
     ("perf 2 --time 0", "0.001"), ("perf 2 --time soon", '"soon"'), ("perf 2 -w 0", "0.001"),
     ("perf 2 --rtt --oneway", "not both"), ("perf 2 --rtt --depth 2", "no --depth"),
     ("perf --server --rtt", "--rtt"), ("perf --server -s 9", "-s"),
+    # What is typed is what is named, and no number is another one.
+    ("ping -c -1 2", '-c: "-1"'), ("ping 2 -c -1", '"-1"'), ("ping 2 -i -1", '"-1"'), ("ping -5", '"-5".*MAC'),
+    ("ping 2 --message -s -1", '"-1"'), ("recv -c -1", '"-1"'), ("recv -5", '"-5"'), ("send -5 x", '"-5"'),
+    ("send 2 -5 -w -5", '-w: "-5"'), ("send 2 -5 -6", '"-6" is too much'), ("send 2 -- -x -y", '"-y" is too much'),
+    ("swap 2 -5 -6", '"-6"'), ("read 2 -1 0", 'REGION: "-1"'), ("read 2 1 -8", 'OFFSET: "-8"'),
+    ("read 2 1 0 -1", 'WORDS: "-1"'), ("write 2 1 0 -9223372036854775809", '"-9223372036854775809"'),
+    ("add 2 1 0 -1 --colour", "--colour"), ("cas 2 1 0 -1", "EXPECTED VALUE"), ("xchg -1 -2 0", '"-1"'),
+    ("expose -8 -P r", 'SIZE: "-8"'), ("expose 8 -P r -R -1", '"-1"'), ("expose 8 -P r --set -8=1", '"-8"'),
+    ("listen -c -1", '"-1"'), ("listen -5", '"-5"'), ("monitor -c -1", '"-1"'), ("monitor vc -1", '"-1"'),
+    ("top -c -1", '"-1"'), ("show vc -1", '"-1"'), ("show -5", '"-5" is none of'), ("perf -5", '"-5"'),
+    ("perf 2 -c -1", '"-1"'), ("perf 2 --depth -1", '"-1"'), ("perf 2 -s -1", '"-1"'), ("close -5", '"-5"'),
+    ("set -5", '"-5"'), ("port add -5,6", '"-5,6"'), ("path set eth1 avoid peer 2 vc -1", '"-1"'), ("-5", "no option -5"),
     ("perf --server -w 1", "-w"), ("perf --server --depth 2", "--depth"),
     ("perf --server --time 1", "--time"), ("perf --server --express", "--express"),
     ("perf --server --vcs 2", "--vc"), ("perf --server --vc 255 --vcs 2", "2 channels from 255"))

@@ -144,7 +144,7 @@ int cmd_close(int argc, char **argv)
 	unsigned int vc;
 	int status;
 
-	parse_options(&argp, &argc, argv, &a);
+	parse_options(&argp, argc, argv, &a);
 	vc = p->vc < 0 ? 0 : p->vc;
 	status = netlink_open(&n, OAE_NL_FAMILY, "modoae");
 	if (status)

@@ -68,8 +68,11 @@ extern bool want_json;			/* -j */
 extern const struct argp_child common_options[];
 #define OPT_WAIT_MS	0x200		/* --deadline, --timeout: older words for -w */
 
-void parse_options(const struct argp *argp, int *argc, char **argv, void *input);
-void check_options(const struct argp *argp, int argc, char **argv, bool in_order);
+/* Of a command: an operand may begin with "-" and a digit. */
+void parse_options(const struct argp *argp, int argc, char **argv, void *input);
+/* Of oae itself, as far as the command, before argp parses them. */
+void check_options(const struct argp *argp, int argc, char **argv);
+/* Of 64 bits; a negative one as the word that it is: -1 is 2^64 - 1. */
 bool number(const char *text, unsigned long long *value);
 unsigned long long number_arg(struct argp_state *state, const char *what, const char *text,
 			      unsigned long long min, unsigned long long max);

@@ -219,7 +219,7 @@ int cmd_expose(int argc, char **argv)
 	int fd, status = EXIT_LOCAL;
 	uint64_t *words;
 
-	parse_options(&argp, &argc, argv, &a);
+	parse_options(&argp, argc, argv, &a);
 	stop_on_signals();
 	fd = peer_listen(&a.peer);
 	if (fd < 0)

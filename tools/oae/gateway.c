@@ -61,7 +61,7 @@ int cmd_gateway(int argc, char **argv)
 	struct args a = { 0 };
 	int status;
 
-	parse_options(&argp, &argc, argv, &a);
+	parse_options(&argp, argc, argv, &a);
 	if (a.set)
 		status = knobs_set(&gateway_knobs, a.arg, a.n);
 	else

@@ -356,7 +356,7 @@ int cmd_get(int argc, char **argv)
 	struct args a = { 0 };
 	int status;
 
-	parse_options(&get_argp, &argc, argv, &a);
+	parse_options(&get_argp, argc, argv, &a);
 	status = knobs_get(&link_knobs, a.arg, a.n);
 	free(a.arg);
 	return status;
@@ -367,7 +367,7 @@ int cmd_set(int argc, char **argv)
 	struct args a = { 0 };
 	int status;
 
-	parse_options(&set_argp, &argc, argv, &a);
+	parse_options(&set_argp, argc, argv, &a);
 	status = knobs_set(&link_knobs, a.arg, a.n);
 	free(a.arg);
 	return status;

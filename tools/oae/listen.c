@@ -112,7 +112,7 @@ int cmd_listen(int argc, char **argv)
 	struct args a = { .peer = PEER_NONE };
 	int fd, status;
 
-	parse_options(&argp, &argc, argv, &a);
+	parse_options(&argp, argc, argv, &a);
 	stop_on_signals();
 	fd = peer_listen(&a.peer);
 	if (fd < 0)

@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 		argc--;
 		argv++;
 	}
-	check_options(&argp, argc, argv, true);
+	check_options(&argp, argc, argv);
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &command);
 	argv += command;
 	argc -= command;

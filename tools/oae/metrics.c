@@ -530,6 +530,6 @@ int cmd_metrics(int argc, char **argv)
 {
 	const char *output = NULL;
 
-	parse_options(&argp, &argc, argv, &output);
+	parse_options(&argp, argc, argv, &output);
 	return output ? to_file(output) : print_all();
 }

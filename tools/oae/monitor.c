@@ -544,7 +544,7 @@ int cmd_monitor(int argc, char **argv)
 	struct counters c;
 	int status;
 
-	parse_options(&argp, &argc, argv, &a);
+	parse_options(&argp, argc, argv, &a);
 	stop_on_signals();
 	if (!counters_read(&c, PROC_LINK))
 		memset(&c, 0, sizeof(c));

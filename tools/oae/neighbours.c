@@ -180,7 +180,7 @@ int cmd_neighbours(int argc, char **argv)
 {
 	struct neighbours n;
 
-	parse_options(&argp, &argc, argv, NULL);
+	parse_options(&argp, argc, argv, NULL);
 	if (!neighbours_read(&n))
 		return proc_complain(PROC_LINK);
 	if (n.n)

@@ -66,33 +66,6 @@ const struct argp_child common_options[] = {
 	{ 0 }
 };
 
-/*
- * Negative numbers become the words that they are (-1 is 2^64 - 1), lest argp
- * takes them for options.
- */
-static void unsign(int argc, char **argv)
-{
-	static char room[64][24];
-	unsigned int used = 0;
-	char *end;
-	int i;
-
-	for (i = 1; i < argc && used < 64; i++) {
-		long long v;
-
-		if (!strcmp(argv[i], "--"))
-			return;
-		if (argv[i][0] != '-' || !isdigit((unsigned char)argv[i][1]))
-			continue;
-		errno = 0;
-		v = strtoll(argv[i], &end, 0);
-		if (*end || errno)
-			continue;
-		snprintf(room[used], sizeof(room[used]), "%llu", (unsigned long long)v);
-		argv[i] = room[used++];
-	}
-}
-
 /* The options of a command, for getopt_long(), and as argp has them. */
 struct option_set {
 	const struct argp_option *from[MAX_OPTIONS];
@@ -178,6 +151,83 @@ static void bad_option(const struct option_set *s, int c, const char *word)
 	usage_error(NULL, "there is no option %s; `%s --help` lists them", name, command_name);
 }
 
+/* The option of a word, which begins with "-"; NULL: getopt_long() will say what is wrong. */
+static const struct option *option_of_word(const struct option_set *s, const char *word)
+{
+	const struct option *found = NULL;
+	size_t len = strcspn(word + 2, "=");
+	unsigned int i;
+
+	for (i = 0; i < s->n; i++) {
+		if (strncmp(s->all[i].name, word + 2, len))
+			continue;
+		if (!s->all[i].name[len])
+			return &s->all[i];
+		if (found && found->val != s->all[i].val)
+			return NULL;
+		found = &s->all[i];
+	}
+	return found;
+}
+
+/* Does the value of the option @word follow in a word of its own? */
+static bool value_follows(const struct option_set *s, const char *word)
+{
+	const struct option *o;
+	const char *in_list;
+
+	if (word[1] == '-') {
+		o = strchr(word, '=') ? NULL : option_of_word(s, word);
+		return o && o->has_arg;
+	}
+	while (*++word) {
+		in_list = *word == ':' ? NULL : strchr(s->letters, *word);
+		if (!in_list)
+			return false;
+		if (in_list[1] == ':')
+			return !word[1];
+	}
+	return false;
+}
+
+/* No option is a digit, so "-5" is what a command is about, as "-" is. */
+static bool is_operand(const char *word)
+{
+	return *word != '-' || !word[1] || isdigit((unsigned char)word[1]);
+}
+
+/* Options first, then "--", then the operands: each word as it was typed. */
+static void sort_words(const struct option_set *s, int *argc, char **argv, char **sorted)
+{
+	char **operand = alloc(*argc, sizeof(*operand));
+	static char end[] = "--";
+	int n = 1, m = 0, i;
+
+	sorted[0] = argv[0];
+	for (i = 1; i < *argc && strcmp(argv[i], end); i++) {
+		if (is_operand(argv[i])) {
+			operand[m++] = argv[i];
+			continue;
+		}
+		sorted[n++] = argv[i];
+		if (!value_follows(s, argv[i]))
+			continue;
+		/* None does: as it is, getopt_long() says so. */
+		if (++i == *argc) {
+			memcpy(sorted, argv, *argc * sizeof(*argv));
+			free(operand);
+			return;
+		}
+		sorted[n++] = argv[i];
+	}
+	for (i++; i < *argc; i++)
+		operand[m++] = argv[i];
+	sorted[n++] = end;
+	memcpy(sorted + n, operand, m * sizeof(*operand));
+	*argc = n + m;
+	free(operand);
+}
+
 static void need_module(void)
 {
 	const char *module = the_command ? the_command->module : NULL;
@@ -188,47 +238,58 @@ static void need_module(void)
 }
 
 /*
- * Before argp parses: whether the module is loaded; then the first option that is
- * wrong, in one line, since argp prints two and does not say what may be meant. If
- * a shell asks what may follow, the program ends here.
+ * The first option that is wrong, in one line, since argp prints two and does not say
+ * what may be meant; before that, whether the module is loaded. If a shell asks what
+ * may follow, the program ends here.
  */
-void check_options(const struct argp *argp, int argc, char **argv, bool in_order)
+static void check(const struct option_set *s, const struct argp *argp, int argc, char **argv,
+		  bool in_order)
 {
-	struct option_set s = { .letters = ":" };
 	char **copy = alloc(argc + 1, sizeof(*copy));
 	int c = 0, bad = 0;
 	bool help = false;
 
 	memcpy(copy, argv, argc * sizeof(*copy));
-	if (in_order)
-		strcpy(s.letters, "+:");
-	add_options(&s, argp);
-	add_options(&s, &help_argp);
 	opterr = 0;
 	optind = 0;
 	while (!bad && !help && c != -1) {
-		c = getopt_long(argc, copy, s.letters, s.all, NULL);
+		c = getopt_long(argc, copy, s->letters, s->all, NULL);
 		help = is_help(c);
 		if (!help && (c == '?' || c == ':'))
 			bad = c;
 	}
 	if (complete_word && (!in_order || optind >= argc || !strcmp(copy[optind], "help"))) {
-		complete(argp, copy + optind, bad == ':' ? option_of(&s, optopt) : NULL);
+		complete(argp, copy + optind, bad == ':' ? option_of(s, optopt) : NULL);
 		exit(EXIT_OK);
 	}
 	if (!help && !complete_word)
 		need_module();
 	if (bad)
-		bad_option(&s, bad, copy[optind - 1]);
+		bad_option(s, bad, copy[optind - 1]);
 	free(copy);
 }
 
-void parse_options(const struct argp *argp, int *argc, char **argv, void *input)
+void check_options(const struct argp *argp, int argc, char **argv)
 {
-	unsign(*argc, argv);
+	struct option_set s = { .letters = "+:" };
+
+	add_options(&s, argp);
+	add_options(&s, &help_argp);
+	check(&s, argp, argc, argv, true);
+}
+
+void parse_options(const struct argp *argp, int argc, char **argv, void *input)
+{
+	struct option_set s = { .letters = ":" };
+	char **sorted = alloc(argc + 2, sizeof(*sorted));
+
 	argv[0] = (char *)command_name;
-	check_options(argp, *argc, argv, false);
-	argp_parse(argp, *argc, argv, 0, NULL, input);
+	add_options(&s, argp);
+	add_options(&s, &help_argp);
+	sort_words(&s, &argc, argv, sorted);
+	check(&s, argp, argc, sorted, false);
+	argp_parse(argp, argc, sorted, 0, NULL, input);
+	free(sorted);
 }
 
 bool number(const char *text, unsigned long long *value)
@@ -251,7 +312,7 @@ unsigned long long number_arg(struct argp_state *state, const char *what, const 
 {
 	unsigned long long v;
 
-	if (!number(text, &v) || v < min || v > max) {
+	if (*text == '-' || !number(text, &v) || v < min || v > max) {
 		if (max == ~0ULL)
 			usage_error(state, "%s: \"%s\" is not a number of at least %llu", what,
 				    text, min);

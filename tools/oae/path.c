@@ -174,7 +174,7 @@ int cmd_path(int argc, char **argv)
 	struct table t;
 	int status;
 
-	parse_options(&argp, &argc, argv, &a);
+	parse_options(&argp, argc, argv, &a);
 	if (!table_read(&t, PROC_LINK, "paths"))
 		return proc_complain(PROC_LINK);
 	status = netlink_open(&n, OAE_NL_FAMILY, "modoae");

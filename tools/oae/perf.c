@@ -153,7 +153,7 @@ int cmd_perf(int argc, char **argv)
 	struct perf_args a = { .peer = PEER_NONE };
 	struct parsed p = { .a = &a };
 
-	parse_options(&argp, &argc, argv, &p);
+	parse_options(&argp, argc, argv, &p);
 	stop_on_signals();
 	return a.server ? perf_server(&a) : perf_client(&a);
 }

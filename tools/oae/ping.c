@@ -307,7 +307,7 @@ int cmd_ping(int argc, char **argv)
 	bool begun;
 	int fd;
 
-	parse_options(&argp, &argc, argv, &a);
+	parse_options(&argp, argc, argv, &a);
 	if (a.message && !a.len)
 		a.len = 64;
 	stop_on_signals();

@@ -205,7 +205,7 @@ int cmd_port(int argc, char **argv)
 	struct args a = { .verb = SHOW };
 	int status;
 
-	parse_options(&argp, &argc, argv, &a);
+	parse_options(&argp, argc, argv, &a);
 	if (a.verb >= SHOW)
 		return list();
 	status = change(&a);

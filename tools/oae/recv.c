@@ -201,7 +201,7 @@ int cmd_recv(int argc, char **argv)
 	struct ends e = { 0 };
 	int fd, status;
 
-	parse_options(&argp, &argc, argv, &a);
+	parse_options(&argp, argc, argv, &a);
 	stop_on_signals();
 	e.listening = !a.peer.text;
 	fd = e.listening ? peer_listen(&a.peer) : peer_open(&a.peer, OAE_OPEN_NONBLOCK, 0);

@@ -104,7 +104,7 @@ int cmd_send(int argc, char **argv)
 	int fd, err, status;
 	size_t len;
 
-	parse_options(&argp, &argc, argv, &a);
+	parse_options(&argp, argc, argv, &a);
 	if (a.text) {
 		len = strlen(a.text);
 	} else {

@@ -400,7 +400,7 @@ int cmd_show(int argc, char **argv)
 {
 	struct args a = { .filter = FILTER_ANY };
 
-	parse_options(&argp, &argc, argv, &a);
+	parse_options(&argp, argc, argv, &a);
 	if (a.what && !strcmp(a.what, "paths"))
 		return show_paths(&a.filter);
 	if (a.what && !strcmp(a.what, "zones"))

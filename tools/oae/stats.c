@@ -139,7 +139,7 @@ int cmd_stats(int argc, char **argv)
 	struct json j;
 	unsigned int i, found = 0;
 
-	parse_options(&argp, &argc, argv, &a);
+	parse_options(&argp, argc, argv, &a);
 	json_init(&j, stdout);
 	for (i = 0; i < 2; i++) {
 		if (!counters_read(&c, module[i]))

@@ -127,7 +127,7 @@ int cmd_swap(int argc, char **argv)
 	size_t len, took_len = 0;
 	int fd, status, err;
 
-	parse_options(&argp, &argc, argv, &a);
+	parse_options(&argp, argc, argv, &a);
 	len = strlen(a.give);
 	if (!strcmp(a.give, "-")) {
 		input = read_stdin(&len);

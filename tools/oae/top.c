@@ -326,7 +326,7 @@ int cmd_top(int argc, char **argv)
 	int status;
 	bool tty;
 
-	parse_options(&argp, &argc, argv, &a);
+	parse_options(&argp, argc, argv, &a);
 	stop_on_signals();
 	tty = !a.batch && !want_json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (tty)

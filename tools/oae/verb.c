@@ -180,7 +180,7 @@ static int run(struct args *a, const struct argp *argp, int argc, char **argv)
 	unsigned int nops;
 	int fd, taken, err;
 
-	parse_options(argp, &argc, argv, a);
+	parse_options(argp, argc, argv, a);
 	nops = make_ops(a, op);
 	stop_on_signals();
 	fd = peer_open(&a->peer, 0, a->wait_ms);
