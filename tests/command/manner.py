@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 OAE, OAESIM = (*sys.argv[1:], *("build/oae-check/oae", "tools/oaesim")[len(sys.argv) - 1:])
-DONE, USAGE, NOT_LOADED = 0, 64, 69
+DONE, USAGE, NOT_LOADED, OUTPUT = 0, 64, 69, 74
 
 # A letter means the same in every command: its long option, and the value that it takes.
 LETTERS = {
@@ -213,6 +213,39 @@ class Manner(unittest.TestCase):
             self.assertRegex(done.stderr, rf"\Aoae[^\n]*: [^\n]*{said}[^\n]*\n\Z", args)
         done = run(OAE, "send", "2", "", proc=self.proc)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (USAGE, 1))
+
+    def test_output(self):
+        """What cannot be written is said, in a line and a status, of any output."""
+        for command in [], *([command] for command in self.commands):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                done = subprocess.run([OAE, *command, "--help"], stdout=full, stderr=subprocess.PIPE,
+                                      text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (
+                OUTPUT, f"{' '.join(['oae', *command])}: standard output: ENOSPC: No space left on device: "
+                "not all was written\n"))
+        # Nobody reads, and SIGPIPE is ignored, as in a unit of systemd; or it is closed.
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run([OAE, "--help"], stdout=writer, stderr=subprocess.PIPE, text=True, check=False,
+                              restore_signals=False)
+        os.close(writer)
+        self.assertEqual(done.returncode, OUTPUT)
+        self.assertIn("standard output: EPIPE:", done.stderr)
+        done = run("bash", "-c", f"{OAE} --help >&-; echo $?")
+        self.assertEqual(done.stdout, f"{OUTPUT}\n")
+        self.assertIn("standard output: EBADF:", done.stderr)
+        # A pipe that is full and does not block.
+        reader, writer = os.pipe2(os.O_NONBLOCK)
+        filled = os.write(writer, bytes(1 << 20))
+        with subprocess.Popen([OAE, "--help"], stdout=writer) as process:
+            os.close(writer)
+            os.set_blocking(reader, True)
+            with open(reader, "rb") as pipe:
+                self.assertEqual(pipe.read()[filled:].decode(), self.top)
+            self.assertEqual(process.wait(), DONE)
+        # No file takes the place of a descriptor that is closed.
+        done = run("bash", "-c", f"{OAE} stats <&- >&- 2>&-; echo $?", proc="/nowhere")
+        self.assertEqual(done.stdout, f"{NOT_LOADED}\n")
 
     def test_not_loaded(self):
         """Comes first, whatever else is wrong, and says what to do."""

@@ -22,6 +22,7 @@ enum {
 	EXIT_REFUSED = 6,	/* the module refused a change; nothing is changed */
 	EXIT_USAGE = EX_USAGE,			/* 64: wrong usage, nothing was begun */
 	EXIT_NOT_LOADED = EX_UNAVAILABLE,	/* 69: the module is not loaded */
+	EXIT_OUTPUT = EX_IOERR,			/* 74: done, and the output is not written */
 };
 
 struct command {
@@ -99,6 +100,10 @@ extern const char *complete_word;	/* NULL: nothing is to be completed */
  * the option @of.
  */
 void complete(const struct argp *argp, char *const *args, const struct argp_option *of);
+
+/* output.c: before anything is printed; and whether something could not be. */
+void output_begin(void);
+bool output_failed(void);
 
 /* stop.c: SIGINT and SIGTERM, for commands that run until then. */
 void stop_on_signals(void);

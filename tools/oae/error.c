@@ -9,6 +9,7 @@
 #include "../../lib/oae.h"
 #include "cmd.h"
 #include "error.h"
+#include "text.h"
 
 const char *command_name = "oae";
 
@@ -111,33 +112,41 @@ const char *outcome_meaning(int err)
 	return m ? m->text : strerror(err);
 }
 
-static void start(void)
+/* One line in one write, lest that of another program gets into it. @err: 0 none. */
+static void say(int err, const char *fmt, va_list args)
 {
+	const struct meaning *m = find(locals, sizeof(locals) / sizeof(*locals), err);
+	char *line;
+	size_t len;
+	FILE *out = memory_file(&line, &len);
+
 	fflush(stdout);
-	fprintf(stderr, "%s: ", command_name);
+	fprintf(out, "%s: ", command_name);
+	vfprintf(out, fmt, args);
+	if (err)
+		fprintf(out, ": %s: %s", errno_name(err), m ? m->text : strerror(err));
+	putc('\n', out);
+	fclose(out);
+	fwrite(line, 1, len, stderr);
+	free(line);
 }
 
 void complain(const char *fmt, ...)
 {
 	va_list args;
 
-	start();
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	say(0, fmt, args);
 	va_end(args);
-	putc('\n', stderr);
 }
 
 int complain_errno(int err, const char *fmt, ...)
 {
-	const struct meaning *m = find(locals, sizeof(locals) / sizeof(*locals), err);
 	va_list args;
 
-	start();
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	say(err, fmt, args);
 	va_end(args);
-	fprintf(stderr, ": %s: %s\n", errno_name(err), m ? m->text : strerror(err));
 	return EXIT_LOCAL;
 }
 
@@ -146,11 +155,9 @@ void usage_error(const struct argp_state *state, const char *fmt, ...)
 	va_list args;
 
 	(void)state;	/* in place of argp_error(), which prints two lines */
-	start();
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	say(0, fmt, args);
 	va_end(args);
-	putc('\n', stderr);
 	exit(EXIT_USAGE);
 }
 

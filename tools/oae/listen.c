@@ -93,6 +93,8 @@ static int serve(const struct args *a, int fd)
 		poll(&p, 1, 100);
 		while (!oae_next_peer(fd, &who)) {
 			print(&who);
+			if (output_failed())
+				return EXIT_OUTPUT;
 			quiet = now_ns();
 			if (++got == a->count)
 				return EXIT_OK;

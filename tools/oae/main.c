@@ -81,7 +81,7 @@ static char *help(int key, const char *text, void *input)
 	fputs("\nExit: 0 done, committed; 1 an error here, nothing was begun; 2 reversed: the "
 	      "peer never sees it; 3 unknown; 4 not known yet; 5 cas: the comparison did not "
 	      "hold; 6 a change that the module refused; 64 wrong usage; 69 the module is not "
-	      "loaded.\n",
+	      "loaded; 74 what is to be printed cannot be written, and all else is done.\n",
 	      out);
 	fclose(out);
 	return list;
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
 		argv[1] = help_option;
 	/* Within 80 columns. */
 	setenv("ARGP_HELP_FMT", "rmargin=79,no-dup-args-note", 0);
-	setvbuf(stdout, NULL, _IOLBF, 1 << 16);
+	output_begin();
 	/* From a shell: the words behind "oae" as far as the cursor. */
 	if (argc > 2 && !strcmp(argv[1], "complete")) {
 		complete_word = argv[--argc];

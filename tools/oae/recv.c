@@ -125,6 +125,9 @@ static void print(const struct args *a, const struct ends *e, const struct oae_p
 		putchar('\n');
 	}
 	fflush(stdout);
+	if (output_failed())
+		complain("%s vc %u: %zu bytes were received, and are lost",
+			 oae_format_peer(who->peer, text), who->vc, len);
 }
 
 /* One message of an end. 1: printed; 0: there was none; -1: that end is gone. */
@@ -178,6 +181,8 @@ static int serve(const struct args *a, struct ends *e)
 				drop_end(e, i--);
 			if (n <= 0)
 				continue;
+			if (output_failed())
+				return EXIT_OUTPUT;
 			quiet = now_ns();
 			if (++got == a->count)
 				return EXIT_OK;

@@ -18,10 +18,13 @@ static void on_signal(int sig)
 	signals = 1;
 }
 
-/* Without SA_RESTART: what blocks returns EINTR. */
+/*
+ * Without SA_RESTART: what blocks returns EINTR. A second signal ends the program, even
+ * where nobody takes its output.
+ */
 void stop_on_signals(void)
 {
-	struct sigaction sa = { .sa_handler = on_signal };
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
 
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
@@ -37,7 +40,7 @@ static bool output_gone(void)
 
 bool stopped(void)
 {
-	return signals || output_gone();
+	return signals || output_failed() || output_gone();
 }
 
 /* False: to stop. */

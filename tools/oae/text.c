@@ -10,13 +10,16 @@
 #include "cmd.h"
 #include "text.h"
 
-/* Ends the program when @p is NULL: there is no memory. */
+void out_of_memory(void)
+{
+	fputs("oae: out of memory\n", stderr);
+	exit(EXIT_LOCAL);
+}
+
 static void *must(void *p)
 {
-	if (!p) {
-		fputs("oae: out of memory\n", stderr);
-		exit(EXIT_LOCAL);
-	}
+	if (!p)
+		out_of_memory();
 	return p;
 }
 
