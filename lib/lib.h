@@ -20,4 +20,10 @@ int oae_digit(char c);
 /* Is this descriptor one that blocks, or not, as it must be? 0, or -1 and EINVAL. */
 int oae_must_block(int fd, int blocking);
 
+/*
+ * A call that blocks, and has reversed its transaction if it returns EINTR: what is left of
+ * the deadline then goes on. Returns what @call does, and its errno.
+ */
+int oae_again(int fd, int (*call)(int fd, void *data), void *data);
+
 #endif /* OAE_LIB_H */

@@ -6,14 +6,17 @@
 
 #include "lib.h"
 
-/* One transaction; the device takes all of it or nothing. */
-static int post(int fd, const struct iovec *iov, int count, int blocking)
-{
-	ssize_t n;
+struct pieces {
+	const struct iovec *iov;
+	int count;
+};
 
-	if (oae_must_block(fd, blocking))
-		return -1;
-	n = writev(fd, iov, count);
+/* One transaction; the device takes all of it or nothing. */
+static int post(int fd, void *data)
+{
+	const struct pieces *p = data;
+	ssize_t n = writev(fd, p->iov, p->count);
+
 	/* nothing at all does not get as far as the device */
 	if (n == 0)
 		errno = EINVAL;
@@ -22,7 +25,9 @@ static int post(int fd, const struct iovec *iov, int count, int blocking)
 
 int oae_sendv(int fd, const struct iovec *iov, int count)
 {
-	return post(fd, iov, count, 1);
+	struct pieces p = { iov, count };
+
+	return oae_must_block(fd, 1) ? -1 : oae_again(fd, post, &p);
 }
 
 int oae_send(int fd, const void *data, size_t len)
@@ -30,19 +35,21 @@ int oae_send(int fd, const void *data, size_t len)
 	/* writev() does not write through it */
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)data, .iov_len = len };
 
-	return post(fd, &iov, 1, 1);
+	return oae_sendv(fd, &iov, 1);
 }
 
 int oae_queuev(int fd, const struct iovec *iov, int count)
 {
-	return post(fd, iov, count, 0);
+	struct pieces p = { iov, count };
+
+	return oae_must_block(fd, 0) ? -1 : post(fd, &p);
 }
 
 int oae_queue(int fd, const void *data, size_t len)
 {
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)data, .iov_len = len };
 
-	return post(fd, &iov, 1, 0);
+	return oae_queuev(fd, &iov, 1);
 }
 
 ssize_t oae_recv(int fd, void *buf, size_t size)

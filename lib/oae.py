@@ -16,7 +16,7 @@ never will be), Unknown (an end of the link died at the one moment at which nobo
 tell), Pending (its outcome will be collected). Any other OSError: nothing was begun.
 
 A signal reverses what can be; as everywhere in Python, it is then posted again unless
-the signal's handler raises.
+the signal's handler raises, with the time that is left of its deadline.
 
 A Link is a file descriptor with methods: select, selectors and asyncio take it as it
 is. It may be used by several threads. It is independent of the C library.
@@ -32,10 +32,12 @@ is. It may be used by several threads. It is independent of the C library.
 from __future__ import annotations
 
 import array
+import ctypes
 import dataclasses
 import enum
 import errno
 import fcntl
+import math
 import mmap
 import os
 import re
@@ -44,7 +46,7 @@ import struct
 import termios
 import threading
 import time
-from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 __all__ = ["Link", "Listener", "Verb", "VerbResult", "Outcome", "Status", "Options", "Peer",
            "LinkError", "Reversed", "Unknown", "Pending", "Ending", "Kind", "State", "Flag",
@@ -99,6 +101,13 @@ _OPT_EXPRESS = 1
 _READ, _WRITE, _EXCHANGE, _FETCH_ADD, _CAS = 1, 2, 3, 4, 5
 _WORDS = 8                  # of an operation, at most
 _MASK = (1 << 64) - 1
+
+
+# Python's own write() and ioctl() may begin again after a signal: with the whole deadline.
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_LIBC.write.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t]
+_LIBC.write.restype = ctypes.c_ssize_t
+_LIBC.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]
 
 
 class Kind(enum.IntEnum):
@@ -421,7 +430,10 @@ class Verb:
         region = 0 if self._region is None else self._region
         head = bytearray(_VERB.pack(ops.buffer_info()[0], len(self._ops), region, flags,
                                     0, 0, 0, 0))
-        self._file._ioctl(_IOC_LOCAL if self._region is None else _IOC_VERB, head)
+        if self._region is None:
+            self._file._ioctl(_IOC_LOCAL, head)
+        else:
+            self._file._transact(_IOC_VERB, head)
         _ops, _nops, _region, _flags, taken, failed, _zero, number = _VERB.unpack(head)
         return number, bool(taken), failed, ops
 
@@ -602,14 +614,11 @@ class _File:
                              "this descriptor blocks: open it with blocking=False to queue")
 
     def _ioctl(self, request: int, data: bytearray) -> None:
-        """One ioctl; what was reversed by a signal whose handler returned begins again."""
-        while True:
-            try:
-                fcntl.ioctl(self._fd, request, data, True)
-                return
-            except OSError as error:
-                if error.errno != errno.EINTR:
-                    raise _failure(error.errno) from None
+        """One that does not wait."""
+        try:
+            fcntl.ioctl(self._fd, request, data, True)
+        except OSError as error:
+            raise _failure(error.errno) from None
 
     def expose(self, region: int, size: int, perm: Perm) -> memoryview:
         """Expose words to the peer (a Listener: to all its peers) under a number.
@@ -626,6 +635,9 @@ class _File:
     def local(self) -> Verb:
         """Operations on the words exposed here: add some, then commit()."""
         return Verb(self, None)
+
+    def _transact(self, request: int, data: bytearray) -> None:
+        raise ValueError("a listener has no peer")
 
     def _queue_verb(self, verb: Verb) -> int:
         raise ValueError("a listener has no peer")
@@ -694,6 +706,7 @@ class Link(_File):
 
     def _begin(self) -> None:
         self._lock = threading.Lock()
+        self._shortened = threading.Lock()      # held while deadline_ms is what is left
         self._shapes = {}               # number of a queued verb -> old words of each operation
         self._events = Event(0)         # not asked for yet
         self._epoll: Optional[select.epoll] = None
@@ -724,13 +737,49 @@ class Link(_File):
             return number
 
     def _post(self, data: Sequence[Data]) -> None:
+        whole = b"".join(data)
+        self._again(lambda: _LIBC.write(self._fd, whole, len(whole)))
+
+    def _transact(self, request: int, data: bytearray) -> None:
+        where = (ctypes.c_char * len(data)).from_buffer(data)
+        self._again(lambda: _LIBC.ioctl(self._fd, request, where))
+
+    def _again(self, call: Callable[[], int]) -> None:
+        """A call, and what is left of it after signals whose handlers return: a deadline is a moment."""
+        began = time.monotonic()
+
+        def interrupted() -> bool:
+            if call() >= 0:
+                return False
+            if ctypes.get_errno() != errno.EINTR:
+                raise _failure(ctypes.get_errno())
+            return True
+
+        while interrupted():
+            deadline_ms = self.options().deadline_ms
+            if not deadline_ms:
+                continue
+            left = began + deadline_ms / 1000 - time.monotonic()
+            if not self._shortened.acquire(timeout=max(left, 0)):
+                raise Reversed(errno.ETIME)
+            try:
+                self._go_on(interrupted, began)
+            finally:
+                self._shortened.release()
+            return
+
+    def _go_on(self, interrupted: Callable[[], bool], began: float) -> None:
+        usual = self.options().deadline_ms
         try:
-            # nothing at all does not get as far as the device
-            if os.writev(self._fd, data):
-                return
-        except OSError as error:
-            raise _failure(error.errno) from None
-        raise _failure(errno.EINVAL)
+            while True:
+                left_ms = math.ceil((began - time.monotonic()) * 1000) + usual
+                if left_ms <= 0:
+                    raise Reversed(errno.ETIME)
+                self.set_options(deadline_ms=left_ms)
+                if not interrupted():
+                    return
+        finally:
+            self.set_options(deadline_ms=usual)
 
     def recv(self) -> bytes:
         """The next message, whole; b"" if the port is gone and all is read.
@@ -841,7 +890,7 @@ class Link(_File):
                                     take.buffer_info()[0] if take else 0,
                                     len(give), len(take), flags, 0, 0))
         try:
-            self._ioctl(_IOC_SWAP, head)
+            self._transact(_IOC_SWAP, head)
         except Pending as error:
             error.id = _SWAP.unpack(head)[-1] or None
             raise

@@ -5,6 +5,11 @@
 
 #include "lib.h"
 
+static int swap(int fd, void *data)
+{
+	return ioctl(fd, OAE_SWAP_HALF, data);
+}
+
 ssize_t oae_swap(int fd, const void *give, size_t len, void *take, size_t size)
 {
 	struct oae_swap s = {
@@ -20,7 +25,7 @@ ssize_t oae_swap(int fd, const void *give, size_t len, void *take, size_t size)
 	}
 	if (oae_must_block(fd, 1))
 		return -1;
-	return ioctl(fd, OAE_SWAP_HALF, &s) ? -1 : (ssize_t)s.take_len;
+	return oae_again(fd, swap, &s) ? -1 : (ssize_t)s.take_len;
 }
 
 int oae_queue_swap(int fd, const void *give, size_t len, uint64_t *id)

@@ -52,10 +52,13 @@ struct oae_verb_op oae_op_cas(uint32_t offset, const uint64_t *expected, const u
 
 /* --- doing it --------------------------------------------------------------------- */
 
-static int do_verb(int fd, unsigned long request, struct oae_verb *v, unsigned int *failed)
+static int verb(int fd, void *data)
 {
-	if (ioctl(fd, request, v))
-		return -1;
+	return ioctl(fd, OAE_DO_VERB, data);
+}
+
+static int taken(const struct oae_verb *v, unsigned int *failed)
+{
 	if (failed)
 		*failed = v->failed;
 	return v->taken ? 1 : 0;
@@ -68,7 +71,7 @@ int oae_verb(int fd, uint32_t region, struct oae_verb_op *ops, unsigned int nops
 
 	if (oae_must_block(fd, 1))
 		return -1;
-	return do_verb(fd, OAE_DO_VERB, &v, failed);
+	return oae_again(fd, verb, &v) ? -1 : taken(&v, failed);
 }
 
 int oae_queue_verb(int fd, uint32_t region, struct oae_verb_op *ops, unsigned int nops,
@@ -92,7 +95,7 @@ int oae_local(int fd, struct oae_verb_op *ops, unsigned int nops, unsigned int *
 {
 	struct oae_verb v = { .ops = oae_address(ops), .nops = nops };
 
-	return do_verb(fd, OAE_LOCAL, &v, failed);
+	return ioctl(fd, OAE_LOCAL, &v) ? -1 : taken(&v, failed);
 }
 
 /* --- one at the peer ---------------------------------------------------------------- */

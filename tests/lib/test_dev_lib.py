@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import oaedev
 from devtest import Shared
@@ -108,7 +109,7 @@ class C(LibTest):
                                self.cable.mac_b], text=True, check=False, timeout=50 * SLOW,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertIn("7 test(s) run", done.stdout)
+        self.assertIn("8 test(s) run", done.stdout)
 
 
 class Messages(LibTest):
@@ -257,6 +258,26 @@ class Messages(LibTest):
         # so the next half of the peer meets nobody
         b.set_options(deadline_ms=50)
         self.assertRaises(oae.Reversed, b.swap, b"yours")
+
+
+    def test_moment(self):
+        """A deadline is a moment: signals whose handlers return do not put it off."""
+        a, _b = self.ends()
+        a.send(b"x")
+        self.addCleanup(self.lose, 0)
+        self.lose(100)
+        a.set_options(deadline_ms=200)
+        old = signal.signal(signal.SIGALRM, lambda *_: None)
+        self.addCleanup(signal.signal, signal.SIGALRM, old)
+        self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+        for call in (lambda: a.send(b"never"), lambda: a.swap(b"never"), lambda: a.fetch_add(1, 0)):
+            began = time.monotonic()
+            with self.assertRaises(oae.Reversed) as caught:
+                call()
+            self.assertEqual(caught.exception.errno, errno.ETIME)
+            self.assertGreaterEqual(time.monotonic() - began, 0.2)
+            self.assertEqual(a.options().deadline_ms, 200)
 
 
 class Listening(LibTest):

@@ -12,7 +12,9 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -391,6 +393,53 @@ TEST_SETUP(test_status, next_vc)
 	assert_int_equal(status.unread, 1);
 	options.flags = 0x80;
 	fails(EINVAL, oae_set_options(b, &options));
+	close(a);
+	close(b);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+static unsigned long long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000;
+}
+
+/* A signal every 20 ms; @flags 0: it is to end what waits. */
+static void alarms(int flags, unsigned int ms)
+{
+	struct sigaction sa = { .sa_handler = on_alarm, .sa_flags = flags };
+	struct itimerval every = { { 0, ms * 1000 }, { 0, ms * 1000 } };
+
+	assert_int_equal(sigaction(SIGALRM, ms ? &sa : &(struct sigaction){ 0 }, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &every, NULL), 0);
+}
+
+/* A deadline is a moment, however many signals come before. */
+TEST_SETUP(test_moment, next_vc)
+{
+	int a = end_of(0, OAE_OPEN_NOW), b = end_of(1, 0);
+	struct oae_options options;
+	unsigned long long begin;
+	char take[8];
+
+	assert_int_equal(oae_get_options(a, &options), 0);
+	options.deadline_ms = 300;
+	assert_int_equal(oae_set_options(a, &options), 0);
+	alarms(SA_RESTART, 20);
+	begin = now_ms();
+	fails(ETIME, (int)oae_swap(a, "mine", 4, take, sizeof(take)));
+	assert_in_range(now_ms() - begin, 300, LONG);
+	assert_int_equal(oae_get_options(a, &options), 0);
+	assert_int_equal(options.deadline_ms, 300);
+	alarms(0, 20);
+	fails(EINTR, (int)oae_swap(a, "mine", 4, take, sizeof(take)));
+	alarms(0, 0);
 	close(a);
 	close(b);
 }

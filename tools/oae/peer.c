@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which link is meant, and being an end of it. See peer.h. */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -167,28 +166,33 @@ static void complain_open(int err)
 		complain_errno(err, "%s", OAE_DEV);
 }
 
-int peer_open(struct peer *p, int flags, unsigned int deadline_ms)
+/* What is queued when the program is killed is reversed, as if it waited in the kernel. */
+static bool reverse_at_end(int fd)
 {
 	struct oae_options options;
+
+	if (oae_get_options(fd, &options))
+		return false;
+	options.linger_ms = 0;
+	return !oae_set_options(fd, &options);
+}
+
+int peer_open(struct peer *p, int flags)
+{
 	int fd;
 
 	if (!resolve(p))
 		return -1;
 	if (p->vc < 0)
 		p->vc = 0;
-	fd = open_end(p, flags);
+	fd = open_end(p, flags | OAE_OPEN_NONBLOCK);
 	if (fd < 0) {
 		complain_open(errno);
 		return -1;
 	}
-	if (!deadline_ms)
+	if (reverse_at_end(fd))
 		return fd;
-	if (!oae_get_options(fd, &options)) {
-		options.deadline_ms = deadline_ms;
-		if (!oae_set_options(fd, &options))
-			return fd;
-	}
-	complain_errno(errno, "deadline");
+	complain_errno(errno, "linger_ms");
 	close(fd);
 	return -1;
 }
@@ -247,34 +251,4 @@ char *read_stdin(size_t *len)
 		*len += n;
 	}
 	return buf;
-}
-
-int outcome_wait(int fd, unsigned int ms, char **half, size_t *half_len)
-{
-	unsigned long long end = now_ns() + ms * 1000000ULL;
-	struct pollfd p = { .fd = fd, .events = POLLPRI };
-	struct oae_outcomes batch = { 0 };
-	const struct oae_outcome_rec *rec;
-	struct oae_status status;
-	int err = EINPROGRESS;
-
-	while (!stopped() && (!ms || now_ns() < end)) {
-		rec = oae_next_outcome(fd, &batch);
-		if (rec) {
-			err = rec->err;
-			if (half && !err && oae_outcome_half(&batch, rec)) {
-				*half_len = rec->len;
-				*half = copy_text(oae_outcome_half(&batch, rec), rec->len);
-			}
-			break;
-		}
-		if (errno)
-			break;
-		p.revents = 0;
-		poll(&p, 1, 50);
-		if (p.revents & POLLRDBAND)
-			oae_status(fd, &status);
-	}
-	oae_outcomes_free(&batch);
-	return err;
 }

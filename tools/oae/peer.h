@@ -31,8 +31,8 @@ void peer_arg(struct peer *p, const char *arg, struct argp_state *state);
 /* To be called on ARGP_KEY_INIT. */
 void peer_init(struct argp_state *state, struct peer *p);
 
-/* Each returns a descriptor, or -1 and has said why. */
-int peer_open(struct peer *p, int flags, unsigned int deadline_ms);
+/* Each returns a descriptor that does not block, or -1 and has said why. */
+int peer_open(struct peer *p, int flags);
 int peer_listen(struct peer *p);
 
 /* An array with one object open: who, and how it ended; @err 0: committed. */
@@ -41,12 +41,5 @@ void result_end(struct json *j);
 
 /* All of stdin, at most what a transaction may be and one byte more. */
 char *read_stdin(size_t *len);
-
-/*
- * A deadline or a signal met something that can no longer be reversed. Waits
- * until it is known how it ended, at most @ms (0: until a signal), and returns
- * its errno, 0 or EINPROGRESS. @half and @half_len: of a swap, to be freed.
- */
-int outcome_wait(int fd, unsigned int ms, char **half, size_t *half_len);
 
 #endif /* OAE_PEER_H */

@@ -101,7 +101,7 @@ static bool client_open(struct client *c)
 		struct flow *f = &c->flow[c->opened];
 
 		f->vc = p.vc;
-		f->fd = peer_open(&p, OAE_OPEN_NOW | OAE_OPEN_NONBLOCK, 0);
+		f->fd = peer_open(&p, OAE_OPEN_NOW);
 		if (f->fd < 0)
 			return false;
 		f->began = alloc(a->depth, sizeof(*f->began));

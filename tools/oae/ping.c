@@ -12,12 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../lib/oae.h"
 #include "cmd.h"
 #include "error.h"
 #include "hist.h"
 #include "peer.h"
 #include "text.h"
+#include "transact.h"
 
 #define NO_REGION	0xffffffffU	/* and if somebody has it: it is only read */
 
@@ -122,15 +122,14 @@ static bool is_answer(const struct args *a, int err)
 	return !err || (!a->message && (err == ENXIO || err == EACCES || err == ERANGE));
 }
 
-/* One transaction. Returns its errno, or 0. */
-static int ping(const struct args *a, int fd, const char *data)
+static int post(int fd, void *data)
 {
-	struct oae_verb_op op;
+	struct oae_verb_op op = oae_op_read(0, 1);
+	const struct iovec *message = data;
 
-	if (a->message)
-		return oae_send(fd, data, a->len) ? errno : 0;
-	op = oae_op_read(0, 1);
-	return oae_verb(fd, NO_REGION, &op, 1, NULL) < 0 ? errno : 0;
+	if (message->iov_len)
+		return oae_queuev(fd, message, 1);
+	return oae_queue_verb(fd, NO_REGION, &op, 1, NULL);
 }
 
 /* Opening takes longer than what is to be measured. */
@@ -179,20 +178,22 @@ static void count(const struct args *a, struct tally *t, int err, unsigned long 
 /* False: not begun, and said why. */
 static bool run(const struct args *a, int fd, struct tally *t)
 {
+	struct transact one = { .fd = fd, .wait_ms = a->wait_ms };
+	struct iovec message = { alloc(a->len, 1), a->len };
 	unsigned long long next = now_ns(), begin, done = 0;
-	char *data = alloc(a->len, 1);
+	bool begun = true;
 	int err;
 
-	memset(data, 'o', a->len);
+	memset(message.iov_base, 'o', a->len);
 	while (!stopped()) {
 		begin = now_ns();
-		err = ping(a, fd, data);
+		err = transact(&one, post, &message);
 		if (err == EINTR && stopped())
 			break;
 		if (err && outcome_exit(err) == EXIT_LOCAL) {
 			complain_errno(err, "%s", a->peer.text);
-			free(data);
-			return false;
+			begun = false;
+			break;
 		}
 		count(a, t, err, now_ns() - begin);
 		if (++done == a->count)
@@ -204,8 +205,9 @@ static bool run(const struct args *a, int fd, struct tally *t)
 		else
 			next = begin;
 	}
-	free(data);
-	return true;
+	transact_free(&one);
+	free(message.iov_base);
+	return begun;
 }
 
 static const char *kind(const struct args *a)
@@ -311,7 +313,7 @@ int cmd_ping(int argc, char **argv)
 	if (a.message && !a.len)
 		a.len = 64;
 	stop_on_signals();
-	fd = peer_open(&a.peer, OAE_OPEN_NOW | (a.express ? OAE_OPEN_EXPRESS : 0), a.wait_ms);
+	fd = peer_open(&a.peer, OAE_OPEN_NOW | (a.express ? OAE_OPEN_EXPRESS : 0));
 	if (fd < 0)
 		return EXIT_LOCAL;
 	wait_open(&a, fd);

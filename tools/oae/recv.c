@@ -209,7 +209,7 @@ int cmd_recv(int argc, char **argv)
 	parse_options(&argp, argc, argv, &a);
 	stop_on_signals();
 	e.listening = !a.peer.text;
-	fd = e.listening ? peer_listen(&a.peer) : peer_open(&a.peer, OAE_OPEN_NONBLOCK, 0);
+	fd = e.listening ? peer_listen(&a.peer) : peer_open(&a.peer, 0);
 	if (fd < 0)
 		return EXIT_LOCAL;
 	if (!e.listening) {

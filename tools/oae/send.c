@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* oae send: one transaction, until its outcome is known. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../../lib/oae.h"
 #include "cmd.h"
 #include "error.h"
 #include "peer.h"
 #include "text.h"
+#include "transact.h"
 
 struct args {
 	struct peer peer;
@@ -96,37 +95,45 @@ static int report(const struct args *a, int err, size_t len, unsigned long long 
 	return outcome_exit(err);
 }
 
+static int post(int fd, void *data)
+{
+	return oae_queuev(fd, data, 1);
+}
+
 int cmd_send(int argc, char **argv)
 {
 	struct args a = { .peer = PEER_NONE };
+	struct transact t = { .fd = -1 };
 	unsigned long long begin;
+	struct iovec message;
 	char *input = NULL;
-	int fd, err, status;
-	size_t len;
+	int err, status;
 
 	parse_options(&argp, argc, argv, &a);
-	if (a.text) {
-		len = strlen(a.text);
-	} else {
-		input = read_stdin(&len);
+	t.wait_ms = a.wait_ms;
+	message.iov_len = a.text ? strlen(a.text) : 0;
+	if (!a.text) {
+		input = read_stdin(&message.iov_len);
 		if (!input)
 			return EXIT_LOCAL;
 	}
-	if (!len) {
+	message.iov_base = input ?: (char *)a.text;
+	if (!message.iov_len) {
 		complain("nothing to send: a transaction has a byte at least");
 		free(input);
 		return EXIT_USAGE;
 	}
 	stop_on_signals();
-	fd = peer_open(&a.peer, a.express ? OAE_OPEN_EXPRESS : 0, a.wait_ms);
-	if (fd < 0) {
+	t.fd = peer_open(&a.peer, a.express ? OAE_OPEN_EXPRESS : 0);
+	if (t.fd < 0) {
 		free(input);
 		return EXIT_LOCAL;
 	}
 	begin = now_ns();
-	err = oae_send(fd, input ?: a.text, len) ? errno : 0;
-	status = report(&a, err, len, now_ns() - begin);
-	close(fd);
+	err = transact(&t, post, &message);
+	status = report(&a, err, message.iov_len, now_ns() - begin);
+	transact_free(&t);
+	close(t.fd);
 	free(input);
 	return status;
 }

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../lib/oae.h"
 #include "cmd.h"
 #include "error.h"
 #include "peer.h"
 #include "text.h"
+#include "transact.h"
 
 struct args {
 	struct peer peer;
@@ -97,58 +97,50 @@ static int report(const struct args *a, int err, size_t gave, const char *took, 
 	return outcome_exit(err);
 }
 
-/* Returns the errno; *took is to be freed. */
-static int swap(const struct args *a, int fd, const char *give, size_t len, char **took,
-		size_t *took_len)
+static int post(int fd, void *data)
 {
-	struct oae_status st;
-	size_t room = 65536;
-	ssize_t n;
+	const struct iovec *give = data;
 
-	if (!oae_status(fd, &st) && st.max_half > room)
-		room = st.max_half;
-	*took = alloc(room, 1);
-	n = oae_swap(fd, give, len, *took, room);
-	if (n >= 0) {
-		*took_len = n;
-		return 0;
-	}
-	if (errno != EINPROGRESS && errno != EOVERFLOW)
-		return errno;
-	free(*took);
-	*took = NULL;
-	return outcome_wait(fd, a->wait_ms, took, took_len);
+	return oae_queue_swap(fd, give->iov_base, give->iov_len, NULL);
 }
 
 int cmd_swap(int argc, char **argv)
 {
 	struct args a = { .peer = PEER_NONE };
-	char *input = NULL, *took = NULL;
-	size_t len, took_len = 0;
-	int fd, status, err;
+	struct transact t = { .fd = -1 };
+	const char *took = NULL;
+	struct iovec give;
+	char *input = NULL;
+	int status, err;
 
 	parse_options(&argp, argc, argv, &a);
-	len = strlen(a.give);
+	t.wait_ms = a.wait_ms;
+	give.iov_len = strlen(a.give);
 	if (!strcmp(a.give, "-")) {
-		input = read_stdin(&len);
+		input = read_stdin(&give.iov_len);
 		if (!input)
 			return EXIT_LOCAL;
 	}
-	if (!len) {
+	give.iov_base = input ?: (char *)a.give;
+	if (!give.iov_len) {
 		complain("nothing to give: a half has a byte at least");
 		free(input);
 		return EXIT_USAGE;
 	}
 	stop_on_signals();
-	fd = peer_open(&a.peer, 0, a.wait_ms);
-	if (fd < 0) {
+	t.fd = peer_open(&a.peer, 0);
+	if (t.fd < 0) {
 		free(input);
 		return EXIT_LOCAL;
 	}
-	err = swap(&a, fd, input ?: a.give, len, &took, &took_len);
-	status = report(&a, err, len, took, took_len);
-	close(fd);
-	free(took);
+	err = transact(&t, post, &give);
+	if (err == EINPROGRESS)
+		err = transact_more(&t);
+	if (!err)
+		took = oae_outcome_half(&t.batch, t.rec);
+	status = report(&a, err, give.iov_len, took, took ? t.rec->len : 0);
+	transact_free(&t);
+	close(t.fd);
 	free(input);
 	return status;
 }

@@ -3,16 +3,15 @@
  * oae read, write, xchg, add, cas: words of 8 bytes that a peer exposes, worked on
  * as one transaction in one round trip.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../../lib/oae.h"
 #include "cmd.h"
 #include "error.h"
 #include "peer.h"
 #include "text.h"
+#include "transact.h"
 
 #define MAX_WORDS	(OAE_VERB_WORDS * OAE_VERB_OPS)
 
@@ -174,25 +173,53 @@ static void people(const struct args *a, const struct oae_verb_op *op, unsigned 
 	putchar('\n');
 }
 
+struct verb {
+	unsigned int region, nops;
+	struct oae_verb_op op[OAE_VERB_OPS];
+};
+
+static int post(int fd, void *data)
+{
+	struct verb *v = data;
+
+	return oae_queue_verb(fd, v->region, v->op, v->nops, NULL);
+}
+
+/* The old words, to their operations. True: every comparison held. */
+static bool take_result(const struct oae_verb_result *result, struct verb *v)
+{
+	unsigned int i, k, n = 0;
+
+	for (i = 0; i < v->nops; i++)
+		for (k = 0; k < v->op[i].words && n < result->nwords; k++)
+			v->op[i].old[k] = result->old[n++];
+	return result->taken;
+}
+
 static int run(struct args *a, const struct argp *argp, int argc, char **argv)
 {
-	static struct oae_verb_op op[OAE_VERB_OPS];
-	unsigned int nops;
-	int fd, taken, err;
+	static struct verb v;
+	struct transact t = { .fd = -1 };
+	bool taken = false;
+	int err;
 
 	parse_options(argp, argc, argv, a);
-	nops = make_ops(a, op);
+	t.wait_ms = a->wait_ms;
+	v.region = a->region;
+	v.nops = make_ops(a, v.op);
 	stop_on_signals();
-	fd = peer_open(&a->peer, 0, a->wait_ms);
-	if (fd < 0)
+	t.fd = peer_open(&a->peer, 0);
+	if (t.fd < 0)
 		return EXIT_LOCAL;
-	taken = oae_verb(fd, a->region, op, nops, NULL);
-	err = taken < 0 ? errno : 0;
-	close(fd);
+	err = transact(&t, post, &v);
+	if (!err)
+		taken = take_result(oae_outcome_verb(&t.batch, t.rec), &v);
+	transact_free(&t);
+	close(t.fd);
 	if (want_json)
-		programs(a, err, taken > 0, op, nops);
+		programs(a, err, taken, v.op, v.nops);
 	else if (!err)
-		people(a, op, nops);
+		people(a, v.op, v.nops);
 	if (err)
 		return want_json ? outcome_exit(err) : complain_outcome(err, a->peer.text);
 	if (taken)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One transaction and its outcome. It is posted once, on a descriptor that does not block,
+ * and waited for here: so -w is a moment, whatever stops, freezes or traces the program in
+ * between, and only a signal to this program takes it back.
+ */
+#ifndef OAE_TRANSACT_H
+#define OAE_TRANSACT_H
+
+#include "../../lib/oae.h"
+
+struct transact {
+	int fd;				/* of peer_open() */
+	unsigned int wait_ms;		/* then it is reversed; 0: no limit */
+	const struct oae_outcome_rec *rec;	/* out: of what is committed */
+	struct oae_outcomes batch;	/* out: with its result */
+};
+
+/*
+ * Posts it by @post, which returns -1 and sets errno if it is not. Returns the errno of its
+ * outcome, 0 for committed; EINPROGRESS if it can no longer be reversed.
+ */
+int transact(struct transact *t, int (*post)(int fd, void *data), void *data);
+/* After EINPROGRESS: waits as long again. Returns the same. */
+int transact_more(struct transact *t);
+void transact_free(struct transact *t);
+
+#endif /* OAE_TRANSACT_H */
