@@ -35,6 +35,7 @@ struct args {
 	unsigned long long count;
 	bool all;
 	unsigned long long printed;
+	bool gone;		/* modoae is not loaded now */
 };
 
 static const char doc[] =
@@ -61,7 +62,7 @@ static const char doc[] =
 	"JSON: an object a line: time_us, peer, vc, kind, what, before, after, seq; of link also "
 	"port, text, number; of port: time_us, port, kind, what, number; of neighbour also id, "
 	"address; of zone: time_us, zone, kind, what, number. Or missed: N, and where it is not known "
-	"how many missed: true.\n";
+	"how many missed: true. Or module, loaded: true or false, when it goes and comes.\n";
 
 static const struct argp_option options[] = {
 	{ "count", 'c', "N", 0, "end after N events", 0 },
@@ -438,7 +439,30 @@ static void news_missed(unsigned long long n, void *data)
 	json_close(&j);
 }
 
-/* What is new in ev_log. 1: that was enough; -1: no log. */
+/* What is told of a module twice, by the log and by netlink, is said once. */
+static void news_module(const char *module, bool loaded, void *data)
+{
+	bool link = !strcmp(module, PROC_LINK);
+	struct args *a = data;
+	struct json j;
+
+	if (enough(a) || (link && a->gone == !loaded))
+		return;
+	if (link)
+		a->gone = !loaded;
+	if (!want_json) {
+		printf("(the module %s %s)\n", module,
+		       loaded ? "is loaded again" : "is not loaded any more");
+		return;
+	}
+	json_init(&j, stdout);
+	json_object(&j, NULL);
+	json_string(&j, "module", module);
+	json_bool(&j, "loaded", loaded);
+	json_close(&j);
+}
+
+/* What is new in ev_log, none if the module is gone. 1: that was enough; -1: an error. */
 static int look_at_log(struct args *a, struct reading *old, bool first, const struct counters *c,
 		       unsigned int *ms)
 {
@@ -446,8 +470,14 @@ static int look_at_log(struct args *a, struct reading *old, bool first, const st
 	struct line *line;
 	unsigned int n;
 
-	if (!take_reading(&now))
-		return -1;
+	if (!take_reading(&now)) {
+		if (errno != ENOENT)
+			return -1;
+		free_reading(old);
+		news_module(PROC_LINK, false, a);
+		return 0;
+	}
+	news_module(PROC_LINK, true, a);
 	line = log_news(old, &now, &n);
 	if (!first && n >= RING)
 		say_missed();
@@ -492,10 +522,11 @@ static void feeds_close(struct feeds *f)
 
 static bool feeds_read(struct feeds *f, struct args *a)
 {
+	static const struct news_calls calls = { news_event, news_missed, news_module };
 	unsigned int i;
 
 	for (i = 0; i < f->n; i++)
-		if (!news_read(&f->feed[i], news_event, news_missed, a))
+		if (!news_read(&f->feed[i], &calls, a))
 			return false;
 	return true;
 }
@@ -503,13 +534,15 @@ static bool feeds_read(struct feeds *f, struct args *a)
 /* Until something is told, or for @ms, since a signal may come just before. */
 static void feeds_wait(const struct feeds *f, unsigned int ms)
 {
-	struct pollfd p[3] = { { .fd = STDOUT_FILENO } };	/* its reader goes: POLLERR */
-	unsigned int i;
+	struct pollfd p[5] = { { .fd = STDOUT_FILENO } };	/* its reader goes: POLLERR */
+	unsigned int i, n = 1;
+	int fd[2], k;
 
 	for (i = 0; i < f->n; i++)
-		p[i + 1] = (struct pollfd){ .fd = news_fd(&f->feed[i]), .events = POLLIN };
+		for (k = news_fds(&f->feed[i], fd); k > 0; k--)
+			p[n++] = (struct pollfd){ .fd = fd[k - 1], .events = POLLIN };
 	fflush(stdout);
-	poll(p, f->n + 1, ms);
+	poll(p, n, ms);
 }
 
 static int watch(struct args *a, const struct counters *c)
