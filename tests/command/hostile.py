@@ -87,8 +87,8 @@ class Hostile(unittest.TestCase):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text if isinstance(text, bytes) else text.encode())
 
-    def oae(self, *args, enough=True):
-        """Run it. It may say no, but it does not crash."""
+    def oae(self, *args, enough=True, status=None):
+        """Run it. It may say no, but it does not crash. None: with whichever status."""
         env = {**os.environ, "OAE_PROC_NET": str(self.root), "OAE_SYS": str(self.root / "sys"),
                "ASAN_OPTIONS": f"exitcode=99:detect_leaks={self.leaks:d}",
                "UBSAN_OPTIONS": "halt_on_error=1:exitcode=99"}
@@ -100,7 +100,7 @@ class Hostile(unittest.TestCase):
         else:
             args = [OAE, *args]
         done = subprocess.run(args, env=env, capture_output=True, check=False, timeout=300)
-        self.assertIn(done.returncode, (0, 1, 124), (args, done.stderr))
+        self.assertIn(done.returncode, (0, 1, 124) if status is None else (status,), (args, done.stderr))
         self.assertNotIn(b"Sanitizer", done.stderr)
         self.assertNotIn(b"runtime error", done.stderr)
         return done.stdout
@@ -179,6 +179,30 @@ class Hostile(unittest.TestCase):
         self.assertEqual(re.findall(r"(?m)^oae_commit_seconds_(.*)", text), [
             'bucket{le="0.000004096"} 5', 'bucket{le="0.000008192"} 6', 'bucket{le="+Inf"} 8',
             "sum 1.5", "count 8"])
+
+    def test_output_file(self):
+        """metrics -o: a file is replaced, also behind a link; what is no file is written to."""
+        whole = self.oae("metrics")
+        self.assertEqual(self.oae("metrics", "-o", "-"), whole)
+        (self.root / "file").write_text("as it was before")
+        inode = (self.root / "file").stat().st_ino
+        (self.root / "link").symlink_to("target")
+        os.mkfifo(self.root / "fifo")
+        for name in "file", "new", "link", "link":
+            self.assertEqual(self.oae("metrics", "-o", str(self.root / name)), b"", name)
+            self.assertEqual((self.root / name).read_bytes(), whole)
+        self.assertNotEqual((self.root / "file").stat().st_ino, inode)
+        self.assertTrue((self.root / "link").is_symlink())
+        with subprocess.Popen(["cat", self.root / "fifo"], stdout=subprocess.PIPE) as reader:
+            self.addCleanup(reader.kill)
+            self.oae("metrics", "-o", str(self.root / "fifo"))
+            self.assertEqual(reader.stdout.read(), whole)
+        self.oae("metrics", "-o", "/dev/null")
+        self.assertTrue(Path("/dev/null").is_char_device())
+        for where in "/dev/full", str(self.root), str(self.root / "no" / "such"):
+            self.oae("metrics", "-o", where, status=1)
+        self.assertEqual(sorted(path.name for path in self.root.iterdir()),
+                         ["fifo", "file", "link", "modoae", "modoaeip", "new", "sys", "target"])
 
     def test_names(self):
         """Names of devices that are not for terminals, JSON or labels."""

@@ -8,6 +8,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 #include "json.h"
 #include "ports.h"
 #include "proc.h"
+#include "text.h"
 
 static const char doc[] =
 	"Counters, ports and links in the Prometheus text format.\n"
@@ -30,7 +32,7 @@ static const char doc[] =
 	"a histogram also name.\n";
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "to a file, which is there whole or as it was before", 0 },
+	{ "output", 'o', "FILE", 0, "to a file, there whole or as it was before; -: stdout", 0 },
 	{ 0 }
 };
 
@@ -498,32 +500,94 @@ static int print_all(void)
 	return EXIT_OK;
 }
 
+struct text {
+	char *text;
+	size_t len;
+};
+
+/* To @fd, which is closed. 0, or the errno. */
+static int write_text(int fd, const struct text *t)
+{
+	size_t done = 0;
+	int err = 0;
+	ssize_t n;
+
+	while (!err && done < t->len) {
+		n = write(fd, t->text + done, t->len - done);
+		if (n > 0)
+			done += n;
+		else if (!n || errno != EINTR)
+			err = n ? errno : EIO;
+	}
+	if (close(fd) && !err)
+		err = errno;
+	return err;
+}
+
 /*
  * A name beside it until all is there: who reads the file never sees a part. It does not
  * end as the textfile collector wants names to end.
  */
-static int to_file(const char *file)
+static int replace(const char *file, const struct text *t)
 {
 	char *part;
-	int fd, status;
+	int fd, err;
 
 	if (asprintf(&part, "%s.XXXXXX", file) < 0)
-		return complain_errno(ENOMEM, "%s", file);
+		out_of_memory();
 	fd = mkstemp(part);
-	if (fd < 0 || fchmod(fd, 0644) || dup2(fd, STDOUT_FILENO) < 0) {
-		status = complain_errno(errno, "%s", file);
-	} else {
-		status = print_all();
-		if (!status && (fflush(stdout) || ferror(stdout) || rename(part, file)))
-			status = complain_errno(errno ?: EIO, "%s", file);
+	if (fd < 0) {
+		err = errno;
+		free(part);
+		return err;
 	}
-	if (fd >= 0) {
-		if (status)
-			unlink(part);
+	err = fchmod(fd, 0644) ? errno : 0;
+	err = write_text(fd, t) ?: err;
+	if (!err && rename(part, file))
+		err = errno;
+	if (err)
+		unlink(part);
+	free(part);
+	return err;
+}
+
+/* A file is replaced, also where a link to it is; a device, a FIFO, a socket is written to. */
+static int put(const char *file, const struct text *t)
+{
+	struct stat st;
+	char *target;
+	int fd, err;
+
+	if (lstat(file, &st))
+		return replace(file, t);
+	if (stat(file, &st) || !S_ISREG(st.st_mode)) {
+		/* A link may name what is not there yet. */
+		fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+		if (fd < 0)
+			return errno;
+		if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+			return write_text(fd, t);
 		close(fd);
 	}
-	free(part);
-	return status;
+	target = realpath(file, NULL);
+	err = target ? replace(target, t) : errno;
+	free(target);
+	return err;
+}
+
+static int to_file(const char *file)
+{
+	FILE *out = stdout;
+	struct text t;
+	int status, err;
+
+	stdout = memory_file(&t.text, &t.len);
+	status = print_all();
+	fclose(stdout);
+	stdout = out;
+	err = status ? 0 : put(file, &t);
+	free(t.text);
+	return err ? complain_errno(err, "%s", file) : status;
 }
 
 int cmd_metrics(int argc, char **argv)
@@ -531,5 +595,5 @@ int cmd_metrics(int argc, char **argv)
 	const char *output = NULL;
 
 	parse_options(&argp, argc, argv, &output);
-	return output ? to_file(output) : print_all();
+	return output && strcmp(output, "-") ? to_file(output) : print_all();
 }
