@@ -6,7 +6,8 @@
     tests/command/hostile.py OAE       with that one; ROUNDS=50, SEED=1 in the environment
 
 Whatever is in /proc: it ends with 0 or 1, its JSON is JSON, its metrics are lines of their
-format, and nothing but printable ASCII goes to a terminal.
+format, and nothing but printable ASCII goes to a terminal; in a locale of UTF-8 nothing but
+letters and signs.
 """
 
 import json
@@ -71,6 +72,7 @@ LINES = ("top", "monitor")
 class Hostile(unittest.TestCase):
     """One directory stands for /proc/self/net and /sys."""
 
+    locale = "C"
     leaks = True        # what is not freed is looked for, which takes as long as all else
 
     def setUp(self):
@@ -89,7 +91,7 @@ class Hostile(unittest.TestCase):
 
     def oae(self, *args, enough=True, status=None):
         """Run it. It may say no, but it does not crash. None: with whichever status."""
-        env = {**os.environ, "OAE_PROC_NET": str(self.root), "OAE_SYS": str(self.root / "sys"),
+        env = {**os.environ, "LC_ALL": self.locale, "OAE_PROC_NET": str(self.root), "OAE_SYS": str(self.root / "sys"),
                "ASAN_OPTIONS": f"exitcode=99:detect_leaks={self.leaks:d}",
                "UBSAN_OPTIONS": "halt_on_error=1:exitcode=99"}
         if "monitor" in args and not enough:
@@ -114,8 +116,11 @@ class Hostile(unittest.TestCase):
             text = self.oae(*args, enough=enough)
             if args[0] == "metrics":
                 self.metrics(text)
-            else:
+            elif self.locale == "C":
                 self.assertRegex(text, rb"\A[ -~\n]*\Z", command)
+            else:
+                for char in text.decode():      # UTF-8, or it fails
+                    self.assertTrue(char == "\n" or char.isprintable(), (command, char))
             text = self.oae("-j", *args, enough=enough).decode()     # UTF-8, or it fails
             values = text.splitlines() if args[0] in LINES else [text] if text else []
             for value in values:
@@ -209,6 +214,7 @@ class Hostile(unittest.TestCase):
         self.leaks = False
         for name in ('a"b', "back\\slash", "\033[2J", "\u00fcml\u00e4ut", b"\xff\xfe\xc3",
                      "7", "-", b"\xed\xa0\x80", "a" * 15, "a" * 5000, "%s%n", "$(id)"):
+            self.locale = "C"
             raw = name if isinstance(name, bytes) else name.encode()
             self.write({"modoae/tags": HEAD.encode() + LINK.encode().replace(b"eth0", raw),
                         "sys/module/modoae/parameters/dev": raw + b",eth0\n"})
@@ -218,6 +224,19 @@ class Hostile(unittest.TestCase):
                 self.assertEqual(link["port"], name)
             else:
                 self.assertIn("\ufffd", link["port"])
+        # Letters are, wide ones and those that are put together, too; what turns or hides text is not.
+        self.locale = "C.UTF-8"
+        for name, shown in (("\u00fcml\u00e4ut", True), ("\u65e5\u672c", True), ("\u0e01\u0e31", True), ("\u202eevil", False),
+                            ("a\u200bb", False), ("\u009b2J", False), ("\U000e0041", False)):
+            self.write({"modoae/tags": HEAD + LINK.replace("eth0", name)})
+            self.look("modoae/tags")
+            line = self.oae("show", "links").decode().splitlines()[-1]
+            self.assertEqual(line.startswith(name + " "), shown, (name, line))
+        # Columns are as wide as what is seen.
+        self.write({"modoae/tags": HEAD + LINK.replace("eth0", "\u65e5\u672c") + LINK})
+        head, wide, plain = self.oae("show", "links").decode().splitlines()
+        self.assertEqual(wide.index("02:"), plain.index("02:") - 2)
+        self.assertEqual(head.index("PEER"), plain.index("02:"))
 
     def test_columns(self):
         """Columns in another order, one more, one less."""

@@ -44,7 +44,7 @@ WRONG = (
     ("show state opne", '"opne" is none of open, .*did you mean open\\?'),
     ("show links zones", "links or zones"), ("show -p zones", "links have"), ("show paths state open", "that is of links"),
     ("show --json=yes", "--json takes no value"), ("monitor kind rvc", '"rvc".*did you mean rcv'),
-    ("monitor kind", "kind: which one"), ("monitor -c 0", '"0".*at least 1'),
+    ("monitor kind", "kind: which one"), ("monitor -c few", '"few"'),
     ("monitor port va", '"port" is none of peer, vc, kind'), ("top -i x", '"x".*seconds'),
     ("top -i 0", "0.01"), ("top --intreval 2", "did you mean --interval"),
     ("port add", "which device"), ("port up va", '"up" is none of add, del, show'),
@@ -88,6 +88,10 @@ WRONG = (
     ("top -c -1", '"-1"'), ("show vc -1", '"-1"'), ("show -5", '"-5" is none of'), ("perf -5", '"-5"'),
     ("perf 2 -c -1", '"-1"'), ("perf 2 --depth -1", '"-1"'), ("perf 2 -s -1", '"-1"'), ("close -5", '"-5"'),
     ("set -5", '"-5"'), ("port add -5,6", '"-5,6"'), ("path set eth1 avoid peer 2 vc -1", '"-1"'), ("-5", "no option -5"),
+    # A name that is nowhere is no number; sizes.
+    ("ping bad", '"bad".*from a digit'), ("send ace x", '"ace"'), ("show peer bad", '"bad".*digit'), ("close eth0/bad", '"eth0/bad"'),
+    ("recv node-o2", '"node-o2"'), ("swap 02:0a:e0:00:00:0g x", '"02:0a:e0:00:00:0g"'), ("cas id:2 1 0 0 7", '"id:2"'),
+    ("perf 2 -s 8X", '"8X".*K, M, G'), ("perf 2 -s K", '"K"'), ("ping 2 -s 257K", '"257K"'), ("expose 99999999999999G -P r", "99999999999999G"),
     ("perf --server -w 1", "-w"), ("perf --server --depth 2", "--depth"),
     ("perf --server --time 1", "--time"), ("perf --server --express", "--express"),
     ("perf --server --vcs 2", "--vc"), ("perf --server --vc 255 --vcs 2", "2 channels from 255"))
@@ -152,6 +156,9 @@ class Manner(unittest.TestCase):
             self.assertIn("--json", options(text), command)
             self.assertIn("JSON: ", text.replace("JSON (", "JSON: ("), command)
             self.assertEqual(run(OAE, "help", command).stdout, text)
+            self.assertEqual(run(OAE, command, "-h").stdout, text)
+        self.assertEqual(run(OAE, "-h").stdout, self.top)
+        self.assertEqual(run(OAE, "version").stdout, run(OAE, "-V").stdout)
 
     def test_manual(self):
         """oae(8) has each option of a command, and no other."""
@@ -271,7 +278,7 @@ class Manner(unittest.TestCase):
 
     def test_completion(self):
         """Commands, options and words are those of --help."""
-        self.assertEqual(self.complete("oae "), [*self.commands, "help"])
+        self.assertEqual(self.complete("oae "), [*self.commands, "help", "version"])
         self.assertEqual(self.complete("oae help "), self.commands)
         self.assertEqual(self.complete("oae -j sh"), ["show"])
         for command, text in self.help.items():

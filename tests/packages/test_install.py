@@ -87,7 +87,7 @@ class Install(unittest.TestCase):
         self.root.run("python3", "-c", "import oae")
         unit = (self.root.path /
                 "usr/local/lib/systemd/system/oae-port@.service").read_text()
-        self.assertIn("ExecStart=/usr/local/sbin/oae port add %I\n", unit)
+        self.assertIn("ExecStart=/usr/local/bin/oae port add %I\n", unit)
         for name in "gateway.conf", "alerts.yml", "dashboard.json", "oae.lua", "oae-links.bt":
             self.assertTrue((self.root.path / "usr/local/share/oae-tools" / name).exists(), name)
         for page in "man3/liboae.3", "man3/oae_open.3", "man4/oae.4", "man4/modoae.4", \
@@ -117,7 +117,7 @@ class Install(unittest.TestCase):
         """Below a directory, for who makes packages; and away."""
         self.make("install", "DESTDIR=/tmp/dest")
         dest = self.root.path / "tmp/dest"
-        for name in (f"lib/modules/{self.kernel}/extra/modoae.ko", "usr/local/sbin/oae",
+        for name in (f"lib/modules/{self.kernel}/extra/modoae.ko", "usr/local/bin/oae",
                      "usr/local/lib/liboae.so.1"):
             self.assertTrue(list(dest.glob(name + "*")), name)
         self.check_nothing_left()

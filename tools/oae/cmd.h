@@ -77,6 +77,8 @@ void check_options(const struct argp *argp, int argc, char **argv);
 bool number(const char *text, unsigned long long *value);
 unsigned long long number_arg(struct argp_state *state, const char *what, const char *text,
 			      unsigned long long min, unsigned long long max);
+unsigned long long size_arg(struct argp_state *state, const char *what, const char *text,
+			    unsigned long long min, unsigned long long max);
 unsigned int seconds_arg(struct argp_state *state, const char *what, const char *text);
 unsigned int wait_arg(struct argp_state *state, int key, const char *text);
 
@@ -107,7 +109,8 @@ bool output_failed(void);
 
 /* stop.c: SIGINT and SIGTERM, for commands that run until then. */
 void stop_on_signals(void);
-bool stopped(void);
+bool interrupted(void);		/* by one of them */
+bool stopped(void);		/* or nothing more can be printed */
 bool sleep_ms(unsigned int ms);
 unsigned long long now_ns(void);
 

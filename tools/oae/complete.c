@@ -29,7 +29,7 @@ static void offer(const char *word, const char *about)
 	if (strncmp(word, complete_word, strlen(complete_word)))
 		return;
 	for (c = word; *c; c++)
-		if (!isalnum((unsigned char)*c) && !strchr("_.:@/=-", *c))
+		if ((!isascii(*c) || !isalnum(*c)) && !strchr("_.:@/=-", *c))
 			return;
 	printf("%s\t", word);
 	put_safe(stdout, about, strlen(about));

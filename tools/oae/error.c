@@ -42,7 +42,7 @@ static const struct meaning outcomes[] = {
 
 /* Errors of what is done here, where strerror() does not say what to do. */
 static const struct meaning locals[] = {
-	{ EPERM, "needs CAP_NET_RAW (data) or CAP_NET_ADMIN (ports); be root" },
+	{ EPERM, "needs CAP_NET_RAW in this network namespace; be root" },
 	{ EACCES, "not permitted; be root, or see the mode of /dev/oae" },
 	{ ENODEV, "no such port, or none at all; see `oae port show`, `oae port add DEV`" },
 	{ ENOBUFS, "no room for another link; see the knob max_tags" },

@@ -33,7 +33,7 @@ static const char doc[] =
 	"them until interrupted, and prints what changes, as it stands every 20 ms.\n"
 	"\vExamples:\n"
 	"  oae expose 64 --region 1 --perm r,a         a counter or a lock, for all\n"
-	"  oae expose 4096 -R 2 -P r,w --for 2 --vc 3  for one peer, on channel 3\n"
+	"  oae expose 4K -R 2 -P r,w   --for 2 --vc 3  for one peer, on channel 3\n"
 	"  oae expose 8 -R 3 -P r --set 0=17           the first word is 17\n"
 	"\n"
 	"Permissions: r READ, w WRITE, a EXCHANGE, FETCH_ADD and CAS. It is for peers on all "
@@ -48,7 +48,7 @@ static const struct argp_option options[] = {
 	{ "perm", 'P', "LIST", 0, "what is permitted: r,w,a", 0 },
 	{ "for", OPT_FOR, "PEER", 0, "for this one only; otherwise for anybody", 0 },
 	{ "set", OPT_SET, "OFFSET=VALUE", 0, "a word that is not 0 to begin with", 0 },
-	{ "count", 'c', "N", 0, "end after N changes", 0 },
+	{ "count", 'c', "N", 0, "end after N changes; 0: when interrupted", 0 },
 	{ 0 }
 };
 
@@ -107,12 +107,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		set_arg(a, arg, state);
 		return 0;
 	case 'c':
-		a->count = number_arg(state, "-c", arg, 1, ~0ULL);
+		a->count = number_arg(state, "-c", arg, 0, ~0ULL);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num)
 			usage_error(state, "\"%s\" is too much: one SIZE", arg);
-		a->size = number_arg(state, "SIZE", arg, 8, 1ULL << 32);
+		a->size = size_arg(state, "SIZE", arg, 8, 1ULL << 32);
 		if (a->size % 8)
 			usage_error(state, "SIZE: %llu is not a multiple of 8", a->size);
 		return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which links are meant. See filter.h. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +19,9 @@ static void peer_word(struct filter *f, const char *arg, struct argp_state *stat
 		return;
 	}
 	low = strtoul(arg, &end, 16);
-	if (end == arg || *end || low > 0xffffff || strchr(arg, '-'))
-		usage_error(state, "peer: \"%s\" is neither a MAC nor its lower 24 bits in hex",
-			    arg);
+	if (!isdigit((unsigned char)*arg) || *end || low > 0xffffff)
+		usage_error(state, "peer: \"%s\" is neither a MAC nor its lower 24 bits in hex, from "
+			    "a digit on", arg);
 	f->mac[3] = low >> 16;
 	f->mac[4] = low >> 8;
 	f->mac[5] = low;

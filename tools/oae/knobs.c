@@ -124,6 +124,11 @@ static int knob_read(struct netlink *n, const struct knob_family *f, const char 
 	return complain_refused(&why, name ?: "knobs");
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct knob *)a)->name, ((const struct knob *)b)->name);
+}
+
 static void knobs_json(const struct knobs *k)
 {
 	struct json j;
@@ -163,7 +168,7 @@ static void knobs_people(const struct knobs *k, bool all)
 		putchar('\n');
 	}
 	if (all)
-		grid_print(&g, stdout, 0, 0);
+		grid_print_wrapped(&g, stdout, 80);
 	grid_free(&g);
 }
 
@@ -179,6 +184,8 @@ int knobs_get(const struct knob_family *f, char *const *name, unsigned int count
 		return status;
 	if (!count)
 		status = knob_read(&n, f, NULL, &k);
+	if (!count && k.n)
+		qsort(k.knob, k.n, sizeof(*k.knob), by_name);
 	for (i = 0; i < count && !status; i++)
 		status = knob_read(&n, f, name[i], &k);
 	if (!status && want_json)

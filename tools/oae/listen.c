@@ -30,7 +30,7 @@ static const char doc[] =
 	"Exit: 0; 1 not in time, or an error.\n";
 
 static const struct argp_option options[] = {
-	{ "count", 'c', "N", 0, "end after N peers", 0 },
+	{ "count", 'c', "N", 0, "end after N peers; 0: when interrupted", 0 },
 	{ "wait", 'w', "SECONDS", 0, "for the next one; then give up", 0 },
 	{ "timeout", OPT_WAIT_MS, "MS", OPTION_HIDDEN, NULL, 0 },
 	{ 0 }
@@ -45,7 +45,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		peer_init(state, &a->peer);
 		return 0;
 	case 'c':
-		a->count = number_arg(state, "-c", arg, 1, ~0ULL);
+		a->count = number_arg(state, "-c", arg, 0, ~0ULL);
 		return 0;
 	case 'w':
 	case OPT_WAIT_MS:

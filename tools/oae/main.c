@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* oae: atomic links from the command line. The list of commands, and the way to them. */
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,7 +89,7 @@ static char *help(int key, const char *text, void *input)
 }
 
 static const struct argp argp = {
-	NULL, parse, "COMMAND [ARGUMENT...]\nhelp COMMAND", doc, common_options, help, NULL
+	NULL, parse, "COMMAND [ARGUMENT...]\nhelp COMMAND\nversion", doc, common_options, help, NULL
 };
 
 const struct command *next_command(const struct command *c)
@@ -122,12 +123,15 @@ static const struct command *find(const char *name)
 
 int main(int argc, char **argv)
 {
-	static char help_option[] = "--help", name[64];
+	static char help_option[] = "--help", version_option[] = "--version", name[64];
 	char *help_argv[] = { name, help_option, NULL };
 	int command = 0;
 
 	if (argc == 2 && !strcmp(argv[1], "help"))
 		argv[1] = help_option;
+	if (argc == 2 && !strcmp(argv[1], "version"))
+		argv[1] = version_option;
+	setlocale(LC_CTYPE, "");
 	/* Within 80 columns. */
 	setenv("ARGP_HELP_FMT", "rmargin=79,no-dup-args-note", 0);
 	output_begin();

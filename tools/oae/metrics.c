@@ -85,7 +85,7 @@ static void family(const char *name, const char *type, const char *help)
 		if (*help == '\\')
 			fputs("\\\\", stdout);
 		else
-			putchar(isprint((unsigned char)*help) ? *help : '?');
+			putchar(*help >= ' ' && *help <= '~' ? *help : '?');
 	}
 	printf("\n# TYPE %s %s\n", name, type);
 }

@@ -65,7 +65,7 @@ static const char doc[] =
 	"how many missed: true. Or module, loaded: true or false, when it goes and comes.\n";
 
 static const struct argp_option options[] = {
-	{ "count", 'c', "N", 0, "end after N events", 0 },
+	{ "count", 'c', "N", 0, "end after N events; 0: when interrupted", 0 },
 	{ "all", 'a', NULL, 0, "begin with the events that are in the log already", 0 },
 	{ 0 }
 };
@@ -100,7 +100,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'c':
-		a->count = number_arg(state, "-c", arg, 1, ~0ULL);
+		a->count = number_arg(state, "-c", arg, 0, ~0ULL);
 		return 0;
 	case 'a':
 		a->all = true;

@@ -191,6 +191,8 @@ int complain_refused(const struct refused *why, const char *what)
 {
 	if (*why->text)
 		complain("%s: %s: %s", what, errno_name(why->err), why->text);
+	else if (why->err == EPERM)
+		complain("%s: EPERM: needs CAP_NET_ADMIN in this network namespace; be root", what);
 	else
 		complain_errno(why->err, "%s", what);
 	return EXIT_REFUSED;

@@ -21,6 +21,7 @@ bool want_json;
 static const struct argp_option option_list[] = {
 	{ "json", 'j', NULL, 0, "JSON, as of `ip -j`", -1 },
 	{ "netns", 'n', "NETNS", 0, "in a network namespace of `ip netns`", -1 },
+	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 }
 };
 
@@ -55,6 +56,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'n':
 		enter_netns(state, arg);
 		return 0;
+	case 'h':
+		argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
+		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -80,10 +84,12 @@ static void add_option(struct option_set *s, const struct argp_option *o)
 
 	if (s->n == MAX_OPTIONS)
 		return;
-	s->from[s->n] = o;
-	s->all[s->n].name = o->name;
-	s->all[s->n].has_arg = o->arg ? required_argument : no_argument;
-	s->all[s->n++].val = o->key;
+	if (o->name) {
+		s->from[s->n] = o;
+		s->all[s->n].name = o->name;
+		s->all[s->n].has_arg = o->arg ? required_argument : no_argument;
+		s->all[s->n++].val = o->key;
+	}
 	if (o->key > ' ' && o->key <= '~')
 		sprintf(end, "%c%s", o->key, o->arg ? ":" : "");
 }
@@ -93,7 +99,7 @@ static void add_options(struct option_set *s, const struct argp *argp)
 	const struct argp_child *child;
 	const struct argp_option *o;
 
-	for (o = argp->options; o && o->name; o++)
+	for (o = argp->options; o && (o->name || o->key); o++)
 		add_option(s, o);
 	for (child = argp->children; child && child->argp; child++)
 		add_options(s, child->argp);
@@ -113,7 +119,7 @@ static const struct argp help_argp = { help_options, NULL, NULL, NULL, NULL, NUL
 
 static bool is_help(int c)
 {
-	return c == KEY_HELP || c == 'V' || (c == '?' && optopt == '?');
+	return c == KEY_HELP || c == 'V' || c == 'h' || (c == '?' && optopt == '?');
 }
 
 static const struct argp_option *option_of(const struct option_set *s, int key)
@@ -319,6 +325,26 @@ unsigned long long number_arg(struct argp_state *state, const char *what, const 
 		usage_error(state, "%s: \"%s\" is not a number from %llu to %llu", what, text, min,
 			    max);
 	}
+	return v;
+}
+
+/* A number of bytes, with K, M or G behind it as many times 1,024. */
+unsigned long long size_arg(struct argp_state *state, const char *what, const char *text,
+			    unsigned long long min, unsigned long long max)
+{
+	static const char units[] = "KMG";
+	size_t len = strlen(text);
+	const char *unit = len ? strchr(units, toupper((unsigned char)text[len - 1])) : NULL;
+	unsigned int shift = unit ? 10 * (unit - units + 1) : 0;
+	char *digits = copy_text(text, len - !!unit);
+	unsigned long long v = 0;
+	bool good = *text != '-' && number(digits, &v) && v <= ~0ULL >> shift;
+
+	v <<= shift;
+	free(digits);
+	if (!good || v < min || v > max)
+		usage_error(state, "%s: \"%s\" is not a number of bytes from %llu to %llu; K, M, G "
+			    "are 1,024 times as many each", what, text, min, max);
 	return v;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which link is meant, and being an end of it. See peer.h. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,10 +79,11 @@ void peer_arg(struct peer *p, const char *arg, struct argp_state *state)
 		return;
 	}
 	low = strtoul(addr, &end, 16);
-	if (end == addr || *end || strchr(addr, '-') || !low || low > 0xffffff)
+	/* A name that is nowhere, as "bad", is no address. */
+	if (!isdigit((unsigned char)*addr) || *end || !low || low > 0xffffff)
 		usage_error(state,
-			    "\"%s\" is no peer: [PORT/]MAC, the lower 24 bits of a MAC in hex, id:ID, "
-			    "or a name of /etc/oae/hosts", arg);
+			    "\"%s\" is no peer: [PORT/]MAC, the lower 24 bits of a MAC in hex (from a "
+			    "digit on: 0bad), id:ID, or a name of /etc/oae/hosts", arg);
 	p->mac[3] = low >> 16;
 	p->mac[4] = low >> 8;
 	p->mac[5] = low;

@@ -15,7 +15,7 @@ static const char doc[] =
 	"  oae perf --server                       at one host, until interrupted\n"
 	"  oae perf 02:0a:e0:00:00:02              at the other: one at a time, 10 s\n"
 	"  oae perf 2 --rtt -c 10000               ping-pong\n"
-	"  oae perf 2 -s 8192 --depth 32 --vcs 4   as much as goes through\n"
+	"  oae perf 2 -s 8K --depth 32   --vcs 4   as much as goes through\n"
 	"  oae perf 2 --time 60 -w 0.5             pull the cable meanwhile\n"
 	"  oae -j perf 2 --time 2                  for programs\n"
 	"\n"
@@ -37,7 +37,7 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "server", OPT_SERVER, NULL, 0, "take messages of PEER, or of anybody; send back", 0 },
-	{ "count", 'c', "N", 0, "end after N messages; a server after N sessions", 0 },
+	{ "count", 'c', "N", 0, "end after N messages, 0: when interrupted; a server: sessions", 0 },
 	{ "time", OPT_TIME, "SECONDS", 0, "end after so long (10; with -c no limit)", 0 },
 	{ "size", 's', "BYTES", 0, "of a message (64)", 0 },
 	{ "depth", OPT_DEPTH, "N", 0, "messages under way on each channel (1)", 0 },
@@ -53,6 +53,7 @@ struct parsed {
 	struct perf_args *a;
 	const char *of_client;	/* an option that a server does not have */
 	bool oneway;
+	bool endless;		/* -c 0 */
 };
 
 static void parse_end(struct argp_state *state, const struct parsed *p)
@@ -79,7 +80,7 @@ static void parse_end(struct argp_state *state, const struct parsed *p)
 		a->depth = 1;
 	if (!a->size)
 		a->size = 64;
-	if (!a->time_ms && !a->count)
+	if (!a->time_ms && !a->count && !p->endless)
 		a->time_ms = 10000;
 }
 
@@ -96,7 +97,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->server = true;
 		return 0;
 	case 'c':
-		a->count = number_arg(state, "-c", arg, 1, ~0ULL);
+		a->count = number_arg(state, "-c", arg, 0, ~0ULL);
+		p->endless = !a->count;
 		return 0;
 	case OPT_VCS:
 		a->vcs = number_arg(state, "--vcs", arg, 1, 256);
@@ -118,7 +120,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 's':
 		p->of_client = "-s";
-		a->size = number_arg(state, "-s", arg, 1, PERF_MAX_SIZE);
+		a->size = size_arg(state, "-s", arg, 1, PERF_MAX_SIZE);
 		return 0;
 	case OPT_DEPTH:
 		p->of_client = "--depth";

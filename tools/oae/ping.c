@@ -59,7 +59,7 @@ static const char doc[] =
 #define OPT_MESSAGE	256
 
 static const struct argp_option options[] = {
-	{ "count", 'c', "N", 0, "end after N", 0 },
+	{ "count", 'c', "N", 0, "end after N; 0: when interrupted", 0 },
 	{ "interval", 'i', "SECONDS", 0, "from one to the next (1); 0: back to back", 0 },
 	{ "wait", 'w', "SECONDS", 0, "for an answer (5); then it is reversed", 0 },
 	{ "message", OPT_MESSAGE, NULL, 0, "messages, which are delivered there", 0 },
@@ -78,7 +78,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		peer_init(state, &a->peer);
 		return 0;
 	case 'c':
-		a->count = number_arg(state, "-c", arg, 1, ~0ULL);
+		a->count = number_arg(state, "-c", arg, 0, ~0ULL);
 		return 0;
 	case 'i':
 		a->interval_ms = seconds_arg(state, "-i", arg);
@@ -94,7 +94,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->message = true;
 		return 0;
 	case 's':
-		a->len = number_arg(state, "-s", arg, 1, 262144);
+		a->len = size_arg(state, "-s", arg, 1, 262144);
 		return 0;
 	case 'q':
 		a->quiet = true;
@@ -188,7 +188,7 @@ static bool run(const struct args *a, int fd, struct tally *t)
 	while (!stopped()) {
 		begin = now_ns();
 		err = transact(&one, post, &message);
-		if (err == EINTR && stopped())
+		if (err == EINTR && interrupted())
 			break;
 		if (err && outcome_exit(err) == EXIT_LOCAL) {
 			complain_errno(err, "%s", a->peer.text);

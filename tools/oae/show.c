@@ -273,7 +273,7 @@ static void table_people(const struct table *t)
 	for (i = 0; i < t->ncols; i++) {
 		title[i] = copy_text(t->col[i], strlen(t->col[i]));
 		for (c = title[i]; *c; c++)
-			*c = isgraph((unsigned char)*c) ? toupper((unsigned char)*c) : '?';
+			*c = isascii(*c) && isgraph(*c) ? toupper(*c) : '?';
 		cols[i].title = title[i];
 	}
 	grid_init(&g, cols, t->ncols);

@@ -38,6 +38,11 @@ static bool output_gone(void)
 	return poll(&p, 1, 0) > 0 && p.revents & (POLLERR | POLLHUP);
 }
 
+bool interrupted(void)
+{
+	return signals;
+}
+
 bool stopped(void)
 {
 	return signals || output_failed() || output_gone();

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What people read. Device names and messages may hold any byte, an escape
- * sequence for the terminal included, so none of it is printed as it is.
+ * sequence for the terminal included, so only letters and signs are printed as they are.
  */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
+#include <wctype.h>
 
 #include "cmd.h"
 #include "text.h"
@@ -45,21 +47,66 @@ char *copy_text(const char *text, size_t len)
 	return memcpy(copy, text, len);
 }
 
-static bool printable(char c)
+/*
+ * Bytes of the character that begins here, if the locale has it and it can be seen: what has
+ * no width and is no letter turns text around, or hides it. Otherwise 0. @columns: its width.
+ */
+static size_t letter(const char *text, size_t len, unsigned int *columns)
 {
-	return c >= ' ' && c <= '~';
+	mbstate_t state = { 0 };
+	wchar_t c;
+	size_t n = mbrtowc(&c, text, len, &state);
+	int width = n && n <= len ? wcwidth(c) : -1;
+
+	if (width < 0 || !iswprint(c) || (!width && !iswalpha(c)))
+		return 0;
+	*columns = width;
+	return n;
 }
 
 void put_safe(FILE *out, const char *text, size_t len)
 {
-	size_t i;
+	unsigned int columns;
+	size_t i = 0, n;
 
-	for (i = 0; i < len; i++) {
-		if (printable(text[i]))
-			putc(text[i], out);
+	while (i < len) {
+		n = letter(text + i, len - i, &columns);
+		if (n)
+			fwrite(text + i, 1, n, out);
 		else
 			fprintf(out, "\\x%02x", (unsigned char)text[i]);
+		i += n ?: 1;
 	}
+}
+
+/* Of text that is safe: bytes of as much as fits into @max columns, and how many it takes. */
+static size_t fit(const char *text, unsigned int max, unsigned int *columns)
+{
+	size_t len = strlen(text), i = 0, n;
+	unsigned int width = 1;
+
+	for (*columns = 0; i < len; i += n, *columns += width) {
+		n = letter(text + i, len - i, &width) ?: 1;
+		if (*columns + width > max)
+			break;
+	}
+	return i;
+}
+
+static unsigned int columns_of(const char *text)
+{
+	unsigned int columns;
+
+	fit(text, ~0U, &columns);
+	return columns;
+}
+
+static void put_cell(FILE *out, const char *text, unsigned int width, bool right)
+{
+	unsigned int columns = columns_of(text);
+	int blanks = width > columns ? width - columns : 0;
+
+	fprintf(out, "%*s%s%*s", right ? blanks : 0, "", text, right ? 0 : blanks, "");
 }
 
 const char *duration(char buf[UNIT_LEN], unsigned long long ns)
@@ -148,8 +195,8 @@ void grid_add(struct grid *g, ...)
 }
 
 /* A line of cells; @max_width cuts it off, 0 does not. */
-static void print_line(const struct grid *g, FILE *out, char *const *cell, const int *width,
-		       unsigned int max_width)
+static void print_line(const struct grid *g, FILE *out, char *const *cell,
+		       const unsigned int *width, unsigned int max_width)
 {
 	char *line = NULL;
 	size_t len;
@@ -157,40 +204,89 @@ static void print_line(const struct grid *g, FILE *out, char *const *cell, const
 	unsigned int i;
 
 	for (i = 0; i < g->ncols; i++) {
-		const char *text = cell ? cell[i] : g->col[i].title;
-
-		fprintf(mem, "%s%*s", i ? "  " : "", g->col[i].right ? width[i] : -width[i], text);
+		fputs(i ? "  " : "", mem);
+		put_cell(mem, cell ? cell[i] : g->col[i].title, width[i], g->col[i].right);
 	}
 	fclose(mem);
 	must(line);
+	if (max_width)
+		len = fit(line, max_width, &i);
 	while (len && line[len - 1] == ' ')
 		len--;
-	if (max_width && len > max_width)
-		len = max_width;
 	fwrite(line, 1, len, out);
 	putc('\n', out);
 	free(line);
 }
 
-void grid_print(const struct grid *g, FILE *out, unsigned int max_rows, unsigned int max_width)
+/* Each column as wide as its widest cell, up to @most. */
+static unsigned int *widths(const struct grid *g, unsigned int rows, unsigned int most)
 {
-	int *width = alloc(g->ncols, sizeof(*width));
-	unsigned int row, i, rows = g->nrows;
+	unsigned int *width = alloc(g->ncols, sizeof(*width)), row, i;
 
-	if (max_rows && rows > max_rows)
-		rows = max_rows;
 	for (i = 0; i < g->ncols; i++) {
 		width[i] = strlen(g->col[i].title);
 		for (row = 0; row < rows; row++) {
-			size_t len = strlen(g->cell[(size_t)row * g->ncols + i]);
+			unsigned int columns = columns_of(g->cell[(size_t)row * g->ncols + i]);
 
-			if (len > (size_t)width[i])
-				width[i] = len > 256 ? 256 : len;
+			if (columns > width[i])
+				width[i] = columns > most ? most : columns;
 		}
 	}
+	return width;
+}
+
+void grid_print(const struct grid *g, FILE *out, unsigned int max_rows, unsigned int max_width)
+{
+	unsigned int row, rows = max_rows && max_rows < g->nrows ? max_rows : g->nrows;
+	unsigned int *width = widths(g, rows, 256);
+
 	print_line(g, out, NULL, width, max_width);
 	for (row = 0; row < rows; row++)
 		print_line(g, out, g->cell + (size_t)row * g->ncols, width, max_width);
+	free(width);
+}
+
+/* From column @at on, at @indent if a word does not fit before column @max. */
+static void put_wrapped(FILE *out, const char *text, unsigned int at, unsigned int indent,
+			unsigned int max)
+{
+	while (*text) {
+		size_t len = strcspn(text, " ");
+
+		if (at > indent && at + len + 1 > max) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			at = indent;
+		}
+		if (at > indent)
+			putc(' ', out);
+		fwrite(text, 1, len, out);
+		at += len + (at > indent);
+		text += len + !!text[len];
+	}
+	putc('\n', out);
+}
+
+void grid_print_wrapped(const struct grid *g, FILE *out, unsigned int max)
+{
+	unsigned int *width = widths(g, g->nrows, max / 4), last = g->ncols - 1, row, i, at, indent;
+
+	for (i = 0, indent = 0; i < last; i++)
+		indent += width[i] + 2;
+	for (row = 0; row <= g->nrows; row++) {
+		for (i = 0, at = 0; i < last; i++) {
+			const char *text = row ? g->cell[(size_t)(row - 1) * g->ncols + i] :
+						 g->col[i].title;
+
+			put_cell(out, text, width[i], g->col[i].right);
+			fputs("  ", out);
+			at += 2 + (columns_of(text) > width[i] ? columns_of(text) : width[i]);
+		}
+		/* A cell that is too wide has its line alone. */
+		if (at > indent)
+			fprintf(out, "\n%*s", (int)indent, "");
+		put_wrapped(out, row ? g->cell[(size_t)(row - 1) * g->ncols + last] :
+				       g->col[last].title, indent, indent, max);
+	}
 	free(width);
 }
 

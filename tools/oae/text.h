@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Prints what may hold anything: but for printable ASCII as \xNN. */
+/* Prints what may hold anything: but for what the locale can print as \xNN. */
 void put_safe(FILE *out, const char *text, size_t len);
 
 /* Times and rates as people write them, into @buf, which is returned. */
@@ -36,6 +36,8 @@ void grid_row(struct grid *g, const char *const *cells);
 /* The same, the cells one by one: as many as there are columns, 24 at most. */
 void grid_add(struct grid *g, ...);
 void grid_print(const struct grid *g, FILE *out, unsigned int max_rows, unsigned int max_width);
+/* The same; what is long in the last column goes on in the next line before column @max. */
+void grid_print_wrapped(const struct grid *g, FILE *out, unsigned int max);
 void grid_free(struct grid *g);
 
 /* malloc and friends that end the program instead of failing. */

@@ -46,7 +46,7 @@ static const char doc[] =
 
 static const struct argp_option options[] = {
 	{ "interval", 'i', "SECONDS", 0, "between refreshes (1)", 0 },
-	{ "count", 'c', "N", 0, "end after N refreshes", 0 },
+	{ "count", 'c', "N", 0, "end after N refreshes; 0: when interrupted", 0 },
 	{ "batch", 'b', NULL, 0, "plain text, as without a terminal", 0 },
 	{ 0 }
 };
@@ -64,7 +64,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			usage_error(state, "-i: \"%s\" is less than 0.01 seconds", arg);
 		return 0;
 	case 'c':
-		a->count = number_arg(state, "-c", arg, 1, ~0ULL);
+		a->count = number_arg(state, "-c", arg, 0, ~0ULL);
 		return 0;
 	case 'b':
 		a->batch = true;

@@ -29,7 +29,7 @@ static int collect(struct transact *t, unsigned long long end)
 			return t->rec->err;
 		if (errno)
 			return errno;
-		if (end != NEVER && (stopped() || now_ns() >= end))
+		if (end != NEVER && (interrupted() || now_ns() >= end))
 			return EINPROGRESS;
 		pass(t->fd, POLLPRI, end);
 	}
@@ -48,7 +48,7 @@ int transact(struct transact *t, int (*post)(int fd, void *data), void *data)
 	while (post(t->fd, data)) {
 		if (errno != EAGAIN)
 			return errno;
-		if (stopped())
+		if (interrupted())
 			return EINTR;
 		if (now_ns() >= end)
 			return ETIME;
@@ -57,7 +57,7 @@ int transact(struct transact *t, int (*post)(int fd, void *data), void *data)
 	err = collect(t, end);
 	if (err != EINPROGRESS)
 		return err;
-	why = stopped() ? EINTR : ETIME;
+	why = interrupted() ? EINTR : ETIME;
 	if (oae_cancel(t->fd, 0) && errno == EINPROGRESS)
 		return EINPROGRESS;
 	err = collect(t, NEVER);
