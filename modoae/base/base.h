@@ -241,6 +241,9 @@ struct oae_port {
 	refcount_t ref;
 	atomic_t nopen;			/* tags whose link is not CLOSED */
 	atomic_t nsettling;		/* tags still settling (protocol 4.5) */
+	spinlock_t doubt_lock;		/* doubt, leaving; nests in tag->lock */
+	struct list_head doubt;		/* tag/doubt.c: tags in doubt that use this port */
+	bool leaving;			/* about to go down, or gone; RTNL to change it, too */
 	unsigned int mtu;		/* of dev, READ_ONCE(); valid once gone, too */
 	char name[IFNAMSIZ];		/* the same, for tracing; a reader may see a mix */
 	/*

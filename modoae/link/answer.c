@@ -234,6 +234,11 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 
 	if (!n)
 		return;
+	/* Of a commit the peer might not hear; of an express it need not. */
+	if (l->leaving && !oae_post_express(&n->p)) {
+		oae_note(a, OAE_N_FROZEN);
+		return;
+	}
 	/*
 	 * A number is held within a window above what is delivered. So no more than a
 	 * window is ever committed and not confirmed, whatever a peer says.

@@ -201,6 +201,35 @@ void oae_link_settle(struct oae_link *l, u64 until, u64 now,
 }
 
 /**
+ * oae_link_leave() - the port is about to go down, or to be gone, and carries frames yet
+ *	(protocol 4.5)
+ * @l: the link
+ * @until: end of that, should the link not freeze, ns
+ * @now: ns
+ * @a: actions
+ *
+ * What is committed is said once more, since nobody may be able to say it afterwards. For
+ * the same reason nothing is committed from now on, and nothing new offered or taken, until
+ * the link freezes.
+ */
+void oae_link_leave(struct oae_link *l, u64 until, u64 now,
+		    struct oae_actions *a)
+{
+	if (l->state != OAE_OPEN)
+		return;
+	now = oae_now(l, now);
+	l->leaving = true;
+	l->settle_until = until;
+	if (!oae_link_all_confirmed(l)) {
+		l->await_done = true;
+		l->done_seq = l->tx;
+		l->done_at = now;
+	}
+	oae_send_commit(l, a);
+	oae_finish(l, now, a);
+}
+
+/**
  * oae_settled() - end settling: take new transactions again
  * @l: the link, OPEN or frozen
  * @now: ns
@@ -211,6 +240,7 @@ void oae_link_settle(struct oae_link *l, u64 until, u64 now,
 void oae_settled(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	l->settle_until = 0;
+	l->leaving = false;
 	/* There is room for one at least, or it is refused again. */
 	oae_link_drained(l, 1, now, a);
 }

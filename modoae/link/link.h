@@ -462,6 +462,7 @@ struct oae_link {
 	bool lacking : 1;	/* and that needs oae_link_lend() */
 	bool more_verbs : 1;	/* more could be computed: oae_link_more() */
 	bool asking : 1;	/* OAE_OP_VERB for `asked`: oae_link_computed() follows */
+	bool leaving : 1;	/* settles, and commits nothing: the port is about to go down */
 	struct {		/* the rest is in @swaps */
 		u8 state;	/* enum oae_half_state */
 		u8 fruitless;	/* LENT: fruitless failures in a row */
@@ -575,6 +576,8 @@ void oae_link_kill(struct oae_link *l, int err, u64 now,
 		   struct oae_actions *a);
 void oae_link_port_up(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_port_down(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_link_leave(struct oae_link *l, u64 until, u64 now,
+		    struct oae_actions *a);
 void oae_link_settle(struct oae_link *l, u64 until, u64 now,
 		     struct oae_actions *a);
 void oae_link_go_on(struct oae_link *l, u64 now, struct oae_actions *a);

@@ -79,6 +79,9 @@ static void begin_sync(struct oae_link *l, enum oae_state state, u64 now,
 {
 	sync_draw_ltag(l);
 	oae_lane_froze(l);
+	if (l->leaving)
+		l->settle_until = 0;
+	l->leaving = false;
 	l->window = l->cfg->window ? l->cfg->window : 1;
 	l->packs = l->cfg->pack;
 	l->paths = l->cfg->paths;

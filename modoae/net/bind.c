@@ -103,6 +103,8 @@ static struct oae_port *bind_port_make(struct oae_node *node, struct net_device 
 	memcpy(port->name, dev->name, IFNAMSIZ);
 	ether_addr_copy(port->addr, dev->dev_addr);
 	refcount_set(&port->ref, 1);
+	spin_lock_init(&port->doubt_lock);
+	INIT_LIST_HEAD(&port->doubt);
 	port->up = oae_dev_is_up(dev);
 	port->udp = oae_udp_text(dev);
 	oae_port_way_init(port);

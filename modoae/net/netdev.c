@@ -133,8 +133,12 @@ static int oae_netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_CHANGE:
 		netdev_port_set_up(port, oae_dev_is_up(dev));
 		break;
+	case NETDEV_GOING_DOWN:	/* also before it is deleted; frames can still be sent */
+		oae_doubt_leave(port);
+		break;
 	case NETDEV_DOWN:
 		netdev_port_set_up(port, false);
+		oae_doubt_stays(port);
 		break;
 	case NETDEV_CHANGENAME:
 		memcpy(port->name, dev->name, IFNAMSIZ);

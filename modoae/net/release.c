@@ -6,7 +6,8 @@
  *   1. `removed` is set, so no new tag is made on the port. If there is time (a
  *	user asked for the removal, and the device stays), its links are closed. But a link
  *	that has a path by another port goes on by that.
- *   2. `gone` is set, the packet handler removed. synchronize_net(): afterwards no
+ *   2. Links in doubt say what they have committed, as they did when the device was about to
+ *	go down. `gone` is set, the packet handler removed. synchronize_net(): afterwards no
  *	frame is being received, and no reader that saw the port alive is still
  *	making a tag.
  *   3. Frames held for single-stepping are dropped, neighbours heard at the port are
@@ -116,6 +117,7 @@ void oae_ports_detach(struct list_head *going, int err)
 	if (list_empty(going))
 		return;
 	list_for_each_entry(port, going, going) {
+		oae_doubt_leave(port);
 		WRITE_ONCE(port->removed, true);
 		WRITE_ONCE(port->gone, true);
 		list_del_rcu(&port->list);

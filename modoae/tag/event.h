@@ -109,6 +109,9 @@ bool oae_tag_way_heard(struct oae_tag *tag, struct oae_run *ev,
 		       const struct oae_frame *f);
 void oae_tag_way_timer(struct oae_tag *tag, struct oae_run *ev);
 
+/* doubt.c */
+void oae_doubt_look(struct oae_tag *tag, struct oae_run *ev);
+
 /* life.c */
 void oae_tag_rank(struct oae_tag *tag);
 void oae_tag_open(struct oae_tag *tag, struct oae_run *ev);

@@ -369,6 +369,8 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 		run_reopen(tag, ev);
 	if (unlikely(tag->nconfirm))
 		run_confirm(tag, ev);
+	if (unlikely(!tag->doubt_at || tag->paths))
+		oae_doubt_look(tag, ev);
 	WARN_ON_ONCE(ev->a.overflow);
 
 	after = oae_link_state(&tag->link);
@@ -656,6 +658,8 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 	}
 	if (oae_link_idle(&tag->link))
 		oae_places_reclaim(tag);
+	if (!oae_link_in_doubt(&tag->link))
+		oae_doubt_unlist(tag);
 	run_end(tag, &ev);
 	run_more(tag, &ev);
 	rcu_read_unlock();

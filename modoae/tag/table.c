@@ -115,6 +115,7 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
 	oae_share_own(tag);
 	oae_count(tag->node, OAE_S_TAGS_GONE);
 	oae_region_leave(tag);
+	oae_doubt_unlist(tag);
 	oae_path_leave(tag);
 	/* The table's reference. RCU keeps the tag until the caller is done. */
 	oae_tag_put(tag);

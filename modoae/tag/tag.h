@@ -75,6 +75,8 @@ struct oae_tag {
 	u32 nlost;			/* times that committed data may be lost */
 	struct oae_tag_paths *paths;	/* path.h; NULL: the own path is the only one */
 	struct oae_users *users;	/* NULL: there was none. Set once */
+	struct oae_port *doubt_at;	/* where it is listed as in doubt, or NULL */
+	struct list_head doubt_list;	/* doubt_at->doubt; under its doubt_lock */
 	struct list_head sndq;		/* oae_msg, not yet posted to the link */
 	struct list_head flushq;	/* from both queues, about to be reversed */
 	unsigned int nsnd;		/* in sndq, or flushq */
@@ -387,6 +389,11 @@ enum oae_port_event { OAE_PORT_UP, OAE_PORT_DOWN, OAE_PORT_MTU };
 void oae_tag_port(struct oae_tag *tag, long event);
 void oae_tag_settle(struct oae_tag *tag, long ns);
 void oae_tag_about(struct oae_tag *tag, const struct oae_about *about);
+
+/* doubt.c: links in doubt, whose port goes down */
+void oae_doubt_unlist(struct oae_tag *tag);
+void oae_doubt_leave(struct oae_port *port);
+void oae_doubt_stays(struct oae_port *port);
 
 /* queue.c: messages to be sent */
 void oae_tag_lock(struct oae_tag *tag) __acquires(&tag->lock);

@@ -60,6 +60,17 @@ void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 			  oae_link_tx(&tag->link));
 }
 
+/* Which end has died, if that is what a note says. This one knows no peer then. */
+static const char *tell_whose(const struct oae_tag *tag, enum oae_note note)
+{
+	struct oae_link_mark mark;
+
+	if (note != OAE_N_UNCONFIRMED && note != OAE_N_HELD_LOST)
+		return "";
+	oae_link_mark(&tag->link, &mark);
+	return mark.peer_inc ? " (the peer)" : " (this end)";
+}
+
 /* Write a note to the kernel log, as far as the knob `verbose` asks for it. */
 static void tell_say(const struct oae_tag *tag, enum oae_note note)
 {
@@ -86,11 +97,11 @@ static void tell_say(const struct oae_tag *tag, enum oae_note note)
 			return;
 	}
 	oae_kid_mac(tag->key.kid, peer);
-	net_info_ratelimited("port %s peer %pM vc %u: %s: %s\n",
+	net_info_ratelimited("port %s peer %pM vc %u: %s: %s%s\n",
 			     tag->key.port->dev->name, peer,
 			     (unsigned int)(tag->key.kid >> 56),
 			     oae_note_name(note),
-			     oae_stat_text(OAE_S_NOTE + note));
+			     oae_stat_text(OAE_S_NOTE + note), tell_whose(tag, note));
 }
 
 /* Does a note say what became of the link, rather than of a frame or an offer? */

@@ -17,6 +17,7 @@ from oaeipwire import hello, via
 from oaepeer import Peer, Wire
 from oaetest import (CUT_TCP, CUT_UDP, LIBC, Cable, Host, OaeTest, cut_up, ip, run, wait_for)
 from oaewire import Frame, mac_bytes
+from topology import CALM, OneScript
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 G = "02:0a:e0:04:00:01"
@@ -240,6 +241,96 @@ class Above(OaeTest):
             peer.offered(b"cut up")
             peer.commit(flags=oae.WANT_DONE)
             peer.expect(oae.DONE)
+
+
+class Going(OneScript):
+    """
+        host a                        AF_PACKET
+        va, on it mv ------------------ vp
+    """
+
+    @classmethod
+    def build(cls):
+        super().build()
+        modprobe("macvlan", "bridge")
+
+    def setUp(self):
+        super().setUp()
+        self.a.knobs(dev="", linger_ms=0, **CALM)
+        self.a.sh("ip link add mv link va type macvlan mode bridge")
+        self.addCleanup(self.a.sh, "ip link del mv 2>/dev/null || true")
+        self.a.up("mv")
+        wait_for(lambda: self.a.ready("mv"), "mv to be ready")
+        self.a.knob("dev", "mv")
+        self.wire.frames()
+        self.log.lines()
+
+    def peer(self, last, dev="mv"):
+        """One with a link, with which nothing is under way."""
+        return Peer(self.wire, self.a.mac(dev), mac=f"02:0a:e0:07:f0:{last:02x}").open()
+
+    def commit(self, peer, data, dev="mv"):
+        """A transaction of the kernel, committed, of which the peer has not said that it has it."""
+        self.a.write(data, nonblock=True, target=f"{dev}/{peer.mac}")
+        self.assertEqual(peer.accept(), data)
+        peer.expect(oae.COMMIT, tx=peer.rx, flags=0)
+
+    def committed(self):
+        """Two links, one of them in doubt."""
+        peer, idle = self.peer(1), self.peer(2)
+        self.commit(peer, b"committed")
+        return peer, idle
+
+    def said(self, peer, idle):
+        """The one in doubt has said what it has committed; nobody has said anything else."""
+        peer.expect(oae.COMMIT, tx=peer.rx, rx=peer.tx, flags=oae.WANT_DONE)
+        self.wire.pump()
+        self.assertEqual((list(peer.inbox), list(idle.inbox)), ([], []))
+
+    def test_deleted(self):
+        """A device is deleted: what is committed is said while it sends yet; this end is to blame."""
+        peer, idle = self.committed()
+        self.a.sh("ip link del mv")
+        self.said(peer, idle)
+        self.assertEqual([line.rsplit(" ", 2)[1:] for line in self.log.lines()
+                          if ": unconfirmed: " in line], [["(this", "end)"]])
+
+    def test_confirmed(self):
+        """The peer has said that it has it: nothing is in doubt, and nothing said."""
+        peer, idle = self.committed()
+        peer.send(oae.DONE)
+        peer.silence()
+        # What is idle is found so by the timer of the next one at work.
+        self.a.sh("ip link del mv")
+        self.wire.pump()
+        self.assertEqual(list(idle.inbox), [])
+        self.assertEqual([line for line in self.log.lines() if ": unconfirmed: " in line], [])
+
+    def test_other_namespace(self):
+        """The same if it leaves the namespace."""
+        peer, idle = self.committed()
+        self.a.sh(f"ip link set mv netns {self.p.name}")
+        self.addCleanup(self.p.sh, "ip link del mv")
+        self.said(peer, idle)
+
+    def test_taken(self):
+        """With `*` a device that a bridge takes is released, and sends all the while."""
+        self.a.sh("ip link del mv; ip link add br9 type bridge")
+        self.a.knob("dev", "*")
+        self.addCleanup(self.a.sh, "ip link del br9")
+        peer = self.peer(3, "va")
+        self.commit(peer, b"committed", "va")
+        self.a.set_master("va", "br9")
+        peer.expect(oae.COMMIT, tx=peer.rx, flags=oae.WANT_DONE)
+
+    def test_down_and_up(self):
+        """It is only set down: the link goes on as before when it is up again."""
+        peer, idle = self.committed()
+        self.a.up("mv", False)
+        self.said(peer, idle)
+        self.a.up("mv")
+        peer.answer_sync()
+        self.commit(peer, b"as before")
 
 
 class AboveGateway(Scripted):

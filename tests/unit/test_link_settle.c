@@ -282,4 +282,108 @@ LINK_TEST(test_ready_meanwhile)
 	assert_true(sent(OAE_OFFER) && sent(OAE_OFFER)->handle == &x);
 }
 
+/* The port is about to go down. */
+static void leave(void)
+{
+	clear();
+	oae_link_leave(&l, now + 1000 * MS, now, &a);
+	assert_false(a.overflow);
+}
+
+/* What is committed is said once more, and confirmed if the answer comes yet. */
+LINK_TEST(test_leave_says)
+{
+	post(&x, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	assert_false(wants_done());
+	leave();
+	assert_true(wants_done());
+	assert_int_equal(sent(OAE_COMMIT)->frame.tx, oae_link_tx(&l));
+	assert_int_equal(a.nsends, 1);
+	rcv(frame(OAE_DONE));
+	assert_false(oae_link_in_doubt(&l));
+}
+
+/* Nobody could tell the peer of another commit: none is made, nor anything else begun. */
+LINK_TEST(test_leave_commits_nothing)
+{
+	struct oae_frame reflect;
+
+	post(&x, 1, 0);
+	reflect = answer(OAE_REFLECT);
+	leave();
+	assert_false(wants_done());
+	rcv(reflect);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+	assert_int_equal(noted(OAE_N_FROZEN), 1);
+	post(&y, 1, 0);
+	assert_null(sent(OAE_OFFER));
+	kill_link(OAE_E_CANCEL);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 2);
+	assert_reversed(&x, OAE_E_CANCEL);
+}
+
+/* An express that was delivered needs no other word. */
+LINK_TEST(test_leave_express)
+{
+	post(&x, 1, OAE_POST_EXPRESS);
+	leave();
+	rcv(answer(OAE_REFLECT));
+	assert_true(ended(&x, OAE_COMMITTED));
+}
+
+/* What is held is delivered if the peer says so; nothing more is taken. */
+LINK_TEST(test_leave_held)
+{
+	rcv(slice(1, 0, END));
+	leave();
+	commit(0);
+	assert_int_equal(count_op(OAE_OP_DELIVER), 1);
+	rcv(slice(1, 0, END));
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
+}
+
+/* The port was taken down, and comes up again: all is as before. */
+LINK_TEST(test_leave_returns)
+{
+	post(&x, 1, 0);
+	leave();
+	port_down();
+	rcv(resolved());
+	assert_true(sent(OAE_OFFER) && sent(OAE_OFFER)->handle == &x);
+	rcv(answer(OAE_REFLECT));
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_false(wants_done());
+	post(&y, 1, 0);
+	assert_non_null(sent(OAE_OFFER));
+	rcv(slice(1, 0, END));
+	assert_non_null(sent(OAE_REFLECT));
+}
+
+/* So it is after a while if the link went by another path meanwhile, and did not freeze. */
+LINK_TEST(test_leave_ends)
+{
+	u64 begin = now;
+
+	fire_at(now + 10 * MS);
+	leave();
+	post(&x, 1, 0);
+	assert_true(l.timer_at <= begin + 1010 * MS);
+	fire_at(begin + 1010 * MS);
+	assert_true(sent(OAE_OFFER) && sent(OAE_OFFER)->handle == &x);
+	rcv(answer(OAE_REFLECT));
+	assert_true(ended(&x, OAE_COMMITTED));
+}
+
+/* A frozen end has nobody to tell, and one that is CLOSED has nothing. */
+LINK_TEST(test_leave_frozen)
+{
+	port_down();
+	leave();
+	assert_int_equal(a.nops + a.nsends, 0);
+	kill_link(OAE_E_CANCEL);
+	leave();
+	assert_int_equal(a.nops + a.nsends, 0);
+}
+
 UNIT_MAIN("settling")
