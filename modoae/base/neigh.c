@@ -348,6 +348,26 @@ void oae_neigh_drop(struct oae_node *node, const struct oae_port *port)
 }
 
 /**
+ * oae_neigh_gone() - forget the neighbour at an address, until it says HELLO again
+ * @node: the node
+ * @port: the port that heard it
+ * @mac: its address there
+ *
+ * Context: any but hard interrupts.
+ */
+void oae_neigh_gone(struct oae_node *node, const struct oae_port *port, const u8 *mac)
+{
+	struct oae_neighbours *n = node->neigh;
+	struct oae_neighbour *e;
+
+	spin_lock_bh(&n->lock);
+	e = neigh_find(n, port, mac);
+	if (e)
+		neigh_forget(n, e);
+	spin_unlock_bh(&n->lock);
+}
+
+/**
  * oae_neigh_age() - forget the neighbours that were silent for too long
  * @n: the table
  * @now: ns

@@ -68,6 +68,7 @@ int oae_neigh_make(struct oae_node *node);
 void oae_neigh_exit(struct oae_node *node);
 void oae_neigh_rcv(struct oae_port *port, const u8 *from, const struct oae_frame *f);
 void oae_neigh_drop(struct oae_node *node, const struct oae_port *port);
+void oae_neigh_gone(struct oae_node *node, const struct oae_port *port, const u8 *mac);
 unsigned int oae_neigh_others(struct oae_node *node, const struct oae_port *port,
 			      const u8 *mac, struct oae_neigh_where *to, unsigned int max);
 unsigned int oae_neigh_of_id(struct oae_node *node, u64 id, struct oae_neigh_where *to,

@@ -181,6 +181,8 @@ void oae_complete(struct oae_actions *a, void *handle,
 		  enum oae_outcome outcome, int err);
 
 /* timer.c */
+bool oae_would_lose(const struct oae_link *l);
+void oae_probe(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_new_clock(struct oae_link *l, u64 now);
 void oae_rtt_sample(struct oae_link *l, u64 rtt);
 void oae_late_begin(struct oae_link *l);

@@ -12,7 +12,7 @@
 #include "path.h"
 #include "link_int.h"
 
-#define PATH_NEVER	8	/* missed probes until a path that never was one is forgotten */
+#define PATH_NEVER	8	/* missed probes until one that is not proven is forgotten, at most */
 #define PATH_LOST	250	/* and one that was, and will not come back */
 
 /**
@@ -202,19 +202,45 @@ bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now)
 	return turned;
 }
 
+/* Missed probes until a path is forgotten that is not proven: as many as fit the dead time. */
+static unsigned int path_never(const struct oae_link *l)
+{
+	unsigned int n;
+
+	for (n = OAE_PATH_MISSES + 1; n < PATH_NEVER; n++)
+		if (n * l->cfg->keepalive >= l->cfg->dead)
+			break;
+	return n;
+}
+
 /**
  * oae_path_hopeless() - has a path been silent for so long that it may be forgotten?
  * @ps: the paths
  * @i: its index
+ * @l: the link
  *
- * Return: true if so; never for the path in use, nor the link's own.
+ * Return: true if so; never for the path in use, nor for the link's own if that is proven.
  */
-bool oae_path_hopeless(const struct oae_paths *ps, unsigned int i)
+bool oae_path_hopeless(const struct oae_paths *ps, unsigned int i, const struct oae_link *l)
 {
 	const struct oae_path *p = &ps->path[i];
 
-	return p->there && i != OAE_PATH_OWN && i != ps->used &&
-	       p->missed >= (p->proven ? PATH_LOST : PATH_NEVER);
+	if (!p->there || i == ps->used || (i == OAE_PATH_OWN && p->proven))
+		return false;
+	return p->missed >= (p->proven ? PATH_LOST : path_never(l));
+}
+
+/**
+ * oae_path_was_used() - is a path one of an earlier incarnation of the peer, by which nobody is
+ *	heard?
+ * @ps: the paths
+ * @i: index of a path that is hopeless
+ *
+ * Return: true if so; false if it is one that was never in use, and may be some day.
+ */
+bool oae_path_was_used(const struct oae_paths *ps, unsigned int i)
+{
+	return !ps->path[i].proven && ps->path[i].used_at;
 }
 
 /**

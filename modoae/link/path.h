@@ -124,6 +124,9 @@ struct oae_path_watch {
  * @inc: this end's incarnation, after the last event
  * @peer_inc: the peer's that they are proven for; 0 none was known yet
  * @down: the link is, after the last event
+ * @gone: another incarnation of the peer is believed, unless this one was heard since @gone_at
+ * @gone_asks: how often it was asked since then
+ * @gone_at: when another was heard elsewhere first, and it was not heard since, ns
  * @agreed: in this run the peer has shown that it uses the path that this end uses
  * @home: index of the path by which the peer has this link as by its own: at first the own
  *	one, later that by which this incarnation of it has resolved first
@@ -149,6 +152,8 @@ struct oae_paths {
 	u64 inc;
 	u64 peer_inc;
 	bool down;
+	bool gone;
+	u8 gone_asks;
 	bool agreed;
 	u8 home;
 	u8 used;
@@ -164,6 +169,7 @@ struct oae_paths {
 	u16 peer_mtu;
 	u32 moved;
 	u64 told_at;
+	u64 gone_at;
 	struct oae_path_watch watch;
 	struct oae_path path[OAE_PATHS_MAX];
 };
@@ -176,13 +182,16 @@ void oae_path_del(struct oae_paths *ps, unsigned int i);
 void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l);
 void oae_path_renamed(struct oae_paths *ps, unsigned int i);
 bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now);
-bool oae_path_hopeless(const struct oae_paths *ps, unsigned int i);
+bool oae_path_hopeless(const struct oae_paths *ps, unsigned int i, const struct oae_link *l);
+bool oae_path_was_used(const struct oae_paths *ps, unsigned int i);
 bool oae_path_nobody(const struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		     u64 now);
 unsigned int oae_path_spare(const struct oae_paths *ps, bool heard);
 
 /* pathheard.c: a frame that comes by one */
-bool oae_path_claim(const struct oae_link *l, u64 inc, u64 peer_inc);
+bool oae_path_claim(const struct oae_paths *ps, const struct oae_link *l, u64 inc,
+		    u64 peer_inc);
+bool oae_path_gone(struct oae_paths *ps, struct oae_link *l, u64 now, struct oae_actions *a);
 bool oae_path_is_strange(const struct oae_paths *ps, unsigned int i,
 			 const struct oae_link *l, const struct oae_frame *f);
 bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link *l,

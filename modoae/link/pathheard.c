@@ -6,6 +6,8 @@
 #include "path.h"
 #include "link_int.h"
 
+#define PATH_ASKS	2	/* without an answer: the peer is gone, if nothing is lost with it */
+
 static bool path_is_sync(const struct oae_frame *f)
 {
 	return f->opcode == OAE_SYNC || f->opcode == OAE_SYNC_ACK ||
@@ -27,23 +29,79 @@ static bool path_is_end(const struct oae_link *l, const struct oae_frame *f)
 /**
  * oae_path_claim() - is a SYNC that comes from elsewhere than the path in use about this
  *	link?
+ * @ps: the paths
  * @l: the link, not CLOSED
  * @inc: incarnation of its sender
  * @peer_inc: that of this end, as its sender knows it
  *
  * Whoever says that it is the peer, and is another incarnation of it, would have this
  * end drop what it holds. So it is believed only once the present one was asked by all
- * paths, and was silent for the dead time: the link is down. But if the present
+ * paths, and was silent for the dead time: the link is down; or if nothing is lost with the
+ * present one, which was silent for a while: oae_path_gone(). But if the present
  * incarnation names this end's, it is the peer; and if none is known yet, whoever names
  * this end's has heard the SYNC of this link.
  *
  * Return: true if so.
  */
-bool oae_path_claim(const struct oae_link *l, u64 inc, u64 peer_inc)
+bool oae_path_claim(const struct oae_paths *ps, const struct oae_link *l, u64 inc,
+		    u64 peer_inc)
 {
-	if (l->down && l->peer_inc)
+	if ((l->down || (ps->gone && l->heard_at < ps->gone_at)) && l->peer_inc)
 		return true;
 	return peer_inc == l->inc && (!l->peer_inc || inc == l->peer_inc);
+}
+
+/* Is the peer heard by another path than that in use? */
+static bool path_other_good(const struct oae_paths *ps)
+{
+	unsigned int i;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		if (i != ps->used && ps->path[i].good)
+			return true;
+	return false;
+}
+
+/**
+ * oae_path_gone() - a neighbour with the id of the peer shows another incarnation, from
+ *	elsewhere: is the present one gone?
+ * @ps: the paths
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ *
+ * The present one is asked, at most four times in the while that it has to answer, and twice
+ * at least. If it does not, and nothing would be lost with it, the link freezes. From then on
+ * another incarnation is believed, as if the link were down, until the present one is heard.
+ *
+ * Return: true if so.
+ */
+bool oae_path_gone(struct oae_paths *ps, struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	u64 least = 2 * oae_link_stall(l), wait = l->cfg->keepalive / 4;
+
+	if (!l->peer_inc || path_other_good(ps) || oae_would_lose(l))
+		return false;
+	now = oae_now(l, now);
+	if (wait < least)
+		wait = least;
+	if (l->heard_at >= ps->gone_at) {
+		if (ps->gone_at && now - ps->gone_at < wait)
+			return false;
+		ps->gone_at = now;
+		ps->gone_asks = 0;
+		ps->gone = false;
+	}
+	if (ps->gone_asks >= PATH_ASKS && now - ps->gone_at >= wait) {
+		ps->gone = true;
+		if (l->state == OAE_OPEN)
+			oae_freeze(l, OAE_N_STALL, now, a);
+	} else if (now - ps->gone_at >= ps->gone_asks * (wait / 4)) {
+		ps->gone_asks++;
+		oae_probe(l, now, a);
+	}
+	oae_finish(l, now, a);
+	return ps->gone;
 }
 
 /**
@@ -64,7 +122,7 @@ bool oae_path_is_strange(const struct oae_paths *ps, unsigned int i,
 		return !ps->path[i].proven;
 	if (i == ps->used)
 		return false;
-	return !oae_path_claim(l, f->sync.inc, f->sync.peer_inc) ||
+	return !oae_path_claim(ps, l, f->sync.inc, f->sync.peer_inc) ||
 	       (f->sync.peer_inc != l->inc && f->dst_ltag != l->ltag);
 }
 
@@ -87,7 +145,7 @@ bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link 
 	struct oae_path *p = &ps->path[i];
 
 	if (i != ps->used && path_is_sync(f) && f->sync.inc != l->peer_inc) {
-		if (!oae_path_claim(l, f->sync.inc, f->sync.peer_inc))
+		if (!oae_path_claim(ps, l, f->sync.inc, f->sync.peer_inc))
 			return false;
 	} else if (!p->proven) {
 		return false;

@@ -480,6 +480,20 @@ bool oae_link_in_doubt(const struct oae_link *l)
 	return oae_link_undecided(l) || !oae_link_all_confirmed(l) || l->unseen;
 }
 
+/**
+ * oae_would_lose() - would a transaction be lost with the present incarnation of the peer?
+ * @l: the link
+ *
+ * What is offered atomically would not: it is offered to the next one.
+ *
+ * Return: true if something is held, committed and not known to be delivered, delivered
+ * and not known to be committed, or an express is in flight.
+ */
+bool oae_would_lose(const struct oae_link *l)
+{
+	return l->nheld || oae_express_out(l) || !oae_link_all_confirmed(l) || l->unseen;
+}
+
 /* No answer for the dead time: the link is down. Reverse all that can be reversed. */
 static void timer_go_down(struct oae_link *l, u64 now, struct oae_actions *a)
 {
@@ -549,6 +563,22 @@ static void timer_remind(struct oae_link *l, u64 now, struct oae_actions *a)
 	n->reminded = reminded + 1;
 }
 
+/**
+ * oae_probe() - ask whether the peer is there; nothing happens unless the link is OPEN
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ */
+void oae_probe(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (l->state != OAE_OPEN)
+		return;
+	if (!l->asked_at)
+		l->asked_at = now;
+	oae_note(a, OAE_N_PROBE);
+	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
+}
+
 static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	u64 slowest = l->cfg->dead / 4;
@@ -576,13 +606,10 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_offer_pump(l, now, a);
 	if (!timer_repeats_close(l) && now - l->heard_at >= l->cfg->keepalive &&
 	    now >= l->again_at) {
-		if (!l->asked_at)
-			l->asked_at = now;
 		if (slowest > l->cfg->keepalive)
 			slowest = l->cfg->keepalive;
 		l->again_at = now + slowest;
-		oae_note(a, OAE_N_PROBE);
-		oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
+		oae_probe(l, now, a);
 	}
 }
 

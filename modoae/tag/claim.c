@@ -98,7 +98,7 @@ static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port
 	oae_link_mark(&tag->link, &mark);
 	/* Nobody else knows both. */
 	is = mark.peer_inc && f->sync.inc == mark.peer_inc && f->sync.peer_inc == mark.inc;
-	if (!oae_path_claim(&tag->link, f->sync.inc, f->sync.peer_inc)) {
+	if (!oae_path_claim(ps, &tag->link, f->sync.inc, f->sync.peer_inc)) {
 		if (mark.peer_inc)
 			return path_try(tag, ev, port, kid) < 0 ? -ENOENT : -EBUSY;
 		/* oae_path_name_claimed() has it. */
@@ -113,6 +113,20 @@ static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port
 	if (is || (f->sync.peer_inc == mark.inc && !mark.peer_inc))
 		ps->path[i].proven = true;
 	return oae_path_heard(ps, i, &tag->link, f) ? i : -EBUSY;
+}
+
+/* A SYNC of another incarnation of the peer, direct from elsewhere: is the present one gone? */
+static bool path_gone(struct oae_tag *tag, struct oae_run *ev, u64 kid,
+		      const struct oae_frame *f)
+{
+	struct oae_link_mark mark;
+
+	if (tag->dead || oae_link_closed(&tag->link) || kid & OAE_KID_VIA || !tag->paths)
+		return false;
+	oae_link_mark(&tag->link, &mark);
+	return f->sync.inc != mark.peer_inc &&
+	       !oae_path_claim(&tag->paths->paths, &tag->link, f->sync.inc, f->sync.peer_inc) &&
+	       oae_path_gone(&tag->paths->paths, &tag->link, ev->now, &ev->a);
 }
 
 /**
@@ -136,6 +150,11 @@ int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
 	int i;
 
 	oae_run_enter(tag, &ev);
+	if (path_gone(tag, &ev, kid, f)) {
+		/* What asks the present one for the last time goes elsewhere than the answer. */
+		oae_run_leave(tag, &ev);
+		oae_run_enter(tag, &ev);
+	}
 	i = path_claimed(tag, &ev, port, kid, f);
 	if (i >= 0) {
 		oae_tag_path_taken(tag, &ev, i, f);

@@ -73,9 +73,11 @@ static void doubt_leave(struct oae_tag *tag, struct oae_port *port)
 	struct oae_run ev oae_uninit;
 
 	oae_run_enter(tag, &ev);
-	/* It may go by another port by now. */
-	if (tag->doubt_at == port)
+	/* It may go by another port by now, or be listed for what is over. */
+	if (tag->doubt_at == port && oae_link_in_doubt(&tag->link))
 		oae_link_leave(&tag->link, ev.now + DOUBT_LEAVE_NS, ev.now, &ev.a);
+	else if (tag->doubt_at == port)
+		oae_doubt_unlist(tag);
 	oae_run_leave(tag, &ev);
 }
 

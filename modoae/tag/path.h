@@ -148,6 +148,7 @@ void oae_tag_path_probe(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 
 /* pathport.c */
 bool oae_path_settle(struct oae_tag *tag, struct oae_run *ev);
+bool oae_path_own_gone(struct oae_tag *tag, struct oae_run *ev);
 
 /* claim.c */
 void oae_path_name_claimed(struct oae_tag *tag, struct oae_run *ev);

@@ -74,15 +74,28 @@ static void path_shrink(struct oae_tag *tag, struct oae_run *ev)
 			oae_alias_del(tag, i);
 }
 
-/* Paths that have been silent for long make room for others. */
-static void path_tidy(struct oae_tag *tag)
+/*
+ * Paths that have been silent for long make room for others. Where the peer was, before it came
+ * from elsewhere, nobody looks for it again before a neighbour is heard there.
+ */
+static void path_tidy(struct oae_tag *tag, struct oae_run *ev)
 {
-	const struct oae_path *p;
+	struct oae_paths *ps = &tag->paths->paths;
 	unsigned int i;
+	u8 mac[ETH_ALEN];
 
-	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++) {
-		p = &tag->paths->paths.path[i];
-		if (p->there && oae_path_hopeless(&tag->paths->paths, i))
+	/* The own one last: another one takes its index. */
+	for (i = OAE_PATHS_MAX; i-- > OAE_PATH_OWN;) {
+		if (!oae_path_hopeless(ps, i, &tag->link) ||
+		    (i == OAE_PATH_OWN && oae_link_state(&tag->link) != OAE_OPEN))
+			continue;
+		if (oae_path_was_used(ps, i)) {
+			oae_kid_mac(oae_tag_path_kid(tag, i), mac);
+			oae_neigh_gone(tag->node, oae_tag_path_port(tag, i), mac);
+		}
+		if (i == OAE_PATH_OWN)
+			oae_path_own_gone(tag, ev);
+		else
 			oae_alias_del(tag, i);
 	}
 }
@@ -110,7 +123,7 @@ void oae_path_timer(struct oae_tag *tag, struct oae_run *ev)
 		oae_path_gw_look(tag);
 		oae_path_gw_tell(tag, ev);
 		if (tag->paths)
-			path_tidy(tag);
+			path_tidy(tag, ev);
 	}
 	if (!tag->paths)
 		return;

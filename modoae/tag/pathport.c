@@ -210,8 +210,22 @@ bool oae_path_settle(struct oae_tag *tag, struct oae_run *ev)
 			oae_link_ask(&tag->link, &ev->a);
 		return false;
 	}
-	if (used == OAE_PATH_OWN)
-		return true;
+	return used == OAE_PATH_OWN || oae_path_own_gone(tag, ev);
+}
+
+/**
+ * oae_path_own_gone() - the path in use becomes the own one, of which nothing is left
+ * @tag: the tag, with paths; another path than the own one is in use
+ * @ev: the event
+ *
+ * Context: under tag->lock, BH off; under rcu_read_lock().
+ *
+ * Return: false: it cannot be now.
+ */
+bool oae_path_own_gone(struct oae_tag *tag, struct oae_run *ev)
+{
+	unsigned int used = tag->paths->paths.used;
+
 	/* Whoever removes the port looks for its tags once. */
 	return !READ_ONCE(oae_tag_path_port(tag, used)->removed) &&
 	       path_become_own(tag, ev, used);

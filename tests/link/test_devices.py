@@ -300,10 +300,9 @@ class Going(OneScript):
         peer, idle = self.committed()
         peer.send(oae.DONE)
         peer.silence()
-        # What is idle is found so by the timer of the next one at work.
         self.a.sh("ip link del mv")
         self.wire.pump()
-        self.assertEqual(list(idle.inbox), [])
+        self.assertEqual((list(peer.inbox), list(idle.inbox)), ([], []))
         self.assertEqual([line for line in self.log.lines() if ": unconfirmed: " in line], [])
 
     def test_other_namespace(self):

@@ -409,6 +409,55 @@ class Reboot(TwoCables):
         self.assertEqual(len(self.a.tags()), 1)
 
 
+class Anew(TwoCables):
+    """A host whose only port is deleted, and is there again with another address, says the same id."""
+
+    def setUp(self):
+        super().setUp()
+        self.a.knobs(dev="", dead_ms=int(60000 * SLOW))
+        self.b.knob("dev", "vb")
+
+    def anew(self, n):
+        """A port with another address, which is heard before a link is opened there."""
+        mac = f"02:0a:e0:09:00:{n:02x}"
+        self.a.sh("ip link del mv 2>/dev/null || true")
+        self.a.knob("target", "")       # else the link is opened before that
+        self.a.sh(f"ip link add mv link va address {mac} type macvlan mode bridge;"
+                  "ip link set mv up")
+        self.addCleanup(self.a.sh, "ip link del mv 2>/dev/null || true")
+        self.a.knob("dev", "mv")
+        wait_for(lambda: mac in {row["mac"] for row in self.b.neighbours()}, "b to hear of it")
+        return mac
+
+    def carries_soon(self, data):
+        """A transaction goes there; within a time that is far below dead_ms."""
+        writer = self.a.start_write(data, target=f"mv/{self.first.mac_b}", vc=0)
+        self.assertEqual(writer.result(10 * SLOW), len(data))
+        self.assertEqual(self.b.read_one(), data)
+
+    def test_soon(self):
+        """It is heard soon, by the same link, and nothing is lost."""
+        self.b.knob("dead_ms", int(60000 * SLOW))
+        before = self.b.stats()
+        for n in range(1, 4):
+            self.anew(n)
+            self.carries_soon(b"%d" % n)
+            self.assertEqual(len(self.b.tags()), 1)
+        self.assertEqual([self.b.stat(name) - before[name] for name in
+                          ("note_peer_new", "note_down", "note_held_lost", "note_unconfirmed")],
+                         [2, 0, 0, 0])
+
+    def test_forgotten(self):
+        """Where it was before is forgotten, and the link is found by where it is."""
+        for n in range(1, 4):
+            mac = self.anew(n)
+            self.carries_soon(b"%d" % n)
+        wait_for(lambda: [(row["peer"], row["to"]) for row in self.b.paths()] == [(mac, mac)],
+                 "the old addresses to be forgotten", 20 * SLOW)
+        self.b.write(b"back", target=f"vb/{mac}", vc=0)
+        self.assertEqual(self.a.read_one(), b"back")
+
+
 class Thief(TwoCables):
     """Somebody on the segment has heard the peer's id and incarnation, and says them as his own."""
 

@@ -336,7 +336,7 @@ static void look(struct sim_end *e)
 			sim_path_add(e, i, line->name[!e->who], false, false);
 	}
 	for (i = 1; i < OAE_PATHS_MAX; i++)
-		if (oae_path_hopeless(&pe->ps, i))
+		if (oae_path_hopeless(&pe->ps, i, &e->link))
 			oae_path_del(&pe->ps, i);
 }
 

@@ -226,21 +226,53 @@ PATH_TEST(test_moves)
 PATH_TEST(test_hopeless)
 {
 	ps.path[1].missed = 249;
-	assert_false(oae_path_hopeless(&ps, 1));
+	assert_false(oae_path_hopeless(&ps, 1, &l));
 	ps.path[1].missed = 250;
-	assert_true(oae_path_hopeless(&ps, 1));
+	assert_true(oae_path_hopeless(&ps, 1, &l));
 	ps.used = 1;
-	assert_false(oae_path_hopeless(&ps, 1));
+	assert_false(oae_path_hopeless(&ps, 1, &l));
 	ps.used = 2;
 	ps.path[0].missed = 255;
-	assert_false(oae_path_hopeless(&ps, 0));
-	ps.path[1].proven = false;
-	ps.path[1].missed = 8;
-	assert_true(oae_path_hopeless(&ps, 1));
-	ps.path[1].missed = 7;
-	assert_false(oae_path_hopeless(&ps, 1));
+	assert_false(oae_path_hopeless(&ps, 0, &l));
 	ps.path[5].missed = 255;
-	assert_false(oae_path_hopeless(&ps, 5));
+	assert_false(oae_path_hopeless(&ps, 5, &l));
+}
+
+/* Of what is not proven as many probes as fit the dead time are waited for, 3 to 8. */
+PATH_TEST(test_hopeless_never)
+{
+	static const struct { u64 dead; u8 n; } rows[] = {
+		{ KEEPALIVE, 3 }, { 3 * KEEPALIVE, 3 }, { 5 * KEEPALIVE, 5 },
+		{ 5 * KEEPALIVE + 1, 6 }, { 8 * KEEPALIVE, 8 }, { 100 * KEEPALIVE, 8 },
+	};
+	unsigned int i, path;
+
+	ps.used = 2;
+	cfg.keepalive = KEEPALIVE;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		cfg.dead = rows[i].dead;
+		for (path = 0; path < 2; path++) {
+			ps.path[path].proven = false;
+			ps.path[path].missed = rows[i].n - 1;
+			assert_false(oae_path_hopeless(&ps, path, &l));
+			ps.path[path].missed++;
+			assert_true(oae_path_hopeless(&ps, path, &l));
+		}
+	}
+}
+
+/* One that was never in use is another cable perhaps; one that was is where the peer is not. */
+PATH_TEST(test_was_used)
+{
+	ps.path[1].proven = false;
+	assert_false(oae_path_was_used(&ps, 1));
+	oae_path_use(&ps, 1, OAE_WHY_PEER, now);
+	assert_true(oae_path_was_used(&ps, 1));
+	ps.path[1].proven = true;
+	assert_false(oae_path_was_used(&ps, 1));
+	assert_false(oae_path_was_used(&ps, 0));
+	ps.path[0].proven = false;
+	assert_true(oae_path_was_used(&ps, 0));
 }
 
 PATH_TEST(test_makes_way)

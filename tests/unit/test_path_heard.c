@@ -106,17 +106,190 @@ PATH_TEST(test_strange)
 
 PATH_TEST(test_claim)
 {
-	assert_true(oae_path_claim(&l, l.peer_inc, l.inc));
-	assert_false(oae_path_claim(&l, l.peer_inc, l.inc + 1));
-	assert_false(oae_path_claim(&l, l.peer_inc + 1, l.inc));
-	assert_false(oae_path_claim(&l, l.peer_inc + 1, 0));
+	assert_true(oae_path_claim(&ps, &l, l.peer_inc, l.inc));
+	assert_false(oae_path_claim(&ps, &l, l.peer_inc, l.inc + 1));
+	assert_false(oae_path_claim(&ps, &l, l.peer_inc + 1, l.inc));
+	assert_false(oae_path_claim(&ps, &l, l.peer_inc + 1, 0));
 	l.peer_inc = 0;
-	assert_true(oae_path_claim(&l, 77, l.inc));
-	assert_false(oae_path_claim(&l, 77, 0));
+	assert_true(oae_path_claim(&ps, &l, 77, l.inc));
+	assert_false(oae_path_claim(&ps, &l, 77, 0));
 	l.down = true;
-	assert_false(oae_path_claim(&l, 77, 0));
+	assert_false(oae_path_claim(&ps, &l, 77, 0));
 	l.peer_inc = 5;
-	assert_true(oae_path_claim(&l, 77, 0));
+	assert_true(oae_path_claim(&ps, &l, 77, 0));
+}
+
+/* A neighbour with the id of the peer says SYNC, and shows another incarnation. */
+static bool is_gone(u64 after)
+{
+	bool gone;
+
+	now += after;
+	clear();
+	gone = oae_path_gone(&ps, &l, now, &a);
+	assert_false(a.overflow);
+	assert_int_equal(gone, oae_path_claim(&ps, &l, l.peer_inc + 1, 0));
+	return gone;
+}
+
+/* There is no other path by which the peer is heard, and nothing that would be lost with it. */
+static void alone(void)
+{
+	oae_path_del(&ps, 1);
+	oae_path_del(&ps, 2);
+	cfg.keepalive = 1000 * MS;
+}
+
+/* It does not answer: after a while it is gone. */
+PATH_TEST(test_gone)
+{
+	alone();
+	assert_false(is_gone(0));
+	assert_non_null(sent(OAE_SYNC));
+	assert_int_equal(noted(OAE_N_PROBE), 1);
+	assert_false(is_gone(62 * MS));
+	assert_null(sent(OAE_SYNC));
+	assert_false(is_gone(100 * MS));
+	assert_non_null(sent(OAE_SYNC));
+	assert_false(is_gone(87 * MS));
+	assert_int_equal(oae_link_state(&l), OAE_OPEN);
+	assert_true(is_gone(1 * MS));
+	assert_int_equal(noted(OAE_N_STALL), 1);
+	assert_true(oae_link_state(&l) < OAE_OPEN);
+	/* It says more, and that changes nothing. */
+	assert_true(is_gone(MS));
+	assert_int_equal(a.nsends, 0);
+	/* Until the peer is heard after all. */
+	rcv(resolved());
+	assert_false(oae_path_claim(&ps, &l, l.peer_inc + 1, 0));
+	assert_false(is_gone(1000 * MS));
+}
+
+/* One question may be lost. */
+PATH_TEST(test_gone_asked_once)
+{
+	alone();
+	assert_false(is_gone(0));
+	assert_false(is_gone(500 * MS));
+	assert_non_null(sent(OAE_SYNC));
+	assert_true(is_gone(MS));
+}
+
+/* It answers: nobody is believed, and it is not asked as often as somebody says so. */
+PATH_TEST(test_gone_not)
+{
+	alone();
+	assert_false(is_gone(0));
+	now += MS;
+	rcv(frame(OAE_SYNC_ACK));
+	assert_false(is_gone(200 * MS));
+	assert_int_equal(a.nsends, 0);
+	assert_false(is_gone(60 * MS));
+	assert_non_null(sent(OAE_SYNC));
+	rcv(frame(OAE_SYNC_ACK));
+	assert_false(is_gone(1000 * MS));
+}
+
+/* Far away it takes longer. */
+PATH_TEST(test_gone_far)
+{
+	alone();
+	post(&x, 1, 0);
+	now += 300 * MS;
+	rcv(answer(OAE_REFLECT));
+	rcv(frame(OAE_DONE));
+	now += MS;
+	assert_true(2 * oae_link_stall(&l) > cfg.keepalive / 4);
+	assert_false(is_gone(0));
+	assert_false(is_gone(2 * oae_link_stall(&l) - MS));
+	assert_non_null(sent(OAE_SYNC));
+	assert_true(is_gone(MS));
+}
+
+/* A frozen link asks of itself. */
+PATH_TEST(test_gone_frozen)
+{
+	alone();
+	clear();
+	oae_link_port_down(&l, now, &a);
+	assert_false(is_gone(0));
+	assert_int_equal(a.nsends, 0);
+	assert_false(is_gone(125 * MS));
+	assert_int_equal(a.nsends, 0);
+	assert_true(is_gone(125 * MS));
+	assert_int_equal(noted(OAE_N_STALL), 0);
+}
+
+/* By another path it is heard. */
+PATH_TEST(test_gone_other_path)
+{
+	oae_path_del(&ps, 2);
+	cfg.keepalive = 1000 * MS;
+	assert_false(is_gone(0));
+	assert_int_equal(a.nsends, 0);
+	assert_false(is_gone(1000 * MS));
+	ps.path[1].good = false;
+	assert_false(is_gone(0));
+	assert_false(is_gone(125 * MS));
+	assert_true(is_gone(125 * MS));
+}
+
+/* With it something would be lost: that takes the dead time. */
+static void would_lose(void)
+{
+	assert_false(is_gone(0));
+	assert_int_equal(a.nsends, 0);
+	assert_false(is_gone(125 * MS));
+	assert_false(is_gone(1000 * MS));
+}
+
+PATH_TEST(test_gone_held)
+{
+	alone();
+	rcv(slice(1, 0, OAE_F_LAST));
+	would_lose();
+}
+
+PATH_TEST(test_gone_unconfirmed)
+{
+	alone();
+	post(&x, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	would_lose();
+}
+
+PATH_TEST(test_gone_express)
+{
+	alone();
+	post(&x, 1, OAE_POST_EXPRESS);
+	would_lose();
+}
+
+PATH_TEST(test_gone_unseen)
+{
+	alone();
+	rcv(slice(1, 0, OAE_F_EXPRESS | OAE_F_LAST));
+	would_lose();
+}
+
+/* What is offered atomically goes to the next one. */
+PATH_TEST(test_gone_offered)
+{
+	alone();
+	post(&x, 1, 0);
+	assert_false(is_gone(0));
+	assert_false(is_gone(125 * MS));
+	assert_true(is_gone(125 * MS));
+}
+
+/* Nobody is gone who was never there. */
+PATH_TEST(test_gone_nobody)
+{
+	alone();
+	kill_link(OAE_E_CANCEL);
+	clear();
+	oae_link_open(&l, now, &a);
+	would_lose();
 }
 
 PATH_TEST(test_which_ltag_was_heard)

@@ -80,7 +80,7 @@ static int claimed(struct sim_end *e, unsigned int line, u8 peer, const struct o
 	int i;
 
 	sim_paths_begin(e);
-	if (!oae_path_claim(&e->link, f->sync.inc, f->sync.peer_inc)) {
+	if (!oae_path_claim(&pe->ps, &e->link, f->sync.inc, f->sync.peer_inc)) {
 		if (e->link.peer_inc)
 			return try_path(e, line, peer) < 0 ? -2 : -1;
 		pe->claimed = f->sync.inc;

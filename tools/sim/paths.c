@@ -272,8 +272,8 @@ static void look(struct world *w, struct end *e)
 	for (i = 0; i < e->cabling->n; i++)
 		if (path_by(e, i) == OAE_PATHS_MAX)
 			add(w, e, i);
-	for (i = 0; i < OAE_PATHS_MAX; i++) {
-		if (!oae_path_hopeless(&ep->ps, i))
+	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++) {
+		if (!oae_path_hopeless(&ep->ps, i, &e->link))
 			continue;
 		w->n.cable.forgotten++;
 		oae_path_del(&ep->ps, i);
