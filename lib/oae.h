@@ -57,7 +57,7 @@ enum oae_open_flag {
 
 /**
  * oae_open() - be an end of the link with a peer
- * @port: a net device bound to the module; NULL or "" the first
+ * @port: a net device bound to the module; NULL or "" where the peer is or was heard
  * @peer: its address
  * @vc: virtual channel, 0 to 255
  * @flags: OAE_OPEN_*
@@ -70,7 +70,7 @@ OAE_API int oae_open(const char *port, const unsigned char peer[OAE_PEER_LEN], i
 
 /**
  * struct oae_address - where a peer is
- * @port: a net device bound to the module; "" the first, or with @id any
+ * @port: a net device bound to the module; "" where the peer is or was heard
  * @peer: its address, if @id is 0
  * @id: its id; 0: it is not known by that
  */

@@ -677,7 +677,7 @@ class Listener(_File):
 
 
 class Link(_File):
-    """An end of the link with a peer: its address, a virtual channel, a port ("": the first).
+    """An end of the link with a peer: its address, a virtual channel, a port ("": where that is).
 
     peer        [PORT/]MAC, [PORT/]id:HEX (a neighbour's, at any port unless one is named), or a
                 name of /etc/oae/hosts

@@ -63,7 +63,7 @@ enum oae_uapi_kind {
 
 /**
  * struct oae_attach - OAE_ATTACH: the link that this file becomes an end of
- * @port: a net device bound to the module; "" for the first one, with
+ * @port: a net device bound to the module; "" where the peer is or was heard, with
  *	OAE_ATTACH_LISTEN for every port
  * @peer: MAC address of the peer; all zero with OAE_ATTACH_LISTEN: any peer; with
  *	OAE_ATTACH_ID the last 48 bits of the peer's id

@@ -50,7 +50,7 @@ static int oae_addr_parse_mac(struct oae_addr *addr, const char *text)
  * @addr: filled in
  * @text: [DEV/]ADDR without blanks around it; "" is an address that is not set
  *
- * The device need not exist: oae_addr_resolve() looks it up.
+ * The device need not exist: oae_addr_resolve() (net/resolve.c) looks it up.
  *
  * Context: any.
  *
@@ -126,12 +126,19 @@ static bool addr_is_dev(const struct oae_addr *addr, const struct oae_port *port
 	return !addr->dev[0] || !strncmp(addr->dev, port->dev->name, IFNAMSIZ);
 }
 
-/*
- * The place to reach a node with an id at, as long as nothing changes always the same.
- * @only: at this port; NULL: at any that the address allows. False: it was not heard.
+/**
+ * oae_addr_find_id() - find the place to reach a node with an id at
+ * @node: this node
+ * @addr: an id
+ * @only: at this port; NULL: at any that @addr allows
+ * @best: filled in: as long as nothing changes always the same
+ *
+ * Context: any but hard interrupts; under rcu_read_lock(), in which @best is valid.
+ *
+ * Return: false if it was not heard there.
  */
-static bool addr_find_id(struct oae_node *node, const struct oae_addr *addr,
-			 const struct oae_port *only, struct oae_neigh_where *best)
+bool oae_addr_find_id(struct oae_node *node, const struct oae_addr *addr,
+		      const struct oae_port *only, struct oae_neigh_where *best)
 {
 	struct oae_neigh_where at[OAE_NEIGH_AN_ID];
 	unsigned int i, n;
@@ -164,7 +171,7 @@ bool oae_addr_under(const struct oae_addr *addr, const struct oae_port *port,
 	struct oae_neigh_where at;
 
 	if (addr->id) {
-		if (!addr_find_id(port->node, addr, port, &at))
+		if (!oae_addr_find_id(port->node, addr, port, &at))
 			return false;
 		memcpy(mac, at.mac, ETH_ALEN);
 		return true;
@@ -190,67 +197,6 @@ void oae_target(struct oae_node *node, struct oae_addr *addr)
 		seq = read_seqbegin(&node->addr_lock);
 		*addr = node->target;
 	} while (read_seqretry(&node->addr_lock, seq));
-}
-
-/* Under rcu_read_lock(). */
-static int addr_resolve_id(struct oae_node *node, const struct oae_addr *addr,
-			   struct oae_port **port, u8 mac[ETH_ALEN])
-{
-	struct oae_neigh_where at;
-
-	if (list_empty(&node->ports))
-		return -ENODEV;
-	if (addr->id == node->id)
-		return -EINVAL;
-	if (!addr_find_id(node, addr, NULL, &at) || !refcount_inc_not_zero(&at.port->ref))
-		return -EHOSTUNREACH;
-	*port = at.port;
-	memcpy(mac, at.mac, ETH_ALEN);
-	return 0;
-}
-
-/**
- * oae_addr_resolve() - find the port and the MAC for an address
- * @node: the node
- * @addr: the address, which does not change meanwhile
- * @port: set to the port, with a reference, if 0 is returned
- * @mac: filled in if 0 is returned
- *
- * Context: any but hard interrupts.
- *
- * Return: 0; -EDESTADDRREQ @addr is not set; -ENODEV no such port, or none at
- * all; -EHOSTUNREACH it is an id that was not heard; -EINVAL the port's own address,
- * or the node's own id.
- */
-int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr,
-		     struct oae_port **port, u8 mac[ETH_ALEN])
-{
-	struct oae_port *p;
-	int err = 0;
-
-	if (!addr->set)
-		return -EDESTADDRREQ;
-
-	rcu_read_lock();
-	if (addr->id) {
-		err = addr_resolve_id(node, addr, port, mac);
-		goto out;
-	}
-	p = oae_port_find(node, addr->dev);
-	if (!p) {
-		err = -ENODEV;
-		goto out;
-	}
-	oae_addr_under(addr, p, mac);
-	if (ether_addr_equal_unaligned(mac, p->dev->dev_addr)) {
-		oae_port_put(p);
-		err = -EINVAL;
-		goto out;
-	}
-	*port = p;
-out:
-	rcu_read_unlock();
-	return err;
 }
 
 /**

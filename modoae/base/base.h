@@ -92,7 +92,7 @@ struct oae_knobs {
 
 /* An address as typed: whole, or 24 bits under a port's own OUI. */
 struct oae_addr {
-	char dev[IFNAMSIZ];	/* "" any, the first port */
+	char dev[IFNAMSIZ];	/* "" none is named: net/resolve.c */
 	u8 mac[ETH_ALEN] __aligned(2);
 	bool set;
 	bool low24;		/* only mac[3..5] count */
@@ -136,6 +136,7 @@ struct oae_found_last {
 struct oae_ring;		/* evlog.c */
 struct oae_newsdesk;		/* news.c */
 struct oae_neighbours;		/* neigh.c */
+struct oae_neigh_where;		/* neigh.h */
 
 /**
  * struct oae_node - the state of one network namespace
@@ -164,8 +165,8 @@ struct oae_node {
 	void (*neigh_news)(struct oae_node *node, struct oae_port *port, const u8 *mac);
 	/* Is there a link to this peer? Context as there. */
 	bool (*neigh_linked)(struct oae_port *port, const u8 *mac);
-	/* A neighbour is new, or has this id now. Context as there. */
-	void (*id_heard)(struct oae_node *node, u64 id);
+	/* A neighbour is new at a port, or has another id now. Context as there. */
+	void (*heard)(struct oae_node *node, struct oae_port *port, const u8 *mac);
 
 	struct oae_tag *wanted;		/* ctl/target.c: the link of `target`, or NULL */
 	struct delayed_work target_work;	/* ctl/target.c; what follows, too */
@@ -467,13 +468,13 @@ void oae_news_state(struct oae_node *node, struct oae_news_state *state);
 /* addr.c: addresses in text form */
 int oae_addr_parse(struct oae_addr *addr, const char *text);
 int oae_addr_print(const struct oae_addr *addr, char *buf, size_t size);
+bool oae_addr_find_id(struct oae_node *node, const struct oae_addr *addr,
+		      const struct oae_port *only, struct oae_neigh_where *best);
 bool oae_addr_under(const struct oae_addr *addr, const struct oae_port *port,
 		    u8 mac[ETH_ALEN]);
 bool oae_addr_covers(const struct oae_addr *addr, const struct oae_port *port,
 		     const u8 mac[ETH_ALEN]);
 void oae_target(struct oae_node *node, struct oae_addr *addr);
-int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr,
-		     struct oae_port **port, u8 mac[ETH_ALEN]);
 bool oae_peer_configured(struct oae_node *node, const struct oae_port *port,
 			 const u8 mac[ETH_ALEN]);
 

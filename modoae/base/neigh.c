@@ -318,7 +318,7 @@ void oae_neigh_rcv(struct oae_port *port, const u8 *from, const struct oae_frame
 	if (!news)
 		return;
 	oae_announce_to(port);
-	node->id_heard(node, f->hello.id);
+	node->heard(node, port, from);
 	if (node->neigh_news)
 		node->neigh_news(node, port, from);
 }
@@ -398,6 +398,14 @@ static void neigh_where(const struct oae_neighbour *e, struct oae_neigh_where *t
 	to->port = e->port;
 	to->mtu = e->what.mtu;
 	ether_addr_copy(to->mac, e->mac);
+}
+
+/* For how long, ms. */
+static u64 neigh_silent(const struct oae_neighbour *e)
+{
+	s64 silent = ktime_get_ns() - READ_ONCE(e->what.heard);
+
+	return silent > 0 ? div_u64(silent, NSEC_PER_MSEC) : 0;
 }
 
 /* Where @id was heard, of incarnation @inc unless that is 0, and other than as @but. */
@@ -484,6 +492,24 @@ u64 oae_neigh_id(struct oae_node *node, const struct oae_port *port, const u8 *m
 }
 
 /**
+ * oae_neigh_silent() - for how long was nobody heard at a place?
+ * @node: this node
+ * @port: a port of it
+ * @mac: the address there
+ *
+ * Context: any but hard interrupts; under rcu_read_lock().
+ *
+ * Return: ms; U32_MAX: it is no neighbour's.
+ */
+u32 oae_neigh_silent(struct oae_node *node, const struct oae_port *port, const u8 *mac)
+{
+	struct oae_neighbours *n = neigh_of(node);
+	struct oae_neighbour *e = n ? neigh_find(n, port, mac) : NULL;
+
+	return e ? min_t(u64, neigh_silent(e), U32_MAX - 1) : U32_MAX;
+}
+
+/**
  * oae_neigh_at() - a walk over the neighbours
  * @node: the node
  * @at: where the walk is, from 0; set to the place of the neighbour
@@ -498,7 +524,6 @@ u64 oae_neigh_id(struct oae_node *node, const struct oae_port *port, const u8 *m
 bool oae_neigh_at(struct oae_node *node, unsigned int *at, struct oae_neigh_view *view)
 {
 	struct oae_neighbours *n = neigh_of(node);
-	u64 now = ktime_get_ns(), heard;
 	struct oae_neighbour *e;
 
 	for (; n && *at < OAE_NEIGH_MOST; ++*at) {
@@ -508,8 +533,7 @@ bool oae_neigh_at(struct oae_node *node, unsigned int *at, struct oae_neigh_view
 		view->id = e->what.id;
 		view->inc = e->what.inc;
 		neigh_where(e, &view->where);
-		heard = READ_ONCE(e->what.heard);
-		view->heard = (s64)(now - heard) > 0 ? div_u64(now - heard, NSEC_PER_MSEC) : 0;
+		view->heard = neigh_silent(e);
 		return true;
 	}
 	return false;

@@ -74,6 +74,7 @@ unsigned int oae_neigh_others(struct oae_node *node, const struct oae_port *port
 unsigned int oae_neigh_of_id(struct oae_node *node, u64 id, struct oae_neigh_where *to,
 			     unsigned int max);
 u64 oae_neigh_id(struct oae_node *node, const struct oae_port *port, const u8 *mac);
+u32 oae_neigh_silent(struct oae_node *node, const struct oae_port *port, const u8 *mac);
 bool oae_neigh_age(struct oae_neighbours *n, u64 now);
 bool oae_neigh_at(struct oae_node *node, unsigned int *at, struct oae_neigh_view *view);
 

@@ -183,7 +183,7 @@ static int params_target_check(struct oae_node *node,
 	u8 mac[ETH_ALEN];
 	int err;
 
-	err = oae_addr_resolve(node, addr, &port, mac);
+	err = oae_addr_resolve(node, addr, READ_ONCE(node->knobs.vci), &port, mac);
 	if (err == -EINVAL)
 		return oae_refuse(why, "target", val, err,
 				  "takes another address than the port's own, another id than the node's");

@@ -185,7 +185,7 @@ static const struct seq_operations oae_tags_ops = {
 /* Begin to close a link, if there is one. Under rcu_read_lock(). */
 static bool procfs_close(struct oae_port *port, u64 kid)
 {
-	struct oae_tag *tag = oae_tag_find(port, kid);
+	struct oae_tag *tag = oae_tag_find(port, kid) ?: oae_path_proven(port, kid);
 
 	if (tag)
 		oae_tag_close(tag);

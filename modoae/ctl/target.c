@@ -4,8 +4,9 @@
  * before there is anything to send, and kept asking while the peer does not answer.
  * Nothing here waits for the peer.
  *
- * A target may be an id that was not heard yet. When it is heard, in softirq, work opens
- * the link. So does work if neighbours say that the address is one of a peer that there is
+ * A target may be an id that was not heard yet, or an address that names no port and is heard
+ * at another one than was thought. When it is heard, in softirq, work opens the link. So does
+ * work if neighbours say that the address is one of a peer that there is
  * a link to: that is asked there first, for a second at most.
  *
  * node->knob_lock protects node->wanted, the tag of this link. It may be dead, or its
@@ -30,7 +31,7 @@ static struct oae_tag *target_open(struct oae_node *node, const struct oae_addr 
 	int err;
 
 	do {
-		err = oae_addr_resolve(node, addr, &port, mac);
+		err = oae_addr_resolve(node, addr, vc, &port, mac);
 		if (err)
 			return ERR_PTR(err);
 		tag = oae_peer_tag_now(port, oae_kid(vc, mac), more);
@@ -108,6 +109,20 @@ int oae_target_set(struct oae_node *node, const struct oae_addr *addr)
 	return 0;
 }
 
+/* Is the link of `target` there, or was it, where its peer is? */
+static bool target_stays(struct oae_tag *tag)
+{
+	bool there;
+
+	if (!tag)
+		return false;
+	/* The link may move to another port meanwhile. */
+	rcu_read_lock();
+	there = !READ_ONCE(READ_ONCE(tag->key.port)->removed);
+	rcu_read_unlock();
+	return there && (oae_link_closed(&tag->link) || oae_tag_met(tag));
+}
+
 /**
  * oae_target_bound() - open the link to `target` if it could not be opened when it was set
  * @node: the node, whose ports or neighbours have changed, or which is no longer shut
@@ -118,15 +133,10 @@ int oae_target_set(struct oae_node *node, const struct oae_addr *addr)
  */
 void oae_target_bound(struct oae_node *node)
 {
-	struct oae_tag *tag = node->wanted;
-	bool there;
+	struct oae_tag *tag;
 
 	lockdep_assert_held(&node->knob_lock);
-	/* The link may move to another port meanwhile. */
-	rcu_read_lock();
-	there = tag && !READ_ONCE(READ_ONCE(tag->key.port)->removed);
-	rcu_read_unlock();
-	if (!node->target.set || READ_ONCE(node->shut) || there)
+	if (!node->target.set || READ_ONCE(node->shut) || target_stays(node->wanted))
 		return;
 	tag = target_try(node, &node->target);
 	if (!IS_ERR(tag))
@@ -143,13 +153,13 @@ static void target_work(struct work_struct *work)
 	mutex_unlock(&node->knob_lock);
 }
 
-/* A neighbour is new. Context: softirq. */
-static void target_heard(struct oae_node *node, u64 id)
+/* A neighbour is new at a port. Context: softirq, under rcu_read_lock(). */
+static void target_heard(struct oae_node *node, struct oae_port *port, const u8 *mac)
 {
 	struct oae_addr target;
 
 	oae_target(node, &target);
-	if (target.id == id)
+	if (oae_addr_covers(&target, port, mac))
 		mod_delayed_work(oae_wq, &node->target_work, 0);
 }
 
@@ -162,7 +172,7 @@ static void target_heard(struct oae_node *node, u64 id)
 void oae_target_init(struct oae_node *node)
 {
 	INIT_DELAYED_WORK(&node->target_work, target_work);
-	node->id_heard = target_heard;
+	node->heard = target_heard;
 }
 
 /**

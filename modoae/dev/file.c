@@ -112,46 +112,19 @@ static int file_check_attach(const struct oae_attach *a)
 	return is_valid_ether_addr(a->peer) ? 0 : -EINVAL;
 }
 
-/* Put the port and the address at which a node was heard in the place of its id. */
-static int file_attach_id(struct oae_file *f, struct oae_attach *a)
+/* The port that a request means, with a reference, and the address of the peer there. */
+static int file_attach_where(struct oae_file *f, const struct oae_attach *a,
+			     struct oae_port **port, u8 mac[ETH_ALEN])
 {
-	struct oae_addr addr = {
-		.set = true,
-		.id = (u64)a->id_high << 48 | (u64)get_unaligned_be16(a->peer) << 32 |
-		      get_unaligned_be32(a->peer + 2),
-	};
-	struct oae_port *port;
-	int err;
+	struct oae_addr addr = { .set = true };
 
 	strscpy(addr.dev, a->port, sizeof(addr.dev));
-	err = oae_addr_resolve(oae_file_node(f), &addr, &port, a->peer);
-	if (err)
-		return err;
-	memcpy(a->port, port->name, IFNAMSIZ);
-	oae_port_put(port);
-	return 0;
-}
-
-/* The port by name, with a reference. -EINVAL: its address is the peer's. */
-static struct oae_port *file_attach_port(struct oae_file *f,
-					 const struct oae_attach *a)
-{
-	struct oae_port *port;
-	bool own;
-
-	rcu_read_lock();
-	port = oae_port_find(oae_file_node(f), a->port);
-	if (port) {
-		own = ether_addr_equal(port->dev->dev_addr, a->peer);
-		strscpy(f->port_name, port->dev->name, sizeof(f->port_name));
-	}
-	rcu_read_unlock();
-	if (!port)
-		return ERR_PTR(-ENODEV);
-	if (!own)
-		return port;
-	oae_port_put(port);
-	return ERR_PTR(-EINVAL);
+	if (a->flags & OAE_ATTACH_ID)
+		addr.id = (u64)a->id_high << 48 | (u64)get_unaligned_be16(a->peer) << 32 |
+			  get_unaligned_be32(a->peer + 2);
+	else
+		memcpy(addr.mac, a->peer, ETH_ALEN);
+	return oae_addr_resolve(oae_file_node(f), &addr, a->vc, port, mac);
 }
 
 static int file_attach(struct oae_file *f, const struct oae_attach *a)
@@ -159,13 +132,15 @@ static int file_attach(struct oae_file *f, const struct oae_attach *a)
 	bool open = a->flags & OAE_ATTACH_OPEN;
 	struct oae_port *port;
 	struct oae_tag *tag;
+	u8 mac[ETH_ALEN];
 	int err;
 
-	port = file_attach_port(f, a);
-	if (IS_ERR(port))
-		return PTR_ERR(port);
+	err = file_attach_where(f, a, &port, mac);
+	if (err)
+		return err;
+	memcpy(f->port_name, port->name, IFNAMSIZ);
 	do {
-		tag = oae_peer_tag(port, oae_kid(a->vc, a->peer));
+		tag = oae_peer_tag(port, oae_kid(a->vc, mac));
 		if (IS_ERR(tag)) {
 			err = PTR_ERR(tag);
 			break;
@@ -192,8 +167,6 @@ static int file_ioctl_attach(struct oae_file *f, const void __user *arg)
 	if (!ns_capable(f->net->user_ns, CAP_NET_RAW))
 		return -EPERM;
 	err = file_check_attach(&a);
-	if (!err && a.flags & OAE_ATTACH_ID)
-		err = file_attach_id(f, &a);
 	if (err)
 		return err;
 	mutex_lock(&f->setup);

@@ -71,7 +71,10 @@ static void noc_set_tag(struct noc_file *nf, struct oae_tag *tag)
 		oae_tag_put(old);
 }
 
-/* The tag that was sent on last, with a reference, if it still has its link; or NULL. */
+/*
+ * The tag that was sent on last, with a reference, if it still has its link, and that has met
+ * its peer; or NULL.
+ */
 static struct oae_tag *noc_last_tag(struct noc_file *nf)
 {
 	struct oae_tag *tag;
@@ -81,7 +84,7 @@ static struct oae_tag *noc_last_tag(struct noc_file *nf)
 	if (tag)
 		refcount_inc(&tag->ref);
 	spin_unlock(&nf->lock);
-	if (!tag || !(READ_ONCE(tag->dead) || oae_link_closed(&tag->link)))
+	if (!tag || (!READ_ONCE(tag->dead) && !oae_link_closed(&tag->link) && oae_tag_met(tag)))
 		return tag;
 	oae_tag_put(tag);
 	return NULL;
@@ -112,7 +115,7 @@ static struct oae_tag *noc_tag(struct noc_file *nf)
 
 	if (tag)
 		return tag;
-	err = oae_addr_resolve(node, &nf->target, &port, mac);
+	err = oae_addr_resolve(node, &nf->target, nf->vc, &port, mac);
 	if (err)
 		return ERR_PTR(err);
 	tag = oae_peer_tag(port, oae_kid(nf->vc, mac));
@@ -249,7 +252,7 @@ static bool noc_room(struct noc_file *nf)
 	u8 mac[ETH_ALEN];
 	bool room;
 
-	if (oae_addr_resolve(node, &nf->target, &port, mac))
+	if (oae_addr_resolve(node, &nf->target, nf->vc, &port, mac))
 		return false;
 	rcu_read_lock();
 	tag = oae_tag_find(port, oae_kid(nf->vc, mac));

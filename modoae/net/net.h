@@ -47,6 +47,13 @@ void oae_udp_tagged(const struct oae_port *port, const u8 mac[ETH_ALEN]);
 void oae_udp_sweep(struct oae_node *node);
 void oae_udp_exit(void);
 
+/* udppeer.c: where the peers of a UDP port were heard */
+u32 oae_udp_silent(const struct oae_port *port, const u8 mac[ETH_ALEN]);
+
+/* resolve.c: which port and MAC an address means */
+int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr, u8 vc,
+		     struct oae_port **port, u8 mac[ETH_ALEN]);
+
 /* rcv.c */
 int oae_rcv(struct sk_buff *skb, struct net_device *dev,
 	    struct packet_type *pt, struct net_device *orig_dev);

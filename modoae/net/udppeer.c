@@ -220,6 +220,23 @@ bool oae_udp_find(struct oae_udp *udp, const u8 mac[ETH_ALEN],
 	return end;
 }
 
+/**
+ * oae_udp_silent() - for how long was a peer of a UDP port not heard?
+ * @port: the port, not gone
+ * @mac: the peer
+ *
+ * Context: any but hard interrupts; under rcu_read_lock().
+ *
+ * Return: ms; U32_MAX: it was never heard, or that is forgotten.
+ */
+u32 oae_udp_silent(const struct oae_port *port, const u8 mac[ETH_ALEN])
+{
+	struct oae_udp *udp = netdev_priv(port->dev);
+	struct udp_peer *peer = peer_find(&udp->table, ether_addr_to_u64(mac));
+
+	return peer ? peer_silent(peer) : U32_MAX;
+}
+
 /*
  * A friend more. If there are as many as there may be tags, one goes that was not heard
  * for long. False: all were heard.

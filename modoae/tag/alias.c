@@ -67,6 +67,39 @@ struct oae_tag *oae_path_tag(struct oae_port *port, u64 kid)
 	return tag && !oae_link_closed(&tag->link) ? tag : NULL;
 }
 
+static bool path_is_proven(const struct oae_tag *tag, const struct oae_port *port, u64 kid)
+{
+	const struct oae_paths *ps = &tag->paths->paths;
+	unsigned int i = oae_tag_path_index(tag, port, kid);
+
+	return i != OAE_PATHS_MAX && ps->path[i].proven;
+}
+
+/**
+ * oae_path_proven() - find the link that has a proven path by a port to an address
+ * @port: the port
+ * @kid: channel and address
+ *
+ * A link that has not met its peer has proven nothing.
+ *
+ * Context: any but hard interrupts; under rcu_read_lock(); takes tag->lock.
+ *
+ * Return: its tag, valid in this RCU read-side critical section; or NULL.
+ */
+struct oae_tag *oae_path_proven(struct oae_port *port, u64 kid)
+{
+	struct oae_tag *tag = oae_path_tag(port, kid) ?: oae_path_tag(port, kid | OAE_KID_VIA);
+	bool proven;
+
+	if (!tag || !oae_tag_met(tag))
+		return NULL;
+	oae_tag_lock(tag);
+	proven = !tag->paths || path_is_proven(tag, port, kid) ||
+		 path_is_proven(tag, port, kid | OAE_KID_VIA);
+	oae_tag_unlock(tag);
+	return proven ? tag : NULL;
+}
+
 static void alias_free(struct rcu_head *rcu)
 {
 	struct oae_alias *alias = container_of(rcu, struct oae_alias, rcu);

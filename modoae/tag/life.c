@@ -129,6 +129,24 @@ void oae_tag_unwant(struct oae_tag *tag, bool close)
 }
 
 /**
+ * oae_tag_met() - has the peer of a tag's link ever answered?
+ * @tag: the tag
+ *
+ * Context: any but hard interrupts; takes tag->lock.
+ *
+ * Return: true if so.
+ */
+bool oae_tag_met(struct oae_tag *tag)
+{
+	struct oae_link_mark mark;
+
+	oae_tag_lock(tag);
+	oae_link_mark(&tag->link, &mark);
+	oae_tag_unlock(tag);
+	return mark.peer_inc;
+}
+
+/**
  * oae_tag_close() - begin to close a tag's link (protocol 4.7)
  * @tag: the tag
  *

@@ -383,6 +383,7 @@ void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
 int oae_tag_want(struct oae_tag *tag);
 void oae_tag_unwant(struct oae_tag *tag, bool close);
 void oae_tag_close(struct oae_tag *tag);
+bool oae_tag_met(struct oae_tag *tag);
 void oae_tag_kill(struct oae_tag *tag, long err);
 void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);
 enum oae_port_event { OAE_PORT_UP, OAE_PORT_DOWN, OAE_PORT_MTU };
@@ -481,6 +482,7 @@ static inline u64 oae_path_kid(u64 kid, const struct oae_frame *f)
 
 struct oae_tag *oae_path_find(struct oae_port *port, u64 kid, unsigned int *index);
 struct oae_tag *oae_path_tag(struct oae_port *port, u64 kid);
+struct oae_tag *oae_path_proven(struct oae_port *port, u64 kid);
 struct oae_tag *oae_path_of_pair(struct oae_node *node, u64 inc, u64 peer_inc);
 
 /* probe.c: PATH frames */

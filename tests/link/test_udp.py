@@ -13,6 +13,7 @@ from pathlib import Path
 import oaewire as oae
 import test_faults
 import test_sizes
+from oaedev import OaeFile
 from oaenl import Netlink, attr, text
 from oaepeer import Peer, Wire
 from oaetest import Cable, Host, OaeTest, load, meanwhile, unload, wait_for
@@ -96,6 +97,19 @@ class Ports(UdpTest):
         self.a.up("oaeudp0")
         self.assertEqual(w.result(), 5)
         self.assertEqual(self.b.read_one(), b"later")
+
+    def test_not_first(self):
+        """An address that was heard there means the UDP port, though it is not the first port."""
+        self.addCleanup(self.a.knob, "dev", f"udp:{A}")
+        self.a.knob("dev", "va")
+        self.a.knob("dev", f"+udp:{A}")
+        with OaeFile.to(self.b, self.cable.mac_a, vc=7) as file:
+            file.write(b"here I am")
+        self.assertEqual(self.a.read_one(), b"here I am")
+        with OaeFile.to(self.a, self.cable.mac_b, vc=8) as file:
+            self.assertEqual(file.status().port, "oaeudp0")
+            file.write(b"found")
+        self.assertEqual(self.b.read_one(), b"found")
 
     def test_cut(self):
         """A cable that is pulled and plugged in again."""

@@ -18,7 +18,7 @@
 #define MAX_MESSAGE	0x100000	/* more than any max_len */
 
 static const struct argp_option option_list[] = {
-	{ "port", OPT_PORT, "PORT", 0, "otherwise the first; or any, where peers come", 1 },
+	{ "port", OPT_PORT, "PORT", 0, "otherwise where it was heard; any, where peers come", 1 },
 	{ "vc", 'v', "N", 0, "virtual channel, 0 to 255", 1 },
 	{ 0 }
 };
@@ -90,12 +90,48 @@ void peer_arg(struct peer *p, const char *arg, struct argp_state *state)
 	p->low24 = true;
 }
 
-/* 24 bits stand under the OUI of the port. */
+static bool is_heard(const struct neighbours *all, const char *port, const unsigned char mac[6])
+{
+	unsigned int i;
+
+	for (i = 0; i < all->n; i++)
+		if (!strcmp(all->row[i].port, port) && !memcmp(all->row[i].mac, mac, 6))
+			return true;
+	return false;
+}
+
+/*
+ * 24 bits stand under the OUI of the port: where none is named, of one that has heard the
+ * address, else of the first.
+ */
+static bool complete_low24(struct peer *p, const struct ports *ports)
+{
+	struct neighbours all;
+	const struct port *port;
+	bool found = false, heard = false;
+
+	/* None, if they cannot be read. */
+	neighbours_read(&all);
+	for (port = ports->port; port < ports->port + ports->n && !heard; port++) {
+		unsigned char mac[6];
+
+		if (!port->there || (*p->port && strcmp(p->port, port->name)))
+			continue;
+		memcpy(mac, port->mac, 3);
+		memcpy(mac + 3, p->mac + 3, 3);
+		heard = is_heard(&all, port->name, mac);
+		if (heard || !found)
+			memcpy(p->mac, mac, 6);
+		found = true;
+	}
+	neighbours_free(&all);
+	return found;
+}
+
 static bool resolve(struct peer *p)
 {
 	struct ports ports;
-	unsigned int i;
-	bool found = false;
+	bool found;
 
 	if (!p->low24)
 		return true;
@@ -103,12 +139,7 @@ static bool resolve(struct peer *p)
 		complain("%s: needs a whole MAC, or a port whose address it begins like", p->text);
 		return false;
 	}
-	for (i = 0; i < ports.n && !found; i++) {
-		if (*p->port && strcmp(p->port, ports.port[i].name))
-			continue;
-		memcpy(p->mac, ports.port[i].mac, 3);
-		found = ports.port[i].there;
-	}
+	found = complete_low24(p, &ports);
 	ports_free(&ports);
 	if (!found)
 		complain("%s: ENODEV: %s", *p->port ? p->port : p->text, outcome_meaning(ENODEV));

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which port and which MAC an address means, whoever gives it (doc/protocol.md section 4.13).
+ */
+#include "net.h"
+
+#include <linux/etherdevice.h>
+
+/* What speaks for a port, where the address names none: the greatest is meant. */
+enum resolve_claim {
+	RESOLVE_FIRST,	/* nothing: then the first port is meant */
+	RESOLVE_DOWN,	/* a link has a path there, and is down */
+	RESOLVE_HEARD,	/* somebody was heard there with this address */
+	RESOLVE_PATH,	/* a link has a path there */
+};
+
+/* @silent: since when nobody was heard there, ms */
+static enum resolve_claim resolve_claim(struct oae_port *port, u8 vc, const u8 *mac, u32 *silent)
+{
+	const struct oae_tag *tag = oae_path_proven(port, oae_kid(vc, mac));
+
+	*silent = port->udp ? oae_udp_silent(port, mac) : oae_neigh_silent(port->node, port, mac);
+	if (tag && !oae_link_down(&tag->link))
+		return RESOLVE_PATH;
+	if (*silent != U32_MAX)
+		return RESOLVE_HEARD;
+	return tag ? RESOLVE_DOWN : RESOLVE_FIRST;
+}
+
+/* The port that an address means which names none; NULL: there is none. Under rcu_read_lock(). */
+static struct oae_port *resolve_port(struct oae_node *node, const struct oae_addr *addr, u8 vc)
+{
+	enum resolve_claim claim, most = RESOLVE_FIRST;
+	struct oae_port *port, *best = NULL;
+	u32 silent, least = U32_MAX;
+	u8 mac[ETH_ALEN];
+
+	list_for_each_entry_rcu(port, &node->ports, list) {
+		if (READ_ONCE(port->removed))
+			continue;
+		oae_addr_under(addr, port, mac);
+		claim = resolve_claim(port, vc, mac, &silent);
+		if (best && (claim < most || (claim == most && silent >= least)))
+			continue;
+		best = port;
+		most = claim;
+		least = silent;
+	}
+	return best && refcount_inc_not_zero(&best->ref) ? best : NULL;
+}
+
+/* Under rcu_read_lock(). */
+static int resolve_id(struct oae_node *node, const struct oae_addr *addr,
+		      struct oae_port **port, u8 mac[ETH_ALEN])
+{
+	struct oae_neigh_where at;
+
+	if (list_empty(&node->ports))
+		return -ENODEV;
+	if (addr->id == node->id)
+		return -EINVAL;
+	if (!oae_addr_find_id(node, addr, NULL, &at) || !refcount_inc_not_zero(&at.port->ref))
+		return -EHOSTUNREACH;
+	*port = at.port;
+	memcpy(mac, at.mac, ETH_ALEN);
+	return 0;
+}
+
+static int resolve_mac(struct oae_node *node, const struct oae_addr *addr, u8 vc,
+		       struct oae_port **port, u8 mac[ETH_ALEN])
+{
+	struct oae_port *p = addr->dev[0] ? oae_port_find(node, addr->dev) :
+					    resolve_port(node, addr, vc);
+
+	if (!p)
+		return -ENODEV;
+	oae_addr_under(addr, p, mac);
+	if (ether_addr_equal_unaligned(mac, p->dev->dev_addr)) {
+		oae_port_put(p);
+		return -EINVAL;
+	}
+	*port = p;
+	return 0;
+}
+
+/**
+ * oae_addr_resolve() - find the port and the MAC that an address means
+ * @node: the node
+ * @addr: the address, which does not change meanwhile
+ * @vc: virtual channel
+ * @port: set to the port, with a reference, if 0 is returned
+ * @mac: filled in if 0 is returned
+ *
+ * Context: any but hard interrupts; takes tag->lock.
+ *
+ * Return: 0; -EDESTADDRREQ @addr is not set; -ENODEV no such port, or none at
+ * all; -EHOSTUNREACH it is an id that was not heard; -EINVAL the port's own address,
+ * or the node's own id.
+ */
+int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr, u8 vc,
+		     struct oae_port **port, u8 mac[ETH_ALEN])
+{
+	int err;
+
+	if (!addr->set)
+		return -EDESTADDRREQ;
+	rcu_read_lock();
+	if (addr->id)
+		err = resolve_id(node, addr, port, mac);
+	else
+		err = resolve_mac(node, addr, vc, port, mac);
+	rcu_read_unlock();
+	return err;
+}

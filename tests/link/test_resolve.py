@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What an address means that names no port, whoever gives it, on hosts with several ports."""
+
+import sys
+
+from oaecmd import oae as oae_command
+from oaedev import OaeFile
+from oaepeer import Wire
+from oaetest import REPO, Cable, OaeTest, wait_for
+from oaewire import HELLO, Frame, mac_bytes, node_body
+
+sys.path.insert(0, str(REPO / "lib"))
+import oae      # noqa: E402  pylint: disable=wrong-import-position,wrong-import-order
+
+STRANGER, ITS_ID = "02:00:00:00:77:01", (1 << 48) + 7
+USUAL = {"dev": "", "target": "", "vci": 0, "paths": 8, "linger_ms": 0, "keepalive_ms": 100,
+         "discover": 0}
+
+
+class NoPort(OaeTest):
+    """
+        host a                 host b
+        va -------------------- vb
+        wa -------------------- wb
+    """
+
+    vc = 0
+
+    @classmethod
+    def build(cls):
+        cls.a, cls.b = cls.host("a"), cls.host("b")
+        cls.first = Cable(cls.a, "va", cls.b, "vb")
+        cls.second = Cable(cls.a, "wa", cls.b, "wb")
+        cls.wire = {dev: Wire(cls.b, dev) for dev in ("vb", "wb")}
+        for wire in cls.wire.values():
+            cls.addClassCleanup(wire.close)
+
+    def setUp(self):
+        super().setUp()
+        NoPort.vc += 10
+        self.begin()
+        self.addCleanup(self.begin)
+
+    def begin(self):
+        """No port, no link, no neighbour."""
+        for host in (self.a, self.b):
+            host.knobs(**USUAL)
+
+    def every(self):
+        """All that either host is told is dev=*; each hears the other at both ports."""
+        for host in (self.a, self.b):
+            host.knob("dev", "*")
+        for host in (self.a, self.b):
+            host.knob("discover", 1)
+        for host in (self.a, self.b):
+            wait_for(lambda host=host: len(host.neighbours()) == 2, f"{host} to hear both ports", 8)
+
+    def port_of(self, peer, vc):
+        """At which port of a a file is that is attached to an address."""
+        with OaeFile.to(self.a, peer, vc=vc) as file:
+            return file.status().port
+
+    def by_noc_debug(self, peer, vc, data):
+        """Written to noc_debug."""
+        self.a.write(data, target=peer, vc=vc)
+
+    def by_file(self, peer, vc, data):
+        """By a file of /dev/oae."""
+        with OaeFile.to(self.a, peer, vc=vc) as file:
+            file.write(data)
+
+    def by_command(self, peer, vc, data):
+        """By the command, which uses liboae."""
+        oae_command(self.a, "send", "-v", vc, peer, data=data)
+
+    def by_python(self, peer, vc, data):
+        """By the Python module."""
+        with self.a:
+            link = oae.Link(peer, vc)
+        with link:
+            link.send(data)
+
+    def test_heard(self):
+        """The port where it was heard, for all who send; so each of the peer's addresses works."""
+        self.every()
+        for n, send in enumerate((self.by_noc_debug, self.by_file, self.by_command, self.by_python)):
+            for cable in (self.second, self.first):
+                with self.subTest(send.__doc__, peer=cable.mac_b):
+                    send(cable.mac_b, self.vc + n, b"no port")
+                    self.assertEqual(self.b.read_one(), b"no port")
+            # And that is one link.
+            self.assertEqual([tag["port"] for tag in self.a.tags() if tag["vc"] == self.vc + n],
+                             ["wa"])
+
+    def test_low24(self):
+        """24 bits stand under the OUI of each port."""
+        self.every()
+        self.a.sh("ip link set va address 52:54:00:00:00:01")
+        self.addCleanup(self.a.sh, f"ip link set va address {self.first.mac_a}")
+        low = self.second.mac_b.replace(":", "")[6:]
+        for n, send in enumerate((self.by_noc_debug, self.by_command)):
+            send(f"0x{low}", self.vc + n, b"24 bits")
+            self.assertEqual(self.b.read_one(), b"24 bits")
+
+    def test_path(self):
+        """The link that has it as a proven path, whether that is heard now or not."""
+        self.every()
+        self.a.write(b"begin", target=f"va/{self.first.mac_b}", vc=self.vc)
+        self.assertEqual(self.b.read_one(), b"begin")
+        wait_for(lambda: sum(row["state"] == "good" for row in self.a.paths()
+                             if row["vc"] == self.vc) == 2, "both paths")
+        # Nobody hears anybody any more.
+        for host in (self.a, self.b):
+            host.knob("discover", 0)
+            wait_for(lambda host=host: not host.neighbours(), "the neighbours to be forgotten")
+        for send in self.by_noc_debug, self.by_file, self.by_command, self.by_python:
+            send(self.second.mac_b, self.vc, b"the same link")
+            self.assertEqual(self.b.read_one(), b"the same link")
+        self.assertEqual([tag["peer"] for tag in self.a.tags() if tag["vc"] == self.vc],
+                         [self.first.mac_b])
+        # On another channel there is no such link.
+        self.assertEqual(self.port_of(self.second.mac_b, self.vc + 1), "va")
+        # It is that one which is closed, too.
+        oae_command(self.a, "close", "-v", self.vc, self.second.mac_b)
+        wait_for(lambda: not any(tag["vc"] == self.vc for tag in self.a.tags()), "it to close")
+
+    def test_path_alone(self):
+        """With paths=1, too, a link that is open is meant, at whichever port it is."""
+        for host in (self.a, self.b):
+            host.knobs(paths=1, dev="*")
+        self.a.write(b"begin", target=f"wa/{self.second.mac_b}", vc=self.vc)
+        self.assertEqual(self.b.read_one(), b"begin")
+        self.by_file(self.second.mac_b, self.vc, b"the same")
+        self.assertEqual(self.b.read_one(), b"the same")
+        self.assertEqual([tag["port"] for tag in self.a.tags()], ["wa"])
+
+    def test_listen(self):
+        """What a listener is told of a peer is enough: its address and the channel."""
+        for host in (self.a, self.b):
+            host.knob("dev", "*")
+        with OaeFile(self.b) as listener:
+            listener.listen(vc=self.vc)
+            with OaeFile.to(self.a, self.second.mac_b, vc=self.vc, port="wa") as file:
+                file.write(b"whoever listens")
+                peer, = listener.peers()
+                with OaeFile.to(self.b, peer.peer, vc=peer.vc) as other:
+                    self.assertEqual(other.status().port, "wb")
+                    self.assertEqual(other.read(), b"whoever listens")
+
+    def test_target(self):
+        """A target that is heard only later is opened there, once it is."""
+        self.a.knobs(dev="*", discover=1, vci=self.vc, target=self.second.mac_b)
+        self.assertEqual(self.a.tag(vc=self.vc)["port"], "va")
+        self.b.knobs(dev="*", discover=1)
+
+        def there():
+            return any(tag["port"] == "wa" and tag["state"] == "OPEN" for tag in self.a.tags())
+        wait_for(there, "the link to open where it was heard", 8)
+        self.a.write(b"there")
+        self.assertEqual(self.b.read_one(), b"there")
+
+    def hello(self, dev):
+        """A stranger is heard at b's end of a cable: at the other end of that."""
+        self.wire[dev].send(Frame(HELLO, mac_bytes("ff:ff:ff:ff:ff:ff"), mac_bytes(STRANGER),
+                                  payload=node_body(ITS_ID, 1)))
+
+    def heard(self):
+        """How long ago the stranger was heard at each port of a."""
+        return {row["port"]: row["heard_ms"] for row in self.a.neighbours()
+                if row["mac"] == STRANGER}
+
+    def test_last(self):
+        """Of two ports that where it was heard last; of none the first, unless one is named."""
+        self.a.knobs(dev="*", discover=1)
+        self.assertEqual(self.port_of(STRANGER, self.vc), "va")
+        for n, dev in enumerate(("wb", "vb", "wb"), 1):
+            port = f"{dev[0]}a"
+            for at in "va", "wa":
+                wait_for(lambda at=at: self.heard().get(at) != 0, "a millisecond to pass")
+            self.hello(dev)
+            wait_for(lambda port=port: self.heard() and
+                     min(self.heard().items(), key=lambda at: at[1])[0] == port, "it to be heard")
+            with self.subTest(port=port):
+                self.assertEqual(self.port_of(STRANGER, self.vc + n), port)
+        with OaeFile.to(self.a, STRANGER, vc=self.vc, port="va") as file:
+            self.assertEqual(file.status().port, "va")
