@@ -28,6 +28,7 @@ static int __net_init oae_net_init(struct net *net)
 	node->neigh_linked = oae_tags_to;
 	oae_share_init(node);
 	oae_unclaimed_init(node);
+	oae_changes_init(node);
 	oae_knobs_init(node);
 	oae_target_init(node);
 
@@ -113,6 +114,7 @@ static void __net_exit oae_net_exit_batch(struct list_head *nets)
 		oae_nodes_close(nets);
 	list_for_each_entry(net, nets, exit_list) {
 		node = oae_node(net);
+		oae_changes_exit(node);
 		oae_step_purge(node, NULL);
 		oae_noc_purge(node);
 		oae_target_exit(node);

@@ -190,6 +190,10 @@ struct oae_node {
 	spinlock_t spare_lock;		/* spare; nests in tag->lock */
 	struct list_head spare[OAE_SPARE_END];	/* the oldest entry first */
 	atomic_t nopen;			/* tags whose link is not CLOSED */
+	struct mutex changing;		/* net/change.c: one at a time tells tags */
+	spinlock_t change_lock;		/* changed, and oae_port.changes; no lock nests in it */
+	struct list_head changed;	/* ports of which tags are to be told */
+	struct work_struct change_work;
 	struct list_head all;		/* tags, the newest first */
 	spinlock_t all_lock;		/* all; nests in tag->lock */
 	struct mutex walking;		/* one walk over `all` at a time */
@@ -234,6 +238,10 @@ struct oae_node {
 struct oae_port {
 	struct list_head list;		/* node->ports */
 	struct list_head going;		/* ports being removed together; under RTNL */
+	struct list_head changed;	/* node->changed */
+	u8 changes;			/* OAE_CHANGE_*; under node->change_lock */
+	int gone_err;			/* why its links end, positive errno */
+	u64 settle_ns;			/* links are to settle for so long; READ_ONCE() */
 	struct rhlist_head by_addr;	/* node->by_addr */
 	struct oae_node *node;
 	struct net_device *dev;
@@ -254,6 +262,7 @@ struct oae_port {
 	u8 addr[ETH_ALEN];
 	bool removed;			/* no new tags; under RTNL */
 	bool gone;			/* no frames either; under RTNL */
+	bool mute;			/* nor are any sent; under RTNL, READ_ONCE() */
 	bool up;			/* as reported to the tags; under RTNL, READ_ONCE() */
 	seqlock_t gw_lock;		/* gw; a BH lock, no lock nests in it */
 	struct oae_gw gw;		/* gw.gen is read without it */

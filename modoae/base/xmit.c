@@ -171,8 +171,9 @@ static void xmit_send_skb(struct oae_port *port, struct sk_buff *skb,
 	struct oae_node *node = port->node;
 	unsigned int len = skb->len;
 
-	if (dev_hard_header(skb, port->dev, ntohs(port->pt.type), dest, src,
-			    len) < 0) {
+	/* The device may be another namespace's by now. */
+	if (unlikely(READ_ONCE(port->mute)) ||
+	    dev_hard_header(skb, port->dev, ntohs(port->pt.type), dest, src, len) < 0) {
 		kfree_skb(skb);
 		oae_count(node, OAE_S_TX_ERRORS);
 		return;

@@ -96,6 +96,7 @@ static struct oae_port *bind_port_make(struct oae_node *node, struct net_device 
 		return NULL;
 	port->node = node;
 	port->dev = dev;
+	INIT_LIST_HEAD(&port->changed);
 	port->pt.type = htons(oae_ethertype);
 	port->pt.dev = dev;
 	port->pt.func = oae_rcv;

@@ -29,6 +29,20 @@ int oae_dev_bind(struct oae_node *node, struct net_device *dev);
 unsigned int oae_node_but(const struct oae_node *node, const char *name);
 void oae_dev_follow(struct oae_node *node, struct net_device *dev);
 
+/* change.c: tags are told what happens to ports */
+#define OAE_CHANGE_STATE	0x01	/* up, down, or paths by it are to go */
+#define OAE_CHANGE_MTU		0x02
+#define OAE_CHANGE_ADDRESS	0x04
+#define OAE_CHANGE_SETTLE	0x08	/* oae_port_settle() */
+#define OAE_CHANGE_GONE		0x10	/* and nothing else counts any more */
+
+void oae_change_add(struct oae_port *port, unsigned int change);
+void oae_changes_tell(struct oae_node *node);
+void oae_changes_finish(struct oae_node *node);
+void oae_port_settle(struct oae_port *port, u64 us);
+void oae_changes_init(struct oae_node *node);
+void oae_changes_exit(struct oae_node *node);
+
 /* release.c: a port goes, or its links close */
 void oae_links_close(struct oae_node *node);
 void oae_node_close(struct oae_node *node);

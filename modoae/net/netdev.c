@@ -21,9 +21,8 @@ static void netdev_port_set_up(struct oae_port *port, bool up)
 	oae_news_port(port, up ? "up" : "down");
 	if (up)
 		oae_announce_port(port);
-	oae_tags_for_each(port->node, port, oae_tag_port,
-			  up ? OAE_PORT_UP : OAE_PORT_DOWN);
-	oae_paths_port(port);
+	oae_change_add(port, OAE_CHANGE_STATE);
+	oae_changes_tell(port->node);
 }
 
 static void netdev_port_mtu(struct oae_port *port)
@@ -32,52 +31,20 @@ static void netdev_port_mtu(struct oae_port *port)
 
 	WRITE_ONCE(port->mtu, mtu);
 	oae_announce_port(port);
-	if (mtu >= OAE_MIN_MTU)
-		oae_tags_for_each(port->node, port, oae_tag_port, OAE_PORT_MTU);
-	oae_paths_port(port);
+	oae_change_add(port, OAE_CHANGE_MTU);
+	oae_changes_tell(port->node);
 	if (mtu < OAE_MIN_MTU && oae_may_log(port->node->net))
 		pr_err_ratelimited("port %s: MTU %u is too small, the port is down until it is at least %u\n",
 				   port->dev->name, mtu, OAE_MIN_MTU);
 	netdev_port_set_up(port, oae_dev_is_up(port->dev));
 }
 
-/*
- * Tell the port's own tags, and those that have a path by it, in one walk: a tag may have another
- * own path meanwhile.
- */
-static void netdev_port_rename(struct oae_port *port, void (*tell)(struct oae_tag *tag, long arg))
-{
-	bool paths = atomic_read(&port->node->naliases);
-
-	oae_tags_for_each(port->node, paths ? NULL : port, tell, (long)port);
-}
-
-/*
- * The device has a new address: the port's links synchronise under that (protocol 4.5, 4.14).
- * Until each of them is told, their frames come from the old one. So does what tells gateway and
- * neighbours that the old one is left: not before, since a driver may refuse the new one, and
- * nobody says so.
- */
 static void netdev_port_address(struct oae_port *port)
 {
-	u8 old[ETH_ALEN] __aligned(2);
-
 	if (ether_addr_equal(port->addr, port->dev->dev_addr))
 		return;
-	netdev_port_rename(port, oae_path_address_before);
-	oae_port_unindex(port);
-	/* Frames of earlier events are sent without tag->lock: they are out then. */
-	synchronize_net();
-	oae_port_way_leave(port);
-	ether_addr_copy(old, port->addr);
-	ether_addr_copy(port->addr, port->dev->dev_addr);
-	/* Without it links are found by the port that a frame comes by. */
-	if (oae_port_index(port))
-		oae_count(port->node, OAE_S_NO_MEMORY);
-	oae_news_port(port, "address");
-	netdev_port_rename(port, oae_path_address);
-	oae_port_way_announce(port);
-	oae_announce_moved(port, old);
+	oae_change_add(port, OAE_CHANGE_ADDRESS);
+	oae_changes_tell(port->node);
 }
 
 /*
@@ -94,13 +61,8 @@ static void netdev_port_address_before(struct oae_port *port, const u8 *addr)
 	/* RTNL is global: root of a user namespace must not hold it for long. */
 	us = min_t(u64, us, !oae_net_is_users(port->node->net) ?
 				    USEC_PER_SEC : 20 * USEC_PER_MSEC);
-	if (port->up) {
-		oae_tags_for_each(port->node, port, oae_tag_settle,
-				  2 * us * NSEC_PER_USEC);
-		wait_event_timeout(port->node->tags_wait,
-				   !atomic_read(&port->nsettling),
-				   usecs_to_jiffies(us));
-	}
+	if (port->up)
+		oae_port_settle(port, us);
 }
 
 /* Can a device be one for `*` after this, or no more? */

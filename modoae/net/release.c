@@ -11,12 +11,13 @@
  *	frame is being received, and no reader that saw the port alive is still
  *	making a tag.
  *   3. Frames held for single-stepping are dropped, neighbours heard at the port are
- *	forgotten, the tags are killed.
- *   4. synchronize_net(): afterwards no reader that saw a tag alive is still
- *	sending.
- *   5. Gateway and neighbours are told, and the device released. The port itself is freed with
- *	its last tag.
- * Steps 2 to 5 run under RTNL and never wait for a peer or a program. Ports that are
+ *	forgotten. Gateway and neighbours are told.
+ *   4. `mute` is set. synchronize_net(): afterwards nobody is sending there, and the device may
+ *	move to another namespace.
+ *   5. The tags are killed, but for those with a path by another port (change.c).
+ *   6. After a grace period no reader that saw a tag alive looks at the device: it is released.
+ *	The port itself is freed with its last tag.
+ * Steps 2 to 4 run under RTNL and never wait for a peer or a program. Ports that are
  * removed at the same time take the steps together and share the waits.
  */
 
@@ -95,17 +96,12 @@ void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all)
 			list_add_tail(&port->going, going);
 }
 
-/* The link goes on by another port, if it can; else it ends. */
-static void release_tag_leave(struct oae_tag *tag, long err)
-{
-	if (!oae_path_move(tag))
-		oae_tag_kill(tag, err);
-}
-
 /**
- * oae_ports_detach() - remove ports: steps 2 to 5 above
+ * oae_ports_detach() - remove ports: steps 2 to 4 above
  * @going: ports, perhaps of several nodes
  * @err: error for the writers of reversed transactions, positive errno
+ *
+ * If the tags are few it takes the other steps, too. Else a work does, or oae_changes_finish().
  *
  * Context: process, may sleep; under RTNL; takes tag->lock.
  */
@@ -129,19 +125,20 @@ void oae_ports_detach(struct list_head *going, int err)
 	list_for_each_entry(port, going, going) {
 		oae_step_purge(port->node, port);
 		oae_neigh_drop(port->node, port);
-		oae_tags_for_each(port->node, port, release_tag_leave, err);
-		oae_paths_port(port);
+		oae_port_way_leave(port);
+		oae_announce_leave(port);
+		WRITE_ONCE(port->mute, true);
+		wake_up_interruptible_all(&port->node->fresh_wait);
 	}
 	synchronize_net();
 
+	list_for_each_entry(port, going, going) {
+		port->gone_err = err;
+		oae_change_add(oae_port_get(port), OAE_CHANGE_GONE);
+	}
+	/* Without a reference it lasts no longer than until its tags have been told. */
 	list_for_each_entry_safe(port, next, going, going) {
-		oae_port_way_leave(port);
-		oae_announce_leave(port);
-		oae_news_port(port, "released");
-		wake_up_interruptible_all(&port->node->fresh_wait);
-		if (oae_node_says(port->node))
-			pr_info("port %s released\n", port->dev->name);
-		dev_put(port->dev);
+		oae_changes_tell(port->node);
 		oae_port_put(port);
 	}
 }
@@ -167,8 +164,9 @@ static void release_removed_paths(struct oae_node *node)
 	rtnl_lock();
 	list_for_each_entry(port, &node->ports, list)
 		if (port->removed)
-			oae_paths_port(port);
+			oae_change_add(port, OAE_CHANGE_STATE);
 	rtnl_unlock();
+	oae_changes_finish(node);
 }
 
 /**
@@ -198,4 +196,5 @@ void oae_ports_release(struct oae_node *node, unsigned int ms)
 	oae_ports_detach(&going, OAE_E_CANCEL);
 	oae_udp_sweep(node);
 	rtnl_unlock();
+	oae_changes_finish(node);
 }

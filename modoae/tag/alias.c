@@ -361,7 +361,7 @@ int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, enum oae_
 	tag->paths->paths.path[i].rank = oae_tag_path_wish(tag, port, kid);
 	/*
 	 * The alias before these looks. Pairs with the smp_mb() in oae_path_yield(), and
-	 * that in oae_paths_port().
+	 * that in change_tell().
 	 */
 	smp_mb__after_atomic();
 	oae_alias_measure(alias, &tag->paths->paths.path[i]);

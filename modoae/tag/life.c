@@ -247,7 +247,8 @@ void oae_tag_settle(struct oae_tag *tag, long ns)
 	oae_run_enter(tag, &ev);
 	if (!oae_link_down(&tag->link) && !oae_link_closed(&tag->link)) {
 		oae_link_settle(&tag->link, ev.now + ns, ev.now, &ev.a);
-		if (!tag->settling) {
+		/* Whoever waits is woken for each that is counted. */
+		if (!tag->settling && oae_link_settling(&tag->link)) {
 			tag->settling = true;
 			atomic_inc(&tag->key.port->nsettling);
 		}
@@ -255,38 +256,60 @@ void oae_tag_settle(struct oae_tag *tag, long ns)
 	oae_run_leave(tag, &ev);
 }
 
+/* Does the tag hear of its own port? It has been told, or is about to be, that this goes. */
+static bool life_is_own(const struct oae_tag *tag, const struct oae_port *port)
+{
+	/* Only under the lock a tag has one port: oae_tag_rekey(). */
+	return tag->key.port == port && !READ_ONCE(port->removed);
+}
+
+/* The paths by a port that has changed, the own one as well. */
+static void life_port_paths(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port)
+{
+	if (tag->paths && !tag->dead && (tag->key.port != port || life_is_own(tag, port)))
+		oae_path_port_event(tag, ev, port);
+}
+
 /**
- * oae_tag_port() - tell the link what happened to its port (protocol 4.5)
- * @tag: the tag
- * @event: enum oae_port_event
+ * oae_tag_port() - a port went up or down, or is being removed (protocol 4.5)
+ * @tag: the tag; nothing happens if it has no path by the port
+ * @arg: the port; if it is removed, and the tag's own, nothing happens either
  *
  * Context: any but hard interrupts; takes tag->lock.
  */
-void oae_tag_port(struct oae_tag *tag, long event)
+void oae_tag_port(struct oae_tag *tag, long arg)
 {
+	struct oae_port *port = (struct oae_port *)arg;
 	struct oae_run ev oae_uninit;
 
 	oae_run_enter(tag, &ev);
-	switch (event) {
-	case OAE_PORT_UP:
-		if (tag->paths)
-			oae_path_port_event(tag, &ev, tag->key.port);
-		else
+	life_port_paths(tag, &ev, port);
+	if (!tag->paths && life_is_own(tag, port)) {
+		if (READ_ONCE(port->up))
 			oae_link_port_up(&tag->link, ev.now, &ev.a);
-		break;
-	case OAE_PORT_DOWN:
-		if (tag->paths)
-			oae_path_port_event(tag, &ev, tag->key.port);
 		else
 			oae_link_port_down(&tag->link, ev.now, &ev.a);
-		break;
-	case OAE_PORT_MTU:
-		if (tag->paths)
-			oae_path_port_event(tag, &ev, tag->key.port);
-		if (!oae_path_elsewhere(tag))
-			oae_tag_way_update(tag, &ev);
-		break;
 	}
+	oae_run_leave(tag, &ev);
+}
+
+/**
+ * oae_tag_port_mtu() - a port has another MTU (protocol 4.5)
+ * @tag: the tag; nothing happens if it has no path by the port
+ * @arg: the port
+ *
+ * Context: any but hard interrupts; takes tag->lock.
+ */
+void oae_tag_port_mtu(struct oae_tag *tag, long arg)
+{
+	struct oae_port *port = (struct oae_port *)arg;
+	struct oae_run ev oae_uninit;
+
+	oae_run_enter(tag, &ev);
+	life_port_paths(tag, &ev, port);
+	if (life_is_own(tag, port) && READ_ONCE(port->mtu) >= OAE_MIN_MTU &&
+	    !oae_path_elsewhere(tag))
+		oae_tag_way_update(tag, &ev);
 	oae_run_leave(tag, &ev);
 }
 

@@ -67,7 +67,7 @@ static bool path_may_keep(struct oae_tag *tag, struct oae_run *ev)
  *
  * A link whose own port it is goes on if the peer takes paths, and is not behind a gateway.
  *
- * Context: process; under RTNL; takes tag->lock.
+ * Context: process; takes tag->lock.
  */
 void oae_path_address_before(struct oae_tag *tag, long arg)
 {
@@ -101,7 +101,7 @@ static void path_own_renamed(struct oae_tag *tag, struct oae_run *ev, struct oae
  * The peer learns the new address by a probe, and finds the same end there. If the link does not
  * go on (oae_path_address_before()) this is a new end to it.
  *
- * Context: process; under RTNL; takes tag->lock.
+ * Context: process; takes tag->lock.
  */
 void oae_path_address(struct oae_tag *tag, long arg)
 {
@@ -165,9 +165,8 @@ static bool path_become_own(struct oae_tag *tag, struct oae_run *ev, unsigned in
 	if (tag->paths->paths.used == OAE_PATH_OWN)
 		oae_link_set_mtu(&tag->link, mtu, ev->now, &ev->a);
 	/*
-	 * Whoever tells tags that this port has changed tells its own ones first, then the others,
-	 * and so may have missed this one. The key before the look. Pairs with the smp_mb() in
-	 * oae_paths_port().
+	 * Whoever tells the port's own tags that it has changed may have missed this one. The key
+	 * before the look. Pairs with the smp_mb() in change_tell().
 	 */
 	smp_mb();
 	if (oae_tag_path_review(tag, ev, OAE_PATH_OWN))
@@ -258,7 +257,7 @@ bool oae_path_move(struct oae_tag *tag)
  * @ev: the event
  * @port: the port
  *
- * Context: process; under RTNL and tag->lock.
+ * Context: process; under tag->lock.
  */
 void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port)
 {
@@ -274,32 +273,4 @@ void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_por
 			oae_alias_del(tag, i);
 	}
 	oae_tag_path_reviewed(tag, ev, came);
-}
-
-/* The same, for a walk over all tags. Context: process; under RTNL; takes tag->lock. */
-static void path_port(struct oae_tag *tag, long arg)
-{
-	struct oae_port *port = (struct oae_port *)arg;
-	struct oae_run ev oae_uninit;
-
-	oae_run_enter(tag, &ev);
-	/* A tag of the port itself has been told: oae_tag_port(). */
-	if (tag->paths && !tag->dead && tag->key.port != port)
-		oae_path_port_event(tag, &ev, port);
-	oae_run_leave(tag, &ev);
-}
-
-/**
- * oae_paths_port() - tell the tags that have a path by a port, and are not of that port, that it
- *	changed
- * @port: the port
- *
- * Context: process; under RTNL; takes tag->lock.
- */
-void oae_paths_port(struct oae_port *port)
-{
-	/* The change before the look. Pairs with the barrier in oae_alias_add(). */
-	smp_mb();
-	if (atomic_read(&port->node->naliases))
-		oae_tags_for_each(port->node, NULL, path_port, (long)port);
 }

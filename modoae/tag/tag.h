@@ -386,8 +386,8 @@ void oae_tag_close(struct oae_tag *tag);
 bool oae_tag_met(struct oae_tag *tag);
 void oae_tag_kill(struct oae_tag *tag, long err);
 void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);
-enum oae_port_event { OAE_PORT_UP, OAE_PORT_DOWN, OAE_PORT_MTU };
-void oae_tag_port(struct oae_tag *tag, long event);
+void oae_tag_port(struct oae_tag *tag, long arg);
+void oae_tag_port_mtu(struct oae_tag *tag, long arg);
 void oae_tag_settle(struct oae_tag *tag, long ns);
 void oae_tag_about(struct oae_tag *tag, const struct oae_about *about);
 
@@ -500,7 +500,6 @@ void oae_path_yield(struct oae_port *port, u64 kid);
 void oae_path_about(struct oae_port *port, u64 kid, const struct oae_about *about);
 
 /* pathport.c: what happens to the ports of paths */
-void oae_paths_port(struct oae_port *port);
 void oae_path_address_before(struct oae_tag *tag, long arg);
 void oae_path_address(struct oae_tag *tag, long arg);
 bool oae_path_move(struct oae_tag *tag);

@@ -452,6 +452,16 @@ class Host:     # pylint: disable=too-many-public-methods
         """A device's address."""
         return self._ioctl(0x8927, dev)[2:8].hex(":")                       # SIOCGIFHWADDR
 
+    def set_mac(self, dev, mac):
+        """Set it."""
+        self._ioctl(0x8924, dev, struct.pack("H", 1) + bytes.fromhex(mac.replace(":", "")))
+
+    def move(self, dev, host):
+        """Move a device to another host."""
+        with self:
+            ask_link(attribute(28, struct.pack("I", host.fileno())),            # IFLA_NET_NS_FD
+                     index=socket.if_nametoindex(dev))
+
 
 class Cable:
     """A pair of veth devices, up, with addresses that count up from 02:0a:e0:00:00:01."""

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What happens to a port holds RTNL for a moment, however many links there are."""
+
+import os
+import time
+
+from faults import say
+from oaedev import EVENT_DEAD, OaeFile
+from oaetest import Cable, OaeTest, wait_for
+from patience import SLOW
+from topology import CALM
+
+MANY = int(os.environ.get("RTNL_TAGS", "8000"))
+MOST = 0.020            # seconds
+PARAMETER = "/sys/module/modoae/parameters/target"
+ADDRESS = "02:0a:e1:00:00:01"
+
+
+class ManyLinks(OaeTest):
+    """
+        host a                  host b
+        va ---------------------- vb     one link of these two, and many of va's to nobody
+    """
+
+    patience = 60 + MANY // 200
+
+    @classmethod
+    def build(cls):
+        cls.a, cls.b = cls.host("a"), cls.host("b")
+        cls.cable = Cable(cls.a, "va", cls.b, "vb")
+
+    def setUp(self):
+        super().setUp()
+        self.a.knobs(**CALM, max_tags=2 * MANY, dev="va")
+        self.b.knob("dev", "vb")
+        self.took = {}
+
+    def open_many(self):
+        """A link to each of so many addresses; each goes on asking."""
+        with self.a:
+            fd = os.open(PARAMETER, os.O_WRONLY)
+        try:
+            with self.a:
+                for n in range(MANY):
+                    os.pwrite(fd, b"%06x" % (0x100000 + n), 0)
+        finally:
+            os.close(fd)
+        self.a.knob("target", "")
+
+    def does(self, what, change, told=None):
+        """
+        A change of the device. The kernel tells the ports in the midst of it, so what that takes
+        is time of this thread. All links come to know.
+        """
+        begin = time.thread_time()
+        change()
+        self.took.setdefault(what, []).append(time.thread_time() - begin)
+        if told:
+            wait_for(told, f"the links to know of {what}", (30 + MANY / 2000) * SLOW)
+
+    def test_all(self):
+        """Another MTU, down, up, another address, and it moves to another host: all links are told."""
+        # Without links, what the kernel takes for itself.
+        Cable(self.a, "wa", self.b, "wb")
+        self.a.add_port("wa")
+        self.does("MTU", lambda: self.a.mtu("wa", 1400))
+        self.does("down", lambda: self.a.up("wa", False))
+        self.does("up", lambda: self.a.up("wa"))
+        self.does("address", lambda: self.a.set_mac("wa", ADDRESS))
+        self.does("its end", lambda: self.a.move("wa", self.b))
+
+        file = OaeFile.to(self.a, self.cable.mac_b)
+        self.addCleanup(file.close)
+        file.write(b"begin")
+        self.assertEqual(self.b.read_one(), b"begin")
+        self.open_many()
+        self.assertGreaterEqual(len(self.a.tags()), MANY)
+        mtu, asked = file.status().mtu, self.a.stat("tx_frames")
+        self.does("MTU", lambda: self.a.mtu("va", 1400), lambda: file.status().mtu < mtu)
+        self.assertEqual(file.write(b"shorter"), 7)
+        self.does("down", lambda: self.a.up("va", False), lambda: file.state == "SYNC_SENT")
+        self.does("up", lambda: self.a.up("va"), lambda: self.a.stat("tx_frames") > asked + MANY)
+        wait_for(lambda: file.state == "OPEN", "it to be open", (30 + MANY / 2000) * SLOW)
+        self.does("address", lambda: self.a.set_mac("va", ADDRESS),
+                  lambda: ADDRESS in {row["to"] for row in self.b.paths()})
+        self.assertEqual(file.write(b"from elsewhere"), 14)
+        self.does("its end", lambda: self.a.move("va", self.b), lambda: not self.a.tags())
+        self.assertTrue(file.status().events & EVENT_DEAD)
+        say(f"{MANY} links, and none: " + ", ".join(
+            f"{what} {took[1] * 1000:.1f} and {took[0] * 1000:.1f} ms"
+            for what, took in self.took.items()))
+        for what, (none, many) in self.took.items():
+            with self.subTest(what):
+                self.assertLess(many - none, MOST * SLOW)
