@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Rows of two guests on a cable, of a processor each: see tests/bench/programs-pair."""
+"""Rows of two guests on a cable, of a processor each but for `steered`: see tests/bench/programs-pair."""
 
+import contextlib
 import statistics
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 
-from rowlib import HERE, TODAY, End, stream
+from rowlib import HERE, ROOT, TODAY, End, Stream, stream
 
 
 def load(name):
@@ -17,6 +18,7 @@ def load(name):
 
 
 programs = load("programs-pair")
+OAE = ROOT / "build" / "oae" / "oae"
 
 
 def ends_of(bench):
@@ -39,6 +41,31 @@ def pair_small(pair, effort, taken):
                 taken.add("udp lost", 100 * lost)
     for key in ("w1", "tipc", "udp"):
         taken.ratio("/ " + key, "wn", key)
+
+
+def messages(near, far, effort, links):
+    """64-byte messages a second of so many links together, one of each under way at a time."""
+    with contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(Stream(near, far, "oae", queue=16, knobs=TODAY))
+                   for _ in range(links)]
+        for one in streams:
+            one.take()
+        for one in streams:
+            one.send(effort.warm, effort.seconds)
+        return sum(one.end(effort.warm + effort.seconds)[0] for one in streams)
+
+
+def steered(pair, effort, taken):
+    """16 links over one queue: RPS gives it to two processors, and to one."""
+    near, far = ends_of(programs.Bench(pair, 0))
+    for end in (near, far):
+        end.sh(f"{OAE} spread on")
+    for _ in range(effort.rounds):
+        for key, mask in (("one", 1), ("two", 3)):
+            for end in (near, far):
+                end.sh(f"echo {mask} > /sys/class/net/eth0/queues/rx-0/rps_cpus")
+            taken.add(key, messages(near, far, effort, 16))
+    taken.ratio("two / one", "two", "one")
 
 
 def words(pair, effort, taken):

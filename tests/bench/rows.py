@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The rows of tests/bench/aims: what is measured, how, and what it should come to.
 
-Row: a name; where: a guest of two processors, or a pair of guests; how: a function of (guest or pair,
+Row: a name; where: a guest of two processors, or a pair of guests (pair2: of two each); how: a function of (guest or pair,
 Effort, Taken); MB of memory; seconds after which it is given up; rounds, and for each measurement
 seconds that warm up and seconds that count; figures.
 
@@ -132,6 +132,11 @@ ROWS = (
             Figure("tipc", "TIPC, a second"),
             Figure("udp", "UDP, read a second"),
             Figure("udp lost", "UDP, lost, percent"))),
+    row("steered", "64 B messages a second, 16 links, one queue; two guests of two processors",
+        pair.steered, where="pair2", limit=400, figures=(
+            Figure("two / one", "RPS on two processors / on one", least(1.6)),
+            Figure("two", "on two, messages a second"),
+            Figure("one", "on one, messages a second"))),
     row("words", "FETCH_ADD, one a transaction; two guests on a cable, against rdma_rxe",
         pair.words, where="pair", limit=500, figures=(
             Figure("/ rxe", "a second / rxe's best", least(2)),

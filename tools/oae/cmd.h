@@ -47,6 +47,7 @@ int cmd_port(int argc, char **argv);
 int cmd_get(int argc, char **argv);
 int cmd_set(int argc, char **argv);
 int cmd_close(int argc, char **argv);
+int cmd_spread(int argc, char **argv);
 int cmd_gateway(int argc, char **argv);
 int cmd_ping(int argc, char **argv);
 int cmd_perf(int argc, char **argv);

@@ -23,6 +23,7 @@ static const struct command commands[] = {
 	{ "get", "knobs, and what they take", cmd_get, PROC_LINK },
 	{ "set", "knobs, all that are named or none", cmd_set, PROC_LINK },
 	{ "close", "a link", cmd_close, PROC_LINK },
+	{ "spread", "on, off, show: links on several processors", cmd_spread, PROC_LINK },
 	{ "gateway", "show, set: the knobs of the gateway", cmd_gateway, PROC_GATEWAY },
 	{ "ping", "round trips to a peer, with a histogram", cmd_ping, PROC_LINK },
 	{ "perf", "messages a second, latency, outcomes; to a --server", cmd_perf, PROC_LINK },
