@@ -112,7 +112,7 @@ static int do_open_attach(const struct worker *w, struct dice *d)
 static int do_options(const struct worker *w, struct dice *d)
 {
 	struct oae_options o = {
-		.flags = rarely(d, 3) ? OAE_OPT_EXPRESS : 0,
+		.flags = roll(d, 4),
 		.deadline_ms = rarely(d, 2) ? roll(d, 30) : 0,
 		.linger_ms = rarely(d, 2) ? OAE_LINGER_BACKGROUND : roll(d, 50),
 		.queue = 1 + roll(d, 64),

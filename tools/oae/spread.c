@@ -251,7 +251,7 @@ int cmd_spread(int argc, char **argv)
 	bool there, ours = false;
 	int program, status = EXIT_OK;
 
-	parse_options(&argp, &argc, argv, &verb);
+	parse_options(&argp, argc, argv, &verb);
 	errno = 0;
 	program = attached(&ours);
 	if (program < 0 && errno)
