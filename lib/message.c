@@ -57,6 +57,11 @@ ssize_t oae_recv(int fd, void *buf, size_t size)
 	return read(fd, buf, size);
 }
 
+int oae_done(int fd)
+{
+	return ioctl(fd, OAE_DONE);
+}
+
 ssize_t oae_recv_size(int fd)
 {
 	int size = 0;

@@ -48,11 +48,14 @@ extern "C" {
  * @OAE_OPEN_NONBLOCK: the descriptor has O_NONBLOCK: what is posted is queued,
  *	oae_queue() instead of oae_send(), and oae_recv() does not wait
  * @OAE_OPEN_EXPRESS: messages are delivered at once (OAE_OPT_EXPRESS)
+ * @OAE_OPEN_TAKE: what oae_recv() gives goes back to the queue unless oae_done() or the
+ *	next oae_recv() follows (OAE_OPT_TAKE)
  */
 enum oae_open_flag {
 	OAE_OPEN_NOW		= 0x01,
 	OAE_OPEN_NONBLOCK	= 0x02,
 	OAE_OPEN_EXPRESS	= 0x04,
+	OAE_OPEN_TAKE		= 0x08,
 };
 
 /**
@@ -177,6 +180,14 @@ OAE_API int oae_queuev(int fd, const struct iovec *iov, int count);
  * lost.
  */
 OAE_API ssize_t oae_recv(int fd, void *buf, size_t size);
+
+/**
+ * oae_done() - what the last oae_recv() gave is dealt with
+ * @fd: of oae_open(), with OAE_OPEN_TAKE
+ *
+ * Returns 0, or -1. ENOENT: nothing is kept.
+ */
+OAE_API int oae_done(int fd);
 
 /**
  * oae_recv_size() - bytes of the next message

@@ -94,10 +94,11 @@ _IOC_SWAP = _request(3, 7, _SWAP.size)
 _IOC_VERB = _request(3, 8, _VERB.size)
 _IOC_EXPOSE = _request(1, 9, _EXPOSE.size)
 _IOC_LOCAL = _request(3, 10, _VERB.size)
+_IOC_DONE = _request(0, 11, 0)
 
 _ATTACH_LISTEN, _ATTACH_ANY_VC, _ATTACH_OPEN, _ATTACH_ID = 1, 2, 4, 8
 _NONBLOCK = 1
-_OPT_EXPRESS = 1
+_OPT_EXPRESS, _OPT_TAKE = 1, 2
 _READ, _WRITE, _EXCHANGE, _FETCH_ADD, _CAS = 1, 2, 3, 4, 5
 _WORDS = 8                  # of an operation, at most
 _MASK = (1 << 64) - 1
@@ -545,6 +546,7 @@ class Options:
     linger_ms: int = LINGER_BACKGROUND
     queue: int = 1
     queue_bytes: int = 0
+    take: bool = False
 
 
 class _File:
@@ -684,17 +686,19 @@ class Link(_File):
     now         open the link now, not with the first transaction
     blocking    False: what is posted is queued, and recv() does not wait
     express     messages are delivered at once
+    take        what recv() gives goes back to the queue unless done() or the next recv() follows
     """
 
     def __init__(self, peer: Union[str, bytes], vc: int = 0, port: str = "", *,
-                 now: bool = False, blocking: bool = True, express: bool = False):
+                 now: bool = False, blocking: bool = True, express: bool = False,
+                 take: bool = False):
         port, low, high = _address(peer, port)
         flags = (_ATTACH_OPEN if now else 0) | (_ATTACH_ID if high else 0)
         super().__init__(self._open(_ATTACH.pack(port.encode(), low, vc, 0, flags, high),
                                     blocking))
         self._begin()
-        if express:
-            self.set_options(express=True)
+        if express or take:
+            self.set_options(express=express, take=take)
 
     @classmethod
     def from_fd(cls, fd: int) -> Link:
@@ -795,6 +799,13 @@ class Link(_File):
                     raise
             # Somebody else may read it meanwhile: then the next is another size.
             size = max(size, self.recv_size())
+
+    def done(self) -> None:
+        """With take: what the last recv() gave is dealt with.
+
+        FileNotFoundError: nothing is kept.
+        """
+        self._ioctl(_IOC_DONE, bytearray(1))
 
     def recv_size(self) -> int:
         """Bytes of the next message; 0 if there is none."""
@@ -967,12 +978,13 @@ class Link(_File):
         data = bytearray(_OPTIONS.size)
         self._ioctl(_IOC_GET_OPTIONS, data)
         flags, deadline_ms, linger_ms, queue, queue_bytes, _zero = _OPTIONS.unpack(data)
-        return Options(bool(flags & _OPT_EXPRESS), deadline_ms, linger_ms, queue, queue_bytes)
+        return Options(bool(flags & _OPT_EXPRESS), deadline_ms, linger_ms, queue, queue_bytes,
+                       bool(flags & _OPT_TAKE))
 
     def set_options(self, **changes) -> Options:
-        """Set some of them: express, deadline_ms, linger_ms, queue, queue_bytes."""
+        """Set some of them: express, deadline_ms, linger_ms, queue, queue_bytes, take."""
         new = dataclasses.replace(self.options(), **changes)
         self._ioctl(_IOC_SET_OPTIONS, bytearray(_OPTIONS.pack(
-            _OPT_EXPRESS if new.express else 0, new.deadline_ms, new.linger_ms, new.queue,
-            new.queue_bytes, 0)))
+            (_OPT_EXPRESS if new.express else 0) | (_OPT_TAKE if new.take else 0),
+            new.deadline_ms, new.linger_ms, new.queue, new.queue_bytes, 0)))
         return new

@@ -31,10 +31,11 @@ static int attach(const char *port, const unsigned char *peer, int vc, unsigned 
 		return -1;
 	if (ioctl(fd, OAE_ATTACH, &how))
 		goto fail;
-	if (flags & OAE_OPEN_EXPRESS) {
+	if (flags & (OAE_OPEN_EXPRESS | OAE_OPEN_TAKE)) {
 		if (oae_get_options(fd, &options))
 			goto fail;
-		options.flags |= OAE_OPT_EXPRESS;
+		options.flags |= (flags & OAE_OPEN_EXPRESS ? OAE_OPT_EXPRESS : 0) |
+				 (flags & OAE_OPEN_TAKE ? OAE_OPT_TAKE : 0);
 		if (oae_set_options(fd, &options))
 			goto fail;
 	}
@@ -67,7 +68,8 @@ static int open_end(const char *port, const unsigned char *peer, int vc, uint64_
 {
 	unsigned int attach_flags = flags & OAE_OPEN_NOW ? OAE_ATTACH_OPEN : 0;
 
-	if (!peer || flags & ~(OAE_OPEN_NOW | OAE_OPEN_NONBLOCK | OAE_OPEN_EXPRESS)) {
+	if (!peer || flags & ~(OAE_OPEN_NOW | OAE_OPEN_NONBLOCK | OAE_OPEN_EXPRESS |
+			      OAE_OPEN_TAKE)) {
 		errno = EINVAL;
 		return -1;
 	}

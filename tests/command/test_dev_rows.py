@@ -25,14 +25,14 @@ COMMANDS = {
     "monitor": "-a -c 1", "top": "-c 1 -i 0.01", "port": "show", "path": "set va normal peer {b}",
     "ping": "-c 1 {b}", "send": "{b} -5", "swap": "{b} mine", "read": "{b} 9 0", "write": "{b} 9 8 -5",
     "xchg": "{b} 9 8 -5", "add": "{b} 9 0 0", "cas": "{b} 9 0 0 0", "recv": "-w 20 {b}", "listen": "-c 1 -w 20 -v {vc}",
-    "expose": "8 -P rw -R 8 --set 0=-5 -c 1", "perf": "-c 1 {b} -v 40", "gateway": "show", "close": "{b} -v 41",
+    "spread": "", "expose": "8 -P rw -R 8 --set 0=-5 -c 1", "perf": "-c 1 {b} -v 40", "gateway": "show", "close": "{b} -v 41",
 }
 # Of those that print nothing before something happens: what the other end does then.
 NEEDS = {"swap": "swap {a} theirs", "recv": "send {a} hello", "listen": "send {a} -v {vc} knock",
          "expose": "write {a} 8 0 1"}
 # Whoever asks may look; for the others a capability is lacking.
 LOOKS = {"show", "stats", "metrics", "neighbours", "get", "monitor", "top", "port"}
-CHANGES = {"set", "close"}
+CHANGES = {"set", "close", "spread"}
 
 
 class Rows(OneCable):
@@ -110,7 +110,8 @@ class Rows(OneCable):
             self.assertIn(f"oae {command}: standard output: ENOSPC: No space left on device: not all was written\n",
                           said)
             if command == "recv":
-                self.assertIn("5 bytes were received, and are lost\n", said)
+                self.assertIn("5 bytes were received, and are left for the next reader\n", said)
+                self.assertEqual(oae(self.a, "recv", self.places["b"]).out, "hello\n")
         self.each(check)
 
     def test_closed(self):

@@ -128,6 +128,21 @@ class Messages(LibTest):
         for nothing in ([], [b""]):
             self.assert_errno(errno.EINVAL, a.send, *nothing)
 
+    def test_take(self):
+        """What was received goes back with the link, unless it is done."""
+        a, b = self.ends()
+        other = self.link(self.n2, take=True)
+        self.assertTrue(other.options().take)
+        self.assertFalse(b.options().take)
+        for job in (b"1", b"2"):
+            a.send(job)
+        self.assertEqual(other.recv(), b"1")
+        other.done()
+        self.assertRaises(FileNotFoundError, other.done)
+        self.assertEqual(other.recv(), b"2")
+        other.close()
+        self.assertEqual(b.recv(), b"2")
+
     def test_large(self):
         """Larger than recv() first thinks."""
         self.set(self.n1, max_len=200000)

@@ -98,6 +98,8 @@ TEST_SETUP(test_messages, next_vc)
 
 	assert_int_equal(oae_send(a, "hello", 5), 0);
 	wait_for(b, POLLIN);
+	assert_int_equal(oae_done(b), -1);
+	assert_int_equal(errno, ENOENT);
 	assert_int_equal(oae_recv_size(b), 5);
 	fails(EMSGSIZE, (int)oae_recv(b, text, 4));
 	assert_int_equal(oae_recv(b, text, sizeof(text)), 5);

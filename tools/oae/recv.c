@@ -126,7 +126,7 @@ static void print(const struct args *a, const struct ends *e, const struct oae_p
 	}
 	fflush(stdout);
 	if (output_failed())
-		complain("%s vc %u: %zu bytes were received, and are lost",
+		complain("%s vc %u: %zu bytes were received, and are left for the next reader",
 			 oae_format_peer(who->peer, text), who->vc, len);
 }
 
@@ -143,6 +143,8 @@ static int take(const struct args *a, const struct ends *e, unsigned int i)
 		n = oae_recv(fd, buf, size > 0 ? size : 1);
 		if (n > 0)
 			print(a, e, &e->who[i], buf, n);
+		if (n > 0 && !output_failed())
+			oae_done(fd);
 		free(buf);
 	} while (n < 0 && errno == EMSGSIZE);	/* another reader was quicker */
 	if (n > 0)
@@ -156,7 +158,7 @@ static void take_peers(struct ends *e)
 	int fd;
 
 	for (;;) {
-		fd = oae_accept(e->poll[0].fd, &who, OAE_OPEN_NONBLOCK);
+		fd = oae_accept(e->poll[0].fd, &who, OAE_OPEN_NONBLOCK | OAE_OPEN_TAKE);
 		if (fd < 0)
 			return;
 		add_end(e, fd, &who);
@@ -209,7 +211,7 @@ int cmd_recv(int argc, char **argv)
 	parse_options(&argp, argc, argv, &a);
 	stop_on_signals();
 	e.listening = !a.peer.text;
-	fd = e.listening ? peer_listen(&a.peer) : peer_open(&a.peer, 0);
+	fd = e.listening ? peer_listen(&a.peer) : peer_open(&a.peer, OAE_OPEN_TAKE);
 	if (fd < 0)
 		return EXIT_LOCAL;
 	if (!e.listening) {

@@ -134,13 +134,14 @@ static int load(char log[LOG])
 		SET(BPF_REG_0, BPF_OK),
 		EXIT,
 	};
+	static const char license[] = "GPL";
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
 	attr.prog_type = BPF_PROG_TYPE_FLOW_DISSECTOR;
 	attr.insns = (uintptr_t)program;
 	attr.insn_cnt = sizeof(program) / sizeof(*program);
-	attr.license = (uintptr_t)"GPL";
+	attr.license = (uintptr_t)license;
 	attr.log_buf = (uintptr_t)log;
 	attr.log_size = LOG;
 	attr.log_level = 1;
@@ -254,6 +255,10 @@ int cmd_spread(int argc, char **argv)
 	parse_options(&argp, argc, argv, &verb);
 	errno = 0;
 	program = attached(&ours);
+	if (program < 0 && errno == EPERM) {
+		complain("EPERM: needs CAP_NET_ADMIN in the first user namespace; be root");
+		return EXIT_LOCAL;
+	}
 	if (program < 0 && errno)
 		return complain_errno(errno, "the dissector of this network namespace");
 	there = program >= 0;
