@@ -199,6 +199,7 @@ class Looking(CommandTest):
         self.a.sh("ip link add dummy0 type dummy && ip link set dummy0 mtu 1400")
         self.addCleanup(self.a.sh, "ip link del dummy0")
         oae(self.a, "port", "add", "dummy0")
+        oae(self.a, "port", "add", "dummy0")     # as a unit of systemd does, where it is one already
         self.assertEqual(self.a.knob("dev"), "va,dummy0")
         seen = {port["port"]: port for port in oae(self.a, "port", "show", "-j").json}
         self.assertEqual(seen["va"], {
@@ -360,6 +361,26 @@ class Metrics(CommandTest):
         self.assertEqual([rule["alert"] for rule in prometheus.alerts()],
                          ["OaeLinkDown", "OaeOutcomeUnknown", "OaeCommitSlow"])
         self.assertLessEqual({"oae_link_open", "oae_commit_seconds", "oae_unknown_total"}, asked)
+
+    def test_closed_is_no_alert(self):
+        """OaeLinkDown is about links that should be open, not about those that were closed."""
+        def firing():
+            families = self.parse(oae(self.a, "metrics").out)
+            links = {name: {frozenset((key, value) for key, value in labels if key in ("port", "peer", "vc"))
+                            for labels, value in families[name][2].items() if wanted(labels, value)}
+                     for name, wanted in (("oae_link_open", lambda _, value: value == 0),
+                                          ("oae_link_info", lambda labels, _: dict(labels)["state"].startswith("CLOSE")))}
+            return links["oae_link_open"] - links["oae_link_info"]
+        rule = next(rule for rule in prometheus.alerts() if rule["alert"] == "OaeLinkDown")
+        self.assertEqual(" ".join(rule["expr"].split()), "oae_link_open == 0 unless on (instance, port, peer, vc) "
+                         'oae_link_info{state=~"CLOSE.*"}')
+        self.a.write(b"hello")
+        with OaeFile(self.a) as file:
+            file.attach(self.cable.mac_b)
+            oae(self.a, "close", self.cable.mac_b)
+            wait_for(lambda: not any(tag["state"] == "OPEN" for tag in self.a.tags()), "the link to be closed")
+            self.assertEqual(firing(), set())
+        self.b.read_all()
 
     def test_file(self):
         """-o: the whole, and nothing beside it; what was there stays if it fails."""
@@ -633,6 +654,44 @@ class Messages(CommandTest):
                         f"send -q {self.cable.mac_b}'; wait; wc -c </tmp/got")
         self.assertEqual(out.split(), ["51200"])
         del data
+
+    def test_file(self):
+        """--file: any length, whole at its name or not there, and the sender is told."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        source, there = Path(folder.name) / "source", Path(folder.name) / "there" / "file"
+        there.parent.mkdir()
+        for size in 0, 1, 300000:
+            data = os.urandom(size)
+            source.write_bytes(data)
+            receiver = self.receiver("--file", there, *([self.cable.mac_a] if size else []))
+            said = oae(self.a, "send", "--file", source, self.cable.mac_b)
+            self.assertRegex(said.out, rf"^the peer has the file: {size} bytes in ")
+            self.assertEqual(receiver.end(), 0)
+            self.assertEqual(receiver.lines, [f"{there}: {size} bytes"])
+            self.assertEqual(there.read_bytes(), data)
+        # Its sender gives up: what was there stays. The next one is whole.
+        receiver = self.receiver("--file", there, self.cable.mac_a)
+        sender = self.start(self.a, "send", "--file", "/dev/zero", self.cable.mac_b)
+        wait_for(lambda: any(path.stat().st_size for path in there.parent.iterdir() if path != there),
+                 "some of it")
+        self.assertEqual(sender.stop(), 2)
+        self.assertEqual(there.read_bytes(), data)
+        oae(self.a, "send", "--file", "-", self.cable.mac_b, data=b"whole")
+        self.assertEqual((receiver.end(), there.read_bytes()), (0, b"whole"))
+        # A disk that is full.
+        run("mount", "-t", "tmpfs", "-o", "size=64k", "none", str(there.parent))
+        self.addCleanup(run, "umount", str(there.parent))
+        receiver = self.receiver("--file", there, self.cable.mac_a)
+        said = oae(self.a, "send", "--file", source, self.cable.mac_b, status=1)
+        self.assertIn("is not there: the peer says ENOSPC", said.err)
+        self.assertEqual((receiver.end(), list(there.parent.iterdir())), (1, []))
+        # What is no file.
+        receiver = self.receiver("--file", there, self.cable.mac_a, "-w", "20")
+        self.b.read_all()
+        oae(self.a, "send", self.cable.mac_b, "hello")
+        self.assertEqual(receiver.end(), 1)
+        self.assertIn("what came is no file", receiver.errors[0])
 
     def test_recv_many(self):
         """-c: so many, each whole; the rest stays for the next that reads."""

@@ -9,6 +9,7 @@
 #include "../../lib/oae.h"
 #include "cmd.h"
 #include "error.h"
+#include "file.h"
 #include "peer.h"
 #include "text.h"
 
@@ -17,6 +18,7 @@ struct args {
 	unsigned long long count;	/* 0: until interrupted */
 	unsigned int wait_ms;
 	bool raw;
+	const char *file;
 };
 
 /* The links we are an end of; with a listener, that is the first of @poll. */
@@ -34,6 +36,7 @@ static const char doc[] =
 	"  oae recv 02:0a:e0:00:00:02         wait for a message, print it\n"
 	"  oae recv -c 0                      all that come, until interrupted\n"
 	"  oae recv 2 -r -w 0.5 >file         its bytes, within half a second\n"
+	"  oae recv --file disk.img           what `oae send --file` sends\n"
 	"  oae -j recv -c 0                   for programs\n"
 	"\n"
 	"Bytes that are no printable text are shown as \\xNN; -r writes them as they are.\n"
@@ -41,7 +44,10 @@ static const char doc[] =
 	"no UTF-8, hex.\n"
 	"Exit: 0 got as many as were asked for; 1 not in time, or an error.\n";
 
+#define OPT_FILE	256
+
 static const struct argp_option options[] = {
+	{ "file", OPT_FILE, "FILE", 0, "a file of `oae send --file`, whole or not at all", 0 },
 	{ "count", 'c', "N", 0, "messages (1); 0: until interrupted", 0 },
 	{ "wait", 'w', "SECONDS", 0, "for the next one; then give up", 0 },
 	{ "timeout", OPT_WAIT_MS, "MS", OPTION_HIDDEN, NULL, 0 },
@@ -66,6 +72,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'r':
 		a->raw = true;
+		return 0;
+	case OPT_FILE:
+		a->file = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (a->file && (a->raw || a->count != 1))
+			usage_error(state, "--file: one file, so no -c and no -r");
 		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num)
@@ -210,6 +223,8 @@ int cmd_recv(int argc, char **argv)
 
 	parse_options(&argp, argc, argv, &a);
 	stop_on_signals();
+	if (a.file)
+		return file_recv(&a.peer, a.file, a.wait_ms);
 	e.listening = !a.peer.text;
 	fd = e.listening ? peer_listen(&a.peer) : peer_open(&a.peer, OAE_OPEN_TAKE);
 	if (fd < 0)

@@ -6,6 +6,7 @@
 
 #include "cmd.h"
 #include "error.h"
+#include "file.h"
 #include "peer.h"
 #include "text.h"
 #include "transact.h"
@@ -15,6 +16,7 @@ struct args {
 	const char *text;	/* NULL: stdin */
 	bool express;
 	bool quiet;
+	const char *file;
 	unsigned int wait_ms;
 };
 
@@ -24,15 +26,20 @@ static const char doc[] =
 	"\vExamples:\n"
 	"  oae send 02:0a:e0:00:00:02 hello      one message, 5 bytes\n"
 	"  oae send 2 hello                      the same, under the port's OUI\n"
-	"  oae send eth1/2 --vc 3 <file          a file, from eth1, on channel 3\n"
+	"  oae send eth1/2 --vc 3 <note          what a file holds, from eth1, on channel 3\n"
+	"  oae send 2 --file disk.img            any length; there: oae recv --file\n"
 	"  oae send 2 -w 0.5 hello               reversed if not committed by then\n"
 	"  oae -j send 2 hello                   for programs\n"
 	"\n"
 	"JSON: an array of one object: peer, vc, result (committed, reversed, unknown, pending, "
 	"not begun), errno and error if it is not committed, bytes, time_us.\n"
+	"With --file 0 is told when the peer has the file, whole at its name; -w is for each step.\n"
 	"Exit: 0 committed, 1 not begun, 2 reversed, 3 unknown, 4 not known yet.\n";
 
+#define OPT_FILE	256
+
 static const struct argp_option options[] = {
+	{ "file", OPT_FILE, "FILE", 0, "a file of any length, for `oae recv --file`", 0 },
 	{ "express", 'e', NULL, 0, "delivered at once; cannot be reversed any more", 0 },
 	{ "wait", 'w', "SECONDS", 0, "for the outcome; then it is reversed", 0 },
 	{ "deadline", OPT_WAIT_MS, "MS", OPTION_HIDDEN, NULL, 0 },
@@ -57,6 +64,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'q':
 		a->quiet = true;
+		return 0;
+	case OPT_FILE:
+		a->file = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (a->file && (a->text || a->express))
+			usage_error(state, "--file: no TEXT, and no --express");
 		return 0;
 	case ARGP_KEY_ARG:
 		if (!state->arg_num)
@@ -110,6 +124,10 @@ int cmd_send(int argc, char **argv)
 	int err, status;
 
 	parse_options(&argp, argc, argv, &a);
+	if (a.file) {
+		stop_on_signals();
+		return file_send(&a.peer, a.file, a.wait_ms, a.quiet);
+	}
 	t.wait_ms = a.wait_ms;
 	message.iov_len = a.text ? strlen(a.text) : 0;
 	if (!a.text) {

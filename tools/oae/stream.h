@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A stream of bytes as messages, for what is longer than one:
+ *
+ *	BEGIN	number: all bytes that will come, or STREAM_OPEN
+ *	DATA	number: where in the stream its bytes stand
+ *	END	number: all bytes that have come: the end mark
+ *	DONE	back: number is 0, or the errno for which it was not kept
+ *
+ * Each begins with a head, and the last two and the first are no more than it. A stream is named by
+ * a random number, so that what an earlier one has left unread is not taken for this one.
+ */
+#ifndef OAE_STREAM_H
+#define OAE_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STREAM_HEAD	24
+#define STREAM_OPEN	(~0ULL)
+
+enum stream_kind { STREAM_BEGIN = 1, STREAM_DATA, STREAM_END, STREAM_DONE };
+
+struct stream_head {
+	enum stream_kind kind;
+	uint64_t id;
+	uint64_t number;
+};
+
+void stream_put(const struct stream_head *h, unsigned char buf[STREAM_HEAD]);
+/* False: it is none, or of another version. */
+bool stream_get(struct stream_head *h, const void *message, size_t len);
+
+#endif /* OAE_STREAM_H */
