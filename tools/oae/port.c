@@ -112,7 +112,8 @@ static int change(const struct args *a)
 		char what[72];
 
 		snprintf(what, sizeof(what), "%s %s", add ? "add" : "del", a->dev[i]);
-		if (change_patiently(&n, a->dev[i], add, &why))
+		/* That it is one already is what was wanted, at boot as by hand. */
+		if (change_patiently(&n, a->dev[i], add, &why) && !(add && why.err == EEXIST))
 			status = complain_refused(&why, what);
 	}
 	netlink_close(&n);
