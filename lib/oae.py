@@ -46,10 +46,12 @@ import struct
 import termios
 import threading
 import time
+import warnings
 from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
+__version__ = "0.1"
 __all__ = ["Link", "Listener", "Verb", "VerbResult", "Outcome", "Status", "Options", "Peer",
-           "LinkError", "Reversed", "Unknown", "Pending", "Ending", "Kind", "State", "Flag",
+           "LinkError", "NotLoaded", "Reversed", "Unknown", "Pending", "Ending", "Kind", "State", "Flag",
            "Event", "Perm", "outcome", "strerror", "parse_peer", "format_peer",
            "LINGER_BACKGROUND"]
 
@@ -227,6 +229,10 @@ class LinkError(OSError):
         self.why = text or strerror(err)
 
 
+class NotLoaded(OSError):
+    """The module is not loaded, or there is no /dev/oae."""
+
+
 class Reversed(LinkError):
     """It was not and never will be seen by the peer."""
 
@@ -241,6 +247,21 @@ class Pending(LinkError):
     def __init__(self, err: int, text: Optional[str] = None, number: Optional[int] = None):
         super().__init__(err, text)
         self.id = number
+
+
+def _vc(vc: int) -> int:
+    """A virtual channel."""
+    if not 0 <= vc <= 255:
+        raise ValueError(f"not a virtual channel: {vc}: 0 to 255")
+    return vc
+
+
+def _port(port: str) -> bytes:
+    """The name of a device."""
+    name = port.encode()
+    if len(name) > 15:
+        raise ValueError(f"not the name of a device: {port!r}")
+    return name
 
 
 def _failure(err: int) -> OSError:
@@ -559,7 +580,13 @@ class _File:
 
     @staticmethod
     def _open(attach: bytes, blocking: bool) -> int:
-        fd = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC | (0 if blocking else os.O_NONBLOCK))
+        try:
+            fd = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC | (0 if blocking else os.O_NONBLOCK))
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENXIO, errno.ENODEV):
+                raise NotLoaded(error.errno, "the module modoae is not loaded; as root: modprobe modoae",
+                                DEVICE) from None
+            raise
         try:
             fcntl.ioctl(fd, _IOC_ATTACH, attach)
         except OSError as error:
@@ -573,8 +600,13 @@ class _File:
     def __exit__(self, *unused):
         self.close()
 
+    def __reduce_ex__(self, protocol):
+        # Nor copy.copy(): two that close one descriptor. os.dup() and from_fd() make another.
+        raise TypeError(f"{type(self).__name__}: a descriptor cannot be copied")
+
     def __del__(self):
         if getattr(self, "_fd", -1) >= 0:
+            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self)
             try:
                 self.close()
             except BufferError:         # a slice of a view is still about, and keeps the file
@@ -655,7 +687,7 @@ class Listener(_File):
                  port: str = "", *, blocking: bool = True):
         flags = _ATTACH_LISTEN | (_ATTACH_ANY_VC if vc is None else 0)
         super().__init__(self._open(_ATTACH.pack(
-            port.encode(), parse_peer(peer) if peer is not None else bytes(6), vc or 0, 0,
+            _port(port), parse_peer(peer) if peer is not None else bytes(6), _vc(vc or 0), 0,
             flags, 0), blocking))
 
     def next_peer(self) -> Peer:
@@ -694,7 +726,7 @@ class Link(_File):
                  take: bool = False):
         port, low, high = _address(peer, port)
         flags = (_ATTACH_OPEN if now else 0) | (_ATTACH_ID if high else 0)
-        super().__init__(self._open(_ATTACH.pack(port.encode(), low, vc, 0, flags, high),
+        super().__init__(self._open(_ATTACH.pack(_port(port), low, _vc(vc), 0, flags, high),
                                     blocking))
         self._begin()
         if express or take:
@@ -837,7 +869,8 @@ class Link(_File):
         """Outcomes of what was queued, as many as there are; never waits.
 
         select for an exceptional condition, or poll for POLLPRI, says when; so does
-        outcomes_fileno() to whoever only knows "readable". Events say so, too: take them.
+        outcomes_fileno() to whoever only knows "readable". Events say so, too: they are taken
+        here, and kept for events().
         """
         recs = array.array("B", bytes(most * _RECORD.size))
         room = 4096
@@ -853,6 +886,7 @@ class Link(_File):
                     if error.errno == errno.EOVERFLOW and room > len(buf):
                         continue
                     raise
+                self._status()
                 got = _COLLECT.unpack(head)[3]
                 records, results = recs.tobytes(), buf.tobytes()
                 return [self._outcome(_RECORD.unpack_from(records, n * _RECORD.size), results)

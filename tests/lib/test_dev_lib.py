@@ -7,8 +7,10 @@ Build first: make -C tests/lib programs.
 """
 
 import asyncio
+import copy
 import errno
 import os
+import pickle
 import select
 import signal
 import subprocess
@@ -551,6 +553,26 @@ class Waiting(LibTest):
             loop.remove_reader(a.outcomes_fileno())
             return messages, numbers
         self.assertEqual(asyncio.run(asyncio.wait_for(main(), 20)), ([b"one", b"two"], [1, 2]))
+
+    def test_waiting_ends(self):
+        """collect() takes what wakes: nobody spins, and no event is lost."""
+        a, b = self.ends(blocking=False)
+        a.queue(b"x")
+        heard = []
+        wait_for(lambda: heard or (a.wait(10) and heard.extend(a.collect())) or heard, "the outcome")
+        wait_for(lambda: not (a.wait(0) and a.collect() == []) and not a.wait(0), "it to be quiet")
+        self.assertIn(oae.Event.UP, a.events())
+        b.close()
+
+    def test_one_owner(self):
+        """A descriptor is not copied, and one that is forgotten is said."""
+        a, _b = self.ends()
+        for function in copy.copy, copy.deepcopy, pickle.dumps:
+            self.assertRaises(TypeError, function, a)
+        self.assertRaises(ValueError, oae.Link, self.cable.mac_b, 300)
+        self.assertRaises(ValueError, oae.Link, self.cable.mac_b, 0, "p" * 16)
+        with self.assertWarns(ResourceWarning), self.n1:
+            oae.Link(self.cable.mac_b, self.vc).__del__()
 
     def test_not_there(self):
         """Errors of opening are in words."""

@@ -45,6 +45,18 @@ def table(what):
     return [line.split("\t") for line in run(OUT / "test_shared", what).splitlines()]
 
 
+class Module(unittest.TestCase):
+    """oae.py by itself."""
+
+    def test_version(self):
+        self.assertEqual(oae.__version__, VERSION)
+
+    @unittest.skipIf(os.path.exists("/dev/oae"), "the module is loaded")
+    def test_not_loaded(self):
+        with self.assertRaisesRegex(oae.NotLoaded, "the module modoae is not loaded"):
+            oae.Link("02:0a:e0:00:00:01")
+
+
 class Names(unittest.TestCase):
     """Of functions: what is exported is declared, described, and nothing else is."""
 
