@@ -51,6 +51,15 @@ class Module(unittest.TestCase):
     def test_version(self):
         self.assertEqual(oae.__version__, VERSION)
 
+    def test_found(self):
+        """make install says which Python does not look where the module goes."""
+        def looks(where):
+            return run("make", "-s", "-C", REPO / "lib", "python-looks", f"PYTHON={sys.executable}",
+                       f"PYTHONDIR={where}", env={**os.environ, "PATH": f"{Path(sys.executable).parent}:"
+                                                  + os.environ["PATH"]})
+        self.assertEqual(looks(next(path for path in sys.path if path.endswith("-packages"))), "")
+        self.assertEqual(looks("/nowhere").count("does not look in /nowhere, where oae.py is"), 2)
+
     @unittest.skipIf(os.path.exists("/dev/oae"), "the module is loaded")
     def test_not_loaded(self):
         with self.assertRaisesRegex(oae.NotLoaded, "the module modoae is not loaded"):
