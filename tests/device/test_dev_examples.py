@@ -440,6 +440,19 @@ class WorkQueue(ExamplesTest):
         self.assertIsNone(self.queue(self.n1, "send").status)
 
 
+class Workers(ExamplesTest):
+    """workers.py: several on one queue, each job goes to one of them."""
+
+    def test_each_once(self):
+        workers = self.start(self.n2, sys.executable, EXAMPLES / "workers.py", "work", self.cable.mac_a, 3)
+        jobs = [f"job {n}" for n in range(24)]
+        put = self.start(self.n1, sys.executable, EXAMPLES / "workers.py", "put", self.cable.mac_b, *jobs)
+        self.assertEqual(put.wait(), 0)
+        done = [workers.line().split(": ") for _ in jobs]
+        self.assertEqual(sorted(job for _, job in done), sorted(jobs))
+        self.assertGreater(len({worker for worker, _ in done}), 1)
+
+
 class Policy(ExamplesTest):
     """policy.py: both ends write down the same rounds."""
 
