@@ -93,6 +93,8 @@ class Install(unittest.TestCase):
         for page in "man3/liboae.3", "man3/oae_open.3", "man4/oae.4", "man4/modoae.4", \
                 "man4/modoaeip.4", "man8/oae.8", "man1/oaesim.1":
             self.assertTrue((self.root.path / "usr/local/share/man" / page).exists(), page)
+        for name in "etc/udev/rules.d/60-oaeudp.rules", "usr/local/lib/systemd/network/10-oaeudp.network":
+            self.assertIn("oaeudp*", (self.root.path / name).read_text())
         for name in "bash-completion/completions/oae", "zsh/site-functions/_oae", \
                 "fish/vendor_completions.d/oae.fish":
             self.assertTrue((self.root.path / "usr/local/share" / name).exists(), name)
