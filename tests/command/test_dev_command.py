@@ -664,7 +664,7 @@ class Messages(CommandTest):
         for size in 0, 1, 300000:
             data = os.urandom(size)
             source.write_bytes(data)
-            receiver = self.receiver("--file", there, *([self.cable.mac_a] if size else []))
+            receiver = self.receiver("--file", there, self.cable.mac_a)
             said = oae(self.a, "send", "--file", source, self.cable.mac_b)
             self.assertRegex(said.out, rf"^the peer has the file: {size} bytes in ")
             self.assertEqual(receiver.end(), 0)

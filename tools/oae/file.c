@@ -265,33 +265,6 @@ static int take_all(struct incoming *in)
 	return err;
 }
 
-/* The first that opens a link, or the one that is meant. Whom it is goes to @p. */
-static int open_sender(struct peer *p, unsigned int wait_ms)
-{
-	unsigned long long end = wait_ms ? now_ns() + wait_ms * 1000000ULL : ~0ULL;
-	struct pollfd poll_in = { .events = POLLIN };
-	struct oae_peer who;
-	int fd;
-
-	if (p->text)
-		return peer_open(p, 0);
-	poll_in.fd = peer_listen(p);
-	if (poll_in.fd < 0)
-		return -1;
-	while ((fd = oae_accept(poll_in.fd, &who, OAE_OPEN_NONBLOCK)) < 0 && errno == EAGAIN &&
-	       !interrupted() && now_ns() < end)
-		poll(&poll_in, 1, 100);
-	close(poll_in.fd);
-	if (fd < 0) {
-		complain(interrupted() ? "interrupted: nobody has come" : "nobody has come in time");
-		return -1;
-	}
-	memcpy(p->mac, who.peer, sizeof(p->mac));
-	memcpy(p->port, who.port, sizeof(p->port));
-	p->vc = who.vc;
-	return fd;
-}
-
 /* Its directory, too: the name is on the disk when the sender is told. */
 static int sync_name(const char *file)
 {
@@ -325,7 +298,7 @@ int file_recv(struct peer *p, const char *file, unsigned int wait_ms)
 		free(part);
 		return complain_errno(errno, "%s", file);
 	}
-	in.fd = open_sender(p, wait_ms);
+	in.fd = peer_open(p, 0);
 	if (in.fd < 0) {
 		unlink(part);
 		free(part);

@@ -36,7 +36,7 @@ static const char doc[] =
 	"  oae recv 02:0a:e0:00:00:02         wait for a message, print it\n"
 	"  oae recv -c 0                      all that come, until interrupted\n"
 	"  oae recv 2 -r -w 0.5 >file         its bytes, within half a second\n"
-	"  oae recv --file disk.img           what `oae send --file` sends\n"
+	"  oae recv 2 --file disk.img         what `oae send --file` sends\n"
 	"  oae -j recv -c 0                   for programs\n"
 	"\n"
 	"Bytes that are no printable text are shown as \\xNN; -r writes them as they are.\n"
@@ -79,6 +79,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (a->file && (a->raw || a->count != 1))
 			usage_error(state, "--file: one file, so no -c and no -r");
+		if (a->file && !a->peer.text)
+			usage_error(state, "--file: from whom? oae recv --file FILE PEER");
 		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num)
