@@ -135,7 +135,8 @@ OAE_API int oae_accept(int listener, struct oae_peer *who, int flags);
  * Returns 0 when it is COMMITTED; otherwise -1, and oae_outcome(errno) says what
  * became of it. A deadline is a moment: what a signal has reversed goes on with the
  * time that is left, here and in oae_swap() and oae_verb(), unless the program has a
- * handler without SA_RESTART (or no deadline: then the device does as it says). EINPROGRESS (express only): collect it. EINVAL also for a
+ * handler without SA_RESTART (or no deadline: then the device does as it says).
+ * EINPROGRESS (express only): collect it. EINVAL also for a
  * descriptor that does not block, so that what is only queued is never taken for
  * committed.
  */

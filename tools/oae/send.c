@@ -26,7 +26,7 @@ static const char doc[] =
 	"\vExamples:\n"
 	"  oae send 02:0a:e0:00:00:02 hello      one message, 5 bytes\n"
 	"  oae send 2 hello                      the same, under the port's OUI\n"
-	"  oae send eth1/2 --vc 3 <note          what a file holds, from eth1, on channel 3\n"
+	"  oae send eth1/2 --vc 3 <note          from eth1, on channel 3\n"
 	"  oae send 2 --file disk.img            any length; there: oae recv --file\n"
 	"  oae send 2 -w 0.5 hello               reversed if not committed by then\n"
 	"  oae -j send 2 hello                   for programs\n"
