@@ -412,7 +412,7 @@ class Links:
         self._closed(vc)
 
     def both(self):
-        """Long messages both ways at once, more than go without places of a window."""
+        """Long messages both ways at once: more than go without places, no more than fit unread."""
         scene, vc = Scene(), next(self._vcs)
         ledgers = Ledger(scene), Ledger(scene)
         self._clear(vc)
@@ -420,7 +420,7 @@ class Links:
         files = [self._file(scene, host, peer, vc) for host, peer in
                  ((self.a, self.cable.mac_b), (self.b, self.cable.mac_a))]
         if all(files):
-            queued = [self._queue(file, ledger, 6, 60000) for file, ledger in zip(files, ledgers)]
+            queued = [self._queue(file, ledger, 4, 60000) for file, ledger in zip(files, ledgers)]
             for file, ledger, sent in zip(files, ledgers, queued):
                 self._ended(file, ledger, sent)
         yield scene
