@@ -189,7 +189,9 @@ bool oae_port_is_own(struct oae_node *node, const u8 *mac)
 	bool own;
 
 	rcu_read_lock();
-	own = !list_empty(&node->ports) && oae_ports_of_addr(node, mac, &port, 1);
+	/* Pairs with list_add_tail_rcu() in oae_dev_bind(): where a port is, the table is. */
+	own = smp_load_acquire(&node->ports.next) != &node->ports &&
+	      oae_ports_of_addr(node, mac, &port, 1);
 	rcu_read_unlock();
 	return own;
 }
