@@ -170,7 +170,7 @@ static void oae_linger(void)
 
 /*
  * Release all ports of all nodes at once, and their UDP devices. The notifier would do it one by
- * one as it is unregistered, and leave the devices.
+ * one as it is unregistered, and the end of a node would do the devices: oae_nodes_leave().
  */
 static void oae_release(void)
 {
@@ -243,8 +243,6 @@ exit_netlink:
 	oae_netlink_exit();
 stop_params:
 	oae_params_stop();
-	oae_linger();
-	oae_release();
 	unregister_netdevice_notifier(&oae_netdev_nb);
 unregister_pernet:
 	unregister_pernet_device(&oae_net_ops);
