@@ -242,6 +242,23 @@ WINDOW_TEST(test_compute_refused)
 	assert_non_null(answered(3));
 }
 
+/* What is looked at before an event goes on: the first of those held may be one that waits. */
+WINDOW_TEST(test_waits_shown)
+{
+	struct oae_link_view v;
+	unsigned int i, n;
+
+	for (i = 2; i <= PLACES; i++)
+		take(i, 1, OAE_VERB, PLACES);
+	take(1, 1, OAE_VERB, PLACES);
+	for (n = 0; l.asking; n++)
+		computed(0, REPLY);
+	assert_true(oae_link_more(&l));
+	commit_to(n);
+	oae_link_show(&l, &v);
+	assert_int_equal(v.hold, OAE_HOLD_WAITS);
+}
+
 /* An event answers a few; the others are not forgotten. */
 WINDOW_TEST(test_compute_more)
 {
