@@ -5,7 +5,7 @@
     workers.py work PEER N      here: N processes take jobs that PEER puts
     workers.py put PEER JOB...  at PEER: returns when the workers' kernel has them all
 
-Who is slow takes fewer. What nobody has taken yet stays in the queue, whoever dies.
+Who is slow takes fewer. If a worker is killed, another one gets the job that it had.
 """
 
 import os
@@ -19,10 +19,8 @@ VC = 21
 
 def work(peer: str, number: int) -> None:
     """One worker: takes a job, does it, says so."""
-    with oae.Link(peer, VC) as link:
-        for job in link:
-            # The job is this worker's alone. If it is killed here, the job is lost with it: a file
-            # opened with TAKE, once there is that, gives it back to the queue for another one.
+    with oae.Link(peer, VC, take=True) as link:
+        for job in link:        # which says that the one before is done
             time.sleep(0.01)
             print(f"worker {number}: {job.decode()}", flush=True)
 

@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -451,6 +452,20 @@ class Workers(ExamplesTest):
         done = [workers.line().split(": ") for _ in jobs]
         self.assertEqual(sorted(job for _, job in done), sorted(jobs))
         self.assertGreater(len({worker for worker, _ in done}), 1)
+
+    def test_killed(self):
+        """The job of a worker that is killed goes to another; what was done before may be done twice."""
+        workers = self.start(self.n2, sys.executable, EXAMPLES / "workers.py", "work", self.cable.mac_a, 3)
+        children = Path(f"/proc/{workers.pid}/task/{workers.pid}/children")
+        wait_for(lambda: len(children.read_text("ascii").split()) == 3, "the workers", 20)
+        jobs = {f"job {n}" for n in range(24)}
+        put = self.start(self.n1, sys.executable, EXAMPLES / "workers.py", "put", self.cable.mac_b, *jobs)
+        done = {workers.line().split(": ")[1] for _ in range(6)}
+        for worker in children.read_text("ascii").split()[:2]:
+            os.kill(int(worker), signal.SIGKILL)
+        self.assertEqual(put.wait(), 0)
+        while done != jobs:
+            done.add(workers.line().split(": ")[1])
 
 
 class Policy(ExamplesTest):
