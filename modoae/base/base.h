@@ -161,9 +161,7 @@ struct oae_node {
 	u64 auto_id;			/* that of the first port ever bound; RTNL */
 	u64 inc;			/* incarnation of the node, no link's */
 	struct oae_neighbours *neigh;	/* NULL: no port was ever bound */
-	/* News of a neighbour, in softirq under rcu_read_lock(); NULL: nobody wants them. */
-	void (*neigh_news)(struct oae_node *node, struct oae_port *port, const u8 *mac);
-	/* Is there a link to this peer? Context as there. */
+	/* Is there a link to this peer? In softirq under rcu_read_lock(). */
 	bool (*neigh_linked)(struct oae_port *port, const u8 *mac);
 	/* A neighbour is new at a port, or has another id now. Context as there. */
 	void (*heard)(struct oae_node *node, struct oae_port *port, const u8 *mac);

@@ -319,8 +319,6 @@ void oae_neigh_rcv(struct oae_port *port, const u8 *from, const struct oae_frame
 		return;
 	oae_announce_to(port);
 	node->heard(node, port, from);
-	if (node->neigh_news)
-		node->neigh_news(node, port, from);
 }
 
 /**
