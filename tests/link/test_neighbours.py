@@ -517,7 +517,7 @@ class Neighbours(OneSwitch):
         rows = [(row["port"], row["mac"]) for row in self.a.neighbours()]
         self.assertEqual(len(rows), len(set(rows)))
         # All of them go just after a link has begun to close, and do not push out that news.
-        netlink = Netlink(self.a)
+        netlink = Netlink(self.a, rcvbuf=1 << 20)
         self.addCleanup(netlink.close)
         netlink.join("link")
         self.addCleanup(self.a.knob, "shutdown", 0)
