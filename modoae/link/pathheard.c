@@ -6,7 +6,7 @@
 #include "path.h"
 #include "link_int.h"
 
-#define PATH_ASKS	2	/* without an answer: the peer is gone, if nothing is lost with it */
+#define PATH_ASKS	2	/* without an answer: a peer that loses nothing is gone */
 
 static bool path_is_sync(const struct oae_frame *f)
 {

@@ -20,8 +20,9 @@ static void peer_word(struct filter *f, const char *arg, struct argp_state *stat
 	}
 	low = strtoul(arg, &end, 16);
 	if (!isdigit((unsigned char)*arg) || *end || low > 0xffffff)
-		usage_error(state, "peer: \"%s\" is neither a MAC nor its lower 24 bits in hex, from "
-			    "a digit on", arg);
+		usage_error(state,
+			    "peer: \"%s\" is neither a MAC nor its lower 24 bits in hex, from a digit on",
+			    arg);
 	f->mac[3] = low >> 16;
 	f->mac[4] = low >> 8;
 	f->mac[5] = low;

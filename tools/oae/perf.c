@@ -37,7 +37,7 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "server", OPT_SERVER, NULL, 0, "take messages of PEER, or of anybody; send back", 0 },
-	{ "count", 'c', "N", 0, "end after N messages, 0: when interrupted; a server: sessions", 0 },
+	{ "count", 'c', "N", 0, "end after N messages, 0: on an interrupt; a server: sessions", 0 },
 	{ "time", OPT_TIME, "SECONDS", 0, "end after so long (10; with -c no limit)", 0 },
 	{ "size", 's', "BYTES", 0, "of a message (64)", 0 },
 	{ "depth", OPT_DEPTH, "N", 0, "messages under way on each channel (1)", 0 },

@@ -41,7 +41,7 @@ void grid_print_wrapped(const struct grid *g, FILE *out, unsigned int max);
 void grid_free(struct grid *g);
 
 /* malloc and friends that end the program instead of failing. */
-void out_of_memory(void) __attribute__((noreturn));
+__attribute__((noreturn)) void out_of_memory(void);
 void *alloc(size_t n, size_t size);
 void *grow(void *p, size_t n, size_t size);
 char *copy_text(const char *text, size_t len);

@@ -8,7 +8,7 @@
 
 #define NEVER	(~0ULL)
 
-/* Until @events, for a moment, since a signal may come just before. Takes what happens to the link. */
+/* Until @events, for a moment: a signal may come just before. Takes what happens to the link. */
 static void pass(int fd, short events, unsigned long long end)
 {
 	struct pollfd p = { .fd = fd, .events = events | POLLRDBAND };
