@@ -232,7 +232,7 @@ class Reload(OneCable):
         wait_for(lambda: self.a.write(b"x", vc=next(vcs)) and any(
             o["what"] == "opened" for o in kinds.objects()), "the monitor to hear")
         unload()
-        self.assertEqual(top.end(), 69)
+        self.assertEqual(top.end(), 69, top.errors)
         kinds.event(module="modoae", loaded=False)
         both.line(r"^\(the module modoae is not loaded any more\)$")
         self.assertEqual(oae(self.a, "show", status=69).err,

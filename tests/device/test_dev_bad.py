@@ -268,7 +268,7 @@ class Bad(TwoEnds):
         """Unknown flags, a queue of none or too many, what is behind the end."""
         for file in (self.a_file, self.fresh):
             with self.unchanged():
-                for flag in self.bits(1):
+                for flag in self.bits(dev.OPT_EXPRESS, dev.OPT_TAKE):
                     self.refused(errno.EINVAL, file.set_options, flags=flag)
             for queue in (0, 65537, 1 << 31, ANY_WORD - 1):
                 self.refused(errno.EINVAL, file.set_options, queue=queue)

@@ -130,7 +130,7 @@ class Netlink(GatewayTest):
         read = (REPO / "tools" / "oae" / "oae-gateway.service.in").read_text()
 
         def unit(what, settings=""):
-            commands = re.findall(rf"(?m)^Exec{what}=@SBINDIR@/oae (.*)$", read)
+            commands = re.findall(rf"(?m)^Exec{what}=@BINDIR@/oae (.*)$", read)
             self.assertTrue(commands, what)
             for command in commands:
                 oae(self.g, *command.replace("$GATEWAY", settings).split())

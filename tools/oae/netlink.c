@@ -129,7 +129,8 @@ static int read_end(const struct nlmsghdr *nlh, const struct nlmsghdr *request,
 
 	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(int))
 		return why->err = EPROTO;
-	why->err = -e->error;
+	/* So says the kernel of a family whose module is about to go; then it is ENOENT. */
+	why->err = e->error == -EPROTONOSUPPORT ? ENOENT : -e->error;
 	if (nlh->nlmsg_type == NLMSG_DONE)
 		skip = sizeof(int);
 	else if (!(nlh->nlmsg_flags & NLM_F_CAPPED))

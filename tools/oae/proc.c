@@ -33,7 +33,8 @@ bool proc_loaded(const char *module)
 
 int proc_complain(const char *module)
 {
-	if (errno == ENOENT)
+	/* It is not there, or goes while it is read. */
+	if (errno == ENOENT || errno == EIO)
 		return complain_not_loaded(module);
 	return complain_errno(errno, "%s/%s", root(), module);
 }
