@@ -230,7 +230,7 @@ TEST(test_refusals)
 	refused(EINVAL, oae_open(NULL, peer, 256, 0));
 	refused(EINVAL, oae_open(NULL, NULL, 0, 0));
 	refused(EINVAL, oae_open("a-name-that-is-16", peer, 0, 0));
-	refused(EINVAL, oae_open(NULL, peer, 0, 0x08));
+	refused(EINVAL, oae_open(NULL, peer, 0, 0x10));
 	refused(EINVAL, oae_listen(NULL, peer, -2, 0));
 	refused(EINVAL, oae_listen(NULL, peer, 0, OAE_OPEN_NOW));
 
