@@ -12,7 +12,7 @@
 #include "path.h"
 #include "link_int.h"
 
-#define PATH_NEVER	8	/* missed probes until one that is not proven is forgotten, at most */
+#define PATH_NEVER	8	/* missed probes until one not proven is forgotten, at most */
 #define PATH_LOST	250	/* and one that was, and will not come back */
 
 /**
