@@ -44,7 +44,7 @@ static long long now_ns(void)
 }
 
 /*
- * What is left is set as the option of the descriptor, and then what the program has set. A
+ * The time left is set as the option of the descriptor, and then what the program has set. A
  * thread that posts by the same descriptor meanwhile has the shorter deadline.
  */
 int oae_again(int fd, int (*call)(int fd, void *data), void *data)

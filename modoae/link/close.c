@@ -208,7 +208,7 @@ void oae_link_settle(struct oae_link *l, u64 until, u64 now,
  * @now: ns
  * @a: actions
  *
- * What is committed is said once more, since nobody may be able to say it afterwards. For
+ * The last commit is said once more, since nobody may be able to say it afterwards. For
  * the same reason nothing is committed from now on, and nothing new offered or taken, until
  * the link freezes.
  */

@@ -484,7 +484,7 @@ bool oae_link_in_doubt(const struct oae_link *l)
  * oae_would_lose() - would a transaction be lost with the present incarnation of the peer?
  * @l: the link
  *
- * What is offered atomically would not: it is offered to the next one.
+ * An atomic offer would not: the next incarnation gets it.
  *
  * Return: true if something is held, committed and not known to be delivered, delivered
  * and not known to be committed, or an express is in flight.

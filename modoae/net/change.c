@@ -6,7 +6,7 @@
  * them, without RTNL but for the moment in which a port takes another address. Until a tag is
  * told, what it sends by a port that is down or gone is lost, as if the cable were cut.
  *
- * What is told is how the port is by then: of changes that follow each other fast, a tag may see
+ * Tags are told how the port is by then: of changes that follow each other fast, a tag may see
  * the last one only. node->changing is held while tags are told, so they hear of one change after
  * the other.
  */
@@ -100,7 +100,7 @@ static void change_gone(struct oae_port *port)
 	oae_news_port(port, "released");
 	if (oae_node_says(port->node))
 		pr_info("port %s released\n", port->dev->name);
-	/* Whoever has seen a tag alive may look at the device until then. */
+	/* A reader that has seen a tag alive may look at the device until then. */
 	call_rcu(&port->rcu, change_port_free);
 }
 

@@ -151,7 +151,7 @@ int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
 
 	oae_run_enter(tag, &ev);
 	if (path_gone(tag, &ev, kid, f)) {
-		/* What asks the present one for the last time goes elsewhere than the answer. */
+		/* The last probe of the present one goes elsewhere than the answer. */
 		oae_run_leave(tag, &ev);
 		oae_run_enter(tag, &ev);
 	}

@@ -247,7 +247,7 @@ void oae_tag_settle(struct oae_tag *tag, long ns)
 	oae_run_enter(tag, &ev);
 	if (!oae_link_down(&tag->link) && !oae_link_closed(&tag->link)) {
 		oae_link_settle(&tag->link, ev.now + ns, ev.now, &ev.a);
-		/* Whoever waits is woken for each that is counted. */
+		/* The waiter is woken for each that is counted. */
 		if (!tag->settling && oae_link_settling(&tag->link)) {
 			tag->settling = true;
 			atomic_inc(&tag->key.port->nsettling);

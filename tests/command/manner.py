@@ -78,7 +78,7 @@ WRONG = (
     ("perf 2 --time 0", "0.001"), ("perf 2 --time soon", '"soon"'), ("perf 2 -w 0", "0.001"),
     ("perf 2 --rtt --oneway", "not both"), ("perf 2 --rtt --depth 2", "no --depth"),
     ("perf --server --rtt", "--rtt"), ("perf --server -s 9", "-s"),
-    # What is typed is what is named, and no number is another one.
+    # A message names the word as typed, and no number is another one.
     ("ping -c -1 2", '-c: "-1"'), ("ping 2 -c -1", '"-1"'), ("ping 2 -i -1", '"-1"'), ("ping -5", '"-5".*MAC'),
     ("ping 2 --message -s -1", '"-1"'), ("recv -c -1", '"-1"'), ("recv -5", '"-5"'), ("send -5 x", '"-5"'),
     ("send 2 -5 -w -5", '-w: "-5"'), ("send 2 -5 -6", '"-6" is too much'), ("send 2 -- -x -y", '"-y" is too much'),

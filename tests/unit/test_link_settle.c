@@ -290,7 +290,7 @@ static void leave(void)
 	assert_false(a.overflow);
 }
 
-/* What is committed is said once more, and confirmed if the answer comes yet. */
+/* The last commit is said once more, and confirmed if the answer comes yet. */
 LINK_TEST(test_leave_says)
 {
 	post(&x, 1, 0);
