@@ -26,6 +26,12 @@ static bool path_is_end(const struct oae_link *l, const struct oae_frame *f)
 	       (f->tx != l->rx || f->rx != l->tx || l->nheld);
 }
 
+/* Was the present incarnation found to be gone, and not heard since? Not by another clock. */
+static bool path_is_gone(const struct oae_paths *ps, const struct oae_link *l)
+{
+	return ps->gone && l->heard_at < ps->gone_at && ps->gone_at <= l->now;
+}
+
 /**
  * oae_path_claim() - is a SYNC that comes from elsewhere than the path in use about this
  *	link?
@@ -46,7 +52,7 @@ static bool path_is_end(const struct oae_link *l, const struct oae_frame *f)
 bool oae_path_claim(const struct oae_paths *ps, const struct oae_link *l, u64 inc,
 		    u64 peer_inc)
 {
-	if ((l->down || (ps->gone && l->heard_at < ps->gone_at)) && l->peer_inc)
+	if ((l->down || path_is_gone(ps, l)) && l->peer_inc)
 		return true;
 	return peer_inc == l->inc && (!l->peer_inc || inc == l->peer_inc);
 }
@@ -85,6 +91,8 @@ bool oae_path_gone(struct oae_paths *ps, struct oae_link *l, u64 now, struct oae
 	now = oae_now(l, now);
 	if (wait < least)
 		wait = least;
+	if (ps->gone_at > now)		/* by another clock */
+		ps->gone_at = 0;
 	if (l->heard_at >= ps->gone_at) {
 		if (ps->gone_at && now - ps->gone_at < wait)
 			return false;

@@ -175,6 +175,20 @@ PATH_TEST(test_gone_asked_once)
 	assert_true(is_gone(MS));
 }
 
+/* The clock steps back: it has as long to answer as ever, and is heard as ever. */
+PATH_TEST(test_gone_clock)
+{
+	alone();
+	assert_false(is_gone(0));
+	assert_false(is_gone(100 * MS));
+	ps.gone_at += 1000000 * MS;
+	assert_false(is_gone(1000 * MS));
+	assert_false(is_gone(100 * MS));
+	assert_true(is_gone(150 * MS));
+	ps.gone_at += 1000000 * MS;
+	assert_false(oae_path_claim(&ps, &l, l.peer_inc + 1, 0));
+}
+
 /* It answers: nobody is believed, and it is not asked as often as somebody says so. */
 PATH_TEST(test_gone_not)
 {
