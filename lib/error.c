@@ -19,7 +19,7 @@ static const struct {
 	{ EINTR, OAE_REVERSED, "a signal came" },
 	{ ECANCELED, OAE_REVERSED, "cancelled" },
 	{ ETIME, OAE_REVERSED, "the deadline passed" },
-	{ ENOLINK, OAE_REVERSED, "the link is down: the peer does not answer" },
+	{ ENOLINK, OAE_REVERSED, "the link is down" },
 	{ ESHUTDOWN, OAE_REVERSED, "the link was closed at this end" },
 	{ EPIPE, OAE_REVERSED, "the link was closed by the peer" },
 	{ ECONNREFUSED, OAE_REVERSED, "the peer does not accept a link" },

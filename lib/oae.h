@@ -518,6 +518,20 @@ OAE_API int oae_unmap(uint64_t *words, size_t size);
 OAE_API int oae_status(int fd, struct oae_status *status);
 
 /**
+ * oae_waits() - what the link waits for, since when and until when, in numbers and in words
+ * @fd: of oae_open()
+ * @flags: 0: now; OAE_WAITS_LAST: when a transaction of @fd was last reversed
+ * @waits: out; its text is one sentence for people
+ */
+OAE_API int oae_waits(int fd, unsigned int flags, struct oae_waits *waits);
+
+/**
+ * oae_waits_name() - what is waited for, in a word
+ * @why: oae_waits.why
+ */
+OAE_API const char *oae_waits_name(unsigned int why);
+
+/**
  * oae_get_options() - the options of a descriptor
  * @fd: of oae_open()
  * @options: out

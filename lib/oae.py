@@ -52,7 +52,7 @@ from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Tup
 __version__ = "0.1"
 __all__ = ["Link", "Listener", "Verb", "VerbResult", "Outcome", "Status", "Options", "Peer",
            "LinkError", "NotLoaded", "Reversed", "Unknown", "Pending", "Ending", "Kind", "State", "Flag",
-           "Event", "Perm", "outcome", "strerror", "parse_peer", "format_peer",
+           "Event", "Perm", "Why", "Waits", "outcome", "strerror", "parse_peer", "format_peer",
            "LINGER_BACKGROUND"]
 
 DEVICE = "/dev/oae"
@@ -74,6 +74,7 @@ _EXPOSE = struct.Struct("QIIII")
 _RECORD = struct.Struct("QBBHiII")
 _COLLECT = struct.Struct("QQIIII")
 _STATUS = struct.Struct("16s6sBB8IQ4I6Q")
+_WAITS = struct.Struct("2I2Q4I6sBB160s")
 
 _IOC = 0xb5
 
@@ -97,10 +98,12 @@ _IOC_VERB = _request(3, 8, _VERB.size)
 _IOC_EXPOSE = _request(1, 9, _EXPOSE.size)
 _IOC_LOCAL = _request(3, 10, _VERB.size)
 _IOC_DONE = _request(0, 11, 0)
+_IOC_WAITS = _request(3, 12, _WAITS.size)
 
 _ATTACH_LISTEN, _ATTACH_ANY_VC, _ATTACH_OPEN, _ATTACH_ID = 1, 2, 4, 8
 _NONBLOCK = 1
 _OPT_EXPRESS, _OPT_TAKE = 1, 2
+_WAITS_LAST = 1
 _READ, _WRITE, _EXCHANGE, _FETCH_ADD, _CAS = 1, 2, 3, 4, 5
 _WORDS = 8                  # of an operation, at most
 _MASK = (1 << 64) - 1
@@ -157,6 +160,21 @@ class Perm(enum.IntFlag):
     ATOMIC = 0x04           # exchange, fetch_add, cas
 
 
+class Why(enum.IntEnum):
+    """What a link waits for: Waits.why."""
+    NOTHING = 0
+    PORT = 1                # the port here is down
+    CARRIER = 2             # the port here has no carrier
+    GATEWAY = 3             # the gateway is not known
+    ANSWER = 4              # no answer of the peer
+    SETTLING = 5            # what is in doubt is settled first
+    ROOM = 6                # there is no room at the peer
+    WORDS = 7               # words are reserved at the peer
+    HALF = 8                # there is no half at the peer
+    FLIGHT = 9              # what is under way
+    CONFIRM = 10            # that the last commit is confirmed
+
+
 # --- errors ---------------------------------------------------------------------------
 
 class Ending(enum.Enum):
@@ -176,7 +194,7 @@ _MEANING = {
     errno.EINTR: (Ending.REVERSED, "a signal came"),
     errno.ECANCELED: (Ending.REVERSED, "cancelled"),
     errno.ETIME: (Ending.REVERSED, "the deadline passed"),
-    errno.ENOLINK: (Ending.REVERSED, "the link is down: the peer does not answer"),
+    errno.ENOLINK: (Ending.REVERSED, "the link is down"),
     errno.ESHUTDOWN: (Ending.REVERSED, "the link was closed at this end"),
     errno.EPIPE: (Ending.REVERSED, "the link was closed by the peer"),
     errno.ECONNREFUSED: (Ending.REVERSED, "the peer does not accept a link"),
@@ -222,11 +240,15 @@ def strerror(err: int) -> str:
 
 
 class LinkError(OSError):
-    """A transaction that is not committed. errno says why, so does .why in words."""
+    """A transaction that is not committed. errno says why, so does .why in words.
 
-    def __init__(self, err: int, text: Optional[str] = None):
-        super().__init__(err, text or strerror(err))
+    .waits is what the link waited for, a Waits; None if that is not why, or not known.
+    """
+
+    def __init__(self, err: int, text: Optional[str] = None, waits: Optional[Waits] = None):
         self.why = text or strerror(err)
+        self.waits = waits
+        super().__init__(err, f"{self.why}; {waits}" if waits else self.why)
 
 
 class NotLoaded(OSError):
@@ -560,6 +582,23 @@ class Status:       # pylint: disable=too-many-instance-attributes
 
 
 @dataclasses.dataclass(frozen=True)
+class Waits:        # pylint: disable=too-many-instance-attributes
+    """What a link waits for, and what its peer may wait for here; see struct oae_waits in oae(4)."""
+    why: Why
+    since_ns: int           # for so long, ns; 0 not known
+    until_ns: int           # after so long it is given up, ns; 0 never
+    unread: int             # transactions that can be read here
+    unread_bytes: int       # memory that they take
+    rcvbuf: int             # the knob, the limit of that
+    idle_ms: int            # nothing was read for so long though something is unread, ms
+    holder: Optional[Tuple[str, int]]   # peer and vc of the link that reserves the peer's words
+    text: str               # all this in a sentence
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclasses.dataclass(frozen=True)
 class Options:
     """Of an open file; see struct oae_options in oae(4)."""
     express: bool = False
@@ -788,7 +827,7 @@ class Link(_File):
             if call() >= 0:
                 return False
             if ctypes.get_errno() != errno.EINTR:
-                raise _failure(ctypes.get_errno())
+                raise self._failed(ctypes.get_errno())
             return True
 
         while interrupted():
@@ -797,12 +836,25 @@ class Link(_File):
                 continue
             left = began + deadline_ms / 1000 - time.monotonic()
             if not self._shortened.acquire(timeout=max(left, 0)):
-                raise Reversed(errno.ETIME)
+                raise self._failed(errno.ETIME)
             try:
                 self._go_on(interrupted, began)
             finally:
                 self._shortened.release()
             return
+
+    def _failed(self, err: int) -> OSError:
+        """The exception for an error number of a transaction, with what it waited for."""
+        failure = _failure(err)
+        if err not in (errno.EINTR, errno.ECANCELED, errno.ETIME, errno.ENOLINK):
+            return failure
+        try:
+            waits = self.waits(last=True)
+        except OSError:             # an older module, or a descriptor that is closed
+            return failure
+        if waits.why is Why.NOTHING:
+            return failure
+        return Reversed(err, waits=waits)
 
     def _go_on(self, interrupted: Callable[[], bool], began: float) -> None:
         usual = self.options().deadline_ms
@@ -810,7 +862,7 @@ class Link(_File):
             while True:
                 left_ms = math.ceil((began - time.monotonic()) * 1000) + usual
                 if left_ms <= 0:
-                    raise Reversed(errno.ETIME)
+                    raise self._failed(errno.ETIME)
                 self.set_options(deadline_ms=left_ms)
                 if not interrupted():
                     return
@@ -994,6 +1046,16 @@ class Link(_File):
         self._events |= Event(events)
         return Status(port.rstrip(b"\0").decode(), format_peer(peer), vc, State(state),
                       Flag(flags), self._events, *numbers)
+
+    def waits(self, last: bool = False) -> Waits:
+        """What the link waits for, since when and until when; last: what it waited for when a
+        transaction of this file was last reversed."""
+        data = bytearray(_WAITS.size)
+        struct.pack_into("I", data, 0, _WAITS_LAST if last else 0)
+        self._ioctl(_IOC_WAITS, data)
+        _flags, why, *numbers, holder, vc, known, text = _WAITS.unpack(data)
+        return Waits(Why(why), *numbers, (format_peer(holder), vc) if known else None,
+                     text.rstrip(b"\0").decode())
 
     def status(self) -> Status:
         """The link as it is."""

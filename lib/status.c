@@ -21,6 +21,22 @@ int oae_set_options(int fd, const struct oae_options *options)
 	return ioctl(fd, OAE_SET_OPTIONS, options);
 }
 
+int oae_waits(int fd, unsigned int flags, struct oae_waits *waits)
+{
+	waits->flags = flags;
+	return ioctl(fd, OAE_WAITS, waits);
+}
+
+const char *oae_waits_name(unsigned int why)
+{
+	static const char *const names[] = {
+		"nothing", "port", "carrier", "gateway", "answer", "settling", "room", "words",
+		"half", "flight", "confirm",
+	};
+
+	return why < SIZE_OF(names) ? names[why] : "?";
+}
+
 const char *oae_state_name(unsigned int state)
 {
 	static const char *const names[] = {

@@ -383,6 +383,58 @@ struct oae_status {
 					 * held, and the peer's end has died
 					 */
 
+/* What a link waits for. */
+enum oae_why {
+	OAE_WAITS_NOTHING	= 0,
+	OAE_WAITS_PORT		= 1,	/* the port here is down */
+	OAE_WAITS_CARRIER	= 2,	/* the port here has no carrier */
+	OAE_WAITS_GATEWAY	= 3,	/* the gateway is not known */
+	OAE_WAITS_ANSWER	= 4,	/* no answer of the peer */
+	OAE_WAITS_SETTLING	= 5,	/* what is in doubt is settled first */
+	OAE_WAITS_ROOM		= 6,	/* there is no room at the peer */
+	OAE_WAITS_WORDS		= 7,	/* words are reserved at the peer */
+	OAE_WAITS_HALF		= 8,	/* there is no half at the peer */
+	OAE_WAITS_FLIGHT	= 9,	/* what is under way */
+	OAE_WAITS_CONFIRM	= 10,	/* that the last commit is confirmed */
+};
+
+/**
+ * struct oae_waits - OAE_WAITS: what the link of this file waits for, since when, until
+ *	when; and what its peer may wait for here
+ * @flags: in: OAE_WAITS_LAST or 0
+ * @why: enum oae_why
+ * @since_ns: for so long, ns; 0 not known
+ * @until_ns: after so long it is given up, ns; 0 never
+ * @unread: transactions that can be read here
+ * @unread_bytes: memory that these take
+ * @rcvbuf: the knob, which limits @unread_bytes
+ * @idle_ms: nothing was read here for so long though something is unread, ms
+ * @holder: peer of the link that reserves the words which a verb of this peer waits for
+ * @holder_vc: its virtual channel
+ * @holder_set: 1: there is such a link
+ * @text: all this in a sentence for people, NUL at the end
+ */
+struct oae_waits {
+	__u32 flags;
+	__u32 why;
+	__u64 since_ns;
+	__u64 until_ns;
+	__u32 unread;
+	__u32 unread_bytes;
+	__u32 rcvbuf;
+	__u32 idle_ms;
+	__u8 holder[6];
+	__u8 holder_vc;
+	__u8 holder_set;
+	char text[160];
+};
+
+/*
+ * What it waited for just before a transaction of this file was last reversed by EINTR,
+ * ECANCELED, ETIME or ENOLINK; OAE_WAITS_NOTHING after any other error.
+ */
+#define OAE_WAITS_LAST		0x01
+
 /*
  * read, write, fsync, poll, FIONREAD and mmap, see oae(4):
  *  write	one transaction, 1 byte or more
@@ -410,5 +462,6 @@ struct oae_status {
 #define OAE_LOCAL		_IOWR(OAE_IOC, 10, struct oae_verb)
 /* What the last read() of a file with OAE_OPT_TAKE gave is dealt with. ENOENT: nothing */
 #define OAE_DONE		_IO(OAE_IOC, 11)
+#define OAE_WAITS		_IOWR(OAE_IOC, 12, struct oae_waits)
 
 #endif /* _UAPI_OAE_H */

@@ -76,6 +76,12 @@ enum oae_nl_link {
 	OAE_NL_LINK_WINDOW,	/* u8: the most that both ends agreed on; 0 not known */
 	OAE_NL_LINK_REPAIRED,	/* u64: lost frames offered again without a freeze */
 	OAE_NL_LINK_FAILURES,	/* u64: freezes that the link has recovered from */
+	OAE_NL_LINK_WAITS,	/* string: what the link waits for, in a word; - nothing */
+	OAE_NL_LINK_SINCE,	/* u64: ns that it has waited; 0 not known */
+	OAE_NL_LINK_UNTIL,	/* u64: ns until it gives up; 0 never */
+	OAE_NL_LINK_UNREAD_BYTES, /* u32: what is unread takes; rcvbuf is the limit */
+	OAE_NL_LINK_IDLE,	/* u32: ms for which nothing was read, though there is something */
+	OAE_NL_LINK_SAYS,	/* string: all this in a sentence for people */
 	__OAE_NL_LINK_END,
 	OAE_NL_LINK_MAX = __OAE_NL_LINK_END - 1
 };
@@ -160,6 +166,7 @@ enum oae_nl_event {
 	OAE_NL_EVENT_PAD,
 	OAE_NL_EVENT_ZONE,	/* u16: of a zone only, without PORT and what is of links */
 	OAE_NL_EVENT_ID,	/* u64: of a neighbour only, the id that it says it has */
+	OAE_NL_EVENT_SAYS,	/* string: what the link waited for then; none, if for nothing */
 	__OAE_NL_EVENT_END,
 	OAE_NL_EVENT_MAX = __OAE_NL_EVENT_END - 1
 };

@@ -432,6 +432,9 @@ int oae_evlog_show(struct oae_node *node, struct seq_file *m);
  * @before: of a link: enum oae_state before the event
  * @after: of a link: enum oae_state after the event
  * @tx: of a link: number of the last transaction committed
+ * @waits: of a link: what it waits for, enum oae_wait
+ * @since: of a link: for so long, ns; 0 not known
+ * @until: of a link: given up after that, ns; 0 never
  * @mac: of a neighbour: its address
  * @id: of a neighbour: its id; 0: it is not about one
  */
@@ -445,7 +448,10 @@ struct oae_news {
 	u8 note;
 	u8 before;
 	u8 after;
+	u8 waits;
 	u32 tx;
+	u64 since;
+	u64 until;
 	u8 mac[ETH_ALEN] __aligned(2);
 	u64 id;
 };

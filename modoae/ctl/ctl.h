@@ -42,6 +42,8 @@ void oae_target_exit(struct oae_node *node);
  * @window: numbers that both ends have agreed on, 0 not known yet
  * @repaired: lost frames that were offered again without a freeze
  * @failures: freezes that the link has recovered from
+ * @waits: what it waits for
+ * @says: the same, in a sentence
  */
 struct oae_tag_view {
 	u8 peer[ETH_ALEN];
@@ -53,6 +55,8 @@ struct oae_tag_view {
 	u64 age;
 	u8 lanes, cwnd, window;
 	u64 repaired, failures;
+	struct oae_waits_view waits;
+	char says[OAE_WAITS_TEXT];
 };
 
 /* procfs.c */

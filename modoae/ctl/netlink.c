@@ -143,7 +143,13 @@ static int netlink_link_put(struct sk_buff *skb, struct netlink_callback *cb,
 	       !nla_put_u64_64bit(skb, OAE_NL_LINK_REPAIRED, v.repaired,
 				  OAE_NL_LINK_PAD) &&
 	       !nla_put_u64_64bit(skb, OAE_NL_LINK_FAILURES, v.failures,
-				  OAE_NL_LINK_PAD);
+				  OAE_NL_LINK_PAD) &&
+	       !nla_put_string(skb, OAE_NL_LINK_WAITS, oae_waits_word(&v.waits)) &&
+	       !nla_put_u64_64bit(skb, OAE_NL_LINK_SINCE, v.waits.since, OAE_NL_LINK_PAD) &&
+	       !nla_put_u64_64bit(skb, OAE_NL_LINK_UNTIL, v.waits.until, OAE_NL_LINK_PAD) &&
+	       !nla_put_u32(skb, OAE_NL_LINK_UNREAD_BYTES, v.waits.bytes) &&
+	       !nla_put_u32(skb, OAE_NL_LINK_IDLE, v.waits.idle) &&
+	       !nla_put_string(skb, OAE_NL_LINK_SAYS, v.says);
 	/* It says so once, so in a message that stays. */
 	if (fits)
 		genl_dump_check_consistent(cb, hdr);

@@ -19,6 +19,22 @@
 
 static bool event_live;		/* the family is registered */
 
+/* What the link waited for at that moment. */
+static int event_put_waits(struct sk_buff *skb, const struct oae_news *news)
+{
+	struct oae_waits_view waits = {
+		.why = news->waits,
+		.since = news->since,
+		.until = news->until,
+	};
+	char says[OAE_WAITS_TEXT];
+
+	if (!news->waits)
+		return 0;
+	oae_waits_text(&waits, says, sizeof(says));
+	return nla_put_string(skb, OAE_NL_EVENT_SAYS, says);
+}
+
 static int event_put_link(struct sk_buff *skb, const struct oae_news *news)
 {
 	u8 peer[ETH_ALEN];
@@ -32,7 +48,8 @@ static int event_put_link(struct sk_buff *skb, const struct oae_news *news)
 			   oae_state_name(news->after)) ||
 	    nla_put_u32(skb, OAE_NL_EVENT_TX, news->tx) ||
 	    nla_put_string(skb, OAE_NL_EVENT_TEXT,
-			   oae_stat_text(OAE_S_NOTE + news->note)))
+			   oae_stat_text(OAE_S_NOTE + news->note)) ||
+	    event_put_waits(skb, news))
 		return -EMSGSIZE;
 	return 0;
 }

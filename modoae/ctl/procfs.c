@@ -137,7 +137,10 @@ void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 	v->way = tag->way.via ? "gw" : "direct";
 	v->repaired = tag->nrepaired;
 	v->failures = tag->nhealed;
+	oae_waits_look(tag, &v->waits);
 	oae_tag_unlock(tag);
+
+	oae_waits_text(&v->waits, v->says, sizeof(v->says));
 
 	v->vc = link.vc;
 	v->rx = link.rx;
@@ -159,19 +162,22 @@ static int procfs_tags_show(struct seq_file *m, void *p)
 	struct oae_tag_view v;
 
 	if (p == SEQ_START_TOKEN) {
-		seq_printf(m, "%-15s %3s %-10s %-7s %-8s %-17s %-6s %10s %10s %6s %5s %8s %-18s %8s %5s %4s %6s %8s %8s\n",
+		seq_printf(m, "%-15s %3s %-10s %-7s %-8s %-17s %-6s %10s %10s %6s %5s %8s %-18s %8s %5s %4s %6s %8s %8s %-8s %8s %8s %12s %8s %s\n",
 			   "port", "vc", "state", "offer", "hold", "peer",
 			   "way", "rx", "tx", "unread", "queue", "rtt_us", "kid",
 			   "age_s", "lanes", "cwnd", "window", "repaired",
-			   "failures");
+			   "failures", "waits", "since_ms", "until_ms", "unread_bytes",
+			   "idle_ms", "says");
 		return 0;
 	}
 	oae_tag_look(tag, &v);
-	seq_printf(m, "%-15s %3u %-10s %-7s %-8s %pM %-6s %10u %10u %6u %5u %8llu 0x%016llx %8llu %5u %4u %6u %8llu %8llu\n",
+	seq_printf(m, "%-15s %3u %-10s %-7s %-8s %pM %-6s %10u %10u %6u %5u %8llu 0x%016llx %8llu %5u %4u %6u %8llu %8llu %-8s %8llu %8llu %12u %8u %s\n",
 		   tag->key.port->dev->name, v.vc, v.state, v.offer, v.hold,
 		   v.peer, v.way, v.rx, v.tx, v.unread, v.queue,
 		   div_u64(v.rtt, NSEC_PER_USEC), tag->key.kid, v.age, v.lanes,
-		   v.cwnd, v.window, v.repaired, v.failures);
+		   v.cwnd, v.window, v.repaired, v.failures, oae_waits_word(&v.waits),
+		   div_u64(v.waits.since, NSEC_PER_MSEC), div_u64(v.waits.until, NSEC_PER_MSEC),
+		   v.waits.bytes, v.waits.idle, v.says);
 	return 0;
 }
 

@@ -324,6 +324,40 @@ static int file_ioctl_status(struct oae_file *f, void __user *arg)
 	return -EFAULT;
 }
 
+static int file_ioctl_waits(struct oae_file *f, struct oae_waits __user *arg)
+{
+	struct oae_tag *tag = oae_file_tag(f);
+	struct oae_waits_view v;
+	struct oae_waits w = {};
+
+	BUILD_BUG_ON((int)OAE_WAITS_CONFIRM + 1 != OAE_WAIT_END);
+	BUILD_BUG_ON(sizeof(w.text) != OAE_WAITS_TEXT);
+	if (IS_ERR(tag))
+		return PTR_ERR(tag);
+	if (get_user(w.flags, &arg->flags))
+		return -EFAULT;
+	if (w.flags & ~OAE_WAITS_LAST)
+		return -EINVAL;
+	oae_tag_lock(tag);
+	if (w.flags & OAE_WAITS_LAST)
+		v = f->client.waited;
+	else
+		oae_waits_look(tag, &v);
+	oae_tag_unlock(tag);
+	w.why = v.why;
+	w.since_ns = v.since;
+	w.until_ns = v.until;
+	w.unread = v.unread;
+	w.unread_bytes = v.bytes;
+	w.rcvbuf = v.room;
+	w.idle_ms = v.idle;
+	oae_kid_mac(v.holder, w.holder);
+	w.holder_vc = v.holder >> 56;
+	w.holder_set = !!v.holder;
+	oae_waits_text(&v, w.text, sizeof(w.text));
+	return copy_to_user(arg, &w, sizeof(w)) ? -EFAULT : 0;
+}
+
 /* Whom the file listens for; * is any. */
 static void file_show_listening(struct seq_file *m, const struct oae_file *f)
 {
@@ -416,6 +450,8 @@ static long file_ioctl(struct file *file, unsigned int cmd, unsigned long argv)
 		return oae_file_cancel(f, arg);
 	case OAE_DONE:
 		return oae_file_done(f);
+	case OAE_WAITS:
+		return file_ioctl_waits(f, arg);
 	case FIONREAD:
 		return oae_file_fionread(f, arg);
 	default:

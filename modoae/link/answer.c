@@ -418,9 +418,12 @@ static void answer_park_until(struct oae_link *l, u64 now)
 }
 
 /* There is no room for a lane now, or its words are reserved. */
-static void answer_park(struct oae_link *l, struct oae_lane *n, u32 seq, u64 now,
-			struct oae_actions *a)
+static void answer_park(struct oae_link *l, struct oae_lane *n, const struct oae_frame *f,
+			u64 now, struct oae_actions *a)
 {
+	if (n->refused != f->reason && f->seq == l->tx + 1)
+		l->refused_at = now;
+	n->refused = f->reason;
 	oae_lane_not_due(l, n);
 	n->state = OAE_OFFER_PARKED;
 	if (!l->nparked++)
@@ -428,7 +431,7 @@ static void answer_park(struct oae_link *l, struct oae_lane *n, u32 seq, u64 now
 	oae_note(a, OAE_N_PARKED);
 	/* READY has overtaken the refusal: no other will follow. */
 	if (n->ready)
-		oae_offer_again(l, seq, now, a);
+		oae_offer_again(l, f->seq, now, a);
 	/* The refusal may have shown that another has lost a frame. */
 	oae_offer_pump(l, now, a);
 }
@@ -445,7 +448,7 @@ static void answer_refused(struct oae_link *l, struct oae_lane *n, const struct 
 	case OAE_R_BUSY:
 		if (n->unseen)
 			l->wary = true;
-		answer_park(l, n, f->seq, now, a);
+		answer_park(l, n, f, now, a);
 		return;
 	case OAE_R_NO_HALF:
 		if (n->p.kind == OAE_SWAP) {
@@ -456,7 +459,7 @@ static void answer_refused(struct oae_link *l, struct oae_lane *n, const struct 
 		fallthrough;
 	case OAE_R_CONFLICT:
 		if (!oae_post_several(&n->p)) {
-			answer_park(l, n, f->seq, now, a);
+			answer_park(l, n, f, now, a);
 			return;
 		}
 		/* They would wait for all their words at once, and others take them one by one. */

@@ -41,6 +41,7 @@ void oae_half_drop(struct oae_link *l, enum oae_outcome outcome, int err,
 void oae_half_refused(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	oae_note(a, OAE_N_PARKED);
+	l->half.refused = true;
 	oae_offer_withdraw(l);
 	if (l->half.crossed)
 		return;

@@ -48,6 +48,7 @@ struct oae_lane *oae_lane_append(struct oae_link *l, const struct oae_post *p)
 	n->doubt = false;
 	n->at_peer = false;
 	n->shuts = false;
+	n->refused = 0;
 	n->lacks = 0;
 	n->guessed = 0;
 	return n;
@@ -204,6 +205,7 @@ static void lane_void(struct oae_link *l, u32 seq)
 	n->at_peer = false;
 	n->state = OAE_OFFER_QUEUED;
 	n->hopeless = false;
+	n->refused = 0;
 	n->doubt = false;
 	n->ready = false;
 	oae_lane_due(l, n, OAE_DUE_ALL);

@@ -392,8 +392,10 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 	if (p->kind == OAE_SWAP) {
 		l->half.state = OAE_HALF_POSTED;
 		l->half.again = false;
+		l->half.refused = false;
 		l->half.fruitless = 0;
 		l->half_rows++;
+		l->swaps->posted_at = now;
 		l->swaps->cancelled = 0;
 	} else {
 		l->next_valid = true;

@@ -287,6 +287,7 @@ enum oae_due {
  * @at_peer: a verb that was offered in this run; the peer may have computed it
  * @shuts: nothing, in place of a verb that the peer may have computed: verbs above it
  *	wait until it is reflected
+ * @refused: why the peer has refused this content for now, enum oae_reason; 0 it has not
  * @lacks: slices that the peer missed when it last said so; 0 it has not, of this content
  * @asks: the last OFFER was LAST alone, to ask for room
  * @guessed: the attempt that was taken to be lost since it was passed; 0 none
@@ -301,10 +302,11 @@ struct oae_lane {
 	u8 passed;
 	u8 due;
 	u8 reminded;
-	bool hopeless;
+	u8 refused;
 	bool again;
 	bool ready;
 	bool doubt;
+	bool hopeless : 1;
 	bool at_peer : 1;
 	bool shuts : 1;
 	bool asks : 1;
@@ -365,6 +367,7 @@ struct oae_pair {
  * @half: that this end has posted
  * @aside: the post that stepped aside for it, without oae_link.pair
  * @again_at: WAITING: time to offer the half again, ns
+ * @posted_at: when the half was posted, ns
  * @fruitless_at: time of the first failure in oae_link.half.fruitless, ns
  * @cancelled: LENT: reverse the half if it comes back, errno
  */
@@ -372,6 +375,7 @@ struct oae_swaps {
 	struct oae_post half;
 	struct oae_post aside;
 	u64 again_at;
+	u64 posted_at;
 	u64 fruitless_at;
 	int cancelled;
 };
@@ -467,6 +471,7 @@ struct oae_link {
 		u8 state;	/* enum oae_half_state */
 		u8 fruitless;	/* LENT: fruitless failures in a row */
 		bool again : 1;	/* was offered before */
+		bool refused : 1;	/* the peer had none, since this one was posted */
 		bool crossed : 1;	/* the peer's offer was refused because of this one */
 		bool turn : 1;	/* the last offer was no half, so this is next */
 	} half;
@@ -519,6 +524,7 @@ struct oae_link {
 	u64 again_iv;		/* interval after again_at */
 	u64 park_at;		/* when to offer a parked transaction again */
 	u64 park_iv;		/* interval before park_at; 0: it begins anew */
+	u64 refused_at;		/* when the content of tx + 1 was first refused for now */
 	u64 done_at;		/* when DONE was asked for */
 	u64 down_at;		/* when the link went down */
 	u64 sync_at;		/* first SYNC of this ltag */
@@ -797,7 +803,36 @@ struct oae_link_mark {
 	u32 tx;
 };
 
+/* What a link waits for; uapi/oae.h has the same numbers. */
+enum oae_wait {
+	OAE_WAIT_NOTHING,
+	OAE_WAIT_PORT,		/* the port here is down; this and the next two are the caller's */
+	OAE_WAIT_CARRIER,	/* it has no carrier */
+	OAE_WAIT_GATEWAY,	/* the gateway is not known */
+	OAE_WAIT_ANSWER,	/* no answer of the peer */
+	OAE_WAIT_SETTLING,	/* what is in doubt is settled first */
+	OAE_WAIT_ROOM,		/* the peer has no room */
+	OAE_WAIT_WORDS,		/* words are reserved there */
+	OAE_WAIT_HALF,		/* the peer has no half */
+	OAE_WAIT_FLIGHT,	/* what is under way */
+	OAE_WAIT_CONFIRM,	/* that the last commit is confirmed */
+	OAE_WAIT_END
+};
+
+/**
+ * struct oae_link_waits - what a link waits for
+ * @why: enum oae_wait
+ * @since: ns, by the clock of the link's events; 0 not known
+ * @until: when this end gives up, ns; 0 never
+ */
+struct oae_link_waits {
+	u8 why;
+	u64 since;
+	u64 until;
+};
+
 void oae_link_show(const struct oae_link *l, struct oae_link_view *v);
+void oae_link_waits(const struct oae_link *l, u64 now, struct oae_link_waits *w);
 bool oae_link_idle(const struct oae_link *l);
 bool oae_link_settling(const struct oae_link *l);
 void oae_link_mark(const struct oae_link *l, struct oae_link_mark *m);

@@ -74,6 +74,69 @@ void oae_link_show(const struct oae_link *l, struct oae_link_view *v)
 	v->srtt = l->srtt;
 }
 
+/* No answer: a peer that is down is given up anew by each post. */
+static void show_unanswered(const struct oae_link *l, struct oae_link_waits *w)
+{
+	u64 dead = l->cfg->dead;
+
+	w->why = OAE_WAIT_ANSWER;
+	w->since = l->down ? l->down_at - (l->down_at < dead ? 0 : dead) : l->asked_at;
+	w->until = !l->down || oae_has_posts(l) ? l->asked_at + dead : 0;
+}
+
+/* What tx + 1 waits for. False: it is not under way. */
+static bool show_offered(const struct oae_link *l, struct oae_link_waits *w)
+{
+	const struct oae_lane *n = oae_first_lane(l);
+
+	if (!l->nlanes)
+		return false;
+	w->why = n->refused == OAE_R_CONFLICT ? OAE_WAIT_WORDS :
+		 n->refused ? OAE_WAIT_ROOM : OAE_WAIT_FLIGHT;
+	w->since = n->refused ? l->refused_at : n->at;
+	if (w->since < l->moved_at)
+		w->since = l->moved_at;
+	return true;
+}
+
+/* What the half of this end waits for. False: the peer was not asked for its half yet. */
+static bool show_half(const struct oae_link *l, struct oae_link_waits *w)
+{
+	if (l->half.state == OAE_HALF_LENT) {
+		w->why = OAE_WAIT_FLIGHT;
+		w->since = l->held_at;
+	} else if (l->half.state != OAE_HALF_NONE && l->half.refused) {
+		w->why = OAE_WAIT_HALF;
+		w->since = l->swaps->posted_at;
+	}
+	return w->why;
+}
+
+/**
+ * oae_link_waits() - what does the link wait for, since when, until when?
+ * @l: the link
+ * @now: ns
+ * @w: filled in
+ *
+ * One answer, of several the one that the others wait for.
+ */
+void oae_link_waits(const struct oae_link *l, u64 now, struct oae_link_waits *w)
+{
+	memset(w, 0, sizeof(*w));
+	if (l->state == OAE_CLOSED)
+		return;
+	if (oae_frozen(l) ||
+	    (l->asked_at && now > l->asked_at && now - l->asked_at > oae_link_stall(l))) {
+		show_unanswered(l, w);
+	} else if (l->settle_until) {
+		w->why = OAE_WAIT_SETTLING;
+		w->until = l->settle_until;
+	} else if (!show_half(l, w) && !show_offered(l, w) && l->await_done) {
+		w->why = OAE_WAIT_CONFIRM;
+		w->since = l->done_at;
+	}
+}
+
 /**
  * oae_link_idle() - is the link OPEN, with nothing offered, held or refused?
  * @l: the link

@@ -350,6 +350,7 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	l->asked_at = l->asked_at ? now : 0;
 	l->again_at = now;
 	l->park_at = now;
+	l->refused_at = now;
 	l->done_at = now;
 	l->down_at = now;
 	l->settle_until = l->settle_until ? now : 0;
@@ -366,6 +367,7 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	}
 	if (l->swaps) {
 		l->swaps->again_at = now;
+		l->swaps->posted_at = now;
 		l->swaps->fruitless_at = now;
 	}
 	l->late.offer_at = 0;

@@ -343,6 +343,13 @@ u32 oae_client_uncollected(const struct oae_client *c)
 	return n;
 }
 
+/* Is what the link waited for why a transaction was reversed? */
+static bool client_was_waiting(int err)
+{
+	return err == OAE_E_DEADLINE || err == OAE_E_SIGNAL || err == OAE_E_CANCEL ||
+	       err == OAE_E_DOWN;
+}
+
 /**
  * oae_attach_ended() - record that a file's transaction has ended
  * @tag: the tag
@@ -361,6 +368,11 @@ bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg)
 	bool full = !oae_client_room(c), stays;
 
 	lockdep_assert_held(&tag->lock);
+	if (unlikely(msg->outcome == OAE_REVERSED)) {
+		memset(&c->waited, 0, sizeof(c->waited));
+		if (client_was_waiting(msg->err))
+			c->waited = tag->users->waited;
+	}
 	stays = !txn->waited || (msg->result && oae_msg_result_len(msg) > txn->room);
 	oae_add(&c->npending, -1);
 	client_untime(c, txn);

@@ -12,15 +12,10 @@
 
 #define DOUBT_LEAVE_NS	NSEC_PER_SEC	/* a link that does not freeze goes on after that */
 
-static struct oae_port *doubt_port(const struct oae_tag *tag)
-{
-	return tag->paths ? oae_tag_path_port(tag, tag->paths->paths.used) : tag->key.port;
-}
-
 /* If the port is about to go down, the link leaves. */
 static void doubt_list(struct oae_tag *tag, struct oae_run *ev)
 {
-	struct oae_port *port = doubt_port(tag);
+	struct oae_port *port = oae_tag_used_port(tag);
 	bool leaving;
 
 	spin_lock(&port->doubt_lock);
@@ -62,7 +57,7 @@ void oae_doubt_unlist(struct oae_tag *tag)
  */
 void oae_doubt_look(struct oae_tag *tag, struct oae_run *ev)
 {
-	if (tag->doubt_at && tag->doubt_at != doubt_port(tag))
+	if (tag->doubt_at && tag->doubt_at != oae_tag_used_port(tag))
 		oae_doubt_unlist(tag);
 	if (!tag->doubt_at && !tag->dead && oae_link_in_doubt(&tag->link))
 		doubt_list(tag, ev);

@@ -30,6 +30,8 @@ static void inbox_delivered(struct oae_tag *tag, unsigned int n, unsigned int le
 	tag->kept_bytes -= size;
 	tag->inbox.usual += ((long)size - (long)tag->inbox.usual) / USUAL_OF;
 	oae_add(&tag->inbox.bytes, size);
+	if (!tag->inbox.n)
+		WRITE_ONCE(tag->inbox.since, (u32)jiffies);
 	oae_add(&tag->inbox.n, n);
 	oae_unclaimed_sort(tag);
 	tag->ndelivered += n;
@@ -165,6 +167,7 @@ static struct sk_buff *inbox_next(struct oae_tag *tag, bool keep)
 	} while (--n);
 	if (first) {
 		OAE_RCV_CB(first)->kept = keep;
+		WRITE_ONCE(tag->inbox.since, (u32)jiffies);
 		if (!keep)
 			oae_add(&tag->inbox.bytes, -inbox_size(first));
 		oae_add(&tag->inbox.n, -1);

@@ -181,6 +181,7 @@ void oae_tag_kill(struct oae_tag *tag, long err)
 	bool more;
 
 	oae_run_enter(tag, &ev);
+	oae_waits_mark(tag);
 	oae_link_kill(&tag->link, err, ev.now, &ev.a);
 	oae_run_apply(tag, &ev);
 	oae_queue_flush(tag, err);
@@ -220,6 +221,7 @@ void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare)
 			    oae_inbox_drop(tag, &lost));
 	} else {
 		oae_count(tag->node, OAE_S_GAVE_WAY);
+		oae_waits_mark(tag);
 		oae_link_kill(&tag->link, OAE_E_DOWN, ev.now, &ev.a);
 		oae_run_apply(tag, &ev);
 		oae_queue_flush(tag, OAE_E_DOWN);

@@ -85,6 +85,12 @@ static inline struct oae_port *oae_tag_path_port(const struct oae_tag *tag, unsi
 	return alias ? alias->key.port : tag->key.port;
 }
 
+/* The port by which a tag's frames go. Under tag->lock. */
+static inline struct oae_port *oae_tag_used_port(const struct oae_tag *tag)
+{
+	return tag->paths ? oae_tag_path_port(tag, tag->paths->paths.used) : tag->key.port;
+}
+
 /* The channel and address of one. Under tag->lock. */
 static inline u64 oae_tag_path_kid(const struct oae_tag *tag, unsigned int i)
 {

@@ -150,6 +150,7 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 	int r = 0;
 
 	oae_run_enter(tag, &ev);
+	oae_waits_mark(tag);
 	if (msg->queued) {
 		oae_queue_del(tag, &ev, msg);
 		oae_tell_ended(tag, &ev, msg, OAE_REVERSED, err);
@@ -179,6 +180,7 @@ void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
 	unsigned int i;
 
 	oae_run_enter(tag, &ev);
+	oae_waits_mark(tag);
 	for (i = 0; i < n; i++) {
 		if (!msg[i]->queued)
 			continue;

@@ -606,6 +606,34 @@ void oae_region_awake(struct oae_tag *tag)
 }
 
 /**
+ * oae_region_holder() - whose verb keeps the peer's verb waiting?
+ * @tag: the tag
+ *
+ * Context: under tag->lock, BH off; takes region->lock.
+ *
+ * Return: the kid of the link that has reserved the words; 0 none does.
+ */
+u64 oae_region_holder(const struct oae_tag *tag)
+{
+	const struct oae_verbs *vs = tag->verbs, *by;
+	struct oae_region *r = vs ? vs->wait_for : NULL;
+	u64 kid = 0;
+
+	lockdep_assert_held(&tag->lock);
+	if (!r)
+		return 0;
+	spin_lock(&r->lock);
+	if (!list_empty(&vs->wait_list) && r->words.word &&
+	    oae_verb_reserved(&r->words, vs->wait_word)) {
+		/* Its tag is there for as long as the words are reserved. */
+		by = r->words.top[vs->wait_word]->owner;
+		kid = READ_ONCE(by->tag->key.kid);
+	}
+	spin_unlock(&r->lock);
+	return kid;
+}
+
+/**
  * oae_region_answer() - the answer to a verb that is held
  * @tag: the tag
  * @seq: the number that it is held under

@@ -38,13 +38,41 @@ struct oae_tag_key {
  * @n: transactions
  * @bytes: truesize of all, and of what readers keep, which rcvbuf limits
  * @usual: truesize of the usual transaction; a mean, under tag->lock
+ * @since: since when the oldest is unread, and none before it was read; jiffies
  */
 struct oae_inbox {
 	struct sk_buff_head q;
 	unsigned int n;
 	u32 bytes;
 	u32 usual;
+	u32 since;
 };
+
+/**
+ * struct oae_waits_view - what a link waits for, and what its peer may wait for here: waits.c
+ * @why: enum oae_wait
+ * @attached: a file is attached
+ * @since: for so long, ns; 0 not known
+ * @until: given up after that, ns; 0 never
+ * @unread: transactions
+ * @bytes: memory that these take, and what readers keep
+ * @room: the knob rcvbuf, which limits @bytes
+ * @idle: no transaction was read for so long though there is one, ms
+ * @holder: kid of the link that reserves the words which a verb of the peer waits for; 0 none
+ */
+struct oae_waits_view {
+	u8 why;
+	bool attached;
+	u64 since;
+	u64 until;
+	u32 unread;
+	u32 bytes;
+	u32 room;
+	u32 idle;
+	u64 holder;
+};
+
+#define OAE_WAITS_TEXT	160
 
 /**
  * struct oae_tag - one link and its queues
@@ -127,6 +155,7 @@ struct oae_tag {
  * @poll_wait: any of these: poll
  * @nevents: number of events reported to the files
  * @last_event: @nevents at the last event of each bit
+ * @waited: what the link waited for when a transaction was last about to be reversed
  * @swaps: lent to the link
  *
  * Under tag->lock, but for the wait queues.
@@ -141,6 +170,7 @@ struct oae_users {
 	wait_queue_head_t confirm_wait;
 	u64 nevents;
 	u64 last_event[OAE_EVENTS];
+	struct oae_waits_view waited;
 	struct oae_swaps swaps;
 };
 
@@ -202,6 +232,7 @@ struct oae_stream {
  * @events: OAE_EVENT_* that OAE_STATUS could not copy out, still to be reported
  * @nevents: oae_users.nevents at the last OAE_STATUS
  * @nlost: tag->nlost at the last fsync
+ * @waited: what the link waited for when a transaction of the file was last reversed
  * @timer: the earliest deadline of the transactions that no call waits for
  * @timer_at: ktime that @timer is armed for, ns; 0 not armed
  *
@@ -222,6 +253,7 @@ struct oae_client {
 	u32 events;
 	u64 nevents;
 	u32 nlost;
+	struct oae_waits_view waited;
 	struct hrtimer timer;
 	u64 timer_at;
 };
@@ -312,6 +344,12 @@ static inline bool oae_client_room(const struct oae_client *c)
 u16 oae_tag_way_begin(struct oae_tag *tag, bool via);
 u16 oae_tag_way_mtu(const struct oae_tag *tag);
 
+/* waits.c: what a link waits for */
+void oae_waits_look(struct oae_tag *tag, struct oae_waits_view *v);
+void oae_waits_mark(struct oae_tag *tag);
+const char *oae_waits_word(const struct oae_waits_view *v);
+void oae_waits_text(const struct oae_waits_view *v, char *buf, size_t size);
+
 /* region.c: words exposed to the verbs of peers */
 struct oae_region *oae_region_make(struct oae_node *node,
 				   const struct oae_expose *e,
@@ -325,6 +363,7 @@ int oae_region_local(struct oae_region *r, const u8 *req, size_t len,
 u16 oae_region_compute(struct oae_tag *tag, u32 seq, u16 *reply, bool *again);
 void oae_region_decided(struct oae_tag *tag, u32 seq, bool apply,
 			struct list_head *wake);
+u64 oae_region_holder(const struct oae_tag *tag);
 const u8 *oae_region_answer(struct oae_tag *tag, u32 seq, unsigned int *len);
 void oae_region_move(struct oae_tag *tag, u32 seq, struct oae_tag_place *to);
 void oae_region_idle(struct oae_tag *tag);

@@ -133,9 +133,9 @@ static bool tell_is_news(enum oae_note note)
 	}
 }
 
-static void tell_news(const struct oae_tag *tag, const struct oae_run *ev,
-		      enum oae_note note)
+static void tell_news(struct oae_tag *tag, const struct oae_run *ev, enum oae_note note)
 {
+	struct oae_waits_view waits;
 	struct oae_news news = {
 		.now = ev->now,
 		.kid = tag->key.kid,
@@ -145,6 +145,10 @@ static void tell_news(const struct oae_tag *tag, const struct oae_run *ev,
 		.tx = oae_link_tx(&tag->link),
 	};
 
+	oae_waits_look(tag, &waits);
+	news.waits = waits.why;
+	news.since = waits.since;
+	news.until = waits.until;
 	strscpy(news.port, tag->key.port->dev->name, sizeof(news.port));
 	oae_news_add(tag->node, &news);
 }

@@ -107,10 +107,10 @@ class Looking(CommandTest):
         self.assertIn(f"port va: {self.cable.mac_a} up, mtu 1500\n", text)
         head, line = text.splitlines()[1:]
         self.assertEqual(head.split(), "PORT PEER VC STATE WAY OFFER HOLD TX RX QUEUE UNREAD RTT"
-                         " AGE WINDOW REPAIRED FAILURES".split())
+                         " AGE WINDOW REPAIRED FAILURES WAITS FOR".split())
         self.assertEqual(line.split()[:4], ["va", self.cable.mac_b, "0", "OPEN"])
         window = "{lanes}/{cwnd}/{window} +{repaired} +{failures}".format(**proc[0])
-        self.assertRegex(line, r" [\d.]+ [mu]s +\d+ s +" + window + "$")
+        self.assertRegex(line, r" [\d.]+ [mu]s +\d+ s +" + window + " +nothing$")
 
     def test_show_some(self):
         """port, peer and vc say which links."""
@@ -260,8 +260,8 @@ class Looking(CommandTest):
         self.assertGreaterEqual(seen.count(b"\033[H\033[2J"), 3)
 
 
-class Metrics(CommandTest):
-    """oae metrics is the text format of Prometheus, and says what /proc says."""
+class Parses(CommandTest):
+    """The text format of Prometheus."""
 
     NAME = r"[a-z_][a-z0-9_]*"
     LABEL = r'[a-z_]+="((?:[^"\\\n]|\\["\\n])*)"'
@@ -314,6 +314,10 @@ class Metrics(CommandTest):
         self.assertEqual(len(buckets) + 2, len(samples))
         self.assertGreaterEqual(samples[frozenset({("name", f"{name}_sum")})], 0)
 
+
+class Metrics(Parses):
+    """oae metrics is the text format of Prometheus, and says what /proc says."""
+
     def test_metrics(self):
         """Counters, links and ports."""
         self.a.write(b"hello")
@@ -346,6 +350,7 @@ class Metrics(CommandTest):
                          {labels | {("state", "OPEN"), ("way", "direct")}: 1})
         self.assertEqual(families["oae_port_up"][2], {frozenset({("port", "va")}): 1})
         self.assertEqual(families["oae_links"][2], {frozenset(): 1})
+        self.assertEqual(families["oae_link_waits_seconds"][2], {})
 
         same = {family["name"]: [family["type"], family["help"], {
             frozenset({**sample["labels"], **({"name": sample["name"]} if "name" in sample else {})}
@@ -528,7 +533,7 @@ class Monitor(CommandTest):
         self.assertEqual(running.stop(), 0)
 
 
-class Messages(CommandTest):
+class Messages(Parses):
     """send, recv, listen and ping --message: what they say is what happened."""
 
     def setUp(self):
@@ -582,13 +587,15 @@ class Messages(CommandTest):
         self.cable.cut()
         self.addCleanup(self.cable.mend)
         said = oae(self.a, "send", self.cable.mac_b, "late", "--deadline", "100", status=2)
-        self.assertRegex(said.err, r"reversed: ETIME: its deadline passed; .*oae show")
+        self.assertRegex(said.err, r"reversed: ETIME: its deadline passed; the port here is down "
+                                   r"since 0\.\d s, given up in .* s$")
         self.assertEqual(said.out, "")
         result, = oae(self.a, "-j", "send", self.cable.mac_b, "late", "-w", "0.1", status=2).json
-        self.assertEqual((result["result"], result["errno"]), ("reversed", "ETIME"))
+        self.assertEqual((result["result"], result["errno"], result["waits"]),
+                         ("reversed", "ETIME", "port"))
         self.a.knob("dead_ms", 300)
         said = oae(self.a, "send", self.cable.mac_b, "down", status=2)
-        self.assertIn("reversed: ENOLINK: the link is down", said.err)
+        self.assertIn("reversed: ENOLINK: the link is down; the port here is down", said.err)
         self.a.knob("dead_ms", usual)
         self.cable.mend()
         said = oae(self.a, "send", self.cable.mac_b, data=b"x" * 65537, status=2)
@@ -686,12 +693,36 @@ class Messages(CommandTest):
         said = oae(self.a, "send", "--file", source, self.cable.mac_b, status=1)
         self.assertIn("is not there: the peer says ENOSPC", said.err)
         self.assertEqual((receiver.end(), list(there.parent.iterdir())), (1, []))
-        # What is no file.
-        receiver = self.receiver("--file", there, self.cable.mac_a, "-w", "20")
+        # What is no file. What the sender had posted before it was told is still there.
+        self.delivered()
         self.b.read_all()
+        receiver = self.receiver("--file", there, self.cable.mac_a, "-w", "20")
         oae(self.a, "send", self.cable.mac_b, "hello")
         self.assertEqual(receiver.end(), 1)
         self.assertIn("what came is no file", receiver.errors[0])
+
+    def test_waits(self):
+        """What a link waits for is one sentence, whoever says it."""
+        self.addCleanup(self.a.knob, "dead_ms", self.a.knob("dead_ms"))
+        self.a.knob("dead_ms", 60000)
+        self.addCleanup(self.cable.mend)
+        self.cable.cut()
+        sentence = r"the port here is down since [\d.]+ s, given up in [\d.]+ s"
+        sender = self.start(self.a, "send", self.cable.mac_b, "late")
+        wait_for(lambda: re.search(sentence + "$", oae(self.a, "show").out), "it to wait")
+        self.assertRegex(oae(self.a, "top", "-b", "-c", "1", "-i", "0.05").out, sentence)
+        families = self.parse(oae(self.a, "metrics").out)
+        (labels, waited), = families["oae_link_waits_seconds"][2].items()
+        self.assertIn(("why", "port"), labels)
+        self.assertGreater(waited, 0)
+        for command in (("send", self.cable.mac_b, "x"), ("swap", self.cable.mac_b, "half"),
+                        ("read", self.cable.mac_b, "1", "0"),
+                        ("ping", self.cable.mac_b, "-c", "1")):
+            said = oae(self.a, *command, "-w", "0.2", status=2)
+            self.assertRegex(said.err + said.out, "ETIME: its deadline passed; " + sentence)
+        self.cable.mend()
+        self.assertEqual(sender.end(), 0)
+        self.assertEqual(self.b.read_one(), b"late")
 
     def test_recv_many(self):
         """-c: so many, each whole; the rest stays for the next that reads."""

@@ -199,6 +199,8 @@ class Links(NetlinkTest):
                              [row[name] for name in ("lanes", "cwnd", "window")])
             self.assertEqual([struct.unpack("Q", link[kind])[0] for kind in (19, 20)],
                              [row[name] for name in ("repaired", "failures")])
+            self.assertEqual([text(link[kind]) for kind in (21, 26)],
+                             [row[name] for name in ("waits", "says")])
         self.assertEqual(rows, {})
         peer = bytes.fromhex(self.cable.mac_b.replace(":", ""))
         for wanted, some in (

@@ -76,6 +76,8 @@ CollectArg = record("CollectArg", "QQIIII", "recs buf max got buf_len buf_used")
 Status = record("Status", "16s6sBB8IQ4I6Q", """port peer vc state flags events tx rx mtu max_len
                 max_half max_verb srtt_ns queued unread pending uncollected committed reversed
                 unknown delivered failures next_id""")
+Waits = record("Waits", "2I2Q4I6sBB160s", """flags why since_ns until_ns unread unread_bytes rcvbuf
+               idle_ms holder holder_vc holder_set text""")
 
 
 def ioc(direction, number, size):
@@ -94,6 +96,8 @@ DO_VERB = ioc(3, 8, VerbArg.size)
 EXPOSE = ioc(1, 9, Expose.size)
 LOCAL = ioc(3, 10, VerbArg.size)
 DONE = ioc(0, 11, 0)
+WAITS = ioc(3, 12, Waits.size)
+WAITS_LAST = 1
 
 
 def mac_bytes(mac):
@@ -336,6 +340,11 @@ class OaeFile:      # pylint: disable=too-many-public-methods
         """OAE_STATUS; its events are gone then."""
         s = Status.read(self.ioctl(STATUS, bytes(Status.size)))
         return s._replace(port=s.port.rstrip(b"\0").decode(), peer=s.peer.hex(":"))
+
+    def waits(self, flags=0):
+        """OAE_WAITS; its text is a string."""
+        w = Waits.read(self.ioctl(WAITS, Waits(flags=flags).bytes()))
+        return w._replace(text=w.text.rstrip(b"\0").decode(), holder=w.holder.hex(":"))
 
     @property
     def state(self):

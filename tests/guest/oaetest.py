@@ -286,10 +286,12 @@ class Host:     # pylint: disable=too-many-public-methods
     def tags(self):
         """/proc/net/modoae/tags: a dict a line, numbers as numbers."""
         head, *lines = self._proc("tags").splitlines()
-        rows = [dict(zip(head.split(), line.split())) for line in lines]
+        names = head.split()
+        rows = [dict(zip(names, line.split(None, len(names) - 1))) for line in lines]
         for row in rows:
             for name in ("vc", "rx", "tx", "unread", "queue", "rtt_us", "age_s", "lanes", "cwnd",
-                         "window", "repaired", "failures"):
+                         "window", "repaired", "failures", "since_ms", "until_ms", "unread_bytes",
+                         "idle_ms"):
                 row[name] = int(row[name])
             row["kid"] = int(row["kid"], 16)
         return rows

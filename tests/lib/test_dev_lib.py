@@ -189,10 +189,16 @@ class Messages(LibTest):
             a.send(b"never")
         self.assertEqual(caught.exception.errno, errno.ETIME)
         self.assertEqual(caught.exception.why, "the deadline passed")
+        self.assertIs(caught.exception.waits.why, oae.Why.PORT)
+        self.assertRegex(str(caught.exception),
+                         r"the deadline passed; the port here is down since 0\.\d s, given up in ")
         a.set_options(deadline_ms=0)
         with self.assertRaises(oae.Reversed) as caught:
             a.send(b"never")
         self.assertEqual(caught.exception.errno, errno.ENOLINK)
+        self.assertIs(caught.exception.waits.why, oae.Why.PORT)
+        self.assertIs(a.waits().why, oae.Why.PORT)
+        self.assertEqual(a.waits(last=True), caught.exception.waits)
         mend()
         a.send(b"y")
         self.assertEqual((b.recv(), b.recv()), (b"x", b"y"))

@@ -216,6 +216,7 @@ TEST_SETUP(test_swaps, next_vc)
 	const struct oae_outcome_rec *rec;
 	struct oae_outcomes o = { 0 };
 	struct oae_options options;
+	struct oae_waits waits;
 	struct oae_status status;
 	char *half, small[4];
 	pthread_t thread;
@@ -270,6 +271,14 @@ TEST_SETUP(test_swaps, next_vc)
 	options.deadline_ms = 50;
 	assert_int_equal(oae_set_options(s.fd, &options), 0);
 	fails(ETIME, (int)oae_swap(s.fd, "z", 1, small, sizeof(small)));
+	/* and what it waited for, which is over */
+	assert_int_equal(oae_waits(s.fd, OAE_WAITS_LAST, &waits), 0);
+	assert_int_equal(waits.why, OAE_WAITS_HALF);
+	assert_true(waits.since_ns > 0 && waits.since_ns < 1000000000ULL * 60);
+	assert_memory_equal(waits.text, "no half there since ", 20);
+	assert_int_equal(oae_waits(s.fd, 0, &waits), 0);
+	assert_string_equal(waits.text, "nothing");
+	fails(EINVAL, oae_waits(s.fd, 2, &waits));
 	oae_outcomes_free(&o);
 	free(half);
 	close(s.fd);

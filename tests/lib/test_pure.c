@@ -72,6 +72,9 @@ TEST(test_names)
 	assert_string_equal(oae_state_name(0), "closed");
 	assert_string_equal(oae_state_name(3), "open");
 	assert_string_equal(oae_state_name(6), "?");
+	assert_string_equal(oae_waits_name(OAE_WAITS_NOTHING), "nothing");
+	assert_string_equal(oae_waits_name(OAE_WAITS_CONFIRM), "confirm");
+	assert_string_equal(oae_waits_name(OAE_WAITS_CONFIRM + 1), "?");
 	assert_string_equal(oae_event_name(OAE_EVENT_LOST), "something lost");
 	assert_string_equal(oae_event_name(OAE_EVENT_LOST << 1), "?");
 	assert_string_equal(oae_event_name(OAE_EVENT_UP | OAE_EVENT_DOWN), "?");

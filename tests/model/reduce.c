@@ -38,6 +38,7 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 	for (i = 0; i < l->npairs; i++) {
 		n = &l->pair[i]->lane;
 		n->lacks = 0;
+		n->refused = 0;
 		if (!sliced(sc))
 			n->again = false;
 		if (!sc->most && !sc->cut)
@@ -106,8 +107,11 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->moved_at = M_NOW;
 	l->held_at = M_NOW;
 	l->swaps->fruitless_at = M_NOW;
+	l->refused_at = M_NOW;
+	l->swaps->posted_at = M_NOW;
 	l->offer.unseen = 0;
 	l->offer.lacks = 0;
+	l->offer.refused = 0;
 
 	if (!l->pair && l->offer.state == OAE_OFFER_NONE) {
 		memset(&l->offer.p, 0, sizeof(l->offer.p));
@@ -116,6 +120,7 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	}
 	/* A note tells them apart, nothing else. */
 	l->half.again = false;
+	l->half.refused = false;
 	if (l->half.state == OAE_HALF_NONE)
 		memset(&l->swaps->half, 0, sizeof(l->swaps->half));
 	if (l->half.state != OAE_HALF_OFFERED)

@@ -159,4 +159,109 @@ LINK_TEST(test_down)
 	assert_false(oae_link_settling(&l));
 }
 
+static struct oae_link_waits waits(void)
+{
+	struct oae_link_waits w;
+
+	oae_link_waits(&l, now, &w);
+	return w;
+}
+
+/* Since the first refusal of this content, whatever was tried since; the next one's is its own. */
+LINK_TEST(test_waits_for_room)
+{
+	u64 at;
+
+	assert_int_equal(waits().why, OAE_WAIT_NOTHING);
+	post(&x, 1, 0);
+	assert_int_equal(waits().why, OAE_WAIT_FLIGHT);
+	assert_int_equal(waits().since, now);
+	refuse(OAE_R_BUSY, 0);
+	at = now;
+	now += MS;
+	rcv(answer(OAE_READY));
+	assert_int_equal(waits().why, OAE_WAIT_ROOM);
+	refuse(OAE_R_BUSY, 0);
+	assert_int_equal(waits().since, at);
+	assert_int_equal(waits().until, 0);
+	cancel(&x);
+	assert_int_equal(waits().why, OAE_WAIT_NOTHING);
+	now += MS;
+	post(&y, 1, 0);
+	assert_int_equal(waits().why, OAE_WAIT_FLIGHT);
+	refuse(OAE_R_CONFLICT, 0);
+	assert_int_equal(waits().why, OAE_WAIT_WORDS);
+	assert_int_equal(waits().since, now);
+}
+
+LINK_TEST(test_waits_for_a_half)
+{
+	u64 at = now;
+
+	post_half(&y);
+	assert_int_equal(waits().why, OAE_WAIT_FLIGHT);
+	now += MS;
+	refuse(OAE_R_NO_HALF, 0);
+	assert_int_equal(waits().why, OAE_WAIT_HALF);
+	assert_int_equal(waits().since, at);
+}
+
+/* An answer, until the dead time is over; a link that is down gives up nothing more. */
+LINK_TEST(test_waits_for_an_answer)
+{
+	struct oae_link_waits w;
+	unsigned int i;
+
+	port_down();
+	w = waits();
+	assert_int_equal(w.why, OAE_WAIT_ANSWER);
+	assert_int_equal(w.since, now);
+	assert_int_equal(w.until, now + cfg.dead);
+	for (i = 0; i < 20 && !oae_link_down(&l); i++)
+		fire_at(oae_link_timer_at(&l));
+	assert_int_equal(waits().why, OAE_WAIT_ANSWER);
+	assert_int_equal(waits().until, 0);
+	assert_in_range(waits().since, w.since, w.since + MS);
+	kill_link(OAE_E_CANCEL);
+	assert_int_equal(waits().why, OAE_WAIT_NOTHING);
+}
+
+/* A probe is answered at once, or it is waited for. */
+LINK_TEST(test_waits_for_a_probe)
+{
+	unsigned int i;
+	u64 at;
+
+	for (i = 0; i < 5 && !noted(OAE_N_PROBE); i++)
+		fire_at(oae_link_timer_at(&l));
+	assert_int_equal(noted(OAE_N_PROBE), 1);
+	assert_int_equal(waits().why, OAE_WAIT_NOTHING);
+	at = now;
+	now += oae_link_stall(&l) + MS;
+	assert_int_equal(waits().why, OAE_WAIT_ANSWER);
+	assert_in_range(waits().since, at, now - oae_link_stall(&l));
+}
+
+LINK_TEST(test_waits_to_settle)
+{
+	rcv(slice(1, 0, END));
+	clear();
+	oae_link_settle(&l, now + 50 * MS, now, &a);
+	assert_int_equal(waits().why, OAE_WAIT_SETTLING);
+	assert_int_equal(waits().until, now + 50 * MS);
+}
+
+LINK_TEST(test_waits_to_be_confirmed)
+{
+	u64 at = now;
+
+	post(&x, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	assert_int_equal(waits().why, OAE_WAIT_NOTHING);
+	clear();
+	oae_link_confirm(&l, now, &a);
+	assert_int_equal(waits().why, OAE_WAIT_CONFIRM);
+	assert_int_equal(waits().since, at);
+}
+
 UNIT_MAIN("show")

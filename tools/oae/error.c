@@ -16,38 +16,38 @@ const char *command_name = "oae";
 struct meaning {
 	int err;
 	const char *text;
+	const char *hint;	/* where to look if it is not known what was waited for */
 };
 
-/* Of a transaction: what it means, and where to look. */
+/* Of a transaction: what it means, and what to do. */
 static const struct meaning outcomes[] = {
-	{ EINTR, "interrupted by a signal" },
-	{ ECANCELED, "cancelled, or its port was removed" },
-	{ ETIME, "its deadline passed; give it longer, or look at `oae show`" },
-	{ ENOLINK,
-	  "the link is down: the peer does not answer; look at the cable, and at `oae show`" },
-	{ ESHUTDOWN, "the link was closed at this end, or the knob shutdown is 1" },
-	{ EPIPE, "the peer closed the link" },
+	{ EINTR, "interrupted by a signal", NULL },
+	{ ECANCELED, "cancelled, or its port was removed", NULL },
+	{ ETIME, "its deadline passed", "give it longer, or look at `oae show`" },
+	{ ENOLINK, "the link is down", "look at `oae show`" },
+	{ ESHUTDOWN, "the link was closed at this end, or the knob shutdown is 1", NULL },
+	{ EPIPE, "the peer closed the link", NULL },
 	{ ECONNREFUSED,
-	  "the peer does not accept this end; look at its knobs accept, peers and max_tags" },
-	{ EMSGSIZE, "larger than a limit, of either end; look at the knob max_len of both" },
-	{ EOPNOTSUPP, "the peer does not serve this kind; its module is older" },
-	{ ENXIO, "the peer exposes no such region, or not to this end; there: oae expose" },
-	{ ERANGE, "words behind the end of the region" },
-	{ EACCES, "the region does not permit it; there: oae expose --perm" },
-	{ EBADMSG, "the peer cannot read it" },
-	{ EOWNERDEAD, "an end of the link died, and with it what was decided; ask the peer" },
-	{ EINPROGRESS, "it can no longer be reversed, and its outcome is not known yet" },
-	{ EOVERFLOW, "committed; its result did not fit" },
+	  "the peer does not accept this end; look at its knobs accept, peers and max_tags", NULL },
+	{ EMSGSIZE, "larger than a limit, of either end; look at the knob max_len of both", NULL },
+	{ EOPNOTSUPP, "the peer does not serve this kind; its module is older", NULL },
+	{ ENXIO, "the peer exposes no such region, or not to this end; there: oae expose", NULL },
+	{ ERANGE, "words behind the end of the region", NULL },
+	{ EACCES, "the region does not permit it; there: oae expose --perm", NULL },
+	{ EBADMSG, "the peer cannot read it", NULL },
+	{ EOWNERDEAD, "an end of the link died, and with it what was decided; ask the peer", NULL },
+	{ EINPROGRESS, "it can no longer be reversed, and its outcome is not known yet", NULL },
+	{ EOVERFLOW, "committed; its result did not fit", NULL },
 };
 
 /* Errors of what is done here, where strerror() does not say what to do. */
 static const struct meaning locals[] = {
-	{ EPERM, "needs CAP_NET_RAW in this network namespace; be root" },
-	{ EACCES, "not permitted; be root, or see the mode of /dev/oae" },
-	{ ENODEV, "no such port, or none at all; see `oae port show`, `oae port add DEV`" },
-	{ ENOBUFS, "no room for another link; see the knob max_tags" },
-	{ EHOSTUNREACH, "no neighbour has this id; `oae neighbours` has those that are there" },
-	{ EADDRINUSE, "the region's number is taken in this namespace" },
+	{ EPERM, "needs CAP_NET_RAW in this network namespace; be root", NULL },
+	{ EACCES, "not permitted; be root, or see the mode of /dev/oae", NULL },
+	{ ENODEV, "no such port, or none at all; see `oae port show`, `oae port add DEV`", NULL },
+	{ ENOBUFS, "no room for another link; see the knob max_tags", NULL },
+	{ EHOSTUNREACH, "no neighbour has this id; `oae neighbours` has those that are there", NULL },
+	{ EADDRINUSE, "the region's number is taken in this namespace", NULL },
 };
 
 static const struct meaning *find(const struct meaning *m, size_t n, int err)
@@ -103,13 +103,40 @@ const char *outcome_word(int err)
 	return "not begun";
 }
 
+/* What was waited for: at most one transaction is under way. */
+static struct oae_waits waited;
+
+static bool is_waited(int err)
+{
+	return err == EINTR || err == ECANCELED || err == ETIME || err == ENOLINK;
+}
+
+void outcome_waits(int fd, int err)
+{
+	if (!is_waited(err) || oae_waits(fd, OAE_WAITS_LAST, &waited))
+		waited.why = OAE_WAITS_NOTHING;
+}
+
+const char *outcome_waited(void)
+{
+	return waited.why ? oae_waits_name(waited.why) : NULL;
+}
+
 const char *outcome_meaning(int err)
 {
+	static char text[sizeof(waited.text) + 80];
 	const struct meaning *m = find(outcomes, sizeof(outcomes) / sizeof(*outcomes), err);
+	const char *more;
 
 	if (!m)
 		m = find(locals, sizeof(locals) / sizeof(*locals), err);
-	return m ? m->text : strerror(err);
+	if (!m)
+		return strerror(err);
+	more = is_waited(err) && waited.why ? waited.text : m->hint;
+	if (!more)
+		return m->text;
+	snprintf(text, sizeof(text), "%s; %s", m->text, more);
+	return text;
 }
 
 /* One line in one write, lest that of another program gets into it. @err: 0 none. */

@@ -29,6 +29,14 @@ int outcome_exit(int err);
 const char *outcome_word(int err);
 const char *outcome_meaning(int err);
 
+/*
+ * Asks what a transaction of @fd was waiting for that has just ended with @err: from then on
+ * outcome_meaning() says it.
+ */
+void outcome_waits(int fd, int err);
+/* The same in a word for programs; NULL: that is not why. */
+const char *outcome_waited(void);
+
 /* Says it on stderr. Returns the exit code. */
 int complain_outcome(int err, const char *what);
 

@@ -399,6 +399,21 @@ static void links(const struct links *l)
 		sample("oae_link_info", label, 5, 1);
 	}
 	family_end();
+	family("oae_link_waits_seconds", "gauge",
+	       "for how long the link has waited for what the label says, 0 not known");
+	for (i = 0; i < l->n; i++) {
+		const struct link_row *row = &l->row[i];
+		struct label label[] = {
+			{ "port", row->port }, { "peer", row->peer }, { "vc", vc },
+			{ "why", row->waits },
+		};
+
+		if (!row->waits || !strcmp(row->waits, "-"))
+			continue;
+		snprintf(vc, sizeof(vc), "%llu", row->vc);
+		sample_seconds("oae_link_waits_seconds", label, 4, row->since_ms * 1000);
+	}
+	family_end();
 	family("oae_links", "gauge", "links of this namespace");
 	sample("oae_links", NULL, 0, l->n);
 	family_end();

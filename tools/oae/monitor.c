@@ -60,7 +60,7 @@ static const char doc[] =
 	"of them: tracepoints, see oae(8).\n"
 	"\n"
 	"JSON: an object a line: time_us, peer, vc, kind, what, before, after, seq; of link also "
-	"port, text, number; of port: time_us, port, kind, what, number; of neighbour also id, "
+	"port, text, number, and says if it waited for something; of port: time_us, port, kind, what, number; of neighbour also id, "
 	"address; of zone: time_us, zone, kind, what, number. Or missed: N, and where it is not known "
 	"how many missed: true. Or module, loaded: true or false, when it goes and comes.\n";
 
@@ -366,6 +366,8 @@ static void news_json(const struct news *e, const char *mac)
 		json_string(&j, "after", e->after);
 		json_number(&j, "seq", e->tx);
 		json_string(&j, "text", e->text);
+		if (*e->says)
+			json_string(&j, "says", e->says);
 	}
 	json_number(&j, "number", e->number);
 	json_close(&j);
@@ -391,6 +393,10 @@ static void news_people(const struct news *e, const char *mac)
 		putchar(' ');
 	put_safe(stdout, e->is_link ? e->text : e->port,
 		 strlen(e->is_link ? e->text : e->port));
+	if (*e->says) {
+		fputs("; waits: ", stdout);
+		put_safe(stdout, e->says, strlen(e->says));
+	}
 	putchar('\n');
 }
 

@@ -122,6 +122,7 @@ static void take_event(const struct nlattr *const *attrs, void *data)
 		.port = attr_text(attrs[OAE_NL_EVENT_PORT]),
 		.before = attr_text(attrs[OAE_NL_EVENT_BEFORE]),
 		.after = attr_text(attrs[OAE_NL_EVENT_AFTER]),
+		.says = attr_text(attrs[OAE_NL_EVENT_SAYS]),
 		.vc = attr_number(attrs[OAE_NL_EVENT_VC]),
 		.zone = attr_number(attrs[OAE_NL_EVENT_ZONE]),
 	};

@@ -11,7 +11,7 @@
 /* An event; the strings are valid until the next one. */
 struct news {
 	unsigned long long number, us, tx;
-	const char *kind, *what, *text, *port, *before, *after;
+	const char *kind, *what, *text, *port, *before, *after, *says;
 	bool is_link;		/* the members about a peer are there */
 	unsigned char mac[6];
 	unsigned int vc;

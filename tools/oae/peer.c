@@ -257,6 +257,8 @@ void result_begin(struct json *j, const struct peer *p, int err)
 	if (err) {
 		json_string(j, "errno", errno_name(err));
 		json_string(j, "error", outcome_meaning(err));
+		if (outcome_waited())
+			json_string(j, "waits", outcome_waited());
 	}
 }
 

@@ -217,7 +217,8 @@ static bool is_words(const char *col)
 {
 	static const char *const words[] = {
 		"port", "state", "offer", "hold", "peer", "way", "kid",
-		"address", "route", "mac", "where", "by", "to", "used",
+		"address", "route", "mac", "where", "by", "to", "used", "waits",
+		"says",
 	};
 	unsigned int i;
 
@@ -282,6 +283,9 @@ static bool link_parse(const struct table *t, unsigned int row, struct link_row 
 	l->window = newer_number(t, row, "window");
 	l->repaired = newer_number(t, row, "repaired");
 	l->failures = newer_number(t, row, "failures");
+	l->waits = table_cell(t, row, "waits");
+	l->since_ms = newer_number(t, row, "since_ms");
+	l->says = table_cell(t, row, "says");
 	return l->port && l->peer && l->state && l->offer && l->hold && l->way && l->kid &&
 	       mac_parse(l->peer, l->mac) &&
 	       table_number(t, row, "vc", &l->vc) && l->vc < 256 &&
@@ -298,6 +302,19 @@ static void newer_put(FILE *out, const struct nlattr *attr)
 {
 	if (attr)
 		fprintf(out, " %llu", attr_number(attr));
+	else
+		fputs(" -", out);
+}
+
+static void newer_text(FILE *out, const struct nlattr *attr)
+{
+	fprintf(out, " %s", attr ? attr_text(attr) : "-");
+}
+
+static void newer_ms(FILE *out, const struct nlattr *attr)
+{
+	if (attr)
+		fprintf(out, " %llu", attr_number(attr) / 1000000);
 	else
 		fputs(" -", out);
 }
@@ -323,6 +340,12 @@ static void link_line(const struct nlattr *const *attrs, void *data)
 	newer_put(data, attrs[OAE_NL_LINK_WINDOW]);
 	newer_put(data, attrs[OAE_NL_LINK_REPAIRED]);
 	newer_put(data, attrs[OAE_NL_LINK_FAILURES]);
+	newer_text(data, attrs[OAE_NL_LINK_WAITS]);
+	newer_ms(data, attrs[OAE_NL_LINK_SINCE]);
+	newer_ms(data, attrs[OAE_NL_LINK_UNTIL]);
+	newer_put(data, attrs[OAE_NL_LINK_UNREAD_BYTES]);
+	newer_put(data, attrs[OAE_NL_LINK_IDLE]);
+	newer_text(data, attrs[OAE_NL_LINK_SAYS]);
 	fputc('\n', data);
 }
 
@@ -340,7 +363,8 @@ static bool links_dump(struct table *t)
 	out = open_memstream(&t->text, &len);
 	if (out) {
 		fputs("port vc state offer hold peer way rx tx unread queue rtt_us kid age_s "
-		      "lanes cwnd window repaired failures\n", out);
+		      "lanes cwnd window repaired failures waits since_ms until_ms "
+		      "unread_bytes idle_ms says\n", out);
 		netlink_talk(&n, netlink_request(&n, OAE_NL_LINK_GET, true), link_line, out, &why);
 		fclose(out);
 		errno = why.err;

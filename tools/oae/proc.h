@@ -44,6 +44,8 @@ struct link_row {
 	unsigned char mac[6];
 	unsigned long long vc, rx, tx, unread, queue, rtt_us, age_s;
 	unsigned long long lanes, cwnd, window, repaired, failures;	/* 0: an older module */
+	const char *waits, *says;	/* NULL or "-": likewise, or nothing */
+	unsigned long long since_ms;
 };
 
 /* The links of a dump of netlink; with OAE_PROC_NET of the file tags. */

@@ -40,6 +40,8 @@ static const char doc[] =
 	"WINDOW: transactions under way, the most that may be now, and the most agreed on.\n"
 	"REPAIRED: lost frames that were offered again without a freeze.\n"
 	"FAILURES: freezes that the link has recovered from.\n"
+	"WAITS FOR: why it stands still, since when, until when; and what keeps its peer waiting "
+	"here.\n"
 	"\n"
 	"Of paths, which links have that have, or had, more than one: BY and TO, the port and the "
 	"address of the peer; VIA, the gateway between; STATE, down, trying (not proven yet), good, lossy (frames are lost "
@@ -50,7 +52,9 @@ static const char doc[] =
 	"\n"
 	"JSON: an array of objects, one a link, with the columns of /proc/net/modoae/tags: "
 	"port, vc, state, offer, hold, peer, way, rx, tx, unread, queue, rtt_us, kid, age_s, "
-	"lanes, cwnd, window, repaired, failures. "
+	"lanes, cwnd, window, repaired, failures, waits (port, carrier, gateway, answer, settling, "
+	"room, words, half, flight, confirm; - nothing), since_ms, until_ms (0: not known, never), "
+	"unread_bytes, idle_ms (nothing was read for so long), says (the sentence). "
 	"With -p also owners: an array of objects with pid, fd and command; and an "
 	"object of state LISTEN for each file that listens, with port, peer and vc null "
 	"for any. Of paths an object each, with the columns of /proc/net/modoae/paths: port, vc, "
@@ -132,7 +136,7 @@ static void listener_row(struct grid *g, const struct owner *o)
 		snprintf(vc, sizeof(vc), "%d", o->vc);
 	snprintf(who, sizeof(who), "%s/%u", o->command, o->pid);
 	grid_add(g, o->port, o->peer, vc, "LISTEN", "-", "-", "-", "-", "-", "-", "-", "-", "-",
-		 "-", "-", "-", who);
+		 "-", "-", "-", "-", who);
 }
 
 /* @owners: NULL if they were not asked for. */
@@ -175,7 +179,7 @@ static void link_row(struct grid *g, const struct link_row *l, const char *owner
 	}
 	grid_add(g, l->port, l->peer, vc, l->state, l->way, l->offer, l->hold, tx, rx, queue,
 		 unread, l->rtt_us ? duration(rtt, l->rtt_us * 1000) : "-", age(old, l->age_s),
-		 window, repaired, failures, owner);
+		 window, repaired, failures, l->says ?: "-", owner);
 }
 
 static void links_people(const struct links *l, const struct filter *f,
@@ -186,7 +190,7 @@ static void links_people(const struct links *l, const struct filter *f,
 		{ "WAY", false }, { "OFFER", false }, { "HOLD", false }, { "TX", true },
 		{ "RX", true }, { "QUEUE", true }, { "UNREAD", true }, { "RTT", true },
 		{ "AGE", true }, { "WINDOW", true }, { "REPAIRED", true }, { "FAILURES", true },
-		{ "OWNER", false },
+		{ "WAITS FOR", false }, { "OWNER", false },
 	};
 	struct grid g;
 	unsigned int i;

@@ -39,10 +39,11 @@ static const char doc[] =
 	"  oae top -i 5 port eth0     every five, of one port\n"
 	"  oae top -b -c 2            twice, as plain text\n"
 	"\n"
-	"TX/s, RX/s: transactions committed, delivered. The first lines are of all links.\n"
+	"TX/s, RX/s: transactions committed, delivered. The first lines are of all links. "
+	"WAITS FOR: why a link stands still, as `oae show` says it.\n"
 	"JSON (batch mode, an object a refresh): seconds, committed_per_s, reversed_per_s, "
 	"unknown_per_s, delivered_per_s, rx_frames_per_s, tx_frames_per_s, links: port, peer, "
-	"vc, state, tx_per_s, rx_per_s, queue, unread, rtt_us.\n";
+	"vc, state, tx_per_s, rx_per_s, queue, unread, rtt_us, says.\n";
 
 static const struct argp_option options[] = {
 	{ "interval", 'i', "SECONDS", 0, "between refreshes (1)", 0 },
@@ -191,6 +192,7 @@ static void programs(const struct link_rate *r, unsigned int n, const double *to
 		json_number(&j, "queue", l->queue);
 		json_number(&j, "unread", l->unread);
 		json_number(&j, "rtt_us", l->rtt_us);
+		json_string(&j, "says", l->says ?: "-");
 		json_close(&j);
 	}
 	json_close(&j);
@@ -203,7 +205,7 @@ static void people(const struct link_rate *r, unsigned int n, const double *tota
 	static const struct grid_col cols[] = {
 		{ "PORT", false }, { "PEER", false }, { "VC", true }, { "STATE", false },
 		{ "TX", true }, { "RX", true }, { "QUEUE", true }, { "UNREAD", true },
-		{ "RTT", true },
+		{ "RTT", true }, { "WAITS FOR", false },
 	};
 	char b[NTOTALS][UNIT_LEN];
 	struct grid g;
@@ -222,7 +224,8 @@ static void people(const struct link_rate *r, unsigned int n, const double *tota
 		snprintf(queue, sizeof(queue), "%llu", l->queue);
 		snprintf(unread, sizeof(unread), "%llu", l->unread);
 		grid_add(&g, l->port, l->peer, vc, l->state, rate(tx, r[i].tx), rate(rx, r[i].rx),
-			 queue, unread, l->rtt_us ? duration(rtt, l->rtt_us * 1000) : "-");
+			 queue, unread, l->rtt_us ? duration(rtt, l->rtt_us * 1000) : "-",
+			 l->says ?: "-");
 	}
 	grid_print(&g, stdout, 0, max_width);
 	grid_free(&g);

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include "cmd.h"
+#include "error.h"
 #include "transact.h"
 
 #define NEVER	(~0ULL)
@@ -40,7 +41,7 @@ static unsigned long long end_of(const struct transact *t)
 	return t->wait_ms ? now_ns() + t->wait_ms * 1000000ULL : NEVER - 1;
 }
 
-int transact(struct transact *t, int (*post)(int fd, void *data), void *data)
+static int try(struct transact *t, int (*post)(int fd, void *data), void *data)
 {
 	unsigned long long end = end_of(t);
 	int err, why;
@@ -64,9 +65,20 @@ int transact(struct transact *t, int (*post)(int fd, void *data), void *data)
 	return err == ECANCELED ? why : err;
 }
 
+int transact(struct transact *t, int (*post)(int fd, void *data), void *data)
+{
+	int err = try(t, post, data);
+
+	outcome_waits(t->fd, err);
+	return err;
+}
+
 int transact_more(struct transact *t)
 {
-	return collect(t, end_of(t));
+	int err = collect(t, end_of(t));
+
+	outcome_waits(t->fd, err);
+	return err;
 }
 
 void transact_free(struct transact *t)
