@@ -210,7 +210,7 @@ clean:			## remove what was built; what the test machine keeps stays
 	$(Q)rm -rf build/*.log $(addprefix build/,bench check coverage coverage.json deb rpm debug examples fuzz guest instruments instruments-races lib lib-test \
 		log matrix model mutants oae oae-check older races results sim sim-test soak spec starve unit)
 	$(Q)for module in modoae modoaeip; do \
-		(cd $$module && rm -rf *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
+		(cd $$module && rm -rf has *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
 			Module.symvers modules.order); \
 	done
 	$(Q)rm -f .checkpatch-camelcase*

@@ -11,13 +11,14 @@
 #include <linux/types.h>
 #include <linux/string.h>
 #include <linux/errno.h>
-#include <linux/version.h>
+
+#include "has/forms.gen"
 
 /* 6.12: unaligned.h has moved */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
-#include <asm/unaligned.h>
-#else
+#if OAE_HAS_UNALIGNED
 #include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
 #endif
 #else
 #include <stdbool.h>

@@ -162,14 +162,14 @@ static void udpdev_send_on(struct oae_udp *udp, struct dst_entry *dst, struct sk
 	__be16 from = htons(udp->local.port), to = htons(port);
 
 	if (!udp->local.v6)
-		oae_udp_xmit_by(udpdev_tunnel.xmit4, dst_rtable(dst), udp->sock->sk, skb,
-				fl4->saddr, fl4->daddr, 0, ip4_dst_hoplimit(dst),
-				htons(IP_DF), from, to, false, false);
+		oae_udp_xmit4_by(udpdev_tunnel.xmit4, oae_rtable(dst), udp->sock->sk, skb,
+				 fl4->saddr, fl4->daddr, 0, ip4_dst_hoplimit(dst),
+				 htons(IP_DF), from, to, false, false);
 #if IS_ENABLED(CONFIG_IPV6)
 	else
-		oae_udp_xmit_by(udpdev_tunnel.xmit6, dst, udp->sock->sk, skb, NULL,
-				&fl6->saddr, &fl6->daddr, 0, ip6_dst_hoplimit(dst), 0,
-				from, to, false);
+		oae_udp_xmit6_by(udpdev_tunnel.xmit6, dst, udp->sock->sk, skb, NULL,
+				 &fl6->saddr, &fl6->daddr, 0, ip6_dst_hoplimit(dst), 0,
+				 from, to, false);
 #endif
 }
 
@@ -460,7 +460,7 @@ static int udpdev_open_socket(struct oae_udp *udp)
 		sock_release(udp->sock);
 		return err;
 	}
-	udpdev_tunnel.setup(udp->node->net, oae_tunnel_end(udp->sock), &tunnel);
+	udpdev_tunnel.setup(udp->node->net, oae_tunnel_setup_end(udp->sock), &tunnel);
 	return 0;
 }
 
@@ -488,7 +488,7 @@ static void udpdev_uninit(struct net_device *dev)
 
 	cancel_delayed_work_sync(&udp->narrow);
 	cancel_delayed_work_sync(&udp->widen);
-	udpdev_tunnel.release(oae_tunnel_end(udp->sock));
+	udpdev_tunnel.release(oae_tunnel_release_end(udp->sock));
 	/* A datagram under way still counts, and may add a peer. */
 	synchronize_net();
 	oae_udp_table_exit(udp);

@@ -35,7 +35,7 @@
 #include <net/net_namespace.h>
 
 #include "../../modoae/base/bench.h"
-#include "../../modoae/base/compat.h"
+#include "../../modoae/base/compat_udp.h"
 #include "../../modoae/base/knob.h"
 #include "../../modoae/base/limit.h"
 #include "../../modoae/base/netdev.h"

@@ -177,7 +177,7 @@ static int open_socket(struct oaeip_gw *gw, struct udp_port_cfg *cfg,
 					    gw->knobs.port, err);
 		return err;
 	}
-	setup_udp_tunnel_sock(gw->net, oae_tunnel_end(*sock), &tunnel);
+	setup_udp_tunnel_sock(gw->net, oae_tunnel_setup_end(*sock), &tunnel);
 	return 0;
 }
 
@@ -250,9 +250,9 @@ void oaeip_socket_unpublish(struct oaeip_gw *gw)
 void oaeip_socket_close(struct oaeip_gw *gw)
 {
 	if (gw->sock4)
-		udp_tunnel_sock_release(oae_tunnel_end(gw->sock4));
+		udp_tunnel_sock_release(oae_tunnel_release_end(gw->sock4));
 	if (gw->sock6)
-		udp_tunnel_sock_release(oae_tunnel_end(gw->sock6));
+		udp_tunnel_sock_release(oae_tunnel_release_end(gw->sock6));
 	gw->sock4 = NULL;
 	gw->sock6 = NULL;
 }

@@ -205,15 +205,15 @@ static void tunnel_xmit(struct oaeip_gw *gw, struct oaeip_zone *zone,
 	__be16 to = htons(READ_ONCE(gw->knobs.port));
 
 	if (zone->family == AF_INET)
-		oae_udp4_xmit(dst_rtable(dst), sk, skb, zone->src.v4.s_addr,
-			      zone->addrs.v4.s_addr, tos,
-			      ip4_dst_hoplimit(dst), htons(IP_DF), from, to,
-			      false, false);
+		oae_udp_xmit4_by(udp_tunnel_xmit_skb, oae_rtable(dst), sk, skb,
+				 zone->src.v4.s_addr, zone->addrs.v4.s_addr, tos,
+				 ip4_dst_hoplimit(dst), htons(IP_DF), from, to,
+				 false, false);
 #if IS_ENABLED(CONFIG_IPV6)
 	else
-		oae_udp6_xmit(dst, sk, skb, NULL, &zone->src.v6,
-			      &zone->addrs.v6, tos, ip6_dst_hoplimit(dst), 0,
-			      from, to, false);
+		oae_udp_xmit6_by(udp_tunnel6_xmit_skb, dst, sk, skb, NULL,
+				 &zone->src.v6, &zone->addrs.v6, tos,
+				 ip6_dst_hoplimit(dst), 0, from, to, false);
 #endif
 }
 
