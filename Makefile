@@ -55,7 +55,7 @@ quick: setup-test	## before each commit: unit tests, small explorations, smoke t
 	$(Q)$(MAKE) -s -C tests/guest
 	$(Q)$(STAGE) quick
 
-test-long: setup-test	## all of make test at full length, and what it leaves out; FROM=STAGE goes on there
+test-long: setup-matrix	## all of make test at full length, and what it leaves out; FROM=STAGE goes on there
 	$(Q)tools/build
 	$(Q)$(MAKE) -s programs test-programs
 	$(Q)tests/starve/build build/starve
@@ -166,6 +166,9 @@ matrix: setup-matrix	## build for and test on KERNELS="5.10 6.1 6.12 7", fetched
 	$(Q)$(MAKE) -s programs test-programs
 	$(Q)tools/matrix $(KERNELS)
 
+headers: setup-matrix	## build against kernel headers with parts of newer ones; CASES="6.1-lltx ..."
+	$(Q)tests/headers/run $(CASES)
+
 cross: setup-cross	## build for arm64, i386, armhf, s390x, ppc64el, powerpc; their unit tests
 	$(Q)tools/cross -v
 
@@ -207,7 +210,7 @@ test-packages: setup-packages	## both, install and dkms, in clean roots; DKMS fo
 	$(Q)tools/stage packages tests/packages/run
 
 clean:			## remove what was built; what the test machine keeps stays
-	$(Q)rm -rf build/*.log $(addprefix build/,bench check coverage coverage.json deb rpm debug examples fuzz guest instruments instruments-races lib lib-test \
+	$(Q)rm -rf build/*.log $(addprefix build/,bench check coverage coverage.json deb rpm debug examples fuzz guest headers instruments instruments-races lib lib-test \
 		log matrix model mutants oae oae-check older races results sim sim-test soak spec starve unit)
 	$(Q)for module in modoae modoaeip; do \
 		(cd $$module && rm -rf has *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
@@ -229,4 +232,4 @@ check-%:
 	$(Q)tools/setup --check $*
 
 .NOTPARALLEL:
-.PHONY: all deps programs test-programs quick test-long soak life-storm faults cuts calm storm wirefuzz demo demo-gateway demo-failover test test-debug starve coverage check bench bench-count bench-rows matrix cross model-deep spec-deep fuzz sim install dkms uninstall deb rpm test-packages clean help
+.PHONY: all deps programs test-programs quick test-long soak life-storm faults cuts calm storm wirefuzz demo demo-gateway demo-failover test test-debug starve coverage check bench bench-count bench-rows matrix headers cross model-deep spec-deep fuzz sim install dkms uninstall deb rpm test-packages clean help

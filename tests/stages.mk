@@ -91,6 +91,8 @@ readme:
 	@tools/stage $@ tools/vm run --smp 1 --time-limit 300 -- tests/guest/run test_readme
 scripts:
 	@tools/stage $@ tests/scripts/run
+headers:
+	@tools/stage $@ tests/headers/run
 oae:
 	@tools/stage $@ $(MAKE) -s -C tools/oae check
 lib:
@@ -113,7 +115,7 @@ counts:
 LONG_IN_GUESTS := long-regress long-device long-gateway readme long-leaks long-lockdown long-pair \
 	soak faults long-cuts long-graph long-random long-monitor long-calm life-storm storm \
 	wirefuzz gateway-wirefuzz counts $(STARVE_STAGES)
-LONG_BESIDE := unit oae lib wireshark long-wireshark scripts sim spec model-deep spec-deep mutants \
+LONG_BESIDE := unit oae lib wireshark long-wireshark scripts headers sim spec model-deep spec-deep mutants \
 	long-fuzz
 LONG_STAGES := $(LONG_IN_GUESTS) $(LONG_BESIDE)
 LONG_LEFT := $(if $(FROM),$(shell printf '%s\n' $(LONG_STAGES) | sed -n '/^$(FROM)$$/,$$p'),$(LONG_STAGES))

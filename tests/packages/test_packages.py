@@ -93,6 +93,28 @@ class Packages(unittest.TestCase):
                          {name: "ii" for name in NAMES})
         self.check_built(self.kernel, self.version())
 
+    def test_1_unknown_headers(self):
+        """Headers that the modules do not know: the log is named, and apt goes on."""
+        common = re.sub("-[^-]*$", "-common", self.kernel)
+        header = self.root.path / f"usr/src/linux-headers-{common}/include/linux/hrtimer.h"
+        text = header.read_text()
+        version = self.version()
+        deb, = (self.root.path / "tmp/debs").glob("modoae-dkms_*.deb")
+        header.write_text(re.sub(r"\bhrtimer_(init|setup)\(", r"hrtimer_\1_gone(", text))
+        try:
+            said = self.root.apt("install", "--reinstall", f"/tmp/debs/{deb.name}")
+        finally:
+            header.write_text(text)
+        name = f"/var/lib/dkms/modoae/{version}/build/make.log"
+        self.assertIn(f"this log says why: {name}", said)
+        self.assertIn("*** modoae: these kernel headers have hrtimer_setup in no form",
+                      (self.root.path / name[1:]).read_text())
+        self.assertEqual(self.root.packages()["modoae-dkms"], "ii")
+        self.assertEqual(self.root.run("dpkg", "--audit"), "")
+        self.assertEqual(self.module_files(), [])
+        self.root.run("dkms", "autoinstall", "-k", self.kernel)
+        self.check_built(self.kernel, version)
+
     def version(self):
         """Of the packages in build/deb."""
         package, = BUILT.glob("modoae-dkms_*.deb")
