@@ -16,7 +16,7 @@ static void __maybe_unused test4(struct rtable *rt, struct sock *sk, struct sk_b
 
 #if IS_ENABLED(CONFIG_IPV6)
 static void __maybe_unused test6(struct dst_entry *dst, struct sock *sk, struct sk_buff *skb,
-				 const struct in6_addr *a)
+				 struct in6_addr *a)
 {
 #if OAE_FORM & 2
 	udp_tunnel6_xmit_skb(dst, sk, skb, NULL, a, a, 0, 1, 0, 0, 0, false, 0);
