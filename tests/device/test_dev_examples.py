@@ -19,9 +19,9 @@ from pathlib import Path
 
 import oaedev
 import oaetest
-from devtest import Shared
 from oaetest import REPO, meanwhile
 from patience import SLOW
+from shared import Shared
 from topology import OneCable
 
 BUILT = REPO / "build" / "examples"

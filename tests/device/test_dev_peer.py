@@ -3,10 +3,10 @@
 
 import oaedev as dev
 import oaewire as oae
-from devtest import Shared
 from oaedev import SYS_READ, Call, OaeFile
 from oaepeer import Peer
 from oaetest import wait_for
+from shared import Shared
 from topology import CALM, OneScript
 
 ALL = dev.PERM_READ | dev.PERM_WRITE | dev.PERM_ATOMIC

@@ -8,10 +8,11 @@ import select
 import signal
 
 import oaedev as dev
-from devtest import Shared, exit_code, in_process
+from devtest import exit_code, in_process
 from oaedev import SYS_IOCTL, SYS_READ, SYS_WRITE, Call, OaeFile
 from oaetest import Cable, wait_for
 from patience import times
+from shared import Shared
 from topology import OneCable
 
 IN, OUT, PRI = select.POLLIN, select.POLLOUT, select.POLLPRI

@@ -5,8 +5,8 @@ import errno
 import random
 
 import oaedev as dev
-from devtest import Shared
 from oaedev import OaeFile
+from shared import Shared
 from topology import OneCable
 
 ALL = dev.PERM_READ | dev.PERM_WRITE | dev.PERM_ATOMIC

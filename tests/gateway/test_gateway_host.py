@@ -11,7 +11,7 @@ import time
 
 import oaewire as oae
 from oaepeer import Peer, Wire
-from oaetest import Cable, Host, OaeTest, load, wait_for
+from oaetest import Cable, Host, load, wait_for
 from shared import Shared
 from topology import OneScript
 
@@ -1066,7 +1066,7 @@ class Told(HostTest):
         self.assertEqual(self.a.knob("nhmac"), f"auto va/{G} vc/{G2}")
 
 
-class AtLoad(Shared, OaeTest):
+class AtLoad(Shared):
     """The knobs at insmod: for every namespace."""
 
     params = {"use_gw": "1", "nhmac": G}
@@ -1077,7 +1077,7 @@ class AtLoad(Shared, OaeTest):
         self.assertEqual((host.knob("use_gw"), host.knob("nhmac")), ("1", G))
 
 
-class AtLoadBad(Shared, OaeTest):
+class AtLoadBad(Shared):
     """Bad ones: no module."""
 
     def test_refused(self):

@@ -10,7 +10,7 @@ from faults import HostEnd, Traffic
 from gateway import GatewayTest, ThreeZones
 from oaeipwire import Hello, Watch
 from oaepeer import Wire
-from oaetest import Cable, Host, OaeTest, meanwhile, wait_for
+from oaetest import Cable, Host, meanwhile, wait_for
 from oaewire import GATEWAY, LEAVING, Frame, mac_bytes
 from patience import SLOW
 from shared import Shared
@@ -232,7 +232,7 @@ class Paths(CableAndGateway, GatewayTest):
         self.wait_good(("cable", False), ("eth0", True))
 
 
-class OneGateway(CableAndGateway, Shared, OaeTest):
+class OneGateway(CableAndGateway, Shared):
     """
         a eth0 -------- xa   x   xb -------- eth0 b      x says that it is the gateway
           cable ---------------------------- cable

@@ -485,8 +485,7 @@ class Life(ThreeZones):
             wait_for(lambda: not self.r2.has_link("g3") and not self.sw.has_link("p-g3"),
                      "its devices to go")
             say(f"    namespace gone in {time.monotonic() - begin:.2f} s")
-            with self.kept():
-                self.gateways[2] = self.new_gateway("g3", 3, self.r2, "10.3.0.1", "fd03::1")
+            self.gateways[2] = self.topology().new_gateway("g3", 3, self.r2, "10.3.0.1", "fd03::1")
             before = self.c.tag(peer=mac_a)["rx"]
             wait_for(lambda before=before: self.c.tag(peer=mac_a)["rx"] > before + 20,
                      "c to hear of a1", 20, 0.01)

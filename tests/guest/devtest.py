@@ -4,56 +4,20 @@
 import errno
 import os
 import select
-import unittest
 from ctypes import c_size_t, c_void_p
 
 import oaedev
 from faults import Losing
 from oaedev import Call, OaeFile
 from oaepeer import Peer
-from oaetest import LIBC, OaeTest, wait_for
+from oaetest import LIBC, wait_for
+from shared import Shared
 from topology import CALM, OneCable, OneScript
 
 PRI, BAND, IN, OUT, HUP, ERR = (select.POLLPRI, select.POLLRDBAND, select.POLLIN, select.POLLOUT,
                                 select.POLLHUP, select.POLLERR)
 PATIENT = CALM | {"linger_ms": 0, "deadline_ms": 0, "sndq": 64, "max_len": 65536,
                   "rcvbuf": 262144, "shutdown": 0, "max_tags": 1024, "drop_pct": 0}
-
-
-class Shared(OaeTest):
-    """Classes of a file that ask for the same topology share one: what is in it, they leave clean."""
-
-    shares = True
-    _standing = None        # what was asked for, and a class that has it
-
-    @classmethod
-    def setUpClass(cls):
-        asked = [getattr(cls, name, None) for name in
-                 ("params", "one_cpu", "names", "devices", "mtu", "ports", "targets")]
-        asked.append(getattr(cls.build, "__func__"))
-        if Shared._standing and Shared._standing[0] != asked:
-            cls._fall()
-        if not Shared._standing:
-            owner = type(cls.__name__, (cls,), {})
-            Shared._standing = asked, owner
-            unittest.addModuleCleanup(cls._fall)
-            try:
-                super(Shared, owner).setUpClass()
-            except BaseException:
-                cls._fall()
-                raise
-        for name, value in vars(Shared._standing[1]).items():
-            if not name.startswith("_"):
-                setattr(cls, name, value)
-
-    @staticmethod
-    def _fall():
-        """It goes, if one stands."""
-        if Shared._standing:
-            owner, Shared._standing = Shared._standing[1], None
-            owner.doClassCleanups()
-            for _, error, trace in owner.tearDown_exceptions:
-                raise error.with_traceback(trace)
 
 
 class IdlePair(Shared, OneCable):
@@ -294,4 +258,4 @@ def exit_code(child):
 
 
 __all__ = ["BAND", "Call", "DevTest", "ERR", "HUP", "IN", "Memory", "OUT", "OaeFile", "PATIENT", "PRI",
-           "Scripted", "Shared", "TwoEnds", "exit_code", "in_process"]
+           "Scripted", "TwoEnds", "exit_code", "in_process"]

@@ -19,7 +19,7 @@ from pathlib import Path
 from faults import HostEnd
 from oaeipwire import BEAT, BYE, LEAVING, Hello, Speaker, Watch, hello
 from oaepeer import Wire
-from oaetest import REPO, Cable, Host, OaeTest, ip, load, wait_for
+from oaetest import REPO, Cable, Host, ip, load, wait_for
 from oaewire import HELLO, SYNC, Frame, mac_bytes
 from patience import until
 from shared import Shared
@@ -191,16 +191,15 @@ class Gateway(IpHost):
         return all(n in rows and rows[n]["state"] == "up" for n in zones)
 
 
-class GatewayTest(Shared, OaeTest):
+class GatewayTest(Shared):
     """Both modules loaded, and a switch that makes the zones."""
 
     one_cpu = False
-    gateway_params = {}
 
     @classmethod
     def load_gateways(cls):
         """insmod modoaeip.ko."""
-        load(module=MODULE, **cls.gateway_params)
+        load(module=MODULE)
 
     @classmethod
     def unload_gateways(cls):
@@ -276,16 +275,15 @@ class ThreeZones(GatewayTest):
     """The topology at the top of this file."""
 
     host_knobs = {}
-    gateway_knobs = {}
 
     @classmethod
     def build(cls):
         super().build()
         cls.sw = cls.made(Host("sw"))
         cls.build_wan()
-        cls.g1 = cls.new_gateway("g1", 1, cls.r1, "10.1.0.1", "fd01::1", **cls.gateway_knobs)
-        cls.g2 = cls.new_gateway("g2", 2, cls.r2, "fd02::1", **cls.gateway_knobs)
-        cls.g3 = cls.new_gateway("g3", 3, cls.r2, "10.3.0.1", "fd03::1", **cls.gateway_knobs)
+        cls.g1 = cls.new_gateway("g1", 1, cls.r1, "10.1.0.1", "fd01::1")
+        cls.g2 = cls.new_gateway("g2", 2, cls.r2, "fd02::1")
+        cls.g3 = cls.new_gateway("g3", 3, cls.r2, "10.3.0.1", "fd03::1")
         cls.gateways = [cls.g1, cls.g2, cls.g3]
         cls.a1, cls.a2 = cls.new_host("a1", 1), cls.new_host("a2", 1)
         cls.b, cls.c = cls.new_host("b", 2), cls.new_host("c", 3)

@@ -2,52 +2,56 @@
 """One topology for several classes of tests, since to build one takes longer than most tests."""
 
 import unittest
-from contextlib import contextmanager
+
+from oaetest import OaeTest
+
+TOPOLOGY = "params", "one_cpu", "names", "devices", "mtu", "ports", "targets"
 
 
-class Shared:
-    """Before OaeTest among a class's bases: classes of a module that follow each other and have the
-    same build() share what the first one's has made. begin_class() is each class's own; what it and the
-    tests change, they change back.
+class Shared(OaeTest):
+    """Classes of a file that follow each other and ask for the same topology share one.
+
+    A class of its own has the topology, and what is cleaned up with it. begin_class() is each
+    class's own; what it and the tests change, they change back.
     """
 
     shares = True
-    _key, _made, _keeping = None, {}, False
+    _standing = None        # what was asked for, and the class that has it
 
     @classmethod
     def begin_class(cls):
         """What a class does before its first test."""
 
-    @classmethod
-    @contextmanager
-    def kept(cls):
-        """What is made within is there as long as the topology."""
-        Shared._keeping = True
-        try:
-            yield
-        finally:
-            Shared._keeping = False
-
-    @classmethod
-    def addClassCleanup(cls, function, /, *args, **kwargs):     # pylint: disable=arguments-differ
-        add = unittest.addModuleCleanup if Shared._keeping else super().addClassCleanup
-        add(function, *args, **kwargs)
+    @staticmethod
+    def topology():
+        """The class that has the topology: what is made by it is there as long."""
+        return Shared._standing[1]
 
     @classmethod
     def setUpClass(cls):
-        key = cls.__module__, cls.build.__func__, str(cls.params), cls.one_cpu
-        if Shared._key != key:
-            unittest.doModuleCleanups()
-            before = set(vars(cls))
-            unittest.addModuleCleanup(cls._forget)
-            with cls.kept():
-                super().setUpClass()
-            Shared._key = key
-            Shared._made = {name: value for name, value in vars(cls).items() if name not in before}
-        for name, value in Shared._made.items():
-            setattr(cls, name, value)
+        asked = [getattr(cls, name, None) for name in TOPOLOGY]
+        asked.append(getattr(cls.build, "__func__"))
+        if Shared._standing and Shared._standing[0] != asked:
+            cls._fall()
+        if not Shared._standing:
+            owner = type(cls.__name__, (cls,), {})
+            Shared._standing = asked, owner
+            unittest.addModuleCleanup(cls._fall)
+            try:
+                super(Shared, owner).setUpClass()
+            except BaseException:
+                cls._fall()
+                raise
+        for name, value in vars(cls.topology()).items():
+            if not name.startswith("_"):
+                setattr(cls, name, value)
         cls.begin_class()
 
     @staticmethod
-    def _forget():
-        Shared._key, Shared._made = None, {}
+    def _fall():
+        """It goes, if one stands."""
+        if Shared._standing:
+            owner, Shared._standing = Shared._standing[1], None
+            owner.doClassCleanups()
+            for _, error, trace in owner.tearDown_exceptions:
+                raise error.with_traceback(trace)

@@ -19,12 +19,12 @@ import threading
 import time
 
 import oaedev
-from devtest import Shared
 from oaetest import REPO, wait_for
 from patience import SLOW
 
 sys.path.insert(0, str(REPO / "lib"))
 import oae      # noqa: E402  pylint: disable=wrong-import-position,wrong-import-order
+from shared import Shared
 from topology import OneCable
 
 PROGRAM = REPO / "build" / "lib-test" / "test_device"
