@@ -8,14 +8,14 @@ sections 3 and 4 of the design, a line an opcode.
 """
 
 import itertools
-import math
 import sys
+import time
 from collections import Counter
 from dataclasses import dataclass
 
 import oaewire as oae
 from oaepeer import Peer
-from patience import SLOW
+from patience import until
 from topology import CALM, OneScript
 
 VARIANTS = ("right", "stale_dst", "stale_src", "stale_both")
@@ -285,23 +285,16 @@ class Opcodes(OneScript):
         # A second until a link loses patience, and then four.
         cls.a.knobs(**CALM, linger_ms=0)
         cls.cases, cls.counted, cls.barriers, cls.late = {}, Counter(), 0, None
-        opcodes = range(oae.SYNC, oae.NOLINK + 1)
-        # Their clocks run from when the first is there to when the last has its frame.
-        at_once = math.ceil(len(opcodes) / max(SLOW, 1))
-        for first in range(0, len(opcodes), at_once):
-            cls.inject_all(opcodes[first:first + at_once])
-
-    @classmethod
-    def inject_all(cls, opcodes):
-        """As many links at a time as this machine has ready before the first loses patience."""
-        if any(cls.inject(opcodes) for _ in range(3)):
-            return
-        half = len(opcodes) // 2
-        if not half:
-            raise AssertionError("this machine is too slow: links time out "
-                                 f"before the frame is there: {cls.late}")
-        cls.inject_all(opcodes[:half])
-        cls.inject_all(opcodes[half:])
+        left, at_once = list(range(oae.SYNC, oae.NOLINK + 1)), 4
+        end = until(120)
+        while left:
+            if cls.inject(left[:at_once]):
+                del left[:at_once]
+            elif time.monotonic() < end:
+                at_once = max(1, at_once // 2)
+            else:
+                raise AssertionError("links time out before the frame is there: "
+                                     f"this machine is too slow: {cls.late}")
 
     @classmethod
     def inject(cls, opcodes):
@@ -449,10 +442,3 @@ def make_tests():
         setattr(module, state, type(state, (Opcodes,), tests))
 
 make_tests()
-
-def load_tests(loader, standard, pattern):
-    """Without the class they are all made of."""
-    del standard, pattern
-    module = sys.modules[__name__]
-    return loader.suiteClass(loader.loadTestsFromTestCase(getattr(module, state))
-                             for state in STATES)

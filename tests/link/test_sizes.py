@@ -21,8 +21,8 @@ def payload(size, seed=0):
     return random.Random(size << 8 | seed).randbytes(size)
 
 
-class Sizes(OneCable):
-    """Transactions of all sizes."""
+class Sizes:
+    """Transactions of all sizes, with OneCable."""
 
     targets = True
     sizes = SIZES
@@ -70,7 +70,7 @@ class Sizes(OneCable):
         self.assertEqual(self.b.read_one(), b"and on")
 
 
-class Mtu1500(Sizes):
+class Mtu1500(Sizes, OneCable):
     __doc__ = Sizes.__doc__
 
     def test_small_buffers(self):
@@ -105,7 +105,7 @@ class Mtu1500(Sizes):
         self.assertEqual(self.b.read_one(), payload(1000))
 
 
-class Jumbo(Sizes):
+class Jumbo(Sizes, OneCable):
     __doc__ = Sizes.__doc__
     mtu = 9000
     sizes = SIZES + (8959, 8960, 8961)
@@ -120,7 +120,7 @@ class Jumbo(Sizes):
             host.knobs(max_len=65536, vci=0)
 
 
-class Smallest(Sizes):
+class Smallest(Sizes, OneCable):
     __doc__ = Sizes.__doc__
     mtu = 128
     sizes = tuple(n for n in SIZES if n <= 64 * 88) + (87, 88, 89, 64 * 88)
@@ -256,10 +256,3 @@ class Many(OaeTest):
             by_channel.setdefault((n, vc), []).append(k)
         wanted = {(n, vc): list(range(rounds)) for n in who for vc in range(self.CHANNELS)}
         self.assertEqual(by_channel, wanted)
-
-
-def load_tests(loader, standard, pattern):
-    """Without the class that some are made of."""
-    del standard, pattern
-    return loader.suiteClass(loader.loadTestsFromTestCase(case)
-                             for case in (Mtu1500, Jumbo, Smallest, Mixed, Many))
