@@ -195,6 +195,7 @@ struct oae_node {
 	struct list_head all;		/* tags, the newest first */
 	spinlock_t all_lock;		/* all; nests in tag->lock */
 	struct mutex walking;		/* one walk over `all` at a time */
+	spinlock_t opening_lock;	/* oae_tag.opening; no lock nests in it */
 	struct xarray regions;		/* by number */
 	siphash_key_t cookie_key;
 	atomic64_t stranger_window;	/* admit.c: second and count */

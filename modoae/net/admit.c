@@ -80,30 +80,44 @@ static void admit_look_up(struct oae_port *port, const u8 *peer, u64 kid,
 	who->awaited = closed && oae_tag_attached(closed);
 }
 
-/* Make a tag and open its link, or open the CLOSED tag's. False: no room for a tag. */
-static bool admit_make_tag(struct oae_port *port, u64 kid, const struct oae_frame *f,
-			   struct oae_tag *closed, bool stranger)
+/*
+ * Make a tag and open its link, or open the CLOSED tag's. @none: there was no link to that peer.
+ * -EBUSY: somebody is opening one; another error: no room for a tag.
+ */
+static int admit_make_tag(struct oae_port *port, u64 kid, const struct oae_frame *f,
+			  struct oae_tag *closed, bool stranger, bool none)
 {
 	struct oae_tag *tag = closed;
+	int err = 0;
 
 	if (!tag || !refcount_inc_not_zero(&tag->ref))
 		tag = oae_tag_make(port, kid, stranger, GFP_ATOMIC);
 	if (IS_ERR(tag))
-		return false;
-	oae_tag_accept(tag, f);
+		return PTR_ERR(tag);
+	if (!none || oae_peer_begin(tag, port, kid, f)) {
+		oae_tag_accept(tag, f);
+	} else {
+		oae_tag_not_opened(tag);
+		err = -EBUSY;
+	}
 	oae_tag_put(tag);
-	return true;
+	return err;
 }
 
-/* The SYNC may be about a link by other addresses. False: that has taken it. */
-static bool admit_claim(struct oae_port *port, u64 kid, const struct oae_frame *f,
-			const struct oae_asker *who, struct oae_admission *a)
+/* The SYNC may be about a link by other addresses, which takes it, else a tag is made. */
+static void admit_tag(struct oae_port *port, u64 kid, const struct oae_frame *f,
+		      struct oae_tag *closed, const struct oae_asker *who,
+		      struct oae_admission *a)
 {
-	int err = oae_peer_claim(port, oae_path_kid(kid, f), f);
+	bool none;
+	int err = oae_peer_claim(port, oae_path_kid(kid, f), f, &none);
 
+	if (err == -ENOENT)
+		err = admit_make_tag(port, kid, f, closed, !who->configured, none);
 	if (err == -EBUSY)
 		oae_admission_conflict(who, f, a);
-	return err;
+	else if (err)
+		oae_admission_full(f, a);
 }
 
 /**
@@ -130,12 +144,8 @@ void oae_admit(struct oae_port *port, const u8 *peer,
 	if (f->opcode == OAE_SYNC)
 		admit_look_up(port, peer, kid, f, closed, &who);
 	oae_admission(&who, f, &a);
-	if (a.verdict == OAE_ADMIT_TAG && !admit_claim(port, kid, f, &who, &a))
-		return;
-	if (a.verdict == OAE_ADMIT_TAG) {
-		if (admit_make_tag(port, kid, f, closed, !who.configured))
-			return;
-		oae_admission_full(f, &a);
-	}
-	admit_carry_out(port, peer, f, &a);
+	if (a.verdict == OAE_ADMIT_TAG)
+		admit_tag(port, kid, f, closed, &who, &a);
+	if (a.verdict != OAE_ADMIT_TAG)
+		admit_carry_out(port, peer, f, &a);
 }

@@ -17,7 +17,7 @@ static int path_try(struct oae_tag *tag, struct oae_run *ev, struct oae_port *po
 	int i;
 
 	if (tag->dead || oae_link_closed(&tag->link))
-		return -ENOENT;
+		return oae_tag_opening(tag) ? 0 : -ENOENT;
 	if (!oae_link_knows_paths(&tag->link))
 		return oae_link_state(&tag->link) < OAE_OPEN ? 0 : -ENOENT;
 	if (!oae_tag_paths_begin(tag, ev->now))
@@ -91,7 +91,7 @@ static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port
 	int i;
 
 	if (tag->dead || oae_link_closed(&tag->link))
-		return -ENOENT;
+		return oae_tag_opening(tag) ? -EBUSY : -ENOENT;
 	if (!oae_tag_paths_begin(tag, ev->now))
 		return -EBUSY;
 	ps = &tag->paths->paths;

@@ -5,6 +5,8 @@
  */
 #include "event.h"
 
+#define OPENING_MS	100	/* from finding no link to a peer to opening one */
+
 /**
  * oae_tag_rank() - compare the addresses of the own path (protocol 4.9)
  * @tag: the tag
@@ -27,10 +29,27 @@ static void life_start(struct oae_tag *tag, struct oae_run *ev, bool via)
 {
 	if (!oae_link_closed(&tag->link))
 		return;
+	WRITE_ONCE(tag->opening, 0);
 	oae_tag_rank(tag);
 	oae_link_set_mtu(&tag->link, oae_tag_way_begin(tag, via), ev->now,
 			 &ev->a);
 	ev->via = tag->way.via;
+}
+
+/**
+ * oae_tag_opening() - is somebody about to open a tag's link?
+ * @tag: the tag
+ *
+ * Context: any.
+ *
+ * Return: true if so. Whoever has not done it within a while does not do it.
+ */
+bool oae_tag_opening(const struct oae_tag *tag)
+{
+	u32 since = READ_ONCE(tag->opening);
+
+	return since && !READ_ONCE(tag->dead) &&
+	       (u32)jiffies - since < msecs_to_jiffies(OPENING_MS);
 }
 
 /**
@@ -45,6 +64,20 @@ void oae_tag_open(struct oae_tag *tag, struct oae_run *ev)
 	oae_share_own(tag);
 	life_start(tag, ev, false);
 	oae_link_open(&tag->link, ev->now, &ev->a);
+}
+
+/**
+ * oae_tag_not_opened() - a tag was made to open its link, which is not done after all
+ * @tag: the tag; it goes, unless it has a link or something else keeps it
+ *
+ * Context: any but hard interrupts; takes tag->lock.
+ */
+void oae_tag_not_opened(struct oae_tag *tag)
+{
+	struct oae_run ev oae_uninit;
+
+	oae_run_enter(tag, &ev);
+	oae_run_leave(tag, &ev);
 }
 
 /**

@@ -12,30 +12,60 @@
 #define PEER_LOOK_MS	10	/* nobody is woken when a link opens, which may be asked then */
 
 /*
- * The link to a peer by an address that the link is not found by, its link not CLOSED; or
- * NULL: there is none, or paths are not taken here.
+ * The link to a peer, by an address at which the peer was heard elsewhere; or one that is about to
+ * be opened. NULL: there is none.
  */
-static struct oae_tag *peer_link(struct oae_port *port, u64 kid)
+static struct oae_tag *peer_elsewhere(struct oae_port *port, u64 kid)
 {
 	struct oae_neigh_where where[OAE_NEIGH_AN_ID];
-	struct oae_node *node = port->node;
 	struct oae_tag *tag;
 	unsigned int i, n;
 	u8 mac[ETH_ALEN];
+	u64 there;
 
-	if (READ_ONCE(node->knobs.paths) == 1)
-		return NULL;
-	tag = oae_path_tag(port, kid);
-	if (tag)
-		return tag;
 	oae_kid_mac(kid, mac);
-	n = oae_neigh_others(node, port, mac, where, ARRAY_SIZE(where));
+	n = oae_neigh_others(port->node, port, mac, where, ARRAY_SIZE(where));
 	for (i = 0; i < n; i++) {
-		tag = oae_path_tag(where[i].port, oae_kid(kid >> 56, where[i].mac));
+		there = oae_kid(kid >> 56, where[i].mac);
+		tag = oae_tag_find(where[i].port, there);
+		if (!tag || !oae_tag_opening(tag))
+			tag = oae_path_tag(where[i].port, there);
 		if (tag)
 			return tag;
 	}
 	return NULL;
+}
+
+/*
+ * The link to a peer by an address that the link is not found by, its link not CLOSED, or about
+ * to be opened; or NULL: there is none, or paths are not taken here.
+ */
+static struct oae_tag *peer_link(struct oae_port *port, u64 kid)
+{
+	if (READ_ONCE(port->node->knobs.paths) == 1)
+		return NULL;
+	return oae_path_tag(port, kid) ?: peer_elsewhere(port, kid);
+}
+
+/*
+ * The link of @tag is about to be opened. False: so is another one to that peer, or it is open by
+ * now. If a program and a frame open one at the same time, both have seen no link before.
+ */
+static bool peer_begin(struct oae_tag *tag, struct oae_port *port, u64 kid)
+{
+	struct oae_node *node = port->node;
+	bool first;
+
+	if (READ_ONCE(node->knobs.paths) == 1)
+		return true;
+	rcu_read_lock();
+	spin_lock_bh(&node->opening_lock);
+	first = !peer_elsewhere(port, kid);
+	if (first)
+		WRITE_ONCE(tag->opening, (u32)jiffies | 1);
+	spin_unlock_bh(&node->opening_lock);
+	rcu_read_unlock();
+	return first;
 }
 
 /*
@@ -61,9 +91,11 @@ static struct oae_tag *peer_tag(struct oae_port *port, u64 kid, bool more,
 				int (*try)(struct oae_tag *tag, struct oae_port *port, u64 kid))
 {
 	struct oae_tag *tag, *other;
-	u64 there = kid;
+	u64 there;
 	int is;
 
+again:
+	there = kid;
 	rcu_read_lock();
 	tag = oae_tag_find(port, kid);
 	if (tag && (oae_link_closed(&tag->link) || !refcount_inc_not_zero(&tag->ref)))
@@ -84,7 +116,14 @@ static struct oae_tag *peer_tag(struct oae_port *port, u64 kid, bool more,
 		if (!is && more)
 			return ERR_PTR(-EAGAIN);
 	}
-	return tag ?: oae_tag_make(port, kid, false, OAE_GFP_USER);
+	if (tag)
+		return tag;
+	tag = oae_tag_make(port, kid, false, OAE_GFP_USER);
+	if (IS_ERR(tag) || other || peer_begin(tag, port, kid))
+		return tag;
+	oae_tag_not_opened(tag);
+	oae_tag_put(tag);
+	goto again;
 }
 
 /**
@@ -126,6 +165,7 @@ struct oae_tag *oae_peer_tag_now(struct oae_port *port, u64 kid, bool more)
  * @port: the port that received it
  * @kid: key id of its vc and its source, OAE_KID_VIA if it has VIA
  * @f: the frame, parsed and verified; it names a cookie
+ * @none: set to whether there was no link that it may be about
  *
  * A SYNC that names the incarnations of both ends of a link is about that, whoever takes paths
  * now, and whatever was heard: of its paths this end may have forgotten one that the peer uses.
@@ -140,7 +180,8 @@ struct oae_tag *oae_peer_tag_now(struct oae_port *port, u64 kid, bool more)
  * Return: 0 the link has taken it; -ENOENT there is no link; -EBUSY there is one, and its
  * peer is another incarnation, which is there as far as is known.
  */
-int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f)
+int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f,
+		   bool *none)
 {
 	struct oae_tag *tag = oae_path_tag(port, kid);
 
@@ -148,5 +189,24 @@ int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f)
 		tag = oae_path_of_pair(port->node, f->sync.peer_inc, f->sync.inc);
 	if (!tag && f->sync.caps & OAE_CAPS_PATHS && !(kid & OAE_KID_VIA))
 		tag = peer_link(port, kid);
+	*none = !tag;
 	return tag ? oae_path_claim_rcv(tag, port, kid, f) : -ENOENT;
+}
+
+/**
+ * oae_peer_begin() - a tag is about to be opened for a SYNC that is about no link
+ * @tag: the tag, its link CLOSED
+ * @port: its port
+ * @kid: its key id
+ * @f: the frame
+ *
+ * Context: softirq, under rcu_read_lock().
+ *
+ * Return: true; false a program is opening a link to that peer by other addresses.
+ */
+bool oae_peer_begin(struct oae_tag *tag, struct oae_port *port, u64 kid,
+		    const struct oae_frame *f)
+{
+	return !(f->sync.caps & OAE_CAPS_PATHS) || f->flags & OAE_F_VIA ||
+	       peer_begin(tag, port, kid);
 }

@@ -460,6 +460,7 @@ int oae_tags_init(struct oae_node *node,
 	node->tag_timer = timer;
 	INIT_LIST_HEAD(&node->all);
 	spin_lock_init(&node->all_lock);
+	spin_lock_init(&node->opening_lock);
 	mutex_init(&node->walking);
 	return rhashtable_init(&node->tags, &tag_params);
 }

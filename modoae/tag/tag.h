@@ -123,6 +123,7 @@ struct oae_tag {
 	struct oae_link link;
 	u64 born;			/* local_clock() */
 	u64 peer_id;			/* what the peer says its id is; 0 not known */
+	u32 opening;			/* jiffies: somebody is about to open the link; 0 nobody */
 	u32 accepted;			/* jiffies: opened by the peer */
 	u32 paths_at;			/* when others were looked for; jiffies */
 	u32 nhealed;			/* times that the link has resolved */
@@ -402,7 +403,10 @@ void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 /* peer.c: one link to a peer and channel, whichever of its addresses is known */
 struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid);
 struct oae_tag *oae_peer_tag_now(struct oae_port *port, u64 kid, bool more);
-int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f);
+int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f,
+		   bool *none);
+bool oae_peer_begin(struct oae_tag *tag, struct oae_port *port, u64 kid,
+		    const struct oae_frame *f);
 
 /* share.c: shares of max_tags, and which tag gives way */
 void oae_share_init(struct oae_node *node);
@@ -418,6 +422,8 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
 
 /* life.c: opening, closing, changes of the port */
+bool oae_tag_opening(const struct oae_tag *tag);
+void oae_tag_not_opened(struct oae_tag *tag);
 void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
 int oae_tag_want(struct oae_tag *tag);
 void oae_tag_unwant(struct oae_tag *tag, bool close);

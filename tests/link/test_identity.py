@@ -37,9 +37,8 @@ class OneLink(TwoCables):
         self.assertEqual(len(self.a.tags()), 2)
 
     def test_both_at_once(self):
-        """Each opens it by another cable, at the same time: hardly ever are there two then."""
-        two, rounds = 0, times(8)
-        for n in range(rounds):
+        """Each opens it by another cable, at the same time."""
+        for n in range(times(8)):
             self.known()
             for cable in (self.first, self.second):
                 cable.netem(f"delay {random.choice((0, 1, 5))}ms")
@@ -47,11 +46,13 @@ class OneLink(TwoCables):
             other = self.b.start_write(b"from b", target=f"wb/{self.second.mac_a}", vc=0)
             self.assertEqual((one.result(10 * SLOW), other.result(10 * SLOW)), (6, 6), n)
             self.assertEqual((self.a.read_one(), self.b.read_one()), (b"from b", b"from a"))
-            two += [len(links) for links in self.links()] != [1, 1]
-            for row in self.a.tags():
-                self.a.close_tag(row["peer"])
+            self.assertEqual([len(links) for links in self.links()], [1, 1], n)
+            # A target whose peer is still being asked would open the link again.
+            for host in (self.a, self.b):
+                host.knobs(target="", shutdown=1)
             wait_for(lambda: not self.a.tags() and not self.b.tags(), "the link to close")
-        self.assertLessEqual(two, rounds // 4)
+            for host in (self.a, self.b):
+                host.knob("shutdown", 0)
 
     def test_opened_by_strangers(self):
         """With paths=1 each pair of addresses has a link of its own, as before."""
@@ -176,7 +177,7 @@ class Changes(AtWork):
         """The peer has left the own path, and is there once more, and knows nothing of it."""
         self.link()
         for host in (self.a, self.b):
-            host.knob("keepalive_ms", 20000)    # so none asks by the own path meanwhile
+            host.knob("keepalive_ms", 600000)   # so none asks by the own path meanwhile
         self.b.knobs(accept="none", discover=0)
         self.addCleanup(self.b.knob, "accept", "any")
         self.b.knob("dev", "-vb")
