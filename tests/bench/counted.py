@@ -10,7 +10,7 @@ from rowlib import vmlib
 WORDS = {
     "tcg,thread=multi": "tcg,thread=single",
     # The same features with each version of QEMU: the kernel chooses by them how it copies.
-    "max,la57=off": "Nehalem",
+    vmlib.CPU: "Nehalem",
 }
 
 
