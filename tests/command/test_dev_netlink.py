@@ -268,6 +268,31 @@ class Links(NetlinkTest):
         self.addCleanup(self.a.knob, "shutdown", 0)
         wait_for(lambda: not self.a.tags(), "the links to close")
 
+    def test_dump_stopped(self):
+        """The link at which a dump stopped is gone: that is flagged, as one behind it may be missed."""
+        self.restore("target", "vci")
+        nobody = "02:0a:e0:66:66:66"
+        for vc in range(60):
+            self.a.write(b"z", nonblock=True, target=nobody, vc=vc)
+        self.a.knob("target", "")
+        netlink = Netlink(self.a, size=4096)
+        self.addCleanup(netlink.close)
+        netlink.send(LINK_GET, b"", DUMP)
+        seen, flagged, over = set(), False, False
+        while not over:
+            for kind, flags, _, body in netlink.messages():
+                flagged |= bool(flags & DUMP_INTR)
+                over |= kind == DONE
+                if kind == netlink.family:
+                    seen.add(dict(attrs(body[4:]))[VC][0])
+            for tag in self.a.tags():
+                if tag["vc"] not in seen:
+                    self.a.close_tag(nobody, tag["vc"])
+        self.assertTrue(flagged, seen)
+        self.a.knob("shutdown", 1)
+        self.addCleanup(self.a.knob, "shutdown", 0)
+        wait_for(lambda: not self.a.tags(), "the links to close")
+
     def test_counters(self):
         """STATS_GET has the counters of /proc."""
         seen = {text(dict(one)[1]): struct.unpack("Q", dict(one)[2])[0]
