@@ -277,9 +277,14 @@ class Single(AtWork):
     def rename(self, mac_a, mac_b):
         """Both have another address before either hears of the other's."""
         self.first.netem("delay 300ms")
-        self.a.sh(f"ip link set va address {mac_a}")
-        self.b.sh(f"ip link set vb address {mac_b}")
-        passed(0.4, "what was under way")
+        sent = [host.stat("node_sent") for host in (self.a, self.b)]
+        self.a.set_mac("va", mac_a)
+        self.b.set_mac("vb", mac_b)
+        # What is under way ends with the delay, and the next HELLO may come later than dead_ms.
+        for host, before in zip((self.a, self.b), sent):
+            wait_for(lambda host=host, before=before: host.stat("node_sent") > before,
+                     f"{host.name} to say its new address")
+        passed(0.6, "what was under way")
         self.first.netem(None)
 
     def test_both_addresses(self):
