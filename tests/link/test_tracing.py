@@ -49,6 +49,15 @@ class Tracing(OneCable):
             f"oae_event: {mine} event=outcome word=committed state=OPEN->OPEN seq=1",
             f"oae_outcome: {mine} outcome=committed err=0 seq=1"])
 
+    def test_types(self):
+        """The fields of a record have types of C: a kernel without BTF tells bpftrace no others."""
+        formats = list((TRACING / "events/modoae").glob("*/format"))
+        self.assertGreaterEqual(len(formats), 2)
+        for path in formats:
+            types = re.findall(r"field:([\w ]+) \w+(?:\[\d*\])?;", path.read_text("ascii"))
+            self.assertLessEqual(set(" ".join(types).split()),
+                                 {"unsigned", "signed", "char", "short", "int", "long"}, path)
+
     def traced(self, name, work, last=None):
         """What a script of tools/bpftrace says of what work() does, down to a line with `last`."""
         if not Path("/proc/sys/kernel/perf_event_paranoid").exists():
