@@ -74,7 +74,7 @@ _EXPOSE = struct.Struct("QIIII")
 _RECORD = struct.Struct("QBBHiII")
 _COLLECT = struct.Struct("QQIIII")
 _STATUS = struct.Struct("16s6sBB8IQ4I6Q")
-_WAITS = struct.Struct("2I2Q4I6sBB160s")
+_WAITS = struct.Struct("2I2Q4I6sBB224s")
 
 _IOC = 0xb5
 

@@ -426,7 +426,7 @@ struct oae_waits {
 	__u8 holder[6];
 	__u8 holder_vc;
 	__u8 holder_set;
-	char text[160];
+	char text[224];
 };
 
 /*

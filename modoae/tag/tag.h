@@ -72,7 +72,7 @@ struct oae_waits_view {
 	u64 holder;
 };
 
-#define OAE_WAITS_TEXT	160
+#define OAE_WAITS_TEXT	224
 
 /**
  * struct oae_tag - one link and its queues

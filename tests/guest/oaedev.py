@@ -76,7 +76,7 @@ CollectArg = record("CollectArg", "QQIIII", "recs buf max got buf_len buf_used")
 Status = record("Status", "16s6sBB8IQ4I6Q", """port peer vc state flags events tx rx mtu max_len
                 max_half max_verb srtt_ns queued unread pending uncollected committed reversed
                 unknown delivered failures next_id""")
-Waits = record("Waits", "2I2Q4I6sBB160s", """flags why since_ns until_ns unread unread_bytes rcvbuf
+Waits = record("Waits", "2I2Q4I6sBB224s", """flags why since_ns until_ns unread unread_bytes rcvbuf
                idle_ms holder holder_vc holder_set text""")
 
 
