@@ -662,45 +662,6 @@ class Messages(Parses):
         self.assertEqual(out.split(), ["51200"])
         del data
 
-    def test_file(self):
-        """--file: any length, whole at its name or not there, and the sender is told."""
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        source, there = Path(folder.name) / "source", Path(folder.name) / "there" / "file"
-        there.parent.mkdir()
-        for size in 0, 1, 300000:
-            data = os.urandom(size)
-            source.write_bytes(data)
-            receiver = self.receiver("--file", there, self.cable.mac_a)
-            said = oae(self.a, "send", "--file", source, self.cable.mac_b)
-            self.assertRegex(said.out, rf"^the peer has the file: {size} bytes in ")
-            self.assertEqual(receiver.end(), 0)
-            self.assertEqual(receiver.lines, [f"{there}: {size} bytes"])
-            self.assertEqual(there.read_bytes(), data)
-        # Its sender gives up: what was there stays. The next one is whole.
-        receiver = self.receiver("--file", there, self.cable.mac_a)
-        sender = self.start(self.a, "send", "--file", "/dev/zero", self.cable.mac_b)
-        wait_for(lambda: any(path.stat().st_size for path in there.parent.iterdir() if path != there),
-                 "some of it")
-        self.assertEqual(sender.stop(), 2)
-        self.assertEqual(there.read_bytes(), data)
-        oae(self.a, "send", "--file", "-", self.cable.mac_b, data=b"whole")
-        self.assertEqual((receiver.end(), there.read_bytes()), (0, b"whole"))
-        # A disk that is full.
-        run("mount", "-t", "tmpfs", "-o", "size=64k", "none", str(there.parent))
-        self.addCleanup(run, "umount", str(there.parent))
-        receiver = self.receiver("--file", there, self.cable.mac_a)
-        said = oae(self.a, "send", "--file", source, self.cable.mac_b, status=1)
-        self.assertIn("is not there: the peer says ENOSPC", said.err)
-        self.assertEqual((receiver.end(), list(there.parent.iterdir())), (1, []))
-        # What is no file. What the sender had posted before it was told is still there.
-        self.delivered()
-        self.b.read_all()
-        receiver = self.receiver("--file", there, self.cable.mac_a, "-w", "20")
-        oae(self.a, "send", self.cable.mac_b, "hello")
-        self.assertEqual(receiver.end(), 1)
-        self.assertIn("what came is no file", receiver.errors[0])
-
     def test_waits(self):
         """What a link waits for is one sentence, whoever says it."""
         self.addCleanup(self.a.knob, "dead_ms", self.a.knob("dead_ms"))

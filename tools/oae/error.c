@@ -139,11 +139,14 @@ const char *outcome_meaning(int err)
 	return text;
 }
 
-/* One line in one write, lest that of another program gets into it. @err: 0 none. */
+/*
+ * One line in one write, lest that of another program gets into it; what a name may hold is
+ * printed as text is. @err: 0 none.
+ */
 static void say(int err, const char *fmt, va_list args)
 {
 	const struct meaning *m = find(locals, sizeof(locals) / sizeof(*locals), err);
-	char *line;
+	char *line, *shown;
 	size_t len;
 	FILE *out = memory_file(&line, &len);
 
@@ -152,9 +155,13 @@ static void say(int err, const char *fmt, va_list args)
 	vfprintf(out, fmt, args);
 	if (err)
 		fprintf(out, ": %s: %s", errno_name(err), m ? m->text : strerror(err));
+	fclose(out);
+	out = memory_file(&shown, &len);
+	put_safe(out, line, strlen(line));
 	putc('\n', out);
 	fclose(out);
-	fwrite(line, 1, len, stderr);
+	fwrite(shown, 1, len, stderr);
+	free(shown);
 	free(line);
 }
 
@@ -174,6 +181,12 @@ int complain_errno(int err, const char *fmt, ...)
 	va_start(args, fmt);
 	say(err, fmt, args);
 	va_end(args);
+	return EXIT_LOCAL;
+}
+
+int complain_file(int err, const char *name)
+{
+	complain("%s: %s: %s", name, errno_name(err), strerror(err));
 	return EXIT_LOCAL;
 }
 

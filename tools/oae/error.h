@@ -10,6 +10,9 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same, and behind it the error in words. Returns EXIT_LOCAL. */
 int complain_errno(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Of a file of the user's: in the words of strerror(). Returns EXIT_LOCAL. */
+int complain_file(int err, const char *name);
+
 /* Of the command line. Ends the program with EXIT_USAGE. */
 struct argp_state;
 void usage_error(const struct argp_state *state, const char *fmt, ...)

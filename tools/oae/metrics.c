@@ -602,7 +602,7 @@ static int to_file(const char *file)
 	stdout = out;
 	err = status ? 0 : put(file, &t);
 	free(t.text);
-	return err ? complain_errno(err, "%s", file) : status;
+	return err ? complain_file(err, file) : status;
 }
 
 int cmd_metrics(int argc, char **argv)

@@ -277,7 +277,7 @@ char *read_stdin(size_t *len)
 	while (*len < MAX_MESSAGE) {
 		n = read(STDIN_FILENO, buf + *len, MAX_MESSAGE - *len);
 		if (n < 0) {
-			complain_errno(errno, "stdin");
+			complain_file(errno, "stdin");
 			free(buf);
 			return NULL;
 		}

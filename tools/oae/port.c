@@ -190,7 +190,7 @@ static int list(void)
 		return proc_complain(PROC_LINK);
 	if (!ports_read(&p)) {
 		links_free(&l);
-		return complain_errno(errno, "the knob dev");
+		return complain_file(errno, "the knob dev");
 	}
 	if (want_json)
 		list_json(&p, &l);

@@ -36,7 +36,7 @@ int proc_complain(const char *module)
 	/* It is not there, or goes while it is read. */
 	if (errno == ENOENT || errno == EIO)
 		return complain_not_loaded(module);
-	return complain_errno(errno, "%s/%s", root(), module);
+	return complain_file(errno, module);
 }
 
 /* In one go, since the module shows a table anew with every read. */

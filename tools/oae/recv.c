@@ -79,6 +79,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (a->file && (a->raw || a->count != 1))
 			usage_error(state, "--file: one file, so no -c and no -r");
+		if (a->file && !strcmp(a->file, "-"))
+			usage_error(state, "--file: a name; to standard output: oae recv -r");
 		if (a->file && !a->peer.text)
 			usage_error(state, "--file: from whom? oae recv --file FILE PEER");
 		return 0;

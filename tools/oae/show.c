@@ -220,7 +220,7 @@ static void ports_people(const struct filter *f)
 	unsigned int i;
 
 	if (!ports_read(&p)) {
-		complain_errno(errno, "the knob dev");
+		complain_file(errno, "the knob dev");
 		return;
 	}
 	for (i = 0; i < p.n; i++) {

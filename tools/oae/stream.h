@@ -4,7 +4,7 @@
  *
  *	BEGIN	number: all bytes that will come, or STREAM_OPEN
  *	DATA	number: where in the stream its bytes stand
- *	END	number: all bytes that have come: the end mark
+ *	END	number: all bytes that have come: the end mark; STREAM_OPEN: it is given up
  *	DONE	back: number is 0, or the errno for which it was not kept
  *
  * Each begins with a head, and the last two and the first are no more than it. A stream is named by

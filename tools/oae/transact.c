@@ -10,19 +10,34 @@
 #define NEVER	(~0ULL)
 
 /* Until @events, for a moment: a signal may come just before. Takes what happens to the link. */
-static void pass(int fd, short events, unsigned long long end)
+static void pass(struct transact *t, short events, unsigned long long end)
 {
-	struct pollfd p = { .fd = fd, .events = events | POLLRDBAND };
+	struct pollfd p = { .fd = t->fd, .events = events | POLLRDBAND };
 	unsigned long long now = now_ns(), left = end > now ? (end - now) / 1000000 + 1 : 0;
 	struct oae_status status;
 
+	if (t->vain && end != NEVER)
+		p.events |= POLLIN;
 	poll(&p, 1, left > 100 ? 100 : left);
-	if (p.revents & POLLRDBAND)
-		oae_status(fd, &status);
+	if (p.revents & POLLRDBAND && !oae_status(t->fd, &status))
+		t->events |= status.events;
 }
 
-/* Its errno, or 0; EINPROGRESS: not by then, or not before a signal. @end NEVER: however long. */
-static int collect(struct transact *t, unsigned long long end)
+/* Why not to wait any longer: an errno, or 0. */
+static int over(struct transact *t, unsigned long long end)
+{
+	if (interrupted() && !t->deaf)
+		return EINTR;
+	if (t->vain && t->vain(t))
+		return ECANCELED;
+	return now_ns() >= end ? ETIME : 0;
+}
+
+/*
+ * Its errno, or 0; EINPROGRESS: not known, and *why it is not waited for. @end NEVER: however
+ * long.
+ */
+static int collect(struct transact *t, unsigned long long end, int *why)
 {
 	for (;;) {
 		t->rec = oae_next_outcome(t->fd, &t->batch);
@@ -30,9 +45,10 @@ static int collect(struct transact *t, unsigned long long end)
 			return t->rec->err;
 		if (errno)
 			return errno;
-		if (end != NEVER && (interrupted() || now_ns() >= end))
+		*why = end == NEVER ? 0 : over(t, end);
+		if (*why)
 			return EINPROGRESS;
-		pass(t->fd, POLLPRI, end);
+		pass(t, POLLPRI, end);
 	}
 }
 
@@ -44,24 +60,22 @@ static unsigned long long end_of(const struct transact *t)
 static int try(struct transact *t, int (*post)(int fd, void *data), void *data)
 {
 	unsigned long long end = end_of(t);
-	int err, why;
+	int err, why, unused;
 
 	while (post(t->fd, data)) {
 		if (errno != EAGAIN)
 			return errno;
-		if (interrupted())
-			return EINTR;
-		if (now_ns() >= end)
-			return ETIME;
-		pass(t->fd, POLLOUT, end);
+		why = over(t, end);
+		if (why)
+			return why;
+		pass(t, POLLOUT, end);
 	}
-	err = collect(t, end);
+	err = collect(t, end, &why);
 	if (err != EINPROGRESS)
 		return err;
-	why = interrupted() ? EINTR : ETIME;
 	if (oae_cancel(t->fd, 0) && errno == EINPROGRESS)
 		return EINPROGRESS;
-	err = collect(t, NEVER);
+	err = collect(t, NEVER, &unused);
 	return err == ECANCELED ? why : err;
 }
 
@@ -75,7 +89,7 @@ int transact(struct transact *t, int (*post)(int fd, void *data), void *data)
 
 int transact_more(struct transact *t)
 {
-	int err = collect(t, end_of(t));
+	int unused, err = collect(t, end_of(t), &unused);
 
 	outcome_waits(t->fd, err);
 	return err;

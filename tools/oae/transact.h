@@ -7,18 +7,24 @@
 #ifndef OAE_TRANSACT_H
 #define OAE_TRANSACT_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "../../lib/oae.h"
 
 struct transact {
 	int fd;				/* of peer_open() */
 	unsigned int wait_ms;		/* then it is reversed; 0: no limit */
+	bool deaf;			/* a signal that came does not take it back */
+	bool (*vain)(struct transact *t);	/* it need not be sent any more; NULL: never */
+	uint32_t events;		/* out: OAE_EVENT_*, all that were taken */
 	const struct oae_outcome_rec *rec;	/* out: of what is committed */
 	struct oae_outcomes batch;	/* out: with its result */
 };
 
 /*
  * Posts it by @post, which returns -1 and sets errno if it is not. Returns the errno of its
- * outcome, 0 for committed; EINPROGRESS if it can no longer be reversed.
+ * outcome, 0 for committed; EINPROGRESS if it can no longer be reversed. In vain: ECANCELED.
  */
 int transact(struct transact *t, int (*post)(int fd, void *data), void *data);
 /* After EINPROGRESS: waits as long again. Returns the same. */
