@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Every command of oae, and what may happen to any of them: a table of commands, a test a row.
 
-manner.py has the rows that need no module: -5 in each place, a peer that is misspelt, not loaded.
+Each row has each command, or NO_MEANING says in a word why not. Rows.cells() looks that no cell is left out.
+manner.py has more of the rows that need no module: what is wrong usage, not loaded.
 """
 
+import errno
 import itertools
 import json
 import os
@@ -12,6 +14,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import gateway
 from oaecmd import OAE, Running, oae
 from oaetest import load, unload, wait_for
 from patience import SLOW
@@ -31,8 +34,21 @@ COMMANDS = {
 NEEDS = {"swap": "swap {a} theirs", "recv": "send {a} hello", "listen": "send {a} -v {vc} knock",
          "expose": "write {a} 8 0 1"}
 # Whoever asks may look; for the others a capability is lacking.
-LOOKS = {"show", "stats", "metrics", "neighbours", "get", "monitor", "top", "port"}
+LOOKS = {"show", "stats", "metrics", "neighbours", "get", "monitor", "top", "port", "gateway"}
 CHANGES = {"set", "close", "spread"}
+# Those that wait for the other end, which may be silent; and those that have a -w for that.
+WAITS = {"ping", "send", "swap", "read", "write", "xchg", "add", "cas", "recv", "listen", "perf"}
+# Those that look whether anybody reads before they begin, and what their status is.
+LOOKS_FIRST = {"monitor": 0, "top": 0, "recv": 1, "listen": 1, "perf": 1}
+AT_ONCE = {"show", "stats", "metrics", "neighbours", "get", "set", "port", "path", "spread", "gateway", "close"}
+# Words that may begin with - and a digit, by their place behind the command.
+VALUES = {"send": [1], "swap": [1], "write": [3], "xchg": [3], "add": [3], "cas": [3, 4]}
+
+NO_MEANING = {
+    "stopped": {command: "it does not wait" for command in AT_ONCE},
+    "misspelt": {command: "it has no PEER" for command in (AT_ONCE - {"path", "close", "show"}) | {"expose", "listen"}},
+    "not root": {"path": "a link with one path is refused first"},
+}
 
 
 class Rows(OneCable):
@@ -50,12 +66,15 @@ class Rows(OneCable):
         for args in ("expose 64 -P rwa -R 9", "perf --server -v 40"):
             running = Running(cls.b, *args.split())
             cls.addClassCleanup(running.kill)
+        gateway.modprobe(*gateway.NEEDS)
+        load(module=gateway.MODULE)
+        cls.addClassCleanup(unload, "modoaeip")
         cls.a.write(b"open", vc=41)
         wait_for(lambda: oae(cls.a, "read", cls.places["b"], 9, 0, status=None).status == 0, "the region")
 
     def words(self, command):
         """A command line of the table. A listener is told of a link once."""
-        self.places["vc"] += 1
+        self.places["vc"] += command == "listen"
         return ["-j", command, *COMMANDS[command].format(**self.places).split()]
 
     def setUp(self):
@@ -70,9 +89,10 @@ class Rows(OneCable):
 
     def run_at_a(self, command, needs=True, **kwargs):
         """It, to its end; and what the other end has to do for it. Its status, and stderr."""
+        kwargs.setdefault("stdin", subprocess.DEVNULL)
         with self.a:
             # pylint: disable=consider-using-with
-            process = subprocess.Popen([OAE, *self.words(command)], stdin=subprocess.DEVNULL,
+            process = subprocess.Popen([OAE, *self.words(command)],
                                        stderr=subprocess.PIPE, text=True, **kwargs)
         self.addCleanup(process.kill)
         if command in NEEDS and needs:
@@ -86,20 +106,25 @@ class Rows(OneCable):
         wait_for(lambda: process.poll() is not None or not oae(self.b, *args, status=None).status,
                  f"{command} to be there")
 
-    def each(self, check):
-        """check(command) of each command, as a test of its own."""
+    def each(self, row, check):
+        """check(command) of each command that the row has, as a test of its own."""
+        without = NO_MEANING.get(row, {})
+        self.assertLessEqual(set(without), set(COMMANDS))
         for command in COMMANDS:
-            if command == "gateway":
+            if command in without:
                 continue
-            with self.subTest(command=command):
+            with self.subTest(row=row, command=command):
                 check(command)
             if command == "close":
                 self.open41()
 
     def test_table(self):
-        """Every command is in it."""
+        """Every command is in it; and what takes no PEER, as --help says, is said to have none."""
         listed = re.findall(r"(?m)^  ([a-z]+) {2,}\S", oae(None, "--help").out)
         self.assertEqual(sorted(COMMANDS), sorted(listed))
+        for command in COMMANDS:
+            said = oae(None, command, "--help").out
+            self.assertEqual(command in WAITS, "--wait" in said, command)
 
     def test_full(self):
         """Standard output is full: a line, and a status that is not 0."""
@@ -112,36 +137,75 @@ class Rows(OneCable):
             if command == "recv":
                 self.assertIn("5 bytes were received, and are left for the next reader\n", said)
                 self.assertEqual(oae(self.a, "recv", self.places["b"]).out, "hello\n")
-        self.each(check)
+        self.each("full", check)
 
     def test_closed(self):
-        """Nobody reads it: the command ends, and not as if all were well with what it has printed."""
+        """Nobody reads it: the command ends, whether or not anything comes, and not as if all were well."""
         def check(command):
             reader, writer = os.pipe()
             os.close(reader)
-            status, said = self.run_at_a(command, stdout=writer, restore_signals=False)
+            # A half that was posted is not taken back for that.
+            status, said = self.run_at_a(command, command == "swap", stdout=writer, restore_signals=False)
             os.close(writer)
-            if command in ("monitor", "top", "recv", "listen", "ping", "perf", "expose"):
-                self.assertIn(status, (0, 1, OUTPUT), said)     # it may have looked first, and done nothing
+            # It looks before it begins, and has nothing to say.
+            if command in LOOKS_FIRST:
+                self.assertEqual((status, said), (LOOKS_FIRST[command], ""))
             else:
-                self.assertEqual(status, REFUSED if command == "path" else OUTPUT, said)
-                self.assertIn("EPIPE", said)
-        self.each(check)
+                self.assertEqual(status, {"path": REFUSED, "ping": 1}.get(command, OUTPUT), said)
+                self.assertIn("standard output: EPIPE", said)
+        self.each("closed", check)
         self.b.read_all()
         self.a.read_all()
+
+    def test_stdin(self):
+        """Standard input is closed, or a directory: whoever has words for all does the same."""
+        for kwargs in {"preexec_fn": lambda: os.close(0)}, {"stdin": os.open("/", os.O_RDONLY)}:
+            def check(command, kwargs=kwargs):
+                status, said = self.run_at_a(command, stdout=subprocess.DEVNULL, **kwargs)
+                self.assertEqual(status, REFUSED if command == "path" else 0, said)
+            self.each("stdin", check)
+            self.b.read_all()
+            self.a.read_all()
 
     def test_empty(self):
         """Standard input is empty, closed, or no file: nothing is sent."""
         for args, stdin, status, said in (
                 ("send {b} -", "</dev/null", 64, "a byte"), ("swap {b} -", "</dev/null", 64, "a byte"),
                 ("send {b}", "</dev/null", 64, "a byte"), ("send {b} -", "<&-", 64, "a byte"),
-                ("swap {b} -", "</", 1, "stdin: EISDIR")):
+                ("send {b} -", "</", 1, "stdin: EISDIR"), ("swap {b} -", "</", 1, "stdin: EISDIR")):
             done = self.a.sh(f"{OAE} {args.format(**self.places)} {stdin}", check=False)
             self.assertEqual(done.returncode, status, done)
             self.assertIn(said, done.stderr)
         # No descriptor that is closed is that of the device.
         self.a.sh(f"{OAE} send {self.places['b']} -5 >&- 2>&- <&-", check=False)
         self.assertEqual(self.b.read_each(), [b"-5"])
+
+    def test_minus(self):
+        """-5 in each place of each command, and behind all: wrong, in the word that was typed, or the value."""
+        def check(command):
+            words = self.words(command)[2:]
+            for place in range(len(words) + 1):
+                if place in VALUES.get(command, ()):
+                    continue
+                args = [*words[:place], "-5", *words[place + 1:]]
+                done = oae(self.a, command, *args, status=None)
+                self.assertIn(done.status, (64, REFUSED, 1), done)
+                self.assertRegex(done.err, r"\Aoae [^\n]*(?<![0-9])-5[^\n]*\n\Z", done)
+                self.assertEqual(done.out, "", done)
+        self.each("minus", check)
+        self.assertEqual(self.b.read_each(), [])
+
+    def test_misspelt(self):
+        """A peer that is misspelt: said with the word, and nothing is sent."""
+        def check(command):
+            for wrong in "bad", "node-o2", "va/bad", "02:0a:e0:00:00:0", "id:2", "":
+                args = [wrong if word == self.places["b"] else word for word in self.words(command)[2:]]
+                args = args if wrong in args else ["peer", wrong]
+                done = oae(self.a, command, *args, status=64)
+                self.assertRegex(done.err, rf'\Aoae {command}: [^\n]*"{wrong}" is (no peer|neither a MAC)[^\n]*\n\Z')
+                self.assertEqual(done.out, "")
+        self.each("misspelt", check)
+        self.assertEqual(self.b.read_each(), [])
 
     def test_negative(self):
         """What begins with - and a digit is what it looks like."""
@@ -168,7 +232,9 @@ class Rows(OneCable):
             process.send_signal(signal.SIGCONT)
         wait_for(lambda: "poll" in (proc / "wchan").read_text(), f"{args} to wait again")
         self.assertIsNone(process.poll())
-        if args[0] in NEEDS:
+        if args[0] == "monitor":
+            self.b.write(b"news")
+        elif args[0] in NEEDS:
             self.other_end(args[0], process)
         else:
             self.b.knob("drop_pct", 0)
@@ -176,33 +242,37 @@ class Rows(OneCable):
         return process.returncode, out
 
     def test_stopped(self):
-        """SIGSTOP and SIGCONT, with a deadline and without: no transaction is reversed."""
+        """SIGSTOP and SIGCONT, with a deadline and without: it goes on, and nothing is reversed or missed."""
         self.addCleanup(self.b.knob, "drop_pct", 0)
-        for wait in [], ["-w", "60"]:
-            for command in "send", "swap", "read", "add", "ping", "recv", "listen":
-                with self.subTest(command=command, wait=wait):
-                    if command not in NEEDS:
-                        self.b.knob("drop_pct", 100)
-                    args = [word for word in self.words(command)[2:] if word not in ("-w", "20")]
-                    status, out = self.stopped_and_goes_on(command, *args, *wait)
-                    self.assertEqual(status, 0, out)
-                    self.assertNotIn("revers", out.replace('"reversed":0', ""))
+        longer = {"top": "-c 2 -i 2", "monitor": "-c 1 kind outcome,rcv"}
+
+        def check(command):
+            for wait in ([], ["-w", "60"]) if command in WAITS else ([],):
+                if command in WAITS and command not in NEEDS:
+                    self.b.knob("drop_pct", 100)
+                words = longer[command].split() if command in longer else self.words(command)[2:]
+                args = [word for word in words if word not in ("-w", "20")]
+                status, out = self.stopped_and_goes_on(command, *args, *wait)
+                self.assertEqual(status, 0, out)
+                self.assertTrue(out)
+                self.assertNotRegex(out, r'"reversed":[1-9]|"result":"(?!committed)')
+            self.a.read_all()
+        self.each("stopped", check)
         self.b.read_all()
+        self.a.read_all()
 
     def test_not_root(self):
         """Looking is for everybody; else the capability that lacks is named, or the device's mode."""
         def check(command):
             status, said = self.run_at_a(command, False, stdout=subprocess.DEVNULL, user=65534,
                                          group=65534, extra_groups=[])
-            if command == "path":       # says first that there is none
-                return
             if command in LOOKS:
                 self.assertEqual((status, said), (0, ""))
                 return
             lacks = "EPERM: needs CAP_NET_ADMIN" if command in CHANGES else "/dev/oae: EACCES: not permitted; be root"
             self.assertIn(lacks, said)
             self.assertEqual(said.count("\n"), 1)
-        self.each(check)
+        self.each("not root", check)
         self.a.read_all()
         self.b.read_all()
         # The device may be his, and the capability not.
@@ -210,6 +280,11 @@ class Rows(OneCable):
         self.addCleanup(os.chmod, "/dev/oae", 0o600)
         self.assertIn("EPERM: needs CAP_NET_RAW in this network namespace; be root", self.run_at_a(
             "send", False, stdout=subprocess.DEVNULL, user=65534, group=65534, extra_groups=[])[1])
+
+
+# What takes something of the other end, which Rows has.
+ABSENT = {command: "its other end is of a region, a server or a program" for command in (
+    "swap", "read", "write", "xchg", "add", "cas", "recv", "listen", "expose", "perf", "gateway", "close")}
 
 
 class Reload(OneCable):
@@ -231,12 +306,21 @@ class Reload(OneCable):
         vcs = itertools.count()
         wait_for(lambda: self.a.write(b"x", vc=next(vcs)) and any(
             o["what"] == "opened" for o in kinds.objects()), "the monitor to hear")
+        receiver = Running(self.a, "recv", self.cable.mac_b)
+        self.addCleanup(receiver.kill)
+        wait_for(lambda: any(link["owners"] for link in oae(self.a, "-j", "show", "-p").json), "it to have the device open")
+        self.assert_errno(errno.EWOULDBLOCK, unload)
+        receiver.stop()
         unload()
         self.assertEqual(top.end(), 69, top.errors)
         kinds.event(module="modoae", loaded=False)
         both.line(r"^\(the module modoae is not loaded any more\)$")
-        self.assertEqual(oae(self.a, "show", status=69).err,
-                         "oae show: the module modoae is not loaded; as root: modprobe modoae\n")
+        places = {"a": self.cable.mac_a, "b": self.cable.mac_b, "vc": 1}
+        for command, args in COMMANDS.items():
+            module = "modoaeip" if command == "gateway" else "modoae"
+            with self.subTest(row="gone", command=command):
+                self.assertEqual(oae(self.a, command, *args.format(**places).split(), status=69).err,
+                                 f"oae {command}: the module {module} is not loaded; as root: modprobe {module}\n")
         load()
         kinds.event(module="modoae", loaded=True)
         both.line(r"^\(the module modoae is loaded again\)$")
@@ -248,3 +332,8 @@ class Reload(OneCable):
                  "the new link")
         both.line(r"outcome committed|note opened")
         self.assertEqual((kinds.stop(), both.stop()), (0, 0))
+        self.b.read_all()
+        for command in COMMANDS.keys() - ABSENT.keys():
+            with self.subTest(row="back", command=command):
+                args = COMMANDS[command].format(**places).split()
+                oae(self.a, command, *args, status=REFUSED if command == "path" else 0)

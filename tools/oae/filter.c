@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../lib/oae.h"
 #include "cmd.h"
 #include "error.h"
 #include "filter.h"
@@ -11,18 +12,21 @@
 
 static void peer_word(struct filter *f, const char *arg, struct argp_state *state)
 {
+	struct oae_address where;
 	unsigned long low;
 	char *end;
 
-	if (mac_parse(arg, f->mac)) {
+	/* As every PEER, but for those that are known by an id alone. */
+	if (!oae_parse_address(arg, &where) && !where.id && !*where.port) {
+		memcpy(f->mac, where.peer, sizeof(where.peer));
 		f->mac_len = 6;
 		return;
 	}
 	low = strtoul(arg, &end, 16);
 	if (!isdigit((unsigned char)*arg) || *end || low > 0xffffff)
 		usage_error(state,
-			    "peer: \"%s\" is neither a MAC nor its lower 24 bits in hex, from a digit on",
-			    arg);
+			    "peer: \"%s\" is neither a MAC, its lower 24 bits in hex, from a digit on, nor "
+			    "a name of /etc/oae/hosts for a MAC", arg);
 	f->mac[3] = low >> 16;
 	f->mac[4] = low >> 8;
 	f->mac[5] = low;

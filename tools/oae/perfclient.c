@@ -198,7 +198,7 @@ static bool client_has_answer(const struct flow *f, enum perf_kind wanted)
 		complain("vc %u: the server refuses: %s", f->vc, client_refusal(f));
 	else if (f->over)
 		complain_outcome(f->over, "the server is not reached");
-	else
+	else if (!stopped())
 		complain("vc %u: nobody answers; there: oae perf --server", f->vc);
 	return false;
 }

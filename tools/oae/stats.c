@@ -138,8 +138,10 @@ int cmd_stats(int argc, char **argv)
 	struct counters c;
 	struct json j;
 	unsigned int i, found = 0;
+	const char *first;
 
 	parse_options(&argp, argc, argv, &a);
+	first = a.npatterns ? *a.pattern : NULL;
 	json_init(&j, stdout);
 	for (i = 0; i < 2; i++) {
 		if (!counters_read(&c, module[i]))
@@ -160,7 +162,8 @@ int cmd_stats(int argc, char **argv)
 		json_close(&j);
 	free(a.pattern);
 	if (!a.matched && a.npatterns) {
-		complain("no counter matches; `oae stats -z` shows all");
+		complain("no counter matches \"%s\"%s; `oae stats -z` shows all", first,
+			 a.npatterns > 1 ? ", nor the others" : "");
 		return EXIT_LOCAL;
 	}
 	if (!a.shown && !want_json)

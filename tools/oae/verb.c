@@ -57,13 +57,13 @@ static void values_arg(struct values *to, const char *arg, struct argp_state *st
 static void value_arg(struct args *a, const char *arg, struct argp_state *state)
 {
 	a->given++;
+	if (a->code != OAE_VERB_READ && a->given > (a->code == OAE_VERB_CAS ? 2 : 1))
+		usage_error(state, "\"%s\" is too much; words with commas between", arg);
 	if (a->code == OAE_VERB_READ) {
 		if (a->given > 1)
 			usage_error(state, "\"%s\" is too much: PEER REGION OFFSET [WORDS]", arg);
 		a->words = number_arg(state, "WORDS", arg, 1, MAX_WORDS);
 	} else if (a->code == OAE_VERB_CAS) {
-		if (a->given > 2)
-			usage_error(state, "\"%s\" is too much; words with commas between", arg);
 		values_arg(a->given == 1 ? &a->cmp : &a->arg, arg, state);
 	} else {
 		values_arg(&a->arg, arg, state);
