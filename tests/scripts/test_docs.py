@@ -48,6 +48,17 @@ class Readme(unittest.TestCase):
         """Short enough to be read."""
         self.assertLessEqual(len(readme.README.read_bytes()), 9 * 1024)
 
+    def test_units(self):
+        """The units of systemd that are named, there and in --help, are there; boot and monitoring are said."""
+        units = {re.match(r"oae-[a-z]+(@|\.timer)?", path.name)[0] for folder in ("oae", "metrics")
+                 for path in (ROOT / "tools" / folder).glob("oae-*.*")}
+        text = readme.README.read_text(encoding="utf-8")
+        for where in text, read("tools", "oae", "port.c"), read("doc", "install.md"):
+            named = re.findall(r"systemctl enable (?:--now )?(oae-[a-z]+(?:@|\.timer)?)", where)
+            self.assertTrue(named)
+            self.assertLessEqual(set(named), units)
+        self.assertIn("`oae metrics`", text)
+
     def test_blocks(self):
         """There is one of each kind, and whatever else it had would be noticed."""
         self.assertEqual({block.kind for block in readme.blocks()}, set(readme.KINDS))

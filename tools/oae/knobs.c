@@ -323,7 +323,8 @@ static const char set_doc[] =
 	"  oae set accept=peers peers=2,eth1/3       who may open a link\n"
 	"  oae set shutdown=1                        close all links, refuse new ones\n"
 	"\n"
-	"`oae get` lists the knobs and what they take; modoae(4) explains them.\n"
+	"`oae get` lists the knobs and what they take; modoae(4) explains them. They are set until "
+	"the module is unloaded; at every boot by `options modoae` in /etc/modprobe.d.\n"
 	"JSON: an array of objects: knob, value (as it is now), takes.\n"
 	"Exit: 6 the module refused it; nothing is changed.\n";
 

@@ -28,6 +28,7 @@ static const char doc[] =
 	"  oae port del eth0          release it: its links are closed\n"
 	"  oae -j port show           for programs\n"
 	"\n"
+	"A port until the module is unloaded; at every boot: systemctl enable oae-port@eth0.\n"
 	"JSON: an array of objects: port, address, state (up, down, no carrier, gone), mtu, "
 	"links (how many it has).\n"
 	"Exit: 6 the module refused it.\n";
