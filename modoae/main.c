@@ -216,9 +216,12 @@ static int __init oae_init(void)
 	if (err)
 		goto stop_works;
 	oae_xmit_init();
-	err = register_pernet_device(&oae_net_ops);
+	err = oae_udp_init();
 	if (err)
 		goto stop_tags;
+	err = register_pernet_device(&oae_net_ops);
+	if (err)
+		goto exit_udp;
 	err = register_netdevice_notifier(&oae_netdev_nb);
 	if (err)
 		goto unregister_pernet;
@@ -247,8 +250,9 @@ stop_params:
 unregister_pernet:
 	unregister_pernet_device(&oae_net_ops);
 	rcu_barrier();
-stop_tags:
+exit_udp:
 	oae_udp_exit();
+stop_tags:
 	oae_xmit_exit();
 	oae_tags_stop();
 stop_works:

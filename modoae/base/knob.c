@@ -19,6 +19,7 @@
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/ctype.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -88,13 +89,35 @@ static int knob_parse_word(struct oae_setting *s)
 	return -EINVAL;
 }
 
+/* Of a size, K, M or G behind it: by how many bits it is more. Leaves the digits in @digits. */
+static unsigned int knob_unit(const char *val, char *digits, size_t room)
+{
+	static const char units[] = "KMG";
+	size_t len = strlen(val);
+	const char *unit = len && len <= room ? strchr(units, toupper(val[len - 1])) : NULL;
+
+	if (!unit)
+		return 0;
+	strscpy(digits, val, len);
+	return 10 * (unit - units + 1);
+}
+
 static int knob_parse_number(struct oae_setting *s)
 {
 	const struct oae_knob *knob = s->knob;
+	const char *val = s->val;
+	unsigned int shift = 0;
+	char digits[16];
 	int err;
 
-	err = kstrtouint(s->val, strncasecmp(s->val, "0x", 2) ? 10 : 16,
-			 &s->number);
+	if (knob->size)
+		shift = knob_unit(val, digits, sizeof(digits));
+	if (shift)
+		val = digits;
+	err = kstrtouint(val, strncasecmp(val, "0x", 2) ? 10 : 16, &s->number);
+	if (!err && s->number > UINT_MAX >> shift)
+		err = -ERANGE;
+	s->number <<= shift;
 	if (err || (knob->or_zero && !s->number))
 		return err;
 	return s->number < knob->min || s->number > knob->max ? -ERANGE : 0;

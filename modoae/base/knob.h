@@ -93,6 +93,7 @@ enum oae_knob_order {
  * @min: of a number: the least
  * @max: of a number: the greatest; of words: the last
  * @or_zero: of a number: 0 is accepted, too
+ * @size: of a number: bytes, and K, M or G may stand behind it, 1,024 times as many each
  * @words: a choice of words that stand for 0, 1, ...
  * @elsewhere: a constant: why netlink does not set it; NULL: it does
  * @hidden: netlink does not show it: a command and its table, no value
@@ -113,6 +114,7 @@ struct oae_knob {
 	unsigned int min;
 	unsigned int max;
 	bool or_zero;
+	bool size;
 	const char *const *words;
 	const char *elsewhere;
 	bool hidden;
@@ -129,6 +131,9 @@ struct oae_knob {
 	(sizeof(_unit) > 1 ?						\
 	 "takes " _or "a number from " #_min " to " #_max ", " _unit :	\
 	 "takes " _or "a number from " #_min " to " #_max)
+
+/* The unit of a size. */
+#define OAE_BYTES	"bytes, also as 64K or 1M"
 
 /* A parameter of the module that is this knob: a struct oae_knob. */
 #define OAE_KNOB_PARAM(_name, _knob, _mode)				\

@@ -224,6 +224,7 @@ int oae_knobs_check_defaults(void)
 		.offset = offsetof(struct oae_knobs, _name),		\
 		.min = _min,						\
 		.max = _max,						\
+		.size = !__builtin_strcmp(_unit, OAE_BYTES),		\
 	};								\
 	OAE_KNOB_PARAM(_name, oae_knob_##_name, 0644);			\
 	MODULE_PARM_DESC(_name, _text " (" #_min " to " #_max		\

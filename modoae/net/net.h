@@ -59,6 +59,7 @@ bool oae_udp_is(const struct net_device *dev);
 const char *oae_udp_text(const struct net_device *dev);
 void oae_udp_tagged(const struct oae_port *port, const u8 mac[ETH_ALEN]);
 void oae_udp_sweep(struct oae_node *node);
+int oae_udp_init(void);
 void oae_udp_exit(void);
 
 /* udppeer.c: where the peers of a UDP port were heard */

@@ -27,6 +27,7 @@
 #include <net/addrconf.h>
 #include <net/ip6_route.h>
 #include <net/route.h>
+#include <net/rtnetlink.h>
 #include <net/udp_tunnel.h>
 
 #include "udp.h"
@@ -71,25 +72,6 @@ static bool udpdev_tunnel_get(bool v6)
 	      (!v6 || udpdev_tunnel_get6());
 	mutex_unlock(&udpdev_tunnel_lock);
 	return got;
-}
-
-/**
- * oae_udp_exit() - need udp_tunnel no more
- *
- * Context: process; there is no UDP port any more, and there will be none.
- */
-void oae_udp_exit(void)
-{
-	if (udpdev_tunnel.setup)
-		symbol_put(setup_udp_tunnel_sock);
-	if (udpdev_tunnel.release)
-		symbol_put(udp_tunnel_sock_release);
-	if (udpdev_tunnel.xmit4)
-		symbol_put(udp_tunnel_xmit_skb);
-#if IS_ENABLED(CONFIG_IPV6)
-	if (udpdev_tunnel.xmit6)
-		symbol_put(udp_tunnel6_xmit_skb);
-#endif
 }
 
 static void udpdev_count(struct oae_udp *udp, enum oae_udp_stat stat, u64 n)
@@ -520,9 +502,55 @@ static const struct net_device_ops udpdev_ops = {
 	.ndo_get_stats64 = udpdev_get_stats,
 };
 
+/*
+ * For `ip -d link`, and for whoever is to leave such devices alone: networkd (Kind=, Type=),
+ * udev (DEVTYPE). Without a .setup nobody but the knob makes them, nor deletes them: EOPNOTSUPP.
+ */
+static struct rtnl_link_ops udpdev_kind = {
+	.kind = "oaeudp",
+};
+
+static const struct device_type udpdev_type = {
+	.name = "oaeudp",
+};
+
+/**
+ * oae_udp_init() - make the kind of device known
+ *
+ * Context: process, before the first UDP port.
+ *
+ * Return: 0; -EEXIST another module has that kind.
+ */
+int oae_udp_init(void)
+{
+	return rtnl_link_register(&udpdev_kind);
+}
+
+/**
+ * oae_udp_exit() - undo oae_udp_init(), and need udp_tunnel no more
+ *
+ * Context: process; there is no UDP port any more, and there will be none.
+ */
+void oae_udp_exit(void)
+{
+	rtnl_link_unregister(&udpdev_kind);
+	if (udpdev_tunnel.setup)
+		symbol_put(setup_udp_tunnel_sock);
+	if (udpdev_tunnel.release)
+		symbol_put(udp_tunnel_sock_release);
+	if (udpdev_tunnel.xmit4)
+		symbol_put(udp_tunnel_xmit_skb);
+#if IS_ENABLED(CONFIG_IPV6)
+	if (udpdev_tunnel.xmit6)
+		symbol_put(udp_tunnel6_xmit_skb);
+#endif
+}
+
 static void udpdev_setup(struct net_device *dev)
 {
 	ether_setup(dev);
+	SET_NETDEV_DEVTYPE(dev, &udpdev_type);
+	dev->rtnl_link_ops = &udpdev_kind;
 	dev->netdev_ops = &udpdev_ops;
 	dev->needs_free_netdev = true;
 	dev->flags = IFF_NOARP;

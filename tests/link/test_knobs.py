@@ -120,6 +120,17 @@ class Values(KnobTest):
                     self.assertEqual(host.knob(knob), str(value))
         self.assertEqual(self.refusals(), [])
 
+    def test_sizes(self):
+        """K, M and G behind bytes, 1,024 each; behind nothing else, and not beyond 32 bits."""
+        host = self.host("sizes")
+        for text, value in ("64K", 65536), ("8k", 8192), ("16M", 16777216), ("0x10K", 16384), ("8192", 8192):
+            host.knob("rcvbuf", text)
+            self.assertEqual(host.knob("rcvbuf"), str(value), text)
+        for code, knob, text in ((errno.EINVAL, "rcvbuf", "K"), (errno.EINVAL, "rcvbuf", "64Kx"),
+                                 (errno.ERANGE, "rcvbuf", "17M"), (errno.ERANGE, "rcvbuf", "4194308K"),
+                                 (errno.EINVAL, "rcvbuf", "0000000000000000064K"), (errno.EINVAL, "max_tags", "1K")):
+            self.refused(code, host, knob, text)
+
     def test_bad_numbers(self):
         """What is no number is EINVAL, what is out of range ERANGE; the line says the range."""
         for knob, (low, high) in NUMBERS.items():

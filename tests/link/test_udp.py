@@ -75,6 +75,10 @@ class Ports(UdpTest):
         self.assertEqual(self.a.mac("oaeudp0"), "02:0a:e0:00:00:01")
         said = self.a.sh("ip -d link show oaeudp0")
         self.assertIn(" mtu 1500 ", said)
+        self.assertRegex(said, r"\n +oaeudp ")
+        self.assertIn("oaeudp0", self.a.sh("ip link show type oaeudp"))
+        self.assertIn("DEVTYPE=oaeudp\n", self.a.sh(
+            "unshare -m sh -c 'mount -t sysfs none /sys; cat /sys/class/net/oaeudp0/uevent'"))
         self.assertEqual(self.a.tag()["port"], "oaeudp0")
         before = self.a.stat("tx_frames")
         self.a.sh("ip addr add 192.168.7.1/24 dev oaeudp0;"
@@ -85,6 +89,8 @@ class Ports(UdpTest):
 
     def test_link_del(self):
         """Its life is not up to ip: the knob makes and releases it."""
+        for line in ("add oaeudp7 type oaeudp", "del oaeudp0"):
+            self.assertIn("not supported", self.a.sh(f"ip link {line} 2>&1", check=False).stdout, line)
         for line in ("del oaeudp0", "set oaeudp0 netns b", "set oaeudp0 address 02:00:00:00:00:09"):
             self.assertNotEqual(self.a.sh(f"ip link {line}", check=False).returncode, 0, line)
         self.carries(10)

@@ -94,7 +94,7 @@ class Install(unittest.TestCase):
                 "man4/modoaeip.4", "man8/oae.8", "man1/oaesim.1":
             self.assertTrue((self.root.path / "usr/local/share/man" / page).exists(), page)
         for name in "etc/udev/rules.d/60-oaeudp.rules", "usr/local/lib/systemd/network/10-oaeudp.network":
-            self.assertIn("oaeudp*", (self.root.path / name).read_text())
+            self.assertRegex((self.root.path / name).read_text(), r"\n(Type=|SUBSYSTEM==\"net\", ENV\{DEVTYPE\}==\")oaeudp\b")
         for name in "bash-completion/completions/oae", "zsh/site-functions/_oae", \
                 "fish/vendor_completions.d/oae.fish":
             self.assertTrue((self.root.path / "usr/local/share" / name).exists(), name)

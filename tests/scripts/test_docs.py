@@ -147,7 +147,7 @@ def entries(page):
 def numbers(header, *macros):
     """The rows of an X-macro table: name -> (minimum, maximum, default)."""
     rows = {}
-    for name, values in re.findall(rf"(?m)^(?:{'|'.join(macros)})\((\w+), ([^\"]*?), \"", header):
+    for name, values in re.findall(rf"(?m)^(?:{'|'.join(macros)})\((\w+), ([^\"]*?), (?:OAE_BYTES,\s+)?\"", header):
         rows[name] = tuple(int(value, 0) for value in values.split(", "))
     return rows
 

@@ -276,7 +276,7 @@ int file_send(struct peer *p, const char *file, unsigned int wait_ms, bool quiet
 struct incoming {
 	int fd;			/* of the link */
 	int part;		/* what is written, beside the name */
-	char *beside;		/* its name until then; NULL: it has none, and goes with the program */
+	char *beside;		/* its name until then; NULL: none, it goes with the program */
 	char *target;		/* the name that it will have */
 	unsigned int wait_ms;
 	uint64_t id, all, got;
