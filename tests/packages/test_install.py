@@ -93,8 +93,10 @@ class Install(unittest.TestCase):
         for page in "man3/liboae.3", "man3/oae_open.3", "man4/oae.4", "man4/modoae.4", \
                 "man4/modoaeip.4", "man8/oae.8", "man1/oaesim.1":
             self.assertTrue((self.root.path / "usr/local/share/man" / page).exists(), page)
-        for name in "etc/udev/rules.d/60-oaeudp.rules", "usr/local/lib/systemd/network/10-oaeudp.network":
-            self.assertRegex((self.root.path / name).read_text(), r"\n(Type=|SUBSYSTEM==\"net\", ENV\{DEVTYPE\}==\")oaeudp\b")
+        for name, match in (("etc/udev/rules.d/60-oaeudp.rules", 'ENV{DEVTYPE}=="oaeudp"'),
+                            ("usr/local/lib/systemd/network/10-oaeudp.network", "\nType=oaeudp\n"),
+                            ("usr/local/lib/systemd/network/11-oaeudp.network", "\nName=oaeudp*\n")):
+            self.assertIn(match, (self.root.path / name).read_text())
         for name in "bash-completion/completions/oae", "zsh/site-functions/_oae", \
                 "fish/vendor_completions.d/oae.fish":
             self.assertTrue((self.root.path / "usr/local/share" / name).exists(), name)
