@@ -77,20 +77,22 @@ static bool path_other_good(const struct oae_paths *ps)
  * @a: actions
  *
  * The present one is asked, at most four times in the while that it has to answer, and twice
- * at least. If it does not, and nothing would be lost with it, the link freezes. From then on
+ * at least, the last time a quarter of it before its end. If it does not, and nothing would be lost with it, the link freezes. From then on
  * another incarnation is believed, as if the link were down, until the present one is heard.
  *
  * Return: true if so.
  */
 bool oae_path_gone(struct oae_paths *ps, struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	u64 least = 2 * oae_link_stall(l), wait = l->cfg->keepalive / 4;
+	u64 least = 2 * oae_link_stall(l), wait = l->cfg->keepalive / 4, last;
 
 	if (!l->peer_inc || path_other_good(ps) || oae_would_lose(l))
 		return false;
 	now = oae_now(l, now);
 	if (wait < least)
 		wait = least;
+	/* To the last question, too, it has time to answer. */
+	last = wait - wait / 4;
 	if (ps->gone_at > now)		/* by another clock */
 		ps->gone_at = 0;
 	if (l->heard_at >= ps->gone_at) {
@@ -104,7 +106,10 @@ bool oae_path_gone(struct oae_paths *ps, struct oae_link *l, u64 now, struct oae
 		ps->gone = true;
 		if (l->state == OAE_OPEN)
 			oae_freeze(l, OAE_N_STALL, now, a);
-	} else if (now - ps->gone_at >= ps->gone_asks * (wait / 4)) {
+	} else if (now - ps->gone_at >= ps->gone_asks * (wait / 4) &&
+		   (now - ps->gone_at <= last || ps->gone_asks < PATH_ASKS)) {
+		if (now - ps->gone_at > last)
+			ps->gone_at = now - last;
 		ps->gone_asks++;
 		oae_probe(l, now, a);
 	}

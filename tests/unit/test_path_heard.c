@@ -172,7 +172,24 @@ PATH_TEST(test_gone_asked_once)
 	assert_false(is_gone(0));
 	assert_false(is_gone(500 * MS));
 	assert_non_null(sent(OAE_SYNC));
+	/* The answer to the other one is on its way. */
+	assert_false(is_gone(MS));
+	assert_false(is_gone(61 * MS));
 	assert_true(is_gone(MS));
+}
+
+/* It answers the second question only. */
+PATH_TEST(test_gone_asked_late)
+{
+	alone();
+	assert_false(is_gone(0));
+	assert_false(is_gone(240 * MS));
+	assert_non_null(sent(OAE_SYNC));
+	assert_false(is_gone(20 * MS));
+	now += MS;
+	rcv(frame(OAE_SYNC_ACK));
+	assert_false(is_gone(40 * MS));
+	assert_int_equal(oae_link_state(&l), OAE_OPEN);
 }
 
 /* The clock steps back: it has as long to answer as ever, and is heard as ever. */
