@@ -99,12 +99,30 @@ static enum oae_spare share_why_spare(const struct oae_tag *tag)
 	return oae_share_spare(&c);
 }
 
+/*
+ * A dead tag counts in max_tags as long as it has what was delivered: unread, or taken by a file,
+ * which may give it back.
+ */
+static void share_count_dead(struct oae_tag *tag)
+{
+	bool keeps = READ_ONCE(tag->inbox.bytes);
+
+	if (tag->counted == keeps)
+		return;
+	if (!keeps) {
+		oae_share_give_back(tag);
+		return;
+	}
+	/* A reader's buffer was bad: what seemed to be read is unread again. */
+	tag->counted = true;
+	atomic_inc(&tag->node->ntags);
+}
+
 /**
  * oae_share_sort() - put a tag on the list for its present state
  * @tag: the tag
  *
- * The last step of an event. A tag that is dead and has nothing unread no longer
- * counts in max_tags.
+ * The last step of an event.
  *
  * Context: under tag->lock, BH off; under rcu_read_lock().
  */
@@ -123,8 +141,8 @@ void oae_share_sort(struct oae_tag *tag)
 		spin_unlock(&node->spare_lock);
 		tag->spare = spare;
 	}
-	if (tag->dead && tag->counted && !oae_inbox_count(tag))
-		oae_share_give_back(tag);
+	if (tag->dead)
+		share_count_dead(tag);
 }
 
 /* The first tag of a list gives way, if it has been there for @age ns. */

@@ -305,6 +305,21 @@ class Taking(TwoHosts):
         g.close()
         self.assertEqual([other.read(), other.read(), other.read()], [b"1", b"2", b""])
 
+    def test_port_goes_and_max_tags(self):
+        """What is given back to a link that is gone counts there, and gives way as what is unread."""
+        _, g, other = self.taker(b"1")
+        self.assertEqual(g.read(), b"1")
+        dev_b = self.b.knob("dev")
+        self.addCleanup(self.b.knob, "dev", dev_b)
+        self.b.knob("dev", "")
+        other.close()
+        before = self.b.stat("unread_lost")
+        g.close()
+        self.set(self.b, max_tags=1)
+        self.b.knob("dev", dev_b)
+        self.end(self.b, flags=dev.ATTACH_OPEN)
+        self.assertEqual(self.b.stat("unread_lost"), before + 1)
+
     def test_workers(self):
         """Many files, some of which are closed over their work: each job is done once."""
         sender = self.end(self.a)
