@@ -27,8 +27,10 @@ struct noc_file {
 	struct oae_addr target;
 	u8 vc;
 	struct oae_pool pool;		/* memory for short messages */
-	spinlock_t lock;		/* tag; no lock nests in it */
+	spinlock_t lock;		/* what follows; no lock nests in it */
 	struct oae_tag *tag;		/* sent on last, with a reference; NULL none */
+	struct oae_port *port;		/* where the target was last, with a reference; NULL none */
+	u8 mac[ETH_ALEN];		/* and what it was there */
 };
 
 /* Open a file of @net, to which the caller has a reference; the file gets its own. */
@@ -90,12 +92,49 @@ static struct oae_tag *noc_last_tag(struct noc_file *nf)
 	return NULL;
 }
 
+/* Find where the target is, and remember it. As oae_addr_resolve(). */
+static int noc_resolve(struct noc_file *nf, struct oae_port **port, u8 mac[ETH_ALEN])
+{
+	int err = oae_addr_resolve(oae_node(nf->net), &nf->target, nf->vc, port, mac);
+	struct oae_port *old;
+
+	if (err)
+		return err;
+	oae_port_get(*port);
+	spin_lock(&nf->lock);
+	old = nf->port;
+	nf->port = *port;
+	memcpy(nf->mac, mac, ETH_ALEN);
+	spin_unlock(&nf->lock);
+	if (old)
+		oae_port_put(old);
+	return 0;
+}
+
+/* Where it was last, if that port is still there: to look for it may be a walk over all ports. */
+static int noc_where(struct noc_file *nf, struct oae_port **port, u8 mac[ETH_ALEN])
+{
+	bool there;
+
+	spin_lock(&nf->lock);
+	*port = nf->port;
+	there = *port && !READ_ONCE((*port)->removed);
+	if (there) {
+		oae_port_get(*port);
+		memcpy(mac, nf->mac, ETH_ALEN);
+	}
+	spin_unlock(&nf->lock);
+	return there ? 0 : noc_resolve(nf, port, mac);
+}
+
 static int noc_release(struct inode *inode, struct file *file)
 {
 	struct noc_file *nf = file->private_data;
 
 	oae_pool_exit(&nf->pool);
 	noc_set_tag(nf, NULL);
+	if (nf->port)
+		oae_port_put(nf->port);
 	put_net(nf->net);
 	kfree(nf);
 	return 0;
@@ -107,7 +146,6 @@ static int noc_release(struct inode *inode, struct file *file)
  */
 static struct oae_tag *noc_tag(struct noc_file *nf)
 {
-	struct oae_node *node = oae_node(nf->net);
 	struct oae_tag *tag = noc_last_tag(nf);
 	struct oae_port *port;
 	u8 mac[ETH_ALEN];
@@ -115,7 +153,7 @@ static struct oae_tag *noc_tag(struct noc_file *nf)
 
 	if (tag)
 		return tag;
-	err = oae_addr_resolve(node, &nf->target, nf->vc, &port, mac);
+	err = noc_resolve(nf, &port, mac);
 	if (err)
 		return ERR_PTR(err);
 	tag = oae_peer_tag(port, oae_kid(nf->vc, mac));
@@ -246,13 +284,17 @@ void oae_noc_purge(struct oae_node *node)
 /* Would a write be queued at once? Does not make a tag. */
 static bool noc_room(struct noc_file *nf)
 {
-	struct oae_node *node = oae_node(nf->net);
+	struct oae_tag *tag = noc_last_tag(nf);
 	struct oae_port *port;
-	struct oae_tag *tag;
 	u8 mac[ETH_ALEN];
 	bool room;
 
-	if (oae_addr_resolve(node, &nf->target, nf->vc, &port, mac))
+	if (tag) {
+		room = oae_room(tag, NULL, false);
+		oae_tag_put(tag);
+		return room;
+	}
+	if (noc_where(nf, &port, mac))
 		return false;
 	rcu_read_lock();
 	tag = oae_tag_find(port, oae_kid(nf->vc, mac));
