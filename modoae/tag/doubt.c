@@ -11,6 +11,7 @@
 #include "path.h"
 
 #define DOUBT_LEAVE_NS	NSEC_PER_SEC	/* a link that does not freeze goes on after that */
+#define DOUBT_TELL_NS	(20 * NSEC_PER_MSEC)	/* the longest that links are told under RTNL */
 
 /* If the port is about to go down, the link leaves. */
 static void doubt_list(struct oae_tag *tag, struct oae_run *ev)
@@ -57,7 +58,9 @@ void oae_doubt_unlist(struct oae_tag *tag)
  */
 void oae_doubt_look(struct oae_tag *tag, struct oae_run *ev)
 {
-	if (tag->doubt_at && tag->doubt_at != oae_tag_used_port(tag))
+	/* A link that is CLOSED leaves its paths: nobody would tell it that their ports go. */
+	if (tag->doubt_at &&
+	    (tag->doubt_at != oae_tag_used_port(tag) || oae_link_closed(&tag->link)))
 		oae_doubt_unlist(tag);
 	if (!tag->doubt_at && !tag->dead && oae_link_in_doubt(&tag->link))
 		doubt_list(tag, ev);
@@ -80,12 +83,14 @@ static void doubt_leave(struct oae_tag *tag, struct oae_port *port)
  * oae_doubt_leave() - a port is about to go down, or to be released
  * @port: the port, which carries frames yet; nothing happens if that was said already
  *
- * The links in doubt say what they have committed, and commit nothing more.
+ * The links in doubt say what they have committed, and commit nothing more. RTNL is everybody's:
+ * of very many links the last ones are left as they are.
  *
  * Context: process, may sleep; under RTNL; takes tag->lock.
  */
 void oae_doubt_leave(struct oae_port *port)
 {
+	u64 until = ktime_get_ns() + DOUBT_TELL_NS;
 	struct oae_tag *tag;
 	LIST_HEAD(todo);
 
@@ -103,7 +108,10 @@ void oae_doubt_leave(struct oae_port *port)
 		oae_tag_put(tag);
 		cond_resched();
 		spin_lock_bh(&port->doubt_lock);
+		if (ktime_get_ns() > until)
+			break;
 	}
+	list_splice(&todo, &port->doubt);
 	spin_unlock_bh(&port->doubt_lock);
 }
 
