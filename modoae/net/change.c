@@ -185,6 +185,17 @@ void oae_change_add(struct oae_port *port, unsigned int change)
 }
 
 /**
+ * oae_changes_later() - have the tags of a node be told of its ports' changes soon
+ * @node: the node
+ *
+ * Context: process.
+ */
+void oae_changes_later(struct oae_node *node)
+{
+	queue_work(oae_wq, &node->change_work);
+}
+
+/**
  * oae_changes_tell() - tell the tags of a node of its ports' changes; if they are many, soon
  * @node: the node
  *
@@ -195,7 +206,7 @@ void oae_changes_tell(struct oae_node *node)
 	ASSERT_RTNL();
 	/* Whoever tells already may want RTNL. */
 	if (atomic_read(&node->ntags) > CHANGE_FEW || !mutex_trylock(&node->changing)) {
-		queue_work(oae_wq, &node->change_work);
+		oae_changes_later(node);
 		return;
 	}
 	change_all(node, true);

@@ -38,6 +38,7 @@ void oae_dev_follow(struct oae_node *node, struct net_device *dev);
 
 void oae_change_add(struct oae_port *port, unsigned int change);
 void oae_changes_tell(struct oae_node *node);
+void oae_changes_later(struct oae_node *node);
 void oae_changes_finish(struct oae_node *node);
 void oae_port_settle(struct oae_port *port, u64 us);
 void oae_changes_init(struct oae_node *node);

@@ -101,12 +101,14 @@ void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all)
  * @going: ports, perhaps of several nodes
  * @err: error for the writers of reversed transactions, positive errno
  *
- * If the tags are few it takes the other steps, too. Else a work does, or oae_changes_finish().
+ * Of one port with few tags it takes the other steps, too. Else a work does, or
+ * oae_changes_finish(): of each port it may be all tags that are told.
  *
  * Context: process, may sleep; under RTNL; takes tag->lock.
  */
 void oae_ports_detach(struct list_head *going, int err)
 {
+	bool one = list_is_singular(going);
 	struct oae_port *port, *next;
 
 	ASSERT_RTNL();
@@ -138,7 +140,10 @@ void oae_ports_detach(struct list_head *going, int err)
 	}
 	/* Without a reference it lasts no longer than until its tags have been told. */
 	list_for_each_entry_safe(port, next, going, going) {
-		oae_changes_tell(port->node);
+		if (one)
+			oae_changes_tell(port->node);
+		else
+			oae_changes_later(port->node);
 		oae_port_put(port);
 	}
 }
