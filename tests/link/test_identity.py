@@ -2,7 +2,9 @@
 """Two hosts have one link on a channel, whichever of their ports and addresses it is opened by,
 and it goes on when these change or go."""
 
+import os
 import random
+import select
 import time
 
 import oaewire as oae
@@ -155,6 +157,26 @@ class Changes(AtWork):
         self.same(before)
         traffic.moved(20, 60 * SLOW)
         self.nothing_lost(traffic)
+
+    def test_poll(self):
+        """A file of noc_debug that has sent by a link polls that, wherever it is now."""
+        self.link()
+        fd = self.a.open(os.O_WRONLY | os.O_NONBLOCK, f"va/{self.first.mac_b}", 0)
+        self.addCleanup(os.close, fd)
+        self.addCleanup(self.a.knob, "sndq", self.a.knob("sndq"))
+        os.write(fd, b"by va")
+        self.assertEqual(self.b.read_one(), b"by va")
+        self.a.knob("dev", "-va")
+        self.assertEqual(self.poll(fd), select.POLLOUT)
+        self.second.cut()
+        self.a.knob("sndq", 1)
+        queued = 0
+        with self.assertRaises(BlockingIOError):
+            for queued in range(100):
+                os.write(fd, b"by wa")
+        self.assertEqual(self.poll(fd), 0)
+        self.second.mend()
+        self.assertEqual({self.b.read_one() for _ in range(queued)}, {b"by wa"})
 
     def test_port_refuses_nobody(self):
         """As long as it hears frames, it says nothing about a link that has left it."""
