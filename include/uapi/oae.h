@@ -133,7 +133,8 @@ struct oae_options {
 /*
  * What read() gives stays this file's until its next read(), or OAE_DONE. If the file is
  * closed before, it goes back to the head of the queue, for the next reader. So each
- * message is delivered to this host once, and done at least once.
+ * message is delivered to this host once, and done at least once. It takes room until then,
+ * so OAE_DONE comes before poll().
  */
 #define OAE_OPT_TAKE		0x02
 #define OAE_LINGER_BACKGROUND	0xffffffffU
