@@ -77,8 +77,9 @@ static bool path_other_good(const struct oae_paths *ps)
  * @a: actions
  *
  * The present one is asked, at most four times in the while that it has to answer, and twice
- * at least, the last time a quarter of it before its end. If it does not, and nothing would be lost with it, the link freezes. From then on
- * another incarnation is believed, as if the link were down, until the present one is heard.
+ * at least, the last time a quarter of it before its end. If it does not, and nothing would be
+ * lost with it, the link freezes. From then on another incarnation is believed, as if the link
+ * were down, until the present one is heard.
  *
  * Return: true if so.
  */
