@@ -192,7 +192,9 @@ static int send_bytes(struct outgoing *out, uint64_t all)
 			continue;
 		if (n <= 0)
 			break;
-		err = say(&out->t, STREAM_DATA, out->id, out->sent, buf, n);
+		/* What is committed at once is never waited for, nor is then listened. */
+		err = answered(&out->t) ? ECANCELED :
+		      say(&out->t, STREAM_DATA, out->id, out->sent, buf, n);
 		if (!err)
 			out->sent += n;
 		progress(out->sent, all, &said, false);
