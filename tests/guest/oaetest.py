@@ -303,6 +303,11 @@ class Host:     # pylint: disable=too-many-public-methods
                 return row
         return None
 
+    def timeless(self, vc=0):
+        """One of them, without what passes by itself."""
+        passes = "age_s", "since_ms", "until_ms", "idle_ms", "says"
+        return {name: value for name, value in self.tag(vc).items() if name not in passes}
+
     def neighbours(self):
         """/proc/net/modoae/neighbours: a dict a line, numbers as numbers."""
         head, *lines = self._proc("neighbours").splitlines()
