@@ -99,6 +99,9 @@ class Window(OneCable):
                     f"{self.counted('note_resolved') // 2} failures, {said - begin:.0f} s")
             return any(sender.running() for sender in senders.values())
 
+        # Answers that take their time, or all may be over before several are seen under way.
+        self.cable.netem("delay 10ms limit 1000")
+        wait_for(lambda: not running() or widest > 1, "several to be under way", LONGEST, 0.001)
         turn = 0
         while running():
             weather, most = WEATHER[turn % len(WEATHER)]

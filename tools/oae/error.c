@@ -46,7 +46,8 @@ static const struct meaning locals[] = {
 	{ EACCES, "not permitted; be root, or see the mode of /dev/oae", NULL },
 	{ ENODEV, "no such port, or none at all; see `oae port show`, `oae port add DEV`", NULL },
 	{ ENOBUFS, "no room for another link; see the knob max_tags", NULL },
-	{ EHOSTUNREACH, "no neighbour has this id; `oae neighbours` has those that are there", NULL },
+	{ EHOSTUNREACH, "no neighbour has this id; `oae neighbours` has those that are there",
+	  NULL },
 	{ EADDRINUSE, "the region's number is taken in this namespace", NULL },
 };
 
