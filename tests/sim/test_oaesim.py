@@ -561,7 +561,7 @@ class Mutants(Broken):
 
     def test_reversed_and_reflected(self):
         """What was reflected is reversed, and so is what takes its place: reflected."""
-        gone = "	n->hopeless = false;\n	n->doubt = false;\n	n->ready = false;\n"
+        gone = "	n->hopeless = false;\n	n->refused = 0;\n	n->doubt = false;\n	n->ready = false;\n"
         self.caught("lane.c", "	n->state = OAE_OFFER_QUEUED;\n" + gone +
                     "	oae_lane_due(l, n, OAE_DUE_ALL);",
                     "	if (n->state == OAE_OFFER_REFLECTED)\n		return;\n"
