@@ -302,7 +302,7 @@ class Single(AtWork):
         sent = [host.stat("node_sent") for host in (self.a, self.b)]
         self.a.set_mac("va", mac_a)
         self.b.set_mac("vb", mac_b)
-        # What is under way ends with the delay, and the next HELLO may come later than dead_ms.
+        # The delayed frames are lost with the delay, and the next HELLO may come later than dead_ms.
         for host, before in zip((self.a, self.b), sent):
             wait_for(lambda host=host, before=before: host.stat("node_sent") > before,
                      f"{host.name} to say its new address")

@@ -104,7 +104,7 @@ const char *outcome_word(int err)
 	return "not begun";
 }
 
-/* What was waited for: at most one transaction is under way. */
+/* The answer to outcome_waits(): at most one transaction is under way. */
 static struct oae_waits waited;
 
 static bool is_waited(int err)

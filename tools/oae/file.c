@@ -192,7 +192,7 @@ static int send_bytes(struct outgoing *out, uint64_t all)
 			continue;
 		if (n <= 0)
 			break;
-		/* What is committed at once is never waited for, nor is then listened. */
+		/* transact() does not listen if the commit comes at once. */
 		err = answered(&out->t) ? ECANCELED :
 		      say(&out->t, STREAM_DATA, out->id, out->sent, buf, n);
 		if (!err)

@@ -16,6 +16,7 @@
 
 #define MAX_BYTES	(64U << 20)	/* of a file: more is not read */
 #define MAX_COLS	64
+#define NS_A_MS		1000000
 #define MAX_NUMBER	20		/* digits of 64 bits */
 
 static const char *root(void)
@@ -297,11 +298,11 @@ static bool link_parse(const struct table *t, unsigned int row, struct link_row 
 	       table_number(t, row, "age_s", &l->age_s);
 }
 
-/* What older modules do not say. */
-static void newer_put(FILE *out, const struct nlattr *attr)
+/* A column that older modules do not have; @unit: that of the column, in the kernel's. */
+static void newer_put(FILE *out, const struct nlattr *attr, unsigned long long unit)
 {
 	if (attr)
-		fprintf(out, " %llu", attr_number(attr));
+		fprintf(out, " %llu", attr_number(attr) / unit);
 	else
 		fputs(" -", out);
 }
@@ -309,14 +310,6 @@ static void newer_put(FILE *out, const struct nlattr *attr)
 static void newer_text(FILE *out, const struct nlattr *attr)
 {
 	fprintf(out, " %s", attr ? attr_text(attr) : "-");
-}
-
-static void newer_ms(FILE *out, const struct nlattr *attr)
-{
-	if (attr)
-		fprintf(out, " %llu", attr_number(attr) / 1000000);
-	else
-		fputs(" -", out);
 }
 
 /* A link of a dump as a line of tags, so that both are read in one way. */
@@ -335,16 +328,16 @@ static void link_line(const struct nlattr *const *attrs, void *data)
 		attr_number(attrs[OAE_NL_LINK_UNREAD]), attr_number(attrs[OAE_NL_LINK_QUEUE]),
 		attr_number(attrs[OAE_NL_LINK_RTT]) / 1000, attr_number(attrs[OAE_NL_LINK_KID]),
 		attr_number(attrs[OAE_NL_LINK_AGE]));
-	newer_put(data, attrs[OAE_NL_LINK_LANES]);
-	newer_put(data, attrs[OAE_NL_LINK_CWND]);
-	newer_put(data, attrs[OAE_NL_LINK_WINDOW]);
-	newer_put(data, attrs[OAE_NL_LINK_REPAIRED]);
-	newer_put(data, attrs[OAE_NL_LINK_FAILURES]);
+	newer_put(data, attrs[OAE_NL_LINK_LANES], 1);
+	newer_put(data, attrs[OAE_NL_LINK_CWND], 1);
+	newer_put(data, attrs[OAE_NL_LINK_WINDOW], 1);
+	newer_put(data, attrs[OAE_NL_LINK_REPAIRED], 1);
+	newer_put(data, attrs[OAE_NL_LINK_FAILURES], 1);
 	newer_text(data, attrs[OAE_NL_LINK_WAITS]);
-	newer_ms(data, attrs[OAE_NL_LINK_SINCE]);
-	newer_ms(data, attrs[OAE_NL_LINK_UNTIL]);
-	newer_put(data, attrs[OAE_NL_LINK_UNREAD_BYTES]);
-	newer_put(data, attrs[OAE_NL_LINK_IDLE]);
+	newer_put(data, attrs[OAE_NL_LINK_SINCE], NS_A_MS);
+	newer_put(data, attrs[OAE_NL_LINK_UNTIL], NS_A_MS);
+	newer_put(data, attrs[OAE_NL_LINK_UNREAD_BYTES], 1);
+	newer_put(data, attrs[OAE_NL_LINK_IDLE], 1);
 	newer_text(data, attrs[OAE_NL_LINK_SAYS]);
 	fputc('\n', data);
 }
