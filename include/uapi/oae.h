@@ -118,7 +118,8 @@ struct oae_peer {
  * @queue: most transactions of this file that are queued or not collected
  *	(1 to 65536); beyond that EAGAIN, or a blocking call waits
  * @queue_bytes: most bytes of these transactions; 0: limited by @queue only
- * @zero: 0
+ * @spin_us: a call that is to wait looks again and again for so long before it sleeps; at
+ *	most OAE_SPIN_MAX
  */
 struct oae_options {
 	__u32 flags;
@@ -126,9 +127,10 @@ struct oae_options {
 	__u32 linger_ms;
 	__u32 queue;
 	__u32 queue_bytes;
-	__u32 zero;
+	__u32 spin_us;
 };
 
+#define OAE_SPIN_MAX		10000U
 #define OAE_OPT_EXPRESS		0x01	/* messages are express: delivered at the OFFER */
 /*
  * What read() gives stays this file's until its next read(), or OAE_DONE. If the file is
@@ -437,6 +439,155 @@ struct oae_waits {
 #define OAE_WAITS_LAST		0x01
 
 /*
+ * Rings: a stream into and out of a program without a system call, see oae(4). The program
+ * appends chunks to tx, which the kernel takes in order and sends; the kernel appends what
+ * was delivered to rx. A chunk is a struct oae_chunk and its bytes, and takes a multiple
+ * of OAE_CHUNK_ALIGN bytes.
+ *
+ * A position counts bytes since the ring was made. It never wraps, and the byte at position
+ * p is at p modulo the size. As each ring is mapped twice in a row, a chunk is
+ * contiguous wherever it begins. tx: ended <= taken <= published <= ended + size.
+ * rx: passed <= filled <= passed + size.
+ *
+ * Each word has one writer. Who has stored a position issues a full barrier, then reads the
+ * word by which the other side says that it waits. Who is about to sleep stores its
+ * word, issues a full barrier, then looks at the other's position again.
+ */
+
+/**
+ * struct oae_ring - OAE_RING: make the rings of this file
+ * @tx_size: bytes, a power of two from OAE_RING_MIN to OAE_RING_MAX
+ * @rx_size: likewise, and at least twice the knob max_len and two headers (EMSGSIZE)
+ * @flags: 0
+ * @link: out: handle of the link that this file is attached to; 0 the file is not attached,
+ *	and never will be
+ * @program: out: offset for mmap of struct oae_ring_program, a page
+ * @kernel: out: offset for mmap of struct oae_ring_kernel, a page; read only
+ * @tx: out: offset for mmap of the tx ring, 2 * @tx_size bytes
+ * @rx: out: offset for mmap of the rx ring, 2 * @rx_size bytes; read only
+ *
+ * A file has rings, or read() and write() (EBUSY), until it is closed. EEXIST: it has rings.
+ * EBUSY: its link is on a ring already. EDESTADDRREQ: it listens. EOPNOTSUPP: the program
+ * or the kernel has 32 bits.
+ */
+struct oae_ring {
+	__u32 tx_size;
+	__u32 rx_size;
+	__u32 flags;
+	__u32 link;
+	__u64 program;
+	__u64 kernel;
+	__u64 tx;
+	__u64 rx;
+};
+
+#define OAE_RING_MIN		0x10000
+#define OAE_RING_MAX		0x4000000
+
+/**
+ * struct oae_ring_add - OAE_RING_ADD: put the link of another file on this file's rings
+ * @fd: the file, attached, without rings; no longer for read() and write(). Closing it
+ *	takes the link off the rings
+ * @link: out: the handle, never used again by these rings
+ *
+ * EBUSY: the link is on a ring. EXDEV: the file is of another network namespace.
+ * Of the options of the link's file @deadline_ms and OAE_OPT_EXPRESS apply to its chunks;
+ * of those of the file with the rings @queue and @queue_bytes to all that is taken and has
+ * not ended, @linger_ms, and @spin_us.
+ */
+struct oae_ring_add {
+	__s32 fd;
+	__u32 link;
+};
+
+/**
+ * struct oae_ring_program - the words that the program writes
+ * @published: tx: position behind the last chunk that may be taken
+ * @wants_room: tx: 1 the program waits for room, or for outcomes
+ * @passed: rx: position behind the last chunk that the program is done with
+ * @wants_data: rx: 1 the program waits for chunks
+ */
+struct oae_ring_program {
+	__u64 published;
+	__u32 wants_room;
+	__u32 zero1[13];
+	__u64 passed;
+	__u32 wants_data;
+	__u32 zero2[13];
+};
+
+/**
+ * struct oae_ring_kernel - the words that the kernel writes
+ * @taken: tx: position behind the last chunk that was taken
+ * @ended: tx: position behind the last chunk that has ended, and all before it
+ * @wants_data: tx: 1 whoever publishes calls OAE_RING_BELL
+ * @error: 0, or a positive errno: the rings stand still for good. EPROTO: the program broke
+ *	the rules above. EMSGSIZE: a transaction is longer than rx
+ * @filled: rx: position behind the last chunk
+ * @wants_room: rx: 1 whoever passes calls OAE_RING_BELL
+ */
+struct oae_ring_kernel {
+	__u64 taken;
+	__u64 ended;
+	__u32 wants_data;
+	__u32 error;
+	__u32 zero1[10];
+	__u64 filled;
+	__u32 wants_room;
+	__u32 zero2[13];
+};
+
+/**
+ * struct oae_chunk - what each transaction begins with, in either ring
+ * @len: bytes of the transaction; 1 or more
+ * @link: handle of its link
+ * @number: rx: of the transaction, among those of this direction that were delivered here
+ *	since the link was made. It counts on when the peer or a program dies: what is
+ *	told twice has its number twice. tx: not used
+ * @flags: tx: OAE_CHUNK_*; rx: 0
+ * @result: tx: the program writes 0, the kernel OAE_CHUNK_ENDED and enum oae_result
+ * @err: tx: with @result: 0, or why it is not committed: a positive errno of the list
+ *	above. ENOTCONN: there is no such link on these rings
+ */
+struct oae_chunk {
+	__u32 len;
+	__u32 link;
+	__u32 number;
+	__u8 flags;
+	__u8 result;
+	__u16 err;
+};
+
+#define OAE_CHUNK_ALIGN		8
+#define OAE_CHUNK_EXPRESS	0x01	/* delivered at the OFFER, as OAE_OPT_EXPRESS */
+/*
+ * Instead of the bytes the position of the first of them in rx follows, 8 bytes. They are
+ * of one chunk or more that the program has not passed, and does not pass before this
+ * chunk is taken.
+ */
+#define OAE_CHUNK_FORWARD	0x02
+#define OAE_CHUNK_ENDED		0x80	/* of @result */
+
+/**
+ * struct oae_bell - OAE_RING_BELL: look at the program's words now; and wait
+ * @flags: OAE_BELL_*; the call returns when one of those is true
+ * @timeout_ms: after so long it returns anyway; negative: never
+ * @room: OAE_BELL_ROOM: bytes
+ *
+ * The call may spin for oae_options.spin_us before it sleeps. EINTR: a signal. EPROTO,
+ * EMSGSIZE: oae_ring_kernel.error. EINVAL: @room is more than the tx ring.
+ */
+struct oae_bell {
+	__u32 flags;
+	__s32 timeout_ms;
+	__u64 room;
+};
+
+#define OAE_BELL_DATA		0x01	/* there is something in rx that is not passed */
+#define OAE_BELL_ROOM		0x02	/* there are @room bytes in tx */
+#define OAE_BELL_ENDED		0x04	/* all that was published has ended */
+
+/*
  * read, write, fsync, poll, FIONREAD and mmap, see oae(4):
  *  write	one transaction, 1 byte or more
  *  read	one whole transaction. EMSGSIZE: the buffer is too small; nothing is
@@ -464,5 +615,8 @@ struct oae_waits {
 /* What the last read() of a file with OAE_OPT_TAKE gave is dealt with. ENOENT: nothing */
 #define OAE_DONE		_IO(OAE_IOC, 11)
 #define OAE_WAITS		_IOWR(OAE_IOC, 12, struct oae_waits)
+#define OAE_RING		_IOWR(OAE_IOC, 13, struct oae_ring)
+#define OAE_RING_ADD		_IOWR(OAE_IOC, 14, struct oae_ring_add)
+#define OAE_RING_BELL		_IOW(OAE_IOC, 15, struct oae_bell)
 
 #endif /* _UAPI_OAE_H */
