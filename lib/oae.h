@@ -4,8 +4,8 @@
  * structures are those of <linux/oae.h>. Described in liboae(3) and oae(4).
  *
  * Every link is a plain file descriptor: poll(), dup(), fork(), close() are what
- * they always are. There are no threads, nothing is kept between calls, and all
- * functions may be called from any thread.
+ * they always are. There are no threads, nothing is kept between calls but what the caller
+ * has, and all functions may be called from any thread; one at a time for an object.
  *
  * Unless a function says otherwise it returns 0, or -1 with errno set.
  * oae_outcome(errno) says what that error means for a transaction, and
@@ -507,6 +507,226 @@ OAE_API uint64_t *oae_map(int fd, size_t size);
  * @size: as there
  */
 OAE_API int oae_unmap(uint64_t *words, size_t size);
+
+/* --- rings ------------------------------------------------------------------------- */
+
+/*
+ * A stream of transactions out of a program, tx, and into it, rx, without a system call while
+ * both the program and the kernel are busy. A file with rings has no read() and write(), but
+ * many links can share its rings. An object of rings is used by one thread at a time, and
+ * not by a child after fork(): its pages are not there. See RINGS in oae(4).
+ *
+ * The positions count bytes since the rings were made, and never wrap.
+ */
+struct oae_rings;
+
+/**
+ * oae_ring_open() - make the rings of a descriptor, and map them
+ * @fd: of oae_open(), or an open file of /dev/oae that is not attached; it stays the caller's,
+ *	and is open as long as the rings are
+ * @tx: bytes of the ring out, a power of two from OAE_RING_MIN to OAE_RING_MAX
+ * @rx: bytes of the ring in, likewise, and at least twice max_len and two headers
+ *
+ * Once for a file. Returns the rings, or NULL. EINVAL: @tx or @rx is no such number; EMSGSIZE:
+ * @rx is less than two transactions; EBUSY: the link is on a ring already, or the file is in
+ * use for read() and write(); EEXIST: the file has rings; EOPNOTSUPP: the program or the kernel
+ * has 32 bits.
+ */
+OAE_API struct oae_rings *oae_ring_open(int fd, size_t tx, size_t rx);
+
+/**
+ * oae_ring_close() - unmap the rings, and free the object
+ * @r: of oae_ring_open()
+ *
+ * The rings go when the descriptor is closed. What was published and not taken then never
+ * happened, and what was not passed goes to the next reader.
+ */
+OAE_API void oae_ring_close(struct oae_rings *r);
+
+/**
+ * oae_ring_add() - put the link of another descriptor on the rings
+ * @r: the rings
+ * @fd: of oae_open(); not for oae_send() and oae_recv() any more. Closing it takes the link off
+ *
+ * Returns the handle of the link for oae_ring_stage() and oae_chunk.link; it is never used
+ * again. 0: errno says why not. EBUSY: the link is on a ring; EXDEV: it is of another network
+ * namespace.
+ */
+OAE_API uint32_t oae_ring_add(struct oae_rings *r, int fd);
+
+/**
+ * oae_ring_link() - the handle of the link that the descriptor with the rings is attached to
+ * @r: the rings
+ *
+ * Returns it; 0: it is not attached.
+ */
+OAE_API uint32_t oae_ring_link(const struct oae_rings *r);
+
+/**
+ * oae_ring_spin() - look again and again before oae_ring_wait() sleeps
+ * @r: the rings
+ * @us: for so long, microseconds; 0, as it is at first: not at all
+ */
+OAE_API void oae_ring_spin(struct oae_rings *r, unsigned int us);
+
+/**
+ * oae_ring_reserve() - room for a transaction in tx
+ * @r: the rings
+ * @len: bytes, 1 or more
+ *
+ * Returns where they go, 8-byte aligned and in one piece; the next call of this, or of
+ * oae_ring_forward(), gives the same room again, unless oae_ring_stage() or
+ * oae_ring_publish() comes between. NULL: EAGAIN, no room until oae_ring_ended() has given
+ * outcomes; EMSGSIZE, more than the ring can ever hold; EPROTO, EMSGSIZE also: the rings stand
+ * still for good, see oae_ring.error in oae(4).
+ */
+OAE_API void *oae_ring_reserve(struct oae_rings *r, size_t len);
+
+/**
+ * oae_ring_stage() - what was reserved is a transaction; the kernel is not told yet
+ * @r: the rings
+ * @link: handle of its link
+ * @len: bytes of it, at most what was reserved
+ * @flags: OAE_CHUNK_EXPRESS or 0
+ *
+ * EINVAL: nothing, or less, is reserved.
+ */
+OAE_API int oae_ring_stage(struct oae_rings *r, uint32_t link, size_t len, unsigned int flags);
+
+/**
+ * oae_ring_forward() - stage a transaction whose bytes are in rx, without a copy
+ * @r: the rings
+ * @link: handle of the link that it goes to
+ * @data: its first byte, in what oae_ring_next() gave and oae_ring_done() has not passed
+ * @len: bytes of it; those of several chunks in a row have their headers between them
+ * @flags: OAE_CHUNK_EXPRESS or 0
+ *
+ * oae_ring_done() may follow at once: the library passes those bytes when the kernel has taken
+ * them. EAGAIN: no room in tx; EINVAL: the bytes are not there.
+ */
+OAE_API int oae_ring_forward(struct oae_rings *r, uint32_t link, const void *data, size_t len,
+			     unsigned int flags);
+
+/**
+ * oae_ring_flush() - publish all that is staged: one barrier for many
+ * @r: the rings
+ *
+ * A system call only if the kernel sleeps. -1: EPROTO, EMSGSIZE, as oae_ring_reserve().
+ */
+OAE_API int oae_ring_flush(struct oae_rings *r);
+
+/**
+ * oae_ring_publish() - oae_ring_stage() and oae_ring_flush()
+ * @r: the rings
+ * @link: handle of its link
+ * @len: bytes of it, at most what was reserved
+ * @flags: OAE_CHUNK_EXPRESS or 0
+ */
+OAE_API int oae_ring_publish(struct oae_rings *r, uint32_t link, size_t len, unsigned int flags);
+
+/**
+ * oae_ring_ended() - how the next transaction of tx has ended, in the order of staging
+ * @r: the rings
+ * @chunk: out: its header; @result is an enum oae_result, @err 0 or why it is not committed:
+ *	oae_outcome() and oae_strerror() say it in words. ENOTCONN: no such link on these rings
+ *
+ * Returns its bytes, which stay until the next oae_ring_reserve() or oae_ring_forward();
+ * of one that was forwarded, 8 bytes: the position in rx. Its room is free now, and not before.
+ * NULL: EAGAIN, none has ended; EPROTO also: the program has written over its own chunks.
+ */
+OAE_API const void *oae_ring_ended(struct oae_rings *r, struct oae_chunk *chunk);
+
+/**
+ * oae_ring_next() - the next transaction of rx
+ * @r: the rings
+ * @chunk: out: its header
+ *
+ * Returns its bytes, which stay until oae_ring_done(); they cannot be written to. NULL: EAGAIN,
+ * there is none now; EPROTO, EMSGSIZE, as oae_ring_reserve(), when all has been given.
+ */
+OAE_API const void *oae_ring_next(struct oae_rings *r, struct oae_chunk *chunk);
+
+/**
+ * oae_ring_done() - the program is done with all that oae_ring_next() gave
+ * @r: the rings
+ *
+ * A program that dies before leaves it to the next reader. A system call only if the kernel
+ * waits for the room.
+ */
+OAE_API int oae_ring_done(struct oae_rings *r);
+
+/**
+ * enum oae_ring_event - what oae_ring_wait() and oae_ring_arm() wait for, and return
+ * @OAE_RING_DATA: oae_ring_next() gives something
+ * @OAE_RING_ROOM: oae_ring_reserve() gives so many bytes, once oae_ring_ended() has given all
+ *	there is
+ * @OAE_RING_OUTCOME: oae_ring_ended() gives something
+ */
+enum oae_ring_event {
+	OAE_RING_DATA		= 0x01,
+	OAE_RING_ROOM		= 0x02,
+	OAE_RING_OUTCOME	= 0x04,
+};
+
+/**
+ * oae_ring_wait() - publish what is staged, and sleep until something is there
+ * @r: the rings
+ * @what: OAE_RING_*, one or more
+ * @room: with OAE_RING_ROOM: bytes of the transaction
+ * @timeout_ms: then return anyway, milliseconds; negative: never; 0 does not sleep
+ *
+ * Returns the OAE_RING_* that are true, 0 after @timeout_ms, or -1. EINTR: a signal; EBUSY:
+ * OAE_RING_DATA, and oae_ring_done() was not called since the last oae_ring_next(); ENOENT:
+ * OAE_RING_OUTCOME alone, and nothing is under way; EMSGSIZE: @room is more than the ring can
+ * ever hold; EPROTO, EMSGSIZE, as oae_ring_reserve(); EINVAL: @what.
+ */
+OAE_API int oae_ring_wait(struct oae_rings *r, unsigned int what, size_t room, int timeout_ms);
+
+/**
+ * oae_ring_arm() - before poll(), of several descriptors: that the kernel wakes it
+ * @r: the rings
+ * @what: as for oae_ring_wait()
+ * @room: as for oae_ring_wait()
+ *
+ * Returns as oae_ring_wait() does with @timeout_ms 0. After 0 poll() wakes: POLLIN for
+ * OAE_RING_DATA, POLLOUT for the others; then oae_ring_disarm(), and look.
+ */
+OAE_API int oae_ring_arm(struct oae_rings *r, unsigned int what, size_t room);
+
+/**
+ * oae_ring_disarm() - after poll()
+ * @r: the rings
+ */
+OAE_API void oae_ring_disarm(struct oae_rings *r);
+
+/**
+ * struct oae_ring_position - how far each ring is, bytes since it was made
+ * @staged: tx: what oae_ring_stage() was told
+ * @published: tx: what the kernel may take
+ * @taken: tx: what the kernel has taken; it will have an outcome whatever the program does
+ * @ended: tx: what has ended, and all before it
+ * @seen: tx: what oae_ring_ended() gave
+ * @filled: rx: what has been delivered
+ * @next: rx: what oae_ring_next() gave
+ * @passed: rx: what the kernel knows to be done with
+ */
+struct oae_ring_position {
+	uint64_t staged;
+	uint64_t published;
+	uint64_t taken;
+	uint64_t ended;
+	uint64_t seen;
+	uint64_t filled;
+	uint64_t next;
+	uint64_t passed;
+};
+
+/**
+ * oae_ring_position() - how far each ring is
+ * @r: the rings
+ * @p: out
+ */
+OAE_API void oae_ring_position(const struct oae_rings *r, struct oae_ring_position *p);
 
 /* --- how it is -------------------------------------------------------------------- */
 
