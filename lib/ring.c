@@ -344,8 +344,11 @@ static int there(struct oae_rings *r, unsigned int what, size_t room)
 
 static void store_wants(struct oae_rings *r, unsigned int what)
 {
+	/* An end tells, too, that what is forwarded was taken, and can be passed. */
+	int room = what & NOT_DATA || (what & OAE_RING_DATA && r->passed != r->done);
+
 	__atomic_store_n(&r->program->wants_data, !!(what & OAE_RING_DATA), __ATOMIC_RELAXED);
-	__atomic_store_n(&r->program->wants_room, !!(what & NOT_DATA), __ATOMIC_RELAXED);
+	__atomic_store_n(&r->program->wants_room, (__u32)room, __ATOMIC_RELAXED);
 }
 
 /* What the two words below mean to the kernel must be what the caller waits for. */
