@@ -43,13 +43,16 @@ static const struct {
 	{ EBADF, OAE_NOTHING, "not an open file" },
 	{ EPERM, OAE_NOTHING, "not permitted: it takes CAP_NET_RAW" },
 	{ ENOTTY, OAE_NOTHING, "not a file of " OAE_DEV ", or no such request" },
-	{ EEXIST, OAE_NOTHING, "this file exposes a region already" },
+	{ EEXIST, OAE_NOTHING, "this file exposes a region, or has rings, already" },
 	{ EISCONN, OAE_NOTHING, "attached already" },
 	{ EADDRINUSE, OAE_NOTHING, "the number of the region is taken" },
 	{ ENOBUFS, OAE_NOTHING, "no room for another link" },
 	{ ENOENT, OAE_NOTHING, "no such transaction, or no " OAE_DEV },
 	{ EDESTADDRREQ, OAE_NOTHING, "a listening file has no peer" },
 	{ EHOSTUNREACH, OAE_NOTHING, "no neighbour has this id" },
+	{ EBUSY, OAE_NOTHING, "the link is on a ring, or in use for read() and write()" },
+	{ EXDEV, OAE_NOTHING, "a link of another network namespace" },
+	{ EPROTO, OAE_NOTHING, "the program broke the rules of its rings" },
 };
 
 enum oae_ending oae_outcome(int err)

@@ -675,10 +675,10 @@ enum oae_ring_event {
  * @room: with OAE_RING_ROOM: bytes of the transaction
  * @timeout_ms: then return anyway, milliseconds; negative: never; 0 does not sleep
  *
- * Returns the OAE_RING_* that are true, 0 after @timeout_ms, or -1. EINTR: a signal; EBUSY:
- * OAE_RING_DATA, and oae_ring_done() was not called since the last oae_ring_next(); ENOENT:
+ * Returns the OAE_RING_* that are true, 0 after @timeout_ms, or -1. EINTR: a signal; ENOENT:
  * OAE_RING_OUTCOME alone, and nothing is under way; EMSGSIZE: @room is more than the ring can
- * ever hold; EPROTO, EMSGSIZE, as oae_ring_reserve(); EINVAL: @what.
+ * ever hold; ENODEV: the port of each link is gone; EPROTO, EMSGSIZE, as oae_ring_reserve();
+ * EINVAL: @what.
  */
 OAE_API int oae_ring_wait(struct oae_rings *r, unsigned int what, size_t room, int timeout_ms);
 
@@ -688,8 +688,8 @@ OAE_API int oae_ring_wait(struct oae_rings *r, unsigned int what, size_t room, i
  * @what: as for oae_ring_wait()
  * @room: as for oae_ring_wait()
  *
- * Returns as oae_ring_wait() does with @timeout_ms 0. After 0 poll() wakes: POLLIN for
- * OAE_RING_DATA, POLLOUT for the others; then oae_ring_disarm(), and look.
+ * Returns as oae_ring_wait() does with @timeout_ms 0. After 0 poll() wakes: POLLIN, as long as
+ * not all of rx is passed; POLLOUT, as long as half of tx is free; then oae_ring_disarm().
  */
 OAE_API int oae_ring_arm(struct oae_rings *r, unsigned int what, size_t room);
 

@@ -43,6 +43,7 @@ import os
 import re
 import select
 import struct
+import sys
 import termios
 import threading
 import time
@@ -53,7 +54,7 @@ __version__ = "0.1"
 __all__ = ["Link", "Listener", "Verb", "VerbResult", "Outcome", "Status", "Options", "Peer",
            "LinkError", "NotLoaded", "Reversed", "Unknown", "Pending", "Ending", "Kind", "State", "Flag",
            "Event", "Perm", "Why", "Waits", "outcome", "strerror", "parse_peer", "format_peer",
-           "LINGER_BACKGROUND"]
+           "LINGER_BACKGROUND", "Ring", "Chunk", "Ended", "Position", "Ready"]
 
 DEVICE = "/dev/oae"
 LINGER_BACKGROUND = 0xffffffff
@@ -75,6 +76,10 @@ _RECORD = struct.Struct("QBBHiII")
 _COLLECT = struct.Struct("QQIIII")
 _STATUS = struct.Struct("16s6sBB8IQ4I6Q")
 _WAITS = struct.Struct("2I2Q4I6sBB224s")
+_RING = struct.Struct("4I4Q")
+_RING_ADD = struct.Struct("iI")
+_BELL = struct.Struct("Ii3Q")
+_CHUNK = struct.Struct("3IBBH")
 
 _IOC = 0xb5
 
@@ -99,11 +104,16 @@ _IOC_EXPOSE = _request(1, 9, _EXPOSE.size)
 _IOC_LOCAL = _request(3, 10, _VERB.size)
 _IOC_DONE = _request(0, 11, 0)
 _IOC_WAITS = _request(3, 12, _WAITS.size)
+_IOC_RING = _request(3, 13, _RING.size)
+_IOC_RING_ADD = _request(3, 14, _RING_ADD.size)
+_IOC_RING_BELL = _request(1, 15, _BELL.size)
 
 _ATTACH_LISTEN, _ATTACH_ANY_VC, _ATTACH_OPEN, _ATTACH_ID = 1, 2, 4, 8
 _NONBLOCK = 1
 _OPT_EXPRESS, _OPT_TAKE = 1, 2
 _WAITS_LAST = 1
+_CHUNK_EXPRESS, _CHUNK_FORWARD, _CHUNK_ENDED = 0x01, 0x02, 0x80
+_BELL_FILLED, _BELL_TAKEN, _BELL_ENDED = 0x01, 0x02, 0x04
 _READ, _WRITE, _EXCHANGE, _FETCH_ADD, _CAS = 1, 2, 3, 4, 5
 _WORDS = 8                  # of an operation, at most
 _MASK = (1 << 64) - 1
@@ -219,13 +229,16 @@ _MEANING = {
     errno.EBADF: (Ending.NOTHING, "not an open file"),
     errno.EPERM: (Ending.NOTHING, "not permitted: it takes CAP_NET_RAW"),
     errno.ENOTTY: (Ending.NOTHING, "not a file of /dev/oae, or no such request"),
-    errno.EEXIST: (Ending.NOTHING, "this file exposes a region already"),
+    errno.EEXIST: (Ending.NOTHING, "this file exposes a region, or has rings, already"),
     errno.EISCONN: (Ending.NOTHING, "attached already"),
     errno.EADDRINUSE: (Ending.NOTHING, "the number of the region is taken"),
     errno.ENOBUFS: (Ending.NOTHING, "no room for another link"),
     errno.ENOENT: (Ending.NOTHING, "no such transaction, or no /dev/oae"),
     errno.EDESTADDRREQ: (Ending.NOTHING, "a listening file has no peer"),
     errno.EHOSTUNREACH: (Ending.NOTHING, "no neighbour has this id"),
+    errno.EBUSY: (Ending.NOTHING, "the link is on a ring, or in use for read() and write()"),
+    errno.EXDEV: (Ending.NOTHING, "a link of another network namespace"),
+    errno.EPROTO: (Ending.NOTHING, "the program broke the rules of its rings"),
 }
 
 
@@ -607,6 +620,7 @@ class Options:
     queue: int = 1
     queue_bytes: int = 0
     take: bool = False
+    spin_us: int = 0            # a call that is to wait looks again and again for so long first
 
 
 class _File:
@@ -1073,14 +1087,454 @@ class Link(_File):
         """Of this file."""
         data = bytearray(_OPTIONS.size)
         self._ioctl(_IOC_GET_OPTIONS, data)
-        flags, deadline_ms, linger_ms, queue, queue_bytes, _zero = _OPTIONS.unpack(data)
+        flags, deadline_ms, linger_ms, queue, queue_bytes, spin_us = _OPTIONS.unpack(data)
         return Options(bool(flags & _OPT_EXPRESS), deadline_ms, linger_ms, queue, queue_bytes,
-                       bool(flags & _OPT_TAKE))
+                       bool(flags & _OPT_TAKE), spin_us)
 
     def set_options(self, **changes) -> Options:
-        """Set some of them: express, deadline_ms, linger_ms, queue, queue_bytes, take."""
+        """Set some of them: express, deadline_ms, linger_ms, queue, queue_bytes, take, spin_us."""
         new = dataclasses.replace(self.options(), **changes)
         self._ioctl(_IOC_SET_OPTIONS, bytearray(_OPTIONS.pack(
             (_OPT_EXPRESS if new.express else 0) | (_OPT_TAKE if new.take else 0),
-            new.deadline_ms, new.linger_ms, new.queue, new.queue_bytes, 0)))
+            new.deadline_ms, new.linger_ms, new.queue, new.queue_bytes, new.spin_us)))
         return new
+
+
+# --- rings ----------------------------------------------------------------------------------
+
+class Ready(enum.IntFlag):
+    """What Ring.wait() waits for, and returns."""
+    DATA = 0x01             # next() gives something
+    ROOM = 0x02             # reserve() gives so many bytes, once ended() has given all there is
+    OUTCOME = 0x04          # ended() gives something
+
+
+class Chunk(NamedTuple):
+    """The header of a transaction of rx."""
+    link: int               # handle of its link
+    number: int             # among those of this direction of the link
+    len: int                # bytes
+    at: int                 # position of its first byte in rx, for Ring.forward()
+
+
+class Ended(NamedTuple):
+    """How a transaction of tx has ended."""
+    link: int               # handle of its link
+    ending: Ending          # COMMITTED, REVERSED or UNKNOWN
+    err: int                # 0, or an error number that says why
+    len: int                # bytes
+    data: Optional[memoryview]      # them, until the next reserve(); None: it was forwarded
+
+    @property
+    def committed(self) -> bool:
+        """Is it?"""
+        return self.ending is Ending.COMMITTED
+
+    @property
+    def why(self) -> str:
+        """In words."""
+        return strerror(self.err)
+
+
+@dataclasses.dataclass(frozen=True)
+class Position:     # pylint: disable=too-many-instance-attributes
+    """How far the rings are, in bytes since they were made; see struct oae_ring_position."""
+    staged: int             # tx: what stage() was told
+    published: int          # tx: what the kernel may take
+    taken: int              # tx: what the kernel has taken: it will have an outcome
+    ended: int              # tx: what has ended, and all before it
+    seen: int               # tx: what ended() gave
+    filled: int             # rx: what has been delivered
+    next: int               # rx: what next() gave
+    passed: int             # rx: what the kernel knows to be done with
+
+
+# Words of the two pages: of 8 bytes, and of 4.
+_PUBLISHED, _PASSED, _P_WANTS_ROOM, _P_WANTS_DATA = 0, 8, 2, 18
+_TAKEN, _ENDED, _FILLED, _K_WANTS_DATA, _K_ERROR, _K_WANTS_ROOM = 0, 1, 8, 4, 5, 18
+
+# Numbers of futex(2), whose wake is a full barrier, where a lock of Python's is none.
+_FUTEX = {"x86_64": None, "aarch64": 98, "riscv64": 98, "loongarch64": 98, "ppc64le": 221,
+          "s390x": 238}
+_FUTEX_WAKE_PRIVATE = 1 | 128
+
+
+def _make_fence() -> Callable[[], None]:
+    """A full barrier. OSError: EOPNOTSUPP, not on this machine."""
+    number = _FUTEX.get(os.uname().machine, -1)
+    if number is None:
+        lock = threading.Lock()
+
+        def locked() -> None:
+            with lock:
+                pass
+        return locked
+    if number < 0:
+        raise OSError(errno.EOPNOTSUPP, "no full barrier is known here: use liboae")
+    word = ctypes.c_uint32()
+
+    def woken() -> None:
+        _LIBC.syscall(ctypes.c_long(number), ctypes.byref(word), _FUTEX_WAKE_PRIVATE, 1)
+    return woken
+
+
+def _extent(length: int) -> int:
+    """Bytes that a chunk takes."""
+    return _CHUNK.size + length + 7 & ~7
+
+
+def _ring_failure(err: int) -> OSError:
+    """The exception for an error number, not of a transaction."""
+    return OSError(err, os.strerror(err) if err == errno.EMSGSIZE else strerror(err))
+
+
+class Ring:     # pylint: disable=too-many-instance-attributes
+    """A stream of transactions out of the program (tx) and into it (rx), as oae(4) draws it.
+
+    While both the program and the kernel are busy there is no system call, and no copy: reserve()
+    and next() give memoryviews of the rings.
+
+        with oae.Link(peer) as link, oae.Ring(link) as ring:
+            ring.reserve(5)[:] = b"hello"
+            ring.publish()
+            ring.wait(oae.Ready.OUTCOME)
+            print(ring.ended().ending)
+
+    link        its link is on the rings, and it is not for send() and recv() any more; it stays the
+                caller's to close. None: no link; add() puts others on the rings
+    tx, rx      bytes of each, a power of two from 64 KiB to 64 MiB; rx at least two transactions
+
+    For one thread at a time, and not for a child after fork(). OSError: EBUSY, the link is on a
+    ring or in use; EMSGSIZE, rx is too small; EPROTO, by any call: the rings stand still for good.
+    """
+
+    def __init__(self, link: Optional[Link] = None, tx: int = 1 << 20, rx: int = 1 << 20):
+        self._maps: List[mmap.mmap] = []
+        self._views: List[memoryview] = []
+        self._own = -1
+        self._fence = _make_fence()
+        if not (0 <= tx < 1 << 32 and 0 <= rx < 1 << 32):
+            raise _ring_failure(errno.EINVAL)
+        if link is None:
+            self._own = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC)
+        self._fd = self._own if link is None else link.fileno()
+        how = bytearray(_RING.pack(tx, rx, 0, 0, 0, 0, 0, 0))
+        try:
+            self._ioctl(_IOC_RING, how)
+            *_sizes, self.link, program, kernel, out, into = _RING.unpack(how)
+            both, read = mmap.PROT_READ | mmap.PROT_WRITE, mmap.PROT_READ
+            words = self._map(mmap.PAGESIZE, both, program)
+            self._program, self._program_flags = self._cast(words, "Q"), self._cast(words, "I")
+            words = self._map(mmap.PAGESIZE, read, kernel)
+            self._kernel, self._kernel_flags = self._cast(words, "Q"), self._cast(words, "I")
+            self._tx, self._rx = self._map(2 * tx, both, out), self._map(2 * rx, read, into)
+        except BaseException:
+            self.close()
+            raise
+        self._tx_size, self._rx_size = tx, rx
+        # The program's own, which no other word changes: see lib/ring.c.
+        self._staged = self._published = self._taken = self._ended = self._seen = 0
+        self._filled = self._next = self._done = self._passed = 0
+        self._reserved = self._forward = self._hold_tx = self._hold_rx = 0
+
+    def _map(self, size: int, prot: int, offset: int) -> memoryview:
+        self._maps.append(mmap.mmap(self._fd, size, mmap.MAP_SHARED, prot, offset=offset))
+        self._views.append(memoryview(self._maps[-1]))
+        return self._views[-1]
+
+    def _cast(self, view: memoryview, kind: str) -> memoryview:
+        self._views.append(view.cast(kind))
+        return self._views[-1]
+
+    def __enter__(self) -> Ring:
+        return self
+
+    def __exit__(self, *unused) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Unmap them. BufferError: a memoryview of reserve(), next() or ended() is still about.
+
+        The rings go when the Link is closed, too. What was published and not taken then never
+        happened; what was not passed goes to the next reader.
+        """
+        while self._views:
+            self._views.pop().release()
+        while self._maps:
+            self._maps[-1].close()
+            self._maps.pop()
+        if self._own >= 0:
+            fd, self._own = self._own, -1
+            os.close(fd)
+
+    def fileno(self) -> int:
+        """The descriptor: for poll() between arm() and disarm()."""
+        return self._fd
+
+    def _ioctl(self, request: int, data: bytearray) -> None:
+        where = (ctypes.c_char * len(data)).from_buffer(data)
+        if _LIBC.ioctl(self._fd, request, where) < 0:
+            raise _ring_failure(ctypes.get_errno())
+
+    def _bell(self, flags: int = 0, timeout_ms: int = 0, ended: int = 0) -> None:
+        self._ioctl(_IOC_RING_BELL, bytearray(_BELL.pack(flags, timeout_ms, self._next,
+                                                         self._hold_tx, ended)))
+
+    def _announce(self, word: int, value: int, wants: int) -> None:
+        """A position of the program, and then whether the kernel waits for it."""
+        self._program[word] = value
+        self._fence()
+        if self._kernel_flags[wants]:
+            self._bell()
+
+    def _stopped(self) -> None:
+        """Raises what stops the rings for good, if something does."""
+        if self._kernel_flags[_K_ERROR]:
+            raise _ring_failure(self._kernel_flags[_K_ERROR])
+
+    def _position(self, word: int) -> int:
+        """A position of the kernel. What it wrote before is seen after."""
+        value = self._kernel[word]
+        self._fence()
+        return value
+
+    def add(self, link: Link) -> int:
+        """Put the link of another Link on the rings, and return its handle, never used again.
+
+        It is not for send() and recv() any more, and closing it takes it off. OSError: EBUSY, it
+        is on a ring; EXDEV, it is of another network namespace.
+        """
+        data = bytearray(_RING_ADD.pack(link.fileno(), 0))
+        self._ioctl(_IOC_RING_ADD, data)
+        return _RING_ADD.unpack(data)[1]
+
+    def position(self) -> Position:
+        """How far each ring is."""
+        return Position(self._staged, self._published, self._position(_TAKEN),
+                        self._position(_ENDED), self._seen, self._position(_FILLED), self._next,
+                        self._passed)
+
+    # Out.
+
+    def reserve(self, length: int) -> memoryview:
+        """Room for a transaction of so many bytes, in one piece; stage() or publish() it next.
+
+        BlockingIOError: no room until ended() has given outcomes. OSError: EMSGSIZE, more than
+        the ring can ever hold.
+        """
+        self._reserved = 0
+        if length < 1:
+            raise _ring_failure(errno.EINVAL)
+        if length > self._tx_size - _CHUNK.size:
+            raise _ring_failure(errno.EMSGSIZE)
+        if self._staged + _extent(length) > self._seen + self._tx_size:
+            self._stopped()
+            raise BlockingIOError(errno.EAGAIN, "no room in the ring")
+        self._reserved = length
+        at = self._staged % self._tx_size + _CHUNK.size
+        return self._tx[at:at + length]
+
+    def _put_head(self, link: Optional[int], length: int, flags: int, size: int) -> None:
+        _CHUNK.pack_into(self._tx, self._staged % self._tx_size, length,
+                         self.link if link is None else link, 0, flags, 0, 0)
+        self._staged += _extent(size)
+        self._reserved = 0
+
+    def stage(self, link: Optional[int] = None, length: Optional[int] = None,
+              express: bool = False) -> None:
+        """What was reserved, or `length` bytes of it, is a transaction; flush() publishes it.
+
+        link        handle of its link; None: that of this Ring's Link
+        """
+        length = self._reserved if length is None else length
+        if not 0 < length <= self._reserved:
+            raise _ring_failure(errno.EINVAL)
+        self._put_head(link, length, _CHUNK_EXPRESS if express else 0, length)
+
+    def forward(self, at: int, length: int, link: Optional[int] = None,
+                express: bool = False) -> None:
+        """Stage a transaction whose bytes are at a position of rx (Chunk.at), without a copy.
+
+        done() may follow at once: those bytes are passed when the kernel has taken them.
+        BlockingIOError: no room in tx. OSError: EINVAL, they are not in what next() gave.
+        """
+        if not 0 < length <= self._rx_size or not self._done <= at <= self._next - length:
+            raise _ring_failure(errno.EINVAL)
+        with self.reserve(8) as where:
+            where[:] = at.to_bytes(8, sys.byteorder)
+        self._put_head(link, length, _CHUNK_FORWARD | (_CHUNK_EXPRESS if express else 0), 8)
+        self._forward = self._staged
+
+    def flush(self) -> None:
+        """Publish all that is staged; a system call only if the kernel sleeps."""
+        if self._published != self._staged:
+            self._published = self._staged
+            self._announce(_PUBLISHED, self._published, _K_WANTS_DATA)
+
+    def publish(self, link: Optional[int] = None, length: Optional[int] = None,
+                express: bool = False) -> None:
+        """stage() and flush()."""
+        self.stage(link, length, express)
+        self.flush()
+
+    def _has_ended(self) -> bool:
+        if self._seen == self._ended:
+            self._ended = self._position(_ENDED)
+        return self._seen != self._ended
+
+    def ended(self) -> Optional[Ended]:
+        """How the next transaction of tx has ended, in the order of staging; None: none has.
+
+        Its room is free then, and not before. OSError: EPROTO also, the program has written over
+        its own chunks.
+        """
+        if not self._has_ended():
+            self._stopped()
+            return None
+        at = self._seen % self._tx_size
+        length, link, _number, flags, result, err = _CHUNK.unpack_from(self._tx, at)
+        forward = flags & _CHUNK_FORWARD
+        size = _extent(8 if forward else length)
+        result -= _CHUNK_ENDED
+        if not 0 <= result < len(_ENDINGS) or size > self._ended - self._seen:
+            raise _ring_failure(errno.EPROTO)
+        self._seen += size
+        at += _CHUNK.size
+        return Ended(link, _ENDINGS[result], err, length,
+                     None if forward else self._tx[at:at + length])
+
+    # In.
+
+    def _has_data(self) -> bool:
+        if self._next == self._filled:
+            self._filled = self._position(_FILLED)
+        return self._next != self._filled
+
+    def _is_held(self) -> bool:
+        """The chunks that forward and are not taken hold up what they were staged before."""
+        if self._taken < self._hold_tx:
+            self._taken = self._position(_TAKEN)
+        return self._taken < self._hold_tx
+
+    def _pass(self) -> None:
+        passed = self._passed
+        while passed != self._done:
+            if self._hold_rx == passed:
+                self._hold_rx, self._hold_tx = self._done, self._forward
+            if self._is_held():
+                break
+            passed = self._hold_rx
+        if passed != self._passed:
+            self._passed = passed
+            self._announce(_PASSED, passed, _K_WANTS_ROOM)
+
+    def next(self) -> Optional[Tuple[memoryview, Chunk]]:
+        """The bytes of the next transaction of rx, and its header; None: there is none now.
+
+        The bytes are read-only, and stay until done().
+        """
+        if not self._has_data():
+            self._pass()
+            self._stopped()
+            return None
+        at = self._next % self._rx_size
+        length, link, number, _flags, _result, _err = _CHUNK.unpack_from(self._rx, at)
+        if _extent(length) > self._filled - self._next:
+            raise _ring_failure(errno.EPROTO)
+        chunk = Chunk(link, number, length, self._next + _CHUNK.size)
+        self._next += _extent(length)
+        at += _CHUNK.size
+        return self._rx[at:at + length], chunk
+
+    def __iter__(self) -> Iterator[Tuple[memoryview, Chunk]]:
+        """What is there now: next() until there is none."""
+        return iter(self.next, None)
+
+    def done(self) -> None:
+        """The program is done with all that next() gave; a program that dies before leaves it to
+        the next reader."""
+        self._done = self._next
+        self._pass()
+
+    # Waiting.
+
+    def _there(self, what: Ready, room: int) -> Ready:
+        found = Ready(0)
+        if what & Ready.DATA and self._has_data():
+            found |= Ready.DATA
+        if what & Ready.OUTCOME and self._has_ended():
+            found |= Ready.OUTCOME
+        if what & Ready.ROOM and self._staged + _extent(room) <= (
+                self._position(_ENDED) + self._tx_size):
+            found |= Ready.ROOM
+        return found
+
+    def _look(self, what: Ready, room: int) -> Ready:
+        """What is there, without sleeping; raises if nothing will be."""
+        if what & Ready.ROOM and not 0 < room <= self._tx_size - _CHUNK.size:
+            raise _ring_failure(errno.EMSGSIZE)
+        if not what or (what == Ready.OUTCOME and self._seen == self._staged):
+            raise OSError(errno.ENOENT, "nothing is under way")
+        self.flush()
+        self._pass()
+        found = self._there(what, room)
+        if not found:
+            self._stopped()
+        return found
+
+    def arm(self, what: Ready, room: int = 1) -> Ready:
+        """Before a poll() of several descriptors: that the kernel wakes it. See wait().
+
+        What is there already is returned. If nothing is, poll() wakes: POLLIN for Ready.DATA,
+        POLLOUT for the others; then disarm(), and look.
+        """
+        found = self._look(what, room)
+        if found:
+            return found
+        self._program_flags[_P_WANTS_DATA] = bool(what & Ready.DATA)
+        self._program_flags[_P_WANTS_ROOM] = (what != Ready.DATA or self._passed != self._done)
+        self._fence()
+        found = self._there(what, room)
+        if found:
+            self.disarm()
+        return found
+
+    def disarm(self) -> None:
+        """After that poll()."""
+        self._program_flags[_P_WANTS_DATA] = self._program_flags[_P_WANTS_ROOM] = 0
+
+    def _bell_for(self, what: Ready, room: int) -> Tuple[int, int]:
+        """The bell's flags, and the position that is to end."""
+        flags, ended = _BELL_FILLED if what & Ready.DATA else 0, []
+        if self._passed != self._done:      # held up by a chunk that is not taken
+            flags |= _BELL_TAKEN
+        if what & Ready.OUTCOME:
+            ended.append(self._seen + 1)
+        if what & Ready.ROOM:
+            ended.append(self._staged + _extent(room) - self._tx_size)
+        return flags | (_BELL_ENDED if ended else 0), min(ended, default=0)
+
+    def wait(self, what: Ready = Ready.DATA, room: int = 1,
+             timeout: Optional[float] = None) -> Ready:
+        """Publish what is staged, and sleep until something of `what` is there; what it is.
+
+        room        with Ready.ROOM: bytes of the transaction
+        timeout     seconds, then Ready(0); None: however long
+
+        OSError: ENOENT, Ready.OUTCOME alone and nothing is under way; EMSGSIZE, room is more than
+        the ring can ever hold; ENODEV, the port of each link is gone.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            found = self.arm(what, room)
+            left = -1 if end is None else math.ceil((end - time.monotonic()) * 1000)
+            if found or (end is not None and left <= 0):
+                self.disarm()
+                return found
+            flags, ended = self._bell_for(what, room)
+            try:
+                self._bell(flags, left, ended)
+            except InterruptedError:        # its handler has not raised
+                pass
+            finally:
+                self.disarm()

@@ -344,22 +344,18 @@ static int there(struct oae_rings *r, unsigned int what, size_t room)
 
 static void store_wants(struct oae_rings *r, unsigned int what)
 {
-	/* An end tells, too, that what is forwarded was taken, and can be passed. */
-	int room = what & NOT_DATA || (what & OAE_RING_DATA && r->passed != r->done);
+	int room = what & NOT_DATA || (what && r->passed != r->done);
 
 	__atomic_store_n(&r->program->wants_data, !!(what & OAE_RING_DATA), __ATOMIC_RELAXED);
 	__atomic_store_n(&r->program->wants_room, (__u32)room, __ATOMIC_RELAXED);
 }
 
-/* What the two words below mean to the kernel must be what the caller waits for. */
 static int may_wait(struct oae_rings *r, unsigned int what, size_t room)
 {
 	if (!what || what & ~(unsigned int)(OAE_RING_DATA | NOT_DATA))
 		errno = EINVAL;
 	else if (what & OAE_RING_ROOM && room > r->tx_size - HEAD)
 		errno = EMSGSIZE;
-	else if (what & OAE_RING_DATA && r->next != r->done)
-		errno = EBUSY;
 	else if (what == OAE_RING_OUTCOME && r->seen == r->staged)
 		errno = ENOENT;
 	else
@@ -432,30 +428,21 @@ static int spin(struct oae_rings *r, unsigned int what, size_t room)
 	return found;
 }
 
-/* Room by which the bell tells that @ended is no longer what it is: a byte more than there is. */
-static uint64_t room_beyond(const struct oae_rings *r, uint64_t ended)
+static struct oae_bell bell_for(const struct oae_rings *r, unsigned int what, size_t room)
 {
-	return ended + r->tx_size - r->published + 1;
-}
+	struct oae_bell bell = { .filled = r->next, .taken = r->hold_tx };
 
-static struct oae_bell bell_for(struct oae_rings *r, unsigned int what, size_t room)
-{
-	uint64_t ended = position(&r->kernel->ended), more = ~0ULL;
-	struct oae_bell bell = { 0 };
-
-	/* What is held up is data to the bell, which would return at once. */
-	if (what & OAE_RING_DATA && r->passed != r->done && is_held(r))
-		more = room_beyond(r, ended);
-	else if (what & OAE_RING_DATA)
-		bell.flags |= OAE_BELL_DATA;
-	if (what & OAE_RING_OUTCOME && r->seen != r->published)
-		more = room_beyond(r, r->seen);
-	if (what & OAE_RING_ROOM && extent(room) < more)
-		more = extent(room);
-	if (more != ~0ULL) {
-		bell.flags |= OAE_BELL_ROOM;
-		bell.room = more;
-	}
+	if (what & OAE_RING_DATA)
+		bell.flags |= OAE_BELL_FILLED;
+	/* Then that can be passed which a chunk holds up. */
+	if (r->passed != r->done)
+		bell.flags |= OAE_BELL_TAKEN;
+	if (what & NOT_DATA)
+		bell.flags |= OAE_BELL_ENDED;
+	if (what & OAE_RING_ROOM)
+		bell.ended = r->staged + extent(room) - r->tx_size;
+	if (what & OAE_RING_OUTCOME && (!(what & OAE_RING_ROOM) || r->seen < bell.ended))
+		bell.ended = r->seen + 1;
 	return bell;
 }
 

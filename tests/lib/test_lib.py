@@ -131,7 +131,9 @@ class Python(unittest.TestCase):
                    "oae_swap": oae._SWAP, "oae_verb_op": oae._OP, "oae_verb": oae._VERB,
                    "oae_verb_result": oae._RESULT, "oae_expose": oae._EXPOSE,
                    "oae_outcome_rec": oae._RECORD, "oae_collect": oae._COLLECT,
-                   "oae_status": oae._STATUS}           # pylint: disable=protected-access
+                   "oae_status": oae._STATUS, "oae_ring": oae._RING,
+                   "oae_ring_add": oae._RING_ADD, "oae_bell": oae._BELL,
+                   "oae_chunk": oae._CHUNK}             # pylint: disable=protected-access
         requests = {"SWAP_HALF": "SWAP", "DO_VERB": "VERB"}
         seen = set()
         for name, number in table("layout"):
@@ -140,7 +142,7 @@ class Python(unittest.TestCase):
             else:
                 self.assertEqual(getattr(oae, "_IOC_" + requests.get(name, name)), int(number))
             seen.add(name)
-        self.assertEqual(len(seen), len(layouts) + 10)
+        self.assertEqual(len(seen), len(layouts) + 13)
 
     def test_errors(self):
         rows = table("errors")
@@ -168,7 +170,7 @@ class Python(unittest.TestCase):
         for code, kind in ((errno.ENOLINK, oae.Reversed), (errno.EACCES, oae.Reversed),
                            (errno.EOWNERDEAD, oae.Unknown), (errno.EINPROGRESS, oae.Pending),
                            (errno.EAGAIN, BlockingIOError), (errno.EPERM, PermissionError),
-                           (errno.EXDEV, OSError)):
+                           (errno.ENOSPC, OSError)):
             error = oae._failure(code)                  # pylint: disable=protected-access
             self.assertIs(type(error), kind)
             self.assertEqual(error.errno, code)

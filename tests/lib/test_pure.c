@@ -30,14 +30,15 @@ static const struct {
 	{ EEXIST, OAE_NOTHING },	   { EISCONN, OAE_NOTHING },
 	{ EADDRINUSE, OAE_NOTHING },	   { ENOBUFS, OAE_NOTHING },
 	{ ENOENT, OAE_NOTHING },	   { EDESTADDRREQ, OAE_NOTHING },
-	{ EHOSTUNREACH, OAE_NOTHING },
+	{ EHOSTUNREACH, OAE_NOTHING },	   { EBUSY, OAE_NOTHING },
+	{ EXDEV, OAE_NOTHING },		   { EPROTO, OAE_NOTHING },
 };
 
 #define SIZE_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 TEST(test_errors)
 {
-	const char *foreign = oae_strerror(EXDEV);
+	const char *foreign = oae_strerror(ENOSPC);
 
 	for (size_t i = 0; i < SIZE_OF(meanings); i++) {
 		assert_int_equal(oae_outcome(meanings[i].err), meanings[i].ending);
@@ -275,6 +276,10 @@ static void print_layout(void)
 	SIZE(oae_outcome_rec);
 	SIZE(oae_collect);
 	SIZE(oae_status);
+	SIZE(oae_ring);
+	SIZE(oae_ring_add);
+	SIZE(oae_bell);
+	SIZE(oae_chunk);
 #define REQUEST(name) printf("%s\t%lu\n", #name, (unsigned long)OAE_##name)
 	REQUEST(ATTACH);
 	REQUEST(SET_OPTIONS);
@@ -286,6 +291,9 @@ static void print_layout(void)
 	REQUEST(DO_VERB);
 	REQUEST(EXPOSE);
 	REQUEST(LOCAL);
+	REQUEST(RING);
+	REQUEST(RING_ADD);
+	REQUEST(RING_BELL);
 }
 
 int main(int argc, char **argv)
