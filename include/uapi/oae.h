@@ -46,7 +46,7 @@
  *	EOVERFLOW
  *  nothing was begun
  *	EAGAIN EFAULT EINVAL ENOMEM ENOTCONN ENODEV EBADF EPERM ENOTTY EEXIST
- *	EISCONN EADDRINUSE ENOBUFS ENOENT EDESTADDRREQ EHOSTUNREACH
+ *	EISCONN EADDRINUSE ENOBUFS ENOENT EDESTADDRREQ EHOSTUNREACH EBUSY EXDEV EPROTO
  */
 enum oae_result {
 	OAE_RESULT_COMMITTED	= 0,
@@ -503,7 +503,7 @@ struct oae_ring_add {
 /**
  * struct oae_ring_program - the words that the program writes
  * @published: tx: position behind the last chunk that may be taken
- * @wants_room: tx: 1 the program waits for room, or for outcomes
+ * @wants_room: tx: 1 the program waits for taken or ended to grow
  * @passed: rx: position behind the last chunk that the program is done with
  * @wants_data: rx: 1 the program waits for chunks
  */
@@ -570,22 +570,29 @@ struct oae_chunk {
 
 /**
  * struct oae_bell - OAE_RING_BELL: look at the program's words now; and wait
- * @flags: OAE_BELL_*; the call returns when one of those is true
+ * @flags: OAE_BELL_*: the call returns when one of those is true
  * @timeout_ms: after so long it returns anyway; negative: never
- * @room: OAE_BELL_ROOM: bytes
+ * @filled: OAE_BELL_FILLED: more than this position is filled
+ * @taken: OAE_BELL_TAKEN: this position is taken
+ * @ended: OAE_BELL_ENDED: this position has ended. There are n bytes of room if ended is
+ *	published + n - the size
  *
  * The call may spin for oae_options.spin_us before it sleeps. EINTR: a signal. EPROTO,
- * EMSGSIZE: oae_ring_kernel.error. EINVAL: @room is more than the tx ring.
+ * EMSGSIZE: oae_ring_kernel.error. ENODEV: the port of each link is gone, or there is no
+ * link. poll() needs the words wants_room and wants_data for POLLOUT, half of tx is free, and
+ * POLLIN, there is something that is not passed. POLLERR: oae_ring_kernel.error.
  */
 struct oae_bell {
 	__u32 flags;
 	__s32 timeout_ms;
-	__u64 room;
+	__u64 filled;
+	__u64 taken;
+	__u64 ended;
 };
 
-#define OAE_BELL_DATA		0x01	/* there is something in rx that is not passed */
-#define OAE_BELL_ROOM		0x02	/* there are @room bytes in tx */
-#define OAE_BELL_ENDED		0x04	/* all that was published has ended */
+#define OAE_BELL_FILLED		0x01
+#define OAE_BELL_TAKEN		0x02
+#define OAE_BELL_ENDED		0x04
 
 /*
  * read, write, fsync, poll, FIONREAD and mmap, see oae(4):

@@ -53,6 +53,8 @@ struct oae_node;
 struct oae_port;
 struct oae_msg;
 struct oae_client;		/* tag.h: the file that sent a transaction */
+struct oae_rings;		/* ring.h */
+struct oae_ring_link;		/* ring.h */
 struct oae_tag;			/* tag.h */
 struct seq_file;
 
@@ -133,7 +135,7 @@ struct oae_found_last {
 	struct oae_found slot[BIT(OAE_FOUND_BITS)];
 };
 
-struct oae_ring;		/* evlog.c */
+struct oae_evring;		/* evlog.c */
 struct oae_newsdesk;		/* news.c */
 struct oae_neighbours;		/* neigh.c */
 struct oae_neigh_where;		/* neigh.h */
@@ -200,7 +202,7 @@ struct oae_node {
 	siphash_key_t cookie_key;
 	atomic64_t stranger_window;	/* admit.c: second and count */
 	struct oae_stats __percpu *stats;	/* NULL: no port was ever bound */
-	struct oae_ring __percpu *evlog;	/* NULL: no port was ever bound */
+	struct oae_evring __percpu *evlog;	/* NULL: no port was ever bound */
 	struct oae_found_last __percpu *found;	/* NULL: no port was ever bound */
 	struct oae_newsdesk *newsdesk;		/* NULL: no port was ever bound */
 	bool (*news_send)(struct oae_node *node);
@@ -303,6 +305,11 @@ struct oae_pool {
  *	collected, and the stream has a reference
  * @ended: the outcome is known
  * @tell: wake the file's pollers
+ * @ring: the ring that it is of, or NULL; @id is its position then, and @room the bytes that
+ *	it takes there
+ * @ring_link: its link on @ring, a reference; or NULL
+ * @ring_n: chunks of @ring in it: 1, or those of a pack
+ * @ring_forward: of a pack: bit i: chunk i is forwarded
  */
 struct oae_txn {
 	struct rb_node node;
@@ -315,6 +322,10 @@ struct oae_txn {
 	bool waited;
 	bool ended;
 	bool tell;
+	struct oae_rings *ring;
+	struct oae_ring_link *ring_link;
+	u8 ring_n;
+	u64 ring_forward;
 };
 
 /**

@@ -114,6 +114,26 @@ static inline void oae_vm_fixed(struct vm_area_struct *vma)
 #endif
 }
 
+/* 6.3: vm_flags_set(). The mapping is never made writable. */
+static inline void oae_vm_read_only(struct vm_area_struct *vma)
+{
+#if OAE_HAS_VM_FLAGS_SET
+	vm_flags_clear(vma, VM_MAYWRITE);
+#else
+	vma->vm_flags &= ~VM_MAYWRITE;
+#endif
+}
+
+/* 6.3: vm_flags_set(). A child does not have the mapping. */
+static inline void oae_vm_not_for_child(struct vm_area_struct *vma)
+{
+#if OAE_HAS_VM_FLAGS_SET
+	vm_flags_set(vma, VM_DONTCOPY);
+#else
+	vma->vm_flags |= VM_DONTCOPY;
+#endif
+}
+
 /* 6.2: timer_delete_sync(); 6.15 removed its older name */
 #if !OAE_HAS_TIMER_DELETE_SYNC
 #define oae_timer_end(timer) del_timer_sync(timer)

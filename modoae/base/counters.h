@@ -59,6 +59,8 @@ OAE_COUNTER(DELIVERED, "delivered", "transactions delivered here")
 OAE_COUNTER(DELIVERED_BYTES, "delivered_bytes", "bytes in them")
 OAE_COUNTER(UNPACKED, "unpacked", "transactions delivered that came in packs")
 OAE_COUNTER(READ, "read", "transactions taken by readers")
+OAE_COUNTER(RINGS_BROKEN, "rings_broken", "rings that stand still: their program broke the rules")
+OAE_COUNTER(GIVEN_BACK, "given_back", "in a ring, not passed when its file was closed")
 OAE_COUNTER(UNREAD_LOST, "unread_lost", "delivered, not read before link or node went")
 
 /*

@@ -17,7 +17,7 @@
 #include "base.h"
 #include "trace.h"
 
-#define OAE_RING	256	/* events a CPU, a power of two */
+#define EVLOG_SLOTS	256	/* events a CPU, a power of two */
 
 /**
  * struct oae_event - an event, 32 bytes
@@ -41,9 +41,9 @@ struct oae_event {
 	u8 after;
 };
 
-struct oae_ring {
+struct oae_evring {
 	u32 head;		/* number of the next event */
-	struct oae_event ev[OAE_RING];
+	struct oae_event ev[EVLOG_SLOTS];
 };
 
 /**
@@ -56,17 +56,17 @@ struct oae_ring {
  */
 int oae_evlog_make(struct oae_node *node)
 {
-	struct oae_ring __percpu *log;
+	struct oae_evring __percpu *log;
 	int cpu;
 
 	if (node->evlog)
 		return 0;
-	log = alloc_percpu_gfp(struct oae_ring, GFP_KERNEL_ACCOUNT);
+	log = alloc_percpu_gfp(struct oae_evring, GFP_KERNEL_ACCOUNT);
 	if (!log)
 		return -ENOMEM;
-	/* Numbers start at OAE_RING, so an unused slot, all 0, matches none. */
+	/* Numbers start at EVLOG_SLOTS, so an unused slot, all 0, matches none. */
 	for_each_possible_cpu(cpu)
-		per_cpu_ptr(log, cpu)->head = OAE_RING;
+		per_cpu_ptr(log, cpu)->head = EVLOG_SLOTS;
 	/* Publishes the heads. Pairs with the acquire in oae_evlog_show(). */
 	smp_store_release(&node->evlog, log);
 	return 0;
@@ -89,10 +89,10 @@ void oae_evlog_add(const struct oae_port *port, u64 now, u64 kid,
 		   enum oae_ev_kind kind, u8 what, u8 before, u8 after,
 		   u32 seq)
 {
-	struct oae_ring __percpu *log = port->node->evlog;
-	struct oae_ring *ring = this_cpu_ptr(log);
+	struct oae_evring __percpu *log = port->node->evlog;
+	struct oae_evring *ring = this_cpu_ptr(log);
 	u32 n = this_cpu_inc_return(log->head) - 1;
-	struct oae_event *e = &ring->ev[n % OAE_RING];
+	struct oae_event *e = &ring->ev[n % EVLOG_SLOTS];
 
 	WRITE_ONCE(e->ver, 2 * n + 1);
 	/* The odd version before the fields. Pairs with smp_rmb() in evlog_event_read(). */
@@ -111,10 +111,10 @@ void oae_evlog_add(const struct oae_port *port, u64 now, u64 kid,
 }
 
 /* Copy event number @n. False if it was overwritten, or is being written. */
-static bool evlog_event_read(const struct oae_ring *ring, u32 n,
+static bool evlog_event_read(const struct oae_evring *ring, u32 n,
 			     struct oae_event *to)
 {
-	const struct oae_event *e = &ring->ev[n % OAE_RING];
+	const struct oae_event *e = &ring->ev[n % EVLOG_SLOTS];
 
 	/* Pairs with the smp_store_release() in oae_evlog_add(). */
 	to->ver = smp_load_acquire(&e->ver);
@@ -234,24 +234,24 @@ static void evlog_event_show(const struct oae_event *e, struct seq_file *m)
 int oae_evlog_show(struct oae_node *node, struct seq_file *m)
 {
 	/* Pairs with the smp_store_release() in oae_evlog_make(). */
-	struct oae_ring __percpu *log = smp_load_acquire(&node->evlog);
+	struct oae_evring __percpu *log = smp_load_acquire(&node->evlog);
 	struct oae_event *all;
 	unsigned int i, count = 0;
 	int cpu;
 
 	if (!log)
 		return 0;
-	all = kvmalloc_array(num_possible_cpus(), OAE_RING * sizeof(*all),
+	all = kvmalloc_array(num_possible_cpus(), EVLOG_SLOTS * sizeof(*all),
 			     GFP_KERNEL);
 	if (!all)
 		return -ENOMEM;
 
 	for_each_possible_cpu(cpu) {
-		const struct oae_ring *ring = per_cpu_ptr(log, cpu);
+		const struct oae_evring *ring = per_cpu_ptr(log, cpu);
 		u32 head = READ_ONCE(ring->head);
 
-		for (i = 0; i < OAE_RING; i++)
-			if (evlog_event_read(ring, head - OAE_RING + i,
+		for (i = 0; i < EVLOG_SLOTS; i++)
+			if (evlog_event_read(ring, head - EVLOG_SLOTS + i,
 					     &all[count]))
 				count++;
 	}

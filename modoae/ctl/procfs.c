@@ -132,7 +132,7 @@ void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 	oae_tag_lock(tag);
 	oae_link_show(&tag->link, &link);
 	v->unread = oae_inbox_count(tag);
-	v->queue = tag->nsnd + tag->nhalf;
+	v->queue = oae_tag_queued(tag);
 	v->age = tag->born;
 	v->way = tag->way.via ? "gw" : "direct";
 	v->repaired = tag->nrepaired;

@@ -9,6 +9,8 @@
 #include "../net/net.h"
 
 struct iov_iter;
+struct oae_ring_link;
+struct oae_rings;
 struct proc_dir_entry;
 
 /**
@@ -25,6 +27,8 @@ struct proc_dir_entry;
  * @region: the words that the file exposes; set once
  * @taken: with OAE_OPT_TAKE, what the last read gave: the slices, linked by ->next; NULL
  *	nothing. Exchanged
+ * @rings: of this file; set once
+ * @on: the link of this file on a ring, its own or another file's. Changed under @setup
  * @pool: memory for short messages
  * @client: the tag's view of the file: its transactions and events
  * @rcu: for kfree_rcu()
@@ -41,6 +45,8 @@ struct oae_file {
 	struct oae_options opt;
 	struct oae_region *region;
 	struct sk_buff *taken;
+	struct oae_rings *rings;
+	struct oae_ring_link *on;
 	struct oae_pool pool;
 	struct oae_client client;
 	struct rcu_head rcu;
@@ -99,6 +105,18 @@ void oae_file_restore(struct oae_tag *tag, struct oae_msg *msg);
 int oae_file_untold(struct oae_tag *tag, struct oae_msg *msg, bool nonblock);
 enum hrtimer_restart oae_file_timer(struct hrtimer *timer);
 
+/* ring.c */
+int oae_ring_ioctl_make(struct oae_file *f, struct oae_ring __user *arg);
+int oae_ring_ioctl_add(struct oae_file *f, struct oae_ring_add __user *arg);
+void oae_ring_options(struct oae_file *f);
+void oae_ring_release(struct oae_file *f);
+bool oae_ring_is_area(unsigned long pgoff);
+int oae_ring_mmap(struct oae_file *f, struct vm_area_struct *vma);
+int oae_ring_bell(struct oae_file *f, const struct oae_bell __user *arg);
+__poll_t oae_ring_poll(struct oae_file *f);
+void oae_ring_show(const struct oae_file *f, struct seq_file *m);
+bool oae_ring_busy(struct oae_file *f);
+
 /* swap.c */
 int oae_file_swap(struct oae_file *f, struct oae_swap __user *arg,
 		  bool nonblock);
@@ -106,7 +124,7 @@ int oae_skb_to_user(struct sk_buff *skb, void __user *to);
 
 /* verb.c */
 int oae_file_expose(struct oae_file *f, const void __user *arg);
-int oae_file_mmap(struct file *file, struct vm_area_struct *vma);
+int oae_file_mmap(struct oae_file *f, struct vm_area_struct *vma);
 int oae_file_verb(struct oae_file *f, struct oae_verb __user *arg,
 		  bool nonblock);
 int oae_file_local(struct oae_file *f, struct oae_verb __user *arg);
@@ -115,6 +133,7 @@ int oae_verb_put_result(const struct oae_msg *msg,
 			struct oae_verb_result __user *to);
 
 /* file.c */
+struct oae_file *oae_file_of(struct file *file);
 extern struct miscdevice oae_chardev;
 
 /* noc_debug.c */

@@ -73,6 +73,7 @@ static int file_release(struct inode *inode, struct file *file)
 
 	if (f->region)
 		oae_region_close(f->region);
+	oae_ring_release(f);
 	if (f->tag) {
 		if (f->taken)
 			oae_inbox_give_back(f->tag, f->taken);
@@ -172,6 +173,8 @@ static int file_ioctl_attach(struct oae_file *f, const void __user *arg)
 	mutex_lock(&f->setup);
 	if (f->tag || f->listening)
 		err = -EISCONN;
+	else if (f->rings)
+		err = -EBUSY;
 	else if (a.flags & OAE_ATTACH_LISTEN)
 		err = oae_listen_start(f, &a);
 	else
@@ -188,8 +191,8 @@ static int file_ioctl_set_options(struct oae_file *f, const void __user *arg)
 
 	if (copy_from_user(&o, arg, sizeof(o)))
 		return -EFAULT;
-	if (o.flags & ~(OAE_OPT_EXPRESS | OAE_OPT_TAKE) || o.zero || !o.queue ||
-	    o.queue > OAE_QUEUE_MAX)
+	if (o.flags & ~(OAE_OPT_EXPRESS | OAE_OPT_TAKE) || !o.queue ||
+	    o.queue > OAE_QUEUE_MAX || o.spin_us > OAE_SPIN_MAX)
 		return -EINVAL;
 	mutex_lock(&f->setup);
 	WRITE_ONCE(f->opt.flags, o.flags);
@@ -197,11 +200,13 @@ static int file_ioctl_set_options(struct oae_file *f, const void __user *arg)
 	WRITE_ONCE(f->opt.linger_ms, o.linger_ms);
 	WRITE_ONCE(f->opt.queue, o.queue);
 	WRITE_ONCE(f->opt.queue_bytes, o.queue_bytes);
+	WRITE_ONCE(f->opt.spin_us, o.spin_us);
 	WRITE_ONCE(f->client.queue, o.queue);
 	WRITE_ONCE(f->client.queue_bytes, o.queue_bytes);
 	/* The queue may be longer now. */
 	if (f->tag)
 		oae_room_client(f->tag, &f->client);
+	oae_ring_options(f);
 	mutex_unlock(&f->setup);
 	return 0;
 }
@@ -248,7 +253,7 @@ static void file_link_status(struct oae_tag *tag, struct oae_status *s,
 	s->max_half = v.slice_max - OAE_REFLECT_LEN;
 	s->max_verb = v.slice_max;
 	s->srtt_ns = v.srtt;
-	s->queued = tag->nsnd + tag->nhalf + v.pending;
+	s->queued = oae_tag_queued(tag) + v.pending;
 	s->unread = oae_inbox_count(tag);
 	s->committed = tag->nended[OAE_COMMITTED];
 	s->reversed = tag->nended[OAE_REVERSED];
@@ -388,6 +393,7 @@ static void file_show_fdinfo(struct seq_file *m, struct file *file)
 	const char *word;
 
 	seq_printf(m, "netns:\t%u\n", f->net->ns.inum);
+	oae_ring_show(f, m);
 	if (PTR_ERR(tag) == -ENOTCONN) {
 		seq_puts(m, "oae:\tunattached\n");
 		return;
@@ -425,6 +431,12 @@ static long file_ioctl_both_ways(struct file *file, unsigned int cmd,
 		return may ? oae_file_expose(f, arg) : -EBADF;
 	case OAE_LOCAL:
 		return may ? oae_file_local(f, arg) : -EBADF;
+	case OAE_RING:
+		return may ? oae_ring_ioctl_make(f, arg) : -EBADF;
+	case OAE_RING_ADD:
+		return may ? oae_ring_ioctl_add(f, arg) : -EBADF;
+	case OAE_RING_BELL:
+		return may ? oae_ring_bell(f, arg) : -EBADF;
 	default:
 		return -ENOTTY;
 	}
@@ -463,12 +475,14 @@ static __poll_t file_tag_mask(struct oae_file *f, struct oae_tag *tag)
 {
 	__poll_t mask = 0;
 
+	bool busy = oae_ring_busy(f);
+
 	oae_tag_lock(tag);
-	if (oae_inbox_count(tag))
+	if (oae_inbox_count(tag) && !busy)
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (tag->dead)
 		mask |= EPOLLHUP;
-	else if (tag->nsnd < READ_ONCE(tag->node->knobs.sndq) &&
+	else if (!busy && tag->nsnd < READ_ONCE(tag->node->knobs.sndq) &&
 		 oae_client_room(&f->client))
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	if (oae_client_events(&f->client, tag))
@@ -494,13 +508,22 @@ static __poll_t file_poll(struct file *file, poll_table *wait)
 		 * in oae_attach_writable().
 		 */
 		smp_mb();
-		return file_tag_mask(f, tag);
+		return file_tag_mask(f, tag) | oae_ring_poll(f);
 	}
+	/* Pairs with the smp_mb() in oae_ring_wake(). */
+	smp_mb();
 	if (PTR_ERR(tag) == -ENOTCONN)
-		return EPOLLERR;
+		return oae_ring_busy(f) ? oae_ring_poll(f) : EPOLLERR;
 	poll_wait(file, &node->fresh_wait, wait);
 	return (oae_listen_count(f) ? EPOLLIN | EPOLLRDNORM : 0) |
 	       (oae_listen_dead(f) ? EPOLLHUP : 0);
+}
+
+static int file_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct oae_file *f = file->private_data;
+
+	return oae_ring_is_area(vma->vm_pgoff) ? oae_ring_mmap(f, vma) : oae_file_mmap(f, vma);
 }
 
 static const struct file_operations oae_fops = {
@@ -511,11 +534,24 @@ static const struct file_operations oae_fops = {
 	.write_iter = oae_file_write_iter,
 	.fsync = oae_file_fsync,
 	.poll = file_poll,
-	.mmap = oae_file_mmap,
+	.mmap = file_mmap,
 	.unlocked_ioctl = file_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	.show_fdinfo = file_show_fdinfo,
 };
+
+/**
+ * oae_file_of() - the file behind a descriptor
+ * @file: any open file
+ *
+ * Context: any.
+ *
+ * Return: the file of /dev/oae; NULL it is another one.
+ */
+struct oae_file *oae_file_of(struct file *file)
+{
+	return file->f_op == &oae_fops ? file->private_data : NULL;
+}
 
 /* An open file pins the module, so none is open when it is deregistered. */
 struct miscdevice oae_chardev = {

@@ -24,6 +24,8 @@ ssize_t oae_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	struct oae_msg *msg;
 	int err;
 
+	if (unlikely(oae_ring_busy(f)))
+		return -EBUSY;
 	if (IS_ERR(tag))
 		return PTR_ERR(tag);
 	if (!len)
@@ -104,7 +106,7 @@ static int io_read_next(struct oae_file *f, struct oae_tag *tag, size_t max,
 	int err;
 
 	for (;;) {
-		err = oae_inbox_take(tag, &f->client, max, keep, skb);
+		err = oae_inbox_take(tag, &f->client, max, keep ? OAE_TAKE_KEEP : 0, skb);
 		if (err != -EAGAIN || nonblock)
 			return err;
 		/* Exclusive: each delivery wakes one reader. */
@@ -199,7 +201,8 @@ int oae_file_done(struct oae_file *f)
  * Context: process, may sleep.
  *
  * Return: bytes; 0 the port is gone and all is read; -EMSGSIZE the transaction does
- * not fit, and stays unread; -EAGAIN, -ERESTARTSYS, -EFAULT, -ENOTCONN.
+ * not fit, and stays unread; -EBUSY the file has rings; -EAGAIN, -ERESTARTSYS, -EFAULT,
+ * -ENOTCONN, -ENOMEM.
  */
 ssize_t oae_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
@@ -208,6 +211,8 @@ ssize_t oae_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 			iocb->ki_flags & IOCB_NOWAIT;
 	struct oae_tag *tag = oae_file_tag(f);
 
+	if (unlikely(oae_ring_busy(f)))
+		return -EBUSY;
 	if (!IS_ERR(tag))
 		return io_read_tag(f, tag, to, nonblock);
 	if (PTR_ERR(tag) == -EDESTADDRREQ)

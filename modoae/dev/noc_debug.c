@@ -209,14 +209,18 @@ static ssize_t noc_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	return noc_write(iocb->ki_filp, from);
 }
 
-/* The next transaction, taken from the tags in turn: its slices, linked by ->next. */
+/*
+ * The next transaction, taken from the tags in turn: its slices, linked by ->next; NULL
+ * nothing is unread; ERR_PTR(-ENOMEM).
+ */
 static struct sk_buff *noc_next(struct oae_node *node)
 {
 	struct sk_buff *skb = NULL;
 	struct oae_tag *tag;
 
 	while (!skb && (tag = oae_unclaimed_next(node)) != NULL) {
-		oae_inbox_take(tag, NULL, SIZE_MAX, false, &skb);
+		if (oae_inbox_take(tag, NULL, SIZE_MAX, 0, &skb) == -ENOMEM)
+			skb = ERR_PTR(-ENOMEM);
 		oae_tag_put(tag);
 	}
 	return skb;
@@ -241,6 +245,7 @@ static ssize_t noc_read(struct file *file, struct iov_iter *to)
 {
 	struct noc_file *nf = file->private_data;
 	struct oae_node *node = oae_node(nf->net);
+	struct sk_buff *next;
 	ssize_t done = 0;
 
 	if (mutex_lock_interruptible(&node->reader))
@@ -248,10 +253,13 @@ static ssize_t noc_read(struct file *file, struct iov_iter *to)
 	/* A transaction of 0 bytes must not look like end-of-file. */
 	while (!done && iov_iter_count(to)) {
 		if (!node->rest) {
-			node->rest_off = 0;
-			WRITE_ONCE(node->rest, noc_next(node));
-			if (!node->rest)
+			next = noc_next(node);
+			if (IS_ERR(next))
+				done = PTR_ERR(next);
+			if (IS_ERR_OR_NULL(next))
 				break;
+			node->rest_off = 0;
+			WRITE_ONCE(node->rest, next);
 			oae_count(node, OAE_S_READ);
 		}
 		done = noc_read_some(node, to);
@@ -273,12 +281,14 @@ static ssize_t noc_read_iter(struct kiocb *iocb, struct iov_iter *to)
  */
 void oae_noc_purge(struct oae_node *node)
 {
-	do {
-		kfree_skb_list(node->rest);
-		node->rest = noc_next(node);
-		if (node->rest)
-			oae_count(node, OAE_S_UNREAD_LOST);
-	} while (node->rest);
+	struct oae_tag *tag;
+
+	kfree_skb_list(node->rest);
+	node->rest = NULL;
+	while ((tag = oae_unclaimed_next(node)) != NULL) {
+		oae_tag_drop_unread(tag);
+		oae_tag_put(tag);
+	}
 }
 
 /* Would a write be queued at once? Does not make a tag. */

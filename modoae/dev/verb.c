@@ -83,7 +83,7 @@ static struct oae_region *dev_verb_file_region(const struct oae_file *f)
 
 /**
  * oae_file_mmap() - map the words that the file exposes
- * @file: the file
+ * @f: the file
  * @vma: the mapping; keeps the file open, and so the words allocated
  *
  * Context: process, may sleep; under mmap_lock.
@@ -91,9 +91,9 @@ static struct oae_region *dev_verb_file_region(const struct oae_file *f)
  * Return: 0; -ENXIO the file exposes no words; -EINVAL the mapping is not shared, or
  * longer than the region; -ENOMEM.
  */
-int oae_file_mmap(struct file *file, struct vm_area_struct *vma)
+int oae_file_mmap(struct oae_file *f, struct vm_area_struct *vma)
 {
-	struct oae_region *r = dev_verb_file_region(file->private_data);
+	struct oae_region *r = dev_verb_file_region(f);
 
 	if (!r)
 		return -ENXIO;

@@ -8,7 +8,7 @@
  * takes its outcome. Any other transaction stays on the file's stream, with a
  * reference, until it is collected or the file is closed.
  */
-#include "tag.h"
+#include "ring.h"
 
 #include <linux/poll.h>
 
@@ -414,23 +414,32 @@ void oae_attach_tell(struct oae_msg *msg)
 }
 
 /**
- * oae_attach_readable() - wake one waiting reader and all pollers
+ * oae_attach_readable() - wake one waiting reader and all pollers; or fill a ring
  * @tag: the tag, in which something is unread now
  *
- * Context: any but hard interrupts; under tag->lock or not.
+ * Context: any but hard interrupts; under no tag->lock.
  */
 void oae_attach_readable(struct oae_tag *tag)
 {
+	struct oae_ring_link *link;
 	struct oae_users *u;
 
 	/*
-	 * The data before the look at the wait queues. Pairs with the smp_mb() in
-	 * file_poll(), and with that of wait_event in io_read_next().
+	 * The data before the look at the wait queues, and at the ring. Pairs with the
+	 * smp_mb() in file_poll(), with that of wait_event in io_read_next(), and with that
+	 * in fill_link().
 	 */
 	smp_mb();
 	u = oae_tag_users(tag);
 	if (!u)
 		return;
+	if (unlikely(rcu_access_pointer(u->ring))) {
+		rcu_read_lock_bh();
+		link = rcu_dereference_bh(u->ring);
+		if (link)
+			oae_ring_deliver(link);
+		rcu_read_unlock_bh();
+	}
 	/* Ordered by the smp_mb() above; pairs with io_read_next(). */
 	if (waitqueue_active(&u->read_wait))
 		wake_up_interruptible(&u->read_wait);
@@ -601,6 +610,7 @@ void oae_attach_note(struct oae_tag *tag, enum oae_note note)
 void oae_attach_dead(struct oae_tag *tag)
 {
 	struct oae_users *u = tag->users;
+	struct oae_ring_link *link;
 
 	lockdep_assert_held(&tag->lock);
 	oae_fresh_del(tag);
@@ -612,6 +622,9 @@ void oae_attach_dead(struct oae_tag *tag)
 	wake_up_interruptible_all(&u->half_wait);
 	wake_up_interruptible_all(&u->confirm_wait);
 	wake_up_poll(&u->poll_wait, EPOLLIN | EPOLLHUP);
+	link = rcu_dereference_protected(u->ring, lockdep_is_held(&tag->lock));
+	if (link)
+		oae_ring_link_dead(link);
 	oae_attach_shut(tag);
 }
 

@@ -58,7 +58,6 @@ struct oae_path_out {
  * @now: local_clock() at the begin of the event, ns
  * @skb: the received frame; NULL once kept or reused
  * @hdr_len: length of its header, bytes; valid if @skb is
- * @pack: the messages of a received pack, linked by ->next; NULL once kept
  * @done: messages that have ended, by oae_msg.list
  * @before: state of the link at the begin of the event
  * @wake: tags to be sent READY since words are free: oae_region_woken()
@@ -77,7 +76,6 @@ struct oae_run {
 	u64 now;
 	struct sk_buff *skb;
 	unsigned int hdr_len;
-	struct sk_buff *pack;
 	struct list_head done;
 	enum oae_state before;
 	struct list_head wake;
@@ -138,14 +136,17 @@ u32 oae_inbox_places(const struct oae_tag *tag);
 /* pack.c */
 struct oae_msg *oae_join_alloc(const struct oae_tag *tag, unsigned int *n);
 void oae_join_answer(struct oae_msg *joined);
-struct oae_msg *oae_pack_make(struct oae_tag *tag, struct oae_run *ev);
+struct oae_msg *oae_pack_make(struct oae_tag *tag, struct oae_run *ev, struct list_head *queue);
 void oae_pack_offered(struct oae_msg *msg, u64 now);
 void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pack,
 		    u8 outcome, int err);
 void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused);
 void oae_pack_cancel(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *msg,
 		     int err);
-void oae_pack_open(struct oae_tag *tag, struct oae_run *ev, struct oae_frame *f);
+void oae_pack_check(struct oae_run *ev, struct oae_frame *f);
+unsigned int oae_pack_begin_read(struct sk_buff *pack);
+void oae_pack_pass(struct sk_buff *pack);
+struct sk_buff *oae_pack_read(struct sk_buff *pack);
 
 /* places.c */
 void oae_places_lend(struct oae_tag *tag, struct oae_run *ev);

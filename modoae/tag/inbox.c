@@ -20,6 +20,8 @@
  */
 #include "event.h"
 
+#include "ring.h"
+
 #define USUAL_OF	4	/* the last transaction's part of the mean, inverse */
 
 /* Count @n transactions that were delivered, of @len bytes, in skbs of @size bytes. */
@@ -70,19 +72,20 @@ void oae_inbox_put(struct oae_tag *tag, u32 seq, unsigned int nslices)
 		slot[i] = NULL;
 		len += skb->len;
 		size += skb->truesize;
-		OAE_RCV_CB(skb)->nslices = 0;
+		*OAE_RCV_CB(skb) = (struct oae_rcv_cb){};
 		__skb_queue_tail(&tag->inbox.q, skb);
 	}
 	OAE_RCV_CB(first)->nslices = nslices;
 	OAE_RCV_CB(first)->len = len;
+	OAE_RCV_CB(first)->number = (u32)tag->ndelivered + 1;
 	inbox_delivered(tag, 1, len, size);
 	spin_unlock(&tag->inbox.q.lock);
 	inbox_fresh(tag);
 }
 
 /**
- * oae_inbox_put_pack() - deliver the messages of a pack: move them into the inbox
- * @tag: the tag, with the messages in the first of oae_tag_slots()
+ * oae_inbox_put_pack() - deliver the messages of a pack: move it into the inbox
+ * @tag: the tag, with the pack in the first of oae_tag_slots()
  * @seq: number of the pack
  *
  * The caller wakes readers after unlocking.
@@ -92,21 +95,15 @@ void oae_inbox_put(struct oae_tag *tag, u32 seq, unsigned int nslices)
 void oae_inbox_put_pack(struct oae_tag *tag, u32 seq)
 {
 	struct sk_buff **slot = oae_tag_slots(tag, seq);
-	struct sk_buff *skb, *next;
-	unsigned int n = 0, len = 0, size = 0;
+	struct sk_buff *skb = slot[0];
+	unsigned int n = oae_pack_begin_read(skb);
 
 	lockdep_assert_held(&tag->lock);
-	spin_lock(&tag->inbox.q.lock);
-	for (skb = slot[0]; skb; skb = next, n++) {
-		next = skb->next;
-		len += skb->len;
-		size += skb->truesize;
-		OAE_RCV_CB(skb)->nslices = 1;
-		OAE_RCV_CB(skb)->len = skb->len;
-		__skb_queue_tail(&tag->inbox.q, skb);
-	}
 	slot[0] = NULL;
-	inbox_delivered(tag, n, len, size);
+	spin_lock(&tag->inbox.q.lock);
+	OAE_RCV_CB(skb)->number = (u32)tag->ndelivered + 1;
+	__skb_queue_tail(&tag->inbox.q, skb);
+	inbox_delivered(tag, n, skb->len - OAE_RCV_CB(skb)->off, skb->truesize);
 	oae_count_n(tag->node, OAE_S_UNPACKED, n);
 	spin_unlock(&tag->inbox.q.lock);
 	inbox_fresh(tag);
@@ -148,14 +145,55 @@ static size_t inbox_size(const struct sk_buff *skb)
 	return size;
 }
 
-/* The oldest unread transaction: its skbs, linked by ->next, or NULL. */
-static struct sk_buff *inbox_next(struct oae_tag *tag, bool keep)
+/* The oldest of what a ring has left, see left.c; NULL: there is no memory. */
+static struct sk_buff *inbox_next_left(struct oae_tag *tag, struct sk_buff *left)
+	__must_hold(&tag->inbox.q.lock)
+{
+	u32 bytes;
+	struct sk_buff *first = oae_left_take(left, &bytes);
+
+	if (!first)
+		return NULL;
+	oae_add(&tag->inbox.bytes, inbox_size(first) - bytes);
+	if (!OAE_RCV_CB(left)->left) {
+		__skb_unlink(left, &tag->inbox.q);
+		kfree_skb(left);
+	}
+	return first;
+}
+
+/* The next message of a pack; NULL: there is no memory. */
+static struct sk_buff *inbox_next_of_pack(struct oae_tag *tag, struct sk_buff *pack)
+	__must_hold(&tag->inbox.q.lock)
+{
+	struct sk_buff *first = oae_pack_read(pack);
+
+	if (!first)
+		return NULL;
+	oae_add(&tag->inbox.bytes, first->truesize);
+	if (!OAE_RCV_CB(pack)->pack_n) {
+		oae_add(&tag->inbox.bytes, -pack->truesize);
+		__skb_unlink(pack, &tag->inbox.q);
+		kfree_skb(pack);
+	}
+	return first;
+}
+
+/* Does all that is unread of a pack fit, with what a ring needs beside? */
+static bool inbox_fits(const struct sk_buff *pack, size_t max)
+{
+	const struct oae_rcv_cb *cb = OAE_RCV_CB(pack);
+
+	return pack->len - cb->off + cb->pack_n * oae_chunk_size(OAE_CHUNK_ALIGN - 1) <= max;
+}
+
+/* The oldest delivered transaction, off the queue: its skbs, linked by ->next. */
+static struct sk_buff *inbox_dequeue(struct oae_tag *tag)
 	__must_hold(&tag->inbox.q.lock)
 {
 	struct sk_buff *first = NULL, **link = &first, *skb;
 	u32 n = 0;
 
-	lockdep_assert_held(&tag->inbox.q.lock);
 	do {
 		skb = __skb_dequeue(&tag->inbox.q);
 		if (!skb)
@@ -165,15 +203,55 @@ static struct sk_buff *inbox_next(struct oae_tag *tag, bool keep)
 		*link = skb;
 		link = &skb->next;
 	} while (--n);
+	return first;
+}
+
+/* The oldest unread transaction: its skbs, linked by ->next; NULL: there is no memory. */
+static struct sk_buff *inbox_next(struct oae_tag *tag, size_t max, unsigned int how)
+	__must_hold(&tag->inbox.q.lock)
+{
+	struct sk_buff *first = skb_peek(&tag->inbox.q);
+	const struct oae_rcv_cb *cb = OAE_RCV_CB(first);
+	u32 n = 1;
+
+	lockdep_assert_held(&tag->inbox.q.lock);
+	if (unlikely(cb->left)) {
+		first = inbox_next_left(tag, first);
+	} else if (cb->pack_n && !(how & OAE_TAKE_PACK && inbox_fits(first, max))) {
+		first = inbox_next_of_pack(tag, first);
+	} else {
+		n = cb->pack_n ?: 1;
+		first = inbox_dequeue(tag);
+	}
 	if (first) {
-		OAE_RCV_CB(first)->kept = keep;
+		OAE_RCV_CB(first)->kept = how & OAE_TAKE_KEEP;
 		WRITE_ONCE(tag->inbox.since, (u32)jiffies);
-		if (!keep)
+		if (!(how & OAE_TAKE_KEEP))
 			oae_add(&tag->inbox.bytes, -inbox_size(first));
-		oae_add(&tag->inbox.n, -1);
+		oae_add(&tag->inbox.n, -n);
 		oae_unclaimed_sort(tag);
 	}
 	return first;
+}
+
+/**
+ * oae_inbox_put_left() - put what a ring has left back to the head of the queue
+ * @tag: the tag
+ * @left: what stands for it, from left.c
+ * @n: transactions
+ * @bytes: memory that they take
+ *
+ * Context: process; takes the inbox's lock, and tag->lock.
+ */
+void oae_inbox_put_left(struct oae_tag *tag, struct sk_buff *left, u32 n, u32 bytes)
+{
+	spin_lock_bh(&tag->inbox.q.lock);
+	__skb_queue_head(&tag->inbox.q, left);
+	oae_add(&tag->inbox.bytes, bytes);
+	oae_add(&tag->inbox.n, n);
+	oae_unclaimed_sort(tag);
+	spin_unlock_bh(&tag->inbox.q.lock);
+	oae_attach_readable(tag);
 }
 
 /**
@@ -244,15 +322,16 @@ static void inbox_made_room(struct oae_tag *tag, bool attached)
  * @tag: the tag
  * @c: the reading file, which is attached; NULL for noc_debug
  * @max: size of the reader's buffer, bytes
- * @keep: it takes room until oae_inbox_done()
+ * @how: OAE_TAKE_*
  * @skb: set to the slices, linked by ->next; NULL the tag is dead and all is read
  *
  * Context: process; takes the inbox's lock and tag->lock.
  *
  * Return: 0; -EAGAIN nothing is unread, or noc_debug may not read since a file is
- * attached; -EMSGSIZE the transaction is longer than @max, and not taken.
+ * attached; -EMSGSIZE the transaction is longer than @max, and not taken; -ENOMEM it is of
+ * what a ring has left, and not taken.
  */
-int oae_inbox_take(struct oae_tag *tag, const struct oae_client *c, size_t max, bool keep,
+int oae_inbox_take(struct oae_tag *tag, const struct oae_client *c, size_t max, unsigned int how,
 		   struct sk_buff **skb)
 {
 	struct sk_buff *first;
@@ -268,10 +347,10 @@ int oae_inbox_take(struct oae_tag *tag, const struct oae_client *c, size_t max, 
 		err = -EAGAIN;
 	else if (OAE_RCV_CB(first)->len > max)
 		err = -EMSGSIZE;
-	else
-		*skb = inbox_next(tag, keep);
+	else if (!(*skb = inbox_next(tag, max, how)))
+		err = -ENOMEM;
 	spin_unlock_bh(&tag->inbox.q.lock);
-	if (*skb && !keep)
+	if (*skb && !(how & OAE_TAKE_KEEP))
 		inbox_made_room(tag, c);
 	return err;
 }
@@ -279,7 +358,7 @@ int oae_inbox_take(struct oae_tag *tag, const struct oae_client *c, size_t max, 
 /**
  * oae_inbox_done() - a reader needs no longer what it has kept
  * @tag: the tag that the file is attached to
- * @skb: from oae_inbox_take() with @keep; the caller frees it
+ * @skb: from oae_inbox_take() with OAE_TAKE_KEEP; the caller frees it
  *
  * Context: process; takes the inbox's lock and tag->lock.
  */

@@ -230,6 +230,24 @@ void oae_tag_kill(struct oae_tag *tag, long err)
 }
 
 /**
+ * oae_tag_drop_unread() - drop all unread transactions of a tag, and count them
+ * @tag: the tag
+ *
+ * Context: any but hard interrupts; takes tag->lock.
+ */
+void oae_tag_drop_unread(struct oae_tag *tag)
+{
+	struct sk_buff_head lost;
+	struct oae_run ev oae_uninit;
+
+	__skb_queue_head_init(&lost);
+	oae_run_enter(tag, &ev);
+	oae_count_n(tag->node, OAE_S_UNREAD_LOST, oae_inbox_drop(tag, &lost));
+	oae_run_leave(tag, &ev);
+	__skb_queue_purge(&lost);
+}
+
+/**
  * oae_tag_give_way() - free a tag's place for another one (protocol 4.6)
  * @tag: the tag
  * @spare: the reason why the tag may give way. Nothing happens if it no longer

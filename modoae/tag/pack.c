@@ -66,39 +66,42 @@ static void pack_add(struct oae_msg *pack, struct oae_msg *msg)
 	msg->pack = pack;
 }
 
-/* A pack with the bytes of the first messages that are queued, see oae_join_alloc(). */
-static struct oae_msg *pack_of_queued(const struct oae_tag *tag, unsigned int *n)
+/* A pack with the bytes of the first messages of a queue, see oae_join_alloc(). */
+static struct oae_msg *pack_of_queued(const struct oae_tag *tag, const struct list_head *queue,
+				      unsigned int *n)
 {
 	u32 max = min_t(u32, oae_link_pack_max(&tag->link), OAE_PIECE), len;
 
-	*n = pack_fitting(&tag->sndq, max, &len);
-	return *n < 2 ? NULL : pack_alloc(&tag->sndq, *n, len);
+	*n = pack_fitting(queue, max, &len);
+	return *n < 2 ? NULL : pack_alloc(queue, *n, len);
 }
 
 /**
  * oae_pack_make() - make one of the first messages, or verbs, that are queued
  * @tag: the tag, whose link takes a post
  * @ev: the event
+ * @queue: the tag's queue of a ring; or that of all others, in which verbs are
  *
  * Context: under tag->lock, BH off.
  *
  * Return: the pack, or the joined verbs, for the link, with its members off the queue; NULL
  * if the first goes alone.
  */
-struct oae_msg *oae_pack_make(struct oae_tag *tag, struct oae_run *ev)
+struct oae_msg *oae_pack_make(struct oae_tag *tag, struct oae_run *ev, struct list_head *queue)
 {
 	struct oae_msg *pack, *msg;
 	unsigned int n;
 
-	msg = list_first_entry(&tag->sndq, struct oae_msg, list);
-	pack = msg->post.kind == OAE_VERB ? oae_join_alloc(tag, &n) : pack_of_queued(tag, &n);
+	msg = list_first_entry(queue, struct oae_msg, list);
+	pack = msg->post.kind == OAE_VERB ? oae_join_alloc(tag, &n) :
+					    pack_of_queued(tag, queue, &n);
 	if (!pack) {
 		if (n > 1)
 			oae_count(tag->node, OAE_S_NO_MEMORY);
 		return NULL;
 	}
 	while (n--) {
-		msg = list_first_entry(&tag->sndq, struct oae_msg, list);
+		msg = list_first_entry(queue, struct oae_msg, list);
 		oae_queue_del(tag, ev, msg);
 		pack_add(pack, msg);
 	}
@@ -129,7 +132,7 @@ void oae_pack_offered(struct oae_msg *msg, u64 now)
  * oae_pack_ended() - record the outcome of a pack: it is that of each member
  * @tag: the tag
  * @ev: the event
- * @pack: the pack, or joined verbs, which the link has no longer; freed
+ * @pack: the pack, or joined verbs, which the link has no longer; freed, unless it is a ring's
  * @outcome: enum oae_outcome
  * @err: why it is not committed, positive errno; 0 if it is
  *
@@ -142,6 +145,14 @@ void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pac
 	struct oae_msg *msg, *next;
 	unsigned int n = 0;
 
+	if (pack->txn.ring) {
+		oae_tell_ended(tag, ev, pack, outcome, err);
+		if (outcome == OAE_COMMITTED) {
+			oae_count_n(tag->node, OAE_S_PACKED, pack->txn.ring_n);
+			oae_count(tag->node, OAE_S_PACKS);
+		}
+		return;
+	}
 	if (verbs && outcome == OAE_COMMITTED)
 		oae_join_answer(pack);
 	list_for_each_entry_safe(msg, next, &pack->members, list) {
@@ -161,7 +172,7 @@ void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pac
 /**
  * oae_pack_back() - queue again what the link has given back, before all that is queued
  * @tag: the tag
- * @msg: a message; or a pack, or joined verbs, which is freed
+ * @msg: a message, or a ring's pack; or a pack, or joined verbs, which is freed
  * @refused: the peer has refused it for good: its members go alone
  *
  * Context: under tag->lock, BH off.
@@ -169,9 +180,10 @@ void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pac
 void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused)
 {
 	struct oae_msg *member;
+	bool ring = false;
 	LIST_HEAD(one);
 
-	if (oae_msg_is_pack(msg))
+	if (oae_msg_is_pack(msg) && !msg->txn.ring)
 		list_splice_init(&msg->members, &one);
 	else
 		list_add(&msg->list, &one);
@@ -179,10 +191,11 @@ void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused)
 		member->pack = NULL;
 		member->alone |= refused;
 		member->queued = true;
+		ring = member->txn.ring;
 		oae_tag_count_queued(tag, member, 1);
 	}
-	list_splice(&one, &tag->sndq);
-	if (oae_msg_is_pack(msg))
+	list_splice(&one, ring ? &tag->users->ringq : &tag->sndq);
+	if (oae_msg_is_pack(msg) && !ring)
 		oae_msg_put(msg);
 }
 
@@ -244,51 +257,97 @@ void oae_pack_cancel(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *ms
 		oae_msg_put(pack);
 }
 
-/* A message of a received pack, in an skb of its own: so rcvbuf counts what it takes. */
-static struct sk_buff *pack_copy(const struct sk_buff *skb, unsigned int off, u16 len)
-{
-	struct sk_buff *msg = oae_xmit_kept(len);
-
-	if (msg && skb_copy_bits(skb, off, skb_put(msg, len), len)) {
-		kfree_skb(msg);
-		msg = NULL;
-	}
-	return msg;
-}
-
 /**
- * oae_pack_open() - unpack a received pack, before the link is asked to hold it
- * @tag: the tag
- * @ev: the event; its skb is the frame, and its pack is set
+ * oae_pack_check() - check a received pack, before the link is asked to hold it
+ * @ev: the event; its skb is the frame, which has the pack's header in its head then
  * @f: the frame, an OFFER of a PACK; @f->unfit is set if the pack cannot be held
+ *
+ * So nobody can change the lengths that were checked: fragments may be anybody's memory.
  *
  * Context: under tag->lock, BH off.
  */
-void oae_pack_open(struct oae_tag *tag, struct oae_run *ev, struct oae_frame *f)
+void oae_pack_check(struct oae_run *ev, struct oae_frame *f)
 {
-	u8 buf[OAE_PACK_HEAD_MAX] oae_uninit;
+	unsigned int n = min_t(unsigned int, f->length, OAE_PACK_HEAD_MAX);
 	u16 len[OAE_PACK_MSGS] oae_uninit;
-	struct sk_buff **at = &ev->pack;
-	unsigned int i, n = 0, off;
-	const u8 *head;
 
-	head = skb_header_pointer(ev->skb, f->hdr_len,
-				  min_t(unsigned int, f->length, sizeof(buf)), buf);
-	if (head)
-		n = oae_pack_parse(head, f->length, len);
-	if (!n) {
+	if (!pskb_may_pull(ev->skb, f->hdr_len + n)) {
+		oae_count(ev->tag->node, OAE_S_NO_MEMORY);
+		f->unfit = OAE_R_BUSY;
+	} else if (!oae_pack_parse(ev->skb->data + f->hdr_len, f->length, len)) {
 		f->unfit = OAE_R_KIND;
-		return;
 	}
-	off = f->hdr_len + oae_pack_head_len(n);
-	for (i = 0; i < n; i++) {
-		*at = pack_copy(ev->skb, off, len[i]);
-		if (!*at) {
-			oae_count(tag->node, OAE_S_NO_MEMORY);
-			f->unfit = OAE_R_BUSY;
-			return;
-		}
-		off += len[i];
-		at = &(*at)->next;
+}
+
+/* The length of the next message of a delivered pack. */
+static u32 pack_next_len(const struct sk_buff *pack)
+{
+	return get_unaligned_be16(pack->data + oae_pack_head_len(OAE_RCV_CB(pack)->pack_at));
+}
+
+/**
+ * oae_pack_begin_read() - have the messages of a held pack read, one after the other
+ * @pack: the skb: all of the pack, checked
+ *
+ * Context: any.
+ *
+ * Return: number of messages.
+ */
+unsigned int oae_pack_begin_read(struct sk_buff *pack)
+{
+	struct oae_rcv_cb *cb = OAE_RCV_CB(pack);
+	unsigned int n = pack->data[OAE_PACK_OFF_COUNT];
+
+	cb->pack_n = n;
+	cb->pack_at = 0;
+	cb->off = oae_pack_head_len(n);
+	cb->nslices = 1;
+	cb->len = pack_next_len(pack);
+	cb->left = NULL;
+	return n;
+}
+
+/**
+ * oae_pack_pass() - go on to the next message of a delivered pack
+ * @pack: the skb; oae_rcv_cb.pack_n is 0 if there is none
+ *
+ * Context: any; under the inbox's lock as long as @pack is there.
+ */
+void oae_pack_pass(struct sk_buff *pack)
+{
+	struct oae_rcv_cb *cb = OAE_RCV_CB(pack);
+
+	cb->off += cb->len;
+	cb->number++;
+	cb->pack_at++;
+	if (--cb->pack_n)
+		cb->len = pack_next_len(pack);
+}
+
+/**
+ * oae_pack_read() - take the next message of a delivered pack
+ * @pack: the skb; has the messages after that one then
+ *
+ * Context: under the inbox's lock, BH off.
+ *
+ * Return: the message, in an skb of its own: so rcvbuf counts what it takes; NULL if there is no
+ * memory.
+ */
+struct sk_buff *oae_pack_read(struct sk_buff *pack)
+{
+	const struct oae_rcv_cb *cb = OAE_RCV_CB(pack);
+	struct sk_buff *skb = oae_xmit_kept(cb->len);
+
+	if (!skb)
+		return NULL;
+	if (skb_copy_bits(pack, cb->off, skb_put(skb, cb->len), cb->len)) {
+		kfree_skb(skb);
+		return NULL;
 	}
+	skb->next = NULL;
+	*OAE_RCV_CB(skb) = (struct oae_rcv_cb){
+		.nslices = 1, .len = cb->len, .number = cb->number,
+	};
+	oae_pack_pass(pack);
+	return skb;
 }

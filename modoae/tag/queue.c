@@ -43,7 +43,8 @@ void oae_queue_del(struct oae_tag *tag, struct oae_run *ev,
 	list_del(&msg->list);
 	msg->queued = false;
 	oae_tag_count_queued(tag, msg, -1);
-	ev->wake_writer = true;
+	if (likely(!msg->txn.ring))
+		ev->wake_writer = true;
 }
 
 /**
@@ -61,8 +62,10 @@ void oae_queue_flush(struct oae_tag *tag, int err)
 	if (list_empty(&tag->flushq))
 		tag->flush_err = err;
 	list_splice_tail_init(&tag->sndq, &tag->flushq);
-	if (tag->users)
+	if (tag->users) {
 		list_splice_tail_init(&tag->users->halfq, &tag->flushq);
+		list_splice_tail_init(&tag->users->ringq, &tag->flushq);
+	}
 }
 
 /**
@@ -83,6 +86,22 @@ void oae_queue_flush_some(struct oae_tag *tag, struct oae_run *ev)
 		oae_queue_del(tag, ev, msg);
 		oae_tell_ended(tag, ev, msg, OAE_REVERSED, tag->flush_err);
 	}
+}
+
+/* @msg has come to its queue. */
+static void queue_added(struct oae_tag *tag, struct oae_msg *msg)
+{
+	msg->queued = true;
+	oae_tag_count_queued(tag, msg, 1);
+	oae_count(tag->node, OAE_S_POSTED);
+}
+
+static void queue_posted(struct oae_tag *tag, struct oae_run *ev)
+{
+	tag->used = true;
+	if (oae_link_closed(&tag->link))
+		oae_tag_open(tag, ev);
+	oae_run_log(tag, ev, OAE_EV_POST, 0, oae_link_tx(&tag->link) + 1);
 }
 
 /**
@@ -120,18 +139,62 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 	} else {
 		oae_msg_get(msg);
 		list_add_tail(&msg->list, oae_tag_queue(tag, msg));
-		msg->queued = true;
-		oae_tag_count_queued(tag, msg, 1);
-		oae_count(node, OAE_S_POSTED);
-		tag->used = true;
-		if (oae_link_closed(&tag->link))
-			oae_tag_open(tag, &ev);
-		oae_run_log(tag, &ev, OAE_EV_POST, 0, oae_link_tx(&tag->link) + 1);
+		queue_added(tag, msg);
+		queue_posted(tag, &ev);
 	}
 	oae_run_leave(tag, &ev);
 	return err;
 }
 EXPORT_SYMBOL_FOR_BENCH(oae_tag_send);
+
+/* Why a message of a ring cannot be queued, positive errno; 0 it can. */
+static int queue_refuses(struct oae_tag *tag, struct oae_msg *msg)
+{
+	u32 now = oae_link_slice_max(&tag->link);
+
+	/* A pack that is too long by now is dissolved before it is posted. */
+	if (tag->dead)
+		return ENODEV;
+	if (READ_ONCE(tag->node->shut))
+		return OAE_E_SHUTDOWN;
+	/* The way has been found to carry longer slices. */
+	if (!msg->post.nslices && msg->post.slice_max < now)
+		oae_msg_slice(msg, now);
+	return msg->post.nslices ? 0 : OAE_E_TOO_BIG;
+}
+
+/**
+ * oae_tag_send_ring() - queue messages of a ring, and open the link if it is CLOSED
+ * @tag: the tag, with users
+ * @msgs: oae_msg.list; for those that are queued the link takes over a reference. Left on
+ *	it are those that are not, with oae_msg.err
+ *
+ * Context: any but hard interrupts; takes tag->lock.
+ */
+void oae_tag_send_ring(struct oae_tag *tag, struct list_head *msgs)
+{
+	struct oae_run ev oae_uninit;
+	struct oae_msg *msg, *next;
+	bool any = false;
+
+	/* Hashed without the lock. */
+	list_for_each_entry(msg, msgs, list)
+		if (msg->post.kind == OAE_MESSAGE)
+			oae_msg_slice(msg, oae_link_cut_new(&tag->link, OAE_MESSAGE,
+							    msg->post.len));
+	oae_run_enter(tag, &ev);
+	list_for_each_entry_safe(msg, next, msgs, list) {
+		msg->err = queue_refuses(tag, msg);
+		if (msg->err)
+			continue;
+		list_move_tail(&msg->list, &tag->users->ringq);
+		queue_added(tag, msg);
+		any = true;
+	}
+	if (any)
+		queue_posted(tag, &ev);
+	oae_run_leave(tag, &ev);
+}
 
 /**
  * oae_tag_cancel() - reverse a message (protocol 4.1, step 5)

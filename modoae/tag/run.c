@@ -12,6 +12,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "event.h"
+#include "ring.h"
 
 #include <linux/sched/clock.h>
 #include <net/dst.h>
@@ -46,34 +47,28 @@ static void run_set_result(struct oae_msg *msg, struct sk_buff *skb)
 
 static void run_discard_slots(struct oae_tag *tag, u32 seq)
 {
-	struct sk_buff **slot = oae_tag_slots(tag, seq), *skb;
+	struct sk_buff **slot = oae_tag_slots(tag, seq);
 	unsigned int i, n = oae_tag_nslots(tag);
 
 	for (i = 0; i < n; i++) {
 		if (!slot[i])
 			continue;
-		for (skb = slot[i]; skb; skb = skb->next)
-			tag->kept_bytes -= skb->truesize;
-		kfree_skb_list(slot[i]);
+		tag->kept_bytes -= slot[i]->truesize;
+		kfree_skb(slot[i]);
 		slot[i] = NULL;
 	}
 }
 
-/* Keep this frame's payload as a slice; that of a pack is unpacked already. */
+/* Keep this frame's payload as a slice. */
 static void run_keep_slice(struct oae_tag *tag, struct oae_run *ev,
 			   const struct oae_op *op)
 {
-	struct sk_buff *skb = ev->pack;
+	struct sk_buff *skb = run_keep(ev, 0);
 
-	if (likely(!skb)) {
-		skb = run_keep(ev, 0);
-		OAE_KEPT_CB(skb)->hash = op->hash;
-	}
-	ev->pack = NULL;
+	OAE_KEPT_CB(skb)->hash = op->hash;
 	/* There is a slot: oae_tag_rcv() has seen to that. */
 	oae_tag_slots(tag, op->seq)[op->slice] = skb;
-	for (; skb; skb = skb->next)
-		tag->kept_bytes += skb->truesize;
+	tag->kept_bytes += skb->truesize;
 }
 
 /* The half that is held is the result of this end's. */
@@ -224,11 +219,16 @@ static void run_feed_one(struct oae_tag *tag, struct oae_run *ev,
 	struct oae_msg *msg = NULL;
 	int err;
 
-	if (queue == &tag->sndq && !list_is_singular(queue))
-		msg = oae_pack_make(tag, ev);
+	if (!list_is_singular(queue) && (queue == &tag->sndq || queue == &tag->users->ringq))
+		msg = oae_pack_make(tag, ev, queue);
 	if (!msg) {
 		msg = list_first_entry(queue, struct oae_msg, list);
 		oae_queue_del(tag, ev, msg);
+		if (unlikely(msg->txn.ring_n > 1 && (msg->alone ||
+			     msg->post.len > oae_link_pack_max(&tag->link)))) {
+			oae_ring_dissolve(tag, ev, msg);
+			return;
+		}
 	}
 	err = oae_link_post(&tag->link, &msg->post, ev->now, &ev->a);
 	if (err)
@@ -239,6 +239,13 @@ static void run_feed_one(struct oae_tag *tag, struct oae_run *ev,
 /* A queue with a message that the link has room for, or NULL. */
 static struct list_head *run_wanted(struct oae_tag *tag)
 {
+	if (unlikely(tag->users && tag->users->nring) && !list_empty(&tag->users->ringq) &&
+	    oae_link_wants(&tag->link)) {
+		/* The ring and all others take turns. */
+		tag->users->ring_next = !tag->users->ring_next;
+		if (tag->users->ring_next || list_empty(&tag->sndq))
+			return &tag->users->ringq;
+	}
 	if (!list_empty(&tag->sndq) && oae_link_wants(&tag->link))
 		return &tag->sndq;
 	if (unlikely(tag->nhalf) && !list_empty(&tag->users->halfq) &&
@@ -290,7 +297,6 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 		     rcu_dereference_check(tag->node->cfg,
 					   rcu_read_lock_bh_held()));
 	ev->skb = NULL;
-	ev->pack = NULL;
 	INIT_LIST_HEAD(&ev->done);
 	INIT_LIST_HEAD(&ev->wake);
 	ev->before = oae_link_state(&tag->link);
@@ -547,7 +553,7 @@ static void run_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_frame 
 		return;
 	if (f->kind == OAE_PACK && f->opcode == OAE_OFFER &&
 	    oae_link_is_run(&tag->link, f))
-		oae_pack_open(tag, ev, f);
+		oae_pack_check(ev, f);
 	room = likely(!oae_link_windowed(&tag->link)) ? oae_inbox_room(tag) :
 							  oae_inbox_places(tag);
 	if (likely(oae_way_is_usual(&tag->way, f)) || path ||
@@ -584,7 +590,6 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 		run_frame(tag, &ev, f, path);
 	run_end(tag, &ev);
 	oae_xmit_spare(ev.skb);
-	kfree_skb_list(ev.pack);
 	run_more(tag, &ev);
 }
 

@@ -91,7 +91,7 @@ static enum oae_spare share_why_spare(const struct oae_tag *tag)
 		.dead = tag->dead,
 		.unread = oae_inbox_count(tag),
 		.stranger = tag->stranger,
-		.queued = tag->nsnd || tag->nhalf,
+		.queued = oae_tag_queued(tag),
 		.closed = oae_link_closed(&tag->link),
 		.down = oae_link_down(&tag->link),
 	};

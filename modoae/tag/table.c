@@ -97,7 +97,7 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
 {
 	lockdep_assert_held(&tag->lock);
 	if (tag->dead || !oae_link_closed(&tag->link) ||
-	    ((tag->nsnd || tag->nhalf || oae_inbox_count(tag) ||
+	    ((oae_tag_queued(tag) || oae_inbox_count(tag) ||
 	      oae_tag_attached(tag)) && !kill))
 		return;
 	WRITE_ONCE(tag->dead, true);

@@ -15,6 +15,7 @@ struct oae_verbs;		/* region.c */
 struct oae_region;		/* region.c */
 struct oae_tag_paths;		/* path.h */
 struct vm_area_struct;
+struct oae_ring_link;		/* ring.h */
 struct oae_users;
 
 /* Bits of OAE_EVENT_* in uapi/oae.h. */
@@ -109,10 +110,7 @@ struct oae_tag {
 	struct list_head flushq;	/* from both queues, about to be reversed */
 	unsigned int nsnd;		/* in sndq, or flushq */
 	u32 kept_bytes;			/* truesize of all slices gathered or held */
-	/*
-	 * Slices gathered or held for the next number: oae_tag_slots(). Of a pack the
-	 * first has all its messages, linked by ->next.
-	 */
+	/* Slices gathered or held for the next number: oae_tag_slots(). */
 	struct sk_buff *only;		/* the first slice, while @slot is not lent */
 	struct sk_buff **slot;		/* table for all, or NULL: places.c */
 	struct oae_inbox inbox;
@@ -149,6 +147,10 @@ struct oae_tag {
  * struct oae_users - what a tag has for those who use it here: users.c
  * @files: struct oae_client; changed under inbox.q.lock, too
  * @halfq: halves that are not yet posted to the link
+ * @ringq: messages of a ring that are not yet posted to the link
+ * @nring: in @ringq, or flushq
+ * @ring_next: @ringq is next to post, if both it and sndq have something
+ * @ring: the link on a ring, or NULL; RCU
  * @read_wait: files: something is unread
  * @write_wait: room in tag->sndq: room.c
  * @half_wait: room in @halfq
@@ -164,6 +166,10 @@ struct oae_tag {
 struct oae_users {
 	struct list_head files;
 	struct list_head halfq;
+	struct list_head ringq;
+	u32 nring;
+	bool ring_next;
+	struct oae_ring_link __rcu *ring;
 	wait_queue_head_t read_wait;
 	wait_queue_head_t poll_wait;
 	wait_queue_head_t write_wait;
@@ -259,18 +265,33 @@ struct oae_client {
 	u64 timer_at;
 };
 
-/* In skb->cb of each slice that is gathered or held, but for packs. */
+/* In skb->cb of each slice that is gathered or held. */
 struct oae_kept_cb {
 	u64 hash;		/* of OAE_OP_KEEP */
 };
 
 #define OAE_KEPT_CB(skb)	((struct oae_kept_cb *)(skb)->cb)
 
-/* In skb->cb of each slice in an inbox. */
+/**
+ * struct oae_rcv_cb - in skb->cb of each slice in an inbox
+ * @nslices: of the first slice: number of slices; of others: 0
+ * @len: of the first slice, as all that follows: bytes of the transaction
+ * @number: of the transaction, among all that were delivered
+ * @off: a pack: where the next message is; @len and @number are of that
+ * @pack_n: a pack: how many messages are unread; 0: it is no pack
+ * @pack_at: a pack: index of the next message
+ * @kept: it takes room though it was taken
+ * @left: no slice: it stands for what a ring left; else NULL
+ */
 struct oae_rcv_cb {
-	u32 nslices;		/* first slice: number of slices; others: 0 */
-	u32 len;		/* first slice: bytes of the transaction */
-	bool kept;		/* first slice: it takes room though it was taken */
+	u32 nslices;
+	u32 len;
+	u32 number;
+	u32 off;
+	u8 pack_n;
+	u8 pack_at;
+	bool kept;
+	struct oae_ring_link *left;
 };
 
 #define OAE_RCV_CB(skb)	((struct oae_rcv_cb *)(skb)->cb)
@@ -294,7 +315,9 @@ static inline bool oae_tag_attached(const struct oae_tag *tag)
 static inline struct list_head *oae_tag_queue(struct oae_tag *tag,
 					      const struct oae_msg *msg)
 {
-	return msg->post.kind == OAE_SWAP ? &tag->users->halfq : &tag->sndq;
+	if (unlikely(msg->post.kind == OAE_SWAP))
+		return &tag->users->halfq;
+	return unlikely(msg->txn.ring) ? &tag->users->ringq : &tag->sndq;
 }
 
 /* The length of that queue. */
@@ -310,8 +333,16 @@ static inline void oae_tag_count_queued(struct oae_tag *tag, const struct oae_ms
 {
 	if (unlikely(msg->post.kind == OAE_SWAP))
 		oae_add(&tag->nhalf, n);
+	else if (unlikely(msg->txn.ring))
+		tag->users->nring += n;
 	else
 		oae_add(&tag->nsnd, n);
+}
+
+/* All that is queued and not yet posted to the link. */
+static inline unsigned int oae_tag_queued(const struct oae_tag *tag)
+{
+	return tag->nsnd + tag->nhalf + (tag->users ? tag->users->nring : 0);
 }
 
 /* The stream that @msg belongs to. */
@@ -430,6 +461,7 @@ void oae_tag_unwant(struct oae_tag *tag, bool close);
 void oae_tag_close(struct oae_tag *tag);
 bool oae_tag_met(struct oae_tag *tag);
 void oae_tag_kill(struct oae_tag *tag, long err);
+void oae_tag_drop_unread(struct oae_tag *tag);
 void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);
 void oae_tag_port(struct oae_tag *tag, long arg);
 void oae_tag_port_mtu(struct oae_tag *tag, long arg);
@@ -445,6 +477,7 @@ void oae_doubt_stays(struct oae_port *port);
 void oae_tag_lock(struct oae_tag *tag) __acquires(&tag->lock);
 void oae_tag_unlock(struct oae_tag *tag) __releases(&tag->lock);
 int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg);
+void oae_tag_send_ring(struct oae_tag *tag, struct list_head *msgs);
 int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err);
 void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
 			   unsigned int n, int err);
@@ -453,10 +486,15 @@ int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, bool open);
 void oae_tag_detach(struct oae_tag *tag, struct oae_client *c);
 
 /* inbox.c: transactions that were delivered */
-int oae_inbox_take(struct oae_tag *tag, const struct oae_client *c, size_t max, bool keep,
+/* How a transaction is taken. */
+#define OAE_TAKE_KEEP	0x01	/* it takes room until oae_inbox_done() */
+#define OAE_TAKE_PACK	0x02	/* a pack as it is, if all that is unread of it fits */
+
+int oae_inbox_take(struct oae_tag *tag, const struct oae_client *c, size_t max, unsigned int how,
 		   struct sk_buff **skb);
 void oae_inbox_done(struct oae_tag *tag, const struct sk_buff *skb);
 void oae_inbox_give_back(struct oae_tag *tag, struct sk_buff *skb);
+void oae_inbox_put_left(struct oae_tag *tag, struct sk_buff *left, u32 n, u32 bytes);
 unsigned int oae_inbox_len(struct oae_tag *tag);
 
 /* How many are unread? Without the lock a hint. */

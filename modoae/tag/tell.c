@@ -11,6 +11,7 @@
 #include <linux/poll.h>
 
 #include "../base/trace.h"
+#include "ring.h"
 
 /* Count how long a transaction took that was offered, and is committed. */
 static void tell_took(const struct oae_tag *tag, const struct oae_run *ev,
@@ -42,6 +43,7 @@ void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 	/* The counters of outcomes are in the order of enum oae_outcome. */
 	BUILD_BUG_ON(OAE_S_REVERSED - OAE_S_COMMITTED != OAE_REVERSED ||
 		     OAE_S_UNKNOWN - OAE_S_COMMITTED != OAE_UNKNOWN);
+	unsigned int n = msg->txn.ring_n ?: 1;
 
 	msg->outcome = outcome;
 	msg->err = err;
@@ -50,8 +52,8 @@ void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 	if (msg->txn.client && oae_attach_ended(tag, msg))
 		ev->wake_writer = true;
 
-	tag->nended[outcome]++;
-	oae_count(tag->node, OAE_S_COMMITTED + outcome);
+	tag->nended[outcome] += n;
+	oae_count_n(tag->node, OAE_S_COMMITTED + outcome, n);
 	/* A swap's half that was lent was never offered. */
 	if (outcome == OAE_COMMITTED && msg->t_offer)
 		tell_took(tag, ev, msg);
@@ -215,16 +217,27 @@ static void tell_writers(struct oae_tag *tag)
  */
 void oae_tell_all(struct oae_tag *tag, struct oae_run *ev)
 {
+	struct oae_rings *ring, *last = NULL;
 	struct oae_msg *msg, *next;
 
 	list_for_each_entry_safe(msg, next, &ev->done, list) {
 		INIT_LIST_HEAD(&msg->list);
+		if (unlikely(msg->txn.ring)) {
+			ring = oae_ring_ended(msg);
+			if (last && last != ring)
+				oae_ring_took(last);
+			last = ring;
+			oae_msg_put(msg);
+			continue;
+		}
 		if (!oae_bench_told(&msg->bench, msg->outcome == OAE_COMMITTED))
 			complete(&msg->done);
 		if (msg->txn.tell)
 			oae_attach_tell(msg);
 		oae_msg_put(msg);
 	}
+	if (unlikely(last))
+		oae_ring_took(last);
 	if (ev->wake_writer)
 		tell_writers(tag);
 	if (ev->wake_reader)

@@ -17,6 +17,7 @@ static struct oae_users *users_alloc(void)
 		return NULL;
 	INIT_LIST_HEAD(&u->files);
 	INIT_LIST_HEAD(&u->halfq);
+	INIT_LIST_HEAD(&u->ringq);
 	init_waitqueue_head(&u->read_wait);
 	init_waitqueue_head(&u->poll_wait);
 	init_waitqueue_head(&u->write_wait);

@@ -104,11 +104,12 @@ class Attaching(TwoHosts):
         o = f.options()
         self.assertEqual((o.flags, o.deadline_ms, o.linger_ms, o.queue_bytes),
                          (0, 0, dev.LINGER_BACKGROUND, 0))
-        f.set_options(flags=dev.OPT_EXPRESS, deadline_ms=5, linger_ms=6, queue=7, queue_bytes=8)
-        self.assertEqual(tuple(f.options()), (1, 5, 6, 7, 8, 0))
-        for bad in ({"flags": 4}, {"queue": 0}, {"queue": 65537}, {"zero": 1}):
+        f.set_options(flags=dev.OPT_EXPRESS, deadline_ms=5, linger_ms=6, queue=7, queue_bytes=8,
+                      spin_us=9)
+        self.assertEqual(tuple(f.options()), (1, 5, 6, 7, 8, 9))
+        for bad in ({"flags": 4}, {"queue": 0}, {"queue": 65537}, {"spin_us": 10001}):
             self.assert_errno(errno.EINVAL, f.set_options, **bad)
-        self.assertEqual(tuple(f.options()), (1, 5, 6, 7, 8, 0))
+        self.assertEqual(tuple(f.options()), (1, 5, 6, 7, 8, 9))
 
 
 class Messages(TwoHosts):

@@ -66,7 +66,7 @@ def record(name, layout, fields):
 
 Attach = record("Attach", "16s6sBBII", "port peer vc zero flags id_high")
 PeerRec = record("PeerRec", "16s6sBB", "port peer vc zero")
-Options = record("Options", "6I", "flags deadline_ms linger_ms queue queue_bytes zero")
+Options = record("Options", "6I", "flags deadline_ms linger_ms queue queue_bytes spin_us")
 SwapArg = record("SwapArg", "QQIIIIQ", "give take give_len take_len flags zero id")
 VerbOp = record("VerbOp", "BBHI192s", "code words zero offset rest")
 VerbArg = record("VerbArg", "Q6IQ", "ops nops region flags taken failed zero id")
