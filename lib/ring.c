@@ -35,6 +35,8 @@ struct oae_rings {
 	uint64_t passed, done, next, filled;
 	/* behind the last chunk that forwards; what is passed to hold_rx once hold_tx is taken */
 	uint64_t forward, hold_tx, hold_rx;
+	/* A call of the bell follows, whatever the kernel waits for. */
+	int quiet;
 };
 
 /* --- the words --------------------------------------------------------------- */
@@ -53,7 +55,9 @@ static int announce(struct oae_rings *r, __u64 *word, uint64_t value, const __u3
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);
 	/* Pairs with the kernel's barrier between its own word and its look at this one. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return __atomic_load_n(wants, __ATOMIC_RELAXED) ? ioctl(r->fd, OAE_RING_BELL, &bell) : 0;
+	if (r->quiet || !__atomic_load_n(wants, __ATOMIC_RELAXED))
+		return 0;
+	return ioctl(r->fd, OAE_RING_BELL, &bell);
 }
 
 /* Nothing is there: is that for good? */
@@ -458,18 +462,37 @@ static int sleep_until(struct oae_rings *r, unsigned int what, size_t room, long
 	return ioctl(r->fd, OAE_RING_BELL, &bell);
 }
 
+/* As look(), but the kernel is told by the call that sleeps, if one follows. */
+static int look_quietly(struct oae_rings *r, unsigned int what, size_t room)
+{
+	struct oae_bell bell = { 0 };
+	int found, err;
+
+	r->quiet = 1;
+	found = look(r, what, room);
+	r->quiet = 0;
+	if (!found || (!__atomic_load_n(&r->kernel->wants_data, __ATOMIC_RELAXED) &&
+		       !__atomic_load_n(&r->kernel->wants_room, __ATOMIC_RELAXED)))
+		return found;
+	err = errno;
+	if (ioctl(r->fd, OAE_RING_BELL, &bell) && found >= 0)
+		return -1;
+	errno = err;
+	return found;
+}
+
 int oae_ring_wait(struct oae_rings *r, unsigned int what, size_t room, int timeout_ms)
 {
 	long long end = timeout_ms < 0 ? -1 : now_ns() + timeout_ms * 1000000LL;
-	int found = timeout_ms ? spin(r, what, room) : look(r, what, room), failed;
+	int found;
 
+	if (!timeout_ms)
+		return look(r, what, room);
+	found = r->spin_us ? spin(r, what, room) : look_quietly(r, what, room);
 	while (!found && (end < 0 || now_ns() < end)) {
-		found = oae_ring_arm(r, what, room);
-		if (found)
-			break;
-		failed = sleep_until(r, what, room, end);
-		oae_ring_disarm(r);
-		found = failed ? -1 : look(r, what, room);
+		if (sleep_until(r, what, room, end))
+			return -1;
+		found = look(r, what, room);
 	}
 	return found;
 }

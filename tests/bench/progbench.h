@@ -12,6 +12,7 @@
 
 #define BYTES	64		/* of a message, and of a half */
 #define BULK	65536		/* of a long message */
+#define BURST	256		/* messages */
 
 /* Where this end is, and where the other. */
 struct where {
@@ -31,6 +32,7 @@ struct end {
 	struct oae_verb_op *ops;
 	uint64_t done;		/* trips, or operations */
 	struct rdma *rdma;
+	struct oae_rings *rings;
 	unsigned int bytes;	/* of what it receives, of RDMA */
 	uint8_t buf[BYTES];
 };
@@ -68,23 +70,37 @@ void sock_accept(struct end *e);
 void tcp_accept(struct end *e);
 
 /* progoae.c */
-int oae_attach(const struct where *w, unsigned int vc, unsigned int flags,
+int dev_attach(const struct where *w, unsigned int vc, unsigned int flags,
 	       unsigned int opt, unsigned int queue);
-void oae_open(const struct contender *c, const struct where *w,
+void dev_open(const struct contender *c, const struct where *w,
 	      unsigned int number, int answering, struct end *e);
-void oae_open_queued(const struct contender *c, const struct where *w,
+void dev_open_queued(const struct contender *c, const struct where *w,
 		     unsigned int number, int answering, struct end *e);
-void oae_open_verb(const struct contender *c, const struct where *w,
+void dev_open_verb(const struct contender *c, const struct where *w,
 		   unsigned int number, int answering, struct end *e);
-void oae_open_polled(const struct contender *c, const struct where *w,
+void dev_open_polled(const struct contender *c, const struct where *w,
 		     unsigned int number, int answering, struct end *e);
-void oae_expose(int fd, unsigned int region);
-void oae_fetch_add(struct oae_verb_op *ops, unsigned int nops);
+void dev_expose(int fd, unsigned int region);
+void dev_fetch_add(struct oae_verb_op *ops, unsigned int nops);
 void queued_ask(struct end *e);
 void queued_answer(struct end *e);
 void verb_ask(struct end *e);
 void verb_ask_polled(struct end *e);
 void swap_half(struct end *e);
+
+/* progring.c */
+void ring_open(const struct contender *c, const struct where *w, unsigned int number,
+	       int answering, struct end *e);
+void ring_ask(struct end *e);
+void ring_answer(struct end *e);
+void ring_burst(struct end *e);
+void ring_take(struct end *e);
+void write_open(const struct contender *c, const struct where *w, unsigned int number,
+		int answering, struct end *e);
+void write_burst(struct end *e);
+void send_burst(struct end *e);
+void sock_burst(struct end *e);
+void sock_take_burst(struct end *e);
 
 /* progrdma.c */
 void rdma_open(const struct contender *c, const struct where *w,

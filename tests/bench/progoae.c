@@ -11,7 +11,7 @@
 #define RECORDS	64
 
 /* A file that is one end of a link. */
-int oae_attach(const struct where *w, unsigned int vc, unsigned int flags,
+int dev_attach(const struct where *w, unsigned int vc, unsigned int flags,
 	       unsigned int opt, unsigned int queue)
 {
 	struct oae_attach a = { .vc = vc, .flags = OAE_ATTACH_OPEN };
@@ -35,22 +35,22 @@ int oae_attach(const struct where *w, unsigned int vc, unsigned int flags,
 }
 
 /* Contenders are links of their own: each has a virtual channel. */
-void oae_open(const struct contender *c, const struct where *w,
+void dev_open(const struct contender *c, const struct where *w,
 	      unsigned int number, int answering, struct end *e)
 {
-	e->in = oae_attach(w, number, 0, c->flags, 0);
+	e->in = dev_attach(w, number, 0, c->flags, 0);
 	e->out = e->in;
 }
 
 /* Two files of one link, so that writing queues and reading blocks. */
-void oae_open_queued(const struct contender *c, const struct where *w,
+void dev_open_queued(const struct contender *c, const struct where *w,
 		     unsigned int number, int answering, struct end *e)
 {
-	e->in = oae_attach(w, number, 0, 0, 0);
-	e->out = oae_attach(w, number, O_NONBLOCK, c->flags, 0);
+	e->in = dev_attach(w, number, 0, 0, 0);
+	e->out = dev_attach(w, number, O_NONBLOCK, c->flags, 0);
 }
 
-void oae_expose(int fd, unsigned int region)
+void dev_expose(int fd, unsigned int region)
 {
 	struct oae_expose x = { .size = 4096, .region = region,
 				.perm = OAE_PERM_READ | OAE_PERM_ATOMIC };
@@ -60,7 +60,7 @@ void oae_expose(int fd, unsigned int region)
 }
 
 /* Add 1 to the first word, so many times over. */
-void oae_fetch_add(struct oae_verb_op *ops, unsigned int nops)
+void dev_fetch_add(struct oae_verb_op *ops, unsigned int nops)
 {
 	unsigned int i;
 
@@ -72,26 +72,26 @@ void oae_fetch_add(struct oae_verb_op *ops, unsigned int nops)
 	}
 }
 
-void oae_open_verb(const struct contender *c, const struct where *w,
+void dev_open_verb(const struct contender *c, const struct where *w,
 		   unsigned int number, int answering, struct end *e)
 {
-	oae_open(c, w, number, answering, e);
+	dev_open(c, w, number, answering, e);
 	if (answering) {
-		oae_expose(e->in, number);
+		dev_expose(e->in, number);
 		return;
 	}
 	e->nops = c->nops;
 	e->ops = malloc(c->nops * sizeof(*e->ops));
 	if (!e->ops)
 		die("no memory");
-	oae_fetch_add(e->ops, c->nops);
+	dev_fetch_add(e->ops, c->nops);
 	e->buf[0] = number;
 }
 
-void oae_open_polled(const struct contender *c, const struct where *w,
+void dev_open_polled(const struct contender *c, const struct where *w,
 		     unsigned int number, int answering, struct end *e)
 {
-	oae_open_verb(c, w, number, answering, e);
+	dev_open_verb(c, w, number, answering, e);
 	if (!answering && fcntl(e->out, F_SETFL, O_NONBLOCK))
 		die("O_NONBLOCK: %s", strerror(errno));
 }

@@ -41,7 +41,7 @@ void words_open(const struct contender *c, const struct where *w,
 	unsigned int i;
 
 	for (i = FIRST; i < FIRST + LINKS; i++)
-		oae_expose(oae_attach(w, i, 0, 0, 0), i);
+		dev_expose(dev_attach(w, i, 0, 0, 0), i);
 }
 
 static uint64_t word_of(const struct where *w, const struct flow *f)
@@ -49,7 +49,7 @@ static uint64_t word_of(const struct where *w, const struct flow *f)
 	struct oae_verb_op op = { .code = OAE_VERB_READ, .words = 1 };
 	struct oae_verb v = { .ops = (uintptr_t)&op, .nops = 1,
 			      .region = f->vc };
-	int fd = oae_attach(w, f->vc, 0, 0, 0);
+	int fd = dev_attach(w, f->vc, 0, 0, 0);
 
 	if (ioctl(fd, OAE_DO_VERB, &v))
 		die("READ: %s", strerror(errno));
@@ -134,7 +134,7 @@ static int open_flows(const struct where *w, unsigned int links,
 					     .data.ptr = &flows[i] };
 
 		flows[i].vc = FIRST + i;
-		flows[i].fd = oae_attach(w, FIRST + i, O_NONBLOCK, 0, queue);
+		flows[i].fd = dev_attach(w, FIRST + i, O_NONBLOCK, 0, queue);
 		flows[i].next = word_of(w, &flows[i]);
 		if (epoll_ctl(epoll, EPOLL_CTL_ADD, flows[i].fd, &event))
 			die("epoll: %s", strerror(errno));
@@ -158,7 +158,7 @@ int rate_main(const struct where *w, char **words)
 	if (!links || links > LINKS || !nops || nops > OAE_VERB_OPS || !queue)
 		die("a number is out of range");
 	epoll = open_flows(w, links, queue);
-	oae_fetch_add(ops, nops);
+	dev_fetch_add(ops, nops);
 	begin = now_ns();
 	end = begin + atof(words[0]) * 1e9;
 	for (i = 0; i < links; i++)

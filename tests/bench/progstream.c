@@ -50,7 +50,7 @@ static const struct way {
 	int bytes;		/* no boundaries: a message is as long as it should be */
 	int queued;		/* outcomes are collected */
 } ways[] = {
-	{ "oae", oae_open, .queued = 1 },
+	{ "oae", dev_open, .queued = 1 },
 	{ "tipc", tipc_open, sock_accept },
 	{ "tipc-cable", tipc_cable_open, sock_accept },
 	{ "udp", udp_open, .lossy = 1 },
@@ -241,7 +241,7 @@ int stream_main(const struct where *w, char **words)
 	signal(SIGALRM, too_slow);
 	alarm(PATIENCE + atof(words[2]) + atof(words[3]));
 	if (s.way->queued)
-		s.fd = oae_attach(w, atoi(words[1]), O_NONBLOCK, 0,
+		s.fd = dev_attach(w, atoi(words[1]), O_NONBLOCK, 0,
 				  atoi(words[5]));
 	else
 		s.way->open(&c, w, atoi(words[1]), 0, &e);
