@@ -347,7 +347,9 @@ int oae_inbox_take(struct oae_tag *tag, const struct oae_client *c, size_t max, 
 		err = -EAGAIN;
 	else if (OAE_RCV_CB(first)->len > max)
 		err = -EMSGSIZE;
-	else if (!(*skb = inbox_next(tag, max, how)))
+	else
+		*skb = inbox_next(tag, max, how);
+	if (first && !err && !*skb)
 		err = -ENOMEM;
 	spin_unlock_bh(&tag->inbox.q.lock);
 	if (*skb && !(how & OAE_TAKE_KEEP))

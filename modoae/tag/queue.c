@@ -147,20 +147,20 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 }
 EXPORT_SYMBOL_FOR_BENCH(oae_tag_send);
 
-/* Why a message of a ring cannot be queued, positive errno; 0 it can. */
+/* Why a message of a ring cannot be queued, negative errno; 0 it can. */
 static int queue_refuses(struct oae_tag *tag, struct oae_msg *msg)
 {
 	u32 now = oae_link_slice_max(&tag->link);
 
 	/* A pack that is too long by now is dissolved before it is posted. */
 	if (tag->dead)
-		return ENODEV;
+		return -ENODEV;
 	if (READ_ONCE(tag->node->shut))
-		return OAE_E_SHUTDOWN;
+		return -OAE_E_SHUTDOWN;
 	/* The way has been found to carry longer slices. */
 	if (!msg->post.nslices && msg->post.slice_max < now)
 		oae_msg_slice(msg, now);
-	return msg->post.nslices ? 0 : OAE_E_TOO_BIG;
+	return msg->post.nslices ? 0 : -OAE_E_TOO_BIG;
 }
 
 /**
@@ -184,7 +184,7 @@ void oae_tag_send_ring(struct oae_tag *tag, struct list_head *msgs)
 							    msg->post.len));
 	oae_run_enter(tag, &ev);
 	list_for_each_entry_safe(msg, next, msgs, list) {
-		msg->err = queue_refuses(tag, msg);
+		msg->err = -queue_refuses(tag, msg);
 		if (msg->err)
 			continue;
 		list_move_tail(&msg->list, &tag->users->ringq);

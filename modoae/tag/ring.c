@@ -82,7 +82,7 @@ static int ring_alloc_pages(struct oae_rings *r, u32 tx_size, u32 rx_size)
  * Return: the rings, with a reference; ERR_PTR(-ENOMEM).
  */
 struct oae_rings *oae_ring_make(struct oae_node *node, u32 tx_size, u32 rx_size,
-			       wait_queue_head_t *wait)
+				wait_queue_head_t *wait)
 {
 	static struct lock_class_key pool_key;
 	struct oae_rings *r = kzalloc(sizeof(*r), OAE_GFP_USER);
@@ -372,7 +372,9 @@ void oae_ring_wake(struct oae_rings *r, bool rx)
 	 */
 	smp_mb();
 	/* The file is there: RCU frees it later. */
-	if ((READ_ONCE(*wants) || atomic_read(&r->sleepers[rx])) && !READ_ONCE(r->closed) &&
-	    waitqueue_active(r->wait))
+	if ((!READ_ONCE(*wants) && !atomic_read(&r->sleepers[rx])) || READ_ONCE(r->closed))
+		return;
+	/* Ordered by the smp_mb() above. */
+	if (waitqueue_active(r->wait))
 		wake_up_poll(r->wait, rx ? EPOLLIN | EPOLLRDNORM : EPOLLOUT | EPOLLWRNORM);
 }

@@ -96,7 +96,7 @@ struct oae_rings {
 	u64 taken;
 	struct oae_taken batch[OAE_PACK_MSGS];
 	struct oae_pool pool;
-	spinlock_t out_lock;
+	spinlock_t out_lock;		/* nests in tag->lock */
 	struct list_head out;
 	u32 nout;
 	size_t nbytes;
@@ -107,7 +107,7 @@ struct oae_rings {
 	struct oae_turn fill;
 	u64 filled;
 	u64 passed;
-	spinlock_t ready_lock;
+	spinlock_t ready_lock;		/* no lock nests in it */
 	struct list_head ready;
 	struct rcu_head rcu;
 };
@@ -164,7 +164,7 @@ static inline u64 oae_chunk_size(u32 len)
 
 /* ring.c */
 struct oae_rings *oae_ring_make(struct oae_node *node, u32 tx_size, u32 rx_size,
-			       wait_queue_head_t *wait);
+				wait_queue_head_t *wait);
 void oae_ring_stop(struct oae_rings *r);
 void oae_ring_linger(struct oae_rings *r, unsigned int ms);
 void oae_ring_close(struct oae_rings *r);

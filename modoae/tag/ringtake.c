@@ -12,7 +12,7 @@
 #include "../link/pack.h"
 
 #define TAKE_AGAIN_NS	NSEC_PER_MSEC			/* without memory */
-#define CANCEL_AGAIN_NS	(100 * NSEC_PER_MSEC)		/* if it cannot be reversed at its deadline */
+#define CANCEL_AGAIN_NS	(100 * NSEC_PER_MSEC)		/* what cannot be reversed when due */
 
 /*
  * Read the header of the chunk at @pos, of @left bytes, and check it. The body may be in rx:

@@ -224,8 +224,8 @@ static void run_feed_one(struct oae_tag *tag, struct oae_run *ev,
 	if (!msg) {
 		msg = list_first_entry(queue, struct oae_msg, list);
 		oae_queue_del(tag, ev, msg);
-		if (unlikely(msg->txn.ring_n > 1 && (msg->alone ||
-			     msg->post.len > oae_link_pack_max(&tag->link)))) {
+		if (unlikely(msg->txn.ring_n > 1) &&
+		    (msg->alone || msg->post.len > oae_link_pack_max(&tag->link))) {
 			oae_ring_dissolve(tag, ev, msg);
 			return;
 		}

@@ -13,7 +13,7 @@
 #include "progbench.h"
 #include "../../lib/oae.h"
 
-#define RING	(1 << 20)
+#define RING	1048576
 #define RECORDS	256
 
 /* An end has its rings, a wish to spin or not. */
