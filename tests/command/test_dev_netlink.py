@@ -13,9 +13,11 @@ import threading
 import oaenlspec
 from devtest import IdlePair, exit_code, in_process
 from oaecmd import OAE, Running, oae
+from oaedev import Call
 from oaenl import DONE, DUMP, DUMP_INTR, NESTED, Netlink, Refused, attr, attrs, text
 from oaetest import wait_for
 from patience import times
+from rtnl import held_rtnl
 
 LINK_GET, LINK_CLOSE, KNOB_GET, KNOB_SET, PORT_GET, PORT_ADD, PORT_DEL, STATS_GET, EVENT_GET = range(1, 10)
 NAME, VALUE, TAKES, SETTING = 1, 2, 3, 4
@@ -125,6 +127,35 @@ class Knobs(NetlinkTest):
         self.assertEqual(len(self.a.tags()), 1)
         self.a.knob("target", "")
         wait_for(lambda: not self.a.tags(), "the link to close")
+
+    def test_undone(self):
+        """An id goes with what is refused behind it: a port is bound between the two, whose own
+        address is no target."""
+        if not self.preemptible():
+            self.skipTest("a kernel that cannot be preempted where this happens")
+        self.addCleanup(self.a.knobs, dev="va")
+        self.restore("target")
+        self.a.knob("target", "")
+        before, (setter, binder) = self.a.knob("id"), (self.netlink(), self.netlink())
+        request = b"".join(attr(SETTING, [attr(NAME, name), attr(VALUE, value)]) for name, value in
+                           (("id", "0123456789abcdef"), ("target", self.cable.mac_a)))
+
+        def unhurried():
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))      # this thread
+            setter.ask(KNOB_SET, request)
+
+        def refused():
+            self.a.knob("dev", "")
+            self.a.knobs(id=0, target="")
+            with held_rtnl(self.a):
+                setting = Call(unhurried)
+                wait_for(setting.queues, "the id to be set next")
+                binding = Call(binder.ask, PORT_ADD, attr(NAME, "va"))
+                wait_for(binding.queues, "va to be bound then")
+            self.assertEqual(binding.error(), "0")
+            return setting.error() == "EINVAL"
+        wait_for(refused, "the port to be bound before the target is set")
+        self.assertEqual([self.a.knob(name) for name in ("id", "target", "dev")], [before, "", "va"])
 
     def test_same_words(self):
         """The reason is the one that a write to sysfs has in the kernel log."""

@@ -5,11 +5,9 @@ is true."""
 import errno
 import mmap
 import os
-import re
 import signal
 from ctypes import c_size_t, c_void_p
 from operator import ne
-from pathlib import Path
 
 import oaedev as dev
 import oaewire as oae
@@ -319,11 +317,7 @@ class Told(Scripted):
 
     def test_shut_while_attaching(self):
         """Once `shutdown` is set no link is opened any more, not by an attach under way either."""
-        preempt = Path("/sys/kernel/debug/sched/preempt")
-        if preempt.exists():
-            mode = re.search(r"\((\w+)\)", preempt.read_text("ascii")).group(1)
-            preempt.write_text("full", "ascii")
-            self.addCleanup(preempt.write_text, mode, "ascii")
+        self.preemptible()
 
         def busy():
             os.kill(os.getpid(), signal.SIGSTOP)

@@ -239,6 +239,11 @@ class Call:
             return False
         return task.split()[0] == str(call)
 
+    def queues(self):
+        """Does it sleep in a way that no signal interrupts, as for a lock?"""
+        stat = Path(f"/proc/self/task/{self.task}/stat").read_text("ascii")
+        return stat.rpartition(")")[2].split()[0] == "D"
+
     def _wait(self, deadline):
         wait_for(lambda: self.done, "a call to return", deadline)
         self._thread.join()

@@ -698,6 +698,16 @@ class OaeTest(unittest.TestCase):
         self.addCleanup(host.knobs, **before)
         host.knobs(**knobs)
 
+    def preemptible(self):
+        """The kernel can be preempted anywhere until the test is over; False: this one cannot."""
+        preempt = Path("/sys/kernel/debug/sched/preempt")
+        if not preempt.exists():
+            return False
+        mode = re.search(r"\((\w+)\)", preempt.read_text("ascii")).group(1)
+        preempt.write_text("full", "ascii")
+        self.addCleanup(preempt.write_text, mode, "ascii")
+        return True
+
     def interrupt(self, writer):
         """A signal, and the write is reversed."""
         writer.signal()
