@@ -14,7 +14,7 @@ from devpump import DevPump, compile_c
 from faults import NETEM, NEVER, say
 from oaetest import PARAMETERS, wait_for
 from patience import times
-from topology import OneCable
+from topology import CALM, OneCable
 
 MESSAGES = int(os.environ.get("WINDOW_MESSAGES", times(8000)))  # both ways together
 WINDOW = int(os.environ.get("FAULT_WINDOW", "32"))
@@ -71,10 +71,24 @@ class Window(OneCable):
                  "the link to freeze")
         host.up(dev)
 
+    def lanes(self):
+        """How many each end has under way."""
+        return [host.tag()["lanes"] if host.tag() else 0 for host in self.hosts]
+
+    def silence(self):
+        """A link that is open and patient, and carries nothing: what is sent is under way until a flap."""
+        for host in self.hosts:
+            host.knobs(**CALM)
+        self.a.knob("target", self.cable.mac_b)
+        wait_for(lambda: all(host.tag() and host.tag()["state"] == "OPEN" for host in self.hosts),
+                 "the link to open")
+        self.cable.netem("loss 100%")
+
     def through_it_all(self, sizes):
         """All kinds of weather, flaps and cancels; what was told is held against what came."""
         say(f"    SEED={SEED}")
         readers, senders = [], {}
+        self.silence()
         for host, peer in ((self.a, self.cable.mac_b), (self.b, self.cable.mac_a)):
             readers.append(self.pump(host, "recv", peer=peer))
             for share, (least, most) in sizes:
@@ -82,16 +96,16 @@ class Window(OneCable):
                 senders[stream] = self.pump(host, "send", peer=peer, queue=1, stream=stream,
                                             count=int(MESSAGES * share / 2), min=least, max=most,
                                             cancel=CANCEL, depth=256, seed=SEED)
-                if stream == 1:
-                    # On a busy machine all may have been sent before anybody looks again.
-                    wait_for(lambda: self.counted("committed"), "the first message")
-                    self.flap()
+        wait_for(lambda: max(self.lanes()) > 1, "several to be under way")
+        for host in self.hosts:
+            host.knobs(**self.knobs)
+        self.flap()
         begin = said = time.monotonic()
-        widest, flaps = 0, 1
+        widest, flaps = max(self.lanes()), 1
 
         def running():
             nonlocal widest, said
-            widest = max(widest, *(host.tag()["lanes"] for host in self.hosts if host.tag()))
+            widest = max(widest, *self.lanes())
             if time.monotonic() - said > 10:
                 said = time.monotonic()
                 say(f"    {self.counted('committed')} committed, {self.counted('reversed')} "
@@ -99,9 +113,6 @@ class Window(OneCable):
                     f"{self.counted('note_resolved') // 2} failures, {said - begin:.0f} s")
             return any(sender.running() for sender in senders.values())
 
-        # Answers that take their time, or all may be over before several are seen under way.
-        self.cable.netem("delay 10ms limit 1000")
-        wait_for(lambda: not running() or widest > 1, "several to be under way", LONGEST, 0.001)
         turn = 0
         while running():
             weather, most = WEATHER[turn % len(WEATHER)]

@@ -68,12 +68,14 @@ class Zones(ThreeZones):
                                                  gateway.zones().values()) == 4
                      and gateway.zone(1)["nodes"] == 2, f"{gateway.name} to know all")
 
+        rows = {}
+
         def looked():       # until a PROBE is answered a zone has what fits 1280 bytes
-            rows = {gateway.name: gateway.zones() for gateway in self.gateways}
+            rows.update((gateway.name, gateway.zones()) for gateway in self.gateways)
             others = [row for zones in rows.values() for row in zones.values()
                       if row["state"] != "mine"]
-            return all(row["state"] == "up" and row["mtu"] > 1280 for row in others) and rows
-        rows = wait_for(looked, "all to have heard of all", interval=0.01)
+            return all(row["state"] == "up" and row["mtu"] > 1280 for row in others)
+        wait_for(looked, lambda: f"all to have heard of all: {rows}", interval=0.01)
         for name, mine in (("g1", 1), ("g2", 2), ("g3", 3)):
             self.assertEqual(set(rows[name]), {1, 2, 3})
             for zone, row in rows[name].items():

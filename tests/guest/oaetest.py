@@ -50,14 +50,14 @@ def mount(what, where, flags):
 
 
 def wait_for(condition, what, deadline=15.0, interval=0.001):
-    """What condition() returns once it is true. The only place that ever sleeps."""
+    """What condition() returns once it is true; what() else says. The only place that ever sleeps."""
     end = until(deadline)
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > end:
-            raise AssertionError(f"not within {deadline} s: {what}")
+            raise AssertionError(f"not within {deadline} s: {what() if callable(what) else what}")
         time.sleep(interval)
 
 
