@@ -1768,7 +1768,7 @@ ipfield("count", ProtoField.uint16, "Nodes", base.DEC)
 ipfield("inc", ProtoField.uint32, "Gateway's incarnation", base.HEX)
 ipfield("serial", ProtoField.uint32, "Serial", base.DEC)
 ipfield("life", ProtoField.uint16, "Good for, units of 100 ms", base.DEC)
-ipfield("seen", ProtoField.uint16, "Longest PROBE heard, bytes", base.DEC)
+ipfield("seen", ProtoField.uint16, "Longest BEAT or PROBE heard, bytes", base.DEC)
 ipfield("node", ProtoField.ether, "Node")
 ipfield("node.flags", ProtoField.uint8, "Flags", base.HEX)
 g["node.gone"] = ProtoField.bool("oaeip.node.gone", "GONE: not in my zone any more", 8, nil, GONE)
@@ -1883,7 +1883,7 @@ local function add_control(tree, tvb)
 	if op == NODES then
 		return format("NODES: %d here, %d gone, %d claimed", here - gone - claimed, gone, claimed)
 	elseif op == BEAT then
-		return format("BEAT: I am here; longest PROBE heard %d bytes", tvb(22, 2):uint())
+		return format("BEAT: I am here; longest BEAT or PROBE heard %d bytes", tvb(22, 2):uint())
 	elseif op == PROBE then
 		return format("PROBE of %d bytes: does this arrive?", tvb:reported_len())
 	end

@@ -111,9 +111,9 @@ struct oaeip_addrs {
  * @heard: ms, when its last control message arrived, 0 never
  * @dead_inc: incarnation that sent BYE; written under nodes_lock
  * @stale: the table has nodes of an incarnation that has ended
- * @seen_probe: UDP payload bytes of the longest PROBE in this period
- * @seen_last: UDP payload bytes of the longest PROBE in the period before
- * @unsure: its last BEAT did not confirm this gateway's PROBEs
+ * @seen_now: UDP payload bytes of the longest BEAT or PROBE in this period
+ * @seen_last: UDP payload bytes of the longest BEAT or PROBE in the period before
+ * @unsure: its last BEAT confirmed this gateway's BEATs, and not its PROBEs
  * @unseen: PROBEs sent to it since the first such BEAT
  * @answered: ms, when its ASK was last answered
  * @asked: an ASK of its gateway has not been answered
@@ -137,7 +137,7 @@ struct oaeip_zone {
 	u64 heard;
 	u32 dead_inc;
 	bool stale;
-	u16 seen_probe;
+	u16 seen_now;
 	u16 seen_last;
 	bool unsure;
 	u16 unseen;

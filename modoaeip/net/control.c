@@ -64,6 +64,7 @@ static void control_hear(struct oaeip_gw *gw, struct oaeip_map *map,
 	control_heard(gw, from, hearing);
 	switch (msg->op) {
 	case OAEIP_BEAT:
+		oaeip_probe_heard(from, len);
 		if (hearing != OAEIP_HEAR_LATE)
 			oaeip_probe_seen(gw, from, msg->seen);
 		break;

@@ -5,7 +5,8 @@
  * A PROBE finds a path that has become narrower before a frame does: the kernel
  * learns the new MTU from the ICMP error. It also finds a black hole, a path that
  * drops long datagrams without an ICMP error: BEATs of the other gateway arrive,
- * and report no PROBE of that length.
+ * and report this gateway's BEATs, and no PROBE of that length. If they report
+ * nothing at all, this gateway's datagrams go elsewhere, whatever their length.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -44,43 +45,43 @@ void oaeip_probe_send(struct oaeip_gw *gw, struct oaeip_map *map,
 }
 
 /**
- * oaeip_probe_heard() - note a PROBE received
- * @zone: zone of the gateway that sent the PROBE
+ * oaeip_probe_heard() - note a BEAT or PROBE received
+ * @zone: zone of the gateway that sent it
  * @len: bytes of UDP payload
  *
  * Context: softirq.
  */
 void oaeip_probe_heard(struct oaeip_zone *zone, u16 len)
 {
-	if (len > READ_ONCE(zone->seen_probe))
-		WRITE_ONCE(zone->seen_probe, len);
+	if (len > READ_ONCE(zone->seen_now))
+		WRITE_ONCE(zone->seen_now, len);
 }
 
 /**
- * oaeip_probe_report() - the longest PROBE to report in a BEAT
+ * oaeip_probe_report() - the longest BEAT or PROBE to report in a BEAT
  * @zone: zone that the BEAT is for
  *
  * Covers two periods, so that one PROBE may be lost.
  *
  * Context: process; the periodic work only.
  *
- * Return: bytes of UDP payload of the longest PROBE; 0: none arrived.
+ * Return: bytes of UDP payload of the longest one; 0: none arrived.
  */
 u16 oaeip_probe_report(struct oaeip_zone *zone)
 {
-	u16 now = READ_ONCE(zone->seen_probe);
+	u16 now = READ_ONCE(zone->seen_now);
 	u16 before = zone->seen_last;
 
-	WRITE_ONCE(zone->seen_probe, 0);
+	WRITE_ONCE(zone->seen_now, 0);
 	zone->seen_last = now;
 	return max(now, before);
 }
 
 /**
- * oaeip_probe_seen() - handle the report of a BEAT about this gateway's PROBEs
+ * oaeip_probe_seen() - handle the report of a BEAT about what this gateway sends
  * @gw: the gateway, serving
  * @zone: zone of the gateway that sent the BEAT
- * @bytes: UDP payload of the longest PROBE that arrived
+ * @bytes: UDP payload of the longest BEAT or PROBE that arrived; 0: none
  *
  * PROBEs are counted, not BEATs: BEATs may be delayed and arrive in one burst.
  *
@@ -95,9 +96,9 @@ void oaeip_probe_seen(struct oaeip_gw *gw, struct oaeip_zone *zone, u16 bytes)
 	if (READ_ONCE(zone->cap) &&
 	    bytes >= READ_ONCE(zone->path) + OAEIP_HDR_LEN)
 		WRITE_ONCE(zone->cap, 0);
-	if (arrived || !zone->unsure) {
+	if (arrived || !bytes || !zone->unsure) {
 		/* The first BEAT that reports too little starts the count. */
-		zone->unsure = !arrived;
+		zone->unsure = bytes && !arrived;
 		WRITE_ONCE(zone->unseen, 0);
 		return;
 	}

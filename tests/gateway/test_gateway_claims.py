@@ -341,7 +341,7 @@ class Claims(Scripted):     # pylint: disable=too-many-public-methods
                          (mac_bytes(near), 9, mac_bytes(narrow), 1500 - 40 - 16))
 
     def test_black_hole(self):
-        """BEATs that have seen no PROBE: what fits 1280 bytes; one that has seen all: all."""
+        """BEATs that have seen BEATs and no PROBE: what fits 1280 bytes; one that has seen all: all."""
         near, = self.local(*self.new_macs())
         narrow, = self.remote(self.three, *self.new_macs())
 
@@ -356,11 +356,21 @@ class Claims(Scripted):     # pylint: disable=too-many-public-methods
         self.three.control(BEAT)
         wait_for(lambda: self.g.zone(3)["mtu"] == 1500 - 40 - 16, "the path to be wide")
 
+    def test_heard_by_nobody(self):
+        """BEATs that have seen nothing at all say nothing of long datagrams."""
+        before = self.g.stat("control_tx")
+
+        def beaten():
+            self.three.control(BEAT, seen=0)
+            return self.g.stat("control_tx") >= before + 40
+        wait_for(beaten, "ten BEATs and PROBEs to each zone", interval=0.05)
+        self.assertEqual(self.g.zone(3)["mtu"], 1500 - 40 - 16)
+
     def test_burst_of_beats(self):
         """BEATs that waited for a handshake and came at once were taken for a black hole."""
         self.set(self.g, hello_ms=60000)        # no PROBE meanwhile
         for _ in range(20):
-            self.three.control(BEAT, seen=0)
+            self.three.control(BEAT, seen=100)
         self.sync()
         self.assertEqual(self.g.zone(3)["mtu"], 1500 - 40 - 16)
         self.three.control(BEAT)

@@ -400,6 +400,14 @@ class Effects(Scripted):
             probe = speaker.expect(PROBE)
             self.assertEqual(16 + probe.pad, mtu)
 
+    def test_seen(self):
+        """A BEAT names the longest BEAT or PROBE that has come lately."""
+        for op, pad in ((BEAT, 0), (PROBE, 1000), (BEAT, 0)):
+            def named(op=op, pad=pad):
+                self.three.control(op, pad=pad)
+                return self.three.expect(BEAT).seen == 8 + 16 + pad
+            wait_for(named, f"{8 + 16 + pad} bytes to be named")
+
     def test_verbose(self):
         """1: zones and nodes; 0: not."""
         self.log.lines()

@@ -546,7 +546,7 @@ class Gateways(FieldTest):
     def test_control(self):
         self.see_ip(udp4(control(ip.BEAT, 0xea3748b4, 27, seen=1472)), type=2, op=1, zero=0, count=0,
                     inc="0xea3748b4", serial=27, life=35, seen=1472, bad=None,
-                    info="zone 2 to 1: BEAT: I am here; longest PROBE heard 1472 bytes")
+                    info="zone 2 to 1: BEAT: I am here; longest BEAT or PROBE heard 1472 bytes")
         self.see_ip(udp4(control(ip.NODES, nodes=((A, 0), (B, ip.GONE), (C, ip.CLAIM)))), op=2, count=3,
                     node=[A, B, C], node__flags=["0x00", "0x01", "0x02"], node__gone=[0, 1, 0],
                     node__claim=[0, 0, 1], bad=None,
