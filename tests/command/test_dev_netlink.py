@@ -13,15 +13,16 @@ import threading
 import oaenlspec
 from devtest import IdlePair, exit_code, in_process
 from oaecmd import OAE, Running, oae
-from oaedev import Call
+from oaedev import Call, unhurried
 from oaenl import DONE, DUMP, DUMP_INTR, NESTED, Netlink, Refused, attr, attrs, text
-from oaetest import wait_for
+from oaetest import OaeTest, load, unload, wait_for
 from patience import times
 from rtnl import held_rtnl
 
 LINK_GET, LINK_CLOSE, KNOB_GET, KNOB_SET, PORT_GET, PORT_ADD, PORT_DEL, STATS_GET, EVENT_GET = range(1, 10)
 NAME, VALUE, TAKES, SETTING = 1, 2, 3, 4
 PATH_SET = 12
+NEWFAMILY = 1                                           # of the family nlctrl
 PORT, PEER, VC = 1, 2, 3
 REFUSED = 6
 
@@ -140,15 +141,11 @@ class Knobs(NetlinkTest):
         request = b"".join(attr(SETTING, [attr(NAME, name), attr(VALUE, value)]) for name, value in
                            (("id", "0123456789abcdef"), ("target", self.cable.mac_a)))
 
-        def unhurried():
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))      # this thread
-            setter.ask(KNOB_SET, request)
-
         def refused():
             self.a.knob("dev", "")
             self.a.knobs(id=0, target="")
             with held_rtnl(self.a):
-                setting = Call(unhurried)
+                setting = Call(unhurried, setter.ask, KNOB_SET, request)
                 wait_for(setting.queues, "the id to be set next")
                 binding = Call(binder.ask, PORT_ADD, attr(NAME, "va"))
                 wait_for(binding.queues, "va to be bound then")
@@ -364,6 +361,38 @@ class Ports(NetlinkTest):
         self.addCleanup(self.a.knob, "target", self.cable.mac_b)
         self.addCleanup(self.a.add_port, "va")
         wait_for(lambda: not self.b.tags(), "the peer to hear of it")
+
+
+class Loading(OaeTest):
+    """The module alone, which is loaded again and again."""
+
+    def test_dump(self):
+        """None begins before the module is loaded: if that failed, the module would go, and the dump not."""
+        if not self.preemptible():
+            self.skipTest("a kernel that cannot be preempted where this happens")
+        families = Netlink(None, "nlctrl")
+        self.addCleanup(families.close)
+        families.join("notify")
+
+        def dumped():
+            netlink = Netlink(None)
+            with contextlib.closing(netlink):
+                netlink.dump(LINK_GET)
+
+        def refused():
+            unload()
+            loading = Call(unhurried, load)
+            while not any(body[0] == NEWFAMILY for *_, body in families.messages()):
+                pass
+            try:
+                dumped()
+            except Refused as e:
+                return e.errno == errno.ENODEV
+            finally:
+                loading.result()
+            return False
+        wait_for(refused, "a dump to be asked for while the module is being loaded")
+        dumped()
 
 
 class Specification(NetlinkTest):

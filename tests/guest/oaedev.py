@@ -263,6 +263,12 @@ class Call:
         return errno.errorcode.get(self._result[1], "0")
 
 
+def unhurried(function, *args):
+    """For a Call, where the kernel is preemptible: whoever the function wakes goes first."""
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))      # this thread
+    return function(*args)
+
+
 class OaeFile:      # pylint: disable=too-many-public-methods
     """An open file of /dev/oae."""
 
