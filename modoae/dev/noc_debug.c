@@ -176,6 +176,8 @@ static int noc_send(struct noc_file *nf, struct oae_msg *msg, bool nonblock)
 		if (IS_ERR(tag))
 			return PTR_ERR(tag);
 		err = oae_send_transact(tag, msg, nonblock, &left);
+		if (err)
+			oae_tag_gave_up(tag);
 		oae_tag_put(tag);
 	} while (err == -ESTALE);
 	return err;

@@ -139,6 +139,30 @@ void oae_admission_full(const struct oae_frame *f, struct oae_admission *a)
 	admit_answer(a, f, OAE_CLOSE, OAE_R_FULL);
 }
 
+/**
+ * oae_opening_mark() - somebody is about to open a link
+ * @now: the time, in any unit
+ *
+ * Return: the mark, not 0: odd, so later than @now by one unit at most.
+ */
+u32 oae_opening_mark(u32 now)
+{
+	return now | 1;
+}
+
+/**
+ * oae_opening_still() - is somebody still about to open a link?
+ * @mark: from oae_opening_mark(); 0 nobody
+ * @now: the time
+ * @most: for so long
+ *
+ * Return: true if so.
+ */
+bool oae_opening_still(u32 mark, u32 now, u32 most)
+{
+	return mark && oae_opening_mark(now) - mark < most;
+}
+
 /* The strangers' share: three quarters, to the nearest, and at least one. */
 static u64 admit_strangers_most(unsigned int most)
 {

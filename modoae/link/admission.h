@@ -91,6 +91,8 @@ struct oae_claims {
 	bool down;
 };
 
+u32 oae_opening_mark(u32 now);
+bool oae_opening_still(u32 mark, u32 now, u32 most);
 int oae_share_room(unsigned int tags, unsigned int strangers, unsigned int most);
 enum oae_spare oae_share_spare(const struct oae_claims *c);
 bool oae_share_yields(enum oae_spare spare, int err, u32 dead_ms, u32 doubt_s,

@@ -46,10 +46,22 @@ static void life_start(struct oae_tag *tag, struct oae_run *ev, bool via)
  */
 bool oae_tag_opening(const struct oae_tag *tag)
 {
-	u32 since = READ_ONCE(tag->opening);
+	return !READ_ONCE(tag->dead) &&
+	       oae_opening_still(READ_ONCE(tag->opening), jiffies, msecs_to_jiffies(OPENING_MS));
+}
 
-	return since && !READ_ONCE(tag->dead) &&
-	       (u32)jiffies - since < msecs_to_jiffies(OPENING_MS);
+/**
+ * oae_tag_gave_up() - whoever was about to open a tag's link does not do so
+ * @tag: the tag; nothing happens if its link is not CLOSED
+ *
+ * (Else a SYNC from elsewhere is put off for nothing.)
+ *
+ * Context: any.
+ */
+void oae_tag_gave_up(struct oae_tag *tag)
+{
+	if (oae_link_closed(&tag->link))
+		WRITE_ONCE(tag->opening, 0);
 }
 
 /**
@@ -137,8 +149,23 @@ int oae_tag_want(struct oae_tag *tag)
 		oae_link_want(&tag->link, true);
 		tag->reopen = oae_link_closing(&tag->link);
 	}
+	oae_tag_gave_up(tag);
 	oae_run_leave(tag, &ev);
 	return err;
+}
+
+/* True: nobody is attached. One event at a time has room on the stack. */
+static noinline_for_stack bool life_unwant(struct oae_tag *tag)
+{
+	struct oae_run ev oae_uninit;
+	bool attached;
+
+	oae_run_enter(tag, &ev);
+	oae_link_want(&tag->link, false);
+	tag->reopen = false;
+	attached = oae_tag_attached(tag);
+	oae_run_leave(tag, &ev);
+	return !attached;
 }
 
 /**
@@ -150,14 +177,7 @@ int oae_tag_want(struct oae_tag *tag)
  */
 void oae_tag_unwant(struct oae_tag *tag, bool close)
 {
-	struct oae_run ev oae_uninit;
-
-	oae_run_enter(tag, &ev);
-	oae_link_want(&tag->link, false);
-	tag->reopen = false;
-	close = close && !oae_tag_attached(tag);
-	oae_run_leave(tag, &ev);
-	if (close)
+	if (life_unwant(tag) && close)
 		oae_tag_close(tag);
 }
 

@@ -62,7 +62,7 @@ static bool peer_begin(struct oae_tag *tag, struct oae_port *port, u64 kid)
 	spin_lock_bh(&node->opening_lock);
 	first = !peer_elsewhere(port, kid);
 	if (first)
-		WRITE_ONCE(tag->opening, (u32)jiffies | 1);
+		WRITE_ONCE(tag->opening, oae_opening_mark(jiffies));
 	spin_unlock_bh(&node->opening_lock);
 	rcu_read_unlock();
 	return first;

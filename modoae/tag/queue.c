@@ -308,6 +308,7 @@ int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, bool open)
 	oae_run_enter(tag, &ev);
 	if (!err)
 		err = queue_attach(tag, &ev, c, open);
+	oae_tag_gave_up(tag);
 	oae_run_leave(tag, &ev);
 	return err;
 }

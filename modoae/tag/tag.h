@@ -121,7 +121,7 @@ struct oae_tag {
 	struct oae_link link;
 	u64 born;			/* local_clock() */
 	u64 peer_id;			/* what the peer says its id is; 0 not known */
-	u32 opening;			/* jiffies: somebody is about to open the link; 0 nobody */
+	u32 opening;			/* oae_opening_mark(), jiffies; 0 nobody opens the link */
 	u32 accepted;			/* jiffies: opened by the peer */
 	u32 paths_at;			/* when others were looked for; jiffies */
 	u32 nhealed;			/* times that the link has resolved */
@@ -239,7 +239,8 @@ struct oae_stream {
  * @events: OAE_EVENT_* that OAE_STATUS could not copy out, still to be reported
  * @nevents: oae_users.nevents at the last OAE_STATUS
  * @nlost: tag->nlost at the last fsync
- * @waited: what the link waited for when a transaction of the file was last reversed
+ * @waited: what the link waited for when a transaction of the file was last reversed, or not
+ *	even queued
  * @timer: the earliest deadline of the transactions that no call waits for
  * @timer_at: ktime that @timer is armed for, ns; 0 not armed
  *
@@ -379,6 +380,7 @@ u16 oae_tag_way_mtu(const struct oae_tag *tag);
 /* waits.c: what a link waits for */
 void oae_waits_look(struct oae_tag *tag, struct oae_waits_view *v);
 void oae_waits_mark(struct oae_tag *tag);
+void oae_waits_refused(struct oae_tag *tag, struct oae_client *c);
 const char *oae_waits_word(const struct oae_waits_view *v);
 void oae_waits_text(const struct oae_waits_view *v, char *buf, size_t size);
 
@@ -454,6 +456,7 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
 
 /* life.c: opening, closing, changes of the port */
 bool oae_tag_opening(const struct oae_tag *tag);
+void oae_tag_gave_up(struct oae_tag *tag);
 void oae_tag_not_opened(struct oae_tag *tag);
 void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
 int oae_tag_want(struct oae_tag *tag);

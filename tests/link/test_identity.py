@@ -9,6 +9,7 @@ import time
 
 import oaewire as oae
 from faults import Traffic
+from oaedev import OaeFile
 from oaepeer import Peer, Wire
 from oaetest import wait_for
 from patience import SLOW, times
@@ -55,6 +56,15 @@ class OneLink(TwoCables):
             wait_for(lambda: not self.a.tags() and not self.b.tags(), "the link to close")
             for host in (self.a, self.b):
                 host.knob("shutdown", 0)
+
+    def test_not_opened(self):
+        """Whoever has a link to the peer, and does not open it, puts off no SYNC from elsewhere."""
+        for vc in range(4):
+            self.known()
+            before = self.a.stat("id_conflict")
+            with OaeFile.to(self.a, self.first.mac_b, vc=vc, port="va"):
+                self.b.write(b"at once", target=f"wb/{self.second.mac_a}", vc=vc)
+                self.assertEqual(self.a.stat("id_conflict"), before)
 
     def test_opened_by_strangers(self):
         """With paths=1 each pair of addresses has a link of its own, as before."""

@@ -308,4 +308,26 @@ TEST(test_yields)
 	}
 }
 
+/* From the moment of the mark on, wherever the clock is, and whether it wraps. */
+TEST(test_opening)
+{
+	static const u32 begins[] = { 0, 1, 2, 1000, 1001, 0x7fffffff, 0x80000000, ~0U - 5,
+				      ~0U - 1, ~0U };
+	const u32 most = 25;
+	unsigned int i;
+	u32 mark, t;
+
+	assert_false(oae_opening_still(0, 0, most));
+	assert_false(oae_opening_still(0, ~0U, most));
+	for (i = 0; i < ARRAY_SIZE(begins); i++) {
+		mark = oae_opening_mark(begins[i]);
+		assert_true(mark);
+		for (t = 0; t < most; t++)
+			assert_true(oae_opening_still(mark, begins[i] + t, most));
+		for (t = most + 1; t < 1000; t++)
+			assert_false(oae_opening_still(mark, begins[i] + t, most));
+		assert_false(oae_opening_still(mark, begins[i] - 2, most));
+	}
+}
+
 UNIT_MAIN("admission")
