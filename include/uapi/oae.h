@@ -434,7 +434,8 @@ struct oae_waits {
 
 /*
  * What it waited for just before a transaction of this file was last reversed by EINTR,
- * ECANCELED, ETIME or ENOLINK; OAE_WAITS_NOTHING after any other error.
+ * ECANCELED, ETIME or ENOLINK, also one that got no place in the queue; OAE_WAITS_NOTHING
+ * after any other error.
  */
 #define OAE_WAITS_LAST		0x01
 

@@ -169,6 +169,8 @@ int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
 			break;
 		waited = true;
 		err = oae_room_wait(tag, c, swap, left);
+		if (err && c)
+			oae_waits_refused(tag, c);
 		if (err)
 			break;
 	}

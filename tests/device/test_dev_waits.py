@@ -115,6 +115,23 @@ class Waits(Scripted):
         file.cancel(3)
         self.last(file, ROOM, "no room there since .*")
 
+    def test_no_place(self):
+        """A call that waits for a place in the queue gives up: for what the link waits for."""
+        file = self.opened(queue=1)
+        call, other = Call(file.write, b"x"), None
+        self.refused(oae.BUSY)
+        for ends, deadline in ((errno.EINTR, 0), (errno.ETIME, 300)):
+            with self.subTest(errno.errorcode[ends]):
+                file.set_options(queue=1, deadline_ms=deadline)
+                other = Call(file.write, b"y")
+                if not deadline:
+                    wait_for(lambda other=other: other.sleeps(dev.SYS_WRITE), "it to wait")
+                    other.signal()
+                self.ends_in(other, ends)
+                self.last(file, ROOM, r"no room there since \d+\.\d s")
+        call.signal()
+        self.ends_in(call, errno.EINTR)
+
     def test_words(self):
         """Words of the peer's are reserved."""
         file = self.opened()
