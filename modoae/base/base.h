@@ -198,6 +198,8 @@ struct oae_node {
 	spinlock_t all_lock;		/* all; nests in tag->lock */
 	struct mutex walking;		/* one walk over `all` at a time */
 	spinlock_t opening_lock;	/* oae_tag.opening; no lock nests in it */
+	spinlock_t guess_lock;		/* guesses; nests in tag->lock, no lock nests in it */
+	struct list_head guesses;	/* tag/guess.c: oae_users of tags whose port is a guess */
 	struct xarray regions;		/* by number */
 	siphash_key_t cookie_key;
 	atomic64_t stranger_window;	/* admit.c: second and count */

@@ -5,7 +5,8 @@
  * Nothing here waits for the peer.
  *
  * A target may be an id that was not heard yet, or an address that names no port and is heard
- * at another one than was thought. When it is heard, in softirq, work opens the link. So does
+ * at another one than was thought. When it is heard, in softirq, work opens the link, and moves
+ * those of files that are at the wrong port (net/resolve.c). So does
  * work if neighbours say that the address is one of a peer that there is
  * a link to: that is asked there first, for a second at most.
  *
@@ -148,6 +149,8 @@ static void target_work(struct work_struct *work)
 	struct oae_node *node = container_of(to_delayed_work(work), struct oae_node,
 					     target_work);
 
+	/* First of all: a file's link to `target` is the one that is meant. */
+	oae_addr_heard(node);
 	mutex_lock(&node->knob_lock);
 	oae_target_bound(node);
 	mutex_unlock(&node->knob_lock);
@@ -159,7 +162,7 @@ static void target_heard(struct oae_node *node, struct oae_port *port, const u8 
 	struct oae_addr target;
 
 	oae_target(node, &target);
-	if (oae_addr_covers(&target, port, mac))
+	if (oae_addr_covers(&target, port, mac) || oae_guess_any(node))
 		mod_delayed_work(oae_wq, &node->target_work, 0);
 }
 

@@ -113,30 +113,30 @@ static int file_check_attach(const struct oae_attach *a)
 	return is_valid_ether_addr(a->peer) ? 0 : -EINVAL;
 }
 
-/* The port that a request means, with a reference, and the address of the peer there. */
-static int file_attach_where(struct oae_file *f, const struct oae_attach *a,
-			     struct oae_port **port, u8 mac[ETH_ALEN])
+/* The address in a request. */
+static void file_attach_addr(const struct oae_attach *a, struct oae_addr *addr)
 {
-	struct oae_addr addr = { .set = true };
-
-	strscpy(addr.dev, a->port, sizeof(addr.dev));
+	memset(addr, 0, sizeof(*addr));
+	addr->set = true;
+	strscpy(addr->dev, a->port, sizeof(addr->dev));
 	if (a->flags & OAE_ATTACH_ID)
-		addr.id = (u64)a->id_high << 48 | (u64)get_unaligned_be16(a->peer) << 32 |
-			  get_unaligned_be32(a->peer + 2);
+		addr->id = (u64)a->id_high << 48 | (u64)get_unaligned_be16(a->peer) << 32 |
+			   get_unaligned_be32(a->peer + 2);
 	else
-		memcpy(addr.mac, a->peer, ETH_ALEN);
-	return oae_addr_resolve(oae_file_node(f), &addr, a->vc, port, mac);
+		memcpy(addr->mac, a->peer, ETH_ALEN);
 }
 
 static int file_attach(struct oae_file *f, const struct oae_attach *a)
 {
 	bool open = a->flags & OAE_ATTACH_OPEN;
+	struct oae_addr addr;
 	struct oae_port *port;
 	struct oae_tag *tag;
 	u8 mac[ETH_ALEN];
 	int err;
 
-	err = file_attach_where(f, a, &port, mac);
+	file_attach_addr(a, &addr);
+	err = oae_addr_resolve(oae_file_node(f), &addr, a->vc, &port, mac);
 	if (err)
 		return err;
 	memcpy(f->port_name, port->name, IFNAMSIZ);
@@ -153,6 +153,10 @@ static int file_attach(struct oae_file *f, const struct oae_attach *a)
 	oae_port_put(port);
 	if (err)
 		return err;
+	if (a->port[0])
+		oae_guess_never(tag);
+	else
+		oae_addr_used(&addr, tag);
 	/* Pairs with the smp_load_acquire() in oae_file_tag(). */
 	smp_store_release(&f->tag, tag);
 	return 0;

@@ -158,8 +158,10 @@ static struct oae_tag *noc_tag(struct noc_file *nf)
 		return ERR_PTR(err);
 	tag = oae_peer_tag(port, oae_kid(nf->vc, mac));
 	oae_port_put(port);
-	if (!IS_ERR(tag))
-		noc_set_tag(nf, tag);
+	if (IS_ERR(tag))
+		return tag;
+	oae_addr_used(&nf->target, tag);
+	noc_set_tag(nf, tag);
 	return tag;
 }
 

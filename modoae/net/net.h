@@ -69,6 +69,8 @@ u32 oae_udp_silent(const struct oae_port *port, const u8 mac[ETH_ALEN]);
 /* resolve.c: which port and MAC an address means */
 int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr, u8 vc,
 		     struct oae_port **port, u8 mac[ETH_ALEN]);
+void oae_addr_used(const struct oae_addr *addr, struct oae_tag *tag);
+void oae_addr_heard(struct oae_node *node);
 
 /* rcv.c */
 int oae_rcv(struct sk_buff *skb, struct net_device *dev,

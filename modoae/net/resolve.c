@@ -27,8 +27,12 @@ static enum resolve_claim resolve_claim(struct oae_port *port, u8 vc, const u8 *
 	return tag ? RESOLVE_DOWN : RESOLVE_FIRST;
 }
 
-/* The port that an address means which names none; NULL: there is none. Under rcu_read_lock(). */
-static struct oae_port *resolve_port(struct oae_node *node, const struct oae_addr *addr, u8 vc)
+/*
+ * The port that an address means which names none, and what speaks for it; NULL: there is none.
+ * Under rcu_read_lock().
+ */
+static struct oae_port *resolve_port(struct oae_node *node, const struct oae_addr *addr, u8 vc,
+				     enum resolve_claim *why)
 {
 	enum resolve_claim claim, most = RESOLVE_FIRST;
 	struct oae_port *port, *best = NULL;
@@ -46,6 +50,7 @@ static struct oae_port *resolve_port(struct oae_node *node, const struct oae_add
 		most = claim;
 		least = silent;
 	}
+	*why = most;
 	return best && refcount_inc_not_zero(&best->ref) ? best : NULL;
 }
 
@@ -69,8 +74,9 @@ static int resolve_id(struct oae_node *node, const struct oae_addr *addr,
 static int resolve_mac(struct oae_node *node, const struct oae_addr *addr, u8 vc,
 		       struct oae_port **port, u8 mac[ETH_ALEN])
 {
+	enum resolve_claim why;
 	struct oae_port *p = addr->dev[0] ? oae_port_find(node, addr->dev) :
-					    resolve_port(node, addr, vc);
+					    resolve_port(node, addr, vc, &why);
 
 	if (!p)
 		return -ENODEV;
@@ -111,4 +117,68 @@ int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr, u8 vc,
 		err = resolve_mac(node, addr, vc, port, mac);
 	rcu_read_unlock();
 	return err;
+}
+
+/* Does `target` name this port for this peer? */
+static bool resolve_is_target(struct oae_node *node, const struct oae_port *port, const u8 *mac)
+{
+	struct oae_addr target;
+
+	oae_target(node, &target);
+	return target.dev[0] && oae_addr_covers(&target, port, mac);
+}
+
+/* The port of a tag is a guess: has its peer been heard at another one? */
+static void resolve_guess(struct oae_tag *tag)
+{
+	struct oae_node *node = tag->node;
+	struct oae_port *port = NULL;
+	enum resolve_claim why;
+	struct oae_addr addr;
+	u8 vc, mac[ETH_ALEN];
+
+	if (!oae_guess_addr(tag, &addr, &vc))
+		return;
+	rcu_read_lock();
+	/* The device of a tag that is not dead is there until this section ends. */
+	if (!READ_ONCE(tag->dead) && !resolve_is_target(node, READ_ONCE(tag->key.port), addr.mac))
+		port = resolve_port(node, &addr, vc, &why);
+	if (port)
+		oae_addr_under(&addr, port, mac);
+	rcu_read_unlock();
+	if (!port)
+		return;
+	if (why == RESOLVE_HEARD && port != READ_ONCE(tag->key.port))
+		oae_guess_move(tag, port, oae_kid(vc, mac));
+	oae_port_put(port);
+}
+
+/**
+ * oae_addr_used() - a tag is used that an address means
+ * @addr: the address
+ * @tag: the tag, perhaps dead
+ *
+ * If the address names no port, and its peer has not answered yet, that may be heard at another
+ * one than was thought: then the tag goes there.
+ *
+ * Context: process, may sleep; takes tag->lock.
+ */
+void oae_addr_used(const struct oae_addr *addr, struct oae_tag *tag)
+{
+	if (addr->dev[0] || addr->id)
+		return;
+	/* Listed before the look: whoever is heard from now on has it looked for again. */
+	if (oae_guess_add(tag, addr->low24))
+		resolve_guess(tag);
+}
+
+/**
+ * oae_addr_heard() - a neighbour is new somewhere: it may be the peer of tags at another port
+ * @node: the node
+ *
+ * Context: process, may sleep; takes tag->lock; one at a time.
+ */
+void oae_addr_heard(struct oae_node *node)
+{
+	oae_guesses_for_each(node, resolve_guess);
 }

@@ -115,6 +115,7 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
 	oae_share_own(tag);
 	oae_count(tag->node, OAE_S_TAGS_GONE);
 	oae_region_leave(tag);
+	oae_guess_del(tag);
 	oae_doubt_unlist(tag);
 	oae_path_leave(tag);
 	/* The table's reference. RCU keeps the tag until the caller is done. */
@@ -461,6 +462,8 @@ int oae_tags_init(struct oae_node *node,
 	INIT_LIST_HEAD(&node->all);
 	spin_lock_init(&node->all_lock);
 	spin_lock_init(&node->opening_lock);
+	spin_lock_init(&node->guess_lock);
+	INIT_LIST_HEAD(&node->guesses);
 	mutex_init(&node->walking);
 	return rhashtable_init(&node->tags, &tag_params);
 }

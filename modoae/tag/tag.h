@@ -159,6 +159,10 @@ struct oae_tag {
  * @nevents: number of events reported to the files
  * @last_event: @nevents at the last event of each bit
  * @waited: what the link waited for when a transaction was last about to be reversed
+ * @tag: whose these are
+ * @guess: on node->guesses: its port is a guess; under guess_lock, too
+ * @low24: then: its address has 24 bits
+ * @port_named: it is none: somebody has named the port
  * @swaps: lent to the link
  *
  * Under tag->lock, but for the wait queues.
@@ -178,6 +182,10 @@ struct oae_users {
 	u64 nevents;
 	u64 last_event[OAE_EVENTS];
 	struct oae_waits_view waited;
+	struct oae_tag *tag;
+	struct list_head guess;
+	bool low24;
+	bool port_named;
 	struct oae_swaps swaps;
 };
 
@@ -475,6 +483,15 @@ void oae_tag_about(struct oae_tag *tag, const struct oae_about *about);
 void oae_doubt_unlist(struct oae_tag *tag);
 void oae_doubt_leave(struct oae_port *port);
 void oae_doubt_stays(struct oae_port *port);
+
+/* guess.c: tags whose port is a guess */
+void oae_guess_del(struct oae_tag *tag);
+bool oae_guess_add(struct oae_tag *tag, bool low24);
+void oae_guess_never(struct oae_tag *tag);
+bool oae_guess_addr(struct oae_tag *tag, struct oae_addr *addr, u8 *vc);
+void oae_guess_move(struct oae_tag *tag, struct oae_port *port, u64 kid);
+bool oae_guess_any(struct oae_node *node);
+void oae_guesses_for_each(struct oae_node *node, void (*fn)(struct oae_tag *tag));
 
 /* queue.c: messages to be sent */
 void oae_tag_lock(struct oae_tag *tag) __acquires(&tag->lock);

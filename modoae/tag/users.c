@@ -9,7 +9,7 @@
 
 static struct kmem_cache *users_cache;
 
-static struct oae_users *users_alloc(void)
+static struct oae_users *users_alloc(struct oae_tag *tag)
 {
 	struct oae_users *u = kmem_cache_zalloc(users_cache, OAE_GFP_USER);
 
@@ -18,6 +18,8 @@ static struct oae_users *users_alloc(void)
 	INIT_LIST_HEAD(&u->files);
 	INIT_LIST_HEAD(&u->halfq);
 	INIT_LIST_HEAD(&u->ringq);
+	INIT_LIST_HEAD(&u->guess);
+	u->tag = tag;
 	init_waitqueue_head(&u->read_wait);
 	init_waitqueue_head(&u->poll_wait);
 	init_waitqueue_head(&u->write_wait);
@@ -40,7 +42,7 @@ int oae_users_make(struct oae_tag *tag)
 
 	if (oae_tag_users(tag))
 		return 0;
-	u = users_alloc();
+	u = users_alloc(tag);
 	if (!u) {
 		oae_count(tag->node, OAE_S_NO_MEMORY);
 		return -ENOMEM;

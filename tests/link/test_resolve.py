@@ -4,10 +4,11 @@
 import sys
 
 from oaecmd import oae as oae_command
-from oaedev import OaeFile
+from oaedev import Call, OaeFile
 from oaepeer import Wire
 from oaetest import REPO, Cable, OaeTest, wait_for
 from oaewire import HELLO, Frame, mac_bytes, node_body
+from patience import SLOW
 
 sys.path.insert(0, str(REPO / "lib"))
 import oae      # noqa: E402  pylint: disable=wrong-import-position,wrong-import-order
@@ -101,6 +102,36 @@ class NoPort(OaeTest):
         for n, send in enumerate((self.by_noc_debug, self.by_command)):
             send(f"0x{low}", self.vc + n, b"24 bits")
             self.assertEqual(self.b.read_one(), b"24 bits")
+
+    def begun(self, send, vc):
+        """Somebody sends to the address behind the second port before that is heard."""
+        call = Call(send, self.second.mac_b, vc, b"later")
+        wait_for(lambda: any(tag["vc"] == vc for tag in self.a.tags()), "it to ask")
+        self.assertEqual([tag["port"] for tag in self.a.tags() if tag["vc"] == vc], ["va"])
+        return call
+
+    def test_heard_later(self):
+        """The first port, until the peer is heard at another one: then that, for all who send."""
+        senders = self.by_noc_debug, self.by_file, self.by_command, self.by_python
+        for host in (self.a, self.b):
+            host.knob("dev", "*")
+        calls = [self.begun(send, self.vc + n) for n, send in enumerate(senders)]
+        # These wait for the peer to open the link; to the last one somebody has named the port.
+        waiting, named = [OaeFile.to(self.a, self.second.mac_b, vc=self.vc + n) for n in (4, 5)]
+        self.addCleanup(waiting.close)
+        self.addCleanup(named.close)
+        OaeFile.to(self.a, self.second.mac_b, vc=self.vc + 5, port="va").close()
+        low = Call(self.by_noc_debug, "0x" + self.second.mac_b.replace(":", "")[6:], self.vc + 6,
+                   b"later")
+        self.every()
+        for call in (*calls, low):
+            call.result(10 * SLOW)
+        for _ in range(len(senders) + 1):
+            self.assertEqual(self.b.read_one(), b"later")
+        wait_for(lambda: waiting.status().port == "wa", "it to be at the other port")
+        self.assertEqual(named.status().port, "va")
+        self.b.write(b"opened there", target=f"wb/{self.second.mac_a}", vc=self.vc + 4)
+        self.assertEqual(waiting.read(), b"opened there")
 
     def test_path(self):
         """The link that has it as a proven path, whether that is heard now or not."""
