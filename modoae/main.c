@@ -29,6 +29,7 @@ static int __net_init oae_net_init(struct net *net)
 	oae_share_init(node);
 	oae_unclaimed_init(node);
 	oae_changes_init(node);
+	oae_release_init(node);
 	oae_knobs_init(node);
 	oae_target_init(node);
 
@@ -71,6 +72,7 @@ static bool __net_exit oae_nodes_leave(struct list_head *nets)
 		list_del(&node->list);
 		mutex_unlock(&oae_nodes_lock);
 		oae_procfs_exit(node);
+		oae_release_exit(node);
 	}
 	/* With RTNL held no removal of a port is under way. */
 	rtnl_lock();

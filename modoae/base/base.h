@@ -174,6 +174,12 @@ struct oae_node {
 	unsigned long target_until;	/* jiffies: for so long */
 
 	struct mutex dev_lock;		/* one write to the knob `dev` at a time */
+	struct work_struct release_work;	/* net/release.c */
+	bool releasing;			/* it has ports to release; dev_lock, READ_ONCE() */
+	unsigned int release_ms;	/* for so long it waits for links to close; dev_lock */
+	wait_queue_head_t released_wait;	/* not tags_wait: of each link that ends it is woken */
+	struct work_struct close_work;	/* net/release.c: closes all links */
+	bool ending;			/* works wait for nothing more */
 	struct list_head ports;		/* RTNL; RCU for readers */
 	struct rhltable by_addr;	/* ports; made late; RTNL to change it */
 	struct list_head udps;		/* devices of UDP ports; RTNL */

@@ -297,14 +297,14 @@ static int netlink_ports_dump(struct sk_buff *skb, struct netlink_callback *cb)
 }
 
 /*
- * The longest that deleting a port waits for its links to close, ms. Other families
- * may wait meanwhile, so root of a user namespace gets less.
+ * A work releases ports: of each it may be all tags that are told. Other families may wait while
+ * a request does, so root of a user namespace gets less time, ms: for links to close, and until
+ * the ports are gone.
  */
-static unsigned int netlink_linger(const struct oae_node *node)
+static unsigned int netlink_time(const struct oae_node *node, unsigned int ms,
+				 unsigned int of_users)
 {
-	unsigned int most = node->net->user_ns == &init_user_ns ? 1000 : 20;
-
-	return min(READ_ONCE(node->knobs.linger_ms), most);
+	return node->net->user_ns == &init_user_ns ? ms : of_users;
 }
 
 /* Under node->dev_lock. */
@@ -321,8 +321,27 @@ static int netlink_port_set(struct oae_node *node, char *change,
 		mutex_unlock(&node->knob_lock);
 	}
 	if (going)
-		oae_ports_release(node, netlink_linger(node));
+		oae_ports_release_later(node, min(READ_ONCE(node->knobs.linger_ms),
+						  netlink_time(node, 800, 20)));
 	return err;
+}
+
+/* False: another change is under way, perhaps by a work. */
+static bool netlink_port_lock(struct oae_node *node)
+{
+	if (!mutex_trylock(&node->dev_lock))
+		return false;
+	if (!node->releasing)
+		return true;
+	mutex_unlock(&node->dev_lock);
+	return false;
+}
+
+/* Whoever has ports released finds them gone, unless that takes too long. */
+static void netlink_port_wait(struct oae_node *node)
+{
+	wait_event_killable_timeout(node->released_wait, !READ_ONCE(node->releasing),
+				    msecs_to_jiffies(netlink_time(node, 1000, 100)));
 }
 
 static bool netlink_port_valid(const char *name)
@@ -352,13 +371,14 @@ static int netlink_port_change(struct genl_info *info, char sign)
 	}
 	snprintf(change, sizeof(change), "%c%s", sign,
 		 (const char *)nla_data(name));
-	if (!mutex_trylock(&node->dev_lock)) {
+	if (!netlink_port_lock(node)) {
 		NL_SET_ERR_MSG(info->extack,
 			       "another change of the ports is under way");
 		return -EBUSY;
 	}
 	err = netlink_port_set(node, change, &why);
 	mutex_unlock(&node->dev_lock);
+	netlink_port_wait(node);
 	if (err)
 		oae_netlink_refuse(info, name, &why);
 	return err;

@@ -545,7 +545,7 @@ static int params_apply_shutdown(void *owner, struct oae_setting *s,
 	} else if (s->number) {
 		oae_node_close(node);
 	} else {
-		WRITE_ONCE(node->shut, false);
+		oae_node_reopen(node);
 		oae_target_bound(node);
 	}
 	return 0;

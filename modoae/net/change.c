@@ -19,7 +19,6 @@
 
 #include "net.h"
 
-#define CHANGE_FEW	512	/* tags that are told under RTNL */
 #define CHANGE_MANY_MS	20	/* the longest that many links may settle under RTNL */
 
 /*
@@ -205,7 +204,7 @@ void oae_changes_tell(struct oae_node *node)
 {
 	ASSERT_RTNL();
 	/* Whoever tells already may want RTNL. */
-	if (atomic_read(&node->ntags) > CHANGE_FEW || !mutex_trylock(&node->changing)) {
+	if (atomic_read(&node->ntags) > OAE_FEW_TAGS || !mutex_trylock(&node->changing)) {
 		oae_changes_later(node);
 		return;
 	}
@@ -241,7 +240,7 @@ void oae_port_settle(struct oae_port *port, u64 us)
 {
 	struct oae_node *node = port->node;
 
-	if (atomic_read(&node->ntags) > CHANGE_FEW)
+	if (atomic_read(&node->ntags) > OAE_FEW_TAGS)
 		us = min_t(u64, us, CHANGE_MANY_MS * USEC_PER_MSEC);
 	WRITE_ONCE(port->settle_ns, 2 * us * NSEC_PER_USEC);
 	oae_change_add(port, OAE_CHANGE_SETTLE);

@@ -8,6 +8,8 @@
 /* What the knob `dev` accepts. */
 #define OAE_PORTS_TAKE	"takes a,b (these and no others), +a,-b, or *,-a (every one but a, later ones too), each device once; udp:ADDR[:PORT] makes a UDP port"
 
+#define OAE_FEW_TAGS	512	/* that are told, or closed, while a lock of everybody's is held */
+
 /* Does the node tell of its ports in the kernel log? */
 static inline bool oae_node_says(const struct oae_node *node)
 {
@@ -47,9 +49,14 @@ void oae_changes_exit(struct oae_node *node);
 /* release.c: a port goes, or its links close */
 void oae_links_close(struct oae_node *node);
 void oae_node_close(struct oae_node *node);
+void oae_node_reopen(struct oae_node *node);
 void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all);
 void oae_ports_detach(struct list_head *going, int err);
 void oae_ports_release(struct oae_node *node, unsigned int ms);
+void oae_ports_released(struct oae_node *node);
+void oae_ports_release_later(struct oae_node *node, unsigned int ms);
+void oae_release_init(struct oae_node *node);
+void oae_release_exit(struct oae_node *node);
 
 /* udp.c: UDP ports */
 int oae_udp_name(struct oae_node *node, const struct oae_udp_end *local,

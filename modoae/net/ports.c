@@ -318,6 +318,7 @@ int oae_ports_set(struct oae_node *node, char *list, bool *going,
 	*going = false;
 	if (!c)
 		return -ENOMEM;
+	oae_ports_released(node);
 	err = ports_parse(c, list, why);
 	if (!err && c->every)
 		err = ports_node_use(node);

@@ -57,11 +57,17 @@ void oae_links_close(struct oae_node *node)
 	oae_tags_for_each(node, NULL, release_tag_close, 0);
 }
 
+static void release_close_work(struct work_struct *work)
+{
+	oae_links_close(container_of(work, struct oae_node, close_work));
+}
+
 /**
  * oae_node_close() - refuse new links, and begin to close all others
  * @node: the node
  *
- * Does not wait for the links.
+ * Does not wait for the links. Netlink's core may hold a lock of everybody's, so of many links a
+ * work closes them.
  *
  * Context: process, may sleep.
  */
@@ -70,7 +76,22 @@ void oae_node_close(struct oae_node *node)
 	WRITE_ONCE(node->shut, true);
 	/* Afterwards every reader that saw `shut` false has made its tag. */
 	synchronize_net();
-	oae_links_close(node);
+	if (atomic_read(&node->ntags) > OAE_FEW_TAGS)
+		queue_work(oae_wq, &node->close_work);
+	else
+		oae_links_close(node);
+}
+
+/**
+ * oae_node_reopen() - let links be opened again
+ * @node: the node; all its links begin to close before, if that is not over yet
+ *
+ * Context: process, may sleep.
+ */
+void oae_node_reopen(struct oae_node *node)
+{
+	flush_work(&node->close_work);
+	WRITE_ONCE(node->shut, false);
 }
 
 /**
@@ -192,7 +213,8 @@ void oae_ports_release(struct oae_node *node, unsigned int ms)
 	synchronize_net();
 	oae_tags_for_each(node, NULL, release_tag_removed, 0);
 	release_removed_paths(node);
-	wait_event_timeout(node->tags_wait, release_removed_closed(node),
+	wait_event_timeout(node->tags_wait,
+			   release_removed_closed(node) || READ_ONCE(node->ending),
 			   msecs_to_jiffies(ms));
 
 	rtnl_lock();
@@ -202,4 +224,72 @@ void oae_ports_release(struct oae_node *node, unsigned int ms)
 	oae_udp_sweep(node);
 	rtnl_unlock();
 	oae_changes_finish(node);
+}
+
+/**
+ * oae_ports_released() - finish what oae_ports_release_later() has begun
+ * @node: the node
+ *
+ * Context: process, may sleep; under node->dev_lock; takes RTNL and tag->lock.
+ */
+void oae_ports_released(struct oae_node *node)
+{
+	lockdep_assert_held(&node->dev_lock);
+	if (!node->releasing)
+		return;
+	oae_ports_release(node, node->release_ms);
+	WRITE_ONCE(node->releasing, false);
+	wake_up(&node->released_wait);
+}
+
+static void release_work(struct work_struct *work)
+{
+	struct oae_node *node = container_of(work, struct oae_node, release_work);
+
+	mutex_lock(&node->dev_lock);
+	oae_ports_released(node);
+	mutex_unlock(&node->dev_lock);
+}
+
+/**
+ * oae_ports_release_later() - have a work remove the ports that oae_ports_set() has marked
+ * @node: the node; until the work has done it, READ_ONCE(node->releasing), and
+ *	node->released_wait is woken then
+ * @ms: time limit for closing links, ms
+ *
+ * Context: process, may sleep; under node->dev_lock.
+ */
+void oae_ports_release_later(struct oae_node *node, unsigned int ms)
+{
+	lockdep_assert_held(&node->dev_lock);
+	node->release_ms = ms;
+	WRITE_ONCE(node->releasing, true);
+	queue_work(oae_wq, &node->release_work);
+}
+
+/**
+ * oae_release_init() - initialise what releases ports and closes links
+ * @node: the node, not published yet
+ *
+ * Context: process.
+ */
+void oae_release_init(struct oae_node *node)
+{
+	INIT_WORK(&node->release_work, release_work);
+	INIT_WORK(&node->close_work, release_close_work);
+	init_waitqueue_head(&node->released_wait);
+}
+
+/**
+ * oae_release_exit() - end the works of a node; what they have not done the caller does
+ * @node: the node, whose parameters and ports nobody changes any more
+ *
+ * Context: process, may sleep, not under RTNL.
+ */
+void oae_release_exit(struct oae_node *node)
+{
+	WRITE_ONCE(node->ending, true);
+	wake_up(&node->tags_wait);
+	cancel_work_sync(&node->release_work);
+	cancel_work_sync(&node->close_work);
 }

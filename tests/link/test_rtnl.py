@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What happens to a port holds RTNL for a moment, however many links there are."""
+"""What happens to a port holds RTNL for a moment, however many links there are; a request of
+netlink, whose core has a lock of everybody's meanwhile, takes no longer."""
 
 import os
 import time
 
 from faults import say
 from oaedev import EVENT_DEAD, OaeFile
+from oaenl import Netlink, attr
 from oaetest import Cable, OaeTest, wait_for
 from patience import SLOW
 from topology import CALM
@@ -14,6 +16,7 @@ MANY = int(os.environ.get("RTNL_TAGS", "8000"))
 MOST = 0.020            # seconds
 PARAMETER = "/sys/module/modoae/parameters/target"
 ADDRESS = "02:0a:e1:00:00:01"
+KNOB_SET, PORT_DEL, SETTING, NAME, VALUE, PORT_NAME = 4, 7, 4, 1, 2, 1
 
 
 class ManyLinks(OaeTest):
@@ -27,10 +30,11 @@ class ManyLinks(OaeTest):
     @classmethod
     def build(cls):
         cls.a, cls.b = cls.host("a"), cls.host("b")
-        cls.cable = Cable(cls.a, "va", cls.b, "vb")
 
     def setUp(self):
         super().setUp()
+        self.cable = Cable(self.a, "va", self.b, "vb")
+        self.addCleanup(self.b.sh, "ip link del vb")
         self.a.knobs(**CALM, max_tags=2 * MANY, dev="va")
         self.b.knob("dev", "vb")
         self.took = {}
@@ -86,9 +90,37 @@ class ManyLinks(OaeTest):
         self.assertEqual(file.write(b"from elsewhere"), 14)
         self.does("its end", lambda: self.a.move("va", self.b), lambda: not self.a.tags())
         self.assertTrue(file.status().events & EVENT_DEAD)
+        self.judge()
+
+    def judge(self):
+        """With many links each takes hardly more time of the thread than with none."""
         say(f"{MANY} links, and none: " + ", ".join(
             f"{what} {took[1] * 1000:.1f} and {took[0] * 1000:.1f} ms"
             for what, took in self.took.items()))
         for what, (none, many) in self.took.items():
             with self.subTest(what):
                 self.assertLess(many - none, MOST * SLOW)
+
+    def shut(self, netlink, value):
+        """All links begin to close, or may be opened again."""
+        netlink.ask(KNOB_SET, attr(SETTING, [attr(NAME, "shutdown"), attr(VALUE, value)]))
+
+    def test_netlink(self):
+        """A port is deleted, and all links are closed, by netlink."""
+        netlink = Netlink(self.a)
+        self.addCleanup(netlink.close)
+        self.a.knob("linger_ms", 0)
+
+        def requests(told=None):
+            self.does("shutdown", lambda: self.shut(netlink, "1"), told)
+            self.shut(netlink, "0")
+            if told:
+                self.open_many()
+            self.does("its end", lambda: netlink.ask(PORT_DEL, attr(PORT_NAME, "va")), told)
+        requests()
+        self.a.knob("dev", "va")
+        self.open_many()
+        self.assertGreaterEqual(len(self.a.tags()), MANY - 1)
+        requests(lambda: not self.a.tags())
+        wait_for(lambda: self.a.knob("dev") == "", "the port to go")
+        self.judge()
