@@ -111,7 +111,7 @@ class C(LibTest):
                                self.cable.mac_b], text=True, check=False, timeout=50 * SLOW,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertIn("8 test(s) run", done.stdout)
+        self.assertIn("9 test(s) run", done.stdout)
 
 
 class Messages(LibTest):

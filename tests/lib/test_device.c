@@ -455,6 +455,60 @@ TEST_SETUP(test_moment, next_vc)
 	close(b);
 }
 
+/* Records each way around the rings, which are small; the descriptor stays the caller's. */
+TEST_SETUP(test_rings, next_vc)
+{
+	int fd[2] = { end_of(0, 0), end_of(1, 0) };
+	struct oae_rings *r[2];
+	struct oae_ring_position p;
+	uint32_t *room, out = 0, back = 0;
+	struct oae_chunk chunk;
+	const uint32_t *data;
+	char byte;
+
+	for (int i = 0; i < 2; i++) {
+		r[i] = oae_ring_open(fd[i], 1 << 16, 1 << 18);
+		assert_non_null(r[i]);
+		assert_int_not_equal(oae_ring_link(r[i]), 0);
+	}
+	assert_null(oae_ring_open(fd[0], 1 << 16, 1 << 18));
+	assert_int_equal(errno, EEXIST);
+	fails(EBUSY, (int)oae_recv(fd[0], &byte, 1));
+	fails(EBADF, (int)oae_ring_add(r[0], -1) - 1);
+
+	while (back < 2000) {
+		while (out < 2000 && (room = oae_ring_reserve(r[0], 300))) {
+			*room = out++;
+			assert_int_equal(oae_ring_stage(r[0], oae_ring_link(r[0]), 300, 0), 0);
+		}
+		assert_int_equal(oae_ring_flush(r[0]), 0);
+		/* the other end sends what it got where it came from */
+		while ((data = oae_ring_next(r[1], &chunk)) &&
+		       !oae_ring_forward(r[1], chunk.link, data, chunk.len, 0))
+			;
+		assert_int_equal(oae_ring_flush(r[1]), 0);
+		assert_int_equal(oae_ring_done(r[1]), 0);
+		for (int i = 0; i < 2; i++)
+			while (oae_ring_ended(r[i], &chunk))
+				assert_int_equal(chunk.result, OAE_RESULT_COMMITTED);
+		while ((data = oae_ring_next(r[0], &chunk))) {
+			assert_int_equal(chunk.len, 300);
+			assert_int_equal(*data, back++);
+			assert_int_equal(chunk.number, back);
+		}
+		assert_int_equal(oae_ring_done(r[0]), 0);
+		if (back < 2000)
+			assert_int_not_equal(oae_ring_wait(r[1], OAE_RING_DATA, 0, 10), -1);
+	}
+	assert_int_equal(oae_ring_wait(r[0], OAE_RING_DATA, 0, 10), 0);
+	oae_ring_position(r[0], &p);
+	assert_true(p.published == 2000 * 320 && p.passed == p.published && p.taken == p.published);
+	for (int i = 0; i < 2; i++) {
+		oae_ring_close(r[i]);
+		close(fd[i]);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 5 || oae_parse_peer(argv[2], ends[0].mac) ||
