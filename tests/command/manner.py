@@ -73,6 +73,7 @@ WRONG = (
     ("expose 8 -P r --set 8=1", "SIZE is 8"), ("recv -c some", '"some"'), ("recv 2 3", '"3"'),
     ("recv -w never", '"never".*seconds'), ("listen --port " + "x" * 16, '"x{16}"'),
     ("recv --file x", "from whom"), ("recv 2 --file x -r", "no -r"), ("send 2 --file x y", "no TEXT"), ("recv 2 --file -", "recv -r"),
+    ("pipe 2 3", '"3"'), ("pipe -w 0", '"0".*0.001'), ("pipe bad", '"bad".*from a digit'), ("pipe 2 -c 1", "no option -c"),
     ("perf", "whom"), ("perf 2 3", '"3"'), ("perf zz", '"zz"'), ("perf 2 -c 1e3", '"1e3"'),
     ("perf 2 -s 0", '"0"'), ("perf 2 -s 262145", '"262145"'), ("perf 2 --depth 4097", '"4097"'),
     ("perf 2 --vcs 257", '"257"'), ("perf 2 --vc 250 --vcs 7", "7 channels from 250"),

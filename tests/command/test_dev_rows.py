@@ -28,16 +28,18 @@ COMMANDS = {
     "monitor": "-a -c 1", "top": "-c 1 -i 0.01", "port": "show", "path": "set va normal peer {b}",
     "ping": "-c 1 {b}", "send": "{b} -5", "swap": "{b} mine", "read": "{b} 9 0", "write": "{b} 9 8 -5",
     "xchg": "{b} 9 8 -5", "add": "{b} 9 0 0", "cas": "{b} 9 0 0 0", "recv": "-w 20 {b}", "listen": "-c 1 -w 20 -v {vc}",
+    "pipe": "-w 20 {b} -v 42",
     "spread": "", "expose": "8 -P rw -R 8 --set 0=-5 -c 1", "perf": "-c 1 {b} -v 40", "gateway": "show", "close": "{b} -v 41",
 }
 # Of those that print nothing before something happens: what the other end does then.
-NEEDS = {"swap": "swap {a} theirs", "recv": "send {a} hello", "listen": "send {a} -v {vc} knock",
+NEEDS = {"swap": "swap {a} theirs", "recv": "send {a} hello", "pipe": "pipe {a} -v 42 -w 20", "listen": "send {a} -v {vc} knock",
          "expose": "write {a} 8 0 1"}
+DATA = {"pipe": b"hello"}       # and what is on its standard input
 # Whoever asks may look; for the others a capability is lacking.
 LOOKS = {"show", "stats", "metrics", "neighbours", "get", "monitor", "top", "port", "gateway"}
 CHANGES = {"set", "close", "spread"}
 # Those that wait for the other end, which may be silent; and those that have a -w for that.
-WAITS = {"ping", "send", "swap", "read", "write", "xchg", "add", "cas", "recv", "listen", "perf"}
+WAITS = {"ping", "send", "swap", "read", "write", "xchg", "add", "cas", "recv", "listen", "perf", "pipe"}
 # Those that look whether anybody reads before they begin, and what their status is.
 LOOKS_FIRST = {"monitor": 0, "top": 0, "recv": 1, "listen": 1, "perf": 1}
 AT_ONCE = {"show", "stats", "metrics", "neighbours", "get", "set", "port", "path", "spread", "gateway", "close"}
@@ -45,7 +47,8 @@ AT_ONCE = {"show", "stats", "metrics", "neighbours", "get", "set", "port", "path
 VALUES = {"send": [1], "swap": [1], "write": [3], "xchg": [3], "add": [3], "cas": [3, 4]}
 
 NO_MEANING = {
-    "stdin": {command: "it reads none" for command in (AT_ONCE | WAITS | {"monitor", "top", "expose"}) - {"send", "swap"}},
+    "stdin": {command: "it reads none" for command in (AT_ONCE | WAITS | {"monitor", "top", "expose"}) - {"send", "swap"}} |
+             {"pipe": "it sends what there is"},
     "stopped": {command: "it does not wait" for command in AT_ONCE},
     "misspelt": {command: "it has no PEER" for command in (AT_ONCE - {"path", "close", "show"}) | {"expose"}},
     "not root": {"path": "a link with one path is refused first"},
@@ -103,7 +106,7 @@ class Rows(OneCable):
     def other_end(self, command, process):
         """What it needs; a region may not be there yet."""
         args = NEEDS[command].format(**self.places).split()
-        wait_for(lambda: process.poll() is not None or not oae(self.b, *args, status=None).status,
+        wait_for(lambda: process.poll() is not None or not oae(self.b, *args, data=DATA.get(command, b""), status=None).status,
                  f"{command} to be there")
 
     def each(self, row, check):
@@ -132,8 +135,8 @@ class Rows(OneCable):
             with open("/dev/full", "w", encoding="ascii") as full:
                 status, said = self.run_at_a(command, stdout=full)
             self.assertEqual(status, REFUSED if command == "path" else OUTPUT, said)
-            self.assertIn(f"oae {command}: standard output: ENOSPC: No space left on device: not all was written\n",
-                          said)
+            line = "standard output: ENOSPC: No space left on device: not all was written"
+            self.assertIn(f'"error":"{line}"' if command == "pipe" else f"oae {command}: {line}\n", said)
             if command == "recv":
                 self.assertIn("5 bytes were received, and are left for the next reader\n", said)
                 self.assertEqual(oae(self.a, "recv", self.places["b"]).out, "hello\n")
@@ -217,12 +220,15 @@ class Rows(OneCable):
                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(process.kill)
         proc = Path(f"/proc/{process.pid}")
+
+        def waits(proc):
+            return re.search("poll|ring", (proc / "wchan").read_text())
         for _ in range(2):
-            wait_for(lambda: "poll" in (proc / "wchan").read_text(), f"{args} to wait")
+            wait_for(lambda: waits(proc), f"{args} to wait")
             process.send_signal(signal.SIGSTOP)
             wait_for(lambda: "State:\tT" in (proc / "status").read_text(), f"{args} to stop")
             process.send_signal(signal.SIGCONT)
-        wait_for(lambda: "poll" in (proc / "wchan").read_text(), f"{args} to wait again")
+        wait_for(lambda: waits(proc), f"{args} to wait again")
         self.assertIsNone(process.poll())
         if args[0] == "monitor":
             self.b.write(b"news")
@@ -276,7 +282,7 @@ class Rows(OneCable):
 
 # What takes something of the other end, which Rows has.
 ABSENT = {command: "its other end is of a region, a server or a program" for command in (
-    "swap", "read", "write", "xchg", "add", "cas", "recv", "listen", "expose", "perf", "gateway", "close")}
+    "swap", "read", "write", "xchg", "add", "cas", "recv", "listen", "expose", "perf", "gateway", "close", "pipe")}
 
 
 class Reload(OneCable):

@@ -53,6 +53,7 @@ int cmd_ping(int argc, char **argv);
 int cmd_perf(int argc, char **argv);
 int cmd_send(int argc, char **argv);
 int cmd_recv(int argc, char **argv);
+int cmd_pipe(int argc, char **argv);
 int cmd_listen(int argc, char **argv);
 int cmd_swap(int argc, char **argv);
 int cmd_read(int argc, char **argv);
@@ -111,6 +112,7 @@ bool output_failed(void);
 /* stop.c: SIGINT and SIGTERM, for commands that run until then. */
 void stop_on_signals(void);
 bool interrupted(void);		/* by one of them */
+bool output_gone(void);		/* a pipe or a terminal whose other end is gone */
 bool stopped(void);		/* or nothing more can be printed */
 bool sleep_ms(unsigned int ms);
 unsigned long long now_ns(void);

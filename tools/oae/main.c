@@ -29,6 +29,7 @@ static const struct command commands[] = {
 	{ "perf", "messages a second, latency, outcomes; to a --server", cmd_perf, PROC_LINK },
 	{ "send", "one transaction, until it is committed", cmd_send, PROC_LINK },
 	{ "recv", "transactions that arrive", cmd_recv, PROC_LINK },
+	{ "pipe", "a stream of bytes each way, as nc", cmd_pipe, PROC_LINK },
 	{ "listen", "peers as they appear", cmd_listen, PROC_LINK },
 	{ "swap", "give a half and take the peer's, both or neither", cmd_swap, PROC_LINK },
 	{ "read", "words of a region that the peer exposes", cmd_read, PROC_LINK },

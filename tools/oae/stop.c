@@ -31,7 +31,7 @@ void stop_on_signals(void)
 }
 
 /* Of a pipe or a terminal: is its other end gone? */
-static bool output_gone(void)
+bool output_gone(void)
 {
 	struct pollfd p = { .fd = STDOUT_FILENO };
 

@@ -6,8 +6,9 @@
  *	DATA	number: where in the stream its bytes stand
  *	END	number: all bytes that have come: the end mark; STREAM_OPEN: it is given up
  *	DONE	back: number is 0, or the errno for which it was not kept
+ *	PIPE	instead of BEGIN: of oae pipe; number: STREAM_OPEN
  *
- * Each begins with a head, and the last two and the first are no more than it. A stream is named by
+ * Each begins with a head, and all but DATA are no more than it. A stream is named by
  * a random number, so that what an earlier one has left unread is not taken for this one.
  */
 #ifndef OAE_STREAM_H
@@ -20,7 +21,7 @@
 #define STREAM_HEAD	24
 #define STREAM_OPEN	(~0ULL)
 
-enum stream_kind { STREAM_BEGIN = 1, STREAM_DATA, STREAM_END, STREAM_DONE };
+enum stream_kind { STREAM_BEGIN = 1, STREAM_DATA, STREAM_END, STREAM_DONE, STREAM_PIPE };
 
 struct stream_head {
 	enum stream_kind kind;
