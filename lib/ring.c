@@ -415,8 +415,10 @@ static long long now_ns(void)
 
 static void relax(void)
 {
-#if defined(__x86_64__) || defined(__i386__)
+#ifdef __has_builtin
+#if __has_builtin(__builtin_ia32_pause)
 	__builtin_ia32_pause();
+#endif
 #endif
 }
 

@@ -340,8 +340,8 @@ static bool from_peer(struct pipe *x)
 		return false;
 	}
 	if (!stream_get(&h, data, c.len) || h.kind == STREAM_BEGIN)
-		give_up(x, EXIT_LOCAL, EPROTO, "messages that are of no pipe are unread on channel %d: "
-			"oae recv, or another channel: -v", x->peer->vc);
+		give_up(x, EXIT_LOCAL, EPROTO, "messages that are of no pipe are unread on channel "
+			"%d: oae recv, or another channel: -v", x->peer->vc);
 	else
 		hear(x, &h, data + STREAM_HEAD, c.len - STREAM_HEAD);
 	/* What ends it stays for the next program, unless it is its end. */
