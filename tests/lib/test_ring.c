@@ -565,7 +565,7 @@ TEST(test_waiting)
 	assert_non_null(oae_ring_ended(r, &c));
 
 	for (int i = 0; i < 2; i++) {
-		memset(oae_ring_reserve(r, SIZE / 2 - HEAD), 7, 1);
+		*(char *)oae_ring_reserve(r, SIZE / 2 - HEAD) = 7;
 		assert_int_equal(oae_ring_stage(r, LINK, SIZE / 2 - HEAD, 0), 0);
 	}
 	assert_int_equal(oae_ring_wait(r, OAE_RING_ROOM, 1, -1), OAE_RING_ROOM);
