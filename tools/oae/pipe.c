@@ -510,7 +510,7 @@ static void report(const struct pipe *x)
 		json_close(&j);
 	} else if (x->status) {
 		complain("%s: %s; %s%llu bytes are committed, %llu received", x->peer->text, x->why,
-			 is_under_way(x) ? "at least " : "", (unsigned long long)x->committed,
+			 x->committed < x->sent && is_under_way(x) ? "at least " : "", (unsigned long long)x->committed,
 			 (unsigned long long)x->written);
 	}
 }
