@@ -1123,7 +1123,7 @@ class Ended(NamedTuple):
     ending: Ending          # COMMITTED, REVERSED or UNKNOWN
     err: int                # 0, or an error number that says why
     len: int                # bytes
-    data: Optional[memoryview]      # them, until the next reserve(); None: it was forwarded
+    data: Optional[memoryview]      # them; None: it was forwarded
 
     @property
     def committed(self) -> bool:
@@ -1211,6 +1211,8 @@ class Ring:     # pylint: disable=too-many-instance-attributes
     def __init__(self, link: Optional[Link] = None, tx: int = 1 << 20, rx: int = 1 << 20):
         self._maps: List[mmap.mmap] = []
         self._views: List[memoryview] = []
+        self._out: List[memoryview] = []        # of reserve() and ended()
+        self._in: List[memoryview] = []         # of next()
         self._own = -1
         self._fence = _make_fence()
         if not (0 <= tx < 1 << 32 and 0 <= rx < 1 << 32):
@@ -1246,6 +1248,17 @@ class Ring:     # pylint: disable=too-many-instance-attributes
         self._views.append(view.cast(kind))
         return self._views[-1]
 
+    @staticmethod
+    def _release(views: List[memoryview]) -> None:
+        """Nobody reads or writes by them any more."""
+        while views:
+            views.pop().release()
+
+    @staticmethod
+    def _give(views: List[memoryview], view: memoryview) -> memoryview:
+        views.append(view)
+        return view
+
     def __enter__(self) -> Ring:
         return self
 
@@ -1253,13 +1266,14 @@ class Ring:     # pylint: disable=too-many-instance-attributes
         self.close()
 
     def close(self) -> None:
-        """Unmap them. BufferError: a memoryview of reserve(), next() or ended() is still about.
+        """Unmap them. BufferError: a slice of what reserve(), next() or ended() gave is about.
 
         The rings go when the Link is closed, too. What was published and not taken then never
         happened; what was not passed goes to the next reader.
         """
-        while self._views:
-            self._views.pop().release()
+        self._release(self._out)
+        self._release(self._in)
+        self._release(self._views)
         while self._maps:
             self._maps[-1].close()
             self._maps.pop()
@@ -1317,11 +1331,13 @@ class Ring:     # pylint: disable=too-many-instance-attributes
     # Out.
 
     def reserve(self, length: int) -> memoryview:
-        """Room for a transaction of so many bytes, in one piece; stage() or publish() it next.
+        """Room for a transaction of so many bytes, in one piece; stage() or publish() it next,
+        which release the memoryview.
 
         BlockingIOError: no room until ended() has given outcomes. OSError: EMSGSIZE, more than
         the ring can ever hold.
         """
+        self._release(self._out)
         self._reserved = 0
         if length < 1:
             raise _ring_failure(errno.EINVAL)
@@ -1332,9 +1348,10 @@ class Ring:     # pylint: disable=too-many-instance-attributes
             raise BlockingIOError(errno.EAGAIN, "no room in the ring")
         self._reserved = length
         at = self._staged % self._tx_size + _CHUNK.size
-        return self._tx[at:at + length]
+        return self._give(self._out, self._tx[at:at + length])
 
     def _put_head(self, link: Optional[int], length: int, flags: int, size: int) -> None:
+        self._release(self._out)
         _CHUNK.pack_into(self._tx, self._staged % self._tx_size, length,
                          self.link if link is None else link, 0, flags, 0, 0)
         self._staged += _extent(size)
@@ -1360,8 +1377,7 @@ class Ring:     # pylint: disable=too-many-instance-attributes
         """
         if not 0 < length <= self._rx_size or not self._done <= at <= self._next - length:
             raise _ring_failure(errno.EINVAL)
-        with self.reserve(8) as where:
-            where[:] = at.to_bytes(8, sys.byteorder)
+        self.reserve(8)[:] = at.to_bytes(8, sys.byteorder)
         self._put_head(link, length, _CHUNK_FORWARD | (_CHUNK_EXPRESS if express else 0), 8)
         self._forward = self._staged
 
@@ -1385,9 +1401,11 @@ class Ring:     # pylint: disable=too-many-instance-attributes
     def ended(self) -> Optional[Ended]:
         """How the next transaction of tx has ended, in the order of staging; None: none has.
 
-        Its room is free then, and not before. OSError: EPROTO also, the program has written over
+        Its room is free then, and not before. Its bytes stay until the next ended(), reserve() or
+        stage(), which release the memoryview. OSError: EPROTO also, the program has written over
         its own chunks.
         """
+        self._release(self._out)
         if not self._has_ended():
             self._stopped()
             return None
@@ -1401,7 +1419,7 @@ class Ring:     # pylint: disable=too-many-instance-attributes
         self._seen += size
         at += _CHUNK.size
         return Ended(link, _ENDINGS[result], err, length,
-                     None if forward else self._tx[at:at + length])
+                     None if forward else self._give(self._out, self._tx[at:at + length]))
 
     # In.
 
@@ -1431,7 +1449,7 @@ class Ring:     # pylint: disable=too-many-instance-attributes
     def next(self) -> Optional[Tuple[memoryview, Chunk]]:
         """The bytes of the next transaction of rx, and its header; None: there is none now.
 
-        The bytes are read-only, and stay until done().
+        The bytes are read-only, and stay until done(), which releases the memoryview.
         """
         if not self._has_data():
             self._pass()
@@ -1444,7 +1462,7 @@ class Ring:     # pylint: disable=too-many-instance-attributes
         chunk = Chunk(link, number, length, self._next + _CHUNK.size)
         self._next += _extent(length)
         at += _CHUNK.size
-        return self._rx[at:at + length], chunk
+        return self._give(self._in, self._rx[at:at + length]), chunk
 
     def __iter__(self) -> Iterator[Tuple[memoryview, Chunk]]:
         """What is there now: next() until there is none."""
@@ -1453,6 +1471,7 @@ class Ring:     # pylint: disable=too-many-instance-attributes
     def done(self) -> None:
         """The program is done with all that next() gave; a program that dies before leaves it to
         the next reader."""
+        self._release(self._in)
         self._done = self._next
         self._pass()
 

@@ -2,7 +2,7 @@
 """The blocks of README.md, by what runs them.
 
     ```console              typed at node-01 and node-02, and what is said: run in a guest
-    ```python, c, sh        a program, run in a guest at node-01
+    ```python, c            a program, run in a guest at node-01; ```python ring the same
     ```sh host              commands for the reader's own host: tests/scripts/test_docs.py
     ```text demo            what `make demo` says: tests/scripts/test_docs.py
     ```text failover        the same of `make demo-failover`
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 README = Path(__file__).resolve().parents[2] / "README.md"
-KINDS = ("console", "python", "c", "sh", "sh host", "text demo", "text failover")
+KINDS = ("console", "python", "python ring", "c", "sh host", "text demo", "text failover")
 
 
 class Block(NamedTuple):

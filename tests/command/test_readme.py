@@ -128,6 +128,6 @@ class Programs(ReadmeTest):
                                    str(REPO / "build" / "lib" / "liboae.a")), (0, ""))
         self.both_ways("./job")
 
-    def test_shell(self):
-        """The shell's."""
-        self.both_ways("sh", self.file("sh", "job.sh"))
+    def test_ring(self):
+        """Python's, by rings."""
+        self.both_ways("python3", self.file("python ring", "ring.py"))

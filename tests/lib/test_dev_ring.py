@@ -587,10 +587,23 @@ class Opening(RingTest):
         self.refused(errno.EDESTADDRREQ, oae.Ring, listener, SMALL, LARGE)
 
     def test_views(self):
-        """Memoryviews that are about keep the rings; what is read cannot be written."""
-        ring = self.ring(self.n1)
+        """Each is released when the bytes are no longer the program's; a slice keeps the rings."""
+        ring, other = self.rings()
         view = ring.reserve(8)
+        ring.publish()
+        self.assertRaises(ValueError, view.__setitem__, 0, 1)
+        ring.wait(Ready.OUTCOME, timeout=LONG)
+        data = ring.ended().data
+        self.assertEqual(len(data), 8)
+        ring.reserve(8)
+        self.assertRaises(ValueError, len, data)
+        other.wait(Ready.DATA, timeout=LONG)
+        data, _chunk = other.next()
+        self.assertRaises(TypeError, data.__setitem__, 0, 1)
+        other.done()
+        self.assertRaises(ValueError, bytes, data)
+        part = ring.reserve(8)[1:]
         self.assertRaises(BufferError, ring.close)
-        view.release()
+        part.release()
         ring.close()
         ring.close()
