@@ -14,7 +14,7 @@ LINK_TESTS := $(filter-out test_gateway_% test_dev_% test_readme,$(TESTS))
 
 # Tests about races, or of what happens by chance: they need two processors.
 RACES := test_life test_faults test_storm test_costs test_graph test_cuts test_wirefuzz test_dev_files \
-	test_dev_killed test_dev_monitor test_dev_perf test_dev_spread test_dev_faults test_dev_window test_dev_random \
+	test_dev_killed test_dev_monitor test_dev_perf test_dev_spread test_dev_faults test_dev_window test_dev_random test_dev_ringfuzz \
 	test_gateway_zones test_gateway_paths test_gateway_faults test_gateway_wirefuzz
 
 IN_GUESTS := regress device gateway leaks readme
@@ -113,7 +113,7 @@ counts:
 # Of `make test-long`, in this order: what `make test` does, at full length, and what it does not do
 # at all. FROM=STAGE begins there. Some are targets of the Makefile as well, with its variables.
 LONG_IN_GUESTS := long-regress long-device long-gateway readme long-leaks long-lockdown long-pair \
-	soak faults long-cuts long-graph long-random long-monitor long-calm life-storm storm \
+	soak faults long-cuts long-graph long-random long-rings long-monitor long-calm life-storm storm \
 	wirefuzz gateway-wirefuzz counts $(STARVE_STAGES)
 LONG_BESIDE := unit oae lib wireshark long-wireshark scripts headers sim spec model-deep spec-deep mutants \
 	long-fuzz
@@ -149,6 +149,8 @@ long-graph:
 	@tools/stage $@ $(IN_LONG) -- env NODES=64 REST=60 tests/guest/run test_graph
 long-random:
 	@tools/stage $@ $(IN_LONG) -- env TIME=60 tests/guest/run test_dev_random
+long-rings:
+	@tools/stage $@ $(IN_LONG) -- env TIME=300 tests/guest/run test_dev_ringfuzz
 long-monitor:
 	@tools/stage $@ $(IN_LONG) -- env EVENTS=1000000 LINKS=200 \
 		tests/guest/run test_dev_monitor.Monitor.test_flood
