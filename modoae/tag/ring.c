@@ -326,7 +326,8 @@ void oae_ring_turn(struct oae_rings *r, struct oae_turn *turn, bool (*work)(stru
 	if (atomic_fetch_inc(&turn->n))
 		return;
 	do {
-		noted = atomic_read(&turn->n);
+		/* Before the loads of the work: what is subtracted has been looked at. */
+		noted = atomic_read_acquire(&turn->n);
 		do {
 			more = !READ_ONCE(r->closed) && !READ_ONCE(r->error) &&
 			       (round >= ROUNDS || work(r));

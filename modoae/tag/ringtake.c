@@ -277,6 +277,13 @@ static void take_refuse(struct oae_msg *msg)
 	oae_msg_put(msg);
 }
 
+/* Before any of it can end: ended <= taken. */
+static void take_told(struct oae_rings *r)
+{
+	/* All reads of the chunks before the position. */
+	smp_store_release(&r->kernel->taken, r->taken);
+}
+
 /* Post to a link what was taken for it in a row. */
 static void take_post(struct oae_ring_link *link, struct list_head *msgs)
 {
@@ -284,6 +291,7 @@ static void take_post(struct oae_ring_link *link, struct list_head *msgs)
 
 	if (list_empty(msgs))
 		return;
+	take_told(link->ring);
 	oae_tag_send_ring(link->tag, msgs);
 	/* What is left was refused. */
 	list_for_each_entry_safe(msg, next, msgs, list) {
@@ -377,6 +385,7 @@ bool oae_ring_take_some(struct oae_rings *r)
 			break;
 		n += msg->txn.ring_n;
 		if (msg->err) {
+			take_told(r);
 			take_refuse(msg);
 			continue;
 		}
@@ -386,11 +395,8 @@ bool oae_ring_take_some(struct oae_rings *r)
 		list_add_tail(&msg->list, &msgs);
 	}
 	take_post(last, &msgs);
-	if (r->taken != before) {
-		/* All reads of the chunks before the position. */
-		smp_store_release(&r->kernel->taken, r->taken);
+	if (r->taken != before)
 		oae_ring_wake(r, false);
-	}
 	return n >= OAE_RING_BATCH;
 }
 
