@@ -93,7 +93,7 @@ static void queue_added(struct oae_tag *tag, struct oae_msg *msg)
 {
 	msg->queued = true;
 	oae_tag_count_queued(tag, msg, 1);
-	oae_count(tag->node, OAE_S_POSTED);
+	oae_count_n(tag->node, OAE_S_POSTED, msg->txn.ring_n ?: 1);
 }
 
 static void queue_posted(struct oae_tag *tag, struct oae_run *ev)
