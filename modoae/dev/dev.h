@@ -3,8 +3,11 @@
 #ifndef OAE_DEV_H
 #define OAE_DEV_H
 
+#include <linux/cpumask.h>
 #include <linux/fs.h>
 #include <linux/ktime.h>
+#include <linux/sched/clock.h>
+#include <linux/sched/signal.h>
 
 #include "../net/net.h"
 
@@ -52,6 +55,20 @@ struct oae_file {
 	struct rcu_head rcu;
 };
 
+/*
+ * Look for @cond again and again before a call sleeps, for @us microseconds at most. A single
+ * processor has better things to do.
+ */
+#define oae_spin(us, cond)							\
+	do {									\
+		u64 oae_until = local_clock() + (u64)(us) * NSEC_PER_USEC;	\
+										\
+		while (num_online_cpus() > 1 && !(cond) && !need_resched() &&	\
+		       !signal_pending(current) &&				\
+		       (s64)(oae_until - local_clock()) > 0)			\
+			cpu_relax();						\
+	} while (0)
+
 static inline struct oae_node *oae_file_node(const struct oae_file *f)
 {
 	return oae_node(f->net);
@@ -91,7 +108,7 @@ struct oae_msg *oae_send_msg(struct oae_pool *pool, struct iov_iter *from);
 struct oae_msg *oae_send_bytes(struct oae_pool *pool, const u8 *from, size_t len);
 long oae_send_within(struct oae_msg *msg, u32 ms);
 int oae_send_transact(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
-		      long *left);
+		      long *left, u32 spin_us);
 int oae_file_transact(struct oae_file *f, struct oae_tag *tag,
 		      struct oae_msg *msg, bool nonblock);
 

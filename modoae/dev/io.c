@@ -109,6 +109,9 @@ static int io_read_next(struct oae_file *f, struct oae_tag *tag, size_t max,
 		err = oae_inbox_take(tag, &f->client, max, keep ? OAE_TAKE_KEEP : 0, skb);
 		if (err != -EAGAIN || nonblock)
 			return err;
+		if (unlikely(READ_ONCE(f->opt.spin_us)))
+			oae_spin(READ_ONCE(f->opt.spin_us),
+				 oae_inbox_count(tag) || READ_ONCE(tag->dead));
 		/* Exclusive: each delivery wakes one reader. */
 		if (wait_event_interruptible_exclusive(tag->users->read_wait,
 						       oae_inbox_count(tag) ||

@@ -177,7 +177,7 @@ static int noc_send(struct noc_file *nf, struct oae_msg *msg, bool nonblock)
 		tag = noc_tag(nf);
 		if (IS_ERR(tag))
 			return PTR_ERR(tag);
-		err = oae_send_transact(tag, msg, nonblock, &left);
+		err = oae_send_transact(tag, msg, nonblock, &left, 0);
 		if (err)
 			oae_tag_gave_up(tag);
 		oae_tag_put(tag);

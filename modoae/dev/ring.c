@@ -6,12 +6,10 @@
 #include "dev.h"
 
 #include <linux/compat.h>
-#include <linux/cpumask.h>
 #include <linux/file.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
-#include <linux/sched/clock.h>
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
 
@@ -390,18 +388,6 @@ static bool ring_may_return(struct oae_rings *r, const struct oae_bell *b)
 	return ring_true(r, b) || ring_error(r);
 }
 
-/* Look again and again, for @us at most. A single processor has better things to do. */
-static void ring_spin(struct oae_rings *r, const struct oae_bell *b, u32 us)
-{
-	u64 until = local_clock() + (u64)us * NSEC_PER_USEC;
-
-	if (num_online_cpus() == 1)
-		return;
-	while (!ring_may_return(r, b) && !need_resched() && !signal_pending(current) &&
-	       (s64)(until - local_clock()) > 0)
-		cpu_relax();
-}
-
 static int ring_wait(struct oae_rings *r, const struct oae_bell *b)
 {
 	long left = b->timeout_ms < 0 ? MAX_SCHEDULE_TIMEOUT : msecs_to_jiffies(b->timeout_ms);
@@ -446,8 +432,8 @@ int oae_ring_bell(struct oae_file *f, const struct oae_bell __user *arg)
 	if (!b.flags)
 		return -(int)READ_ONCE(r->error);
 	us = READ_ONCE(f->opt.spin_us);
-	if (us && !ring_may_return(r, &b))
-		ring_spin(r, &b, us);
+	if (us)
+		oae_spin(us, ring_may_return(r, &b));
 	if (!ring_may_return(r, &b))
 		err = ring_wait(r, &b);
 	if (ring_true(r, &b) && !READ_ONCE(r->error))

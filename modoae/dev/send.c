@@ -108,6 +108,7 @@ static int oae_send_wait(struct oae_tag *tag, struct oae_msg *msg, long left)
  * @nonblock: wait neither for room nor for the outcome. A file's outcome is
  *	collected later; that of noc_debug is not reported.
  * @left: time limit, jiffies; set to the time left
+ * @spin_us: for so long it looks for the outcome before it sleeps, us
  *
  * What a signal has reversed begins again where the handler says so, or there is none:
  * not with a deadline, which the call would have anew.
@@ -119,13 +120,15 @@ static int oae_send_wait(struct oae_tag *tag, struct oae_msg *msg, long left)
  * -ERESTARTSYS it was reversed by a signal; else an errno of the table in uapi/oae.h.
  */
 int oae_send_transact(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
-		      long *left)
+		      long *left, u32 spin_us)
 {
 	bool restart = *left == MAX_SCHEDULE_TIMEOUT;
 	int err;
 
 	msg->txn.waited = !nonblock;
 	err = oae_room_send(tag, msg, nonblock, left);
+	if (!err && !nonblock && unlikely(spin_us))
+		oae_spin(spin_us, completion_done(&msg->done));
 	if (!err && !nonblock)
 		err = oae_send_wait(tag, msg, *left);
 	return err == -OAE_E_SIGNAL && restart ? -ERESTARTSYS : err;
@@ -150,6 +153,6 @@ int oae_file_transact(struct oae_file *f, struct oae_tag *tag,
 	int err;
 
 	msg->txn.client = &f->client;
-	err = oae_send_transact(tag, msg, nonblock, &left);
+	err = oae_send_transact(tag, msg, nonblock, &left, READ_ONCE(f->opt.spin_us));
 	return err == -ESTALE ? -ENODEV : err;
 }

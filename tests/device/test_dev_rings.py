@@ -11,7 +11,7 @@ import struct
 
 import oaering as ring
 from devtest import in_process
-from oaedev import Call, OaeFile
+from oaedev import SYS_IOCTL, SYS_READ, Call, OaeFile
 from oaering import RawRing
 from oaetest import wait_for
 from test_dev_smoke import TwoHosts
@@ -168,7 +168,7 @@ class Waiting(RingTest):
         """A call that waits for what is delivered, and for what ends."""
         a, b = self.rings()
         waits = Call(b.next)
-        wait_for(lambda: waits.sleeps(ring_ioctl()), "it to wait")
+        wait_for(lambda: waits.sleeps(SYS_IOCTL), "it to wait")
         a.put(b"wake up")
         a.publish()
         self.assertEqual(waits.result()[1], b"wake up")
@@ -192,10 +192,27 @@ class Waiting(RingTest):
         self.assert_errno(errno.ENODEV, b.bell, ring.FILLED)
 
 
-def ring_ioctl():
-    """The number of the system call ioctl()."""
-    from oaedev import SYS_IOCTL  # pylint: disable=import-outside-toplevel
-    return SYS_IOCTL
+class Spinning(RingTest):
+    """A call that looks again and again before it sleeps: it waits as any other."""
+
+    def test_calls(self):
+        """read(), write() and the bell: they get what comes, and end when they must."""
+        f, g = self.end(self.a), self.end(self.b)
+        for file in f, g:
+            file.set_options(spin_us=10000)
+        reads = Call(g.read)
+        f.write(b"one")
+        self.assertEqual(reads.result(), b"one")
+        reads = Call(g.read)
+        wait_for(lambda: reads.sleeps(SYS_READ), "it to sleep after all")
+        f.write(b"two")
+        self.assertEqual(reads.result(), b"two")
+        a = RawRing(f)
+        self.addCleanup(a.close)
+        waits = Call(a.next)
+        g.write(b"three")
+        self.assertEqual(waits.result()[1], b"three")
+        self.assertRaises(TimeoutError, a.next, 50)
 
 
 class Rules(RingTest):
