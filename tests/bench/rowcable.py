@@ -7,7 +7,7 @@
 
 import re
 
-from rowlib import BULK, MODULE, ROOT, TODAY, End, Failed, Space, bulk, iperf, sh, stream
+from rowlib import BULK, MODULE, ROOT, TODAY, End, Failed, Space, bulk, iperf, pipe, sh, stream
 
 MAC = ("02:0a:e0:00:00:01", "02:0a:e0:00:00:02")
 DEV = ("bench0", "bench1")
@@ -130,6 +130,7 @@ def offloads(ends, on):
 def against_tcp(ends, effort, taken, key):
     """One round of both, on the same devices as they are now."""
     taken.add(f"oae {key}", bulk(*ends, effort))
+    taken.add(f"pipe {key}", pipe(*ends, effort))
     taken.add(f"tcp {key}", iperf(*ends, effort))
 
 
@@ -142,6 +143,7 @@ def mtu1500(guest, effort, taken):
             against_tcp(ends, effort, taken, word)
     for word in ("off", "on"):
         taken.ratio(f"/ {word}", f"oae {word}", f"tcp {word}")
+        taken.ratio(f"pipe / {word}", f"pipe {word}", f"tcp {word}")
 
 
 def mtu9000(guest, effort, taken):
@@ -153,6 +155,7 @@ def mtu9000(guest, effort, taken):
     for _ in range(effort.rounds):
         against_tcp(ends, effort, taken, "on")
     taken.ratio("/ on", "oae on", "tcp on")
+    taken.ratio("pipe / on", "pipe on", "tcp on")
 
 
 def loss(percent):

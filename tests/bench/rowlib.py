@@ -26,6 +26,7 @@ KNOBS = "/sys/module/modoae/parameters"
 TODAY = {"window": 1, "pack": 0}    # one transaction under way at a time, each in frames of its own
 BULK = 65536                        # bytes of a long transaction
 SLOW = float(os.environ.get("OAE_SLOW") or 1)
+PIPE_MB = 32                    # that a second of a row is worth
 IPERF_PORT = 5201
 
 # How long and how often: rounds, seconds that do not count, and that do, of a measurement.
@@ -252,6 +253,23 @@ def bulk(near, far, effort, **knobs):
     rate, _ = stream(near, far, "oae", effort, size=BULK, queue=2 * effort.window,
                      knobs={"window": effort.window, **knobs})
     return rate * BULK * 8 / 1e6
+
+
+def pipe(near, far, effort):
+    """Mbit/s of a stream by `oae pipe`, from its first byte until all is committed."""
+    megabytes = max(8, round(effort.seconds * PIPE_MB))
+    oae = ROOT / "build" / "oae" / "oae"
+    end = far.machine.start(far.pinned() + f"{oae} pipe -q -w 60 {near.mac} </dev/null >/dev/null")
+    try:
+        done = near.machine.run(
+            f"begin=$(date +%s%N); head -c {megabytes << 20} /dev/zero | {near.pinned()} {oae} pipe -q -w 60 "
+            f"{far.mac} >/dev/null && echo $(($(date +%s%N) - begin))", timeout=120 * SLOW)
+    finally:
+        if end.status is None:
+            end.kill()
+    if done.status:
+        raise Failed(f"oae pipe: {done.output.strip()}")
+    return (megabytes << 20) * 8e3 / float(done.output)
 
 
 def iperf(near, far, effort):

@@ -97,6 +97,10 @@ ROWS = (
         cable.mtu1500, seconds=2, limit=400, figures=(
             Figure("/ off", "/ TCP, both with offloads off", least(1.5)),
             Figure("/ on", "/ TCP, both with offloads on", least(0.9)),
+            Figure("pipe / off", "oae pipe / TCP, both with offloads off", least(1.5)),
+            Figure("pipe / on", "oae pipe / TCP, both with offloads on"),
+            Figure("pipe off", "oae pipe, offloads off, Mbit/s"),
+            Figure("pipe on", "oae pipe, offloads on, Mbit/s"),
             Figure("oae off", "offloads off, Mbit/s"),
             Figure("tcp off", "TCP, offloads off, Mbit/s"),
             Figure("oae on", "offloads on, Mbit/s"),
@@ -104,6 +108,8 @@ ROWS = (
     row("mtu9000", "64 KB transactions, one link, MTU 9000, against TCP",
         cable.mtu9000, seconds=2, figures=(
             Figure("/ on", "/ TCP, both with offloads on", least(0.9)),
+            Figure("pipe / on", "oae pipe / TCP, both with offloads on", least(1)),
+            Figure("pipe on", "oae pipe, Mbit/s"),
             Figure("oae on", "offloads on, Mbit/s"),
             Figure("tcp on", "TCP, offloads on, Mbit/s"))),
     *(row(f"loss{percent}", f"64 KB transactions, one link, {percent} % of the frames of either end lost",
