@@ -104,8 +104,10 @@ class Trafgen(Background):
                                   vc=dice.getrandbits(8), src_ltag=dice.getrandbits(31) + 1,
                                   payload=oae.sync_body(dice.getrandbits(62) + 1)).pack()
                 conf.write("{ " + ", ".join(f"0x{byte:02x}" for byte in frame) + " }\n")
+        # It ends at EAGAIN: what fits the ring has to fit the socket's share of memory, too.
         super().__init__(host, "sh", "-c", f"echo ready; exec trafgen --conf {conf.name} --dev {dev} "
-                         "--cpus 1 --no-sock-mem --no-cpu-stats --notouch-irq >/dev/null 2>&1")
+                         "--cpus 1 --ring-size 128KiB --no-sock-mem --no-cpu-stats --notouch-irq "
+                         ">/dev/null 2>&1")
 
 
 def counts(said):

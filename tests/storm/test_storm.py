@@ -58,12 +58,16 @@ class Storm(OaeTest):
             program = weather.begin()
             self.addCleanup(program.kill)
             frames, received = self.far.stat("rx_frames"), victim.received()
+            seen = {}
 
-            def enough(frames=frames, received=received):
+            def enough(frames=frames, received=received, seen=seen):
                 # Each of the victim's transactions is two frames as well.
-                more = victim.received() - received
-                return more > TRANSACTIONS and self.far.stat("rx_frames") - frames > FRAMES + 2 * more
-            wait_for(enough, f"{weather.name} to arrive, and the victim to go on", 30, 0.02)
+                seen.update(transactions=victim.received() - received,
+                            frames=self.far.stat("rx_frames") - frames)
+                return (seen["transactions"] > TRANSACTIONS and
+                        seen["frames"] > FRAMES + 2 * seen["transactions"])
+            wait_for(enough, lambda seen=seen, weather=weather:
+                     f"{weather.name} to arrive, and the victim to go on: {seen}", 30, 0.02)
             program.kill()
             self.within(watch.end(), most)
         self.assertEqual({tag["peer"] for tag in self.far.tags()}, {self.scene.own.mac_a})
