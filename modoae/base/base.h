@@ -200,6 +200,7 @@ struct oae_node {
 	spinlock_t change_lock;		/* changed, and oae_port.changes; no lock nests in it */
 	struct list_head changed;	/* ports of which tags are to be told */
 	struct work_struct change_work;
+	struct work_struct hushed_work;	/* net/change.c: ports may send again */
 	struct list_head all;		/* tags, the newest first */
 	spinlock_t all_lock;		/* all; nests in tag->lock */
 	struct mutex walking;		/* one walk over `all` at a time */
@@ -271,7 +272,7 @@ struct oae_port {
 	u8 addr[ETH_ALEN];
 	bool removed;			/* no new tags; under RTNL */
 	bool gone;			/* no frames either; under RTNL */
-	bool mute;			/* nor are any sent; under RTNL, READ_ONCE() */
+	bool mute;			/* none are sent; under RTNL, READ_ONCE() */
 	bool up;			/* as reported to the tags; under RTNL, READ_ONCE() */
 	seqlock_t gw_lock;		/* gw; a BH lock, no lock nests in it */
 	struct oae_gw gw;		/* gw.gen is read without it */

@@ -51,6 +51,19 @@ bool oae_dev_is_up(const struct net_device *dev)
 }
 
 /**
+ * oae_dev_is_ethernet() - do a device's frames have Ethernet headers?
+ * @dev: the device
+ *
+ * Context: under RTNL.
+ *
+ * Return: true if so.
+ */
+bool oae_dev_is_ethernet(const struct net_device *dev)
+{
+	return dev->type == ARPHRD_ETHER && dev->addr_len == ETH_ALEN;
+}
+
+/**
  * oae_dev_check() - may a device become a port?
  * @node: the node
  * @dev: the device; NULL: there is none of that name
@@ -68,8 +81,7 @@ int oae_dev_check(struct oae_node *node, struct net_device *dev,
 	if (!dev)
 		return -ENODEV;
 	*accepted = "takes an Ethernet device, not loopback";
-	if (dev->type != ARPHRD_ETHER || dev->addr_len != ETH_ALEN ||
-	    dev->flags & IFF_LOOPBACK)
+	if (!oae_dev_is_ethernet(dev) || dev->flags & IFF_LOOPBACK)
 		return -EINVAL;
 	/* Else it is the id of the node, and that of others with such a device. */
 	*accepted = "has no address, like gretap0: give it one";

@@ -251,6 +251,35 @@ void oae_port_settle(struct oae_port *port, u64 us)
 	WRITE_ONCE(port->settle_ns, 0);
 }
 
+static void change_hushed_work(struct work_struct *work)
+{
+	struct oae_node *node = container_of(work, struct oae_node, hushed_work);
+	struct oae_port *port;
+
+	rtnl_lock();
+	/* Those that go are not on the list any more. */
+	list_for_each_entry(port, &node->ports, list)
+		WRITE_ONCE(port->mute, false);
+	rtnl_unlock();
+}
+
+/**
+ * oae_port_hush() - the kind of a port's device is about to change
+ * @port: the port
+ *
+ * Meanwhile nothing is sent there: headers of another kind may be longer than the room for them.
+ * That ends by itself, once RTNL is free: nobody says that the change is refused.
+ *
+ * Context: process, may sleep; under RTNL.
+ */
+void oae_port_hush(struct oae_port *port)
+{
+	ASSERT_RTNL();
+	WRITE_ONCE(port->mute, true);
+	synchronize_net();
+	queue_work(oae_wq, &port->node->hushed_work);
+}
+
 /**
  * oae_changes_init() - initialise what tells the tags of a node
  * @node: the node, not published yet
@@ -263,6 +292,7 @@ void oae_changes_init(struct oae_node *node)
 	spin_lock_init(&node->change_lock);
 	INIT_LIST_HEAD(&node->changed);
 	INIT_WORK(&node->change_work, change_work);
+	INIT_WORK(&node->hushed_work, change_hushed_work);
 }
 
 /**
@@ -275,4 +305,5 @@ void oae_changes_exit(struct oae_node *node)
 {
 	oae_changes_finish(node);
 	cancel_work_sync(&node->change_work);
+	cancel_work_sync(&node->hushed_work);
 }

@@ -116,7 +116,13 @@ static int oae_netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_CHANGEADDR:
 		netdev_port_address(port);
 		break;
-	case NETDEV_PRE_TYPE_CHANGE:	/* Ethernet no more, perhaps */
+	case NETDEV_PRE_TYPE_CHANGE:	/* Ethernet no more, perhaps; or that is refused */
+		oae_port_hush(port);
+		break;
+	case NETDEV_POST_TYPE_CHANGE:
+		if (oae_dev_is_ethernet(dev))
+			break;
+		fallthrough;
 	case NETDEV_UNREGISTER:	/* also when it moves to another namespace */
 		list_add(&port->going, &going);
 		oae_ports_detach(&going, OAE_E_CANCEL);

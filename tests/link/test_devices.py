@@ -6,6 +6,7 @@ it, which may be another namespace's. The same of a gateway's device.
 """
 
 import errno
+import fcntl
 import os
 import select
 import struct
@@ -234,7 +235,7 @@ class Above(OaeTest):
         """A guest's frames that are to be cut up are answered as any other."""
         tap = Tap(self.a, "zt")
         self.addCleanup(self.a.sh, "ip link del zt")
-        self.addCleanup(tap.close)
+        self.addCleanup(os.close, tap)
         self.a.add_port("zt")
         for tap.kind in 0, CUT_UDP, CUT_TCP:
             peer = self.peer(tap.mac, tap).open()
@@ -361,6 +362,9 @@ class AboveGateway(Scripted):
                           ("nodes_learned", "other_gateway", "not_mine")], [0, 0, 1])
 
 
+TUNSETLINK, ARPHRD_ETHER, ARPHRD_NONE = 0x400454cd, 1, 0xfffe
+
+
 class OtherKind(GatewayTest):
     """
         host a and gateway g: an empty bond each, which becomes what its first device is
@@ -389,6 +393,27 @@ class OtherKind(GatewayTest):
         self.assertNotIn("link/ether", self.a.sh("ip link show bond9"))
         self.assertEqual((self.a.knob("dev"), self.a.tags()), ("", []))
         self.assert_errno(errno.EINVAL, self.a.knob, "dev", "bond9")
+
+    def test_stays(self):
+        """The kind stays Ethernet, or somebody objects to another: the port stays, and its links."""
+        tap = self.a.tap("tap9")
+        self.addCleanup(self.a.sh, "ip link del tap9")
+        self.addCleanup(os.close, tap)
+        self.a.knobs(dev="tap9", linger_ms=0, dead_ms=10000)
+        self.a.write(b"to nobody", nonblock=True, target="02:0a:e0:07:00:01")
+        fcntl.ioctl(tap, TUNSETLINK, ARPHRD_ETHER)
+        # Whatever stands on it; it hears of the change after the port has.
+        run("modprobe", "macvlan")
+        self.a.sh("ip link add mac9 link tap9 type macvlan")
+        self.assert_errno(errno.EPERM, fcntl.ioctl, tap, TUNSETLINK, ARPHRD_NONE)
+        self.assertEqual((self.a.knob("dev"), len(self.a.tags())), ("tap9", 1))
+        sent = self.a.stat("tx_frames")
+        self.a.up("tap9")
+        wait_for(lambda: self.a.stat("tx_frames") > sent, "it to go on asking")
+        self.a.up("tap9", False)
+        self.a.sh("ip link del mac9")
+        fcntl.ioctl(tap, TUNSETLINK, ARPHRD_NONE)
+        self.assertEqual((self.a.knob("dev"), self.a.tags()), ("", []))
 
     def test_gateway(self):
         """A gateway stands by."""
