@@ -58,7 +58,7 @@ struct oae_inbox {
  * @unread: transactions
  * @bytes: memory that these take, and what readers keep
  * @room: the knob rcvbuf, which limits @bytes
- * @idle: no transaction was read for so long though there is one, ms
+ * @idle: no transaction was read for so long though there is one, or a reader keeps one, ms
  * @holder: kid of the link that reserves the words which a verb of the peer waits for; 0 none
  */
 struct oae_waits_view {

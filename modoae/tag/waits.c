@@ -59,7 +59,7 @@ static void waits_unread(struct oae_tag *tag, struct oae_waits_view *v)
 	v->bytes = READ_ONCE(tag->inbox.bytes);
 	v->room = READ_ONCE(tag->node->knobs.rcvbuf);
 	v->attached = oae_tag_attached(tag);
-	if (v->unread)
+	if (v->unread || v->bytes)
 		v->idle = jiffies_to_msecs((u32)jiffies - READ_ONCE(tag->inbox.since));
 }
 
@@ -153,15 +153,21 @@ static size_t waits_put_bytes(char *buf, size_t size, u32 n)
 
 static size_t waits_put_unread(char *buf, size_t size, const struct oae_waits_view *v)
 {
-	size_t n = scnprintf(buf, size, "%u unread, ", v->unread);
+	size_t n;
 
+	/* OAE_OPT_TAKE: what is read takes room until it is dealt with. */
+	if (v->unread)
+		n = scnprintf(buf, size, "%u unread, ", v->unread);
+	else
+		n = scnprintf(buf, size, "%s", "kept by a reader: ");
 	n += waits_put_bytes(buf + n, size - n, v->bytes);
 	n += scnprintf(buf + n, size - n, " of ");
 	n += waits_put_bytes(buf + n, size - n, v->room);
 	n += scnprintf(buf + n, size - n, " bytes");
 	if (v->idle >= MSEC_PER_SEC)
 		n += waits_put_time(buf + n, size - n,
-				    v->attached ? "; nothing read since " : "; no reader since ",
+				    v->attached || !v->unread ? "; nothing read since " :
+								"; no reader since ",
 				    (u64)v->idle * NSEC_PER_MSEC);
 	return n;
 }
@@ -176,7 +182,7 @@ static size_t waits_put_unread(char *buf, size_t size, const struct oae_waits_vi
  */
 void oae_waits_text(const struct oae_waits_view *v, char *buf, size_t size)
 {
-	bool here = v->unread || v->holder;
+	bool here = v->unread || v->bytes || v->holder;
 	u8 mac[ETH_ALEN];
 	size_t n = 0;
 
@@ -189,7 +195,7 @@ void oae_waits_text(const struct oae_waits_view *v, char *buf, size_t size)
 		n += waits_put_time(buf + n, size - n,
 				    v->why == OAE_WAIT_SETTLING ? ", at most " : ", given up in ",
 				    v->until);
-	if (v->unread) {
+	if (v->unread || v->bytes) {
 		n += scnprintf(buf + n, size - n, "%s", n ? "; " : "");
 		n += waits_put_unread(buf + n, size - n, v);
 	}

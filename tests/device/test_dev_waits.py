@@ -247,6 +247,24 @@ class Waits(Scripted):
         wait_for(lambda: re.match(r"2 unread, .*; no reader since \d\.\d s$",
                                   self.a.tag(vc=self.vc)["says"]), "it to be said that nobody reads")
 
+    def test_kept(self):
+        """All is read, and a reader keeps it: that is why the peer has no room."""
+        file = self.opened()
+        file.set_options(flags=dev.OPT_TAKE)
+        self.a.knob("rcvbuf", 4096)
+        self.peer.offer(bytes(4000))
+        self.peer.expect(oae.REFLECT)
+        self.peer.commit()
+        self.assertEqual(len(file.read()), 4000)
+        waits = file.waits()
+        self.assertEqual((waits.why, waits.unread), (NOTHING, 0))
+        self.assertRegex(waits.text, r"^kept by a reader: [\d,]+ of 4,096 bytes$")
+        wait_for(lambda: file.waits().idle_ms >= 1000, "a second to pass")
+        self.says(file, NOTHING,
+                  r"kept by a reader: [\d,]+ of 4,096 bytes; nothing read since \d\.\d s")
+        file.done()
+        self.says(file, NOTHING, "nothing")
+
     def test_holder(self):
         """Whose verb it is that keeps the peer's waiting."""
         words = self.later(OaeFile(self.a))
