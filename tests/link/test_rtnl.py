@@ -2,13 +2,15 @@
 """What happens to a port holds RTNL for a moment, however many links there are; a request of
 netlink, whose core has a lock of everybody's meanwhile, takes no longer."""
 
+import errno
 import os
+import signal
 import time
 
 from faults import say
 from oaedev import EVENT_DEAD, OaeFile
 from oaenl import Netlink, attr
-from oaetest import Cable, OaeTest, wait_for
+from oaetest import Cable, Host, OaeTest, wait_for
 from patience import SLOW
 from topology import CALM
 
@@ -39,17 +41,18 @@ class ManyLinks(OaeTest):
         self.b.knob("dev", "vb")
         self.took = {}
 
-    def open_many(self):
+    def open_many(self, host=None, many=MANY):
         """A link to each of so many addresses; each goes on asking."""
-        with self.a:
+        host = host or self.a
+        with host:
             fd = os.open(PARAMETER, os.O_WRONLY)
         try:
-            with self.a:
-                for n in range(MANY):
+            with host:
+                for n in range(many):
                     os.pwrite(fd, b"%06x" % (0x100000 + n), 0)
         finally:
             os.close(fd)
-        self.a.knob("target", "")
+        host.knob("target", "")
 
     def does(self, what, change, told=None):
         """
@@ -124,3 +127,33 @@ class ManyLinks(OaeTest):
         requests(lambda: not self.a.tags())
         wait_for(lambda: self.a.knob("dev") == "", "the port to go")
         self.judge()
+
+    def test_ends_meanwhile(self):
+        """Whoever has asked is killed, and the host ends, while a work waits for the links to close."""
+        host = Host("c")
+        Cable(host, "vc", self.b, "wc")
+        host.knobs(**CALM | {"linger_ms": 10000}, dev="vc")
+        self.open_many(host, 700)
+        netlink = Netlink(host)
+        child = os.fork()
+        if not child:
+            netlink.ask(PORT_DEL, attr(PORT_NAME, "vc"))
+            os._exit(0)         # pylint: disable=protected-access
+        # One change at a time.
+        wait_for(lambda: self.busy(host), "the work to wait")
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        netlink.close()
+        host.close()
+        wait_for(lambda: not self.b.has_link("wc"), "its devices to go")
+
+    def busy(self, host):
+        """Is a change of its ports under way?"""
+        netlink = Netlink(host)
+        try:
+            netlink.ask(PORT_DEL, attr(PORT_NAME, "none"))
+        except OSError as e:
+            return e.errno == errno.EBUSY
+        finally:
+            netlink.close()
+        return False
