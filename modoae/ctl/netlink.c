@@ -341,7 +341,7 @@ static bool netlink_port_lock(struct oae_node *node)
 static void netlink_port_wait(struct oae_node *node)
 {
 	wait_event_killable_timeout(node->released_wait, !READ_ONCE(node->releasing),
-				    msecs_to_jiffies(netlink_time(node, 1000, 100)));
+				    msecs_to_jiffies(netlink_time(node, 1000, 250)));
 }
 
 static bool netlink_port_valid(const char *name)

@@ -584,7 +584,9 @@ void oae_attach_note(struct oae_tag *tag, enum oae_note note)
 	u32 events;
 
 	lockdep_assert_held(&tag->lock);
-	if (note == OAE_N_RESOLVED)
+	if (note == OAE_N_OPENED)
+		oae_guess_del(tag);
+	else if (note == OAE_N_RESOLVED)
 		tag->nhealed++;
 	else if (note == OAE_N_REPAIRED)
 		tag->nrepaired++;

