@@ -65,6 +65,7 @@ class OneLink(TwoCables):
             with OaeFile.to(self.a, self.first.mac_b, vc=vc, port="va"):
                 self.b.write(b"at once", target=f"wb/{self.second.mac_a}", vc=vc)
                 self.assertEqual(self.a.stat("id_conflict"), before)
+            self.assertEqual(self.a.read_one(), b"at once")
 
     def test_opened_by_strangers(self):
         """With paths=1 each pair of addresses has a link of its own, as before."""
