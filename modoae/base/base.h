@@ -177,7 +177,7 @@ struct oae_node {
 	struct work_struct release_work;	/* net/release.c */
 	bool releasing;			/* it has ports to release; dev_lock, READ_ONCE() */
 	unsigned int release_ms;	/* for so long it waits for links to close; dev_lock */
-	wait_queue_head_t released_wait;	/* not tags_wait: of each link that ends it is woken */
+	wait_queue_head_t released_wait;	/* the work has done it */
 	struct work_struct close_work;	/* net/release.c: closes all links */
 	bool ending;			/* works wait for nothing more */
 	struct list_head ports;		/* RTNL; RCU for readers */
