@@ -59,6 +59,7 @@ struct pipe {
 	bool failed;			/* a transaction was not committed: no more are counted */
 	const unsigned char *data;	/* the DATA that is being written */
 	size_t left;
+	size_t held;			/* bytes that are written, and not passed yet */
 	unsigned long long moved, looked, said;		/* when: ns */
 	int status, err;		/* 0: all is well; else the exit code, its errno if any */
 	char *why;
@@ -325,6 +326,16 @@ static void hear(struct pipe *x, const struct stream_head *h, const unsigned cha
 	}
 }
 
+/* What was given is passed: a part of the ring at a time, as who waits for room is woken. */
+static void pass(struct pipe *x, size_t len)
+{
+	x->held += len;
+	if (x->held < RING / 4 && len)
+		return;
+	x->held = 0;
+	oae_ring_done(x->r);
+}
+
 static bool from_peer(struct pipe *x)
 {
 	const unsigned char *data;
@@ -337,6 +348,8 @@ static bool from_peer(struct pipe *x)
 	if (!data) {
 		if (errno != EAGAIN)
 			give_up_local(x, errno, "the ring");
+		if (x->held)
+			pass(x, 0);
 		return false;
 	}
 	if (!stream_get(&h, data, c.len) || h.kind == STREAM_BEGIN)
@@ -346,7 +359,7 @@ static bool from_peer(struct pipe *x)
 		hear(x, &h, data + STREAM_HEAD, c.len - STREAM_HEAD);
 	/* What ends it stays for the next program, unless it is its end. */
 	if (!x->left && (!x->status || h.kind == STREAM_END))
-		oae_ring_done(x->r);
+		pass(x, 0);
 	return true;
 }
 
@@ -366,7 +379,7 @@ static bool to_stdout(struct pipe *x)
 	x->left -= n;
 	x->written += n;
 	if (!x->left)
-		oae_ring_done(x->r);
+		pass(x, n);
 	return true;
 }
 
@@ -510,8 +523,8 @@ static void report(const struct pipe *x)
 		json_close(&j);
 	} else if (x->status) {
 		complain("%s: %s; %s%llu bytes are committed, %llu received", x->peer->text, x->why,
-			 x->committed < x->sent && is_under_way(x) ? "at least " : "", (unsigned long long)x->committed,
-			 (unsigned long long)x->written);
+			 x->committed < x->sent && is_under_way(x) ? "at least " : "",
+			 (unsigned long long)x->committed, (unsigned long long)x->written);
 	}
 }
 
