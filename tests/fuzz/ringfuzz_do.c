@@ -173,6 +173,9 @@ static int do_open(struct dice *d)
 		err = map_all();
 		if (err)
 			breach("mmap of new rings: %s", strerror(errno));
+	} else if (!rarely(d, 4)) {
+		close(rings.fd);
+		rings.fd = -1;
 	}
 	pthread_mutex_unlock(&rings.lock);
 	return err;
@@ -781,7 +784,7 @@ static void read_error(struct dice *d)
 static int is_over(struct dice *d)
 {
 	if (rings.fd < 0)
-		return rarely(d, 20);
+		return rarely(d, 3);
 	return rarely(d, attempt(read_error, d) || stands_still ? 30 : 3000);
 }
 
