@@ -123,7 +123,7 @@ static void zipf_begin(void)
 
 static unsigned int zipf(void)
 {
-	double at = (roll() >> 11) * 0x1p-53;
+	double at = ldexp(roll() >> 11, -53);
 	unsigned int low = 0, high = KEYS - 1, middle;
 
 	while (low < high) {

@@ -112,7 +112,7 @@ void stream_end(uint64_t messages)
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	getrusage(RUSAGE_SELF, &now);
 	took = t.tv_sec - began.tv_sec + (t.tv_nsec - began.tv_nsec) / 1e9;
-	printf("%" PRIu64 " messages in %.3f s, %.0f a second; each %.2f us of user time, %.2f us of system time\n",
+	printf("%" PRIu64 " messages in %.3f s, %.0f a second; each %.2f us user, %.2f us system\n",
 	       messages, took, messages / took,
 	       1e6 * seconds(&now.ru_utime, &used.ru_utime) / messages,
 	       1e6 * seconds(&now.ru_stime, &used.ru_stime) / messages);
