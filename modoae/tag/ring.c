@@ -163,10 +163,8 @@ void oae_ring_close(struct oae_rings *r)
 	while (oae_ring_pass(r, OAE_RING_BATCH))
 		cond_resched();
 	oae_left_give_back(r);
-	xa_for_each(&r->links, i, link) {
-		xa_erase_bh(&r->links, i);
-		oae_ring_link_put(link);
-	}
+	xa_for_each(&r->links, i, link)
+		oae_ring_let_go(r, link);
 }
 
 /**
@@ -270,6 +268,8 @@ void oae_ring_link_leave(struct oae_ring_link *link)
 	if (READ_ONCE(link->off))
 		return;
 	WRITE_ONCE(link->off, true);
+	/* `off` before the look at `listed`. Pairs with the smp_mb() in fill_link(). */
+	smp_mb();
 	/* The filler lets it go, now or with its last chunk. */
 	oae_ring_deliver(link);
 }

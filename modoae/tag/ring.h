@@ -123,7 +123,7 @@ struct oae_rings {
  * @express: all messages are express
  * @off: it is about to go; a chunk of it may still be in rx
  * @alive: counts in @ring->nalive; under tag->lock
- * @listed: on @ring->ready
+ * @listed: on @ring->ready, or gone: to be listed no more
  * @ready: in @ring->ready
  * @unpassed: chunks in rx that are not passed
  * @left: stands for these in the inbox, when the ring is dead. It has the reference then
@@ -190,6 +190,7 @@ enum hrtimer_restart oae_ring_due(struct hrtimer *timer);
 /* ringfill.c */
 bool oae_ring_fill_some(struct oae_rings *r);
 bool oae_ring_pass(struct oae_rings *r, unsigned int most);
+void oae_ring_let_go(struct oae_rings *r, struct oae_ring_link *link);
 void oae_ring_deliver(struct oae_ring_link *link);
 
 /* left.c */

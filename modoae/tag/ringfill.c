@@ -47,13 +47,23 @@ static struct oae_ring_link *fill_next(struct oae_rings *r)
 	return link;
 }
 
-/* A link that is off and has nothing in the ring goes. True: it is gone. */
-static bool fill_let_go(struct oae_rings *r, struct oae_ring_link *link)
+/**
+ * oae_ring_let_go() - a link goes: nothing finds it by its handle, or lists it, any more
+ * @r: the rings
+ * @link: the link, which is off; twice is no harm as long as there is a reference
+ *
+ * Context: process, or BH off; the turn to fill in is the caller's, or the rings are stopped.
+ */
+void oae_ring_let_go(struct oae_rings *r, struct oae_ring_link *link)
 {
-	if (link->unpassed || !xa_erase_bh(&r->links, link->handle))
-		return false;
+	if (!xa_erase_bh(&r->links, link->handle))
+		return;
+	spin_lock_bh(&r->ready_lock);
+	list_del_init(&link->ready);
+	/* For good: fill_list() leaves it alone. */
+	WRITE_ONCE(link->listed, true);
+	spin_unlock_bh(&r->ready_lock);
 	oae_ring_link_put(link);
-	return true;
 }
 
 /* A chunk that is in rx: the kernel wrote it, and nobody else can. */
@@ -87,11 +97,11 @@ bool oae_ring_pass(struct oae_rings *r, unsigned int most)
 			goto broken;
 		if (!link || link->handle != chunk->link)
 			link = xa_load(&r->links, chunk->link);
-		if (WARN_ON_ONCE(!link))
-			break;
-		link->unpassed--;
-		if (unlikely(link->off) && fill_let_go(r, link))
+		/* It goes with its last chunk. */
+		if (!WARN_ON_ONCE(!link) && !--link->unpassed && unlikely(READ_ONCE(link->off))) {
+			oae_ring_let_go(r, link);
 			link = NULL;
+		}
 		left -= size;
 		WRITE_ONCE(r->passed, r->passed + size);
 	}
@@ -190,7 +200,8 @@ static bool fill_link(struct oae_rings *r, struct oae_ring_link *link, unsigned 
 
 	/* Off the list before the look. Pairs with the barrier in oae_attach_readable(). */
 	smp_mb();
-	while (*n < most) {
+	/* It may have gone just now, with what the program passed. */
+	while (*n < most && !READ_ONCE(link->off)) {
 		room = fill_room(r);
 		if (room < oae_chunk_size(1))
 			err = -EMSGSIZE;
@@ -230,10 +241,12 @@ bool oae_ring_fill_some(struct oae_rings *r)
 	if (unlikely(r->kernel->wants_room))
 		WRITE_ONCE(r->kernel->wants_room, 0);
 	while (n < OAE_RING_BATCH && (link = fill_next(r)) != NULL) {
-		if (unlikely(READ_ONCE(link->off)))
-			fill_let_go(r, link);
-		else if (!fill_link(r, link, &n))
+		if (unlikely(READ_ONCE(link->off))) {
+			if (!link->unpassed)
+				oae_ring_let_go(r, link);
+		} else if (!fill_link(r, link, &n)) {
 			break;
+		}
 	}
 	if (r->filled != before) {
 		/* The chunks before the position. */
