@@ -108,9 +108,21 @@ static struct oae_msg *take_pack(struct oae_rings *r, unsigned int n, u32 len)
 	return pack;
 }
 
+/* The link that a chunk is for, with a reference; NULL: there is none. */
+static struct oae_ring_link *take_link(struct oae_rings *r, u32 handle)
+{
+	struct oae_ring_link *link = xa_load(&r->links, handle);
+
+	/* It may go at any time: RCU keeps it, and the reference from here on. */
+	if (!link || READ_ONCE(link->off) || !refcount_inc_not_zero(&link->ref))
+		return NULL;
+	return link;
+}
+
 /*
  * Read the first chunk of @left bytes, and those after it that can be in a pack with it, @most
- * at most. @len is set to the length of the pack. How many; -EPROTO the first is bad.
+ * at most. @link is set to their link, with a reference, and @len to the length of the pack.
+ * How many; -EPROTO the first is bad, and there is no reference.
  */
 static int take_batch(struct oae_rings *r, u64 left, u32 most, struct oae_ring_link **link,
 		      u32 *len)
@@ -122,9 +134,7 @@ static int take_batch(struct oae_rings *r, u64 left, u32 most, struct oae_ring_l
 
 	if (take_read(r, pos, left, t))
 		return -EPROTO;
-	*link = xa_load(&r->links, t->head.link);
-	if (*link && READ_ONCE((*link)->off))
-		*link = NULL;
+	*link = take_link(r, t->head.link);
 	if (*link && !READ_ONCE((*link)->express))
 		max = min_t(u32, oae_link_pack_max(&(*link)->tag->link), OAE_PIECE);
 	max = min(max, READ_ONCE(r->node->knobs.max_len));
@@ -144,7 +154,10 @@ static int take_batch(struct oae_rings *r, u64 left, u32 most, struct oae_ring_l
 	return max(n, 1);
 }
 
-/* @msg is taken: it is on the list until it has ended, and all before it. */
+/*
+ * @msg is taken: it is on the list until it has ended, and all before it. It has the caller's
+ * reference to the link.
+ */
 static void take_out(struct oae_rings *r, struct oae_ring_link *link, struct oae_msg *msg)
 {
 	u32 ms = 0;
@@ -153,7 +166,6 @@ static void take_out(struct oae_rings *r, struct oae_ring_link *link, struct oae
 	msg->txn.ring = r;
 	msg->txn.ring_link = link;
 	if (link) {
-		refcount_inc(&link->ref);
 		ms = READ_ONCE(link->deadline_ms);
 		if (READ_ONCE(link->express))
 			msg->post.flags |= OAE_POST_EXPRESS;
@@ -341,6 +353,8 @@ static struct oae_msg *take_next(struct oae_rings *r, u64 left, u32 most,
 	}
 	msg = n > 1 ? take_pack(r, n, len) : take_message(r, r->batch);
 	if (!msg) {
+		if (*link)
+			oae_ring_link_put(*link);
 		oae_count(r->node, OAE_S_NO_MEMORY);
 		hrtimer_start(&r->more, ns_to_ktime(TAKE_AGAIN_NS), HRTIMER_MODE_REL_SOFT);
 		return NULL;
