@@ -348,10 +348,15 @@ void oae_ring_turn(struct oae_rings *r, struct oae_turn *turn, bool (*work)(stru
  */
 void oae_ring_look(struct oae_rings *r)
 {
+	bool filling;
+
 	rcu_read_lock_bh();
 	oae_ring_turn(r, &r->take, oae_ring_take_some);
-	/* No link is lost sight of: who lists one looks, too. */
-	if (!list_empty_careful(&r->ready))
+	/* Who is at it may have a link off the list, and have looked at the words before. */
+	filling = atomic_read(&r->fill.n);
+	/* The turn before the list: a link is listed again before the turn ends. */
+	smp_rmb();
+	if (filling || !list_empty_careful(&r->ready))
 		oae_ring_turn(r, &r->fill, oae_ring_fill_some);
 	rcu_read_unlock_bh();
 }
