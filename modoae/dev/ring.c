@@ -252,7 +252,7 @@ void oae_ring_release(struct oae_file *f)
 {
 	unsigned int ms = f->opt.linger_ms;
 
-	if (f->on)
+	if (f->on && !f->rings)
 		oae_ring_link_leave(f->on);
 	if (f->rings) {
 		oae_ring_stop(f->rings);

@@ -118,9 +118,10 @@ struct oae_rings *oae_ring_make(struct oae_node *node, u32 tx_size, u32 rx_size,
  * oae_ring_stop() - let nothing be taken and filled in any more, and nobody be at it
  * @r: the rings
  *
- * What was published and is not taken never happened.
+ * What was published and is not taken never happened. What was delivered and is not passed
+ * goes back to the inboxes: before the links leave, so other rings find it at their heads.
  *
- * Context: process, may sleep.
+ * Context: process, may sleep; takes each link's tag->lock.
  */
 void oae_ring_stop(struct oae_rings *r)
 {
@@ -129,6 +130,9 @@ void oae_ring_stop(struct oae_rings *r)
 	smp_mb();
 	wait_event(r->closer, !atomic_read(&r->take.n) && !atomic_read(&r->fill.n));
 	hrtimer_cancel(&r->more);
+	while (oae_ring_pass(r, OAE_RING_BATCH))
+		cond_resched();
+	oae_left_give_back(r);
 }
 
 /**
@@ -147,8 +151,7 @@ void oae_ring_linger(struct oae_rings *r, unsigned int ms)
  * oae_ring_close() - end the rings of a file that is being closed
  * @r: the rings, stopped; the caller keeps its reference
  *
- * What is taken goes on without the file. What was delivered and is not passed goes back to
- * the inboxes.
+ * What is taken goes on without the file.
  *
  * Context: process, may sleep; takes each link's tag->lock.
  */
@@ -158,11 +161,11 @@ void oae_ring_close(struct oae_rings *r)
 	unsigned long i;
 
 	hrtimer_cancel(&r->due_timer);
-	xa_for_each(&r->links, i, link)
+	xa_for_each(&r->links, i, link) {
 		oae_ring_link_leave(link);
-	while (oae_ring_pass(r, OAE_RING_BATCH))
-		cond_resched();
-	oae_left_give_back(r);
+		/* Its file has read() again. */
+		oae_attach_readable(link->tag);
+	}
 	xa_for_each(&r->links, i, link)
 		oae_ring_let_go(r, link);
 }

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """Rings of /dev/oae, whose links and programs come and go while they are full."""
 
+import errno
+import select
 from pathlib import Path
 
 import oaering as ring
-from oaedev import OaeFile
+from oaedev import Call, OaeFile
 from oaering import RawRing
 from oaetest import wait_for
 from test_dev_rings import RingTest
 
 BIG = bytes(65536)
+SYS_POLL = 7
 
 
 class RingLinks(RingTest):
@@ -74,3 +77,57 @@ class Gone(RingLinks):
         while got.count(b"last") < len(clients):
             got += server.recv()
         self.assertEqual({bytes(8), b"last"}, {data[:8] for data in got})
+
+
+class Closing(RingLinks):
+    """The file of rings is closed."""
+
+    def stuck(self, server):
+        """The handle of a link to nobody: what is posted to it waits."""
+        end = OaeFile.to(self.b, "02:0a:e0:ff:ff:01", vc=1)
+        self.addCleanup(end.close)
+        return server.add(end)
+
+    def test_lingers(self):
+        """While it waits for what was taken, what was not passed is read already, in order."""
+        file = self.file(self.b)
+        file.set_options(linger_ms=4000)
+        server = RawRing(file)
+        self.addCleanup(server.close)
+        client, end, _ = self.link(server)
+        server.put(b"nobody", self.stuck(server))
+        server.publish()
+        client.write(b"1")
+        client.write(b"2")
+        wait_for(lambda: server.word(ring.FILLED_TO) == 2 * ring.size_of(1), "both to be filled in")
+        self.assert_errno(errno.EBUSY, end.read)
+        closing = Call(server.close)
+        got = []
+
+        def reads():
+            try:
+                got.append(end.read())
+            except OSError as error:
+                if error.errno == errno.EBUSY:
+                    return False
+                if error.errno != errno.EAGAIN:
+                    raise
+            return True
+        end.nonblock()
+        wait_for(reads, "the file to have read() again")
+        client.write(b"3")
+        wait_for(lambda: reads() and len(got) == 3, "all to be read")
+        self.assertEqual(got, [b"1", b"2", b"3"])
+        closing.result()
+
+    def test_polled(self):
+        """A file whose link was on them: poll() tells of what is unread since before."""
+        server = self.server()
+        clients = [self.link(server) for _ in range(2)]
+        self.full(server, *[client for client, _, _ in clients])
+        _, end, _ = clients[1]
+        self.assertEqual(end.poll(events=select.POLLIN), 0)
+        polls = Call(end.poll, 60.0, select.POLLIN)
+        wait_for(lambda: polls.sleeps(SYS_POLL), "it to wait")
+        server.close()
+        self.assertEqual(polls.result(2.0), select.POLLIN)
