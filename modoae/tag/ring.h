@@ -59,9 +59,11 @@ struct oae_taken {
  * @batch: chunks that go together
  * @pool: memory of short messages
  * @out_lock: members down to @due_timer
- * @out: what was taken and has not ended, or not all before it: oae_msg.txn.list, in order
- * @nout: its length
- * @nbytes: bytes of its transactions
+ * @out: what was taken and has not ended: oae_msg.txn.list, in order. One that has stands between
+ *	others for all that have there
+ * @nout: transactions that have not ended
+ * @nbytes: bytes of these
+ * @memory: what these take, bytes
  * @ended: what oae_ring_kernel has
  * @due: those with a deadline: oae_txn.due
  * @due_timer: reverses those
@@ -100,6 +102,7 @@ struct oae_rings {
 	struct list_head out;
 	u32 nout;
 	size_t nbytes;
+	size_t memory;
 	u64 ended;
 	struct timerqueue_head due;
 	struct hrtimer due_timer;
@@ -155,6 +158,7 @@ struct oae_ring_link {
 };
 
 #define OAE_RING_BATCH	64	/* transactions of a round */
+#define OAE_RING_BYTES	0x40000	/* and their bytes, but for the last one's */
 
 /* Bytes of a chunk with a body of @len bytes. */
 static inline u64 oae_chunk_size(u32 len)

@@ -188,10 +188,11 @@ static bool fill_wait_room(struct oae_rings *r)
 }
 
 /*
- * Move messages of a link that is off the list. It is listed again if more may be unread.
+ * Move messages of a link that is off the list, until rx is filled to position @to. The link is
+ * listed again if more may be unread.
  * True: go on with the next link.
  */
-static bool fill_link(struct oae_rings *r, struct oae_ring_link *link, unsigned int *n)
+static bool fill_link(struct oae_rings *r, struct oae_ring_link *link, unsigned int *n, u64 to)
 {
 	unsigned int most = min_t(unsigned int, *n + FILL_LINK, OAE_RING_BATCH);
 	struct sk_buff *skb;
@@ -201,7 +202,7 @@ static bool fill_link(struct oae_rings *r, struct oae_ring_link *link, unsigned 
 	/* Off the list before the look. Pairs with the barrier in oae_attach_readable(). */
 	smp_mb();
 	/* It may have gone just now, with what the program passed. */
-	while (*n < most && !READ_ONCE(link->off)) {
+	while (*n < most && r->filled < to && !READ_ONCE(link->off)) {
 		room = fill_room(r);
 		if (room < oae_chunk_size(1))
 			err = -EMSGSIZE;
@@ -235,16 +236,16 @@ static bool fill_link(struct oae_rings *r, struct oae_ring_link *link, unsigned 
 bool oae_ring_fill_some(struct oae_rings *r)
 {
 	struct oae_ring_link *link;
-	u64 before = r->filled;
+	u64 before = r->filled, to = before + OAE_RING_BYTES;
 	unsigned int n = 0;
 
 	if (unlikely(r->kernel->wants_room))
 		WRITE_ONCE(r->kernel->wants_room, 0);
-	while (n < OAE_RING_BATCH && (link = fill_next(r)) != NULL) {
+	while (n < OAE_RING_BATCH && r->filled < to && (link = fill_next(r)) != NULL) {
 		if (unlikely(READ_ONCE(link->off))) {
 			if (!link->unpassed)
 				oae_ring_let_go(r, link);
-		} else if (!fill_link(r, link, &n)) {
+		} else if (!fill_link(r, link, &n, to)) {
 			break;
 		}
 	}
@@ -253,7 +254,7 @@ bool oae_ring_fill_some(struct oae_rings *r)
 		smp_store_release(&r->kernel->filled, r->filled);
 		oae_ring_wake(r, true);
 	}
-	return n >= OAE_RING_BATCH;
+	return n >= OAE_RING_BATCH || r->filled >= to;
 }
 
 /**

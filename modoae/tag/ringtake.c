@@ -40,7 +40,9 @@ static int take_read(struct oae_rings *r, u64 pos, u64 left, struct oae_taken *t
 	/* The older of the two first: what is between them is filled in. */
 	passed = READ_ONCE(r->passed);
 	filled = READ_ONCE(r->filled);
-	if (from - passed > filled - passed || t->head.len > filled - from)
+	/* More than the ring was passed and filled in between the two reads. */
+	if (from - passed > filled - passed ||
+	    t->head.len > min_t(u64, filled - from, r->rx.size))
 		return -EPROTO;
 	t->body = oae_twice_at(&r->rx, from);
 	return 0;
@@ -52,6 +54,9 @@ static u32 take_may(const struct oae_rings *r)
 	u32 queue = READ_ONCE(r->queue), bytes = READ_ONCE(r->queue_bytes);
 	u32 nout = READ_ONCE(r->nout);
 
+	/* Memory that is charged to nobody, unlike the rings, and not more than these. */
+	if (READ_ONCE(r->memory) >= (size_t)r->tx.size + r->rx.size)
+		return 0;
 	return nout < queue && (!bytes || READ_ONCE(r->nbytes) < bytes) ? queue - nout : 0;
 }
 
@@ -154,10 +159,15 @@ static int take_batch(struct oae_rings *r, u64 left, u32 most, struct oae_ring_l
 	return max(n, 1);
 }
 
-/*
- * @msg is taken: it is on the list until it has ended, and all before it. It has the caller's
- * reference to the link.
- */
+/* What is out takes so much more memory, or less. */
+static void take_count(struct oae_rings *r, const struct oae_msg *msg, int n)
+{
+	lockdep_assert_held(&r->out_lock);
+	oae_add(&r->nbytes, n * (long)msg->post.len);
+	oae_add(&r->memory, n * (long)(sizeof(*msg) + msg->post.len));
+}
+
+/* @msg is taken: it is on the list until it has ended. It has the caller's reference to the link. */
 static void take_out(struct oae_rings *r, struct oae_ring_link *link, struct oae_msg *msg)
 {
 	u32 ms = 0;
@@ -174,7 +184,7 @@ static void take_out(struct oae_rings *r, struct oae_ring_link *link, struct oae
 	spin_lock(&r->out_lock);
 	list_add_tail(&msg->txn.list, &r->out);
 	oae_add(&r->nout, msg->txn.ring_n);
-	oae_add(&r->nbytes, msg->post.len);
+	take_count(r, msg, 1);
 	if (ms) {
 		msg->txn.due.expires = ktime_get_ns() + (u64)ms * NSEC_PER_MSEC;
 		if (timerqueue_add(&r->due, &msg->txn.due))
@@ -191,20 +201,42 @@ static void take_untime(struct oae_rings *r, struct oae_txn *txn)
 		timerqueue_del(&r->due, &txn->due);
 }
 
-/* Take those off the list that have ended before all others; to be freed by @gone. */
-static void take_end_first(struct oae_rings *r, struct list_head *gone)
+/* The neighbour of a transaction that is out, if that has ended; else NULL. */
+static struct oae_txn *take_ended(struct oae_rings *r, struct list_head *at)
 {
-	struct oae_txn *txn, *next;
+	struct oae_txn *txn = list_entry(at, struct oae_txn, list);
+
+	return at != &r->out && txn->ended ? txn : NULL;
+}
+
+/*
+ * A transaction has ended. It goes if it is the first, or else stands for those beside it that
+ * have ended as well: so no end takes long, however many wait for one that does not. What goes
+ * is to be freed by @gone.
+ */
+static void take_end(struct oae_rings *r, struct oae_txn *txn, struct list_head *gone)
+{
+	struct oae_txn *other;
 
 	lockdep_assert_held(&r->out_lock);
-	list_for_each_entry_safe(txn, next, &r->out, list) {
-		if (!txn->ended)
-			break;
+	txn->ended = true;
+	oae_add(&r->nout, -(u32)txn->ring_n);
+	take_count(r, oae_txn_msg(txn), -1);
+	other = take_ended(r, txn->list.prev);
+	if (other) {
+		other->room += txn->room;
 		list_move_tail(&txn->list, gone);
-		oae_add(&r->nout, -(u32)txn->ring_n);
-		oae_add(&r->nbytes, -(size_t)oae_txn_msg(txn)->post.len);
-		WRITE_ONCE(r->ended, txn->id + txn->room);
+		txn = other;
 	}
+	other = take_ended(r, txn->list.next);
+	if (other) {
+		txn->room += other->room;
+		list_move_tail(&other->list, gone);
+	}
+	if (!list_is_first(&txn->list, &r->out))
+		return;
+	list_move_tail(&txn->list, gone);
+	WRITE_ONCE(r->ended, txn->id + txn->room);
 	/* Outcomes before the position. */
 	smp_store_release(&r->kernel->ended, r->ended);
 }
@@ -254,10 +286,10 @@ struct oae_rings *oae_ring_ended(struct oae_msg *msg)
 	spin_lock(&r->out_lock);
 	take_tell(r, msg);
 	take_untime(r, &msg->txn);
-	msg->txn.ended = true;
-	take_end_first(r, &gone);
+	take_end(r, &msg->txn, &gone);
 	spin_unlock(&r->out_lock);
 	list_for_each_entry_safe(txn, next, &gone, list) {
+		INIT_LIST_HEAD(&txn->list);
 		if (txn->ring_link)
 			oae_ring_link_put(txn->ring_link);
 		oae_msg_put(oae_txn_msg(txn));
@@ -379,14 +411,17 @@ bool oae_ring_take_some(struct oae_rings *r)
 	struct oae_ring_link *link, *last = NULL;
 	u64 before = r->taken;
 	struct oae_msg *msg;
-	unsigned int n = 0;
+	unsigned int n = 0, bytes = 0;
 	LIST_HEAD(msgs);
 	s64 left = 0;
 	u32 most;
 
-	if (r->kernel->wants_data)
+	if (r->kernel->wants_data) {
 		WRITE_ONCE(r->kernel->wants_data, 0);
-	while (n < OAE_RING_BATCH && (most = take_may(r)) != 0) {
+		/* The word before the look at what is out. Pairs with that in oae_ring_wake(). */
+		smp_mb();
+	}
+	while (n < OAE_RING_BATCH && bytes < OAE_RING_BYTES && (most = take_may(r)) != 0) {
 		left = take_left(r);
 		if (left < 0)
 			oae_ring_break(r, EPROTO);
@@ -398,6 +433,7 @@ bool oae_ring_take_some(struct oae_rings *r)
 		if (!msg)
 			break;
 		n += msg->txn.ring_n;
+		bytes += msg->post.len;
 		if (msg->err) {
 			take_told(r);
 			take_refuse(msg);
@@ -411,7 +447,7 @@ bool oae_ring_take_some(struct oae_rings *r)
 	take_post(last, &msgs);
 	if (r->taken != before)
 		oae_ring_wake(r, false);
-	return n >= OAE_RING_BATCH;
+	return n >= OAE_RING_BATCH || bytes >= OAE_RING_BYTES;
 }
 
 /* A message of a pack that is dissolved. */
@@ -460,16 +496,16 @@ static void take_replace(struct oae_rings *r, struct oae_msg *pack, struct list_
 	struct oae_msg *msg;
 
 	spin_lock(&r->out_lock);
-	oae_add(&r->nbytes, -(size_t)pack->post.len);
+	take_count(r, pack, -1);
 	list_for_each_entry(msg, msgs, list) {
 		refcount_inc(&msg->txn.ring_link->ref);
 		oae_msg_get(msg);
 		list_add_tail(&msg->txn.list, &pack->txn.list);
-		oae_add(&r->nbytes, msg->post.len);
+		take_count(r, msg, 1);
 		if (timerqueue_node_queued(&pack->txn.due))
 			timerqueue_add(&r->due, &msg->txn.due);
 	}
-	list_del(&pack->txn.list);
+	list_del_init(&pack->txn.list);
 	take_untime(r, &pack->txn);
 	spin_unlock(&r->out_lock);
 	oae_ring_link_put(pack->txn.ring_link);
@@ -527,14 +563,21 @@ static struct oae_msg *take_next_out(struct oae_rings *r, u64 from)
 	return msg;
 }
 
-/* Reverse a transaction that is out, if possible, and drop the references to it. */
-static void take_cancel(struct oae_msg *msg, int err)
+/* Drop the references to a transaction that was out. */
+static void take_drop(struct oae_msg *msg)
 {
-	struct oae_ring_link *link = msg->txn.ring_link;
-
-	oae_tag_cancel(link->tag, msg, err);
-	oae_ring_link_put(link);
+	oae_ring_link_put(msg->txn.ring_link);
 	oae_msg_put(msg);
+}
+
+static bool take_is_out(struct oae_rings *r, const struct oae_msg *msg)
+{
+	bool out;
+
+	spin_lock_bh(&r->out_lock);
+	out = !list_empty(&msg->txn.list);
+	spin_unlock_bh(&r->out_lock);
+	return out;
 }
 
 /**
@@ -552,8 +595,10 @@ void oae_ring_cancel(struct oae_rings *r, int err)
 	u64 from = 0;
 
 	while ((msg = take_next_out(r, from)) != NULL) {
-		from = msg->txn.id + 1;
-		take_cancel(msg, err);
+		oae_tag_cancel(msg->txn.ring_link->tag, msg, err);
+		/* In the place of a pack that was dissolved are its messages. */
+		from = take_is_out(r, msg) ? msg->txn.id + 1 : msg->txn.id;
+		take_drop(msg);
 		cond_resched();
 	}
 }
@@ -596,7 +641,9 @@ enum hrtimer_restart oae_ring_due(struct hrtimer *timer)
 	struct oae_msg *msg[OAE_BATCH];
 	unsigned int i, n = take_due(r, msg, ARRAY_SIZE(msg));
 
-	for (i = 0; i < n; i++)
-		take_cancel(msg[i], OAE_E_DEADLINE);
+	for (i = 0; i < n; i++) {
+		oae_tag_cancel(msg[i]->txn.ring_link->tag, msg[i], OAE_E_DEADLINE);
+		take_drop(msg[i]);
+	}
 	return HRTIMER_NORESTART;
 }
