@@ -170,6 +170,20 @@ void oae_ring_close(struct oae_rings *r)
 		oae_ring_let_go(r, link);
 }
 
+/* The next handle. Several files may be put on at a time. */
+static int link_handle(struct oae_rings *r, u32 *handle)
+{
+	int err = 0;
+
+	spin_lock_bh(&r->ready_lock);
+	if (r->nlinks == U32_MAX)
+		err = -ENOSPC;
+	else
+		*handle = ++r->nlinks;
+	spin_unlock_bh(&r->ready_lock);
+	return err;
+}
+
 /**
  * oae_ring_link_make() - put a link on rings
  * @r: the rings
@@ -196,12 +210,10 @@ struct oae_ring_link *oae_ring_link_make(struct oae_rings *r, struct oae_tag *ta
 	refcount_set(&link->ref, 2);
 	link->left = oae_left_make();
 	err = link->left ? 0 : -ENOMEM;
-	if (!err && r->nlinks == U32_MAX)
-		err = -ENOSPC;
-	if (!err) {
-		link->handle = ++r->nlinks;
+	if (!err)
+		err = link_handle(r, &link->handle);
+	if (!err)
 		err = xa_insert_bh(&r->links, link->handle, link, GFP_KERNEL);
-	}
 	if (err) {
 		kfree_skb(link->left);
 		kfree(link);

@@ -51,7 +51,7 @@ struct oae_taken {
  * @tx: the program's chunks
  * @rx: the kernel's
  * @links: struct oae_ring_link by handle
- * @nlinks: the last handle
+ * @nlinks: the last handle; under @ready_lock
  * @nalive: links that are on, and whose port is there
  * @more: a turn left something to do
  * @take: whose turn it is to take chunks; has the members down to @pool
