@@ -245,13 +245,22 @@ static struct sk_buff *inbox_next(struct oae_tag *tag, size_t max, unsigned int 
  */
 void oae_inbox_put_left(struct oae_tag *tag, struct sk_buff *left, u32 n, u32 bytes)
 {
+	struct oae_run ev oae_uninit;
+
 	spin_lock_bh(&tag->inbox.q.lock);
 	__skb_queue_head(&tag->inbox.q, left);
 	oae_add(&tag->inbox.bytes, bytes);
+	if (!tag->inbox.n)
+		WRITE_ONCE(tag->inbox.since, (u32)jiffies);
 	oae_add(&tag->inbox.n, n);
 	oae_unclaimed_sort(tag);
 	spin_unlock_bh(&tag->inbox.q.lock);
 	oae_attach_readable(tag);
+	/* A dead tag counts in max_tags again. The barrier is that of oae_attach_readable(). */
+	if (READ_ONCE(tag->dead)) {
+		oae_run_enter(tag, &ev);
+		oae_run_leave(tag, &ev);
+	}
 }
 
 /**
@@ -352,8 +361,9 @@ int oae_inbox_take(struct oae_tag *tag, const struct oae_client *c, size_t max, 
 	if (first && !err && !*skb)
 		err = -ENOMEM;
 	spin_unlock_bh(&tag->inbox.q.lock);
+	/* The file of a ring's link may have gone meanwhile. */
 	if (*skb && !(how & OAE_TAKE_KEEP))
-		inbox_made_room(tag, c);
+		inbox_made_room(tag, c && oae_tag_attached(tag));
 	return err;
 }
 
