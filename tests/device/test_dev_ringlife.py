@@ -2,6 +2,7 @@
 """Rings of /dev/oae, whose links and programs come and go while they are full."""
 
 import errno
+import random
 import select
 from pathlib import Path
 
@@ -131,3 +132,95 @@ class Closing(RingLinks):
         wait_for(lambda: polls.sleeps(SYS_POLL), "it to wait")
         server.close()
         self.assertEqual(polls.result(2.0), select.POLLIN)
+
+
+class Bounds(RingLinks):
+    """What a program can have the kernel allocate."""
+
+    def test_forwards(self):
+        """What is forwarded and waits takes no more memory than the rings."""
+        file = self.file(self.b)
+        file.set_options(queue=65536)
+        server = RawRing(file)
+        self.addCleanup(server.close)
+        client, _, _ = self.link(server)
+        client.write(BIG)
+        wait_for(lambda: server.word(ring.FILLED_TO), "it to be filled in")
+        handle = Closing.stuck(self, server)
+        for _ in range(1000):
+            server.forward(ring.HEAD.size, len(BIG), handle)
+        server.publish()
+        taken = server.word(ring.TAKEN_TO) // ring.size_of(8)
+        self.assertGreater(taken, 0)
+        rings = server.setup.tx_size + server.setup.rx_size
+        self.assertLessEqual(taken * len(BIG), rings + len(BIG))
+
+
+class Packs(RingLinks):
+    """Packs that cannot be sent as they are."""
+
+    mtu = 9000
+
+    def setUp(self):
+        super().setUp()
+        self.rand = random.Random(5)
+        self.a.knobs(pack=1)
+        self.cable.mtu(9000)
+
+    def records(self, count):
+        """That many, short ones."""
+        return [b"%d " % i + self.rand.randbytes(self.rand.randint(0, 300)) for i in range(count)]
+
+    def queued(self, deadline_ms=0):
+        """Rings of both ends; records that are taken and wait, their positions and bytes."""
+        file = self.end(self.a)
+        file.set_options(queue=65536, deadline_ms=deadline_ms)
+        a = RawRing(file, tx=1 << 20)
+        self.addCleanup(a.close)
+        b = self.ring(self.b)
+        a.send(b"opens")
+        b.recv()
+        self.addCleanup(self.b.knob, "drop_pct", 0)
+        self.b.knob("drop_pct", 100)
+        records = self.records(2000)
+        at = [a.put(data) for data in records]
+        a.publish()
+        wait_for(lambda: a.word(ring.TAKEN_TO) == a.published, "all to be taken")
+        return a, b, at, records
+
+    def check(self, a, b, at, records):
+        """All are committed, and come in order."""
+        self.b.knob("drop_pct", 0)
+        self.assertEqual([b.recv()[0] for _ in records], records)
+        a.wait_ended()
+        self.assertEqual({a.outcome(position) for position in at}, {(0, 0)})
+
+    def test_mtu(self):
+        """They are longer than a frame by now."""
+        queued = self.queued()
+        self.cable.mtu(1280)
+        self.check(*queued)
+
+    def test_no_packs(self):
+        """There are none any more; then there are."""
+        queued = self.queued()
+        self.a.knobs(pack=0)
+        self.check(*queued)
+
+    def test_deadline(self):
+        """Each record of a pack is reversed at its deadline, and what comes later goes on."""
+        a, b, at, _ = self.queued(deadline_ms=300)
+        a.wait_ended()
+        self.assertEqual({a.outcome(position) for position in at}, {(1, errno.ETIME)})
+        self.b.knob("drop_pct", 0)
+        later = self.records(10)
+        self.assertEqual(a.send(*later), [0] * 10)
+        self.assertEqual(b.recv(10), later)
+
+    def test_lossy(self):
+        """The MTU shrinks and grows while frames are lost."""
+        queued = self.queued()
+        self.b.knob("drop_pct", 10)
+        for mtu in 1280, 9000, 1500, 1280, 9000:
+            self.cable.mtu(mtu)
+        self.check(*queued)
