@@ -265,15 +265,15 @@ class Bad(TwoEnds):
                 self.refused(errno.ENODEV, attach, port=name)
 
     def test_options(self):
-        """Unknown flags, a queue of none or too many, what is behind the end."""
+        """Unknown flags, a queue of none or too many, a spin that is too long."""
         for file in (self.a_file, self.fresh):
             with self.unchanged():
                 for flag in self.bits(dev.OPT_EXPRESS, dev.OPT_TAKE):
                     self.refused(errno.EINVAL, file.set_options, flags=flag)
             for queue in (0, 65537, 1 << 31, ANY_WORD - 1):
                 self.refused(errno.EINVAL, file.set_options, queue=queue)
-            for zero in (1, 1 << 31):
-                self.refused(errno.EINVAL, file.set_options, zero=zero)
+            for spin_us in (10001, 1 << 31):
+                self.refused(errno.EINVAL, file.set_options, spin_us=spin_us)
 
     def test_swap(self):
         """No half, one too long, flags."""
