@@ -157,6 +157,17 @@ struct oae_ring_link {
 	struct rcu_head rcu;
 };
 
+/* Positions of the control pages. 32-bit kernels have no rings (dev/ring.c), but this file. */
+#ifdef CONFIG_64BIT
+/* Pairs with what the program does: uapi/oae.h, Rings. */
+#define oae_pos_load_acquire(pos)		smp_load_acquire(pos)
+/* Likewise. */
+#define oae_pos_store_release(pos, value)	smp_store_release(pos, value)
+#else
+#define oae_pos_load_acquire(pos)		READ_ONCE(*(pos))
+#define oae_pos_store_release(pos, value)	WRITE_ONCE(*(pos), value)
+#endif
+
 #define OAE_RING_BATCH	64	/* transactions of a round */
 #define OAE_RING_BYTES	0x40000	/* and their bytes, but for the last one's */
 

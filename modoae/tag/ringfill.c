@@ -84,7 +84,7 @@ static const struct oae_chunk *fill_chunk(const struct oae_rings *r, u64 pos)
 bool oae_ring_pass(struct oae_rings *r, unsigned int most)
 {
 	/* The program has read what it passed, before it is overwritten. */
-	u64 to = smp_load_acquire(&r->program->passed), left = to - r->passed, size;
+	u64 to = oae_pos_load_acquire(&r->program->passed), left = to - r->passed, size;
 	struct oae_ring_link *link = NULL;
 	const struct oae_chunk *chunk;
 
@@ -251,7 +251,7 @@ bool oae_ring_fill_some(struct oae_rings *r)
 	}
 	if (r->filled != before) {
 		/* The chunks before the position. */
-		smp_store_release(&r->kernel->filled, r->filled);
+		oae_pos_store_release(&r->kernel->filled, r->filled);
 		oae_ring_wake(r, true);
 	}
 	return n >= OAE_RING_BATCH || r->filled >= to;

@@ -167,7 +167,7 @@ static void take_count(struct oae_rings *r, const struct oae_msg *msg, int n)
 	oae_add(&r->memory, n * (long)(sizeof(*msg) + msg->post.len));
 }
 
-/* @msg is taken: it is on the list until it has ended. It has the caller's reference to the link. */
+/* @msg is taken: it is on the list until it has ended. The reference to the link is its own. */
 static void take_out(struct oae_rings *r, struct oae_ring_link *link, struct oae_msg *msg)
 {
 	u32 ms = 0;
@@ -238,7 +238,7 @@ static void take_end(struct oae_rings *r, struct oae_txn *txn, struct list_head 
 	list_move_tail(&txn->list, gone);
 	WRITE_ONCE(r->ended, txn->id + txn->room);
 	/* Outcomes before the position. */
-	smp_store_release(&r->kernel->ended, r->ended);
+	oae_pos_store_release(&r->kernel->ended, r->ended);
 }
 
 /* Bytes of chunk @i of a pack in tx. */
@@ -325,7 +325,7 @@ static void take_refuse(struct oae_msg *msg)
 static void take_told(struct oae_rings *r)
 {
 	/* All reads of the chunks before the position. */
-	smp_store_release(&r->kernel->taken, r->taken);
+	oae_pos_store_release(&r->kernel->taken, r->taken);
 }
 
 /* Post to a link what was taken for it in a row. */
@@ -360,7 +360,7 @@ static bool take_wait(struct oae_rings *r)
 static s64 take_left(struct oae_rings *r)
 {
 	/* Before the chunks; and before `ended`, which the program saw before it published. */
-	u64 left = smp_load_acquire(&r->program->published) - r->taken;
+	u64 left = oae_pos_load_acquire(&r->program->published) - r->taken;
 
 	if (left % OAE_CHUNK_ALIGN || left > r->tx.size - (r->taken - READ_ONCE(r->ended)))
 		return -EPROTO;

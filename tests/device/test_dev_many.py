@@ -319,8 +319,9 @@ class Walks(Scripted):
             file.write(b"x")
         self.assertEqual(len(self.a.tags()), 1000)
         self.a.knob("shutdown", 1)
-        self.assertEqual({(f.status().pending, dev.STATES[f.status().state]) for f in files},
-                         {(0, "CLOSED")})
+        # Of so many a work closes the last ones.
+        wait_for(lambda: {(f.status().pending, dev.STATES[f.status().state]) for f in files} ==
+                 {(0, "CLOSED")}, "all links to be closed")
         self.a.knob("shutdown", 0)
         for file in files:
             file.write(b"y")
