@@ -235,7 +235,7 @@ class Above(OaeTest):
         """A guest's frames that are to be cut up are answered as any other."""
         tap = Tap(self.a, "zt")
         self.addCleanup(self.a.sh, "ip link del zt")
-        self.addCleanup(os.close, tap)
+        self.addCleanup(tap.close)
         self.a.add_port("zt")
         for tap.kind in 0, CUT_UDP, CUT_TCP:
             peer = self.peer(tap.mac, tap).open()
