@@ -332,7 +332,7 @@ int oae_ring_done(struct oae_rings *r)
 
 /* --- waiting ----------------------------------------------------------------- */
 
-/* What is there of what is waited for. */
+/* The OAE_RING_* of @what that are true. */
 static int there(struct oae_rings *r, unsigned int what, size_t room)
 {
 	int found = 0;
@@ -367,7 +367,7 @@ static int may_wait(struct oae_rings *r, unsigned int what, size_t room)
 	return 0;
 }
 
-/* What is there, without sleeping; -1: errno says why nothing will be. */
+/* The OAE_RING_* that are true, without sleeping; -1: errno says why none will be. */
 static int look(struct oae_rings *r, unsigned int what, size_t room)
 {
 	__u32 error;

@@ -26,7 +26,7 @@ int oae_twice_make(struct oae_twice *t, u32 size);
 void oae_twice_free(struct oae_twice *t);
 struct page *oae_twice_page(const struct oae_twice *t, unsigned long pgoff);
 
-/* What is at a position, contiguous for @t->size bytes. */
+/* The bytes at a position, contiguous for @t->size bytes. */
 static inline void *oae_twice_at(const struct oae_twice *t, u64 pos)
 {
 	return t->base + (pos & (t->size - 1));

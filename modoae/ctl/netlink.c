@@ -337,7 +337,7 @@ static bool netlink_port_lock(struct oae_node *node)
 	return false;
 }
 
-/* Whoever has ports released finds them gone, unless that takes too long. */
+/* A request that has ports released finds them gone, unless that takes too long. */
 static void netlink_port_wait(struct oae_node *node)
 {
 	wait_event_killable_timeout(node->released_wait, !READ_ONCE(node->releasing),

@@ -118,8 +118,8 @@ struct oae_rings *oae_ring_make(struct oae_node *node, u32 tx_size, u32 rx_size,
  * oae_ring_stop() - let nothing be taken and filled in any more, and nobody be at it
  * @r: the rings
  *
- * What was published and is not taken never happened. What was delivered and is not passed
- * goes back to the inboxes: before the links leave, so other rings find it at their heads.
+ * A chunk that was published and is not taken never happened. Messages that were delivered and
+ * are not passed go back to the inboxes: before the links leave, so other rings find them there.
  *
  * Context: process, may sleep; takes each link's tag->lock.
  */
@@ -151,7 +151,7 @@ void oae_ring_linger(struct oae_rings *r, unsigned int ms)
  * oae_ring_close() - end the rings of a file that is being closed
  * @r: the rings, stopped; the caller keeps its reference
  *
- * What is taken goes on without the file.
+ * Transactions that were taken go on without the file.
  *
  * Context: process, may sleep; takes each link's tag->lock.
  */
@@ -237,7 +237,7 @@ struct oae_ring_link *oae_ring_link_make(struct oae_rings *r, struct oae_tag *ta
 		oae_ring_link_put(link);
 		return ERR_PTR(err);
 	}
-	/* What is unread already. */
+	/* Messages may be unread already. */
 	oae_ring_deliver(link);
 	return link;
 }
@@ -367,7 +367,7 @@ void oae_ring_look(struct oae_rings *r)
 
 	rcu_read_lock_bh();
 	oae_ring_turn(r, &r->take, oae_ring_take_some);
-	/* Who is at it may have a link off the list, and have looked at the words before. */
+	/* The filler may have a link off the list, and have looked at the words before. */
 	filling = atomic_read(&r->fill.n);
 	/* The turn before the list: a link is listed again before the turn ends. */
 	smp_rmb();

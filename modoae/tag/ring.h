@@ -40,7 +40,6 @@ struct oae_taken {
  * @ref: the file's, and each link's
  * @closed: the file is being closed: nothing is taken or filled in any more
  * @error: positive errno: the same without the file's being closed
- * @spin_us: see struct oae_options
  * @queue: the most transactions that are taken and have not ended
  * @queue_bytes: the most bytes in them, 0 no limit
  * @wait: of the file: its program waits for either ring
@@ -79,7 +78,6 @@ struct oae_rings {
 	refcount_t ref;
 	bool closed;
 	u32 error;
-	u32 spin_us;
 	u32 queue;
 	u32 queue_bytes;
 	wait_queue_head_t *wait;

@@ -320,13 +320,11 @@ static inline bool oae_tag_attached(const struct oae_tag *tag)
 	return u && !list_empty(&u->files);
 }
 
-/* The queue that @msg waits on until the link takes it. A half is from a file. */
+/* The queue that a message of a call waits on until the link takes it. A half is from a file. */
 static inline struct list_head *oae_tag_queue(struct oae_tag *tag,
 					      const struct oae_msg *msg)
 {
-	if (unlikely(msg->post.kind == OAE_SWAP))
-		return &tag->users->halfq;
-	return unlikely(msg->txn.ring) ? &tag->users->ringq : &tag->sndq;
+	return msg->post.kind == OAE_SWAP ? &tag->users->halfq : &tag->sndq;
 }
 
 /* The length of that queue. */

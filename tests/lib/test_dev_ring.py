@@ -384,7 +384,7 @@ class Ends(RingTest):
                 if n + 1 == passed:
                     ring.done()
             os.write(told, b"x")
-            time.sleep(600)
+            signal.pause()
         child = in_process(child)
         link.close()
         os.read(done, 1)
@@ -423,7 +423,7 @@ class Ends(RingTest):
                 self.put(ring, b"%d" % n)
             ring.wait(Ready.DATA, timeout=1)        # that the kernel has looked
             os.write(told, struct.pack("Q", ring.position().taken))
-            time.sleep(600)
+            signal.pause()
         child = in_process(child)
         link.close()
         taken = struct.unpack("Q", os.read(done, 8))[0] // 24

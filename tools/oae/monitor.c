@@ -24,7 +24,7 @@
 #include "proc.h"
 #include "text.h"
 
-#define RING		256	/* events a processor: OAE_RING of modoae/base/evlog.c */
+#define RING		256	/* events a processor: EVLOG_SLOTS of modoae/base/evlog.c */
 #define SLOWEST_MS	100
 #define FASTEST_MS	5
 
