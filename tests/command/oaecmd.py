@@ -76,12 +76,15 @@ class Running:
             to.append(line.rstrip("\n"))
         pipe.close()
 
+    def said(self):
+        """For messages: what it was told, what it has said, and if it still runs."""
+        return f"{self.args}, which said {self.lines} {self.errors}, status {self.process.poll()}"
+
     def line(self, pattern, deadline=20):
         """Wait for a line that matches; the match."""
         regex = re.compile(pattern)
         return wait_for(lambda: next(filter(None, map(regex.search, list(self.lines))), None),
-                        f"{pattern} from oae {self.args}, which said {self.lines} {self.errors}",
-                        deadline)
+                        lambda: f"{pattern} from oae {self.said()}", deadline)
 
     def objects(self):
         """Each line so far as JSON."""
@@ -91,7 +94,7 @@ class Running:
         """Wait for an object with these members."""
         return wait_for(
             lambda: next((o for o in self.objects() if members.items() <= o.items()), None),
-            f"{members} from oae {self.args}, which said {self.errors}", deadline)
+            lambda: f"{members} from oae {self.said()}", deadline)
 
     def end(self, deadline=20):
         """Wait until it ends of itself; its exit code."""
