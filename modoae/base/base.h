@@ -41,7 +41,7 @@
 #include "../link/link.h"
 #include "../link/neigh.h"
 #include "../link/udpmap.h"
-#include "../link/path.h"
+#include "../link/conn.h"
 #include "../link/way.h"
 #include "bench.h"
 #include "compat.h"

@@ -7,6 +7,7 @@
 #define OAE_TYPES_H
 
 #ifdef __KERNEL__
+#include <linux/bitops.h>
 #include <linux/compiler.h>
 #include <linux/types.h>
 #include <linux/string.h>
@@ -96,6 +97,11 @@ static inline void put_unaligned_be64(u64 v, void *p)
 {
 	v = htobe64(v);
 	memcpy(p, &v, sizeof(v));
+}
+
+static inline unsigned int hweight64(u64 v)
+{
+	return __builtin_popcountll(v);
 }
 #endif /* __KERNEL__ */
 

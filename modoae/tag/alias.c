@@ -220,13 +220,13 @@ void oae_alias_del(struct oae_tag *tag, unsigned int i)
 /**
  * oae_tag_paths_begin() - have room for paths
  * @tag: the tag
- * @now: local_clock() at the begin of the event, ns
+ * @ev: the event, which has these paths from now on
  *
  * Context: under tag->lock.
  *
  * Return: false: no memory.
  */
-bool oae_tag_paths_begin(struct oae_tag *tag, u64 now)
+bool oae_tag_paths_begin(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_tag_paths *p;
 
@@ -237,9 +237,10 @@ bool oae_tag_paths_begin(struct oae_tag *tag, u64 now)
 		oae_count(tag->node, OAE_S_NO_MEMORY);
 		return false;
 	}
-	oae_paths_init(&p->paths, &tag->link, 0, READ_ONCE(tag->key.port->up), now);
+	oae_paths_init(&p->paths, &tag->link, 0, READ_ONCE(tag->key.port->up), ev->now);
 	/* Pairs with the READ_ONCE() in oae_path_strange(), which looks without the lock. */
 	smp_store_release(&tag->paths, p);
+	ev->conn.paths = &p->paths;
 	oae_tag_path_own(tag);
 	return true;
 }

@@ -20,7 +20,7 @@ static int path_try(struct oae_tag *tag, struct oae_run *ev, struct oae_port *po
 		return oae_tag_opening(tag) ? 0 : -ENOENT;
 	if (!oae_link_knows_paths(&tag->link))
 		return oae_link_state(&tag->link) < OAE_OPEN ? 0 : -ENOENT;
-	if (!oae_tag_paths_begin(tag, ev->now))
+	if (!oae_tag_paths_begin(tag, ev))
 		return -ENOENT;
 	ps = &tag->paths->paths;
 	i = oae_tag_path_index(tag, port, kid);
@@ -92,7 +92,7 @@ static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port
 
 	if (tag->dead || oae_link_closed(&tag->link))
 		return oae_tag_opening(tag) ? -EBUSY : -ENOENT;
-	if (!oae_tag_paths_begin(tag, ev->now))
+	if (!oae_tag_paths_begin(tag, ev))
 		return -EBUSY;
 	ps = &tag->paths->paths;
 	oae_link_mark(&tag->link, &mark);
@@ -157,9 +157,8 @@ int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
 	}
 	i = path_claimed(tag, &ev, port, kid, f);
 	if (i >= 0) {
-		oae_tag_path_taken(tag, &ev, i, f);
-		oae_link_rcv(&tag->link, f, oae_inbox_places(tag), ev.now, &ev.a);
-		oae_path_after(tag, &ev, f);
+		oae_conn_taken(&ev.conn, i, f, ev.now, &ev.a);
+		oae_conn_rcv(&ev.conn, f, oae_inbox_places(tag), ev.now, &ev.a);
 	}
 	oae_run_log(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);
 	oae_run_leave(tag, &ev);
@@ -196,7 +195,6 @@ void oae_path_name_claimed(struct oae_tag *tag, struct oae_run *ev)
 static void path_yield(struct oae_port *port, u64 kid)
 {
 	struct oae_run ev oae_uninit;
-	struct oae_paths *ps;
 	struct oae_tag *tag;
 	unsigned int i;
 
@@ -206,14 +204,9 @@ static void path_yield(struct oae_port *port, u64 kid)
 	oae_run_enter(tag, &ev);
 	i = tag->paths ? oae_tag_path_index(tag, port, kid) : OAE_PATHS_MAX;
 	if (i != OAE_PATHS_MAX && i != OAE_PATH_OWN) {
-		ps = &tag->paths->paths;
-		if (oae_path_failed(ps, i, &tag->link, ev.now))
-			oae_count(tag->node, OAE_S_PATH_TURNED);
-		if (ps->used == i)
-			oae_link_port_down(&tag->link, ev.now, &ev.a);
+		oae_conn_goes(&ev.conn, i, ev.now, &ev.a);
 		oae_alias_del(tag, i);
-		oae_run_apply(tag, &ev);
-		oae_tag_path_set_mtu(tag, &ev, ps->used);
+		oae_conn_turned(&ev.conn, ev.now, &ev.a);
 	}
 	oae_run_leave(tag, &ev);
 }

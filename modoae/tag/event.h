@@ -59,14 +59,12 @@ struct oae_path_out {
  * @skb: the received frame; NULL once kept or reused
  * @hdr_len: length of its header, bytes; valid if @skb is
  * @done: messages that have ended, by oae_msg.list
- * @before: state of the link at the begin of the event
+ * @conn: the event of the link with its paths
  * @wake: tags to be sent READY since words are free: oae_region_woken()
  * @reply: of each send that is a REFLECT with a half or an answer, without its header
  * @wake_reader: something is unread
  * @wake_writer: there may be room to write, or delivery is confirmed
  * @via: the frames of this event go through the gateway
- * @back: index of the path by which the frame came that the event is about; -1 none
- * @late: the frame answers what the peer has been reminded of since
  * @out: which paths the frames go by
  * @more: more is to be offered: another event follows
  */
@@ -77,15 +75,13 @@ struct oae_run {
 	struct sk_buff *skb;
 	unsigned int hdr_len;
 	struct list_head done;
-	enum oae_state before;
+	struct oae_conn conn;
 	struct list_head wake;
 	struct sk_buff *reply[OAE_MAX_SENDS];
 	bool wake_reader;
 	bool wake_writer;
 	bool via;
 	bool more;
-	bool late;
-	s8 back;
 	struct oae_path_out out;
 };
 
@@ -183,7 +179,6 @@ static inline bool oae_out_carries(const struct oae_send *send)
 bool oae_path_elsewhere(const struct oae_tag *tag);
 bool oae_path_before(struct oae_tag *tag, struct oae_run *ev, const struct sk_buff *skb,
 		     const struct oae_frame *f, unsigned int index);
-void oae_path_after(struct oae_tag *tag, struct oae_run *ev, const struct oae_frame *f);
 void oae_path_end(struct oae_tag *tag, struct oae_run *ev);
 void oae_path_end_own(struct oae_tag *tag, struct oae_run *ev);
 bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i);

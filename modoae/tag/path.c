@@ -11,38 +11,6 @@
 #include <linux/etherdevice.h>
 
 /**
- * oae_tag_path_set_mtu() - the link goes by a path: what that carries may be another length
- * @tag: the tag, with paths
- * @ev: the event
- * @i: index of the path
- *
- * See protocol 4.8.
- *
- * Context: under tag->lock.
- */
-void oae_tag_path_set_mtu(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
-{
-	if (i == OAE_PATH_OWN)
-		oae_tag_way_update(tag, ev);
-	else
-		oae_link_set_mtu(&tag->link, tag->paths->paths.path[i].mtu, ev->now, &ev->a);
-}
-
-/**
- * oae_tag_path_turned() - another path is in use
- * @tag: the tag, with paths
- * @ev: the event; its frames so far are of the link before that
- *
- * Context: under tag->lock.
- */
-void oae_tag_path_turned(struct oae_tag *tag, struct oae_run *ev)
-{
-	oae_count(tag->node, OAE_S_PATH_TURNED);
-	oae_run_apply(tag, ev);
-	oae_tag_path_set_mtu(tag, ev, tag->paths->paths.used);
-}
-
-/**
  * oae_path_elsewhere() - do the tag's own frames go by another path than its own?
  * @tag: the tag
  *
@@ -89,37 +57,15 @@ static bool path_leads(const struct oae_tag *tag, unsigned int i, const struct s
 bool oae_path_before(struct oae_tag *tag, struct oae_run *ev, const struct sk_buff *skb,
 		     const struct oae_frame *f, unsigned int index)
 {
-	struct oae_paths *ps = &tag->paths->paths;
-
 	/* The path may be another one by now, and have another index. */
 	if (!path_leads(tag, index, skb, f))
 		for (index = 0; index < OAE_PATHS_MAX; index++)
 			if (path_leads(tag, index, skb, f))
 				break;
-	if (index == OAE_PATHS_MAX || !oae_path_heard(ps, index, &tag->link, f)) {
-		oae_count(tag->node, OAE_S_STRAY_PATH);
-		return false;
-	}
-	oae_tag_path_taken(tag, ev, index, f);
-	return true;
-}
-
-/**
- * oae_path_after() - the link has taken a frame
- * @tag: the tag, with paths
- * @ev: the event
- * @f: the frame
- *
- * Context: softirq, under tag->lock.
- */
-void oae_path_after(struct oae_tag *tag, struct oae_run *ev, const struct oae_frame *f)
-{
-	if (oae_path_stepped(&tag->paths->paths, ev->back, &tag->link, f, ev->before,
-			     ev->now))
-		oae_tag_path_turned(tag, ev);
-	else if (oae_path_astray(&tag->paths->paths, ev->back, &tag->link, f, ev->now) ||
-		 ev->late)
-		oae_link_speak(&tag->link, &ev->a);
+	if (index != OAE_PATHS_MAX && oae_conn_heard(&ev->conn, index, f, ev->now, &ev->a))
+		return true;
+	oae_count(tag->node, OAE_S_STRAY_PATH);
+	return false;
 }
 
 /* A PATH by the own path goes through the gateway, if there is one. */
@@ -177,8 +123,7 @@ static void path_snapshot(struct oae_tag *tag, struct oae_run *ev, struct oae_pa
 		out->proven |= ps->path[i].proven << i;
 	}
 	for (i = 0; i < ev->a.nsends; i++)
-		out->to[i] = oae_paths_out(ps, &tag->link, ev->a.send[i].frame.opcode,
-					   ev->back, ev->before);
+		out->to[i] = oae_conn_out(&ev->conn, ev->a.send[i].frame.opcode);
 	if (out->answer & 1U << OAE_PATH_OWN ? out->own_via : ev->via)
 		path_own_gateway(tag, out);
 	out->elsewhere = oae_path_elsewhere(tag);
@@ -221,19 +166,6 @@ static void path_say(struct oae_tag *tag, struct oae_run *ev)
 	}
 }
 
-/* Count the event's offers, and what it shows to be lost. */
-static void path_watch(struct oae_tag *tag, struct oae_run *ev)
-{
-	struct oae_paths *ps = &tag->paths->paths;
-	unsigned int i;
-
-	oae_watch_stepped(ps, &tag->link, ev->before, ev->now);
-	for (i = 0; i < ev->a.nsends; i++)
-		if (ev->a.send[i].frame.opcode == OAE_OFFER)
-			oae_watch_offered(ps, &tag->link, hweight64(ev->a.send[i].slices));
-	path_say(tag, ev);
-}
-
 /**
  * oae_path_end() - an event of a tag with paths ends: which paths its frames go by
  * @tag: the tag
@@ -245,14 +177,15 @@ void oae_path_end(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_paths *ps = &tag->paths->paths;
 
-	oae_paths_pair(ps, &tag->link);
 	oae_alias_pair(tag);
 	if (unlikely(ps->path[OAE_PATH_OWN].via != tag->way.via))
 		oae_tag_path_own(tag);
-	oae_paths_ended(ps, &tag->link, ev->before, ev->now);
+	oae_conn_end(&ev->conn, ev->now, &ev->a);
+	if (unlikely(ev->conn.turned))
+		oae_count_n(tag->node, OAE_S_PATH_TURNED, ev->conn.turned);
 	if (unlikely(tag->paths->claimed))
 		oae_path_name_claimed(tag, ev);
-	path_watch(tag, ev);
+	path_say(tag, ev);
 	if (ev->a.nsends || ev->out.probe || ev->out.answer || ev->out.tell)
 		path_snapshot(tag, ev, &ev->out);
 	if (oae_link_closed(&tag->link))

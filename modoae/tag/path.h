@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The paths of a tag, between the files of tag/ that know where they lead. The rules are
- * in link/path.h; what other files call is in tag.h and event.h.
+ * in link/path.h and link/conn.h; what other files call is in tag.h and event.h.
  */
 #ifndef OAE_TAG_PATH_H
 #define OAE_TAG_PATH_H
@@ -114,7 +114,7 @@ static inline bool oae_path_port_usable(const struct oae_port *port)
 enum oae_alias_why { OAE_ALIAS_SAID, OAE_ALIAS_HEARD, OAE_ALIAS_USED };
 
 /* alias.c: which paths there are, and where they lead */
-bool oae_tag_paths_begin(struct oae_tag *tag, u64 now);
+bool oae_tag_paths_begin(struct oae_tag *tag, struct oae_run *ev);
 unsigned int oae_tag_path_index(const struct oae_tag *tag, const struct oae_port *port,
 				u64 kid);
 unsigned int oae_tag_paths_count(const struct oae_tag *tag);
@@ -123,26 +123,10 @@ void oae_alias_pair(struct oae_tag *tag);
 void oae_alias_del(struct oae_tag *tag, unsigned int i);
 void oae_alias_free_later(struct oae_node *node, struct oae_alias *alias);
 
-/* path.c: which of them frames go by */
-void oae_tag_path_set_mtu(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
-void oae_tag_path_turned(struct oae_tag *tag, struct oae_run *ev);
-
-/* The link is about to take a frame that came by a path. */
-static inline void oae_tag_path_taken(struct oae_tag *tag, struct oae_run *ev, unsigned int i,
-				      const struct oae_frame *f)
-{
-	ev->back = i;
-	ev->late = oae_watch_heard(&tag->paths->paths, i, &tag->link, f, ev->now);
-	/* Resolving, the link offers anew: as long as that path carries. */
-	if (ev->before < OAE_OPEN && f->dst_ltag)
-		oae_tag_path_set_mtu(tag, ev, i);
-}
-
 /* pathgw.c */
 void oae_alias_measure(struct oae_alias *alias, struct oae_path *p);
 void oae_tag_path_own(struct oae_tag *tag);
 bool oae_tag_path_review(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
-void oae_tag_path_reviewed(struct oae_tag *tag, struct oae_run *ev, bool came);
 void oae_tag_path_gateways(struct oae_tag *tag, struct oae_run *ev);
 bool oae_path_place(struct oae_tag *tag, struct oae_run *ev, const struct oae_frame *f);
 void oae_path_gw_look(struct oae_tag *tag);
@@ -150,6 +134,7 @@ void oae_path_gw_tell(struct oae_tag *tag, struct oae_run *ev);
 
 /* probe.c */
 void oae_path_keys(const struct oae_tag *tag, struct oae_path_out *out);
+u64 oae_path_nonce(const struct oae_tag *tag, struct oae_run *ev);
 void oae_tag_path_probe(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
 
 /* pathport.c */

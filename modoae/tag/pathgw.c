@@ -83,7 +83,7 @@ void oae_tag_path_own(struct oae_tag *tag)
 /**
  * oae_tag_path_review() - the port of a path has changed, or its gateway
  * @tag: the tag, with paths
- * @ev: the event; oae_tag_path_reviewed() follows
+ * @ev: the event; oae_conn_reviewed() follows
  * @i: index of the path
  *
  * Context: under tag->lock.
@@ -92,48 +92,17 @@ void oae_tag_path_own(struct oae_tag *tag)
  */
 bool oae_tag_path_review(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 {
-	struct oae_paths *ps = &tag->paths->paths;
 	struct oae_alias *alias = tag->paths->alias[i];
-	struct oae_path *p = &ps->path[i];
 	const struct oae_port *port = tag->key.port;
-	bool up, same = true, was = p->up;
+	bool up, same = true;
 
 	if (alias) {
-		same = gw_measure(alias, p, &up);
+		same = gw_measure(alias, &tag->paths->paths.path[i], &up);
 	} else {
 		up = READ_ONCE(port->up) && !READ_ONCE(port->removed);
 		oae_tag_path_own(tag);
 	}
-	if (!same)
-		oae_path_renamed(ps, i);
-	if (up != was)
-		p->probed_at = 0;
-	p->up = up;
-	/* Whether or not the path was added when its port was down already. */
-	if ((!up || !same) && ps->used == i) {
-		if (oae_path_failed(ps, i, &tag->link, ev->now))
-			oae_count(tag->node, OAE_S_PATH_TURNED);
-		oae_link_port_down(&tag->link, ev->now, &ev->a);
-	}
-	return up && !was;
-}
-
-/**
- * oae_tag_path_reviewed() - all paths that have changed were looked at
- * @tag: the tag, with paths
- * @ev: the event
- * @came: a port carries frames now, and did not before
- *
- * Context: under tag->lock.
- */
-void oae_tag_path_reviewed(struct oae_tag *tag, struct oae_run *ev, bool came)
-{
-	/* Once for all paths by this port: each asks, by all of them. */
-	if (came)
-		oae_link_port_up(&tag->link, ev->now, &ev->a);
-	oae_run_apply(tag, ev);
-	if (tag->paths->paths.used != OAE_PATH_OWN)
-		oae_tag_path_set_mtu(tag, ev, tag->paths->paths.used);
+	return oae_conn_review(&ev->conn, i, up, same, ev->now, &ev->a);
 }
 
 /**
@@ -158,7 +127,7 @@ void oae_tag_path_gateways(struct oae_tag *tag, struct oae_run *ev)
 		came |= oae_tag_path_review(tag, ev, i);
 	}
 	if (any)
-		oae_tag_path_reviewed(tag, ev, came);
+		oae_conn_reviewed(&ev->conn, came, ev->now, &ev->a);
 }
 
 /**
@@ -184,7 +153,7 @@ void oae_path_about(struct oae_port *port, u64 kid, const struct oae_about *abou
 	i = tag->paths ? oae_tag_path_index(tag, port, kid | OAE_KID_VIA) : OAE_PATHS_MAX;
 	if (i != OAE_PATHS_MAX) {
 		tag->paths->alias[i]->way.about = *about;
-		oae_tag_path_reviewed(tag, &ev, oae_tag_path_review(tag, &ev, i));
+		oae_conn_reviewed(&ev.conn, oae_tag_path_review(tag, &ev, i), ev.now, &ev.a);
 	}
 	oae_run_leave(tag, &ev);
 }
@@ -222,7 +191,7 @@ bool oae_path_place(struct oae_tag *tag, struct oae_run *ev, const struct oae_fr
 	/* Most links through gateways need nothing of this. */
 	if (gw_is_own(tag, f->path.from))
 		return true;
-	if (!oae_tag_paths_begin(tag, ev->now))
+	if (!oae_tag_paths_begin(tag, ev))
 		return false;
 	tp = tag->paths;
 	oae_link_mark(&tag->link, &mark);

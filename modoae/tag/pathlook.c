@@ -37,7 +37,7 @@ static void path_look(struct oae_tag *tag, struct oae_run *ev)
 	u64 kid;
 
 	n = path_neighbours(tag, where, ARRAY_SIZE(where));
-	if (!n || !oae_tag_paths_begin(tag, ev->now))
+	if (!n || !oae_tag_paths_begin(tag, ev))
 		return;
 	first = tag->paths->turn;
 	for (i = 0; i < n; i++) {
@@ -110,8 +110,6 @@ static void path_tidy(struct oae_tag *tag, struct oae_run *ev)
 void oae_path_timer(struct oae_tag *tag, struct oae_run *ev)
 {
 	u32 now = jiffies, keepalive = msecs_to_jiffies(READ_ONCE(tag->node->knobs.keepalive_ms));
-	struct oae_paths *ps;
-	unsigned int i;
 
 	if (oae_link_state(&tag->link) == OAE_OPEN)
 		path_shrink(tag, ev);
@@ -128,13 +126,5 @@ void oae_path_timer(struct oae_tag *tag, struct oae_run *ev)
 	if (!tag->paths)
 		return;
 	oae_tag_path_gateways(tag, ev);
-	ps = &tag->paths->paths;
-	for (i = 0; i < OAE_PATHS_MAX; i++)
-		if (oae_path_due(ps, i, &tag->link, ev->now))
-			oae_tag_path_probe(tag, ev, i);
-	oae_watch_time(ps, &tag->link, ev->now);
-	if (oae_paths_back(ps, &tag->link, ev->now)) {
-		oae_tag_path_turned(tag, ev);
-		oae_link_speak(&tag->link, &ev->a);
-	}
+	ev->out.probe |= oae_conn_timer(&ev->conn, oae_path_nonce(tag, ev), ev->now, &ev->a);
 }

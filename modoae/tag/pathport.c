@@ -22,12 +22,7 @@ static void path_port_renaming(struct oae_tag *tag, struct oae_run *ev, struct o
 			continue;
 		if (ps->used == i && ps->path[i].proven)
 			ether_addr_copy(tag->paths->was, port->addr);
-		oae_path_renamed(ps, i);
-		if (ps->used != i)
-			continue;
-		if (oae_path_failed(ps, i, &tag->link, ev->now))
-			oae_count(tag->node, OAE_S_PATH_TURNED);
-		oae_link_port_down(&tag->link, ev->now, &ev->a);
+		oae_conn_renaming(&ev->conn, i, ev->now, &ev->a);
 	}
 }
 
@@ -40,23 +35,18 @@ static void path_port_renamed(struct oae_tag *tag, struct oae_run *ev, struct oa
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		if (!ps->path[i].there || oae_tag_path_port(tag, i) != port)
 			continue;
-		/* A frame that had come to the old one may have proven it once more. */
-		oae_path_renamed(ps, i);
-		if (ps->used == i)
-			oae_link_port_down(&tag->link, ev->now, &ev->a);
+		oae_conn_renamed(&ev->conn, i, ev->now, &ev->a);
 		if (ps->path[i].up)
 			oae_tag_path_probe(tag, ev, i);
 	}
-	oae_run_apply(tag, ev);
-	if (ps->used != OAE_PATH_OWN)
-		oae_tag_path_set_mtu(tag, ev, ps->used);
+	oae_conn_reviewed(&ev->conn, false, ev->now, &ev->a);
 }
 
 /* Does the link go on if its own port has another address? */
 static bool path_may_keep(struct oae_tag *tag, struct oae_run *ev)
 {
 	return oae_link_knows_paths(&tag->link) && !tag->way.via &&
-	       oae_tag_paths_begin(tag, ev->now);
+	       oae_tag_paths_begin(tag, ev);
 }
 
 /**
@@ -141,7 +131,6 @@ static bool path_become_own(struct oae_tag *tag, struct oae_run *ev, unsigned in
 {
 	struct oae_alias *to = tag->paths->alias[i];
 	struct oae_tag_key key;
-	bool turned;
 	u16 mtu;
 
 	key = to->key;
@@ -151,14 +140,10 @@ static bool path_become_own(struct oae_tag *tag, struct oae_run *ev, unsigned in
 	tag->way.about = to->way.about;
 	/* A frame that finds the alias yet is one by the own path: oae_path_before(). */
 	tag->paths->alias[i] = NULL;
-	turned = oae_paths_move(&tag->paths->paths, i, ev->now);
-	oae_alias_free_later(tag->node, to);
 	oae_tag_rank(tag);
+	oae_conn_move(&ev->conn, i, ev->now, &ev->a);
+	oae_alias_free_later(tag->node, to);
 	oae_count(tag->node, OAE_S_LINKS_MOVED);
-	if (turned) {
-		oae_count(tag->node, OAE_S_PATH_TURNED);
-		oae_link_port_down(&tag->link, ev->now, &ev->a);
-	}
 	oae_run_apply(tag, ev);
 	mtu = oae_tag_way_begin(tag, tag->paths->paths.path[OAE_PATH_OWN].via);
 	ev->via = tag->way.via;
@@ -272,5 +257,5 @@ void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_por
 		if (gone && i != OAE_PATH_OWN)
 			oae_alias_del(tag, i);
 	}
-	oae_tag_path_reviewed(tag, ev, came);
+	oae_conn_reviewed(&ev->conn, came, ev->now, &ev->a);
 }

@@ -123,6 +123,23 @@ void oae_path_send_probes(struct oae_tag *tag, struct oae_run *ev)
 }
 
 /**
+ * oae_path_nonce() - what an event's probes are told apart by
+ * @tag: the tag, with paths
+ * @ev: the event
+ *
+ * Context: under tag->lock.
+ *
+ * Return: the nonce of the first path's; that of path n is greater by n.
+ */
+u64 oae_path_nonce(const struct oae_tag *tag, struct oae_run *ev)
+{
+	oae_path_keys(tag, &ev->out);
+	if (!ev->out.nonce)
+		ev->out.nonce = (get_random_u64() & ~7ULL) | OAE_PATHS_MAX;
+	return ev->out.nonce;
+}
+
+/**
  * oae_tag_path_probe() - have a path probed when the event ends
  * @tag: the tag, with paths
  * @ev: the event
@@ -132,10 +149,7 @@ void oae_path_send_probes(struct oae_tag *tag, struct oae_run *ev)
  */
 void oae_tag_path_probe(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 {
-	oae_path_keys(tag, &ev->out);
-	if (!ev->out.nonce)
-		ev->out.nonce = (get_random_u64() & ~7ULL) | OAE_PATHS_MAX;
-	oae_path_probed(&tag->paths->paths, i, ev->out.nonce + i, ev->now);
+	oae_path_probed(&tag->paths->paths, i, oae_path_nonce(tag, ev) + i, ev->now);
 	ev->out.probe |= 1U << i;
 }
 
@@ -206,36 +220,27 @@ static int path_of_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_por
 static bool path_rcv_proven(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port,
 			    const u8 *from, const u8 *by, const struct oae_frame *f)
 {
-	struct oae_paths *ps;
-	bool before;
 	int i;
 
 	if (f->path.role == OAE_PATH_PLACE)
 		return oae_path_place(tag, ev, f);
 	if (f->path.role != OAE_PATH_ANSWER && f->path.role != OAE_PATH_PROBE)
 		return false;
-	if (!oae_tag_paths_begin(tag, ev->now))
+	if (!oae_tag_paths_begin(tag, ev))
 		return false;
-	ps = &tag->paths->paths;
 	i = path_of_frame(tag, ev, port, from, by, f);
-	/* A port that is down carries no frames, whatever it hears. */
-	if (i < 0 || i >= OAE_PATHS_MAX || !ps->path[i].up)
+	if (i < 0 || i >= OAE_PATHS_MAX)
 		return false;
 	/* This came to an address that the port is about to leave: path_port_renaming(). */
 	if (!ether_addr_equal(port->addr, port->dev->dev_addr))
 		return false;
-	before = ps->path[i].proven;
+	if (!oae_conn_path_rcv(&ev->conn, i, f, ev->now, &ev->a))
+		return false;
 	if (f->path.role == OAE_PATH_PROBE) {
-		ps->path[i].proven = true;
 		ev->out.answer |= 1U << i;
 		ev->out.nonce = f->path.nonce;
 		ev->out.own_via = f->flags & OAE_F_VIA;
-	} else if (!oae_path_answered(ps, i, f->path.nonce, ev->now)) {
-		return false;
 	}
-	/* A link that is frozen asks there, too, and at once. */
-	if (!before)
-		oae_link_port_up(&tag->link, ev->now, &ev->a);
 	return true;
 }
 

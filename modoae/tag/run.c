@@ -11,7 +11,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include "event.h"
+#include "path.h"
 #include "ring.h"
 
 #include <linux/sched/clock.h>
@@ -213,6 +213,14 @@ static void run_full(struct oae_actions *a)
 	oae_run_apply(ev->tag, ev);
 }
 
+/* The own path is in use again. */
+static void run_own_mtu(struct oae_conn *c)
+{
+	struct oae_run *ev = container_of(c, struct oae_run, conn);
+
+	oae_tag_way_update(ev->tag, ev);
+}
+
 static void run_feed_one(struct oae_tag *tag, struct oae_run *ev,
 			 struct list_head *queue)
 {
@@ -296,15 +304,14 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 	oae_link_use(&tag->link,
 		     rcu_dereference_check(tag->node->cfg,
 					   rcu_read_lock_bh_held()));
+	oae_conn_begin(&ev->conn, &tag->link, tag->paths ? &tag->paths->paths : NULL);
+	ev->conn.own_mtu = run_own_mtu;
 	ev->skb = NULL;
 	INIT_LIST_HEAD(&ev->done);
 	INIT_LIST_HEAD(&ev->wake);
-	ev->before = oae_link_state(&tag->link);
 	ev->wake_reader = false;
 	ev->wake_writer = false;
 	ev->via = tag->way.via;
-	ev->back = -1;
-	ev->late = false;
 	ev->out.any = false;
 	ev->out.probe = 0;
 	ev->out.answer = 0;
@@ -386,10 +393,10 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 		if (oae_out_carries(send))
 			oae_out_keep(tag, ev, send);
 		oae_evlog_add(tag->key.port, ev->now, tag->key.kid, OAE_EV_SEND,
-			      send->frame.opcode, ev->before, after,
+			      send->frame.opcode, ev->conn.before, after,
 			      send->frame.seq);
 	}
-	gone = after == OAE_CLOSED && ev->before != OAE_CLOSED;
+	gone = after == OAE_CLOSED && ev->conn.before != OAE_CLOSED;
 	open = !oae_link_closed(&tag->link);
 	if (unlikely(tag->open != open))
 		run_count_open(tag, open);
@@ -500,7 +507,7 @@ void oae_run_log(struct oae_tag *tag, struct oae_run *ev,
 		 enum oae_ev_kind kind, u8 what, u32 seq)
 {
 	oae_evlog_add(tag->key.port, ev->now, tag->key.kid, kind, what,
-		      ev->before, oae_link_state(&tag->link), seq);
+		      ev->conn.before, oae_link_state(&tag->link), seq);
 }
 
 /*
@@ -558,9 +565,7 @@ static void run_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_frame 
 							  oae_inbox_places(tag);
 	if (likely(oae_way_is_usual(&tag->way, f)) || path ||
 	    run_unusual(tag, ev, f))
-		oae_link_rcv(&tag->link, f, room, ev->now, &ev->a);
-	if (unlikely(tag->paths))
-		oae_path_after(tag, ev, f);
+		oae_conn_rcv(&ev->conn, f, room, ev->now, &ev->a);
 	if (unlikely(!room || oae_link_owes_room(&tag->link)))
 		run_refused(tag, ev);
 	oae_run_log(tag, ev, OAE_EV_FRAME, f->opcode, f->seq);

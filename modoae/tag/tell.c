@@ -142,7 +142,7 @@ static void tell_news(struct oae_tag *tag, const struct oae_run *ev, enum oae_no
 		.now = ev->now,
 		.kid = tag->key.kid,
 		.note = note,
-		.before = ev->before,
+		.before = ev->conn.before,
 		.after = oae_link_state(&tag->link),
 		.tx = oae_link_tx(&tag->link),
 	};

@@ -36,6 +36,9 @@ void h_begin(struct h_event *ev)
 	ev->a->full = full;
 	ev->a->hashes = hashes;
 	now_running = ev;
+	oae_conn_begin(&ev->conn, &ev->end->link, h_paths ? h_paths(ev) : NULL);
+	if (!ev->end->tag)
+		ev->conn.before = OAE_CLOSED;
 }
 
 /**
@@ -398,6 +401,7 @@ static void one_op(struct h_event *ev, const struct oae_op *op)
 		if (e->queue.first || e->halves.first)
 			h_fail(ev, 0, "GONE without FLUSH");
 		h_died(ev);
+		ev->conn.paths = NULL;
 		break;
 	default:
 		h_fail(ev, 0, "no such op");
@@ -466,6 +470,9 @@ void h_sends(struct h_event *ev)
 	struct oae_send *s;
 	h_id id;
 
+	oae_conn_end(&ev->conn, ev->now, ev->a);
+	if (h_paths_end)
+		h_paths_end(ev);
 	for (s = ev->a->send; s < ev->a->send + ev->a->nsends && !ev->stop; s++) {
 		if (h_before_send)
 			h_before_send(ev, s);

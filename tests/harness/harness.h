@@ -14,7 +14,7 @@
 #ifndef OAE_HARNESS_H
 #define OAE_HARNESS_H
 
-#include "../../modoae/link/link.h"
+#include "../../modoae/link/conn.h"
 
 /* The name of a transaction: later names are greater, 0 is none. */
 #ifndef h_id
@@ -97,6 +97,7 @@ struct h_end {
  * @end: the end where it happens
  * @peer: the other end; NULL if it is hostile, and so its state unknown
  * @a: the actions
+ * @conn: the event of the link with its paths
  * @f: the received frame, or NULL
  * @raw: the same frame in the user's form
  * @now: the event's clock, ns
@@ -116,6 +117,7 @@ struct h_event {
 	void *world;
 	struct h_end *end, *peer;
 	struct oae_actions *a;
+	struct oae_conn conn;
 	const struct oae_frame *f;
 	const void *raw;
 	u64 now;
@@ -219,6 +221,9 @@ H_OPTIONAL void h_dissolve(struct h_event *ev, struct h_tx *tx, h_id id, bool re
 
 /* H_LANES places for the window of the link, filled with zeros. */
 H_OPTIONAL struct oae_pair **h_places(struct h_event *ev);
+/* The paths of @ev->end; NULL: it has its own one alone. Then: they are done with an event. */
+H_OPTIONAL struct oae_paths *h_paths(struct h_event *ev);
+H_OPTIONAL void h_paths_end(struct h_event *ev);
 /* Called before queued transactions are posted. */
 H_OPTIONAL void h_more(struct h_event *ev);
 /* For h_cut(): the hash of a slice; of slice 0 also its first bytes. */

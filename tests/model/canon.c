@@ -352,6 +352,7 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 	pe->ps.avoid = *in & 15;
 	pe->ps.fruitless = *in >> 4 & 3;
 	pe->ps.moved = l->tx + l->rx - !(*in++ >> 6);
+	pe->ps.watch = m_path_unwatched;
 	pe->ps.inc = l->inc;
 	pe->ps.down = l->down;
 	pe->ps.peer_inc = l->peer_inc;

@@ -10,8 +10,6 @@ static void over(struct m_world *w, unsigned int who, struct h_event *ev)
 	if (w->sc->ways && e->tag && oae_link_state(&e->link) < OAE_OPEN)
 		oae_way_asked(&e->way, ev->a);
 	h_finish(ev);
-	if (w->sc->lines)
-		m_path_over(e);
 }
 
 /* Places for unread transactions. */
@@ -73,8 +71,6 @@ static void take_back(struct m_world *w, unsigned int who, u8 id)
 
 	m_event(&ev, w, who, &a);
 	h_cancel(&ev, id, OAE_E_SIGNAL);
-	if (w->sc->lines)
-		m_path_over(&w->end[who]);
 }
 
 /* A frame for no tag (4.6), or by a line that leads to none. */
@@ -163,16 +159,14 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
 	m_event(&ev, w, to, &a);
 	ev.f = &f;
 	ev.raw = &m;
-	if (m.opcode == OAE_OFFER && oae_link_lacks_for(&e->link, &f))
-		h_lend(&ev);
-	if (w->sc->lines && !m_path_before(e, &ev, m.line)) {
+	if (w->sc->lines && !m_path_heard(e, &ev, m.line)) {
 		over(w, to, &ev);
 		return;
 	}
+	if (m.opcode == OAE_OFFER && oae_link_lacks_for(&e->link, &f))
+		h_lend(&ev);
 	if (!w->sc->ways || m_way_heard(w, to, &ev))
-		oae_link_rcv(&e->link, &f, places, M_NOW, &a);
-	if (w->sc->lines)
-		m_path_after(e, &ev);
+		oae_conn_rcv(&ev.conn, &f, places, M_NOW, &a);
 	over(w, to, &ev);
 	if (!e->tag && known && f.opcode == OAE_CLOSE && f.reason)
 		m_fail(w, 0, "4.6: turned away by an end that has the link");
@@ -413,7 +407,11 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what,
 		oae_link_renamed(&e->link, M_NOW, &a);
 		break;
 	case M_PATH_BACK:
-		m_path_back(e, &ev);
+		oae_conn_back(&ev.conn, M_NOW, &a);
+		break;
+	case M_PATH_PROBED:
+	case M_PATH_ANSWERED:
+		m_path_rcv(w, &ev, what, line);
 		break;
 	case M_CARRIER:
 		if (!(e->unplugged >> line & 1))
@@ -534,10 +532,8 @@ void m_step(struct m_world *w, u16 act)
 		crash(w, who);
 		break;
 	case M_PATH_LOOK:
-	case M_PATH_PROBED:
-	case M_PATH_ANSWERED:
 	case M_PATH_SILENT:
-		m_path_learn(w, who, M_ACT_WHAT(act), arg);
+		m_path_look(w, who, M_ACT_WHAT(act), arg);
 		break;
 	default:
 		other_event(w, who, M_ACT_WHAT(act), arg);

@@ -185,10 +185,6 @@ struct m_path_end {
 	struct oae_paths ps;
 	u8 line[M_LINES];	/* of each path */
 	bool begun;		/* it has, or had, other paths than its own */
-	/* Of this event: */
-	bool over;		/* what the link does in it */
-	int back;		/* the path by which the frame came, -1 none */
-	u8 before;		/* enum oae_state */
 };
 
 struct m_end {
@@ -326,20 +322,19 @@ enum oae_path_rank m_line_rank(const struct m_world *w, const struct m_end *e,
 			       unsigned int line);
 u32 m_cookie(u32 src, unsigned int line);
 unsigned int m_path_line(const struct m_end *e);
-void m_path_event(struct m_end *e);
 bool m_path_known(const struct m_world *w, unsigned int line);
 bool m_path_is(const struct m_end *e, unsigned int line);
-bool m_path_before(struct m_end *e, struct h_event *ev, unsigned int line);
-void m_path_after(struct m_end *e, struct h_event *ev);
-void m_path_over(struct m_end *e);
+bool m_path_heard(struct m_end *e, struct h_event *ev, unsigned int line);
 void m_path_send(struct m_world *w, struct m_end *e, const struct h_event *ev,
 		 const struct m_frame *m);
 bool m_path_may(const struct m_world *w, unsigned int who, enum m_what what,
 		unsigned int line);
-void m_path_learn(struct m_world *w, unsigned int who, enum m_what what, unsigned int line);
-void m_path_back(struct m_end *e, struct h_event *ev);
+void m_path_look(struct m_world *w, unsigned int who, enum m_what what, unsigned int line);
+void m_path_rcv(const struct m_world *w, struct h_event *ev, enum m_what what,
+		unsigned int line);
 void m_path_carrier(struct m_end *e, struct h_event *ev, unsigned int line);
 void m_path_crashed(struct m_end *e);
+extern const struct oae_path_watch m_path_unwatched;
 void m_path_reduce(struct m_world *w, unsigned int who);
 void m_path_reduce_frame(const struct m_world *w, unsigned int to, struct m_frame *f);
 void m_check_path(struct m_world *w, unsigned int who);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Two or three lines between the ends, and what the shell does to have a link go by
- * them (4.14; modoae/tag/path.h): the rules are those of modoae/link/path*.c. A path of
+ * them (4.14; modoae/tag/path.h): the rules are those of modoae/link/path*.c, and they are
+ * asked in the order of modoae/link/conn.c. A path of
  * either end is a line. Line 0 gives the link its name; by which index a path is known,
  * which is proven and which is in use is what oae_path_*() says.
  *
  * PATH frames are not in flight: they do nothing but to make a path proven, good or
  * silent. That a probe has come, that it was answered, and that two were not, are
  * events, which may be at any time at which they may be at all. A probe is of two ends
- * that have the same pair of incarnations. An end that is frozen when a path is proven
- * asks there when it asks the next time.
+ * that have the same pair of incarnations.
  *
  * Times are left out: a path that has failed may be taken again at once, or never. So
  * are paths that are forgotten since they were silent for long, and what comes from
@@ -77,6 +77,13 @@ static unsigned int path_by(const struct m_end *e, unsigned int line)
 	return NONE;
 }
 
+struct oae_paths *h_paths(struct h_event *ev)
+{
+	struct m_path_end *pe = &((struct m_end *)ev->end)->path;
+
+	return pe->begun ? &pe->ps : NULL;
+}
+
 static void begin(const struct m_world *w, struct m_end *e)
 {
 	struct m_path_end *pe = &e->path;
@@ -105,22 +112,6 @@ static unsigned int add(const struct m_world *w, struct m_end *e, unsigned int l
 	return i;
 }
 
-static void set_mtu(struct m_end *e, unsigned int i, struct oae_actions *a)
-{
-	oae_link_set_mtu(&e->link, e->path.ps.path[i].mtu, M_NOW, a);
-}
-
-/* Another path is in use. The frames so far are of the link before that. */
-static void turned(struct m_end *e, struct h_event *ev)
-{
-	if (m_story)
-		fprintf(m_story, "      %c uses line %u\n", 'A' + e->who,
-			m_path_line(e));
-	h_ops(ev);
-	if (e->tag)
-		set_mtu(e, e->path.ps.used, ev->a);
-}
-
 /**
  * m_cookie() - the cookie of an end without a tag for its peer's ltag, by a line
  * @src: the ltag
@@ -145,17 +136,6 @@ unsigned int m_path_line(const struct m_end *e)
 }
 
 /**
- * m_path_event() - an event begins
- * @e: the end
- */
-void m_path_event(struct m_end *e)
-{
-	e->path.back = -1;
-	e->path.before = e->tag ? oae_link_state(&e->link) : OAE_CLOSED;
-	e->path.over = false;
-}
-
-/**
  * m_path_is() - does a line lead to an end's tag?
  * @e: the end
  * @line: the line that a frame has come by
@@ -168,60 +148,28 @@ bool m_path_is(const struct m_end *e, unsigned int line)
 }
 
 /**
- * m_path_before() - a frame has come, and the link is about to take it
+ * m_path_heard() - a frame has come: is it believed where it comes from?
  * @e: the end; the line leads to its tag
  * @ev: the event
  * @line: the line that the frame has come by
  *
  * Return: false: drop the frame.
  */
-bool m_path_before(struct m_end *e, struct h_event *ev, unsigned int line)
+bool m_path_heard(struct m_end *e, struct h_event *ev, unsigned int line)
 {
-	struct m_path_end *pe = &e->path;
-	unsigned int i = path_by(e, line);
-
-	if (!pe->begun)
+	if (oae_conn_heard(&ev->conn, path_by(e, line), ev->f, M_NOW, ev->a))
 		return true;
-	if (!oae_path_heard(&pe->ps, i, &e->link, ev->f)) {
-		if (m_story)
-			fprintf(m_story, "      ... which %c does not believe\n", 'A' + e->who);
-		return false;
-	}
-	pe->back = i;
-	if (pe->before < OAE_OPEN && ev->f->dst_ltag)
-		set_mtu(e, i, ev->a);
-	return true;
+	if (m_story)
+		fprintf(m_story, "      ... which %c does not believe\n", 'A' + e->who);
+	return false;
 }
 
-/**
- * m_path_after() - the link has taken a frame
- * @e: the end
- * @ev: the event
- */
-void m_path_after(struct m_end *e, struct h_event *ev)
+void h_paths_end(struct h_event *ev)
 {
-	struct m_path_end *pe = &e->path;
+	const struct m_end *e = (const struct m_end *)ev->end;
 
-	if (pe->begun && oae_path_stepped(&pe->ps, pe->back, &e->link, ev->f, pe->before,
-					  M_NOW))
-		turned(e, ev);
-	else if (pe->begun && oae_path_astray(&pe->ps, pe->back, &e->link, ev->f, M_NOW))
-		oae_link_speak(&e->link, ev->a);
-}
-
-/**
- * m_path_over() - the link's part of an event is over: now its frames go out
- * @e: the end
- */
-void m_path_over(struct m_end *e)
-{
-	struct m_path_end *pe = &e->path;
-
-	if (!e->tag || !pe->begun || pe->over)
-		return;
-	pe->over = true;
-	oae_paths_pair(&pe->ps, &e->link);
-	oae_paths_ended(&pe->ps, &e->link, pe->before, M_NOW);
+	if (m_story && ev->conn.paths && ev->conn.turned)
+		fprintf(m_story, "      %c uses line %u\n", 'A' + e->who, m_path_line(e));
 }
 
 static void put(struct m_world *w, struct m_end *e, struct m_frame *f, unsigned int line)
@@ -257,8 +205,7 @@ void m_path_send(struct m_world *w, struct m_end *e, const struct h_event *ev,
 						   pe->line[OAE_PATH_OWN]);
 		return;
 	}
-	m_path_over(e);
-	to = oae_paths_out(ps, &e->link, m->opcode, ev->f ? pe->back : -1, pe->before);
+	to = oae_conn_out(&ev->conn, m->opcode);
 	for (i = 0; i < M_LINES; i++) {
 		if (!(to & 1U << i) || !ps->path[i].there)
 			continue;
@@ -353,47 +300,50 @@ bool m_path_may(const struct m_world *w, unsigned int who, enum m_what what,
 }
 
 /**
- * m_path_learn() - something is learned of a path
+ * m_path_look() - an end finds a line of which it has no path, or one to be silent
  * @w: the world
  * @who: at which end
- * @what: the event; not M_PATH_BACK
+ * @what: the event: M_PATH_LOOK or M_PATH_SILENT
  * @line: the line
  */
-void m_path_learn(struct m_world *w, unsigned int who, enum m_what what, unsigned int line)
+void m_path_look(struct m_world *w, unsigned int who, enum m_what what, unsigned int line)
 {
 	struct m_end *e = &w->end[who];
-	struct oae_paths *ps = &e->path.ps;
 	unsigned int i = path_by(e, line), n;
 
 	if (what == M_PATH_LOOK) {
 		add(w, e, line);
 		return;
 	}
-	if (what == M_PATH_PROBED) {
-		begin(w, e);
-		if (i == NONE)
-			i = add(w, e, line);
-		ps->path[i].proven = true;
-		return;
-	}
 	/* The third probe finds the first two unanswered. */
-	for (n = 0; n < (what == M_PATH_SILENT ? 3 : 1); n++)
-		oae_path_probed(ps, i, 1, M_NOW);
-	if (what == M_PATH_ANSWERED)
-		oae_path_answered(ps, i, 1, M_NOW);
+	for (n = 0; n < 3; n++)
+		oae_path_probed(&e->path.ps, i, 1, M_NOW);
 }
 
 /**
- * m_path_back() - the senior goes back to the path that it prefers
- * @e: the end
+ * m_path_rcv() - a probe has come, or the answer to one
+ * @w: the world
  * @ev: the event
+ * @what: which of both: M_PATH_PROBED or M_PATH_ANSWERED
+ * @line: the line that it has come by
  */
-void m_path_back(struct m_end *e, struct h_event *ev)
+void m_path_rcv(const struct m_world *w, struct h_event *ev, enum m_what what,
+		unsigned int line)
 {
-	if (!oae_paths_back(&e->path.ps, &e->link, M_NOW))
-		return;
-	turned(e, ev);
-	oae_link_speak(&e->link, ev->a);
+	struct m_end *e = (struct m_end *)ev->end;
+	struct oae_frame f = { .path = { .role = OAE_PATH_PROBE } };
+	unsigned int i = path_by(e, line);
+
+	begin(w, e);
+	ev->conn.paths = &e->path.ps;
+	if (i == NONE)
+		i = add(w, e, line);
+	if (what == M_PATH_ANSWERED) {
+		oae_path_probed(&e->path.ps, i, 1, M_NOW);
+		f.path.role = OAE_PATH_ANSWER;
+		f.path.nonce = 1;
+	}
+	oae_conn_path_rcv(&ev->conn, i, &f, M_NOW, ev->a);
 }
 
 /**
@@ -404,29 +354,20 @@ void m_path_back(struct m_end *e, struct h_event *ev)
  */
 void m_path_carrier(struct m_end *e, struct h_event *ev, unsigned int line)
 {
-	struct m_path_end *pe = &e->path;
 	unsigned int i = path_by(e, line);
-	struct oae_path *path = &pe->ps.path[i];
-	bool up = !port_up(e, line);
+	bool up = !port_up(e, line), came;
 
 	e->unplugged ^= 1 << line;
 	if (!e->tag || i == NONE)
 		return;
-	if (pe->begun) {
-		path->up = up;
-		path->probed_at = 0;
-		if (!up && pe->ps.used != i)
-			return;
-		if (!up)
-			oae_path_failed(&pe->ps, i, &e->link, M_NOW);
-	}
-	if (up)
+	if (e->path.begun) {
+		came = oae_conn_review(&ev->conn, i, up, true, M_NOW, ev->a);
+		oae_conn_reviewed(&ev->conn, came, M_NOW, ev->a);
+	} else if (up) {
 		oae_link_port_up(&e->link, M_NOW, ev->a);
-	else
+	} else {
 		oae_link_port_down(&e->link, M_NOW, ev->a);
-	h_ops(ev);
-	if (pe->begun && pe->ps.used != OAE_PATH_OWN)
-		set_mtu(e, pe->ps.used, ev->a);
+	}
 }
 
 /**
@@ -456,6 +397,11 @@ static u32 reduce_heard(const struct m_world *w, unsigned int who, u32 heard)
 	return w->sc->shorter ? M_NOBODY : 0;
 }
 
+/* What is lost is judged in time: so no path is ever lossy here. */
+const struct oae_path_watch m_path_unwatched = {
+	.again_by = OAE_PATHS_MAX, .asked = OAE_PATHS_MAX, .lost_by = OAE_PATHS_MAX,
+};
+
 /**
  * m_path_reduce() - leave out of an end's paths what no rule looks at
  * @w: the world
@@ -467,11 +413,8 @@ void m_path_reduce(struct m_world *w, unsigned int who)
 	struct oae_paths *ps = &e->path.ps;
 	unsigned int i;
 
-	e->path.back = -1;
-	e->path.before = OAE_CLOSED;
-	e->path.over = true;
 	ps->told_at = 0;
-	ps->watch.mixed_at = 0;
+	ps->watch = m_path_unwatched;
 	ps->counted = ps->used;
 	ps->rows = 0;
 	ps->half_rows = 0;
@@ -497,6 +440,7 @@ void m_path_reduce(struct m_world *w, unsigned int who)
 				e->path.line[i] = 0;
 			continue;
 		}
+		memset(&path->loss, 0, sizeof(path->loss));
 		path->missed = 0;
 		path->nonce = 0;
 		path->probed_at = 0;

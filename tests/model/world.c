@@ -434,8 +434,6 @@ void m_event(struct h_event *ev, struct m_world *w, unsigned int who,
 
 	if (a)
 		h_begin(ev);
-	if (a && w->sc->lines)
-		m_path_event(&w->end[who]);
 	if (!w->sc->ways)
 		return;
 	if (a && w->end[who].tag && m_way_refresh(&w->end[who], a))

@@ -194,19 +194,20 @@ void sim_crash(struct sim_end *e);
 void sim_port(struct sim_end *e, bool up);
 void sim_mtu(struct sim_end *e, u16 mtu);
 void sim_drained(struct sim_end *e);
+struct h_event *sim_begin(struct sim_end *e);
+void sim_finish(struct h_event *ev);
 void sim_happens(struct sim_end *e, const char *what,
 		 void (*happens)(struct oae_link *, u64, struct oae_actions *));
 
 /*
- * Optional for the user, who has more than one line, and paths: a tag is made, an event
- * begins; a frame has come (false: drop it), and was taken; the timer has fired; a frame
- * goes out.
+ * Optional for the user, who has more than one line, and paths: a tag is made; a frame has
+ * come (false: drop it), in the midst of its event, too; the timer has fired; a frame goes
+ * out.
  */
 H_OPTIONAL void sim_path_tag(struct sim_end *e);
-H_OPTIONAL void sim_path_begin(struct sim_end *e);
 H_OPTIONAL bool sim_path_before(struct sim_end *e, const struct sim_pkt *p,
 				const struct oae_frame *f);
-H_OPTIONAL void sim_path_after(struct sim_end *e, const struct oae_frame *f);
+H_OPTIONAL bool sim_path_heard(struct h_event *ev);
 H_OPTIONAL void sim_path_timer(struct sim_end *e, struct oae_actions *a);
 H_OPTIONAL void sim_path_send(struct sim_end *e, const struct oae_frame *f, const u8 *more,
 			      u16 n);

@@ -67,36 +67,6 @@ void sim_line_put(struct sim_end *e, unsigned int line, u8 to, const struct oae_
 	w->faults[!e->who] = sim_lines[0].to[!e->who];
 }
 
-/* sim_happens() has no context. */
-static struct sim_end *whose;
-static unsigned int which;
-
-static void review(struct oae_link *l, u64 now, struct oae_actions *a)
-{
-	struct sim_paths *pe = sim_paths_of(whose);
-	bool came = false, up, was;
-	unsigned int i;
-
-	for (i = 0; i < OAE_PATHS_MAX; i++) {
-		if (!pe->ps.path[i].there || pe->line[i] != which)
-			continue;
-		was = pe->ps.path[i].up;
-		up = sim_line_up(whose, which);
-		if (up != was)
-			pe->ps.path[i].probed_at = 0;
-		pe->ps.path[i].up = up;
-		if (!up && pe->ps.used == i) {
-			sim_path_sums.turned += oae_path_failed(&pe->ps, i, l, now);
-			oae_link_port_down(l, now, a);
-		}
-		came |= up && !was;
-		if (!sim_lines[which].there[whose->who] && i != OAE_PATH_OWN)
-			oae_path_del(&pe->ps, i);
-	}
-	if (came)
-		oae_link_port_up(l, now, a);
-}
-
 /**
  * sim_line_review() - the port of a line has changed: look at the paths by it
  * @e: the end
@@ -105,9 +75,25 @@ static void review(struct oae_link *l, u64 now, struct oae_actions *a)
  */
 void sim_line_review(struct sim_end *e, unsigned int line, const char *what)
 {
-	whose = e;
-	which = line;
-	sim_happens(e, what, review);
+	struct sim_paths *pe = sim_paths_of(e);
+	struct h_event *ev;
+	bool came = false;
+	unsigned int i;
+
+	if (what)
+		sim_say(e->w, "%c: %s", 'A' + e->who, what);
+	if (!e->tag || !pe->begun)
+		return;
+	ev = sim_begin(e);
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		if (!pe->ps.path[i].there || pe->line[i] != line)
+			continue;
+		came |= oae_conn_review(&ev->conn, i, sim_line_up(e, line), true, ev->now, ev->a);
+		if (!sim_lines[line].there[e->who] && i != OAE_PATH_OWN)
+			oae_path_del(&pe->ps, i);
+	}
+	oae_conn_reviewed(&ev->conn, came, ev->now, ev->a);
+	sim_finish(ev);
 }
 
 /**

@@ -81,7 +81,7 @@ int sim_path_add(struct sim_end *e, unsigned int line, u8 peer, bool heard, bool
 
 /**
  * sim_paths_begin() - an end is to have paths, if it has none
- * @e: the end, whose peer knows paths
+ * @e: the end, whose peer knows paths; its event is under way, or none is
  */
 void sim_paths_begin(struct sim_end *e)
 {
@@ -90,6 +90,7 @@ void sim_paths_begin(struct sim_end *e)
 	if (pe->begun)
 		return;
 	pe->begun = true;
+	e->w->ev.conn.paths = &pe->ps;
 	pe->was = 0;
 	pe->claimed = 0;
 	oae_paths_init(&pe->ps, &e->link, e->mtu, sim_line_up(e, pe->line[OAE_PATH_OWN]),
@@ -206,8 +207,8 @@ static bool is_named(struct sim_end *e, unsigned int line, u8 peer, const struct
 /* A PATH frame has come. */
 static void rcv(struct sim_end *e, unsigned int line, u8 peer, const struct oae_frame *f)
 {
-	struct sim_paths *pe = sim_paths_of(e);
-	bool before;
+	struct h_event *ev;
+	bool good;
 	int i;
 
 	if (!e->tag || !oae_link_knows_paths(&e->link) || !is_named(e, line, peer, f) ||
@@ -217,19 +218,14 @@ static void rcv(struct sim_end *e, unsigned int line, u8 peer, const struct oae_
 	i = sim_path_of(e, line, peer);
 	if (i == OAE_PATHS_MAX && f->path.role == OAE_PATH_PROBE)
 		i = sim_path_add(e, line, peer, true, false);
-	if (i < 0 || i == OAE_PATHS_MAX || !pe->ps.path[i].up ||
+	if (i < 0 || i == OAE_PATHS_MAX ||
 	    sim_lines[line].name[e->who] != sim_lines[line].device[e->who])
 		return;
-	before = pe->ps.path[i].proven;
-	if (f->path.role == OAE_PATH_PROBE) {
-		pe->ps.path[i].proven = true;
+	ev = sim_begin(e);
+	good = oae_conn_path_rcv(&ev->conn, i, f, ev->now, ev->a);
+	if (good && f->path.role == OAE_PATH_PROBE)
 		send_path(e, i, OAE_PATH_ANSWER, f->path.nonce);
-	} else if (!oae_path_answered(&pe->ps, i, f->path.nonce, e->w->now)) {
-		return;
-	}
-	/* Proven while it is frozen, it is asked there, too. */
-	if (!before)
-		sim_happens(e, "path proven", oae_link_port_up);
+	sim_finish(ev);
 }
 
 /**
@@ -252,73 +248,44 @@ bool sim_path_came(struct sim_end *e, unsigned int line, u8 peer, const struct o
 
 /* --- an event ---------------------------------------------------------------------- */
 
-/**
- * sim_path_taken() - the link is about to take a frame, whose loss or repeat is watched
- * @e: the end, with paths; sim_path_begin() follows
- * @i: index of the path by which it came
- * @f: the frame, which oae_path_heard() lets it take
- *
- * Return: true.
- */
-bool sim_path_taken(struct sim_end *e, unsigned int i, const struct oae_frame *f)
+struct oae_paths *h_paths(struct h_event *ev)
 {
+	struct sim_end *e = (struct sim_end *)ev->end;
 	struct sim_paths *pe = sim_paths_of(e);
 
-	pe->arrived = i;
-	pe->late = oae_watch_heard(&pe->ps, i, &e->link, f, e->w->now);
+	if (!e->tag)
+		pe->begun = false;
+	return pe->begun ? &pe->ps : NULL;
+}
+
+/* The frame came by the path that sim_path_before() has found. */
+bool sim_path_heard(struct h_event *ev)
+{
+	struct sim_paths *pe = sim_paths_of((struct sim_end *)ev->end);
+	bool claimed = pe->believed;
+
+	pe->believed = false;
+	if (claimed)
+		oae_conn_taken(&ev->conn, pe->arrived, ev->f, ev->now, ev->a);
+	else if (!oae_conn_heard(&ev->conn, pe->arrived, ev->f, ev->now, ev->a))
+		return false;
 	return true;
 }
 
-/* Its ops are carried out, and its frames are sent next. */
-static void ends(struct sim_end *e)
+void h_paths_end(struct h_event *ev)
 {
+	struct sim_end *e = (struct sim_end *)ev->end;
 	struct sim_paths *pe = sim_paths_of(e);
 
-	if (pe->ended || !pe->begun)
+	if (!ev->conn.paths)
 		return;
-	pe->ended = true;
-	oae_paths_pair(&pe->ps, &e->link);
-	oae_paths_ended(&pe->ps, &e->link, pe->before, e->w->now);
-	if (pe->before >= OAE_OPEN && oae_link_state(&e->link) < OAE_OPEN)
-		sim_path_sums.avoided += !!pe->ps.avoid;
-	if (sim_paths_ended)
-		sim_paths_ended(e);
-}
-
-/* The one before has sent nothing, perhaps, and ends here. */
-void sim_path_begin(struct sim_end *e)
-{
-	struct sim_paths *pe = sim_paths_of(e);
-
-	ends(e);
-	if (!e->tag)
-		pe->begun = false;
-	pe->back = -1;
-	pe->before = e->tag ? e->link.state : OAE_CLOSED;
-	pe->ended = false;
-}
-
-static void turned(struct sim_end *e)
-{
-	const struct sim_paths *pe = sim_paths_of(e);
-
-	sim_path_sums.turned++;
-	sim_say(e->w, "  %c: path by %u is in use", 'A' + e->who, pe->line[pe->ps.used]);
-}
-
-void sim_path_after(struct sim_end *e, const struct oae_frame *f)
-{
-	struct sim_paths *pe = sim_paths_of(e);
-
-	if (!pe->begun)
-		return;
-	pe->back = pe->arrived;
-	if (oae_path_stepped(&pe->ps, pe->back, &e->link, f, pe->before, e->w->now)) {
-		turned(e);
-	} else if (oae_path_astray(&pe->ps, pe->back, &e->link, f, e->w->now) || pe->late) {
+	if (ev->conn.turned)
+		sim_say(e->w, "  %c: path by %u is in use", 'A' + e->who, pe->line[pe->ps.used]);
+	else if (pe->ps.told_at == ev->now)
 		sim_path_sums.told++;
-		oae_link_speak(&e->link, &e->w->act);
-	}
+	sim_path_sums.turned += ev->conn.turned;
+	if (ev->conn.before >= OAE_OPEN && oae_link_state(&e->link) < OAE_OPEN)
+		sim_path_sums.avoided += !!pe->ps.avoid;
 }
 
 /* Lines without a path get one, and what is hopeless is forgotten. */
@@ -342,28 +309,26 @@ static void look(struct sim_end *e)
 
 void sim_path_timer(struct sim_end *e, struct oae_actions *a)
 {
+	struct h_event *ev = &e->w->ev;
 	struct sim_paths *pe = sim_paths_of(e);
-	u64 now = e->w->now;
-	unsigned int i;
+	unsigned int i, probed;
+	u64 nonce;
 
 	if (sim_paths_shrink && oae_link_state(&e->link) == OAE_OPEN)
 		sim_paths_shrink(e, a);
 	if (!oae_link_knows_paths(&e->link))
 		return;
-	if (now - pe->looked_at >= e->cfg.keepalive) {
-		pe->looked_at = now;
+	if (e->w->now - pe->looked_at >= e->cfg.keepalive) {
+		pe->looked_at = e->w->now;
 		look(e);
 	}
 	if (!pe->begun)
 		return;
+	nonce = sim_rand(e->w) | OAE_PATHS_MAX;
+	probed = oae_conn_timer(&ev->conn, nonce, ev->now, a);
 	for (i = 0; i < OAE_PATHS_MAX; i++)
-		if (oae_path_due(&pe->ps, i, &e->link, now))
-			sim_path_probe(e, i);
-	oae_watch_time(&pe->ps, &e->link, now);
-	if (oae_paths_back(&pe->ps, &e->link, now)) {
-		turned(e);
-		oae_link_speak(&e->link, a);
-	}
+		if (probed & 1U << i)
+			send_path(e, i, OAE_PATH_PROBE, nonce + i);
 }
 
 void sim_path_send(struct sim_end *e, const struct oae_frame *f, const u8 *more, u16 n)
@@ -376,13 +341,9 @@ void sim_path_send(struct sim_end *e, const struct oae_frame *f, const u8 *more,
 		sim_line_put(e, pe->line[OAE_PATH_OWN], pe->peer[OAE_PATH_OWN], f, more, n);
 		return;
 	}
-	ends(e);
-	if (f->opcode == OAE_OFFER)
-		oae_watch_offered(&pe->ps, &e->link, 1);
 	if (f->opcode == OAE_SYNC && !pe->ps.peer_inc && !f->sync.peer_inc)
 		out.sync.peer_inc = pe->claimed;
-	to = oae_paths_out(&pe->ps, &e->link, f->opcode, e->w->ev.f ? pe->back : -1,
-			   pe->before);
+	to = oae_conn_out(&e->w->ev.conn, f->opcode);
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		struct oae_frame one = out;
 

@@ -8,7 +8,6 @@
 #define OAE_SIM_PATH_H
 
 #include "sim.h"
-#include "../../modoae/link/path.h"
 
 #define SIM_LINES	4		/* two bits of sim_pkt.by_line */
 #define SIM_NAMES	8		/* addresses of a port, in turns: three bits */
@@ -47,11 +46,8 @@ enum sim_weather {
  * @was: that the peer knows of this end, plus 1; 0 the same as ever
  * @looked_at: when it has last looked for lines without a path
  * @claimed: the incarnation of who has asked by a path, and is not known
- * @back: of the event under way: the path by which its frame came, -1 none
- * @before: and the state before it
- * @ended: and its ops are carried out
- * @late: its frame is an answer that came late, and the peer is told
- * @arrived: the path by which the last frame came that the link took
+ * @arrived: the path by which the frame came that the link is about to take
+ * @believed: admission has let it in
  * @next_line: the tag to be made is for this one
  * @next_peer: and this address there
  */
@@ -64,10 +60,8 @@ struct sim_paths {
 	u8 was;
 	u64 looked_at;
 	u64 claimed;
-	int back;
-	enum oae_state before;
-	bool ended, late;
 	unsigned int arrived;
+	bool believed;
 	unsigned int next_line;
 	u8 next_peer;
 };
@@ -127,7 +121,6 @@ int sim_path_add(struct sim_end *e, unsigned int line, u8 peer, bool heard, bool
 void sim_path_rank(struct sim_end *e);
 void sim_path_probe(struct sim_end *e, unsigned int i);
 bool sim_path_came(struct sim_end *e, unsigned int line, u8 peer, const struct oae_frame *f);
-bool sim_path_taken(struct sim_end *e, unsigned int i, const struct oae_frame *f);
 bool sim_paths_proven(void);
 
 /* sim_lines.c: users */
@@ -144,8 +137,7 @@ void sim_users_act(struct sim *w);
 H_OPTIONAL void sim_line_delay(struct sim *w, unsigned int line, struct sim_faults *to);
 /* Optional: look whether all is well; @soon as in sim_users_live(). */
 H_OPTIONAL void sim_users_look(struct sim *w, u64 soon);
-/* Optional: an event ends, with paths; the timer has fired, and there may be too many. */
-H_OPTIONAL void sim_paths_ended(struct sim_end *e);
+/* Optional: the timer has fired, and there may be too many paths. */
 H_OPTIONAL void sim_paths_shrink(struct sim_end *e, struct oae_actions *a);
 
 #endif /* OAE_SIM_PATH_H */

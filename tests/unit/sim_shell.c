@@ -136,8 +136,6 @@ static struct h_event *begin(struct sim_end *e, bool firing)
 		ev->now -= e->clock_back;
 	memset(&w->act, 0xa5, sizeof(w->act));
 	h_begin(ev);
-	if (sim_path_begin)
-		sim_path_begin(e);
 	return ev;
 }
 
@@ -157,6 +155,26 @@ static void finish(struct h_event *ev)
 {
 	h_finish(ev);
 	over(ev);
+}
+
+/**
+ * sim_begin() - begin an event that is none of sim.h's
+ * @e: the end, with a tag
+ *
+ * Return: the event.
+ */
+struct h_event *sim_begin(struct sim_end *e)
+{
+	return begin(e, false);
+}
+
+/**
+ * sim_finish() - end it: ops, posts, sends
+ * @ev: from sim_begin()
+ */
+void sim_finish(struct h_event *ev)
+{
+	finish(ev);
 }
 
 static void make_tag(struct sim_end *e)
@@ -320,14 +338,16 @@ void sim_receive(struct sim_end *e, const struct sim_pkt *p,
 	ev = begin(e, false);
 	ev->raw = p;
 	ev->f = f;
+	if (sim_path_heard && !sim_path_heard(ev)) {
+		finish(ev);
+		return;
+	}
 	if (f->opcode == OAE_OFFER && f->kind == OAE_PACK)
 		f->unfit = sim_pack_unfit(e, p->buf + f->hdr_len, f->length);
 	if (f->opcode == OAE_OFFER && oae_link_lacks_for(&e->link, f) &&
 	    sim_upto(e->w, 4))
 		h_lend(ev);
-	oae_link_rcv(&e->link, f, room(e) | full(e), ev->now, ev->a);
-	if (sim_path_after)
-		sim_path_after(e, f);
+	oae_conn_rcv(&ev->conn, f, room(e) | full(e), ev->now, ev->a);
 	finish(ev);
 	/* What was delivered, or refused, may have made room. */
 	if (e->tag && room(e) && oae_link_owes_room(&e->link))

@@ -35,14 +35,6 @@ static bool crashed;		/* an end is another incarnation, so what it had is lost *
 static u64 quiet[2];		/* until then nobody is put off */
 static unsigned long settled, shrunk, moved, renamed, conflicts, seconds;
 
-/* An event with paths ends. */
-void sim_paths_ended(struct sim_end *e)
-{
-	struct sim_paths *pe = sim_paths_of(e);
-
-	oae_watch_stepped(&pe->ps, &e->link, pe->before, e->w->now);
-}
-
 /* --- admission --------------------------------------------------------------------- */
 
 static u32 cookie(const struct sim_end *e, u32 src_ltag, u64 when)
@@ -123,8 +115,11 @@ static bool admit(struct sim_end *e, unsigned int line, u8 peer, const struct oa
 		    (f->sync.inc == e->link.peer_inc && f->sync.peer_inc == e->link.inc) ||
 		    (pe->knob > 1 && neighbours && f->sync.caps & OAE_CAPS_PATHS))
 			i = claimed(e, line, peer, f);
-		if (i >= 0)
-			return sim_path_taken(e, i, f);
+		if (i >= 0) {
+			pe->arrived = i;
+			pe->believed = true;
+			return true;
+		}
 		if (i == -2) {
 			seconds++;
 			if (f->sync.inc == e->link.peer_inc && f->sync.peer_inc == e->link.inc)
@@ -161,28 +156,22 @@ bool sim_path_before(struct sim_end *e, const struct sim_pkt *p, const struct oa
 	if (i == OAE_PATHS_MAX || (pe->begun && f->opcode == OAE_SYNC &&
 				   oae_path_is_strange(&pe->ps, i, &e->link, f)))
 		return admit(e, line, peer, f);
-	if (!pe->begun)
-		return true;
-	if (oae_path_heard(&pe->ps, i, &e->link, f))
-		return sim_path_taken(e, i, f);
-	sim_say(e->w, "  %c: not believed by %u", 'A' + e->who, line);
-	return false;
+	pe->arrived = i;
+	return true;
 }
 
 /* --- the shell: which paths there are -------------------------------------------------- */
 
-static void become_own(struct sim_end *e, unsigned int i, struct oae_actions *a)
+static void become_own(struct sim_end *e, unsigned int i)
 {
 	struct sim_paths *pe = sim_paths_of(e);
-	bool turned;
+	struct h_event *ev = &e->w->ev;
 
 	sim_say(e->w, "  %c: own path is that by %u", 'A' + e->who, pe->line[i]);
 	pe->line[OAE_PATH_OWN] = pe->line[i];
 	pe->peer[OAE_PATH_OWN] = pe->peer[i];
-	turned = oae_paths_move(&pe->ps, i, e->w->now);
 	sim_path_rank(e);
-	if (turned)
-		oae_link_port_down(&e->link, e->w->now, a);
+	oae_conn_move(&ev->conn, i, ev->now, ev->a);
 }
 
 static bool settle(struct sim_end *e, struct oae_actions *a)
@@ -195,7 +184,7 @@ static bool settle(struct sim_end *e, struct oae_actions *a)
 		return false;
 	}
 	if (pe->ps.used != OAE_PATH_OWN)
-		become_own(e, pe->ps.used, a);
+		become_own(e, pe->ps.used);
 	settled++;
 	return true;
 }
@@ -226,9 +215,6 @@ void sim_paths_shrink(struct sim_end *e, struct oae_actions *a)
 
 /* --- ports ----------------------------------------------------------------------------- */
 
-static struct sim_end *whose;
-static unsigned int which;
-
 static unsigned int next_own(const struct sim_end *e)
 {
 	const struct sim_paths *pe = sim_paths_of(e);
@@ -246,17 +232,11 @@ static unsigned int next_own(const struct sim_end *e)
 	return best;
 }
 
-static void move(struct oae_link *l, u64 now, struct oae_actions *a)
-{
-	(void)l;
-	(void)now;
-	become_own(whose, next_own(whose), a);
-}
-
 /* A port is released; if it is the own one, the link has another path. */
 static void release(struct sim_end *e, unsigned int line)
 {
 	struct sim_paths *pe = sim_paths_of(e);
+	struct h_event *ev;
 
 	if (!sim_lines[line].there[e->who] || !e->tag || !pe->begun)
 		return;
@@ -265,47 +245,47 @@ static void release(struct sim_end *e, unsigned int line)
 	sim_say(e->w, "%c: port %u is released", 'A' + e->who, line);
 	sim_lines[line].there[e->who] = false;
 	moved++;
-	whose = e;
-	which = line;
-	if (pe->line[OAE_PATH_OWN] == line)
-		sim_happens(e, NULL, move);
+	if (pe->line[OAE_PATH_OWN] == line) {
+		ev = sim_begin(e);
+		become_own(e, next_own(e));
+		sim_finish(ev);
+	}
 	sim_line_review(e, line, NULL);
 }
 
-static void rename_begins(struct oae_link *l, u64 now, struct oae_actions *a)
+static void rename_begins(struct sim_end *e, unsigned int line)
 {
-	struct sim_paths *pe = sim_paths_of(whose);
+	struct sim_paths *pe = sim_paths_of(e);
+	struct h_event *ev = sim_begin(e);
 	unsigned int i;
 
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
-		if (!pe->ps.path[i].there || pe->line[i] != which)
+		if (!pe->ps.path[i].there || pe->line[i] != line)
 			continue;
 		if (pe->ps.used == i && pe->ps.path[i].proven)
-			pe->was = sim_lines[which].name[whose->who] + 1;
-		oae_path_renamed(&pe->ps, i);
-		if (pe->ps.used != i)
-			continue;
-		oae_path_failed(&pe->ps, i, l, now);
-		oae_link_port_down(l, now, a);
+			pe->was = sim_lines[line].name[e->who] + 1;
+		oae_conn_renaming(&ev->conn, i, ev->now, ev->a);
 	}
+	sim_finish(ev);
 }
 
-static void rename_ends(struct oae_link *l, u64 now, struct oae_actions *a)
+static void rename_ends(struct sim_end *e, unsigned int line)
 {
-	struct sim_paths *pe = sim_paths_of(whose);
+	struct sim_paths *pe = sim_paths_of(e);
+	struct h_event *ev = sim_begin(e);
 	unsigned int i;
 
-	sim_path_rank(whose);
+	sim_path_rank(e);
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
-		if (!pe->ps.path[i].there || pe->line[i] != which)
+		if (!pe->ps.path[i].there || pe->line[i] != line)
 			continue;
-		oae_path_renamed(&pe->ps, i);
-		if (pe->ps.used == i)
-			oae_link_port_down(l, now, a);
+		oae_conn_renamed(&ev->conn, i, ev->now, ev->a);
 		if (pe->ps.path[i].up)
-			sim_path_probe(whose, i);
+			sim_path_probe(e, i);
 	}
-	oae_link_go_on(l, now, a);
+	oae_conn_reviewed(&ev->conn, false, ev->now, ev->a);
+	oae_link_go_on(&e->link, ev->now, ev->a);
+	sim_finish(ev);
 }
 
 /* --- the users ------------------------------------------------------------------------ */
@@ -564,16 +544,14 @@ static void rename_port(struct sim *w, u64 seed)
 	    !oae_link_knows_paths(&p->link))
 		return;
 	renamed++;
-	whose = e;
-	which = line;
 	sim_lines[line].device[who] = (sim_lines[line].name[who] + 1) % SIM_NAMES;
-	sim_happens(e, "address changes", rename_begins);
+	sim_say(w, "%c: address changes", 'A' + e->who);
+	rename_begins(e, line);
 	live(w, w->now + sim_upto(w, 3) * 50 * SIM_US, false, seed);
 	sim_lines[line].name[who] = sim_lines[line].device[who];
-	whose = e;
-	which = line;
+	sim_say(w, "%c: address has changed", 'A' + who);
 	if (e->tag)
-		sim_happens(e, "address has changed", rename_ends);
+		rename_ends(e, line);
 	sim_users[A].good_at = w->now;
 	sim_users[B].good_at = w->now;
 	live(w, w->now + sim_upto(w, 100) * SIM_MS, down_until != ~0ULL, seed);

@@ -44,17 +44,8 @@ bool sim_path_before(struct sim_end *e, const struct sim_pkt *p, const struct oa
 	if (!e->tag)
 		return !p->by_line;
 	i = sim_path_of(e, p->by_line, 0);
-	if (i == OAE_PATHS_MAX || !pe->begun)
-		return i != OAE_PATHS_MAX;
-	return oae_path_heard(&pe->ps, i, &e->link, f) && sim_path_taken(e, i, f);
-}
-
-/* An event with paths ends. */
-void sim_paths_ended(struct sim_end *e)
-{
-	struct sim_paths *pe = sim_paths_of(e);
-
-	oae_watch_stepped(&pe->ps, &e->link, pe->before, e->w->now);
+	pe->arrived = i;
+	return i != OAE_PATHS_MAX;
 }
 
 /* --- the users ------------------------------------------------------------------------ */

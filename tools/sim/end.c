@@ -16,8 +16,6 @@ static struct oae_actions *begin(struct world *w, struct end *e)
 		.max_len = w->knobs.max_len, .stop = w->why[0] != '\0',
 	};
 	h_begin(&w->ev);
-	if (e->cabling)
-		paths_event(w, e);
 	return &w->act;
 }
 
@@ -25,10 +23,7 @@ static struct oae_actions *begin(struct world *w, struct end *e)
 static void over(struct world *w)
 {
 	struct h_event *ev = &w->ev;
-	struct end *e = end_of(ev->end);
 
-	if (e->cabling)
-		paths_over(w, e);
 	h_check(ev);
 	w->n.calls += ev->calls;
 	w->n.excused += ev->excused;
@@ -248,6 +243,25 @@ static void finish(struct world *w)
 }
 
 /**
+ * end_begin() - begin an event that is none of sim.h's
+ * @w: the world
+ * @e: the end, with a tag; end_finish() follows
+ */
+void end_begin(struct world *w, struct end *e)
+{
+	begin(w, e);
+}
+
+/**
+ * end_finish() - end it: ops, posts, sends
+ * @w: the world
+ */
+void end_finish(struct world *w)
+{
+	finish(w);
+}
+
+/**
  * end_enqueue() - a user wants a transaction; end_run() is to follow
  * @w: the world
  * @e: the end
@@ -304,10 +318,9 @@ u32 h_room(struct h_event *ev)
  */
 void end_receive(struct world *w, struct end *e, const struct flight *p)
 {
-	unsigned int path = OAE_PATH_OWN;
 	u32 rx;
 
-	if (e->cabling && !paths_before(w, e, p, &path))
+	if (e->cabling && !paths_before(w, e, p))
 		return;
 	if (!e->tag) {
 		stranger(w, e, p->cable, &p->f);
@@ -316,12 +329,14 @@ void end_receive(struct world *w, struct end *e, const struct flight *p)
 	begin(w, e);
 	w->ev.f = &p->f;
 	w->ev.raw = p;
+	if (e->cabling && !paths_heard(w, e, p)) {
+		finish(w);
+		return;
+	}
 	if (p->f.opcode == OAE_OFFER && oae_link_lacks_for(&e->link, &p->f))
 		h_lend(&w->ev);
 	rx = oae_link_rx(&e->link);
-	oae_link_rcv(&e->link, &p->f, room(w, e), w->now, &w->act);
-	if (e->cabling)
-		paths_after(w, e, path, &p->f);
+	oae_conn_rcv(&w->ev.conn, &p->f, room(w, e), w->now, &w->act);
 	finish(w);
 	/* A reader that takes no time has read what was delivered. */
 	if (!w->cfg->read_time && e->tag && oae_link_owes_room(&e->link) &&
@@ -473,18 +488,6 @@ void end_port(struct world *w, struct end *e, unsigned int cable, bool up)
 		oae_link_port_up(&e->link, w->now, &w->act);
 	else
 		oae_link_port_down(&e->link, w->now, &w->act);
-	finish(w);
-}
-
-/**
- * end_ask() - a frozen link asks once more: another path of it is proven
- * @w: the world
- * @e: the end
- */
-void end_ask(struct world *w, struct end *e)
-{
-	begin(w, e);
-	oae_link_port_up(&e->link, w->now, &w->act);
 	finish(w);
 }
 

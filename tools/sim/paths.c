@@ -78,6 +78,7 @@ static void begin(struct world *w, struct end *e)
 	if (ep->begun)
 		return;
 	ep->begun = true;
+	w->ev.conn.paths = &ep->ps;
 	oae_paths_init(&ep->ps, &e->link, w->cfg->mtu, end_port_up(e, ep->cable[OAE_PATH_OWN]),
 		       w->now);
 }
@@ -93,48 +94,33 @@ static unsigned int add(struct world *w, struct end *e, unsigned int cable)
 	return i;
 }
 
-static void turned(struct world *w, struct end *e)
+struct oae_paths *h_paths(struct h_event *ev)
 {
-	w->n.cable.turns++;
-	say(w, e, "uses cable %u", paths_used(e));
+	const struct end *e = end_of(ev->end);
+
+	return e->tag && e->cabling && of(e)->begun ? &of(e)->ps : NULL;
 }
 
-/**
- * paths_event() - an event of an end begins
- * @w: the world
- * @e: the end, with several cables
- */
-void paths_event(struct world *w, const struct end *e)
+void h_paths_end(struct h_event *ev)
 {
-	w->path = (struct path_event){
-		.back = -1,
-		.before = e->tag ? oae_link_state(&e->link) : OAE_CLOSED,
-	};
-}
-
-/**
- * paths_over() - an event of an end is over, or about to send
- * @w: the world
- * @e: the end, with several cables
- */
-void paths_over(struct world *w, struct end *e)
-{
-	struct end_paths *ep = of(e);
+	const struct oae_paths *ps = ev->conn.paths;
+	const struct end *e = end_of(ev->end);
+	struct world *w = ev->world;
 	unsigned int i;
 
-	if (w->path.over || !ep->begun)
+	if (!ps)
 		return;
-	w->path.over = true;
-	oae_paths_pair(&ep->ps, &e->link);
-	oae_paths_ended(&ep->ps, &e->link, w->path.before, w->now);
-	if (w->path.before < OAE_OPEN || oae_link_state(&e->link) >= OAE_OPEN ||
+	w->n.cable.turns += ev->conn.turned;
+	if (ev->conn.turned)
+		say(w, e, "uses cable %u", paths_used(e));
+	if (ev->conn.before < OAE_OPEN || oae_link_state(&e->link) >= OAE_OPEN ||
 	    oae_link_closed(&e->link))
 		return;
 	w->n.cable.freezes++;
-	w->n.cable.avoided += !!ep->ps.avoid;
+	w->n.cable.avoided += !!ps->avoid;
 	for (i = 0; i < OAE_PATHS_MAX; i++)
-		if (ep->ps.avoid & 1U << i)
-			say(w, e, "avoids cable %u", ep->cable[i]);
+		if (ps->avoid & 1U << i)
+			say(w, e, "avoids cable %u", of(e)->cable[i]);
 }
 
 /* Who knows both incarnations may have sent it. The module's is SipHash, with them as key. */
@@ -162,30 +148,24 @@ static void probe(struct world *w, struct end *e, unsigned int cable, u8 role, u
 static void receive_probe(struct world *w, struct end *e, unsigned int cable,
 			  const struct oae_frame *f)
 {
-	struct end_paths *ep = of(e);
+	struct h_event *ev = &w->ev;
 	unsigned int i;
-	bool before;
+	bool good;
 
 	if (!e->tag || !oae_link_knows_paths(&e->link) || !f->path.nonce ||
 	    f->path.proof != proof(e, cable, !e->who, f)) {
 		w->n.cable.strays++;
 		return;
 	}
+	end_begin(w, e);
 	begin(w, e);
 	i = path_by(e, cable);
 	if (i == OAE_PATHS_MAX && f->path.role == OAE_PATH_PROBE)
 		i = add(w, e, cable);
-	if (i == OAE_PATHS_MAX || !ep->ps.path[i].up)
-		return;
-	before = ep->ps.path[i].proven;
-	if (f->path.role == OAE_PATH_PROBE) {
-		ep->ps.path[i].proven = true;
+	good = i != OAE_PATHS_MAX && oae_conn_path_rcv(&ev->conn, i, f, w->now, ev->a);
+	if (good && f->path.role == OAE_PATH_PROBE)
 		probe(w, e, cable, OAE_PATH_ANSWER, f->path.nonce);
-	} else {
-		oae_path_answered(&ep->ps, i, f->path.nonce, w->now);
-	}
-	if (!before && ep->ps.path[i].proven)
-		end_ask(w, e);
+	end_finish(w);
 }
 
 /*
@@ -209,14 +189,14 @@ static void receive_other(struct world *w, struct end *e, unsigned int cable,
  * @w: the world
  * @e: the end, with several cables
  * @p: the frame
- * @path: set to the path by which it came
  *
- * Return: false if the link is not to hear of it.
+ * Return: false if it is not the link's.
  */
-bool paths_before(struct world *w, struct end *e, const struct flight *p, unsigned int *path)
+bool paths_before(struct world *w, struct end *e, const struct flight *p)
 {
 	const struct oae_frame *f = &p->f;
 	struct end_paths *ep = of(e);
+	unsigned int i;
 
 	if (f->opcode == OAE_PATH) {
 		receive_probe(w, e, p->cable, f);
@@ -224,41 +204,35 @@ bool paths_before(struct world *w, struct end *e, const struct flight *p, unsign
 	}
 	if (!e->tag)
 		return true;
-	*path = path_by(e, p->cable);
-	if (*path == OAE_PATHS_MAX) {
+	i = path_by(e, p->cable);
+	if (i == OAE_PATHS_MAX) {
 		receive_other(w, e, p->cable, f);
 		return false;
 	}
-	if (!ep->begun)
+	/* It may be the peer in another incarnation, which is to go on asking. */
+	if (!ep->begun || f->opcode != OAE_SYNC || oae_path_heard(&ep->ps, i, &e->link, f) ||
+	    !oae_path_is_strange(&ep->ps, i, &e->link, f))
 		return true;
-	if (oae_path_heard(&ep->ps, *path, &e->link, f))
-		return true;
-	say(w, e, "does not believe that by cable %u", p->cable);
-	if (f->opcode == OAE_SYNC && oae_path_is_strange(&ep->ps, *path, &e->link, f)) {
-		w->n.cable.put_off++;
-		receive_other(w, e, p->cable, f);
-	} else {
-		w->n.cable.strays++;
-	}
+	w->n.cable.put_off++;
+	receive_other(w, e, p->cable, f);
 	return false;
 }
 
 /**
- * paths_after() - the link has taken a frame
- * @w: the world
+ * paths_heard() - the link is about to take a frame
+ * @w: the world, with its event
  * @e: the end, with several cables
- * @path: by which it came
- * @f: the frame
+ * @p: the frame, which paths_before() lets in
+ *
+ * Return: false: it is not believed where it comes from.
  */
-void paths_after(struct world *w, struct end *e, unsigned int path, const struct oae_frame *f)
+bool paths_heard(struct world *w, struct end *e, const struct flight *p)
 {
-	struct end_paths *ep = of(e);
-
-	w->path.back = path;
-	if (ep->begun && oae_path_stepped(&ep->ps, path, &e->link, f, w->path.before, w->now))
-		turned(w, e);
-	else if (ep->begun && oae_path_astray(&ep->ps, path, &e->link, f, w->now))
-		oae_link_speak(&e->link, &w->act);
+	if (oae_conn_heard(&w->ev.conn, path_by(e, p->cable), &p->f, w->now, &w->act))
+		return true;
+	say(w, e, "does not believe that by cable %u", p->cable);
+	w->n.cable.strays++;
+	return false;
 }
 
 /* Where else the peer is; and what was silent for long is forgotten. */
@@ -288,24 +262,13 @@ static void look(struct world *w, struct end *e)
 void paths_timer(struct world *w, struct end *e)
 {
 	struct end_paths *ep = of(e);
-	unsigned int i;
 
 	if (!oae_link_knows_paths(&e->link))
 		return;
 	if (!ep->looked_at || w->now - ep->looked_at >= w->knobs.keepalive)
 		look(w, e);
-	for (i = 0; i < OAE_PATHS_MAX; i++) {
-		if (!oae_path_due(&ep->ps, i, &e->link, w->now))
-			continue;
-		if (!w->path.nonce)
-			w->path.nonce = (rng_next(&w->cable_rng) & ~7ULL) | OAE_PATHS_MAX;
-		oae_path_probed(&ep->ps, i, w->path.nonce + i, w->now);
-		w->path.probe |= 1U << i;
-	}
-	if (oae_paths_back(&ep->ps, &e->link, w->now)) {
-		turned(w, e);
-		oae_link_speak(&e->link, &w->act);
-	}
+	w->probes.nonce = (rng_next(&w->cable_rng) & ~7ULL) | OAE_PATHS_MAX;
+	w->probes.by = oae_conn_timer(&w->ev.conn, w->probes.nonce, w->now, &w->act);
 }
 
 /**
@@ -318,8 +281,9 @@ void paths_probe(struct world *w, struct end *e)
 	unsigned int i;
 
 	for (i = 0; i < OAE_PATHS_MAX && e->tag; i++)
-		if (w->path.probe >> i & 1)
-			probe(w, e, of(e)->cable[i], OAE_PATH_PROBE, w->path.nonce + i);
+		if (w->probes.by >> i & 1)
+			probe(w, e, of(e)->cable[i], OAE_PATH_PROBE, w->probes.nonce + i);
+	w->probes.by = 0;
 }
 
 /**
@@ -331,29 +295,17 @@ void paths_probe(struct world *w, struct end *e)
  */
 void paths_port(struct world *w, struct end *e, unsigned int cable, bool up)
 {
-	struct end_paths *ep = of(e);
 	unsigned int i = path_by(e, cable);
-	struct oae_path *p;
-	bool came;
+	struct h_event *ev = &w->ev;
 
 	if (i == OAE_PATHS_MAX)
 		return;
-	if (!ep->begun) {
+	if (!of(e)->begun) {
 		(up ? oae_link_port_up : oae_link_port_down)(&e->link, w->now, &w->act);
 		return;
 	}
-	p = &ep->ps.path[i];
-	came = up && !p->up;
-	if (up != p->up)
-		p->probed_at = 0;
-	p->up = up;
-	if (!up && ep->ps.used == i) {
-		if (oae_path_failed(&ep->ps, i, &e->link, w->now))
-			turned(w, e);
-		oae_link_port_down(&e->link, w->now, &w->act);
-	}
-	if (came)
-		oae_link_port_up(&e->link, w->now, &w->act);
+	up = oae_conn_review(&ev->conn, i, up, true, w->now, ev->a);
+	oae_conn_reviewed(&ev->conn, up, w->now, ev->a);
 }
 
 /**
@@ -374,10 +326,7 @@ void paths_send(struct world *w, struct end *e, const struct oae_frame *f, u64 i
 		wire_put(w, e, ep->cable[OAE_PATH_OWN], f, id, off);
 		return;
 	}
-	paths_over(w, e);
-	/* What follows from an event is no answer to its frame. */
-	to = oae_paths_out(&ep->ps, &e->link, f->opcode, w->ev.f ? w->path.back : -1,
-			   w->path.before);
+	to = oae_conn_out(&w->ev.conn, f->opcode);
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		if (!(to >> i & 1) || !ep->ps.path[i].there)
 			continue;

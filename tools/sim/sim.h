@@ -159,12 +159,9 @@ struct counts {
 	u64 note[OAE_NOTE_END];
 };
 
-/* The event of an end with several cables that is under way. */
-struct path_event {
-	int back;		/* the path by which its frame came, -1 none */
-	enum oae_state before;
-	bool over;
-	u8 probe;		/* bit n: path n */
+/* Of the event of an end with several cables that is under way. */
+struct path_probes {
+	u8 by;			/* bit n: path n */
 	u64 nonce;
 };
 
@@ -191,7 +188,7 @@ struct world {
 	u64 under_way;		/* transactions not ended */
 	u64 to_prove, proven;
 	struct h_event ev;	/* the event of a link under way */
-	struct path_event path;
+	struct path_probes probes;
 	u64 ncables, cable_bytes;
 	struct counts n, report;	/* now; and before the proof */
 	struct series series;
@@ -295,7 +292,8 @@ void end_give_up(struct world *w, struct end *e);
 void end_cancel(struct world *w, struct tx *tx);
 void end_close(struct world *w, struct end *e);
 void end_port(struct world *w, struct end *e, unsigned int cable, bool up);
-void end_ask(struct world *w, struct end *e);
+void end_begin(struct world *w, struct end *e);
+void end_finish(struct world *w);
 void end_ports(struct world *w, struct end *e, bool up);
 void end_crash(struct world *w, struct end *e);
 void end_free_slices(struct world *w, struct end *e, u32 seq);
@@ -328,10 +326,8 @@ bool cable_loses(struct world *w, const struct end *e, unsigned int cable,
 unsigned int paths_used(const struct end *e);
 bool paths_prove(const struct end *e, unsigned int cable);
 void paths_tag(struct end *e, unsigned int cable);
-void paths_event(struct world *w, const struct end *e);
-void paths_over(struct world *w, struct end *e);
-bool paths_before(struct world *w, struct end *e, const struct flight *p, unsigned int *path);
-void paths_after(struct world *w, struct end *e, unsigned int path, const struct oae_frame *f);
+bool paths_before(struct world *w, struct end *e, const struct flight *p);
+bool paths_heard(struct world *w, struct end *e, const struct flight *p);
 void paths_timer(struct world *w, struct end *e);
 void paths_probe(struct world *w, struct end *e);
 void paths_port(struct world *w, struct end *e, unsigned int cable, bool up);

@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A link and its paths as one (conn.h): an event asks the rules of both, in this order. */
+#include "../../modoae/link/conn.h"
+#include "three_paths.h"
+
+static struct oae_conn c;
+static unsigned int carried_out;	/* ops, in the midst of the event */
+static unsigned int asked;		/* what the own path carries */
+
+/* The shell carries out the ops so far. */
+static void carry_out(struct oae_actions *some)
+{
+	carried_out += some->nops;
+	some->nops = 0;
+	some->done = 0;
+}
+
+static void own_mtu(struct oae_conn *some)
+{
+	assert_ptr_equal(some, &c);
+	asked++;
+	oae_link_set_mtu(&l, 1280, now, &a);
+}
+
+static void begin(void)
+{
+	clear();
+	a.full = carry_out;
+	carried_out = 0;
+	asked = 0;
+	oae_conn_begin(&c, &l, &ps);
+}
+
+static void end(void)
+{
+	oae_conn_end(&c, now, &a);
+}
+
+/* A frame comes by a path, and the link takes it. */
+static void take(unsigned int i, struct oae_frame f)
+{
+	begin();
+	assert_true(oae_conn_heard(&c, i, &f, now, &a));
+	oae_conn_rcv(&c, &f, 1, now, &a);
+	end();
+}
+
+static struct oae_frame path_frame(u8 role, u64 nonce)
+{
+	return (struct oae_frame){
+		.opcode = OAE_PATH, .path = { .role = role, .nonce = nonce },
+	};
+}
+
+PATH_TEST(test_begins)
+{
+	port_down();
+	c = (struct oae_conn){ .back = 2, .late = true, .turned = 3, .own_mtu = own_mtu };
+	begin();
+	assert_ptr_equal(c.link, &l);
+	assert_ptr_equal(c.paths, &ps);
+	assert_null(c.own_mtu);
+	assert_int_equal(c.before, OAE_SYNC_SENT);
+	assert_int_equal(c.back, -1);
+	assert_false(c.late);
+	assert_int_equal(c.turned, 0);
+}
+
+/* A link that has its own path alone: all is as without paths. */
+PATH_TEST(test_alone)
+{
+	struct oae_frame f = slice(1, 0, OAE_F_LAST);
+
+	clear();
+	oae_conn_begin(&c, &l, NULL);
+	assert_true(oae_conn_heard(&c, OAE_PATH_OWN, &f, now, &a));
+	oae_conn_rcv(&c, &f, 1, now, &a);
+	oae_conn_end(&c, now, &a);
+	assert_non_null(sent(OAE_REFLECT));
+	assert_int_equal(oae_conn_out(&c, OAE_REFLECT), 1 << OAE_PATH_OWN);
+	assert_int_equal(oae_conn_out(&c, OAE_SYNC), 1 << OAE_PATH_OWN);
+}
+
+/* An answer goes back by the path of what it answers; the next event is about no frame. */
+PATH_TEST(test_answers_go_back)
+{
+	take(2, slice(1, 0, OAE_F_LAST));
+	assert_non_null(sent(OAE_REFLECT));
+	assert_int_equal(oae_conn_out(&c, OAE_REFLECT), 1 << 2);
+	begin();
+	assert_int_equal(oae_conn_out(&c, OAE_REFLECT), 1 << ps.used);
+}
+
+PATH_TEST(test_not_believed)
+{
+	struct oae_frame f = slice(1, 0, OAE_F_LAST);
+
+	ps.path[1].proven = false;
+	begin();
+	assert_false(oae_conn_heard(&c, 1, &f, now, &a));
+	assert_int_equal(c.back, -1);
+	ps.path[1].proven = true;
+	assert_true(oae_conn_heard(&c, 1, &f, now, &a));
+	assert_int_equal(c.back, 1);
+}
+
+/* What resolves a link says by which path; what is offered anew is as long as that carries. */
+PATH_TEST(test_resolves)
+{
+	struct oae_frame f;
+
+	ps.path[2].mtu = 1000;
+	port_down();
+	f = resolved();
+	begin();
+	assert_true(oae_conn_heard(&c, 2, &f, now, &a));
+	assert_int_equal(l.mtu, 1000);
+	oae_conn_rcv(&c, &f, 1, now, &a);
+	end();
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(ps.used, 2);
+	assert_int_equal(ps.resolved, 2);
+	assert_int_equal(c.turned, 1);
+	assert_int_equal(ps.mtu, 1000);
+	/* Nothing of that was left to be done by the caller in the end. */
+	assert_true(carried_out);
+}
+
+/* A SYNC of the freeze that names nobody resolves nothing: it asks, perhaps elsewhere. */
+PATH_TEST(test_resolves_nothing)
+{
+	struct oae_frame f = BUT(frame(OAE_SYNC), f.src_ltag += 0x100, f.dst_ltag = 0);
+
+	ps.path[2].mtu = 1000;
+	port_down();
+	begin();
+	assert_true(oae_conn_heard(&c, 2, &f, now, &a));
+	assert_int_equal(l.mtu, 1500);
+}
+
+/* Nor does a path by which an answer comes to an open link. */
+PATH_TEST(test_open_keeps_length)
+{
+	l.senior = true;
+	ps.path[2].mtu = 1000;
+	take(2, slice(1, 0, OAE_F_LAST));
+	assert_int_equal(l.mtu, 1500);
+	assert_int_equal(l.state, OAE_OPEN);
+}
+
+/* The junior follows the senior, and then carries what that path does: with a freeze. */
+PATH_TEST(test_follows)
+{
+	l.senior = false;
+	ps.path[1].mtu = 1400;
+	take(1, frame(OAE_COMMIT));
+	assert_int_equal(ps.used, 1);
+	assert_int_equal(c.turned, 1);
+	assert_int_equal(l.mtu, 1400);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+}
+
+/* The caller knows more of the own path. */
+PATH_TEST(test_own_is_asked)
+{
+	struct oae_frame f = resolved();
+
+	port_down();
+	begin();
+	c.own_mtu = own_mtu;
+	assert_true(oae_conn_heard(&c, OAE_PATH_OWN, &f, now, &a));
+	assert_int_equal(asked, 1);
+	assert_int_equal(l.mtu, 1280);
+	f.src_ltag = l.peer_ltag + 0x100;
+	assert_true(oae_conn_heard(&c, 1, &f, now, &a));
+	assert_int_equal(asked, 1);
+	assert_int_equal(l.mtu, 1500);
+}
+
+/* The senior says again which path it uses, if the junior sends by another. */
+PATH_TEST(test_astray)
+{
+	l.senior = true;
+	take(1, frame(OAE_COMMIT));
+	assert_int_equal(ps.used, OAE_PATH_OWN);
+	assert_int_equal(c.turned, 0);
+	assert_non_null(sent(OAE_COMMIT));
+	assert_int_equal(oae_conn_out(&c, OAE_COMMIT), 1 << OAE_PATH_OWN);
+}
+
+/* An answer that came late is said to have come. */
+PATH_TEST(test_late)
+{
+	struct oae_frame f;
+
+	post(&x, 1, 0);
+	f = answer(OAE_REFLECT);
+	l.offer.reminded = 1;
+	l.offer.attempt++;
+	take(OAE_PATH_OWN, f);
+	assert_true(c.late);
+	assert_non_null(sent(OAE_COMMIT));
+}
+
+/* --- probes --- */
+
+PATH_TEST(test_probe_comes)
+{
+	struct oae_frame f = path_frame(OAE_PATH_PROBE, 5);
+
+	port_down();
+	ps.path[1].proven = false;
+	ps.path[1].up = false;
+	begin();
+	assert_false(oae_conn_path_rcv(&c, 1, &f, now, &a));
+	assert_false(ps.path[1].proven);
+	ps.path[1].up = true;
+	assert_true(oae_conn_path_rcv(&c, 1, &f, now, &a));
+	assert_true(ps.path[1].proven);
+	/* So the frozen link asks there, too. */
+	assert_non_null(sent(OAE_SYNC));
+	begin();
+	assert_true(oae_conn_path_rcv(&c, 1, &f, now, &a));
+	assert_int_equal(a.nsends, 0);
+}
+
+PATH_TEST(test_answer_comes)
+{
+	struct oae_frame f = path_frame(OAE_PATH_ANSWER, 5);
+
+	port_down();
+	ps.path[1].proven = false;
+	oae_path_probed(&ps, 1, 6, now);
+	begin();
+	assert_false(oae_conn_path_rcv(&c, 1, &f, now, &a));
+	assert_int_equal(a.nsends, 0);
+	f.path.nonce = 6;
+	assert_true(oae_conn_path_rcv(&c, 1, &f, now, &a));
+	assert_true(ps.path[1].proven);
+	assert_non_null(sent(OAE_SYNC));
+}
+
+PATH_TEST(test_timer)
+{
+	l.senior = false;
+	ps.path[1].probed_at = now;
+	begin();
+	assert_int_equal(oae_conn_timer(&c, 80, now, &a), 1 << 2);
+	assert_int_equal(ps.path[2].nonce, 82);
+	assert_int_equal(ps.path[2].probed_at, now);
+	assert_int_equal(c.turned, 0);
+	assert_int_equal(a.nsends, 0);
+}
+
+/* A path that was lossy is tried again some day. */
+PATH_TEST(test_timer_pardons)
+{
+	unsigned int i;
+
+	l.senior = false;
+	ps.path[1].loss.lossy = true;
+	ps.path[1].loss.row = 1;
+	for (i = 0; i < 100000 && ps.path[1].loss.lossy; i++) {
+		now += KEEPALIVE;
+		begin();
+		oae_conn_timer(&c, 80, now, &a);
+		ps.path[1].nonce = 0;
+	}
+	assert_false(ps.path[1].loss.lossy);
+}
+
+/* The senior goes over to what it prefers, and says so there. */
+PATH_TEST(test_timer_prefers)
+{
+	l.senior = true;
+	ps.path[1].rank = OAE_PATH_PREFERRED;
+	begin();
+	oae_conn_timer(&c, 80, now, &a);
+	end();
+	assert_int_equal(ps.used, 1);
+	assert_int_equal(c.turned, 1);
+	assert_non_null(sent(OAE_COMMIT));
+	assert_int_equal(oae_conn_out(&c, OAE_COMMIT), 1 << 1);
+	begin();
+	assert_false(oae_conn_back(&c, now, &a));
+	assert_int_equal(c.turned, 0);
+	assert_int_equal(a.nsends, 0);
+}
+
+/* It carries what that path does, with a freeze, whose SYNC says more than a COMMIT. */
+PATH_TEST(test_goes_over_shorter)
+{
+	l.senior = true;
+	ps.path[1].rank = OAE_PATH_PREFERRED;
+	ps.path[1].mtu = 1400;
+	begin();
+	assert_true(oae_conn_back(&c, now, &a));
+	end();
+	assert_int_equal(l.mtu, 1400);
+	assert_null(sent(OAE_COMMIT));
+	assert_non_null(sent(OAE_SYNC));
+}
+
+/* --- a path changes --- */
+
+PATH_TEST(test_carrier_goes)
+{
+	begin();
+	assert_false(oae_conn_review(&c, 1, false, true, now, &a));
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(ps.path[1].probed_at, 0);
+	assert_true(ps.path[1].proven);
+	assert_false(oae_conn_review(&c, OAE_PATH_OWN, false, true, now, &a));
+	assert_int_equal(ps.used, 2);
+	assert_int_equal(c.turned, 1);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+	ps.path[2].mtu = 1000;
+	oae_conn_reviewed(&c, false, now, &a);
+	assert_true(carried_out);
+	assert_int_equal(l.mtu, 1000);
+}
+
+PATH_TEST(test_carrier_comes)
+{
+	ps.path[1].up = false;
+	port_down();
+	begin();
+	assert_true(oae_conn_review(&c, 1, true, true, now, &a));
+	assert_true(ps.path[1].up);
+	assert_false(oae_conn_review(&c, 1, true, true, now, &a));
+	assert_int_equal(a.nsends, 0);
+	oae_conn_reviewed(&c, true, now, &a);
+	assert_non_null(sent(OAE_SYNC));
+	begin();
+	oae_conn_reviewed(&c, false, now, &a);
+	assert_int_equal(a.nsends, 0);
+}
+
+/* What the own path carries is not looked at here: the caller has said it already. */
+PATH_TEST(test_own_reviewed)
+{
+	ps.path[OAE_PATH_OWN].mtu = 1000;
+	begin();
+	c.own_mtu = own_mtu;
+	oae_conn_reviewed(&c, false, now, &a);
+	assert_int_equal(asked, 0);
+	assert_int_equal(l.mtu, 1500);
+}
+
+/* Another gateway: nothing is known of the way through it. */
+PATH_TEST(test_leads_elsewhere)
+{
+	begin();
+	assert_false(oae_conn_review(&c, 1, true, false, now, &a));
+	assert_false(ps.path[1].proven);
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_false(oae_conn_review(&c, OAE_PATH_OWN, true, false, now, &a));
+	assert_int_equal(ps.used, 2);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+}
+
+PATH_TEST(test_renamed)
+{
+	begin();
+	oae_conn_renaming(&c, 1, now, &a);
+	assert_false(ps.path[1].proven);
+	assert_int_equal(l.state, OAE_OPEN);
+	oae_conn_renaming(&c, OAE_PATH_OWN, now, &a);
+	assert_false(ps.path[OAE_PATH_OWN].proven);
+	assert_int_equal(ps.used, 2);
+	assert_int_equal(c.turned, 1);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+	/* What had come to the old address has proven it once more. */
+	anew();
+	ps.path[1].proven = true;
+	begin();
+	oae_conn_renamed(&c, 1, now, &a);
+	assert_false(ps.path[1].proven);
+	assert_int_equal(l.state, OAE_OPEN);
+	oae_conn_renamed(&c, 2, now, &a);
+	assert_int_equal(ps.used, 2);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+}
+
+/* A path makes way for a link of its own; in use, with another, it needs no freeze. */
+PATH_TEST(test_goes)
+{
+	oae_path_use(&ps, 1, OAE_WHY_PEER, now);
+	ps.path[2].mtu = 1400;
+	begin();
+	oae_conn_goes(&c, 1, now, &a);
+	assert_int_equal(c.turned, 1);
+	assert_int_equal(l.state, OAE_OPEN);
+	oae_path_del(&ps, 1);
+	ps.used = 2;
+	oae_conn_turned(&c, now, &a);
+	assert_int_equal(l.mtu, 1400);
+}
+
+PATH_TEST(test_goes_alone)
+{
+	oae_path_use(&ps, 1, OAE_WHY_PEER, now);
+	oae_path_del(&ps, 2);
+	ps.path[OAE_PATH_OWN].good = false;
+	begin();
+	oae_conn_goes(&c, 1, now, &a);
+	assert_int_equal(c.turned, 0);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+}
+
+PATH_TEST(test_moves)
+{
+	begin();
+	oae_conn_move(&c, 1, now, &a);
+	assert_int_equal(c.turned, 1);
+	assert_int_equal(ps.used, OAE_PATH_OWN);
+	assert_false(ps.path[1].there);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+}
+
+/* What was in use stays in use. */
+PATH_TEST(test_moves_used)
+{
+	oae_path_use(&ps, 1, OAE_WHY_PEER, now);
+	begin();
+	oae_conn_move(&c, 1, now, &a);
+	assert_int_equal(c.turned, 0);
+	assert_int_equal(ps.used, OAE_PATH_OWN);
+	assert_int_equal(l.state, OAE_OPEN);
+}
+
+/* --- the end --- */
+
+/* For whom paths are proven, and which a freeze avoids, is decided before its SYNC goes. */
+PATH_TEST(test_freeze_ends)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		begin();
+		oae_link_port_down(&l, now, &a);
+		end();
+		assert_int_equal(oae_conn_out(&c, OAE_SYNC), i < 2 ? ALL : ALL & ~1);
+		/* By the path that is avoided nobody is heard before SYNC is repeated. */
+		l.repeated = i == 2;
+		take(OAE_PATH_OWN, resolved());
+		assert_int_equal(l.state, OAE_OPEN);
+	}
+	begin();
+	l.inc++;
+	end();
+	assert_int_equal(ps.inc, l.inc);
+}
+
+/* What is offered is counted for the path in use, slice by slice; and a run is watched. */
+PATH_TEST(test_offers_count)
+{
+	const struct oae_post three_slices = {
+		.handle = &x,
+		.digest = DIGEST,
+		.first = 1,
+		.len = 3 * CUT,
+		.slice_max = CUT,
+		.nslices = 3,
+	};
+	u32 before = ps.path[OAE_PATH_OWN].loss.way[OAE_LOSS_OUT].sent;
+
+	begin();
+	assert_int_equal(oae_link_post(&l, &three_slices, now, &a), 0);
+	end();
+	assert_int_equal(ps.path[OAE_PATH_OWN].loss.way[OAE_LOSS_OUT].sent - before, 3);
+	take(OAE_PATH_OWN, slice(1, 0, OAE_F_LAST));
+	assert_int_equal(ps.path[OAE_PATH_OWN].loss.way[OAE_LOSS_OUT].sent - before, 3);
+	ps.watch.mixed_at = now;
+	anew();
+	c.before = OAE_SYNC_SENT;
+	end();
+	assert_int_equal(ps.watch.mixed_at, 0);
+}
+
+UNIT_MAIN("conn")
