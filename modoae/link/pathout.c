@@ -11,8 +11,9 @@
  * @l: the link
  * @but: a set of indices, without these
  *
- * All that are up and proven. If the link is down that is the own path, too: to there it was
- * opened, and whoever is there now may know nothing of what was proven.
+ * All that are up and proven. If the link is down those are, too, that are not proven: whoever
+ * is there now may know nothing of what was. By a gateway that holds for the own path alone:
+ * paths_doubt().
  *
  * Return: a set of indices.
  */
@@ -23,7 +24,8 @@ unsigned int oae_paths_all(const struct oae_paths *ps, const struct oae_link *l,
 
 	for (i = 0; i < OAE_PATHS_MAX; i++)
 		if (ps->path[i].there && ps->path[i].up &&
-		    (ps->path[i].proven || (l->down && i == OAE_PATH_OWN)))
+		    (ps->path[i].proven ||
+		     (l->down && (i == OAE_PATH_OWN || !ps->path[i].via))))
 			all |= 1U << i;
 	all &= ~but;
 	/*

@@ -529,6 +529,14 @@ class Own(TwoCables):
     def test_peer_anew_twice(self):
         """The peer begins anew by the second cable, then by the first alone, where it is asked
         for: the link is OPEN again."""
+        self.anew_twice()
+
+    def test_peer_anew_long_after(self):
+        """The same; meanwhile the first one is not the own path any more."""
+        self.anew_twice(forgotten=True)
+
+    def anew_twice(self, forgotten=False):
+        """The peer begins anew by the second cable, then by the first alone."""
         for host in (self.a, self.b):
             host.knob("dead_ms", int(500 * SLOW))
         self.link()
@@ -542,6 +550,13 @@ class Own(TwoCables):
         self.b.knob("dev", "vb,wb")
         wait_for(lambda: self.a.tag()["state"] == "OPEN" and self.b.tags(),
                  "a link by the second", 20)
+        if forgotten:
+            # A link that a peer has opened, and nobody uses, is closed.
+            self.a.write(b"used", target=f"wa/{self.second.mac_b}", vc=0)
+            self.assertEqual(self.b.read_one(), b"used")
+            self.b.knob("dev", "-vb")
+            self.first.mend()
+            wait_for(lambda: self.a.tag()["port"] == "wa", "the first to be forgotten", 20)
         self.second.netem("loss 100%")
         self.b.knob("dev", "")
         self.first.mend()

@@ -66,4 +66,24 @@ PATH_TEST(test_sync_goes_by)
 	assert_int_equal(out(OAE_SYNC, 2, OAE_OPEN), 0x1);
 }
 
+/* Whoever is there now may know nothing of what was proven. */
+PATH_TEST(test_down_asks)
+{
+	unsigned int i;
+
+	l.state = OAE_SYNC_SENT;
+	for (i = 0; i < 3; i++)
+		ps.path[i].proven = false;
+	ps.path[OAE_PATH_OWN].via = true;
+	ps.path[2].via = true;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), 0);
+	l.down = true;
+	/* By gateways nobody hears who his neighbours are. */
+	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), 0x3);
+	ps.path[OAE_PATH_OWN].up = false;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), 0x2);
+	ps.path[2].proven = true;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_SYNC_SENT), 0x6);
+}
+
 UNIT_MAIN("path_out")
