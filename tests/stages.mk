@@ -14,7 +14,7 @@ LINK_TESTS := $(filter-out test_gateway_% test_dev_% test_readme,$(TESTS))
 
 # Tests about races, or of what happens by chance: they need two processors.
 RACES := test_life test_faults test_storm test_costs test_graph test_cuts test_wirefuzz test_dev_files \
-	test_dev_killed test_dev_monitor test_dev_perf test_dev_spread test_dev_faults test_dev_window test_dev_random test_dev_ringfuzz \
+	test_dev_killed test_dev_monitor test_dev_perf test_dev_spread test_dev_faults test_dev_window test_dev_random test_dev_ringfuzz test_dev_ringkill \
 	test_gateway_zones test_gateway_paths test_gateway_faults test_gateway_wirefuzz
 
 IN_GUESTS := regress device gateway leaks readme
@@ -150,7 +150,8 @@ long-graph:
 long-random:
 	@tools/stage $@ $(IN_LONG) -- env TIME=60 tests/guest/run test_dev_random
 long-rings:
-	@tools/stage $@ $(IN_LONG) -- env TIME=300 tests/guest/run test_dev_ringfuzz
+	@tools/stage $@ $(IN_LONG) -- env TIME=300 RING_RECORDS=1000000 \
+		tests/guest/run test_dev_ringfuzz test_dev_ringkill
 long-monitor:
 	@tools/stage $@ $(IN_LONG) -- env EVENTS=1000000 LINKS=200 \
 		tests/guest/run test_dev_monitor.Monitor.test_flood

@@ -222,7 +222,10 @@ class Rows(OneCable):
         proc = Path(f"/proc/{process.pid}")
 
         def waits(proc):
-            return re.search("poll|ring", (proc / "wchan").read_text())
+            # Not every kernel knows where it sleeps.
+            where = (proc / "wchan").read_text()
+            return re.search("poll|ring", where) or (
+                where == "0" and "State:\tS" in (proc / "status").read_text())
         for _ in range(2):
             wait_for(lambda: waits(proc), f"{args} to wait")
             process.send_signal(signal.SIGSTOP)

@@ -14,7 +14,7 @@ from oaetest import Cable, Host, OaeTest, wait_for
 from patience import SLOW
 from topology import CALM
 
-MANY = int(os.environ.get("RTNL_TAGS", "8000"))
+MANY = int(os.environ.get("RTNL_TAGS", 8000 / SLOW))
 MOST = 0.020            # seconds
 PARAMETER = "/sys/module/modoae/parameters/target"
 ADDRESS = "02:0a:e1:00:00:01"
