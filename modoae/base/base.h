@@ -165,8 +165,8 @@ struct oae_node {
 	struct oae_neighbours *neigh;	/* NULL: no port was ever bound */
 	/* Is there a link to this peer? In softirq under rcu_read_lock(). */
 	bool (*neigh_linked)(struct oae_port *port, const u8 *mac);
-	/* A neighbour is new at a port, or has another id now. Context as there. */
-	void (*heard)(struct oae_node *node, struct oae_port *port, const u8 *mac);
+	/* A neighbour was heard; @news: it is new there, or has another id now. Context as there. */
+	void (*heard)(struct oae_node *node, struct oae_port *port, const u8 *mac, bool news);
 
 	struct oae_tag *wanted;		/* ctl/target.c: the link of `target`, or NULL */
 	struct delayed_work target_work;	/* ctl/target.c; what follows, too */
@@ -207,6 +207,7 @@ struct oae_node {
 	spinlock_t opening_lock;	/* oae_tag.opening; no lock nests in it */
 	spinlock_t guess_lock;		/* guesses; nests in tag->lock, no lock nests in it */
 	struct list_head guesses;	/* tag/guess.c: oae_users of tags whose port is a guess */
+	struct rhltable guesses_by_kid;	/* the same; without a table no port was ever bound */
 	struct xarray regions;		/* by number */
 	siphash_key_t cookie_key;
 	atomic64_t stranger_window;	/* admit.c: second and count */

@@ -263,9 +263,9 @@ static bool neigh_put(struct oae_neighbours *n, struct oae_neighbour *old,
 	return true;
 }
 
-/* Handle a HELLO under the lock. True: there is something new about its sender. */
+/* Handle a HELLO under the lock. False: its sender is not heard; else @news: is it new there? */
 static bool neigh_hear(struct oae_neighbours *n, struct oae_port *port, const u8 *from,
-		       const struct oae_frame *f, u64 now)
+		       const struct oae_frame *f, u64 now, bool *news)
 {
 	struct oae_neighbour *e = neigh_find(n, port, from);
 	struct oae_neigh what = {};
@@ -281,10 +281,11 @@ static bool neigh_hear(struct oae_neighbours *n, struct oae_port *port, const u8
 		WRITE_ONCE(e->what.heard, now);
 		e->what.again = true;
 		neigh_touch(n, e);
-		break;
+		return true;
 	case OAE_HEARD_NEW:
 	case OAE_HEARD_CHANGED:
-		return neigh_put(n, e, port, from, &what, of_id);
+		*news = neigh_put(n, e, port, from, &what, of_id);
+		return *news;
 	case OAE_HEARD_LEFT:
 		neigh_forget(n, e);
 		break;
@@ -309,16 +310,16 @@ void oae_neigh_rcv(struct oae_port *port, const u8 *from, const struct oae_frame
 {
 	struct oae_node *node = port->node;
 	struct oae_neighbours *n = node->neigh;
-	bool news;
+	bool heard, news = false;
 
 	oae_count(node, OAE_S_NODE_HEARD);
 	spin_lock_bh(&n->lock);
-	news = neigh_hear(n, port, from, f, ktime_get_ns());
+	heard = neigh_hear(n, port, from, f, ktime_get_ns(), &news);
 	spin_unlock_bh(&n->lock);
-	if (!news)
-		return;
-	oae_announce_to(port);
-	node->heard(node, port, from);
+	if (news)
+		oae_announce_to(port);
+	if (heard)
+		node->heard(node, port, from, news);
 }
 
 /**

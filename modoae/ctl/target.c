@@ -21,6 +21,7 @@
 
 #define TARGET_ASK_MS	1000	/* for so long is a peer asked whether it is there, too */
 #define TARGET_LOOK_MS	10
+#define TARGET_AGAIN_MS	100	/* a neighbour may say the same as often as it likes */
 
 /* Open the link to @addr on `vci`. The tag with a reference, or an ERR_PTR(). */
 static struct oae_tag *target_open(struct oae_node *node, const struct oae_addr *addr,
@@ -156,14 +157,21 @@ static void target_work(struct work_struct *work)
 	mutex_unlock(&node->knob_lock);
 }
 
-/* A neighbour is new at a port. Context: softirq, under rcu_read_lock(). */
-static void target_heard(struct oae_node *node, struct oae_port *port, const u8 *mac)
+/*
+ * A neighbour was heard at a port. Even if that is no news, it may be the port where the address
+ * was heard last, and was not before. Context: softirq, under rcu_read_lock().
+ */
+static void target_heard(struct oae_node *node, struct oae_port *port, const u8 *mac, bool news)
 {
 	struct oae_addr target;
 
 	oae_target(node, &target);
-	if (oae_addr_covers(&target, port, mac) || oae_guess_any(node))
+	if (!oae_addr_covers(&target, port, mac) && !oae_guess_any(node))
+		return;
+	if (news)
 		mod_delayed_work(oae_wq, &node->target_work, 0);
+	else
+		queue_delayed_work(oae_wq, &node->target_work, msecs_to_jiffies(TARGET_AGAIN_MS));
 }
 
 /**

@@ -25,7 +25,7 @@ struct proc_dir_entry;
  * @port: @listening: the port, a reference; NULL any
  * @kid: @listening: the key id
  * @kid_mask: @listening: the bits of @kid that count
- * @port_name: name of the port at the time of attaching
+ * @port_name: of a listening file: the name of its port; "" every port
  * @opt: options; written under @setup, read with READ_ONCE()
  * @region: the words that the file exposes; set once
  * @taken: with OAE_OPT_TAKE, what the last read gave: the slices, linked by ->next; NULL

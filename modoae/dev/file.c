@@ -126,37 +126,43 @@ static void file_attach_addr(const struct oae_attach *a, struct oae_addr *addr)
 		memcpy(addr->mac, a->peer, ETH_ALEN);
 }
 
-static int file_attach(struct oae_file *f, const struct oae_attach *a)
+/* Find the tag that an address means, and attach the file to it. */
+static struct oae_tag *file_attach_tag(struct oae_file *f, const struct oae_addr *addr, u8 vc,
+				       bool open)
 {
-	bool open = a->flags & OAE_ATTACH_OPEN;
-	struct oae_addr addr;
 	struct oae_port *port;
 	struct oae_tag *tag;
 	u8 mac[ETH_ALEN];
+	u64 kid;
 	int err;
 
-	file_attach_addr(a, &addr);
-	err = oae_addr_resolve(oae_file_node(f), &addr, a->vc, &port, mac);
-	if (err)
-		return err;
-	memcpy(f->port_name, port->name, IFNAMSIZ);
 	do {
-		tag = oae_peer_tag(port, oae_kid(a->vc, mac));
-		if (IS_ERR(tag)) {
-			err = PTR_ERR(tag);
-			break;
-		}
-		err = oae_tag_attach(tag, &f->client, open);
+		err = oae_addr_resolve(oae_file_node(f), addr, vc, &port, mac);
 		if (err)
-			oae_tag_put(tag);
+			return ERR_PTR(err);
+		kid = oae_kid(vc, mac);
+		tag = oae_peer_tag(port, kid);
+		err = PTR_ERR_OR_ZERO(tag);
+		if (!err) {
+			err = oae_tag_attach(tag, &f->client, addr, port, kid, open);
+			if (err)
+				oae_tag_put(tag);
+		}
+		oae_port_put(port);
 	} while (err == -ESTALE);
-	oae_port_put(port);
-	if (err)
-		return err;
-	if (a->port[0])
-		oae_guess_never(tag);
-	else
-		oae_addr_used(&addr, tag);
+	return err ? ERR_PTR(err) : tag;
+}
+
+static int file_attach(struct oae_file *f, const struct oae_attach *a)
+{
+	struct oae_addr addr;
+	struct oae_tag *tag;
+
+	file_attach_addr(a, &addr);
+	tag = file_attach_tag(f, &addr, a->vc, a->flags & OAE_ATTACH_OPEN);
+	if (IS_ERR(tag))
+		return PTR_ERR(tag);
+	oae_addr_used(&addr, tag);
 	/* Pairs with the smp_load_acquire() in oae_file_tag(). */
 	smp_store_release(&f->tag, tag);
 	return 0;
@@ -275,10 +281,8 @@ static const char *file_tag_look(struct oae_file *f, struct oae_tag *tag,
 
 	oae_kid_mac(tag->key.kid, s->peer);
 	file_link_status(tag, s, &word);
-	if (tag->dead)
-		strscpy(s->port, f->port_name, sizeof(s->port));
-	else
-		strscpy(s->port, tag->key.port->dev->name, sizeof(s->port));
+	/* The device of a dead tag may be gone; its port is not. */
+	strscpy(s->port, tag->key.port->name, sizeof(s->port));
 	s->pending = f->client.npending;
 	s->uncollected = oae_client_uncollected(&f->client);
 	s->next_id = f->client.next_id;

@@ -76,6 +76,8 @@ static void admit_look_up(struct oae_port *port, const u8 *peer, u64 kid,
 	who->accept = READ_ONCE(node->knobs.accept);
 	who->shut = READ_ONCE(node->shut);
 	who->configured = oae_peer_configured(node, port, peer);
+	if (!closed && !(f->flags & OAE_F_VIA))
+		closed = oae_guess_of(node, kid);
 	/* A hint: the file may detach at any time. */
 	who->awaited = closed && oae_tag_attached(closed);
 }
@@ -104,7 +106,10 @@ static int admit_make_tag(struct oae_port *port, u64 kid, const struct oae_frame
 	return err;
 }
 
-/* The SYNC may be about a link by other addresses, which takes it, else a tag is made. */
+/*
+ * The SYNC may be about a link by other addresses, which takes it, or about one that waits for its
+ * peer at another port; else a tag is made.
+ */
 static void admit_tag(struct oae_port *port, u64 kid, const struct oae_frame *f,
 		      struct oae_tag *closed, const struct oae_asker *who,
 		      struct oae_admission *a)
@@ -112,6 +117,8 @@ static void admit_tag(struct oae_port *port, u64 kid, const struct oae_frame *f,
 	bool none;
 	int err = oae_peer_claim(port, oae_path_kid(kid, f), f, &none);
 
+	if (err == -ENOENT && !closed && !(f->flags & OAE_F_VIA))
+		closed = oae_addr_asks(port, kid);
 	if (err == -ENOENT)
 		err = admit_make_tag(port, kid, f, closed, !who->configured, none);
 	if (err == -EBUSY)

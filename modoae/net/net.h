@@ -80,6 +80,7 @@ int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr, u8 vc,
 		     struct oae_port **port, u8 mac[ETH_ALEN]);
 void oae_addr_used(const struct oae_addr *addr, struct oae_tag *tag);
 void oae_addr_heard(struct oae_node *node);
+struct oae_tag *oae_addr_asks(struct oae_port *port, u64 kid);
 
 /* rcv.c */
 int oae_rcv(struct sk_buff *skb, struct net_device *dev,

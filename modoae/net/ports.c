@@ -125,7 +125,7 @@ static int ports_udp_make(struct oae_node *node, struct oae_ports_change *c,
 /* A node is to have a port: make what it has not needed so far. 0 or -ENOMEM. */
 static int ports_node_use(struct oae_node *node)
 {
-	return oae_node_use(node) ?: oae_aliases_make(node);
+	return oae_node_use(node) ?: oae_aliases_make(node) ?: oae_guesses_make(node);
 }
 
 /*

@@ -155,7 +155,7 @@ static void resolve_guess(struct oae_tag *tag)
 
 /**
  * oae_addr_used() - a tag is used that an address means
- * @addr: the address
+ * @addr: the address; nothing happens if it names a port or an id
  * @tag: the tag, perhaps dead
  *
  * If the address names no port, and its peer has not answered yet, that may be heard at another
@@ -168,12 +168,36 @@ void oae_addr_used(const struct oae_addr *addr, struct oae_tag *tag)
 	if (addr->dev[0] || addr->id)
 		return;
 	/* Listed before the look: whoever is heard from now on has it looked for again. */
-	if (oae_guess_add(tag, addr->low24))
+	if (oae_guess_add(tag, addr))
 		resolve_guess(tag);
 }
 
 /**
- * oae_addr_heard() - a neighbour is new somewhere: it may be the peer of tags at another port
+ * oae_addr_asks() - a peer asks for a link where there is none: it may be the peer of a tag at
+ *	another port
+ * @port: the port that heard it
+ * @kid: vc and address
+ *
+ * It can hear what is sent to it there: it has named a cookie.
+ *
+ * Context: softirq, under rcu_read_lock(); takes tag->lock.
+ *
+ * Return: the tag, which has moved to the port; or NULL.
+ */
+struct oae_tag *oae_addr_asks(struct oae_port *port, u64 kid)
+{
+	struct oae_tag *tag = oae_guess_of(port->node, kid);
+	u8 mac[ETH_ALEN];
+
+	oae_kid_mac(kid, mac);
+	if (!tag || resolve_is_target(port->node, READ_ONCE(tag->key.port), mac))
+		return NULL;
+	oae_guess_move(tag, port, kid);
+	return oae_tag_find(port, kid) == tag ? tag : NULL;
+}
+
+/**
+ * oae_addr_heard() - a neighbour was heard somewhere: it may be the peer of tags at another port
  * @node: the node
  *
  * Context: process, may sleep; takes tag->lock; one at a time.

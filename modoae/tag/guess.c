@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tags whose port is a guess: the address named none, and nobody was heard with it (doc/protocol.md
- * section 4.13). When its peer is heard at another port, a tag goes there, unless the peer has
- * answered meanwhile. net/resolve.c finds the port.
+ * section 4.13). When its peer is heard at another port, or asks there for a link, a tag goes
+ * there, unless the peer has answered meanwhile. net/resolve.c finds the port.
  *
  * Such a tag is on node->guesses, until its link is open, or it leaves the table.
  */
 #include "event.h"
+
+static const struct rhashtable_params guess_params = {
+	.head_offset = offsetof(struct oae_users, by_kid),
+	.key_offset = offsetof(struct oae_users, kid),
+	.key_len = sizeof_field(struct oae_users, kid),
+	.automatic_shrinking = true,
+};
 
 /* Has the peer of a tag's link ever answered? Under tag->lock. */
 static bool guess_met(const struct oae_tag *tag)
@@ -15,6 +22,28 @@ static bool guess_met(const struct oae_tag *tag)
 
 	oae_link_mark(&tag->link, &mark);
 	return mark.peer_inc;
+}
+
+/* Under tag->lock. */
+static bool guess_is(const struct oae_tag *tag)
+{
+	return tag->users && !list_empty(&tag->users->guess);
+}
+
+/* Nothing happens if it is listed. Without memory a peer that asks does not find it. Under tag->lock. */
+static void guess_list(struct oae_tag *tag)
+{
+	struct oae_users *u = tag->users;
+	struct oae_node *node = tag->node;
+
+	spin_lock(&node->guess_lock);
+	if (list_empty(&u->guess)) {
+		u->kid = tag->key.kid;
+		if (rhltable_insert(&node->guesses_by_kid, &u->by_kid, guess_params))
+			oae_count(node, OAE_S_NO_MEMORY);
+		list_add_tail(&u->guess, &node->guesses);
+	}
+	spin_unlock(&node->guess_lock);
 }
 
 /**
@@ -28,17 +57,57 @@ void oae_guess_del(struct oae_tag *tag)
 	struct oae_node *node = tag->node;
 
 	lockdep_assert_held(&tag->lock);
-	if (!tag->users || list_empty(&tag->users->guess))
+	if (!guess_is(tag))
 		return;
 	spin_lock(&node->guess_lock);
+	rhltable_remove(&node->guesses_by_kid, &tag->users->by_kid, guess_params);
 	list_del_init(&tag->users->guess);
 	spin_unlock(&node->guess_lock);
 }
 
 /**
+ * oae_guess_use() - somebody begins to use a tag
+ * @tag: the tag, which has users
+ * @addr: the address by which the tag was found
+ *
+ * An id names the port that has heard it. 24 bits stand under the OUI of each port, as long as no
+ * user of the tag has given the whole address.
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_guess_use(struct oae_tag *tag, const struct oae_addr *addr)
+{
+	lockdep_assert_held(&tag->lock);
+	if (addr->dev[0] || addr->id) {
+		tag->users->port_named = true;
+		oae_guess_del(tag);
+	} else if (!addr->low24) {
+		tag->users->whole = true;
+	}
+}
+
+/**
+ * oae_guess_moved() - has a tag moved since it was found?
+ * @tag: the tag
+ * @port: the port where it was found
+ * @kid: its key id there
+ *
+ * A tag with paths is found by each of them.
+ *
+ * Context: under tag->lock, BH off.
+ *
+ * Return: true if so.
+ */
+bool oae_guess_moved(const struct oae_tag *tag, const struct oae_port *port, u64 kid)
+{
+	lockdep_assert_held(&tag->lock);
+	return !tag->paths && (tag->key.port != port || tag->key.kid != kid);
+}
+
+/**
  * oae_guess_add() - the port of a tag is a guess, unless somebody has named it
  * @tag: the tag
- * @low24: the address has 24 bits, which stand under the OUI of each port
+ * @addr: the address by which the tag was found
  *
  * Without memory the port stays what it is.
  *
@@ -46,38 +115,20 @@ void oae_guess_del(struct oae_tag *tag)
  *
  * Return: true if the tag is listed.
  */
-bool oae_guess_add(struct oae_tag *tag, bool low24)
+bool oae_guess_add(struct oae_tag *tag, const struct oae_addr *addr)
 {
-	struct oae_node *node = tag->node;
 	bool listed = false;
 
 	if (oae_users_make(tag))
 		return false;
 	oae_tag_lock(tag);
+	oae_guess_use(tag, addr);
 	if (!tag->dead && !tag->users->port_named && !guess_met(tag)) {
-		tag->users->low24 = low24;
-		spin_lock(&node->guess_lock);
-		if (list_empty(&tag->users->guess))
-			list_add_tail(&tag->users->guess, &node->guesses);
-		spin_unlock(&node->guess_lock);
+		guess_list(tag);
 		listed = true;
 	}
 	oae_tag_unlock(tag);
 	return listed;
-}
-
-/**
- * oae_guess_never() - somebody who uses a tag has named its port
- * @tag: the tag, which has users
- *
- * Context: any but hard interrupts; takes tag->lock.
- */
-void oae_guess_never(struct oae_tag *tag)
-{
-	oae_tag_lock(tag);
-	tag->users->port_named = true;
-	oae_guess_del(tag);
-	oae_tag_unlock(tag);
 }
 
 /**
@@ -96,10 +147,10 @@ bool oae_guess_addr(struct oae_tag *tag, struct oae_addr *addr, u8 *vc)
 
 	memset(addr, 0, sizeof(*addr));
 	oae_tag_lock(tag);
-	is = tag->users && !list_empty(&tag->users->guess);
+	is = guess_is(tag);
 	if (is) {
 		addr->set = true;
-		addr->low24 = tag->users->low24;
+		addr->low24 = !tag->users->whole;
 		oae_kid_mac(tag->key.kid, addr->mac);
 		*vc = tag->key.kid >> 56;
 	}
@@ -109,7 +160,7 @@ bool oae_guess_addr(struct oae_tag *tag, struct oae_addr *addr, u8 *vc)
 
 /**
  * oae_guess_move() - the peer of a tag was heard at another port
- * @tag: the tag; nothing happens if its peer has answered meanwhile
+ * @tag: the tag; nothing happens if its peer has answered meanwhile, or somebody has named the port
  * @port: the port
  * @kid: channel and address of the peer there; nothing happens if a link has them
  *
@@ -124,8 +175,11 @@ void oae_guess_move(struct oae_tag *tag, struct oae_port *port, u64 kid)
 
 	oae_run_enter(tag, &ev);
 	/* Whoever removes the port looks for its tags once. */
-	if (!tag->dead && !tag->paths && !guess_met(tag) && !READ_ONCE(port->removed) &&
+	if (guess_is(tag) && (!tag->users->whole || kid == tag->key.kid) && !tag->dead &&
+	    !tag->paths && !guess_met(tag) && !READ_ONCE(port->removed) &&
 	    !oae_path_find(port, kid, &i) && !oae_tag_rekey(tag, &key)) {
+		oae_guess_del(tag);
+		guess_list(tag);
 		oae_tag_rank(tag);
 		mtu = oae_tag_way_begin(tag, false);
 		ev.via = tag->way.via;
@@ -157,6 +211,50 @@ bool oae_guess_any(struct oae_node *node)
 	any = !list_empty(&node->guesses);
 	spin_unlock_bh(&node->guess_lock);
 	return any;
+}
+
+/**
+ * oae_guess_of() - find a tag whose port is a guess
+ * @node: the node, which has a port
+ * @kid: its key id
+ *
+ * Context: softirq, or BH off; under rcu_read_lock().
+ *
+ * Return: the tag, perhaps dead, valid in this RCU read-side critical section; or NULL.
+ */
+struct oae_tag *oae_guess_of(struct oae_node *node, u64 kid)
+{
+	struct rhlist_head *found = rhltable_lookup(&node->guesses_by_kid, &kid, guess_params);
+
+	return found ? container_of(found, struct oae_users, by_kid)->tag : NULL;
+}
+
+/**
+ * oae_guesses_make() - make a node's table of tags whose port is a guess, if there is none
+ * @node: the node, which is about to have a port
+ *
+ * Context: process, may sleep; under node->dev_lock.
+ *
+ * Return: 0 or a negative errno.
+ */
+int oae_guesses_make(struct oae_node *node)
+{
+	lockdep_assert_held(&node->dev_lock);
+	return node->guesses_by_kid.ht.tbl ?
+		       0 : rhltable_init(&node->guesses_by_kid, &guess_params);
+}
+
+/**
+ * oae_guesses_exit() - free a node's table of tags whose port is a guess
+ * @node: the node, which has no tag any more
+ *
+ * Context: process, may sleep.
+ */
+void oae_guesses_exit(struct oae_node *node)
+{
+	WARN_ON(!list_empty(&node->guesses));
+	if (node->guesses_by_kid.ht.tbl)
+		rhltable_destroy(&node->guesses_by_kid);
 }
 
 /**

@@ -273,13 +273,13 @@ void oae_tag_confirming(struct oae_tag *tag, int waiters)
 	oae_run_leave(tag, &ev);
 }
 
-static int queue_attach(struct oae_tag *tag, struct oae_run *ev, struct oae_client *c, bool open)
+static int queue_attach(struct oae_tag *tag, struct oae_run *ev, struct oae_client *c,
+			const struct oae_addr *addr, bool open)
 {
-	if (tag->dead)
-		return -ESTALE;
 	if (open && READ_ONCE(tag->node->shut))
 		return -ESHUTDOWN;
 	oae_attach_add(tag, c);
+	oae_guess_use(tag, addr);
 	tag->used = true;
 	if (open && oae_link_closed(&tag->link)) {
 		oae_tag_open(tag, ev);
@@ -292,22 +292,28 @@ static int queue_attach(struct oae_tag *tag, struct oae_run *ev, struct oae_clie
  * oae_tag_attach() - attach a file to a tag, and pin the tag
  * @tag: the tag; the file takes over the caller's reference
  * @c: the file
+ * @addr: the address that the file is attached to
+ * @port: the port that it means
+ * @kid: channel and address there, by which the tag was found
  * @open: open the link if it is CLOSED
  *
  * A tag that was made for this file is removed if the file is not attached.
  *
  * Context: process, may sleep; takes tag->lock.
  *
- * Return: 0; -ESTALE the tag is dead; -ESHUTDOWN the node is shut, and @open; -ENOMEM.
+ * Return: 0; -ESTALE the tag is dead, or has moved: look again; -ESHUTDOWN the node is shut, and @open; -ENOMEM.
  */
-int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, bool open)
+int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, const struct oae_addr *addr,
+		   const struct oae_port *port, u64 kid, bool open)
 {
 	struct oae_run ev oae_uninit;
 	int err = oae_users_make(tag);
 
 	oae_run_enter(tag, &ev);
+	if (!err && (tag->dead || oae_guess_moved(tag, port, kid)))
+		err = -ESTALE;
 	if (!err)
-		err = queue_attach(tag, &ev, c, open);
+		err = queue_attach(tag, &ev, c, addr, open);
 	oae_tag_gave_up(tag);
 	oae_run_leave(tag, &ev);
 	return err;

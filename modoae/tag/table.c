@@ -479,6 +479,7 @@ void oae_tags_exit(struct oae_node *node)
 	WARN_ON(atomic_read(&node->ntags) || atomic_read(&node->nstrangers));
 	rhashtable_destroy(&node->tags);
 	oae_aliases_exit(node);
+	oae_guesses_exit(node);
 }
 
 /**

@@ -161,7 +161,9 @@ struct oae_tag {
  * @waited: what the link waited for when a transaction was last about to be reversed
  * @tag: whose these are
  * @guess: on node->guesses: its port is a guess; under guess_lock, too
- * @low24: then: its address has 24 bits
+ * @by_kid: then: in node->guesses_by_kid, unless there was no memory
+ * @kid: then: the tag's
+ * @whole: somebody has given all of its address, not only 24 bits
  * @port_named: it is none: somebody has named the port
  * @swaps: lent to the link
  *
@@ -184,7 +186,9 @@ struct oae_users {
 	struct oae_waits_view waited;
 	struct oae_tag *tag;
 	struct list_head guess;
-	bool low24;
+	struct rhlist_head by_kid;
+	u64 kid;
+	bool whole;
 	bool port_named;
 	struct oae_swaps swaps;
 };
@@ -484,11 +488,15 @@ void oae_doubt_stays(struct oae_port *port);
 
 /* guess.c: tags whose port is a guess */
 void oae_guess_del(struct oae_tag *tag);
-bool oae_guess_add(struct oae_tag *tag, bool low24);
-void oae_guess_never(struct oae_tag *tag);
+void oae_guess_use(struct oae_tag *tag, const struct oae_addr *addr);
+bool oae_guess_moved(const struct oae_tag *tag, const struct oae_port *port, u64 kid);
+bool oae_guess_add(struct oae_tag *tag, const struct oae_addr *addr);
 bool oae_guess_addr(struct oae_tag *tag, struct oae_addr *addr, u8 *vc);
 void oae_guess_move(struct oae_tag *tag, struct oae_port *port, u64 kid);
 bool oae_guess_any(struct oae_node *node);
+struct oae_tag *oae_guess_of(struct oae_node *node, u64 kid);
+int oae_guesses_make(struct oae_node *node);
+void oae_guesses_exit(struct oae_node *node);
 void oae_guesses_for_each(struct oae_node *node, void (*fn)(struct oae_tag *tag));
 
 /* queue.c: messages to be sent */
@@ -500,7 +508,8 @@ int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err);
 void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
 			   unsigned int n, int err);
 void oae_tag_confirming(struct oae_tag *tag, int waiters);
-int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, bool open);
+int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, const struct oae_addr *addr,
+		   const struct oae_port *port, u64 kid, bool open);
 void oae_tag_detach(struct oae_tag *tag, struct oae_client *c);
 
 /* inbox.c: transactions that were delivered */

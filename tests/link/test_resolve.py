@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """What an address means that names no port, whoever gives it, on hosts with several ports."""
 
+import select
 import sys
 
 from oaecmd import oae as oae_command
-from oaedev import Call, OaeFile
+from oaedev import ST_DEAD, Call, OaeFile
 from oaepeer import Wire
 from oaetest import REPO, Cable, OaeTest, wait_for
 from oaewire import HELLO, Frame, mac_bytes, node_body
@@ -18,7 +19,7 @@ USUAL = {"dev": "", "target": "", "vci": 0, "paths": 8, "linger_ms": 0, "keepali
          "discover": 0}
 
 
-class NoPort(OaeTest):
+class TwoCables(OaeTest):
     """
         host a                 host b
         va -------------------- vb
@@ -38,7 +39,7 @@ class NoPort(OaeTest):
 
     def setUp(self):
         super().setUp()
-        NoPort.vc += 10
+        TwoCables.vc += 10
         self.begin()
         self.addCleanup(self.begin)
 
@@ -80,6 +81,20 @@ class NoPort(OaeTest):
             link = oae.Link(peer, vc)
         with link:
             link.send(data)
+
+    def hello(self, dev, mac=STRANGER, id_=ITS_ID):
+        """A stranger is heard at b's end of a cable: at the other end of that."""
+        self.wire[dev].send(Frame(HELLO, mac_bytes("ff:ff:ff:ff:ff:ff"), mac_bytes(mac),
+                                  payload=node_body(id_, 1)))
+
+    def heard(self):
+        """How long ago the stranger was heard at each port of a."""
+        return {row["port"]: row["heard_ms"] for row in self.a.neighbours()
+                if row["mac"] == STRANGER}
+
+
+class NoPort(TwoCables):
+    """Where an address is that names no port."""
 
     def test_heard(self):
         """The port where it was heard, for all who send; so each of the peer's addresses works."""
@@ -190,16 +205,6 @@ class NoPort(OaeTest):
         self.a.write(b"there")
         self.assertEqual(self.b.read_one(), b"there")
 
-    def hello(self, dev):
-        """A stranger is heard at b's end of a cable: at the other end of that."""
-        self.wire[dev].send(Frame(HELLO, mac_bytes("ff:ff:ff:ff:ff:ff"), mac_bytes(STRANGER),
-                                  payload=node_body(ITS_ID, 1)))
-
-    def heard(self):
-        """How long ago the stranger was heard at each port of a."""
-        return {row["port"]: row["heard_ms"] for row in self.a.neighbours()
-                if row["mac"] == STRANGER}
-
     def test_last(self):
         """Of two ports that where it was heard last; of none the first, unless one is named."""
         self.a.knobs(dev="*", discover=1)
@@ -215,3 +220,118 @@ class NoPort(OaeTest):
                 self.assertEqual(self.port_of(STRANGER, self.vc + n), port)
         with OaeFile.to(self.a, STRANGER, vc=self.vc, port="va") as file:
             self.assertEqual(file.status().port, "va")
+
+
+class Guess(TwoCables):
+    """A link whose port is a guess, until its peer is heard."""
+
+    def attach(self, peer=STRANGER, vc=None, **how):
+        """A file of a that names no port; at which it is."""
+        file = OaeFile.to(self.a, peer, vc=self.vc if vc is None else vc, nonblock=True, **how)
+        self.addCleanup(file.close)
+        return file
+
+    def goes(self, file, port):
+        """The file's link is, or gets, to a port."""
+        wait_for(lambda: file.status().port == port, f"the link to be at {port}", 5)
+
+    def test_order(self):
+        """All that was written before the peer was heard arrives, in order, by whichever file."""
+        for host in (self.a, self.b):
+            host.knob("dev", "*")
+        files = [self.attach(self.second.mac_b) for _ in range(3)]
+        for n in range(12):
+            files[n % 3].write(b"%d" % n)
+        files.pop().close()
+        self.every()
+        self.assertEqual([self.b.read_one() for _ in range(12)], [b"%d" % n for n in range(12)])
+        for file in files:
+            self.assertEqual([x.result for x in file.collect_all(4)], [0] * 4)
+
+    def test_again(self):
+        """Said as before, but at another port than last: the link goes there."""
+        self.a.knobs(dev="*", discover=1)
+        self.hello("wb")
+        wait_for(lambda: "wa" in self.heard(), "it to be heard")
+        self.hello("vb")
+        wait_for(lambda: "va" in self.heard(), "it to be heard there")
+        file = self.attach()
+        self.assertEqual(file.status().port, "va")
+        self.hello("wb")
+        self.goes(file, "wa")
+        self.hello("vb")
+        self.goes(file, "va")
+
+    def test_whole(self):
+        """What a file says to an address goes to no other, though somebody names 24 bits of it."""
+        whole, other = "02:0a:e0:00:99:01", "52:54:00:00:99:01"
+        self.a.knob("dev", "*")
+        self.a.sh("ip link set wa address 52:54:00:00:00:01")
+        self.addCleanup(self.a.sh, f"ip link set wa address {self.second.mac_a}")
+        file = self.attach(whole)
+        file.write(b"to nobody else")
+        bits = Call(self.by_noc_debug, "0x009901", self.vc, b"24 bits")
+        wait_for(lambda: self.a.tag(vc=self.vc)["queue"] == 1, "the second to wait")
+        self.a.knob("discover", 1)
+        self.hello("wb", other)
+        # A link that goes by 24 bits alone does go there.
+        self.a.knobs(target="", vci=self.vc + 1)
+        later = Call(self.by_noc_debug, "0x009901", self.vc + 1, b"24 bits")
+        wait_for(lambda: [tag["port"] for tag in self.a.tags() if tag["vc"] == self.vc + 1] == ["wa"],
+                 "those to go there")
+        status = file.status()
+        self.assertEqual((status.port, status.peer), ("va", whole))
+        self.a.knob("dev", "")
+        self.assertNotIn("0", [call.error() for call in (bits, later)])
+
+    def test_id(self):
+        """Whoever names an id stays where that was heard."""
+        self.a.knobs(dev="*", discover=1)
+        self.hello("vb")
+        wait_for(self.heard, "it to be heard")
+        file = OaeFile(self.a)
+        self.addCleanup(file.close)
+        file.attach_id(ITS_ID, vc=self.vc)
+        also, other = self.attach(), self.attach(vc=self.vc + 1)
+        self.hello("wb", id_=ITS_ID + 1)
+        self.goes(other, "wa")
+        self.assertEqual([file.status().port, also.status().port], ["va", "va"])
+
+    def test_port_gone(self):
+        """It has moved, and its port goes: a file says where it was."""
+        self.a.knobs(dev="*", discover=1)
+        file = self.attach()
+        self.assertEqual(file.status().port, "va")
+        self.hello("wb")
+        self.goes(file, "wa")
+        self.a.knob("dev", "*,-wa")
+        wait_for(lambda: file.status().flags & ST_DEAD, "the link to end", 5)
+        self.assertEqual(file.status().port, "wa")
+
+    def test_asked_first(self):
+        """The peer opens the link before it has said HELLO: it is that of the file that waits."""
+        for host in (self.a, self.b):
+            host.knobs(dev="*")
+        waits, asks = self.attach(self.second.mac_b), self.attach(self.second.mac_b, self.vc + 1)
+        asks.write(b"from here, too")
+        for n, file in enumerate((waits, asks)):
+            self.assertEqual(file.status().port, "va")
+            with OaeFile.to(self.b, self.second.mac_a, vc=self.vc + n, port="wb") as peer:
+                peer.write(b"asked")
+                wait_for(lambda file=file: file.poll() & select.POLLIN, "it to arrive")
+                self.assertEqual((file.read(), file.status().port), (b"asked", "wa"))
+                if n:
+                    self.assertEqual(peer.read(), b"from here, too")
+        self.assertEqual(len(self.a.tags()), 2)
+
+    def test_asked_elsewhere(self):
+        """But a link whose port somebody has named stays there."""
+        for host in (self.a, self.b):
+            host.knobs(dev="*")
+        file = self.attach(self.second.mac_b)
+        self.a.knobs(vci=self.vc, target=f"va/{self.second.mac_b}")
+        named, also = (self.attach(self.second.mac_b, self.vc + 1, port=port) for port in ("va", ""))
+        for n in range(2):
+            self.b.write(b"at the other port", target=f"wb/{self.second.mac_a}", vc=self.vc + n)
+            self.assertEqual(self.a.read_one(), b"at the other port")
+        self.assertEqual([at.status().port for at in (file, named, also)], ["va"] * 3)
