@@ -90,17 +90,25 @@ static bool __net_exit oae_nodes_leave(struct list_head *nets)
 /* Close the links while the devices still exist; do not wait for the peers. */
 static void __net_exit oae_nodes_close(struct list_head *nets)
 {
-	LIST_HEAD(going);
 	struct net *net;
+	unsigned int n;
 
 	/* Afterwards every reader that saw `shut` false has made its tag. */
 	synchronize_net();
 	list_for_each_entry(net, nets, exit_list)
 		oae_links_close(oae_node(net));
+	do {
+		LIST_HEAD(going);
+
+		n = 0;
+		rtnl_lock();
+		list_for_each_entry(net, nets, exit_list)
+			n += oae_ports_collect(oae_node(net), &going, true, OAE_BATCH - n);
+		oae_ports_detach(&going, OAE_E_SHUTDOWN);
+		rtnl_unlock();
+		cond_resched();
+	} while (n == OAE_BATCH);
 	rtnl_lock();
-	list_for_each_entry(net, nets, exit_list)
-		oae_ports_collect(oae_node(net), &going, true);
-	oae_ports_detach(&going, OAE_E_SHUTDOWN);
 	list_for_each_entry(net, nets, exit_list)
 		oae_udp_sweep(oae_node(net));
 	rtnl_unlock();
@@ -177,13 +185,21 @@ static void oae_linger(void)
 static void oae_release(void)
 {
 	struct oae_node *node;
-	LIST_HEAD(going);
+	unsigned int n;
 
 	mutex_lock(&oae_nodes_lock);
+	do {
+		LIST_HEAD(going);
+
+		n = 0;
+		rtnl_lock();
+		list_for_each_entry(node, &oae_nodes, list)
+			n += oae_ports_collect(node, &going, true, OAE_BATCH - n);
+		oae_ports_detach(&going, OAE_E_SHUTDOWN);
+		rtnl_unlock();
+		cond_resched();
+	} while (n == OAE_BATCH);
 	rtnl_lock();
-	list_for_each_entry(node, &oae_nodes, list)
-		oae_ports_collect(node, &going, true);
-	oae_ports_detach(&going, OAE_E_SHUTDOWN);
 	list_for_each_entry(node, &oae_nodes, list)
 		oae_udp_sweep(node);
 	rtnl_unlock();

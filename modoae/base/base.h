@@ -165,7 +165,7 @@ struct oae_node {
 	struct oae_neighbours *neigh;	/* NULL: no port was ever bound */
 	/* Is there a link to this peer? In softirq under rcu_read_lock(). */
 	bool (*neigh_linked)(struct oae_port *port, const u8 *mac);
-	/* A neighbour was heard; @news: it is new there, or has another id now. Context as there. */
+	/* A neighbour was heard; @news: it is new there, or has another id. Context as there. */
 	void (*heard)(struct oae_node *node, struct oae_port *port, const u8 *mac, bool news);
 
 	struct oae_tag *wanted;		/* ctl/target.c: the link of `target`, or NULL */
@@ -182,6 +182,7 @@ struct oae_node {
 	bool ending;			/* works wait for nothing more */
 	struct list_head ports;		/* RTNL; RCU for readers */
 	struct rhltable by_addr;	/* ports; made late; RTNL to change it */
+	struct xarray by_dev;		/* ports, by the index of their device; RTNL */
 	struct list_head udps;		/* devices of UDP ports; RTNL */
 	bool every;			/* `dev` is `*`; RTNL and knob_lock to change it */
 	unsigned int nbut;		/* the same */

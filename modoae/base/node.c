@@ -168,6 +168,7 @@ void oae_node_init(struct oae_node *node, struct net *net)
 	INIT_LIST_HEAD(&node->udps);
 	seqlock_init(&node->addr_lock);
 	xa_init_flags(&node->regions, XA_FLAGS_ACCOUNT);
+	xa_init_flags(&node->by_dev, XA_FLAGS_ACCOUNT);
 	get_random_bytes(&node->cookie_key, sizeof(node->cookie_key));
 	get_random_bytes(&node->inc, sizeof(node->inc));
 	node->inc |= !node->inc;

@@ -30,10 +30,8 @@ struct oae_port *oae_port_of_dev(struct oae_node *node,
 	struct oae_port *port;
 
 	ASSERT_RTNL();
-	list_for_each_entry(port, &node->ports, list)
-		if (port->dev == dev)
-			return port;
-	return NULL;
+	port = xa_load(&node->by_dev, dev->ifindex);
+	return port && port->dev == dev ? port : NULL;
 }
 
 /**
@@ -139,10 +137,10 @@ int oae_dev_bind(struct oae_node *node, struct net_device *dev)
 
 	if (!port)
 		return -ENOMEM;
-	if (oae_port_index(port)) {
-		kfree(port);
-		return -ENOMEM;
-	}
+	if (oae_port_index(port))
+		goto free;
+	if (xa_err(xa_store(&node->by_dev, dev->ifindex, port, GFP_KERNEL_ACCOUNT)))
+		goto unindex;
 	dev_hold(dev);
 	oae_node_first_port(node, dev->dev_addr);
 	list_add_tail_rcu(&port->list, &node->ports);
@@ -152,6 +150,13 @@ int oae_dev_bind(struct oae_node *node, struct net_device *dev)
 	if (oae_node_says(node))
 		pr_info("port %s %pM bound\n", dev->name, dev->dev_addr);
 	return 0;
+
+unindex:
+	oae_port_unindex(port);
+free:
+	/* It may have been found by its address. */
+	kfree_rcu(port, rcu);
+	return -ENOMEM;
 }
 
 /**
@@ -181,8 +186,10 @@ unsigned int oae_node_but(const struct oae_node *node, const char *name)
  * Without memory it is bound by its next change. UDP ports are bound and released by name.
  *
  * Context: process, may sleep; under RTNL; takes tag->lock.
+ *
+ * Return: true if it is bound.
  */
-void oae_dev_follow(struct oae_node *node, struct net_device *dev)
+bool oae_dev_follow(struct oae_node *node, struct net_device *dev)
 {
 	struct oae_port *port = oae_port_of_dev(node, dev);
 	bool wanted = oae_node_but(node, dev->name) == node->nbut;
@@ -190,13 +197,16 @@ void oae_dev_follow(struct oae_node *node, struct net_device *dev)
 	LIST_HEAD(going);
 
 	if (oae_udp_is(dev))
-		return;
+		return false;
 	if (!port && wanted && dev->reg_state == NETREG_REGISTERED &&
 	    !oae_dev_check(node, dev, &accepted)) {
-		if (oae_dev_bind(node, dev) && oae_may_log(node->net))
+		if (!oae_dev_bind(node, dev))
+			return true;
+		if (oae_may_log(node->net))
 			pr_err_ratelimited("port %s: no memory to bind it\n", dev->name);
 	} else if (port && !port->removed && (!wanted || oae_is_enslaved(dev))) {
 		list_add(&port->going, &going);
 		oae_ports_detach(&going, OAE_E_CANCEL);
 	}
+	return false;
 }

@@ -30,7 +30,7 @@ bool oae_dev_is_ethernet(const struct net_device *dev);
 int oae_dev_check(struct oae_node *node, struct net_device *dev, const char **accepted);
 int oae_dev_bind(struct oae_node *node, struct net_device *dev);
 unsigned int oae_node_but(const struct oae_node *node, const char *name);
-void oae_dev_follow(struct oae_node *node, struct net_device *dev);
+bool oae_dev_follow(struct oae_node *node, struct net_device *dev);
 
 /* change.c: tags are told what happens to ports */
 #define OAE_CHANGE_STATE	0x01	/* up, down, or paths by it are to go */
@@ -52,7 +52,8 @@ void oae_changes_exit(struct oae_node *node);
 void oae_links_close(struct oae_node *node);
 void oae_node_close(struct oae_node *node);
 void oae_node_reopen(struct oae_node *node);
-void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all);
+unsigned int oae_ports_collect(struct oae_node *node, struct list_head *going, bool all,
+			       unsigned int max);
 void oae_ports_detach(struct list_head *going, int err);
 void oae_ports_release(struct oae_node *node, unsigned int ms);
 void oae_ports_released(struct oae_node *node);

@@ -96,7 +96,7 @@ static int oae_netdev_event(struct notifier_block *nb, unsigned long event,
 		netdev_port_set_up(port, oae_dev_is_up(dev));
 		break;
 	case NETDEV_GOING_DOWN:	/* also before it is deleted; frames can still be sent */
-		oae_doubt_leave(port);
+		oae_doubt_leave(port, oae_doubt_until());
 		break;
 	case NETDEV_DOWN:
 		netdev_port_set_up(port, false);

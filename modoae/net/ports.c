@@ -231,7 +231,6 @@ static int ports_every_check(const struct oae_node *node,
 static void ports_every_set(struct oae_node *node, const struct oae_ports_change *c)
 {
 	bool anew = c->every || !c->n || !c->sign[0];
-	struct net_device *dev;
 	unsigned int i, at;
 
 	ASSERT_RTNL();
@@ -252,11 +251,29 @@ static void ports_every_set(struct oae_node *node, const struct oae_ports_change
 			memmove(node->but[at], node->but[at + 1],
 				(--node->nbut - at) * IFNAMSIZ);
 	}
-	if (!c->every)
-		return;
-	for_each_netdev(node->net, dev)
-		if (!oae_port_of_dev(node, dev))
-			oae_dev_follow(node, dev);
+}
+
+/*
+ * Bind the devices that are there already: those that come are bound by the notifier. RTNL is
+ * everybody's, so it is held for some at a time.
+ */
+static void ports_every_bind(struct oae_node *node)
+{
+	struct net_device *dev;
+	unsigned int n;
+
+	do {
+		n = 0;
+		rtnl_lock();
+		for_each_netdev(node->net, dev) {
+			if (!oae_port_of_dev(node, dev) && oae_dev_follow(node, dev))
+				n++;
+			if (n == OAE_BATCH)
+				break;
+		}
+		rtnl_unlock();
+		cond_resched();
+	} while (n == OAE_BATCH);
 }
 
 /* Mark the ports to be removed. True: there are any. */
@@ -330,6 +347,8 @@ int oae_ports_set(struct oae_node *node, char *list, bool *going,
 		err = ports_add_all(node, c, why);
 		*going = ports_mark(node, c, err);
 	}
+	if (!err && c->every)
+		ports_every_bind(node);
 	if (err)
 		ports_udp_unmake(node);
 	kfree(c);

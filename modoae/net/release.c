@@ -18,7 +18,7 @@
  *   6. After a grace period no reader that saw a tag alive looks at the device: it is released.
  *	The port itself is freed with its last tag.
  * Steps 2 to 4 run under RTNL and never wait for a peer or a program. Ports that are
- * removed at the same time take the steps together and share the waits.
+ * removed at the same time take the steps together and share the waits, OAE_BATCH at a time.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -100,21 +100,33 @@ void oae_node_reopen(struct oae_node *node)
  * @going: the ports are added here, for oae_ports_detach()
  * @all: all ports, and none is bound any more; else only those that are marked
  *	`removed`
+ * @max: so many at most
  *
- * RTNL must stay held until oae_ports_detach().
+ * RTNL must stay held until oae_ports_detach(). It is everybody's, so many ports go some at a time:
+ * OAE_BATCH, of all nodes.
  *
  * Context: process; under RTNL.
+ *
+ * Return: how many there were.
  */
-void oae_ports_collect(struct oae_node *node, struct list_head *going, bool all)
+unsigned int oae_ports_collect(struct oae_node *node, struct list_head *going, bool all,
+			       unsigned int max)
 {
 	struct oae_port *port;
+	unsigned int n = 0;
 
 	ASSERT_RTNL();
 	if (all)
 		node->every = false;
-	list_for_each_entry(port, &node->ports, list)
-		if (all || port->removed)
-			list_add_tail(&port->going, going);
+	list_for_each_entry(port, &node->ports, list) {
+		if (n == max)
+			break;
+		if (!all && !port->removed)
+			continue;
+		list_add_tail(&port->going, going);
+		n++;
+	}
+	return n;
 }
 
 /**
@@ -131,16 +143,18 @@ void oae_ports_detach(struct list_head *going, int err)
 {
 	bool one = list_is_singular(going);
 	struct oae_port *port, *next;
+	u64 until = oae_doubt_until();
 
 	ASSERT_RTNL();
 	if (list_empty(going))
 		return;
 	list_for_each_entry(port, going, going) {
-		oae_doubt_leave(port);
+		oae_doubt_leave(port, until);
 		WRITE_ONCE(port->removed, true);
 		WRITE_ONCE(port->gone, true);
 		list_del_rcu(&port->list);
 		oae_port_unindex(port);
+		xa_erase(&port->node->by_dev, port->dev->ifindex);
 		__dev_remove_pack(&port->pt);
 	}
 	synchronize_net();
@@ -208,6 +222,7 @@ static void release_removed_paths(struct oae_node *node)
 void oae_ports_release(struct oae_node *node, unsigned int ms)
 {
 	LIST_HEAD(going);
+	bool more;
 
 	/* Afterwards every reader that saw `removed` false has made its tag. */
 	synchronize_net();
@@ -217,12 +232,17 @@ void oae_ports_release(struct oae_node *node, unsigned int ms)
 			   release_removed_closed(node) || READ_ONCE(node->ending),
 			   msecs_to_jiffies(ms));
 
-	rtnl_lock();
-	/* A port whose device went meanwhile is not on the list any more. */
-	oae_ports_collect(node, &going, false);
-	oae_ports_detach(&going, OAE_E_CANCEL);
-	oae_udp_sweep(node);
-	rtnl_unlock();
+	do {
+		INIT_LIST_HEAD(&going);
+		rtnl_lock();
+		/* A port whose device went meanwhile is not on the list any more. */
+		more = oae_ports_collect(node, &going, false, OAE_BATCH) == OAE_BATCH;
+		oae_ports_detach(&going, OAE_E_CANCEL);
+		if (!more)
+			oae_udp_sweep(node);
+		rtnl_unlock();
+		cond_resched();
+	} while (more);
 	oae_changes_finish(node);
 }
 

@@ -80,17 +80,29 @@ static void doubt_leave(struct oae_tag *tag, struct oae_port *port)
 }
 
 /**
+ * oae_doubt_until() - for how long links in doubt may be told, from now on
+ *
+ * Context: any.
+ *
+ * Return: until when, ns.
+ */
+u64 oae_doubt_until(void)
+{
+	return ktime_get_ns() + DOUBT_TELL_NS;
+}
+
+/**
  * oae_doubt_leave() - a port is about to go down, or to be released
  * @port: the port, which carries frames yet; nothing happens if that was said already
+ * @until: from oae_doubt_until(); ports that go together share the time
  *
  * The links in doubt say what they have committed, and commit nothing more. RTNL is everybody's:
  * of very many links the last ones are left as they are.
  *
  * Context: process, may sleep; under RTNL; takes tag->lock.
  */
-void oae_doubt_leave(struct oae_port *port)
+void oae_doubt_leave(struct oae_port *port, u64 until)
 {
-	u64 until = ktime_get_ns() + DOUBT_TELL_NS;
 	struct oae_tag *tag;
 	LIST_HEAD(todo);
 

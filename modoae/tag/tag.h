@@ -483,7 +483,8 @@ void oae_tag_about(struct oae_tag *tag, const struct oae_about *about);
 
 /* doubt.c: links in doubt, whose port goes down */
 void oae_doubt_unlist(struct oae_tag *tag);
-void oae_doubt_leave(struct oae_port *port);
+u64 oae_doubt_until(void);
+void oae_doubt_leave(struct oae_port *port, u64 until);
 void oae_doubt_stays(struct oae_port *port);
 
 /* guess.c: tags whose port is a guess */

@@ -19,6 +19,7 @@ import oaewire as oae
 from devtest import (PATIENT, Call, DevTest, OaeFile, Scripted, TwoEnds, exit_code,
                      in_process)
 from faults import noted
+from hits import TRACING, Hits
 from oaedev import SYS_WRITE
 from oaepeer import Peer
 from oaetest import LIBC, PARAMETERS, OaeTest, ip, load, run, unload, wait_for
@@ -32,7 +33,6 @@ NOBODY = "02:0a:e0:55:55:55"
 KERNEL = tuple(map(int, platform.release().split(".")[:2]))
 # Before 5.11 what a program maps is not counted: the half of a region that verbs change.
 REGION_HALVES = 2 if KERNEL >= (5, 11) else 1
-TRACING = Path("/sys/kernel/tracing")
 
 
 class Cgroup:
@@ -94,46 +94,6 @@ class Cgroup:
                 raise
             return False
         return True
-
-
-class Hits:
-    """How often functions of the kernel are called, by kprobes."""
-
-    def __init__(self, **functions):
-        if not TRACING.exists() or not os.path.ismount(TRACING):
-            try:
-                run("mount", "-t", "tracefs", "none", str(TRACING))
-            except (AssertionError, OSError) as e:
-                raise unittest.SkipTest("no tracing here") from e
-        if not (TRACING / "kprobe_events").exists():
-            raise unittest.SkipTest("no kprobes here")
-        self.names = list(functions)
-        for name, where in functions.items():
-            self._command(f"p:oaetest/{name} {where}")
-        self._enable(1)
-
-    @staticmethod
-    def _command(text):
-        fd = os.open(TRACING / "kprobe_events", os.O_WRONLY | os.O_APPEND)
-        try:
-            os.write(fd, text.encode() + b"\n")
-        finally:
-            os.close(fd)
-
-    @staticmethod
-    def _enable(on):
-        (TRACING / "events/oaetest/enable").write_text(str(on), "ascii")
-
-    def count(self, name):
-        """Of one of them, until now."""
-        text = (TRACING / "kprobe_profile").read_text("ascii")
-        return int(re.search(rf"^\s*{name}\s+(\d+)\s", text, re.M)[1])
-
-    def end(self):
-        """No more."""
-        self._enable(0)
-        for name in self.names:
-            self._command(f"-:oaetest/{name}")
 
 
 def meminfo(name):

@@ -8,14 +8,16 @@ import signal
 import time
 
 from faults import say
-from oaedev import EVENT_DEAD, OaeFile
+from hits import Hits
+from oaedev import ATTACH_OPEN, EVENT_DEAD, ST_DEAD, OaeFile
 from oaenl import Netlink, attr
-from oaetest import Cable, Host, OaeTest, wait_for
+from oaetest import Cable, Host, OaeTest, ip, wait_for
 from patience import SLOW
 from topology import CALM
 
 MANY = int(os.environ.get("RTNL_TAGS", 8000 / SLOW))
 MOST = 0.020            # seconds
+FEW = 512               # OAE_FEW_TAGS
 PARAMETER = "/sys/module/modoae/parameters/target"
 ADDRESS = "02:0a:e1:00:00:01"
 KNOB_SET, PORT_DEL, SETTING, NAME, VALUE, PORT_NAME = 4, 7, 4, 1, 2, 1
@@ -95,6 +97,24 @@ class ManyLinks(OaeTest):
         self.assertTrue(file.status().events & EVENT_DEAD)
         self.judge()
 
+    def test_few(self):
+        """So many links, and no more, are told while somebody holds RTNL."""
+        self.open_many(many=FEW + 100)
+        hits = Hits(lock="rtnl_lock", free="rtnl_unlock", told="modoae:oae_run_leave")
+        self.addCleanup(hits.end)
+
+        def told():
+            return hits.count("told") > before + FEW
+        for what, change in (("MTU", lambda: self.a.mtu("va", 1400)),
+                             ("down", lambda: self.a.up("va", False)),
+                             ("up", lambda: self.a.up("va")),
+                             ("address", lambda: self.a.set_mac("va", ADDRESS)),
+                             ("its end", lambda: self.a.move("va", self.b))):
+            before = hits.count("told")
+            self.does(what, change, told)
+        wait_for(lambda: not self.a.tags(), "all links to end", 30 * SLOW)
+        self.assertLessEqual(hits.by_hold("told", "lock", "free"), FEW)
+
     def judge(self):
         """With many links each takes hardly more time of the thread than with none."""
         say(f"{MANY} links, and none: " + ", ".join(
@@ -157,3 +177,48 @@ class ManyLinks(OaeTest):
         finally:
             netlink.close()
         return False
+
+
+class ManyPorts(OaeTest):
+    """
+        host a: the ports w0, w1 ..., each a veth, whose other end is a port as well
+    """
+
+    PAIRS, MOST = 80, 32
+
+    @classmethod
+    def build(cls):
+        cls.a = cls.host("a")
+
+    def test_some_at_a_time(self):
+        """Very many ports are bound, and released, some each time that RTNL is held."""
+        with self.a:
+            ip(*(f"link add w{n} type veth peer name x{n}" for n in range(self.PAIRS)))
+        hits = Hits(lock="rtnl_lock", free="rtnl_unlock", bound="dev_add_pack",
+                    going="__dev_remove_pack")
+        self.addCleanup(hits.end)
+        self.a.knob("dev", "*")
+        self.a.knob("dev", "")
+        for what in "bound", "going":
+            with self.subTest(what):
+                self.assertGreaterEqual(hits.count(what), 2 * self.PAIRS)
+                self.assertLessEqual(hits.by_hold(what, "lock", "free"), self.MOST)
+
+    def test_all_at_once(self):
+        """The links of many ports that go together all end; and the namespace, with many."""
+        host, peer = Host("b"), "02:0a:e0:00:99:%02x"
+        with host:
+            ip(*(f"link add w{n} type veth peer name x{n}" for n in range(self.PAIRS)))
+        host.knobs(**CALM, dev="*")
+        files = [OaeFile.to(host, peer % n, port=f"w{n}", flags=ATTACH_OPEN) for n in range(self.PAIRS)]
+        for file in files:
+            self.addCleanup(file.close)
+        host.knobs(linger_ms=0)
+        host.knob("dev", "")
+        for n, file in enumerate(files):
+            self.assertTrue(file.status().flags & ST_DEAD)
+            self.assertEqual(file.status().port, f"w{n}")
+        host.knob("dev", "*")
+        for file in files:
+            file.close()
+        host.close()

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What functions of the kernel do, by kprobes: how often they are called, and in which order."""
+
+import os
+import re
+import unittest
+from pathlib import Path
+
+from oaetest import run
+
+TRACING = Path("/sys/kernel/tracing")
+
+
+class Hits:
+    """How often functions of the kernel are called, by kprobes."""
+
+    def __init__(self, **functions):
+        if not TRACING.exists() or not os.path.ismount(TRACING):
+            try:
+                run("mount", "-t", "tracefs", "none", str(TRACING))
+            except (AssertionError, OSError) as e:
+                raise unittest.SkipTest("no tracing here") from e
+        if not (TRACING / "kprobe_events").exists():
+            raise unittest.SkipTest("no kprobes here")
+        self.names = list(functions)
+        for name, where in functions.items():
+            self._command(f"p:oaetest/{name} {where}")
+        self._enable(1)
+
+    @staticmethod
+    def _command(text):
+        fd = os.open(TRACING / "kprobe_events", os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(fd, text.encode() + b"\n")
+        finally:
+            os.close(fd)
+
+    @staticmethod
+    def _enable(on):
+        (TRACING / "events/oaetest/enable").write_text(str(on), "ascii")
+
+    def count(self, name):
+        """Of one of them, until now."""
+        text = (TRACING / "kprobe_profile").read_text("ascii")
+        return int(re.search(rf"^\s*{name}\s+(\d+)\s", text, re.M)[1])
+
+    def end(self):
+        """No more."""
+        self._enable(0)
+        for name in self.names:
+            self._command(f"-:oaetest/{name}")
+
+    @staticmethod
+    def by_hold(what, lock, free):
+        """Most often of one of them, by one thread, between `lock` and the `free` after it."""
+        most, held = 0, {}
+        for line in (TRACING / "trace").read_text("ascii").splitlines():
+            found = re.match(r"\s*\S.*-(\d+)\s+\[\d+\].*: (\w+): \(", line)
+            if not found:
+                continue
+            thread, name = found.groups()
+            if name == lock:
+                held[thread] = 0
+            elif name == free:
+                most = max(most, held.pop(thread, 0))
+            elif name == what and thread in held:
+                held[thread] += 1
+        return most
