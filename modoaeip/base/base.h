@@ -166,6 +166,7 @@ struct oaeip_map {
  * @gw: the gateway
  * @dev: the device
  * @pt: the packet handler
+ * @mute: nothing is sent: the kind of the device may be about to change
  *
  * Use @dev under rcu_read_lock(): zone/port.c waits for these readers before it
  * releases the device.
@@ -174,6 +175,7 @@ struct oaeip_port {
 	struct oaeip_gw *gw;
 	struct net_device *dev;
 	struct packet_type pt;
+	bool mute;
 };
 
 /**

@@ -22,7 +22,7 @@ int oaeip_zone_xmit(struct oaeip_gw *gw, struct sk_buff *skb, const u8 *dest)
 	struct net_device *dev;
 	int err = -ENETDOWN;
 
-	if (!port || !netif_running(port->dev))
+	if (!port || READ_ONCE(port->mute) || !netif_running(port->dev))
 		goto drop;
 	dev = port->dev;
 	err = -EMSGSIZE;

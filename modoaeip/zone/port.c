@@ -29,13 +29,25 @@ static const struct kernel_param_ops ethertype_ops = {
 module_param_cb(ethertype, &ethertype_ops, &ethertype, 0444);
 MODULE_PARM_DESC(ethertype, "EtherType of the frames, at load (0x0600 to 0xffff, default 0x88b5)");
 
+/**
+ * oaeip_dev_is_ethernet() - do a device's frames have Ethernet headers?
+ * @dev: the device
+ *
+ * Context: RTNL held.
+ *
+ * Return: true if so.
+ */
+bool oaeip_dev_is_ethernet(const struct net_device *dev)
+{
+	return dev->type == ARPHRD_ETHER && dev->addr_len == ETH_ALEN;
+}
+
 /* 0 if @dev may be the zone's device. */
 static int port_check(struct net_device *dev)
 {
 	if (!dev)
 		return -ENODEV;
-	if (dev->type != ARPHRD_ETHER || dev->addr_len != ETH_ALEN ||
-	    dev->flags & IFF_LOOPBACK || oae_is_enslaved(dev) ||
+	if (!oaeip_dev_is_ethernet(dev) || dev->flags & IFF_LOOPBACK || oae_is_enslaved(dev) ||
 	    dev->mtu < OAE_MIN_MTU + OAE_VIA_LEN)
 		return -EINVAL;
 	return 0;
@@ -115,6 +127,36 @@ struct oaeip_port *oaeip_port_exchange(struct oaeip_gw *gw,
 		dev_add_pack(&port->pt);
 	}
 	return old;
+}
+
+/**
+ * oaeip_port_hush() - the kind of the zone's device is about to change
+ * @gw: the gateway, with a port
+ *
+ * Meanwhile nothing is sent there: headers of another kind may be longer than the room for them.
+ * That ends by itself, once RTNL is free: nobody says that the change is refused.
+ *
+ * Context: process, may sleep; RTNL held.
+ */
+void oaeip_port_hush(struct oaeip_gw *gw)
+{
+	WRITE_ONCE(rtnl_dereference(gw->port)->mute, true);
+	synchronize_net();
+	oaeip_kick_reconf(gw);
+}
+
+/**
+ * oaeip_port_hushed() - a change of kind is over: send again
+ * @gw: the gateway
+ *
+ * Context: process; RTNL held.
+ */
+void oaeip_port_hushed(struct oaeip_gw *gw)
+{
+	struct oaeip_port *port = rtnl_dereference(gw->port);
+
+	if (port)
+		WRITE_ONCE(port->mute, false);
 }
 
 /**

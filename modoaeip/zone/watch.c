@@ -24,10 +24,16 @@ static int watch_netdev_event(struct notifier_block *nb, unsigned long event,
 	if (!port || port->dev != dev)
 		return NOTIFY_DONE;
 	switch (event) {
-	case NETDEV_PRE_TYPE_CHANGE:	/* it may become another type */
+	case NETDEV_PRE_TYPE_CHANGE:	/* Ethernet no more, perhaps; or that is refused */
+		oaeip_port_hush(gw);
+		break;
+	case NETDEV_POST_TYPE_CHANGE:
+		if (oaeip_dev_is_ethernet(dev))
+			break;
+		fallthrough;
 	case NETDEV_UNREGISTER:	/* or moved to another namespace, or module unload */
 		if (oaeip_says(gw, 0) &&
-		    (event == NETDEV_PRE_TYPE_CHANGE ||
+		    (event == NETDEV_POST_TYPE_CHANGE ||
 		     dev->reg_state == NETREG_UNREGISTERING))
 			pr_warn("device %s is gone: standing by\n", dev->name);
 		oaeip_port_gone(gw);

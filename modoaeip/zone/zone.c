@@ -376,6 +376,7 @@ static void zone_reconf_work(struct work_struct *work)
 	struct oaeip_gw *gw = container_of(work, struct oaeip_gw, reconf);
 
 	rtnl_lock();
+	oaeip_port_hushed(gw);
 	if (READ_ONCE(gw->ready) && zone_changed(gw))
 		oaeip_reconfigure(gw);
 	rtnl_unlock();

@@ -419,6 +419,31 @@ class OtherKind(GatewayTest):
         fcntl.ioctl(tap, TUNSETLINK, ARPHRD_NONE)
         self.assertEqual((self.a.knob("dev"), self.a.tags()), ("", []))
 
+    def test_gateway_stays(self):
+        """So does the device of a gateway, which goes on serving."""
+        tap = self.g.tap("tap9")
+        self.addCleanup(self.g.sh, "ip link del tap9; ip link del dummy9")
+        self.addCleanup(os.close, tap)
+        self.g.sh("ip link add dummy9 type dummy; ip addr add 10.9.9.1 dev dummy9")
+        self.g.knobs(gwips="10.9.9.1,10.9.9.2", dev="tap9", hello_ms=100)
+        self.addCleanup(self.g.knobs, gwips="", dev="")
+        fcntl.ioctl(tap, TUNSETLINK, ARPHRD_ETHER)
+        run("modprobe", "macvlan")
+        self.g.sh("ip link add mac9 link tap9 type macvlan")
+        try:
+            fcntl.ioctl(tap, TUNSETLINK, ARPHRD_NONE)
+            self.skipTest("this kernel asks nobody")    # before 5.11
+        except PermissionError:
+            pass
+        self.assertEqual(self.g.knob("dev"), "tap9")
+        sent = self.g.stat("zone_tx")
+        self.g.up("tap9")
+        wait_for(lambda: self.g.stat("zone_tx") > sent, "it to go on serving")
+        self.g.up("tap9", False)
+        self.g.sh("ip link del mac9")
+        fcntl.ioctl(tap, TUNSETLINK, ARPHRD_NONE)
+        self.assertEqual(self.g.knob("dev"), "")
+
     def test_gateway(self):
         """A gateway stands by."""
         self.bond(self.g)
