@@ -328,7 +328,8 @@ struct oae_collect {
  * @tx: number of the last transaction committed
  * @rx: number of the last transaction delivered
  * @mtu: most bytes of a frame after the Ethernet header
- * @max_len: bytes of the longest message that the peer takes; 0 not known
+ * @max_len: bytes of the longest message that the peer takes, and the knob max_len lets go;
+ *	0 not known
  * @max_half: bytes of the longest half
  * @max_verb: bytes of the longest verb on the wire: 8, plus 8 for each operation
  *	and its operands. The answer must fit as well: 8, plus the old words

@@ -259,7 +259,7 @@ static void file_link_status(struct oae_tag *tag, struct oae_status *s,
 	s->tx = v.tx;
 	s->rx = v.rx;
 	s->mtu = v.slice_max + OAE_HDR_LEN;
-	s->max_len = v.peer_max_len;
+	s->max_len = min(v.peer_max_len, READ_ONCE(tag->node->knobs.max_len));
 	s->max_half = v.slice_max - OAE_REFLECT_LEN;
 	s->max_verb = v.slice_max;
 	s->srtt_ns = v.srtt;

@@ -93,6 +93,21 @@ class Files(IdlePair):
             self.assertEqual(self.there.stat().st_mode & 0o777, 0o644)
             self.nothing_left("file")
 
+    def test_longest(self):
+        """In messages that both ends let pass, whichever max_len is the smaller one."""
+        data = os.urandom(50000)
+        for host in self.a, self.b:
+            usual = host.knob("max_len")
+            self.addCleanup(host.knob, "max_len", usual)
+            host.knob("max_len", 1000)
+            receiver = self.receiver()
+            self.send(data)
+            self.assertEqual(receiver.end(), 0)
+            self.assertEqual(self.there.read_bytes(), data)
+            host.knob("max_len", usual)
+            self.there.unlink()
+            self.vc = next(self.vcs)
+
     def offset(self, sender):
         """As far as it has read its file."""
         proc = Path(f"/proc/{sender.process.pid}")

@@ -313,6 +313,27 @@ class Pipes(IdlePair):
         b.process.send_signal(signal.SIGINT)
         self.gave_up(b, 1, "interrupted", 0, 1000)
 
+    def test_longest(self):
+        """The smaller max_len of the two is what both keep to; one that shrinks ends it at both ends."""
+        usual = self.b.knob("max_len")
+        self.addCleanup(self.b.knob, "max_len", usual)
+        self.b.knob("max_len", 1000)
+        a, b = self.ends()
+        one, other = os.urandom(20000), os.urandom(20000)
+        a.feed(one)
+        b.feed(other)
+        self.both_end(a, b)
+        self.assertEqual((bytes(b.got), bytes(a.got)), (one, other))
+        self.vc = next(self.vcs)
+        a, b = self.ends()
+        b.write(b"x" * 1000)
+        wait_for(lambda: len(a.got) == 1000, "it to arrive")
+        self.b.knob("max_len", 100)
+        b.write(b"y" * 1000)
+        self.gave_up(b, 2, "reversed: EMSGSIZE: [^\n]*", "(976|1000)", 0)
+        self.gave_up(a, 1, "the peer gave up", 0, "(976|1000)")
+        self.nothing_left()
+
     def test_closed(self):
         """The link is closed at either end."""
         for host in self.a, self.b:

@@ -27,6 +27,7 @@
 #define TICK_MS		100		/* a signal may come just before a sleep */
 #define PROGRESS_NS	500000000ULL
 #define LAST_NS		1000000000ULL	/* for the last word to the other end */
+#define LINK_OPEN	3		/* oae_status.state */
 
 /* Events after which the stream cannot go on: both ends have said PIPE by then. */
 #define GONE	(OAE_EVENT_PEER_NEW | OAE_EVENT_CLOSED | OAE_EVENT_DEAD)
@@ -476,15 +477,23 @@ static void run(struct pipe *x, const struct args *a)
 	}
 }
 
+static bool is_open(const struct pipe *x)
+{
+	struct oae_status status;
+
+	return !oae_status(x->fd, &status) && status.state == LINK_OPEN;
+}
+
 /* It is over before its end: the peer is told, and what can be taken back is. */
 static void stop(struct pipe *x)
 {
 	unsigned long long end = now_ns() + LAST_NS;
 	struct oae_ring_position p;
-	bool told = x->failed || x->peer_gone;
+	bool told = x->peer_gone || (x->failed && !is_open(x));
 
 	while (is_under_way(x) || !told) {
-		if (!told)
+		/* What is behind the one that failed is of no use: it is taken back first. */
+		if (!told && !(x->failed && is_under_way(x)))
 			told = say(x, STREAM_END, x->id, STREAM_OPEN) || errno != EAGAIN;
 		outcomes(x);
 		oae_ring_position(x->r, &p);
@@ -493,7 +502,7 @@ static void stop(struct pipe *x)
 			break;
 		if (now_ns() > end + LAST_NS)
 			break;
-		if (x->failed || now_ns() > end)
+		if ((x->failed && !told) || now_ns() > end)
 			oae_cancel(x->fd, 0);
 	}
 	outcomes(x);
