@@ -19,7 +19,7 @@ import oaewire as oae
 from devtest import (PATIENT, Call, DevTest, OaeFile, Scripted, TwoEnds, exit_code,
                      in_process)
 from faults import noted
-from hits import TRACING, Hits
+from hits import Hits
 from oaedev import SYS_WRITE
 from oaepeer import Peer
 from oaetest import LIBC, PARAMETERS, OaeTest, ip, load, run, unload, wait_for
