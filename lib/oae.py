@@ -1206,6 +1206,8 @@ class Ring:     # pylint: disable=too-many-instance-attributes
 
     For one thread at a time, and not for a child after fork(). OSError: EBUSY, the link is on a
     ring or in use; EMSGSIZE, rx is too small; EPROTO, by any call: the rings stand still for good.
+    BufferError: somebody holds the bytes of a memoryview that is to be released, as numpy does; as
+    long as he does so, the call changes nothing.
     """
 
     def __init__(self, link: Optional[Link] = None, tx: int = 1 << 20, rx: int = 1 << 20):
@@ -1252,7 +1254,8 @@ class Ring:     # pylint: disable=too-many-instance-attributes
     def _release(views: List[memoryview]) -> None:
         """Nobody reads or writes by them any more."""
         while views:
-            views.pop().release()
+            views[-1].release()
+            views.pop()
 
     @staticmethod
     def _give(views: List[memoryview], view: memoryview) -> memoryview:

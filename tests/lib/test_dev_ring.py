@@ -6,6 +6,7 @@
 
 import errno
 import os
+import pickle
 import select
 import signal
 import struct
@@ -606,4 +607,21 @@ class Opening(RingTest):
         self.assertRaises(BufferError, ring.close)
         part.release()
         ring.close()
+        ring.close()
+
+    def test_exported(self):
+        """As long as somebody holds the bytes of one, as numpy does, they stay the program's."""
+        ring, other = self.rings()
+        view = ring.reserve(8)
+        array = pickle.PickleBuffer(view)
+        for call in 2 * (ring.publish, ring.ended, lambda: ring.reserve(8), ring.close):
+            self.assertRaises(BufferError, call)
+        self.assertEqual(ring.position().staged, 0)
+        view[:] = b"exported"
+        array.release()
+        ring.publish(length=8)
+        other.wait(Ready.DATA, timeout=LONG)
+        data, _chunk = other.next()
+        self.assertEqual(bytes(data), b"exported")
+        other.close()
         ring.close()
