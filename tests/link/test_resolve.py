@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """What an address means that names no port, whoever gives it, on hosts with several ports."""
 
+import errno
 import select
 import sys
+import time
 
 from oaecmd import oae as oae_command
-from oaedev import ST_DEAD, Call, OaeFile
+from oaedev import PERM_READ, PERM_WRITE, REVERSED, ST_DEAD, Call, OaeFile, read_op, write_op
 from oaepeer import Wire
 from oaetest import REPO, Cable, OaeTest, wait_for
 from oaewire import HELLO, Frame, mac_bytes, node_body
@@ -335,3 +337,50 @@ class Guess(TwoCables):
             self.b.write(b"at the other port", target=f"wb/{self.second.mac_a}", vc=self.vc + n)
             self.assertEqual(self.a.read_one(), b"at the other port")
         self.assertEqual([at.status().port for at in (file, named, also)], ["va"] * 3)
+
+    def test_to_and_fro(self):
+        """Whoever is heard here and there, and answers nowhere, keeps nobody waiting for longer."""
+        self.a.knobs(dev="*", discover=1, dead_ms=1000)
+        self.addCleanup(self.a.knob, "dead_ms", 5000)
+        file, seen = self.attach(), set()
+        file.write(b"to nobody")
+        begin = time.monotonic()
+
+        def ended():
+            self.hello("vb")
+            self.hello("wb")
+            seen.add(file.status().port)
+            return file.collect()
+        outcome, = wait_for(ended, "it to be reversed", 5 * SLOW, interval=0.03)
+        self.assertEqual((outcome.result, errno.errorcode[outcome.err]), (REVERSED, "ENOLINK"))
+        self.assertGreaterEqual(time.monotonic() - begin, 0.9)
+        self.assertEqual(seen, {"va", "wa"})
+
+    def test_all_kinds(self):
+        """A half, a verb, words that are exposed, and chunks of a ring, from before the peer was heard."""
+        for host in (self.a, self.b):
+            host.knob("dev", "*")
+        half, verb, words = (self.attach(self.second.mac_b, self.vc + n) for n in range(3))
+        words.expose(4096, 0, PERM_READ | PERM_WRITE)
+        half.swap(b"from a")
+        verb.verb(0, write_op(0, 7))
+        with self.a:
+            link = oae.Link(self.second.mac_b, self.vc + 3)
+            ring = oae.Ring(link)
+        self.addCleanup(link.close)
+        self.addCleanup(ring.close)
+        ring.reserve(5)[:] = b"chunk"
+        ring.publish()
+        peer = [OaeFile.to(self.b, self.second.mac_a, vc=self.vc + n, port="wb") for n in range(4)]
+        for file in peer:
+            self.addCleanup(file.close)
+        peer[1].expose(4096, 0, PERM_READ | PERM_WRITE)
+        self.every()
+        self.assertEqual(peer[0].swap(b"from b"), b"from a")
+        self.assertEqual([half.collect_all(1)[0].data, verb.collect_all(1)[0].result], [b"from b", 0])
+        self.assertEqual(peer[1].local(read_op(0)).old, [[7]])
+        peer[2].verb(0, write_op(8, 9))
+        self.assertEqual(words.local(read_op(8)).old, [[9]])
+        self.assertEqual(peer[3].read(), b"chunk")
+        for file in half, verb, words:
+            self.assertEqual(file.status().port, "wa")
