@@ -139,7 +139,7 @@ int oae_dev_bind(struct oae_node *node, struct net_device *dev)
 		return -ENOMEM;
 	if (oae_port_index(port))
 		goto free;
-	if (xa_err(xa_store(&node->by_dev, dev->ifindex, port, GFP_KERNEL_ACCOUNT)))
+	if (xa_insert(&node->by_dev, dev->ifindex, port, GFP_KERNEL_ACCOUNT))
 		goto unindex;
 	dev_hold(dev);
 	oae_node_first_port(node, dev->dev_addr);
