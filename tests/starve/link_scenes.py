@@ -412,15 +412,22 @@ class Links:
         self._closed(vc)
 
     def both(self):
-        """Long messages both ways at once: more than go without places, no more than fit unread."""
+        """Long messages both ways at once: more than go without places, no more than fit unread.
+
+        All are queued before the link opens, so both ends offer before either has lost a frame.
+        As from most cards, frames come in one piece: such a one may carry what is sent next.
+        """
         scene, vc = Scene(), next(self._vcs)
         ledgers = Ledger(scene), Ledger(scene)
         self._clear(vc)
+        self._in_one_piece(True)
         yield scene
         files = [self._file(scene, host, peer, vc) for host, peer in
                  ((self.a, self.cable.mac_b), (self.b, self.cable.mac_a))]
         if all(files):
-            queued = [self._queue(file, ledger, 4, 60000) for file, ledger in zip(files, ledgers)]
+            self.a.up("va", False)
+            queued = [self._queue(file, ledger, 4, 20000) for file, ledger in zip(files, ledgers)]
+            self.a.up("va")
             for file, ledger, sent in zip(files, ledgers, queued):
                 self._ended(file, ledger, sent)
         yield scene
@@ -430,6 +437,12 @@ class Links:
         for file in filter(None, files):
             file.close()
         self._closed(vc)
+        self._in_one_piece(False)
+
+    def _in_one_piece(self, on):
+        """Whether the ends of the cable copy what they send into one piece."""
+        for host, dev in (self.a, "va"), (self.b, "vb"):
+            host.sh(f"ethtool -K {dev} sg {'off' if on else 'on'}")
 
     def _play(self, scene, a, b):
         ledger, back = Ledger(scene), Ledger(scene)

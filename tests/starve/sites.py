@@ -26,7 +26,10 @@ def sites():
 
 
 def fail(number, skip=0, count=1, also=()):
-    """A site, or several, are granted what they ask for `skip` times, then refused `count` times."""
+    """A site is granted what it asks for `skip` times, then refused `count` times.
+
+    Until then the sites of `also` are refused whenever they ask.
+    """
     (DIR / "fail").write_text(f"site {number} {skip} {count}\n", "ascii")
     for other in also:
         (DIR / "fail").write_text(f"also {other}\n", "ascii")

@@ -333,6 +333,7 @@ starve_debugfs_create_file(const char *name, umode_t mode,
 #define STARVE_NULL(_call, ...)						\
 	(STARVE(#_call) ? NULL : _call(__VA_ARGS__))
 
+#define vmap(...)		STARVE_NULL(vmap, __VA_ARGS__)
 #define __seq_open_private(...)	STARVE_NULL(__seq_open_private, __VA_ARGS__)
 #define proc_create(...)	STARVE_NULL(proc_create, __VA_ARGS__)
 #define proc_create_net_data_write(...)					\
@@ -367,6 +368,7 @@ starve_debugfs_create_file(const char *name, umode_t mode,
 	STARVE_ERROR(rhashtable_lookup_insert_fast, __VA_ARGS__)
 #define vm_insert_page(...)	STARVE_ERROR(vm_insert_page, __VA_ARGS__)
 #define xa_insert(...)		STARVE_ERROR(xa_insert, __VA_ARGS__)
+#define xa_insert_bh(...)	STARVE_ERROR(xa_insert_bh, __VA_ARGS__)
 
 /* What these may move, they do when told to. */
 #define STARVE_SKB(_call, _skb, ...)					\

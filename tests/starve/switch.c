@@ -7,7 +7,7 @@
  *   sites	a line a site: number, module, where, function, call, how often it
  *		was asked, and refused; kept while the modules come and go
  *   fail	`off`; `site N SKIP COUNT`: the next SKIP times it is granted, then
- *		refused COUNT times; `also N`: that one, too, and they count together;
+ *		refused COUNT times; `also N`: that one, too, until all of these are used;
  *		`random PER_MILLE SEED`: any, at random;
  *		`move`: none, but the head of an skb moves wherever it may
  */
@@ -43,7 +43,8 @@ static struct record record[SITES_MAX];
 static unsigned int nrecords;
 
 static struct {
-	DECLARE_BITMAP(sites, SITES_MAX + 1);	/* the ones to fail */
+	unsigned int site;	/* the one to fail, or 0 */
+	DECLARE_BITMAP(also, SITES_MAX + 1);	/* others, as long as count is not 0 */
 	unsigned int skip;
 	unsigned int count;
 	unsigned int per_mille;
@@ -98,8 +99,10 @@ static bool refuse(unsigned int number)
 		fail.seed = fail.seed * 1664525 + 1013904223;
 		return (fail.seed >> 8) % 1000 < fail.per_mille;
 	}
-	if (!test_bit(number, fail.sites) || !fail.count)
+	if (!fail.count)
 		return false;
+	if (number != fail.site)
+		return test_bit(number, fail.also);
 	if (fail.skip) {
 		fail.skip--;
 		return false;
@@ -191,9 +194,9 @@ static ssize_t fail_write(struct file *file, const char __user *from,
 	if (strncmp(text, "also", 4))
 		memset(&fail, 0, sizeof(fail));
 	if (sscanf(text, "also %u", &a) == 1 && a <= SITES_MAX) {
-		__set_bit(a, fail.sites);
+		__set_bit(a, fail.also);
 	} else if (sscanf(text, "site %u %u %u", &a, &b, &c) == 3 && a <= SITES_MAX) {
-		__set_bit(a, fail.sites);
+		fail.site = a;
 		fail.skip = b;
 		fail.count = c;
 	} else if (sscanf(text, "random %u %u", &a, &b) == 2) {
