@@ -5,6 +5,7 @@
  */
 #include "base.h"
 
+#include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
@@ -22,9 +23,11 @@ static int twice_charge(struct oae_twice *t, unsigned long pages)
 #if !OAE_HAS_ACCOUNT_MAPPED
 	unsigned long most = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 
-	t->user = get_uid(current_user());
+	/* Not get_uid(): free_uid() is not exported there. */
+	t->cred = get_current_cred();
 	t->charged = pages;
-	if (atomic_long_add_return(pages, &t->user->locked_vm) > most && !capable(CAP_IPC_LOCK))
+	if (atomic_long_add_return(pages, &t->cred->user->locked_vm) > most &&
+	    !capable(CAP_IPC_LOCK))
 		return -ENOMEM;
 #endif
 	return 0;
@@ -32,11 +35,11 @@ static int twice_charge(struct oae_twice *t, unsigned long pages)
 
 static void twice_uncharge(struct oae_twice *t)
 {
-	if (!t->user)
+	if (!t->cred)
 		return;
-	atomic_long_sub(t->charged, &t->user->locked_vm);
-	free_uid(t->user);
-	t->user = NULL;
+	atomic_long_sub(t->charged, &t->cred->user->locked_vm);
+	put_cred(t->cred);
+	t->cred = NULL;
 }
 
 static void twice_put_pages(struct page **page, unsigned long n)

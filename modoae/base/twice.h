@@ -5,20 +5,20 @@
 
 #include <linux/types.h>
 
+struct cred;
 struct page;
-struct user_struct;
 
 /**
  * struct oae_twice - memory that lies twice in a row
  * @base: where, in the kernel
  * @size: bytes, once; a power of two
- * @user: whose locked memory it is, or NULL
+ * @cred: of the user whose locked memory it is, or NULL
  * @charged: pages of that
  */
 struct oae_twice {
 	void *base;
 	u32 size;
-	struct user_struct *user;
+	const struct cred *cred;
 	unsigned long charged;
 };
 

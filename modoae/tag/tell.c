@@ -40,11 +40,11 @@ static void tell_took(const struct oae_tag *tag, const struct oae_run *ev,
 void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 		    struct oae_msg *msg, u8 outcome, int err)
 {
+	unsigned int n = msg->txn.ring_n ?: 1;
+
 	/* The counters of outcomes are in the order of enum oae_outcome. */
 	BUILD_BUG_ON(OAE_S_REVERSED - OAE_S_COMMITTED != OAE_REVERSED ||
 		     OAE_S_UNKNOWN - OAE_S_COMMITTED != OAE_UNKNOWN);
-	unsigned int n = msg->txn.ring_n ?: 1;
-
 	msg->outcome = outcome;
 	msg->err = err;
 	oae_bench_ended(&msg->bench, ev->now);
