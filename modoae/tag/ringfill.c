@@ -211,8 +211,10 @@ static bool fill_link(struct oae_rings *r, struct oae_ring_link *link, unsigned 
 					     room - sizeof(struct oae_chunk), OAE_TAKE_PACK, &skb);
 		if (err == -EMSGSIZE && fill_wait_room(r))
 			continue;
-		if (err == -ENOMEM)
+		if (err == -ENOMEM) {
+			oae_count(r->node, OAE_S_NO_MEMORY);
 			hrtimer_start(&r->more, ns_to_ktime(FILL_AGAIN_NS), HRTIMER_MODE_REL_SOFT);
+		}
 		if (err == -EMSGSIZE || err == -ENOMEM) {
 			fill_list(link);
 			return false;

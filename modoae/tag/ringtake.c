@@ -383,7 +383,10 @@ static struct oae_msg *take_next(struct oae_rings *r, u64 left, u32 most,
 		oae_ring_break(r, EPROTO);
 		return NULL;
 	}
-	msg = n > 1 ? take_pack(r, n, len) : take_message(r, r->batch);
+	msg = n > 1 ? take_pack(r, n, len) : NULL;
+	/* As of write(): what has no memory for a pack goes by itself. */
+	if (!msg)
+		msg = take_message(r, r->batch);
 	if (!msg) {
 		if (*link)
 			oae_ring_link_put(*link);

@@ -18,6 +18,7 @@ from oaedev import Call, OaeFile, add_op, cas_op, read_op
 from oaenl import Netlink, attr
 from oaetest import CLONE_NEWNET, LIBC, PARAMETERS, Cable, Host, load, loaded, run, unload
 from patience import SLOW
+from ring_scenes import Rings
 from starving import Finding, Ledger, Scene, both_ways, counted, patiently
 from udp import address_of, low24
 
@@ -59,7 +60,7 @@ class Swap:
                                                   for got in self.got.values()))
 
 
-class Links:
+class Links(Rings):
     """Two hosts; the module comes and goes."""
 
     name = "modoae"
@@ -70,9 +71,11 @@ class Links:
         self.cable = Cable(self.a, "va", self.b, "vb", mtu=9000)
         self.second = Cable(self.a, "wa", self.b, "wb", mtu=9000)
         self._vcs = itertools.cycle(range(1, 250))
+        # A site is refused in the first few of those that ask it.
         self.scenes = [self.loading, self.namespace, self.knobs, self.netlink, self.noc,
-                       self.attached, self.files, self.many, self.both, self.strangers, self.udp,
-                       self.udp6, self.neighbours, self.paths]
+                       self.rings, self.files, self.attached, self.many, self.both, self.packed,
+                       self.left, self.dissolved, self.strangers, self.udp, self.udp6,
+                       self.neighbours, self.paths]
         self.together = [("tag/places.c", self.both)]
 
     # Coming and going.
