@@ -5,17 +5,21 @@ import errno
 import mmap
 import os
 import random
+import resource
 import select
 import signal
 import struct
+import unittest
 
 import oaering as ring
-from devtest import in_process
+from devtest import exit_code, in_process
 from oaedev import SYS_IOCTL, SYS_READ, Call, OaeFile
 from oaering import RawRing
 from oaetest import wait_for
 from test_dev_smoke import TwoHosts
 
+KERNEL = tuple(int(part) for part in os.uname().release.split(".")[:2])
+NOBODY = 65534
 IN, OUT, HUP, ERR = select.POLLIN, select.POLLOUT, select.POLLHUP, select.POLLERR
 
 
@@ -299,6 +303,34 @@ class Rules(RingTest):
                 pass
             return rings.word(ring.ERROR)
         wait_for(stuck, "the ring to be broken")
+
+
+class Memory(RingTest):
+    """What rings take is somebody's."""
+
+    @unittest.skipUnless(KERNEL < (5, 11), "the cgroup pays for them: test_costs.Charged")
+    def test_locked(self):
+        """It is a user's locked memory, until they are closed."""
+        self.assertEqual(exit_code(in_process(self.locks)), 0)
+
+    def locks(self):
+        """No more than one pair of rings has memory."""
+        files = [self.end(host) for host in (self.a, self.b)]
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536 + 262144, 65536 + 262144))
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+        rings = RawRing(files[0])
+        self.assert_errno(errno.ENOMEM, RawRing, files[1])
+        rings.close()
+
+        def made():
+            try:
+                RawRing(files[1]).close()
+            except OSError as error:
+                if error.errno != errno.ENOMEM:
+                    raise
+                return False
+            return True
+        wait_for(made, "the memory of rings that are closed to be given back")
 
 
 class Left(RingTest):

@@ -22,6 +22,7 @@ from faults import noted
 from hits import Hits
 from oaedev import SYS_WRITE
 from oaepeer import Peer
+from oaering import RawRing
 from oaetest import LIBC, PARAMETERS, OaeTest, ip, load, run, unload, wait_for
 from patience import SLOW
 from topology import OneScript
@@ -213,6 +214,18 @@ class Charged(TwoEnds):
                 return e.errno
             return 0
         self.assertEqual(self.within(child), errno.ENOMEM)
+
+    @unittest.skipIf(KERNEL < (5, 11), "they are locked memory: test_dev_rings.Memory")
+    def test_rings(self):
+        """Each page of rings is counted once."""
+        def child():
+            file = self.nowhere(7)
+            used = self.cgroup.used()
+            RawRing(file, 8 * MEGA, 8 * MEGA)
+            return self.cgroup.used() - used
+        used = self.within(child)
+        self.assertGreaterEqual(used, 16 * MEGA)
+        self.assertLess(used, 17 * MEGA)
 
     def test_links(self):
         """A link is paid for by the program that makes it."""

@@ -14,7 +14,7 @@ from link_scenes import Links
 from oaenl import Netlink, attr
 from oaetest import Cable, Host, load, unload
 from patience import SLOW
-from starving import Finding, Ledger, Scene, both_ways, counted, patiently
+from starving import Events, Finding, Ledger, Scene, both_ways, counted, patiently
 
 LISTS = ("10.1.0.1+fd01::1,10.1.0.2+fd01::2", "fd01::1+10.1.0.1,fd01::2+10.1.0.2")
 KNOBS = {"hello_ms": int(100 * max(SLOW, 1)), "refresh_ms": 500, "node_life_ms": 60000}
@@ -126,6 +126,7 @@ class Gateways:
         scene, netlink = Scene(), Netlink(self.g1, "oaegw")
         listener = Netlink(self.g1, "oaegw")
         listener.join("gateway")        # shutdown and gwips are events
+        events = Events(self.gateways, "oaegw", 3)
         yield scene
         # A knob that fails undoes those set before it: the last, dev, undoes all the others.
         for knobs in ({"gwips": LISTS[1], "port": "40000", "hello_ms": "900", "dev": ""},
@@ -136,6 +137,7 @@ class Gateways:
         scene.attempt(netlink.dump, 1)
         scene.attempt(netlink.ask, 3)
         yield scene
+        events.close(scene)
         netlink.close()
         listener.close()
         self.g1.knobs(**KNOBS, shutdown=0, port=34997, gwips=LISTS[0], dev="zone")

@@ -19,7 +19,7 @@ from oaenl import Netlink, attr
 from oaetest import CLONE_NEWNET, LIBC, PARAMETERS, Cable, Host, load, loaded, run, unload
 from patience import SLOW
 from ring_scenes import Rings
-from starving import Finding, Ledger, Scene, both_ways, counted, patiently
+from starving import Events, Finding, Ledger, Scene, both_ways, counted, patiently
 from udp import address_of, low24
 
 # Failures are noticed, and got over, soon. What is queued at once needs places of a window.
@@ -182,6 +182,8 @@ class Links(Rings):
         scene, netlink, listener = Scene(), Netlink(self.a), Netlink(self.a)
         listener.join("link")
         before = {name: self.a.knob(name) for name in ("peers", "keepalive_ms")}
+        events = Events(self.hosts, "oae", 9)
+        sent = events.sent()
         yield scene
         # target is the one that may fail when it is applied: it opens a link.
         scene.set_knobs(self.a, lambda settings: netlink.ask(4, settings),
@@ -191,8 +193,12 @@ class Links(Rings):
             scene.attempt(netlink.dump, dump)
         for value in "", "va":          # events, for the listener
             scene.set_knob(self.a, "dev", value)
-        scene.attempt(netlink.ask, 9)
+        try:
+            patiently(lambda: (scene.attempt(events.sent) or sent) > sent, "an event", 2)
+        except AssertionError:
+            pass                                    # none happened, as the scene tells
         yield scene
+        events.close(scene)
         netlink.close()
         listener.close()
         if not self.a.knob("dev"):

@@ -333,9 +333,13 @@ starve_debugfs_create_file(const char *name, umode_t mode,
 #define STARVE_NULL(_call, ...)						\
 	(STARVE(#_call) ? NULL : _call(__VA_ARGS__))
 
+#define genlmsg_new(...)	STARVE_NULL(genlmsg_new, __VA_ARGS__)
 #define vmap(...)		STARVE_NULL(vmap, __VA_ARGS__)
 #define __seq_open_private(...)	STARVE_NULL(__seq_open_private, __VA_ARGS__)
 #define proc_create(...)	STARVE_NULL(proc_create, __VA_ARGS__)
+#define proc_create_data(...)	STARVE_NULL(proc_create_data, __VA_ARGS__)
+#define proc_create_net_data(...)					\
+	STARVE_NULL(proc_create_net_data, __VA_ARGS__)
 #define proc_create_net_data_write(...)					\
 	STARVE_NULL(proc_create_net_data_write, __VA_ARGS__)
 #define proc_create_net_single(...)					\
@@ -385,6 +389,8 @@ starve_debugfs_create_file(const char *name, umode_t mode,
 
 #define debugfs_create_dir(...)						\
 	STARVE_ERR_PTR(debugfs_create_dir, ENOMEM, __VA_ARGS__)
+#define debugfs_create_file_unsafe(...)					\
+	STARVE_ERR_PTR(debugfs_create_file_unsafe, ENOMEM, __VA_ARGS__)
 #define ip_route_output_flow(...)					\
 	STARVE_ERR_PTR(ip_route_output_flow, ENOBUFS, __VA_ARGS__)
 #define ip6_dst_lookup_flow(...)					\

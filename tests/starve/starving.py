@@ -2,9 +2,10 @@
 """What the scenes share: attempts that may be refused, and the promise kept all the same."""
 
 import errno
+import struct
 from collections import Counter
 
-from oaenl import attr
+from oaenl import Netlink, attr
 from oaetest import wait_for
 
 # What a call may answer when there is no memory, here or at the peer.
@@ -127,6 +128,34 @@ def counted(hosts):
         stats = host.stats()
         total.update({name: stats[name] for name in COUNTERS if name in stats})
     return sum(total.values())
+
+
+class Events:
+    """EVENT_GET of hosts: the kernel has all namespaces send what is heard in one of them."""
+
+    def __init__(self, hosts, family, command):
+        self._netlinks = [Netlink(host, family) for host in hosts]
+        self._command = command
+        self._missed = self.missed()
+
+    def _ask(self, netlink, attribute):
+        return struct.unpack("Q", dict(netlink.ask(self._command)[0])[attribute])[0]
+
+    def sent(self):
+        """The number of the last one of the first host."""
+        return self._ask(self._netlinks[0], 1)
+
+    def missed(self):
+        """How many got lost for want of memory."""
+        return sum(self._ask(netlink, 2) for netlink in self._netlinks)
+
+    def close(self, scene):
+        """Those that a scene has lost since are counted."""
+        lost = self.missed() - self._missed
+        if lost:
+            scene.refused["event"] += lost
+        for netlink in self._netlinks:
+            netlink.close()
 
 
 def patiently(condition, what, seconds=10):
