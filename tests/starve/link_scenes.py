@@ -121,13 +121,16 @@ class Links(Rings):
         yield scene
         scene.attempt(load, self.a, tag_seq=5, peers="1", dev="va,udp:10.9.0.1",
                       udp_peers="10.9.0.9", target=self.cable.mac_b)
+        yield scene
         if loaded():
+            lost = counted([self.a])                # frames, of a link that goes with the module
+            if lost:
+                scene.refused["frame"] += lost
             self.down()
         elif Path("/proc/net/modoae").exists() or Path("/sys/kernel/debug/modoae").exists():
             raise Finding("refused, and something of it is there")
         if self.a.has_link("oaeudp0"):
             raise Finding("no module, and the device of its UDP port is there")
-        yield scene
         self.a.sh("ip addr del 10.9.0.1/24 dev va")
         self.up()
 
