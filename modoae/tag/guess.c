@@ -30,7 +30,7 @@ static bool guess_is(const struct oae_tag *tag)
 	return tag->users && !list_empty(&tag->users->guess);
 }
 
-/* Nothing happens if it is listed. Without memory a peer that asks does not find it. Under tag->lock. */
+/* Nothing happens if it is listed. Without memory no peer that asks finds it. Under tag->lock. */
 static void guess_list(struct oae_tag *tag)
 {
 	struct oae_users *u = tag->users;

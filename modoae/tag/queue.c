@@ -301,7 +301,8 @@ static int queue_attach(struct oae_tag *tag, struct oae_run *ev, struct oae_clie
  *
  * Context: process, may sleep; takes tag->lock.
  *
- * Return: 0; -ESTALE the tag is dead, or has moved: look again; -ESHUTDOWN the node is shut, and @open; -ENOMEM.
+ * Return: 0; -ESTALE the tag is dead, or has moved: look again; -ESHUTDOWN the node is shut, and
+ * @open; -ENOMEM.
  */
 int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, const struct oae_addr *addr,
 		   const struct oae_port *port, u64 kid, bool open)
