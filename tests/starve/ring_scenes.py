@@ -38,6 +38,10 @@ class Program:
         self.rings.bell(ring.ENDED_AT, timeout_ms, ended=self.rings.published)
         return self.rings.word(ring.ENDED_TO) == self.rings.published
 
+    def taken(self, timeout_ms):
+        """Wait until the kernel has taken all, as long as there is memory."""
+        self.rings.bell(ring.TAKEN, timeout_ms, taken=self.rings.published)
+
     def passes(self):
         """Take all that is there."""
         while self.rings.word(ring.FILLED_TO) != self.rings.passed:
@@ -226,8 +230,8 @@ class Rings:
         self._closed(vc)
 
     def dissolved(self):
-        """A pack of rings is too long by the time it goes: its messages go one by one, if there
-        is memory for them."""
+        """There are no packs any more when one of a ring is to go: its messages go one by one, if
+        there is memory for them."""
         scene, vc = Scene(), next(self._vcs)
         scene.spares = False
         ledger, program, end = Ledger(scene), None, None
@@ -239,18 +243,21 @@ class Rings:
             if program and end:
                 program.put(ledger, 100)
                 if scene.attempt(program.ended, TAKEN_MS):
-                    self.a.up("va", False)
-                    program.put(ledger, 100)
-                    program.put(ledger, *[200] * 30)
-                    self.cable.mtu(1280)
-                    self.a.up("va")
+                    self.b.knob("drop_pct", 100)
+                    # As many as a window has, each alone in a frame; then packs.
+                    program.put(ledger, *[3000] * 17)
+                    program.put(ledger, *[200] * 25)
+                    scene.attempt(program.taken, TAKEN_MS)
+                    self.a.knob("pack", 0)
+                    self.b.knob("drop_pct", 0)
                     scene.attempt(program.ended, TAKEN_MS)
             yield scene
             if program and end:
                 program.told()
                 self._collect(ledger, end.read_each)
         finally:
-            self.cable.mtu(9000)
+            self.b.knob("drop_pct", 0)
+            self.a.knob("pack", 1)
             if program:
                 program.rings.close()
             if end:
