@@ -270,6 +270,7 @@ class Rules(RingTest):
                (ring.PASSED, 8), (ring.PASSED, 1 << 63)]
         for word, value in bad:
             a = RawRing(OaeFile.to(self.a, self.cable.mac_b, vc=self.vc))
+            self.addCleanup(a.close)
             a.put(b"first")
             a.set(*((ring.PUBLISHED, a.published) if word is ring.PASSED else (word, value)))
             if word is ring.PASSED:
@@ -284,6 +285,7 @@ class Rules(RingTest):
             a.close()
         for head in ((0, None, 0), (8, None, 4), (1 << 20, None, 0)):
             a = RawRing(OaeFile.to(self.a, self.cable.mac_b, vc=self.vc))
+            self.addCleanup(a.close)
             a.put(b"x" * 8, length=head[0], flags=head[2])
             a.set(ring.PUBLISHED, a.published)
             self.assert_errno(errno.EPROTO, a.bell)
