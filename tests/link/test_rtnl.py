@@ -151,8 +151,13 @@ class ManyLinks(OaeTest):
     def test_ends_meanwhile(self):
         """Whoever has asked is killed, and the host ends, while a work waits for the links to close."""
         host = Host("c")
-        Cable(host, "vc", self.b, "wc")
+        cable = Cable(host, "vc", self.b, "wc")
+        self.b.knob("dev", "+wc")
         host.knobs(**CALM | {"linger_ms": 10000}, dev="vc")
+        # Of the many nobody has been heard, so they close at once; this one takes its time.
+        host.write(b"open", target=cable.mac_b)
+        self.assertEqual(self.b.read_one(), b"open")
+        cable.netem("loss 100%")
         self.open_many(host, 700)
         netlink = Netlink(host)
         child = os.fork()
