@@ -73,7 +73,7 @@ class Links(Rings):
         self._vcs = itertools.cycle(range(1, 250))
         # A site is refused in the first few of those that ask it.
         self.scenes = [self.loading, self.namespace, self.knobs, self.netlink, self.noc,
-                       self.rings, self.dissolved, self.files, self.attached, self.many, self.both,
+                       self.rings, self.files, self.attached, self.many, self.both,
                        self.packed, self.left, self.strangers, self.udp, self.udp6,
                        self.neighbours, self.paths]
         self.together = [("tag/places.c", self.both)]

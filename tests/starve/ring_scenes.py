@@ -38,10 +38,6 @@ class Program:
         self.rings.bell(ring.ENDED_AT, timeout_ms, ended=self.rings.published)
         return self.rings.word(ring.ENDED_TO) == self.rings.published
 
-    def taken(self, timeout_ms):
-        """Wait until the kernel has taken all, as long as there is memory."""
-        self.rings.bell(ring.TAKEN, timeout_ms, taken=self.rings.published)
-
     def passes(self):
         """Take all that is there."""
         while self.rings.word(ring.FILLED_TO) != self.rings.passed:
@@ -227,41 +223,6 @@ class Rings:
             self._collect(ledger, files[1].read_each)
         for file in filter(None, files):
             file.close()
-        self._closed(vc)
-
-    def dissolved(self):
-        """There are no packs any more when one of a ring is to go: its messages go one by one, if
-        there is memory for them."""
-        scene, vc = Scene(), next(self._vcs)
-        scene.spares = False
-        ledger, program, end = Ledger(scene), None, None
-        self._clear(vc)
-        yield scene
-        try:
-            program = self._program(scene, *self._ends()[0], vc)
-            end = self._file(scene, *self._ends()[1], vc)
-            if program and end:
-                program.put(ledger, 100)
-                if scene.attempt(program.ended, TAKEN_MS):
-                    self.b.knob("drop_pct", 100)
-                    # As many as a window has, each alone in a frame; then packs.
-                    program.put(ledger, *[3000] * 17)
-                    program.put(ledger, *[200] * 25)
-                    scene.attempt(program.taken, TAKEN_MS)
-                    self.a.knob("pack", 0)
-                    self.b.knob("drop_pct", 0)
-                    scene.attempt(program.ended, TAKEN_MS)
-            yield scene
-            if program and end:
-                program.told()
-                self._collect(ledger, end.read_each)
-        finally:
-            self.b.knob("drop_pct", 0)
-            self.a.knob("pack", 1)
-            if program:
-                program.rings.close()
-            if end:
-                end.close()
         self._closed(vc)
 
 

@@ -27,7 +27,6 @@ class Scene:
         self.refused = Counter()
         self.in_a_row = 0
         self.late = []
-        self.spares = True      # where there is another way, nothing is refused
 
     def attempt(self, function, *args, **kwargs):
         """function(...), or None if it was refused.
