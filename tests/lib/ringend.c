@@ -21,7 +21,7 @@
 
 #include <oae.h>
 
-#define RING	(1 << 18)
+#define RING	262144
 #define BATCH	16	/* records that are published at once */
 #define UNPASSED	64	/* and passed, if so many come */
 #define UNDER_WAY	200	/* without an outcome, at most: a kill leaves them in doubt */
