@@ -185,11 +185,14 @@ class Host:     # pylint: disable=too-many-public-methods
             os.close(before)
 
     def close(self):
-        """Forget it: its devices go with it."""
+        """Forget it, if it is there: its devices go with it."""
+        if self._fd is None:
+            return
         for sock in (self._sock, self._netlink):
             if sock:
                 sock.close()
         os.close(self._fd)
+        self._fd = None
         path = NETNS / self.name
         if LIBC.umount2(os.fsencode(path), MNT_DETACH):
             fail_with_errno(f"umount {path}")

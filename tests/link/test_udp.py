@@ -254,6 +254,7 @@ class Coming(UdpTest):
         """A namespace goes with its UDP ports, and with a link."""
         for _ in range(3):
             c = Host("c")
+            self.addCleanup(c.close)
             Cable(c, "vc", self.b, "vbc")
             address_of(c, "vc", "10.1.0.1")
             address_of(self.b, "vbc", "10.1.0.2")
@@ -646,6 +647,7 @@ class SlowModprobe(OneCable):
         """Meanwhile knobs, a target that is heard, and the end of a namespace wait for nobody."""
         address_of(self.a, "va", A)
         c = Host("c")
+        self.addCleanup(c.close)
         Cable(c, "vc", self.b, "wb")
         c.knob("target", "id:1000000000002")
         self.b.knobs(discover=1, dev="vb", target="id:1000000000001")
