@@ -168,8 +168,8 @@ static struct oae_tag *path_tag_by(struct oae_port *port, u64 kid)
  * it may be known by that which the frame came by; and whoever tells of a place names the link
  * by nothing else.
  */
-static struct oae_tag *path_tag_named(struct oae_port *by, const u8 *from,
-				      const struct oae_frame *f)
+static noinline_for_stack struct oae_tag *path_tag_named(struct oae_port *by, const u8 *from,
+							 const struct oae_frame *f)
 {
 	struct oae_port *port[NAMED_PORTS];
 	struct oae_tag *tag = NULL;

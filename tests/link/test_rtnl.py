@@ -122,7 +122,7 @@ class ManyLinks(OaeTest):
             for what, took in self.took.items()))
         for what, (none, many) in self.took.items():
             with self.subTest(what):
-                self.assertLess(many - none, MOST * SLOW)
+                self.assertLess(many - none, MOST * SLOW ** 2)
 
     def shut(self, netlink, value):
         """All links begin to close, or may be opened again."""
