@@ -206,7 +206,7 @@ struct oae_node {
 	spinlock_t all_lock;		/* all; nests in tag->lock */
 	struct mutex walking;		/* one walk over `all` at a time */
 	spinlock_t opening_lock;	/* oae_tag.opening; no lock nests in it */
-	spinlock_t guess_lock;		/* guesses; nests in tag->lock, no lock nests in it */
+	spinlock_t guess_lock;		/* guesses and their table; nests in tag->lock */
 	struct list_head guesses;	/* tag/guess.c: oae_users of tags whose port is a guess */
 	struct rhltable guesses_by_kid;	/* the same; without a table no port was ever bound */
 	struct xarray regions;		/* by number */

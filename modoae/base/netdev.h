@@ -5,6 +5,7 @@
 
 #include <linux/capability.h>
 #include <linux/etherdevice.h>
+#include <linux/if_arp.h>
 #include <linux/netdevice.h>
 #include <linux/user_namespace.h>
 #include <net/net_namespace.h>
@@ -20,6 +21,12 @@ static inline bool oae_for_address(const struct sk_buff *skb,
 {
 	return skb->pkt_type != PACKET_HOST ||
 	       ether_addr_equal(eth_hdr(skb)->h_dest, dev->dev_addr);
+}
+
+/* Do a device's frames have Ethernet headers? Under RTNL. */
+static inline bool oae_dev_is_ethernet(const struct net_device *dev)
+{
+	return dev->type == ARPHRD_ETHER && dev->addr_len == ETH_ALEN;
 }
 
 /*

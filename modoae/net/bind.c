@@ -9,7 +9,6 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/etherdevice.h>
-#include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
@@ -46,19 +45,6 @@ bool oae_dev_is_up(const struct net_device *dev)
 {
 	return netif_running(dev) && netif_carrier_ok(dev) &&
 	       READ_ONCE(dev->mtu) >= OAE_MIN_MTU;
-}
-
-/**
- * oae_dev_is_ethernet() - do a device's frames have Ethernet headers?
- * @dev: the device
- *
- * Context: under RTNL.
- *
- * Return: true if so.
- */
-bool oae_dev_is_ethernet(const struct net_device *dev)
-{
-	return dev->type == ARPHRD_ETHER && dev->addr_len == ETH_ALEN;
 }
 
 /**

@@ -26,7 +26,6 @@ int oae_ports_set(struct oae_node *node, char *list, bool *going,
 /* bind.c: a device becomes a port */
 struct oae_port *oae_port_of_dev(struct oae_node *node, const struct net_device *dev);
 bool oae_dev_is_up(const struct net_device *dev);
-bool oae_dev_is_ethernet(const struct net_device *dev);
 int oae_dev_check(struct oae_node *node, struct net_device *dev, const char **accepted);
 int oae_dev_bind(struct oae_node *node, struct net_device *dev);
 unsigned int oae_node_but(const struct oae_node *node, const char *name);

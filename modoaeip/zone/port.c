@@ -6,7 +6,6 @@
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/if_arp.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/rtnetlink.h>
@@ -29,25 +28,12 @@ static const struct kernel_param_ops ethertype_ops = {
 module_param_cb(ethertype, &ethertype_ops, &ethertype, 0444);
 MODULE_PARM_DESC(ethertype, "EtherType of the frames, at load (0x0600 to 0xffff, default 0x88b5)");
 
-/**
- * oaeip_dev_is_ethernet() - do a device's frames have Ethernet headers?
- * @dev: the device
- *
- * Context: RTNL held.
- *
- * Return: true if so.
- */
-bool oaeip_dev_is_ethernet(const struct net_device *dev)
-{
-	return dev->type == ARPHRD_ETHER && dev->addr_len == ETH_ALEN;
-}
-
 /* 0 if @dev may be the zone's device. */
 static int port_check(struct net_device *dev)
 {
 	if (!dev)
 		return -ENODEV;
-	if (!oaeip_dev_is_ethernet(dev) || dev->flags & IFF_LOOPBACK || oae_is_enslaved(dev) ||
+	if (!oae_dev_is_ethernet(dev) || dev->flags & IFF_LOOPBACK || oae_is_enslaved(dev) ||
 	    dev->mtu < OAE_MIN_MTU + OAE_VIA_LEN)
 		return -EINVAL;
 	return 0;

@@ -28,7 +28,7 @@ static int watch_netdev_event(struct notifier_block *nb, unsigned long event,
 		oaeip_port_hush(gw);
 		break;
 	case NETDEV_POST_TYPE_CHANGE:
-		if (oaeip_dev_is_ethernet(dev))
+		if (oae_dev_is_ethernet(dev))
 			break;
 		fallthrough;
 	case NETDEV_UNREGISTER:	/* or moved to another namespace, or module unload */

@@ -38,7 +38,6 @@ struct oaeip_port *oaeip_port_exchange(struct oaeip_gw *gw,
 				       struct oaeip_port *port);
 void oaeip_port_hush(struct oaeip_gw *gw);
 void oaeip_port_hushed(struct oaeip_gw *gw);
-bool oaeip_dev_is_ethernet(const struct net_device *dev);
 void oaeip_port_free(struct oaeip_port *port);
 int oaeip_port_print(struct oaeip_gw *gw, char *buf, size_t size);
 

@@ -397,7 +397,7 @@ static u32 reduce_heard(const struct m_world *w, unsigned int who, u32 heard)
 	return w->sc->shorter ? M_NOBODY : 0;
 }
 
-/* What is lost is judged in time: so no path is ever lossy here. */
+/* Losses are judged in time: so no path is ever lossy here. */
 const struct oae_path_watch m_path_unwatched = {
 	.again_by = OAE_PATHS_MAX, .asked = OAE_PATHS_MAX, .lost_by = OAE_PATHS_MAX,
 };

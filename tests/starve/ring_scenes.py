@@ -144,7 +144,7 @@ class Rings:
                 end = self._file(scene, self.b, self.cable.mac_a, vc)
                 rings = scene.attempt(RawRing, end) if end else None
                 if rings:
-                    # What is in them is left a second time, in part.
+                    # Their messages are left a second time, in part.
                     program = Program(scene, rings)
                     program.link(ledger.came)
                     self._fills(scene, rings, ledger)

@@ -370,7 +370,7 @@ PATH_TEST(test_renamed)
 	assert_int_equal(ps.used, 2);
 	assert_int_equal(c.turned, 1);
 	assert_int_equal(l.state, OAE_SYNC_SENT);
-	/* What had come to the old address has proven it once more. */
+	/* A frame to the old address has proven the path once more. */
 	anew();
 	ps.path[1].proven = true;
 	begin();
@@ -418,7 +418,7 @@ PATH_TEST(test_moves)
 	assert_int_equal(l.state, OAE_SYNC_SENT);
 }
 
-/* What was in use stays in use. */
+/* Another path than the own one was in use, and stays so. */
 PATH_TEST(test_moves_used)
 {
 	oae_path_use(&ps, 1, OAE_WHY_PEER, now);
@@ -452,7 +452,7 @@ PATH_TEST(test_freeze_ends)
 	assert_int_equal(ps.inc, l.inc);
 }
 
-/* What is offered is counted for the path in use, slice by slice; and a run is watched. */
+/* Each slice of an offer counts for the path in use; and each run is watched. */
 PATH_TEST(test_offers_count)
 {
 	const struct oae_post three_slices = {

@@ -66,7 +66,7 @@ PATH_TEST(test_sync_goes_by)
 	assert_int_equal(out(OAE_SYNC, 2, OAE_OPEN), 0x1);
 }
 
-/* Whoever is there now may know nothing of what was proven. */
+/* A peer that has begun anew knows nothing of what was proven. */
 PATH_TEST(test_down_asks)
 {
 	unsigned int i;
