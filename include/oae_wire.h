@@ -2,44 +2,47 @@
 /*
  * The wire format. No other file defines a number of it.
  *
- * All fields are big-endian. A frame is an Ethernet header, the 40-byte base
- * header below, extensions up to hlen, then `length` bytes of payload.
+ * All fields are big-endian. A frame is an Ethernet header, the 48-byte base
+ * header below, its extensions, then `length` bytes of payload.
  * doc/protocol.md section 2 describes the same format in prose.
  */
 #ifndef OAE_WIRE_H
 #define OAE_WIRE_H
 
 #define OAE_ETHERTYPE		0x88B5	/* IEEE 802 Local Experimental 1 */
-#define OAE_VERSION		1
+#define OAE_VERSION		2
 
 /* Base header: byte offsets. */
-#define OAE_OFF_VER_HLEN	0	/* high nibble version, low nibble hlen */
+#define OAE_OFF_VER_EXT		0	/* high nibble version, low nibble length of extensions */
 #define OAE_OFF_OPCODE		1
 #define OAE_OFF_VC		2
 #define OAE_OFF_FLAGS		3
 #define OAE_OFF_LENGTH		4	/* u16, payload bytes in this frame */
-#define OAE_OFF_SLICE		6	/* u16, index of this slice */
+#define OAE_OFF_SLICE		6	/* index of this slice */
+#define OAE_OFF_KIND		7
 #define OAE_OFF_SRC_LTAG	8	/* u32, the sender's ltag */
 #define OAE_OFF_DST_LTAG	12	/* u32, the receiver's ltag, 0 unknown */
 #define OAE_OFF_TX		16	/* u32, last committed by the sender */
 #define OAE_OFF_RX		20	/* u32, last delivered by the sender */
 #define OAE_OFF_SEQ		24	/* u32, the transaction the frame is about */
 #define OAE_OFF_ATTEMPT		28	/* which offering of seq, from 1 */
-#define OAE_OFF_KIND		29
-#define OAE_OFF_REASON		30	/* u16; REFLECT: room for so many above rx, 0 unsaid */
-#define OAE_OFF_DIGEST		32	/* u64 */
-#define OAE_HDR_LEN		40
+#define OAE_OFF_ROOM		29	/* REFLECT: room for so many above rx, 0 unsaid */
+#define OAE_OFF_REASON		30
+#define OAE_OFF_MARKS		31	/* OAE_M_* */
+#define OAE_OFF_PN		32	/* u32, question: its number */
+#define OAE_OFF_ACK		32	/* u32, answer: the newest pn heard */
+#define OAE_OFF_MAP		36	/* u32, answer: which of the 32 before it; else 0 */
+#define OAE_OFF_DIGEST		40	/* u64 */
+#define OAE_HDR_LEN		48
 
-#define OAE_HLEN_WORDS(bytes)	((bytes) / 4)
-#define OAE_HLEN_MAX		60	/* 15 words, the most that the nibble encodes */
+#define OAE_EXT_WORDS(bytes)	((bytes) / 4)
 
 /* VIA extension: follows the base header when the flag VIA is set. */
-#define OAE_OFF_VIA_DST		40	/* 6, final destination MAC */
-#define OAE_OFF_VIA_SRC		46	/* 6, original source MAC */
+#define OAE_OFF_VIA_DST		48	/* 6, final destination MAC */
+#define OAE_OFF_VIA_SRC		54	/* 6, original source MAC */
 #define OAE_VIA_LEN		12
 
-/* Ethernet pads a short frame up to this many bytes after its header. */
-#define OAE_MIN_PADDED		46
+#define OAE_HLEN_MAX		(OAE_HDR_LEN + OAE_VIA_LEN)
 
 #define OAE_MAX_SLICES		64
 
@@ -70,6 +73,9 @@ enum oae_opcode {
 #define OAE_F_VIA		0x20	/* VIA extension present */
 #define OAE_F_AUTH		0x40	/* digests are keyed */
 #define OAE_F_ALL		0x7f
+
+#define OAE_M_NOW		0x01	/* answer: sent in the event that heard ack */
+#define OAE_M_ALL		0x01	/* others are for what is not built yet */
 
 enum oae_kind {
 	OAE_MESSAGE	= 0,
@@ -104,8 +110,8 @@ enum oae_reason {
 #define OAE_SYNC_OFF_MAX_LEN	20	/* u32, largest transaction taken, bytes */
 #define OAE_SYNC_OFF_START	24	/* u32, tx before the sender's first one */
 #define OAE_SYNC_OFF_MTU	28	/* u16, bytes after the Ethernet header */
-#define OAE_SYNC_OFF_ZERO	30	/* u16, 0 */
-#define OAE_SYNC_LEN		32
+#define OAE_SYNC_OFF_ZERO	30	/* 34, 0: for what is not built yet */
+#define OAE_SYNC_LEN		64
 
 /* Capabilities. Bits that are not known are ignored. */
 #define OAE_CAPS_WINDOW		0x3f	/* transactions under way, each way, less 1 */

@@ -158,8 +158,13 @@ local OPCODES = {
 }
 local SYNC, SYNC_ACK, SYNC_CHK, CLOSE, CLOSE_ACK, OFFER, REFLECT, COMMIT = 1, 2, 3, 4, 5, 6, 7, 8
 local REFUSE, READY, REVERSE, DONE, HELLO, NOLINK, PATH = 9, 10, 11, 12, 13, 14, 15
+-- Of these a frame has a number; of these it says which were heard.
+local QUESTIONS = { [OFFER] = true, [COMMIT] = true, [REVERSE] = true }
+local ANSWERS = { [REFLECT] = true, [REFUSE] = true, [READY] = true, [DONE] = true }
 
 local EXPRESS, LAST, RESUME, WANT_DONE, HELD, VIA, AUTH, RESERVED = 1, 2, 4, 8, 16, 32, 64, 128
+
+local NOW = 1
 
 local KINDS = { [0] = "MESSAGE", "SWAP", "VERB", "VOID", "PACK" }
 local MESSAGE, SWAP, VERB, VOID, PACK = 0, 1, 2, 3, 4
@@ -181,7 +186,7 @@ local VERB_CODES = { "READ", "WRITE", "EXCHANGE", "FETCH_ADD", "CAS" }
 local READ, WRITE, CAS = 1, 2, 5
 
 local GATEWAY, LEAVING, ASK, ABOUT, NODE = 1, 2, 4, 8, 16
-local HDR_LEN, VIA_LEN, MIN_PADDED, MAX_SLICES = 40, 12, 46, 64
+local HDR_LEN, VIA_LEN, SYNC_LEN, MAX_SLICES = 48, 12, 64, 64
 local ZERO_MAC = "00:00:00:00:00:00"
 local NO_INC = "\0\0\0\0\0\0\0\0"
 
@@ -199,7 +204,7 @@ local function flag(name, text, mask, descr)
 end
 
 field("version", ProtoField.uint8, "Version", base.DEC, nil, 0xf0)
-field("hlen", ProtoField.uint8, "Header length, words of 4 bytes", base.DEC, nil, 0x0f)
+field("ext", ProtoField.uint8, "Extensions, words of 4 bytes", base.DEC, nil, 0x0f)
 field("opcode", ProtoField.uint8, "Opcode", base.DEC, OPCODES)
 field("vc", ProtoField.uint8, "Virtual channel", base.DEC)
 field("flags", ProtoField.uint8, "Flags", base.HEX)
@@ -212,7 +217,7 @@ flag("flags.via", "VIA: through gateways", VIA)
 flag("flags.auth", "AUTH: the digest is keyed", AUTH)
 flag("flags.reserved", "Reserved, 0", RESERVED)
 field("length", ProtoField.uint16, "Bytes of payload", base.DEC)
-field("slice", ProtoField.uint16, "Slice", base.DEC)
+field("slice", ProtoField.uint8, "Slice", base.DEC)
 field("src_ltag", ProtoField.uint32, "Sender's ltag", base.HEX)
 field("dst_ltag", ProtoField.uint32, "Receiver's ltag", base.HEX)
 field("tx", ProtoField.uint32, "tx, last committed by the sender", base.DEC)
@@ -220,8 +225,13 @@ field("rx", ProtoField.uint32, "rx, last delivered by the sender", base.DEC)
 field("seq", ProtoField.uint32, "seq, the transaction meant", base.DEC)
 field("attempt", ProtoField.uint8, "Attempt", base.DEC)
 field("kind", ProtoField.uint8, "Kind", base.DEC, KINDS)
-field("reason", ProtoField.uint16, "Reason", base.DEC, REASONS)
-field("room", ProtoField.uint16, "Room for so many", base.DEC)
+field("room", ProtoField.uint8, "Room for so many", base.DEC)
+field("reason", ProtoField.uint8, "Reason", base.DEC, REASONS)
+field("marks", ProtoField.uint8, "Marks", base.HEX)
+flag("marks.now", "NOW: sent in the event that heard ack", NOW)
+field("pn", ProtoField.uint32, "pn, number of this question", base.DEC)
+field("ack", ProtoField.uint32, "ack, the newest question heard", base.DEC)
+field("map", ProtoField.uint32, "Which of the 32 before it were heard, a bit each", base.HEX)
 field("digest", ProtoField.uint64, "Digest", base.HEX)
 field("digest.status", ProtoField.uint8, "Digest status", base.DEC,
       { [0] = "Bad", "Good", "Unverified" })
@@ -229,7 +239,6 @@ field("digest.expected", ProtoField.uint64, "Digest that would be right", base.H
 field("via.dst", ProtoField.ether, "Final destination")
 field("via.src", ProtoField.ether, "Original source")
 field("payload", ProtoField.bytes, "Payload")
-field("padding", ProtoField.bytes, "Padding")
 field("excess", ProtoField.bytes, "Behind the end of the frame")
 field("bad", ProtoField.string, "Dropped by every receiver as")
 
@@ -244,7 +253,7 @@ field("sync.met", ProtoField.bool, "Both ends took such since they met", 32, nil
 field("sync.max_len", ProtoField.uint32, "Largest transaction taken, bytes", base.DEC)
 field("sync.start", ProtoField.uint32, "tx before the first transaction", base.DEC)
 field("sync.mtu", ProtoField.uint16, "MTU", base.DEC)
-field("sync.zero", ProtoField.uint16, "Zero", base.DEC)
+field("sync.zero", ProtoField.bytes, "Zeros")
 
 field("pack.count", ProtoField.uint8, "Messages", base.DEC)
 field("pack.zero", ProtoField.uint8, "Zero", base.DEC)
@@ -404,15 +413,14 @@ end
 -- The rules of bad_field.
 local function fields_ok(h)
 	local op = h.opcode
-	local reason_ok = REASONS[h.reason]
-	if op == REFLECT then
-		reason_ok = h.reason <= 128	-- it says for how many there is room
-	end
-	if not KINDS[h.kind] or not reason_ok or (op ~= OFFER and h.slice ~= 0) then
+	if not KINDS[h.kind] or not REASONS[h.reason] or (op ~= OFFER and h.slice ~= 0) or
+	   h.room > (op == REFLECT and 128 or 0) or h.marks > (ANSWERS[op] and NOW or 0) or
+	   (h.map ~= 0 and not ANSWERS[op]) or
+	   (h.pn ~= 0 and not ANSWERS[op] and not QUESTIONS[op]) then
 		return false
 	end
 	if op == SYNC or op == SYNC_ACK or op == SYNC_CHK then
-		return h.length == 32 and h.src_ltag ~= 0
+		return h.length == SYNC_LEN and h.src_ltag ~= 0
 	elseif op == OFFER then
 		if h.kind ~= MESSAGE and (h.slice ~= 0 or not has(h.flags, LAST) or
 					  (h.length == 0) ~= (h.kind == VOID) or
@@ -443,6 +451,13 @@ local function fields_ok(h)
 		return h.length == 32
 	end
 	return h.length == 0
+end
+
+-- Is what a SYNC keeps free 0? As far as it was captured.
+local function sync_free(tvb, h)
+	local from, stop = h.hlen + 30, math.min(h.hlen + SYNC_LEN, tvb:len())
+	return h.opcode > SYNC_CHK or from >= stop or
+	       not tvb:raw(from, stop - from):find("[^%z]")
 end
 
 -- An Ethernet source that is none. Fields are not there while nobody looks; then there is but the
@@ -487,18 +502,18 @@ local function parse(tvb, total)
 	end
 	h.whole_header = true
 	local first = tvb(0, 1):uint()
-	h.version, h.hlen = floor(first / 16), first % 16 * 4
+	h.version, h.hlen = floor(first / 16), HDR_LEN + first % 16 * 4
 	h.opcode, h.vc, h.flags = tvb(1, 1):uint(), tvb(2, 1):uint(), tvb(3, 1):uint()
-	h.length, h.slice = tvb(4, 2):uint(), tvb(6, 2):uint()
+	h.length, h.slice, h.kind = tvb(4, 2):uint(), tvb(6, 1):uint(), tvb(7, 1):uint()
 	h.src_ltag, h.dst_ltag = tvb(8, 4):uint(), tvb(12, 4):uint()
 	h.tx, h.rx, h.seq = tvb(16, 4):uint(), tvb(20, 4):uint(), tvb(24, 4):uint()
-	h.attempt, h.kind, h.reason = tvb(28, 1):uint(), tvb(29, 1):uint(), tvb(30, 2):uint()
+	h.attempt, h.room = tvb(28, 1):uint(), tvb(29, 1):uint()
+	h.reason, h.marks = tvb(30, 1):uint(), tvb(31, 1):uint()
+	h.pn, h.map = tvb(32, 4):uint(), tvb(36, 4):uint()
 
 	local need = h.hlen + h.length
-	if h.version ~= 1 then
+	if h.version ~= 2 then
 		h.bad = "bad_version"
-	elseif h.hlen < HDR_LEN then
-		h.bad = "bad_hlen"
 	elseif h.flags >= RESERVED then
 		h.bad = "bad_flags"
 	elseif not OPCODES[h.opcode] then
@@ -507,14 +522,14 @@ local function parse(tvb, total)
 		h.bad = "bad_hlen"
 	elseif total < need then
 		h.bad = "bad_short"
-	elseif total > need and total > MIN_PADDED then
+	elseif total > need then
 		h.bad = "bad_long"
-	elseif not fields_ok(h) then
+	elseif not fields_ok(h) or not sync_free(tvb, h) then
 		h.bad = "bad_field"
 	elseif has(h.flags, AUTH) then
 		h.bad = "bad_auth"
 	end
-	h.at = math.max(h.hlen, HDR_LEN)		-- where the payload begins
+	h.at = h.hlen					-- where the payload begins
 	h.stop = math.min(h.at + h.length, have)	-- behind what there is of it
 	h.cut = not h.bad and have < need
 	h.via = has(h.flags, VIA) and h.hlen == HDR_LEN + VIA_LEN and have >= h.hlen
@@ -525,12 +540,12 @@ end
 local function check_digest(tvb, h)
 	local payload = h.length > 0 and tvb:raw(h.at, h.length) or ""
 	local ph, pl = xxh64(payload, 0, h.slice)
-	local head = tvb:raw(0, 32) .. "\0\0\0\0\0\0\0\0"
+	local head = tvb:raw(0, 40) .. "\0\0\0\0\0\0\0\0"
 	if h.hlen > HDR_LEN then
 		head = head .. tvb:raw(HDR_LEN, h.hlen - HDR_LEN)
 	end
 	local dh, dl = xxh64(head, ph, pl)
-	return { good = dh == tvb(32, 4):uint() and dl == tvb(36, 4):uint(), hi = dh, lo = dl,
+	return { good = dh == tvb(40, 4):uint() and dl == tvb(44, 4):uint(), hi = dh, lo = dl,
 		 slice_hash = be64(ph, pl) }
 end
 
@@ -1052,7 +1067,7 @@ local DATA = { [CLOSE] = true, [CLOSE_ACK] = true, [OFFER] = true, [REFLECT] = t
 local function follow(tvb, pinfo, h, hash, rec)
 	local src, dst = tostring(pinfo.dl_src), tostring(pinfo.dl_dst)
 	if h.via then
-		src, dst = tostring(tvb(46, 6):ether()), tostring(tvb(40, 6):ether())
+		src, dst = tostring(tvb(54, 6):ether()), tostring(tvb(48, 6):ether())
 	end
 	if src == dst or src == "" or dst == "" then
 		return
@@ -1138,6 +1153,7 @@ end
 local FLAGS = { { "express", EXPRESS }, { "last", LAST }, { "resume", RESUME },
 		{ "want_done", WANT_DONE }, { "held", HELD }, { "via", VIA }, { "auth", AUTH },
 		{ "reserved", RESERVED } }
+local MARKS = { { "now", NOW } }
 local HELLO_FLAGS = { { "gateway", GATEWAY }, { "leaving", LEAVING }, { "ask", ASK },
 		      { "about", ABOUT }, { "node", NODE } }
 
@@ -1288,7 +1304,7 @@ local function sync_body(tvb, h, tree)
 	local rows = { { "sync.inc", 0, 8 }, { "sync.peer_inc", 8, 8 }, { "sync.caps", 16, 4 },
 		       { "sync.max_len", 20, 4 }, { "sync.start", 24, 4 }, { "sync.mtu", 28, 2 } }
 	local window = 1
-	if h.stop - h.at >= 32 and add_row(tree, tvb, h.at, rows) then
+	if h.stop - h.at >= SYNC_LEN and add_row(tree, tvb, h.at, rows) then
 		window = tvb(h.at + 19, 1):uint() % 64 + 1
 		tree:add(f["sync.window"], tvb(h.at + 16, 4)):append_text(
 			format(" (%s at a time)", plural(window, "transaction")))
@@ -1296,7 +1312,7 @@ local function sync_body(tvb, h, tree)
 		tree:add(f["sync.paths"], tvb(h.at + 16, 4))
 		tree:add(f["sync.gateway"], tvb(h.at + 16, 4))
 		tree:add(f["sync.met"], tvb(h.at + 16, 4))
-		add_zero(tree, "sync.zero", tvb(h.at + 30, 2))
+		add_zero(tree, "sync.zero", tvb(h.at + 30, SYNC_LEN - 30))
 	elseif h.stop > h.at then
 		tree:add(f.payload, tvb(h.at, h.stop - h.at))
 	end
@@ -1520,26 +1536,34 @@ end
 
 local function add_header(tree, tvb, h)
 	tree:add(f.version, tvb(0, 1))
-	tree:add(f.hlen, tvb(0, 1)):append_text(format(" (%d bytes)", h.hlen))
+	tree:add(f.ext, tvb(0, 1)):append_text(format(" (%s, header of %d)", plural(h.hlen - HDR_LEN, "byte"), h.hlen))
 	tree:add(f.opcode, tvb(1, 1))
 	tree:add(f.vc, tvb(2, 1))
 	add_flags(tree, "flags", tvb(3, 1), FLAGS)
-	add_row(tree, tvb, 0, { { "length", 4, 2 }, { "slice", 6, 2 }, { "src_ltag", 8, 4 },
-				{ "dst_ltag", 12, 4 }, { "tx", 16, 4 }, { "rx", 20, 4 }, { "seq", 24, 4 },
-				{ "attempt", 28, 1 }, { "kind", 29, 1 } })
-	local item = tree:add(h.opcode == REFLECT and f.room or f.reason, tvb(30, 2))
+	add_row(tree, tvb, 0, { { "length", 4, 2 }, { "slice", 6, 1 }, { "kind", 7, 1 },
+				{ "src_ltag", 8, 4 }, { "dst_ltag", 12, 4 }, { "tx", 16, 4 },
+				{ "rx", 20, 4 }, { "seq", 24, 4 }, { "attempt", 28, 1 } })
+	local item = tree:add(f.room, tvb(29, 1))
 	if h.opcode == REFLECT then
-		item:append_text(h.reason == 0 and " (unsaid)" or " above rx")
-	elseif h.reason ~= 0 and REASON_TEXT[h.reason] then
+		item:append_text(h.room == 0 and " (unsaid)" or " above rx")
+	end
+	item = tree:add(f.reason, tvb(30, 1))
+	if h.reason ~= 0 and REASON_TEXT[h.reason] then
 		item:append_text(": " .. REASON_TEXT[h.reason])
 	end
-	item = tree:add(f.digest, tvb(32, 8))
+	add_flags(tree, "marks", tvb(31, 1), MARKS)
+	if ANSWERS[h.opcode] then
+		add_row(tree, tvb, 0, { { "ack", 32, 4 }, { "map", 36, 4 } })
+	else
+		add_row(tree, tvb, 0, { { "pn", 32, 4 } })
+	end
+	item = tree:add(f.digest, tvb(40, 8))
 	if h.via then
-		local sub = tree:add(oae, tvb(40, 12), "Through gateways")
-		sub:add(f["via.dst"], tvb(40, 6))
-		sub:add(f["via.src"], tvb(46, 6))
-		sub:append_text(format(", from %s to %s", tostring(tvb(46, 6):ether()),
-				       tostring(tvb(40, 6):ether())))
+		local sub = tree:add(oae, tvb(48, 12), "Through gateways")
+		sub:add(f["via.dst"], tvb(48, 6))
+		sub:add(f["via.src"], tvb(54, 6))
+		sub:append_text(format(", from %s to %s", tostring(tvb(54, 6):ether()),
+				       tostring(tvb(48, 6):ether())))
 	end
 	return item
 end
@@ -1695,8 +1719,7 @@ function oae.dissector(tvb, pinfo, root)
 	local digest = add_header(tree, tvb, h)
 	local text = (BODY[h.opcode] or other_body)(tvb, h, tree, rec)
 	if h.have > h.stop then
-		local item = tree:add(f[h.bad == "bad_long" and "excess" or "padding"],
-				      tvb(h.stop, h.have - h.stop))
+		local item = tree:add(f.excess, tvb(h.stop, h.have - h.stop))
 		item:append_text(format(" (%s)", plural(h.have - h.stop, "byte")))
 	end
 
@@ -1730,7 +1753,7 @@ function oae.dissector(tvb, pinfo, root)
 			    rec.bad and format(" [%s: %s]", rec.bad, BAD_TEXT[rec.bad]) or "")
 	tree:append_text(": " .. info)
 	if h.via then
-		info = format("%s (%s to %s)", info, tostring(tvb(46, 6):ether()), tostring(tvb(40, 6):ether()))
+		info = format("%s (%s to %s)", info, tostring(tvb(54, 6):ether()), tostring(tvb(48, 6):ether()))
 	end
 	pinfo.cols.info = info
 	return h.have

@@ -542,6 +542,8 @@ static inline unsigned int oae_port_use_gw(const struct oae_port *port)
 
 /* xmit.c */
 void oae_xmit_from(struct oae_port *port, const u8 *src, const struct oae_frame *f);
+void oae_xmit_bytes(struct oae_port *port, const u8 *dest, const void *bytes,
+		    unsigned int len);
 void oae_xmit_frame(struct oae_port *port, const u8 *dest,
 		    const struct oae_frame *f, struct sk_buff **spent);
 void oae_xmit_offer(struct oae_port *port, const u8 *dest,

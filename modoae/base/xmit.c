@@ -206,6 +206,34 @@ void oae_xmit_frame(struct oae_port *port, const u8 *dest,
 }
 
 /**
+ * oae_xmit_bytes() - send a frame that is built already
+ * @port: the port, which the caller keeps alive
+ * @dest: destination address
+ * @bytes: the frame, from behind the Ethernet header
+ * @len: its bytes
+ *
+ * Context: any but hard interrupts, no lock held.
+ */
+void oae_xmit_bytes(struct oae_port *port, const u8 *dest, const void *bytes,
+		    unsigned int len)
+{
+	struct net_device *dev = port->dev;
+	unsigned int hlen = LL_RESERVED_SPACE(dev);
+	struct sk_buff *skb = alloc_skb(hlen + len + dev->needed_tailroom, GFP_ATOMIC);
+
+	if (!skb) {
+		oae_count(port->node, OAE_S_NO_MEMORY);
+		return;
+	}
+	skb_reserve(skb, hlen);
+	skb_reset_network_header(skb);
+	skb_put_data(skb, bytes, len);
+	skb->dev = dev;
+	skb->protocol = port->pt.type;
+	xmit_send_skb(port, skb, dest, port->addr);
+}
+
+/**
  * oae_xmit_from() - broadcast a frame from an address that the port had, or has
  * @port: the port, which the caller keeps alive
  * @src: the address
@@ -345,5 +373,6 @@ void oae_xmit_offer(struct oae_port *port, const u8 *dest,
 			return;
 		oae_msg_fill(msg, send->slice_max, f->slice, skb);
 		xmit_send_skb(port, skb, dest, port->addr);
+		f->pn++;
 	}
 }

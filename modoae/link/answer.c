@@ -218,6 +218,14 @@ static bool answer_reflects(const struct oae_post *p, const struct oae_frame *f)
 	       (p->kind != OAE_VERB || reply == p->reply);
 }
 
+/* The round trip of a number's last OFFER, if that was answered at once (protocol 4.16). */
+static void answer_took(struct oae_link *l, const struct oae_lane *n,
+			const struct oae_frame *f, u64 now)
+{
+	if (f->marks & OAE_M_NOW && f->ack == n->pn)
+		oae_rtt_sample(l, now - n->at);
+}
+
 /**
  * oae_rcv_reflect() - handle REFLECT: commit if it matches (protocol 4.1, step 3)
  * @l: the link, OPEN; the frame is of this run
@@ -256,7 +264,7 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		return;
 	}
 
-	oae_rtt_sample(l, now - n->at);
+	answer_took(l, n, f, now);
 	if (answer_was_lost(l, n))
 		oae_window_lost(l, f->seq);
 	else
@@ -266,8 +274,8 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 	n->state = OAE_OFFER_REFLECTED;
 	oae_lane_not_due(l, n);
 	oae_lane_open(l, n);
-	if (f->reason)
-		l->room_to = f->rx + f->reason;
+	if (f->room)
+		l->room_to = f->rx + f->room;
 	if (oae_link_windowed(l))
 		answer_passed(l, f->seq, a);
 	/* In order: what is above the first gap waits. */
@@ -375,7 +383,7 @@ static void answer_fill_gap(struct oae_link *l, struct oae_lane *n,
 			 answer_gap_is_fruitless(l, n, missing, now, a)))
 		return;
 	if (oae_link_windowed(l)) {
-		oae_rtt_sample(l, now - n->at);
+		answer_took(l, n, f, now);
 		/* A slice that was not sent was not lost. One that was, LAST may have overtaken. */
 		if (n->reminded) {
 			oae_window_lost(l, f->seq);

@@ -7,9 +7,9 @@
  */
 OAE_CAUSE(NONE, "bad_none", "never counted")
 OAE_CAUSE(SHORT, "bad_short", "frames dropped: shorter than they say")	/* or than their headers */
-OAE_CAUSE(LONG, "bad_long", "frames dropped: longer than they say")	/* and it is no padding */
+OAE_CAUSE(LONG, "bad_long", "frames dropped: longer than they say")
 OAE_CAUSE(VERSION, "bad_version", "frames dropped: another version")
-OAE_CAUSE(HLEN, "bad_hlen", "frames dropped: header length")	/* or not the flags' */
+OAE_CAUSE(HLEN, "bad_hlen", "frames dropped: header length")	/* not the flags' */
 OAE_CAUSE(OPCODE, "bad_opcode", "frames dropped: unknown opcode")
 OAE_CAUSE(FLAGS, "bad_flags", "frames dropped: a reserved flag")
 OAE_CAUSE(FIELD, "bad_field", "frames dropped: a field out of range")	/* or a body's length */

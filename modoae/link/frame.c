@@ -71,10 +71,16 @@ static bool one_frame(const struct oae_frame *f)
 /* Field ranges that depend on the opcode, and the length of its body. */
 static bool frame_fields_ok(const struct oae_frame *f)
 {
-	if (f->kind >= OAE_KIND_END ||
-	    f->reason >= (f->opcode == OAE_REFLECT ? OAE_ROOM_MAX + 1 : OAE_REASON_END))
+	if (f->kind >= OAE_KIND_END || f->reason >= OAE_REASON_END)
 		return false;
 	if (f->opcode != OAE_OFFER && f->slice)
+		return false;
+	if (f->room > (f->opcode == OAE_REFLECT ? OAE_ROOM_MAX : 0))
+		return false;
+	if (!oae_is_answer(f->opcode) &&
+	    (f->marks || f->map || (f->pn && !oae_is_question(f->opcode))))
+		return false;
+	if (f->marks & ~OAE_M_ALL)
 		return false;
 
 	switch (f->opcode) {
@@ -136,13 +142,24 @@ static void frame_parse_path(struct oae_frame *f, const u8 *p)
 	f->path.proof = get_unaligned_be64(p + OAE_PATH_OFF_PROOF);
 }
 
-static void frame_parse_body(struct oae_frame *f, const u8 *p, size_t have)
+/* All zero, what a SYNC keeps free? */
+static bool frame_sync_zero(const u8 *p)
+{
+	unsigned int i;
+	u8 any = 0;
+
+	for (i = OAE_SYNC_OFF_ZERO; i < OAE_SYNC_LEN; i++)
+		any |= p[i];
+	return !any;
+}
+
+/* False: a field is out of its range. */
+static bool frame_parse_body(struct oae_frame *f, const u8 *p, size_t have)
 {
 	switch (f->opcode) {
 	case OAE_OFFER:
 		if (!f->slice)
-			f->first = oae_first_bytes(p, have < f->length ? have :
-						   f->length);
+			f->first = oae_first_bytes(p, have);
 		break;
 	case OAE_SYNC:
 	case OAE_SYNC_ACK:
@@ -153,7 +170,7 @@ static void frame_parse_body(struct oae_frame *f, const u8 *p, size_t have)
 		f->sync.max_len = get_unaligned_be32(p + OAE_SYNC_OFF_MAX_LEN);
 		f->sync.start = get_unaligned_be32(p + OAE_SYNC_OFF_START);
 		f->sync.mtu = get_unaligned_be16(p + OAE_SYNC_OFF_MTU);
-		break;
+		return frame_sync_zero(p);
 	case OAE_REFLECT:
 		f->reflect.digest = get_unaligned_be64(p + OAE_REFLECT_OFF_DIGEST);
 		f->reflect.first = get_unaligned_be64(p + OAE_REFLECT_OFF_FIRST);
@@ -169,6 +186,7 @@ static void frame_parse_body(struct oae_frame *f, const u8 *p, size_t have)
 			f->gap_map = get_unaligned_be64(p + OAE_GAP_OFF_MAP);
 		break;
 	}
+	return true;
 }
 
 /**
@@ -177,7 +195,7 @@ static void frame_parse_body(struct oae_frame *f, const u8 *p, size_t have)
  * @buf: the frame, from behind the Ethernet header
  * @have: bytes that can be read at @buf: at least header, extensions and the body
  *	that the protocol defines
- * @total: bytes received behind the Ethernet header, padding included
+ * @total: bytes received behind the Ethernet header
  *
  * Checks all but the digest: oae_frame_verify() does that, once the payload has been
  * hashed. @f->first of an OFFER is taken from what can be read at @buf; a caller that
@@ -192,15 +210,13 @@ enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
 
 	if (have < OAE_HDR_LEN || total < have)
 		return OAE_BAD_SHORT;
-	if (buf[OAE_OFF_VER_HLEN] >> 4 != OAE_VERSION)
+	if (buf[OAE_OFF_VER_EXT] >> 4 != OAE_VERSION)
 		return OAE_BAD_VERSION;
 
-	hdr_len = (buf[OAE_OFF_VER_HLEN] & 0x0f) * 4;
+	hdr_len = OAE_HDR_LEN + (buf[OAE_OFF_VER_EXT] & 0x0f) * 4;
 	f->opcode = buf[OAE_OFF_OPCODE];
 	f->vc = buf[OAE_OFF_VC];
 	f->flags = buf[OAE_OFF_FLAGS];
-	if (hdr_len < OAE_HDR_LEN)
-		return OAE_BAD_HLEN;
 	if (f->flags & ~OAE_F_ALL)
 		return OAE_BAD_FLAGS;
 	if (!f->opcode || f->opcode >= OAE_OPCODE_END)
@@ -211,7 +227,7 @@ enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
 
 	f->hdr_len = hdr_len;
 	f->length = get_unaligned_be16(buf + OAE_OFF_LENGTH);
-	f->slice = get_unaligned_be16(buf + OAE_OFF_SLICE);
+	f->slice = buf[OAE_OFF_SLICE];
 	f->src_ltag = get_unaligned_be32(buf + OAE_OFF_SRC_LTAG);
 	f->dst_ltag = get_unaligned_be32(buf + OAE_OFF_DST_LTAG);
 	f->tx = get_unaligned_be32(buf + OAE_OFF_TX);
@@ -219,14 +235,18 @@ enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
 	f->seq = get_unaligned_be32(buf + OAE_OFF_SEQ);
 	f->attempt = buf[OAE_OFF_ATTEMPT];
 	f->kind = buf[OAE_OFF_KIND];
-	f->reason = get_unaligned_be16(buf + OAE_OFF_REASON);
+	f->room = buf[OAE_OFF_ROOM];
+	f->reason = buf[OAE_OFF_REASON];
+	f->marks = buf[OAE_OFF_MARKS];
+	f->pn = get_unaligned_be32(buf + OAE_OFF_PN);
+	f->map = get_unaligned_be32(buf + OAE_OFF_MAP);
 	f->unfit = 0;
 	f->payload_hash = 0;
 
 	need = hdr_len + f->length;
 	if (total < need)
 		return OAE_BAD_SHORT;
-	if (total > need && total > OAE_MIN_PADDED)
+	if (total > need)
 		return OAE_BAD_LONG;
 	if (!frame_fields_ok(f))
 		return OAE_BAD_FIELD;
@@ -236,8 +256,7 @@ enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
 		return OAE_BAD_SHORT;
 	if (f->flags & OAE_F_VIA)
 		memcpy(f->via, buf + OAE_OFF_VIA_DST, OAE_VIA_LEN);
-	frame_parse_body(f, buf + hdr_len, have - hdr_len);
-	return OAE_BAD_NONE;
+	return frame_parse_body(f, buf + hdr_len, have - hdr_len) ? OAE_BAD_NONE : OAE_BAD_FIELD;
 }
 
 /**
@@ -341,7 +360,7 @@ static void frame_build_body(const struct oae_frame *f, u8 *p)
 		put_unaligned_be32(f->sync.max_len, p + OAE_SYNC_OFF_MAX_LEN);
 		put_unaligned_be32(f->sync.start, p + OAE_SYNC_OFF_START);
 		put_unaligned_be16(f->sync.mtu, p + OAE_SYNC_OFF_MTU);
-		put_unaligned_be16(0, p + OAE_SYNC_OFF_ZERO);
+		memset(p + OAE_SYNC_OFF_ZERO, 0, OAE_SYNC_LEN - OAE_SYNC_OFF_ZERO);
 		break;
 	case OAE_REFLECT:
 		oae_reflect_body(f, p);
@@ -377,20 +396,24 @@ size_t oae_frame_build(const struct oae_frame *f, u8 *buf)
 		    (f->opcode == OAE_REFLECT && f->length > body);
 	u64 hash = f->payload_hash;
 
-	buf[OAE_OFF_VER_HLEN] = OAE_VERSION << 4 | OAE_HLEN_WORDS(hdr_len);
+	buf[OAE_OFF_VER_EXT] = OAE_VERSION << 4 | OAE_EXT_WORDS(hdr_len - OAE_HDR_LEN);
 	buf[OAE_OFF_OPCODE] = f->opcode;
 	buf[OAE_OFF_VC] = f->vc;
 	buf[OAE_OFF_FLAGS] = f->flags;
 	put_unaligned_be16(more ? f->length : body, buf + OAE_OFF_LENGTH);
-	put_unaligned_be16(f->slice, buf + OAE_OFF_SLICE);
+	buf[OAE_OFF_SLICE] = f->slice;
+	buf[OAE_OFF_KIND] = f->kind;
 	put_unaligned_be32(f->src_ltag, buf + OAE_OFF_SRC_LTAG);
 	put_unaligned_be32(f->dst_ltag, buf + OAE_OFF_DST_LTAG);
 	put_unaligned_be32(f->tx, buf + OAE_OFF_TX);
 	put_unaligned_be32(f->rx, buf + OAE_OFF_RX);
 	put_unaligned_be32(f->seq, buf + OAE_OFF_SEQ);
 	buf[OAE_OFF_ATTEMPT] = f->attempt;
-	buf[OAE_OFF_KIND] = f->kind;
-	put_unaligned_be16(f->reason, buf + OAE_OFF_REASON);
+	buf[OAE_OFF_ROOM] = f->room;
+	buf[OAE_OFF_REASON] = f->reason;
+	buf[OAE_OFF_MARKS] = f->marks;
+	put_unaligned_be32(f->pn, buf + OAE_OFF_PN);
+	put_unaligned_be32(f->map, buf + OAE_OFF_MAP);
 	put_unaligned_be64(0, buf + OAE_OFF_DIGEST);
 	if (f->flags & OAE_F_VIA)
 		memcpy(buf + OAE_OFF_VIA_DST, f->via, OAE_VIA_LEN);

@@ -16,7 +16,9 @@
  * @hdr_len: bytes of header and extensions
  * @length: payload bytes in this frame
  * @slice: index of this slice
- * @reason: enum oae_reason; REFLECT: see OAE_OFF_REASON
+ * @reason: enum oae_reason
+ * @room: REFLECT: room for so many above @rx, 0 unsaid
+ * @marks: OAE_M_*
  * @unfit: OFFER of a PACK: why it cannot be held, enum oae_reason; 0 if it can.
  *	Not on the wire: whoever has the payload unpacks it, and sets this
  * @src_ltag: the sender's ltag
@@ -24,6 +26,9 @@
  * @tx: last transaction the sender has committed
  * @rx: last transaction the sender has delivered
  * @seq: the transaction that this frame is about
+ * @pn: its number, of a question: oae_is_question()
+ * @ack: the newest pn heard, of an answer: oae_is_answer()
+ * @map: of an answer, bit n set: ack - 1 - n was heard
  * @payload_hash: XXH64 of the payload, seeded with @slice; OFFER only
  * @sync: body of SYNC, SYNC_ACK and SYNC_CHK
  * @reflect: body of REFLECT
@@ -40,15 +45,22 @@ struct oae_frame {
 	u8 attempt;
 	u8 kind;
 	u8 hdr_len;
+	u8 slice;
+	u8 reason;
 	u16 length;
-	u16 slice;
-	u16 reason;
+	u8 room;
+	u8 marks;
 	u16 unfit;
 	u32 src_ltag;
 	u32 dst_ltag;
 	u32 tx;
 	u32 rx;
 	u32 seq;
+	union {
+		u32 pn;
+		u32 ack;
+	};
+	u32 map;
 	u64 payload_hash;
 	union {
 		struct {
@@ -104,6 +116,19 @@ enum oae_bad {
 
 /* The longest header, and the longest body that is the protocol's own. */
 #define OAE_PARSE_MAX	(OAE_HLEN_MAX + OAE_BODY_MAX)
+
+/* Of this opcode a frame has a number: the peer's answers say whether it was heard. */
+static inline bool oae_is_question(u8 opcode)
+{
+	return opcode == OAE_OFFER || opcode == OAE_COMMIT || opcode == OAE_REVERSE;
+}
+
+/* Of this opcode a frame says which questions were heard. */
+static inline bool oae_is_answer(u8 opcode)
+{
+	return opcode == OAE_REFLECT || opcode == OAE_REFUSE || opcode == OAE_READY ||
+	       opcode == OAE_DONE;
+}
 
 enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
 			     size_t total);

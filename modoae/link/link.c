@@ -102,7 +102,7 @@ void oae_complete(struct oae_actions *a, void *handle,
  * @opcode: opcode of the frame
  *
  * Return: the send. The caller sets what only some opcodes have (body, handle,
- * slices); all other fields of the header are 0.
+ * slices, and the number of an OFFER); all other fields of the header are 0.
  */
 struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
 			  enum oae_opcode opcode)
@@ -125,13 +125,21 @@ struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
 	f->hdr_len = OAE_HDR_LEN;
 	f->length = 0;
 	f->slice = 0;
+	f->room = 0;
 	f->reason = 0;
+	f->marks = 0;
 	f->src_ltag = l->ltag;
 	f->dst_ltag = l->peer_ltag;
 	f->tx = l->tx;
 	f->rx = l->rx;
 	f->seq = 0;
+	f->pn = 0;
+	f->map = 0;
 	f->payload_hash = 0;
+	if (opcode == OAE_COMMIT || opcode == OAE_REVERSE)
+		f->pn = oae_number_next(l, 1);
+	else if (oae_is_answer(opcode))
+		oae_number_says(l, f);
 	return s;
 }
 
@@ -231,6 +239,8 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 roo
 		return;
 	}
 	if (!oae_run_progress(l, f, now, a))
+		return;
+	if (!oae_number_rcv(l, f, now, a))
 		return;
 
 	switch (f->opcode) {

@@ -17,6 +17,7 @@
  *   pump.c   what is offered next
  *   answer.c reflected, refused, committed, taken back
  *   cut.c    a path that drops long frames
+ *   number.c the numbers of frames, and which the peer has heard
  *   window.c how many may be under way, and the places for them
  *   reflect.c the responder: gather the slices of an offer, reflect or refuse it
  *   hold.c   what is held: dropped, kept, delivered
@@ -275,6 +276,7 @@ enum oae_due {
  * @at: last progress, ns
  * @unseen: slices of the last OFFER, without LAST
  * @serial: of the last OFFER: that of a later one is greater
+ * @pn: number of its last frame
  * @state: enum oae_offer_state
  * @attempt: of the number, in this run
  * @passed: lanes that were offered after this one, and are answered
@@ -297,6 +299,7 @@ struct oae_lane {
 	u64 at;
 	u64 unseen;
 	u32 serial;
+	u32 pn;
 	u8 state;
 	u8 attempt;
 	u8 passed;
@@ -414,6 +417,9 @@ struct oae_link {
 	u32 run_rx;		/* rx when this run began */
 	u32 done_seq;		/* DONE was asked for this one */
 	u32 peer_max_len;
+	u32 heard_pn;		/* number of the peer's newest question */
+	u32 heard_map;		/* which of those before it were heard: as an answer says */
+	u64 pn;			/* number of the own last question in this run */
 	u16 mtu;
 	u16 peer_mtu;		/* 0 unknown */
 	u16 cut;		/* limit of slices since longer ones fail, 0 none */
@@ -436,6 +442,7 @@ struct oae_link {
 	bool busy_due : 1;	/* with ready_due, and one of them BUSY */
 	bool packs : 1;		/* this end takes packs, as said with this ltag */
 	bool peer_packs : 1;	/* and the peer does */
+	bool heard_now : 1;	/* heard_pn was heard in this event */
 	u8 last_kind;		/* kind of the express at rx */
 
 	/* The window (protocol 4.11). */

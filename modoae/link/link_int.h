@@ -265,6 +265,13 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 void oae_offer_ready(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
 void oae_offer_unpark(struct oae_link *l, u64 now, struct oae_actions *a);
 
+/* number.c */
+void oae_number_begin(struct oae_link *l);
+u32 oae_number_next(struct oae_link *l, unsigned int n);
+void oae_number_says(const struct oae_link *l, struct oae_frame *f);
+bool oae_number_rcv(struct oae_link *l, const struct oae_frame *f, u64 now,
+		    struct oae_actions *a);
+
 /* window.c */
 void oae_window_begin(struct oae_link *l);
 void oae_window_froze(struct oae_link *l);
@@ -368,6 +375,9 @@ static inline void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a
 	if (l->state == OAE_OPEN && (l->closing || l->peer_closing))
 		oae_close_step(l, now, a);
 	oae_arm(l, now, a);
+	/* The answer of a verb that is being computed is still of this event. */
+	if (!l->asking)
+		l->heard_now = false;
 }
 
 #endif /* OAE_LINK_INT_H */

@@ -38,6 +38,7 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u8 flags, u64 now,
 	s->slices = slices;
 	s->slice_max = n->p.slice_max;
 	s->nslices = n->p.nslices;
+	s->frame.pn = oae_number_next(l, hweight64(slices));
 
 	if (n->p.kind == OAE_VOID)
 		oae_note(a, OAE_N_VOIDED);
@@ -51,6 +52,7 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u8 flags, u64 now,
 	n->at_peer = n->p.kind == OAE_VERB && oae_link_windowed(l);
 	n->at = now;
 	n->unseen = slices & ~(1ULL << (n->p.nslices - 1));
+	n->pn = (u32)l->pn;
 	n->serial = ++l->serial;
 	n->passed = 0;
 	n->reminded = 0;

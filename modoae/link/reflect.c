@@ -14,7 +14,7 @@ static void hold_send_reflect(struct oae_link *l, u32 seq, const struct oae_hold
 	s->frame.seq = seq;
 	s->frame.attempt = attempt;
 	s->frame.kind = kind;
-	s->frame.reason = room;
+	s->frame.room = room;
 	s->frame.reflect.digest = h->digest;
 	s->frame.reflect.first = h->first;
 	if (kind != OAE_SWAP && kind != OAE_VERB)

@@ -354,6 +354,7 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 	l->active_at = now;
 	l->moved_at = now;
 	oae_window_begin(l);
+	oae_number_begin(l);
 	sync_heard(l, now, a);
 }
 

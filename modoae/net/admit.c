@@ -5,6 +5,7 @@
  * sending of answers are here.
  */
 #include "net.h"
+#include "../link/older.h"
 
 #include <linux/etherdevice.h>
 #include <linux/jiffies.h>
@@ -155,4 +156,32 @@ void oae_admit(struct oae_port *port, const u8 *peer,
 		admit_tag(port, kid, f, closed, &who, &a);
 	if (a.verdict != OAE_ADMIT_TAG)
 		admit_carry_out(port, peer, f, &a);
+}
+
+/**
+ * oae_admit_older() - handle a frame of another version: that of an older peer is answered
+ * @port: the port that received it, and has counted it
+ * @skb: the frame, data at the base header, Ethernet header before it
+ *
+ * Not over UDP: there a stranger's address is known to nobody but who has its first frame
+ * (protocol 4.15).
+ *
+ * Context: softirq, under rcu_read_lock().
+ */
+void oae_admit_older(struct oae_port *port, struct sk_buff *skb)
+{
+	const u8 *from = eth_hdr(skb)->h_source;
+	u8 answer[OAE_OLDER_HDR];
+
+	if (port->udp || !is_valid_ether_addr(from) || ether_addr_equal(from, port->addr) ||
+	    !pskb_may_pull(skb, OAE_OLDER_SYNC) ||
+	    !oae_older_turn_away(skb->data, skb->len, answer) || !oae_may_answer(port->node))
+		return;
+	oae_count(port->node, OAE_S_STRANGER);
+	/* The head may be another one now. */
+	from = eth_hdr(skb)->h_source;
+	oae_xmit_bytes(port, from, answer, sizeof(answer));
+	if (oae_may_log(port->node->net))
+		pr_notice_ratelimited("port %s: %pM speaks version 1 of the protocol, here it is %u: turned away\n",
+				      port->dev->name, from, OAE_VERSION);
 }

@@ -102,6 +102,7 @@ int oae_node_way_print(struct oae_node *node, char *buf, size_t size);
 
 /* admit.c: peers without a tag */
 bool oae_may_answer(struct oae_node *node);
+void oae_admit_older(struct oae_port *port, struct sk_buff *skb);
 void oae_admit(struct oae_port *port, const u8 *peer,
 	       const struct oae_frame *f, struct oae_tag *closed);
 

@@ -82,10 +82,7 @@ static int rcv_pull_header(struct sk_buff *skb)
 	return pskb_may_pull(skb, want) ? want : -ENOMEM;
 }
 
-/*
- * Parse and verify a frame, and trim its padding. False: drop the frame, and count
- * it in @why.
- */
+/* Parse and verify a frame. False: drop the frame, and count it in @why. */
 static bool rcv_check_frame(struct sk_buff *skb, struct oae_frame *f,
 			    enum oae_stat *why)
 {
@@ -100,11 +97,8 @@ static bool rcv_check_frame(struct sk_buff *skb, struct oae_frame *f,
 	if (have < 0)
 		return false;
 	bad = oae_frame_parse(f, skb->data, have, skb->len);
-	if (!bad) {
-		if (pskb_trim(skb, f->hdr_len + f->length))
-			return false;
+	if (!bad)
 		bad = oae_frame_verify(f, skb->data, rcv_read_payload(skb, f));
-	}
 	*why = OAE_S_BAD + bad;
 	return !bad;
 }
@@ -172,6 +166,8 @@ static void oae_rcv_frame(struct oae_port *port, struct sk_buff *skb)
 
 	if (unlikely(!rcv_check_frame(skb, &f, &why))) {
 		oae_count(node, why);
+		if (why == OAE_S_BAD + OAE_BAD_VERSION)
+			oae_admit_older(port, skb);
 		kfree_skb(skb);
 		return;
 	}

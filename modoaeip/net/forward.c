@@ -26,8 +26,7 @@ static enum oaeip_stat forward_bad_stat(enum oaeip_bad bad, bool in_zone)
 }
 
 /*
- * Parse a frame's outline. False: counted, to be dropped. Padding is not trimmed:
- * a frame with VIA is too long to be padded, and a HELLO is not forwarded.
+ * Parse a frame's outline. False: counted, to be dropped.
  *
  * A guest on this host can mark a frame as one to be cut up by its checksum and
  * length fields. OAE has no such frames. Behind the headers of the tunnel the mark
@@ -47,7 +46,7 @@ static bool forward_outline(struct oaeip_gw *gw, struct sk_buff *skb,
 		oaeip_no_memory(gw);
 		return false;
 	}
-	bad = oaeip_outline_parse(o, skb->data, have, skb->len, in_zone);
+	bad = oaeip_outline_parse(o, skb->data, have, skb->len);
 	if (unlikely(bad)) {
 		oaeip_count(gw, forward_bad_stat(bad, in_zone));
 		return false;

@@ -67,13 +67,11 @@ void oaeip_encap_build(const struct oaeip_encap *e, u8 *buf)
 /* The fields of the base header, in the order of doc/protocol.md section 2.6. */
 static enum oaeip_bad encap_outline_header(struct oaeip_outline *o, const u8 *buf)
 {
-	size_t hdr_len = (buf[OAE_OFF_VER_HLEN] & 0x0f) * 4;
+	size_t ext = (buf[OAE_OFF_VER_EXT] & 0x0f) * 4;
 	u8 flags = buf[OAE_OFF_FLAGS];
 
-	if (buf[OAE_OFF_VER_HLEN] >> 4 != OAE_VERSION)
+	if (buf[OAE_OFF_VER_EXT] >> 4 != OAE_VERSION)
 		return OAEIP_BAD_VERSION;
-	if (hdr_len < OAE_HDR_LEN)
-		return OAEIP_BAD_HLEN;
 	if (flags & ~OAE_F_ALL)
 		return OAEIP_BAD_FLAGS;
 
@@ -82,7 +80,7 @@ static enum oaeip_bad encap_outline_header(struct oaeip_outline *o, const u8 *bu
 	o->via = flags & OAE_F_VIA;
 	if (!o->opcode || o->opcode >= OAE_OPCODE_END)
 		return OAEIP_BAD_OPCODE;
-	if (hdr_len != OAE_HDR_LEN + (o->via ? OAE_VIA_LEN : 0))
+	if (ext != (o->via ? OAE_VIA_LEN : 0))
 		return OAEIP_BAD_HLEN;
 	/* A HELLO is for the gateway itself. */
 	if (o->via && o->opcode == OAE_HELLO)
@@ -97,8 +95,7 @@ static enum oaeip_bad encap_outline_header(struct oaeip_outline *o, const u8 *bu
  * @o: filled in; undefined unless OAEIP_OK is returned
  * @buf: the frame, from its base header on
  * @have: bytes that may be read at @buf: OAEIP_OUTLINE_LEN, or all
- * @total: bytes of the frame, padding included
- * @padded: the frame came over Ethernet, which may have padded it
+ * @total: bytes of the frame
  *
  * Neither payload nor digest is examined; the addresses in @o point into @buf. The
  * body of a HELLO is left to oae_frame_parse().
@@ -109,7 +106,7 @@ static enum oaeip_bad encap_outline_header(struct oaeip_outline *o, const u8 *bu
  * frame that may be valid, but is not for a gateway.
  */
 enum oaeip_bad oaeip_outline_parse(struct oaeip_outline *o, const u8 *buf,
-				   size_t have, size_t total, bool padded)
+				   size_t have, size_t total)
 {
 	enum oaeip_bad bad;
 	size_t len;
@@ -126,9 +123,7 @@ enum oaeip_bad oaeip_outline_parse(struct oaeip_outline *o, const u8 *buf,
 	len += get_unaligned_be16(buf + OAE_OFF_LENGTH);
 	if (total < len)
 		return OAEIP_BAD_SHORT;
-	if (len > OAEIP_FRAME_MAX)
-		return OAEIP_BAD_LONG;
-	if (total > len && (!padded || total > OAE_MIN_PADDED))
+	if (len > OAEIP_FRAME_MAX || total > len)
 		return OAEIP_BAD_LONG;
 
 	o->via_dst = NULL;

@@ -11,7 +11,7 @@
  * enum oaeip_bad - why a datagram, a frame or a control message is dropped
  * @OAEIP_OK: it is valid
  * @OAEIP_BAD_SHORT: shorter than its headers, or than the headers say
- * @OAEIP_BAD_LONG: bytes after its end that are not padding
+ * @OAEIP_BAD_LONG: bytes after its end
  * @OAEIP_BAD_VERSION: unknown version
  * @OAEIP_BAD_TYPE: neither DATA nor CONTROL
  * @OAEIP_BAD_FLAGS: a reserved flag is set
@@ -96,6 +96,6 @@ enum oaeip_bad oaeip_encap_parse(struct oaeip_encap *e, const u8 *buf,
 				 size_t have, size_t total);
 void oaeip_encap_build(const struct oaeip_encap *e, u8 *buf);
 enum oaeip_bad oaeip_outline_parse(struct oaeip_outline *o, const u8 *buf,
-				   size_t have, size_t total, bool padded);
+				   size_t have, size_t total);
 
 #endif /* OAEIP_ENCAP_H */

@@ -73,8 +73,7 @@ static u64 began;
 static void fill(u8 *oae, const u8 *from, const u8 *to)
 {
 	memset(oae, 0, OAE_HDR_LEN + OAE_VIA_LEN);
-	oae[OAE_OFF_VER_HLEN] = OAE_VERSION << 4 |
-				OAE_HLEN_WORDS(OAE_HDR_LEN + OAE_VIA_LEN);
+	oae[OAE_OFF_VER_EXT] = OAE_VERSION << 4 | OAE_EXT_WORDS(OAE_VIA_LEN);
 	oae[OAE_OFF_OPCODE] = OAE_OFFER;
 	oae[OAE_OFF_FLAGS] = OAE_F_LAST | OAE_F_VIA;
 	put_unaligned_be16(bytes, oae + OAE_OFF_LENGTH);

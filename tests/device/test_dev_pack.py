@@ -102,7 +102,7 @@ class OffersPacks(Scripted):
         seq = self.alone + 1
         _, slices = self.peer.take(kind=oae.PACK, seq=seq)
         self.assertEqual(slices, [oae.pack_body(self.sent)])
-        self.peer.mtu = 128             # 88 bytes in a frame
+        self.peer.mtu = 128             # 80 bytes in a frame
         self.peer.anew()
         self.assertEqual(self.peer.accept(kind=oae.PACK, seq=seq), oae.pack_body(self.sent[:4]))
         _, slices = self.peer.take(kind=oae.PACK, seq=seq + 1)
@@ -138,7 +138,7 @@ class Packs(OffersPacks):
     def test_not_all(self):
         """An express goes alone, and so does what is too long."""
         file = self.link()
-        sent = messages(2) + [b"a", b"b", bytes(1460), b"c", b"d", b"e"]
+        sent = messages(2) + [b"a", b"b", bytes(1452), b"c", b"d", b"e"]
         for data in sent[:-1]:
             file.write(data)
         file.set_options(flags=oaedev.OPT_EXPRESS)

@@ -86,7 +86,7 @@ void *any_pointer(struct dice *d, size_t len)
 size_t any_length(struct dice *d)
 {
 	static const size_t edges[] = {
-		1, 7, 8, 9, 63, 64, 65, 1459, 1460, 1461, 4095, 4096, 4097,
+		1, 7, 8, 9, 63, 64, 65, 1451, 1452, 1453, 4095, 4096, 4097,
 		65535, 65536, 65537, 0, 262144, 262145, 1 << 20,
 	};
 

@@ -41,9 +41,9 @@ static bool kind_fits(const u8 *b)
 	unsigned int length = be(b + 4, 2);
 
 	if (b[1] == 7)
-		return b[29] == 1 || b[29] == 2 ? length > 16 : length == 16;
+		return b[7] == 1 || b[7] == 2 ? length > 16 : length == 16;
 	/* All but messages: slice 0, LAST, not EXPRESS, not RESUME; only a VOID is empty. */
-	return !b[29] || (!length == (b[29] == 3) && !be(b + 6, 2) &&
+	return !b[7] || (!length == (b[7] == 3) && !b[6] &&
 			  (b[3] & 0x07) == 0x02);
 }
 
@@ -54,15 +54,21 @@ static bool kind_fits(const u8 *b)
  */
 static bool fields_fit(const u8 *b)
 {
-	unsigned int opcode = b[1], kind = b[29];
-	unsigned int length = be(b + 4, 2), reason = be(b + 30, 2);
+	unsigned int opcode = b[1], kind = b[7];
+	unsigned int length = be(b + 4, 2), reason = b[30];
 	bool slices = opcode == 6;
 	bool attempts = opcode == 6 || opcode == 7 || opcode == 9 ||
 			opcode == 11;
 
-	if (kind > 4 || reason > (opcode == 7 ? 128 : 12))
+	bool question = opcode == 6 || opcode == 8 || opcode == 11;
+	bool answer = opcode == 7 || opcode == 9 || opcode == 10 || opcode == 12;
+
+	if (kind > 4 || reason > 12 || b[29] > (opcode == 7 ? 128 : 0))
 		return false;
-	if (be(b + 6, 2) > (slices ? 63 : 0))
+	if (b[31] > answer || (be(b + 36, 4) && !answer) ||
+	    (be(b + 32, 4) && !answer && !question))
+		return false;
+	if (b[6] > (slices ? 63 : 0))
 		return false;
 	if (attempts && !b[28])
 		return false;
@@ -71,7 +77,7 @@ static bool fields_fit(const u8 *b)
 	case 1:
 	case 2:
 	case 3:
-		return length == 32 && be(b + 8, 4);
+		return length == 64 && be(b + 8, 4);
 	case 4:
 		return !length && (!reason || reason == 7 || reason == 8);
 	case 6:
@@ -96,7 +102,7 @@ static unsigned int own_body(const u8 *b)
 	case 1:
 	case 2:
 	case 3:
-		return 32;
+		return 64;
 	case 7:
 		return 16;
 	case 13:
@@ -104,7 +110,7 @@ static unsigned int own_body(const u8 *b)
 	case 15:
 		return 32;
 	case 9:
-		return be(b + 30, 2) == 2 ? 8 : 0;
+		return b[30] == 2 ? 8 : 0;
 	default:
 		return 0;
 	}
@@ -113,20 +119,18 @@ static unsigned int own_body(const u8 *b)
 /* Section 2.6, in its order, up to the digest. */
 static enum oae_bad expected(const u8 *b, size_t have, size_t total)
 {
-	size_t hdr, need;
+	size_t hdr, need, i;
 
-	if (have < 40)
+	if (have < 48)
 		return OAE_BAD_SHORT;
-	if (b[0] >> 4 != 1)
+	if (b[0] >> 4 != 2)
 		return OAE_BAD_VERSION;
-	hdr = (b[0] & 15) * 4;
-	if (hdr < 40)
-		return OAE_BAD_HLEN;
+	hdr = 48 + (b[0] & 15) * 4;
 	if (b[3] & 0x80)
 		return OAE_BAD_FLAGS;
 	if (b[1] < 1 || b[1] > 15)
 		return OAE_BAD_OPCODE;
-	if (hdr != (b[3] & 0x20 ? 52 : 40))
+	if (hdr != (b[3] & 0x20 ? 60 : 48))
 		return OAE_BAD_HLEN;
 	need = hdr + be(b + 4, 2);
 	if (total < need)
@@ -137,6 +141,10 @@ static enum oae_bad expected(const u8 *b, size_t have, size_t total)
 		return OAE_BAD_FIELD;
 	if (have < hdr + own_body(b))
 		return OAE_BAD_SHORT;
+	/* What a SYNC keeps free. */
+	for (i = 30; b[1] <= 3 && i < 64; i++)
+		if (b[hdr + i])
+			return OAE_BAD_FIELD;
 	return OAE_BAD_NONE;
 }
 
@@ -147,20 +155,26 @@ static void check_fields(const struct oae_frame *f, const u8 *b, size_t have)
 	u8 first[8] = { 0 };
 
 	if (f->opcode != b[1] || f->vc != b[2] || f->flags != b[3] ||
-	    f->hdr_len != (b[0] & 15) * 4 || f->length != be(b + 4, 2) ||
-	    f->slice != be(b + 6, 2) || f->src_ltag != be(b + 8, 4) ||
+	    f->hdr_len != 48 + (b[0] & 15) * 4 || f->length != be(b + 4, 2) ||
+	    f->slice != b[6] || f->src_ltag != be(b + 8, 4) ||
 	    f->dst_ltag != be(b + 12, 4) || f->tx != be(b + 16, 4) ||
 	    f->rx != be(b + 20, 4) || f->seq != be(b + 24, 4) ||
-	    f->attempt != b[28] || f->kind != b[29] ||
-	    f->reason != be(b + 30, 2))
+	    f->attempt != b[28] || f->kind != b[7] ||
+	    f->room != b[29] || f->reason != b[30] || f->marks != b[31] ||
+	    f->pn != be(b + 32, 4) || f->ack != f->pn || f->map != be(b + 36, 4))
 		fuzz_breach("a field is not what the frame says");
-	if (b[3] & 0x20 && memcmp(f->via, b + 40, 12))
+	if (b[3] & 0x20 && memcmp(f->via, b + 48, 12))
 		fuzz_breach("via is not what the frame says");
 	if (b[1] <= 3 && (f->sync.max_len != be(p + 20, 4) ||
 			  f->sync.start != be(p + 24, 4) ||
 			  f->sync.mtu != be(p + 28, 2)))
 		fuzz_breach("a field of SYNC is not what the frame says");
-	if (b[1] == 13 &&
+	if (b[1] == 13 && p[0] & 0x10 &&
+	    (f->hello.flags != p[0] || f->hello.mtu != be(p + 4, 2) ||
+	     f->hello.id != get_unaligned_be64(p + 8) ||
+	     f->hello.node_inc != get_unaligned_be64(p + 16)))
+		fuzz_breach("a field of HELLO NODE is not what the frame says");
+	if (b[1] == 13 && !(p[0] & 0x10) &&
 	    (f->hello.flags != p[0] || f->hello.zone != be(p + 2, 2) ||
 	     f->hello.mtu != be(p + 4, 2) || f->hello.epoch != be(p + 6, 2) ||
 	     f->hello.inc != be(p + 8, 4) || f->hello.life != be(p + 12, 2) ||
@@ -183,8 +197,8 @@ static void check_fields(const struct oae_frame *f, const u8 *b, size_t have)
 /* Does build() have all that it needs? Else the length is not the same. */
 static bool builds(const u8 *b, unsigned int hdr)
 {
-	if (b[1] <= 3)
-		return !be(b + hdr + 30, 2);
+	if (b[1] == 13 && b[hdr] & 0x10)
+		return !b[hdr + 1] && !be(b + hdr + 2, 2) && !be(b + hdr + 6, 2);
 	if (b[1] == 13)
 		return !b[hdr + 1] && !be(b + hdr + 22, 2);
 	if (b[1] == 15)
@@ -204,9 +218,9 @@ static void check_round_trip(struct oae_frame *f, const u8 *b, bool good)
 			    f->hdr_len + body);
 	if (!builds(b, f->hdr_len))
 		return;
-	if (memcmp(again, b, 32) || memcmp(again + 40, b + 40, len - 40))
+	if (memcmp(again, b, 40) || memcmp(again + 48, b + 48, len - 48))
 		fuzz_breach("built to other bytes");
-	if (good && memcmp(again + 32, b + 32, 8))
+	if (good && memcmp(again + 40, b + 40, 8))
 		fuzz_breach("built with another digest");
 }
 
@@ -216,16 +230,16 @@ static void check_digest(struct oae_frame *f, const u8 *b, const u8 *readable,
 {
 	u64 hash = spec_xxh64(b + f->hdr_len, f->length, f->slice);
 	enum oae_bad bad, want = OAE_BAD_NONE;
-	u8 hdr[52];
+	u8 hdr[60];
 
 	if (hash != oae_slice_hash(b + f->hdr_len, f->length, f->slice))
 		fuzz_breach("the hash of the payload is another");
 	memcpy(hdr, b, f->hdr_len);
-	memset(hdr + 32, 0, 8);
+	memset(hdr + 40, 0, 8);
 	if (b[3] & 0x40)
 		want = OAE_BAD_AUTH;
 	else if (spec_xxh64(hdr, f->hdr_len, hash) !=
-		 get_unaligned_be64(b + 32))
+		 get_unaligned_be64(b + 40))
 		want = OAE_BAD_DIGEST;
 
 	bad = oae_frame_verify(f, readable, hash);
@@ -245,10 +259,10 @@ static void repair(u8 *b, size_t size, u8 how)
 	struct wire w;
 	size_t hdr;
 
-	if (size < 40 || size > sizeof(w.b))
+	if (size < 48 || size > sizeof(w.b))
 		return;
-	hdr = (b[0] & 15) * 4;
-	if (hdr < 40 || hdr > size)
+	hdr = 48 + (b[0] & 15) * 4;
+	if (hdr > size)
 		return;
 	if (how & HEAD_LENGTH)
 		put_unaligned_be16(size - hdr, b + 4);

@@ -25,7 +25,6 @@
 #define HEAD_LENGTH	0x04	/* make the lengths right */
 #define HEAD_SPLIT	0x08	/* only so many bytes can be read */
 #define HEAD_MORE	0x10	/* so many bytes are elsewhere */
-#define HEAD_PADDED	0x20	/* a frame: it may be padded */
 
 const size_t fuzz_head = 4, fuzz_record = 4;
 
@@ -78,25 +77,22 @@ static bool spec_unicast(const u8 *m)
 	return any && m[0] % 2 == 0;
 }
 
-static enum oaeip_bad spec_outline(const u8 *b, size_t have, size_t total,
-				   bool padded)
+static enum oaeip_bad spec_outline(const u8 *b, size_t have, size_t total)
 {
 	size_t hdr, len;
 	bool via;
 
-	if (have < 40 || total < have)
+	if (have < 48 || total < have)
 		return OAEIP_BAD_SHORT;
-	if (b[0] / 16 != 1)
+	if (b[0] / 16 != 2)
 		return OAEIP_BAD_VERSION;
-	hdr = b[0] % 16 * 4;
-	if (hdr < 40)
-		return OAEIP_BAD_HLEN;
+	hdr = 48 + b[0] % 16 * 4;
 	if (b[3] & 0x80)
 		return OAEIP_BAD_FLAGS;
 	if (b[1] < 1 || b[1] > 15)
 		return OAEIP_BAD_OPCODE;
 	via = b[3] & 0x20;
-	if (hdr != (via ? 52 : 40))
+	if (hdr != (via ? 60 : 48))
 		return OAEIP_BAD_HLEN;
 	if (via && b[1] == 13)
 		return OAEIP_BAD_OPCODE;
@@ -105,12 +101,10 @@ static enum oaeip_bad spec_outline(const u8 *b, size_t have, size_t total,
 	len = hdr + be(b + 4, 2);
 	if (have < hdr || total < len)
 		return OAEIP_BAD_SHORT;
-	if (len > 65535)
+	if (len > 65535 || total > len)
 		return OAEIP_BAD_LONG;
-	if (total > len && !(padded && total <= 46))
-		return OAEIP_BAD_LONG;
-	if (via && (!spec_unicast(b + 40) || !spec_unicast(b + 46) ||
-		    !memcmp(b + 40, b + 46, 6)))
+	if (via && (!spec_unicast(b + 48) || !spec_unicast(b + 54) ||
+		    !memcmp(b + 48, b + 54, 6)))
 		return OAEIP_BAD_MAC;
 	return OAEIP_OK;
 }
@@ -147,19 +141,19 @@ static enum oaeip_bad spec_control(const u8 *b, size_t have, size_t total)
 
 /* --- what is read is what is there, and builds to it again ------------------ */
 
-static void try_outline(const u8 *b, size_t have, size_t total, bool padded)
+static void try_outline(const u8 *b, size_t have, size_t total)
 {
 	struct oaeip_outline o;
 	enum oaeip_bad bad;
 
 	memset(&o, 0xa5, sizeof(o));
-	bad = oaeip_outline_parse(&o, b, have, total, padded);
-	want("outline", bad, spec_outline(b, have, total, padded));
+	bad = oaeip_outline_parse(&o, b, have, total);
+	want("outline", bad, spec_outline(b, have, total));
 	if (bad)
 		return;
 	if (o.opcode != b[1] || o.vc != b[2] || o.via != !!(b[3] & 0x20))
 		fuzz_breach("the outline is not what the frame says");
-	if (o.via ? o.via_dst != b + 40 || o.via_src != b + 46 :
+	if (o.via ? o.via_dst != b + 48 || o.via_src != b + 54 :
 		    o.via_dst || o.via_src)
 		fuzz_breach("via is not where it is");
 }
@@ -205,7 +199,7 @@ static void try_encap(const u8 *b, size_t have, size_t total)
 	if (memcmp(again, b, sizeof(again)))
 		fuzz_breach("built to other bytes");
 	if (e.type == OAEIP_DATA)
-		try_outline(b + 8, have - 8, e.length, false);
+		try_outline(b + 8, have - 8, e.length);
 	else
 		try_control(b + 8, have - 8, e.length);
 }
@@ -450,7 +444,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (what == WHAT_ENCAP)
 		try_encap(buf, have, total);
 	else if (what == WHAT_FRAME)
-		try_outline(buf, have, total, data[0] & HEAD_PADDED);
+		try_outline(buf, have, total);
 	else if (what == WHAT_CONTROL)
 		try_control(buf, have, total);
 	else

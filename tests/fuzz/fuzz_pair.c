@@ -94,7 +94,7 @@ static void damage(struct sim *w, unsigned int to, unsigned int i, u8 how)
 {
 	struct sim_pkt *p = w->to[to].p[i];
 
-	/* Twice might undo it; and padding may be anything. */
+	/* Twice might undo it. */
 	if (p->flipped)
 		return;
 	p->buf[how % OAE_HDR_LEN] ^= 1 << how % 8;

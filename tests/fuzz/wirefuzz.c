@@ -95,12 +95,13 @@ static size_t alter(uint8_t *buf, size_t len)
 		uint8_t off;
 		uint8_t bytes;
 	} fields[] = {
-		{ OAE_OFF_VER_HLEN, 1 }, { OAE_OFF_OPCODE, 1 }, { OAE_OFF_VC, 1 },
-		{ OAE_OFF_FLAGS, 1 }, { OAE_OFF_LENGTH, 2 }, { OAE_OFF_SLICE, 2 },
+		{ OAE_OFF_VER_EXT, 1 }, { OAE_OFF_OPCODE, 1 }, { OAE_OFF_VC, 1 },
+		{ OAE_OFF_FLAGS, 1 }, { OAE_OFF_LENGTH, 2 }, { OAE_OFF_SLICE, 1 },
 		{ OAE_OFF_SRC_LTAG, 4 }, { OAE_OFF_DST_LTAG, 4 },
 		{ OAE_OFF_TX, 4 }, { OAE_OFF_RX, 4 }, { OAE_OFF_SEQ, 4 },
 		{ OAE_OFF_ATTEMPT, 1 }, { OAE_OFF_KIND, 1 },
-		{ OAE_OFF_REASON, 2 },
+		{ OAE_OFF_ROOM, 1 }, { OAE_OFF_REASON, 1 }, { OAE_OFF_MARKS, 1 },
+		{ OAE_OFF_PN, 4 }, { OAE_OFF_MAP, 4 },
 	};
 	unsigned int n = dice_below(&dice, sizeof(fields) / sizeof(*fields));
 	uint8_t *p = buf + WIRE_ETH;

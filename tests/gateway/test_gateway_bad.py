@@ -147,17 +147,17 @@ class Dropped(Bad):         # pylint: disable=too-many-public-methods
     def test_frames(self):
         """DATA whose frame is no frame with VIA."""
         good = through(self.frame)
-        plain = Frame(oae.SYNC, payload=bytes(32))
-        bad = [Datagram(DATA, 2, 1, good[:n]).pack() for n in (0, 51, 83)]
+        plain = Frame(oae.SYNC, payload=bytes(64))
+        bad = [Datagram(DATA, 2, 1, good[:n]).pack() for n in (0, 59, 123)]
         bad += [Datagram(DATA, 2, 1, good + bytes(n)).pack() for n in (1, 1000)]
         bad += [Datagram(DATA, 2, 1, through(f)).pack() for f in (
-            plain, hello(self.far, self.near), self.changed(flags=0), self.changed(version=2),
-            self.changed(hlen=10), self.changed(opcode=oae.HELLO), self.changed(length=33))]
+            plain, hello(self.far, self.near), self.changed(flags=0), self.changed(version=1),
+            self.changed(ext=0), self.changed(opcode=oae.HELLO), self.changed(length=65))]
         self.all_dropped(self.two.raw, bad, "bad_frame")
 
     def changed(self, **fields):
         """The good frame with something else in it."""
-        f = via(oae.SYNC, self.mac, self.far, self.near, payload=bytes(32))
+        f = via(oae.SYNC, self.mac, self.far, self.near, payload=bytes(64))
         for name, value in fields.items():
             setattr(f, name, value)
         return f
@@ -258,9 +258,9 @@ class Dropped(Bad):         # pylint: disable=too-many-public-methods
     def test_malformed_frames(self):
         """Frames in the zone that are no frames."""
         good = self.altered().pack()
-        bad = [good[:n] for n in (14 + 52, len(good) - 1)] + [good + bytes(n) for n in (1, 100)]
+        bad = [good[:n] for n in (14 + 60, len(good) - 1)] + [good + bytes(n) for n in (1, 100)]
         bad += [self.altered(**lie).pack() for lie in
-                ({"version": 2}, {"hlen": 9}, {"opcode": oae.HELLO}, {"length": 33})]
+                ({"version": 1}, {"ext": 2}, {"opcode": oae.HELLO}, {"length": 65})]
         self.all_dropped(self.wire.send, bad, "bad_frame")
 
     def test_not_for_a_gateway(self):

@@ -137,6 +137,7 @@ class Peer:     # pylint: disable=too-many-instance-attributes
         self.start, self.mtu, self.max_len, self.caps = start, mtu, max_len, caps
         self.tx, self.rx = start, 0
         self.attempt = 0
+        self.run, self.pn, self.heard = None, 0, set()      # numbers of frames, in a run
         wire.add(self)
 
     @staticmethod
@@ -154,11 +155,27 @@ class Peer:     # pylint: disable=too-many-instance-attributes
             body = {"inc": self.inc, "peer_inc": self.far_inc, "max_len": self.max_len,
                     "start": self.start, "mtu": self.mtu, "caps": self.caps} | body
             f["payload"] = oae.sync_body(**body)
+        if opcode in (*oae.QUESTIONS, *oae.ANSWERS):
+            f |= self._numbered(opcode, given)
         f |= given
         if self.gateway:                # as that passes it on
             f = {**f, "src": mac_bytes(self.gateway), "via": oae.via(self.to, self.mac),
                  **given, "flags": f.get("flags", 0) | oae.VIA}
         return Frame(opcode, **f)
+
+    def _begin_run(self):
+        if self.run != (self.ltag, self.far_ltag):
+            self.run, self.pn, self.heard = (self.ltag, self.far_ltag), 0, set()
+
+    def _numbered(self, opcode, given):
+        """The number of a question; or what an answer that is sent at once says it answers."""
+        self._begin_run()
+        if opcode in oae.QUESTIONS:
+            self.pn += "pn" not in given
+            return {"pn": self.pn}
+        ack = max(self.heard, default=0)
+        return {"pn": ack, "map": sum(1 << n for n in range(32) if ack - 1 - n in self.heard),
+                "marks": oae.NOW}
 
     def send(self, opcode, **given):
         """And send it."""
@@ -171,7 +188,11 @@ class Peer:     # pylint: disable=too-many-instance-attributes
             left = end - time.monotonic()
             if not self.wire.pump(max(left, 0)) and left <= 0:
                 return None
-        return self.inbox.popleft()
+        f = self.inbox.popleft()
+        self._begin_run()
+        if f.opcode in oae.QUESTIONS and (f.dst_ltag, f.src_ltag) == self.run:
+            self.heard.add(f.pn)
+        return f
 
     def expect(self, opcode, deadline=5.0, **wanted):
         """The next frame, which must be this one."""
@@ -261,7 +282,7 @@ class Peer:     # pylint: disable=too-many-instance-attributes
 
     # Transactions of this end.
 
-    def offer_frames(self, data, slice_max=1460, only=None, flags=0, **given):
+    def offer_frames(self, data, slice_max=1452, only=None, flags=0, **given):
         """The slices of the next offer of tx + 1."""
         slices = oae.cut(data, slice_max)
         self.attempt = given.pop("attempt", self.attempt + 1)
@@ -275,7 +296,7 @@ class Peer:     # pylint: disable=too-many-instance-attributes
         for f in self.offer_frames(data, **given):
             self.wire.send(f)
 
-    def offered(self, data, slice_max=1460, **given):
+    def offered(self, data, slice_max=1452, **given):
         """Send an offer and take the reflection of it."""
         self.offer(data, slice_max=slice_max, **given)
         return self.expect(oae.REFLECT, seq=self.tx + 1 & 0xffffffff, attempt=self.attempt,

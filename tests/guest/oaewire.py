@@ -8,8 +8,8 @@ import struct
 from dataclasses import dataclass, field, fields, replace
 
 ETHERTYPE = 0x88B5
-VERSION = 1
-HDR_LEN = 40
+VERSION = 2
+HDR_LEN = 48
 MAX_SLICES = 64
 
 SYNC, SYNC_ACK, SYNC_CHK, CLOSE, CLOSE_ACK, OFFER, REFLECT, COMMIT, REFUSE, READY, REVERSE, \
@@ -17,9 +17,13 @@ SYNC, SYNC_ACK, SYNC_CHK, CLOSE, CLOSE_ACK, OFFER, REFLECT, COMMIT, REFUSE, READ
 OPCODES = ("SYNC", "SYNC_ACK", "SYNC_CHK", "CLOSE", "CLOSE_ACK", "OFFER", "REFLECT", "COMMIT",
            "REFUSE", "READY", "REVERSE", "DONE", "HELLO", "NOLINK", "PATH")
 
+QUESTIONS = (OFFER, COMMIT, REVERSE)            # these have a number
+ANSWERS = (REFLECT, REFUSE, READY, DONE)        # and these say which were heard
+
 EXPRESS, LAST, RESUME, WANT_DONE, HELD, VIA, AUTH = (1 << n for n in range(7))
 MESSAGE, SWAP, VERB, VOID, PACK = range(5)
 CAPS_PACK = 0x40
+NOW = 0x01                  # marks of an answer
 GATEWAY, LEAVING, ASK, ABOUT, HELLO_NODE = (1 << n for n in range(5))     # flags of HELLO
 BUSY, GAP, NO_HALF, CONFLICT, TOO_BIG, KIND, POLICY, FULL, NO_REGION, RANGE, ACCESS, \
     BAD_VERB = range(1, 13)
@@ -96,14 +100,15 @@ def cut(data, slice_max):
     return [data[n:n + slice_max] for n in range(0, len(data), slice_max)]
 
 
-_SYNC = struct.Struct(">QQIIIHH")
+_SYNC = struct.Struct(">QQIIIH34s")
 _HELLO = struct.Struct(">BBHHHIHH6sH")
-_HEADER = struct.Struct(">BBBBHHIIIIIBBHQ")
+_HEADER = struct.Struct(">BBBBHBBIIIIIBBBBIIQ")
 
 
-def sync_body(inc, peer_inc=0, max_len=65536, start=0, mtu=1500, caps=0):
-    """The payload of a SYNC, SYNC_ACK or SYNC_CHK."""
-    return _SYNC.pack(inc, peer_inc, caps, max_len, start, mtu, 0)
+def sync_body(inc, peer_inc=0, max_len=65536, start=0, mtu=1500,      # pylint: disable=R0913,R0917
+              caps=0, rest=b""):
+    """The payload of a SYNC, SYNC_ACK or SYNC_CHK; rest: what should be zeros."""
+    return _SYNC.pack(inc, peer_inc, caps, max_len, start, mtu, rest)
 
 
 def pack_body(messages, count=None, lengths=None, zero=0):
@@ -178,25 +183,29 @@ class Frame:  # pylint: disable=too-many-instance-attributes
     attempt: int = 0
     kind: int = 0
     reason: int = 0
+    room: int = 0
+    marks: int = 0
+    pn: int = 0             # of a question; of an answer the newest that it has heard
+    map: int = 0            # and which before that
     payload: bytes = b""
     via: bytes = b""
     version: int = VERSION
     ethertype: int = ETHERTYPE
-    hlen: int = None
+    ext: int = None         # words of extensions
     length: int = None
     digest: int = None
     tail: bytes = field(default=b"", repr=False)    # behind the payload
 
     def pack(self):
         """The whole frame, from the Ethernet header on."""
-        hlen = (HDR_LEN + len(self.via)) // 4 if self.hlen is None else self.hlen
+        ext = len(self.via) // 4 if self.ext is None else self.ext
         length = len(self.payload) if self.length is None else self.length
 
         def header(digest):
-            return _HEADER.pack(self.version << 4 | hlen, self.opcode, self.vc, self.flags,
-                                length, self.slice, self.src_ltag, self.dst_ltag, self.tx,
-                                self.rx, self.seq, self.attempt, self.kind, self.reason,
-                                digest) + self.via
+            return _HEADER.pack(self.version << 4 | ext, self.opcode, self.vc, self.flags,
+                                length, self.slice, self.kind, self.src_ltag, self.dst_ltag,
+                                self.tx, self.rx, self.seq, self.attempt, self.room,
+                                self.reason, self.marks, self.pn, self.map, digest) + self.via
 
         digest = self.digest
         if digest is None:
@@ -209,17 +218,19 @@ class Frame:  # pylint: disable=too-many-instance-attributes
         """What some bytes from the wire say; ValueError if they are not a good frame."""
         if len(raw) < 14 + HDR_LEN:
             raise ValueError("short frame")
-        (first, opcode, vc, flags, length, slice_, src_ltag, dst_ltag, tx, rx, seq, attempt, kind,
-         reason, digest) = _HEADER.unpack_from(raw, 14)
-        at = 14 + (first & 15) * 4
+        (first, opcode, vc, flags, length, slice_, kind, src_ltag, dst_ltag, tx, rx, seq, attempt,
+         room, reason, marks, pn, map_, digest) = _HEADER.unpack_from(raw, 14)
+        begin = 14 + HDR_LEN
+        at = begin + (first & 15) * 4
         f = cls(opcode=opcode, dst=raw[:6], src=raw[6:12], vc=vc, flags=flags, slice=slice_,
                 src_ltag=src_ltag, dst_ltag=dst_ltag, tx=tx, rx=rx, seq=seq, attempt=attempt,
-                kind=kind, reason=reason, payload=raw[at:at + length], via=raw[54:at],
+                kind=kind, reason=reason, room=room, marks=marks, pn=pn, map=map_,
+                payload=raw[at:at + length], via=raw[begin:at],
                 version=first >> 4, ethertype=int.from_bytes(raw[12:14], "big"),
-                hlen=first & 15, length=length, digest=digest)
-        if len(f.payload) != length or (len(raw) > at + length and len(raw) > 60):
+                ext=first & 15, length=length, digest=digest)
+        if len(raw) != at + length:
             raise ValueError(f"length does not fit: {f}")
-        if replace(f, digest=None).pack()[46:54] != raw[46:54]:
+        if replace(f, digest=None).pack()[begin - 8:begin] != raw[begin - 8:begin]:
             raise ValueError(f"wrong digest: {f}")
         return f
 
@@ -248,6 +259,6 @@ class Frame:  # pylint: disable=too-many-instance-attributes
         return dict(zip(names, _HELLO.unpack(self.payload)))
 
     def __str__(self):
-        said = " ".join(f"{f.name}={getattr(self, f.name):#x}" for f in fields(self)[3:14]
+        said = " ".join(f"{f.name}={getattr(self, f.name):#x}" for f in fields(self)[3:18]
                         if getattr(self, f.name))
         return f"<{self.name} {said} {len(self.payload)} bytes>"

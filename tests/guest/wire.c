@@ -104,20 +104,24 @@ size_t wire_build(const struct wire_frame *f, uint8_t *buf)
 	memcpy(buf, f->to, 6);
 	memcpy(buf + 6, f->from, 6);
 	put16(buf + 12, wire_type);
-	p[OAE_OFF_VER_HLEN] = OAE_VERSION << 4 | OAE_HLEN_WORDS(hdr_len);
+	p[OAE_OFF_VER_EXT] = OAE_VERSION << 4 | OAE_EXT_WORDS(hdr_len - OAE_HDR_LEN);
 	p[OAE_OFF_OPCODE] = f->opcode;
 	p[OAE_OFF_VC] = f->vc;
 	p[OAE_OFF_FLAGS] = f->flags;
 	put16(p + OAE_OFF_LENGTH, f->length);
-	put16(p + OAE_OFF_SLICE, f->slice);
+	p[OAE_OFF_SLICE] = f->slice;
+	p[OAE_OFF_KIND] = f->kind;
 	put32(p + OAE_OFF_SRC_LTAG, f->src_ltag);
 	put32(p + OAE_OFF_DST_LTAG, f->dst_ltag);
 	put32(p + OAE_OFF_TX, f->tx);
 	put32(p + OAE_OFF_RX, f->rx);
 	put32(p + OAE_OFF_SEQ, f->seq);
 	p[OAE_OFF_ATTEMPT] = f->attempt;
-	p[OAE_OFF_KIND] = f->kind;
-	put16(p + OAE_OFF_REASON, f->reason);
+	p[OAE_OFF_ROOM] = f->room;
+	p[OAE_OFF_REASON] = f->reason;
+	p[OAE_OFF_MARKS] = f->marks;
+	put32(p + OAE_OFF_PN, f->pn);
+	put32(p + OAE_OFF_MAP, f->map);
 	memcpy(p + OAE_HDR_LEN, f->via, hdr_len - OAE_HDR_LEN);
 	memcpy(p + hdr_len, f->payload, f->length);
 	seal(p, hdr_len, f->hash ? f->hash :
@@ -137,14 +141,14 @@ void wire_seal(uint8_t *buf, size_t len)
 
 	if (len < WIRE_ETH + OAE_HDR_LEN)
 		return;
-	hdr_len = (p[OAE_OFF_VER_HLEN] & 15) * 4;
-	if (hdr_len < OAE_HDR_LEN || hdr_len > have)
+	hdr_len = OAE_HDR_LEN + (p[OAE_OFF_VER_EXT] & 15) * 4;
+	if (hdr_len > have)
 		hdr_len = OAE_HDR_LEN;
 	length = get16(p + OAE_OFF_LENGTH);
 	if (length > have - hdr_len)
 		length = have - hdr_len;
 	seal(p, hdr_len, wire_hash(p + hdr_len, length,
-				   get16(p + OAE_OFF_SLICE)));
+				   p[OAE_OFF_SLICE]));
 }
 
 /**
@@ -162,7 +166,7 @@ int wire_parse(struct wire_frame *f, const uint8_t *buf, size_t len)
 
 	if (len < WIRE_ETH + OAE_HDR_LEN || get16(buf + 12) != wire_type)
 		return -1;
-	hdr_len = (p[OAE_OFF_VER_HLEN] & 15) * 4;
+	hdr_len = OAE_HDR_LEN + (p[OAE_OFF_VER_EXT] & 15) * 4;
 	memset(f, 0, sizeof(*f));
 	memcpy(f->to, buf, 6);
 	memcpy(f->from, buf + 6, 6);
@@ -170,7 +174,7 @@ int wire_parse(struct wire_frame *f, const uint8_t *buf, size_t len)
 	f->vc = p[OAE_OFF_VC];
 	f->flags = p[OAE_OFF_FLAGS];
 	f->length = get16(p + OAE_OFF_LENGTH);
-	f->slice = get16(p + OAE_OFF_SLICE);
+	f->slice = p[OAE_OFF_SLICE];
 	f->src_ltag = get32(p + OAE_OFF_SRC_LTAG);
 	f->dst_ltag = get32(p + OAE_OFF_DST_LTAG);
 	f->tx = get32(p + OAE_OFF_TX);
@@ -178,7 +182,11 @@ int wire_parse(struct wire_frame *f, const uint8_t *buf, size_t len)
 	f->seq = get32(p + OAE_OFF_SEQ);
 	f->attempt = p[OAE_OFF_ATTEMPT];
 	f->kind = p[OAE_OFF_KIND];
-	f->reason = get16(p + OAE_OFF_REASON);
+	f->room = p[OAE_OFF_ROOM];
+	f->reason = p[OAE_OFF_REASON];
+	f->marks = p[OAE_OFF_MARKS];
+	f->pn = get32(p + OAE_OFF_PN);
+	f->map = get32(p + OAE_OFF_MAP);
 	if (WIRE_ETH + hdr_len + f->length > len)
 		return -1;
 	if (f->flags & OAE_F_VIA)

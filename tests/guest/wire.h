@@ -30,14 +30,18 @@ struct wire_frame {
 	uint8_t flags;
 	uint8_t attempt;
 	uint8_t kind;
-	uint16_t slice;
-	uint16_t reason;
+	uint8_t slice;
+	uint8_t reason;
+	uint8_t room;
+	uint8_t marks;
 	uint16_t length;	/* of the payload */
 	uint32_t src_ltag;
 	uint32_t dst_ltag;
 	uint32_t tx;
 	uint32_t rx;
 	uint32_t seq;
+	uint32_t pn;		/* of a question; of an answer the newest that it has heard */
+	uint32_t map;		/* and which before that */
 	uint8_t via[OAE_VIA_LEN];
 	const uint8_t *payload;
 	uint64_t hash;		/* of the payload, 0: not known yet */

@@ -458,6 +458,7 @@ static void send_offer(struct h_event *ev, struct oae_send *s)
 				       tx->len - last * s->slice_max;
 		f->flags = flags | (i == last ? OAE_F_LAST : 0);
 		h_send(ev, f, tx, H_OF(s->handle));
+		f->pn++;
 	}
 }
 

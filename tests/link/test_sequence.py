@@ -97,7 +97,7 @@ class Sequence(OneScript):
         peer = self.peer().open()
         self.post(peer, BIG)
         offer, slices = peer.take(seq=1, attempt=1, slice=0)
-        self.assertEqual([len(s) for s in slices], [1460, 1460, 1460, 740])
+        self.assertEqual([len(s) for s in slices], [1452, 1452, 1452, 764])
         self.assertEqual(b"".join(slices), BIG)
         self.reflected(peer, offer, slices)
 
@@ -106,7 +106,7 @@ class Sequence(OneScript):
         peer = self.peer(mtu=600).open()
         self.post(peer, BIG)
         _, slices = peer.take(seq=1)
-        self.assertEqual({len(s) for s in slices[:-1]}, {560})
+        self.assertEqual({len(s) for s in slices[:-1]}, {552})
 
     def test_wrong_reflection(self):
         """What is reflected is not what was said: a new attempt, nothing committed."""
@@ -379,7 +379,7 @@ class Sequence(OneScript):
             self.wire.send(frames[n])
         peer.silence()
         self.wire.send(frames[1])
-        peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG, 1460)))
+        peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG, 1452)))
         self.committed(peer, BIG)
 
     def test_duplicate_slices(self):
@@ -389,7 +389,7 @@ class Sequence(OneScript):
         frames = peer.offer_frames(BIG)
         for frame in frames[:3] + frames[:3] + frames[3:]:
             self.wire.send(frame)
-        peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG, 1460)))
+        peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG, 1452)))
         self.assertEqual(self.a.stat("note_dup_slice") - before, 3)
 
     def test_resume(self):
@@ -399,7 +399,7 @@ class Sequence(OneScript):
         self.assertEqual(peer.expect(oae.REFUSE, reason=oae.GAP, attempt=1).gap, 0b0110)
         peer.offer(BIG, only=[1, 2, 3], flags=oae.RESUME)
         for _ in "complete", "asked by LAST":
-            peer.expect(oae.REFLECT, attempt=2, payload=oae.reflect_body(oae.cut(BIG, 1460)))
+            peer.expect(oae.REFLECT, attempt=2, payload=oae.reflect_body(oae.cut(BIG, 1452)))
         self.committed(peer, BIG)
 
     def test_new_attempt_without_resume(self):
@@ -427,8 +427,8 @@ class Sequence(OneScript):
         peer.offer(BIG, only=[0, 1, 3])
         peer.expect(oae.REFUSE, reason=oae.GAP)
         peer.offer(BIG[::-1], only=[2, 3], flags=oae.RESUME)
-        mixed = oae.cut(BIG, 1460)
-        mixed[2] = oae.cut(BIG[::-1], 1460)[2]
+        mixed = oae.cut(BIG, 1452)
+        mixed[2] = oae.cut(BIG[::-1], 1452)[2]
         peer.expect(oae.REFLECT, attempt=2, payload=oae.reflect_body(mixed))
 
     def test_resume_after_freeze(self):
@@ -441,7 +441,7 @@ class Sequence(OneScript):
         peer.offer(BIG, only=[3], flags=oae.RESUME)
         self.assertEqual(peer.expect(oae.REFUSE, reason=oae.GAP, attempt=1).gap, 0b0100)
         peer.offer(BIG, only=[2, 3], flags=oae.RESUME)
-        peer.expect(oae.REFLECT, attempt=2, payload=oae.reflect_body(oae.cut(BIG, 1460)))
+        peer.expect(oae.REFLECT, attempt=2, payload=oae.reflect_body(oae.cut(BIG, 1452)))
 
     def test_slices_that_disagree(self):
         """A slice beyond LAST, or another LAST, is counted and dropped."""
@@ -455,7 +455,7 @@ class Sequence(OneScript):
         peer.silence()
         self.assertEqual(self.a.stat("note_bad_slice") - before, 3)
         peer.offer(BIG, only=[0, 2], attempt=1)
-        peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG, 1460)))
+        peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG, 1452)))
 
     def test_64_slices(self):
         """A transaction has at most 64 slices, and may have all of them."""

@@ -12,8 +12,8 @@ import threading
 from oaetest import BIGGEST, Cable, OaeTest, wait_for
 from topology import OneCable, OneSwitch
 
-SIZES = (1, 7, 8, 13, 500, 1459, 1460, 1461, 2920, 2921, 4096, 9000, 65535, 65536)
-HDR_LEN = 40
+SIZES = (1, 7, 8, 13, 500, 1451, 1452, 1453, 2904, 2905, 4096, 9000, 65535, 65536)
+HDR_LEN = 48
 
 
 def payload(size, seed=0):
@@ -86,7 +86,7 @@ class Mtu1500(Sizes, OneCable):
         """max_len raised at both ends: 64 slices are the limit then."""
         for host in (self.a, self.b):
             host.knobs(max_len=BIGGEST, rcvbuf=4 * BIGGEST)
-        most = 64 * 1460
+        most = 64 * 1452
         self.assertEqual(self.a.write(payload(most), vc=9), most)
         self.assertEqual(self.b.read_one(), payload(most))
         self.assert_errno(errno.EMSGSIZE, self.a.write, payload(most + 1), vc=9)
@@ -108,7 +108,7 @@ class Mtu1500(Sizes, OneCable):
 class Jumbo(Sizes, OneCable):
     __doc__ = Sizes.__doc__
     mtu = 9000
-    sizes = SIZES + (8959, 8960, 8961)
+    sizes = SIZES + (8951, 8952, 8953)
 
     def test_largest(self):
         """The largest transaction there is."""
@@ -123,7 +123,7 @@ class Jumbo(Sizes, OneCable):
 class Smallest(Sizes, OneCable):
     __doc__ = Sizes.__doc__
     mtu = 128
-    sizes = tuple(n for n in SIZES if n <= 64 * 88) + (87, 88, 89, 64 * 88)
+    sizes = tuple(n for n in SIZES if n <= 64 * 80) + (79, 80, 81, 64 * 80)
 
 
 class Mixed(OneCable):

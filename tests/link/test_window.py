@@ -21,7 +21,7 @@ class Losing:
         self.host, self.dev = host, dev
         host.tc(f"qdisc add dev {dev} clsact",
                 f"filter add dev {dev} egress protocol 0x{oae.ETHERTYPE:x} u32 "
-                f"match u8 {opcode} 0xff at 1 match u16 {slice_} 0xffff at 6 "
+                f"match u8 {opcode} 0xff at 1 match u8 {slice_} 0xff at 6 "
                 f"match u32 {seq} 0xffffffff at 24 "
                 f"match u8 {attempt or 0} {'0xff' if attempt else '0'} at 28 action drop")
         test.addCleanup(self.end)

@@ -457,7 +457,7 @@ class Outcomes(OneScript):
         """A write that was refused before it was queued leaves no tag."""
         self.a.mtu("va", 128)
         try:
-            self.assert_errno(errno.EMSGSIZE, self.a.write, bytes(64 * 88 + 1))
+            self.assert_errno(errno.EMSGSIZE, self.a.write, bytes(64 * 80 + 1))
             self.assertEqual(self.a.tags(), [])
         finally:
             self.a.mtu("va", 1500)

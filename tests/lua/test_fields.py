@@ -33,12 +33,6 @@ def frame(opcode, **given):
     return Frame(opcode, **given)
 
 
-def padded(f):
-    """As it is on Ethernet."""
-    raw = f.pack() if isinstance(f, Frame) else f
-    return raw + bytes(max(60 - len(raw), 0))
-
-
 class FieldTest(unittest.TestCase):
     """Frames are gathered with what is expected of them, then tshark is run once."""
 
@@ -90,12 +84,15 @@ class Header(FieldTest):
             given = {"vc": 200 + n, "tx": 16909060, "rx": 84281096, "seq": 3735928559}
             if n in (oae.OFFER, oae.REFLECT, oae.REFUSE, oae.REVERSE):
                 given["attempt"] = 255
-            self.see(frame(n, **given), name, opcode=n, version=1, hlen=10, vc=200 + n,
+            self.see(frame(n, **given), name, opcode=n, version=1, ext=0, vc=200 + n,
                      flags="0x00", length=len(frame(n).payload), slice=0, src_ltag="0x11111111",
                      dst_ltag="0x22222222", tx=16909060, rx=84281096, seq=3735928559,
                      attempt=given.get("attempt", 0), kind=0,
-                     **{"room" if n == oae.REFLECT else "reason": int(n == oae.REFUSE)},
-                     digest__status=1, digest__expected=None, bad=None, padding=None, excess=None)
+                     reason=int(n == oae.REFUSE), room=0, marks="0x00",
+                     **({"ack": 0, "map": "0x00000000", "pn": None}
+                        if n in (oae.REFLECT, oae.REFUSE, oae.READY, oae.DONE) else
+                        {"pn": 0, "ack": None, "map": None}),
+                     digest__status=1, digest__expected=None, bad=None, excess=None)
         self.check()
         for got, name in zip(tshark(self.capture), oae.OPCODES):
             self.assertRegex(got["info"], rf"^vc \d+: {name}: ")
@@ -135,24 +132,28 @@ class Header(FieldTest):
 
     def test_via(self):
         f = frame(oae.OFFER, dst=G1, flags=oae.VIA | oae.LAST, via=oae.via(B, A), payload=b"hello")
-        self.see(f, hlen=13, via__dst=B, via__src=A, payload=b"hello", digest__status=1, bad=None,
+        self.see(f, ext=3, via__dst=B, via__src=A, payload=b"hello", digest__status=1, bad=None,
                  info="OFFER: #0, 5 bytes (02:0a:e0:00:00:01 to 02:0a:e0:00:00:02)")
         self.check()
 
-    def test_padding(self):
-        self.see(padded(frame(oae.COMMIT)), padding=bytes(6), bad=None, digest__status=1)
-        self.see(padded(frame(oae.OFFER, payload=b"abc")), padding=bytes(3), payload=b"abc", bad=None)
-        self.see(frame(oae.OFFER, payload=b"abcdef"), padding=None, bad=None)
-        self.see(frame(oae.OFFER, payload=b"abcdef", tail=b"!"), padding=None, excess=b"!",
-                 bad="bad_long")
+    def test_excess(self):
+        self.see(frame(oae.OFFER, payload=b"abcdef"), excess=None, bad=None)
+        self.see(frame(oae.OFFER, payload=b"abcdef", tail=b"!"), excess=b"!", bad="bad_long")
         self.check()
+
+    def test_numbers(self):
+        self.see(frame(oae.COMMIT, pn=3735928559), pn=3735928559, ack=None, bad=None)
+        self.see(frame(oae.DONE, pn=4294967295, map=0x80000001, marks=oae.NOW), pn=None,
+                 ack=4294967295, map="0x80000001", marks="0x01", marks__now=1, bad=None)
+        self.check()
+        self.assertIn("Marks: 0x01 (NOW)", self.text())
 
     def test_cut_off_when_captured(self):
         raw = frame(oae.OFFER, payload=bytes(range(100))).pack()
-        self.see(raw[:96], wire=len(raw), bad=None, digest__status=2, payload=bytes(range(42)))
-        self.see(raw[:54], wire=len(raw), bad=None, digest__status=2, payload=None)
+        self.see(raw[:104], wire=len(raw), bad=None, digest__status=2, payload=bytes(range(42)))
+        self.see(raw[:62], wire=len(raw), bad=None, digest__status=2, payload=None)
         self.see(raw[:40], wire=len(raw), bad=None, opcode=None)
-        self.see(frame(oae.SYNC).pack()[:70], wire=86, bad=None, digest__status=2, sync__inc=None)
+        self.see(frame(oae.SYNC).pack()[:78], wire=126, bad=None, digest__status=2, sync__inc=None)
         self.check()
         self.assertTrue(all("oae.note.cut" in got for got in tshark(self.capture)))
 
@@ -165,7 +166,7 @@ class Bodies(FieldTest):
                 sync__inc="0x0123456789abcdef", sync__peer_inc="0xfedcba9876543210", sync__caps=
                 "0x00000005", sync__window=5, sync__packs=0, sync__paths=0, sync__gateway=0,
                 sync__met=0, sync__max_len=65536, sync__start=4294967295,
-                sync__mtu=9000, sync__zero=0)
+                sync__mtu=9000, sync__zero=bytes(34))
         self.see(frame(oae.SYNC, tx=4, rx=9, payload=oae.sync_body(1, caps=0xffffffff)),
                  sync__window=63, sync__packs=1, sync__paths=1, sync__gateway=1, sync__met=1,
                  info="SYNC: my ltag 11111111, yours 22222222, committed #4, "
@@ -340,10 +341,10 @@ class SwapAndVerb(FieldTest):
         self.check()
 
     def test_room(self):
-        """A REFLECT says for how many numbers there is room, where others have a reason."""
+        """A REFLECT says for how many numbers there is room."""
         for room in 0, 1, 13, 128, 129:
-            self.see(frame(oae.REFLECT, seq=1, attempt=1, reason=room,
-                           payload=oae.reflect_body([b"x"])), room=room, reason=None,
+            self.see(frame(oae.REFLECT, seq=1, attempt=1, room=room,
+                           payload=oae.reflect_body([b"x"])), room=room, reason=0,
                      bad=None if room <= 128 else "bad_field")
         self.check()
         self.assertIn("Room for so many: 0 (unsaid)", self.text())
@@ -369,20 +370,23 @@ class Bad(FieldTest):
             return replace(frame(oae.OFFER, payload=b"0123456789"), opcode=opcode, **given)
 
         for cause, f in (
-                ("bad_short", offer().pack()[:53]), ("bad_short", offer().pack()[:14]),
-                ("bad_version", offer(version=2)), ("bad_version", offer(version=0, hlen=1, flags=255)),
-                ("bad_hlen", offer(hlen=9)), ("bad_hlen", offer(hlen=9, flags=0x80)),
+                ("bad_short", offer().pack()[:61]), ("bad_short", offer().pack()[:14]),
+                ("bad_version", offer(version=1)), ("bad_version", offer(version=0, ext=1, flags=255)),
                 ("bad_flags", offer(flags=0x80)), ("bad_flags", offer(flags=0xff, opcode=0)),
-                ("bad_opcode", offer(opcode=0)), ("bad_opcode", offer(opcode=16, hlen=13)),
-                ("bad_hlen", offer(hlen=13)), ("bad_hlen", offer(flags=oae.VIA)),
+                ("bad_opcode", offer(opcode=0)), ("bad_opcode", offer(opcode=16, ext=3)),
+                ("bad_hlen", offer(ext=3)), ("bad_hlen", offer(flags=oae.VIA)),
                 ("bad_short", offer(length=11)), ("bad_short", offer(length=65535, attempt=0)),
-                ("bad_short", frame(oae.OFFER, flags=oae.VIA, via=b"", hlen=13, length=0)),
+                ("bad_short", frame(oae.OFFER, flags=oae.VIA, via=b"", ext=3, length=0)),
                 ("bad_long", offer(length=9)), ("bad_long", offer(tail=b"!", attempt=0)),
                 ("bad_field", offer(kind=4)), ("bad_field", offer(kind=oae.VOID, flags=oae.LAST)),
-                ("bad_field", offer(reason=13)),
+                ("bad_field", offer(reason=13)), ("bad_field", offer(room=1)),
+                ("bad_field", offer(marks=1)), ("bad_field", offer(map=1)),
+                ("bad_field", frame(oae.DONE, marks=2)), ("bad_field", frame(oae.CLOSE, pn=1)),
+                ("bad_field", frame(oae.SYNC, payload=oae.sync_body(1, 2, rest=b"\1"))),
+                ("bad_field", frame(oae.SYNC, payload=oae.sync_body(1, 2, rest=bytes(33) + b"\1"))),
                 ("bad_field", offer(attempt=0)), ("bad_field", offer(slice=64)),
                 ("bad_field", frame(oae.COMMIT, slice=1)), ("bad_field", frame(oae.SYNC, src_ltag=0)),
-                ("bad_field", frame(oae.SYNC, payload=bytes(31))),
+                ("bad_field", frame(oae.SYNC, payload=bytes(63))),
                 ("bad_field", frame(oae.COMMIT, payload=b"1")),
                 ("bad_field", frame(oae.REFLECT, payload=bytes(17))),
                 ("bad_field", frame(oae.REFUSE, reason=0)),
@@ -441,7 +445,7 @@ class Bad(FieldTest):
                 f.flags, f.via = oae.VIA, oae.via(B, A)
             self.see(f, digest__status=1, bad=None)
             raw = bytearray(f.pack())
-            at = rng.choice((*range(14 + 8, 14 + 28), *range(14 + 32, len(raw))))
+            at = rng.choice((*range(14 + 8, 14 + 28), *range(14 + 40, len(raw))))
             raw[at] ^= 1 << rng.randrange(8)
             self.see(bytes(raw), f"bit of byte {at}", digest__status=0, bad="bad_digest")
         self.check()
@@ -529,7 +533,7 @@ class Gateways(FieldTest):
         f = ip.via(oae.OFFER, G1, A, B, attempt=1, seq=5, src_ltag=1, dst_ltag=2, payload=b"hello")
         for udp in (udp4, udp6):
             self.see_ip(udp(data(f)), version=1, type=1, flags="0x00", src_zone=1, dst_zone=2,
-                        length=57, bad=None, in__opcode=6, in__payload=b"hello", in__via__src=A,
+                        length=65, bad=None, in__opcode=6, in__payload=b"hello", in__via__src=A,
                         in__digest__status=1, in__bad=None, info="zone 1 to 2: OFFER: #5, slice 1 of "
                         "?, 5 bytes (02:0a:e0:00:00:01 to 02:0a:e0:00:00:02)")
         f.digest = 1
@@ -538,7 +542,7 @@ class Gateways(FieldTest):
         self.see_ip(udp4(data(f)), bad=None, in__bad=None)
         f.length = 1
         self.see_ip(udp4(data(f)), in__bad="bad_short")
-        f.length, f.tail = None, b"!"       # no padding here
+        f.length, f.tail = None, b"!"
         self.see_ip(udp4(data(f)), in__bad="bad_long")
         self.see_ip(udp4(data(frame(oae.COMMIT))), bad="via")
         self.check()
@@ -599,7 +603,7 @@ class Addresses(unittest.TestCase):
     def setUp(self):
         self.capture = Capture()
         for f in frame(oae.SYNC, src=A, dst=B), frame(oae.SYNC, src=B, dst=A):
-            self.capture.add(padded(f))
+            self.capture.add(f.pack())
 
     def columns(self, *options):
         """Source and destination of each frame."""

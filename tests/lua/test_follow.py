@@ -651,12 +651,12 @@ class Ways(FollowTest):
         self.told(bad, transaction=None, commits=None)
 
     def test_cut_off_frames_are(self):
-        """tcpdump -s 54: no digest, no content, but what became of it."""
+        """tcpdump -s 62: no digest, no content, but what became of it."""
         link = self.open()
         o = link.offer(A, 1, b"1" * 100, b"2" * 100)
         r = link.reflect(B, 1, b"1" * 100, b"2" * 100)
         c = link.commit(A, 1)
-        link.capture.records = [(time, wire, raw[:54]) for time, wire, raw in link.capture.records]
+        link.capture.records = [(time, wire, raw[:62]) for time, wire, raw in link.capture.records]
         self.run_tshark()
         self.told(o, outcome="committed", reflected_in=r, committed_in=c, reassembled_in=None,
                   slice_of="1 of 2")

@@ -37,6 +37,7 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 	}
 	for (i = 0; i < l->npairs; i++) {
 		n = &l->pair[i]->lane;
+		n->pn = 0;
 		n->lacks = 0;
 		n->refused = 0;
 		if (!sliced(sc))
@@ -84,6 +85,11 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->offer.at = M_NOW;
 	l->hold.at = M_NOW;
 	l->swaps->again_at = M_NOW + M_AGE;
+	/* What is here of frames' numbers says nothing but how long a round trip takes. */
+	l->pn = 0;
+	l->offer.pn = 0;
+	l->heard_pn = 0;
+	l->heard_map = 0;
 	l->srtt = 0;
 	l->rtt_guessed = false;
 	l->rttvar = 0;

@@ -160,7 +160,7 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 	f->flags = m->flags;
 	f->attempt = m->attempt;
 	f->kind = m->kind;
-	f->reason = m->reason;
+	*(m->opcode == OAE_REFLECT ? &f->room : &f->reason) = m->reason;
 	f->src_ltag = m->src;
 	f->dst_ltag = m->dst;
 	f->tx = m->tx;
@@ -212,7 +212,7 @@ static void send_frame(const struct h_event *ev, const struct oae_frame *f, u8 p
 	if (w->end[who].goes_via)
 		m.flags |= OAE_F_VIA;
 	m.attempt = f->attempt;
-	m.reason = f->reason;
+	m.reason = f->opcode == OAE_REFLECT ? f->room : f->reason;
 	m.src = f->src_ltag;
 	m.dst = f->dst_ltag;
 	m.tx = f->tx;

@@ -224,8 +224,8 @@ static uint32_t extreme(struct blaster *b, uint32_t max)
 /* Every field at an end of what it can say; three of four digests are right. */
 static size_t make_extremes(struct blaster *b, uint8_t *buf)
 {
-	static const uint16_t sizes[] = { WIRE_ETH, WIRE_ETH + 1, 53, 54, 60, 66,
-					  70, 86, 98, 200, 1513, WIRE_MAX };
+	static const uint16_t sizes[] = { WIRE_ETH, WIRE_ETH + 1, 61, 62, 68, 74,
+					  78, 126, 138, 200, 1513, WIRE_MAX };
 	size_t len = sizes[dice_below(&b->dice, 12)];
 	uint8_t *p = buf + WIRE_ETH;
 	struct wire_frame f;
@@ -235,18 +235,17 @@ static size_t make_extremes(struct blaster *b, uint8_t *buf)
 	f.hash = 1;
 	wire_build(&f, buf);
 	if (dice_below(&b->dice, 4) == 0)
-		p[OAE_OFF_VER_HLEN] = dice_u32(&b->dice);
+		p[OAE_OFF_VER_EXT] = dice_u32(&b->dice);
 	p[OAE_OFF_OPCODE] = dice_below(&b->dice, 4) ?
 			    1 + dice_below(&b->dice, OAE_PATH + 1) :
 			    dice_u32(&b->dice);
 	p[OAE_OFF_FLAGS] = extreme(b, 255);
 	if (p[OAE_OFF_FLAGS] & OAE_F_VIA && dice_below(&b->dice, 2))
-		p[OAE_OFF_VER_HLEN] = OAE_VERSION << 4 | 13;
+		p[OAE_OFF_VER_EXT] = OAE_VERSION << 4 | OAE_EXT_WORDS(OAE_VIA_LEN);
 	put16(p + OAE_OFF_LENGTH, dice_below(&b->dice, 2) ?
 	      extreme(b, 0xffff) :
-	      len - WIRE_ETH - (p[OAE_OFF_VER_HLEN] & 15) * 4);
-	put16(p + OAE_OFF_SLICE, dice_below(&b->dice, 2) ? 0 :
-	      extreme(b, 0xffff));
+	      len - WIRE_ETH - OAE_HDR_LEN - (p[OAE_OFF_VER_EXT] & 15) * 4);
+	p[OAE_OFF_SLICE] = dice_below(&b->dice, 2) ? 0 : extreme(b, 255);
 	put32(p + OAE_OFF_SRC_LTAG, extreme(b, 0xffffffff));
 	put32(p + OAE_OFF_DST_LTAG, extreme(b, 0xffffffff));
 	put32(p + OAE_OFF_TX, extreme(b, 0xffffffff));
@@ -254,8 +253,11 @@ static size_t make_extremes(struct blaster *b, uint8_t *buf)
 	put32(p + OAE_OFF_SEQ, extreme(b, 0xffffffff));
 	p[OAE_OFF_ATTEMPT] = extreme(b, 255);
 	p[OAE_OFF_KIND] = dice_below(&b->dice, 2) ? 0 : extreme(b, 255);
-	put16(p + OAE_OFF_REASON, dice_below(&b->dice, 2) ? 0 :
-	      extreme(b, 0xffff));
+	p[OAE_OFF_ROOM] = dice_below(&b->dice, 2) ? 0 : extreme(b, 255);
+	p[OAE_OFF_REASON] = dice_below(&b->dice, 2) ? 0 : extreme(b, 255);
+	p[OAE_OFF_MARKS] = dice_below(&b->dice, 2) ? 0 : extreme(b, 255);
+	put32(p + OAE_OFF_PN, dice_below(&b->dice, 2) ? 0 : extreme(b, 0xffffffff));
+	put32(p + OAE_OFF_MAP, dice_below(&b->dice, 2) ? 0 : extreme(b, 0xffffffff));
 	if (dice_below(&b->dice, 4))
 		wire_seal(buf, len);
 	return len;

@@ -107,6 +107,7 @@ static inline struct oae_frame sample(u8 opcode)
 	case OAE_OFFER:
 		f.flags = OAE_F_EXPRESS | OAE_F_LAST | OAE_F_RESUME;
 		f.attempt = 0xfe;
+		f.pn = 0xfffffffd;
 		f.kind = OAE_MESSAGE;
 		f.slice = 63;
 		f.length = sizeof(payload);
@@ -114,19 +115,27 @@ static inline struct oae_frame sample(u8 opcode)
 		break;
 	case OAE_REFLECT:
 		f.attempt = 7;
+		f.room = OAE_ROOM_MAX;
+		f.marks = OAE_M_NOW;
+		f.ack = 0x80000001;
+		f.map = 0x8000000f;
 		f.reflect.digest = 0x0123456789abcdefULL;
 		f.reflect.first = 0xfedcba9876543210ULL;
 		break;
 	case OAE_COMMIT:
 		f.flags = OAE_F_WANT_DONE;
+		f.pn = 3;
 		break;
 	case OAE_REFUSE:
 		f.attempt = 9;
+		f.ack = 4;
+		f.map = 7;
 		f.reason = OAE_R_GAP;
 		f.gap_map = 0x8000000000000001ULL;
 		break;
 	case OAE_REVERSE:
 		f.attempt = 10;
+		f.pn = 1;
 		break;
 	case OAE_HELLO:
 		f.hello.flags = OAE_HELLO_GATEWAY | OAE_HELLO_ABOUT;
@@ -222,8 +231,8 @@ static inline enum oae_bad receive(struct oae_frame *f, const struct wire *w)
 /* The digest made right again after a field was changed by hand. */
 static inline void sign(struct wire *w)
 {
-	size_t hdr = (w->b[0] & 15) * 4;
-	u16 slice = get_unaligned_be16(w->b + OAE_OFF_SLICE);
+	size_t hdr = 48 + (w->b[0] & 15) * 4;
+	u8 slice = w->b[OAE_OFF_SLICE];
 	u16 len = get_unaligned_be16(w->b + OAE_OFF_LENGTH);
 
 	put_unaligned_be64(0, w->b + OAE_OFF_DIGEST);

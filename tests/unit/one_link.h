@@ -172,6 +172,8 @@ static inline struct oae_frame answer(u8 opcode)
 
 	f.seq = l.tx + 1;
 	f.attempt = l.offer.attempt;
+	f.ack = l.pn;
+	f.marks = OAE_M_NOW;
 	if (opcode == OAE_REFLECT) {
 		f.reflect.digest = DIGEST;
 		f.reflect.first = 1;

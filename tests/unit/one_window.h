@@ -72,6 +72,8 @@ static inline struct oae_frame answer_to(u8 opcode, u32 seq)
 	f.seq = seq;
 	f.attempt = n->attempt;
 	f.kind = n->p.kind;
+	f.ack = n->pn;
+	f.marks = OAE_M_NOW;
 	if (opcode == OAE_REFLECT) {
 		f.reflect.digest = n->p.digest;
 		f.reflect.first = n->p.first;

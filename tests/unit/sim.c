@@ -207,8 +207,7 @@ static bool through_queue(struct sim *w, unsigned int to, u64 *sent)
 	return true;
 }
 
-static void to_wire(struct sim *w, unsigned int to, const u8 *buf, u16 len,
-		    u16 padded)
+static void to_wire(struct sim *w, unsigned int to, const u8 *buf, u16 len)
 {
 	const struct sim_faults *x = &w->faults[to];
 	u64 sent = w->now;
@@ -221,8 +220,8 @@ static void to_wire(struct sim *w, unsigned int to, const u8 *buf, u16 len,
 		return;
 	}
 	p = w->spare[--w->nspare];
-	memcpy(p->buf, buf, padded);
-	p->len = padded;
+	memcpy(p->buf, buf, len);
+	p->len = len;
 	p->by_line = w->by_line;
 	p->due = sent + x->delay;
 	if (x->jitter)
@@ -254,7 +253,7 @@ void sim_transmit(struct sim_end *e, const struct oae_frame *f,
 	u8 buf[2 * SIM_MTU_MAX + OAE_PARSE_MAX];
 	struct oae_frame out = *f;
 	u8 payload[OAE_REFLECT_LEN + SIM_MTU_MAX];
-	u16 len, padded, own = 0;
+	u16 len, own = 0;
 	char text[160];
 
 	if (more) {
@@ -274,12 +273,6 @@ void sim_transmit(struct sim_end *e, const struct oae_frame *f,
 		sim_say(w, "  %c too long for its port", 'A' + e->who);
 		return;
 	}
-	padded = len;
-	if (len < OAE_MIN_PADDED) {
-		memset(buf + len, 0, OAE_MIN_PADDED - len);
-		padded = OAE_MIN_PADDED;
-	}
-
 	w->frames++;
 	if (!e->port_up)
 		return;
@@ -292,9 +285,9 @@ void sim_transmit(struct sim_end *e, const struct oae_frame *f,
 	if (w->trace)
 		sim_say(w, "  %c sends %s", 'A' + e->who,
 			sim_frame_text(f, text, sizeof(text)));
-	to_wire(w, to, buf, len, padded);
+	to_wire(w, to, buf, len);
 	if (sim_chance(w, w->faults[to].dup))
-		to_wire(w, to, buf, len, padded);
+		to_wire(w, to, buf, len);
 }
 
 /* The bytes at an end's port: what a flipped bit hit must not get further. */

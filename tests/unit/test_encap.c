@@ -150,11 +150,11 @@ static const u8 mac_b[6] = { 2, 0, 0, 0, 0, 0xb };
 static struct wire frame(u8 opcode)
 {
 	bool via = opcode != OAE_HELLO;
-	struct wire w = { .len = via ? 52 : 40 };
+	struct wire w = { .len = via ? 60 : 48 };
 	size_t body = opcode == OAE_OFFER ? 100 : via ? 0 : OAE_HELLO_LEN;
 
 	memset(w.b, 0xee, sizeof(w.b));
-	w.b[OAE_OFF_VER_HLEN] = via ? 0x1d : 0x1a;
+	w.b[OAE_OFF_VER_EXT] = via ? 0x23 : 0x20;
 	w.b[OAE_OFF_OPCODE] = opcode;
 	w.b[OAE_OFF_VC] = 0x5a;
 	w.b[OAE_OFF_FLAGS] = via ? OAE_F_VIA : 0;
@@ -167,15 +167,14 @@ static struct wire frame(u8 opcode)
 
 static struct oaeip_outline o;	/* what was read last */
 
-static enum oaeip_bad outline(const struct wire *w, size_t have, size_t total,
-			      bool padded)
+static enum oaeip_bad outline(const struct wire *w, size_t have, size_t total)
 {
 	u8 *buf = malloc(have + !have);
 	enum oaeip_bad bad;
 
 	memcpy(buf, w->b, have);
 	memset(&o, 0xa5, sizeof(o));
-	bad = oaeip_outline_parse(&o, buf, have, total, padded);
+	bad = oaeip_outline_parse(&o, buf, have, total);
 	if (!bad && o.via) {
 		assert_ptr_equal(o.via_dst, buf + OAE_OFF_VIA_DST);
 		assert_ptr_equal(o.via_src, buf + OAE_OFF_VIA_SRC);
@@ -190,8 +189,7 @@ static enum oaeip_bad outline(const struct wire *w, size_t have, size_t total,
 /* Of a frame as it is, with what a gateway has to have at hand. */
 static enum oaeip_bad look(const struct wire *w)
 {
-	return outline(w, w->len < OAEIP_OUTLINE_LEN ? w->len :
-		       OAEIP_OUTLINE_LEN, w->len, false);
+	return outline(w, w->len < OAEIP_OUTLINE_LEN ? w->len : OAEIP_OUTLINE_LEN, w->len);
 }
 
 TEST(test_outline_good)
@@ -201,7 +199,7 @@ TEST(test_outline_good)
 
 	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
 		w = frame(op);
-		assert_int_equal(outline(&w, 52, w.len, false), OAEIP_OK);
+		assert_int_equal(outline(&w, 60, w.len), OAEIP_OK);
 		assert_int_equal(o.opcode, op);
 		assert_int_equal(o.vc, 0x5a);
 		assert_int_equal(o.via, op != OAE_HELLO);
@@ -216,19 +214,19 @@ TEST(test_outline_length)
 	for (n = 0; n < 300; n++) {
 		bool enough = n >= offer.len;
 
-		assert_int_equal(outline(&offer, n, n, n & 1),
+		assert_int_equal(outline(&offer, n, n),
 				 !enough ? OAEIP_BAD_SHORT : n > offer.len ?
 				 OAEIP_BAD_LONG : OAEIP_OK);
 		enough = n >= hello.len;
-		assert_int_equal(outline(&hello, n, n, n & 1),
+		assert_int_equal(outline(&hello, n, n),
 				 !enough ? OAEIP_BAD_SHORT : n > hello.len ?
 				 OAEIP_BAD_LONG : OAEIP_OK);
 	}
 	for (n = 0; n < OAEIP_OUTLINE_LEN; n++)
-		assert_int_equal(outline(&offer, n, offer.len, false),
+		assert_int_equal(outline(&offer, n, offer.len),
 				 OAEIP_BAD_SHORT);
-	assert_int_equal(outline(&hello, 40, hello.len, false), OAEIP_OK);
-	assert_int_equal(outline(&offer, 60, 59, false), OAEIP_BAD_SHORT);
+	assert_int_equal(outline(&hello, 48, hello.len), OAEIP_OK);
+	assert_int_equal(outline(&offer, 60, 59), OAEIP_BAD_SHORT);
 }
 
 /* The header's length and 65535 are more than a datagram's length can say. */
@@ -239,27 +237,10 @@ TEST(test_outline_too_long)
 
 	for (n = 65480; n < 65536; n++) {
 		put_unaligned_be16(n, w.b + OAE_OFF_LENGTH);
-		assert_int_equal(outline(&w, 52, 52 + n, false),
-				 n > 65535 - 52 ? OAEIP_BAD_LONG : OAEIP_OK);
-		assert_int_equal(outline(&w, 52, 51 + n, false),
+		assert_int_equal(outline(&w, 60, 60 + n),
+				 n > 65535 - 60 ? OAEIP_BAD_LONG : OAEIP_OK);
+		assert_int_equal(outline(&w, 60, 59 + n),
 				 OAEIP_BAD_SHORT);
-	}
-}
-
-/* Only Ethernet pads, and only to 46 bytes: a frame without VIA can be shorter. */
-TEST(test_outline_padding)
-{
-	struct wire w = frame(OAE_HELLO);
-	size_t n;
-
-	put_unaligned_be16(2, w.b + OAE_OFF_LENGTH);
-	for (n = 40; n < 100; n++) {
-		assert_int_equal(outline(&w, 40, n, true),
-				 n < 42 ? OAEIP_BAD_SHORT : n > 46 ?
-				 OAEIP_BAD_LONG : OAEIP_OK);
-		assert_int_equal(outline(&w, 40, n, false),
-				 n < 42 ? OAEIP_BAD_SHORT : n > 42 ?
-				 OAEIP_BAD_LONG : OAEIP_OK);
 	}
 }
 
@@ -270,11 +251,11 @@ TEST(test_outline_header)
 
 	for (i = 0; i < 256; i++) {
 		w.b[0] = i;
-		assert_int_equal(look(&w), i >> 4 != 1 ? OAEIP_BAD_VERSION :
-				 i != 0x1d ? OAEIP_BAD_HLEN : OAEIP_OK);
+		assert_int_equal(look(&w), i >> 4 != 2 ? OAEIP_BAD_VERSION :
+				 i != 0x23 ? OAEIP_BAD_HLEN : OAEIP_OK);
 		h.b[0] = i;
-		assert_int_equal(look(&h), i >> 4 != 1 ? OAEIP_BAD_VERSION :
-				 i != 0x1a ? OAEIP_BAD_HLEN : OAEIP_OK);
+		assert_int_equal(look(&h), i >> 4 != 2 ? OAEIP_BAD_VERSION :
+				 i != 0x20 ? OAEIP_BAD_HLEN : OAEIP_OK);
 	}
 	w = frame(OAE_COMMIT);
 	for (i = 0; i < 256; i++) {

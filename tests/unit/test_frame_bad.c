@@ -24,20 +24,16 @@ TEST(test_short)
 TEST(test_padding)
 {
 	size_t whole;
+	u8 op;
 
-	/* Up to the least an Ethernet frame carries: whatever is in it. */
-	make(OAE_DONE);
-	assert_int_equal(w.len, OAE_HDR_LEN);
-	for (; w.len <= OAE_MIN_PADDED; w.len++)
-		assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
-	for (; w.len < 100; w.len++)
-		assert_int_equal(receive(&out, &w), OAE_BAD_LONG);
-
-	/* A frame that needs none may have none. */
-	make(OAE_SYNC);
-	whole = w.len;
-	for (w.len = whole + 1; w.len < whole + 20; w.len++)
-		assert_int_equal(receive(&out, &w), OAE_BAD_LONG);
+	/* The shortest frame is longer than Ethernet pads: none has padding. */
+	for (op = OAE_SYNC; op < OAE_OPCODE_END; op++) {
+		make(op);
+		whole = w.len;
+		assert_true(whole > 46);
+		for (w.len = whole + 1; w.len < whole + 100; w.len++)
+			assert_int_equal(receive(&out, &w), OAE_BAD_LONG);
+	}
 }
 
 TEST(test_version)
@@ -46,7 +42,7 @@ TEST(test_version)
 
 	for (v = 0; v < 16; v++) {
 		make(OAE_DONE);
-		w.b[0] = v << 4 | 10;
+		w.b[0] = v << 4;
 		sign(&w);
 		assert_int_equal(receive(&out, &w), v == OAE_VERSION ?
 				 OAE_BAD_NONE : OAE_BAD_VERSION);
@@ -62,14 +58,14 @@ TEST(test_hlen)
 		w.b[0] = OAE_VERSION << 4 | n;
 		sign(&w);
 		assert_int_equal(receive(&out, &w),
-				 n == 10 ? OAE_BAD_NONE : OAE_BAD_HLEN);
-		/* With VIA it is three words more, and nothing else. */
+				 !n ? OAE_BAD_NONE : OAE_BAD_HLEN);
+		/* With VIA it is three words, and nothing else. */
 		f.flags |= OAE_F_VIA;
 		w = build(&f);
 		w.b[0] = OAE_VERSION << 4 | n;
 		sign(&w);
 		assert_int_equal(receive(&out, &w),
-				 n == 13 ? OAE_BAD_NONE : OAE_BAD_HLEN);
+				 n == 3 ? OAE_BAD_NONE : OAE_BAD_HLEN);
 	}
 }
 
@@ -129,10 +125,14 @@ TEST(test_flip_every_bit)
 				w.b[at] ^= 1 << bit;
 			}
 		}
-		/* Of the digest and the payload: by the digest alone. */
+		/* Of the digest and the payload: by the digest, but for what a SYNC keeps free. */
 		for (at = OAE_OFF_DIGEST; at < w.len; at++) {
+			bool free = op <= OAE_SYNC_CHK &&
+				    at >= OAE_HDR_LEN + OAE_SYNC_OFF_ZERO;
+
 			w.b[at] ^= 0x10;
-			assert_int_equal(receive(&out, &w), OAE_BAD_DIGEST);
+			assert_int_equal(receive(&out, &w),
+					 free ? OAE_BAD_FIELD : OAE_BAD_DIGEST);
 			w.b[at] ^= 0x10;
 		}
 		assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
@@ -150,20 +150,20 @@ TEST(test_field)
 		enum oae_bad bad;
 	} cases[] = {
 		/* length: what the opcode says, or what is there */
-		{ OAE_SYNC, OAE_OFF_LENGTH, 2, 31, OAE_BAD_LONG },
-		{ OAE_SYNC, OAE_OFF_LENGTH, 2, 33, OAE_BAD_SHORT },
+		{ OAE_SYNC, OAE_OFF_LENGTH, 2, 63, OAE_BAD_LONG },
+		{ OAE_SYNC, OAE_OFF_LENGTH, 2, 65, OAE_BAD_SHORT },
 		{ OAE_OFFER, OAE_OFF_LENGTH, 2, 0xffff, OAE_BAD_SHORT },
 		{ OAE_OFFER, OAE_OFF_LENGTH, 2, 10, OAE_BAD_LONG },
 		{ OAE_REFUSE, OAE_OFF_LENGTH, 2, 5, OAE_BAD_LONG },
 		{ OAE_REFLECT, OAE_OFF_LENGTH, 2, 8, OAE_BAD_LONG },
 		{ OAE_DONE, OAE_OFF_LENGTH, 2, 1, OAE_BAD_SHORT },
 		/* slice: an OFFER's, below 64 */
-		{ OAE_OFFER, OAE_OFF_SLICE, 2, 0, OAE_BAD_NONE },
-		{ OAE_OFFER, OAE_OFF_SLICE, 2, 63, OAE_BAD_NONE },
-		{ OAE_OFFER, OAE_OFF_SLICE, 2, 64, OAE_BAD_FIELD },
-		{ OAE_OFFER, OAE_OFF_SLICE, 2, 0xffff, OAE_BAD_FIELD },
-		{ OAE_REFLECT, OAE_OFF_SLICE, 2, 1, OAE_BAD_FIELD },
-		{ OAE_SYNC, OAE_OFF_SLICE, 2, 1, OAE_BAD_FIELD },
+		{ OAE_OFFER, OAE_OFF_SLICE, 1, 0, OAE_BAD_NONE },
+		{ OAE_OFFER, OAE_OFF_SLICE, 1, 63, OAE_BAD_NONE },
+		{ OAE_OFFER, OAE_OFF_SLICE, 1, 64, OAE_BAD_FIELD },
+		{ OAE_OFFER, OAE_OFF_SLICE, 1, 0xff, OAE_BAD_FIELD },
+		{ OAE_REFLECT, OAE_OFF_SLICE, 1, 1, OAE_BAD_FIELD },
+		{ OAE_SYNC, OAE_OFF_SLICE, 1, 1, OAE_BAD_FIELD },
 		/* ltags: the sender of a SYNC_* has one */
 		{ OAE_SYNC, OAE_OFF_SRC_LTAG, 4, 0, OAE_BAD_FIELD },
 		{ OAE_SYNC_ACK, OAE_OFF_SRC_LTAG, 4, 0, OAE_BAD_FIELD },
@@ -187,18 +187,52 @@ TEST(test_field)
 		{ OAE_REVERSE, OAE_OFF_KIND, 1, OAE_VERB, OAE_BAD_NONE },
 		{ OAE_COMMIT, OAE_OFF_KIND, 1, 255, OAE_BAD_FIELD },
 		/* reasons */
-		{ OAE_REFUSE, OAE_OFF_REASON, 2, OAE_R_NONE, OAE_BAD_FIELD },
-		{ OAE_REFUSE, OAE_OFF_REASON, 2, OAE_R_BUSY, OAE_BAD_FIELD },
-		{ OAE_REFUSE, OAE_OFF_REASON, 2, OAE_R_POLICY, OAE_BAD_FIELD },
-		{ OAE_REFUSE, OAE_OFF_REASON, 2, OAE_R_BAD_VERB, OAE_BAD_FIELD },
-		{ OAE_REFUSE, OAE_OFF_REASON, 2, OAE_REASON_END, OAE_BAD_FIELD },
-		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_R_NONE, OAE_BAD_NONE },
-		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_R_FULL, OAE_BAD_NONE },
-		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_R_BUSY, OAE_BAD_FIELD },
-		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_R_NO_REGION, OAE_BAD_FIELD },
-		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_R_BAD_VERB, OAE_BAD_FIELD },
-		{ OAE_CLOSE, OAE_OFF_REASON, 2, OAE_REASON_END, OAE_BAD_FIELD },
-		{ OAE_CLOSE, OAE_OFF_REASON, 2, 0xffff, OAE_BAD_FIELD },
+		{ OAE_REFUSE, OAE_OFF_REASON, 1, OAE_R_NONE, OAE_BAD_FIELD },
+		{ OAE_REFUSE, OAE_OFF_REASON, 1, OAE_R_BUSY, OAE_BAD_FIELD },
+		{ OAE_REFUSE, OAE_OFF_REASON, 1, OAE_R_POLICY, OAE_BAD_FIELD },
+		{ OAE_REFUSE, OAE_OFF_REASON, 1, OAE_R_BAD_VERB, OAE_BAD_FIELD },
+		{ OAE_REFUSE, OAE_OFF_REASON, 1, OAE_REASON_END, OAE_BAD_FIELD },
+		{ OAE_CLOSE, OAE_OFF_REASON, 1, OAE_R_NONE, OAE_BAD_NONE },
+		{ OAE_CLOSE, OAE_OFF_REASON, 1, OAE_R_FULL, OAE_BAD_NONE },
+		{ OAE_CLOSE, OAE_OFF_REASON, 1, OAE_R_BUSY, OAE_BAD_FIELD },
+		{ OAE_CLOSE, OAE_OFF_REASON, 1, OAE_R_NO_REGION, OAE_BAD_FIELD },
+		{ OAE_CLOSE, OAE_OFF_REASON, 1, OAE_R_BAD_VERB, OAE_BAD_FIELD },
+		{ OAE_CLOSE, OAE_OFF_REASON, 1, OAE_REASON_END, OAE_BAD_FIELD },
+		{ OAE_CLOSE, OAE_OFF_REASON, 1, 0xff, OAE_BAD_FIELD },
+		/* room: only a REFLECT's */
+		{ OAE_REFLECT, OAE_OFF_ROOM, 1, OAE_ROOM_MAX, OAE_BAD_NONE },
+		{ OAE_REFLECT, OAE_OFF_ROOM, 1, OAE_ROOM_MAX + 1, OAE_BAD_FIELD },
+		{ OAE_REFUSE, OAE_OFF_ROOM, 1, 1, OAE_BAD_FIELD },
+		{ OAE_SYNC, OAE_OFF_ROOM, 1, 1, OAE_BAD_FIELD },
+		/* marks: an answer's, and no others than there are */
+		{ OAE_REFLECT, OAE_OFF_MARKS, 1, OAE_M_NOW, OAE_BAD_NONE },
+		{ OAE_REFUSE, OAE_OFF_MARKS, 1, OAE_M_NOW, OAE_BAD_NONE },
+		{ OAE_READY, OAE_OFF_MARKS, 1, OAE_M_NOW, OAE_BAD_NONE },
+		{ OAE_DONE, OAE_OFF_MARKS, 1, OAE_M_NOW, OAE_BAD_NONE },
+		{ OAE_DONE, OAE_OFF_MARKS, 1, 0x02, OAE_BAD_FIELD },
+		{ OAE_DONE, OAE_OFF_MARKS, 1, 0x81, OAE_BAD_FIELD },
+		{ OAE_OFFER, OAE_OFF_MARKS, 1, OAE_M_NOW, OAE_BAD_FIELD },
+		{ OAE_SYNC_ACK, OAE_OFF_MARKS, 1, OAE_M_NOW, OAE_BAD_FIELD },
+		{ OAE_NOLINK, OAE_OFF_MARKS, 1, OAE_M_NOW, OAE_BAD_FIELD },
+		/* numbers: of a question; of an answer both; of others none */
+		{ OAE_OFFER, OAE_OFF_PN, 4, 0xffffffff, OAE_BAD_NONE },
+		{ OAE_COMMIT, OAE_OFF_PN, 4, 0, OAE_BAD_NONE },
+		{ OAE_REVERSE, OAE_OFF_PN, 4, 1, OAE_BAD_NONE },
+		{ OAE_REVERSE, OAE_OFF_MAP, 4, 1, OAE_BAD_FIELD },
+		{ OAE_OFFER, OAE_OFF_MAP, 4, 0x80000000, OAE_BAD_FIELD },
+		{ OAE_REFUSE, OAE_OFF_ACK, 4, 0xffffffff, OAE_BAD_NONE },
+		{ OAE_REFUSE, OAE_OFF_MAP, 4, 0xffffffff, OAE_BAD_NONE },
+		{ OAE_SYNC, OAE_OFF_PN, 4, 1, OAE_BAD_FIELD },
+		{ OAE_SYNC_CHK, OAE_OFF_MAP, 4, 1, OAE_BAD_FIELD },
+		{ OAE_CLOSE, OAE_OFF_PN, 4, 1, OAE_BAD_FIELD },
+		{ OAE_CLOSE_ACK, OAE_OFF_PN, 4, 1, OAE_BAD_FIELD },
+		{ OAE_HELLO, OAE_OFF_PN, 4, 1, OAE_BAD_FIELD },
+		{ OAE_NOLINK, OAE_OFF_MAP, 4, 1, OAE_BAD_FIELD },
+		{ OAE_PATH, OAE_OFF_PN, 4, 1, OAE_BAD_FIELD },
+		/* what a SYNC keeps free */
+		{ OAE_SYNC, OAE_HDR_LEN + OAE_SYNC_OFF_ZERO, 1, 1, OAE_BAD_FIELD },
+		{ OAE_SYNC_ACK, OAE_HDR_LEN + 40, 1, 1, OAE_BAD_FIELD },
+		{ OAE_SYNC_CHK, OAE_HDR_LEN + OAE_SYNC_LEN - 1, 1, 1, OAE_BAD_FIELD },
 	};
 	size_t i;
 	u8 *p;
@@ -311,8 +345,8 @@ TEST(test_body_length)
 		u16 len;
 		enum oae_bad bad;
 	} cases[] = {
-		{ OAE_SYNC, 0, 0, 31, OAE_BAD_FIELD },
-		{ OAE_SYNC, 0, 0, 33, OAE_BAD_FIELD },
+		{ OAE_SYNC, 0, 0, 63, OAE_BAD_FIELD },
+		{ OAE_SYNC, 0, 0, 65, OAE_BAD_FIELD },
 		{ OAE_SYNC_ACK, 0, 0, 0, OAE_BAD_FIELD },
 		{ OAE_SYNC_CHK, 0, 0, 100, OAE_BAD_FIELD },
 		{ OAE_OFFER, 0, 0, 0, OAE_BAD_NONE },
@@ -350,7 +384,7 @@ TEST(test_body_length)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		make(cases[i].opcode);
 		w.b[OAE_OFF_KIND] = cases[i].kind;
-		put_unaligned_be16(cases[i].reason, w.b + OAE_OFF_REASON);
+		w.b[OAE_OFF_REASON] = cases[i].reason;
 		put_unaligned_be16(cases[i].len, w.b + OAE_OFF_LENGTH);
 		w.len = OAE_HDR_LEN + cases[i].len;
 		sign(&w);
@@ -379,7 +413,7 @@ TEST(test_any_bytes)
 		}
 		/* Often a good beginning, else few get far. */
 		if (len > 4) {
-			buf[0] = i & 1 ? 0x1a : i & 2 ? 0x1d : buf[0];
+			buf[0] = i & 1 ? 0x20 : i & 2 ? 0x23 : buf[0];
 			buf[1] = i & 4 ? buf[1] & 15 : buf[1];
 			buf[3] = i & 8 ? buf[3] & 0x3f : buf[3];
 			buf[4] = i & 16 ? 0 : buf[4];

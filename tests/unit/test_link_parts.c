@@ -141,7 +141,7 @@ WINDOW_TEST(test_parts_cut)
 	u16 max = oae_link_slice_max(&l);
 	u32 len;
 
-	assert_int_equal(max, 1460);
+	assert_int_equal(max, 1452);
 	l.burst = 8;
 	for (len = 8 * max + 1; len <= 63U * max; len += 67) {
 		u32 n = (len + max - 1) / max, cut = oae_link_cut_new(&l, OAE_MESSAGE, len);

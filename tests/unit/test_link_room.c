@@ -39,13 +39,13 @@ WINDOW_TEST(test_room_told)
 	grow();
 	tx = l.tx;
 	post_some(1, 2);
-	rcv(BUT(answer_to(OAE_REFLECT, tx + 1), f.rx = tx, f.reason = 2));
+	rcv(BUT(answer_to(OAE_REFLECT, tx + 1), f.rx = tx, f.room = 2));
 	post_some(3, 3);
 	assert_null(sent(OAE_OFFER));
-	rcv(BUT(answer_to(OAE_REFLECT, tx + 2), f.rx = tx + 1, f.reason = 1));
+	rcv(BUT(answer_to(OAE_REFLECT, tx + 2), f.rx = tx + 1, f.room = 1));
 	assert_non_null(offered(tx + 3));
 	/* It says nothing. */
-	rcv(BUT(answer_to(OAE_REFLECT, tx + 3), f.rx = tx + 2, f.reason = 0));
+	rcv(BUT(answer_to(OAE_REFLECT, tx + 3), f.rx = tx + 2, f.room = 0));
 	post_some(4, 4);
 	assert_non_null(offered(tx + 4));
 	post_some(5, 5);
@@ -67,7 +67,7 @@ static u32 refused_long(u8 room)
 	refuse_number(tx + 1, OAE_R_BUSY);
 	ready(tx + 1);
 	assert_int_equal(offered(tx + 1)->slices, ~0ULL >> 24);
-	rcv(BUT(answer_to(OAE_REFLECT, tx + 1), f.rx = tx, f.reason = room));
+	rcv(BUT(answer_to(OAE_REFLECT, tx + 1), f.rx = tx, f.room = room));
 	return tx + 2;
 }
 
@@ -91,7 +91,7 @@ WINDOW_TEST(test_asks_for_room)
 	l.wary = true;
 	ready(seq);
 	assert_int_equal(offered(seq)->slices, ~0ULL >> 24);
-	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq - 1, f.reason = 1));
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq - 1, f.room = 1));
 	post(&h[3], 40, 0);
 	assert_asks(++seq);
 	/* There is some: all go out, since none was lost. */
@@ -101,7 +101,7 @@ WINDOW_TEST(test_asks_for_room)
 	/* What was lost of them is another matter. */
 	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = OAE_R_GAP, f.gap_map = ~0ULL >> 25));
 	assert_int_equal(offered(seq)->slices, PART(0, 8));
-	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq - 1, f.reason = 1));
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq - 1, f.room = 1));
 	post(&h[4], 40, 0);
 	assert_int_equal(offered(++seq)->slices, ~0ULL >> 24);
 }
@@ -113,20 +113,20 @@ WINDOW_TEST(test_does_not_ask)
 
 	post(&h[2], 40, 0);
 	assert_int_equal(offered(seq)->slices, ~0ULL >> 24);
-	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq - 1, f.reason = 1));
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq - 1, f.room = 1));
 	post(&h[3], 1, 0);
 	assert_int_equal(offered(++seq)->slices, 1);
 	assert_int_equal(offered(seq)->frame.flags, 0);
-	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq - 1, f.reason = 1));
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq - 1, f.room = 1));
 	post(&h[4], 40, OAE_POST_EXPRESS);
 	assert_int_equal(offered(++seq)->slices, ~0ULL >> 24);
-	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq, f.reason = 1));
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq, f.room = 1));
 	/* The peer may have slices of another content. */
 	oae_lane_dirty(&l, seq + 1);
 	l.room_to = l.tx;
 	post(&h[5], 40, 0);
 	assert_int_equal(offered(++seq)->slices, ~0ULL >> 24);
-	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq - 1, f.reason = 1));
+	rcv(BUT(answer_to(OAE_REFLECT, seq), f.rx = seq - 1, f.room = 1));
 	l.wary = false;
 	post(&h[6], 40, 0);
 	assert_int_equal(offered(++seq)->slices, ~0ULL >> 24);
@@ -136,18 +136,18 @@ WINDOW_TEST(test_does_not_ask)
 WINDOW_TEST(test_tell_room)
 {
 	take(1, 1, OAE_MESSAGE, 3);
-	assert_int_equal(sent(OAE_REFLECT)->frame.reason, 3);
+	assert_int_equal(sent(OAE_REFLECT)->frame.room, 3);
 	take(2, 1, OAE_MESSAGE, 2);
-	assert_int_equal(sent(OAE_REFLECT)->frame.reason, 2);
+	assert_int_equal(sent(OAE_REFLECT)->frame.room, 2);
 	take(2, 1, OAE_MESSAGE, 2 | OAE_ROOM_FULL);
-	assert_int_equal(sent(OAE_REFLECT)->frame.reason, 2);
+	assert_int_equal(sent(OAE_REFLECT)->frame.room, 2);
 	take(1, 1, OAE_MESSAGE, PLACES);
-	assert_int_equal(sent(OAE_REFLECT)->frame.reason, PLACES);
+	assert_int_equal(sent(OAE_REFLECT)->frame.room, PLACES);
 	/* When more can arrive, what is held is committed. */
 	take(1, 1, OAE_MESSAGE, PLACES + 2);
-	assert_int_equal(sent(OAE_REFLECT)->frame.reason, PLACES + 2);
+	assert_int_equal(sent(OAE_REFLECT)->frame.room, PLACES + 2);
 	take(1, 1, OAE_MESSAGE, 3 * PLACES);
-	assert_int_equal(sent(OAE_REFLECT)->frame.reason, 2 * PLACES);
+	assert_int_equal(sent(OAE_REFLECT)->frame.room, 2 * PLACES);
 }
 
 /* It says so of places that are not lent yet, too, or nobody would ever ask for them. */
@@ -155,27 +155,27 @@ TEST(test_tell_places)
 {
 	open_wide(PLACES, PLACES);
 	take(1, 1, OAE_MESSAGE, PLACES);
-	assert_int_equal(sent(OAE_REFLECT)->frame.reason, PLACES);
+	assert_int_equal(sent(OAE_REFLECT)->frame.room, PLACES);
 	commit_to(1);
 	take(1, 1, OAE_MESSAGE, 3);
-	assert_int_equal(sent(OAE_REFLECT)->frame.reason, 3);
+	assert_int_equal(sent(OAE_REFLECT)->frame.room, 3);
 
 	/* There was no memory for them. */
 	open_wide(PLACES, PLACES);
 	take(2, 1, OAE_MESSAGE, PLACES);
 	assert_refused(2, OAE_R_BUSY);
 	take(1, 1, OAE_MESSAGE, PLACES);
-	assert_int_equal(sent(OAE_REFLECT)->frame.reason, 1);
+	assert_int_equal(sent(OAE_REFLECT)->frame.room, 1);
 	lend(3 * PLACES);
 	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + PLACES);
 	take(1, 2, OAE_MESSAGE, PLACES);
-	assert_int_equal(sent(OAE_REFLECT)->frame.reason, PLACES);
+	assert_int_equal(sent(OAE_REFLECT)->frame.room, PLACES);
 
 	/* There are some, and fewer than the window has. */
 	open_wide(2 * PLACES, 2 * PLACES);
 	lend(PLACES);
 	take(1, 1, OAE_MESSAGE, 4 * PLACES);
-	assert_int_equal(sent(OAE_REFLECT)->frame.reason, PLACES);
+	assert_int_equal(sent(OAE_REFLECT)->frame.room, PLACES);
 }
 
 /* READY brings back what it names; the keepalive the lowest. */

@@ -480,7 +480,7 @@ RULE(test_too_long)
 /* Offered, in doubt, and the MTU shrinks meanwhile. */
 RULE(test_too_long_again)
 {
-	x = sim_post(a, 200, 0, OAE_SWAP, 0);
+	x = sim_post(a, 192, 0, OAE_SWAP, 0);
 	lose(B, OAE_OFFER);
 	sim_mtu(a, 150);
 	flow();

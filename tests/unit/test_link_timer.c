@@ -808,15 +808,15 @@ LINK_TEST(test_cut_smaller)
 	static const u16 mtus[] = { 1400, 1280, 576, 256, 128 };
 	unsigned int i;
 
-	post_long(1460, 1460, OAE_POST_EXPRESS);
+	post_long(1452, 1452, OAE_POST_EXPRESS);
 	for (i = 0; i < ARRAY_SIZE(mtus); i++) {
 		fruitless(3);
 		assert_int_equal(count_op(OAE_OP_RESLICE), 0);
 		fruitless(1);
-		cut_again((1460 + mtus[i] - OAE_HDR_LEN - 1) /
+		cut_again((1452 + mtus[i] - OAE_HDR_LEN - 1) /
 			  (mtus[i] - OAE_HDR_LEN));
 		assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 100), mtus[i] - OAE_HDR_LEN);
-		assert_int_equal(oae_link_slice_max(&l), 1460);
+		assert_int_equal(oae_link_slice_max(&l), 1452);
 	}
 	/* No end of that: it may be loss. */
 	fruitless(40);
@@ -838,20 +838,20 @@ LINK_TEST(test_cut_smaller)
 	post_long(300, 300, 0);
 	assert_int_equal(sent(OAE_OFFER)->nslices, 1);
 	rcv(answer(OAE_REFLECT));
-	l.cut = 88;
+	l.cut = 80;
 	set_mtu(1400);
-	assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 100), 1360);
+	assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 100), 1352);
 }
 
 LINK_TEST(test_too_long_for_the_path)
 {
-	static const u16 slices[] = { 5, 6, 12, 30, 64 };
+	static const u16 slices[] = { 5, 6, 13, 31, 64 };
 	unsigned int i;
 
 	/* At the least that 64 slices take, and not even that gets through. */
 	cfg.dead = 4000 * MS;
 	l.peer_max_len = 10000;
-	post_long(6400, 1460, 0);
+	post_long(6400, 1452, 0);
 	for (i = 0; i < ARRAY_SIZE(slices); i++) {
 		fruitless(4);
 		cut_again(slices[i]);
@@ -862,14 +862,14 @@ LINK_TEST(test_too_long_for_the_path)
 	/* A verb cannot be cut, nor its answer. */
 	for (i = 0; i < 3; i++) {
 		open_link(state);
-		post_kind(&x, OAE_VERB, i == 1 ? 89 : 88, i == 2 ? 73 : 8);
+		post_kind(&x, OAE_VERB, i == 1 ? 81 : 80, i == 2 ? 65 : 8);
 		fruitless_for(17, cfg.dead);
 		assert_int_equal(ended(&x, OAE_REVERSED), !!i);
 	}
 	/* A half that is lent, and what answers with it. */
 	for (i = 0; i < 2; i++) {
 		open_link(state);
-		lent_fruitless_for(17, cfg.dead, i ? 73 : 72);
+		lent_fruitless_for(17, cfg.dead, i ? 65 : 64);
 		assert_int_equal(l.half.state,
 				 i ? OAE_HALF_NONE : OAE_HALF_WAITING);
 		assert_int_equal(ended(&x, OAE_REVERSED), i);
@@ -897,13 +897,13 @@ TEST(test_how_long_a_row)
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		open_link(state);
-		post_kind(&x, OAE_VERB, 89, 8);
+		post_kind(&x, OAE_VERB, 81, 8);
 		fruitless_for(rows[i].n, rows[i].lasts);
 		assert_int_equal(ended(&x, OAE_REVERSED), rows[i].ends);
 		assert_int_equal(noted(OAE_N_CUT), 0);
 
 		open_link(state);
-		lent_fruitless_for(rows[i].n, rows[i].lasts, 73);
+		lent_fruitless_for(rows[i].n, rows[i].lasts, 65);
 		assert_int_equal(ended(&x, OAE_REVERSED), rows[i].ends);
 
 		/* All but LAST misses, of slices as short as can be. */
@@ -945,7 +945,7 @@ TEST(test_which_row)
 	/* A commit, and long after it another row. */
 	open_link(state);
 	for (i = 0; i < 2; i++) {
-		post_kind(&x, OAE_VERB, 89, 8);
+		post_kind(&x, OAE_VERB, 81, 8);
 		fruitless(20);
 		assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
 		rcv(answer_kind(OAE_VERB, 8));
@@ -955,13 +955,13 @@ TEST(test_which_row)
 
 	/* By another clock it begins again. */
 	open_link(state);
-	post_kind(&x, OAE_VERB, 89, 8);
+	post_kind(&x, OAE_VERB, 81, 8);
 	fruitless(17);
 	fire_at(now - 5000 * MS);
 	fruitless(1);
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
 	open_link(state);
-	lent_fruitless(17, 73);
+	lent_fruitless(17, 65);
 	now -= 5000 * MS;
 	lent_fruitless(1, 0);
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
@@ -973,11 +973,11 @@ TEST(test_row_waits)
 	u64 stall;
 	unsigned int i;
 
-	/* 88 bytes are never too long: that is loss. */
+	/* 80 bytes are never too long: that is loss. */
 	for (i = 0; i < 2; i++) {
 		open_link(state);
 		cfg.dead = 100000 * MS;
-		post_kind(&x, OAE_VERB, 88 + i, 8);
+		post_kind(&x, OAE_VERB, 80 + i, 8);
 		fruitless(16);
 		stall = oae_link_stall(&l);
 		fruitless(1);
@@ -993,7 +993,7 @@ TEST(test_row_waits)
 	for (i = 0; i < 2; i++) {
 		open_link(state);
 		cfg.dead = 100000 * MS;
-		lent_fruitless(16, 72 + i);
+		lent_fruitless(16, 64 + i);
 		stall = oae_link_stall(&l);
 		lent_fruitless(2, 0);
 		assert_int_equal(oae_link_stall(&l), stall);
@@ -1001,7 +1001,7 @@ TEST(test_row_waits)
 		assert_int_equal(oae_link_stall(&l), stall << 2 * i);
 	}
 	/* As many as are counted, of all. */
-	post_kind(&y, OAE_VERB, 89, 8);
+	post_kind(&y, OAE_VERB, 81, 8);
 	l.backoff = 39;
 	l.fruitless = 55;
 	l.half.fruitless = 55;
@@ -1043,7 +1043,7 @@ TEST(test_held_got_through)
 			if (kinds[i] == OAE_MESSAGE)
 				post_long(6400, 100, 0);
 			else
-				post_kind(&x, kinds[i], 89, 8);
+				post_kind(&x, kinds[i], 81, 8);
 			began = now;
 			for (n = 0; l.offer.state == OAE_OFFER_OUT &&
 			     (n < 40 || now < began + 2 * cfg.dead); n++) {
@@ -1067,7 +1067,7 @@ TEST(test_not_fruitless)
 	for (what = 0; what < 5; what++) {
 		open_link(state);
 		cfg.dead = 100000 * MS;
-		post_long(1460, 1460, 0);
+		post_long(1452, 1452, 0);
 		for (i = 0; i < 12; i++) {
 			f = answer(OAE_REFLECT);
 			now += 1 * MS;
@@ -1086,11 +1086,11 @@ TEST(test_not_fruitless)
 			}
 			if (what == 4 && i % 3 == 2) {
 				rcv(answer(OAE_REFLECT));
-				post_long(1460, 1460, 0);
+				post_long(1452, 1452, 0);
 			}
 			assert_int_equal(count_op(OAE_OP_RESLICE), 0);
 		}
-		assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 100), 1460);
+		assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 100), 1452);
 	}
 }
 
@@ -1099,7 +1099,7 @@ LINK_TEST(test_gap_fruitless)
 {
 	unsigned int i;
 
-	post_long(3000, 1460, 0);
+	post_long(3000, 1452, 0);
 	for (i = 0; i < 2; i++) {
 		refuse(OAE_R_GAP, 3);
 		assert_int_equal(sent(OAE_OFFER)->slices, 7);
@@ -1112,7 +1112,7 @@ LINK_TEST(test_gap_fruitless)
 
 	/* Some get through: it is loss. */
 	open_link(state);
-	post_long(3000, 1460, 0);
+	post_long(3000, 1452, 0);
 	for (i = 0; i < 6; i++) {
 		refuse(OAE_R_GAP, 3);
 		refuse(OAE_R_GAP, 1);

@@ -142,7 +142,7 @@ WINDOW_TEST(test_verb_queued_above)
 			post_verbs(3, 3);
 		anew_wide();
 		/* The peer has room for the next one only. */
-		rcv(BUT(answer_to(OAE_REFLECT, 1), f.reason = 2));
+		rcv(BUT(answer_to(OAE_REFLECT, 1), f.room = 2));
 		assert_int_equal(l.tx, 1);
 		assert_non_null(offered(2));
 		assert_null(offered(3));

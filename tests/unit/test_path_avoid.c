@@ -388,7 +388,7 @@ PATH_TEST(test_cut_of_a_path)
 PATH_TEST(test_cut_ends_one_row)
 {
 	struct oae_post p = {
-		.handle = &x, .digest = DIGEST, .first = 1, .len = 3000, .slice_max = 1460,
+		.handle = &x, .digest = DIGEST, .first = 1, .len = 3000, .slice_max = 1452,
 		.nslices = 3,
 	};
 
@@ -468,7 +468,7 @@ LINK_TEST(test_not_cut)
 {
 	unsigned int i;
 
-	post_long(3000, 1460);
+	post_long(3000, 1452);
 	for (i = 0; i < FEW - 1; i++) {
 		refuse(OAE_R_GAP, 3);
 		assert_non_null(sent(OAE_OFFER));

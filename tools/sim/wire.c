@@ -82,10 +82,6 @@ static void to_bytes(struct world *w, struct flight *p)
 		len += p->f.length;
 	}
 	p->len = len;
-	if (len < OAE_MIN_PADDED) {
-		memset(p->data + len, 0, OAE_MIN_PADDED - len);
-		p->len = OAE_MIN_PADDED;
-	}
 	if (p->bad) {
 		/* Up to three, each in another byte: none undoes one. */
 		unsigned int n = 1 + rng_below(&w->flip_rng, 3);

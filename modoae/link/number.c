@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The numbers of frames (doc/protocol.md section 4.16): each question of a run has the next
+ * one, and each answer says which the peer has heard. Pure, see link.h.
+ */
+#include "link_int.h"
+
+#define NUMBER_MAP	32	/* numbers before the newest one that an answer tells of */
+
+/**
+ * oae_number_begin() - begin a run: nothing is numbered yet, nothing was heard
+ * @l: the link, about to be OPEN
+ */
+void oae_number_begin(struct oae_link *l)
+{
+	l->pn = 0;
+	l->heard_pn = 0;
+	l->heard_map = 0;
+	l->heard_now = false;
+}
+
+/**
+ * oae_number_next() - take the next numbers
+ * @l: the link, OPEN
+ * @n: how many frames of a question go out, 1 or more
+ *
+ * Return: the number of the first, as it is sent.
+ */
+u32 oae_number_next(struct oae_link *l, unsigned int n)
+{
+	l->pn += n;
+	return (u32)l->pn - n + 1;
+}
+
+/**
+ * oae_number_says() - an answer says which questions were heard
+ * @l: the link
+ * @f: the answer
+ */
+void oae_number_says(const struct oae_link *l, struct oae_frame *f)
+{
+	f->ack = l->heard_pn;
+	f->map = l->heard_map;
+	f->marks = l->heard_now ? OAE_M_NOW : 0;
+}
+
+/* A question has come. An answer of this event is at once only to one that is new. */
+static void number_heard(struct oae_link *l, u32 pn)
+{
+	s32 ahead = oae_dist(l->heard_pn, pn);
+
+	if (ahead > NUMBER_MAP)
+		l->heard_map = 0;
+	else if (ahead > 0)
+		l->heard_map = (u32)(((u64)l->heard_map << 1 | !!l->heard_pn) << (ahead - 1));
+	else if (ahead < 0 && ahead >= -NUMBER_MAP)
+		l->heard_map |= 1U << (-ahead - 1);
+	if (ahead <= 0)
+		return;
+	l->heard_pn = pn;
+	l->heard_now = true;
+}
+
+/*
+ * Can the peer have heard this number? It may have wrapped on the wire, so it is one of the last
+ * 2^31 that were sent, or 0, before the first was heard.
+ */
+static bool number_was_sent(const struct oae_link *l, u32 ack)
+{
+	u32 back = (u32)l->pn - ack;
+
+	return back <= l->pn && back < 1U << 31;
+}
+
+/**
+ * oae_number_rcv() - note the number of a question, or look at what an answer has heard
+ * @l: the link, OPEN; the frame is of this run
+ * @f: the frame, any
+ * @now: ns
+ * @a: actions
+ *
+ * Return: false if the peer has heard what was never sent, and the link froze.
+ */
+bool oae_number_rcv(struct oae_link *l, const struct oae_frame *f, u64 now,
+		    struct oae_actions *a)
+{
+	if (oae_is_question(f->opcode)) {
+		number_heard(l, f->pn);
+	} else if (oae_is_answer(f->opcode) && !number_was_sent(l, f->ack)) {
+		oae_freeze(l, OAE_N_IMPOSSIBLE, now, a);
+		return false;
+	}
+	return true;
+}
