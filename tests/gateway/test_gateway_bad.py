@@ -148,7 +148,7 @@ class Dropped(Bad):         # pylint: disable=too-many-public-methods
         """DATA whose frame is no frame with VIA."""
         good = through(self.frame)
         plain = Frame(oae.SYNC, payload=bytes(64))
-        bad = [Datagram(DATA, 2, 1, good[:n]).pack() for n in (0, 59, 123)]
+        bad = [Datagram(DATA, 2, 1, good[:n]).pack() for n in (0, 59, 91)]
         bad += [Datagram(DATA, 2, 1, good + bytes(n)).pack() for n in (1, 1000)]
         bad += [Datagram(DATA, 2, 1, through(f)).pack() for f in (
             plain, hello(self.far, self.near), self.changed(flags=0), self.changed(version=1),

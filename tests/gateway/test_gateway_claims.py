@@ -329,7 +329,7 @@ class Claims(Scripted):     # pylint: disable=too-many-public-methods
         """Longer than the path carries: dropped, and the sender is told what it does carry."""
         near, = self.local(*self.new_macs())
         narrow, = self.remote(self.three, *self.new_macs())
-        room = 1500 - 40 - 16 - 52
+        room = 1500 - 40 - 16 - 60
         self.quiet()
         self.wire.send(via(oae.OFFER, self.mac, near, narrow, vc=9, payload=bytes(room)))
         self.assertEqual(len(self.three.expect_data().payload), room)

@@ -410,7 +410,7 @@ class Ways(HostTest):
         data = bytes(range(256)) * 20
         self.post(peer, data)
         first, slices = peer.take()
-        self.assertEqual({len(s) for s in slices[:-1]}, {MTU - 12 - 40})
+        self.assertEqual({len(s) for s in slices[:-1]}, {MTU - 12 - 48})
         self.assertEqual((first.dst, way_of(first)), (oae.mac_bytes(G), GW))
         peer.reflect(first, slices)
         self.assertEqual(b"".join(slices), data)
@@ -819,7 +819,7 @@ class Mtu(HostTest):
         """One transaction, in slices as long as that MTU allows."""
         self.a.write(data, nonblock=True, target=peer.mac, vc=peer.vc)
         first, slices, length = self.offer_slices(peer, data)
-        self.assertEqual(length, mtu - 12 - 40)
+        self.assertEqual(length, mtu - 12 - 48)
         peer.reflect(first, slices)
         peer.rx = first.seq
         peer.expect(oae.COMMIT)
@@ -828,11 +828,11 @@ class Mtu(HostTest):
         """ABOUT one peer, in mid-transfer: cut anew, at once, nothing lost or doubled."""
         peer, data = self.peer_, bytes(range(250)) * 20
         self.a.write(data, nonblock=True, target=peer.mac, vc=peer.vc)
-        self.assertEqual(self.offer_slices(peer, data)[2], MTU - 52)
+        self.assertEqual(self.offer_slices(peer, data)[2], MTU - 60)
         self.gw.about(peer, 600)
         self.meet_again(peer, 600)
         first, slices, length = self.offer_slices(peer, data, seq=1)
-        self.assertEqual(length, 600 - 52)
+        self.assertEqual(length, 600 - 60)
         peer.reflect(first, slices)
         peer.rx = 1
         peer.expect(oae.COMMIT, tx=1)
@@ -932,7 +932,7 @@ class Mtu(HostTest):
         self.settle()
         self.a.write(data, nonblock=True, target=peer.mac, vc=peer.vc)
         self.meet_again(peer, MTU)
-        self.assertEqual(self.offer_slices(peer, data)[2], MTU - 52)
+        self.assertEqual(self.offer_slices(peer, data)[2], MTU - 60)
 
     def test_shrinks_in_flight(self):
         """It shrinks while an offer is out: the answer is of no use, the rest is as ever."""
@@ -945,7 +945,7 @@ class Mtu(HostTest):
         peer.reflect(first, slices)     # the next event: it is too late
         self.meet_again(peer, 500)
         first, slices, length = self.offer_slices(peer, data, seq=1)
-        self.assertEqual(length, 448)
+        self.assertEqual(length, 440)
         peer.reflect(first, slices)
         peer.expect(oae.COMMIT, tx=1)
         self.assertEqual(self.moved("committed", "reversed"), [1, 0])

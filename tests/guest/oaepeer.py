@@ -137,7 +137,7 @@ class Peer:     # pylint: disable=too-many-instance-attributes
         self.start, self.mtu, self.max_len, self.caps = start, mtu, max_len, caps
         self.tx, self.rx = start, 0
         self.attempt = 0
-        self.run, self.pn, self.heard = None, 0, set()      # numbers of frames, in a run
+        self.run, self.pn, self.heard_pns = None, 0, set()      # numbers of frames, in a run
         wire.add(self)
 
     @staticmethod
@@ -165,7 +165,7 @@ class Peer:     # pylint: disable=too-many-instance-attributes
 
     def _begin_run(self):
         if self.run != (self.ltag, self.far_ltag):
-            self.run, self.pn, self.heard = (self.ltag, self.far_ltag), 0, set()
+            self.run, self.pn, self.heard_pns = (self.ltag, self.far_ltag), 0, set()
 
     def _numbered(self, opcode, given):
         """The number of a question; or what an answer that is sent at once says it answers."""
@@ -173,8 +173,8 @@ class Peer:     # pylint: disable=too-many-instance-attributes
         if opcode in oae.QUESTIONS:
             self.pn += "pn" not in given
             return {"pn": self.pn}
-        ack = max(self.heard, default=0)
-        return {"pn": ack, "map": sum(1 << n for n in range(32) if ack - 1 - n in self.heard),
+        ack = max(self.heard_pns, default=0)
+        return {"pn": ack, "map": sum(1 << n for n in range(32) if ack - 1 - n in self.heard_pns),
                 "marks": oae.NOW}
 
     def send(self, opcode, **given):
@@ -191,7 +191,7 @@ class Peer:     # pylint: disable=too-many-instance-attributes
         f = self.inbox.popleft()
         self._begin_run()
         if f.opcode in oae.QUESTIONS and (f.dst_ltag, f.src_ltag) == self.run:
-            self.heard.add(f.pn)
+            self.heard_pns.add(f.pn)
         return f
 
     def expect(self, opcode, deadline=5.0, **wanted):

@@ -361,7 +361,7 @@ class Older(Scripted):
     def open_link(self):
         """Open; the peer takes this end's SYNC as its own frame.c would."""
         sync = self.peer.ask()
-        self.assertEqual(len(sync.payload), 32)
+        self.assertEqual(len(sync.payload), 64)
         # caps: the window less 1, and nothing that such a peer could not ignore.
         self.assertEqual(struct.unpack_from(">I", sync.payload, 16)[0] & 0x3f, 15)
         self.peer.send(oae.SYNC_ACK)
