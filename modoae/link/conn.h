@@ -45,8 +45,13 @@ struct oae_conn {
  * @c: filled in
  * @l: the link
  * @ps: its paths, or NULL; they may come into being in the midst of the event
+ * @now: by the event's clock, ns
+ *
+ * Return: the time of the event, ns: with paths not before that of the last one (protocol 4.4).
+ * The link by itself looks to that, but timers are armed by the clock.
  */
-static inline void oae_conn_begin(struct oae_conn *c, struct oae_link *l, struct oae_paths *ps)
+static inline u64 oae_conn_begin(struct oae_conn *c, struct oae_link *l, struct oae_paths *ps,
+				 u64 now)
 {
 	c->link = l;
 	c->paths = ps;
@@ -55,6 +60,7 @@ static inline void oae_conn_begin(struct oae_conn *c, struct oae_link *l, struct
 	c->back = -1;
 	c->late = false;
 	c->turned = 0;
+	return ps ? oae_paths_now(ps, l, now) : now;
 }
 
 /* A frame. */

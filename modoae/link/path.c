@@ -202,6 +202,46 @@ bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now)
 	return turned;
 }
 
+/* Another clock: all waits begin again. What was never is 0, and stays so. */
+static void paths_new_clock(struct oae_paths *ps, u64 now)
+{
+	struct oae_path *p;
+	unsigned int i;
+
+	ps->told_at = now;
+	ps->gone_at = 0;
+	ps->watch.heard_at = now;
+	ps->watch.mixed_at = ps->watch.mixed_at ? now : 0;
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		p = &ps->path[i];
+		p->probed_at = p->probed_at ? now : 0;
+		p->not_before = p->not_before ? now + p->wait : 0;
+		p->used_at = p->used_at ? now : 0;
+		p->good_at = now;
+		p->row_since = now;
+		/* oae_loss_time() begins again. */
+		p->loss.until = 0;
+	}
+}
+
+/**
+ * oae_paths_now() - an event begins: its time is not before that of the last one (protocol 4.4)
+ * @ps: the paths
+ * @l: the link
+ * @now: by the event's clock, ns
+ *
+ * Return: ns; by another clock, from now on, if that is far behind.
+ */
+u64 oae_paths_now(struct oae_paths *ps, struct oae_link *l, u64 now)
+{
+	u64 was = l->now;
+
+	now = oae_now(l, now);
+	if (now < was)
+		paths_new_clock(ps, now);
+	return now;
+}
+
 /* Missed probes until a path is forgotten that is not proven: as many as fit the dead time. */
 static unsigned int path_never(const struct oae_link *l)
 {

@@ -182,6 +182,7 @@ void oae_path_del(struct oae_paths *ps, unsigned int i);
 void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l);
 void oae_path_renamed(struct oae_paths *ps, unsigned int i);
 bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now);
+u64 oae_paths_now(struct oae_paths *ps, struct oae_link *l, u64 now);
 bool oae_path_hopeless(const struct oae_paths *ps, unsigned int i, const struct oae_link *l);
 bool oae_path_was_used(const struct oae_paths *ps, unsigned int i);
 bool oae_path_nobody(const struct oae_paths *ps, unsigned int i, const struct oae_link *l,

@@ -55,7 +55,8 @@ struct oae_path_out {
  * struct oae_run - one event of a tag and its consequences
  * @a: actions that the link asks for
  * @tag: the tag
- * @now: local_clock() at the begin of the event, ns
+ * @clock: local_clock() at the begin of the event, ns: timers are armed by it
+ * @now: time of the event, ns: oae_conn_begin()
  * @skb: the received frame; NULL once kept or reused
  * @hdr_len: length of its header, bytes; valid if @skb is
  * @done: messages that have ended, by oae_msg.list
@@ -71,6 +72,7 @@ struct oae_path_out {
 struct oae_run {
 	struct oae_actions a;
 	struct oae_tag *tag;
+	u64 clock;
 	u64 now;
 	struct sk_buff *skb;
 	unsigned int hdr_len;

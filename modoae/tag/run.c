@@ -159,7 +159,7 @@ static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
 		 * time: the link's clock may be ahead of that of the hrtimer.
 		 */
 		hrtimer_start(&tag->timer,
-			      ns_to_ktime(op->at - ev->now + NSEC_PER_USEC),
+			      ns_to_ktime(op->at - ev->clock + NSEC_PER_USEC),
 			      HRTIMER_MODE_REL_SOFT);
 		break;
 	case OAE_OP_FLUSH:
@@ -300,11 +300,12 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 	ev->a.full = run_full;
 	ev->a.hashes = run_hashes;
 	ev->tag = tag;
-	ev->now = local_clock();
 	oae_link_use(&tag->link,
 		     rcu_dereference_check(tag->node->cfg,
 					   rcu_read_lock_bh_held()));
-	oae_conn_begin(&ev->conn, &tag->link, tag->paths ? &tag->paths->paths : NULL);
+	ev->clock = local_clock();
+	ev->now = oae_conn_begin(&ev->conn, &tag->link,
+				 tag->paths ? &tag->paths->paths : NULL, ev->clock);
 	ev->conn.own_mtu = run_own_mtu;
 	ev->skb = NULL;
 	INIT_LIST_HEAD(&ev->done);
@@ -655,7 +656,7 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 	} else if (oae_link_early(&tag->link, ev.now)) {
 		/* The timer fired for the remainder of a batch, see run_feed(). */
 		hrtimer_start(timer, ns_to_ktime(oae_link_timer_at(&tag->link) -
-						 ev.now + NSEC_PER_USEC),
+						 ev.clock + NSEC_PER_USEC),
 			      HRTIMER_MODE_REL_SOFT);
 	} else {
 		oae_tag_way_timer(tag, &ev);

@@ -36,7 +36,8 @@ void h_begin(struct h_event *ev)
 	ev->a->full = full;
 	ev->a->hashes = hashes;
 	now_running = ev;
-	oae_conn_begin(&ev->conn, &ev->end->link, h_paths ? h_paths(ev) : NULL);
+	ev->now = oae_conn_begin(&ev->conn, &ev->end->link, h_paths ? h_paths(ev) : NULL,
+				 ev->now);
 	if (!ev->end->tag)
 		ev->conn.before = OAE_CLOSED;
 }

@@ -124,6 +124,7 @@ struct sim_wire {
 
 struct sim {
 	u64 now;
+	u64 clock;		/* of the processor that the event is on */
 	u8 vc;
 	u8 by_line;			/* by which frames go out now; 0 if there is one */
 	u64 rng;

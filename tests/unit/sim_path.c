@@ -93,8 +93,9 @@ void sim_paths_begin(struct sim_end *e)
 	e->w->ev.conn.paths = &pe->ps;
 	pe->was = 0;
 	pe->claimed = 0;
+	e->w->ev.now = oae_paths_now(&pe->ps, &e->link, e->w->ev.now);
 	oae_paths_init(&pe->ps, &e->link, e->mtu, sim_line_up(e, pe->line[OAE_PATH_OWN]),
-		       e->w->now);
+		       e->w->ev.now);
 }
 
 /* The own paths of the two ends need not be the same, and then both may be the higher. */
@@ -188,7 +189,7 @@ void sim_path_probe(struct sim_end *e, unsigned int i)
 {
 	u64 nonce = sim_rand(e->w) | 1;
 
-	oae_path_probed(&sim_paths_of(e)->ps, i, nonce, e->w->now);
+	oae_path_probed(&sim_paths_of(e)->ps, i, nonce, e->w->ev.now);
 	send_path(e, i, OAE_PATH_PROBE, nonce);
 }
 

@@ -77,8 +77,9 @@ void h_timer(struct h_event *ev)
 {
 	struct sim_end *e = (struct sim_end *)ev->end;
 
-	e->timer_at = e->w->now + e->timer_at - ev->now;
-	e->armed_second = ev->now < e->w->now;
+	e->timer_at = e->w->now + e->timer_at - e->w->clock;
+	e->armed_second = e->w->clock < e->w->now;
+	(void)ev;
 }
 
 /* A slice, or with a REFLECT the half that is lent, or the answer. */
@@ -134,6 +135,7 @@ static struct h_event *begin(struct sim_end *e, bool firing)
 	if (e->clock_back && e->clock_back < ev->now &&
 	    (firing ? e->armed_second : sim_upto(w, 2)))
 		ev->now -= e->clock_back;
+	w->clock = ev->now;
 	memset(&w->act, 0xa5, sizeof(w->act));
 	h_begin(ev);
 	return ev;

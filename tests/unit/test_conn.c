@@ -5,6 +5,7 @@
 
 static struct oae_conn c;
 static unsigned int carried_out;	/* ops, in the midst of the event */
+static u64 at;				/* time of the event */
 static unsigned int asked;		/* what the own path carries */
 
 /* The shell carries out the ops so far. */
@@ -28,7 +29,7 @@ static void begin(void)
 	a.full = carry_out;
 	carried_out = 0;
 	asked = 0;
-	oae_conn_begin(&c, &l, &ps);
+	at = oae_conn_begin(&c, &l, &ps, now);
 }
 
 static void end(void)
@@ -72,7 +73,8 @@ PATH_TEST(test_alone)
 	struct oae_frame f = slice(1, 0, OAE_F_LAST);
 
 	clear();
-	oae_conn_begin(&c, &l, NULL);
+	/* It looks to its time itself. */
+	assert_int_equal(oae_conn_begin(&c, &l, NULL, now - 10 * MS), now - 10 * MS);
 	assert_true(oae_conn_heard(&c, OAE_PATH_OWN, &f, now, &a));
 	oae_conn_rcv(&c, &f, 1, now, &a);
 	oae_conn_end(&c, now, &a);
@@ -299,6 +301,83 @@ PATH_TEST(test_goes_over_shorter)
 	assert_int_equal(l.mtu, 1400);
 	assert_null(sent(OAE_COMMIT));
 	assert_non_null(sent(OAE_SYNC));
+}
+
+/* --- time --- */
+
+static unsigned int probed(u64 nonce)
+{
+	unsigned int set;
+
+	begin();
+	set = oae_conn_timer(&c, nonce, at, &a);
+	end();
+	return set;
+}
+
+/* The clock of another processor is behind: no probe is late for that. */
+PATH_TEST(test_clock_behind)
+{
+	l.senior = false;
+	assert_int_equal(probed(80), 1 << 1 | 1 << 2);
+	now -= MS / 100;
+	assert_int_equal(probed(90), 0);
+	assert_int_equal(at, ps.path[1].probed_at);
+	assert_int_equal(ps.path[1].missed, 0);
+	now += KEEPALIVE + MS;
+	assert_int_equal(probed(100), 1 << 1 | 1 << 2);
+	assert_int_equal(ps.path[1].missed, 1);
+}
+
+/* Another clock: the waits of paths begin again, and last as long as ever. */
+PATH_TEST(test_another_clock)
+{
+	struct oae_path *own = &ps.path[OAE_PATH_OWN], *other = &ps.path[2];
+
+	l.senior = true;
+	oae_path_failed(&ps, OAE_PATH_OWN, &l, now);
+	assert_int_equal(ps.used, 1);
+	own->good = true;
+	own->rtt = MS;
+	own->rank = OAE_PATH_PREFERRED;
+	own->probed_at = 0;
+	ps.gone_at = now;
+	other->probed_at = now;
+	other->loss.lossy = true;
+	other->loss.row = 1;
+	other->loss.until = now + KEEPALIVE;
+	now -= 5000 * MS;
+	begin();
+	assert_int_equal(at, now);
+	assert_int_equal(ps.gone_at, 0);
+	assert_int_equal(ps.told_at, now);
+	assert_int_equal(ps.watch.mixed_at, now);
+	assert_int_equal(ps.watch.heard_at, now);
+	assert_int_equal(own->probed_at, 0);
+	assert_int_equal(own->not_before, now + KEEPALIVE);
+	assert_int_equal(own->used_at, now);
+	assert_int_equal(ps.path[1].used_at, now);
+	assert_int_equal(other->used_at, 0);
+	assert_int_equal(other->probed_at, now);
+	assert_int_equal(other->not_before, 0);
+	assert_int_equal(other->good_at, now);
+	assert_int_equal(other->row_since, now);
+	assert_int_equal(probed(80), 1 << OAE_PATH_OWN);
+	assert_int_equal(ps.used, 1);
+	assert_int_equal(other->missed, 0);
+	/* How long it was lossy nobody knows. */
+	assert_true(other->loss.until > now + KEEPALIVE);
+	own->nonce = 0;
+	now += KEEPALIVE;
+	probed(90);
+	assert_int_equal(ps.used, OAE_PATH_OWN);
+	/* If no path was taken into use without a freeze all losses count. */
+	ps.watch.mixed_at = 0;
+	now -= 5000 * MS;
+	begin();
+	assert_int_equal(ps.watch.mixed_at, 0);
+	/* A link that has its own path alone looks to its time itself. */
+	assert_int_equal(oae_conn_begin(&c, &l, NULL, now - 10 * MS), now - 10 * MS);
 }
 
 /* --- a path changes --- */

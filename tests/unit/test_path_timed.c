@@ -7,6 +7,7 @@
  *	         always; or none is: two that are one way crosswise
  *	USERS    each end has a message or verb under way most of the time
  *	REBOOTS  one end, now and then, whatever its own path is
+ *	CLOCKS   of one processor behind that of the other
  *
  * As long as a line is good, both ways, all that is posted is committed, soon; without one
  * both ends notice. tests/harness watches G1 to G3. In the end all lines are good, and
@@ -215,6 +216,7 @@ static void one_run(struct sim *w, u64 seed, bool trace)
 		w->end[i].cfg.window = sim_upto(w, 2) ? 1 : 4;
 		w->end[i].cfg.keepalive = KEEPALIVE;
 		w->end[i].cfg.dead = DEAD;
+		w->end[i].clock_back = sim_upto(w, 2) ? 0 : sim_upto(w, 1000) * SIM_US;
 	}
 	down_until = 0;
 	know_all(w, seed);
