@@ -238,7 +238,8 @@ bool oae_tag_paths_begin(struct oae_tag *tag, struct oae_run *ev)
 		return false;
 	}
 	ev->now = oae_paths_now(&p->paths, &tag->link, ev->now);
-	oae_paths_init(&p->paths, &tag->link, 0, READ_ONCE(tag->key.port->up), ev->now);
+	oae_paths_init(&p->paths, &tag->link, oae_tag_way_mtu(tag),
+		       READ_ONCE(tag->key.port->up), ev->now);
 	/* Pairs with the READ_ONCE() in oae_path_strange(), which looks without the lock. */
 	smp_store_release(&tag->paths, p);
 	ev->conn.paths = &p->paths;

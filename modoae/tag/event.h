@@ -8,7 +8,7 @@
 /**
  * struct oae_path_out - what an event of a tag with paths sends, and where (path.c)
  * @any: the rest is valid; else all goes by the tag's own path
- * @elsewhere: the own path is not the one in use
+ * @frozen: the link is: a SYNC by the own path says what that carries, too
  * @probe: paths to be probed
  * @answer: paths whose probe is answered
  * @proven: paths that are
@@ -30,7 +30,7 @@
  */
 struct oae_path_out {
 	bool any;
-	bool elsewhere;
+	bool frozen;
 	u8 probe;
 	u8 answer;
 	u8 proven;

@@ -111,6 +111,10 @@ static void path_snapshot(struct oae_tag *tag, struct oae_run *ev, struct oae_pa
 	memset(out->port, 0, sizeof(out->port));
 	out->proven = 0;
 	out->used = ps->used;
+	/* The link knows what the path carries by which it was heard last: that may be another one. */
+	out->frozen = oae_link_state(&tag->link) < OAE_OPEN;
+	if (out->frozen)
+		oae_tag_path_own(tag);
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		if (!ps->path[i].there)
 			continue;
@@ -126,7 +130,6 @@ static void path_snapshot(struct oae_tag *tag, struct oae_run *ev, struct oae_pa
 		out->to[i] = oae_conn_out(&ev->conn, ev->a.send[i].frame.opcode);
 	if (out->answer & 1U << OAE_PATH_OWN ? out->own_via : ev->via)
 		path_own_gateway(tag, out);
-	out->elsewhere = oae_path_elsewhere(tag);
 	out->any = true;
 	oae_kid_mac(oae_tag_path_kid(tag, ps->used), out->to_name);
 	if (!ps->path[ps->used].proven && is_valid_ether_addr(tag->paths->was))
@@ -271,7 +274,7 @@ bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 		if (!(out->proven & 1U << OAE_PATH_OWN))
 			send->frame.sync.peer_inc = 0;
 		send->frame.dst_ltag = out->heard[OAE_PATH_OWN];
-		if (out->elsewhere)
+		if (out->frozen)
 			send->frame.sync.mtu = out->mtu[OAE_PATH_OWN];
 	}
 	return to & 1U << OAE_PATH_OWN;

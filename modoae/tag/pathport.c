@@ -126,6 +126,15 @@ static unsigned int path_next_own(const struct oae_tag *tag)
 	return best;
 }
 
+/* A path that was said to be lossy is so under another index. */
+static void path_said_moves(struct oae_tag_paths *tp, unsigned int i)
+{
+	bool said = tp->said & 1U << i;
+
+	tp->said &= ~(1U << i | 1U << OAE_PATH_OWN);
+	tp->said |= said << OAE_PATH_OWN;
+}
+
 /* A path becomes the own one, of which nothing is left. False: there is a tag, or no memory. */
 static bool path_become_own(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 {
@@ -140,6 +149,7 @@ static bool path_become_own(struct oae_tag *tag, struct oae_run *ev, unsigned in
 	tag->way.about = to->way.about;
 	/* A frame that finds the alias yet is one by the own path: oae_path_before(). */
 	tag->paths->alias[i] = NULL;
+	path_said_moves(tag->paths, i);
 	oae_tag_rank(tag);
 	oae_conn_move(&ev->conn, i, ev->now, &ev->a);
 	oae_alias_free_later(tag->node, to);

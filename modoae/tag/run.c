@@ -547,8 +547,7 @@ static noinline bool run_by_path(struct oae_tag *tag, struct oae_run *ev,
 }
 
 /* The event of a frame that its path lets in; what the link does not keep stays @ev's. */
-static void run_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_frame *f,
-		      unsigned int path)
+static void run_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_frame *f)
 {
 	u32 room;
 
@@ -564,7 +563,8 @@ static void run_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_frame 
 		oae_pack_check(ev, f);
 	room = likely(!oae_link_windowed(&tag->link)) ? oae_inbox_room(tag) :
 							  oae_inbox_places(tag);
-	if (likely(oae_way_is_usual(&tag->way, f)) || path ||
+	/* A way is one of the own path. Which path that is now was looked up under the lock. */
+	if (likely(oae_way_is_usual(&tag->way, f)) || ev->conn.back > OAE_PATH_OWN ||
 	    run_unusual(tag, ev, f))
 		oae_conn_rcv(&ev->conn, f, room, ev->now, &ev->a);
 	if (unlikely(!room || oae_link_owes_room(&tag->link)))
@@ -593,7 +593,7 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 	ev.skb = skb;
 	ev.hdr_len = f->hdr_len;
 	if (likely(!tag->paths && !path) || run_by_path(tag, &ev, skb, f, path))
-		run_frame(tag, &ev, f, path);
+		run_frame(tag, &ev, f);
 	run_end(tag, &ev);
 	oae_xmit_spare(ev.skb);
 	run_more(tag, &ev);

@@ -236,6 +236,25 @@ class Failover(TwoCables):
         """What it loses are reflections."""
         self.lose((1,))
 
+    def test_lossy_becomes_own(self):
+        """A lossy path that becomes the own one is not found once more."""
+        self.link()
+        self.first.cut()
+        before = self.a.stat("note_path_lossy")
+        traffic = Traffic(self, self.end_a, self.end_b)
+        traffic.send(self.end_a, 10000000, streams=3)
+        self.second.netem("loss 2%")
+        wait_for(lambda: self.a.stat("note_path_lossy") > before, "the path to be found lossy", 30 * SLOW)
+        self.second.netem(None)
+        traffic.stop()
+        traffic.finish(60 * SLOW)
+        before = self.a.stat("note_path_lossy")
+        self.a.knob("dev", "-va")
+        self.assertEqual([(row["by"], row["state"]) for row in self.a.paths()], [("wa", "lossy")])
+        self.a.write(b"begin", target=f"wa/{self.second.mac_b}", vc=0)
+        self.assertEqual(self.b.read_one(), b"begin")
+        self.assertEqual(self.a.stat("note_path_lossy"), before)
+
     def apart(self):
         """Do the ends use two paths? One may change while they are asked, a row at a time."""
         def are_one():
@@ -699,6 +718,29 @@ class Mtu(TwoCables):
         self.assertEqual(self.b.read_one(10 * SLOW), data)
 
 
+class Longer(TwoCables):
+    """The second cable carries longer frames, so it is in use."""
+
+    mtu = 1500, 9000
+
+    def test_said(self):
+        """When it is out, a SYNC by the first says what that carries."""
+        self.link(by="wa")
+        wait_for(lambda: self.b.used_path() == "wb", "b to follow", 10 * SLOW)
+        wire = Wire(self.b, "vb")
+        self.addCleanup(wire.close)
+        self.a.sh("ip link set wa down")
+        self.addCleanup(self.a.sh, "ip link set wa up")
+        said = []
+
+        def asked():
+            said.extend(frame.mtu for frame in wire.frames() if frame.opcode == oae.SYNC)
+            return said
+        wait_for(asked, "a to ask by the first", 10 * SLOW)
+        self.assertEqual(set(said), {1500})
+        self.carries()
+
+
 class Short(TwoCables):
     """The first cable begins to carry short frames only, as a switch does that was set so."""
 
@@ -727,6 +769,29 @@ class Short(TwoCables):
         traffic.stop()
         tally = traffic.finish(120 * SLOW)
         self.assertEqual((tally["got"], tally["lost"]), (tally["C"], 0))
+
+    def stalls(self, data):
+        """A message is sent, which takes so many stalls."""
+        before = self.a.stat("note_stall")
+        self.a.write(data, target=f"va/{self.first.mac_b}", vc=0)
+        self.assertEqual(self.b.read_one(), data)
+        return self.a.stat("note_stall") - before
+
+    def test_stays_cut(self):
+        """What the only path does not carry is not tried again when another one is found."""
+        for host, dev in ((self.a, "va"), (self.b, "vb")):
+            host.knob("dev", dev)
+        self.shorten(self.first, (0,))
+        # Three until it is cut smaller: protocol.md, 4.1.
+        self.assertGreaterEqual(self.stalls(bytes(1400)), 3)
+        self.assertLess(self.stalls(bytes(1400)), 3)
+        for host, dev in ((self.a, "wa"), (self.b, "wb")):
+            host.knob("dev", f"+{dev}")
+        self.found(self.a)
+        self.assertEqual(self.a.used_path(), "va")
+        # A frame that is late is none that is lost.
+        self.a.knobs(stall_max_us=int(400000 * SLOW), stall_min_us=int(200000 * SLOW))
+        self.assertEqual(self.stalls(bytes(1400)), 0)
 
     def test_from_one(self):
         """What a sends is lost if it is long."""
