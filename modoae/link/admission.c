@@ -37,6 +37,8 @@ static void admit_answer(struct oae_admission *a, const struct oae_frame *f,
 
 static bool admit_welcome(const struct oae_asker *who)
 {
+	if (who->linked)
+		return true;
 	if (who->shut || who->accept == OAE_ACCEPT_NONE)
 		return false;
 	return who->accept != OAE_ACCEPT_PEERS || who->configured;

@@ -16,6 +16,7 @@ enum oae_accept { OAE_ACCEPT_ANY, OAE_ACCEPT_PEERS, OAE_ACCEPT_NONE };
  * @shut: the node is shut
  * @configured: the peer is in `target` or `peers`
  * @awaited: a file is attached to the peer's CLOSED tag
+ * @linked: the SYNC names both incarnations of a link that is here: nothing is to be permitted
  */
 struct oae_asker {
 	u32 cookie[2];
@@ -23,6 +24,7 @@ struct oae_asker {
 	bool shut;
 	bool configured;
 	bool awaited;
+	bool linked;
 };
 
 enum oae_admit_verdict {

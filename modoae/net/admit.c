@@ -81,6 +81,8 @@ static void admit_look_up(struct oae_port *port, const u8 *peer, u64 kid,
 		closed = oae_guess_of(node, kid);
 	/* A hint: the file may detach at any time. */
 	who->awaited = closed && oae_tag_attached(closed);
+	who->linked = f->sync.peer_inc &&
+		      oae_path_of_pair(node, f->sync.peer_inc, f->sync.inc);
 }
 
 /*
@@ -112,12 +114,19 @@ static int admit_make_tag(struct oae_port *port, u64 kid, const struct oae_frame
  * peer at another port; else a tag is made.
  */
 static void admit_tag(struct oae_port *port, u64 kid, const struct oae_frame *f,
-		      struct oae_tag *closed, const struct oae_asker *who,
+		      struct oae_tag *closed, struct oae_asker *who,
 		      struct oae_admission *a)
 {
 	bool none;
 	int err = oae_peer_claim(port, oae_path_kid(kid, f), f, &none);
 
+	/* The link that it named is gone: it is one of anybody. */
+	if (err == -ENOENT && who->linked) {
+		who->linked = false;
+		oae_admission(who, f, a);
+		if (a->verdict != OAE_ADMIT_TAG)
+			return;
+	}
 	if (err == -ENOENT && !closed && !(f->flags & OAE_F_VIA))
 		closed = oae_addr_asks(port, kid);
 	if (err == -ENOENT)

@@ -106,6 +106,15 @@ class TwoCables(OaeTest):
             one.write(data, target=f"{self.first.ends[one is self.b][1]}/{mac}", vc=0)
             self.assertEqual(other.read_one(), data)
 
+    def rank(self, rank, by):
+        """At both ends; one of them decides."""
+        for host, peer in ((self.a, self.first.mac_b), (self.b, self.first.mac_a)):
+            name = by if host is self.a else by.replace("a", "b")
+            nl = Netlink(host)
+            nl.ask(PATH_SET, attr(2, bytes.fromhex(peer.replace(":", ""))) + attr(4, name) +
+                   attr(6, rank))
+            nl.close()
+
     def nothing_lost(self, traffic):
         """What was committed is there, once and in order, and nothing is in doubt."""
         self.assertTrue(traffic.running())
@@ -333,15 +342,6 @@ class Failover(TwoCables):
         """The device sends as fast as it can."""
         with host:
             run("tc", "qdisc", "del", "dev", dev, "root")
-
-    def rank(self, rank, by):
-        """At both ends; one of them decides."""
-        for host, peer in ((self.a, self.first.mac_b), (self.b, self.first.mac_a)):
-            name = by if host is self.a else by.replace("a", "b")
-            nl = Netlink(host)
-            nl.ask(PATH_SET, attr(2, bytes.fromhex(peer.replace(":", ""))) + attr(4, name) +
-                   attr(6, rank))
-            nl.close()
 
     def lossy(self):
         """How often a path was found lossy, by either end."""

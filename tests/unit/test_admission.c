@@ -80,11 +80,12 @@ static void any_asker(void (*test)(const struct oae_asker *who))
 	struct oae_asker who = { .cookie = { COOKIE, BEFORE } };
 	unsigned int bits;
 
-	for (bits = 0; bits < 8; bits++)
+	for (bits = 0; bits < 16; bits++)
 		for (who.accept = 0; who.accept < 3; who.accept++) {
 			who.shut = bits & 1;
 			who.configured = bits & 2;
 			who.awaited = bits & 4;
+			who.linked = bits & 8;
 			test(&who);
 		}
 }
@@ -124,7 +125,7 @@ static void syncs(const struct oae_asker *who)
 	for (i = 0; i < ARRAY_SIZE(named); i++) {
 		f = frame(OAE_SYNC, named[i], 0);
 		oae_admission(who, &f, &a);
-		if (who->shut || !welcome[who->accept][who->configured]) {
+		if (!who->linked && (who->shut || !welcome[who->accept][who->configured])) {
 			assert_int_equal(a.verdict, OAE_ADMIT_ANSWER);
 			assert_int_equal(a.why, OAE_ADMIT_POLICY);
 			assert_answer(&a, OAE_CLOSE, OAE_R_POLICY, named[i]);
