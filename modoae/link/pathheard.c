@@ -167,10 +167,11 @@ bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link 
 	/*
 	 * Nor does it end a link that nobody has at the other end of another path: there
 	 * may be a link at that of the peer's own one, with something to be decided. Nor at
-	 * that of its own one, if it is not in use: the peer may have moved.
+	 * that of its own one, if it is not in use: the peer may have moved, and may have
+	 * committed what is held here.
 	 */
 	if (!l->down && path_is_end(l, f) &&
-	    (i != ps->home || (f->opcode == OAE_CLOSE && i != ps->used)))
+	    (i != ps->home || (i != ps->used && (f->opcode == OAE_CLOSE || oae_would_lose(l)))))
 		return false;
 	/* Until SYNC is repeated for the first time. */
 	if (ps->avoid & 1U << i && oae_frozen(l) && !l->repeated && path_is_sync(f))

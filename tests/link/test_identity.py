@@ -241,6 +241,27 @@ class Changes(AtWork):
         self.found(self.a)
         self.bound_anew()
 
+    def test_closed_beside(self):
+        """What a holds when it closes comes, though nobody has the link at the own path any more."""
+        self.link()
+        self.rank("preferred", "wa")
+        wait_for(lambda: (self.a.used_path(), self.b.used_path()) == ("wa", "wb"),
+                 "both to use the second", 10 * SLOW)
+        for host in (self.a, self.b):
+            host.knobs(keepalive_ms=600000, stall_max_us=10000000, stall_min_us=1000000)
+        self.b.knob("discover", 0)
+        self.b.knob("dev", "-vb")
+        self.same_carries()
+        self.b.knob("dev", "+vb")
+        # Once b has committed, a does not know it for half a second.
+        self.second.netem("delay 500ms", (1,))
+        lost = self.a.stat("note_held_lost")
+        self.b.write(b"held", target=f"wb/{self.second.mac_a}", vc=0)
+        self.a.close_tag(self.first.mac_b)
+        wait_for(lambda: not self.a.tags() or self.a.tag()["state"] == "CLOSED", "the link to close", 10 * SLOW)
+        self.assertEqual(self.a.stat("note_held_lost"), lost)
+        self.assertEqual(self.a.read_one(), b"held")
+
     def same_carries(self):
         """It carries; the addresses of the first cable still mean this link."""
         self.a.write(b"there", target=f"va/{self.first.mac_b}", vc=0)

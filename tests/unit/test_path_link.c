@@ -63,6 +63,10 @@ LINK_TEST(test_no_end_elsewhere)
 
 	assert_int_equal(oae_path_heard(&ps, OAE_PATH_OWN, &l, &f), true);
 	assert_int_equal(oae_path_heard(&ps, i, &l, &f), false);
+	/* By the own one also while the other is in use, as long as nothing is lost with that. */
+	ps.used = i;
+	assert_int_equal(oae_path_heard(&ps, OAE_PATH_OWN, &l, &f), true);
+	ps.used = OAE_PATH_OWN;
 	f = frame(OAE_CLOSE_ACK);
 	assert_int_equal(oae_path_heard(&ps, i, &l, &f), true);
 	rcv(slice(1, 0, OAE_F_LAST));
@@ -79,9 +83,10 @@ LINK_TEST(test_no_end_elsewhere)
 	ps.used = i;
 	assert_int_equal(oae_path_heard(&ps, OAE_PATH_OWN, &l, &f), false);
 	f = BUT(frame(OAE_CLOSE_ACK), f.tx = 0, f.rx = 0);
+	assert_int_equal(oae_path_heard(&ps, OAE_PATH_OWN, &l, &f), false);
+	ps.used = OAE_PATH_OWN;
 	assert_int_equal(oae_path_heard(&ps, OAE_PATH_OWN, &l, &f), true);
 	f = BUT(frame(OAE_CLOSE), f.reason = OAE_R_POLICY);
-	ps.used = OAE_PATH_OWN;
 	/* A link that is down was asked for by all paths. */
 	l.down = true;
 	assert_int_equal(oae_path_heard(&ps, i, &l, &f), true);
