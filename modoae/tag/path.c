@@ -111,7 +111,7 @@ static void path_snapshot(struct oae_tag *tag, struct oae_run *ev, struct oae_pa
 	memset(out->port, 0, sizeof(out->port));
 	out->proven = 0;
 	out->used = ps->used;
-	/* The link knows what the path carries by which it was heard last: that may be another one. */
+	/* The link knows what that path carries by which it was heard last. */
 	out->frozen = oae_link_state(&tag->link) < OAE_OPEN;
 	if (out->frozen)
 		oae_tag_path_own(tag);
