@@ -192,7 +192,7 @@ spec-deep:
 long-wireshark:
 	@tools/stage $@ env OAE_FRAMES=20000 tests/lua/run test_fuzz
 long-fuzz:
-	@tools/stage $@ $(MAKE) -s -C tests/fuzz long TIME=$(or $(TIME),1200)
+	@tools/stage $@ $(MAKE) -s -C tests/fuzz long TIME=$(or $(TIME),300)
 
 # Of `make test-debug`: the same in the debug kernel, and that its instruments work. Each message
 # costs it thirty times as much: fewer of them, with every fault among them still.
