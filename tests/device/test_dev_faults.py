@@ -9,7 +9,7 @@ import time
 import oaewire as oae
 from devpump import (DevPump, check_adds, check_cas, check_moves, check_swaps, outcomes, owned)
 from faults import BAD_NETWORK, NETEM, NEVER, Losing, check_promise, say
-from oaetest import wait_for
+from oaetest import wait_end, wait_for
 from patience import TIMES
 from topology import OneCable
 
@@ -60,7 +60,7 @@ class Mix:
             if pump not in self.owners:
                 pump.wait_ready()
         self.workers = [*self.senders.values(), *self.swappers.values(), *self.verbs.values()]
-        self.said = time.monotonic()
+        self.said, self.done = time.monotonic(), 0
 
     def pump(self, host, role, **how):
         """Start one."""
@@ -84,8 +84,10 @@ class Mix:
         busy = [pump for pump in self.workers if pump.running()]
         if time.monotonic() - self.said > 5:
             self.said = time.monotonic()
+            self.done = self.counted("committed")
+            self.test.goes_on(self.done)
             say(f"    {self.what}: {len(busy)} of {len(self.workers)} at work, "
-                f"{self.counted('committed')} committed, "
+                f"{self.done} committed, "
                 f"{self.counted('note_resolved') // 2} failures resolved")
         return bool(busy)
 
@@ -96,9 +98,9 @@ class Mix:
             pump.signal(signal.SIGUSR1)
 
     def moved(self, n, deadline=60):
-        """Wait until so many more are committed, or all is done."""
+        """Wait until so many more are committed, or all is done. deadline: of finish()."""
         goal = self.counted("committed") + n
-        wait_for(lambda: self.counted("committed") >= goal or not self.running(),
+        wait_end(lambda: self.counted("committed") < goal and self.running(), lambda: self.done,
                  f"{n} transactions to be committed", deadline, 0.005)
 
     def wait_idle(self):
@@ -117,8 +119,11 @@ class Mix:
             raise AssertionError(f"{e}\n{seen}") from e
 
     def finish(self, deadline=60):
-        """Wait for the end, and check the promise; a Counter of outcomes a kind."""
-        wait_for(lambda: not self.running(), "all to be done", deadline, 0.02)
+        """Wait for the end, and check the promise; a Counter of outcomes a kind.
+
+        deadline: how long nothing may be committed.
+        """
+        wait_end(self.running, lambda: self.done, "all to be done", deadline)
         seconds = time.monotonic() - self.begin
         sent = {stream: pump.result() for stream, pump in self.senders.items()}
         self.wait_idle()

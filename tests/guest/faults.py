@@ -22,7 +22,7 @@ from collections import Counter
 from pathlib import Path
 
 from devpump import compile_c
-from oaetest import PARAMETERS, REPO, wait_for
+from oaetest import PARAMETERS, REPO, wait_end, wait_for
 from oaewire import ETHERTYPE
 from patience import SLOW, times
 
@@ -204,11 +204,11 @@ class Traffic:
     _stream = 0
 
     def __init__(self, test, *ends, what=""):
-        self.ends, self.what = ends, what or test.id().rsplit(".", 1)[-1]
+        self.test, self.ends, self.what = test, ends, what or test.id().rsplit(".", 1)[-1]
         test.addCleanup(self.close)
         self.readers = [Pump(end, "recv", 1 << 30) for end in ends]
         self.senders = {}           # stream -> Pump
-        self.goal = 0
+        self.goal = self.done = 0
         self.base = [end.stats() for end in ends]
         self.begin = self.said = time.monotonic()
 
@@ -230,7 +230,9 @@ class Traffic:
         """Is anybody sending? Says every few seconds how far it is."""
         if time.monotonic() - self.said > 5:
             self.said = time.monotonic()
-            say(f"    {self.what}: {self.counted('committed')} of {self.goal} "
+            self.done = self.counted("committed")
+            self.test.goes_on(self.done)
+            say(f"    {self.what}: {self.done} of {self.goal} "
                 f"committed, {self.counted('note_resolved') // 2} failures resolved, "
                 f"{self.said - self.begin:.0f} s")
         return any(pump.running() for pump in self.senders.values())
@@ -257,9 +259,9 @@ class Traffic:
             pump.signal(signal.SIGUSR1)
 
     def moved(self, n, deadline=30):
-        """Wait until so many more are committed, or all are sent."""
+        """Wait until so many more are committed, or all are sent. deadline: of finish()."""
         goal = self.counted("committed") + n
-        wait_for(lambda: self.counted("committed") >= goal or not self.running(),
+        wait_end(lambda: self.counted("committed") < goal and self.running(), lambda: self.done,
                  f"{n} transactions to be committed", deadline, self.ends[0].interval)
 
     def begun(self, deadline=30):
@@ -270,9 +272,10 @@ class Traffic:
     def finish(self, deadline=30, exact=True, **how):
         """Wait for the end, check the promise and what the kernel counts; the Tally.
 
+        deadline: how long nothing may be committed.
         exact: all that the senders call reversed was taken by the kernel before.
         """
-        wait_for(lambda: not self.running(), "all to be sent", deadline, 0.01)
+        wait_end(self.running, lambda: self.done, "all to be sent", deadline)
         sent = {stream: pump.result() for stream, pump in self.senders.items()}
         seconds = time.monotonic() - self.begin
         if not how.get("died"):

@@ -61,6 +61,13 @@ def wait_for(condition, what, deadline=15.0, interval=0.001):
         time.sleep(interval)
 
 
+def wait_end(running, done, what, deadline=15.0, interval=0.01):
+    """Wait until running() is over. Between two steps of done() there may be as much as the deadline."""
+    while running():
+        before = done()
+        wait_for(lambda before=before: not running() or done() != before, what, deadline, interval)
+
+
 def run(*command, **kwargs):
     """Run a program; what it printed. Its failure is an exception that says what it said."""
     done = subprocess.run(command, text=True, check=False, stdin=subprocess.DEVNULL,
@@ -624,7 +631,7 @@ class OaeTest(unittest.TestCase):
     maxDiff = None
     params = {}             # for insmod, which runs in the first namespace
     one_cpu = True          # frames then stay in order from end to end
-    patience = 60           # seconds for one test; then it has failed
+    patience = 60           # seconds for one test, or for a step of goes_on(); then it has failed
     log = None
     shares = False          # its topology with other classes of its file: Shared
 
@@ -678,9 +685,16 @@ class OaeTest(unittest.TestCase):
     def _too_long(self, *unused):
         raise AssertionError(f"not done within {self.patience} s")
 
+    def goes_on(self, done):
+        """So much is done by now: whenever it has changed, the test's patience begins anew."""
+        if done != self._done:
+            self._done = done
+            signal.alarm(int(self.patience * max(SLOW, 1)))
+
     def setUp(self):
+        self._done = None
         signal.signal(signal.SIGALRM, self._too_long)
-        signal.alarm(int(self.patience * max(SLOW, 1)))
+        self.goes_on(0)
         self.addCleanup(signal.alarm, 0)
         self.log.lines()
 

@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 
 from faults import NEVER, say
-from oaetest import REPO, Cable, OaeTest, wait_for
+from oaetest import REPO, Cable, OaeTest, wait_end, wait_for
 from topology import OneCable
 
 PERCENT = int(os.environ.get("OAE_SOAK", "100"))
@@ -61,11 +61,15 @@ class Soak(OaeTest):
         """A file for a log."""
         return f"{self.dir.name}/{name}"
 
+    def step(self):
+        """What has become more if the work goes on."""
+        return 0
+
     def ended_well(self, *processes):
         """All of them end, with status 0; or by the signal, if they had not quite begun."""
         for process in processes:
-            wait_for(lambda process=process: process.poll() is not None, "a program to end",
-                     self.patience, 0.01)
+            wait_end(lambda process=process: process.poll() is None, self.step, "a program to end",
+                     self.patience, 0.2)
             self.assertIn(process.returncode, (0, -signal.SIGTERM),
                           f"{process.args}: 3 is a promise broken")
 
@@ -126,6 +130,7 @@ class Swaps(Soak, OneCable):
                 self.assertIsNone(program[3].poll(), "a program ended by itself")
             if time.monotonic() - said > 10:
                 said = time.monotonic()
+                self.goes_on(done)
                 say(f"    swaps: {done} of {goal}, {len(self.killed)} killed, "
                     f"{said - begin:.0f} s")
         self.cable.netem(None)
@@ -230,6 +235,11 @@ class Verbs(Soak):
         for cable in self.cables:
             cable.netem("loss 1%")
             self.addCleanup(cable.netem, None)
+
+    def step(self):
+        done = self.hub.stat("committed")
+        self.goes_on(done)
+        return done
 
     def expose(self, tries):
         """The hub's program, once it has exposed the words."""
