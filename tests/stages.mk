@@ -14,7 +14,7 @@ LINK_TESTS := $(filter-out test_gateway_% test_dev_% test_readme,$(TESTS))
 
 # Tests about races, or of what happens by chance: they need two processors.
 RACES := test_life test_faults test_storm test_costs test_graph test_cuts test_wirefuzz test_dev_files \
-	test_dev_killed test_dev_monitor test_dev_perf test_dev_spread test_dev_faults test_dev_window test_dev_random test_dev_ringfuzz test_dev_ringkill \
+	test_dev_killed test_dev_order test_dev_monitor test_dev_perf test_dev_spread test_dev_faults test_dev_window test_dev_random test_dev_ringfuzz test_dev_ringkill \
 	test_gateway_zones test_gateway_paths test_gateway_faults test_gateway_wirefuzz
 
 IN_GUESTS := regress device gateway leaks readme

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Small programs of eBPF, as bytes: what a driver, or a program on a frame's way, may do to it."""
 
+import contextlib
 import ctypes
 import os
 import struct
@@ -10,7 +11,7 @@ from oaetest import LIBC, fail_with_errno, run
 
 SYS_BPF = 321                                           # x86-64
 PROG_LOAD, OBJ_PIN = 5, 6
-SCHED_CLS, XDP = 3, 6
+KPROBE, SCHED_CLS, XDP = 2, 3, 6
 PASS, DROP = 0, 2                                       # of SCHED_CLS
 XDP_PASS, XDP_ADJUST_META = 2, 54
 SKB_DATA, SKB_DATA_META = 76, 140                       # in struct __sk_buff
@@ -50,17 +51,24 @@ def bpf(command, attr):
     return got
 
 
+@contextlib.contextmanager
+def loaded_program(kind, program):
+    """Its descriptor. It stays loaded where it is attached or pinned meanwhile."""
+    code, gpl = ctypes.create_string_buffer(program), ctypes.create_string_buffer(b"GPL")
+    fd = bpf(PROG_LOAD, struct.pack("<IIQQ", kind, len(program) // 8, ctypes.addressof(code),
+                                    ctypes.addressof(gpl)))
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
 def pinned(name, kind, program):
     """Load a program; its path, for ip and tc. It goes with whoever unlinks that."""
     if not os.path.ismount(BPFFS):
         run("mount", "-t", "bpf", "bpf", str(BPFFS))
     path = BPFFS / name
-    code, gpl = ctypes.create_string_buffer(program), ctypes.create_string_buffer(b"GPL")
     where = ctypes.create_string_buffer(os.fsencode(path))
-    fd = bpf(PROG_LOAD, struct.pack("<IIQQ", kind, len(program) // 8, ctypes.addressof(code),
-                                    ctypes.addressof(gpl)))
-    try:
+    with loaded_program(kind, program) as fd:
         bpf(OBJ_PIN, struct.pack("<QI", ctypes.addressof(where), fd))
-    finally:
-        os.close(fd)
     return path

@@ -11,10 +11,28 @@ from oaetest import run
 TRACING = Path("/sys/kernel/tracing")
 
 
+def command(text):
+    """A line for kprobe_events."""
+    fd = os.open(TRACING / "kprobe_events", os.O_WRONLY | os.O_APPEND)
+    try:
+        os.write(fd, text.encode() + b"\n")
+    finally:
+        os.close(fd)
+
+
 class Hits:
     """How often functions of the kernel are called, by kprobes."""
 
     def __init__(self, **functions):
+        self.mounted()
+        self.names = list(functions)
+        for name, where in functions.items():
+            command(f"p:oaetest/{name} {where}")
+        self._enable(1)
+
+    @staticmethod
+    def mounted():
+        """Where kprobes are to be had; a test is skipped elsewhere."""
         if not TRACING.exists() or not os.path.ismount(TRACING):
             try:
                 run("mount", "-t", "tracefs", "none", str(TRACING))
@@ -22,18 +40,6 @@ class Hits:
                 raise unittest.SkipTest("no tracing here") from e
         if not (TRACING / "kprobe_events").exists():
             raise unittest.SkipTest("no kprobes here")
-        self.names = list(functions)
-        for name, where in functions.items():
-            self._command(f"p:oaetest/{name} {where}")
-        self._enable(1)
-
-    @staticmethod
-    def _command(text):
-        fd = os.open(TRACING / "kprobe_events", os.O_WRONLY | os.O_APPEND)
-        try:
-            os.write(fd, text.encode() + b"\n")
-        finally:
-            os.close(fd)
 
     @staticmethod
     def _enable(on):
@@ -48,7 +54,7 @@ class Hits:
         """No more."""
         self._enable(0)
         for name in self.names:
-            self._command(f"-:oaetest/{name}")
+            command(f"-:oaetest/{name}")
 
     @staticmethod
     def by_hold(what, lock, free):

@@ -5,6 +5,7 @@ A host is a network namespace, a cable a pair of veth devices; one loaded module
 Runs as root inside the test machine (tools/vm run -- tests/guest/run).
 """
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -354,6 +355,15 @@ class Host:     # pylint: disable=too-many-public-methods
     def stat(self, name):
         """One of them."""
         return self.stats()[name]
+
+    @contextlib.contextmanager
+    def counter(self, name):
+        """What reads one of them at once, in any thread: its file stays open."""
+        with contextlib.ExitStack() as stack:
+            with self:
+                file = stack.enter_context(open(self._path("stats"), "rb", buffering=0))
+            line = re.compile(rb"^" + name.encode() + rb" +(\d+)", re.M)
+            yield lambda: int(line.search(os.pread(file.fileno(), 65536, 0))[1])
 
     def ev_log(self):
         """/proc/net/modoae/ev_log: a dict a line."""
