@@ -103,7 +103,7 @@ class Hostile(unittest.TestCase):
             args = ["timeout", "--foreground", "-s", "INT", "0.3", OAE, *args]
         else:
             args = [OAE, *args]
-        done = subprocess.run(args, env=env, capture_output=True, check=False, timeout=300)
+        done = subprocess.run(args, env=env, capture_output=True, check=False, timeout=600)
         self.assertIn(done.returncode, (0, 1, 124) if status is None else (status,), (args, done.stderr))
         self.assertNotIn(b"Sanitizer", done.stderr)
         self.assertNotIn(b"runtime error", done.stderr)

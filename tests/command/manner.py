@@ -106,7 +106,7 @@ def run(*command, proc=None, stdin=subprocess.DEVNULL, **env):
     env = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0",
            **({"OAE_PROC_NET": proc} if proc else {}), **env}
     return subprocess.run(command, env=env, stdin=stdin, capture_output=True, text=True,
-                          check=False, timeout=60)
+                          check=False, timeout=600)
 
 
 def options(text):

@@ -76,7 +76,7 @@ def _run(*arguments):
     """What tshark prints, with the dissector; it must not complain of it."""
     env = {**os.environ, "LC_ALL": "C.UTF-8", "TZ": "UTC", "HOME": "/nonexistent"}
     done = subprocess.run(["tshark", *arguments, "-X", f"lua_script:{SCRIPT}"], env=env,
-                          text=True, errors="replace", check=False, timeout=300,
+                          text=True, errors="replace", check=False, timeout=600,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     said = [line for line in done.stderr.splitlines() if "Running as user" not in line]
     if done.returncode or said:

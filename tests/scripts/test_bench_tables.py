@@ -171,7 +171,7 @@ class Tables(unittest.TestCase):
             done = subprocess.run(
                 [BENCH / "tables", "--out", out / "report", "--doc", doc, "--run",
                  "sh", "-c", 'printf "%s" "$0"; exit 7', ALL],
-                capture_output=True, text=True, check=False, timeout=60)
+                capture_output=True, text=True, check=False, timeout=600)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (7, ALL, ""))
             self.assertEqual(json.loads((out / "report/storm-1400.json").read_text("utf-8"))["rows"],
                              [["no storm", 4875, 1.0, None, 116]])

@@ -109,7 +109,7 @@ class Machine(unittest.TestCase):
              "env", "-i", f"PATH={self.bin}", *(f"{name}={value}" for name, value in env.items()),
              *command],
             cwd=self.tree, check=False, text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, timeout=300)
+            stderr=subprocess.STDOUT, timeout=600)
         self.assertNotIn(done.returncode, (125, 127), done.stdout)
         return done.returncode, done.stdout
 

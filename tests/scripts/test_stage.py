@@ -258,7 +258,7 @@ class Stages(unittest.TestCase):
         """How it exits, and what it says, which is in $SAID meanwhile; whatever time it took."""
         path = self.tree / "said"
         with open(path, "w", encoding="ascii") as said:
-            done = subprocess.run(self.command(name, script), stdout=said, check=False, timeout=60,
+            done = subprocess.run(self.command(name, script), stdout=said, check=False, timeout=600,
                                   env={**os.environ, "V": "", "SAID": str(path), **env})
         return done.returncode, re.sub(r"\(\d+ s, CPU", "(0 s, CPU", path.read_text())
 
@@ -392,9 +392,9 @@ class Stages(unittest.TestCase):
         with subprocess.Popen(self.command("eight", "echo $$; exec sleep 1000"), text=True,
                               env={**os.environ, "V": ""}, stdout=subprocess.PIPE) as stage:
             log = self.tree / "build/log/eight.log"
-            wait_for(lambda: log.exists() and log.read_text().endswith("\n"), "it to run", 20)
+            wait_for(lambda: log.exists() and log.read_text().endswith("\n"), "it to run", 600)
             stage.send_signal(signal.SIGTERM)
-            said, _ = stage.communicate(timeout=20)
+            said, _ = stage.communicate(timeout=600)
         self.assertEqual(stage.returncode, 128 + signal.SIGTERM)
         self.assertTrue(said.endswith("stage eight: ended by SIGTERM\n"), said)
         with self.assertRaises(ProcessLookupError):

@@ -35,7 +35,7 @@ class Anew(unittest.TestCase):
                "VM_ACCEL": "tcg", "VM": ""}
         done = subprocess.run([ROOT / "tools/vm", "run", "--", "true"], env=env, text=True,
                               check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=60)
+                              timeout=600)
         for log in re.findall(r"its log: (\S+)/console\.log", done.stdout):
             shutil.rmtree(ROOT / log)
         return done.returncode, done.stdout, starts.read_text().count("started")
