@@ -85,7 +85,7 @@ class Mix:
         if time.monotonic() - self.said > 5:
             self.said = time.monotonic()
             self.done = self.counted("committed")
-            self.test.goes_on(self.done)
+            self.test.gets_on(self.done)
             say(f"    {self.what}: {len(busy)} of {len(self.workers)} at work, "
                 f"{self.done} committed, "
                 f"{self.counted('note_resolved') // 2} failures resolved")

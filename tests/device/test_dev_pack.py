@@ -205,6 +205,7 @@ class Packs(OffersPacks):
         self.assertEqual(self.counted("delivered"), [0])
         self.peer.offered(oae.pack_body([b"x"] * 64), kind=oae.PACK)
         self.peer.commit()
+        wait_for(lambda: self.counted("delivered") == [64], "all of it")
         self.assertEqual([file.read() for _ in range(64)], [b"x"] * 64)
 
     def test_not_taken(self):

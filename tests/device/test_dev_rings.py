@@ -294,8 +294,7 @@ class Rules(RingTest):
         self.end(self.b)
         good.write(b"still there")
 
-    @staticmethod
-    def fill(peer, rings):
+    def fill(self, peer, rings):
         """Send to a ring until it looks at what was passed."""
         def stuck():
             try:
@@ -304,7 +303,7 @@ class Rules(RingTest):
             except BlockingIOError:
                 pass
             return rings.word(ring.ERROR)
-        wait_for(stuck, "the ring to be broken")
+        wait_for(stuck, lambda: f"the ring to be broken: {self.a.tags()} {self.b.tags()} {peer.status()}")
 
 
 class Memory(RingTest):

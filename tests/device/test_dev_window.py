@@ -108,7 +108,7 @@ class Window(OneCable):
             widest = max(widest, *self.lanes())
             if time.monotonic() - said > 10:
                 said = time.monotonic()
-                self.goes_on(self.counted("committed"))
+                self.gets_on(self.counted("committed"))
                 say(f"    {self.counted('committed')} committed, {self.counted('reversed')} "
                     f"reversed, {self.counted('note_repaired')} repaired, "
                     f"{self.counted('note_resolved') // 2} failures, {said - begin:.0f} s")

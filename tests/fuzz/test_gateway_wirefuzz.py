@@ -43,7 +43,8 @@ class GatewayFuzz(GatewayTest):
         """Is the link from a to b?"""
         before = self.b.stat("delivered")
         wait_for(lambda: self.b.stat("delivered") > before + 20,
-                 "the link through the gateways to be at work", 30)
+                 lambda: "the link through the gateways to be at work: "
+                         f"{self.a.tags()} {self.b.tags()} {self.g1.stats()}", 30)
 
     def test_gateway(self):
         """Whatever it hears: what crosses it is whole, and once it is over all heals by itself."""

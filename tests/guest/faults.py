@@ -231,7 +231,7 @@ class Traffic:
         if time.monotonic() - self.said > 5:
             self.said = time.monotonic()
             self.done = self.counted("committed")
-            self.test.goes_on(self.done)
+            self.test.gets_on(self.done)
             say(f"    {self.what}: {self.done} of {self.goal} "
                 f"committed, {self.counted('note_resolved') // 2} failures resolved, "
                 f"{self.said - self.begin:.0f} s")

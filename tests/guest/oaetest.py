@@ -641,7 +641,7 @@ class OaeTest(unittest.TestCase):
     maxDiff = None
     params = {}             # for insmod, which runs in the first namespace
     one_cpu = True          # frames then stay in order from end to end
-    patience = 60           # seconds for one test, or for a step of goes_on(); then it has failed
+    patience = 60           # seconds for one test, or for a step of gets_on(); then it has failed
     log = None
     shares = False          # its topology with other classes of its file: Shared
 
@@ -695,7 +695,7 @@ class OaeTest(unittest.TestCase):
     def _too_long(self, *unused):
         raise AssertionError(f"not done within {self.patience} s")
 
-    def goes_on(self, done):
+    def gets_on(self, done):
         """So much is done by now: whenever it has changed, the test's patience begins anew."""
         if done != self._done:
             self._done = done
@@ -704,7 +704,7 @@ class OaeTest(unittest.TestCase):
     def setUp(self):
         self._done = None
         signal.signal(signal.SIGALRM, self._too_long)
-        self.goes_on(0)
+        self.gets_on(0)
         self.addCleanup(signal.alarm, 0)
         self.log.lines()
 

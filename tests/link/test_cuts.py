@@ -168,7 +168,7 @@ class Cuts(TwoCables):
             self.moved(self.random.randint(1, share), f"after {how}")
             if time.monotonic() - said > 10:
                 said = time.monotonic()
-                self.goes_on(sum(tally.values()))
+                self.gets_on(sum(tally.values()))
                 say(f"    {sum(tally.values())} cuts, {self.counted('committed')} committed, "
                     f"{self.counted('path_turned')} turns, {said - begin:.0f} s")
         return tally, worst

@@ -130,7 +130,7 @@ class Swaps(Soak, OneCable):
                 self.assertIsNone(program[3].poll(), "a program ended by itself")
             if time.monotonic() - said > 10:
                 said = time.monotonic()
-                self.goes_on(done)
+                self.gets_on(done)
                 say(f"    swaps: {done} of {goal}, {len(self.killed)} killed, "
                     f"{said - begin:.0f} s")
         self.cable.netem(None)
@@ -238,7 +238,7 @@ class Verbs(Soak):
 
     def step(self):
         done = self.hub.stat("committed")
-        self.goes_on(done)
+        self.gets_on(done)
         return done
 
     def expose(self, tries):
