@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Rings of /dev/oae: what the kernel promises of them, by their words."""
 
+import contextlib
 import errno
 import mmap
 import os
@@ -294,16 +295,20 @@ class Rules(RingTest):
         self.end(self.b)
         good.write(b"still there")
 
-    def fill(self, peer, rings):
+    @staticmethod
+    def fill(peer, rings):
         """Send to a ring until it looks at what was passed."""
         def stuck():
             try:
                 while not rings.word(ring.ERROR):
                     peer.write(bytes(4096))
             except BlockingIOError:
-                pass
+                # It was full of what the ring before gave back, and looked before that was set.
+                if rings.word(ring.KERNEL_WANTS_ROOM) and not rings.word(ring.ERROR):
+                    with contextlib.suppress(OSError):
+                        rings.bell()
             return rings.word(ring.ERROR)
-        wait_for(stuck, lambda: f"the ring to be broken: {self.a.tags()} {self.b.tags()} {peer.status()}")
+        wait_for(stuck, "the ring to be broken")
 
 
 class Memory(RingTest):
