@@ -204,6 +204,11 @@ LINK_TEST(test_waits_for_a_half)
 	refuse(OAE_R_NO_HALF, 0);
 	assert_int_equal(waits().why, OAE_WAIT_HALF);
 	assert_int_equal(waits().since, at);
+	/* The peer's is here, and its COMMIT is not. */
+	now += MS;
+	rcv(offer_kind(1, OAE_SWAP));
+	assert_int_equal(waits().why, OAE_WAIT_FLIGHT);
+	assert_int_equal(waits().since, now);
 }
 
 /* An answer, until the dead time is over; a link that is down gives up nothing more. */

@@ -53,6 +53,19 @@ WINDOW_TEST(test_limit)
 	assert_int_equal(oae_window_limit(&l), 3);
 }
 
+/* The next one waits since it is the first, not since it was offered. */
+WINDOW_TEST(test_waits_since)
+{
+	struct oae_link_waits w;
+
+	post_some(1, 2);
+	now += MS;
+	reflect(1);
+	oae_link_waits(&l, now, &w);
+	assert_int_equal(w.why, OAE_WAIT_FLIGHT);
+	assert_int_equal(w.since, now);
+}
+
 /* Without places there is a window of one, until they are lent. */
 TEST(test_places)
 {
