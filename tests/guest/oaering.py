@@ -63,7 +63,9 @@ class RawRing:
 
     def set(self, word, value):
         """Write a word of the program."""
-        struct.pack_into("=" + word[1], self.program, word[0], value)
+        # Not pack_into(), which clears the bytes first: the kernel would see a 0.
+        data = struct.pack("=" + word[1], value)
+        self.program[word[0]:word[0] + len(data)] = data
 
     def add(self, file):
         """Put the link of another file on; returns its handle."""

@@ -60,8 +60,10 @@ class Board:
 
     def put(self, name, done, good, action, error=""):      # pylint: disable=R0913,R0917
         """An actor begins something."""
-        SLOT.pack_into(self.memory, self.places[name], done, good, time.monotonic(),
-                       action.encode(), error.encode()[:120])
+        # Not pack_into(): it clears the slot first, and who looks then finds a hang since boot.
+        at = self.places[name]
+        self.memory[at:at + SLOT.size] = SLOT.pack(done, good, time.monotonic(), action.encode(),
+                                                   error.encode()[:120])
 
     def get(self, name):
         """How many things an actor has done, of these without an error, since when it does what;
