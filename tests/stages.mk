@@ -143,8 +143,6 @@ long-lockdown:
 	@tools/stage $@ $(IN_LONG) -- tests/guest/run test_lockdown
 long-pair:
 	@tools/stage $@ tests/link/pair
-long-cuts:
-	@$(MAKE) -s -f tests/stages.mk cuts MESSAGES=100000 CUTS=1000
 long-graph:
 	@tools/stage $@ $(IN_LONG) -- env NODES=64 REST=60 tests/guest/run test_graph
 long-random:
@@ -155,8 +153,6 @@ long-rings:
 long-monitor:
 	@tools/stage $@ $(IN_LONG) -- env EVENTS=1000000 LINKS=200 \
 		tests/guest/run test_dev_monitor.Monitor.test_flood
-long-calm:
-	@$(MAKE) -s -f tests/stages.mk calm TIME=300
 
 # Targets of the Makefile, which says what the variables are.
 soak:
@@ -166,11 +162,14 @@ faults:
 		env $(if $(WINDOW),FAULT_WINDOW=$(WINDOW)) $(if $(MESSAGES),FAULT_MESSAGES=$(MESSAGES) WINDOW_MESSAGES=$(MESSAGES)) \
 		$(if $(PACK),FAULT_PACK=$(PACK)) SEED=$(SEED) \
 		tests/guest/run $(if $(WINDOW),test_dev_window,test_faults)
-cuts:
+long-cuts: MESSAGES := 100000
+long-cuts: CUTS := 1000
+cuts long-cuts:
 	@tools/stage $@ tools/vm run --time-limit 21600 -- \
 		env CUT_MESSAGES=$(or $(MESSAGES),1000000) CUTS=$(or $(CUTS),10000) SEED=$(SEED) \
 		tests/guest/run test_cuts
-calm:
+long-calm: TIME := 300
+calm long-calm:
 	@tools/stage $@ tools/vm run --time-limit $$((2 * $(or $(TIME),3600) + 600)) -- \
 		env CALM=$(or $(TIME),3600) tests/guest/run test_paths.Failover.test_not_lossy
 # slub_debug finds memory used after it was freed, and counts.
