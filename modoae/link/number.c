@@ -48,11 +48,14 @@ void oae_number_says(const struct oae_link *l, struct oae_frame *f)
 static void number_heard(struct oae_link *l, u32 pn)
 {
 	s32 ahead = oae_dist(l->heard_pn, pn);
+	u64 before = l->heard_map;
 
+	/* To those before it belongs the newest until now. */
+	before = before << 1 | (l->heard_pn ? 1 : 0);
 	if (ahead > NUMBER_MAP)
 		l->heard_map = 0;
 	else if (ahead > 0)
-		l->heard_map = (u32)(((u64)l->heard_map << 1 | !!l->heard_pn) << (ahead - 1));
+		l->heard_map = (u32)(before << (ahead - 1));
 	else if (ahead < 0 && ahead >= -NUMBER_MAP)
 		l->heard_map |= 1U << (-ahead - 1);
 	if (ahead <= 0)
