@@ -6,7 +6,7 @@
  *   1   opcode
  *   2   ltags and counters: 0-1 dst_ltag, 2-3 src_ltag, 4-5 tx, 6-7 rx
  *   3   0-1 seq, 2-4 attempt, 5-7 kind
- *   4   flags
+ *   4   flags; 5-6 the number, or what was heard; 7 NOW
  *   5   what the opcode has: see body()
  *   6   a byte for it
  */
@@ -171,6 +171,22 @@ static void body(struct hostile *h, const struct end *e, u8 how, u8 raw,
 	}
 }
 
+/* The number of a question, or what an answer says of them; true or not. */
+static void numbers(const struct oae_link *l, u8 how, u8 raw, struct oae_frame *f)
+{
+	u32 next = l->heard_pn + 1;
+	const u32 pns[] = { next, next - 1, next - 2, near(next, 3, raw) };
+	const u32 acks[] = { l->pn, l->pn + 1, 0, near(l->pn, 3, raw) };
+
+	if (oae_is_question(f->opcode)) {
+		f->pn = pns[BITS(how, 5, 2)];
+	} else if (oae_is_answer(f->opcode)) {
+		f->ack = acks[BITS(how, 5, 2)];
+		f->map = raw * 0x01010101U;
+		f->marks = BITS(how, 7, 1) ? OAE_M_NOW : 0;
+	}
+}
+
 /**
  * hostile_frame() - make the frame that a record asks for
  * @h: the peer
@@ -209,6 +225,7 @@ bool hostile_frame(struct hostile *h, const struct end *e, const u8 *r,
 	if (opcode == OAE_OFFER && g.kind != OAE_MESSAGE)
 		g.flags ^= OAE_F_LAST;
 	body(h, e, r[5], r[6], &g);
+	numbers(&e->link, r[4], r[6], &g);
 	len = oae_frame_build(&g, buf);
 	more = g.length - (g.length ? oae_frame_body_len(&g) : 0);
 	memcpy(buf + len, h->payload, more);
