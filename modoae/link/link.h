@@ -417,8 +417,8 @@ struct oae_link {
 	u32 run_rx;		/* rx when this run began */
 	u32 done_seq;		/* DONE was asked for this one */
 	u32 peer_max_len;
-	u32 heard_pn;		/* number of the peer's newest question */
-	u32 heard_map;		/* which of those before it were heard: as an answer says */
+	u32 heard_map;		/* which questions before heard_pn were heard, as an answer says */
+	u64 heard_pn;		/* of the peer's newest question, 0 none; on the wire it wraps */
 	u64 pn;			/* number of the own last question in this run */
 	u16 mtu;
 	u16 peer_mtu;		/* 0 unknown */

@@ -39,7 +39,7 @@ u32 oae_number_next(struct oae_link *l, unsigned int n)
  */
 void oae_number_says(const struct oae_link *l, struct oae_frame *f)
 {
-	f->ack = l->heard_pn;
+	f->ack = (u32)l->heard_pn;
 	f->map = l->heard_map;
 	f->marks = l->heard_now ? OAE_M_NOW : 0;
 }
@@ -47,7 +47,7 @@ void oae_number_says(const struct oae_link *l, struct oae_frame *f)
 /* A question has come. An answer of this event is at once only to one that is new. */
 static void number_heard(struct oae_link *l, u32 pn)
 {
-	s32 ahead = oae_dist(l->heard_pn, pn);
+	s32 ahead = oae_dist((u32)l->heard_pn, pn);
 	u64 before = l->heard_map;
 
 	/* To those before it belongs the newest until now. */
@@ -60,7 +60,7 @@ static void number_heard(struct oae_link *l, u32 pn)
 		l->heard_map |= 1U << (-ahead - 1);
 	if (ahead <= 0)
 		return;
-	l->heard_pn = pn;
+	l->heard_pn += ahead;
 	l->heard_now = true;
 }
 

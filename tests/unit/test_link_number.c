@@ -144,6 +144,17 @@ LINK_TEST(test_wrap)
 	assert_int_equal(l.state, OAE_OPEN);
 	rcv(BUT(frame(OAE_DONE), f.ack = 1 - (1U << 31)));
 	assert_int_equal(l.state, OAE_SYNC_SENT);
+	open_link(state);
+	/* A number that is 0 on the wire is one that was heard. */
+	hear((1U << 31) - 1);
+	hear(~0U - 1);
+	hear(~0U);
+	hear(0);
+	assert_says(0, 3);
+	hear(1);
+	assert_says(1, 7);
+	hear(2);
+	assert_says(2, 15);
 	/* What is no answer does not say what it has heard. */
 	open_link(state);
 	l.pn = 1ULL << 31;
