@@ -1304,7 +1304,7 @@ local function sync_body(tvb, h, tree)
 	local rows = { { "sync.inc", 0, 8 }, { "sync.peer_inc", 8, 8 }, { "sync.caps", 16, 4 },
 		       { "sync.max_len", 20, 4 }, { "sync.start", 24, 4 }, { "sync.mtu", 28, 2 } }
 	local window = 1
-	if h.stop - h.at >= SYNC_LEN and add_row(tree, tvb, h.at, rows) then
+	if h.stop - h.at >= 30 and add_row(tree, tvb, h.at, rows) then
 		window = tvb(h.at + 19, 1):uint() % 64 + 1
 		tree:add(f["sync.window"], tvb(h.at + 16, 4)):append_text(
 			format(" (%s at a time)", plural(window, "transaction")))
@@ -1312,7 +1312,11 @@ local function sync_body(tvb, h, tree)
 		tree:add(f["sync.paths"], tvb(h.at + 16, 4))
 		tree:add(f["sync.gateway"], tvb(h.at + 16, 4))
 		tree:add(f["sync.met"], tvb(h.at + 16, 4))
-		add_zero(tree, "sync.zero", tvb(h.at + 30, SYNC_LEN - 30))
+		-- As far as it was captured.
+		local zeros = math.min(h.stop - h.at, SYNC_LEN) - 30
+		if zeros > 0 then
+			add_zero(tree, "sync.zero", tvb(h.at + 30, zeros))
+		end
 	elseif h.stop > h.at then
 		tree:add(f.payload, tvb(h.at, h.stop - h.at))
 	end

@@ -153,7 +153,11 @@ class Header(FieldTest):
         self.see(raw[:104], wire=len(raw), bad=None, digest__status=2, payload=bytes(range(42)))
         self.see(raw[:62], wire=len(raw), bad=None, digest__status=2, payload=None)
         self.see(raw[:40], wire=len(raw), bad=None, opcode=None)
-        self.see(frame(oae.SYNC).pack()[:78], wire=126, bad=None, digest__status=2, sync__inc=None)
+        raw = frame(oae.SYNC, payload=oae.sync_body(1, mtu=1500)).pack()
+        self.see(raw[:78], wire=126, bad=None, digest__status=2, sync__inc=None)
+        self.see(raw[:91], wire=126, bad=None, sync__inc=None, sync__mtu=None, payload=raw[62:91])
+        self.see(raw[:92], wire=126, bad=None, sync__mtu=1500, sync__zero=None, payload=None)
+        self.see(raw[:96], wire=126, bad=None, sync__mtu=1500, sync__zero=bytes(4), payload=None)
         self.check()
         self.assertTrue(all("oae.note.cut" in got for got in tshark(self.capture)))
 
