@@ -182,7 +182,8 @@ void oae_admit_older(struct oae_port *port, struct sk_buff *skb)
 	const u8 *from = eth_hdr(skb)->h_source;
 	u8 answer[OAE_OLDER_HDR];
 
-	if (port->udp || !is_valid_ether_addr(from) || ether_addr_equal(from, port->addr) ||
+	if (port->udp || READ_ONCE(port->removed) || skb->len != OAE_OLDER_SYNC ||
+	    !is_valid_ether_addr(from) || ether_addr_equal(from, port->addr) ||
 	    !pskb_may_pull(skb, OAE_OLDER_SYNC) ||
 	    !oae_older_turn_away(skb->data, skb->len, answer) || !oae_may_answer(port->node))
 		return;
