@@ -329,6 +329,7 @@ static void say_anything(struct peer *p)
 		[OAE_SYNC_CHK] = OAE_SYNC_LEN, [OAE_REFLECT] = OAE_REFLECT_LEN,
 		[OAE_HELLO] = OAE_HELLO_LEN, [OAE_PATH] = OAE_PATH_LEN,
 	};
+	uint8_t sync[OAE_SYNC_LEN] = { 0 };
 	uint8_t opcode = 1 + dice_below(&dice, OAE_PATH);
 	struct wire_frame f = frame(p, opcode);
 
@@ -347,6 +348,18 @@ static void say_anything(struct peer *p)
 	f.flags = once_in(3) ? dice_u32(&dice) & (OAE_F_HELD | OAE_F_WANT_DONE |
 						  OAE_F_RESUME | OAE_F_LAST) : 0;
 	f.length = lengths[opcode];
+	if (opcode <= OAE_SYNC_CHK && !once_in(8)) {
+		memcpy(sync, random_bytes, OAE_SYNC_OFF_ZERO);
+		f.payload = sync;
+	}
+	/* A number, or what was heard; a map and a mark only where they may be. */
+	if (opcode >= OAE_OFFER && opcode <= OAE_DONE)
+		f.pn = once_in(4) ? extreme(0xffffffff) : dice_below(&dice, 64);
+	if (opcode == OAE_REFLECT || opcode == OAE_REFUSE || opcode == OAE_READY ||
+	    opcode == OAE_DONE) {
+		f.map = dice_u32(&dice);
+		f.marks = once_in(2) ? OAE_M_NOW : 0;
+	}
 	if (opcode == OAE_REFUSE) {
 		f.reason = 1 + dice_below(&dice, OAE_R_BAD_VERB);
 		f.length = f.reason == OAE_R_GAP ? OAE_GAP_LEN : 0;

@@ -87,7 +87,7 @@ static void sync_body(struct blaster *b)
 	put32(payload + OAE_SYNC_OFF_MAX_LEN, 65536);
 	put32(payload + OAE_SYNC_OFF_START, 0);
 	put16(payload + OAE_SYNC_OFF_MTU, 1500);
-	put16(payload + OAE_SYNC_OFF_ZERO, 0);
+	memset(payload + OAE_SYNC_OFF_ZERO, 0, OAE_SYNC_LEN - OAE_SYNC_OFF_ZERO);
 }
 
 /* --- the kinds: each says what is its own, and how long its payload is ------ */
