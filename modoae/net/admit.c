@@ -172,8 +172,7 @@ void oae_admit(struct oae_port *port, const u8 *peer,
  * @port: the port that received it, and has counted it
  * @skb: the frame, data at the base header, Ethernet header before it
  *
- * Not over UDP: there a stranger's address is known to nobody but who has its first frame
- * (protocol 4.15).
+ * Not over UDP (protocol 2.6): there the source address of a stranger proves nothing.
  *
  * Context: softirq, under rcu_read_lock().
  */

@@ -354,15 +354,15 @@ class Lost(Windows):
 
 
 class Older(Scripted):
-    """The peer is from before there was a window: its SYNC says none, its rules have none."""
+    """The peer has no window: its SYNC says none, its rules have none."""
 
     knobs = {"window": 16}
 
     def open_link(self):
-        """Open; the peer takes this end's SYNC as its own frame.c would."""
+        """Open the link, by a SYNC that says nothing of a window."""
         sync = self.peer.ask()
         self.assertEqual(len(sync.payload), 64)
-        # caps: the window less 1, and nothing that such a peer could not ignore.
+        # caps: the window less 1.
         self.assertEqual(struct.unpack_from(">I", sync.payload, 16)[0] & 0x3f, 15)
         self.peer.send(oae.SYNC_ACK)
         self.peer.expect(oae.SYNC_ACK)

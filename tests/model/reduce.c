@@ -85,7 +85,7 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->offer.at = M_NOW;
 	l->hold.at = M_NOW;
 	l->swaps->again_at = M_NOW + M_AGE;
-	/* What is here of frames' numbers says nothing but how long a round trip takes. */
+	/* The numbers of frames decide nothing but which answers are round trips. */
 	l->pn = 0;
 	l->offer.pn = 0;
 	l->heard_pn = 0;

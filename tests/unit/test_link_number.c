@@ -155,7 +155,7 @@ LINK_TEST(test_wrap)
 	assert_says(1, 7);
 	hear(2);
 	assert_says(2, 15);
-	/* What is no answer does not say what it has heard. */
+	/* A CLOSE is no answer: its 0 is no ack. */
 	open_link(state);
 	l.pn = 1ULL << 31;
 	rcv(frame(OAE_CLOSE));
