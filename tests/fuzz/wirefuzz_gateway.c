@@ -11,7 +11,8 @@
  * spoken to as the gateway of zone `mine`, to zone `its`: beats, nodes that come,
  * go and are claimed, byes, probes, frames. hosts= are real ones that are now and
  * then named in all this. Anything may be a little or quite wrong. Ends after S
- * seconds or N frames: "fuzzed frames=N zone=N control=N data=N altered=N seed=N".
+ * seconds or N frames, with a bye: "fuzzed frames=N zone=N control=N data=N altered=N
+ * seed=N".
  */
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -210,6 +211,28 @@ static void say_in_tunnel(void)
 	send(udp_fd, buf, len, MSG_DONTWAIT);
 }
 
+/* Its gateway begins anew, and ends: what it has said of nodes is void, however long its life. */
+static void say_bye(void)
+{
+	uint8_t buf[OAEIP_HDR_LEN + OAEIP_CTL_LEN] = {
+		[OAEIP_OFF_VER_TYPE] = OAEIP_VERSION << 4 | OAEIP_CONTROL,
+		[OAEIP_HDR_LEN + OAEIP_CTL_OFF_OP] = OAEIP_BYE,
+	};
+	unsigned int i;
+
+	inc = dice_u32(&dice) | 1;
+	put16(buf + OAEIP_OFF_SRC_ZONE, mine);
+	put16(buf + OAEIP_OFF_DST_ZONE, its);
+	put16(buf + OAEIP_OFF_LENGTH, OAEIP_CTL_LEN);
+	put32(buf + OAEIP_HDR_LEN + OAEIP_CTL_OFF_INC, inc);
+	put16(buf + OAEIP_HDR_LEN + OAEIP_CTL_OFF_LIFE, 1);
+	for (i = 0; i < 3; i++) {
+		put32(buf + OAEIP_HDR_LEN + OAEIP_CTL_OFF_SERIAL, ++serial);
+		send(udp_fd, buf, sizeof(buf), 0);
+		usleep(10000);
+	}
+}
+
 static void hear_nothing(int fd)
 {
 	uint8_t buf[2048];
@@ -279,6 +302,7 @@ int main(int argc, char **argv)
 			hear_nothing(udp_fd);
 		}
 	}
+	say_bye();
 	printf("fuzzed frames=%llu zone=%llu control=%llu data=%llu "
 	       "altered=%llu seed=%llu\n", tally.frames, tally.zone,
 	       tally.control, tally.data, tally.altered, number("seed", 1));

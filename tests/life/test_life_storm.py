@@ -190,7 +190,8 @@ class LifeStorm(OaeTest):
             try:
                 wait_for(settled, "what is left to go", 30, 0.5)
             except AssertionError as e:
-                raise AssertionError(f"left of {name}: {more}") from e
+                raise AssertionError(f"left of {name}: {more}\n" +
+                                     leftovers.traces(name, more)) from e
 
     def exchange(self):
         """On a new cable between new hosts all works."""
