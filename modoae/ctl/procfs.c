@@ -363,10 +363,9 @@ static int procfs_paths_show(struct seq_file *m, void *p)
 	unsigned int i;
 
 	if (p == SEQ_START_TOKEN) {
-		seq_printf(m, "%-15s %3s %-17s %4s %-15s %-17s %-17s %-6s %4s %5s %8s %8s %8s %-7s %-9s %s\n",
+		seq_printf(m, "%-15s %3s %-17s %4s %-15s %-17s %-17s %-6s %4s %5s %8s %8s %8s %-7s %s\n",
 			   "port", "vc", "peer", "path", "by", "to", "via", "state",
-			   "used", "mtu", "rtt_us", "loss_pct", "since_s", "why", "rank",
-			   "decides");
+			   "used", "mtu", "rtt_us", "loss_pct", "since_s", "why", "rank");
 		return 0;
 	}
 	oae_kid_mac(tag->key.kid, peer);
@@ -385,7 +384,7 @@ static int procfs_paths_show(struct seq_file *m, void *p)
 			seq_printf(m, "%8llu %-7s ", procfs_age(v.used_at), v.why);
 		else
 			seq_printf(m, "%8s %-7s ", "-", "-");
-		seq_printf(m, "%-9s %s\n", v.rank, v.senior ? "here" : "peer");
+		seq_printf(m, "%s\n", v.rank);
 	}
 	return 0;
 }

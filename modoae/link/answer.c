@@ -155,6 +155,7 @@ static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *
 		oae_window_repaired(l, f->seq);
 	}
 	if (f->attempt != n->attempt) {
+		n->asked = 0;
 		oae_late_rcv(l, f, now);
 		oae_note(a, OAE_N_OLD_ATTEMPT);
 		return NULL;
@@ -408,6 +409,7 @@ static void answer_fill_gap(struct oae_link *l, struct oae_lane *n,
 	/* Only a message may have RESUME, whatever a hostile peer says. */
 	oae_offer_out(l, f->seq, missing, n->p.kind == OAE_MESSAGE ? OAE_F_RESUME : 0,
 		      now, a);
+	n->asked = 0;
 }
 
 /*

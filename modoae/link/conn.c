@@ -2,6 +2,15 @@
 /* In which order an event of a link asks the rules of its paths: see conn.h. */
 #include "conn.h"
 
+/* The peer's port carries less by a path than where it was heard last: its next SYNC says so. */
+static void conn_far(struct oae_conn *c, unsigned int i, u64 now, struct oae_actions *a)
+{
+	u16 far = c->paths->path[i].far;
+
+	if (far && far < c->link->peer_mtu)
+		oae_link_port_down(c->link, now, a);
+}
+
 /* The link goes by a path: what that carries may be another length. */
 static void conn_mtu(struct oae_conn *c, unsigned int i, u64 now, struct oae_actions *a)
 {
@@ -9,6 +18,7 @@ static void conn_mtu(struct oae_conn *c, unsigned int i, u64 now, struct oae_act
 		c->own_mtu(c);
 	else
 		oae_link_set_mtu(c->link, c->paths->path[i].mtu, now, a);
+	conn_far(c, i, now, a);
 }
 
 /**
@@ -43,7 +53,8 @@ void oae_conn_taken(struct oae_conn *c, unsigned int i, const struct oae_frame *
 		    struct oae_actions *a)
 {
 	c->back = i;
-	c->late = oae_watch_heard(c->paths, i, c->link, f, now);
+	oae_path_asked(c->paths, i, c->link, f);
+	oae_count_heard(c->paths, c->link, f);
 	/* Resolving, the link offers anew: as long as that path carries. */
 	if (c->before < OAE_OPEN && f->dst_ltag)
 		conn_mtu(c, i, now, a);
@@ -83,8 +94,6 @@ void oae_conn_stepped(struct oae_conn *c, const struct oae_frame *f, u64 now,
 	if (oae_path_stepped(c->paths, c->back, c->link, f, c->before, now)) {
 		c->turned++;
 		oae_conn_turned(c, now, a);
-	} else if (oae_path_astray(c->paths, c->back, c->link, f, now) || c->late) {
-		oae_link_speak(c->link, a);
 	}
 }
 
@@ -111,6 +120,9 @@ bool oae_conn_path_rcv(struct oae_conn *c, unsigned int i, const struct oae_fram
 		p->proven = true;
 	else if (!oae_path_answered(c->paths, i, f->path.nonce, now))
 		return false;
+	p->far = f->path.mtu && f->path.mtu < OAE_MIN_MTU ? OAE_MIN_MTU : f->path.mtu;
+	if (i == c->paths->used)
+		conn_far(c, i, now, a);
 	/* A link that is frozen asks there, too, and at once. */
 	if (!before)
 		oae_link_port_up(c->link, now, a);
@@ -118,7 +130,7 @@ bool oae_conn_path_rcv(struct oae_conn *c, unsigned int i, const struct oae_fram
 }
 
 /**
- * oae_conn_back() - the senior goes over to the path that it prefers, if that is another one
+ * oae_conn_back() - this end goes over to the path that it prefers, if that is another one
  * @c: the event
  * @now: ns
  * @a: actions
@@ -131,7 +143,6 @@ bool oae_conn_back(struct oae_conn *c, u64 now, struct oae_actions *a)
 		return false;
 	c->turned++;
 	oae_conn_turned(c, now, a);
-	oae_link_speak(c->link, a);
 	return true;
 }
 
@@ -154,7 +165,7 @@ unsigned int oae_conn_timer(struct oae_conn *c, u64 nonce, u64 now, struct oae_a
 		oae_path_probed(c->paths, i, nonce + i, now);
 		probed |= 1U << i;
 	}
-	oae_watch_time(c->paths, c->link, now);
+	oae_count_time(c->paths, c->link, now);
 	oae_conn_back(c, now, a);
 	return probed;
 }
@@ -266,21 +277,21 @@ void oae_conn_move(struct oae_conn *c, unsigned int i, u64 now, struct oae_actio
  * oae_conn_end() - the ops of an event are carried out: its frames go out next
  * @c: the event
  * @now: ns
- * @a: the frames
  *
  * If the link has frozen this decides which paths are avoided, before its SYNC goes out.
  */
-void oae_conn_end(struct oae_conn *c, u64 now, const struct oae_actions *a)
+void oae_conn_end(struct oae_conn *c, u64 now)
 {
 	struct oae_paths *ps = c->paths;
-	unsigned int i;
 
 	if (!ps)
 		return;
 	oae_paths_pair(ps, c->link);
 	oae_paths_ended(ps, c->link, c->before, now);
-	oae_watch_stepped(ps, c->link, c->before, now);
-	for (i = 0; i < a->nsends; i++)
-		if (a->send[i].frame.opcode == OAE_OFFER)
-			oae_watch_offered(ps, c->link, hweight64(a->send[i].slices));
+	if (c->before < OAE_OPEN && c->link->state == OAE_OPEN) {
+		oae_count_begin(ps, c->link);
+		ps->asked = ps->used;
+	}
+	if (c->turned)
+		oae_count_turned(ps, c->link);
 }

@@ -27,7 +27,6 @@
  *	oae_link_set_mtu(); NULL: struct oae_path says it
  * @before: state of the link before the event
  * @back: index of the path by which the frame came that the event is about; -1 none
- * @late: that frame answers what the peer was reminded of since
  * @turned: how often another path was taken into use
  */
 struct oae_conn {
@@ -36,7 +35,6 @@ struct oae_conn {
 	void (*own_mtu)(struct oae_conn *c);
 	enum oae_state before;
 	s8 back;
-	bool late;
 	u8 turned;
 };
 
@@ -58,7 +56,6 @@ static inline u64 oae_conn_begin(struct oae_conn *c, struct oae_link *l, struct 
 	c->own_mtu = NULL;
 	c->before = oae_link_state(l);
 	c->back = -1;
-	c->late = false;
 	c->turned = 0;
 	return ps ? oae_paths_now(ps, l, now) : now;
 }
@@ -104,7 +101,7 @@ void oae_conn_goes(struct oae_conn *c, unsigned int i, u64 now, struct oae_actio
 void oae_conn_move(struct oae_conn *c, unsigned int i, u64 now, struct oae_actions *a);
 
 /* The end. */
-void oae_conn_end(struct oae_conn *c, u64 now, const struct oae_actions *a);
+void oae_conn_end(struct oae_conn *c, u64 now);
 
 /**
  * oae_conn_out() - the paths that a frame goes by

@@ -306,6 +306,7 @@ void oae_offer_requeue(struct oae_link *l)
 		n = oae_lane(l, seq);
 		n->due = OAE_DUE_NOT;
 		n->guessed = 0;
+		n->pn = 0;
 		if (oae_lane_reversible(n))
 			n->state = OAE_OFFER_QUEUED;
 	}

@@ -492,26 +492,7 @@ void oae_link_port_down(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_link_speak() - say where this end stands, so that the peer hears it by this path
- * @l: the link
- * @a: actions
- *
- * An OFFER or a COMMIT of the same event says it already.
- */
-void oae_link_speak(struct oae_link *l, struct oae_actions *a)
-{
-	unsigned int i;
-
-	for (i = 0; i < a->nsends; i++)
-		if (a->send[i].frame.opcode == OAE_OFFER ||
-		    a->send[i].frame.opcode == OAE_COMMIT)
-			return;
-	if (l->state == OAE_OPEN)
-		oae_send_commit(l, a);
-}
-
-/**
- * oae_link_ask() - the same, and have the peer answer, whatever else is sent
+ * oae_link_ask() - say where this end stands, and have the peer answer, whatever else is sent
  * @l: the link
  * @a: actions
  */

@@ -277,6 +277,7 @@ enum oae_due {
  * @unseen: slices of the last OFFER, without LAST
  * @serial: of the last OFFER: that of a later one is greater
  * @pn: number of its last frame
+ * @asked: that of the OFFER before, if that was in flight yet and is not answered; 0 none
  * @state: enum oae_offer_state
  * @attempt: of the number, in this run
  * @passed: lanes that were offered after this one, and are answered
@@ -300,6 +301,7 @@ struct oae_lane {
 	u64 unseen;
 	u32 serial;
 	u32 pn;
+	u32 asked;
 	u8 state;
 	u8 attempt;
 	u8 passed;
@@ -332,7 +334,6 @@ struct oae_lane {
  * @kind: enum oae_kind
  * @express: to be delivered at the OFFER
  * @takes_room: counts in oae_link.ntaken
- * @asked: the peer has asked for room with LAST alone, and sends the rest next
  */
 struct oae_hold {
 	u64 have;
@@ -348,8 +349,22 @@ struct oae_hold {
 	u8 kind;
 	bool express;
 	bool takes_room;
-	bool asked;
 };
+
+/**
+ * struct oae_peak - the greatest of a measure of late: see oae_peak_add()
+ * @of: since @since, and as long before
+ * @since: ns
+ */
+struct oae_peak {
+	u32 of[2];
+	u64 since;
+};
+
+static inline u32 oae_peak(const struct oae_peak *p)
+{
+	return p->of[0] > p->of[1] ? p->of[0] : p->of[1];
+}
 
 /* May what does not get through get through by another path (protocol 4.14)? */
 enum oae_others {
@@ -406,7 +421,7 @@ struct oae_link {
 	u64 settle_until;	/* settling until then, 0 not */
 	u64 srtt;		/* smoothed round trip, 0 unmeasured */
 	u64 rttvar;
-	u32 longest[2];		/* longest round trip since longest_at, and before, ns */
+	struct oae_peak longest;	/* round trip, ns */
 
 	u32 ltag;
 	u32 peer_ltag;
@@ -539,7 +554,6 @@ struct oae_link {
 	u64 waited_held;	/* the same for what was held, with a half lent */
 	u64 cut_at;		/* when `cut` was set */
 	u64 fruitless_at;	/* time of the first failure in fruitless */
-	u64 longest_at;		/* since when longest[0] is measured */
 
 	struct {		/* the previous run, or offer, for late answers */
 		u32 ltag;
@@ -580,7 +594,6 @@ void oae_link_lend(struct oae_link *l, struct oae_pair **pair, unsigned int n,
 		   u32 room, u64 now, struct oae_actions *a);
 struct oae_pair **oae_link_reclaim(struct oae_link *l);
 void oae_link_pump(struct oae_link *l, u64 now, struct oae_actions *a);
-void oae_link_speak(struct oae_link *l, struct oae_actions *a);
 void oae_link_ask(struct oae_link *l, struct oae_actions *a);
 void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_timer(struct oae_link *l, u64 now, struct oae_actions *a);
@@ -717,7 +730,7 @@ static inline struct oae_pair *oae_link_place(const struct oae_link *l, u32 seq)
 	return l->pair ? l->pair[seq & (l->npairs - 1)] : NULL;
 }
 
-/* Is this the senior end, which decides by which path both ends go? */
+/* Is this the senior end (protocol 4.9)? */
 static inline bool oae_link_senior(const struct oae_link *l)
 {
 	return l->senior;

@@ -185,6 +185,7 @@ bool oae_would_lose(const struct oae_link *l);
 void oae_probe(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_new_clock(struct oae_link *l, u64 now);
 void oae_rtt_sample(struct oae_link *l, u64 rtt);
+void oae_peak_add(struct oae_peak *p, const struct oae_link *l, u32 v);
 void oae_late_begin(struct oae_link *l);
 void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now);
 u64 oae_first_again(const struct oae_link *l);
@@ -269,6 +270,7 @@ void oae_offer_unpark(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_number_begin(struct oae_link *l);
 u32 oae_number_next(struct oae_link *l, unsigned int n);
 void oae_number_says(const struct oae_link *l, struct oae_frame *f);
+bool oae_number_was_sent(const struct oae_link *l, u32 ack);
 bool oae_number_rcv(struct oae_link *l, const struct oae_frame *f, u64 now,
 		    struct oae_actions *a);
 

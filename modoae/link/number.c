@@ -64,11 +64,17 @@ static void number_heard(struct oae_link *l, u32 pn)
 	l->heard_now = true;
 }
 
-/*
- * Can the peer have heard this number? It may have wrapped on the wire, so it is one of the last
- * 2^31 that were sent, or 0, before the first was heard.
+/**
+ * oae_number_was_sent() - can the peer have heard this number?
+ * @l: the link, OPEN
+ * @ack: the number, as an answer of this run names it
+ *
+ * It may have wrapped on the wire, so it is one of the last 2^31 that were sent, or 0, before the
+ * first was heard.
+ *
+ * Return: true if so.
  */
-static bool number_was_sent(const struct oae_link *l, u32 ack)
+bool oae_number_was_sent(const struct oae_link *l, u32 ack)
 {
 	u32 back = (u32)l->pn - ack;
 
@@ -89,7 +95,7 @@ bool oae_number_rcv(struct oae_link *l, const struct oae_frame *f, u64 now,
 {
 	if (oae_is_question(f->opcode)) {
 		number_heard(l, f->pn);
-	} else if (oae_is_answer(f->opcode) && !number_was_sent(l, f->ack)) {
+	} else if (oae_is_answer(f->opcode) && !oae_number_was_sent(l, f->ack)) {
 		oae_freeze(l, OAE_N_IMPOSSIBLE, now, a);
 		return false;
 	}

@@ -46,6 +46,7 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u8 flags, u64 now,
 		oae_note(a, OAE_N_REOFFERED);
 	else
 		oae_note_of(a, OAE_N_OFFERED, n->p.handle);
+	n->asked = n->state == OAE_OFFER_OUT ? n->pn : 0;
 	n->state = OAE_OFFER_OUT;
 	n->again = true;
 	n->ready = false;

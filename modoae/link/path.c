@@ -43,7 +43,7 @@ void oae_paths_init(struct oae_paths *ps, const struct oae_link *l, u16 mtu, boo
 	own->mtu = mtu;
 	own->heard = l->peer_ltag;
 	own->used_at = now;
-	oae_watch_begin(ps, l);
+	oae_count_begin(ps, l);
 }
 
 /**
@@ -89,10 +89,11 @@ void oae_path_del(struct oae_paths *ps, unsigned int i)
 		ps->resolved = OAE_PATH_OWN;
 	if (ps->home == i)
 		ps->home = OAE_PATH_OWN;
+	if (ps->asked == i)
+		ps->asked = ps->used;
 	ps->avoid &= ~(1U << i);
 	if (ps->counted == i)
 		ps->counted = OAE_PATHS_MAX;
-	oae_watch_forgotten(ps, i);
 }
 
 /* The link is down. */
@@ -145,12 +146,14 @@ void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l)
 		return;
 	ps->peer_inc = l->peer_inc;
 	ps->home = ps->used;
+	ps->asked = ps->used;
 	ps->avoid = 0;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		ps->path[i].proven = i == ps->used;
 		ps->path[i].good &= i == ps->used;
 		ps->path[i].heard = i == ps->used ? l->peer_ltag : 0;
 		ps->path[i].nonce = 0;
+		ps->path[i].far = 0;
 		ps->path[i].offer_row = 0;
 		ps->path[i].half_row = 0;
 		ps->path[i].cut = 0;
@@ -208,10 +211,9 @@ static void paths_new_clock(struct oae_paths *ps, u64 now)
 	struct oae_path *p;
 	unsigned int i;
 
-	ps->told_at = now;
 	ps->gone_at = 0;
-	ps->watch.heard_at = now;
-	ps->watch.mixed_at = ps->watch.mixed_at ? now : 0;
+	ps->count.longest.since = now;
+	ps->count.shortest.since = now;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		p = &ps->path[i];
 		p->probed_at = p->probed_at ? now : 0;
@@ -323,7 +325,7 @@ unsigned int oae_path_spare(const struct oae_paths *ps, bool heard)
 
 	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++) {
 		p = &ps->path[i];
-		if (!p->there || p->good || i == ps->used)
+		if (!p->there || p->good || oae_path_busy(ps, i))
 			continue;
 		if (p->proven ? p->missed >= PATH_NEVER : heard)
 			return i;

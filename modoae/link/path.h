@@ -30,7 +30,7 @@ enum oae_path_why {
 	OAE_WHY_BACK,		/* another took its place for a while */
 	OAE_WHY_MTU,		/* it carries longer frames than another */
 	OAE_WHY_SPREAD,		/* links of a pair share the paths that are as good */
-	OAE_WHY_PEER,		/* the senior uses it */
+	OAE_WHY_PEER,		/* the peer uses it */
 	OAE_WHY_END
 };
 
@@ -48,6 +48,7 @@ enum oae_path_why {
  *	use they are in the link
  * @half_row: the same of a half that is lent
  * @mtu: bytes behind the Ethernet header that it carries, VIA not counted
+ * @far: the same at its other end, as the peer's last probe or answer has said; 0 unknown
  * @cut: limit of slices, since longer ones fail by this path; of the path in use it is in the
  *	link; 0 none
  * @heard: the peer's ltag, as last heard here; 0 never
@@ -72,6 +73,7 @@ struct oae_path {
 	u8 offer_row;
 	u8 half_row;
 	u16 mtu;
+	u16 far;
 	u16 cut;
 	u32 heard;
 	u64 nonce;
@@ -86,37 +88,23 @@ struct oae_path {
 };
 
 /**
- * struct oae_path_watch - which losses of the path in use are known already (pathwatch.c)
- * @gap_to: a GAP up to here may be of what the run before had offered
- * @out_to: what is lost of this end's offers up to here is counted
- * @top: the greatest number that the peer has offered in this run
- * @in_to: a repeat up to here is of a loss that is counted
- * @mixed_at: when the path in use was taken into use without a freeze, so that frames of
- *	the run that went by another one may come later, ns; 0: in this run none was
- * @again: a number that is held, and was offered again
- * @again_by: index of the path whose loss that is once it is committed; OAE_PATHS_MAX none, or the
- *	peer has the reflection
- * @asked: index of the path whose loss the peer has been reminded for; OAE_PATHS_MAX none, or
- *	that was answered
- * @lost_by: index of the path that has lost what oae_link.undo_cwnd is about; OAE_PATHS_MAX none,
- *	or it is not to be taken back
- * @lost_counts: that counts
- * @reminded: the peer has been reminded of tx + 1, after the last event
- * @heard_at: last frame of this run by the path in use, ns
+ * struct oae_path_count - which questions of this run the peer has heard (pathcount.c)
+ * @newest: number of the newest that it has heard, 0 none
+ * @heard: bit n set: newest - 1 - n was heard
+ * @since: those after this one went by the path in use
+ * @known: losses up to this one are part of one that is counted
+ * @counts: the last loss counts, and may be taken back
+ * @longest: longest smoothed round trip by the path in use, ns
+ * @shortest: and the shortest; its complement, so that it is a peak, too
  */
-struct oae_path_watch {
-	u32 gap_to;
-	u32 out_to;
-	u32 top;
-	u32 in_to;
-	u32 again;
-	u8 again_by;
-	u8 asked;
-	u8 lost_by;
-	bool lost_counts;
-	bool reminded;
-	u64 heard_at;
-	u64 mixed_at;
+struct oae_path_count {
+	u32 newest;
+	u32 heard;
+	u32 since;
+	u32 known;
+	bool counts;
+	struct oae_peak longest;
+	struct oae_peak shortest;
 };
 
 /**
@@ -127,10 +115,12 @@ struct oae_path_watch {
  * @gone: another incarnation of the peer is believed, unless this one was heard since @gone_at
  * @gone_asks: how often it was asked since then
  * @gone_at: when another was heard elsewhere first, and it was not heard since, ns
- * @agreed: in this run the peer has shown that it uses the path that this end uses
+ * @agreed: in this run the peer has shown that it uses the path that this end uses; of use
+ *	only if the ends do not both take paths
  * @home: index of the path by which the peer has this link as by its own: at first the own
  *	one, later that by which this incarnation of it has resolved first
- * @used: index of the path that this end's own frames go by
+ * @used: index of the path that this end's own frames go by; the peer chooses for itself
+ * @asked: index of the path by which the peer's newest question came
  * @why: and why, enum oae_path_why
  * @resolved: index of the path by which the link has resolved last
  * @avoid: set of the paths by which the link is not to resolve, until SYNC is repeated
@@ -143,9 +133,7 @@ struct oae_path_watch {
  * @mtu: what the path in use carries, after the last event
  * @peer_mtu: and what it does as the peer says
  * @moved: tx and rx at the last freeze, together
- * @told_at: when this end took its path into use, or, being the senior, has told that to
- *	the junior again, ns
- * @watch: what is known of losses
+ * @count: what is known of losses
  * @path: the paths; OAE_PATH_OWN is always there
  */
 struct oae_paths {
@@ -157,6 +145,7 @@ struct oae_paths {
 	bool agreed;
 	u8 home;
 	u8 used;
+	u8 asked;
 	u8 why;
 	u8 resolved;
 	u8 avoid;
@@ -168,11 +157,22 @@ struct oae_paths {
 	u16 mtu;
 	u16 peer_mtu;
 	u32 moved;
-	u64 told_at;
 	u64 gone_at;
-	struct oae_path_watch watch;
+	struct oae_path_count count;
 	struct oae_path path[OAE_PATHS_MAX];
 };
+
+/* What a path carries, both ways, bytes behind the Ethernet header. */
+static inline u16 oae_path_mtu(const struct oae_path *p)
+{
+	return p->far && p->far < p->mtu ? p->far : p->mtu;
+}
+
+/* Does an end ask by this path? */
+static inline bool oae_path_busy(const struct oae_paths *ps, unsigned int i)
+{
+	return i == ps->used || i == ps->asked;
+}
 
 /* path.c: which there are */
 void oae_paths_init(struct oae_paths *ps, const struct oae_link *l, u16 mtu, bool up,
@@ -197,11 +197,11 @@ bool oae_path_is_strange(const struct oae_paths *ps, unsigned int i,
 			 const struct oae_link *l, const struct oae_frame *f);
 bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		    const struct oae_frame *f);
+void oae_path_asked(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		    const struct oae_frame *f);
 u32 oae_path_names(const struct oae_paths *ps, unsigned int i, const struct oae_link *l);
 bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		      const struct oae_frame *f, enum oae_state before, u64 now);
-bool oae_path_astray(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
-		     const struct oae_frame *f, u64 now);
 
 /* pathout.c: by which a frame goes */
 unsigned int oae_paths_all(const struct oae_paths *ps, const struct oae_link *l,
@@ -225,14 +225,10 @@ bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now);
 void oae_path_carries(struct oae_path *p, u16 mtu);
 void oae_paths_ended(struct oae_paths *ps, struct oae_link *l, enum oae_state before, u64 now);
 
-/* pathwatch.c: what is lost */
-void oae_watch_forgotten(struct oae_paths *ps, unsigned int i);
-void oae_watch_begin(struct oae_paths *ps, const struct oae_link *l);
-bool oae_watch_heard(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
-		     const struct oae_frame *f, u64 now);
-void oae_watch_stepped(struct oae_paths *ps, const struct oae_link *l, enum oae_state before,
-		       u64 now);
-void oae_watch_offered(struct oae_paths *ps, const struct oae_link *l, unsigned int frames);
-void oae_watch_time(struct oae_paths *ps, const struct oae_link *l, u64 now);
+/* pathcount.c: what is lost */
+void oae_count_begin(struct oae_paths *ps, const struct oae_link *l);
+void oae_count_turned(struct oae_paths *ps, const struct oae_link *l);
+void oae_count_heard(struct oae_paths *ps, const struct oae_link *l, const struct oae_frame *f);
+void oae_count_time(struct oae_paths *ps, const struct oae_link *l, u64 now);
 
 #endif /* OAE_PATH_H */

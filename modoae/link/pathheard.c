@@ -198,18 +198,36 @@ u32 oae_path_names(const struct oae_paths *ps, unsigned int i, const struct oae_
 	return oae_frozen(l) ? ps->path[i].heard : l->peer_ltag;
 }
 
-/*
- * A frame that its sender sends of its own accord, so by the path that it uses. A SYNC of
- * the run is that only if it is a probe. One that the peer sent when it was frozen looks
- * the same, and went by all paths; but it comes when others do.
- */
-static bool path_is_initiative(const struct oae_paths *ps, const struct oae_link *l,
-			       const struct oae_frame *f, u64 now)
+/* Is this the newest question of the peer? It asks by the path that it uses. */
+static bool path_is_asked(const struct oae_link *l, const struct oae_frame *f)
 {
-	if (f->opcode == OAE_SYNC)
-		return now >= ps->watch.heard_at + l->cfg->keepalive / 2;
-	return f->opcode == OAE_OFFER || f->opcode == OAE_COMMIT || f->opcode == OAE_READY ||
-	       f->opcode == OAE_REVERSE;
+	return l->state == OAE_OPEN && oae_link_is_run(l, f) && oae_is_question(f->opcode) &&
+	       oae_dist((u32)l->heard_pn, f->pn) >= 0;
+}
+
+/**
+ * oae_path_asked() - a frame has come by a path: does the peer ask by that one?
+ * @ps: the paths
+ * @i: index of the path
+ * @l: the link, before it takes the frame
+ * @f: the frame
+ */
+void oae_path_asked(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		    const struct oae_frame *f)
+{
+	if (path_is_asked(l, f))
+		ps->asked = i;
+}
+
+/*
+ * Where the ends do not both take paths, both are to go by one: the junior follows the senior.
+ * (Else one end forgets the path that the other uses.)
+ */
+static bool path_follows(const struct oae_link *l, const struct oae_frame *f,
+			 enum oae_state before)
+{
+	return before >= OAE_OPEN && !oae_link_takes_paths(l) && !l->senior &&
+	       path_is_asked(l, f);
 }
 
 /*
@@ -225,7 +243,6 @@ static void path_agree(struct oae_paths *ps, unsigned int i, const struct oae_li
 	switch (f->opcode) {
 	case OAE_OFFER:
 	case OAE_COMMIT:
-	case OAE_READY:
 	case OAE_REVERSE:
 		ps->agreed |= !l->senior;
 		break;
@@ -258,8 +275,7 @@ static bool path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_
 	/* A path by which the link resolves is used, up or not: its MTU is the link's now. */
 	if (i == ps->used || (!ps->path[i].up && !resolved) || !ps->path[i].proven)
 		return ps->used != was;
-	if (!resolved && (l->senior || before < OAE_OPEN || l->state != OAE_OPEN ||
-			  !oae_link_is_run(l, f) || !path_is_initiative(ps, l, f, now)))
+	if (!resolved && !path_follows(l, f, before))
 		return ps->used != was;
 	if (resolved) {
 		why = ps->path[ps->used].up ? OAE_WHY_SILENCE : OAE_WHY_CARRIER;
@@ -279,8 +295,7 @@ static bool path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_
  * @now: ns
  *
  * The path by which the link has resolved is in use from now on: the frame said that
- * the peer has heard this end there. So is, at the junior, the path by which the senior
- * sends of its own accord.
+ * the peer has heard this end there.
  *
  * Return: true if another path is in use now.
  */
@@ -294,29 +309,4 @@ bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_lin
 	turned = path_stepped(ps, i, l, f, before, now);
 	path_agree(ps, i, l, f);
 	return turned;
-}
-
-/**
- * oae_path_astray() - does the junior send by another path than the senior?
- * @ps: the paths
- * @i: index of the path by which a frame came
- * @l: the link, which has taken it
- * @f: the frame
- * @now: ns
- *
- * The ends may resolve by two paths, and what says which one is used may be lost. So the
- * senior says it again, in any frame that is of its own accord; at most once in two round
- * trips, since the answer takes one.
- *
- * Return: true: send one, by oae_link_speak().
- */
-bool oae_path_astray(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
-		     const struct oae_frame *f, u64 now)
-{
-	if (i == ps->used || !l->senior || l->state != OAE_OPEN ||
-	    !oae_link_is_run(l, f) || !path_is_initiative(ps, l, f, now) ||
-	    now < ps->told_at + 2 * l->srtt)
-		return false;
-	ps->told_at = now;
-	return true;
 }

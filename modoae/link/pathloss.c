@@ -22,12 +22,8 @@
  * 512 are reached after 3300 frames, 16 losses. Up to 1 of 513 lost it does not grow.
  *
  * Congestion. What a queue loses says nothing of the path, and cannot be told from the
- * rest by looking at one loss. But a queue loses when too many are under way, and the
- * initiator then halves that (protocol 4.11): what is lost before there are three
- * quarters as many again was not lost by the queue. Nor is it if there are a few only,
- * or if five times as many numbers have been offered since as it takes the window to grow
- * back, which is 3/8 of its square. Other frames are not judged: neither they, nor a loss
- * among them. All losses of one window are one, as for the window itself.
+ * rest by looking at one loss. But a queue that loses is full, and then the round trip is
+ * long: pathcount.c tells of no frame at such a time.
  *
  * Probes of a path that is not in use are few: 8 for each that is missed, less 1 for
  * each that is answered, and the path is lossy at 32, if more than every ninth is
@@ -39,19 +35,11 @@
 #define LOSS_WORTH	512	/* frames without a loss that make up for one with */
 #define LOSS_MOST	(10 * LOSS_WORTH)
 #define LOSS_SHOWN	16384	/* frames that the measured loss is of, at most */
-#define LOSS_FEW	4	/* under way: no queue is full with them */
 #define LOSS_CLEAN	65536	/* frames after which earlier alarms are forgotten */
 #define PROBE_WORTH	8
 #define PROBE_MOST	(4 * PROBE_WORTH)
 #define LOSS_WAIT	64	/* keepalive times until a lossy path is tried again */
 #define LOSS_WAITS	6	/* and how often that doubles */
-
-/* Does a loss, with so many under way, say something of the path? */
-static bool loss_tells(const struct oae_loss_way *w, unsigned int under_way)
-{
-	return under_way <= LOSS_FEW || 4 * under_way <= 3U * w->peak ||
-	       w->since >= 2U * w->peak * w->peak;
-}
 
 static void loss_found(struct oae_path_loss *p)
 {
@@ -64,36 +52,26 @@ static void loss_found(struct oae_path_loss *p)
 }
 
 /**
- * oae_loss_frames() - frames of an offer go by a path, or come by it
+ * oae_loss_frames() - the peer has said of frames that went by a path whether they were heard
  * @p: what the path loses
- * @whose: this end's offer, or the peer's
- * @frames: how many
- * @under_way: numbers offered, and not committed
+ * @frames: how many; of those that were not, oae_loss_lost() follows
  *
  * A path that is in use although it is lossy is so no more once all of that is made up
  * for.
  */
-void oae_loss_frames(struct oae_path_loss *p, enum oae_loss_whose whose, unsigned int frames,
-		     unsigned int under_way)
+void oae_loss_frames(struct oae_path_loss *p, unsigned int frames)
 {
-	struct oae_loss_way *w = &p->way[whose];
-
-	w->judged = loss_tells(w, under_way);
-	if (w->since < 65535)
-		w->since++;
-	if (!w->judged)
-		return;
-	w->sent += frames;
-	if (w->sent >= LOSS_SHOWN) {
-		w->sent /= 2;
-		w->lost /= 2;
+	p->sent += frames;
+	if (p->sent >= LOSS_SHOWN) {
+		p->sent /= 2;
+		p->lost /= 2;
 	}
-	w->score -= frames < w->score ? frames : w->score;
+	p->score -= frames < p->score ? frames : p->score;
 	if (p->clean < LOSS_CLEAN)
 		p->clean += frames;
 	else
 		p->row = p->lossy;
-	if (p->clean < LOSS_MOST || p->way[OAE_LOSS_OUT].score || p->way[OAE_LOSS_IN].score)
+	if (p->clean < LOSS_MOST || p->score)
 		return;
 	p->lossy = false;
 	p->until = 0;
@@ -101,61 +79,28 @@ void oae_loss_frames(struct oae_path_loss *p, enum oae_loss_whose whose, unsigne
 }
 
 /**
- * oae_loss_lost() - a frame was lost that went by a path, or came by it, or its answer
+ * oae_loss_lost() - a frame was lost that went by a path, or its answer
  * @p: what the path loses
- * @whose: this end's offer, or the peer's
- * @under_way: numbers offered, and not committed
- *
- * Return: true if it counts.
  */
-bool oae_loss_lost(struct oae_path_loss *p, enum oae_loss_whose whose, unsigned int under_way)
+void oae_loss_lost(struct oae_path_loss *p)
 {
-	struct oae_loss_way *w = &p->way[whose];
-	bool judged = w->judged;
-
-	w->was_peak = w->peak;
-	w->was_since = w->since;
-	w->peak = under_way < OAE_WINDOW_MAX ? under_way : OAE_WINDOW_MAX;
-	w->since = 0;
-	if (!judged)
-		return false;
-	w->lost++;
-	w->score += LOSS_WORTH;
-	if (w->score >= LOSS_MOST) {
-		w->score = LOSS_MOST;
-		loss_found(p);
-	}
-	return true;
+	p->lost++;
+	p->score += LOSS_WORTH;
+	if (p->score < LOSS_MOST)
+		return;
+	p->score = LOSS_MOST;
+	loss_found(p);
 }
 
 /**
- * oae_loss_undone() - what seemed to be lost was not, whether that has counted or not: no
- *	queue was full
+ * oae_loss_undone() - the last loss was none
  * @p: what the path loses
- * @whose: as for that loss
  */
-void oae_loss_undone(struct oae_path_loss *p, enum oae_loss_whose whose)
+void oae_loss_undone(struct oae_path_loss *p)
 {
-	struct oae_loss_way *w = &p->way[whose];
-	unsigned int since = w->was_since + w->since;
-
-	w->peak = w->was_peak;
-	w->since = since < 65535 ? since : 65535;
-	w->was_since = 0;
-}
-
-/**
- * oae_loss_not_lost() - what seemed to be lost was late: take the last loss back
- * @p: what the path loses
- * @whose: as for that loss
- */
-void oae_loss_not_lost(struct oae_path_loss *p, enum oae_loss_whose whose)
-{
-	struct oae_loss_way *w = &p->way[whose];
-
-	if (w->lost)
-		w->lost--;
-	w->score -= w->score < LOSS_WORTH ? w->score : LOSS_WORTH;
+	if (p->lost)
+		p->lost--;
+	p->score -= p->score < LOSS_WORTH ? p->score : LOSS_WORTH;
 }
 
 /**
@@ -208,21 +153,13 @@ void oae_loss_time(struct oae_path_loss *p, bool used, u64 keepalive, u64 now)
 	p->row = row;
 }
 
-static unsigned int loss_way_shown(const struct oae_loss_way *w)
-{
-	return w->sent ? w->lost * 100000 / w->sent : 0;
-}
-
 /**
  * oae_loss_shown() - the loss of a path, as measured
  * @p: what the path loses
  *
- * Return: losses among 100000 frames, of that way which loses more.
+ * Return: losses among 100000 frames.
  */
 unsigned int oae_loss_shown(const struct oae_path_loss *p)
 {
-	unsigned int out = loss_way_shown(&p->way[OAE_LOSS_OUT]);
-	unsigned int in = loss_way_shown(&p->way[OAE_LOSS_IN]);
-
-	return out > in ? out : in;
+	return p->sent ? p->lost * 100000 / p->sent : 0;
 }

@@ -21,8 +21,6 @@ void oae_path_use(struct oae_paths *ps, unsigned int i, enum oae_path_why why, u
 	ps->used = i;
 	ps->why = why;
 	ps->agreed = false;
-	ps->told_at = now;
-	ps->watch.mixed_at = now;
 	ps->path[i].used_at = now;
 	ps->path[i].good = true;
 	ps->path[i].missed = 0;
@@ -62,7 +60,7 @@ static bool path_better(const struct oae_path *p, const struct oae_path *than)
 		return path_class(p) > path_class(than);
 	if (p->via != than->via)
 		return than->via;
-	return p->mtu > than->mtu;
+	return oae_path_mtu(p) > oae_path_mtu(than);
 }
 
 /* The best path but @but, or OAE_PATHS_MAX. */
@@ -126,7 +124,7 @@ static bool path_is_worth(const struct oae_paths *ps, unsigned int i, u64 keepal
 	const struct oae_path *p = &ps->path[i];
 
 	return path_is_fine(ps, i, now) &&
-	       (p->mtu == ps->path[ps->used].mtu || !p->wait ||
+	       (oae_path_mtu(p) == oae_path_mtu(&ps->path[ps->used]) || !p->wait ||
 		now - p->good_at >= PATH_STEADY * keepalive);
 }
 
@@ -141,18 +139,18 @@ static enum oae_path_why path_why(const struct oae_path *p, const struct oae_pat
 		return OAE_WHY_BACK;
 	if (p->via != used->via)
 		return OAE_WHY_RANK;
-	return p->mtu > used->mtu ? OAE_WHY_MTU : OAE_WHY_SPREAD;
+	return oae_path_mtu(p) > oae_path_mtu(used) ? OAE_WHY_MTU : OAE_WHY_SPREAD;
 }
 
 /**
- * oae_paths_back() - the senior goes over to the path that it prefers
+ * oae_paths_back() - an end goes over to the path that it prefers
  * @ps: the paths
  * @l: the link
  * @now: ns
  *
  * Of the best paths the links of a pair take each another one, by their vc. One that loses
  * frames is left for another that carries as much. A path that has failed is taken again
- * after a while that doubles each time. The junior follows the first frame.
+ * after a while that doubles each time. Each end chooses for its own questions.
  *
  * Return: true if another path is in use now.
  */
@@ -162,8 +160,7 @@ bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now)
 	u64 keepalive = l->cfg->keepalive;
 	unsigned int i, n = 0, wanted;
 
-	if (l->state != OAE_OPEN || !l->senior ||
-	    now - used->used_at < keepalive / 2)
+	if (!oae_link_takes_paths(l) || now - used->used_at < keepalive / 2)
 		return false;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		p = &ps->path[i];
@@ -173,7 +170,7 @@ bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now)
 		best = p;
 	}
 	/* By hand it may become shorter, or to be direct; for what the path loses it may not. */
-	if (!n || (path_is_fine(ps, ps->used, now) && best->mtu < used->mtu &&
+	if (!n || (path_is_fine(ps, ps->used, now) && oae_path_mtu(best) < oae_path_mtu(used) &&
 		   best->rank <= used->rank && best->via >= used->via))
 		return false;
 	wanted = l->vc % n;

@@ -147,7 +147,6 @@ static bool hold_begin_attempt(struct oae_link *l, const struct oae_frame *f,
 		l->held_at = now;
 	h->state = OAE_HOLD_PARTIAL;
 	h->attempt = f->attempt;
-	h->asked = !h->have && f->flags & OAE_F_RESUME;
 
 	if (!oae_kind_is_read(f->kind))
 		return true;

@@ -11,6 +11,8 @@
  */
 #include "link_int.h"
 
+#define SYNC_GUESS	4	/* of the longest stall time, for a round trip that is a guess */
+
 static void sync_draw_ltag(struct oae_link *l)
 {
 	u32 old = l->ltag;
@@ -326,13 +328,29 @@ static void sync_heard(struct oae_link *l, u64 now, struct oae_actions *a)
 	}
 }
 
+/*
+ * How long the answer took since the first SYNC, ns; 0 if the clock is behind. If that was sent
+ * only once it is a round trip. Else nobody knows which one was answered: it is a guess, as long as
+ * there is nothing better, and a small one. (With none, each link freezes that is opened by a long
+ * way.)
+ */
+static void sync_took(struct oae_link *l, u64 took)
+{
+	u64 most = l->cfg->stall_max / SYNC_GUESS;
+
+	if (!took)
+		return;
+	if (l->syncs == 1)
+		oae_rtt_sample(l, took);
+	else if (!l->srtt)
+		oae_rtt_guess(l, took < most ? took : most);
+}
+
 static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 			struct oae_actions *a)
 {
 	oae_note(a, l->peer_mtu ? OAE_N_RESOLVED : OAE_N_OPENED);
-	/* Sent only once, this SYNC was answered. No sample if the clock is behind. */
-	if (l->syncs == 1 && now > l->sync_at)
-		oae_rtt_sample(l, now - l->sync_at);
+	sync_took(l, now - l->sync_at);
 	sync_learn(l, f);
 	l->heard.held = false;
 	l->peer_max_len = f->sync.max_len;

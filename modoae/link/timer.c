@@ -24,7 +24,7 @@
  */
 #include "link_int.h"
 
-#define LONGEST_TIMES	16	/* keepalive times */
+#define PEAK_TIMES	16	/* keepalive times */
 
 /*
  * Number of failures that count for the stall time. In a row of fruitless failures
@@ -79,10 +79,8 @@ static inline u64 timer_stall(const struct oae_link *l)
 
 	if (t < l->cfg->stall_min)
 		t = l->cfg->stall_min;
-	if (t < l->longest[0])
-		t = l->longest[0];
-	if (t < l->longest[1])
-		t = l->longest[1];
+	if (t < oae_peak(&l->longest))
+		t = oae_peak(&l->longest);
 	if (t < least)
 		t = least;
 	if (max < least)
@@ -212,19 +210,28 @@ static bool timer_awaits_done(const struct oae_link *l)
 	return l->await_done && oae_first_lane(l)->state != OAE_OFFER_OUT;
 }
 
-/* A maximum over the last LONGEST_TIMES to twice as many keepalive times. */
-static void timer_longest(struct oae_link *l, u64 rtt)
+/**
+ * oae_peak_add() - measure once more
+ * @p: the greatest of the last PEAK_TIMES to twice as many keepalive times
+ * @l: the link
+ * @v: what was measured
+ */
+void oae_peak_add(struct oae_peak *p, const struct oae_link *l, u32 v)
 {
-	u64 times = LONGEST_TIMES * l->cfg->keepalive, age = l->now - l->longest_at;
-	u32 t = rtt < ~0U ? rtt : ~0U;
+	u64 times = PEAK_TIMES * l->cfg->keepalive, age = l->now - p->since;
 
 	if (age >= times) {
-		l->longest[1] = age < 2 * times ? l->longest[0] : 0;
-		l->longest[0] = 0;
-		l->longest_at = l->now;
+		p->of[1] = age < 2 * times ? p->of[0] : 0;
+		p->of[0] = 0;
+		p->since = l->now;
 	}
-	if (t > l->longest[0])
-		l->longest[0] = t;
+	if (v > p->of[0])
+		p->of[0] = v;
+}
+
+static void timer_longest(struct oae_link *l, u64 rtt)
+{
+	oae_peak_add(&l->longest, l, rtt < ~0U ? rtt : ~0U);
 }
 
 /**
@@ -288,19 +295,21 @@ static void timer_late_sample(struct oae_link *l, u64 rtt)
 		return;
 	l->srtt = rtt;
 	l->rttvar = rtt / 2;
+	l->rtt_guessed = false;
 }
 
 /**
- * oae_rtt_guess() - the link goes by another path, which may be a longer way
+ * oae_rtt_guess() - the link goes by another path, or its first, which may be a long way
  * @l: the link
- * @rtt: the round trip of one probe, ns; the first measurement by the link itself takes its
- *	place, since that probe may have been slow
+ * @rtt: a round trip, perhaps, ns: of one probe, or of one of several SYNCs. The first
+ *	measurement by the link itself takes its place
  */
 void oae_rtt_guess(struct oae_link *l, u64 rtt)
 {
-	if (rtt <= l->srtt)
+	if (rtt <= l->srtt || rtt > l->cfg->dead)
 		return;
-	timer_late_sample(l, rtt);
+	l->srtt = rtt;
+	l->rttvar = rtt / 2;
 	l->rtt_guessed = true;
 }
 
@@ -345,7 +354,7 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	l->now = now;
 	l->timer_at = 0;
 	l->heard_at = now;
-	l->longest_at = now;
+	l->longest.since = now;
 	l->active_at = now;
 	l->asked_at = l->asked_at ? now : 0;
 	l->again_at = now;

@@ -183,7 +183,7 @@ void oae_path_end(struct oae_tag *tag, struct oae_run *ev)
 	oae_alias_pair(tag);
 	if (unlikely(ps->path[OAE_PATH_OWN].via != tag->way.via))
 		oae_tag_path_own(tag);
-	oae_conn_end(&ev->conn, ev->now, &ev->a);
+	oae_conn_end(&ev->conn, ev->now);
 	if (unlikely(ev->conn.turned))
 		oae_count_n(tag->node, OAE_S_PATH_TURNED, ev->conn.turned);
 	if (unlikely(tag->paths->claimed))

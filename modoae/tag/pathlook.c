@@ -70,7 +70,7 @@ static void path_shrink(struct oae_tag *tag, struct oae_run *ev)
 	if (most == 1 && !oae_path_settle(tag, ev))
 		return;
 	for (i = OAE_PATHS_MAX - 1; i > OAE_PATH_OWN && oae_tag_paths_count(tag) > most; i--)
-		if (i != ps->used)
+		if (i != ps->used && (most == 1 || !oae_path_busy(ps, i)))
 			oae_alias_del(tag, i);
 }
 

@@ -62,8 +62,8 @@ static int path_rank_one(struct oae_tag *tag, unsigned int i, enum oae_path_rank
  * @mac: their address there; NULL: any
  * @rank: enum oae_path_rank
  *
- * Kept as long as the tag is. At the senior it decides from the next event of the timer
- * on; see protocol 4.14, *Rank*.
+ * Kept as long as the tag is. It counts for what this end asks, from the next event of the
+ * timer on; see protocol 4.14, *Rank*.
  *
  * Context: any but hard interrupts; under rcu_read_lock(); takes tag->lock.
  *

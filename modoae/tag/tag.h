@@ -570,7 +570,6 @@ struct oae_path_view {
 	bool used;
 	bool via;
 	u8 gw[ETH_ALEN];	/* the gateway that it goes through, if @via */
-	bool senior;		/* the rank decides */
 	u16 mtu;
 	unsigned int loss;	/* of 100000 frames */
 	u64 rtt;		/* ns; 0 unmeasured */

@@ -48,11 +48,11 @@ ZONES = ("zone state       address                                  nodes   mtu 
 NODES = ("mac               zone where   age_ms left_ms\n"
          "02:0a:e0:00:00:01    1 local      592   29408\n")
 PATHS = ("port             vc peer              path by              to                via               state  used "
-         "  mtu   rtt_us loss_pct  since_s why     rank      decides\n"
+         "  mtu   rtt_us loss_pct  since_s why     rank\n"
          "eth0              0 02:0a:e0:00:00:01    0 eth0            02:0a:e0:00:00:01 -                 down   -   "
-         "  1500        0    0.000        - -       normal    here\n"
+         "  1500        0    0.000        - -       normal\n"
          "eth0              0 02:0a:e0:00:00:01    1 7               02:0a:e0:00:00:07 02:0a:e0:00:00:09 good   yes "
-         "  9000      412    0.502       17 loss    preferred here\n")
+         "  9000      412    0.502       17 loss    preferred\n")
 NEIGHBOURS = ("id               port            mac                 mtu heard_ms inc             \n"
               "0001020ae0000001 eth0            02:0a:e0:00:00:01  1500     1234 fedcba9876543210\n")
 PLAIN = {"modoae/tags": HEAD + LINK, "modoae/paths": PATHS, "modoae/neighbours": NEIGHBOURS,
@@ -161,12 +161,12 @@ class Hostile(unittest.TestCase):
         self.assertEqual(own, {
             "port": "eth0", "vc": 0, "peer": "02:0a:e0:00:00:01", "path": 0, "by": "eth0",
             "to": "02:0a:e0:00:00:01", "via": None, "state": "down", "used": "-", "mtu": 1500, "rtt_us": 0,
-            "loss_pct": "0.000", "since_s": None, "why": None, "rank": "normal", "decides": "here"})
+            "loss_pct": "0.000", "since_s": None, "why": None, "rank": "normal"})
         self.assertEqual((other["by"], other["used"], other["since_s"]), ("7", "yes", 17))
         for args in (), ("port", "eth0"), ("vc", "0"):
-            self.assertEqual(self.oae("show", "paths", *args).decode().split()[-14:], [
+            self.assertEqual(self.oae("show", "paths", *args).decode().split()[-13:], [
                 "02:0a:e0:00:00:07", "02:0a:e0:00:00:09", "good", "yes", "9000", "412", "us", "0.502", "%", "17", "s",
-                "loss", "preferred", "here"], args)
+                "loss", "preferred"], args)
         for args in ("port", "eth1"), ("vc", "1"), ("peer", "7"):
             self.assertEqual(self.oae("show", "paths", *args), b"no link has more than one path\n")
             self.assertEqual(json.loads(self.oae("-j", "show", "paths", *args)), [])

@@ -347,12 +347,13 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 	l->syncs = *in >> 4 & 3;
 	pe->line[OAE_PATH_OWN] = *in++ >> 6;
 	pe->ps.counted = pe->ps.used;
+	pe->ps.asked = pe->ps.used;
 	pe->ps.home = *in >> 4;
 	pe->ps.resolved = *in++ & 15;
 	pe->ps.avoid = *in & 15;
 	pe->ps.fruitless = *in >> 4 & 3;
 	pe->ps.moved = l->tx + l->rx - !(*in++ >> 6);
-	pe->ps.watch = m_path_unwatched;
+	memset(&pe->ps.count, 0, sizeof(pe->ps.count));
 	pe->ps.inc = l->inc;
 	pe->ps.down = l->down;
 	pe->ps.peer_inc = l->peer_inc;

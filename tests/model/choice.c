@@ -335,12 +335,6 @@ static int settles(const struct m_world *w, unsigned int who)
 		       M_SETTLED : -1;
 }
 
-/* Do both ends use the same line? */
-static bool same_line(const struct m_world *w)
-{
-	return m_path_line(&w->end[A]) == m_path_line(&w->end[B]);
-}
-
 static int probes(const struct m_world *w, unsigned int who)
 {
 	const struct m_end *e = &w->end[who];
@@ -349,11 +343,8 @@ static int probes(const struct m_world *w, unsigned int who)
 		return -1;
 	if (!w->sc->lines)
 		return M_AGAIN;
-	/* The senior is followed where it is heard; elsewhere it will find out once it sends. */
-	if (m_matched(w))
-		return who == B && !same_line(w) && m_line_whole(w, m_path_line(e)) ?
-			M_AGAIN : -1;
-	return e->link.asked_at ? -1 : M_AGAIN;
+	/* Whoever uses a line that is not whole finds out once it sends. */
+	return e->link.asked_at || m_matched(w) ? -1 : M_AGAIN;
 }
 
 /* Nobody has answered the probes. */

@@ -334,7 +334,6 @@ void m_path_rcv(const struct m_world *w, struct h_event *ev, enum m_what what,
 		unsigned int line);
 void m_path_carrier(struct m_end *e, struct h_event *ev, unsigned int line);
 void m_path_crashed(struct m_end *e);
-extern const struct oae_path_watch m_path_unwatched;
 void m_path_reduce(struct m_world *w, unsigned int who);
 void m_path_reduce_frame(const struct m_world *w, unsigned int to, struct m_frame *f);
 void m_check_path(struct m_world *w, unsigned int who);

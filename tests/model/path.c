@@ -397,11 +397,6 @@ static u32 reduce_heard(const struct m_world *w, unsigned int who, u32 heard)
 	return w->sc->shorter ? M_NOBODY : 0;
 }
 
-/* Losses are judged in time: so no path is ever lossy here. */
-const struct oae_path_watch m_path_unwatched = {
-	.again_by = OAE_PATHS_MAX, .asked = OAE_PATHS_MAX, .lost_by = OAE_PATHS_MAX,
-};
-
 /**
  * m_path_reduce() - leave out of an end's paths what no rule looks at
  * @w: the world
@@ -413,8 +408,9 @@ void m_path_reduce(struct m_world *w, unsigned int who)
 	struct oae_paths *ps = &e->path.ps;
 	unsigned int i;
 
-	ps->told_at = 0;
-	ps->watch = m_path_unwatched;
+	/* No path is ever lossy here, and none has to make way for another. */
+	memset(&ps->count, 0, sizeof(ps->count));
+	ps->asked = ps->used;
 	ps->counted = ps->used;
 	ps->rows = 0;
 	ps->half_rows = 0;
@@ -507,10 +503,9 @@ void m_check_path(struct m_world *w, unsigned int who)
  */
 void m_check_paths(struct m_world *w)
 {
-	unsigned int a = m_path_line(&w->end[A]), b = m_path_line(&w->end[B]);
+	unsigned int i;
 
-	if (a != b)
-		m_fail(w, 0, "4.14: the two ends use different lines");
-	else if (!m_line_whole(w, a))
-		m_fail(w, 0, "4.14: the two ends use a line that is not whole");
+	for (i = 0; i < 2; i++)
+		if (!m_line_whole(w, m_path_line(&w->end[i])))
+			m_fail(w, 0, "4.14: an end uses a line that is not whole");
 }

@@ -93,8 +93,7 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->srtt = 0;
 	l->rtt_guessed = false;
 	l->rttvar = 0;
-	memset(l->longest, 0, sizeof(l->longest));
-	l->longest_at = 0;
+	memset(&l->longest, 0, sizeof(l->longest));
 	l->backoff = 0;
 	l->settle_until = l->settle_until ? M_NOW + M_AGE : 0;
 	l->firm = l->rx;

@@ -167,7 +167,7 @@ static void send_path(struct sim_end *e, unsigned int i, u8 role, u64 nonce)
 	struct oae_frame f = {
 		.opcode = OAE_PATH, .vc = e->w->vc, .hdr_len = OAE_HDR_LEN,
 		.path = {
-			.role = role, .mtu = e->mtu, .nonce = nonce,
+			.role = role, .mtu = pe->ps.path[i].mtu, .nonce = nonce,
 			.proof = e->link.inc ^ e->link.peer_inc,
 		},
 	};
@@ -282,8 +282,6 @@ void h_paths_end(struct h_event *ev)
 		return;
 	if (ev->conn.turned)
 		sim_say(e->w, "  %c: path by %u is in use", 'A' + e->who, pe->line[pe->ps.used]);
-	else if (pe->ps.told_at == ev->now)
-		sim_path_sums.told++;
 	sim_path_sums.turned += ev->conn.turned;
 	if (ev->conn.before >= OAE_OPEN && oae_link_state(&e->link) < OAE_OPEN)
 		sim_path_sums.avoided += !!pe->ps.avoid;

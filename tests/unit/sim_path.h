@@ -81,13 +81,12 @@ struct sim_user {
 /**
  * struct sim_path_sums - what has happened to paths in many runs
  * @turned: another one is in use
- * @told: the junior is told again which one
  * @avoided: one is avoided, since links resolve by it and then nothing passes
  * @slowest: that a commit took while all was good
  * @slowest_seed: and where
  */
 struct sim_path_sums {
-	unsigned long turned, told, avoided;
+	unsigned long turned, avoided;
 	u64 slowest, slowest_seed;
 };
 

@@ -34,7 +34,7 @@ static void begin(void)
 
 static void end(void)
 {
-	oae_conn_end(&c, now, &a);
+	oae_conn_end(&c, now);
 }
 
 /* A frame comes by a path, and the link takes it. */
@@ -56,14 +56,13 @@ static struct oae_frame path_frame(u8 role, u64 nonce)
 PATH_TEST(test_begins)
 {
 	port_down();
-	c = (struct oae_conn){ .back = 2, .late = true, .turned = 3, .own_mtu = own_mtu };
+	c = (struct oae_conn){ .back = 2, .turned = 3, .own_mtu = own_mtu };
 	begin();
 	assert_ptr_equal(c.link, &l);
 	assert_ptr_equal(c.paths, &ps);
 	assert_null(c.own_mtu);
 	assert_int_equal(c.before, OAE_SYNC_SENT);
 	assert_int_equal(c.back, -1);
-	assert_false(c.late);
 	assert_int_equal(c.turned, 0);
 }
 
@@ -77,7 +76,7 @@ PATH_TEST(test_alone)
 	assert_int_equal(oae_conn_begin(&c, &l, NULL, now - 10 * MS), now - 10 * MS);
 	assert_true(oae_conn_heard(&c, OAE_PATH_OWN, &f, now, &a));
 	oae_conn_rcv(&c, &f, 1, now, &a);
-	oae_conn_end(&c, now, &a);
+	oae_conn_end(&c, now);
 	assert_non_null(sent(OAE_REFLECT));
 	assert_int_equal(oae_conn_out(&c, OAE_REFLECT), 1 << OAE_PATH_OWN);
 	assert_int_equal(oae_conn_out(&c, OAE_SYNC), 1 << OAE_PATH_OWN);
@@ -150,10 +149,14 @@ PATH_TEST(test_open_keeps_length)
 	assert_int_equal(l.state, OAE_OPEN);
 }
 
-/* The junior follows the senior, and then carries what that path does: with a freeze. */
+/*
+ * If the peer takes no paths, the junior follows the senior, and then carries what that path does:
+ * with a freeze.
+ */
 PATH_TEST(test_follows)
 {
 	l.senior = false;
+	l.peer_paths = false;
 	ps.path[1].mtu = 1400;
 	take(1, frame(OAE_COMMIT));
 	assert_int_equal(ps.used, 1);
@@ -177,31 +180,6 @@ PATH_TEST(test_own_is_asked)
 	assert_true(oae_conn_heard(&c, 1, &f, now, &a));
 	assert_int_equal(asked, 1);
 	assert_int_equal(l.mtu, 1500);
-}
-
-/* The senior says again which path it uses, if the junior sends by another. */
-PATH_TEST(test_astray)
-{
-	l.senior = true;
-	take(1, frame(OAE_COMMIT));
-	assert_int_equal(ps.used, OAE_PATH_OWN);
-	assert_int_equal(c.turned, 0);
-	assert_non_null(sent(OAE_COMMIT));
-	assert_int_equal(oae_conn_out(&c, OAE_COMMIT), 1 << OAE_PATH_OWN);
-}
-
-/* An answer that came late is said to have come. */
-PATH_TEST(test_late)
-{
-	struct oae_frame f;
-
-	post(&x, 1, 0);
-	f = answer(OAE_REFLECT);
-	l.offer.reminded = 1;
-	l.offer.attempt++;
-	take(OAE_PATH_OWN, f);
-	assert_true(c.late);
-	assert_non_null(sent(OAE_COMMIT));
 }
 
 /* --- probes --- */
@@ -244,8 +222,8 @@ PATH_TEST(test_answer_comes)
 
 PATH_TEST(test_timer)
 {
-	l.senior = false;
 	ps.path[1].probed_at = now;
+	ps.path[OAE_PATH_OWN].used_at = now;
 	begin();
 	assert_int_equal(oae_conn_timer(&c, 80, now, &a), 1 << 2);
 	assert_int_equal(ps.path[2].nonce, 82);
@@ -259,7 +237,6 @@ PATH_TEST(test_timer_pardons)
 {
 	unsigned int i;
 
-	l.senior = false;
 	ps.path[1].loss.lossy = true;
 	ps.path[1].loss.row = 1;
 	for (i = 0; i < 100000 && ps.path[1].loss.lossy; i++) {
@@ -271,17 +248,15 @@ PATH_TEST(test_timer_pardons)
 	assert_false(ps.path[1].loss.lossy);
 }
 
-/* The senior goes over to what it prefers, and says so there. */
+/* Each end goes over to what it prefers. */
 PATH_TEST(test_timer_prefers)
 {
-	l.senior = true;
 	ps.path[1].rank = OAE_PATH_PREFERRED;
 	begin();
 	oae_conn_timer(&c, 80, now, &a);
 	end();
 	assert_int_equal(ps.used, 1);
 	assert_int_equal(c.turned, 1);
-	assert_non_null(sent(OAE_COMMIT));
 	assert_int_equal(oae_conn_out(&c, OAE_COMMIT), 1 << 1);
 	begin();
 	assert_false(oae_conn_back(&c, now, &a));
@@ -289,18 +264,52 @@ PATH_TEST(test_timer_prefers)
 	assert_int_equal(a.nsends, 0);
 }
 
-/* It carries what that path does, with a freeze, whose SYNC says more than a COMMIT. */
+/* It carries what that path does, with a freeze. */
 PATH_TEST(test_goes_over_shorter)
 {
-	l.senior = true;
 	ps.path[1].rank = OAE_PATH_PREFERRED;
 	ps.path[1].mtu = 1400;
 	begin();
 	assert_true(oae_conn_back(&c, now, &a));
 	end();
 	assert_int_equal(l.mtu, 1400);
-	assert_null(sent(OAE_COMMIT));
 	assert_non_null(sent(OAE_SYNC));
+}
+
+/* The peer's port carries less there: it says so in its next SYNC. */
+PATH_TEST(test_goes_over_far)
+{
+	struct oae_frame f = path_frame(OAE_PATH_ANSWER, 5);
+
+	l.peer_mtu = 1500;
+	ps.path[1].rank = OAE_PATH_PREFERRED;
+	f.path.mtu = 1400;
+	begin();
+	oae_path_probed(&ps, 1, 5, now);
+	assert_true(oae_conn_path_rcv(&c, 1, &f, now, &a));
+	assert_int_equal(ps.path[1].far, 1400);
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_true(oae_conn_back(&c, now, &a));
+	assert_int_equal(l.mtu, 1500);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+
+	/* It does so from now on, by the path in use. */
+	three(state);
+	l.peer_mtu = 1400;
+	f.path.role = OAE_PATH_PROBE;
+	begin();
+	assert_true(oae_conn_path_rcv(&c, OAE_PATH_OWN, &f, now, &a));
+	assert_int_equal(l.state, OAE_OPEN);
+	f.path.mtu = 1399;
+	assert_true(oae_conn_path_rcv(&c, OAE_PATH_OWN, &f, now, &a));
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+	/* No port carries so little; nothing is known. */
+	f.path.mtu = 7;
+	assert_true(oae_conn_path_rcv(&c, 2, &f, now, &a));
+	assert_int_equal(ps.path[2].far, OAE_MIN_MTU);
+	f.path.mtu = 0;
+	assert_true(oae_conn_path_rcv(&c, 2, &f, now, &a));
+	assert_int_equal(ps.path[2].far, 0);
 }
 
 /* --- time --- */
@@ -318,7 +327,7 @@ static unsigned int probed(u64 nonce)
 /* The clock of another processor is behind: no probe is late for that. */
 PATH_TEST(test_clock_behind)
 {
-	l.senior = false;
+	ps.path[OAE_PATH_OWN].rank = OAE_PATH_PREFERRED;
 	assert_int_equal(probed(80), 1 << 1 | 1 << 2);
 	now -= MS / 100;
 	assert_int_equal(probed(90), 0);
@@ -334,7 +343,6 @@ PATH_TEST(test_another_clock)
 {
 	struct oae_path *own = &ps.path[OAE_PATH_OWN], *other = &ps.path[2];
 
-	l.senior = true;
 	oae_path_failed(&ps, OAE_PATH_OWN, &l, now);
 	assert_int_equal(ps.used, 1);
 	own->good = true;
@@ -342,6 +350,8 @@ PATH_TEST(test_another_clock)
 	own->rank = OAE_PATH_PREFERRED;
 	own->probed_at = 0;
 	ps.gone_at = now;
+	ps.count.longest.since = now;
+	ps.count.shortest.since = now;
 	other->probed_at = now;
 	other->loss.lossy = true;
 	other->loss.row = 1;
@@ -350,9 +360,8 @@ PATH_TEST(test_another_clock)
 	begin();
 	assert_int_equal(at, now);
 	assert_int_equal(ps.gone_at, 0);
-	assert_int_equal(ps.told_at, now);
-	assert_int_equal(ps.watch.mixed_at, now);
-	assert_int_equal(ps.watch.heard_at, now);
+	assert_int_equal(ps.count.longest.since, now);
+	assert_int_equal(ps.count.shortest.since, now);
 	assert_int_equal(own->probed_at, 0);
 	assert_int_equal(own->not_before, now + KEEPALIVE);
 	assert_int_equal(own->used_at, now);
@@ -371,11 +380,6 @@ PATH_TEST(test_another_clock)
 	now += KEEPALIVE;
 	probed(90);
 	assert_int_equal(ps.used, OAE_PATH_OWN);
-	/* If no path was taken into use without a freeze all losses count. */
-	ps.watch.mixed_at = 0;
-	now -= 5000 * MS;
-	begin();
-	assert_int_equal(ps.watch.mixed_at, 0);
 	/* A link that has its own path alone looks to its time itself. */
 	assert_int_equal(oae_conn_begin(&c, &l, NULL, now - 10 * MS), now - 10 * MS);
 }
@@ -531,30 +535,62 @@ PATH_TEST(test_freeze_ends)
 	assert_int_equal(ps.inc, l.inc);
 }
 
-/* Each slice of an offer counts for the path in use; and each run is watched. */
+/* A frame of a run that this end has offered: one slice each. */
+static void offer(unsigned int n)
+{
+	struct oae_post p = { .digest = DIGEST, .first = 1, .len = 1, .slice_max = CUT,
+			      .nslices = 1 };
+
+	while (n--) {
+		p.handle = &x;
+		begin();
+		assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
+		end();
+		assert_non_null(sent(OAE_OFFER));
+		take(OAE_PATH_OWN, answer(OAE_REFLECT));
+	}
+}
+
+/* What was offered counts for the path in use, once it is known that it was heard. */
 PATH_TEST(test_offers_count)
 {
-	const struct oae_post three_slices = {
-		.handle = &x,
-		.digest = DIGEST,
-		.first = 1,
-		.len = 3 * CUT,
-		.slice_max = CUT,
-		.nslices = 3,
-	};
-	u32 before = ps.path[OAE_PATH_OWN].loss.way[OAE_LOSS_OUT].sent;
+	const struct oae_path_loss *own = &ps.path[OAE_PATH_OWN].loss;
+	u32 before;
 
+	l.pn = 0;
+	oae_count_begin(&ps, &l);
+	offer(40);
+	assert_in_range(own->sent, 1, 2 * 40);
+	/* Another path is in use: what went before went by the other. */
+	before = own->sent;
 	begin();
-	assert_int_equal(oae_link_post(&l, &three_slices, now, &a), 0);
+	c.turned = 1;
 	end();
-	assert_int_equal(ps.path[OAE_PATH_OWN].loss.way[OAE_LOSS_OUT].sent - before, 3);
-	take(OAE_PATH_OWN, slice(1, 0, OAE_F_LAST));
-	assert_int_equal(ps.path[OAE_PATH_OWN].loss.way[OAE_LOSS_OUT].sent - before, 3);
-	ps.watch.mixed_at = now;
+	offer(1);
+	assert_int_equal(own->sent, before);
+	assert_int_equal(ps.count.since, l.pn - 2);
+	/* Each run begins anew. */
 	anew();
 	c.before = OAE_SYNC_SENT;
+	ps.asked = 2;
 	end();
-	assert_int_equal(ps.watch.mixed_at, 0);
+	assert_int_equal(ps.count.newest, 0);
+	assert_int_equal(ps.count.since, 0);
+	assert_int_equal(ps.asked, ps.used);
+}
+
+/* By which path does the peer ask? */
+PATH_TEST(test_asked_by)
+{
+	take(2, BUT(slice(1, 0, OAE_F_LAST), f.pn = 40));
+	assert_int_equal(ps.asked, 2);
+	assert_int_equal(ps.used, OAE_PATH_OWN);
+	take(1, frame(OAE_DONE));
+	assert_int_equal(ps.asked, 2);
+	take(1, BUT(frame(OAE_COMMIT), f.pn = l.heard_pn - 1));
+	assert_int_equal(ps.asked, 2);
+	take(1, BUT(frame(OAE_COMMIT), f.pn = l.heard_pn + 1));
+	assert_int_equal(ps.asked, 1);
 }
 
 UNIT_MAIN("conn")

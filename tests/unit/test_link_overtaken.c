@@ -364,6 +364,42 @@ WINDOW_TEST(test_last_overtakes)
 	assert_int_equal(l.cwnd, cwnd / 2);
 }
 
+static struct oae_frame gap(u32 seq, u64 map)
+{
+	return BUT(answer_to(OAE_REFUSE, seq), f.reason = OAE_R_GAP, f.gap_map = map);
+}
+
+/* LAST overtakes, and one may be under way: the part does not stay small. */
+WINDOW_TEST(test_last_overtakes_one)
+{
+	l.cwnd = 1;
+	l.burst = 20;
+	l.burst_thresh = 10;
+	post(&x, 16, 0);
+	rcv(gap(l.tx + 1, 2));
+	assert_int_equal(l.burst, 8);
+	reflect_late(l.tx + 1, 1);
+	assert_int_equal(l.burst, 20);
+	assert_int_equal(l.burst_thresh, 20);
+}
+
+/* With one under way another lane loses slices: the loss before is a guess still. */
+WINDOW_TEST(test_guess_of_slices)
+{
+	u32 seq = l.tx + 1;
+
+	l.cwnd = 2;
+	post(&h[0], 3, 0);
+	post(&h[1], 20, 0);
+	rcv(gap(seq, 1));
+	assert_int_equal(l.cwnd, 1);
+	rcv(gap(seq + 1, 2));
+	rcv(gap(seq + 1, 2));
+	assert_int_equal(l.undo_cwnd, 2);
+	reflect_late(seq + 1, 2);
+	assert_int_equal(l.cwnd, 2);
+}
+
 /* Twice as many as it took with the window of then; and never fewer than before. */
 WINDOW_TEST(test_overtaken_more)
 {

@@ -204,8 +204,24 @@ LINK_TEST(test_sync_measured)
 	port_down();
 	fire_at(l.timer_at);			/* sent again: whose answer is it? */
 	assert_non_null(sent(OAE_SYNC));
+	now += 2 * MS;
 	rcv(resolved());
-	assert_int_equal(oae_link_stall(&l), STALL);
+	/* A guess, from the first one on, but not for long: a quarter of the longest stall time. */
+	assert_about(oae_link_stall(&l), 18 * MS);
+	round_trip(1);
+	assert_about(oae_link_stall(&l), MS);
+	port_down();
+	fire_at(l.timer_at);
+	now += 50 * MS;
+	rcv(resolved());
+	assert_about(oae_link_stall(&l), MS);
+
+	open_link(state);
+	port_down();
+	fire_at(l.timer_at);
+	now += 5000 * MS;
+	rcv(resolved());
+	assert_about(oae_link_stall(&l), cfg.stall_max / 4 * 3);
 
 	open_link(state);
 	port_down();
@@ -213,7 +229,31 @@ LINK_TEST(test_sync_measured)
 	assert_non_null(sent(OAE_SYNC));
 	now += 3 * MS;
 	rcv(resolved());
-	assert_int_equal(oae_link_stall(&l), STALL);
+	assert_about(oae_link_stall(&l), 9 * MS);
+}
+
+/* A guess gives way to what is measured, but that does not, be it by a late answer. */
+LINK_TEST(test_guess_is_measured)
+{
+	struct oae_link_view v;
+	struct oae_frame f;
+
+	port_down();
+	fire_at(l.timer_at);
+	now += 2 * MS;
+	rcv(resolved());
+	post(&x, 1, 0);
+	f = answer(OAE_REFLECT);
+	fire_at(now + oae_link_stall(&l));
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+	now += 20 * MS;
+	rcv(f);
+	rcv(resolved());
+	assert_non_null(sent(OAE_OFFER));
+	now++;
+	rcv(answer(OAE_REFLECT));
+	oae_link_show(&l, &v);
+	assert_true(v.srtt > 20 * MS);
 }
 
 /* An answer that comes after the link has given it up says how long it takes. */

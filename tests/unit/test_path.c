@@ -86,8 +86,12 @@ PATH_TEST(test_another_peer)
 	used_and_probed();
 	l.peer_inc++;
 	l.peer_ltag++;
+	ps.asked = 2;
+	ps.path[2].far = 600;
 	oae_paths_pair(&ps, &l);
+	assert_int_equal(ps.path[2].far, 0);
 	assert_int_equal(ps.used, 1);
+	assert_int_equal(ps.asked, 1);
 	assert_int_equal(ps.avoid, 0);
 	for (i = 0; i <= 2; i++) {
 		assert_true(ps.path[i].there);
@@ -204,6 +208,7 @@ PATH_TEST(test_moves)
 		ps.used = used;
 		ps.avoid = 1U << used;
 		ps.resolved = used;
+		ps.asked = used;
 		ps.why = OAE_WHY_LOSS;
 		ps.path[2].mtu = 1234;
 		p = ps.path[2];
@@ -211,6 +216,7 @@ PATH_TEST(test_moves)
 		assert_int_equal(ps.used, used == 1 ? 1 : OAE_PATH_OWN);
 		assert_int_equal(ps.avoid, used == 1 ? 0x2 : 0);
 		assert_int_equal(ps.resolved, used == 1 ? 1 : OAE_PATH_OWN);
+		assert_int_equal(ps.asked, used == 1 ? 1 : OAE_PATH_OWN);
 		assert_int_equal(ps.why, used == 0 ? OAE_WHY_CARRIER : OAE_WHY_LOSS);
 		assert_false(ps.path[2].there);
 		assert_int_equal(ps.path[0].mtu, 1234);
@@ -291,8 +297,20 @@ PATH_TEST(test_makes_way)
 	ps.path[1].missed = 8;
 	assert_int_equal(oae_path_spare(&ps, true), 1);
 	assert_int_equal(oae_path_spare(&ps, false), 1);
+	/* An end asks by it. */
 	ps.used = 1;
 	assert_int_equal(oae_path_spare(&ps, true), OAE_PATHS_MAX);
+	ps.used = 0;
+	ps.asked = 1;
+	assert_int_equal(oae_path_spare(&ps, true), OAE_PATHS_MAX);
+	/* Until it is gone. */
+	oae_path_del(&ps, 1);
+	assert_int_equal(ps.asked, ps.used);
+	assert_int_equal(oae_path_add(&ps, 1500, true), 1);
+	ps.path[1].proven = true;
+	ps.path[1].missed = 8;
+	ps.used = 1;
+	ps.asked = 1;
 	/* What is only claimed makes way for what is proven. */
 	ps.path[2].good = false;
 	ps.path[2].proven = false;

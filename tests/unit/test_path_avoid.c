@@ -429,6 +429,15 @@ PATH_TEST(test_wait)
 	assert_int_equal(l.again_iv, 0);
 }
 
+/* What took longer than the dead time was measured by a clock that jumped. */
+PATH_TEST(test_no_way)
+{
+	l.srtt = 5 * MS;
+	ps.path[1].rtt = l.cfg->dead + 1;
+	resolves_by(1);
+	assert_int_equal(l.srtt, 5 * MS);
+}
+
 /* By a longer way an answer takes longer; but one probe may have been slow. */
 PATH_TEST(test_longer_way)
 {

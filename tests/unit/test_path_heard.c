@@ -405,18 +405,20 @@ PATH_TEST(test_resolved_by_what_is_none)
 	assert_false(stepped(2, frame(OAE_OFFER), OAE_OPEN));
 }
 
-/* Frames that are sent of one's own accord. */
+/* Frames by which an end asks. */
 static const bool own[OAE_OPCODE_END] = {
-	[OAE_OFFER] = true, [OAE_COMMIT] = true, [OAE_READY] = true,
-	[OAE_REVERSE] = true, [OAE_SYNC] = true,
+	[OAE_OFFER] = true, [OAE_COMMIT] = true, [OAE_REVERSE] = true,
 };
 
+/* Of a peer that takes no paths. */
 PATH_TEST(test_junior_follows)
 {
 	u8 opcode;
 
 	for (opcode = 1; opcode < OAE_OPCODE_END; opcode++) {
 		three(NULL);
+		assert_false(stepped(2, frame(opcode), OAE_OPEN));
+		l.peer_paths = false;
 		ps.path[2].good = false;
 		ps.path[2].missed = 3;
 		assert_int_equal(stepped(2, frame(opcode), OAE_OPEN), own[opcode]);
@@ -432,9 +434,10 @@ PATH_TEST(test_junior_follows)
 		/* There already. */
 		assert_false(stepped(2, frame(opcode), OAE_OPEN));
 
-		/* Of another run; frozen; not up; not proven; to the senior. */
+		/* Of another run; late; frozen; not up; not proven; to the senior. */
 		assert_false(stepped(1, BUT(frame(opcode), f.src_ltag++), OAE_OPEN));
 		assert_false(stepped(1, BUT(frame(opcode), f.dst_ltag++), OAE_OPEN));
+		assert_false(stepped(1, BUT(frame(opcode), f.pn = l.heard_pn - 1), OAE_OPEN));
 		l.state = OAE_SYNC_SENT;
 		assert_false(stepped(1, frame(opcode), OAE_OPEN));
 		l.state = OAE_OPEN;
@@ -450,87 +453,15 @@ PATH_TEST(test_junior_follows)
 	}
 }
 
-/* What the senior sent when it was frozen looks like a probe, but does not come alone. */
-PATH_TEST(test_junior_not_misled)
-{
-	ps.watch.heard_at = now - KEEPALIVE / 2 + 1;
-	assert_false(stepped(2, frame(OAE_SYNC), OAE_OPEN));
-	/* The clock of another processor is behind. */
-	ps.watch.heard_at = now + 1;
-	assert_false(stepped(2, frame(OAE_SYNC), OAE_OPEN));
-	assert_true(stepped(2, frame(OAE_COMMIT), OAE_OPEN));
-	ps.watch.heard_at = now - KEEPALIVE / 2;
-	assert_true(stepped(1, frame(OAE_SYNC), OAE_OPEN));
-}
-
-static bool astray(unsigned int i, struct oae_frame f)
-{
-	return oae_path_astray(&ps, i, &l, &f, now);
-}
-
-/* The junior sends by another path: the senior says which one is used, now and then. */
-PATH_TEST(test_senior_tells)
-{
-	u8 opcode;
-
-	for (opcode = 1; opcode < OAE_OPCODE_END; opcode++) {
-		three(NULL);
-		assert_false(astray(2, frame(opcode)));	/* to the junior */
-		l.senior = true;
-		l.srtt = MS;
-		assert_false(astray(0, frame(opcode)));
-		assert_false(astray(2, BUT(frame(opcode), f.src_ltag++)));
-		l.state = OAE_SYNC_SENT;
-		assert_false(astray(2, frame(opcode)));
-		l.state = OAE_OPEN;
-		assert_int_equal(astray(2, frame(opcode)), own[opcode]);
-		if (!own[opcode])
-			continue;
-		now--;
-		assert_false(astray(2, frame(opcode)));
-		now += 2 * MS;
-		assert_false(astray(2, frame(opcode)));
-		now++;
-		assert_true(astray(2, frame(opcode)));
-	}
-	/* A senior that has just changed has said so, and is not heard yet. */
-	now += 10 * KEEPALIVE;
-	assert_true(oae_path_failed(&ps, 0, &l, now));
-	assert_false(astray(0, frame(OAE_OFFER)));
-	now += 2 * MS;
-	assert_true(astray(0, frame(OAE_OFFER)));
-}
-
-PATH_TEST(test_speaks_once)
-{
-	clear();
-	oae_link_speak(&l, &a);
-	assert_int_equal(a.nsends, 1);
-	assert_non_null(sent(OAE_COMMIT));
-	oae_link_speak(&l, &a);
-	assert_int_equal(a.nsends, 1);
-	a.send[0].frame.opcode = OAE_OFFER;
-	oae_link_speak(&l, &a);
-	assert_int_equal(a.nsends, 1);
-	a.send[0].frame.opcode = OAE_REFLECT;
-	oae_link_speak(&l, &a);
-	assert_int_equal(a.nsends, 2);
-	a.nsends = 0;
-	l.state = OAE_SYNC_SENT;
-	oae_link_speak(&l, &a);
-	assert_int_equal(a.nsends, 0);
-}
-
 /* It asks whatever else is sent, and what is asked for is answered. */
 PATH_TEST(test_asks)
 {
 	clear();
-	oae_link_speak(&l, &a);
 	oae_link_ask(&l, &a);
-	assert_int_equal(a.nsends, 2);
-	assert_int_equal(a.send[1].frame.opcode, OAE_COMMIT);
-	assert_int_equal(a.send[1].frame.flags, OAE_F_WANT_DONE);
-	assert_int_equal(a.send[1].frame.seq, l.tx);
+	assert_int_equal(a.nsends, 1);
+	assert_int_equal(a.send[0].frame.opcode, OAE_COMMIT);
+	assert_int_equal(a.send[0].frame.flags, OAE_F_WANT_DONE);
+	assert_int_equal(a.send[0].frame.seq, l.tx);
 	rcv(BUT(frame(OAE_COMMIT), f.flags = OAE_F_WANT_DONE));
 	assert_non_null(sent(OAE_DONE));
 	clear();
@@ -554,7 +485,8 @@ PATH_TEST(test_agreed)
 			three(NULL);
 			assert_false(ps.agreed);
 			l.senior = senior;
-			shows = senior ? answers[opcode] : own[opcode] && opcode != OAE_SYNC;
+			l.peer_paths = false;
+			shows = senior ? answers[opcode] : own[opcode];
 			stepped(0, BUT(frame(opcode), f.src_ltag++), OAE_OPEN);
 			assert_false(ps.agreed);
 			l.state = OAE_SYNC_SENT;

@@ -205,7 +205,8 @@ void sim_paths_shrink(struct sim_end *e, struct oae_actions *a)
 	if (most == 1 && !settle(e, a))
 		return;
 	for (i = OAE_PATHS_MAX - 1; i > OAE_PATH_OWN && sim_paths_count(pe) > most; i--) {
-		if (i == pe->ps.used || !pe->ps.path[i].there)
+		if (i == pe->ps.used || !pe->ps.path[i].there ||
+		    (most > 1 && oae_path_busy(&pe->ps, i)))
 			continue;
 		sim_say(e->w, "  %c: forgets path by %u", 'A' + e->who, pe->line[i]);
 		oae_path_del(&pe->ps, i);

@@ -100,30 +100,6 @@ LINK_TEST(test_close_by_both)
 	assert_int_equal(oae_paths_out(&ps, &l, OAE_COMMIT, -1, OAE_OPEN), 2);
 }
 
-/* Who takes another path into use says so there, and the peer follows: nobody probes it. */
-LINK_TEST(test_says_so_there)
-{
-	struct oae_frame f;
-
-	l.senior = false;
-	ps.used = other();
-	clear();
-	oae_link_speak(&l, &a);
-	assert_int_equal(a.nsends, 1);
-	f = sent(OAE_COMMIT)->frame;
-	assert_int_equal(oae_paths_out(&ps, &l, f.opcode, -1, OAE_OPEN), 1 << 1);
-	/* The peer says the same of its own, to this end, which is the junior. */
-	ps.used = OAE_PATH_OWN;
-	f = frame(f.opcode);
-	assert_true(oae_path_stepped(&ps, 1, &l, &f, OAE_OPEN, now));
-	assert_int_equal(ps.used, 1);
-	/* A frozen end says SYNC. */
-	port_down();
-	clear();
-	oae_link_speak(&l, &a);
-	assert_int_equal(a.nsends, 0);
-}
-
 /* A new link has not heard its peer. */
 LINK_TEST(test_opened_anew)
 {

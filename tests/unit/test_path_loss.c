@@ -7,8 +7,6 @@
 #include "../../modoae/link/pathloss.h"
 
 #define KEEPALIVE	1000000000ULL
-#define OUT		OAE_LOSS_OUT
-#define IN		OAE_LOSS_IN
 
 static struct oae_path_loss p;
 static u64 dice;
@@ -38,15 +36,15 @@ static u32 per_million(u64 n)
 	return (n << 32) / 1000000;
 }
 
-/* @frames, one after the other; how many until it is lossy, @frames if it never is. */
-static unsigned int until_lossy(u32 rate, unsigned int frames)
+/* @most frames, one after the other; how many until it is lossy, @most if it never is. */
+static unsigned int until_lossy(u32 rate, unsigned int most)
 {
 	unsigned int n;
 
-	for (n = 0; n < frames && !p.lossy; n++) {
-		oae_loss_frames(&p, OUT, 1, 1);
+	for (n = 0; n < most && !p.lossy; n++) {
+		oae_loss_frames(&p, 1);
 		if (once_in(rate))
-			assert_true(oae_loss_lost(&p, OUT, 1));
+			oae_loss_lost(&p);
 	}
 	return n;
 }
@@ -54,8 +52,8 @@ static unsigned int until_lossy(u32 rate, unsigned int frames)
 static void lose(unsigned int n)
 {
 	while (n--) {
-		oae_loss_frames(&p, OUT, 1, 1);
-		assert_true(oae_loss_lost(&p, OUT, 1));
+		oae_loss_frames(&p, 1);
+		oae_loss_lost(&p);
 	}
 }
 
@@ -88,8 +86,8 @@ LOSS_TEST(test_no_false_alarm)
 	}
 	/* One of 513 is as much as may be: losses and frames outweigh each other. */
 	for (i = 0; i < 100000; i++) {
-		oae_loss_frames(&p, OUT, 512, 1);
-		assert_true(oae_loss_lost(&p, OUT, 1));
+		oae_loss_frames(&p, 512);
+		oae_loss_lost(&p);
 	}
 	assert_false(p.lossy);
 }
@@ -104,132 +102,29 @@ LOSS_TEST(test_ten)
 	lose(1);
 	assert_true(p.lossy);
 	assert_int_equal(p.row, 1);
-	/* Both ways are judged each by itself. */
-	memset(&p, 0, sizeof(p));
-	lose(8);
-	oae_loss_frames(&p, IN, 1, 1);
-	while (p.way[IN].score < 4096)
-		assert_true(oae_loss_lost(&p, IN, 1));
-	assert_false(p.lossy);
-	while (p.way[IN].score < 5120)
-		assert_true(oae_loss_lost(&p, IN, 1));
-	assert_true(p.lossy);
 }
 
 LOSS_TEST(test_bounded_window)
 {
 	/* 5120 frames forget whatever was. */
 	lose(10);
-	oae_loss_frames(&p, OUT, 5119, 1);
-	assert_int_equal(p.way[OUT].score, 0);
+	oae_loss_frames(&p, 5119);
+	assert_int_equal(p.score, 0);
 	lose(10);
 	assert_false(p.lossy);
 }
 
-LOSS_TEST(test_late)
+LOSS_TEST(test_undone)
 {
 	lose(10);
-	oae_loss_not_lost(&p, OUT);
-	assert_int_equal(p.way[OUT].lost, 9);
+	oae_loss_undone(&p);
+	assert_int_equal(p.lost, 9);
 	lose(1);
 	assert_false(p.lossy);
 	memset(&p, 0, sizeof(p));
-	oae_loss_not_lost(&p, OUT);
-	assert_int_equal(p.way[OUT].lost, 0);
-	assert_int_equal(p.way[OUT].score, 0);
-}
-
-/* A queue that drops what is beyond @room under way, and an initiator that follows it. */
-static void congested(unsigned int room, u32 rate, unsigned int numbers)
-{
-	unsigned int window = 4, least = 64, acked = 0, i;
-
-	for (i = 0; i < numbers && !p.lossy; i++) {
-		oae_loss_frames(&p, OUT, 1, window);
-		if (window > room || once_in(rate)) {
-			oae_loss_lost(&p, OUT, window);
-			least = window / 2;
-			window = least ? least : 1;
-			acked = 0;
-		} else if (window < 64 && (window < least || ++acked >= window)) {
-			window++;
-			acked = 0;
-		}
-	}
-}
-
-LOSS_TEST(test_congestion)
-{
-	unsigned int room;
-
-	for (room = 6; room < 64; room++) {
-		memset(&p, 0, sizeof(p));
-		congested(room, 0, 1000000);
-		assert_false(p.lossy);
-	}
-	/* Nor does the queue hide what the path loses. */
-	for (room = 8; room < 64; room += 8) {
-		memset(&p, 0, sizeof(p));
-		congested(room, per_million(5000), 1000000);
-		assert_true(p.lossy);
-	}
-}
-
-LOSS_TEST(test_what_tells)
-{
-	struct oae_loss_way *w = &p.way[OUT];
-
-	/* Nothing is known of a queue. */
-	oae_loss_frames(&p, OUT, 1, 64);
-	assert_true(oae_loss_lost(&p, OUT, 40));
-	assert_int_equal(w->peak, 40);
-	/* More than three quarters of what was too much. */
-	oae_loss_frames(&p, OUT, 1, 31);
-	assert_false(oae_loss_lost(&p, OUT, 40));
-	oae_loss_frames(&p, OUT, 1, 30);
-	assert_true(oae_loss_lost(&p, OUT, 40));
-	/* Where it would have been lost long ago. */
-	while (w->since < 3200)
-		oae_loss_frames(&p, OUT, 1, 31);
-	assert_false(w->judged);
-	oae_loss_frames(&p, OUT, 1, 31);
-	assert_true(oae_loss_lost(&p, OUT, 100));
-	assert_int_equal(w->peak, OAE_WINDOW_MAX);
-	/* With a few under way no queue is full. */
-	assert_true(oae_loss_lost(&p, OUT, 5));
-	oae_loss_frames(&p, OUT, 1, 4);
-	assert_true(oae_loss_lost(&p, OUT, 5));
-	oae_loss_frames(&p, OUT, 1, 5);
-	assert_false(oae_loss_lost(&p, OUT, 5));
-	/* What is not judged is no frame that has arrived, either. */
-	w->since = 0;
-	w->score = 100;
-	oae_loss_frames(&p, OUT, 50, 5);
-	assert_int_equal(w->score, 100);
-}
-
-/* What was no loss leaves the judging as it was. */
-LOSS_TEST(test_undone)
-{
-	struct oae_loss_way *w = &p.way[OUT];
-
-	oae_loss_lost(&p, OUT, 10);
-	for (unsigned int i = 0; i < 199; i++)
-		oae_loss_frames(&p, OUT, 1, 10);
-	oae_loss_lost(&p, OUT, 40);
-	oae_loss_undone(&p, OUT);
-	oae_loss_frames(&p, OUT, 1, 10);
-	assert_false(w->judged);
-	oae_loss_frames(&p, OUT, 1, 10);
-	assert_true(w->judged);
-	/* Only the last loss was none. */
-	oae_loss_undone(&p, OUT);
-	assert_int_equal(w->since, 201);
-	w->since = 65000;
-	oae_loss_lost(&p, OUT, 10);
-	w->since = 600;
-	oae_loss_undone(&p, OUT);
-	assert_int_equal(w->since, 65535);
+	oae_loss_undone(&p);
+	assert_int_equal(p.lost, 0);
+	assert_int_equal(p.score, 0);
 }
 
 LOSS_TEST(test_shown)
@@ -237,21 +132,20 @@ LOSS_TEST(test_shown)
 	unsigned int i;
 
 	assert_int_equal(oae_loss_shown(&p), 0);
-	oae_loss_frames(&p, OUT, 199, 1);
-	oae_loss_lost(&p, OUT, 1);
-	oae_loss_frames(&p, OUT, 1, 1);
+	oae_loss_frames(&p, 199);
+	oae_loss_lost(&p);
+	oae_loss_frames(&p, 1);
 	assert_int_equal(oae_loss_shown(&p), 500);
 	memset(&p, 0, sizeof(p));
 	for (i = 0; i < 100000; i++) {
-		oae_loss_frames(&p, OUT, 1, 1);
-		oae_loss_frames(&p, IN, 1, 1);
+		oae_loss_frames(&p, 1);
 		if (i % 200 == 100)
-			oae_loss_lost(&p, i < 50000 ? OUT : IN, 1);
+			oae_loss_lost(&p);
 	}
-	/* The way that loses more, and only what it has lost of late. */
+	/* Only what it has lost of late. */
 	assert_in_range(oae_loss_shown(&p), 480, 520);
 	for (i = 0; i < 100000; i++)
-		oae_loss_frames(&p, IN, 1, 1);
+		oae_loss_frames(&p, 1);
 	assert_in_range(oae_loss_shown(&p), 0, 20);
 }
 
@@ -287,9 +181,9 @@ LOSS_TEST(test_in_use)
 	lose(12);
 	assert_true(p.lossy);
 	for (i = 0; i < 5119; i++)
-		oae_loss_frames(&p, OUT, 1, 1);
+		oae_loss_frames(&p, 1);
 	assert_true(p.lossy);
-	oae_loss_frames(&p, OUT, 1, 1);
+	oae_loss_frames(&p, 1);
 	assert_false(p.lossy);
 	assert_int_equal(p.row, 1);
 	/* A path that was lossy by its probes, too. */
@@ -299,24 +193,15 @@ LOSS_TEST(test_in_use)
 	assert_int_equal(p.row, 2);
 	assert_int_equal(p.probes, 32);
 	for (i = 0; i < 5119; i++)
-		oae_loss_frames(&p, OUT, 1, 1);
+		oae_loss_frames(&p, 1);
 	assert_true(p.lossy);
-	oae_loss_frames(&p, OUT, 1, 1);
+	oae_loss_frames(&p, 1);
 	assert_false(p.lossy);
 	oae_loss_missed(&p);
 	assert_false(p.lossy);
-	/* What the peer offers is made up for by what it offers. */
-	oae_loss_frames(&p, IN, 1, 1);
-	for (i = 0; i < 10; i++)
-		assert_true(oae_loss_lost(&p, IN, 1));
-	for (i = 0; i < 6000; i++)
-		oae_loss_frames(&p, OUT, 1, 1);
-	assert_true(p.lossy);
-	oae_loss_frames(&p, IN, 5120, 1);
-	assert_false(p.lossy);
 	/* Many frames later it has never been. */
 	for (i = 0; i < 70000; i++)
-		oae_loss_frames(&p, OUT, 1, 1);
+		oae_loss_frames(&p, 1);
 	assert_int_equal(p.row, 0);
 }
 
@@ -336,7 +221,7 @@ LOSS_TEST(test_tried_again)
 		assert_true(p.lossy);
 		oae_loss_time(&p, false, KEEPALIVE, now + wait);
 		assert_false(p.lossy);
-		assert_int_equal(p.way[OUT].score, 0);
+		assert_int_equal(p.score, 0);
 		if (i < 6)
 			wait *= 2;
 	}

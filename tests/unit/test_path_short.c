@@ -176,9 +176,9 @@ TEST(test_paths_short)
 	struct sim_sums sums;
 	unsigned int failed = sim_seeds(&world, seeds, only, one_run, &sums);
 
-	printf("%llu runs: %lu committed, %lu reversed, %lu unknown; %lu turns, %lu told again, %lu paths avoided, %lu times down, %.1f s\n",
+	printf("%llu runs: %lu committed, %lu reversed, %lu unknown; %lu turns, %lu paths avoided, %lu times down, %.1f s\n",
 	       (unsigned long long)sums.runs, sums.ended[OAE_COMMITTED],
-	       sums.ended[OAE_REVERSED], sums.ended[OAE_UNKNOWN], paths->turned, paths->told,
+	       sums.ended[OAE_REVERSED], sums.ended[OAE_UNKNOWN], paths->turned,
 	       paths->avoided, sums.down, sums.seconds);
 	printf("%lu long ones; a commit after at most %.1f ms (seed %llu)\n", longs,
 	       (double)paths->slowest / SIM_MS, (unsigned long long)paths->slowest_seed);

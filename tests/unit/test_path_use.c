@@ -85,11 +85,10 @@ static bool back(void)
 	return oae_paths_back(&ps, &l, now);
 }
 
-/* Three paths, of which any may be preferred; this end is senior. */
+/* Three paths, of which any may be preferred. */
 static void measured(void)
 {
 	three(NULL);
-	l.senior = true;
 	prove(0);
 }
 
@@ -125,15 +124,41 @@ PATH_TEST(test_spread)
 	now += KEEPALIVE;
 	assert_true(back());
 	assert_int_equal(ps.used, 1);
+	/* A path carries what the ports at both its ends do. */
+	ps.path[1].far = 1400;
+	now += KEEPALIVE;
+	assert_true(back());
+	assert_int_equal(ps.used, 2);
+	assert_int_equal(ps.why, OAE_WHY_MTU);
+	ps.path[1].far = 9000;
+	now += KEEPALIVE;
+	assert_true(back());
+	assert_int_equal(ps.used, 1);
 }
 
-PATH_TEST(test_who_goes_back)
+/* A path that has failed, and carries another length, has to be steady first. */
+PATH_TEST(test_worth)
 {
 	measured();
 	l.vc = 1;
-	l.senior = false;
+	ps.path[2].good = false;
+	ps.path[1].rank = OAE_PATH_PREFERRED;
+	ps.path[1].wait = KEEPALIVE;
+	ps.path[1].good_at = now - 15 * KEEPALIVE;
+	ps.path[1].far = 1400;
 	assert_false(back());
-	l.senior = true;
+	ps.path[1].far = 1500;
+	assert_true(back());
+}
+
+PATH_TEST(test_when_it_goes_back)
+{
+	measured();
+	l.vc = 1;
+	/* A peer that takes no paths would not know. */
+	l.peer_paths = false;
+	assert_false(back());
+	l.peer_paths = true;
 	l.state = OAE_SYNC_SENT;
 	assert_false(back());
 	l.state = OAE_OPEN;
@@ -222,7 +247,6 @@ PATH_TEST(test_back_after_a_while)
 static unsigned int goes_to(void)
 {
 	now += 10 * KEEPALIVE;
-	l.senior = true;
 	oae_paths_back(&ps, &l, now);
 	return ps.used;
 }
@@ -313,17 +337,14 @@ PATH_TEST(test_rank)
 	assert_int_equal(goes_to(), 1);
 	ps.path[1].loss.lossy = true;
 	assert_int_equal(goes_to(), 0);
-	/* At the junior it is a wish. */
-	l.senior = false;
-	ps.path[2].rank = OAE_PATH_PREFERRED;
-	now += 10 * KEEPALIVE;
-	assert_false(oae_paths_back(&ps, &l, now));
 }
 
 PATH_TEST(test_why)
 {
 	assert_int_equal(ps.why, OAE_WHY_OWN);
+	l.peer_paths = false;
 	assert_true(stepped(1, frame(OAE_COMMIT), OAE_OPEN));
+	l.peer_paths = true;
 	assert_int_equal(ps.why, OAE_WHY_PEER);
 	assert_true(stepped(2, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
 	assert_int_equal(ps.why, OAE_WHY_SILENCE);

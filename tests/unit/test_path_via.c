@@ -26,7 +26,8 @@ static int beside(void **state)
 	prove(1);
 	prove(2);
 	ps.path[0].rtt = MS;
-	l.senior = true;
+	l.paths = true;
+	l.peer_paths = true;
 	now += 10 * KEEPALIVE;
 	return 0;
 }

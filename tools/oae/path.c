@@ -28,8 +28,7 @@ static const char doc[] =
 	"BY is the port here that a path goes by, as `oae show paths` has it. Of the links that "
 	"are meant all paths by that port, or that to ADDR, are set, and nothing else. It is kept "
 	"as long as the link is there.\n"
-	"One end decides for both, the senior; DECIDES says which: here or peer. At the other "
-	"one a rank decides only where that goes by itself when its own port goes down.\n"
+	"It is for what this end asks and offers: the peer chooses for itself.\n"
 	"JSON: an array of objects, one a path that was set: port, vc, peer, by, to, rank.\n"
 	"Exit: 6 there is no such path.\n";
 

@@ -47,8 +47,8 @@ static const char doc[] =
 	"address of the peer; VIA, the gateway between; STATE, down, trying (not proven yet), good, lossy (frames are lost "
 	"there) or silent; LOSS, as measured; SINCE, how long the one that is USED has been, and WHY: "
 	"own (the link began with it), rank (`oae path`), carrier, silence, loss (of another), back, mtu "
-	"(it carries longer frames), spread (links share their paths), peer (it decides). DECIDES: where "
-	"RANK is obeyed, here or peer.\n"
+	"(it carries longer frames), spread (links share their paths), peer (it uses that). The peer chooses for itself what it "
+	"asks by.\n"
 	"\n"
 	"JSON: an array of objects, one a link, with the columns of /proc/net/modoae/tags: "
 	"port, vc, state, offer, hold, peer, way, rx, tx, unread, queue, rtt_us, kid, age_s, "
@@ -58,8 +58,8 @@ static const char doc[] =
 	"With -p also owners: an array of objects with pid, fd and command; and an "
 	"object of state LISTEN for each file that listens, with port, peer and vc null "
 	"for any. Of paths an object each, with the columns of /proc/net/modoae/paths: port, vc, "
-	"peer, path, by, to, via, state, used, mtu, rtt_us, loss_pct, since_s, why, rank, "
-	"decides.\n";
+	"peer, path, by, to, via, state, used, mtu, rtt_us, loss_pct, since_s, why, "
+	"rank.\n";
 
 static const struct argp_option options[] = {
 	{ "processes", 'p', NULL, 0, "who has each link open, and who listens", 0 },
@@ -348,8 +348,7 @@ static void path_row(struct grid *g, const struct table *t, unsigned int row)
 		 table_cell(t, row, "to") ?: "-", table_cell(t, row, "via") ?: "-",
 		 table_cell(t, row, "state") ?: "-", used ?: "-",
 		 table_cell(t, row, "mtu") ?: "-", rtt, loss, since,
-		 table_cell(t, row, "why") ?: "-", table_cell(t, row, "rank") ?: "-",
-		 table_cell(t, row, "decides") ?: "-");
+		 table_cell(t, row, "why") ?: "-", table_cell(t, row, "rank") ?: "-");
 }
 
 static void paths_people(const struct table *t, const struct filter *f)
@@ -358,7 +357,7 @@ static void paths_people(const struct table *t, const struct filter *f)
 		{ "PORT", false }, { "PEER", false }, { "VC", true }, { "BY", false },
 		{ "TO", false }, { "VIA", false }, { "STATE", false }, { "USED", false },
 		{ "MTU", true }, { "RTT", true }, { "LOSS", true }, { "SINCE", true },
-		{ "WHY", false }, { "RANK", false }, { "DECIDES", false },
+		{ "WHY", false }, { "RANK", false },
 	};
 	unsigned int row;
 	struct grid g;

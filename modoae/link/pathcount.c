@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which questions of this end went by the path in use, and which of them were lost, by their
+ * numbers (doc/protocol.md section 4.14, *Loss*); pathloss.c judges that. Pure, see path.h.
+ *
+ * An end judges the path that it asks by, from what the answers say: no frame is lost as long as
+ * an answer may still say that it was heard. Each answer tells of COUNT_MAP numbers and one.
+ */
+#include "path.h"
+#include "link_int.h"
+
+#define COUNT_MAP	32	/* numbers before the newest one that an answer tells of */
+#define COUNT_ONE	64	/* numbers of which all losses are one, at most */
+
+/**
+ * oae_count_begin() - a run begins
+ * @ps: the paths
+ * @l: the link
+ *
+ * If the link had no paths before, nobody knows what its earlier questions went by.
+ */
+void oae_count_begin(struct oae_paths *ps, const struct oae_link *l)
+{
+	struct oae_path_count *c = &ps->count;
+
+	c->newest = (u32)l->pn;
+	c->since = (u32)l->pn;
+	c->known = (u32)l->pn;
+	c->counts = false;
+}
+
+/**
+ * oae_count_turned() - another path is in use
+ * @ps: the paths
+ * @l: the link, after the event
+ */
+void oae_count_turned(struct oae_paths *ps, const struct oae_link *l)
+{
+	struct oae_path_count *c = &ps->count;
+
+	c->since = (u32)l->pn;
+	c->counts = false;
+	memset(&c->longest, 0, sizeof(c->longest));
+	memset(&c->shortest, 0, sizeof(c->shortest));
+}
+
+/*
+ * Is no queue on the way nearly full? What that loses says nothing of the path. The round trip is
+ * nearer to the shortest then than to the longest.
+ */
+static bool count_is_fair(struct oae_paths *ps, const struct oae_link *l)
+{
+	struct oae_path_count *c = &ps->count;
+	u32 trip = l->srtt < ~0U ? l->srtt : ~0U;
+
+	oae_peak_add(&c->longest, l, trip);
+	oae_peak_add(&c->shortest, l, ~trip);
+	return 2ULL * trip <= (u64)oae_peak(&c->longest) + (u32)~oae_peak(&c->shortest);
+}
+
+/* A question is lost, or its answer. What is lost soon after it is part of the same loss. */
+static void count_lost(struct oae_paths *ps, const struct oae_link *l, u32 pn)
+{
+	struct oae_path_count *c = &ps->count;
+	u32 sent = (u32)l->pn;
+
+	if (oae_dist(c->known, pn) <= 0 || oae_dist(c->since, pn) <= 0)
+		return;
+	c->known = sent - pn < COUNT_ONE ? sent : pn + COUNT_ONE;
+	c->counts = count_is_fair(ps, l);
+	if (c->counts)
+		oae_loss_lost(&ps->path[ps->used].loss);
+}
+
+/*
+ * What was taken to be lost is answered, so others have overtaken it: by more numbers, perhaps,
+ * than an answer tells of. So nothing was lost.
+ */
+static void count_overtaken(struct oae_paths *ps, const struct oae_link *l,
+			    const struct oae_frame *f)
+{
+	const struct oae_lane *n = oae_lane(l, f->seq);
+
+	if (f->seq - l->tx - 1 >= l->given || n->state != OAE_OFFER_OUT ||
+	    !oae_lane_overtaken(n, f))
+		return;
+	if (ps->count.counts)
+		oae_loss_undone(&ps->path[ps->used].loss);
+	ps->count.counts = false;
+}
+
+/* The newest number is another: of those that no answer tells of any more all is known. */
+static void count_passed(struct oae_paths *ps, const struct oae_link *l, u32 ahead)
+{
+	const struct oae_path_count *c = &ps->count;
+	u32 n = ahead < COUNT_MAP + 1 ? ahead : COUNT_MAP + 1, pn = c->newest - COUNT_MAP;
+	u64 heard = (u64)c->heard << 1 | 1;	/* bit 32: pn */
+
+	for (; n && oae_dist(c->since, pn) <= 0; pn++)
+		n--;
+	if (!n)
+		return;
+	if (count_is_fair(ps, l))
+		oae_loss_frames(&ps->path[ps->used].loss, n);
+	for (; n--; pn++)
+		if (!(heard >> (c->newest - pn) & 1))
+			count_lost(ps, l, pn);
+}
+
+/*
+ * A mark that is far behind means no more than one that is less so. (Else numbers wrap, and it is
+ * ahead.)
+ */
+static u32 count_trails(u32 mark, u32 newest)
+{
+	return oae_dist(mark, newest) > 2 * COUNT_ONE ? newest - 2 * COUNT_ONE : mark;
+}
+
+static bool count_was_heard(const struct oae_path_count *c, u32 pn)
+{
+	u32 back = c->newest - pn;
+
+	return !back || (back <= COUNT_MAP && c->heard >> (back - 1) & 1);
+}
+
+/*
+ * What was asked again is answered, what was asked before was heard, and its answer has not come:
+ * so that was lost.
+ */
+static void count_answer(struct oae_paths *ps, const struct oae_link *l, const struct oae_frame *f)
+{
+	const struct oae_lane *n = oae_lane(l, f->seq);
+
+	if (f->opcode != OAE_REFLECT && (f->opcode != OAE_REFUSE || f->reason == OAE_R_GAP))
+		return;
+	if (f->seq - l->tx - 1 < l->given && n->state == OAE_OFFER_OUT &&
+	    f->attempt == n->attempt && n->asked && count_was_heard(&ps->count, n->asked))
+		count_lost(ps, l, n->asked);
+}
+
+/**
+ * oae_count_heard() - a frame has come: before the link takes it
+ * @ps: the paths
+ * @l: the link
+ * @f: the frame, which oae_path_heard() lets the link take
+ */
+void oae_count_heard(struct oae_paths *ps, const struct oae_link *l, const struct oae_frame *f)
+{
+	struct oae_path_count *c = &ps->count;
+	s32 ahead = oae_dist(c->newest, f->ack);
+
+	if (!oae_is_answer(f->opcode) || l->state != OAE_OPEN || !oae_link_is_run(l, f) ||
+	    !oae_number_was_sent(l, f->ack))
+		return;
+	/* The peer forgets nothing: what an answer that was overtaken says is known. */
+	if (ahead > 0) {
+		count_passed(ps, l, ahead);
+		c->newest = f->ack;
+		c->heard = f->map;
+		c->since = count_trails(c->since, c->newest);
+		c->known = count_trails(c->known, c->newest);
+	} else if (!ahead) {
+		c->heard |= f->map;
+	}
+	count_answer(ps, l, f);
+	count_overtaken(ps, l, f);
+}
+
+/**
+ * oae_count_time() - the timer has fired: paths that were lossy are tried again
+ * @ps: the paths
+ * @l: the link
+ * @now: ns
+ */
+void oae_count_time(struct oae_paths *ps, const struct oae_link *l, u64 now)
+{
+	unsigned int i;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		oae_loss_time(&ps->path[i].loss, i == ps->used, l->cfg->keepalive, now);
+}
