@@ -157,13 +157,16 @@ class ManyLinks(OaeTest):
         host.knobs(**CALM | {"linger_ms": 10000}, dev="vc")
         # Of the many nobody has been heard, so they close at once; this one takes its time.
         host.write(b"open", target=cable.mac_b)
+        wait_for(lambda: host.tag()["state"] == "OPEN", "the link to open")
         cable.netem("loss 100%")
         self.open_many(host, 700)
         netlink = Netlink(host)
         child = os.fork()
         if not child:
-            netlink.ask(PORT_DEL, attr(PORT_NAME, "vc"))
-            os._exit(0)         # pylint: disable=protected-access
+            try:
+                wait_for(lambda: self.removes(netlink), "the port to be removed")
+            finally:
+                os._exit(0)     # pylint: disable=protected-access
         # One change at a time.
         wait_for(lambda: self.busy(host), "the work to wait")
         os.kill(child, signal.SIGKILL)
@@ -171,6 +174,17 @@ class ManyLinks(OaeTest):
         netlink.close()
         host.close()
         wait_for(lambda: not self.b.has_link("wc"), "its devices to go")
+
+    @staticmethod
+    def removes(netlink):
+        """The port, unless somebody asks at this moment whether a change is under way."""
+        try:
+            netlink.ask(PORT_DEL, attr(PORT_NAME, "vc"))
+        except OSError as e:
+            if e.errno != errno.EBUSY:
+                raise
+            return False
+        return True
 
     def busy(self, host):
         """Is a change of its ports under way?"""
