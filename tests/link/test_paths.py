@@ -428,6 +428,7 @@ class Failover(TwoCables):
         # Written before the cable is cut: soon after that the link may be one by the second cable alone.
         self.first.netem("loss 100%")
         writer = self.a.start_write(b"on", target=f"va/{self.first.mac_b}", vc=0)
+        wait_for(lambda: self.a.tag()["offer"] != "-", "it to be offered")
         self.first.cut()
         self.assertEqual(self.b.read_one(10 * SLOW), b"on")
         self.assertEqual(writer.result(10 * SLOW), 2)
