@@ -321,6 +321,7 @@ PATH_TEST(test_makes_way)
 	}
 	/* And does so before one that was proven. */
 	ps.used = 0;
+	ps.asked = 0;
 	ps.path[1].missed = 7;
 	assert_int_equal(oae_path_spare(&ps, true), 2);
 }
