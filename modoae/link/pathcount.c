@@ -73,7 +73,7 @@ static void count_lost(struct oae_paths *ps, const struct oae_link *l, u32 pn)
 }
 
 /*
- * What was taken to be lost is answered, so others have overtaken it: by more numbers, perhaps,
+ * A lane that seemed to be lost is answered, so others have overtaken it: by more numbers, perhaps,
  * than an answer tells of. So nothing was lost.
  */
 static void count_overtaken(struct oae_paths *ps, const struct oae_link *l,
@@ -124,8 +124,8 @@ static bool count_was_heard(const struct oae_path_count *c, u32 pn)
 }
 
 /*
- * What was asked again is answered, what was asked before was heard, and its answer has not come:
- * so that was lost.
+ * A number that was asked for again is answered. The question before was heard, and its answer has
+ * not come: so that was lost.
  */
 static void count_answer(struct oae_paths *ps, const struct oae_link *l, const struct oae_frame *f)
 {

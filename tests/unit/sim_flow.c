@@ -741,7 +741,7 @@ static void receive(struct flow_end *e, const struct flow_pkt *p, struct oae_fra
 		h_lend(ev);
 	oae_conn_rcv(&ev->conn, f, room(e), ev->now, ev->a);
 	finish(ev);
-	/* What was delivered, or refused, may have made room. */
+	/* A delivery, or a refusal, may have made room. */
 	if (e->tag && oae_link_owes_room(&e->link) && room(e) & ~OAE_ROOM_FULL)
 		made_room(e);
 }

@@ -551,7 +551,7 @@ static void offer(unsigned int n)
 	}
 }
 
-/* What was offered counts for the path in use, once it is known that it was heard. */
+/* An offer counts for the path in use, once it is known that it was heard. */
 PATH_TEST(test_offers_count)
 {
 	const struct oae_path_loss *own = &ps.path[OAE_PATH_OWN].loss;

@@ -147,7 +147,7 @@ COUNT_TEST(test_lost)
 	heard(38, ~0U);
 	assert_int_equal(loss->sent, 5);
 	assert_int_equal(loss->lost, 1);
-	/* What is lost soon after it is the same loss: up to 64 later. */
+	/* A frame that is lost soon after it is the same loss: up to 64 later. */
 	heard(69, 0);
 	heard(102, 0);
 	assert_int_equal(loss->lost, 1);
