@@ -62,6 +62,8 @@ enum oae_opcode {
 	OAE_HELLO	= 13,	/* of a gateway, to one, or between hosts */
 	OAE_NOLINK	= 14,	/* the sender has no tag for that ltag */
 	OAE_PATH	= 15,	/* does this path lead to you? yes, it does */
+	OAE_ASK		= 16,	/* what do you have of this transaction? */
+	OAE_ACK		= 17,	/* these slices of it */
 	OAE_OPCODE_END
 };
 
@@ -74,8 +76,9 @@ enum oae_opcode {
 #define OAE_F_AUTH		0x40	/* digests are keyed */
 #define OAE_F_ALL		0x7f
 
+/* Marks; others are for what is not built yet. */
 #define OAE_M_NOW		0x01	/* answer: sent in the event that heard ack */
-#define OAE_M_ALL		0x01	/* others are for what is not built yet */
+#define OAE_M_ANSWER		0x02	/* OFFER: please answer */
 
 enum oae_kind {
 	OAE_MESSAGE	= 0,
@@ -89,7 +92,7 @@ enum oae_kind {
 enum oae_reason {
 	OAE_R_NONE	= 0,
 	OAE_R_BUSY	= 1,	/* no room now; READY follows */
-	OAE_R_GAP	= 2,	/* slices are missing; payload: their map */
+	/* 2 is free */
 	OAE_R_NO_HALF	= 3,	/* swap: no half posted here */
 	OAE_R_CONFLICT	= 4,	/* verb: the words are reserved */
 	OAE_R_TOO_BIG	= 5,	/* longer than max_len; not offered again */
@@ -192,9 +195,9 @@ enum oae_path_role {
 #define OAE_PACK_LEN_LEN	2	/* u16, its bytes, not 0 */
 #define OAE_PACK_MSGS		64
 
-/* REFUSE GAP payload. */
-#define OAE_GAP_OFF_MAP		0	/* u64, bit n set: slice n is missing */
-#define OAE_GAP_LEN		8
+/* ACK payload. */
+#define OAE_ACK_OFF_HAVE	0	/* u64, bit n set: slice n is here */
+#define OAE_ACK_LEN		8
 
 /*
  * UDP ports: the payload of a datagram (doc/protocol.md 4.15). The frame follows, from

@@ -154,38 +154,40 @@ end
 
 local OPCODES = {
 	"SYNC", "SYNC_ACK", "SYNC_CHK", "CLOSE", "CLOSE_ACK", "OFFER", "REFLECT", "COMMIT", "REFUSE",
-	"READY", "REVERSE", "DONE", "HELLO", "NOLINK", "PATH",
+	"READY", "REVERSE", "DONE", "HELLO", "NOLINK", "PATH", "ASK", "ACK",
 }
 local SYNC, SYNC_ACK, SYNC_CHK, CLOSE, CLOSE_ACK, OFFER, REFLECT, COMMIT = 1, 2, 3, 4, 5, 6, 7, 8
 local REFUSE, READY, REVERSE, DONE, HELLO, NOLINK, PATH = 9, 10, 11, 12, 13, 14, 15
+local ASK, ACK = 16, 17
 -- Of these a frame has a number; of these it says which were heard.
-local QUESTIONS = { [OFFER] = true, [COMMIT] = true, [REVERSE] = true }
-local ANSWERS = { [REFLECT] = true, [REFUSE] = true, [READY] = true, [DONE] = true }
+local QUESTIONS = { [OFFER] = true, [COMMIT] = true, [REVERSE] = true, [ASK] = true }
+local ANSWERS = { [REFLECT] = true, [REFUSE] = true, [READY] = true, [DONE] = true, [ACK] = true }
 
 local EXPRESS, LAST, RESUME, WANT_DONE, HELD, VIA, AUTH, RESERVED = 1, 2, 4, 8, 16, 32, 64, 128
 
-local NOW = 1
+local NOW, ANSWER = 1, 2
 
 local KINDS = { [0] = "MESSAGE", "SWAP", "VERB", "VOID", "PACK" }
 local MESSAGE, SWAP, VERB, VOID, PACK = 0, 1, 2, 3, 4
 
 local REASONS = {
-	[0] = "none", "BUSY", "GAP", "NO_HALF", "CONFLICT", "TOO_BIG", "KIND", "POLICY", "FULL",
+	[0] = "none", "BUSY", nil, "NO_HALF", "CONFLICT", "TOO_BIG", "KIND", "POLICY", "FULL",
 	"NO_REGION", "RANGE", "ACCESS", "BAD_VERB",
 }
+local REASON_MAX = 12
 local REASON_TEXT = {
-	[0] = "no reason", "no room now, READY will follow", "slices are missing", "no half posted here",
+	[0] = "no reason", "no room now, READY will follow", nil, "no half posted here",
 	"the words are reserved", "larger than I take", "I do not serve this kind",
 	"you are not accepted", "no room for a link", "no such region", "words behind its end",
 	"not permitted", "malformed request",
 }
-local GAP, KIND, POLICY, FULL, NO_REGION = 2, 6, 7, 8, 9
+local POLICY, FULL = 7, 8
 local FOR_GOOD = { [5] = true, [6] = true, [9] = true, [10] = true, [11] = true, [12] = true }
 
 local VERB_CODES = { "READ", "WRITE", "EXCHANGE", "FETCH_ADD", "CAS" }
 local READ, WRITE, CAS = 1, 2, 5
 
-local GATEWAY, LEAVING, ASK, ABOUT, NODE = 1, 2, 4, 8, 16
+local GATEWAY, LEAVING, HELLO_ASK, ABOUT, NODE = 1, 2, 4, 8, 16
 local HDR_LEN, VIA_LEN, SYNC_LEN, MAX_SLICES = 48, 12, 64, 64
 local ZERO_MAC = "00:00:00:00:00:00"
 local NO_INC = "\0\0\0\0\0\0\0\0"
@@ -229,6 +231,7 @@ field("room", ProtoField.uint8, "Room for so many", base.DEC)
 field("reason", ProtoField.uint8, "Reason", base.DEC, REASONS)
 field("marks", ProtoField.uint8, "Marks", base.HEX)
 flag("marks.now", "NOW: sent in the event that heard ack", NOW)
+flag("marks.answer", "ANSWER: please answer", ANSWER)
 field("pn", ProtoField.uint32, "pn, number of this question", base.DEC)
 field("ack", ProtoField.uint32, "ack, the newest question heard", base.DEC)
 field("map", ProtoField.uint32, "Which of the 32 before it were heard, a bit each", base.HEX)
@@ -264,8 +267,8 @@ field("reflect.digest", ProtoField.uint64, "Digest of the transaction as heard",
 field("reflect.first", ProtoField.bytes, "Its first 8 bytes as heard")
 field("reflect.match", ProtoField.bool, "What was heard is what was said")
 field("swap.half", ProtoField.bytes, "Half")
-field("gap.map", ProtoField.uint64, "Missing slices, a bit each", base.HEX)
-field("gap.missing", ProtoField.uint8, "Missing slice", base.DEC)
+field("ack.have", ProtoField.uint64, "Slices that are here, a bit each", base.HEX)
+field("ack.slice", ProtoField.uint8, "Slice that is here", base.DEC)
 
 field("verb.region", ProtoField.uint32, "Region", base.DEC)
 field("verb.nops", ProtoField.uint8, "Operations", base.DEC)
@@ -287,7 +290,7 @@ field("answer.excess", ProtoField.bytes, "Behind the answer")
 field("hello.flags", ProtoField.uint8, "Flags", base.HEX)
 flag("hello.flags.gateway", "GATEWAY: the sender is a gateway", GATEWAY)
 flag("hello.flags.leaving", "LEAVING: forget me", LEAVING)
-flag("hello.flags.ask", "ASK: answer now", ASK)
+flag("hello.flags.ask", "ASK: answer now", HELLO_ASK)
 flag("hello.flags.about", "ABOUT: the MTU is for one peer", ABOUT)
 flag("hello.flags.node", "NODE: of a host to its neighbours", NODE)
 field("hello.zero", ProtoField.uint8, "Zero", base.DEC)
@@ -315,7 +318,7 @@ local FRAME = ProtoField.framenum
 field("link", ProtoField.uint32, "Link", base.DEC)
 field("transaction", ProtoField.uint32, "Transaction", base.DEC)
 field("outcome", ProtoField.string, "Outcome")
-field("attempts", ProtoField.uint32, "Times offered", base.DEC)
+field("attempts", ProtoField.uint32, "Attempts, in all runs", base.DEC)
 field("offered_in", FRAME, "Offered in frame", base.NONE, frametype.REQUEST)
 field("reflected_in", FRAME, "Reflected in frame", base.NONE, frametype.RESPONSE)
 field("committed_in", FRAME, "Committed in frame", base.NONE, frametype.ACK)
@@ -365,7 +368,7 @@ end
 note("cut", "Not all of the frame was captured", expert.severity.NOTE, expert.group.UNDECODED)
 note("freeze", "A new ltag: the sender has frozen", expert.severity.NOTE)
 note("new_inc", "A new incarnation", expert.severity.WARN)
-note("again", "Offered again", expert.severity.NOTE)
+note("again", "Sent or offered again", expert.severity.NOTE)
 note("copy", "A copy of an earlier frame", expert.severity.NOTE)
 note("refused", "Refused", expert.severity.NOTE)
 note("reversed", "Reversed", expert.severity.NOTE)
@@ -410,11 +413,16 @@ local function unicast(mac)
 	return byte(mac) % 2 == 0 and mac ~= "\0\0\0\0\0\0"
 end
 
+-- The marks that a frame of an opcode may have.
+local function marks_of(op)
+	return ANSWERS[op] and NOW or op == OFFER and ANSWER or 0
+end
+
 -- The rules of bad_field.
 local function fields_ok(h)
 	local op = h.opcode
-	if not KINDS[h.kind] or not REASONS[h.reason] or (op ~= OFFER and h.slice ~= 0) or
-	   h.room > (op == REFLECT and 128 or 0) or h.marks > (ANSWERS[op] and NOW or 0) or
+	if not KINDS[h.kind] or h.reason > REASON_MAX or (op ~= OFFER and h.slice ~= 0) or
+	   h.room > (op == REFLECT and 128 or 0) or (h.marks ~= 0 and h.marks ~= marks_of(op)) or
 	   (h.map ~= 0 and not ANSWERS[op]) or
 	   (h.pn ~= 0 and not ANSWERS[op] and not QUESTIONS[op]) then
 		return false
@@ -437,12 +445,12 @@ local function fields_ok(h)
 		end
 		return h.length == 16
 	elseif op == REFUSE then
-		if h.attempt == 0 or h.reason == 0 or h.reason == POLICY or h.reason == FULL then
-			return false
-		end
-		return h.length == (h.reason == GAP and 8 or 0)
-	elseif op == REVERSE then
+		return h.attempt ~= 0 and h.length == 0 and h.reason ~= 0 and REASONS[h.reason] and
+		       h.reason ~= POLICY and h.reason ~= FULL
+	elseif op == REVERSE or op == ASK then
 		return h.attempt ~= 0 and h.length == 0
+	elseif op == ACK then
+		return h.attempt ~= 0 and h.length == 8
 	elseif op == CLOSE then
 		return h.length == 0 and (h.reason == 0 or h.reason == POLICY or h.reason == FULL)
 	elseif op == HELLO then
@@ -550,14 +558,14 @@ local function check_digest(tvb, h)
 end
 
 -- Indices of the bits set in the map at an offset.
-local function gap_missing(tvb, at)
-	local missing = {}
+local function bits_set(tvb, at)
+	local set = {}
 	for n = 0, 63 do
 		if has(tvb(at + 7 - floor(n / 8), 1):uint(), 2 ^ (n % 8)) then
-			missing[#missing + 1] = n
+			set[#set + 1] = n
 		end
 	end
-	return missing
+	return set
 end
 
 -- "1 3-5 9" of some numbers that rise.
@@ -954,13 +962,16 @@ local function heard_offer(link, run, from, h, data, hash, rec, pinfo)
 	end
 	local slice = cut.slices[h.slice]
 	if slice then
-		if slice.key == key then
+		if slice.key == key and slice.pn == h.pn then
 			rec.notes[#rec.notes + 1] = "copy"
 			rec.copy_of = slice.number
+		elseif slice.key == key then
+			rec.notes[#rec.notes + 1] = "again"
+			slice.number, slice.pn = number, h.pn
 		end
 		slice.data, slice.hash = slice.data or data, slice.hash or hash
 	else
-		cut.slices[h.slice] = { number = number, data = data, hash = hash, key = key }
+		cut.slices[h.slice] = { number = number, data = data, hash = hash, key = key, pn = h.pn }
 	end
 	assemble(cut, number)
 end
@@ -1026,6 +1037,10 @@ local function heard_data(link, from, h, tvb, hash, rec, pinfo)
 				finish(t, "refused", nil)
 			end
 		end
+	elseif op == ASK then
+		rec.t = link.offers[offer_key(run, from, h)]
+	elseif op == ACK then
+		rec.t = link.offers[offer_key(run, to, h)]
 	elseif op == REVERSE then
 		local t = link.offers[offer_key(run, from, h)]
 		if not t then
@@ -1061,7 +1076,8 @@ local function heard_data(link, from, h, tvb, hash, rec, pinfo)
 end
 
 local DATA = { [CLOSE] = true, [CLOSE_ACK] = true, [OFFER] = true, [REFLECT] = true,
-	       [COMMIT] = true, [REFUSE] = true, [READY] = true, [REVERSE] = true, [DONE] = true }
+	       [COMMIT] = true, [REFUSE] = true, [READY] = true, [REVERSE] = true, [DONE] = true,
+	       [ASK] = true, [ACK] = true }
 
 -- The first time that a good frame is seen.
 local function follow(tvb, pinfo, h, hash, rec)
@@ -1153,8 +1169,8 @@ end
 local FLAGS = { { "express", EXPRESS }, { "last", LAST }, { "resume", RESUME },
 		{ "want_done", WANT_DONE }, { "held", HELD }, { "via", VIA }, { "auth", AUTH },
 		{ "reserved", RESERVED } }
-local MARKS = { { "now", NOW } }
-local HELLO_FLAGS = { { "gateway", GATEWAY }, { "leaving", LEAVING }, { "ask", ASK },
+local MARKS = { { "now", NOW }, { "answer", ANSWER } }
+local HELLO_FLAGS = { { "gateway", GATEWAY }, { "leaving", LEAVING }, { "ask", HELLO_ASK },
 		      { "about", ABOUT }, { "node", NODE } }
 
 -- The messages of a pack in the bytes at..stop - 1 of tvb: how many; nil if it is malformed, or
@@ -1434,20 +1450,31 @@ BODY[COMMIT] = function(_, h)
 end
 
 BODY[REFUSE] = function(tvb, h, tree)
-	local text = format("%s, %s: %s", meant(h), REASONS[h.reason] or "reason " .. h.reason,
-			    REASON_TEXT[h.reason] or "unknown")
-	if h.reason == GAP and h.stop - h.at >= 8 then
-		local item = tree:add(f["gap.map"], tvb(h.at, 8))
-		local missing = gap_missing(tvb, h.at)
-		for _, n in ipairs(missing) do
-			generated(item, "gap.missing", tvb(h.at + 7 - floor(n / 8), 1), n)
-		end
-		text = format("%s, GAP: missing slice%s %s (from 0)", meant(h),
-			      #missing == 1 and "" or "s", #missing > 0 and ranges(missing) or "none")
-	elseif h.stop > h.at then
+	if h.stop > h.at then
 		tree:add(f.payload, tvb(h.at, h.stop - h.at))
 	end
-	return text
+	return format("%s, %s: %s", meant(h), REASONS[h.reason] or "reason " .. h.reason,
+		      REASON_TEXT[h.reason] or "unknown")
+end
+
+BODY[ASK] = function(_, h)
+	return meant(h) .. ", what do you have of it?"
+end
+
+BODY[ACK] = function(tvb, h, tree)
+	if h.stop - h.at < 8 then
+		if h.stop > h.at then
+			tree:add(f.payload, tvb(h.at, h.stop - h.at))
+		end
+		return meant(h)
+	end
+	local item = tree:add(f["ack.have"], tvb(h.at, 8))
+	local have = bits_set(tvb, h.at)
+	for _, n in ipairs(have) do
+		generated(item, "ack.slice", tvb(h.at + 7 - floor(n / 8), 1), n)
+	end
+	return format("%s, I have %s", meant(h), #have == 0 and "nothing of it" or
+		      format("slice%s %s (from 0)", #have == 1 and "" or "s", ranges(have)))
 end
 
 BODY[READY] = function(_, h)
@@ -1495,7 +1522,7 @@ BODY[HELLO] = function(tvb, h, tree)
 	if has(flags, LEAVING) then
 		words[#words + 1] = "leaving"
 	end
-	if has(flags, ASK) then
+	if has(flags, HELLO_ASK) then
 		words[#words + 1] = "answer now"
 	end
 	return concat(words, ", ")

@@ -19,7 +19,8 @@ hidden int v;
 /* What the event is, and what chance has decided about it. */
 byte ev, slot;
 byte room;			/* places for what is unread; a verb's words are free */
-byte lost;			/* of this lane a frame is taken for lost: 1 + the lane */
+byte lost;			/* a frame about this lane is taken for lost: 1 + the lane */
+bit arrived;			/* but its OFFER was heard: the answer is lost */
 byte less;			/* a new ltag says a window that is so much smaller */
 bit keep, kind, ask_done, close_again;
 
@@ -30,20 +31,21 @@ bit keep, kind, ask_done, close_again;
 #define EV_CANCEL_NEXT	5	/* or what waits behind it */
 #define EV_DRAIN	6	/* the reader has made room */
 #define EV_STALL	7	/* timer: no progress of what is under way */
-#define EV_ASK		8	/* timer: SYNC again */
-#define EV_RETRY	9	/* timer: parked, and no READY */
-#define EV_PROBE	10	/* timer: nothing heard */
-#define EV_CLOSE_AGAIN	11	/* timer: CLOSE again */
-#define EV_DEAD		12	/* timer: no answer for the dead time */
-#define EV_FORGET	13	/* timer: dead for long, and nothing in doubt */
-#define EV_PORT		14	/* the port goes down */
-#define EV_CRASH	15	/* the end dies */
-#define EV_CLOSE	16	/* a user closes the link */
-#define EV_RETRY_HALF	17	/* timer: the peer had no half, it may have one now */
-#define EV_POST_HALF	18	/* a user posts a half */
-#define EV_CANCEL_HALF	19	/* or wants it back */
-#define EV_MORE		20	/* there was more to offer than an event sends */
-#define EV_REMIND	21	/* timer: offer what is not answered once more */
+#define EV_ASK		8	/* timer: no answer: ask for it */
+#define EV_REFLECT	9	/* timer: no commit of what is held: reflect it again */
+#define EV_SYNC		10	/* timer: SYNC again */
+#define EV_RETRY	11	/* timer: parked, and no READY */
+#define EV_RETRY_HALF	12	/* timer: the peer had no half, it may have one now */
+#define EV_PROBE	13	/* timer: nothing heard */
+#define EV_CLOSE_AGAIN	14	/* timer: CLOSE again */
+#define EV_DEAD		15	/* timer: no answer for the dead time */
+#define EV_FORGET	16	/* timer: dead for long, and nothing in doubt */
+#define EV_PORT		17	/* the port goes down */
+#define EV_CRASH	18	/* the end dies */
+#define EV_CLOSE	19	/* a user closes the link */
+#define EV_POST_HALF	20	/* a user posts a half */
+#define EV_CANCEL_HALF	21	/* or wants it back */
+#define EV_MORE		22	/* there was more to offer than an event sends */
 
 byte crashes[2], closes, deads;
 byte turn;			/* calm: 1 + the end whose timer may fire */
@@ -65,22 +67,26 @@ byte turn;			/* calm: 1 + the end whose timer may fire */
 
 /* --- what each event does ------------------------------------------------------- */
 
-/* The peer is to be reminded of tx + 1 first. */
-#define reminds()	(REMIND && L.state == OPEN && windowed() &&		\
-			 L.offer[0].state == OFFER_OUT && !L.reminded &&	\
-			 !L.peer_closing &&					\
-			 !(L.offer[0].express || is_half(id, L.offer[0].id)))
+/* An answer is waited for: to what is in flight; or DONE, which that would say, too. */
+#define awaits()	(L.state == OPEN && (L.offer[0].state == OFFER_OUT || L.await_done))
 /* A failure noticed at an OPEN end, whatever it is. */
-#define failing()	(L.state == OPEN && ((L.offer[0].state == OFFER_OUT && !reminds()) || \
-			 hold_stalls() || (L.await_done && L.offer[0].state != OFFER_OUT)))
-/* What waits for a number that was refused waits for the reader here. */
-#define waits_for_room() (L.ready_due && refused(0))
-#if WINDOW > 2
-#define hold_stalls()	(any(held) && !waits_for_room() &&			\
-			 (held(0) || held(1) || !(L.ready_due && refused(1))))
+#define failing()	(awaits() || hold_stalls())
+/*
+ * What waits for a number that was refused waits for the reader here; or, if this end
+ * closes, for the peer to hear of that.
+ */
+#define blocks(n)	(refused(n) && (L.ready_due || (L.closing && !L.peer_closing)))
+#define stalls_from(n, above) (held(n) || (!blocks(n) && (above)))
+#if WINDOW == 1
+#define stalls()	held(0)
+#elif WINDOW == 2
+#define stalls()	stalls_from(0, held(1))
+#elif WINDOW == 3
+#define stalls()	stalls_from(0, stalls_from(1, held(2)))
 #else
-#define hold_stalls()	(any(held) && !waits_for_room())
+#define stalls()	stalls_from(0, stalls_from(1, stalls_from(2, held(3))))
 #endif
+#define hold_stalls()	(L.state == OPEN && stalls())
 
 /* No answer: all that may be reversed is. */
 inline go_down()
@@ -173,8 +179,6 @@ inline say_state()
 		SAY(printf(" %d %d %d %d %d", L.offer[n].state, L.offer[n].id,
 			   L.offer[n].attempt, L.offer[n].due,
 			   L.offer[n].state == OFFER_OUT && L.offer[n].ready));
-		SAY(printf(" %d", n == 0 && L.state == OPEN && L.offer[n].state == OFFER_OUT &&
-			   L.reminded));
 		SAY(printf(" %d %d %d %d %d", L.hold[n].state, L.hold[n].attempt,
 			   (held(n) -> L.hold[n].id : 0), held(n) && L.hold[n].express,
 			   windowed() && L.hold[n].takes_room));
@@ -244,6 +248,7 @@ inline tidy()
 	slot = 0;
 	room = 0;
 	lost = 0;
+	arrived = 0;
 	less = 0;
 	keep = 0;
 	kind = 0;
@@ -302,15 +307,52 @@ inline event()
 	:: ev == EV_DRAIN ->
 		SAY(printf("EV %c drain %d\n", NAME(me), room));
 		drained()
+	:: ev == EV_PORT ->
+		SAY(printf("EV %c port\n", NAME(me)));
+		freeze(SYNC_SENT)
+	:: ev == EV_CRASH ->
+		SAY(printf("EV %c crash\n", NAME(me)));
+		crashes[me]++;
+		bereave();
+		end_reset()
+	:: ev == EV_CLOSE ->
+		SAY(printf("EV %c close\n", NAME(me)));
+		closes++;
+		drop_next();
+		half_drop();
+		L.closing = 1;
+		L.ready_due = 0;
+		if
+		:: !L.peer_inc || L.down -> ending = 1
+		:: else
+		fi
+	:: else
+	fi
+}
+
+/* If the event is the timer's. */
+inline timer_step()
+{
+	if
 	:: ev == EV_STALL ->
 		SAY(printf("EV %c stall\n", NAME(me)));
 		freeze(SYNC_SENT)
-	:: ev == EV_REMIND ->
-		SAY(printf("EV %c remind\n", NAME(me)));
-		again = 1;
-		pump = 1
 	:: ev == EV_ASK ->
 		SAY(printf("EV %c ask\n", NAME(me)));
+		L.asks = calm;
+		if
+		:: L.offer[0].state == OFFER_OUT ->
+			L.offer[0].due = DUE_ASK;
+			again = 1;
+			pump = 1
+		:: else -> commit = COMMIT_SILENT
+		fi
+	:: ev == EV_REFLECT ->
+		SAY(printf("EV %c reflect\n", NAME(me)));
+		L.asks = calm;
+		reflect_again()
+	:: ev == EV_SYNC ->
+		SAY(printf("EV %c sync\n", NAME(me)));
 		send_sync(SYNC, L.peer_ltag)
 	:: ev == EV_RETRY ->
 		SAY(printf("EV %c retry\n", NAME(me)));
@@ -341,25 +383,7 @@ inline event()
 		assert(!(PEER.offer[0].state == OFFER_OUT && PEER.offer[0].express &&
 			 PEER.peer_inc == L.inc && PEER.tx + 1 == L.rx));
 		ending = 1
-	:: ev == EV_PORT ->
-		SAY(printf("EV %c port\n", NAME(me)));
-		freeze(SYNC_SENT)
-	:: ev == EV_CRASH ->
-		SAY(printf("EV %c crash\n", NAME(me)));
-		crashes[me]++;
-		bereave();
-		end_reset()
-	:: ev == EV_CLOSE ->
-		SAY(printf("EV %c close\n", NAME(me)));
-		closes++;
-		drop_next();
-		half_drop();
-		L.closing = 1;
-		L.ready_due = 0;
-		if
-		:: !L.peer_inc || L.down -> ending = 1
-		:: else
-		fi
+	:: else
 	fi
 }
 
@@ -443,9 +467,13 @@ inline choose()
 			    ODDS(noroom));
 		do
 		:: LOST && !calm && ev == EV_RCV && lost < WINDOW &&
-		   (opcode_at(slot) == REFLECT || opcode_at(slot) == REFUSE) -> lost++
+		   is_answer(opcode_at(slot)) -> lost++
 		:: break
-		od
+		od;
+		if
+		:: true
+		:: lost -> arrived = 1
+		fi
 	:: !crowded() && posted[id] < (id == A -> N_A : N_B) && wants() &&
 	   ODDS(posts) ->
 		ev = EV_POST;
@@ -485,9 +513,11 @@ inline choose()
 	:: !crowded() && drains() && ODDS(drain) ->
 		ev = EV_DRAIN;
 		choose_room(WINDOW > 1 && !calm && room != 1)
-	:: timer() && reminds() && ODDS(timers) -> ev = EV_REMIND
-	:: timer() && failing() && ODDS(timers) -> ev = EV_STALL
-	:: timer() && frozen() && ODDS(timers) -> ev = EV_ASK
+	:: timer() && awaits() && !L.asks && ODDS(timers) -> ev = EV_ASK
+	:: timer() && hold_stalls() && !L.asks && ODDS(timers) -> ev = EV_REFLECT
+	:: timer() && failing() && (calm -> L.asks : 1) && ODDS(timers) ->
+		ev = EV_STALL
+	:: timer() && frozen() && ODDS(timers) -> ev = EV_SYNC
 	:: timer() && L.state == OPEN && any(parked) && ODDS(timers) ->
 		ev = EV_RETRY
 	:: timer() && L.state == OPEN && L.half == HALF_WAITING &&
@@ -499,7 +529,7 @@ inline choose()
 	   ODDS(timers) -> ev = EV_CLOSE_AGAIN
 	:: !crowded() && deads < DEAD && !calm && ODDS(dead) &&
 	   ((frozen() && (!L.down || has_posts())) ||
-	    (L.state == OPEN && L.asked)) -> ev = EV_DEAD
+	    (L.state == OPEN && L.asked) || awaits()) -> ev = EV_DEAD
 	:: !crowded() && DEAD && !calm && frozen() && L.down && !in_doubt() &&
 	   !has_posts() && ODDS(dead) -> ev = EV_FORGET
 	:: !crowded() && PORT && !calm && L.state == OPEN && ODDS(port) ->
@@ -530,13 +560,14 @@ proctype End(byte id)
 		d_step {
 			me = id;
 			if
-			:: calm && ((ev >= EV_STALL && ev <= EV_RETRY_HALF) || ev == EV_REMIND) ->
+			:: calm && ev >= EV_STALL && ev <= EV_CLOSE_AGAIN ->
 				turn = 2 - id
 			:: else
 			fi;
 			event()
 		};
 		/* In steps, since spin limits the length of one. */
+		d_step { v = 0; timer_step() };
 		d_step { v = 0; resolve_step() };
 		d_step { v = 0; pump_step() };
 		d_step { v = 0; frame() };

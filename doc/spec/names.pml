@@ -23,8 +23,7 @@
  *	WINDOW		lanes: more than 1, and the rules of protocol 4.11 apply
  *	WIN_A WIN_B	the window of A, of B; WINDOW if not said
  *	CHANGE		an ltag may say a smaller one
- *	LOST		an answer may show that a frame of another lane was lost
- *	REMIND		what is not answered is offered once more before that is a failure
+ *	LOST		an answer may show that a frame about another lane was lost
  *	BREAK_RULE	leave out one of the five rules at the end of protocol 4.5;
  *			1 the peer's ltag, 6 one's own is not looked at. Of those of 4.11:
  *			7 the commit is no prefix, 8 what is reversed stays reflected,
@@ -111,9 +110,6 @@
 #ifndef LOST
 #define LOST		0
 #endif
-#ifndef REMIND
-#define REMIND		0
-#endif
 #ifndef BREAK_RULE
 #define BREAK_RULE	0
 #endif
@@ -131,7 +127,7 @@
 #define W_T	8
 #define W_A	8
 #define W_I	5
-#define W_WHAT	29	/* 5 + 3 W_T: opcode, flag; tx, rx, seq */
+#define W_WHAT	30	/* 6 + 3 W_T: opcode, flag; tx, rx, seq */
 #define W_BODY	18	/* W_A + 2 W_I */
 #define W_LTAGS	12	/* 2 W_L */
 #else
@@ -140,7 +136,7 @@
 #define W_T	2
 #define W_A	2
 #define W_I	3
-#define W_WHAT	11
+#define W_WHAT	12
 #define W_BODY	8
 #define W_LTAGS	10
 #endif
@@ -179,6 +175,12 @@
 #define OFFER_REFLECTED	4
 #define OFFER_QUEUED	5
 
+/* offer: how it is due */
+#define DUE_NOT		0
+#define DUE_ALL		1	/* as a new attempt */
+#define DUE_REPEAT	3	/* the same attempt, since its frame seems lost */
+#define DUE_ASK		4	/* by ASK, since the answer seems lost */
+
 /* hold: states */
 #define HOLD_NONE	0
 #define HOLD_HELD	3
@@ -211,6 +213,8 @@
 #define REVERSE		11
 #define DONE		12
 #define NOLINK		14
+#define ASK		16
+#define ACK		17
 
 /* What is offered under a number of this end: struct oae_lane. */
 typedef lane {
@@ -219,7 +223,7 @@ typedef lane {
 	bit express;
 	bit confirm;
 	bit ready;			/* READY came since the last OFFER */
-	bit due;			/* to be offered again */
+	unsigned due : 3;		/* DUE_*: to be offered again */
 	unsigned attempt : W_A;		/* of the number, this run */
 };
 
@@ -268,7 +272,7 @@ typedef end {
 	unsigned win : 3;		/* of this run: the smaller of both */
 	unsigned nlanes : 3;		/* numbers above tx that have a content */
 	unsigned given : 3;		/* of these, offered in this run */
-	bit reminded;			/* tx + 1 was offered once more, and not again since */
+	bit asks;			/* calm: the timer has asked, and nothing came of it */
 	bit more;			/* there was more to offer than an event sends */
 	lane offer[WINDOW];		/* of tx + 1 and the next ones */
 	hold_of hold[WINDOW];		/* of rx + 1 and the next ones */

@@ -11,6 +11,7 @@ hidden byte resolving, by_data, by_attempt, going_down;
 hidden byte ending;		/* the link is forgotten */
 hidden byte pump;		/* offer what is due, and what waits: see pump_step() */
 hidden byte again;		/* before that, this lane; 0 none, else 1 + the lane */
+hidden byte question;		/* ASK or OFFER */
 hidden byte commit;		/* and then say COMMIT, see below */
 hidden byte p_tx, p_rx;		/* the peer's counters, as resolving takes them */
 hidden short in_, out_;		/* by how much they are ahead of mine */
@@ -110,7 +111,7 @@ inline lane_none(at)
 	L.offer[at].express = 0;
 	L.offer[at].confirm = 0;
 	L.offer[at].ready = 0;
-	L.offer[at].due = 0
+	L.offer[at].due = DUE_NOT
 }
 
 /* The contents above it move down. The attempts belong to the numbers. */
@@ -150,7 +151,7 @@ inline lane_void(at)
 	:: BREAK_RULE == 8 && L.offer[at].state == OFFER_REFLECTED
 	:: else ->
 		L.offer[at].state = OFFER_QUEUED;
-		L.offer[at].due = 1
+		L.offer[at].due = DUE_ALL
 	fi
 }
 
@@ -169,7 +170,7 @@ inline requeue()
 	do
 	:: m < WINDOW ->
 		L.offer[m].attempt = 0;
-		L.offer[m].due = 0;
+		L.offer[m].due = DUE_NOT;
 		if
 		:: m < L.nlanes && reversible(m) ->
 			L.offer[m].state = OFFER_QUEUED;
@@ -225,6 +226,7 @@ inline half_lend()
 
 inline hold_deliver()
 {
+	L.asks = 0;
 	if
 	:: is_half(1 - me, L.hold[0].id) ->
 		taken(L.half_id, L.hold[0].id);
@@ -336,10 +338,21 @@ inline drained()
 	fi
 }
 
-inline reflect(txn)
+inline reflect(seq_, attempt_, txn)
 {
-	send_as(REFLECT, 0, L.ltag, L.peer_ltag, L.tx, L.rx, f_seq, f_attempt, txn,
+	send_as(REFLECT, 0, L.ltag, L.peer_ltag, L.tx, L.rx, seq_, attempt_, txn,
 		(is_half(1 - me, txn) -> L.half_id : 0))
+}
+
+/* What is held is not committed: the lowest of it once more. */
+inline reflect_again()
+{
+	n = 0;
+	do
+	:: !held(n) -> n++
+	:: else -> break
+	od;
+	reflect(L.rx + 1 + n, L.hold[n].attempt, L.hold[n].id)
 }
 
 inline refuse(why)
@@ -364,6 +377,7 @@ inline begin_attempt()
 	:: else
 	fi;
 	hold_reset(n);
+	L.asks = 0;
 	L.hold[n].attempt = f_attempt;
 	count_taken();
 	places = room;
@@ -397,7 +411,7 @@ inline begin_attempt()
 		:: f_flag -> hold_deliver()
 		:: else
 		fi;
-		reflect(f_id)
+		reflect(f_seq, f_attempt, f_id)
 	fi
 }
 
@@ -406,6 +420,7 @@ inline begin_attempt()
 			 windowed() && in_ > 1 && in_ <= L.window && !f_flag &&	\
 			 (!f_id || is_message(1 - me, f_id)))
 
+/* An OFFER; or ASK, which has the same answers, and begins nothing. */
 inline rcv_offer()
 {
 	in_ = f_seq - L.rx;
@@ -423,11 +438,14 @@ inline rcv_offer()
 	:: in_ != 0 && !in_window()
 	:: in_ != 0 && in_window() ->
 		if
-		:: f_attempt > L.hold[n].attempt -> begin_attempt()
+		:: f_attempt > L.hold[n].attempt && f_op == OFFER -> begin_attempt()
+		:: f_attempt > L.hold[n].attempt && f_op == ASK ->
+			/* Of this attempt nothing is here. */
+			send(ACK, 0, f_seq, f_attempt, f_id)
 		:: f_attempt == L.hold[n].attempt ->
 			/* The same again: the same answer. */
 			if
-			:: L.hold[n].state == HOLD_HELD -> reflect(L.hold[n].id)
+			:: L.hold[n].state == HOLD_HELD -> reflect(f_seq, f_attempt, L.hold[n].id)
 			:: L.hold[n].state == HOLD_REFUSED ->
 				send(REFUSE, 0, f_seq, f_attempt, L.hold[n].reason)
 			:: else
@@ -465,7 +483,7 @@ inline freeze(how)
 	:: else -> break
 	od;
 	drop_voids();
-	L.reminded = 0;
+	L.asks = 0;
 	L.close_sent = 0;
 	L.state = SYNC_SENT;
 	begin = how
@@ -473,8 +491,13 @@ inline freeze(how)
 
 inline offer_lane(at)
 {
+	question = (L.offer[at].due == DUE_ASK -> ASK : OFFER);
 	if
-	:: L.offer[at].attempt == MAX_ATTEMPT ->
+	:: L.offer[at].due >= DUE_REPEAT ->
+		/* A repeat keeps its attempt. */
+		L.offer[at].due = DUE_NOT
+	:: L.offer[at].due < DUE_REPEAT && L.offer[at].attempt == MAX_ATTEMPT ->
+		question = 0;
 		/* What was refused meanwhile is not in flight. */
 		if
 		:: L.offer[at].state != OFFER_OUT -> L.offer[at].state = OFFER_PARKED
@@ -485,11 +508,7 @@ inline offer_lane(at)
 		L.offer[at].attempt++;
 		L.offer[at].state = OFFER_OUT;
 		L.offer[at].ready = 0;
-		L.offer[at].due = 0;
-		if
-		:: at == 0 -> L.reminded = (ev == EV_REMIND)
-		:: else
-		fi;
+		L.offer[at].due = DUE_NOT;
 		if
 		:: at >= L.given -> L.given = at + 1
 		:: else
@@ -498,9 +517,13 @@ inline offer_lane(at)
 		:: !L.offered_to && (WINDOW == 1 || L.offer[at].express) ->
 			L.offered_to = L.peer_inc
 		:: else
-		fi;
-		send(OFFER, L.offer[at].express, L.tx + 1 + at, L.offer[at].attempt,
+		fi
+	fi;
+	if
+	:: question ->
+		send(question, L.offer[at].express, L.tx + 1 + at, L.offer[at].attempt,
 		     L.offer[at].id)
+	:: else
 	fi
 }
 
@@ -790,7 +813,6 @@ inline offer_committed()
 	:: else
 	fi;
 	L.offered_to = 0;
-	L.reminded = 0;
 	m = 0;
 	do
 	:: m + 1 < WINDOW ->
@@ -808,7 +830,7 @@ inline offer_committed()
 	fi
 }
 
-/* The lane that the frame answers is n; if there is none, n is WINDOW. */
+/* The lane in flight that the frame answers is n; if there is none, n is WINDOW. */
 inline answered()
 {
 	in_ = f_seq - L.tx - 1;
@@ -823,11 +845,16 @@ inline answered()
 		fi
 	:: else
 	fi;
-	/* So many were answered since that a frame of this one must have been lost. */
 	if
-	:: n < WINDOW && windowed() && lost && lost - 1 != n && lost <= L.given ->
+	:: n < WINDOW -> L.asks = 0
+	:: else
+	fi;
+	/* So many later frames were heard that one about this lane must have been lost. */
+	if
+	:: n < WINDOW && lost && lost - 1 != n && lost <= L.given ->
 		if
-		:: L.offer[lost - 1].state == OFFER_OUT -> L.offer[lost - 1].due = 1
+		:: L.offer[lost - 1].state == OFFER_OUT && !L.offer[lost - 1].due ->
+			L.offer[lost - 1].due = (arrived -> DUE_ASK : DUE_REPEAT)
 		:: else
 		fi
 	:: else
@@ -836,7 +863,6 @@ inline answered()
 
 inline rcv_reflect()
 {
-	answered();
 	if
 	:: n < WINDOW ->
 		/* Between honest ends it is what was said. */
@@ -848,7 +874,7 @@ inline rcv_reflect()
 		:: else
 		fi;
 		L.offer[n].state = OFFER_REFLECTED;
-		L.offer[n].due = 0;
+		L.offer[n].due = DUE_NOT;
 		k = L.tx;
 		q = 0;
 		do
@@ -864,41 +890,52 @@ inline rcv_reflect()
 		od;
 		pump = 1;
 		commit = (L.tx != k && !confirmed() -> COMMIT_SILENT : 0)
+	:: n == WINDOW && f_seq <= L.tx && f_seq > f_rx ->
+		/* The peer holds it still: it has not heard of the commit. */
+		commit = COMMIT_SILENT
+	:: n == WINDOW && !windowed() && f_seq == L.tx + 1 && L.offer[0].state == OFFER_NONE &&
+	   f_attempt <= L.offer[0].attempt ->
+		/* Or that it is reversed. */
+		send(REVERSE, 0, f_seq, f_attempt, 0)
 	:: else
 	fi
 }
 
 inline rcv_refuse()
 {
-	answered();
+	pump = 1;
+	/* It may have been offered before the peer heard of what DONE is waited for. */
+	commit = (L.await_done -> COMMIT_IDLE : 0);
 	if
-	:: n < WINDOW ->
-		pump = 1;
-		/* It may have been offered before the peer heard of what DONE is waited for. */
-		commit = (L.await_done -> COMMIT_IDLE : 0);
+	:: is_half(me, L.offer[n].id) ->
+		/* The peer had none; but perhaps it has by now. */
+		k = L.half_crossed;
+		offer_withdraw();
+		L.half_crossed = 0;
 		if
-		:: is_half(me, L.offer[n].id) ->
-			/* The peer had none; but perhaps it has by now. */
-			k = L.half_crossed;
-			offer_withdraw();
-			L.half_crossed = 0;
-			if
-			:: !k -> L.half = HALF_WAITING
-			:: else
-			fi
-		:: else ->
-			L.offer[n].state = OFFER_PARKED;
-			L.offer[n].due = 0;
-			/* As good as never offered. */
-			if
-			:: n == 0 -> L.offered_to = 0
-			:: else
-			fi;
-			/* READY has overtaken the refusal. */
-			again = (L.offer[n].ready -> n + 1 : 0)
+		:: !k -> L.half = HALF_WAITING
+		:: else
 		fi
-	:: else
+	:: else ->
+		L.offer[n].state = OFFER_PARKED;
+		L.offer[n].due = DUE_NOT;
+		/* As good as never offered. */
+		if
+		:: n == 0 -> L.offered_to = 0
+		:: else
+		fi;
+		/* READY has overtaken the refusal. */
+		again = (L.offer[n].ready -> n + 1 : 0)
 	fi
+}
+
+/* The peer has nothing of this attempt: the same again. */
+inline rcv_ack()
+{
+	L.offer[n].due = DUE_REPEAT;
+	again = n + 1;
+	pump = 1;
+	commit = (L.await_done -> COMMIT_IDLE : 0)
 }
 
 /* There is room up to this number, or words are free. */
@@ -914,7 +951,7 @@ inline rcv_ready()
 		:: L.offer[n].state == OFFER_PARKED && !windowed() -> again = n + 1
 		:: L.offer[n].state == OFFER_PARKED && windowed() ->
 			L.offer[n].state = OFFER_QUEUED;
-			L.offer[n].due = 1
+			L.offer[n].due = DUE_ALL
 		:: else
 		fi;
 		n++
@@ -929,6 +966,7 @@ inline offer_delivered(seq)
 	L.peer_rx = seq;
 	if
 	:: L.await_done && L.peer_rx >= L.done_seq ->
+		L.asks = 0;
 		L.await_done = 0;
 		L.done_seq = 0;
 		confirmed_now()
@@ -1224,6 +1262,7 @@ inline end_reset()
 	L.window = 0;
 	L.win = 0;
 	L.more = 0;
+	L.asks = 0;
 	L.down = 0;
 	L.asked = 0;
 	L.closing = 0;
@@ -1347,13 +1386,20 @@ inline data_of_run()
 		run_progress();
 		if
 		:: L.state != OPEN
-		:: L.state == OPEN && f_op == OFFER ->
-			commit = (L.await_done && L.offer[0].state == OFFER_OUT -> COMMIT_IDLE : 0);
-			rcv_offer();
+		:: L.state == OPEN && (f_op == OFFER || f_op == ASK) ->
 			/* A half may be back, or withdrawn. */
-			pump = 1
-		:: L.state == OPEN && f_op == REFLECT -> rcv_reflect()
-		:: L.state == OPEN && f_op == REFUSE -> rcv_refuse()
+			pump = f_op == OFFER;
+			commit = (pump && L.await_done && L.offer[0].state == OFFER_OUT ->
+				  COMMIT_IDLE : 0);
+			rcv_offer()
+		:: L.state == OPEN && is_answer(f_op) ->
+			answered();
+			if
+			:: f_op == REFLECT -> rcv_reflect()
+			:: f_op == REFUSE && n < WINDOW -> rcv_refuse()
+			:: f_op == ACK && n < WINDOW -> rcv_ack()
+			:: else
+			fi
 		:: L.state == OPEN && f_op == REVERSE ->
 			rcv_reverse();
 			pump = 1
@@ -1382,7 +1428,7 @@ inline data_of_run()
 #endif
 
 /* A data frame that overtakes the SYNC_ACK says all that that would say. */
-#define says_resolved()	(frozen() && (f_op == OFFER || f_op == COMMIT) && \
+#define says_resolved()	(frozen() && (f_op == OFFER || f_op == COMMIT || f_op == ASK) && \
 			 f_dst == L.ltag && f_src == L.peer_ltag && L.heard_inc)
 
 /* A frame for an end that has no link (4.6). */
@@ -1415,9 +1461,9 @@ inline rcv()
 	if
 	:: L.state == CLOSED -> stranger()
 	:: else ->
-		SAY(printf("EV %c rcv %d %d %d %d %d %d %d %d %d %d %d %d\n", NAME(me),
+		SAY(printf("EV %c rcv %d %d %d %d %d %d %d %d %d %d %d %d %d\n", NAME(me),
 			   f_op, f_flag, f_src, f_dst, f_tx, f_rx, f_seq, f_attempt,
-			   f_inc, f_peer_inc, room, lost));
+			   f_inc, f_peer_inc, room, lost, arrived));
 		if
 		:: f_op == SYNC -> rcv_sync()
 		:: f_op == SYNC_ACK -> rcv_sync_ack()

@@ -23,14 +23,16 @@ bag wire[2];			/* the frames on their way to an end */
 
 /* The frame being handled: struct oae_frame. inc is id to an OFFER, a REFLECT. */
 hidden byte f_op, f_src, f_dst, f_tx, f_rx, f_seq, f_attempt, f_inc, f_peer_inc;
-hidden byte f_flag;		/* OFFER: EXPRESS; COMMIT: WANT_DONE */
-#define f_id	f_inc
+hidden byte f_flag;		/* OFFER, ASK: EXPRESS; COMMIT: WANT_DONE */
+#define f_id	f_inc		/* ASK, ACK: it says of what kind that is */
 #define f_half	f_peer_inc	/* REFLECT of a half: the one that is lent */
 #define f_reason f_inc		/* REFUSE */
 
 /* What this event sends. */
 hidden packet out[OUTS];
 hidden byte nout;
+
+#define is_answer(op)	((op) == REFLECT || (op) == REFUSE || (op) == ACK)
 
 #define MASK(w)		((1 << (w)) - 1)
 #define SRC(p)		((p.ltags >> W_L) & MASK(W_L))

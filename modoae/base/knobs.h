@@ -20,7 +20,7 @@ OAE_KNOB(drop_pct, 0, 100, 0, "percent", "percent of frames received to drop, fo
 OAE_KNOB(express, 0, 1, 0, "", "1: noc_debug sends express, delivered at once and not reversible")
 OAE_KNOB(deadline_ms, 0, 3600000, 0, "ms, 0 for none",
 	 "ms after which a noc_debug write is reversed, 0 none")
-OAE_KNOB(stall_min_us, 50, 1000000, 1000, "us", "least us without progress before a link freezes")
+OAE_KNOB(stall_min_us, 50, 1000000, 1000, "us", "least us without an answer until it is asked for")
 OAE_KNOB(stall_max_us, 1000, 10000000, 200000, "us", "greatest such us, not below stall_min_us")
 OAE_KNOB(keepalive_ms, 10, 600000, 1000, "ms", "ms of silence before an idle peer is probed")
 OAE_KNOB(dead_ms, 50, 3600000, 5000, "ms", "ms without an answer before a link is down")

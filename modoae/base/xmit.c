@@ -361,13 +361,11 @@ void oae_xmit_offer(struct oae_port *port, const u8 *dest,
 	struct sk_buff *skb;
 
 	while (left) {
-		f->slice = __ffs64(left);
+		oae_send_slice(send, __ffs64(left));
 		left &= left - 1;
 		f->length = oae_msg_slice_len(msg, send->slice_max,
 					      f->slice);
 		f->payload_hash = msg->hash[f->slice];
-		if (f->slice == send->nslices - 1)
-			f->flags |= OAE_F_LAST;
 		skb = xmit_frame_skb(port, f, spent);
 		if (!skb)
 			return;

@@ -5,8 +5,7 @@
  */
 #include "link_int.h"
 
-#define ANSWER_PARKED	8	/* stall times until a READY is taken to be lost */
-#define ANSWER_BURST	8	/* slices that may always be sent again at once */
+#define ANSWER_PARKED	8	/* probe timeouts until a READY is taken to be lost */
 
 /**
  * oae_offer_committed() - commit the transaction of tx + 1
@@ -133,10 +132,7 @@ static bool answer_is_early(const struct oae_actions *a, u32 seq)
 	return false;
 }
 
-/*
- * The lane of the offer in flight that this frame answers; NULL: there is none. If the peer
- * has been reminded since, the answer is late, and tells how long it takes.
- */
+/* The lane of the offer in flight that this frame answers; NULL: there is none. */
 static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *f, u64 now,
 				    struct oae_actions *a)
 {
@@ -147,21 +143,8 @@ static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *
 		oae_note(a, OAE_N_OLD_SEQ);
 		return NULL;
 	}
-	/* Perhaps before it was offered again. */
-	if (oae_lane_overtaken(n, f)) {
-		oae_window_overtaken(l);
-		n->guessed = 0;
-	} else if (n->guessed && f->attempt == n->attempt && f->opcode == OAE_REFLECT) {
-		oae_window_repaired(l, f->seq);
-	}
-	if (f->attempt != n->attempt) {
-		n->asked = 0;
-		oae_late_rcv(l, f, now);
-		oae_note(a, OAE_N_OLD_ATTEMPT);
-		return NULL;
-	}
 	/* A transaction must not end before its frames are sent. */
-	if (answer_is_early(a, f->seq)) {
+	if (f->attempt != n->attempt || answer_is_early(a, f->seq)) {
 		oae_note(a, OAE_N_OLD_ATTEMPT);
 		return NULL;
 	}
@@ -171,42 +154,56 @@ static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *
 }
 
 /*
- * A lane was answered that was offered after others: those have probably lost a frame,
- * and are offered again after a few such answers, without a freeze (protocol 4.11). One is
- * enough if it answers a reminder: that was sent round trips after them. A verb cannot be
- * answered before what is below it is.
+ * The peer has heard numbers behind the last one about a lane, and has not answered that. Either
+ * the frame is lost, and is sent again; or the answer is, and is asked for. A few numbers are
+ * waited for, since frames overtake each other. A verb cannot be answered before what is below it
+ * is.
  */
-static void answer_passed(struct oae_link *l, u32 answered, struct oae_actions *a)
+static void answer_passed(struct oae_link *l, const struct oae_frame *f, struct oae_actions *a)
 {
-	unsigned int enough = oae_window_passed(l);
-	unsigned int counts = oae_lane(l, answered)->reminded ? enough : 1;
-	u32 seq, last = l->tx + l->given, serial = oae_lane(l, answered)->serial;
+	s32 enough = oae_window_passed(l);
+	u32 seq, last = l->tx + l->given;
 	struct oae_lane *n;
 
 	for (seq = l->tx; seq != last;) {
 		n = oae_lane(l, ++seq);
 		if (n->state != OAE_OFFER_OUT || n->due ||
-		    (s32)(serial - n->serial) <= 0 ||
-		    (n->p.kind == OAE_VERB && oae_dist(seq, answered) < 0))
+		    (seq == f->seq && f->opcode == OAE_REFUSE) ||
+		    oae_dist(oae_lane_pn(n), f->ack) < enough ||
+		    (n->p.kind == OAE_VERB && oae_dist(seq, f->seq) < 0))
 			continue;
-		n->passed += counts;
-		if (n->passed < enough)
+		if (n->asked || oae_number_heard(f, n->pn)) {
+			oae_lane_due(l, n, OAE_DUE_ASK);
 			continue;
-		n->guessed = n->attempt;
-		oae_lane_due(l, n, n->p.kind == OAE_MESSAGE ? OAE_DUE_LAST :
-							      OAE_DUE_ALL);
+		}
+		oae_lane_due(l, n, OAE_DUE_REPEAT);
 		oae_window_guessed(l, seq);
 		oae_note(a, OAE_N_REPAIRED);
 	}
 }
 
-/*
- * Was what the peer had to be reminded of lost, or its answer? It was not if that has come
- * since: oae_late_rcv().
+/**
+ * oae_lane_overtaken() - does a frame show that what is sent again had not been lost?
+ * @n: a lane in flight
+ * @f: an answer about it
+ *
+ * Return: true if it is reflected, and nothing of the repeat has been heard.
  */
-static bool answer_was_lost(const struct oae_link *l, const struct oae_lane *n)
+bool oae_lane_overtaken(const struct oae_lane *n, const struct oae_frame *f)
 {
-	return n->reminded && (l->late.offer_at || l->late.again_at);
+	if (f->opcode != OAE_REFLECT)
+		return false;
+	return n->due == OAE_DUE_REPEAT ||
+	       (n->repeated && !oae_number_heard(f, n->pn - hweight64(n->sent) + 1));
+}
+
+/* Was what was sent again lost? If not the window is what it was. */
+static void answer_undo(struct oae_link *l, const struct oae_lane *n, const struct oae_frame *f)
+{
+	if (oae_lane_overtaken(n, f))
+		oae_window_overtaken(l);
+	else if (n->repeated)
+		oae_window_repaired(l, f->seq);
 }
 
 /* Does the REFLECT match the offer, and does a verb's answer have its length? */
@@ -219,12 +216,31 @@ static bool answer_reflects(const struct oae_post *p, const struct oae_frame *f)
 	       (p->kind != OAE_VERB || reply == p->reply);
 }
 
-/* The round trip of a number's last OFFER, if that was answered at once (protocol 4.16). */
+/*
+ * The round trip of a number's last OFFER, if that was answered at once (protocol 4.16). If ASK
+ * was, it took as long as since the last one, or longer: a guess, as long as nothing was measured.
+ */
 static void answer_took(struct oae_link *l, const struct oae_lane *n,
 			const struct oae_frame *f, u64 now)
 {
-	if (f->marks & OAE_M_NOW && f->ack == n->pn)
+	if (!(f->marks & OAE_M_NOW))
+		return;
+	if (f->ack == n->pn)
 		oae_rtt_sample(l, now - n->at);
+	else if (n->asked && (!l->srtt || l->rtt_guessed) && oae_dist(n->pn, f->ack) > 0)
+		oae_rtt_guess(l, now - l->ask_at);
+}
+
+/* The peer holds what is committed here, or reversed, and has not heard of that. */
+static void answer_again(struct oae_link *l, const struct oae_frame *f, struct oae_actions *a)
+{
+	const struct oae_lane *n = oae_first_lane(l);
+
+	if (oae_dist(f->seq, l->tx) >= 0 && oae_dist(f->rx, f->seq) > 0)
+		oae_send_commit(l, a);
+	else if (!oae_link_windowed(l) && f->seq == l->tx + 1 &&
+		 n->state == OAE_OFFER_NONE && f->attempt <= n->attempt)
+		oae_send_reverse(l, f->seq, f->attempt, a);
 }
 
 /**
@@ -241,8 +257,10 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 	unsigned int nsends = a->nsends;
 	u32 tx = l->tx;
 
-	if (!n)
+	if (!n) {
+		answer_again(l, f, a);
 		return;
+	}
 	/* Of a commit the peer might not hear; of an express it need not. */
 	if (l->leaving && !oae_post_express(&n->p)) {
 		oae_note(a, OAE_N_FROZEN);
@@ -266,10 +284,8 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 	}
 
 	answer_took(l, n, f, now);
-	if (answer_was_lost(l, n))
-		oae_window_lost(l, f->seq);
-	else
-		oae_window_answered(l, n);
+	answer_undo(l, n, f);
+	oae_window_answered(l, n);
 	if (n->p.kind == OAE_SWAP || n->p.kind == OAE_VERB)
 		oae_op(a, OAE_OP_RESULT)->handle = n->p.handle;
 	n->state = OAE_OFFER_REFLECTED;
@@ -277,8 +293,7 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 	oae_lane_open(l, n);
 	if (f->room)
 		l->room_to = f->rx + f->room;
-	if (oae_link_windowed(l))
-		answer_passed(l, f->seq, a);
+	answer_passed(l, f, a);
 	/* In order: what is above the first gap waits. */
 	while (l->given && oae_first_lane(l)->state == OAE_OFFER_REFLECTED)
 		oae_offer_committed(l, now, a);
@@ -308,31 +323,33 @@ static int answer_refused_err(u16 reason)
 	}
 }
 
-/* Does the peer miss less than when it last said so? What came between was not fruitless. */
+/* Does the peer miss less than when it last said so? Then something has got through. */
 static bool answer_gap_shrinks(struct oae_lane *n, u64 missing)
 {
 	u8 before = n->lacks;
 
-	for (n->lacks = 0; missing; missing &= missing - 1)
-		n->lacks++;
+	n->lacks = hweight64(missing);
 	return n->lacks < before;
 }
 
 /*
- * A GAP that names all slices but LAST, which may be shorter, is fruitless: after a
- * row of them, slices of that length do not get through (protocol 4.1). True: do not
- * answer the GAP. Either the link froze, to cut anew; or the row is no proof yet, and
- * the stall time ends the attempt.
+ * Of what was sent nothing came but LAST, which may be shorter: that is fruitless, and after a
+ * row of it slices of that length do not get through (protocol 4.1). True: do not send it again.
+ * Either the link froze, to cut anew; or the row is no proof yet, and the link freezes without
+ * progress.
  */
-static bool answer_gap_is_fruitless(struct oae_link *l, struct oae_lane *n,
-				    u64 missing, u64 now, struct oae_actions *a)
+static bool answer_is_fruitless(struct oae_link *l, struct oae_lane *n, u64 missing, u64 now,
+				struct oae_actions *a)
 {
-	if (answer_gap_shrinks(n, missing) || (missing & n->unseen) != n->unseen) {
+	u64 sent = n->sent & ~(1ULL << (n->p.nslices - 1));
+
+	if (answer_gap_shrinks(n, missing) || (missing & sent) != sent) {
 		oae_cut_row_ends(l);
+		l->grown_at = now;
 		return false;
 	}
-	/* Only LAST was sent: the GAP proves nothing. */
-	if (!n->unseen)
+	/* Only LAST was sent: that proves nothing. */
+	if (!sent)
 		return false;
 	oae_cut_count(&l->fruitless, &l->fruitless_at, oae_cut_longest(&n->p),
 		      now);
@@ -346,70 +363,34 @@ static bool answer_gap_is_fruitless(struct oae_link *l, struct oae_lane *n,
 	return true;
 }
 
-/*
- * The slices that are sent of those that miss. A queue that was too short for all would
- * be so again, and lose LAST, too, without which there is no answer: so no more than
- * the peer has already, and the rest after the next GAP.
- */
-static u64 answer_burst(const struct oae_lane *n, u64 missing)
+/* The peer misses slices: of what was sent they are lost. All are sent, as the same attempt. */
+static void answer_send_rest(struct oae_link *l, struct oae_lane *n, const struct oae_frame *f,
+			     u64 now, struct oae_actions *a)
 {
-	unsigned int most = n->p.nslices;
-	u64 rest;
-
-	for (rest = missing; rest; rest &= rest - 1)
-		most--;
-	if (most < ANSWER_BURST)
-		most = ANSWER_BURST;
-	for (rest = missing; rest && most; rest &= rest - 1)
-		most--;
-	return missing & ~rest;
-}
-
-/* The peer misses slices: send them as the next attempt. */
-static void answer_fill_gap(struct oae_link *l, struct oae_lane *n,
-			    const struct oae_frame *f, u64 now,
-			   struct oae_actions *a)
-{
-	u64 missing = f->gap_map & oae_slice_mask(n->p.nslices);
+	u64 missing = oae_slice_mask(n->p.nslices) & ~f->have, lost = missing & n->sent;
+	bool certain = n->asked && oae_number_heard(f, n->asked);
 
 	oae_note(a, OAE_N_GAP_HEARD);
-	if (n->p.kind == OAE_VERB && oae_link_windowed(l)) {
-		/* It is there, and waits for what is below it, as if offered now. */
-		n->serial = ++l->serial;
-		n->passed = 0;
-		oae_offer_pump(l, now, a);
+	if (f->seq == l->tx + 1 && answer_is_fruitless(l, n, missing, now, a))
 		return;
-	}
-	if (!missing || (f->seq == l->tx + 1 &&
-			 answer_gap_is_fruitless(l, n, missing, now, a)))
-		return;
-	if (oae_link_windowed(l)) {
-		answer_took(l, n, f, now);
-		/* A slice that was not sent was not lost. One that was, LAST may have overtaken. */
-		if (n->reminded) {
-			oae_window_lost(l, f->seq);
-		} else if (n->unseen & missing) {
-			n->guessed = n->attempt;
-			oae_window_guessed(l, f->seq);
-		} else {
-			oae_window_answered(l, n);
-		}
-	}
-	if (n->asks)
-		/* There was room, and nothing was lost. */
-		l->wary = false;
+	/* What was not sent was not lost. What was, the last frame may have overtaken. */
+	if (lost && certain)
+		oae_window_lost(l, f->seq);
+	else if (lost)
+		oae_window_guessed(l, f->seq);
 	else
-		missing = answer_burst(n, missing);
-	oae_lane_clean(l, f->seq);
+		oae_window_answered(l, n);
+	/* There was room. */
+	if (n->asks)
+		l->wary = false;
+	if (f->have)
+		oae_lane_clean(l, f->seq);
+	else
+		/* Nothing of this attempt is there; perhaps all that an earlier run has left is. */
+		missing = n->sent;
 	oae_lane_not_due(l, n);
-	if (!oae_offer_next_attempt(l, n, now, a))
-		return;
-	/* LAST goes with them: it makes the peer answer. */
-	missing |= 1ULL << (n->p.nslices - 1);
-	/* Only a message may have RESUME, whatever a hostile peer says. */
-	oae_offer_out(l, f->seq, missing, n->p.kind == OAE_MESSAGE ? OAE_F_RESUME : 0,
-		      now, a);
-	n->asked = 0;
+	oae_offer_out(l, f->seq, missing, now, a);
+	n->repeated = lost && !certain;
 }
 
 /*
@@ -451,12 +432,9 @@ static void answer_refused(struct oae_link *l, struct oae_lane *n, const struct 
 			   u64 now, struct oae_actions *a)
 {
 	switch (f->reason) {
-	case OAE_R_GAP:
-		answer_fill_gap(l, n, f, now, a);
-		oae_offer_pump(l, now, a);
-		return;
 	case OAE_R_BUSY:
-		if (n->unseen)
+		/* All but LAST was sent in vain. */
+		if (n->sent & (n->sent - 1))
 			l->wary = true;
 		answer_park(l, n, f, now, a);
 		return;
@@ -507,18 +485,49 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 
 	if (!n)
 		return;
-	if (f->reason != OAE_R_GAP)
-		oae_cut_row_ends(l);
+	oae_cut_row_ends(l);
 	/*
 	 * It was not computed, so nothing rests on it. A peer without a place for it has
 	 * kept nothing of it, and may take a late copy.
 	 */
-	if (f->reason != OAE_R_GAP && f->reason != OAE_R_BUSY)
+	if (f->reason != OAE_R_BUSY)
 		n->at_peer = false;
-	if (oae_link_windowed(l))
-		answer_passed(l, f->seq, a);
+	answer_passed(l, f, a);
 	answer_refused(l, n, f, now, a);
 	oae_ask_done(l, now, a);
+}
+
+/* All of a verb is there, and it waits for what is below it: as if it were asked for now. */
+static void answer_waits(struct oae_link *l, struct oae_lane *n)
+{
+	oae_lane_not_due(l, n);
+	n->asked = (u32)l->pn;
+}
+
+/**
+ * oae_rcv_ack() - handle ACK: what the peer has of an attempt (protocol 4.1, step 2)
+ * @l: the link, OPEN; the frame is of this run
+ * @f: the frame
+ * @now: ns
+ * @a: actions
+ */
+void oae_rcv_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
+		 struct oae_actions *a)
+{
+	struct oae_lane *n = answer_lane(l, f, now, a);
+
+	if (!n)
+		return;
+	answer_took(l, n, f, now);
+	answer_passed(l, f, a);
+	if (!oae_number_heard(f, n->pn) && !(n->asked && oae_number_heard(f, n->asked)))
+		/* It is about what was sent before. */
+		oae_note(a, OAE_N_OLD_ATTEMPT);
+	else if (oae_slice_mask(n->p.nslices) & ~f->have)
+		answer_send_rest(l, n, f, now, a);
+	else
+		answer_waits(l, n);
+	oae_offer_pump(l, now, a);
 }
 
 /**

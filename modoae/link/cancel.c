@@ -12,12 +12,19 @@ static bool cancel_is_out(const struct oae_link *l, u32 seq)
 	       oae_lane(l, seq)->state == OAE_OFFER_OUT;
 }
 
-static void cancel_send_reverse(struct oae_link *l, u32 seq, struct oae_actions *a)
+/**
+ * oae_send_reverse() - say that an attempt is reversed (protocol 4.1, step 5)
+ * @l: the link, OPEN, in a run without a window
+ * @seq: its number
+ * @attempt: the attempt
+ * @a: actions
+ */
+void oae_send_reverse(struct oae_link *l, u32 seq, u8 attempt, struct oae_actions *a)
 {
 	struct oae_send *s = oae_send(l, a, OAE_REVERSE);
 
 	s->frame.seq = seq;
-	s->frame.attempt = oae_lane(l, seq)->attempt;
+	s->frame.attempt = attempt;
 }
 
 /**
@@ -69,7 +76,7 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 	out = cancel_is_out(l, seq);
 	oae_offer_drop(l, seq, OAE_REVERSED, err, a);
 	if (out)
-		cancel_send_reverse(l, seq, a);
+		oae_send_reverse(l, seq, oae_lane(l, seq)->attempt, a);
 	oae_offer_pump(l, now, a);
 	if (out)
 		oae_ask_done(l, now, a);
@@ -123,7 +130,7 @@ int oae_link_replace(struct oae_link *l, const void *handle,
 		out = cancel_is_out(l, seq) && (oae_takes_nothing(l) || l->peer_closing);
 		oae_offer_hand_back(l, seq, false, a);
 		if (out)
-			cancel_send_reverse(l, seq, a);
+			oae_send_reverse(l, seq, oae_lane(l, seq)->attempt, a);
 		oae_offer_pump(l, now, a);
 		if (out)
 			oae_ask_done(l, now, a);

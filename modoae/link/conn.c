@@ -52,9 +52,13 @@ static void conn_failed(struct oae_conn *c, unsigned int i, u64 now, struct oae_
 void oae_conn_taken(struct oae_conn *c, unsigned int i, const struct oae_frame *f, u64 now,
 		    struct oae_actions *a)
 {
+	u64 leave_at = oae_path_answers(c->paths, i, c->link, f, now);
+
 	c->back = i;
+	if (leave_at)
+		oae_link_wake(c->link, leave_at, a);
 	oae_path_asked(c->paths, i, c->link, f);
-	oae_count_heard(c->paths, c->link, f);
+	oae_count_heard(c->paths, i, c->link, f);
 	/* Resolving, the link offers anew: as long as that path carries. */
 	if (c->before < OAE_OPEN && f->dst_ltag)
 		conn_mtu(c, i, now, a);
@@ -166,7 +170,12 @@ unsigned int oae_conn_timer(struct oae_conn *c, u64 nonce, u64 now, struct oae_a
 		probed |= 1U << i;
 	}
 	oae_count_time(c->paths, c->link, now);
-	oae_conn_back(c, now, a);
+	if (oae_paths_silent(c->paths, c->link, now)) {
+		c->turned++;
+		oae_conn_turned(c, now, a);
+	} else {
+		oae_conn_back(c, now, a);
+	}
 	return probed;
 }
 

@@ -57,29 +57,6 @@ u16 oae_link_cut(const struct oae_link *l, u8 kind, u32 len)
 }
 
 /**
- * oae_link_cut_new() - length of the slices of a transaction that is about to be posted
- * @l: the link; without its lock the result is a hint
- * @kind: OAE_MESSAGE, OAE_SWAP or OAE_VERB
- * @len: its bytes
- *
- * That of oae_link_cut(), unless the network does not bear all slices at once: each part of
- * them goes out with LAST (protocol 4.11). Then LAST is a slice more, of a few bytes.
- *
- * Return: bytes of payload in one frame.
- */
-u16 oae_link_cut_new(const struct oae_link *l, u8 kind, u32 len)
-{
-	u16 max = oae_link_cut(l, kind, len);
-	u32 n = (len + max - 1) / max;
-	u8 burst = READ_ONCE(l->burst);
-
-	if (kind != OAE_MESSAGE || n <= burst || n >= OAE_MAX_SLICES ||
-	    !burst || READ_ONCE(l->win) <= 1 || (len - 1) / n < OAE_MIN_SLICE)
-		return max;
-	return (len - 1) / n;
-}
-
-/**
  * oae_cut_fits() - may what is of several be offered as it is (protocol 4.12)?
  * @l: the link, OPEN
  * @p: a pack, or joined verbs
@@ -127,7 +104,7 @@ u32 oae_link_pack_max(const struct oae_link *l)
  * @now: ns
  *
  * If a frame of that length may be too long for the path, the count goes on above
- * OAE_HOPELESS, for oae_link_stall().
+ * OAE_HOPELESS, for oae_link_pto().
  */
 void oae_cut_count(u8 *row, u64 *since, u32 len, u64 now)
 {
@@ -229,7 +206,7 @@ void oae_stalled(struct oae_link *l, u64 now, struct oae_actions *a)
 	struct oae_lane *n = oae_first_lane(l);
 
 	if (n->state == OAE_OFFER_OUT) {
-		l->waited = now - n->at;
+		l->waited = now - (l->moved_at > l->grown_at ? l->moved_at : l->grown_at);
 		/* The time that longer slices had does not count any more. */
 		if (l->fruitless >= OAE_FRUITLESS && cut_smaller(l, n, now, a))
 			l->waited = 0;
@@ -255,9 +232,9 @@ void oae_stalled(struct oae_link *l, u64 now, struct oae_actions *a)
  * @out: what was offered was taken
  *
  * If the SYNC was answered in less time than the offer, or the hold, had before, its
- * frames may be too long for the path. Such a failure does not make the stall time
- * longer. What the peer holds has got through, and only the answer is lost. That says
- * nothing of the offer, unless it is a verb, whose answer is its own.
+ * frames may be too long for the path. Such a failure does not make the PTO longer. What
+ * the peer holds has got through, and only the answer is lost. That says nothing of the offer,
+ * unless it is a verb, whose answer is its own.
  */
 void oae_answered(struct oae_link *l, u64 now, bool in, bool out)
 {

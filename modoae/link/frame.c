@@ -23,6 +23,8 @@ static const char *const opcode_names[OAE_OPCODE_END] = {
 	[OAE_HELLO] = "HELLO",
 	[OAE_NOLINK] = "NOLINK",
 	[OAE_PATH] = "PATH",
+	[OAE_ASK] = "ASK",
+	[OAE_ACK] = "ACK",
 };
 
 /**
@@ -68,6 +70,23 @@ static bool one_frame(const struct oae_frame *f)
 		       OAE_F_LAST;
 }
 
+/* Marks and map: what only some opcodes have. */
+static bool frame_marks_ok(const struct oae_frame *f)
+{
+	if (oae_is_answer(f->opcode))
+		return !(f->marks & ~OAE_M_NOW);
+	if (f->map || (f->pn && !oae_is_question(f->opcode)))
+		return false;
+	return !(f->marks & ~(f->opcode == OAE_OFFER ? OAE_M_ANSWER : 0));
+}
+
+/* Is this a reason for which an offer is refused? */
+static bool frame_refuses(u8 reason)
+{
+	return reason == OAE_R_BUSY ||
+	       (reason >= OAE_R_NO_HALF && reason != OAE_R_POLICY && reason != OAE_R_FULL);
+}
+
 /* Field ranges that depend on the opcode, and the length of its body. */
 static bool frame_fields_ok(const struct oae_frame *f)
 {
@@ -77,10 +96,7 @@ static bool frame_fields_ok(const struct oae_frame *f)
 		return false;
 	if (f->room > (f->opcode == OAE_REFLECT ? OAE_ROOM_MAX : 0))
 		return false;
-	if (!oae_is_answer(f->opcode) &&
-	    (f->marks || f->map || (f->pn && !oae_is_question(f->opcode))))
-		return false;
-	if (f->marks & ~OAE_M_ALL)
+	if (!frame_marks_ok(f))
 		return false;
 
 	switch (f->opcode) {
@@ -97,12 +113,12 @@ static bool frame_fields_ok(const struct oae_frame *f)
 			return f->attempt && f->length > OAE_REFLECT_LEN;
 		return f->attempt && f->length == OAE_REFLECT_LEN;
 	case OAE_REFUSE:
-		if (!f->attempt || !f->reason || f->reason == OAE_R_POLICY ||
-		    f->reason == OAE_R_FULL)
-			return false;
-		return f->length == (f->reason == OAE_R_GAP ? OAE_GAP_LEN : 0);
+		return f->attempt && frame_refuses(f->reason) && !f->length;
 	case OAE_REVERSE:
+	case OAE_ASK:
 		return f->attempt && !f->length;
+	case OAE_ACK:
+		return f->attempt && f->length == OAE_ACK_LEN;
 	case OAE_CLOSE:
 		return !f->length && (!f->reason || f->reason == OAE_R_POLICY ||
 				      f->reason == OAE_R_FULL);
@@ -181,9 +197,8 @@ static bool frame_parse_body(struct oae_frame *f, const u8 *p, size_t have)
 	case OAE_PATH:
 		frame_parse_path(f, p);
 		break;
-	case OAE_REFUSE:
-		if (f->reason == OAE_R_GAP)
-			f->gap_map = get_unaligned_be64(p + OAE_GAP_OFF_MAP);
+	case OAE_ACK:
+		f->have = get_unaligned_be64(p + OAE_ACK_OFF_HAVE);
 		break;
 	}
 	return true;
@@ -298,8 +313,8 @@ size_t oae_frame_body_len(const struct oae_frame *f)
 		return OAE_HELLO_LEN;
 	case OAE_PATH:
 		return OAE_PATH_LEN;
-	case OAE_REFUSE:
-		return f->reason == OAE_R_GAP ? OAE_GAP_LEN : 0;
+	case OAE_ACK:
+		return OAE_ACK_LEN;
 	default:
 		return 0;
 	}
@@ -371,9 +386,8 @@ static void frame_build_body(const struct oae_frame *f, u8 *p)
 	case OAE_PATH:
 		frame_build_path(f, p);
 		break;
-	case OAE_REFUSE:
-		if (f->reason == OAE_R_GAP)
-			put_unaligned_be64(f->gap_map, p + OAE_GAP_OFF_MAP);
+	case OAE_ACK:
+		put_unaligned_be64(f->have, p + OAE_ACK_OFF_HAVE);
 		break;
 	}
 }

@@ -33,7 +33,7 @@
  * @sync: body of SYNC, SYNC_ACK and SYNC_CHK
  * @reflect: body of REFLECT
  * @first: the first 8 bytes of an OFFER's slice 0, as REFLECT repeats them
- * @gap_map: body of REFUSE GAP, bit n set: slice n is missing
+ * @have: body of ACK, bit n set: slice n is here
  * @hello: body of HELLO
  * @path: body of PATH
  * @via: final destination and original source, when OAE_F_VIA is set
@@ -102,7 +102,7 @@ struct oae_frame {
 			u8 role;
 		} path;
 		u64 first;
-		u64 gap_map;
+		u64 have;
 	};
 	u8 via[OAE_VIA_LEN];
 };
@@ -120,14 +120,15 @@ enum oae_bad {
 /* Of this opcode a frame has a number: the peer's answers say whether it was heard. */
 static inline bool oae_is_question(u8 opcode)
 {
-	return opcode == OAE_OFFER || opcode == OAE_COMMIT || opcode == OAE_REVERSE;
+	return opcode == OAE_OFFER || opcode == OAE_COMMIT || opcode == OAE_REVERSE ||
+	       opcode == OAE_ASK;
 }
 
 /* Of this opcode a frame says which questions were heard. */
 static inline bool oae_is_answer(u8 opcode)
 {
 	return opcode == OAE_REFLECT || opcode == OAE_REFUSE || opcode == OAE_READY ||
-	       opcode == OAE_DONE;
+	       opcode == OAE_DONE || opcode == OAE_ACK;
 }
 
 enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,

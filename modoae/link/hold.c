@@ -187,6 +187,17 @@ bool oae_hold_stalled(const struct oae_link *l)
 }
 
 /**
+ * oae_hold_moved() - what is held makes progress
+ * @l: the link
+ * @now: ns
+ */
+void oae_hold_moved(struct oae_link *l, u64 now)
+{
+	l->held_at = now;
+	l->reflects = 0;
+}
+
+/**
  * oae_hold_firm() - how far is all held, without a gap?
  * @l: the link
  *
@@ -252,6 +263,6 @@ void oae_hold_deliver(struct oae_link *l, u64 now, struct oae_actions *a)
 	l->last_kind = h->kind;
 	l->backoff = 0;
 	l->active_at = now;
-	l->held_at = now;
+	oae_hold_moved(l, now);
 	hold_reset(l, h);
 }

@@ -50,7 +50,6 @@ struct oae_lane *oae_lane_append(struct oae_link *l, const struct oae_post *p)
 	n->shuts = false;
 	n->refused = 0;
 	n->lacks = 0;
-	n->guessed = 0;
 	return n;
 }
 
@@ -103,7 +102,7 @@ void oae_lane_dirty(struct oae_link *l, u32 seq)
 /**
  * oae_lane_clean() - the peer has nothing of another content of a number (protocol 4.1)
  * @l: the link
- * @seq: the number, committed or answered with GAP
+ * @seq: the number, committed, or the peer has slices of the content
  */
 void oae_lane_clean(struct oae_link *l, u32 seq)
 {
@@ -305,7 +304,6 @@ void oae_offer_requeue(struct oae_link *l)
 	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
 		n = oae_lane(l, seq);
 		n->due = OAE_DUE_NOT;
-		n->guessed = 0;
 		n->pn = 0;
 		if (oae_lane_reversible(n))
 			n->state = OAE_OFFER_QUEUED;
@@ -314,7 +312,6 @@ void oae_offer_requeue(struct oae_link *l)
 	l->ndue = 0;
 	l->nparked = 0;
 	l->nshut = 0;
-	l->serial = 0;
 }
 
 /**

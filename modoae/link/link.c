@@ -136,7 +136,7 @@ struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
 	f->pn = 0;
 	f->map = 0;
 	f->payload_hash = 0;
-	if (opcode == OAE_COMMIT || opcode == OAE_REVERSE)
+	if (opcode == OAE_COMMIT || opcode == OAE_REVERSE || opcode == OAE_ASK)
 		f->pn = oae_number_next(l, 1);
 	else if (oae_is_answer(opcode))
 		oae_number_says(l, f);
@@ -213,7 +213,6 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 roo
 	bool out;
 
 	if (l->state != OAE_OPEN && !oae_resolve_by_data(l, f, now, a)) {
-		oae_late_rcv(l, f, now);
 		if (f->opcode == OAE_CLOSE)
 			link_rcv_turned_away(l, f, a);
 		else
@@ -221,7 +220,6 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 roo
 		return;
 	}
 	if (f->dst_ltag != l->ltag || f->src_ltag != l->peer_ltag) {
-		oae_late_rcv(l, f, now);
 		oae_note(a, OAE_N_OLD_RUN);
 		return;
 	}
@@ -255,8 +253,15 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 roo
 		if (out)
 			oae_ask_done(l, now, a);
 		break;
+	case OAE_ASK:
+		l->room = link_room(l, room);
+		oae_rcv_ask(l, f, l->room, a);
+		break;
 	case OAE_REFLECT:
 		oae_rcv_reflect(l, f, now, a);
+		break;
+	case OAE_ACK:
+		oae_rcv_ack(l, f, now, a);
 		break;
 	case OAE_REFUSE:
 		oae_rcv_refuse(l, f, now, a);
@@ -435,7 +440,7 @@ void oae_link_drained(struct oae_link *l, u32 room, u64 now,
 	now = oae_now(l, now);
 	l->ready_due = oae_hold_refused_above(l, seq);
 	l->busy_due = l->ready_due;
-	l->held_at = now;
+	oae_hold_moved(l, now);
 	oae_send(l, a, OAE_READY)->frame.seq = seq;
 	oae_finish(l, now, a);
 }
@@ -492,7 +497,7 @@ void oae_link_port_down(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_link_ask() - say where this end stands, and have the peer answer, whatever else is sent
+ * oae_link_ask() - say where this end stands, and have the peer answer
  * @l: the link
  * @a: actions
  */

@@ -68,9 +68,9 @@ enum oae_outcome {
 
 /**
  * struct oae_link_cfg - values of the knobs, constant during an event
- * @stall_min: minimum of the stall time, ns
- * @stall_max: maximum of the stall time, ns, unless two round trips are longer or
- *	many failures follow each other. A tenth of it is the stall time before any
+ * @stall_min: minimum of the probe timeout, ns
+ * @stall_max: maximum of the probe timeout, ns, unless two round trips are longer or
+ *	many failures follow each other. A tenth of it is the probe timeout before any
  *	round trip was measured.
  * @keepalive: silence after which an idle peer is probed, ns; also the time that a
  *	refused transaction stays parked without READY
@@ -185,8 +185,8 @@ struct oae_op {
 
 /**
  * struct oae_send - a frame to send
- * @frame: the frame. For an OFFER the caller fills in length, slice, LAST and
- *	payload_hash of each slice. For a REFLECT whose length is not 0 the caller
+ * @frame: the frame. For an OFFER the caller calls oae_send_slice() for each slice, and fills
+ *	in length and payload_hash. For a REFLECT whose length is not 0 the caller
  *	fills in payload_hash, over the body and the data behind it.
  * @handle: OFFER: the post to send slices of, NULL for a VOID; REFLECT of a SWAP: the
  *	half whose bytes follow the body. (In a REFLECT of a VERB the answer follows.)
@@ -201,6 +201,19 @@ struct oae_send {
 	u16 slice_max;
 	u8 nslices;
 };
+
+/**
+ * oae_send_slice() - the next slice of an OFFER
+ * @s: the OFFER, not of a VOID
+ * @i: index of the slice, the lowest first; the frame gets it, and what only some slices say
+ */
+static inline void oae_send_slice(struct oae_send *s, unsigned int i)
+{
+	s->frame.slice = i;
+	if (i == s->nslices - 1U)
+		s->frame.flags |= OAE_F_LAST;
+	s->frame.marks = s->slices >> i == 1 ? OAE_M_ANSWER : 0;
+}
 
 /*
  * Limits for one event, on the stack. An event may end, or deliver, as many
@@ -266,22 +279,21 @@ enum oae_half_state {
 /* How a lane is to be offered again. */
 enum oae_due {
 	OAE_DUE_NOT,
-	OAE_DUE_ALL,		/* all slices */
-	OAE_DUE_LAST,		/* LAST: a frame of it is missing, see oae_offer_number() */
+	OAE_DUE_ALL,		/* as a new attempt */
+	OAE_DUE_LAST,		/* of a message LAST alone: see oae_offer_number() */
+	OAE_DUE_REPEAT,		/* the last frame of its last OFFER, which seems lost */
+	OAE_DUE_ASK,		/* by ASK: the answer seems lost */
 };
 
 /**
  * struct oae_lane - the initiator's side of a number of its window (protocol 4.11)
  * @p: what is offered under the number
- * @at: last progress, ns
- * @unseen: slices of the last OFFER, without LAST
- * @serial: of the last OFFER: that of a later one is greater
- * @pn: number of its last frame
- * @asked: that of the OFFER before, if that was in flight yet and is not answered; 0 none
+ * @at: when it was offered last, ns
+ * @sent: slices of the last OFFER
+ * @pn: number of the last frame of that
+ * @asked: that of the last ASK since then, 0 none
  * @state: enum oae_offer_state
  * @attempt: of the number, in this run
- * @passed: lanes that were offered after this one, and are answered
- * @reminded: so many OFFERs in a row were sent since the one before was not answered
  * @due: enum oae_due
  * @hopeless: too long for the path, and cannot be cut
  * @again: was offered before
@@ -293,21 +305,20 @@ enum oae_due {
  * @refused: why the peer has refused this content for now, enum oae_reason; 0 it has not
  * @lacks: slices that the peer missed when it last said so; 0 it has not, of this content
  * @asks: the last OFFER was LAST alone, to ask for room
- * @guessed: the attempt that was taken to be lost since it was passed; 0 none
+ * @resume: this attempt has RESUME
+ * @repeated: the last OFFER repeats what seemed lost
  */
 struct oae_lane {
 	struct oae_post p;
 	u64 at;
-	u64 unseen;
-	u32 serial;
+	u64 sent;
 	u32 pn;
 	u32 asked;
 	u8 state;
 	u8 attempt;
-	u8 passed;
 	u8 due;
-	u8 reminded;
 	u8 refused;
+	u8 lacks;
 	bool again;
 	bool ready;
 	bool doubt;
@@ -315,8 +326,8 @@ struct oae_lane {
 	bool at_peer : 1;
 	bool shuts : 1;
 	bool asks : 1;
-	u8 lacks;
-	u8 guessed;
+	bool resume : 1;
+	bool repeated : 1;
 };
 
 /**
@@ -334,6 +345,7 @@ struct oae_lane {
  * @kind: enum oae_kind
  * @express: to be delivered at the OFFER
  * @takes_room: counts in oae_link.ntaken
+ * @again: was reflected more than once
  */
 struct oae_hold {
 	u64 have;
@@ -349,6 +361,7 @@ struct oae_hold {
 	u8 kind;
 	bool express;
 	bool takes_room;
+	bool again;
 };
 
 /**
@@ -417,7 +430,13 @@ struct oae_link {
 	u64 asked_at;		/* first unanswered SYNC, probe or CLOSE, 0 none */
 	u64 again_at;		/* next SYNC, probe or CLOSE */
 	u64 moved_at;		/* when tx moved */
+	u64 grown_at;		/* when the peer had more of tx + 1, or it was offered */
+	u64 answered_at;	/* when an answer has last heard something new */
+	u64 stuck_at;		/* the first such one since @moved_at and @grown_at */
+	u64 ask_at;		/* last ASK, or question of the timer */
+	u64 silent_at;		/* the first one since the peer was heard, 0 none */
 	u64 held_at;		/* last progress of what is held */
+	u64 reflect_at;		/* last REFLECT of the timer, if @reflects */
 	u64 settle_until;	/* settling until then, 0 not */
 	u64 srtt;		/* smoothed round trip, 0 unmeasured */
 	u64 rttvar;
@@ -435,6 +454,7 @@ struct oae_link {
 	u32 heard_map;		/* which questions before heard_pn were heard, as an answer says */
 	u64 heard_pn;		/* of the peer's newest question, 0 none; on the wire it wraps */
 	u64 pn;			/* number of the own last question in this run */
+	u32 acked;		/* the newest of these that the peer has heard */
 	u16 mtu;
 	u16 peer_mtu;		/* 0 unknown */
 	u16 cut;		/* limit of slices since longer ones fail, 0 none */
@@ -479,7 +499,9 @@ struct oae_link {
 	u8 cwnd_acked;		/* commits since cwnd grew */
 	u8 burst;		/* slices of a number that the network bears at once */
 	u8 burst_thresh;	/* up to here burst doubles with each answer */
-	u8 reorder;		/* answers that a frame of the network may be behind */
+	u8 reorder;		/* numbers that a frame may be behind, and is not lost */
+	u8 asks;		/* questions of the timer in a row: nothing new was answered */
+	u8 reflects;		/* the same of REFLECTs, since held_at */
 	u8 undo_cwnd;		/* cwnd before a loss that is a guess, 0 none */
 	u8 undo_ssthresh;	/* and ssthresh */
 	u8 undo_burst;		/* and burst */
@@ -509,10 +531,8 @@ struct oae_link {
 	bool repeated : 1;	/* SYNC with this ltag was repeated since it was not answered */
 	bool aside_ready : 1;	/* READY came for what stepped aside */
 	u8 syncs : 2;		/* SYNCs sent with this ltag, at most 2 */
-	u8 late_attempt;	/* of late.tx + 1 */
 	u32 start;		/* tx before the first transaction */
 	u32 base;		/* of the lanes: see oae_place() */
-	u32 serial;		/* of the last OFFER */
 	u32 room;		/* places for unread transactions, at the last OFFER */
 	u32 room_to;		/* the peer has room up to here, it said last */
 	u32 firm;		/* known: all from rx + 1 to here is held */
@@ -523,7 +543,7 @@ struct oae_link {
 
 	/* Members that are seldom looked at. */
 	u32 recover;		/* a loss up to here is the same as the last one */
-	u32 burst_serial;	/* so is that of an OFFER up to here, for burst */
+	u32 burst_pn;		/* so is that of a frame up to here, for burst */
 	u64 dirty;		/* places whose number has had another content */
 	u64 unplaced;		/* numbers refused, since there is no place, by their low bits */
 	struct oae_post next;	/* waits behind the lanes, if next_valid */
@@ -554,16 +574,6 @@ struct oae_link {
 	u64 waited_held;	/* the same for what was held, with a half lent */
 	u64 cut_at;		/* when `cut` was set */
 	u64 fruitless_at;	/* time of the first failure in fruitless */
-
-	struct {		/* the previous run, or offer, for late answers */
-		u32 ltag;
-		u32 peer_ltag;
-		u64 offer_at;	/* when the offer went out, 0 nothing offered */
-		u64 again_at;	/* when the peer was reminded of it, 0 not */
-		u64 hold_at;	/* when the hold began, 0 nothing held */
-		u32 tx;
-		u32 rx;
-	} late;
 };
 
 void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,
@@ -597,6 +607,7 @@ void oae_link_pump(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_ask(struct oae_link *l, struct oae_actions *a);
 void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_timer(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_link_wake(struct oae_link *l, u64 at, struct oae_actions *a);
 void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_kill(struct oae_link *l, int err, u64 now,
 		   struct oae_actions *a);
@@ -862,11 +873,10 @@ bool oae_link_undecided(const struct oae_link *l);
 bool oae_link_in_doubt(const struct oae_link *l);
 u16 oae_link_slice_max(const struct oae_link *l);
 u16 oae_link_cut(const struct oae_link *l, u8 kind, u32 len);
-u16 oae_link_cut_new(const struct oae_link *l, u8 kind, u32 len);
 u32 oae_link_join_max(const struct oae_link *l);
 u32 oae_link_pack_max(const struct oae_link *l);
 bool oae_link_early(const struct oae_link *l, u64 now);
-u64 oae_link_stall(const struct oae_link *l);
+u64 oae_link_pto(const struct oae_link *l);
 const char *oae_state_name(enum oae_state state);
 const char *oae_note_name(enum oae_note note);
 

@@ -5,7 +5,7 @@
 
 #include "link.h"
 
-#define OAE_FAST_BACKOFF 7	/* failures that double the stall time each */
+#define OAE_FAST_BACKOFF 7	/* failures that double the PTO each */
 #define OAE_MAX_BACKOFF	39	/* up to here every second failure doubles it */
 #define OAE_CLOCK_STEP	1000000000ULL	/* ns; a larger step back: a new clock */
 #define OAE_MIN_SLICE	(OAE_MIN_MTU - OAE_HDR_LEN)
@@ -15,6 +15,7 @@
 #define OAE_FORGET_DEAD	8	/* dead times until a link that is down is forgotten */
 #define OAE_RUN_MAX	0x40000000U	/* transactions of a run, each way */
 #define OAE_PART_LEAST	4	/* slices that may be sent at once, however much is lost */
+#define OAE_NUMBER_MAP	32	/* numbers before the newest one that an answer tells of */
 #define OAE_PUMP_SENDS	(OAE_MAX_SENDS - 2)	/* the others are for COMMIT and the like */
 
 static inline bool oae_frozen(const struct oae_link *l)
@@ -151,23 +152,10 @@ static inline bool oae_has_posts(const struct oae_link *l)
 	       l->nlanes > oae_express_out(l);
 }
 
-/*
- * When that went out which a late answer is to, ns: what was offered first, or the reminder
- * of it. 0: the frame is no such answer. The caller has compared the ltags.
- */
-static inline u64 oae_late_answered(const struct oae_link *l, const struct oae_frame *f)
+/* The number of the last question about a lane. */
+static inline u32 oae_lane_pn(const struct oae_lane *n)
 {
-	if ((f->opcode != OAE_REFLECT && f->opcode != OAE_REFUSE) || f->seq != l->late.tx + 1)
-		return 0;
-	if (f->attempt == l->late_attempt)
-		return l->late.offer_at;
-	return f->attempt == l->late_attempt + 1 ? l->late.again_at : 0;
-}
-
-/* Is this the answer to an attempt that was taken to be lost? Then it was overtaken. */
-static inline bool oae_lane_overtaken(const struct oae_lane *n, const struct oae_frame *f)
-{
-	return n->guessed && f->attempt == n->guessed && f->opcode == OAE_REFLECT;
+	return n->asked ?: n->pn;
 }
 
 /* link.c */
@@ -186,8 +174,7 @@ void oae_probe(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_new_clock(struct oae_link *l, u64 now);
 void oae_rtt_sample(struct oae_link *l, u64 rtt);
 void oae_peak_add(struct oae_peak *p, const struct oae_link *l, u32 v);
-void oae_late_begin(struct oae_link *l);
-void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now);
+void oae_timer_answered(struct oae_link *l, u64 now);
 u64 oae_first_again(const struct oae_link *l);
 void oae_rtt_guess(struct oae_link *l, u64 rtt);
 void oae_link_wait(struct oae_link *l, u64 wait, u64 now);
@@ -225,8 +212,9 @@ void oae_offer_hand_back(struct oae_link *l, u32 seq, bool refused,
 void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a);
 
 /* offer.c */
-void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u8 flags, u64 now,
+void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u64 now,
 		   struct oae_actions *a);
+void oae_offer_ask(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
 bool oae_offer_next_attempt(struct oae_link *l, struct oae_lane *n, u64 now,
 			    struct oae_actions *a);
 bool oae_fits_frame(const struct oae_link *l, const struct oae_post *p);
@@ -254,6 +242,9 @@ void oae_stalled(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_answered(struct oae_link *l, u64 now, bool in, bool out);
 void oae_offer_uncut(struct oae_link *l);
 
+/* cancel.c */
+void oae_send_reverse(struct oae_link *l, u32 seq, u8 attempt, struct oae_actions *a);
+
 /* answer.c */
 void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_delivered(struct oae_link *l, u32 seq, struct oae_actions *a);
@@ -263,6 +254,9 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		     struct oae_actions *a);
 void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 		    struct oae_actions *a);
+void oae_rcv_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
+		 struct oae_actions *a);
+bool oae_lane_overtaken(const struct oae_lane *n, const struct oae_frame *f);
 void oae_offer_ready(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
 void oae_offer_unpark(struct oae_link *l, u64 now, struct oae_actions *a);
 
@@ -270,6 +264,7 @@ void oae_offer_unpark(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_number_begin(struct oae_link *l);
 u32 oae_number_next(struct oae_link *l, unsigned int n);
 void oae_number_says(const struct oae_link *l, struct oae_frame *f);
+bool oae_number_heard(const struct oae_frame *f, u32 pn);
 bool oae_number_was_sent(const struct oae_link *l, u32 ack);
 bool oae_number_rcv(struct oae_link *l, const struct oae_frame *f, u64 now,
 		    struct oae_actions *a);
@@ -295,6 +290,7 @@ void oae_hold_discard_all(struct oae_link *l, struct oae_actions *a);
 void oae_hold_froze(struct oae_link *l, struct oae_actions *a);
 void oae_hold_resolved(struct oae_link *l, struct oae_actions *a);
 bool oae_hold_stalled(const struct oae_link *l);
+void oae_hold_moved(struct oae_link *l, u64 now);
 void oae_hold_not_firm(struct oae_link *l, u32 seq);
 u32 oae_hold_firm(struct oae_link *l);
 
@@ -313,8 +309,11 @@ void oae_hold_placed(struct oae_link *l);
 void oae_hold_compute(struct oae_link *l, struct oae_actions *a);
 void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 		   u64 now, struct oae_actions *a);
+void oae_rcv_ask(struct oae_link *l, const struct oae_frame *f, u32 room,
+		 struct oae_actions *a);
 void oae_rcv_reverse(struct oae_link *l, const struct oae_frame *f,
 		     struct oae_actions *a);
+void oae_hold_reflect(struct oae_link *l, struct oae_actions *a);
 
 /* half.c */
 void oae_half_drop(struct oae_link *l, enum oae_outcome outcome, int err,

@@ -8,7 +8,7 @@
  */
 OAE_NOTE(OPENED, "opened", "links opened")
 OAE_NOTE(RESOLVED, "resolved", "links resolved after a failure")
-OAE_NOTE(STALL, "stall", "froze: no progress for the stall time")
+OAE_NOTE(STALL, "stall", "froze: no answer, or no progress")
 OAE_NOTE(PEER_FROZE, "peer_froze", "froze: the peer did")
 OAE_NOTE(NOLINK, "nolink", "froze: the peer has no such tag")
 OAE_NOTE(ATTEMPTS, "attempts", "froze: attempts used up")
@@ -26,6 +26,7 @@ OAE_NOTE(OFFERED, "offered", "transactions offered")
 OAE_NOTE(REOFFERED, "reoffered", "transactions offered again")
 OAE_NOTE(VOIDED, "voided", "nothing offered in place of what was reversed")
 OAE_NOTE(REPAIRED, "repaired", "frames lost, offered again without a freeze")
+OAE_NOTE(ASKED, "asked", "asked what the peer has, since no answer came")
 OAE_NOTE(PARKED, "parked", "offers the peer refused for now")	/* BUSY, NO_HALF, CONFLICT */
 OAE_NOTE(REJECTED, "rejected", "offers the peer refused for good")	/* TOO_BIG, KIND */
 OAE_NOTE(GAP_HEARD, "gap_heard", "the peer missed slices")

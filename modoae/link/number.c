@@ -5,8 +5,6 @@
  */
 #include "link_int.h"
 
-#define NUMBER_MAP	32	/* numbers before the newest one that an answer tells of */
-
 /**
  * oae_number_begin() - begin a run: nothing is numbered yet, nothing was heard
  * @l: the link, about to be OPEN
@@ -17,6 +15,7 @@ void oae_number_begin(struct oae_link *l)
 	l->heard_pn = 0;
 	l->heard_map = 0;
 	l->heard_now = false;
+	l->acked = 0;
 }
 
 /**
@@ -44,6 +43,23 @@ void oae_number_says(const struct oae_link *l, struct oae_frame *f)
 	f->marks = l->heard_now ? OAE_M_NOW : 0;
 }
 
+/**
+ * oae_number_heard() - does an answer say that a question was heard?
+ * @f: the answer
+ * @pn: number of the question
+ *
+ * Return: false if it was not, or not yet. Of a question that is too old for the answer to
+ * tell of it that is not known: true.
+ */
+bool oae_number_heard(const struct oae_frame *f, u32 pn)
+{
+	s32 back = oae_dist(pn, f->ack);
+
+	if (back <= 0 || back > OAE_NUMBER_MAP)
+		return back >= 0;
+	return f->map >> (back - 1) & 1;
+}
+
 /* A question has come. An answer of this event is at once only to one that is new. */
 static void number_heard(struct oae_link *l, u32 pn)
 {
@@ -52,11 +68,11 @@ static void number_heard(struct oae_link *l, u32 pn)
 
 	/* To those before it belongs the newest until now. */
 	before = before << 1 | (l->heard_pn ? 1 : 0);
-	if (ahead > NUMBER_MAP)
+	if (ahead > OAE_NUMBER_MAP)
 		l->heard_map = 0;
 	else if (ahead > 0)
 		l->heard_map = (u32)(before << (ahead - 1));
-	else if (ahead < 0 && ahead >= -NUMBER_MAP)
+	else if (ahead < 0 && ahead >= -OAE_NUMBER_MAP)
 		l->heard_map |= 1U << (-ahead - 1);
 	if (ahead <= 0)
 		return;
@@ -95,9 +111,17 @@ bool oae_number_rcv(struct oae_link *l, const struct oae_frame *f, u64 now,
 {
 	if (oae_is_question(f->opcode)) {
 		number_heard(l, f->pn);
-	} else if (oae_is_answer(f->opcode) && !oae_number_was_sent(l, f->ack)) {
+		return true;
+	}
+	if (!oae_is_answer(f->opcode))
+		return true;
+	if (!oae_number_was_sent(l, f->ack)) {
 		oae_freeze(l, OAE_N_IMPOSSIBLE, now, a);
 		return false;
+	}
+	if (oae_dist(l->acked, f->ack) > 0) {
+		l->acked = f->ack;
+		oae_timer_answered(l, now);
 	}
 	return true;
 }

@@ -10,27 +10,31 @@
  * oae_offer_out() - send slices of the present attempt of a number (protocol 4.1)
  * @l: the link, OPEN
  * @seq: the number; its lane is OUT then
- * @slices: the slices, bit n for slice n; as many are sent as the network bears (4.11)
- * @flags: OAE_F_RESUME or 0
+ * @slices: the slices, bit n for slice n; as many are sent as the network bears (4.11), and
+ *	the last of them asks for an answer
  * @now: ns
  * @a: actions
  */
-void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u8 flags, u64 now,
+void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u64 now,
 		   struct oae_actions *a)
 {
 	struct oae_send *s = oae_send(l, a, OAE_OFFER);
 	struct oae_lane *n = oae_lane(l, seq);
 
+	/* Whatever a state may say that was sent. */
+	slices = slices & oae_slice_mask(n->p.nslices) ?: oae_slice_mask(n->p.nslices);
 	if (n->p.kind == OAE_MESSAGE)
 		slices = oae_window_part(l, &n->p, slices);
+	if (n->resume)
+		s->frame.flags |= OAE_F_RESUME;
 	if (oae_post_express(&n->p))
-		flags |= OAE_F_EXPRESS;
+		s->frame.flags |= OAE_F_EXPRESS;
 	if (n->p.kind == OAE_VOID) {
 		/* No payload, so the frame is complete. */
-		flags |= OAE_F_LAST;
+		s->frame.flags |= OAE_F_LAST;
+		s->frame.marks = OAE_M_ANSWER;
 		s->frame.payload_hash = oae_slice_hash("", 0, 0);
 	}
-	s->frame.flags |= flags;
 	s->frame.seq = seq;
 	s->frame.attempt = n->attempt;
 	s->frame.kind = n->p.kind;
@@ -46,21 +50,38 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u8 flags, u64 now,
 		oae_note(a, OAE_N_REOFFERED);
 	else
 		oae_note_of(a, OAE_N_OFFERED, n->p.handle);
-	n->asked = n->state == OAE_OFFER_OUT ? n->pn : 0;
 	n->state = OAE_OFFER_OUT;
 	n->again = true;
-	n->ready = false;
 	n->at_peer = n->p.kind == OAE_VERB && oae_link_windowed(l);
 	n->at = now;
-	n->unseen = slices & ~(1ULL << (n->p.nslices - 1));
+	n->sent = slices;
 	n->pn = (u32)l->pn;
-	n->serial = ++l->serial;
-	n->passed = 0;
-	n->reminded = 0;
+	n->asked = 0;
 	n->asks = false;
 	if (seq - l->tx > l->given)
 		l->given = seq - l->tx;
 	l->active_at = now;
+}
+
+/**
+ * oae_offer_ask() - ask what the peer has of an attempt in flight (protocol 4.1)
+ * @l: the link, OPEN
+ * @seq: its number; its lane was offered in this run
+ * @now: ns
+ * @a: actions
+ */
+void oae_offer_ask(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
+{
+	struct oae_send *s = oae_send(l, a, OAE_ASK);
+	struct oae_lane *n = oae_lane(l, seq);
+
+	if (oae_post_express(&n->p))
+		s->frame.flags |= OAE_F_EXPRESS;
+	s->frame.seq = seq;
+	s->frame.attempt = n->attempt;
+	s->frame.kind = n->p.kind;
+	n->asked = s->frame.pn;
+	l->ask_at = now;
 }
 
 /**
@@ -85,6 +106,11 @@ bool oae_offer_next_attempt(struct oae_link *l, struct oae_lane *n, u64 now,
 		return false;
 	}
 	n->attempt++;
+	n->ready = false;
+	n->resume = false;
+	n->repeated = false;
+	if (n == oae_first_lane(l))
+		l->grown_at = now;
 	return true;
 }
 
@@ -168,22 +194,16 @@ static bool offer_asks(const struct oae_link *l, const struct oae_lane *n, bool 
  * @a: actions
  *
  * If the number has had one content only, the first attempt of a run sends only the
- * LAST slice, with RESUME, to learn which slices the peer has kept. So does an attempt
- * for a number of which a frame was lost; without RESUME if the peer may have slices of
- * another content. So does the first attempt of a run for what stalls instead of being
- * reminded of: else the same burst would be lost in each run. So does the first one of all
- * if it is to ask for room.
+ * LAST slice, with RESUME, to learn which slices the peer has kept. LAST alone goes, too, to ask
+ * for room.
  */
 void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 		      struct oae_actions *a)
 {
 	struct oae_lane *n = oae_lane(l, seq);
 	bool clean = !(l->dirty >> oae_place(l, seq) & 1);
-	bool due = n->due == OAE_DUE_LAST, first = !fresh && n->again && !n->attempt;
-	bool stalls = !oae_link_windowed(l) || oae_post_barrier(&n->p);
-	bool asks = fresh && offer_asks(l, n, clean);
-	bool last = due || asks || (first && (clean || stalls));
-	bool same = clean || (due && !oae_link_windowed(l));
+	bool first = !fresh && n->again && !n->attempt, asks = fresh && offer_asks(l, n, clean);
+	bool last = n->due == OAE_DUE_LAST || asks || (first && clean);
 
 	if (oae_post_several(&n->p) && !oae_cut_fits(l, &n->p)) {
 		oae_offer_hand_back(l, seq, false, a);
@@ -193,12 +213,32 @@ void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 	oae_lane_not_due(l, n);
 	if (offer_wants_slicing(l, n, now, a) || !oae_offer_next_attempt(l, n, now, a))
 		return;
-	if (last && n->p.kind == OAE_MESSAGE && n->p.nslices > 1)
-		oae_offer_out(l, seq, 1ULL << (n->p.nslices - 1), same ? OAE_F_RESUME : 0,
-			      now, a);
-	else
-		oae_offer_out(l, seq, oae_slice_mask(n->p.nslices), 0, now, a);
+	last = last && n->p.kind == OAE_MESSAGE && n->p.nslices > 1;
+	n->resume = last && clean;
+	oae_offer_out(l, seq, last ? 1ULL << (n->p.nslices - 1) : oae_slice_mask(n->p.nslices),
+		      now, a);
 	n->asks = asks;
+}
+
+/* What was sent last seems to be lost: the last frame of that once more, or ask for the answer. */
+static void offer_repeat(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
+{
+	struct oae_lane *n = oae_lane(l, seq);
+	u64 last, rest = n->sent;
+
+	if (n->due == OAE_DUE_ASK) {
+		oae_lane_not_due(l, n);
+		oae_note(a, OAE_N_ASKED);
+		oae_offer_ask(l, seq, now, a);
+		return;
+	}
+	do {
+		last = rest;
+		rest &= rest - 1;
+	} while (rest);
+	oae_lane_not_due(l, n);
+	oae_offer_out(l, seq, last, now, a);
+	n->repeated = true;
 }
 
 /**
@@ -220,7 +260,9 @@ void oae_offer_again(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a
 		l->park_at = l->settle_until;
 		return;
 	}
-	if (!oae_fits_frame(l, &n->p))
+	if (n->due >= OAE_DUE_REPEAT && n->state == OAE_OFFER_OUT)
+		offer_repeat(l, seq, now, a);
+	else if (!oae_fits_frame(l, &n->p))
 		oae_offer_drop(l, seq, OAE_REVERSED, OAE_E_TOO_BIG, a);
 	else
 		oae_offer_number(l, seq, false, now, a);
@@ -295,7 +337,7 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 		if (l->state != OAE_OPEN)
 			n->state = OAE_OFFER_PARKED;
 		else if (oae_offer_next_attempt(l, n, now, a))
-			oae_offer_out(l, seq, oae_slice_mask(p->nslices), 0, now, a);
+			oae_offer_out(l, seq, oae_slice_mask(p->nslices), now, a);
 		oae_offer_pump(l, now, a);
 	}
 	/* The timer was armed before the offer went out. */

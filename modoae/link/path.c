@@ -92,6 +92,7 @@ void oae_path_del(struct oae_paths *ps, unsigned int i)
 	if (ps->asked == i)
 		ps->asked = ps->used;
 	ps->avoid &= ~(1U << i);
+	ps->leave_at = 0;
 	if (ps->counted == i)
 		ps->counted = OAE_PATHS_MAX;
 }
@@ -212,6 +213,7 @@ static void paths_new_clock(struct oae_paths *ps, u64 now)
 	unsigned int i;
 
 	ps->gone_at = 0;
+	ps->leave_at = 0;
 	ps->count.longest.since = now;
 	ps->count.shortest.since = now;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {

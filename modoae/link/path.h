@@ -122,6 +122,8 @@ struct oae_path_count {
  * @used: index of the path that this end's own frames go by; the peer chooses for itself
  * @asked: index of the path by which the peer's newest question came
  * @why: and why, enum oae_path_why
+ * @other: index of the path by which the peer has answered, and not by that in use
+ * @leave_at: that is left then, unless it is answered by it before, ns; 0 not
  * @resolved: index of the path by which the link has resolved last
  * @avoid: set of the paths by which the link is not to resolve, until SYNC is repeated
  * @fruitless: freezes in a row between which nothing was committed or delivered
@@ -147,6 +149,7 @@ struct oae_paths {
 	u8 used;
 	u8 asked;
 	u8 why;
+	u8 other;
 	u8 resolved;
 	u8 avoid;
 	u8 fruitless;
@@ -158,6 +161,7 @@ struct oae_paths {
 	u16 peer_mtu;
 	u32 moved;
 	u64 gone_at;
+	u64 leave_at;
 	struct oae_path_count count;
 	struct oae_path path[OAE_PATHS_MAX];
 };
@@ -219,6 +223,9 @@ bool oae_path_answered(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now)
 void oae_path_use(struct oae_paths *ps, unsigned int i, enum oae_path_why why, u64 now);
 void oae_path_fail(struct oae_path *p, u64 keepalive, u64 now);
 bool oae_path_failed(struct oae_paths *ps, unsigned int i, const struct oae_link *l, u64 now);
+u64 oae_path_answers(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		     const struct oae_frame *f, u64 now);
+bool oae_paths_silent(struct oae_paths *ps, const struct oae_link *l, u64 now);
 bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now);
 
 /* pathavoid.c: what carries SYNC only */
@@ -228,7 +235,8 @@ void oae_paths_ended(struct oae_paths *ps, struct oae_link *l, enum oae_state be
 /* pathcount.c: what is lost */
 void oae_count_begin(struct oae_paths *ps, const struct oae_link *l);
 void oae_count_turned(struct oae_paths *ps, const struct oae_link *l);
-void oae_count_heard(struct oae_paths *ps, const struct oae_link *l, const struct oae_frame *f);
+void oae_count_heard(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		     const struct oae_frame *f);
 void oae_count_time(struct oae_paths *ps, const struct oae_link *l, u64 now);
 
 #endif /* OAE_PATH_H */

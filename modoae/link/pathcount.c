@@ -4,12 +4,11 @@
  * numbers (doc/protocol.md section 4.14, *Loss*); pathloss.c judges that. Pure, see path.h.
  *
  * An end judges the path that it asks by, from what the answers say: no frame is lost as long as
- * an answer may still say that it was heard. Each answer tells of COUNT_MAP numbers and one.
+ * an answer may still say that it was heard. Each answer tells of OAE_NUMBER_MAP numbers and one.
  */
 #include "path.h"
 #include "link_int.h"
 
-#define COUNT_MAP	32	/* numbers before the newest one that an answer tells of */
 #define COUNT_ONE	64	/* numbers of which all losses are one, at most */
 
 /**
@@ -53,6 +52,9 @@ static bool count_is_fair(struct oae_paths *ps, const struct oae_link *l)
 	struct oae_path_count *c = &ps->count;
 	u32 trip = l->srtt < ~0U ? l->srtt : ~0U;
 
+	/* A guess is no measure: the way may be as short as can be. */
+	if (l->rtt_guessed)
+		trip = 0;
 	oae_peak_add(&c->longest, l, trip);
 	oae_peak_add(&c->shortest, l, ~trip);
 	return 2ULL * trip <= (u64)oae_peak(&c->longest) + (u32)~oae_peak(&c->shortest);
@@ -82,7 +84,7 @@ static void count_overtaken(struct oae_paths *ps, const struct oae_link *l,
 	const struct oae_lane *n = oae_lane(l, f->seq);
 
 	if (f->seq - l->tx - 1 >= l->given || n->state != OAE_OFFER_OUT ||
-	    !oae_lane_overtaken(n, f))
+	    f->attempt != n->attempt || !oae_lane_overtaken(n, f))
 		return;
 	if (ps->count.counts)
 		oae_loss_undone(&ps->path[ps->used].loss);
@@ -93,7 +95,8 @@ static void count_overtaken(struct oae_paths *ps, const struct oae_link *l,
 static void count_passed(struct oae_paths *ps, const struct oae_link *l, u32 ahead)
 {
 	const struct oae_path_count *c = &ps->count;
-	u32 n = ahead < COUNT_MAP + 1 ? ahead : COUNT_MAP + 1, pn = c->newest - COUNT_MAP;
+	u32 n = ahead < OAE_NUMBER_MAP + 1 ? ahead : OAE_NUMBER_MAP + 1;
+	u32 pn = c->newest - OAE_NUMBER_MAP;
 	u64 heard = (u64)c->heard << 1 | 1;	/* bit 32: pn */
 
 	for (; n && oae_dist(c->since, pn) <= 0; pn++)
@@ -120,31 +123,34 @@ static bool count_was_heard(const struct oae_path_count *c, u32 pn)
 {
 	u32 back = c->newest - pn;
 
-	return !back || (back <= COUNT_MAP && c->heard >> (back - 1) & 1);
+	return !back || (back <= OAE_NUMBER_MAP && c->heard >> (back - 1) & 1);
 }
 
 /*
- * A number that was asked for again is answered. The question before was heard, and its answer has
- * not come: so that was lost.
+ * A number that was asked for by ASK is reflected, or refused. What was offered was heard, and its
+ * answer has not come: so that was lost.
  */
 static void count_answer(struct oae_paths *ps, const struct oae_link *l, const struct oae_frame *f)
 {
 	const struct oae_lane *n = oae_lane(l, f->seq);
 
-	if (f->opcode != OAE_REFLECT && (f->opcode != OAE_REFUSE || f->reason == OAE_R_GAP))
+	if (f->opcode != OAE_REFLECT && f->opcode != OAE_REFUSE)
 		return;
 	if (f->seq - l->tx - 1 < l->given && n->state == OAE_OFFER_OUT &&
-	    f->attempt == n->attempt && n->asked && count_was_heard(&ps->count, n->asked))
-		count_lost(ps, l, n->asked);
+	    f->attempt == n->attempt && n->asked && oae_number_heard(f, n->asked) &&
+	    count_was_heard(&ps->count, n->pn))
+		count_lost(ps, l, n->pn);
 }
 
 /**
  * oae_count_heard() - a frame has come: before the link takes it
  * @ps: the paths
+ * @i: index of the path
  * @l: the link
  * @f: the frame, which oae_path_heard() lets the link take
  */
-void oae_count_heard(struct oae_paths *ps, const struct oae_link *l, const struct oae_frame *f)
+void oae_count_heard(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		     const struct oae_frame *f)
 {
 	struct oae_path_count *c = &ps->count;
 	s32 ahead = oae_dist(c->newest, f->ack);
@@ -162,7 +168,9 @@ void oae_count_heard(struct oae_paths *ps, const struct oae_link *l, const struc
 	} else if (!ahead) {
 		c->heard |= f->map;
 	}
-	count_answer(ps, l, f);
+	/* By another path it may overtake the one that seems lost. */
+	if (i == ps->used)
+		count_answer(ps, l, f);
 	count_overtaken(ps, l, f);
 }
 

@@ -85,7 +85,7 @@ static bool path_other_good(const struct oae_paths *ps)
  */
 bool oae_path_gone(struct oae_paths *ps, struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	u64 least = 2 * oae_link_stall(l), wait = l->cfg->keepalive / 4, last;
+	u64 least = 2 * oae_link_pto(l), wait = l->cfg->keepalive / 4, last;
 
 	if (!l->peer_inc || path_other_good(ps) || oae_would_lose(l))
 		return false;
@@ -240,18 +240,10 @@ static void path_agree(struct oae_paths *ps, unsigned int i, const struct oae_li
 {
 	if (i != ps->used || l->state != OAE_OPEN || !oae_link_is_run(l, f))
 		return;
-	switch (f->opcode) {
-	case OAE_OFFER:
-	case OAE_COMMIT:
-	case OAE_REVERSE:
+	if (oae_is_question(f->opcode))
 		ps->agreed |= !l->senior;
-		break;
-	case OAE_REFLECT:
-	case OAE_REFUSE:
-	case OAE_DONE:
+	else if (oae_is_answer(f->opcode) && f->opcode != OAE_READY)
 		ps->agreed |= l->senior;
-		break;
-	}
 }
 
 /* True: another path is in use now. */
@@ -304,8 +296,10 @@ bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_lin
 {
 	bool turned;
 
-	if (before < OAE_OPEN)
+	if (before < OAE_OPEN) {
 		ps->agreed = false;
+		ps->leave_at = 0;
+	}
 	turned = path_stepped(ps, i, l, f, before, now);
 	path_agree(ps, i, l, f);
 	return turned;

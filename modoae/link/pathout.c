@@ -43,8 +43,9 @@ unsigned int oae_paths_all(const struct oae_paths *ps, const struct oae_link *l,
  * @back: index of the path by which the frame came that the event was about; -1 none
  * @before: state of the link before the event
  *
- * What begins a freeze, and what is repeated in it, goes by all that are proven; what
- * answers goes back; all else goes by the path in use.
+ * What begins a freeze, and what is repeated in it, goes by all that are proven; so does what the
+ * timer asks for the second time, or reflects again. What answers goes back; all else goes by
+ * the path in use.
  *
  * Return: a set of indices.
  */
@@ -63,9 +64,21 @@ unsigned int oae_paths_out(const struct oae_paths *ps, const struct oae_link *l,
 	case OAE_CLOSE:
 		/* Only by that is the answer of an end without the link believed. */
 		return 1U << ps->used | 1U << ps->home;
+	case OAE_ASK:
+	case OAE_COMMIT:
+		if (back < 0)
+			return l->asks > 1 ? oae_paths_all(ps, l, 0) : 1U << ps->used;
+		/* To a REFLECT unasked: the first may have been lost by the path in use. */
+		return 1U << ps->used | (opcode == OAE_COMMIT ? 1U << back : 0);
+	case OAE_REFLECT:
+		if (back < 0 && l->reflects)
+			return oae_paths_all(ps, l, 0);
+		if (back >= 0)
+			return 1U << back;
+		break;
 	case OAE_SYNC_ACK:
 	case OAE_SYNC_CHK:
-	case OAE_REFLECT:
+	case OAE_ACK:
 	case OAE_REFUSE:
 	case OAE_DONE:
 	case OAE_CLOSE_ACK:

@@ -21,6 +21,7 @@ void oae_path_use(struct oae_paths *ps, unsigned int i, enum oae_path_why why, u
 	ps->used = i;
 	ps->why = why;
 	ps->agreed = false;
+	ps->leave_at = 0;
 	ps->path[i].used_at = now;
 	ps->path[i].good = true;
 	ps->path[i].missed = 0;
@@ -103,6 +104,65 @@ bool oae_path_failed(struct oae_paths *ps, unsigned int i, const struct oae_link
 	if (other == OAE_PATHS_MAX)
 		return false;
 	oae_path_use(ps, other, OAE_WHY_CARRIER, now);
+	return true;
+}
+
+/**
+ * oae_path_answers() - an answer has come by a path: does it come by the one in use?
+ * @ps: the paths
+ * @i: index of the path
+ * @l: the link, before it takes the frame
+ * @f: the frame, any
+ * @now: ns
+ *
+ * What the timer has asked for the second time went by all paths. If it is answered by another
+ * one, the peer is there, and the path in use is silent: it has as long as a round trip may
+ * take, and is left then. (Else a host that pauses moves its links.)
+ *
+ * Return: when oae_paths_silent() is to be asked, ns; 0: not for this frame.
+ */
+u64 oae_path_answers(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		     const struct oae_frame *f, u64 now)
+{
+	u64 wait = oae_link_pto(l), longest = oae_peak(&l->longest);
+
+	if (!oae_link_takes_paths(l) || !oae_is_answer(f->opcode) || !oae_link_is_run(l, f))
+		return 0;
+	if (i == ps->used) {
+		/* READY answers no question. */
+		if (f->opcode != OAE_READY)
+			ps->leave_at = 0;
+		return 0;
+	}
+	if (ps->leave_at || l->asks < 2 || oae_dist(l->acked, f->ack) <= 0 ||
+	    !oae_number_was_sent(l, f->ack) || !ps->path[i].up)
+		return 0;
+	if (longest && wait > longest)
+		wait = longest;
+	ps->other = i;
+	ps->leave_at = now + wait;
+	return ps->leave_at;
+}
+
+/**
+ * oae_paths_silent() - the timer has fired: is the path in use left, since it is silent?
+ * @ps: the paths
+ * @l: the link
+ * @now: ns
+ *
+ * Return: true if another one is in use now. No freeze is needed.
+ */
+bool oae_paths_silent(struct oae_paths *ps, const struct oae_link *l, u64 now)
+{
+	const struct oae_path *p = &ps->path[ps->other];
+
+	if (!ps->leave_at || now < ps->leave_at)
+		return false;
+	ps->leave_at = 0;
+	if (!oae_link_takes_paths(l) || !p->up || !p->proven)
+		return false;
+	oae_path_fail(&ps->path[ps->used], l->cfg->keepalive, now);
+	oae_path_use(ps, ps->other, OAE_WHY_SILENCE, now);
 	return true;
 }
 

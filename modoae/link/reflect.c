@@ -32,8 +32,25 @@ static void hold_send_refuse(struct oae_link *l, u32 seq, const struct oae_hold 
 	s->frame.attempt = h->attempt;
 	s->frame.kind = h->kind;
 	s->frame.reason = reason;
-	if (reason == OAE_R_GAP)
-		s->frame.gap_map = oae_slice_mask(h->nslices) & ~h->have;
+}
+
+/* What is here of the attempt that a frame is about. */
+static void hold_send_ack(struct oae_link *l, const struct oae_frame *f, u64 have,
+			  struct oae_actions *a)
+{
+	struct oae_send *s = oae_send(l, a, OAE_ACK);
+
+	oae_note(a, OAE_N_GAP);
+	s->frame.seq = f->seq;
+	s->frame.attempt = f->attempt;
+	s->frame.kind = f->kind;
+	s->frame.have = have;
+}
+
+/* Does the initiator want an answer? */
+static bool hold_is_asked(const struct oae_frame *f)
+{
+	return f->opcode == OAE_ASK || f->marks & OAE_M_ANSWER;
 }
 
 static void hold_refuse(struct oae_link *l, u32 seq, u16 reason,
@@ -65,25 +82,16 @@ static bool hold_fits(const struct oae_hold *h, const struct oae_frame *f)
 }
 
 /*
- * Do the slices that are here count for this attempt (protocol 4.2, step 2)? Within a
- * run without a window only those of the attempt just before it do. After a freeze the
- * initiator sets RESUME only if the transaction has had one content only. With a window
- * those of any attempt do: slices of another cut do not match, and all are sent then.
- * Slices that contradict the new one are not of its content, whatever the initiator
- * believes. (Else LAST is dropped, and never answered.)
+ * Do the slices of an earlier run count for this attempt (protocol 4.2, step 2)? The
+ * initiator sets RESUME only if the transaction has had one content only. Slices that
+ * contradict the new one are not of its content, whatever the initiator believes. (Else LAST
+ * is dropped, and never answered.)
  */
-static bool hold_resumes(const struct oae_link *l, const struct oae_hold *h,
-			 const struct oae_frame *f)
+static bool hold_resumes(const struct oae_hold *h, const struct oae_frame *f)
 {
-	if (!(f->flags & OAE_F_RESUME) || !h->have || !hold_fits(h, f))
-		return false;
-	if (h->express != !!(f->flags & OAE_F_EXPRESS) || h->kind != f->kind)
-		return false;
-	if (h->state == OAE_HOLD_KEPT)
-		return true;
-	if (h->state != OAE_HOLD_PARTIAL && h->state != OAE_HOLD_HELD)
-		return false;
-	return oae_link_windowed(l) || f->attempt == h->attempt + 1;
+	return f->flags & OAE_F_RESUME && h->state == OAE_HOLD_KEPT && h->have &&
+	       hold_fits(h, f) && h->express == !!(f->flags & OAE_F_EXPRESS) &&
+	       h->kind == f->kind;
 }
 
 /*
@@ -134,17 +142,14 @@ static bool hold_begin_attempt(struct oae_link *l, const struct oae_frame *f,
 	}
 	if (h->state == OAE_HOLD_HELD && h->kind == OAE_VERB)
 		hold_drop_above(l, f->seq, a);
-	if (!hold_resumes(l, h, f)) {
+	if (!hold_resumes(h, f)) {
 		oae_hold_discard(l, f->seq, a);
 		h->express = f->flags & OAE_F_EXPRESS;
 		h->kind = f->kind;
-	} else if (h->state == OAE_HOLD_HELD) {
-		l->nheld--;
-		oae_hold_not_firm(l, f->seq);
 	}
 	/* Numbers that are held above it wait for the peer again. */
 	if (l->nheld)
-		l->held_at = now;
+		oae_hold_moved(l, now);
 	h->state = OAE_HOLD_PARTIAL;
 	h->attempt = f->attempt;
 
@@ -163,9 +168,10 @@ static bool hold_begin_attempt(struct oae_link *l, const struct oae_frame *f,
 static void hold_begin(struct oae_link *l, struct oae_hold *h, u64 now,
 		       struct oae_actions *a)
 {
+	h->again = false;
 	h->state = OAE_HOLD_HELD;
 	l->nheld++;
-	l->held_at = now;
+	oae_hold_moved(l, now);
 	if (h->kind != OAE_VOID)
 		oae_note(a, OAE_N_HELD);
 }
@@ -271,8 +277,7 @@ static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame 
 		/* A verb below it may be missing, and what it does not be known. */
 		h->state = OAE_HOLD_WAITS;
 		l->nwait++;
-		oae_note(a, OAE_N_GAP);
-		hold_send_refuse(l, f->seq, h, OAE_R_GAP, a);
+		hold_send_ack(l, f, h->have, a);
 		return;
 	case OAE_PACK:
 		if (f->unfit || !l->packs) {
@@ -341,8 +346,7 @@ static bool hold_keep_slice(struct oae_link *l, struct oae_hold *h,
 		h->nslices = f->slice + 1;
 
 	if (h->have & 1ULL << f->slice) {
-		/* LAST again is how the initiator asks what is missing. */
-		if (!(f->flags & OAE_F_LAST))
+		if (!hold_is_asked(f))
 			oae_note(a, OAE_N_DUP_SLICE);
 		return true;
 	}
@@ -377,7 +381,7 @@ static void hold_offer_delivered(struct oae_link *l, const struct oae_frame *f,
 		return;
 	}
 	oae_note(a, OAE_N_REFLECTED_AGAIN);
-	if (f->flags & OAE_F_LAST)
+	if (hold_is_asked(f))
 		hold_send_reflect(l, f->seq, h, f->attempt, l->last_kind, 0, a);
 }
 
@@ -404,7 +408,7 @@ static void hold_no_place(struct oae_link *l, const struct oae_frame *f,
 		l->ready_due = true;
 		l->busy_due = true;
 	}
-	if (!(f->flags & OAE_F_LAST))
+	if (!hold_is_asked(f))
 		return;
 	oae_note(a, OAE_N_REFUSED);
 	s = oae_send(l, a, OAE_REFUSE);
@@ -412,6 +416,104 @@ static void hold_no_place(struct oae_link *l, const struct oae_frame *f,
 	s->frame.attempt = f->attempt;
 	s->frame.kind = f->kind;
 	s->frame.reason = OAE_R_BUSY;
+}
+
+/*
+ * The attempt is complete, or was refused: the same answer again, to whoever asks. False: it is
+ * neither.
+ */
+static bool hold_answer_again(struct oae_link *l, struct oae_hold *h,
+			      const struct oae_frame *f, u32 room, struct oae_actions *a)
+{
+	bool asked = hold_is_asked(f);
+
+	switch (h->state) {
+	case OAE_HOLD_REVERSED:
+		oae_note(a, OAE_N_OLD_ATTEMPT);
+		return true;
+	case OAE_HOLD_REFUSED:
+		oae_note(a, OAE_N_OLD_ATTEMPT);
+		if (asked)
+			hold_send_refuse(l, f->seq, h, h->reason, a);
+		return true;
+	case OAE_HOLD_HELD:
+		oae_note(a, OAE_N_REFLECTED_AGAIN);
+		if (!asked)
+			return true;
+		h->again = true;
+		hold_send_reflect(l, f->seq, h, f->attempt, h->kind,
+				  oae_hold_says(l, room), a);
+		return true;
+	case OAE_HOLD_WAITS:
+		if (asked)
+			hold_send_ack(l, f, h->have, a);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A number that may not be offered, or an attempt that is over: drop the frame. */
+static bool hold_is_over(struct oae_link *l, const struct oae_frame *f, struct oae_actions *a)
+{
+	if (f->seq == l->rx) {
+		hold_offer_delivered(l, f, a);
+		return true;
+	}
+	if (!hold_in_window(l, f)) {
+		oae_note(a, OAE_N_OLD_SEQ);
+		return true;
+	}
+	if (f->seq - l->rx > oae_hold_places(l)) {
+		hold_no_place(l, f, a);
+		return true;
+	}
+	if (f->attempt < oae_hold_of(l, f->seq)->attempt) {
+		oae_note(a, OAE_N_OLD_ATTEMPT);
+		return true;
+	}
+	return false;
+}
+
+/**
+ * oae_rcv_ask() - handle ASK: what is here of an attempt (protocol 4.2, step 3)
+ * @l: the link, OPEN; the frame is of this run
+ * @f: the frame
+ * @room: places for unread transactions; OAE_ROOM_FULL
+ * @a: actions
+ */
+void oae_rcv_ask(struct oae_link *l, const struct oae_frame *f, u32 room,
+		 struct oae_actions *a)
+{
+	struct oae_hold *h = oae_hold_of(l, f->seq);
+
+	if (hold_is_over(l, f, a))
+		return;
+	/* Of this attempt nothing has come, whatever is kept of others. */
+	if (f->attempt > h->attempt)
+		hold_send_ack(l, f, 0, a);
+	else if (!hold_answer_again(l, h, f, room, a))
+		hold_send_ack(l, f, h->have, a);
+}
+
+/**
+ * oae_hold_reflect() - reflect the lowest number that is held once more, unasked
+ * @l: the link, OPEN
+ * @a: actions
+ */
+void oae_hold_reflect(struct oae_link *l, struct oae_actions *a)
+{
+	u32 i, n = oae_hold_places(l);
+	struct oae_hold *h;
+
+	for (i = 1; i <= n; i++) {
+		h = oae_hold_of(l, l->rx + i);
+		if (h->state != OAE_HOLD_HELD)
+			continue;
+		h->again = true;
+		hold_send_reflect(l, l->rx + i, h, h->attempt, h->kind, 0, a);
+		return;
+	}
 }
 
 /**
@@ -428,48 +530,14 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 	struct oae_hold *h = oae_hold_of(l, f->seq);
 	bool fresh;
 
-	if (f->seq == l->rx) {
-		hold_offer_delivered(l, f, a);
+	if (hold_is_over(l, f, a))
 		return;
-	}
-	if (!hold_in_window(l, f)) {
-		oae_note(a, OAE_N_OLD_SEQ);
-		return;
-	}
-	if (f->seq - l->rx > oae_hold_places(l)) {
-		hold_no_place(l, f, a);
-		return;
-	}
-	if (f->attempt < h->attempt) {
-		oae_note(a, OAE_N_OLD_ATTEMPT);
-		return;
-	}
 	if ((f->attempt > h->attempt || !oae_hold_begun(h)) &&
 	    !hold_begin_attempt(l, f, room, now, a))
 		return;
 
-	switch (h->state) {
-	case OAE_HOLD_REVERSED:
-		oae_note(a, OAE_N_OLD_ATTEMPT);
+	if (hold_answer_again(l, h, f, room, a))
 		return;
-	case OAE_HOLD_REFUSED:
-		oae_note(a, OAE_N_OLD_ATTEMPT);
-		if (f->flags & OAE_F_LAST)
-			hold_send_refuse(l, f->seq, h, h->reason, a);
-		return;
-	case OAE_HOLD_HELD:
-		oae_note(a, OAE_N_REFLECTED_AGAIN);
-		if (f->flags & OAE_F_LAST)
-			hold_send_reflect(l, f->seq, h, f->attempt, h->kind,
-					  oae_hold_says(l, room), a);
-		return;
-	case OAE_HOLD_WAITS:
-		oae_note(a, OAE_N_GAP);
-		hold_send_refuse(l, f->seq, h, OAE_R_GAP, a);
-		return;
-	default:
-		break;
-	}
 
 	/*
 	 * An end that closes takes nothing that it does not hold. Otherwise a peer
@@ -489,12 +557,10 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 	fresh = !(h->have >> f->slice & 1);
 	if (!hold_keep_slice(l, h, f, a))
 		return;
-	if (h->nslices && h->have == oae_slice_mask(h->nslices)) {
+	if (h->nslices && h->have == oae_slice_mask(h->nslices))
 		hold(l, h, f, fresh, room, now, a);
-	} else if (f->flags & OAE_F_LAST) {
-		oae_note(a, OAE_N_GAP);
-		hold_send_refuse(l, f->seq, h, OAE_R_GAP, a);
-	}
+	else if (hold_is_asked(f))
+		hold_send_ack(l, f, h->have, a);
 }
 
 /**

@@ -126,7 +126,7 @@ void oae_link_waits(const struct oae_link *l, u64 now, struct oae_link_waits *w)
 	if (l->state == OAE_CLOSED)
 		return;
 	if (oae_frozen(l) ||
-	    (l->asked_at && now > l->asked_at && now - l->asked_at > oae_link_stall(l))) {
+	    (l->asked_at && now > l->asked_at && now - l->asked_at > oae_link_pto(l))) {
 		show_unanswered(l, w);
 	} else if (l->settle_until) {
 		w->why = OAE_WAIT_SETTLING;

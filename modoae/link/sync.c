@@ -11,7 +11,7 @@
  */
 #include "link_int.h"
 
-#define SYNC_GUESS	4	/* of the longest stall time, for a round trip that is a guess */
+#define SYNC_GUESS	4	/* of the longest PTO, for a round trip that is a guess */
 
 static void sync_draw_ltag(struct oae_link *l)
 {
@@ -63,7 +63,7 @@ void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
 }
 
 /**
- * oae_ask() - send SYNC now, again after the stall time, then ever more slowly
+ * oae_ask() - send SYNC now, again after the probe timeout, then ever more slowly
  * @l: the link, frozen
  * @now: ns
  * @a: actions
@@ -92,8 +92,11 @@ static void begin_sync(struct oae_link *l, enum oae_state state, u64 now,
 	l->repeated = false;
 	l->state = state;
 	l->close_sent = false;
-	if (!l->asked_at)
-		l->asked_at = now;
+	/* What the timer has asked, nobody has answered. */
+	if (!l->asked_at || (l->silent_at && l->silent_at < l->asked_at))
+		l->asked_at = l->silent_at ?: now;
+	l->silent_at = 0;
+	l->asks = 0;
 	oae_ask(l, now, a);
 }
 
@@ -108,7 +111,6 @@ void oae_freeze(struct oae_link *l, enum oae_note why, u64 now,
 		struct oae_actions *a)
 {
 	oae_note(a, why);
-	oae_late_begin(l);
 	if (why == OAE_N_STALL || why == OAE_N_PEER_FROZE)
 		oae_stalled(l, now, a);
 	oae_hold_froze(l, a);
@@ -322,6 +324,7 @@ static void sync_heard(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	l->heard_at = now;
 	l->asked_at = 0;
+	l->silent_at = 0;
 	if (l->down) {
 		l->down = false;
 		oae_note(a, OAE_N_UP);
@@ -462,7 +465,7 @@ bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
 	};
 
 	/* Only these begin a run. Ends without a link send other opcodes, too. */
-	if (f->opcode != OAE_OFFER && f->opcode != OAE_COMMIT)
+	if (f->opcode != OAE_OFFER && f->opcode != OAE_COMMIT && f->opcode != OAE_ASK)
 		return false;
 	if (f->dst_ltag != l->ltag || f->src_ltag != l->peer_ltag ||
 	    !l->heard.inc)
@@ -509,7 +512,8 @@ bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_freeze(l, OAE_N_IMPOSSIBLE, now, a);
 		return false;
 	}
-	if (in > 0)
+	/* If it was reflected again nobody knows which one was answered. */
+	if (in > 0 && !oae_first_hold(l)->again)
 		oae_rtt_sample(l, now - oae_first_hold(l)->at);
 	for (i = 0; i < in; i++)
 		oae_hold_deliver(l, now, a);

@@ -6,9 +6,11 @@
  *
  *   frozen       SYNC again at again_at; no answer since asked_at for the
  *                dead time: the link is down
- *   in flight    no progress of what is offered, held, or waits for DONE, for
- *                the stall time: freeze; with a window, remind the peer of what
- *                is offered first
+ *   asking       tx + 1 is in flight, or DONE is waited for, and nothing new was
+ *                answered for the probe timeout: ask; no answer to that either:
+ *                freeze
+ *   in flight    answers come, and no progress of tx + 1: freeze
+ *   held         no commit of what is held: reflect it again; no progress: freeze
  *   parked       offer again at park_at, in case READY was lost
  *   waiting      offer a half that is WAITING again at swaps->again_at
  *   closing      CLOSE again at again_at, unless it waits for what is held
@@ -25,9 +27,13 @@
 #include "link_int.h"
 
 #define PEAK_TIMES	16	/* keepalive times */
+#define TIMER_ASKS	6	/* questions without an answer until the link freezes */
+#define TIMER_REFLECTS	8	/* REFLECTs without progress of what is held, likewise */
+#define TIMER_PATIENCE	4	/* twice the probe timeout without progress, likewise */
+#define TIMER_ROW	1	/* either of these two, in a row of fruitless failures */
 
 /*
- * Number of failures that count for the stall time. In a row of fruitless failures
+ * Number of failures that count for the probe timeout. In a row of fruitless failures
  * only those after OAE_HOPELESS count, as long as the row lasts; and none if there is
  * another path.
  */
@@ -44,7 +50,7 @@ static unsigned int timer_failures(const struct oae_link *l)
 	return n < OAE_MAX_BACKOFF ? n : OAE_MAX_BACKOFF;
 }
 
-/* The stall time @t, at most @max, doubled with each failure that counts. */
+/* The probe timeout @t, at most @max, doubled with each failure that counts. */
 static u64 timer_doubled(const struct oae_link *l, u64 t, u64 max)
 {
 	/* The first failure in a row may be just a lost frame: it does not count. */
@@ -64,23 +70,20 @@ static u64 timer_doubled(const struct oae_link *l, u64 t, u64 max)
 }
 
 /*
- * The stall time: no progress for so long is a failure. Inline, since every event
+ * The probe timeout (PTO): an answer that takes longer is asked for. Inline, since every event
  * arms the timer.
  *
- * Derived from the measured round trip, and not less than the longest of late, within the
- * knobs but never less than two round trips, and doubled with each failure since the last
- * progress. After many failures the stall time exceeds the knobs, since the round trip may
- * be longer than any measured (protocol 4.4).
+ * Derived from the measured round trip, within the knobs but never less than two round
+ * trips, and doubled with each failure since the last progress. After many failures it exceeds
+ * the knobs, since the round trip may be longer than any measured (protocol 4.4).
  */
-static inline u64 timer_stall(const struct oae_link *l)
+static inline u64 timer_pto(const struct oae_link *l)
 {
 	u64 max = l->cfg->stall_max, least = 2 * l->srtt;
 	u64 t = l->srtt ? l->srtt + 4 * l->rttvar : max / 10;
 
 	if (t < l->cfg->stall_min)
 		t = l->cfg->stall_min;
-	if (t < oae_peak(&l->longest))
-		t = oae_peak(&l->longest);
 	if (t < least)
 		t = least;
 	if (max < least)
@@ -91,25 +94,25 @@ static inline u64 timer_stall(const struct oae_link *l)
 }
 
 /**
- * oae_link_stall() - the stall time, see timer_stall()
+ * oae_link_pto() - the probe timeout, see timer_pto()
  * @l: the link
  *
  * Return: ns.
  */
-u64 oae_link_stall(const struct oae_link *l)
+u64 oae_link_pto(const struct oae_link *l)
 {
-	return timer_stall(l);
+	return timer_pto(l);
 }
 
 /**
  * oae_first_again() - interval between the first SYNC, or CLOSE, and the second
  * @l: the link
  *
- * Return: ns: the stall time, at most a quarter of the dead time.
+ * Return: ns: the probe timeout, at most a quarter of the dead time.
  */
 u64 oae_first_again(const struct oae_link *l)
 {
-	u64 t = oae_link_stall(l);
+	u64 t = timer_pto(l);
 
 	return t < l->cfg->dead / 4 ? t : l->cfg->dead / 4;
 }
@@ -131,83 +134,84 @@ void oae_link_wait(struct oae_link *l, u64 wait, u64 now)
 }
 
 /*
- * The stall time of an offer; @t is that of one slice. Each further slice adds to
- * it, since the answer comes after the last one. The addition is bounded: the time to
- * send a slice does not grow with the round trip.
+ * How long to wait for an answer to question @n of a row, ns; 0: before the first. So that all
+ * took twice as long each time, but no more than a quarter of the dead time longer.
  */
-static u64 timer_offer_stall(const struct oae_link *l, unsigned int nslices, u64 t)
+static u64 timer_interval(const struct oae_link *l, u64 first, unsigned int n)
 {
-	u64 most = l->cfg->stall_max / 8;
+	u64 most = l->cfg->dead / 4;
 
-	return t + (t < most ? t : most) * (nslices - 1) / 8;
+	/* No row is longer, whatever a state says. */
+	if (n > TIMER_REFLECTS)
+		n = TIMER_REFLECTS;
+	if (n > 1)
+		first <<= n - 1;
+	return first < most ? first : most;
+}
+
+/* Is an answer waited for? To what is in flight; or DONE, which the answer to that says as well. */
+static bool timer_awaits(const struct oae_link *l)
+{
+	return oae_first_lane(l)->state == OAE_OFFER_OUT || l->await_done;
 }
 
 /*
- * When the peer is reminded: after half of the stall time, so that a link with a path that
- * is dead freezes no later than without. A reminder that was not needed costs a frame: it
- * does not wait for many slices.
+ * As often in vain, or no more than once if a long frame does not get through, as it seems. (Of
+ * several slices ACK says so.)
  */
-static u64 timer_remind_after(const struct oae_link *l, u64 stall)
+static unsigned int timer_vain(const struct oae_link *l, unsigned int most)
 {
-	return stall / 2 > 2 * l->srtt ? stall / 2 : 2 * l->srtt;
+	bool row = l->half.fruitless || (l->fruitless && oae_first_lane(l)->p.nslices == 1);
+
+	return row ? TIMER_ROW : most;
 }
 
-/*
- * Is the offer in flight to be offered once more before the link freezes (protocol
- * 4.11)? Its last frames may be lost, or its answer, and nothing be in flight above it
- * whose answer would show that. So may be the reminder: if many slices take that long,
- * there is another one. What goes out alone is not offered twice without need. A peer that
- * closes would refuse what it holds, though its answer may be late only.
- */
-static bool timer_may_remind(const struct oae_link *l, const struct oae_lane *n, u64 stall)
+static u64 timer_later(u64 a, u64 b)
 {
-	if (l->peer_closing || !oae_link_windowed(l) || oae_post_barrier(&n->p))
-		return false;
-	return !n->reminded || timer_remind_after(l, stall) << (n->reminded + 1) <=
-			       timer_offer_stall(l, n->p.nslices, stall);
+	return a > b ? a : b;
 }
 
-/*
- * When the offer in flight stalls, unless tx moves or it is offered again. What is
- * above it may be answered meanwhile: that alone is no progress. @n is out.
- */
-static u64 timer_offer_at(const struct oae_link *l, const struct oae_lane *n,
-			  u64 stall)
+/* When the peer is asked, or after the last time, when that is given up. */
+static u64 timer_ask_at(const struct oae_link *l, u64 pto)
 {
-	u64 since = n->at > l->moved_at ? n->at : l->moved_at;
-	u64 early = timer_remind_after(l, stall);
-	u64 whole = timer_offer_stall(l, n->p.nslices, stall), spent;
+	const struct oae_lane *n = oae_first_lane(l);
+	u64 since = l->done_at;
 
-	if (timer_may_remind(l, n, stall))
-		return since + (early << n->reminded);
-	/* Before the last reminder, which is answered as soon as the offer itself was. */
-	spent = (early << n->reminded) - early;
-	if (n->reminded && whole < spent + early)
-		return since + early;
-	return since + whole - spent;
+	if (l->asks)
+		since = l->ask_at;
+	else if (n->state == OAE_OFFER_OUT)
+		since = timer_later(n->at, l->moved_at);
+	return timer_later(since, l->answered_at) + timer_interval(l, pto, l->asks);
 }
 
-/*
- * When what is held stalls. As long as the next number is not held, the peer may be sending
- * it anew, and nobody here knows in how many slices. With a window the peer reminds this
- * end of what it holds if the answer is lost, so that is waited for.
- */
-static u64 timer_held_at(const struct oae_link *l, u64 stall)
+/* Do answers come that say nothing new of tx + 1? @at: until when. */
+static bool timer_progress(const struct oae_link *l, u64 pto, u64 *at)
 {
-	bool next = oae_first_hold(l)->state == OAE_HOLD_HELD;
+	u64 since = timer_later(l->moved_at, l->grown_at);
 
-	if (next && oae_link_windowed(l))
-		return l->held_at + 2 * stall;
-	return l->held_at + timer_offer_stall(l, next ? 1 : OAE_MAX_SLICES, stall);
+	*at = timer_later(since, l->stuck_at) + timer_vain(l, TIMER_PATIENCE) * 2 * pto;
+	return oae_first_lane(l)->state == OAE_OFFER_OUT && l->answered_at > since;
 }
 
-/*
- * Is DONE alone waited for? The answer to an offer in flight says as much, and that may have
- * many slices.
- */
-static bool timer_awaits_done(const struct oae_link *l)
+/* When what is held is reflected again, or after the last time, when that is given up. */
+static u64 timer_reflect_at(const struct oae_link *l, u64 pto)
 {
-	return l->await_done && oae_first_lane(l)->state != OAE_OFFER_OUT;
+	return (l->reflects ? l->reflect_at : l->held_at) +
+	       timer_interval(l, 2 * pto, l->reflects);
+}
+
+/**
+ * oae_timer_answered() - an answer has heard something new: nothing is asked for it
+ * @l: the link
+ * @now: ns
+ */
+void oae_timer_answered(struct oae_link *l, u64 now)
+{
+	/* For as long as no answer came there could be no progress. */
+	if (l->answered_at <= timer_later(l->moved_at, l->grown_at))
+		l->stuck_at = now;
+	l->answered_at = now;
+	l->asks = 0;
 }
 
 /**
@@ -229,11 +233,6 @@ void oae_peak_add(struct oae_peak *p, const struct oae_link *l, u32 v)
 		p->of[0] = v;
 }
 
-static void timer_longest(struct oae_link *l, u64 rtt)
-{
-	oae_peak_add(&l->longest, l, rtt < ~0U ? rtt : ~0U);
-}
-
 /**
  * oae_rtt_sample() - update the smoothed round trip with a measurement
  * @l: the link
@@ -246,7 +245,7 @@ void oae_rtt_sample(struct oae_link *l, u64 rtt)
 
 	if (rtt > l->cfg->dead)
 		return;
-	timer_longest(l, rtt);
+	oae_peak_add(&l->longest, l, rtt < ~0U ? rtt : ~0U);
 	if (!l->srtt || l->rtt_guessed) {
 		l->srtt = rtt | 1;
 		l->rttvar = rtt / 2;
@@ -257,45 +256,6 @@ void oae_rtt_sample(struct oae_link *l, u64 rtt)
 	l->rttvar += (err >> 2) - (l->rttvar >> 2);
 	l->srtt += (rtt >> 3) - (l->srtt >> 3);
 	l->srtt |= 1;
-}
-
-/**
- * oae_late_begin() - record what late answers may come, as the run ends, or the peer is
- *	reminded
- * @l: the link, still OPEN
- */
-void oae_late_begin(struct oae_link *l)
-{
-	const struct oae_lane *n = oae_first_lane(l);
-	const struct oae_hold *h = oae_first_hold(l);
-
-	l->late.ltag = l->ltag;
-	l->late.peer_ltag = l->peer_ltag;
-	l->late.hold_at = h->state == OAE_HOLD_HELD ? h->at : 0;
-	l->late.tx = l->tx;
-	l->late.rx = l->rx;
-	if (n->state == OAE_OFFER_OUT && n->reminded) {
-		/* The answer that was late then may come yet. */
-		if (n->reminded == 1)
-			l->late.again_at = n->at;
-		return;
-	}
-	l->late.again_at = 0;
-	l->late.offer_at = n->state == OAE_OFFER_OUT ? n->at : 0;
-	l->late_attempt = n->attempt;
-}
-
-/* The stall time was too short for this round trip: use that one. */
-static void timer_late_sample(struct oae_link *l, u64 rtt)
-{
-	if (rtt > l->cfg->dead)
-		return;
-	timer_longest(l, rtt);
-	if (rtt <= l->srtt)
-		return;
-	l->srtt = rtt;
-	l->rttvar = rtt / 2;
-	l->rtt_guessed = false;
 }
 
 /**
@@ -311,35 +271,6 @@ void oae_rtt_guess(struct oae_link *l, u64 rtt)
 	l->srtt = rtt;
 	l->rttvar = rtt / 2;
 	l->rtt_guessed = true;
-}
-
-/**
- * oae_late_rcv() - measure the round trip by a late answer (protocol 4.4)
- * @l: the link
- * @f: a data frame of another run, or an answer to another attempt, which is dropped
- * @now: ns
- *
- * It may be the answer that this end waited for, before the run was over, or the peer was
- * reminded. It only says how long the round trip is.
- */
-void oae_late_rcv(struct oae_link *l, const struct oae_frame *f, u64 now)
-{
-	u64 at;
-
-	if (f->dst_ltag != l->late.ltag || f->src_ltag != l->late.peer_ltag)
-		return;
-	at = oae_late_answered(l, f);
-	if (at) {
-		timer_late_sample(l, now - at);
-		l->late.offer_at = 0;
-		l->late.again_at = 0;
-		/* The frames do get through: the stall time was too short. */
-		oae_cut_row_ends(l);
-	}
-	if (l->late.hold_at && oae_dist(l->late.rx, f->tx) > 0) {
-		timer_late_sample(l, now - l->late.hold_at);
-		l->late.hold_at = 0;
-	}
 }
 
 /**
@@ -367,7 +298,13 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	l->cut_at = now;
 	l->fruitless_at = now;
 	l->moved_at = now;
+	l->grown_at = now;
+	l->answered_at = now;
+	l->stuck_at = now;
+	l->silent_at = l->silent_at ? now : 0;
+	l->ask_at = now;
 	l->held_at = now;
+	l->reflect_at = now;
 	l->offer.at = now;
 	l->hold.at = now;
 	for (i = 0; i < l->npairs; i++) {
@@ -379,9 +316,6 @@ void oae_new_clock(struct oae_link *l, u64 now)
 		l->swaps->posted_at = now;
 		l->swaps->fruitless_at = now;
 	}
-	l->late.offer_at = 0;
-	l->late.again_at = 0;
-	l->late.hold_at = 0;
 }
 
 /**
@@ -408,8 +342,7 @@ static bool timer_repeats_close(const struct oae_link *l)
 /* The time at which the timer must fire at the latest, ns; 0: never. */
 static u64 timer_deadline(const struct oae_link *l, u64 now)
 {
-	const struct oae_lane *n;
-	u64 at, t, stall;
+	u64 at, t, pto;
 
 	if (l->state == OAE_CLOSED)
 		return 0;
@@ -418,30 +351,29 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 		return l->again_at < t || l->down ? l->again_at : t;
 	}
 
-	stall = timer_stall(l);
+	pto = timer_pto(l);
 	at = l->again_at;
 	if (!timer_repeats_close(l) && at < l->heard_at + l->cfg->keepalive)
 		at = l->heard_at + l->cfg->keepalive;
 	if (l->asked_at && l->asked_at + l->cfg->dead < at)
 		at = l->asked_at + l->cfg->dead;
+	if (l->silent_at && l->silent_at + l->cfg->dead < at)
+		at = l->silent_at + l->cfg->dead;
 	if (l->nparked && l->park_at < at)
 		at = l->park_at;
 	if (l->half.state == OAE_HALF_WAITING && l->swaps->again_at < at)
 		at = l->swaps->again_at;
 	if (l->settle_until && l->settle_until < at)
 		at = l->settle_until;
-	n = oae_first_lane(l);
-	if (n->state == OAE_OFFER_OUT) {
-		t = timer_offer_at(l, n, stall);
-		at = t < at ? t : at;
-	}
-	if (l->nheld && timer_held_at(l, stall) < at && oae_hold_stalled(l))
-		at = timer_held_at(l, stall);
-	if (timer_awaits_done(l) && l->done_at + stall < at)
-		at = l->done_at + stall;
+	if (timer_awaits(l) && timer_ask_at(l, pto) < at)
+		at = timer_ask_at(l, pto);
+	if (timer_progress(l, pto, &t) && t < at)
+		at = t;
+	if (l->nheld && timer_reflect_at(l, pto) < at && oae_hold_stalled(l))
+		at = timer_reflect_at(l, pto);
 	/* While a link is in use its timer fires often, so an offer need not arm it. */
-	if (now - l->active_at < stall && now + stall < at)
-		at = now + stall;
+	if (now - l->active_at < pto && now + pto < at)
+		at = now + pto;
 	return at;
 }
 
@@ -460,10 +392,21 @@ void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a)
 	/* Overdue: as soon as possible. It stays so, since the timer is never put off. */
 	if (at <= now)
 		at = now + 1;
+	oae_link_wake(l, at, a);
+}
+
+/**
+ * oae_link_wake() - have the timer fire, for whoever has the link
+ * @l: the link, not CLOSED
+ * @at: ns; earlier is possible
+ * @a: actions
+ */
+void oae_link_wake(struct oae_link *l, u64 at, struct oae_actions *a)
+{
 	if (l->timer_at && l->timer_at <= at)
 		return;
 	l->timer_at = at;
-	oae_op(a, OAE_OP_TIMER)->at = l->timer_at;
+	oae_op(a, OAE_OP_TIMER)->at = at;
 }
 
 /**
@@ -541,37 +484,45 @@ static void frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
 }
 
-static bool timer_stalled(const struct oae_link *l, u64 now)
+/* Has asking been in vain, or what the peer does answer? */
+static bool timer_gives_up(const struct oae_link *l, u64 now)
 {
-	const struct oae_lane *n = oae_first_lane(l);
-	u64 stall = oae_link_stall(l);
+	u64 pto = timer_pto(l), at;
 
-	return (n->state == OAE_OFFER_OUT && !timer_may_remind(l, n, stall) &&
-		now >= timer_offer_at(l, n, stall)) ||
-	       (l->nheld && now >= timer_held_at(l, stall) && oae_hold_stalled(l)) ||
-	       (timer_awaits_done(l) && now - l->done_at >= stall);
+	return (timer_awaits(l) && l->asks >= TIMER_ASKS && now >= timer_ask_at(l, pto)) ||
+	       (timer_progress(l, pto, &at) && now >= at) ||
+	       (l->nheld && l->reflects >= timer_vain(l, TIMER_REFLECTS) &&
+		now >= timer_reflect_at(l, pto) && oae_hold_stalled(l));
 }
 
-/*
- * Remind the peer of tx + 1: LAST is enough to learn what it has of it. (All slices would be
- * a burst of which a short queue loses the end again.) No loss is known yet: the answer may
- * be late.
- */
-static void timer_remind(struct oae_link *l, u64 now, struct oae_actions *a)
+/* Nothing new was answered: ask what the peer has of tx + 1, or whether it has delivered. */
+static void timer_ask(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	struct oae_lane *n = oae_first_lane(l);
-	u64 stall = timer_stall(l);
-	u8 reminded = n->reminded;
+	const struct oae_lane *n = oae_first_lane(l);
 
-	if (n->state != OAE_OFFER_OUT || !timer_may_remind(l, n, stall) ||
-	    now < timer_offer_at(l, n, stall))
+	if (!timer_awaits(l) || now < timer_ask_at(l, timer_pto(l)))
 		return;
-	oae_late_begin(l);
-	l->late.hold_at = 0;
-	oae_note(a, OAE_N_REPAIRED);
-	oae_lane_due(l, n, OAE_DUE_LAST);
-	oae_offer_again(l, l->tx + 1, now, a);
-	n->reminded = reminded + 1;
+	if (!l->silent_at)
+		l->silent_at = now;
+	l->asks++;
+	l->ask_at = now;
+	oae_note(a, OAE_N_ASKED);
+	/* An express that this run cannot carry waits for any answer. */
+	if (n->state == OAE_OFFER_OUT && n->attempt)
+		oae_offer_ask(l, l->tx + 1, now, a);
+	else
+		oae_link_ask(l, a);
+}
+
+/* What is held is not committed: the REFLECT was lost, or the COMMIT. */
+static void timer_reflect(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (now < timer_reflect_at(l, timer_pto(l)) || !oae_hold_stalled(l))
+		return;
+	l->reflects++;
+	l->reflect_at = now;
+	oae_note(a, OAE_N_REFLECTED_AGAIN);
+	oae_hold_reflect(l, a);
 }
 
 /**
@@ -594,21 +545,20 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	u64 slowest = l->cfg->dead / 4;
 
-	if (timer_stalled(l, now)) {
+	if (timer_gives_up(l, now)) {
 		oae_freeze(l, OAE_N_STALL, now, a);
 		return;
 	}
-	if (l->asked_at && now - l->asked_at >= l->cfg->dead) {
+	if ((l->asked_at && now - l->asked_at >= l->cfg->dead) ||
+	    (l->silent_at && now - l->silent_at >= l->cfg->dead)) {
 		oae_freeze(l, OAE_N_STALL, now, a);
 		frozen_timer(l, now, a);
 		return;
 	}
 	if (l->settle_until && now >= l->settle_until)
 		oae_settled(l, now, a);
-	timer_remind(l, now, a);
-	/* The attempts may have been used up. */
-	if (l->state != OAE_OPEN)
-		return;
+	timer_ask(l, now, a);
+	timer_reflect(l, now, a);
 	if (l->nparked && now >= l->park_at)
 		oae_offer_unpark(l, now, a);
 	if (l->half.state == OAE_HALF_WAITING && now >= l->swaps->again_at)

@@ -373,7 +373,7 @@ static bool way_lost(const struct oae_way *w, const struct oae_link *l, u64 now)
 		return true;
 	/* Two probes, and the time for an answer to the second. */
 	return l->state == OAE_OPEN && l->asked_at &&
-	       (s64)(now - l->asked_at - again) >= (s64)oae_link_stall(l);
+	       (s64)(now - l->asked_at - again) >= (s64)oae_link_pto(l);
 }
 
 static bool way_is_sync(u8 opcode)

@@ -11,7 +11,8 @@
 
 #define WINDOW_FIRST	4	/* transactions under way at first */
 #define WINDOW_RESTART	8	/* slices of one at once, after a freeze */
-#define WINDOW_PASSED	3	/* later answers that show that a frame was lost, at least */
+#define WINDOW_PASSED	3	/* later numbers that show that a frame was lost, at least */
+#define WINDOW_REORDER	24	/* and at most */
 
 /**
  * oae_window_limit() - how many numbers may be under way now
@@ -53,7 +54,7 @@ void oae_window_begin(struct oae_link *l)
 	l->cwnd_acked = 0;
 	l->undo_cwnd = 0;
 	l->recover = l->tx;
-	l->burst_serial = 0;
+	l->burst_pn = 0;
 	l->room_to = l->tx + OAE_WINDOW_MAX;
 	l->unplaced = 0;
 	l->more = false;
@@ -89,17 +90,6 @@ void oae_window_froze(struct oae_link *l)
 		l->burst = WINDOW_RESTART;
 }
 
-/* The slices of the last OFFER. */
-static unsigned int window_sent(const struct oae_lane *n)
-{
-	unsigned int sent = 1;
-	u64 rest;
-
-	for (rest = n->unseen; rest; rest &= rest - 1)
-		sent++;
-	return sent;
-}
-
 /**
  * oae_window_answered() - the slices of an OFFER have arrived: send more at once
  * @l: the link
@@ -114,7 +104,7 @@ void oae_window_answered(struct oae_link *l, const struct oae_lane *n)
 
 	if (l->burst >= OAE_MAX_SLICES || n->p.nslices == 1)
 		return;
-	sent = window_sent(n);
+	sent = hweight64(n->sent);
 	if (sent < l->burst)
 		return;
 	sent = l->burst + (l->burst < l->burst_thresh ? sent : 1);
@@ -144,9 +134,9 @@ static void window_lost_slices(struct oae_link *l, const struct oae_lane *n)
 {
 	unsigned int slices = n->p.nslices < l->burst ? n->p.nslices : l->burst;
 
-	if (slices == 1 || (s32)(n->serial - l->burst_serial) <= 0)
+	if (slices == 1 || oae_dist(l->burst_pn, n->pn) <= 0)
 		return;
-	l->burst_serial = l->serial;
+	l->burst_pn = (u32)l->pn;
 	l->burst = window_half_burst(slices);
 	l->burst_thresh = l->burst;
 }
@@ -169,13 +159,13 @@ void oae_window_lost(struct oae_link *l, u32 seq)
 	if (oae_dist(l->recover, seq) <= 0)
 		return;
 	l->recover = l->tx + l->given;
-	l->burst_serial = l->serial;
+	l->burst_pn = (u32)l->pn;
 	window_halve(l);
 	l->cwnd = l->ssthresh;
 }
 
 /**
- * oae_window_passed() - after how many later answers is a frame lost, and not overtaken?
+ * oae_window_passed() - after how many later numbers is a frame lost, and not overtaken?
  * @l: the link
  *
  * No more than about half of what may be under way: the others have to be answered.
@@ -192,7 +182,7 @@ unsigned int oae_window_passed(const struct oae_link *l)
 }
 
 /**
- * oae_window_guessed() - so many later answers came that a frame was probably lost
+ * oae_window_guessed() - the peer has heard so many later numbers that a frame was probably lost
  * @l: the link
  * @seq: its number
  */
@@ -216,7 +206,7 @@ void oae_window_guessed(struct oae_link *l, u32 seq)
  * oae_window_overtaken() - what was taken to be lost has been answered
  * @l: the link
  *
- * Frames overtake each other here: wait for more answers the next time. If there was no
+ * Frames overtake each other here: wait for more numbers the next time. If there was no
  * loss beside that, the window is what it was; all that was overtaken at once is one.
  */
 void oae_window_overtaken(struct oae_link *l)
@@ -235,8 +225,8 @@ void oae_window_overtaken(struct oae_link *l)
 		l->burst_thresh = l->undo_burst;
 	/* Twice as many as it took with that window. */
 	n = 2 * oae_window_passed(l);
-	if (n > OAE_WINDOW_MAX)
-		n = OAE_WINDOW_MAX;
+	if (n > WINDOW_REORDER)
+		n = WINDOW_REORDER;
 	if (l->reorder < n)
 		l->reorder = n;
 	l->undo_cwnd = 0;
@@ -263,21 +253,20 @@ void oae_window_repaired(struct oae_link *l, u32 seq)
  * oae_window_part() - which slices of an offer the network bears at once
  * @l: the link
  * @p: what is offered
- * @slices: its slices that are to be sent, bit n for slice n, LAST among them
+ * @slices: its slices that are to be sent, bit n for slice n
  *
- * The peer answers LAST, and names the rest.
+ * The peer answers the last of them, and the rest follows.
  *
- * Return: the lowest of them, and LAST. All slices of an express go out, since those of
- * another attempt could not be told apart from its own.
+ * Return: the lowest of them. An express is sent whole.
  */
 u64 oae_window_part(const struct oae_link *l, const struct oae_post *p, u64 slices)
 {
-	u64 last = 1ULL << (p->nslices - 1), rest = slices & ~last;
+	u64 rest = slices;
 	unsigned int n;
 
-	if (p->nslices <= l->burst || !oae_link_windowed(l) || oae_post_express(p))
+	if (p->nslices <= l->burst || oae_post_express(p))
 		return slices;
-	for (n = l->burst; rest && n > 1; n--)
+	for (n = l->burst; rest && n; n--)
 		rest &= rest - 1;
 	return slices & ~rest;
 }

@@ -180,8 +180,8 @@ void oae_tag_send_ring(struct oae_tag *tag, struct list_head *msgs)
 	/* Hashed without the lock. */
 	list_for_each_entry(msg, msgs, list)
 		if (msg->post.kind == OAE_MESSAGE)
-			oae_msg_slice(msg, oae_link_cut_new(&tag->link, OAE_MESSAGE,
-							    msg->post.len));
+			oae_msg_slice(msg, oae_link_cut(&tag->link, OAE_MESSAGE,
+							msg->post.len));
 	oae_run_enter(tag, &ev);
 	list_for_each_entry_safe(msg, next, msgs, list) {
 		msg->err = -queue_refuses(tag, msg);

@@ -539,7 +539,7 @@ void oae_ring_dissolve(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *
 	}
 	take_replace(pack->txn.ring, pack, &msgs);
 	list_for_each_entry(msg, &msgs, list) {
-		oae_msg_slice(msg, oae_link_cut_new(&tag->link, OAE_MESSAGE, msg->post.len));
+		oae_msg_slice(msg, oae_link_cut(&tag->link, OAE_MESSAGE, msg->post.len));
 		msg->queued = true;
 		oae_tag_count_queued(tag, msg, 1);
 	}

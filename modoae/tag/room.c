@@ -157,8 +157,8 @@ int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
 	int err;
 
 	for (;;) {
-		oae_msg_slice(msg, oae_link_cut_new(&tag->link, msg->post.kind,
-						    msg->post.len));
+		oae_msg_slice(msg, oae_link_cut(&tag->link, msg->post.kind,
+						msg->post.len));
 		err = oae_tag_send(tag, msg);
 		if (err == -ESTALE && !READ_ONCE(tag->dead))
 			continue;	/* longer slices: cut anew */

@@ -35,7 +35,7 @@ struct end_slot {
 struct end_offer {
 	u32 id;			/* of the transaction, 0 none yet */
 	u32 src_ltag, dst_ltag, seq;
-	u8 attempt;
+	u8 attempt, flags;
 };
 
 struct end {

@@ -95,7 +95,7 @@ static bool resolves(const struct end *e)
 
 	return frozen(&e->before) &&
 	       (opcode == OAE_SYNC || opcode == OAE_SYNC_ACK ||
-		opcode == OAE_OFFER || opcode == OAE_COMMIT);
+		opcode == OAE_OFFER || opcode == OAE_COMMIT || opcode == OAE_ASK);
 }
 
 static bool same_ends(const struct end *e)
@@ -411,13 +411,20 @@ static void check_good(const struct oae_frame *f, const u8 *payload, size_t n)
 		fuzz_breach("a frame is sent that is bad: cause %d", bad);
 }
 
+/* Is it about this number, in the run in which that was offered last? */
+static bool is_of(const struct end_offer *last, const struct oae_frame *f)
+{
+	return last->src_ltag == f->src_ltag && last->dst_ltag == f->dst_ltag &&
+	       last->seq == f->seq;
+}
+
 static void check_offer(struct end *e, const struct oae_send *s)
 {
 	struct end_post *p = at_link(e, s->handle);
 	const struct oae_frame *f = &s->frame;
 	struct end_offer *last = &e->last[h_lane(f->seq)];
 	bool nothing = f->kind == OAE_VOID;
-	struct oae_frame g = *f;
+	struct oae_send g = *s;
 
 	if (f->seq - f->tx - 1 >= oae_link_window(&e->link))
 		fuzz_breach("OFFER of %u, tx %u", f->seq, f->tx);
@@ -431,8 +438,11 @@ static void check_offer(struct end *e, const struct oae_send *s)
 		  s->slice_max > oae_link_slice_max(&e->link)))
 		fuzz_breach("OFFER of slices %llx of %u",
 			    (unsigned long long)s->slices, s->nslices);
-	if (last->src_ltag == f->src_ltag && last->dst_ltag == f->dst_ltag &&
-	    last->seq == f->seq && last->attempt >= f->attempt)
+	/* An attempt has one content. */
+	if (is_of(last, f) &&
+	    (last->attempt > f->attempt ||
+	     (last->attempt == f->attempt &&
+	      (last->id != (p ? p->id : 0) || last->flags != f->flags))))
 		fuzz_breach("OFFER %u.%u after %u.%u", f->seq, f->attempt,
 			    last->seq, last->attempt);
 	if (p && !f->flags != !(p->flags & OAE_POST_EXPRESS))
@@ -444,17 +454,21 @@ static void check_offer(struct end *e, const struct oae_send *s)
 		.dst_ltag = f->dst_ltag,
 		.seq = f->seq,
 		.attempt = f->attempt,
+		.flags = f->flags,
 	};
 
 	if (nothing) {
+		if (f->marks != OAE_M_ANSWER)
+			fuzz_breach("OFFER of nothing that wants no answer");
 		check_good(f, zeros, 0);
 		return;
 	}
-	g.slice = s->nslices - 1;
-	g.length = p->len - g.slice * p->cut;
-	g.flags |= OAE_F_LAST;
-	g.payload_hash = oae_slice_hash(zeros, g.length, g.slice);
-	check_good(&g, zeros, g.length);
+	oae_send_slice(&g, 63 - __builtin_clzll(s->slices));
+	if (g.frame.marks != OAE_M_ANSWER)
+		fuzz_breach("OFFER that wants no answer");
+	g.frame.length = g.frame.flags & OAE_F_LAST ? p->len - g.frame.slice * p->cut : p->cut;
+	g.frame.payload_hash = oae_slice_hash(zeros, g.frame.length, g.frame.slice);
+	check_good(&g.frame, zeros, g.frame.length);
 }
 
 /* The half that is lent, or the answer: behind the body of its REFLECT. */
@@ -521,19 +535,30 @@ static void check_reflect(struct end *e, const struct oae_send *s)
 	e->reflected_first[h_lane(f->seq)] = f->reflect.first;
 }
 
-static void check_gap(const struct end *e, const struct oae_frame *f)
+/* What is in flight is asked about. */
+static void check_ask(const struct end *e, const struct oae_frame *f)
 {
+	const struct end_offer *last = &e->last[h_lane(f->seq)];
+
+	if (f->marks || !is_of(last, f) || last->attempt != f->attempt ||
+	    (f->flags ^ last->flags) & OAE_F_EXPRESS)
+		fuzz_breach("ASK for %u.%u, which was not offered last", f->seq, f->attempt);
+}
+
+/* What is here of the attempt is said. */
+static void check_ack(const struct end *e, const struct oae_frame *f)
+{
+	const struct oae_hold *h = oae_hold_of(&e->link, f->seq);
+	u64 have = 0;
+
 	/* A peer that closes has forgotten what it offered. */
 	if (e->gone)
 		return;
-	/* All of a verb is here that waits for what is below it. */
-	if (!f->gap_map && oae_hold_of(&e->link, f->seq)->state == OAE_HOLD_WAITS)
-		return;
-	if (!f->gap_map ||
-	    f->gap_map != (mask(oae_hold_of(&e->link, f->seq)->nslices) &
-			   ~e->have[h_lane(f->seq)]))
-		fuzz_breach("REFUSE GAP names %llx",
-			    (unsigned long long)f->gap_map);
+	if (oae_hold_begun(h) && h->attempt == f->attempt)
+		have = e->have[h_lane(f->seq)];
+	if (f->have != have)
+		fuzz_breach("ACK of %llx, here is %llx", (unsigned long long)f->have,
+			    (unsigned long long)have);
 }
 
 /* By how much a counter may have moved since a frame of this event was made. */
@@ -568,8 +593,10 @@ void h_before_send(struct h_event *ev, const struct oae_send *s)
 		return;
 	}
 	check_good(f, zeros, 0);
-	if (f->opcode == OAE_REFUSE && f->reason == OAE_R_GAP)
-		check_gap(e, f);
+	if (f->opcode == OAE_ASK)
+		check_ask(e, f);
+	if (f->opcode == OAE_ACK)
+		check_ack(e, f);
 }
 
 /* --- after the event --- */
@@ -669,14 +696,21 @@ static void check_counters(const struct end *e)
 			    e->commits);
 }
 
-/* 4.4: what is in flight for the stall time is a failure, and noticed. */
+/* How long the timer waits at most once it has asked @n times, the first time for @first. */
+static u64 asks_in(const struct end *e, u64 first, unsigned int n)
+{
+	u64 most = e->link.cfg->dead / 4, wait = first << (n ? n - 1 : 0);
+
+	return wait < most ? wait : most;
+}
+
+/* 4.4: what is not answered for the probe timeout is asked for. */
 static void check_timer(const struct end *e)
 {
 	const struct oae_link *l = &e->link;
 	const struct oae_lane *n = oae_first_lane(l);
-	u64 stall = oae_link_stall(l);
-	u64 more = stall * (n->p.nslices - 1) / 8;
-	u64 held = stall + stall * (OAE_MAX_SLICES - 1) / 8;
+	u64 asks = e->latest + asks_in(e, oae_link_pto(l), l->asks);
+	u64 reflects = e->latest + asks_in(e, 2 * oae_link_pto(l), l->reflects);
 
 	if (!e->timer_at || e->timer_at != l->timer_at)
 		fuzz_breach("no timer, or another");
@@ -685,18 +719,16 @@ static void check_timer(const struct end *e)
 	if (l->state != OAE_OPEN)
 		return;
 	/* The clock may have gone back: then it is the later time. */
-	if (n->state == OAE_OFFER_OUT && e->timer_at > e->latest + stall + more)
+	if (n->state == OAE_OFFER_OUT && e->timer_at > asks)
 		fuzz_breach("offered, and no timer for it");
-	/* What is below it may be sent again, in many slices. */
-	if (l->nheld && oae_hold_stalled(l) && e->timer_at > e->latest + held)
+	if (l->nheld && oae_hold_stalled(l) && e->timer_at > reflects)
 		fuzz_breach("held, and no timer for it");
 	if (l->nparked && e->timer_at > l->park_at && e->timer_at > e->latest + 1)
 		fuzz_breach("parked, and no timer for it");
 	if (l->half.state == OAE_HALF_WAITING &&
 	    e->timer_at > l->swaps->again_at && e->timer_at > e->latest + 1)
 		fuzz_breach("a half waits, and no timer for it");
-	/* The answer to an offer says as much. */
-	if (l->await_done && n->state != OAE_OFFER_OUT && e->timer_at > e->latest + stall)
+	if (l->await_done && e->timer_at > asks)
 		fuzz_breach("DONE asked for, and no timer for it");
 }
 

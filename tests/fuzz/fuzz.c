@@ -81,9 +81,8 @@ static void say_body(const struct oae_frame *f)
 		       f->hello.flags, f->hello.zone, f->hello.mtu,
 		       f->hello.epoch, f->hello.inc);
 		break;
-	case OAE_REFUSE:
-		if (f->reason == OAE_R_GAP)
-			printf(" map %llx", (unsigned long long)f->gap_map);
+	case OAE_ACK:
+		printf(" have %llx", (unsigned long long)f->have);
 		break;
 	}
 }
@@ -109,6 +108,8 @@ void fuzz_say_frame(const char *how, const struct oae_frame *f)
 		printf(" kind %u", f->kind);
 	if (f->reason)
 		printf(" reason %u", f->reason);
+	if (f->marks & OAE_M_ANSWER)
+		printf(" ANSWER");
 	say_body(f);
 	for (i = 0; i < ARRAY_SIZE(flags); i++)
 		if (f->flags >> i & 1)

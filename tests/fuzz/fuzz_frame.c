@@ -58,14 +58,16 @@ static bool fields_fit(const u8 *b)
 	unsigned int length = be(b + 4, 2), reason = b[30];
 	bool slices = opcode == 6;
 	bool attempts = opcode == 6 || opcode == 7 || opcode == 9 ||
-			opcode == 11;
+			opcode == 11 || opcode >= 16;
 
-	bool question = opcode == 6 || opcode == 8 || opcode == 11;
-	bool answer = opcode == 7 || opcode == 9 || opcode == 10 || opcode == 12;
+	bool question = opcode == 6 || opcode == 8 || opcode == 11 || opcode == 16;
+	bool answer = opcode == 7 || opcode == 9 || opcode == 10 || opcode == 12 ||
+		      opcode == 17;
+	u8 marks = answer ? 1 : opcode == 6 ? 2 : 0;
 
 	if (kind > 4 || reason > 12 || b[29] > (opcode == 7 ? 128 : 0))
 		return false;
-	if (b[31] > answer || (be(b + 36, 4) && !answer) ||
+	if (b[31] & ~marks || (be(b + 36, 4) && !answer) ||
 	    (be(b + 32, 4) && !answer && !question))
 		return false;
 	if (b[6] > (slices ? 63 : 0))
@@ -88,8 +90,9 @@ static bool fields_fit(const u8 *b)
 	case 15:
 		return length == 32 && !(b[3] & 0x20);
 	case 9:
-		return reason && reason != 7 && reason != 8 &&
-		       length == (reason == 2 ? 8 : 0);
+		return reason && reason != 2 && reason != 7 && reason != 8 && !length;
+	case 17:
+		return length == 8;
 	default:
 		return !length;
 	}
@@ -109,8 +112,8 @@ static unsigned int own_body(const u8 *b)
 		return 24;
 	case 15:
 		return 32;
-	case 9:
-		return b[30] == 2 ? 8 : 0;
+	case 17:
+		return 8;
 	default:
 		return 0;
 	}
@@ -128,7 +131,7 @@ static enum oae_bad expected(const u8 *b, size_t have, size_t total)
 	hdr = 48 + (b[0] & 15) * 4;
 	if (b[3] & 0x80)
 		return OAE_BAD_FLAGS;
-	if (b[1] < 1 || b[1] > 15)
+	if (b[1] < 1 || b[1] > 17)
 		return OAE_BAD_OPCODE;
 	if (hdr != (b[3] & 0x20 ? 60 : 48))
 		return OAE_BAD_HLEN;

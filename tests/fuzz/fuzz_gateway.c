@@ -89,7 +89,7 @@ static enum oaeip_bad spec_outline(const u8 *b, size_t have, size_t total)
 	hdr = 48 + b[0] % 16 * 4;
 	if (b[3] & 0x80)
 		return OAEIP_BAD_FLAGS;
-	if (b[1] < 1 || b[1] > 15)
+	if (b[1] < 1 || b[1] > 17)
 		return OAEIP_BAD_OPCODE;
 	via = b[3] & 0x20;
 	if (hdr != (via ? 60 : 48))

@@ -58,9 +58,15 @@ static u32 src_ltag(struct hostile *h, const struct end *e, unsigned int how)
 	}
 }
 
+/* Is it an answer to what the end offers? */
+static bool is_about_lane(u8 opcode)
+{
+	return opcode == OAE_REFLECT || opcode == OAE_REFUSE || opcode == OAE_ACK;
+}
+
 static u8 attempt(const struct end *e, u8 opcode, u32 seq, unsigned int how, u8 raw)
 {
-	u8 v = opcode == OAE_REFLECT || opcode == OAE_REFUSE ?
+	u8 v = is_about_lane(opcode) ?
 	       oae_lane(&e->link, seq)->attempt : oae_hold_of(&e->link, seq)->attempt;
 	const u8 values[] = { v, v + 1, v - 1, v + 2, 1, 255, raw, v };
 
@@ -144,7 +150,7 @@ static void body(struct hostile *h, const struct end *e, u8 how, u8 raw,
 {
 	static const u16 turned_away[] = { 0, OAE_R_POLICY, 0, OAE_R_FULL };
 	static const u16 refused[] = {
-		OAE_R_BUSY, OAE_R_GAP, OAE_R_NO_HALF, OAE_R_CONFLICT,
+		OAE_R_BUSY, OAE_R_RANGE, OAE_R_NO_HALF, OAE_R_CONFLICT,
 		OAE_R_TOO_BIG, OAE_R_KIND, OAE_R_NO_REGION, OAE_R_BAD_VERB,
 	};
 
@@ -162,8 +168,9 @@ static void body(struct hostile *h, const struct end *e, u8 how, u8 raw,
 		break;
 	case OAE_REFUSE:
 		f->reason = refused[BITS(how, 0, 3)];
-		if (f->reason == OAE_R_GAP)
-			f->gap_map = ((u64)raw << 56 | raw) >> BITS(how, 3, 5);
+		break;
+	case OAE_ACK:
+		f->have = ((u64)raw << 56 | raw) >> BITS(how, 3, 5);
 		break;
 	case OAE_CLOSE:
 		f->reason = turned_away[BITS(how, 0, 2)];
@@ -180,6 +187,9 @@ static void numbers(const struct oae_link *l, u8 how, u8 raw, struct oae_frame *
 
 	if (oae_is_question(f->opcode)) {
 		f->pn = pns[BITS(how, 5, 2)];
+		/* Most of what is offered wants an answer. */
+		if (f->opcode == OAE_OFFER && !BITS(how, 7, 1))
+			f->marks = OAE_M_ANSWER;
 	} else if (oae_is_answer(f->opcode)) {
 		f->ack = acks[BITS(how, 5, 2)];
 		f->map = raw * 0x01010101U;
@@ -200,7 +210,7 @@ bool hostile_frame(struct hostile *h, const struct end *e, const u8 *r,
 		   struct oae_frame *f)
 {
 	u8 opcode = OAE_SYNC + r[1] % (OAE_OPCODE_END - OAE_SYNC);
-	bool answer = opcode == OAE_REFLECT || opcode == OAE_REFUSE;
+	bool answer = is_about_lane(opcode);
 	u32 seq = near((answer ? e->link.tx : e->link.rx) + 1, BITS(r[3], 0, 2), r[6]);
 	u8 buf[OAE_PARSE_MAX + END_MTU_MAX];
 	struct oae_frame g = {

@@ -47,6 +47,8 @@ struct peer {
 	uint32_t tx;
 	uint32_t rx;
 	uint8_t attempt;
+	uint32_t pn;			/* of my last question in this run */
+	uint32_t heard;			/* and of the other end's */
 	/* What is offered to me. */
 	uint32_t seq;
 	uint8_t offered;		/* its attempt */
@@ -174,16 +176,29 @@ static void say(const struct peer *p, struct wire_frame *f)
 		put_on_wire(buf, len);
 }
 
+static int is_question(uint8_t opcode)
+{
+	return opcode == OAE_OFFER || opcode == OAE_COMMIT || opcode == OAE_REVERSE ||
+	       opcode == OAE_ASK;
+}
+
+static int is_answer(uint8_t opcode)
+{
+	return opcode == OAE_REFLECT || opcode == OAE_REFUSE || opcode == OAE_READY ||
+	       opcode == OAE_DONE || opcode == OAE_ACK;
+}
+
 /* What this peer would say now. */
-static struct wire_frame frame(const struct peer *p, uint8_t opcode)
+static struct wire_frame frame(struct peer *p, uint8_t opcode)
 {
 	return (struct wire_frame){
 		.opcode = opcode, .src_ltag = p->ltag, .dst_ltag = p->far_ltag,
 		.tx = p->tx, .rx = p->rx,
+		.pn = is_question(opcode) ? ++p->pn : is_answer(opcode) ? p->heard : 0,
 	};
 }
 
-static void say_sync(const struct peer *p, uint8_t opcode, uint32_t dst)
+static void say_sync(struct peer *p, uint8_t opcode, uint32_t dst)
 {
 	static const uint32_t max_lens[] = { 65536, 65536, 65536, 0, 100,
 					     0xffffffff };
@@ -208,6 +223,7 @@ static void new_ltag(struct peer *p)
 	p->old_ltag = p->ltag;
 	p->ltag = dice_u32(&dice) | 1;
 	p->attempt = 0;
+	p->pn = p->heard = 0;
 }
 
 /* Nobody that was ever heard of. */
@@ -252,6 +268,7 @@ static void offer_message(struct peer *p)
 		at = turn ? (i * turn) % n : i;
 		f.slice = at;
 		f.flags = flags | (at == n - 1 ? OAE_F_LAST : 0);
+		f.marks = i == n - 1 || once_in(8) ? OAE_M_ANSWER : 0;
 		f.length = size;
 		if (!lossy || !once_in(8))
 			say(p, &f);
@@ -263,6 +280,7 @@ static void offer_half(struct peer *p)
 	struct wire_frame f = offer(p, OAE_SWAP);
 
 	f.flags = OAE_F_LAST;
+	f.marks = once_in(4) ? 0 : OAE_M_ANSWER;
 	f.length = 1 + dice_below(&dice, once_in(4) ? WIRE_PAYLOAD : 64);
 	say(p, &f);
 }
@@ -299,6 +317,7 @@ static void offer_verb(struct peer *p)
 	      REGION + dice_below(&dice, 4));
 	body[OAE_VERB_OFF_NOPS] = once_in(40) ? dice_u32(&dice) : i;
 	f.flags = OAE_F_LAST;
+	f.marks = once_in(4) ? 0 : OAE_M_ANSWER;
 	f.payload = body;
 	f.length = o - body;
 	say(p, &f);
@@ -322,15 +341,28 @@ static uint32_t near(uint32_t v)
 	}
 }
 
+/* One of the reasons for which an offer is refused. */
+static uint8_t any_reason(void)
+{
+	static const uint8_t reasons[] = {
+		OAE_R_BUSY, OAE_R_NO_HALF, OAE_R_CONFLICT, OAE_R_TOO_BIG, OAE_R_KIND,
+		OAE_R_NO_REGION, OAE_R_RANGE, OAE_R_ACCESS, OAE_R_BAD_VERB,
+	};
+
+	return reasons[dice_below(&dice, sizeof(reasons))];
+}
+
 static void say_anything(struct peer *p)
 {
 	static const uint16_t lengths[OAE_OPCODE_END] = {
 		[OAE_SYNC] = OAE_SYNC_LEN, [OAE_SYNC_ACK] = OAE_SYNC_LEN,
 		[OAE_SYNC_CHK] = OAE_SYNC_LEN, [OAE_REFLECT] = OAE_REFLECT_LEN,
 		[OAE_HELLO] = OAE_HELLO_LEN, [OAE_PATH] = OAE_PATH_LEN,
+		[OAE_ACK] = OAE_ACK_LEN,
 	};
 	uint8_t sync[OAE_SYNC_LEN] = { 0 };
-	uint8_t opcode = 1 + dice_below(&dice, OAE_PATH);
+	uint8_t opcode = 1 + dice_below(&dice, OAE_ACK);
+	int about = opcode == OAE_REFLECT || opcode == OAE_REFUSE || opcode == OAE_ACK;
 	struct wire_frame f = frame(p, opcode);
 
 	f.src_ltag = once_in(8) ? p->old_ltag : once_in(12) ? p->far_ltag :
@@ -339,11 +371,8 @@ static void say_anything(struct peer *p)
 								  near(p->far_ltag);
 	f.tx = near(p->tx);
 	f.rx = near(p->rx);
-	f.seq = near(opcode == OAE_REFLECT || opcode == OAE_REFUSE ? p->seq :
-		     p->tx + 1);
-	f.attempt = once_in(6) ? extreme(255) :
-		    opcode == OAE_REFLECT || opcode == OAE_REFUSE ?
-		    p->offered : p->attempt;
+	f.seq = near(about ? p->seq : p->tx + 1);
+	f.attempt = once_in(6) ? extreme(255) : about ? p->offered : p->attempt;
 	f.kind = once_in(4) ? dice_below(&dice, 3) : 0;
 	f.flags = once_in(3) ? dice_u32(&dice) & (OAE_F_HELD | OAE_F_WANT_DONE |
 						  OAE_F_RESUME | OAE_F_LAST) : 0;
@@ -353,16 +382,16 @@ static void say_anything(struct peer *p)
 		f.payload = sync;
 	}
 	/* A number, or what was heard; a map and a mark only where they may be. */
-	if (opcode >= OAE_OFFER && opcode <= OAE_DONE)
+	if (once_in(2) && (is_question(opcode) || is_answer(opcode)))
 		f.pn = once_in(4) ? extreme(0xffffffff) : dice_below(&dice, 64);
-	if (opcode == OAE_REFLECT || opcode == OAE_REFUSE || opcode == OAE_READY ||
-	    opcode == OAE_DONE) {
+	if (is_answer(opcode)) {
 		f.map = dice_u32(&dice);
 		f.marks = once_in(2) ? OAE_M_NOW : 0;
+	} else if (opcode == OAE_OFFER) {
+		f.marks = once_in(2) ? OAE_M_ANSWER : 0;
 	}
 	if (opcode == OAE_REFUSE) {
-		f.reason = 1 + dice_below(&dice, OAE_R_BAD_VERB);
-		f.length = f.reason == OAE_R_GAP ? OAE_GAP_LEN : 0;
+		f.reason = any_reason();
 	} else if (opcode == OAE_CLOSE) {
 		f.reason = once_in(2) ? 0 : OAE_R_POLICY +
 			   dice_below(&dice, 2);
@@ -455,6 +484,7 @@ static void learn(struct peer *p, const struct wire_frame *f)
 	p->far_old_ltag = p->far_ltag;
 	p->far_ltag = f->src_ltag;
 	p->attempt = 0;
+	p->pn = p->heard = 0;
 }
 
 static void reflect(struct peer *p, uint8_t kind)
@@ -490,10 +520,61 @@ static void reflect(struct peer *p, uint8_t kind)
 	tally.reflected++;
 }
 
+/* It was offered, and is not taken; or it is asked for. */
+static void refuse(struct peer *p, const struct wire_frame *f)
+{
+	struct wire_frame r = frame(p, OAE_REFUSE);
+
+	r.seq = f->seq;
+	r.attempt = f->attempt;
+	r.kind = f->kind;
+	r.reason = any_reason();
+	say(p, &r);
+}
+
+static void say_have(struct peer *p, const struct wire_frame *f, uint64_t have)
+{
+	struct wire_frame r = frame(p, OAE_ACK);
+	uint8_t body[OAE_ACK_LEN];
+
+	put64(body, once_in(4) ? (uint64_t)dice_u32(&dice) << 32 : have);
+	r.seq = f->seq;
+	r.attempt = f->attempt;
+	r.kind = f->kind;
+	r.payload = body;
+	r.length = sizeof(body);
+	say(p, &r);
+}
+
+/* The answer to what is here of an offer, true or not. */
+static void answer(struct peer *p, const struct wire_frame *f)
+{
+	int whole = p->slices &&
+		    p->have == (p->slices == 64 ? ~0ULL : (1ULL << p->slices) - 1);
+
+	if (once_in(12))
+		return;
+	if (once_in(24)) {
+		refuse(p, f);
+	} else if (!whole || once_in(12)) {
+		say_have(p, f, p->have);
+	} else {
+		reflect(p, f->kind);
+		if (f->flags & OAE_F_EXPRESS)
+			p->rx = f->seq;
+	}
+}
+
+static void hear_ask(struct peer *p, const struct wire_frame *f)
+{
+	if (f->seq == p->seq && f->attempt == p->offered)
+		answer(p, f);
+	else
+		say_have(p, f, 0);
+}
+
 static void hear_offer(struct peer *p, const struct wire_frame *f)
 {
-	struct wire_frame r;
-
 	if (f->seq != p->seq || f->attempt != p->offered) {
 		if (!(f->flags & OAE_F_RESUME))
 			p->have = 0;
@@ -513,28 +594,8 @@ static void hear_offer(struct peer *p, const struct wire_frame *f)
 	}
 	if (f->flags & OAE_F_LAST)
 		p->slices = f->slice + 1;
-	if (!p->slices || once_in(12))
-		return;
-	if (p->have != (p->slices == 64 ? ~0ULL : (1ULL << p->slices) - 1) ||
-	    once_in(8)) {
-		uint8_t map[OAE_GAP_LEN];
-
-		r = frame(p, OAE_REFUSE);
-		r.seq = f->seq;
-		r.attempt = f->attempt;
-		r.kind = f->kind;
-		r.reason = once_in(3) ? 1 + dice_below(&dice, OAE_R_BAD_VERB) :
-					OAE_R_GAP;
-		r.length = r.reason == OAE_R_GAP ? OAE_GAP_LEN : 0;
-		r.payload = map;
-		put64(map, once_in(4) ? (uint64_t)dice_u32(&dice) << 32 :
-					~p->have);
-		say(p, &r);
-		return;
-	}
-	reflect(p, f->kind);
-	if (f->flags & OAE_F_EXPRESS)
-		p->rx = f->seq;
+	if (f->marks & OAE_M_ANSWER)
+		answer(p, f);
 }
 
 /* What I offered was heard: commit, reverse, or let it lie. */
@@ -606,6 +667,8 @@ static void hear(struct peer *p, const struct wire_frame *f)
 	}
 	if (once_in(16))
 		return;
+	if (is_question(f->opcode) && f->dst_ltag == p->ltag && f->pn > p->heard)
+		p->heard = f->pn;
 	switch (f->opcode) {
 	case OAE_SYNC:
 	case OAE_SYNC_ACK:
@@ -614,6 +677,9 @@ static void hear(struct peer *p, const struct wire_frame *f)
 		break;
 	case OAE_OFFER:
 		hear_offer(p, f);
+		break;
+	case OAE_ASK:
+		hear_ask(p, f);
 		break;
 	case OAE_REFLECT:
 		hear_reflect(p, f);

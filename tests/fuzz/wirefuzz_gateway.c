@@ -89,7 +89,7 @@ static size_t alter(uint8_t *buf, size_t from, size_t len)
 static size_t via_frame(uint8_t *buf, const uint8_t *from)
 {
 	struct wire_frame f = {
-		.opcode = 1 + dice_below(&dice, OAE_PATH),
+		.opcode = 1 + dice_below(&dice, OAE_ACK),
 		.vc = dice_below(&dice, 4), .flags = OAE_F_VIA,
 		.src_ltag = dice_u32(&dice), .dst_ltag = dice_u32(&dice),
 		.seq = 1, .attempt = 1, .payload = random_bytes,

@@ -137,9 +137,9 @@ class Hello(HostTest):
         self.meet()
         self.gw.hello()
         self.gw.silence()
-        self.gw.hello(oae.ASK)
+        self.gw.hello(oae.HELLO_ASK)
         self.gw.heard()
-        self.gw.hello(oae.ASK, dst=self.cable.mac_a)
+        self.gw.hello(oae.HELLO_ASK, dst=self.cable.mac_a)
         self.gw.heard()
         self.gw.gw_inc += 1
         self.gw.hello()
@@ -173,7 +173,7 @@ class Hello(HostTest):
         """Another one is not listened to, as long as the first is there."""
         self.meet()
         other = Gateway(self.wire, self.cable.mac_a, G2)
-        for flags in (0, oae.ASK, oae.LEAVING):
+        for flags in (0, oae.HELLO_ASK, oae.LEAVING):
             other.hello(flags)
             other.hello(flags, dst=self.cable.mac_a)
         other.silence()
@@ -226,7 +226,7 @@ class Hello(HostTest):
         """Answers count against stranger_pps; what was not answered is the next time."""
         self.a.knob("stranger_pps", 0)
         for _ in range(5):
-            self.gw.hello(oae.ASK)
+            self.gw.hello(oae.HELLO_ASK)
         wait_for(lambda: self.moved("hello_heard") == 5, "the HELLOs to be heard")
         self.assertEqual(self.moved("hello_sent", "stranger_quiet"), [0, 5])
         self.assertEqual(self.in_use(), G)
@@ -239,7 +239,7 @@ class Hello(HostTest):
         begin = time.monotonic()
         self.a.knob("stranger_pps", 10)
         for _ in range(300):
-            self.gw.hello(oae.ASK)
+            self.gw.hello(oae.HELLO_ASK)
         wait_for(lambda: self.moved("hello_heard") == 300, "the HELLOs to be heard")
         sent, quiet = self.moved("hello_sent", "stranger_quiet")
         self.assertLessEqual(sent, 20 + 10 * (time.monotonic() - begin))
@@ -248,7 +248,7 @@ class Hello(HostTest):
     def test_malformed(self):
         """What no gateway says is counted and has no effect."""
         bad = [{"zone": 0}, {"inc": 0}, {"life": 0}, {"mtu": 139}, {"mtu": 0},
-               {"flags": 0x10}, {"flags": 0x80 | oae.ASK}, {"src": "03:0a:e0:04:00:01"},
+               {"flags": 0x10}, {"flags": 0x80 | oae.HELLO_ASK}, {"src": "03:0a:e0:04:00:01"},
                {"src": bytes(6)}, {"flags": oae.ABOUT}, {"flags": oae.ABOUT, "about": BROADCAST},
                {"flags": oae.LEAVING, "zone": 0}, {"flags": oae.LEAVING, "inc": 0}]
         for n, given in enumerate(bad):
@@ -267,7 +267,7 @@ class Hello(HostTest):
     def test_not_taken(self):
         """HELLO of hosts, with VIA, or of the host's own address: of no use to a host."""
         host = self.gw.packet()
-        host.payload = oae.hello_body(flags=oae.ASK, zone=1, inc=1, life=100, mtu=MTU)
+        host.payload = oae.hello_body(flags=oae.HELLO_ASK, zone=1, inc=1, life=100, mtu=MTU)
         own = self.gw.packet(src=self.cable.mac_a, dst=BROADCAST)
         through = self.gw.packet(dst=self.cable.mac_a)
         through.flags, through.via = oae.VIA, oae.via(self.cable.mac_a, G)
@@ -281,7 +281,7 @@ class Hello(HostTest):
     def test_not_used(self):
         """Who does not use gateways does not tell them of itself."""
         self.a.knob("use_gw", "0")
-        self.gw.hello(oae.ASK)
+        self.gw.hello(oae.HELLO_ASK)
         self.gw.silence()
         self.assertEqual(self.moved("hello_heard", "hello_sent"), [1, 0])
         self.a.knob("use_gw", "auto")
@@ -293,11 +293,11 @@ class Hello(HostTest):
     def test_only_hello_by_broadcast(self):
         """Nothing else is."""
         peer = self.peer()
-        for opcode in range(oae.SYNC, oae.NOLINK + 1):
+        for opcode in (*range(oae.SYNC, oae.NOLINK + 1), oae.ASK, oae.ACK):
             if opcode != oae.HELLO:
                 peer.send(opcode, dst=BROADCAST)
         peer.silence()
-        self.assertEqual(self.moved("not_mine"), 13)
+        self.assertEqual(self.moved("not_mine"), 15)
 
 
 class Leaving(HostTest):
@@ -595,11 +595,13 @@ class Ways(HostTest):
             way = self.way(peer)
             peer.gateway = other
             right = peer.far_ltag
-            for opcode in range(oae.SYNC, oae.NOLINK + 1):
+            for opcode in (*range(oae.SYNC, oae.NOLINK + 1), oae.ASK, oae.ACK):
                 if opcode != oae.HELLO:
                     body = {oae.OFFER: {"attempt": 1}, oae.REVERSE: {"attempt": 1},
                             oae.REFUSE: {"attempt": 1, "reason": oae.BUSY},
-                            oae.REFLECT: {"attempt": 1, "payload": bytes(16)}}
+                            oae.REFLECT: {"attempt": 1, "payload": bytes(16)},
+                            oae.ASK: {"attempt": 1},
+                            oae.ACK: {"attempt": 1, "payload": bytes(8)}}
                     peer.send(opcode, **{"dst_ltag": right ^ 0x100, "src_ltag": peer.ltag ^ 0x100}
                               | body.get(opcode, {}))
             peer.send(oae.SYNC, dst_ltag=0, src_ltag=peer.ltag ^ 0x200)
@@ -1039,7 +1041,7 @@ class Told(HostTest):
         """Told another one than is in use; then told to learn again."""
         self.meet()
         self.a.knob("nhmac", G2)
-        self.gw.hello(oae.ASK)
+        self.gw.hello(oae.HELLO_ASK)
         self.gw.silence()
         self.a.knob("nhmac", "auto")
         self.assertEqual(self.a.knob("nhmac"), "auto")      # G2 never said a word

@@ -157,6 +157,8 @@ class Peer:     # pylint: disable=too-many-instance-attributes
             f["payload"] = oae.sync_body(**body)
         if opcode in (*oae.QUESTIONS, *oae.ANSWERS):
             f |= self._numbered(opcode, given)
+        if opcode == oae.OFFER:
+            f["marks"] = oae.ANSWER
         f |= given
         if self.gateway:                # as that passes it on
             f = {**f, "src": mac_bytes(self.gateway), "via": oae.via(self.to, self.mac),
@@ -197,6 +199,8 @@ class Peer:     # pylint: disable=too-many-instance-attributes
     def expect(self, opcode, deadline=5.0, **wanted):
         """The next frame, which must be this one."""
         f = self.next(deadline)
+        while f and f.opcode == oae.ASK != opcode:      # on a slow machine it asks already
+            f = self.next(deadline)
         if f is None:
             raise AssertionError(f"no {oae.OPCODES[opcode - 1]} within {deadline} s")
         got = {name: getattr(f, name) for name in wanted}
@@ -283,13 +287,15 @@ class Peer:     # pylint: disable=too-many-instance-attributes
     # Transactions of this end.
 
     def offer_frames(self, data, slice_max=1452, only=None, flags=0, **given):
-        """The slices of the next offer of tx + 1."""
+        """The slices of the next offer of tx + 1; the last of them wants an answer."""
         slices = oae.cut(data, slice_max)
+        only = range(len(slices)) if only is None else only
         self.attempt = given.pop("attempt", self.attempt + 1)
         given = {"seq": self.tx + 1 & 0xffffffff, "attempt": self.attempt} | given
         return [self.frame(oae.OFFER, slice=n, payload=part,
-                           flags=flags | (oae.LAST if n == len(slices) - 1 else 0), **given)
-                for n, part in enumerate(slices) if only is None or n in only]
+                           flags=flags | (oae.LAST if n == len(slices) - 1 else 0),
+                           **{"marks": oae.ANSWER if n == max(only) else 0} | given)
+                for n, part in enumerate(slices) if n in only]
 
     def offer(self, data, **given):
         """Send them."""
@@ -324,6 +330,11 @@ class Peer:     # pylint: disable=too-many-instance-attributes
         """Say what was heard."""
         self.send(oae.REFLECT, **({"seq": offer.seq, "attempt": offer.attempt, "kind": offer.kind,
                                    "payload": oae.reflect_body(slices)} | given))
+
+    def have(self, offer, slices, **given):
+        """Say which slices are here."""
+        self.send(oae.ACK, **({"seq": offer.seq, "attempt": offer.attempt, "kind": offer.kind,
+                               "payload": sum(1 << n for n in slices).to_bytes(8, "big")} | given))
 
     def accept(self, **wanted):
         """Take an offer, reflect it, and have it committed; the data."""

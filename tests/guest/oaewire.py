@@ -13,20 +13,20 @@ HDR_LEN = 48
 MAX_SLICES = 64
 
 SYNC, SYNC_ACK, SYNC_CHK, CLOSE, CLOSE_ACK, OFFER, REFLECT, COMMIT, REFUSE, READY, REVERSE, \
-    DONE, HELLO, NOLINK, PATH = range(1, 16)
+    DONE, HELLO, NOLINK, PATH, ASK, ACK = range(1, 18)
 OPCODES = ("SYNC", "SYNC_ACK", "SYNC_CHK", "CLOSE", "CLOSE_ACK", "OFFER", "REFLECT", "COMMIT",
-           "REFUSE", "READY", "REVERSE", "DONE", "HELLO", "NOLINK", "PATH")
+           "REFUSE", "READY", "REVERSE", "DONE", "HELLO", "NOLINK", "PATH", "ASK", "ACK")
 
-QUESTIONS = (OFFER, COMMIT, REVERSE)            # these have a number
-ANSWERS = (REFLECT, REFUSE, READY, DONE)        # and these say which were heard
+QUESTIONS = (OFFER, COMMIT, REVERSE, ASK)       # these have a number
+ANSWERS = (REFLECT, REFUSE, READY, DONE, ACK)   # and these say which were heard
 
 EXPRESS, LAST, RESUME, WANT_DONE, HELD, VIA, AUTH = (1 << n for n in range(7))
 MESSAGE, SWAP, VERB, VOID, PACK = range(5)
 CAPS_PACK = 0x40
-NOW = 0x01                  # marks of an answer
-GATEWAY, LEAVING, ASK, ABOUT, HELLO_NODE = (1 << n for n in range(5))     # flags of HELLO
-BUSY, GAP, NO_HALF, CONFLICT, TOO_BIG, KIND, POLICY, FULL, NO_REGION, RANGE, ACCESS, \
-    BAD_VERB = range(1, 13)
+NOW, ANSWER = 1, 2          # marks: of an answer, of an OFFER
+GATEWAY, LEAVING, HELLO_ASK, ABOUT, HELLO_NODE = (1 << n for n in range(5))     # flags of HELLO
+BUSY = 1                    # reasons; 2 is none
+NO_HALF, CONFLICT, TOO_BIG, KIND, POLICY, FULL, NO_REGION, RANGE, ACCESS, BAD_VERB = range(3, 13)
 
 _M = (1 << 64) - 1
 _P1, _P2, _P3, _P4, _P5 = (11400714785074694791, 14029467366897019727, 1609587929392839161,
@@ -249,7 +249,7 @@ class Frame:  # pylint: disable=too-many-instance-attributes
     max_len = property(lambda self: self._sync(3), doc="SYNC*: largest transaction")
     start = property(lambda self: self._sync(4), doc="SYNC*: tx before the first")
     mtu = property(lambda self: self._sync(5), doc="SYNC*: bytes after the Ethernet header")
-    gap = property(lambda self: int.from_bytes(self.payload, "big"), doc="REFUSE GAP: the map")
+    have = property(lambda self: int.from_bytes(self.payload, "big"), doc="ACK: slices that are here")
 
     @property
     def hello(self):

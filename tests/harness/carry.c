@@ -438,7 +438,6 @@ static void send_offer(struct h_event *ev, struct oae_send *s)
 {
 	struct oae_frame *f = &s->frame;
 	unsigned int i, last = s->nslices - 1;
-	u8 flags = f->flags;
 	struct h_tx *tx;
 
 	if (f->kind == OAE_VOID) {
@@ -454,10 +453,9 @@ static void send_offer(struct h_event *ev, struct oae_send *s)
 	for (i = 0; i <= last; i++) {
 		if (!(s->slices >> i & 1))
 			continue;
-		f->slice = i;
+		oae_send_slice(s, i);
 		f->length = i < last ? s->slice_max :
 				       tx->len - last * s->slice_max;
-		f->flags = flags | (i == last ? OAE_F_LAST : 0);
 		h_send(ev, f, tx, H_OF(s->handle));
 		f->pn++;
 	}

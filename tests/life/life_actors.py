@@ -604,12 +604,14 @@ class Flood(Actor):
     def frame(self):
         """Any, well-formed."""
         d = self.dice
-        opcode = d.randrange(1, 15)
+        opcode = d.choice((*range(oae.SYNC, oae.PATH), oae.ASK, oae.ACK))
         body = b""
         if opcode in (oae.SYNC, oae.SYNC_ACK, oae.SYNC_CHK):
             body = oae.sync_body(d.getrandbits(64), d.choice((0, d.getrandbits(64))))
         elif opcode == oae.OFFER:
             body = bytes(d.randrange(1, 1400))
+        elif opcode == oae.ACK:
+            body = bytes(8)
         elif opcode == oae.HELLO:
             body = oae.hello_body(flags=d.randrange(16), zone=d.randrange(3), inc=d.getrandbits(32),
                                   life=30, node_life=30)

@@ -167,10 +167,10 @@ class Admission(OneScript):
         """A data frame for no tag: NOLINK, with its ltags crossed, on its channel."""
         peer = self.peer(vc=5)
         for opcode in (oae.OFFER, oae.REFLECT, oae.COMMIT, oae.REFUSE, oae.READY, oae.REVERSE,
-                       oae.DONE):
+                       oae.DONE, oae.ASK, oae.ACK):
             given = {"attempt": 1, "seq": 77}
-            if opcode == oae.REFLECT:
-                given["payload"] = bytes(16)
+            if opcode in (oae.REFLECT, oae.ACK):
+                given["payload"] = bytes(16 if opcode == oae.REFLECT else 8)
             if opcode == oae.REFUSE:
                 given["reason"] = oae.BUSY
             peer.send(opcode, dst_ltag=1234, **given)

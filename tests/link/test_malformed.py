@@ -51,7 +51,7 @@ def cases(peer):
     for ext in (1, 3, 15):
         yield f"{ext} words without via", "hlen", commit(ext=ext, tail=bytes(60))
     yield "via in no extension", "hlen", commit(flags=oae.VIA)
-    for opcode in (0, 16, 128, 255):
+    for opcode in (0, 18, 128, 255):
         yield f"opcode {opcode}", "opcode", peer.frame(opcode, **good)
     yield "the reserved flag", "flags", commit(flags=0x80)
     yield "all flags", "flags", commit(flags=0xff)
@@ -104,9 +104,15 @@ def cases(peer):
     yield "REFUSE, attempt 0", "field", refuse(attempt=0)
     yield "REFUSE, no reason", "field", refuse(reason=0)
     yield "REFUSE, a reason of CLOSE", "field", refuse(reason=oae.POLICY)
-    yield "REFUSE GAP without a map", "field", refuse(reason=oae.GAP)
-    yield "REFUSE GAP, long map", "field", refuse(reason=oae.GAP, payload=bytes(16))
+    yield "REFUSE, reason 2", "field", refuse(reason=2)
     yield "REFUSE BUSY with payload", "field", refuse(payload=bytes(8))
+    yield "OFFER, a mark of an answer", "field", offer(marks=oae.NOW)
+    yield "ASK, attempt 0", "field", peer.frame(oae.ASK, seq=1, attempt=0)
+    yield "ASK with payload", "field", peer.frame(oae.ASK, seq=1, attempt=1, payload=b"x")
+    yield "ASK, a mark of an OFFER", "field", peer.frame(oae.ASK, seq=1, attempt=1, marks=oae.ANSWER)
+    yield "ACK, attempt 0", "field", peer.frame(oae.ACK, seq=1, attempt=0, payload=bytes(8))
+    yield "ACK, short", "field", peer.frame(oae.ACK, seq=1, attempt=1, payload=bytes(7))
+    yield "ACK, long", "field", peer.frame(oae.ACK, seq=1, attempt=1, payload=bytes(16))
     yield "REVERSE, attempt 0", "field", peer.frame(oae.REVERSE, seq=1, attempt=0)
     yield "REVERSE with payload", "field", peer.frame(oae.REVERSE, seq=1, attempt=1, payload=b"x")
     yield "CLOSE with a reason of REFUSE", "field", peer.frame(oae.CLOSE, reason=oae.BUSY)

@@ -392,7 +392,7 @@ class Neighbours(OneSwitch):
         self.bind(a="va")
         since = self.moved(self.a, "bad_field", "node_heard")
         bad = [{"id_": LEAST - 1}, {"id_": 0}, {"inc": 0}, {"mtu": 127}, {"mtu": 0},
-               {"flags": HELLO_NODE | oae.ASK}, {"flags": HELLO_NODE | oae.ABOUT},
+               {"flags": HELLO_NODE | oae.HELLO_ASK}, {"flags": HELLO_NODE | oae.ABOUT},
                {"flags": HELLO_NODE | 0x20}, {"flags": HELLO_NODE | 0x80},
                {"flags": HELLO_NODE | oae.GATEWAY}]
         for fields in bad:

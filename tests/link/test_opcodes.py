@@ -18,6 +18,7 @@ from oaepeer import Peer
 from patience import until
 from topology import CALM, OneScript
 
+OPCODES = (*range(oae.SYNC, oae.NOLINK + 1), oae.ASK, oae.ACK)
 VARIANTS = ("right", "stale_dst", "stale_src", "stale_both")
 DATA = b"offered by the kernel"
 OPEN_STATES = ("OPEN", "OFFERING", "PARKED", "PARTIAL", "HOLDING", "CLOSE_SENT", "CLOSE_RECD")
@@ -72,7 +73,7 @@ def no_tag(opcode, variant):
 def while_frozen(state, opcode, variant):
     """SYNC_SENT and SYNC_RECD: only a frame that names the current ltag resolves.
 
-    An OFFER or COMMIT that names both has overtaken the SYNC_ACK, and stands for it.
+    An OFFER, COMMIT or ASK that names both has overtaken the SYNC_ACK, and stands for it.
     """
     names_me = variant in ("right", "stale_src")
     opened = Expect((oae.SYNC_ACK,), ("OPEN", "-", "-"), "opened")
@@ -92,6 +93,8 @@ def while_frozen(state, opcode, variant):
             return Expect((oae.SYNC_ACK, oae.REFLECT), ("OPEN", "-", "held"), "opened")
         if opcode == oae.COMMIT:
             return Expect((oae.SYNC_ACK, oae.DONE), ("OPEN", "-", "-"), "opened")
+        if opcode == oae.ASK:
+            return Expect((oae.SYNC_ACK, oae.ACK), ("OPEN", "-", "-"), "opened gap")
     return Expect(note="idle_hello" if opcode == oae.HELLO else "frozen")
 
 def while_open_sync(state, opcode, variant):
@@ -123,8 +126,11 @@ RUN = {state: {
     oae.COMMIT: Expect((oae.DONE,)),
     oae.REFUSE: Expect(note="old_seq"),
     oae.REVERSE: Expect((), changed(state, hold="reversed")),
+    oae.ASK: Expect((oae.ACK,), note="gap"),
+    oae.ACK: Expect(note="old_seq"),
 } for state in OPEN_STATES}
 RUN["OFFERING"] |= {
+    oae.ACK: Expect((oae.OFFER,), note="gap_heard reoffered"),
     oae.CLOSE: Expect((), ("CLOSE_RECD", "out", "-")),
     oae.REFLECT: Expect((oae.COMMIT,), ("OPEN", "-", "-")),
     oae.REFUSE: Expect((), ("OPEN", "parked", "-"), "parked"),
@@ -133,6 +139,7 @@ RUN["PARKED"] |= {oae.READY: Expect((oae.OFFER,), ("OPEN", "out", "-"), "reoffer
 RUN["HOLDING"] |= {
     oae.CLOSE: Expect((), ("CLOSE_RECD", "-", "held")),
     oae.OFFER: Expect((oae.REFLECT,)),
+    oae.ASK: Expect((oae.REFLECT,), note="reflected_again"),
     oae.COMMIT: Expect((oae.DONE,), ("OPEN", "-", "-")),
     oae.REVERSE: Expect((), ("OPEN", "-", "reversed"), "dropped"),
 }
@@ -142,6 +149,7 @@ RUN["CLOSE_SENT"] |= {
 }
 RUN["CLOSE_RECD"] |= {
     oae.CLOSE: Expect(),
+    oae.ACK: Expect((oae.OFFER,), note="gap_heard reoffered"),
     oae.REFLECT: Expect((oae.COMMIT,), changed("CLOSE_RECD", offer="-")),
     oae.REFUSE: Expect((oae.CLOSE_ACK,), GONE, "parked gone"),
 }
@@ -170,6 +178,8 @@ def injected(peer, state, opcode, variant):
         oae.COMMIT: {"seq": peer.tx + (state == "HOLDING"), "flags": oae.WANT_DONE,
                      "tx": peer.tx + (state == "HOLDING")},
         oae.REVERSE: {"seq": peer.tx + 1, "attempt": peer.attempt or 1},
+        oae.ASK: {"seq": peer.tx + 1, "attempt": peer.attempt or 1},
+        oae.ACK: {"seq": peer.rx + 1, "attempt": 1, "payload": bytes(8)},
         oae.READY: {"seq": peer.rx + 1},
         oae.DONE: {"seq": peer.rx},
         oae.HELLO: {"payload": oae.hello_body()},       # of no gateway
@@ -234,7 +244,7 @@ class Case:
     def to_PARTIAL(self, host):
         """The first of two slices came."""
         self.to_OPEN(host)
-        self.peer.offer(b"two slices", slice_max=6, only=[0])
+        self.peer.offer(b"two slices", slice_max=6, only=[0], marks=0)
 
     def to_HOLDING(self, host):
         """A transaction is held and reflected."""
@@ -282,10 +292,10 @@ class Opcodes(OneScript):
     @classmethod
     def build(cls):
         super().build()
-        # A second until a link loses patience, and then four.
+        # A second until a link asks, and then four.
         cls.a.knobs(**CALM, linger_ms=0)
         cls.cases, cls.counted, cls.barriers, cls.late = {}, Counter(), 0, None
-        left, at_once = list(range(oae.SYNC, oae.NOLINK + 1)), 4
+        left, at_once = list(OPCODES), 4
         end = until(120)
         while left:
             if cls.inject(left[:at_once]):
@@ -372,7 +382,13 @@ class Opcodes(OneScript):
     def check_REFLECT(self, case, reflect):
         """Says what it heard."""
         self.assertEqual((reflect.seq, reflect.attempt), (case.frame.seq, case.frame.attempt))
-        self.assertEqual(reflect.payload, oae.reflect_body([case.frame.payload]))
+        said = b"held" if case.opcode == oae.ASK else case.frame.payload
+        self.assertEqual(reflect.payload, oae.reflect_body([said]))
+
+    def check_ACK(self, case, ack):
+        """Says what is here of the attempt."""
+        self.assertEqual((ack.seq, ack.attempt, ack.have),
+                         (case.frame.seq, case.frame.attempt, self.state == "PARTIAL"))
 
     def check_COMMIT(self, case, commit):
         """tx moves on; when the peer closes it is asked for DONE."""
@@ -385,11 +401,11 @@ class Opcodes(OneScript):
         self.assertEqual(done.rx, case.frame.tx)
 
     def check_OFFER(self, case, offer):
-        """A new attempt of the same transaction."""
+        """The same transaction; a new attempt if it was refused."""
         del case
         again = self.state == "PARKED"
-        self.assertEqual((offer.seq, offer.attempt, offer.payload, offer.flags),
-                         (1, 2 if again else 1, DATA, oae.LAST))
+        self.assertEqual((offer.seq, offer.attempt, offer.payload, offer.flags, offer.marks),
+                         (1, 2 if again else 1, DATA, oae.LAST, oae.ANSWER))
 
     def check_NOLINK(self, case, nolink):
         """Names the ltag it came with."""
@@ -433,7 +449,7 @@ def make_tests():
     for state in STATES:
         tests = {"state": state, "__module__": __name__, "__doc__": Opcodes.__doc__,
                  "test_counters": Opcodes.check_counters}
-        for opcode in range(oae.SYNC, oae.NOLINK + 1):
+        for opcode in OPCODES:
             def test(self, opcode=opcode):
                 self.check(opcode)
             name = oae.OPCODES[opcode - 1]

@@ -143,23 +143,37 @@ class Sequence(OneScript):
         self.assertEqual([after[f"note_old_{n}"] - before[f"note_old_{n}"]
                           for n in ("seq", "attempt")], [2, 2])
         self.reflected(peer, offer, slices)
-        peer.reflect(offer, slices)     # and again: it is committed already
+        peer.reflect(offer, slices)     # and again: it has not heard of the commit
+        peer.expect(oae.COMMIT, tx=1)
+        peer.rx = 1
+        peer.reflect(offer, slices)     # a late one
         peer.silence()
         self.assertEqual(self.tag(peer)["tx"], 1)
 
-    def test_resume_after_gap(self):
-        """REFUSE GAP names the slices missing: those and LAST come as the next attempt."""
+    def test_what_is_missing(self):
+        """ACK says which slices are there: the others come, of the same attempt."""
         peer = self.peer().open()
         self.post(peer, BIG)
         first, slices = peer.take(seq=1, attempt=1)
-        missing = 0b0101
-        peer.send(oae.REFUSE, seq=1, attempt=1, reason=oae.GAP, payload=missing.to_bytes(8, "big"))
-        for n, flags in ((0, oae.RESUME), (2, oae.RESUME), (3, oae.RESUME | oae.LAST)):
-            f = peer.expect(oae.OFFER, seq=1, attempt=2, slice=n, flags=flags)
+        peer.have(first, (1, 3))
+        for n, marks in ((0, 0), (2, oae.ANSWER)):
+            f = peer.expect(oae.OFFER, seq=1, attempt=1, slice=n, flags=0, marks=marks)
             self.assertEqual(f.payload, slices[n])
         peer.silence()
-        peer.reflect(first, slices, attempt=2)
-        peer.expect(oae.COMMIT, tx=1)
+        peer.have(first, (1, 3), pn=4, map=0b111)       # sent before these were heard
+        peer.silence()
+        peer.have(first, (0, 1, 3))
+        peer.expect(oae.OFFER, seq=1, attempt=1, slice=2, flags=0, marks=oae.ANSWER)
+        self.reflected(peer, first, slices)
+
+    def test_nothing_came(self):
+        """ACK of nothing: what was sent is sent again."""
+        peer = self.peer().open()
+        self.post(peer, BIG)
+        first, slices = peer.take(seq=1, attempt=1)
+        peer.have(first, ())
+        self.assertEqual(peer.take(seq=1, attempt=1, slice=0)[1], slices)
+        self.reflected(peer, first, slices)
 
     def test_busy_and_ready(self):
         """REFUSE BUSY parks; READY brings it again, as a new attempt."""
@@ -269,11 +283,17 @@ class Sequence(OneScript):
         self.post(peer, BIG)
         peer.take(seq=2, attempt=2)
         peer.anew()
-        last = peer.expect(oae.OFFER, seq=2, attempt=1, slice=3, flags=oae.LAST)
-        peer.send(oae.REFUSE, seq=2, attempt=1, reason=oae.GAP,
-                  payload=(0b0111).to_bytes(8, "big"))
-        data = peer.accept(seq=2, attempt=2, slice=0, flags=oae.RESUME)
-        self.assertEqual((data, last.payload), (BIG, BIG[-len(last.payload):]))
+        self.assertEqual(peer.accept(seq=2, attempt=1, slice=0, flags=0), BIG)
+
+    def test_asked(self):
+        """The answer is missing: it is asked for, and no slice is sent again."""
+        self.set(self.a, stall_min_us=20000)
+        peer = self.peer().open()
+        self.post(peer, BIG)
+        offer, slices = peer.take(seq=1, attempt=1)
+        asked = peer.expect(oae.ASK, seq=1, attempt=1, kind=oae.MESSAGE, flags=0, payload=b"")
+        self.assertGreater(asked.pn, offer.pn + 3)
+        self.reflected(peer, offer, slices)
 
     def test_stall(self):
         """No answer at all: the link freezes by itself, and offers again in the next run."""
@@ -281,6 +301,8 @@ class Sequence(OneScript):
         peer = self.peer().open()
         self.post(peer, b"echo?")
         peer.take(seq=1, attempt=1)
+        for _ in range(6):
+            peer.expect(oae.ASK, seq=1, attempt=1)
         wait_for(lambda: self.tag(peer)["state"] == "SYNC_SENT", "the link to freeze", 10)
         old = peer.far_ltag
         peer.ltag = peer.draw()
@@ -370,11 +392,11 @@ class Sequence(OneScript):
         self.assertEqual(self.tag(peer)["hold"], "-")
 
     def test_slices_in_any_order(self):
-        """LAST first is a question: GAP names what is missing; the rest fills it."""
+        """What wants an answer comes first: ACK says what is here; the rest fills it."""
         peer = self.peer().open()
         frames = peer.offer_frames(BIG)
         self.wire.send(frames[3])
-        self.assertEqual(peer.expect(oae.REFUSE, reason=oae.GAP, seq=1, attempt=1).gap, 0b0111)
+        peer.expect(oae.ACK, seq=1, attempt=1, have=0b1000)
         for n in (2, 0):
             self.wire.send(frames[n])
         peer.silence()
@@ -392,63 +414,84 @@ class Sequence(OneScript):
         peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG, 1452)))
         self.assertEqual(self.a.stat("note_dup_slice") - before, 3)
 
-    def test_resume(self):
-        """The next attempt with RESUME sends only what was missing."""
+    def test_the_rest(self):
+        """Of the same attempt only what was missing comes; what is whole is told at once."""
         peer = self.peer().open()
         peer.offer(BIG, only=[0, 3])
-        self.assertEqual(peer.expect(oae.REFUSE, reason=oae.GAP, attempt=1).gap, 0b0110)
-        peer.offer(BIG, only=[1, 2, 3], flags=oae.RESUME)
-        for _ in "complete", "asked by LAST":
-            peer.expect(oae.REFLECT, attempt=2, payload=oae.reflect_body(oae.cut(BIG, 1452)))
+        peer.expect(oae.ACK, attempt=1, have=0b1001)
+        peer.offer(BIG, only=[1, 2], attempt=1, marks=0)
+        peer.expect(oae.REFLECT, attempt=1, payload=oae.reflect_body(oae.cut(BIG, 1452)))
         self.committed(peer, BIG)
+
+    def test_asks(self):
+        """ASK is answered by what is so, whatever was asked before."""
+        peer = self.peer().open()
+        ask = {"seq": 1, "attempt": 1}
+        peer.send(oae.ASK, **ask)
+        peer.expect(oae.ACK, **ask, have=0)
+        peer.offer(BIG, only=[0, 2], marks=0)
+        peer.silence()
+        peer.send(oae.ASK, **ask)
+        peer.expect(oae.ACK, **ask, have=0b0101)
+        peer.send(oae.ASK, seq=1, attempt=2)
+        peer.expect(oae.ACK, seq=1, attempt=2, have=0)
+        peer.offer(BIG, only=[1, 3], attempt=1)
+        peer.expect(oae.REFLECT, **ask)
+        peer.send(oae.ASK, **ask)
+        peer.expect(oae.REFLECT, **ask, payload=oae.reflect_body(oae.cut(BIG, 1452)))
+        self.committed(peer, BIG)
+        peer.send(oae.ASK, **ask)           # delivered long since
+        peer.silence()
 
     def test_new_attempt_without_resume(self):
         """Without RESUME nothing of the attempt before is used."""
         peer = self.peer().open()
         peer.offer(BIG, only=[0, 1, 3])
-        peer.expect(oae.REFUSE, reason=oae.GAP, attempt=1)
+        peer.expect(oae.ACK, attempt=1, have=0b1011)
         other = BIG[::-1]
         peer.offer(other, only=[2, 3])
-        self.assertEqual(peer.expect(oae.REFUSE, reason=oae.GAP, attempt=2).gap, 0b0011)
+        peer.expect(oae.ACK, attempt=2, have=0b1100)
         peer.offered(other)
         self.committed(peer, other)
 
-    def test_resume_of_another_attempt(self):
-        """RESUME serves the attempt just before only: of an older one nothing is kept."""
+    def test_resume_in_the_same_run(self):
+        """RESUME is about what an earlier run has left: of another attempt nothing is used."""
         peer = self.peer().open()
         peer.offer(BIG, only=[0, 1, 3])
-        peer.expect(oae.REFUSE, reason=oae.GAP, attempt=1)
-        peer.offer(BIG, only=[2, 3], flags=oae.RESUME, attempt=3)
-        self.assertEqual(peer.expect(oae.REFUSE, reason=oae.GAP, attempt=3).gap, 0b0011)
+        peer.expect(oae.ACK, attempt=1, have=0b1011)
+        peer.offer(BIG, only=[2, 3], flags=oae.RESUME)
+        peer.expect(oae.ACK, attempt=2, have=0b1100)
 
     def test_a_wrong_piece_shows(self):
-        """A slice of other content under RESUME: the reflected digest covers the whole."""
+        """A slice of other content: the reflected digest covers the whole."""
         peer = self.peer().open()
         peer.offer(BIG, only=[0, 1, 3])
-        peer.expect(oae.REFUSE, reason=oae.GAP)
-        peer.offer(BIG[::-1], only=[2, 3], flags=oae.RESUME)
+        peer.expect(oae.ACK, attempt=1)
+        peer.offer(BIG[::-1], only=[2], attempt=1)
         mixed = oae.cut(BIG, 1452)
         mixed[2] = oae.cut(BIG[::-1], 1452)[2]
-        peer.expect(oae.REFLECT, attempt=2, payload=oae.reflect_body(mixed))
+        peer.expect(oae.REFLECT, attempt=1, payload=oae.reflect_body(mixed))
 
     def test_resume_after_freeze(self):
         """After a freeze the slices kept serve an offer with RESUME."""
         peer = self.peer().open()
         peer.offer(BIG, only=[0, 1, 3])
-        peer.expect(oae.REFUSE, reason=oae.GAP)
+        peer.expect(oae.ACK, have=0b1011)
         peer.anew()
         self.assertEqual(self.tag(peer)["hold"], "kept")
+        peer.send(oae.ASK, seq=1, attempt=1)        # of this attempt nothing has come
+        peer.expect(oae.ACK, attempt=1, have=0)
         peer.offer(BIG, only=[3], flags=oae.RESUME)
-        self.assertEqual(peer.expect(oae.REFUSE, reason=oae.GAP, attempt=1).gap, 0b0100)
-        peer.offer(BIG, only=[2, 3], flags=oae.RESUME)
-        peer.expect(oae.REFLECT, attempt=2, payload=oae.reflect_body(oae.cut(BIG, 1452)))
+        peer.expect(oae.ACK, attempt=1, have=0b1011)
+        peer.offer(BIG, only=[2], flags=oae.RESUME, attempt=1)
+        peer.expect(oae.REFLECT, attempt=1, payload=oae.reflect_body(oae.cut(BIG, 1452)))
 
     def test_slices_that_disagree(self):
         """A slice beyond LAST, or another LAST, is counted and dropped."""
         peer = self.peer().open()
         before = self.a.stat("note_bad_slice")
         peer.offer(BIG, only=[1, 3])
-        peer.expect(oae.REFUSE, reason=oae.GAP)
+        peer.expect(oae.ACK, have=0b1010)
         peer.send(oae.OFFER, seq=1, attempt=1, slice=4, payload=b"beyond")
         peer.send(oae.OFFER, seq=1, attempt=1, slice=2, flags=oae.LAST, payload=b"another last")
         peer.send(oae.OFFER, seq=1, attempt=1, slice=0, flags=oae.LAST, payload=b"another last")
@@ -553,6 +596,8 @@ class Sequence(OneScript):
         self.assertEqual(self.a.read_each(), [b"at once"])
         self.assertEqual(self.tag(peer)["rx"], 1)
         peer.offered(b"at once", flags=oae.EXPRESS, attempt=1)
+        peer.send(oae.ASK, seq=1, attempt=1, flags=oae.EXPRESS)
+        peer.expect(oae.REFLECT, seq=1, attempt=1)
         peer.commit(send=False)
         peer.offered(b"and on", flags=oae.EXPRESS)
         self.assertEqual(self.a.read_each(), [b"and on"])

@@ -105,17 +105,17 @@ class Link(CaptureTest, unittest.TestCase):
         """The session had what it was made for."""
         opcodes = Counter(int(f["oae.opcode"][0]) for f in self.frames[1:])
         for name in ("SYNC", "SYNC_ACK", "CLOSE", "CLOSE_ACK", "OFFER", "REFLECT", "COMMIT", "REFUSE",
-                     "READY", "REVERSE", "DONE"):
+                     "READY", "REVERSE", "DONE", "ASK", "ACK"):
             self.assertGreater(opcodes[oae.OPCODES.index(name) + 1], 0, name)
         express = [t for t in self.found.values() if t["offer"]["oae.flags.express"] == ["1"]]
         self.assertGreater(len(express), 20)
         self.assertTrue(all(t["oae.outcome"] == ["committed"] for t in express))
         resolved = Counter(how for f in self.frames[1:] for how in f.get("oae.resolved_as", ()))
         self.assertEqual(len(resolved), 3, resolved)
-        self.assertGreater(sum(int(t["oae.attempts"][0]) > 1 for t in self.found.values()), 10)
+        self.assertGreater(sum("oae.note.again" in f for f in self.frames[1:]), 10)
+        self.assertGreater(sum(int(t["oae.attempts"][0]) > 1 for t in self.found.values()), 2)
         self.assertGreater(sum("oae.frozen_in" in t for t in self.found.values()), 10)
-        reasons = {int(f["oae.reason"][0]) for f in self.of(oae.REFUSE)}
-        self.assertLessEqual({oae.BUSY, oae.GAP}, reasons)
+        self.assertIn(oae.BUSY, {int(f["oae.reason"][0]) for f in self.of(oae.REFUSE)})
 
     def test_bytes(self):
         """What was put together of slices is as long as what was delivered."""

@@ -11,8 +11,11 @@ import oaeipwire as ip
 import oaewire as oae
 from oaewire import Frame
 
-REASONS = ("none", "BUSY", "GAP", "NO_HALF", "CONFLICT", "TOO_BIG", "KIND", "POLICY", "FULL",
+REASONS = ("none", "BUSY", None, "NO_HALF", "CONFLICT", "TOO_BIG", "KIND", "POLICY", "FULL",
            "NO_REGION", "RANGE", "ACCESS", "BAD_VERB")
+
+
+TRIES = (oae.OFFER, oae.REFLECT, oae.REFUSE, oae.REVERSE, oae.ASK, oae.ACK)     # have an attempt
 
 
 def frame(opcode, **given):
@@ -24,9 +27,11 @@ def frame(opcode, **given):
         given = {"payload": oae.hello_body()} | given
     elif opcode == oae.PATH:
         given = {"payload": oae.path_body(B, A)} | given
-    elif opcode in (oae.OFFER, oae.REFLECT, oae.REFUSE, oae.REVERSE):
+    elif opcode in TRIES:
         given = {"attempt": 1} | given
-        if opcode == oae.REFLECT:
+        if opcode == oae.ACK:
+            given = {"payload": bytes(8)} | given
+        elif opcode == oae.REFLECT:
             given = {"payload": oae.reflect_body([b"hello"])} | given
         elif opcode == oae.REFUSE:
             given = {"reason": oae.BUSY} | given
@@ -70,7 +75,7 @@ class FieldTest(unittest.TestCase):
                     continue
                 here = got.get(name)
                 value = value if isinstance(value, list) else [value]
-                if value == [True]:
+                if value[0] is True:
                     value = here or ["something"]
                 if isinstance(value[0], bytes) and here:
                     here = [v.replace(":", "") for v in here]
@@ -82,15 +87,15 @@ class Header(FieldTest):
     def test_every_opcode_and_field(self):
         for n, name in enumerate(oae.OPCODES, 1):
             given = {"vc": 200 + n, "tx": 16909060, "rx": 84281096, "seq": 3735928559}
-            if n in (oae.OFFER, oae.REFLECT, oae.REFUSE, oae.REVERSE):
+            if n in TRIES:
                 given["attempt"] = 255
-            self.see(frame(n, **given), name, opcode=n, version=1, ext=0, vc=200 + n,
+            self.see(frame(n, **given), name, opcode=n, version=2, ext=0, vc=200 + n,
                      flags="0x00", length=len(frame(n).payload), slice=0, src_ltag="0x11111111",
                      dst_ltag="0x22222222", tx=16909060, rx=84281096, seq=3735928559,
                      attempt=given.get("attempt", 0), kind=0,
                      reason=int(n == oae.REFUSE), room=0, marks="0x00",
                      **({"ack": 0, "map": "0x00000000", "pn": None}
-                        if n in (oae.REFLECT, oae.REFUSE, oae.READY, oae.DONE) else
+                        if n in oae.ANSWERS else
                         {"pn": 0, "ack": None, "map": None}),
                      digest__status=1, digest__expected=None, bad=None, excess=None)
         self.check()
@@ -99,7 +104,7 @@ class Header(FieldTest):
             self.assertEqual(got["protocol"], "OAE")
 
     def test_names_are_shown(self):
-        for n in range(1, 16):
+        for n in range(1, 18):
             self.see(frame(n))
         text = self.text()
         for n, name in enumerate(oae.OPCODES, 1):
@@ -121,14 +126,15 @@ class Header(FieldTest):
             self.see(frame(oae.REVERSE, kind=kind), kind=kind, bad=None if kind < 5 else "bad_field")
         for reason in range(1, 14):
             opcode = oae.CLOSE if reason in (oae.POLICY, oae.FULL) else oae.REFUSE
-            self.see(frame(opcode, reason=reason, payload=bytes(8) if reason == oae.GAP else b""),
-                     reason=reason, bad=None if reason < 13 else "bad_field")
+            self.see(frame(opcode, reason=reason), reason=reason,
+                     bad=None if REASONS[reason:] and REASONS[reason] else "bad_field")
         self.check()
         text = self.text()
         for kind, name in enumerate(("MESSAGE", "SWAP", "VERB", "VOID", "PACK")):
             self.assertIn(f"Kind: {name} ({kind})", text)
         for reason, name in enumerate(REASONS):
-            self.assertIn(f"Reason: {name} ({reason})", text)
+            if name:
+                self.assertIn(f"Reason: {name} ({reason})", text)
 
     def test_via(self):
         f = frame(oae.OFFER, dst=G1, flags=oae.VIA | oae.LAST, via=oae.via(B, A), payload=b"hello")
@@ -202,15 +208,18 @@ class Bodies(FieldTest):
                  bad="bad_field")
         self.check()
 
-    def test_gap(self):
-        self.see(frame(oae.REFUSE, seq=7, reason=oae.GAP, payload=(0x8000000000000017).to_bytes(8, "big")),
-                 gap__map="0x8000000000000017", gap__missing=[0, 1, 2, 4, 63], info=
-                 "REFUSE: #7, GAP: missing slices 0-2 4 63 (from 0)")
+    def test_have(self):
+        def ack(have, **given):
+            return frame(oae.ACK, payload=have.to_bytes(8, "big"), **given)
+        self.see(ack(0x8000000000000017, seq=7), ack__have="0x8000000000000017",
+                 ack__slice=[0, 1, 2, 4, 63], info="ACK: #7, I have slices 0-2 4 63 (from 0)")
+        self.see(ack(4, seq=7, attempt=2), info="ACK: #7 (attempt 2), I have slice 2 (from 0)")
+        self.see(ack(0, seq=7), ack__have="0x0000000000000000", ack__slice=None,
+                 info="ACK: #7, I have nothing of it")
         rng = random.Random(1)
         for _ in range(20):
-            gap = rng.getrandbits(64) | 1
-            self.see(frame(oae.REFUSE, reason=oae.GAP, payload=gap.to_bytes(8, "big")),
-                     gap__missing=[n for n in range(64) if gap >> n & 1])
+            have = rng.getrandbits(64) | 1
+            self.see(ack(have), ack__slice=[n for n in range(64) if have >> n & 1])
         self.check()
 
     def test_hello(self):
@@ -263,6 +272,7 @@ class Bodies(FieldTest):
                 (oae.READY, {"seq": 4}, "READY: there is room for #4"),
                 (oae.REVERSE, {"seq": 4, "attempt": 3}, "REVERSE: #4 (attempt 3), forget it"),
                 (oae.DONE, {"rx": 4}, "DONE: #4 is delivered"),
+                (oae.ASK, {"seq": 4, "attempt": 3}, "ASK: #4 (attempt 3), what do you have of it?"),
                 (oae.NOLINK, {}, "NOLINK: I have no link for your ltag 22222222")):
             self.see(frame(opcode, **given), info=info)
         self.check()
@@ -377,7 +387,7 @@ class Bad(FieldTest):
                 ("bad_short", offer().pack()[:61]), ("bad_short", offer().pack()[:14]),
                 ("bad_version", offer(version=1)), ("bad_version", offer(version=0, ext=1, flags=255)),
                 ("bad_flags", offer(flags=0x80)), ("bad_flags", offer(flags=0xff, opcode=0)),
-                ("bad_opcode", offer(opcode=0)), ("bad_opcode", offer(opcode=16, ext=3)),
+                ("bad_opcode", offer(opcode=0)), ("bad_opcode", offer(opcode=18, ext=3)),
                 ("bad_hlen", offer(ext=3)), ("bad_hlen", offer(flags=oae.VIA)),
                 ("bad_short", offer(length=11)), ("bad_short", offer(length=65535, attempt=0)),
                 ("bad_short", frame(oae.OFFER, flags=oae.VIA, via=b"", ext=3, length=0)),
@@ -385,6 +395,7 @@ class Bad(FieldTest):
                 ("bad_field", offer(kind=4)), ("bad_field", offer(kind=oae.VOID, flags=oae.LAST)),
                 ("bad_field", offer(reason=13)), ("bad_field", offer(room=1)),
                 ("bad_field", offer(marks=1)), ("bad_field", offer(map=1)),
+                ("bad_field", offer(marks=3)), ("bad_field", frame(oae.COMMIT, marks=2)),
                 ("bad_field", frame(oae.DONE, marks=2)), ("bad_field", frame(oae.CLOSE, pn=1)),
                 ("bad_field", frame(oae.SYNC, payload=oae.sync_body(1, 2, rest=b"\1"))),
                 ("bad_field", frame(oae.SYNC, payload=oae.sync_body(1, 2, rest=bytes(33) + b"\1"))),
@@ -395,7 +406,10 @@ class Bad(FieldTest):
                 ("bad_field", frame(oae.REFLECT, payload=bytes(17))),
                 ("bad_field", frame(oae.REFUSE, reason=0)),
                 ("bad_field", frame(oae.REFUSE, reason=oae.POLICY)),
-                ("bad_field", frame(oae.REFUSE, reason=oae.GAP)),
+                ("bad_field", frame(oae.REFUSE, reason=2)),
+                ("bad_field", frame(oae.REFUSE, payload=bytes(8))),
+                ("bad_field", frame(oae.ASK, attempt=0)), ("bad_field", frame(oae.ASK, payload=b"1")),
+                ("bad_field", frame(oae.ACK, attempt=0)), ("bad_field", frame(oae.ACK, payload=b"")),
                 ("bad_field", frame(oae.REVERSE, attempt=0)),
                 ("bad_field", frame(oae.CLOSE, reason=oae.BUSY)),
                 ("bad_field", frame(oae.CLOSE, reason=9)),

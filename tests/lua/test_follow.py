@@ -7,8 +7,8 @@ from dataclasses import replace
 from oaepcap import A, B, G1, Capture, tshark, udp4
 import oaeipwire as ip
 import oaewire as oae
-from oaewire import (COMMIT, DONE, EXPRESS, LAST, OFFER, PATH, READY, REFLECT, REFUSE, RESUME, REVERSE, SWAP,
-                     SYNC, SYNC_ACK, VERB, VOID, Frame)
+from oaewire import (ACK, ASK, COMMIT, DONE, EXPRESS, LAST, OFFER, PATH, READY, REFLECT, REFUSE, RESUME, REVERSE,
+                     SWAP, SYNC, SYNC_ACK, VERB, VOID, Frame)
 
 INC_A, INC_B = 0xa1, 0xb1
 
@@ -151,13 +151,14 @@ class Message(FollowTest):
         slices = [bytes([n]) * 100 for n in range(5)]
         link.open()
         o = link.offer(A, 1, *slices, only=(0, 2, 4))
-        gap = link.say(B, REFUSE, seq=1, attempt=1, reason=oae.GAP, payload=(0b1010).to_bytes(8, "big"))
-        again = link.offer(A, 1, *slices, only=(1, 3, 4), attempt=2, flags=RESUME)
-        r = link.reflect(B, 1, *slices, attempt=2)
+        ack = link.say(B, ACK, seq=1, attempt=1, payload=(0b10101).to_bytes(8, "big"))
+        again = link.offer(A, 1, *slices, only=(1, 3))
+        ask = link.say(A, ASK, seq=1, attempt=1)
+        r = link.reflect(B, 1, *slices)
         found = self.run_tshark()
         self.assertEqual(len(found), 1)
-        for n in (o, o + 2, again, again + 2):
-            self.told(n, attempts=2, refused_in=gap, reflected_in=r, offered_in=o)
+        for n in (o, o + 2, ack, again, again + 1, ask):
+            self.told(n, attempts=1, reflected_in=r, offered_in=o)
         self.told(o + 1, slice_of="3 of 5", reassembled_in=again + 1)
         self.told(again + 1, reassembled__length=500, reassembled_in=None,
                   slice__frame=[o, again, o + 1, again + 1, o + 2])
@@ -165,11 +166,27 @@ class Message(FollowTest):
                          b"".join(slices).hex())
         self.told(r, reflect__match=1)
         self.told(again, slice_of="2 of 5")
-        self.assertEqual(self.frames[again]["info"],
-                         "OFFER: #1 (attempt 2), slice 2 of 5, 100 bytes, keep what you have")
-        self.assertIn("oae.note.again", self.frames[again])
+        self.assertEqual(self.frames[again]["info"], "OFFER: #1, slice 2 of 5, 100 bytes")
+        self.assertNotIn("oae.note.again", self.frames[again])
+        self.assertNotIn("oae.note.copy", self.frames[again])
+
+    def test_repeated(self):
+        """What was not heard is sent again with another number; a copy has the same."""
+        link = self.link
+        link.open()
+        o = link.offer(A, 1, b"hello", pn=1)
+        again = link.offer(A, 1, b"hello", pn=2)
+        copy = link.offer(A, 1, b"hello", pn=2)
+        r = link.reflect(B, 1, b"hello", pn=2)
+        self.run_tshark()
+        for n in (o, again, copy):
+            self.told(n, attempts=1, reflected_in=r, offered_in=o)
         self.assertNotIn("oae.note.again", self.frames[o])
-        self.assertNotIn("oae.note.copy", self.frames[again + 2])
+        self.assertIn("oae.note.again", self.frames[again])
+        self.assertNotIn("oae.note.copy", self.frames[again])
+        self.assertNotIn("oae.note.again", self.frames[copy])
+        self.told(copy, copy_of=again)
+        self.assertIn("oae.note.copy", self.frames[copy])
 
     def test_out_of_order_and_doubled(self):
         link = self.link

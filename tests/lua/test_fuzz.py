@@ -34,10 +34,11 @@ def good_frame(rng):
         payload = verb(rng)
     reason = rng.choice((0, 0, rng.randint(0, 13)))
     if opcode == oae.REFUSE:
-        reason = rng.randint(1, 12)
-        payload = rng.randbytes(8) if reason == oae.GAP else b""
-    if opcode in (oae.CLOSE, oae.CLOSE_ACK, oae.COMMIT, oae.READY, oae.REVERSE, oae.DONE,
-                  oae.NOLINK):
+        reason = rng.choice((1, *range(3, 13)))
+    if opcode == oae.ACK:
+        payload = rng.randbytes(8)
+    if opcode in (oae.CLOSE, oae.CLOSE_ACK, oae.COMMIT, oae.REFUSE, oae.READY, oae.REVERSE, oae.DONE,
+                  oae.NOLINK, oae.ASK):
         payload = b""
     src, dst = rng.choice(((A, B), (B, A)))
     via = rng.random() < .1

@@ -57,8 +57,8 @@ static unsigned int slots(const struct m_scenario *sc)
 	return (sc->mtu || sc->cut || sc->shorter) && sc->slices < 2 ? 2 : sc->slices;
 }
 
-/* Values keep their order, and, if that matters, which is next to which. */
-static void rename_values(u8 **at, unsigned int n, bool next_counts)
+/* Values keep their order. */
+static void rename_values(u8 **at, unsigned int n)
 {
 	unsigned int i, last, next, name;
 
@@ -69,7 +69,7 @@ static void rename_values(u8 **at, unsigned int n, bool next_counts)
 				next = *at[i];
 		if (next == 256)
 			break;
-		name += next_counts && next - last > 1 ? 2 : 1;
+		name++;
 		/* No name is above its value: none is renamed twice. */
 		for (i = 0; i < n; i++)
 			if (*at[i] == next)
@@ -80,8 +80,8 @@ static void rename_values(u8 **at, unsigned int n, bool next_counts)
 static bool has_attempt(const struct m_frame *f, bool offers)
 {
 	if (offers)
-		return f->opcode == OAE_OFFER || f->opcode == OAE_REVERSE;
-	return f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE;
+		return f->opcode == OAE_OFFER || f->opcode == OAE_REVERSE || f->opcode == OAE_ASK;
+	return f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE || f->opcode == OAE_ACK;
 }
 
 /* In a window, the attempts of each number are its own. */
@@ -111,8 +111,7 @@ static void rename_window(struct m_world *w, unsigned int from)
 					named[k * M_CAP + i] = true;
 				}
 		}
-		/* Only RESUME asks which attempt was just before. */
-		rename_values(at, n, slots(w->sc) > 1);
+		rename_values(at, n);
 	}
 	for (k = 0; k < 2; k++) {
 		struct m_chan *c = &w->to[k ? from : !from];
@@ -123,9 +122,7 @@ static void rename_window(struct m_world *w, unsigned int from)
 	}
 }
 
-/*
- * Attempts of one direction keep their order, and which is next to which.
- */
+/* Attempts of one direction keep their order. */
 static void rename_attempts(struct m_world *w, unsigned int from)
 {
 	unsigned int n = 0, i;
@@ -138,14 +135,12 @@ static void rename_attempts(struct m_world *w, unsigned int from)
 	at[n++] = &w->end[from].link.offer.attempt;
 	at[n++] = &w->end[!from].link.hold.attempt;
 	for (i = 0; i < w->to[!from].n; i++)
-		if (w->to[!from].f[i].opcode == OAE_OFFER ||
-		    w->to[!from].f[i].opcode == OAE_REVERSE)
+		if (has_attempt(&w->to[!from].f[i], true))
 			at[n++] = &w->to[!from].f[i].attempt;
 	for (i = 0; i < w->to[from].n; i++)
-		if (w->to[from].f[i].opcode == OAE_REFLECT ||
-		    w->to[from].f[i].opcode == OAE_REFUSE)
+		if (has_attempt(&w->to[from].f[i], false))
 			at[n++] = &w->to[from].f[i].attempt;
-	rename_values(at, n, true);
+	rename_values(at, n);
 }
 
 /* --- bytes ----------------------------------------------------------------------------- */
@@ -189,7 +184,7 @@ static void pack_frame(struct naming *s, const struct m_scenario *sc,
 	b[4] = f->slice | f->line << 6;
 	b[5] = f->piece;
 	b[6] = f->first;
-	b[7] = f->opcode == OAE_REFLECT ? f->reply : f->gap;
+	b[7] = f->opcode == OAE_REFLECT ? f->reply : f->opcode == OAE_ACK ? f->have : f->marks;
 	b[8] = f->digest >> 8;
 	b[9] = f->digest;
 	b[10] = f->tx - sc->start;
@@ -214,7 +209,8 @@ static void unpack_frame(const struct m_scenario *sc, const u8 *b,
 	f->line = b[4] >> 6;
 	f->piece = b[5];
 	f->first = b[6];
-	f->gap = f->opcode == OAE_REFLECT ? 0 : b[7];
+	f->have = f->opcode == OAE_ACK ? b[7] : 0;
+	f->marks = f->opcode == OAE_OFFER ? b[7] : 0;
 	f->reply = f->opcode == OAE_REFLECT ? b[7] : 0;
 	f->digest = b[8] << 8 | b[9];
 	f->tx = sc->start + (s32)(int8_t)b[10];
@@ -318,7 +314,7 @@ static u8 *pack_paths(struct naming *s, const struct m_world *w, unsigned int wh
 
 	*out++ = pe->begun | pe->ps.used << 1 | l->repeated << 3 | l->syncs << 4 |
 		 pe->line[OAE_PATH_OWN] << 6;
-	*out++ = pe->ps.resolved | pe->ps.home << 4;
+	*out++ = pe->ps.resolved | pe->ps.home << 2 | pe->ps.other << 4 | !!pe->ps.leave_at << 6;
 	*out++ = pe->ps.avoid | pe->ps.fruitless << 4 | (pe->ps.moved == l->tx + l->rx) << 6;
 	for (i = 0; i < w->sc->lines; i++) {
 		const struct oae_path *p = &pe->ps.path[i];
@@ -348,8 +344,10 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 	pe->line[OAE_PATH_OWN] = *in++ >> 6;
 	pe->ps.counted = pe->ps.used;
 	pe->ps.asked = pe->ps.used;
-	pe->ps.home = *in >> 4;
-	pe->ps.resolved = *in++ & 15;
+	pe->ps.resolved = *in & 3;
+	pe->ps.home = *in >> 2 & 3;
+	pe->ps.other = *in >> 4 & 3;
+	pe->ps.leave_at = *in++ >> 6 ? M_NOW : 0;
 	pe->ps.avoid = *in & 15;
 	pe->ps.fruitless = *in >> 4 & 3;
 	pe->ps.moved = l->tx + l->rx - !(*in++ >> 6);
@@ -378,23 +376,6 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 	return in;
 }
 
-/* The rank of an offer among those in flight. */
-static u8 serial_rank(const struct oae_link *l, const struct oae_lane *n)
-{
-	u8 rank = 1;
-	u32 i;
-
-	if (n->state != OAE_OFFER_OUT)
-		return 0;
-	for (i = 1; i <= l->nlanes; i++) {
-		const struct oae_lane *other = oae_lane(l, l->tx + i);
-
-		rank += other->state == OAE_OFFER_OUT &&
-			(s32)(n->serial - other->serial) > 0;
-	}
-	return rank;
-}
-
 static u8 *pack_lane(const struct oae_link *l, u32 i, u8 *out)
 {
 	u32 seq = l->tx + i, place = oae_place(l, seq);
@@ -406,14 +387,12 @@ static u8 *pack_lane(const struct oae_link *l, u32 i, u8 *out)
 		out[0] = n->attempt;
 		out[1] = l->dirty >> place & 1;
 		if (i <= l->nlanes) {
-			out[1] |= n->state << 1 | n->due << 4 | n->again << 6 |
-				  n->ready << 7;
+			out[1] |= n->state << 1 | n->due << 4 | n->again << 7;
 			out[2] = n->doubt | n->hopeless << 1 |
-				 (n->p.kind == OAE_VOID) << 2 | n->passed << 3 |
-				 serial_rank(l, n) << 5;
+				 (n->p.kind == OAE_VOID) << 2 | n->sent << 3;
 			out[3] = (uintptr_t)n->p.handle;
 			out[4] = n->p.nslices;
-			out[6] = n->at_peer | n->shuts << 1 | n->reminded << 2;
+			out[6] = n->at_peer | n->shuts << 1 | n->resume << 2 | n->ready << 3;
 		}
 		if (i <= l->naside)
 			out[5] = (uintptr_t)oae_aside(l, i - 1)->handle;
@@ -515,7 +494,7 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 		 l->hold.express << 6 | l->offer.doubt << 7;
 	*out++ = l->offer.attempt;
 	*out++ = (uintptr_t)l->offer.p.handle | l->offer.state << 4;
-	*out++ = l->offer.p.nslices;
+	*out++ = l->offer.p.nslices | l->offer.resume << 2 | l->offer.sent << 3;
 	*out++ = (l->next_valid ? (uintptr_t)l->next.handle : 0) |
 		 (uintptr_t)l->swaps->half.handle << 4;
 	*out++ = l->half.state | l->half.crossed << 3 | l->half.turn << 4 |
@@ -526,7 +505,7 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	*out++ = l->hold.state | l->hold.nslices << 4 |
 		 !!l->settle_until << 7;
 	*out++ = l->hold.attempt;
-	*out++ = l->hold.reason;
+	*out++ = l->hold.reason | l->asks << 4;
 	i = l->hold.digest ? m_digest(l->hold.digest) : 0;
 	*out++ = i >> 8;
 	*out++ = i;
@@ -578,16 +557,15 @@ static void unpack_lane(struct m_world *w, struct oae_link *l, u32 i, const u8 *
 		l->dirty |= 1ULL << oae_place(l, seq);
 	if (i <= l->nlanes) {
 		n->state = in[1] >> 1 & 7;
-		n->due = in[1] >> 4 & 3;
-		n->again = in[1] >> 6 & 1;
-		n->ready = in[1] >> 7;
+		n->due = in[1] >> 4 & 7;
+		n->again = in[1] >> 7;
 		n->doubt = in[2] & 1;
 		n->hopeless = in[2] >> 1 & 1;
 		n->at_peer = in[6] & 1;
 		n->shuts = in[6] >> 1 & 1;
-		n->reminded = in[6] >> 2;
-		n->passed = in[2] >> 3 & 3;
-		n->serial = in[2] >> 5;
+		n->resume = in[6] >> 2 & 1;
+		n->ready = in[6] >> 3 & 1;
+		n->sent = in[2] >> 3;
 		if (in[2] >> 2 & 1)
 			void_post(&n->p);
 		else
@@ -684,7 +662,6 @@ static void unpack_window(struct m_world *w, unsigned int who, const u8 *in)
 	e->word = in[9] & 127;
 	e->word_wanted = in[9] >> 7;
 	in += 10;
-	l->serial = 7;
 	for (i = 1; i <= H_LANES; i++) {
 		unpack_lane(w, l, i, in);
 		in += LANE_BYTES;
@@ -742,7 +719,8 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->offer.attempt = *in++;
 	offer = *in & 15;
 	l->offer.state = *in++ >> 4 & 7;
-	in++;
+	l->offer.resume = *in >> 2 & 1;
+	l->offer.sent = *in++ >> 3;
 	next = *in & 15;
 	half = *in++ >> 4;
 	l->half.state = *in & 7;
@@ -760,7 +738,8 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->hold.nslices = *in >> 4 & 7;
 	l->settle_until = *in++ >> 7;
 	l->hold.attempt = *in++;
-	l->hold.reason = *in++;
+	l->hold.reason = *in & 15;
+	l->asks = *in++ >> 4;
 	l->hold.digest = m_digest_value(in[0] << 8 | in[1]);
 	in += 2;
 	l->hold.first = *in++;

@@ -44,6 +44,10 @@ struct part {
 	bool confirmed, await_done, last_express, closing, close_sent;
 	bool peer_closing, down, asked, clean, ready_due, crossed, turn;
 	bool aside, unwanted;
+	/* Of the initiator and the timer, all of them any number. */
+	u8 due, asks, reflects;
+	bool resume;
+	u64 sent;
 };
 
 static const struct {
@@ -183,6 +187,8 @@ static void an_end(struct m_world *w, unsigned int who, const struct part *p)
 	l->asked_at = p->asked || p->state != 2;
 	l->dirty = p->clean ? 0 : ~0ULL;
 	l->ready_due = p->ready_due;
+	l->asks = p->asks;
+	l->reflects = p->reflects;
 	l->half.turn = p->turn;
 	if (p->offer) {
 		w->tx[id - 1].kind = offers[p->offer].kind;
@@ -196,6 +202,10 @@ static void an_end(struct m_world *w, unsigned int who, const struct part *p)
 		l->nlanes = 1;
 		l->given = 1;
 		l->nparked = l->offer.state == OAE_OFFER_PARKED;
+		l->offer.due = p->due;
+		l->ndue = !!p->due;
+		l->offer.resume = p->resume;
+		l->offer.sent = p->sent;
 	}
 	if (offers[p->offer].kind == OAE_SWAP) {
 		l->swaps->half = l->offer.p;
@@ -520,14 +530,14 @@ struct m_chaos m_chaos_all(unsigned int bound, FILE *out)
 static const u8 opcodes[] = {
 	OAE_SYNC, OAE_SYNC_ACK, OAE_SYNC_CHK, OAE_CLOSE, OAE_CLOSE_ACK,
 	OAE_OFFER, OAE_REFLECT, OAE_COMMIT, OAE_REFUSE, OAE_READY,
-	OAE_REVERSE, OAE_DONE, OAE_NOLINK,
+	OAE_REVERSE, OAE_DONE, OAE_NOLINK, OAE_ASK, OAE_ACK,
 };
 
 /* What a frame to an end says. */
 struct saying {
-	u8 opcode, flags, attempt, kind, reason;
+	u8 opcode, flags, attempt, kind, reason, have;
 	u8 tx, rx, seq;
-	bool old_src, old_dst, old_inc, old_peer_inc;
+	bool old_src, old_dst, old_inc, old_peer_inc, no_answer;
 };
 
 static struct m_frame a_frame(unsigned int to, const struct saying *s)
@@ -555,6 +565,7 @@ static struct m_frame a_frame(unsigned int to, const struct saying *s)
 		if (s->kind != OAE_MESSAGE)
 			f.flags = 0;
 		f.flags |= OAE_F_LAST;
+		f.marks = s->no_answer ? 0 : OAE_M_ANSWER;
 		f.piece = M_PIECE(id_of(!to, s->seq), 1);
 	} else if (f.opcode == OAE_REFLECT) {
 		id = id_of(to, s->seq);
@@ -564,6 +575,9 @@ static struct m_frame a_frame(unsigned int to, const struct saying *s)
 		f.reply = s->kind == OAE_SWAP ? half_id_of(!to) : !!s->kind;
 	} else if (f.opcode == OAE_REFUSE) {
 		f.reason = s->reason;
+	} else if (f.opcode == OAE_ASK || f.opcode == OAE_ACK) {
+		f.kind = s->kind;
+		f.have = f.opcode == OAE_ACK ? s->have : 0;
 	}
 	return f;
 }
@@ -592,7 +606,9 @@ static bool saying_of(unsigned long n, struct saying *s)
 /* The same, of what halves and verbs are about. */
 static bool kind_saying_of(unsigned long n, struct saying *s)
 {
-	static const u8 about[] = { OAE_OFFER, OAE_REFLECT, OAE_REFUSE, OAE_REVERSE };
+	static const u8 about[] = {
+		OAE_OFFER, OAE_REFLECT, OAE_REFUSE, OAE_REVERSE, OAE_ASK, OAE_ACK,
+	};
 	static const u8 reasons[] = { 0, OAE_R_NO_HALF, OAE_R_CONFLICT };
 
 	memset(s, 0, sizeof(*s));
@@ -699,6 +715,11 @@ static void any_part(struct part *p)
 	p->asked = upto(2);
 	p->clean = upto(2);
 	p->ready_due = upto(2);
+	p->due = upto(2) ? 0 : upto(OAE_DUE_ASK + 1);
+	p->asks = upto(2) ? 0 : upto(256);
+	p->reflects = upto(2) ? 0 : upto(256);
+	p->resume = upto(2);
+	p->sent = upto(4) ? 1 : upto(2) ? upto(4) : 1ULL << upto(64);
 }
 
 static void any_frames(struct m_world *w)
@@ -722,6 +743,8 @@ static void any_frames(struct m_world *w)
 			s.old_dst = !upto(4);
 			s.old_inc = !upto(4);
 			s.old_peer_inc = !upto(4);
+			s.no_answer = !upto(4);
+			s.have = upto(4);
 			w->to[to].f[w->to[to].n++] = a_frame(to, &s);
 		}
 	}

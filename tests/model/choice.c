@@ -9,21 +9,9 @@ static bool frozen(const struct oae_link *l)
 	return l->state == OAE_SYNC_SENT || l->state == OAE_SYNC_RECD;
 }
 
-/* The offer in flight is not answered, and the peer was not reminded of it (4.11). */
-static bool may_remind(const struct oae_link *l)
-{
-	const struct oae_lane *n = oae_first_lane(l);
-
-	return l->state == OAE_OPEN && n->state == OAE_OFFER_OUT &&
-	       oae_link_windowed(l) && !n->reminded && !oae_post_barrier(&n->p) &&
-	       !l->peer_closing;
-}
-
 static bool may_stall(const struct oae_link *l)
 {
-	return l->state == OAE_OPEN &&
-	       ((oae_first_lane(l)->state == OAE_OFFER_OUT && !may_remind(l)) ||
-		oae_hold_stalled(l) || l->await_done);
+	return m_awaits(l) || m_holds(l);
 }
 
 /* To a link that goes direct, by way of a gateway. */
@@ -124,6 +112,27 @@ static unsigned int lines(const struct m_world *w, unsigned int who, u16 *acts)
 	}
 	if (w->sc->lines && w->sc->choose && m_path_may(w, who, M_PATH_BACK, 0))
 		acts[n++] = M_ACT(M_PATH_BACK, who, 0);
+	if (w->sc->lines && m_path_may(w, who, M_PATH_LEFT, 0))
+		acts[n++] = M_ACT(M_PATH_LEFT, who, 0);
+	return n;
+}
+
+/* The peer has heard numbers behind the last frame of an offer, and has not answered that. */
+static unsigned int hints(const struct m_world *w, unsigned int who, u16 *acts)
+{
+	const struct oae_link *l = &w->end[who].link;
+	unsigned int n = 0, i;
+
+	if (!w->end[who].tag || l->state != OAE_OPEN || w->sc->calm)
+		return 0;
+	for (i = 0; i < l->given; i++) {
+		const struct oae_lane *lane = oae_lane(l, l->tx + 1 + i);
+
+		if (lane->state != OAE_OFFER_OUT || lane->due || !lane->attempt)
+			continue;
+		acts[n++] = M_ACT(M_HINT, who, M_HINT_OF(i, OAE_DUE_REPEAT));
+		acts[n++] = M_ACT(M_HINT, who, M_HINT_OF(i, OAE_DUE_ASK));
+	}
 	return n;
 }
 
@@ -134,8 +143,12 @@ static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 
 	if (!w->end[who].tag)
 		return 0;
-	if (may_remind(l) && !w->sc->calm)
-		acts[n++] = M_ACT(M_REMIND, who, 0);
+	if (m_awaits(l) && !w->sc->calm)
+		acts[n++] = M_ACT(M_ASK, who, 0);
+	if (m_awaits(l) && w->end[who].path.begun && !w->sc->calm)
+		acts[n++] = M_ACT(M_ASK, who, 1);
+	if (m_holds(l) && !w->sc->calm)
+		acts[n++] = M_ACT(M_REFLECT, who, 0);
 	if (may_stall(l) && !w->sc->calm)
 		acts[n++] = M_ACT(M_STALL, who, 0);
 	if (w->cut && may_stall(l))
@@ -146,7 +159,7 @@ static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 	if (frozen(l) || m_close_out(l) || w->sc->probe ||
 	    (w->sc->ways && !may_stall(l)))
 		acts[n++] = M_ACT(M_AGAIN, who, 0);
-	if ((w->sc->dead && l->asked_at) || (w->sc->ways && m_way_late(l)))
+	if ((w->sc->dead && (l->asked_at || l->asks)) || (w->sc->ways && m_way_late(l)))
 		acts[n++] = M_ACT(M_DEAD, who, 0);
 	if (frozen(l) && l->down && (w->sc->dead || !w->sc->lines))
 		acts[n++] = M_ACT(M_FORGET, who, 0);
@@ -185,6 +198,7 @@ unsigned int m_enabled(const struct m_world *w, u16 acts[M_ACTS])
 		n += fates(w, who, acts + n);
 		n += lines(w, who, acts + n);
 		n += timers(w, who, acts + n);
+		n += hints(w, who, acts + n);
 	}
 	return n;
 }
@@ -228,6 +242,7 @@ bool m_matched(const struct m_world *w)
 /* In fair weather, one after the other; each -1 if there is nothing to do. */
 
 #define BY(what, line)	((what) | (line) << 8)
+#define QUIET		64	/* frames, until nothing more comes of a question */
 
 static int reads(const struct m_world *w, unsigned int who)
 {
@@ -239,11 +254,71 @@ static int frees(const struct m_world *w, unsigned int who)
 	return w->end[who].word_busy ? M_FREE : -1;
 }
 
-static int reminds(const struct m_world *w, unsigned int who)
+/* A frame on its way arrives, or in this weather does not; -1 there is none. */
+static int arrives(const struct m_world *w)
+{
+	/* The fuller wire first, lest it overflow: that were a loss. */
+	unsigned int who = w->to[B].n > w->to[A].n ? B : A;
+
+	if (!w->to[who].n)
+		return -1;
+	return M_ACT_IN(M_ACT(m_carries(w, who, &w->to[who].f[0]) ? M_DELIVER : M_LOSE, who, 0),
+			w->weather);
+}
+
+/* What an end waits for. */
+static bool same(const struct m_end *e, const struct m_end *v)
+{
+	const struct oae_link *l = &e->link, *m = &v->link;
+
+	return v->tag && m->state == l->state && m->tx == l->tx && m->rx == l->rx &&
+	       oae_first_lane(m)->state == oae_first_lane(l)->state &&
+	       m->await_done == l->await_done && m->nheld == l->nheld &&
+	       v->path.ps.leave_at == e->path.ps.leave_at;
+}
+
+/* Would anything come of it, until it is quiet again? It is tried. */
+static bool helps(const struct m_world *w, unsigned int who, u16 act)
+{
+	unsigned long seen[OAE_NOTE_END];
+	static struct m_world v;
+	FILE *story = m_story;
+	unsigned int steps;
+	bool helped;
+	int next;
+
+	v = *w;
+	m_story = NULL;
+	memcpy(seen, m_seen, sizeof(seen));
+	m_step(&v, M_ACT_IN(act, w->weather));
+	m_reduce(&v);
+	for (steps = 0; steps < QUIET && (next = arrives(&v)) >= 0; steps++) {
+		m_step(&v, next);
+		m_reduce(&v);
+	}
+	helped = v.why != w->why || !same(&w->end[who], &v.end[who]);
+	memcpy(m_seen, seen, sizeof(seen));
+	m_story = story;
+	return helped;
+}
+
+static int questions(const struct m_world *w, unsigned int who)
 {
 	const struct m_end *e = &w->end[who];
 
-	return e->tag && may_remind(&e->link) ? M_REMIND : -1;
+	if (!e->tag || !m_awaits(&e->link))
+		return -1;
+	if (helps(w, who, M_ACT(M_ASK, who, 0)))
+		return M_ASK;
+	return e->path.begun && helps(w, who, M_ACT(M_ASK, who, 1)) ? BY(M_ASK, 1) : -1;
+}
+
+static int reflects(const struct m_world *w, unsigned int who)
+{
+	const struct m_end *e = &w->end[who];
+
+	return e->tag && m_holds(&e->link) && helps(w, who, M_ACT(M_REFLECT, who, 0)) ?
+		M_REFLECT : -1;
 }
 
 static int stalls(const struct m_world *w, unsigned int who)
@@ -387,6 +462,12 @@ static int proves(const struct m_world *w, unsigned int who)
 	return -1;
 }
 
+/* By the path in use nobody has answered, and by another one somebody has. */
+static int leaves(const struct m_world *w, unsigned int who)
+{
+	return w->sc->lines && m_path_may(w, who, M_PATH_LEFT, 0) ? M_PATH_LEFT : -1;
+}
+
 static int returns(const struct m_world *w, unsigned int who)
 {
 	return w->sc->lines && w->sc->choose && m_path_may(w, who, M_PATH_BACK, 0) ?
@@ -420,22 +501,19 @@ static int despairs(const struct m_world *w, unsigned int who)
 int m_fair(const struct m_world *w)
 {
 	static int (*const next[])(const struct m_world *w, unsigned int who) = {
-		plugs, hears, reads, frees, reminds, stalls, wonders, proves, doubts, asks, closes,
-		settles, retries, retries_half, returns, probes, dies,
+		plugs, hears, reads, frees, leaves, questions, reflects, stalls, wonders, proves,
+		doubts, asks, closes, settles, retries, retries_half, returns, probes, dies,
 	};
 	static int (*const no_line[])(const struct m_world *w, unsigned int who) = {
-		reads, frees, reminds, stalls, despairs,
+		reads, frees, leaves, questions, reflects, stalls, despairs,
 	};
 	bool none = m_none_whole(w);
 	unsigned int who, i;
 	int what;
 
-	/* The fuller wire first, lest it overflow: that were a loss. */
-	who = w->to[B].n > w->to[A].n ? B : A;
-	if (w->to[who].n) {
-		what = m_carries(w, who, &w->to[who].f[0]) ? M_DELIVER : M_LOSE;
-		return M_ACT_IN(M_ACT(what, who, 0), w->weather);
-	}
+	what = arrives(w);
+	if (what >= 0)
+		return what;
 	for (i = 0; i < (none ? COUNT(no_line) : COUNT(next)); i++) {
 		/* Whoever knows the other is content. */
 		if (!none && next[i] == probes && m_matched(w) && !w->sc->lines)

@@ -238,23 +238,34 @@ static void take(struct m_chan *c, unsigned int i)
 	memmove(&c->f[i], &c->f[i + 1], (--c->n - i) * sizeof(c->f[0]));
 }
 
+/* No answer came, for so long that the timer asks. */
+static void no_answer(struct oae_link *l)
+{
+	oae_first_lane(l)->at = M_NOW - M_AGE;
+	l->moved_at = M_NOW - M_AGE;
+	l->done_at = M_NOW - M_AGE;
+	l->answered_at = M_NOW - M_AGE;
+	l->ask_at = M_NOW - M_AGE;
+}
+
+/* Nothing that is held was committed, for so long that it is reflected again. */
+static void no_commit(struct oae_link *l)
+{
+	l->held_at = M_NOW - M_AGE;
+	l->reflect_at = M_NOW - M_AGE;
+}
+
+/* So often, and in vain. */
 static void no_progress(struct oae_link *l)
 {
-	unsigned int i;
-
-	l->offer.at = M_NOW - M_AGE;
-	l->hold.at = M_NOW - M_AGE;
-	l->moved_at = M_NOW - M_AGE;
-	for (i = 0; i < l->npairs; i++) {
-		l->pair[i]->lane.at = M_NOW - M_AGE;
-		l->pair[i]->hold.at = M_NOW - M_AGE;
-	}
-	l->held_at = M_NOW - M_AGE;
-	l->done_at = M_NOW - M_AGE;
+	no_answer(l);
+	no_commit(l);
+	l->asks = M_VAIN;
+	l->reflects = M_VAIN;
 }
 
 /* Let just this time be up, and have the timer look. */
-static void timer(struct m_world *w, unsigned int who, enum m_what what)
+static void timer(struct m_world *w, unsigned int who, enum m_what what, unsigned int arg)
 {
 	struct oae_link *l = &w->end[who].link;
 	bool closing = l->closing, wanted = l->wanted;
@@ -263,9 +274,13 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 	u64 inc = l->inc;
 
 	switch (what) {
-	case M_REMIND:
-		oae_first_lane(l)->at = M_NOW - M_AGE;
-		l->moved_at = M_NOW - M_AGE;
+	case M_ASK:
+		/* By all paths, or not. */
+		l->asks = arg;
+		no_answer(l);
+		break;
+	case M_REFLECT:
+		no_commit(l);
 		break;
 	case M_TURN:
 		/* By another path it may get through. */
@@ -286,7 +301,10 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what)
 		no_progress(l);
 		break;
 	case M_DEAD:
-		l->asked_at = M_NOW - M_AGE;
+		if (l->asked_at)
+			l->asked_at = M_NOW - M_AGE;
+		else
+			l->silent_at = M_NOW - M_AGE;
 		break;
 	case M_FORGET:
 		l->down_at = M_NOW - M_AGE;
@@ -359,8 +377,21 @@ static void crash(struct m_world *w, unsigned int who)
 		h_died(&ev);
 }
 
+/* The event is an answer, whatever it is: what is sent again goes by the path in use. */
+static void hint(struct h_event *ev, unsigned int arg)
+{
+	struct oae_link *l = &ev->end->link;
+
+	if (ev->conn.paths)
+		ev->conn.back = ev->conn.paths->used;
+	oae_lane_due(l, oae_lane(l, l->tx + 1 + (arg >> 1)),
+		     arg & 1 ? OAE_DUE_ASK : OAE_DUE_REPEAT);
+	oae_offer_pump(l, M_NOW, ev->a);
+	oae_finish(l, M_NOW, ev->a);
+}
+
 static void other_event(struct m_world *w, unsigned int who, enum m_what what,
-			unsigned int line)
+			unsigned int arg)
 {
 	struct m_end *e = &w->end[who];
 	struct oae_actions a;
@@ -406,17 +437,23 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what,
 			h_new_end(&ev);
 		oae_link_renamed(&e->link, M_NOW, &a);
 		break;
+	case M_HINT:
+		hint(&ev, arg);
+		break;
 	case M_PATH_BACK:
 		oae_conn_back(&ev.conn, M_NOW, &a);
 		break;
+	case M_PATH_LEFT:
+		m_path_left(&ev);
+		break;
 	case M_PATH_PROBED:
 	case M_PATH_ANSWERED:
-		m_path_rcv(w, &ev, what, line);
+		m_path_rcv(w, &ev, what, arg);
 		break;
 	case M_CARRIER:
-		if (!(e->unplugged >> line & 1))
+		if (!(e->unplugged >> arg & 1))
 			w->carrier--;
-		m_path_carrier(e, &ev, line);
+		m_path_carrier(e, &ev, arg);
 		break;
 	case M_WINDOW:
 		w->shrink--;
@@ -514,7 +551,8 @@ void m_step(struct m_world *w, u16 act)
 		break;
 	case M_CUT:
 	case M_TURN:
-	case M_REMIND:
+	case M_ASK:
+	case M_REFLECT:
 	case M_STALL:
 	case M_AGAIN:
 	case M_DEAD:
@@ -522,11 +560,11 @@ void m_step(struct m_world *w, u16 act)
 	case M_RETRY:
 	case M_RETRY_HALF:
 	case M_SETTLED:
-		timer(w, who, M_ACT_WHAT(act));
+		timer(w, who, M_ACT_WHAT(act), arg);
 		break;
 	case M_BOTH_AGAIN:
-		timer(w, A, M_AGAIN);
-		timer(w, B, M_AGAIN);
+		timer(w, A, M_AGAIN, 0);
+		timer(w, B, M_AGAIN, 0);
 		break;
 	case M_CRASH:
 		crash(w, who);

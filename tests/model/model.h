@@ -11,8 +11,11 @@
  *
  * Ltags and incarnations are only ever compared for equality, so they are
  * renamed by first appearance, and states that differ in nothing else are one.
- * Attempts are only compared for order and for being the next, so they are
- * renamed too, and no state is cut off for having had too many.
+ * Attempts are only compared for order, so they are renamed too, and no state is cut off
+ * for having had too many.
+ *
+ * Nor do frames have numbers. What is told by numbers is an event, which may happen at any
+ * time: that a frame of an offer seems lost, or its answer (M_HINT).
  *
  *	world.c   what tests/harness wants to know of the two ends; the wire between
  *	weather.c which ways or lines carry frames
@@ -55,6 +58,7 @@
 #define M_MTU_WIDE	256
 #define M_MTU_NARROW	128
 #define M_MTU_VIA	(M_MTU_WIDE - OAE_VIA_LEN)	/* through the gateway */
+#define M_VAIN		8		/* questions, or REFLECTs, of the timer: it gives up */
 #define M_TIRED		255		/* of failing fruitlessly: it is cut */
 #define M_TRIED		3		/* fruitlessly: another path is tried */
 #define M_LEN		150		/* bytes of every transaction */
@@ -163,7 +167,8 @@ struct m_frame {
 	u8 slice;
 	u8 piece;		/* OFFER: which transaction, cut how: M_PIECE() */
 	u8 first;		/* REFLECT, OFFER: of which transaction */
-	u8 gap;
+	u8 have;		/* ACK: slices that are here */
+	u8 marks;		/* OFFER: OAE_M_ANSWER, or none */
 	u8 caps;
 	u8 reply;		/* REFLECT: the half that is given, or 1 + the word */
 	u8 line;		/* that it goes by */
@@ -250,6 +255,19 @@ static inline bool m_settled(const struct oae_link *l)
 	return l->settle_until && !oae_link_in_doubt(l);
 }
 
+/* Does the timer ask? For what is in flight, or for DONE. */
+static inline bool m_awaits(const struct oae_link *l)
+{
+	return l->state == OAE_OPEN &&
+	       (oae_first_lane(l)->state == OAE_OFFER_OUT || l->await_done);
+}
+
+/* Does the timer reflect again? */
+static inline bool m_holds(const struct oae_link *l)
+{
+	return l->state == OAE_OPEN && oae_hold_stalled(l);
+}
+
 /* An event: what, at which end (or on the way to it), and which. */
 enum m_what {
 	M_DELIVER, M_REPEAT, M_LOSE,
@@ -261,11 +279,15 @@ enum m_what {
 	M_FORGE, M_HELLO, M_LEAVE,
 	M_BOTH_AGAIN,		/* M_AGAIN, of both ends */
 	M_OPEN, M_WANT, M_UNWANT, M_REFUSE, M_WINDOW,
-	M_REMIND,		/* offers once more, before M_STALL */
+	M_ASK, M_REFLECT,	/* of the timer, before M_STALL */
+	M_HINT,			/* a frame of an offer seems lost, or its answer: M_HINT_OF() */
 	M_PATH_LOOK, M_PATH_PROBED, M_PATH_ANSWERED, M_PATH_SILENT, M_PATH_BACK,
-	M_CARRIER,
+	M_PATH_LEFT, M_CARRIER,
 	M_WHAT_END
 };
+
+/* Of the lane of tx + 1 + @i: enum oae_due. */
+#define M_HINT_OF(i, due)	((i) << 1 | ((due) == OAE_DUE_ASK))
 
 #define M_ACT(what, e, arg)	((what) << 5 | (e) << 4 | (arg))
 #define M_ACT_IN(act, weather)	((act) | (weather) << 12)
@@ -333,6 +355,7 @@ void m_path_look(struct m_world *w, unsigned int who, enum m_what what, unsigned
 void m_path_rcv(const struct m_world *w, struct h_event *ev, enum m_what what,
 		unsigned int line);
 void m_path_carrier(struct m_end *e, struct h_event *ev, unsigned int line);
+void m_path_left(struct h_event *ev);
 void m_path_crashed(struct m_end *e);
 void m_path_reduce(struct m_world *w, unsigned int who);
 void m_path_reduce_frame(const struct m_world *w, unsigned int to, struct m_frame *f);

@@ -289,6 +289,8 @@ bool m_path_may(const struct m_world *w, unsigned int who, enum m_what what,
 	case M_FORGE:
 		/* Not where the peer is looked for (4.14, A new incarnation). */
 		return path && i != e->path.ps.used && e->link.peer_inc && !e->link.down;
+	case M_PATH_LEFT:
+		return e->tag && e->path.begun && e->path.ps.leave_at;
 	case M_PATH_BACK:
 		if (!e->tag || !e->path.begun)
 			return false;
@@ -383,6 +385,18 @@ void m_path_crashed(struct m_end *e)
 			e->path.ps.path[i].heard = M_NOBODY;
 }
 
+/**
+ * m_path_left() - the timer looks whether the path in use is silent
+ * @ev: the event; an answer has come by another path, and that was long enough ago
+ */
+void m_path_left(struct h_event *ev)
+{
+	if (!oae_paths_silent(ev->conn.paths, &ev->end->link, M_NOW))
+		return;
+	ev->conn.turned++;
+	oae_conn_turned(&ev->conn, M_NOW, ev->a);
+}
+
 /* --- states --- */
 
 /* An ltag that is not the peer's any more will never be. */
@@ -415,6 +429,10 @@ void m_path_reduce(struct m_world *w, unsigned int who)
 	ps->rows = 0;
 	ps->half_rows = 0;
 	ps->rows_kept = false;
+	if (ps->leave_at)
+		ps->leave_at = M_NOW;
+	else
+		ps->other = OAE_PATH_OWN;
 	ps->mtu = ps->path[ps->used].mtu;
 	ps->peer_mtu = e->link.peer_mtu;
 	if (!w->sc->avoid) {

@@ -12,6 +12,25 @@ static bool sliced(const struct m_scenario *sc)
 	return sc->slices > 1 || sc->mtu || sc->cut || sc->shorter;
 }
 
+/*
+ * Of a lane in flight: what would be sent again. What is told by the numbers of frames only
+ * changes how many may be under way.
+ */
+static void reduce_lane(const struct oae_link *l, struct oae_lane *n)
+{
+	n->at = M_NOW;
+	n->pn = 0;
+	n->asked = 0;
+	n->lacks = 0;
+	n->refused = 0;
+	n->asks = false;
+	n->repeated = false;
+	if (n->state != OAE_OFFER_OUT || l->state != OAE_OPEN)
+		n->sent = 0;
+	if (n->state == OAE_OFFER_NONE)
+		n->resume = false;
+}
+
 /* The network bears as many as the window has. */
 static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 {
@@ -37,26 +56,16 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 	}
 	for (i = 0; i < l->npairs; i++) {
 		n = &l->pair[i]->lane;
-		n->pn = 0;
-		n->lacks = 0;
-		n->refused = 0;
+		reduce_lane(l, n);
 		if (!sliced(sc))
 			n->again = false;
 		if (!sc->most && !sc->cut)
 			n->doubt = false;
 		if (n->state != OAE_OFFER_OUT)
 			n->ready = false;
-		if (n->state != OAE_OFFER_OUT || l->state != OAE_OPEN)
-			n->reminded = 0;
-		if (n->state != OAE_OFFER_OUT || n->due)
-			n->passed = 0;
 	}
 	if (m_windows(sc))
 		return;
-	l->serial = 0;
-	l->offer.serial = 0;
-	l->offer.passed = 0;
-	l->offer.reminded = 0;
 	l->heard.window = 1;
 	l->base = 0;
 	l->ntaken = 0;
@@ -82,12 +91,11 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->park_at = M_NOW + M_AGE;
 	l->done_at = M_NOW;
 	l->down_at = M_NOW;
-	l->offer.at = M_NOW;
 	l->hold.at = M_NOW;
 	l->swaps->again_at = M_NOW + M_AGE;
-	/* The numbers of frames decide nothing but which answers are round trips. */
+	/* Where there are lines, each answer has heard something new. */
 	l->pn = 0;
-	l->offer.pn = 0;
+	l->acked = sc->lines ? ~0U : 0;
 	l->heard_pn = 0;
 	l->heard_map = 0;
 	l->srtt = 0;
@@ -110,13 +118,16 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->cut_at = M_NOW;
 	l->fruitless_at = M_NOW;
 	l->moved_at = M_NOW;
+	l->grown_at = M_NOW;
+	l->answered_at = M_NOW;
+	l->ask_at = M_NOW;
+	l->silent_at = 0;
 	l->held_at = M_NOW;
+	l->reflect_at = M_NOW;
 	l->swaps->fruitless_at = M_NOW;
 	l->refused_at = M_NOW;
 	l->swaps->posted_at = M_NOW;
-	l->offer.unseen = 0;
-	l->offer.lacks = 0;
-	l->offer.refused = 0;
+	reduce_lane(l, &l->offer);
 
 	if (!l->pair && l->offer.state == OAE_OFFER_NONE) {
 		memset(&l->offer.p, 0, sizeof(l->offer.p));
@@ -186,6 +197,16 @@ static void reduce_way(struct m_end *e)
 		e->way.gen = e->gw.gen;
 }
 
+/*
+ * The timer may ask, reflect or give up as often as it likes, so all that matters is whether
+ * it has asked by all paths.
+ */
+static void reduce_timer(struct oae_link *l)
+{
+	l->asks = m_awaits(l) && l->asks > 1 ? 2 : 0;
+	l->reflects = 0;
+}
+
 /* May an end still learn this ltag of its peer? */
 static bool learnable(const struct m_chan *c, u32 src)
 {
@@ -227,7 +248,7 @@ static bool of_run(const struct m_end *e, const struct m_frame *f)
 	       f->src == e->link.peer_ltag;
 }
 
-/* An OFFER of a number, or of an attempt, that is over. */
+/* An OFFER of a number, or of an attempt, that is over; or an ASK. */
 static bool offer_spent(const struct oae_link *l, const struct m_frame *f)
 {
 	const struct oae_hold *h = oae_hold_of(l, f->seq);
@@ -239,9 +260,18 @@ static bool offer_spent(const struct oae_link *l, const struct m_frame *f)
 		return i || !l->last_express || !(f->flags & OAE_F_EXPRESS);
 	if (f->attempt != h->attempt)
 		return f->attempt < h->attempt;
-	return !(f->flags & OAE_F_LAST) &&
+	if (h->state == OAE_HOLD_REVERSED)
+		return true;
+	return f->opcode == OAE_OFFER && !(f->marks & OAE_M_ANSWER) &&
 	       (h->state == OAE_HOLD_HELD || h->state == OAE_HOLD_REFUSED ||
-		h->have >> f->slice & 1);
+		h->state == OAE_HOLD_WAITS || h->have >> f->slice & 1);
+}
+
+/* Does the peer still hold what was committed here? COMMIT says so again. */
+static bool committed_again(const struct oae_link *l, const struct m_frame *f)
+{
+	return f->opcode == OAE_REFLECT && oae_dist(f->seq, l->tx) >= 0 &&
+	       oae_dist(f->rx, f->seq) > 0;
 }
 
 static bool answer_spent(const struct oae_link *l, const struct m_frame *f)
@@ -249,7 +279,7 @@ static bool answer_spent(const struct oae_link *l, const struct m_frame *f)
 	const struct oae_lane *n = oae_lane(l, f->seq);
 
 	if (oae_dist(l->tx, f->seq) <= 0)
-		return true;
+		return !committed_again(l, f);
 	if (f->seq - l->tx > l->given)
 		return false;
 	return f->attempt < n->attempt ||
@@ -261,9 +291,11 @@ static bool all_said(const struct oae_link *l, const struct m_frame *f)
 {
 	switch (f->opcode) {
 	case OAE_OFFER:
+	case OAE_ASK:
 		return offer_spent(l, f);
 	case OAE_REFLECT:
 	case OAE_REFUSE:
+	case OAE_ACK:
 		return answer_spent(l, f);
 	case OAE_COMMIT:
 		return !(f->flags & OAE_F_WANT_DONE);
@@ -328,7 +360,7 @@ static void reduce_counters(const struct m_scenario *sc, const struct oae_link *
 {
 	if (oae_dist(l->rx, f->tx) < 0)
 		f->tx = l->rx - l->unseen;
-	if (!sc->most && !sc->cut && oae_dist(l->peer_rx, f->rx) < 0)
+	if (!sc->most && !sc->cut && oae_dist(l->peer_rx, f->rx) < 0 && !committed_again(l, f))
 		f->rx = l->peer_rx;
 	if (all_said(l, f))
 		*f = (struct m_frame){
@@ -472,13 +504,13 @@ static u32 numbers_over(const struct m_world *w, unsigned int from)
 
 static bool offers(const struct m_frame *f)
 {
-	return f->opcode == OAE_OFFER || f->opcode == OAE_REVERSE;
+	return f->opcode == OAE_OFFER || f->opcode == OAE_REVERSE || f->opcode == OAE_ASK;
 }
 
 static bool answers(const struct m_frame *f)
 {
 	return f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE ||
-	       f->opcode == OAE_READY;
+	       f->opcode == OAE_ACK || f->opcode == OAE_READY;
 }
 
 static void numbers_back(struct m_world *w, unsigned int from, u32 n)
@@ -547,6 +579,8 @@ void m_reduce(struct m_world *w)
 	for (i = A; i <= B; i++)
 		if (w->end[i].tag) {
 			m_reduce_link(w->sc, &w->end[i].link);
+			if (!w->arbitrary)
+				reduce_timer(&w->end[i].link);
 			if (!w->arbitrary && !takes_turns(w->sc->posts[i]))
 				w->end[i].link.half.turn = false;
 			if (w->end[i].way.gen != w->end[i].gw.gen)

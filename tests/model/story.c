@@ -16,8 +16,8 @@ static const char *ltag_name(char whose, u32 ltag, char buf[16])
 static const char *reason_name(u8 reason)
 {
 	static const char *const names[OAE_REASON_END] = {
-		[OAE_R_BUSY] = "BUSY", [OAE_R_GAP] = "GAP",
-		[OAE_R_NO_HALF] = "NO_HALF", [OAE_R_CONFLICT] = "CONFLICT",
+		[OAE_R_BUSY] = "BUSY", [OAE_R_NO_HALF] = "NO_HALF",
+		[OAE_R_CONFLICT] = "CONFLICT",
 		[OAE_R_TOO_BIG] = "TOO_BIG", [OAE_R_KIND] = "KIND",
 		[OAE_R_POLICY] = "POLICY",
 	};
@@ -55,6 +55,8 @@ const char *m_frame_name(const struct m_frame *f, unsigned int to, char *buf,
 		n += snprintf(buf + n, len - n, " #%u slice %u of %u",
 			      M_PIECE_ID(f->piece), f->slice,
 			      M_PIECE_N(f->piece));
+	if (f->opcode == OAE_ACK)
+		n += snprintf(buf + n, len - n, " have %x", f->have);
 	if (f->kind)
 		n += snprintf(buf + n, len - n, " %s",
 			      f->kind == OAE_SWAP ? "SWAP" :
@@ -67,12 +69,13 @@ const char *m_frame_name(const struct m_frame *f, unsigned int to, char *buf,
 		n += snprintf(buf + n, len - n, " %s", reason_name(f->reason));
 	if (f->line)
 		n += snprintf(buf + n, len - n, " by line %u", f->line);
-	snprintf(buf + n, len - n, "%s%s%s%s%s",
+	snprintf(buf + n, len - n, "%s%s%s%s%s%s",
 		 f->flags & OAE_F_VIA ? " VIA" : "",
 		 f->flags & OAE_F_EXPRESS ? " EXPRESS" : "",
 		 f->flags & OAE_F_LAST ? " LAST" : "",
 		 f->flags & OAE_F_RESUME ? " RESUME" : "",
-		 f->flags & OAE_F_WANT_DONE ? " WANT_DONE" : "");
+		 f->flags & OAE_F_WANT_DONE ? " WANT_DONE" : "",
+		 f->marks & OAE_M_ANSWER ? " ANSWER" : "");
 	return buf;
 }
 
@@ -95,7 +98,8 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		[M_READ] = "reads one", [M_STALL] = "sees no progress",
 		[M_CUT] = "sees no progress, once more",
 		[M_TURN] = "sees no progress by this line, once more",
-		[M_REMIND] = "has had no answer, and offers once more",
+		[M_ASK] = "has had no answer, and asks what is there",
+		[M_REFLECT] = "has had no COMMIT, and reflects again",
 		[M_AGAIN] = "asks (again)",
 		[M_DEAD] = "has had no answer for dead_ms",
 		[M_FORGET] = "has been down for long",
@@ -116,6 +120,7 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		[M_PATH_ANSWERED] = "hears that its probe is answered",
 		[M_PATH_SILENT] = "has had no answer to two probes",
 		[M_PATH_BACK] = "goes to the path that it prefers",
+		[M_PATH_LEFT] = "finds that its path is silent, and another is not",
 		[M_CARRIER] = "has its port plugged in or out",
 	};
 	unsigned int who = M_ACT_END(act), arg = M_ACT_ARG(act), what;
@@ -152,6 +157,11 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 	case M_PATH_SILENT:
 	case M_CARRIER:
 		snprintf(buf, len, "%c %s, line %u", 'A' + who, names[what], arg);
+		break;
+	case M_HINT:
+		snprintf(buf, len, "%c finds that %s of offer %d seems lost", 'A' + who,
+			 arg & 1 ? "the answer" : "a frame",
+			 (s32)(w->end[who].link.tx + 1 + (arg >> 1)));
 		break;
 	case M_CANCEL:
 		snprintf(buf, len, "%c cancels #%u", 'A' + who, arg);

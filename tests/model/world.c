@@ -179,6 +179,7 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 		f->sync.start = m->mtu ? sc->start : 0;
 	} else if (m->opcode == OAE_OFFER) {
 		f->slice = m->slice;
+		f->marks = m->marks;
 		if (m->kind == OAE_VOID) {
 			f->payload_hash = oae_slice_hash("", 0, 0);
 			return;
@@ -190,9 +191,9 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 		f->length = OAE_REFLECT_LEN + reply_len(m->kind);
 		f->reflect.digest = m_digest_value(m->digest);
 		f->reflect.first = m->first;
-	} else if (m->opcode == OAE_REFUSE && m->reason == OAE_R_GAP) {
-		f->length = OAE_GAP_LEN;
-		f->gap_map = m->gap;
+	} else if (m->opcode == OAE_ACK) {
+		f->length = OAE_ACK_LEN;
+		f->have = m->have;
 	}
 }
 
@@ -227,13 +228,17 @@ static void send_frame(const struct h_event *ev, const struct oae_frame *f, u8 p
 		m.kind = f->kind;
 		m.slice = f->slice;
 		m.piece = piece;
+		m.marks = f->marks;
 	} else if (f->opcode == OAE_REFLECT) {
 		m.digest = m_digest(f->reflect.digest);
 		m.first = f->reflect.first;
 		m.kind = f->kind;
 		m.reply = reply;
-	} else if (f->opcode == OAE_REFUSE && f->reason == OAE_R_GAP) {
-		m.gap = f->gap_map;
+	} else if (f->opcode == OAE_ASK) {
+		m.kind = f->kind;
+	} else if (f->opcode == OAE_ACK) {
+		m.kind = f->kind;
+		m.have = f->have;
 	}
 	if (w->sc->lines)
 		m_path_send(w, &w->end[who], ev, &m);

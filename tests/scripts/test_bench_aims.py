@@ -39,7 +39,7 @@ port             vc state      offer   hold     peer              way           
 eth0              7 OPEN       IDLE    IDLE     02:0a:e0:00:01:00 direct       1234          0
 eth0              8 OPEN       IDLE    IDLE     02:0a:e0:00:01:01 direct         99          0
 delivered                        1333  transactions delivered here
-note_stall                          3  froze: no progress for the stall time
+note_stall                          3  froze: no answer, or no progress
 0      0      10.10.0.1:2794 10.10.0.11:40000
 \t cubic wscale:7,7 rto:201 bytes_received:65536000 segs_in:1000 rcv_space:14480
 """

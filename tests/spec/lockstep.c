@@ -3,8 +3,8 @@
  * Specification and core side by side. Reads what spin says when it runs
  * doc/spec/link.pml at random (-DTRACE), an event after the other:
  *
- *	EV A rcv 6 0 1 2 0 0 1 1 1 0 1	what happens at an end
- *	DO A send 7 0 2 1 0 0 1 1 1 0	and what comes of it, in order
+ *	EV A rcv 6 0 1 2 0 0 1 1 1 0 1 0 0	what happens at an end
+ *	DO A send 7 0 2 1 0 0 1 1 1 0		and what comes of it, in order
  *	DO A deliver 1
  *	AT A 3 2 1 ... .		where that leaves the end
  *
@@ -23,6 +23,9 @@
 #define NOW		1000000000000ULL	/* always; the timers' times move */
 #define LONG_AGO	(NOW / 2)
 #define MS		1000000ULL
+
+#define PN		1000	/* of the last question of each lane, before each event */
+#define PASSED		3	/* later numbers that were heard: a frame was lost */
 
 #define WINDOW		4	/* that of the specification, when it is run at random */
 #define PLACES		8	/* as many are lent, so that some are never used */
@@ -125,6 +128,12 @@ struct said {
 	int op, flag, src, dst, tx, rx, seq, attempt, one, two;
 };
 
+/* Of the content the frame has the kind only. */
+static bool says_kind(int op)
+{
+	return op == OAE_ASK || op == OAE_ACK;
+}
+
 static void say_frame(char *line, const struct said *s)
 {
 	int n = snprintf(line, LINE, "send %s%s ltags %d>%d tx %d rx %d",
@@ -135,8 +144,8 @@ static void say_frame(char *line, const struct said *s)
 		snprintf(line + n, LINE - n, " window %d inc %d knows %d", s->attempt,
 			 s->one, s->two);
 	else
-		snprintf(line + n, LINE - n, " seq %d.%d content %d, %d", s->seq,
-			 s->attempt, s->one, s->two);
+		snprintf(line + n, LINE - n, " seq %d.%d %s %d, %d", s->seq, s->attempt,
+			 says_kind(s->op) ? "kind" : "content", s->one, s->two);
 }
 
 static const u16 reasons[] = { OAE_R_BUSY, OAE_R_NO_HALF, OAE_R_CONFLICT };
@@ -165,10 +174,18 @@ static void to_frame(const struct said *s, struct oae_frame *f)
 		break;
 	case OAE_OFFER:
 		f->flags = OAE_F_LAST | (s->flag ? OAE_F_EXPRESS : 0);
+		f->marks = OAE_M_ANSWER;
 		f->kind = kind_of(s->one);
 		f->length = s->one ? sizeof(u64) : 0;
 		f->payload_hash = slice_hash(s->one);
 		f->first = s->one;
+		break;
+	case OAE_ASK:
+		f->flags = s->flag ? OAE_F_EXPRESS : 0;
+		f->kind = kind_of(s->one);
+		break;
+	case OAE_ACK:
+		f->kind = kind_of(s->one);
 		break;
 	case OAE_REFLECT:
 		f->kind = kind_of(s->one);
@@ -183,6 +200,15 @@ static void to_frame(const struct said *s, struct oae_frame *f)
 		f->reason = reasons[s->one];
 		break;
 	}
+}
+
+/* The newest question was heard; and of those before it all, or none. */
+static void says_heard(struct oae_frame *f, bool arrived)
+{
+	if (!oae_is_answer(f->opcode))
+		return;
+	f->ack = PN;
+	f->map = arrived ? ~0U : 0;
 }
 
 static void from_send(const struct oae_send *send, struct said *s)
@@ -210,9 +236,18 @@ static void from_send(const struct oae_send *send, struct said *s)
 			/* The shell has nothing to add. */
 			flags ^= OAE_F_LAST;
 		s->one = (uintptr_t)send->handle;
-		if (send->slices != 1 || send->nslices != 1 ||
-		    f->kind != kind_of(s->one))
+		if (send->slices != 1 || send->nslices != 1 || f->kind != kind_of(s->one) ||
+		    (f->kind == OAE_VOID && f->marks != OAE_M_ANSWER))
 			s->one = -1;
+		break;
+	case OAE_ASK:
+		s->flag = !!(flags & OAE_F_EXPRESS);
+		flags &= ~OAE_F_EXPRESS;
+		s->one = f->kind;
+		break;
+	case OAE_ACK:
+		s->one = f->kind;
+		s->two = f->have ? -1 : 0;
 		break;
 	case OAE_REFLECT:
 		s->one = f->reflect.first;
@@ -236,8 +271,8 @@ static void from_send(const struct oae_send *send, struct said *s)
 	else if (f->reason && f->opcode != OAE_REFLECT)	/* where it says room: a hint */
 		s->flag = -1;
 	/* No other flag, and no kind where it says nothing. */
-	if (flags || (f->kind && f->opcode != OAE_OFFER &&
-		      f->opcode != OAE_REFLECT && f->opcode != OAE_REFUSE))
+	if (flags || (f->kind && f->opcode != OAE_OFFER && f->opcode != OAE_REFLECT &&
+		      f->opcode != OAE_REFUSE && !says_kind(f->opcode)))
 		s->flag = -1;
 }
 
@@ -359,7 +394,10 @@ static void set_since(struct oae_link *l, u64 at)
 	l->offer.at = at;
 	l->hold.at = at;
 	l->moved_at = at;
+	l->answered_at = at;
+	l->ask_at = at;
 	l->held_at = at;
+	l->reflect_at = at;
 	l->done_at = at;
 	for (i = 0; i < l->npairs; i++) {
 		l->pair[i]->lane.at = at;
@@ -367,7 +405,10 @@ static void set_since(struct oae_link *l, u64 at)
 	}
 }
 
-/* The specification always uses the whole window, and chance says what was lost. */
+/*
+ * The specification always uses the whole window, and chance says of what lane a frame was lost:
+ * so many numbers behind it were heard.
+ */
 static void set_window(struct oae_link *l, int lost)
 {
 	struct oae_lane *n;
@@ -380,11 +421,13 @@ static void set_window(struct oae_link *l, int lost)
 	l->room_to = l->tx + OAE_WINDOW_MAX;
 	l->reorder = 0;
 	l->undo_cwnd = 0;
-	l->serial = 1;
+	l->pn = PN;
+	l->offer.pn = PN;
+	l->offer.asked = 0;
 	for (i = 0; i < l->npairs; i++) {
 		n = &l->pair[(l->tx + 1 + i - l->base) % l->npairs]->lane;
-		n->serial = i + 1 != (u32)lost;
-		n->passed = i + 1 == (u32)lost ? 2 : 0;
+		n->pn = i + 1 == (u32)lost ? PN - PASSED : PN;
+		n->asked = 0;
 	}
 }
 
@@ -411,6 +454,10 @@ static void begin(int who)
 static void set_times(struct oae_link *l, const char *event)
 {
 	set_since(l, NOW);
+	l->asks = 0;
+	l->reflects = 0;
+	l->grown_at = NOW;
+	l->silent_at = 0;
 	l->heard_at = NOW;
 	l->down_at = NOW;
 	l->park_at = 2 * NOW;
@@ -419,13 +466,16 @@ static void set_times(struct oae_link *l, const char *event)
 	l->asked_at = l->asked_at ? NOW : 0;
 
 	if (!strcmp(event, "stall")) {
+		/* It has asked for the last time. */
 		set_since(l, LONG_AGO);
-	} else if (!strcmp(event, "remind")) {
+		l->asks = 6;
+		l->reflects = 8;
+	} else if (!strcmp(event, "ask")) {
 		set_since(l, LONG_AGO);
-		/* Only what is offered has waited for so long. */
 		l->held_at = NOW;
-		l->done_at = NOW;
-	} else if (!strcmp(event, "ask") || !strcmp(event, "close_again")) {
+	} else if (!strcmp(event, "reflect")) {
+		l->held_at = LONG_AGO;
+	} else if (!strcmp(event, "sync") || !strcmp(event, "close_again")) {
 		l->again_at = NOW;
 	} else if (!strcmp(event, "retry")) {
 		l->park_at = NOW;
@@ -435,7 +485,10 @@ static void set_times(struct oae_link *l, const char *event)
 		l->again_at = NOW;
 		l->heard_at = LONG_AGO;
 	} else if (!strcmp(event, "dead")) {
-		l->asked_at = LONG_AGO;
+		if (l->asked_at)
+			l->asked_at = LONG_AGO;
+		else
+			l->silent_at = LONG_AGO;
 	} else if (!strcmp(event, "forget")) {
 		l->down_at = LONG_AGO;
 	} else {
@@ -473,7 +526,7 @@ static void happen(int who, const char *event, const int *arg,
 	struct said s = { 0 };
 	struct oae_actions a;
 	struct oae_frame f;
-	int err;
+	int err, lost;
 
 	memset(&a, 0xa5, sizeof(a));
 	a.nops = 0;
@@ -486,10 +539,13 @@ static void happen(int who, const char *event, const int *arg,
 	now_at.s = &s;
 	now_at.x = x;
 	cfg.window = window ? window : l->window;
-	set_window(l, strcmp(event, "rcv") ? 0 : arg[11]);
+	/* What a frame is about was heard. */
+	lost = strcmp(event, "rcv") || l->tx + arg[11] == (u32)arg[6] ? 0 : arg[11];
+	set_window(l, lost);
 	if (!strcmp(event, "rcv") || !strcmp(event, "accept")) {
 		memcpy(&s, arg, sizeof(s));
 		to_frame(&s, &f);
+		says_heard(&f, arg[12]);
 		if (*event == 'a')
 			oae_link_accept(l, &f, NOW, &a);
 		else
@@ -558,6 +614,8 @@ static void heard_effect(const char *what, const int *arg, struct effects *x)
 		memcpy(&s, arg, sizeof(s));
 		if (x->nsend == EFFECTS)
 			differs("too many sends");
+		if (says_kind(s.op))
+			s.one = kind_of(s.one);
 		say_frame(x->sent[x->nsend++], &s);
 		snprintf(name, sizeof(name), "send-%s", oae_opcode_name(s.op));
 		count(name);
@@ -589,7 +647,7 @@ static const char *const state_field[] = {
 };
 
 static const char *const lane_field[] = {
-	"offer.state", "offered", "attempt", "due", "offer.ready", "reminded", "hold.state",
+	"offer.state", "offered", "attempt", "due", "offer.ready", "hold.state",
 	"hold.attempt", "held", "held express", "takes room", "aside",
 };
 
@@ -610,9 +668,8 @@ static void lane_of(const struct oae_link *l, int who, u32 i, int v[NLANE])
 	const struct oae_post *aside = l->pair ? &l->pair[i]->aside : &l->swaps->aside;
 	bool held = h->state == OAE_HOLD_HELD;
 	const int now[] = {
-		n->state, n->state != OAE_OFFER_NONE ? id_of(&n->p) : 0, n->attempt, !!n->due,
+		n->state, n->state != OAE_OFFER_NONE ? id_of(&n->p) : 0, n->attempt, n->due,
 		n->state == OAE_OFFER_OUT && n->ready,
-		l->state == OAE_OPEN && n->state == OAE_OFFER_OUT && n->reminded,
 		h->state, h->attempt,
 		held && h->kind != OAE_VOID ? kept(who, seq) : 0, held && h->express,
 		oae_link_windowed(l) && h->takes_room, i < l->naside ? id_of(aside) : 0,

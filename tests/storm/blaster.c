@@ -114,9 +114,16 @@ static void of_reflect(struct blaster *b, struct wire_frame *f)
 
 static void of_refuse(struct blaster *b, struct wire_frame *f)
 {
-	f->reason = 1 + dice_below(&b->dice, OAE_R_KIND);
-	if (f->reason == OAE_R_GAP)
-		body(f, OAE_GAP_LEN);
+	static const uint8_t reasons[] = { OAE_R_BUSY, OAE_R_NO_HALF, OAE_R_CONFLICT,
+					   OAE_R_TOO_BIG, OAE_R_KIND };
+
+	f->reason = reasons[dice_below(&b->dice, sizeof(reasons))];
+}
+
+static void of_ack(struct blaster *b, struct wire_frame *f)
+{
+	(void)b;
+	body(f, OAE_ACK_LEN);
 }
 
 static void of_close(struct blaster *b, struct wire_frame *f)
@@ -132,6 +139,7 @@ static void of_offer(struct blaster *b, struct wire_frame *f)
 	f->slice = dice_below(&b->dice, OAE_MAX_SLICES);
 	f->flags = dice_below(&b->dice, 2) ? OAE_F_LAST : 0;
 	f->flags |= dice_below(&b->dice, 2) ? OAE_F_EXPRESS : 0;
+	f->marks = OAE_M_ANSWER;
 	body(f, sizeof(payload));
 }
 
@@ -203,7 +211,9 @@ static const struct kind {
 	{ "hello", OAE_HELLO, of_hello },
 	{ "nolink", OAE_NOLINK, of_nothing },
 	{ "path", OAE_PATH, of_path },
-	{ "unknown", OAE_PATH + 1, of_nothing },
+	{ "ask", OAE_ASK, of_nothing },
+	{ "ack", OAE_ACK, of_ack },
+	{ "unknown", OAE_OPCODE_END, of_nothing },
 	/* These have no frame to begin with: below. */
 	{ "extremes", 0, NULL },
 	{ "garbage", 0, NULL },

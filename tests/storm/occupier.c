@@ -87,6 +87,7 @@ static void offer(const struct peer *p, unsigned int slices, uint16_t length,
 			.seq = p->tx + 1, .attempt = 1, .slice = i,
 			.length = length < most ? length : most,
 			.flags = flags | (i == slices - 1 ? OAE_F_LAST : 0),
+			.marks = i == slices - 1 ? OAE_M_ANSWER : 0,
 		};
 
 		say(p, &f);
@@ -153,10 +154,11 @@ static void hear(struct peer *p, const struct wire_frame *f)
 		if (f->seq == p->tx + 1)
 			reflected(p);
 		break;
+	case OAE_ACK:
+		again(p);
+		break;
 	case OAE_REFUSE:
-		if (f->reason == OAE_R_GAP)
-			again(p);
-		else if (p->stage > ASKED && p->stage < OVER)
+		if (p->stage > ASKED && p->stage < OVER)
 			p->stage = OVER;
 		break;
 	case OAE_CLOSE:

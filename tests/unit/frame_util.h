@@ -106,6 +106,7 @@ static inline struct oae_frame sample(u8 opcode)
 		break;
 	case OAE_OFFER:
 		f.flags = OAE_F_EXPRESS | OAE_F_LAST | OAE_F_RESUME;
+		f.marks = OAE_M_ANSWER;
 		f.attempt = 0xfe;
 		f.pn = 0xfffffffd;
 		f.kind = OAE_MESSAGE;
@@ -130,12 +131,23 @@ static inline struct oae_frame sample(u8 opcode)
 		f.attempt = 9;
 		f.ack = 4;
 		f.map = 7;
-		f.reason = OAE_R_GAP;
-		f.gap_map = 0x8000000000000001ULL;
+		f.reason = OAE_R_BUSY;
 		break;
 	case OAE_REVERSE:
 		f.attempt = 10;
 		f.pn = 1;
+		break;
+	case OAE_ASK:
+		f.flags = OAE_F_EXPRESS;
+		f.attempt = 11;
+		f.pn = 5;
+		break;
+	case OAE_ACK:
+		f.attempt = 12;
+		f.ack = 6;
+		f.map = 0x40000001;
+		f.marks = OAE_M_NOW;
+		f.have = 0x8000000000000001ULL;
 		break;
 	case OAE_HELLO:
 		f.hello.flags = OAE_HELLO_GATEWAY | OAE_HELLO_ABOUT;

@@ -150,7 +150,7 @@ static inline void rcv(struct oae_frame f)
 		f; \
 	})
 
-/* A slice of what the peer offers next. */
+/* A slice of what the peer offers next; LAST asks for an answer. */
 static inline struct oae_frame slice(u8 attempt, u16 index, u8 flags)
 {
 	struct oae_frame f = frame(OAE_OFFER);
@@ -160,6 +160,7 @@ static inline struct oae_frame slice(u8 attempt, u16 index, u8 flags)
 	f.slice = index;
 	f.length = SLICE;
 	f.flags = flags;
+	f.marks = flags & OAE_F_LAST ? OAE_M_ANSWER : 0;
 	f.payload_hash = 1000 + index;
 	f.first = index ? 0 : 77;
 	return f;
@@ -188,14 +189,15 @@ static inline void computed(u16 reason, u16 reply)
 	assert_false(a.overflow);
 }
 
-static inline void refuse(u16 reason, u64 gap_map)
+static inline void refuse(u16 reason)
 {
-	struct oae_frame f = answer(OAE_REFUSE);
+	rcv(BUT(answer(OAE_REFUSE), f.reason = reason));
+}
 
-	f.reason = reason;
-	if (reason == OAE_R_GAP)
-		f.gap_map = gap_map;
-	rcv(f);
+/* The peer has these slices. */
+static inline void ack(u64 have)
+{
+	rcv(BUT(answer(OAE_ACK), f.have = have));
 }
 
 /* The peer has committed what is held. */

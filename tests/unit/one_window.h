@@ -72,7 +72,7 @@ static inline struct oae_frame answer_to(u8 opcode, u32 seq)
 	f.seq = seq;
 	f.attempt = n->attempt;
 	f.kind = n->p.kind;
-	f.ack = n->pn;
+	f.ack = oae_lane_pn(n);
 	f.marks = OAE_M_NOW;
 	if (opcode == OAE_REFLECT) {
 		f.reflect.digest = n->p.digest;
@@ -85,6 +85,11 @@ static inline struct oae_frame answer_to(u8 opcode, u32 seq)
 static inline void reflect(u32 seq)
 {
 	rcv(answer_to(OAE_REFLECT, seq));
+}
+
+static inline void ack_number(u32 seq, u64 have)
+{
+	rcv(BUT(answer_to(OAE_ACK, seq), f.have = have));
 }
 
 static inline void refuse_number(u32 seq, u16 reason)
@@ -173,8 +178,8 @@ static inline void read_one(u32 room)
 	oae_link_drained(&l, room, now, &a);
 }
 
-/* So many of the lowest that are missing, and LAST of 40. */
-#define PART(from, n)	(((1ULL << (n)) - 1) << (from) | 1ULL << 39)
+/* So many of the lowest that are missing. */
+#define PART(from, n)	(((1ULL << (n)) - 1) << (from))
 
 /* --- verbs --- */
 

@@ -291,7 +291,7 @@ void h_post(struct h_event *ev, struct h_tx *htx, h_id id, u16 max, struct oae_p
 	tx->cut = max;
 	if (!max)
 		tx->cut = tx->n ? tx->len :
-				  oae_link_cut_new(&ev->end->link, tx->kind, tx->len);
+				  oae_link_cut(&ev->end->link, tx->kind, tx->len);
 	h_cut(ev, htx, id, tx->cut, p);
 }
 

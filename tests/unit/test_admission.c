@@ -31,6 +31,8 @@ static const u8 answers[] = {
 	[OAE_HELLO] = 0,
 	[OAE_NOLINK] = 0,
 	[OAE_PATH] = 0,
+	[OAE_ASK] = OAE_NOLINK,
+	[OAE_ACK] = OAE_NOLINK,
 };
 
 _Static_assert(ARRAY_SIZE(answers) == OAE_OPCODE_END, "an opcode is missing");

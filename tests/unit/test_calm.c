@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Nothing is lost, doubled or overtaken, and no frame takes longer than a small part of the
- * stall time. Whatever users do, at both ends at once, no link freezes then (G4), and whoever
+ * probe timeout. Whatever users do, at both ends at once, no link freezes then (G4), and whoever
  * waits in fsync() is told within a few round trips. test_random.c has fair weather, too; here
  * lines are slow or fast, each way another, windows differ, memory for them is missing at times,
  * words stay reserved for long, ends settle, and close while all that is under way.

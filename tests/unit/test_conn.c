@@ -82,14 +82,16 @@ PATH_TEST(test_alone)
 	assert_int_equal(oae_conn_out(&c, OAE_SYNC), 1 << OAE_PATH_OWN);
 }
 
-/* An answer goes back by the path of what it answers; the next event is about no frame. */
+/* An answer goes back by the path of what it answers; what the timer reflects again goes by all. */
 PATH_TEST(test_answers_go_back)
 {
 	take(2, slice(1, 0, OAE_F_LAST));
 	assert_non_null(sent(OAE_REFLECT));
 	assert_int_equal(oae_conn_out(&c, OAE_REFLECT), 1 << 2);
 	begin();
-	assert_int_equal(oae_conn_out(&c, OAE_REFLECT), 1 << ps.used);
+	assert_int_equal(oae_conn_out(&c, OAE_REFLECT), 1);
+	l.reflects = 1;
+	assert_int_equal(oae_conn_out(&c, OAE_REFLECT), ALL);
 }
 
 PATH_TEST(test_not_believed)
@@ -310,6 +312,60 @@ PATH_TEST(test_goes_over_far)
 	f.path.mtu = 0;
 	assert_true(oae_conn_path_rcv(&c, 2, &f, now, &a));
 	assert_int_equal(ps.path[2].far, 0);
+}
+
+/* Nothing is heard by the path in use, and another answers what the timer asks by all. */
+PATH_TEST(test_silent_path)
+{
+	struct oae_frame f;
+	unsigned int n;
+	u64 leave_at;
+
+	ps.path[2].mtu = 1400;
+	l.longest.of[0] = 3 * MS;
+	l.longest.since = now;
+	post(&x, 1, 0);
+	for (n = 0; n < 2;) {
+		now = l.timer_at;
+		begin();
+		oae_link_timer(&l, now, &a);
+		end();
+		if (!sent(OAE_ASK))
+			continue;
+		assert_int_equal(oae_conn_out(&c, OAE_ASK), n++ ? ALL : 1 << OAE_PATH_OWN);
+	}
+	f = answer(OAE_ACK);
+	f.have = 1;
+	leave_at = now + 3 * MS;
+	take(2, f);
+	assert_int_equal(l.timer_at, leave_at);
+	now = leave_at;
+	begin();
+	oae_conn_timer(&c, 80, now, &a);
+	end();
+	assert_int_equal(ps.used, 2);
+	assert_int_equal(c.turned, 1);
+	assert_int_equal(ps.why, OAE_WHY_SILENCE);
+	/* It carries less: that is a freeze. */
+	assert_int_equal(l.mtu, 1400);
+
+	/* The same, as long: there is none. */
+	three(NULL);
+	ps.leave_at = now;
+	ps.other = 1;
+	begin();
+	oae_conn_timer(&c, 80, now, &a);
+	end();
+	assert_int_equal(ps.used, 1);
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(a.nsends, 0);
+	assert_int_equal(ps.count.since, (u32)l.pn);
+	/* An answer by the path in use takes that back. */
+	post(&x, 1, 0);
+	ps.leave_at = now + MS;
+	ps.other = 2;
+	take(1, answer(OAE_REFLECT));
+	assert_int_equal(ps.leave_at, 0);
 }
 
 /* --- time --- */

@@ -56,6 +56,9 @@ TEST(test_round_trip)
 		assert_int_equal(out.hdr_len, OAE_HDR_LEN);
 		assert_int_equal(out.slice, in.slice);
 		assert_int_equal(out.reason, in.reason);
+		assert_int_equal(out.marks, in.marks);
+		assert_int_equal(out.pn, in.pn);
+		assert_int_equal(out.map, in.map);
 		assert_int_equal(out.src_ltag, in.src_ltag);
 		assert_int_equal(out.dst_ltag, in.dst_ltag);
 		assert_int_equal(out.tx, in.tx);
@@ -81,8 +84,8 @@ TEST(test_round_trip)
 			assert_true(out.reflect.digest == in.reflect.digest);
 			assert_true(out.reflect.first == in.reflect.first);
 			break;
-		case OAE_REFUSE:
-			assert_true(out.gap_map == in.gap_map);
+		case OAE_ACK:
+			assert_true(out.have == in.have);
 			break;
 		case OAE_PATH:
 			assert_int_equal(out.path.role, in.path.role);
@@ -226,8 +229,8 @@ static const char *const golden[OAE_OPCODE_END] = {
 		"0000000000000000780d66b720d6a9e1",
 	[OAE_OFFER] =
 		"20065a07001e3f001122334455667788"
-		"fffffffe01020304fffffffffe000000"
-		"fffffffd000000002263ef6e77726b3a"
+		"fffffffe01020304fffffffffe000002"
+		"fffffffd00000000808dfbfa5495bb7e"
 		"54686973206973207768617420492068"
 		"6561726420796f75207361792e00",
 	[OAE_REFLECT] =
@@ -240,10 +243,9 @@ static const char *const golden[OAE_OPCODE_END] = {
 		"fffffffe01020304ffffffff00000000"
 		"00000003000000000c324ee0b4ac2c4f",
 	[OAE_REFUSE] =
-		"20095a00000800001122334455667788"
-		"fffffffe01020304ffffffff09000200"
-		"0000000400000007b3afca9e2524a3b2"
-		"8000000000000001",
+		"20095a00000000001122334455667788"
+		"fffffffe01020304ffffffff09000100"
+		"00000004000000078c0a64f67087fff1",
 	[OAE_READY] =
 		"200a5a00000000001122334455667788"
 		"fffffffe01020304ffffffff00000000"
@@ -272,6 +274,15 @@ static const char *const golden[OAE_OPCODE_END] = {
 		"00000000000000003b7bd3e42843c6be"
 		"02002327020ae0000008020ae0000009"
 		"1122334455667789fedcba9876543211",
+	[OAE_ASK] =
+		"20105a01000000001122334455667788"
+		"fffffffe01020304ffffffff0b000000"
+		"000000050000000021ab41147f828f36",
+	[OAE_ACK] =
+		"20115a00000800001122334455667788"
+		"fffffffe01020304ffffffff0c000001"
+		"00000006400000010471a9aa37186845"
+		"8000000000000001",
 };
 
 TEST(test_golden)

@@ -126,7 +126,7 @@ TEST(test_new_peer_offered)
 	rcv(next_peer(true));
 	assert_new_peer();
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-	assert_int_equal(sent(OAE_OFFER)->slices, 4);
+	assert_int_equal(sent(OAE_OFFER)->slices, 7);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);	/* it has kept none */
 	assert_int_equal(sent(OAE_OFFER)->frame.seq, 1);
 
@@ -142,7 +142,7 @@ TEST(test_new_peer_offered)
 	open_link(state);				/* the dead refused it */
 	some_traffic();
 	post(&x, 1, OAE_POST_EXPRESS);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	port_down();
 	rcv(next_peer(false));
 	assert_new_peer();
@@ -227,7 +227,7 @@ LINK_TEST(test_renamed)
 
 	rcv(next_peer(true));
 	assert_int_equal(l.state, OAE_OPEN);
-	assert_int_equal(sent(OAE_OFFER)->slices, 4);
+	assert_int_equal(sent(OAE_OFFER)->slices, 7);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
 	assert_int_equal(noted(OAE_N_UNCONFIRMED), 0);
 }
@@ -241,7 +241,7 @@ LINK_TEST(test_renamed_express)
 	assert_false(sent(OAE_OFFER));
 
 	post(&x, 1, OAE_POST_EXPRESS);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	renamed();
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
 

@@ -10,7 +10,7 @@ static char h;		/* a handle more */
 static void waiting(char *handle)
 {
 	post_half(handle);
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	assert_int_equal(l.half.state, OAE_HALF_WAITING);
 }
 
@@ -111,7 +111,7 @@ LINK_TEST(test_what_is_said)
 	assert_int_equal(s->frame.flags, 0);	/* LAST is for the caller */
 	assert_int_equal(s->slices, 1);
 	assert_ptr_equal(s->handle, &x);
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	assert_int_equal(noted(OAE_N_PARKED), 1);
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
 
@@ -173,7 +173,7 @@ LINK_TEST(test_no_half_lets_pass)
 	post_half(&x);
 	post(&y, 2, 0);
 	assert_null(sent(OAE_OFFER));
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &y);
 	assert_int_equal(sent(OAE_OFFER)->frame.seq, l.tx + 1);
 	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
@@ -307,10 +307,10 @@ LINK_TEST(test_rank)
 	assert_true(l.half.crossed);
 	rcv(offer_kind(1, OAE_SWAP));		/* again: the same answer */
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_NO_HALF);
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
 	assert_false(l.half.crossed);
-	refuse(OAE_R_NO_HALF, 0);		/* once only */
+	refuse(OAE_R_NO_HALF);		/* once only */
 	assert_null(sent(OAE_OFFER));
 	assert_int_equal(l.half.state, OAE_HALF_WAITING);
 	/* A higher attempt is taken though the one before was refused. */
@@ -329,7 +329,7 @@ LINK_TEST(test_rank)
 	/* What answers the one that was withdrawn is old. */
 	rcv(answer_kind(OAE_SWAP, 8));
 	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
 	assert_int_equal(l.half.state, OAE_HALF_LENT);
 }
@@ -390,15 +390,16 @@ LINK_TEST(test_kinds_disagree)
 	assert_int_equal(l.half.state, OAE_HALF_LENT);
 }
 
-/* A peer that misses slices of a half has them all: no RESUME for it. */
-LINK_TEST(test_gap)
+/* A peer that has nothing of a half gets it once more, as the same attempt. */
+LINK_TEST(test_ack)
 {
 	post_half(&x);
-	refuse(OAE_R_GAP, 1);
+	ack(0);
+	assert_int_equal(sent(OAE_OFFER)->frame.kind, OAE_SWAP);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
-	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
-	refuse(OAE_R_GAP, 2);			/* there is no such slice */
-	assert_null(sent(OAE_OFFER));
+	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 1);
+	ack(1);					/* it has it, and will say more */
+	assert_int_equal(a.nsends, 0);
 }
 
 /* Larger than what this end takes at all. */
@@ -432,14 +433,14 @@ LINK_TEST(test_refused)
 
 	for (i = 0; i < ARRAY_SIZE(refused); i++) {
 		post_half(&x);
-		refuse(refused[i].reason, 0);
+		refuse(refused[i].reason);
 		assert_reversed(&x, refused[i].err);
 		assert_int_equal(noted(OAE_N_REJECTED), 1);
 		assert_int_equal(l.half.state, OAE_HALF_NONE);
 	}
 	/* BUSY and CONFLICT make no sense, and park it. */
 	post_half(&x);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
 	assert_int_equal(l.half.state, OAE_HALF_OFFERED);
 	rcv(offer_kind(1, OAE_SWAP));		/* given way even so */
@@ -461,7 +462,7 @@ LINK_TEST(test_again_at)
 	assert_int_equal(l.half.state, OAE_HALF_OFFERED);
 	assert_int_equal(noted(OAE_N_REOFFERED), 1);
 	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	due = now + cfg.keepalive;
 
 	port_down();
@@ -552,11 +553,11 @@ LINK_TEST(test_attempts)
 
 	post_half(&x);
 	for (i = 1; i < 255; i++) {
-		refuse(OAE_R_NO_HALF, 0);
+		refuse(OAE_R_NO_HALF);
 		fire_at(l.swaps->again_at);
 		assert_int_equal(l.offer.attempt, i + 1);
 	}
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	fire_at(l.swaps->again_at);
 	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
 	assert_int_equal(l.half.state, OAE_HALF_OFFERED);
@@ -588,7 +589,7 @@ LINK_TEST(test_aside)
 	u64 due = now + cfg.keepalive;
 
 	post(&x, 3, 0);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	post(&y, 1, 0);
 	post_half(&h);
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &h);
@@ -603,23 +604,23 @@ LINK_TEST(test_aside)
 	/* Without RESUME: under this number the peer has nothing of it. */
 	rcv(frame(OAE_READY));
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &x);
-	assert_int_equal(sent(OAE_OFFER)->slices, 4);
+	assert_int_equal(sent(OAE_OFFER)->slices, 7);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
 	rcv(answer(OAE_REFLECT));
 	assert_true(ended(&x, OAE_COMMITTED));
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &y);
 
 	/* READY comes while the half is out, which the peer has none for. */
-	refuse(OAE_R_CONFLICT, 0);
+	refuse(OAE_R_CONFLICT);
 	post_half(&h);
 	rcv(frame(OAE_READY));
 	assert_null(sent(OAE_OFFER));
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &y);
 	assert_int_equal(l.half.state, OAE_HALF_WAITING);
 
 	/* And after the keepalive interval in any case. */
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	due = now + cfg.keepalive;
 	fire_at(due);
 	assert_non_null(sent(OAE_OFFER));
@@ -629,7 +630,7 @@ LINK_TEST(test_aside)
 LINK_TEST(test_aside_reversed)
 {
 	post(&x, 1, 0);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	post_half(&h);
 	assert_int_equal(cancel(&x), 0);
 	assert_true(ended(&x, OAE_REVERSED));
@@ -638,7 +639,7 @@ LINK_TEST(test_aside_reversed)
 	assert_int_equal(l.offer.state, OAE_OFFER_NONE);
 
 	post(&x, 1, 0);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	post_half(&h);
 	close_link();
 	assert_true(ended(&x, OAE_REVERSED));
@@ -646,14 +647,14 @@ LINK_TEST(test_aside_reversed)
 
 	open_link(NULL);
 	post(&x, 1, 0);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	post_half(&h);
 	rcv(frame(OAE_CLOSE));
 	assert_reversed(&x, OAE_E_PEER_CLOSED);
 
 	open_link(NULL);
 	post(&x, 1, 0);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	post(&y, 1, 0);
 	post_half(&h);
 	kill_link(OAE_E_CANCEL);
@@ -661,7 +662,7 @@ LINK_TEST(test_aside_reversed)
 
 	open_link(NULL);
 	post(&x, 1, 0);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	post(&y, 1, 0);
 	post_half(&h);
 	port_down();
@@ -672,7 +673,7 @@ LINK_TEST(test_aside_reversed)
 	/* A parked express is in flight no more: the next incarnation may get it. */
 	open_link(NULL);
 	post(&x, 1, OAE_POST_EXPRESS);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	post_half(&h);
 	assert_int_equal(cancel(&x), 0);
 }
@@ -681,11 +682,11 @@ LINK_TEST(test_aside_reversed)
 LINK_TEST(test_aside_frozen)
 {
 	post(&x, 2, 0);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	post_half(&h);
 	anew();
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &h);
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &x);
 	assert_int_equal(sent(OAE_OFFER)->slices, 3);
 }
@@ -694,7 +695,7 @@ LINK_TEST(test_aside_frozen)
 LINK_TEST(test_aside_for_nothing)
 {
 	post(&x, 1, 0);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	post_kind(&h, OAE_SWAP, oae_link_slice_max(&l), 0);
 	assert_true(ended(&h, OAE_REVERSED));
 	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
@@ -713,7 +714,7 @@ LINK_TEST(test_asked_back)
 
 	/* Or committed, if it is; the next one is not asked back. */
 	post_half(&x);
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	rcv(offer_kind(2, OAE_SWAP));
 	assert_int_equal(cancel(&x), -EINPROGRESS);
 	commit(0);
@@ -736,7 +737,7 @@ LINK_TEST(test_confirm)
 	confirm();
 	assert_int_equal(sent(OAE_COMMIT)->frame.flags, OAE_F_WANT_DONE);
 	assert_int_equal(sent(OAE_COMMIT)->frame.seq, l.tx);
-	assert_true(l.timer_at <= now + oae_link_stall(&l));
+	assert_true(l.timer_at <= now + oae_link_pto(&l));
 	confirm();				/* asked already */
 	assert_int_equal(a.nops + a.nsends, 0);
 	peer_lag = 0;
@@ -751,10 +752,10 @@ LINK_TEST(test_confirm)
 	post(&y, 2, 0);
 	confirm();
 	assert_int_equal(a.nsends, 0);
-	refuse(OAE_R_GAP, 1);
+	ack(2);
 	assert_int_equal(a.nsends, 1);
 	peer_lag = 0;
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	assert_int_equal(count_op(OAE_OP_CONFIRMED), 1);
 
 	/* Parked it is asked for. */
@@ -763,7 +764,7 @@ LINK_TEST(test_confirm)
 	peer_lag = 1;
 	rcv(answer(OAE_REFLECT));
 	post(&y, 1, 0);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	confirm();
 	assert_int_equal(sent(OAE_COMMIT)->frame.flags, OAE_F_WANT_DONE);
 
@@ -784,7 +785,7 @@ LINK_TEST(test_confirm_crossed)
 	post_half(&y);
 	confirm();
 	assert_int_equal(a.nsends, 0);
-	now += oae_link_stall(&l);
+	now += oae_link_pto(&l);
 	rcv(offer_kind(1, OAE_SWAP));
 	assert_non_null(sent(OAE_REFLECT));
 	assert_int_equal(sent(OAE_COMMIT)->frame.flags, OAE_F_WANT_DONE);

@@ -24,13 +24,15 @@ LINK_TEST(test_counted)
 {
 	post(&x, 3, 0);
 	assert_int_equal(sent(OAE_OFFER)->frame.pn, 1);
-	refuse(OAE_R_GAP, 1);
-	assert_int_equal(sent(OAE_OFFER)->frame.pn, 4);		/* slice 0, and LAST */
+	ack(6);
+	assert_int_equal(sent(OAE_OFFER)->frame.pn, 4);		/* slice 0 */
 	clear();
 	cancel(&x);
-	assert_int_equal(sent(OAE_REVERSE)->frame.pn, 6);
+	assert_int_equal(sent(OAE_REVERSE)->frame.pn, 5);
 	post(&x, 1, 0);
-	assert_int_equal(sent(OAE_OFFER)->frame.pn, 7);
+	assert_int_equal(sent(OAE_OFFER)->frame.pn, 6);
+	fire_at(now + 10 * MS);
+	assert_int_equal(sent(OAE_ASK)->frame.pn, 7);
 	rcv(answer(OAE_REFLECT));
 	assert_int_equal(sent(OAE_COMMIT)->frame.pn, 8);
 	rcv(frame(OAE_SYNC));
@@ -107,7 +109,7 @@ LINK_TEST(test_now_later)
 /* The peer can have heard what was sent, or nothing. */
 LINK_TEST(test_impossible)
 {
-	static const u8 opcodes[] = { OAE_REFLECT, OAE_REFUSE, OAE_READY, OAE_DONE };
+	static const u8 opcodes[] = { OAE_REFLECT, OAE_REFUSE, OAE_READY, OAE_DONE, OAE_ACK };
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
@@ -201,6 +203,17 @@ WINDOW_TEST(test_round_trip)
 	l.srtt = 0;
 	rcv(answer_to(OAE_REFLECT, 3));
 	assert_int_equal(measured(), 3 * MS | 1);
+	/* An ACK says as much; of an ASK that is not known. */
+	post(&h[4], 2, 0);
+	now += 4 * MS;
+	l.srtt = 0;
+	ack_number(4, 1);
+	assert_int_equal(measured(), 4 * MS | 1);
+	fire_at(now + 40 * MS);
+	assert_non_null(sent(OAE_ASK));
+	now += MS;
+	reflect(4);
+	assert_int_equal(measured(), 4 * MS | 1);
 }
 
 UNIT_MAIN("numbers of frames")

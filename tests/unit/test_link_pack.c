@@ -369,7 +369,8 @@ PACK_TEST(test_cut)
 
 	post_pack(&h[1], 1400);
 	for (i = 0; i < 10 && !l.cut; i++) {
-		fire_at(l.timer_at);
+		while (l.state == OAE_OPEN)
+			fire_at(l.timer_at);
 		rcv(BUT(resolved(), f.sync.caps = caps(true, 1)));
 	}
 	assert_int_equal(l.cut, 1400 - OAE_HDR_LEN);
@@ -625,7 +626,8 @@ static void joined_cut(u16 len, u16 reply, u16 cut)
 	open_with(true, true, 1);
 	post_joined(&h[1], len, reply);
 	for (i = 0; i < 10 && !l.cut; i++) {
-		fire_at(l.timer_at);
+		while (l.state == OAE_OPEN)
+			fire_at(l.timer_at);
 		rcv(BUT(resolved(), f.sync.caps = caps(true, 1)));
 	}
 	assert_int_equal(l.cut, cut);

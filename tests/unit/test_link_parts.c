@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How many slices of one transaction are sent at once (doc/protocol.md section 4.11): a long
- * one goes out in parts, each with LAST.
+ * one goes out in parts, whose last frames are answered.
  */
 #include "one_window.h"
 
-/* No more slices are sent again at once than the peer has, but eight. */
-WINDOW_TEST(test_burst)
-{
-	post(&h[1], 40, 0);
-	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_GAP,
-		f.gap_map = 0x7ffffffffc));
-	assert_int_equal(offered(1)->slices, 0x80000003fcULL);
-	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_GAP,
-		f.gap_map = 0x7ffffffc00));
-	assert_int_equal(offered(1)->slices, 0x8000000000ULL | 0x7ffULL << 10);
-	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_GAP,
-		f.gap_map = 0x7fffe00000));
-	assert_int_equal(offered(1)->slices, 0xffffe00000);
-}
-
 /* The peer has all slices of the last part but these of it, and not the rest. */
-static void gap(u32 seq, u64 lost)
+static void part_lost(u32 seq, u64 lost)
 {
-	const struct oae_lane *n = oae_lane(&l, seq);
-	u64 sent = offered(seq)->slices, all = ~0ULL >> (64 - n->p.nslices);
 	static u64 have;
+	u64 part = offered(seq)->slices;
 
-	if (n->attempt == 1)
+	if (part & 1 && !(oae_lane(&l, seq)->repeated))
 		have = 0;
-	have |= sent & ~lost;
-	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = OAE_R_GAP, f.gap_map = all & ~have));
+	have |= part & ~lost;
+	ack_number(seq, have);
 }
 
 /* One transaction is too much: a few of its slices, then more and more. */
@@ -42,29 +26,49 @@ WINDOW_TEST(test_parts)
 	assert_int_equal(l.burst, 8);
 	seq = l.tx + 1;
 	post(&h[1], 40, 0);
-	assert_int_equal(offered(seq)->slices, PART(0, 7));
-	assert_int_equal(offered(seq)->frame.flags & OAE_F_RESUME, 0);
-	gap(seq, 0);
-	assert_int_equal(offered(seq)->slices, PART(7, 8));
-	assert_true(offered(seq)->frame.flags & OAE_F_RESUME);
-	/* As many as the peer has. */
+	assert_int_equal(offered(seq)->slices, PART(0, 8));
+	part_lost(seq, 0);
+	assert_int_equal(offered(seq)->slices, PART(8, 16));
+	assert_int_equal(offered(seq)->frame.attempt, 1);
+	/* Twice as many as have come. */
 	assert_int_equal(l.burst, 16);
-	gap(seq, 0);
-	assert_int_equal(offered(seq)->slices, PART(15, 15));
-	assert_int_equal(l.burst, 16);
+	part_lost(seq, 0);
+	assert_int_equal(l.burst, 32);
+	assert_int_equal(offered(seq)->slices, PART(24, 16));
 	/* One was lost: half of that. */
-	gap(seq, 1ULL << 20);
-	assert_int_equal(l.burst, 8);
-	assert_int_equal(offered(seq)->slices, PART(30, 6) | 1ULL << 20);
-	/* Now one more each time. */
-	gap(seq, 0);
-	assert_int_equal(l.burst, 9);
-	assert_int_equal(offered(seq)->slices, PART(36, 3));
+	part_lost(seq, 1ULL << 30);
+	assert_int_equal(l.burst, 16);
+	assert_int_equal(offered(seq)->slices, 1ULL << 30);
 	/* Fewer than there might have been: that tells nothing. */
 	reflect(seq);
-	assert_int_equal(l.burst, 9);
+	assert_int_equal(l.burst, 16);
 	assert_true(ended(&h[1], OAE_COMMITTED));
 	assert_int_equal(oae_window_limit(&l), 1);
+	/* Now one more each time. */
+	post(&h[2], 40, 0);
+	assert_int_equal(offered(++seq)->slices, PART(0, 16));
+	part_lost(seq, 0);
+	assert_int_equal(offered(seq)->slices, PART(16, 17));
+	part_lost(seq, 0);
+	assert_int_equal(l.burst, 18);
+	assert_int_equal(offered(seq)->slices, PART(33, 7));
+}
+
+/* What was not sent was not lost. */
+WINDOW_TEST(test_parts_not_sent)
+{
+	u8 cwnd = l.cwnd;
+
+	l.burst = 8;
+	l.burst_thresh = 4;
+	post(&h[1], 40, 0);
+	ack_number(1, PART(0, 8));
+	assert_int_equal(l.cwnd, cwnd);
+	assert_int_equal(l.burst, 9);
+	assert_false(oae_lane(&l, 1)->repeated);
+	ack_number(1, PART(0, 16));
+	assert_int_equal(l.cwnd, cwnd / 2);
+	assert_true(oae_lane(&l, 1)->repeated);
 }
 
 /* A row of losses leaves four, however many there are. */
@@ -77,9 +81,9 @@ WINDOW_TEST(test_parts_least)
 	seq = l.tx + 1;
 	post(&h[1], 40, 0);
 	for (i = 0; i < 5; i++)
-		gap(seq, 1);
+		part_lost(seq, 1);
 	assert_int_equal(l.burst, 4);
-	assert_int_equal(offered(seq)->slices, PART(15, 2) | 1);
+	assert_int_equal(offered(seq)->slices, PART(20, 3) | 1);
 	assert_int_equal(l.tx, seq - 1);
 }
 
@@ -89,39 +93,38 @@ WINDOW_TEST(test_parts_last)
 	u32 seq = l.tx + 1;
 
 	post(&h[1], 40, 0);
-	assert_int_equal(offered(seq)->slices, PART(0, 39));
-	gap(seq, 1ULL << 38);
+	assert_int_equal(offered(seq)->slices, PART(0, 40));
+	part_lost(seq, 1ULL << 38);
 	assert_int_equal(l.burst, 64);
 	assert_int_equal(l.cwnd, 2);
 	l.recover = l.tx;
-	gap(seq, 1ULL << 38);
+	part_lost(seq, 1ULL << 38);
 	assert_int_equal(l.cwnd, 1);
 	assert_int_equal(l.burst, 64);
 	/* Half of what is there, not of what could be. */
-	gap(seq, 1ULL << 38);
+	part_lost(seq, 1ULL << 38);
 	assert_int_equal(l.burst, 20);
 	/* A message of one slice has no parts. */
 	reflect(seq);
 	post(&h[2], 1, 0);
-	fire_at(now + 1000 * MS);
-	l.burst = 20;
-	rcv(BUT(answer_to(OAE_REFUSE, seq + 1), f.reason = OAE_R_GAP, f.gap_map = 1));
+	ack_number(seq + 1, 0);
 	assert_int_equal(l.burst, 20);
 }
 
 /* All that was sent before the last loss was lost with it. */
 WINDOW_TEST(test_parts_same_loss)
 {
+	u64 have = PART(1, 39);
 	u32 seq = l.tx + 1;
 
 	l.cwnd = 2;
 	post(&h[1], 40, 0);
 	post(&h[2], 40, 0);
-	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = OAE_R_GAP, f.gap_map = 1));
+	ack_number(seq, have);
 	assert_int_equal(l.cwnd, 1);
-	rcv(BUT(answer_to(OAE_REFUSE, seq + 1), f.reason = OAE_R_GAP, f.gap_map = 1));
+	ack_number(seq + 1, have);
 	assert_int_equal(l.burst, 64);
-	rcv(BUT(answer_to(OAE_REFUSE, seq + 1), f.reason = OAE_R_GAP, f.gap_map = 1));
+	ack_number(seq + 1, have);
 	assert_int_equal(l.burst, 20);
 }
 
@@ -135,47 +138,15 @@ WINDOW_TEST(test_parts_beside)
 	assert_int_equal(l.burst, 8);
 }
 
-/* LAST is short, if it is sent more than once; the others are about as long as they can be. */
-WINDOW_TEST(test_parts_cut)
-{
-	u16 max = oae_link_slice_max(&l);
-	u32 len;
-
-	assert_int_equal(max, 1452);
-	l.burst = 8;
-	for (len = 8 * max + 1; len <= 63U * max; len += 67) {
-		u32 n = (len + max - 1) / max, cut = oae_link_cut_new(&l, OAE_MESSAGE, len);
-
-		assert_in_range(cut, max / 2, max);
-		assert_int_equal((len + cut - 1) / cut, n + 1);
-		assert_in_range(len - n * cut, 1, n);
-	}
-	/* It goes out once, or one more would be too many. */
-	assert_int_equal(oae_link_cut_new(&l, OAE_MESSAGE, 8 * max), max);
-	assert_int_equal(oae_link_cut_new(&l, OAE_MESSAGE, 63 * max + 1), max);
-	assert_int_equal(oae_link_cut_new(&l, OAE_MESSAGE, 0), max);
-	assert_int_equal(oae_link_cut_new(&l, OAE_VERB, 9 * max), max);
-	/* A slice may not be shorter than the shortest. */
-	l.cut = OAE_MIN_SLICE;
-	assert_int_equal(oae_link_cut_new(&l, OAE_MESSAGE, 9 * OAE_MIN_SLICE), OAE_MIN_SLICE);
-	l.cut = 0;
-	/* Nothing is known yet, or there are no parts. */
-	l.burst = 0;
-	assert_int_equal(oae_link_cut_new(&l, OAE_MESSAGE, 9 * max), max);
-	l.burst = 8;
-	l.win = 1;
-	assert_int_equal(oae_link_cut_new(&l, OAE_MESSAGE, 9 * max), max);
-}
-
 /* Another express must not be mixed with it. */
 WINDOW_TEST(test_parts_express)
 {
 	anew_wide();
 	post(&h[1], 40, OAE_POST_EXPRESS);
-	assert_int_equal(offered(l.tx + 1)->slices, PART(0, 39));
+	assert_int_equal(offered(l.tx + 1)->slices, PART(0, 40));
 }
 
-/* A run without a window knows no parts. */
+/* A run without a window has parts, too. */
 TEST(test_parts_without)
 {
 	open_wide(PLACES, PLACES);
@@ -183,10 +154,12 @@ TEST(test_parts_without)
 	port_down();
 	rcv(resolved());
 	post(&h[1], 40, 0);
-	assert_int_equal(offered(l.tx + 1)->slices, PART(0, 39));
+	assert_int_equal(offered(l.tx + 1)->slices, PART(0, 8));
+	ack_number(l.tx + 1, PART(0, 8));
+	assert_int_equal(offered(l.tx + 1)->slices, PART(8, 16));
 }
 
-/* GAP tells how long a round trip is; a part has one each. */
+/* ACK tells how long a round trip is; a part has one each. */
 WINDOW_TEST(test_parts_measured)
 {
 	u32 seq;
@@ -196,22 +169,46 @@ WINDOW_TEST(test_parts_measured)
 	post(&h[1], 40, 0);
 	l.srtt = 0;
 	now += 3 * MS;
-	gap(seq, 0);
+	part_lost(seq, 0);
 	assert_int_equal(l.srtt, 3 * MS | 1);
 }
 
-/* A part that is lost whole: what is here from those before it is kept. */
+/* Here: what has come of an attempt is gathered; another attempt is another content. */
 WINDOW_TEST(test_parts_kept)
 {
+	struct oae_frame f;
+
 	take_slice(1, 1, 0, 0, PLACES);
+	assert_int_equal(a.nsends, 0);
+	f = BUT(slice(1, 1, 0), f.marks = OAE_M_ANSWER);
+	rcv(f);
+	assert_int_equal(sent(OAE_ACK)->frame.have, 3);
+	/* Nothing new: whoever asks is answered. */
+	rcv(f);
+	assert_int_equal(noted(OAE_N_DUP_SLICE), 0);
+	assert_int_equal(sent(OAE_ACK)->frame.have, 3);
 	take_slice(1, 1, 3, OAE_F_LAST, PLACES);
-	assert_int_equal(sent(OAE_REFUSE)->frame.gap_map, 6);
-	take_slice(1, 3, 1, OAE_F_RESUME, PLACES);
-	take_slice(1, 3, 3, OAE_F_RESUME | OAE_F_LAST, PLACES);
-	assert_int_equal(sent(OAE_REFUSE)->frame.gap_map, 4);
-	/* Without RESUME it is another content. */
-	take_slice(1, 4, 3, OAE_F_LAST, PLACES);
-	assert_int_equal(sent(OAE_REFUSE)->frame.gap_map, 7);
+	assert_int_equal(sent(OAE_ACK)->frame.have, 0xb);
+	take_slice(1, 2, 3, OAE_F_LAST | OAE_F_RESUME, PLACES);
+	assert_int_equal(sent(OAE_ACK)->frame.have, 8);
+}
+
+/* The last slice of all says how many there are; the last that is sent asks for an answer. */
+TEST(test_what_slices_say)
+{
+	static const struct {
+		u8 i, flags, marks;
+	} says[] = { { 0, 0, 0 }, { 2, 0, OAE_M_ANSWER }, { 3, OAE_F_LAST, OAE_M_ANSWER } };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(says); i++) {
+		struct oae_send s = { .slices = i < 2 ? 5 : 8, .nslices = 4 };
+
+		oae_send_slice(&s, says[i].i);
+		assert_int_equal(s.frame.slice, says[i].i);
+		assert_int_equal(s.frame.flags, says[i].flags);
+		assert_int_equal(s.frame.marks, says[i].marks);
+	}
 }
 
 UNIT_MAIN("parts")

@@ -69,6 +69,18 @@ LINK_TEST(test_data_is_proof)
 	assert_true(ended(&x, OAE_REVERSED));
 }
 
+/* Nobody sends anything: the timer has the peer answer. There is no attempt to ask for. */
+LINK_TEST(test_done_is_proof)
+{
+	express_too_long(asked());
+	fire_at(now + 100 * MS);
+	assert_null(sent(OAE_ASK));
+	assert_int_equal(sent(OAE_COMMIT)->frame.flags, OAE_F_WANT_DONE);
+	rcv(frame(OAE_DONE));
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_true(sent(OAE_OFFER)->handle == &y);
+}
+
 /* The offer that follows such a proof cannot be answered by the same frame: it is not sent yet. */
 LINK_TEST(test_answer_before_the_offer)
 {
@@ -98,7 +110,8 @@ LINK_TEST(test_delivered_after_all)
 	assert_int_equal(l.state, OAE_OPEN);
 	rcv(BUT(frame(OAE_SYNC_ACK), f.rx++));
 	assert_undecided();
-	fire_at(now + 1000 * MS);
+	while (l.state == OAE_OPEN)
+		fire_at(l.timer_at);
 	assert_int_equal(noted(OAE_N_STALL), 1);
 	rcv(BUT(resolved(), f.rx++));
 	assert_true(ended(&x, OAE_COMMITTED));
@@ -124,7 +137,7 @@ LINK_TEST(test_wide_again)
 	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 1);
 	rcv(frame(OAE_SYNC_ACK));
 	assert_false(op(OAE_OP_COMPLETE));
-	refuse(OAE_R_TOO_BIG, 0);
+	refuse(OAE_R_TOO_BIG);
 	assert_true(ended(&x, OAE_REVERSED));
 }
 
@@ -160,7 +173,7 @@ LINK_TEST(test_doubt_ends)
 	open_link(state);
 	p = long_behind();
 	peer_lag = 1;
-	refuse(OAE_R_TOO_BIG, 0);
+	refuse(OAE_R_TOO_BIG);
 	assert_true(ended(&x, OAE_REVERSED));
 	resliced(&p);
 	assert_true(ended(&y, OAE_REVERSED));
@@ -177,7 +190,7 @@ LINK_TEST(test_doubt_parked)
 	post(&x, 1, OAE_POST_EXPRESS);
 	port_down();
 	rcv(asked());
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	post_it(&half);
 	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
 	resliced(&half);

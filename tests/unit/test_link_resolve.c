@@ -53,7 +53,7 @@ static void get_there(const struct where *w)
 		post(&x, 1, w->offer == EXPRESS || w->offer == PARKED_EXPRESS ?
 			    OAE_POST_EXPRESS : 0);
 	if (w->offer >= PARKED_ATOMIC)
-		refuse(OAE_R_BUSY, 0);
+		refuse(OAE_R_BUSY);
 	if (w->held)
 		rcv(slice(1, 0, OAE_F_LAST));
 	peer_lag = 0;

@@ -55,7 +55,7 @@ LINK_TEST(test_parked_stays)
 	u64 begin = now;
 
 	post(&x, 1, 0);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	settle(250 * MS);
 	rcv(frame(OAE_READY));
 	assert_null(sent(OAE_OFFER));
@@ -202,7 +202,7 @@ LINK_TEST(test_goes_on)
 	assert_null(sent(OAE_OFFER));
 	go_on();
 	assert_true(sent(OAE_OFFER) && sent(OAE_OFFER)->handle == &x);
-	assert_true(l.timer_at <= now + oae_link_stall(&l));
+	assert_true(l.timer_at <= now + oae_link_pto(&l));
 }
 
 /* Nor does what the peer offers. */
@@ -274,7 +274,7 @@ LINK_TEST(test_another_clock)
 LINK_TEST(test_ready_meanwhile)
 {
 	post(&x, 1, 0);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	settle(20 * MS);
 	rcv(frame(OAE_READY));
 	assert_null(sent(OAE_OFFER));

@@ -50,7 +50,7 @@ LINK_TEST(test_pending)
 	post_half(&y);
 	assert_int_equal(show().pending, 1);
 	assert_true(show().half);
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	assert_int_equal(show().pending, 1);
 	post(&x, 1, 0);
 	assert_int_equal(show().pending, 2);
@@ -176,12 +176,12 @@ LINK_TEST(test_waits_for_room)
 	post(&x, 1, 0);
 	assert_int_equal(waits().why, OAE_WAIT_FLIGHT);
 	assert_int_equal(waits().since, now);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	at = now;
 	now += MS;
 	rcv(answer(OAE_READY));
 	assert_int_equal(waits().why, OAE_WAIT_ROOM);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	assert_int_equal(waits().since, at);
 	assert_int_equal(waits().until, 0);
 	cancel(&x);
@@ -189,7 +189,7 @@ LINK_TEST(test_waits_for_room)
 	now += MS;
 	post(&y, 1, 0);
 	assert_int_equal(waits().why, OAE_WAIT_FLIGHT);
-	refuse(OAE_R_CONFLICT, 0);
+	refuse(OAE_R_CONFLICT);
 	assert_int_equal(waits().why, OAE_WAIT_WORDS);
 	assert_int_equal(waits().since, now);
 }
@@ -201,7 +201,7 @@ LINK_TEST(test_waits_for_a_half)
 	post_half(&y);
 	assert_int_equal(waits().why, OAE_WAIT_FLIGHT);
 	now += MS;
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	assert_int_equal(waits().why, OAE_WAIT_HALF);
 	assert_int_equal(waits().since, at);
 	/* The peer's is here, and its COMMIT is not. */
@@ -242,9 +242,9 @@ LINK_TEST(test_waits_for_a_probe)
 	assert_int_equal(noted(OAE_N_PROBE), 1);
 	assert_int_equal(waits().why, OAE_WAIT_NOTHING);
 	at = now;
-	now += oae_link_stall(&l) + MS;
+	now += oae_link_pto(&l) + MS;
 	assert_int_equal(waits().why, OAE_WAIT_ANSWER);
-	assert_in_range(waits().since, at, now - oae_link_stall(&l));
+	assert_in_range(waits().since, at, now - oae_link_pto(&l));
 }
 
 LINK_TEST(test_waits_to_settle)

@@ -226,7 +226,7 @@ RULE(test_reflected_again)
 	assert_swapped(x, y);
 }
 
-/* Each frame of a swap is lost once: the failure is seen, and it is done anew. */
+/* Each frame of a swap is lost once: it is done without a freeze. */
 RULE_CLOSED(test_each_frame_lost)
 {
 	static const struct {
@@ -244,7 +244,7 @@ RULE_CLOSED(test_each_frame_lost)
 			pass(lost[j].to, lost[j].opcode);
 		lose(lost[i].to, lost[i].opcode);
 		wait_ms(30);
-		assert_int_not_equal(w.notes[OAE_N_STALL], 0);
+		assert_int_equal(w.notes[OAE_N_STALL], 0);
 		assert_swapped(x, y);
 	}
 }
@@ -590,7 +590,9 @@ RULE(test_close_taken_back)
 	sim_cancel(a, x);
 	lose(B, OAE_REVERSE);
 	sim_close(b);
-	wait_ms(30);
+	sim_port(b, false);
+	sim_port(b, true);
+	flow();
 	assert_reversed(y, OAE_E_SHUTDOWN);
 	assert_false(a->tag || b->tag);
 }

@@ -75,15 +75,19 @@
 	X(OFFER_AGAIN, rcv_slice(l.hold.attempt ?: 1, 0, OAE_F_LAST, true)) \
 	X(OFFER_SLICE, rcv_slice(l.hold.attempt ?: 1, 1, 0, true)) \
 	X(OFFER_GAP, rcv_slice(l.hold.attempt ?: 1, 2, OAE_F_LAST, true)) \
+	X(ASK, rcv_ask(l.ltag, l.hold.attempt ?: 1)) \
+	X(ASK_NEXT, rcv_ask(l.ltag, l.hold.attempt + 1)) \
 	X(OFFER_HALF, rcv_kind(l.hold.attempt + 1, OAE_SWAP)) \
 	X(OFFER_VERB, rcv_kind(l.hold.attempt + 1, OAE_VERB)) \
 	X(OFFER_CONFLICT, (verdict = OAE_R_CONFLICT, rcv_kind(l.hold.attempt + 1, OAE_VERB))) \
 	X(REFLECT, reflect(DIGEST)) \
 	X(REFLECT_WRONG, reflect(0)) \
+	X(ACK_NONE, rcv_ack(l.ltag, 0)) \
+	X(ACK_SOME, rcv_ack(l.ltag, 2)) \
+	X(ACK_ALL, rcv_ack(l.ltag, ~0ULL)) \
 	X(COMMIT, rcv_commit(l.ltag, PEER, 0)) \
 	X(COMMIT_DONE, rcv_commit(l.ltag, PEER, OAE_F_WANT_DONE)) \
 	X(REFUSE_BUSY, refuse(OAE_R_BUSY)) \
-	X(REFUSE_GAP, refuse(OAE_R_GAP)) \
 	X(REFUSE_TOO_BIG, refuse(OAE_R_TOO_BIG)) \
 	X(REFUSE_NO_HALF, refuse(OAE_R_NO_HALF)) \
 	X(REFUSE_CONFLICT, refuse(OAE_R_CONFLICT)) \
@@ -97,7 +101,9 @@
 	X(NOLINK, rcv_plain(OAE_NOLINK, l.ltag, PEER, 0)) \
 	X(HELLO, rcv_plain(OAE_HELLO, 0, PEER, 0)) \
 	X(OLD_OFFER, rcv_offer(STALE, PEER, 9, 0, OAE_F_LAST, true)) \
+	X(OLD_ASK, rcv_ask(STALE, 1)) \
 	X(OLD_REFLECT, rcv_answer(OAE_REFLECT, STALE, 0, DIGEST)) \
+	X(OLD_ACK, rcv_ack(STALE, 0)) \
 	X(OLD_COMMIT, rcv_commit(STALE, PEER, OAE_F_WANT_DONE)) \
 	X(OLD_REFUSE, rcv_answer(OAE_REFUSE, STALE, OAE_R_TOO_BIG, 0)) \
 	X(OLD_READY, rcv_plain(OAE_READY, STALE, PEER, 0)) \
@@ -126,6 +132,7 @@
 	X(TIMER_STALL, timer(10 * MS)) \
 	X(TIMER_KEEPALIVE, timer(110 * MS)) \
 	X(TIMER_DEAD, timer(600 * MS)) \
+	X(TIMER_SILENT, (timer(10 * MS), timer(600 * MS))) \
 	X(CLOSED_HERE, oae_link_close(&l, now, &a)) \
 	X(KILL, oae_link_kill(&l, OAE_E_CANCEL, now, &a)) \
 	X(PORT_UP, oae_link_port_up(&l, now, &a)) \
@@ -235,6 +242,7 @@ static void rcv_offer(u32 dst, u32 src, u8 attempt, u8 slice, u8 flags,
 	f.slice = slice;
 	f.length = 10;
 	f.flags = flags;
+	f.marks = flags & OAE_F_LAST ? OAE_M_ANSWER : 0;
 	f.payload_hash = slice;
 	rcv(&f, room);
 }
@@ -253,6 +261,7 @@ static void rcv_kind(u8 attempt, u8 kind)
 	f.kind = kind;
 	f.length = 10;
 	f.flags = OAE_F_LAST;
+	f.marks = OAE_M_ANSWER;
 	rcv(&f, false);
 }
 
@@ -265,14 +274,32 @@ static void rcv_answer(u8 opcode, u32 dst, u16 reason, u64 digest)
 	if (!f.attempt)
 		f.attempt = 1;
 	f.reason = reason;
-	if (opcode == OAE_REFUSE)
-		f.gap_map = 1;
 	if (opcode == OAE_REFLECT) {
 		f.reflect.digest = digest;
 		f.reflect.first = 1;
 		f.kind = l.offer.p.kind;
 		f.length = OAE_REFLECT_LEN + (f.kind ? 16 : 0);
 	}
+	rcv(&f, true);
+}
+
+static void rcv_ask(u32 dst, u8 attempt)
+{
+	struct oae_frame f = frame(OAE_ASK, dst, PEER);
+
+	f.seq = l.rx + 1;
+	f.attempt = attempt;
+	rcv(&f, true);
+}
+
+static void rcv_ack(u32 dst, u64 have)
+{
+	struct oae_frame f = frame(OAE_ACK, dst, PEER);
+
+	f.seq = l.tx + 1;
+	f.attempt = l.offer.attempt ?: 1;
+	f.ack = l.pn;
+	f.have = have;
 	rcv(&f, true);
 }
 
@@ -422,8 +449,9 @@ static void describe_sent(FILE *out, const struct oae_send *s)
 {
 	fprintf(out, " %s", oae_opcode_name(s->frame.opcode));
 	if (s->frame.opcode == OAE_OFFER)
-		fprintf(out, " %s.%u%s%s", whose(s->handle), s->frame.attempt,
-			s->slices != (1ULL << s->nslices) - 1 ? " last" : "",
+		fprintf(out, " %s.%u%s%s%s", whose(s->handle), s->frame.attempt,
+			s->slices & 1 ? "" : " last",
+			s->slices >> (s->nslices - 1) ? "" : " first",
 			s->frame.flags & OAE_F_RESUME ? " resume" : "");
 	if (s->frame.kind)
 		fprintf(out, " %s", s->frame.kind == OAE_SWAP ? "swap" : "verb");
@@ -433,6 +461,8 @@ static void describe_sent(FILE *out, const struct oae_send *s)
 			s->frame.length - OAE_REFLECT_LEN);
 	if (s->frame.opcode == OAE_REFUSE)
 		fprintf(out, " %u", s->frame.reason);
+	if (s->frame.opcode == OAE_ACK)
+		fprintf(out, " %llx", (unsigned long long)s->frame.have);
 	if (s->frame.flags & OAE_F_WANT_DONE)
 		fprintf(out, " want");
 }

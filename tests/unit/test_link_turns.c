@@ -23,7 +23,7 @@ LINK_TEST(test_turns)
 	assert_ptr_equal(offered(), &h);
 	/* The peer has one by now: it is offered again, but not before y. */
 	rcv(offer_kind(1, OAE_SWAP));
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	assert_int_equal(l.half.state, OAE_HALF_POSTED);
 	assert_ptr_equal(offered(), &y);
 	rcv(answer(OAE_REFLECT));
@@ -34,7 +34,7 @@ LINK_TEST(test_turns)
 LINK_TEST(test_aside_out_of_turn)
 {
 	post(&x, 1, 0);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	post(&y, 1, 0);
 	post_half(&h);
 	assert_ptr_equal(offered(), &h);
@@ -68,7 +68,7 @@ LINK_TEST(test_looked_at_in_time)
 	u64 again;
 
 	post_half(&h);
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	again = now + cfg.keepalive;
 	now += cfg.keepalive / 2;
 	rcv(frame(OAE_DONE));
@@ -90,7 +90,7 @@ LINK_TEST(test_posted_when_down)
 	assert_int_equal(l.half.state, OAE_HALF_NONE);
 }
 
-/* The stall time of a DONE that is asked for late begins then. */
+/* A DONE that is asked for late is waited for from then on. */
 LINK_TEST(test_confirm_late)
 {
 	peer_lag = 1;

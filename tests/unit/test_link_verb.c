@@ -81,32 +81,32 @@ LINK_TEST(test_refused)
 
 	for (i = 0; i < ARRAY_SIZE(refused); i++) {
 		post_verb(&x);
-		refuse(refused[i].reason, 0);
+		refuse(refused[i].reason);
 		assert_reversed(&x, refused[i].err);
 		assert_int_equal(noted(OAE_N_REJECTED), 1);
 		assert_int_equal(a.nsends, 0);
 	}
 }
 
-/* CONFLICT parks: it is offered again on READY, else after eight stall times. */
+/* CONFLICT parks: it is offered again on READY, else after eight probe timeouts. */
 LINK_TEST(test_parked)
 {
 	u64 due;
 
 	post_verb(&x);
-	refuse(OAE_R_CONFLICT, 0);
+	refuse(OAE_R_CONFLICT);
 	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
 	assert_int_equal(noted(OAE_N_PARKED), 1);
 	rcv(frame(OAE_READY));
 	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
 	assert_int_equal(sent(OAE_OFFER)->frame.kind, OAE_VERB);
-	refuse(OAE_R_CONFLICT, 0);
-	due = now + 8 * oae_link_stall(&l);
+	refuse(OAE_R_CONFLICT);
+	due = now + 8 * oae_link_pto(&l);
 	fire_at(due - 1);
 	assert_null(sent(OAE_OFFER));
 	fire_at(due);
 	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 3);
-	refuse(OAE_R_CONFLICT, 0);
+	refuse(OAE_R_CONFLICT);
 	assert_int_equal(cancel(&x), 0);	/* not in flight */
 	assert_true(ended(&x, OAE_REVERSED));
 	assert_null(sent(OAE_REVERSE));
@@ -118,15 +118,15 @@ LINK_TEST(test_ready_overtakes)
 	post_verb(&x);
 	rcv(BUT(frame(OAE_READY), f.seq = l.tx + 1));
 	assert_null(sent(OAE_OFFER));
-	refuse(OAE_R_CONFLICT, 0);
+	refuse(OAE_R_CONFLICT);
 	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
 
 	/* One for another transaction says nothing of this one. */
 	fire_at(now + cfg.keepalive);
 	rcv(BUT(frame(OAE_READY), f.seq = l.tx));
-	refuse(OAE_R_BUSY, 0);
+	refuse(OAE_R_BUSY);
 	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
 }
 
@@ -156,7 +156,7 @@ LINK_TEST(test_too_long)
 LINK_TEST(test_parked_too_long)
 {
 	post_kind(&x, OAE_VERB, 1200, 8);
-	refuse(OAE_R_CONFLICT, 0);
+	refuse(OAE_R_CONFLICT);
 	port_down();
 	rcv(BUT(resolved(), f.sync.mtu = 1000));
 	assert_reversed(&x, OAE_E_TOO_BIG);
@@ -180,7 +180,7 @@ LINK_TEST(test_responder)
 	assert_int_equal(s->frame.seq, l.rx + 1);
 	assert_int_equal(s->frame.attempt, 1);
 	assert_int_equal(noted(OAE_N_HELD), 1);
-	assert_true(l.timer_at && l.timer_at <= now + oae_link_stall(&l));
+	assert_true(l.timer_at && l.timer_at <= now + oae_link_pto(&l));
 
 	rcv(offer_kind(1, OAE_VERB));		/* the same answer */
 	assert_int_equal(count_op(OAE_OP_VERB), 0);
@@ -344,7 +344,7 @@ LINK_TEST(test_computed_unasked)
 	rcv(resolved());
 	open_link(NULL);
 	post_half(&x);
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	rcv(offer_kind(1, OAE_SWAP));
 	l.offer.attempt = 0xff;
 	rcv(offer_kind(2, OAE_VERB));		/* x is back */
@@ -390,7 +390,7 @@ LINK_TEST(test_close)
 	rcv(answer(OAE_REFLECT));
 	open_link(NULL);
 	post_half(&x);
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	rcv(offer_kind(1, OAE_SWAP));
 	close_link();
 	rcv(offer_kind(2, OAE_VERB));		/* x comes back, and is reversed */

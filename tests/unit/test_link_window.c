@@ -16,7 +16,7 @@ TEST(test_smaller_window)
 	assert_int_equal(oae_window_limit(&l), 3);
 	/* A loss leaves half of these. */
 	post(&h[1], 3, 0);
-	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_GAP, f.gap_map = 3));
+	ack_number(1, 4);
 	assert_int_equal(l.cwnd, 1);
 	open_wide(3, 8);
 	lend(PLACES);

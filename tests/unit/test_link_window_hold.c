@@ -86,31 +86,46 @@ TEST(test_not_in_window)
 	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
 }
 
+/* What is held is reflected again after two probe timeouts: of so many above, and not before. */
+static void assert_reflects(u32 above)
+{
+	u64 wait = 2 * oae_link_pto(&l);
+
+	fire_at(now + wait - 1);
+	assert_null(sent(OAE_REFLECT));
+	fire_at(now + 1);
+	assert_int_equal(sent(OAE_REFLECT)->frame.seq, l.rx + above);
+	assert_int_equal(noted(OAE_N_REFLECTED_AGAIN), 1);
+}
+
 /* What is held waits for the peer, but not above what the reader here holds up. */
 WINDOW_TEST(test_held_stalls)
 {
 	take(2, 1, OAE_MESSAGE, 1);
+	assert_reflects(2);
+	take(3, 1, OAE_MESSAGE, PLACES);
+	assert_reflects(2);
+
+	open_window(state);
+	take(2, 1, OAE_MESSAGE, 1);
 	take(1, 1, OAE_MESSAGE, 0);
 	assert_refused(1, OAE_R_BUSY);
 	fire_at(now + 50 * MS);
-	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(a.nsends, 0);
 	read_one(1);
-	fire_at(now + 50 * MS);
-	assert_int_equal(noted(OAE_N_STALL), 1);
+	assert_reflects(2);
 
 	/* Nor if no reader will make room any more: the peer puts nothing there, once it hears. */
 	open_window(state);
 	take(2, 1, OAE_MESSAGE, 1);
 	take(1, 1, OAE_MESSAGE, 0);
-	fire_at(now + 50 * MS);
 	close_link();
 	assert_non_null(sent(OAE_CLOSE));
 	fire_at(now + 50 * MS);
-	assert_int_equal(noted(OAE_N_STALL), 0);
 	assert_non_null(sent(OAE_CLOSE));
+	assert_null(sent(OAE_REFLECT));
 	take(1, 2, OAE_VOID, 0);
-	fire_at(now + 50 * MS);
-	assert_int_equal(noted(OAE_N_STALL), 1);
+	assert_reflects(1);
 
 	/* But CLOSE is not repeated to a peer that closes, too. */
 	open_window(state);
@@ -119,24 +134,44 @@ WINDOW_TEST(test_held_stalls)
 	close_link();
 	rcv(frame(OAE_CLOSE));
 	assert_null(sent(OAE_CLOSE_ACK));
-	fire_at(now + 50 * MS);
-	assert_int_equal(noted(OAE_N_STALL), 1);
+	assert_reflects(2);
+}
 
-	/* What is below may be sent again, in 64 slices, and then is committed in time. */
-	open_window(state);
+/* As often as it is before the link freezes. */
+static void reflects_in_vain(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 8;) {
+		fire_at(l.timer_at);
+		i += !!sent(OAE_REFLECT);
+		rcv(frame(OAE_DONE));
+	}
+}
+
+/* What the reader holds up for long is not given up, however often it was reflected before. */
+WINDOW_TEST(test_held_up)
+{
 	take(2, 1, OAE_MESSAGE, 1);
-	fire_at(now + 8 * oae_link_stall(&l));
-	assert_int_equal(noted(OAE_N_STALL), 0);
-	fire_at(now + oae_link_stall(&l));
-	assert_int_equal(noted(OAE_N_STALL), 1);
-
-	/* The peer may offer it once more. */
-	open_window(state);
-	take(1, 1, OAE_MESSAGE, 1);
-	fire_at(now + 2 * oae_link_stall(&l) - 1);
+	reflects_in_vain();
+	take(1, 1, OAE_MESSAGE, 0);
+	fire_at(now + cfg.dead / 2);
 	assert_int_equal(l.state, OAE_OPEN);
-	fire_at(now + 1);
-	assert_int_equal(noted(OAE_N_STALL), 1);
+	take(1, 2, OAE_VOID, 0);
+	fire_at(now + cfg.dead / 2);
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_non_null(sent(OAE_REFLECT));
+
+	/* Nor what is refused in the midst, since this end closes. */
+	open_window(state);
+	take_slice(1, 1, 0, 0, PLACES);
+	take(2, 1, OAE_MESSAGE, PLACES);
+	reflects_in_vain();
+	close_link();
+	take_slice(1, 1, 1, OAE_F_LAST, PLACES);
+	assert_refused(1, OAE_R_BUSY);
+	fire_at(now + cfg.dead / 2);
+	assert_int_equal(l.state, OAE_OPEN);
 }
 
 /* What was committed before the freeze is delivered by resolving; the rest is not. */

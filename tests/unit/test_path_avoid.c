@@ -399,7 +399,7 @@ PATH_TEST(test_cut_ends_one_row)
 	ps.rows_kept = true;
 	l.fruitless = FEW - 1;
 	ended_at(OAE_OPEN);
-	refuse(OAE_R_GAP, 3);
+	ack(4);
 	assert_int_equal(noted(OAE_N_CUT), 1);
 	ended_at(OAE_OPEN);
 	assert_int_equal(l.fruitless, 0);
@@ -446,7 +446,7 @@ PATH_TEST(test_longer_way)
 	ps.path[1].rtt = 50 * MS;
 	resolves_by(1);
 	assert_int_equal(l.srtt, 50 * MS);
-	assert_true(oae_link_stall(&l) >= 100 * MS);
+	assert_true(oae_link_pto(&l) >= 100 * MS);
 	/* The first that is measured counts, and then each a little. */
 	post(&x, 1, 0);
 	now += 8 * MS;
@@ -479,20 +479,20 @@ LINK_TEST(test_not_cut)
 
 	post_long(3000, 1452);
 	for (i = 0; i < FEW - 1; i++) {
-		refuse(OAE_R_GAP, 3);
+		ack(4);
 		assert_non_null(sent(OAE_OFFER));
 	}
 	l.others = OAE_OTHERS_NEW;
-	refuse(OAE_R_GAP, 3);
+	ack(4);
 	assert_int_equal(noted(OAE_N_STALL), 1);
 	assert_int_equal(noted(OAE_N_CUT), 0);
 	rcv(resolved());
 	assert_non_null(sent(OAE_OFFER));
 	/* None is left. */
 	l.others = OAE_OTHERS_TRIED;
-	refuse(OAE_R_GAP, 3);
+	ack(4);
 	assert_int_equal(noted(OAE_N_CUT), 0);
-	refuse(OAE_R_GAP, 3);
+	ack(4);
 	assert_int_equal(noted(OAE_N_CUT), 1);
 }
 
@@ -509,13 +509,13 @@ LINK_TEST(test_not_answered)
 		post_long(150, 75);
 		l.offer.p.len = 64 * 75;
 		l.offer.p.nslices = 64;
-		l.offer.unseen = ~0ULL >> 1;
+		l.offer.sent = ~0ULL;
 		l.fruitless_at = now;
 		l.others = others;
 		for (i = 1; i < 40 && l.state == OAE_OPEN; i++) {
 			l.fruitless = i - 1;
 			l.offer.lacks = 63;
-			refuse(OAE_R_GAP, ~0ULL >> 1);
+			ack(1ULL << 63);
 			assert_int_equal(!!sent(OAE_OFFER), i < answered[others]);
 		}
 		assert_int_equal(i - 1, others == OAE_OTHERS_NONE ? 39 : answered[others]);
@@ -525,24 +525,25 @@ LINK_TEST(test_not_answered)
 /* A verb has failed for long enough by this path, but not by all. */
 LINK_TEST(test_not_given_up)
 {
+	cfg.dead = 100000 * MS;
 	post_kind(&x, OAE_VERB, 200, 8);
-	l.fruitless = 40;
+	l.fruitless = MANY + 8;
 	l.fruitless_at = now - cfg.dead;
 	for (l.others = OAE_OTHERS_NEW; l.others; l.others--) {
-		u64 stall = oae_link_stall(&l);
-
 		l.backoff = 0;
 		/* Nor does it wait long there. */
-		assert_true(oae_link_stall(&l) <= cfg.stall_max);
-		fire_at(now + stall);
-		assert_int_equal(l.state, OAE_SYNC_SENT);
+		assert_true(oae_link_pto(&l) <= cfg.stall_max);
+		while (l.state == OAE_OPEN)
+			fire_at(l.timer_at);
+		assert_int_equal(noted(OAE_N_STALL), 1);
 		assert_int_equal(noted(OAE_N_CUT), 0);
 		rcv(resolved());
 		assert_non_null(sent(OAE_OFFER));
 	}
 	l.backoff = 0;
-	assert_true(oae_link_stall(&l) > cfg.stall_max);
-	fire_at(now + oae_link_stall(&l));
+	assert_true(oae_link_pto(&l) > cfg.stall_max);
+	while (l.state == OAE_OPEN)
+		fire_at(l.timer_at);
 	assert_int_equal(noted(OAE_N_CUT), 1);
 	rcv(resolved());
 	assert_reversed(&x, OAE_E_TOO_BIG);
@@ -552,7 +553,7 @@ LINK_TEST(test_not_given_up)
 LINK_TEST(test_half_not_given_up)
 {
 	post_kind(&x, OAE_SWAP, 73, 0);
-	refuse(OAE_R_NO_HALF, 0);
+	refuse(OAE_R_NO_HALF);
 	rcv(offer_kind(1, OAE_SWAP));
 	assert_int_equal(l.half.state, OAE_HALF_LENT);
 	l.half.fruitless = 40;

@@ -288,13 +288,13 @@ COUNT_TEST(test_begins_late)
 	assert_int_equal(loss->lost, 1);
 }
 
-/* The answer to the last attempt of what is offered first. */
+/* The answer to what is offered first. */
 static struct oae_frame reflection(void)
 {
 	return answer_to(OAE_REFLECT, l.tx + 1);
 }
 
-/* A number is offered, and asked for again, since nothing is heard of it. */
+/* A number is offered, and asked for, since nothing is heard of it. */
 static struct oae_frame ask_again(void)
 {
 	struct oae_frame f;
@@ -306,11 +306,11 @@ static struct oae_frame ask_again(void)
 		.nslices = 1 }, now, &a), 0);
 	end();
 	f = reflection();
-	now += oae_link_stall(&l);
+	now += oae_link_pto(&l);
 	begin();
 	oae_link_timer(&l, now, &a);
 	end();
-	assert_non_null(sent(OAE_OFFER));
+	assert_int_equal(sent(OAE_ASK)->frame.pn, 2);
 	return f;
 }
 
@@ -347,8 +347,7 @@ WIDE_TEST(test_answer_late)
 	assert_int_equal(loss->lost, 1);
 	wide(state);
 	ask_again();
-	hear(BUT(answer_to(OAE_REFUSE, l.tx + 1), f.reason = OAE_R_GAP, f.gap_map = 0, f.ack = 2,
-		 f.map = 1));
+	hear(BUT(answer_to(OAE_ACK, l.tx + 1), f.ack = 2, f.map = 1));
 	assert_int_equal(loss->lost, 0);
 }
 
@@ -357,8 +356,7 @@ WIDE_TEST(test_asked_once)
 {
 	judge();
 	post(&x, 3, 0);
-	hear(BUT(answer_to(OAE_REFUSE, l.tx + 1), f.reason = OAE_R_GAP, f.gap_map = 2, f.ack = 3,
-		 f.map = 1));
+	hear(BUT(answer_to(OAE_ACK, l.tx + 1), f.have = 5, f.ack = 3, f.map = 1));
 	assert_non_null(sent(OAE_OFFER));
 	hear(BUT(reflection(), f.ack = l.pn, f.map = ~0U));
 	assert_true(ended(&x, OAE_COMMITTED));
@@ -400,9 +398,17 @@ WIDE_TEST(test_answer_of_none)
 	hear_by(1, BUT(reflection(), f.ack = 2, f.map = 1));
 	assert_int_equal(loss->lost + ps.path[1].loss.lost, 0);
 
+	/* By another path it overtakes what comes by that in use. */
+	wide(state);
+	ask_again();
+	hear_by(1, BUT(reflection(), f.ack = 2, f.map = 1));
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_int_equal(loss->lost, 0);
+
 	wide(state);
 	ask_again();
 	hear(BUT(reflection(), f.seq += 70, f.ack = 2, f.map = 1));
+	hear(BUT(reflection(), f.attempt++, f.ack = 2, f.map = 1));
 	hear(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = 2, f.map = 1));
 	assert_int_equal(loss->lost, 0);
 }
@@ -465,8 +471,14 @@ static void pass(u32 first)
 		post(&h[i], 1, 0);
 	for (i = 2; i < 5; i++)
 		hear(answer_to(OAE_REFLECT, first + i));
-	assert_int_equal(oae_lane(&l, first)->attempt, 2);
-	assert_int_equal(oae_lane(&l, first + 1)->attempt, 2);
+	assert_true(oae_lane(&l, first)->repeated);
+	assert_true(oae_lane(&l, first + 1)->repeated);
+}
+
+/* The answer to it, of whose repeat nothing was heard. */
+static struct oae_frame late(u32 seq)
+{
+	return BUT(answer_to(OAE_REFLECT, seq), f.ack--);
 }
 
 /* It is answered after all, others had overtaken it: the last loss was none. */
@@ -480,12 +492,14 @@ WIDE_TEST(test_overtaken)
 	heard(80, ~0U);
 	assert_int_equal(loss->lost, 1);
 	pass(first);
-	hear(BUT(answer_to(OAE_REFLECT, first), f.attempt = 1));
+	hear(BUT(late(first), f.attempt++));
+	assert_int_equal(loss->lost, 1);
+	hear(late(first));
 	assert_int_equal(loss->lost, 0);
 	assert_int_equal(loss->score, 0);
 	/* Once. */
 	loss->lost = 5;
-	hear(BUT(answer_to(OAE_REFLECT, first + 1), f.attempt = 1));
+	hear(late(first + 1));
 	assert_int_equal(loss->lost, 5);
 
 	/* The repeat is answered: it was lost. */
@@ -499,6 +513,16 @@ WIDE_TEST(test_overtaken)
 	assert_true(ended(&h[0], OAE_COMMITTED));
 	assert_int_equal(loss->lost, 1);
 
+	/* It is refused: that tells nothing. */
+	wide(state);
+	judge();
+	ask(80);
+	heard(40, 0);
+	heard(80, ~0U);
+	pass(first);
+	hear(BUT(late(first), f.opcode = OAE_REFUSE, f.reason = OAE_R_BUSY));
+	assert_int_equal(loss->lost, 1);
+
 	/* By another path, or in another run. */
 	wide(state);
 	judge();
@@ -507,7 +531,7 @@ WIDE_TEST(test_overtaken)
 	heard(80, ~0U);
 	judge();
 	pass(first);
-	hear(BUT(answer_to(OAE_REFLECT, first), f.attempt = 1));
+	hear(late(first));
 	assert_int_equal(loss->lost, 1);
 	wide(state);
 	judge();
@@ -518,7 +542,28 @@ WIDE_TEST(test_overtaken)
 	begin();
 	c.turned++;
 	end();
-	hear(BUT(answer_to(OAE_REFLECT, first), f.attempt = 1));
+	hear(late(first));
+	assert_int_equal(loss->lost, 1);
+}
+
+/* What ASK has shown to be lost was: others that overtake the repeat change nothing of that. */
+WIDE_TEST(test_asked_and_lost)
+{
+	judge();
+	ask(80);
+	heard(40, 0);
+	heard(80, ~0U);
+	assert_true(ps.count.counts);
+	post(&x, 3, 0);
+	now += oae_link_pto(&l);
+	begin();
+	oae_link_timer(&l, now, &a);
+	end();
+	assert_non_null(sent(OAE_ASK));
+	hear(BUT(answer_to(OAE_ACK, l.tx + 1), f.have = 4, f.map = ~0U));
+	assert_non_null(sent(OAE_OFFER));
+	hear(BUT(reflection(), f.ack -= 2, f.map = ~0U));
+	assert_true(ended(&x, OAE_COMMITTED));
 	assert_int_equal(loss->lost, 1);
 }
 

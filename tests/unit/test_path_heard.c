@@ -230,11 +230,11 @@ PATH_TEST(test_gone_far)
 	rcv(answer(OAE_REFLECT));
 	rcv(frame(OAE_DONE));
 	now += MS;
-	assert_true(2 * oae_link_stall(&l) > cfg.keepalive / 4);
+	assert_true(2 * oae_link_pto(&l) > cfg.keepalive / 4);
 	assert_false(is_gone(0));
-	assert_false(is_gone(oae_link_stall(&l)));
+	assert_false(is_gone(oae_link_pto(&l)));
 	assert_non_null(sent(OAE_SYNC));
-	assert_false(is_gone(oae_link_stall(&l) - MS));
+	assert_false(is_gone(oae_link_pto(&l) - MS));
 	assert_true(is_gone(MS));
 }
 
@@ -407,7 +407,7 @@ PATH_TEST(test_resolved_by_what_is_none)
 
 /* Frames by which an end asks. */
 static const bool own[OAE_OPCODE_END] = {
-	[OAE_OFFER] = true, [OAE_COMMIT] = true, [OAE_REVERSE] = true,
+	[OAE_OFFER] = true, [OAE_COMMIT] = true, [OAE_REVERSE] = true, [OAE_ASK] = true,
 };
 
 /* Of a peer that takes no paths. */
@@ -474,7 +474,7 @@ PATH_TEST(test_asks)
 PATH_TEST(test_agreed)
 {
 	static const bool answers[OAE_OPCODE_END] = {
-		[OAE_REFLECT] = true, [OAE_REFUSE] = true, [OAE_DONE] = true,
+		[OAE_REFLECT] = true, [OAE_REFUSE] = true, [OAE_DONE] = true, [OAE_ACK] = true,
 	};
 	unsigned int senior;
 	bool shows;

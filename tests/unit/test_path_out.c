@@ -8,7 +8,7 @@ PATH_TEST(test_out)
 {
 	static const u8 answer[OAE_OPCODE_END] = {
 		[OAE_SYNC_ACK] = 1, [OAE_SYNC_CHK] = 1, [OAE_REFLECT] = 1,
-		[OAE_REFUSE] = 1, [OAE_DONE] = 1, [OAE_CLOSE_ACK] = 1,
+		[OAE_REFUSE] = 1, [OAE_DONE] = 1, [OAE_ACK] = 1, [OAE_CLOSE_ACK] = 1,
 	};
 	static const enum oae_state states[] = { OAE_SYNC_SENT, OAE_SYNC_RECD, OAE_OPEN };
 	unsigned int i, before;
@@ -31,11 +31,46 @@ PATH_TEST(test_out)
 					if (opcode == OAE_SYNC && l.state != OAE_OPEN)
 						to = before >= OAE_OPEN || back < 0 ?
 						     ALL : 1U << back;
+					/* Of what the peer may not have heard by the other. */
+					if (opcode == OAE_COMMIT && back >= 0)
+						to |= 1 << back;
 					assert_int_equal(is, to);
 				}
 			}
 		}
 	}
+}
+
+/* What the timer reflects again goes by all. */
+PATH_TEST(test_reflected_again)
+{
+	ps.used = 2;
+	l.reflects = 1;
+	assert_int_equal(out(OAE_REFLECT, -1, OAE_OPEN), ALL);
+	assert_int_equal(out(OAE_REFLECT, 1, OAE_OPEN), 1 << 1);
+}
+
+/* What is asked for the second time goes by all; not what an event says of a frame. */
+PATH_TEST(test_asked_again)
+{
+	static const u8 asks[] = { OAE_ASK, OAE_COMMIT };
+	unsigned int i;
+
+	ps.used = 2;
+	for (i = 0; i < ARRAY_SIZE(asks); i++) {
+		l.asks = 1;
+		assert_int_equal(out(asks[i], -1, OAE_OPEN), 1 << 2);
+		l.asks = 2;
+		assert_int_equal(out(asks[i], -1, OAE_OPEN), ALL);
+		assert_int_equal(out(asks[i], 1, OAE_OPEN), asks[i] == OAE_ASK ? 4 : 6);
+		ps.path[1].proven = false;
+		assert_int_equal(out(asks[i], -1, OAE_OPEN), 0x5);
+		ps.path[1].proven = true;
+	}
+	assert_int_equal(out(OAE_OFFER, -1, OAE_OPEN), 1 << 2);
+	l.reflects = 1;
+	ps.path[1].up = false;
+	assert_int_equal(out(OAE_REFLECT, -1, OAE_OPEN), 0x5);
 }
 
 PATH_TEST(test_sync_goes_by)

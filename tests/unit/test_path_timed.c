@@ -28,7 +28,7 @@
 #define DEAD		(500 * SIM_MS)
 #define SOON		(2 * DEAD + 3 * KEEPALIVE) /* until a commit, if a line is good */
 /* Until both ends are down, if none is: the second may have been idle, and is told by the first. */
-#define NOTICED		(2 * DEAD + 3 * KEEPALIVE)
+#define NOTICED		(3 * DEAD + 3 * KEEPALIVE)
 #define BACK		(80 * KEEPALIVE) /* the longest wait of a path, and its probe */
 
 static struct sim world;

@@ -360,6 +360,173 @@ PATH_TEST(test_why)
 	assert_int_equal(ps.why, OAE_WHY_PEER);
 }
 
+/* --- a path is silent --- */
+
+/* Something is offered, and the timer has asked for it so often. */
+static void asked(unsigned int n)
+{
+	cfg.stall_min = 8 * MS;
+	l.longest.of[0] = 5 * MS;
+	l.longest.since = now;
+	post(&x, 1, 0);
+	while (n--) {
+		do
+			fire_at(l.timer_at);
+		while (!sent(OAE_ASK));
+	}
+}
+
+/* An answer by a path: when is the path in use left, if it stays silent? */
+static u64 answers(unsigned int i, struct oae_frame f)
+{
+	return oae_path_answers(&ps, i, &l, &f, now);
+}
+
+static bool silent(void)
+{
+	return oae_paths_silent(&ps, &l, now);
+}
+
+/* Another path answers what went by all: that in use has as long as a round trip may take. */
+PATH_TEST(test_silent)
+{
+	asked(2);
+	assert_int_equal(answers(2, answer(OAE_ACK)), now + 5 * MS);
+	now += 5 * MS - 1;
+	assert_false(silent());
+	assert_int_equal(ps.used, 0);
+	now++;
+	assert_true(silent());
+	assert_int_equal(ps.used, 2);
+	assert_int_equal(ps.why, OAE_WHY_SILENCE);
+	assert_int_equal(ps.path[2].used_at, now);
+	assert_false(ps.path[0].good);
+	assert_int_equal(ps.path[0].not_before, now + KEEPALIVE);
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_false(silent());
+
+	/* But no longer than the probe timeout. */
+	three(NULL);
+	asked(2);
+	l.longest.of[0] = 20 * MS;
+	assert_int_equal(answers(1, answer(OAE_ACK)), now + 8 * MS);
+	/* If none is known that is how long. */
+	ps.leave_at = 0;
+	l.longest.of[0] = 0;
+	assert_int_equal(answers(1, answer(OAE_ACK)), now + 8 * MS);
+	/* The first that answers counts. */
+	now += MS;
+	assert_int_equal(answers(2, answer(OAE_ACK)), 0);
+	now += 7 * MS;
+	assert_true(silent());
+	assert_int_equal(ps.used, 1);
+}
+
+/* What says nothing of the path in use: no answer, an old one, of another run, or asked once. */
+PATH_TEST(test_not_silent)
+{
+	struct oae_frame good;
+
+	asked(1);
+	assert_int_equal(answers(2, answer(OAE_ACK)), 0);
+	three(NULL);
+	asked(2);
+	good = answer(OAE_ACK);
+	assert_int_equal(answers(2, frame(OAE_COMMIT)), 0);
+	assert_int_equal(answers(2, frame(OAE_SYNC_ACK)), 0);
+	assert_int_equal(answers(2, BUT(good, f.ack = l.acked)), 0);
+	assert_int_equal(answers(2, BUT(good, f.ack++)), 0);
+	assert_int_equal(answers(2, BUT(good, f.src_ltag++)), 0);
+	assert_int_equal(answers(2, BUT(good, f.dst_ltag++)), 0);
+	l.peer_paths = false;
+	assert_int_equal(answers(2, good), 0);
+	l.peer_paths = true;
+	ps.path[2].up = false;
+	assert_int_equal(answers(2, good), 0);
+	ps.path[2].up = true;
+	now += 100 * MS;
+	assert_false(silent());
+	assert_int_not_equal(answers(2, good), 0);
+}
+
+/* The path in use answers in time, if only what was asked before. */
+PATH_TEST(test_not_silent_any_more)
+{
+	asked(2);
+	assert_int_not_equal(answers(2, answer(OAE_ACK)), 0);
+	assert_int_equal(answers(0, frame(OAE_COMMIT)), 0);
+	assert_int_equal(answers(0, frame(OAE_READY)), 0);
+	assert_int_equal(answers(0, BUT(answer(OAE_ACK), f.src_ltag++)), 0);
+	assert_int_not_equal(ps.leave_at, 0);
+	assert_int_equal(answers(0, BUT(answer(OAE_ACK), f.ack = l.acked)), 0);
+	now += 100 * MS;
+	assert_false(silent());
+	assert_int_equal(ps.used, 0);
+}
+
+/* Meanwhile the other one is gone, or down, or in use, or the link is not open. */
+PATH_TEST(test_silent_not_left)
+{
+	unsigned int i;
+
+	for (i = 0; i < 6; i++) {
+		three(NULL);
+		asked(2);
+		assert_int_not_equal(answers(2, answer(OAE_ACK)), 0);
+		switch (i) {
+		case 0:
+			oae_path_del(&ps, 2);
+			ps.path[2] = ps.path[1];
+			break;
+		case 1:
+			ps.path[2].up = false;
+			break;
+		case 2:
+			ps.path[2].proven = false;
+			break;
+		case 3:
+			oae_path_use(&ps, 2, OAE_WHY_RANK, now);
+			break;
+		case 4:
+			port_down();
+			break;
+		case 5:
+			oae_path_use(&ps, 1, OAE_WHY_RANK, now);
+			break;
+		}
+		now += 8 * MS;
+		assert_false(silent());
+		assert_int_equal(ps.used, i == 3 ? 2 : i == 5);
+		/* Nor once it is again as it was. */
+		ps.path[2].up = true;
+		ps.path[2].proven = true;
+		assert_false(silent());
+	}
+}
+
+/* In another run it was not asked. */
+PATH_TEST(test_silent_in_the_run_before)
+{
+	asked(2);
+	assert_int_not_equal(answers(2, answer(OAE_ACK)), 0);
+	anew();
+	l.paths = true;
+	l.peer_paths = true;
+	assert_false(stepped(0, frame(OAE_SYNC_ACK), OAE_SYNC_SENT));
+	now += 8 * MS;
+	assert_false(silent());
+	assert_int_equal(ps.used, 0);
+}
+
+/* By another clock the path in use is not waited for: the next answer begins that anew. */
+PATH_TEST(test_silent_by_another_clock)
+{
+	asked(2);
+	assert_int_not_equal(answers(2, answer(OAE_ACK)), 0);
+	now = oae_paths_now(&ps, &l, now - 100000 * MS);
+	assert_int_equal(answers(2, answer(OAE_ACK)), now + 5 * MS);
+}
+
 /* To go to another length is a freeze. */
 PATH_TEST(test_back_to_another_mtu)
 {

@@ -25,7 +25,7 @@
 #define DEFAULT_SEEDS	60
 #define POSTS		8		/* of each end, and as many halves */
 #define SOON		60		/* round trips until an outcome */
-#define NOT_SO_SOON	300		/* it may be too long for the path, or lost, or wait
+#define NOT_SO_SOON	900		/* it may be too long for the path, or lost, or wait
 					 * behind a half for each that is too long there
 					 */
 
@@ -137,7 +137,7 @@ static struct sim_tx *a_post(struct sim *w, struct sim_end *e)
 	len = sim_chance(w, 512) ? 8 + sim_upto(w, SIM_MAX_LEN - 7) :
 				   8 + sim_upto(w, 300);
 	if (e->tag)
-		cut = oae_link_cut_new(&e->link, OAE_MESSAGE, len);
+		cut = oae_link_cut(&e->link, OAE_MESSAGE, len);
 	return sim_post(e, len, cut, OAE_MESSAGE, flags);
 }
 

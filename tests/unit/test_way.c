@@ -506,9 +506,9 @@ TEST_SETUP(test_heard, one_link)
 		w.asked = loss == SYNCS ? 2 : 1;
 		w.lost = loss == SYNCS;
 		if (loss == PROBES)
-			l.asked_at = now - cfg.keepalive - oae_link_stall(&l);
+			l.asked_at = now - cfg.keepalive - oae_link_pto(&l);
 		else if (loss == NOT_YET)
-			l.asked_at = now - cfg.keepalive - oae_link_stall(&l) + 1;
+			l.asked_at = now - cfg.keepalive - oae_link_pto(&l) + 1;
 		f = (struct oae_frame){
 			.opcode = op, .flags = came ? OAE_F_VIA : 0,
 			.dst_ltag = mine ? l.ltag : l.ltag + 1,
@@ -567,7 +567,7 @@ TEST_SETUP(test_lost_early, one_link)
 	cfg.dead = 200 * MS;
 	f.flags = OAE_F_VIA;
 	f.src_ltag++;
-	l.asked_at = now - 50 * MS - oae_link_stall(&l) + 1;
+	l.asked_at = now - 50 * MS - oae_link_pto(&l) + 1;
 	oae_way_heard(&w, &p, &l, &f, now, &a);
 	assert_false(w.via);
 	l.asked_at--;

@@ -132,7 +132,7 @@ const struct argp_option manual_options[] = {
 	{ "rcvbuf", O_RCVBUF, "N", 0, "Transactions unread before the end is BUSY (8)", 5 },
 
 	{ NULL, 0, NULL, 0, "Knobs of the module:", 6 },
-	{ "stall-min", O_STALL_MIN, "T", 0, "Least time without progress (1ms)", 6 },
+	{ "stall-min", O_STALL_MIN, "T", 0, "Least time until an answer is asked for (1ms)", 6 },
 	{ "stall-max", O_STALL_MAX, "T", 0, "Greatest (200ms)", 6 },
 	{ "keepalive", O_KEEPALIVE, "T", 0, "Between probes of an idle link (1s)", 6 },
 	{ "dead", O_DEAD, "T", 0, "Without an answer: the link is down (5s)", 6 },

@@ -110,6 +110,7 @@ static void transactions(const struct counts *n, FILE *out)
 	some_line(out, "turned away, the queue was full", n->turned_away);
 	some_line(out, "cancelled too late, an express or a lent half", n->in_progress);
 	count_line(out, "offered again", n->note[OAE_N_REOFFERED]);
+	some_line(out, "asked for, since no answer came", n->note[OAE_N_ASKED]);
 	some_line(out, "parked, no room, half or word at the peer", n->note[OAE_N_PARKED]);
 	some_line(out, "halves taken, at either end", n->taken);
 	some_line(out, "verbs applied", n->applied);
@@ -151,7 +152,7 @@ static void links(const struct world *w, FILE *out)
 	some_line(out, "closed by a user", n->closes);
 	count_line(out, "link events", n->calls);
 	count_line(out, "failures", failures);
-	some_line(out, "  no progress for the stall time", n->note[OAE_N_STALL]);
+	some_line(out, "  no answer, or no progress", n->note[OAE_N_STALL]);
 	some_line(out, "  the peer noticed first", n->note[OAE_N_PEER_FROZE]);
 	some_line(out, "  the peer had no such link", n->note[OAE_N_NOLINK]);
 	some_line(out, "  the port went down", n->note[OAE_N_PORT]);
