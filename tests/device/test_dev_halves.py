@@ -102,13 +102,14 @@ class Halves(Scripted):
         self.peer.expect(oae.REFUSE, kind=oae.SWAP, reason=oae.NO_HALF)
 
     def test_offered_and_interrupted(self):
-        """EINTR, and the peer is told; a REFLECT that comes late changes nothing."""
+        """EINTR, and the peer is told, again if its REFLECT comes late."""
         file = self.opened()
         call, offer = self.posted(file)
         call.signal()
         self.ends_in(call, errno.EINTR)
         self.peer.expect(oae.REVERSE, seq=1, attempt=1)
         self.peer.reflect(offer, [b"of a"], payload=oae.reflect_body([b"of a"]) + b"other")
+        self.peer.expect(oae.REVERSE, seq=1, attempt=1)
         self.silent()
         self.assertEqual((file.status().committed, file.status().reversed), (0, 1))
         self.assertEqual(file.collect(), [])

@@ -318,10 +318,15 @@ class Peer:     # pylint: disable=too-many-instance-attributes
     # Transactions of the kernel.
 
     def take(self, **wanted):
-        """The slices of an OFFER, up to LAST: the first one's frame, and all the data."""
+        """The slices of an OFFER, up to LAST: the first one's frame, and all the data.
+
+        It may come in parts, of which each wants an answer.
+        """
         first = f = self.expect(oae.OFFER, **wanted)
         data = [f.payload]
         while not f.flags & oae.LAST:
+            if f.marks & oae.ANSWER:
+                self.have(first, range(len(data)))
             f = self.expect(oae.OFFER, seq=first.seq, attempt=first.attempt, slice=f.slice + 1)
             data.append(f.payload)
         return first, data

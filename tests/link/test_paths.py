@@ -264,34 +264,6 @@ class Failover(TwoCables):
         self.assertEqual(self.b.read_one(), b"begin")
         self.assertEqual(self.a.stat("note_path_lossy"), before)
 
-    def apart(self):
-        """Do the ends use two paths? One may change while they are asked, a row at a time."""
-        def are_one():
-            a, b = self.a.used_path(), self.b.used_path()
-            return a and b and a[0] == b[0]
-        return not (are_one() or are_one())
-
-    def test_one_path(self):
-        """Ends that resolve again and again use one path, though only one of them offers."""
-        self.link()
-        self.b.knob("target", f"vb/{self.first.mac_a}")
-        for end in (self.end_a, self.end_b):
-            with self.subTest(end.name):
-                traffic = Traffic(self, self.end_a, self.end_b)
-                traffic.send(end, 10000000, streams=3)
-                for cable in (self.first, self.second):
-                    cable.netem("loss 10%", (0, 1))
-                apart, rounds = 0, times(12)
-                for n in range(1, rounds + 1):
-                    wait_for(lambda n=n: traffic.counted("note_resolved") > 4 * n,
-                             "to resolve", 30 * SLOW)
-                    apart += self.apart()
-                for cable in (self.first, self.second):
-                    cable.netem(None, (0, 1))
-                say(f"    {apart} of {rounds} times apart")
-                self.nothing_lost(traffic)
-                self.assertLess(apart, rounds // 3)
-
     def test_not_lossy(self):
         """Traffic on two good cables: neither is said to be lossy."""
         self.link()

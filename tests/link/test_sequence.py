@@ -206,6 +206,7 @@ class Sequence(OneScript):
         self.interrupt(writer)
         peer.expect(oae.REVERSE, seq=1, attempt=1, tx=0)
         peer.reflect(offer, slices)     # too late
+        peer.expect(oae.REVERSE, seq=1, attempt=1, tx=0)
         self.post(peer, b"but this")
         self.accepted(peer, b"but this", seq=1, attempt=2, tx=0)
         peer.silence()
