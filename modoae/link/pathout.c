@@ -44,8 +44,8 @@ unsigned int oae_paths_all(const struct oae_paths *ps, const struct oae_link *l,
  * @before: state of the link before the event
  *
  * What begins a freeze, and what is repeated in it, goes by all that are proven; so does what the
- * timer asks for the second time, or reflects again, and a probe after one that was not answered. What answers goes back; all else goes by
- * the path in use.
+ * timer asks for the second time, or reflects again, and a probe after one that was not answered.
+ * What answers goes back; all else goes by the path in use.
  *
  * Return: a set of indices.
  */
