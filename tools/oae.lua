@@ -964,14 +964,15 @@ local function heard_offer(link, run, from, h, data, hash, rec, pinfo)
 	if slice then
 		if slice.key == key and slice.pn == h.pn then
 			rec.notes[#rec.notes + 1] = "copy"
-			rec.copy_of = slice.number
+			rec.copy_of = slice.latest
 		elseif slice.key == key then
 			rec.notes[#rec.notes + 1] = "again"
-			slice.number, slice.pn = number, h.pn
+			slice.latest, slice.pn = number, h.pn
 		end
 		slice.data, slice.hash = slice.data or data, slice.hash or hash
 	else
-		cut.slices[h.slice] = { number = number, data = data, hash = hash, key = key, pn = h.pn }
+		cut.slices[h.slice] = { number = number, latest = number, data = data, hash = hash,
+					key = key, pn = h.pn }
 	end
 	assemble(cut, number)
 end

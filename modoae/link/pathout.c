@@ -44,8 +44,8 @@ unsigned int oae_paths_all(const struct oae_paths *ps, const struct oae_link *l,
  * @before: state of the link before the event
  *
  * What begins a freeze, and what is repeated in it, goes by all that are proven; so does what the
- * timer asks for the second time, or reflects again, and a probe after one that was not answered.
- * What answers goes back; all else goes by the path in use.
+ * timer asks for the second time, or reflects again. What answers goes back; all else goes by
+ * the path in use.
  *
  * Return: a set of indices.
  */
@@ -54,11 +54,8 @@ unsigned int oae_paths_out(const struct oae_paths *ps, const struct oae_link *l,
 {
 	switch (opcode) {
 	case OAE_SYNC:
-		if (l->state == OAE_OPEN) {	/* a probe, perhaps not the first in vain */
-			if (l->asked_at && l->asked_at < l->now)
-				return oae_paths_all(ps, l, 0);
+		if (l->state == OAE_OPEN)	/* a probe */
 			break;
-		}
 		if (before >= OAE_OPEN)
 			return oae_paths_all(ps, l, ps->avoid);
 		if (back < 0)

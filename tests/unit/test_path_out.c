@@ -101,19 +101,6 @@ PATH_TEST(test_sync_goes_by)
 	assert_int_equal(out(OAE_SYNC, 2, OAE_OPEN), 0x1);
 }
 
-/* Probes of an OPEN end: the first by the path in use, and after it by all. */
-PATH_TEST(test_probes)
-{
-	ps.used = 2;
-	l.asked_at = 0;
-	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 1 << 2);
-	l.asked_at = l.now;
-	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 1 << 2);
-	l.asked_at = l.now - 1;
-	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), ALL);
-	assert_int_equal(out(OAE_SYNC_ACK, 1, OAE_OPEN), 1 << 1);
-}
-
 /* A peer that has begun anew knows nothing of what was proven. */
 PATH_TEST(test_down_asks)
 {
