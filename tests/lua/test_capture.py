@@ -112,9 +112,9 @@ class Link(CaptureTest, unittest.TestCase):
         self.assertTrue(all(t["oae.outcome"] == ["committed"] for t in express))
         resolved = Counter(how for f in self.frames[1:] for how in f.get("oae.resolved_as", ()))
         self.assertLessEqual({"committed", "not taken: offered again or reversed"}, set(resolved))
-        self.assertGreater(sum("oae.note.again" in f for f in self.frames[1:]), 10)
+        self.assertGreater(sum("oae.note.again" in f for f in self.frames[1:]), 2)
         self.assertGreater(sum(int(t["oae.attempts"][0]) > 1 for t in self.found.values()), 2)
-        self.assertGreater(sum("oae.frozen_in" in t for t in self.found.values()), 10)
+        self.assertGreater(sum("oae.frozen_in" in t for t in self.found.values()), 5)
         self.assertIn(oae.BUSY, {int(f["oae.reason"][0]) for f in self.of(oae.REFUSE)})
 
     def test_bytes(self):
