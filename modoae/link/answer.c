@@ -373,7 +373,7 @@ static void answer_send_rest(struct oae_link *l, struct oae_lane *n, const struc
 	oae_note(a, OAE_N_GAP_HEARD);
 	if (f->seq == l->tx + 1 && answer_is_fruitless(l, n, missing, now, a))
 		return;
-	/* What was not sent was not lost. What was, the last frame may have overtaken. */
+	/* A slice that was not sent was not lost. Another the last frame may have overtaken. */
 	if (lost && certain)
 		oae_window_lost(l, f->seq);
 	else if (lost)

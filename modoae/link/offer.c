@@ -220,7 +220,7 @@ void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 	n->asks = asks;
 }
 
-/* What was sent last seems to be lost: the last frame of that once more, or ask for the answer. */
+/* The last frame seems to be lost, or the answer: send it once more, or ask for that. */
 static void offer_repeat(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_lane(l, seq);

@@ -34,7 +34,7 @@ static void hold_send_refuse(struct oae_link *l, u32 seq, const struct oae_hold 
 	s->frame.reason = reason;
 }
 
-/* What is here of the attempt that a frame is about. */
+/* The slices that are here of the attempt that a frame is about. */
 static void hold_send_ack(struct oae_link *l, const struct oae_frame *f, u64 have,
 			  struct oae_actions *a)
 {

@@ -514,7 +514,7 @@ static void timer_ask(struct oae_link *l, u64 now, struct oae_actions *a)
 		oae_link_ask(l, a);
 }
 
-/* What is held is not committed: the REFLECT was lost, or the COMMIT. */
+/* The commit of a number that is held does not come: the REFLECT was lost, or the COMMIT. */
 static void timer_reflect(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	if (now < timer_reflect_at(l, timer_pto(l)) || !oae_hold_stalled(l))
