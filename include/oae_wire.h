@@ -71,10 +71,10 @@ enum oae_opcode {
 #define OAE_F_LAST		0x02	/* the last slice */
 #define OAE_F_RESUME		0x04	/* same content, keep the slices present */
 #define OAE_F_WANT_DONE		0x08	/* send DONE once delivered */
-#define OAE_F_HELD		0x10	/* the sender holds a transaction */
+/* 0x10 is free */
 #define OAE_F_VIA		0x20	/* VIA extension present */
 #define OAE_F_AUTH		0x40	/* digests are keyed */
-#define OAE_F_ALL		0x7f
+#define OAE_F_ALL		0x6f
 
 /* Marks; others are for what is not built yet. */
 #define OAE_M_NOW		0x01	/* answer: sent in the event that heard ack */

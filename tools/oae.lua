@@ -163,7 +163,7 @@ local ASK, ACK = 16, 17
 local QUESTIONS = { [OFFER] = true, [COMMIT] = true, [REVERSE] = true, [ASK] = true }
 local ANSWERS = { [REFLECT] = true, [REFUSE] = true, [READY] = true, [DONE] = true, [ACK] = true }
 
-local EXPRESS, LAST, RESUME, WANT_DONE, HELD, VIA, AUTH, RESERVED = 1, 2, 4, 8, 16, 32, 64, 128
+local EXPRESS, LAST, RESUME, WANT_DONE, FREE, VIA, AUTH, RESERVED = 1, 2, 4, 8, 16, 32, 64, 128
 
 local NOW, ANSWER = 1, 2
 
@@ -214,7 +214,7 @@ flag("flags.express", "EXPRESS: deliver when complete", EXPRESS)
 flag("flags.last", "LAST: the slice with the highest index", LAST)
 flag("flags.resume", "RESUME: keep the slices you have", RESUME)
 flag("flags.want_done", "WANT_DONE: say DONE once delivered", WANT_DONE)
-flag("flags.held", "HELD: the sender holds a transaction", HELD)
+flag("flags.free", "Free, 0", FREE)
 flag("flags.via", "VIA: through gateways", VIA)
 flag("flags.auth", "AUTH: the digest is keyed", AUTH)
 flag("flags.reserved", "Reserved, 0", RESERVED)
@@ -447,8 +447,10 @@ local function fields_ok(h)
 	elseif op == REFUSE then
 		return h.attempt ~= 0 and h.length == 0 and h.reason ~= 0 and REASONS[h.reason] and
 		       h.reason ~= POLICY and h.reason ~= FULL
-	elseif op == REVERSE or op == ASK then
+	elseif op == REVERSE then
 		return h.attempt ~= 0 and h.length == 0
+	elseif op == ASK then
+		return h.attempt ~= 0
 	elseif op == ACK then
 		return h.attempt ~= 0 and h.length == 8
 	elseif op == CLOSE then
@@ -522,7 +524,7 @@ local function parse(tvb, total)
 	local need = h.hlen + h.length
 	if h.version ~= 2 then
 		h.bad = "bad_version"
-	elseif h.flags >= RESERVED then
+	elseif has(h.flags, RESERVED) or has(h.flags, FREE) then
 		h.bad = "bad_flags"
 	elseif not OPCODES[h.opcode] then
 		h.bad = "bad_opcode"
@@ -1168,7 +1170,7 @@ local function add_flags(tree, name, range, names)
 end
 
 local FLAGS = { { "express", EXPRESS }, { "last", LAST }, { "resume", RESUME },
-		{ "want_done", WANT_DONE }, { "held", HELD }, { "via", VIA }, { "auth", AUTH },
+		{ "want_done", WANT_DONE }, { "free", FREE }, { "via", VIA }, { "auth", AUTH },
 		{ "reserved", RESERVED } }
 local MARKS = { { "now", NOW }, { "answer", ANSWER } }
 local HELLO_FLAGS = { { "gateway", GATEWAY }, { "leaving", LEAVING }, { "ask", HELLO_ASK },
@@ -1337,8 +1339,8 @@ local function sync_body(tvb, h, tree)
 	elseif h.stop > h.at then
 		tree:add(f.payload, tvb(h.at, h.stop - h.at))
 	end
-	return format("my ltag %s, yours %s, committed #%d, delivered #%d%s%s", hex32(h.src_ltag),
-		      hex32(h.dst_ltag), h.tx, h.rx, has(h.flags, HELD) and ", holding one" or "",
+	return format("my ltag %s, yours %s, committed #%d, delivered #%d%s", hex32(h.src_ltag),
+		      hex32(h.dst_ltag), h.tx, h.rx,
 		      window > 1 and ", window " .. window or "")
 end
 
@@ -1458,8 +1460,12 @@ BODY[REFUSE] = function(tvb, h, tree)
 		      REASON_TEXT[h.reason] or "unknown")
 end
 
-BODY[ASK] = function(_, h)
-	return meant(h) .. ", what do you have of it?"
+BODY[ASK] = function(tvb, h, tree)
+	if h.stop > h.at then
+		tree:add(f.payload, tvb(h.at, h.stop - h.at))
+	end
+	return format("%s, what do you have of it?%s", meant(h), h.length > 0 and
+		      " probe of length " .. plural(h.hlen + h.length, "byte") or "")
 end
 
 BODY[ACK] = function(tvb, h, tree)

@@ -106,6 +106,30 @@ static struct sk_buff *xmit_frame_skb(struct oae_port *port,
 	return skb;
 }
 
+/* A probe of the length that a path carries: an ASK with zeros behind it (protocol 4.17). */
+static noinline struct sk_buff *xmit_long_skb(struct oae_port *port, const struct oae_frame *ask)
+{
+	struct page *zeros = ZERO_PAGE(0);
+	struct oae_frame f = *ask;
+	unsigned int n, i = 0, left;
+	struct oae_xxh64 hash;
+	struct sk_buff *skb;
+
+	oae_xxh64_begin(&hash, 0);
+	for (left = f.length; left; left -= n) {
+		n = min_t(unsigned int, left, PAGE_SIZE);
+		oae_xxh64_add(&hash, page_address(zeros), n);
+	}
+	f.payload_hash = oae_xxh64_end(&hash);
+	skb = xmit_frame_skb(port, &f, NULL);
+	for (left = skb ? f.length : 0; left; left -= n) {
+		n = min_t(unsigned int, left, PAGE_SIZE);
+		get_page(zeros);
+		skb_add_rx_frag(skb, i++, zeros, 0, n, n);
+	}
+	return skb;
+}
+
 /**
  * oae_xmit_spare() - free the skb of a frame, or keep it for one that will be sent
  * @skb: the frame, handled or read, on no list; NULL is ignored
@@ -199,8 +223,12 @@ static void xmit_send_skb(struct oae_port *port, struct sk_buff *skb,
 void oae_xmit_frame(struct oae_port *port, const u8 *dest,
 		    const struct oae_frame *f, struct sk_buff **spent)
 {
-	struct sk_buff *skb = xmit_frame_skb(port, f, spent);
+	struct sk_buff *skb;
 
+	if (unlikely(f->opcode == OAE_ASK && f->length))
+		skb = xmit_long_skb(port, f);
+	else
+		skb = xmit_frame_skb(port, f, spent);
 	if (skb)
 		xmit_send_skb(port, skb, dest, port->addr);
 }

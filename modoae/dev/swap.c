@@ -66,7 +66,7 @@ static int swap_check(const struct oae_tag *tag, const struct oae_swap *s)
 	if (s->flags & ~OAE_NONBLOCK || s->zero || !s->give_len ||
 	    (s->take_len && !s->take))
 		return -EINVAL;
-	if (s->give_len > oae_link_slice_max(&tag->link) - OAE_REFLECT_LEN)
+	if (s->give_len > oae_link_port_max(&tag->link) - OAE_REFLECT_LEN)
 		return -EMSGSIZE;
 	return 0;
 }

@@ -286,7 +286,7 @@ static int dev_verb_put_answer(struct request *q, read_fn read, const void *from
 static struct oae_msg *dev_verb_verb_msg(struct oae_file *f, struct oae_tag *tag,
 					 const struct request *q)
 {
-	u16 slice = oae_link_slice_max(&tag->link);
+	u16 slice = oae_link_port_max(&tag->link);
 	struct oae_msg *msg;
 
 	if (q->len > slice || q->reply + OAE_REFLECT_LEN > slice)

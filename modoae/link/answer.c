@@ -36,7 +36,8 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (l->given)
 		l->given--;
 	l->backoff = 0;
-	oae_cut_row_ends(l);
+	l->longs = 0;
+	l->too_long_at = 0;
 	l->park_iv = 0;
 	l->moved_at = now;
 	oae_window_committed(l, &n->p);
@@ -332,35 +333,27 @@ static bool answer_gap_shrinks(struct oae_lane *n, u64 missing)
 	return n->lacks < before;
 }
 
+static u32 answer_last_len(const struct oae_post *p)
+{
+	return p->len - (p->nslices - 1) * p->slice_max;
+}
+
 /*
- * Of what was sent nothing came but LAST, which may be shorter: that is fruitless, and after a
- * row of it slices of that length do not get through (protocol 4.1). True: do not send it again.
- * Either the link froze, to cut anew; or the row is no proof yet, and the link freezes without
- * progress.
+ * Has something of tx + 1 come through? LAST may be shorter than the others: if it alone has, it
+ * says nothing of their length, and nothing was learned if it was sent alone.
  */
-static bool answer_is_fruitless(struct oae_link *l, struct oae_lane *n, u64 missing, u64 now,
-				struct oae_actions *a)
+static void answer_progress(struct oae_link *l, struct oae_lane *n, u64 missing, u64 now,
+			    struct oae_actions *a)
 {
 	u64 sent = n->sent & ~(1ULL << (n->p.nslices - 1));
 
 	if (answer_gap_shrinks(n, missing) || (missing & sent) != sent) {
-		oae_cut_row_ends(l);
+		l->longs = 0;
 		l->grown_at = now;
-		return false;
+		l->too_long_at = 0;
+	} else if (sent || (missing & n->sent && answer_last_len(&n->p) > OAE_MIN_SLICE)) {
+		oae_mtu_lost(l, &n->p, a);
 	}
-	/* Only LAST was sent: that proves nothing. */
-	if (!sent)
-		return false;
-	oae_cut_count(&l->fruitless, &l->fruitless_at, oae_cut_longest(&n->p),
-		      now);
-	if (l->fruitless < OAE_FRUITLESS)
-		return false;
-	if (oae_cut_longest(&n->p) <= oae_cut_shortest(n->p.len) &&
-	    !oae_cut_hopeless(l, l->fruitless, l->fruitless_at, now) &&
-	    !oae_cut_elsewhere(l, l->fruitless))
-		return l->fruitless >= OAE_HOPELESS;
-	oae_freeze(l, OAE_N_STALL, now, a);
-	return true;
 }
 
 /* The peer misses slices: of what was sent they are lost. All are sent, as the same attempt. */
@@ -371,8 +364,8 @@ static void answer_send_rest(struct oae_link *l, struct oae_lane *n, const struc
 	bool certain = n->asked && oae_number_heard(f, n->asked);
 
 	oae_note(a, OAE_N_GAP_HEARD);
-	if (f->seq == l->tx + 1 && answer_is_fruitless(l, n, missing, now, a))
-		return;
+	if (f->seq == l->tx + 1)
+		answer_progress(l, n, missing, now, a);
 	/* A slice that was not sent was not lost. Another the last frame may have overtaken. */
 	if (lost && certain)
 		oae_window_lost(l, f->seq);
@@ -485,7 +478,8 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 
 	if (!n)
 		return;
-	oae_cut_row_ends(l);
+	if (f->seq == l->tx + 1)
+		l->longs = 0;
 	/*
 	 * It was not computed, so nothing rests on it. A peer without a place for it has
 	 * kept nothing of it, and may take a late copy.

@@ -1,24 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0
 /* In which order an event of a link asks the rules of its paths: see conn.h. */
 #include "conn.h"
+#include "link_int.h"
 
-/* The peer's port carries less by a path than where it was heard last: its next SYNC says so. */
-static void conn_far(struct oae_conn *c, unsigned int i, u64 now, struct oae_actions *a)
+/* What the link has found out about a path is kept while it goes by another. */
+static void conn_keep_limit(const struct oae_conn *c)
 {
-	u16 far = c->paths->path[i].far;
+	struct oae_paths *ps = c->paths;
+	struct oae_path *p;
 
-	if (far && far < c->link->peer_mtu)
-		oae_link_port_down(c->link, now, a);
+	if (ps->limit == OAE_PATHS_MAX)
+		return;
+	p = &ps->path[ps->limit];
+	p->pmtu = c->link->pmtu;
+	p->pmtu_at = c->link->pmtu_at;
+}
+
+static void conn_go_by(struct oae_conn *c, unsigned int i, u64 now, struct oae_actions *a)
+{
+	const struct oae_path *p = &c->paths->path[i];
+	const struct oae_carries carries = {
+		.mtu = p->mtu,
+		.far = p->far,
+		.pmtu = p->pmtu,
+		.pmtu_at = p->pmtu_at,
+	};
+
+	if (c->paths->limit == i)
+		return;
+	c->paths->limit = i;
+	oae_link_go_by(c->link, &carries, now, a);
 }
 
 /* The link goes by a path: what that carries may be another length. */
 static void conn_mtu(struct oae_conn *c, unsigned int i, u64 now, struct oae_actions *a)
 {
+	conn_go_by(c, i, now, a);
 	if (i == OAE_PATH_OWN && c->own_mtu)
 		c->own_mtu(c);
 	else
 		oae_link_set_mtu(c->link, c->paths->path[i].mtu, now, a);
-	conn_far(c, i, now, a);
 }
 
 /**
@@ -30,8 +51,10 @@ static void conn_mtu(struct oae_conn *c, unsigned int i, u64 now, struct oae_act
 void oae_conn_turned(struct oae_conn *c, u64 now, struct oae_actions *a)
 {
 	a->full(a);
-	if (c->paths)
-		conn_mtu(c, c->paths->used, now, a);
+	if (!c->paths)
+		return;
+	conn_mtu(c, c->paths->used, now, a);
+	oae_rtt_guess(c->link, c->paths->path[c->paths->used].rtt);
 }
 
 /* A path that is in use carries nothing any more. */
@@ -95,6 +118,13 @@ bool oae_conn_heard(struct oae_conn *c, unsigned int i, const struct oae_frame *
 void oae_conn_stepped(struct oae_conn *c, const struct oae_frame *f, u64 now,
 		      struct oae_actions *a)
 {
+	/* What its SYNC says is newer than its last probe. */
+	if (c->before < OAE_OPEN && c->link->state == OAE_OPEN) {
+		if (f->opcode <= OAE_SYNC_CHK)
+			c->paths->path[c->back].far = c->link->peer_mtu;
+		else
+			oae_link_set_far(c->link, c->paths->path[c->back].far, now, a);
+	}
 	if (oae_path_stepped(c->paths, c->back, c->link, f, c->before, now)) {
 		c->turned++;
 		oae_conn_turned(c, now, a);
@@ -126,7 +156,7 @@ bool oae_conn_path_rcv(struct oae_conn *c, unsigned int i, const struct oae_fram
 		return false;
 	p->far = f->path.mtu && f->path.mtu < OAE_MIN_MTU ? OAE_MIN_MTU : f->path.mtu;
 	if (i == c->paths->used)
-		conn_far(c, i, now, a);
+		oae_link_set_far(c->link, p->far, now, a);
 	/* A link that is frozen asks there, too, and at once. */
 	if (!before)
 		oae_link_port_up(c->link, now, a);
@@ -150,6 +180,28 @@ bool oae_conn_back(struct oae_conn *c, u64 now, struct oae_actions *a)
 	return true;
 }
 
+/* Is another path known to carry more than the one in use? */
+static bool conn_other_carries(const struct oae_paths *ps)
+{
+	u16 mtu = oae_path_mtu(&ps->path[ps->used]);
+	const struct oae_path *p;
+	unsigned int i;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		p = &ps->path[i];
+		if (i != ps->used && p->up && p->good && oae_path_mtu(p) > mtu)
+			return true;
+	}
+	return false;
+}
+
+/* What did not get through long ago may do now. Of the path in use the link has it. */
+static void conn_limit_ages(struct oae_path *p, u64 age, u64 now)
+{
+	if (p->pmtu && now - p->pmtu_at >= age)
+		p->pmtu = 0;
+}
+
 /**
  * oae_conn_timer() - the timer has fired: probes, and the path that is preferred
  * @c: the event, with paths
@@ -162,8 +214,13 @@ bool oae_conn_back(struct oae_conn *c, u64 now, struct oae_actions *a)
 unsigned int oae_conn_timer(struct oae_conn *c, u64 nonce, u64 now, struct oae_actions *a)
 {
 	unsigned int i, probed = 0;
+	u64 age = OAE_MTU_NS;
 
+	/* What is too long may get through there, if there is no better way. */
+	if (c->link->too_long && !conn_other_carries(c->paths))
+		age = c->link->cfg->keepalive;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		conn_limit_ages(&c->paths->path[i], age, now);
 		if (!oae_path_due(c->paths, i, c->link, now))
 			continue;
 		oae_path_probed(c->paths, i, nonce + i, now);
@@ -279,24 +336,22 @@ void oae_conn_move(struct oae_conn *c, unsigned int i, u64 now, struct oae_actio
 	if (!oae_paths_move(c->paths, i, now))
 		return;
 	c->turned++;
+	conn_go_by(c, c->paths->used, now, a);
 	oae_link_port_down(c->link, now, a);
 }
 
 /**
  * oae_conn_end() - the ops of an event are carried out: its frames go out next
  * @c: the event
- * @now: ns
- *
- * If the link has frozen this decides which paths are avoided, before its SYNC goes out.
  */
-void oae_conn_end(struct oae_conn *c, u64 now)
+void oae_conn_end(struct oae_conn *c)
 {
 	struct oae_paths *ps = c->paths;
 
 	if (!ps)
 		return;
 	oae_paths_pair(ps, c->link);
-	oae_paths_ended(ps, c->link, c->before, now);
+	conn_keep_limit(c);
 	if (c->before < OAE_OPEN && c->link->state == OAE_OPEN) {
 		oae_count_begin(ps, c->link);
 		ps->asked = ps->used;

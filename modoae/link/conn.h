@@ -101,20 +101,21 @@ void oae_conn_goes(struct oae_conn *c, unsigned int i, u64 now, struct oae_actio
 void oae_conn_move(struct oae_conn *c, unsigned int i, u64 now, struct oae_actions *a);
 
 /* The end. */
-void oae_conn_end(struct oae_conn *c, u64 now);
+void oae_conn_end(struct oae_conn *c);
 
 /**
  * oae_conn_out() - the paths that a frame goes by
  * @c: the event, which has ended
- * @opcode: the frame's
+ * @f: the frame
  *
  * Return: a set of indices, OAE_PATH_OWN's alone if there are no others.
  */
-static inline unsigned int oae_conn_out(const struct oae_conn *c, u8 opcode)
+static inline unsigned int oae_conn_out(const struct oae_conn *c,
+					const struct oae_frame *f)
 {
 	if (!c->paths)
 		return 1U << OAE_PATH_OWN;
-	return oae_paths_out(c->paths, c->link, opcode, c->back, c->before);
+	return oae_paths_out(c->paths, c->link, f, c->back, c->before);
 }
 
 #endif /* OAE_CONN_H */

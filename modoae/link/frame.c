@@ -115,8 +115,9 @@ static bool frame_fields_ok(const struct oae_frame *f)
 	case OAE_REFUSE:
 		return f->attempt && frame_refuses(f->reason) && !f->length;
 	case OAE_REVERSE:
-	case OAE_ASK:
 		return f->attempt && !f->length;
+	case OAE_ASK:
+		return f->attempt;
 	case OAE_ACK:
 		return f->attempt && f->length == OAE_ACK_LEN;
 	case OAE_CLOSE:
@@ -394,20 +395,20 @@ static void frame_build_body(const struct oae_frame *f, u8 *p)
 
 /**
  * oae_frame_build() - build a frame's header and body
- * @f: the frame. For an OFFER, and for a REFLECT with data behind its body, the
+ * @f: the frame. For an OFFER, and what has data behind its body, the
  *	caller sets payload_hash and length, of the whole payload; for all others
  *	they are computed here.
  * @buf: room for OAE_PARSE_MAX bytes
  *
- * Return: bytes written; an OFFER's slice, or the data behind a REFLECT's body,
- * follows on the wire.
+ * Return: bytes written; an OFFER's slice, zeros of an ASK, or the data behind a REFLECT's
+ * body follow on the wire.
  */
 size_t oae_frame_build(const struct oae_frame *f, u8 *buf)
 {
 	size_t hdr_len = OAE_HDR_LEN + (f->flags & OAE_F_VIA ? OAE_VIA_LEN : 0);
 	size_t body = oae_frame_body_len(f);
 	bool more = f->opcode == OAE_OFFER ||
-		    (f->opcode == OAE_REFLECT && f->length > body);
+		    ((f->opcode == OAE_REFLECT || f->opcode == OAE_ASK) && f->length > body);
 	u64 hash = f->payload_hash;
 
 	buf[OAE_OFF_VER_EXT] = OAE_VERSION << 4 | OAE_EXT_WORDS(hdr_len - OAE_HDR_LEN);

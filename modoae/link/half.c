@@ -27,6 +27,7 @@ void oae_half_drop(struct oae_link *l, enum oae_outcome outcome, int err,
 {
 	oae_complete(a, l->swaps->half.handle, outcome, err);
 	l->half.state = OAE_HALF_NONE;
+	l->too_long_at = 0;
 }
 
 /**
@@ -58,6 +59,11 @@ void oae_half_refused(struct oae_link *l, u64 now, struct oae_actions *a)
  */
 bool oae_half_lend(struct oae_link *l, struct oae_actions *a)
 {
+	if (l->half.state != OAE_HALF_NONE && !oae_mtu_fits(l, &l->swaps->half)) {
+		if (oae_half_idle(l) && !oae_mtu_waits(l, &l->swaps->half, l->now))
+			oae_half_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
+		return false;
+	}
 	if (l->half.state == OAE_HALF_OFFERED) {
 		/* The two offers crossed: that of the senior stands. */
 		if (l->senior) {
@@ -68,10 +74,6 @@ bool oae_half_lend(struct oae_link *l, struct oae_actions *a)
 	}
 	if (!oae_half_idle(l))
 		return false;
-	if (!oae_fits_frame(l, &l->swaps->half)) {
-		oae_half_drop(l, OAE_REVERSED, OAE_E_TOO_BIG, a);
-		return false;
-	}
 	oae_note(a, OAE_N_LENT);
 	l->half.state = OAE_HALF_LENT;
 	return true;

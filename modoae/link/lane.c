@@ -42,7 +42,6 @@ struct oae_lane *oae_lane_append(struct oae_link *l, const struct oae_post *p)
 	n->p = *p;
 	n->state = OAE_OFFER_QUEUED;
 	n->due = OAE_DUE_NOT;
-	n->hopeless = false;
 	n->again = false;
 	n->ready = false;
 	n->doubt = false;
@@ -119,6 +118,7 @@ static void lane_remove(struct oae_link *l, u32 seq)
 	struct oae_lane *n = oae_lane(l, seq), *next;
 	u8 attempt;
 
+	l->too_long_at = 0;
 	oae_lane_not_due(l, n);
 	oae_lane_unpark(l, n);
 	oae_lane_dirty(l, seq);
@@ -134,7 +134,6 @@ static void lane_remove(struct oae_link *l, u32 seq)
 	}
 	n->state = OAE_OFFER_NONE;
 	n->due = OAE_DUE_NOT;
-	n->hopeless = false;
 	n->doubt = false;
 	l->nlanes--;
 }
@@ -203,7 +202,6 @@ static void lane_void(struct oae_link *l, u32 seq)
 	lane_void_post(&n->p);
 	n->at_peer = false;
 	n->state = OAE_OFFER_QUEUED;
-	n->hopeless = false;
 	n->refused = 0;
 	n->doubt = false;
 	n->ready = false;

@@ -6,21 +6,6 @@
 #include "link_int.h"
 
 /**
- * oae_link_slice_max() - the longest slice that both ends can carry
- * @l: the link; without its lock the result is a hint
- *
- * Return: bytes of payload in one frame.
- */
-u16 oae_link_slice_max(const struct oae_link *l)
-{
-	u16 mtu = READ_ONCE(l->mtu), peer_mtu = READ_ONCE(l->peer_mtu);
-
-	if (peer_mtu && peer_mtu < mtu)
-		mtu = peer_mtu;
-	return mtu - OAE_HDR_LEN;
-}
-
-/**
  * oae_op() - add an op to the actions
  * @a: actions
  * @type: type of the op
@@ -240,6 +225,8 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 roo
 		return;
 	if (!oae_number_rcv(l, f, now, a))
 		return;
+	if (l->search && oae_is_answer(f->opcode) && !oae_mtu_heard(l, f, now, a))
+		return;
 
 	switch (f->opcode) {
 	case OAE_OFFER:
@@ -256,6 +243,8 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 roo
 	case OAE_ASK:
 		l->room = link_room(l, room);
 		oae_rcv_ask(l, f, l->room, a);
+		if (f->length)
+			oae_mtu_asked(l, f, now, a);
 		break;
 	case OAE_REFLECT:
 		oae_rcv_reflect(l, f, now, a);
@@ -408,8 +397,6 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 		l->half.state = OAE_HALF_POSTED;
 		l->half.again = false;
 		l->half.refused = false;
-		l->half.fruitless = 0;
-		l->half_rows++;
 		l->swaps->posted_at = now;
 		l->swaps->cancelled = 0;
 	} else {
@@ -476,7 +463,7 @@ void oae_link_port_up(struct oae_link *l, u64 now, struct oae_actions *a)
 		return;
 	now = oae_now(l, now);
 	l->backoff = 0;
-	oae_offer_uncut(l);
+	oae_mtu_forget(l);
 	oae_ask(l, now, a);
 	oae_finish(l, now, a);
 }
@@ -510,25 +497,4 @@ void oae_link_ask(struct oae_link *l, struct oae_actions *a)
 	s = oae_send(l, a, OAE_COMMIT);
 	s->frame.seq = l->tx;
 	s->frame.flags |= OAE_F_WANT_DONE;
-}
-
-/**
- * oae_link_set_mtu() - set the MTU of the link's way
- * @l: the link
- * @mtu: bytes after the Ethernet header, OAE_MIN_MTU or more
- * @now: ns
- * @a: actions
- *
- * If the MTU changes an OPEN link freezes (protocol 4.8), so that the peer learns
- * the MTU and what is in flight is cut anew.
- */
-void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
-		      struct oae_actions *a)
-{
-	if (l->mtu == mtu)
-		return;
-	l->mtu = mtu;
-	if (!l->pathed)
-		oae_offer_uncut(l);
-	oae_link_port_down(l, now, a);
 }

@@ -16,7 +16,7 @@
  *   offer.c  the initiator: offer a content as an attempt
  *   pump.c   what is offered next
  *   answer.c reflected, refused, committed, taken back
- *   cut.c    a path that drops long frames
+ *   mtu.c    what a path carries
  *   number.c the numbers of frames, and which the peer has heard
  *   window.c how many may be under way, and the places for them
  *   reflect.c the responder: gather the slices of an offer, reflect or refuse it
@@ -295,7 +295,6 @@ enum oae_due {
  * @state: enum oae_offer_state
  * @attempt: of the number, in this run
  * @due: enum oae_due
- * @hopeless: too long for the path, and cannot be cut
  * @again: was offered before
  * @ready: READY came since; its refusal may be late
  * @doubt: an express that an earlier run may deliver
@@ -322,7 +321,6 @@ struct oae_lane {
 	bool again;
 	bool ready;
 	bool doubt;
-	bool hopeless : 1;
 	bool at_peer : 1;
 	bool shuts : 1;
 	bool asks : 1;
@@ -379,13 +377,6 @@ static inline u32 oae_peak(const struct oae_peak *p)
 	return p->of[0] > p->of[1] ? p->of[0] : p->of[1];
 }
 
-/* May what does not get through get through by another path (protocol 4.14)? */
-enum oae_others {
-	OAE_OTHERS_NONE,	/* there is no other, or it is proven for all that it does not */
-	OAE_OTHERS_TRIED,	/* it did not by any so far */
-	OAE_OTHERS_NEW,		/* there is one by which it was not tried enough */
-};
-
 /* A place of the window, both ways. The caller lends them: oae_link_lend(). */
 struct oae_pair {
 	struct oae_lane lane;
@@ -399,7 +390,6 @@ struct oae_pair {
  * @aside: the post that stepped aside for it, without oae_link.pair
  * @again_at: WAITING: time to offer the half again, ns
  * @posted_at: when the half was posted, ns
- * @fruitless_at: time of the first failure in oae_link.half.fruitless, ns
  * @cancelled: LENT: reverse the half if it comes back, errno
  */
 struct oae_swaps {
@@ -407,7 +397,6 @@ struct oae_swaps {
 	struct oae_post aside;
 	u64 again_at;
 	u64 posted_at;
-	u64 fruitless_at;
 	int cancelled;
 };
 
@@ -457,14 +446,14 @@ struct oae_link {
 	u32 acked;		/* the newest of these that the peer has heard */
 	u16 mtu;
 	u16 peer_mtu;		/* 0 unknown */
-	u16 cut;		/* limit of slices since longer ones fail, 0 none */
+	u16 pmtu;		/* what gets through, if that is less; 0 all does (protocol 4.17) */
+	u16 search;		/* this size is asked for, 0 none */
+	u16 most;		/* the longest slices that this peer was sent, or could be */
 	u8 vc;
 	u8 state;		/* CLOSED, SYNC_SENT, SYNC_RECD or OPEN */
 	u8 backoff;		/* failures since the last progress */
-	u8 fruitless;		/* fruitless failures in a row (protocol 4.1) */
-	u8 rows;		/* such rows that something has ended, modulo 256 */
-	u8 half_rows;		/* those of halves that were lent before */
-	u8 others;		/* enum oae_others */
+	u8 longs;		/* times in a row that nothing long of tx + 1 was heard */
+	u8 search_tries;	/* of this size */
 	bool senior;		/* of two crossing swaps, that of this end stands */
 	bool down;
 	bool ready_due;		/* refused BUSY or CONFLICT: READY must follow */
@@ -513,7 +502,6 @@ struct oae_link {
 	bool leaving : 1;	/* settles, and commits nothing: the port is about to go down */
 	struct {		/* the rest is in @swaps */
 		u8 state;	/* enum oae_half_state */
-		u8 fruitless;	/* LENT: fruitless failures in a row */
 		bool again : 1;	/* was offered before */
 		bool refused : 1;	/* the peer had none, since this one was posted */
 		bool crossed : 1;	/* the peer's offer was refused because of this one */
@@ -526,9 +514,8 @@ struct oae_link {
 	bool peer_paths : 1;	/* and the peer does */
 	bool by_inc : 1;	/* both did once: their incarnations say who is the senior */
 	bool peer_gateway : 1;	/* and such through gateways */
-	bool pathed : 1;	/* rows and `cut` are kept for each path: pathavoid.c */
+	bool too_long : 1;	/* what is next waits, since it is so for the path in use */
 	bool rtt_guessed : 1;	/* srtt is that of a probe */
-	bool repeated : 1;	/* SYNC with this ltag was repeated since it was not answered */
 	bool aside_ready : 1;	/* READY came for what stepped aside */
 	u8 syncs : 2;		/* SYNCs sent with this ltag, at most 2 */
 	u32 start;		/* tx before the first transaction */
@@ -560,7 +547,6 @@ struct oae_link {
 		bool paths;	/* it takes other paths */
 		bool gateway;	/* and such through gateways */
 		bool met;	/* both ends took such, since these incarnations met */
-		bool held;	/* it held a transaction, said its last SYNC */
 	} heard;
 
 	u64 again_iv;		/* interval after again_at */
@@ -570,10 +556,23 @@ struct oae_link {
 	u64 done_at;		/* when DONE was asked for */
 	u64 down_at;		/* when the link went down */
 	u64 sync_at;		/* first SYNC of this ltag */
-	u64 waited;		/* time in flight of the offer at the freeze, 0 none */
-	u64 waited_held;	/* the same for what was held, with a half lent */
-	u64 cut_at;		/* when `cut` was set */
-	u64 fruitless_at;	/* time of the first failure in fruitless */
+	u64 pmtu_at;		/* when `pmtu` was found, or what is longer asked for */
+	u64 too_long_at;	/* since when what is next is too long, 0 it is not */
+	u32 search_pn;		/* number of the long question about `search` */
+};
+
+/**
+ * struct oae_carries - what a path carries, bytes behind the Ethernet header
+ * @mtu: the port here, VIA not counted
+ * @far: the peer, as it has said there; 0 unknown
+ * @pmtu: the longest frame that gets through, if that is less; 0 all do
+ * @pmtu_at: when that was found, ns
+ */
+struct oae_carries {
+	u16 mtu;
+	u16 far;
+	u16 pmtu;
+	u64 pmtu_at;
 };
 
 void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,
@@ -621,6 +620,9 @@ void oae_link_go_on(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_renamed(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
 		      struct oae_actions *a);
+void oae_link_set_far(struct oae_link *l, u16 far, u64 now, struct oae_actions *a);
+void oae_link_go_by(struct oae_link *l, const struct oae_carries *c, u64 now,
+		    struct oae_actions *a);
 
 /* Queries of the event path. Without the caller's lock the answer is a hint. */
 
@@ -871,7 +873,9 @@ bool oae_link_confirmed(const struct oae_link *l,
 			const struct oae_link_mark *m);
 bool oae_link_undecided(const struct oae_link *l);
 bool oae_link_in_doubt(const struct oae_link *l);
+u16 oae_link_mtu(const struct oae_link *l);
 u16 oae_link_slice_max(const struct oae_link *l);
+u16 oae_link_port_max(const struct oae_link *l);
 u16 oae_link_cut(const struct oae_link *l, u8 kind, u32 len);
 u32 oae_link_join_max(const struct oae_link *l);
 u32 oae_link_pack_max(const struct oae_link *l);

@@ -9,9 +9,7 @@
 #define OAE_MAX_BACKOFF	39	/* up to here every second failure doubles it */
 #define OAE_CLOCK_STEP	1000000000ULL	/* ns; a larger step back: a new clock */
 #define OAE_MIN_SLICE	(OAE_MIN_MTU - OAE_HDR_LEN)
-#define OAE_FRUITLESS	3	/* fruitless failures until slices are cut smaller */
-#define OAE_HOPELESS	16	/* the same until an uncuttable offer is too big */
-#define OAE_CUT_NS	600000000000ULL	/* ns until longer slices are tried again */
+#define OAE_MTU_NS	600000000000ULL	/* ns until it is asked whether more gets through */
 #define OAE_FORGET_DEAD	8	/* dead times until a link that is down is forgotten */
 #define OAE_RUN_MAX	0x40000000U	/* transactions of a run, each way */
 #define OAE_PART_LEAST	4	/* slices that may be sent at once, however much is lost */
@@ -177,7 +175,6 @@ void oae_peak_add(struct oae_peak *p, const struct oae_link *l, u32 v);
 void oae_timer_answered(struct oae_link *l, u64 now);
 u64 oae_first_again(const struct oae_link *l);
 void oae_rtt_guess(struct oae_link *l, u64 rtt);
-void oae_link_wait(struct oae_link *l, u64 wait, u64 now);
 void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a);
 
 /* close.c */
@@ -217,7 +214,6 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u64 now,
 void oae_offer_ask(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
 bool oae_offer_next_attempt(struct oae_link *l, struct oae_lane *n, u64 now,
 			    struct oae_actions *a);
-bool oae_fits_frame(const struct oae_link *l, const struct oae_post *p);
 void oae_offer_too_long(struct oae_link *l, u32 seq, u64 now,
 			struct oae_actions *a);
 void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
@@ -230,17 +226,21 @@ void oae_offer_drop_aside(struct oae_link *l, unsigned int i, int err,
 			  struct oae_actions *a);
 void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a);
 
-/* cut.c */
-bool oae_cut_fits(const struct oae_link *l, const struct oae_post *p);
-u32 oae_cut_longest(const struct oae_post *p);
-u32 oae_cut_shortest(u32 len);
-void oae_cut_count(u8 *row, u64 *since, u32 len, u64 now);
-bool oae_cut_hopeless(const struct oae_link *l, u8 row, u64 since, u64 now);
-void oae_cut_row_ends(struct oae_link *l);
-bool oae_cut_elsewhere(const struct oae_link *l, u8 row);
-void oae_stalled(struct oae_link *l, u64 now, struct oae_actions *a);
-void oae_answered(struct oae_link *l, u64 now, bool in, bool out);
-void oae_offer_uncut(struct oae_link *l);
+/* mtu.c */
+bool oae_mtu_fits(const struct oae_link *l, const struct oae_post *p);
+bool oae_mtu_waits(struct oae_link *l, const struct oae_post *p, u64 now);
+bool oae_mtu_several(const struct oae_link *l, const struct oae_post *p);
+void oae_mtu_forget(struct oae_link *l);
+void oae_mtu_changed(struct oae_link *l);
+void oae_mtu_doubt(struct oae_link *l, struct oae_actions *a);
+void oae_mtu_lost(struct oae_link *l, const struct oae_post *p, struct oae_actions *a);
+void oae_mtu_found(struct oae_link *l, u16 mtu, u64 now, struct oae_actions *a);
+bool oae_mtu_heard(struct oae_link *l, const struct oae_frame *f, u64 now,
+		   struct oae_actions *a);
+void oae_mtu_asked(struct oae_link *l, const struct oae_frame *f, u64 now,
+		   struct oae_actions *a);
+u64 oae_mtu_timer_at(const struct oae_link *l);
+void oae_mtu_timer(struct oae_link *l, u64 now, struct oae_actions *a);
 
 /* cancel.c */
 void oae_send_reverse(struct oae_link *l, u32 seq, u8 attempt, struct oae_actions *a);
@@ -313,7 +313,7 @@ void oae_rcv_ask(struct oae_link *l, const struct oae_frame *f, u32 room,
 		 struct oae_actions *a);
 void oae_rcv_reverse(struct oae_link *l, const struct oae_frame *f,
 		     struct oae_actions *a);
-void oae_hold_reflect(struct oae_link *l, struct oae_actions *a);
+u32 oae_hold_reflect(struct oae_link *l, struct oae_actions *a);
 
 /* half.c */
 void oae_half_drop(struct oae_link *l, enum oae_outcome outcome, int err,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The initiator (doc/protocol.md section 4.1): offers the content of a number, as an
- * attempt. pump.c says what is offered when, answer.c what becomes of it, cut.c how long
+ * attempt. pump.c says what is offered when, answer.c what becomes of it, mtu.c how long
  * its slices are. Pure, see link.h.
  */
 #include "link_int.h"
@@ -115,7 +115,7 @@ bool oae_offer_next_attempt(struct oae_link *l, struct oae_lane *n, u64 now,
 }
 
 /* Slices that get through would be too many: EMSGSIZE. */
-static void offer_end_hopeless(struct oae_link *l, struct oae_lane *n, u64 now,
+static void offer_end_too_long(struct oae_link *l, struct oae_lane *n, u64 now,
 			       struct oae_actions *a)
 {
 	struct oae_post p = n->p;
@@ -130,10 +130,16 @@ static bool offer_wants_slicing(struct oae_link *l, struct oae_lane *n, u64 now,
 				struct oae_actions *a)
 {
 	bool message = n->p.kind == OAE_MESSAGE;
-	u16 max = oae_link_cut(l, n->p.kind, n->p.len);
+	u16 max = oae_link_slice_max(l);
 
-	if (n->hopeless) {
-		offer_end_hopeless(l, n, now, a);
+	if (!oae_mtu_fits(l, &n->p)) {
+		if (n->doubt || !oae_mtu_waits(l, &n->p, now)) {
+			offer_end_too_long(l, n, now, a);
+			return true;
+		}
+		/* An express that the peer has not delivered: oae_offer_pump() goes on with it. */
+		n->state = OAE_OFFER_QUEUED;
+		l->too_long = true;
 		return true;
 	}
 	if (n->p.slice_max <= max && (message || n->p.nslices == 1))
@@ -141,23 +147,6 @@ static bool offer_wants_slicing(struct oae_link *l, struct oae_lane *n, u64 now,
 	n->state = OAE_OFFER_SLICING;
 	oae_op(a, OAE_OP_RESLICE)->handle = n->p.handle;
 	return true;
-}
-
-/**
- * oae_fits_frame() - does a half or a verb, and its answer, fit into one frame each?
- * @l: the link
- * @p: the post; a message always fits, since it is cut, and what is of several is made
- *	anew
- *
- * Return: true if so.
- */
-bool oae_fits_frame(const struct oae_link *l, const struct oae_post *p)
-{
-	u32 max = oae_link_slice_max(l);
-	u32 reply = p->kind == OAE_SWAP ? p->len : p->reply;
-
-	return (p->kind != OAE_SWAP && p->kind != OAE_VERB) || oae_post_several(p) ||
-	       (p->len <= max && reply + OAE_REFLECT_LEN <= max);
 }
 
 /**
@@ -205,7 +194,7 @@ void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 	bool first = !fresh && n->again && !n->attempt, asks = fresh && offer_asks(l, n, clean);
 	bool last = n->due == OAE_DUE_LAST || asks || (first && clean);
 
-	if (oae_post_several(&n->p) && !oae_cut_fits(l, &n->p)) {
+	if (oae_post_several(&n->p) && !oae_mtu_several(l, &n->p)) {
 		oae_offer_hand_back(l, seq, false, a);
 		return;
 	}
@@ -262,7 +251,7 @@ void oae_offer_again(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a
 	}
 	if (n->due >= OAE_DUE_REPEAT && n->state == OAE_OFFER_OUT)
 		offer_repeat(l, seq, now, a);
-	else if (!oae_fits_frame(l, &n->p))
+	else if (oae_lane_reversible(n) && !oae_mtu_fits(l, &n->p))
 		oae_offer_drop(l, seq, OAE_REVERSED, OAE_E_TOO_BIG, a);
 	else
 		oae_offer_number(l, seq, false, now, a);
@@ -275,16 +264,19 @@ void oae_offer_again(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a
  * @a: actions
  *
  * So no late frame can make the peer deliver an express of an earlier run. An express
- * that could not be offered in this run (its attempt is still 0) has waited for this,
- * and is reversed.
+ * that could not be offered in this run (its attempt is still 0) has waited for this, and is
+ * what is next.
  */
 void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_first_lane(l);
 
 	n->doubt = false;
-	if (!n->attempt)
-		oae_offer_too_long(l, l->tx + 1, now, a);
+	if (n->attempt)
+		return;
+	n->state = OAE_OFFER_QUEUED;
+	l->given = 0;
+	oae_offer_pump(l, now, a);
 }
 
 /* The lane that waits for new slices; NULL: this post does not. */

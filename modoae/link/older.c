@@ -9,6 +9,7 @@
 
 /* The same bytes as in this version are not named again: opcode, vc, flags, length, ltags, seq. */
 #define OLDER_VERSION	0x1a	/* version 1, a header of 10 words */
+#define OLDER_HELD	0x10	/* the only flag of a SYNC */
 #define OLDER_REASON	30	/* u16 */
 #define OLDER_DIGEST	32	/* u64 */
 
@@ -33,7 +34,7 @@ static u64 older_digest(const u8 *buf, size_t length)
 bool oae_older_turn_away(const u8 *buf, size_t total, u8 answer[OAE_OLDER_HDR])
 {
 	if (total != OAE_OLDER_SYNC || buf[OAE_OFF_VER_EXT] != OLDER_VERSION ||
-	    buf[OAE_OFF_OPCODE] != OAE_SYNC || buf[OAE_OFF_FLAGS] & ~OAE_F_HELD ||
+	    buf[OAE_OFF_OPCODE] != OAE_SYNC || buf[OAE_OFF_FLAGS] & ~OLDER_HELD ||
 	    get_unaligned_be16(buf + OAE_OFF_LENGTH) != OAE_OLDER_SYNC - OAE_OLDER_HDR ||
 	    older_digest(buf, OAE_OLDER_SYNC - OAE_OLDER_HDR) !=
 		    get_unaligned_be64(buf + OLDER_DIGEST))

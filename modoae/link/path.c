@@ -31,11 +31,6 @@ void oae_paths_init(struct oae_paths *ps, const struct oae_link *l, u16 mtu, boo
 	memset(ps, 0, sizeof(*ps));
 	ps->inc = l->inc;
 	ps->peer_inc = l->peer_inc;
-	ps->moved = l->tx + l->rx - 1;
-	ps->rows = l->rows;
-	ps->half_rows = l->half_rows;
-	ps->mtu = mtu;
-	ps->peer_mtu = l->peer_mtu;
 	own->there = true;
 	own->up = up;
 	own->proven = true;
@@ -85,16 +80,28 @@ void oae_path_del(struct oae_paths *ps, unsigned int i)
 		ps->why = OAE_WHY_OWN;
 		ps->agreed = false;
 	}
-	if (ps->resolved == i)
-		ps->resolved = OAE_PATH_OWN;
 	if (ps->home == i)
 		ps->home = OAE_PATH_OWN;
 	if (ps->asked == i)
 		ps->asked = ps->used;
-	ps->avoid &= ~(1U << i);
 	ps->leave_at = 0;
-	if (ps->counted == i)
-		ps->counted = OAE_PATHS_MAX;
+	if (ps->limit == i)
+		ps->limit = OAE_PATHS_MAX;
+}
+
+/**
+ * oae_path_set_mtu() - the port of a path carries another length, perhaps
+ * @p: the path
+ * @mtu: bytes behind the Ethernet header
+ *
+ * So what did not get through may do now.
+ */
+void oae_path_set_mtu(struct oae_path *p, u16 mtu)
+{
+	if (p->mtu == mtu)
+		return;
+	p->mtu = mtu;
+	p->pmtu = 0;
 }
 
 /* The link is down. */
@@ -148,16 +155,13 @@ void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l)
 	ps->peer_inc = l->peer_inc;
 	ps->home = ps->used;
 	ps->asked = ps->used;
-	ps->avoid = 0;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		ps->path[i].proven = i == ps->used;
 		ps->path[i].good &= i == ps->used;
 		ps->path[i].heard = i == ps->used ? l->peer_ltag : 0;
 		ps->path[i].nonce = 0;
 		ps->path[i].far = 0;
-		ps->path[i].offer_row = 0;
-		ps->path[i].half_row = 0;
-		ps->path[i].cut = 0;
+		ps->path[i].pmtu = 0;
 	}
 }
 
@@ -197,11 +201,10 @@ bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now)
 	if (ps->used == i)
 		ps->used = OAE_PATH_OWN;
 	/* The own one of before is gone. */
-	ps->avoid &= ~(1U << OAE_PATH_OWN);
 	if (turned)
-		ps->counted = OAE_PATHS_MAX;
-	else if (ps->counted == i)
-		ps->counted = OAE_PATH_OWN;
+		ps->limit = OAE_PATHS_MAX;
+	else if (ps->limit == i)
+		ps->limit = OAE_PATH_OWN;
 	oae_path_del(ps, i);
 	return turned;
 }
@@ -222,7 +225,7 @@ static void paths_new_clock(struct oae_paths *ps, u64 now)
 		p->not_before = p->not_before ? now + p->wait : 0;
 		p->used_at = p->used_at ? now : 0;
 		p->good_at = now;
-		p->row_since = now;
+		p->pmtu_at = now;
 		/* oae_loss_time() begins again. */
 		p->loss.until = 0;
 	}

@@ -44,13 +44,11 @@ enum oae_path_why {
  * @up: the port here carries frames
  * @rank: enum oae_path_rank
  * @missed: probes in a row that were not answered
- * @offer_row: fruitless failures in a row (4.1) by this path of what is offered; of the path in
- *	use they are in the link
- * @half_row: the same of a half that is lent
- * @mtu: bytes behind the Ethernet header that it carries, VIA not counted
- * @far: the same at its other end, as the peer's last probe or answer has said; 0 unknown
- * @cut: limit of slices, since longer ones fail by this path; of the path in use it is in the
- *	link; 0 none
+ * @mtu: bytes behind the Ethernet header that its port carries, VIA not counted
+ * @far: the same at its other end, as the peer has said there last; 0 unknown
+ * @pmtu: the longest frame that gets through, if that is less (4.17); 0 all do. Of the path in
+ *	use it is in the link
+ * @pmtu_at: when that was found, ns
  * @heard: the peer's ltag, as last heard here; 0 never
  * @nonce: of the probe under way; 0 none
  * @probed_at: when the last probe was sent, ns
@@ -59,7 +57,6 @@ enum oae_path_why {
  * @not_before: no return before, ns
  * @used_at: when it was last taken into use, ns
  * @good_at: since when its probes are answered, ns
- * @row_since: when these rows began, the later one, ns
  * @loss: what it loses
  */
 struct oae_path {
@@ -70,11 +67,9 @@ struct oae_path {
 	bool up;
 	s8 rank;
 	u8 missed;
-	u8 offer_row;
-	u8 half_row;
 	u16 mtu;
 	u16 far;
-	u16 cut;
+	u16 pmtu;
 	u32 heard;
 	u64 nonce;
 	u64 probed_at;
@@ -83,7 +78,7 @@ struct oae_path {
 	u64 not_before;
 	u64 used_at;
 	u64 good_at;
-	u64 row_since;
+	u64 pmtu_at;
 	struct oae_path_loss loss;
 };
 
@@ -124,17 +119,7 @@ struct oae_path_count {
  * @why: and why, enum oae_path_why
  * @other: index of the path by which the peer has answered, and not by that in use
  * @leave_at: that is left then, unless it is answered by it before, ns; 0 not
- * @resolved: index of the path by which the link has resolved last
- * @avoid: set of the paths by which the link is not to resolve, until SYNC is repeated
- * @fruitless: freezes in a row between which nothing was committed or delivered
- * @counted: index of the path whose rows of fruitless failures are in the link; OAE_PATHS_MAX: it
- *	is gone
- * @rows: oae_link.rows, after the last event
- * @half_rows: oae_link.half_rows, likewise
- * @rows_kept: of any other path there are such rows
- * @mtu: what the path in use carries, after the last event
- * @peer_mtu: and what it does as the peer says
- * @moved: tx and rx at the last freeze, together
+ * @limit: index of the path whose @pmtu is in the link; OAE_PATHS_MAX: it is gone
  * @count: what is known of losses
  * @path: the paths; OAE_PATH_OWN is always there
  */
@@ -150,26 +135,25 @@ struct oae_paths {
 	u8 asked;
 	u8 why;
 	u8 other;
-	u8 resolved;
-	u8 avoid;
-	u8 fruitless;
-	u8 counted;
-	u8 rows;
-	u8 half_rows;
-	bool rows_kept;
-	u16 mtu;
-	u16 peer_mtu;
-	u32 moved;
+	u8 limit;
 	u64 gone_at;
 	u64 leave_at;
 	struct oae_path_count count;
 	struct oae_path path[OAE_PATHS_MAX];
 };
 
-/* What a path carries, both ways, bytes behind the Ethernet header. */
+/* What a path carries from here on, bytes behind the Ethernet header, as PATH and SYNC say. */
+static inline u16 oae_path_carries(const struct oae_path *p)
+{
+	return p->pmtu && p->pmtu < p->mtu ? p->pmtu : p->mtu;
+}
+
+/* What a path carries, both ways. */
 static inline u16 oae_path_mtu(const struct oae_path *p)
 {
-	return p->far && p->far < p->mtu ? p->far : p->mtu;
+	u16 mtu = oae_path_carries(p);
+
+	return p->far && p->far < mtu ? p->far : mtu;
 }
 
 /* Does an end ask by this path? */
@@ -183,6 +167,7 @@ void oae_paths_init(struct oae_paths *ps, const struct oae_link *l, u16 mtu, boo
 		    u64 now);
 int oae_path_add(struct oae_paths *ps, u16 mtu, bool up);
 void oae_path_del(struct oae_paths *ps, unsigned int i);
+void oae_path_set_mtu(struct oae_path *p, u16 mtu);
 void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l);
 void oae_path_renamed(struct oae_paths *ps, unsigned int i);
 bool oae_paths_move(struct oae_paths *ps, unsigned int i, u64 now);
@@ -208,10 +193,9 @@ bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_lin
 		      const struct oae_frame *f, enum oae_state before, u64 now);
 
 /* pathout.c: by which a frame goes */
-unsigned int oae_paths_all(const struct oae_paths *ps, const struct oae_link *l,
-			   unsigned int but);
+unsigned int oae_paths_all(const struct oae_paths *ps, const struct oae_link *l);
 unsigned int oae_paths_out(const struct oae_paths *ps, const struct oae_link *l,
-			   u8 opcode, int back, enum oae_state before);
+			   const struct oae_frame *f, int back, enum oae_state before);
 
 /* pathprobe.c: probes */
 bool oae_path_due(const struct oae_paths *ps, unsigned int i, const struct oae_link *l,
@@ -227,10 +211,6 @@ u64 oae_path_answers(struct oae_paths *ps, unsigned int i, const struct oae_link
 		     const struct oae_frame *f, u64 now);
 bool oae_paths_silent(struct oae_paths *ps, const struct oae_link *l, u64 now);
 bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now);
-
-/* pathavoid.c: what carries SYNC only */
-void oae_path_carries(struct oae_path *p, u16 mtu);
-void oae_paths_ended(struct oae_paths *ps, struct oae_link *l, enum oae_state before, u64 now);
 
 /* pathcount.c: what is lost */
 void oae_count_begin(struct oae_paths *ps, const struct oae_link *l);

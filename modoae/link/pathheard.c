@@ -173,9 +173,6 @@ bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link 
 	if (!l->down && path_is_end(l, f) &&
 	    (i != ps->home || (i != ps->used && (f->opcode == OAE_CLOSE || oae_would_lose(l)))))
 		return false;
-	/* Until SYNC is repeated for the first time. */
-	if (ps->avoid & 1U << i && oae_frozen(l) && !l->repeated && path_is_sync(f))
-		return false;
 	if (path_is_sync(f) || oae_link_is_run(l, f))
 		p->heard = f->src_ltag;
 	return true;
@@ -259,8 +256,6 @@ static bool path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_
 	if (resolved && i != was && l->peer_inc != ps->peer_inc)
 		oae_path_use(ps, i, OAE_WHY_PEER, now);
 	oae_paths_pair(ps, l);
-	if (resolved)
-		ps->resolved = i;
 	/* A failure there is over: nobody probes the path in use. */
 	if (resolved && i == ps->used)
 		ps->path[i].good = true;

@@ -7,6 +7,7 @@
 #include "link_int.h"
 
 #define PATH_WAIT_MAX	64	/* keepalive times until a path that failed is taken again */
+#define PATH_IDLE	4	/* of a keepalive time, until an idle link leaves a path */
 #define PATH_STEADY	16	/* keepalive times in use: earlier failures are forgotten */
 
 /**
@@ -64,6 +65,15 @@ static bool path_better(const struct oae_path *p, const struct oae_path *than)
 	return oae_path_mtu(p) > oae_path_mtu(than);
 }
 
+/* For what is too long for the path in use the length comes first, but for what was set by hand. */
+static bool path_better_for(const struct oae_link *l, const struct oae_path *p,
+			    const struct oae_path *than)
+{
+	if (l->too_long && p->rank == than->rank && oae_path_mtu(p) != oae_path_mtu(than))
+		return oae_path_mtu(p) > oae_path_mtu(than);
+	return path_better(p, than);
+}
+
 /* The best path but @but, or OAE_PATHS_MAX. */
 static unsigned int paths_other(const struct oae_paths *ps, unsigned int but)
 {
@@ -107,6 +117,15 @@ bool oae_path_failed(struct oae_paths *ps, unsigned int i, const struct oae_link
 	return true;
 }
 
+/* Is this the answer to what was asked for the second time, or to a probe that was? */
+static bool path_asked_again(const struct oae_link *l, const struct oae_frame *f)
+{
+	/* The probes of two ends cross: the peer's ends the own one. */
+	if (f->opcode == OAE_SYNC_ACK || f->opcode == OAE_SYNC)
+		return l->asked_at;
+	return l->asks > 1 && oae_dist(l->acked, f->ack) > 0 && oae_number_was_sent(l, f->ack);
+}
+
 /**
  * oae_path_answers() - an answer has come by a path: does it come by the one in use?
  * @ps: the paths
@@ -126,18 +145,21 @@ u64 oae_path_answers(struct oae_paths *ps, unsigned int i, const struct oae_link
 {
 	u64 wait = oae_link_pto(l), longest = oae_peak(&l->longest);
 
-	if (!oae_link_takes_paths(l) || !oae_is_answer(f->opcode) || !oae_link_is_run(l, f))
+	if (!oae_link_takes_paths(l) || !oae_link_is_run(l, f) ||
+	    (!oae_is_answer(f->opcode) && f->opcode != OAE_SYNC_ACK && f->opcode != OAE_SYNC))
 		return 0;
 	if (i == ps->used) {
-		/* READY answers no question. */
-		if (f->opcode != OAE_READY)
+		/* These answer no question. */
+		if (f->opcode != OAE_READY && f->opcode != OAE_SYNC)
 			ps->leave_at = 0;
 		return 0;
 	}
-	if (ps->leave_at || l->asks < 2 || oae_dist(l->acked, f->ack) <= 0 ||
-	    !oae_number_was_sent(l, f->ack) || !ps->path[i].up)
+	if (ps->leave_at || !ps->path[i].up || !path_asked_again(l, f))
 		return 0;
-	if (longest && wait > longest)
+	/* Nothing is urgent on an idle link, whose longest round trip may be of long ago. */
+	if (!oae_is_answer(f->opcode) && wait < l->cfg->keepalive / PATH_IDLE)
+		wait = l->cfg->keepalive / PATH_IDLE;
+	else if (oae_is_answer(f->opcode) && longest && wait > longest)
 		wait = longest;
 	ps->other = i;
 	ps->leave_at = now + wait;
@@ -166,26 +188,28 @@ bool oae_paths_silent(struct oae_paths *ps, const struct oae_link *l, u64 now)
 	return true;
 }
 
-/* May a path be used instead of that which is? */
-static bool path_is_fine(const struct oae_paths *ps, unsigned int i, u64 now)
+/* May a path be used instead of that which is? What is too long for that does not wait. */
+static bool path_is_fine(const struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+			 u64 now)
 {
 	const struct oae_path *p = &ps->path[i];
 
 	return p->there && p->up && p->proven && p->good &&
-	       (i == ps->used || (p->rtt && now >= p->not_before));
+	       (i == ps->used || (p->rtt && (now >= p->not_before || l->too_long)));
 }
 
 /*
- * May it be used, with what it costs to go there? If it carries another length, that is a
- * freeze: so not to a path that has failed, and may do so again soon.
+ * May it be used, with what it costs to go there? If it carries less, that is a freeze: so not to
+ * a path that has failed, and may do so again soon.
  */
-static bool path_is_worth(const struct oae_paths *ps, unsigned int i, u64 keepalive, u64 now)
+static bool path_is_worth(const struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+			  u64 now)
 {
 	const struct oae_path *p = &ps->path[i];
 
-	return path_is_fine(ps, i, now) &&
-	       (oae_path_mtu(p) == oae_path_mtu(&ps->path[ps->used]) || !p->wait ||
-		now - p->good_at >= PATH_STEADY * keepalive);
+	return path_is_fine(ps, i, l, now) &&
+	       (oae_path_mtu(p) >= oae_path_mtu(&ps->path[ps->used]) || !p->wait ||
+		now - p->good_at >= PATH_STEADY * l->cfg->keepalive);
 }
 
 /* Why is a path better than the one in use? */
@@ -217,26 +241,26 @@ static enum oae_path_why path_why(const struct oae_path *p, const struct oae_pat
 bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now)
 {
 	const struct oae_path *used = &ps->path[ps->used], *best = NULL, *p;
-	u64 keepalive = l->cfg->keepalive;
 	unsigned int i, n = 0, wanted;
 
-	if (!oae_link_takes_paths(l) || now - used->used_at < keepalive / 2)
+	if (!oae_link_takes_paths(l) ||
+	    (now - used->used_at < l->cfg->keepalive / 2 && !l->too_long))
 		return false;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		p = &ps->path[i];
-		if (!path_is_worth(ps, i, keepalive, now) || (best && path_better(best, p)))
+		if (!path_is_worth(ps, i, l, now) || (best && path_better_for(l, best, p)))
 			continue;
-		n = !best || path_better(p, best) ? 1 : n + 1;
+		n = !best || path_better_for(l, p, best) ? 1 : n + 1;
 		best = p;
 	}
 	/* By hand it may become shorter, or to be direct; for what the path loses it may not. */
-	if (!n || (path_is_fine(ps, ps->used, now) && oae_path_mtu(best) < oae_path_mtu(used) &&
+	if (!n || (path_is_fine(ps, ps->used, l, now) && oae_path_mtu(best) < oae_path_mtu(used) &&
 		   best->rank <= used->rank && best->via >= used->via))
 		return false;
 	wanted = l->vc % n;
 	for (i = 0; i < OAE_PATHS_MAX; i++)
-		if (path_is_worth(ps, i, keepalive, now) && !path_better(best, &ps->path[i]) &&
-		    !wanted--)
+		if (path_is_worth(ps, i, l, now) &&
+		    !path_better_for(l, best, &ps->path[i]) && !wanted--)
 			break;
 	if (i == ps->used || i == OAE_PATHS_MAX)
 		return false;

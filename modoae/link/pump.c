@@ -16,16 +16,6 @@ static bool pump_half_posted(const struct oae_link *l)
 	       !l->peer_closing;
 }
 
-/* Another transaction is offered: after a while, try longer slices again. */
-static void pump_new_content(struct oae_link *l, u64 now)
-{
-	/* Else it is not the one that does not get through. */
-	if (l->nlanes <= 1)
-		oae_cut_row_ends(l);
-	if (l->cut && now - l->cut_at >= OAE_CUT_NS)
-		l->cut = 0;
-}
-
 /* Is an express or a half in flight? It is alone. */
 static bool pump_barrier_out(const struct oae_link *l)
 {
@@ -101,7 +91,7 @@ static void pump_step_aside(struct oae_link *l)
 }
 
 /* After the half, what stepped aside is parked again, or offered, in order. */
-static bool pump_step_back(struct oae_link *l, u64 now)
+static bool pump_step_back(struct oae_link *l)
 {
 	struct oae_lane *n;
 	unsigned int i;
@@ -109,7 +99,6 @@ static bool pump_step_back(struct oae_link *l, u64 now)
 	if (!l->naside || l->nlanes ||
 	    (oae_link_windowed(l) && l->state == OAE_OPEN && pump_half_posted(l)))
 		return false;
-	pump_new_content(l, now);
 	for (i = 0; i < l->naside; i++) {
 		n = oae_lane_append(l, oae_aside(l, i));
 		n->again = true;
@@ -146,7 +135,14 @@ static bool pump_too_big(const struct oae_link *l, const struct oae_post *p)
 {
 	if (oae_post_several(p))
 		return false;
-	return p->len > l->peer_max_len || !oae_fits_frame(l, p);
+	return p->len > l->peer_max_len || !oae_mtu_fits(l, p);
+}
+
+/* Is what is next too long for the path, and may it be carried soon? */
+static bool pump_too_long(struct oae_link *l, const struct oae_lane *n, u64 now)
+{
+	return oae_lane_reversible(n) && n->p.len <= l->peer_max_len &&
+	       !oae_mtu_fits(l, &n->p) && oae_mtu_waits(l, &n->p, now);
 }
 
 /*
@@ -160,8 +156,13 @@ static bool pump_give(struct oae_link *l, bool fresh, u64 now,
 	struct oae_lane *n = oae_lane(l, seq);
 	bool dropped;
 
+	/* It is about to be cut: what is carried may have changed once more since it was asked. */
+	if (n->state == OAE_OFFER_SLICING)
+		return false;
+	l->too_long = pump_too_long(l, n, now);
+	if (l->too_long)
+		return false;
 	if (fresh) {
-		pump_new_content(l, now);
 		if (pump_too_big(l, &n->p)) {
 			oae_offer_drop(l, seq, OAE_REVERSED, OAE_E_TOO_BIG, a);
 			return true;
@@ -169,7 +170,7 @@ static bool pump_give(struct oae_link *l, bool fresh, u64 now,
 		oae_offer_number(l, seq, true, now, a);
 		return l->state == OAE_OPEN && n->state == OAE_OFFER_OUT;
 	}
-	dropped = !oae_fits_frame(l, &n->p);
+	dropped = !oae_mtu_fits(l, &n->p);
 	oae_offer_again(l, seq, now, a);
 	return l->state == OAE_OPEN && (dropped || n->state == OAE_OFFER_OUT);
 }
@@ -214,18 +215,10 @@ static bool pump_may_give(const struct oae_link *l)
 	       !(l->settle_until && l->nlanes > l->given);
 }
 
-/**
- * oae_offer_pump() - offer what is due, and what waits, as far as the window allows
- * @l: the link
- * @now: ns
- * @a: actions
- *
- * An event sends a few offers. If there are more, oae_link_more() says so.
- */
-void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
+static void pump(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	l->more = false;
-	pump_step_back(l, now);
+	pump_step_back(l);
 	pump_step_aside(l);
 	if (l->state != OAE_OPEN || (l->ndue && !pump_give_due(l, now, a)))
 		return;
@@ -243,9 +236,28 @@ void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 				return;
 		}
 		/* The half for which a post stepped aside may have been too long. */
-	} while (l->state == OAE_OPEN && pump_step_back(l, now));
+	} while (l->state == OAE_OPEN && pump_step_back(l));
 	if (!l->pair && l->next_valid && l->given && oae_link_windowed(l))
 		l->lacking = true;
+}
+
+/**
+ * oae_offer_pump() - offer what is due, and what waits, as far as the window allows
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ *
+ * An event sends a few offers. If there are more, oae_link_more() says so. What is too long for
+ * the path in use waits: the timer looks for another path at once.
+ */
+void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	bool was = l->too_long;
+
+	l->too_long = false;
+	pump(l, now, a);
+	if (l->too_long && !was)
+		oae_link_wake(l, now + 1, a);
 }
 
 /**

@@ -313,7 +313,8 @@ void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 	if (h->state != OAE_HOLD_ASKED)
 		return;
 	now = oae_now(l, now);
-	if (!reason && reply + OAE_REFLECT_LEN > oae_link_slice_max(l))
+	/* The way back is that of the question, which may carry more than the one in use. */
+	if (!reason && reply + OAE_REFLECT_LEN > l->most)
 		reason = OAE_R_TOO_BIG;
 	if (reason) {
 		hold_refuse(l, seq, reason, a);
@@ -500,8 +501,10 @@ void oae_rcv_ask(struct oae_link *l, const struct oae_frame *f, u32 room,
  * oae_hold_reflect() - reflect the lowest number that is held once more, unasked
  * @l: the link, OPEN
  * @a: actions
+ *
+ * Return: the payload of that, bytes; 0 if nothing is held.
  */
-void oae_hold_reflect(struct oae_link *l, struct oae_actions *a)
+u32 oae_hold_reflect(struct oae_link *l, struct oae_actions *a)
 {
 	u32 i, n = oae_hold_places(l);
 	struct oae_hold *h;
@@ -512,8 +515,10 @@ void oae_hold_reflect(struct oae_link *l, struct oae_actions *a)
 			continue;
 		h->again = true;
 		hold_send_reflect(l, l->rx + i, h, h->attempt, h->kind, 0, a);
-		return;
+		return h->kind == OAE_SWAP || h->kind == OAE_VERB ? OAE_REFLECT_LEN + h->reply :
+								    OAE_REFLECT_LEN;
 	}
+	return 0;
 }
 
 /**

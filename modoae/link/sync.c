@@ -46,8 +46,6 @@ void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
 	if (opcode == OAE_SYNC && l->syncs < 2)
 		l->syncs++;
 	s->frame.dst_ltag = dst_ltag;
-	if (oae_first_hold(l)->state == OAE_HOLD_HELD)
-		s->frame.flags |= OAE_F_HELD;
 	s->frame.sync.inc = l->inc;
 	s->frame.sync.peer_inc = l->peer_inc;
 	s->frame.sync.caps = l->window - 1;
@@ -59,7 +57,7 @@ void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
 		s->frame.sync.caps |= OAE_CAPS_MET;
 	s->frame.sync.max_len = l->cfg->max_len;
 	s->frame.sync.start = l->start;
-	s->frame.sync.mtu = l->mtu;
+	s->frame.sync.mtu = oae_link_mtu(l);
 }
 
 /**
@@ -89,7 +87,7 @@ static void begin_sync(struct oae_link *l, enum oae_state state, u64 now,
 	l->paths = l->cfg->paths;
 	l->sync_at = now;
 	l->syncs = 0;
-	l->repeated = false;
+	l->search = 0;
 	l->state = state;
 	l->close_sent = false;
 	/* What the timer has asked, nobody has answered. */
@@ -111,8 +109,6 @@ void oae_freeze(struct oae_link *l, enum oae_note why, u64 now,
 		struct oae_actions *a)
 {
 	oae_note(a, why);
-	if (why == OAE_N_STALL || why == OAE_N_PEER_FROZE)
-		oae_stalled(l, now, a);
 	oae_hold_froze(l, a);
 	oae_window_froze(l);
 	/* Only the end that noticed the failure backs off. */
@@ -134,8 +130,6 @@ static void sync_learn(struct oae_link *l, const struct oae_frame *f)
 	l->heard.paths = f->sync.caps & OAE_CAPS_PATHS;
 	l->heard.gateway = f->sync.caps & OAE_CAPS_GATEWAY;
 	l->heard.met = f->sync.caps & OAE_CAPS_MET && f->sync.peer_inc == l->inc;
-	if (f->opcode == OAE_SYNC)
-		l->heard.held = f->flags & OAE_F_HELD;
 }
 
 /**
@@ -298,7 +292,8 @@ static void sync_new_peer(struct oae_link *l, const struct oae_frame *f,
 	if (oae_express_out(l))
 		oae_offer_drop(l, l->tx + 1, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	oae_forget_run(l, a);
-	oae_offer_uncut(l);
+	oae_mtu_forget(l);
+	l->most = 0;
 	l->rx = f->sync.start;
 	l->peer_inc = f->sync.inc;
 	l->by_inc = false;
@@ -355,7 +350,6 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 	oae_note(a, l->peer_mtu ? OAE_N_RESOLVED : OAE_N_OPENED);
 	sync_took(l, now - l->sync_at);
 	sync_learn(l, f);
-	l->heard.held = false;
 	l->peer_max_len = f->sync.max_len;
 	l->peer_packs = l->heard.packs;
 	l->peer_paths = l->heard.paths;
@@ -363,8 +357,6 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 	if (l->heard.met || (l->paths && l->peer_paths))
 		l->by_inc = true;
 	oae_set_senior(l);
-	if (l->peer_mtu && l->peer_mtu != f->sync.mtu && !l->pathed)
-		oae_offer_uncut(l);
 	l->peer_mtu = f->sync.mtu < OAE_MIN_MTU ? OAE_MIN_MTU : f->sync.mtu;
 	l->state = OAE_OPEN;
 	l->again_at = 0;
@@ -374,6 +366,7 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 	l->run_rx = l->rx;
 	l->active_at = now;
 	l->moved_at = now;
+	oae_mtu_changed(l);
 	oae_window_begin(l);
 	oae_number_begin(l);
 	sync_heard(l, now, a);
@@ -406,9 +399,6 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 		return;
 	}
 
-	if (f->opcode == OAE_SYNC)
-		l->heard.held = f->flags & OAE_F_HELD;
-	oae_answered(l, now, in > 0, out == 1);
 	for (i = 0; i < in; i++)
 		oae_hold_deliver(l, now, a);
 	oae_hold_resolved(l, a);
@@ -431,7 +421,7 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 
 	/* The peer owes no READY in this run: offer what stepped aside. */
 	l->aside_ready = true;
-	if (settles && was_out)
+	if (settles && was_out && oae_mtu_fits(l, &oae_first_lane(l)->p))
 		oae_offer_again(l, l->tx + 1, now, a);
 	else
 		oae_offer_pump(l, now, a);

@@ -28,33 +28,15 @@
 
 #define PEAK_TIMES	16	/* keepalive times */
 #define TIMER_ASKS	6	/* questions without an answer until the link freezes */
+#define TIMER_LONGS	2	/* REFLECTs that are long in vain until the path is asked */
 #define TIMER_REFLECTS	8	/* REFLECTs without progress of what is held, likewise */
-#define TIMER_PATIENCE	4	/* twice the probe timeout without progress, likewise */
-#define TIMER_ROW	1	/* either of these two, in a row of fruitless failures */
-
-/*
- * Number of failures that count for the probe timeout. In a row of fruitless failures
- * only those after OAE_HOPELESS count, as long as the row lasts; and none if there is
- * another path.
- */
-static unsigned int timer_failures(const struct oae_link *l)
-{
-	unsigned int n = l->backoff;
-
-	if (l->others != OAE_OTHERS_NONE)
-		return n < OAE_MAX_BACKOFF ? n : OAE_MAX_BACKOFF;
-	if (oae_first_lane(l)->state == OAE_OFFER_OUT && l->fruitless > OAE_HOPELESS)
-		n += l->fruitless - OAE_HOPELESS;
-	if (l->half.state == OAE_HALF_LENT && l->half.fruitless > OAE_HOPELESS)
-		n += l->half.fruitless - OAE_HOPELESS;
-	return n < OAE_MAX_BACKOFF ? n : OAE_MAX_BACKOFF;
-}
+#define TIMER_PATIENCE	8	/* probe timeouts without progress, likewise */
 
 /* The probe timeout @t, at most @max, doubled with each failure that counts. */
 static u64 timer_doubled(const struct oae_link *l, u64 t, u64 max)
 {
 	/* The first failure in a row may be just a lost frame: it does not count. */
-	unsigned int n = timer_failures(l), fast = n > 1 ? n - 1 : 0, slow = 0;
+	unsigned int n = l->backoff, fast = n > 1 ? n - 1 : 0, slow = 0;
 	u64 dead = l->cfg->dead;
 
 	if (fast >= OAE_FAST_BACKOFF) {
@@ -88,7 +70,7 @@ static inline u64 timer_pto(const struct oae_link *l)
 		t = least;
 	if (max < least)
 		max = least;
-	if (l->backoff || l->fruitless || l->half.fruitless)
+	if (l->backoff)
 		return timer_doubled(l, t, max);
 	return t < max ? t : max;
 }
@@ -117,22 +99,6 @@ u64 oae_first_again(const struct oae_link *l)
 	return t < l->cfg->dead / 4 ? t : l->cfg->dead / 4;
 }
 
-/**
- * oae_link_wait() - do not repeat SYNC before somebody far away can have answered it
- * @l: the link, frozen
- * @wait: how long that may take, ns; no more than a quarter of the dead time counts
- * @now: ns
- */
-void oae_link_wait(struct oae_link *l, u64 wait, u64 now)
-{
-	if (wait > l->cfg->dead / 4)
-		wait = l->cfg->dead / 4;
-	if (l->again_iv >= wait)
-		return;
-	l->again_iv = wait;
-	l->again_at = now + wait;
-}
-
 /*
  * How long to wait for an answer to question @n of a row, ns; 0: before the first. So that all
  * took twice as long each time, but no more than a quarter of the dead time longer.
@@ -153,17 +119,6 @@ static u64 timer_interval(const struct oae_link *l, u64 first, unsigned int n)
 static bool timer_awaits(const struct oae_link *l)
 {
 	return oae_first_lane(l)->state == OAE_OFFER_OUT || l->await_done;
-}
-
-/*
- * As often in vain, or no more than once if a long frame does not get through, as it seems. (Of
- * several slices ACK says so.)
- */
-static unsigned int timer_vain(const struct oae_link *l, unsigned int most)
-{
-	bool row = l->half.fruitless || (l->fruitless && oae_first_lane(l)->p.nslices == 1);
-
-	return row ? TIMER_ROW : most;
 }
 
 static u64 timer_later(u64 a, u64 b)
@@ -189,7 +144,7 @@ static bool timer_progress(const struct oae_link *l, u64 pto, u64 *at)
 {
 	u64 since = timer_later(l->moved_at, l->grown_at);
 
-	*at = timer_later(since, l->stuck_at) + timer_vain(l, TIMER_PATIENCE) * 2 * pto;
+	*at = timer_later(since, l->stuck_at) + TIMER_PATIENCE * pto;
 	return oae_first_lane(l)->state == OAE_OFFER_OUT && l->answered_at > since;
 }
 
@@ -295,8 +250,8 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	l->down_at = now;
 	l->settle_until = l->settle_until ? now : 0;
 	l->sync_at = now;
-	l->cut_at = now;
-	l->fruitless_at = now;
+	l->pmtu_at = now;
+	l->too_long_at = l->too_long_at ? now : 0;
 	l->moved_at = now;
 	l->grown_at = now;
 	l->answered_at = now;
@@ -314,7 +269,6 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	if (l->swaps) {
 		l->swaps->again_at = now;
 		l->swaps->posted_at = now;
-		l->swaps->fruitless_at = now;
 	}
 }
 
@@ -371,6 +325,8 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 		at = t;
 	if (l->nheld && timer_reflect_at(l, pto) < at && oae_hold_stalled(l))
 		at = timer_reflect_at(l, pto);
+	if ((l->pmtu || l->too_long) && oae_mtu_timer_at(l) < at)
+		at = oae_mtu_timer_at(l);
 	/* While a link is in use its timer fires often, so an offer need not arm it. */
 	if (now - l->active_at < pto && now + pto < at)
 		at = now + pto;
@@ -480,7 +436,6 @@ static void frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 		slowest = dead / 4;
 	l->again_iv = l->again_iv * 2 < slowest ? l->again_iv * 2 : slowest;
 	l->again_at = now + l->again_iv;
-	l->repeated = true;
 	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
 }
 
@@ -491,7 +446,7 @@ static bool timer_gives_up(const struct oae_link *l, u64 now)
 
 	return (timer_awaits(l) && l->asks >= TIMER_ASKS && now >= timer_ask_at(l, pto)) ||
 	       (timer_progress(l, pto, &at) && now >= at) ||
-	       (l->nheld && l->reflects >= timer_vain(l, TIMER_REFLECTS) &&
+	       (l->nheld && l->reflects >= TIMER_REFLECTS &&
 		now >= timer_reflect_at(l, pto) && oae_hold_stalled(l));
 }
 
@@ -522,7 +477,9 @@ static void timer_reflect(struct oae_link *l, u64 now, struct oae_actions *a)
 	l->reflects++;
 	l->reflect_at = now;
 	oae_note(a, OAE_N_REFLECTED_AGAIN);
-	oae_hold_reflect(l, a);
+	/* It may be too long. */
+	if (oae_hold_reflect(l, a) > OAE_MIN_SLICE && l->reflects >= TIMER_LONGS)
+		oae_mtu_doubt(l, a);
 }
 
 /**
@@ -559,6 +516,7 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 		oae_settled(l, now, a);
 	timer_ask(l, now, a);
 	timer_reflect(l, now, a);
+	oae_mtu_timer(l, now, a);
 	if (l->nparked && now >= l->park_at)
 		oae_offer_unpark(l, now, a);
 	if (l->half.state == OAE_HALF_WAITING && now >= l->swaps->again_at)

@@ -97,7 +97,7 @@ void oae_path_end_own(struct oae_tag *tag, struct oae_run *ev)
 	out->used = OAE_PATH_OWN;
 	out->port[OAE_PATH_OWN] = tag->key.port;
 	out->kid[OAE_PATH_OWN] = tag->key.kid;
-	out->mtu[OAE_PATH_OWN] = oae_tag_way_mtu(tag);
+	out->mtu[OAE_PATH_OWN] = oae_link_mtu(&tag->link);
 	if (ev->via)
 		path_own_gateway(tag, out);
 }
@@ -123,11 +123,11 @@ static void path_snapshot(struct oae_tag *tag, struct oae_run *ev, struct oae_pa
 		if (tag->paths->alias[i])
 			ether_addr_copy(out->gw[i], tag->paths->alias[i]->gw);
 		out->heard[i] = oae_path_names(ps, i, &tag->link);
-		out->mtu[i] = ps->path[i].mtu;
+		out->mtu[i] = oae_path_carries(&ps->path[i]);
 		out->proven |= ps->path[i].proven << i;
 	}
 	for (i = 0; i < ev->a.nsends; i++)
-		out->to[i] = oae_conn_out(&ev->conn, ev->a.send[i].frame.opcode);
+		out->to[i] = oae_conn_out(&ev->conn, &ev->a.send[i].frame);
 	if (out->answer & 1U << OAE_PATH_OWN ? out->own_via : ev->via)
 		path_own_gateway(tag, out);
 	out->any = true;
@@ -183,7 +183,7 @@ void oae_path_end(struct oae_tag *tag, struct oae_run *ev)
 	oae_alias_pair(tag);
 	if (unlikely(ps->path[OAE_PATH_OWN].via != tag->way.via))
 		oae_tag_path_own(tag);
-	oae_conn_end(&ev->conn, ev->now);
+	oae_conn_end(&ev->conn);
 	if (unlikely(ev->conn.turned))
 		oae_count_n(tag->node, OAE_S_PATH_TURNED, ev->conn.turned);
 	if (unlikely(tag->paths->claimed))
@@ -251,6 +251,8 @@ bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 				path_send_one(out, n, send, &ev->skb);
 			continue;
 		}
+		if (send->frame.opcode == OAE_SYNC_ACK || send->frame.opcode == OAE_SYNC_CHK)
+			send->frame.sync.mtu = out->mtu[n];
 		path_address(out, n, &send->frame, dest);
 		if (!oae_path_port_usable(out->port[n])) {
 			;
@@ -277,5 +279,8 @@ bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 		if (out->frozen)
 			send->frame.sync.mtu = out->mtu[OAE_PATH_OWN];
 	}
+	if ((send->frame.opcode == OAE_SYNC_ACK || send->frame.opcode == OAE_SYNC_CHK) &&
+	    out->used != OAE_PATH_OWN)
+		send->frame.sync.mtu = out->mtu[OAE_PATH_OWN];
 	return to & 1U << OAE_PATH_OWN;
 }

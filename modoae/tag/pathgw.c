@@ -45,7 +45,7 @@ static bool gw_measure(struct oae_alias *alias, struct oae_path *p, bool *up)
 	alias->way.gen = ways.gw.gen;
 	alias->way.via = via;
 	*up = READ_ONCE(port->up) && !READ_ONCE(port->removed) && oae_ways_has(&ways, via);
-	oae_path_carries(p, oae_way_mtu(&alias->way, &ways));
+	oae_path_set_mtu(p, oae_way_mtu(&alias->way, &ways));
 	if (via && *up) {
 		same = ether_addr_equal(alias->gw, ways.gw.mac);
 		ether_addr_copy(alias->gw, ways.gw.mac);
@@ -77,7 +77,7 @@ void oae_tag_path_own(struct oae_tag *tag)
 	struct oae_path *own = &tag->paths->paths.path[OAE_PATH_OWN];
 
 	own->via = tag->way.via;
-	oae_path_carries(own, oae_tag_way_mtu(tag));
+	oae_path_set_mtu(own, oae_tag_way_mtu(tag));
 }
 
 /**

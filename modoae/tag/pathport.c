@@ -120,7 +120,7 @@ static unsigned int path_next_own(const struct oae_tag *tag)
 			return i;
 		if (best == OAE_PATHS_MAX || ps->path[i].good > ps->path[best].good ||
 		    (ps->path[i].good == ps->path[best].good &&
-		     ps->path[i].mtu > ps->path[best].mtu))
+		     oae_path_mtu(&ps->path[i]) > oae_path_mtu(&ps->path[best])))
 			best = i;
 	}
 	return best;

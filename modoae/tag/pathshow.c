@@ -62,7 +62,7 @@ bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v)
 		path_gateway(tag, i, v->gw);
 		v->why = path_why_words[tag->paths->paths.why];
 		v->rank = path_rank_words[p->rank - OAE_PATH_AVOID];
-		v->mtu = p->mtu;
+		v->mtu = oae_path_carries(p);
 		v->rtt = p->rtt;
 		v->used_at = p->used_at;
 	}

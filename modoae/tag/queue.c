@@ -129,7 +129,7 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 		err = -ESTALE;
 	} else if (!msg->post.nslices) {
 		/* -ESTALE: the way has been found to carry longer slices. */
-		err = msg->post.slice_max < oae_link_slice_max(&tag->link) ?
+		err = msg->post.slice_max < oae_link_port_max(&tag->link) ?
 		      -ESTALE : -EMSGSIZE;
 	} else if (READ_ONCE(node->shut)) {
 		err = -ESHUTDOWN;
@@ -150,7 +150,7 @@ EXPORT_SYMBOL_FOR_BENCH(oae_tag_send);
 /* Why a message of a ring cannot be queued, negative errno; 0 it can. */
 static int queue_refuses(struct oae_tag *tag, struct oae_msg *msg)
 {
-	u32 now = oae_link_slice_max(&tag->link);
+	u32 now = oae_link_port_max(&tag->link);
 
 	/* A pack that is too long by now is dissolved before it is posted. */
 	if (tag->dead)

@@ -549,7 +549,8 @@ class Devices(TwoEnds):
             self.fails(errno.EMSGSIZE, a.swap, b"x" * (most + 1))
 
     def test_mtu_shrinks_under_a_half(self):
-        """A half that is queued and no longer fits: EMSGSIZE, and those behind it go on."""
+        """A half that is queued and does not fit for dead_ms: EMSGSIZE, and those behind it go on."""
+        self.set(self.a, dead_ms=500)
         a, b = self.opened()
         call = Call(a.swap, b"x" * a.status().max_half)
         wait_for(lambda: a.status().pending, "it to be queued")

@@ -535,13 +535,21 @@ static void check_reflect(struct end *e, const struct oae_send *s)
 	e->reflected_first[h_lane(f->seq)] = f->reflect.first;
 }
 
-/* What is in flight is asked about. */
+/* What is in flight is asked about; or tx + 1, what there is of it, by a frame that fits. */
 static void check_ask(const struct end *e, const struct oae_frame *f)
 {
 	const struct end_offer *last = &e->last[h_lane(f->seq)];
+	bool probes = f->length && f->seq == f->tx + 1;
+	struct oae_frame g = *f;
 
+	if (f->length > e->link.mtu - OAE_HDR_LEN || (f->length && !probes))
+		fuzz_breach("ASK for %u with %u bytes", f->seq, f->length);
+	g.payload_hash = oae_slice_hash(zeros, f->length, 0);
+	check_good(&g, zeros, f->length);
+	if (probes && f->attempt == 1 && !f->kind && !f->flags && !f->marks)
+		return;
 	if (f->marks || !is_of(last, f) || last->attempt != f->attempt ||
-	    (f->flags ^ last->flags) & OAE_F_EXPRESS)
+	    (!probes && (f->flags ^ last->flags) & OAE_F_EXPRESS))
 		fuzz_breach("ASK for %u.%u, which was not offered last", f->seq, f->attempt);
 }
 
@@ -592,9 +600,11 @@ void h_before_send(struct h_event *ev, const struct oae_send *s)
 		check_reflect(e, s);
 		return;
 	}
-	check_good(f, zeros, 0);
-	if (f->opcode == OAE_ASK)
+	if (f->opcode == OAE_ASK) {
 		check_ask(e, f);
+		return;
+	}
+	check_good(f, zeros, 0);
 	if (f->opcode == OAE_ACK)
 		check_ack(e, f);
 }

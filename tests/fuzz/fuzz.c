@@ -72,6 +72,9 @@ static void say_body(const struct oae_frame *f)
 	case OAE_OFFER:
 		printf(" slice %u, %u bytes", f->slice, f->length);
 		break;
+	case OAE_ASK:
+		printf(" %u bytes", f->length);
+		break;
 	case OAE_REFLECT:
 		printf(" digest %016llx",
 		       (unsigned long long)f->reflect.digest);

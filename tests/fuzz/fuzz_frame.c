@@ -91,6 +91,8 @@ static bool fields_fit(const u8 *b)
 		return length == 32 && !(b[3] & 0x20);
 	case 9:
 		return reason && reason != 2 && reason != 7 && reason != 8 && !length;
+	case 16:
+		return true;
 	case 17:
 		return length == 8;
 	default:
@@ -129,7 +131,7 @@ static enum oae_bad expected(const u8 *b, size_t have, size_t total)
 	if (b[0] >> 4 != 2)
 		return OAE_BAD_VERSION;
 	hdr = 48 + (b[0] & 15) * 4;
-	if (b[3] & 0x80)
+	if (b[3] & 0x90)
 		return OAE_BAD_FLAGS;
 	if (b[1] < 1 || b[1] > 17)
 		return OAE_BAD_OPCODE;
@@ -206,7 +208,7 @@ static bool builds(const u8 *b, unsigned int hdr)
 		return !b[hdr + 1] && !be(b + hdr + 22, 2);
 	if (b[1] == 15)
 		return !b[hdr + 1];
-	return b[1] == 6 || b[1] == 7 || be(b + 4, 2) == own_body(b);
+	return b[1] == 6 || b[1] == 7 || b[1] == 16 || be(b + 4, 2) == own_body(b);
 }
 
 /* Built again, it is the same, but for a digest that was wrong. */

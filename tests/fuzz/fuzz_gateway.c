@@ -87,7 +87,7 @@ static enum oaeip_bad spec_outline(const u8 *b, size_t have, size_t total)
 	if (b[0] / 16 != 2)
 		return OAEIP_BAD_VERSION;
 	hdr = 48 + b[0] % 16 * 4;
-	if (b[3] & 0x80)
+	if (b[3] & 0x90)
 		return OAEIP_BAD_FLAGS;
 	if (b[1] < 1 || b[1] > 17)
 		return OAEIP_BAD_OPCODE;

@@ -153,6 +153,7 @@ static void body(struct hostile *h, const struct end *e, u8 how, u8 raw,
 		OAE_R_BUSY, OAE_R_RANGE, OAE_R_NO_HALF, OAE_R_CONFLICT,
 		OAE_R_TOO_BIG, OAE_R_KIND, OAE_R_NO_REGION, OAE_R_BAD_VERB,
 	};
+	const u16 asked[] = { 0, 1, raw, END_MTU_MAX };
 
 	switch (f->opcode) {
 	case OAE_SYNC:
@@ -168,6 +169,10 @@ static void body(struct hostile *h, const struct end *e, u8 how, u8 raw,
 		break;
 	case OAE_REFUSE:
 		f->reason = refused[BITS(how, 0, 3)];
+		break;
+	case OAE_ASK:
+		f->length = asked[BITS(how, 0, 2)];
+		f->payload_hash = oae_slice_hash(h->payload, f->length, 0);
 		break;
 	case OAE_ACK:
 		f->have = ((u64)raw << 56 | raw) >> BITS(how, 3, 5);

@@ -374,8 +374,8 @@ static void say_anything(struct peer *p)
 	f.seq = near(about ? p->seq : p->tx + 1);
 	f.attempt = once_in(6) ? extreme(255) : about ? p->offered : p->attempt;
 	f.kind = once_in(4) ? dice_below(&dice, 3) : 0;
-	f.flags = once_in(3) ? dice_u32(&dice) & (OAE_F_HELD | OAE_F_WANT_DONE |
-						  OAE_F_RESUME | OAE_F_LAST) : 0;
+	f.flags = once_in(3) ? dice_u32(&dice) &
+		  (OAE_F_WANT_DONE | OAE_F_RESUME | OAE_F_LAST) : 0;
 	f.length = lengths[opcode];
 	if (opcode <= OAE_SYNC_CHK && !once_in(8)) {
 		memcpy(sync, random_bytes, OAE_SYNC_OFF_ZERO);
@@ -395,7 +395,8 @@ static void say_anything(struct peer *p)
 	} else if (opcode == OAE_CLOSE) {
 		f.reason = once_in(2) ? 0 : OAE_R_POLICY +
 			   dice_below(&dice, 2);
-	} else if (opcode == OAE_OFFER || (opcode == OAE_REFLECT && f.kind)) {
+	} else if (opcode == OAE_OFFER || opcode == OAE_ASK ||
+		   (opcode == OAE_REFLECT && f.kind)) {
 		f.length += dice_below(&dice, 200);
 	}
 	say(p, &f);

@@ -20,7 +20,8 @@ OPCODES = ("SYNC", "SYNC_ACK", "SYNC_CHK", "CLOSE", "CLOSE_ACK", "OFFER", "REFLE
 QUESTIONS = (OFFER, COMMIT, REVERSE, ASK)       # these have a number
 ANSWERS = (REFLECT, REFUSE, READY, DONE, ACK)   # and these say which were heard
 
-EXPRESS, LAST, RESUME, WANT_DONE, HELD, VIA, AUTH = (1 << n for n in range(7))
+EXPRESS, LAST, RESUME, WANT_DONE = (1 << n for n in range(4))
+VIA, AUTH = 0x20, 0x40
 MESSAGE, SWAP, VERB, VOID, PACK = range(5)
 CAPS_PACK = 0x40
 NOW, ANSWER = 1, 2          # marks: of an answer, of an OFFER

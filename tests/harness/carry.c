@@ -470,7 +470,7 @@ void h_sends(struct h_event *ev)
 	struct oae_send *s;
 	h_id id;
 
-	oae_conn_end(&ev->conn, ev->now);
+	oae_conn_end(&ev->conn);
 	if (h_paths_end)
 		h_paths_end(ev);
 	for (s = ev->a->send; s < ev->a->send + ev->a->nsends && !ev->stop; s++) {

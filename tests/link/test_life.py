@@ -138,13 +138,15 @@ class Life(OaeTest):
         self.assertLessEqual(traffic.finish()["R"], 2)      # those that stop() interrupted
 
     def test_mtu_too_small_for_what_is_in_flight(self):
-        """A transaction that no longer fits 64 slices is reversed."""
+        """A transaction that no longer fits 64 slices is reversed, when it was so for dead_ms."""
         self.assertEqual(self.a.write(b"before"), 6)
         with Losing(self.b, "vb", oae.REFLECT):
             writer = self.a.start_write(bytes(60000))
             wait_for(lambda: self.a.tag()["offer"] == "out", "it to be offered")
+            begin = time.monotonic()
             self.a.mtu("va", 900)
         self.assertEqual(writer.result(), -errno.EMSGSIZE)
+        self.assertGreaterEqual(time.monotonic() - begin, 1)
         self.assert_errno(errno.EMSGSIZE, self.a.write, bytes(60000))
         self.a.mtu("va", 70)                    # below the least: the port is down
         writer = self.a.start_write(b"after")

@@ -54,6 +54,7 @@ def cases(peer):
     for opcode in (0, 18, 128, 255):
         yield f"opcode {opcode}", "opcode", peer.frame(opcode, **good)
     yield "the reserved flag", "flags", commit(flags=0x80)
+    yield "the free flag", "flags", commit(flags=0x10)
     yield "all flags", "flags", commit(flags=0xff)
     yield "keyed digest", "auth", commit(flags=oae.AUTH)
     for bit in (0, 31, 63):
@@ -108,7 +109,6 @@ def cases(peer):
     yield "REFUSE BUSY with payload", "field", refuse(payload=bytes(8))
     yield "OFFER, a mark of an answer", "field", offer(marks=oae.NOW)
     yield "ASK, attempt 0", "field", peer.frame(oae.ASK, seq=1, attempt=0)
-    yield "ASK with payload", "field", peer.frame(oae.ASK, seq=1, attempt=1, payload=b"x")
     yield "ASK, a mark of an OFFER", "field", peer.frame(oae.ASK, seq=1, attempt=1, marks=oae.ANSWER)
     yield "ACK, attempt 0", "field", peer.frame(oae.ACK, seq=1, attempt=0, payload=bytes(8))
     yield "ACK, short", "field", peer.frame(oae.ACK, seq=1, attempt=1, payload=bytes(7))

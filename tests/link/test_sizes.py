@@ -8,8 +8,11 @@ import errno
 import os
 import random
 import threading
+import time
 
+from faults import say
 from oaetest import BIGGEST, Cable, OaeTest, wait_for
+from patience import SLOW
 from topology import OneCable, OneSwitch
 
 SIZES = (1, 7, 8, 13, 500, 1451, 1452, 1453, 2904, 2905, 4096, 9000, 65535, 65536)
@@ -191,6 +194,15 @@ class Between(OneSwitch):
         self.assertEqual(self.a.read_one(), payload(30000))
         self.assertGreaterEqual(self.a.stat("note_cut"), 1)
         self.assertEqual(self.b.read_all(), b"")
+
+    def test_soon(self):
+        """64 KB get through within some round trips: what the path carries is asked at once."""
+        before = self.a.stat("note_cut")
+        begin = time.monotonic()
+        self.assertEqual(self.a.start_write(payload(65536), vc=1).result(2 * SLOW), 65536)
+        say(f"    64 KB took {1000 * (time.monotonic() - begin):.0f} ms")
+        self.assertEqual(self.b.read_one(), payload(65536))
+        self.assertEqual(self.a.stat("note_cut"), before + 1)
 
 
 class Many(OaeTest):

@@ -38,8 +38,10 @@ def good_frame(rng):
     if opcode == oae.ACK:
         payload = rng.randbytes(8)
     if opcode in (oae.CLOSE, oae.CLOSE_ACK, oae.COMMIT, oae.REFUSE, oae.READY, oae.REVERSE, oae.DONE,
-                  oae.NOLINK, oae.ASK):
+                  oae.NOLINK):
         payload = b""
+    if opcode == oae.ASK:
+        payload = bytes(rng.choice((0, 1, 1452)))
     src, dst = rng.choice(((A, B), (B, A)))
     via = rng.random() < .1
     return oae.Frame(opcode, src=src, dst=dst, vc=rng.choice((0, 0, 0, 7)),

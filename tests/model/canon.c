@@ -54,7 +54,7 @@ static u32 ltag_named(u8 name)
 /* Another MTU may cut a transaction in two. */
 static unsigned int slots(const struct m_scenario *sc)
 {
-	return (sc->mtu || sc->cut || sc->shorter) && sc->slices < 2 ? 2 : sc->slices;
+	return m_lengths(sc) && sc->slices < 2 ? 2 : sc->slices;
 }
 
 /* Values keep their order. */
@@ -146,10 +146,10 @@ static void rename_attempts(struct m_world *w, unsigned int from)
 /* --- bytes ----------------------------------------------------------------------------- */
 
 #define FRAME_BYTES	18
-#define LINK_BYTES	22	/* and the slots, and the way */
+#define LINK_BYTES	23	/* and the slots, and the way */
 #define WAY_BYTES	2
-#define PATH_BYTES	3	/* and of each line */
-#define LINE_BYTES	2
+#define PATH_BYTES	2	/* and of each line */
+#define LINE_BYTES	3
 #define LANE_BYTES	8
 #define HOLD_BYTES	8	/* and the slots */
 #define WINDOW_BYTES(sc) (10 + H_LANES * (LANE_BYTES + HOLD_BYTES + slots(sc)))
@@ -312,16 +312,15 @@ static u8 *pack_paths(struct naming *s, const struct m_world *w, unsigned int wh
 	const struct oae_link *l = &w->end[who].link;
 	unsigned int i;
 
-	*out++ = pe->begun | pe->ps.used << 1 | l->repeated << 3 | l->syncs << 4 |
-		 pe->line[OAE_PATH_OWN] << 6;
-	*out++ = pe->ps.resolved | pe->ps.home << 2 | pe->ps.other << 4 | !!pe->ps.leave_at << 6;
-	*out++ = pe->ps.avoid | pe->ps.fruitless << 4 | (pe->ps.moved == l->tx + l->rx) << 6;
+	*out++ = pe->begun | pe->ps.used << 1 | l->syncs << 4 | pe->line[OAE_PATH_OWN] << 6;
+	*out++ = pe->ps.home | pe->ps.other << 2 | !!pe->ps.leave_at << 4 | pe->ps.limit << 5;
 	for (i = 0; i < w->sc->lines; i++) {
 		const struct oae_path *p = &pe->ps.path[i];
 
 		*out++ = p->there | p->up << 1 | p->proven << 2 | p->good << 3 |
 			 !!p->rtt << 4 | pe->line[i] << 5;
 		*out++ = name_ltag(s, !who, p->heard);
+		*out++ = mtu_code(p->far) | !!p->pmtu << 2;
 	}
 	return out;
 }
@@ -337,20 +336,14 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 	l->peer_paths = l->peer_mtu;
 	l->by_inc = l->peer_paths;
 	pe->begun = *in & 1;
-	l->pathed = pe->begun;
-	l->repeated = *in >> 3 & 1;
 	pe->ps.used = *in >> 1 & 3;
 	l->syncs = *in >> 4 & 3;
 	pe->line[OAE_PATH_OWN] = *in++ >> 6;
-	pe->ps.counted = pe->ps.used;
 	pe->ps.asked = pe->ps.used;
-	pe->ps.resolved = *in & 3;
-	pe->ps.home = *in >> 2 & 3;
-	pe->ps.other = *in >> 4 & 3;
-	pe->ps.leave_at = *in++ >> 6 ? M_NOW : 0;
-	pe->ps.avoid = *in & 15;
-	pe->ps.fruitless = *in >> 4 & 3;
-	pe->ps.moved = l->tx + l->rx - !(*in++ >> 6);
+	pe->ps.home = *in & 3;
+	pe->ps.other = *in >> 2 & 3;
+	pe->ps.leave_at = *in >> 4 & 1 ? M_NOW : 0;
+	pe->ps.limit = *in++ >> 5;
 	memset(&pe->ps.count, 0, sizeof(pe->ps.count));
 	pe->ps.inc = l->inc;
 	pe->ps.down = l->down;
@@ -367,12 +360,12 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 		p->good = in[0] >> 3 & 1;
 		p->rtt = in[0] >> 4 & 1;
 		p->heard = ltag_named(in[1]);
+		p->far = mtu_coded(in[2]);
+		p->pmtu = in[2] >> 2 ? M_MTU_NARROW : 0;
 		p->mtu = m_line_mtu(w, e, pe->line[i]);
 		p->via = m_line_via(w, pe->line[i]);
 		p->rank = m_line_rank(w, e, pe->line[i]);
 	}
-	pe->ps.mtu = pe->ps.path[pe->ps.used].mtu;
-	pe->ps.peer_mtu = l->peer_mtu;
 	return in;
 }
 
@@ -388,8 +381,7 @@ static u8 *pack_lane(const struct oae_link *l, u32 i, u8 *out)
 		out[1] = l->dirty >> place & 1;
 		if (i <= l->nlanes) {
 			out[1] |= n->state << 1 | n->due << 4 | n->again << 7;
-			out[2] = n->doubt | n->hopeless << 1 |
-				 (n->p.kind == OAE_VOID) << 2 | n->sent << 3;
+			out[2] = n->doubt | (n->p.kind == OAE_VOID) << 2 | n->sent << 3;
 			out[3] = (uintptr_t)n->p.handle;
 			out[4] = n->p.nslices;
 			out[6] = n->at_peer | n->shuts << 1 | n->resume << 2 | n->ready << 3;
@@ -500,8 +492,9 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	*out++ = l->half.state | l->half.crossed << 3 | l->half.turn << 4 |
 		 l->unseen << 5 | l->hold.kind << 6;
 	*out++ = (uintptr_t)l->swaps->aside.handle | l->aside_ready << 4 |
-		 !!l->swaps->cancelled << 5 | !!l->cut << 6 |
-		 l->offer.hopeless << 7;
+		 !!l->swaps->cancelled << 5;
+	*out++ = (l->pmtu ? 1 : 0) | !!l->too_long_at << 1 |
+		 mtu_code(l->most ? l->most + OAE_HDR_LEN : 0) << 2;
 	*out++ = l->hold.state | l->hold.nslices << 4 |
 		 !!l->settle_until << 7;
 	*out++ = l->hold.attempt;
@@ -560,7 +553,6 @@ static void unpack_lane(struct m_world *w, struct oae_link *l, u32 i, const u8 *
 		n->due = in[1] >> 4 & 7;
 		n->again = in[1] >> 7;
 		n->doubt = in[2] & 1;
-		n->hopeless = in[2] >> 1 & 1;
 		n->at_peer = in[6] & 1;
 		n->shuts = in[6] >> 1 & 1;
 		n->resume = in[6] >> 2 & 1;
@@ -731,9 +723,12 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	aside = *in & 15;
 	l->naside = !!aside;
 	l->aside_ready = *in >> 4 & 1;
-	l->swaps->cancelled = *in >> 5 & 1 ? OAE_E_SIGNAL : 0;
-	l->cut = *in >> 6 & 1 ? M_MTU_NARROW - OAE_HDR_LEN : 0;
-	l->offer.hopeless = *in++ >> 7;
+	l->swaps->cancelled = *in++ >> 5 & 1 ? OAE_E_SIGNAL : 0;
+	l->pmtu = *in & 1 ? M_MTU_NARROW : 0;
+	l->too_long_at = *in >> 1 & 1 ? M_NOW : 0;
+	l->most = mtu_coded(*in >> 2);
+	l->most -= l->most ? OAE_HDR_LEN : 0;
+	in++;
 	l->hold.state = *in & 15;
 	l->hold.nslices = *in >> 4 & 7;
 	l->settle_until = *in++ >> 7;

@@ -94,7 +94,7 @@ static unsigned int fates(const struct m_world *w, unsigned int who, u16 *acts)
 /* What may happen to the lines, and to what an end knows of its paths. */
 static unsigned int lines(const struct m_world *w, unsigned int who, u16 *acts)
 {
-	static const u8 of_path[] = { M_PATH_LOOK, M_PATH_PROBED };
+	static const u8 of_path[] = { M_PATH_LOOK, M_PATH_PROBED, M_PATH_SAYS };
 	static const u8 of_choice[] = { M_PATH_ANSWERED, M_PATH_SILENT };
 	unsigned int n = 0, line, i;
 
@@ -151,10 +151,12 @@ static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 		acts[n++] = M_ACT(M_REFLECT, who, 0);
 	if (may_stall(l) && !w->sc->calm)
 		acts[n++] = M_ACT(M_STALL, who, 0);
-	if (w->cut && may_stall(l))
-		acts[n++] = M_ACT(M_CUT, who, 0);
-	if (w->sc->avoid && w->end[who].path.begun && may_stall(l))
-		acts[n++] = M_ACT(M_TURN, who, 0);
+	if (w->cut && l->state == OAE_OPEN && !m_short(l))
+		acts[n++] = M_ACT(M_FOUND, who, 0);
+	if (l->state == OAE_OPEN && l->pmtu)
+		acts[n++] = M_ACT(M_FOUND, who, 1);
+	if (l->too_long_at)
+		acts[n++] = M_ACT(M_WAITED, who, 0);
 	/* Long before an end probes, it has seen no progress. */
 	if (frozen(l) || m_close_out(l) || w->sc->probe ||
 	    (w->sc->ways && !may_stall(l)))
@@ -222,6 +224,22 @@ u8 m_half_of(const struct m_world *w, unsigned int who)
 }
 
 /**
+ * m_same_run() - are both ends OPEN in the same run?
+ * @w: the world
+ *
+ * Return: true if so.
+ */
+bool m_same_run(const struct m_world *w)
+{
+	const struct oae_link *a = &w->end[A].link, *b = &w->end[B].link;
+
+	return w->end[A].tag && w->end[B].tag &&
+	       oae_link_state(a) == OAE_OPEN && oae_link_state(b) == OAE_OPEN &&
+	       a->ltag == b->peer_ltag && b->ltag == a->peer_ltag &&
+	       a->inc == b->peer_inc && b->inc == a->peer_inc;
+}
+
+/**
  * m_matched() - do both ends know each other?
  * @w: the world
  *
@@ -230,13 +248,7 @@ u8 m_half_of(const struct m_world *w, unsigned int who)
  */
 bool m_matched(const struct m_world *w)
 {
-	const struct oae_link *a = &w->end[A].link, *b = &w->end[B].link;
-
-	return w->end[A].tag && w->end[B].tag &&
-	       oae_link_state(a) == OAE_OPEN && oae_link_state(b) == OAE_OPEN &&
-	       a->ltag == b->peer_ltag && b->ltag == a->peer_ltag &&
-	       a->inc == b->peer_inc && b->inc == a->peer_inc &&
-	       !a->asked_at && !b->asked_at;
+	return m_same_run(w) && !w->end[A].link.asked_at && !w->end[B].link.asked_at;
 }
 
 /* In fair weather, one after the other; each -1 if there is nothing to do. */
@@ -274,7 +286,7 @@ static bool same(const struct m_end *e, const struct m_end *v)
 	return v->tag && m->state == l->state && m->tx == l->tx && m->rx == l->rx &&
 	       oae_first_lane(m)->state == oae_first_lane(l)->state &&
 	       m->await_done == l->await_done && m->nheld == l->nheld &&
-	       v->path.ps.leave_at == e->path.ps.leave_at;
+	       v->path.ps.leave_at == e->path.ps.leave_at && !m->asked_at == !l->asked_at;
 }
 
 /* Would anything come of it, until it is quiet again? It is tried. */
@@ -319,6 +331,23 @@ static int reflects(const struct m_world *w, unsigned int who)
 
 	return e->tag && m_holds(&e->link) && helps(w, who, M_ACT(M_REFLECT, who, 0)) ?
 		M_REFLECT : -1;
+}
+
+/* A search finds that long frames do not get through. That they do, it finds much later. */
+static int finds(const struct m_world *w, unsigned int who)
+{
+	const struct m_end *e = &w->end[who];
+
+	return w->sc->drops && e->tag && may_stall(&e->link) && !m_short(&e->link) &&
+		m_line_drops(w, m_path_line(e)) ? M_FOUND : -1;
+}
+
+/* What is too long waits no more. */
+static int waits(const struct m_world *w, unsigned int who)
+{
+	const struct m_end *e = &w->end[who];
+
+	return e->tag && e->link.too_long_at ? M_WAITED : -1;
 }
 
 static int stalls(const struct m_world *w, unsigned int who)
@@ -419,7 +448,9 @@ static int probes(const struct m_world *w, unsigned int who)
 	if (!w->sc->lines)
 		return M_AGAIN;
 	/* Whoever uses a line that is not whole finds out once it sends. */
-	return e->link.asked_at || m_matched(w) ? -1 : M_AGAIN;
+	if (e->link.asked_at)
+		return helps(w, who, M_ACT(M_AGAIN, who, 0)) ? M_AGAIN : -1;
+	return m_same_run(w) ? -1 : M_AGAIN;
 }
 
 /* Nobody has answered the probes. */
@@ -428,7 +459,8 @@ static int dies(const struct m_world *w, unsigned int who)
 	const struct m_end *e = &w->end[who];
 
 	if (w->sc->lines)
-		return e->tag && !m_matched(w) && e->link.asked_at ? M_DEAD : -1;
+		return e->tag && !m_matched(w) && e->link.asked_at && !m_same_run(w) ?
+			M_DEAD : -1;
 	return w->sc->ways && e->tag && m_way_late(&e->link) ? M_DEAD : -1;
 }
 
@@ -456,6 +488,8 @@ static int proves(const struct m_world *w, unsigned int who)
 		}
 		if (m_path_may(w, who, M_PATH_PROBED, i))
 			return BY(M_PATH_PROBED, i);
+		if (m_path_may(w, who, M_PATH_SAYS, i))
+			return BY(M_PATH_SAYS, i);
 		if (w->sc->choose && m_path_may(w, who, M_PATH_ANSWERED, i))
 			return BY(M_PATH_ANSWERED, i);
 	}
@@ -501,8 +535,9 @@ static int despairs(const struct m_world *w, unsigned int who)
 int m_fair(const struct m_world *w)
 {
 	static int (*const next[])(const struct m_world *w, unsigned int who) = {
-		plugs, hears, reads, frees, leaves, questions, reflects, stalls, wonders, proves,
-		doubts, asks, closes, settles, retries, retries_half, returns, probes, dies,
+		plugs, hears, reads, frees, leaves, questions, reflects, finds, stalls, wonders,
+		proves, doubts, asks, closes, settles, retries, retries_half, returns, waits,
+		probes, dies,
 	};
 	static int (*const no_line[])(const struct m_world *w, unsigned int who) = {
 		reads, frees, leaves, questions, reflects, stalls, despairs,

@@ -152,8 +152,7 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
 		return;
 	}
 	/* Too long for this port. */
-	if (m.opcode == OAE_OFFER && e->narrow &&
-	    m.piece && M_LEN / M_PIECE_N(m.piece) + OAE_HDR_LEN > M_MTU_NARROW)
+	if (e->narrow && m_frame_long(&m))
 		return;
 	known = w->end[!to].tag && w->end[!to].link.peer_inc == e->link.inc;
 	m_event(&ev, w, to, &a);
@@ -282,20 +281,8 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what, unsigne
 	case M_REFLECT:
 		no_commit(l);
 		break;
-	case M_TURN:
-		/* By another path it may get through. */
-		l->fruitless = M_TRIED;
-		l->others = OAE_OTHERS_NEW;
-		no_progress(l);
-		break;
-	case M_CUT:
-		/* Not for the first time, and it has gone on for long. */
-		w->cut--;
-		l->fruitless = M_TIRED;
-		l->fruitless_at = M_NOW - M_AGE;
-		l->half.fruitless = M_TIRED;
-		l->swaps->fruitless_at = M_NOW - M_AGE;
-		no_progress(l);
+	case M_WAITED:
+		l->too_long_at = M_NOW - M_AGE;
 		break;
 	case M_STALL:
 		no_progress(l);
@@ -323,7 +310,7 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what, unsigne
 		if (!m_close_out(l))
 			l->heard_at = M_NOW - M_AGE;
 		/* For the second time. */
-		if (w->sc->ways && l->state == OAE_OPEN && l->asked_at)
+		if ((w->sc->ways || w->sc->lines) && l->state == OAE_OPEN && l->asked_at)
 			l->asked_at = M_NOW - M_LATE;
 	}
 	m_event(&ev, w, who, &a);
@@ -440,6 +427,13 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what,
 	case M_HINT:
 		hint(&ev, arg);
 		break;
+	case M_FOUND:
+		/* What a search finds in this weather is so, else it is a hint. */
+		if (!arg && !w->weather)
+			w->cut--;
+		oae_mtu_found(&e->link, arg ? e->link.mtu : M_MTU_NARROW, M_NOW, &a);
+		oae_finish(&e->link, M_NOW, &a);
+		break;
 	case M_PATH_BACK:
 		oae_conn_back(&ev.conn, M_NOW, &a);
 		break;
@@ -448,6 +442,7 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what,
 		break;
 	case M_PATH_PROBED:
 	case M_PATH_ANSWERED:
+	case M_PATH_SAYS:
 		m_path_rcv(w, &ev, what, arg);
 		break;
 	case M_CARRIER:
@@ -549,8 +544,7 @@ void m_step(struct m_world *w, u16 act)
 	case M_CANCEL:
 		take_back(w, who, arg);
 		break;
-	case M_CUT:
-	case M_TURN:
+	case M_WAITED:
 	case M_ASK:
 	case M_REFLECT:
 	case M_STALL:

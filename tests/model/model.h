@@ -59,8 +59,6 @@
 #define M_MTU_NARROW	128
 #define M_MTU_VIA	(M_MTU_WIDE - OAE_VIA_LEN)	/* through the gateway */
 #define M_VAIN		8		/* questions, or REFLECTs, of the timer: it gives up */
-#define M_TIRED		255		/* of failing fruitlessly: it is cut */
-#define M_TRIED		3		/* fruitlessly: another path is tried */
 #define M_LEN		150		/* bytes of every transaction */
 #define M_ANSWER	16		/* bytes of every verb's answer */
 
@@ -104,7 +102,8 @@ enum m_kind {
  * @rename: times that a port's address changes
  * @settle: and only when the end has settled before
  * @mtu: times that a port's MTU changes
- * @cut: times that what is offered, or lent, seems too long for the path
+ * @cut: times that a search has found that a path carries short frames only (4.17); it may
+ *	be wrong
  * @conflict: times that a verb of some other link has the word reserved
  * @forge: SYNCs are forged in the peer's name, to an end without a tag (4.6); by who says
  *	that it is a gateway, where there are ways, to one that goes direct (4.8); and by
@@ -117,7 +116,7 @@ enum m_kind {
  * @waits: times decide how it comes to rest, for which an end must have been silent: what
  *	fair weather leads to is not looked at
  * @cross: in fair weather no line is whole: the ends go down, and find back when one is
- * @avoid: a line may carry SYNC and nothing else, so links remember which they avoid
+ * @drops: a line may drop long frames
  * @choose: ends go to paths of their choice, so they remember which of them are good
  * @differ: A prefers line 0, and B line 1
  * @shorter: all lines but line 0 carry less
@@ -143,7 +142,7 @@ struct m_scenario {
 	u8 cap;
 	u8 slices, most;
 	bool settle, cancel, dup, dead, probe, port, forge, ways;
-	bool own, cross, avoid, choose, differ, shorter, via, waits;
+	bool own, cross, drops, choose, differ, shorter, via, waits;
 	u8 rcvbuf;
 	u8 crash, kill, close, rename, mtu, cut, conflict, leave, refuse;
 	u8 lines, vc, carrier;
@@ -232,6 +231,24 @@ struct m_world {
 	int why_id;		/* of which transaction, 0 of none */
 };
 
+/* May a path carry another length than before? */
+static inline bool m_lengths(const struct m_scenario *sc)
+{
+	return sc->mtu || sc->cut || sc->shorter;
+}
+
+/* May something be too long, which then waits? A message is cut. */
+static inline bool m_too_long(const struct m_scenario *sc)
+{
+	return m_lengths(sc) && (strpbrk(sc->posts[A], "sv") || strpbrk(sc->posts[B], "sv"));
+}
+
+/* Does a link send short frames only? */
+static inline bool m_short(const struct oae_link *l)
+{
+	return oae_link_slice_max(l) == M_MTU_NARROW - OAE_HDR_LEN;
+}
+
 /* Are there runs with a window? */
 static inline bool m_windows(const struct m_scenario *sc)
 {
@@ -274,7 +291,7 @@ enum m_what {
 	M_POST, M_POST_EXPRESS, M_POST_HALF, M_POST_VERB, M_CANCEL, M_READ,
 	M_RESERVE, M_FREE,
 	M_STALL, M_AGAIN, M_DEAD, M_FORGET, M_RETRY, M_RETRY_HALF,
-	M_CUT, M_TURN, M_SETTLE, M_SETTLED,
+	M_FOUND, M_WAITED, M_SETTLE, M_SETTLED,
 	M_PORT, M_CRASH, M_KILL, M_CLOSE, M_RENAME, M_MTU,
 	M_FORGE, M_HELLO, M_LEAVE,
 	M_BOTH_AGAIN,		/* M_AGAIN, of both ends */
@@ -282,7 +299,7 @@ enum m_what {
 	M_ASK, M_REFLECT,	/* of the timer, before M_STALL */
 	M_HINT,			/* a frame of an offer seems lost, or its answer: M_HINT_OF() */
 	M_PATH_LOOK, M_PATH_PROBED, M_PATH_ANSWERED, M_PATH_SILENT, M_PATH_BACK,
-	M_PATH_LEFT, M_CARRIER,
+	M_PATH_LEFT, M_PATH_SAYS, M_CARRIER,
 	M_WHAT_END
 };
 
@@ -304,6 +321,7 @@ void m_random_from(u32 first);
 void m_init(struct m_world *w, const struct m_scenario *sc);
 void m_link_init(struct m_world *w, unsigned int who);
 u16 m_mtu(const struct m_end *e);
+bool m_frame_long(const struct m_frame *m);
 void m_to_wire(struct m_world *w, unsigned int to, const struct m_frame *f);
 void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 		unsigned int to, struct oae_frame *f);
@@ -319,6 +337,7 @@ unsigned int m_weathers(const struct m_scenario *sc, unsigned int *first);
 const char *m_weather_name(const struct m_scenario *sc, unsigned int weather);
 bool m_carries(const struct m_world *w, unsigned int to, const struct m_frame *f);
 bool m_line_whole(const struct m_world *w, unsigned int line);
+bool m_line_drops(const struct m_world *w, unsigned int line);
 bool m_none_whole(const struct m_world *w);
 unsigned int m_mended(unsigned int line);
 bool m_wire_full(const struct m_world *w, unsigned int to);
@@ -368,6 +387,7 @@ void m_step(struct m_world *w, u16 act);
 /* choice.c */
 unsigned int m_enabled(const struct m_world *w, u16 acts[M_ACTS]);
 u8 m_half_of(const struct m_world *w, unsigned int who);
+bool m_same_run(const struct m_world *w);
 bool m_matched(const struct m_world *w);
 int m_fair(const struct m_world *w);
 

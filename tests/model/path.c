@@ -178,8 +178,7 @@ static void put(struct m_world *w, struct m_end *e, struct m_frame *f, unsigned 
 	if (!port_up(e, line))
 		return;
 	/* The port does not take it. */
-	if (f->opcode == OAE_OFFER && f->piece &&
-	    M_LEN / M_PIECE_N(f->piece) + OAE_HDR_LEN > m_line_mtu(w, e, line))
+	if (m_line_mtu(w, e, line) == M_MTU_NARROW && m_frame_long(f))
 		return;
 	m_to_wire(w, !e->who, f);
 }
@@ -196,6 +195,8 @@ void m_path_send(struct m_world *w, struct m_end *e, const struct h_event *ev,
 {
 	const struct m_path_end *pe = &e->path;
 	const struct oae_paths *ps = &pe->ps;
+	/* No ASK is long here. */
+	const struct oae_frame as_sent = { .opcode = m->opcode };
 	struct m_frame f = *m;
 	unsigned int to, i;
 
@@ -205,15 +206,14 @@ void m_path_send(struct m_world *w, struct m_end *e, const struct h_event *ev,
 						   pe->line[OAE_PATH_OWN]);
 		return;
 	}
-	to = oae_conn_out(&ev->conn, m->opcode);
+	to = oae_conn_out(&ev->conn, &as_sent);
 	for (i = 0; i < M_LINES; i++) {
 		if (!(to & 1U << i) || !ps->path[i].there)
 			continue;
 		f = *m;
 		if (m->opcode == OAE_SYNC) {
 			f.dst = oae_path_names(ps, i, &e->link);
-			if (i != OAE_PATH_OWN || ps->used != OAE_PATH_OWN)
-				f.mtu = ps->path[i].mtu;
+			f.mtu = oae_path_carries(&ps->path[i]);
 		}
 		put(w, e, &f, pe->line[i]);
 	}
@@ -258,6 +258,17 @@ bool m_path_known(const struct m_world *w, unsigned int line)
 	       a->link.inc == b->link.peer_inc && b->link.inc == a->link.peer_inc;
 }
 
+/* What the peer says in a probe that it carries by a line. */
+static u16 said_mtu(const struct m_world *w, unsigned int who, unsigned int line)
+{
+	const struct m_end *p = &w->end[!who];
+	unsigned int its = path_by(p, line);
+
+	if (p->path.begun && its != NONE)
+		return oae_path_carries(&p->path.ps.path[its]);
+	return m_line_mtu(w, p, line);
+}
+
 /**
  * m_path_may() - may this happen to a path?
  * @w: the world
@@ -282,6 +293,9 @@ bool m_path_may(const struct m_world *w, unsigned int who, enum m_what what,
 		return port_up(e, line) && probes(w, who) && (i == NONE || (path && !path->proven));
 	case M_PATH_ANSWERED:
 		return path && may_answer(w, who, line, path, i);
+	case M_PATH_SAYS:
+		return m_lengths(w->sc) && path && path->proven && m_path_known(w, line) &&
+		       port_up(e, line) && path->far != said_mtu(w, who, line);
 	case M_PATH_SILENT:
 		return path && path->good &&
 		       oae_link_knows_paths(&e->link) &&
@@ -326,14 +340,16 @@ void m_path_look(struct m_world *w, unsigned int who, enum m_what what, unsigned
  * m_path_rcv() - a probe has come, or the answer to one
  * @w: the world
  * @ev: the event
- * @what: which of both: M_PATH_PROBED or M_PATH_ANSWERED
+ * @what: which of both: M_PATH_ANSWERED, or M_PATH_PROBED or M_PATH_SAYS
  * @line: the line that it has come by
  */
 void m_path_rcv(const struct m_world *w, struct h_event *ev, enum m_what what,
 		unsigned int line)
 {
 	struct m_end *e = (struct m_end *)ev->end;
-	struct oae_frame f = { .path = { .role = OAE_PATH_PROBE } };
+	struct oae_frame f = {
+		.path = { .role = OAE_PATH_PROBE, .mtu = said_mtu(w, e->who, line) },
+	};
 	unsigned int i = path_by(e, line);
 
 	begin(w, e);
@@ -425,26 +441,14 @@ void m_path_reduce(struct m_world *w, unsigned int who)
 	/* No path is ever lossy here, and none has to make way for another. */
 	memset(&ps->count, 0, sizeof(ps->count));
 	ps->asked = ps->used;
-	ps->counted = ps->used;
-	ps->rows = 0;
-	ps->half_rows = 0;
-	ps->rows_kept = false;
+	if (!m_lengths(w->sc))
+		ps->limit = ps->used;
 	if (ps->leave_at)
 		ps->leave_at = M_NOW;
 	else
 		ps->other = OAE_PATH_OWN;
-	ps->mtu = ps->path[ps->used].mtu;
-	ps->peer_mtu = e->link.peer_mtu;
-	if (!w->sc->avoid) {
-		ps->avoid = 0;
-		ps->fruitless = 0;
-		ps->resolved = OAE_PATH_OWN;
-		ps->moved = e->link.tx + e->link.rx - 1;
-		e->link.syncs = w->sc->cross ? e->link.syncs : 2;
-	}
-	if (!oae_frozen(&e->link))
+	if (!w->sc->cross || !oae_frozen(&e->link))
 		e->link.syncs = 2;
-	e->link.repeated &= w->sc->avoid && oae_frozen(&e->link);
 	for (i = 0; i < M_LINES; i++) {
 		struct oae_path *path = &ps->path[i];
 
@@ -459,10 +463,9 @@ void m_path_reduce(struct m_world *w, unsigned int who)
 		path->nonce = 0;
 		path->probed_at = 0;
 		path->rtt = !!path->rtt;
-		path->offer_row = 0;
-		path->half_row = 0;
-		path->row_since = 0;
-		path->cut = 0;
+		path->pmtu_at = M_NOW;
+		if (!m_lengths(w->sc))
+			path->far = 0;
 		path->wait = 0;
 		path->not_before = 0;
 		path->used_at = 0;
@@ -513,6 +516,9 @@ void m_check_path(struct m_world *w, unsigned int who)
 		m_fail(w, 0, "4.14: the path in use is not there");
 	if (e->link.state == OAE_OPEN && e->link.mtu != used->mtu)
 		m_fail(w, 0, "4.14: an OPEN link does not know what its path carries");
+	if (e->link.pmtu != e->path.ps.path[e->path.ps.limit].pmtu ||
+	    (e->link.state == OAE_OPEN && e->path.ps.limit != e->path.ps.used))
+		m_fail(w, 0, "4.17: what is found of a path is not kept for it");
 }
 
 /**

@@ -9,7 +9,7 @@
 /* May a transaction have more slices than one? */
 static bool sliced(const struct m_scenario *sc)
 {
-	return sc->slices > 1 || sc->mtu || sc->cut || sc->shorter;
+	return sc->slices > 1 || m_lengths(sc);
 }
 
 /*
@@ -59,7 +59,7 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 		reduce_lane(l, n);
 		if (!sliced(sc))
 			n->again = false;
-		if (!sc->most && !sc->cut)
+		if (!sc->most)
 			n->doubt = false;
 		if (n->state != OAE_OFFER_OUT)
 			n->ready = false;
@@ -70,6 +70,27 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 	l->base = 0;
 	l->ntaken = 0;
 	l->hold.takes_room = false;
+}
+
+/*
+ * What the path carries. A search is none of a state: that it has found something is an event. So
+ * is that what is too long has waited for long; meanwhile nothing looks whether it waits.
+ */
+static void reduce_length(const struct m_scenario *sc, struct oae_link *l)
+{
+	l->search = 0;
+	l->search_pn = 0;
+	l->search_tries = 0;
+	l->longs = 0;
+	l->too_long = false;
+	l->pmtu_at = M_NOW;
+	if (!m_too_long(sc))
+		l->too_long_at = 0;
+	else if (l->too_long_at)
+		l->too_long_at = M_NOW - l->too_long_at < l->cfg->dead ? M_NOW : 0;
+	/* A message is only cut. */
+	if (!m_too_long(sc))
+		l->most = oae_link_slice_max(l);
 }
 
 /**
@@ -108,15 +129,7 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->asked = 0;
 	l->run_tx = l->tx;
 	l->run_rx = l->rx;
-	l->fruitless = 0;
-	l->rows = 0;
-	l->half_rows = 0;
-	l->others = OAE_OTHERS_NONE;
-	l->half.fruitless = 0;
-	l->waited = 0;
-	l->waited_held = 0;
-	l->cut_at = M_NOW;
-	l->fruitless_at = M_NOW;
+	reduce_length(sc, l);
 	l->moved_at = M_NOW;
 	l->grown_at = M_NOW;
 	l->answered_at = M_NOW;
@@ -124,7 +137,6 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->silent_at = 0;
 	l->held_at = M_NOW;
 	l->reflect_at = M_NOW;
-	l->swaps->fruitless_at = M_NOW;
 	l->refused_at = M_NOW;
 	l->swaps->posted_at = M_NOW;
 	reduce_lane(l, &l->offer);
@@ -132,7 +144,6 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	if (!l->pair && l->offer.state == OAE_OFFER_NONE) {
 		memset(&l->offer.p, 0, sizeof(l->offer.p));
 		l->offer.again = false;
-		l->offer.hopeless = false;
 	}
 	/* A note tells them apart, nothing else. */
 	l->half.again = false;
@@ -171,8 +182,8 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	/* Only RESUME asks for it. */
 	if (!sliced(sc))
 		l->dirty = ~0ULL;
-	/* Only what may be too long. */
-	if (!sc->most && !sc->cut)
+	/* Only what may be too long for any cut. */
+	if (!sc->most)
 		l->offer.doubt = false;
 	/* Only what may be forgotten. */
 	if (!sc->dead && !sc->ways)
@@ -317,7 +328,7 @@ static bool counts(const struct m_world *w, const struct oae_link *l,
 		   const struct m_frame *f)
 {
 	return oae_dist(l->rx, f->tx) >= !l->unseen ||
-	       oae_dist(l->peer_rx, f->rx) > 0 || w->sc->most || w->sc->cut ||
+	       oae_dist(l->peer_rx, f->rx) > 0 || w->sc->most ||
 	       asks(w, l);
 }
 
@@ -360,7 +371,7 @@ static void reduce_counters(const struct m_scenario *sc, const struct oae_link *
 {
 	if (oae_dist(l->rx, f->tx) < 0)
 		f->tx = l->rx - l->unseen;
-	if (!sc->most && !sc->cut && oae_dist(l->peer_rx, f->rx) < 0 && !committed_again(l, f))
+	if (!sc->most && oae_dist(l->peer_rx, f->rx) < 0 && !committed_again(l, f))
 		f->rx = l->peer_rx;
 	if (all_said(l, f))
 		*f = (struct m_frame){

@@ -231,6 +231,77 @@ static void prove_from(struct m_world *w, unsigned int first, FILE *out)
 		committed(w, first);
 }
 
+/* Does an end use a line that drops long frames? */
+static bool drops(const struct m_world *w, const struct m_end *e)
+{
+	return w->sc->drops && e->tag && m_line_drops(w, m_path_line(e));
+}
+
+/* May a half or a verb be too long? */
+static bool is_short(const struct m_world *w)
+{
+	unsigned int who;
+
+	for (who = A; who <= B; who++) {
+		const struct m_end *e = &w->end[who];
+
+		if (e->narrow || (e->tag && m_short(&e->link)) || drops(w, e))
+			return true;
+	}
+	return w->sc->shorter;
+}
+
+/* A half that waited for one. */
+static void prove_halves(struct m_world *w, FILE *out)
+{
+	unsigned int first, who;
+
+	for (who = A; who <= B && !w->why; who++) {
+		first = m_half_of(w, who);
+		if (!first)
+			continue;
+		prove_step(w, M_ACT(M_POST_HALF, !who, 15), out);
+		prove_from(w, w->ntx, out);
+		if (!w->why)
+			committed(w, first);
+	}
+}
+
+/* In time the ends find that longer frames get through, where they do. */
+static void prove_longer(struct m_world *w, FILE *out)
+{
+	unsigned int who;
+
+	for (who = A; who <= B && !w->why; who++) {
+		const struct m_end *e = &w->end[who];
+
+		if (!e->tag || !e->link.pmtu || drops(w, e))
+			continue;
+		prove_step(w, M_ACT(M_FOUND, who, 1), out);
+		prove_from(w, w->ntx + 1, out);
+	}
+	if (!w->why && !is_short(w))
+		prove_halves(w, out);
+}
+
+/*
+ * An idle end asks, and leaves a line that is not whole. Whoever hears the peer by another line
+ * need not.
+ */
+static void prove_idle(struct m_world *w, FILE *out)
+{
+	unsigned int who;
+
+	for (who = A; who <= B && !w->why; who++) {
+		if (!w->end[who].tag)
+			continue;
+		prove_step(w, M_ACT(M_AGAIN, who, 0), out);
+		prove_from(w, w->ntx + 1, out);
+		if (!w->why && !m_line_whole(w, m_path_line(&w->end[who])))
+			m_fail(w, 0, "4.14: an idle end stays by a line that is not whole");
+	}
+}
+
 /**
  * m_prove() - is the link a link again? Both ways, all sorts, in fair weather
  * @w: the world; a breach is then in @w->why
@@ -248,7 +319,6 @@ void m_prove(struct m_world *w, FILE *out)
 		  M_ACT(M_POST_HALF, A, 15) },
 	};
 	unsigned int i, j, first, who;
-	bool narrow;
 
 	/* Where what is posted would be too long: not for ever. */
 	for (who = A; who <= B && w->sc->most; who++)
@@ -257,22 +327,13 @@ void m_prove(struct m_world *w, FILE *out)
 			prove_step(w, M_ACT(M_MTU, who, 0), out);
 		}
 	prove_from(w, w->ntx + 1, out);
-	narrow = w->end[A].narrow || w->end[B].narrow || w->sc->shorter;
-	/* A half that waited for one. */
-	for (who = A; who <= B; who++) {
-		first = m_half_of(w, who);
-		if (!first || narrow)
-			continue;
-		prove_step(w, M_ACT(M_POST_HALF, !who, 15), out);
-		prove_from(w, w->ntx, out);
-		if (!w->why)
-			committed(w, first);
-		if (w->why)
-			return;
-	}
+	if (w->sc->lines && w->sc->probe)
+		prove_idle(w, out);
 	for (i = 0; i < sizeof(posts) / sizeof(posts[0]) && !w->why; i++) {
+		if (posts[i][1] && !posts[i - 1][1])
+			prove_longer(w, out);
 		/* These are one frame, and here that is too long. */
-		if (narrow && posts[i][1])
+		if (posts[i][1] && is_short(w))
 			break;
 		first = w->ntx + 1;
 		for (j = 0; posts[i][j]; j++)
@@ -363,6 +424,9 @@ static void at_end(struct search *s, const struct m_world *w, u32 n)
 	v = *w;
 	if (!down)
 		m_check_end(&v);
+	/* Whoever is idle need not freeze to find a line that is whole. */
+	if (!down && w->sc->lines && m_same_run(w) && !m_matched(w))
+		m_fail(&v, 0, "4.14: an idle end is not answered, and a line is whole");
 	if (v.why) {
 		report(s, n, 0xffff, v.why, v.why_id, w->weather, 0);
 		return;

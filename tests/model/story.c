@@ -96,8 +96,8 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		[M_RESERVE] = "has the word reserved for another link",
 		[M_FREE] = "has the word free again",
 		[M_READ] = "reads one", [M_STALL] = "sees no progress",
-		[M_CUT] = "sees no progress, once more",
-		[M_TURN] = "sees no progress by this line, once more",
+		[M_FOUND] = "finds that its path carries",
+		[M_WAITED] = "has carried nothing longer for dead_ms",
 		[M_ASK] = "has had no answer, and asks what is there",
 		[M_REFLECT] = "has had no COMMIT, and reflects again",
 		[M_AGAIN] = "asks (again)",
@@ -120,6 +120,7 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		[M_PATH_ANSWERED] = "hears that its probe is answered",
 		[M_PATH_SILENT] = "has had no answer to two probes",
 		[M_PATH_BACK] = "goes to the path that it prefers",
+		[M_PATH_SAYS] = "hears in a probe what its peer carries",
 		[M_PATH_LEFT] = "finds that its path is silent, and another is not",
 		[M_CARRIER] = "has its port plugged in or out",
 	};
@@ -155,6 +156,7 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 	case M_PATH_PROBED:
 	case M_PATH_ANSWERED:
 	case M_PATH_SILENT:
+	case M_PATH_SAYS:
 	case M_CARRIER:
 		snprintf(buf, len, "%c %s, line %u", 'A' + who, names[what], arg);
 		break;
@@ -162,6 +164,10 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		snprintf(buf, len, "%c finds that %s of offer %d seems lost", 'A' + who,
 			 arg & 1 ? "the answer" : "a frame",
 			 (s32)(w->end[who].link.tx + 1 + (arg >> 1)));
+		break;
+	case M_FOUND:
+		snprintf(buf, len, "%c %s %s", 'A' + who, names[what],
+			 arg ? "what its port does" : "short frames only");
 		break;
 	case M_CANCEL:
 		snprintf(buf, len, "%c cancels #%u", 'A' + who, arg);
@@ -245,7 +251,7 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 				      e->path.line[i], p->up ? "" : " unplugged",
 				      p->proven ? "" : " unproven",
 				      e->path.ps.used == i ? " used" : "",
-				      e->path.ps.avoid & 1U << i ? " avoided" : "",
+				      p->pmtu ? " short" : "",
 				      ltag_name('a' + !who, p->heard, peer));
 	}
 	snprintf(buf + n, len - n, "%s%s%s%s",

@@ -14,9 +14,9 @@
 #define BOTH(way)		(CARRIES(A, way) | CARRIES(B, way))
 #define ALL			(BOTH(0) | BOTH(1) | BOTH(2))
 
-/* @syncs: so many carry SYNC* and nothing else, as behind a switch that drops long frames. */
+/* @shorts: and so many carry short frames only, as behind a switch that drops long ones. */
 struct weather {
-	u8 carries, syncs;
+	u8 carries, shorts;
 	const char *name;
 };
 
@@ -37,7 +37,6 @@ static const struct weather ways[] = {
 };
 
 #define OWN_WHOLE	5	/* of these: line 0 is whole */
-#define DATA_WHOLE	8	/* no line carries SYNC alone */
 static const struct weather two[] = {
 	{ ALL, 0, "" },
 	{ ALL, 0, ", both lines" },
@@ -47,8 +46,15 @@ static const struct weather two[] = {
 	{ BOTH(1), 0, ", line 1 alone" },
 	{ BOTH(1) | CARRIES(A, 0), 0, ", and line 0 to A only" },
 	{ BOTH(1) | CARRIES(B, 0), 0, ", and line 0 to B only" },
-	{ BOTH(1), BOTH(0), ", and line 0 for SYNC only" },
-	{ BOTH(0), BOTH(1), ", and line 1 for SYNC only" },
+};
+
+/* A line drops long frames. */
+static const struct weather drops[] = {
+	{ ALL, 0, "" },
+	{ BOTH(1), BOTH(0), ", line 1, and line 0 for short frames only" },
+	{ BOTH(0), BOTH(1), ", line 0, and line 1 for short frames only" },
+	{ 0, BOTH(0), ", line 0 alone, for short frames only" },
+	{ 0, BOTH(1), ", line 1 alone, for short frames only" },
 };
 
 static const struct weather three[] = {
@@ -86,8 +92,12 @@ static const struct weather *table(const struct m_scenario *sc, unsigned int *n)
 		*n = MENDED;
 		return cross;
 	}
+	if (sc->drops) {
+		*n = COUNT(drops);
+		return drops;
+	}
 	if (sc->lines == 2) {
-		*n = sc->own ? OWN_WHOLE : sc->avoid ? COUNT(two) : DATA_WHOLE;
+		*n = sc->own ? OWN_WHOLE : COUNT(two);
 		return two;
 	}
 	if (sc->lines) {
@@ -140,7 +150,7 @@ const char *m_weather_name(const struct m_scenario *sc, unsigned int weather)
  * m_carries() - does what is sent to an end arrive, in this weather?
  * @w: the world
  * @to: the end
- * @f: the frame: by which way or line, and whether it is SYNC*
+ * @f: the frame: by which way or line, and whether it is long
  *
  * Return: true if it does.
  */
@@ -149,19 +159,38 @@ bool m_carries(const struct m_world *w, unsigned int to, const struct m_frame *f
 	unsigned int way = f->flags & OAE_F_VIA ? 1 : f->line;
 	const struct weather *wt = now_in(w);
 
-	return (wt->carries | (m_is_sync(f->opcode) ? wt->syncs : 0)) & CARRIES(to, way);
+	return (wt->carries | (m_frame_long(f) ? 0 : wt->shorts)) & CARRIES(to, way);
+}
+
+static bool both(u8 carries, unsigned int line)
+{
+	return (carries & BOTH(line)) == BOTH(line);
 }
 
 /**
- * m_line_whole() - does a line carry all that is sent by it, in both directions?
+ * m_line_drops() - does a line carry short frames only, in both directions?
  * @w: the world
  * @line: which one
  *
  * Return: true if so, in this weather.
  */
+bool m_line_drops(const struct m_world *w, unsigned int line)
+{
+	return !both(now_in(w)->carries, line) && both(now_in(w)->shorts, line);
+}
+
+/**
+ * m_line_whole() - does a line carry what is sent by it, in both directions?
+ * @w: the world
+ * @line: which one
+ *
+ * What it drops since that is too long does not count: that is found out.
+ *
+ * Return: true if so, in this weather.
+ */
 bool m_line_whole(const struct m_world *w, unsigned int line)
 {
-	return (now_in(w)->carries & BOTH(line)) == BOTH(line);
+	return both(now_in(w)->carries, line) || m_line_drops(w, line);
 }
 
 /**

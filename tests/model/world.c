@@ -150,6 +150,23 @@ static u16 reply_len(u8 kind)
 	return kind == OAE_SWAP ? M_LEN : kind == OAE_VERB ? M_ANSWER : 0;
 }
 
+/**
+ * m_frame_long() - is a frame too long for M_MTU_NARROW?
+ * @m: the frame
+ *
+ * Return: true if so.
+ */
+bool m_frame_long(const struct m_frame *m)
+{
+	unsigned int len = 0;
+
+	if (m->opcode == OAE_OFFER && m->piece)
+		len = M_LEN / M_PIECE_N(m->piece);
+	else if (m->opcode == OAE_REFLECT)
+		len = OAE_REFLECT_LEN + reply_len(m->kind);
+	return len + OAE_HDR_LEN > M_MTU_NARROW;
+}
+
 /* The frame as the link sees it when it arrives. */
 void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 		unsigned int to, struct oae_frame *f)
@@ -208,8 +225,7 @@ static void send_frame(const struct h_event *ev, const struct oae_frame *f, u8 p
 		m_check_sent(w, who, f);
 	memset(&m, 0, sizeof(m));
 	m.opcode = f->opcode;
-	/* Only a row of failures looks at HELD; M_CUT stands for a whole row. */
-	m.flags = f->flags & ~OAE_F_HELD;
+	m.flags = f->flags;
 	if (w->end[who].goes_via)
 		m.flags |= OAE_F_VIA;
 	m.attempt = f->attempt;

@@ -214,7 +214,7 @@ static void says_heard(struct oae_frame *f, bool arrived)
 static void from_send(const struct oae_send *send, struct said *s)
 {
 	const struct oae_frame *f = &send->frame;
-	u8 flags = f->flags & ~OAE_F_HELD;
+	u8 flags = f->flags;
 
 	*s = (struct said){ f->opcode, 0, f->src_ltag, f->dst_ltag, f->tx, f->rx,
 			    f->seq, f->attempt, 0, 0 };

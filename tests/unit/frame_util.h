@@ -93,7 +93,6 @@ static inline struct oae_frame sample(u8 opcode)
 	case OAE_SYNC:
 	case OAE_SYNC_ACK:
 	case OAE_SYNC_CHK:
-		f.flags = OAE_F_HELD;
 		f.sync.inc = 0x1020304050607080ULL;
 		f.sync.peer_inc = 0x90a0b0c0d0e0f001ULL;
 		f.sync.caps = 0xcafe0001;
@@ -177,7 +176,7 @@ static inline struct wire build(const struct oae_frame *f)
 
 	memset(&w, 0xee, sizeof(w));
 	w.len = oae_frame_build(f, w.b);
-	if (f->opcode == OAE_OFFER) {
+	if (f->opcode == OAE_OFFER || f->opcode == OAE_ASK) {
 		memcpy(w.b + w.len, payload, f->length);
 		w.len += f->length;
 	} else if (f->opcode == OAE_REFLECT && f->length > OAE_REFLECT_LEN) {

@@ -211,6 +211,45 @@ static inline void commit(u8 flags)
 	rcv(f);
 }
 
+/* --- probes of length (protocol 4.17) --- */
+
+/* The long one of the last event, NULL if there is none; the short one is behind it. */
+static inline const struct oae_frame *probe(void)
+{
+	unsigned int i;
+
+	for (i = 0; i + 1 < a.nsends; i++)
+		if (a.send[i].frame.opcode == OAE_ASK && a.send[i].frame.length > 1)
+			return &a.send[i].frame;
+	return NULL;
+}
+
+/* The size that the last event asks for, bytes behind the Ethernet header; 0: none. */
+static inline unsigned int probed(void)
+{
+	return probe() ? OAE_HDR_LEN + probe()->length : 0;
+}
+
+/* The answer to the short one. Has the peer heard the long one, too? */
+static inline struct oae_frame probe_answer(bool heard)
+{
+	struct oae_frame f = frame(OAE_ACK);
+
+	f.seq = probe()->seq;
+	f.attempt = probe()->attempt;
+	f.kind = probe()->kind;
+	f.ack = probe()->pn + 1;
+	f.map = heard;
+	return f;
+}
+
+/* A search goes on until it ends: what is longer is lost. */
+static inline void gets_through(u16 mtu)
+{
+	while (probe())
+		rcv(probe_answer(probed() <= mtu));
+}
+
 static inline void post_it(const struct oae_post *p)
 {
 	clear();

@@ -97,12 +97,13 @@ const char *sim_frame_text(const struct oae_frame *f, char *buf, size_t len)
 		n += snprintf(buf + n, len - n, " inc %04x/%04x start %u",
 			      (u16)f->sync.inc, (u16)f->sync.peer_inc,
 			      f->sync.start);
-	snprintf(buf + n, len - n, "%s%s%s%s%s",
+	if (f->opcode == OAE_ASK && f->length)
+		n += snprintf(buf + n, len - n, " of %u bytes", f->length);
+	snprintf(buf + n, len - n, "%s%s%s%s",
 		 f->flags & OAE_F_EXPRESS ? " EXPRESS" : "",
 		 f->flags & OAE_F_LAST ? " LAST" : "",
 		 f->flags & OAE_F_RESUME ? " RESUME" : "",
-		 f->flags & OAE_F_WANT_DONE ? " WANT_DONE" : "",
-		 f->flags & OAE_F_HELD ? " HELD" : "");
+		 f->flags & OAE_F_WANT_DONE ? " WANT_DONE" : "");
 	return buf;
 }
 

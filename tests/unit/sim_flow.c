@@ -205,7 +205,8 @@ static void transmit(struct flow_end *e, unsigned int path, const struct oae_fra
 	p->path = path;
 	p->hop = 0;
 	p->len = OAE_HDR_LEN;
-	p->len += f->opcode == OAE_OFFER ? f->length : oae_frame_body_len(f);
+	p->len += f->opcode == OAE_OFFER || f->opcode == OAE_ASK ? f->length :
+								    oae_frame_body_len(f);
 	p->f.hdr_len = OAE_HDR_LEN;
 	e->frames++;
 	e->slices += f->opcode == OAE_OFFER;
@@ -587,7 +588,7 @@ void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *tx, h_id id)
 		transmit(e, 0, f, id);
 		return;
 	}
-	to = oae_conn_out(&ev->conn, f->opcode);
+	to = oae_conn_out(&ev->conn, f);
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		struct oae_frame one;
 

@@ -167,7 +167,7 @@ static void send_path(struct sim_end *e, unsigned int i, u8 role, u64 nonce)
 	struct oae_frame f = {
 		.opcode = OAE_PATH, .vc = e->w->vc, .hdr_len = OAE_HDR_LEN,
 		.path = {
-			.role = role, .mtu = pe->ps.path[i].mtu, .nonce = nonce,
+			.role = role, .mtu = oae_path_carries(&pe->ps.path[i]), .nonce = nonce,
 			.proof = e->link.inc ^ e->link.peer_inc,
 		},
 	};
@@ -283,8 +283,6 @@ void h_paths_end(struct h_event *ev)
 	if (ev->conn.turned)
 		sim_say(e->w, "  %c: path by %u is in use", 'A' + e->who, pe->line[pe->ps.used]);
 	sim_path_sums.turned += ev->conn.turned;
-	if (ev->conn.before >= OAE_OPEN && oae_link_state(&e->link) < OAE_OPEN)
-		sim_path_sums.avoided += !!pe->ps.avoid;
 }
 
 /* Lines without a path get one, and what is hopeless is forgotten. */
@@ -342,7 +340,7 @@ void sim_path_send(struct sim_end *e, const struct oae_frame *f, const u8 *more,
 	}
 	if (f->opcode == OAE_SYNC && !pe->ps.peer_inc && !f->sync.peer_inc)
 		out.sync.peer_inc = pe->claimed;
-	to = oae_conn_out(&e->w->ev.conn, f->opcode);
+	to = oae_conn_out(&e->w->ev.conn, f);
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		struct oae_frame one = out;
 
@@ -354,6 +352,9 @@ void sim_path_send(struct sim_end *e, const struct oae_frame *f, const u8 *more,
 			if (!pe->ps.path[i].proven)
 				one.sync.peer_inc = 0;
 		}
+		if (f->opcode == OAE_SYNC || f->opcode == OAE_SYNC_ACK ||
+		    f->opcode == OAE_SYNC_CHK)
+			one.sync.mtu = oae_path_carries(&pe->ps.path[i]);
 		sim_line_put(e, pe->line[i], pe->peer[i], &one, more, n);
 	}
 }

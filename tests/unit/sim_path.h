@@ -81,12 +81,11 @@ struct sim_user {
 /**
  * struct sim_path_sums - what has happened to paths in many runs
  * @turned: another one is in use
- * @avoided: one is avoided, since links resolve by it and then nothing passes
  * @slowest: that a commit took while all was good
  * @slowest_seed: and where
  */
 struct sim_path_sums {
-	unsigned long turned, avoided;
+	unsigned long turned;
 	u64 slowest, slowest_seed;
 };
 

@@ -82,7 +82,7 @@ void h_timer(struct h_event *ev)
 	(void)ev;
 }
 
-/* A slice, or with a REFLECT the half that is lent, or the answer. */
+/* A slice, or with a REFLECT the half that is lent, or the answer; or zeros. */
 void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 {
 	struct sim_end *e = (struct sim_end *)ev->end;
@@ -100,6 +100,9 @@ void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 	} else if (tx) {
 		n = tx->len;
 		sim_content(e->w, tx, 0, n, more);
+	} else if (f->opcode == OAE_ASK) {
+		n = f->length;
+		memset(more, 0, n);
 	} else if (f->opcode == OAE_REFLECT && f->kind == OAE_VERB) {
 		n = f->length - OAE_REFLECT_LEN;
 		verb = e->verb[h_lane(f->seq)];

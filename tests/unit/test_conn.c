@@ -34,7 +34,15 @@ static void begin(void)
 
 static void end(void)
 {
-	oae_conn_end(&c, now);
+	oae_conn_end(&c);
+}
+
+/* The paths that a frame of the event goes by. */
+static unsigned int goes_by(u8 opcode)
+{
+	const struct oae_frame f = { .opcode = opcode };
+
+	return oae_conn_out(&c, &f);
 }
 
 /* A frame comes by a path, and the link takes it. */
@@ -51,6 +59,12 @@ static struct oae_frame path_frame(u8 role, u64 nonce)
 	return (struct oae_frame){
 		.opcode = OAE_PATH, .path = { .role = role, .nonce = nonce },
 	};
+}
+
+/* Both ends take paths, and the peer has resolved. */
+static struct oae_frame resolved_with_paths(void)
+{
+	return BUT(resolved(), f.sync.caps = OAE_CAPS_PATHS);
 }
 
 PATH_TEST(test_begins)
@@ -76,10 +90,10 @@ PATH_TEST(test_alone)
 	assert_int_equal(oae_conn_begin(&c, &l, NULL, now - 10 * MS), now - 10 * MS);
 	assert_true(oae_conn_heard(&c, OAE_PATH_OWN, &f, now, &a));
 	oae_conn_rcv(&c, &f, 1, now, &a);
-	oae_conn_end(&c, now);
+	oae_conn_end(&c);
 	assert_non_null(sent(OAE_REFLECT));
-	assert_int_equal(oae_conn_out(&c, OAE_REFLECT), 1 << OAE_PATH_OWN);
-	assert_int_equal(oae_conn_out(&c, OAE_SYNC), 1 << OAE_PATH_OWN);
+	assert_int_equal(goes_by(OAE_REFLECT), 1 << OAE_PATH_OWN);
+	assert_int_equal(goes_by(OAE_SYNC), 1 << OAE_PATH_OWN);
 }
 
 /* An answer goes back by the path of what it answers; what the timer reflects again goes by all. */
@@ -87,11 +101,11 @@ PATH_TEST(test_answers_go_back)
 {
 	take(2, slice(1, 0, OAE_F_LAST));
 	assert_non_null(sent(OAE_REFLECT));
-	assert_int_equal(oae_conn_out(&c, OAE_REFLECT), 1 << 2);
+	assert_int_equal(goes_by(OAE_REFLECT), 1 << 2);
 	begin();
-	assert_int_equal(oae_conn_out(&c, OAE_REFLECT), 1);
+	assert_int_equal(goes_by(OAE_REFLECT), 1);
 	l.reflects = 1;
-	assert_int_equal(oae_conn_out(&c, OAE_REFLECT), ALL);
+	assert_int_equal(goes_by(OAE_REFLECT), ALL);
 }
 
 PATH_TEST(test_not_believed)
@@ -122,9 +136,7 @@ PATH_TEST(test_resolves)
 	end();
 	assert_int_equal(l.state, OAE_OPEN);
 	assert_int_equal(ps.used, 2);
-	assert_int_equal(ps.resolved, 2);
 	assert_int_equal(c.turned, 1);
-	assert_int_equal(ps.mtu, 1000);
 	/* Nothing of that was left to be done by the caller in the end. */
 	assert_true(carried_out);
 }
@@ -185,6 +197,16 @@ PATH_TEST(test_own_is_asked)
 }
 
 /* --- probes --- */
+
+static unsigned int probes_at(u64 nonce)
+{
+	unsigned int set;
+
+	begin();
+	set = oae_conn_timer(&c, nonce, at, &a);
+	end();
+	return set;
+}
 
 PATH_TEST(test_probe_comes)
 {
@@ -259,7 +281,7 @@ PATH_TEST(test_timer_prefers)
 	end();
 	assert_int_equal(ps.used, 1);
 	assert_int_equal(c.turned, 1);
-	assert_int_equal(oae_conn_out(&c, OAE_COMMIT), 1 << 1);
+	assert_int_equal(goes_by(OAE_COMMIT), 1 << 1);
 	begin();
 	assert_false(oae_conn_back(&c, now, &a));
 	assert_int_equal(c.turned, 0);
@@ -276,6 +298,117 @@ PATH_TEST(test_goes_over_shorter)
 	end();
 	assert_int_equal(l.mtu, 1400);
 	assert_non_null(sent(OAE_SYNC));
+}
+
+/* If that carries more nothing is offered anew: there is no freeze. */
+PATH_TEST(test_goes_over_longer)
+{
+	struct oae_frame f = path_frame(OAE_PATH_PROBE, 5);
+
+	ps.path[1].rank = OAE_PATH_PREFERRED;
+	ps.path[1].mtu = 9000;
+	f.path.mtu = 4000;
+	begin();
+	assert_true(oae_conn_path_rcv(&c, 1, &f, now, &a));
+	assert_int_equal(oae_link_slice_max(&l), 1500 - OAE_HDR_LEN);
+	assert_true(oae_conn_back(&c, now, &a));
+	end();
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(a.nsends, 0);
+	/* What both its ports carry, as the peer has said it there. */
+	assert_int_equal(oae_link_slice_max(&l), 4000 - OAE_HDR_LEN);
+	/* More from now on; and less. */
+	f.path.mtu = 5000;
+	begin();
+	assert_true(oae_conn_path_rcv(&c, 1, &f, now, &a));
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(oae_link_slice_max(&l), 5000 - OAE_HDR_LEN);
+	f.path.mtu = 4999;
+	assert_true(oae_conn_path_rcv(&c, 1, &f, now, &a));
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+}
+
+/* More here, and less there: as much as before. */
+PATH_TEST(test_goes_over_other_end)
+{
+	ps.path[1].rank = OAE_PATH_PREFERRED;
+	ps.path[1].mtu = 9000;
+	ps.path[1].far = 1500;
+	l.peer_mtu = 4000;
+	begin();
+	assert_true(oae_conn_back(&c, now, &a));
+	end();
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(oae_link_slice_max(&l), 1500 - OAE_HDR_LEN);
+}
+
+/* A longer way takes more time: the first answer is waited for. */
+PATH_TEST(test_goes_over_longer_way)
+{
+	ps.path[1].rank = OAE_PATH_PREFERRED;
+	ps.path[1].rtt = 30 * MS;
+	begin();
+	assert_true(oae_conn_back(&c, now, &a));
+	end();
+	assert_true(oae_link_pto(&l) >= 60 * MS);
+	/* But none takes longer than the dead time: that was a clock. */
+	three(NULL);
+	ps.path[1].rank = OAE_PATH_PREFERRED;
+	ps.path[1].rtt = cfg.dead + 1;
+	begin();
+	assert_true(oae_conn_back(&c, now, &a));
+	end();
+	assert_true(oae_link_pto(&l) < 60 * MS);
+}
+
+/* What SYNC says that the peer carries it does by the path that has resolved, and no other. */
+PATH_TEST(test_sync_says_far)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		ps.path[i].far = 1400 + i;
+	/* A frame by another path, or a SYNC that resolves nothing, says nothing of that. */
+	l.senior = true;
+	take(2, slice(1, 0, OAE_F_LAST));
+	assert_int_equal(l.state, OAE_OPEN);
+	begin();
+	oae_link_port_down(&l, now, &a);
+	end();
+	take(2, BUT(frame(OAE_SYNC), f.src_ltag += 0x100, f.dst_ltag = 0));
+	assert_int_equal(l.state, OAE_SYNC_RECD);
+	assert_int_equal(oae_path_mtu(&ps.path[2]), 1402);
+	take(1, BUT(resolved_with_paths(), f.sync.mtu = 1300));
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(ps.used, 1);
+	assert_int_equal(oae_path_mtu(&ps.path[0]), 1400);
+	assert_int_equal(oae_path_mtu(&ps.path[1]), 1300);
+	assert_int_equal(oae_path_mtu(&ps.path[2]), 1402);
+}
+
+/* If data resolve it what was said there counts, not what SYNC has said by another path. */
+PATH_TEST(test_data_resolve)
+{
+	unsigned int i;
+	u32 ltag;
+
+	for (i = 0; i < 2; i++) {
+		three(NULL);
+		ltag = l.peer_ltag + 0x100;
+		cfg.paths = true;
+		ps.path[i].far = 1400;
+		begin();
+		oae_link_port_down(&l, now, &a);
+		end();
+		take(2, BUT(frame(OAE_SYNC), f.src_ltag = ltag, f.dst_ltag = 0, f.sync.mtu = 1200,
+			    f.sync.caps = OAE_CAPS_PATHS));
+		assert_int_equal(l.state, OAE_SYNC_RECD);
+		take(i, BUT(frame(OAE_COMMIT), f.src_ltag = ltag));
+		assert_int_equal(l.state, OAE_OPEN);
+		assert_int_equal(ps.used, i);
+		assert_int_equal(oae_path_mtu(&ps.path[i]), 1400);
+		assert_int_equal(oae_link_slice_max(&l), 1400 - OAE_HDR_LEN);
+	}
 }
 
 /* The peer's port carries less there: it says so in its next SYNC. */
@@ -314,6 +447,287 @@ PATH_TEST(test_goes_over_far)
 	assert_int_equal(ps.path[2].far, 0);
 }
 
+/* --- what gets through by a path --- */
+
+/* The probe of the last event, if there is one: what the peer says of it. */
+static bool probes(u16 mtu, struct oae_frame *says)
+{
+	const struct oae_send *s;
+
+	*says = answer(OAE_ACK);
+	for (s = a.send; s < a.send + a.nsends; s++) {
+		if (s->frame.opcode != OAE_ASK || s->frame.length <= 1)
+			continue;
+		/* That, and a short one behind it. */
+		says->ack = s->frame.pn + 1;
+		says->map = s->frame.length + OAE_HDR_LEN <= mtu;
+		return true;
+	}
+	return false;
+}
+
+/* Nothing longer gets through by the path in use, and the link finds that out. */
+static void narrow(u16 mtu)
+{
+	struct oae_frame says;
+	unsigned int n;
+
+	cfg.paths = true;
+	begin();
+	assert_int_equal(oae_link_post(&l, &(struct oae_post){
+				.handle = &y, .digest = DIGEST, .first = 1, .len = 2000,
+				.slice_max = 1000, .nslices = 2 }, now, &a), 0);
+	end();
+	for (n = 0; l.state == OAE_OPEN && n < 100; n++) {
+		probes(mtu, &says);
+		take(ps.used, says);
+	}
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+	cancel(&y);
+	take(ps.used, resolved_with_paths());
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(oae_link_slice_max(&l), mtu - OAE_HDR_LEN);
+}
+
+/* The link goes over to a path; state of the link. */
+static enum oae_state go_to(unsigned int i)
+{
+	unsigned int k;
+
+	for (k = 0; k < 3; k++)
+		ps.path[k].rank = k == i ? OAE_PATH_PREFERRED : OAE_PATH_NORMAL;
+	now += KEEPALIVE;
+	begin();
+	assert_true(oae_conn_back(&c, now, &a));
+	end();
+	return oae_link_state(&l);
+}
+
+/* What does not get through by a path is not forgotten while another one is in use. */
+PATH_TEST(test_limit_is_kept)
+{
+	prove(OAE_PATH_OWN);
+	narrow(576);
+	assert_int_equal(oae_path_carries(&ps.path[OAE_PATH_OWN]), 576);
+	assert_int_equal(go_to(1), OAE_OPEN);
+	assert_int_equal(oae_link_slice_max(&l), 1500 - OAE_HDR_LEN);
+	assert_int_equal(oae_path_carries(&ps.path[OAE_PATH_OWN]), 576);
+	assert_int_equal(oae_path_carries(&ps.path[1]), 1500);
+	narrow(1280);
+	assert_int_equal(go_to(OAE_PATH_OWN), OAE_SYNC_SENT);
+	assert_int_equal(oae_link_slice_max(&l), 576 - OAE_HDR_LEN);
+	assert_int_equal(oae_path_carries(&ps.path[1]), 1280);
+	/* Nor when it becomes the own one. */
+	take(OAE_PATH_OWN, resolved_with_paths());
+	begin();
+	oae_conn_move(&c, 1, now, &a);
+	end();
+	assert_int_equal(oae_link_slice_max(&l), 1280 - OAE_HDR_LEN);
+}
+
+/* For ten minutes. */
+PATH_TEST(test_limit_ages)
+{
+	u64 found;
+
+	prove(OAE_PATH_OWN);
+	narrow(576);
+	found = now;
+	go_to(1);
+	now = found + 600000 * MS - 1;
+	probes_at(80);
+	assert_int_equal(oae_path_carries(&ps.path[OAE_PATH_OWN]), 576);
+	now++;
+	probes_at(90);
+	assert_int_equal(oae_path_carries(&ps.path[OAE_PATH_OWN]), 1500);
+}
+
+/* Or for a keepalive time, if something is too long, and no path is known to carry more. */
+PATH_TEST(test_limit_ages_soon)
+{
+	u64 found;
+
+	prove(OAE_PATH_OWN);
+	narrow(576);
+	found = now;
+	go_to(1);
+	narrow(576);
+	now = found + KEEPALIVE;
+	probes_at(80);
+	assert_int_equal(oae_path_carries(&ps.path[OAE_PATH_OWN]), 576);
+	post_kind(&x, OAE_VERB, 900, 8);
+	probes_at(90);
+	assert_int_equal(oae_path_carries(&ps.path[OAE_PATH_OWN]), 576);
+	ps.path[2].up = false;
+	probes_at(100);
+	assert_int_equal(oae_path_carries(&ps.path[OAE_PATH_OWN]), 1500);
+}
+
+/* Also of those while the link goes by it again. */
+PATH_TEST(test_limit_ages_in_use)
+{
+	struct oae_frame says;
+	u64 found;
+
+	prove(OAE_PATH_OWN);
+	narrow(576);
+	found = now;
+	go_to(1);
+	assert_int_equal(go_to(OAE_PATH_OWN), OAE_SYNC_SENT);
+	take(OAE_PATH_OWN, resolved_with_paths());
+	for (now = found + 600000 * MS - 1; now <= found + 600000 * MS; now++) {
+		begin();
+		oae_link_timer(&l, now, &a);
+		end();
+		assert_int_equal(probes(1500, &says), now == found + 600000 * MS);
+	}
+}
+
+/* A search goes on when some port has changed. */
+PATH_TEST(test_search_goes_on)
+{
+	struct oae_frame says;
+	unsigned int n;
+
+	prove(OAE_PATH_OWN);
+	go_to(1);
+	post_kind(&x, OAE_VERB, 1000, 8);
+	for (n = 0; n < 3; n++)
+		take(1, BUT(answer(OAE_ACK), f.kind = OAE_VERB));
+	assert_true(probes(576, &says));
+	says.kind = OAE_VERB;
+	begin();
+	oae_conn_review(&c, 2, false, true, now, &a);
+	oae_conn_reviewed(&c, false, now, &a);
+	end();
+	take(1, says);
+	assert_true(probes(576, &says));
+}
+
+/* Nor for another port, or one that carries another length; nor for another peer. */
+PATH_TEST(test_limit_is_forgotten)
+{
+	prove(OAE_PATH_OWN);
+	narrow(576);
+	go_to(1);
+	oae_path_set_mtu(&ps.path[OAE_PATH_OWN], 1500);
+	assert_int_equal(oae_path_carries(&ps.path[OAE_PATH_OWN]), 576);
+	oae_path_set_mtu(&ps.path[OAE_PATH_OWN], 1400);
+	assert_int_equal(oae_path_carries(&ps.path[OAE_PATH_OWN]), 1400);
+	/* Of the path in use, too. */
+	narrow(1280);
+	begin();
+	oae_path_set_mtu(&ps.path[1], 1400);
+	oae_conn_reviewed(&c, false, now, &a);
+	end();
+	assert_int_equal(oae_path_carries(&ps.path[1]), 1400);
+	assert_int_equal(oae_link_slice_max(&l), 1400 - OAE_HDR_LEN);
+}
+
+/* Nor for another peer. */
+PATH_TEST(test_limit_is_of_a_peer)
+{
+	prove(OAE_PATH_OWN);
+	narrow(576);
+	go_to(1);
+	narrow(1280);
+	begin();
+	oae_link_port_down(&l, now, &a);
+	end();
+	take(1, BUT(resolved(), f.sync.inc++, f.tx = PEER_START, f.rx = 0));
+	if (l.state != OAE_OPEN)
+		take(1, BUT(resolved(), f.sync.inc++, f.tx = PEER_START, f.rx = 0));
+	assert_int_equal(l.peer_inc, PEER_INC + 1);
+	assert_int_equal(oae_path_carries(&ps.path[OAE_PATH_OWN]), 1500);
+	assert_int_equal(oae_path_carries(&ps.path[1]), 1500);
+	assert_int_equal(oae_link_slice_max(&l), 1500 - OAE_HDR_LEN);
+}
+
+/* A path that makes way takes with it what was found out there. */
+PATH_TEST(test_limit_goes)
+{
+	prove(OAE_PATH_OWN);
+	go_to(1);
+	narrow(576);
+	begin();
+	oae_conn_goes(&c, 1, now, &a);
+	oae_path_del(&ps, 1);
+	oae_conn_turned(&c, now, &a);
+	end();
+	assert_int_equal(oae_link_slice_max(&l), 1500 - OAE_HDR_LEN);
+	assert_int_equal(oae_path_carries(&ps.path[ps.used]), 1500);
+}
+
+/* So does one by which a frozen link was asked last: nothing of it is left for the next. */
+PATH_TEST(test_limit_goes_unused)
+{
+	struct oae_frame f = frame(OAE_COMMIT);
+
+	prove(OAE_PATH_OWN);
+	go_to(1);
+	narrow(576);
+	assert_int_equal(go_to(OAE_PATH_OWN), OAE_OPEN);
+	begin();
+	oae_link_port_down(&l, now, &a);
+	end();
+	begin();
+	assert_true(oae_conn_heard(&c, 1, &f, now, &a));
+	end();
+	oae_path_del(&ps, 1);
+	assert_int_equal(oae_path_add(&ps, 1500, true), 1);
+	begin();
+	end();
+	assert_int_equal(oae_path_carries(&ps.path[1]), 1500);
+}
+
+/* The path in use becomes the own one: what is found from then on is found of that. */
+PATH_TEST(test_limit_moves)
+{
+	prove(OAE_PATH_OWN);
+	go_to(1);
+	begin();
+	oae_conn_move(&c, 1, now, &a);
+	end();
+	assert_int_equal(l.state, OAE_OPEN);
+	narrow(576);
+	assert_int_equal(oae_path_carries(&ps.path[OAE_PATH_OWN]), 576);
+}
+
+/*
+ * What is too long for the path in use: one that carries it is taken at once, if it has failed just
+ * now and the other has been in use for no time.
+ */
+PATH_TEST(test_too_long_waits_for_nothing)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		three(NULL);
+		prove(OAE_PATH_OWN);
+		narrow(576);
+		oae_path_del(&ps, 2);
+		oae_path_fail(&ps.path[1], KEEPALIVE, now);
+		ps.path[1].good = true;
+		oae_path_use(&ps, OAE_PATH_OWN, OAE_WHY_OWN, now);
+		begin();
+		assert_int_equal(oae_link_post(&l, &(struct oae_post){
+				.handle = &x, .digest = DIGEST, .first = 1, .len = i ? 900 : 500,
+				.slice_max = i ? 900 : 500, .nslices = 1, .kind = OAE_VERB },
+				now, &a), 0);
+		end();
+		assert_int_equal(!!sent(OAE_OFFER), !i);
+		assert_null(op(OAE_OP_COMPLETE));
+		now++;
+		begin();
+		oae_link_timer(&l, now, &a);
+		oae_conn_timer(&c, 80, now, &a);
+		end();
+		assert_int_equal(ps.used, i ? 1 : OAE_PATH_OWN);
+		assert_int_equal(l.state, OAE_OPEN);
+		assert_int_equal(!!sent(OAE_OFFER), i);
+	}
+}
+
 /* Nothing is heard by the path in use, and another answers what the timer asks by all. */
 PATH_TEST(test_silent_path)
 {
@@ -332,7 +746,7 @@ PATH_TEST(test_silent_path)
 		end();
 		if (!sent(OAE_ASK))
 			continue;
-		assert_int_equal(oae_conn_out(&c, OAE_ASK), n++ ? ALL : 1 << OAE_PATH_OWN);
+		assert_int_equal(goes_by(OAE_ASK), n++ ? ALL : 1 << OAE_PATH_OWN);
 	}
 	f = answer(OAE_ACK);
 	f.have = 1;
@@ -370,27 +784,17 @@ PATH_TEST(test_silent_path)
 
 /* --- time --- */
 
-static unsigned int probed(u64 nonce)
-{
-	unsigned int set;
-
-	begin();
-	set = oae_conn_timer(&c, nonce, at, &a);
-	end();
-	return set;
-}
-
 /* The clock of another processor is behind: no probe is late for that. */
 PATH_TEST(test_clock_behind)
 {
 	ps.path[OAE_PATH_OWN].rank = OAE_PATH_PREFERRED;
-	assert_int_equal(probed(80), 1 << 1 | 1 << 2);
+	assert_int_equal(probes_at(80), 1 << 1 | 1 << 2);
 	now -= MS / 100;
-	assert_int_equal(probed(90), 0);
+	assert_int_equal(probes_at(90), 0);
 	assert_int_equal(at, ps.path[1].probed_at);
 	assert_int_equal(ps.path[1].missed, 0);
 	now += KEEPALIVE + MS;
-	assert_int_equal(probed(100), 1 << 1 | 1 << 2);
+	assert_int_equal(probes_at(100), 1 << 1 | 1 << 2);
 	assert_int_equal(ps.path[1].missed, 1);
 }
 
@@ -412,6 +816,8 @@ PATH_TEST(test_another_clock)
 	other->loss.lossy = true;
 	other->loss.row = 1;
 	other->loss.until = now + KEEPALIVE;
+	other->pmtu = 1000;
+	other->pmtu_at = now;
 	now -= 5000 * MS;
 	begin();
 	assert_int_equal(at, now);
@@ -426,15 +832,15 @@ PATH_TEST(test_another_clock)
 	assert_int_equal(other->probed_at, now);
 	assert_int_equal(other->not_before, 0);
 	assert_int_equal(other->good_at, now);
-	assert_int_equal(other->row_since, now);
-	assert_int_equal(probed(80), 1 << OAE_PATH_OWN);
+	assert_int_equal(probes_at(80), 1 << OAE_PATH_OWN);
 	assert_int_equal(ps.used, 1);
 	assert_int_equal(other->missed, 0);
+	assert_int_equal(oae_path_carries(other), 1000);
 	/* How long it was lossy nobody knows. */
 	assert_int_equal(other->loss.until, now + 64 * KEEPALIVE);
 	own->nonce = 0;
 	now += KEEPALIVE;
-	probed(90);
+	probes_at(90);
 	assert_int_equal(ps.used, OAE_PATH_OWN);
 	/* A link that has its own path alone looks to its time itself. */
 	assert_int_equal(oae_conn_begin(&c, &l, NULL, now - 10 * MS), now - 10 * MS);
@@ -570,21 +976,24 @@ PATH_TEST(test_moves_used)
 
 /* --- the end --- */
 
-/* For whom paths are proven, and which a freeze avoids, is decided before its SYNC goes. */
-PATH_TEST(test_freeze_ends)
+/* What begins a freeze goes by all paths, however often nothing came of that. */
+PATH_TEST(test_freeze_begins)
 {
 	unsigned int i;
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 4; i++) {
 		begin();
 		oae_link_port_down(&l, now, &a);
 		end();
-		assert_int_equal(oae_conn_out(&c, OAE_SYNC), i < 2 ? ALL : ALL & ~1);
-		/* By the path that is avoided nobody is heard before SYNC is repeated. */
-		l.repeated = i == 2;
+		assert_int_equal(goes_by(OAE_SYNC), ALL);
 		take(OAE_PATH_OWN, resolved());
 		assert_int_equal(l.state, OAE_OPEN);
 	}
+}
+
+/* For whom paths are proven is decided before the frames go. */
+PATH_TEST(test_pairs)
+{
 	begin();
 	l.inc++;
 	end();

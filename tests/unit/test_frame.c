@@ -196,25 +196,25 @@ TEST(test_every_bit)
 /* The wire may not change unnoticed: one frame of each opcode, byte by byte. */
 static const char *const golden[OAE_OPCODE_END] = {
 	[OAE_SYNC] =
-		"20015a10004000001122334455667788"
+		"20015a00004000001122334455667788"
 		"fffffffe01020304ffffffff00000000"
-		"0000000000000000ed81d00b05800178"
+		"00000000000000005264d96092d50ea6"
 		"102030405060708090a0b0c0d0e0f001"
 		"cafe000100010000fffffff005dc0000"
 		"00000000000000000000000000000000"
 		"00000000000000000000000000000000",
 	[OAE_SYNC_ACK] =
-		"20025a10004000001122334455667788"
+		"20025a00004000001122334455667788"
 		"fffffffe01020304ffffffff00000000"
-		"00000000000000008fa98e36dd39e3d1"
+		"0000000000000000fe6bcf7a000809f2"
 		"102030405060708090a0b0c0d0e0f001"
 		"cafe000100010000fffffff005dc0000"
 		"00000000000000000000000000000000"
 		"00000000000000000000000000000000",
 	[OAE_SYNC_CHK] =
-		"20035a10004000001122334455667788"
+		"20035a00004000001122334455667788"
 		"fffffffe01020304ffffffff00000000"
-		"0000000000000000634ada385a561d97"
+		"00000000000000000b4d59e6438e8df4"
 		"102030405060708090a0b0c0d0e0f001"
 		"cafe000100010000fffffff005dc0000"
 		"00000000000000000000000000000000"
@@ -359,13 +359,40 @@ TEST(test_offer_first)
 	}
 }
 
-/* An OFFER's payload need not be readable: only the header is. */
-TEST(test_offer_paged)
+/* The payload of an OFFER, or of an ASK, need not be readable: only the header is. */
+TEST(test_paged)
 {
-	make(OAE_OFFER);
-	assert_int_equal(oae_frame_parse(&out, w.b, OAE_HDR_LEN, w.len),
-			 OAE_BAD_NONE);
-	assert_int_equal(out.length, sizeof(payload));
+	static const u8 opcodes[] = { OAE_OFFER, OAE_ASK };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		f = sample(opcodes[i]);
+		f.length = sizeof(payload);
+		f.payload_hash = oae_slice_hash(payload, f.length, f.slice);
+		w = build(&f);
+		assert_int_equal(oae_frame_parse(&out, w.b, OAE_HDR_LEN, w.len), OAE_BAD_NONE);
+		assert_int_equal(out.length, sizeof(payload));
+	}
+}
+
+/* A probe of length: whatever is behind the header of an ASK is under the digest, and no more. */
+TEST(test_long_ask)
+{
+	static const u16 lengths[] = { 1, 8, sizeof(payload) };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		f = sample(OAE_ASK);
+		f.length = lengths[i];
+		f.payload_hash = oae_slice_hash(payload, f.length, 0);
+		w = build(&f);
+		assert_int_equal(w.len, OAE_HDR_LEN + f.length);
+		assert_int_equal(receive(&out, &w), OAE_BAD_NONE);
+		assert_int_equal(out.length, f.length);
+		assert_int_equal(out.pn, f.pn);
+		w.b[w.len - 1] ^= 1;
+		assert_int_equal(receive(&out, &w), OAE_BAD_DIGEST);
+	}
 }
 
 TEST(test_via)

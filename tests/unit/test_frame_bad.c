@@ -313,7 +313,7 @@ TEST(test_one_slice)
 	} cases[] = {
 		{ OAE_F_LAST, 0, 1, OAE_BAD_NONE },
 		{ OAE_F_LAST, 0, 30, OAE_BAD_NONE },
-		{ OAE_F_LAST | OAE_F_WANT_DONE | OAE_F_HELD, 0, 8, OAE_BAD_NONE },
+		{ OAE_F_LAST | OAE_F_WANT_DONE, 0, 8, OAE_BAD_NONE },
 		{ OAE_F_LAST, 0, 0, OAE_BAD_FIELD },
 		{ OAE_F_LAST, 1, 8, OAE_BAD_FIELD },
 		{ 0, 0, 8, OAE_BAD_FIELD },
@@ -390,7 +390,8 @@ TEST(test_body_length)
 		{ OAE_REFUSE, OAE_R_BUSY, 0, 8, OAE_BAD_FIELD },
 		{ OAE_REFUSE, OAE_R_BUSY, 0, 0, OAE_BAD_NONE },
 		{ OAE_ASK, 0, 0, 0, OAE_BAD_NONE },
-		{ OAE_ASK, 0, 0, 8, OAE_BAD_FIELD },
+		{ OAE_ASK, 0, 0, 8, OAE_BAD_NONE },
+		{ OAE_ASK, 0, 0, 1452, OAE_BAD_NONE },
 		{ OAE_ACK, 0, 0, 0, OAE_BAD_FIELD },
 		{ OAE_ACK, 0, 0, 7, OAE_BAD_FIELD },
 		{ OAE_ACK, 0, 0, 8, OAE_BAD_NONE },

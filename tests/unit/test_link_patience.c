@@ -174,21 +174,6 @@ LINK_TEST(test_answered_late)
 	assert_int_equal(goes_at(OAE_ASK), at + PTO);
 }
 
-/* What the peer has more of since it was offered had less time to be taken. */
-LINK_TEST(test_stalled_since_grown)
-{
-	post(&x, 3, 0);
-	now += 10 * MS;
-	rcv(BUT(answer(OAE_ACK), f.have = 1, f.marks = 0));
-	now += 2 * MS;
-	rcv(BUT(frame(OAE_SYNC), f.src_ltag += 0x100));
-	assert_int_equal(noted(OAE_N_PEER_FROZE), 1);
-	now += 5 * MS;
-	rcv(frame(OAE_SYNC_ACK));
-	assert_int_equal(l.state, OAE_OPEN);
-	assert_int_equal(l.fruitless, 0);
-}
-
 /* Down, and posted anew: with another address, too, what was asked before does not count. */
 LINK_TEST(test_silent_renamed)
 {
@@ -414,17 +399,6 @@ WINDOW_TEST(test_lost_and_waits)
 	assert_int_equal(noted(OAE_N_REPAIRED), 0);
 	ready(l.tx + PLACES);
 	assert_non_null(offered(l.tx + 2));
-}
-
-/* Of what was sent nothing has come, but of what was sent before more: that is not fruitless. */
-LINK_TEST(test_fewer_are_missing)
-{
-	l.burst = 4;
-	post(&x, 10, 0);
-	ack(0);
-	assert_int_equal(l.fruitless, 1);
-	ack(1 << 9);
-	assert_int_equal(l.fruitless, 0);
 }
 
 /* A number that had another content: that the peer has nothing does not say that it will. */

@@ -8,9 +8,6 @@
 /* Before anything was measured: a tenth of stall_max. */
 #define PTO	(4 * MS)
 
-/* Long enough for a row of failures. */
-#define ROW_DEAD	(400000 * MS)
-
 /* An offer, and its reflection after so long. */
 static void round_trip(u64 rtt)
 {
@@ -908,451 +905,6 @@ LINK_TEST(test_another_clock)
 	assert_int_equal(now, began + 400 * MS);
 }
 
-/* What is offered is not answered, the SYNC at once: n times. */
-static void fruitless(unsigned int n)
-{
-	for (; n; n--) {
-		fire_at(l.timer_at);
-		while (l.state == OAE_OPEN)
-			fire_at(l.timer_at);
-		rcv(resolved());
-		assert_int_equal(l.state, OAE_OPEN);
-	}
-}
-
-/* So many questions in vain; the freeze that follows is noticed late. */
-static void froze_at(u8 opcode, unsigned int n, u64 when)
-{
-	while (n--)
-		asks_at(opcode);
-	assert_true(now < when);
-	fire_at(when);
-	assert_int_equal(l.state, OAE_SYNC_SENT);
-}
-
-/* The same; the last freeze, so long after the first of them was one. */
-static void fruitless_for(unsigned int n, u64 lasts)
-{
-	u64 began;
-
-	fruitless(1);
-	began = now;
-	fruitless(n - 2);
-	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-	froze_at(OAE_ASK, 6, began + lasts);
-	rcv(resolved());
-}
-
-/* A half of that length is lent, and what answers it not committed: n times. */
-static void lent_fruitless(unsigned int n, u16 len)
-{
-	if (len) {
-		post_kind(&x, OAE_SWAP, len, 0);
-		refuse(OAE_R_NO_HALF);
-	}
-	for (; n; n--) {
-		assert_int_equal(l.half.state, OAE_HALF_WAITING);
-		rcv(offer_kind(1, OAE_SWAP));
-		assert_non_null(sent(OAE_REFLECT));
-		fruitless(1);
-		if (l.offer.state == OAE_OFFER_OUT)
-			refuse(OAE_R_NO_HALF);
-	}
-}
-
-static void lent_fruitless_for(unsigned int n, u64 lasts, u16 len)
-{
-	u64 began;
-
-	lent_fruitless(1, len);
-	began = now;
-	lent_fruitless(n - 2, 0);
-	rcv(offer_kind(1, OAE_SWAP));
-	froze_at(OAE_REFLECT, 1, began + lasts);
-	rcv(resolved());
-	if (l.offer.state == OAE_OFFER_OUT)
-		refuse(OAE_R_NO_HALF);
-}
-
-static void cut_again(u16 nslices)
-{
-	struct oae_post p = l.offer.p;
-
-	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
-	assert_null(sent(OAE_OFFER));
-	p.slice_max = oae_link_cut(&l, OAE_MESSAGE, p.len);
-	p.nslices = (p.len + p.slice_max - 1) / p.slice_max;
-	assert_int_equal(p.nslices, nslices);
-	oae_link_resliced(&l, &p, now, &a);
-	assert_int_equal(sent(OAE_OFFER)->nslices, nslices);
-}
-
-static void post_long(u16 len, u16 cut, u8 flags)
-{
-	struct oae_post p = {
-		.handle = &x, .digest = DIGEST, .first = 1, .len = len,
-		.slice_max = cut, .nslices = (len + cut - 1) / cut,
-		.flags = flags,
-	};
-
-	post_it(&p);
-}
-
-/* Long frames vanish: cut smaller and smaller, as long as 64 are enough. */
-LINK_TEST(test_cut_smaller)
-{
-	static const u16 mtus[] = { 1400, 1280, 576, 256, 128 };
-	unsigned int i;
-
-	post_long(1452, 1452, OAE_POST_EXPRESS);
-	for (i = 0; i < ARRAY_SIZE(mtus); i++) {
-		fruitless(3);
-		assert_int_equal(count_op(OAE_OP_RESLICE), 0);
-		fruitless(1);
-		cut_again((1452 + mtus[i] - OAE_HDR_LEN - 1) /
-			  (mtus[i] - OAE_HDR_LEN));
-		assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 100), mtus[i] - OAE_HDR_LEN);
-		assert_int_equal(oae_link_slice_max(&l), 1452);
-	}
-	/* No end of that: it may be loss. */
-	fruitless(40);
-	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-	assert_non_null(sent(OAE_OFFER));
-	rcv(answer(OAE_REFLECT));
-	assert_true(ended(&x, OAE_COMMITTED));
-
-	/* A long one is cut to what it takes, not more. */
-	assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 6400), 100);
-	assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 6401), 101);
-
-	/* After ten minutes long ones are tried again; by a new MTU at once. */
-	now = l.cut_at + 600000 * MS - 1;
-	post_long(300, 300, 0);
-	cut_again(4);
-	rcv(answer(OAE_REFLECT));
-	now++;
-	post_long(300, 300, 0);
-	assert_int_equal(sent(OAE_OFFER)->nslices, 1);
-	rcv(answer(OAE_REFLECT));
-	l.cut = 80;
-	set_mtu(1400);
-	assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 100), 1352);
-}
-
-LINK_TEST(test_too_long_for_the_path)
-{
-	static const u16 slices[] = { 5, 6, 13, 31, 64 };
-	unsigned int i;
-
-	/* At the least that 64 slices take, and not even that gets through. */
-	cfg.dead = ROW_DEAD;
-	l.peer_max_len = 10000;
-	post_long(6400, 1452, 0);
-	for (i = 0; i < ARRAY_SIZE(slices); i++) {
-		fruitless(4);
-		cut_again(slices[i]);
-	}
-	fruitless_for(17, cfg.dead);
-	assert_reversed(&x, OAE_E_TOO_BIG);
-
-	/* A verb cannot be cut, nor its answer. */
-	for (i = 0; i < 3; i++) {
-		open_link(state);
-		cfg.dead = ROW_DEAD;
-		post_kind(&x, OAE_VERB, i == 1 ? 81 : 80, i == 2 ? 65 : 8);
-		fruitless_for(17, cfg.dead);
-		assert_int_equal(ended(&x, OAE_REVERSED), !!i);
-	}
-	/* A half that is lent, and what answers with it. */
-	for (i = 0; i < 2; i++) {
-		open_link(state);
-		cfg.dead = ROW_DEAD;
-		lent_fruitless_for(17, cfg.dead, i ? 65 : 64);
-		assert_int_equal(l.half.state,
-				 i ? OAE_HALF_NONE : OAE_HALF_WAITING);
-		assert_int_equal(ended(&x, OAE_REVERSED), i);
-	}
-	assert_int_equal(op(OAE_OP_COMPLETE)->err, OAE_E_TOO_BIG);
-}
-
-/* Sixteen failures, and the row has lasted for dead_ms: both, or no end of it. */
-static const struct {
-	unsigned int n;
-	u64 lasts;
-	bool ends;
-} rows[] = {
-	{ 17, ROW_DEAD, true },
-	{ 17, ROW_DEAD - 1, false },
-	{ 18, ROW_DEAD - MS, false },
-	{ 16, ROW_DEAD, false },
-	{ 16, 10 * ROW_DEAD, false },
-};
-
-TEST(test_how_long_a_row)
-{
-	unsigned int i, k;
-	u64 began;
-
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		open_link(state);
-		cfg.dead = ROW_DEAD;
-		post_kind(&x, OAE_VERB, 81, 8);
-		fruitless_for(rows[i].n, rows[i].lasts);
-		assert_int_equal(ended(&x, OAE_REVERSED), rows[i].ends);
-		assert_int_equal(noted(OAE_N_CUT), 0);
-
-		open_link(state);
-		cfg.dead = ROW_DEAD;
-		lent_fruitless_for(rows[i].n, rows[i].lasts, 65);
-		assert_int_equal(ended(&x, OAE_REVERSED), rows[i].ends);
-
-		/* All but LAST misses, of slices as short as can be. */
-		open_link(state);
-		cfg.dead = ROW_DEAD;
-		l.peer_max_len = 10000;
-		post_long(6400, 100, 0);
-		began = ++now;
-		for (k = 1; k < rows[i].n; k++) {
-			ack(1ULL << 63);
-			assert_int_equal(!sent(OAE_OFFER), k >= 16);
-		}
-		assert_int_equal(l.state, OAE_OPEN);
-		fire_at(began + rows[i].lasts);
-		assert_int_equal(noted(OAE_N_STALL), 1);
-		assert_int_equal(noted(OAE_N_CUT), rows[i].ends);
-		if (!rows[i].ends)
-			continue;
-		rcv(resolved());
-		assert_reversed(&x, OAE_E_TOO_BIG);
-	}
-}
-
-/* In a row one REFLECT is enough, and so are two probe timeouts of what is one frame. */
-TEST(test_row_is_short)
-{
-	unsigned int i;
-	u64 began;
-
-	open_link(state);
-	lent_fruitless(1, 65);
-	rcv(offer_kind(1, OAE_SWAP));
-	began = now;
-	assert_int_equal(asks_at(OAE_REFLECT), began + 2 * PTO);
-	assert_int_equal(runs_until(), began + 4 * PTO);
-
-	for (i = 0; i < 2; i++) {
-		open_link(state);
-		post(&x, 1 + i, 0);
-		fruitless(1);
-		assert_int_equal(l.fruitless, 1);
-		answers_often(4);
-		assert_int_equal(l.state, OAE_OPEN);
-		answers_often(1);
-		assert_int_equal(l.state, i ? OAE_OPEN : OAE_SYNC_SENT);
-		answers_often(11);
-		assert_int_equal(l.state, i ? OAE_OPEN : OAE_SYNC_SENT);
-		answers_often(1);
-		assert_int_equal(l.state, OAE_SYNC_SENT);
-	}
-}
-
-/* However many there are; and only those in a row, by one clock. */
-TEST(test_which_row)
-{
-	unsigned int i;
-
-	/* More than are counted, of one answer that comes again and again. */
-	open_link(state);
-	cfg.dead = ROW_DEAD;
-	l.peer_max_len = 10000;
-	post_long(6400, 100, 0);
-	for (i = 0; i < 16 + 250; i++)
-		ack(1ULL << 63);
-	now += cfg.dead;
-	ack(1ULL << 63);
-	assert_int_equal(noted(OAE_N_CUT), 1);
-	assert_int_equal(noted(OAE_N_STALL), 1);
-
-	/* A commit, and long after it another row. */
-	open_link(state);
-	cfg.dead = ROW_DEAD;
-	for (i = 0; i < 2; i++) {
-		post_kind(&x, OAE_VERB, 81, 8);
-		fruitless(20);
-		assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-		rcv(answer_kind(OAE_VERB, 8));
-		assert_true(ended(&x, OAE_COMMITTED));
-		now += cfg.dead;
-	}
-
-	/* By another clock it begins again. */
-	open_link(state);
-	cfg.dead = ROW_DEAD;
-	post_kind(&x, OAE_VERB, 81, 8);
-	fruitless(17);
-	fire_at(now - ROW_DEAD / 2);
-	fruitless(1);
-	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-	open_link(state);
-	cfg.dead = ROW_DEAD;
-	lent_fruitless(17, 65);
-	now -= 5000 * MS;
-	lent_fruitless(1, 0);
-	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-}
-
-/* After the sixteenth they are ever fewer, while it is that which fails. */
-TEST(test_row_waits)
-{
-	u64 pto;
-	unsigned int i;
-
-	/* 80 bytes are never too long: that is loss. */
-	for (i = 0; i < 2; i++) {
-		open_link(state);
-		cfg.dead = 100000 * MS;
-		post_kind(&x, OAE_VERB, 80 + i, 8);
-		fruitless(16);
-		pto = oae_link_pto(&l);
-		fruitless(1);
-		assert_int_equal(oae_link_pto(&l), pto << i);
-		fruitless(1);
-		assert_int_equal(oae_link_pto(&l), pto << 2 * i);
-		/* It is given up, and the link need not wait for it. */
-		port_down();
-		pto = oae_link_pto(&l);
-		cancel(&x);
-		assert_int_equal(oae_link_pto(&l) < pto, i);
-	}
-	for (i = 0; i < 2; i++) {
-		open_link(state);
-		cfg.dead = 100000 * MS;
-		lent_fruitless(16, 64 + i);
-		pto = oae_link_pto(&l);
-		lent_fruitless(2, 0);
-		assert_int_equal(oae_link_pto(&l), pto);
-		rcv(offer_kind(1, OAE_SWAP));
-		assert_int_equal(oae_link_pto(&l), pto << 2 * i);
-	}
-	/* As many as are counted, of all. */
-	post_kind(&y, OAE_VERB, 81, 8);
-	l.backoff = 39;
-	l.fruitless = 55;
-	l.half.fruitless = 55;
-	assert_int_equal(oae_link_pto(&l), cfg.dead);
-}
-
-/* How the peer says that it holds what was offered, and synchronises. */
-enum held { HELD_NOW, HELD_BEFORE, HELD_ONCE, HELD_NEVER, HELD_END };
-
-static void synchronise(enum held how, bool first)
-{
-	struct oae_frame f = resolved();
-
-	f.opcode = OAE_SYNC;
-	f.flags = how == HELD_NEVER ? 0 : OAE_F_HELD;
-	if (how == HELD_BEFORE || (how == HELD_ONCE && first)) {
-		f.dst_ltag ^= 1;
-		rcv(f);
-		f = frame(OAE_SYNC_ACK);
-	} else if (how == HELD_ONCE) {
-		f = resolved();
-	}
-	rcv(f);
-	assert_int_equal(l.state, OAE_OPEN);
-}
-
-/* What the peer holds has got through. Only a verb's own answer may be too long then. */
-TEST(test_held_got_through)
-{
-	static const u8 kinds[] = { OAE_MESSAGE, OAE_SWAP, OAE_VERB };
-	unsigned int i, n;
-	enum held how;
-	u64 began;
-
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		for (how = 0; how < HELD_END; how++) {
-			open_link(state);
-			l.peer_max_len = 10000;
-			if (kinds[i] == OAE_MESSAGE)
-				post_long(6400, 100, 0);
-			else
-				post_kind(&x, kinds[i], 81, 8);
-			began = now;
-			for (n = 0; l.offer.state == OAE_OFFER_OUT &&
-			     (n < 40 || now < began + 2 * cfg.dead); n++) {
-				while (l.state == OAE_OPEN)
-					fire_at(l.timer_at);
-				synchronise(how, !n);
-			}
-			assert_int_equal(ended(&x, OAE_REVERSED) ||
-					 count_op(OAE_OP_RESLICE),
-					 kinds[i] == OAE_VERB || how > HELD_BEFORE);
-		}
-	}
-}
-
-/* What counts as fruitless: the SYNC was faster than what was offered had. */
-TEST(test_not_fruitless)
-{
-	unsigned int what, i;
-
-	for (what = 0; what < 4; what++) {
-		open_link(state);
-		cfg.dead = 100000 * MS;
-		post_long(1452, 1452, 0);
-		for (i = 0; i < 12; i++) {
-			now += 1 * MS;
-			if (what == 0)
-				port_down();
-			while (l.state == OAE_OPEN)
-				fire_at(l.timer_at);
-			if (what == 1)
-				now += 60000 * MS;
-			rcv(resolved());
-			if (what == 2 && i % 3 == 2) {
-				refuse(OAE_R_BUSY);
-				rcv(frame(OAE_READY));
-			}
-			if (what == 3 && i % 3 == 2) {
-				rcv(answer(OAE_REFLECT));
-				post_long(1452, 1452, 0);
-			}
-			assert_int_equal(count_op(OAE_OP_RESLICE), 0);
-		}
-		assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 100), 1452);
-	}
-}
-
-/* Only LAST, which is short, gets through. */
-LINK_TEST(test_gap_fruitless)
-{
-	unsigned int i;
-
-	post_long(3000, 1452, 0);
-	for (i = 0; i < 2; i++) {
-		ack(4);
-		assert_int_equal(sent(OAE_OFFER)->slices, 3);
-	}
-	ack(4);
-	assert_int_equal(noted(OAE_N_CUT), 1);
-	assert_int_equal(noted(OAE_N_STALL), 1);
-	rcv(resolved());
-	cut_again(3);
-
-	/* Some get through: it is loss. */
-	open_link(state);
-	post_long(3000, 1452, 0);
-	for (i = 0; i < 2; i++)
-		ack(4);
-	for (i = 0; i < 3; i++) {
-		ack(5);
-		assert_int_equal(noted(OAE_N_CUT), 0);
-	}
-	ack(5);
-	assert_int_equal(noted(OAE_N_CUT), 1);
-}
-
 /* CLOSE again, ever more slowly; after a failure as for the first time. */
 LINK_TEST(test_close_again)
 {
@@ -1394,14 +946,39 @@ LINK_TEST(test_early)
 	assert_false(oae_link_early(&l, now - 1001 * MS));
 }
 
-/* And what was cut is not cut for longer, nor less long, by another clock. */
-LINK_TEST(test_cut_by_another_clock)
+/* However many failures there were in a row, no wait is shorter for that. */
+LINK_TEST(test_failures_without_end)
 {
-	l.cut = 500;
-	l.cut_at = now;
-	now -= 5000 * MS;
+	unsigned int i;
+	u64 pto = 0;
+
+	for (i = 0; i < 300; i++) {
+		anew();
+		assert_true(oae_link_pto(&l) >= pto);
+		pto = oae_link_pto(&l);
+	}
+	assert_int_equal(pto, cfg.dead);
+}
+
+/* The dead time of a link that freezes counts from the first that was asked in vain: a probe. */
+LINK_TEST(test_probed_then_asked)
+{
+	u64 began;
+
+	do
+		fire_at(l.timer_at);
+	while (!noted(OAE_N_PROBE));
+	began = now;
 	post(&x, 1, 0);
-	assert_int_equal(l.cut, 500);
+	do
+		fire_at(l.timer_at);
+	while (!sent(OAE_ASK));
+	assert_true(now > began);
+	port_down();
+	fire_at(began + cfg.dead - 1);
+	assert_int_equal(noted(OAE_N_DOWN), 0);
+	fire_at(began + cfg.dead);
+	assert_int_equal(noted(OAE_N_DOWN), 1);
 }
 
 UNIT_MAIN("times")

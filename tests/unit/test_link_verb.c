@@ -143,12 +143,19 @@ LINK_TEST(test_too_long)
 	post_kind(&x, OAE_VERB, max, max - OAE_REFLECT_LEN);
 	assert_non_null(sent(OAE_OFFER));
 
-	/* Offered again through a smaller port, it does not fit any more. */
+	/* Offered again through a smaller port, it does not fit any more, for now. */
 	post(&y, 1, 0);
 	port_down();
 	rcv(BUT(resolved(), f.sync.mtu = 1000));
 	assert_int_equal(count_op(OAE_OP_RESLICE), 0);
-	assert_true(ended(&x, OAE_REVERSED));
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+	assert_null(sent(OAE_OFFER));
+	fire_at(now + cfg.dead - 1);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+	assert_null(sent(OAE_OFFER));
+	fire_at(now + 1);
+	assert_int_equal(count_op(OAE_OP_RESLICE), 0);
+	assert_reversed(&x, OAE_E_TOO_BIG);
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &y);
 }
 
@@ -159,6 +166,8 @@ LINK_TEST(test_parked_too_long)
 	refuse(OAE_R_CONFLICT);
 	port_down();
 	rcv(BUT(resolved(), f.sync.mtu = 1000));
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+	fire_at(now + cfg.dead);
 	assert_reversed(&x, OAE_E_TOO_BIG);
 	assert_int_equal(l.offer.state, OAE_OFFER_NONE);
 }

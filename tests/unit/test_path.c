@@ -10,7 +10,6 @@ LINK_TEST(test_own_path)
 	memset(&ps, 0xa5, sizeof(ps));
 	oae_paths_init(&ps, &l, 1400, false, now);
 	assert_int_equal(ps.used, OAE_PATH_OWN);
-	assert_int_equal(ps.avoid, 0);
 	assert_true(ps.path[0].there && ps.path[0].proven && ps.path[0].good);
 	assert_false(ps.path[0].up);
 	assert_int_equal(ps.path[0].mtu, 1400);
@@ -34,12 +33,8 @@ LINK_TEST(test_add_and_forget)
 	/* Who is not in use leaves that alone. */
 	ps.path[3].missed = 7;
 	ps.used = 4;
-	ps.avoid = 1U << 5 | 1U << 1;
-	ps.resolved = 6;
 	oae_path_del(&ps, 3);
 	assert_int_equal(ps.used, 4);
-	assert_int_equal(ps.resolved, 6);
-	assert_int_equal(ps.avoid, 1U << 5 | 1U << 1);
 	assert_false(ps.path[3].there);
 	assert_int_equal(oae_path_add(&ps, 1500, true), 3);
 	assert_int_equal(ps.path[3].missed, 0);
@@ -50,10 +45,6 @@ LINK_TEST(test_add_and_forget)
 	assert_int_equal(ps.home, 6);
 	oae_path_del(&ps, 6);
 	assert_int_equal(ps.home, OAE_PATH_OWN);
-	oae_path_del(&ps, 5);
-	assert_int_equal(ps.avoid, 1U << 1);
-	oae_path_del(&ps, 6);
-	assert_int_equal(ps.resolved, OAE_PATH_OWN);
 }
 
 /* The answers to the probes of before prove nothing. */
@@ -69,12 +60,10 @@ static void used_and_probed(void)
 	assert_true(heard_is(1, frame(OAE_COMMIT), true));
 	assert_true(heard_is(2, frame(OAE_COMMIT), true));
 	ps.used = 1;
-	ps.avoid = 0x4;
 	oae_path_probed(&ps, 1, 77, now);
 	oae_path_probed(&ps, 2, 77, now);
 	oae_paths_pair(&ps, &l);
 	assert_int_equal(ps.used, 1);
-	assert_int_equal(ps.avoid, 0x4);
 	assert_true(ps.path[1].proven && ps.path[2].heard);
 }
 
@@ -92,7 +81,6 @@ PATH_TEST(test_another_peer)
 	assert_int_equal(ps.path[2].far, 0);
 	assert_int_equal(ps.used, 1);
 	assert_int_equal(ps.asked, 1);
-	assert_int_equal(ps.avoid, 0);
 	for (i = 0; i <= 2; i++) {
 		assert_true(ps.path[i].there);
 		assert_int_equal(ps.path[i].proven, i == 1);
@@ -206,16 +194,12 @@ PATH_TEST(test_moves)
 	for (used = 0; used <= 2; used++) {
 		three(NULL);
 		ps.used = used;
-		ps.avoid = 1U << used;
-		ps.resolved = used;
 		ps.asked = used;
 		ps.why = OAE_WHY_LOSS;
 		ps.path[2].mtu = 1234;
 		p = ps.path[2];
 		assert_int_equal(oae_paths_move(&ps, 2, now), used == 0);
 		assert_int_equal(ps.used, used == 1 ? 1 : OAE_PATH_OWN);
-		assert_int_equal(ps.avoid, used == 1 ? 0x2 : 0);
-		assert_int_equal(ps.resolved, used == 1 ? 1 : OAE_PATH_OWN);
 		assert_int_equal(ps.asked, used == 1 ? 1 : OAE_PATH_OWN);
 		assert_int_equal(ps.why, used == 0 ? OAE_WHY_CARRIER : OAE_WHY_LOSS);
 		assert_false(ps.path[2].there);

@@ -52,7 +52,7 @@ static void begin(void)
 
 static void end(void)
 {
-	oae_conn_end(&c, now);
+	oae_conn_end(&c);
 }
 
 static void hear_by(unsigned int i, struct oae_frame f)

@@ -95,9 +95,11 @@ LINK_TEST(test_no_end_elsewhere)
 /* CLOSE goes by the own path as well, in case the other end has forgotten the other. */
 LINK_TEST(test_close_by_both)
 {
+	const struct oae_frame close = { .opcode = OAE_CLOSE }, commit = { .opcode = OAE_COMMIT };
+
 	ps.used = other();
-	assert_int_equal(oae_paths_out(&ps, &l, OAE_CLOSE, -1, OAE_OPEN), 3);
-	assert_int_equal(oae_paths_out(&ps, &l, OAE_COMMIT, -1, OAE_OPEN), 2);
+	assert_int_equal(oae_paths_out(&ps, &l, &close, -1, OAE_OPEN), 3);
+	assert_int_equal(oae_paths_out(&ps, &l, &commit, -1, OAE_OPEN), 2);
 }
 
 /* A new link has not heard its peer. */

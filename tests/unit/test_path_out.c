@@ -4,6 +4,14 @@
  */
 #include "three_paths.h"
 
+/* An ASK with so many bytes behind it. */
+static unsigned int out_long(u16 length)
+{
+	const struct oae_frame f = { .opcode = OAE_ASK, .length = length };
+
+	return oae_paths_out(&ps, &l, &f, -1, OAE_OPEN);
+}
+
 PATH_TEST(test_out)
 {
 	static const u8 answer[OAE_OPCODE_END] = {
@@ -67,6 +75,9 @@ PATH_TEST(test_asked_again)
 		assert_int_equal(out(asks[i], -1, OAE_OPEN), 0x5);
 		ps.path[1].proven = true;
 	}
+	/* A probe of the length that the path in use carries says nothing of others. */
+	assert_int_equal(out_long(1), 1 << 2);
+	assert_int_equal(out_long(1452), 1 << 2);
 	assert_int_equal(out(OAE_OFFER, -1, OAE_OPEN), 1 << 2);
 	l.reflects = 1;
 	ps.path[1].up = false;
@@ -99,6 +110,15 @@ PATH_TEST(test_sync_goes_by)
 	l.state = OAE_OPEN;
 	ps.used = 0;
 	assert_int_equal(out(OAE_SYNC, 2, OAE_OPEN), 0x1);
+	/* From the second one in a row on by all: the first may have been lost. */
+	ps.path[0].up = true;
+	ps.path[1].up = true;
+	l.asked_at = l.now;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x1);
+	l.asked_at = l.now - 1;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x3);
+	ps.path[1].proven = false;
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 0x1);
 }
 
 /* A peer that has begun anew knows nothing of what was proven. */

@@ -430,6 +430,8 @@ PATH_TEST(test_not_silent)
 	asked(1);
 	assert_int_equal(answers(2, answer(OAE_ACK)), 0);
 	three(NULL);
+	/* Heard just now: no probe is out. */
+	rcv(frame(OAE_COMMIT));
 	asked(2);
 	good = answer(OAE_ACK);
 	assert_int_equal(answers(2, frame(OAE_COMMIT)), 0);
@@ -447,6 +449,42 @@ PATH_TEST(test_not_silent)
 	now += 100 * MS;
 	assert_false(silent());
 	assert_int_not_equal(answers(2, good), 0);
+}
+
+/* A link that is idle: its second probe goes by all, and another path answers that. */
+PATH_TEST(test_silent_and_idle)
+{
+	unsigned int n;
+
+	cfg.stall_min = 8 * MS;
+	assert_int_equal(answers(2, frame(OAE_SYNC_ACK)), 0);
+	for (n = 0; n < 2;) {
+		fire_at(l.timer_at);
+		if (sent(OAE_SYNC))
+			assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), n++ ? ALL : 1 << 0);
+	}
+	/* By the path in use: it is not silent. */
+	assert_int_equal(answers(0, frame(OAE_SYNC_ACK)), 0);
+	assert_int_equal(answers(2, BUT(frame(OAE_SYNC_ACK), f.src_ltag++)), 0);
+	assert_int_equal(answers(2, frame(OAE_SYNC_ACK)), now + cfg.keepalive / 4);
+	/* That one answers later: it is not silent either. */
+	assert_int_equal(answers(0, frame(OAE_SYNC_ACK)), 0);
+	assert_int_equal(ps.leave_at, 0);
+	/* The peer's own probe says something by another path, by this one nothing. */
+	cfg.stall_min = cfg.keepalive / 2;
+	cfg.stall_max = cfg.keepalive;
+	assert_int_equal(answers(2, frame(OAE_SYNC)), now + cfg.keepalive / 2);
+	assert_int_equal(answers(0, frame(OAE_SYNC)), 0);
+	now = ps.leave_at;
+	assert_true(silent());
+	assert_int_equal(ps.used, 2);
+	assert_int_equal(l.state, OAE_OPEN);
+	/* What was heard ends the row. */
+	rcv(frame(OAE_SYNC_ACK));
+	do
+		fire_at(l.timer_at);
+	while (!sent(OAE_SYNC));
+	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 1 << 2);
 }
 
 /* The path in use answers in time, if only what was asked before. */
@@ -527,12 +565,27 @@ PATH_TEST(test_silent_by_another_clock)
 	assert_int_equal(answers(2, answer(OAE_ACK)), now + 5 * MS);
 }
 
-/* To go to another length is a freeze. */
-PATH_TEST(test_back_to_another_mtu)
+/* A path that carries more only waits, once it has failed: to go there is no freeze. */
+PATH_TEST(test_back_to_what_carries_more)
 {
 	l.vc = 0;
-	l.senior = true;
 	ps.path[1].mtu = 9000;
+	assert_int_equal(goes_to(), 1);
+	assert_true(oae_path_failed(&ps, 1, &l, now));
+	prove(1);
+	now = ps.path[1].not_before - 1;
+	assert_false(back());
+	now++;
+	assert_true(back());
+	assert_int_equal(ps.used, 1);
+}
+
+/* One that carries less has to be steady, since it may fail again, and each time is a freeze. */
+PATH_TEST(test_back_to_what_carries_less)
+{
+	l.vc = 0;
+	ps.path[1].mtu = 1400;
+	ps.path[1].rank = OAE_PATH_PREFERRED;
 	/* It never failed. */
 	assert_int_equal(goes_to(), 1);
 	assert_true(oae_path_failed(&ps, 1, &l, now));
@@ -542,19 +595,28 @@ PATH_TEST(test_back_to_another_mtu)
 	prove(1);
 	assert_int_equal(ps.path[1].good_at, now - MS);
 	now = ps.path[1].good_at + 16 * KEEPALIVE - 1;
-	assert_false(oae_paths_back(&ps, &l, now));
+	assert_false(back());
 	now++;
-	assert_true(oae_paths_back(&ps, &l, now));
+	assert_true(back());
 	assert_int_equal(ps.used, 1);
-	/* One of the same length only waits. */
-	assert_true(oae_path_failed(&ps, 1, &l, now));
-	ps.path[0].mtu = 9000;
-	ps.path[2].mtu = 9000;
-	l.vc = 1;
-	now += 32 * KEEPALIVE;
-	prove(1);
-	assert_true(oae_paths_back(&ps, &l, now));
-	assert_int_equal(ps.used, 1);
+}
+
+/* A path carries what gets through there, if that is less than the ports at both its ends do. */
+PATH_TEST(test_what_gets_through)
+{
+	prove(0);
+	l.vc = 0;
+	ps.path[0].pmtu = 1280;
+	ps.path[2].pmtu = 1400;
+	ps.path[1].far = 1400;
+	assert_int_equal(goes_to(), 1);
+	assert_int_equal(ps.why, OAE_WHY_MTU);
+	/* Or more than a port that carries less by now. */
+	ps.path[0].pmtu = 1500;
+	ps.path[0].mtu = 1000;
+	assert_int_equal(goes_to(), 1);
+	ps.path[0].mtu = 1500;
+	assert_int_equal(goes_to(), 0);
 }
 
 UNIT_MAIN("path_use")

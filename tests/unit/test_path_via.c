@@ -102,8 +102,9 @@ static void down(bool is)
 
 static unsigned int asks_by(void)
 {
-	l.syncs = 2;
-	return oae_paths_out(&ps, &l, OAE_SYNC, -1, OAE_SYNC_SENT);
+	const struct oae_frame f = { .opcode = OAE_SYNC };
+
+	return oae_paths_out(&ps, &l, &f, -1, OAE_SYNC_SENT);
 }
 
 /* A link that is down asks by no gateway, but by that in use, before a probe was answered. */

@@ -203,7 +203,7 @@ static void watch(struct sim *w)
 		sim_fail(w, "two halves, and no swap");
 }
 
-/* Does it fit through the hole, as short as it can be cut? */
+/* Does it fit through the hole? The next size that is asked for is the shortest of all. */
 static bool fits_hole(const struct sim_tx *tx)
 {
 	u32 len = tx->len;
@@ -214,7 +214,7 @@ static bool fits_hole(const struct sim_tx *tx)
 		len = OAE_REFLECT_LEN + tx->reply;
 	if (tx->kind == OAE_SWAP)
 		len += OAE_REFLECT_LEN;
-	return len + OAE_HDR_LEN <= hole;
+	return len + OAE_HDR_LEN <= OAE_MIN_MTU;
 }
 
 /* Is what became of it right? */

@@ -23,7 +23,9 @@ static inline bool stepped(unsigned int i, struct oae_frame f, enum oae_state be
 
 static inline unsigned int out(u8 opcode, int back, enum oae_state before)
 {
-	return oae_paths_out(&ps, &l, opcode, back, before);
+	const struct oae_frame f = { .opcode = opcode };
+
+	return oae_paths_out(&ps, &l, &f, back, before);
 }
 
 /* A path is probed, and 1 ms later the answer is here. */

@@ -51,7 +51,7 @@ struct census {
 struct cable_counts {
 	u64 faults[CABLE_FAULTS], in_use[CABLE_FAULTS], mended[CABLE_FAULTS];
 	u64 lost;		/* frames */
-	u64 turns, freezes, avoided, put_off, strays, found, forgotten, probes;
+	u64 turns, freezes, put_off, strays, found, forgotten, probes;
 };
 
 #endif /* SIM_CABLE_H */

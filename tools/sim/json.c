@@ -216,7 +216,6 @@ static void cables_object(const struct world *w, FILE *out)
 		{ "put_off", n->put_off },
 		{ "turns", n->turns },
 		{ "freezes", n->freezes },
-		{ "avoided", n->avoided },
 		{ "strays", n->strays },
 		{ "probes", n->probes },
 		{ "frames_lost", n->lost },

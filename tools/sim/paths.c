@@ -5,7 +5,7 @@
  * ends have heard of each other at all of them. A link's own path is the cable by which
  * its tag was made, the first one if this end opens it.
  *
- * All cables carry frames of one length, so another path never is another MTU. A frame
+ * All ports carry frames of one length: a path carries less only if that is found (4.17). A frame
  * is of one link in any case, so a PATH has no need to name it.
  */
 #include "admission.h"
@@ -106,7 +106,6 @@ void h_paths_end(struct h_event *ev)
 	const struct oae_paths *ps = ev->conn.paths;
 	const struct end *e = end_of(ev->end);
 	struct world *w = ev->world;
-	unsigned int i;
 
 	if (!ps)
 		return;
@@ -117,10 +116,6 @@ void h_paths_end(struct h_event *ev)
 	    oae_link_closed(&e->link))
 		return;
 	w->n.cable.freezes++;
-	w->n.cable.avoided += !!ps->avoid;
-	for (i = 0; i < OAE_PATHS_MAX; i++)
-		if (ps->avoid & 1U << i)
-			say(w, e, "avoids cable %u", of(e)->cable[i]);
 }
 
 /* Who knows both incarnations may have sent it. The module's is SipHash, with them as key. */
@@ -133,12 +128,14 @@ static u64 proof(const struct end *e, unsigned int cable, u8 from, const struct 
 	return oae_xxh64(in, sizeof(in), 0);
 }
 
-static void probe(struct world *w, struct end *e, unsigned int cable, u8 role, u64 nonce)
+static void probe(struct world *w, struct end *e, unsigned int path, u8 role, u64 nonce)
 {
+	u16 mtu = oae_path_carries(&of(e)->ps.path[path]);
 	struct oae_frame f = {
 		.opcode = OAE_PATH, .vc = e->link.vc, .hdr_len = OAE_HDR_LEN,
-		.path = { .role = role, .mtu = w->cfg->mtu, .nonce = nonce },
+		.path = { .role = role, .mtu = mtu, .nonce = nonce },
 	};
+	unsigned int cable = of(e)->cable[path];
 
 	f.path.proof = proof(e, cable, e->who, &f);
 	w->n.cable.probes++;
@@ -164,7 +161,7 @@ static void receive_probe(struct world *w, struct end *e, unsigned int cable,
 		i = add(w, e, cable);
 	good = i != OAE_PATHS_MAX && oae_conn_path_rcv(&ev->conn, i, f, w->now, ev->a);
 	if (good && f->path.role == OAE_PATH_PROBE)
-		probe(w, e, cable, OAE_PATH_ANSWER, f->path.nonce);
+		probe(w, e, i, OAE_PATH_ANSWER, f->path.nonce);
 	end_finish(w);
 }
 
@@ -282,7 +279,7 @@ void paths_probe(struct world *w, struct end *e)
 
 	for (i = 0; i < OAE_PATHS_MAX && e->tag; i++)
 		if (w->probes.by >> i & 1)
-			probe(w, e, of(e)->cable[i], OAE_PATH_PROBE, w->probes.nonce + i);
+			probe(w, e, i, OAE_PATH_PROBE, w->probes.nonce + i);
 	w->probes.by = 0;
 }
 
@@ -326,17 +323,18 @@ void paths_send(struct world *w, struct end *e, const struct oae_frame *f, u64 i
 		wire_put(w, e, ep->cable[OAE_PATH_OWN], f, id, off);
 		return;
 	}
-	to = oae_conn_out(&w->ev.conn, f->opcode);
+	to = oae_conn_out(&w->ev.conn, f);
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		if (!(to >> i & 1) || !ep->ps.path[i].there)
 			continue;
-		if (f->opcode != OAE_SYNC) {
+		if (f->opcode != OAE_SYNC && f->opcode != OAE_SYNC_ACK) {
 			wire_put(w, e, ep->cable[i], f, id, off);
 			continue;
 		}
 		copy = *f;
-		copy.dst_ltag = oae_path_names(&ep->ps, i, &e->link);
-		copy.sync.mtu = ep->ps.path[i].mtu;
+		if (f->opcode == OAE_SYNC)
+			copy.dst_ltag = oae_path_names(&ep->ps, i, &e->link);
+		copy.sync.mtu = oae_path_carries(&ep->ps.path[i]);
 		wire_put(w, e, ep->cable[i], &copy, id, off);
 	}
 }

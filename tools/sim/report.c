@@ -193,7 +193,6 @@ static void cabling(const struct world *w, FILE *out)
 	some_line(out, "put off, another peer may be there", n->put_off);
 	count_line(out, "turns: another path is in use", n->turns);
 	count_line(out, "freezes", n->freezes);
-	some_line(out, "freezes with a path avoided", n->avoided);
 	some_line(out, "frames not believed by the path they came by", n->strays);
 	census_lines(out, "when the faults stopped", &w->at_stop);
 	census_take(w, &now);

@@ -101,16 +101,17 @@ void trace_frame(struct world *w, const struct end *e, unsigned int cable,
 	if (f->reason)
 		n += snprintf(text + n, sizeof(text) - n, " reason %u",
 			      f->reason);
+	if (f->opcode == OAE_ASK && f->length)
+		n += snprintf(text + n, sizeof(text) - n, " padded to %u", OAE_HDR_LEN + f->length);
 	if (f->opcode == OAE_ACK)
 		n += snprintf(text + n, sizeof(text) - n, " have %llx",
 			      (unsigned long long)f->have);
 	n += sync_text(f, text + n, sizeof(text) - n);
-	snprintf(text + n, sizeof(text) - n, "%s%s%s%s%s%s",
+	snprintf(text + n, sizeof(text) - n, "%s%s%s%s%s",
 		 f->flags & OAE_F_EXPRESS ? " EXPRESS" : "",
 		 f->flags & OAE_F_LAST ? " LAST" : "",
 		 f->flags & OAE_F_RESUME ? " RESUME" : "",
 		 f->flags & OAE_F_WANT_DONE ? " WANT_DONE" : "",
-		 f->flags & OAE_F_HELD ? " HELD" : "",
 		 f->marks & OAE_M_ANSWER ? " ANSWER" : "");
 	trace_say(w, e, "%s", text);
 }

@@ -65,6 +65,14 @@ static void put_answer(struct world *w, struct flight *p)
 	p->f.payload_hash = oae_slice_hash(w->scratch, p->f.length, 0);
 }
 
+/* What is behind the header of an ASK, and its hash. */
+static void put_zeros(struct flight *p)
+{
+	u8 *zeros = memset(p->data + OAE_HDR_LEN, 0, p->f.length);
+
+	p->f.payload_hash = oae_slice_hash(zeros, p->f.length, 0);
+}
+
 static void to_bytes(struct world *w, struct flight *p)
 {
 	u16 len;
@@ -72,6 +80,8 @@ static void to_bytes(struct world *w, struct flight *p)
 	p->data = wire_data(w);
 	if (p->f.opcode == OAE_REFLECT && p->f.length)
 		put_answer(w, p);
+	else if (p->f.opcode == OAE_ASK)
+		put_zeros(p);
 	len = oae_frame_build(&p->f, p->data);
 	if (p->f.opcode == OAE_REFLECT && p->f.length) {
 		memcpy(p->data + len, w->scratch + OAE_REFLECT_LEN,
@@ -79,6 +89,8 @@ static void to_bytes(struct world *w, struct flight *p)
 		len += p->f.length - OAE_REFLECT_LEN;
 	} else if (p->f.opcode == OAE_OFFER) {
 		content_bytes(p->id, p->off, p->f.length, p->data + len);
+		len += p->f.length;
+	} else if (p->f.opcode == OAE_ASK) {
 		len += p->f.length;
 	}
 	p->len = len;

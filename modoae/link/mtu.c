@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a path carries (doc/protocol.md section 4.17): the smaller of what the ports at both ends
+ * say, or less, if frames of that length do not get through. That is asked by frames of several
+ * lengths, as RFC 8899 has it. Pure, see link.h.
+ *
+ * Each size is asked by two ASK, a long one and a short one behind it. The answer to the short
+ * one says whether the long one was heard, so that no time is waited for.
+ */
+#include "link_int.h"
+
+#define MTU_LONGS	3	/* long frames lost in a row until it is asked */
+#define MTU_TRIES	3	/* of each size */
+#define MTU_SHORT	1	/* payload of the short one, bytes: else it is no probe */
+
+/* What this end can send by the path in use, bytes behind the Ethernet header. */
+static u16 mtu_here(const struct oae_link *l)
+{
+	u16 mtu = READ_ONCE(l->mtu), pmtu = READ_ONCE(l->pmtu);
+
+	return pmtu >= OAE_MIN_MTU && pmtu < mtu ? pmtu : mtu;
+}
+
+static u16 mtu_both(const struct oae_link *l, u16 here)
+{
+	u16 there = READ_ONCE(l->peer_mtu);
+
+	return there && there < here ? there : here;
+}
+
+/**
+ * oae_link_mtu() - what this end can send by the path in use, as its SYNC says
+ * @l: the link
+ *
+ * Return: bytes behind the Ethernet header.
+ */
+u16 oae_link_mtu(const struct oae_link *l)
+{
+	return mtu_here(l);
+}
+
+/**
+ * oae_link_slice_max() - the longest slice that both ends can carry
+ * @l: the link; without its lock the result is a hint
+ *
+ * Return: bytes of payload in one frame.
+ */
+u16 oae_link_slice_max(const struct oae_link *l)
+{
+	return mtu_both(l, mtu_here(l)) - OAE_HDR_LEN;
+}
+
+/**
+ * oae_link_port_max() - the longest slice that may be carried some time
+ * @l: the link; without its lock the result is a hint
+ *
+ * The port of the path in use carries as much, or another one did.
+ *
+ * Return: bytes of payload in one frame.
+ */
+u16 oae_link_port_max(const struct oae_link *l)
+{
+	u16 port = READ_ONCE(l->mtu) - OAE_HDR_LEN, most = READ_ONCE(l->most);
+
+	return most > port ? most : port;
+}
+
+/**
+ * oae_link_cut() - length of the slices of a transaction (protocol 4.1)
+ * @l: the link; without its lock the result is a hint
+ * @kind: OAE_MESSAGE, OAE_SWAP or OAE_VERB; only a message is cut
+ * @len: its bytes
+ *
+ * If a message is too long for the path in use it is cut for the port: it waits for another path.
+ *
+ * Return: bytes of payload in one frame.
+ */
+u16 oae_link_cut(const struct oae_link *l, u8 kind, u32 len)
+{
+	u16 max = oae_link_slice_max(l);
+
+	return kind == OAE_MESSAGE && len > max * OAE_MAX_SLICES ? oae_link_port_max(l) : max;
+}
+
+static u32 mtu_slice(const struct oae_post *p)
+{
+	return p->slice_max < p->len ? p->slice_max : p->len;
+}
+
+/* The longest payload of a frame for a post, offer and answer, bytes. */
+static u32 mtu_longest(const struct oae_post *p)
+{
+	u32 reply = p->kind == OAE_SWAP ? p->len : p->reply;
+
+	if (p->kind != OAE_SWAP && p->kind != OAE_VERB)
+		return mtu_slice(p);
+	return p->len > reply + OAE_REFLECT_LEN ? p->len : reply + OAE_REFLECT_LEN;
+}
+
+static bool mtu_fits(const struct oae_post *p, u32 max)
+{
+	if (p->kind == OAE_SWAP || p->kind == OAE_VERB)
+		return oae_post_several(p) || mtu_longest(p) <= max;
+	return p->kind != OAE_MESSAGE || p->len <= max * OAE_MAX_SLICES;
+}
+
+/**
+ * oae_mtu_fits() - can a post be carried, in frames of the length that gets through?
+ * @l: the link
+ * @p: the post; what is of several is made anew, and always fits
+ *
+ * Return: false if a half, or a verb, or its answer is longer than a frame; or a message than
+ * OAE_MAX_SLICES of them.
+ */
+bool oae_mtu_fits(const struct oae_link *l, const struct oae_post *p)
+{
+	return mtu_fits(p, oae_link_slice_max(l));
+}
+
+/**
+ * oae_mtu_waits() - may what does not fit be carried soon?
+ * @l: the link
+ * @p: the post, which is next
+ * @now: ns
+ *
+ * EMSGSIZE is for good, and a link heals by itself. So it waits for the dead time, if it was
+ * carried ever. Then it is known that it is not.
+ *
+ * Return: true if so.
+ */
+bool oae_mtu_waits(struct oae_link *l, const struct oae_post *p, u64 now)
+{
+	if (!mtu_fits(p, l->most))
+		return false;
+	if (!l->too_long_at)
+		l->too_long_at = now;
+	if (now - l->too_long_at < l->cfg->dead)
+		return true;
+	l->too_long_at = 0;
+	l->most = oae_link_slice_max(l);
+	return false;
+}
+
+/**
+ * oae_mtu_several() - may what is of several be offered as it is (protocol 4.12)?
+ * @l: the link, OPEN
+ * @p: a pack, or joined verbs
+ *
+ * Return: false if the peer takes no packs, or nothing of that length, or if frames of that
+ * length do not get through.
+ */
+bool oae_mtu_several(const struct oae_link *l, const struct oae_post *p)
+{
+	return (l->peer_packs || p->kind != OAE_PACK) && p->len <= l->peer_max_len &&
+	       mtu_longest(p) <= oae_link_slice_max(l);
+}
+
+/**
+ * oae_link_join_max() - how long may joined verbs be that are posted now, and the answer?
+ * @l: the link
+ *
+ * Return: bytes of payload in one frame; 0 if none may be posted.
+ */
+u32 oae_link_join_max(const struct oae_link *l)
+{
+	u32 max = oae_link_slice_max(l);
+
+	if (l->state != OAE_OPEN || !l->cfg->pack)
+		return 0;
+	return max < l->peer_max_len ? max : l->peer_max_len;
+}
+
+/**
+ * oae_link_pack_max() - how long may a pack be that is posted now?
+ * @l: the link
+ *
+ * Return: bytes; 0 if none may be posted.
+ */
+u32 oae_link_pack_max(const struct oae_link *l)
+{
+	return l->peer_packs ? oae_link_join_max(l) : 0;
+}
+
+/**
+ * oae_mtu_forget() - what did not get through may do now: another port, path or peer
+ * @l: the link
+ */
+void oae_mtu_forget(struct oae_link *l)
+{
+	l->pmtu = 0;
+	l->search = 0;
+	l->longs = 0;
+}
+
+/**
+ * oae_mtu_changed() - the link carries another length, perhaps
+ * @l: the link, OPEN
+ */
+void oae_mtu_changed(struct oae_link *l)
+{
+	u16 max = oae_link_slice_max(l);
+
+	if (l->most < max)
+		l->most = max;
+}
+
+/* Ask something that changes nothing: what the peer has of tx + 1. */
+static u32 mtu_ask(struct oae_link *l, u16 length, struct oae_actions *a)
+{
+	const struct oae_lane *n = oae_first_lane(l);
+	struct oae_send *s = oae_send(l, a, OAE_ASK);
+	bool out = n->state == OAE_OFFER_OUT && n->attempt;
+
+	s->frame.seq = l->tx + 1;
+	s->frame.attempt = out ? n->attempt : 1;
+	s->frame.kind = out ? n->p.kind : OAE_MESSAGE;
+	if (out && oae_post_express(&n->p))
+		s->frame.flags |= OAE_F_EXPRESS;
+	s->frame.length = length;
+	return s->frame.pn;
+}
+
+/* Has this event room for the two? What else it sends counts with them. */
+static bool mtu_has_room(const struct oae_actions *a)
+{
+	return a->nsends < 2;
+}
+
+/* Ask whether this size gets through. */
+static u32 mtu_probe(struct oae_link *l, struct oae_actions *a)
+{
+	u32 pn;
+
+	/* Whatever a state says. */
+	if (l->search < OAE_MIN_MTU)
+		l->search = OAE_MIN_MTU;
+	pn = mtu_ask(l, l->search - OAE_HDR_LEN, a);
+	mtu_ask(l, MTU_SHORT, a);
+	return pn;
+}
+
+static void mtu_search(struct oae_link *l, u16 from, struct oae_actions *a)
+{
+	l->search = from;
+	l->search_tries = 0;
+	l->search_pn = mtu_probe(l, a);
+}
+
+/**
+ * oae_mtu_doubt() - does the path drop what is long? Ask it, or go on asking
+ * @l: the link, OPEN
+ * @a: actions
+ */
+void oae_mtu_doubt(struct oae_link *l, struct oae_actions *a)
+{
+	if (!mtu_has_room(a))
+		return;
+	/* The first two may be answered yet: what is asked for counts from them. */
+	if (l->search)
+		mtu_probe(l, a);
+	else
+		mtu_search(l, mtu_both(l, mtu_here(l)), a);
+}
+
+/**
+ * oae_mtu_lost() - the peer has heard nothing long of what was sent of tx + 1
+ * @l: the link, OPEN
+ * @p: what was sent
+ * @a: actions
+ */
+void oae_mtu_lost(struct oae_link *l, const struct oae_post *p, struct oae_actions *a)
+{
+	if (l->search || mtu_slice(p) <= OAE_MIN_SLICE || ++l->longs < MTU_LONGS)
+		return;
+	oae_mtu_doubt(l, a);
+}
+
+/**
+ * oae_mtu_found() - it is known what the path in use carries
+ * @l: the link, OPEN
+ * @mtu: the longest frame that got through, bytes behind the Ethernet header
+ * @now: ns
+ * @a: actions
+ *
+ * If that is another length the link freezes, so that the peer learns of it, and what is offered
+ * is cut anew. (That both ends say less is no reason to stay: each asks for what its port carries.)
+ */
+void oae_mtu_found(struct oae_link *l, u16 mtu, u64 now, struct oae_actions *a)
+{
+	u16 was = mtu_here(l);
+
+	l->search = 0;
+	l->longs = 0;
+	if (mtu == mtu_both(l, was))
+		return;
+	l->pmtu = mtu < l->mtu ? mtu : 0;
+	l->pmtu_at = now;
+	if (mtu_here(l) == was)
+		return;
+	if (mtu_here(l) < was)
+		oae_note(a, OAE_N_CUT);
+	oae_freeze(l, OAE_N_PORT, now, a);
+}
+
+/* This size does not get through: what is the next smaller one? 0: there is none. */
+static u16 mtu_next(const struct oae_link *l, u16 mtu)
+{
+	static const u16 usual[] = { 1500, 1400, 1280, 576, 256, OAE_MIN_MTU };
+	unsigned int i = 0;
+
+	if (mtu <= OAE_MIN_MTU)
+		return 0;
+	while (usual[i] >= mtu)
+		i++;
+	/* What the peer says that it carries is one, too. */
+	return l->peer_mtu < mtu && l->peer_mtu > usual[i] ? l->peer_mtu : usual[i];
+}
+
+/**
+ * oae_mtu_heard() - an answer has come: does it say that a size gets through?
+ * @l: the link, OPEN, with a search under way
+ * @f: the answer
+ * @now: ns
+ * @a: actions
+ *
+ * It says something only if the short one was heard, or the long one; else both are sent once
+ * more. That a size does not get through is progress (protocol 4.4).
+ *
+ * Return: false if the link froze.
+ */
+bool oae_mtu_heard(struct oae_link *l, const struct oae_frame *f, u64 now,
+		   struct oae_actions *a)
+{
+	s32 after = oae_dist(l->search_pn + 1, f->ack);
+
+	if (after < 0)
+		return true;
+	if (after < OAE_NUMBER_MAP && oae_number_heard(f, l->search_pn)) {
+		oae_mtu_found(l, l->search, now, a);
+		return l->state == OAE_OPEN;
+	}
+	if (after < OAE_NUMBER_MAP && oae_number_heard(f, l->search_pn + 1)) {
+		l->grown_at = now;
+		if (++l->search_tries == MTU_TRIES) {
+			l->search_tries = 0;
+			l->search = mtu_next(l, l->search);
+		}
+		l->longs = l->search ? l->longs : 0;
+	}
+	if (l->search)
+		l->search_pn = mtu_probe(l, a);
+	return true;
+}
+
+/**
+ * oae_mtu_asked() - the peer asks for a length: is that more than what gets through from here?
+ * @l: the link, OPEN
+ * @f: the ASK
+ * @now: ns
+ * @a: actions
+ *
+ * What the peer has is too long, perhaps, since this end says that it carries less.
+ */
+void oae_mtu_asked(struct oae_link *l, const struct oae_frame *f, u64 now,
+		   struct oae_actions *a)
+{
+	if (!l->pmtu || f->length + OAE_HDR_LEN <= l->pmtu || l->search || !mtu_has_room(a) ||
+	    now - l->pmtu_at < l->cfg->keepalive / 2)
+		return;
+	l->pmtu_at = now;
+	mtu_search(l, l->mtu, a);
+}
+
+/* Is less carried than what the port here carries, and is there a reason to ask for more? */
+static bool mtu_is_less(const struct oae_link *l)
+{
+	return l->pmtu || (l->too_long && oae_link_slice_max(l) < l->mtu - OAE_HDR_LEN);
+}
+
+/**
+ * oae_mtu_timer_at() - when is the timer needed at the latest?
+ * @l: the link, OPEN, which carries less than its ports, or has something that is too long
+ *
+ * Return: ns.
+ */
+u64 oae_mtu_timer_at(const struct oae_link *l)
+{
+	u64 again = l->pmtu_at + (l->too_long ? l->cfg->keepalive : OAE_MTU_NS);
+	u64 waits = l->too_long_at + l->cfg->dead;
+
+	if (!mtu_is_less(l))
+		return waits;
+	return l->too_long && waits < again ? waits : again;
+}
+
+/**
+ * oae_mtu_timer() - the timer has fired: does the path carry more by now?
+ * @l: the link, OPEN
+ * @now: ns
+ * @a: actions
+ *
+ * It is asked seldom, and often while something waits for it.
+ */
+void oae_mtu_timer(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (!mtu_is_less(l) || !mtu_has_room(a) ||
+	    now - l->pmtu_at < (l->too_long ? l->cfg->keepalive : OAE_MTU_NS))
+		return;
+	l->pmtu_at = now;
+	mtu_search(l, l->mtu, a);
+}
+
+/**
+ * oae_link_set_mtu() - set the MTU of the link's way
+ * @l: the link
+ * @mtu: bytes after the Ethernet header, OAE_MIN_MTU or more
+ * @now: ns
+ * @a: actions
+ *
+ * If the MTU changes an OPEN link freezes (protocol 4.8), so that the peer learns
+ * the MTU and what is in flight is cut anew.
+ */
+void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
+		      struct oae_actions *a)
+{
+	if (l->mtu == mtu)
+		return;
+	l->mtu = mtu;
+	oae_mtu_forget(l);
+	oae_link_port_down(l, now, a);
+}
+
+/* Another length is carried: a shorter one needs a freeze, since what is offered is cut anew. */
+static void mtu_turned(struct oae_link *l, u16 was, u64 now, struct oae_actions *a)
+{
+	if (l->state != OAE_OPEN)
+		return;
+	if (oae_link_slice_max(l) < was) {
+		oae_link_port_down(l, now, a);
+		return;
+	}
+	now = oae_now(l, now);
+	oae_mtu_changed(l);
+	oae_offer_pump(l, now, a);
+	oae_finish(l, now, a);
+}
+
+/**
+ * oae_link_set_far() - set what the peer carries by the path in use, as it has said there
+ * @l: the link
+ * @far: bytes behind the Ethernet header; 0 it has not said it
+ * @now: ns
+ * @a: actions
+ */
+void oae_link_set_far(struct oae_link *l, u16 far, u64 now, struct oae_actions *a)
+{
+	u16 was = oae_link_slice_max(l);
+
+	if (!far || far == l->peer_mtu || !l->peer_mtu)
+		return;
+	l->peer_mtu = far;
+	mtu_turned(l, was, now, a);
+}
+
+/**
+ * oae_link_go_by() - the link goes by another path (protocol 4.14)
+ * @l: the link
+ * @c: what that carries
+ * @now: ns
+ * @a: actions
+ *
+ * An OPEN link freezes if that is less than before.
+ */
+void oae_link_go_by(struct oae_link *l, const struct oae_carries *c, u64 now,
+		    struct oae_actions *a)
+{
+	u16 was = oae_link_slice_max(l);
+
+	oae_mtu_forget(l);
+	l->mtu = c->mtu;
+	l->pmtu = c->pmtu;
+	l->pmtu_at = c->pmtu_at;
+	if (c->far && l->peer_mtu)
+		l->peer_mtu = c->far;
+	mtu_turned(l, was, now, a);
+}
