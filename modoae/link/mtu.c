@@ -82,18 +82,13 @@ u16 oae_link_cut(const struct oae_link *l, u8 kind, u32 len)
 	return kind == OAE_MESSAGE && len > max * OAE_MAX_SLICES ? oae_link_port_max(l) : max;
 }
 
-static u32 mtu_slice(const struct oae_post *p)
-{
-	return p->slice_max < p->len ? p->slice_max : p->len;
-}
-
-/* The longest payload of a frame for a post, offer and answer, bytes. */
+/* The longest payload of a frame for what is not cut, offer and answer, bytes. */
 static u32 mtu_longest(const struct oae_post *p)
 {
 	u32 reply = p->kind == OAE_SWAP ? p->len : p->reply;
 
 	if (p->kind != OAE_SWAP && p->kind != OAE_VERB)
-		return mtu_slice(p);
+		return p->len;
 	return p->len > reply + OAE_REFLECT_LEN ? p->len : reply + OAE_REFLECT_LEN;
 }
 
@@ -136,7 +131,6 @@ bool oae_mtu_waits(struct oae_link *l, const struct oae_post *p, u64 now)
 		l->too_long_at = now;
 	if (now - l->too_long_at < l->cfg->dead)
 		return true;
-	l->too_long_at = 0;
 	l->most = oae_link_slice_max(l);
 	return false;
 }
@@ -270,7 +264,7 @@ void oae_mtu_doubt(struct oae_link *l, struct oae_actions *a)
  */
 void oae_mtu_lost(struct oae_link *l, const struct oae_post *p, struct oae_actions *a)
 {
-	if (l->search || mtu_slice(p) <= OAE_MIN_SLICE || ++l->longs < MTU_LONGS)
+	if (l->search || p->slice_max <= OAE_MIN_SLICE || ++l->longs < MTU_LONGS)
 		return;
 	oae_mtu_doubt(l, a);
 }

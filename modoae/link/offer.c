@@ -133,13 +133,7 @@ static bool offer_wants_slicing(struct oae_link *l, struct oae_lane *n, u64 now,
 	u16 max = oae_link_slice_max(l);
 
 	if (!oae_mtu_fits(l, &n->p)) {
-		if (n->doubt || !oae_mtu_waits(l, &n->p, now)) {
-			offer_end_too_long(l, n, now, a);
-			return true;
-		}
-		/* An express that the peer has not delivered: oae_offer_pump() goes on with it. */
-		n->state = OAE_OFFER_QUEUED;
-		l->too_long = true;
+		offer_end_too_long(l, n, now, a);
 		return true;
 	}
 	if (n->p.slice_max <= max && (message || n->p.nslices == 1))
@@ -264,19 +258,16 @@ void oae_offer_again(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a
  * @a: actions
  *
  * So no late frame can make the peer deliver an express of an earlier run. An express
- * that could not be offered in this run (its attempt is still 0) has waited for this, and is
- * what is next.
+ * that could not be offered in this run (its attempt is still 0) has waited for this,
+ * and is reversed.
  */
 void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_first_lane(l);
 
 	n->doubt = false;
-	if (n->attempt)
-		return;
-	n->state = OAE_OFFER_QUEUED;
-	l->given = 0;
-	oae_offer_pump(l, now, a);
+	if (!n->attempt)
+		oae_offer_too_long(l, l->tx + 1, now, a);
 }
 
 /* The lane that waits for new slices; NULL: this post does not. */

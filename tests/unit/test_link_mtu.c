@@ -1387,46 +1387,7 @@ LINK_TEST(test_carried_meanwhile)
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
 }
 
-static void post_long_express(void)
-{
-	l.peer_max_len = 10000;
-	post_it(&(struct oae_post){
-		.handle = &x, .digest = DIGEST, .first = 1, .len = 6000, .slice_max = LONG,
-		.nslices = 5, .flags = OAE_POST_EXPRESS,
-	});
-	go_by(1500, 1500, 128, now);
-}
-
-/* An express that was in flight, and was not delivered, waits like others. */
-LINK_TEST(test_express_waits)
-{
-	u64 since;
-
-	post_long_express();
-	rcv(BUT(resolved(), f.sync.max_len = 10000));
-	since = now;
-	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-	fire_at(since + cfg.dead - 1);
-	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-	fire_at(since + cfg.dead);
-	assert_reversed(&x, OAE_E_TOO_BIG);
-}
-
-/* If it may have been it waits for the proof, and is offered if it fits by then. */
-LINK_TEST(test_express_in_doubt_fits)
-{
-	post_long_express();
-	rcv(BUT(frame(OAE_SYNC), f.src_ltag += 0x100, f.sync.max_len = 10000));
-	assert_int_equal(l.state, OAE_OPEN);
-	go_by(1500, 1500, 0, 0);
-	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-	rcv(frame(OAE_SYNC_ACK));
-	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-	cut_anew(&x, 6000);
-	assert_ptr_equal(sent(OAE_OFFER)->handle, &x);
-}
-
-/* So does what was in flight while the link settles. */
+/* What was in flight while the link settles waits, too. */
 LINK_TEST(test_settling_waits)
 {
 	post_kind(&x, OAE_VERB, 600, 8);

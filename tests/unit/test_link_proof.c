@@ -17,7 +17,7 @@ static struct oae_frame asked(void)
 	return f;
 }
 
-/* In flight, and now too long for the port; nothing so long has got through for long. */
+/* In flight, and now too long for the port. */
 static void express_too_long(struct oae_frame sync)
 {
 	struct oae_post p = {
@@ -31,7 +31,6 @@ static void express_too_long(struct oae_frame sync)
 	assert_true(sent(OAE_OFFER)->handle == &x);
 	post(&y, 1, 0);
 	set_mtu(200);
-	l.most = 200 - OAE_HDR_LEN;
 	now += 1000 * MS;
 	sync.dst_ltag = l.ltag;
 	rcv(sync);
