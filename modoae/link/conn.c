@@ -120,7 +120,7 @@ void oae_conn_stepped(struct oae_conn *c, const struct oae_frame *f, u64 now,
 {
 	/* What its SYNC says is newer than its last probe. */
 	if (c->before < OAE_OPEN && c->link->state == OAE_OPEN) {
-		if (f->opcode <= OAE_SYNC_CHK)
+		if (oae_is_sync(f->opcode))
 			c->paths->path[c->back].far = c->link->peer_mtu;
 		else
 			oae_link_set_far(c->link, c->paths->path[c->back].far, now, a);
@@ -195,7 +195,7 @@ static bool conn_other_carries(const struct oae_paths *ps)
 	return false;
 }
 
-/* What did not get through long ago may do now. Of the path in use the link has it. */
+/* A limit that was found long ago may hold no more. That of the path in use is the link's. */
 static void conn_limit_ages(struct oae_path *p, u64 age, u64 now)
 {
 	if (p->pmtu && now - p->pmtu_at >= age)
@@ -216,7 +216,7 @@ unsigned int oae_conn_timer(struct oae_conn *c, u64 nonce, u64 now, struct oae_a
 	unsigned int i, probed = 0;
 	u64 age = OAE_MTU_NS;
 
-	/* What is too long may get through there, if there is no better way. */
+	/* A path that seemed short may carry what is too long here, if none is known to. */
 	if (c->link->too_long && !conn_other_carries(c->paths))
 		age = c->link->cfg->keepalive;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {

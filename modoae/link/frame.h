@@ -117,6 +117,12 @@ enum oae_bad {
 /* The longest header, and the longest body that is the protocol's own. */
 #define OAE_PARSE_MAX	(OAE_HLEN_MAX + OAE_BODY_MAX)
 
+/* SYNC, SYNC_ACK and SYNC_CHK have one body. */
+static inline bool oae_is_sync(u8 opcode)
+{
+	return opcode == OAE_SYNC || opcode == OAE_SYNC_ACK || opcode == OAE_SYNC_CHK;
+}
+
 /* Of this opcode a frame has a number: the peer's answers say whether it was heard. */
 static inline bool oae_is_question(u8 opcode)
 {

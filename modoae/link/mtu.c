@@ -13,8 +13,13 @@
 #define MTU_TRIES	3	/* of each size */
 #define MTU_SHORT	1	/* payload of the short one, bytes: else it is no probe */
 
-/* What this end can send by the path in use, bytes behind the Ethernet header. */
-static u16 mtu_here(const struct oae_link *l)
+/**
+ * oae_link_mtu() - what this end can send by the path in use, as its SYNC says
+ * @l: the link; without its lock the result is a hint
+ *
+ * Return: bytes behind the Ethernet header.
+ */
+u16 oae_link_mtu(const struct oae_link *l)
 {
 	u16 mtu = READ_ONCE(l->mtu), pmtu = READ_ONCE(l->pmtu);
 
@@ -29,17 +34,6 @@ static u16 mtu_both(const struct oae_link *l, u16 here)
 }
 
 /**
- * oae_link_mtu() - what this end can send by the path in use, as its SYNC says
- * @l: the link
- *
- * Return: bytes behind the Ethernet header.
- */
-u16 oae_link_mtu(const struct oae_link *l)
-{
-	return mtu_here(l);
-}
-
-/**
  * oae_link_slice_max() - the longest slice that both ends can carry
  * @l: the link; without its lock the result is a hint
  *
@@ -47,7 +41,7 @@ u16 oae_link_mtu(const struct oae_link *l)
  */
 u16 oae_link_slice_max(const struct oae_link *l)
 {
-	return mtu_both(l, mtu_here(l)) - OAE_HDR_LEN;
+	return mtu_both(l, oae_link_mtu(l)) - OAE_HDR_LEN;
 }
 
 /**
@@ -253,7 +247,7 @@ void oae_mtu_doubt(struct oae_link *l, struct oae_actions *a)
 	if (l->search)
 		mtu_probe(l, a);
 	else
-		mtu_search(l, mtu_both(l, mtu_here(l)), a);
+		mtu_search(l, mtu_both(l, oae_link_mtu(l)), a);
 }
 
 /**
@@ -281,7 +275,7 @@ void oae_mtu_lost(struct oae_link *l, const struct oae_post *p, struct oae_actio
  */
 void oae_mtu_found(struct oae_link *l, u16 mtu, u64 now, struct oae_actions *a)
 {
-	u16 was = mtu_here(l);
+	u16 was = oae_link_mtu(l);
 
 	l->search = 0;
 	l->longs = 0;
@@ -289,9 +283,9 @@ void oae_mtu_found(struct oae_link *l, u16 mtu, u64 now, struct oae_actions *a)
 		return;
 	l->pmtu = mtu < l->mtu ? mtu : 0;
 	l->pmtu_at = now;
-	if (mtu_here(l) == was)
+	if (oae_link_mtu(l) == was)
 		return;
-	if (mtu_here(l) < was)
+	if (oae_link_mtu(l) < was)
 		oae_note(a, OAE_N_CUT);
 	oae_freeze(l, OAE_N_PORT, now, a);
 }

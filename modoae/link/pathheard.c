@@ -8,12 +8,6 @@
 
 #define PATH_ASKS	2	/* without an answer: a peer that loses nothing is gone */
 
-static bool path_is_sync(const struct oae_frame *f)
-{
-	return f->opcode == OAE_SYNC || f->opcode == OAE_SYNC_ACK ||
-	       f->opcode == OAE_SYNC_CHK;
-}
-
 /*
  * A refusal at a frozen end, or a CLOSE_ACK that is not of an end whose counters fit:
  * whoever has no link sends them, too (protocol 4.6).
@@ -158,7 +152,7 @@ bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link 
 {
 	struct oae_path *p = &ps->path[i];
 
-	if (i != ps->used && path_is_sync(f) && f->sync.inc != l->peer_inc) {
+	if (i != ps->used && oae_is_sync(f->opcode) && f->sync.inc != l->peer_inc) {
 		if (!oae_path_claim(ps, l, f->sync.inc, f->sync.peer_inc))
 			return false;
 	} else if (!p->proven) {
@@ -173,7 +167,7 @@ bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link 
 	if (!l->down && path_is_end(l, f) &&
 	    (i != ps->home || (i != ps->used && (f->opcode == OAE_CLOSE || oae_would_lose(l)))))
 		return false;
-	if (path_is_sync(f) || oae_link_is_run(l, f))
+	if (oae_is_sync(f->opcode) || oae_link_is_run(l, f))
 		p->heard = f->src_ltag;
 	return true;
 }

@@ -251,7 +251,7 @@ bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 				path_send_one(out, n, send, &ev->skb);
 			continue;
 		}
-		if (send->frame.opcode == OAE_SYNC_ACK || send->frame.opcode == OAE_SYNC_CHK)
+		if (oae_is_sync(send->frame.opcode))
 			send->frame.sync.mtu = out->mtu[n];
 		path_address(out, n, &send->frame, dest);
 		if (!oae_path_port_usable(out->port[n])) {
@@ -276,11 +276,9 @@ bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 		if (!(out->proven & 1U << OAE_PATH_OWN))
 			send->frame.sync.peer_inc = 0;
 		send->frame.dst_ltag = out->heard[OAE_PATH_OWN];
-		if (out->frozen)
-			send->frame.sync.mtu = out->mtu[OAE_PATH_OWN];
 	}
-	if ((send->frame.opcode == OAE_SYNC_ACK || send->frame.opcode == OAE_SYNC_CHK) &&
-	    out->used != OAE_PATH_OWN)
+	/* Of the path in use the link knows it. */
+	if (oae_is_sync(send->frame.opcode) && (out->frozen || out->used != OAE_PATH_OWN))
 		send->frame.sync.mtu = out->mtu[OAE_PATH_OWN];
 	return to & 1U << OAE_PATH_OWN;
 }

@@ -165,7 +165,7 @@ class Failover(TwoCables):
                 self.link()
                 self.first.netem("loss 100%", ends)
                 self.carries()
-                # What was asked by all is answered before the silent one is left.
+                # The answers come by the other path before the silent one is left.
                 wait_for(lambda: self.a.used_path() == "wa", "to leave it", 20 * SLOW)
                 self.first.netem(None, ends)
                 wait_for(lambda: self.a.used_path() == "va", "to go back", 30 * SLOW)

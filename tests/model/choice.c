@@ -342,7 +342,7 @@ static int finds(const struct m_world *w, unsigned int who)
 		m_line_drops(w, m_path_line(e)) ? M_FOUND : -1;
 }
 
-/* What is too long waits no more. */
+/* The wait of a transaction that is too long is over. */
 static int waits(const struct m_world *w, unsigned int who)
 {
 	const struct m_end *e = &w->end[who];

@@ -211,10 +211,10 @@ void m_path_send(struct m_world *w, struct m_end *e, const struct h_event *ev,
 		if (!(to & 1U << i) || !ps->path[i].there)
 			continue;
 		f = *m;
-		if (m->opcode == OAE_SYNC) {
+		if (m->opcode == OAE_SYNC)
 			f.dst = oae_path_names(ps, i, &e->link);
+		if (oae_is_sync(m->opcode))
 			f.mtu = oae_path_carries(&ps->path[i]);
-		}
 		put(w, e, &f, pe->line[i]);
 	}
 }

@@ -424,7 +424,7 @@ static void at_end(struct search *s, const struct m_world *w, u32 n)
 	v = *w;
 	if (!down)
 		m_check_end(&v);
-	/* Whoever is idle need not freeze to find a line that is whole. */
+	/* An idle end need not freeze to find a line that is whole. */
 	if (!down && w->sc->lines && m_same_run(w) && !m_matched(w))
 		m_fail(&v, 0, "4.14: an idle end is not answered, and a line is whole");
 	if (v.why) {

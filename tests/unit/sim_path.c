@@ -352,8 +352,7 @@ void sim_path_send(struct sim_end *e, const struct oae_frame *f, const u8 *more,
 			if (!pe->ps.path[i].proven)
 				one.sync.peer_inc = 0;
 		}
-		if (f->opcode == OAE_SYNC || f->opcode == OAE_SYNC_ACK ||
-		    f->opcode == OAE_SYNC_CHK)
+		if (oae_is_sync(f->opcode))
 			one.sync.mtu = oae_path_carries(&pe->ps.path[i]);
 		sim_line_put(e, pe->line[i], pe->peer[i], &one, more, n);
 	}

@@ -503,7 +503,7 @@ static enum oae_state go_to(unsigned int i)
 	return oae_link_state(&l);
 }
 
-/* What does not get through by a path is not forgotten while another one is in use. */
+/* The limit of a path is not forgotten while another one is in use. */
 PATH_TEST(test_limit_is_kept)
 {
 	prove(OAE_PATH_OWN);
@@ -694,8 +694,8 @@ PATH_TEST(test_limit_moves)
 }
 
 /*
- * What is too long for the path in use: one that carries it is taken at once, if it has failed just
- * now and the other has been in use for no time.
+ * A transaction is too long for the path in use: one that carries it is taken at once, though it
+ * has failed just now, and the other has been in use for no time.
  */
 PATH_TEST(test_too_long_waits_for_nothing)
 {

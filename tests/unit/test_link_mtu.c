@@ -33,6 +33,15 @@ static void cut_anew(char *handle, u32 len)
 	});
 }
 
+/* X waits for so long, and is reversed then. */
+static void waits_until(u64 at)
+{
+	fire_at(at - 1);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+	fire_at(at);
+	assert_reversed(&x, OAE_E_TOO_BIG);
+}
+
 /* Nothing of what is offered is heard: the third time it is asked why. */
 static void doubts(void)
 {
@@ -678,10 +687,7 @@ LINK_TEST(test_another_clock)
 	post_kind(&x, OAE_VERB, 500, 8);
 	began = now - 5 * SECOND;
 	fire_at(began);
-	fire_at(began + cfg.dead - 1);
-	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-	fire_at(began + cfg.dead);
-	assert_reversed(&x, OAE_E_TOO_BIG);
+	waits_until(began + cfg.dead);
 }
 
 /* A link that has always carried so much has done so by any clock. */
@@ -827,10 +833,7 @@ LINK_TEST(test_waits_over_freezes)
 	go_by(1500, 1500, 576, shrunk);
 	rcv(resolved());
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-	fire_at(shrunk + cfg.dead - 1);
-	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-	fire_at(shrunk + cfg.dead);
-	assert_reversed(&x, OAE_E_TOO_BIG);
+	waits_until(shrunk + cfg.dead);
 }
 
 /* It is asked once in a keepalive time whether more gets through; then it goes, and in order. */
@@ -858,10 +861,7 @@ LINK_TEST(test_too_long_asks)
 	/* What was carried ever waits, from when it is next. */
 	now += cfg.dead;
 	post_kind(&x, OAE_VERB, 1400, 8);
-	fire_at(now + cfg.dead - 1);
-	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-	fire_at(now + 1);
-	assert_reversed(&x, OAE_E_TOO_BIG);
+	waits_until(now + cfg.dead);
 	/* By now it is known. */
 	post_kind(&x, OAE_VERB, 1400, 8);
 	assert_reversed(&x, OAE_E_TOO_BIG);

@@ -327,7 +327,7 @@ void paths_send(struct world *w, struct end *e, const struct oae_frame *f, u64 i
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		if (!(to >> i & 1) || !ep->ps.path[i].there)
 			continue;
-		if (f->opcode != OAE_SYNC && f->opcode != OAE_SYNC_ACK) {
+		if (!oae_is_sync(f->opcode)) {
 			wire_put(w, e, ep->cable[i], f, id, off);
 			continue;
 		}
