@@ -535,7 +535,7 @@ static void check_reflect(struct end *e, const struct oae_send *s)
 	e->reflected_first[h_lane(f->seq)] = f->reflect.first;
 }
 
-/* An ASK is about a number in flight, or a probe: about tx + 1, and no longer than the port carries. */
+/* An ASK is about a number in flight, or a probe: about tx + 1, no longer than the port carries. */
 static void check_ask(const struct end *e, const struct oae_frame *f)
 {
 	const struct end_offer *last = &e->last[h_lane(f->seq)];
